@@ -1,0 +1,130 @@
+// Package migrate brings a package's tables up to date: goose's provider under
+// a lock that makes it safe for several programs to start at once.
+package migrate
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io/fs"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/pressly/goose/v3"
+)
+
+// Engine is a database engine.
+type Engine string
+
+// The engines.
+const (
+	Postgres Engine = "postgres"
+	SQLite   Engine = "sqlite"
+)
+
+// Up applies the migrations that table does not list yet, oldest first. The
+// files are named like 00001_name.sql and carry goose's annotations; each
+// runs in a transaction of its own.
+func Up(ctx context.Context, db *sql.DB, e Engine, table string, migrations fs.FS) error {
+	var err error
+	// PostgreSQL's lock lets one starter in at a time. SQLite has no such lock, but a starter
+	// that loses the race leaves nothing behind: it looks again and finds the work done.
+	for attempt := range 10 {
+		if attempt > 0 {
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(time.Duration(attempt) * 10 * time.Millisecond):
+			}
+		}
+		var p *goose.Provider
+		if p, err = provider(db, e, table, migrations); err != nil {
+			break
+		}
+		if _, err = p.Up(ctx); err == nil || e != SQLite {
+			break
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("migrate %s: %w", table, err)
+	}
+	return nil
+}
+
+// Pending tells whether there are migrations that [Up] would apply.
+func Pending(ctx context.Context, db *sql.DB, e Engine, table string, migrations fs.FS) (bool, error) {
+	newest, applied, err := versions(ctx, db, e, table, migrations)
+	if err != nil {
+		return false, fmt.Errorf("check migrations of %s: %w", table, err)
+	}
+	return applied < newest, nil
+}
+
+// versions reads the table itself: goose would create it, and a check must
+// change nothing.
+func versions(ctx context.Context, db *sql.DB, e Engine, table string, migrations fs.FS) (newest, applied int64, err error) {
+	p, err := provider(db, e, table, migrations)
+	if err != nil {
+		return 0, 0, err
+	}
+	for _, s := range p.ListSources() {
+		newest = max(newest, s.Version)
+	}
+	exists := "select to_regclass($1) is not null"
+	if e == SQLite {
+		exists = "select count(*) > 0 from sqlite_master where name = $1"
+	}
+	var there bool
+	if err := db.QueryRowContext(ctx, exists, table).Scan(&there); err != nil || !there {
+		return newest, 0, err
+	}
+	err = db.QueryRowContext(ctx, "select coalesce(max(version_id), 0) from "+table).Scan(&applied)
+	return newest, applied, err
+}
+
+func provider(db *sql.DB, e Engine, table string, migrations fs.FS) (*goose.Provider, error) {
+	options := []goose.ProviderOption{
+		goose.WithTableName(table),
+		goose.WithDisableGlobalRegistry(true),
+		goose.WithLogger(goose.NopLogger()),
+	}
+	dialect := goose.DialectSQLite3
+	if e == Postgres {
+		dialect = goose.DialectPostgres
+		options = append(options, goose.WithSessionLocker(blockingLock(table)))
+	}
+	return goose.NewProvider(dialect, db, migrations, options...)
+}
+
+// blockingLock is an advisory lock of PostgreSQL that waits in the server:
+// goose's own asks again every few seconds.
+type blockingLock string
+
+func (l blockingLock) SessionLock(ctx context.Context, conn *sql.Conn) error {
+	_, err := conn.ExecContext(ctx, "select pg_advisory_lock($1)", l.key())
+	return ignoreMissing(err)
+}
+
+func (l blockingLock) SessionUnlock(ctx context.Context, conn *sql.Conn) error {
+	_, err := conn.ExecContext(ctx, "select pg_advisory_unlock($1)", l.key())
+	return ignoreMissing(err)
+}
+
+func (l blockingLock) key() int64 {
+	h := fnv.New64a()
+	h.Write([]byte(l))
+	return int64(h.Sum64())
+}
+
+// ignoreMissing lets distributed databases that speak PostgreSQL's protocol
+// without advisory locks migrate unlocked.
+func ignoreMissing(err error) error {
+	const undefinedFunction, featureNotSupported = "42883", "0A000"
+	var e *pgconn.PgError
+	if errors.As(err, &e) && (e.Code == undefinedFunction || e.Code == featureNotSupported) {
+		return nil
+	}
+	return err
+}

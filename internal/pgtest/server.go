@@ -1,0 +1,274 @@
+package pgtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+var errMissing = errors.New("no PostgreSQL programs found")
+
+// Options of [Start].
+type Options struct {
+	// Durable makes commits reach the disk, as a real server's do; the data
+	// then lies in the ordinary temporary directory instead of memory.
+	Durable bool
+
+	// TCP makes the server listen on a port of 127.0.0.1 too.
+	TCP bool
+
+	// Settings are further lines of the configuration.
+	Settings map[string]string
+}
+
+// Server is a running PostgreSQL.
+type Server struct {
+	base string // address of its database postgres
+	addr string
+	dir  string // holds the data, the socket and the log
+	args []string
+	bin  string
+	cred *syscall.Credential
+
+	// stop ends the server: its supervisor waits for the end of its standard
+	// input, which comes in any case when this process is gone.
+	stop io.WriteCloser
+	done chan struct{}
+}
+
+// URL returns the address of the server's database "postgres", by its socket,
+// or by TCP when that was asked for.
+func (s *Server) URL() string { return s.base }
+
+// Addr returns host:port, where [Options] asked for TCP.
+func (s *Server) Addr() string { return s.addr }
+
+// Kill ends the server as a crash would ("immediate" mode: nothing is
+// finished, nothing is flushed). It returns when the server is gone.
+func (s *Server) Kill() {
+	io.WriteString(s.stop, "keep\n")
+	s.stop.Close()
+	<-s.done
+}
+
+// Restart starts the server again after [Server.Kill], on the same address,
+// and waits until it answers.
+func (s *Server) Restart(t testing.TB) {
+	t.Helper()
+	if err := s.run(); err != nil {
+		t.Fatal("restart PostgreSQL: ", err)
+	}
+}
+
+func (s *Server) remove() {
+	s.stop.Close()
+	<-s.done
+	os.RemoveAll(s.dir)
+}
+
+func start(o Options) (*Server, error) {
+	bin, err := programs()
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{bin: bin}
+	if s.cred, err = credential(); err != nil {
+		return nil, err
+	}
+	if s.dir, err = os.MkdirTemp(baseDir(o), "lessonkit-pg-"); err != nil {
+		return nil, err
+	}
+	if s.cred != nil {
+		if err := os.Chown(s.dir, int(s.cred.Uid), int(s.cred.Gid)); err != nil {
+			return nil, err
+		}
+	}
+	initdb := exec.Command(filepath.Join(bin, "initdb"), "--pgdata="+s.data(), "--username=postgres", "--auth=trust", "--no-sync", "--locale=C", "--encoding=UTF8")
+	s.prepare(initdb)
+	if out, err := initdb.CombinedOutput(); err != nil {
+		os.RemoveAll(s.dir)
+		return nil, fmt.Errorf("initdb: %w\n%s", err, out)
+	}
+	if s.args, err = s.settings(o); err != nil {
+		return nil, err
+	}
+	if err := s.run(); err != nil {
+		s.remove()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *Server) data() string { return filepath.Join(s.dir, "data") }
+
+func (s *Server) settings(o Options) ([]string, error) {
+	settings := map[string]string{
+		"unix_socket_directories": s.dir,
+		"listen_addresses":        "",
+		"jit":                     "off",
+		"max_connections":         "200",
+		"timezone":                "UTC",
+	}
+	if !o.Durable {
+		for _, k := range []string{"fsync", "synchronous_commit", "full_page_writes"} {
+			settings[k] = "off"
+		}
+	}
+	u := url.URL{Scheme: "postgres", User: url.User("postgres"), Path: "/postgres"}
+	query := url.Values{"sslmode": {"disable"}}
+	if o.TCP {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, err
+		}
+		s.addr = l.Addr().String()
+		l.Close()
+		_, port, _ := net.SplitHostPort(s.addr)
+		settings["listen_addresses"], settings["port"] = "127.0.0.1", port
+		u.Host = s.addr
+	} else {
+		query.Set("host", s.dir)
+	}
+	u.RawQuery = query.Encode()
+	s.base = u.String()
+	for k, v := range o.Settings {
+		settings[k] = v
+	}
+	var args []string
+	for k, v := range settings {
+		args = append(args, "-c", k+"="+v)
+	}
+	return args, nil
+}
+
+// supervise runs the server and ends it when standard input does, which
+// happens in any case when the test process is gone. The word "keep" leaves
+// the data where they are.
+const supervise = `exec 3<&0
+dir=$1; shift
+"$@" 3<&- </dev/null >>"$dir/log" 2>&1 &
+pid=$!
+(
+	read -r word <&3
+	kill -QUIT $pid 2>/dev/null
+	[ "$word" = keep ] && exit
+	while kill -0 $pid 2>/dev/null; do sleep 0.1; done
+	rm -rf "$dir"
+) &
+wait $pid
+`
+
+func (s *Server) run() error {
+	cmd := exec.Command("/bin/sh", append([]string{"-c", supervise, "supervise", s.dir, filepath.Join(s.bin, "postgres"), "-D", s.data()}, s.args...)...)
+	s.prepare(cmd)
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	s.stop, s.done = stdin, make(chan struct{})
+	go func() {
+		cmd.Wait()
+		close(s.done)
+	}()
+	return s.awaitReady()
+}
+
+func (s *Server) awaitReady() error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	for {
+		conn, err := pgx.Connect(ctx, s.base)
+		if err == nil {
+			return conn.Close(ctx)
+		}
+		select {
+		case <-s.done:
+			log, _ := os.ReadFile(filepath.Join(s.dir, "log"))
+			return fmt.Errorf("server ended: %s", log)
+		case <-ctx.Done():
+			return err
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// prepare makes cmd run outside of our group (an interrupt at the terminal is
+// ours to handle) and, for root, under the server's own user.
+func (s *Server) prepare(cmd *exec.Cmd) {
+	cmd.Dir = s.dir
+	cmd.Env = append(os.Environ(), "LC_ALL=C", "TZ=UTC")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: s.cred}
+}
+
+// programs finds the directory of initdb and postgres: on the path, else
+// where Debian keeps them, the newest version.
+func programs() (string, error) {
+	var candidates []string
+	if path, err := exec.LookPath("initdb"); err == nil {
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			candidates = append(candidates, filepath.Dir(real))
+		}
+	}
+	debian, _ := filepath.Glob("/usr/lib/postgresql/*/bin")
+	slices.SortFunc(debian, func(a, b string) int { return version(b) - version(a) })
+	for _, dir := range append(candidates, debian...) {
+		if _, err := os.Stat(filepath.Join(dir, "postgres")); err == nil {
+			return dir, nil
+		}
+	}
+	return "", errMissing
+}
+
+func version(bin string) int {
+	n, _ := strconv.Atoi(filepath.Base(filepath.Dir(bin)))
+	return n
+}
+
+// credential returns the user for the server when we are root, which
+// PostgreSQL refuses to run as.
+func credential() (*syscall.Credential, error) {
+	if os.Geteuid() != 0 {
+		return nil, nil
+	}
+	for _, name := range []string{"postgres", "nobody"} {
+		u, err := user.Lookup(name)
+		if err != nil {
+			continue
+		}
+		uid, err1 := strconv.ParseUint(u.Uid, 10, 32)
+		gid, err2 := strconv.ParseUint(u.Gid, 10, 32)
+		if err := errors.Join(err1, err2); err != nil {
+			return nil, err
+		}
+		return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
+	}
+	return nil, errors.New("running as root and found neither user postgres nor nobody")
+}
+
+// baseDir prefers memory for servers that need not be durable, where it is
+// large enough: containers often have 64 MB of it.
+func baseDir(o Options) string {
+	const shm, enough = "/dev/shm", 256 << 20
+	var st syscall.Statfs_t
+	if !o.Durable && syscall.Statfs(shm, &st) == nil && st.Bavail*uint64(st.Bsize) > enough {
+		return shm
+	}
+	return "" // the ordinary temporary directory
+}

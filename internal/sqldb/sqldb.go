@@ -1,0 +1,126 @@
+// Package sqldb is what the SQL stores share over their two engines: one
+// handle, one way to run a transaction, one way to keep times, and the
+// reading of the engines' errors.
+package sqldb
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"lessonkit.example/internal/migrate"
+	"lessonkit.example/internal/sqlitedb"
+)
+
+// DB is a database of either engine. Statements use `$1` placeholders, which
+// both understand.
+type DB struct {
+	Engine migrate.Engine
+
+	// W is for transactions that write, R for reading outside of one. On
+	// PostgreSQL they are the same pool.
+	W, R *sql.DB
+
+	// Pool is PostgreSQL's native pool behind W and R, where [Open] made it.
+	Pool *pgxpool.Pool
+
+	group *sqlitedb.Group // SQLite only
+}
+
+// FromPostgres wraps a pool of pgx's database/sql driver.
+func FromPostgres(db *sql.DB) *DB {
+	return &DB{Engine: migrate.Postgres, W: db, R: db}
+}
+
+// FromSQLite wraps two pools as sqlitedb.Open makes them.
+func FromSQLite(w, r *sql.DB) *DB {
+	return &DB{Engine: migrate.SQLite, W: w, R: r, group: sqlitedb.NewGroup(w)}
+}
+
+// Open opens `postgres://…` or `sqlite:PATH`. PostgreSQL is not contacted yet:
+// a server may start before its database.
+func Open(ctx context.Context, url string) (*DB, error) {
+	if path, ok := strings.CutPrefix(url, "sqlite:"); ok {
+		db, err := sqlitedb.Open(path, sqlitedb.Options{})
+		if err != nil {
+			return nil, err
+		}
+		return FromSQLite(db.W, db.R), nil
+	}
+	if !strings.HasPrefix(url, "postgres://") && !strings.HasPrefix(url, "postgresql://") {
+		return nil, errors.New("database address: want postgres://… or sqlite:PATH")
+	}
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		// pgx hides a password it can recognise; an address it cannot parse it repeats.
+		return nil, errors.New("database address: not a valid postgres:// address")
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("open postgres: %w", err)
+	}
+	db := FromPostgres(stdlib.OpenDBFromPool(pool))
+	db.Pool = pool
+	return db, nil
+}
+
+// Close closes everything.
+func (db *DB) Close() error {
+	err := db.W.Close()
+	if db.R != db.W {
+		err = errors.Join(db.R.Close(), err)
+	}
+	if db.Pool != nil {
+		db.Pool.Close()
+	}
+	return err
+}
+
+// updateAttempts bounds how often a transaction that lost against another is
+// run again.
+const updateAttempts = 5
+
+// Update runs fn in a transaction and commits it. fn may run more than once:
+// PostgreSQL is asked again after a serialization failure or deadlock, SQLite
+// shares transactions between callers, see [sqlitedb.Group].
+func (db *DB) Update(ctx context.Context, fn func(tx *sql.Tx) error) error {
+	if db.group != nil {
+		return db.group.Do(ctx, fn)
+	}
+	var err error
+	for range updateAttempts {
+		if err = db.once(ctx, fn); !isConflict(err) {
+			return err
+		}
+	}
+	return err
+}
+
+func (db *DB) once(ctx context.Context, fn func(tx *sql.Tx) error) error {
+	tx, err := db.W.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() // without effect after the commit
+	if err := fn(tx); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// Migrate applies the migrations that table does not list yet.
+func (db *DB) Migrate(ctx context.Context, table string, migrations fs.FS) error {
+	return migrate.Up(ctx, db.W, db.Engine, table, migrations)
+}
+
+// Migrated tells whether all migrations are applied.
+func (db *DB) Migrated(ctx context.Context, table string, migrations fs.FS) (bool, error) {
+	pending, err := migrate.Pending(ctx, db.R, db.Engine, table, migrations)
+	return !pending && err == nil, err
+}

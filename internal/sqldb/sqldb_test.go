@@ -1,0 +1,99 @@
+package sqldb_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/internal/pgtest"
+	"lessonkit.example/internal/sqldb"
+)
+
+func engines(t *testing.T, test func(t *testing.T, db *sqldb.DB)) {
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		db, err := sqldb.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "x.db"))
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, db.Close()) })
+		test(t, db)
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		db := sqldb.FromPostgres(stdlib.OpenDBFromPool(pgtest.Pool(t)))
+		t.Cleanup(func() { require.NoError(t, db.Close()) })
+		test(t, db)
+	})
+}
+
+func TestTimesKeepTheirMicroseconds(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, db *sqldb.DB) {
+		column := map[bool]string{true: "timestamptz", false: "text"}[db.Engine == "postgres"]
+		_, err := db.W.Exec("create table t (id bigint primary key, at " + column + ")")
+		require.NoError(t, err)
+		want := time.Date(2026, 2, 28, 23, 59, 59, 123456000, time.FixedZone("east", 8*3600))
+		_, err = db.W.Exec("insert into t values (1, $1), (2, $2)", sqldb.Time{Time: want}, sqldb.Time{})
+		require.NoError(t, err)
+
+		var got, none sqldb.Time
+		require.NoError(t, db.R.QueryRow("select at from t where at = $1", sqldb.Time{Time: want}).Scan(&got))
+		require.True(t, want.Equal(got.Time))
+		require.Equal(t, time.UTC, got.Location())
+		require.NoError(t, db.R.QueryRow("select at from t where id = 2").Scan(&none))
+		require.True(t, none.IsZero())
+	})
+}
+
+func TestErrorsAreTold(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, db *sqldb.DB) {
+		_, err := db.W.Exec("create table p (id bigint primary key); create table c (id bigint references p (id))")
+		require.NoError(t, err)
+		add := func(q string) error {
+			return db.Update(t.Context(), func(tx *sql.Tx) error { _, err := tx.Exec(q); return err })
+		}
+		require.NoError(t, add("insert into p values (1)"))
+		require.True(t, sqldb.IsUnique(add("insert into p values (1)")))
+		require.True(t, sqldb.IsForeignKey(add("insert into c values (9)")))
+		missing := add("insert into nowhere values (1)")
+		require.True(t, sqldb.IsUnavailable(missing), "not migrated: %v", missing)
+		syntax := add("nonsense")
+		require.Error(t, syntax)
+		require.False(t, sqldb.IsUnavailable(syntax))
+	})
+}
+
+func TestLostServerIsUnavailable(t *testing.T) {
+	t.Parallel()
+	s := pgtest.Start(t, pgtest.Options{})
+	db, err := sqldb.Open(t.Context(), s.URL())
+	require.NoError(t, err)
+	defer db.Close()
+	require.NoError(t, db.W.Ping())
+	s.Kill()
+	for range 3 {
+		err := db.Update(t.Context(), func(tx *sql.Tx) error { return nil })
+		require.True(t, sqldb.IsUnavailable(err), "%v", err)
+	}
+	s.Restart(t)
+	require.Eventually(t, func() bool { return db.W.Ping() == nil }, 10*time.Second, 10*time.Millisecond)
+	require.NoError(t, db.Close())
+	require.True(t, sqldb.IsUnavailable(db.W.Ping()), "closed")
+	require.False(t, sqldb.IsUnavailable(context.Canceled), "the caller's own doing")
+	require.False(t, sqldb.IsUnavailable(errors.New("anything")))
+}
+
+func TestAddressesAreUnderstood(t *testing.T) {
+	t.Parallel()
+	for _, bad := range []string{"", "mysql://x", "postgres://u:secret@h:notaport/x"} {
+		_, err := sqldb.Open(t.Context(), bad)
+		require.ErrorContains(t, err, "database address")
+		require.NotContains(t, err.Error(), "secret")
+	}
+}

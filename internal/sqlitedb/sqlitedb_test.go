@@ -1,0 +1,181 @@
+package sqlitedb_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/internal/sqlitedb"
+)
+
+func open(t *testing.T) *sqlitedb.DB {
+	db, err := sqlitedb.Open(filepath.Join(t.TempDir(), "a dir", "what?.db"), sqlitedb.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	_, err = db.W.Exec("create table n (v integer primary key) strict")
+	require.NoError(t, err)
+	return db
+}
+
+func values(t *testing.T, db *sqlitedb.DB) (sum, count int) {
+	require.NoError(t, db.R.QueryRow("select coalesce(sum(v), 0), count(*) from n").Scan(&sum, &count))
+	return sum, count
+}
+
+func insert(v int) func(*sql.Tx) error {
+	return func(tx *sql.Tx) error {
+		_, err := tx.Exec("insert into n values ($1)", v)
+		return err
+	}
+}
+
+func TestEveryConnectionHasThePragmas(t *testing.T) {
+	t.Parallel()
+	db := open(t)
+	for pragma, want := range map[string]string{"journal_mode": "wal", "foreign_keys": "1", "synchronous": "2", "busy_timeout": "10000"} {
+		for range 3 {
+			var got string
+			require.NoError(t, db.W.QueryRow("pragma "+pragma).Scan(&got))
+			require.Equal(t, want, got, pragma)
+			require.NoError(t, db.R.QueryRow("pragma "+pragma).Scan(&got))
+			require.Equal(t, want, got, pragma)
+		}
+	}
+	_, err := db.R.Exec("insert into n values (1)")
+	require.Error(t, err, "readers refuse to write")
+}
+
+func TestFileIsForItsOwnerOnly(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "x.db")
+	db, err := sqlitedb.Open(path, sqlitedb.Options{})
+	require.NoError(t, err)
+	defer db.Close()
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+}
+
+func TestGroup(t *testing.T) {
+	t.Parallel()
+
+	t.Run("concurrent callers all commit", func(t *testing.T) {
+		t.Parallel()
+		db := open(t)
+		g := sqlitedb.NewGroup(db.W)
+		var wg sync.WaitGroup
+		errs := make([]error, 500)
+		for i := range errs {
+			wg.Go(func() { errs[i] = g.Do(t.Context(), insert(i)) })
+		}
+		wg.Wait()
+		require.NoError(t, errors.Join(errs...))
+		sum, count := values(t, db)
+		require.Equal(t, 500*499/2, sum)
+		require.Equal(t, 500, count)
+	})
+
+	t.Run("a failing caller loses its own work only", func(t *testing.T) {
+		t.Parallel()
+		db := open(t)
+		g := sqlitedb.NewGroup(db.W)
+		own := errors.New("mine")
+		var wg sync.WaitGroup
+		for i := range 200 {
+			wg.Go(func() {
+				err := g.Do(t.Context(), func(tx *sql.Tx) error {
+					if err := insert(i)(tx); err != nil {
+						return err
+					}
+					if i%2 == 1 {
+						return own
+					}
+					return nil
+				})
+				if i%2 == 1 {
+					require.ErrorIs(t, err, own)
+				} else {
+					require.NoError(t, err)
+				}
+			})
+		}
+		wg.Wait()
+		_, count := values(t, db)
+		require.Equal(t, 100, count)
+	})
+
+	t.Run("a lost transaction is run again for the others", func(t *testing.T) {
+		t.Parallel()
+		db := open(t)
+		g := sqlitedb.NewGroup(db.W)
+		var wg sync.WaitGroup
+		for i := range 200 {
+			wg.Go(func() {
+				err := g.Do(t.Context(), func(tx *sql.Tx) error {
+					if i%20 == 7 { // ends the whole transaction under everybody's feet
+						tx.Exec("rollback")
+						return errors.New("wrecked")
+					}
+					return insert(i)(tx)
+				})
+				require.Equal(t, i%20 == 7, err != nil, "caller %d: %v", i, err)
+			})
+		}
+		wg.Wait()
+		_, count := values(t, db)
+		require.Equal(t, 190, count)
+	})
+
+	t.Run("a panic reaches its own caller", func(t *testing.T) {
+		t.Parallel()
+		db := open(t)
+		g := sqlitedb.NewGroup(db.W)
+		var wg sync.WaitGroup
+		for i := range 50 {
+			wg.Go(func() {
+				if i == 25 {
+					require.PanicsWithValue(t, "boom", func() {
+						g.Do(t.Context(), func(*sql.Tx) error { panic("boom") })
+					})
+					return
+				}
+				require.NoError(t, g.Do(t.Context(), insert(i)))
+			})
+		}
+		wg.Wait()
+		_, count := values(t, db)
+		require.Equal(t, 49, count)
+	})
+
+	t.Run("a caller that gave up before its turn changes nothing", func(t *testing.T) {
+		t.Parallel()
+		db := open(t)
+		g := sqlitedb.NewGroup(db.W)
+		entered, leave := make(chan struct{}), make(chan struct{})
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			require.NoError(t, g.Do(t.Context(), func(tx *sql.Tx) error {
+				close(entered)
+				<-leave
+				return insert(1)(tx)
+			}))
+		})
+		<-entered
+		ctx, cancel := context.WithCancel(t.Context())
+		wg.Go(func() {
+			require.ErrorIs(t, g.Do(ctx, insert(2)), context.Canceled)
+			close(leave)
+		})
+		cancel()
+		wg.Wait()
+		require.NoError(t, g.Do(t.Context(), insert(3)))
+		sum, _ := values(t, db)
+		require.Equal(t, 4, sum)
+	})
+}
