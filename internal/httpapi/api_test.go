@@ -1,0 +1,218 @@
+package httpapi_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/internal/httpapi"
+)
+
+type thing struct {
+	Name string   `json:"name" minLength:"1" maxLength:"10"`
+	Tags []string `json:"tags" nullable:"false"`
+}
+
+type thingInput struct {
+	Body thing
+}
+
+type thingOutput struct {
+	Body thing
+}
+
+// server has one operation of each sort under a group, as packages register theirs.
+func server(t *testing.T, log io.Writer) (http.Handler, huma.API) {
+	mux := http.NewServeMux()
+	api := httpapi.New(mux, httpapi.Options{Title: "things", Version: "1"})
+	group := huma.NewGroup(api, "/api/v1")
+	huma.Register(group, huma.Operation{OperationID: "create", Method: http.MethodPost, Path: "/things", DefaultStatus: http.StatusCreated},
+		func(_ context.Context, in *thingInput) (*thingOutput, error) {
+			switch in.Body.Name {
+			case "leak":
+				return nil, errors.New("password authentication failed for user bob")
+			case "gone":
+				return nil, httpapi.Error(http.StatusConflict, "thing_gone", "it went").WithHeader("X-Why", "time").WithCause(errors.New("row deleted"))
+			case "panic":
+				panic("dropped it")
+			}
+			return &thingOutput{Body: in.Body}, nil
+		})
+	huma.Register(group, huma.Operation{OperationID: "list", Method: http.MethodGet, Path: "/things"},
+		func(_ context.Context, in *struct {
+			Limit int `query:"limit" minimum:"1" maximum:"5" default:"3"`
+		}) (*struct{ Body []thing }, error) {
+			return &struct{ Body []thing }{Body: []thing{}}, nil
+		})
+	httpapi.Stream(group, huma.Operation{OperationID: "upload", Method: http.MethodPut, Path: "/things/{name}/file", Summary: "Upload", Errors: []int{http.StatusRequestEntityTooLarge},
+		RequestBody: &huma.RequestBody{Content: map[string]*huma.MediaType{"multipart/form-data": {Schema: &huma.Schema{Type: "object"}}}}},
+		func(ctx huma.Context) (int, any, error) {
+			r, w := humago.Unwrap(ctx)
+			n, err := io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, 1<<20))
+			var large *http.MaxBytesError
+			if errors.As(err, &large) {
+				return 0, nil, httpapi.Error(http.StatusRequestEntityTooLarge, "too_large", "at most 1 MiB")
+			}
+			if err != nil {
+				return 0, nil, err
+			}
+			return http.StatusOK, map[string]any{"name": ctx.Param("name"), "bytes": n}, nil
+		})
+	return httpapi.Wrap(mux, httpapi.WrapOptions{Logger: slog.New(slog.NewJSONHandler(log, nil))}), api
+}
+
+func do(h http.Handler, method, path, contentType string, body io.Reader) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, path, body)
+	if contentType != "" {
+		r.Header.Set("Content-Type", contentType)
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+func problem(t *testing.T, w *httptest.ResponseRecorder) httpapi.Problem {
+	t.Helper()
+	require.Equal(t, "application/problem+json", w.Header().Get("Content-Type"), w.Body.String())
+	var p httpapi.Problem
+	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &p))
+	require.Equal(t, w.Code, p.Status)
+	require.NotEmpty(t, p.Code)
+	require.Equal(t, w.Header().Get("X-Request-Id"), p.Instance)
+	return p
+}
+
+func TestErrorsAreProblems(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, method, path, contentType, body string
+		status                                int
+		code, location                        string
+	}{
+		{"unknown path", "GET", "/nowhere", "", "", 404, "not_found", ""},
+		{"wrong method", "DELETE", "/api/v1/things", "", "", 405, "method_not_allowed", ""},
+		{"malformed JSON", "POST", "/api/v1/things", "application/json", `{"name": "a`, 400, "malformed_request", ""},
+		{"unknown field", "POST", "/api/v1/things", "application/json", `{"name":"a","tags":[],"nmae":"SECRET"}`, 422, "invalid_fields", "body.nmae"},
+		{"missing field", "POST", "/api/v1/things", "application/json", `{"name":"a"}`, 422, "invalid_fields", "body"},
+		{"field too long", "POST", "/api/v1/things", "application/json", `{"name":"SECRETSECRETSECRET","tags":[]}`, 422, "invalid_fields", "body.name"},
+		{"null list", "POST", "/api/v1/things", "application/json", `{"name":"a","tags":null}`, 422, "invalid_fields", "body.tags"},
+		{"no body", "POST", "/api/v1/things", "application/json", ``, 400, "malformed_request", ""},
+		{"wrong content type", "POST", "/api/v1/things", "text/csv", `SECRET`, 415, "unsupported_media_type", ""},
+		{"query out of range", "GET", "/api/v1/things?limit=9", "", "", 422, "invalid_fields", "query.limit"},
+		{"unknown query parameter", "GET", "/api/v1/things?lmit=2", "", "", 422, "invalid_fields", "query.lmit"},
+		{"a handler's problem", "POST", "/api/v1/things", "application/json", `{"name":"gone","tags":[]}`, 409, "thing_gone", ""},
+		{"a handler's plain error", "POST", "/api/v1/things", "application/json", `{"name":"leak","tags":[]}`, 500, "internal_error", ""},
+		{"a panic", "POST", "/api/v1/things", "application/json", `{"name":"panic","tags":[]}`, 500, "internal_error", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			var log bytes.Buffer
+			h, _ := server(t, &log)
+			w := do(h, c.method, c.path, c.contentType, strings.NewReader(c.body))
+			p := problem(t, w)
+			require.Equal(t, c.status, p.Status, w.Body.String())
+			require.Equal(t, c.code, p.Code)
+			if c.location != "" {
+				require.Equal(t, c.location, p.Errors[0].Location)
+			}
+			require.NotContains(t, w.Body.String(), "SECRET", "what was sent is not echoed")
+			require.NotContains(t, w.Body.String(), "bob", "causes are not shown")
+			require.NotContains(t, w.Body.String(), "dropped it")
+		})
+	}
+}
+
+func TestCausesAreLoggedUnderTheRequestID(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{"leak": "user bob", "panic": "dropped it", "gone": "row deleted"} {
+		var log bytes.Buffer
+		h, _ := server(t, &log)
+		w := do(h, "POST", "/api/v1/things", "application/json", strings.NewReader(`{"name":"`+name+`","tags":[]}`))
+		require.Contains(t, log.String(), want)
+		require.Contains(t, log.String(), w.Header().Get("X-Request-Id"))
+		require.Contains(t, log.String(), `"route":"POST /api/v1/things"`)
+	}
+}
+
+func TestProblemHeadersAreSent(t *testing.T) {
+	t.Parallel()
+	h, _ := server(t, io.Discard)
+	w := do(h, "POST", "/api/v1/things", "application/json", strings.NewReader(`{"name":"gone","tags":[]}`))
+	require.Equal(t, "time", w.Header().Get("X-Why"))
+}
+
+func TestAnswersCarryNoSchemaLinks(t *testing.T) {
+	t.Parallel()
+	h, _ := server(t, io.Discard)
+	w := do(h, "POST", "/api/v1/things", "application/json", strings.NewReader(`{"name":"a","tags":[]}`))
+	require.Equal(t, http.StatusCreated, w.Code)
+	require.JSONEq(t, `{"name":"a","tags":[]}`, w.Body.String())
+	require.Empty(t, w.Header().Get("Link"))
+	require.JSONEq(t, `[]`, do(h, "GET", "/api/v1/things", "", nil).Body.String())
+}
+
+func TestRequestIDs(t *testing.T) {
+	t.Parallel()
+	h, _ := server(t, io.Discard)
+	for given, kept := range map[string]bool{"abc-1.2_3": true, "": false, "a b": false, "x\r\ny": false, strings.Repeat("a", 65): false} {
+		r := httptest.NewRequest("GET", "/api/v1/things", nil)
+		r.Header.Set("X-Request-Id", given)
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		id := w.Header().Get("X-Request-Id")
+		require.Equal(t, kept, id == given && given != "", "%q → %q", given, id)
+		require.NotEmpty(t, id)
+	}
+}
+
+func TestStreamsAreNotReadForTheHandler(t *testing.T) {
+	t.Parallel()
+	h, _ := server(t, io.Discard)
+	w := do(h, "PUT", "/api/v1/things/a/file", "multipart/form-data; boundary=x", strings.NewReader("raw, not multipart at all"))
+	require.JSONEq(t, `{"name":"a","bytes":25}`, w.Body.String())
+	w = do(h, "PUT", "/api/v1/things/a/file", "multipart/form-data; boundary=x", bytes.NewReader(make([]byte, 2<<20)))
+	require.Equal(t, "too_large", problem(t, w).Code)
+}
+
+func TestDocumentSpeaksOfProblems(t *testing.T) {
+	t.Parallel()
+	h, _ := server(t, io.Discard)
+	w := do(h, "GET", "/openapi.json", "", nil)
+	require.Equal(t, http.StatusOK, w.Code)
+	var doc struct {
+		OpenAPI    string
+		Paths      map[string]map[string]struct{ Responses map[string]struct{ Content map[string]any } }
+		Components struct{ Schemas map[string]any }
+	}
+	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &doc))
+	require.Equal(t, "3.1.0", doc.OpenAPI)
+	require.Contains(t, doc.Components.Schemas, "Problem")
+	require.NotContains(t, doc.Components.Schemas, "ErrorModel")
+	require.Contains(t, doc.Paths["/api/v1/things/{name}/file"]["put"].Responses["413"].Content, "application/problem+json", "a stream under a group")
+	require.Contains(t, doc.Paths["/api/v1/things"]["post"].Responses["default"].Content, "application/problem+json")
+}
+
+func TestPanicAfterTheAnswerBeganCutsTheConnection(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewServer(httpapi.Wrap(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		io.WriteString(w, strings.Repeat("x", 100_000))
+		panic("half way")
+	}), httpapi.WrapOptions{}))
+	defer s.Close()
+	resp, err := http.Get(s.URL)
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	_, err = io.ReadAll(resp.Body)
+	require.Error(t, err)
+}

@@ -1,0 +1,145 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// Problem is an error as a client sees it (RFC 9457). It is an error that
+// Huma handlers can return as it is.
+type Problem struct {
+	Type     string       `json:"type" default:"about:blank" doc:"What kind of problem this is; about:blank means that the status says it."`
+	Title    string       `json:"title" example:"Not Found" doc:"The status in words."`
+	Status   int          `json:"status" example:"404" doc:"The HTTP status."`
+	Detail   string       `json:"detail,omitempty" doc:"What went wrong, for a person."`
+	Code     string       `json:"code" example:"not_found" doc:"What went wrong, for a program: a stable word."`
+	Instance string       `json:"instance,omitempty" doc:"The request's id, as in the X-Request-Id header and in the log."`
+	Errors   []FieldError `json:"errors,omitempty" nullable:"false" doc:"Each field that breaks a rule."`
+
+	cause   error
+	headers http.Header
+}
+
+// FieldError says what is wrong with one field.
+type FieldError struct {
+	Location string `json:"location" example:"body.name" doc:"Where the field is."`
+	Message  string `json:"message" example:"expected length >= 1" doc:"Which rule it breaks."`
+}
+
+// Error returns a problem with a status, a stable code and a sentence for
+// people, which may be empty.
+func Error(status int, code, detail string) *Problem {
+	return &Problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Code: code, Detail: detail}
+}
+
+// WithField adds a field that breaks a rule.
+func (p *Problem) WithField(location, message string) *Problem {
+	p.Errors = append(p.Errors, FieldError{Location: location, Message: message})
+	return p
+}
+
+// WithHeader adds a header to the answer.
+func (p *Problem) WithHeader(key, value string) *Problem {
+	if p.headers == nil {
+		p.headers = http.Header{}
+	}
+	p.headers.Add(key, value)
+	return p
+}
+
+// WithRetryAfter tells the client when to try again, in whole seconds, at
+// least one.
+func (p *Problem) WithRetryAfter(d time.Duration) *Problem {
+	seconds := max(1, int((d+time.Second-1)/time.Second))
+	return p.WithHeader("Retry-After", strconv.Itoa(seconds))
+}
+
+// WithCause keeps the error behind the problem for the log. It is never shown.
+func (p *Problem) WithCause(err error) *Problem {
+	p.cause = err
+	return p
+}
+
+// Error implements error.
+func (p *Problem) Error() string {
+	text := p.Code
+	if p.Detail != "" {
+		text += ": " + p.Detail
+	}
+	if p.cause != nil {
+		text += ": " + p.cause.Error()
+	}
+	return text
+}
+
+// Unwrap returns the cause.
+func (p *Problem) Unwrap() error { return p.cause }
+
+// GetStatus implements huma.StatusError.
+func (p *Problem) GetStatus() int { return p.Status }
+
+// GetHeaders implements huma.HeadersError.
+func (p *Problem) GetHeaders() http.Header { return p.headers }
+
+// ContentType implements huma.ContentTypeFilter.
+func (p *Problem) ContentType(string) string { return problemJSON }
+
+const problemJSON = "application/problem+json"
+
+// forRequest returns a copy that names the request.
+func (p *Problem) forRequest(ctx context.Context) *Problem {
+	named := *p
+	if id := RequestID(ctx); id != "" && named.Instance == "" {
+		named.Instance = id
+	}
+	return &named
+}
+
+// WriteProblem answers r with p, outside of Huma.
+func WriteProblem(w http.ResponseWriter, r *http.Request, p *Problem) {
+	if p.cause != nil {
+		noteError(r.Context(), p.cause)
+	}
+	body, err := json.Marshal(p.forRequest(r.Context()))
+	if err != nil {
+		noteError(r.Context(), err)
+	}
+	h := w.Header()
+	for k, v := range p.headers {
+		h[k] = v
+	}
+	h.Del("Content-Length")
+	h.Set("Content-Type", problemJSON)
+	w.WriteHeader(p.Status)
+	w.Write(append(body, '\n'))
+}
+
+// codeOf is the code of errors that have no better one.
+func codeOf(status int) string {
+	switch status {
+	case http.StatusBadRequest:
+		return "malformed_request"
+	case http.StatusUnauthorized:
+		return "unauthorized"
+	case http.StatusNotFound:
+		return "not_found"
+	case http.StatusMethodNotAllowed:
+		return "method_not_allowed"
+	case http.StatusNotAcceptable:
+		return "not_acceptable"
+	case http.StatusRequestTimeout:
+		return "request_timeout"
+	case http.StatusRequestEntityTooLarge:
+		return "too_large"
+	case http.StatusUnsupportedMediaType:
+		return "unsupported_media_type"
+	case http.StatusUnprocessableEntity:
+		return "invalid_fields"
+	case http.StatusServiceUnavailable:
+		return "unavailable"
+	}
+	return "internal_error"
+}

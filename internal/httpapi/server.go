@@ -1,0 +1,48 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"time"
+)
+
+// NewServer returns a server with limits against slow and idle clients. There
+// is no limit on a whole request: uploads and event streams take their time,
+// and their handlers set deadlines of their own.
+func NewServer(h http.Handler) *http.Server {
+	return &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+	}
+}
+
+// Serve serves on l until ctx ends, then lets requests finish for as long as
+// grace. Requests that are left see their contexts end.
+func Serve(ctx context.Context, s *http.Server, l net.Listener, grace time.Duration) error {
+	base, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	s.BaseContext = func(net.Listener) context.Context { return base }
+
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(l) }()
+	select {
+	case err := <-served:
+		return err
+	case <-ctx.Done():
+	}
+	stop, stopped := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer stopped()
+	err := s.Shutdown(stop)
+	if errors.Is(err, context.DeadlineExceeded) {
+		cancel()
+		err = s.Close()
+	}
+	if served := <-served; !errors.Is(served, http.ErrServerClosed) {
+		err = errors.Join(err, served)
+	}
+	return err
+}

@@ -1,0 +1,62 @@
+package httpapi_test
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/internal/httpapi"
+)
+
+func serve(t *testing.T, h http.HandlerFunc, grace time.Duration) (url string, stop context.CancelFunc, ended <-chan error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- httpapi.Serve(ctx, httpapi.NewServer(h), l, grace) }()
+	return "http://" + l.Addr().String(), cancel, done
+}
+
+func TestServeLetsRequestsFinish(t *testing.T) {
+	t.Parallel()
+	entered, leave := make(chan struct{}), make(chan struct{})
+	url, stop, ended := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		close(entered)
+		<-leave
+		io.WriteString(w, "whole")
+	}, time.Minute)
+	got := make(chan string, 1)
+	go func() {
+		resp, err := http.Get(url)
+		if err != nil {
+			got <- err.Error()
+			return
+		}
+		defer resp.Body.Close()
+		b, _ := io.ReadAll(resp.Body)
+		got <- string(b)
+	}()
+	<-entered
+	stop()
+	close(leave)
+	require.Equal(t, "whole", <-got)
+	require.NoError(t, <-ended)
+}
+
+func TestServeEndsRequestsAfterTheGrace(t *testing.T) {
+	t.Parallel()
+	entered := make(chan struct{})
+	url, stop, ended := serve(t, func(_ http.ResponseWriter, r *http.Request) {
+		close(entered)
+		<-r.Context().Done()
+	}, 10*time.Millisecond)
+	go http.Get(url)
+	<-entered
+	stop()
+	require.NoError(t, <-ended)
+}
