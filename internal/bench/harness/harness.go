@@ -1,0 +1,220 @@
+// Package harness measures ours against a peer, alternating in one run, and
+// judges the ratio of the medians.
+//
+// Machines drift; a pair of neighbouring runs drifts together. So a figure is
+// quoted as the median over pairs with its smallest and largest value, and a
+// comparison as the median of the pairs' ratios.
+package harness
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"text/tabwriter"
+)
+
+// Harness gathers the rows of one subject.
+type Harness struct {
+	// Pairs is how often each pair is measured; at least 1.
+	Pairs int
+
+	// Args are what is left of the command line, for subjects with parts.
+	Args []string
+
+	// Log takes progress.
+	Log io.Writer
+
+	check bool
+	json  string
+	rows  []Row
+}
+
+// Better says which direction is good.
+type Better int
+
+// The directions.
+const (
+	Higher Better = iota // rates: the ratio must be at least Must
+	Lower                // times, bytes: the ratio must be at most Must
+)
+
+// Row is one measure.
+type Row struct {
+	Name string `json:"name"`
+	Unit string `json:"unit"`
+
+	// Ours and Peer hold a value a pair. Peer is empty where Must bounds the
+	// value itself instead of a ratio.
+	Ours []float64 `json:"ours"`
+	Peer []float64 `json:"peer,omitempty"`
+
+	// PeerName says what ours is compared to.
+	PeerName string `json:"peer_name,omitempty"`
+
+	Better    Better  `json:"better"`
+	Must, Aim float64 // bounds of the ratio ours/peer (or of ours); 0 means none
+}
+
+// New reads the flags of a subject's command line.
+func New(subject string, args []string) (*Harness, error) {
+	h := &Harness{Log: os.Stderr}
+	fs := flag.NewFlagSet(subject, flag.ContinueOnError)
+	fs.BoolVar(&h.check, "check", false, "fail where a measure misses its bound")
+	fs.StringVar(&h.json, "json", "", "write the measurements to this `file` too")
+	fs.IntVar(&h.Pairs, "pairs", 5, "how often each pair is measured")
+	if err := fs.Parse(args); err != nil {
+		return nil, err
+	}
+	if h.Pairs < 1 {
+		return nil, errors.New("-pairs: at least 1")
+	}
+	h.Args = fs.Args()
+	return h, nil
+}
+
+// Alternate measures ours and the peer in turn, changing who goes first, and
+// returns a row for [Harness.Add] with the values filled in.
+func (h *Harness) Alternate(row Row, ours, peer func() (float64, error)) error {
+	for i := range h.Pairs {
+		order := []func() (float64, error){ours, peer}
+		values := [2]float64{}
+		for _, k := range []int{i % 2, 1 - i%2} {
+			v, err := order[k]()
+			if err != nil {
+				return fmt.Errorf("%s: %w", row.Name, err)
+			}
+			values[k] = v
+		}
+		row.Ours, row.Peer = append(row.Ours, values[0]), append(row.Peer, values[1])
+		fmt.Fprintf(h.Log, "%s, pair %d of %d: %.4g against %.4g %s\n", row.Name, i+1, h.Pairs, values[0], values[1], row.Unit)
+	}
+	h.Add(row)
+	return nil
+}
+
+// Add keeps a row.
+func (h *Harness) Add(row Row) { h.rows = append(h.rows, row) }
+
+// Ratios returns ours/peer of each pair.
+func (r Row) Ratios() []float64 {
+	ratios := make([]float64, 0, len(r.Peer))
+	for i, p := range r.Peer {
+		ratios = append(ratios, r.Ours[i]/p)
+	}
+	return ratios
+}
+
+// judged is the value that the bounds are held against.
+func (r Row) judged() float64 {
+	if len(r.Peer) > 0 {
+		return Median(r.Ratios())
+	}
+	return Median(r.Ours)
+}
+
+// Holds tells whether the measure is within bound.
+func (r Row) Holds(bound float64) bool {
+	if r.Better == Higher {
+		return r.judged() >= bound
+	}
+	return r.judged() <= bound
+}
+
+// Finish prints the table, writes the JSON file, and with -check returns an
+// error that names every row out of bounds.
+func (h *Harness) Finish(out io.Writer) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "measure\tunit\tours (min..max)\tpeer (min..max)\tratio (min..max)\tmust\taim\t")
+	var failed []string
+	for _, r := range h.rows {
+		verdict := ""
+		switch {
+		case r.Must != 0 && !r.Holds(r.Must):
+			verdict = "FAILS"
+			failed = append(failed, r.Name)
+		case r.Aim != 0 && r.Holds(r.Aim):
+			verdict = "reaches its aim"
+		}
+		peer, ratio := "", ""
+		if len(r.Peer) > 0 {
+			peer, ratio = r.PeerName+" "+spread(r.Peer), spread(r.Ratios())
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Name, r.Unit, spread(r.Ours), peer, ratio, r.bound(r.Must), r.bound(r.Aim), verdict)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintln(out, machine())
+	if h.json != "" {
+		if err := h.writeJSON(); err != nil {
+			return err
+		}
+	}
+	if h.check && len(failed) > 0 {
+		return fmt.Errorf("out of bounds: %q", failed)
+	}
+	return nil
+}
+
+func (r Row) bound(v float64) string {
+	switch {
+	case v == 0:
+		return ""
+	case r.Better == Higher:
+		return fmt.Sprintf("≥ %.4g", v)
+	}
+	return fmt.Sprintf("≤ %.4g", v)
+}
+
+func (h *Harness) writeJSON() error {
+	body, err := json.MarshalIndent(map[string]any{"machine": machine(), "rows": h.rows}, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(h.json, append(body, '\n'), 0o644)
+}
+
+func machine() string {
+	s := fmt.Sprintf("%s %s/%s, %d processors", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, d := range info.Deps {
+			if slices.Contains(peers, d.Path) {
+				s += ", " + d.Path + " " + d.Version
+			}
+		}
+	}
+	return s
+}
+
+// peers are the modules whose versions belong beside the figures.
+var peers = []string{
+	"github.com/riverqueue/river",
+	"github.com/riverqueue/river/riverdriver/riversqlite",
+	"github.com/pocketbase/pocketbase",
+	"github.com/openai/openai-go/v3",
+	"github.com/santhosh-tekuri/jsonschema/v6",
+	"github.com/jackc/pgx/v5",
+	"modernc.org/sqlite",
+}
+
+// Median returns the middle value, or the mean of the two in the middle.
+func Median(values []float64) float64 {
+	if len(values) == 0 {
+		return 0
+	}
+	s := slices.Sorted(slices.Values(values))
+	if n := len(s); n%2 == 0 {
+		return (s[n/2-1] + s[n/2]) / 2
+	}
+	return s[len(s)/2]
+}
+
+func spread(values []float64) string {
+	return fmt.Sprintf("%.4g (%.4g..%.4g)", Median(values), slices.Min(values), slices.Max(values))
+}

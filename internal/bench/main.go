@@ -1,0 +1,40 @@
+// Command bench measures the packages against their peers:
+//
+//	go run . SUBJECT [-check] [-json FILE] [-pairs N]
+//
+// The peers are dependencies of this module alone.
+package main
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+
+	"lessonkit.example/internal/bench/harness"
+)
+
+// subjects are what can be measured. Each adds its rows to the harness.
+var subjects = map[string]func(*harness.Harness) error{}
+
+func main() {
+	if len(os.Args) < 2 || subjects[os.Args[1]] == nil {
+		fmt.Fprintf(os.Stderr, "usage: go run . SUBJECT [-check] [-json FILE] [-pairs N]\nsubjects: %v\n", slices.Sorted(maps.Keys(subjects)))
+		os.Exit(2)
+	}
+	if err := run(os.Args[1], os.Args[2:]); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(subject string, args []string) error {
+	h, err := harness.New(subject, args)
+	if err != nil {
+		return err
+	}
+	if err := subjects[subject](h); err != nil {
+		return err
+	}
+	return h.Finish(os.Stdout)
+}
