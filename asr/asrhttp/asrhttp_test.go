@@ -1,0 +1,294 @@
+package asrhttp_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/asr"
+	"lessonkit.example/asr/asrhttp"
+	"lessonkit.example/asr/audiofile"
+	"lessonkit.example/asr/command"
+	"lessonkit.example/asr/local"
+)
+
+// recognizer answers as its function says.
+type recognizer struct {
+	f      func(context.Context, asr.Audio) (asr.Transcript, error)
+	status asr.Status
+}
+
+func (r recognizer) Recognize(ctx context.Context, a asr.Audio) (asr.Transcript, error) {
+	return r.f(ctx, a)
+}
+func (r recognizer) Status(context.Context) asr.Status { return r.status }
+
+func serve(t *testing.T, cfg asrhttp.Config) string {
+	t.Helper()
+	if cfg.Dir == "" {
+		cfg.Dir = t.TempDir()
+	}
+	h, err := asrhttp.New(cfg)
+	require.NoError(t, err)
+	s := httptest.NewServer(h)
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+// post sends a form of fields "name=value" in order; "file=@" stands for the recording.
+func post(t *testing.T, url string, audio []byte, fields ...string) (*http.Response, string) {
+	t.Helper()
+	var buf bytes.Buffer
+	w := multipart.NewWriter(&buf)
+	for _, f := range fields {
+		name, value, _ := strings.Cut(f, "=")
+		if value == "@" {
+			p, err := w.CreateFormFile(name, "a.wav")
+			require.NoError(t, err)
+			_, err = p.Write(audio)
+			require.NoError(t, err)
+			continue
+		}
+		require.NoError(t, w.WriteField(name, value))
+	}
+	require.NoError(t, w.Close())
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/v1/audio/transcriptions", &buf)
+	require.NoError(t, err)
+	req.Header.Set("Content-Type", w.FormDataContentType())
+	resp, err := http.DefaultClient.Do(req)
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	return resp, string(body)
+}
+
+func wav(d time.Duration) []byte {
+	size := int64(d.Seconds() * 32000)
+	return append(audiofile.PCM{Rate: 16000, Channels: 1}.Header(size), make([]byte, size)...)
+}
+
+func TestAnswersInTheFormatAskedFor(t *testing.T) {
+	t.Parallel()
+	var got asr.Audio
+	url := serve(t, asrhttp.Config{Recognizer: recognizer{f: func(_ context.Context, a asr.Audio) (asr.Transcript, error) {
+		got = a
+		return asr.Transcript{
+			Text: "你好 <world>", Language: "zh", Duration: 1500 * time.Millisecond,
+			Segments: []asr.Segment{{Start: 0, End: 1500 * time.Millisecond, Text: "你好 <world>"}},
+		}, nil
+	}}})
+	for _, c := range []struct{ format, contentType, body string }{
+		{"", "application/json; charset=utf-8", `{"text":"你好 <world>","usage":{"seconds":2,"type":"duration"}}`},
+		{"json", "application/json; charset=utf-8", `{"text":"你好 <world>","usage":{"seconds":2,"type":"duration"}}`},
+		{"text", "text/plain; charset=utf-8", "你好 <world>"},
+		{"verbose_json", "application/json; charset=utf-8", `{"duration":1.5,"language":"zh","segments":[{"id":0,"start":0,"end":1.5,"text":"你好 <world>"}],"task":"transcribe","text":"你好 <world>"}`},
+	} {
+		fields := []string{"file=@", "model=whatever", "language=zh"}
+		if c.format != "" {
+			fields = append([]string{"response_format=" + c.format}, fields...)
+		}
+		resp, body := post(t, url, wav(time.Second), fields...)
+		require.Equal(t, 200, resp.StatusCode, body)
+		require.Equal(t, c.contentType, resp.Header.Get("Content-Type"))
+		require.Equal(t, c.body, strings.TrimSpace(body))
+		require.Equal(t, "zh", got.Language)
+		require.EqualValues(t, len(wav(time.Second)), got.Size)
+	}
+}
+
+func TestFaultsOfTheRequestAreNamed(t *testing.T) {
+	t.Parallel()
+	url := serve(t, asrhttp.Config{MaxBytes: 1000, Recognizer: recognizer{f: func(context.Context, asr.Audio) (asr.Transcript, error) {
+		return asr.Transcript{}, errors.New("not to be called")
+	}}})
+	for _, c := range []struct {
+		name   string
+		audio  []byte
+		fields []string
+		status int
+		says   string
+	}{
+		{"no file", nil, []string{"model=x"}, 400, `the form has no field \"file\"`},
+		{"empty file", nil, []string{"file=@"}, 400, "the recording is empty"},
+		{"two files", wav(0), []string{"file=@", "file=@"}, 400, "more than one"},
+		{"unknown format", wav(0), []string{"file=@", "response_format=srt"}, 400, "must be json, text or verbose_json"},
+		{"streaming", wav(0), []string{"file=@", "stream=true"}, 400, "streaming is not possible"},
+		{"too large", wav(time.Second), []string{"file=@"}, 413, "larger than 1000 bytes"},
+		{"long field", wav(0), []string{"prompt=" + strings.Repeat("x", 5000)}, 400, "longer than"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			resp, body := post(t, url, c.audio, c.fields...)
+			require.Equal(t, c.status, resp.StatusCode, body)
+			require.Contains(t, body, c.says)
+			var e struct {
+				Error struct{ Message, Type string } `json:"error"`
+			}
+			require.NoError(t, json.Unmarshal([]byte(body), &e))
+			require.Equal(t, "invalid_request_error", e.Error.Type)
+		})
+	}
+	resp, err := http.Post(url+"/v1/audio/transcriptions", "audio/wav", bytes.NewReader(wav(0)))
+	require.NoError(t, err)
+	resp.Body.Close()
+	require.Equal(t, 400, resp.StatusCode)
+	for path, status := range map[string]int{"/v1/audio/transcriptions": 405, "/v1/nothing": 404} {
+		resp, err := http.Get(url + path)
+		require.NoError(t, err)
+		resp.Body.Close()
+		require.Equal(t, status, resp.StatusCode, path)
+	}
+}
+
+func TestErrorsOfTheRecogniserHaveTheirStatus(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name       string
+		err        error
+		status     int
+		retryAfter string
+		says       string
+	}{
+		{"unusable audio", &asr.Error{Class: asr.ErrUnusableAudio, Message: "it is noise"}, 400, "", "it is noise"},
+		{"away", &asr.Error{Class: asr.ErrUnavailable, After: 1500 * time.Millisecond}, 503, "2", "not available"},
+		{"failure", &asr.Error{Message: "secret path"}, 500, "", "the recogniser failed"},
+		{"unknown", errors.New("secret path"), 500, "", "the recogniser failed"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			url := serve(t, asrhttp.Config{Recognizer: recognizer{f: func(context.Context, asr.Audio) (asr.Transcript, error) {
+				return asr.Transcript{}, c.err
+			}}})
+			resp, body := post(t, url, wav(0), "file=@")
+			require.Equal(t, c.status, resp.StatusCode)
+			require.Equal(t, c.retryAfter, resp.Header.Get("Retry-After"))
+			require.Contains(t, body, c.says)
+			require.NotContains(t, body, "secret")
+		})
+	}
+}
+
+func TestTooManyRecordingsAreRefusedAtOnce(t *testing.T) {
+	t.Parallel()
+	entered, release := make(chan struct{}), make(chan struct{})
+	url := serve(t, asrhttp.Config{MaxPending: 1, Recognizer: recognizer{f: func(context.Context, asr.Audio) (asr.Transcript, error) {
+		close(entered)
+		<-release
+		return asr.Transcript{Text: "first"}, nil
+	}}})
+	first := make(chan string)
+	go func() {
+		_, body := post(t, url, wav(0), "file=@")
+		first <- body
+	}()
+	<-entered
+	resp, body := post(t, url, wav(0), "file=@")
+	require.Equal(t, 503, resp.StatusCode, body)
+	require.Equal(t, "15", resp.Header.Get("Retry-After"))
+	close(release)
+	require.Contains(t, <-first, "first")
+}
+
+func TestClientThatGoesAwayEndsItsWork(t *testing.T) {
+	t.Parallel()
+	entered, ended := make(chan struct{}), make(chan error)
+	dir := t.TempDir()
+	url := serve(t, asrhttp.Config{Dir: dir, Recognizer: recognizer{f: func(ctx context.Context, _ asr.Audio) (asr.Transcript, error) {
+		close(entered)
+		<-ctx.Done()
+		ended <- ctx.Err()
+		return asr.Transcript{}, ctx.Err()
+	}}})
+	rec, err := local.New(local.Config{URL: url + "/v1/audio/transcriptions"})
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		_, err := rec.Recognize(ctx, asr.FromBytes("a.wav", wav(time.Second)))
+		done <- err
+	}()
+	<-entered
+	cancel()
+	require.ErrorIs(t, <-ended, context.Canceled)
+	require.ErrorIs(t, <-done, context.Canceled)
+}
+
+func TestHealthAndModelsFollowTheStatus(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		status asr.Status
+		code   int
+		says   string
+	}{
+		{asr.Status{Available: true, Model: "m"}, 200, `"status":"ok"`},
+		{asr.Status{Model: "m", Reason: "no disk"}, 503, `"reason":"no disk"`},
+	} {
+		url := serve(t, asrhttp.Config{Recognizer: recognizer{status: c.status}})
+		resp, err := http.Get(url + "/health")
+		require.NoError(t, err)
+		body, err := io.ReadAll(resp.Body)
+		require.NoError(t, err)
+		resp.Body.Close()
+		require.Equal(t, c.code, resp.StatusCode)
+		require.Contains(t, string(body), c.says)
+
+		rec, err := local.New(local.Config{URL: url})
+		require.NoError(t, err)
+		s := rec.Check(t.Context())
+		require.Equal(t, c.status.Available, s.Available)
+		if c.status.Available {
+			require.Equal(t, "m", s.Model)
+		} else {
+			require.Contains(t, s.Reason, "no disk")
+		}
+	}
+}
+
+// TestRealSpeechThroughClientAndServer is the whole way: a recording made by a voice, the client, HTTP, the server, the program.
+func TestRealSpeechThroughClientAndServer(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("flite"); err != nil {
+		t.Skip("flite is not installed (Debian: apt-get install flite pocketsphinx pocketsphinx-en-us ffmpeg)")
+	}
+	const sentence = "please practice the second page before the next lesson"
+	file := filepath.Join(t.TempDir(), "t.wav")
+	require.NoError(t, exec.CommandContext(t.Context(), "flite", "-voice", "slt", "-t", sentence, "-o", file).Run())
+	cfg := command.PocketSphinx()
+	rec, err := command.New(cfg)
+	if err != nil {
+		t.Skip(err)
+	}
+	dir := t.TempDir()
+	client, err := local.New(local.Config{URL: serve(t, asrhttp.Config{Recognizer: rec, Dir: dir}), Segments: true})
+	require.NoError(t, err)
+	audio, err := asr.FromFile(file)
+	require.NoError(t, err)
+
+	got, err := client.Recognize(t.Context(), audio)
+	require.NoError(t, err)
+	require.Equal(t, sentence, got.Text)
+	require.Equal(t, "pocketsphinx-en-us", got.Model)
+	require.Len(t, got.Segments, 1)
+	require.InDelta(t, 3.66, got.Duration.Seconds(), 0.1)
+	require.True(t, client.Status(t.Context()).Available)
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Empty(t, left)
+
+	_, err = client.Recognize(t.Context(), asr.FromBytes("x.wav", []byte("RIFF\xff\xff\xff\x00WAVEfmt \x00\x01 damaged")))
+	require.ErrorIs(t, err, asr.ErrUnusableAudio)
+	require.ErrorContains(t, err, "ffmpeg cannot decode it")
+}

@@ -1,0 +1,93 @@
+// Package audiofile tells what a recording is from its own bytes: [Sniff] names the format, [Inspect] adds the
+// sample rate, the channels and the duration, and [PCM] gives raw samples the WAV header they lack.
+//
+// It knows what phones and browsers record: WAV, MP3, AAC (ADTS), M4A/MP4/3GP, Ogg (Opus, Vorbis, Speex, FLAC), FLAC,
+// WebM, AMR and SILK. File names and declared types play no part. Nothing is decoded: a duration comes from the container's headers
+// or from walking the frames, is checked against the size of the file, and is 0 when it cannot be told.
+//
+// All functions may be called by several goroutines at once. Exported names stay; formats may be added.
+package audiofile
+
+import (
+	"bytes"
+
+	"github.com/gabriel-vasile/mimetype"
+)
+
+// Format is an audio file format, named by its usual file extension. The zero value means unknown.
+type Format string
+
+// The formats that Sniff knows.
+const (
+	WAV  Format = "wav"
+	MP3  Format = "mp3"
+	AAC  Format = "aac"  // ADTS frames
+	M4A  Format = "m4a"  // ISO base media file: m4a, mp4, 3gp, mov
+	OGG  Format = "ogg"  // Opus, Vorbis, Speex or FLAC in Ogg
+	FLAC Format = "flac" // native FLAC
+	WebM Format = "webm" // WebM or Matroska
+	AMR  Format = "amr"  // AMR or AMR-WB, one channel or several
+	SILK Format = "silk" // SILK v3, with or without the leading byte of WeChat and QQ
+)
+
+// HeadSize is how many bytes from the start of a file Sniff needs to do its best.
+const HeadSize = 3072
+
+// ContentType returns the format's media type, or "application/octet-stream" for one that is not known.
+func (f Format) ContentType() string {
+	switch f {
+	case WAV:
+		return "audio/wav"
+	case MP3:
+		return "audio/mpeg"
+	case AAC:
+		return "audio/aac"
+	case M4A:
+		return "audio/mp4"
+	case OGG:
+		return "audio/ogg"
+	case FLAC:
+		return "audio/flac"
+	case WebM:
+		return "audio/webm"
+	case AMR:
+		return "audio/amr"
+	case SILK:
+		return "audio/silk"
+	}
+	return "application/octet-stream"
+}
+
+// Sniff names the format of the file that begins with head, from at most the first HeadSize bytes. It returns "" when that is no audio it knows.
+func Sniff(head []byte) Format {
+	if len(head) > HeadSize {
+		head = head[:HeadSize]
+	}
+	switch {
+	case bytes.HasPrefix(head, []byte("#!SILK_V3")), bytes.HasPrefix(head, []byte("\x02#!SILK_V3")):
+		return SILK
+	case bytes.HasPrefix(head, []byte("#!AMR")): // RFC 4867: AMR, AMR-WB, _MC1.0
+		return AMR
+	case bytes.HasPrefix(head, []byte("RF64")) && len(head) >= 12 && string(head[8:12]) == "WAVE":
+		return WAV
+	}
+	for m := mimetype.Detect(head); m != nil; m = m.Parent() {
+		switch {
+		case m.Is("audio/wav"):
+			return WAV
+		case m.Is("audio/mpeg"):
+			return MP3
+		case m.Is("audio/aac"):
+			return AAC
+		case m.Is("audio/x-m4a"), m.Is("audio/mp4"), m.Is("video/mp4"), m.Is("video/3gpp"), m.Is("video/3gpp2"), m.Is("video/quicktime"):
+			return M4A
+		case m.Is("application/ogg"):
+			return OGG
+		case m.Is("audio/flac"):
+			return FLAC
+		case m.Is("video/webm"), m.Is("video/x-matroska"):
+			return WebM
+		}
+	}
+	return ""
+}

@@ -1,0 +1,140 @@
+package audiofile
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"mime"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// PCM describes raw samples of 16 bits, which carry no header of their own.
+type PCM struct {
+	// Rate is the number of samples a second and channel.
+	Rate int
+	// Channels is 1 or more, interleaved.
+	Channels int
+	// BigEndian is the order of each sample's bytes. WAV wants little endian, so Wrap swaps these.
+	BigEndian bool
+}
+
+// ParsePCM reads a declared media type of raw samples: "audio/pcm", "audio/x-pcm" and "audio/raw" (little endian) or
+// "audio/L16" (big endian, RFC 2586), with the parameters rate and channels (default 1). The recorder of mini
+// programs declares nothing, so rate is required. ok is false when contentType declares no raw samples; err tells what is wrong with one that does.
+func ParsePCM(contentType string) (p PCM, ok bool, err error) {
+	media, params, err := mime.ParseMediaType(contentType)
+	if err != nil {
+		return PCM{}, false, nil
+	}
+	switch media {
+	case "audio/pcm", "audio/x-pcm", "audio/raw":
+	case "audio/l16":
+		p.BigEndian = true
+	default:
+		return PCM{}, false, nil
+	}
+	number := func(name, def string, lo, hi int) (int, error) {
+		s := params[name]
+		if s == "" {
+			s = def
+		}
+		if s == "" {
+			return 0, fmt.Errorf("%s: parameter %q is missing; declare raw samples as %q", media, name, media+";rate=16000;channels=1")
+		}
+		n, err := strconv.Atoi(s)
+		if err != nil || n < lo || n > hi {
+			return 0, fmt.Errorf("%s: parameter %s=%q must be a number from %d to %d", media, name, s, lo, hi)
+		}
+		return n, nil
+	}
+	if p.Rate, err = number("rate", "", 4000, 384000); err != nil {
+		return PCM{}, true, err
+	}
+	if p.Channels, err = number("channels", "1", 1, 16); err != nil {
+		return PCM{}, true, err
+	}
+	if b := params["bits"]; b != "" && b != "16" {
+		return PCM{}, true, fmt.Errorf("%s: parameter bits=%q must be 16", media, b)
+	}
+	if c := params["charset"]; c != "" && !strings.EqualFold(c, "binary") {
+		return PCM{}, true, fmt.Errorf("%s: parameter charset=%q makes no sense for samples", media, c)
+	}
+	return p, true, nil
+}
+
+// Duration returns how long size bytes of samples last.
+func (p PCM) Duration(size int64) time.Duration {
+	return samplesDuration(uint64(max(size, 0))/uint64(2*max(p.Channels, 1)), uint64(p.Rate))
+}
+
+// HeaderSize is the length of the header that Header returns.
+const HeaderSize = 44
+
+// Header returns the WAV header for size bytes of samples.
+func (p PCM) Header(size int64) []byte {
+	n := uint32(min(max(size, 0), math.MaxUint32-HeaderSize))
+	h := make([]byte, 0, HeaderSize)
+	h = append(h, "RIFF"...)
+	h = binary.LittleEndian.AppendUint32(h, n+HeaderSize-8)
+	h = append(h, "WAVEfmt "...)
+	h = binary.LittleEndian.AppendUint32(h, 16)
+	h = binary.LittleEndian.AppendUint16(h, 1) // PCM
+	h = binary.LittleEndian.AppendUint16(h, uint16(p.Channels))
+	h = binary.LittleEndian.AppendUint32(h, uint32(p.Rate))
+	h = binary.LittleEndian.AppendUint32(h, uint32(p.Rate*p.Channels*2))
+	h = binary.LittleEndian.AppendUint16(h, uint16(p.Channels*2))
+	h = binary.LittleEndian.AppendUint16(h, 16)
+	h = append(h, "data"...)
+	return binary.LittleEndian.AppendUint32(h, n)
+}
+
+// Samples returns r with each sample in the byte order that WAV wants: r itself, or a reader that swaps.
+func (p PCM) Samples(r io.Reader) io.Reader {
+	if p.BigEndian {
+		return &swapper{r: r}
+	}
+	return r
+}
+
+// swapper swaps the bytes of each pair, over reads of any length. An odd last byte stays as it is.
+type swapper struct {
+	r    io.Reader
+	buf  [4096]byte
+	have int // bytes in buf, swapped where they are pairs
+	pos  int
+	err  error
+}
+
+func (s *swapper) Read(p []byte) (int, error) {
+	if s.pos == s.have {
+		if s.err != nil {
+			return 0, s.err
+		}
+		s.pos = 0
+		s.have, s.err = io.ReadFull(s.r, s.buf[:])
+		if s.err == io.ErrUnexpectedEOF {
+			s.err = io.EOF
+		}
+		for i := 0; i+1 < s.have; i += 2 {
+			s.buf[i], s.buf[i+1] = s.buf[i+1], s.buf[i]
+		}
+		if s.have == 0 {
+			return 0, s.err
+		}
+	}
+	n := copy(p, s.buf[s.pos:s.have])
+	s.pos += n
+	return n, nil
+}
+
+// samplesDuration is samples/rate without overflow or rounding on the way; 0 when it is too long to be true.
+func samplesDuration(samples, rate uint64) time.Duration {
+	if rate == 0 || samples/rate > 1<<32 {
+		return 0
+	}
+	whole := time.Duration(samples/rate) * time.Second
+	return whole + time.Duration(samples%rate*uint64(time.Second)/rate)
+}

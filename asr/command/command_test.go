@@ -1,0 +1,189 @@
+package command_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/asr"
+	"lessonkit.example/asr/command"
+)
+
+// needs skips the test where a program is not installed.
+func needs(t *testing.T, programs ...string) {
+	t.Helper()
+	for _, p := range programs {
+		if _, err := exec.LookPath(p); err != nil {
+			t.Skipf("%s is not installed (Debian: apt-get install pocketsphinx pocketsphinx-en-us ffmpeg flite)", p)
+		}
+	}
+}
+
+// say makes real speech.
+func say(t *testing.T, text string) string {
+	t.Helper()
+	needs(t, "flite")
+	path := filepath.Join(t.TempDir(), "speech.wav")
+	require.NoError(t, exec.CommandContext(t.Context(), "flite", "-voice", "slt", "-t", text, "-o", path).Run())
+	return path
+}
+
+func TestPocketSphinxHearsRealSpeech(t *testing.T) {
+	t.Parallel()
+	needs(t, "pocketsphinx_continuous", "ffmpeg")
+	const sentence = "please practice the second page before the next lesson"
+	audio, err := asr.FromFile(say(t, sentence))
+	require.NoError(t, err)
+	var progress time.Duration
+	audio.Progress = func(d time.Duration) { progress = d }
+	dir := t.TempDir()
+	cfg := command.PocketSphinx()
+	cfg.Dir = dir
+	rec, err := command.New(cfg)
+	require.NoError(t, err)
+
+	got, err := rec.Recognize(t.Context(), audio)
+	require.NoError(t, err)
+	require.Equal(t, sentence, got.Text)
+	require.Equal(t, "pocketsphinx-en-us", got.Model)
+	require.InDelta(t, 3.66, got.Duration.Seconds(), 0.1)
+	require.Len(t, got.Segments, 1)
+	require.Equal(t, sentence, got.Segments[0].Text)
+	require.InDelta(t, 3.5, got.Segments[0].End.Seconds(), 0.4)
+	require.Equal(t, got.Segments[0].End, progress)
+	require.True(t, rec.Status(t.Context()).Available)
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Empty(t, left, "the recording's own directory is removed")
+}
+
+func TestMissingProgramsAreNamedWithTheirPackages(t *testing.T) {
+	t.Parallel()
+	cfg := command.PocketSphinx()
+	cfg.Args = append([]string{"no-such-recogniser"}, cfg.Args[1:]...)
+	cfg.FFmpeg = "no-such-ffmpeg"
+	_, err := command.New(cfg)
+	missing, ok := errors.AsType[*command.MissingError](err)
+	require.True(t, ok, "%v", err)
+	require.Equal(t, []string{"no-such-recogniser", "no-such-ffmpeg"}, missing.Programs)
+	require.EqualError(t, err, "missing for speech recognition: no-such-recogniser, no-such-ffmpeg; "+
+		"on Debian: apt-get install --no-install-recommends pocketsphinx pocketsphinx-en-us ffmpeg")
+
+	_, err = command.New(command.Config{Args: []string{"sh", "-c", "true"}})
+	require.ErrorContains(t, err, "{input}")
+}
+
+// script is a recogniser made of a shell script, which gets the WAV file as its first argument.
+func script(t *testing.T, text string, change func(*command.Config)) *command.Recognizer {
+	t.Helper()
+	needs(t, "ffmpeg")
+	cfg := command.Config{Args: []string{"sh", "-c", text, "recogniser", "{input}", "{log}", "{language}"}, Dir: t.TempDir()}
+	if change != nil {
+		change(&cfg)
+	}
+	rec, err := command.New(cfg)
+	require.NoError(t, err)
+	return rec
+}
+
+func TestBadAudioIsUnusableAndSaysWhy(t *testing.T) {
+	t.Parallel()
+	rec := script(t, "echo heard", nil)
+	for name, c := range map[string]struct{ data, says string }{
+		"empty":    {"", "it is empty"},
+		"text":     {"this is not a recording", "not audio of a known format"},
+		"playlist": {"#EXTM3U\n#EXTINF:1,\nfile:///etc/passwd\n", "not audio of a known format"},
+		"silk":     {"\x02#!SILK_V3\x0c\x00abcdefghijkl", "silk"},
+		"damaged":  {"RIFF\xff\xff\xff\x00WAVEfmt \x00\x01 damaged", "ffmpeg cannot decode it"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := rec.Recognize(t.Context(), asr.FromBytes(name, []byte(c.data)))
+			require.ErrorIs(t, err, asr.ErrUnusableAudio)
+			require.ErrorContains(t, err, c.says)
+			e, _ := errors.AsType[*asr.Error](err)
+			require.True(t, e.Permanent())
+			require.Zero(t, e.RetryAfter())
+			require.NotContains(t, err.Error(), t.TempDir())
+		})
+	}
+}
+
+func TestProgramThatFailsTellsFromItsLog(t *testing.T) {
+	t.Parallel()
+	wav := wavOf(time.Second)
+	rec := script(t, `echo "INFO: fine" >$2; echo "ERROR: no acoustic model" >>$2; exit 3`, nil)
+	_, err := rec.Recognize(t.Context(), asr.FromBytes("a.wav", wav))
+	require.ErrorContains(t, err, "ERROR: no acoustic model")
+	e, ok := errors.AsType[*asr.Error](err)
+	require.True(t, ok)
+	require.False(t, e.Permanent())
+	require.Zero(t, e.RetryAfter(), "an ordinary failure counts an attempt")
+}
+
+func TestProgramGetsSixteenKilohertzMono(t *testing.T) {
+	t.Parallel()
+	needs(t, "od")
+	rec := script(t, `set -- "$3" $(od -An -j22 -N6 -tu2 $1); echo $2 $3 $4 $1`, nil)
+	audio := asr.FromBytes("a.wav", wavOf(time.Second))
+	audio.Language = "zh"
+	got, err := rec.Recognize(t.Context(), audio)
+	require.NoError(t, err)
+	require.Equal(t, "1 16000 0 zh", got.Text)
+	require.Equal(t, time.Second, got.Duration)
+	require.Equal(t, "zh", got.Language)
+
+	audio.Language = "-o/etc/passwd"
+	got, err = rec.Recognize(t.Context(), audio)
+	require.NoError(t, err)
+	require.Equal(t, "1 16000 0 auto", got.Text, "what is no language code reaches no program")
+}
+
+func TestCancelEndsTheWholeProcessGroup(t *testing.T) {
+	t.Parallel()
+	fifo := filepath.Join(t.TempDir(), "alive")
+	require.NoError(t, exec.CommandContext(t.Context(), "mkfifo", fifo).Run())
+	// A child of the program holds the write end open: reading reaches the end only when both are dead.
+	rec := script(t, `sleep 1000 >`+fifo+` & wait`, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		_, err := rec.Recognize(ctx, asr.FromBytes("a.wav", wavOf(time.Second)))
+		done <- err
+	}()
+	f, err := os.Open(fifo) // returns once the child has opened it
+	require.NoError(t, err)
+	defer f.Close()
+	cancel()
+	n, _ := f.Read(make([]byte, 1))
+	require.Zero(t, n)
+	err = <-done
+	require.ErrorIs(t, err, context.Canceled)
+	_, ok := errors.AsType[*asr.Error](err)
+	require.False(t, ok, "a caller that gave up is no failure of the recogniser")
+}
+
+func TestTimeoutCountsAnAttempt(t *testing.T) {
+	t.Parallel()
+	rec := script(t, `sleep 1000`, func(c *command.Config) { c.Timeout = 500 * time.Millisecond })
+	_, err := rec.Recognize(t.Context(), asr.FromBytes("a.wav", wavOf(time.Second)))
+	require.ErrorContains(t, err, "not done within 500ms")
+	e, ok := errors.AsType[*asr.Error](err)
+	require.True(t, ok)
+	require.False(t, e.Permanent())
+	require.Zero(t, e.RetryAfter())
+}
+
+func TestTooLongIsUnusable(t *testing.T) {
+	t.Parallel()
+	rec := script(t, `echo heard`, func(c *command.Config) { c.MaxDuration = 2 * time.Second })
+	_, err := rec.Recognize(t.Context(), asr.FromBytes("a.wav", wavOf(4*time.Second)))
+	require.ErrorIs(t, err, asr.ErrUnusableAudio)
+	require.ErrorContains(t, err, "longer than 2s")
+}

@@ -1,0 +1,195 @@
+package local
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"lessonkit.example/asr"
+)
+
+// answer turns a server's answer into a transcript or an error with its class.
+func (r *Recognizer) answer(resp *http.Response, body []byte, model string) (asr.Transcript, error) {
+	if resp.StatusCode != http.StatusOK {
+		return asr.Transcript{}, r.refusal(resp, body, model)
+	}
+	t, err := parseAnswer(body)
+	if err != nil {
+		r.log.Warn("answer not understood", "error", err, "answer", excerpt(body))
+		return asr.Transcript{}, err
+	}
+	return t, nil
+}
+
+// reply is the union of what the servers answer.
+type reply struct {
+	Text     *string         `json:"text"`
+	Error    json.RawMessage `json:"error"`
+	Code     json.RawMessage `json:"code"`
+	Msg      string          `json:"msg"`
+	Language string          `json:"language"`
+	Duration json.RawMessage `json:"duration"`
+	Segments []struct {
+		Start   number      `json:"start"`
+		End     number      `json:"end"`
+		Text    string      `json:"text"`
+		Speaker interfaceID `json:"speaker"`
+	} `json:"segments"`
+	Sentences []struct { // FunASR's own server, in milliseconds
+		Start number `json:"start"`
+		End   number `json:"end"`
+		Text  string `json:"text"`
+	} `json:"sentences"`
+	ProcessingTime json.RawMessage `json:"processing_time"`
+}
+
+// parseAnswer reads the body of an answer with status 200.
+func parseAnswer(body []byte) (asr.Transcript, error) {
+	body = bytes.TrimSpace(body)
+	if len(body) > 0 && body[0] == '"' { // FunASR answers the plain text as a JSON string
+		var text string
+		if err := json.Unmarshal(body, &text); err == nil {
+			return asr.Transcript{Text: clean(text)}, nil
+		}
+	}
+	var v reply
+	if len(body) == 0 || body[0] != '{' {
+		return asr.Transcript{}, &asr.Error{Op: op, Status: 200, Message: "the answer is not JSON: " + excerpt(body)}
+	}
+	if err := json.Unmarshal(body, &v); err != nil {
+		return asr.Transcript{}, &asr.Error{Op: op, Status: 200, Message: "the answer cannot be read: " + excerpt(body), Err: err}
+	}
+	if present(v.Error) || failed(v.Code) {
+		return asr.Transcript{}, &asr.Error{Op: op, Status: 200, Message: errorText(body)}
+	}
+	if v.Text == nil {
+		return asr.Transcript{}, &asr.Error{Op: op, Status: 200, Message: "the answer has no text: " + excerpt(body)}
+	}
+	t := asr.Transcript{Text: clean(*v.Text), Language: v.Language}
+	for _, s := range v.Segments {
+		t.Segments = append(t.Segments, asr.Segment{
+			Start: s.Start.seconds(), End: s.End.seconds(), Text: clean(s.Text), Speaker: string(s.Speaker),
+		})
+	}
+	if len(v.Segments) == 0 {
+		for _, s := range v.Sentences {
+			t.Segments = append(t.Segments, asr.Segment{Start: s.Start.seconds() / 1000, End: s.End.seconds() / 1000, Text: clean(s.Text)})
+		}
+	}
+	// The field "duration" is not used: one server puts its own working time there. The recording's header knows better.
+	return t, nil
+}
+
+// clean makes one line of a text that comes as one line for each segment.
+func clean(text string) string {
+	return asr.JoinText(strings.Split(strings.ToValidUTF8(text, "\uFFFD"), "\n")...)
+}
+
+// number is a JSON number, or a string that holds one (vLLM). Anything else is 0.
+type number float64
+
+func (n *number) UnmarshalJSON(b []byte) error {
+	f, err := strconv.ParseFloat(strings.Trim(string(b), `"`), 64)
+	if err != nil || math.IsNaN(f) || f < 0 || f > 1e9 {
+		f = 0
+	}
+	*n = number(f)
+	return nil
+}
+
+func (n number) seconds() time.Duration { return time.Duration(float64(n) * float64(time.Second)) }
+
+// interfaceID is a string or a number.
+type interfaceID string
+
+func (s *interfaceID) UnmarshalJSON(b []byte) error {
+	if text := strings.Trim(string(b), `"`); text != "null" {
+		*s = interfaceID(text)
+	}
+	return nil
+}
+
+func present(raw json.RawMessage) bool {
+	s := string(bytes.TrimSpace(raw))
+	return s != "" && s != "null" && s != `""` && s != "false"
+}
+
+// failed reads the field "code" of FunASR's own server, in which anything but 0 is a failure.
+func failed(raw json.RawMessage) bool {
+	s := strings.Trim(string(bytes.TrimSpace(raw)), `"`)
+	return s != "" && s != "null" && s != "0" && s != "200"
+}
+
+// errorText finds the words in an error body of any of the servers, cut to 200 bytes.
+func errorText(body []byte) string {
+	var v map[string]json.RawMessage
+	if json.Unmarshal(body, &v) != nil {
+		var s string
+		if json.Unmarshal(body, &s) == nil {
+			return excerpt([]byte(s))
+		}
+		if looksHTML(body) {
+			return "an HTML page"
+		}
+		return excerpt(body)
+	}
+	for _, name := range []string{"error", "detail", "msg", "message"} {
+		raw := v[name]
+		var text string
+		var object struct {
+			Message string `json:"message"`
+			Msg     string `json:"msg"`
+		}
+		var list []struct {
+			Loc []any  `json:"loc"`
+			Msg string `json:"msg"`
+		}
+		switch {
+		case json.Unmarshal(raw, &text) == nil && text != "":
+			return excerpt([]byte(text))
+		case json.Unmarshal(raw, &object) == nil && object.Message+object.Msg != "":
+			return excerpt([]byte(object.Message + object.Msg))
+		case json.Unmarshal(raw, &list) == nil && len(list) > 0: // FastAPI's validation
+			var parts []string
+			for _, e := range list {
+				var loc []string
+				for _, l := range e.Loc {
+					loc = append(loc, fmt.Sprint(l))
+				}
+				parts = append(parts, strings.Trim(strings.Join(loc, ".")+": "+e.Msg, ": "))
+			}
+			return excerpt([]byte(strings.Join(parts, "; ")))
+		}
+	}
+	return excerpt(body)
+}
+
+// excerpt is the start of a body in one printable line of at most 200 bytes.
+func excerpt(body []byte) string {
+	const limit = 200
+	cut := body
+	if len(cut) > limit {
+		cut = cut[:limit]
+		for len(cut) > 0 && !utf8.RuneStart(body[len(cut)]) {
+			cut = cut[:len(cut)-1]
+		}
+	}
+	s := strings.Join(strings.Fields(strings.ToValidUTF8(string(cut), "\uFFFD")), " ")
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+func looksHTML(body []byte) bool {
+	head := strings.ToLower(string(bytes.TrimSpace(body[:min(len(body), 256)])))
+	return strings.HasPrefix(head, "<!doctype html") || strings.HasPrefix(head, "<html")
+}

@@ -1,0 +1,82 @@
+package local
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/textproto"
+	"sync"
+
+	"lessonkit.example/asr/internal/source"
+)
+
+// form is a multipart form whose length is known before it is sent, without holding the recording: what comes before the recording and
+// what comes after it are made in memory.
+type form struct {
+	head, tail  []byte
+	contentType string
+	src         *source.Source
+	size        int64
+
+	mu  sync.Mutex
+	err error // of the recording, as opposed to the network
+}
+
+func newForm(ep endpoint, fields []field, src *source.Source) *form {
+	var buf bytes.Buffer
+	w := multipart.NewWriter(&buf)
+	for _, f := range fields {
+		_ = w.WriteField(f.name, f.value) // a bytes.Buffer takes everything
+	}
+	// Some servers go by the name's ending, so it is that of the format, whatever the recording was called.
+	h := textproto.MIMEHeader{}
+	h.Set("Content-Disposition", fmt.Sprintf(`form-data; name=%q; filename="audio.%s"`, ep.fileField, src.Info.Format))
+	h.Set("Content-Type", src.Info.Format.ContentType())
+	_, _ = w.CreatePart(h)
+	buf.Write(src.Prefix)
+	n := buf.Len()
+	_ = w.Close()
+	return &form{
+		head: buf.Bytes()[:n:n], tail: buf.Bytes()[n:], contentType: w.FormDataContentType(), src: src,
+		size: int64(buf.Len()) + src.Size - int64(len(src.Prefix)),
+	}
+}
+
+// request makes the POST. again opens the recording anew, for when a kept connection turns out to be dead before anything was sent on it.
+func (f *form) request(ctx context.Context, url string, again func() (*source.Source, error)) (*http.Request, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, f.body(f.src))
+	if err != nil {
+		return nil, err
+	}
+	req.ContentLength = f.size
+	req.GetBody = func() (io.ReadCloser, error) {
+		src, err := again()
+		if err != nil {
+			return nil, err
+		}
+		return f.body(src), nil
+	}
+	req.Header.Set("Content-Type", f.contentType)
+	req.Header.Set("Accept", "application/json")
+	return req, nil
+}
+
+func (f *form) body(src *source.Source) io.ReadCloser {
+	return source.NewBody(f.head, src, f.tail, f.fail)
+}
+
+func (f *form) fail(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.err = err
+}
+
+// sourceError is the error of reading the recording, if that is what broke the request.
+func (f *form) sourceError() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.err
+}

@@ -1,0 +1,146 @@
+// Command speech-server gives a command-line speech recogniser the interface of OpenAI's transcription service.
+//
+//	speech-server                                  serve with PocketSphinx on 127.0.0.1:8090
+//	speech-server -whisper ggml-base.bin           serve with whisper-cli and this model
+//	speech-server -- PROGRAM -f {input}            serve with any program that reads a WAV file and prints text
+//	speech-server -transcribe lesson.mp3 two.wav   transcribe files and print their text, no server
+//
+// Then: curl -F file=@lesson.mp3 http://127.0.0.1:8090/v1/audio/transcriptions
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+
+	"lessonkit.example/asr"
+	"lessonkit.example/asr/asrhttp"
+	"lessonkit.example/asr/audiofile"
+	"lessonkit.example/asr/command"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "speech-server:", err)
+		os.Exit(1)
+	}
+}
+
+// run is the whole program.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	flags := flag.NewFlagSet("speech-server", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	addr := flags.String("addr", "127.0.0.1:8090", "address to serve on")
+	transcribe := flags.Bool("transcribe", false, "transcribe the files named and print their text, instead of serving")
+	whisper := flags.String("whisper", "", "use whisper-cli with this `model` file")
+	language := flags.String("language", "", "what is spoken in the files to transcribe, such as en")
+	concurrency := flags.Int("concurrency", 1, "recordings recognised at once")
+	timeout := flags.Duration("timeout", 30*time.Minute, "longest time for one recording")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	files, program := flags.Args(), []string(nil)
+	if !*transcribe {
+		files, program = nil, flags.Args()
+	} else if i := slices.Index(files, "--"); i >= 0 {
+		files, program = files[:i], files[i+1:]
+	}
+
+	cfg := command.PocketSphinx()
+	switch {
+	case len(program) > 0:
+		cfg = command.Config{Args: program}
+	case *whisper != "":
+		cfg = command.Whisper(*whisper)
+	}
+	log := slog.New(slog.NewTextHandler(stderr, nil))
+	cfg.Concurrency, cfg.Timeout, cfg.Logger = *concurrency, *timeout, log
+	rec, err := command.New(cfg)
+	if err != nil {
+		return err
+	}
+	if *transcribe {
+		return transcribeFiles(ctx, rec, files, *language, stdout, stderr)
+	}
+	return serve(ctx, rec, *addr, log)
+}
+
+// serve answers requests until ctx ends, then lets those in work finish for some seconds.
+func serve(ctx context.Context, rec asr.Recognizer, addr string, log *slog.Logger) error {
+	handler, err := asrhttp.New(asrhttp.Config{Recognizer: rec, Logger: log})
+	if err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", addr)
+	if err != nil {
+		return err
+	}
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute}
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(listener) }()
+	log.Info("serving", "url", "http://"+listener.Addr().String(), "model", rec.Status(ctx).Model)
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+	}
+	grace, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if server.Shutdown(grace) != nil {
+		return server.Close() // ends the work that is left
+	}
+	return nil
+}
+
+// transcribeFiles prints the text of each file to stdout, and shows on stderr how far it has come.
+func transcribeFiles(ctx context.Context, rec asr.Recognizer, files []string, language string, stdout, stderr io.Writer) error {
+	if len(files) == 0 {
+		return errors.New("-transcribe: name the files")
+	}
+	for i, path := range files {
+		audio, err := asr.FromFile(path)
+		if err != nil {
+			return err
+		}
+		audio.Language = language
+		bar := progressbar.NewOptions64(max(length(path).Milliseconds(), 1), progressbar.OptionSetWriter(stderr),
+			progressbar.OptionSetDescription(fmt.Sprintf("%d/%d %s", i+1, len(files), audio.Name)), progressbar.OptionSetWidth(30),
+			progressbar.OptionSetElapsedTime(true), progressbar.OptionClearOnFinish(), progressbar.OptionThrottle(100*time.Millisecond))
+		audio.Progress = func(done time.Duration) { _ = bar.Set64(min(done.Milliseconds(), bar.GetMax64())) }
+		_ = bar.RenderBlank()
+		t, err := rec.Recognize(ctx, audio)
+		_ = bar.Clear()
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		fmt.Fprintf(stderr, "%d/%d %s: %v of audio\n", i+1, len(files), path, t.Duration.Round(10*time.Millisecond))
+		fmt.Fprintln(stdout, t.Text)
+	}
+	return nil
+}
+
+// length is how long a recording is, 0 when its headers do not tell.
+func length(path string) time.Duration {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	size, _ := f.Seek(0, io.SeekEnd)
+	info, _ := audiofile.Inspect(f, size)
+	return info.Duration
+}
