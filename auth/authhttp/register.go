@@ -1,0 +1,190 @@
+package authhttp
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/google/uuid"
+
+	"lessonkit.example/auth"
+)
+
+// LoginBody is what a client sends to sign in.
+type LoginBody struct {
+	Code string `json:"code" minLength:"1" doc:"The one-time login code that the mini program got from its platform."`
+}
+
+// LoginAnswer is what a client gets when it signs in.
+type LoginAnswer struct {
+	Token     string    `json:"token" doc:"The session token. It is shown this once."`
+	TokenType string    `json:"token_type" enum:"Bearer" doc:"How to send the token."`
+	ExpiresAt time.Time `json:"expires_at" doc:"When the session ends, used or not."`
+	TeacherID uuid.UUID `json:"teacher_id" doc:"Who signed in."`
+}
+
+// LoginState is who sends a request, and by which session.
+type LoginState struct {
+	TeacherID uuid.UUID     `json:"teacher_id" doc:"Who is signed in."`
+	Method    auth.Method   `json:"method" enum:"session,development" doc:"How the request was authenticated."`
+	Session   *LoginSession `json:"session" doc:"The session; null for the development header, which has none."`
+}
+
+// LoginSession is a session as its owner sees it.
+type LoginSession struct {
+	_         struct{}  `nullable:"true"`
+	CreatedAt time.Time `json:"created_at" doc:"When the teacher signed in."`
+	ExpiresAt time.Time `json:"expires_at" doc:"When the session ends, used or not."`
+}
+
+// maxLoginBody is the most a sign-in's body may have, in bytes.
+const maxLoginBody = 4 << 10
+
+type loginInput struct{ Body LoginBody }
+
+type loginOutput struct {
+	CacheControl string `header:"Cache-Control"`
+	Body         LoginAnswer
+}
+
+type meOutput struct {
+	CacheControl string `header:"Cache-Control"`
+	Body         LoginState
+}
+
+// Register adds the operations to api, below its own prefix: POST
+// /auth/miniapp/login, GET /auth/me and POST /auth/logout. The rate limit is
+// kept in memory, for each call of Register.
+func Register(api huma.API, c Config) {
+	o := &operations{api: api, service: c.Service, limit: newLimiter(c), trusted: c.TrustedProxies}
+	scheme := c.SecurityScheme
+	if scheme == "" {
+		scheme = "bearer"
+	}
+	security := []map[string][]string{{scheme: {}}}
+
+	huma.Register(api, huma.Operation{
+		OperationID:  "login",
+		Method:       http.MethodPost,
+		Path:         "/auth/miniapp/login",
+		Summary:      "Sign in with a login code",
+		Description:  "Exchanges the one-time code of a mini program for a session. A bearer token of the same teacher that is sent along ends.",
+		Tags:         []string{"Sign-in"},
+		MaxBodyBytes: maxLoginBody,
+		Errors: []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusRequestEntityTooLarge,
+			http.StatusUnprocessableEntity, http.StatusTooManyRequests, http.StatusInternalServerError,
+			http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout},
+		Middlewares: huma.Middlewares{o.requireService, o.requireRate, o.keepHeader},
+	}, o.login)
+
+	huma.Register(api, huma.Operation{
+		OperationID: "me",
+		Method:      http.MethodGet,
+		Path:        "/auth/me",
+		Summary:     "Who is signed in",
+		Tags:        []string{"Sign-in"},
+		Security:    security,
+		Errors:      []int{http.StatusUnauthorized, http.StatusInternalServerError, http.StatusServiceUnavailable},
+		Middlewares: huma.Middlewares{o.requireService, o.keepHeader, o.requireTeacher},
+	}, o.me)
+
+	huma.Register(api, huma.Operation{
+		OperationID:   "logout",
+		Method:        http.MethodPost,
+		Path:          "/auth/logout",
+		Summary:       "Sign out",
+		Description:   "Ends the session of the token, at once and everywhere.",
+		Tags:          []string{"Sign-in"},
+		Security:      security,
+		DefaultStatus: http.StatusNoContent,
+		Errors:        []int{http.StatusUnauthorized, http.StatusInternalServerError, http.StatusServiceUnavailable},
+		Middlewares:   huma.Middlewares{o.requireService, o.keepHeader, o.requireTeacher},
+	}, o.logout)
+}
+
+type operations struct {
+	api     huma.API
+	service *auth.Service
+	limit   *limiter
+	trusted trustedProxies
+}
+
+func (o *operations) requireService(ctx huma.Context, next func(huma.Context)) {
+	if o.service == nil {
+		refuse(o.api, ctx, notConfigured())
+		return
+	}
+	next(ctx)
+}
+
+func (o *operations) requireRate(ctx huma.Context, next func(huma.Context)) {
+	client := o.trusted.client(ctx.RemoteAddr(), headerOf(ctx)["X-Forwarded-For"])
+	if wait := o.limit.take(client); wait > 0 {
+		refuse(o.api, ctx, loginRefusal(&auth.ExchangeError{Kind: auth.ErrRateLimited, After: wait}))
+		return
+	}
+	next(ctx)
+}
+
+type headerKey struct{}
+
+// keepHeader hands the request's header to the handler without naming it in the
+// OpenAPI document.
+func (o *operations) keepHeader(ctx huma.Context, next func(huma.Context)) {
+	next(huma.WithValue(ctx, headerKey{}, headerOf(ctx)))
+}
+
+func headerOf(ctx huma.Context) http.Header {
+	h := http.Header{}
+	ctx.EachHeader(h.Add)
+	return h
+}
+
+// token is the bearer token of the request, "" where there is none.
+func token(ctx context.Context) string {
+	h, _ := ctx.Value(headerKey{}).(http.Header)
+	token, _ := auth.BearerToken(h)
+	return token
+}
+
+func (o *operations) requireTeacher(ctx huma.Context, next func(huma.Context)) {
+	p, err := o.service.AuthenticateHeader(ctx.Context(), headerOf(ctx))
+	if err != nil {
+		refuse(o.api, ctx, refusal(err))
+		return
+	}
+	inner := auth.WithPrincipal(ctx.Context(), p)
+	annotate(inner)
+	next(huma.WithContext(ctx, inner))
+}
+
+func (o *operations) login(ctx context.Context, in *loginInput) (*loginOutput, error) {
+	login, err := o.service.Relogin(ctx, in.Body.Code, token(ctx))
+	if err != nil {
+		return nil, loginRefusal(err)
+	}
+	return &loginOutput{
+		CacheControl: "no-store",
+		Body:         LoginAnswer{Token: login.Token, TokenType: "Bearer", ExpiresAt: login.ExpiresAt, TeacherID: login.TeacherID},
+	}, nil
+}
+
+func (o *operations) me(ctx context.Context, _ *struct{}) (*meOutput, error) {
+	p, _ := auth.PrincipalFrom(ctx)
+	state := LoginState{TeacherID: p.TeacherID, Method: p.Method}
+	if p.Method == auth.MethodSession {
+		state.Session = &LoginSession{CreatedAt: p.CreatedAt, ExpiresAt: p.ExpiresAt}
+	}
+	return &meOutput{CacheControl: "no-store", Body: state}, nil
+}
+
+func (o *operations) logout(ctx context.Context, _ *struct{}) (*struct{}, error) {
+	if p, _ := auth.PrincipalFrom(ctx); p.Method != auth.MethodSession {
+		return nil, nil // the development header has no session to end
+	}
+	if err := o.service.Logout(ctx, token(ctx)); err != nil {
+		return nil, refusal(err)
+	}
+	return nil, nil
+}

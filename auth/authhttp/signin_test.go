@@ -1,0 +1,187 @@
+package authhttp_test
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/auth"
+	"lessonkit.example/auth/authhttp"
+	"lessonkit.example/auth/authtest"
+)
+
+func TestSignInWhoAmISignOut(t *testing.T) {
+	t.Parallel()
+	b := setup(t, options{})
+	in := b.login(t, b.platform.Code(authtest.User{OpenID: "anna", UnionID: "union"}))
+	require.Equal(t, http.StatusOK, in.StatusCode, in.text)
+	require.Equal(t, "no-store", in.Header.Get("Cache-Control"))
+	require.Equal(t, "Bearer", in.json["token_type"])
+	require.Equal(t, "2026-06-05T07:08:09Z", in.json["expires_at"])
+	require.Len(t, in.json, 4)
+	token := in.json["token"].(string)
+
+	me := b.me(t, token)
+	require.Equal(t, http.StatusOK, me.StatusCode)
+	require.Equal(t, map[string]any{
+		"teacher_id": in.json["teacher_id"],
+		"method":     "session",
+		"session":    map[string]any{"created_at": "2026-05-06T07:08:09Z", "expires_at": "2026-06-05T07:08:09Z"},
+	}, me.json)
+
+	out := do(t, b.handler, http.MethodPost, logoutPath, "", "Authorization", "Bearer "+token)
+	require.Equal(t, http.StatusNoContent, out.StatusCode, out.text)
+	require.Empty(t, out.text)
+	b.me(t, token).problem(t, http.StatusUnauthorized, "token_invalid")
+	do(t, b.handler, http.MethodPost, logoutPath, "", "Authorization", "Bearer "+token).problem(t, http.StatusUnauthorized, "token_invalid")
+}
+
+func TestSessionEndsAfterThirtyDaysHoweverMuchUsed(t *testing.T) {
+	t.Parallel()
+	b := setup(t, options{})
+	token := b.signIn(t, "anna")
+	for range 29 {
+		b.advance(24 * time.Hour)
+		require.Equal(t, http.StatusOK, b.me(t, token).StatusCode)
+	}
+	b.advance(24*time.Hour - time.Microsecond)
+	require.Equal(t, http.StatusOK, b.me(t, token).StatusCode)
+	b.advance(time.Microsecond)
+	b.me(t, token).problem(t, http.StatusUnauthorized, "token_invalid")
+}
+
+func TestRefusedTokensLookTheSame(t *testing.T) {
+	t.Parallel()
+	b := setup(t, options{})
+	expired, revoked := b.signIn(t, "anna"), b.signIn(t, "ben")
+	require.NoError(t, b.service.Logout(t.Context(), revoked))
+	b.advance(auth.DefaultLifetime)
+	unknown := b.signIn(t, "carl")
+	require.NoError(t, b.service.Logout(t.Context(), unknown))
+	var bodies []map[string]any
+	for _, token := range []string{expired, revoked, unknown, "x", expired + "x", "", "mps_"} {
+		r := b.me(t, token)
+		r.problem(t, http.StatusUnauthorized, "token_invalid")
+		require.Equal(t, `Bearer error="invalid_token"`, r.Header.Get("WWW-Authenticate"))
+		delete(r.json, "instance") // the request's own id
+		bodies = append(bodies, r.json)
+	}
+	for _, body := range bodies {
+		require.Equal(t, bodies[0], body)
+	}
+	none := do(t, b.handler, http.MethodGet, mePath, "")
+	none.problem(t, http.StatusUnauthorized, "token_missing")
+	require.Equal(t, "Bearer", none.Header.Get("WWW-Authenticate"))
+}
+
+func TestWithoutDatabaseEverythingIs503(t *testing.T) {
+	t.Parallel()
+	h := authhttp.Handler(authhttp.Config{})
+	for _, token := range []string{"", "Bearer nonsense"} {
+		for _, call := range [][3]string{
+			{http.MethodPost, loginPath, `{"code":"abc"}`},
+			{http.MethodPost, loginPath, `not JSON`},
+			{http.MethodGet, mePath, ""},
+			{http.MethodPost, logoutPath, ""},
+		} {
+			do(t, h, call[0], call[1], call[2], "Authorization", token).problem(t, http.StatusServiceUnavailable, "database_not_configured")
+		}
+	}
+	guarded := authhttp.Middleware(nil)(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("let in") }))
+	do(t, guarded, http.MethodGet, "/", "").problem(t, http.StatusServiceUnavailable, "database_not_configured")
+}
+
+func TestLostDatabaseIs503(t *testing.T) {
+	t.Parallel()
+	b := setup(t, options{})
+	token := b.signIn(t, "anna")
+	require.NoError(t, b.store.Close())
+	b.me(t, token).problem(t, http.StatusServiceUnavailable, "database_unavailable")
+	b.login(t, b.platform.Code(authtest.User{OpenID: "anna"})).problem(t, http.StatusServiceUnavailable, "database_unavailable")
+	guarded := authhttp.Middleware(b.service)(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("let in") }))
+	do(t, guarded, http.MethodGet, "/", "", "Authorization", "Bearer "+token).problem(t, http.StatusServiceUnavailable, "database_unavailable")
+}
+
+func TestMiddlewareGivesTheTeacher(t *testing.T) {
+	t.Parallel()
+	b := setup(t, options{})
+	token := b.signIn(t, "anna")
+	want := b.me(t, token).json["teacher_id"]
+	guarded := authhttp.Middleware(b.service)(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		id, ok := auth.TeacherID(r.Context())
+		require.True(t, ok)
+		require.Equal(t, want, id.String())
+		w.WriteHeader(http.StatusTeapot)
+	}))
+	require.Equal(t, http.StatusTeapot, do(t, guarded, http.MethodGet, "/", "", "Authorization", "Bearer "+token).StatusCode)
+	do(t, guarded, http.MethodGet, "/", "").problem(t, http.StatusUnauthorized, "token_missing")
+}
+
+func TestDevelopmentHeader(t *testing.T) {
+	t.Parallel()
+	on := options{auth: func(c *auth.Config) { c.DevelopmentHeader = true }}
+	who := func(t *testing.T, b *bench, header ...string) reply {
+		return do(t, b.handler, http.MethodGet, mePath, "", header...)
+	}
+	t.Run("each name is its own stable teacher", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, on)
+		anna := who(t, b, "X-Development-User", "anna")
+		require.Equal(t, http.StatusOK, anna.StatusCode)
+		require.Equal(t, "development", anna.json["method"])
+		require.Nil(t, anna.json["session"])
+		require.Contains(t, anna.json, "session")
+		require.Equal(t, anna.json, who(t, b, "X-Development-User", "anna").json)
+		require.NotEqual(t, anna.json["teacher_id"], who(t, b, "X-Development-User", "Anna").json["teacher_id"])
+	})
+	t.Run("a name is never a platform's user", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, on)
+		real := b.me(t, b.signIn(t, "anna")).json["teacher_id"]
+		require.NotEqual(t, real, who(t, b, "X-Development-User", "anna").json["teacher_id"])
+	})
+	t.Run("a bearer token wins, good or not", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, on)
+		token := b.signIn(t, "anna")
+		require.Equal(t, "session", who(t, b, "X-Development-User", "ben", "Authorization", "Bearer "+token).json["method"])
+		who(t, b, "X-Development-User", "ben", "Authorization", "Bearer "+token+"x").problem(t, http.StatusUnauthorized, "token_invalid")
+	})
+	t.Run("a bad name is refused", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, on)
+		for _, name := range []string{"", " ", "a b", "a/b", "ä", "a\x00", string(make([]byte, 65))} {
+			who(t, b, "X-Development-User", name).problem(t, http.StatusUnauthorized, "token_invalid")
+		}
+		who(t, b, "X-Development-User", "a", "X-Development-User", "b").problem(t, http.StatusUnauthorized, "token_invalid")
+	})
+	t.Run("logging out is no error", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, on)
+		require.Equal(t, http.StatusNoContent, do(t, b.handler, http.MethodPost, logoutPath, "", "X-Development-User", "anna").StatusCode)
+	})
+	t.Run("on is loud", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, on)
+		require.True(t, b.service.DevelopmentEnabled())
+		require.Contains(t, b.log.String(), "DEVELOPMENT SIGN-IN IS ON")
+	})
+	for name, change := range map[string]func(*auth.Config){
+		"off unless told":      func(*auth.Config) {},
+		"off in production":    func(c *auth.Config) { c.DevelopmentHeader, c.Production = true, true },
+		"production says so":   func(c *auth.Config) { c.DevelopmentHeader, c.Production = true, true },
+		"production by itself": func(c *auth.Config) { c.Production = true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, options{auth: change})
+			require.False(t, b.service.DevelopmentEnabled())
+			who(t, b, "X-Development-User", "anna").problem(t, http.StatusUnauthorized, "token_missing")
+			if name == "production says so" {
+				require.Contains(t, b.log.String(), "development sign-in was asked for and is off")
+			}
+		})
+	}
+}

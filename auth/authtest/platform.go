@@ -1,0 +1,196 @@
+package authtest
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+)
+
+// Platform is a fake of a mini-program platform. It serves both dialects of the
+// jscode2session interface on a loopback address, checks credentials, and
+// takes each login code once. It is safe for concurrent use.
+type Platform struct {
+	// AppID and Secret are the credentials it takes.
+	AppID, Secret string
+
+	server *httptest.Server
+
+	mu    sync.Mutex
+	codes map[string]*issued
+	seen  map[string]int
+	total int
+	mood  http.HandlerFunc
+}
+
+type issued struct {
+	user User
+	used bool
+}
+
+// User is what the platform tells about who a code belongs to.
+type User struct {
+	OpenID  string
+	UnionID string // "" is left out of the answer
+}
+
+// NewPlatform starts a platform that ends with the test.
+func NewPlatform(t testing.TB) *Platform {
+	t.Helper()
+	p := &Platform{
+		AppID:  "app-" + rand.Text()[:8],
+		Secret: "secret-" + rand.Text(),
+		codes:  map[string]*issued{},
+		seen:   map[string]int{},
+	}
+	p.server = httptest.NewServer(p)
+	t.Cleanup(func() {
+		p.server.CloseClientConnections() // ends what hangs
+		p.server.Close()
+	})
+	return p
+}
+
+const (
+	queryPath = "/sns/jscode2session"
+	jsonPath  = "/api/apps/v2/jscode2session"
+)
+
+// QueryEndpoint is the address for miniapp.Query.
+func (p *Platform) QueryEndpoint() string { return p.server.URL + queryPath }
+
+// JSONEndpoint is the address for miniapp.JSON.
+func (p *Platform) JSONEndpoint() string { return p.server.URL + jsonPath }
+
+// Code issues a login code for a user, as the platform does to the mini program.
+func (p *Platform) Code(u User) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	code := rand.Text()
+	p.codes[code] = &issued{user: u}
+	return code
+}
+
+// Behave makes the platform answer every exchange by mood, such as
+// [ErrorCode], [Hang], [Cut] or [Text]; nil makes it work again.
+func (p *Platform) Behave(mood http.HandlerFunc) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.mood = mood
+}
+
+// Seen returns how often a code arrived.
+func (p *Platform) Seen(code string) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.seen[code]
+}
+
+// Exchanges returns how many requests arrived.
+func (p *Platform) Exchanges() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.total
+}
+
+// ServeHTTP implements [http.Handler].
+func (p *Platform) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var in struct {
+		AppID     string `json:"appid"`
+		Secret    string `json:"secret"`
+		Code      string `json:"code"`
+		GrantType string `json:"-"`
+	}
+	switch {
+	case r.URL.Path == queryPath && r.Method == http.MethodGet:
+		q := r.URL.Query()
+		in.AppID, in.Secret, in.Code, in.GrantType = q.Get("appid"), q.Get("secret"), q.Get("js_code"), q.Get("grant_type")
+	case r.URL.Path == jsonPath && r.Method == http.MethodPost:
+		if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
+			http.Error(w, "bad JSON", http.StatusBadRequest)
+			return
+		}
+	default:
+		http.NotFound(w, r)
+		return
+	}
+	p.mu.Lock()
+	p.total++
+	p.seen[in.Code]++
+	mood := p.mood
+	p.mu.Unlock()
+	if mood != nil {
+		mood(w, r)
+		return
+	}
+	if code := p.wrong(r, in.AppID, in.Secret, in.Code, in.GrantType); code != 0 {
+		ErrorCode(code)(w, r)
+		return
+	}
+	p.answer(w, r, in.Code)
+}
+
+// wrong returns the error code for what is wrong with an exchange, 0 for nothing.
+func (p *Platform) wrong(r *http.Request, appID, secret, code, grantType string) int {
+	if r.URL.Path == jsonPath {
+		switch {
+		case appID != p.AppID:
+			return 40015
+		case secret != p.Secret:
+			return 40017
+		}
+		return 0
+	}
+	switch {
+	case appID == "":
+		return 41002
+	case secret == "":
+		return 41004
+	case code == "":
+		return 41008
+	case grantType != "authorization_code":
+		return 40002
+	case appID != p.AppID:
+		return 40013
+	case secret != p.Secret:
+		return 40125
+	}
+	return 0
+}
+
+func (p *Platform) answer(w http.ResponseWriter, r *http.Request, code string) {
+	invalid, used := 40029, 40163
+	if r.URL.Path == jsonPath {
+		invalid, used = 40018, 40018
+	}
+	p.mu.Lock()
+	c := p.codes[code]
+	wasUsed := c != nil && c.used
+	if c != nil {
+		c.used = true
+	}
+	p.mu.Unlock()
+	switch {
+	case c == nil:
+		ErrorCode(invalid)(w, r)
+		return
+	case wasUsed:
+		ErrorCode(used)(w, r)
+		return
+	}
+	user := map[string]any{"openid": c.user.OpenID, "session_key": "session-key-nobody-needs"}
+	if c.user.UnionID != "" {
+		user["unionid"] = c.user.UnionID
+	}
+	if r.URL.Path == jsonPath {
+		user = map[string]any{"err_no": 0, "err_tips": "success", "data": user}
+	}
+	write(w, user)
+}
+
+func write(w http.ResponseWriter, v any) {
+	w.Header().Set("Content-Type", "text/plain") // as the real one does
+	_ = json.NewEncoder(w).Encode(v)
+}

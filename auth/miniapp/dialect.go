@@ -1,0 +1,165 @@
+package miniapp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"lessonkit.example/auth"
+)
+
+// request puts the exchange the way the platform wants it.
+func (c Config) request(ctx context.Context, code string) (*http.Request, error) {
+	if c.Dialect == JSON {
+		body, err := json.Marshal(map[string]string{"appid": c.AppID, "secret": c.Secret, "code": code})
+		if err != nil {
+			return nil, err
+		}
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.endpoint(), bytes.NewReader(body))
+		if err != nil {
+			return nil, err
+		}
+		req.GetBody = nil // nobody may send it again
+		req.Header.Set("Content-Type", "application/json")
+		return req, nil
+	}
+	query := url.Values{
+		"appid":      {c.AppID},
+		"secret":     {c.Secret},
+		"js_code":    {code},
+		"grant_type": {"authorization_code"},
+	}
+	return http.NewRequestWithContext(ctx, http.MethodGet, c.endpoint()+"?"+query.Encode(), nil)
+}
+
+// answer is what a platform said about a code that it took.
+type answer struct{ subject, unionID string }
+
+// read makes sense of an answer. Its content type is not looked at: real
+// platforms send JSON as text/plain. Names are matched exactly, which
+// encoding/json would not do for struct fields.
+func (d Dialect) read(status int, body []byte) (answer, error) {
+	fault := func(format string, args ...any) error {
+		return &auth.ExchangeError{Kind: auth.ErrPlatform, Message: fmt.Sprintf(format, args...)}
+	}
+	if status != http.StatusOK {
+		return answer{}, fault("HTTP status %d", status)
+	}
+	if len(body) > maxAnswerBytes {
+		return answer{}, fault("answer is longer than %d bytes", maxAnswerBytes)
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(body, &fields); err != nil || fields == nil {
+		return answer{}, fault("answer is not a JSON object")
+	}
+	codeField, messageField := "errcode", "errmsg"
+	if d == JSON {
+		codeField, messageField = "err_no", "err_tips"
+	}
+	if fields[codeField] == nil {
+		codeField, messageField = "errcode", "errmsg" // what the JSON dialect had before its version 2
+	}
+	code, ok := number(fields[codeField])
+	if !ok {
+		return answer{}, fault("%s is not a number", codeField)
+	}
+	if code != 0 {
+		message, _ := text(fields[messageField])
+		e := d.table().refusal(code)
+		e.Message = message
+		return answer{}, e
+	}
+	if d == JSON {
+		var data map[string]json.RawMessage
+		if err := json.Unmarshal(fields["data"], &data); err != nil {
+			return answer{}, fault("data is not a JSON object")
+		}
+		fields = data
+	}
+	var a answer
+	var okSubject, okUnion bool
+	a.subject, okSubject = text(fields["openid"])
+	a.unionID, okUnion = text(fields["unionid"])
+	if !okSubject || !okUnion {
+		return answer{}, fault("openid or unionid is not a string")
+	}
+	if a.subject == "" {
+		return answer{}, fault("answer has neither an error nor an openid")
+	}
+	return a, nil
+}
+
+// number reads an integer; a missing or null one is 0.
+func number(raw json.RawMessage) (n int64, ok bool) {
+	if raw == nil {
+		return 0, true
+	}
+	return n, json.Unmarshal(raw, &n) == nil
+}
+
+// text reads a string; a missing or null one is "".
+func text(raw json.RawMessage) (s string, ok bool) {
+	if raw == nil {
+		return "", true
+	}
+	return s, json.Unmarshal(raw, &s) == nil
+}
+
+// errorTable says what a platform's error codes mean. Codes that it lacks are
+// faults of the platform.
+type errorTable map[int64]meaning
+
+type meaning struct {
+	kind  error
+	after time.Duration
+}
+
+// The codes of the query dialect. The platform documents -1, 40029, 40226 and
+// 45011; the others are seen in practice.
+func queryErrors() errorTable {
+	return errorTable{
+		-1:    {auth.ErrPlatformBusy, 2 * time.Second},
+		40002: {auth.ErrMisconfigured, 0},         // invalid grant_type
+		40013: {auth.ErrMisconfigured, 0},         // invalid appid
+		40029: {auth.ErrCodeRejected, 0},          // invalid or expired code
+		40125: {auth.ErrMisconfigured, 0},         // invalid secret
+		40163: {auth.ErrCodeRejected, 0},          // code was used
+		40164: {auth.ErrMisconfigured, 0},         // our network address is not on the platform's list
+		40226: {auth.ErrBlocked, 0},               // user is considered a risk
+		41002: {auth.ErrMisconfigured, 0},         // appid missing
+		41004: {auth.ErrMisconfigured, 0},         // secret missing
+		41008: {auth.ErrCodeMissing, 0},           // code missing
+		45011: {auth.ErrRateLimited, time.Minute}, // 100 a minute for each user
+	}
+}
+
+// The codes of the JSON dialect.
+func jsonErrors() errorTable {
+	return errorTable{
+		-1:    {auth.ErrPlatformBusy, 2 * time.Second},
+		40015: {auth.ErrMisconfigured, 0}, // wrong appid
+		40017: {auth.ErrMisconfigured, 0}, // wrong secret
+		40018: {auth.ErrCodeRejected, 0},  // wrong code
+		40019: {auth.ErrCodeRejected, 0},  // wrong anonymous code
+	}
+}
+
+func (d Dialect) table() errorTable {
+	if d == JSON {
+		return jsonErrors()
+	}
+	return queryErrors()
+}
+
+func (t errorTable) refusal(code int64) *auth.ExchangeError {
+	m, known := t[code]
+	if !known {
+		m.kind = auth.ErrPlatform
+	}
+	return &auth.ExchangeError{Kind: m.kind, PlatformCode: strconv.FormatInt(code, 10), After: m.after}
+}

@@ -1,0 +1,104 @@
+// Package sqlstore keeps teachers and their sessions in PostgreSQL or SQLite:
+// an [auth.Store] on database/sql, one code for both engines. [Open] is all
+// that most programs need; [NewPostgres] and [NewSQLite] take databases that a
+// program has open already. Call [Store.Migrate] before the first use.
+//
+// Tables are prefixed auth_, so they fit beside others in one database. Session
+// tokens are stored as their SHA-256 alone.
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"fmt"
+	"io/fs"
+
+	"lessonkit.example/auth"
+	"lessonkit.example/internal/migrate"
+	"lessonkit.example/internal/sqldb"
+)
+
+// Store is an [auth.Store] in a database. It is safe for concurrent use, also
+// by several programs on one database.
+type Store struct {
+	db   *sqldb.DB
+	find lookup
+}
+
+var _ auth.Store = (*Store)(nil)
+
+// Open opens a database given by its address, postgres://… or sqlite:PATH (the
+// file is made where there is none). PostgreSQL is not contacted yet: a program
+// may start before its database. Close the store after use.
+func Open(ctx context.Context, address string) (*Store, error) {
+	db, err := sqldb.Open(ctx, address)
+	if err != nil {
+		return nil, fmt.Errorf("sqlstore: %w", err)
+	}
+	return &Store{db: db}, nil
+}
+
+// NewPostgres uses a pool of pgx's database/sql driver, such as
+// stdlib.OpenDBFromPool makes. Whoever opened it closes it.
+func NewPostgres(db *sql.DB) *Store { return &Store{db: sqldb.FromPostgres(db)} }
+
+// NewSQLite uses two pools of the modernc.org/sqlite driver on one file: write
+// with a single connection and immediate transactions, and read. Both need
+// foreign keys on, WAL and a busy timeout. Whoever opened them closes them.
+func NewSQLite(write, read *sql.DB) *Store { return &Store{db: sqldb.FromSQLite(write, read)} }
+
+// Close closes the database, also one that NewPostgres or NewSQLite was given.
+func (s *Store) Close() error { return s.db.Close() }
+
+const migrationsTable = "auth_migrations"
+
+//go:embed migrations
+var embedded embed.FS
+
+func (s *Store) migrations() fs.FS {
+	dir := "migrations/postgres"
+	if s.db.Engine == migrate.SQLite {
+		dir = "migrations/sqlite"
+	}
+	files, err := fs.Sub(embedded, dir)
+	if err != nil {
+		panic(err) // the names above are those embedded
+	}
+	return files
+}
+
+// Migrate makes the tables, or brings them up to date. Several programs may
+// call it at once.
+func (s *Store) Migrate(ctx context.Context) error {
+	return wrap("migrate", s.db.Migrate(ctx, migrationsTable, s.migrations()))
+}
+
+// Migrated tells whether the tables are up to date. It changes nothing.
+func (s *Store) Migrated(ctx context.Context) (bool, error) {
+	ok, err := s.db.Migrated(ctx, migrationsTable, s.migrations())
+	return ok, wrap("check migrations", err)
+}
+
+// update runs fn in a transaction. On SQLite fn gets a context that does not
+// end: callers share a transaction there, and one that is interrupted would
+// take the others' work along.
+func (s *Store) update(ctx context.Context, fn func(ctx context.Context, tx *sql.Tx) error) error {
+	inner := ctx
+	if s.db.Engine == migrate.SQLite {
+		inner = context.WithoutCancel(ctx)
+	}
+	return s.db.Update(ctx, func(tx *sql.Tx) error { return fn(inner, tx) })
+}
+
+// wrap names the operation, and marks what says that the database is away.
+func wrap(operation string, err error) error {
+	if err == nil {
+		return nil
+	}
+	err = fmt.Errorf("%s: %w", operation, err)
+	if sqldb.IsUnavailable(err) {
+		return auth.Unavailable(err)
+	}
+	return err
+}

@@ -1,0 +1,49 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+
+	"lessonkit.example/auth"
+	"lessonkit.example/internal/sqldb"
+)
+
+// Teacher implements [auth.Store].
+func (s *Store) Teacher(ctx context.Context, id auth.Identity, now time.Time) (uuid.UUID, error) {
+	const find = `
+		select id from auth_teachers where platform = $1 and app_id = $2 and subject = $3`
+	var teacher uuid.UUID
+	err := s.db.R.QueryRowContext(ctx, find, id.Platform, id.AppID, id.Subject).Scan(&teacher)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = s.update(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
+			teacher, err = upsertTeacher(ctx, tx, id, now)
+			return err
+		})
+	}
+	if err != nil {
+		return uuid.Nil, wrap("find or make teacher", err)
+	}
+	return teacher, nil
+}
+
+// upsertTeacher finds or makes a teacher. Where the row exists it is locked
+// until the transaction ends, which keeps sign-ins of one teacher in order.
+func upsertTeacher(ctx context.Context, tx *sql.Tx, id auth.Identity, now time.Time) (uuid.UUID, error) {
+	const upsert = `
+		insert into auth_teachers (id, platform, app_id, subject, union_id, created_at)
+		values ($1, $2, $3, $4, $5, $6)
+		on conflict (platform, app_id, subject) do update
+		set union_id = case when excluded.union_id = '' then auth_teachers.union_id else excluded.union_id end
+		returning id`
+	candidate, err := uuid.NewV7()
+	if err != nil {
+		return uuid.Nil, err
+	}
+	var teacher uuid.UUID
+	err = tx.QueryRowContext(ctx, upsert, candidate, id.Platform, id.AppID, id.Subject, id.UnionID, sqldb.Time{Time: now}).Scan(&teacher)
+	return teacher, err
+}
