@@ -1,0 +1,82 @@
+package summary
+
+import (
+	_ "embed"
+	"strings"
+	"unicode/utf8"
+)
+
+//go:embed cues.txt
+var cueText string
+
+// cues are words with which a teacher marks what matters: rules, reasons,
+// warnings, praise, homework. Such sentences are worth more in a summary than
+// their place in the graph tells (Edmundson's cue method, JACM 16, 1969).
+var cues, cueWords = func() (parts []string, words map[string]bool) {
+	words = map[string]bool{}
+	for _, c := range strings.Fields(cueText) {
+		if r, _ := utf8.DecodeRuneInString(c); unspaced(r) {
+			parts = append(parts, c)
+		} else {
+			words[c] = true
+		}
+	}
+	return parts, words
+}()
+
+// asking are words that open a question, or close or mark it in Chinese.
+var asking = strings.Fields("who what why where when which whose how can could may do does did is are has have any 什么 谁 有没有 是不是 哪 怎么")
+
+// Factors by which a sentence's manner changes what it is worth.
+const (
+	cueFactor      = 2.0
+	questionFactor = 0.5
+)
+
+// manner is the factor for the way s is said: more for a marked sentence, less
+// for a question, whose answer is worth more.
+func manner(s string) float64 {
+	f := 1.0
+	if hasCue(s) {
+		f *= cueFactor
+	}
+	if isQuestion(s) {
+		f *= questionFactor
+	}
+	return f
+}
+
+func hasCue(s string) bool {
+	for _, c := range cues {
+		if strings.Contains(s, c) {
+			return true
+		}
+	}
+	s = strings.ToLower(s)
+	for _, t := range tokenize(s) {
+		if !t.char && cueWords[s[t.start:t.end]] {
+			return true
+		}
+	}
+	return false
+}
+
+func isQuestion(s string) bool {
+	s = strings.TrimRightFunc(s, isCloser)
+	if strings.HasSuffix(s, "?") || strings.HasSuffix(s, "？") || strings.HasSuffix(s, "吗") || strings.HasSuffix(s, "呢") {
+		return true
+	}
+	if endsSentence(s) {
+		return false // says that it is a statement
+	}
+	tokens := tokenize(s)
+	for _, a := range asking {
+		if len(a) > 2 && s[0] >= 0x80 && strings.Contains(s, a) && a[0] >= 0x80 {
+			return true
+		}
+		if len(tokens) > 0 && strings.EqualFold(s[tokens[0].start:tokens[0].end], a) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,173 @@
+package summary
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Lengths of the pieces that a long run of speech is cut into, in words.
+const (
+	minPiece    = 5
+	targetPiece = 16
+)
+
+// What it costs to cut at a place, against the square of a piece's relative
+// distance from the target length.
+const (
+	costComma = 0.0
+	costPause = 0.1 // a blank between two characters of an unspaced script
+	costOpen  = 0.2 // before a word that opens a clause
+	costMaybe = 0.7 // before one that often does, after a particle that often ends one
+	costWord  = 1.5 // anywhere else
+)
+
+// openers are words that open a clause in a teacher's talk, mayOpen words that
+// often do.
+var (
+	openers = strings.Fields(`
+so then but because now okay next first second third when remember please today otherwise
+然后 接下来 那么 所以 但是 不过 可是 因为 现在 首先 最后 还有 另外 如果 要是 今天 记住 第一 第二 第三 接着 下面 再来 同学们 其实 刚才 比如 好`)
+	mayOpen = strings.Fields(`and if where why what who we you 大家 这里 这个 那个 就是 我们 你们 他们 这样`)
+)
+
+// particles are characters that end a clause in spoken Chinese.
+const particles = "吧呢吗啊呀哦嘛了"
+
+// cut returns a sentence as one unit, or, when it is too long for that, as
+// pieces glued together. The places are those where the cuts and the lengths
+// together cost least.
+func cut(s string, lesson int) []unit {
+	tokens := tokenize(s)
+	if len(tokens) <= maxUnit {
+		return []unit{{text: s, lesson: lesson, words: countWords(s)}}
+	}
+	cost := cutCosts(s, tokens)
+	// best[i] is the least cost of cutting tokens[:i]; from[i] where its last
+	// piece begins.
+	best := make([]float64, len(tokens)+1)
+	from := make([]int, len(tokens)+1)
+	for i := 1; i <= len(tokens); i++ {
+		best[i] = math.Inf(1)
+		for j := max(0, i-maxUnit); j < i; j++ {
+			off := float64(i-j-targetPiece) / targetPiece
+			c := best[j] + cost[j] + off*off
+			if i-j < minPiece {
+				c += 2
+			}
+			if c < best[i] {
+				best[i], from[i] = c, j
+			}
+		}
+	}
+	var bounds []int
+	for i := len(tokens); i > 0; i = from[i] {
+		bounds = append(bounds, from[i])
+	}
+	var units []unit
+	end := len(s)
+	for _, b := range bounds { // from the last piece to the first
+		start := tokens[b].start
+		if b == 0 {
+			start = 0
+		} else {
+			start = openStart(s, start)
+		}
+		text := strings.TrimSpace(s[start:end])
+		before := strings.TrimRight(s[:start], " ")
+		units = append(units, unit{text: text, lesson: lesson, words: countWords(text), gap: s[len(before):start], glued: b > 0})
+		end = start
+	}
+	for i, j := 0, len(units)-1; i < j; i, j = i+1, j-1 {
+		units[i], units[j] = units[j], units[i]
+	}
+	return units
+}
+
+// openStart moves start before the opening quotes and brackets that belong to
+// the word there.
+func openStart(s string, start int) int {
+	for start > 0 {
+		r, n := utf8.DecodeLastRuneInString(s[:start])
+		if !strings.ContainsRune("“‘「『（([【《", r) {
+			break
+		}
+		start -= n
+	}
+	return start
+}
+
+// cutCosts returns for each token what it costs to begin a piece there.
+func cutCosts(s string, tokens []token) []float64 {
+	costs := make([]float64, len(tokens))
+	pauses := spacesArePauses(s, tokens)
+	for i := 1; i < len(tokens); i++ {
+		between := s[tokens[i-1].end:tokens[i].start]
+		char := tokens[i].char && tokens[i-1].char
+		switch {
+		case strings.ContainsAny(between, ",，;；:：、—"):
+			costs[i] = costComma
+			if strings.Contains(between, "、") { // separates the items of a list
+				costs[i] = costWord
+			}
+		case char && between != "" && pauses:
+			costs[i] = costPause
+		case i > 1 && opens(s, tokens, i-2, openers) || opens(s, tokens, i-1, openers):
+			costs[i] = costWord // not between "and then" and what it opens
+		case opens(s, tokens, i, openers):
+			costs[i] = costOpen
+		case opens(s, tokens, i, mayOpen), char && endsClause(s, tokens, i):
+			costs[i] = costMaybe
+		default:
+			costs[i] = costWord
+		}
+	}
+	return costs
+}
+
+// opens reports whether one of words begins at tokens[i].
+func opens(s string, tokens []token, i int, words []string) bool {
+	if !tokens[i].char {
+		word := strings.ToLower(s[tokens[i].start:tokens[i].end])
+		return slices.Contains(words, word)
+	}
+	rest := s[tokens[i].start:]
+	for _, w := range words {
+		if !strings.HasPrefix(rest, w) {
+			continue
+		}
+		if w != "好" || i == 0 {
+			return true
+		}
+		// As a word of its own, not as the end or the beginning of another.
+		last := s[tokens[i-1].start:tokens[i-1].end]
+		next, _ := utf8.DecodeRuneInString(rest[len(w):])
+		return !strings.Contains("很更最不真正还只做你您就可常挺蛮较", last) && !strings.ContainsRune("看听玩吃的了像几多处", next)
+	}
+	return false
+}
+
+// endsClause reports whether the character before tokens[i] is a particle that
+// ends a clause, the last in a row of them.
+func endsClause(s string, tokens []token, i int) bool {
+	return strings.Contains(particles, s[tokens[i-1].start:tokens[i-1].end]) &&
+		!strings.Contains(particles, s[tokens[i].start:tokens[i].end])
+}
+
+// spacesArePauses tells blanks that a speaker's pauses left between characters
+// from those of a recogniser that puts one after every word: then the stretches
+// between them are short.
+func spacesArePauses(s string, tokens []token) bool {
+	chars, blanks := 0, 1
+	for i, t := range tokens {
+		if !t.char {
+			continue
+		}
+		chars++
+		if i > 0 && tokens[i-1].char && tokens[i-1].end != t.start {
+			blanks++
+		}
+	}
+	return chars >= 4*blanks
+}

@@ -1,0 +1,112 @@
+package summary
+
+import (
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/stretchr/testify/require"
+)
+
+func texts(units []unit) []string {
+	var out []string
+	for _, u := range units {
+		out = append(out, u.text)
+	}
+	return out
+}
+
+func TestSplit(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, in string
+		want     []string
+	}{
+		{"English sentences", "We draw. Why? Because! Yes", []string{"We draw.", "Why?", "Because!", "Yes"}},
+		{"Chinese sentences need no blank", "今天画苹果。好看吗？好看！", []string{"今天画苹果。", "好看吗？", "好看！"}},
+		{"closing quotes stay with their sentence", "她说：“画得好。”大家笑了。", []string{"她说：“画得好。”", "大家笑了。"}},
+		{"titles and initials end no sentence", "Mr. Long met J. Short at 3 p.m. today. Fine.", []string{"Mr. Long met J. Short at 3 p.m. today.", "Fine."}},
+		{"numbers keep their point", "It is 3.5 metres. Next.", []string{"It is 3.5 metres.", "Next."}},
+		{"a number sign is no end, the word no is", "See No. 5 please. I said no. Then go.", []string{"See No. 5 please.", "I said no.", "Then go."}},
+		{"addresses keep their points", "Look at lessons.example.org now. Done.", []string{"Look at lessons.example.org now.", "Done."}},
+		{"dots for a pause go on in lower case", "Wait... then look... Good.", []string{"Wait... then look...", "Good."}},
+		{"dots for a pause in Chinese", "等一下……再看。", []string{"等一下……", "再看。"}},
+		{"lower case after a point", "we draw. then we cut. p.m. is later, etc. and so on", []string{"we draw.", "then we cut.", "p.m. is later, etc. and so on"}},
+		{"rows of marks stay together", "Really?! Yes!!!", []string{"Really?!", "Yes!!!"}},
+		{"one utterance a line", "sit down\nwe draw an apple\n我们画苹果", []string{"sit down", "we draw an apple", "我们画苹果"}},
+		{"every kind of line end", "a b\r\nc d\re f\u2028g h", []string{"a b", "c d", "e f", "g h"}},
+		{"wrapped prose is joined", "We draw an\napple today. It is\nred.", []string{"We draw an apple today.", "It is red."}},
+		{"a comma goes on in the next line", "先画一个圆，\n再画叶子", []string{"先画一个圆，再画叶子"}},
+		{"spaces are tidied", "  we \t draw\u3000an\u00a0apple  ", []string{"we draw an apple"}},
+		{"blanks of pauses stay in a short line", "好 今天画苹果 先画圆", []string{"好 今天画苹果 先画圆"}},
+		{"remarks of a recogniser are left out", "[Music]\n【音乐】\nhello [laughs] all\n♪♪\n...", []string{"hello [laughs] all"}},
+		{"bytes that are no text are left out", "we\x00 draw\xff", []string{"we draw"}},
+		{"nothing", " \n\t", nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, c.want, texts(split(c.in, 0)))
+		})
+	}
+}
+
+func TestLongRunsAreCutWhereAClauseBegins(t *testing.T) {
+	t.Parallel()
+	english := "so please take your ruler and measure the stem from the cotton wool to the tip and write it in the table with the date then we compare the numbers of all the groups because one plant alone tells us nothing about the others okay"
+	require.Equal(t, []string{
+		"so please take your ruler and measure the stem from the cotton wool to the tip and write it in the table with the date",
+		"then we compare the numbers of all the groups because one plant alone tells us nothing about the others okay",
+	}, texts(split(english, 0)))
+	chinese := "今天我们学画苹果的素描先看老师手里的这个苹果它是什么颜色的呢然后我们定构图苹果不要画得太大也不要画得太小因为四周要留空这样画面才舒服"
+	require.Equal(t, []string{
+		"今天我们学画苹果的素描先看老师手里的这个苹果它是什么颜色的呢",
+		"然后我们定构图苹果不要画得太大也不要画得太小",
+		"因为四周要留空这样画面才舒服",
+	}, texts(split(chinese, 0)))
+	commas := strings.TrimSuffix(strings.Repeat("我们先画一个圆，然后加上叶子，", 6), "，")
+	for _, s := range texts(split(commas, 0)) {
+		require.True(t, strings.HasSuffix(s, "，") || strings.HasSuffix(s, "子"), s)
+	}
+	list := split("今天要带铅笔、橡皮、尺子、剪刀、胶水、彩纸、水彩笔，下面老师讲一下怎么用这些东西，先把纸对折，再用剪刀剪开，最后贴起来就好了", 0)
+	require.True(t, strings.HasPrefix(list[0].text, "今天要带铅笔、橡皮、尺子、剪刀、胶水、彩纸、水彩笔，"))
+}
+
+func TestWords(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]int{
+		"": 0, "we don't know": 3, "3.5 metres": 2, "今天画 apple": 4, "well-known": 1, "a,b": 2, "12,000": 1,
+		"。！": 0, "がくせい": 4, "한국어 수업": 2, strings.Repeat("a", 25): 2, "e\u0301te\u0301": 1,
+	} {
+		require.Equal(t, want, countWords(in), in)
+	}
+}
+
+// FuzzSplit: whatever the text, its units hold all its letters in their order,
+// recogniser's remarks aside, and none is longer than a unit may be.
+func FuzzSplit(f *testing.F) {
+	for _, s := range []string{"We draw. Why?", "今天画苹果。好看吗", "a, b\nc", "p.m. J. 3.5…", "“好。”", strings.Repeat("好吧然后 ", 50), "\u0e01\u0e33\u0e01\u0e33", "[x"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		units := split(s, 0)
+		var all strings.Builder
+		for _, u := range units {
+			require.LessOrEqual(t, len(tokenize(u.text)), maxUnit)
+			all.WriteString(u.text)
+		}
+		if strings.ContainsAny(s, "[【<]】>") {
+			return
+		}
+		require.Equal(t, bare(strings.Map(tidyRune, strings.ToValidUTF8(s, ""))), bare(all.String()))
+	})
+}
+
+// bare is letters without marks, which hold no word when they stand alone.
+func bare(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsMark(r) {
+			return -1
+		}
+		return r
+	}, letters(s))
+}
