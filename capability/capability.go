@@ -1,0 +1,94 @@
+package capability
+
+// Capability grants windows and webviews access to commands. Make one in Go,
+// or read it with [Parse]; those that were read know their place.
+type Capability struct {
+	// Identifier is the capability's name. Unlike permission identifiers it
+	// follows no grammar.
+	Identifier string
+	// Description says what the capability is for.
+	Description string
+	// Local says whether the application's own pages may use the permissions.
+	// It is true in a file that does not say so; in Go the zero value is false.
+	Local bool
+	// Remote holds the patterns of the URLs that may use the permissions.
+	Remote []string
+	// Windows holds the labels of windows, as glob patterns. All webviews of a
+	// window that matches may use the permissions.
+	Windows []string
+	// Webviews holds the labels of webviews, as glob patterns.
+	Webviews []string
+	// Permissions are the permissions granted and denied.
+	Permissions []Entry
+	// Platforms limits the capability to some platforms. Nil means all of them;
+	// an empty slice that is not nil means none.
+	Platforms []Platform
+
+	value Value
+}
+
+// Value returns the object the capability was read from, or the zero Value.
+func (c *Capability) Value() Value { return c.value }
+
+// On reports whether the capability is active on a platform. The empty
+// platform stands for any.
+func (c *Capability) On(p Platform) bool {
+	if c.Platforms == nil || p == "" && len(c.Platforms) > 0 {
+		return true
+	}
+	for _, own := range c.Platforms {
+		if own == p {
+			return true
+		}
+	}
+	return false
+}
+
+// at returns the value at a member of the capability, or the capability's own.
+func (c *Capability) at(key string) Value {
+	if v := c.value.Get(key); v.Exists() {
+		return v
+	}
+	return c.value
+}
+
+// Entry is one item of a capability's permissions: a permission or a set of
+// permissions, with a scope of its own where it is written as an object.
+type Entry struct {
+	// Identifier names the permission; see [ParseIdentifier].
+	Identifier string
+	// Allow and Deny are the scope given with the permission. Nil means that
+	// the entry has none, which is not the same as an empty one.
+	Allow, Deny []Value
+
+	value Value
+}
+
+// Value returns the value the entry was read from, or the zero Value.
+func (e *Entry) Value() Value { return e.value }
+
+// identifierValue returns the place of the identifier itself.
+func (e *Entry) identifierValue() Value {
+	if v := e.value.Get("identifier"); v.Exists() {
+		return v
+	}
+	return e.value
+}
+
+// Platform is a target an application is built for.
+type Platform string
+
+// The platforms of the format, spelled as files spell them.
+const (
+	MacOS   Platform = "macOS"
+	Windows Platform = "windows"
+	Linux   Platform = "linux"
+	Android Platform = "android"
+	IOS     Platform = "iOS"
+)
+
+// Platforms returns all platforms: the desktop ones first.
+func Platforms() []Platform { return []Platform{Linux, MacOS, Windows, Android, IOS} }
+
+// Mobile reports whether the platform is one of telephones and tablets.
+func (p Platform) Mobile() bool { return p == Android || p == IOS }

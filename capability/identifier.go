@@ -1,0 +1,175 @@
+package capability
+
+import (
+	"fmt"
+	"strings"
+)
+
+// maxIdentifier is the longest permission identifier in bytes: a package name
+// of 64 without its prefix of 13, a colon and 64 more.
+const maxIdentifier = (64 - len("tauri-plugin-")) + 1 + 64
+
+// Identifier is a permission identifier that is well-formed: "default",
+// "fs:allow-read-file", "core:window:allow-close".
+type Identifier struct {
+	text string
+	sep  int // place of the colon before the name, -1 without one
+}
+
+// String returns the whole identifier.
+func (id Identifier) String() string { return id.text }
+
+// Plugin returns the part before the last colon, "" for a permission of the
+// application itself.
+func (id Identifier) Plugin() string {
+	if id.sep < 0 {
+		return ""
+	}
+	return id.text[:id.sep]
+}
+
+// Name returns the part after the last colon.
+func (id Identifier) Name() string { return id.text[id.sep+1:] }
+
+// IdentifierFault says what is wrong with an identifier.
+type IdentifierFault uint8
+
+// The faults, named as the reference implementation names them, in the order
+// in which it looks for them.
+const (
+	StartsWithTauriPlugin IdentifierFault = iota + 1
+	Empty
+	Humongous
+	InvalidFormat
+	MultipleSeparators
+	PrefixWithoutBase
+	TrailingHyphen
+)
+
+// IdentifierError tells why an identifier is not well-formed.
+type IdentifierError struct {
+	Fault  IdentifierFault
+	Offset int // the byte where the fault is
+	text   string
+}
+
+// Error says what is wrong and what would be right.
+func (e *IdentifierError) Error() string {
+	switch e.Fault {
+	case StartsWithTauriPlugin:
+		return "permission identifiers name a plugin without tauri-plugin-"
+	case Empty:
+		return "a permission identifier must not be empty"
+	case Humongous:
+		return fmt.Sprintf("a permission identifier has at most %d bytes, not %d", maxIdentifier, len(e.text))
+	case MultipleSeparators:
+		return "a permission identifier has one colon, between plugin and permission; only those of core: have more"
+	case PrefixWithoutBase:
+		return "the name of a permission is missing after the colon"
+	case TrailingHyphen:
+		return "a permission identifier does not end with a hyphen"
+	}
+	r := []rune(e.text[e.Offset:])[0]
+	switch {
+	case r == '-':
+		return "neither plugin nor permission begins or ends with a hyphen"
+	case r == ':':
+		return "a plugin is missing before the colon"
+	case r == '_':
+		return "identifiers are written with hyphens, not with underscores"
+	}
+	return fmt.Sprintf("identifiers consist of letters, digits, hyphens and a colon, not of %q", r)
+}
+
+// Permanent reports true: trying again cannot help.
+func (e *IdentifierError) Permanent() bool { return true }
+
+// ParseIdentifier reads a permission identifier by the grammar of the
+// reference implementation, in its newer form, which allows hyphens in a row.
+// Upper case is allowed, non-ASCII characters are not. The error is an
+// [*IdentifierError].
+func ParseIdentifier(s string) (Identifier, error) {
+	fail := func(fault IdentifierFault, at int) (Identifier, error) {
+		return Identifier{}, &IdentifierError{Fault: fault, Offset: at, text: s}
+	}
+	if strings.HasPrefix(s, "tauri-plugin-") {
+		return fail(StartsWithTauriPlugin, 0)
+	}
+	if s == "" {
+		return fail(Empty, 0)
+	}
+	if len(s) > maxIdentifier {
+		return fail(Humongous, maxIdentifier)
+	}
+	core := strings.HasPrefix(s, "core:")
+	sep := -1
+	if !isAlphanumeric(s[0]) {
+		return fail(InvalidFormat, 0)
+	}
+	for i := 1; i < len(s); i++ {
+		switch c, before := s[i], s[i-1]; {
+		case isAlphanumeric(c):
+		case c == '-':
+			if before == ':' {
+				return fail(InvalidFormat, i)
+			}
+		case c == ':':
+			if before == '-' {
+				return fail(InvalidFormat, i-1)
+			}
+			if sep >= 0 && !core {
+				return fail(MultipleSeparators, i)
+			}
+			sep = i
+		default:
+			return fail(InvalidFormat, i)
+		}
+	}
+	if sep == len(s)-1 {
+		return fail(PrefixWithoutBase, sep)
+	}
+	if s[len(s)-1] == '-' {
+		return fail(TrailingHyphen, len(s)-1)
+	}
+	return Identifier{text: s, sep: sep}, nil
+}
+
+func isAlphanumeric(c byte) bool {
+	return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9'
+}
+
+// badIdentifier reports an identifier and, where one can be guessed, a better one.
+func (d *Document) badIdentifier(n int32, text string, err *IdentifierError) {
+	nd := d.nodes[n]
+	f := Diagnostic{Code: CodeIdentifierSyntax, at: span{nd.start, nd.end}}
+	f.Message = fmt.Sprintf("%s is no permission identifier: %s.", quoteShort(text), err)
+	if meant := repairIdentifier(text); meant != "" && meant != text {
+		f.Message = fmt.Sprintf("%s is no permission identifier: %s; did you mean %q?", quoteShort(text), err, meant)
+		f.Fix = d.replace(n, meant)
+	}
+	d.add(f)
+}
+
+func (d *Document) replace(n int32, text string) *Fix {
+	nd := d.nodes[n]
+	quoted := string(appendQuoted(nil, text))
+	return &Fix{Title: "Write " + quoted, Edits: []Edit{{Start: int(nd.start), End: int(nd.end), Text: quoted}}}
+}
+
+// repairIdentifier guesses the well-formed identifier that was meant, or returns "".
+func repairIdentifier(s string) string {
+	r := strings.TrimSpace(s)
+	r = strings.TrimPrefix(r, "tauri-plugin-")
+	if plugin, command, ok := strings.Cut(strings.TrimPrefix(r, "plugin:"), "|"); ok {
+		r = plugin + ":allow-" + command // a command where a permission belongs
+	}
+	r = strings.NewReplacer("_", "-", "::", ":", "/", ":").Replace(r)
+	if plugin, name, ok := strings.Cut(r, "."); ok && !strings.Contains(r, ":") {
+		r = plugin + ":allow-" + name // fs.exists
+	}
+	r = strings.Trim(r, "-:")
+	if _, err := ParseIdentifier(r); err != nil {
+		return ""
+	}
+	return r
+}

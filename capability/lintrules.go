@@ -1,0 +1,3 @@
+package capability
+
+var lintRules = [...]Rule{}

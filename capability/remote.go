@@ -1,0 +1,272 @@
+package capability
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	urlpattern "github.com/dunglas/go-urlpattern"
+)
+
+// RemotePattern is a pattern of remote URLs: a URLPattern of the WHATWG
+// standard with the reference implementation's rule for parts that are
+// missing: no path or "/", no query and no fragment mean any. A pattern
+// without a scheme is accepted, and then matches any host. A RemotePattern may
+// be used by several goroutines.
+type RemotePattern struct {
+	text string
+
+	// The parts as a simple pattern has them, where slow is nil.
+	protocol, host, port, path string
+	slow                       *urlpattern.URLPattern
+}
+
+// RemotePatternError tells why a pattern is not well-formed.
+type RemotePatternError struct {
+	Pattern string
+	hint    string
+	cause   error
+}
+
+// Error says what is wrong, with a hint where there is one.
+func (e *RemotePatternError) Error() string {
+	return fmt.Sprintf("%s is no URL pattern: %s", quoteShort(e.Pattern), e.hint)
+}
+
+// Unwrap returns the error of the pattern library.
+func (e *RemotePatternError) Unwrap() error { return e.cause }
+
+// Permanent reports true: trying again cannot help.
+func (e *RemotePatternError) Permanent() bool { return true }
+
+// CompileRemotePattern reads a pattern. The error is a [*RemotePatternError].
+func CompileRemotePattern(pattern string) (*RemotePattern, error) {
+	if p := compileSimple(pattern); p != nil {
+		return p, nil
+	}
+	p, err := compileFull(pattern)
+	if err != nil {
+		return nil, &RemotePatternError{Pattern: pattern, hint: remoteHint(pattern, err), cause: err}
+	}
+	return p, nil
+}
+
+// compileFull leaves everything to the pattern library.
+func compileFull(pattern string) (*RemotePattern, error) {
+	read, err := urlpattern.New(pattern, "", nil)
+	relative := errors.Is(err, urlpattern.ErrNoBaseURL)
+	bare := false
+	if relative {
+		// Without a scheme the pattern is a path, query and fragment of any
+		// host. Giving it a host for a moment lets the library split them.
+		bare = !strings.HasPrefix(pattern, "/")
+		if bare {
+			read, err = urlpattern.New("https://h/"+pattern, "", nil)
+		} else {
+			read, err = urlpattern.New("https://h"+pattern, "", nil)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	path, search, hash := read.Pathname(), read.Search(), read.Hash()
+	if bare {
+		path = strings.TrimPrefix(path, "/")
+	}
+	if path == "" || path == "/" {
+		path = "*"
+	}
+	if search == "" {
+		search = "*"
+	}
+	if hash == "" {
+		hash = "*"
+	}
+	parts := urlpattern.URLPatternInit{Pathname: &path, Search: &search, Hash: &hash}
+	if !relative {
+		protocol, username, password, host, port := read.Protocol(), read.Username(), read.Password(), read.Hostname(), read.Port()
+		parts.Protocol, parts.Username, parts.Password, parts.Hostname, parts.Port = &protocol, &username, &password, &host, &port
+	}
+	slow, err := parts.New(nil)
+	if err != nil {
+		return nil, err
+	}
+	return &RemotePattern{text: pattern, slow: slow}, nil
+}
+
+// compileSimple reads the shapes that nearly all patterns have: http, https or
+// any scheme; a host of plain labels and stars; a port; a path of plain
+// characters and stars. It returns nil for all others, so that only what is
+// sure to mean the same here and in the library takes the short way.
+func compileSimple(pattern string) *RemotePattern {
+	protocol, rest, ok := strings.Cut(pattern, "://")
+	if !ok || protocol != "http" && protocol != "https" && protocol != "*" {
+		return nil
+	}
+	path := ""
+	if slash := strings.IndexByte(rest, '/'); slash >= 0 {
+		rest, path = rest[:slash], rest[slash:]
+	}
+	host, port, hasPort := strings.Cut(rest, ":")
+	if !simpleHost(host) || hasPort && !simplePort(port) || !simplePath(path) {
+		return nil
+	}
+	if protocol == "http" && port == "80" || protocol == "https" && port == "443" {
+		port = ""
+	}
+	if path == "" || path == "/" {
+		path = "*"
+	}
+	return &RemotePattern{text: pattern, protocol: protocol, host: host, port: port, path: path}
+}
+
+func simpleHost(host string) bool {
+	if host == "" {
+		return false
+	}
+	for label := range strings.SplitSeq(host, ".") {
+		if label == "*" {
+			continue
+		}
+		letters := false
+		for i := range len(label) {
+			c := label[i]
+			if c >= 'a' && c <= 'z' {
+				letters = true
+			} else if (c < '0' || c > '9') && c != '-' {
+				return false
+			}
+		}
+		// Digits alone may be an address, 0x… a number; hyphens at the ends and in
+		// the third and fourth place have a meaning in domain names.
+		if !letters || strings.HasPrefix(label, "0x") || label[0] == '-' || label[len(label)-1] == '-' ||
+			strings.Contains(label, "--") || len(label) > 63 {
+			return false
+		}
+	}
+	return len(host) < 200
+}
+
+func simplePort(port string) bool {
+	if port == "*" {
+		return true
+	}
+	if port == "" || len(port) > 5 || port[0] == '0' || len(port) == 5 && port > "65535" {
+		return false
+	}
+	return strings.Trim(port, "0123456789") == ""
+}
+
+func simplePath(path string) bool {
+	for i := range len(path) {
+		switch c := path[i]; {
+		case isAlphanumeric(c) || c == '-' || c == '_':
+		case c == '.' && path[i-1] != '/' && path[i-1] != '.' && path[i-1] != '*':
+		case c == '/' && (i == 0 || path[i-1] != '/'):
+		case c == '*' && path[i-1] != '*':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// remoteHint says what is wrong with a pattern in words of this format.
+func remoteHint(pattern string, err error) string {
+	switch {
+	case strings.Contains(pattern, "[") && strings.Contains(pattern, ":"):
+		return `write the colons of an IPv6 address with backslashes, such as [\:\:1]`
+	case strings.Count(pattern, "{") != strings.Count(pattern, "}"):
+		return "a brace is opened and not closed"
+	case strings.Count(pattern, "(") != strings.Count(pattern, ")"):
+		return "a parenthesis is opened and not closed"
+	case errors.Is(err, urlpattern.ErrInvalidPort):
+		return "the port must be a number up to 65535, or *"
+	}
+	text := err.Error()
+	if strings.Contains(text, "&urlpattern.") {
+		text = "its special characters : { } ( ) ? + * do not stand where they may; put a backslash before those that stand for themselves"
+	}
+	return text
+}
+
+// String returns the pattern as it is written.
+func (p *RemotePattern) String() string { return p.text }
+
+// Simple reports whether matching takes the short way, without allocation.
+func (p *RemotePattern) Simple() bool { return p.slow == nil }
+
+// Match reports whether the pattern matches the origin's URL. It never matches
+// the local origin.
+func (p *RemotePattern) Match(o Origin) bool {
+	if o.url == "" {
+		return false
+	}
+	if p.slow != nil {
+		return p.slow.Test(o.url, "")
+	}
+	return matchStars(p.protocol, o.protocol) && (p.port == "*" || p.port == o.port) &&
+		matchStars(p.host, o.host) && matchStars(p.path, o.path)
+}
+
+// matchStars compares with a pattern in which only "*" is special.
+func matchStars(pattern, s string) bool {
+	p, at, retry, retryAt := 0, 0, -1, 0
+	for {
+		switch {
+		case p < len(pattern) && pattern[p] == '*':
+			if p == len(pattern)-1 {
+				return true
+			}
+			retry, retryAt = p+1, at
+			p++
+			continue
+		case p < len(pattern) && at < len(s) && pattern[p] == s[at]:
+			p++
+			at++
+			continue
+		case p == len(pattern) && at == len(s):
+			return true
+		}
+		if retry < 0 || retryAt >= len(s) {
+			return false
+		}
+		retryAt++
+		p, at = retry, retryAt
+	}
+}
+
+// Origin is where a page comes from: the application itself, or a URL. The
+// zero Origin is the application itself.
+type Origin struct {
+	url                        string
+	protocol, host, port, path string
+}
+
+// LocalOrigin is the origin of the application's own pages.
+func LocalOrigin() Origin { return Origin{} }
+
+// ParseOrigin reads the URL of a remote page by the WHATWG rules.
+func ParseOrigin(url string) (Origin, error) {
+	star := "*"
+	every, err := (&urlpattern.URLPatternInit{Protocol: &star}).New(nil)
+	if err != nil {
+		return Origin{}, fmt.Errorf("parse origin: %w", err)
+	}
+	r := every.Exec(url, "")
+	if r == nil {
+		return Origin{}, fmt.Errorf("parse origin: %s is no URL; write it whole, such as https://example.com/page", quoteShort(url))
+	}
+	return Origin{url: url, protocol: r.Protocol.Input, host: r.Hostname.Input, port: r.Port.Input, path: r.Pathname.Input}, nil
+}
+
+// IsLocal reports whether the origin is the application itself.
+func (o Origin) IsLocal() bool { return o.url == "" }
+
+// String returns the URL, or "local".
+func (o Origin) String() string {
+	if o.url == "" {
+		return "local"
+	}
+	return o.url
+}

@@ -1,0 +1,124 @@
+package capability
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestRemotePatternVectors(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		pattern string
+		yes, no []string
+	}{
+		{"https://tauri.app", []string{"https://tauri.app/any/path?q=1#h", "https://user:pw@tauri.app/"}, []string{"https://tauri.app:8443/", "http://tauri.app/"}},
+		{"https://tauri.app/", []string{"https://tauri.app/any/path"}, nil},
+		{"https://*.tauri.app", []string{"https://a.b.tauri.app/x"}, []string{"https://tauri.app/"}},
+		{"http://*.tauri.app", []string{"http://api.tauri.app"}, []string{"http://tauri.app"}},
+		{"http://*", []string{"http://tauri.app/path?q=1", "http://localhost/path"}, []string{"https://tauri.app"}},
+		{"https://*", []string{"https://example.com/x"}, []string{"https://example.com:8080/x"}},
+		{"https://*/*", nil, []string{"https://example.com:8080/x"}},
+		{"https://*:*", []string{"https://example.com:8080/x", "https://example.com/"}, nil},
+		{"http://tauri.*", []string{"http://tauri.studio"}, nil},
+		{`https://a.com/\?q=1`, []string{"https://a.com/?q=1"}, []string{"https://a.com/?q=2"}},
+		{"http://localhost:*", []string{"http://localhost:1420/x", "http://localhost/x"}, nil},
+		{"http://localhost:3000/*", []string{"http://localhost:3000/a/b"}, nil},
+		{"http://localhost:3000/**", []string{"http://localhost:3000/a/b"}, nil},
+		{"https://mydomain.dev/api/*", []string{"https://mydomain.dev/api/users"}, []string{"https://mydomain.dev/api"}},
+		{"https://mydomain.dev/api", []string{"https://mydomain.dev/api?x=1"}, []string{"https://mydomain.dev/api/"}},
+		{"*://localhost", []string{"custom://localhost/path", "http://localhost/", "https://localhost/"}, []string{"http://localhost:1420/"}},
+		{"*://*", []string{"http://a.b/"}, []string{"http://a.b:99/"}},
+		{"*", []string{"https://x.y/"}, nil},
+		{"/path", []string{"https://tauri.app/path"}, []string{"https://tauri.app/other"}},
+		{"https://EXAMPLE.com", []string{"https://example.com/"}, nil},
+		{"https://exämple.de", []string{"https://xn--exmple-cua.de/"}, nil},
+		{"file://*", []string{"file:///etc/passwd"}, nil},
+		{"asset://localhost/*", []string{"asset://localhost/a"}, nil},
+		{"app://*", []string{"app://anything/x"}, nil},
+		{`https://[\:\:1]`, []string{"https://[::1]/x"}, nil},
+		{"https://a.com:443", []string{"https://a.com/"}, []string{"https://a.com:8443/"}},
+		{"http://127.0.0.1:8080", []string{"http://127.0.0.1:8080/x"}, []string{"http://127.0.0.1/"}},
+	} {
+		p, err := CompileRemotePattern(c.pattern)
+		require.NoError(t, err, c.pattern)
+		require.Equal(t, c.pattern, p.String())
+		for _, url := range c.yes {
+			require.True(t, p.Match(origin(t, url)), "%s on %s", c.pattern, url)
+		}
+		for _, url := range c.no {
+			require.False(t, p.Match(origin(t, url)), "%s on %s", c.pattern, url)
+		}
+		require.False(t, p.Match(LocalOrigin()))
+	}
+}
+
+func origin(t testing.TB, url string) Origin {
+	t.Helper()
+	o, err := ParseOrigin(url)
+	require.NoError(t, err)
+	return o
+}
+
+func TestRemotePatternErrorsSayWhatToWrite(t *testing.T) {
+	t.Parallel()
+	for pattern, want := range map[string]string{
+		"https://[::1]:*/*":    `[\:\:1]`,
+		"https://a.com/{b":     "brace",
+		"https://a.com/(b":     "parenthesis",
+		"https://a.com:99999/": "port",
+	} {
+		_, err := CompileRemotePattern(pattern)
+		require.ErrorContains(t, err, want)
+		require.NotContains(t, err.Error(), "urlpattern.")
+	}
+	_, err := ParseOrigin("nonsense")
+	require.ErrorContains(t, err, "https://example.com/page")
+}
+
+func TestCommonRemotePatternsTakeTheShortWay(t *testing.T) {
+	t.Parallel()
+	for _, pattern := range []string{"https://tauri.app", "https://*.tauri.app/*", "http://localhost:*", "http://localhost:1420/", "*://localhost", "https://*", "https://*:*", "https://a-b.dev/api/v1.2/*"} {
+		p, err := CompileRemotePattern(pattern)
+		require.NoError(t, err)
+		require.True(t, p.Simple(), pattern)
+	}
+}
+
+// FuzzRemotePattern proves that the short way and the pattern library agree, on
+// whether a pattern is one and on what it matches.
+func FuzzRemotePattern(f *testing.F) {
+	for _, pattern := range []string{"https://*.tauri.app/api/*", "http://localhost:*", "*://*", "https://192.168.*.*", "*", "/path", "https://a.com:443/x.y/", "http://a*b.c*/d*e/*"} {
+		for _, url := range []string{"https://a.tauri.app/api/x", "http://localhost:1420/", "https://a.com/x.y/", "http://axxb.cyy/dzze/q?x#y", "app://localhost/x"} {
+			f.Add(pattern, url)
+		}
+	}
+	f.Fuzz(func(t *testing.T, pattern, url string) {
+		if len(pattern) > 200 || len(url) > 300 {
+			t.Skip()
+		}
+		p, err := CompileRemotePattern(pattern)
+		if err != nil {
+			require.NotContains(t, err.Error(), "&urlpattern")
+			return
+		}
+		if p.slow != nil {
+			return
+		}
+		full, err := compileFull(pattern)
+		require.NoError(t, err, "%s is taken by the short way only", pattern)
+		check := func(url string) {
+			if o, err := ParseOrigin(url); err == nil {
+				require.Equal(t, full.Match(o), p.Match(o), "%s on %s", pattern, url)
+			}
+		}
+		check(url)
+		// URLs made of the pattern itself come near enough to tell small differences.
+		for _, fill := range []string{"", "x", "a.b", "x/y", "-"} {
+			check(strings.ReplaceAll(pattern, "*", fill))
+			check(strings.ReplaceAll(pattern, "*", fill) + "/")
+			check(strings.Replace(strings.ReplaceAll(pattern, "*", fill), "://", "://u:p@", 1) + "?q#h")
+		}
+	})
+}
