@@ -27,7 +27,8 @@ type Info struct {
 const slowest = 8
 
 // Inspect reads the format, the sample rate, the channels and the duration of the recording of size bytes in r. It reads only headers,
-// except that MP3, AAC, AMR and SILK are walked frame by frame, in pieces of 64 KiB. An error of r itself is returned
+// except that MP3, AAC, AMR, SILK and a WebM without
+// a duration are walked frame by frame, in pieces of 64 KiB. An error of r itself is returned
 // as it is; one about the content wraps ErrNotAudio. A file that is merely cut off is no error.
 func Inspect(r io.ReaderAt, size int64) (Info, error) {
 	head := make([]byte, min(max(size, 0), HeadSize))
@@ -45,6 +46,22 @@ func Inspect(r io.ReaderAt, size int64) (Info, error) {
 	switch f {
 	case WAV:
 		info, err = s.wav()
+	case MP3:
+		info, err = s.mp3()
+	case AAC:
+		info, err = s.aac()
+	case M4A:
+		info, err = s.mp4()
+	case OGG:
+		info, err = s.ogg()
+	case FLAC:
+		info, err = s.flac()
+	case WebM:
+		info, err = s.webm()
+	case AMR:
+		info, err = s.amr()
+	case SILK:
+		info, err = s.silk()
 	}
 	if s.err != nil {
 		return Info{}, fmt.Errorf("inspect %s: %w", f, s.err)
@@ -53,7 +70,7 @@ func Inspect(r io.ReaderAt, size int64) (Info, error) {
 		return Info{}, fmt.Errorf("inspect %s: %w: %w", f, ErrNotAudio, err)
 	}
 	info.Format = f
-	if info.Duration < 0 || info.Duration/time.Second > time.Duration(size/slowest) {
+	if info.Duration < 0 || info.Duration > longest || info.Duration/time.Second > time.Duration(size/slowest) {
 		info.Duration = 0
 	}
 	return info, nil

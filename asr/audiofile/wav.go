@@ -8,7 +8,8 @@ import (
 // wav reads the chunks of a RIFF or RF64 file up to its samples.
 func (s *scanner) wav() (Info, error) {
 	var info Info
-	var bytesPerSecond uint64
+	var bytesPerSecond, samples uint64
+	var exact bool // each sample has a fixed number of bytes
 	data64 := int64(-1)
 	off := int64(12)
 	for range 1000 { // more chunks than any recorder writes before the samples
@@ -31,9 +32,15 @@ func (s *scanner) wav() (Info, error) {
 			info.Channels = int(binary.LittleEndian.Uint16(f[2:]))
 			info.SampleRate = int(binary.LittleEndian.Uint32(f[4:]))
 			bytesPerSecond = uint64(binary.LittleEndian.Uint32(f[8:]))
-			if binary.LittleEndian.Uint16(f) == 1 { // PCM: compute what the header repeats
+			switch binary.LittleEndian.Uint16(f) {
+			case 1, 3, 6, 7, 0xFFFE: // PCM, float, A-law, µ-law, extensible: compute what the header repeats
 				bits := uint64(binary.LittleEndian.Uint16(f[14:]))
 				bytesPerSecond = uint64(info.SampleRate) * uint64(info.Channels) * ((bits + 7) / 8)
+				exact = true
+			}
+		case "fact": // the number of samples of a compressed file
+			if b := s.at(body, 4); b != nil && size >= 4 {
+				samples = uint64(binary.LittleEndian.Uint32(b))
 			}
 		case "data":
 			if bytesPerSecond == 0 {
@@ -47,6 +54,9 @@ func (s *scanner) wav() (Info, error) {
 				size = rest
 			}
 			info.Duration = samplesDuration(uint64(size), bytesPerSecond)
+			if !exact && samples > 0 {
+				info.Duration = samplesDuration(samples, uint64(info.SampleRate))
+			}
 			return info, nil
 		}
 		off = body + size + size&1

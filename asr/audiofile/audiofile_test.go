@@ -1,0 +1,294 @@
+package audiofile_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/asr/audiofile"
+)
+
+// encode makes eleven seconds of a tone with ffmpeg.
+func encode(t *testing.T, name string, args ...string) []byte {
+	t.Helper()
+	if _, err := exec.LookPath("ffmpeg"); err != nil {
+		t.Skip("ffmpeg is not installed (Debian: apt-get install ffmpeg)")
+	}
+	path := filepath.Join(t.TempDir(), name)
+	cmd := exec.CommandContext(t.Context(), "ffmpeg", append(append([]string{
+		"-nostdin", "-v", "error", "-f", "lavfi", "-i", "sine=frequency=440:duration=11:sample_rate=16000",
+	}, args...), path)...)
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return data
+}
+
+func TestEncodedFilesTellTheirDuration(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name     string
+		file     string
+		args     []string
+		format   audiofile.Format
+		rate     int
+		channels int
+		within   time.Duration
+	}{
+		{"wav", "a.wav", nil, audiofile.WAV, 16000, 1, 0},
+		{"wav 44100 stereo", "a.wav", []string{"-ar", "44100", "-ac", "2"}, audiofile.WAV, 44100, 2, time.Millisecond},
+		{"wav adpcm", "a.wav", []string{"-c:a", "adpcm_ms"}, audiofile.WAV, 16000, 1, 100 * time.Millisecond},
+		{"rf64", "a.wav", []string{"-rf64", "always"}, audiofile.WAV, 16000, 1, 0},
+		{"mp3 constant", "a.mp3", []string{"-b:a", "48k"}, audiofile.MP3, 16000, 1, 120 * time.Millisecond},
+		{"mp3 variable", "a.mp3", []string{"-ar", "44100", "-q:a", "5"}, audiofile.MP3, 44100, 1, 80 * time.Millisecond},
+		{"mp3 bare", "a.mp3", []string{"-id3v2_version", "0", "-write_xing", "0", "-ar", "8000"}, audiofile.MP3, 8000, 1, 220 * time.Millisecond},
+		{"mp2", "a.mp2", []string{"-ar", "48000"}, "", 0, 0, 0},
+		{"aac", "a.aac", []string{"-ar", "44100"}, audiofile.AAC, 44100, 1, 80 * time.Millisecond},
+		{"m4a", "a.m4a", nil, audiofile.M4A, 16000, 0, 130 * time.Millisecond},
+		{"mp4 fragmented", "a.mp4", []string{"-movflags", "frag_keyframe+empty_moov", "-frag_duration", "1000000"}, audiofile.M4A, 16000, 0, 130 * time.Millisecond},
+		{"3gp", "a.3gp", []string{"-c:a", "aac"}, audiofile.M4A, 16000, 0, 130 * time.Millisecond},
+		{"mov", "a.mov", []string{"-c:a", "pcm_s16le"}, audiofile.M4A, 16000, 0, 0},
+		{"ogg opus", "a.ogg", []string{"-c:a", "libopus"}, audiofile.OGG, 48000, 1, time.Millisecond},
+		{"ogg vorbis", "a.ogg", []string{"-c:a", "libvorbis"}, audiofile.OGG, 16000, 1, 30 * time.Millisecond},
+		{"ogg speex", "a.ogg", []string{"-c:a", "libspeex"}, audiofile.OGG, 16000, 1, 60 * time.Millisecond},
+		{"ogg flac", "a.oga", []string{"-c:a", "flac"}, audiofile.OGG, 16000, 1, 0},
+		{"flac", "a.flac", nil, audiofile.FLAC, 16000, 1, 0},
+		{"webm", "a.webm", []string{"-c:a", "libopus"}, audiofile.WebM, 16000, 1, 30 * time.Millisecond},
+		{"webm live", "a.webm", []string{"-c:a", "libopus", "-live", "1"}, audiofile.WebM, 16000, 1, 60 * time.Millisecond},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			data := encode(t, c.file, c.args...)
+			info, err := audiofile.Inspect(bytes.NewReader(data), int64(len(data)))
+			if c.format == "" {
+				return // any answer is right
+			}
+			require.NoError(t, err)
+			require.Equal(t, c.format, info.Format)
+			require.InDelta(t, 11, info.Duration.Seconds(), c.within.Seconds())
+			require.Equal(t, c.rate, info.SampleRate)
+			require.Equal(t, c.channels, info.Channels)
+
+			half := int64(len(data) / 2)
+			cut, err := audiofile.Inspect(bytes.NewReader(data[:half]), half)
+			require.NoError(t, err, "a file that is cut off is no error")
+			require.Equal(t, c.format, cut.Format)
+			require.LessOrEqual(t, cut.Duration, info.Duration)
+		})
+	}
+}
+
+// amr returns frames of the type (RFC 4867) behind a magic number.
+func amr(magic string, kind byte, size, frames int) []byte {
+	b := []byte(magic)
+	for range frames {
+		b = append(b, kind<<3|4)
+		b = append(b, make([]byte, size-1)...)
+	}
+	return b
+}
+
+func silk(prefix string, packets int) []byte {
+	b := []byte(prefix + "#!SILK_V3")
+	for i := range packets {
+		n := 20 + i%40
+		b = binary.LittleEndian.AppendUint16(b, uint16(n))
+		b = append(b, bytes.Repeat([]byte{0x55}, n)...)
+	}
+	return binary.LittleEndian.AppendUint16(b, 0xFFFF)
+}
+
+func TestSpeechFormatsCountTheirFrames(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		data   []byte
+		format audiofile.Format
+		length time.Duration
+		rate   int
+	}{
+		{"amr 12.2", amr("#!AMR\n", 7, 32, 150), audiofile.AMR, 3 * time.Second, 8000},
+		{"amr 4.75", amr("#!AMR\n", 0, 13, 50), audiofile.AMR, time.Second, 8000},
+		{"amr wide band", amr("#!AMR-WB\n", 8, 61, 100), audiofile.AMR, 2 * time.Second, 16000},
+		{"amr two channels", amr("#!AMR_MC1.0\n\x00\x00\x00\x02", 7, 32, 100), audiofile.AMR, time.Second, 8000},
+		{"amr cut off", amr("#!AMR\n", 7, 32, 50)[:6+32*49+10], audiofile.AMR, 980 * time.Millisecond, 8000},
+		{"silk", silk("", 250), audiofile.SILK, 5 * time.Second, 0},
+		{"silk of wechat", silk("\x02", 100), audiofile.SILK, 2 * time.Second, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			info, err := audiofile.Inspect(bytes.NewReader(c.data), int64(len(c.data)))
+			require.NoError(t, err)
+			require.Equal(t, c.format, info.Format)
+			require.Equal(t, c.length, info.Duration)
+			require.Equal(t, c.rate, info.SampleRate)
+		})
+	}
+}
+
+func TestWhatIsNoAudioIsRefused(t *testing.T) {
+	t.Parallel()
+	for name, data := range map[string]string{
+		"empty":          "",
+		"text":           "dear diary",
+		"html":           "<!DOCTYPE html><html></html>",
+		"playlist":       "#EXTM3U\nhttp://127.0.0.1/\n",
+		"image":          "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR",
+		"zip":            "PK\x03\x04aaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+		"mp3 in name":    "\xff\xfb",
+		"mp3 no frame":   "ID3\x04\x00\x00\x00\x00\x00\x00 and then nothing like a frame",
+		"wav no data":    "RIFF\xff\xff\xff\x00WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00\x80\x3e\x00\x00\x00\x7d\x00\x00\x02\x00\x10\x00",
+		"wav no format":  "RIFF\xff\xff\xff\x00WAVEdata\x04\x00\x00\x00abcd",
+		"amr of no type": "#!AMR\n\x4c\xff\xff\xff",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			info, err := audiofile.Inspect(bytes.NewReader([]byte(data)), int64(len(data)))
+			require.ErrorIs(t, err, audiofile.ErrNotAudio, "%+v", info)
+		})
+	}
+}
+
+func TestADurationThatCannotBeTrueIsNotBelieved(t *testing.T) {
+	t.Parallel()
+	// A FLAC header of a few bytes that claims 24 hours.
+	b := append([]byte("fLaC\x00\x00\x00\x22"), make([]byte, 34)...)
+	binary.BigEndian.PutUint64(b[8+10:], 16000<<44|15<<36|16000*86400)
+	info, err := audiofile.Inspect(bytes.NewReader(b), int64(len(b)))
+	require.NoError(t, err)
+	require.Equal(t, 16000, info.SampleRate)
+	require.Zero(t, info.Duration)
+}
+
+func TestARecorderThatStreamedLeavesTheLengthOpen(t *testing.T) {
+	t.Parallel()
+	pcm := audiofile.PCM{Rate: 16000, Channels: 1}
+	for _, size := range []uint32{0, math.MaxUint32, 1 << 30} {
+		b := append(pcm.Header(0), make([]byte, 32000)...)
+		binary.LittleEndian.PutUint32(b[40:], size)
+		info, err := audiofile.Inspect(bytes.NewReader(b), int64(len(b)))
+		require.NoError(t, err)
+		require.Equal(t, time.Second, info.Duration)
+	}
+}
+
+func TestErrorsOfTheReaderComeThrough(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("disk gone")
+	_, err := audiofile.Inspect(readerAt(func([]byte, int64) (int, error) { return 0, broken }), 1000)
+	require.ErrorIs(t, err, broken)
+	require.NotErrorIs(t, err, audiofile.ErrNotAudio)
+
+	head := append(audiofile.PCM{Rate: 16000, Channels: 1}.Header(1 << 20)[:36], "junk\xff\xff\x0f\x00"...)
+	head = append(head, make([]byte, 8000)...)
+	_, err = audiofile.Inspect(readerAt(func(p []byte, off int64) (int, error) {
+		if off > 0 {
+			return 0, broken
+		}
+		return copy(p, head), nil
+	}), 1<<21)
+	require.ErrorIs(t, err, broken)
+	require.NotErrorIs(t, err, audiofile.ErrNotAudio)
+}
+
+type readerAt func([]byte, int64) (int, error)
+
+func (f readerAt) ReadAt(p []byte, off int64) (int, error) { return f(p, off) }
+
+func TestRawSamplesAreTakenOnlyWhenDeclared(t *testing.T) {
+	t.Parallel()
+	for declared, want := range map[string]audiofile.PCM{
+		"audio/pcm;rate=16000":              {Rate: 16000, Channels: 1},
+		"audio/pcm; rate=8000; channels=2":  {Rate: 8000, Channels: 2},
+		"audio/x-pcm;rate=44100;bits=16":    {Rate: 44100, Channels: 1},
+		"Audio/L16; rate=16000; channels=1": {Rate: 16000, Channels: 1, BigEndian: true},
+	} {
+		p, ok, err := audiofile.ParsePCM(declared)
+		require.NoError(t, err, declared)
+		require.True(t, ok)
+		require.Equal(t, want, p)
+	}
+	for declared, says := range map[string]string{
+		"audio/pcm":                         `"rate" is missing`,
+		"audio/pcm;rate=x":                  `rate="x" must be a number from 4000 to 384000`,
+		"audio/pcm;rate=16000;channels=0":   "channels",
+		"audio/pcm;rate=16000;bits=24":      "bits",
+		"audio/raw;rate=16000;charset=utf8": "charset",
+	} {
+		_, ok, err := audiofile.ParsePCM(declared)
+		require.True(t, ok)
+		require.ErrorContains(t, err, says)
+	}
+	for _, other := range []string{"", "audio/wav", "audio/mpeg", "text/plain", ";;;"} {
+		_, ok, err := audiofile.ParsePCM(other)
+		require.False(t, ok)
+		require.NoError(t, err)
+	}
+}
+
+func TestRawSamplesGetAHeaderThatReadsBack(t *testing.T) {
+	t.Parallel()
+	pcm := audiofile.PCM{Rate: 22050, Channels: 2}
+	size := int64(22050 * 2 * 2 * 3)
+	b := append(pcm.Header(size), make([]byte, size)...)
+	require.Equal(t, 3*time.Second, pcm.Duration(size))
+	info, err := audiofile.Inspect(bytes.NewReader(b), int64(len(b)))
+	require.NoError(t, err)
+	require.Equal(t, audiofile.Info{Format: audiofile.WAV, Duration: 3 * time.Second, SampleRate: 22050, Channels: 2}, info)
+}
+
+func TestBigEndianSamplesAreSwapped(t *testing.T) {
+	t.Parallel()
+	in := make([]byte, 10001)
+	want := make([]byte, 10001)
+	for i := range in {
+		in[i] = byte(i * 7)
+	}
+	for i := 0; i+1 < len(in); i += 2 {
+		want[i], want[i+1] = in[i+1], in[i]
+	}
+	want[10000] = in[10000]
+	got, err := io.ReadAll(audiofile.PCM{Rate: 16000, Channels: 1, BigEndian: true}.Samples(oneByte{bytes.NewReader(in)}))
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+}
+
+// oneByte reads byte by byte.
+type oneByte struct{ r io.Reader }
+
+func (o oneByte) Read(p []byte) (int, error) { return o.r.Read(p[:min(len(p), 1)]) }
+
+func FuzzInspect(f *testing.F) {
+	f.Add(amr("#!AMR\n", 7, 32, 5))
+	f.Add(amr("#!AMR_MC1.0\n\x00\x00\x00\x02", 7, 32, 4))
+	f.Add(silk("\x02", 3))
+	f.Add(append(audiofile.PCM{Rate: 16000, Channels: 1}.Header(100), make([]byte, 100)...))
+	f.Add([]byte("fLaC\x00\x00\x00\x22" + string(make([]byte, 34))))
+	f.Add([]byte("OggS\x00\x02" + string(make([]byte, 20)) + "\x01\x13OpusHead\x01\x01\x38\x01\x80\xbb\x00\x00\x00\x00\x00"))
+	f.Add([]byte("\x00\x00\x00\x18ftypM4A \x00\x00\x00\x00M4A mp42\x00\x00\x00\x24moov\x00\x00\x00\x1cmvhd" + string(make([]byte, 20))))
+	f.Add([]byte("\x1aE\xdf\xa3\x85B\x82\x84webm\x18S\x80g\xff\x1f\x43\xb6\x75\xff\xe7\x81\x05\xa3\x84\x81\x00\x05\x80"))
+	f.Add([]byte("\xff\xf1\x60\x40\x01\x00\xfc\xff\xff\xf1\x60\x40\x01\x00\xfc\xff"))
+	f.Add(append([]byte("\xff\xfb\x90\x00"), make([]byte, 413)...))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		info, err := audiofile.Inspect(bytes.NewReader(data), int64(len(data)))
+		if err != nil {
+			if !errors.Is(err, audiofile.ErrNotAudio) {
+				t.Fatalf("an error about bytes in memory must be about the content: %v", err)
+			}
+			return
+		}
+		if info.Format != audiofile.Sniff(data) || info.Duration < 0 || info.Duration > time.Duration(len(data))*time.Second {
+			t.Fatalf("%d bytes: %+v", len(data), info)
+		}
+	})
+}

@@ -1,0 +1,264 @@
+package audiofile
+
+import (
+	"encoding/binary"
+	"errors"
+	"time"
+)
+
+// frame is what the header of one frame tells.
+type frame struct {
+	size     int // with the header, in bytes
+	samples  int // for each channel
+	rate     int
+	channels int
+}
+
+// stream is a format that is a row of frames, each beginning with a header of headerSize bytes that can be recognised.
+type stream struct {
+	headerSize int
+	parse      func(h []byte) (frame, bool)
+	// silent tells whether the first frame holds information instead of sound.
+	silent func(s *scanner, off int64, f frame) bool
+}
+
+// maxResync is how far frames are looked for in bytes that are none.
+const maxResync = 128 << 10
+
+// walk adds up all frames. What comes between frames is skipped; a last frame that is cut off does not count.
+func (s *scanner) walk(off int64, st stream) (Info, error) {
+	var info Info
+	var total time.Duration
+	var samples uint64 // not yet in total
+	first, lost := true, int64(0)
+	for off+int64(st.headerSize) <= s.size && lost < maxResync {
+		h := s.at(off, st.headerSize)
+		if h == nil {
+			break
+		}
+		f, ok := st.parse(h)
+		if ok && (first || lost > 0) { // the next header must fit, or the file must end there
+			ok = s.follows(off+int64(f.size), st, f)
+		}
+		if !ok {
+			off, lost = off+1, lost+1
+			continue
+		}
+		lost = 0
+		if off+int64(f.size) > s.size {
+			break
+		}
+		if f.rate != info.SampleRate {
+			total += samplesDuration(samples, uint64(info.SampleRate))
+			samples = 0
+		}
+		info.SampleRate, info.Channels = f.rate, max(info.Channels, f.channels)
+		if !first || st.silent == nil || !st.silent(s, off, f) {
+			samples += uint64(f.samples)
+		}
+		first = false
+		off += int64(f.size)
+	}
+	if first {
+		return info, errors.New("it holds no whole frame")
+	}
+	info.Duration = total + samplesDuration(samples, uint64(info.SampleRate))
+	return info, nil
+}
+
+func (s *scanner) follows(off int64, st stream, before frame) bool {
+	h := s.at(off, st.headerSize)
+	if h == nil {
+		return off <= s.size
+	}
+	if f, ok := st.parse(h); ok {
+		return f.rate == before.rate
+	}
+	return string(h[:3]) == "TAG" || string(h[:3]) == "APE" || string(h[:3]) == "ID3"
+}
+
+// skipID3 returns where the file begins behind its ID3v2 tags.
+func (s *scanner) skipID3() int64 {
+	var off int64
+	for {
+		h := s.at(off, 10)
+		if h == nil || string(h[:3]) != "ID3" {
+			return off
+		}
+		size := int64(h[6]&0x7f)<<21 | int64(h[7]&0x7f)<<14 | int64(h[8]&0x7f)<<7 | int64(h[9]&0x7f)
+		if h[5]&0x10 != 0 { // a footer
+			size += 10
+		}
+		off += 10 + size
+	}
+}
+
+var (
+	mp3Rates  = [3]int{44100, 48000, 32000}
+	mp3Rates1 = [3][16]int{ // MPEG 1, kbit/s, layers I to III
+		{0, 32, 64, 96, 128, 160, 192, 224, 256, 288, 320, 352, 384, 416, 448, -1},
+		{0, 32, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384, -1},
+		{0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, -1},
+	}
+	mp3Rates2 = [3][16]int{ // MPEG 2 and 2.5
+		{0, 32, 48, 56, 64, 80, 96, 112, 128, 144, 160, 176, 192, 224, 256, -1},
+		{0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160, -1},
+		{0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160, -1},
+	}
+)
+
+// mp3Frame reads the header of an MPEG audio frame (ISO 11172-3, 13818-3).
+func mp3Frame(h []byte) (frame, bool) {
+	if h[0] != 0xFF || h[1]&0xE0 != 0xE0 {
+		return frame{}, false
+	}
+	version, layer := h[1]>>3&3, 4-int(h[1]>>1&3) // version 3: MPEG 1, 2: MPEG 2, 0: MPEG 2.5
+	rateIndex := h[2] >> 2 & 3
+	if version == 1 || layer == 4 || rateIndex == 3 {
+		return frame{}, false
+	}
+	f := frame{rate: mp3Rates[rateIndex], samples: 1152, channels: 2}
+	kbits := mp3Rates1[layer-1][h[2]>>4]
+	if version != 3 {
+		kbits = mp3Rates2[layer-1][h[2]>>4]
+		f.rate /= 2
+		if version == 0 {
+			f.rate /= 2
+		}
+		if layer == 3 {
+			f.samples = 576
+		}
+	}
+	if kbits <= 0 {
+		return frame{}, false
+	}
+	if h[3]>>6 == 3 {
+		f.channels = 1
+	}
+	padding := int(h[2] >> 1 & 1)
+	if layer == 1 {
+		f.samples = 384
+		f.size = (12*kbits*1000/f.rate + padding) * 4
+	} else {
+		f.size = f.samples/8*kbits*1000/f.rate + padding
+	}
+	return f, f.size > 4
+}
+
+// mp3Info tells a first frame that holds a table of contents instead of sound.
+func mp3Info(s *scanner, off int64, f frame) bool {
+	b := s.at(off, min(f.size, 64))
+	for i := 4; i+4 <= len(b); i++ {
+		switch string(b[i : i+4]) {
+		case "Xing", "Info", "VBRI":
+			return true
+		}
+	}
+	return false
+}
+
+func (s *scanner) mp3() (Info, error) {
+	return s.walk(s.skipID3(), stream{headerSize: 4, parse: mp3Frame, silent: mp3Info})
+}
+
+var aacRates = [13]int{96000, 88200, 64000, 48000, 44100, 32000, 24000, 22050, 16000, 12000, 11025, 8000, 7350}
+
+// aacFrame reads an ADTS header (ISO 13818-7).
+func aacFrame(h []byte) (frame, bool) {
+	rateIndex := int(h[2] >> 2 & 15)
+	if h[0] != 0xFF || h[1]&0xF6 != 0xF0 || rateIndex >= len(aacRates) {
+		return frame{}, false
+	}
+	f := frame{
+		size:     int(h[3]&3)<<11 | int(h[4])<<3 | int(h[5])>>5,
+		samples:  1024 * (int(h[6]&3) + 1),
+		rate:     aacRates[rateIndex],
+		channels: int(h[2]&1)<<2 | int(h[3])>>6,
+	}
+	return f, f.size > 7
+}
+
+func (s *scanner) aac() (Info, error) {
+	return s.walk(s.skipID3(), stream{headerSize: 7, parse: aacFrame})
+}
+
+// Sizes of AMR frames by type, with the byte that holds the type; 0 where there is no such type (RFC 4867, 3GPP TS 26.101 and 26.201).
+var (
+	amrSizes   = [16]int{13, 14, 16, 18, 20, 21, 27, 32, 6, 0, 0, 0, 0, 0, 0, 1}
+	amrWBSizes = [16]int{18, 24, 33, 37, 41, 47, 51, 59, 61, 6, 0, 0, 0, 0, 1, 1}
+)
+
+const speechFrame = 20 * time.Millisecond
+
+// amr walks the frames behind one of the four magic numbers.
+func (s *scanner) amr() (Info, error) {
+	info := Info{SampleRate: 8000, Channels: 1}
+	sizes, off := amrSizes, int64(0)
+	head := string(s.at(0, int(min(s.size, 20))))
+	for _, m := range []struct {
+		magic    string
+		wide     bool
+		channels bool
+	}{{"#!AMR\n", false, false}, {"#!AMR-WB\n", true, false}, {"#!AMR_MC1.0\n", false, true}, {"#!AMR-WB_MC1.0\n", true, true}} {
+		if len(head) < len(m.magic) || head[:len(m.magic)] != m.magic {
+			continue
+		}
+		off = int64(len(m.magic))
+		if m.wide {
+			sizes, info.SampleRate = amrWBSizes, 16000
+		}
+		if m.channels {
+			b := s.at(off, 4)
+			if b == nil || b[3]&15 == 0 {
+				return info, errors.New("it names no number of channels")
+			}
+			info.Channels = int(b[3] & 15)
+			off += 4
+		}
+	}
+	if off == 0 {
+		return info, errors.New("its first line is unknown")
+	}
+	frames := 0
+	for {
+		h := s.at(off, 1)
+		if h == nil {
+			break
+		}
+		size := sizes[h[0]>>3&15]
+		if size == 0 || off+int64(size) > s.size {
+			break
+		}
+		off += int64(size)
+		frames++
+	}
+	if frames == 0 && off < s.size {
+		return info, errors.New("its first frame is of no known type")
+	}
+	info.Duration = time.Duration(frames/info.Channels) * speechFrame
+	return info, nil
+}
+
+// silk counts the packets. Recorders put one frame of 20 ms into each.
+func (s *scanner) silk() (Info, error) {
+	info := Info{Channels: 1}
+	off := int64(len("#!SILK_V3"))
+	if h := s.at(0, 1); h != nil && h[0] == 2 {
+		off++
+	}
+	packets := 0
+	for {
+		h := s.at(off, 2)
+		if h == nil {
+			break
+		}
+		size := int64(binary.LittleEndian.Uint16(h))
+		if size == 0xFFFF || off+2+size > s.size { // the end mark, or cut off
+			break
+		}
+		off += 2 + size
+		packets++
+	}
+	info.Duration = time.Duration(packets) * speechFrame
+	return info, nil
+}

@@ -1,0 +1,133 @@
+package audiofile
+
+import (
+	"encoding/binary"
+	"math"
+	"math/bits"
+	"time"
+)
+
+// Identifiers of the elements that matter (RFC 8794, RFC 9559).
+const (
+	ebmlSegment   = 0x18538067
+	ebmlInfo      = 0x1549A966
+	ebmlScale     = 0x2AD7B1
+	ebmlDuration  = 0x4489
+	ebmlTracks    = 0x1654AE6B
+	ebmlEntry     = 0xAE
+	ebmlAudio     = 0xE1
+	ebmlFrequency = 0xB5
+	ebmlChannels  = 0x9F
+	ebmlCluster   = 0x1F43B675
+	ebmlTimestamp = 0xE7
+	ebmlSimple    = 0xA3
+	ebmlGroup     = 0xA0
+	ebmlBlock     = 0xA1
+)
+
+// webm reads the duration in the header or, where a browser's recorder left none, the time of the last block.
+func (s *scanner) webm() (Info, error) {
+	info := Info{}
+	scale, length := uint64(time.Millisecond), float64(0)
+	var cluster, last uint64
+	for off := int64(0); off < s.size && s.err == nil; {
+		id, n := s.vint(off, false)
+		if n == 0 {
+			break
+		}
+		size, m := s.vint(off+int64(n), true)
+		if m == 0 {
+			break
+		}
+		body := off + int64(n+m)
+		switch id {
+		case ebmlSegment, ebmlInfo, ebmlTracks, ebmlEntry, ebmlAudio, ebmlCluster, ebmlGroup:
+			off = body // its elements come next
+			continue
+		case ebmlScale:
+			if v := s.uint(body, size); v > 0 {
+				scale = v
+			}
+		case ebmlDuration:
+			length = s.float(body, size)
+		case ebmlFrequency:
+			info.SampleRate = int(s.float(body, size))
+		case ebmlChannels:
+			info.Channels = int(min(s.uint(body, size), 255))
+		case ebmlTimestamp:
+			cluster = s.uint(body, size)
+			last = max(last, cluster)
+		case ebmlSimple, ebmlBlock:
+			if _, k := s.vint(body, true); k > 0 {
+				if b := s.at(body+int64(k), 2); b != nil {
+					if at := int64(cluster) + int64(int16(binary.BigEndian.Uint16(b))); at > 0 {
+						last = max(last, uint64(at))
+					}
+				}
+			}
+		}
+		if size > uint64(s.size-body) {
+			break
+		}
+		off = body + int64(size)
+		if length > 0 && info.SampleRate > 0 {
+			break
+		}
+	}
+	if length == 0 {
+		length = float64(last)
+	}
+	if ns := length * float64(scale); ns < float64(longest) {
+		info.Duration = time.Duration(ns)
+	}
+	return info, nil
+}
+
+// vint reads an element's identifier or, without the length marker, its size; its own length is 0 when it is none.
+func (s *scanner) vint(off int64, unmark bool) (uint64, int) {
+	b := s.at(off, 1)
+	if b == nil || b[0] == 0 {
+		return 0, 0
+	}
+	n := bits.LeadingZeros8(b[0]) + 1
+	if b = s.at(off, n); b == nil {
+		return 0, 0
+	}
+	var v uint64
+	for _, c := range b {
+		v = v<<8 | uint64(c)
+	}
+	if unmark {
+		v &^= 1 << (7 * n)
+		if v == 1<<(7*n)-1 { // unknown size
+			v = math.MaxUint64
+		}
+	}
+	return v, n
+}
+
+func (s *scanner) uint(off int64, size uint64) uint64 {
+	if size > 8 {
+		return 0
+	}
+	var v uint64
+	for _, c := range s.at(off, int(size)) {
+		v = v<<8 | uint64(c)
+	}
+	return v
+}
+
+// float reads a floating-point element; 0 for what is no positive number.
+func (s *scanner) float(off int64, size uint64) float64 {
+	var f float64
+	switch size {
+	case 4:
+		f = float64(math.Float32frombits(uint32(s.uint(off, 4))))
+	case 8:
+		f = math.Float64frombits(s.uint(off, 8))
+	}
+	if !(f > 0 && f < 1e15) {
+		return 0
+	}
+	return f
+}
