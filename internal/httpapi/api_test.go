@@ -191,8 +191,10 @@ func TestDocumentSpeaksOfProblems(t *testing.T) {
 	w := do(h, "GET", "/openapi.json", "", nil)
 	require.Equal(t, http.StatusOK, w.Code)
 	var doc struct {
-		OpenAPI    string
-		Paths      map[string]map[string]struct{ Responses map[string]struct{ Content map[string]any } }
+		OpenAPI string
+		Paths   map[string]map[string]struct {
+			Responses map[string]struct{ Content map[string]any }
+		}
 		Components struct{ Schemas map[string]any }
 	}
 	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &doc))

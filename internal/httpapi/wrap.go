@@ -59,7 +59,7 @@ func Wrap(h http.Handler, o WrapOptions) http.Handler {
 				status = http.StatusOK
 			}
 			if o.Observe != nil {
-				o.Observe(r.Method, r.Pattern, status, time.Since(info.started))
+				o.Observe(r.Method, info.routeOf(r), status, time.Since(info.started))
 			}
 			info.log(log, r, status)
 		}()
@@ -84,6 +84,19 @@ func Annotate(ctx context.Context, attrs ...slog.Attr) {
 	}
 }
 
+// NoteRoute remembers which pattern of the mux a request took, for the log and
+// for metrics. It belongs right around a mux that stands behind middleware.
+func NoteRoute(mux *http.ServeMux) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() {
+			if info := infoOf(r.Context()); info != nil {
+				info.routeOf(r)
+			}
+		}()
+		mux.ServeHTTP(w, r)
+	})
+}
+
 // noteError adds the error behind an answer to the request's line in the log.
 func noteError(ctx context.Context, err error) {
 	if info := infoOf(ctx); info != nil && err != nil {
@@ -99,6 +112,7 @@ type requestInfo struct {
 	started time.Time
 
 	mu    sync.Mutex
+	route string
 	attrs []slog.Attr
 	err   error
 }
@@ -110,14 +124,26 @@ func infoOf(ctx context.Context) *requestInfo {
 	return info
 }
 
+// routeOf is the mux's pattern: a middleware that copied the request on the
+// way kept it from r.
+func (i *requestInfo) routeOf(r *http.Request) string {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.route == "" {
+		i.route = r.Pattern
+	}
+	return i.route
+}
+
 func (i *requestInfo) log(log *slog.Logger, r *http.Request, status int) {
+	route := i.routeOf(r)
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	level := slog.LevelInfo
 	attrs := append([]slog.Attr{
 		slog.String("request_id", i.id),
 		slog.String("method", r.Method),
-		slog.String("route", r.Pattern),
+		slog.String("route", route),
 		slog.Int("status", status),
 		slog.Duration("took", time.Since(i.started)),
 	}, i.attrs...)
