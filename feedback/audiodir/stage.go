@@ -1,0 +1,158 @@
+package audiodir
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"lessonkit.example/feedback"
+	"lessonkit.example/feedback/audiotype"
+)
+
+// copyBuffer is what one upload holds in memory.
+const copyBuffer = 128 << 10
+
+// staged implements [feedback.StagedAudio].
+type staged struct {
+	store *Store
+	f     *os.File // nil once kept or discarded
+	info  feedback.AudioInfo
+	head  []byte
+}
+
+// Stage implements [feedback.AudioStore].
+func (s *Store) Stage(ctx context.Context, r io.Reader, maxBytes int64) (feedback.StagedAudio, error) {
+	f, err := os.CreateTemp(filepath.Join(s.dir, incoming), "*")
+	if err != nil {
+		return nil, storageError("create", err)
+	}
+	a := &staged{store: s, f: f}
+	if err := a.receive(ctx, r, maxBytes); err != nil {
+		return nil, errors.Join(err, a.Discard())
+	}
+	return a, nil
+}
+
+// receive copies r, keeping apart whose fault an error is.
+func (a *staged) receive(ctx context.Context, r io.Reader, maxBytes int64) error {
+	buf := a.store.buffers.Get().(*[copyBuffer]byte)
+	defer a.store.buffers.Put(buf)
+	hash := sha256.New()
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		// One byte past the limit tells that there is more.
+		n, err := r.Read(buf[:min(int64(len(buf)), maxBytes+1-a.info.Size)])
+		a.info.Size += int64(n)
+		if a.info.Size > maxBytes {
+			return &feedback.Error{Kind: feedback.ErrAudioTooLarge,
+				Message: fmt.Sprintf("the recording is larger than %d bytes, the most that is taken", maxBytes)}
+		}
+		if n > 0 {
+			chunk := buf[:n]
+			hash.Write(chunk)
+			if missing := audiotype.Sniff - len(a.head); missing > 0 {
+				a.head = append(a.head, chunk[:min(n, missing)]...)
+			}
+			if _, err := a.f.Write(chunk); err != nil {
+				return storageError("write", err)
+			}
+		}
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return &feedback.Error{Kind: feedback.ErrUpload, Message: "the upload broke off", Err: err}
+		}
+	}
+	if a.info.Size == 0 {
+		return &feedback.Error{Kind: feedback.ErrAudioEmpty, Message: "the recording is empty"}
+	}
+	a.info.SHA256 = hex.EncodeToString(hash.Sum(nil))
+	return nil
+}
+
+// Info implements [feedback.StagedAudio].
+func (a *staged) Info() feedback.AudioInfo { return a.info }
+
+// Discard implements [feedback.StagedAudio].
+func (a *staged) Discard() error {
+	if a.f == nil {
+		return nil
+	}
+	f := a.f
+	a.f = nil
+	err := errors.Join(f.Close(), os.Remove(f.Name()))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return storageError("discard", err)
+	}
+	return nil
+}
+
+// Keep implements [feedback.StagedAudio].
+func (a *staged) Keep(_ context.Context, pcm *feedback.PCM) (feedback.KeptAudio, error) {
+	if a.f == nil {
+		return feedback.KeptAudio{}, errors.New("audiodir: keep: already kept or discarded")
+	}
+	kind, ok := audiotype.Detect(a.head)
+	if !ok {
+		if pcm == nil {
+			return feedback.KeptAudio{}, &feedback.Error{Kind: feedback.ErrAudioType,
+				Message: "the content is not audio of a kind that is taken: mp3, aac, m4a, wav, ogg, webm, flac, amr, or raw samples declared as such"}
+		}
+		if err := a.addHeader(*pcm); err != nil {
+			return feedback.KeptAudio{}, storageError("write", err)
+		}
+		kind = audiotype.WAV()
+	}
+	key, err := newKey(kind.Extension)
+	if err != nil {
+		return feedback.KeptAudio{}, err
+	}
+	if err := a.moveTo(filepath.Join(a.store.dir, filepath.FromSlash(key))); err != nil {
+		return feedback.KeptAudio{}, storageError("keep", err)
+	}
+	return feedback.KeptAudio{Key: key, ContentType: kind.ContentType}, nil
+}
+
+// addHeader copies raw samples behind a WAV header, into a new file. Whether
+// samples are raw is known only when all parts of an upload have been read.
+func (a *staged) addHeader(pcm feedback.PCM) error {
+	if _, err := a.f.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Join(a.store.dir, incoming), "*")
+	if err != nil {
+		return err
+	}
+	raw := a.f
+	a.f = f // from now on Discard removes the new file
+	_, err = f.Write(audiotype.WAVHeader(a.info.Size, pcm.SampleRate, pcm.Channels))
+	if err == nil {
+		_, err = io.Copy(f, raw)
+	}
+	return errors.Join(err, raw.Close(), os.Remove(raw.Name()))
+}
+
+// moveTo makes the file and its name durable.
+func (a *staged) moveTo(path string) error {
+	if err := a.f.Sync(); err != nil {
+		return err
+	}
+	if err := os.Rename(a.f.Name(), path); err != nil {
+		return err
+	}
+	f := a.f
+	a.f = nil
+	if err := errors.Join(f.Close(), syncDir(filepath.Dir(path))); err != nil {
+		return errors.Join(err, os.Remove(path))
+	}
+	return nil
+}

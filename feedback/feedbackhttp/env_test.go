@@ -1,0 +1,334 @@
+package feedbackhttp_test
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/feedback"
+	"lessonkit.example/feedback/audiodir"
+	"lessonkit.example/feedback/feedbackhttp"
+	"lessonkit.example/feedback/sqlstore"
+	"lessonkit.example/internal/pgtest"
+)
+
+// env is a whole service over one engine, with a queue in the same database.
+type env struct {
+	t        *testing.T
+	handler  http.Handler
+	svc      *feedback.Service
+	store    *sqlstore.Store
+	db       *sql.DB // a connection of the test's own
+	audioDir string
+	speech   *speech
+	teacher  uuid.UUID
+	now      *clock
+}
+
+// clock is an adjustable clock.
+type clock struct {
+	mu sync.Mutex
+	t  time.Time
+}
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.t
+}
+
+func (c *clock) Add(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.t = c.t.Add(d)
+}
+
+// speech is a transcriber whose answers a test chooses.
+type speech struct {
+	mu     sync.Mutex
+	answer func(audio []byte) (feedback.Transcript, error)
+}
+
+func (s *speech) Transcribe(_ context.Context, a feedback.Audio) (feedback.Transcript, error) {
+	r, err := a.Open()
+	if err != nil {
+		return feedback.Transcript{}, err
+	}
+	defer r.Close()
+	audio, err := io.ReadAll(r)
+	if err != nil {
+		return feedback.Transcript{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.answer(audio)
+}
+
+func (s *speech) set(answer func([]byte) (feedback.Transcript, error)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.answer = answer
+}
+
+// joiner is a summarizer that is easy to check.
+type joiner struct{ err error }
+
+func (j *joiner) Summarize(_ context.Context, in feedback.SummaryInput) (feedback.Summary, error) {
+	var text bytes.Buffer
+	for _, t := range in.Transcripts {
+		text.WriteString("[" + t + "]")
+	}
+	return feedback.Summary{Text: text.String(), Source: feedback.SummaryLocal}, j.err
+}
+
+type teacherKey struct{}
+
+// asTeacher signs requests in by a header, as a middleware in front would.
+func asTeacher(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if id, err := uuid.Parse(r.Header.Get("X-Teacher")); err == nil {
+			r = r.WithContext(context.WithValue(r.Context(), teacherKey{}, id))
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func teacherOf(ctx context.Context) (uuid.UUID, bool) {
+	id, ok := ctx.Value(teacherKey{}).(uuid.UUID)
+	return id, ok
+}
+
+// outbox keeps tasks in a table of the test's.
+func outbox(ctx context.Context, tx *sql.Tx, task feedback.Task) error {
+	args, err := json.Marshal(task)
+	if err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, `insert into test_jobs (id, args) values ($1, $2)`, uuid.NewString(), string(args))
+	return err
+}
+
+// engines runs a test over each engine.
+func engines(t *testing.T, test func(t *testing.T, e *env)) {
+	t.Parallel()
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		test(t, newEnv(t, "sqlite:"+filepath.Join(t.TempDir(), "feedback.db")))
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		test(t, newEnv(t, pgtest.URL(t)))
+	})
+}
+
+func newEnv(t *testing.T, url string) *env {
+	t.Helper()
+	e := &env{t: t, speech: &speech{}, teacher: uuid.New(), audioDir: t.TempDir(),
+		now: &clock{t: time.Date(2026, 5, 31, 9, 0, 0, 0, time.UTC)}}
+	e.speech.set(func(audio []byte) (feedback.Transcript, error) {
+		return feedback.Transcript{Text: "said " + string(audio[len(audio)-1:]), Duration: 1500 * time.Millisecond}, nil
+	})
+	store, err := sqlstore.Open(t.Context(), url, outbox)
+	require.NoError(t, err)
+	t.Cleanup(func() { store.Close() })
+	require.NoError(t, store.Migrate(t.Context()))
+	e.store = store
+	e.db = openTestDB(t, url)
+	_, err = e.db.ExecContext(t.Context(), `create table test_jobs (id text primary key, args text not null)`)
+	require.NoError(t, err)
+	audio, err := audiodir.New(e.audioDir)
+	require.NoError(t, err)
+	e.svc, err = feedback.New(feedback.Config{Store: store, Audio: audio, Transcriber: e.speech, Summarizer: &joiner{},
+		Now: e.now.Now, Location: time.UTC, MaxAudioBytes: 1 << 20, PollInterval: 20 * time.Millisecond})
+	require.NoError(t, err)
+	e.handler = asTeacher(feedbackhttp.Handler(feedbackhttp.Config{Service: e.svc, Teacher: teacherOf}))
+	return e
+}
+
+// tasks takes all tasks out of the queue, oldest transcription first.
+func (e *env) tasks() []feedback.Task {
+	e.t.Helper()
+	rows, err := e.db.Query(`delete from test_jobs returning args`)
+	require.NoError(e.t, err)
+	defer rows.Close()
+	var tasks []feedback.Task
+	for rows.Next() {
+		var args string
+		var task feedback.Task
+		require.NoError(e.t, rows.Scan(&args))
+		require.NoError(e.t, json.Unmarshal([]byte(args), &task))
+		tasks = append(tasks, task)
+	}
+	require.NoError(e.t, rows.Err())
+	return tasks
+}
+
+// work performs all queued tasks once.
+func (e *env) work() (errs []error) {
+	e.t.Helper()
+	for _, task := range e.tasks() {
+		errs = append(errs, e.svc.Perform(e.t.Context(), task, feedback.Attempt{Token: uuid.NewString(), Number: 1, Limit: 3}))
+	}
+	return errs
+}
+
+// answer is a response with its JSON body taken apart.
+type answer struct {
+	*httptest.ResponseRecorder
+	t    *testing.T
+	json map[string]any
+}
+
+func (a answer) code() string { s, _ := a.json["code"].(string); return s }
+
+func (a answer) str(key string) string {
+	a.t.Helper()
+	s, ok := a.json[key].(string)
+	require.True(a.t, ok, "%s is not a text in %v", key, a.json)
+	return s
+}
+
+// want checks the status, and the code of a problem.
+func (a answer) want(status int, code ...string) answer {
+	a.t.Helper()
+	require.Equal(a.t, status, a.Code, "body: %s", a.Body)
+	if len(code) > 0 {
+		require.Equal(a.t, code[0], a.code(), "body: %s", a.Body)
+	}
+	if status >= 400 {
+		require.Equal(a.t, "application/problem+json", a.Header().Get("Content-Type"))
+	}
+	return a
+}
+
+func (e *env) send(r *http.Request) answer {
+	e.t.Helper()
+	if r.Header.Get("X-Teacher") == "" {
+		r.Header.Set("X-Teacher", e.teacher.String())
+	}
+	w := httptest.NewRecorder()
+	e.handler.ServeHTTP(w, r)
+	a := answer{ResponseRecorder: w, t: e.t}
+	if body := w.Body.Bytes(); len(body) > 0 && body[0] == '{' {
+		require.NoError(e.t, json.Unmarshal(body, &a.json), "body: %s", body)
+	}
+	return a
+}
+
+// do sends a body as JSON; a string is sent as it is, nil is no body. Headers come in pairs.
+func (e *env) do(method, path string, body any, headers ...string) answer {
+	e.t.Helper()
+	var reader io.Reader
+	switch b := body.(type) {
+	case nil:
+	case string:
+		reader = bytes.NewReader([]byte(b))
+	default:
+		encoded, err := json.Marshal(b)
+		require.NoError(e.t, err)
+		reader = bytes.NewReader(encoded)
+	}
+	r := httptest.NewRequestWithContext(e.t.Context(), method, "/api/v1"+path, reader)
+	if body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	return e.send(r)
+}
+
+type object = map[string]any
+
+func (e *env) profile(name string) string {
+	e.t.Helper()
+	return e.do("POST", "/profiles", object{"name": name}).want(201).str("profile_id")
+}
+
+func (e *env) session(profile string) string {
+	e.t.Helper()
+	return e.do("POST", "/feedback-sessions", object{"profile_id": profile}).want(201).str("session_id")
+}
+
+func (e *env) lesson(session string) string {
+	e.t.Helper()
+	return e.do("POST", "/feedback-sessions/"+session+"/lessons", nil).want(201).str("lesson_id")
+}
+
+// mp3 is the least that is recognised as such, ending in a marker of the test's.
+func mp3(marker string) []byte {
+	return append([]byte("\xff\xfb\x90\x64\x00\x00"), marker...)
+}
+
+// part is one part of a form: a recording when it has a file name.
+type part struct{ name, file, contentType, value string }
+
+// upload sends a form.
+func (e *env) upload(lesson string, parts ...part) answer {
+	e.t.Helper()
+	var body bytes.Buffer
+	form := multipart.NewWriter(&body)
+	for _, p := range parts {
+		header := map[string][]string{"Content-Disposition": {`form-data; name="` + p.name + `"`}}
+		if p.file != "" {
+			header["Content-Disposition"][0] += `; filename="` + p.file + `"`
+		}
+		if p.contentType != "" {
+			header["Content-Type"] = []string{p.contentType}
+		}
+		w, err := form.CreatePart(header)
+		require.NoError(e.t, err)
+		_, err = io.WriteString(w, p.value)
+		require.NoError(e.t, err)
+	}
+	require.NoError(e.t, form.Close())
+	r := httptest.NewRequestWithContext(e.t.Context(), "POST", "/api/v1/feedback-lessons/"+lesson+"/segments", &body)
+	r.Header.Set("Content-Type", form.FormDataContentType())
+	return e.send(r)
+}
+
+func recording(marker string) part { return part{name: "file", file: "tmp.mp3", value: string(mp3(marker))} }
+
+// files lists all audio files.
+func (e *env) files() (names []string) {
+	e.t.Helper()
+	for _, pattern := range []string{"*/*"} {
+		found, err := filepath.Glob(filepath.Join(e.audioDir, pattern))
+		require.NoError(e.t, err)
+		names = append(names, found...)
+	}
+	return names
+}
+
+func (e *env) count(table string) (n int) {
+	e.t.Helper()
+	require.NoError(e.t, e.db.QueryRow(`select count(*) from `+table).Scan(&n))
+	return n
+}
+
+// fault is an error that tells by method.
+type fault struct {
+	permanent bool
+	after     time.Duration
+	public    string
+}
+
+func (f fault) Error() string             { return "recogniser at http://10.0.0.1 says no" }
+func (f fault) Permanent() bool           { return f.permanent }
+func (f fault) RetryAfter() time.Duration { return f.after }
+func (f fault) PublicText() string        { return f.public }
+
+var errOrdinary = errors.New("connection to 10.0.0.1 broke")

@@ -1,0 +1,140 @@
+package feedbackhttp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/google/uuid"
+
+	"lessonkit.example/feedback"
+	"lessonkit.example/internal/httpapi"
+)
+
+// keepAlive is how often a silent stream says that it is still there.
+const keepAlive = 15 * time.Second
+
+// lessonEvent and segmentEvent are the data of an event.
+type lessonEvent struct {
+	SessionID uuid.UUID `json:"session_id" format:"uuid"`
+	Lesson    lessonRow `json:"lesson"`
+}
+
+type segmentEvent struct {
+	SessionID uuid.UUID    `json:"session_id" format:"uuid"`
+	LessonID  uuid.UUID    `json:"lesson_id" format:"uuid"`
+	Segment   audioSegment `json:"segment"`
+}
+
+// lessonRow is a lesson without its segments.
+type lessonRow struct {
+	LessonID   uuid.UUID  `json:"lesson_id" format:"uuid"`
+	Number     int        `json:"number"`
+	State      string     `json:"state" enum:"recording,finished"`
+	Applied    bool       `json:"applied"`
+	StartedAt  time.Time  `json:"started_at"`
+	FinishedAt *time.Time `json:"finished_at"`
+}
+
+func (s *server) registerEvents(api huma.API) {
+	op := s.operation(http.MethodGet, "/feedback-sessions/{session_id}/events", "follow-session", sessionsTag, "Follow a session",
+		"Server-sent events: one named \"lesson\" or \"segment\" for each change of state from now on. The id of an event is the session's revision; "+
+			"a client that reconnects with Last-Event-ID gets what it missed.", http.StatusOK,
+		http.StatusNotFound, http.StatusUnprocessableEntity)
+	op.Parameters = []*huma.Param{pathParam("session_id"),
+		{Name: "Last-Event-ID", In: "header", Description: "The id of the last event that was seen.", Schema: &huma.Schema{Type: "string"}, Example: "17"}}
+	op.Responses = map[string]*huma.Response{"200": {Description: "A stream that does not end by itself", Content: map[string]*huma.MediaType{
+		"text/event-stream": {Schema: &huma.Schema{OneOf: []*huma.Schema{schemaOf[lessonEvent](api), schemaOf[segmentEvent](api)},
+			Description: "The data of each event."}}}}}
+	httpapi.Stream(api, op, func(ctx huma.Context) (int, any, error) {
+		id, err := pathID(ctx, "session_id")
+		if err != nil {
+			return 0, nil, err
+		}
+		since := int64(-1)
+		if last := ctx.Header("Last-Event-ID"); last != "" {
+			if since, err = strconv.ParseInt(last, 10, 64); err != nil || since < 0 {
+				return 0, nil, httpapi.Error(http.StatusUnprocessableEntity, "invalid_fields", "a field breaks a rule").
+					WithField("header.Last-Event-ID", "must be the id of an event of this session")
+			}
+		}
+		if _, err := s.svc.Session(ctx.Context(), teacher(ctx.Context()), id); err != nil {
+			return 0, nil, problem("path", err)
+		}
+		w, err := responseWriter(ctx)
+		if err != nil {
+			return 0, nil, err
+		}
+		h := w.Header()
+		h.Set("Content-Type", "text/event-stream")
+		h.Set("Cache-Control", "no-store")
+		h.Set("X-Accel-Buffering", "no") // nginx would hold events back
+		w.WriteHeader(http.StatusOK)
+		s.follow(ctx, w, id, since)
+		return 0, nil, nil
+	})
+}
+
+// follow writes events until the client goes away or the database does; a
+// client then reconnects by itself, and is told why it cannot.
+func (s *server) follow(ctx huma.Context, w http.ResponseWriter, id uuid.UUID, since int64) {
+	flush := http.NewResponseController(w).Flush
+	events := make(chan feedback.Event)
+	follow, cancel := context.WithCancel(ctx.Context())
+	defer cancel()
+	go func() {
+		defer close(events)
+		for e, err := range s.svc.Events(follow, teacher(follow), id, since) {
+			if err != nil {
+				return
+			}
+			select {
+			case events <- e:
+			case <-follow.Done():
+				return
+			}
+		}
+	}()
+	if _, err := io.WriteString(w, "retry: 2000\n\n"); err != nil || flush() != nil {
+		return
+	}
+	tick := time.NewTicker(keepAlive)
+	defer tick.Stop()
+	for {
+		var err error
+		select {
+		case e, ok := <-events:
+			if !ok {
+				return
+			}
+			err = writeEvent(w, e)
+		case <-tick.C:
+			_, err = io.WriteString(w, ": still here\n\n")
+		}
+		if err != nil || flush() != nil {
+			return
+		}
+	}
+}
+
+func writeEvent(w io.Writer, e feedback.Event) error {
+	name, data := "segment", any(nil)
+	if l := e.Lesson; l != nil {
+		name = "lesson"
+		data = lessonEvent{SessionID: l.SessionID, Lesson: lessonRow{LessonID: l.ID, Number: l.Number, State: string(l.State),
+			Applied: l.Applied, StartedAt: l.StartedAt, FinishedAt: timeOrNull(l.FinishedAt)}}
+	} else {
+		data = segmentEvent{SessionID: e.Segment.SessionID, LessonID: e.Segment.LessonID, Segment: segmentOut(*e.Segment)}
+	}
+	body, err := json.Marshal(data)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "id: %d\nevent: %s\ndata: %s\n\n", e.Revision, name, body)
+	return err
+}

@@ -1,0 +1,85 @@
+package feedbackhttp
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/google/uuid"
+
+	"lessonkit.example/feedback"
+	"lessonkit.example/internal/httpapi"
+)
+
+// answers maps the kinds of error to statuses and codes.
+var answers = []struct {
+	kind   error
+	status int
+	code   string
+}{
+	{feedback.ErrNotFound, http.StatusNotFound, "not_found"},
+	{feedback.ErrNoActiveSession, http.StatusNotFound, "no_active_session"},
+	{feedback.ErrSessionCompleted, http.StatusConflict, "session_completed"},
+	{feedback.ErrLessonInProgress, http.StatusConflict, "lesson_in_progress"},
+	{feedback.ErrSequenceTaken, http.StatusConflict, "sequence_taken"},
+	{feedback.ErrNotFailed, http.StatusConflict, "segment_not_failed"},
+	{feedback.ErrNothingTranscribed, http.StatusConflict, "nothing_transcribed"},
+	{feedback.ErrStale, http.StatusPreconditionFailed, "stale_version"},
+	{feedback.ErrAudioTooLarge, http.StatusRequestEntityTooLarge, "audio_too_large"},
+	{feedback.ErrAudioType, http.StatusUnsupportedMediaType, "not_audio"},
+	{feedback.ErrUpload, http.StatusBadRequest, "upload_broken_off"},
+	{feedback.ErrSummary, http.StatusBadGateway, "summary_failed"},
+	{feedback.ErrUnavailable, http.StatusServiceUnavailable, "database_unavailable"},
+	{feedback.ErrStorage, http.StatusServiceUnavailable, "storage_unavailable"},
+}
+
+// problem turns an error of the service into an answer. in says where fields
+// are: "body", "query".
+func problem(in string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var e *feedback.Error
+	if !errors.As(err, &e) {
+		return internal(err)
+	}
+	switch {
+	case errors.Is(err, feedback.ErrInvalid):
+		p := httpapi.Error(http.StatusUnprocessableEntity, "invalid_fields", e.Message)
+		for _, f := range e.Fields {
+			p.WithField(in+"."+f.Field, f.Message)
+		}
+		return p
+	case errors.Is(err, feedback.ErrAudioEmpty):
+		return httpapi.Error(http.StatusUnprocessableEntity, "audio_empty", e.Message).WithField("body.file", "must not be empty")
+	}
+	for _, a := range answers {
+		if !errors.Is(err, a.kind) {
+			continue
+		}
+		p := httpapi.Error(a.status, a.code, e.Message).WithCause(e.Err)
+		if after := e.RetryAfter(); after > 0 {
+			p.WithRetryAfter(after)
+		}
+		if e.LessonID != uuid.Nil {
+			return &lessonProblem{Problem: p, LessonID: e.LessonID}
+		}
+		return p
+	}
+	return internal(err)
+}
+
+func internal(err error) *httpapi.Problem {
+	if errors.Is(err, context.Canceled) {
+		// The client went away; nobody reads this.
+		return httpapi.Error(http.StatusServiceUnavailable, "canceled", "the request was canceled").WithRetryAfter(1)
+	}
+	return httpapi.Error(http.StatusInternalServerError, "internal_error",
+		"something went wrong here; the log has it under the request id").WithCause(err)
+}
+
+// lessonProblem is a problem that names a lesson.
+type lessonProblem struct {
+	*httpapi.Problem
+	LessonID uuid.UUID `json:"lesson_id"`
+}

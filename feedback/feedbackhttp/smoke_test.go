@@ -1,0 +1,45 @@
+package feedbackhttp_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestLessonFromRecordingToRecord is the main way through the whole service.
+func TestLessonFromRecordingToRecord(t *testing.T) {
+	engines(t, func(t *testing.T, e *env) {
+		profile := e.profile("Ming")
+		session := e.session(profile)
+		lesson := e.lesson(session)
+		segment := e.upload(lesson, recording("b"), part{name: "sequence", value: "1"}).want(202).str("segment_id")
+		e.upload(lesson, part{name: "sequence", value: "0"}, recording("a")).want(202)
+		require.Empty(t, filterNil(e.work()))
+
+		got := e.do("GET", "/audio-segments/"+segment, nil).want(200)
+		require.Equal(t, "transcribed", got.str("state"))
+		require.Equal(t, "said b", got.str("text"))
+		finished := e.do("POST", "/feedback-lessons/"+lesson+"/finish", nil).want(200)
+		require.Equal(t, "said a\nsaid b", finished.str("transcript"))
+		require.Equal(t, 2.0, finished.json["summary"].(object)["transcribed"])
+
+		text := e.do("POST", "/feedback-sessions/"+session+"/generate", nil).want(200).str("text")
+		require.Equal(t, "[said a\nsaid b]", text)
+		e.do("PUT", "/feedback-sessions/"+session, object{"feedback_text": "mine"}).want(200)
+		e.do("POST", "/feedback-records", object{"profile_id": profile, "feedback_date": "2026-05-31", "content": "mine", "feedback_session_id": session}).want(201)
+		e.do("GET", "/feedback-sessions/active?profile_id="+profile, nil).want(404, "no_active_session")
+
+		e.do("DELETE", "/profiles/"+profile, nil).want(204)
+		require.Empty(t, filterNil(e.work()))
+		require.Empty(t, e.files())
+	})
+}
+
+func filterNil(errs []error) (out []error) {
+	for _, err := range errs {
+		if err != nil {
+			out = append(out, err)
+		}
+	}
+	return out
+}

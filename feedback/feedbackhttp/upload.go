@@ -1,0 +1,290 @@
+package feedbackhttp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/google/uuid"
+
+	"lessonkit.example/feedback"
+	"lessonkit.example/internal/httpapi"
+)
+
+const (
+	// stallTimeout is how long an upload may send nothing. There is no limit
+	// on the whole: a phone on a slow network takes its time.
+	stallTimeout = time.Minute
+	// formOverhead is what a form may add to the recording.
+	formOverhead = 1 << 20
+	// maxValue bounds a text part; all of them are numbers or words.
+	maxValue = 256
+)
+
+// uploadFields are the names of text parts and query parameters.
+var uploadFields = []*huma.Param{
+	{Name: "sequence", Description: "Where the segment belongs in the lesson. Defaults to the next number.", Schema: integer(0, feedback.MaxSequence)},
+	{Name: "duration_ms", Description: "What the recorder says about the length.", Schema: integer(0, 24*60*60*1000)},
+	{Name: "format", Description: "\"pcm\" declares raw samples: signed 16-bit little-endian, interleaved.", Schema: &huma.Schema{Type: "string", Enum: []any{"pcm"}}},
+	{Name: "sample_rate", Description: "With format=pcm: samples a second.", Schema: integer(4000, 384_000)},
+	{Name: "channels", Description: "With format=pcm.", Schema: integer(1, 8)},
+}
+
+func integer(least, most float64) *huma.Schema {
+	return &huma.Schema{Type: "integer", Minimum: &least, Maximum: &most}
+}
+
+func (s *server) registerUpload(api huma.API) {
+	op := s.operation(http.MethodPost, "/feedback-lessons/{lesson_id}/segments", "upload-segment", segmentsTag, "Upload a segment of a lesson's recording",
+		"As a form with the recording in the part \"file\" (or \"audio\"), parts in any order, or with the recording as the body. "+
+			"The kind is recognised by content: mp3, AAC, m4a or mp4, wav, ogg or opus, webm, flac, AMR; raw samples where declared. "+
+			"Answered as soon as recording and transcription task are durable. The same recording again (same sequence, or no sequence) is the existing segment: 200.",
+		http.StatusAccepted, http.StatusBadRequest, http.StatusNotFound, http.StatusRequestTimeout, http.StatusConflict,
+		http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity)
+	binary := &huma.Schema{Type: "string", Format: "binary"}
+	form := &huma.Schema{Type: "object", Properties: map[string]*huma.Schema{"file": binary}, Required: []string{"file"}}
+	op.Parameters = []*huma.Param{pathParam("lesson_id")}
+	for _, f := range uploadFields {
+		query := *f
+		query.In = "query"
+		op.Parameters = append(op.Parameters, &query)
+		property := *f.Schema
+		property.Description = f.Description
+		form.Properties[f.Name] = &property
+	}
+	op.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
+		"multipart/form-data": {Schema: form},
+		"audio/*":             {Schema: binary},
+	}}
+	segment := map[string]*huma.MediaType{"application/json": {Schema: schemaOf[audioSegment](api)}}
+	op.Responses = map[string]*huma.Response{
+		"202": {Description: "Accepted; the transcription follows", Content: segment},
+		"200": {Description: "The recording was there already", Content: segment},
+	}
+	httpapi.Stream(api, op, func(ctx huma.Context) (int, any, error) {
+		seg, created, err := s.upload(ctx)
+		switch {
+		case err != nil:
+			return 0, nil, err
+		case created:
+			return http.StatusAccepted, segmentOut(seg), nil
+		}
+		return http.StatusOK, segmentOut(seg), nil
+	})
+}
+
+func (s *server) upload(ctx huma.Context) (feedback.Segment, bool, error) {
+	none := feedback.Segment{}
+	lesson, err := pathID(ctx, "lesson_id")
+	if err != nil {
+		return none, false, err
+	}
+	values := uploadValues{in: "query"}
+	u := ctx.URL()
+	for name, v := range u.Query() {
+		if err := values.set(name, v[len(v)-1]); err != nil {
+			return none, false, err
+		}
+	}
+	kind, params, err := mime.ParseMediaType(ctx.Header("Content-Type"))
+	isForm := kind == "multipart/form-data"
+	if err != nil || !isForm && !strings.HasPrefix(kind, "audio/") {
+		return none, false, httpapi.Error(http.StatusUnsupportedMediaType, "unsupported_media_type",
+			"send multipart/form-data with the part \"file\", or the recording as the body with an audio/* type")
+	}
+	limit := s.svc.MaxAudioBytes()
+	if isForm {
+		limit += formOverhead
+	}
+	if n, err := strconv.ParseInt(ctx.Header("Content-Length"), 10, 64); err == nil && n > limit {
+		return none, false, problem("body", tooLarge(s.svc.MaxAudioBytes()))
+	}
+	body := &bodyReader{ctx: ctx, left: limit + 1}
+
+	var up *feedback.Upload
+	if isForm {
+		values.in = "body"
+		up, err = s.readForm(ctx, multipart.NewReader(body, params["boundary"]), lesson, &values)
+	} else if err = values.contentType(kind, params); err == nil {
+		up, err = s.receive(ctx.Context(), lesson, body)
+	}
+	if up != nil {
+		defer up.Discard()
+	}
+	if err != nil {
+		return none, false, err
+	}
+	// The deadline was for the body; left in place it would end the request's context.
+	_ = ctx.SetReadDeadline(time.Time{})
+	in, err := values.input()
+	if err != nil {
+		return none, false, err
+	}
+	seg, created, err := up.Submit(ctx.Context(), in)
+	return seg, created, problem(values.in, err)
+}
+
+// readForm reads the parts in the order they come. The upload it returns, also
+// with an error, is the caller's to discard.
+func (s *server) readForm(ctx huma.Context, form *multipart.Reader, lesson uuid.UUID, values *uploadValues) (up *feedback.Upload, err error) {
+	for {
+		part, err := form.NextPart()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return up, brokenForm(err)
+		}
+		switch name := part.FormName(); name {
+		case "file", "audio":
+			if up != nil {
+				return up, fieldProblem("body."+name, "is a second recording; send one a request")
+			}
+			kind, params, err := mime.ParseMediaType(part.Header.Get("Content-Type"))
+			if err == nil {
+				if err := values.contentType(kind, params); err != nil {
+					return up, err
+				}
+			}
+			if up, err = s.receive(ctx.Context(), lesson, part); err != nil {
+				return up, err
+			}
+		default:
+			value, err := io.ReadAll(io.LimitReader(part, maxValue+1))
+			if err != nil {
+				return up, brokenForm(err)
+			}
+			if err := values.set(name, string(value)); err != nil {
+				return up, err
+			}
+		}
+	}
+	if up == nil {
+		return nil, fieldProblem("body.file", "is missing: the part with the recording")
+	}
+	return up, nil
+}
+
+func (s *server) receive(ctx context.Context, lesson uuid.UUID, audio io.Reader) (*feedback.Upload, error) {
+	up, err := s.svc.ReceiveAudio(ctx, teacher(ctx), lesson, audio)
+	if errors.Is(err, feedback.ErrUpload) {
+		return nil, brokenForm(err)
+	}
+	return up, problem("path", err)
+}
+
+func tooLarge(limit int64) error {
+	return &feedback.Error{Kind: feedback.ErrAudioTooLarge, Message: fmt.Sprintf("the recording is larger than %d bytes, the most that is taken", limit)}
+}
+
+func brokenForm(err error) error {
+	switch {
+	case errors.Is(err, feedback.ErrAudioTooLarge):
+		return httpapi.Error(http.StatusRequestEntityTooLarge, "audio_too_large", "the form is larger than a recording may be")
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return httpapi.Error(http.StatusRequestTimeout, "upload_stalled", "nothing came for a minute; send the recording again").WithCause(err)
+	}
+	return httpapi.Error(http.StatusBadRequest, "upload_broken_off", "the body ended early or is not a form of its declared boundary").WithCause(err)
+}
+
+func fieldProblem(location, message string) *httpapi.Problem {
+	return httpapi.Error(http.StatusUnprocessableEntity, "invalid_fields", "a field breaks a rule").WithField(location, message)
+}
+
+// bodyReader gives every read its own deadline and the whole a limit.
+type bodyReader struct {
+	ctx  huma.Context
+	left int64
+}
+
+func (r *bodyReader) Read(p []byte) (int, error) {
+	if r.left <= 0 {
+		return 0, &feedback.Error{Kind: feedback.ErrAudioTooLarge}
+	}
+	// Not every transport has deadlines; net/http's have.
+	_ = r.ctx.SetReadDeadline(time.Now().Add(stallTimeout))
+	n, err := r.ctx.BodyReader().Read(p[:min(int64(len(p)), r.left)])
+	r.left -= int64(n)
+	return n, err
+}
+
+// uploadValues gathers what is said about a recording.
+type uploadValues struct {
+	in                   string // where the last value came from: "query" or "body"
+	sequence             *int
+	durationMS           *int
+	pcm                  bool
+	sampleRate, channels *int
+}
+
+func (v *uploadValues) set(name, value string) error {
+	var target **int
+	switch name {
+	case "sequence":
+		target = &v.sequence
+	case "duration_ms":
+		target = &v.durationMS
+	case "sample_rate":
+		target = &v.sampleRate
+	case "channels":
+		target = &v.channels
+	case "format":
+		if value != "pcm" {
+			return fieldProblem(v.in+".format", "must be pcm, or left out")
+		}
+		v.pcm = true
+		return nil
+	default:
+		return fieldProblem(v.in, fmt.Sprintf("has no field %.40q; it takes file (or audio), sequence, duration_ms, format, sample_rate and channels", name))
+	}
+	n, err := strconv.Atoi(value)
+	if err != nil {
+		return fieldProblem(v.in+"."+name, "must be a whole number")
+	}
+	*target = &n
+	return nil
+}
+
+// contentType takes a declaration of raw samples, as in
+// "audio/pcm; rate=16000; channels=1"; of other types nothing is believed.
+func (v *uploadValues) contentType(kind string, params map[string]string) error {
+	if kind != "audio/pcm" && kind != "audio/x-pcm" {
+		return nil
+	}
+	v.pcm = true
+	for param, name := range map[string]string{"rate": "sample_rate", "channels": "channels"} {
+		if value, ok := params[param]; ok {
+			if err := v.set(name, value); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (v *uploadValues) input() (feedback.SegmentInput, error) {
+	in := feedback.SegmentInput{Sequence: v.sequence}
+	if v.durationMS != nil {
+		if *v.durationMS < 0 || *v.durationMS > 24*60*60*1000 {
+			return in, fieldProblem(v.in+".duration_ms", "must be 0 to 86400000, a day")
+		}
+		in.Duration = time.Duration(*v.durationMS) * time.Millisecond
+	}
+	if !v.pcm {
+		return in, nil
+	}
+	if v.sampleRate == nil || v.channels == nil {
+		return in, fieldProblem(v.in+".sample_rate", "and channels are needed for raw samples, as in sample_rate=16000, channels=1")
+	}
+	in.PCM = &feedback.PCM{SampleRate: *v.sampleRate, Channels: *v.channels}
+	return in, nil
+}

@@ -1,0 +1,60 @@
+package feedback
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// CreateRecord makes a record and completes the session it names. Errors:
+// [ErrInvalid], also where the profile or the session is not this teacher's or
+// they do not belong together.
+func (s *Service) CreateRecord(ctx context.Context, teacher uuid.UUID, in RecordInput) (Record, error) {
+	if err := in.validate(); err != nil {
+		return Record{}, err
+	}
+	id, err := newID()
+	if err != nil {
+		return Record{}, err
+	}
+	r := Record{ID: id, TeacherID: teacher, ProfileID: in.ProfileID, Date: in.Date,
+		Content: in.Content, SessionID: in.SessionID, CreatedAt: s.now()}
+	return r, s.store.InsertRecord(ctx, r)
+}
+
+// Records lists records, newest first. Errors: [ErrInvalid].
+func (s *Service) Records(ctx context.Context, teacher uuid.UUID, f RecordFilter, p Page) (List[Record], error) {
+	limit, err := p.limit()
+	if err != nil {
+		return List[Record]{}, err
+	}
+	after, err := recordKey(p.Cursor)
+	if err != nil {
+		return List[Record]{}, err
+	}
+	items, err := s.store.Records(ctx, teacher, f, after, limit+1)
+	if err != nil {
+		return List[Record]{}, err
+	}
+	return cut(items, limit, func(r Record) cursor {
+		return cursor{List: "records", Key: []string{r.Date, r.CreatedAt.Format(time.RFC3339Nano)}, ID: r.ID}
+	}), nil
+}
+
+func recordKey(s string) (*RecordKey, error) {
+	c, err := parseCursor(s, "records", 2)
+	if c == nil || err != nil {
+		return nil, err
+	}
+	at, err := time.Parse(time.RFC3339Nano, c.Key[1])
+	if err != nil {
+		return nil, Invalid("cursor", "is not a next_cursor of this list")
+	}
+	return &RecordKey{Date: c.Key[0], CreatedAt: at, ID: c.ID}, nil
+}
+
+// DeleteRecord removes one record. Errors: [ErrNotFound].
+func (s *Service) DeleteRecord(ctx context.Context, teacher, id uuid.UUID) error {
+	return s.store.DeleteRecord(ctx, teacher, id)
+}

@@ -1,0 +1,104 @@
+package feedback
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	dateLayout      = "2006-01-02"
+	timeOfDayLayout = "15:04"
+)
+
+// validator gathers every broken rule, so that a form is corrected in one go.
+type validator struct{ fields []FieldError }
+
+func (v *validator) fail(field, format string, args ...any) {
+	v.fields = append(v.fields, FieldError{field, fmt.Sprintf(format, args...)})
+}
+
+func (v *validator) err() error {
+	if len(v.fields) == 0 {
+		return nil
+	}
+	return &Error{Kind: ErrInvalid, Message: "a field breaks a rule", Fields: v.fields}
+}
+
+// name checks a line that must not be empty and returns it trimmed.
+func (v *validator) name(field, s string) string {
+	s = strings.TrimSpace(s)
+	if s == "" {
+		v.fail(field, "must not be empty")
+	}
+	return v.line(field, s)
+}
+
+// line checks a short text of one line.
+func (v *validator) line(field, s string) string {
+	if n := utf8.RuneCountInString(s); n > MaxStringLength {
+		v.fail(field, "has %d characters; at most %d are allowed", n, MaxStringLength)
+	}
+	v.characters(field, s, "")
+	return s
+}
+
+// text checks a long text that may have several lines.
+func (v *validator) text(field, s string, least int) string {
+	if n := utf8.RuneCountInString(s); n < least || n > MaxContentLength {
+		v.fail(field, "has %d characters; %d to %d are allowed", n, least, MaxContentLength)
+	}
+	v.characters(field, s, "\n\r\t")
+	return s
+}
+
+func (v *validator) characters(field, s, allowed string) {
+	if !utf8.ValidString(s) {
+		v.fail(field, "is not valid UTF-8")
+		return
+	}
+	for _, r := range s {
+		if unicode.IsControl(r) && !strings.ContainsRune(allowed, r) {
+			v.fail(field, "contains the control character %U", r)
+			return
+		}
+	}
+}
+
+func (v *validator) between(field string, n, least, most int) int {
+	if n < least || n > most {
+		v.fail(field, "is %d; must be %d to %d", n, least, most)
+	}
+	return n
+}
+
+func (v *validator) timeOfDay(field, s string) string {
+	if s == "" {
+		return s
+	}
+	if t, err := time.Parse(timeOfDayLayout, s); err != nil || t.Format(timeOfDayLayout) != s {
+		v.fail(field, "must be a time of day like 09:30, from 00:00 to 23:59, or empty")
+	}
+	return s
+}
+
+func (v *validator) date(field, s string) string {
+	if t, err := time.Parse(dateLayout, s); err != nil || t.Year() < 1 {
+		v.fail(field, "must be a date like 2026-05-31")
+	}
+	return s
+}
+
+// cleanText makes text from elsewhere fit to be stored and shown: valid UTF-8
+// without control characters other than line breaks and tabs.
+func cleanText(s string) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+			return -1
+		}
+		return r
+	}, s))
+}
