@@ -90,7 +90,7 @@ func RefusalOf(err error) Refusal {
 		return Refusal{Status: http.StatusServiceUnavailable, Code: "database_unavailable",
 			Detail: "The database is not available at the moment.", RetryAfter: later.RetryAfter()}
 	}
-	return Refusal{Status: http.StatusInternalServerError, Code: "internal", Detail: "Something went wrong here."}
+	return Refusal{Status: http.StatusInternalServerError, Code: "internal_error", Detail: "Something went wrong here."}
 }
 
 // WriteError answers a request that was not let in with an RFC 9457 problem

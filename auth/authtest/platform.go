@@ -39,6 +39,13 @@ type User struct {
 // NewPlatform starts a platform that ends with the test.
 func NewPlatform(t testing.TB) *Platform {
 	t.Helper()
+	p := StartPlatform()
+	t.Cleanup(p.Close)
+	return p
+}
+
+// StartPlatform starts a platform, which the caller closes.
+func StartPlatform() *Platform {
 	p := &Platform{
 		AppID:  "app-" + rand.Text()[:8],
 		Secret: "secret-" + rand.Text(),
@@ -46,11 +53,13 @@ func NewPlatform(t testing.TB) *Platform {
 		seen:   map[string]int{},
 	}
 	p.server = httptest.NewServer(p)
-	t.Cleanup(func() {
-		p.server.CloseClientConnections() // ends what hangs
-		p.server.Close()
-	})
 	return p
+}
+
+// Close ends the platform, also what hangs in it.
+func (p *Platform) Close() {
+	p.server.CloseClientConnections()
+	p.server.Close()
 }
 
 const (

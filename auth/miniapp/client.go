@@ -2,6 +2,7 @@ package miniapp
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -76,7 +77,7 @@ func (c *Client) Exchange(ctx context.Context, code string) (auth.Identity, erro
 		if errors.Is(parent.Err(), context.Canceled) {
 			return auth.Identity{}, parent.Err()
 		}
-		return auth.Identity{}, c.transportError(ctx, err, code)
+		return auth.Identity{}, c.transportError(ctx, err)
 	}
 	config := c.config()
 	answer, err := config.Dialect.read(status, body)
@@ -109,31 +110,30 @@ func (c *Client) send(ctx context.Context, code string) (status int, body []byte
 	return resp.StatusCode, body, err
 }
 
-// transportError classifies a failed request. Only the cause inside of a
-// *url.Error is kept: its own text quotes the address with the secret. What
-// the cause says is cut down to kinds of faults known to quote nothing.
-func (c *Client) transportError(ctx context.Context, err error, code string) error {
+// transportError classifies a failed request. Its text is kept only for kinds
+// of faults known to quote nothing but host names: a *url.Error quotes the
+// address, with the secret in it, and net/http quotes what it cannot read of an
+// answer, which may repeat the request.
+func (c *Client) transportError(ctx context.Context, err error) error {
 	var timeout net.Error
 	if ctx.Err() != nil || errors.As(err, &timeout) && timeout.Timeout() {
 		return &auth.ExchangeError{Kind: auth.ErrPlatformTimeout}
 	}
-	e := &auth.ExchangeError{Kind: auth.ErrPlatform, Message: "no answer"}
-	var address *url.Error
-	if errors.As(err, &address) {
-		err = address.Err
-	}
+	e := &auth.ExchangeError{Kind: auth.ErrPlatform}
 	var op *net.OpError
 	var dns *net.DNSError
+	var certificate *tls.CertificateVerificationError
 	switch {
 	case errors.As(err, &dns):
 		e.Message, e.Err = "cannot find the platform", dns
 	case errors.As(err, &op):
 		e.Message, e.Err = "cannot reach the platform", op
+	case errors.As(err, &certificate):
+		e.Message, e.Err = "platform cannot prove that it is itself", certificate
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		e.Message = "connection cut"
 	default:
-		// TLS and protocol faults: their text says what, and may quote bytes of the answer.
-		e.Message = c.clean(err.Error(), code)
+		e.Message = "connection cut, or the answer is not HTTP"
 	}
 	return e
 }

@@ -57,22 +57,16 @@ func (d Dialect) read(status int, body []byte) (answer, error) {
 	if err := json.Unmarshal(body, &fields); err != nil || fields == nil {
 		return answer{}, fault("answer is not a JSON object")
 	}
-	codeField, messageField := "errcode", "errmsg"
-	if d == JSON {
-		codeField, messageField = "err_no", "err_tips"
-	}
-	if fields[codeField] == nil {
-		codeField, messageField = "errcode", "errmsg" // what the JSON dialect had before its version 2
-	}
-	code, ok := number(fields[codeField])
-	if !ok {
-		return answer{}, fault("%s is not a number", codeField)
-	}
-	if code != 0 {
-		message, _ := text(fields[messageField])
-		e := d.table().refusal(code)
-		e.Message = message
-		return answer{}, e
+	for _, f := range d.errorFields() {
+		code, ok := number(fields[f.code])
+		if !ok {
+			return answer{}, fault("%s is not a number", f.code)
+		}
+		if code != 0 {
+			e := d.table().refusal(code)
+			e.Message, _ = text(fields[f.message])
+			return answer{}, e
+		}
 	}
 	if d == JSON {
 		var data map[string]json.RawMessage
@@ -92,6 +86,18 @@ func (d Dialect) read(status int, body []byte) (answer, error) {
 		return answer{}, fault("answer has neither an error nor an openid")
 	}
 	return a, nil
+}
+
+type errorField struct{ code, message string }
+
+// errorFields are where an answer tells an error. The JSON dialect had the
+// query dialect's names before its version 2.
+func (d Dialect) errorFields() []errorField {
+	fields := []errorField{{"errcode", "errmsg"}}
+	if d == JSON {
+		fields = append(fields, errorField{"err_no", "err_tips"})
+	}
+	return fields
 }
 
 // number reads an integer; a missing or null one is 0.

@@ -1,0 +1,347 @@
+package auth_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/auth"
+	"lessonkit.example/auth/sqlstore"
+)
+
+// exchange makes an Exchanger of a function.
+type exchange func(ctx context.Context, code string) (auth.Identity, error)
+
+func (f exchange) Exchange(ctx context.Context, code string) (auth.Identity, error) {
+	return f(ctx, code)
+}
+
+// everybody takes every code, for the user of the code's own name.
+func everybody(_ context.Context, code string) (auth.Identity, error) {
+	return auth.Identity{Platform: "miniapp", AppID: "app", Subject: code}, nil
+}
+
+func openStore(t testing.TB) *sqlstore.Store {
+	t.Helper()
+	s, err := sqlstore.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "auth.db"))
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	require.NoError(t, s.Migrate(t.Context()))
+	return s
+}
+
+func newService(t testing.TB, c auth.Config) *auth.Service {
+	t.Helper()
+	if c.Store == nil {
+		c.Store = openStore(t)
+	}
+	s, err := auth.New(c)
+	require.NoError(t, err)
+	return s
+}
+
+func TestConcurrentUseOfACodeIsOneExchange(t *testing.T) {
+	t.Parallel()
+	var calls atomic.Int32
+	release := make(chan struct{})
+	s := newService(t, auth.Config{Exchanger: exchange(func(ctx context.Context, code string) (auth.Identity, error) {
+		calls.Add(1)
+		<-release
+		return everybody(ctx, code)
+	})})
+	var wg sync.WaitGroup
+	logins := make([]auth.Login, 20)
+	errs := make([]error, len(logins))
+	var started sync.WaitGroup
+	for i := range logins {
+		started.Add(1)
+		wg.Go(func() {
+			started.Done()
+			logins[i], errs[i] = s.Login(t.Context(), "code")
+		})
+	}
+	started.Wait()
+	close(release)
+	wg.Wait()
+	require.EqualValues(t, 1, calls.Load())
+	tokens := map[string]bool{}
+	signedIn := 0
+	for i, err := range errs {
+		if err != nil { // came after the exchange had ended
+			require.ErrorIs(t, err, auth.ErrCodeRejected)
+			continue
+		}
+		signedIn++
+		require.False(t, tokens[logins[i].Token], "two callers share a token")
+		tokens[logins[i].Token] = true
+	}
+	require.Positive(t, signedIn)
+	_, err := s.Login(t.Context(), "code")
+	require.ErrorIs(t, err, auth.ErrCodeRejected)
+	require.EqualValues(t, 1, calls.Load())
+}
+
+func TestCallersWhoWaitShareTheOutcome(t *testing.T) {
+	t.Parallel()
+	store := openStore(t)
+	synctest.Test(t, func(t *testing.T) {
+		var calls atomic.Int32
+		s := newService(t, auth.Config{Store: store, Exchanger: exchange(func(ctx context.Context, code string) (auth.Identity, error) {
+			calls.Add(1)
+			time.Sleep(time.Second)
+			return auth.Identity{}, &auth.ExchangeError{Kind: auth.ErrBlocked}
+		})})
+		var wg sync.WaitGroup
+		for range 5 {
+			wg.Go(func() {
+				_, err := s.Login(t.Context(), "code")
+				require.ErrorIs(t, err, auth.ErrBlocked)
+			})
+		}
+		wg.Wait()
+		require.EqualValues(t, 1, calls.Load())
+	})
+}
+
+func TestSpentCodesAreRememberedForFiveMinutes(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]error{
+		"taken":    nil,
+		"rejected": &auth.ExchangeError{Kind: auth.ErrCodeRejected},
+		"lost":     &auth.ExchangeError{Kind: auth.ErrPlatform},
+		"timeout":  &auth.ExchangeError{Kind: auth.ErrPlatformTimeout},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+			calls := 0
+			s := newService(t, auth.Config{Now: func() time.Time { return now }, Exchanger: exchange(func(ctx context.Context, code string) (auth.Identity, error) {
+				calls++
+				if answer != nil {
+					return auth.Identity{}, answer
+				}
+				return everybody(ctx, code)
+			})})
+			_, err := s.Login(t.Context(), "code")
+			require.ErrorIs(t, err, answer)
+			now = now.Add(5*time.Minute - time.Microsecond)
+			_, err = s.Login(t.Context(), "code")
+			require.ErrorIs(t, err, auth.ErrCodeRejected)
+			require.Equal(t, 1, calls, "a spent code went to the platform again")
+			now = now.Add(time.Microsecond)
+			_, err = s.Login(t.Context(), "code")
+			require.ErrorIs(t, err, answer)
+			require.Equal(t, 2, calls)
+		})
+	}
+}
+
+func TestACallerWhoLeavesDoesNotStopTheExchange(t *testing.T) {
+	t.Parallel()
+	store := openStore(t)
+	synctest.Test(t, func(t *testing.T) {
+		s := newService(t, auth.Config{Store: store, Exchanger: exchange(func(ctx context.Context, code string) (auth.Identity, error) {
+			select {
+			case <-time.After(3 * time.Second):
+				return everybody(ctx, code)
+			case <-ctx.Done():
+				return auth.Identity{}, ctx.Err()
+			}
+		})})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			_, err := s.Login(ctx, "code")
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+		})
+		synctest.Wait()
+		login, err := s.Login(t.Context(), "code")
+		require.NoError(t, err, "the second caller lost the code to the first one's leaving")
+		require.NotEmpty(t, login.Token)
+		wg.Wait()
+	})
+}
+
+func TestAnExchangeThatHangsTimesOut(t *testing.T) {
+	t.Parallel()
+	store := openStore(t)
+	synctest.Test(t, func(t *testing.T) {
+		s := newService(t, auth.Config{Store: store, ExchangeTimeout: 4 * time.Second, Exchanger: exchange(func(ctx context.Context, _ string) (auth.Identity, error) {
+			<-ctx.Done()
+			return auth.Identity{}, fmt.Errorf("asking: %w", ctx.Err())
+		})})
+		start := time.Now()
+		_, err := s.Login(t.Context(), "code")
+		require.ErrorIs(t, err, auth.ErrPlatformTimeout)
+		require.Equal(t, 4*time.Second, time.Since(start))
+	})
+}
+
+func TestExchangersAreNotTrusted(t *testing.T) {
+	t.Parallel()
+	good := auth.Identity{Platform: "p", AppID: "a", Subject: "s"}
+	change := func(f func(*auth.Identity)) exchange {
+		return func(context.Context, string) (auth.Identity, error) {
+			id := good
+			f(&id)
+			return id, nil
+		}
+	}
+	for rule, e := range map[string]exchange{
+		"no platform":          change(func(id *auth.Identity) { id.Platform = "" }),
+		"no subject":           change(func(id *auth.Identity) { id.Subject = "" }),
+		"subject too long":     change(func(id *auth.Identity) { id.Subject = strings.Repeat("s", 257) }),
+		"control character":    change(func(id *auth.Identity) { id.Subject = "s\x00" }),
+		"space":                change(func(id *auth.Identity) { id.AppID = "a b" }),
+		"not UTF-8":            change(func(id *auth.Identity) { id.Subject = "\xff" }),
+		"long union id":        change(func(id *auth.Identity) { id.UnionID = strings.Repeat("s", 257) }),
+		"development platform": change(func(id *auth.Identity) { id.Platform = auth.DevelopmentPlatform }),
+		"untyped error":        func(context.Context, string) (auth.Identity, error) { return good, errors.New("boom") },
+		"panic":                func(context.Context, string) (auth.Identity, error) { panic("secret in a panic") },
+	} {
+		t.Run(rule, func(t *testing.T) {
+			t.Parallel()
+			var log strings.Builder
+			s := newService(t, auth.Config{Exchanger: e, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			login, err := s.Login(t.Context(), "code")
+			require.ErrorIs(t, err, auth.ErrPlatform)
+			require.Zero(t, login)
+			require.NotContains(t, log.String()+err.Error(), "secret in a panic")
+		})
+	}
+}
+
+func TestMalformedCodesCostNoExchange(t *testing.T) {
+	t.Parallel()
+	s := newService(t, auth.Config{Exchanger: exchange(func(context.Context, string) (auth.Identity, error) {
+		t.Error("the platform was asked")
+		return auth.Identity{}, nil
+	})})
+	_, err := s.Login(t.Context(), "")
+	require.ErrorIs(t, err, auth.ErrCodeMissing)
+	for _, code := range []string{"a b", "a&appid=other", "a=b", "ä", "a\n", "a%20", strings.Repeat("a", 129)} {
+		_, err := s.Login(t.Context(), code)
+		require.ErrorIs(t, err, auth.ErrCodeRejected, "%q", code)
+	}
+}
+
+func TestLoginWithoutExchanger(t *testing.T) {
+	t.Parallel()
+	s := newService(t, auth.Config{})
+	_, err := s.Login(t.Context(), "code")
+	require.ErrorIs(t, err, auth.ErrNotConfigured)
+	require.False(t, s.LoginConfigured())
+}
+
+func TestRefusedCredentialsShowUntilThePlatformTakesThem(t *testing.T) {
+	t.Parallel()
+	var answer error
+	var log strings.Builder
+	s := newService(t, auth.Config{Logger: slog.New(slog.NewTextHandler(&log, nil)), Exchanger: exchange(func(ctx context.Context, code string) (auth.Identity, error) {
+		if answer != nil {
+			return auth.Identity{}, answer
+		}
+		return everybody(ctx, code)
+	})})
+	for i, step := range []struct {
+		answer     error
+		configured bool
+	}{
+		{nil, true},
+		{&auth.ExchangeError{Kind: auth.ErrMisconfigured, PlatformCode: "40125"}, false},
+		{&auth.ExchangeError{Kind: auth.ErrPlatformTimeout}, false},
+		{&auth.ExchangeError{Kind: auth.ErrCodeRejected}, true},
+		{&auth.ExchangeError{Kind: auth.ErrMisconfigured}, false},
+		{nil, true},
+		{&auth.ExchangeError{Kind: auth.ErrPlatform}, true},
+	} {
+		answer = step.answer
+		_, err := s.Login(t.Context(), fmt.Sprint("code-", i))
+		require.ErrorIs(t, err, step.answer)
+		require.Equal(t, step.configured, s.LoginConfigured(), "step %d", i)
+	}
+	require.Contains(t, log.String(), "level=ERROR")
+	require.Contains(t, log.String(), "platform code 40125")
+}
+
+func TestSignInEndsTheSessionItReplaces(t *testing.T) {
+	t.Parallel()
+	s := newService(t, auth.Config{Exchanger: exchange(func(_ context.Context, code string) (auth.Identity, error) {
+		subject, _, _ := strings.Cut(code, "-")
+		return auth.Identity{Platform: "p", Subject: subject}, nil
+	})})
+	login := func(code, old string) string {
+		l, err := s.Relogin(t.Context(), code, old)
+		require.NoError(t, err)
+		return l.Token
+	}
+	good := func(token string) bool {
+		_, err := s.AuthenticateToken(t.Context(), token)
+		return err == nil
+	}
+	first := login("anna-1", "")
+	bens := login("ben-1", first)
+	require.True(t, good(first), "another teacher's session ended")
+	second := login("anna-2", first)
+	require.False(t, good(first))
+	third := login("anna-3", "nonsense")
+	require.True(t, good(second) && good(third) && good(bens))
+}
+
+func TestSessionsOfATeacherAreCapped(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ configured, want int }{{0, 10}, {3, 3}, {-1, 15}} {
+		t.Run(fmt.Sprint(c.configured), func(t *testing.T) {
+			t.Parallel()
+			now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+			s := newService(t, auth.Config{
+				MaxSessions: c.configured,
+				Now:         func() time.Time { return now },
+				Exchanger: exchange(func(context.Context, string) (auth.Identity, error) {
+					return auth.Identity{Platform: "p", Subject: "anna"}, nil
+				}),
+			})
+			var tokens []string
+			for i := range 15 {
+				login, err := s.Login(t.Context(), fmt.Sprint("code-", i))
+				require.NoError(t, err)
+				tokens = append(tokens, login.Token)
+				now = now.Add(time.Second)
+			}
+			for i, token := range tokens {
+				_, err := s.AuthenticateToken(t.Context(), token)
+				require.Equal(t, i >= 15-c.want, err == nil, "session %d", i)
+			}
+		})
+	}
+}
+
+func TestNewRefusesWhatContradictsItself(t *testing.T) {
+	t.Parallel()
+	store := openStore(t)
+	for want, c := range map[string]auth.Config{
+		"Store is nil":              {},
+		"Lifetime is -1s":           {Store: store, Lifetime: -time.Second},
+		"IdleTimeout is 1m0s":       {Store: store, IdleTimeout: time.Minute},
+		"IdleTimeout is -1m0s":      {Store: store, IdleTimeout: -time.Minute},
+		"CleanupInterval is -1s":    {Store: store, CleanupInterval: -time.Second},
+		"ExchangeTimeout is -1s":    {Store: store, ExchangeTimeout: -time.Second},
+		"LastUsedInterval is -1s":   {Store: store, LastUsedInterval: -time.Second},
+		`token prefix "a b"`:        {Store: store, TokenPrefix: "a b"},
+		`token prefix "abcdefghijk`: {Store: store, TokenPrefix: "abcdefghijklmnopq"},
+	} {
+		_, err := auth.New(c)
+		require.ErrorContains(t, err, want)
+	}
+}

@@ -1,0 +1,49 @@
+package miniapp
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/auth"
+)
+
+// FuzzAnswer feeds any status and body to both dialects. What is accepted must
+// be a whole JSON object with status 200, no error code, and the openid that
+// came out; everything else is an ExchangeError.
+func FuzzAnswer(f *testing.F) {
+	for _, body := range []string{
+		``, `{}`, `null`, `{"openid":"o"}`, `{"openid":"o","errcode":0}`, `{"openid":"o","errcode":40029}`, `{"errcode":-1,"errmsg":"busy"}`,
+		`{"err_no":0,"err_tips":"success","data":{"openid":"o","unionid":"u","anonymous_openid":"a"}}`, `{"err_no":40018}`,
+		`{"OPENID":"o"}`, `{"openid":"o","openid":""}`, `{"openid":"o"} x`, `{"openid":["o"]}`, `{"errcode":1e2,"openid":"o"}`,
+		`{"errcode":9223372036854775808,"openid":"o"}`, `{"data":{"openid":"o"}}`, "\xff\xfe", `{"openid":"\ud800"}`,
+	} {
+		f.Add(200, []byte(body))
+	}
+	f.Add(500, []byte(`{"openid":"o"}`))
+	f.Fuzz(func(t *testing.T, status int, body []byte) {
+		for _, d := range []Dialect{Query, JSON} {
+			a, err := d.read(status, body)
+			if err != nil {
+				var e *auth.ExchangeError
+				require.True(t, errors.As(err, &e), "%v", err)
+				require.Zero(t, a)
+				continue
+			}
+			require.Equal(t, 200, status)
+			require.LessOrEqual(t, len(body), maxAnswerBytes)
+			var whole map[string]any
+			require.NoError(t, json.Unmarshal(body, &whole))
+			fields, code := whole, whole["errcode"]
+			if d == JSON {
+				fields, _ = whole["data"].(map[string]any)
+				require.True(t, whole["err_no"] == nil || whole["err_no"] == float64(0), "accepted with error %v", whole["err_no"])
+			}
+			require.True(t, code == nil || code == float64(0), "accepted with error code %v", code)
+			require.Equal(t, fields["openid"], a.subject)
+			require.NotEmpty(t, a.subject)
+		}
+	})
+}

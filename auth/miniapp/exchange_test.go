@@ -1,0 +1,309 @@
+package miniapp_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/auth"
+	"lessonkit.example/auth/authtest"
+	"lessonkit.example/auth/miniapp"
+)
+
+// config is for a client of p.
+func config(p *authtest.Platform, d miniapp.Dialect) miniapp.Config {
+	c := miniapp.Config{AppID: p.AppID, Secret: p.Secret, Dialect: d, Endpoint: p.QueryEndpoint()}
+	if d == miniapp.JSON {
+		c.Endpoint = p.JSONEndpoint()
+	}
+	return c
+}
+
+func newClient(t testing.TB, c miniapp.Config) *miniapp.Client {
+	t.Helper()
+	client, err := miniapp.New(c)
+	require.NoError(t, err)
+	return client
+}
+
+var dialects = map[string]miniapp.Dialect{"query": miniapp.Query, "JSON": miniapp.JSON}
+
+func eachDialect(t *testing.T, test func(t *testing.T, d miniapp.Dialect)) {
+	t.Helper()
+	for name, d := range dialects {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, d)
+		})
+	}
+}
+
+func TestACodeBecomesItsUser(t *testing.T) {
+	t.Parallel()
+	eachDialect(t, func(t *testing.T, d miniapp.Dialect) {
+		p := authtest.NewPlatform(t)
+		platform := map[miniapp.Dialect]string{miniapp.Query: "miniapp", miniapp.JSON: "miniapp-json"}[d]
+		client := newClient(t, config(p, d))
+		id, err := client.Exchange(t.Context(), p.Code(authtest.User{OpenID: "o-1", UnionID: "u-1"}))
+		require.NoError(t, err)
+		require.Equal(t, auth.Identity{Platform: platform, AppID: p.AppID, Subject: "o-1", UnionID: "u-1"}, id)
+		id, err = client.Exchange(t.Context(), p.Code(authtest.User{OpenID: "o-2"}))
+		require.NoError(t, err)
+		require.Equal(t, auth.Identity{Platform: platform, AppID: p.AppID, Subject: "o-2"}, id)
+
+		c := config(p, d)
+		c.Platform = "other"
+		id, err = newClient(t, c).Exchange(t.Context(), p.Code(authtest.User{OpenID: "o-1"}))
+		require.NoError(t, err)
+		require.Equal(t, "other", id.Platform)
+	})
+}
+
+func TestWhatThePlatformRefuses(t *testing.T) {
+	t.Parallel()
+	p := authtest.NewPlatform(t)
+	used := p.Code(authtest.User{OpenID: "o"})
+	_, err := newClient(t, config(p, miniapp.Query)).Exchange(t.Context(), used)
+	require.NoError(t, err)
+	fresh := func() string { return p.Code(authtest.User{OpenID: "o"}) }
+	for _, c := range []struct {
+		rule         string
+		dialect      miniapp.Dialect
+		change       func(*miniapp.Config)
+		code         string
+		kind         error
+		platformCode string
+	}{
+		{"used code", miniapp.Query, nil, used, auth.ErrCodeRejected, "40163"},
+		{"unknown code", miniapp.Query, nil, "unknown", auth.ErrCodeRejected, "40029"},
+		{"no code", miniapp.Query, nil, "", auth.ErrCodeMissing, ""},
+		{"wrong app", miniapp.Query, func(c *miniapp.Config) { c.AppID = "x" }, fresh(), auth.ErrMisconfigured, "40013"},
+		{"wrong secret", miniapp.Query, func(c *miniapp.Config) { c.Secret = "x" }, fresh(), auth.ErrMisconfigured, "40125"},
+		{"used code", miniapp.JSON, nil, used, auth.ErrCodeRejected, "40018"},
+		{"unknown code", miniapp.JSON, nil, "unknown", auth.ErrCodeRejected, "40018"},
+		{"no code", miniapp.JSON, nil, "", auth.ErrCodeMissing, ""},
+		{"wrong app", miniapp.JSON, func(c *miniapp.Config) { c.AppID = "x" }, fresh(), auth.ErrMisconfigured, "40015"},
+		{"wrong secret", miniapp.JSON, func(c *miniapp.Config) { c.Secret = "x" }, fresh(), auth.ErrMisconfigured, "40017"},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			t.Parallel()
+			conf := config(p, c.dialect)
+			if c.change != nil {
+				c.change(&conf)
+			}
+			_, err := newClient(t, conf).Exchange(t.Context(), c.code)
+			requireKind(t, err, c.kind, c.platformCode)
+		})
+	}
+}
+
+func requireKind(t *testing.T, err, kind error, platformCode string) *auth.ExchangeError {
+	t.Helper()
+	var e *auth.ExchangeError
+	require.ErrorAs(t, err, &e)
+	require.Equal(t, kind, e.Kind, "%v", err)
+	require.Equal(t, platformCode, e.PlatformCode)
+	return e
+}
+
+// Every row of the platforms' error tables, and every answer that is none.
+func TestErrorTable(t *testing.T) {
+	t.Parallel()
+	misconfigured, rejected := auth.ErrMisconfigured, auth.ErrCodeRejected
+	for _, c := range []struct {
+		rule    string
+		dialect miniapp.Dialect
+		mood    http.HandlerFunc
+		kind    error
+		code    string
+		after   time.Duration
+	}{
+		{"-1 busy", miniapp.Query, authtest.ErrorCode(-1), auth.ErrPlatformBusy, "-1", 2 * time.Second},
+		{"40002 grant type", miniapp.Query, authtest.ErrorCode(40002), misconfigured, "40002", 0},
+		{"40013 app id", miniapp.Query, authtest.ErrorCode(40013), misconfigured, "40013", 0},
+		{"40029 invalid code", miniapp.Query, authtest.ErrorCode(40029), rejected, "40029", 0},
+		{"40125 secret", miniapp.Query, authtest.ErrorCode(40125), misconfigured, "40125", 0},
+		{"40163 used code", miniapp.Query, authtest.ErrorCode(40163), rejected, "40163", 0},
+		{"40164 our address", miniapp.Query, authtest.ErrorCode(40164), misconfigured, "40164", 0},
+		{"40226 blocked user", miniapp.Query, authtest.ErrorCode(40226), auth.ErrBlocked, "40226", 0},
+		{"41002 app id missing", miniapp.Query, authtest.ErrorCode(41002), misconfigured, "41002", 0},
+		{"41004 secret missing", miniapp.Query, authtest.ErrorCode(41004), misconfigured, "41004", 0},
+		{"41008 code missing", miniapp.Query, authtest.ErrorCode(41008), auth.ErrCodeMissing, "41008", 0},
+		{"45011 too often", miniapp.Query, authtest.ErrorCode(45011), auth.ErrRateLimited, "45011", time.Minute},
+		{"unknown code", miniapp.Query, authtest.ErrorCode(40099), auth.ErrPlatform, "40099", 0},
+		{"-1 busy", miniapp.JSON, authtest.ErrorCode(-1), auth.ErrPlatformBusy, "-1", 2 * time.Second},
+		{"40015 app id", miniapp.JSON, authtest.ErrorCode(40015), misconfigured, "40015", 0},
+		{"40017 secret", miniapp.JSON, authtest.ErrorCode(40017), misconfigured, "40017", 0},
+		{"40018 code", miniapp.JSON, authtest.ErrorCode(40018), rejected, "40018", 0},
+		{"40019 anonymous code", miniapp.JSON, authtest.ErrorCode(40019), rejected, "40019", 0},
+		{"unknown code", miniapp.JSON, authtest.ErrorCode(40029), auth.ErrPlatform, "40029", 0},
+		{"error as before version 2", miniapp.JSON, authtest.Text(200, `{"errcode":40018,"errmsg":"bad code"}`), rejected, "40018", 0},
+		{"no data", miniapp.JSON, authtest.Text(200, `{"err_no":0}`), auth.ErrPlatform, "", 0},
+		{"data is null", miniapp.JSON, authtest.Text(200, `{"err_no":0,"data":null}`), auth.ErrPlatform, "", 0},
+		{"data is a string", miniapp.JSON, authtest.Text(200, `{"err_no":0,"data":"openid"}`), auth.ErrPlatform, "", 0},
+		{"openid beside data", miniapp.JSON, authtest.Text(200, `{"err_no":0,"openid":"o","data":{}}`), auth.ErrPlatform, "", 0},
+		{"error beside data", miniapp.JSON, authtest.Text(200, `{"err_no":40018,"data":{"openid":"o"}}`), rejected, "40018", 0},
+		{"error beside openid", miniapp.Query, authtest.Text(200, `{"errcode":40029,"openid":"o"}`), rejected, "40029", 0},
+		{"neither error nor openid", miniapp.Query, authtest.Text(200, `{"session_key":"k"}`), auth.ErrPlatform, "", 0},
+		{"empty openid", miniapp.Query, authtest.Text(200, `{"errcode":0,"openid":""}`), auth.ErrPlatform, "", 0},
+		{"openid is a number", miniapp.Query, authtest.Text(200, `{"openid":12}`), auth.ErrPlatform, "", 0},
+		{"openid in other letters", miniapp.Query, authtest.Text(200, `{"OpenID":"o"}`), auth.ErrPlatform, "", 0},
+		{"openid with a line break", miniapp.Query, authtest.Text(200, `{"openid":"o\n"}`), auth.ErrPlatform, "", 0},
+		{"openid too long", miniapp.Query, authtest.Text(200, `{"openid":"`+strings.Repeat("o", 257)+`"}`), auth.ErrPlatform, "", 0},
+		{"error code is a string", miniapp.Query, authtest.Text(200, `{"errcode":"0","openid":"o"}`), auth.ErrPlatform, "", 0},
+		{"empty body", miniapp.Query, authtest.Text(200, ``), auth.ErrPlatform, "", 0},
+		{"null", miniapp.Query, authtest.Text(200, `null`), auth.ErrPlatform, "", 0},
+		{"list", miniapp.Query, authtest.Text(200, `[{"openid":"o"}]`), auth.ErrPlatform, "", 0},
+		{"page", miniapp.Query, authtest.Text(200, `<html>maintenance</html>`), auth.ErrPlatform, "", 0},
+		{"two objects", miniapp.Query, authtest.Text(200, `{"openid":"o"}{}`), auth.ErrPlatform, "", 0},
+		{"endless body", miniapp.Query, authtest.Text(200, `{"openid":"o"`+strings.Repeat(" ", 64<<10)+`}`), auth.ErrPlatform, "", 0},
+		{"status 500 with an openid", miniapp.Query, authtest.Text(500, `{"openid":"o"}`), auth.ErrPlatform, "", 0},
+		{"status 201 with an openid", miniapp.Query, authtest.Text(201, `{"openid":"o"}`), auth.ErrPlatform, "", 0},
+		{"status 429", miniapp.Query, authtest.Text(429, ``), auth.ErrPlatform, "", 0},
+		{"cut connection", miniapp.Query, authtest.Cut, auth.ErrPlatform, "", 0},
+		{"cut connection", miniapp.JSON, authtest.Cut, auth.ErrPlatform, "", 0},
+		{"cut answer", miniapp.Query, authtest.CutShort, auth.ErrPlatform, "", 0},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			t.Parallel()
+			p := authtest.NewPlatform(t)
+			p.Behave(c.mood)
+			id, err := newClient(t, config(p, c.dialect)).Exchange(t.Context(), "code")
+			require.Zero(t, id)
+			e := requireKind(t, err, c.kind, c.code)
+			require.Equal(t, c.after, e.RetryAfter())
+			require.Equal(t, 1, p.Seen("code"))
+		})
+	}
+}
+
+func TestSuccessIsNoErrorCodeOrZero(t *testing.T) {
+	t.Parallel()
+	for _, body := range []string{
+		`{"openid":"o"}`, `{"openid":"o","errcode":0}`, `{"openid":"o","errcode":0,"errmsg":"ok","expires_in":7200}`,
+		`{"openid":"o","errcode":null,"unionid":null}`, ` {"openid":"o","session_key":"k","unionid":""} `,
+	} {
+		p := authtest.NewPlatform(t)
+		p.Behave(authtest.Text(200, body))
+		id, err := newClient(t, config(p, miniapp.Query)).Exchange(t.Context(), "code")
+		require.NoError(t, err, body)
+		require.Equal(t, "o", id.Subject)
+	}
+}
+
+func TestSlowPlatformTimesOut(t *testing.T) {
+	t.Parallel()
+	eachDialect(t, func(t *testing.T, d miniapp.Dialect) {
+		p := authtest.NewPlatform(t)
+		p.Behave(authtest.Hang(nil))
+		c := config(p, d)
+		c.Timeout = 50 * time.Millisecond
+		_, err := newClient(t, c).Exchange(t.Context(), "code")
+		requireKind(t, err, auth.ErrPlatformTimeout, "")
+
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		_, err = newClient(t, config(p, d)).Exchange(ctx, "code")
+		requireKind(t, err, auth.ErrPlatformTimeout, "")
+
+		ctx, cancel = context.WithCancel(t.Context())
+		cancel()
+		_, err = newClient(t, config(p, d)).Exchange(ctx, "code")
+		require.ErrorIs(t, err, context.Canceled)
+	})
+}
+
+func TestUnreachablePlatform(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	address := l.Addr().String()
+	require.NoError(t, l.Close())
+	_, err = newClient(t, miniapp.Config{AppID: "a", Secret: "TOPSECRET", Endpoint: "http://" + address}).Exchange(t.Context(), "code")
+	e := requireKind(t, err, auth.ErrPlatform, "")
+	require.Contains(t, e.Error(), "connection refused")
+	require.NotContains(t, e.Error(), "TOPSECRET")
+}
+
+// A platform that ends a connection it kept open, just as the next request
+// comes, is where net/http sends a request twice by itself.
+func TestACodeArrivesOnceOverDyingConnections(t *testing.T) {
+	t.Parallel()
+	eachDialect(t, func(t *testing.T, d miniapp.Dialect) {
+		var arrived, connections atomic.Int32
+		server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			arrived.Add(1)
+			if arrived.Load() > 1 { // the connection was good for one answer
+				panic(http.ErrAbortHandler)
+			}
+			w.Write([]byte(`{"openid":"o","data":{"openid":"o"}}`))
+		}))
+		server.Config.ConnState = func(_ net.Conn, s http.ConnState) {
+			if s == http.StateNew {
+				connections.Add(1)
+			}
+		}
+		server.Start()
+		defer server.Close()
+		transport := &http.Transport{} // with connections kept, where New did not see to it
+		client := newClient(t, miniapp.Config{AppID: "a", Secret: "s", Dialect: d, Endpoint: server.URL, Transport: transport})
+		_, err := client.Exchange(t.Context(), "first")
+		require.NoError(t, err)
+		_, err = client.Exchange(t.Context(), "second")
+		requireKind(t, err, auth.ErrPlatform, "")
+		require.EqualValues(t, 2, arrived.Load(), "want each code sent once")
+		require.EqualValues(t, 2, connections.Load(), "want a connection for each exchange")
+		require.False(t, transport.DisableKeepAlives, "the caller's transport was changed")
+	})
+}
+
+func TestRedirectsAreNotFollowed(t *testing.T) {
+	t.Parallel()
+	eachDialect(t, func(t *testing.T, d miniapp.Dialect) {
+		var elsewhere atomic.Int32
+		other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			elsewhere.Add(1)
+			w.Write([]byte(`{"openid":"o","data":{"openid":"o"}}`))
+		}))
+		defer other.Close()
+		for _, status := range []int{301, 302, 303, 307, 308} {
+			p := authtest.NewPlatform(t)
+			p.Behave(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other.URL, status) })
+			_, err := newClient(t, config(p, d)).Exchange(t.Context(), "code")
+			requireKind(t, err, auth.ErrPlatform, "")
+		}
+		require.Zero(t, elsewhere.Load(), "code and secret went elsewhere")
+	})
+}
+
+func TestCodesAreEscaped(t *testing.T) {
+	t.Parallel()
+	eachDialect(t, func(t *testing.T, d miniapp.Dialect) {
+		for _, code := range []string{"x&appid=other", "a b+c%20", `"},{"`, "ä#?/"} {
+			p := authtest.NewPlatform(t)
+			_, err := newClient(t, config(p, d)).Exchange(t.Context(), code)
+			require.ErrorIs(t, err, auth.ErrCodeRejected, "want the app id untouched: %v", err)
+			require.Equal(t, 1, p.Seen(code))
+		}
+	})
+}
+
+func TestErrorsTellByMethod(t *testing.T) {
+	t.Parallel()
+	var permanent interface{ Permanent() bool }
+	for kind, want := range map[error]bool{
+		auth.ErrBlocked: true, auth.ErrMisconfigured: true,
+		auth.ErrCodeRejected: false, auth.ErrPlatform: false, auth.ErrPlatformBusy: false, auth.ErrRateLimited: false, auth.ErrPlatformTimeout: false,
+	} {
+		require.True(t, errors.As(error(&auth.ExchangeError{Kind: kind}), &permanent))
+		require.Equal(t, want, permanent.Permanent(), "%v", kind)
+	}
+}

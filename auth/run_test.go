@@ -1,0 +1,159 @@
+package auth_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/auth"
+)
+
+func TestLastUseIsWrittenRarelyAndAside(t *testing.T) {
+	t.Parallel()
+	inner := openStore(t)
+	synctest.Test(t, func(t *testing.T) {
+		store := &watched{Store: inner, block: make(chan struct{})}
+		s := newService(t, auth.Config{Store: store, Exchanger: exchange(everybody)})
+		login := signIn(t, s)
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- s.Run(ctx) }()
+
+		writes := store.written()
+		for range 299 { // five minutes but a second
+			time.Sleep(time.Second)
+			_, err := s.AuthenticateToken(t.Context(), login.Token)
+			require.NoError(t, err)
+		}
+		require.Equal(t, writes, store.written(), "written before it was due")
+
+		for range 20 { // MarkUsed hangs meanwhile, and no request waits for it
+			time.Sleep(time.Second)
+			_, err := s.AuthenticateToken(t.Context(), login.Token)
+			require.NoError(t, err)
+		}
+		require.Equal(t, writes+1, store.written(), "want one write for many uses")
+		close(store.block)
+		time.Sleep(10 * time.Second)
+		session, err := inner.Session(t.Context(), sha256.Sum256([]byte(login.Token)))
+		require.NoError(t, err)
+		require.Greater(t, session.LastUsedAt.Sub(session.CreatedAt), 5*time.Minute-time.Microsecond)
+		stop()
+		require.NoError(t, <-done)
+	})
+}
+
+func TestRunWritesWhatIsLeftWhenItEnds(t *testing.T) {
+	t.Parallel()
+	inner := openStore(t)
+	synctest.Test(t, func(t *testing.T) {
+		s := newService(t, auth.Config{Store: inner, Exchanger: exchange(everybody)})
+		login := signIn(t, s)
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- s.Run(ctx) }()
+		time.Sleep(7*time.Minute + time.Second)
+		used := time.Now().UTC()
+		_, err := s.AuthenticateToken(t.Context(), login.Token)
+		require.NoError(t, err)
+		stop()
+		require.NoError(t, <-done)
+		session, err := inner.Session(t.Context(), sha256.Sum256([]byte(login.Token)))
+		require.NoError(t, err)
+		require.Equal(t, used, session.LastUsedAt)
+	})
+}
+
+// failing is a store whose housekeeping fails for a while.
+type failing struct {
+	auth.Store
+	marks, failures int
+}
+
+func (f *failing) MarkUsed(ctx context.Context, uses []auth.LastUse) error {
+	if f.marks++; f.marks <= f.failures {
+		return auth.Unavailable(errors.New("away"))
+	}
+	return f.Store.MarkUsed(ctx, uses)
+}
+
+func (f *failing) DeleteExpired(ctx context.Context, now, idle time.Time, limit int) (int, error) {
+	if f.marks < f.failures {
+		return 0, auth.Unavailable(errors.New("away"))
+	}
+	return f.Store.DeleteExpired(ctx, now, idle, limit)
+}
+
+func TestRunOutlivesAStoreThatIsAway(t *testing.T) {
+	t.Parallel()
+	inner := openStore(t)
+	synctest.Test(t, func(t *testing.T) {
+		store := &failing{Store: inner, failures: 3}
+		s := newService(t, auth.Config{Store: store, Exchanger: exchange(everybody), LastUsedInterval: time.Minute})
+		login := signIn(t, s)
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- s.Run(ctx) }()
+		time.Sleep(2 * time.Minute)
+		used := time.Now().UTC()
+		_, err := s.AuthenticateToken(t.Context(), login.Token)
+		require.NoError(t, err)
+		time.Sleep(time.Minute)
+		require.Equal(t, 4, store.marks, "want it tried until it worked")
+		session, err := inner.Session(t.Context(), sha256.Sum256([]byte(login.Token)))
+		require.NoError(t, err)
+		require.Equal(t, used, session.LastUsedAt)
+		stop()
+		require.NoError(t, <-done)
+	})
+}
+
+func TestRunDeletesExpiredSessionsHourly(t *testing.T) {
+	t.Parallel()
+	inner := openStore(t)
+	synctest.Test(t, func(t *testing.T) {
+		s := newService(t, auth.Config{Store: inner, Exchanger: exchange(everybody), Lifetime: 90 * time.Minute})
+		login := signIn(t, s)
+		hash := auth.TokenHash(sha256.Sum256([]byte(login.Token)))
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- s.Run(ctx) }()
+		time.Sleep(2*time.Hour - time.Second)
+		_, err := inner.Session(t.Context(), hash)
+		require.NoError(t, err, "want it still stored")
+		time.Sleep(2 * time.Second)
+		_, err = inner.Session(t.Context(), hash)
+		require.ErrorIs(t, err, auth.ErrNoSession)
+		stop()
+		require.NoError(t, <-done)
+	})
+}
+
+func TestCleanupGoesOnUntilNothingIsLeft(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	store := openStore(t)
+	s := newService(t, auth.Config{Store: store, Now: func() time.Time { return now }})
+	for i := range 2100 {
+		var n auth.NewSession
+		n.Identity = auth.Identity{Platform: "p", Subject: fmt.Sprint(i % 7)}
+		n.TokenHash = sha256.Sum256([]byte(fmt.Sprint(i)))
+		n.CreatedAt = now.Add(-time.Hour)
+		n.ExpiresAt = now.Add(time.Duration(i%2) * time.Minute)
+		_, err := store.CreateSession(t.Context(), n)
+		require.NoError(t, err)
+	}
+	n, err := s.Cleanup(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 1050, n)
+	now = now.Add(time.Minute)
+	n, err = s.Cleanup(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 1050, n)
+}
