@@ -154,3 +154,8 @@ func judge(found []Diagnostic, m Mode) Diagnostics {
 	}
 	return ds.sorted()
 }
+
+// Codes of rules about likely mistakes and risks.
+const (
+	CodeUnknownKey Code = "unknown-key"
+)

@@ -3,16 +3,16 @@ package capability
 // closest returns the candidate that is most like a word, or "" where none is
 // like enough: at most a third of its letters may differ.
 func closest(word string, candidates []string) string {
-	best, at := "", len(word)/3+1
-	if at > 5 {
-		at = 5
+	if len(word) < 2 {
+		return ""
 	}
+	best, limit := "", min(max(len(word)/3, 1), 4)
 	for _, c := range candidates {
 		if c == "" || c == word {
 			continue
 		}
-		if distance := editDistance(word, c, at); distance < at || distance == at && best == "" && distance <= len(word)/3 {
-			best, at = c, distance
+		if distance := editDistance(word, c, limit); distance < limit || distance == limit && best == "" {
+			best, limit = c, distance
 		}
 	}
 	return best

@@ -1,0 +1,101 @@
+package capability
+
+import (
+	_ "embed"
+	"strings"
+)
+
+//go:embed core.tsv
+var coreTable string
+
+// coreOrder is the order of the namespaces in core:default.
+var coreOrder = []string{"path", "event", "window", "webview", "app", "image", "resources", "menu", "tray"}
+
+// aliases are commands that have a second name: namespace, name in the
+// interface document of the format, name in the reference implementation.
+var aliases = [...]struct{ plugin, alias, command string }{
+	{"core:app", "framework-version", "tauri-version"},
+}
+
+// CoreManifests returns the manifests of the core plugins, which every
+// application has. Load an application's own manifests on top of it.
+func CoreManifests() *Manifests {
+	m := &Manifests{byKey: make(map[string]*Manifest)}
+	defaults := make([]string, 0, len(coreOrder))
+	for _, namespace := range coreOrder {
+		defaults = append(defaults, "core:"+namespace+":default")
+	}
+	m.byKey["core"] = &Manifest{Plugin: "core", Default: &PermissionSet{Identifier: "default", Description: "The default sets of all core plugins.", Permissions: defaults}}
+	for line := range strings.Lines(coreTable) {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		fields := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		key := "core:" + fields[0]
+		manifest := m.byKey[key]
+		if manifest == nil {
+			manifest = &Manifest{Plugin: key, Default: &PermissionSet{Identifier: "default", Description: "The default permissions of " + key + "."}, Permissions: make(map[string]*Permission)}
+			m.byKey[key] = manifest
+		}
+		if manifest.addCommand(fields[1], fields[1], fields[3]); fields[2] == "default" {
+			manifest.Default.Permissions = append(manifest.Default.Permissions, "allow-"+fields[1])
+		}
+	}
+	m.addAliases()
+	return m
+}
+
+// addCommand makes the two permissions that every command has.
+func (m *Manifest) addCommand(name, command, since string) {
+	command = strings.ReplaceAll(command, "-", "_")
+	m.Permissions["allow-"+name] = &Permission{Identifier: "allow-" + name, Description: "Enables the command " + command + ".", Allow: []string{command}, Since: since}
+	m.Permissions["deny-"+name] = &Permission{Identifier: "deny-" + name, Description: "Denies the command " + command + ".", Deny: []string{command}, Since: since}
+}
+
+// addAliases makes permissions under a command's second name mean the command
+// itself, where only one of the names is known.
+func (m *Manifests) addAliases() {
+	for _, a := range aliases {
+		manifest := m.byKey[a.plugin]
+		if manifest == nil {
+			continue
+		}
+		if manifest.Permissions["allow-"+a.alias] == nil && manifest.Permissions["allow-"+a.command] != nil {
+			manifest.addCommand(a.alias, a.command, manifest.Permissions["allow-"+a.command].Since)
+		}
+	}
+}
+
+// canonicalCommand returns a command in the form that policies use:
+// "plugin:window|close". It takes "core:window:close", "window:close" of the
+// core plugins, permission identifiers such as "core:window:allow-close", and
+// the second names of commands. Anything else is a command of the application.
+func canonicalCommand(command string) string {
+	plugin, name := "", command
+	if rest, ok := strings.CutPrefix(command, "plugin:"); ok {
+		if plugin, name, ok = strings.Cut(rest, "|"); !ok {
+			return command
+		}
+	} else if at := strings.LastIndexByte(command, ':'); at >= 0 {
+		plugin, name = command[:at], command[at+1:]
+		name = strings.TrimPrefix(strings.TrimPrefix(name, "allow-"), "deny-")
+	} else if plugin, name, ok = strings.Cut(command, "|"); !ok {
+		return strings.ReplaceAll(command, "-", "_")
+	}
+	plugin = strings.TrimPrefix(plugin, "core:")
+	name = strings.ReplaceAll(name, "-", "_")
+	for _, a := range aliases {
+		if "core:"+plugin == a.plugin && name == strings.ReplaceAll(a.alias, "-", "_") {
+			name = strings.ReplaceAll(a.command, "-", "_")
+		}
+	}
+	return "plugin:" + plugin + "|" + name
+}
+
+// commandKey returns the name under which a plugin's command is called.
+func commandKey(plugin, command string) string {
+	if plugin == AppManifest {
+		return command
+	}
+	return "plugin:" + strings.TrimPrefix(plugin, "core:") + "|" + command
+}

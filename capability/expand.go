@@ -1,0 +1,202 @@
+package capability
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// expand returns what a permission identifier stands for. The same identifier
+// is worked out once.
+func (r *resolver) expand(identifier string) *expansion {
+	if x := r.expansions[identifier]; x != nil {
+		return x
+	}
+	x := &expansion{}
+	r.expansions[identifier] = x
+	if _, err := ParseIdentifier(identifier); err != nil {
+		return x // reported when the file was read
+	}
+	plugin, name := splitIdentifier(identifier)
+	manifest := r.manifests.Get(plugin)
+	if manifest == nil {
+		r.expandUnknown(x, plugin, name, identifier)
+		return x
+	}
+	e := expander{r: r, x: x}
+	if !e.name(manifest, name, nil) {
+		x.faults = append(x.faults, r.unknownPermission(manifest, identifier, name))
+	}
+	return x
+}
+
+// expandUnknown deals with a plugin of which there is no manifest.
+func (r *resolver) expandUnknown(x *expansion, plugin, name, identifier string) {
+	if r.manifests.Get("core:"+plugin) != nil {
+		meant := "core:" + identifier
+		x.faults = append(x.faults, fault{CodeUnknownPlugin, fmt.Sprintf("There is no plugin %q; since version 2.0 the permissions of the core begin with core: — write %q.", plugin, meant), meant})
+		return
+	}
+	if !r.options.Partial {
+		x.faults = append(x.faults, r.unknownPlugin(plugin, name, identifier))
+		return
+	}
+	if plugin == AppManifest {
+		x.appChecked = true // permissions of the application exist only beside its manifest
+	} else {
+		x.faults = append(x.faults, fault{CodeUncheckedPlugin, fmt.Sprintf("Permissions of the plugin %q are not checked: no manifest of it is loaded.", plugin), ""})
+	}
+	p := &Permission{Identifier: name}
+	if command, ok := strings.CutPrefix(name, "allow-"); ok {
+		p.Allow = []string{strings.ReplaceAll(command, "-", "_")}
+	} else if command, ok := strings.CutPrefix(name, "deny-"); ok {
+		p.Deny = []string{strings.ReplaceAll(command, "-", "_")}
+	} else {
+		return
+	}
+	x.permissions = append(x.permissions, newExpanded(plugin, p, []string{identifier}))
+}
+
+func newExpanded(plugin string, p *Permission, chain []string) expanded {
+	e := expanded{plugin: plugin, permission: p, chain: chain}
+	for _, command := range p.Allow {
+		e.allow = append(e.allow, commandKey(plugin, command))
+	}
+	for _, command := range p.Deny {
+		e.deny = append(e.deny, commandKey(plugin, command))
+	}
+	return e
+}
+
+// expander unfolds sets. A set that is open is not entered again.
+type expander struct {
+	r *resolver
+	x *expansion
+}
+
+// name adds what a name of a manifest stands for: the default set, then sets,
+// then permissions. It returns false where there is nothing of that name.
+func (e *expander) name(m *Manifest, name string, chain []string) bool {
+	if name == "default" {
+		if m.Default != nil {
+			e.set(m, m.Default, "default", chain)
+		}
+		return true // every manifest has a default, if only an empty one
+	}
+	if set := m.Sets[name]; set != nil {
+		e.set(m, set, name, chain)
+		return true
+	}
+	return e.permission(m, name, chain)
+}
+
+func (e *expander) permission(m *Manifest, name string, chain []string) bool {
+	p := m.permission(name)
+	if p == nil {
+		return false
+	}
+	e.x.permissions = append(e.x.permissions, newExpanded(m.Plugin, p, slices.Concat(chain, []string{fullIdentifier(m.Plugin, name)})))
+	return true
+}
+
+// mostExpanded keeps manifests that multiply sets from filling the memory.
+const mostExpanded = 100_000
+
+func (e *expander) set(m *Manifest, set *PermissionSet, name string, chain []string) {
+	own := fullIdentifier(m.Plugin, name)
+	if at := slices.Index(chain, own); at >= 0 {
+		cycle := strings.Join(append(slices.Clone(chain[at:]), own), " → ")
+		f := fault{CodePermissionCycle, fmt.Sprintf("The permission sets %s contain each other; the plugin's author has to break the circle.", cycle), ""}
+		if !slices.Contains(e.x.faults, f) && len(e.x.faults) < mostPerCode {
+			e.x.faults = append(e.x.faults, f)
+		}
+		return
+	}
+	if len(e.x.permissions) > mostExpanded || len(chain) > 64 {
+		return
+	}
+	chain = slices.Concat(chain, []string{own})
+	for _, member := range set.Permissions {
+		if !e.member(m, member, chain) {
+			f := fault{CodeUnknownSetMember, fmt.Sprintf("The permission %q, which is in the set %s, does not exist; the plugin's author has to correct it.", member, own), ""}
+			if len(e.x.faults) < mostPerCode {
+				e.x.faults = append(e.x.faults, f)
+			}
+		}
+	}
+}
+
+// member looks a set's member up: in another plugin where its prefix names one
+// that exists, otherwise as a whole in its own, permissions before sets.
+func (e *expander) member(m *Manifest, member string, chain []string) bool {
+	if plugin, name := splitIdentifier(member); plugin != AppManifest {
+		if other := e.r.manifests.Get(plugin); other != nil {
+			return e.name(other, name, chain)
+		}
+	}
+	if member == "default" {
+		return e.name(m, member, chain)
+	}
+	if e.permission(m, member, chain) {
+		return true
+	}
+	if set := m.Sets[member]; set != nil {
+		e.set(m, set, member, chain)
+		return true
+	}
+	return false
+}
+
+func (r *resolver) unknownPlugin(plugin, name, identifier string) fault {
+	f := fault{code: CodeUnknownPlugin}
+	if plugin == AppManifest {
+		f.message = fmt.Sprintf("%q is a permission of the application itself, which has no manifest: list its commands in the build script, or put the plugin before the name, such as \"fs:%s\".", identifier, name)
+		return f
+	}
+	f.message = fmt.Sprintf("The application has no plugin %q; add tauri-plugin-%s to it, or remove %q.", plugin, plugin, identifier)
+	if like := closest(plugin, r.manifests.Plugins()); like != "" && r.manifests.Get(like).has(name) {
+		f.meant = fullIdentifier(like, name)
+		f.message = fmt.Sprintf("The application has no plugin %q; did you mean %q?", plugin, f.meant)
+	}
+	return f
+}
+
+func (m *Manifest) has(name string) bool {
+	return name == "default" || m.Sets[name] != nil || m.permission(name) != nil
+}
+
+func (r *resolver) unknownPermission(m *Manifest, identifier, name string) fault {
+	f := fault{code: CodeUnknownPermission}
+	owner := "plugin " + m.Plugin
+	if m.Plugin == AppManifest {
+		owner = "application"
+	}
+	names := m.Names()
+	like := ""
+	for _, guess := range []string{"allow-" + name, strings.TrimPrefix(name, "allow-"), "allow-" + strings.ToLower(name), strings.ToLower(name)} {
+		if like == "" && guess != name && m.has(guess) {
+			like = guess
+		}
+	}
+	if like == "" {
+		like = closest(name, names)
+	}
+	switch {
+	case like != "":
+		f.meant = fullIdentifier(m.Plugin, like)
+		f.message = fmt.Sprintf("The %s has no permission %q; did you mean %q?", owner, identifier, f.meant)
+	case len(names) == 0:
+		f.message = fmt.Sprintf("The %s has no permission %q, and none at all.", owner, identifier)
+	default:
+		f.message = fmt.Sprintf("The %s has no permission %q; it has %s.", owner, identifier, someOf(names, 8))
+	}
+	return f
+}
+
+// someOf lists the first names and how many more there are.
+func someOf(names []string, most int) string {
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}

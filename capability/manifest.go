@@ -1,0 +1,148 @@
+package capability
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// AppManifest is the key of the application's own manifest.
+const AppManifest = "__app-acl__"
+
+// Permission allows and denies commands of one plugin, and may set a scope.
+type Permission struct {
+	Identifier  string
+	Description string
+	// Allow and Deny are commands, written as they are called: "read_file".
+	Allow, Deny []string
+	// ScopeAllow and ScopeDeny are the permission's own scope, nil without one.
+	ScopeAllow, ScopeDeny []Value
+	// Platforms limits the permission. Nil means all platforms.
+	Platforms []Platform
+	// Since is the release a core permission came with, "" where that is not known.
+	Since string
+}
+
+// on reports whether the permission holds on a platform, "" standing for any.
+func (p *Permission) on(platform Platform) bool {
+	return p.Platforms == nil || platform == "" || slices.Contains(p.Platforms, platform)
+}
+
+// PermissionSet groups permissions and other sets.
+type PermissionSet struct {
+	Identifier  string
+	Description string
+	// Permissions are identifiers, those of the set's own plugin without its name.
+	Permissions []string
+}
+
+// Manifest holds what one plugin, or the application, lets capabilities refer to.
+type Manifest struct {
+	Plugin      string         // "fs", "core:window", or AppManifest
+	Default     *PermissionSet // nil where there is none
+	Permissions map[string]*Permission
+	Sets        map[string]*PermissionSet
+	// Commands are known by name only; allow- and deny- permissions of theirs
+	// exist without being listed.
+	Commands []string
+	// ScopeSchema is the JSON Schema of the plugin's scope values, absent
+	// where any value may stand.
+	ScopeSchema Value
+}
+
+// permission returns a permission by its name, also one that follows from the
+// list of commands.
+func (m *Manifest) permission(name string) *Permission {
+	if p := m.Permissions[name]; p != nil {
+		return p
+	}
+	for _, command := range m.Commands {
+		switch hyphened := strings.ReplaceAll(command, "_", "-"); name {
+		case "allow-" + hyphened:
+			return &Permission{Identifier: name, Allow: []string{command}}
+		case "deny-" + hyphened:
+			return &Permission{Identifier: name, Deny: []string{command}}
+		}
+	}
+	return nil
+}
+
+// Names returns the names of all permissions and sets in order, "default" first.
+func (m *Manifest) Names() []string {
+	var names []string
+	if m.Default != nil {
+		names = append(names, "default")
+	}
+	all := make(map[string]bool)
+	for name := range m.Permissions {
+		all[name] = true
+	}
+	for name := range m.Sets {
+		all[name] = true
+	}
+	for _, command := range m.Commands {
+		hyphened := strings.ReplaceAll(command, "_", "-")
+		all["allow-"+hyphened], all["deny-"+hyphened] = true, true
+	}
+	delete(all, "default")
+	return append(names, slices.Sorted(maps.Keys(all))...)
+}
+
+// Manifests are the manifests of an application. Loading changes them; once all
+// are loaded they may be used by several goroutines. The zero Manifests is
+// empty and lacks even the core plugins: start from [CoreManifests].
+type Manifests struct {
+	byKey map[string]*Manifest
+	whole bool // an acl-manifests file was loaded
+}
+
+// Get returns the manifest of a plugin ("fs", "core:window", [AppManifest]), or nil.
+func (m *Manifests) Get(plugin string) *Manifest { return m.byKey[plugin] }
+
+// Plugins returns the keys of all manifests in order.
+func (m *Manifests) Plugins() []string { return slices.Sorted(maps.Keys(m.byKey)) }
+
+// Whole reports whether the manifests of a whole application were loaded, so
+// that a plugin that is not there is a mistake and not merely unknown.
+func (m *Manifests) Whole() bool { return m.whole }
+
+// Add adds one manifest, or puts it in place of the one of the same plugin.
+func (m *Manifests) Add(manifest *Manifest) {
+	if m.byKey == nil {
+		m.byKey = make(map[string]*Manifest)
+	}
+	m.byKey[manifest.Plugin] = manifest
+}
+
+// Identifiers returns all permission identifiers that a capability may use, in
+// order; the application's own have no plugin before them.
+func (m *Manifests) Identifiers() []string {
+	var ids []string
+	for _, plugin := range m.Plugins() {
+		names := m.byKey[plugin].Names()
+		if len(names) == 0 || names[0] != "default" {
+			names = append([]string{"default"}, names...) // accepted without being there
+		}
+		for _, name := range names {
+			ids = append(ids, fullIdentifier(plugin, name))
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+func fullIdentifier(plugin, name string) string {
+	if plugin == AppManifest {
+		return name
+	}
+	return plugin + ":" + name
+}
+
+// splitIdentifier returns the manifest's key and the name of a permission.
+func splitIdentifier(identifier string) (plugin, name string) {
+	at := strings.LastIndexByte(identifier, ':')
+	if at < 0 {
+		return AppManifest, identifier
+	}
+	return identifier[:at], identifier[at+1:]
+}

@@ -1,0 +1,205 @@
+package capability
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Policy is what capabilities grant, resolved to commands. It decides about
+// calls and explains the decisions. It does not change and may be used by
+// several goroutines.
+type Policy struct {
+	platform     Platform
+	denyByOrigin bool
+	appChecked   bool
+	manifests    *Manifests
+	capabilities []*Capability // in the order they take effect
+	inactive     []*Capability // those of them that are not for the platform
+	commands     map[string]*access
+	scopes       []Scope // the scope numbered 1 comes first
+	global       map[string]*Scope
+}
+
+// access is all that is said about a command.
+type access struct{ allowed, denied []Grant }
+
+func (p *Policy) access(command string) *access {
+	a := p.commands[command]
+	if a == nil {
+		a = &access{}
+		p.commands[command] = a
+	}
+	return a
+}
+
+// Scope is what a plugin's command may work on, in the plugin's own terms.
+// An empty Allow leaves it to the plugin what that means: many take it for
+// everything that is not denied, others for nothing.
+type Scope struct {
+	Allow []Value `json:"allow,omitempty"`
+	Deny  []Value `json:"deny,omitempty"`
+}
+
+// grantSource is what all grants of a capability share.
+type grantSource struct {
+	capability        *Capability
+	windows, webviews []Glob
+}
+
+// Grant is one reason why a command is allowed, or denied: an entry of a
+// capability, for one origin.
+type Grant struct {
+	source   *grantSource
+	remote   *RemotePattern
+	expanded *expanded
+	entry    int32
+	scope    int32
+}
+
+// Capability returns the capability that grants.
+func (g Grant) Capability() *Capability { return g.source.capability }
+
+// Entry returns the entry of the capability that grants.
+func (g Grant) Entry() *Entry { return &g.source.capability.Permissions[g.entry] }
+
+// Permission returns the whole identifier of the permission that grants.
+func (g Grant) Permission() string { return g.expanded.chain[len(g.expanded.chain)-1] }
+
+// Chain returns the identifiers that lead from the capability's entry through
+// sets to the permission, both ends included.
+func (g Grant) Chain() []string { return slices.Clone(g.expanded.chain) }
+
+// Remote returns the pattern of the URLs that are meant, nil for the
+// application's own pages.
+func (g Grant) Remote() *RemotePattern { return g.remote }
+
+// Windows returns the patterns of window labels in order.
+func (g Grant) Windows() []string { return globTexts(g.source.windows) }
+
+// Webviews returns the patterns of webview labels in order.
+func (g Grant) Webviews() []string { return globTexts(g.source.webviews) }
+
+func globTexts(globs []Glob) []string {
+	texts := []string{}
+	for i := range globs {
+		texts = append(texts, globs[i].text)
+	}
+	return texts
+}
+
+// Scope returns the number of the grant's scope for [Policy.Scope], 0 without one.
+func (g Grant) Scope() int { return int(g.scope) }
+
+func (g *Grant) originMatches(o *Origin) bool {
+	if g.remote == nil {
+		return o.url == ""
+	}
+	return o.url != "" && g.remote.Match(*o)
+}
+
+func (g *Grant) labelMatches(window, webview string) bool {
+	for i := range g.source.webviews {
+		if g.source.webviews[i].Match(webview) {
+			return true
+		}
+	}
+	for i := range g.source.windows {
+		if g.source.windows[i].Match(window) {
+			return true
+		}
+	}
+	return false
+}
+
+// Caller is who calls a command.
+type Caller struct {
+	// Window is the label of the window.
+	Window string
+	// Webview is the label of the webview. Defaults to the window's: a window
+	// with one webview has one label for both.
+	Webview string
+	// Origin is where the page comes from. Defaults to the application itself.
+	Origin Origin
+}
+
+// Allowed decides whether a caller may call a command, "plugin:window|close"
+// or "greet" for one of the application's own. A command that some capability
+// denies is denied, whatever others allow. Without a manifest of the
+// application its own commands are not checked, and allowed to everyone.
+func (p *Policy) Allowed(command string, c Caller) bool {
+	a := p.commands[command]
+	if a == nil {
+		return p.exempt(command)
+	}
+	if len(a.denied) > 0 && p.denies(a, &c.Origin) {
+		return false
+	}
+	webview := c.Webview
+	if webview == "" {
+		webview = c.Window
+	}
+	for i := range a.allowed {
+		if g := &a.allowed[i]; g.originMatches(&c.Origin) && g.labelMatches(c.Window, webview) {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *Policy) denies(a *access, o *Origin) bool {
+	if !p.denyByOrigin {
+		return true
+	}
+	return slices.ContainsFunc(a.denied, func(g Grant) bool { return g.originMatches(o) })
+}
+
+// exempt reports whether a command is not subject to capabilities.
+func (p *Policy) exempt(command string) bool {
+	if strings.HasPrefix(command, "plugin:") {
+		return command == "plugin:__TAURI_CHANNEL__|fetch"
+	}
+	return !p.appChecked
+}
+
+// Commands returns all commands that some capability allows or denies, in order.
+func (p *Policy) Commands() []string { return slices.Sorted(maps.Keys(p.commands)) }
+
+// Grants returns why a command is allowed, in the order in which capabilities
+// take effect.
+func (p *Policy) Grants(command string) []Grant {
+	if a := p.commands[command]; a != nil {
+		return slices.Clone(a.allowed)
+	}
+	return nil
+}
+
+// Denials returns why a command is denied.
+func (p *Policy) Denials(command string) []Grant {
+	if a := p.commands[command]; a != nil {
+		return slices.Clone(a.denied)
+	}
+	return nil
+}
+
+// Scope returns the scope with a number that [Grant.Scope] gave.
+func (p *Policy) Scope(number int) Scope {
+	if number < 1 || number > len(p.scopes) {
+		return Scope{}
+	}
+	return p.scopes[number-1]
+}
+
+// GlobalScopes returns the scopes that hold for all commands of a plugin, by
+// the plugin's name. They hold for every window and origin.
+func (p *Policy) GlobalScopes() map[string]Scope {
+	scopes := make(map[string]Scope, len(p.global))
+	for plugin, scope := range p.global {
+		scopes[plugin] = *scope
+	}
+	return scopes
+}
+
+// AppChecked reports whether the application's own commands are subject to
+// capabilities, which they are only where it has a manifest.
+func (p *Policy) AppChecked() bool { return p.appChecked }

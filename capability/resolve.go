@@ -1,0 +1,243 @@
+package capability
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// ResolveOptions say for what a policy is made. The zero value makes it for
+// all platforms at once.
+type ResolveOptions struct {
+	// Platform is the target. Empty leaves out nothing.
+	Platform Platform
+	// Mode sets how findings weigh. Defaults to Lint.
+	Mode Mode
+	// Partial says that the manifests are not those of a whole application. A
+	// plugin without a manifest is then no error, and its permissions are taken
+	// by their names: "x:allow-open-file" to allow the command open_file of x.
+	Partial bool
+	// DenyByOrigin lets a deny count only where the origin of its capability
+	// matches. Released versions of the reference implementation let any deny of
+	// an active capability count everywhere, and so does the zero value.
+	DenyByOrigin bool
+}
+
+// Resolve brings capabilities and manifests together. It reports what they
+// refer to in vain; the policy holds all that could be resolved. Capabilities
+// take effect in the order of their identifiers.
+func Resolve(capabilities []Capability, manifests *Manifests, o ResolveOptions) (*Policy, Diagnostics) {
+	r := &resolver{
+		options:    o,
+		manifests:  manifests,
+		expansions: make(map[string]*expansion),
+		remotes:    make(map[string]*RemotePattern),
+		policy: &Policy{
+			platform:     o.Platform,
+			denyByOrigin: o.DenyByOrigin,
+			appChecked:   manifests.Get(AppManifest) != nil,
+			manifests:    manifests,
+			commands:     make(map[string]*access),
+			global:       make(map[string]*Scope),
+		},
+	}
+	ordered := make([]*Capability, len(capabilities))
+	for i := range capabilities {
+		ordered[i] = &capabilities[i]
+	}
+	slices.SortStableFunc(ordered, func(a, b *Capability) int { return strings.Compare(a.Identifier, b.Identifier) })
+	for i, c := range ordered {
+		if i > 0 && ordered[i-1].Identifier == c.Identifier && c.Identifier != "" {
+			r.duplicateCapability(ordered[i-1], c)
+		}
+		r.policy.capabilities = append(r.policy.capabilities, c)
+		if c.On(o.Platform) {
+			r.capability(c)
+		} else {
+			r.policy.inactive = append(r.policy.inactive, c)
+		}
+	}
+	return r.policy, r.found.sorted()
+}
+
+type resolver struct {
+	options    ResolveOptions
+	manifests  *Manifests
+	policy     *Policy
+	found      Diagnostics
+	expansions map[string]*expansion
+	remotes    map[string]*RemotePattern
+}
+
+// expansion is what a permission identifier stands for.
+type expansion struct {
+	permissions []expanded
+	faults      []fault
+	appChecked  bool
+}
+
+type fault struct {
+	code    Code
+	message string
+	meant   string
+}
+
+// expanded is one permission with the sets that led to it.
+type expanded struct {
+	plugin      string
+	permission  *Permission
+	chain       []string // from the entry's identifier to the permission's, whole identifiers
+	allow, deny []string // command keys
+}
+
+func (r *resolver) report(code Code, v Value, message string) *Diagnostic {
+	severity := ruleOf(code).In(r.options.Mode)
+	if severity == Off {
+		return nil
+	}
+	f := Diagnostic{Code: code, Severity: severity, Message: message, doc: v.doc}
+	if v.doc != nil {
+		nd := v.doc.nodes[v.n]
+		f.at = span{nd.start, nd.end}
+		f.Path = v.Path()
+	}
+	r.found = append(r.found, f)
+	return &r.found[len(r.found)-1]
+}
+
+func (r *resolver) duplicateCapability(a, b *Capability) {
+	where := ""
+	if first := a.at("identifier"); first.Exists() {
+		where = fmt.Sprintf(" in %s", strings.TrimPrefix(fmt.Sprintf("%s:%d", first.doc.name, first.Position().Line), ":"))
+	}
+	if f := r.report(CodeDuplicateCapability, b.at("identifier"), fmt.Sprintf("There is already a capability %q%s; give this one a name of its own.", b.Identifier, where)); f != nil && where != "" {
+		f.Related = append(f.Related, Place{File: a.value.doc.name, Start: a.at("identifier").Position(), Message: "the other one"})
+	}
+}
+
+func (r *resolver) capability(c *Capability) {
+	g := &grantSource{capability: c}
+	contexts := r.contexts(c)
+	used := false
+	for i := range c.Permissions {
+		e := &c.Permissions[i]
+		x := r.expand(e.Identifier)
+		if x.appChecked {
+			r.policy.appChecked = true
+		}
+		for _, f := range x.faults {
+			if d := r.report(f.code, e.identifierValue(), f.message); d != nil && f.meant != "" && d.doc != nil {
+				d.Fix = d.doc.replace(e.identifierValue().n, f.meant)
+			}
+		}
+		for k := range x.permissions {
+			p := &x.permissions[k]
+			if !p.permission.on(r.options.Platform) {
+				continue
+			}
+			if len(p.allow) == 0 && len(p.deny) == 0 {
+				r.globalScope(e, p)
+				continue
+			}
+			used = true
+			r.grant(g, c, i, p, contexts)
+		}
+	}
+	dead := !used || len(contexts) == 0
+	g.windows = r.globs(c, "windows", c.Windows, dead)
+	g.webviews = r.globs(c, "webviews", c.Webviews, dead)
+	r.checkRemotes(c, dead)
+}
+
+// contexts returns what origins a capability is for: nil is the local one.
+func (r *resolver) contexts(c *Capability) []*RemotePattern {
+	var contexts []*RemotePattern
+	if c.Local {
+		contexts = append(contexts, nil)
+	}
+	for _, url := range c.Remote {
+		p, ok := r.remotes[url]
+		if !ok {
+			p, _ = CompileRemotePattern(url)
+			r.remotes[url] = p
+		}
+		if p != nil {
+			contexts = append(contexts, p)
+		}
+	}
+	return contexts
+}
+
+// checkRemotes reports patterns that are none. The reference implementation
+// notices them only where the capability has a command to use them with.
+func (r *resolver) checkRemotes(c *Capability, dead bool) {
+	if dead && r.options.Mode == Reference && len(c.Permissions) == 0 {
+		return
+	}
+	for i, url := range c.Remote {
+		if r.remotes[url] != nil {
+			continue
+		}
+		_, err := CompileRemotePattern(url)
+		message := err.Error()
+		r.report(CodeRemotePattern, c.item(c.value.Get("remote").Get("urls"), i), message+".")
+	}
+}
+
+func (r *resolver) globs(c *Capability, key string, patterns []string, dead bool) []Glob {
+	globs := make([]Glob, 0, len(patterns))
+	for i, pattern := range patterns {
+		g, err := CompileGlob(pattern)
+		if err == nil {
+			globs = append(globs, g)
+		} else if !dead || r.options.Mode != Reference {
+			r.report(CodeWindowPattern, c.item(c.value.Get(key), i), fmt.Sprintf("%q is no pattern of labels: at character %d, %s.", pattern, err.(*GlobError).Offset+1, err.(*GlobError).Message))
+		}
+	}
+	slices.SortFunc(globs, func(a, b Glob) int { return cmp.Compare(a.text, b.text) })
+	return globs
+}
+
+// item returns the place of an item, or the capability's where it was not read from a file.
+func (c *Capability) item(list Value, index int) Value {
+	if v := list.Item(index); v.Exists() {
+		return v
+	}
+	return c.value
+}
+
+func (r *resolver) globalScope(e *Entry, p *expanded) {
+	key := strings.TrimPrefix(p.plugin, "core:")
+	scope := r.policy.global[key]
+	if scope == nil {
+		scope = &Scope{}
+		r.policy.global[key] = scope
+	}
+	scope.Allow = append(append(scope.Allow, e.Allow...), p.permission.ScopeAllow...)
+	scope.Deny = append(append(scope.Deny, e.Deny...), p.permission.ScopeDeny...)
+}
+
+// grant records what a permission allows and denies in a capability.
+func (r *resolver) grant(g *grantSource, c *Capability, entry int, p *expanded, contexts []*RemotePattern) {
+	e := &c.Permissions[entry]
+	scope := 0
+	if e.Allow != nil || e.Deny != nil || p.permission.ScopeAllow != nil || p.permission.ScopeDeny != nil {
+		r.policy.scopes = append(r.policy.scopes, Scope{
+			Allow: slices.Concat(e.Allow, p.permission.ScopeAllow),
+			Deny:  slices.Concat(e.Deny, p.permission.ScopeDeny),
+		})
+		scope = len(r.policy.scopes)
+	}
+	for _, context := range contexts {
+		grant := Grant{source: g, remote: context, expanded: p, entry: int32(entry), scope: int32(scope)}
+		for _, command := range p.allow {
+			a := r.policy.access(command)
+			a.allowed = append(a.allowed, grant)
+		}
+		for _, command := range p.deny {
+			a := r.policy.access(command)
+			a.denied = append(a.denied, grant)
+		}
+	}
+}

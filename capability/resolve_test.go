@@ -1,0 +1,401 @@
+package capability
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// fsPlugin is a small plugin with all that the format knows: a default, sets,
+// permissions with commands, with a scope, and with a scope alone.
+const fsPlugin = `{
+  "default": {"permissions": ["allow-app"]},
+  "set": [
+    {"identifier": "read", "description": "", "permissions": ["allow-read-dir", "allow-read-file"]},
+    {"identifier": "explore", "description": "", "permissions": ["read", "allow-app", "ping:default"]}
+  ],
+  "permission": [
+    {"identifier": "allow-read-dir", "commands": {"allow": ["read_dir"], "deny": []}},
+    {"identifier": "allow-read-file", "commands": {"allow": ["read_file"]}},
+    {"identifier": "deny-read-file", "commands": {"deny": ["read_file"]}},
+    {"identifier": "read-both", "commands": {"allow": ["read_dir", "read_file"]}},
+    {"identifier": "allow-app", "scope": {"allow": [{"path": "$APP"}]}},
+    {"identifier": "deny-home", "scope": {"deny": [{"path": "$HOME"}]}},
+    {"identifier": "read-resources", "commands": {"allow": ["read_dir", "read_file"]}, "scope": {"allow": [{"path": "$RESOURCE/**"}, {"path": "$RESOURCE"}]}},
+    {"identifier": "move-temp", "commands": {"allow": ["move"]}, "scope": {"allow": [{"path": "$TEMP/*"}]}},
+    {"identifier": "read-download", "commands": {"allow": ["read_dir"]}, "scope": {"allow": [{"path": "$DOWNLOAD"}, {"path": "$DOWNLOAD/**"}]}}
+  ]
+}`
+
+const pingPlugin = `{"default": {"permissions": ["allow-ping"]}, "permission": [{"identifier": "allow-ping", "commands": {"allow": ["ping"]}}]}`
+
+const osPlugin = `{
+  "set": [{"identifier": "spawn", "description": "", "permissions": ["apt", "servo", "safari", "edge", "library", "webview", "nothing"]}],
+  "permission": [
+    {"identifier": "apt", "platforms": ["linux"], "commands": {"allow": ["spawn"]}, "scope": {"allow": [{"command": "apt"}]}},
+    {"identifier": "servo", "platforms": ["linux"], "commands": {"allow": ["spawn"]}, "scope": {"allow": [{"command": "servo"}]}},
+    {"identifier": "safari", "platforms": ["macOS"], "commands": {"allow": ["spawn"]}, "scope": {"allow": [{"command": "safari"}]}},
+    {"identifier": "edge", "platforms": ["windows"], "commands": {"allow": ["spawn"]}, "scope": {"allow": [{"command": "edge"}]}},
+    {"identifier": "library", "platforms": ["macOS"], "scope": {"allow": [{"path": "$HOME/Library/**"}]}},
+    {"identifier": "webview", "platforms": ["windows"], "scope": {"deny": [{"path": "$APP/EBWebView/**"}]}},
+    {"identifier": "nothing", "platforms": ["linux"]}
+  ]
+}`
+
+func plugins(t testing.TB) *Manifests {
+	t.Helper()
+	m := CoreManifests()
+	for plugin, text := range map[string]string{"fs": fsPlugin, "ping": pingPlugin, "os": osPlugin} {
+		require.Empty(t, m.LoadPermissions(plugin, ParseValue([]byte(text), Options{Name: plugin})))
+	}
+	return m
+}
+
+func capabilities(t testing.TB, text string) []Capability {
+	t.Helper()
+	d := Parse([]byte(text), Options{Name: "test.json"})
+	require.Empty(t, d.Check(Reference))
+	return d.Capabilities()
+}
+
+// snapshot writes a policy as lines: grants, denials, then scopes.
+func snapshot(p *Policy) []string {
+	var lines []string
+	line := func(verb, command string, g Grant) {
+		context := "local"
+		if g.Remote() != nil {
+			context = g.Remote().String()
+		}
+		s := fmt.Sprintf("%s %s %s win%v web%v", verb, command, context, g.Windows(), g.Webviews())
+		if g.Scope() > 0 {
+			s += fmt.Sprintf(" scope %d", g.Scope())
+		}
+		lines = append(lines, s)
+	}
+	for _, command := range p.Commands() {
+		for _, g := range p.Grants(command) {
+			line("allow", command, g)
+		}
+		for _, g := range p.Denials(command) {
+			line("deny", command, g)
+		}
+	}
+	for i := range p.scopes {
+		lines = append(lines, fmt.Sprintf("scope %d%s", i+1, scopeText(p.Scope(i+1))))
+	}
+	globals := p.GlobalScopes()
+	for _, key := range slices.Sorted(func(yield func(string) bool) {
+		for k := range globals {
+			if !yield(k) {
+				return
+			}
+		}
+	}) {
+		lines = append(lines, fmt.Sprintf("global %s%s", key, scopeText(globals[key])))
+	}
+	return lines
+}
+
+func scopeText(s Scope) string {
+	text := ""
+	for _, list := range []struct {
+		name   string
+		values []Value
+	}{{"allow", s.Allow}, {"deny", s.Deny}} {
+		if len(list.values) > 0 {
+			text += " " + list.name
+			for _, v := range list.values {
+				text += " " + v.Get("path").Text() + v.Get("command").Text()
+			}
+		}
+	}
+	return text
+}
+
+// The cases of the reference implementation's own fixtures, rebuilt.
+func TestResolveLikeTheReference(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, in string
+		platform Platform
+		want     []string
+	}{
+		{"one command", `{"identifier":"a","windows":["main"],"permissions":["ping:allow-ping"]}`, Linux,
+			[]string{"allow plugin:ping|ping local win[main] web[]"}},
+		{"webviews, sorted", `{"identifier":"a","webviews":["child2","child1"],"permissions":["ping:allow-ping"]}`, Linux,
+			[]string{"allow plugin:ping|ping local win[] web[child1 child2]"}},
+		{"a set and a default with a scope", `{"identifier":"a","windows":["main"],"permissions":["fs:read","fs:default"]}`, Linux,
+			[]string{"allow plugin:fs|read_dir local win[main] web[]", "allow plugin:fs|read_file local win[main] web[]", "global fs allow $APP"}},
+		{"remote only; the global scope does not mind", `{"identifier":"a","windows":["main"],"local":false,"remote":{"urls":["https://tauri.app"]},"permissions":["fs:read","fs:default"]}`, Linux,
+			[]string{"allow plugin:fs|read_dir https://tauri.app win[main] web[]", "allow plugin:fs|read_file https://tauri.app win[main] web[]", "global fs allow $APP"}},
+		{"scopes of permissions", `{"identifier":"a","windows":["main"],"permissions":["fs:read","fs:allow-app","fs:deny-home","fs:read-resources","fs:move-temp","fs:read-download"]}`, Linux,
+			[]string{"allow plugin:fs|move local win[main] web[] scope 2",
+				"allow plugin:fs|read_dir local win[main] web[]", "allow plugin:fs|read_dir local win[main] web[] scope 1", "allow plugin:fs|read_dir local win[main] web[] scope 3",
+				"allow plugin:fs|read_file local win[main] web[]", "allow plugin:fs|read_file local win[main] web[] scope 1",
+				"scope 1 allow $RESOURCE/** $RESOURCE", "scope 2 allow $TEMP/*", "scope 3 allow $DOWNLOAD $DOWNLOAD/**", "global fs allow $APP deny $HOME"}},
+		{"scopes of entries come first", `{"identifier":"a","windows":["main"],"permissions":[
+			{"identifier":"fs:read-both","allow":[{"path":"$HOME/.config/**"}]}, "fs:deny-home",
+			{"identifier":"fs:read-resources","deny":[{"path":"$RESOURCE/**/*.key"}]}, "fs:move-temp", "fs:read-download",
+			{"identifier":"fs:default","allow":[{"path":"$APP/**"}],"deny":[{"path":"$APP/*.db"}]}]}`, Linux,
+			[]string{"allow plugin:fs|move local win[main] web[] scope 3",
+				"allow plugin:fs|read_dir local win[main] web[] scope 1", "allow plugin:fs|read_dir local win[main] web[] scope 2", "allow plugin:fs|read_dir local win[main] web[] scope 4",
+				"allow plugin:fs|read_file local win[main] web[] scope 1", "allow plugin:fs|read_file local win[main] web[] scope 2",
+				"scope 1 allow $HOME/.config/**", "scope 2 allow $RESOURCE/** $RESOURCE deny $RESOURCE/**/*.key", "scope 3 allow $TEMP/*", "scope 4 allow $DOWNLOAD $DOWNLOAD/**",
+				"global fs allow $APP/** $APP deny $HOME $APP/*.db"}},
+		{"two windows; global scopes keep duplicates", `[{"identifier":"main","windows":["main"],"permissions":["fs:move-temp","fs:allow-app","fs:deny-home"]},
+			{"identifier":"zz-external","windows":["external"],"permissions":["fs:read","fs:deny-home"]}]`, Linux,
+			[]string{"allow plugin:fs|move local win[main] web[] scope 1", "allow plugin:fs|read_dir local win[external] web[]", "allow plugin:fs|read_file local win[external] web[]",
+				"scope 1 allow $TEMP/*", "global fs allow $APP deny $HOME $HOME"}},
+		{"linux", `{"identifier":"a","windows":["main"],"permissions":["os:spawn"]}`, Linux,
+			[]string{"allow plugin:os|spawn local win[main] web[] scope 1", "allow plugin:os|spawn local win[main] web[] scope 2", "scope 1 allow apt", "scope 2 allow servo", "global os"}},
+		{"macOS", `{"identifier":"a","windows":["main"],"permissions":["os:spawn"]}`, MacOS,
+			[]string{"allow plugin:os|spawn local win[main] web[] scope 1", "scope 1 allow safari", "global os allow $HOME/Library/**"}},
+		{"windows", `{"identifier":"a","windows":["main"],"permissions":["os:spawn"]}`, Windows,
+			[]string{"allow plugin:os|spawn local win[main] web[] scope 1", "scope 1 allow edge", "global os deny $APP/EBWebView/**"}},
+		{"the order is that of identifiers", `[{"identifier":"b","windows":["b"],"permissions":["ping:default"]},{"identifier":"a","windows":["a"],"permissions":["ping:default"]}]`, Linux,
+			[]string{"allow plugin:ping|ping local win[a] web[]", "allow plugin:ping|ping local win[b] web[]"}},
+		{"an entry's scope goes into every permission of a set", `{"identifier":"a","windows":["m"],"permissions":[{"identifier":"fs:read","allow":[{"path":"x"}]}]}`, Linux,
+			[]string{"allow plugin:fs|read_dir local win[m] web[] scope 1", "allow plugin:fs|read_file local win[m] web[] scope 2", "scope 1 allow x", "scope 2 allow x"}},
+		{"an empty scope is a scope", `{"identifier":"a","windows":["m"],"permissions":[{"identifier":"ping:default","allow":[]}]}`, Linux,
+			[]string{"allow plugin:ping|ping local win[m] web[] scope 1", "scope 1"}},
+		{"a null scope is none", `{"identifier":"a","windows":["m"],"permissions":[{"identifier":"ping:default","allow":null}]}`, Linux,
+			[]string{"allow plugin:ping|ping local win[m] web[]"}},
+		{"nested sets and other plugins", `{"identifier":"a","windows":["m"],"permissions":["fs:explore"]}`, Linux,
+			[]string{"allow plugin:fs|read_dir local win[m] web[]", "allow plugin:fs|read_file local win[m] web[]", "allow plugin:ping|ping local win[m] web[]", "global fs allow $APP"}},
+		{"a default that is missing is nothing", `{"identifier":"a","windows":["m"],"permissions":["os:default"]}`, Linux, nil},
+		{"neither local nor remote", `{"identifier":"a","windows":["m"],"local":false,"permissions":["ping:default"]}`, Linux, nil},
+		{"another platform", `{"identifier":"a","windows":["m"],"platforms":["macOS"],"permissions":["ping:default"]}`, Linux, nil},
+		{"no platform at all", `{"identifier":"a","windows":["m"],"platforms":[],"permissions":["ping:default"]}`, Linux, nil},
+		{"a core command loses core:", `{"identifier":"a","windows":["m"],"permissions":["core:window:allow-set-badge-count"]}`, Linux,
+			[]string{"allow plugin:window|set_badge_count local win[m] web[]"}},
+		{"local and each URL", `{"identifier":"a","windows":["m"],"remote":{"urls":["https://b.c","https://a.b"]},"permissions":["ping:default"]}`, Linux,
+			[]string{"allow plugin:ping|ping local win[m] web[]", "allow plugin:ping|ping https://b.c win[m] web[]", "allow plugin:ping|ping https://a.b win[m] web[]"}},
+	} {
+		p, ds := Resolve(capabilities(t, c.in), plugins(t), ResolveOptions{Platform: c.platform, Mode: Reference})
+		require.Empty(t, ds, c.name)
+		require.Equal(t, c.want, snapshot(p), c.name)
+	}
+}
+
+func TestResolveReportsWhatDoesNotExist(t *testing.T) {
+	t.Parallel()
+	m := plugins(t)
+	require.Empty(t, m.LoadPermissions("odd", ParseValue([]byte(`{
+		"set": [{"identifier":"a","description":"","permissions":["b"]},{"identifier":"b","description":"","permissions":["a","odd:c"]},{"identifier":"d","description":"","permissions":["gone"]}]}`), Options{})))
+	for _, c := range []struct {
+		entry, message string
+		code           Code
+	}{
+		{`"fs:alow-app"`, `did you mean "fs:allow-app"?`, CodeUnknownPermission},
+		{`"fs:read-dir"`, `did you mean "fs:allow-read-dir"?`, CodeUnknownPermission},
+		{`"fs:whatever-else"`, `it has default,`, CodeUnknownPermission},
+		{`"core:window:close"`, `did you mean "core:window:allow-close"?`, CodeUnknownPermission},
+		{`"window:allow-close"`, `write "core:window:allow-close"`, CodeUnknownPlugin},
+		{`"event:default"`, `write "core:event:default"`, CodeUnknownPlugin},
+		{`"fz:read"`, `did you mean "fs:read"?`, CodeUnknownPlugin},
+		{`"http:default"`, `add tauri-plugin-http`, CodeUnknownPlugin},
+		{`"allow-greet"`, `permission of the application itself`, CodeUnknownPlugin},
+		{`"odd:a"`, `odd:a → odd:b → odd:a`, CodePermissionCycle},
+		{`"odd:d"`, `"gone", which is in the set odd:d`, CodeUnknownSetMember},
+	} {
+		text := `{"identifier":"a","windows":["m"],"permissions":[` + c.entry + `]}`
+		_, ds := Resolve(capabilities(t, text), m, ResolveOptions{})
+		require.NotEmpty(t, ds, c.entry)
+		require.Equal(t, c.code, ds[0].Code, c.entry)
+		require.Contains(t, ds[0].Message, c.message)
+		require.Equal(t, "/permissions/0", ds[0].Path)
+		require.Equal(t, Error, ds[0].Severity)
+	}
+}
+
+func TestResolveReportsPatternsAndDuplicates(t *testing.T) {
+	t.Parallel()
+	bad := `{"identifier":"a","windows":["m**"],"remote":{"urls":["https://[::1]"]},"permissions":["ping:default"]}`
+	_, ds := Resolve(capabilities(t, "["+bad+","+bad+"]"), plugins(t), ResolveOptions{Mode: Reference})
+	counts := map[Code]int{}
+	for _, d := range ds {
+		counts[d.Code]++
+	}
+	require.Equal(t, map[Code]int{CodeDuplicateCapability: 1, CodeWindowPattern: 2, CodeRemotePattern: 2}, counts)
+	require.Equal(t, "/0/windows/0", ds[0].Path)
+
+	// The reference uses the patterns of a capability only where it grants a command.
+	unused := `{"identifier":"a","windows":["m**"],"remote":{"urls":["https://[::1]"]},"permissions":[]}`
+	_, ds = Resolve(capabilities(t, unused), plugins(t), ResolveOptions{Mode: Reference})
+	require.Empty(t, ds)
+	_, ds = Resolve(capabilities(t, unused), plugins(t), ResolveOptions{Mode: Lint})
+	require.Len(t, ds, 2)
+}
+
+func TestPartialManifestsTakePermissionsByTheirNames(t *testing.T) {
+	t.Parallel()
+	caps := capabilities(t, `{"identifier":"a","windows":["m"],"permissions":["http:allow-fetch-send","http:deny-fetch","http:default","allow-greet"]}`)
+	p, ds := Resolve(caps, CoreManifests(), ResolveOptions{Partial: true})
+	require.Equal(t, Info, ds.Worst())
+	require.True(t, p.Allowed("plugin:http|fetch_send", Caller{Window: "m"}))
+	require.False(t, p.Allowed("plugin:http|fetch", Caller{Window: "m"}))
+	require.True(t, p.Allowed("greet", Caller{Window: "m"}))
+	require.False(t, p.Allowed("other", Caller{Window: "m"}), "a permission of the application shows that it has a manifest")
+	require.True(t, p.AppChecked())
+}
+
+func TestAllowedDecidesLikeTheReference(t *testing.T) {
+	t.Parallel()
+	caps := capabilities(t, `[
+		{"identifier":"a","windows":["main-*"],"webviews":["side"],"permissions":["ping:default","fs:read"]},
+		{"identifier":"b","windows":["*"],"local":false,"remote":{"urls":["http://tauri.*","https://*.tauri.app"]},"permissions":["fs:allow-read-dir"]},
+		{"identifier":"c","windows":["other"],"local":false,"remote":{"urls":["https://x.y"]},"permissions":["fs:deny-read-file"]}]`)
+	p, ds := Resolve(caps, plugins(t), ResolveOptions{Platform: Linux, Mode: Reference})
+	require.Empty(t, ds)
+	remote := func(url string) Caller { return Caller{Window: "any", Origin: origin(t, url)} }
+	for _, c := range []struct {
+		command string
+		caller  Caller
+		want    bool
+	}{
+		{"plugin:ping|ping", Caller{Window: "main-1"}, true},
+		{"plugin:ping|ping", Caller{Window: "main"}, false},
+		{"plugin:ping|ping", Caller{Window: "x", Webview: "side"}, true},
+		{"plugin:ping|ping", Caller{Window: "main-1", Webview: "y"}, true},
+		{"plugin:ping|ping", Caller{Window: "side"}, true},
+		{"plugin:ping|ping", remote("http://tauri.studio/"), false},
+		{"plugin:fs|read_dir", remote("http://tauri.studio/"), true},
+		{"plugin:fs|read_dir", remote("https://a.tauri.app/x"), true},
+		{"plugin:fs|read_dir", remote("https://tauri.app/x"), false},
+		{"plugin:fs|read_dir", Caller{Window: "any"}, false},
+		{"plugin:fs|read_file", Caller{Window: "main-1"}, false}, // denied elsewhere, and so everywhere
+		{"plugin:fs|unknown", Caller{Window: "main-1"}, false},
+		{"plugin:__TAURI_CHANNEL__|fetch", Caller{Window: "none"}, true},
+		{"greet", remote("https://evil.example/"), true}, // no manifest of the application
+	} {
+		require.Equal(t, c.want, p.Allowed(c.command, c.caller), "%s by %+v", c.command, c.caller)
+	}
+	p, _ = Resolve(caps, plugins(t), ResolveOptions{DenyByOrigin: true})
+	require.True(t, p.Allowed("plugin:fs|read_file", Caller{Window: "main-1"}))
+}
+
+func TestCoreTable(t *testing.T) {
+	t.Parallel()
+	m := CoreManifests()
+	permissions := 0
+	for _, plugin := range m.Plugins() {
+		require.Empty(t, m.Get(plugin).Sets)
+		permissions += len(m.Get(plugin).Permissions)
+	}
+	require.Equal(t, 326+2, permissions, "163 commands, one of them under two names, each allowed and denied")
+	require.Equal(t, "2026", m.Get("core:window").Permissions["allow-scene-identifier"].Since)
+	p, ds := Resolve([]Capability{{Identifier: "a", Local: true, Windows: []string{"m"}, Permissions: []Entry{{Identifier: "core:default"}, {Identifier: "core:app:allow-framework-version"}}}}, m, ResolveOptions{})
+	require.Empty(t, ds)
+	require.True(t, p.Allowed("plugin:app|tauri_version", Caller{Window: "m"}))
+	require.False(t, p.Allowed("plugin:app|framework_version", Caller{Window: "m"}), "the second name is one of files, not of calls")
+	require.False(t, p.Allowed("plugin:window|close", Caller{Window: "m"}))
+}
+
+// The core table is that of real builds; identifiers of core in real files exist.
+func TestCoreTableEqualsRealManifests(t *testing.T) {
+	t.Parallel()
+	corpus(t, "*.json")
+	files, err := filepath.Glob(filepath.Join(os.Getenv("CAPABILITY_CORPUS"), "..", "manifests", "*.json"))
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	ours := CoreManifests()
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		var loaded Manifests
+		require.Empty(t, loaded.Load(file, text))
+		require.True(t, loaded.Whole())
+		for _, plugin := range loaded.Plugins() {
+			if plugin != "core" && !strings.HasPrefix(plugin, "core:") {
+				continue
+			}
+			theirs := loaded.Get(plugin)
+			require.Equal(t, theirs.Names(), slices.DeleteFunc(ours.Get(plugin).Names(), func(name string) bool {
+				return strings.HasSuffix(name, "-framework-version") && theirs.Permissions[name] == nil
+			}), plugin)
+			require.ElementsMatch(t, theirs.Default.Permissions, ours.Get(plugin).Default.Permissions, plugin)
+			for name, p := range theirs.Permissions {
+				require.ElementsMatch(t, p.Allow, ours.Get(plugin).Permissions[name].Allow, name)
+				require.ElementsMatch(t, p.Deny, ours.Get(plugin).Permissions[name].Deny, name)
+			}
+		}
+	}
+}
+
+func TestManifestFaultsAreReported(t *testing.T) {
+	t.Parallel()
+	var m Manifests
+	for in, want := range map[string]string{
+		`[]`:                          "one manifest per plugin",
+		`{"fs": 5}`:                   "A manifest must be an object",
+		`{"fs": {"permissions": []}}`: "must be an object",
+		`{"fs": {"permission_sets": {"a": {"description": ""}}}}`:      "has no permissions",
+		`{"fs": {"permissions": {"a": {"commands": {"allow": "x"}}}}}`: "must be an array",
+		`{"fs": {"permissions": {"a": {"commands": {"allow": [1]}}}}}`: "must be a string",
+		`{"fs": {`: "never closed",
+	} {
+		ds := m.Load("m.json", []byte(in))
+		require.NotEmpty(t, ds, in)
+		require.Contains(t, ds[0].Message, want)
+	}
+	ds := m.LoadPermissions("fs", ParseValue([]byte(`{"scope": {"deny": [1]}, "permission": [{}]}`), Options{}))
+	require.Len(t, ds, 2)
+	require.Contains(t, ds[0].Message, "[[permission.scope.allow]]")
+	require.Contains(t, ds[1].Message, "no identifier")
+}
+
+func FuzzResolve(f *testing.F) {
+	f.Add([]byte(`{"identifier":"a","windows":["m*"],"permissions":["x:a","core:default"]}`), []byte(`{"set":[{"identifier":"a","description":"","permissions":["b","a","x:default"]}],"permission":[{"identifier":"b","commands":{"allow":["c"]}}]}`))
+	f.Add([]byte(`[{"identifier":"a","remote":{"urls":["https://*"]},"permissions":[{"identifier":"x:b","allow":[1]}]}]`), []byte(`{"default":{"permissions":["default"]},"commands":["b"]}`))
+	core := CoreManifests()
+	f.Fuzz(func(t *testing.T, text, permissions []byte) {
+		m := &Manifests{}
+		for _, plugin := range core.Plugins() {
+			m.Add(core.Get(plugin))
+		}
+		m.LoadPermissions("x", ParseValue(permissions, Options{}))
+		caps := Parse(text, Options{}).Capabilities()
+		for _, o := range []ResolveOptions{{}, {Platform: Linux, Mode: Reference}, {Partial: true, DenyByOrigin: true}} {
+			p, ds := Resolve(caps, m, o)
+			for _, d := range ds {
+				require.NotEmpty(t, d.Message)
+			}
+			for _, command := range p.Commands() {
+				for _, g := range p.Grants(command) {
+					require.NotEmpty(t, g.Chain())
+					require.Contains(t, g.Chain()[0], g.Entry().Identifier)
+				}
+				if len(p.Denials(command)) > 0 && !o.DenyByOrigin {
+					require.False(t, p.Allowed(command, Caller{Window: "m"}))
+				}
+			}
+		}
+	})
+}
+
+func BenchmarkAllowed(b *testing.B) {
+	p, _ := Resolve(capabilities(b, `[{"identifier":"a","windows":["main-*"],"permissions":["core:default"]},{"identifier":"b","windows":["*"],"local":false,"remote":{"urls":["https://*.tauri.app"]},"permissions":["core:default"]}]`), CoreManifests(), ResolveOptions{})
+	local := Caller{Window: "main-1"}
+	remote := Caller{Window: "main-1", Origin: origin(b, "https://a.tauri.app/x")}
+	b.Run("local", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if !p.Allowed("plugin:window|title", local) {
+				b.Fatal("denied")
+			}
+		}
+	})
+	b.Run("remote", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if !p.Allowed("plugin:window|title", remote) {
+				b.Fatal("denied")
+			}
+		}
+	})
+}
