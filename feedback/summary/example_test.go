@@ -3,6 +3,8 @@ package summary_test
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 
 	"lessonkit.example/feedback"
 	"lessonkit.example/feedback/summary"
@@ -24,4 +26,23 @@ homework is long bows in front of the mirror`},
 	fmt.Println(s.Text)
 	// Output:
 	// remember to hold the bow parallel to the bridge. a crooked bow gives a scratchy sound. homework is long bows in front of the mirror.
+}
+
+func ExampleFallback() {
+	endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "no such model", http.StatusNotFound)
+	}))
+	defer endpoint.Close()
+	chat, err := summary.NewChat(summary.ChatConfig{URL: endpoint.URL + "/v1", Key: "secret", Model: "small"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	summarizer := summary.Fallback(chat, summary.Extractive{}, nil)
+	s, err := summarizer.Summarize(context.Background(), feedback.SummaryInput{Transcripts: []string{"今天学画苹果\n注意投影"}})
+	fmt.Println(s.Text, s.Source, err)
+	fmt.Println(s.Warning)
+	// Output:
+	// 今天学画苹果。注意投影。 local <nil>
+	// The summary service could not be used; this text is made from the lesson's own sentences.
 }

@@ -1,0 +1,249 @@
+package summary
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/feedback"
+)
+
+const (
+	testKey  = "key-that-nobody-may-see"
+	secret   = "the secret sentence about Ana"
+	reply    = `{"choices":[{"message":{"role":"assistant","content":"Well drawn."},"finish_reason":"stop"}]}`
+	testURL  = "http://endpoint.test/v1"
+	replyFmt = `{"choices":[{"message":{"content":%q},"finish_reason":"stop"}]}`
+)
+
+var input = feedback.SummaryInput{Transcripts: []string{secret}, Names: []string{"Ana"}}
+
+func requireDiscreet(t *testing.T, texts ...string) {
+	t.Helper()
+	for _, s := range texts {
+		require.NotContains(t, s, testKey)
+		require.NotContains(t, s, "secret")
+		require.NotContains(t, s, "Ana")
+	}
+}
+
+func TestChatRequest(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var got struct {
+			Model       string    `json:"model"`
+			Stream      *bool     `json:"stream"`
+			Temperature float64   `json:"temperature"`
+			Messages    []message `json:"messages"`
+		}
+		client := fake(t, func(_ int, w http.ResponseWriter, r *http.Request) {
+			require.Equal(t, "POST /v1/chat/completions", r.Method+" "+r.URL.Path)
+			require.Equal(t, "Bearer "+testKey, r.Header.Get("Authorization"))
+			require.Equal(t, "application/json", r.Header.Get("Content-Type"))
+			require.NoError(t, json.NewDecoder(r.Body).Decode(&got))
+			fmt.Fprintf(w, replyFmt, "[NAME_1_1] drew well, said [NAME_2_1].")
+		})
+		c, logged := newChat(t, ChatConfig{Client: client, Prompt: "Be brief.", Parameters: map[string]any{"temperature": 0.5}})
+		s, err := c.Summarize(t.Context(), feedback.SummaryInput{Transcripts: []string{secret, "Bo sings"}, Names: []string{"Ana", "Bo"}})
+		require.NoError(t, err)
+		require.Equal(t, feedback.Summary{Text: "Ana drew well, said Bo.", Source: feedback.SummaryRemote}, s)
+		require.Equal(t, "test-model", got.Model)
+		require.NotNil(t, got.Stream)
+		require.False(t, *got.Stream)
+		require.InDelta(t, 0.5, got.Temperature, 0)
+		require.Equal(t, []message{
+			{"system", "Be brief."},
+			{"user", "<lesson number=\"1\">\nthe secret sentence about [NAME_1_1]\n</lesson>\n<lesson number=\"2\">\n[NAME_2_1] sings\n</lesson>\n"},
+		}, got.Messages)
+		require.Empty(t, logged.String())
+	})
+}
+
+func TestNamesAreSentOnlyWhenConfigured(t *testing.T) {
+	t.Parallel()
+	for _, send := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			client := fake(t, func(_ int, w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				require.Equal(t, send, bytes.Contains(body, []byte("Ana")))
+				fmt.Fprint(w, reply)
+			})
+			c, _ := newChat(t, ChatConfig{Client: client, SendNames: send})
+			_, err := c.Summarize(t.Context(), input)
+			require.NoError(t, err)
+		})
+	}
+}
+
+func TestAnswers(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, body, text, warning string }{
+		{"text parts", `{"choices":[{"message":{"content":[{"type":"text","text":"Well "},{"type":"image"},{"type":"text","text":"drawn."}]}}]}`, "Well drawn.", ""},
+		{"thoughts are left out", `{"choices":[{"message":{"content":"<think>\nhm\n</think>\n\nWell drawn."}}]}`, "Well drawn.", ""},
+		{"control characters are left out", `{"choices":[{"message":{"content":" Well\u0000 drawn.\n\u001b"}}]}`, "Well drawn.", ""},
+		{"stopped at the length limit", `{"choices":[{"message":{"content":"Well"},"finish_reason":"length"}]}`, "Well", "length limit"},
+		{"an unknown token", fmt.Sprintf(replyFmt, "[NAME_4_1] drew."), "[NAME_4_1] drew.", "could not be put back"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				chat, _ := newChat(t, ChatConfig{Client: fake(t, func(_ int, w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, c.body) })})
+				s, err := chat.Summarize(t.Context(), input)
+				require.NoError(t, err)
+				require.Equal(t, c.text, s.Text)
+				require.Contains(t, s.Warning, c.warning)
+				require.Equal(t, c.warning == "", s.Warning == "")
+			})
+		})
+	}
+}
+
+func TestAskedAgainAfterAFault(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		client := fake(t, func(attempt int, w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			require.Contains(t, string(body), "sentence about", "the whole request is sent again")
+			if attempt < 3 {
+				w.Header().Set("Retry-After", "5")
+				w.WriteHeader([]int{429, 502}[attempt-1])
+				return
+			}
+			fmt.Fprint(w, reply)
+		})
+		c, logged := newChat(t, ChatConfig{Client: client})
+		start := time.Now()
+		s, err := c.Summarize(t.Context(), input)
+		require.NoError(t, err)
+		require.Equal(t, "Well drawn.", s.Text)
+		require.Equal(t, 10*time.Second, time.Since(start))
+		require.Equal(t, 2, strings.Count(logged.String(), "asked again"))
+	})
+}
+
+func TestCallersContextEndsTheCall(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, _ := newChat(t, ChatConfig{Client: fake(t, func(_ int, w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) })})
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		defer cancel()
+		_, err := c.Summarize(ctx, input)
+		var e *ChatError
+		if errors.As(err, &e) { // it saw that the next attempt would come too late
+			require.Equal(t, 500, e.Status)
+			return
+		}
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	c, _ := newChat(t, ChatConfig{})
+	_, err := c.Summarize(ctx, input)
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+func TestRealConnections(t *testing.T) {
+	t.Parallel()
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the redirect was followed") }))
+	defer elsewhere.Close()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/moved/chat/completions" {
+			http.Redirect(w, r, elsewhere.URL, http.StatusPermanentRedirect)
+			return
+		}
+		fmt.Fprint(w, reply)
+	}))
+	c, _ := newChat(t, ChatConfig{URL: server.URL})
+	s, err := c.Summarize(t.Context(), input)
+	require.NoError(t, err)
+	require.Equal(t, "Well drawn.", s.Text)
+	c, _ = newChat(t, ChatConfig{URL: server.URL + "/moved/"})
+	_, err = c.Summarize(t.Context(), input)
+	require.ErrorContains(t, err, "308")
+
+	c, logged := newChat(t, ChatConfig{URL: server.URL + "/x?key=" + testKey, Attempts: 1})
+	server.Close()
+	_, err = c.Summarize(t.Context(), input)
+	require.ErrorContains(t, err, "connection refused")
+	requireDiscreet(t, err.Error(), logged.String())
+}
+
+func TestLongLessonsAreShortened(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		client := fake(t, func(_ int, w http.ResponseWriter, r *http.Request) {
+			var got struct{ Messages []message }
+			require.NoError(t, json.NewDecoder(r.Body).Decode(&got))
+			require.Less(t, countWords(got.Messages[1].Content), 220)
+			fmt.Fprint(w, reply)
+		})
+		c, _ := newChat(t, ChatConfig{Client: client, MaxInputWords: 200})
+		s, err := c.Summarize(t.Context(), feedback.SummaryInput{Transcripts: []string{lessons(t)[0].transcript}})
+		require.NoError(t, err)
+		require.Contains(t, s.Warning, "too long")
+	})
+}
+
+func TestNothingIsSentWithoutWords(t *testing.T) {
+	t.Parallel()
+	c, _ := newChat(t, ChatConfig{})
+	_, err := c.Summarize(t.Context(), feedback.SummaryInput{Transcripts: []string{"[Music]"}})
+	require.ErrorIs(t, err, ErrNoText)
+}
+
+func TestEndpointURL(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"https://a.test":                                "https://a.test/v1/chat/completions",
+		"https://a.test/":                               "https://a.test/v1/chat/completions",
+		"http://127.0.0.1:8000/v1":                      "http://127.0.0.1:8000/v1/chat/completions",
+		"https://a.test/api/v4/":                        "https://a.test/api/v4/chat/completions",
+		"https://a.test/v1beta":                         "https://a.test/v1beta/chat/completions",
+		"https://a.test/v1beta/openai/":                 "https://a.test/v1beta/openai/chat/completions",
+		"https://a.test/v1/chat/completions":            "https://a.test/v1/chat/completions",
+		"https://a.test/d/x/chat/completions?version=2": "https://a.test/d/x/chat/completions?version=2",
+		"https://a.test/v1/text/chatcompletion":         "https://a.test/v1/text/chatcompletion",
+		" https://a.test/v1 ":                           "https://a.test/v1/chat/completions",
+	} {
+		got, err := endpointURL(in)
+		require.NoError(t, err, in)
+		require.Equal(t, want, got)
+	}
+}
+
+func TestBadConfigurationIsNamed(t *testing.T) {
+	t.Parallel()
+	good := ChatConfig{URL: testURL, Key: testKey, Model: "m"}
+	for field, change := range map[string]func(*ChatConfig){
+		"URL is not":               func(c *ChatConfig) { c.URL = "a.test/" + testKey },
+		"URL holds":                func(c *ChatConfig) { c.URL = "https://u:" + testKey + "@a.test" },
+		"URL has":                  func(c *ChatConfig) { c.URL = testURL + "#" + testKey },
+		"Model":                    func(c *ChatConfig) { c.Model = " " },
+		"Key":                      func(c *ChatConfig) { c.Key = testKey + "\n" },
+		"may not set \"messages\"": func(c *ChatConfig) { c.Parameters = map[string]any{"messages": 1} },
+		"written as JSON":          func(c *ChatConfig) { c.Parameters = map[string]any{"x": func() {}} },
+	} {
+		cfg := good
+		change(&cfg)
+		_, err := NewChat(cfg)
+		require.ErrorContains(t, err, field)
+		requireDiscreet(t, err.Error())
+	}
+	c, err := NewChat(good)
+	require.NoError(t, err)
+	var logged bytes.Buffer
+	slog.New(slog.NewJSONHandler(&logged, nil)).Info("", "config", good)
+	requireDiscreet(t, fmt.Sprintf("%v %+v %#v %s", good, good, good, good), fmt.Sprintf("%v %+v %#v", c, c, c), logged.String())
+}

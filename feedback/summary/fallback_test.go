@@ -1,0 +1,64 @@
+package summary
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/feedback"
+)
+
+func TestFallback(t *testing.T) {
+	t.Parallel()
+	var logged bytes.Buffer
+	log := slog.New(slog.NewTextHandler(&logged, nil))
+	fails := summarizer(func(context.Context) (feedback.Summary, error) { return feedback.Summary{}, errors.New("away") })
+	works := summarizer(func(context.Context) (feedback.Summary, error) {
+		return feedback.Summary{Text: "remote", Source: feedback.SummaryRemote}, nil
+	})
+
+	s, err := Fallback(works, Extractive{}, log).Summarize(t.Context(), input)
+	require.NoError(t, err)
+	require.Equal(t, feedback.Summary{Text: "remote", Source: feedback.SummaryRemote}, s)
+	require.Empty(t, logged.String())
+
+	s, err = Fallback(fails, Extractive{}, log).Summarize(t.Context(), input)
+	require.NoError(t, err)
+	require.Equal(t, feedback.Summary{Text: secret + ".", Source: feedback.SummaryLocal, Warning: fallbackWarning}, s)
+	require.Contains(t, logged.String(), "error=away")
+
+	_, err = Fallback(fails, fails, nil).Summarize(t.Context(), input)
+	require.EqualError(t, err, "away")
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = Fallback(fails, works, nil).Summarize(ctx, input)
+	require.Error(t, err, "nobody waits for a fallback")
+}
+
+func TestFallbackHasTimeLeft(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		hangs := summarizer(func(ctx context.Context) (feedback.Summary, error) {
+			<-ctx.Done()
+			return feedback.Summary{}, ctx.Err()
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		s, err := Fallback(hangs, Extractive{}, nil).Summarize(ctx, input)
+		require.NoError(t, err)
+		require.Equal(t, feedback.SummaryLocal, s.Source)
+	})
+}
+
+type summarizer func(context.Context) (feedback.Summary, error)
+
+func (f summarizer) Summarize(ctx context.Context, _ feedback.SummaryInput) (feedback.Summary, error) {
+	return f(ctx)
+}

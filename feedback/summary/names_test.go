@@ -1,0 +1,79 @@
+package summary
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+func TestNamesAreHidden(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, in, want string
+		list           []string
+	}{
+		{"whole and by parts", "Ana Field drew. Well done ana, said Mr Field's pupil.", "[NAME_1_1] drew. Well done [NAME_1_2], said Mr [NAME_1_3]'s pupil.", []string{"Ana Field"}},
+		{"not inside words", "Al also calls all", "[NAME_1_1] also calls all", []string{"Al"}},
+		{"a name that is a word keeps its case", "Will will draw, may I? May may.", "[NAME_1_1] will draw, may I? [NAME_2_1] may.", []string{"Will", "May"}},
+		{"Chinese given and short names", "王小明画得好，小明，明明，小明 同学", "[NAME_1_1]画得好，[NAME_1_2]，[NAME_1_3]，[NAME_1_2] 同学", []string{"王小明"}},
+		{"a family name with a title", "李老师说李子很甜", "[NAME_1_1]说李子很甜", []string{"李梅"}},
+		{"a family name of two characters", "欧阳老师教若兰", "[NAME_1_1]教[NAME_1_2]", []string{"欧阳若兰"}},
+		{"blanks between characters", "王 小 明 来 了", "[NAME_1_1] 来 了", []string{"王小明"}},
+		{"a class is hidden whole only", "Monday Art Class meets on Monday for art", "[NAME_1_1] meets on Monday for art", []string{"Monday Art Class"}},
+		{"marks of expressions are text", "a.b(c reads", "[NAME_1_1] reads", []string{"a.b(c"}},
+		{"tokens in the text are no tokens of ours", "[NAME_1_1] and Ana", "[NAME_1_1] and [NAMEX_1_1]", []string{"Ana"}},
+		{"no names", "Ana draws", "Ana draws", []string{"", " "}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			n := newNames(c.list, []string{c.in})
+			hidden := n.hide(c.in)
+			require.Equal(t, c.want, hidden)
+			back, known := n.restore(hidden)
+			require.True(t, known)
+			require.Equal(t, c.in, back)
+		})
+	}
+}
+
+func TestChangedTokensAreUnderstood(t *testing.T) {
+	t.Parallel()
+	n := newNames([]string{"Ana Field"}, nil)
+	n.hide("Ana Field and Ana")
+	for in, want := range map[string]string{
+		"【NAME_1_2】画": "Ana画", "[ name_1_2 ]!": "Ana!", `[NAME\_1\_2]`: "Ana", "NAME_1_1 drew": "Ana Field drew", "[NAME_1]": "Ana Field",
+		"[NAME_1_9]": "Ana Field", "(see [NAME_1_1])": "(see Ana Field)", "write your name 1 time": "write your name 1 time",
+	} {
+		got, known := n.restore(in)
+		require.True(t, known)
+		require.Equal(t, want, got)
+	}
+	got, known := n.restore("[NAME_7_1] sang")
+	require.False(t, known)
+	require.Equal(t, "[NAME_7_1] sang", got)
+}
+
+// TestNamesComeBack: for any text and names, nothing of a whole name is left in
+// what is sent, and putting back what was sent gives the text.
+func TestNamesComeBack(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		pool := []string{"Ana", "Li", "Wu Bo", "王小明", "欧阳若兰", "Will Long", "d'Arc", "Zoë", "O(b", "李"}
+		list := rapid.SliceOfN(rapid.SampledFrom(pool), 0, 4).Draw(t, "names")
+		parts := rapid.SliceOf(rapid.OneOf(rapid.SampledFrom(pool), rapid.SampledFrom([]string{" ", "。", "draws", "小明", "画", "[", "]", "NAME_1_1", "1"}), rapid.String())).Draw(t, "text")
+		text := strings.ToValidUTF8(strings.Join(parts, ""), "")
+		n := newNames(list, []string{text})
+		hidden := n.hide(text)
+		back, known := n.restore(hidden)
+		if !known || back != text {
+			t.Fatalf("%q came back from %q as %q", text, hidden, back)
+		}
+		for _, name := range list {
+			if len(name) > 3 && unspaced([]rune(name)[0]) && strings.Contains(hidden, name) {
+				t.Fatalf("%q is in %q", name, hidden)
+			}
+		}
+	})
+}
