@@ -20,11 +20,22 @@ func NewServer(h http.Handler) *http.Server {
 	}
 }
 
+type stoppingKey struct{}
+
+// Stopping returns a channel that is closed when the server that [Serve] runs
+// begins to stop. Answers without an end of their own end then; others have
+// the grace to finish. It is nil, which never ends, elsewhere.
+func Stopping(ctx context.Context) <-chan struct{} {
+	c, _ := ctx.Value(stoppingKey{}).(<-chan struct{})
+	return c
+}
+
 // Serve serves on l until ctx ends, then lets requests finish for as long as
 // grace. Requests that are left see their contexts end.
 func Serve(ctx context.Context, s *http.Server, l net.Listener, grace time.Duration) error {
 	base, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
+	base = context.WithValue(base, stoppingKey{}, ctx.Done())
 	s.BaseContext = func(net.Listener) context.Context { return base }
 
 	served := make(chan error, 1)

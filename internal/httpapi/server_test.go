@@ -60,3 +60,16 @@ func TestServeEndsRequestsAfterTheGrace(t *testing.T) {
 	stop()
 	require.NoError(t, <-ended)
 }
+
+func TestStoppingEndsStreamsAtOnce(t *testing.T) {
+	t.Parallel()
+	entered := make(chan struct{})
+	url, stop, ended := serve(t, func(_ http.ResponseWriter, r *http.Request) {
+		close(entered)
+		<-httpapi.Stopping(r.Context())
+	}, time.Hour)
+	go http.Get(url)
+	<-entered
+	stop()
+	require.NoError(t, <-ended)
+}
