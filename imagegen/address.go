@@ -1,0 +1,96 @@
+package imagegen
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// special lists the networks of the IANA special-purpose registries that netip's predicates let pass: a host in one of them is no
+// public server, or is reached through a translation that hides a private address.
+func special() []netip.Prefix {
+	var all []netip.Prefix
+	for _, s := range []string{"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15",
+		"198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4", "64:ff9b::/96", "64:ff9b:1::/48", "100::/64", "2001::/23",
+		"2001:db8::/32", "2002::/16", "fec0::/10"} {
+		all = append(all, netip.MustParsePrefix(s))
+	}
+	return all
+}
+
+// public reports whether a is an address of the public internet.
+func public(a netip.Addr, special []netip.Prefix) bool {
+	a = a.Unmap()
+	return a.IsGlobalUnicast() && !a.IsPrivate() && !slices.ContainsFunc(special, func(p netip.Prefix) bool { return p.Contains(a) })
+}
+
+// fetchTransport connects to public addresses only. The check stands after name resolution, where each single connection passes
+// it, so a name that resolves differently the second time gains nothing; and there is no proxy to ask in our place.
+func fetchTransport(allowPrivate bool) *http.Transport {
+	d := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second}
+	if !allowPrivate {
+		networks := special()
+		d.Control = func(_, address string, _ syscall.RawConn) error {
+			at, err := netip.ParseAddrPort(address)
+			if err != nil || !public(at.Addr(), networks) {
+				return fmt.Errorf("%w: %s", ErrBlockedAddress, address)
+			}
+			return nil
+		}
+	}
+	t := newTransport(d)
+	t.Proxy = nil
+	return t
+}
+
+// fetchable parses an address to fetch from; a relative one is resolved against base.
+func fetchable(base *url.URL, address string) (*url.URL, error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil, fmt.Errorf("address %q is malformed", clean(redact(address), 200))
+	}
+	if base != nil {
+		u = base.ResolveReference(u)
+	}
+	switch {
+	case u.Scheme != "http" && u.Scheme != "https":
+		return nil, fmt.Errorf("address %s: want http or https", redact(u.String()))
+	case u.Host == "":
+		return nil, fmt.Errorf("address %s has no host", redact(u.String()))
+	case u.User != nil:
+		return nil, fmt.Errorf("address %s holds a user name, which is not allowed", redact(u.String()))
+	}
+	return u, nil
+}
+
+// origin is scheme, host and port, with the port spelled out.
+func origin(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	return u.Scheme + "://" + net.JoinHostPort(strings.ToLower(u.Hostname()), port)
+}
+
+// redact returns an address without user, query and fragment, which may be secret.
+func redact(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "(malformed address)"
+	}
+	hidden := u.RawQuery != ""
+	u.User, u.RawQuery, u.Fragment, u.RawFragment = nil, "", "", ""
+	if u.Opaque != "" {
+		return u.Scheme + ":…"
+	}
+	if hidden {
+		return u.String() + "?…"
+	}
+	return u.String()
+}

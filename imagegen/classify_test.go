@@ -1,0 +1,149 @@
+package imagegen_test
+
+import (
+	"encoding/base64"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/imagegen"
+	"lessonkit.example/imagegen/imagegentest"
+)
+
+// One row for each way an answer may look.
+func TestClassification(t *testing.T) {
+	t.Parallel()
+	b64 := base64.StdEncoding.EncodeToString([]byte("\x89PNG\r\n\x1a\nrest"))
+	for name, test := range map[string]struct {
+		body  string
+		check func(t *testing.T, r *imagegen.Result, task *imagegen.Task, err error)
+	}{
+		"data in an array":                 {`{"created":5,"data":[{"b64_json":"` + b64 + `"}]}`, hasImages(1)},
+		"data in one object":               {`{"data":{"b64_json":"` + b64 + `"}}`, hasImages(1)},
+		"data beside an id wins":           {`{"data":{"id":"t1","status":"pending","b64_json":"` + b64 + `"}}`, hasImages(1)},
+		"data before a top id wins":        {`{"id":"t1","data":[{"b64_json":"` + b64 + `"}]}`, hasImages(1)},
+		"data beside an error wins":        {`{"error":{"message":"odd"},"data":[{"b64_json":"` + b64 + `"}]}`, hasImages(1)},
+		"data in a finished result":        {`{"data":{"id":"t1","status":"completed","result":{"images":[{"b64_json":"` + b64 + `"}]}}}`, hasImages(1)},
+		"null data and an id is a task":    {`{"data":{"b64_json":null,"id":"t1"}}`, isTask("t1")},
+		"empty data and an id is a task":   {`{"data":{"b64_json":"","id":"t1"}}`, isTask("t1")},
+		"data.id":                          {`{"data":{"id":"t1"}}`, isTask("t1")},
+		"data.task_id":                     {`{"data":{"task_id":"t1"}}`, isTask("t1")},
+		"data[0].id":                       {`{"data":[{"id":"t1"}]}`, isTask("t1")},
+		"data[0].task_id":                  {`{"data":[{"task_id":"t1"}]}`, isTask("t1")},
+		"top-level id":                     {`{"id":"t1"}`, isTask("t1")},
+		"top-level task_id":                {`{"task_id":"t1","status":"pending"}`, isTask("t1")},
+		"a numeric id":                     {`{"data":{"id":17}}`, isTask("17")},
+		"top-level error":                  {`{"error":{"message":"no","code":"c"}}`, isError("no")},
+		"top-level error as text":          {`{"error":"no"}`, isError("no")},
+		"error beside empty data":          {`{"error":{"message":"no"},"data":[]}`, isError("no")},
+		"null error is none":               {`{"error":null,"data":{"id":"t1"}}`, isTask("t1")},
+		"data.error without an id":         {`{"data":{"error":{"message":"no"}}}`, isError("no")},
+		"every item failed":                {`{"data":[{"error":{"message":"no"}},{"error":{"message":"no"}}]}`, isError("no")},
+		"failed task at once":              {`{"data":{"id":"t1","status":"failed","error":{"message":"no"}}}`, isFailed("t1", "no")},
+		"data.error with an id":            {`{"data":{"id":"t1","error":{"message":"no"}}}`, isFailed("t1", "no")},
+		"empty data":                       {`{"data":[]}`, isNothing},
+		"null data":                        {`{"data":null}`, isNothing},
+		"no data":                          {`{}`, isNothing},
+		"items without content":            {`{"data":[{},{}]}`, isNothing},
+		"completed without images":         {`{"data":{"id":"t1","status":"completed","result":{"images":[]}}}`, isNothing},
+		"a state without an id":            {`{"data":{"status":"pending"}}`, isError("identifier")},
+		"a page":                           {`<html><body>sleeping</body></html>`, isError("sleeping")},
+		"an array":                         {`[1,2]`, isError("want an object")},
+		"bad base64":                       {`{"data":[{"b64_json":"%%%%"}]}`, isError("base64")},
+		"text instead of an image":         {`{"data":[{"b64_json":"` + base64.StdEncoding.EncodeToString([]byte("<html>expired</html>")) + `"}]}`, isError("not an image")},
+		"odd neighbours do no harm":        {`{"data":[{"b64_json":"` + b64 + `","url":7,"result":"x","revised_prompt":[1]}],"created":"soon","usage":[1]}`, hasImages(1)},
+		"one failed among good ones":       {`{"data":[{"b64_json":"` + b64 + `"},{"error":{"message":"filtered"}}]}`, isPartial("filtered")},
+		"one bad among good ones":          {`{"data":[{"b64_json":"` + b64 + `"},{"b64_json":"%"}]}`, isPartial("base64")},
+		"one empty among good ones":        {`{"data":[{"b64_json":"` + b64 + `"},{}]}`, isPartial("no images")},
+		"an address that leads nowhere":    {`{"data":[{"b64_json":"` + b64 + `"},{"url":"ftp://x/y"}]}`, isPartial("http or https")},
+		"an answer cut short has no image": {`{"data":[{"b64_json":"` + b64 + `"},{"b64_json":"AAAA`, isError("broke off")},
+	} {
+		synctestRun(t, name, func(t *testing.T) {
+			fake := imagegentest.New(t, imagegentest.Options{})
+			fake.Script(imagegentest.Raw(test.body))
+			images := imagegen.Memory()
+			r, task, err := fake.Client(nil).Submit(t.Context(), fox(), images)
+			test.check(t, r, task, err)
+			stored := 0
+			for range images.All() {
+				stored++
+			}
+			if r == nil {
+				require.Zero(t, stored)
+			} else {
+				require.Len(t, r.Images, stored)
+			}
+			require.Empty(t, fake.Counts().Polls)
+		})
+	}
+}
+
+type check = func(t *testing.T, r *imagegen.Result, task *imagegen.Task, err error)
+
+func hasImages(n int) check {
+	return func(t *testing.T, r *imagegen.Result, task *imagegen.Task, err error) {
+		require.NoError(t, err)
+		require.Nil(t, task)
+		require.Len(t, r.Images, n)
+	}
+}
+
+func isTask(id string) check {
+	return func(t *testing.T, r *imagegen.Result, task *imagegen.Task, err error) {
+		require.NoError(t, err)
+		require.NotNil(t, task)
+		require.Equal(t, id, task.ID)
+		require.Empty(t, r.Images)
+	}
+}
+
+func isError(text string) check {
+	return func(t *testing.T, r *imagegen.Result, task *imagegen.Task, err error) {
+		var e *imagegen.Error
+		require.ErrorAs(t, err, &e)
+		require.ErrorContains(t, err, text)
+		require.True(t, e.MayHaveRun)
+		require.Nil(t, r)
+		require.Nil(t, task)
+	}
+}
+
+func isFailed(id, message string) check {
+	return func(t *testing.T, r *imagegen.Result, task *imagegen.Task, err error) {
+		var e *imagegen.TaskError
+		require.ErrorAs(t, err, &e)
+		require.Equal(t, imagegen.TaskError{ID: id, Message: message}, *e)
+	}
+}
+
+func isNothing(t *testing.T, r *imagegen.Result, task *imagegen.Task, err error) {
+	require.ErrorIs(t, err, imagegen.ErrNoImages)
+	require.Nil(t, task)
+}
+
+func isPartial(text string) check {
+	return func(t *testing.T, r *imagegen.Result, task *imagegen.Task, err error) {
+		var p *imagegen.PartialError
+		require.ErrorAs(t, err, &p)
+		require.ErrorContains(t, p.Failed[1], text)
+		require.Len(t, r.Images, 1)
+	}
+}
+
+func TestItemErrorsKeepTheGoodImages(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []imagegentest.Mode{imagegentest.Sync, imagegentest.ByURL, imagegentest.Async} {
+		synctest.Test(t, func(t *testing.T) {
+			fake := imagegentest.New(t, imagegentest.Options{Mode: mode})
+			fake.Script(imagegentest.ItemError(1))
+			r, err := fake.Client(nil).Generate(t.Context(), &imagegen.Request{Prompt: "x", N: 3}, imagegen.Memory())
+			var p *imagegen.PartialError
+			require.ErrorAs(t, err, &p)
+			require.Len(t, p.Failed, 1)
+			require.ErrorContains(t, p.Failed[1], "image was filtered")
+			require.Len(t, r.Images, 2)
+			require.Equal(t, 2, r.Images[1].Index)
+		})
+	}
+}

@@ -1,0 +1,300 @@
+package imagegen_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"image/png"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/imagegen"
+	"lessonkit.example/imagegen/imagegentest"
+)
+
+func fox() *imagegen.Request {
+	return &imagegen.Request{Prompt: "a red fox", Size: imagegen.Wide16x9}
+}
+
+func size(t *testing.T, data []byte) (w, h int) {
+	t.Helper()
+	c, err := png.DecodeConfig(bytes.NewReader(data))
+	require.NoError(t, err)
+	return c.Width, c.Height
+}
+
+// Every size and every way of answering, on both endpoints.
+func TestGenerateStoresImages(t *testing.T) {
+	t.Parallel()
+	for mode, name := range map[imagegentest.Mode]string{imagegentest.Sync: "sync", imagegentest.Async: "async", imagegentest.ByURL: "url"} {
+		for ratio := range imagegen.Ratios() {
+			for _, refs := range [][]imagegen.Ref{nil, {imagegen.Bytes("a.png", []byte("\x89PNG\r\n\x1a\n...")), imagegen.Bytes("b", []byte("\xff\xd8\xff\xe0..."))}} {
+				synctestRun(t, name+string(ratio)+map[bool]string{true: " edit"}[refs != nil], func(t *testing.T) {
+					fake := imagegentest.New(t, imagegentest.Options{Mode: mode})
+					images := imagegen.Memory()
+					r, err := fake.Client(nil).Generate(t.Context(), &imagegen.Request{Prompt: "x", N: 3, Size: ratio, Refs: refs}, images)
+					require.NoError(t, err)
+					require.Len(t, r.Images, 3)
+					for i, info := range r.Images {
+						w, h := size(t, images.Get(i))
+						require.Equal(t, [2]int{w, h}, [2]int{info.Width, info.Height})
+						require.Equal(t, "image/png", info.Type)
+						require.Equal(t, int64(len(images.Get(i))), info.Size)
+						require.True(t, ratio.Matches(w, h, 0.05))
+					}
+					require.Equal(t, mode == imagegentest.Async, r.TaskID != "")
+					require.Equal(t, 1, r.Attempts)
+					counts := fake.Counts()
+					require.Equal(t, 1, counts.Generations)
+					require.Equal(t, imagegen.DefaultModel, counts.Posts[0].Fields["model"])
+					require.Len(t, counts.Posts[0].Files, len(refs))
+					if refs != nil {
+						require.Equal(t, "image/jpeg", counts.Posts[0].Files[1].Type)
+						require.Equal(t, "b.jpg", counts.Posts[0].Files[1].Name)
+					}
+					if mode == imagegentest.Sync {
+						require.Equal(t, "revised: x", r.Images[0].Prompt)
+						require.Equal(t, int64(5*len(refs)), r.Usage.ImageTokens)
+						require.Empty(t, counts.Polls)
+					}
+				})
+			}
+		}
+	}
+}
+
+func synctestRun(t *testing.T, name string, f func(t *testing.T)) {
+	t.Run(name, func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, f)
+	})
+}
+
+func TestAbsentParametersAreAbsent(t *testing.T) {
+	t.Parallel()
+	fake := imagegentest.New(t, imagegentest.Options{})
+	_, err := fake.Client(nil).Generate(t.Context(), &imagegen.Request{Prompt: "x", Extra: map[string]any{"seed": 7}}, imagegen.Memory())
+	require.NoError(t, err)
+	require.Equal(t, map[string]string{"model": imagegen.DefaultModel, "prompt": "x", "seed": "7"}, fake.Counts().Posts[0].Fields)
+	_, err = fake.Client(nil).Generate(t.Context(), &imagegen.Request{Prompt: "x", Extra: map[string]any{"seed": 7},
+		Refs: []imagegen.Ref{imagegen.Bytes("a", []byte("GIF89a"))}}, imagegen.Memory())
+	require.NoError(t, err)
+	require.Equal(t, map[string]string{"model": imagegen.DefaultModel, "prompt": "x", "seed": "7"}, fake.Counts().Posts[1].Fields)
+}
+
+// The table of what is sent again: how many generations one call starts, and what the caller learns.
+func TestRetryTable(t *testing.T) {
+	t.Parallel()
+	type want struct {
+		generations, attempts int
+		failed, mayHaveRun    bool
+		ambiguous             int
+	}
+	for name, test := range map[string]struct {
+		script []imagegentest.Step
+		edit   func(*imagegen.Config)
+		want   want
+	}{
+		"connection refused twice":            {script: steps(imagegentest.Refuse(), imagegentest.Refuse()), want: want{1, 3, false, false, 0}},
+		"connection refused three times":      {script: steps(imagegentest.Refuse(), imagegentest.Refuse(), imagegentest.Refuse()), want: want{0, 3, true, false, 0}},
+		"TLS handshake cut":                   {script: steps(imagegentest.TLSEOF()), want: want{1, 2, false, false, 0}},
+		"cut before the request was read":     {script: steps(imagegentest.DropBefore()), want: want{1, 2, false, false, 1}},
+		"cut after the request was read":      {script: steps(imagegentest.DropAfter()), want: want{2, 2, false, false, 1}},
+		"cut after the request three times":   {script: steps(imagegentest.DropAfter(), imagegentest.DropAfter(), imagegentest.DropAfter()), want: want{3, 3, true, true, 0}},
+		"cut after the request, unsent only":  {script: steps(imagegentest.DropAfter()), edit: unsent, want: want{1, 1, true, true, 0}},
+		"refused, unsent only":                {script: steps(imagegentest.Refuse()), edit: unsent, want: want{1, 2, false, false, 0}},
+		"no repetition wanted":                {script: steps(imagegentest.Refuse()), edit: func(c *imagegen.Config) { c.Retry.Max = -1 }, want: want{0, 1, true, false, 0}},
+		"cut in the middle of the answer":     {script: steps(imagegentest.DropMiddle()), want: want{1, 1, true, true, 0}},
+		"silence in the middle of the answer": {script: steps(imagegentest.Stall()), want: want{1, 1, true, true, 0}},
+		"deadline":                            {script: steps(imagegentest.Slow(time.Hour)), want: want{1, 1, true, true, 0}},
+		"timeout of a given HTTP client":      {script: steps(imagegentest.Slow(time.Hour)), edit: func(c *imagegen.Config) { c.HTTPClient.Timeout = time.Minute }, want: want{1, 1, true, true, 0}},
+		"500":                                 {script: steps(imagegentest.Status(500, 0)), want: want{1, 1, true, true, 0}},
+		"502":                                 {script: steps(imagegentest.Status(502, 0)), want: want{1, 1, true, true, 0}},
+		"504 with Retry-After":                {script: steps(imagegentest.Status(504, time.Second)), want: want{1, 1, true, true, 0}},
+		"524":                                 {script: steps(imagegentest.Status(524, 0)), want: want{1, 1, true, true, 0}},
+		"503":                                 {script: steps(imagegentest.Status(503, 0)), want: want{0, 1, true, true, 0}},
+		"503 with Retry-After":                {script: steps(imagegentest.Status(503, 5*time.Second)), want: want{1, 2, false, false, 0}},
+		"429 with Retry-After":                {script: steps(imagegentest.Status(429, 5*time.Second)), want: want{1, 2, false, false, 0}},
+		"429 with Retry-After, unsent only":   {script: steps(imagegentest.Status(429, 5*time.Second)), edit: unsent, want: want{1, 2, false, false, 0}},
+		"429":                                 {script: steps(imagegentest.Status(429, 0)), want: want{0, 1, true, false, 0}},
+		"429 with a long Retry-After":         {script: steps(imagegentest.Status(429, time.Hour)), want: want{0, 1, true, false, 0}},
+		"400":                                 {script: steps(imagegentest.Status(400, 0)), want: want{0, 1, true, false, 0}},
+		"a refusal after a cut still says it": {script: steps(imagegentest.DropAfter(), imagegentest.Status(400, 0)), want: want{1, 2, true, true, 0}},
+		"307":                                 {script: steps(imagegentest.Redirect(307, "http://elsewhere.test/v1/images/generations")), want: want{0, 1, true, false, 0}},
+		"308 to the same host":                {script: steps(imagegentest.Redirect(308, "/v1/images/generations")), want: want{0, 1, true, false, 0}},
+		"a page instead of JSON":              {script: steps(imagegentest.HTML()), want: want{1, 1, true, true, 0}},
+		"a generation of five minutes is waited for": {script: steps(imagegentest.Slow(5 * time.Minute)), want: want{1, 1, false, false, 0}},
+	} {
+		for _, refs := range [][]imagegen.Ref{nil, {imagegen.Bytes("a.png", bytes.Repeat([]byte("\x89PNG\r\n\x1a\n"), 50_000))}} {
+			synctestRun(t, name+map[bool]string{true: ", edit"}[refs != nil], func(t *testing.T) {
+				fake := imagegentest.New(t, imagegentest.Options{TLS: true})
+				fake.Script(test.script...)
+				req := fox()
+				req.Refs = refs
+				dir := t.TempDir()
+				r, err := fake.Client(test.edit).Generate(t.Context(), req, imagegen.Dir(dir, "fox{ext}"))
+				got := want{generations: fake.Counts().Generations, failed: err != nil}
+				if err != nil {
+					var e *imagegen.Error
+					require.ErrorAs(t, err, &e)
+					got.attempts, got.mayHaveRun = e.Attempts, e.MayHaveRun
+					require.NotContains(t, err.Error(), imagegentest.Key)
+				} else {
+					got.attempts, got.ambiguous = r.Attempts, r.Ambiguous
+				}
+				require.Equal(t, test.want, got, "%v", err)
+				entries, err := os.ReadDir(dir)
+				require.NoError(t, err)
+				require.Len(t, entries, map[bool]int{true: 0, false: 1}[got.failed], "files left behind")
+			})
+		}
+	}
+}
+
+func steps(all ...imagegentest.Step) []imagegentest.Step { return all }
+
+func unsent(c *imagegen.Config) { c.Retry.Unsent = true }
+
+func TestIdempotencyKeyIsTheSameForAllAttempts(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		fake := imagegentest.New(t, imagegentest.Options{})
+		fake.Script(imagegentest.Status(429, time.Second))
+		n := 0
+		_, err := fake.Client(func(c *imagegen.Config) {
+			c.Retry.Key = func(*imagegen.Request) string { n++; return strings.Repeat("k", n) }
+		}).Generate(t.Context(), fox(), imagegen.Memory())
+		require.NoError(t, err)
+		require.Equal(t, "k", fake.Counts().Posts[0].IdempotencyKey)
+		require.Equal(t, "k", fake.Counts().Posts[1].IdempotencyKey)
+
+		_, err = fake.Client(nil).Generate(t.Context(), fox(), imagegen.Memory())
+		require.NoError(t, err)
+		require.Empty(t, fake.Counts().Posts[2].IdempotencyKey)
+	})
+}
+
+func TestCertificateErrorsAreNotRepeated(t *testing.T) {
+	t.Parallel()
+	fake := imagegentest.New(t, imagegentest.Options{TLS: true})
+	_, err := fake.Client(func(c *imagegen.Config) {
+		c.HTTPClient.Transport.(*http.Transport).TLSClientConfig = &tls.Config{}
+	}).Generate(t.Context(), fox(), imagegen.Memory())
+	var e *imagegen.Error
+	require.ErrorAs(t, err, &e)
+	require.True(t, e.Permanent())
+	require.False(t, e.MayHaveRun)
+	require.Equal(t, 1, e.Attempts)
+}
+
+func TestErrorsTellByMethod(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		step      imagegentest.Step
+		permanent bool
+		after     time.Duration
+	}{
+		"400 is final":                      {imagegentest.Status(400, 0), true, 0},
+		"401 is final":                      {imagegentest.Status(401, 0), true, 0},
+		"no images is final":                {imagegentest.Empty(), true, 0},
+		"429 asks to come back":             {imagegentest.Status(429, time.Hour), false, time.Hour},
+		"429 without a time has one":        {imagegentest.Status(429, 0), false, 30 * time.Second},
+		"500 counts as an ordinary failure": {imagegentest.Status(500, 0), false, 0},
+		"a cut is an ordinary failure":      {imagegentest.DropMiddle(), false, 0},
+		"an unreachable service is away":    {imagegentest.Refuse(), false, 30 * time.Second},
+	} {
+		synctestRun(t, name, func(t *testing.T) {
+			fake := imagegentest.New(t, imagegentest.Options{})
+			fake.Script(test.step)
+			_, err := fake.Client(func(c *imagegen.Config) { c.Retry.Max = -1 }).Generate(t.Context(), fox(), imagegen.Memory())
+			var e interface {
+				Permanent() bool
+				RetryAfter() time.Duration
+			}
+			require.ErrorAs(t, err, &e)
+			require.Equal(t, test.permanent, e.Permanent(), "%v", err)
+			require.Equal(t, test.after, e.RetryAfter(), "%v", err)
+		})
+	}
+}
+
+func TestErrorHoldsWhatTheServiceSaid(t *testing.T) {
+	t.Parallel()
+	fake := imagegentest.New(t, imagegentest.Options{})
+	fake.Script(imagegentest.Status(400, 0))
+	_, err := fake.Client(nil).Generate(t.Context(), fox(), imagegen.Memory())
+	var e *imagegen.Error
+	require.ErrorAs(t, err, &e)
+	require.Equal(t, []any{400, "scripted", "scripted_error", "scripted status 400", "req-error"},
+		[]any{e.Status, e.Code, e.Type, e.Message, e.RequestID})
+}
+
+func TestKeyEchoedByTheServiceIsHidden(t *testing.T) {
+	t.Parallel()
+	fake := imagegentest.New(t, imagegentest.Options{})
+	fake.Script(imagegentest.Raw(`{"error":{"message":"key ` + imagegentest.Key + ` is\u0007 over\nits limit"}}`))
+	_, err := fake.Client(nil).Generate(t.Context(), fox(), imagegen.Memory())
+	require.ErrorContains(t, err, "key [key] is over its limit")
+}
+
+func TestInvalidRequestsAreNotSent(t *testing.T) {
+	t.Parallel()
+	fake := imagegentest.New(t, imagegentest.Options{})
+	client := fake.Client(nil)
+	for name, test := range map[string]struct {
+		req  *imagegen.Request
+		sink imagegen.Sink
+	}{
+		"no request":             {nil, imagegen.Memory()},
+		"no prompt":              {&imagegen.Request{}, imagegen.Memory()},
+		"unknown size":           {&imagegen.Request{Prompt: "x", Size: "7:5"}, imagegen.Memory()},
+		"negative n":             {&imagegen.Request{Prompt: "x", N: -1}, imagegen.Memory()},
+		"extra overrides":        {&imagegen.Request{Prompt: "x", Extra: map[string]any{"n": 9}}, imagegen.Memory()},
+		"extra not JSON":         {&imagegen.Request{Prompt: "x", Extra: map[string]any{"f": func() {}}}, imagegen.Memory()},
+		"no sink":                {fox(), nil},
+		"directory missing":      {fox(), imagegen.Dir(filepath.Join(t.TempDir(), "missing"), "")},
+		"pattern leaves dir":     {fox(), imagegen.Dir(t.TempDir(), "../{i}")},
+		"two images, one writer": {&imagegen.Request{Prompt: "x", N: 2}, imagegen.Writer(&bytes.Buffer{})},
+		"too many references":    {&imagegen.Request{Prompt: "x", Refs: make([]imagegen.Ref, 17)}, imagegen.Memory()},
+	} {
+		_, err := client.Generate(t.Context(), test.req, test.sink)
+		require.ErrorIs(t, err, imagegen.ErrInvalidRequest, name)
+		var e *imagegen.Error
+		require.ErrorAs(t, err, &e)
+		require.False(t, e.MayHaveRun)
+	}
+	require.Zero(t, fake.Counts().Requests)
+}
+
+func TestNewRefusesBadConfigurations(t *testing.T) {
+	t.Parallel()
+	for _, c := range []imagegen.Config{{}, {BaseURL: "ftp://x"}, {BaseURL: "http://user:pw@x"}, {BaseURL: "http://x?a=b"},
+		{BaseURL: "/relative"}, {BaseURL: "http://x", Key: "two\nlines"}} {
+		_, err := imagegen.New(c)
+		require.Error(t, err, c.BaseURL)
+		require.NotContains(t, err.Error(), "pw")
+	}
+}
+
+func TestCancelledCallReturnsTheContextsError(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		fake := imagegentest.New(t, imagegentest.Options{})
+		fake.Script(imagegentest.Slow(time.Hour))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		_, err := fake.Client(nil).Generate(ctx, fox(), imagegen.Memory())
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		var e *imagegen.Error
+		require.True(t, errors.As(err, &e) && e.MayHaveRun)
+		require.Equal(t, 1, fake.Counts().Requests)
+	})
+}

@@ -1,0 +1,140 @@
+package imagegen
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// Dir returns a Sink that stores images as files in dir, which must exist. pattern makes the file name:
+//
+//	{i}     number of the image, from 1
+//	{ext}   extension for its type, with the dot
+//	{id}    task identifier, or the time when there was no task
+//	{time}  UTC time it arrived, as 20060102-150405
+//
+// [Expand] puts in what is known of the request: {n}, {ratio} and {slug}. Without a pattern it is "image-{i}{ext}".
+//
+// An image is written to a temporary file in dir, synced, and given its name on Commit, so a file with that name is always whole.
+// An existing file is never overwritten: the name gets -2, -3 and so on before its extension. Dir may be used by several calls at
+// once, also of several processes.
+func Dir(dir, pattern string) Sink {
+	if pattern == "" {
+		pattern = "image-{i}{ext}"
+	}
+	return dirSink{dir, pattern}
+}
+
+// Expand replaces {n}, {ratio} and {slug} in a pattern for [Dir] by the number of images asked for, the ratio written with an x,
+// and the beginning of the prompt in letters and digits.
+func Expand(pattern string, r *Request) string {
+	return strings.NewReplacer("{n}", strconv.Itoa(max(r.N, 1)), "{ratio}", strings.ReplaceAll(string(r.Size), ":", "x"),
+		"{slug}", slug(r.Prompt)).Replace(pattern)
+}
+
+// slug returns the first words of s, in lower case, with dashes between them, at most 48 bytes.
+func slug(s string) string {
+	var b strings.Builder
+	for _, word := range strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		if b.Len()+len(word) > 48 {
+			break
+		}
+		if b.Len() > 0 {
+			b.WriteByte('-')
+		}
+		b.WriteString(word)
+	}
+	if b.Len() == 0 {
+		return "image"
+	}
+	return b.String()
+}
+
+type dirSink struct{ dir, pattern string }
+
+// Prepare checks the pattern and that dir can be written to.
+func (s dirSink) Prepare(context.Context, int) error {
+	if s.pattern == "." || s.pattern == ".." || strings.ContainsAny(s.pattern, "/\\\x00") {
+		return fmt.Errorf("file name pattern %q: want a plain file name", s.pattern)
+	}
+	f, err := s.temp()
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
+func (s dirSink) temp() (*os.File, error) { return os.CreateTemp(s.dir, ".imagegen-*.part") }
+
+func (s dirSink) Open(_ context.Context, info Info) (Blob, error) {
+	f, err := s.temp()
+	if err != nil {
+		return nil, err
+	}
+	return &dirBlob{File: f, dir: s.dir, name: s.name(info)}, nil
+}
+
+func (s dirSink) name(info Info) string {
+	at := info.Received.UTC().Format("20060102-150405")
+	id := at
+	if info.TaskID != "" {
+		id = plainName(info.TaskID)
+	}
+	return strings.NewReplacer("{i}", strconv.Itoa(info.Index+1), "{ext}", info.Ext, "{id}", id, "{time}", at).Replace(s.pattern)
+}
+
+// plainName makes an identifier from outside safe inside a file name.
+func plainName(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < 0x80 && (unicode.IsLetter(r) || unicode.IsDigit(r) || r == '-' || r == '_') {
+			return r
+		}
+		return '_'
+	}, s[:min(len(s), 64)])
+}
+
+type dirBlob struct {
+	*os.File
+	dir, name, path string
+}
+
+func (b *dirBlob) Commit() error {
+	err := b.File.Chmod(0o644)
+	if err == nil {
+		err = b.File.Sync()
+	}
+	if closed := b.File.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		err = b.place()
+	}
+	return errors.Join(err, os.Remove(b.File.Name()))
+}
+
+// place gives the file the first free name. A hard link is made only if the name is free, in one step.
+func (b *dirBlob) place() error {
+	ext := filepath.Ext(b.name)
+	for i := 1; ; i++ {
+		name := b.name
+		if i > 1 {
+			name = fmt.Sprintf("%s-%d%s", strings.TrimSuffix(b.name, ext), i, ext)
+		}
+		b.path = filepath.Join(b.dir, name)
+		if err := os.Link(b.File.Name(), b.path); !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
+}
+
+func (b *dirBlob) Abort() error {
+	return errors.Join(b.File.Close(), os.Remove(b.File.Name()))
+}
+
+func (b *dirBlob) Describe(info *Info) { info.Path = b.path }

@@ -1,0 +1,401 @@
+package imagegentest
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"io"
+	"math/rand/v2"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"lessonkit.example/imagegen"
+)
+
+type task struct {
+	Post
+	id    string
+	step  Step
+	began time.Time
+	last  time.Time
+	polls int
+}
+
+type file struct {
+	data    []byte
+	refused int // fetches still to be refused
+}
+
+func (s *Server) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /v1/images/generations", s.post)
+	mux.HandleFunc("POST /v1/images/edits", s.post)
+	mux.HandleFunc("GET /v1/tasks/{id}", s.poll)
+	mux.HandleFunc("GET /files/{name}", s.file)
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		s.broken("%s %s is not part of the interface", r.Method, r.URL.Path)
+		http.NotFound(w, r)
+	})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.serving.Add(1)
+		defer s.serving.Done()
+		mux.ServeHTTP(w, r)
+	})
+}
+
+// broken reports a client that breaks a rule of the interface.
+func (s *Server) broken(format string, args ...any) {
+	s.t.Errorf("imagegentest: the client breaks the interface: "+format, args...)
+}
+
+func (s *Server) authorized(r *http.Request) bool {
+	return r.Header.Get("Authorization") == "Bearer "+Key
+}
+
+func (s *Server) post(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	s.state.Requests++
+	var step Step
+	if len(s.script) > 0 {
+		step, s.script = s.script[0], s.script[1:]
+	}
+	async := s.o.Mode == Async || s.o.Mode == Alternate && s.state.Requests%2 == 0
+	s.mu.Unlock()
+	if !s.authorized(r) {
+		writeError(w, 401, "bad_key", "no such key")
+		return
+	}
+	if step.kind == dropBefore {
+		drop(w)
+		return
+	}
+	p, err := s.readPost(r)
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		drop(w) // the client has left
+		return
+	}
+	if err != nil {
+		s.broken("%v", err)
+		writeError(w, 400, "bad_request", err.Error())
+		return
+	}
+	generated := step.kind != status || step.code >= 500 && step.code != 503
+	s.mu.Lock()
+	s.state.Posts = append(s.state.Posts, p)
+	if generated {
+		s.state.Generations++
+	}
+	s.mu.Unlock()
+	if step.kind != status && step.wait > 0 && !s.sleep(r, step.wait) {
+		return
+	}
+	switch {
+	case step.kind == dropAfter:
+		drop(w)
+	case step.kind == status:
+		for name, values := range step.header {
+			w.Header()[name] = values
+		}
+		if step.wait > 0 {
+			w.Header().Set("Retry-After", strconv.Itoa(int(step.wait/time.Second)))
+		}
+		writeError(w, step.code, "scripted", "scripted status "+strconv.Itoa(step.code))
+	case step.kind == raw:
+		io.WriteString(w, step.text)
+	case async:
+		s.submit(w, p, step)
+	default:
+		s.answer(w, r, p, step)
+	}
+}
+
+// sleep waits for d, or less when the client leaves or the fake is closed.
+func (s *Server) sleep(r *http.Request, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-r.Context().Done():
+	case <-s.closed:
+	}
+	return false
+}
+
+func drop(w http.ResponseWriter) {
+	if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
+		conn.Close()
+	}
+}
+
+// readPost reads a request for images and checks it against the rules.
+func (s *Server) readPost(r *http.Request) (Post, error) {
+	p := Post{Path: r.URL.Path, Header: r.Header.Clone(), Fields: map[string]string{}, ContentLength: r.ContentLength,
+		IdempotencyKey: r.Header.Get("Idempotency-Key")}
+	if r.ContentLength < 0 {
+		return p, fmt.Errorf("the request has no Content-Length")
+	}
+	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if strings.HasSuffix(r.URL.Path, "/generations") {
+		if kind != "application/json" {
+			return p, fmt.Errorf("content type of a generation is %q", kind)
+		}
+		d := json.NewDecoder(r.Body)
+		d.UseNumber()
+		object := map[string]any{}
+		if err := d.Decode(&object); err != nil {
+			return p, fmt.Errorf("body: %w", err)
+		}
+		for name, value := range object {
+			p.Fields[name] = fmt.Sprint(value)
+		}
+	} else {
+		if kind != "multipart/form-data" {
+			return p, fmt.Errorf("content type of an edit is %q", kind)
+		}
+		form, err := r.MultipartReader()
+		if err != nil {
+			return p, err
+		}
+		for {
+			part, err := form.NextPart()
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				return p, fmt.Errorf("form: %w", err)
+			}
+			data, err := io.ReadAll(part)
+			if err != nil {
+				return p, fmt.Errorf("form: %w", err)
+			}
+			switch partType := part.Header.Get("Content-Type"); {
+			case part.FileName() == "":
+				p.Fields[part.FormName()] = string(data)
+			case part.FormName() != "image[]" || !strings.HasPrefix(partType, "image/"):
+				return p, fmt.Errorf("part %q of type %q", part.FormName(), partType)
+			default:
+				p.Files = append(p.Files, File{part.FileName(), partType, data})
+			}
+		}
+		if len(p.Files) == 0 {
+			return p, fmt.Errorf("an edit without image[]")
+		}
+	}
+	for _, name := range []string{"model", "prompt"} {
+		if p.Fields[name] == "" {
+			return p, fmt.Errorf("no %s", name)
+		}
+	}
+	if size, ok := p.Fields["size"]; ok {
+		if _, err := imagegen.ParseRatio(size); err != nil {
+			return p, err
+		}
+	}
+	return p, nil
+}
+
+func (s *Server) count(p Post) int {
+	if n, err := strconv.Atoi(p.Fields["n"]); err == nil {
+		return n
+	}
+	return s.o.Images
+}
+
+// answer answers at once, with data or addresses.
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, p Post, step Step) {
+	var items []map[string]any
+	for i := range s.count(p) {
+		switch {
+		case step.kind == itemError && step.index == i:
+			items = append(items, map[string]any{"error": map[string]string{"code": "filtered", "message": "image was filtered"}})
+		case s.o.Mode == ByURL:
+			items = append(items, map[string]any{"url": s.publish(p, i, step)})
+		default:
+			items = append(items, map[string]any{"revised_prompt": "revised: " + p.Fields["prompt"],
+				"b64_json": base64.StdEncoding.EncodeToString(s.o.Image(p, i))})
+		}
+	}
+	body, _ := json.Marshal(map[string]any{"created": time.Now().Unix(), "data": items, "usage": map[string]any{
+		"input_tokens": 11, "output_tokens": 7, "total_tokens": 18,
+		"input_tokens_details": map[string]int{"text_tokens": 11, "image_tokens": 5 * len(p.Files)}}})
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	w.Header().Set("X-Request-Id", "req-"+strconv.Itoa(len(body)))
+	if step.kind == dropMiddle || step.kind == stall {
+		w.Write(body[:len(body)/2])
+		http.NewResponseController(w).Flush()
+		if step.kind == stall {
+			s.sleep(r, 24*time.Hour)
+		}
+		drop(w)
+		return
+	}
+	w.Write(body)
+}
+
+// publish makes an image available and returns its addresses.
+func (s *Server) publish(p Post, index int, step Step) []string {
+	base := s.URL()
+	if s.o.OtherHost {
+		base = strings.Replace(base, "images.test", FilesHost, 1)
+	}
+	data := s.o.Image(p, index)
+	var all []string
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for range s.o.Mirrors {
+		name := strconv.FormatUint(rand.Uint64(), 36) + ".png"
+		f := &file{data: data}
+		if step.kind == expired {
+			f.refused = step.index
+		}
+		s.files[name] = f
+		all = append(all, base+"/files/"+name+"?sig=secret-signature")
+	}
+	return all
+}
+
+// submit answers with a task.
+func (s *Server) submit(w http.ResponseWriter, p Post, step Step) {
+	t := &task{Post: p, id: "task-" + strconv.FormatUint(rand.Uint64(), 36), step: step, began: time.Now()}
+	s.mu.Lock()
+	s.tasks[t.id] = t
+	s.mu.Unlock()
+	writeJSON(w, map[string]any{"data": map[string]string{"id": t.id, "status": "pending"}})
+}
+
+func (s *Server) poll(w http.ResponseWriter, r *http.Request) {
+	now := time.Now()
+	if !s.authorized(r) {
+		writeError(w, 401, "bad_key", "no such key")
+		return
+	}
+	s.mu.Lock()
+	s.state.Polls = append(s.state.Polls, now)
+	t := s.tasks[r.PathValue("id")]
+	if t == nil {
+		s.mu.Unlock()
+		writeError(w, 404, "no_task", "no such task")
+		return
+	}
+	t.polls++
+	n, last := t.polls, t.last
+	t.last = now
+	s.mu.Unlock()
+	age := now.Sub(t.began)
+	ended := age >= s.o.Duration && t.step.kind != stuck
+	if !s.o.Hasty && !ended {
+		if n == 1 && age < 10*time.Second {
+			s.broken("first poll after %v, want 10 s to 20 s", age)
+		}
+		if n > 1 && now.Sub(last) < 3*time.Second {
+			s.broken("poll after %v, want 3 s to 5 s", now.Sub(last))
+		}
+	}
+	if n <= len(t.step.polls) {
+		switch code := t.step.polls[n-1]; code {
+		case 200:
+		case 0:
+			s.mu.Lock()
+			t.last = time.Time{} // net/http may ask again at once
+			s.mu.Unlock()
+			drop(w)
+			return
+		default:
+			writeError(w, code, "scripted", "scripted status")
+			return
+		}
+	}
+	data := map[string]any{"id": t.id}
+	switch {
+	case ended && t.step.kind == failTask:
+		data["status"], data["error"] = "failed", map[string]string{"message": t.step.text}
+	case ended && t.step.kind == vanish:
+		data["status"], data["result"] = "completed", map[string]any{"images": []any{}}
+	case ended:
+		data["status"], data["result"] = "completed", map[string]any{"images": s.results(t)}
+	case t.step.kind == unknownState:
+		data["status"] = "warming_up"
+	case age < s.o.Duration/2:
+		data["status"] = "pending"
+	default:
+		data["status"] = "processing"
+	}
+	writeJSON(w, map[string]any{"data": data})
+}
+
+// results publishes the images of a task, with new addresses each time.
+func (s *Server) results(t *task) []map[string]any {
+	var all []map[string]any
+	for i := range s.count(t.Post) {
+		if t.step.kind == itemError && t.step.index == i {
+			all = append(all, map[string]any{"error": map[string]string{"message": "image was filtered"}})
+			continue
+		}
+		all = append(all, map[string]any{"url": s.publish(t.Post, i, t.step)})
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t.step.kind == expired {
+		t.step = Step{}
+	}
+	return all
+}
+
+func (s *Server) file(w http.ResponseWriter, r *http.Request) {
+	other := strings.HasPrefix(r.Host, FilesHost)
+	if other && r.Header.Get("Authorization") != "" {
+		s.broken("the key was sent to another host")
+	}
+	s.mu.Lock()
+	s.state.Files++
+	f := s.files[r.PathValue("name")]
+	refused := f != nil && f.refused > 0
+	if refused {
+		f.refused--
+	}
+	s.mu.Unlock()
+	switch {
+	case f == nil:
+		http.NotFound(w, r)
+	case refused:
+		http.Error(w, "the signature has expired", http.StatusForbidden)
+	default:
+		http.ServeContent(w, r, "image.png", time.Time{}, bytes.NewReader(f.data))
+	}
+}
+
+func writeJSON(w http.ResponseWriter, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	json.NewEncoder(w).Encode(v)
+}
+
+func writeError(w http.ResponseWriter, code int, name, message string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("X-Request-Id", "req-error")
+	w.WriteHeader(code)
+	json.NewEncoder(w).Encode(map[string]any{"error": map[string]string{"code": name, "type": "scripted_error", "message": message}})
+}
+
+// defaultImage is a small gradient of the ratio asked for, different for each index.
+func defaultImage(p Post, index int) []byte {
+	_, _, w, h := imagegen.Ratio(p.Fields["size"]).Crop(64, 64)
+	img := image.NewRGBA(image.Rect(0, 0, w, h))
+	for y := range h {
+		for x := range w {
+			img.SetRGBA(x, y, color.RGBA{uint8(x * 255 / w), uint8(y * 255 / h), uint8(index * 40), 255})
+		}
+	}
+	var out bytes.Buffer
+	png.Encode(&out, img)
+	return out.Bytes()
+}

@@ -1,0 +1,194 @@
+package imagegen
+
+import (
+	"bytes"
+	"image"
+	"image/gif"
+	"image/jpeg"
+	"image/png"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestPublicAddresses(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]bool{
+		"8.8.8.8": true, "2606:4700::1111": true, "100.63.255.255": true, "100.128.0.1": true,
+		"127.0.0.1": false, "0.0.0.0": false, "10.1.2.3": false, "172.16.0.1": false, "192.168.1.1": false, "169.254.169.254": false,
+		"100.64.0.1": false, "192.0.0.1": false, "198.18.0.1": false, "240.0.0.1": false, "255.255.255.255": false, "224.0.0.1": false,
+		"::1": false, "::": false, "::ffff:127.0.0.1": false, "::ffff:100.64.0.1": false, "fe80::1": false, "fc00::1": false, "ff02::1": false,
+		"64:ff9b::7f00:1": false, "2002:7f00:1::": false, "2001::1": false,
+	} {
+		require.Equal(t, want, public(netip.MustParseAddr(address), special()), address)
+	}
+}
+
+func TestAddressesAreRedacted(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"https://h/p?sig=s#f":       "https://h/p?…",
+		"https://user:secret@h/p":   "https://h/p",
+		"data:image/png;base64,AAA": "data:…",
+		"http://h\x7f/secret":       "(malformed address)",
+	} {
+		require.Equal(t, want, redact(in))
+	}
+	for _, pair := range [][2]string{{"http://H/", "http://h:80/x"}, {"https://h", "https://h:443"}} {
+		a, _ := url.Parse(pair[0])
+		b, _ := url.Parse(pair[1])
+		require.Equal(t, origin(a), origin(b))
+	}
+}
+
+func TestDimensionsAreFoundInPieces(t *testing.T) {
+	t.Parallel()
+	for name, data := range encoded(t) {
+		for _, piece := range []int{1, 2, 3, 7, 1000, 1 << 20} {
+			var d dimensions
+			for r := bytes.NewReader(data); r.Len() > 0; {
+				p, err := io.ReadAll(io.LimitReader(r, int64(piece)))
+				require.NoError(t, err)
+				d.write(p)
+			}
+			w, h := d.size()
+			require.Equal(t, [2]int{123, 45}, [2]int{w, h}, "%s in pieces of %d", name, piece)
+		}
+	}
+}
+
+// FuzzDimensions compares with the decoders of the standard library, as far as those can read the header.
+func FuzzDimensions(f *testing.F) {
+	for _, data := range []string{"\xff\xd8\xff\xe0", "GIF89a\x01\x00\x02\x00", "\x89PNG\r\n\x1a\n"} {
+		f.Add([]byte(data))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var d dimensions
+		d.write(data)
+		w, h := d.size()
+		if c, kind, err := image.DecodeConfig(bytes.NewReader(data)); err == nil && kind != "jpeg" && len(data) >= 30 {
+			require.Equal(t, [2]int{c.Width, c.Height}, [2]int{w, h})
+		}
+	})
+}
+
+// repeat is an endless body without allocations.
+type repeat struct{ parts []part }
+
+type part struct {
+	text string
+	n    int // times
+}
+
+func (r *repeat) Read(p []byte) (n int, err error) {
+	for len(r.parts) > 0 && n < len(p) {
+		now := &r.parts[0]
+		for now.n > 0 && len(p)-n >= len(now.text) {
+			n += copy(p[n:], now.text)
+			now.n--
+		}
+		if now.n > 0 {
+			return n, nil
+		}
+		r.parts = r.parts[1:]
+	}
+	if len(r.parts) == 0 {
+		err = io.EOF
+	}
+	return n, err
+}
+
+func (r *repeat) Close() error { return nil }
+
+type answering func() io.ReadCloser
+
+func (f answering) RoundTrip(r *http.Request) (*http.Response, error) {
+	_, _ = io.Copy(io.Discard, r.Body)
+	return &http.Response{StatusCode: 200, Body: f(), ContentLength: -1, Request: r}, nil
+}
+
+// What a call allocates does not depend on the number and size of its images.
+func TestFourLargeImagesAllocateNothingToSpeakOf(t *testing.T) {
+	const megabytes = 32
+	head := "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ" + strings.Repeat("A", 980)
+	body := func() io.ReadCloser {
+		r := &repeat{parts: []part{{`{"data":[`, 1}}}
+		for i := range 4 {
+			if i > 0 {
+				r.parts = append(r.parts, part{",", 1})
+			}
+			r.parts = append(r.parts, part{`{"b64_json":"`, 1}, part{head, 1}, part{strings.Repeat("A", 1024), megabytes << 10 * 4 / 3}, part{`"}`, 1})
+		}
+		r.parts = append(r.parts, part{`]}`, 1})
+		return r
+	}
+	c, err := New(Config{BaseURL: "http://images.test", HTTPClient: &http.Client{Transport: answering(body)}})
+	require.NoError(t, err)
+	dir, err := os.MkdirTemp(t.TempDir(), "")
+	require.NoError(t, err)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	r, err := c.Generate(t.Context(), &Request{Prompt: "x", N: 4}, Dir(dir, ""))
+	runtime.ReadMemStats(&after)
+	require.NoError(t, err)
+	require.Len(t, r.Images, 4)
+	require.Greater(t, r.Images[3].Size, int64(megabytes<<20))
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(1<<20))
+}
+
+// A Memory sink is sized from the length of the answer.
+func TestMemorySinkTakesLittleMoreThanTheImage(t *testing.T) {
+	text := strings.Repeat("iVBORw0KGgoA", 1<<20)
+	doc := `{"data":[{"b64_json":"` + text + `"}]}`
+	c, err := New(Config{BaseURL: "http://images.test", HTTPClient: &http.Client{Transport: roundTripper(func(r *http.Request) *http.Response {
+		return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(doc)), ContentLength: int64(len(doc)), Request: r}
+	})}})
+	require.NoError(t, err)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	images := Memory()
+	_, err = c.Generate(t.Context(), &Request{Prompt: "x", N: 1}, images)
+	runtime.ReadMemStats(&after)
+	require.NoError(t, err)
+	require.Less(t, float64(after.TotalAlloc-before.TotalAlloc), 1.1*float64(len(images.Get(0))))
+}
+
+type roundTripper func(*http.Request) *http.Response
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r), nil }
+
+func encoded(t *testing.T) map[string][]byte {
+	img := image.NewRGBA(image.Rect(0, 0, 123, 45))
+	for i := range img.Pix {
+		img.Pix[i] = byte(rand.Uint32())
+	}
+	all := map[string][]byte{}
+	var b bytes.Buffer
+	require.NoError(t, png.Encode(&b, img))
+	all["png"] = bytes.Clone(b.Bytes())
+	b.Reset()
+	require.NoError(t, gif.Encode(&b, img, nil))
+	all["gif"] = bytes.Clone(b.Bytes())
+	b.Reset()
+	require.NoError(t, jpeg.Encode(&b, img, nil))
+	plain := bytes.Clone(b.Bytes())
+	all["jpeg"] = plain
+	meta := []byte{0xff, 0xd8}
+	for range 3 { // three large segments and a short one, as cameras write
+		meta = append(append(meta, 0xff, 0xe1, 0xff, 0xff), make([]byte, 0xfffd)...)
+	}
+	meta = append(meta, 0xff, 0xfe, 0, 3, 'x', 0xff)
+	all["jpeg with much metadata"] = append(meta, plain[2:]...)
+	all["webp lossy"] = []byte("RIFF....WEBPVP8 ....\x00\x00\x00\x9d\x01\x2a\x7b\x00\x2d\x00")
+	all["webp lossless"] = []byte("RIFF....WEBPVP8L....\x2f\x7a\x00\x0b\x00....................")
+	all["webp extended"] = []byte("RIFF....WEBPVP8X....\x00\x00\x00\x00\x7a\x00\x00\x2c\x00\x00")
+	return all
+}

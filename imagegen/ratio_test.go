@@ -1,0 +1,67 @@
+package imagegen
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// The sizes of an image the service was seen to return for 16:9, cropped to each ratio.
+func TestCropOfAnObservedImage(t *testing.T) {
+	t.Parallel()
+	want := map[Ratio][2]int{"1:1": {1196, 1196}, "16:9": {1196, 673}, "9:16": {740, 1315}, "4:3": {1196, 897}, "3:4": {986, 1315},
+		"3:2": {1196, 797}, "2:3": {877, 1315}, "5:4": {1196, 957}, "4:5": {1052, 1315}, "2:1": {1196, 598}, "1:2": {658, 1315},
+		"21:9": {1196, 513}, "9:21": {564, 1315}}
+	n := 0
+	for r := range Ratios() {
+		x, y, w, h := r.Crop(1196, 1315)
+		require.Equal(t, want[r], [2]int{w, h}, r)
+		require.Equal(t, [2]int{(1196 - w) / 2, (1315 - h) / 2}, [2]int{x, y})
+		n++
+	}
+	require.Equal(t, 13, n)
+}
+
+func TestCropIsTheLargestOfItsRatio(t *testing.T) {
+	t.Parallel()
+	all := []Ratio{}
+	for r := range Ratios() {
+		all = append(all, r)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		r := rapid.SampledFrom(all).Draw(t, "ratio")
+		w, h := rapid.IntRange(1, 20_000).Draw(t, "w"), rapid.IntRange(1, 20_000).Draw(t, "h")
+		x, y, cw, ch := r.Crop(w, h)
+		require.True(t, x >= 0 && y >= 0 && cw > 0 && ch > 0 && x+cw <= w && y+ch <= h)
+		require.True(t, cw == w || ch == h, "one side stays")
+		a, b, _ := r.sides()
+		if cw > 1 && ch > 1 { // within the half pixel that rounding costs
+			require.LessOrEqual(t, max(cw*b-ch*a, ch*a-cw*b), max(a, b))
+		}
+	})
+}
+
+func TestMatches(t *testing.T) {
+	t.Parallel()
+	require.True(t, Wide16x9.Matches(1920, 1080, 0))
+	require.True(t, Wide16x9.Matches(1920, 1090, 0))
+	require.False(t, Wide16x9.Matches(1920, 1110, 0))
+	require.False(t, Wide16x9.Matches(1196, 1315, 0.1))
+	require.True(t, Ratio("").Matches(3, 1, 0))
+	require.False(t, Ratio("x").Matches(3, 1, 0))
+}
+
+func TestParseRatio(t *testing.T) {
+	t.Parallel()
+	for r := range Ratios() {
+		got, err := ParseRatio(string(r))
+		require.NoError(t, err)
+		require.Equal(t, r, got)
+		require.Positive(t, r.Float())
+	}
+	for _, s := range []string{"", "16:10", "16x9", "1:1 ", "0:0"} {
+		_, err := ParseRatio(s)
+		require.ErrorContains(t, err, "want one of 1:1 16:9", s)
+	}
+}

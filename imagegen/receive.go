@@ -1,0 +1,241 @@
+package imagegen
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync/atomic"
+	"time"
+)
+
+// received is an answer that has been read whole: its meaning, and the images that came inside it, not yet committed.
+type received struct {
+	answer
+	images map[int]*incoming
+}
+
+func (r *received) abort() {
+	for _, in := range r.images {
+		in.abort()
+	}
+}
+
+// receive reads the answer to a request or a poll. sink may be nil: then image data is passed over.
+func (c *call) receive(ctx context.Context, resp *http.Response, op, taskID string, limit time.Duration, sink Sink, n int) (*received, error) {
+	body := newBodyReader(ctx, resp.Body, c.config.Stall, limit)
+	defer body.stop()
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		return nil, c.refusal(resp, body, op, taskID)
+	}
+	got := &received{images: map[int]*incoming{}}
+	var open func(int) imageWriter
+	if sink != nil {
+		open = func(index int) imageWriter {
+			in := c.incoming(ctx, sink, Info{Index: index, TaskID: taskID})
+			if resp.ContentLength > 0 {
+				left := max(n-len(got.images), 1)
+				in.info.Size = (resp.ContentLength-body.n+scanBuffer)/4*3/int64(left) + 3
+				if left == 1 {
+					in.info.Size = min(in.info.Size, resp.ContentLength/4*3+3)
+				}
+			}
+			got.images[index] = in
+			return in
+		}
+	}
+	s := newScanner(body, open, int(c.config.Limits.MetaBytes))
+	err := s.scan()
+	if err == nil {
+		got.answer, err = interpret(s.meta)
+	}
+	if err != nil {
+		got.abort()
+		return nil, c.unreadable(resp, err, op, taskID, body.head)
+	}
+	if len(got.images) > 0 {
+		got.shape = shapeImages
+	}
+	return got, nil
+}
+
+// unreadable is an answer that broke off or is not what it should be. Nothing of it has been stored.
+func (c *call) unreadable(resp *http.Response, err error, op, taskID string, head []byte) error {
+	e := &Error{Op: op, Status: resp.StatusCode, RequestID: requestID(resp), TaskID: taskID, Err: err, MayHaveRun: taskID == ""}
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		e.Err = fmt.Errorf("answer broke off: %w", err)
+	}
+	head = bytes.TrimSpace(head)
+	if errors.Is(err, errSyntax) && len(head) > 0 && head[0] != '{' {
+		if kind, isText := cutText(http.DetectContentType(head)); isText {
+			e.Message = c.words(string(head))
+		} else {
+			e.Message = kind
+		}
+	}
+	return e
+}
+
+// refusal reads the answer of a status other than 2xx.
+func (c *call) refusal(resp *http.Response, body io.Reader, op, taskID string) error {
+	e := &Error{Op: op, Status: resp.StatusCode, RequestID: requestID(resp), TaskID: taskID}
+	e.retryAfter = retryAfter(resp.Header, c.now())
+	switch {
+	case resp.StatusCode == http.StatusTooManyRequests, resp.StatusCode == http.StatusServiceUnavailable && e.retryAfter > 0:
+		e.class = faultRefused
+	case resp.StatusCode >= 500:
+		e.MayHaveRun = taskID == ""
+	case resp.StatusCode < 400:
+		e.Err = errors.New("it is a redirect, which is not followed: a paid request is sent to the base URL only")
+		return e
+	}
+	text, _ := io.ReadAll(io.LimitReader(body, 64<<10))
+	var d struct{ Error *complaint }
+	var top complaint
+	if json.Unmarshal(text, &d) == nil {
+		if d.Error == nil {
+			_ = json.Unmarshal(text, &top)
+			d.Error = &top
+		}
+		e.Code, e.Type, e.Message = c.words(d.Error.Code), c.words(d.Error.Type), c.words(d.Error.Message)
+	}
+	if kind, isText := cutText(http.DetectContentType(text)); e.Message == "" && isText && len(text) > 0 && kind != "" {
+		e.Message = c.words(string(text[:min(len(text), sniffBytes)]))
+	}
+	return e
+}
+
+// retryAfter reads the Retry-After header, in seconds or as a date.
+func retryAfter(h http.Header, now time.Time) time.Duration {
+	v := h.Get("Retry-After")
+	if n, err := strconv.Atoi(v); err == nil && n >= 0 && n < 1<<30 {
+		return max(time.Duration(n)*time.Second, time.Millisecond)
+	}
+	if at, err := http.ParseTime(v); err == nil {
+		return max(at.Sub(now), time.Millisecond)
+	}
+	return 0
+}
+
+func (c *call) incoming(ctx context.Context, sink Sink, info Info) *incoming {
+	info.Received = c.now().UTC()
+	in := &incoming{ctx: ctx, sink: sink, info: info, limit: c.config.Limits.ImageBytes}
+	if c.config.Trace != nil {
+		in.note = func(n int64) { c.trace(Event{Kind: EventProgress, Image: &in.info, Bytes: n, TaskID: info.TaskID}) }
+	}
+	return in
+}
+
+// collect stores the images of an answer in r: those that came inside it are committed, those that came as addresses fetched.
+// refresh, if not nil, brings new addresses when the old ones have expired. The error is a [*PartialError] when some images are
+// missing, and what happened to the first of them when all are.
+func (c *call) collect(ctx context.Context, r *Result, got *received, sink Sink, refresh func(context.Context) ([]item, error)) error {
+	failed := map[int]error{}
+	for _, index := range slices.Sorted(maps.Keys(got.images)) {
+		in := got.images[index]
+		if index < len(got.answer.images) {
+			in.info.Prompt = string(got.answer.images[index].Prompt)
+		}
+		if err := in.commit(); err != nil {
+			failed[index] = err
+			continue
+		}
+		c.stored(r, in.info)
+	}
+	for index, item := range got.answer.images {
+		switch {
+		case item.Image != nil:
+		case len(item.URL) == 0:
+			failed[index] = errors.New(c.words(item.failure().Error()))
+			if item.Error == nil {
+				failed[index] = ErrNoImages
+			}
+		default:
+			info := Info{Index: index, Prompt: string(item.Prompt), TaskID: r.TaskID}
+			in, err := c.fetchImage(ctx, sink, info, item.URL, refresh)
+			if err != nil {
+				failed[index] = err
+				continue
+			}
+			c.stored(r, in.info)
+		}
+	}
+	slices.SortFunc(r.Images, func(a, b Info) int { return a.Index - b.Index })
+	if len(failed) == 0 {
+		return nil
+	}
+	partial := &PartialError{Failed: failed}
+	if len(r.Images) > 0 {
+		return partial
+	}
+	first := partial.Unwrap()[0]
+	var e *Error
+	if errors.As(first, &e) {
+		e.MayHaveRun, e.Attempts = true, c.attempts
+		return first
+	}
+	return &Error{Op: "store", TaskID: r.TaskID, RequestID: r.RequestID, Attempts: c.attempts, MayHaveRun: true, Err: first}
+}
+
+func (c *call) stored(r *Result, info Info) {
+	r.Images = append(r.Images, info)
+	c.trace(Event{Kind: EventImage, Image: &info, Bytes: info.Size, TaskID: r.TaskID})
+}
+
+// bodyReader reads an answer, ends it when it falls silent, and keeps its beginning for error messages.
+type bodyReader struct {
+	r       io.ReadCloser
+	ctx     context.Context
+	limit   time.Duration
+	stall   time.Duration
+	timer   *time.Timer
+	stalled atomic.Bool
+	n       int64
+	head    []byte
+}
+
+func newBodyReader(ctx context.Context, r io.ReadCloser, stall, limit time.Duration) *bodyReader {
+	b := &bodyReader{r: r, ctx: ctx, limit: limit, stall: stall}
+	b.timer = time.AfterFunc(stall, func() {
+		b.stalled.Store(true)
+		r.Close()
+	})
+	return b
+}
+
+func (b *bodyReader) Read(p []byte) (int, error) {
+	n, err := b.r.Read(p)
+	b.timer.Reset(b.stall)
+	if len(b.head) < sniffBytes {
+		b.head = append(b.head, p[:min(n, sniffBytes-len(b.head))]...)
+	}
+	b.n += int64(n)
+	if err != nil && err != io.EOF {
+		err = timeLimit(nil, b.ctx, b.limit, err)
+		if b.stalled.Load() {
+			err = fmt.Errorf("%w for %v", ErrStalled, b.stall)
+		}
+	}
+	return n, err
+}
+
+func (b *bodyReader) stop() { b.timer.Stop() }
+
+// timeLimit says which end of a context err is really about: that of the caller's, or the limit ctx was given.
+func timeLimit(parent, ctx context.Context, limit time.Duration, err error) error {
+	switch {
+	case parent != nil && parent.Err() != nil:
+		return parent.Err()
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return fmt.Errorf("no answer within %v: %w", limit, context.DeadlineExceeded)
+	case ctx.Err() != nil:
+		return ctx.Err()
+	}
+	return err
+}

@@ -1,0 +1,196 @@
+package imagegen_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/imagegen"
+	"lessonkit.example/imagegen/imagegentest"
+)
+
+func names(t *testing.T, dir string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	var all []string
+	for _, e := range entries {
+		all = append(all, e.Name())
+	}
+	return all
+}
+
+func TestDirNamesFilesAndNeverOverwrites(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) { // the clock stands at 2000-01-01
+		fake := imagegentest.New(t, imagegentest.Options{})
+		dir := t.TempDir()
+		req := &imagegen.Request{Prompt: "A red fox, jumping!", N: 2, Size: imagegen.Wide16x9}
+		for range 2 {
+			r, err := fake.Client(nil).Generate(t.Context(), req, imagegen.Dir(dir, imagegen.Expand("{slug}-{ratio}-{i}of{n}{ext}", req)))
+			require.NoError(t, err)
+			for _, info := range r.Images {
+				data, err := os.ReadFile(info.Path)
+				require.NoError(t, err)
+				require.Len(t, data, int(info.Size))
+			}
+		}
+		require.Equal(t, []string{"a-red-fox-jumping-16x9-1of2-2.png", "a-red-fox-jumping-16x9-1of2.png",
+			"a-red-fox-jumping-16x9-2of2-2.png", "a-red-fox-jumping-16x9-2of2.png"}, names(t, dir))
+
+		dir = t.TempDir()
+		_, err := fake.Client(nil).Generate(t.Context(), req, imagegen.Dir(dir, "{id}_{time}"))
+		require.NoError(t, err)
+		require.Equal(t, []string{"20000101-000000_20000101-000000", "20000101-000000_20000101-000000-2"}, names(t, dir))
+	})
+}
+
+func TestDirShowsNothingUnfinished(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	blob, err := imagegen.Dir(dir, "a.png").Open(t.Context(), imagegen.Info{})
+	require.NoError(t, err)
+	_, err = blob.Write(pngHead)
+	require.NoError(t, err)
+	require.NoFileExists(t, filepath.Join(dir, "a.png"))
+	require.NoError(t, blob.Abort())
+	require.Empty(t, names(t, dir))
+}
+
+// faultySink fails where it is told to.
+type faultySink struct {
+	imagegen.Sink
+	open, write, commit int // index of the image that fails there, -1 for none
+	aborted             []int
+}
+
+type faultyBlob struct {
+	imagegen.Blob
+	s     *faultySink
+	index int
+}
+
+var errDisk = errors.New("disk full")
+
+func (s *faultySink) Open(ctx context.Context, info imagegen.Info) (imagegen.Blob, error) {
+	if info.Index == s.open {
+		return nil, errDisk
+	}
+	b, err := s.Sink.Open(ctx, info)
+	return &faultyBlob{b, s, info.Index}, err
+}
+
+func (b *faultyBlob) Write(p []byte) (int, error) {
+	if b.index == b.s.write {
+		return 0, errDisk
+	}
+	return b.Blob.Write(p)
+}
+
+func (b *faultyBlob) Commit() error {
+	if b.index == b.s.commit {
+		return errDisk
+	}
+	return b.Blob.Commit()
+}
+
+func (b *faultyBlob) Abort() error {
+	b.s.aborted = append(b.s.aborted, b.index)
+	return b.Blob.Abort()
+}
+
+func TestSinkFailuresCostOneImageOnly(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []imagegentest.Mode{imagegentest.Sync, imagegentest.ByURL} {
+		for name, sink := range map[string]*faultySink{"open": {open: 1, write: -1, commit: -1}, "write": {open: -1, write: 1, commit: -1},
+			"commit": {open: -1, write: -1, commit: 1}} {
+			fake := imagegentest.New(t, imagegentest.Options{Mode: mode})
+			images := imagegen.Memory()
+			sink.Sink = images
+			r, err := fake.Client(nil).Generate(t.Context(), &imagegen.Request{Prompt: "x", N: 3}, sink)
+			require.ErrorIs(t, err, errDisk, name)
+			var p *imagegen.PartialError
+			require.ErrorAs(t, err, &p)
+			require.Len(t, r.Images, 2)
+			require.Nil(t, images.Get(1))
+			require.NotEmpty(t, images.Get(2))
+			require.Equal(t, name == "write", len(sink.aborted) == 1)
+			require.Equal(t, 1, fake.Counts().Generations)
+		}
+	}
+}
+
+func TestTooLargeImageIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []imagegentest.Mode{imagegentest.Sync, imagegentest.ByURL} {
+		fake := imagegentest.New(t, imagegentest.Options{Mode: mode})
+		dir := t.TempDir()
+		_, err := fake.Client(func(c *imagegen.Config) { c.Limits.ImageBytes = 50 }).Generate(t.Context(), fox(), imagegen.Dir(dir, ""))
+		require.ErrorIs(t, err, imagegen.ErrTooLarge)
+		require.Empty(t, names(t, dir))
+		require.LessOrEqual(t, fake.Counts().Files, 1)
+	}
+}
+
+func TestWriterTakesOneImage(t *testing.T) {
+	t.Parallel()
+	fake := imagegentest.New(t, imagegentest.Options{})
+	var out bytes.Buffer
+	r, err := fake.Client(nil).Generate(t.Context(), fox(), imagegen.Writer(&out))
+	require.NoError(t, err)
+	require.Equal(t, r.Images[0].Size, int64(out.Len()))
+}
+
+func TestBatchKeepsItsBoundAndPausesTogether(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		fake := imagegentest.New(t, imagegentest.Options{})
+		fake.Script(imagegentest.Status(429, 20*time.Second), imagegentest.OK(), imagegentest.Slow(time.Second))
+		var requests iter.Seq2[*imagegen.Request, imagegen.Sink] = func(yield func(*imagegen.Request, imagegen.Sink) bool) {
+			for i := range 6 {
+				if !yield(&imagegen.Request{Prompt: fmt.Sprint(i)}, imagegen.Memory()) {
+					return
+				}
+			}
+		}
+		began := time.Now()
+		n := 0
+		for req, out := range fake.Client(nil).Batch(t.Context(), 2, requests) {
+			require.NoError(t, out.Err, req.Prompt)
+			require.Len(t, out.Result.Images, 1)
+			n++
+		}
+		require.Equal(t, 6, n)
+		require.Equal(t, 6, fake.Counts().Generations)
+		require.GreaterOrEqual(t, time.Since(began), 20*time.Second)
+	})
+}
+
+func TestBatchStopsWhenLeft(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		fake := imagegentest.New(t, imagegentest.Options{})
+		var requests iter.Seq2[*imagegen.Request, imagegen.Sink] = func(yield func(*imagegen.Request, imagegen.Sink) bool) {
+			for yield(fox(), imagegen.Memory()) {
+			}
+		}
+		for _, out := range fake.Client(nil).Batch(t.Context(), 3, requests) {
+			require.NoError(t, out.Err)
+			break
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		for range fake.Client(nil).Batch(ctx, 3, requests) {
+			t.Error("nothing is begun after the context has ended")
+		}
+	})
+}

@@ -1,0 +1,205 @@
+package imagegen_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/imagegen"
+	"lessonkit.example/imagegen/imagegentest"
+)
+
+// The fake itself complains about polls that come earlier than the interface allows.
+func TestPollingKeepsToTheSchedule(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		fake := imagegentest.New(t, imagegentest.Options{Mode: imagegentest.Async, Duration: 2 * time.Minute})
+		began := time.Now()
+		_, err := fake.Client(nil).Generate(t.Context(), fox(), imagegen.Memory())
+		require.NoError(t, err)
+		polls := fake.Counts().Polls
+		first := polls[0].Sub(began)
+		require.GreaterOrEqual(t, first, 10*time.Second)
+		require.LessOrEqual(t, first, 20*time.Second)
+		for i := range polls[1:] {
+			gap := polls[i+1].Sub(polls[i])
+			require.GreaterOrEqual(t, gap, 3*time.Second)
+			require.LessOrEqual(t, gap, 5*time.Second)
+		}
+		require.Less(t, len(polls), 40)
+	})
+}
+
+func TestPassingPollFailuresAreEndured(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		fake := imagegentest.New(t, imagegentest.Options{Mode: imagegentest.Async})
+		fake.Script(imagegentest.Polls(404, 0, 500, 502, 429, 503, 408, 200))
+		r, err := fake.Client(nil).Generate(t.Context(), fox(), imagegen.Memory())
+		require.NoError(t, err)
+		require.Len(t, r.Images, 1)
+		require.Equal(t, 1, fake.Counts().Generations)
+	})
+}
+
+func TestPollsThatEndTheWaiting(t *testing.T) {
+	t.Parallel()
+	for code, resumable := range map[int]bool{401: true, 403: true, 400: false, 410: false} {
+		synctest.Test(t, func(t *testing.T) {
+			fake := imagegentest.New(t, imagegentest.Options{Mode: imagegentest.Async})
+			fake.Script(imagegentest.Polls(code))
+			_, err := fake.Client(nil).Generate(t.Context(), fox(), imagegen.Memory())
+			var e *imagegen.Error
+			require.ErrorAs(t, err, &e)
+			require.Equal(t, code, e.Status)
+			require.NotEmpty(t, e.TaskID)
+			var w *imagegen.WaitError
+			require.Equal(t, resumable, errors.As(err, &w))
+			require.Len(t, fake.Counts().Polls, 1)
+		})
+	}
+}
+
+func TestTaskOutcomes(t *testing.T) {
+	t.Parallel()
+	run := func(t *testing.T, step imagegentest.Step) (*imagegentest.Server, *imagegen.Result, error) {
+		fake := imagegentest.New(t, imagegentest.Options{Mode: imagegentest.Async})
+		fake.Script(step)
+		r, err := fake.Client(nil).Generate(t.Context(), fox(), imagegen.Memory())
+		return fake, r, err
+	}
+	synctestRun(t, "failed is final", func(t *testing.T) {
+		fake, _, err := run(t, imagegentest.Fail("not allowed"))
+		var e *imagegen.TaskError
+		require.ErrorAs(t, err, &e)
+		require.Equal(t, "not allowed", e.Message)
+		require.Equal(t, 1, fake.Counts().Generations)
+	})
+	synctestRun(t, "completed without images", func(t *testing.T) {
+		_, _, err := run(t, imagegentest.Vanish())
+		require.ErrorIs(t, err, imagegen.ErrNoImages)
+	})
+	synctestRun(t, "an unknown state goes on", func(t *testing.T) {
+		_, r, err := run(t, imagegentest.UnknownState())
+		require.NoError(t, err)
+		require.Len(t, r.Images, 1)
+	})
+	synctestRun(t, "stuck ends at the limit and can be resumed", func(t *testing.T) {
+		began := time.Now()
+		fake, _, err := run(t, imagegentest.Stuck())
+		var w *imagegen.WaitError
+		require.ErrorAs(t, err, &w)
+		require.NotEmpty(t, w.TaskID)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.InDelta(t, 30*time.Minute, time.Since(began), float64(time.Second))
+		require.Equal(t, 1, fake.Counts().Generations)
+	})
+	synctestRun(t, "expired addresses are asked for anew", func(t *testing.T) {
+		fake, r, err := run(t, imagegentest.Expired(9))
+		require.NoError(t, err)
+		require.Len(t, r.Images, 1)
+		require.Equal(t, 2, fake.Counts().Files)
+	})
+}
+
+func TestCancelledWaitIsResumedByAnotherClient(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		fake := imagegentest.New(t, imagegentest.Options{Mode: imagegentest.Async, Duration: time.Minute})
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		_, err := fake.Client(nil).Generate(ctx, fox(), imagegen.Memory())
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		var w *imagegen.WaitError
+		require.ErrorAs(t, err, &w)
+
+		time.Sleep(time.Minute)
+		resumed := time.Now()
+		images := imagegen.Memory()
+		r, err := fake.Client(nil).Wait(t.Context(), w.TaskID, images)
+		require.NoError(t, err)
+		require.Equal(t, w.TaskID, r.TaskID)
+		require.NotEmpty(t, images.Get(0))
+		require.Zero(t, time.Since(resumed), "an old task is polled at once")
+		require.Equal(t, 1, fake.Counts().Generations)
+	})
+}
+
+func TestWaitAfterSubmitHoldsTheFirstPollBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		fake := imagegentest.New(t, imagegentest.Options{Mode: imagegentest.Async})
+		client := fake.Client(nil)
+		_, task, err := client.Submit(t.Context(), fox(), imagegen.Memory())
+		require.NoError(t, err)
+		began := time.Now()
+		_, err = client.Wait(t.Context(), task.ID, imagegen.Memory())
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, fake.Counts().Polls[0].Sub(began), 10*time.Second)
+	})
+}
+
+func TestWaitForAnUnknownTaskEndsAtOnce(t *testing.T) {
+	t.Parallel()
+	fake := imagegentest.New(t, imagegentest.Options{})
+	_, err := fake.Client(nil).Wait(t.Context(), "../odd?id", imagegen.Memory())
+	var e *imagegen.Error
+	require.ErrorAs(t, err, &e)
+	require.Equal(t, http.StatusNotFound, e.Status)
+	require.True(t, e.Permanent())
+}
+
+func TestWatchYieldsEveryPollAndStopsWhenLeft(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		fake := imagegentest.New(t, imagegentest.Options{Mode: imagegentest.Async, Mirrors: 2})
+		client := fake.Client(nil)
+		_, task, err := client.Submit(t.Context(), fox(), imagegen.Memory())
+		require.NoError(t, err)
+		var states []imagegen.State
+		var last *imagegen.Task
+		for task, err := range client.Watch(t.Context(), task.ID) {
+			require.NoError(t, err)
+			states, last = append(states, task.State), task
+		}
+		require.Equal(t, imagegen.StateCompleted, last.State)
+		require.Equal(t, len(states), last.Polls)
+		require.Len(t, last.URLs[0], 2)
+		require.Equal(t, []imagegen.State{imagegen.StateCompleted}, states[len(states)-1:])
+		require.True(t, slices.Contains(states, imagegen.StateProcessing) || slices.Contains(states, imagegen.StatePending))
+
+		before := len(fake.Counts().Polls)
+		for range client.Watch(t.Context(), task.ID) {
+			break
+		}
+		require.Len(t, fake.Counts().Polls, before+1)
+	})
+}
+
+func TestTaskIDIsToldBeforeTheFirstPoll(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		fake := imagegentest.New(t, imagegentest.Options{Mode: imagegentest.Async})
+		var kinds []imagegen.EventKind
+		var id string
+		r, err := fake.Client(func(c *imagegen.Config) {
+			c.Trace = func(e imagegen.Event) {
+				kinds = append(kinds, e.Kind)
+				if e.Kind == imagegen.EventTask {
+					id = e.TaskID
+					require.Empty(t, fake.Counts().Polls)
+				}
+			}
+		}).Generate(t.Context(), fox(), imagegen.Memory())
+		require.NoError(t, err)
+		require.Equal(t, r.TaskID, id)
+		require.Equal(t, []imagegen.EventKind{imagegen.EventAttempt, imagegen.EventTask, imagegen.EventPoll}, kinds[:3])
+		require.Equal(t, []imagegen.EventKind{imagegen.EventImage, imagegen.EventDone}, kinds[len(kinds)-2:])
+	})
+}
