@@ -21,12 +21,12 @@ type LoginAnswer struct {
 	Token     string    `json:"token" doc:"The session token. It is shown this once."`
 	TokenType string    `json:"token_type" enum:"Bearer" doc:"How to send the token."`
 	ExpiresAt time.Time `json:"expires_at" doc:"When the session ends, used or not."`
-	TeacherID uuid.UUID `json:"teacher_id" doc:"Who signed in."`
+	TeacherID uuid.UUID `json:"teacher_id" format:"uuid" doc:"Who signed in."`
 }
 
 // LoginState is who sends a request, and by which session.
 type LoginState struct {
-	TeacherID uuid.UUID     `json:"teacher_id" doc:"Who is signed in."`
+	TeacherID uuid.UUID     `json:"teacher_id" format:"uuid" doc:"Who is signed in."`
 	Method    auth.Method   `json:"method" enum:"session,development" doc:"How the request was authenticated."`
 	Session   *LoginSession `json:"session" doc:"The session; null for the development header, which has none."`
 }

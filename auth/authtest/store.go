@@ -251,6 +251,7 @@ func limitAtOnce(t *testing.T, b *bench) {
 func deleteSession(t *testing.T, b *bench) {
 	_, h := b.signIn(t, anna, b.now)
 	_, other := b.signIn(t, anna, b.now)
+	require.True(t, b.has(t, h)) // a store that remembers it is found out below
 	for range 2 {
 		require.NoError(t, b.DeleteSession(t.Context(), h))
 		require.False(t, b.has(t, h))
@@ -262,6 +263,7 @@ func deleteSessions(t *testing.T, b *bench) {
 	teacher, first := b.signIn(t, anna, b.now)
 	_, second := b.signIn(t, anna, b.now)
 	_, bens := b.signIn(t, ben, b.now)
+	require.True(t, b.has(t, first) && b.has(t, second))
 	n, err := b.DeleteSessions(t.Context(), teacher)
 	require.NoError(t, err)
 	require.Equal(t, 2, n)

@@ -1,0 +1,190 @@
+package authhttp_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/auth"
+	"lessonkit.example/auth/authtest"
+	"lessonkit.example/auth/miniapp"
+)
+
+// What a client is told for everything that a platform can answer.
+func TestErrorTable(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		rule       string
+		mood       http.HandlerFunc
+		status     int
+		code       string
+		retryAfter string
+	}{
+		{"40029 invalid code", authtest.ErrorCode(40029), 401, "login_code_invalid", ""},
+		{"40163 used code", authtest.ErrorCode(40163), 401, "login_code_invalid", ""},
+		{"41008 code missing", authtest.ErrorCode(41008), 400, "login_code_missing", ""},
+		{"40226 blocked", authtest.ErrorCode(40226), 403, "login_blocked", ""},
+		{"45011 too often", authtest.ErrorCode(45011), 429, "login_rate_limited", "60"},
+		{"-1 busy", authtest.ErrorCode(-1), 503, "login_upstream_error", "2"},
+		{"40013 app id", authtest.ErrorCode(40013), 503, "login_unavailable", "60"},
+		{"41002 app id missing", authtest.ErrorCode(41002), 503, "login_unavailable", "60"},
+		{"40125 secret", authtest.ErrorCode(40125), 503, "login_unavailable", "60"},
+		{"41004 secret missing", authtest.ErrorCode(41004), 503, "login_unavailable", "60"},
+		{"40002 grant type", authtest.ErrorCode(40002), 503, "login_unavailable", "60"},
+		{"40164 our address", authtest.ErrorCode(40164), 503, "login_unavailable", "60"},
+		{"unknown code", authtest.ErrorCode(12345), 502, "login_upstream_error", ""},
+		{"no openid", authtest.Text(200, `{}`), 502, "login_upstream_error", ""},
+		{"not JSON", authtest.Text(200, `hello`), 502, "login_upstream_error", ""},
+		{"status 500", authtest.Text(500, `{"openid":"o"}`), 502, "login_upstream_error", ""},
+		{"cut connection", authtest.Cut, 502, "login_upstream_error", ""},
+		{"too slow", authtest.Hang(nil), 504, "login_upstream_error", ""},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, options{auth: func(a *auth.Config) { a.ExchangeTimeout = 200 * time.Millisecond }})
+			b.platform.Behave(c.mood)
+			code := b.platform.Code(authtest.User{OpenID: "the-open-id"})
+			r := b.login(t, code)
+			r.problem(t, c.status, c.code)
+			require.Equal(t, c.retryAfter, r.Header.Get("Retry-After"))
+			require.Equal(t, "no-store", r.Header.Get("Cache-Control"))
+			require.Equal(t, 1, b.platform.Seen(code))
+			require.NotContains(t, r.text, "rid", "the platform's own text is not for clients")
+			if c.code == "login_unavailable" {
+				require.Contains(t, b.log.String(), `"level":"ERROR"`)
+				require.False(t, b.service.LoginConfigured())
+			}
+
+			b.platform.Behave(nil)
+			b.login(t, code).problem(t, http.StatusUnauthorized, "login_code_invalid")
+			require.Equal(t, 1, b.platform.Seen(code), "the code was sent again")
+			require.Equal(t, http.StatusOK, b.login(t, b.platform.Code(authtest.User{OpenID: "the-open-id"})).StatusCode, "want the next login to work")
+		})
+	}
+}
+
+func TestInvalidCodesLookTheSame(t *testing.T) {
+	t.Parallel()
+	b := setup(t, options{})
+	used := b.platform.Code(authtest.User{OpenID: "o"})
+	require.Equal(t, http.StatusOK, b.login(t, used).StatusCode)
+	exchanger, err := miniapp.New(miniapp.Config{AppID: b.platform.AppID, Secret: b.platform.Secret, Endpoint: b.platform.QueryEndpoint()})
+	require.NoError(t, err)
+	// A node that did not see the code before asks the platform.
+	other := setup(t, options{auth: func(c *auth.Config) { c.Exchanger = exchanger }})
+	var bodies []map[string]any
+	for _, r := range []reply{
+		b.login(t, used), other.login(t, used), other.login(t, "unknown"), other.login(t, "mal formed"), other.login(t, strings.Repeat("a", 129)),
+	} {
+		r.problem(t, http.StatusUnauthorized, "login_code_invalid")
+		delete(r.json, "instance") // the request's own id
+		bodies = append(bodies, r.json)
+	}
+	for _, body := range bodies {
+		require.Equal(t, bodies[0], body)
+	}
+}
+
+func TestLoginNotConfigured(t *testing.T) {
+	t.Parallel()
+	b := setup(t, options{auth: func(c *auth.Config) { c.Exchanger = nil }})
+	b.login(t, "code").problem(t, http.StatusServiceUnavailable, "login_not_configured")
+}
+
+func TestLoginBody(t *testing.T) {
+	t.Parallel()
+	b := setup(t, options{})
+	for _, c := range []struct {
+		rule, body, contentType string
+		status                  int
+		location                string
+	}{
+		{"no JSON", `{"code":`, "application/json", 400, ""},
+		{"no code", `{}`, "application/json", 422, "body"},
+		{"empty code", `{"code":""}`, "application/json", 422, "body.code"},
+		{"code of another type", `{"code":12}`, "application/json", 422, "body.code"},
+		{"unknown field", `{"code":"TOPCODE","nick":"x"}`, "application/json", 422, "body.nick"},
+		{"list", `["code"]`, "application/json", 422, "body"},
+		{"too large", `{"code":"` + strings.Repeat("a", 5<<10) + `"}`, "application/json", 413, ""},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			r := do(t, b.handler, http.MethodPost, loginPath, c.body, "X-Test", "1")
+			require.Equal(t, c.status, r.StatusCode, r.text)
+			require.Equal(t, "application/problem+json", r.Header.Get("Content-Type"))
+			require.NotContains(t, r.text, "TOPCODE", "what was sent is not echoed")
+			if c.location != "" {
+				require.Contains(t, fmt.Sprint(r.json["errors"]), "location:"+c.location+" ", r.text)
+			}
+		})
+	}
+	require.Zero(t, b.platform.Exchanges())
+}
+
+// Nothing that identifies or admits somebody is logged, whatever happens.
+func TestLogsHoldNoSecrets(t *testing.T) {
+	t.Parallel()
+	b := setup(t, options{})
+	secrets := []string{b.platform.Secret, "the-open-id", "the-union-id", "session-key"}
+	user := authtest.User{OpenID: "the-open-id", UnionID: "the-union-id"}
+	token := ""
+	for _, mood := range []http.HandlerFunc{nil, authtest.Echo, authtest.Cut, authtest.ErrorCode(40125), authtest.ErrorCode(40029), authtest.ErrorCode(-1), authtest.Text(200, `{"openid":5}`), nil} {
+		b.platform.Behave(mood)
+		code := b.platform.Code(user)
+		secrets = append(secrets, code)
+		r := b.login(t, code, "Authorization", "Bearer "+token)
+		if r.StatusCode == http.StatusOK {
+			token = r.json["token"].(string)
+			secrets = append(secrets, token)
+		}
+		b.me(t, token)
+		b.me(t, token+"x")
+	}
+	require.NoError(t, b.store.Close())
+	b.me(t, token)
+	b.login(t, b.platform.Code(user))
+	require.Greater(t, strings.Count(b.log.String(), "\n"), 5)
+	for _, secret := range secrets {
+		require.NotContains(t, b.log.String(), secret)
+	}
+}
+
+func TestSignInAgainEndsTheOldSession(t *testing.T) {
+	t.Parallel()
+	b := setup(t, options{})
+	old := b.signIn(t, "anna")
+	r := b.login(t, b.platform.Code(authtest.User{OpenID: "anna"}), "Authorization", "Bearer "+old)
+	require.Equal(t, http.StatusOK, r.StatusCode)
+	b.me(t, old).problem(t, http.StatusUnauthorized, "token_invalid")
+	annas := r.json["token"].(string)
+	r = b.login(t, b.platform.Code(authtest.User{OpenID: "ben"}), "Authorization", "Bearer "+annas)
+	require.Equal(t, http.StatusOK, r.StatusCode)
+	require.Equal(t, http.StatusOK, b.me(t, annas).StatusCode, "another teacher's sign-in ended the session")
+}
+
+// A teacher's token says who the teacher is and ends the teacher's own session:
+// there is no way to name another.
+func TestOtherTeachersAreOutOfReach(t *testing.T) {
+	t.Parallel()
+	b := setup(t, options{auth: func(c *auth.Config) { c.DevelopmentHeader = true }})
+	anna, ben := b.signIn(t, "anna"), b.signIn(t, "ben")
+	bensID := b.me(t, ben).json["teacher_id"].(string)
+	for _, attempt := range [][]string{
+		{mePath + "?teacher_id=" + bensID, "Authorization", "Bearer " + anna},
+		{mePath + "?access_token=" + ben, "Authorization", "Bearer " + anna},
+		{mePath, "Authorization", "Bearer " + anna, "X-Development-User", "ben"},
+		{mePath, "Authorization", "Bearer " + anna, "Authorization", "Bearer " + ben},
+		{mePath, "X-Development-User", bensID},
+		{mePath, "X-Development-User", "ben"},
+		{mePath, "Authorization", "Bearer " + anna, "X-Teacher-Id", bensID},
+	} {
+		r := do(t, b.handler, http.MethodGet, attempt[0], "", attempt[1:]...)
+		require.NotEqual(t, bensID, r.json["teacher_id"], "%v", attempt)
+	}
+	r := do(t, b.handler, http.MethodPost, logoutPath, "", "Authorization", "Bearer "+anna, "X-Development-User", "ben")
+	require.Equal(t, http.StatusNoContent, r.StatusCode)
+	require.Equal(t, http.StatusOK, b.me(t, ben).StatusCode, "ben's session ended")
+}

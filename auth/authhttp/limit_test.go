@@ -1,0 +1,104 @@
+package authhttp_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/auth/authhttp"
+)
+
+// try signs in with a code of no value from an address, and tells whether the
+// rate limit let it through.
+func try(t *testing.T, b *bench, remote string, forwarded ...string) bool {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, loginPath, strings.NewReader(`{"code":"!"}`))
+	r.Header.Set("Content-Type", "application/json")
+	r.Header["X-Forwarded-For"] = forwarded
+	r.RemoteAddr = remote
+	w := httptest.NewRecorder()
+	b.handler.ServeHTTP(w, r)
+	if w.Code == http.StatusTooManyRequests {
+		require.Equal(t, "3", w.Header().Get("Retry-After"))
+		require.Contains(t, w.Body.String(), "login_rate_limited")
+		return false
+	}
+	require.Equal(t, http.StatusUnauthorized, w.Code)
+	return true
+}
+
+func limited(t *testing.T, trusted ...netip.Prefix) *bench {
+	return setup(t, options{http: func(c *authhttp.Config) { c.LoginsPerMinute, c.TrustedProxies = 0, trusted }})
+}
+
+func TestLoginsAreLimitedForEachClient(t *testing.T) {
+	t.Parallel()
+	b := limited(t)
+	for range 10 {
+		require.True(t, try(t, b, "192.0.2.1:1000"))
+	}
+	require.False(t, try(t, b, "192.0.2.1:1001"), "want a burst of 10")
+	require.True(t, try(t, b, "192.0.2.2:1000"), "another client")
+	for range 20 {
+		b.advance(3 * time.Second)
+		require.True(t, try(t, b, "192.0.2.1:1000"), "want 20 a minute")
+		require.False(t, try(t, b, "192.0.2.1:1000"))
+	}
+}
+
+func TestBodiesThatAreRefusedCount(t *testing.T) {
+	t.Parallel()
+	b := limited(t)
+	for range 10 {
+		require.Equal(t, http.StatusBadRequest, do(t, b.handler, http.MethodPost, loginPath, "{").StatusCode)
+	}
+	do(t, b.handler, http.MethodPost, loginPath, "{").problem(t, http.StatusTooManyRequests, "login_rate_limited")
+}
+
+func TestLimitIsForLoginsAlone(t *testing.T) {
+	t.Parallel()
+	b := limited(t)
+	token := b.signIn(t, "anna")
+	for range 50 {
+		require.Equal(t, http.StatusOK, b.me(t, token).StatusCode)
+	}
+}
+
+func TestIPv6ClientsCountByTheirNetwork(t *testing.T) {
+	t.Parallel()
+	b := limited(t)
+	for i := range 10 {
+		require.True(t, try(t, b, fmt.Sprintf("[2001:db8:0:1::%d]:1000", i+1)))
+	}
+	require.False(t, try(t, b, "[2001:db8:0:1:ffff::1]:1000"))
+	require.True(t, try(t, b, "[2001:db8:0:2::1]:1000"))
+	for range 10 {
+		require.True(t, try(t, b, "192.0.2.1:1000"))
+	}
+	require.False(t, try(t, b, "[::ffff:192.0.2.1]:1000"), "want an IPv4 client to be one, however it is written")
+}
+
+func TestForwardedAddressesAreNotBelievedUnlessTold(t *testing.T) {
+	t.Parallel()
+	b := limited(t)
+	for i := range 10 {
+		require.True(t, try(t, b, "192.0.2.1:1000", fmt.Sprintf("198.51.100.%d", i)))
+	}
+	require.False(t, try(t, b, "192.0.2.1:1000", "198.51.100.99"))
+}
+
+func TestForwardedAddressesOfTrustedProxies(t *testing.T) {
+	t.Parallel()
+	b := limited(t, netip.MustParsePrefix("10.0.0.0/8"))
+	for i := range 10 { // the client may send a header of its own: what the proxy added counts
+		require.True(t, try(t, b, "10.0.0.1:1000", fmt.Sprintf("203.0.113.%d, 198.51.100.1", i)))
+	}
+	require.False(t, try(t, b, "10.0.0.2:1000", "203.0.113.77", "198.51.100.1"), "another proxy, two header lines")
+	require.True(t, try(t, b, "10.0.0.1:1000", "198.51.100.2"), "another client")
+}
