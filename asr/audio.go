@@ -60,6 +60,11 @@ func FromBytes(name string, data []byte) Audio {
 	return Audio{
 		Name: name,
 		Size: int64(len(data)),
-		Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil },
+		Open: func() (io.ReadCloser, error) { return memory{bytes.NewReader(data)}, nil },
 	}
 }
+
+// memory is a recording in memory, which can be read at random like a file.
+type memory struct{ *bytes.Reader }
+
+func (memory) Close() error { return nil }

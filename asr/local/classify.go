@@ -34,7 +34,7 @@ func (r *Recognizer) refusal(resp *http.Response, body []byte, model string) err
 		case s != http.StatusNotFound && r.cfg.Segments && namesFormat(body):
 			e.Class, e.Err = asr.ErrMisconfigured, &changed{plain: true}
 		case namesModel(body, model):
-			e.Class, e.Err = asr.ErrMisconfigured, &changed{model: true}
+			e.Class, e.Err = asr.ErrMisconfigured, &changed{model: true, used: model}
 		case s == http.StatusNotFound:
 			e.Class, e.Err = asr.ErrMisconfigured, &changed{}
 		default:

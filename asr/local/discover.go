@@ -207,17 +207,20 @@ func (r *Recognizer) forget(err error) bool {
 	}
 	switch {
 	case e.plain:
-		return r.cfg.Segments && r.memory.setPlainOnly()
+		r.memory.setPlainOnly()
+		return true
 	case e.model:
-		return r.target.model == "" && r.memory.setModel("")
+		return r.target.model == "" && r.memory.forgetModel(e.used)
 	default:
-		return r.target.fixed == nil && r.memory.setEndpoint(endpoint{})
+		r.memory.setEndpoint(endpoint{})
+		return r.target.fixed == nil
 	}
 }
 
 // changed marks the cause of an error as something that was remembered of the server.
 type changed struct {
-	model bool // it does not have the model
+	model bool // it does not have the model that was used
+	used  string
 	plain bool // it does not give segments
 }
 

@@ -73,13 +73,10 @@ func (m *memory) endpoint() (endpoint, bool) {
 	return m.ep, m.ep.url != ""
 }
 
-// setEndpoint tells whether this changes anything.
-func (m *memory) setEndpoint(ep endpoint) bool {
+func (m *memory) setEndpoint(ep endpoint) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	was := m.ep
 	m.ep = ep
-	return was != ep
 }
 
 func (m *memory) model() string {
@@ -88,12 +85,21 @@ func (m *memory) model() string {
 	return m.known
 }
 
-func (m *memory) setModel(model string) bool {
+func (m *memory) setModel(model string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	was := m.known
 	m.known = model
-	return was != model
+}
+
+// forgetModel drops the model that the server has refused, and tells whether asking again can give another one.
+func (m *memory) forgetModel(used string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.known == used {
+		m.known = ""
+		return used != ""
+	}
+	return m.known != "" || used != fallbackModel // somebody else was quicker
 }
 
 func (m *memory) plainOnly() bool {
@@ -102,12 +108,10 @@ func (m *memory) plainOnly() bool {
 	return m.plain
 }
 
-func (m *memory) setPlainOnly() bool {
+func (m *memory) setPlainOnly() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	was := m.plain
 	m.plain = true
-	return !was
 }
 
 // Status returns what was last seen, by Run, by Check or by a recording. See [asr.Recognizer].

@@ -1,0 +1,128 @@
+package asr_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/asr"
+)
+
+func TestErrorsTellAQueueWhatToDo(t *testing.T) {
+	t.Parallel()
+	cause := errors.New("cause")
+	for _, c := range []struct {
+		name      string
+		err       asr.Error
+		permanent bool
+		after     time.Duration
+		text      string
+		public    string
+	}{
+		{"ordinary", asr.Error{Op: "local", Message: "odd answer", Status: 500, Err: cause}, false, 0, "recognize (local): odd answer (HTTP 500): cause", "the recogniser failed"},
+		{"unavailable", asr.Error{Class: asr.ErrUnavailable}, false, 15 * time.Second, "recognize: the recogniser is not available", "the recogniser is not available"},
+		{"unavailable for a time", asr.Error{Class: asr.ErrUnavailable, After: time.Hour}, false, time.Hour, "recognize: the recogniser is not available", "the recogniser is not available"},
+		{"unusable", asr.Error{Class: asr.ErrUnusableAudio, Message: "it is empty", After: time.Hour}, true, 0, "recognize: the audio cannot be used: it is empty", "the audio cannot be used: it is empty"},
+		{"misconfigured", asr.Error{Class: asr.ErrMisconfigured, Message: "wrong key", Code: "4002"}, false, time.Minute, "recognize: the recogniser is misconfigured: wrong key (code 4002)", "the recogniser is misconfigured"},
+		{"misconfigured for good", asr.Error{Class: asr.ErrMisconfigured, Final: true}, true, 0, "recognize: the recogniser is misconfigured", "the recogniser is misconfigured"},
+		{"refused", asr.Error{Class: asr.ErrRefused, Code: "4004", Status: 200}, false, 10 * time.Minute, "recognize: the account is refused (code 4004, HTTP 200)", "the account is refused"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			err := fmt.Errorf("job 7: %w", &c.err)
+			var advice interface {
+				Permanent() bool
+				RetryAfter() time.Duration
+			}
+			require.True(t, errors.As(err, &advice))
+			require.Equal(t, c.permanent, advice.Permanent())
+			require.Equal(t, c.after, advice.RetryAfter())
+			require.Equal(t, c.text, c.err.Error())
+			require.Equal(t, c.public, c.err.PublicText())
+			if c.err.Class != nil {
+				require.ErrorIs(t, err, c.err.Class)
+			}
+			if c.err.Err != nil {
+				require.ErrorIs(t, err, c.err.Err)
+			}
+		})
+	}
+}
+
+func TestJoinTextPutsSpacesWhereTheScriptHasThem(t *testing.T) {
+	t.Parallel()
+	for want, texts := range map[string][]string{
+		"":               {"", " ", "\n"},
+		"a b":            {" a", "", "b "},
+		"你好。世界":          {"你好。", " 世界"},
+		"hello 世界":       {"hello", "世界"},
+		"こんにちは":          {"こん", "にちは"},
+		"안녕 하세요":         {"안녕", "하세요"},
+		"第一节 page two 好": {"第一节", "page two", "好"},
+	} {
+		require.Equal(t, want, asr.JoinText(texts...))
+	}
+	require.Equal(t, "a b", asr.JoinSegments([]asr.Segment{{Text: "a"}, {Text: "b"}}))
+}
+
+func TestAudioOfAFileCanBeOpenedAgainAndAgain(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "lesson.wav")
+	require.NoError(t, os.WriteFile(path, []byte("sound"), 0o600))
+	audio, err := asr.FromFile(path)
+	require.NoError(t, err)
+	require.Equal(t, "lesson.wav", audio.Name)
+	require.EqualValues(t, 5, audio.Size)
+	for range 2 {
+		r, err := audio.Open()
+		require.NoError(t, err)
+		b, err := io.ReadAll(r)
+		require.NoError(t, err)
+		require.NoError(t, r.Close())
+		require.Equal(t, "sound", string(b))
+	}
+	_, err = asr.FromFile(path + ".gone")
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	_, err = asr.FromFile(t.TempDir())
+	require.ErrorContains(t, err, "not a regular file")
+}
+
+// recognizer is any Recognizer.
+type recognizer struct{}
+
+func (recognizer) Recognize(_ context.Context, a asr.Audio) (asr.Transcript, error) {
+	if a.Size == 0 {
+		return asr.Transcript{}, &asr.Error{Class: asr.ErrUnusableAudio, Message: "it is empty"}
+	}
+	return asr.Transcript{Text: "good morning", Duration: 2 * time.Second}, nil
+}
+
+func (recognizer) Status(context.Context) asr.Status { return asr.Status{Available: true} }
+
+// What to do with an error, an error tells by method.
+func ExampleRecognizer() {
+	var rec asr.Recognizer = recognizer{}
+	for _, recording := range []string{"RIFF…", ""} {
+		t, err := rec.Recognize(context.Background(), asr.FromBytes("a.wav", []byte(recording)))
+		e, _ := errors.AsType[*asr.Error](err)
+		switch {
+		case err == nil:
+			fmt.Println(t.Text)
+		case e != nil && e.Permanent():
+			fmt.Println("give up:", e.PublicText())
+		case e != nil && e.RetryAfter() > 0:
+			fmt.Println("again in", e.RetryAfter())
+		}
+	}
+	// Output:
+	// good morning
+	// give up: the audio cannot be used: it is empty
+}

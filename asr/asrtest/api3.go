@@ -1,0 +1,189 @@
+package asrtest
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// APICode makes API 3.0 answer with this error code, as in APICode("RequestLimitExceeded").
+func APICode(code string) Fault { return Fault("api " + code) }
+
+// The faults of tasks.
+const (
+	TaskFails     Fault = "task fails"      // every task ends with status 3
+	TaskFailsOnce Fault = "task fails once" // the next task does
+	TaskForgotten Fault = "task forgotten"  // tasks are not known any more
+	TaskSlow      Fault = "task slow"       // tasks never end
+)
+
+// task is a job of CreateRecTask.
+type task struct {
+	text   string
+	polls  int
+	failed bool
+}
+
+// Tasks is how many tasks were created.
+func (s *Server) Tasks() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.tasks)
+}
+
+// maxUpload is what CreateRecTask takes as data.
+const maxUpload = 5 << 20
+
+func (s *Server) serveAPI3(w http.ResponseWriter, r *http.Request) {
+	fault, _, _ := s.state()
+	body, err := io.ReadAll(io.LimitReader(r.Body, 10<<20+1))
+	if err != nil {
+		return
+	}
+	action := r.Header.Get("X-TC-Action")
+	s.received(Request{Path: action, ContentLength: r.ContentLength, Authorization: r.Header.Get("Authorization"), Size: int64(len(body)), FileType: r.Header.Get("Content-Type")})
+	if s.commonFault(w, r, fault) {
+		return
+	}
+	fail := func(code, message string) {
+		answer(w, 200, object{"Response": object{"Error": object{"Code": code, "Message": message}, "RequestId": "r"}})
+	}
+	if fault == Failure {
+		answer(w, 500, object{"Response": object{"Error": object{"Code": "InternalError", "Message": "oops"}, "RequestId": "r"}})
+		return
+	}
+	if code, ok := strings.CutPrefix(string(fault), "api "); ok {
+		fail(code, "as it was told")
+		return
+	}
+	if code := checkTC3(r, body); code != "" {
+		fail(code, "the signature does not fit")
+		return
+	}
+	if r.Header.Get("X-TC-Version") != "2019-06-14" {
+		fail("InvalidParameter", "version")
+		return
+	}
+	var in struct {
+		EngineModelType, EngSerViceType, VoiceFormat, Data string
+		ChannelNum, ResTextFormat, SourceType              *uint64
+		DataLen                                            int
+		TaskId                                             uint64
+	}
+	if err := json.Unmarshal(body, &in); err != nil {
+		fail("InvalidParameter", err.Error())
+		return
+	}
+	audio, err := base64.StdEncoding.DecodeString(in.Data)
+	if err != nil || (action != "DescribeTaskStatus" && (len(audio) != in.DataLen || in.SourceType == nil || *in.SourceType != 1)) {
+		fail("InvalidParameter.ErrorContentlength", "Data and DataLen do not fit")
+		return
+	}
+	switch action {
+	case "CreateRecTask":
+		switch {
+		case in.EngineModelType == "" || in.ChannelNum == nil || in.ResTextFormat == nil:
+			fail("MissingParameter", "EngineModelType, ChannelNum, ResTextFormat")
+		case len(audio) > maxUpload:
+			fail("InvalidParameterValue.ErrorVoicedataTooLong", "over 5 MB")
+		default:
+			answer(w, 200, object{"Response": object{"RequestId": "r", "Data": object{"TaskId": s.create(audio)}}})
+		}
+	case "DescribeTaskStatus":
+		s.describe(w, in.TaskId, fault, fail)
+	case "SentenceRecognition":
+		switch heard := Heard(audio); {
+		case in.EngSerViceType == "" || in.VoiceFormat == "":
+			fail("MissingParameter", "EngSerViceType, VoiceFormat")
+		case len(in.Data) > 3<<20:
+			fail("InvalidParameterValue.ErrorVoicedataTooLong", "over 3 MB")
+		case strings.Contains(string(audio), "damaged"):
+			fail("InvalidParameterValue.ErrorInvalidVoicedata", "cannot be decoded")
+		case fault == NoText:
+			answer(w, 200, object{"Response": object{"RequestId": "r"}})
+		default:
+			answer(w, 200, object{"Response": object{"RequestId": "r", "Result": heard, "AudioDuration": 1000}})
+		}
+	default:
+		fail("InvalidAction", action)
+	}
+}
+
+// firstTask is above 2^53, where numbers that pass through a float change.
+const firstTask = 9007199254740993
+
+func (s *Server) create(audio []byte) uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	id := uint64(firstTask + len(s.tasks)*2)
+	t := &task{text: Heard(audio)}
+	t.failed = s.fault == TaskFails || s.fault == TaskFailsOnce || strings.Contains(string(audio), "damaged")
+	if s.fault == TaskFailsOnce {
+		s.fault = NoFault
+	}
+	s.tasks[id] = t
+	return id
+}
+
+// describe lets a task wait once, work once and be done at the third question.
+func (s *Server) describe(w http.ResponseWriter, id uint64, fault Fault, fail func(code, message string)) {
+	s.mu.Lock()
+	t := s.tasks[id]
+	if t != nil && fault != TaskSlow {
+		t.polls++
+	}
+	s.mu.Unlock()
+	if t == nil || fault == TaskForgotten {
+		fail("FailedOperation.NoSuchTask", "no such task")
+		return
+	}
+	data := object{"TaskId": id, "Status": 0, "StatusStr": "waiting", "Result": "", "ErrorMsg": ""}
+	first, rest, _ := strings.Cut(t.text, " bytes ")
+	switch {
+	case fault == TaskSlow:
+	case t.polls == 2:
+		data["Status"], data["StatusStr"] = 1, "doing"
+	case t.polls > 2 && t.failed:
+		data["Status"], data["StatusStr"], data["ErrorMsg"] = 3, "failed", "audio decoding failed"
+	case t.polls > 2:
+		data["Status"], data["StatusStr"], data["AudioDuration"] = 2, "success", 1.0
+		data["Result"] = fmt.Sprintf("[0:0.000,0:0.500]  %s bytes\n[0:0.500,0:1.000]  %s\n", first, rest)
+	}
+	answer(w, 200, object{"Response": object{"RequestId": "r", "Data": data}})
+}
+
+// checkTC3 recomputes the signature of API 3.0 and returns the error code for one that does not fit.
+func checkTC3(r *http.Request, body []byte) string {
+	stamp := r.Header.Get("X-TC-Timestamp")
+	seconds, err := strconv.ParseInt(stamp, 10, 64)
+	if age := time.Since(time.Unix(seconds, 0)); err != nil || age > 5*time.Minute || age < -5*time.Minute {
+		return "AuthFailure.SignatureExpire"
+	}
+	hash := func(b []byte) string { sum := sha256.Sum256(b); return hex.EncodeToString(sum[:]) }
+	sign := func(key []byte, text string) []byte {
+		mac := hmac.New(sha256.New, key)
+		_, _ = io.WriteString(mac, text)
+		return mac.Sum(nil)
+	}
+	date := time.Unix(seconds, 0).UTC().Format("2006-01-02")
+	scope := date + "/asr/tc3_request"
+	canonical := strings.Join([]string{
+		r.Method, "/", r.URL.RawQuery,
+		"content-type:" + r.Header.Get("Content-Type") + "\nhost:" + r.Host + "\n", "content-type;host", hash(body),
+	}, "\n")
+	text := strings.Join([]string{"TC3-HMAC-SHA256", stamp, scope, hash([]byte(canonical))}, "\n")
+	key := sign(sign(sign([]byte("TC3"+SecretKey), date), "asr"), "tc3_request")
+	want := fmt.Sprintf("TC3-HMAC-SHA256 Credential=%s/%s, SignedHeaders=content-type;host, Signature=%s", SecretID, scope, hex.EncodeToString(sign(key, text)))
+	if r.Header.Get("Authorization") != want {
+		return "AuthFailure.SignatureFailure"
+	}
+	return ""
+}

@@ -1,0 +1,59 @@
+package local_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/asr"
+	"lessonkit.example/asr/asrtest"
+	"lessonkit.example/asr/local"
+)
+
+const secret = "sk-very-secret"
+
+func connect(t testing.TB, cfg local.Config) *local.Recognizer {
+	t.Helper()
+	rec, err := local.New(cfg)
+	require.NoError(t, err)
+	return rec
+}
+
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	for _, d := range asrtest.LocalDialects() {
+		for name, segments := range map[string]bool{"text": false, "segments": true} {
+			t.Run(string(d)+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				s := asrtest.NewServer(t, d)
+				if d != asrtest.FunASRRuntime {
+					s.SetKey(secret)
+				}
+				audio := asrtest.WAV(2 * time.Second)
+				asrtest.Run(t, asrtest.Target{
+					New: func(t testing.TB) asr.Recognizer {
+						return connect(t, local.Config{URL: s.URL, APIKey: secret, Segments: segments, Concurrency: 2})
+					},
+					Audio: audio, Text: asrtest.Heard(audio), TextOf: asrtest.Heard,
+					Secrets:      []string{secret},
+					HearsDamaged: d == asrtest.FunASRRuntime,
+					DamagedCounts: d == asrtest.WhisperCPPConvert || d == asrtest.WhisperCPPOld || d == asrtest.FunASR ||
+						d == asrtest.FunASRCLI || d == asrtest.LocalAI || d == asrtest.FunASRRecognition,
+				})
+			})
+		}
+	}
+}
+
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	for _, d := range asrtest.LocalDialects() {
+		t.Run(string(d), func(t *testing.T) {
+			t.Parallel()
+			asrtest.RunFaults(t, d, func(t testing.TB, url string, timeout time.Duration) asr.Recognizer {
+				return connect(t, local.Config{URL: url, RequestTimeout: timeout})
+			})
+		})
+	}
+}
