@@ -1,0 +1,352 @@
+package jobqueue
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+)
+
+// engine carries the conversation with the database: each exchange records what has finished since the last one and
+// takes new jobs, in one transaction. There is no timer for outcomes: while one transaction commits, the next batch
+// collects, so that a quiet worker commits each job at once and a busy one hundreds together.
+func (w *Worker) engine(ctx context.Context) {
+	pause := 10 * time.Millisecond
+	for {
+		x, done, ok := w.next()
+		if !ok {
+			return
+		}
+		if x.lease == nil { // an earlier exchange failed
+			w.resolveDoubt(ctx)
+			continue
+		}
+		io, cancel := context.WithTimeout(ctx, w.cfg.Lease)
+		res, err := w.store.Exchange(io, x.Exchange)
+		cancel()
+		if err != nil {
+			w.exchangeFailed(x, done, err)
+			if !sleep(ctx, jitter(pause)) {
+				return
+			}
+			pause = min(2*pause, time.Second)
+			continue
+		}
+		pause = 10 * time.Millisecond
+		w.settle(ctx, x, done, res)
+	}
+}
+
+// request is an exchange under way.
+type request struct {
+	Exchange
+	lease *lease
+	wakes []uint64 // of each queue in Wants when it was asked
+	full  bool     // looked at everything
+}
+
+// next waits for something to say to the database. It returns false when the worker is closed and all is said, and a
+// request without lease when doubt is to be resolved first.
+func (w *Worker) next() (request, []*attempt, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for {
+		l := w.lease
+		switch {
+		case w.closed && (len(w.finished) == 0 || l == nil):
+			return request{}, nil, false
+		case l == nil:
+		case w.doubt:
+			if w.exchange == 0 {
+				w.exchange++
+				return request{}, nil, true
+			}
+		default:
+			x := request{lease: l, Exchange: Exchange{Worker: l.worker}}
+			w.addWants(&x)
+			if len(x.Wants) == 0 && len(w.finished) == 0 {
+				break
+			}
+			n := min(len(w.finished), maxOutcomes)
+			done := w.finished[:n:n]
+			w.finished = w.finished[n:]
+			for _, a := range done {
+				x.Outcomes = append(x.Outcomes, a.outcome)
+			}
+			w.exchange++
+			if len(x.Wants) > 0 {
+				w.claiming++
+			}
+			return x, done, true
+		}
+		w.cond.Wait()
+	}
+}
+
+// maxOutcomes bounds one exchange, so that it ends long before the lease.
+const maxOutcomes = 5000
+
+// addWants asks for jobs for free slots. While a claim is under way a second one is worth its cost only when many
+// slots are free, because each steps over the rows that the other one has locked.
+func (w *Worker) addWants(x *request) {
+	if w.stopping {
+		return
+	}
+	now := time.Now()
+	total, room, slots := 0, maxClaim, 0
+	for _, q := range w.queues {
+		slots += q.slots
+		if q.ready {
+			total += max(q.want(), 0)
+		}
+	}
+	if total == 0 || w.claiming > 0 && total <= slots/2 {
+		return
+	}
+	x.full = now.Sub(w.lastFull) >= fullScanEvery
+	if x.full {
+		w.lastFull = now
+	}
+	x.Ahead = x.full || w.ahead
+	w.ahead = false
+	for _, q := range w.queues {
+		n := min(q.want(), room)
+		if !q.ready || n <= 0 {
+			continue
+		}
+		want := Want{Queue: q.name, N: n}
+		if !x.full {
+			for p := range want.After {
+				want.After[p] = q.marks[p].after(now)
+			}
+		}
+		x.Wants, x.wakes = append(x.Wants, want), append(x.wakes, q.wakes)
+		q.taking += n
+		room -= n
+	}
+	// The queue served first changes, so that a full one does not keep the others waiting.
+	w.queues = append(w.queues[1:], w.queues[0])
+}
+
+// settle takes in the answer to x: tells what is durable now and starts what was taken.
+func (w *Worker) settle(ctx context.Context, x request, done []*attempt, res Exchanged) {
+	slices.SortFunc(res.Jobs, func(a, b *Job) int {
+		return cmp.Or(cmp.Compare(a.Priority, b.Priority), a.RunAt.Compare(b.RunAt), cmp.Compare(a.ID, b.ID))
+	})
+	now := time.Now()
+	w.mu.Lock()
+	w.ended(x)
+	told := done[:0] // not yet told to be lost
+	for _, a := range done {
+		if x.lease.held[a.job.ID] == a {
+			delete(x.lease.held, a.job.ID)
+			told = append(told, a)
+		}
+	}
+	if w.lease == x.lease && res.Next > 0 {
+		w.alarm(now.Add(res.Next + time.Millisecond))
+	}
+	got := map[string]int{}
+	taken := make([]*attempt, 0, len(res.Jobs))
+	if w.lease == x.lease && !w.stopping { // otherwise they go back with the lease
+		for _, job := range res.Jobs {
+			q := w.byName[job.Queue]
+			got[q.name]++
+			q.size += (len(job.Args) - q.size) / 8
+			q.marks[job.Priority-1].advance(Mark{job.RunAt, job.ID}, now)
+			a := &attempt{job: job, queue: q, lease: x.lease, cancelled: job.Cancelling}
+			x.lease.held[job.ID] = a
+			taken = append(taken, a)
+		}
+	}
+	for i, want := range x.Wants {
+		q := w.byName[want.Queue]
+		if got[q.name] < want.N && q.wakes == x.wakes[i] {
+			q.ready = false
+		}
+	}
+	starting := taken[:0:0]
+	for _, a := range taken {
+		if q := a.queue; q.busy < q.slots {
+			q.busy++
+			w.running++
+			starting = append(starting, a)
+		} else {
+			q.buffer = append(q.buffer, a)
+		}
+	}
+	w.cond.Broadcast()
+	w.mu.Unlock()
+
+	for _, a := range taken {
+		w.emit(Event{Type: EventClaimed, Job: a.job, Wait: a.job.ClaimedAt.Sub(a.job.RunAt)})
+	}
+	for _, a := range starting {
+		go w.work(a)
+	}
+	w.report(ctx, told, res.Lost)
+}
+
+// ended undoes the bookkeeping of next. Worker.mu is held.
+func (w *Worker) ended(x request) {
+	w.exchange--
+	if len(x.Wants) > 0 {
+		w.claiming--
+	}
+	for _, want := range x.Wants {
+		w.byName[want.Queue].taking -= want.N
+	}
+}
+
+// report tells the hooks what became of done.
+func (w *Worker) report(ctx context.Context, done []*attempt, lost []Lease) {
+	gone := map[Lease]bool{}
+	for _, l := range lost {
+		gone[l] = true
+	}
+	for _, a := range done {
+		e := a.event
+		e.Job = a.job
+		switch {
+		case gone[a.outcome.Lease] && a.job.completed.Load():
+			e.Type, e.Err = EventSucceeded, nil // by CompleteTx
+		case gone[a.outcome.Lease] && !(a.unsure && w.counted(ctx, a)):
+			e.Type, e.Err = EventLost, ErrLeaseLost
+		}
+		w.log(e)
+		w.emit(e)
+	}
+}
+
+// counted reports whether an outcome that seems lost was recorded by an exchange whose answer did not arrive. Whoever
+// takes a job from its worker changes the fence, so the same fence without the worker is our own doing.
+func (w *Worker) counted(ctx context.Context, a *attempt) bool {
+	job, err := w.store.Get(ctx, a.job.ID)
+	if errors.Is(err, ErrNotFound) {
+		return a.outcome.Discard
+	}
+	return err == nil && job.Fence == a.job.Fence && job.State != StateRunning
+}
+
+func (w *Worker) log(e Event) {
+	switch e.Type {
+	case EventFailed:
+		w.cfg.Logger.Warn("job attempt failed", "job", e.Job.ID, "kind", e.Job.Kind, "attempt", e.Job.Attempt, "error", e.Err)
+	case EventDead:
+		w.cfg.Logger.Error("job failed", "job", e.Job.ID, "kind", e.Job.Kind, "attempt", e.Job.Attempt, "error", e.Err)
+	case EventLost:
+		w.cfg.Logger.Warn("job lost", "job", e.Job.ID, "kind", e.Job.Kind, "attempt", e.Job.Attempt)
+	}
+}
+
+// exchangeFailed keeps the outcomes for the next exchange. The database may have carried out x nevertheless.
+func (w *Worker) exchangeFailed(x request, done []*attempt, err error) {
+	w.cfg.Logger.Warn("exchange with database, trying again", "outcomes", len(done), "error", err)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.ended(x)
+	if w.lease != x.lease {
+		return
+	}
+	for _, a := range done {
+		a.unsure = true
+	}
+	w.finished = append(done, w.finished...)
+	if len(x.Wants) > 0 {
+		w.doubt, w.recheck = true, true
+	}
+	w.wakeAll(false)
+}
+
+// resolveDoubt gives back the jobs that the database holds for this worker without its knowing. No exchange is under
+// way. A transaction of a connection that was cut may still be going on, so beatLoop has this done once more.
+func (w *Worker) resolveDoubt(ctx context.Context) {
+	w.mu.Lock()
+	l := w.lease
+	var keep []Lease
+	if l != nil {
+		keep = l.keep()
+	}
+	w.mu.Unlock()
+	var err error
+	if l != nil {
+		io, cancel := context.WithTimeout(ctx, w.cfg.Lease/3)
+		_, err = w.store.Release(io, l.worker, keep, false)
+		cancel()
+	}
+	if err != nil {
+		w.cfg.Logger.Warn("release after failed exchange", "error", err)
+		sleep(ctx, jitter(100*time.Millisecond))
+	}
+	w.mu.Lock()
+	w.exchange--
+	if err == nil {
+		w.doubt = false
+		w.wakeAll(true)
+	} else if w.closed {
+		w.doubt = false // the lease will end
+	}
+	w.cond.Broadcast()
+	w.mu.Unlock()
+}
+
+// work runs a, then whatever is buffered for its queue, then gives up the slot.
+func (w *Worker) work(a *attempt) {
+	for a != nil {
+		ctx, cancel := context.WithCancelCause(a.lease.ctx)
+		h := w.handlers[a.job.Kind]
+		w.mu.Lock()
+		a.cancel = cancel
+		if a.cancelled {
+			cancel(ErrCancelled)
+		}
+		if h != nil && h.timeout > 0 {
+			a.overdue = time.Now().Add(h.timeout + w.cfg.Abandon)
+		}
+		w.mu.Unlock()
+		start := time.Now()
+		outcome, event := w.perform(ctx, a.job)
+		event.Took = time.Since(start)
+		cancel(nil)
+		a = w.finish(a, outcome, event)
+	}
+}
+
+// finish notes the outcome of a, unless it does not count any more, and returns the next job for the slot.
+func (w *Worker) finish(a *attempt, o Outcome, e Event) (next *attempt) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	q := a.queue
+	q.measure(e.Took)
+	if !a.settled {
+		a.settled = true
+		a.outcome, a.event = o, e
+		w.record(a)
+	}
+	if len(q.buffer) > 0 {
+		next, q.buffer = q.buffer[0], q.buffer[1:]
+		return next
+	}
+	q.busy--
+	w.running--
+	w.cond.Broadcast()
+	return nil
+}
+
+// record puts a chosen outcome in line for the next exchange. Worker.mu is held.
+func (w *Worker) record(a *attempt) {
+	o := &a.outcome
+	o.Lease = Lease{ID: a.job.ID, Fence: a.job.Fence}
+	switch o.Verdict {
+	case Succeed:
+		o.Discard = a.queue.retention[0] == KeepNone
+	case Fail, Abort:
+		o.Discard = a.queue.retention[1] == KeepNone
+	case Postpone:
+		// The job may be due again before anything else wakes this worker.
+		w.alarm(time.Now().Add(o.Delay + time.Millisecond))
+	}
+	w.finished = append(w.finished, a)
+	w.cond.Broadcast()
+}

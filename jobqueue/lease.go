@@ -1,0 +1,212 @@
+package jobqueue
+
+import (
+	"context"
+	"time"
+)
+
+// lease is the worker row under which this process holds jobs, from registration until it is lost or given up.
+type lease struct {
+	worker int64
+	ctx    context.Context // parent of all handlers' contexts
+	cancel context.CancelCauseFunc
+	held   map[int64]*attempt // by job id: every job taken and not yet recorded; Worker.mu guards it
+}
+
+// keep lists what the lease holds.
+func (l *lease) keep() []Lease {
+	keep := make([]Lease, 0, len(l.held))
+	for _, a := range l.held {
+		keep = append(keep, Lease{ID: a.job.ID, Fence: a.job.Fence})
+	}
+	return keep
+}
+
+// newLease registers this process; it tries until ctx ends.
+func (w *Worker) newLease(ctx context.Context) error {
+	var id int64
+	err := w.await(ctx, "register worker", func(ctx context.Context) (err error) {
+		ctx, cancel := context.WithTimeout(ctx, w.cfg.Lease/3)
+		defer cancel()
+		id, err = w.store.Register(ctx, w.cfg.Name, w.cfg.Lease)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	l := &lease{worker: id, held: map[int64]*attempt{}}
+	l.ctx, l.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	w.mu.Lock()
+	w.lease = l
+	w.doubt = false
+	w.wakeAll(true)
+	w.mu.Unlock()
+	return nil
+}
+
+// loseLease ends the contexts of all handlers with cause ErrLeaseLost and forgets what they held.
+func (w *Worker) loseLease(l *lease) {
+	w.mu.Lock()
+	if w.lease != l {
+		w.mu.Unlock()
+		return
+	}
+	w.lease = nil
+	lost := make([]*attempt, 0, len(l.held))
+	for _, a := range l.held {
+		a.settled = true
+		lost = append(lost, a)
+	}
+	clear(l.held)
+	w.finished = nil
+	for _, q := range w.queues {
+		q.buffer = nil
+	}
+	w.cond.Broadcast()
+	w.mu.Unlock()
+
+	l.cancel(ErrLeaseLost)
+	w.cfg.Logger.Error("lease lost", "worker", l.worker, "jobs", len(lost))
+	for _, a := range lost {
+		w.emit(Event{Type: EventLost, Job: a.job, Err: ErrLeaseLost})
+	}
+}
+
+// beatLoop keeps the lease alive. When it is lost (the database says so, or could not be asked for a whole lease), it
+// registers anew.
+func (w *Worker) beatLoop(ctx context.Context) {
+	last := time.Now() // start of the last heartbeat that counted; monotonic, so clock jumps do not matter
+	for sleep(ctx, jitter(w.cfg.Lease/3)*9/10) {
+		w.mu.Lock()
+		l := w.lease
+		w.mu.Unlock()
+		cancelled, alive, err := []int64(nil), false, error(nil)
+		for {
+			start := time.Now()
+			beat, cancel := context.WithTimeout(ctx, max(w.cfg.Lease/6, 10*time.Millisecond))
+			cancelled, alive, err = w.store.Beat(beat, l.worker, w.cfg.Lease)
+			cancel()
+			if err == nil {
+				last = start
+				break
+			}
+			if ctx.Err() != nil || time.Since(last) >= w.cfg.Lease*9/10 {
+				break
+			}
+			w.cfg.Logger.Warn("heartbeat", "error", err)
+			if !sleep(ctx, jitter(w.cfg.Lease/20)) {
+				return
+			}
+		}
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err == nil && alive:
+			for _, id := range cancelled {
+				w.cancelJob(id)
+			}
+			w.abandonOverdue()
+			w.mu.Lock()
+			w.doubt = w.doubt || w.recheck
+			w.recheck = false
+			w.cond.Broadcast()
+			w.mu.Unlock()
+		default:
+			w.loseLease(l)
+			if w.newLease(ctx) != nil {
+				return
+			}
+			last = time.Now()
+			w.store.Release(ctx, l.worker, nil, true) // sooner than the sweep; that comes if this fails
+		}
+	}
+}
+
+// cancelJob ends the context of a running job with cause ErrCancelled.
+func (w *Worker) cancelJob(id int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.lease == nil {
+		return
+	}
+	if a := w.lease.held[id]; a != nil {
+		a.cancelled = true
+		if a.cancel != nil {
+			a.cancel(ErrCancelled)
+		}
+	}
+}
+
+// abandonOverdue gives up handlers that go on long after their timeout: the attempt counts as failed and the job may
+// run elsewhere. The handler keeps its slot.
+func (w *Worker) abandonOverdue() {
+	now := time.Now()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.lease == nil {
+		return
+	}
+	for _, a := range w.lease.held {
+		if a.settled || a.overdue.IsZero() || now.Before(a.overdue) {
+			continue
+		}
+		a.settled = true
+		h := w.handlers[a.job.Kind]
+		err := errAbandoned
+		// Even the last attempt is only put back: whoever takes it next runs its Dead callback.
+		a.outcome = Outcome{Verdict: Postpone, Delay: max(h.backoff(a.job.Attempt), 0), Error: attemptError(a.job, err)}
+		a.event = Event{Type: EventFailed, Err: err}
+		w.record(a)
+	}
+}
+
+// sweepLoop takes back the jobs of dead processes. Every process does it: there is no leader.
+func (w *Worker) sweepLoop(ctx context.Context) {
+	var audited time.Time
+	for {
+		audit := time.Since(audited) > auditEvery
+		n, err := w.store.Sweep(ctx, audit)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			w.cfg.Logger.Warn("sweep", "error", err)
+		default:
+			if audit {
+				audited = time.Now()
+			}
+			if n > 0 {
+				w.cfg.Logger.Warn("jobs of dead workers taken back", "count", n)
+				w.mu.Lock()
+				w.wakeAll(true)
+				w.mu.Unlock()
+			}
+		}
+		if !sleep(ctx, jitter(w.cfg.Lease/3)) {
+			return
+		}
+	}
+}
+
+// purgeLoop deletes history older than the retention of each queue.
+func (w *Worker) purgeLoop(ctx context.Context) {
+	for sleep(ctx, jitter(purgeEvery)) {
+		for _, q := range w.queues {
+			for _, p := range []struct {
+				state State
+				age   time.Duration
+			}{{StateSucceeded, q.retention[0]}, {StateFailed, q.retention[1]}, {StateCancelled, q.retention[1]}} {
+				if p.age == KeepForever {
+					continue
+				}
+				n, err := w.store.Purge(ctx, PurgeFilter{State: p.state, Queue: q.name, Age: max(p.age, 0)})
+				if err != nil && ctx.Err() == nil {
+					w.cfg.Logger.Warn("purge", "queue", q.name, "error", err)
+				}
+				if n > 0 {
+					w.cfg.Logger.Debug("history purged", "queue", q.name, "state", p.state, "count", n)
+				}
+			}
+		}
+	}
+}

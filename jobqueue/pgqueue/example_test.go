@@ -1,0 +1,52 @@
+package pgqueue_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/pgqueue"
+)
+
+type Welcome struct{ Address string }
+
+func Example() {
+	ctx := context.Background()
+	pool, err := pgxpool.New(ctx, "postgres://localhost/app")
+	if err != nil {
+		log.Fatal(err)
+	}
+	store := pgqueue.New(pool, pgqueue.Config{})
+	if err := store.Migrate(ctx); err != nil {
+		log.Fatal(err)
+	}
+	worker := jobqueue.NewWorker(store, jobqueue.WorkerConfig{})
+	jobqueue.Handle(worker, "welcome", func(ctx context.Context, job *jobqueue.Job, w Welcome) error {
+		fmt.Println("welcome", w.Address)
+		return nil
+	})
+	go worker.Run(ctx)
+
+	client := jobqueue.NewClient(store)
+	_, err = client.Enqueue(ctx, jobqueue.Params{Kind: "welcome", Args: Welcome{"ann@example.org"}})
+	fmt.Println(err)
+}
+
+// The user and the job are committed together or not at all.
+func ExampleStore_EnqueueTx() {
+	ctx := context.Background()
+	pool, _ := pgxpool.New(ctx, "postgres://localhost/app")
+	store := pgqueue.New(pool, pgqueue.Config{})
+	err := pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, "insert into users (address) values ($1)", "ann@example.org"); err != nil {
+			return err
+		}
+		_, err := store.EnqueueTx(ctx, tx, jobqueue.Params{Kind: "welcome", Args: Welcome{"ann@example.org"}})
+		return err
+	})
+	fmt.Println(err)
+}

@@ -1,0 +1,235 @@
+package pgqueue
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"lessonkit.example/jobqueue"
+)
+
+// kept are the columns that a job and its history have in common.
+const kept = `run_at, created_at, claimed_at, fence, attempt, max_attempts, priority, until_started, queue, kind, unique_key, args`
+
+// succeedSQL takes the time and order of a B-tree probe for each job; every other outcome is rarer.
+const succeedSQL = `
+with gone as (
+  delete from jobqueue_job j using unnest($1::bigint[], $2::int[]) x (id, fence)
+  where j.id = x.id and j.fence = x.fence and j.worker = $3::bigint
+  returning j.*)
+insert into jobqueue_done (id, state, errors, ` + kept + `)
+select id, 4, errors, ` + kept + ` from gone
+returning id`
+
+const discardSQL = `
+delete from jobqueue_job j using unnest($1::bigint[], $2::int[]) x (id, fence)
+where j.id = x.id and j.fence = x.fence and j.worker = $3::bigint
+returning j.id`
+
+// withError appends x.error to j.errors with the time of the database; the oldest of a hundred gives way.
+const withError = `
+case when x.error = '' then j.errors else
+  (case when jsonb_array_length(j.errors) >= 100 then j.errors - 0 else coalesce(j.errors, '[]') end)
+  || (x.error::jsonb || jsonb_build_object('at', now())) end`
+
+// A job whose Dead callback alone ran has one attempt more than it may; that is not shown.
+const endSQL = `
+with gone as (
+  delete from jobqueue_job j using unnest($1::bigint[], $2::int[], $4::smallint[], $5::text[]) x (id, fence, state, error)
+  where j.id = x.id and j.fence = x.fence and j.worker = $3::bigint
+  returning j.id, x.state, ` + withError + ` as new_errors, j.run_at, j.created_at, j.claimed_at, j.fence,
+    case when j.max_attempts < 0 then j.attempt else least(j.attempt, j.max_attempts) end as attempt,
+    j.max_attempts, j.priority, j.until_started, j.queue, j.kind, j.unique_key, j.args)
+insert into jobqueue_done (id, state, errors, ` + kept + `)
+select id, state, new_errors, ` + kept + ` from gone
+returning id`
+
+const postponeSQL = `
+update jobqueue_job j set
+  worker = null,
+  run_at = case when j.cancel then now() else now() + x.delay * interval '1 microsecond' end,
+  attempt = j.attempt - x.refund,
+  errors = ` + withError + `
+from unnest($1::bigint[], $2::int[], $4::bigint[], $5::int[], $6::text[]) x (id, fence, delay, refund, error)
+where j.id = x.id and j.fence = x.fence and j.worker = $3::bigint
+returning j.id`
+
+// claimSQL takes the most urgent jobs of several queues.
+//
+//   - The worker's row is locked against the sweeper, and without it nothing is taken: a process that was swept while it
+//     slept must not hold jobs for a worker that nobody will ever sweep again.
+//   - array(…) is evaluated once, whatever the planner does; "id in (… skip locked)" might be evaluated again.
+//   - Priorities are visited one by one, or jobs scheduled for tomorrow at priority 1 would be walked over by every claim.
+//   - $4 and $5 are the watermarks, four for each queue.
+const claimSQL = `
+update jobqueue_job set worker = $1::bigint, fence = fence + 1, attempt = attempt + 1, claimed_at = now(),
+  unique_key = case when until_started then null else unique_key end
+where exists (select from jobqueue_worker where id = $1::bigint and expires_at > now() for key share)
+  and ctid = any (array(
+    select r.ctid
+    from unnest($2::text[], $3::int[]) with ordinality q (name, n, i),
+      lateral (
+        select s.ctid
+        from generate_series(1, 4) p,
+          lateral (
+            select ctid from jobqueue_job
+            where queue = q.name and priority = p::smallint and worker is null and run_at <= now()
+              and (run_at, id) > (($4::timestamptz[])[q.i * 4 - 4 + p], ($5::bigint[])[q.i * 4 - 4 + p])
+            order by run_at, id limit q.n for update skip locked) s
+        limit q.n) r))
+returning id, fence, attempt, max_attempts, priority, queue, kind, args, run_at, created_at, claimed_at, cancel`
+
+const nextSQL = `
+select (extract(epoch from min(t.run_at) - now()) * 1000000)::bigint
+from unnest($1::text[]) q (name), generate_series(1, 4) p,
+  lateral (
+    select run_at from jobqueue_job
+    where queue = q.name and priority = p::smallint and worker is null and run_at > now()
+    order by run_at limit 1) t`
+
+// Exchange implements jobqueue.Store: all statements travel together, in one transaction that needs no BEGIN.
+func (s *Store) Exchange(ctx context.Context, x jobqueue.Exchange) (jobqueue.Exchanged, error) {
+	var res jobqueue.Exchanged
+	var b pgx.Batch
+	counted := make(map[int64]struct{}, len(x.Outcomes))
+	if err := s.queueOutcomes(&b, x, counted); err != nil {
+		return res, err
+	}
+	if len(x.Wants) > 0 {
+		s.queueClaim(&b, x, &res)
+	}
+	if b.Len() == 0 {
+		return res, nil
+	}
+	// Only Close tells whether the transaction was committed.
+	if err := s.pool.SendBatch(ctx, &b).Close(); err != nil {
+		return jobqueue.Exchanged{}, fmt.Errorf("exchange: %w", err)
+	}
+	for _, o := range x.Outcomes {
+		if _, ok := counted[o.ID]; !ok {
+			res.Lost = append(res.Lost, o.Lease)
+		}
+	}
+	return res, nil
+}
+
+// queueOutcomes adds a statement for each sort of outcome that x has.
+func (s *Store) queueOutcomes(b *pgx.Batch, x jobqueue.Exchange, counted map[int64]struct{}) error {
+	type leases struct {
+		ids    []int64
+		fences []int32
+	}
+	var succeeded, discarded, ended, postponed leases
+	var states []int16
+	var delays []int64
+	var refunds []int32
+	var endErrors, postponeErrors []string
+	add := func(l *leases, o jobqueue.Outcome) {
+		l.ids, l.fences = append(l.ids, o.ID), append(l.fences, int32(o.Fence))
+	}
+	for _, o := range x.Outcomes {
+		switch {
+		case o.Verdict == jobqueue.Postpone:
+			text, err := errorText(o.Error)
+			if err != nil {
+				return err
+			}
+			refund := int32(0)
+			if o.Refund {
+				refund = 1
+			}
+			add(&postponed, o)
+			delays, refunds = append(delays, o.Delay.Microseconds()), append(refunds, refund)
+			postponeErrors = append(postponeErrors, text)
+		case o.Discard:
+			add(&discarded, o)
+		case o.Verdict == jobqueue.Succeed:
+			add(&succeeded, o)
+		default:
+			text, err := errorText(o.Error)
+			if err != nil {
+				return err
+			}
+			state := jobqueue.StateFailed
+			if o.Verdict == jobqueue.Abort {
+				state = jobqueue.StateCancelled
+			}
+			add(&ended, o)
+			states, endErrors = append(states, int16(state)), append(endErrors, text)
+		}
+	}
+	queue := func(l leases, query string, more ...any) {
+		if len(l.ids) == 0 {
+			return
+		}
+		b.Queue(query, append([]any{l.ids, l.fences, x.Worker}, more...)...).Query(func(rows pgx.Rows) error {
+			var id int64
+			_, err := pgx.ForEachRow(rows, []any{&id}, func() error {
+				counted[id] = struct{}{}
+				return nil
+			})
+			return err
+		})
+	}
+	queue(succeeded, s.q.succeed)
+	queue(discarded, s.q.discard)
+	queue(ended, s.q.end, states, endErrors)
+	queue(postponed, s.q.postpone, delays, refunds, postponeErrors)
+	return nil
+}
+
+// errorText encodes e without its time, which the database adds; "" when there is no error.
+func errorText(e jobqueue.AttemptError) (string, error) {
+	if e.Error == "" {
+		return "", nil
+	}
+	text, err := json.Marshal(e)
+	return string(text), err
+}
+
+var beginning = time.Date(1970, 1, 1, 0, 0, 0, 0, time.UTC) // before every run_at that matters
+
+// queueClaim adds the statements that take jobs and look ahead.
+func (s *Store) queueClaim(b *pgx.Batch, x jobqueue.Exchange, res *jobqueue.Exchanged) {
+	var names []string
+	var counts []int32
+	var times []time.Time
+	var ids []int64
+	for _, w := range x.Wants {
+		names, counts = append(names, w.Queue), append(counts, int32(w.N))
+		for _, m := range w.After {
+			if m.RunAt.IsZero() {
+				m.RunAt = beginning
+			}
+			times, ids = append(times, m.RunAt), append(ids, m.ID)
+		}
+	}
+	b.Queue(s.q.claim, x.Worker, names, counts, times, ids).Query(func(rows pgx.Rows) error {
+		defer rows.Close()
+		for rows.Next() {
+			j := &jobqueue.Job{Worker: x.Worker, State: jobqueue.StateRunning}
+			err := rows.Scan(&j.ID, &j.Fence, &j.Attempt, &j.MaxAttempts, &j.Priority, &j.Queue, &j.Kind, (*[]byte)(&j.Args),
+				&j.RunAt, &j.CreatedAt, &j.ClaimedAt, &j.Cancelling)
+			if err != nil {
+				return err
+			}
+			j.RunAt, j.CreatedAt, j.ClaimedAt = j.RunAt.UTC(), j.CreatedAt.UTC(), j.ClaimedAt.UTC()
+			res.Jobs = append(res.Jobs, j)
+		}
+		return rows.Err()
+	})
+	if !x.Ahead {
+		return
+	}
+	b.Queue(s.q.next, names).QueryRow(func(row pgx.Row) error {
+		var next *int64
+		err := row.Scan(&next)
+		if next != nil {
+			res.Next = time.Duration(*next) * time.Microsecond
+		}
+		return err
+	})
+}

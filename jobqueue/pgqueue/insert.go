@@ -1,0 +1,214 @@
+package pgqueue
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/internal/wake"
+)
+
+const insertSQL = `
+insert into jobqueue_job (queue, kind, priority, run_at, max_attempts, unique_key, until_started, args)
+values ($1, $2, $3, coalesce($4::timestamptz, clock_timestamp()), $5, $6::text, $7, $8::json)
+on conflict (kind, unique_key) where unique_key is not null do nothing
+returning id`
+
+// The ids of the rows without a key come back in the order of the rows, because rows are inserted in that order; those
+// with a key are matched by it.
+const insertManySQL = `
+insert into jobqueue_job (queue, kind, priority, run_at, max_attempts, unique_key, until_started, args)
+select queue, kind, priority, coalesce(run_at, clock_timestamp()), max_attempts, unique_key, until_started, args::json
+from unnest($1::text[], $2::text[], $3::smallint[], $4::timestamptz[], $5::int[], $6::text[], $7::boolean[], $8::text[])
+  as x (queue, kind, priority, run_at, max_attempts, unique_key, until_started, args)
+on conflict (kind, unique_key) where unique_key is not null do nothing
+returning id, kind, unique_key`
+
+const findUniqueSQL = `select id from jobqueue_job where kind = $1 and unique_key = $2`
+
+// EnqueueTx enqueues jobs in tx and returns a receipt for each. They exist, and workers hear of them, when tx commits.
+func (s *Store) EnqueueTx(ctx context.Context, tx pgx.Tx, ps ...jobqueue.Params) ([]jobqueue.Receipt, error) {
+	return s.enqueueIn(ctx, pgxQuerier{tx}, ps)
+}
+
+// EnqueueSQL is EnqueueTx for a transaction of database/sql over pgx's stdlib driver.
+func (s *Store) EnqueueSQL(ctx context.Context, tx *sql.Tx, ps ...jobqueue.Params) ([]jobqueue.Receipt, error) {
+	return s.enqueueIn(ctx, sqlQuerier{tx}, ps)
+}
+
+func (s *Store) enqueueIn(ctx context.Context, db querier, ps []jobqueue.Params) ([]jobqueue.Receipt, error) {
+	if len(ps) == 0 {
+		return nil, nil
+	}
+	rs, err := jobqueue.Records(ps)
+	if err != nil {
+		return nil, err
+	}
+	receipts, err := s.insert(ctx, db, rs)
+	if err != nil {
+		return nil, fmt.Errorf("enqueue: %w", err)
+	}
+	if s.cfg.PollOnly {
+		return receipts, nil
+	}
+	signals, _ := wake.Of(rs)
+	if err := db.query(ctx, notifySQL, nil, s.channel(), payloads(signals)); err != nil {
+		return nil, fmt.Errorf("enqueue: notify: %w", err)
+	}
+	return receipts, nil
+}
+
+// Insert implements jobqueue.Store.
+func (s *Store) Insert(ctx context.Context, rs []jobqueue.Record) ([]jobqueue.Receipt, error) {
+	receipts, err := s.insert(ctx, pgxQuerier{s.pool}, rs)
+	if err == nil {
+		s.wake(rs)
+	}
+	return receipts, err
+}
+
+func (s *Store) insert(ctx context.Context, db querier, rs []jobqueue.Record) (receipts []jobqueue.Receipt, err error) {
+	if len(rs) == 1 {
+		r := rs[0]
+		var id int64
+		err = db.query(ctx, s.q.insert, func(row scanner) error { return row.Scan(&id) },
+			r.Queue, r.Kind, int16(r.Priority), timeOrNull(r.RunAt), int32(r.MaxAttempts), textOrNull(r.UniqueKey), r.UntilStarted, string(r.Args))
+		receipts = []jobqueue.Receipt{{ID: id}}
+	} else {
+		receipts, err = s.insertMany(ctx, db, rs)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i, r := range rs {
+		if receipts[i].ID == 0 {
+			if receipts[i], err = s.existing(ctx, db, r); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return receipts, nil
+}
+
+type uniqueKey struct{ kind, key string }
+
+func (s *Store) insertMany(ctx context.Context, db querier, rs []jobqueue.Record) ([]jobqueue.Receipt, error) {
+	n := len(rs)
+	queues, kinds, args := make([]string, n), make([]string, n), make([]string, n)
+	priorities, limits := make([]int16, n), make([]int32, n)
+	times, keys, until := make([]*time.Time, n), make([]*string, n), make([]bool, n)
+	for i := range rs {
+		r := &rs[i]
+		queues[i], kinds[i], args[i] = r.Queue, r.Kind, string(r.Args)
+		priorities[i], limits[i], until[i] = int16(r.Priority), int32(r.MaxAttempts), r.UntilStarted
+		times[i], keys[i] = timeOrNull(r.RunAt), textOrNull(r.UniqueKey)
+	}
+	free := make([]int64, 0, n)
+	keyed := map[uniqueKey]int64{}
+	err := db.query(ctx, s.q.insertMany, func(row scanner) error {
+		var id int64
+		var kind string
+		var key *string
+		err := row.Scan(&id, &kind, &key)
+		if key == nil {
+			free = append(free, id)
+		} else {
+			keyed[uniqueKey{kind, *key}] = id
+		}
+		return err
+	}, queues, kinds, priorities, times, limits, keys, until, args)
+	if err != nil {
+		return nil, err
+	}
+	receipts := make([]jobqueue.Receipt, n)
+	told := map[uniqueKey]bool{}
+	for i, r := range rs {
+		if r.UniqueKey == "" {
+			receipts[i].ID, free = free[0], free[1:]
+			continue
+		}
+		k := uniqueKey{r.Kind, r.UniqueKey}
+		receipts[i] = jobqueue.Receipt{ID: keyed[k], Duplicate: told[k]}
+		told[k] = true
+	}
+	return receipts, nil
+}
+
+var errKeyBusy = errors.New("unique key changes hands too quickly")
+
+// existing finds the job that holds the key of r. When that has finished since, r is inserted after all.
+func (s *Store) existing(ctx context.Context, db querier, r jobqueue.Record) (jobqueue.Receipt, error) {
+	for range 10 {
+		var id int64
+		scan := func(row scanner) error { return row.Scan(&id) }
+		if err := db.query(ctx, s.q.findUnique, scan, r.Kind, r.UniqueKey); err != nil || id != 0 {
+			return jobqueue.Receipt{ID: id, Duplicate: true}, err
+		}
+		err := db.query(ctx, s.q.insert, scan,
+			r.Queue, r.Kind, int16(r.Priority), timeOrNull(r.RunAt), int32(r.MaxAttempts), textOrNull(r.UniqueKey), r.UntilStarted, string(r.Args))
+		if err != nil || id != 0 {
+			return jobqueue.Receipt{ID: id}, err
+		}
+	}
+	return jobqueue.Receipt{}, errKeyBusy
+}
+
+// Load implements jobqueue.Loader by COPY.
+func (s *Store) Load(ctx context.Context, rs []jobqueue.Record) error {
+	columns := []string{"queue", "kind", "priority", "max_attempts", "args", "run_at"}
+	now := true
+	for i := range rs {
+		now = now && rs[i].RunAt.IsZero()
+	}
+	if now {
+		columns = columns[:5] // run_at has a default
+	} else {
+		// A copied null would not take the default.
+		var dbNow time.Time
+		if err := s.pool.QueryRow(ctx, "select clock_timestamp()").Scan(&dbNow); err != nil {
+			return err
+		}
+		rs = append([]jobqueue.Record(nil), rs...)
+		for i := range rs {
+			if rs[i].RunAt.IsZero() {
+				rs[i].RunAt = dbNow
+			}
+		}
+	}
+	table := pgx.Identifier{"jobqueue_job"}
+	if s.cfg.Schema != "" {
+		table = pgx.Identifier{s.cfg.Schema, "jobqueue_job"}
+	}
+	row := make([]any, len(columns))
+	_, err := s.pool.CopyFrom(ctx, table, columns, pgx.CopyFromSlice(len(rs), func(i int) ([]any, error) {
+		r := &rs[i]
+		row[0], row[1], row[2], row[3], row[4] = r.Queue, r.Kind, int16(r.Priority), int32(r.MaxAttempts), r.Args
+		if !now {
+			row[5] = r.RunAt
+		}
+		return row, nil
+	}))
+	if err == nil {
+		s.wake(rs)
+	}
+	return err
+}
+
+func timeOrNull(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+func textOrNull(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}

@@ -1,0 +1,199 @@
+package pgqueue
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"lessonkit.example/jobqueue"
+)
+
+const shown = `id, priority, attempt, max_attempts, fence, queue, kind, coalesce(unique_key, ''), args, coalesce(errors, '[]'),
+  created_at, run_at, claimed_at`
+
+const (
+	shownJob = `select ` + shown + `, null::timestamptz, coalesce(worker, 0), cancel,
+  case when worker is not null then 3 when run_at > now() then 2 else 1 end
+from jobqueue_job`
+	shownDone = `select ` + shown + `, finished_at, 0, false, state from jobqueue_done`
+)
+
+const getSQL = shownJob + ` where id = $1 union all ` + shownDone + ` where id = $1`
+
+// Get implements jobqueue.Store.
+func (s *Store) Get(ctx context.Context, id int64) (*jobqueue.Job, error) {
+	// json has no equality, so union all; an id is in one table only.
+	jobs, err := s.jobs(ctx, s.q.get, id)
+	if err != nil {
+		return nil, fmt.Errorf("get job %d: %w", id, err)
+	}
+	if len(jobs) == 0 {
+		return nil, fmt.Errorf("job %d: %w", id, jobqueue.ErrNotFound)
+	}
+	return jobs[0], nil
+}
+
+// List implements jobqueue.Store.
+func (s *Store) List(ctx context.Context, f jobqueue.Filter) ([]*jobqueue.Job, error) {
+	query, args := shownJob, []any{}
+	var where []string
+	cond := func(format string, arg any) {
+		args = append(args, arg)
+		where = append(where, fmt.Sprintf(format, len(args)))
+	}
+	switch f.State {
+	case jobqueue.StateWaiting:
+		where = append(where, "worker is null and run_at <= now()")
+	case jobqueue.StateScheduled:
+		where = append(where, "worker is null and run_at > now()")
+	case jobqueue.StateRunning:
+		where = append(where, "worker is not null")
+	case jobqueue.StateSucceeded:
+		query = shownDone
+		where = append(where, "state = 4")
+	default:
+		query = shownDone
+		where = append(where, "state <> 4") // the index's condition
+		cond("state = $%d", int16(f.State))
+	}
+	if f.Queue != "" {
+		cond("queue = $%d", f.Queue)
+	}
+	if f.Kind != "" {
+		cond("kind = $%d", f.Kind)
+	}
+	if f.Before != 0 {
+		cond("id < $%d", f.Before)
+	}
+	args = append(args, f.Limit)
+	query += " where " + strings.Join(where, " and ") + fmt.Sprintf(" order by id desc limit $%d", len(args))
+	jobs, err := s.jobs(ctx, qualify(s.cfg.Schema, query), args...)
+	if err != nil {
+		return nil, fmt.Errorf("list jobs: %w", err)
+	}
+	return jobs, nil
+}
+
+func (s *Store) jobs(ctx context.Context, query string, args ...any) ([]*jobqueue.Job, error) {
+	rows, err := s.pool.Query(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (*jobqueue.Job, error) {
+		var j jobqueue.Job
+		var errors []byte
+		var claimed, finished *time.Time
+		err := row.Scan(&j.ID, &j.Priority, &j.Attempt, &j.MaxAttempts, &j.Fence, &j.Queue, &j.Kind, &j.UniqueKey,
+			(*[]byte)(&j.Args), &errors, &j.CreatedAt, &j.RunAt, &claimed, &finished, &j.Worker, &j.Cancelling, &j.State)
+		if err != nil {
+			return nil, err
+		}
+		j.CreatedAt, j.RunAt = j.CreatedAt.UTC(), j.RunAt.UTC()
+		if claimed != nil {
+			j.ClaimedAt = claimed.UTC()
+		}
+		if finished != nil {
+			j.FinishedAt = finished.UTC()
+		}
+		if err := json.Unmarshal(errors, &j.Errors); err != nil {
+			return nil, fmt.Errorf("errors of job %d: %w", j.ID, err)
+		}
+		for i := range j.Errors {
+			j.Errors[i].At = j.Errors[i].At.UTC()
+		}
+		return &j, nil
+	})
+}
+
+// statsSQL finds the queues by skipping through the index, and never counts beyond the limit.
+const statsSQL = `
+with recursive names as (
+  (select queue from jobqueue_job where worker is null order by queue limit 1)
+  union all
+  select (select queue from jobqueue_job where worker is null and queue > n.queue order by queue limit 1)
+  from names n where n.queue is not null)
+select n.queue, w.count, s.count, coalesce((extract(epoch from now() - w.oldest) * 1000000)::bigint, 0)
+from names n,
+  lateral (select count(*), min(run_at) as oldest from generate_series(1, 4) p, lateral (
+    select run_at from jobqueue_job
+    where worker is null and queue = n.queue and priority = p::smallint and run_at <= now()
+    order by run_at limit $1) t) w,
+  lateral (select count(*) from generate_series(1, 4) p, lateral (
+    select from jobqueue_job
+    where worker is null and queue = n.queue and priority = p::smallint and run_at > now() limit $1) t) s
+where n.queue is not null`
+
+const runningSQL = `
+select queue, count(*) from (select queue from jobqueue_job where worker is not null limit $1) t group by queue`
+
+const badSQL = `
+select queue, state, count(*) from (
+  (select queue, state from jobqueue_done where state <> 4 and state = 5 order by id desc limit $1)
+  union all
+  (select queue, state from jobqueue_done where state <> 4 and state = 6 order by id desc limit $1)) t
+group by queue, state`
+
+const workersSQL = `select id, name, started_at, expires_at from jobqueue_worker order by id`
+
+// Stats implements jobqueue.Store.
+func (s *Store) Stats(ctx context.Context) (jobqueue.Stats, error) {
+	queues := map[string]*jobqueue.QueueStats{}
+	of := func(name string) *jobqueue.QueueStats {
+		if queues[name] == nil {
+			queues[name] = &jobqueue.QueueStats{Queue: name}
+		}
+		return queues[name]
+	}
+	var stats jobqueue.Stats
+	var name string
+	var state jobqueue.State
+	var n, m int
+	var oldest int64
+	var b pgx.Batch
+	const limit = jobqueue.StatsLimit + 1
+	b.Queue(s.q.stats, limit).Query(func(rows pgx.Rows) error {
+		_, err := pgx.ForEachRow(rows, []any{&name, &n, &m, &oldest}, func() error {
+			q := of(name)
+			q.Waiting, q.Scheduled = min(n, limit), min(m, limit)
+			q.Oldest = time.Duration(oldest) * time.Microsecond
+			return nil
+		})
+		return err
+	})
+	b.Queue(s.q.running, limit).Query(func(rows pgx.Rows) error {
+		_, err := pgx.ForEachRow(rows, []any{&name, &n}, func() error { of(name).Running = n; return nil })
+		return err
+	})
+	b.Queue(s.q.bad, limit).Query(func(rows pgx.Rows) error {
+		_, err := pgx.ForEachRow(rows, []any{&name, &state, &n}, func() error {
+			if state == jobqueue.StateFailed {
+				of(name).Failed = n
+			} else {
+				of(name).Cancelled = n
+			}
+			return nil
+		})
+		return err
+	})
+	b.Queue(s.q.workers).Query(func(rows pgx.Rows) (err error) {
+		stats.Workers, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (w jobqueue.WorkerInfo, err error) {
+			err = row.Scan(&w.ID, &w.Name, &w.StartedAt, &w.ExpiresAt)
+			w.StartedAt, w.ExpiresAt = w.StartedAt.UTC(), w.ExpiresAt.UTC()
+			return w, err
+		})
+		return err
+	})
+	if err := s.pool.SendBatch(ctx, &b).Close(); err != nil {
+		return jobqueue.Stats{}, fmt.Errorf("stats: %w", err)
+	}
+	for _, q := range queues {
+		stats.Queues = append(stats.Queues, *q)
+	}
+	sort.Slice(stats.Queues, func(i, j int) bool { return stats.Queues[i].Queue < stats.Queues[j].Queue })
+	return stats, nil
+}

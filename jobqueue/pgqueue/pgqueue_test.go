@@ -1,0 +1,64 @@
+package pgqueue_test
+
+import (
+	"context"
+	"database/sql"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/internal/pgtest"
+	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/pgqueue"
+	"lessonkit.example/jobqueue/queuetest"
+)
+
+func TestStore(t *testing.T) {
+	t.Parallel()
+	queuetest.Run(t, func(t *testing.T) queuetest.Harness { return harness(t, pgtest.Pool(t), pgqueue.Config{}) })
+}
+
+func harness(t *testing.T, pool *pgxpool.Pool, cfg pgqueue.Config) queuetest.Harness {
+	store := pgqueue.New(pool, cfg)
+	require.NoError(t, store.Migrate(t.Context()))
+	return queuetest.Harness{
+		Store: store,
+		Again: func() jobqueue.Store { return pgqueue.New(pool, cfg) },
+		InTx: map[string]func(context.Context, func(queuetest.Tx) error) error{
+			"pgx": func(ctx context.Context, f func(queuetest.Tx) error) error {
+				return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+					return f(queuetest.Tx{
+						Enqueue:  func(ps ...jobqueue.Params) ([]jobqueue.Receipt, error) { return store.EnqueueTx(ctx, tx, ps...) },
+						Complete: func(job *jobqueue.Job) error { return store.CompleteTx(ctx, tx, job) },
+					})
+				})
+			},
+			"stdlib": func(ctx context.Context, f func(queuetest.Tx) error) error {
+				db := stdlib.OpenDBFromPool(pool)
+				defer db.Close()
+				return inSQL(ctx, db, func(tx *sql.Tx) error {
+					return f(queuetest.Tx{
+						Enqueue:  func(ps ...jobqueue.Params) ([]jobqueue.Receipt, error) { return store.EnqueueSQL(ctx, tx, ps...) },
+						Complete: func(job *jobqueue.Job) error { return store.CompleteSQL(ctx, tx, job) },
+					})
+				})
+			},
+		},
+		Features: queuetest.Features{Notifies: !cfg.PollOnly},
+	}
+}
+
+func inSQL(ctx context.Context, db *sql.DB, f func(tx *sql.Tx) error) error {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	if err := f(tx); err != nil {
+		return err
+	}
+	return tx.Commit()
+}

@@ -1,0 +1,141 @@
+// Package pgqueue keeps a job queue in PostgreSQL (12 or later), natively through pgx.
+//
+// [New] makes a [Store] for jobqueue.NewClient and jobqueue.NewWorker; [Store.Migrate] makes its tables.
+// [Store.EnqueueTx] and [Store.EnqueueSQL] enqueue in a transaction of yours, [Store.CompleteTx] and
+// [Store.CompleteSQL] finish a job in one.
+//
+// # Connection poolers
+//
+// Every statement works in a pooler's transaction mode. When the pooler cannot keep prepared statements, set
+// DefaultQueryExecMode of the pool to pgx.QueryExecModeExec. LISTEN needs a direct connection: give one in
+// Config.ListenConn, or set Config.PollOnly.
+package pgqueue
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"lessonkit.example/internal/migrate"
+	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/internal/wake"
+)
+
+// Config configures a [Store]. The zero value works.
+type Config struct {
+	// Schema holds the tables; Migrate creates it. Defaults to the first schema of the search path.
+	Schema string
+	// ListenConn is how to connect to listen for notifications. Defaults to the pool's own configuration; the
+	// connection is not taken from the pool.
+	ListenConn *pgx.ConnConfig
+	// PollOnly sends no notifications and listens for none. Workers of the same process are still woken.
+	PollOnly bool
+}
+
+// Store is a jobqueue.Store. It is safe for concurrent use and holds nothing that must be closed; the pool is the
+// caller's.
+type Store struct {
+	pool   *pgxpool.Pool
+	cfg    Config
+	q      queries
+	hub    wake.Hub
+	notify *wake.Coalescer
+}
+
+var (
+	_ jobqueue.Store  = (*Store)(nil)
+	_ jobqueue.Loader = (*Store)(nil)
+	_ jobqueue.Waker  = (*Store)(nil)
+)
+
+// New returns a store on pool. It does not connect.
+func New(pool *pgxpool.Pool, cfg Config) *Store {
+	s := &Store{pool: pool, cfg: cfg, q: newQueries(cfg.Schema)}
+	s.notify = wake.NewCoalescer(s.sendNotify)
+	return s
+}
+
+//go:embed migrations
+var embedded embed.FS
+
+// Migrations returns the schema as goose files, for people who run migrations themselves. They name no schema.
+func Migrations() fs.FS {
+	sub, err := fs.Sub(embedded, "migrations")
+	if err != nil {
+		panic(err) // the directory is embedded
+	}
+	return sub
+}
+
+const versionTable = "jobqueue_migrations"
+
+// Migrate makes the tables or brings them up to date. Several processes may do so at once.
+func (s *Store) Migrate(ctx context.Context) error {
+	if s.cfg.Schema != "" {
+		if _, err := s.pool.Exec(ctx, "create schema if not exists "+quote(s.cfg.Schema)); err != nil {
+			return fmt.Errorf("create schema %s: %w", s.cfg.Schema, err)
+		}
+	}
+	db := s.sqlDB()
+	defer db.Close()
+	return migrate.Up(ctx, db, migrate.Postgres, versionTable, Migrations())
+}
+
+// Migrated reports whether the tables are there and up to date.
+func (s *Store) Migrated(ctx context.Context) (bool, error) {
+	db := s.sqlDB()
+	defer db.Close()
+	pending, err := migrate.Pending(ctx, db, migrate.Postgres, versionTable, Migrations())
+	return !pending, err
+}
+
+// Check implements jobqueue.Store.
+func (s *Store) Check(ctx context.Context) error {
+	ok, err := s.Migrated(ctx)
+	if err == nil && !ok {
+		err = fmt.Errorf("%w: tables in schema %q are missing or older than this program; run Migrate", jobqueue.ErrSchema, s.cfg.Schema)
+	}
+	return err
+}
+
+// sqlDB connects outside the pool, because goose needs the schema as search path.
+func (s *Store) sqlDB() *sql.DB {
+	cc := s.pool.Config().ConnConfig.Copy()
+	if s.cfg.Schema != "" {
+		if cc.RuntimeParams == nil {
+			cc.RuntimeParams = map[string]string{}
+		}
+		cc.RuntimeParams["search_path"] = quote(s.cfg.Schema)
+	}
+	return stdlib.OpenDB(*cc)
+}
+
+func quote(name string) string { return pgx.Identifier{name}.Sanitize() }
+
+// qualify puts the schema before every table name of a query.
+func qualify(schema, query string) string {
+	if schema == "" {
+		return query
+	}
+	return strings.ReplaceAll(query, "jobqueue_", quote(schema)+".jobqueue_")
+}
+
+// code returns the SQLSTATE of err, or "".
+func code(err error) string {
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) {
+		return pg.Code
+	}
+	return ""
+}
+
+const uniqueViolation = "23505"

@@ -1,0 +1,122 @@
+package pgqueue
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/internal/wake"
+)
+
+const notifySQL = `select pg_notify($1::text, p) from unnest($2::text[]) p`
+
+func (s *Store) channel() string {
+	if s.cfg.Schema == "" {
+		return "jobqueue"
+	}
+	return "jobqueue_" + s.cfg.Schema
+}
+
+// wake tells workers of committed jobs. A NOTIFY inside the inserting transaction would make all commits queue up
+// behind one lock, so it comes after, coalesced, and not at all when a worker of this process takes the only job.
+func (s *Store) wake(rs []jobqueue.Record) {
+	signals, counts := wake.Of(rs)
+	for _, sig := range signals {
+		taken := s.hub.Emit(sig)
+		if !s.cfg.PollOnly && !(taken && counts[sig.Queue] == 1) {
+			s.notify.Add(sig)
+		}
+	}
+}
+
+func (s *Store) wakeQueue(queue string) { s.signal(jobqueue.Signal{Queue: queue}) }
+
+func (s *Store) signal(sig jobqueue.Signal) {
+	s.hub.Emit(sig)
+	if !s.cfg.PollOnly {
+		s.notify.Add(sig)
+	}
+}
+
+// sendNotify may fail: workers poll as well.
+func (s *Store) sendNotify(signals []jobqueue.Signal) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	_, _ = s.pool.Exec(ctx, notifySQL, s.channel(), payloads(signals))
+}
+
+// payloads encodes signals: "q MICROSECONDS QUEUE" or "c ID".
+func payloads(signals []jobqueue.Signal) []string {
+	texts := make([]string, len(signals))
+	for i, sig := range signals {
+		if sig.Cancel != 0 {
+			texts[i] = "c " + strconv.FormatInt(sig.Cancel, 10)
+		} else {
+			texts[i] = "q " + strconv.FormatInt(sig.In.Microseconds(), 10) + " " + sig.Queue
+		}
+	}
+	return texts
+}
+
+// parse is the inverse of payloads for one text; ok is false for what others send on the channel.
+func parse(text string) (sig jobqueue.Signal, ok bool) {
+	kind, rest, _ := strings.Cut(text, " ")
+	number, queue, _ := strings.Cut(rest, " ")
+	n, err := strconv.ParseInt(number, 10, 64)
+	switch {
+	case err != nil || n < 0:
+		return sig, false
+	case kind == "c":
+		return jobqueue.Signal{Cancel: n}, n > 0
+	case kind == "q":
+		return jobqueue.Signal{Queue: queue, In: time.Duration(n) * time.Microsecond}, queue != ""
+	}
+	return sig, false
+}
+
+// Wake implements jobqueue.Waker on a connection of its own.
+func (s *Store) Wake(ctx context.Context, up func(), f func(jobqueue.Signal) bool) error {
+	defer s.hub.Subscribe(f)()
+	if s.cfg.PollOnly {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	cc := s.cfg.ListenConn
+	if cc == nil {
+		cc = s.pool.Config().ConnConfig
+	}
+	conn, err := pgx.ConnectConfig(ctx, cc.Copy())
+	if err != nil {
+		return fmt.Errorf("listen: %w", err)
+	}
+	defer func() {
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		_ = conn.Close(closing)
+	}()
+	if _, err := conn.Exec(ctx, "listen "+quote(s.channel())); err != nil {
+		return fmt.Errorf("listen: %w", err)
+	}
+	// A pooler may accept LISTEN and deliver nothing: only an echo of a notification sent like any other is proof.
+	echo := "echo " + rand.Text()
+	if _, err := s.pool.Exec(ctx, notifySQL, s.channel(), []string{echo}); err != nil {
+		return fmt.Errorf("listen: %w", err)
+	}
+	for {
+		n, err := conn.WaitForNotification(ctx)
+		if err != nil {
+			return fmt.Errorf("listen: %w", err)
+		}
+		if n.Payload == echo {
+			up()
+		} else if sig, ok := parse(n.Payload); ok {
+			f(sig)
+		}
+	}
+}

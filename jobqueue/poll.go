@@ -1,0 +1,129 @@
+package jobqueue
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// wakeAll makes the next claims look at every queue; with full, from the beginning. Worker.mu is held.
+func (w *Worker) wakeAll(full bool) {
+	for _, q := range w.queues {
+		q.wake()
+	}
+	if full {
+		w.lastFull = time.Time{}
+	}
+	w.cond.Broadcast()
+}
+
+// alarm has the queues looked at when a scheduled job is due. Only the earliest time is kept: when it has come, the
+// database tells the next one. Worker.mu is held.
+func (w *Worker) alarm(at time.Time) {
+	if !w.alarmAt.IsZero() && !at.Before(w.alarmAt) {
+		return
+	}
+	w.alarmAt = at
+	select {
+	case w.rearm <- struct{}{}:
+	default:
+	}
+}
+
+// pollLoop looks at the queues every poll interval and whenever a scheduled job is due.
+func (w *Worker) pollLoop(ctx context.Context) {
+	const alarmGap = 2 * time.Millisecond // many due times in a row become few claims
+	pollAt := time.Now()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		w.mu.Lock()
+		now := time.Now()
+		if !now.Before(pollAt) {
+			w.wakeAll(false)
+			pollAt = now.Add(jitter(w.pollInterval()))
+		}
+		if !w.alarmAt.IsZero() && !now.Before(w.alarmAt) {
+			w.alarmAt = time.Time{}
+			w.ahead = true
+			w.wakeAll(false)
+		}
+		next := pollAt
+		if !w.alarmAt.IsZero() && w.alarmAt.Before(next) {
+			next = w.alarmAt
+		}
+		w.mu.Unlock()
+		timer.Reset(max(time.Until(next), alarmGap))
+		select {
+		case <-timer.C:
+		case <-w.rearm:
+			if !sleep(ctx, alarmGap) {
+				return
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// pollInterval is guarded by Worker.mu.
+func (w *Worker) pollInterval() time.Duration {
+	switch {
+	case w.cfg.Poll > 0:
+		return w.cfg.Poll
+	case w.listens:
+		return time.Second
+	}
+	return 200 * time.Millisecond
+}
+
+// listenLoop has the store wake the queues, and connects again when it cannot.
+func (w *Worker) listenLoop(ctx context.Context) {
+	waker, ok := w.store.(Waker)
+	if !ok || w.cfg.PollOnly {
+		return
+	}
+	listens := func(on bool) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.listens = on; on {
+			w.wakeAll(false) // what came before was not heard
+		}
+	}
+	for pause := listenAgainMin; ; pause = min(2*pause, listenAgainMax) {
+		err := waker.Wake(ctx, func() { listens(true); pause = listenAgainMin }, w.signal)
+		listens(false)
+		if ctx.Err() != nil {
+			return
+		}
+		if errors.Is(err, errors.ErrUnsupported) {
+			w.cfg.Logger.Info("no notifications, polling", "reason", err)
+			return
+		}
+		w.cfg.Logger.Warn("listening for notifications, trying again", "error", err)
+		if !sleep(ctx, jitter(pause)) {
+			return
+		}
+	}
+}
+
+// signal takes in a wake-up and reports whether this worker can take the job at once.
+func (w *Worker) signal(s Signal) (taken bool) {
+	if s.Cancel != 0 {
+		w.cancelJob(s.Cancel)
+		return false
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	q := w.byName[s.Queue]
+	if q == nil || w.stopping {
+		return false
+	}
+	if s.In > 0 {
+		w.alarm(time.Now().Add(s.In + time.Millisecond))
+		return false
+	}
+	q.wake()
+	w.cond.Broadcast()
+	return w.lease != nil && q.busy < q.slots
+}

@@ -1,0 +1,160 @@
+package queuetest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/jobqueue"
+)
+
+var lookTests = map[string]func(*testing.T, Harness){
+	"ListPagesByStateQueueAndKind": listPagesByStateQueueAndKind,
+	"StatsCount":                   statsCount,
+	"RetryByHand":                  retryByHand,
+	"CancelByHand":                 cancelByHand,
+	"PurgeByAgeAndState":           purgeByAgeAndState,
+}
+
+func listPagesByStateQueueAndKind(t *testing.T, h Harness) {
+	c := jobqueue.NewClient(h.Store)
+	a := fill(t, h.Store, 5)
+	b := fill(t, h.Store, 5, func(p *jobqueue.Params) { p.Queue = "b"; p.Kind = "other" })
+	fill(t, h.Store, 2, func(p *jobqueue.Params) { p.RunAt = time.Now().Add(time.Hour) })
+	list := func(f jobqueue.Filter) (ids []int64) {
+		jobs, err := c.List(t.Context(), f)
+		require.NoError(t, err)
+		for _, j := range jobs {
+			require.Equal(t, f.State, j.State)
+			ids = append(ids, j.ID)
+		}
+		return ids
+	}
+	require.Equal(t, []int64{b[4], b[3], b[2]}, list(jobqueue.Filter{State: jobqueue.StateWaiting, Limit: 3}))
+	require.Equal(t, []int64{b[1], b[0], a[4]}, list(jobqueue.Filter{State: jobqueue.StateWaiting, Limit: 3, Before: b[2]}))
+	require.Equal(t, []int64{a[4], a[3]}, list(jobqueue.Filter{State: jobqueue.StateWaiting, Queue: "default", Limit: 2}))
+	require.Len(t, list(jobqueue.Filter{State: jobqueue.StateWaiting, Kind: "other"}), 5)
+	require.Len(t, list(jobqueue.Filter{State: jobqueue.StateScheduled}), 2)
+	require.Empty(t, list(jobqueue.Filter{State: jobqueue.StateRunning}))
+
+	w := register(t, h.Store, time.Minute)
+	jobs := take(t, h.Store, w, "b", 4)
+	require.Len(t, list(jobqueue.Filter{State: jobqueue.StateRunning}), 4)
+	require.Empty(t, say(t, h.Store, w, outcome(jobs[0], jobqueue.Succeed), outcome(jobs[1], jobqueue.Fail), outcome(jobs[2], jobqueue.Abort)))
+	require.Equal(t, []int64{jobs[0].ID}, list(jobqueue.Filter{State: jobqueue.StateSucceeded, Queue: "b", Kind: "other"}))
+	require.Equal(t, []int64{jobs[1].ID}, list(jobqueue.Filter{State: jobqueue.StateFailed}))
+	require.Equal(t, []int64{jobs[2].ID}, list(jobqueue.Filter{State: jobqueue.StateCancelled, Queue: "b"}))
+	_, err := c.List(t.Context(), jobqueue.Filter{})
+	require.Error(t, err)
+}
+
+func statsCount(t *testing.T, h Harness) {
+	c := jobqueue.NewClient(h.Store)
+	stats, err := c.Stats(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, stats.Queues)
+	fill(t, h.Store, 4)
+	fill(t, h.Store, 1, func(p *jobqueue.Params) { p.RunAt = time.Now().Add(-time.Hour); p.Priority = 4 })
+	fill(t, h.Store, 2, func(p *jobqueue.Params) { p.RunAt = time.Now().Add(time.Hour) })
+	fill(t, h.Store, 3, func(p *jobqueue.Params) { p.Queue = "b" })
+	w := register(t, h.Store, time.Minute)
+	jobs := take(t, h.Store, w, "default", 3)
+	bs := take(t, h.Store, w, "b", 3)
+	require.Empty(t, say(t, h.Store, w, outcome(jobs[0], jobqueue.Fail), outcome(bs[0], jobqueue.Abort), outcome(bs[1], jobqueue.Succeed)))
+	stats, err = c.Stats(t.Context())
+	require.NoError(t, err)
+	require.Len(t, stats.Queues, 2)
+	b, d := stats.Queues[0], stats.Queues[1]
+	require.Equal(t, jobqueue.QueueStats{Queue: "b", Running: 1, Cancelled: 1}, b)
+	require.InDelta(t, time.Hour, d.Oldest, float64(time.Minute))
+	d.Oldest = 0
+	require.Equal(t, jobqueue.QueueStats{Queue: "default", Waiting: 2, Scheduled: 2, Running: 2, Failed: 1}, d)
+	require.Len(t, stats.Workers, 1)
+	require.Equal(t, t.Name(), stats.Workers[0].Name)
+	require.WithinDuration(t, time.Now().Add(time.Minute), stats.Workers[0].ExpiresAt, 30*time.Second)
+}
+
+func retryByHand(t *testing.T, h Harness) {
+	c := jobqueue.NewClient(h.Store)
+	id := fill(t, h.Store, 1, func(p *jobqueue.Params) { p.UniqueKey = "k" })[0]
+	w := register(t, h.Store, time.Minute)
+	require.ErrorIs(t, c.Retry(t.Context(), id), jobqueue.ErrNotRetryable, "it waits already")
+	first := take(t, h.Store, w, "default", 1)[0]
+	require.ErrorIs(t, c.Retry(t.Context(), id), jobqueue.ErrNotRetryable, "it runs")
+	o := outcome(first, jobqueue.Fail)
+	o.Error = jobqueue.AttemptError{Attempt: 1, Error: "first"}
+	require.Empty(t, say(t, h.Store, w, o))
+
+	// Another job has taken the key meanwhile.
+	other, err := c.Enqueue(t.Context(), jobqueue.Params{Kind: "work", UniqueKey: "k"})
+	require.NoError(t, err)
+	require.ErrorIs(t, c.Retry(t.Context(), id), jobqueue.ErrDuplicate)
+	require.Equal(t, jobqueue.StateFailed, get(t, h.Store, id).State, "nothing is lost")
+	require.NoError(t, c.Cancel(t.Context(), other.ID))
+
+	require.NoError(t, c.Retry(t.Context(), id))
+	j := get(t, h.Store, id)
+	require.Equal(t, jobqueue.StateWaiting, j.State)
+	require.Zero(t, j.Attempt)
+	require.Len(t, j.Errors, 1, "the history is kept")
+	again := take(t, h.Store, w, "default", 1)[0]
+	require.Equal(t, id, again.ID)
+	require.NotEqual(t, first.Token(), again.Token())
+	later := outcome(again, jobqueue.Postpone)
+	later.Delay = time.Hour
+	require.Empty(t, say(t, h.Store, w, later))
+	require.NoError(t, c.Retry(t.Context(), id), "a scheduled job runs now")
+	again = take(t, h.Store, w, "default", 1)[0]
+	require.Empty(t, say(t, h.Store, w, outcome(again, jobqueue.Succeed)))
+	require.ErrorIs(t, c.Retry(t.Context(), id), jobqueue.ErrNotRetryable)
+	require.ErrorIs(t, c.Retry(t.Context(), id+1000), jobqueue.ErrNotFound)
+}
+
+func cancelByHand(t *testing.T, h Harness) {
+	c := jobqueue.NewClient(h.Store)
+	ids := fill(t, h.Store, 2)
+	require.NoError(t, c.Cancel(t.Context(), ids[0]))
+	require.Equal(t, jobqueue.StateCancelled, get(t, h.Store, ids[0]).State)
+	require.ErrorIs(t, c.Cancel(t.Context(), ids[0]), jobqueue.ErrFinished)
+	require.ErrorIs(t, c.Cancel(t.Context(), ids[1]+1000), jobqueue.ErrNotFound)
+
+	// Asked to stop, and its attempt fails: it is taken at once, only to be cancelled.
+	w := register(t, h.Store, time.Minute)
+	j := take(t, h.Store, w, "default", 2)[0]
+	require.NoError(t, c.Cancel(t.Context(), j.ID))
+	o := outcome(j, jobqueue.Postpone)
+	o.Delay = time.Hour
+	require.Empty(t, say(t, h.Store, w, o))
+	again := take(t, h.Store, w, "default", 1)
+	require.Len(t, again, 1)
+	require.True(t, again[0].Cancelling)
+	require.Empty(t, say(t, h.Store, w, outcome(again[0], jobqueue.Abort)))
+	require.NoError(t, c.Retry(t.Context(), ids[0]))
+	require.NoError(t, c.Retry(t.Context(), ids[1]))
+	for _, j := range take(t, h.Store, w, "default", 2) {
+		require.False(t, j.Cancelling)
+	}
+}
+
+func purgeByAgeAndState(t *testing.T, h Harness) {
+	c := jobqueue.NewClient(h.Store)
+	fill(t, h.Store, 3)
+	fill(t, h.Store, 3, func(p *jobqueue.Params) { p.Queue = "b" })
+	w := register(t, h.Store, time.Minute)
+	for _, queue := range []string{"default", "b"} {
+		jobs := take(t, h.Store, w, queue, 3)
+		require.Empty(t, say(t, h.Store, w, outcome(jobs[0], jobqueue.Succeed), outcome(jobs[1], jobqueue.Fail), outcome(jobs[2], jobqueue.Abort)))
+	}
+	purge := func(f jobqueue.PurgeFilter) int {
+		n, err := c.Purge(t.Context(), f)
+		require.NoError(t, err)
+		return n
+	}
+	require.Equal(t, 0, purge(jobqueue.PurgeFilter{Age: time.Hour}))
+	require.Equal(t, 1, purge(jobqueue.PurgeFilter{State: jobqueue.StateFailed, Queue: "b"}))
+	require.Equal(t, 2, purge(jobqueue.PurgeFilter{State: jobqueue.StateSucceeded}))
+	require.Equal(t, 3, purge(jobqueue.PurgeFilter{}))
+	_, err := c.Purge(t.Context(), jobqueue.PurgeFilter{State: jobqueue.StateWaiting})
+	require.Error(t, err)
+}

@@ -1,0 +1,194 @@
+// Package queuetest is the conformance suite of stores of package jobqueue. A store's test calls [Run].
+package queuetest
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/jobqueue"
+)
+
+// Harness is one fresh, migrated queue.
+type Harness struct {
+	Store jobqueue.Store
+	// Again returns another Store on the same database, as another process has it.
+	Again func() jobqueue.Store
+	// InTx runs f in a transaction of the caller and commits it unless f returns an error. There may be several ways to
+	// do that; each must work.
+	InTx map[string]func(ctx context.Context, f func(tx Tx) error) error
+	// Features declares what the engine can do.
+	Features Features
+}
+
+// Tx is what a store can do in a transaction of the caller.
+type Tx struct {
+	Enqueue  func(ps ...jobqueue.Params) ([]jobqueue.Receipt, error)
+	Complete func(job *jobqueue.Job) error
+}
+
+// Features are the declared differences between engines.
+type Features struct {
+	// Notifies: workers of other processes are woken, not only those of the same process.
+	Notifies bool
+}
+
+// Run runs the suite; open makes a new queue for each test.
+func Run(t *testing.T, open func(t *testing.T) Harness) {
+	for _, group := range []map[string]func(*testing.T, Harness){
+		enqueueTests, leaseTests, workerTests, lookTests,
+	} {
+		for name, test := range group {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				test(t, open(t))
+			})
+		}
+	}
+}
+
+// patience bounds every wait for something that should happen at once.
+const patience = 20 * time.Second
+
+type args struct {
+	N int `json:"n"`
+}
+
+// fill enqueues n jobs of kind "work" with arguments 0 to n-1 and returns their ids.
+func fill(t *testing.T, s jobqueue.Store, n int, change ...func(*jobqueue.Params)) []int64 {
+	t.Helper()
+	ps := make([]jobqueue.Params, n)
+	for i := range ps {
+		ps[i] = jobqueue.Params{Kind: "work", Args: args{i}}
+		for _, f := range change {
+			f(&ps[i])
+		}
+	}
+	receipts, err := jobqueue.NewClient(s).EnqueueMany(t.Context(), ps)
+	require.NoError(t, err)
+	ids := make([]int64, n)
+	for i, r := range receipts {
+		ids[i] = r.ID
+	}
+	return ids
+}
+
+// take claims up to n jobs of a queue for a worker without a Worker.
+func take(t *testing.T, s jobqueue.Store, worker int64, queue string, n int) []*jobqueue.Job {
+	t.Helper()
+	res, err := s.Exchange(t.Context(), jobqueue.Exchange{Worker: worker, Wants: []jobqueue.Want{{Queue: queue, N: n}}})
+	require.NoError(t, err)
+	return res.Jobs
+}
+
+func register(t *testing.T, s jobqueue.Store, lease time.Duration) int64 {
+	t.Helper()
+	id, err := s.Register(t.Context(), t.Name(), lease)
+	require.NoError(t, err)
+	return id
+}
+
+// say sends outcomes and returns the ids that did not count.
+func say(t *testing.T, s jobqueue.Store, worker int64, outcomes ...jobqueue.Outcome) (lost []int64) {
+	t.Helper()
+	res, err := s.Exchange(t.Context(), jobqueue.Exchange{Worker: worker, Outcomes: outcomes})
+	require.NoError(t, err)
+	for _, l := range res.Lost {
+		lost = append(lost, l.ID)
+	}
+	return lost
+}
+
+func outcome(j *jobqueue.Job, v jobqueue.Verdict) jobqueue.Outcome {
+	return jobqueue.Outcome{Lease: jobqueue.Lease{ID: j.ID, Fence: j.Fence}, Verdict: v}
+}
+
+func get(t *testing.T, s jobqueue.Store, id int64) *jobqueue.Job {
+	t.Helper()
+	j, err := s.Get(t.Context(), id)
+	require.NoError(t, err)
+	return j
+}
+
+// running is a worker under test.
+type running struct {
+	t      *testing.T
+	events chan jobqueue.Event
+	stop   context.CancelFunc
+	done   chan error
+}
+
+// start runs a worker whose handlers set adds; it is stopped at the end of the test at the latest.
+func start(t *testing.T, s jobqueue.Store, cfg jobqueue.WorkerConfig, set func(w *jobqueue.Worker)) *running {
+	t.Helper()
+	r := &running{t: t, events: make(chan jobqueue.Event, 100_000), done: make(chan error, 1)}
+	cfg.OnEvent = func(e jobqueue.Event) { r.events <- e }
+	if cfg.Backoff == nil {
+		cfg.Backoff = func(int) time.Duration { return time.Millisecond }
+	}
+	w := jobqueue.NewWorker(s, cfg)
+	set(w)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	r.stop = cancel
+	go func() { r.done <- w.Run(ctx) }()
+	t.Cleanup(func() { r.wait() })
+	return r
+}
+
+// wait stops the worker and waits for Run to return.
+func (r *running) wait() {
+	r.stop()
+	select {
+	case err := <-r.done:
+		require.NoError(r.t, err)
+		r.done <- nil
+	case <-time.After(patience):
+		require.Fail(r.t, "Run did not return")
+	}
+}
+
+// next returns the next event of the given types, passing over others.
+func (r *running) next(types ...jobqueue.EventType) jobqueue.Event {
+	r.t.Helper()
+	timeout := time.After(patience)
+	for {
+		select {
+		case e := <-r.events:
+			for _, typ := range types {
+				if e.Type == typ {
+					return e
+				}
+			}
+		case <-timeout:
+			require.FailNow(r.t, "no event", "waiting for %v", types)
+		}
+	}
+}
+
+// handle registers h for kind "work".
+func handle(h func(ctx context.Context, job *jobqueue.Job, a args) error, opts ...jobqueue.HandleOption) func(*jobqueue.Worker) {
+	return func(w *jobqueue.Worker) { jobqueue.Handle(w, "work", h, opts...) }
+}
+
+// receive waits for a value.
+func receive[T any](t *testing.T, c <-chan T) T {
+	t.Helper()
+	select {
+	case v := <-c:
+		return v
+	case <-time.After(patience):
+		require.FailNow(t, "nothing received")
+		panic("unreachable")
+	}
+}
+
+// poll asks until ok returns true.
+func poll(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	require.Eventually(t, ok, patience, 5*time.Millisecond, what)
+}
+
+var errTest = errors.New("the handler's own error")

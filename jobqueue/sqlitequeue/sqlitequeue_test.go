@@ -1,0 +1,56 @@
+package sqlitequeue_test
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/internal/sqlitedb"
+	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/queuetest"
+	"lessonkit.example/jobqueue/sqlitequeue"
+)
+
+func TestStore(t *testing.T) {
+	t.Parallel()
+	queuetest.Run(t, harness)
+}
+
+func harness(t *testing.T) queuetest.Harness {
+	path := filepath.Join(t.TempDir(), "queue.db")
+	open := func() *sqlitedb.DB {
+		db, err := sqlitedb.Open(path, sqlitedb.Options{})
+		require.NoError(t, err)
+		t.Cleanup(func() { db.Close() })
+		return db
+	}
+	db := open()
+	store := sqlitequeue.New(db.W, db.R, sqlitequeue.Config{})
+	require.NoError(t, store.Migrate(t.Context()))
+	return queuetest.Harness{
+		Store: store,
+		Again: func() jobqueue.Store {
+			db := open()
+			return sqlitequeue.New(db.W, db.R, sqlitequeue.Config{})
+		},
+		InTx: map[string]func(context.Context, func(queuetest.Tx) error) error{
+			"sql": func(ctx context.Context, f func(queuetest.Tx) error) error {
+				tx, err := db.W.BeginTx(ctx, nil)
+				if err != nil {
+					return err
+				}
+				defer tx.Rollback()
+				err = f(queuetest.Tx{
+					Enqueue:  func(ps ...jobqueue.Params) ([]jobqueue.Receipt, error) { return store.EnqueueTx(ctx, tx, ps...) },
+					Complete: func(job *jobqueue.Job) error { return store.CompleteTx(ctx, tx, job) },
+				})
+				if err != nil {
+					return err
+				}
+				return tx.Commit()
+			},
+		},
+	}
+}
