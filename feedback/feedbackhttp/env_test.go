@@ -300,7 +300,9 @@ func (e *env) upload(lesson string, parts ...part) answer {
 	return e.send(r)
 }
 
-func recording(marker string) part { return part{name: "file", file: "tmp.mp3", value: string(mp3(marker))} }
+func recording(marker string) part {
+	return part{name: "file", file: "tmp.mp3", value: string(mp3(marker))}
+}
 
 // files lists all audio files.
 func (e *env) files() (names []string) {

@@ -108,6 +108,8 @@ func (s *server) follow(ctx huma.Context, w http.ResponseWriter, id uuid.UUID, s
 	for {
 		var err error
 		select {
+		case <-httpapi.Stopping(ctx.Context()):
+			return // the client reconnects, to another server or to the next
 		case e, ok := <-events:
 			if !ok {
 				return

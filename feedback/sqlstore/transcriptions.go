@@ -153,6 +153,9 @@ func (s *Store) RequeueStuck(ctx context.Context, before, at time.Time) ([]feedb
 
 // AudioInUse implements [feedback.TranscriptionStore]. The keys travel as one JSON text, which both engines take apart.
 func (s *Store) AudioInUse(ctx context.Context, keys []string) ([]string, error) {
+	if len(keys) == 0 {
+		return nil, nil
+	}
 	list, err := json.Marshal(keys)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,131 @@
+package audiodir_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/feedback"
+	"lessonkit.example/feedback/audiodir"
+	"lessonkit.example/feedback/feedbacktest"
+)
+
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	feedbacktest.AudioStore(t, func(t *testing.T) feedback.AudioStore {
+		s, err := audiodir.New(t.TempDir())
+		require.NoError(t, err)
+		return s
+	})
+}
+
+func files(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(dir, "*", "*"))
+	require.NoError(t, err)
+	return names
+}
+
+// TestFullDisk uses a file system of one megabyte. It needs to be root.
+func TestFullDisk(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=1m"); err != nil {
+		t.Skipf("mounting a small file system: %v", err)
+	}
+	t.Cleanup(func() { require.NoError(t, syscall.Unmount(dir, 0)) })
+	s, err := audiodir.New(dir)
+	require.NoError(t, err)
+	_, err = s.Stage(t.Context(), bytes.NewReader(feedbacktest.MP3(strings.Repeat("x", 2<<20))), 4<<20)
+	require.ErrorIs(t, err, feedback.ErrStorage)
+	require.ErrorIs(t, err, syscall.ENOSPC)
+	require.Empty(t, files(t, dir))
+
+	// Raw samples are written twice; the second time there is no room.
+	a, err := s.Stage(t.Context(), strings.NewReader(strings.Repeat("\x00\x01", 350_000)), 4<<20)
+	require.NoError(t, err)
+	_, err = a.Keep(t.Context(), &feedback.PCM{SampleRate: 16000, Channels: 1})
+	require.ErrorIs(t, err, feedback.ErrStorage)
+	require.NoError(t, a.Discard())
+	require.Empty(t, files(t, dir))
+
+	a, err = s.Stage(t.Context(), bytes.NewReader(feedbacktest.MP3("there is room again")), 4<<20)
+	require.NoError(t, err)
+	_, err = a.Keep(t.Context(), nil)
+	require.NoError(t, err)
+}
+
+// TestKilledUploadIsSwept kills a process in the middle of an upload.
+func TestKilledUploadIsSwept(t *testing.T) {
+	t.Parallel()
+	if dir := os.Getenv("AUDIODIR_TEST_DIR"); dir != "" {
+		s, err := audiodir.New(dir)
+		require.NoError(t, err)
+		_, err = s.Stage(t.Context(), os.Stdin, 1<<20)
+		require.NoError(t, err)
+		return
+	}
+	dir := t.TempDir()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestKilledUploadIsSwept$")
+	cmd.Env = append(os.Environ(), "AUDIODIR_TEST_DIR="+dir)
+	stdin, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	_, err = stdin.Write(feedbacktest.MP3(strings.Repeat("x", 1<<17)))
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return len(files(t, dir)) == 1 }, 20*time.Second, 5*time.Millisecond)
+	require.NoError(t, cmd.Process.Kill())
+	require.Error(t, cmd.Wait())
+	require.Len(t, files(t, dir), 1, "left over")
+
+	s, err := audiodir.New(dir)
+	require.NoError(t, err)
+	for _, before := range []time.Duration{-time.Hour, time.Hour} {
+		for key, err := range s.Keys(t.Context(), time.Now().Add(before)) {
+			require.NoError(t, err)
+			t.Errorf("half an upload is listed as %s", key)
+		}
+		if before < 0 {
+			require.Len(t, files(t, dir), 1, "it may still be an upload in progress")
+		}
+	}
+	require.Empty(t, files(t, dir))
+}
+
+func TestNewNeedsADirectoryItCanMake(t *testing.T) {
+	t.Parallel()
+	_, err := audiodir.New("")
+	require.Error(t, err)
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	_, err = audiodir.New(file)
+	require.Error(t, err)
+	dir := filepath.Join(t.TempDir(), "a", "b")
+	_, err = audiodir.New(dir)
+	require.NoError(t, err)
+	info, err := os.Stat(dir)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o700), info.Mode().Perm(), "recordings of children are nobody else's business")
+}
+
+func TestMissingDirectoryIsAStorageFault(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "audio")
+	s, err := audiodir.New(dir)
+	require.NoError(t, err)
+	require.NoError(t, os.RemoveAll(dir))
+	_, err = s.Stage(t.Context(), strings.NewReader("x"), 10)
+	require.ErrorIs(t, err, feedback.ErrStorage)
+	var e *feedback.Error
+	require.True(t, errors.As(err, &e))
+	require.NotContains(t, e.Message, dir, "paths are for the log")
+	require.Positive(t, e.RetryAfter())
+}

@@ -1,0 +1,229 @@
+package feedbacktest
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/feedback"
+)
+
+// AudioStore runs the rules of [feedback.AudioStore].
+func AudioStore(t *testing.T, open func(t *testing.T) feedback.AudioStore) {
+	for name, rule := range map[string]func(*testing.T, feedback.AudioStore){
+		"kept audio reads as it was sent":            audioRoundTrip,
+		"the limit is exact and read no further":     audioLimit,
+		"what is not audio is refused":               audioRefused,
+		"a broken upload leaves nothing":             audioBroken,
+		"discarded audio leaves nothing":             audioDiscarded,
+		"declared samples get a header":              audioPCM,
+		"deleted audio is gone and may be again":     audioDeleted,
+		"names that were not made here name nothing": audioForeignNames,
+		"old audio is listed, new is not":            audioKeys,
+		"many uploads at once do not mix":            audioConcurrent,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rule(t, open(t))
+		})
+	}
+}
+
+// MP3 returns the least that is recognised as an mp3 file, ending in a marker.
+func MP3(marker string) []byte {
+	return append([]byte("\xff\xfb\x90\x64\x00\x00"), marker...)
+}
+
+const roomy = 1 << 20
+
+func stage(t *testing.T, s feedback.AudioStore, audio []byte) feedback.StagedAudio {
+	t.Helper()
+	a, err := s.Stage(t.Context(), bytes.NewReader(audio), roomy)
+	require.NoError(t, err)
+	return a
+}
+
+func keep(t *testing.T, s feedback.AudioStore, audio []byte) feedback.KeptAudio {
+	t.Helper()
+	kept, err := stage(t, s, audio).Keep(t.Context(), nil)
+	require.NoError(t, err)
+	return kept
+}
+
+func read(t *testing.T, s feedback.AudioStore, key string) []byte {
+	t.Helper()
+	f, err := s.Open(t.Context(), key)
+	require.NoError(t, err)
+	defer f.Close()
+	b, err := io.ReadAll(f)
+	require.NoError(t, err)
+	require.EqualValues(t, len(b), f.Size())
+	return b
+}
+
+// keys lists everything, however young.
+func keys(t *testing.T, s feedback.AudioStore, before time.Time) (out []string) {
+	t.Helper()
+	for key, err := range s.Keys(t.Context(), before) {
+		require.NoError(t, err)
+		out = append(out, key)
+	}
+	return out
+}
+
+func later() time.Time { return time.Now().Add(time.Hour) }
+
+func audioRoundTrip(t *testing.T, s feedback.AudioStore) {
+	audio := MP3(strings.Repeat("la", 300_000))
+	a, err := s.Stage(t.Context(), iotest.HalfReader(bytes.NewReader(audio)), roomy)
+	require.NoError(t, err)
+	sum := sha256.Sum256(audio)
+	require.Equal(t, feedback.AudioInfo{Size: int64(len(audio)), SHA256: hex.EncodeToString(sum[:])}, a.Info())
+	require.Empty(t, keys(t, s, time.Now().Add(-time.Hour)), "not kept yet")
+	kept, err := a.Keep(t.Context(), &feedback.PCM{SampleRate: 16000, Channels: 1}) // the content speaks for itself
+	require.NoError(t, err)
+	require.NoError(t, a.Discard(), "too late to discard")
+	require.Equal(t, "audio/mpeg", kept.ContentType)
+	require.Equal(t, audio, read(t, s, kept.Key))
+	require.NotEqual(t, kept.Key, keep(t, s, audio).Key, "every upload has its own name")
+
+	f, err := s.Open(t.Context(), kept.Key)
+	require.NoError(t, err)
+	defer f.Close()
+	_, err = f.Seek(-2, io.SeekEnd)
+	require.NoError(t, err)
+	end, err := io.ReadAll(f)
+	require.NoError(t, err)
+	require.Equal(t, "la", string(end))
+}
+
+// endless gives as many bytes as are asked for and counts them.
+type endless struct{ read int64 }
+
+func (r *endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = 0xff
+	}
+	r.read += int64(len(p))
+	return len(p), nil
+}
+
+func audioLimit(t *testing.T, s feedback.AudioStore) {
+	audio := MP3("12345")
+	a, err := s.Stage(t.Context(), bytes.NewReader(audio), int64(len(audio)))
+	require.NoError(t, err)
+	require.NoError(t, a.Discard())
+	_, err = s.Stage(t.Context(), bytes.NewReader(audio), int64(len(audio))-1)
+	require.ErrorIs(t, err, feedback.ErrAudioTooLarge)
+	var r endless
+	_, err = s.Stage(t.Context(), &r, 300_000)
+	require.ErrorIs(t, err, feedback.ErrAudioTooLarge)
+	require.LessOrEqual(t, r.read, int64(300_001))
+	_, err = s.Stage(t.Context(), strings.NewReader(""), roomy)
+	require.ErrorIs(t, err, feedback.ErrAudioEmpty)
+	require.Empty(t, keys(t, s, later()))
+}
+
+func audioRefused(t *testing.T, s feedback.AudioStore) {
+	for _, content := range []string{"<html><script>alert(1)</script>", "%PDF-1.7 not audio", "hello", "\x89PNG\r\n\x1a\n", strings.Repeat("\x00", 5000)} {
+		a := stage(t, s, []byte(content))
+		_, err := a.Keep(t.Context(), nil)
+		require.ErrorIs(t, err, feedback.ErrAudioType, "%.10q", content)
+		require.NoError(t, a.Discard())
+	}
+	require.Empty(t, keys(t, s, later()))
+}
+
+func audioBroken(t *testing.T, s feedback.AudioStore) {
+	cut := errors.New("connection reset")
+	r := io.MultiReader(bytes.NewReader(MP3(strings.Repeat("x", 200_000))), iotest.ErrReader(cut))
+	_, err := s.Stage(t.Context(), r, roomy)
+	require.ErrorIs(t, err, feedback.ErrUpload)
+	require.ErrorIs(t, err, cut)
+	require.Empty(t, keys(t, s, later()))
+}
+
+func audioDiscarded(t *testing.T, s feedback.AudioStore) {
+	a := stage(t, s, MP3("x"))
+	require.NoError(t, a.Discard())
+	require.NoError(t, a.Discard())
+	_, err := a.Keep(t.Context(), nil)
+	require.Error(t, err)
+	require.Empty(t, keys(t, s, later()))
+}
+
+func audioPCM(t *testing.T, s feedback.AudioStore) {
+	samples := bytes.Repeat([]byte{0, 0, 1, 0}, 4000)
+	a := stage(t, s, samples)
+	kept, err := a.Keep(t.Context(), &feedback.PCM{SampleRate: 16000, Channels: 2})
+	require.NoError(t, err)
+	require.Equal(t, "audio/wav", kept.ContentType)
+	require.EqualValues(t, len(samples), a.Info().Size, "as sent")
+	wav := read(t, s, kept.Key)
+	require.Equal(t, samples, wav[44:])
+	require.Equal(t, "RIFF", string(wav[:4]))
+	require.EqualValues(t, len(wav)-8, binary.LittleEndian.Uint32(wav[4:]))
+	require.EqualValues(t, 2, binary.LittleEndian.Uint16(wav[22:]))
+	require.EqualValues(t, 16000, binary.LittleEndian.Uint32(wav[24:]))
+	require.EqualValues(t, 64000, binary.LittleEndian.Uint32(wav[28:]), "bytes a second")
+	require.EqualValues(t, len(samples), binary.LittleEndian.Uint32(wav[40:]))
+	require.Len(t, keys(t, s, later()), 1)
+}
+
+func audioDeleted(t *testing.T, s feedback.AudioStore) {
+	kept := keep(t, s, MP3("x"))
+	f, err := s.Open(t.Context(), kept.Key)
+	require.NoError(t, err)
+	require.NoError(t, f.Close())
+	require.NoError(t, s.Delete(t.Context(), kept.Key))
+	require.NoError(t, s.Delete(t.Context(), kept.Key))
+	_, err = s.Open(t.Context(), kept.Key)
+	require.ErrorIs(t, err, feedback.ErrNotFound)
+}
+
+func audioForeignNames(t *testing.T, s feedback.AudioStore) {
+	kept := keep(t, s, MP3("x"))
+	for _, key := range []string{"", ".", "..", "/etc/passwd", "../../etc/passwd", "a\x00b", kept.Key + "/..", "../" + kept.Key, strings.ToUpper(kept.Key)} {
+		_, err := s.Open(t.Context(), key)
+		require.ErrorIs(t, err, feedback.ErrNotFound, "%q", key)
+		require.NoError(t, s.Delete(t.Context(), key), "%q", key)
+	}
+	require.Equal(t, MP3("x"), read(t, s, kept.Key))
+}
+
+func audioKeys(t *testing.T, s feedback.AudioStore) {
+	kept := []string{keep(t, s, MP3("a")).Key, keep(t, s, MP3("b")).Key}
+	left := stage(t, s, MP3("left by a process that died"))
+	require.Empty(t, keys(t, s, time.Now().Add(-time.Hour)))
+	require.ElementsMatch(t, kept, keys(t, s, later()))
+	_, err := left.Keep(t.Context(), nil)
+	require.Error(t, err, "the listing discarded it")
+	for range s.Keys(t.Context(), later()) {
+		break // a listing may be left early
+	}
+}
+
+func audioConcurrent(t *testing.T, s feedback.AudioStore) {
+	kept := make([]feedback.KeptAudio, 16)
+	for _, err := range all(len(kept), func(i int) error {
+		a, err := s.Stage(t.Context(), iotest.HalfReader(bytes.NewReader(MP3(strings.Repeat(string(rune('a'+i)), 200_000)))), roomy)
+		if err == nil {
+			kept[i], err = a.Keep(t.Context(), nil)
+		}
+		return err
+	}) {
+		require.NoError(t, err)
+	}
+	for i, k := range kept {
+		require.Equal(t, MP3(strings.Repeat(string(rune('a'+i)), 200_000)), read(t, s, k.Key))
+	}
+}

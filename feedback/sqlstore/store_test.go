@@ -1,0 +1,111 @@
+package sqlstore_test
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/feedback"
+	"lessonkit.example/feedback/feedbacktest"
+	"lessonkit.example/feedback/sqlstore"
+	"lessonkit.example/internal/pgtest"
+	"lessonkit.example/internal/sqlitedb"
+)
+
+func TestSQLite(t *testing.T) {
+	t.Parallel()
+	feedbacktest.Store(t, func(t *testing.T) feedbacktest.Harness {
+		db, err := sqlitedb.Open(filepath.Join(t.TempDir(), "feedback.db"), sqlitedb.Options{Synchronous: "NORMAL"})
+		require.NoError(t, err)
+		t.Cleanup(func() { db.Close() })
+		return harness(t, db.W, func(o sqlstore.Outbox) *sqlstore.Store { return sqlstore.NewSQLite(db.W, db.R, o) })
+	})
+}
+
+func TestPostgres(t *testing.T) {
+	t.Parallel()
+	feedbacktest.Store(t, func(t *testing.T) feedbacktest.Harness {
+		db := stdlib.OpenDBFromPool(pgtest.Pool(t))
+		t.Cleanup(func() { db.Close() })
+		return harness(t, db, func(o sqlstore.Outbox) *sqlstore.Store { return sqlstore.NewPostgres(db, o) })
+	})
+}
+
+// harness keeps tasks in a table of the same database, as a queue would.
+func harness(t *testing.T, db *sql.DB, open func(sqlstore.Outbox) *sqlstore.Store) feedbacktest.Harness {
+	var fail atomic.Pointer[error]
+	store := open(func(ctx context.Context, tx *sql.Tx, task feedback.Task) error {
+		if err := fail.Load(); err != nil {
+			return *err
+		}
+		args, err := json.Marshal(task)
+		if err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, `insert into jobs (id, args) values ($1, $2)`, uuid.NewString(), string(args))
+		return err
+	})
+	require.NoError(t, store.Migrate(t.Context()))
+	_, err := db.ExecContext(t.Context(), `create table jobs (id text primary key, args text not null)`)
+	require.NoError(t, err)
+	return feedbacktest.Harness{
+		Store: store,
+		Tasks: func(t *testing.T) (tasks []feedback.Task) {
+			rows, err := db.QueryContext(t.Context(), `delete from jobs returning args`)
+			require.NoError(t, err)
+			defer rows.Close()
+			for rows.Next() {
+				var args string
+				var task feedback.Task
+				require.NoError(t, rows.Scan(&args))
+				require.NoError(t, json.NewDecoder(strings.NewReader(args)).Decode(&task))
+				tasks = append(tasks, task)
+			}
+			require.NoError(t, rows.Err())
+			return tasks
+		},
+		FailOutbox: func(err error) {
+			if err == nil {
+				fail.Store(nil)
+			} else {
+				fail.Store(&err)
+			}
+		},
+	}
+}
+
+func TestMigratedTellsBeforeAndAfter(t *testing.T) {
+	t.Parallel()
+	for name, url := range map[string]string{"sqlite": "sqlite:" + filepath.Join(t.TempDir(), "f.db"), "postgres": pgtest.URL(t)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, err := sqlstore.Open(t.Context(), url, nil)
+			require.NoError(t, err)
+			defer s.Close()
+			ok, err := s.Migrated(t.Context())
+			require.NoError(t, err)
+			require.False(t, ok)
+			_, err = s.Profile(t.Context(), uuid.New(), uuid.New())
+			require.ErrorIs(t, err, feedback.ErrUnavailable, "not migrated")
+			// Several starters at once.
+			done := make(chan error, 3)
+			for range 3 {
+				go func() { done <- s.Migrate(t.Context()) }()
+			}
+			for range 3 {
+				require.NoError(t, <-done)
+			}
+			ok, err = s.Migrated(t.Context())
+			require.NoError(t, err)
+			require.True(t, ok)
+		})
+	}
+}
