@@ -178,14 +178,11 @@ func (d *Diagnostic) locate() {
 
 // valueAt returns the innermost value that holds the whole range.
 func (d *Document) valueAt(at span) Value {
-	best := int32(0)
+	best, size := int32(0), int32(1<<31-1)
 	for n := range d.nodes {
 		nd := &d.nodes[n]
-		if nd.start > at.start {
-			break
-		}
-		if nd.end >= at.end && at.start < max(nd.end, nd.start+1) {
-			best = int32(n)
+		if nd.start <= at.start && nd.end >= at.end && at.start < max(nd.end, nd.start+1) && nd.end-nd.start <= size {
+			best, size = int32(n), nd.end-nd.start
 		}
 	}
 	return Value{d, best}

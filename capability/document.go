@@ -211,6 +211,8 @@ func (d *Document) add(f Diagnostic) {
 		return
 	}
 	f.doc = d
+	f.at.end = min(f.at.end, int32(len(d.src)))
+	f.at.start = min(f.at.start, f.at.end)
 	d.found = append(d.found, f)
 }
 

@@ -1,0 +1,304 @@
+package capability
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Verdict is the kind of reason for which a command is allowed or denied.
+type Verdict string
+
+// The verdicts. The first two allow.
+const (
+	Granted        Verdict = "granted"         // a capability matches
+	Unchecked      Verdict = "unchecked"       // the command is not subject to capabilities
+	Denied         Verdict = "denied"          // a capability denies the command
+	NoMatch        Verdict = "no-match"        // capabilities allow it, but to others
+	NotGranted     Verdict = "not-granted"     // no capability allows it
+	UnknownCommand Verdict = "unknown-command" // the plugin has no such command
+	UnknownPlugin  Verdict = "unknown-plugin"  // no manifest of the plugin is loaded
+)
+
+// Explanation says whether a caller may call a command, and why.
+type Explanation struct {
+	Command  string     `json:"command"` // as it is called: "plugin:window|close"
+	Window   string     `json:"window"`
+	Webview  string     `json:"webview"`
+	Origin   string     `json:"origin"` // "local" or the URL
+	Platform Platform   `json:"platform,omitempty"`
+	Allowed  bool       `json:"allowed"`
+	Verdict  Verdict    `json:"verdict"`
+	Grants   []Grant    `json:"grants,omitempty"`      // those that match the caller
+	Denials  []Grant    `json:"denials,omitempty"`     // those that deny
+	Near     []NearMiss `json:"nearMisses,omitempty"`  // grants that do not match, the nearest first
+	Offers   []string   `json:"permissions,omitempty"` // permissions that would allow the command
+	Meant    string     `json:"didYouMean,omitempty"`  // a command that exists, for one that does not
+
+	denyByOrigin bool
+}
+
+// NearMiss is a grant that would allow the command if the caller were another.
+type NearMiss struct {
+	Grant    Grant    `json:"grant"`
+	Problems []string `json:"problems"` // each a clause: "its windows are …"
+}
+
+// Explain decides like [Policy.Allowed] and says why. It takes commands in all
+// ways they are written: "plugin:window|close", "core:window:close".
+func (p *Policy) Explain(command string, c Caller) *Explanation {
+	command = canonicalCommand(command)
+	if c.Webview == "" {
+		c.Webview = c.Window
+	}
+	x := &Explanation{Command: command, Window: c.Window, Webview: c.Webview, Origin: c.Origin.String(), Platform: p.platform, denyByOrigin: p.denyByOrigin}
+	x.Allowed = p.Allowed(command, c)
+	x.Offers, x.Meant = p.offers(command)
+	a := p.commands[command]
+	if a == nil {
+		a = &access{}
+	}
+	for i := range a.allowed {
+		if g := &a.allowed[i]; g.originMatches(&c.Origin) && g.labelMatches(c.Window, c.Webview) {
+			x.Grants = append(x.Grants, *g)
+		}
+	}
+	for i := range a.denied {
+		if !p.denyByOrigin || a.denied[i].originMatches(&c.Origin) {
+			x.Denials = append(x.Denials, a.denied[i])
+		}
+	}
+	switch {
+	case x.Allowed && len(x.Grants) == 0:
+		x.Verdict = Unchecked
+	case x.Allowed:
+		x.Verdict = Granted
+	case len(x.Denials) > 0:
+		x.Verdict = Denied
+	default:
+		x.Near = p.nearMisses(command, a, c)
+		x.Verdict = p.verdictWithout(command, x)
+	}
+	return x
+}
+
+func (p *Policy) verdictWithout(command string, x *Explanation) Verdict {
+	switch {
+	case len(x.Near) > 0:
+		return NoMatch
+	case len(x.Offers) > 0:
+		return NotGranted
+	case p.pluginKnown(command):
+		return UnknownCommand
+	default:
+		return UnknownPlugin
+	}
+}
+
+func splitCommand(command string) (plugin, name string) {
+	if rest, ok := strings.CutPrefix(command, "plugin:"); ok {
+		plugin, name, _ = strings.Cut(rest, "|")
+		return plugin, name
+	}
+	return AppManifest, command
+}
+
+// manifestsOf returns the manifests that a command's plugin name may stand for.
+func (p *Policy) manifestsOf(command string) []*Manifest {
+	plugin, _ := splitCommand(command)
+	var found []*Manifest
+	for _, key := range []string{"core:" + plugin, plugin} {
+		if m := p.manifests.Get(key); m != nil {
+			found = append(found, m)
+		}
+	}
+	return found
+}
+
+func (p *Policy) pluginKnown(command string) bool { return len(p.manifestsOf(command)) > 0 }
+
+// offers returns the permissions and sets that allow a command, the narrowest
+// first, and for a command that none allows the one that may be meant.
+func (p *Policy) offers(command string) (offers []string, meant string) {
+	_, name := splitCommand(command)
+	var known []string
+	var sets []string
+	for _, m := range p.manifestsOf(command) {
+		var direct []string
+		for _, id := range m.Names() {
+			permission := m.permission(id)
+			if permission == nil {
+				continue
+			}
+			known = append(known, permission.Allow...)
+			if slices.Contains(permission.Allow, name) {
+				direct = append(direct, id)
+				offers = append(offers, fullIdentifier(m.Plugin, id))
+			}
+		}
+		if m.Default != nil && slices.ContainsFunc(m.Default.Permissions, func(id string) bool { return slices.Contains(direct, id) }) {
+			sets = append(sets, fullIdentifier(m.Plugin, "default"))
+		}
+		for _, id := range m.Names() {
+			if set := m.Sets[id]; set != nil && slices.ContainsFunc(set.Permissions, func(id string) bool { return slices.Contains(direct, id) }) {
+				sets = append(sets, fullIdentifier(m.Plugin, id))
+			}
+		}
+	}
+	slices.SortStableFunc(offers, func(a, b string) int { return exactness(b, name) - exactness(a, name) })
+	if len(offers) == 0 {
+		if like := closest(name, known); like != "" {
+			plugin, _ := splitCommand(command)
+			meant = commandKey(plugin, like)
+		}
+	}
+	return append(offers, sets...), meant
+}
+
+// exactness prefers the permission that is named for the command.
+func exactness(identifier, command string) int {
+	if strings.HasSuffix(identifier, "allow-"+strings.ReplaceAll(command, "_", "-")) {
+		return 1
+	}
+	return 0
+}
+
+func (p *Policy) nearMisses(command string, a *access, c Caller) []NearMiss {
+	var near []NearMiss
+	for i := range a.allowed {
+		near = append(near, NearMiss{Grant: a.allowed[i], Problems: p.problems(&a.allowed[i], c)})
+	}
+	if p.platform != "" && len(p.inactive) > 0 {
+		idle := make([]Capability, len(p.inactive))
+		for i, c := range p.inactive {
+			idle[i] = *c
+		}
+		other, _ := Resolve(idle, p.manifests, ResolveOptions{Partial: true})
+		for _, g := range other.Grants(command) {
+			near = append(near, NearMiss{Grant: g, Problems: p.problems(&g, c)})
+		}
+	}
+	slices.SortStableFunc(near, func(a, b NearMiss) int { return len(a.Problems) - len(b.Problems) })
+	return near
+}
+
+// problems says in which ways a grant is not for a caller.
+func (p *Policy) problems(g *Grant, c Caller) []string {
+	var problems []string
+	if own := g.Capability(); !own.On(p.platform) {
+		names := []string{}
+		for _, platform := range own.Platforms {
+			names = append(names, string(platform))
+		}
+		if len(names) == 0 {
+			problems = append(problems, "its platforms are empty, so it is never active")
+		} else {
+			problems = append(problems, fmt.Sprintf("it is for %s only, not for %s", strings.Join(names, ", "), p.platform))
+		}
+	}
+	if !g.labelMatches(c.Window, c.Webview) {
+		problems = append(problems, labelProblem(g, c))
+	}
+	if !g.originMatches(&c.Origin) {
+		problems = append(problems, originProblem(g.remote, c.Origin))
+	}
+	return problems
+}
+
+func labelProblem(g *Grant, c Caller) string {
+	windows, webviews := g.Windows(), g.Webviews()
+	switch {
+	case len(windows) == 0 && len(webviews) == 0:
+		return "it names neither windows nor webviews, so it matches none"
+	case len(webviews) == 0:
+		return fmt.Sprintf("its windows are %s, not %q", quotedList(windows), c.Window)
+	case len(windows) == 0:
+		return fmt.Sprintf("its webviews are %s, not %q", quotedList(webviews), c.Webview)
+	}
+	return fmt.Sprintf("its windows are %s and its webviews %s, not window %q, webview %q", quotedList(windows), quotedList(webviews), c.Window, c.Webview)
+}
+
+func quotedList(list []string) string {
+	quoted := make([]string, len(list))
+	for i, s := range list {
+		quoted[i] = fmt.Sprintf("%q", s)
+	}
+	return strings.Join(quoted, ", ")
+}
+
+// originProblem says what part of a URL keeps a pattern from matching.
+func originProblem(p *RemotePattern, o Origin) string {
+	switch {
+	case p == nil:
+		return fmt.Sprintf("it is for the application's own pages only; for %s it would need \"remote\": {\"urls\": [%q]}", o, suggestedPattern(o))
+	case o.IsLocal():
+		return fmt.Sprintf("it is for %s only, not for the application's own pages", p)
+	case p.slow != nil:
+		return fmt.Sprintf("its URL pattern %s does not match", p)
+	case !matchStars(p.protocol, o.protocol):
+		return fmt.Sprintf("its URL pattern %s is for %s, not %s", p, p.protocol, o.protocol)
+	case !matchStars(p.host, o.host):
+		if rest, ok := strings.CutPrefix(p.host, "*."); ok && rest == o.host {
+			return fmt.Sprintf("its URL pattern %s is for subdomains, not for %s itself", p, o.host)
+		}
+		return fmt.Sprintf("its URL pattern %s is for the host %s, not %s", p, p.host, o.host)
+	case p.port != "*" && p.port != o.port:
+		if p.port == "" {
+			return fmt.Sprintf("its URL pattern %s is for the default port only, not for %s; %s://%s:* is for all ports", p, o.port, p.protocol, p.host)
+		}
+		port := o.port
+		if port == "" {
+			port = "the default port"
+		}
+		return fmt.Sprintf("its URL pattern %s is for port %s, not %s", p, p.port, port)
+	}
+	return fmt.Sprintf("its URL pattern %s is for the path %s, not %s", p, p.path, o.path)
+}
+
+func suggestedPattern(o Origin) string {
+	s := o.protocol + "://" + o.host
+	if o.port != "" {
+		s += ":" + o.port
+	}
+	return s
+}
+
+// Callable returns the commands a caller may call, in order: those that
+// capabilities speak of. Commands that are not subject to capabilities are not
+// among them.
+func (p *Policy) Callable(c Caller) []string {
+	callable := []string{}
+	for _, command := range p.Commands() {
+		if p.Allowed(command, c) {
+			callable = append(callable, command)
+		}
+	}
+	return callable
+}
+
+// MarshalJSON returns the grant with the names and places of what it consists of.
+func (g Grant) MarshalJSON() ([]byte, error) {
+	type place struct {
+		File string   `json:"file,omitempty"`
+		At   Position `json:"position"`
+	}
+	out := struct {
+		Capability string   `json:"capability"`
+		Permission string   `json:"permission"`
+		Chain      []string `json:"chain"`
+		Local      bool     `json:"local"`
+		URL        string   `json:"url,omitempty"`
+		Windows    []string `json:"windows"`
+		Webviews   []string `json:"webviews"`
+		Scope      int      `json:"scope,omitempty"`
+		Place      *place   `json:"place,omitempty"`
+	}{Capability: g.Capability().Identifier, Permission: g.Permission(), Chain: g.Chain(), Local: g.remote == nil, Windows: g.Windows(), Webviews: g.Webviews(), Scope: g.Scope()}
+	if g.remote != nil {
+		out.URL = g.remote.text
+	}
+	if v := g.Entry().value; v.doc != nil {
+		out.Place = &place{v.doc.name, v.Position()}
+	}
+	return json.Marshal(out)
+}
