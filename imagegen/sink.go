@@ -70,9 +70,8 @@ const maxPreallocate = 64 << 20
 
 // Open implements [Sink].
 func (b *Buffers) Open(_ context.Context, info Info) (Blob, error) {
-	blob := &buffer{index: info.Index, to: b}
-	blob.Grow(int(min(max(info.Size, 512), maxPreallocate)))
-	return blob, nil
+	space := make([]byte, 0, min(max(info.Size, 512), maxPreallocate))
+	return &buffer{Buffer: *bytes.NewBuffer(space), index: info.Index, to: b}, nil
 }
 
 // Get returns the image with that index, nil if there is none.

@@ -1,0 +1,226 @@
+package fit_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"image"
+	"image/color"
+	"image/jpeg"
+	"image/png"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/imagegen"
+	"lessonkit.example/imagegen/fit"
+	"lessonkit.example/imagegen/imagegentest"
+)
+
+// corners is an image whose four quarters are red, green, blue and white, clockwise from the top left.
+func corners(w, h int) *image.NRGBA {
+	img := image.NewNRGBA(image.Rect(0, 0, w, h))
+	for y := range h {
+		for x := range w {
+			c := color.NRGBA{255, 0, 0, 255}
+			switch {
+			case x >= w/2 && y < h/2:
+				c = color.NRGBA{0, 255, 0, 255}
+			case x >= w/2:
+				c = color.NRGBA{0, 0, 255, 255}
+			case y >= h/2:
+				c = color.NRGBA{255, 255, 255, 255}
+			}
+			img.SetNRGBA(x, y, c)
+		}
+	}
+	return img
+}
+
+func encodePNG(t *testing.T, img image.Image) []byte {
+	var b bytes.Buffer
+	require.NoError(t, png.Encode(&b, img))
+	return b.Bytes()
+}
+
+func encodeJPEG(t *testing.T, img image.Image) []byte {
+	var b bytes.Buffer
+	require.NoError(t, jpeg.Encode(&b, img, &jpeg.Options{Quality: 95}))
+	return b.Bytes()
+}
+
+// turned puts an EXIF block with that orientation into a JPEG.
+func turned(data []byte, orientation uint16, order binary.AppendByteOrder) []byte {
+	tiff := []byte("Exif\x00\x00II*\x00\x08\x00\x00\x00")
+	if order == binary.AppendByteOrder(binary.BigEndian) {
+		tiff = []byte("Exif\x00\x00MM\x00*\x00\x00\x00\x08")
+	}
+	tiff = order.AppendUint16(tiff, 2)
+	tiff = append(order.AppendUint32(order.AppendUint16(order.AppendUint16(tiff, 0x010f), 2), 1), 0, 0, 0, 0)
+	tiff = order.AppendUint32(order.AppendUint16(order.AppendUint16(tiff, 0x0112), 3), 1)
+	tiff = append(order.AppendUint16(tiff, orientation), 0, 0, 0, 0, 0, 0)
+	segment := binary.BigEndian.AppendUint16([]byte{0xff, 0xd8, 0xff, 0xe1}, uint16(len(tiff)+2))
+	return append(append(segment, tiff...), data[2:]...)
+}
+
+func near(t *testing.T, img image.Image, x, y int, want string) {
+	t.Helper()
+	r, g, b, _ := img.At(x, y).RGBA()
+	name := map[[3]bool]string{{true, false, false}: "red", {false, true, false}: "green", {false, false, true}: "blue",
+		{true, true, true}: "white"}[[3]bool{r > 0x8000, g > 0x8000, b > 0x8000}]
+	require.Equal(t, want, name)
+}
+
+func TestCropKeepsTheMiddle(t *testing.T) {
+	t.Parallel()
+	for _, data := range [][]byte{encodePNG(t, corners(200, 100)), encodeJPEG(t, corners(200, 100))} {
+		out, kind, err := fit.Crop(data, fit.Config{Ratio: imagegen.Square})
+		require.NoError(t, err)
+		img, format, err := image.Decode(bytes.NewReader(out))
+		require.NoError(t, err)
+		require.Equal(t, "image/"+format, kind)
+		require.Equal(t, image.Pt(100, 100), img.Bounds().Size())
+		at := img.Bounds().Min
+		for i, c := range []string{"red", "green", "blue", "white"} {
+			near(t, img, at.X+[]int{5, 95, 95, 5}[i], at.Y+[]int{5, 5, 95, 95}[i], c)
+		}
+	}
+}
+
+// The colours in the corners of the picture as it is shown, for each way it may be stored.
+func TestOrientationIsAppliedFirst(t *testing.T) {
+	t.Parallel()
+	shown := map[uint16][4]string{
+		1: {"red", "green", "blue", "white"}, 2: {"green", "red", "white", "blue"}, 3: {"blue", "white", "red", "green"},
+		4: {"white", "blue", "green", "red"}, 5: {"red", "white", "blue", "green"}, 6: {"white", "red", "green", "blue"},
+		7: {"blue", "green", "red", "white"}, 8: {"green", "blue", "white", "red"}}
+	for turn, want := range shown {
+		for _, order := range []binary.AppendByteOrder{binary.LittleEndian, binary.BigEndian} {
+			data := turned(encodeJPEG(t, corners(320, 160)), turn, order)
+			out, _, err := fit.Crop(data, fit.Config{Ratio: imagegen.Tall4x5})
+			require.NoError(t, err)
+			img, err := jpeg.Decode(bytes.NewReader(out))
+			require.NoError(t, err)
+			w, h := img.Bounds().Dx(), img.Bounds().Dy()
+			require.True(t, imagegen.Tall4x5.Matches(w, h, 0), "%dx%d", w, h)
+			require.Equal(t, map[bool]int{false: 160, true: 200}[turn >= 5], h, "orientation %d", turn)
+			at := img.Bounds().Min
+			for i, c := range want {
+				near(t, img, at.X+[]int{5, w - 5, w - 5, 5}[i], at.Y+[]int{5, 5, h - 5, h - 5}[i], c)
+			}
+		}
+	}
+	upright := turned(encodeJPEG(t, corners(320, 180)), 6, binary.LittleEndian)
+	out, _, err := fit.Crop(upright, fit.Config{Ratio: imagegen.Tall9x16})
+	require.NoError(t, err)
+	require.Equal(t, upright, out, "shown as 9:16, so it is left alone")
+}
+
+func TestMatchingImageIsUntouched(t *testing.T) {
+	t.Parallel()
+	for _, size := range [][2]int{{160, 90}, {1600, 893}, {1600, 907}} {
+		data := encodePNG(t, corners(size[0], size[1]))
+		out, _, err := fit.Crop(data, fit.Config{Ratio: imagegen.Wide16x9})
+		require.NoError(t, err)
+		require.Equal(t, data, out)
+	}
+	out, _, err := fit.Crop(encodePNG(t, corners(1600, 920)), fit.Config{Ratio: imagegen.Wide16x9})
+	require.NoError(t, err)
+	c, err := png.DecodeConfig(bytes.NewReader(out))
+	require.NoError(t, err)
+	require.Equal(t, 900, c.Height)
+}
+
+func TestWebPBecomesPNG(t *testing.T) {
+	t.Parallel()
+	// a lossless WebP of one pixel by four, written by hand: 14 bits each of width-1 and height-1 in the header
+	data, err := base64.StdEncoding.DecodeString("UklGRhoAAABXRUJQVlA4TA0AAAAvAAAAEAcQERGIiP4HAA==")
+	require.NoError(t, err)
+	out, kind, err := fit.Crop(data, fit.Config{Ratio: imagegen.Wide2x1})
+	require.NoError(t, err)
+	require.Equal(t, "image/png", kind)
+	_, err = png.Decode(bytes.NewReader(out))
+	require.NoError(t, err)
+}
+
+func TestPixelLimitIsCheckedBeforeDecoding(t *testing.T) {
+	t.Parallel()
+	data := encodePNG(t, corners(40, 20))
+	binary.BigEndian.PutUint32(data[16:], 1<<30) // the header alone claims so many
+	_, _, err := fit.Crop(fixCRC(data), fit.Config{Ratio: imagegen.Square})
+	require.ErrorIs(t, err, fit.ErrTooManyPixels)
+	_, _, err = fit.Crop(encodePNG(t, corners(40, 20)), fit.Config{Ratio: imagegen.Square, MaxPixels: 799})
+	require.ErrorIs(t, err, fit.ErrTooManyPixels)
+}
+
+func TestSinkCropsAndDescribes(t *testing.T) {
+	t.Parallel()
+	fake := imagegentest.New(t, imagegentest.Options{Image: func(_ imagegentest.Post, i int) []byte {
+		switch i {
+		case 0:
+			return encodePNG(t, corners(1196, 1315))
+		case 1:
+			return []byte("GIF89a not to be cropped")
+		}
+		return append(encodePNG(t, corners(30, 40))[:60], "broken"...)
+	}})
+	dir := t.TempDir()
+	kept := map[int]error{}
+	sink := fit.Sink(imagegen.Dir(dir, ""), fit.Config{Ratio: imagegen.Wide16x9, Kept: func(i imagegen.Info, err error) { kept[i.Index] = err }})
+	r, err := fake.Client(nil).Generate(t.Context(), &imagegen.Request{Prompt: "x", N: 3, Size: imagegen.Wide16x9}, sink)
+	require.NoError(t, err)
+	require.Equal(t, [2]int{1196, 673}, [2]int{r.Images[0].Width, r.Images[0].Height})
+	data, err := os.ReadFile(filepath.Join(dir, "image-1.png"))
+	require.NoError(t, err)
+	require.Equal(t, r.Images[0].Size, int64(len(data)))
+	require.Equal(t, filepath.Join(dir, "image-1.png"), r.Images[0].Path)
+	require.ErrorIs(t, kept[1], fit.ErrUnsupported)
+	require.Error(t, kept[2])
+	require.Len(t, kept, 2)
+	data, err = os.ReadFile(filepath.Join(dir, "image-2.gif"))
+	require.NoError(t, err)
+	require.Equal(t, "GIF89a not to be cropped", string(data))
+	require.FileExists(t, r.Images[2].Path)
+}
+
+func TestSinkRefusesABadRatioBeforeAnythingIsPaid(t *testing.T) {
+	t.Parallel()
+	fake := imagegentest.New(t, imagegentest.Options{})
+	_, err := fake.Client(nil).Generate(t.Context(), &imagegen.Request{Prompt: "x"}, fit.Sink(imagegen.Memory(), fit.Config{Ratio: "7:5"}))
+	require.ErrorContains(t, err, "want one of")
+	require.Zero(t, fake.Counts().Requests)
+}
+
+func FuzzCrop(f *testing.F) {
+	var b bytes.Buffer
+	_ = png.Encode(&b, corners(4, 2))
+	f.Add(b.Bytes())
+	b.Reset()
+	_ = jpeg.Encode(&b, corners(4, 2), nil)
+	f.Add(turned(b.Bytes(), 6, binary.BigEndian))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		out, _, err := fit.Crop(data, fit.Config{Ratio: imagegen.Square, MaxPixels: 1 << 16})
+		if err == nil && len(out) == 0 {
+			t.Error("no image and no error")
+		}
+	})
+}
+
+func ExampleCrop() {
+	var photo bytes.Buffer
+	_ = png.Encode(&photo, image.NewGray(image.Rect(0, 0, 1196, 1315)))
+	data, kind, err := fit.Crop(photo.Bytes(), fit.Config{Ratio: imagegen.Wide16x9})
+	size, _ := png.DecodeConfig(bytes.NewReader(data))
+	fmt.Println(kind, size.Width, size.Height, err)
+	// Output: image/png 1196 673 <nil>
+}
+
+// fixCRC corrects the checksum of a PNG's header.
+func fixCRC(data []byte) []byte {
+	binary.BigEndian.PutUint32(data[29:], crc32.ChecksumIEEE(data[12:29]))
+	return data
+}
