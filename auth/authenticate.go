@@ -68,7 +68,7 @@ func (s *Service) AuthenticateToken(ctx context.Context, token string) (Principa
 		return Principal{}, ErrInvalidToken
 	}
 	if err != nil {
-		return Principal{}, storeError("find session", err)
+		return Principal{}, s.storeFault(ctx, "find session", err)
 	}
 	now := s.now()
 	if !now.Before(session.ExpiresAt) || s.idleTimeout > 0 && now.Sub(session.LastUsedAt) >= s.idleTimeout {
@@ -93,7 +93,7 @@ func (s *Service) authenticateDevelopment(ctx context.Context, names []string) (
 	}
 	teacher, err := s.store.Teacher(ctx, id, s.now())
 	if err != nil {
-		return Principal{}, storeError("find development teacher", err)
+		return Principal{}, s.storeFault(ctx, "find development teacher", err)
 	}
 	return Principal{TeacherID: teacher, Method: MethodDevelopment}, nil
 }
@@ -106,7 +106,7 @@ func (s *Service) Logout(ctx context.Context, token string) error {
 		return nil
 	}
 	if err := s.store.DeleteSession(ctx, hash); err != nil {
-		return storeError("delete session", err)
+		return s.storeFault(ctx, "delete session", err)
 	}
 	return nil
 }
@@ -116,7 +116,7 @@ func (s *Service) Logout(ctx context.Context, token string) error {
 func (s *Service) LogoutAll(ctx context.Context, teacherID uuid.UUID) (int, error) {
 	n, err := s.store.DeleteSessions(ctx, teacherID)
 	if err != nil {
-		return 0, storeError("delete sessions", err)
+		return 0, s.storeFault(ctx, "delete sessions", err)
 	}
 	return n, nil
 }

@@ -9,6 +9,20 @@
 // authhttp has the HTTP interface around it, package authtest a fake platform
 // and a conformance suite for stores. [Service.Run] does the housekeeping.
 //
+// A whole sign-in server, but for the handling of errors:
+//
+//	store, err := sqlstore.Open(ctx, "sqlite:teachers.db") // or postgres://…
+//	err = store.Migrate(ctx)
+//	exchanger, err := miniapp.New(miniapp.Config{AppID: id, Secret: secret})
+//	service, err := auth.New(auth.Config{Store: store, Exchanger: exchanger})
+//	go service.Run(ctx)
+//	mux := http.NewServeMux()
+//	mux.Handle("/api/v1/auth/", authhttp.Handler(authhttp.Config{Service: service}))
+//	mux.Handle("/", authhttp.Middleware(service)(yours)) // auth.TeacherID(ctx) says who asks
+//	err = http.ListenAndServe("127.0.0.1:8080", mux)
+//
+// The example of package authhttp is the same, ready to run.
+//
 // # Sessions
 //
 // A token is 256 random bits with a recognisable prefix. The store holds its

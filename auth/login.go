@@ -28,7 +28,8 @@ type Login struct {
 
 // Login exchanges a one-time code for a session. The code goes to the platform
 // at most once: concurrent calls with one code share one exchange, and later
-// ones fail with [ErrCodeRejected], also when the first answer was lost.
+// ones fail with [ErrCodeRejected], also when the first answer was lost. While
+// the store is away the code is not spent.
 //
 // It fails with an error that matches one of the sentinels from
 // [ErrCodeMissing] to [ErrNotConfigured], or [ErrUnavailable], or with ctx's
@@ -48,6 +49,11 @@ func (s *Service) Relogin(ctx context.Context, code, oldToken string) (Login, er
 	if err := checkCode(code); err != nil {
 		return Login{}, err
 	}
+	replaces, _ := hashToken(s.prefix, oldToken)
+	if _, err := s.store.Session(ctx, replaces); err != nil && !errors.Is(err, ErrNoSession) {
+		// A store that is away shows here, before the code is spent on it.
+		return Login{}, s.storeFault(ctx, "find session", err)
+	}
 	id, err := s.codes.do(ctx, code, s.now(), func() (Identity, error) {
 		return s.exchange(context.WithoutCancel(ctx), code)
 	})
@@ -57,7 +63,6 @@ func (s *Service) Relogin(ctx context.Context, code, oldToken string) (Login, er
 	now := s.now()
 	login := Login{Token: newToken(s.prefix), CreatedAt: now, ExpiresAt: now.Add(s.lifetime)}
 	hash, _ := hashToken(s.prefix, login.Token)
-	replaces, _ := hashToken(s.prefix, oldToken)
 	login.TeacherID, err = s.store.CreateSession(ctx, NewSession{
 		Identity:    id,
 		TokenHash:   hash,
@@ -67,7 +72,7 @@ func (s *Service) Relogin(ctx context.Context, code, oldToken string) (Login, er
 		MaxSessions: s.maxSessions,
 	})
 	if err != nil {
-		return Login{}, storeError("create session", err)
+		return Login{}, s.storeFault(ctx, "create session", err)
 	}
 	s.log.InfoContext(ctx, "signed in", "teacher_id", login.TeacherID, "platform", id.Platform)
 	return login, nil
@@ -143,6 +148,16 @@ func (s *Service) logRefusal(ctx context.Context, err error) {
 		level = slog.LevelInfo
 	}
 	s.log.Log(ctx, level, "sign-in refused", "error", err)
+}
+
+// storeFault logs what the store could not do, unless nobody waits for it any
+// more, and returns it.
+func (s *Service) storeFault(ctx context.Context, operation string, err error) error {
+	err = storeError(operation, err)
+	if !errors.Is(err, context.Canceled) {
+		s.log.ErrorContext(ctx, "session store failed", "error", err)
+	}
+	return err
 }
 
 // storeError names the operation. A store that answers too late counts as one

@@ -34,19 +34,13 @@ func TeacherID(ctx context.Context) (uuid.UUID, bool) {
 }
 
 // Middleware passes on the requests that Authenticate lets in, with the teacher
-// in their context, and answers the others by [WriteError]. Faults of the store
-// are logged.
+// in their context, and answers the others by [WriteError].
 func (s *Service) Middleware(next http.Handler) http.Handler {
-	return s.MiddlewareFunc(func(w http.ResponseWriter, r *http.Request, err error) {
-		if RefusalOf(err).Status >= http.StatusInternalServerError && r.Context().Err() == nil {
-			s.log.ErrorContext(r.Context(), "cannot authenticate a request", "error", err)
-		}
-		WriteError(w, r, err)
-	})(next)
+	return s.MiddlewareFunc(WriteError)(next)
 }
 
 // MiddlewareFunc is Middleware with an answer of the caller's own, such as
-// [RefusalOf] in the form that all errors of a program have. It logs nothing.
+// [RefusalOf] in the form that all errors of a program have.
 func (s *Service) MiddlewareFunc(respond func(w http.ResponseWriter, r *http.Request, err error)) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -76,7 +70,9 @@ type Refusal struct {
 }
 
 // RefusalOf says what an error of Authenticate means to the client: 401 without
-// credentials that are good, 503 while the store is away, else 500.
+// credentials that are good, 503 while the store is away or when the request
+// was canceled (as those are that a server has no time for when it stops), else
+// 500. The service has logged the cause.
 func RefusalOf(err error) Refusal {
 	var later interface{ RetryAfter() time.Duration }
 	switch {
@@ -89,6 +85,9 @@ func RefusalOf(err error) Refusal {
 	case errors.As(err, &later) && later.RetryAfter() > 0:
 		return Refusal{Status: http.StatusServiceUnavailable, Code: "database_unavailable",
 			Detail: "The database is not available at the moment.", RetryAfter: later.RetryAfter()}
+	case errors.Is(err, context.Canceled):
+		return Refusal{Status: http.StatusServiceUnavailable, Code: "request_canceled",
+			Detail: "The request was canceled before it was done.", RetryAfter: time.Second}
 	}
 	return Refusal{Status: http.StatusInternalServerError, Code: "internal_error", Detail: "Something went wrong here."}
 }

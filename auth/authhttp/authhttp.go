@@ -44,6 +44,9 @@ type Config struct {
 
 	// Now is the clock of the rate limit. If nil, time.Now.
 	Now func() time.Time
+
+	// Logger takes a line for each request to Handler. If nil, nothing is logged.
+	Logger *slog.Logger
 }
 
 // Handler serves the interface below /api/v1, and its OpenAPI document at
@@ -52,7 +55,7 @@ func Handler(c Config) http.Handler {
 	mux := http.NewServeMux()
 	api := httpapi.New(mux, httpapi.Options{Title: "Sign-in", Version: "1", BearerScheme: c.SecurityScheme})
 	Register(huma.NewGroup(api, "/api/v1"), c)
-	return httpapi.Wrap(mux, httpapi.WrapOptions{})
+	return httpapi.Wrap(mux, httpapi.WrapOptions{Logger: c.Logger})
 }
 
 // Middleware passes on requests of signed-in teachers, whom [auth.TeacherID]

@@ -26,7 +26,8 @@ func problem(status int, code, detail string) *httpapi.Problem {
 	return httpapi.Error(status, code, detail).WithHeader("Cache-Control", "no-store")
 }
 
-// refusal is the answer to a request that was not let in.
+// refusal is the answer to a request that was not let in. The service has
+// logged the cause, where it is a fault.
 func refusal(err error) *httpapi.Problem {
 	r := auth.RefusalOf(err)
 	p := problem(r.Status, r.Code, r.Detail)
@@ -35,9 +36,6 @@ func refusal(err error) *httpapi.Problem {
 	}
 	if r.RetryAfter > 0 {
 		p.WithRetryAfter(r.RetryAfter)
-	}
-	if r.Status >= http.StatusInternalServerError {
-		p.WithCause(err)
 	}
 	return p
 }

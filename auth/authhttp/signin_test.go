@@ -99,7 +99,10 @@ func TestLostDatabaseIs503(t *testing.T) {
 	token := b.signIn(t, "anna")
 	require.NoError(t, b.store.Close())
 	b.me(t, token).problem(t, http.StatusServiceUnavailable, "database_unavailable")
-	b.login(t, b.platform.Code(authtest.User{OpenID: "anna"})).problem(t, http.StatusServiceUnavailable, "database_unavailable")
+	code := b.platform.Code(authtest.User{OpenID: "anna"})
+	b.login(t, code).problem(t, http.StatusServiceUnavailable, "database_unavailable")
+	require.Zero(t, b.platform.Seen(code), "the code was spent for nothing")
+	require.Contains(t, b.log.String(), "session store failed")
 	guarded := authhttp.Middleware(b.service)(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("let in") }))
 	do(t, guarded, http.MethodGet, "/", "", "Authorization", "Bearer "+token).problem(t, http.StatusServiceUnavailable, "database_unavailable")
 }
