@@ -209,7 +209,7 @@ func (w *Worker) report(ctx context.Context, done []*attempt, lost []Lease) {
 		e := a.event
 		e.Job = a.job
 		switch {
-		case gone[a.outcome.Lease] && a.job.completed.Load():
+		case gone[a.outcome.Lease] && a.job.isCompleted():
 			e.Type, e.Err = EventSucceeded, nil // by CompleteTx
 		case gone[a.outcome.Lease] && !(a.unsure && w.counted(ctx, a)):
 			e.Type, e.Err = EventLost, ErrLeaseLost

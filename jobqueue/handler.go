@@ -128,7 +128,7 @@ func (w *Worker) perform(ctx context.Context, job *Job) (Outcome, Event) {
 	limited, cancel := h.withTimeout(ctx)
 	defer cancel()
 	err := protect(func() error { return h.run(limited, job) })
-	if job.completed.Load() && err == nil {
+	if job.isCompleted() && err == nil {
 		// The transaction has removed the job. If this outcome counts all the same, it was not committed.
 		err := errors.New("CompleteTx in a transaction that was not committed")
 		return Outcome{Verdict: Postpone, Delay: max(h.backoff(job.Attempt), 0), Error: attemptError(job, err)},

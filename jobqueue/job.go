@@ -77,7 +77,7 @@ type Job struct {
 	Worker int64
 	Fence  int
 
-	completed atomic.Bool
+	completed uint32 // atomic; not an atomic.Bool, so that a Job may be copied
 }
 
 // Token is unique to this lease of this job: a later lease of the same job has another one. Write it next to what the
@@ -88,7 +88,9 @@ func (j *Job) Token() string {
 
 // MarkCompleted tells the worker that a transaction of the handler finishes the job. It is called by a store's
 // CompleteTx, not by handlers.
-func (j *Job) MarkCompleted() { j.completed.Store(true) }
+func (j *Job) MarkCompleted() { atomic.StoreUint32(&j.completed, 1) }
+
+func (j *Job) isCompleted() bool { return atomic.LoadUint32(&j.completed) == 1 }
 
 // last reports whether a failure of this attempt is final.
 func (j *Job) last() bool { return j.MaxAttempts >= 0 && j.Attempt >= j.MaxAttempts }

@@ -1,0 +1,383 @@
+package jobqueue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+	"pgregory.net/rapid"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// run starts a worker in a bubble and returns a function that stops it and returns how long that took.
+func run(t *testing.T, m *model, cfg WorkerConfig, h HandlerFunc, opts ...HandleOption) (w *Worker, stop func() time.Duration) {
+	w = NewWorker(m, cfg)
+	Handle(w, "work", func(ctx context.Context, job *Job, _ any) error { return h(ctx, job) }, opts...)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- w.Run(ctx) }()
+	return w, func() time.Duration {
+		begin := time.Now()
+		cancel()
+		require.NoError(t, <-done)
+		return time.Since(begin)
+	}
+}
+
+func succeed(context.Context, *Job) error { return nil }
+
+// No job waits longer than its bound, whatever transactions do: one second and a poll after it could have started, and only
+// a moment when its transaction took no longer than the watermark's lag and workers are told of it.
+func TestNoJobWaitsLongerThanItsBound(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		type arrival struct {
+			At, Delay, Commit time.Duration // made, scheduled for, committed later by
+			Priority          int
+			Told              bool
+		}
+		ms := func(most int) *rapid.Generator[time.Duration] {
+			return rapid.Map(rapid.IntRange(0, most), func(n int) time.Duration { return time.Duration(n) * time.Millisecond })
+		}
+		arrivals := rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) arrival {
+			return arrival{
+				At: ms(1500).Draw(rt, "at"), Priority: rapid.IntRange(1, 2).Draw(rt, "priority"), Told: rapid.Bool().Draw(rt, "told"),
+				Delay:  rapid.OneOf(rapid.Just(time.Duration(0)), ms(3000), rapid.Just(-time.Hour)).Draw(rt, "delay"),
+				Commit: rapid.OneOf(rapid.Just(time.Duration(0)), ms(90), ms(2500)).Draw(rt, "commit"),
+			}
+		}), 1, 80).Draw(rt, "arrivals")
+		var failure error
+		synctest.Test(t, func(t *testing.T) {
+			m := newModel()
+			_, stop := run(t, m, WorkerConfig{}, succeed)
+			type told struct {
+				*modelJob
+				arrival
+				due time.Time
+			}
+			var jobs []told
+			begin := time.Now()
+			for _, a := range arrivals {
+				time.AfterFunc(a.At, func() {
+					j := m.add(time.Now().Add(a.Delay), time.Now().Add(a.Commit), a.Priority)
+					m.mu.Lock()
+					jobs = append(jobs, told{j, a, time.Now().Add(max(a.Delay, a.Commit))})
+					m.mu.Unlock()
+					if a.Told {
+						time.AfterFunc(a.Commit, func() { m.signal(Signal{Queue: DefaultQueue, In: max(0, time.Until(j.RunAt))}) })
+					}
+				})
+			}
+			time.Sleep(time.Until(begin.Add(10 * time.Second)))
+			stop()
+			for _, j := range jobs {
+				late := j.taken.Sub(j.due)
+				bound := fullScanEvery + 1200*time.Millisecond
+				if j.Told && j.Delay == 0 && j.Commit < watermarkLag {
+					bound = 20 * time.Millisecond
+				}
+				if j.taken.IsZero() || late < 0 || late > bound {
+					failure = fmt.Errorf("%+v: taken %v after it could start, bound %v", j.arrival, late, bound)
+				}
+			}
+		})
+		if failure != nil {
+			rt.Fatal(failure)
+		}
+	})
+}
+
+func TestScheduledJobsStartOnTheDot(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := newModel()
+		var jobs []*modelJob
+		for i := range 50 {
+			at := time.Now().Add(2*time.Second + time.Duration(i)*37*time.Millisecond)
+			jobs = append(jobs, m.add(at, time.Now(), 1+i%4))
+		}
+		_, stop := run(t, m, WorkerConfig{}, succeed)
+		time.Sleep(6 * time.Second)
+		stop()
+		for _, j := range jobs {
+			require.WithinRange(t, j.taken, j.RunAt, j.RunAt.Add(10*time.Millisecond))
+		}
+	})
+}
+
+func TestRetryComesWhenItsBackoffSays(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := newModel()
+		j := m.add(time.Now(), time.Now(), 2)
+		var starts []time.Time
+		_, stop := run(t, m, WorkerConfig{}, func(context.Context, *Job) error {
+			starts = append(starts, time.Now())
+			return errAway
+		}, WithBackoff(func(attempt int) time.Duration { return time.Duration(attempt) * 700 * time.Millisecond }))
+		time.Sleep(10 * time.Second)
+		stop()
+		require.Len(t, starts, 3)
+		require.InDelta(t, 700*time.Millisecond, starts[1].Sub(starts[0]), float64(10*time.Millisecond))
+		require.InDelta(t, 1400*time.Millisecond, starts[2].Sub(starts[1]), float64(10*time.Millisecond))
+		require.Equal(t, Fail, m.done[j.ID].verdict)
+	})
+}
+
+func TestIdleWorkerAsksSeldom(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := newModel()
+		_, stop := run(t, m, WorkerConfig{}, succeed)
+		time.Sleep(100 * time.Second)
+		stop()
+		require.InDelta(t, 100, m.claims, 15)
+	})
+}
+
+// Exchanges fail before or after they have taken effect. Every job is done once, and told to be once.
+func TestFailingExchangesLoseNothing(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		seed := rapid.Uint64().Draw(rt, "seed")
+		n := rapid.IntRange(1, 300).Draw(rt, "jobs")
+		var failure error
+		synctest.Test(t, func(t *testing.T) {
+			m := newModel()
+			random := rand.New(rand.NewPCG(seed, 1))
+			m.fault = func(bool) error {
+				if random.IntN(4) == 0 {
+					return errAway
+				}
+				return nil
+			}
+			for range n {
+				m.add(time.Now(), time.Now(), 2)
+			}
+			events := map[int64][]EventType{}
+			runs := map[int64]int{}
+			cfg := WorkerConfig{Queues: map[string]QueueConfig{DefaultQueue: {Slots: 7}}, OnEvent: func(e Event) {
+				m.mu.Lock()
+				defer m.mu.Unlock()
+				if e.Type != EventClaimed {
+					events[e.Job.ID] = append(events[e.Job.ID], e.Type)
+				}
+			}}
+			_, stop := run(t, m, cfg, func(_ context.Context, job *Job) error {
+				m.mu.Lock()
+				runs[job.ID]++
+				m.mu.Unlock()
+				return nil
+			})
+			time.Sleep(5 * time.Minute)
+			stop()
+			if len(m.done) != n || len(m.jobs) != 0 {
+				failure = fmt.Errorf("%d of %d jobs done, %d left", len(m.done), n, len(m.jobs))
+			}
+			for id, types := range events {
+				if len(types) != 1 || types[0] != EventSucceeded || runs[id] != 1 {
+					failure = fmt.Errorf("job %d ran %d times, events %v", id, runs[id], types)
+				}
+			}
+		})
+		if failure != nil {
+			rt.Fatal(failure)
+		}
+	})
+}
+
+func TestLeaseIsGivenUpWhenTheDatabaseIsAwayForALease(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := newModel()
+		m.add(time.Now(), time.Now(), 2)
+		type end struct {
+			at    time.Time
+			cause error
+		}
+		ends := make(chan end, 2)
+		runs := 0
+		_, stop := run(t, m, WorkerConfig{Lease: 30 * time.Second}, func(ctx context.Context, _ *Job) error {
+			if runs++; runs > 1 {
+				return nil
+			}
+			<-ctx.Done()
+			ends <- end{time.Now(), context.Cause(ctx)}
+			return nil
+		})
+		time.Sleep(5 * time.Second)
+		m.mu.Lock()
+		m.dead = true
+		m.mu.Unlock()
+		cut := time.Now()
+		e := <-ends
+		require.ErrorIs(t, e.cause, ErrLeaseLost)
+		require.Less(t, e.at.Sub(cut), 30*time.Second, "before anybody else may take the job")
+		require.Greater(t, e.at.Sub(cut), 15*time.Second)
+		m.mu.Lock()
+		m.dead = false
+		m.mu.Unlock()
+		time.Sleep(10 * time.Second)
+		stop()
+		require.Len(t, m.done, 1)
+		require.Empty(t, m.workers)
+	})
+}
+
+func TestRunReturnsInTime(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		handler time.Duration
+		ignores bool
+		grace   time.Duration
+		away    bool
+		least   time.Duration
+		most    time.Duration
+	}{
+		"idle":                        {0, false, 10 * time.Second, false, 0, 10 * time.Millisecond},
+		"waits for the handler":       {3 * time.Second, false, 10 * time.Second, false, 2 * time.Second, 4 * time.Second},
+		"cancels after the grace":     {time.Hour, false, 10 * time.Second, false, 10 * time.Second, 11 * time.Second},
+		"no grace":                    {time.Hour, false, -1, false, 0, time.Second},
+		"handler does not listen":     {time.Minute, true, 10 * time.Second, false, 10 * time.Second, 10*time.Second + StopMargin},
+		"and the database is away":    {time.Minute, true, 10 * time.Second, true, 10 * time.Second, 10*time.Second + StopMargin},
+		"finished, database is away":  {time.Second, false, 5 * time.Second, true, 0, 5*time.Second + StopMargin},
+		"handler obeys, nobody hears": {time.Hour, false, time.Second, true, time.Second, time.Second + StopMargin},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				m := newModel()
+				if c.handler > 0 {
+					m.add(time.Now(), time.Now(), 2)
+				}
+				_, stop := run(t, m, WorkerConfig{Grace: c.grace}, func(ctx context.Context, _ *Job) error {
+					if c.ignores {
+						time.Sleep(c.handler)
+						return nil
+					}
+					select {
+					case <-time.After(c.handler):
+					case <-ctx.Done():
+					}
+					return context.Cause(ctx)
+				})
+				time.Sleep(500 * time.Millisecond)
+				m.mu.Lock()
+				m.dead = c.away
+				m.mu.Unlock()
+				took := stop()
+				require.GreaterOrEqual(t, took, c.least)
+				require.LessOrEqual(t, took, c.most)
+				if !c.away {
+					for _, j := range m.jobs {
+						require.Zero(t, j.lease, "given back")
+						require.Zero(t, j.Attempt)
+					}
+					require.Empty(t, m.workers)
+				}
+				time.Sleep(2 * time.Minute) // whoever did not listen
+			})
+		})
+	}
+}
+
+func TestAbandonedHandlerKeepsItsSlotOnly(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := newModel()
+		j := m.add(time.Now(), time.Now(), 2)
+		var starts []time.Time
+		_, stop := run(t, m, WorkerConfig{Timeout: time.Minute, Abandon: 30 * time.Second}, func(ctx context.Context, job *Job) error {
+			starts = append(starts, time.Now())
+			if job.Attempt == 1 {
+				time.Sleep(time.Hour)
+				return errors.New("much too late")
+			}
+			return nil
+		})
+		time.Sleep(3 * time.Minute)
+		require.Len(t, starts, 2)
+		require.InDelta(t, 96*time.Second, starts[1].Sub(starts[0]), float64(8*time.Second))
+		require.Equal(t, Succeed, m.done[j.ID].verdict)
+		time.Sleep(time.Hour)
+		stop()
+		require.Len(t, m.done, 1)
+	})
+}
+
+func TestPrefetchFollowsTheHandlersPace(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		took time.Duration
+		cfg  int
+		want int
+	}{
+		"unknown":           {0, 0, 0},
+		"slow":              {10 * time.Millisecond, 0, 0},
+		"fast":              {time.Millisecond, 0, 200},
+		"very fast":         {time.Microsecond, 0, maxClaim},
+		"fixed":             {time.Hour, 7, 7},
+		"none":              {time.Microsecond, -1, 0},
+		"a little too slow": {9 * time.Millisecond, 0, 22},
+	} {
+		t.Run(name, func(t *testing.T) {
+			q := newQueue("q", QueueConfig{Slots: 10}, c.cfg)
+			if c.took > 0 {
+				q.measure(c.took)
+			}
+			require.Equal(t, c.want, q.ahead())
+			q.busy, q.taking = 4, 3
+			require.Equal(t, c.want+3, q.want())
+			q.size = prefetchBytes / 2
+			require.LessOrEqual(t, q.want(), 2, "bounded by bytes")
+		})
+	}
+}
+
+func TestMiddlewareWrapsInOrder(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := newModel()
+		m.add(time.Now(), time.Now(), 2)
+		var calls []string
+		layer := func(name string) Middleware {
+			return func(next HandlerFunc) HandlerFunc {
+				return func(ctx context.Context, job *Job) error {
+					calls = append(calls, name)
+					defer func() { calls = append(calls, name+" end") }()
+					return next(ctx, job)
+				}
+			}
+		}
+		_, stop := run(t, m, WorkerConfig{Middleware: []Middleware{layer("outer"), layer("inner")}}, func(context.Context, *Job) error {
+			calls = append(calls, "handler")
+			return nil
+		})
+		time.Sleep(time.Second)
+		stop()
+		require.Equal(t, []string{"outer", "inner", "handler", "inner end", "outer end"}, calls)
+	})
+}
+
+func TestHandleRefusesWhatCannotWork(t *testing.T) {
+	t.Parallel()
+	w := NewWorker(newModel(), WorkerConfig{})
+	nothing := func(context.Context, *Job, any) error { return nil }
+	Handle(w, "work", nothing)
+	require.PanicsWithValue(t, `jobqueue: kind "work" has two handlers`, func() { Handle(w, "work", nothing) })
+	require.Panics(t, func() { Handle(w, "", nothing) })
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.NoError(t, w.Run(ctx))
+	require.Panics(t, func() { Handle(w, "late", nothing) })
+	require.ErrorContains(t, w.Run(ctx), "run before")
+	bad := NewWorker(newModel(), WorkerConfig{Queues: map[string]QueueConfig{"q": {Slots: -1}}})
+	require.ErrorContains(t, bad.Run(t.Context()), `queue "q" has -1 slots`)
+}
