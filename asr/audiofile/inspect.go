@@ -14,6 +14,8 @@ var ErrNotAudio = errors.New("not audio of a known format")
 // Info is what a recording's own bytes tell about it. What they do not tell is zero.
 type Info struct {
 	Format Format
+	// Codec is "opus", "vorbis", "speex" or "flac" for Ogg.
+	Codec string
 	// Duration is computed from the headers or by walking the frames; it is 0 when it cannot be told or when it cannot
 	// be true for the size of the file.
 	Duration time.Duration

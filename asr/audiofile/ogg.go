@@ -39,13 +39,16 @@ func (s *scanner) ogg() (Info, error) {
 	var rate, skip uint64 // of the granule position
 	switch {
 	case bytes.HasPrefix(packet, []byte("OpusHead")) && len(packet) >= 19:
+		info.Codec = "opus"
 		info.Channels = int(packet[9])
 		info.SampleRate = 48000
 		rate, skip = 48000, uint64(binary.LittleEndian.Uint16(packet[10:]))
 	case bytes.HasPrefix(packet, []byte("\x01vorbis")) && len(packet) >= 30:
+		info.Codec = "vorbis"
 		info.Channels = int(packet[11])
 		info.SampleRate = int(binary.LittleEndian.Uint32(packet[12:]))
 	case bytes.HasPrefix(packet, []byte("Speex   ")) && len(packet) >= 52:
+		info.Codec = "speex"
 		info.SampleRate = int(binary.LittleEndian.Uint32(packet[36:]))
 		info.Channels = int(binary.LittleEndian.Uint32(packet[48:]) & 0xFF)
 	case bytes.HasPrefix(packet, []byte("\x7fFLAC")) && len(packet) >= 17+18:
@@ -53,7 +56,7 @@ func (s *scanner) ogg() (Info, error) {
 		if err != nil {
 			return info, err
 		}
-		info.SampleRate, info.Channels = i.SampleRate, i.Channels
+		info.Codec, info.SampleRate, info.Channels = "flac", i.SampleRate, i.Channels
 	default:
 		return info, nil // Ogg, but what is in it has no duration that is known here
 	}

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -107,8 +106,8 @@ func copyTo(ctx context.Context, path string, src *source.Source) error {
 	if err != nil {
 		return &asr.Error{Op: "command", Class: asr.ErrUnavailable, Message: "no room for temporary files", Err: err}
 	}
-	var broken error
-	body := source.NewBody(bytes.Clone(src.Prefix), src, nil, func(err error) { broken = err })
+	var failure source.Failure
+	body := source.NewBody(src.Prefix, src, nil, &failure)
 	_, err = io.Copy(f, contextReader{ctx, body})
 	if cerr := f.Close(); err == nil {
 		err = cerr
@@ -116,8 +115,8 @@ func copyTo(ctx context.Context, path string, src *source.Source) error {
 	switch {
 	case err == nil:
 		return nil
-	case broken != nil:
-		return &asr.Error{Op: "command", Message: "read audio", Err: broken}
+	case failure.Err() != nil:
+		return &asr.Error{Op: "command", Message: "read audio", Err: failure.Err()}
 	case ctx.Err() != nil:
 		return &asr.Error{Op: "command", Err: ctx.Err()}
 	}

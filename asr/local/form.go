@@ -8,7 +8,6 @@ import (
 	"mime/multipart"
 	"net/http"
 	"net/textproto"
-	"sync"
 
 	"lessonkit.example/asr/internal/source"
 )
@@ -20,9 +19,7 @@ type form struct {
 	contentType string
 	src         *source.Source
 	size        int64
-
-	mu  sync.Mutex
-	err error // of the recording, as opposed to the network
+	failure     source.Failure
 }
 
 func newForm(ep endpoint, fields []field, src *source.Source) *form {
@@ -65,18 +62,5 @@ func (f *form) request(ctx context.Context, url string, again func() (*source.So
 }
 
 func (f *form) body(src *source.Source) io.ReadCloser {
-	return source.NewBody(f.head, src, f.tail, f.fail)
-}
-
-func (f *form) fail(err error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.err = err
-}
-
-// sourceError is the error of reading the recording, if that is what broke the request.
-func (f *form) sourceError() error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.err
+	return source.NewBody(f.head, src, f.tail, &f.failure)
 }

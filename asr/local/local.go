@@ -175,7 +175,7 @@ func (r *Recognizer) send(ctx context.Context, audio asr.Audio) (asr.Transcript,
 	r.target.authorize(req)
 	resp, err := r.client.Do(req)
 	if err != nil {
-		if bad := form.sourceError(); bad != nil {
+		if bad := form.failure.Err(); bad != nil {
 			return asr.Transcript{}, &asr.Error{Op: op, Message: "read audio", Err: bad}
 		}
 		return asr.Transcript{}, transportError(err)

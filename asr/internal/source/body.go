@@ -12,16 +12,35 @@ type Body struct {
 	head, tail io.Reader
 	src        *Source
 	left       int64 // of the recording
-	fail       func(error)
+	failure    *Failure
 	once       sync.Once
 }
 
-// NewBody returns the body made of head (which holds the source's Prefix already), the recording and tail. fail is told the error of the recording, so
-// that it can be told from one of the network. Closing the body closes the source.
-func NewBody(head []byte, src *Source, tail []byte, fail func(error)) *Body {
+// Failure keeps the error of reading a recording, so that it can be told from one of the network. The zero value is ready.
+type Failure struct {
+	mu  sync.Mutex
+	err error
+}
+
+// Err returns the error, or nil.
+func (f *Failure) Err() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.err
+}
+
+func (f *Failure) set(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.err = err
+}
+
+// NewBody returns the body made of head (which holds the source's Prefix already), the recording and tail. Closing the body
+// closes the source.
+func NewBody(head []byte, src *Source, tail []byte, failure *Failure) *Body {
 	return &Body{
 		head: bytes.NewReader(head), tail: bytes.NewReader(tail),
-		src: src, left: src.Size - int64(len(src.Prefix)), fail: fail,
+		src: src, left: src.Size - int64(len(src.Prefix)), failure: failure,
 	}
 }
 
@@ -40,7 +59,7 @@ func (b *Body) Read(p []byte) (int, error) {
 			}
 		}
 		if err != nil {
-			b.fail(err)
+			b.failure.set(err)
 		}
 		return n, err
 	}

@@ -1,0 +1,467 @@
+package cloud_test
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/asr"
+	"lessonkit.example/asr/asrtest"
+	"lessonkit.example/asr/audiofile"
+	"lessonkit.example/asr/cloud"
+)
+
+// account is the one that the fakes know, at the fakes' addresses.
+func account(flash, api *asrtest.Server, mode cloud.Mode) cloud.Config {
+	cfg := cloud.Config{
+		AppID: asrtest.AppID, SecretID: asrtest.SecretID, SecretKey: asrtest.SecretKey,
+		Mode: mode, PollInterval: time.Millisecond, Concurrency: 4,
+		FlashURL: "http://127.0.0.1:1", APIURL: "http://127.0.0.1:1", // nobody is there
+	}
+	if flash != nil {
+		cfg.FlashURL = flash.URL
+	}
+	if api != nil {
+		cfg.APIURL = api.URL
+	}
+	return cfg
+}
+
+func connect(t testing.TB, cfg cloud.Config) *cloud.Recognizer {
+	t.Helper()
+	rec, err := cloud.New(cfg)
+	require.NoError(t, err)
+	return rec
+}
+
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	audio := asrtest.WAV(2 * time.Second)
+	for _, c := range []struct {
+		mode    cloud.Mode
+		dialect asrtest.Dialect
+	}{{cloud.Flash, asrtest.Flash}, {cloud.Task, asrtest.API3}, {cloud.Sentence, asrtest.API3}} {
+		t.Run(string(c.mode), func(t *testing.T) {
+			t.Parallel()
+			s := asrtest.NewServer(t, c.dialect)
+			asrtest.Run(t, asrtest.Target{
+				New: func(t testing.TB) asr.Recognizer {
+					return connect(t, account(s, s, c.mode))
+				},
+				Audio: audio, Text: asrtest.Heard(audio), TextOf: asrtest.Heard,
+				Secrets: []string{asrtest.SecretKey, asrtest.SecretID},
+			})
+		})
+	}
+}
+
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		mode    cloud.Mode
+		dialect asrtest.Dialect
+	}{{cloud.Flash, asrtest.Flash}, {cloud.Sentence, asrtest.API3}} {
+		t.Run(string(c.mode), func(t *testing.T) {
+			t.Parallel()
+			asrtest.RunFaults(t, c.dialect, func(t testing.TB, url string, timeout time.Duration) asr.Recognizer {
+				cfg := account(nil, nil, c.mode)
+				cfg.FlashURL, cfg.APIURL, cfg.RequestTimeout = url, url, timeout
+				return connect(t, cfg)
+			})
+		})
+	}
+}
+
+func TestConfigurationIsCheckedAtOnceWithoutRepeatingSecrets(t *testing.T) {
+	t.Parallel()
+	_, err := cloud.New(cloud.Config{SecretKey: "s3cret key", EngineType: "16k zh", Mode: "fast", Options: map[string]string{"secretid": "x"}, FlashURL: "nowhere"})
+	require.Error(t, err)
+	for _, says := range []string{"SecretID is missing", "SecretKey holds characters", "EngineType holds", `Mode is "fast"`, "Options sets secretid", "FlashURL is no address"} {
+		require.ErrorContains(t, err, says)
+	}
+	require.NotContains(t, err.Error(), "s3cret")
+	_, err = cloud.New(cloud.Config{SecretID: "a", SecretKey: "b"})
+	require.EqualError(t, err, "cloud recogniser: AppID is missing")
+	_, err = cloud.New(cloud.Config{SecretID: "a", SecretKey: "b", Mode: cloud.Task})
+	require.NoError(t, err, "only flash needs the AppID")
+}
+
+func TestFlashSendsWhatItsDocumentationAsksFor(t *testing.T) {
+	t.Parallel()
+	s := asrtest.NewServer(t, asrtest.Flash)
+	cfg := account(s, nil, cloud.Flash)
+	cfg.Options = map[string]string{"hotword_list": "练习|10,page two|5", "filter_dirty": "1"} // signed as it is, sent escaped
+	cfg.EngineType = "8k_en"
+	got, err := connect(t, cfg).Recognize(t.Context(), asr.FromBytes("a", asrtest.WAV(time.Second)))
+	require.NoError(t, err)
+	require.Equal(t, time.Second, got.Duration)
+	require.Equal(t, "en", got.Language)
+	require.Equal(t, "8k_en", got.Model)
+	require.Len(t, got.Segments, 2)
+	require.Equal(t, asr.Segment{Start: 0, End: 500 * time.Millisecond, Text: "heard 32044 bytes", Speaker: "0"}, got.Segments[0])
+	req := s.Requests()[0]
+	require.EqualValues(t, len(asrtest.WAV(time.Second)), req.ContentLength, "never chunked")
+	require.Equal(t, "application/octet-stream", req.FileType)
+	require.Equal(t, "wav", req.Fields["voice_format"])
+	require.Equal(t, "8k_en", req.Fields["engine_type"])
+	require.Equal(t, "练习|10,page two|5", req.Fields["hotword_list"])
+}
+
+func TestFlashCodesHaveTheirClasses(t *testing.T) {
+	t.Parallel()
+	for class, codes := range map[error][]int{
+		asr.ErrMisconfigured: {4001, 4002, 6001},
+		asr.ErrRefused:       {4003, 4004, 4005},
+		asr.ErrUnavailable:   {4006, 4008, 4009, 5000, 5001, 5003},
+		asr.ErrUnusableAudio: {4007, 4010, 4011, 4012, 5002},
+	} {
+		for _, code := range codes {
+			s := asrtest.NewServer(t, asrtest.Flash)
+			s.SetFault(asrtest.FlashCode(code))
+			rec := connect(t, account(s, nil, cloud.Flash))
+			_, err := rec.Recognize(t.Context(), asr.FromBytes("a", asrtest.WAV(time.Second)))
+			require.ErrorIs(t, err, class, "%d", code)
+			e, _ := errors.AsType[*asr.Error](err)
+			require.Equal(t, class == asr.ErrUnusableAudio, e.Permanent(), "%d", code)
+			available := class == asr.ErrUnavailable || class == asr.ErrUnusableAudio
+			require.Equal(t, available, rec.Status(t.Context()).Available, "%d", code)
+			sent := 1
+			if code == 5002 {
+				sent = 2
+			}
+			require.Len(t, s.Requests(), sent, "%d", code)
+		}
+	}
+	s := asrtest.NewServer(t, asrtest.Flash)
+	s.SetFault(asrtest.FlashCode(7777))
+	_, err := connect(t, account(s, nil, cloud.Flash)).Recognize(t.Context(), asr.FromBytes("a", asrtest.WAV(time.Second)))
+	e, ok := errors.AsType[*asr.Error](err)
+	require.True(t, ok)
+	require.Nil(t, e.Class, "an unknown code counts an attempt")
+	require.Zero(t, e.RetryAfter())
+}
+
+func TestFlashTriesARecordingThatTheEngineFailedOnOnceMore(t *testing.T) {
+	t.Parallel()
+	s := asrtest.NewServer(t, asrtest.Flash)
+	s.SetFault(asrtest.FlashCodeOnce(5002))
+	got, err := connect(t, account(s, nil, cloud.Flash)).Recognize(t.Context(), asr.FromBytes("a", asrtest.WAV(time.Second)))
+	require.NoError(t, err)
+	require.Equal(t, asrtest.Heard(asrtest.WAV(time.Second)), got.Text)
+}
+
+// sparse is a WAV file that claims its length in its header and takes no memory.
+func sparse(size int64, rate int) asr.Audio {
+	a := asrtest.Endless(size)
+	head := audiofile.PCM{Rate: rate, Channels: 1}.Header(size - audiofile.HeaderSize)
+	a.Open = func() (io.ReadCloser, error) { return &sparseReader{head: head, size: size}, nil }
+	return a
+}
+
+type sparseReader struct {
+	head []byte
+	size int64
+	pos  int64
+}
+
+func (r *sparseReader) ReadAt(p []byte, off int64) (int, error) {
+	if off >= r.size {
+		return 0, io.EOF
+	}
+	n := int(min(int64(len(p)), r.size-off))
+	clear(p[:n])
+	if off < int64(len(r.head)) {
+		copy(p[:n], r.head[off:])
+	}
+	return n, nil
+}
+
+func (r *sparseReader) Read(p []byte) (int, error) {
+	n, err := r.ReadAt(p, r.pos)
+	r.pos += int64(n)
+	return n, err
+}
+
+func (r *sparseReader) Close() error { return nil }
+
+func TestLimitsAreCheckedBeforeAnythingIsSent(t *testing.T) {
+	t.Parallel()
+	flash, api := asrtest.NewServer(t, asrtest.Flash), asrtest.NewServer(t, asrtest.API3)
+	flac := append([]byte("fLaC\x00\x00\x00\x22"), make([]byte, 5000)...)
+	binary.BigEndian.PutUint64(flac[18:], 16000<<44|15<<36|16000)
+	for _, c := range []struct {
+		name  string
+		mode  cloud.Mode
+		audio asr.Audio
+		says  string
+	}{
+		{"flash over 100 MB", cloud.Flash, sparse(100<<20+1, 48000), "takes up to 104857600"},
+		{"flash over two hours", cloud.Flash, sparse(2*7201*4000+44, 4000), "lasts 2h0m1s; this interface takes up to 2h0m0s"},
+		{"flash takes no flac", cloud.Flash, asr.FromBytes("a.flac", flac), "takes no flac"},
+		{"task over 5 MB", cloud.Task, sparse(5<<20+1, 16000), "takes up to 5242880"},
+		{"sentence over a minute", cloud.Sentence, sparse(61*16000+44, 8000), "takes up to 1m0s"},
+		{"sentence over 3 MB in base64", cloud.Sentence, sparse(3<<20/4*3+1, 48000), "takes up to 2359296"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := connect(t, account(flash, api, c.mode)).Recognize(t.Context(), c.audio)
+			require.ErrorIs(t, err, asr.ErrUnusableAudio)
+			require.ErrorContains(t, err, c.says)
+		})
+	}
+	require.Empty(t, flash.Requests())
+	require.Empty(t, api.Requests())
+}
+
+func TestAutoChoosesByFormatSizeAndLength(t *testing.T) {
+	t.Parallel()
+	flac := append([]byte("fLaC\x00\x00\x00\x22"), make([]byte, 5000)...)
+	binary.BigEndian.PutUint64(flac[18:], 16000<<44|15<<36|16000)
+	for _, c := range []struct {
+		name  string
+		appID string
+		audio asr.Audio
+		path  string
+	}{
+		{"a short one is a sentence", asrtest.AppID, sparse(30*32000+44, 16000), "SentenceRecognition"},
+		{"a lesson goes to flash", asrtest.AppID, sparse(90*32000+44, 16000), "/asr/flash/v1/" + asrtest.AppID},
+		{"what flash does not take is a task", asrtest.AppID, asr.FromBytes("a.flac", flac), "CreateRecTask"},
+		{"without AppID it is a task", "", sparse(90*32000+44, 16000), "CreateRecTask"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			flash, api := asrtest.NewServer(t, asrtest.Flash), asrtest.NewServer(t, asrtest.API3)
+			cfg := account(flash, api, cloud.Auto)
+			cfg.AppID = c.appID
+			_, err := connect(t, cfg).Recognize(t.Context(), c.audio)
+			require.NoError(t, err)
+			require.Equal(t, c.path, append(flash.Requests(), api.Requests()...)[0].Path)
+		})
+	}
+}
+
+func TestAPICodesHaveTheirClasses(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		code      string
+		class     error
+		permanent bool
+	}{
+		{"RequestLimitExceeded", asr.ErrUnavailable, false},
+		{"RequestLimitExceeded.UinLimitExceeded", asr.ErrUnavailable, false},
+		{"InternalError", asr.ErrUnavailable, false},
+		{"InternalError.ErrorRecognize", asr.ErrUnavailable, false},
+		{"FailedOperation.ErrorRecognize", asr.ErrUnavailable, false},
+		{"FailedOperation.UserHasNoAmount", asr.ErrRefused, false},
+		{"FailedOperation.UserHasNoFreeAmount", asr.ErrRefused, false},
+		{"FailedOperation.ServiceIsolate", asr.ErrRefused, false},
+		{"FailedOperation.UserNotRegistered", asr.ErrRefused, false},
+		{"LimitExceeded", asr.ErrRefused, false},
+		{"AuthFailure.SignatureFailure", asr.ErrMisconfigured, false},
+		{"AuthFailure.SignatureExpire", asr.ErrMisconfigured, false},
+		{"UnauthorizedOperation", asr.ErrMisconfigured, false},
+		{"InvalidParameterValue.ErrorInvalidVoicedata", asr.ErrUnusableAudio, true},
+		{"InvalidParameterValue.ErrorVoicedataTooLong", asr.ErrUnusableAudio, true},
+		{"InvalidParameterValue.ErrorInvalidVoiceFormat", asr.ErrUnusableAudio, true},
+		{"InvalidParameter.ErrorContentlength", asr.ErrUnusableAudio, true},
+		{"InvalidParameter.FileEncode", asr.ErrUnusableAudio, true},
+		{"InvalidParameter", asr.ErrMisconfigured, true},
+		{"InvalidParameterValue.ErrorInvalidEngservice", asr.ErrMisconfigured, true},
+		{"MissingParameter", asr.ErrMisconfigured, true},
+		{"UnknownParameter", asr.ErrMisconfigured, true},
+		{"SomethingNew", nil, false},
+	} {
+		t.Run(c.code, func(t *testing.T) {
+			t.Parallel()
+			s := asrtest.NewServer(t, asrtest.API3)
+			s.SetFault(asrtest.APICode(c.code))
+			for _, mode := range []cloud.Mode{cloud.Sentence, cloud.Task} {
+				_, err := connect(t, account(nil, s, mode)).Recognize(t.Context(), asr.FromBytes("a", asrtest.WAV(time.Second)))
+				e, ok := errors.AsType[*asr.Error](err)
+				require.True(t, ok, "%v", err)
+				require.Equal(t, c.class, e.Class)
+				require.Equal(t, c.permanent, e.Permanent())
+				require.Equal(t, c.class != nil && !c.permanent, e.RetryAfter() > 0)
+				require.Equal(t, c.code, e.Code)
+			}
+		})
+	}
+}
+
+func TestWrongKeyIsMisconfigured(t *testing.T) {
+	t.Parallel()
+	flash, api := asrtest.NewServer(t, asrtest.Flash), asrtest.NewServer(t, asrtest.API3)
+	for _, mode := range []cloud.Mode{cloud.Flash, cloud.Task, cloud.Sentence} {
+		cfg := account(flash, api, mode)
+		cfg.SecretKey = "another"
+		_, err := connect(t, cfg).Recognize(t.Context(), asr.FromBytes("a", asrtest.WAV(time.Second)))
+		require.ErrorIs(t, err, asr.ErrMisconfigured)
+		require.NotContains(t, err.Error(), "another")
+	}
+}
+
+// saved keeps the names of tasks like a row in a database.
+type saved struct {
+	mu    sync.Mutex
+	names []string
+	fail  int
+}
+
+func (s *saved) save(_ context.Context, name string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.fail > 0 {
+		s.fail--
+		return errors.New("database away")
+	}
+	s.names = append(s.names, name)
+	return nil
+}
+
+func TestTaskIsPaidOnceAcrossARestart(t *testing.T) {
+	t.Parallel()
+	s := asrtest.NewServer(t, asrtest.API3)
+	s.SetFault(asrtest.TaskSlow)
+	audio := asr.FromBytes("a", asrtest.WAV(time.Second))
+	var row saved
+	ctx, cancel := context.WithCancel(t.Context())
+	audio.SaveTask = func(ctx context.Context, name string) error {
+		cancel() // the program ends as soon as the name is stored
+		return row.save(ctx, name)
+	}
+	_, err := connect(t, account(nil, s, cloud.Task)).Recognize(ctx, audio)
+	require.ErrorIs(t, err, context.Canceled)
+	require.Len(t, row.names, 1)
+	require.LessOrEqual(t, len(row.names[0]), 255)
+
+	s.SetFault(asrtest.NoFault)
+	audio.Task = row.names[0]
+	audio.SaveTask = row.save
+	for _, mode := range []cloud.Mode{cloud.Task, cloud.Flash} { // the mode may have been changed meanwhile
+		got, err := connect(t, account(nil, s, mode)).Recognize(t.Context(), audio)
+		require.NoError(t, err)
+		require.Equal(t, asrtest.Heard(asrtest.WAV(time.Second)), got.Text)
+		require.Equal(t, time.Second, got.Duration)
+		require.Equal(t, []asr.Segment{
+			{Start: 0, End: 500 * time.Millisecond, Text: "heard 32044 bytes"},
+			{Start: 500 * time.Millisecond, End: time.Second, Text: strings.TrimPrefix(got.Text, "heard 32044 bytes ")},
+		}, got.Segments)
+	}
+	require.Equal(t, 1, s.Tasks())
+	require.Len(t, row.names, 1)
+}
+
+func TestTaskNameIsSavedAgainWhenThatFails(t *testing.T) {
+	t.Parallel()
+	s := asrtest.NewServer(t, asrtest.API3)
+	row := saved{fail: 2}
+	audio := asr.FromBytes("a", asrtest.WAV(time.Second))
+	audio.SaveTask = row.save
+	_, err := connect(t, account(nil, s, cloud.Task)).Recognize(t.Context(), audio)
+	require.NoError(t, err)
+	require.Len(t, row.names, 1)
+	require.Equal(t, 1, s.Tasks())
+}
+
+func TestTaskThatTakesTooLongWaitsWithoutCost(t *testing.T) {
+	t.Parallel()
+	s := asrtest.NewServer(t, asrtest.API3)
+	s.SetFault(asrtest.TaskSlow)
+	cfg := account(nil, s, cloud.Task)
+	cfg.RequestTimeout = 200 * time.Millisecond
+	var row saved
+	audio := asr.FromBytes("a", asrtest.WAV(time.Second))
+	audio.SaveTask = row.save
+	_, err := connect(t, cfg).Recognize(t.Context(), audio)
+	require.ErrorIs(t, err, asr.ErrUnavailable)
+	e, _ := errors.AsType[*asr.Error](err)
+	require.GreaterOrEqual(t, e.RetryAfter(), 30*time.Second)
+	require.Len(t, row.names, 1)
+}
+
+func TestForgottenTaskIsBegunAgain(t *testing.T) {
+	t.Parallel()
+	s := asrtest.NewServer(t, asrtest.API3)
+	audio := asr.FromBytes("a", asrtest.WAV(time.Second))
+	var row saved
+	audio.SaveTask = row.save
+	now := time.Now()
+	for name, known := range map[string]bool{
+		"tencent-asr/" + itoa(now.Unix()) + "/1/4711":                       true,  // asked for, not known
+		"tencent-asr/" + itoa(now.Add(-25*time.Hour).Unix()) + "/1/4712":    false, // too old to be asked for
+		"another recogniser's":                                              false,
+		"tencent-asr/x/1/1":                                                 false,
+		"tencent-asr/" + itoa(now.Unix()) + "/1/99999999999999999999999999": false,
+	} {
+		audio.Task = name
+		before := len(s.Requests())
+		tasks := s.Tasks()
+		_, err := connect(t, account(nil, s, cloud.Task)).Recognize(t.Context(), audio)
+		require.NoError(t, err, name)
+		require.Equal(t, tasks+1, s.Tasks(), name)
+		first := s.Requests()[before].Path
+		require.Equal(t, known, first == "DescribeTaskStatus", name)
+	}
+}
+
+func itoa(n int64) string { return strconv.FormatInt(n, 10) }
+
+func TestFailedTaskIsBegunOnceMoreThenTheAudioIsUnusable(t *testing.T) {
+	t.Parallel()
+	s := asrtest.NewServer(t, asrtest.API3)
+	audio := asr.FromBytes("a", asrtest.WAV(time.Second))
+	var row saved
+	audio.SaveTask = row.save
+	s.SetFault(asrtest.TaskFailsOnce)
+	_, err := connect(t, account(nil, s, cloud.Task)).Recognize(t.Context(), audio)
+	require.NoError(t, err)
+	require.Equal(t, 2, s.Tasks())
+
+	s.SetFault(asrtest.TaskFails)
+	_, err = connect(t, account(nil, s, cloud.Task)).Recognize(t.Context(), audio)
+	require.ErrorIs(t, err, asr.ErrUnusableAudio)
+	require.ErrorContains(t, err, "audio decoding failed")
+	require.Equal(t, 4, s.Tasks())
+	require.Empty(t, row.names[len(row.names)-1], "a new try by hand begins anew")
+}
+
+func TestPollingOutlastsACloudThatIsAway(t *testing.T) {
+	t.Parallel()
+	s := asrtest.NewServer(t, asrtest.API3)
+	audio := asr.FromBytes("a", asrtest.WAV(time.Second))
+	audio.SaveTask = func(context.Context, string) error {
+		s.SetFault(asrtest.Gateway)
+		time.AfterFunc(50*time.Millisecond, func() { s.SetFault(asrtest.NoFault) })
+		return nil
+	}
+	_, err := connect(t, account(nil, s, cloud.Task)).Recognize(t.Context(), audio)
+	require.NoError(t, err)
+	require.Equal(t, 1, s.Tasks())
+}
+
+func TestStatusDoubtsForAWhile(t *testing.T) {
+	t.Parallel()
+	s := asrtest.NewServer(t, asrtest.Flash)
+	cfg := account(s, nil, cloud.Flash)
+	var mu sync.Mutex
+	now := time.Now()
+	cfg.Now = func() time.Time { mu.Lock(); defer mu.Unlock(); return now }
+	rec := connect(t, cfg)
+	require.True(t, rec.Status(t.Context()).Available)
+	s.SetFault(asrtest.FlashCode(4004))
+	_, err := rec.Recognize(t.Context(), asr.FromBytes("a", asrtest.WAV(time.Second)))
+	require.ErrorIs(t, err, asr.ErrRefused)
+	require.Equal(t, "code 4004 (code 4004)", rec.Status(t.Context()).Reason)
+	require.False(t, rec.Status(t.Context()).Available)
+	mu.Lock()
+	now = now.Add(11 * time.Minute)
+	mu.Unlock()
+	require.True(t, rec.Status(t.Context()).Available, "nothing has been tried since")
+}

@@ -1,0 +1,95 @@
+package cloud
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"lessonkit.example/asr"
+)
+
+const flashRecognitionFailed = "5002"
+
+// flashError classes a code of the flash interface (documents 1093/52097 and 1093/52099 of the cloud).
+func flashError(code int, message string) error {
+	e := &asr.Error{Op: flashOp, Code: strconv.Itoa(code), Message: excerpt(message)}
+	switch code {
+	case 4001, 4002, 6001: // parameter, signature, call from abroad
+		e.Class = asr.ErrMisconfigured
+	case 4003, 4004, 4005: // service not enabled, quota used up, overdue
+		e.Class = asr.ErrRefused
+	case 4006, 4008, 4009, 5000, 5001, 5003: // too many at once, slow upload, disconnected, internal
+		e.Class = asr.ErrUnavailable
+	case 4007, 4010, 4011, 4012, 5002: // undecodable, odd text message, too large, empty, recognition failed
+		e.Class = asr.ErrUnusableAudio
+	}
+	return e
+}
+
+// apiError classes a code of API 3.0. The more particular codes come first.
+func apiError(op, code, message string) *asr.Error {
+	e := &asr.Error{Op: op, Code: code, Message: excerpt(message)}
+	is := func(names ...string) bool {
+		for _, n := range names {
+			if code == n || strings.HasPrefix(code, n+".") {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case is("RequestLimitExceeded", "InternalError", "FailedOperation.ErrorRecognize", "ClientError"):
+		e.Class = asr.ErrUnavailable
+	case is("FailedOperation.UserHasNoAmount", "FailedOperation.UserHasNoFreeAmount", "FailedOperation.ServiceIsolate",
+		"FailedOperation.UserNotRegistered", "LimitExceeded"):
+		e.Class = asr.ErrRefused
+	case is("AuthFailure", "UnauthorizedOperation"):
+		e.Class = asr.ErrMisconfigured
+	case is("InvalidParameterValue.ErrorInvalidVoicedata", "InvalidParameterValue.ErrorVoicedataTooLong",
+		"InvalidParameterValue.ErrorInvalidVoiceFormat", "InvalidParameter.ErrorContentlength", "InvalidParameter.FileEncode"):
+		e.Class = asr.ErrUnusableAudio
+	case is("InvalidParameter", "InvalidParameterValue", "MissingParameter", "UnknownParameter"):
+		e.Class, e.Final = asr.ErrMisconfigured, true // a wrong engine, or a fault of this package: trying again cannot help
+	}
+	return e
+}
+
+// statusError classes an answer that is not the interface's own.
+func statusError(op string, resp *http.Response, now time.Time) *asr.Error {
+	e := &asr.Error{Op: op, Status: resp.StatusCode, Message: http.StatusText(resp.StatusCode)}
+	switch s := resp.StatusCode; {
+	case s == http.StatusRequestTimeout, s == http.StatusTooManyRequests, s >= 500:
+		e.Class = asr.ErrUnavailable
+		e.After = retryAfter(resp.Header.Get("Retry-After"), now)
+	case s == http.StatusRequestEntityTooLarge:
+		e.Class = asr.ErrUnusableAudio
+	case s >= 300 && s < 400:
+		e.Class, e.Message = asr.ErrMisconfigured, "it redirects elsewhere, which is not followed"
+	case s >= 400:
+		e.Class = asr.ErrMisconfigured
+	}
+	return e
+}
+
+// retryAfter reads a Retry-After header, of at most an hour.
+func retryAfter(value string, now time.Time) time.Duration {
+	if seconds, err := strconv.ParseInt(strings.TrimSpace(value), 10, 64); err == nil {
+		return time.Duration(min(max(seconds, 0), 3600)) * time.Second
+	}
+	if date, err := http.ParseTime(value); err == nil {
+		return min(max(date.Sub(now), 0), time.Hour)
+	}
+	return 0
+}
+
+// excerpt is the start of a text in one printable line of at most 200 bytes.
+func excerpt(s string) string {
+	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " ")
+	for len(s) > 200 {
+		_, n := utf8.DecodeLastRuneInString(s[:min(len(s), 204)])
+		s = s[:min(len(s), 204)-n]
+	}
+	return s
+}
