@@ -154,8 +154,3 @@ func judge(found []Diagnostic, m Mode) Diagnostics {
 	}
 	return ds.sorted()
 }
-
-// Codes of rules about likely mistakes and risks.
-const (
-	CodeUnknownKey Code = "unknown-key"
-)

@@ -1,0 +1,165 @@
+package capability
+
+import (
+	"slices"
+	"strings"
+)
+
+// remotes reports URL patterns that let in more, or less, than is likely meant.
+func (l *linter) remotes(c *Capability) {
+	for i, text := range c.Remote {
+		v := c.item(c.value.Get("remote").Get("urls"), i)
+		p, err := CompileRemotePattern(text)
+		if err != nil {
+			continue // reported as a pattern
+		}
+		parts := p.parts()
+		if !strings.Contains(text, "://") {
+			l.report(CodeRemoteWithoutScheme, v, `The URL pattern %q has no scheme, so it matches every host; write "https://" before the host.`, text)
+			continue
+		}
+		web := parts.protocol == "http" || parts.protocol == "https" || parts.protocol == "*"
+		anyHost := strings.Trim(parts.host, "*.") == "" && parts.host != ""
+		loopback := parts.host == "localhost" || strings.HasSuffix(parts.host, ".localhost") || strings.HasPrefix(parts.host, "127.") || parts.host == "[::1]"
+		if anyHost && web {
+			l.report(CodeRemoteAnyHost, v, `The URL pattern %q gives the permissions of this capability to every site that a window loads; name the hosts, such as "https://*.example.com".`, text)
+		} else if parts.protocol == "http" && !loopback {
+			l.report(CodeRemotePlainHTTP, v, "%q is not encrypted, so whoever is on the network can put a page of theirs in its place; write https.", text)
+		}
+		if web && parts.port == "" && (anyHost || loopback) {
+			l.report(CodeRemoteDefaultPort, v, "%q is for the default port only; write %s://%s:* for all ports.", text, parts.protocol, parts.host)
+		}
+		if other := "http://" + strings.TrimPrefix(text, "https://"); anyHost && parts.protocol == "https" && !slices.Contains(c.Remote, other) && slices.ContainsFunc(c.Remote, isLoopbackHTTP) {
+			l.report(CodeRemoteMissesHTTP, v, "%q is for https only, while another URL of this capability is http; add %q if pages of both are meant.", text, other)
+		}
+	}
+}
+
+func isLoopbackHTTP(url string) bool {
+	return strings.HasPrefix(url, "http://localhost") || strings.HasPrefix(url, "http://127.")
+}
+
+// parts returns a pattern's parts, also where the library keeps them.
+func (p *RemotePattern) parts() RemotePattern {
+	if p.slow == nil {
+		return *p
+	}
+	return RemotePattern{text: p.text, protocol: p.slow.Protocol(), host: p.slow.Hostname(), port: p.slow.Port(), path: p.slow.Pathname()}
+}
+
+// Plugins whose commands harm when a page that nobody vouches for calls them.
+var (
+	remoteDangers = []string{"fs", "shell", "process", "sql", "updater"}
+	windowDangers = []string{"fs", "shell", "process", "sql", "http"}
+)
+
+// dangers reports wide audiences of dangerous plugins, once per plugin.
+func (l *linter) dangers(c *Capability) {
+	remote := len(c.Remote) > 0
+	anyWindow := slices.Contains(c.Windows, "*") || slices.Contains(c.Webviews, "*") || slices.Contains(c.Windows, "**")
+	reported := make(map[string]bool)
+	for i := range c.Permissions {
+		e := &c.Permissions[i]
+		plugin, name := splitIdentifier(e.Identifier)
+		if reported[plugin] || strings.HasPrefix(name, "deny-") {
+			continue
+		}
+		if remote && slices.Contains(remoteDangers, plugin) {
+			reported[plugin] = true
+			l.report(CodeRemoteDangerous, e.identifierValue(), "%q is given to remote pages (%s): whoever controls such a page gets at it; give it to local pages in a capability of its own.", e.Identifier, someOf(c.Remote, 2))
+		} else if anyWindow && slices.Contains(windowDangers, plugin) {
+			reported[plugin] = true
+			l.report(CodeAnyWindowDangerous, e.identifierValue(), `%q is given to every window, also to those made later; list the windows that need it instead of "*".`, e.Identifier)
+		}
+	}
+}
+
+// scopes reports values that take in nearly everything.
+func (l *linter) scopes(c *Capability, e *Entry) {
+	plugin, _ := splitIdentifier(e.Identifier)
+	if e.Allow != nil && len(e.Allow) == 0 && len(e.Deny) == 0 {
+		if v := e.value.Get("allow"); v.Exists() {
+			l.report(CodeEmptyAllow, v, "An empty \"allow\" is no limit: many plugins take it for everything that is not denied; leave it out, or list what is allowed.")
+		}
+	}
+	for _, v := range e.Allow {
+		switch plugin {
+		case "fs":
+			l.fileScope(e, v)
+		case "http":
+			l.hostScope(e, v)
+		case "opener":
+			l.hostScope(e, v)
+			l.fileScope(e, v)
+		case "shell":
+			l.shellScope(v)
+		}
+	}
+	l.scopeForm(plugin, e)
+}
+
+// scopeMember returns a string member of a value, or the value itself where it is a string.
+func scopeMember(v Value, key string) Value {
+	if v.Kind() == String {
+		return v
+	}
+	return v.Get(key)
+}
+
+func (l *linter) fileScope(e *Entry, v Value) {
+	path := scopeMember(v, "path")
+	if path.Kind() != String {
+		return
+	}
+	switch text := path.Text(); text {
+	case "**", "**/*", "/**", "/**/*", "/*", "*", "C:\\**", "C:/**":
+		l.report(CodeScopeAllFiles, path, "%q takes in all files of the computer; name the folders that are needed, such as \"$APPDATA/**\".", text)
+	case "$HOME/**", "$HOME/**/*", "$HOME", "~/**":
+		l.report(CodeScopeAllFiles, path, "%q takes in all of the user's files, keys and passwords among them; name the folders that are needed, such as \"$DOCUMENT/**\".", text)
+	}
+}
+
+func (l *linter) hostScope(e *Entry, v Value) {
+	url := scopeMember(v, "url")
+	if url.Kind() != String {
+		return
+	}
+	text := url.Text()
+	rest := text
+	if _, after, ok := strings.Cut(text, "://"); ok {
+		rest = after
+	} else if text != "*" && text != "**" {
+		return
+	}
+	host, _, _ := strings.Cut(rest, "/")
+	if strings.Trim(host, "*:.") == "" {
+		hint := ""
+		if plugin, _ := splitIdentifier(e.Identifier); plugin == "http" && strings.Contains(text, "://") && !strings.Contains(host, ":") {
+			hint = " It is for default ports only; \"https://*:*\" is for all."
+		}
+		l.report(CodeScopeAnyHost, url, "%q takes in every host; name those that are needed, such as \"https://api.example.com/*\".%s", text, hint)
+	}
+}
+
+// shellScope reports programs that may be run with any arguments.
+func (l *linter) shellScope(v Value) {
+	args := v.Get("args")
+	if args.Bool() {
+		l.report(CodeShellAnyArguments, args, "\"args\": true lets pages run %s with any arguments; list the arguments, with a validator for those that vary.", quoteShort(v.Get("name").Text()))
+		return
+	}
+	for arg := range args.Items() {
+		validator := arg.Get("validator")
+		text := validator.Text()
+		switch strings.Trim(text, "^$()") {
+		case "":
+			continue
+		case ".*", ".+", `\S+`, `\S*`, `[\s\S]*`, `[\s\S]+`, `.*?`, `(?s).*`:
+			l.report(CodeShellAnyArguments, validator, "The validator %q takes nearly every argument; write what the argument looks like, such as \"[a-z0-9-]+\".", text)
+			continue
+		}
+		if arg.Get("raw").Bool() && (!strings.HasPrefix(text, "^") || !strings.HasSuffix(text, "$")) {
+			l.report(CodeShellOpenValidator, validator, "With \"raw\" the validator %q is content with any argument that holds a match; write ^ before and $ after it.", text)
+		}
+	}
+}
