@@ -48,7 +48,8 @@ func recordKey(s string) (*RecordKey, error) {
 		return nil, err
 	}
 	at, err := time.Parse(time.RFC3339Nano, c.Key[1])
-	if err != nil {
+	at = at.UTC()
+	if err != nil || at.Year() < 1 || at.Year() > 9999 { // beyond what databases keep
 		return nil, Invalid("cursor", "is not a next_cursor of this list")
 	}
 	return &RecordKey{Date: c.Key[0], CreatedAt: at, ID: c.ID}, nil

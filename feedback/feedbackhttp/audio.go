@@ -12,15 +12,15 @@ import (
 )
 
 func pathParam(name string) *huma.Param {
-	return &huma.Param{Name: name, In: "path", Required: true, Schema: &huma.Schema{Type: "string", Format: "uuid"}}
+	return &huma.Param{Name: name, In: "path", Required: true, Schema: &huma.Schema{Type: "string", Format: "uuid"},
+		Example: "01980f5e-7d1c-7c3a-9d53-2f6e1b7a4c10"}
 }
 
 // pathID reads an identifier where Huma does not.
 func pathID(ctx huma.Context, name string) (uuid.UUID, error) {
 	id, err := uuid.Parse(ctx.Param(name))
 	if err != nil {
-		return id, httpapi.Error(http.StatusUnprocessableEntity, "invalid_fields", "a field breaks a rule").
-			WithField("path."+name, "must be a UUID")
+		return id, fieldProblem("path."+name, "must be a UUID")
 	}
 	return id, nil
 }
@@ -37,7 +37,7 @@ func responseWriter(ctx huma.Context) (http.ResponseWriter, error) {
 func (s *server) registerAudio(api huma.API) {
 	op := s.operation(http.MethodGet, "/audio-segments/{segment_id}/audio", "get-segment-audio", segmentsTag, "Listen to a segment",
 		"The recording as it was sent, or as a WAV file where raw samples were. Ranges are served.", http.StatusOK,
-		http.StatusNotFound, http.StatusPreconditionFailed, http.StatusRequestedRangeNotSatisfiable, http.StatusUnprocessableEntity)
+		http.StatusNotFound, http.StatusPreconditionFailed, http.StatusRequestedRangeNotSatisfiable)
 	op.Parameters = []*huma.Param{pathParam("segment_id"),
 		{Name: "Range", In: "header", Description: "Which bytes to answer.", Schema: &huma.Schema{Type: "string"}, Example: "bytes=0-1023"}}
 	audio := map[string]*huma.MediaType{"audio/*": {Schema: &huma.Schema{Type: "string", Format: "binary"}}}

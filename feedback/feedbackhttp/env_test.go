@@ -21,6 +21,7 @@ import (
 	"lessonkit.example/feedback"
 	"lessonkit.example/feedback/audiodir"
 	"lessonkit.example/feedback/feedbackhttp"
+	"lessonkit.example/feedback/feedbacktest"
 	"lessonkit.example/feedback/sqlstore"
 	"lessonkit.example/internal/pgtest"
 )
@@ -268,11 +269,6 @@ func (e *env) lesson(session string) string {
 	return e.do("POST", "/feedback-sessions/"+session+"/lessons", nil).want(201).str("lesson_id")
 }
 
-// mp3 is the least that is recognised as such, ending in a marker of the test's.
-func mp3(marker string) []byte {
-	return append([]byte("\xff\xfb\x90\x64\x00\x00"), marker...)
-}
-
 // part is one part of a form: a recording when it has a file name.
 type part struct{ name, file, contentType, value string }
 
@@ -301,7 +297,7 @@ func (e *env) upload(lesson string, parts ...part) answer {
 }
 
 func recording(marker string) part {
-	return part{name: "file", file: "tmp.mp3", value: string(mp3(marker))}
+	return part{name: "file", file: "tmp.mp3", value: string(feedbacktest.MP3(marker))}
 }
 
 // files lists all audio files.

@@ -21,31 +21,31 @@ const keepAlive = 15 * time.Second
 
 // lessonEvent and segmentEvent are the data of an event.
 type lessonEvent struct {
-	SessionID uuid.UUID `json:"session_id" format:"uuid"`
+	SessionID uuid.UUID `json:"session_id" format:"uuid" example:"01980f5e-7d1c-7c3a-9d53-2f6e1b7a4c10"`
 	Lesson    lessonRow `json:"lesson"`
 }
 
 type segmentEvent struct {
-	SessionID uuid.UUID    `json:"session_id" format:"uuid"`
-	LessonID  uuid.UUID    `json:"lesson_id" format:"uuid"`
+	SessionID uuid.UUID    `json:"session_id" format:"uuid" example:"01980f5e-7d1c-7c3a-9d53-2f6e1b7a4c10"`
+	LessonID  uuid.UUID    `json:"lesson_id" format:"uuid" example:"01980f5e-7d1c-7c3a-9d53-2f6e1b7a4c10"`
 	Segment   audioSegment `json:"segment"`
 }
 
 // lessonRow is a lesson without its segments.
 type lessonRow struct {
-	LessonID   uuid.UUID  `json:"lesson_id" format:"uuid"`
-	Number     int        `json:"number"`
+	LessonID   uuid.UUID  `json:"lesson_id" format:"uuid" example:"01980f5e-7d1c-7c3a-9d53-2f6e1b7a4c10"`
+	Number     int        `json:"number" example:"1"`
 	State      string     `json:"state" enum:"recording,finished"`
 	Applied    bool       `json:"applied"`
-	StartedAt  time.Time  `json:"started_at"`
-	FinishedAt *time.Time `json:"finished_at"`
+	StartedAt  time.Time  `json:"started_at" example:"2026-05-31T09:00:00Z"`
+	FinishedAt *time.Time `json:"finished_at" example:"2026-05-31T09:00:00Z"`
 }
 
 func (s *server) registerEvents(api huma.API) {
 	op := s.operation(http.MethodGet, "/feedback-sessions/{session_id}/events", "follow-session", sessionsTag, "Follow a session",
 		"Server-sent events: one named \"lesson\" or \"segment\" for each change of state from now on. The id of an event is the session's revision; "+
 			"a client that reconnects with Last-Event-ID gets what it missed.", http.StatusOK,
-		http.StatusNotFound, http.StatusUnprocessableEntity)
+		http.StatusNotFound)
 	op.Parameters = []*huma.Param{pathParam("session_id"),
 		{Name: "Last-Event-ID", In: "header", Description: "The id of the last event that was seen.", Schema: &huma.Schema{Type: "string"}, Example: "17"}}
 	op.Responses = map[string]*huma.Response{"200": {Description: "A stream that does not end by itself", Content: map[string]*huma.MediaType{
@@ -59,8 +59,7 @@ func (s *server) registerEvents(api huma.API) {
 		since := int64(-1)
 		if last := ctx.Header("Last-Event-ID"); last != "" {
 			if since, err = strconv.ParseInt(last, 10, 64); err != nil || since < 0 {
-				return 0, nil, httpapi.Error(http.StatusUnprocessableEntity, "invalid_fields", "a field breaks a rule").
-					WithField("header.Last-Event-ID", "must be the id of an event of this session")
+				return 0, nil, fieldProblem("header.Last-Event-ID", "must be the id of an event of this session")
 			}
 		}
 		if _, err := s.svc.Session(ctx.Context(), teacher(ctx.Context()), id); err != nil {

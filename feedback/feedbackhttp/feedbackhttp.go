@@ -15,6 +15,7 @@ import (
 	"log/slog"
 	"net/http"
 	"reflect"
+	"slices"
 	"strconv"
 	"time"
 
@@ -74,6 +75,7 @@ func Register(api huma.API, c Config) {
 	}
 	group := huma.NewGroup(api)
 	group.UseMiddleware(c.gate(api))
+	group.UseTransformer(nameRequest)
 	s := &server{svc: c.Service, scheme: c.SecurityScheme}
 	s.registerProfiles(group)
 	s.registerDefaults(group)
@@ -141,24 +143,23 @@ func writeProblem(api huma.API, ctx huma.Context, p *httpapi.Problem) {
 // bodyTimeout is how long a JSON body may take to arrive.
 const bodyTimeout = 30 * time.Second
 
-// Groups of statuses that operations can fail with beyond 401, 500 and 503.
-var (
-	withBody = []int{http.StatusBadRequest, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge,
-		http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity}
-	withQuery = []int{http.StatusUnprocessableEntity}
-)
-
 // schemaOf is for responses that Huma does not derive from a handler.
 func schemaOf[T any](api huma.API) *huma.Schema {
 	return api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[T](), true, "")
 }
 
-// operation describes an operation. The statuses of errors come in groups or one by one.
+// Statuses that every operation can fail with, and those with a JSON body.
+var (
+	always   = []int{http.StatusUnauthorized, http.StatusUnprocessableEntity, http.StatusInternalServerError, http.StatusServiceUnavailable}
+	jsonBody = []int{http.StatusBadRequest, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType}
+)
+
+// operation describes an operation and the statuses it can fail with beyond always.
 func (s *server) operation(method, path, id, tag, summary, description string, status int, errors ...int) huma.Operation {
 	return huma.Operation{
 		OperationID: id, Method: method, Path: path, Tags: []string{tag}, Summary: summary, Description: description,
 		DefaultStatus:   status,
-		Errors:          append([]int{http.StatusUnauthorized, http.StatusInternalServerError, http.StatusServiceUnavailable}, errors...),
+		Errors:          slices.Concat(always, errors),
 		Security:        []map[string][]string{{s.scheme: {}}},
 		BodyReadTimeout: bodyTimeout,
 	}

@@ -19,13 +19,16 @@ type finishedLesson struct {
 }
 
 type lessonPath struct {
-	ID uuid.UUID `path:"lesson_id" format:"uuid"`
+	ID uuid.UUID `path:"lesson_id" format:"uuid" example:"01980f5e-7d1c-7c3a-9d53-2f6e1b7a4c10"`
 }
 
 func (s *server) registerLessons(api huma.API) {
-	huma.Register(api, s.operation(http.MethodPost, "/feedback-sessions/{session_id}/lessons", "start-lesson", lessonsTag, "Start the next lesson",
+	start := s.operation(http.MethodPost, "/feedback-sessions/{session_id}/lessons", "start-lesson", lessonsTag, "Start the next lesson",
 		"While one is still recording: 409 with its lesson_id, so that an app restarted mid-lesson finds its way back.",
-		http.StatusCreated, http.StatusNotFound, http.StatusConflict),
+		http.StatusCreated, http.StatusNotFound)
+	start.Responses = map[string]*huma.Response{"409": {Description: "A lesson is still recording, or the session is completed", Content: map[string]*huma.MediaType{
+		"application/problem+json": {Schema: schemaOf[lessonProblem](api)}}}}
+	huma.Register(api, start,
 		func(ctx context.Context, in *SessionPath) (*lessonOutput, error) {
 			l, err := s.svc.StartLesson(ctx, teacher(ctx), in.ID)
 			return &lessonOutput{lessonOut(l)}, problem("path", err)

@@ -39,3 +39,45 @@ func TestDocumentIsTheGoldenOne(t *testing.T) {
 	require.NoError(t, err)
 	require.JSONEq(t, string(want), string(got), "run the test with -update when the change is meant")
 }
+
+// TestDocumentSaysEverything: a reference page is only as good as its document.
+func TestDocumentSaysEverything(t *testing.T) {
+	t.Parallel()
+	var doc object
+	require.NoError(t, json.Unmarshal(document(t), &doc))
+	require.Equal(t, "3.1.0", doc["openapi"])
+	operations := 0
+	for path, methods := range doc["paths"].(object) {
+		for method, op := range methods.(object) {
+			operations++
+			name := method + " " + path
+			op := op.(object)
+			for _, key := range []string{"summary", "description", "operationId", "tags", "security"} {
+				require.NotEmpty(t, op[key], "%s lacks a %s", name, key)
+			}
+			responses := op["responses"].(object)
+			for _, status := range []string{"401", "422", "500", "503"} {
+				require.Contains(t, responses, status, name)
+			}
+			parameters, _ := op["parameters"].([]any)
+			for _, p := range parameters {
+				p := p.(object)
+				schema := p["schema"].(object)
+				require.True(t, p["example"] != nil || schema["examples"] != nil, "%s: the parameter %s lacks an example", name, p["name"])
+			}
+		}
+	}
+	require.Equal(t, 23, operations)
+	for name, schema := range doc["components"].(object)["schemas"].(object) {
+		if name == "Problem" || name == "FieldError" || name == "LessonProblem" {
+			continue
+		}
+		for field, p := range schema.(object)["properties"].(object) {
+			p := p.(object)
+			if p["$ref"] != nil || p["type"] == "array" || p["type"] == "boolean" || p["enum"] != nil {
+				continue
+			}
+			require.NotEmpty(t, p["examples"], "%s.%s lacks an example", name, field)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
 
 	"lessonkit.example/feedback"
@@ -81,5 +82,13 @@ func internal(err error) *httpapi.Problem {
 // lessonProblem is a problem that names a lesson.
 type lessonProblem struct {
 	*httpapi.Problem
-	LessonID uuid.UUID `json:"lesson_id"`
+	LessonID uuid.UUID `json:"lesson_id,omitzero" format:"uuid" example:"01980f5e-7d1c-7c3a-9d53-2f6e1b7a4c10" doc:"The lesson that is still recording."`
+}
+
+// nameRequest does for a lessonProblem what httpapi does for other problems.
+func nameRequest(ctx huma.Context, _ string, v any) (any, error) {
+	if p, ok := v.(*lessonProblem); ok {
+		p.Instance = httpapi.RequestID(ctx.Context())
+	}
+	return v, nil
 }

@@ -3,6 +3,7 @@ package feedbackhttp
 import (
 	"context"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -15,7 +16,7 @@ const profilesTag = "Profiles"
 
 // studentProfile is a profile as it is answered.
 type studentProfile struct {
-	ProfileID     uuid.UUID `json:"profile_id" format:"uuid"`
+	ProfileID     uuid.UUID `json:"profile_id" format:"uuid" example:"01980f5e-7d1c-7c3a-9d53-2f6e1b7a4c10"`
 	Name          string    `json:"name" example:"Ming"`
 	Grade         string    `json:"grade" example:"Art class"`
 	Subject       string    `json:"subject" example:"Art"`
@@ -24,8 +25,8 @@ type studentProfile struct {
 	GuardianTitle string    `json:"guardian_title" example:"Ming's mother"`
 	StartTime     string    `json:"start_time" example:"09:00"`
 	EndTime       string    `json:"end_time" example:"10:30"`
-	CreatedAt     time.Time `json:"created_at"`
-	UpdatedAt     time.Time `json:"updated_at"`
+	CreatedAt     time.Time `json:"created_at" example:"2026-05-31T09:00:00Z"`
+	UpdatedAt     time.Time `json:"updated_at" example:"2026-05-31T09:00:00Z"`
 }
 
 func profileOut(p feedback.Profile) studentProfile {
@@ -53,41 +54,41 @@ type profileOutput struct{ Body studentProfile }
 
 // ProfilePath names a profile in a path. It is exported for Huma, which does not look into other embedded types.
 type ProfilePath struct {
-	ID uuid.UUID `path:"profile_id" format:"uuid"`
+	ID uuid.UUID `path:"profile_id" format:"uuid" example:"01980f5e-7d1c-7c3a-9d53-2f6e1b7a4c10"`
 }
 
 type profileList struct {
 	Items      []studentProfile `json:"items" nullable:"false"`
-	NextCursor *string          `json:"next_cursor" doc:"Where the next page begins; null on the last one."`
+	NextCursor *string          `json:"next_cursor" example:"eyJsIjoi" doc:"Where the next page begins; null on the last one."`
 }
 
 func (s *server) registerProfiles(api huma.API) {
 	huma.Register(api, s.operation(http.MethodGet, "/profiles", "list-profiles", profilesTag, "List profiles",
-		"By name. The conditions combine.", http.StatusOK, withQuery...),
+		"By name. The conditions combine.", http.StatusOK),
 		func(ctx context.Context, in *struct {
 			Page
-			Query   string `query:"query" doc:"Occurs in the name, whatever the case."`
-			Grade   string `query:"grade" doc:"Equals the grade."`
-			Subject string `query:"subject" doc:"Equals the subject."`
+			Query   string `query:"query" example:"min" doc:"Occurs in the name, whatever the case."`
+			Grade   string `query:"grade" example:"Art class" doc:"Equals the grade."`
+			Subject string `query:"subject" example:"Art" doc:"Equals the subject."`
 		}) (*struct{ Body profileList }, error) {
 			f := feedback.ProfileFilter{Query: in.Query, Grade: in.Grade, Subject: in.Subject}
 			list, err := s.svc.Profiles(ctx, teacher(ctx), f, in.Page.page())
 			return &struct{ Body profileList }{profileList{mapped(list.Items, profileOut), nextCursor(list.NextCursor)}}, problem("query", err)
 		})
 	huma.Register(api, s.operation(http.MethodPost, "/profiles", "create-profile", profilesTag, "Create a profile",
-		"Only the name is required.", http.StatusCreated, withBody...),
+		"Only the name is required.", http.StatusCreated, jsonBody...),
 		func(ctx context.Context, in *struct{ Body profileFields }) (*profileOutput, error) {
 			p, err := s.svc.CreateProfile(ctx, teacher(ctx), in.Body.input())
 			return &profileOutput{profileOut(p)}, problem("body", err)
 		})
 	huma.Register(api, s.operation(http.MethodGet, "/profiles/{profile_id}", "get-profile", profilesTag, "Read a profile",
-		"", http.StatusOK, http.StatusNotFound),
+		"One student of yours.", http.StatusOK, http.StatusNotFound),
 		func(ctx context.Context, in *ProfilePath) (*profileOutput, error) {
 			p, err := s.svc.Profile(ctx, teacher(ctx), in.ID)
 			return &profileOutput{profileOut(p)}, problem("path", err)
 		})
 	huma.Register(api, s.operation(http.MethodPut, "/profiles/{profile_id}", "replace-profile", profilesTag, "Replace a profile",
-		"By the same rules as creating one: what is left out takes its default.", http.StatusOK, append(withBody, http.StatusNotFound)...),
+		"By the same rules as creating one: what is left out takes its default.", http.StatusOK, slices.Concat(jsonBody, []int{http.StatusNotFound})...),
 		func(ctx context.Context, in *struct {
 			ProfilePath
 			Body profileFields
@@ -119,7 +120,7 @@ func (s *server) registerDefaults(api huma.API) {
 			return &defaultsOutput{profileDefaults(d)}, problem("query", err)
 		})
 	huma.Register(api, s.operation(http.MethodPut, "/profile-defaults", "save-profile-defaults", profilesTag, "Save the defaults of new profiles",
-		"All three fields are needed.", http.StatusOK, withBody...),
+		"All three fields are needed.", http.StatusOK, jsonBody...),
 		func(ctx context.Context, in *struct{ Body profileDefaults }) (*defaultsOutput, error) {
 			err := s.svc.SaveDefaults(ctx, teacher(ctx), feedback.Defaults(in.Body))
 			return &defaultsOutput{in.Body}, problem("body", err)

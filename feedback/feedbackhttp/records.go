@@ -14,12 +14,12 @@ import (
 const recordsTag = "Feedback records"
 
 type feedbackRecord struct {
-	RecordID          uuid.UUID  `json:"record_id" format:"uuid"`
-	ProfileID         uuid.UUID  `json:"profile_id" format:"uuid"`
+	RecordID          uuid.UUID  `json:"record_id" format:"uuid" example:"01980f5e-7d1c-7c3a-9d53-2f6e1b7a4c10"`
+	ProfileID         uuid.UUID  `json:"profile_id" format:"uuid" example:"01980f5e-7d1c-7c3a-9d53-2f6e1b7a4c10"`
 	FeedbackDate      string     `json:"feedback_date" format:"date" example:"2026-05-31"`
 	Content           string     `json:"content" example:"Ming mixed her own greens today."`
-	FeedbackSessionID *uuid.UUID `json:"feedback_session_id" format:"uuid"`
-	CreatedAt         time.Time  `json:"created_at"`
+	FeedbackSessionID *uuid.UUID `json:"feedback_session_id" format:"uuid" example:"01980f5e-7d1c-7c3a-9d53-2f6e1b7a4c10"`
+	CreatedAt         time.Time  `json:"created_at" example:"2026-05-31T09:00:00Z"`
 }
 
 func recordOut(r feedback.Record) feedbackRecord {
@@ -31,30 +31,30 @@ func recordOut(r feedback.Record) feedbackRecord {
 }
 
 type recordFields struct {
-	ProfileID         uuid.UUID  `json:"profile_id" format:"uuid"`
+	ProfileID         uuid.UUID  `json:"profile_id" format:"uuid" example:"01980f5e-7d1c-7c3a-9d53-2f6e1b7a4c10"`
 	FeedbackDate      string     `json:"feedback_date" format:"date" example:"2026-05-31"`
 	Content           string     `json:"content" minLength:"1" maxLength:"20000" example:"Ming mixed her own greens today."`
-	FeedbackSessionID *uuid.UUID `json:"feedback_session_id,omitempty" format:"uuid" nullable:"true" doc:"The voice session that the text came from, which it completes."`
+	FeedbackSessionID *uuid.UUID `json:"feedback_session_id,omitempty" format:"uuid" example:"01980f5e-7d1c-7c3a-9d53-2f6e1b7a4c10" nullable:"true" doc:"The voice session that the text came from, which it completes."`
 }
 
 type recordList struct {
 	Items      []feedbackRecord `json:"items" nullable:"false"`
-	NextCursor *string          `json:"next_cursor" doc:"Where the next page begins; null on the last one."`
+	NextCursor *string          `json:"next_cursor" example:"eyJsIjoi" doc:"Where the next page begins; null on the last one."`
 }
 
 func (s *server) registerRecords(api huma.API) {
 	huma.Register(api, s.operation(http.MethodGet, "/feedback-records", "list-records", recordsTag, "List feedback records",
-		"Newest date first, then newest created.", http.StatusOK, withQuery...),
+		"Newest date first, then newest created.", http.StatusOK),
 		func(ctx context.Context, in *struct {
 			Page
-			ProfileID uuid.UUID `query:"profile_id" format:"uuid" doc:"Only of this student."`
+			ProfileID uuid.UUID `query:"profile_id" format:"uuid" example:"01980f5e-7d1c-7c3a-9d53-2f6e1b7a4c10" doc:"Only of this student."`
 		}) (*struct{ Body recordList }, error) {
 			f := feedback.RecordFilter{ProfileID: uuid.NullUUID{UUID: in.ProfileID, Valid: in.ProfileID != uuid.Nil}}
 			list, err := s.svc.Records(ctx, teacher(ctx), f, in.Page.page())
 			return &struct{ Body recordList }{recordList{mapped(list.Items, recordOut), nextCursor(list.NextCursor)}}, problem("query", err)
 		})
 	huma.Register(api, s.operation(http.MethodPost, "/feedback-records", "create-record", recordsTag, "Create a feedback record",
-		"Naming a voice session completes it.", http.StatusCreated, withBody...),
+		"Naming a voice session completes it.", http.StatusCreated, jsonBody...),
 		func(ctx context.Context, in *struct{ Body recordFields }) (*struct{ Body feedbackRecord }, error) {
 			r := feedback.RecordInput{ProfileID: in.Body.ProfileID, Date: in.Body.FeedbackDate, Content: in.Body.Content}
 			if id := in.Body.FeedbackSessionID; id != nil {
@@ -64,9 +64,9 @@ func (s *server) registerRecords(api huma.API) {
 			return &struct{ Body feedbackRecord }{recordOut(out)}, problem("body", err)
 		})
 	huma.Register(api, s.operation(http.MethodDelete, "/feedback-records/{record_id}", "delete-record", recordsTag, "Delete a feedback record",
-		"", http.StatusNoContent, http.StatusNotFound),
+		"The session that its text came from stays.", http.StatusNoContent, http.StatusNotFound),
 		func(ctx context.Context, in *struct {
-			ID uuid.UUID `path:"record_id" format:"uuid"`
+			ID uuid.UUID `path:"record_id" format:"uuid" example:"01980f5e-7d1c-7c3a-9d53-2f6e1b7a4c10"`
 		}) (*struct{}, error) {
 			return nil, problem("path", s.svc.DeleteRecord(ctx, teacher(ctx), in.ID))
 		})

@@ -3,6 +3,7 @@ package feedbackhttp
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -49,29 +50,38 @@ func versions(ifMatch string) []int64 {
 // SessionPath names a session in a path. It is exported for Huma, which does
 // not look into other embedded types.
 type SessionPath struct {
-	ID uuid.UUID `path:"session_id" format:"uuid"`
+	ID uuid.UUID `path:"session_id" format:"uuid" example:"01980f5e-7d1c-7c3a-9d53-2f6e1b7a4c10"`
+}
+
+type sessionOpening struct {
+	ProfileID    uuid.UUID `json:"profile_id" format:"uuid" example:"01980f5e-7d1c-7c3a-9d53-2f6e1b7a4c10"`
+	FeedbackDate *string   `json:"feedback_date,omitempty" format:"date" doc:"Defaults to today; ignored when a session is resumed." example:"2026-05-31"`
+}
+
+type sessionEdit struct {
+	FeedbackText *string `json:"feedback_text,omitempty" maxLength:"20000" example:"Ming mixed her own greens today."`
+	FeedbackDate *string `json:"feedback_date,omitempty" format:"date" example:"2026-05-31"`
+}
+
+type summaryChoice struct {
+	LessonIDs []uuid.UUID `json:"lesson_ids,omitempty" nullable:"false" minItems:"1" maxItems:"1000" doc:"Defaults to the lessons that are not applied."`
 }
 
 func (s *server) registerSessions(api huma.API) {
 	huma.Register(api, s.operation(http.MethodGet, "/feedback-sessions/active", "get-active-session", sessionsTag, "Read a student's session in progress",
-		"", http.StatusOK, http.StatusNotFound, http.StatusUnprocessableEntity),
+		"The session whole, with its lessons and their segments.", http.StatusOK, http.StatusNotFound),
 		func(ctx context.Context, in *struct {
-			ProfileID uuid.UUID `query:"profile_id" format:"uuid" required:"true" doc:"The student."`
+			ProfileID uuid.UUID `query:"profile_id" format:"uuid" example:"01980f5e-7d1c-7c3a-9d53-2f6e1b7a4c10" required:"true" doc:"The student."`
 		}) (*sessionOutput, error) {
 			out, err := s.svc.ActiveSession(ctx, teacher(ctx), in.ProfileID)
 			return sessionAnswer(http.StatusOK, out, err)
 		})
 	open := s.operation(http.MethodPost, "/feedback-sessions", "open-session", sessionsTag, "Create or resume a session",
-		"A student has at most one active session: 201 when it is new, 200 when it is resumed.", http.StatusCreated, withBody...)
+		"A student has at most one active session: 201 when it is new, 200 when it is resumed.", http.StatusCreated, jsonBody...)
 	open.Responses = map[string]*huma.Response{"200": {Description: "Resumed", Content: map[string]*huma.MediaType{
 		"application/json": {Schema: schemaOf[feedbackSession](api)}}}}
 	huma.Register(api, open,
-		func(ctx context.Context, in *struct {
-			Body struct {
-				ProfileID    uuid.UUID `json:"profile_id" format:"uuid"`
-				FeedbackDate *string   `json:"feedback_date,omitempty" format:"date" doc:"Defaults to today; ignored when a session is resumed." example:"2026-05-31"`
-			}
-		}) (*sessionOutput, error) {
+		func(ctx context.Context, in *struct{ Body sessionOpening }) (*sessionOutput, error) {
 			out, created, err := s.svc.OpenSession(ctx, teacher(ctx), feedback.SessionInput{ProfileID: in.Body.ProfileID, Date: in.Body.FeedbackDate})
 			status := http.StatusOK
 			if created {
@@ -87,14 +97,11 @@ func (s *server) registerSessions(api huma.API) {
 		})
 	huma.Register(api, s.operation(http.MethodPut, "/feedback-sessions/{session_id}", "save-session", sessionsTag, "Save a session's text and date",
 		"Saves what is given. With If-Match, an edit of what has changed elsewhere is refused (412). A completed session changes no more (409).",
-		http.StatusOK, append(withBody, http.StatusNotFound, http.StatusConflict, http.StatusPreconditionFailed)...),
+		http.StatusOK, slices.Concat(jsonBody, []int{http.StatusNotFound, http.StatusConflict, http.StatusPreconditionFailed})...),
 		func(ctx context.Context, in *struct {
 			SessionPath
-			IfMatch string `header:"If-Match" doc:"The ETag of the session as it was read."`
-			Body    struct {
-				FeedbackText *string `json:"feedback_text,omitempty" maxLength:"20000"`
-				FeedbackDate *string `json:"feedback_date,omitempty" format:"date" example:"2026-05-31"`
-			}
+			IfMatch string `header:"If-Match" doc:"The ETag of the session as it was read." example:"\"3\""`
+			Body    sessionEdit
 		}) (*sessionOutput, error) {
 			out, err := s.svc.EditSession(ctx, teacher(ctx), in.ID, feedback.SessionEdit{
 				FeedbackText: in.Body.FeedbackText, Date: in.Body.FeedbackDate, IfVersion: versions(in.IfMatch)})
@@ -102,12 +109,10 @@ func (s *server) registerSessions(api huma.API) {
 		})
 	huma.Register(api, s.operation(http.MethodPost, "/feedback-sessions/{session_id}/generate", "generate-feedback", sessionsTag, "Summarise the lessons into feedback text",
 		"Uses every transcribed segment of the unapplied lessons, or of those named, and saves the result as generated_text; feedback_text is not touched.",
-		http.StatusOK, append(withBody, http.StatusNotFound, http.StatusConflict, http.StatusBadGateway)...),
+		http.StatusOK, slices.Concat(jsonBody, []int{http.StatusNotFound, http.StatusConflict, http.StatusBadGateway})...),
 		func(ctx context.Context, in *struct {
 			SessionPath
-			Body *struct {
-				LessonIDs []uuid.UUID `json:"lesson_ids,omitempty" nullable:"false" minItems:"1" maxItems:"1000" doc:"Defaults to the lessons that are not applied."`
-			} `required:"false"`
+			Body *summaryChoice `required:"false"`
 		}) (*struct{ Body generated }, error) {
 			var lessons []uuid.UUID
 			if in.Body != nil {
@@ -120,9 +125,9 @@ func (s *server) registerSessions(api huma.API) {
 }
 
 type generated struct {
-	Text     string        `json:"text"`
-	Source   string        `json:"source" enum:"remote,local" doc:"Where the summary was made."`
-	Lessons  int           `json:"lessons" doc:"How many lessons it is made of."`
+	Text     string        `json:"text" example:"Ming mixed greens and painted a pond."`
+	Source   string        `json:"source" example:"local" enum:"remote,local" doc:"Where the summary was made."`
+	Lessons  int           `json:"lessons" example:"2" doc:"How many lessons it is made of."`
 	Segments segmentCounts `json:"segments" doc:"Of the lessons that were looked at."`
-	Warning  string        `json:"warning,omitempty" doc:"What to know about how the text came about."`
+	Warning  string        `json:"warning,omitempty" example:"The summary service did not answer; this text was made here." doc:"What to know about how the text came about."`
 }

@@ -28,15 +28,17 @@ const (
 	formOverhead = 1 << 20
 	// maxValue bounds a text part; all of them are numbers or words.
 	maxValue = 256
+	// maxDurationMS is a day.
+	maxDurationMS = 24 * 60 * 60 * 1000
 )
 
 // uploadFields are the names of text parts and query parameters.
 var uploadFields = []*huma.Param{
-	{Name: "sequence", Description: "Where the segment belongs in the lesson. Defaults to the next number.", Schema: integer(0, feedback.MaxSequence)},
-	{Name: "duration_ms", Description: "What the recorder says about the length.", Schema: integer(0, 24*60*60*1000)},
-	{Name: "format", Description: "\"pcm\" declares raw samples: signed 16-bit little-endian, interleaved.", Schema: &huma.Schema{Type: "string", Enum: []any{"pcm"}}},
-	{Name: "sample_rate", Description: "With format=pcm: samples a second.", Schema: integer(4000, 384_000)},
-	{Name: "channels", Description: "With format=pcm.", Schema: integer(1, 8)},
+	{Name: "sequence", Description: "Where the segment belongs in the lesson. Defaults to the next number.", Schema: integer(0, feedback.MaxSequence), Example: 0},
+	{Name: "duration_ms", Description: "What the recorder says about the length.", Schema: integer(0, maxDurationMS), Example: 60_000},
+	{Name: "format", Description: "\"pcm\" declares raw samples: signed 16-bit little-endian, interleaved.", Schema: &huma.Schema{Type: "string", Enum: []any{"pcm"}}, Example: "pcm"},
+	{Name: "sample_rate", Description: "With format=pcm: samples a second.", Schema: integer(4000, 384_000), Example: 16_000},
+	{Name: "channels", Description: "With format=pcm.", Schema: integer(1, 8), Example: 1},
 }
 
 func integer(least, most float64) *huma.Schema {
@@ -49,7 +51,7 @@ func (s *server) registerUpload(api huma.API) {
 			"The kind is recognised by content: mp3, AAC, m4a or mp4, wav, ogg or opus, webm, flac, AMR; raw samples where declared. "+
 			"Answered as soon as recording and transcription task are durable. The same recording again (same sequence, or no sequence) is the existing segment: 200.",
 		http.StatusAccepted, http.StatusBadRequest, http.StatusNotFound, http.StatusRequestTimeout, http.StatusConflict,
-		http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity)
+		http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType)
 	binary := &huma.Schema{Type: "string", Format: "binary"}
 	form := &huma.Schema{Type: "object", Properties: map[string]*huma.Schema{"file": binary}, Required: []string{"file"}}
 	op.Parameters = []*huma.Param{pathParam("lesson_id")}
@@ -274,7 +276,7 @@ func (v *uploadValues) contentType(kind string, params map[string]string) error 
 func (v *uploadValues) input() (feedback.SegmentInput, error) {
 	in := feedback.SegmentInput{Sequence: v.sequence}
 	if v.durationMS != nil {
-		if *v.durationMS < 0 || *v.durationMS > 24*60*60*1000 {
+		if *v.durationMS < 0 || *v.durationMS > maxDurationMS {
 			return in, fieldProblem(v.in+".duration_ms", "must be 0 to 86400000, a day")
 		}
 		in.Duration = time.Duration(*v.durationMS) * time.Millisecond

@@ -11,8 +11,8 @@ import (
 // Page is the query of every list. It is exported for Huma, which does not
 // look into other embedded types.
 type Page struct {
-	Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"50" doc:"How many items to answer at most."`
-	Cursor string `query:"cursor" doc:"The next_cursor of the page before."`
+	Limit  int    `query:"limit" example:"50" minimum:"1" maximum:"200" default:"50" doc:"How many items to answer at most."`
+	Cursor string `query:"cursor" example:"eyJsIjoi" doc:"The next_cursor of the page before."`
 }
 
 func (p Page) page() feedback.Page { return feedback.Page{Limit: p.Limit, Cursor: p.Cursor} }
@@ -42,14 +42,14 @@ func timeOrNull(t time.Time) *time.Time {
 
 // feedbackSession is a voice session whole.
 type feedbackSession struct {
-	SessionID     uuid.UUID        `json:"session_id" format:"uuid"`
-	ProfileID     uuid.UUID        `json:"profile_id" format:"uuid"`
+	SessionID     uuid.UUID        `json:"session_id" format:"uuid" example:"01980f5e-7d1c-7c3a-9d53-2f6e1b7a4c10"`
+	ProfileID     uuid.UUID        `json:"profile_id" format:"uuid" example:"01980f5e-7d1c-7c3a-9d53-2f6e1b7a4c10"`
 	State         string           `json:"state" enum:"active,completed"`
 	FeedbackDate  string           `json:"feedback_date" format:"date" example:"2026-05-31"`
-	FeedbackText  string           `json:"feedback_text" doc:"The teacher's own text."`
-	GeneratedText string           `json:"generated_text" doc:"The last summary."`
-	CreatedAt     time.Time        `json:"created_at"`
-	UpdatedAt     time.Time        `json:"updated_at"`
+	FeedbackText  string           `json:"feedback_text" example:"Ming mixed her own greens today." doc:"The teacher's own text."`
+	GeneratedText string           `json:"generated_text" example:"Ming mixed greens and painted a pond." doc:"The last summary."`
+	CreatedAt     time.Time        `json:"created_at" example:"2026-05-31T09:00:00Z"`
+	UpdatedAt     time.Time        `json:"updated_at" example:"2026-05-31T09:00:00Z"`
 	Lessons       []FeedbackLesson `json:"lessons" nullable:"false" doc:"By number."`
 }
 
@@ -64,13 +64,13 @@ func sessionOut(s feedback.Session) feedbackSession {
 // FeedbackLesson is a lesson as it is answered. It is exported for Huma, which
 // does not look into other embedded types.
 type FeedbackLesson struct {
-	LessonID   uuid.UUID      `json:"lesson_id" format:"uuid"`
-	Number     int            `json:"number" minimum:"1" doc:"Counts the lessons of the session."`
+	LessonID   uuid.UUID      `json:"lesson_id" format:"uuid" example:"01980f5e-7d1c-7c3a-9d53-2f6e1b7a4c10"`
+	Number     int            `json:"number" example:"1" minimum:"1" doc:"Counts the lessons of the session."`
 	State      string         `json:"state" enum:"recording,finished"`
 	Applied    bool           `json:"applied" doc:"The text is in the feedback already; left out of summaries."`
-	StartedAt  time.Time      `json:"started_at"`
-	FinishedAt *time.Time     `json:"finished_at" doc:"null while recording."`
-	Transcript string         `json:"transcript" doc:"The text of the transcribed segments, in order, a line each."`
+	StartedAt  time.Time      `json:"started_at" example:"2026-05-31T09:00:00Z"`
+	FinishedAt *time.Time     `json:"finished_at" example:"2026-05-31T09:00:00Z" doc:"null while recording."`
+	Transcript string         `json:"transcript" example:"Today we mixed greens." doc:"The text of the transcribed segments, in order, a line each."`
 	Segments   []audioSegment `json:"segments" nullable:"false" doc:"By sequence."`
 }
 
@@ -83,18 +83,18 @@ func lessonOut(l feedback.Lesson) FeedbackLesson {
 }
 
 type audioSegment struct {
-	SegmentID     uuid.UUID  `json:"segment_id" format:"uuid"`
-	Sequence      int        `json:"sequence" minimum:"0" maximum:"9999"`
+	SegmentID     uuid.UUID  `json:"segment_id" format:"uuid" example:"01980f5e-7d1c-7c3a-9d53-2f6e1b7a4c10"`
+	Sequence      int        `json:"sequence" example:"0" minimum:"0" maximum:"9999"`
 	State         string     `json:"state" enum:"queued,transcribing,transcribed,failed"`
-	Text          string     `json:"text" doc:"What was said."`
-	Error         *string    `json:"error" doc:"Why the last attempt failed; null when it did not."`
-	Attempts      int        `json:"attempts" doc:"Attempts that counted."`
-	DurationMS    *int64     `json:"duration_ms" doc:"null when unknown."`
-	SizeBytes     int64      `json:"size_bytes" doc:"As sent."`
+	Text          string     `json:"text" example:"Today we mixed greens." doc:"What was said."`
+	Error         *string    `json:"error" example:"the audio cannot be used" doc:"Why the last attempt failed; null when it did not."`
+	Attempts      int        `json:"attempts" example:"1" doc:"Attempts that counted."`
+	DurationMS    *int64     `json:"duration_ms" example:"60000" doc:"null when unknown."`
+	SizeBytes     int64      `json:"size_bytes" example:"360000" doc:"As sent."`
 	SHA256        string     `json:"sha256" doc:"Of the bytes as sent, in hex." example:"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"`
 	ContentType   string     `json:"content_type" doc:"As recognised by content." example:"audio/mpeg"`
-	CreatedAt     time.Time  `json:"created_at"`
-	TranscribedAt *time.Time `json:"transcribed_at"`
+	CreatedAt     time.Time  `json:"created_at" example:"2026-05-31T09:00:00Z"`
+	TranscribedAt *time.Time `json:"transcribed_at" example:"2026-05-31T09:00:00Z"`
 }
 
 func segmentOut(s feedback.Segment) audioSegment {
@@ -113,11 +113,11 @@ func segmentOut(s feedback.Segment) audioSegment {
 }
 
 type segmentCounts struct {
-	Total        int `json:"total"`
-	Queued       int `json:"queued"`
-	Transcribing int `json:"transcribing"`
-	Transcribed  int `json:"transcribed"`
-	Failed       int `json:"failed"`
+	Total        int `json:"total" example:"3"`
+	Queued       int `json:"queued" example:"1"`
+	Transcribing int `json:"transcribing" example:"0"`
+	Transcribed  int `json:"transcribed" example:"2"`
+	Failed       int `json:"failed" example:"0"`
 }
 
 func countsOut(c feedback.SegmentCounts) segmentCounts {

@@ -1,0 +1,173 @@
+package feedback_test
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"io"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/feedback"
+	"lessonkit.example/feedback/audiodir"
+	"lessonkit.example/feedback/feedbacktest"
+	"lessonkit.example/feedback/sqlstore"
+)
+
+// env is a service over the embedded engine, with a queue that the test plays.
+type env struct {
+	*feedback.Service
+	t        *testing.T
+	store    *sqlstore.Store
+	audioDir string
+	speech   *speech
+	teacher  uuid.UUID
+	clock    *clock
+
+	mu    sync.Mutex
+	tasks []feedback.Task
+}
+
+type clock struct {
+	mu sync.Mutex
+	t  time.Time
+}
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.t
+}
+
+func (c *clock) Add(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.t = c.t.Add(d)
+}
+
+// speech is a transcriber whose answer a test chooses.
+type speech struct {
+	answer func(ctx context.Context, a feedback.Audio) (feedback.Transcript, error)
+}
+
+func (s *speech) Transcribe(ctx context.Context, a feedback.Audio) (feedback.Transcript, error) {
+	return s.answer(ctx, a)
+}
+
+func says(text string, err error) func(context.Context, feedback.Audio) (feedback.Transcript, error) {
+	return func(context.Context, feedback.Audio) (feedback.Transcript, error) {
+		return feedback.Transcript{Text: text}, err
+	}
+}
+
+func newEnv(t *testing.T, change ...func(*feedback.Config)) *env {
+	t.Helper()
+	e := &env{t: t, audioDir: t.TempDir(), teacher: uuid.New(), speech: &speech{answer: says("hello", nil)},
+		clock: &clock{t: time.Date(2026, 5, 31, 23, 30, 0, 123456789, time.UTC)}}
+	store, err := sqlstore.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "feedback.db"),
+		func(_ context.Context, _ *sql.Tx, task feedback.Task) error {
+			e.mu.Lock()
+			defer e.mu.Unlock()
+			e.tasks = append(e.tasks, task)
+			return nil
+		})
+	require.NoError(t, err)
+	t.Cleanup(func() { store.Close() })
+	require.NoError(t, store.Migrate(t.Context()))
+	e.store = store
+	e.Service = e.service(change...)
+	return e
+}
+
+// service makes a service on the store and audio of e, as another process would.
+func (e *env) service(change ...func(*feedback.Config)) *feedback.Service {
+	e.t.Helper()
+	audio, err := audiodir.New(e.audioDir)
+	require.NoError(e.t, err)
+	c := feedback.Config{Store: e.store, Audio: audio, Transcriber: e.speech, Now: e.clock.Now, Location: time.UTC,
+		MaxAudioBytes: 1 << 20, PollInterval: time.Hour}
+	for _, f := range change {
+		f(&c)
+	}
+	s, err := feedback.New(c)
+	require.NoError(e.t, err)
+	return s
+}
+
+func (e *env) take() []feedback.Task {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	tasks := e.tasks
+	e.tasks = nil
+	return tasks
+}
+
+func (e *env) profile() feedback.Profile {
+	e.t.Helper()
+	p, err := e.CreateProfile(e.t.Context(), e.teacher, feedback.ProfileInput{Name: "Ming"})
+	require.NoError(e.t, err)
+	return p
+}
+
+func (e *env) lesson() feedback.Lesson {
+	e.t.Helper()
+	s, _, err := e.OpenSession(e.t.Context(), e.teacher, feedback.SessionInput{ProfileID: e.profile().ID})
+	require.NoError(e.t, err)
+	l, err := e.StartLesson(e.t.Context(), e.teacher, s.ID)
+	require.NoError(e.t, err)
+	return l
+}
+
+func (e *env) add(l feedback.Lesson, marker string) (feedback.Segment, feedback.Task) {
+	e.t.Helper()
+	seg, created, err := e.AddSegment(e.t.Context(), e.teacher, l.ID, bytes.NewReader(feedbacktest.MP3(marker)), feedback.SegmentInput{})
+	require.NoError(e.t, err)
+	require.True(e.t, created)
+	tasks := e.take()
+	require.Len(e.t, tasks, 1)
+	return seg, tasks[0]
+}
+
+func (e *env) get(s feedback.Segment) feedback.Segment {
+	e.t.Helper()
+	got, err := e.Segment(e.t.Context(), e.teacher, s.ID)
+	require.NoError(e.t, err)
+	return got
+}
+
+func (e *env) files() []string {
+	e.t.Helper()
+	names, err := filepath.Glob(filepath.Join(e.audioDir, "*", "*"))
+	require.NoError(e.t, err)
+	return names
+}
+
+// fault tells by method what it means.
+type fault struct {
+	permanent bool
+	after     time.Duration
+	public    string
+}
+
+func (f fault) Error() string             { return "POST http://10.0.0.1/?key=secret failed" }
+func (f fault) Permanent() bool           { return f.permanent }
+func (f fault) RetryAfter() time.Duration { return f.after }
+func (f fault) PublicText() string        { return f.public }
+
+var errOrdinary = errors.New("POST http://10.0.0.1/?key=secret broke off")
+
+func readAll(t *testing.T, a feedback.Audio) []byte {
+	t.Helper()
+	r, err := a.Open()
+	require.NoError(t, err)
+	defer r.Close()
+	b, err := io.ReadAll(r)
+	require.NoError(t, err)
+	return b
+}

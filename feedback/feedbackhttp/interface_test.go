@@ -1,0 +1,309 @@
+package feedbackhttp_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+// rules maps sentences of the interface's description to what proves them.
+type rules map[string]func(t *testing.T, e *env)
+
+// check proves each rule on a fresh service of each engine.
+func (r rules) check(t *testing.T) {
+	t.Parallel()
+	for rule, proof := range r {
+		t.Run(rule, func(t *testing.T) { engines(t, proof) })
+	}
+}
+
+// validID is the form of every identifier: a UUID of version 7.
+func validID(t *testing.T, s string) {
+	t.Helper()
+	id, err := uuid.Parse(s)
+	require.NoError(t, err)
+	require.EqualValues(t, 7, id.Version())
+}
+
+func locations(a answer) (out []string) {
+	list, _ := a.json["errors"].([]any)
+	for _, e := range list {
+		out = append(out, e.(object)["location"].(string))
+	}
+	return out
+}
+
+func TestConventions(t *testing.T) {
+	rules{
+		"JSON in snake_case, timestamps RFC 3339 UTC, identifiers UUID version 7": func(t *testing.T, e *env) {
+			a := e.do("POST", "/profiles", object{"name": "Ming", "start_time": "09:00"}).want(201)
+			validID(t, a.str("profile_id"))
+			require.Equal(t, "2026-05-31T09:00:00Z", a.str("created_at"))
+			for key := range a.json {
+				require.Regexp(t, `^[a-z_]+$`, key)
+			}
+		},
+		"identifiers sort by creation": func(t *testing.T, e *env) {
+			require.Less(t, e.profile("b"), e.profile("a"))
+		},
+		"errors are problem documents with a code": func(t *testing.T, e *env) {
+			a := e.do("GET", "/profiles/"+uuid.NewString(), nil).want(404, "not_found")
+			require.Equal(t, "about:blank", a.str("type"))
+			require.Equal(t, "Not Found", a.str("title"))
+			require.EqualValues(t, 404, a.json["status"])
+			require.NotEmpty(t, a.str("detail"))
+		},
+		"422 names each bad field": func(t *testing.T, e *env) {
+			a := e.do("POST", "/profiles", object{"name": "", "academic_year": 1, "start_time": "9:00"}).want(422, "invalid_fields")
+			require.ElementsMatch(t, []string{"body.name", "body.academic_year", "body.start_time"}, locations(a))
+			a = e.do("POST", "/profiles", object{"name": "  ", "start_time": "10:00", "end_time": "09:00"}).want(422, "invalid_fields")
+			require.ElementsMatch(t, []string{"body.name", "body.end_time"}, locations(a))
+		},
+		"every response carries X-Request-Id, the caller's own when sane": func(t *testing.T, e *env) {
+			require.NotEmpty(t, e.do("GET", "/profiles", nil).Header().Get("X-Request-Id"))
+			require.Equal(t, "my-id", e.do("GET", "/profiles", nil, "X-Request-Id", "my-id").Header().Get("X-Request-Id"))
+			a := e.do("GET", "/profiles/"+uuid.NewString(), nil, "X-Request-Id", "evil\tid").want(404)
+			require.NotContains(t, a.Header().Get("X-Request-Id"), "evil")
+			require.Equal(t, a.Header().Get("X-Request-Id"), a.str("instance"))
+		},
+		"unknown JSON fields are refused, by name": func(t *testing.T, e *env) {
+			a := e.do("POST", "/profiles", object{"name": "Ming", "grad": "3"}).want(422, "invalid_fields")
+			require.Equal(t, []string{"body.grad"}, locations(a))
+			e.do("GET", "/profiles?qery=x", nil).want(422)
+			e.do("GET", "/profile-defaults?x=1", nil).want(422)
+		},
+		"what a client sent is not echoed": func(t *testing.T, e *env) {
+			a := e.do("POST", "/profiles", object{"name": "Ming", "secret": "s3cr3t"}).want(422)
+			require.NotContains(t, a.Body.String(), "s3cr3t")
+		},
+		"lists answer items and next_cursor, limit 1..200, default 50": func(t *testing.T, e *env) {
+			a := e.do("GET", "/profiles", nil).want(200)
+			require.Equal(t, []any{}, a.json["items"])
+			require.Nil(t, a.json["next_cursor"])
+			require.Contains(t, a.json, "next_cursor")
+			for range 51 {
+				e.profile("Ming")
+			}
+			a = e.do("GET", "/profiles", nil).want(200)
+			require.Len(t, a.json["items"], 50)
+			a = e.do("GET", "/profiles?cursor="+a.str("next_cursor"), nil).want(200)
+			require.Len(t, a.json["items"], 1)
+			require.Nil(t, a.json["next_cursor"])
+			require.Nil(t, e.do("GET", "/profiles?limit=51", nil).want(200).json["next_cursor"], "a full last page is the last page")
+			for _, limit := range []string{"0", "201", "-1", "x"} {
+				require.Equal(t, []string{"query.limit"}, locations(e.do("GET", "/profiles?limit="+limit, nil).want(422)), limit)
+			}
+			e.do("GET", "/feedback-records?limit=200", nil).want(200)
+			require.Equal(t, []string{"query.cursor"}, locations(e.do("GET", "/feedback-records?cursor=nonsense", nil).want(422)))
+		},
+		"400 malformed JSON or multipart": func(t *testing.T, e *env) {
+			e.do("POST", "/profiles", `{"name":`).want(400)
+			e.do("POST", "/profiles", ``).want(400)
+			lesson := e.lesson(e.session(e.profile("Ming")))
+			e.do("POST", "/feedback-lessons/"+lesson+"/segments", "no form", "Content-Type", "multipart/form-data; boundary=x").want(400)
+			e.do("POST", "/feedback-lessons/"+lesson+"/segments", "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a\"\r\n\r\ncut",
+				"Content-Type", "multipart/form-data; boundary=x").want(400, "upload_broken_off")
+			require.Empty(t, e.files())
+		},
+		"401 without a teacher, with WWW-Authenticate": func(t *testing.T, e *env) {
+			a := e.do("GET", "/profiles", nil, "X-Teacher", "nobody").want(401, "unauthorized")
+			require.Equal(t, "Bearer", a.Header().Get("WWW-Authenticate"))
+			e.do("POST", "/profiles", "{broken", "X-Teacher", "nobody").want(401)
+		},
+		"413 too large, 415 another type": func(t *testing.T, e *env) {
+			e.do("POST", "/profiles", `{"name":"`+strings.Repeat("x", 2<<20)+`"}`).want(413)
+			e.do("POST", "/profiles", "name=Ming", "Content-Type", "application/x-www-form-urlencoded").want(415)
+		},
+		"paths and methods that are not there are problems too": func(t *testing.T, e *env) {
+			e.do("GET", "/pupils", nil).want(404)
+			e.do("PATCH", "/profiles", nil).want(405)
+		},
+		"an identifier that is none is 422": func(t *testing.T, e *env) {
+			for _, path := range []string{"/profiles/x", "/feedback-sessions/x", "/audio-segments/x", "/audio-segments/x/audio", "/feedback-sessions/x/events"} {
+				require.Len(t, locations(e.do("GET", path, nil).want(422)), 1, path)
+			}
+		},
+	}.check(t)
+}
+
+func TestProfiles(t *testing.T) {
+	rules{
+		"the fields of a profile": func(t *testing.T, e *env) {
+			in := object{"name": "Ming", "grade": "3", "subject": "Music", "academic_year": 2025, "term": "spring",
+				"guardian_title": "Ming's mother", "start_time": "09:00", "end_time": "10:00"}
+			a := e.do("POST", "/profiles", in).want(201)
+			id := a.str("profile_id")
+			for key, value := range in {
+				require.EqualValues(t, value, a.json[key], key)
+			}
+			require.Len(t, a.json, len(in)+3)
+			require.Equal(t, a.json, e.do("GET", "/profiles/"+id, nil).want(200).json)
+		},
+		"only the name is required, the rest has defaults": func(t *testing.T, e *env) {
+			a := e.do("POST", "/profiles", object{"name": " Ming ", "start_time": "09:15"}).want(201)
+			require.Equal(t, "Ming", a.str("name"))
+			require.Equal(t, []any{"Art class", "Art", 2026.0, "", "", "10:45"},
+				[]any{a.json["grade"], a.json["subject"], a.json["academic_year"], a.json["term"], a.json["guardian_title"], a.json["end_time"]})
+			e.do("POST", "/profiles", object{}).want(422)
+			a = e.do("POST", "/profiles", object{"name": "Ming", "start_time": "23:00"}).want(201)
+			require.Empty(t, a.str("end_time"), "not on the same day")
+			e.do("POST", "/profiles", object{"name": "Ming", "start_time": "", "end_time": ""}).want(201)
+		},
+		"bounds of the fields": func(t *testing.T, e *env) {
+			long := strings.Repeat("字", 100)
+			e.do("POST", "/profiles", object{"name": long, "grade": long, "subject": long, "term": long, "guardian_title": long, "academic_year": 1900}).want(201)
+			e.do("POST", "/profiles", object{"name": long, "academic_year": 2200, "start_time": "00:00", "end_time": "23:59"}).want(201)
+			for _, in := range []object{{"name": long + "字"}, {"name": "a\x07"}, {"name": "a", "grade": "a\nb"}, {"name": "a", "term": long + "x"},
+				{"name": "a", "academic_year": 1899}, {"name": "a", "academic_year": 2201}, {"name": "a", "academic_year": 2026.5},
+				{"name": "a", "start_time": "24:00"}, {"name": "a", "start_time": "10:00", "end_time": "10:00"}, {"name": nil}} {
+				e.do("POST", "/profiles", in).want(422, "invalid_fields")
+			}
+		},
+		"PUT replaces the whole profile by the same rules": func(t *testing.T, e *env) {
+			id := e.do("POST", "/profiles", object{"name": "Ming", "term": "spring", "grade": "3"}).want(201).str("profile_id")
+			e.now.Add(time.Minute)
+			a := e.do("PUT", "/profiles/"+id, object{"name": "Li"}).want(200)
+			require.Equal(t, []string{id, "Li", "", "Art class"}, []string{a.str("profile_id"), a.str("name"), a.str("term"), a.str("grade")})
+			require.Equal(t, "2026-05-31T09:00:00Z", a.str("created_at"))
+			require.Equal(t, "2026-05-31T09:01:00Z", a.str("updated_at"))
+			e.do("PUT", "/profiles/"+id, object{"term": "x"}).want(422)
+			e.do("PUT", "/profiles/"+uuid.NewString(), object{"name": "Li"}).want(404, "not_found")
+		},
+		"lists filter by query, grade and subject and are ordered by name": func(t *testing.T, e *env) {
+			for _, name := range []string{"Émile", "b%", "A_", "小明"} {
+				e.do("POST", "/profiles", object{"name": name, "grade": "3", "subject": "Music"}).want(201)
+			}
+			e.profile("B")
+			list := func(query string) (out []string) {
+				items := e.do("GET", "/profiles"+query, nil).want(200).json["items"].([]any)
+				for _, i := range items {
+					out = append(out, i.(object)["name"].(string))
+				}
+				return out
+			}
+			require.Equal(t, []string{"A_", "B", "b%", "Émile", "小明"}, list(""))
+			require.Equal(t, []string{"B", "b%"}, list("?query=b"))
+			require.Equal(t, []string{"Émile"}, list("?query=%C3%89MI"))
+			require.Equal(t, []string{"b%"}, list("?query=%25"))
+			require.Equal(t, []string{"A_"}, list("?query=_"))
+			require.Equal(t, []string{"小明"}, list("?query=%E6%98%8E&grade=3&subject=Music"))
+			require.Empty(t, list("?query=b&grade=3&subject=Art"))
+			require.Empty(t, list("?grade=art+class"))
+			e.do("GET", "/profiles?query=%00", nil).want(422)
+			e.do("GET", "/profiles?query=%ff", nil).want(422)
+		},
+		"DELETE takes records, sessions, lessons, segments and files along": func(t *testing.T, e *env) {
+			profile := e.profile("Ming")
+			session := e.session(profile)
+			lesson := e.lesson(session)
+			segment := e.upload(lesson, recording("x")).want(202).str("segment_id")
+			record := e.do("POST", "/feedback-records", object{"profile_id": profile, "feedback_date": "2026-05-31", "content": "x"}).want(201).str("record_id")
+			e.tasks()
+			e.do("DELETE", "/profiles/"+profile, nil).want(204)
+			require.Equal(t, 1, e.count("test_jobs"), "the file goes by a durable job")
+			require.Len(t, e.files(), 1)
+			require.Empty(t, filterNil(e.work()))
+			require.Empty(t, e.files())
+			for method, path := range map[string]string{"DELETE": "/feedback-records/" + record, "GET": "/feedback-sessions/" + session, "POST": "/feedback-lessons/" + lesson + "/finish"} {
+				e.do(method, path, nil).want(404, "not_found")
+			}
+			e.do("GET", "/audio-segments/"+segment, nil).want(404)
+			e.do("DELETE", "/profiles/"+profile, nil).want(404)
+			for _, table := range []string{"feedback_profiles", "feedback_records", "feedback_sessions", "feedback_lessons", "feedback_segments"} {
+				require.Zero(t, e.count(table), table)
+			}
+		},
+		"defaults are an art class until they are saved": func(t *testing.T, e *env) {
+			art := object{"grade": "Art class", "subject": "Art", "lesson_duration_minutes": 90.0}
+			require.Equal(t, art, e.do("GET", "/profile-defaults", nil).want(200).json)
+			mine := object{"grade": "", "subject": "Music", "lesson_duration_minutes": 600.0}
+			require.Equal(t, mine, e.do("PUT", "/profile-defaults", mine).want(200).json)
+			require.Equal(t, mine, e.do("GET", "/profile-defaults", nil).want(200).json)
+			require.Equal(t, art, e.do("GET", "/profile-defaults", nil, "X-Teacher", uuid.NewString()).want(200).json)
+			for _, in := range []object{{"grade": "3", "subject": "x"}, {"grade": "3", "subject": "x", "lesson_duration_minutes": 0},
+				{"grade": "3", "subject": "x", "lesson_duration_minutes": 601}, {"grade": "3", "lesson_duration_minutes": 1}} {
+				e.do("PUT", "/profile-defaults", in).want(422)
+			}
+		},
+	}.check(t)
+}
+
+func TestRecords(t *testing.T) {
+	rules{
+		"POST makes a record": func(t *testing.T, e *env) {
+			profile := e.profile("Ming")
+			in := object{"profile_id": profile, "feedback_date": "2026-05-31", "content": "well\ndone", "feedback_session_id": nil}
+			a := e.do("POST", "/feedback-records", in).want(201)
+			validID(t, a.str("record_id"))
+			require.NotEmpty(t, a.str("created_at"))
+			for key, value := range in {
+				require.Equal(t, value, a.json[key], key)
+			}
+			require.Contains(t, a.json, "feedback_session_id")
+			delete(in, "feedback_session_id")
+			e.do("POST", "/feedback-records", in).want(201)
+		},
+		"content has 1 to 20 000 characters": func(t *testing.T, e *env) {
+			profile := e.profile("Ming")
+			for content, status := range map[string]int{"": 422, "x": 201, strings.Repeat("字", 20_000): 201, strings.Repeat("字", 20_001): 422, "a\x00": 422} {
+				e.do("POST", "/feedback-records", object{"profile_id": profile, "feedback_date": "2026-05-31", "content": content}).want(status)
+			}
+			for _, date := range []string{"", "2026-02-29", "31.05.2026", "2026-5-31", "2026-05-31T00:00:00Z"} {
+				e.do("POST", "/feedback-records", object{"profile_id": profile, "feedback_date": date, "content": "x"}).want(422)
+			}
+		},
+		"profile and session are the teacher's and belong together": func(t *testing.T, e *env) {
+			ming, li := e.profile("Ming"), e.profile("Li")
+			session := e.session(ming)
+			post := func(profile string, session any) answer {
+				return e.do("POST", "/feedback-records", object{"profile_id": profile, "feedback_date": "2026-05-31", "content": "x", "feedback_session_id": session})
+			}
+			require.Equal(t, []string{"body.profile_id"}, locations(post(uuid.NewString(), nil).want(422)))
+			require.Equal(t, []string{"body.feedback_session_id"}, locations(post(li, session).want(422)))
+			require.Equal(t, []string{"body.feedback_session_id"}, locations(post(ming, uuid.NewString()).want(422)))
+			e.do("GET", "/feedback-sessions/active?profile_id="+ming, nil).want(200)
+			require.Equal(t, session, post(ming, session).want(201).str("feedback_session_id"))
+		},
+		"naming a session completes it": func(t *testing.T, e *env) {
+			profile := e.profile("Ming")
+			session := e.session(profile)
+			e.do("POST", "/feedback-records", object{"profile_id": profile, "feedback_date": "2026-05-31", "content": "x", "feedback_session_id": session}).want(201)
+			e.do("GET", "/feedback-sessions/active?profile_id="+profile, nil).want(404, "no_active_session")
+			require.Equal(t, "completed", e.do("GET", "/feedback-sessions/"+session, nil).want(200).str("state"))
+			require.NotEqual(t, session, e.session(profile))
+		},
+		"lists are newest date first, then newest created": func(t *testing.T, e *env) {
+			ming, li := e.profile("Ming"), e.profile("Li")
+			for _, r := range []object{{"profile_id": ming, "feedback_date": "2026-05-30", "content": "3"}, {"profile_id": li, "feedback_date": "2026-05-31", "content": "1"},
+				{"profile_id": ming, "feedback_date": "2026-05-30", "content": "2"}, {"profile_id": ming, "feedback_date": "2025-12-31", "content": "4"}} {
+				e.do("POST", "/feedback-records", r).want(201)
+				e.now.Add(time.Second)
+			}
+			list := func(query string) (out string) {
+				a := e.do("GET", "/feedback-records?limit=3"+query, nil).want(200)
+				for _, i := range a.json["items"].([]any) {
+					out += i.(object)["content"].(string)
+				}
+				if next, ok := a.json["next_cursor"].(string); ok {
+					a = e.do("GET", "/feedback-records?cursor="+next+query, nil).want(200)
+					for _, i := range a.json["items"].([]any) {
+						out += i.(object)["content"].(string)
+					}
+				}
+				return out
+			}
+			require.Equal(t, "1234", list(""))
+			require.Equal(t, "234", list("&profile_id="+ming))
+			require.Equal(t, "1", list("&profile_id="+li))
+			require.Empty(t, list("&profile_id="+uuid.NewString()))
+		},
+		"DELETE removes a record": func(t *testing.T, e *env) {
+			id := e.do("POST", "/feedback-records", object{"profile_id": e.profile("Ming"), "feedback_date": "2026-05-31", "content": "x"}).want(201).str("record_id")
+			e.do("DELETE", "/feedback-records/"+id, nil).want(204)
+			e.do("DELETE", "/feedback-records/"+id, nil).want(404, "not_found")
+		},
+	}.check(t)
+}

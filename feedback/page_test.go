@@ -1,0 +1,33 @@
+package feedback
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+// FuzzCursor: whatever a client sends as a cursor is refused or makes a key
+// that every engine can compare.
+func FuzzCursor(f *testing.F) {
+	f.Add("")
+	f.Add(cursor{List: "profiles", Key: []string{"Ming"}, ID: uuid.Max}.String())
+	f.Add(cursor{List: "profiles", Key: []string{"\x00"}}.String())
+	f.Add(cursor{List: "records", Key: []string{"2026-05-31", time.Unix(1, 0).Format(time.RFC3339Nano)}}.String())
+	f.Add(cursor{List: "records", Key: []string{"x", "y"}}.String())
+	f.Fuzz(func(t *testing.T, s string) {
+		c, err := parseCursor(s, "profiles", 1)
+		switch {
+		case err != nil:
+			require.ErrorIs(t, err, ErrInvalid)
+		case s == "":
+			require.Nil(t, c)
+		default:
+			require.NotContains(t, c.Key[0], "\x00")
+		}
+		if _, err := recordKey(s); err != nil {
+			require.ErrorIs(t, err, ErrInvalid)
+		}
+	})
+}

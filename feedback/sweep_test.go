@@ -1,0 +1,140 @@
+package feedback_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/feedback"
+	"lessonkit.example/feedback/audiodir"
+	"lessonkit.example/feedback/feedbacktest"
+)
+
+// lostAnswer is a store whose commit succeeds or fails without anybody knowing.
+type lostAnswer struct {
+	feedback.Store
+	commits bool
+	err     error
+}
+
+func (s *lostAnswer) InsertSegment(ctx context.Context, seg feedback.Segment, next bool) (feedback.Segment, bool, error) {
+	if s.commits {
+		if _, _, err := s.Store.InsertSegment(ctx, seg, next); err != nil {
+			return seg, false, err
+		}
+	}
+	return seg, false, s.err
+}
+
+// TestSweepAfterAnUploadWhoseCommitIsUncertain: the audio of a row that was
+// committed stays, and the audio without a row goes.
+func TestSweepAfterAnUploadWhoseCommitIsUncertain(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	e.clock.Add(time.Since(e.clock.Now())) // files carry the real time
+	l := e.lesson()
+	for _, commits := range []bool{true, false} {
+		s := e.service(func(c *feedback.Config) {
+			c.Store = &lostAnswer{e.store, commits, &feedback.Error{Kind: feedback.ErrUnavailable, Err: errors.New("connection lost")}}
+		})
+		marker := "lost"
+		if commits {
+			marker = "committed"
+		}
+		_, _, err := s.AddSegment(t.Context(), e.teacher, l.ID, bytes.NewReader(feedbacktest.MP3(marker)), feedback.SegmentInput{})
+		require.ErrorIs(t, err, feedback.ErrUnavailable)
+	}
+	require.Len(t, e.files(), 2, "neither may be deleted on suspicion")
+	require.NoError(t, e.Sweep(t.Context()))
+	require.Len(t, e.files(), 2, "too young: an upload may be in progress")
+	e.clock.Add(2 * time.Hour)
+	require.NoError(t, e.Sweep(t.Context()))
+	require.Len(t, e.files(), 1)
+	b, err := os.ReadFile(e.files()[0])
+	require.NoError(t, err)
+	require.Equal(t, feedbacktest.MP3("committed"), b)
+}
+
+func TestSweepQueuesStuckSegmentsAgain(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	seg, _ := e.add(e.lesson(), "x")
+	_, err := e.store.BeginTranscription(t.Context(), seg.ID, "dead", 1, e.clock.Now())
+	require.NoError(t, err)
+	e.clock.Add(2 * time.Hour)
+	require.NoError(t, e.Sweep(t.Context()))
+	require.Empty(t, e.take(), "a worker may hold it that long")
+	e.clock.Add(2 * time.Hour)
+	require.NoError(t, e.Sweep(t.Context()))
+	tasks := e.take()
+	require.Len(t, tasks, 1)
+	require.NoError(t, e.Perform(t.Context(), tasks[0], feedback.Attempt{Token: "new", Number: 1}))
+	require.Equal(t, feedback.SegmentTranscribed, e.get(seg).State)
+}
+
+func TestRunSweepsUntilStopped(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	e.clock.Add(time.Since(e.clock.Now()) + 2*time.Hour)
+	audio, err := audiodir.New(e.audioDir)
+	require.NoError(t, err)
+	a, err := audio.Stage(t.Context(), bytes.NewReader(feedbacktest.MP3("left")), 1<<20)
+	require.NoError(t, err)
+	_, err = a.Keep(t.Context(), nil)
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- e.Run(ctx) }()
+	require.Eventually(t, func() bool { return len(e.files()) == 0 }, 10*time.Second, time.Millisecond)
+	cancel()
+	require.NoError(t, <-done)
+}
+
+// TestUploadsLeaveNothingBehind goes through the ways an upload can end early.
+func TestUploadsLeaveNothingBehind(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	l := e.lesson()
+	first, _ := e.add(l, "x")
+	sequence, tooGreat := 0, feedback.MaxSequence+1
+	outbox := e.service(func(c *feedback.Config) {
+		c.Store = &lostAnswer{e.store, false, &feedback.Error{Kind: feedback.ErrNotFound, Message: "the lesson went away"}}
+	})
+	for name, c := range map[string]struct {
+		service *feedback.Service
+		audio   []byte
+		cut     error
+		in      feedback.SegmentInput
+		want    error
+	}{
+		"cut off":            {e.Service, feedbacktest.MP3("half"), errors.New("reset by peer"), feedback.SegmentInput{}, feedback.ErrUpload},
+		"too large":          {e.Service, feedbacktest.MP3(string(make([]byte, 1<<20))), nil, feedback.SegmentInput{}, feedback.ErrAudioTooLarge},
+		"empty":              {e.Service, nil, nil, feedback.SegmentInput{}, feedback.ErrAudioEmpty},
+		"not audio":          {e.Service, []byte("%PDF-"), nil, feedback.SegmentInput{}, feedback.ErrAudioType},
+		"sequence taken":     {e.Service, feedbacktest.MP3("other"), nil, feedback.SegmentInput{Sequence: &sequence}, feedback.ErrSequenceTaken},
+		"sequence too great": {e.Service, feedbacktest.MP3("other"), nil, feedback.SegmentInput{Sequence: &tooGreat}, feedback.ErrInvalid},
+		"lesson deleted":     {outbox, feedbacktest.MP3("other"), nil, feedback.SegmentInput{}, feedback.ErrNotFound},
+	} {
+		var r = bytes.NewReader(c.audio)
+		var err error
+		if c.cut != nil {
+			_, _, err = c.service.AddSegment(t.Context(), e.teacher, l.ID, iotest.TimeoutReader(iotest.OneByteReader(r)), c.in)
+		} else {
+			_, _, err = c.service.AddSegment(t.Context(), e.teacher, l.ID, r, c.in)
+		}
+		require.ErrorIs(t, err, c.want, name)
+		require.Len(t, e.files(), 1, name)
+		require.Empty(t, e.take(), name)
+	}
+	again, created, err := e.AddSegment(t.Context(), e.teacher, l.ID, bytes.NewReader(feedbacktest.MP3("x")), feedback.SegmentInput{})
+	require.NoError(t, err)
+	require.False(t, created)
+	require.Equal(t, first, again)
+	require.Len(t, e.files(), 1, "the repeated upload's copy is gone")
+}
