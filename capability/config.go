@@ -49,7 +49,7 @@ func Configure(config *Document, capabilities []Capability) ([]Capability, Diagn
 			add(CodeWrongType, item, fmt.Sprintf("A capability of the configuration must be a name or an object, not %s.", item.Kind()))
 		}
 	}
-	found = append(found, inlined.Check(Lint)...)
+	found = append(found, inlined.Check(ModeLint)...)
 	name := config.name
 	if name == "" {
 		name = "the configuration"

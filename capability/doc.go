@@ -10,9 +10,9 @@
 //
 // # Modes
 //
-// A file can be judged exactly as the format's JSON Schema does ([Schema]),
-// exactly as the reference implementation reads it ([Reference]), or by
-// everything that is likely a mistake or a risk ([Lint]). The first two differ:
+// A file can be judged exactly as the format's JSON Schema does ([ModeSchema]),
+// exactly as the reference implementation reads it ([ModeReference]), or by
+// everything that is likely a mistake or a risk ([ModeLint]). The first two differ:
 // the schema refuses permissions that are listed twice, which the reference
 // accepts, and it knows nothing of the grammar of identifiers.
 //

@@ -19,14 +19,14 @@ func Reformat(d *Document) (string, error) {
 	if d.format == TOML {
 		return "", errors.New("reformat: TOML is formatted by package tomlfile")
 	}
-	for _, f := range d.Check(Lint) {
+	for _, f := range d.Check(ModeLint) {
 		switch f.Code {
 		case CodeSyntax, CodeEncoding, CodeTooLarge, CodeTooDeep, CodeNotJSON, CodeSurrogate, CodeDuplicateKey, CodeDuplicateField:
 			return "", &InvalidError{Diagnostics: Diagnostics{f}}
 		}
 	}
 	if d.damaged {
-		return "", &InvalidError{Diagnostics: d.Check(Lint)}
+		return "", &InvalidError{Diagnostics: d.Check(ModeLint)}
 	}
 	p := &printer{doc: d}
 	root := d.nodes[0]

@@ -14,7 +14,7 @@ type LintOptions struct {
 }
 
 // LintAll checks files, what they refer to, and how they go together: all that
-// [Document.Check] and [Resolve] report, and in mode Lint the rules about
+// [Document.Check] and [Resolve] report, and in mode lint the rules about
 // likely mistakes and risks. The diagnostics come file by file, in the order of
 // their places.
 func LintAll(docs []*Document, manifests *Manifests, o LintOptions) Diagnostics {
@@ -24,10 +24,10 @@ func LintAll(docs []*Document, manifests *Manifests, o LintOptions) Diagnostics 
 		found = append(found, d.Check(o.Mode)...)
 		capabilities = append(capabilities, d.capabilities...)
 	}
-	if o.Mode != Schema {
+	if o.Mode != ModeSchema {
 		policy, refers := Resolve(capabilities, manifests, o.ResolveOptions)
 		found = append(found, refers...)
-		if o.Mode == Lint {
+		if o.Mode == ModeLint {
 			l := &linter{policy: policy, manifests: manifests}
 			for _, d := range docs {
 				l.unknownKeys(d)

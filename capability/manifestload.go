@@ -19,7 +19,7 @@ func (m *Manifests) Load(name string, text []byte) Diagnostics {
 		if !d.damaged {
 			r.fault(d.Root(), "the file must hold an object with one manifest per plugin, not %s", d.Root().Kind())
 		}
-		return d.Check(Lint)
+		return d.Check(ModeLint)
 	}
 	for key, value := range d.Root().Members() {
 		if r.is(value, Object, "a manifest") {
@@ -28,7 +28,7 @@ func (m *Manifests) Load(name string, text []byte) Diagnostics {
 	}
 	m.whole = m.whole || !d.damaged
 	m.addAliases()
-	return d.Check(Lint)
+	return d.Check(ModeLint)
 }
 
 // LoadPermissions adds the permissions of a permission file, which a plugin
@@ -39,7 +39,7 @@ func (m *Manifests) LoadPermissions(plugin string, d *Document) Diagnostics {
 	r := manifestReader{doc: d}
 	root := d.Root()
 	if !r.is(root, Object, "a permission file") {
-		return d.Check(Lint)
+		return d.Check(ModeLint)
 	}
 	manifest := m.byKey[plugin]
 	if manifest == nil {
@@ -69,7 +69,7 @@ func (m *Manifests) LoadPermissions(plugin string, d *Document) Diagnostics {
 			r.unknownKey(key, "default", "set", "permission", "commands")
 		}
 	}
-	return d.Check(Lint)
+	return d.Check(ModeLint)
 }
 
 type manifestReader struct{ doc *Document }

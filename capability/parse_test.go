@@ -34,7 +34,7 @@ func TestParseReadsTheThreeForms(t *testing.T) {
 		`{"capabilities":[],"identifier":"a"}`: 0, // the key decides the form
 	} {
 		d := Parse([]byte(form), Options{})
-		for _, mode := range []Mode{Lint, Schema, Reference} {
+		for _, mode := range []Mode{ModeLint, ModeSchema, ModeReference} {
 			require.Empty(t, d.Check(mode), "%s in mode %s", form, mode)
 		}
 		require.Len(t, d.Capabilities(), want, form)
@@ -44,7 +44,7 @@ func TestParseReadsTheThreeForms(t *testing.T) {
 func TestParseFillsInDefaults(t *testing.T) {
 	t.Parallel()
 	d := Parse([]byte(`{"identifier":"a","permissions":["x", {"identifier":"plugin:perm","allow":[],"deny":null}],"remote":null,"platforms":null}`), Options{})
-	require.Empty(t, d.Check(Lint))
+	require.Empty(t, d.Check(ModeLint))
 	c := d.Capabilities()[0]
 	require.True(t, c.Local)
 	require.Nil(t, c.Platforms)
@@ -118,7 +118,7 @@ func TestOneMistakeIsOneDiagnostic(t *testing.T) {
 		{`{"identifier":"a","identifier":"b","permissions":[]}`, "1:19 duplicate-key", "last one counts"},
 		{`[{"identifier":"a","identifier":"b","permissions":[]}]`, "1:20 duplicate-field", "array of capabilities"},
 	} {
-		ds := Parse([]byte(c.in), Options{}).Check(Lint)
+		ds := Parse([]byte(c.in), Options{}).Check(ModeLint)
 		require.Equal(t, []string{c.place}, codes(ds), c.in)
 		require.Contains(t, ds[0].Message, c.message, c.in)
 		require.True(t, strings.HasSuffix(ds[0].Message, ".") || strings.HasSuffix(ds[0].Message, "?"), ds[0].Message)
@@ -137,8 +137,8 @@ func TestAllMistakesAreReportedInOnePass(t *testing.T) {
   "windows": "main",
   "platforms": ["macos"],
 }`), Options{})
-	require.Equal(t, []string{"2:3 missing-field", "2:21 comment", "3:19 identifier-syntax", "3:32 wrong-type", "3:64 wrong-type", "4:14 wrong-type", "5:17 unknown-platform", "5:25 trailing-comma"}, codes(d.Check(Lint)))
-	require.Equal(t, "/permissions/2/allow", d.Check(Lint)[4].Path)
+	require.Equal(t, []string{"2:3 missing-field", "2:21 comment", "3:19 identifier-syntax", "3:32 wrong-type", "3:64 wrong-type", "4:14 wrong-type", "5:17 unknown-platform", "5:25 trailing-comma"}, codes(d.Check(ModeLint)))
+	require.Equal(t, "/permissions/2/allow", d.Check(ModeLint)[4].Path)
 }
 
 // Fixes applied together give a file that is sound.
@@ -148,7 +148,7 @@ func TestFixesRepairAFile(t *testing.T) {
 	d := Parse([]byte(text), Options{Format: JSON5})
 	for range 4 {
 		var edits []Edit
-		for _, f := range d.Check(Lint) {
+		for _, f := range d.Check(ModeLint) {
 			if f.Fix != nil {
 				edits = append(edits, f.Fix.Edits...)
 			}
@@ -157,7 +157,7 @@ func TestFixesRepairAFile(t *testing.T) {
 		require.NoError(t, err)
 		d = Parse([]byte(fixed), Options{Format: JSON5})
 	}
-	require.Empty(t, d.Check(Lint), d.Source())
+	require.Empty(t, d.Check(ModeLint), d.Source())
 	require.Len(t, d.Capabilities()[0].Permissions, 2)
 }
 
@@ -196,8 +196,8 @@ func TestModesDiffer(t *testing.T) {
 		{"a pattern is judged when it is used", `{"identifier":"a","permissions":[],"windows":["a**"],"remote":{"urls":["https://[::1]"]}}`, true, true},
 	} {
 		d := Parse([]byte(c.in), Options{})
-		require.Equal(t, c.schema, d.Check(Schema).Worst() < Error, "schema: %s: %v", c.rule, d.Check(Schema))
-		require.Equal(t, c.reference, d.Check(Reference).Worst() < Error, "reference: %s: %v", c.rule, d.Check(Reference))
+		require.Equal(t, c.schema, d.Check(ModeSchema).Worst() < Error, "schema: %s: %v", c.rule, d.Check(ModeSchema))
+		require.Equal(t, c.reference, d.Check(ModeReference).Worst() < Error, "reference: %s: %v", c.rule, d.Check(ModeReference))
 	}
 }
 
@@ -206,13 +206,13 @@ func TestLimits(t *testing.T) {
 	nested := func(depth int) []byte {
 		return []byte(`{"identifier":"a","permissions":[],"x":` + strings.Repeat("[", depth-1) + strings.Repeat("]", depth-1) + "}")
 	}
-	require.Empty(t, Parse(nested(127), Options{}).Check(Reference))
-	require.Equal(t, CodeTooDeep, Parse(nested(128), Options{}).Check(Reference)[0].Code)
-	require.Contains(t, codes(Parse(bytes.Repeat([]byte("["), 1<<20), Options{}).Check(Lint)), "1:128 too-deep")
-	require.Equal(t, CodeTooDeep, Parse(nested(9), Options{MaxDepth: 8}).Check(Lint)[0].Code)
-	require.Equal(t, CodeTooLarge, Parse(make([]byte, 1<<20+1), Options{}).Check(Lint)[0].Code)
-	require.Equal(t, CodeTooLarge, Parse(nested(4), Options{MaxBytes: 10}).Check(Schema)[0].Code)
-	require.LessOrEqual(t, len(Parse(bytes.Repeat([]byte("[,"), 1000), Options{MaxDepth: 5000}).Check(Lint)), 3*mostPerCode)
+	require.Empty(t, Parse(nested(127), Options{}).Check(ModeReference))
+	require.Equal(t, CodeTooDeep, Parse(nested(128), Options{}).Check(ModeReference)[0].Code)
+	require.Contains(t, codes(Parse(bytes.Repeat([]byte("["), 1<<20), Options{}).Check(ModeLint)), "1:128 too-deep")
+	require.Equal(t, CodeTooDeep, Parse(nested(9), Options{MaxDepth: 8}).Check(ModeLint)[0].Code)
+	require.Equal(t, CodeTooLarge, Parse(make([]byte, 1<<20+1), Options{}).Check(ModeLint)[0].Code)
+	require.Equal(t, CodeTooLarge, Parse(nested(4), Options{MaxBytes: 10}).Check(ModeSchema)[0].Code)
+	require.LessOrEqual(t, len(Parse(bytes.Repeat([]byte("[,"), 1000), Options{MaxDepth: 5000}).Check(ModeLint)), 3*mostPerCode)
 }
 
 func TestJSON5(t *testing.T) {
@@ -221,7 +221,7 @@ func TestJSON5(t *testing.T) {
 { identifier: 'it\'s', /* two */ "permissions": ['core:default', {identifier: "x", allow: [{n: [0x1F, +.5, 5., -1e2], s: "a\
 b\x41", $id: null,},],},], // last
   ünïcode_key: true, "local": false, }`), Options{Format: JSON5})
-	require.Empty(t, d.Check(Lint))
+	require.Empty(t, d.Check(ModeLint))
 	c := d.Capabilities()[0]
 	require.Equal(t, "it's", c.Identifier)
 	require.False(t, c.Local)
@@ -229,7 +229,7 @@ b\x41", $id: null,},],},], // last
 	require.NoError(t, err)
 	require.JSONEq(t, `{"n":[31,0.5,5,-100],"s":"abA","$id":null}`, string(text))
 	for _, bad := range []string{`{identifier: a}`, `{"a" 1}`, `{a: 1,, b: 2}`, `{"identifier": "a", "permissions": [], x: NaN}`, `{1a: 2}`, `# x`} {
-		require.Equal(t, Error, Parse([]byte(bad), Options{Format: JSON5}).Check(Lint).Worst(), bad)
+		require.Equal(t, Error, Parse([]byte(bad), Options{Format: JSON5}).Check(ModeLint).Worst(), bad)
 	}
 }
 
@@ -256,10 +256,10 @@ func TestRealFiles(t *testing.T) {
 			text, err := os.ReadFile(file)
 			require.NoError(t, err)
 			d := Parse(text, Options{Name: filepath.Base(file), Format: FormatOf(file)})
-			require.Empty(t, d.Check(Reference), file)
+			require.Empty(t, d.Check(ModeReference), file)
 			require.NotEmpty(t, d.Capabilities(), file)
 			files++
-			schema := d.Check(Schema)
+			schema := d.Check(ModeSchema)
 			for _, f := range schema {
 				require.Equal(t, CodeDuplicatePermission, f.Code, "%s", f)
 			}
@@ -291,7 +291,7 @@ func FuzzParse(f *testing.F) {
 			format = JSON5
 		}
 		d := Parse(text, Options{Format: format})
-		for _, m := range []Mode{Lint, Schema, Reference} {
+		for _, m := range []Mode{ModeLint, ModeSchema, ModeReference} {
 			for _, found := range d.Check(m) {
 				require.NotEmpty(t, found.Message)
 				require.True(t, utf8.ValidString(found.Message), "%q", found.Message)
@@ -304,11 +304,11 @@ func FuzzParse(f *testing.F) {
 		}
 		textual := map[Code]bool{CodeSyntax: true, CodeComment: true, CodeTrailingComma: true, CodeNotJSON: true, CodeByteOrderMark: true, CodeEncoding: true, CodeTooDeep: true}
 		sound := true
-		for _, found := range d.Check(Schema) {
+		for _, found := range d.Check(ModeSchema) {
 			sound = sound && !textual[found.Code]
 		}
 		if json.Valid(text) && utf8.Valid(text) {
-			require.True(t, sound || bytes.Count(text, []byte("["))+bytes.Count(text, []byte("{")) > 127, "%s: %v", text, d.Check(Schema))
+			require.True(t, sound || bytes.Count(text, []byte("["))+bytes.Count(text, []byte("{")) > 127, "%s: %v", text, d.Check(ModeSchema))
 			var want any
 			if json.Unmarshal(text, &want) == nil && sound {
 				require.Equal(t, want, d.Root().Interface())

@@ -12,7 +12,7 @@ import (
 type ResolveOptions struct {
 	// Platform is the target. Empty leaves out nothing.
 	Platform Platform
-	// Mode sets how findings weigh. Defaults to Lint.
+	// Mode sets how findings weigh. Defaults to ModeLint.
 	Mode Mode
 	// Partial says that the manifests are not those of a whole application. A
 	// plugin without a manifest is then no error, and its permissions are taken
@@ -172,7 +172,7 @@ func (r *resolver) contexts(c *Capability) []*RemotePattern {
 // checkRemotes reports patterns that are none. The reference implementation
 // notices them only where the capability has a command to use them with.
 func (r *resolver) checkRemotes(c *Capability, dead bool) {
-	if dead && r.options.Mode == Reference && len(c.Permissions) == 0 {
+	if dead && r.options.Mode == ModeReference && len(c.Permissions) == 0 {
 		return
 	}
 	for i, url := range c.Remote {
@@ -191,7 +191,7 @@ func (r *resolver) globs(c *Capability, key string, patterns []string, dead bool
 		g, err := CompileGlob(pattern)
 		if err == nil {
 			globs = append(globs, g)
-		} else if !dead || r.options.Mode != Reference {
+		} else if !dead || r.options.Mode != ModeReference {
 			r.report(CodeWindowPattern, c.item(c.value.Get(key), i), fmt.Sprintf("%q is no pattern of labels: at character %d, %s.", pattern, err.(*GlobError).Offset+1, err.(*GlobError).Message))
 		}
 	}

@@ -59,7 +59,7 @@ func plugins(t testing.TB) *Manifests {
 func capabilities(t testing.TB, text string) []Capability {
 	t.Helper()
 	d := Parse([]byte(text), Options{Name: "test.json"})
-	require.Empty(t, d.Check(Reference))
+	require.Empty(t, d.Check(ModeReference))
 	return d.Capabilities()
 }
 
@@ -176,7 +176,7 @@ func TestResolveLikeTheReference(t *testing.T) {
 		{"local and each URL", `{"identifier":"a","windows":["m"],"remote":{"urls":["https://b.c","https://a.b"]},"permissions":["ping:default"]}`, Linux,
 			[]string{"allow plugin:ping|ping local win[m] web[]", "allow plugin:ping|ping https://b.c win[m] web[]", "allow plugin:ping|ping https://a.b win[m] web[]"}},
 	} {
-		p, ds := Resolve(capabilities(t, c.in), plugins(t), ResolveOptions{Platform: c.platform, Mode: Reference})
+		p, ds := Resolve(capabilities(t, c.in), plugins(t), ResolveOptions{Platform: c.platform, Mode: ModeReference})
 		require.Empty(t, ds, c.name)
 		require.Equal(t, c.want, snapshot(p), c.name)
 	}
@@ -216,7 +216,7 @@ func TestResolveReportsWhatDoesNotExist(t *testing.T) {
 func TestResolveReportsPatternsAndDuplicates(t *testing.T) {
 	t.Parallel()
 	bad := `{"identifier":"a","windows":["m**"],"remote":{"urls":["https://[::1]"]},"permissions":["ping:default"]}`
-	_, ds := Resolve(capabilities(t, "["+bad+","+bad+"]"), plugins(t), ResolveOptions{Mode: Reference})
+	_, ds := Resolve(capabilities(t, "["+bad+","+bad+"]"), plugins(t), ResolveOptions{Mode: ModeReference})
 	counts := map[Code]int{}
 	for _, d := range ds {
 		counts[d.Code]++
@@ -226,9 +226,9 @@ func TestResolveReportsPatternsAndDuplicates(t *testing.T) {
 
 	// The reference uses the patterns of a capability only where it grants a command.
 	unused := `{"identifier":"a","windows":["m**"],"remote":{"urls":["https://[::1]"]},"permissions":[]}`
-	_, ds = Resolve(capabilities(t, unused), plugins(t), ResolveOptions{Mode: Reference})
+	_, ds = Resolve(capabilities(t, unused), plugins(t), ResolveOptions{Mode: ModeReference})
 	require.Empty(t, ds)
-	_, ds = Resolve(capabilities(t, unused), plugins(t), ResolveOptions{Mode: Lint})
+	_, ds = Resolve(capabilities(t, unused), plugins(t), ResolveOptions{Mode: ModeLint})
 	require.Len(t, ds, 2)
 }
 
@@ -250,7 +250,7 @@ func TestAllowedDecidesLikeTheReference(t *testing.T) {
 		{"identifier":"a","windows":["main-*"],"webviews":["side"],"permissions":["ping:default","fs:read"]},
 		{"identifier":"b","windows":["*"],"local":false,"remote":{"urls":["http://tauri.*","https://*.tauri.app"]},"permissions":["fs:allow-read-dir"]},
 		{"identifier":"c","windows":["other"],"local":false,"remote":{"urls":["https://x.y"]},"permissions":["fs:deny-read-file"]}]`)
-	p, ds := Resolve(caps, plugins(t), ResolveOptions{Platform: Linux, Mode: Reference})
+	p, ds := Resolve(caps, plugins(t), ResolveOptions{Platform: Linux, Mode: ModeReference})
 	require.Empty(t, ds)
 	remote := func(url string) Caller { return Caller{Window: "any", Origin: origin(t, url)} }
 	for _, c := range []struct {
@@ -360,7 +360,7 @@ func FuzzResolve(f *testing.F) {
 		}
 		m.LoadPermissions("x", ParseValue(permissions, Options{}))
 		caps := Parse(text, Options{}).Capabilities()
-		for _, o := range []ResolveOptions{{}, {Platform: Linux, Mode: Reference}, {Partial: true, DenyByOrigin: true}} {
+		for _, o := range []ResolveOptions{{}, {Platform: Linux, Mode: ModeReference}, {Partial: true, DenyByOrigin: true}} {
 			p, ds := Resolve(caps, m, o)
 			for _, d := range ds {
 				require.NotEmpty(t, d.Message)

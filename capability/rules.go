@@ -10,17 +10,19 @@ type Code string
 type Mode uint8
 
 const (
-	// Lint reports what the schema refuses, what the reference implementation
+	// ModeLint reports what the schema refuses, what the reference implementation
 	// refuses, and everything that is likely a mistake or a risk.
-	Lint Mode = iota
-	// Schema judges exactly as the JSON Schema of the format does.
-	Schema
-	// Reference judges exactly as the reference implementation reads a file.
-	Reference
+	ModeLint Mode = iota
+	// ModeSchema judges exactly as the JSON Schema of the format does.
+	ModeSchema
+	// ModeReference judges exactly as the reference implementation reads a file.
+	ModeReference
 )
 
 // String returns the mode's name in lower case.
-func (m Mode) String() string { return [...]string{"lint", "schema", "reference"}[min(m, Reference)] }
+func (m Mode) String() string {
+	return [...]string{"lint", "schema", "reference"}[min(m, ModeReference)]
+}
 
 // Codes of rules about the text of a file.
 const (
@@ -73,9 +75,9 @@ type Rule struct {
 // In returns the rule's severity in a mode.
 func (r Rule) In(m Mode) Severity {
 	switch m {
-	case Schema:
+	case ModeSchema:
 		return r.Schema
-	case Reference:
+	case ModeReference:
 		return r.Reference
 	default:
 		return r.Lint
@@ -135,7 +137,7 @@ var formRules = [...]Rule{
 // checked by [Resolve] and [LintAll].
 func (d *Document) Check(m Mode) Diagnostics {
 	found := d.found
-	if d.twoForms && m == Schema {
+	if d.twoForms && m == ModeSchema {
 		// The schema is content with either reading of an object that can be
 		// read as one capability and as a list of them.
 		if a, b := judge(d.found, m), judge(d.asSingle, m); a.Worst() == Error && b.Worst() < Error {

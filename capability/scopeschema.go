@@ -59,6 +59,10 @@ func conforms(v, schema, root Value, depth int) bool {
 			for item := range arg.Items() {
 				ok = ok && conforms(v, item, root, depth+1)
 			}
+		case "if":
+			if then := schema.Get("then"); then.Exists() && conforms(v, arg, root, depth+1) {
+				ok = conforms(v, then, root, depth+1)
+			}
 		case "required":
 			for item := range arg.Items() {
 				ok = ok && (v.Kind() != Object || v.Get(item.Text()).Exists())

@@ -30,7 +30,7 @@ urls = ["https://*.example.com"]
 func TestPlacesOfValues(t *testing.T) {
 	t.Parallel()
 	d := tomlfile.Parse([]byte(sample), capability.Options{Name: "main.toml"})
-	require.Empty(t, d.Check(capability.Lint))
+	require.Empty(t, d.Check(capability.ModeLint))
 	c := d.Capabilities()[0]
 	require.Equal(t, []string{"main", "settings-*"}, c.Windows)
 	require.Equal(t, []string{"https://*.example.com"}, c.Remote)
@@ -74,7 +74,7 @@ identifier = "b"
 permissions = []
 remote.urls = ["https://x.y"]
 `), capability.Options{})
-	require.Empty(t, d.Check(capability.Reference))
+	require.Empty(t, d.Check(capability.ModeReference))
 	caps := d.Capabilities()
 	require.Len(t, caps, 2)
 	require.Equal(t, "fs:scope", caps[0].Permissions[0].Identifier)
@@ -98,13 +98,13 @@ func TestFaults(t *testing.T) {
 		"identifier = \"a\"\npermissions = []\nremote = {urls = []}\n[remote.x]\ny = 1":            "4:2 syntax",
 		"\xff": "encoding",
 	} {
-		ds := tomlfile.Parse([]byte(in), capability.Options{}).Check(capability.Reference)
+		ds := tomlfile.Parse([]byte(in), capability.Options{}).Check(capability.ModeReference)
 		require.Len(t, ds, 1, in)
 		require.Contains(t, fmt.Sprintf("%s %s", ds[0].Start, ds[0].Code), want, in)
 		require.NotContains(t, ds[0].Message, "toml:")
 	}
 	deep := "x = " + strings.Repeat("[", 300) + strings.Repeat("]", 300)
-	require.Equal(t, capability.Error, tomlfile.Parse([]byte(deep), capability.Options{}).Check(capability.Lint).Worst())
+	require.Equal(t, capability.Error, tomlfile.Parse([]byte(deep), capability.Options{}).Check(capability.ModeLint).Worst())
 }
 
 func TestRealFiles(t *testing.T) {
@@ -120,7 +120,7 @@ func TestRealFiles(t *testing.T) {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
 		d := tomlfile.Parse(text, capability.Options{Name: file})
-		require.Empty(t, d.Check(capability.Reference))
+		require.Empty(t, d.Check(capability.ModeReference))
 		require.NotEmpty(t, d.Capabilities()[0].Permissions)
 	}
 }
@@ -133,7 +133,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		d := tomlfile.Parse(text, capability.Options{})
 		textual := false
-		for _, found := range d.Check(capability.Lint) {
+		for _, found := range d.Check(capability.ModeLint) {
 			require.NotEmpty(t, found.Message)
 			switch found.Code {
 			case capability.CodeSyntax, capability.CodeTooDeep, capability.CodeEncoding, capability.CodeNumberRange:
