@@ -3,6 +3,7 @@ package capability
 import (
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -34,10 +35,7 @@ func conforms(v, schema, root Value, depth int) bool {
 		ok := true
 		switch key.Text() {
 		case "$ref":
-			target := root
-			for token := range strings.SplitSeq(strings.TrimPrefix(strings.TrimPrefix(arg.Text(), "#"), "/"), "/") {
-				target = target.Get(token)
-			}
+			target := root.pointer(strings.TrimPrefix(arg.Text(), "#"))
 			ok = !target.Exists() || conforms(v, target, root, depth+1)
 		case "type":
 			ok = hasType(v, arg)
@@ -93,6 +91,22 @@ func conforms(v, schema, root Value, depth int) bool {
 		}
 	}
 	return true
+}
+
+// pointer follows a JSON pointer without escapes.
+func (v Value) pointer(pointer string) Value {
+	for token := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
+		if v.Kind() == Array {
+			index, err := strconv.Atoi(token)
+			if err != nil {
+				return Value{}
+			}
+			v = v.Item(index)
+		} else {
+			v = v.Get(token)
+		}
+	}
+	return v
 }
 
 func anyOf(list Value, ok func(Value) bool) bool {
