@@ -35,6 +35,7 @@ type env struct {
 	db       *sql.DB // a connection of the test's own
 	audioDir string
 	speech   *speech
+	summary  *joiner
 	teacher  uuid.UUID
 	now      *clock
 }
@@ -57,10 +58,16 @@ func (c *clock) Add(d time.Duration) {
 	c.t = c.t.Add(d)
 }
 
-// speech is a transcriber whose answers a test chooses.
+// speech is a transcriber that says the last byte of what it hears, or fails.
 type speech struct {
-	mu     sync.Mutex
-	answer func(audio []byte) (feedback.Transcript, error)
+	mu  sync.Mutex
+	err error
+}
+
+func (s *speech) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.err = err
 }
 
 func (s *speech) Transcribe(_ context.Context, a feedback.Audio) (feedback.Transcript, error) {
@@ -75,24 +82,21 @@ func (s *speech) Transcribe(_ context.Context, a feedback.Audio) (feedback.Trans
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.answer(audio)
-}
-
-func (s *speech) set(answer func([]byte) (feedback.Transcript, error)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.answer = answer
+	return feedback.Transcript{Text: "said " + string(audio[len(audio)-1:]), Duration: 1500 * time.Millisecond}, s.err
 }
 
 // joiner is a summarizer that is easy to check.
-type joiner struct{ err error }
+type joiner struct {
+	err     error
+	warning string
+}
 
 func (j *joiner) Summarize(_ context.Context, in feedback.SummaryInput) (feedback.Summary, error) {
 	var text bytes.Buffer
 	for _, t := range in.Transcripts {
 		text.WriteString("[" + t + "]")
 	}
-	return feedback.Summary{Text: text.String(), Source: feedback.SummaryLocal}, j.err
+	return feedback.Summary{Text: text.String(), Source: feedback.SummaryLocal, Warning: j.warning}, j.err
 }
 
 type teacherKey struct{}
@@ -137,11 +141,8 @@ func engines(t *testing.T, test func(t *testing.T, e *env)) {
 
 func newEnv(t *testing.T, url string) *env {
 	t.Helper()
-	e := &env{t: t, speech: &speech{}, teacher: uuid.New(), audioDir: t.TempDir(),
+	e := &env{t: t, speech: &speech{}, summary: &joiner{}, teacher: uuid.New(), audioDir: t.TempDir(),
 		now: &clock{t: time.Date(2026, 5, 31, 9, 0, 0, 0, time.UTC)}}
-	e.speech.set(func(audio []byte) (feedback.Transcript, error) {
-		return feedback.Transcript{Text: "said " + string(audio[len(audio)-1:]), Duration: 1500 * time.Millisecond}, nil
-	})
 	store, err := sqlstore.Open(t.Context(), url, outbox)
 	require.NoError(t, err)
 	t.Cleanup(func() { store.Close() })
@@ -152,7 +153,7 @@ func newEnv(t *testing.T, url string) *env {
 	require.NoError(t, err)
 	audio, err := audiodir.New(e.audioDir)
 	require.NoError(t, err)
-	e.svc, err = feedback.New(feedback.Config{Store: store, Audio: audio, Transcriber: e.speech, Summarizer: &joiner{},
+	e.svc, err = feedback.New(feedback.Config{Store: store, Audio: audio, Transcriber: e.speech, Summarizer: e.summary,
 		Now: e.now.Now, Location: time.UTC, MaxAudioBytes: 1 << 20, PollInterval: 20 * time.Millisecond})
 	require.NoError(t, err)
 	e.handler = asTeacher(feedbackhttp.Handler(feedbackhttp.Config{Service: e.svc, Teacher: teacherOf}))
