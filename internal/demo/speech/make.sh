@@ -28,4 +28,4 @@ segment lesson1-segment0 "this was a very good lesson" "we talked about light an
 segment lesson1-segment1 "she finished the picture with great care"
 segment lesson1-segment2 "she should practice drawing for fifteen minutes every day"
 segment lesson2-segment0 "we learned how to mix blue and yellow"
-segment lesson2-segment1 "next week we will begin a new picture" "please look at the trees on your way home"
+segment lesson2-segment1 "please practice the second page"

@@ -1,0 +1,27 @@
+#!/bin/sh
+# Runs the main job end to end: spoken lessons become a saved feedback record.
+# It installs the speech recogniser where it is missing and can be had.
+# Arguments are passed on: `sh examples/demo.sh -h` lists them.
+set -eu
+cd "$(dirname "$0")/.."
+
+packages='pocketsphinx pocketsphinx-en-us ffmpeg'
+
+if [ -z "${LOCAL_ASR_URL:-}" ] && ! { command -v pocketsphinx_continuous && command -v ffmpeg; } >/dev/null; then
+	if command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
+		echo "Installing the speech recogniser: $packages" >&2
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $packages >/dev/null ||
+			echo "That did not work; going on without." >&2
+	elif command -v apt-get >/dev/null; then
+		echo "No speech recogniser here. To have one: sudo apt-get install $packages" >&2
+	else
+		echo "No speech recogniser here: install pocketsphinx (with its en-us model) and ffmpeg, or set LOCAL_ASR_URL." >&2
+	fi
+fi
+
+# The reference page's script, so that it is interactive; without it the page is plain.
+if command -v npm >/dev/null && ! ls internal/docsui/dist/*.gz >/dev/null 2>&1; then
+	go generate ./internal/docsui || echo "The script of the reference page could not be fetched; the page will be plain." >&2
+fi
+
+exec go run ./examples/feedback-server demo "$@"

@@ -1,0 +1,224 @@
+package e2e
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/internal/feedbackclient"
+)
+
+// openLesson makes a profile, a session and a lesson.
+func (s *service) openLesson(t *testing.T) (feedbackclient.Profile, feedbackclient.Session, feedbackclient.Lesson) {
+	t.Helper()
+	p, err := s.client.EnsureProfile(t.Context(), "Someone small")
+	require.NoError(t, err)
+	session, err := s.client.OpenSession(t.Context(), p.ID)
+	require.NoError(t, err)
+	lesson, err := s.client.StartLesson(t.Context(), session.ID)
+	require.NoError(t, err)
+	return p, session, lesson
+}
+
+func (s *service) lesson(t *testing.T, sessionID string) feedbackclient.Lesson {
+	t.Helper()
+	session, err := s.client.Session(t.Context(), sessionID)
+	require.NoError(t, err)
+	require.NotEmpty(t, session.Lessons)
+	return session.Lessons[0]
+}
+
+func TestSpokenLessonBecomesRecord(t *testing.T) {
+	t.Parallel()
+	databases(t, func(t *testing.T, url string) {
+		addr := freePort(t)
+		startSpeech(t, addr)
+		s := newService(t, url, "http://"+addr)
+		s.start(t)
+		eventually(t, "speech is available", func() bool {
+			h, err := s.client.Health(t.Context())
+			return err == nil && h.SpeechAvailable && h.Status == "ok"
+		})
+
+		p, session, lesson := s.openLesson(t)
+		for i, name := range []string{"lesson1-segment0", "lesson1-segment1"} {
+			seg, err := s.client.Upload(t.Context(), lesson.ID, i, name+".mp3", sample(t, name))
+			require.NoError(t, err)
+			require.Equal(t, "queued", seg.State, "answered before there is text")
+		}
+		_, err := s.client.FinishLesson(t.Context(), lesson.ID)
+		require.NoError(t, err)
+		eventually(t, "both segments have text", func() bool {
+			for _, seg := range s.lesson(t, session.ID).Segments {
+				require.NotEqual(t, "failed", seg.State, seg.Error)
+				if seg.State != "transcribed" {
+					return false
+				}
+			}
+			return true
+		})
+		require.Equal(t, "this was a very good lesson we talked about light and shadow she finished the picture with great care",
+			strings.Join(strings.Fields(s.lesson(t, session.ID).Transcript), " "))
+
+		g, err := s.client.Generate(t.Context(), session.ID, []string{lesson.ID})
+		require.NoError(t, err)
+		r, err := s.client.SaveRecord(t.Context(), p.ID, session.ID, "2026-03-01", g.Text)
+		require.NoError(t, err)
+		for _, said := range []string{"we talked about light and shadow", "she finished the picture with great care"} {
+			require.Contains(t, strings.ToLower(r.Content), said)
+		}
+		require.NoError(t, s.process.stop(t), "SIGTERM ends the server in order")
+	})
+}
+
+func TestKillBetweenUploadAndTranscriptionLosesNothing(t *testing.T) {
+	t.Parallel()
+	databases(t, func(t *testing.T, url string) {
+		needSpeech(t)
+		addr := freePort(t) // nobody there yet
+		s := newService(t, url, "http://"+addr)
+		s.start(t)
+		_, session, lesson := s.openLesson(t)
+		seg, err := s.client.Upload(t.Context(), lesson.ID, 0, "a.mp3", sample(t, "lesson1-segment1"))
+		require.NoError(t, err)
+		s.process.kill()
+
+		s.start(t)
+		h, err := s.client.Health(t.Context())
+		require.NoError(t, err)
+		require.False(t, h.SpeechAvailable)
+		require.NotEmpty(t, h.Speech.Detail, "says why")
+		require.NotEqual(t, "transcribed", s.lesson(t, session.ID).Segments[0].State)
+
+		startSpeech(t, addr)
+		eventually(t, "the text arrives", func() bool {
+			return s.lesson(t, session.ID).Segments[0].State == "transcribed"
+		})
+		got := s.lesson(t, session.ID).Segments[0]
+		require.Equal(t, seg.ID, got.ID)
+		require.Equal(t, "she finished the picture with great care", got.Text)
+		eventually(t, "health sees the recogniser", func() bool {
+			h, err := s.client.Health(t.Context())
+			return err == nil && h.SpeechAvailable
+		})
+	})
+}
+
+func TestKillDuringTranscriptionLosesNothing(t *testing.T) {
+	t.Parallel()
+	databases(t, func(t *testing.T, url string) {
+		speech := newSlowSpeech(t)
+		s := newService(t, url, speech.URL)
+		s.start(t)
+		_, session, lesson := s.openLesson(t)
+		_, err := s.client.Upload(t.Context(), lesson.ID, 0, "a.mp3", sample(t, "lesson1-segment1"))
+		require.NoError(t, err)
+		<-speech.started
+		require.Equal(t, "transcribing", s.lesson(t, session.ID).Segments[0].State)
+		s.process.kill()
+
+		close(speech.release)
+		began := time.Now()
+		s.start(t)
+		eventually(t, "the text arrives", func() bool {
+			return s.lesson(t, session.ID).Segments[0].State == "transcribed"
+		})
+		require.Less(t, time.Since(began), time.Minute, "a dead worker is noticed within a minute, whatever the lease")
+		require.Equal(t, "heard", s.lesson(t, session.ID).Segments[0].Text)
+	})
+}
+
+func TestStopDuringTranscriptionGivesTheJobBack(t *testing.T) {
+	t.Parallel()
+	databases(t, func(t *testing.T, url string) {
+		speech := newSlowSpeech(t)
+		s := newService(t, url, speech.URL)
+		s.start(t)
+		_, session, lesson := s.openLesson(t)
+		_, err := s.client.Upload(t.Context(), lesson.ID, 0, "a.mp3", sample(t, "lesson1-segment1"))
+		require.NoError(t, err)
+		<-speech.started
+		require.NoError(t, s.process.stop(t))
+
+		close(speech.release)
+		began := time.Now()
+		s.start(t)
+		eventually(t, "the text arrives", func() bool {
+			return s.lesson(t, session.ID).Segments[0].State == "transcribed"
+		})
+		require.Less(t, time.Since(began), 15*time.Second, "given back, not waited for")
+		require.Equal(t, 1, s.lesson(t, session.ID).Segments[0].Attempts, "the interrupted try costs none")
+	})
+}
+
+func TestWithoutDatabase(t *testing.T) {
+	t.Parallel()
+	addr := freePort(t)
+	s := &service{env: []string{"HTTP_ADDR=" + addr, "ALLOW_DEVELOPMENT_USER_HEADER=true"}, client: feedbackclient.Development("http://"+addr, "someone")}
+	s.start(t)
+	h, err := s.client.Health(t.Context())
+	require.NoError(t, err)
+	require.False(t, h.Database.Configured)
+	require.Equal(t, "degraded", h.Status)
+
+	const id = "0197a000-0000-7000-8000-000000000000"
+	for _, endpoint := range []string{
+		"POST /api/v1/auth/miniapp/login", "GET /api/v1/auth/me", "POST /api/v1/auth/logout",
+		"GET /api/v1/profiles", "POST /api/v1/profiles", "GET /api/v1/profiles/" + id, "PUT /api/v1/profiles/" + id, "DELETE /api/v1/profiles/" + id,
+		"GET /api/v1/profile-defaults", "PUT /api/v1/profile-defaults",
+		"GET /api/v1/feedback-records", "POST /api/v1/feedback-records", "DELETE /api/v1/feedback-records/" + id,
+		"GET /api/v1/feedback-sessions/active", "POST /api/v1/feedback-sessions", "PUT /api/v1/feedback-sessions/" + id,
+		"POST /api/v1/feedback-sessions/" + id + "/lessons", "POST /api/v1/feedback-sessions/" + id + "/generate",
+		"POST /api/v1/feedback-lessons/" + id + "/segments", "POST /api/v1/feedback-lessons/" + id + "/finish", "POST /api/v1/feedback-lessons/" + id + "/mark-applied",
+		"POST /api/v1/audio-segments/" + id + "/retry",
+	} {
+		method, path, _ := strings.Cut(endpoint, " ")
+		for _, client := range []feedbackclient.Client{s.client, {Base: s.client.Base}} { // signed in or not
+			var p *feedbackclient.Problem
+			require.ErrorAs(t, client.Call(t.Context(), method, path, nil, nil), &p, endpoint)
+			require.Equal(t, http.StatusServiceUnavailable, p.Status, endpoint)
+			require.Equal(t, "database_not_configured", p.Code, endpoint)
+		}
+	}
+	require.NoError(t, s.process.stop(t))
+}
+
+func TestDatabaseNotMigratedIs503UntilItIs(t *testing.T) {
+	t.Parallel()
+	databases(t, func(t *testing.T, url string) {
+		addr := freePort(t)
+		s := &service{
+			env:    []string{"DATABASE_URL=" + url, "HTTP_ADDR=" + addr, "AUDIO_STORAGE_DIR=" + t.TempDir(), "ALLOW_DEVELOPMENT_USER_HEADER=true"},
+			client: feedbackclient.Development("http://"+addr, "someone"),
+		}
+		s.start(t)
+		var p *feedbackclient.Problem
+		_, err := s.client.EnsureProfile(t.Context(), "x")
+		require.ErrorAs(t, err, &p)
+		require.Equal(t, http.StatusServiceUnavailable, p.Status)
+		require.ErrorAs(t, s.client.Call(t.Context(), "GET", "/readyz", nil, nil), &p)
+		require.Equal(t, http.StatusServiceUnavailable, p.Status)
+
+		migrate := start(t, "feedback-server", s.env, "migrate")
+		<-migrate.done
+		require.NoError(t, migrate.err, migrate.log)
+		eventually(t, "ready without a restart", func() bool {
+			return s.client.Call(t.Context(), "GET", "/readyz", nil, nil) == nil
+		})
+		_, err = s.client.EnsureProfile(t.Context(), "x")
+		require.NoError(t, err)
+	})
+}
+
+func TestBadConfigurationStopsTheStart(t *testing.T) {
+	t.Parallel()
+	p := start(t, "feedback-server", []string{"ASR_JOB_LEASE_SECONDS=10", "APP_ENV=staging", "DATABASE_URL=postgres://u:hush@h/d"})
+	<-p.done
+	require.Error(t, p.err)
+	require.Contains(t, p.log.String(), "ASR_JOB_LEASE_SECONDS")
+	require.Contains(t, p.log.String(), "APP_ENV")
+	require.NotContains(t, p.log.String(), "hush")
+}

@@ -1,0 +1,209 @@
+// Package e2e tests the built programs as processes: real databases, real
+// speech, real signals.
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/internal/feedbackclient"
+	"lessonkit.example/internal/pgtest"
+)
+
+// patience bounds every wait: generous, for machines that have much to do.
+const patience = 90 * time.Second
+
+// programs builds the example programs, once.
+var programs = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "lessonkit-e2e-")
+	if err != nil {
+		return "", err
+	}
+	cmd := exec.Command("go", "build", "-o", dir+"/", "lessonkit.example/examples/feedback-server", "lessonkit.example/examples/speech-server")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build: %w\n%s", err, out)
+	}
+	return dir, nil
+})
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if dir, err := programs(); err == nil {
+		os.RemoveAll(dir)
+	}
+	os.Exit(code)
+}
+
+// process is a running program.
+type process struct {
+	cmd  *exec.Cmd
+	log  *buffer
+	done chan struct{} // closed when it has ended
+	err  error
+}
+
+// buffer is safe for a reader beside the process's writer.
+type buffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+// start starts a program in an empty directory with nothing but the given
+// environment. It is killed when the test ends.
+func start(t *testing.T, name string, env []string, args ...string) *process {
+	t.Helper()
+	dir, err := programs()
+	require.NoError(t, err)
+	p := &process{cmd: exec.Command(filepath.Join(dir, name), args...), log: &buffer{}, done: make(chan struct{})}
+	p.cmd.Dir = t.TempDir()
+	p.cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + t.TempDir()}, env...)
+	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
+	require.NoError(t, p.cmd.Start())
+	go func() {
+		p.err = p.cmd.Wait()
+		close(p.done)
+	}()
+	t.Cleanup(func() {
+		p.kill()
+		if t.Failed() {
+			t.Logf("%s said:\n%s", name, p.log)
+		}
+	})
+	return p
+}
+
+// kill ends the process without a word, as a crash would.
+func (p *process) kill() {
+	p.cmd.Process.Kill()
+	<-p.done
+}
+
+// stop asks the process to end and returns how it did.
+func (p *process) stop(t *testing.T) error {
+	t.Helper()
+	require.NoError(t, p.cmd.Process.Signal(syscall.SIGTERM))
+	select {
+	case <-p.done:
+		return p.err
+	case <-time.After(patience):
+		t.Fatal("the program does not stop")
+		return nil
+	}
+}
+
+// eventually waits for a condition.
+func eventually(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	for !condition() {
+		select {
+		case <-ctx.Done():
+			t.Fatalf("still not after %v: %s", patience, what)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// freePort returns an address that nothing listens on.
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// service is a feedback server with its data, which outlive the process.
+type service struct {
+	env     []string
+	client  feedbackclient.Client
+	process *process
+}
+
+// newService prepares a migrated service on a database.
+func newService(t *testing.T, database, speechURL string) *service {
+	t.Helper()
+	addr := freePort(t)
+	s := &service{
+		env: []string{
+			"DATABASE_URL=" + database, "HTTP_ADDR=" + addr, "AUDIO_STORAGE_DIR=" + t.TempDir(),
+			"ALLOW_DEVELOPMENT_USER_HEADER=true", "LOCAL_ASR_URL=" + speechURL,
+		},
+		client: feedbackclient.Development("http://"+addr, "someone"),
+	}
+	migrate := start(t, "feedback-server", s.env, "migrate")
+	<-migrate.done
+	require.NoError(t, migrate.err, migrate.log)
+	return s
+}
+
+// start starts the server and waits until it serves.
+func (s *service) start(t *testing.T, env ...string) {
+	t.Helper()
+	s.process = start(t, "feedback-server", append(s.env, env...), "serve")
+	eventually(t, "the server serves", func() bool {
+		_, err := s.client.Health(t.Context())
+		return err == nil
+	})
+}
+
+// databases runs a test on both engines.
+func databases(t *testing.T, test func(t *testing.T, url string)) {
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		test(t, "sqlite:"+filepath.Join(t.TempDir(), "lessonkit.db"))
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		test(t, pgtest.URL(t))
+	})
+}
+
+// startSpeech starts the speech server on an address, or skips the test where
+// there is no recogniser.
+func startSpeech(t *testing.T, addr string) *process {
+	t.Helper()
+	needSpeech(t)
+	return start(t, "speech-server", nil, "-addr", addr)
+}
+
+func needSpeech(t *testing.T) {
+	t.Helper()
+	for _, program := range []string{"pocketsphinx_continuous", "ffmpeg"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skip("no speech recogniser: apt-get install pocketsphinx pocketsphinx-en-us ffmpeg")
+		}
+	}
+}
+
+// sample returns a spoken segment of the demo.
+func sample(t *testing.T, name string) []byte {
+	t.Helper()
+	audio, err := os.ReadFile("../demo/speech/" + name + ".mp3")
+	require.NoError(t, err)
+	return audio
+}

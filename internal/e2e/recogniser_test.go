@@ -1,0 +1,141 @@
+package e2e
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// recogniser is a speech server that hears in each recording its own hash, and
+// says how many recordings it has heard: the text of a segment shows which
+// recording was heard, and whether it was written once.
+type recogniser struct {
+	addr string
+
+	mu     sync.Mutex
+	server *http.Server // nil while it is down
+	mood   mood
+	asked  map[string]int // by hash: recordings that arrived whole
+	heard  int            // recordings that were answered
+}
+
+// mood answers in place of the recogniser, or returns false to let it answer.
+type mood func(w http.ResponseWriter, r *http.Request, hash string) bool
+
+func newRecogniser(t *testing.T) *recogniser {
+	rec := &recogniser{addr: freePort(t), asked: map[string]int{}}
+	rec.up(t)
+	t.Cleanup(rec.down)
+	return rec
+}
+
+func (rec *recogniser) url() string { return "http://" + rec.addr }
+
+func (rec *recogniser) up(t *testing.T) {
+	t.Helper()
+	l, err := net.Listen("tcp", rec.addr)
+	require.NoError(t, err)
+	s := &http.Server{Handler: rec, ReadHeaderTimeout: time.Minute}
+	rec.mu.Lock()
+	rec.server = s
+	rec.mu.Unlock()
+	go s.Serve(l)
+}
+
+// down ends the recogniser and every connection to it.
+func (rec *recogniser) down() {
+	rec.mu.Lock()
+	s := rec.server
+	rec.server = nil
+	rec.mu.Unlock()
+	if s != nil {
+		s.Close()
+	}
+}
+
+// behave sets the mood; nil is the ordinary one.
+func (rec *recogniser) behave(m mood) {
+	rec.mu.Lock()
+	defer rec.mu.Unlock()
+	rec.mood = m
+}
+
+// counts returns how many recordings arrived, how many different ones they
+// were, and how many were answered.
+func (rec *recogniser) counts() (asked, different, heard int) {
+	rec.mu.Lock()
+	defer rec.mu.Unlock()
+	for _, n := range rec.asked {
+		asked += n
+	}
+	return asked, len(rec.asked), rec.heard
+}
+
+func (rec *recogniser) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch r.Method + " " + r.URL.Path {
+	case "GET /health":
+		rec.mu.Lock()
+		m := rec.mood
+		rec.mu.Unlock()
+		if m == nil || !m(w, r, "") {
+			io.WriteString(w, `{"status":"ok"}`)
+		}
+	case "POST /v1/audio/transcriptions":
+		rec.transcribe(w, r)
+	default:
+		http.NotFound(w, r)
+	}
+}
+
+func (rec *recogniser) transcribe(w http.ResponseWriter, r *http.Request) {
+	file, _, err := r.FormFile("file")
+	if err != nil {
+		http.Error(w, `{"error":"no file"}`, http.StatusBadRequest)
+		return
+	}
+	audio, err := io.ReadAll(file)
+	if err != nil {
+		return
+	}
+	hash := hashOf(audio)
+	rec.mu.Lock()
+	rec.asked[hash]++
+	m := rec.mood
+	rec.mu.Unlock()
+	if m != nil && m(w, r, hash) {
+		return
+	}
+	// Recognition takes a while, so that faults find it under way.
+	select {
+	case <-time.After(rand.N(40 * time.Millisecond)):
+	case <-r.Context().Done():
+		return
+	}
+	rec.mu.Lock()
+	rec.heard++
+	n := rec.heard
+	rec.mu.Unlock()
+	json.NewEncoder(w).Encode(map[string]string{"text": fmt.Sprintf("%s as answer %d", heardOf(hash), n)})
+}
+
+func hashOf(audio []byte) string {
+	sum := sha256.Sum256(audio)
+	return hex.EncodeToString(sum[:])
+}
+
+// heardOf is how the text of a recording begins.
+func heardOf(hash string) string { return "heard " + hash[:20] }
+
+// heardRight tells whether text is what the recogniser hears in a recording.
+func heardRight(text, hash string) bool { return strings.HasPrefix(text, heardOf(hash)+" as answer ") }

@@ -1,0 +1,46 @@
+package e2e
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+)
+
+var faults = flag.String("faults", "few", "how many faults to make: few, ci, or full (the numbers that are promised; takes half an hour)")
+
+// times picks a number by the flag.
+func times[T any](few, ci, full T) T {
+	switch *faults {
+	case "few":
+		return few
+	case "ci":
+		return ci
+	case "full":
+		return full
+	}
+	panic("-faults: want few, ci or full")
+}
+
+// summary gathers what the tests count, to be read in one place.
+var summary struct {
+	sync.Mutex
+	lines []string
+}
+
+// sum logs a line and keeps it for the summary.
+func sum(t *testing.T, format string, args ...any) {
+	t.Helper()
+	line := fmt.Sprintf("%-40s %s", t.Name(), fmt.Sprintf(format, args...))
+	t.Log(line)
+	summary.Lock()
+	defer summary.Unlock()
+	summary.lines = append(summary.lines, line)
+}
+
+func printSummary() {
+	for _, line := range summary.lines {
+		fmt.Fprintln(os.Stdout, "faults:", line)
+	}
+}

@@ -1,0 +1,82 @@
+package feedbackserver_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/internal/feedbackserver"
+)
+
+func TestConfigDefaults(t *testing.T) {
+	t.Parallel()
+	c, err := feedbackserver.ParseConfig(nil)
+	require.NoError(t, err)
+	require.Equal(t, "", c.DatabaseURL)
+	require.Equal(t, "127.0.0.1:8080", c.HTTPAddr)
+	require.Equal(t, "local", c.ASRProvider)
+	require.Equal(t, int64(128<<20), c.AudioMaxBytes)
+	require.Equal(t, 30*time.Minute, c.ASRRequestTimeout())
+	require.Equal(t, time.Hour, c.ASRJobLease())
+	require.Equal(t, 1, c.ASRWorkerConcurrency)
+	require.Equal(t, "16k_zh", c.CloudASREngineType)
+	require.False(t, c.DevelopmentSignIn())
+}
+
+func TestProductionForcesDevelopmentSignInOff(t *testing.T) {
+	t.Parallel()
+	c, err := feedbackserver.ParseConfig(map[string]string{"ALLOW_DEVELOPMENT_USER_HEADER": "true"})
+	require.NoError(t, err)
+	require.True(t, c.DevelopmentSignIn())
+	c, err = feedbackserver.ParseConfig(map[string]string{"ALLOW_DEVELOPMENT_USER_HEADER": "true", "APP_ENV": "production"})
+	require.NoError(t, err)
+	require.False(t, c.DevelopmentSignIn())
+}
+
+func TestEveryBadVariableIsNamed(t *testing.T) {
+	t.Parallel()
+	_, err := feedbackserver.ParseConfig(map[string]string{
+		"DATABASE_URL":                  "mysql://user:hush@host/db",
+		"HTTP_ADDR":                     "hush",
+		"APP_ENV":                       "staging",
+		"LOG_LEVEL":                     "loud",
+		"ALLOW_DEVELOPMENT_USER_HEADER": "hush",
+		"ASR_WORKER_CONCURRENCY":        "hush",
+		"ASR_JOB_LEASE_SECONDS":         "1800",
+		"ASR_PROVIDER":                  "cloud",
+		"CLOUD_ASR_SECRET_KEY":          "hush",
+		"LOCAL_ASR_URL":                 "localhost:9000",
+		"MINIAPP_APP_SECRET":            "hush",
+		"FEEDBACK_SUMMARY_API_URL":      "https://sum.example/v1",
+		"AUDIO_MAX_BYTES":               "-1",
+		"TRUSTED_PROXIES":               "10.0.0.0/8,everybody",
+	})
+	require.Error(t, err)
+	for _, name := range []string{
+		"DATABASE_URL", "HTTP_ADDR", "APP_ENV", "LOG_LEVEL: want debug", "ALLOW_DEVELOPMENT_USER_HEADER: want true or false", "ASR_WORKER_CONCURRENCY: want a whole number",
+		"ASR_JOB_LEASE_SECONDS: must exceed ASR_REQUEST_TIMEOUT_SECONDS (1800)", "CLOUD_ASR_APP_ID", "LOCAL_ASR_URL", "MINIAPP_APP_ID", "FEEDBACK_SUMMARY_MODEL", "AUDIO_MAX_BYTES", "TRUSTED_PROXIES",
+	} {
+		require.ErrorContains(t, err, name)
+	}
+	require.NotContains(t, err.Error(), "hush", "values are not repeated")
+}
+
+func TestEnvironmentWinsOverFile(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), ".env")
+	require.NoError(t, os.WriteFile(file, []byte("# a comment\nHTTP_ADDR=:1\nLOCAL_ASR_URL=\"http://file/\"\nASR_PROVIDER=\n"), 0o600))
+	environment, err := feedbackserver.Environment([]string{"HTTP_ADDR=:2", "LOG_LEVEL="}, file)
+	require.NoError(t, err)
+	require.Equal(t, map[string]string{"HTTP_ADDR": ":2", "LOCAL_ASR_URL": "http://file/"}, environment)
+
+	_, err = feedbackserver.Environment(nil, filepath.Join(t.TempDir(), "none"))
+	require.NoError(t, err)
+
+	require.NoError(t, os.WriteFile(file, []byte("SECRET KEY without sense\n"), 0o600))
+	_, err = feedbackserver.Environment(nil, file)
+	require.ErrorContains(t, err, "NAME=value")
+	require.NotContains(t, err.Error(), "SECRET")
+}

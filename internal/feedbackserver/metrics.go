@@ -1,0 +1,116 @@
+package feedbackserver
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"lessonkit.example/jobqueue"
+)
+
+// metrics are what GET /metrics serves, in a registry of this server's own.
+type metrics struct {
+	registry *prometheus.Registry
+	requests *prometheus.HistogramVec
+	jobs     *prometheus.HistogramVec
+	waits    *prometheus.HistogramVec
+}
+
+func newMetrics(s *Server) *metrics {
+	m := &metrics{
+		registry: prometheus.NewRegistry(),
+		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "http_request_duration_seconds", Help: "Requests by route and status, and the time they took.",
+			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10, 60},
+		}, []string{"method", "route", "status"}),
+		jobs: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "job_duration_seconds", Help: "Attempts of background jobs by kind and outcome, and the time they took.",
+			Buckets: []float64{.01, .1, 1, 5, 15, 60, 300, 900, 3600},
+		}, []string{"kind", "outcome"}),
+		waits: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "job_wait_seconds", Help: "How late background jobs were taken up.",
+			Buckets: []float64{.01, .1, 1, 10, 60, 600, 3600, 86400},
+		}, []string{"kind"}),
+	}
+	m.registry.MustRegister(
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		m.requests, m.jobs, m.waits, stateCollector{s},
+	)
+	return m
+}
+
+// handler serves the metrics in Prometheus' text form.
+func (m *metrics) handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+}
+
+// observeRequest takes the mux's pattern, which names no resource: the number
+// of series stays bounded.
+func (m *metrics) observeRequest(method, route string, status int, took time.Duration) {
+	m.requests.WithLabelValues(method, route, strconv.Itoa(status)).Observe(took.Seconds())
+}
+
+func (m *metrics) observeJob(e jobqueue.Event) {
+	if e.Type == jobqueue.EventClaimed {
+		m.waits.WithLabelValues(e.Job.Kind).Observe(e.Wait.Seconds())
+		return
+	}
+	m.jobs.WithLabelValues(e.Job.Kind, e.Type.String()).Observe(e.Took.Seconds())
+}
+
+// stateCollector asks for the state of queue and recogniser at each scrape.
+type stateCollector struct{ server *Server }
+
+var (
+	speechAvailable = prometheus.NewDesc("speech_available", "1 while the recogniser can take jobs.", []string{"provider"}, nil)
+	databaseReady   = prometheus.NewDesc("database_ready", "1 while the database answers and is migrated.", nil, nil)
+	queueJobs       = prometheus.NewDesc("jobqueue_jobs", "Jobs by queue and state, each number up to a bound.", []string{"queue", "state"}, nil)
+	queueOldest     = prometheus.NewDesc("jobqueue_oldest_seconds", "How long the job that waits longest could have started.", []string{"queue"}, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (stateCollector) Describe(descs chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{speechAvailable, databaseReady, queueJobs, queueOldest} {
+		descs <- d
+	}
+}
+
+// Collect implements prometheus.Collector. A database that is away costs the
+// queue's figures, not the scrape.
+func (c stateCollector) Collect(out chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), healthPatience)
+	defer cancel()
+	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
+	}
+	s := c.server
+	gauge(speechAvailable, oneIf(s.speech.Status(ctx).Available), s.config.ASRProvider)
+	gauge(databaseReady, oneIf(s.health.Ready(ctx)))
+	if s.client == nil {
+		return
+	}
+	stats, err := s.client.Stats(ctx)
+	if err != nil {
+		return
+	}
+	for _, q := range stats.Queues {
+		gauge(queueJobs, float64(q.Waiting), q.Queue, "waiting")
+		gauge(queueJobs, float64(q.Scheduled), q.Queue, "scheduled")
+		gauge(queueJobs, float64(q.Running), q.Queue, "running")
+		gauge(queueJobs, float64(q.Failed), q.Queue, "failed")
+		gauge(queueOldest, q.Oldest.Seconds(), q.Queue)
+	}
+}
+
+func oneIf(ok bool) float64 {
+	if ok {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,105 @@
+package feedbackserver
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"lessonkit.example/auth/authhttp"
+	"lessonkit.example/feedback/feedbackhttp"
+	"lessonkit.example/internal/docsui"
+	"lessonkit.example/internal/httpapi"
+)
+
+const title = "Teaching feedback"
+
+const description = `A teacher keeps student profiles, records what was said about lessons, has it transcribed and summed up, and saves dated feedback records.
+
+Sign in at ` + "`POST /api/v1/auth/miniapp/login`" + ` and send the token as ` + "`Authorization: Bearer …`" + `.`
+
+// apiPrefix is where the business endpoints live.
+const apiPrefix = "/api/v1"
+
+// Handler serves what belongs to the role: sign-in, the feedback book and the
+// reference of both; state and metrics in any case.
+func (s *Server) Handler() http.Handler {
+	mux := http.NewServeMux()
+	api := httpapi.New(mux, httpapi.Options{Title: title, Version: s.version, Description: description})
+	s.registerState(api)
+	mux.Handle("GET /metrics", s.metrics.handler())
+	if s.role != RoleWorker {
+		v1 := huma.NewGroup(api, apiPrefix)
+		authhttp.Register(v1, s.authConfig())
+		feedbackhttp.Register(v1, s.feedbackConfig())
+		api.OpenAPI().Tags = tags
+		reference := s.reference(api)
+		mux.Handle("GET /scalar", reference)
+		mux.Handle("GET /scalar/", reference)
+	}
+	return httpapi.Wrap(s.guard(httpapi.NoteRoute(mux)), httpapi.WrapOptions{Logger: s.log, Observe: s.metrics.observeRequest})
+}
+
+// tags orders the reference as the work goes.
+var tags = []*huma.Tag{
+	{Name: "Sign-in"}, {Name: "Profiles"}, {Name: "Voice sessions"}, {Name: "Lessons"},
+	{Name: "Audio segments"}, {Name: "Feedback records"}, {Name: "State"},
+}
+
+// reference is the interface to try out, with its script from where the
+// configuration says, else from this program.
+func (s *Server) reference(api huma.API) http.Handler {
+	c := docsui.Config{
+		Title:    title,
+		Document: func() ([]byte, error) { return json.Marshal(api.OpenAPI()) },
+		Logger:   s.log,
+	}
+	if strings.HasPrefix(s.config.ScalarJS, "https://") {
+		c.ScriptURL = s.config.ScalarJS
+	} else {
+		c.ScriptFile = s.config.ScalarJS
+	}
+	return docsui.Handler(c)
+}
+
+// guard asks for a signed-in teacher on the business endpoints. Those below
+// /auth see to themselves.
+func (s *Server) guard(next http.Handler) http.Handler {
+	guarded := authhttp.Middleware(s.auth)(next)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, apiPrefix+"/") && !strings.HasPrefix(r.URL.Path, apiPrefix+"/auth/") {
+			guarded.ServeHTTP(w, r)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// registerState adds the endpoints for those who look after the server.
+func (s *Server) registerState(api huma.API) {
+	huma.Register(api, huma.Operation{
+		OperationID: "health", Method: http.MethodGet, Path: "/health", Tags: []string{"State"},
+		Summary:     "State of the service",
+		Description: "Answers 200 as long as the process serves, within two seconds, also without a database.",
+	}, func(ctx context.Context, _ *struct{}) (*struct{ Body Report }, error) {
+		return &struct{ Body Report }{s.health.Report(ctx)}, nil
+	})
+	huma.Register(api, huma.Operation{
+		OperationID: "ready", Method: http.MethodGet, Path: "/readyz", Tags: []string{"State"},
+		Summary:     "Readiness, for load balancers",
+		Description: "200 while the database answers and is migrated, else 503.",
+		Errors:      []int{http.StatusServiceUnavailable},
+	}, func(ctx context.Context, _ *struct{}) (*struct{ Body Readiness }, error) {
+		if !s.health.Ready(ctx) {
+			return nil, httpapi.Error(http.StatusServiceUnavailable, "not_ready", "the database does not answer or is not migrated").WithRetryAfter(healthMemory)
+		}
+		return &struct{ Body Readiness }{Readiness{Ready: true}}, nil
+	})
+}
+
+// Readiness is the answer of GET /readyz.
+type Readiness struct {
+	Ready bool `json:"ready"`
+}

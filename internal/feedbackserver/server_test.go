@@ -1,0 +1,149 @@
+package feedbackserver_test
+
+import (
+	"encoding/json"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/internal/feedbackserver"
+)
+
+func newServer(t *testing.T, role feedbackserver.Role, environment map[string]string) *feedbackserver.Server {
+	t.Helper()
+	if environment["AUDIO_STORAGE_DIR"] == "" {
+		environment["AUDIO_STORAGE_DIR"] = t.TempDir()
+	}
+	config, err := feedbackserver.ParseConfig(environment)
+	require.NoError(t, err)
+	s, err := feedbackserver.New(t.Context(), config, feedbackserver.Options{Role: role, Version: "test"})
+	require.NoError(t, err)
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+func onSQLite(t *testing.T, role feedbackserver.Role) *feedbackserver.Server {
+	t.Helper()
+	s := newServer(t, role, map[string]string{
+		"DATABASE_URL":                  "sqlite:" + filepath.Join(t.TempDir(), "x.db"),
+		"ALLOW_DEVELOPMENT_USER_HEADER": "true",
+	})
+	require.NoError(t, s.Migrate(t.Context()))
+	return s
+}
+
+func get(h http.Handler, path string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(http.MethodGet, path, nil)
+	r.Header.Set("X-Development-User", "someone")
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+func health(t *testing.T, h http.Handler) feedbackserver.Report {
+	t.Helper()
+	w := get(h, "/health")
+	require.Equal(t, http.StatusOK, w.Code)
+	var r feedbackserver.Report
+	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &r))
+	return r
+}
+
+func TestHealthNamesWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	r := health(t, newServer(t, feedbackserver.RoleAll, map[string]string{}).Handler())
+	require.Equal(t, "degraded", r.Status)
+	require.Equal(t, feedbackserver.DatabaseReport{}, r.Database)
+	require.False(t, r.SpeechAvailable)
+	require.Contains(t, r.Speech.Detail, "LOCAL_ASR_URL")
+
+	r = health(t, onSQLite(t, feedbackserver.RoleAll).Handler())
+	require.Equal(t, feedbackserver.DatabaseReport{Configured: true, Reachable: true, Migrated: true, Engine: "sqlite"}, r.Database)
+	require.True(t, r.DevelopmentAuthEnabled)
+	require.False(t, r.MiniappAuthConfigured)
+	require.Equal(t, "test", r.Version)
+}
+
+func TestProductionSignIn(t *testing.T) {
+	t.Parallel()
+	r := health(t, newServer(t, feedbackserver.RoleAll, map[string]string{
+		"DATABASE_URL": "sqlite:" + filepath.Join(t.TempDir(), "x.db"), "APP_ENV": "production", "ALLOW_DEVELOPMENT_USER_HEADER": "true",
+		"MINIAPP_APP_ID": "id", "MINIAPP_APP_SECRET": "secret",
+	}).Handler())
+	require.True(t, r.MiniappAuthConfigured)
+	require.False(t, r.DevelopmentAuthEnabled)
+}
+
+// A database that takes connections and never speaks must not hold up /health.
+func TestHealthAnswersWhileTheDatabaseHangs(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	h := newServer(t, feedbackserver.RoleAll, map[string]string{"DATABASE_URL": "postgres://u@" + l.Addr().String() + "/d?sslmode=disable"}).Handler()
+	for range 2 {
+		began := time.Now()
+		r := health(t, h)
+		require.Less(t, time.Since(began), 2*time.Second)
+		require.True(t, r.Database.Configured)
+		require.False(t, r.Database.Reachable)
+	}
+	require.Equal(t, http.StatusServiceUnavailable, get(h, "/readyz").Code)
+}
+
+func TestWorkerServesItsStateOnly(t *testing.T) {
+	t.Parallel()
+	h := onSQLite(t, feedbackserver.RoleWorker).Handler()
+	require.Equal(t, http.StatusOK, get(h, "/readyz").Code)
+	require.Equal(t, http.StatusOK, get(h, "/metrics").Code)
+	require.Equal(t, http.StatusNotFound, get(h, "/api/v1/profiles").Code)
+	require.Equal(t, http.StatusNotFound, get(h, "/scalar").Code)
+}
+
+func TestMetricsNameRoutesNotResources(t *testing.T) {
+	t.Parallel()
+	h := onSQLite(t, feedbackserver.RoleAll).Handler()
+	require.Equal(t, http.StatusOK, get(h, "/api/v1/profiles").Code)
+	require.Equal(t, http.StatusNotFound, get(h, "/api/v1/profiles/0197a000-0000-7000-8000-000000000000").Code)
+	text := get(h, "/metrics").Body.String()
+	require.Contains(t, text, `http_request_duration_seconds_count{method="GET",route="GET /api/v1/profiles/{profile_id}",status="404"} 1`)
+	require.NotContains(t, text, "0197a000")
+	require.Contains(t, text, "database_ready 1")
+	require.Contains(t, text, `speech_available{provider="local"} 0`)
+}
+
+func TestDocumentIsWhole(t *testing.T) {
+	t.Parallel()
+	h := onSQLite(t, feedbackserver.RoleAll).Handler()
+	var doc struct {
+		Paths map[string]map[string]struct {
+			OperationID string
+			Summary     string
+			Tags        []string
+		}
+	}
+	require.NoError(t, json.Unmarshal(get(h, "/openapi.json").Body.Bytes(), &doc))
+	seen := map[string]bool{}
+	for path, operations := range doc.Paths {
+		for method, op := range operations {
+			where := method + " " + path
+			require.NotEmpty(t, op.Summary, where)
+			require.Len(t, op.Tags, 1, where)
+			require.False(t, seen[op.OperationID], "%s: operation id %q is taken", where, op.OperationID)
+			seen[op.OperationID] = true
+		}
+	}
+	for _, given := range []string{"/health", "/api/v1/auth/miniapp/login", "/api/v1/profiles/{profile_id}", "/api/v1/feedback-lessons/{lesson_id}/segments"} {
+		require.Contains(t, doc.Paths, given)
+	}
+	page := get(h, "/scalar")
+	require.Equal(t, http.StatusOK, page.Code)
+	require.True(t, strings.HasPrefix(page.Header().Get("Content-Type"), "text/html"))
+	require.Contains(t, page.Body.String(), "/api/v1/profiles")
+}
