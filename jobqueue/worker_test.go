@@ -21,7 +21,8 @@ func run(t *testing.T, m *model, cfg WorkerConfig, h HandlerFunc, opts ...Handle
 	w = NewWorker(m, cfg)
 	Handle(w, "work", func(ctx context.Context, job *Job, _ any) error { return h(ctx, job) }, opts...)
 	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error)
+	t.Cleanup(cancel)
+	done := make(chan error, 1)
 	go func() { done <- w.Run(ctx) }()
 	return w, func() time.Duration {
 		begin := time.Now()
@@ -380,4 +381,26 @@ func TestHandleRefusesWhatCannotWork(t *testing.T) {
 	require.ErrorContains(t, w.Run(ctx), "run before")
 	bad := NewWorker(newModel(), WorkerConfig{Queues: map[string]QueueConfig{"q": {Slots: -1}}})
 	require.ErrorContains(t, bad.Run(t.Context()), `queue "q" has -1 slots`)
+}
+
+// A transaction that takes 80 ms to commit is told of by its NOTIFY, and must not wait for the next full scan because a later
+// job was claimed meanwhile.
+func TestWatermarkLagsBehindOrdinaryTransactions(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := newModel()
+		_, stop := run(t, m, WorkerConfig{}, succeed)
+		time.Sleep(500 * time.Millisecond)
+		slow := m.add(time.Now(), time.Now().Add(80*time.Millisecond), 2)
+		for range 7 {
+			time.Sleep(10 * time.Millisecond)
+			m.add(time.Now(), time.Now(), 2)
+			m.signal(Signal{Queue: DefaultQueue})
+		}
+		time.Sleep(10 * time.Millisecond)
+		m.signal(Signal{Queue: DefaultQueue})
+		time.Sleep(20 * time.Millisecond)
+		require.False(t, slow.taken.IsZero())
+		stop()
+	})
 }

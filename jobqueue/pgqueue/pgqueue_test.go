@@ -21,12 +21,38 @@ func TestStore(t *testing.T) {
 	queuetest.Run(t, func(t *testing.T) queuetest.Harness { return harness(t, pgtest.Pool(t), pgqueue.Config{}) })
 }
 
+// Poolers that share connections between transactions cannot keep prepared statements.
+func TestStoreWithoutPreparedStatements(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []pgx.QueryExecMode{pgx.QueryExecModeExec, pgx.QueryExecModeSimpleProtocol} {
+		t.Run(mode.String(), func(t *testing.T) {
+			t.Parallel()
+			queuetest.Run(t, func(t *testing.T) queuetest.Harness {
+				cfg := pgtest.Pool(t).Config()
+				cfg.ConnConfig.DefaultQueryExecMode = mode
+				pool, err := pgxpool.NewWithConfig(t.Context(), cfg)
+				require.NoError(t, err)
+				t.Cleanup(pool.Close)
+				return harness(t, pool, pgqueue.Config{})
+			})
+		})
+	}
+}
+
+func TestStoreInASchemaPollingOnly(t *testing.T) {
+	t.Parallel()
+	queuetest.Run(t, func(t *testing.T) queuetest.Harness {
+		return harness(t, pgtest.Pool(t), pgqueue.Config{Schema: `My "jobs"`, PollOnly: true})
+	})
+}
+
 func harness(t *testing.T, pool *pgxpool.Pool, cfg pgqueue.Config) queuetest.Harness {
 	store := pgqueue.New(pool, cfg)
 	require.NoError(t, store.Migrate(t.Context()))
 	return queuetest.Harness{
 		Store: store,
 		Again: func() jobqueue.Store { return pgqueue.New(pool, cfg) },
+		Empty: func() jobqueue.Store { return pgqueue.New(pool, pgqueue.Config{Schema: "elsewhere"}) },
 		InTx: map[string]func(context.Context, func(queuetest.Tx) error) error{
 			"pgx": func(ctx context.Context, f func(queuetest.Tx) error) error {
 				return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {

@@ -17,6 +17,8 @@ type Harness struct {
 	Store jobqueue.Store
 	// Again returns another Store on the same database, as another process has it.
 	Again func() jobqueue.Store
+	// Empty returns a store on a database without its tables.
+	Empty func() jobqueue.Store
 	// InTx runs f in a transaction of the caller and commits it unless f returns an error. There may be several ways to
 	// do that; each must work.
 	InTx map[string]func(ctx context.Context, f func(tx Tx) error) error
@@ -39,7 +41,7 @@ type Features struct {
 // Run runs the suite; open makes a new queue for each test.
 func Run(t *testing.T, open func(t *testing.T) Harness) {
 	for _, group := range []map[string]func(*testing.T, Harness){
-		enqueueTests, leaseTests, workerTests, lookTests,
+		enqueueTests, leaseTests, workerTests, wakeTests, lookTests,
 	} {
 		for name, test := range group {
 			t.Run(name, func(t *testing.T) {

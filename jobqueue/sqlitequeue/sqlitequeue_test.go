@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"lessonkit.example/internal/sqlitedb"
 	"lessonkit.example/jobqueue"
@@ -13,26 +14,32 @@ import (
 	"lessonkit.example/jobqueue/sqlitequeue"
 )
 
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
 func TestStore(t *testing.T) {
 	t.Parallel()
 	queuetest.Run(t, harness)
 }
 
 func harness(t *testing.T) queuetest.Harness {
-	path := filepath.Join(t.TempDir(), "queue.db")
-	open := func() *sqlitedb.DB {
-		db, err := sqlitedb.Open(path, sqlitedb.Options{})
+	dir := t.TempDir()
+	open := func(name string) *sqlitedb.DB {
+		db, err := sqlitedb.Open(filepath.Join(dir, name), sqlitedb.Options{})
 		require.NoError(t, err)
 		t.Cleanup(func() { db.Close() })
 		return db
 	}
-	db := open()
+	db := open("queue.db")
 	store := sqlitequeue.New(db.W, db.R, sqlitequeue.Config{})
 	require.NoError(t, store.Migrate(t.Context()))
 	return queuetest.Harness{
 		Store: store,
 		Again: func() jobqueue.Store {
-			db := open()
+			db := open("queue.db")
+			return sqlitequeue.New(db.W, db.R, sqlitequeue.Config{})
+		},
+		Empty: func() jobqueue.Store {
+			db := open("empty.db")
 			return sqlitequeue.New(db.W, db.R, sqlitequeue.Config{})
 		},
 		InTx: map[string]func(context.Context, func(queuetest.Tx) error) error{

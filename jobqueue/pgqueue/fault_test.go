@@ -1,0 +1,313 @@
+package pgqueue_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/internal/pgtest"
+	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/pgqueue"
+)
+
+func connect(t *testing.T, url string) *pgxpool.Pool {
+	t.Helper()
+	pool, err := pgxpool.New(t.Context(), url)
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	return pool
+}
+
+func number(t *testing.T, pool *pgxpool.Pool, query string, args ...any) (n int) {
+	t.Helper()
+	require.NoError(t, pool.QueryRow(t.Context(), query, args...).Scan(&n), query)
+	return n
+}
+
+func eventually(t *testing.T, within time.Duration, what string, ok func() bool) {
+	t.Helper()
+	require.Eventually(t, ok, within, 20*time.Millisecond, what)
+}
+
+// load adds n jobs that take no time and some that take d each.
+func load(t *testing.T, store *pgqueue.Store, n, slow int, d time.Duration) {
+	t.Helper()
+	ps := make([]jobqueue.Params, n)
+	for i := range ps {
+		ps[i] = jobqueue.Params{Kind: "work", Args: time.Duration(0)}
+		if slow > 0 && i%(n/slow) == 0 {
+			ps[i].Args = d
+		}
+	}
+	require.NoError(t, jobqueue.NewClient(store).Load(t.Context(), ps))
+}
+
+// Worker processes are killed and stopped in the middle of a hundred thousand jobs: none is lost, none completed twice, and
+// only what was leased by them runs again.
+func TestProcessesKilledAndStopped(t *testing.T) {
+	n := 100_000
+	if testing.Short() {
+		n = 10_000
+	}
+	url := pgtest.URL(t)
+	pool := connect(t, url)
+	store := pgqueue.New(pool, pgqueue.Config{})
+	require.NoError(t, store.Migrate(t.Context()))
+	// The slow ones are what the processes hold when they die.
+	load(t, store, n, 400, 300*time.Millisecond)
+
+	var children []*child
+	for range 3 {
+		children = append(children, startChild(t, url))
+	}
+	victim, zombie, survivor := children[0], children[1], children[2]
+	workerOf := func(c *child) int {
+		return number(t, pool, `select coalesce(min(id), 0) from jobqueue_worker where name like '%/' || $1`, fmt.Sprint(c.cmd.Process.Pid))
+	}
+	held := func(worker int) int {
+		return number(t, pool, `select count(*) from jobqueue_job where worker = $1`, worker)
+	}
+	eventually(t, 30*time.Second, "all work", func() bool {
+		return workerOf(victim) > 0 && workerOf(zombie) > 0 && number(t, pool, `select count(*) from jobqueue_done`) > n/20
+	})
+	v, z := workerOf(victim), workerOf(zombie)
+	eventually(t, 30*time.Second, "both hold jobs", func() bool { return held(v) > 0 && held(z) > 0 })
+
+	victim.signal(syscall.SIGKILL)
+	zombie.signal(syscall.SIGSTOP)
+	died := time.Now()
+	orphans := held(v)
+	eventually(t, 2*childLease, "recovery", func() bool { return held(v) == 0 && held(z) == 0 })
+	recovery := time.Since(died)
+	require.Less(t, recovery, childLease*3/2+time.Second)
+	require.Zero(t, workerOf(zombie), "its worker is gone")
+	zombie.signal(syscall.SIGCONT)
+
+	eventually(t, 60*time.Second, "all done", func() bool { return number(t, pool, `select count(*) from jobqueue_job`) == 0 })
+	require.Equal(t, n, number(t, pool, `select count(*) from jobqueue_done where state = 4`))
+	again := number(t, pool, `select count(*) from jobqueue_done where fence > 1`)
+	lost := zombie.finish()
+	require.Positive(t, lost, "the zombie spoke, and did not count")
+	require.LessOrEqual(t, again, orphans+lost)
+	require.Equal(t, again, number(t, pool, `select count(*) from jobqueue_done where errors->0->>'error' = 'lease expired'`))
+	require.Zero(t, survivor.finish())
+	t.Logf("%d jobs; recovery after %v; %d run again, of %d the killed process held; the zombie was told %d times", n, recovery, again, orphans, lost)
+}
+
+// The server crashes twice under load: what was acknowledged is there, and everything is done once.
+func TestServerCrashes(t *testing.T) {
+	server := pgtest.Start(t, pgtest.Options{Durable: true})
+	pool := connect(t, server.URL())
+	store := pgqueue.New(pool, pgqueue.Config{})
+	require.NoError(t, store.Migrate(t.Context()))
+
+	ctx, cancel := context.WithCancel(t.Context())
+	var group sync.WaitGroup
+	defer group.Wait()
+	defer cancel()
+	var mu sync.Mutex
+	done := map[int64]int{}
+	w := jobqueue.NewWorker(store, jobqueue.WorkerConfig{OnEvent: func(e jobqueue.Event) {
+		mu.Lock()
+		defer mu.Unlock()
+		switch e.Type {
+		case jobqueue.EventSucceeded:
+			done[e.Job.ID]++
+		case jobqueue.EventLost:
+			done[e.Job.ID] += 100
+		}
+	}})
+	jobqueue.Handle(w, "work", func(context.Context, *jobqueue.Job, int) error { return nil })
+	group.Go(func() {
+		if err := w.Run(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+
+	var acknowledged []int64
+	client := jobqueue.NewClient(store)
+	enqueue := func(d time.Duration) {
+		for end := time.Now().Add(d); time.Now().Before(end); {
+			call, stop := context.WithTimeout(ctx, 5*time.Second)
+			rs, err := client.EnqueueMany(call, []jobqueue.Params{{Kind: "work", Args: 1}, {Kind: "work", Args: 2}, {Kind: "work", Args: 3}})
+			stop()
+			if err == nil {
+				for _, r := range rs {
+					acknowledged = append(acknowledged, r.ID)
+				}
+			}
+		}
+	}
+	for range 2 {
+		var crash sync.WaitGroup
+		crash.Go(func() { enqueue(1500 * time.Millisecond) })
+		eventually(t, 10*time.Second, "some are done", func() bool { mu.Lock(); defer mu.Unlock(); return len(done) > 50 })
+		server.Kill()
+		server.Restart(t)
+		crash.Wait()
+	}
+	enqueue(200 * time.Millisecond)
+	eventually(t, 30*time.Second, "all done", func() bool {
+		var left int
+		err := pool.QueryRow(t.Context(), `select count(*) from jobqueue_job`).Scan(&left)
+		return err == nil && left == 0
+	})
+	cancel()
+	group.Wait()
+	require.NotEmpty(t, acknowledged)
+	finished := number(t, pool, `select count(*) from jobqueue_done where state = 4`)
+	require.Equal(t, len(done), finished)
+	require.Equal(t, finished, number(t, pool, `select count(*) from jobqueue_done where fence = 1 or attempt = 1`))
+	for _, id := range acknowledged {
+		require.Equal(t, 1, done[id], "job %d", id)
+	}
+	t.Logf("%d jobs acknowledged, %d done", len(acknowledged), finished)
+}
+
+// Connections are cut in the middle of whatever is under way, often after the commit and before its answer.
+func TestConnectionsCut(t *testing.T) {
+	server := pgtest.Start(t, pgtest.Options{TCP: true})
+	direct := connect(t, server.URL())
+	proxy := startProxy(t, server.Addr())
+	pool := connect(t, strings.Replace(server.URL(), server.Addr(), proxy.addr(), 1))
+	store := pgqueue.New(pool, pgqueue.Config{})
+	require.NoError(t, store.Migrate(t.Context()))
+	const n = 5000
+	load(t, pgqueue.New(direct, pgqueue.Config{}), n, 0, 0)
+
+	var mu sync.Mutex
+	told, ran := map[int64]int{}, map[int64]int{}
+	ctx, cancel := context.WithCancel(t.Context())
+	w := jobqueue.NewWorker(store, jobqueue.WorkerConfig{
+		Queues:   map[string]jobqueue.QueueConfig{"default": {Slots: 10}},
+		Prefetch: 10, // many small exchanges
+		OnEvent: func(e jobqueue.Event) {
+			mu.Lock()
+			defer mu.Unlock()
+			switch e.Type {
+			case jobqueue.EventClaimed:
+			case jobqueue.EventSucceeded:
+				told[e.Job.ID]++
+			default:
+				told[e.Job.ID] += 100
+			}
+		},
+	})
+	jobqueue.Handle(w, "work", func(_ context.Context, job *jobqueue.Job, _ int) error {
+		mu.Lock()
+		defer mu.Unlock()
+		ran[job.ID]++
+		return nil
+	})
+	stopped := make(chan error, 1)
+	proxy.cutAfter(20_000)
+	go func() { stopped <- w.Run(ctx) }()
+	eventually(t, 60*time.Second, "all done", func() bool { return number(t, direct, `select count(*) from jobqueue_job`) == 0 })
+	proxy.cutAfter(0)
+	cancel()
+	require.NoError(t, <-stopped)
+	require.Positive(t, proxy.cuts())
+	require.Equal(t, n, number(t, direct, `select count(*) from jobqueue_done where state = 4`))
+	twice := 0
+	for id, times := range told {
+		require.Equal(t, 1, times, "job %d", id)
+		if ran[id] != 1 {
+			twice++
+		}
+	}
+	require.Len(t, told, n)
+	require.Zero(t, twice, "the lease was never lost, so nothing runs twice")
+	t.Logf("%d connections cut", proxy.cuts())
+}
+
+// cutter is a TCP proxy that cuts connections after some random number of bytes.
+type cutter struct {
+	listener net.Listener
+	target   string
+	mu       sync.Mutex
+	most     int // 0: never
+	count    int
+}
+
+func startProxy(t *testing.T, target string) *cutter {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	c := &cutter{listener: l, target: target}
+	var group sync.WaitGroup
+	group.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			group.Go(func() { c.serve(conn) })
+		}
+	})
+	t.Cleanup(func() { l.Close(); group.Wait() })
+	return c
+}
+
+func (c *cutter) addr() string { return c.listener.Addr().String() }
+
+func (c *cutter) cutAfter(most int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.most = most
+}
+
+func (c *cutter) cuts() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.count
+}
+
+func (c *cutter) serve(client net.Conn) {
+	defer client.Close()
+	server, err := net.Dial("tcp", c.target)
+	if err != nil {
+		return
+	}
+	defer server.Close()
+	var group sync.WaitGroup
+	for _, way := range [][2]net.Conn{{client, server}, {server, client}} {
+		group.Go(func() {
+			defer client.Close()
+			defer server.Close()
+			buf := make([]byte, 4096)
+			for total := 0; ; {
+				n, err := way[0].Read(buf)
+				if err != nil {
+					return
+				}
+				total += n
+				if c.cut(total) {
+					return
+				}
+				if _, err := io.Copy(way[1], strings.NewReader(string(buf[:n]))); err != nil {
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
+}
+
+func (c *cutter) cut(total int) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.most == 0 || total < c.most/4+rand.IntN(c.most) {
+		return false
+	}
+	c.count++
+	return true
+}

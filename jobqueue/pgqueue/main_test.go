@@ -1,0 +1,110 @@
+package pgqueue_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/pgqueue"
+)
+
+// workerEnv makes the test program a worker process on the database it names.
+const workerEnv = "JOBQUEUE_TEST_WORKER"
+
+func TestMain(m *testing.M) {
+	if url := os.Getenv(workerEnv); url != "" {
+		if err := workerProcess(url); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("lessonkit.example/internal/pgtest.(*Server).run.func1"))
+}
+
+const childLease = 2 * time.Second
+
+// workerProcess works until it is interrupted and then prints how many of its words did not count.
+func workerProcess(url string) error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	pool, err := pgxpool.New(ctx, url)
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	var lost atomic.Int64
+	w := jobqueue.NewWorker(pgqueue.New(pool, pgqueue.Config{}), jobqueue.WorkerConfig{
+		Lease: childLease,
+		OnEvent: func(e jobqueue.Event) {
+			if e.Type == jobqueue.EventLost {
+				lost.Add(1)
+			}
+		},
+	})
+	jobqueue.Handle(w, "work", func(ctx context.Context, _ *jobqueue.Job, d time.Duration) error {
+		if d == 0 {
+			return nil
+		}
+		select {
+		case <-time.After(d):
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	})
+	if err := w.Run(ctx); err != nil {
+		return err
+	}
+	fmt.Println("lost", lost.Load())
+	return nil
+}
+
+// child is a worker process under test.
+type child struct {
+	t   *testing.T
+	cmd *exec.Cmd
+	out strings.Builder
+}
+
+func startChild(t *testing.T, url string) *child {
+	t.Helper()
+	c := &child{t: t, cmd: exec.Command(os.Args[0])}
+	c.cmd.Env = append(os.Environ(), workerEnv+"="+url)
+	c.cmd.Stdout, c.cmd.Stderr = &c.out, os.Stderr
+	require.NoError(t, c.cmd.Start())
+	t.Cleanup(func() {
+		if c.cmd.ProcessState == nil {
+			_ = c.cmd.Process.Kill()
+			_ = c.cmd.Wait()
+		}
+	})
+	return c
+}
+
+func (c *child) signal(s syscall.Signal) {
+	c.t.Helper()
+	require.NoError(c.t, c.cmd.Process.Signal(s))
+}
+
+// finish interrupts the process and returns how many of its words did not count.
+func (c *child) finish() (lost int) {
+	c.t.Helper()
+	c.signal(syscall.SIGINT)
+	require.NoError(c.t, c.cmd.Wait())
+	_, err := fmt.Sscanf(c.out.String(), "lost %d", &lost)
+	require.NoError(c.t, err, c.out.String())
+	return lost
+}

@@ -1,0 +1,186 @@
+package queuetest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/jobqueue"
+)
+
+var wakeTests = map[string]func(*testing.T, Harness){
+	"SameProcessIsWoken":     sameProcessIsWoken,
+	"OtherProcessIsWoken":    otherProcessIsWoken,
+	"TransactionWakes":       transactionWakes,
+	"PollingAloneWorks":      pollingAloneWorks,
+	"ScheduledStartsInTime":  scheduledStartsInTime,
+	"CancelReachesOthers":    cancelReachesOthers,
+	"RetryWakes":             retryWakes,
+	"RetentionNoneKeepsNone": retentionNoneKeepsNone,
+	"RunChecksTheSchema":     runChecksTheSchema,
+}
+
+const never = time.Hour // a poll interval that plays no part
+
+// idle starts a worker that has looked at its queue and found nothing.
+func idle(t *testing.T, s jobqueue.Store, cfg jobqueue.WorkerConfig) *running {
+	t.Helper()
+	fill(t, s, 1)
+	r := start(t, s, cfg, handle(func(context.Context, *jobqueue.Job, args) error { return nil }))
+	r.next(jobqueue.EventSucceeded)
+	return r
+}
+
+func sameProcessIsWoken(t *testing.T, h Harness) {
+	r := idle(t, h.Store, jobqueue.WorkerConfig{Poll: never})
+	for range 20 {
+		fill(t, h.Store, 1)
+		require.Less(t, r.next(jobqueue.EventClaimed).Wait, 5*time.Second)
+		r.next(jobqueue.EventSucceeded)
+	}
+	require.NoError(t, jobqueue.NewClient(h.Store).Load(t.Context(), []jobqueue.Params{{Kind: "work"}, {Kind: "work"}}))
+	r.next(jobqueue.EventSucceeded)
+	r.next(jobqueue.EventSucceeded)
+}
+
+func otherProcessIsWoken(t *testing.T, h Harness) {
+	cfg := jobqueue.WorkerConfig{}
+	if h.Features.Notifies {
+		cfg.Poll = never
+	}
+	r := idle(t, h.Store, cfg)
+	other := h.Again()
+	for range 5 {
+		// The listener may not be up yet; then nothing is due to be polled for. So enqueue until it hears.
+		poll(t, "woken", func() bool {
+			fill(t, other, 1)
+			select {
+			case e := <-r.events:
+				require.Equal(t, jobqueue.EventClaimed, e.Type)
+				return true
+			case <-time.After(500 * time.Millisecond):
+				return false
+			}
+		})
+		r.next(jobqueue.EventSucceeded)
+		for len(r.events) > 0 {
+			<-r.events
+		}
+	}
+}
+
+func transactionWakes(t *testing.T, h Harness) {
+	cfg := jobqueue.WorkerConfig{}
+	if h.Features.Notifies {
+		cfg.Poll = never
+	}
+	r := idle(t, h.Store, cfg)
+	for _, inTx := range h.InTx {
+		enqueue := func() {
+			require.NoError(t, inTx(t.Context(), func(tx Tx) error {
+				_, err := tx.Enqueue(jobqueue.Params{Kind: "work"})
+				return err
+			}))
+		}
+		poll(t, "woken", func() bool {
+			enqueue()
+			select {
+			case <-r.events:
+				return true
+			case <-time.After(500 * time.Millisecond):
+				return false
+			}
+		})
+	}
+}
+
+func pollingAloneWorks(t *testing.T, h Harness) {
+	r := idle(t, h.Store, jobqueue.WorkerConfig{PollOnly: true})
+	for range 3 {
+		fill(t, h.Again(), 1)
+		require.Less(t, r.next(jobqueue.EventClaimed).Wait, 5*time.Second)
+	}
+}
+
+func scheduledStartsInTime(t *testing.T, h Harness) {
+	r := idle(t, h.Store, jobqueue.WorkerConfig{Poll: never})
+	c := jobqueue.NewClient(h.Store)
+	for _, d := range []time.Duration{400 * time.Millisecond, 150 * time.Millisecond} {
+		_, err := c.Enqueue(t.Context(), jobqueue.Params{Kind: "work", RunAt: time.Now().Add(d)})
+		require.NoError(t, err)
+	}
+	for range 2 {
+		e := r.next(jobqueue.EventClaimed)
+		require.GreaterOrEqual(t, e.Wait, time.Duration(0), "not early")
+		require.Less(t, e.Wait, 5*time.Second)
+	}
+}
+
+func cancelReachesOthers(t *testing.T, h Harness) {
+	if !h.Features.Notifies {
+		return // then the heartbeat tells: see CancelStopsARunningJob
+	}
+	id := fill(t, h.Store, 1)[0]
+	ended := make(chan error, 1)
+	r := start(t, h.Store, jobqueue.WorkerConfig{}, handle(func(ctx context.Context, _ *jobqueue.Job, _ args) error {
+		<-ctx.Done()
+		ended <- context.Cause(ctx)
+		return nil
+	}))
+	r.next(jobqueue.EventClaimed)
+	// Well before the heartbeat of a lease of 30 s, once the worker listens.
+	other := h.Again()
+	poll(t, "told", func() bool {
+		require.NoError(t, other.Cancel(t.Context(), id))
+		select {
+		case cause := <-ended:
+			require.ErrorIs(t, cause, jobqueue.ErrCancelled)
+			return true
+		case <-time.After(200 * time.Millisecond):
+			return false
+		}
+	})
+	r.next(jobqueue.EventSucceeded)
+	require.Equal(t, jobqueue.StateSucceeded, get(t, h.Store, id).State, "it succeeded all the same")
+}
+
+func retryWakes(t *testing.T, h Harness) {
+	r := idle(t, h.Store, jobqueue.WorkerConfig{Poll: never})
+	c := jobqueue.NewClient(h.Store)
+	id := fill(t, h.Store, 1, func(p *jobqueue.Params) { p.RunAt = time.Now().Add(time.Hour) })[0]
+	require.NoError(t, c.Cancel(t.Context(), id))
+	require.NoError(t, c.Retry(t.Context(), id))
+	require.Equal(t, id, r.next(jobqueue.EventSucceeded).Job.ID)
+}
+
+func retentionNoneKeepsNone(t *testing.T, h Harness) {
+	ids := fill(t, h.Store, 3)
+	r := start(t, h.Store, jobqueue.WorkerConfig{Queues: map[string]jobqueue.QueueConfig{
+		"default": {Retention: jobqueue.KeepNone, RetentionFailed: jobqueue.KeepForever},
+	}}, handle(func(_ context.Context, _ *jobqueue.Job, a args) error {
+		if a.N == 2 {
+			return jobqueue.Permanent(errTest)
+		}
+		return nil
+	}))
+	for range ids {
+		r.next(jobqueue.EventSucceeded, jobqueue.EventDead)
+	}
+	for _, id := range ids[:2] {
+		_, err := h.Store.Get(t.Context(), id)
+		require.ErrorIs(t, err, jobqueue.ErrNotFound)
+	}
+	require.Equal(t, jobqueue.StateFailed, get(t, h.Store, ids[2]).State)
+}
+
+func runChecksTheSchema(t *testing.T, h Harness) {
+	require.NoError(t, h.Store.Check(t.Context()))
+	require.NotNil(t, h.Empty)
+	empty := h.Empty()
+	require.ErrorIs(t, empty.Check(t.Context()), jobqueue.ErrSchema)
+	err := jobqueue.NewWorker(empty, jobqueue.WorkerConfig{}).Run(t.Context())
+	require.ErrorIs(t, err, jobqueue.ErrSchema)
+	require.ErrorContains(t, err, "run Migrate")
+}
