@@ -1,0 +1,87 @@
+package jobqueue
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestParamsAreChecked(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		p    Params
+		want string
+	}{
+		"no kind":            {Params{}, "kind is empty"},
+		"kind too long":      {Params{Kind: strings.Repeat("k", 201)}, "kind of 201 bytes: at most 200"},
+		"queue not text":     {Params{Kind: "k", Queue: "a\x00b"}, `queue "a\x00b" is not text`},
+		"key not text":       {Params{Kind: "k", UniqueKey: "\xff"}, "unique key"},
+		"priority too low":   {Params{Kind: "k", Priority: 5}, "priority 5 of kind \"k\": want 1 to 4"},
+		"priority negative":  {Params{Kind: "k", Priority: -1}, "priority -1"},
+		"unknown uniqueness": {Params{Kind: "k", Unique: 9}, "unknown Unique 9"},
+		"not JSON":           {Params{Kind: "k", Args: math.Inf(1)}, `encode arguments of kind "k"`},
+	} {
+		_, err := c.p.Record()
+		require.ErrorContains(t, err, c.want, name)
+	}
+}
+
+func TestParamsDefaults(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 1, 2, 3, 4, 5, 6789, time.FixedZone("", 3600))
+	r, err := Params{Kind: "k", RunAt: at, Unique: UniqueUntilStarted}.Record()
+	require.NoError(t, err)
+	require.Equal(t, Record{
+		Queue: "default", Kind: "k", Priority: 2, MaxAttempts: 10, Args: []byte("null"),
+		RunAt: time.Date(2026, 1, 2, 2, 4, 5, 6000, time.UTC),
+	}, r, "without a key there is nothing to give up")
+}
+
+func TestErrorsTellByMethod(t *testing.T) {
+	t.Parallel()
+	require.NoError(t, Permanent(nil))
+	base := errors.New("base")
+	err := fmt.Errorf("outer: %w", Permanent(base))
+	require.ErrorIs(t, err, base)
+	require.True(t, isPermanent(err))
+	require.Zero(t, retryAfter(err))
+	require.False(t, isPermanent(base))
+	require.Equal(t, time.Second, retryAfter(fmt.Errorf("outer: %w", Snooze(time.Second))))
+	require.Positive(t, retryAfter(Snooze(-time.Second)), "a snooze is a snooze")
+}
+
+func TestErrorTextsFitEveryEngine(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "a\uFFFDb\uFFFD", cleanText("a\x00b\xff"))
+	require.LessOrEqual(t, len(cleanText(strings.Repeat("é", maxErrorText))), maxErrorText+6)
+	require.Equal(t, "*errors.errorString", attemptError(&Job{}, errors.New("")).Error)
+}
+
+func TestDefaultBackoffGrowsToAnHour(t *testing.T) {
+	t.Parallel()
+	for attempt, want := range map[int]time.Duration{0: time.Second, 1: time.Second, 2: 2 * time.Second, 8: 128 * time.Second, 12: 2048 * time.Second, 13: time.Hour, 1000: time.Hour} {
+		d := DefaultBackoff(attempt)
+		require.InDelta(t, want, d, float64(want)/5+1, "attempt %d", attempt)
+	}
+}
+
+func TestStatesHaveNames(t *testing.T) {
+	t.Parallel()
+	for _, s := range States() {
+		parsed, err := ParseState(s.String())
+		require.NoError(t, err)
+		require.Equal(t, s, parsed)
+		require.Equal(t, s >= StateSucceeded, s.Finished())
+	}
+	_, err := ParseState("")
+	require.Error(t, err)
+	require.Equal(t, "state 99", State(99).String())
+	for e := EventClaimed; e <= EventLost; e++ {
+		require.NotEmpty(t, e.String())
+	}
+}

@@ -1,0 +1,9 @@
+package pgqueue
+
+import "lessonkit.example/jobqueue"
+
+const ClaimSQL = claimSQL
+
+var Parse = parse
+
+func Payload(s jobqueue.Signal) string { return payloads([]jobqueue.Signal{s})[0] }

@@ -1,0 +1,282 @@
+package pgqueue_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/internal/pgtest"
+	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/pgqueue"
+)
+
+func migrated(t *testing.T) (*pgxpool.Pool, *pgqueue.Store) {
+	t.Helper()
+	pool := pgtest.Pool(t)
+	store := pgqueue.New(pool, pgqueue.Config{})
+	require.NoError(t, store.Migrate(t.Context()))
+	return pool, store
+}
+
+func TestMigrateBySeveralStartersAtOnce(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.Pool(t)
+	var group sync.WaitGroup
+	for range 4 {
+		group.Go(func() {
+			if err := pgqueue.New(pool, pgqueue.Config{Schema: "jobs"}).Migrate(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	ok, err := pgqueue.New(pool, pgqueue.Config{Schema: "jobs"}).Migrated(t.Context())
+	require.NoError(t, err)
+	require.True(t, ok)
+}
+
+// now() is the start of the transaction, so a job enqueued late in a long one would overtake those before it.
+func TestLongTransactionDoesNotBackdateJobs(t *testing.T) {
+	t.Parallel()
+	pool, store := migrated(t)
+	var id int64
+	var began time.Time
+	require.NoError(t, pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
+		require.NoError(t, tx.QueryRow(t.Context(), `select now() from pg_sleep(0.1)`).Scan(&began))
+		rs, err := store.EnqueueTx(t.Context(), tx, jobqueue.Params{Kind: "work"})
+		id = rs[0].ID
+		return err
+	}))
+	j, err := store.Get(t.Context(), id)
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, j.RunAt.Sub(began), 100*time.Millisecond)
+}
+
+// plan returns the plan of a claim as JSON.
+func plan(t *testing.T, pool *pgxpool.Pool, worker int64, n int) string {
+	t.Helper()
+	times, ids := make([]time.Time, 4), make([]int64, 4)
+	for i := range times {
+		times[i] = time.Unix(0, 0)
+	}
+	tx, err := pool.Begin(t.Context())
+	require.NoError(t, err)
+	defer tx.Rollback(t.Context())
+	var text string
+	err = tx.QueryRow(t.Context(), "explain (analyze, buffers, format json) "+pgqueue.ClaimSQL,
+		worker, []string{"default"}, []int32{int32(n)}, times, ids).Scan(&text)
+	require.NoError(t, err)
+	return text
+}
+
+// node is a plan node.
+type node struct {
+	Type     string  `json:"Node Type"`
+	Index    string  `json:"Index Name"`
+	Relation string  `json:"Relation Name"`
+	Cond     string  `json:"Index Cond"`
+	Loops    float64 `json:"Actual Loops"`
+	Rows     float64 `json:"Actual Rows"`
+	Hit      int     `json:"Shared Hit Blocks"`
+	Read     int     `json:"Shared Read Blocks"`
+	Plans    []node
+}
+
+func nodes(t *testing.T, text string) (all []node) {
+	t.Helper()
+	var plans []struct{ Plan node }
+	require.NoError(t, json.Unmarshal([]byte(text), &plans))
+	var walk func(n node)
+	walk = func(n node) {
+		all = append(all, n)
+		for _, c := range n.Plans {
+			walk(c)
+		}
+	}
+	walk(plans[0].Plan)
+	return all
+}
+
+// The jobs are found once, by the index, without a sort, and a claim steps over nothing: not over jobs of tomorrow at a
+// higher priority, and not over a long queue.
+func TestClaimTouchesOnlyWhatItTakes(t *testing.T) {
+	t.Parallel()
+	pool, store := migrated(t)
+	_, err := pool.Exec(t.Context(), `
+insert into jobqueue_job (queue, kind, priority, run_at, max_attempts, args)
+select 'default', 'work', case when n % 2 = 0 then 1 else 3 end, now() + case when n % 2 = 0 then interval '1 day' else interval '-1 hour' end, 1, 'null'
+from generate_series(1, 40000) n`)
+	require.NoError(t, err)
+	_, err = pool.Exec(t.Context(), `analyze jobqueue_job`)
+	require.NoError(t, err)
+	worker, err := store.Register(t.Context(), "w", time.Minute)
+	require.NoError(t, err)
+	text := plan(t, pool, worker, 10)
+	all := nodes(t, text)
+	scans := 0
+	for _, n := range all {
+		require.NotContains(t, []string{"Sort", "Seq Scan"}, n.Type, text)
+		if n.Index == "jobqueue_job_ready" {
+			scans++
+			require.LessOrEqual(t, n.Loops, 4.0, "each priority once: %s", text)
+			for _, column := range []string{"queue", "priority", "run_at"} {
+				require.Contains(t, n.Cond, column)
+			}
+		}
+	}
+	require.Equal(t, 1, scans, text)
+	require.Less(t, all[0].Hit+all[0].Read, 400, "buffers: %s", text)
+}
+
+// Claims commit one notification for a burst of inserts, not one each.
+func TestNotificationsAreCoalesced(t *testing.T) {
+	t.Parallel()
+	pool, store := migrated(t)
+	conn, err := pgx.ConnectConfig(t.Context(), pool.Config().ConnConfig)
+	require.NoError(t, err)
+	defer conn.Close(t.Context())
+	_, err = conn.Exec(t.Context(), "listen jobqueue")
+	require.NoError(t, err)
+	client := jobqueue.NewClient(store)
+	const n = 400
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			for range n / 8 {
+				if _, err := client.Enqueue(t.Context(), jobqueue.Params{Kind: "work"}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	_, err = client.Enqueue(t.Context(), jobqueue.Params{Kind: "work", Queue: "last"})
+	require.NoError(t, err)
+	count := 0
+	for {
+		note, err := conn.WaitForNotification(t.Context())
+		require.NoError(t, err)
+		if strings.HasSuffix(note.Payload, " last") {
+			break
+		}
+		require.Equal(t, "q 0 default", note.Payload)
+		count++
+	}
+	require.Positive(t, count)
+	require.Less(t, count, n/2)
+}
+
+// A transaction that stays open keeps dead entries in the index; claims behind the watermark do not step over them.
+func TestWatermarkSkipsDeadEntries(t *testing.T) {
+	t.Parallel()
+	pool, store := migrated(t)
+	pin, err := pool.BeginTx(t.Context(), pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
+	require.NoError(t, err)
+	defer pin.Rollback(t.Context())
+	_, err = pin.Exec(t.Context(), "select count(*) from jobqueue_job")
+	require.NoError(t, err)
+	load(t, store, 10_000, 0, 0)
+	worker, err := store.Register(t.Context(), "w", time.Minute)
+	require.NoError(t, err)
+	var after [4]jobqueue.Mark
+	taken := 0
+	for taken < 9_000 {
+		res, err := store.Exchange(t.Context(), jobqueue.Exchange{Worker: worker, Wants: []jobqueue.Want{{Queue: "default", N: 1000}}})
+		require.NoError(t, err)
+		x := jobqueue.Exchange{Worker: worker}
+		for _, j := range res.Jobs {
+			if m := (jobqueue.Mark{RunAt: j.RunAt, ID: j.ID}); m.RunAt.After(after[1].RunAt) || m.RunAt.Equal(after[1].RunAt) && m.ID > after[1].ID {
+				after[1] = m
+			}
+			x.Outcomes = append(x.Outcomes, jobqueue.Outcome{Lease: jobqueue.Lease{ID: j.ID, Fence: j.Fence}})
+		}
+		taken += len(res.Jobs)
+		_, err = store.Exchange(t.Context(), x)
+		require.NoError(t, err)
+	}
+	_, err = pool.Exec(t.Context(), `analyze jobqueue_job`)
+	require.NoError(t, err)
+	buffers := func(mark jobqueue.Mark) int {
+		times, ids := make([]time.Time, 4), make([]int64, 4)
+		for i := range times {
+			times[i] = time.Unix(0, 0)
+		}
+		if !mark.RunAt.IsZero() {
+			times[1], ids[1] = mark.RunAt, mark.ID
+		}
+		tx, err := pool.Begin(t.Context())
+		require.NoError(t, err)
+		defer tx.Rollback(t.Context())
+		var text string
+		require.NoError(t, tx.QueryRow(t.Context(), "explain (analyze, buffers, format json) "+pgqueue.ClaimSQL,
+			worker, []string{"default"}, []int32{1}, times, ids).Scan(&text))
+		n := nodes(t, text)[0]
+		return n.Hit + n.Read
+	}
+	with, without := buffers(after[1]), buffers(jobqueue.Mark{})
+	require.Less(t, with*5, without, "buffers with the watermark %d, without %d", with, without)
+	t.Logf("buffers with the watermark %d, without %d", with, without)
+}
+
+// A worker that is being claimed for cannot be swept, and a swept one cannot claim.
+func TestSweepAndClaimExcludeEachOther(t *testing.T) {
+	t.Parallel()
+	pool, store := migrated(t)
+	load(t, store, 1, 0, 0)
+	worker, err := store.Register(t.Context(), "w", time.Minute)
+	require.NoError(t, err)
+	times := make([]time.Time, 4)
+	for i := range times {
+		times[i] = time.Unix(0, 0)
+	}
+	tx, err := pool.Begin(t.Context())
+	require.NoError(t, err)
+	defer tx.Rollback(t.Context())
+	_, err = tx.Exec(t.Context(), pgqueue.ClaimSQL, worker, []string{"default"}, []int32{1}, times, make([]int64, 4))
+	require.NoError(t, err)
+	_, _, err = store.Beat(t.Context(), worker, time.Minute)
+	require.NoError(t, err, "the heartbeat does not wait for claims")
+	_, _, err = store.Beat(t.Context(), worker, 0)
+	require.NoError(t, err)
+	n, err := store.Sweep(t.Context(), true)
+	require.NoError(t, err)
+	require.Zero(t, n, "the sweeper steps over a worker that claims")
+	require.NoError(t, tx.Commit(t.Context()))
+	n, err = store.Sweep(t.Context(), false)
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+}
+
+func TestStatsNeverCountFar(t *testing.T) {
+	t.Parallel()
+	_, store := migrated(t)
+	load(t, store, 25_000, 0, 0)
+	stats, err := store.Stats(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, jobqueue.StatsLimit+1, stats.Queues[0].Waiting)
+}
+
+// FuzzParse: whatever others send on the channel does no harm, and what we send comes back.
+func FuzzParse(f *testing.F) {
+	for _, s := range []string{"q 0 default", "q 1500 a b c", "c 12", "", "q", "q x y", "c -1", "q -1 a", "echo ABC"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		sig, ok := pgqueue.Parse(text)
+		if !ok {
+			require.Zero(t, sig)
+			return
+		}
+		again, ok := pgqueue.Parse(pgqueue.Payload(sig))
+		require.True(t, ok, "%q", text)
+		require.Equal(t, sig, again)
+		require.True(t, (sig.Cancel > 0) != (sig.Queue != ""), fmt.Sprint(sig))
+	})
+}
