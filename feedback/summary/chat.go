@@ -57,8 +57,9 @@ type ChatConfig struct {
 
 	// SendNames sends the names of people as they are. By default each name that
 	// the input lists is sent as a token and put back in the answer: whole, by its
-	// parts, and in the short forms usual in Chinese. A part of a single letter or
-	// character, and a name that the recogniser misheard, cannot be told from other words.
+	// parts, and in the short forms usual in Chinese. Not to be told from other words
+	// are a part of a single letter or character, a name that is also a common word
+	// (Will, May) in another case than listed, and a name that was misheard.
 	SendNames bool
 
 	// MaxInputWords bounds what is sent, counted as for [Extractive], which

@@ -21,6 +21,7 @@ const (
 	costOpen  = 0.2 // before a word that opens a clause
 	costMaybe = 0.7 // before one that often does, after a particle that often ends one
 	costWord  = 1.5 // anywhere else
+	costTorn  = 3.0 // where the words beside the cut belong together
 )
 
 // openers are words that open a clause in a teacher's talk, mayOpen words that
@@ -34,6 +35,27 @@ so then but because now okay next first second third when remember please today 
 
 // particles are characters that end a clause in spoken Chinese.
 const particles = "吧呢吗啊呀哦嘛了"
+
+// leaning are words and characters that need what follows them, clinging those
+// that need what is before them: no clause ends after the ones or begins with
+// the others.
+var (
+	leaning = wordSet(`a an the of to for in on at by with from into and or if as than my your his her its our their this these very
+not only i we he she they it's is are was were be been can will would must should could may do does did don't has have had
+要请把被让给跟和与从在对向比用为是的得这那第很更最不没再先都也就才会能可想该因所如但一两三几每各个哪`)
+	clinging = wordSet(`的了着过得地们吗呢吧啊呀哦嘛里面边上下子儿头个些种次遍`)
+)
+
+// wordSet is the set of the words of a text; an unspaced word stands for its characters.
+func wordSet(text string) map[string]bool {
+	m := map[string]bool{}
+	for _, w := range strings.Fields(text) {
+		for _, t := range tokenize(w) {
+			m[w[t.start:t.end]] = true
+		}
+	}
+	return m
+}
 
 // cut returns a sentence as one unit, or, when it is too long for that, as
 // pieces glued together. The places are those where the cuts and the lengths
@@ -102,23 +124,31 @@ func openStart(s string, start int) int {
 func cutCosts(s string, tokens []token) []float64 {
 	costs := make([]float64, len(tokens))
 	pauses := spacesArePauses(s, tokens)
+	word := func(i int) string { return strings.ToLower(s[tokens[i].start:tokens[i].end]) }
+	pairs := map[string]int{} // neighbours met more than once are likely a word
+	for i := 1; i < len(tokens); i++ {
+		if tokens[i].char && tokens[i-1].char {
+			pairs[word(i-1)+word(i)]++
+		}
+	}
 	for i := 1; i < len(tokens); i++ {
 		between := s[tokens[i-1].end:tokens[i].start]
 		char := tokens[i].char && tokens[i-1].char
 		switch {
-		case strings.ContainsAny(between, ",，;；:：、—"):
+		case strings.ContainsAny(between, ",，;；:：—"):
 			costs[i] = costComma
-			if strings.Contains(between, "、") { // separates the items of a list
-				costs[i] = costWord
-			}
 		case char && between != "" && pauses:
 			costs[i] = costPause
+		case leaning[word(i-1)], tokens[i].char && clinging[word(i)]:
+			costs[i] = costTorn
 		case i > 1 && opens(s, tokens, i-2, openers) || opens(s, tokens, i-1, openers):
 			costs[i] = costWord // not between "and then" and what it opens
 		case opens(s, tokens, i, openers):
 			costs[i] = costOpen
-		case opens(s, tokens, i, mayOpen), char && endsClause(s, tokens, i):
+		case opens(s, tokens, i, mayOpen), char && strings.Contains(particles, word(i-1)):
 			costs[i] = costMaybe
+		case char && pairs[word(i-1)+word(i)] > 1:
+			costs[i] = costTorn
 		default:
 			costs[i] = costWord
 		}
@@ -146,13 +176,6 @@ func opens(s string, tokens []token, i int, words []string) bool {
 		return !strings.Contains("很更最不真正还只做你您就可常挺蛮较", last) && !strings.ContainsRune("看听玩吃的了像几多处", next)
 	}
 	return false
-}
-
-// endsClause reports whether the character before tokens[i] is a particle that
-// ends a clause, the last in a row of them.
-func endsClause(s string, tokens []token, i int) bool {
-	return strings.Contains(particles, s[tokens[i-1].start:tokens[i-1].end]) &&
-		!strings.Contains(particles, s[tokens[i].start:tokens[i].end])
 }
 
 // spacesArePauses tells blanks that a speaker's pauses left between characters
