@@ -372,7 +372,7 @@ func TestBackgroundTranscription(t *testing.T) {
 			lesson := e.lesson(e.session(e.profile("Ming")))
 			_, err := e.db.Exec(`drop table test_jobs`)
 			require.NoError(t, err)
-			e.upload(lesson, recording("x")) // 500 or 503: the test's table is not ours to name
+			require.GreaterOrEqual(t, e.upload(lesson, recording("x")).Code, 500)
 			require.Zero(t, e.count("feedback_segments"))
 		},
 		"a recogniser that is away costs no attempt": func(t *testing.T, e *env) {

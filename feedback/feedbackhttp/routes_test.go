@@ -1,0 +1,152 @@
+package feedbackhttp_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"sort"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/feedback/feedbackhttp"
+	"lessonkit.example/internal/pgtest"
+)
+
+// route is an operation of the document.
+type route struct{ id, method, path string }
+
+func routes(t testing.TB) (out []route) {
+	t.Helper()
+	var doc struct {
+		Paths map[string]map[string]struct{ OperationID string }
+	}
+	require.NoError(t, json.Unmarshal(document(t), &doc))
+	for path, methods := range doc.Paths {
+		for method, op := range methods {
+			out = append(out, route{op.OperationID, strings.ToUpper(method), strings.TrimPrefix(path, "/api/v1")})
+		}
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i].id < out[j].id })
+	return out
+}
+
+// TestWithoutDatabaseEveryRouteAnswers503: signed in or not, whatever is sent.
+func TestWithoutDatabaseEveryRouteAnswers503(t *testing.T) {
+	t.Parallel()
+	e := &env{t: t, handler: asTeacher(feedbackhttp.Handler(feedbackhttp.Config{Teacher: teacherOf})), teacher: uuid.New()}
+	all := routes(t)
+	require.Len(t, all, 23)
+	for _, r := range all {
+		for _, who := range []string{uuid.NewString(), "nobody"} {
+			for _, body := range []any{nil, object{}, "{broken"} {
+				path := strings.NewReplacer("{profile_id}", "x", "{record_id}", uuid.NewString(), "{session_id}", "x", "{lesson_id}", "x", "{segment_id}", "x").Replace(r.path)
+				a := e.do(r.method, path, body, "X-Teacher", who).want(503, "database_not_configured")
+				require.NotEmpty(t, a.Header().Get("Retry-After"), r.id)
+			}
+		}
+	}
+}
+
+// TestDatabaseLostWhileServing kills the database's processes and starts them again.
+func TestDatabaseLostWhileServing(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t, pgtest.Options{Durable: true})
+	e := newEnv(t, server.URL())
+	lesson := e.lesson(e.session(e.profile("Ming")))
+	e.upload(lesson, recording("before")).want(202)
+	server.Kill()
+	for _, a := range []answer{
+		e.do("GET", "/profiles", nil), e.do("POST", "/profiles", object{"name": "Li"}), e.do("GET", "/profile-defaults", nil),
+		e.do("POST", "/feedback-lessons/"+lesson+"/finish", nil), e.upload(lesson, recording("lost")),
+	} {
+		a.want(503, "database_unavailable")
+		require.NotEmpty(t, a.Header().Get("Retry-After"))
+		require.NotContains(t, a.Body.String(), "postgres")
+	}
+	server.Restart(t)
+	e.do("POST", "/profiles", object{"name": "Li"}).want(201)
+	e.upload(lesson, recording("lost")).want(202)
+	require.Len(t, filterNil(e.work()), 0)
+	a := e.do("POST", "/feedback-lessons/"+lesson+"/finish", nil).want(200)
+	require.Equal(t, 2.0, a.json["summary"].(object)["transcribed"])
+}
+
+// TestNotMigratedIs503: a server may start before its tables are made.
+func TestNotMigratedIs503(t *testing.T) {
+	engines(t, func(t *testing.T, e *env) {
+		_, err := e.db.Exec(`drop table feedback_defaults`)
+		require.NoError(t, err)
+		a := e.do("GET", "/profile-defaults", nil).want(503, "database_unavailable")
+		require.NotEmpty(t, a.Header().Get("Retry-After"))
+	})
+}
+
+// TestSecondTeacherReachesNothing goes over every route with the first
+// teacher's identifiers, and then looks whether anything has changed.
+func TestSecondTeacherReachesNothing(t *testing.T) {
+	engines(t, func(t *testing.T, e *env) {
+		profile := e.profile("Ming")
+		session := e.session(profile)
+		lesson := e.lesson(session)
+		segment := e.upload(lesson, recording("x")).want(202).str("segment_id")
+		e.speech.fail(fault{permanent: true})
+		e.work()
+		record := e.do("POST", "/feedback-records", object{"profile_id": profile, "feedback_date": "2026-05-31", "content": "secret"}).want(201).str("record_id")
+		look := func() (out []string) {
+			for _, path := range []string{"/profiles", "/feedback-records", "/profile-defaults", "/feedback-sessions/" + session, "/audio-segments/" + segment, "/audio-segments/" + segment + "/audio"} {
+				out = append(out, e.do("GET", path, nil).want(200).Body.String())
+			}
+			return out
+		}
+		before, first, second := look(), e.teacher, uuid.New()
+
+		ids := strings.NewReplacer("{profile_id}", profile, "{record_id}", record, "{session_id}", session, "{lesson_id}", lesson, "{segment_id}", segment)
+		bodies := map[string]any{
+			"create-profile": object{"name": "Li"}, "replace-profile": object{"name": "stolen"},
+			"save-profile-defaults": object{"grade": "x", "subject": "x", "lesson_duration_minutes": 1},
+			"create-record":         object{"profile_id": profile, "feedback_date": "2026-05-31", "content": "x", "feedback_session_id": session},
+			"open-session":          object{"profile_id": profile}, "save-session": object{"feedback_text": "stolen"},
+			"generate-feedback": object{"lesson_ids": []string{lesson}},
+		}
+		statuses := map[string]int{ // of routes without an identifier in the path
+			"list-profiles": 200, "list-records": 200, "get-profile-defaults": 200, "save-profile-defaults": 200, "create-profile": 201,
+			"create-record": 422, "open-session": 422, "get-active-session": 404,
+		}
+		e.teacher = second
+		for _, r := range routes(t) {
+			want, ok := statuses[r.id]
+			if !ok {
+				require.Contains(t, r.path, "{", r.id)
+				want = 404
+			}
+			query := map[string]string{"get-active-session": "?profile_id=" + profile, "list-records": "?profile_id=" + profile}[r.id]
+			var a answer
+			if r.id == "upload-segment" {
+				a = e.upload(lesson, recording("stolen"))
+			} else {
+				a = e.do(r.method, ids.Replace(r.path)+query, bodies[r.id])
+			}
+			require.Equal(t, want, a.Code, "%s: %s", r.id, a.Body)
+			for _, secret := range []string{"Ming", "secret", segment, record} {
+				if !strings.Contains(r.path, "{") {
+					require.NotContains(t, a.Body.String(), secret, r.id)
+				}
+			}
+			if strings.Contains(r.path, "{") {
+				unknown := strings.NewReplacer(profile, uuid.NewString(), record, uuid.NewString(), session, uuid.NewString(), lesson, uuid.NewString(), segment, uuid.NewString())
+				other := httptest.NewRecorder()
+				req := httptest.NewRequest(r.method, "/api/v1"+unknown.Replace(ids.Replace(r.path)), http.NoBody)
+				req.Header.Set("X-Teacher", second.String())
+				if bodies[r.id] == nil && r.id != "upload-segment" {
+					e.handler.ServeHTTP(other, req)
+					require.Equal(t, a.Code, other.Code, "%s tells a foreign identifier from an unknown one", r.id)
+				}
+			}
+		}
+		e.teacher = first
+		require.Equal(t, before, look())
+	})
+}

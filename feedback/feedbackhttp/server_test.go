@@ -1,0 +1,138 @@
+package feedbackhttp_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/feedback/feedbacktest"
+)
+
+// TestEventStream follows a session over a real connection.
+func TestEventStream(t *testing.T) {
+	engines(t, func(t *testing.T, e *env) {
+		server := httptest.NewServer(e.handler)
+		defer server.Close()
+		session := e.session(e.profile("Ming"))
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		open := func(last string) *bufio.Scanner {
+			r, err := http.NewRequestWithContext(ctx, "GET", server.URL+"/api/v1/feedback-sessions/"+session+"/events", nil)
+			require.NoError(t, err)
+			r.Header.Set("X-Teacher", e.teacher.String())
+			if last != "" {
+				r.Header.Set("Last-Event-ID", last)
+			}
+			res, err := http.DefaultClient.Do(r)
+			require.NoError(t, err)
+			t.Cleanup(func() { res.Body.Close() })
+			require.Equal(t, 200, res.StatusCode)
+			require.Equal(t, "text/event-stream", res.Header.Get("Content-Type"))
+			s := bufio.NewScanner(res.Body)
+			require.True(t, s.Scan())
+			require.Equal(t, "retry: 2000", s.Text())
+			return s
+		}
+		type event struct {
+			id, name string
+			data     object
+		}
+		read := func(s *bufio.Scanner) (ev event) {
+			for s.Scan() {
+				key, value, _ := strings.Cut(s.Text(), ": ")
+				switch key {
+				case "id":
+					ev.id = value
+				case "event":
+					ev.name = value
+				case "data":
+					require.NoError(t, json.Unmarshal([]byte(value), &ev.data))
+				case "":
+					if ev.data != nil {
+						return ev
+					}
+				}
+			}
+			require.NoError(t, s.Err())
+			t.Fatal("the stream ended")
+			return ev
+		}
+		stream := open("")
+		lesson := e.lesson(session)
+		first := read(stream)
+		require.Equal(t, "lesson", first.name)
+		require.Equal(t, lesson, first.data["lesson"].(object)["lesson_id"])
+
+		segment := e.upload(lesson, recording("x")).want(202).str("segment_id")
+		e.work()
+		for _, state := range []string{"queued", "transcribing", "transcribed"} {
+			ev := read(stream)
+			require.Equal(t, "segment", ev.name)
+			require.Equal(t, lesson, ev.data["lesson_id"])
+			s := ev.data["segment"].(object)
+			require.Equal(t, []any{segment, state}, []any{s["segment_id"], s["state"]})
+		}
+		// Cut off after the first: what was missed comes, each in its last state.
+		again := read(open(first.id))
+		require.Equal(t, "transcribed", again.data["segment"].(object)["state"])
+
+		e.do("GET", "/feedback-sessions/"+session+"/events", nil, "Last-Event-ID", "x").want(422)
+	})
+}
+
+// TestCutUploadLeavesNothing drops the connection in the middle of a form.
+func TestCutUploadLeavesNothing(t *testing.T) {
+	engines(t, func(t *testing.T, e *env) {
+		answered := make(chan int, 1)
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			rec := httptest.NewRecorder()
+			e.handler.ServeHTTP(rec, r)
+			answered <- rec.Code
+		}))
+		defer server.Close()
+		lesson := e.lesson(e.session(e.profile("Ming")))
+		conn, err := net.Dial("tcp", server.Listener.Addr().String())
+		require.NoError(t, err)
+		_, err = io.WriteString(conn, "POST /api/v1/feedback-lessons/"+lesson+"/segments HTTP/1.1\r\nHost: x\r\nX-Teacher: "+e.teacher.String()+
+			"\r\nContent-Type: multipart/form-data; boundary=b\r\nContent-Length: 500000\r\n\r\n--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"x\"\r\n\r\n"+
+			string(feedbacktest.MP3(strings.Repeat("x", 200_000))))
+		require.NoError(t, err)
+		require.Eventually(t, func() bool { return len(e.files()) == 1 }, 10*time.Second, time.Millisecond, "it is being received")
+		require.NoError(t, conn.Close())
+		require.Equal(t, 400, <-answered)
+		require.Empty(t, e.files())
+		require.Zero(t, e.count("feedback_segments"))
+		require.Zero(t, e.count("test_jobs"))
+	})
+}
+
+// TestTooLargeIsAnsweredOverARealConnection: the client must hear the answer
+// although most of what it sends is never read.
+func TestTooLargeIsAnsweredOverARealConnection(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t, "sqlite:"+t.TempDir()+"/f.db")
+	server := httptest.NewServer(e.handler)
+	defer server.Close()
+	lesson := e.lesson(e.session(e.profile("Ming")))
+	for _, size := range []int64{2 << 20, 30 << 20} {
+		r, err := http.NewRequestWithContext(t.Context(), "POST", server.URL+"/api/v1/feedback-lessons/"+lesson+"/segments", io.LimitReader(&counter{}, size))
+		require.NoError(t, err)
+		r.Header.Set("X-Teacher", e.teacher.String())
+		r.Header.Set("Content-Type", "audio/mpeg")
+		res, err := http.DefaultClient.Do(r)
+		require.NoError(t, err, strconv.FormatInt(size, 10))
+		require.Equal(t, 413, res.StatusCode)
+		require.NoError(t, res.Body.Close())
+	}
+	require.Empty(t, e.files())
+}
