@@ -179,8 +179,6 @@ func (o *ordered[T]) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-const schemaPrefix = "#/components/schemas/"
-
 // resolve follows a schema's reference; nil where it leads nowhere.
 func (d *document) resolve(s *schema) *schema {
 	for range 10 { // no longer chain is meant, and a ring ends

@@ -55,6 +55,7 @@ type bodyView struct {
 type responseView struct {
 	Status, Class, Text string
 	Headers             []field
+	Body                *bodyView // named beside the text
 	Bodies              []bodyView
 }
 
@@ -156,6 +157,9 @@ func (d *document) view(server, method, path string, op *operation) operationVie
 	for _, status := range op.Responses.keys {
 		resp := d.response(op.Responses.values[status])
 		rv := responseView{Status: status, Class: "status-" + status[:min(1, len(status))], Text: resp.Description, Bodies: d.bodies(resp.Content)}
+		if !strings.HasPrefix(status, "2") {
+			d.shorten(&rv, resp.Content)
+		}
 		for _, name := range resp.Headers.keys {
 			h := d.parameter(resp.Headers.values[name])
 			f := d.field(name, h.Schema, false)
@@ -203,17 +207,39 @@ func (d *document) bodies(content ordered[media]) []bodyView {
 	return out
 }
 
+// shorten leaves out of an error what its schema tells already: every operation
+// has the same. One without anything else becomes a line.
+func (d *document) shorten(v *responseView, content ordered[media]) {
+	for i, contentType := range content.keys {
+		m := content.values[contentType]
+		if v.Bodies[i].Link != "" && m.Example == nil && len(m.Examples.keys) == 0 {
+			v.Bodies[i].Sample = ""
+		}
+	}
+	if len(v.Bodies) == 1 && v.Bodies[0].Sample == "" && v.Bodies[0].Link != "" {
+		v.Body, v.Bodies = &v.Bodies[0], nil
+	}
+}
+
 // sampleOf is a media type's example, or one made from its schema.
 func (d *document) sampleOf(m media) json.RawMessage {
 	if m.Example != nil {
-		return m.Example
+		return readable(m.Example)
 	}
 	for _, k := range m.Examples.keys {
 		if v := m.Examples.values[k].Value; v != nil {
-			return v
+			return readable(v)
 		}
 	}
-	return d.sample(m.Schema)
+	return readable(d.sample(m.Schema))
+}
+
+// unescape turns the escapes that Go's encoder writes for HTML back; the first
+// pair keeps an escaped backslash from being taken for the beginning of one.
+var unescape = strings.NewReplacer(`\\`, `\\`, `\u003c`, "<", `\u003e`, ">", `\u0026`, "&")
+
+func readable(raw json.RawMessage) json.RawMessage {
+	return json.RawMessage(unescape.Replace(string(raw)))
 }
 
 func indent(raw json.RawMessage) string {

@@ -73,6 +73,10 @@ func TestReferenceOperations(t *testing.T) {
 	require.Contains(t, add.Curl, "curl -X POST ")
 	require.Contains(t, add.Curl, `-d '{"name":"Bob'\''s 2B","hardness":"HB","box":{"size":0.5,"rest":null}}'`, "an apostrophe cannot end the shell's word, a schema within itself ends")
 
+	require.Equal(t, "{\n  \"name\": \"2B > HB \\\\u003e\"\n}", add.Responses[0].Bodies[0].Sample)
+	require.Equal(t, "Box", add.Responses[1].Body.Link, "an error that only names its schema is a line")
+	require.Empty(t, add.Responses[1].Bodies)
+
 	photo := find(t, r, "PUT", "/api/pencils/{pencil_id}/photo")
 	require.Equal(t, "curl -X PUT 'http://shop.test/api/pencils/PENCIL_ID/photo?size=SIZE' \\\n  -H 'X-Camera: X_CAMERA' \\\n"+
 		"  -H \"Authorization: Bearer $TOKEN\" \\\n  -F 'file=@FILE' \\\n  -F 'sequence=SEQUENCE'", photo.Curl)
