@@ -24,4 +24,5 @@ if command -v npm >/dev/null && ! ls internal/docsui/dist/*.gz >/dev/null 2>&1; 
 	go generate ./internal/docsui || echo "The script of the reference page could not be fetched; the page will be plain." >&2
 fi
 
+echo "Building; the first time takes a few minutes." >&2
 exec go run ./examples/feedback-server demo "$@"
