@@ -6,10 +6,13 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -39,6 +42,7 @@ var programs = sync.OnceValues(func() (string, error) {
 
 func TestMain(m *testing.M) {
 	code := m.Run()
+	printSummary()
 	if dir, err := programs(); err == nil {
 		os.RemoveAll(dir)
 	}
@@ -128,13 +132,19 @@ func eventually(t *testing.T, what string, condition func() bool) {
 	}
 }
 
-// freePort returns an address that nothing listens on.
+// freePort returns an address that nothing listens on. It is none that the
+// system gives to clients: a server that is away finds it free when it is back.
 func freePort(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer l.Close()
-	return l.Addr().String()
+	for range 100 {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 20_000+rand.IntN(12_000)))
+		if err == nil {
+			defer l.Close()
+			return l.Addr().String()
+		}
+	}
+	t.Fatal("no free port")
+	return ""
 }
 
 // service is a feedback server with its data, which outlive the process.
@@ -169,6 +179,18 @@ func (s *service) start(t *testing.T, env ...string) {
 		_, err := s.client.Health(t.Context())
 		return err == nil
 	})
+}
+
+// shared tells whether several processes may serve the database.
+func (s *service) shared() bool { return strings.HasPrefix(s.value("DATABASE_URL"), "postgres") }
+
+// beside is a second process on the same data.
+func (s *service) beside(t *testing.T) *service {
+	t.Helper()
+	addr := freePort(t)
+	client := s.client
+	client.Base = "http://" + addr
+	return &service{env: append(slices.Clone(s.env), "HTTP_ADDR="+addr), client: client}
 }
 
 // databases runs a test on both engines.

@@ -13,8 +13,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/stretchr/testify/require"
 )
 
 // recogniser is a speech server that hears in each recording its own hash, and
@@ -44,8 +42,12 @@ func (rec *recogniser) url() string { return "http://" + rec.addr }
 
 func (rec *recogniser) up(t *testing.T) {
 	t.Helper()
-	l, err := net.Listen("tcp", rec.addr)
-	require.NoError(t, err)
+	var l net.Listener
+	eventually(t, "the recogniser listens", func() bool {
+		var err error // a process that is just being forked may still hold the port
+		l, err = net.Listen("tcp", rec.addr)
+		return err == nil
+	})
 	s := &http.Server{Handler: rec, ReadHeaderTimeout: time.Minute}
 	rec.mu.Lock()
 	rec.server = s

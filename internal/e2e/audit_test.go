@@ -1,0 +1,205 @@
+package e2e
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/internal/feedbackclient"
+	"lessonkit.example/internal/sqldb"
+)
+
+// audit stops the load and proves that nothing was lost: every acknowledged
+// segment is there byte for byte, has its text, once, in its place, and what
+// was not acknowledged is there whole or not at all. s serves; it is started
+// again on the way, so that it sweeps.
+func (l *load) audit(t *testing.T, s *service, rec *recogniser) {
+	t.Helper()
+	began := time.Now()
+	l.stop()
+	l.awaitTexts(t, s)
+	waited := time.Since(began)
+	acknowledged, unasked := 0, 0
+	for _, p := range l.phones {
+		a, u := l.auditPhone(t, s, p)
+		acknowledged, unasked = acknowledged+a, unasked+u
+	}
+	l.auditFiles(t, s)
+	require.Empty(t, l.violations, "violations")
+
+	asked, different, _ := rec.counts()
+	require.Positive(t, acknowledged)
+	sum(t, "%d segments, %d acknowledgements, %d refused tries %v, %d cut, p99 %v; recogniser asked %d times for %d recordings; %d kept without an acknowledgement; texts complete after %v",
+		acknowledged, l.acknowledged.Load(), l.refused.Load(), l.problems, l.cut.Load(), l.percentile(.99), asked, different, unasked, waited.Round(time.Second))
+}
+
+// awaitTexts waits until the queue is worked off.
+func (l *load) awaitTexts(t *testing.T, s *service) {
+	t.Helper()
+	for _, p := range l.phones {
+		c := s.client
+		c.Header = http.Header{"X-Development-User": {p.user}}
+		eventually(t, "all segments of "+p.user+" have text", func() bool {
+			session, err := c.Session(t.Context(), p.session)
+			if err != nil {
+				return false
+			}
+			for _, seg := range session.Lessons[0].Segments {
+				l.see(seg)
+				require.NotEqual(t, "failed", seg.State, "segment %s: %s", seg.ID, seg.Error)
+				if seg.State != "transcribed" {
+					return false
+				}
+			}
+			return true
+		})
+	}
+}
+
+// auditPhone compares what a phone knows with what the service has.
+func (l *load) auditPhone(t *testing.T, s *service, p *phone) (acknowledged, unasked int) {
+	t.Helper()
+	c := s.client
+	c.Header = http.Header{"X-Development-User": {p.user}}
+	session, err := c.Session(t.Context(), p.session)
+	require.NoError(t, err)
+	lesson := session.Lessons[0]
+	kept := map[int]feedbackclient.Segment{}
+	var texts []string
+	for i, seg := range lesson.Segments {
+		require.True(t, i == 0 || lesson.Segments[i-1].Sequence < seg.Sequence, "segments are in order, each once")
+		kept[seg.Sequence] = seg
+		texts = append(texts, seg.Text)
+		l.see(seg)
+	}
+	for _, u := range p.uploads {
+		seg, there := kept[u.sequence]
+		delete(kept, u.sequence)
+		switch {
+		case u.segment != "":
+			acknowledged++
+			require.True(t, there, "sequence %d of %s was acknowledged as %s and is gone", u.sequence, p.user, u.segment)
+			require.Equal(t, u.segment, seg.ID)
+		case there:
+			unasked++
+			require.True(t, u.whole, "sequence %d of %s is there, and was never sent whole", u.sequence, p.user)
+		default:
+			continue
+		}
+		require.Equal(t, u.hash, seg.SHA256)
+		require.True(t, heardRight(seg.Text, u.hash), "segment %s of hash %s has the text %q", seg.ID, u.hash, seg.Text)
+		require.Equal(t, u.hash, hashOf(s.audio(t, c, seg.ID)), "byte for byte")
+	}
+	require.Empty(t, kept, "segments that no phone sent")
+	require.Equal(t, strings.Fields(strings.Join(texts, " ")), strings.Fields(lesson.Transcript), "the transcript is the texts in order")
+	return acknowledged, unasked
+}
+
+// audio fetches a segment's recording.
+func (s *service) audio(t *testing.T, c feedbackclient.Client, segment string) []byte {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, c.Base+"/api/v1/audio-segments/"+segment+"/audio", nil)
+	require.NoError(t, err)
+	req.Header = c.Header
+	resp, err := http.DefaultClient.Do(req)
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	require.Equal(t, http.StatusOK, resp.StatusCode)
+	audio, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	return audio
+}
+
+// auditFiles compares rows and files, before and after a sweep.
+func (l *load) auditFiles(t *testing.T, s *service) {
+	t.Helper()
+	rows := s.rows(t)
+	files := map[string]bool{}
+	for _, key := range s.files(t) {
+		files[key] = true
+	}
+	for key, hash := range rows {
+		require.True(t, files[key], "a row without audio: %s", key)
+		audio, err := os.ReadFile(filepath.Join(s.audioDir(t), filepath.FromSlash(key)))
+		require.NoError(t, err)
+		require.Equal(t, hash, hashOf(audio))
+	}
+
+	// The sweep spares what may be an upload in progress; nothing is, so make all of it old.
+	require.NoError(t, s.process.stop(t))
+	old := time.Now().Add(-2 * time.Hour)
+	for _, key := range s.files(t) {
+		require.NoError(t, os.Chtimes(filepath.Join(s.audioDir(t), filepath.FromSlash(key)), old, old))
+	}
+	s.start(t)
+	var left []string
+	eventually(t, "the sweep leaves exactly the files that rows name", func() bool {
+		left = s.files(t)
+		return len(left) == len(rows)
+	})
+	for _, key := range left {
+		require.Contains(t, rows, key, "audio without a row")
+	}
+}
+
+// rows are the hashes of all segments by their audio's key.
+func (s *service) rows(t *testing.T) map[string]string {
+	t.Helper()
+	db, err := sqldb.Open(t.Context(), s.value("DATABASE_URL"))
+	require.NoError(t, err)
+	defer db.Close()
+	rows, err := db.R.QueryContext(t.Context(), "select audio_key, sha256, state from feedback_segments")
+	require.NoError(t, err)
+	defer rows.Close()
+	hashes := map[string]string{}
+	for rows.Next() {
+		var key, hash, state string
+		require.NoError(t, rows.Scan(&key, &hash, &state))
+		require.Contains(t, []string{"transcribed", "failed"}, state)
+		hashes[key] = hash
+	}
+	require.NoError(t, rows.Err())
+
+	var jobs int
+	eventually(t, "no job is left", func() bool {
+		require.NoError(t, db.R.QueryRowContext(t.Context(), "select count(*) from jobqueue_job").Scan(&jobs))
+		return jobs == 0
+	})
+	return hashes
+}
+
+// files lists everything in the audio directory.
+func (s *service) files(t *testing.T) []string {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(s.audioDir(t), "*", "*"))
+	require.NoError(t, err)
+	for i, path := range paths {
+		key, err := filepath.Rel(s.audioDir(t), path)
+		require.NoError(t, err)
+		paths[i] = filepath.ToSlash(key)
+	}
+	return paths
+}
+
+func (s *service) audioDir(t *testing.T) string {
+	t.Helper()
+	return s.value("AUDIO_STORAGE_DIR")
+}
+
+// value is what the environment of the service says last.
+func (s *service) value(name string) string {
+	for _, v := range slices.Backward(s.env) {
+		if value, ok := strings.CutPrefix(v, name+"="); ok {
+			return value
+		}
+	}
+	panic(fmt.Sprintf("the service is not told %s", name))
+}

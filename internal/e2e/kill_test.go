@@ -1,0 +1,58 @@
+package e2e
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"lessonkit.example/internal/pgtest"
+)
+
+// soon is how long faults let a service work between two of them.
+func soon() time.Duration { return 30*time.Millisecond + rand.N(900*time.Millisecond) }
+
+// Servers and the workers in them are killed at random moments.
+func TestKilledProcessesLoseNothing(t *testing.T) {
+	t.Parallel()
+	databases(t, func(t *testing.T, url string) {
+		rec := newRecogniser(t)
+		s := newService(t, url, rec.url())
+		s.env = append(s.env, "ASR_WORKER_CONCURRENCY=4")
+		s.start(t)
+		services := []*service{s}
+		if s.shared() {
+			services = append(services, s.beside(t))
+			services[1].start(t)
+		}
+		l := startLoad(t, 8, 60*time.Millisecond, services...)
+		kills := times(3, 15, 100)
+		for range kills {
+			time.Sleep(soon())
+			victim := services[rand.IntN(len(services))]
+			victim.process.kill()
+			victim.start(t)
+		}
+		sum(t, "%d kills of %d processes", kills, len(services))
+		l.audit(t, s, rec)
+	})
+}
+
+// The database is killed and restarted under load.
+func TestPostgresRestartsLoseNothing(t *testing.T) {
+	t.Parallel()
+	db := pgtest.Start(t, pgtest.Options{Durable: true})
+	rec := newRecogniser(t)
+	s := newService(t, db.URL(), rec.url())
+	s.env = append(s.env, "ASR_WORKER_CONCURRENCY=4")
+	s.start(t)
+	l := startLoad(t, 8, 60*time.Millisecond, s)
+	restarts := times(2, 5, 20)
+	for range restarts {
+		time.Sleep(soon())
+		db.Kill()
+		time.Sleep(rand.N(time.Second))
+		db.Restart(t)
+	}
+	sum(t, "%d restarts of PostgreSQL", restarts)
+	l.audit(t, s, rec)
+}

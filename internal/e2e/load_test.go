@@ -1,0 +1,160 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/internal/feedbackclient"
+)
+
+// load is many phones at work, and what they have seen.
+type load struct {
+	bases    []string
+	http     *http.Client
+	pace     time.Duration // mean pause of a phone between two segments
+	patience time.Duration // for one request
+	phones   []*phone
+
+	acknowledged, refused, cut, watched atomic.Int64
+
+	mu         sync.Mutex
+	violations []string
+	problems   map[string]int
+	durations  []time.Duration
+	texts      map[string]string // segment → text, as first seen
+
+	stopOnce sync.Once
+	stopped  chan struct{}
+	phonesWG sync.WaitGroup
+	watchWG  sync.WaitGroup
+}
+
+// startLoad makes phones work, each with a lesson of its own, against servers
+// that share their data.
+func startLoad(t *testing.T, phones int, pace time.Duration, services ...*service) *load {
+	t.Helper()
+	l := &load{
+		pace: pace, patience: 15 * time.Second, stopped: make(chan struct{}),
+		problems: map[string]int{}, texts: map[string]string{},
+	}
+	for _, s := range services {
+		l.bases = append(l.bases, s.client.Base)
+	}
+	transport := &http.Transport{MaxIdleConnsPerHost: phones, DialContext: (&net.Dialer{Timeout: 2 * time.Second}).DialContext}
+	l.http = &http.Client{Transport: transport}
+	for i := range phones {
+		p := &phone{load: l, user: fmt.Sprintf("phone-%d", i)}
+		c := p.client()
+		profile, err := c.EnsureProfile(t.Context(), "Someone small")
+		require.NoError(t, err)
+		session, err := c.OpenSession(t.Context(), profile.ID)
+		require.NoError(t, err)
+		lesson, err := c.StartLesson(t.Context(), session.ID)
+		require.NoError(t, err)
+		p.session, p.lesson = session.ID, lesson.ID
+		l.phones = append(l.phones, p)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	for _, p := range l.phones {
+		l.phonesWG.Go(func() { p.run(ctx, l.stopped) })
+	}
+	l.watchWG.Go(func() { l.watch(ctx) })
+	t.Cleanup(func() {
+		cancel()
+		l.stop()
+		l.watchWG.Wait()
+		transport.CloseIdleConnections()
+	})
+	return l
+}
+
+// stop lets every phone finish what it has begun.
+func (l *load) stop() {
+	l.stopOnce.Do(func() { close(l.stopped) })
+	l.phonesWG.Wait()
+}
+
+// watch looks at sessions as phones do: a text that was seen once must stay.
+func (l *load) watch(ctx context.Context) {
+	for {
+		select {
+		case <-l.stopped:
+			return
+		case <-ctx.Done():
+			return
+		case <-time.After(300 * time.Millisecond):
+		}
+		p := l.phones[rand.IntN(len(l.phones))]
+		c := feedbackclient.Development(l.bases[rand.IntN(len(l.bases))], p.user)
+		c.HTTP = l.http
+		look, cancel := context.WithTimeout(ctx, l.patience)
+		session, err := c.Session(look, p.session)
+		cancel()
+		if err != nil {
+			if !mayRetry(err) {
+				l.violation("reading a session: %v", err)
+			}
+			continue
+		}
+		l.watched.Add(1)
+		for _, seg := range session.Lessons[0].Segments {
+			l.see(seg)
+		}
+	}
+}
+
+// see compares a segment with what was seen of it before.
+func (l *load) see(seg feedbackclient.Segment) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	first, seen := l.texts[seg.ID]
+	switch {
+	case seg.State == "transcribed" && !seen:
+		l.texts[seg.ID] = seg.Text
+	case seen && (seg.State != "transcribed" || seg.Text != first):
+		l.violations = append(l.violations, fmt.Sprintf("segment %s had the text %q and is now %s with %q", seg.ID, first, seg.State, seg.Text))
+	}
+}
+
+func (*load) count(n *atomic.Int64) { n.Add(1) }
+
+func (l *load) violation(format string, args ...any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.violations = append(l.violations, fmt.Sprintf(format, args...))
+}
+
+// answered notes an error answer.
+func (l *load) answered(status int, code string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.problems[fmt.Sprint(status, " ", code)]++
+}
+
+// took notes how long an acknowledged upload took.
+func (l *load) took(d time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.durations = append(l.durations, d)
+}
+
+// percentile of the durations so far.
+func (l *load) percentile(p float64) time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.durations) == 0 {
+		return 0
+	}
+	slices.Sort(l.durations)
+	return l.durations[int(p*float64(len(l.durations)-1))].Round(time.Millisecond)
+}
