@@ -1,0 +1,275 @@
+package gateway_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/imagegen"
+	"lessonkit.example/imagegen/gateway"
+	"lessonkit.example/imagegen/gateway/draw"
+	"lessonkit.example/imagegen/imagegentest"
+)
+
+var pngHead = []byte("\x89PNG\r\n\x1a\n and so on")
+
+const key = "gateway-key"
+
+// serve runs a gateway in memory and returns a client of it, and a function that stops the gateway.
+func serve(t *testing.T, c gateway.Config) (*imagegen.Client, func()) {
+	t.Helper()
+	if c.Keys == nil {
+		keys, err := gateway.StaticKeys(map[string]string{"me": key, "other": "other-key"})
+		require.NoError(t, err)
+		c.Keys = keys
+	}
+	g, err := gateway.New(c)
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- g.Run(ctx) }()
+	h := imagegentest.Serve(t, g)
+	stopped := false
+	stop := func() {
+		if !stopped {
+			stopped = true
+			cancel()
+			require.NoError(t, <-ended)
+		}
+	}
+	t.Cleanup(stop)
+	synctest.Wait()
+	client, err := imagegen.New(imagegen.Config{BaseURL: "http://gateway.test", Key: key, HTTPClient: h})
+	require.NoError(t, err)
+	return client, stop
+}
+
+func bubble(t *testing.T, name string, f func(t *testing.T)) {
+	t.Run(name, func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, f)
+	})
+}
+
+// client ↔ gateway ↔ client as generator ↔ fake, in every combination of modes, with and without references.
+func TestChain(t *testing.T) {
+	t.Parallel()
+	for fakeName, fakeMode := range map[string]imagegentest.Mode{"sync": imagegentest.Sync, "async": imagegentest.Async, "url": imagegentest.ByURL} {
+		for _, mode := range []gateway.Mode{gateway.Sync, gateway.Async, gateway.Auto} {
+			for _, refs := range [][]imagegen.Ref{nil, {imagegen.Bytes("a.png", pngHead), imagegen.Bytes("b.png", bytes.Repeat(pngHead, 20_000))}} {
+				bubble(t, fmt.Sprintf("%s %s %d references", fakeName, mode, len(refs)), func(t *testing.T) {
+					fake := imagegentest.New(t, imagegentest.Options{Mode: fakeMode})
+					store, err := gateway.Dir(t.TempDir())
+					require.NoError(t, err)
+					client, _ := serve(t, gateway.Config{Generator: fake.Client(nil), Mode: mode, Store: store})
+					images := imagegen.Memory()
+					r, err := client.Generate(t.Context(), &imagegen.Request{Model: "svc-image-2", Prompt: "a red fox", N: 3, Size: imagegen.Wide16x9, Refs: refs}, images)
+					require.NoError(t, err)
+					require.Len(t, r.Images, 3)
+					counts := fake.Counts()
+					require.Equal(t, 1, counts.Generations)
+					post := counts.Posts[0]
+					require.Equal(t, map[string]string{"model": "svc-image-2", "prompt": "a red fox", "n": "3", "size": "16:9"}, post.Fields)
+					require.Len(t, post.Files, len(refs))
+					if refs != nil {
+						require.Equal(t, imagegentest.File{Name: "a.png", Type: "image/png", Data: pngHead}, post.Files[0])
+						require.Equal(t, 20_000*len(pngHead), len(post.Files[1].Data))
+					}
+					require.Equal(t, mode == gateway.Async, r.TaskID != "")
+					if fakeMode == imagegentest.Sync {
+						require.Equal(t, int64(5*len(refs)), r.Usage.ImageTokens)
+						require.Equal(t, int64(18), r.Usage.TotalTokens)
+					}
+					direct := imagegen.Memory()
+					_, err = fake.Client(nil).Generate(t.Context(), &imagegen.Request{Prompt: "x", N: 3, Size: imagegen.Wide16x9}, direct)
+					require.NoError(t, err)
+					for i, want := range direct.All() {
+						require.Equal(t, want, images.Get(i))
+					}
+				})
+			}
+		}
+	}
+}
+
+// The faults of the service behind arrive as what they are.
+func TestChainPassesFailuresOn(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		step      imagegentest.Step
+		mode      imagegentest.Mode
+		status    int // of a synchronous answer
+		message   string
+		permanent bool
+		again     bool // is worth another try
+	}{
+		"refused":        {imagegentest.Status(400, 0), imagegentest.Sync, 422, "scripted status 400", true, false},
+		"no images":      {imagegentest.Empty(), imagegentest.Sync, 422, "no images", true, false},
+		"failed task":    {imagegentest.Fail("not allowed"), imagegentest.Async, 422, "not allowed", true, false},
+		"lost answer":    {imagegentest.DropMiddle(), imagegentest.Sync, 502, "may have been charged", false, false},
+		"server error":   {imagegentest.Status(500, 0), imagegentest.Sync, 502, "may have been charged", false, false},
+		"asked to wait":  {imagegentest.Status(429, 10*time.Minute), imagegentest.Sync, 503, "not available", false, true},
+		"page, not JSON": {imagegentest.HTML(), imagegentest.Sync, 502, "may have been charged", false, false},
+	} {
+		for _, mode := range []gateway.Mode{gateway.Sync, gateway.Async} {
+			bubble(t, name+" "+string(mode), func(t *testing.T) {
+				fake := imagegentest.New(t, imagegentest.Options{Mode: test.mode})
+				fake.Script(test.step)
+				client, _ := serve(t, gateway.Config{Generator: fake.Client(nil), Mode: mode})
+				_, err := client.Generate(t.Context(), &imagegen.Request{Prompt: "x"}, imagegen.Memory())
+				require.ErrorContains(t, err, test.message)
+				require.NotContains(t, err.Error(), imagegentest.Key)
+				if mode == gateway.Async {
+					var e *imagegen.TaskError
+					require.ErrorAs(t, err, &e)
+					return
+				}
+				var e *imagegen.Error
+				require.ErrorAs(t, err, &e)
+				require.Equal(t, test.status, e.Status)
+				require.Equal(t, test.permanent, e.Permanent())
+				require.Equal(t, test.again, e.RetryAfter() > 0)
+				require.Equal(t, test.status == 502, e.MayHaveRun)
+			})
+		}
+	}
+}
+
+func TestChainKeepsGoodImagesOfAPartialAnswer(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []gateway.Mode{gateway.Sync, gateway.Async} {
+		bubble(t, string(mode), func(t *testing.T) {
+			fake := imagegentest.New(t, imagegentest.Options{})
+			fake.Script(imagegentest.ItemError(2))
+			client, _ := serve(t, gateway.Config{Generator: fake.Client(nil), Mode: mode})
+			r, err := client.Generate(t.Context(), &imagegen.Request{Prompt: "x", N: 3}, imagegen.Memory())
+			var p *imagegen.PartialError
+			require.ErrorAs(t, err, &p)
+			require.Len(t, r.Images, 2)
+			require.Contains(t, p.Failed, 2)
+		})
+	}
+}
+
+func TestAutoAnswersWithATaskWhenTheBudgetIsSpent(t *testing.T) {
+	t.Parallel()
+	for delay, task := range map[time.Duration]bool{80 * time.Second: false, 100 * time.Second: true} {
+		bubble(t, delay.String(), func(t *testing.T) {
+			client, _ := serve(t, gateway.Config{Generator: draw.New(draw.Config{LongEdge: 32, Delay: delay})})
+			began := time.Now()
+			r, task2, err := client.Submit(t.Context(), &imagegen.Request{Prompt: "x"}, imagegen.Memory())
+			require.NoError(t, err)
+			require.Equal(t, task, task2 != nil)
+			require.Equal(t, min(delay, 90*time.Second), time.Since(began))
+			if task {
+				r, err = client.Wait(t.Context(), task2.ID, imagegen.Memory())
+				require.NoError(t, err)
+			}
+			require.Len(t, r.Images, 1)
+		})
+	}
+}
+
+// A restart between submission and completion: the second gateway takes the task of the service behind up again, and nothing is
+// generated twice.
+func TestTasksSurviveARestart(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		fake := imagegentest.New(t, imagegentest.Options{Mode: imagegentest.Async, Duration: 5 * time.Minute})
+		path := t.TempDir()
+		config := func() gateway.Config {
+			return gateway.Config{Generator: fake.Client(nil), Mode: gateway.Async, Store: openDir(t, path), Workers: 1}
+		}
+		client, stop := serve(t, config())
+		var ids []string
+		for range 2 { // one under way, one in the queue
+			_, task, err := client.Submit(t.Context(), &imagegen.Request{Prompt: "x", Refs: []imagegen.Ref{imagegen.Bytes("a", pngHead)}}, imagegen.Memory())
+			require.NoError(t, err)
+			ids = append(ids, task.ID)
+		}
+		time.Sleep(time.Minute)
+		began := time.Now()
+		stop()
+		require.Zero(t, time.Since(began), "waiting for a task that can be resumed does not hold the stop up")
+		time.Sleep(5 * time.Second)
+
+		client, _ = serve(t, config())
+		for _, id := range ids {
+			images := imagegen.Memory()
+			_, err := client.Wait(t.Context(), id, images)
+			require.NoError(t, err)
+			require.NotEmpty(t, images.Get(0))
+		}
+		require.Equal(t, 2, fake.Counts().Generations)
+	})
+}
+
+// hanging never finishes by itself, and cannot be resumed.
+type hanging struct{ calls int }
+
+func (h *hanging) Generate(ctx context.Context, _ *imagegen.Request, _ imagegen.Sink) (*imagegen.Result, error) {
+	h.calls++
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func TestInterruptedWorkIsNotPaidTwice(t *testing.T) {
+	t.Parallel()
+	for _, rerun := range []bool{false, true} {
+		bubble(t, fmt.Sprint("rerun ", rerun), func(t *testing.T) {
+			path := t.TempDir()
+			first := &hanging{}
+			client, stop := serve(t, gateway.Config{Generator: first, Mode: gateway.Async, Store: &crashing{openDir(t, path)}, Rerun: rerun})
+			_, task, err := client.Submit(t.Context(), &imagegen.Request{Prompt: "x"}, imagegen.Memory())
+			require.NoError(t, err)
+			synctest.Wait()
+			require.Equal(t, 1, first.calls)
+			began := time.Now()
+			stop()
+			require.Equal(t, 30*time.Second, time.Since(began), "what cannot be resumed may finish")
+
+			client, _ = serve(t, gateway.Config{Generator: draw.New(draw.Config{LongEdge: 32}), Mode: gateway.Async, Store: openDir(t, path), Rerun: rerun})
+			_, err = client.Wait(t.Context(), task.ID, imagegen.Memory())
+			if rerun {
+				require.NoError(t, err)
+			} else {
+				require.ErrorContains(t, err, "interrupted by a restart; it may have been charged")
+			}
+		})
+	}
+}
+
+// crashing loses every update that ends a task, as a process does that dies before.
+type crashing struct{ gateway.Store }
+
+func (c *crashing) UpdateTask(ctx context.Context, t gateway.Task) error {
+	if t.State.Done() {
+		return errors.New("the machine is off")
+	}
+	return c.Store.UpdateTask(ctx, t)
+}
+
+func TestCallersThatWaitGetTheirTaskWhenTheGatewayStops(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		fake := imagegentest.New(t, imagegentest.Options{Mode: imagegentest.Async, Duration: time.Hour})
+		client, stop := serve(t, gateway.Config{Generator: fake.Client(nil), Mode: gateway.Sync})
+		go func() {
+			time.Sleep(time.Minute)
+			stop()
+		}()
+		_, task, err := client.Submit(t.Context(), &imagegen.Request{Prompt: "x"}, imagegen.Memory())
+		require.NoError(t, err)
+		require.NotNil(t, task)
+		require.Equal(t, imagegen.StateProcessing, task.State)
+		_, err = client.Generate(t.Context(), &imagegen.Request{Prompt: "x"}, imagegen.Memory())
+		require.ErrorContains(t, err, "starting or stopping")
+		synctest.Wait()
+	})
+}

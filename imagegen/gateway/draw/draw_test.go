@@ -1,0 +1,102 @@
+package draw_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"math"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/imagegen"
+	"lessonkit.example/imagegen/gateway/draw"
+)
+
+func TestPicturesHaveTheRatioAskedFor(t *testing.T) {
+	t.Parallel()
+	for ratio := range imagegen.Ratios() {
+		images := imagegen.Memory()
+		r, err := draw.New(draw.Config{LongEdge: 320}).Generate(t.Context(), &imagegen.Request{Prompt: "x", Size: ratio}, images)
+		require.NoError(t, err)
+		c, err := png.DecodeConfig(bytes.NewReader(images.Get(0)))
+		require.NoError(t, err)
+		require.True(t, ratio.Matches(c.Width, c.Height, 0.01), "%s: %dx%d", ratio, c.Width, c.Height)
+		require.Equal(t, 320, max(c.Width, c.Height))
+		require.Equal(t, int64(len(images.Get(0))), r.Images[0].Size)
+	}
+}
+
+func TestTheSameRequestGivesTheSamePixels(t *testing.T) {
+	t.Parallel()
+	seen := map[string]string{}
+	for _, prompt := range []string{"a red fox", "a blue fox", "", "城市"} {
+		for i := range 3 {
+			a, b := draw.Picture(prompt, i, 96, 54), draw.Picture(prompt, i, 96, 54)
+			require.Equal(t, a.Pix, b.Pix)
+			require.NotContains(t, seen, string(a.Pix), "as that of %s", seen[string(a.Pix)])
+			seen[string(a.Pix)] = fmt.Sprint(prompt, i)
+			require.Greater(t, contrast(a), 0.02, "%s %d is not flat", prompt, i)
+		}
+	}
+}
+
+// contrast is the standard deviation of the brightness, from 0 to 0.5.
+func contrast(img *image.NRGBA) float64 {
+	var sum, squares, n float64
+	for i := 0; i < len(img.Pix); i += 4 {
+		v := float64(img.Pix[i+1]) / 255
+		sum, squares, n = sum+v, squares+v*v, n+1
+	}
+	return math.Sqrt(squares/n - sum/n*sum/n)
+}
+
+func TestReferencesLendTheirColour(t *testing.T) {
+	t.Parallel()
+	plain := image.NewNRGBA(image.Rect(0, 0, 8, 8))
+	for i := range 64 {
+		plain.Set(i%8, i/8, color.NRGBA{20, 60, 220, 255})
+	}
+	var b bytes.Buffer
+	require.NoError(t, png.Encode(&b, plain))
+	without, with, undecodable := imagegen.Memory(), imagegen.Memory(), imagegen.Memory()
+	g := draw.New(draw.Config{LongEdge: 64})
+	_, err := g.Generate(t.Context(), &imagegen.Request{Prompt: "jazz"}, without)
+	require.NoError(t, err)
+	_, err = g.Generate(t.Context(), &imagegen.Request{Prompt: "jazz", Refs: []imagegen.Ref{imagegen.Bytes("a", b.Bytes())}}, with)
+	require.NoError(t, err)
+	_, err = g.Generate(t.Context(), &imagegen.Request{Prompt: "jazz", Refs: []imagegen.Ref{imagegen.Bytes("a", []byte("GIF89a"))}}, undecodable)
+	require.NoError(t, err)
+	require.NotEqual(t, without.Get(0), with.Get(0))
+	require.Equal(t, without.Get(0), undecodable.Get(0))
+}
+
+func TestTooManyImagesIsPermanent(t *testing.T) {
+	t.Parallel()
+	_, err := draw.New(draw.Config{}).Generate(t.Context(), &imagegen.Request{Prompt: "x", N: 9}, imagegen.Memory())
+	var p interface{ Permanent() bool }
+	require.True(t, errors.As(err, &p) && p.Permanent())
+}
+
+func TestDelayEndsWithTheContext(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		_, err := draw.New(draw.Config{Delay: time.Hour}).Generate(ctx, &imagegen.Request{Prompt: "x"}, imagegen.Memory())
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+	})
+}
+
+func Example() {
+	images := imagegen.Memory()
+	r, err := draw.New(draw.Config{}).Generate(context.Background(), &imagegen.Request{Prompt: "a red fox", Size: imagegen.Wide16x9}, images)
+	fmt.Println(r.Images[0].Type, r.Images[0].Width, r.Images[0].Height, err)
+	// Output: image/png 1280 720 <nil>
+}

@@ -1,0 +1,253 @@
+package gateway
+
+import (
+	_ "embed"
+	"encoding/json"
+	"log/slog"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+//go:embed openapi.json
+var openAPI []byte
+
+// Gateway is an http.Handler that serves the image-generation interface below /v1, and its description at /openapi.json. Mount it
+// at the root, or below a prefix that http.StripPrefix takes away and Config.PublicURL holds.
+type Gateway struct {
+	c   Config
+	mux *http.ServeMux
+
+	mu       sync.Mutex
+	open     bool            // Run takes work
+	live     map[string]*job // unfinished tasks
+	queue    []string        // those of them that wait for a worker
+	wake     chan struct{}   // something was queued
+	stopped  chan struct{}   // closed when Run has ended
+	limiters map[string]*rate.Limiter
+	entering map[string]int // requests of a caller that are being read
+
+	keyed sync.Mutex // makes tasks of requests with an Idempotency-Key one by one
+}
+
+// job is an unfinished task.
+type job struct {
+	caller string
+	done   chan struct{} // closed when the task has ended
+}
+
+// New makes a Gateway. It starts nothing: [Gateway.Run] must run for requests to be served.
+func New(c Config) (*Gateway, error) {
+	c, err := c.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	g := &Gateway{c: c, mux: http.NewServeMux(), live: map[string]*job{}, wake: make(chan struct{}, 1), stopped: make(chan struct{}),
+		limiters: map[string]*rate.Limiter{}, entering: map[string]int{}}
+	routes := map[string]map[string]http.HandlerFunc{
+		"/v1/images/generations": {http.MethodPost: g.authorized(g.generation)},
+		"/v1/images/edits":       {http.MethodPost: g.authorized(g.edit)},
+		"/v1/tasks/{id}":         {http.MethodGet: g.authorized(g.task)},
+		"/v1/files/{name}":       {http.MethodGet: g.file},
+		"/openapi.json":          {http.MethodGet: describe},
+		"/":                      {},
+	}
+	for path, methods := range routes {
+		g.mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) { dispatch(w, r, methods) })
+	}
+	return g, nil
+}
+
+// dispatch calls the handler for the method; GET answers HEAD too.
+func dispatch(w http.ResponseWriter, r *http.Request, methods map[string]http.HandlerFunc) {
+	method := r.Method
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	if h := methods[method]; h != nil {
+		h(w, r)
+		return
+	}
+	if len(methods) == 0 {
+		problem(404, "not_found", "there is no "+r.URL.Path+"; see /openapi.json").write(w)
+		return
+	}
+	for m := range methods {
+		w.Header().Add("Allow", m)
+	}
+	problem(405, "method_not_allowed", r.URL.Path+" takes "+w.Header().Get("Allow")+" only").write(w)
+}
+
+// ServeHTTP implements http.Handler.
+func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	began := g.c.Now()
+	rec := &recorder{ResponseWriter: w, status: http.StatusOK}
+	g.mux.ServeHTTP(rec, r)
+	_, pattern := g.mux.Handler(r)
+	g.c.Logger.LogAttrs(r.Context(), slog.LevelInfo, "request", slog.String("method", r.Method), slog.String("path", pattern),
+		slog.Int("status", rec.status), slog.Int64("bytes", rec.bytes), slog.Duration("elapsed", g.c.Now().Sub(began)),
+		slog.String("caller", rec.caller))
+}
+
+// recorder notes what was answered, for the log.
+type recorder struct {
+	http.ResponseWriter
+	status int
+	bytes  int64
+	caller string
+}
+
+func (r *recorder) WriteHeader(status int) {
+	r.status = status
+	r.ResponseWriter.WriteHeader(status)
+}
+
+func (r *recorder) Write(p []byte) (int, error) {
+	n, err := r.ResponseWriter.Write(p)
+	r.bytes += int64(n)
+	return n, err
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+
+type handler func(w http.ResponseWriter, r *http.Request, caller string) *failure
+
+// authorized lets only callers with a key through.
+func (g *Gateway) authorized(h handler) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		key, bearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+		if !bearer {
+			key = ""
+		}
+		caller, ok := g.c.Keys(key)
+		if !ok {
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			problem(401, "invalid_key", "want a valid key: Authorization: Bearer KEY").write(w)
+			return
+		}
+		if rec, ok := w.(*recorder); ok {
+			rec.caller = caller
+		}
+		if f := h(w, r, caller); f != nil {
+			if f.cause != nil {
+				g.c.Logger.LogAttrs(r.Context(), slog.LevelError, "request failed", slog.String("code", f.Code), slog.Any("error", f.cause))
+			}
+			f.write(w)
+		}
+	}
+}
+
+// failure is an error answer.
+type failure struct {
+	status     int
+	retryAfter time.Duration
+	cause      error // for the log only
+
+	Message string `json:"message"`
+	Type    string `json:"type"`
+	Code    string `json:"code"`
+	Param   string `json:"param,omitempty"`
+}
+
+func problem(status int, code, message string) *failure {
+	kind := "invalid_request_error"
+	switch {
+	case status == 401:
+		kind = "authentication_error"
+	case status == 429:
+		kind = "rate_limit_error"
+	case status >= 500:
+		kind = "server_error"
+	}
+	return &failure{status: status, Message: message, Type: kind, Code: code}
+}
+
+func internal(cause error) *failure {
+	f := problem(500, "internal", "something went wrong here; the request was not carried out")
+	f.cause = cause
+	return f
+}
+
+func (f *failure) param(name string) *failure {
+	f.Param = name
+	return f
+}
+
+func (f *failure) after(d time.Duration) *failure {
+	f.retryAfter = d
+	return f
+}
+
+func (f *failure) write(w http.ResponseWriter) {
+	if f.retryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(f.retryAfter.Seconds()))))
+	}
+	writeJSON(w, f.status, map[string]*failure{"error": f})
+}
+
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	data, err := json.Marshal(v)
+	if err != nil { // v is ours
+		panic(err)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(data)))
+	w.WriteHeader(status)
+	_, _ = w.Write(data)
+}
+
+func describe(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(openAPI)))
+	_, _ = w.Write(openAPI)
+}
+
+const busy = 10 * time.Second // what a caller is asked to wait when it is not known how long things take
+
+// admit lets a request for images in, or says why not. It is asked before anything of the request is read. leave must be called,
+// once or more, when the request has become a task or has failed.
+func (g *Gateway) admit(caller string) (leave func(), f *failure) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.open {
+		return nil, problem(503, "not_running", "the gateway is starting or stopping").after(busy)
+	}
+	limits, now := g.c.Limits, g.c.Now()
+	limiter := g.limiters[caller]
+	if limiter == nil {
+		limiter = rate.NewLimiter(rate.Limit(limits.PerMinute/60), limits.Burst)
+		g.limiters[caller] = limiter
+	}
+	r := limiter.ReserveN(now, 1)
+	if wait := r.DelayFrom(now); wait > 0 {
+		r.CancelAt(now)
+		return nil, problem(429, "rate_limited", "too many requests").after(wait)
+	}
+	own, all := g.entering[caller], len(g.live)
+	for _, j := range g.live {
+		if j.caller == caller {
+			own++
+		}
+	}
+	for _, n := range g.entering {
+		all += n
+	}
+	if own >= limits.Tasks {
+		return nil, problem(429, "too_many_tasks", "too many unfinished tasks: "+strconv.Itoa(own)).after(busy)
+	}
+	if all >= limits.Queue {
+		return nil, problem(503, "queue_full", "too much to do").after(busy)
+	}
+	g.entering[caller]++
+	return sync.OnceFunc(func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.entering[caller]--
+	}), nil
+}

@@ -1,0 +1,62 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sync"
+
+	"lessonkit.example/imagegen"
+)
+
+// taskSink stores the images of a task.
+type taskSink struct {
+	g      *Gateway
+	id     string
+	mu     sync.Mutex
+	images []Blob // by index
+}
+
+// Open implements [imagegen.Sink].
+func (s *taskSink) Open(ctx context.Context, info imagegen.Info) (imagegen.Blob, error) {
+	if info.Index < 0 || info.Index > 1000 {
+		return nil, fmt.Errorf("image number %d", info.Index)
+	}
+	b := Blob{Name: fmt.Sprintf("%s-%d%s", s.id, info.Index, info.Ext), Type: info.Type}
+	blob, err := s.g.c.Store.CreateBlob(ctx, b.Name)
+	if err != nil {
+		return nil, err
+	}
+	return &taskBlob{Blob: blob, s: s, index: info.Index, b: b}, nil
+}
+
+type taskBlob struct {
+	imagegen.Blob
+	s     *taskSink
+	index int
+	b     Blob
+}
+
+func (b *taskBlob) Write(p []byte) (int, error) {
+	n, err := b.Blob.Write(p)
+	b.b.Size += int64(n)
+	return n, err
+}
+
+func (b *taskBlob) Commit() error {
+	if err := b.Blob.Commit(); err != nil {
+		return err
+	}
+	b.s.mu.Lock()
+	defer b.s.mu.Unlock()
+	for len(b.s.images) <= b.index {
+		b.s.images = append(b.s.images, Blob{})
+	}
+	b.s.images[b.index] = b.b
+	return nil
+}
+
+// reference is a stored reference as the generator wants it.
+func (g *Gateway) reference(ctx context.Context, b Blob) imagegen.Ref {
+	return imagegen.Source(b.File, b.Size, func() (io.ReadCloser, error) { return g.c.Store.OpenBlob(ctx, b.Name) }).Type(b.Type)
+}

@@ -1,0 +1,280 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"lessonkit.example/imagegen"
+)
+
+// begin notes an unfinished task, or returns the note there is already for one with the same identifier.
+func (g *Gateway) begin(t Task) (j *job, fresh bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if j := g.live[t.ID]; j != nil {
+		return j, false
+	}
+	j = &job{caller: t.Caller, done: make(chan struct{})}
+	g.live[t.ID] = j
+	return j, true
+}
+
+// end tells whoever waits for a task that it has ended.
+func (g *Gateway) end(id string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if j := g.live[id]; j != nil {
+		close(j.done)
+		delete(g.live, id)
+	}
+}
+
+func (g *Gateway) enqueue(id string) {
+	g.mu.Lock()
+	g.queue = append(g.queue, id)
+	g.mu.Unlock()
+	g.nudge()
+}
+
+func (g *Gateway) nudge() {
+	select {
+	case g.wake <- struct{}{}:
+	default:
+	}
+}
+
+// next takes the oldest task that waits, "" if none does.
+func (g *Gateway) next() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.queue) == 0 || !g.open {
+		return ""
+	}
+	id := g.queue[0]
+	g.queue = g.queue[1:]
+	if len(g.queue) > 0 {
+		g.nudge() // another worker may be asleep
+	}
+	return id
+}
+
+// Run takes up the unfinished tasks of the store and works until ctx ends. Then no request is accepted any more; generations under
+// way get Config.Drain to finish, waits for another service's task end at once and are taken up at the next start, and callers that
+// still wait are answered with their task. Run may be called once.
+func (g *Gateway) Run(ctx context.Context) error {
+	// what works outlives ctx for a while; what only waits ends with it
+	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	if err := g.resume(work); err != nil {
+		return err
+	}
+	g.mu.Lock()
+	g.open = true
+	g.mu.Unlock()
+	g.nudge()
+	var workers sync.WaitGroup
+	for range g.c.Workers {
+		workers.Go(func() {
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-g.wake:
+				}
+				for id := g.next(); id != ""; id = g.next() {
+					g.perform(work, ctx, id)
+				}
+			}
+		})
+	}
+	workers.Go(func() { g.sweep(ctx) })
+	<-ctx.Done()
+	g.mu.Lock()
+	g.open = false
+	g.mu.Unlock()
+	timer := time.AfterFunc(g.c.Drain, cancel)
+	defer timer.Stop()
+	workers.Wait()
+	close(g.stopped)
+	return nil
+}
+
+// resume queues what the last run left unfinished.
+func (g *Gateway) resume(ctx context.Context) error {
+	var left []Task
+	for t, err := range g.c.Store.Tasks(ctx) {
+		if err != nil {
+			return err
+		}
+		if !t.State.Done() {
+			left = append(left, t)
+		}
+	}
+	slices.SortFunc(left, func(a, b Task) int { return a.Created.Compare(b.Created) })
+	for _, t := range left {
+		if t.State == imagegen.StateProcessing && t.Upstream == "" && !g.c.Rerun {
+			g.finish(ctx, &t, nil, errInterrupted)
+			continue
+		}
+		g.begin(t)
+		g.enqueue(t.ID)
+	}
+	return nil
+}
+
+var errInterrupted = errors.New("interrupted by a restart")
+
+// perform carries out a task. work ends when the time to drain is over, wait at the beginning of the stop.
+func (g *Gateway) perform(work, wait context.Context, id string) {
+	t, err := g.c.Store.Task(work, id)
+	if err != nil {
+		g.c.Logger.Error("load task", "task", id, "error", err)
+		g.end(id)
+		return
+	}
+	t.State = imagegen.StateProcessing
+	if err := g.c.Store.UpdateTask(work, t); err != nil { // the store is ill: leave the task for the next start, unpaid
+		g.c.Logger.Error("store task", "task", id, "error", err)
+		g.end(id)
+		return
+	}
+	began := g.c.Now()
+	sink := &taskSink{g: g, id: id}
+	result, err := g.generate(work, wait, &t, sink)
+	t.Images = sink.images
+	if again := (*imagegen.WaitError)(nil); errors.As(err, &again) && t.Upstream != "" {
+		if wait.Err() != nil {
+			return // the next start takes it up
+		}
+		if g.c.Now().Sub(t.Created) < g.c.Retention {
+			g.c.Logger.Warn("waiting again for the generator's task", "task", id, "upstream", t.Upstream, "error", err)
+			time.AfterFunc(time.Minute, func() { g.enqueue(id) })
+			return
+		}
+	}
+	if err != nil && result == nil && work.Err() != nil && t.Upstream == "" {
+		err = errors.Join(errInterrupted, err)
+	}
+	g.finish(context.WithoutCancel(work), &t, result, err)
+	g.c.Logger.LogAttrs(work, slog.LevelInfo, "task ended", slog.String("task", id), slog.String("state", string(t.State)),
+		slog.Int("images", len(t.Images)), slog.Duration("elapsed", g.c.Now().Sub(began)))
+}
+
+// generate calls the generator, by the way that can be resumed if it has one.
+func (g *Gateway) generate(work, wait context.Context, t *Task, sink imagegen.Sink) (*imagegen.Result, error) {
+	req := &imagegen.Request{Model: t.Model, Prompt: t.Prompt, N: t.N, Size: t.Size}
+	for _, ref := range t.Refs {
+		req.Refs = append(req.Refs, g.reference(work, ref))
+	}
+	sub, ok := g.c.Generator.(Submitter)
+	if !ok {
+		return g.c.Generator.Generate(work, req, sink)
+	}
+	if t.Upstream == "" {
+		r, task, err := sub.Submit(work, req, sink)
+		if task == nil {
+			return r, err
+		}
+		t.Upstream = task.ID
+		if err := g.c.Store.UpdateTask(work, *t); err != nil {
+			g.c.Logger.Error("store the generator's task", "task", t.ID, "upstream", t.Upstream, "error", err)
+		}
+	}
+	return sub.Wait(wait, t.Upstream, sink)
+}
+
+// finish records how a task ended, and lets go of its references.
+func (g *Gateway) finish(ctx context.Context, t *Task, r *imagegen.Result, err error) {
+	t.State, t.Ended = imagegen.StateCompleted, g.c.Now()
+	if partial := (*imagegen.PartialError)(nil); errors.As(err, &partial) && r != nil && len(r.Images) > 0 {
+		t.Errors = map[int]string{}
+		for i, e := range partial.Failed {
+			t.Errors[i] = explain(e).Message
+		}
+		err = nil
+	}
+	switch {
+	case err == nil && (r == nil || len(r.Images) == 0):
+		err = imagegen.ErrNoImages
+		fallthrough
+	case err != nil:
+		t.State, t.Failure = imagegen.StateFailed, explain(err)
+		g.c.Logger.Warn("task failed", "task", t.ID, "code", t.Failure.Code, "error", err)
+		g.deleteBlobs(ctx, t.Images)
+		t.Images = nil
+	default:
+		t.Usage = r.Usage.Raw
+		for _, info := range r.Images {
+			if info.Index < len(t.Images) {
+				t.Images[info.Index].Prompt = info.Prompt
+			}
+		}
+	}
+	refs := t.Refs
+	t.Refs = nil
+	if err := g.c.Store.UpdateTask(ctx, *t); err != nil {
+		g.c.Logger.Error("store task", "task", t.ID, "error", err)
+	} else {
+		g.deleteBlobs(ctx, refs)
+	}
+	g.end(t.ID)
+}
+
+// explain turns a generator's error into words for the caller. Only what a service said itself is passed on; the rest is in the log.
+func explain(err error) *Failure {
+	var (
+		task  *imagegen.TaskError
+		e     *imagegen.Error
+		final interface{ Permanent() bool }
+		away  interface{ RetryAfter() time.Duration }
+	)
+	mayHaveRun := errors.As(err, &e) && e.MayHaveRun
+	f := &Failure{Code: "failed", Message: "the generation failed"}
+	switch {
+	case errors.As(err, &task):
+		f = &Failure{Code: "generation_failed", Message: task.Message}
+	case errors.Is(err, imagegen.ErrNoImages):
+		f = &Failure{Code: "no_images", Message: "no images were generated; the request may have been filtered"}
+	case errors.Is(err, errInterrupted):
+		f = &Failure{Code: "interrupted", Message: "the generation was interrupted by a restart; it may have been charged"}
+	case errors.As(err, &final) && final.Permanent():
+		f = &Failure{Code: "refused", Message: "the generator refused the request"}
+	case errors.As(err, &away) && away.RetryAfter() > 0 && !mayHaveRun:
+		f = &Failure{Code: "unavailable", Message: "the generator is not available at the moment", RetryAfter: away.RetryAfter()}
+	case mayHaveRun:
+		f.Message += "; it may have been charged"
+	}
+	if e != nil && e.Message != "" {
+		f.Message += ": " + e.Message
+	}
+	return f
+}
+
+// sweep forgets tasks whose retention is over.
+func (g *Gateway) sweep(ctx context.Context) {
+	ticker := time.NewTicker(max(g.c.Retention/24, time.Second))
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		for t, err := range g.c.Store.Tasks(ctx) {
+			if err != nil {
+				g.c.Logger.Error("look for old tasks", "error", err)
+				break
+			}
+			if t.State.Done() && g.c.Now().Sub(t.Ended) > g.c.Retention {
+				g.deleteBlobs(ctx, t.Images)
+				if err := g.c.Store.DeleteTask(ctx, t.ID); err != nil {
+					g.c.Logger.Error("delete task", "task", t.ID, "error", err)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,77 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"iter"
+	"time"
+
+	"lessonkit.example/imagegen"
+)
+
+// Errors of a Store.
+var (
+	ErrExists   = errors.New("already exists")
+	ErrNotFound = errors.New("not found")
+)
+
+// Task is a request for images, from its arrival until it is forgotten. Stores keep all of it; in JSON it has these names.
+type Task struct {
+	ID       string          `json:"id"`
+	Caller   string          `json:"caller"`
+	Digest   string          `json:"digest,omitempty"` // of the request; only for requests with an Idempotency-Key
+	State    imagegen.State  `json:"state"`
+	Created  time.Time       `json:"created"`
+	Ended    time.Time       `json:"ended,omitzero"`
+	Model    string          `json:"model,omitempty"`
+	Prompt   string          `json:"prompt"`
+	N        int             `json:"n,omitempty"`
+	Size     imagegen.Ratio  `json:"size,omitempty"`
+	Refs     []Blob          `json:"refs,omitempty"`
+	Upstream string          `json:"upstream,omitempty"` // the generator's own task, if it has one
+	Images   []Blob          `json:"images,omitempty"`   // by index; those without Name failed
+	Usage    json.RawMessage `json:"usage,omitempty"`    // as the generator reported it
+	Failure  *Failure        `json:"failure,omitempty"`
+	Errors   map[int]string  `json:"errors,omitempty"` // by index, why an image is missing
+}
+
+// Blob names stored bytes.
+type Blob struct {
+	Name   string `json:"name"`           // in the store
+	File   string `json:"file,omitempty"` // file name the caller gave
+	Type   string `json:"type"`           // media type
+	Size   int64  `json:"size"`
+	Prompt string `json:"prompt,omitempty"` // revised
+}
+
+// Failure is why a task failed, in words for the caller.
+type Failure struct {
+	Code       string        `json:"code"`
+	Message    string        `json:"message"`
+	RetryAfter time.Duration `json:"retry_after,omitempty"` // nothing was generated; worth another request after so long
+}
+
+// Store keeps tasks and bytes. Its methods are safe for concurrent use. A task that Create or Update has returned for is durable, as
+// far as the store is at all; a reader sees a task whole, before or after an update.
+type Store interface {
+	// CreateTask adds a task; ErrExists if there is one with its ID.
+	CreateTask(ctx context.Context, t Task) error
+	// UpdateTask replaces a task; ErrNotFound if there is none with its ID.
+	UpdateTask(ctx context.Context, t Task) error
+	// Task returns a task; ErrNotFound if there is none.
+	Task(ctx context.Context, id string) (Task, error)
+	// Tasks yields all tasks, in no order. Tasks created or deleted meanwhile may or may not be among them.
+	Tasks(ctx context.Context) iter.Seq2[Task, error]
+	// DeleteTask deletes a task; it is no error if there is none.
+	DeleteTask(ctx context.Context, id string) error
+
+	// CreateBlob stores bytes under a name when the Blob is committed, in place of others of that name. Names consist of letters,
+	// digits, dots and dashes.
+	CreateBlob(ctx context.Context, name string) (imagegen.Blob, error)
+	// OpenBlob opens stored bytes; ErrNotFound if there are none.
+	OpenBlob(ctx context.Context, name string) (io.ReadSeekCloser, error)
+	// DeleteBlob deletes bytes; it is no error if there are none.
+	DeleteBlob(ctx context.Context, name string) error
+}

@@ -1,0 +1,31 @@
+package imagegentest
+
+import (
+	"context"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"sync"
+	"testing"
+)
+
+// Serve serves h in memory until the test ends, and returns a client whose every connection leads to it, whatever the host.
+func Serve(t testing.TB, h http.Handler) *http.Client {
+	t.Helper()
+	l := newPipeListener()
+	var serving sync.WaitGroup
+	server := &http.Server{ErrorLog: log.New(io.Discard, "", 0), Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		serving.Add(1)
+		defer serving.Done()
+		h.ServeHTTP(w, r)
+	})}
+	go server.Serve(l)
+	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return l.dial(ctx) }}
+	t.Cleanup(func() {
+		transport.CloseIdleConnections()
+		server.Close()
+		serving.Wait()
+	})
+	return &http.Client{Transport: transport}
+}
