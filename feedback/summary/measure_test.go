@@ -88,11 +88,11 @@ func random(units []unit, limit int, r *rand.Rand) string {
 var tuned = map[string]bool{"en-colour-mixing": true, "en-plants": true, "zh-apple-drawing": true, "zh-multiplication": true}
 
 // TestBetterThanLeadingAndRandomSentences compares summaries of a fifth and of
-// three tenths of each lesson with two baselines of the same length: its
-// beginning, and sentences by chance (mean of 200 draws).
+// three tenths of each lesson with baselines of the same length: its beginning,
+// sentences by chance (mean of 200 draws), and TextRank.
 func TestBetterThanLeadingAndRandomSentences(t *testing.T) {
 	t.Parallel()
-	type result struct{ ours, lead, chance [3]float64 } // by n of ROUGE-n
+	type result struct{ ours, lead, chance, rank [3]float64 } // by n of ROUGE-n
 	sums := map[string]*result{}
 	counts := map[string]float64{}
 	pairs, better := 0, 0 // in ROUGE-2, than either
@@ -103,16 +103,17 @@ func TestBetterThanLeadingAndRandomSentences(t *testing.T) {
 			text := summarize(t, Extractive{MaxWords: limit}, l.transcript)
 			require.LessOrEqual(t, countWords(text), limit)
 			lead := leading(l.transcript, limit)
+			ranked := textRank(units, limit)
 			var r result
 			for n := 1; n <= 2; n++ {
-				r.ours[n], r.lead[n] = recall(text, l.points, n), recall(lead, l.points, n)
+				r.ours[n], r.lead[n], r.rank[n] = recall(text, l.points, n), recall(lead, l.points, n), recall(ranked, l.points, n)
 				const draws = 200
 				for seed := range uint64(draws) {
 					r.chance[n] += recall(random(units, limit, rand.New(rand.NewPCG(seed, 1))), l.points, n) / draws
 				}
 			}
-			t.Logf("%-18s %.0f%%  ROUGE-1 %.3f leading %.3f random %.3f  ROUGE-2 %.3f leading %.3f random %.3f", l.name, 100*share,
-				r.ours[1], r.lead[1], r.chance[1], r.ours[2], r.lead[2], r.chance[2])
+			t.Logf("%-18s %.0f%%  ROUGE-1 %.3f leading %.3f random %.3f TextRank %.3f  ROUGE-2 %.3f leading %.3f random %.3f TextRank %.3f", l.name, 100*share,
+				r.ours[1], r.lead[1], r.chance[1], r.rank[1], r.ours[2], r.lead[2], r.chance[2], r.rank[2])
 			require.Greater(t, r.ours[1], r.lead[1], l.name)
 			require.Greater(t, r.ours[1], r.chance[1], l.name)
 			pairs++
@@ -131,6 +132,7 @@ func TestBetterThanLeadingAndRandomSentences(t *testing.T) {
 					sums[g].ours[n] += r.ours[n]
 					sums[g].lead[n] += r.lead[n]
 					sums[g].chance[n] += r.chance[n]
+					sums[g].rank[n] += r.rank[n]
 				}
 				counts[g]++
 			}
@@ -139,11 +141,13 @@ func TestBetterThanLeadingAndRandomSentences(t *testing.T) {
 	require.Greater(t, better*10, pairs*9, "in ROUGE-2 better than both in %d of %d", better, pairs)
 	for _, g := range []string{"tuned", "measured only", "en", "zh", "all"} {
 		s, k := sums[g], counts[g]
-		t.Logf("%-13s (%2.0f)  ROUGE-1 %.3f leading %.3f random %.3f  ROUGE-2 %.3f leading %.3f random %.3f", g, k,
-			s.ours[1]/k, s.lead[1]/k, s.chance[1]/k, s.ours[2]/k, s.lead[2]/k, s.chance[2]/k)
+		t.Logf("%-13s (%2.0f)  ROUGE-1 %.3f leading %.3f random %.3f TextRank %.3f  ROUGE-2 %.3f leading %.3f random %.3f TextRank %.3f", g, k,
+			s.ours[1]/k, s.lead[1]/k, s.chance[1]/k, s.rank[1]/k, s.ours[2]/k, s.lead[2]/k, s.chance[2]/k, s.rank[2]/k)
 		require.Greater(t, s.ours[1], 1.15*s.chance[1], g)
 		require.Greater(t, s.ours[1], 1.25*s.lead[1], g)
 		require.Greater(t, s.ours[2], 1.35*s.chance[2], g)
 		require.Greater(t, s.ours[2], 1.8*s.lead[2], g)
+		require.Greater(t, s.ours[1], 1.05*s.rank[1], g)
+		require.Greater(t, s.ours[2], 1.15*s.rank[2], g)
 	}
 }
