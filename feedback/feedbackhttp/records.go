@@ -18,7 +18,7 @@ type feedbackRecord struct {
 	ProfileID         uuid.UUID  `json:"profile_id" format:"uuid" example:"01980f5e-7d1c-7c3a-9d53-2f6e1b7a4c10"`
 	FeedbackDate      string     `json:"feedback_date" format:"date" example:"2026-05-31"`
 	Content           string     `json:"content" example:"Ming mixed her own greens today."`
-	FeedbackSessionID *uuid.UUID `json:"feedback_session_id" format:"uuid" example:"01980f5e-7d1c-7c3a-9d53-2f6e1b7a4c10"`
+	FeedbackSessionID *uuid.UUID `json:"feedback_session_id" nullable:"true" format:"uuid" example:"01980f5e-7d1c-7c3a-9d53-2f6e1b7a4c10"`
 	CreatedAt         time.Time  `json:"created_at" example:"2026-05-31T09:00:00Z"`
 }
 

@@ -1,0 +1,40 @@
+package audiodir_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+	"strings"
+
+	"lessonkit.example/feedback/audiodir"
+)
+
+func ExampleNew() {
+	dir, err := os.MkdirTemp("", "audio")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	store, err := audiodir.New(dir)
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx := context.Background()
+	staged, err := store.Stage(ctx, strings.NewReader("#!AMR\n…"), 1<<20)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer staged.Discard() // without effect once it is kept
+	kept, err := staged.Keep(ctx, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	f, err := store.Open(ctx, kept.Key)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer f.Close()
+	fmt.Println(kept.ContentType, staged.Info().Size, f.Size())
+	// Output: audio/amr 9 9
+}

@@ -1,0 +1,71 @@
+package audiotype_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/feedback/audiotype"
+)
+
+func ExampleDetect() {
+	t, ok := audiotype.Detect([]byte("#!AMR\n\x04"))
+	fmt.Println(t.ContentType, t.Extension, ok)
+	_, ok = audiotype.Detect([]byte("<!doctype html>"))
+	fmt.Println(ok)
+	// Output:
+	// audio/amr .amr true
+	// false
+}
+
+// TestDetect uses the first bytes that real encoders write.
+func TestDetect(t *testing.T) {
+	t.Parallel()
+	mp4 := func(brand string) string { return "\x00\x00\x00\x1cftyp" + brand + "\x00\x00\x02\x00isomiso2" }
+	for name, c := range map[string]struct{ head, want string }{
+		"mp3 with a tag":      {"ID3\x04\x00\x00\x00\x00\x00\x23TSSE\x00\x00\x00\x0f\x00\x00\x03Lavf59.27.100\x00", "audio/mpeg"},
+		"mp3 without":         {"\xff\xfb\x90\xc4\x00\x00", "audio/mpeg"},
+		"mp3 at 16 kHz":       {"\xff\xf3\x48\xc4\x00\x00", "audio/mpeg"},
+		"aac":                 {"\xff\xf1\x50\x40\x02\x7f\xfc", "audio/aac"},
+		"m4a":                 {mp4("M4A "), "audio/mp4"},
+		"mp4":                 {mp4("isom"), "audio/mp4"},
+		"mp4 of an iPhone":    {mp4("mp42"), "audio/mp4"},
+		"wav":                 {"RIFF\x24\x00\x00\x00WAVEfmt \x10\x00\x00\x00", "audio/wav"},
+		"ogg opus":            {"OggS\x00\x02\x00\x00\x00\x00\x00\x00\x00\x00\x01\x02\x03\x04\x00\x00\x00\x00\x01\x02\x03\x04\x01\x13OpusHead\x01\x01", "audio/ogg"},
+		"webm":                {"\x1a\x45\xdf\xa3\x9f\x42\x86\x81\x01\x42\xf7\x81\x01\x42\xf2\x81\x04\x42\xf3\x81\x08\x42\x82\x84webm", "audio/webm"},
+		"flac":                {"fLaC\x00\x00\x00\x22\x10\x00", "audio/flac"},
+		"amr":                 {"#!AMR\n\x3c", "audio/amr"},
+		"wideband amr":        {"#!AMR-WB\n\x44", "audio/amr"},
+		"a page":              {"<!doctype html><html>", ""},
+		"a picture":           {"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", ""},
+		"a film with picture": {"\x00\x00\x00\x14ftypqt  ", ""},
+		"another riff":        {"RIFF\x24\x00\x00\x00AVI LIST", ""},
+		"text":                {"hello", ""},
+		"nothing":             {"", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, ok := audiotype.Detect([]byte(c.head))
+			require.Equal(t, c.want, got.ContentType)
+			require.Equal(t, c.want != "", ok)
+			if ok {
+				require.Regexp(t, `^\.[a-z0-9]+$`, got.Extension)
+			}
+		})
+	}
+}
+
+// FuzzDetect: no content may break the sniffing, and a WAV header is
+// recognised whatever it declares.
+func FuzzDetect(f *testing.F) {
+	f.Add([]byte("ID3"), 16000, 1)
+	f.Fuzz(func(t *testing.T, head []byte, rate, channels int) {
+		audiotype.Detect(head)
+		wav := append(audiotype.WAVHeader(int64(len(head)), rate, channels), head...)
+		require.Len(t, wav, audiotype.HeaderSize+len(head))
+		got, ok := audiotype.Detect(wav)
+		require.True(t, ok)
+		require.Equal(t, audiotype.WAV(), got)
+	})
+}

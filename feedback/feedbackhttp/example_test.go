@@ -1,0 +1,35 @@
+package feedbackhttp_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+
+	"github.com/google/uuid"
+
+	"lessonkit.example/feedback/feedbackhttp"
+)
+
+// The interface mounts beside anything else. Here no database is configured
+// yet, so there is no Service.
+func ExampleHandler() {
+	api := feedbackhttp.Handler(feedbackhttp.Config{
+		Service:  nil,
+		Teacher:  func(context.Context) (uuid.UUID, bool) { return uuid.UUID{}, false }, // ask your sign-in
+		BasePath: "/teach",
+	})
+	mux := http.NewServeMux()
+	mux.Handle("/teach/", http.StripPrefix("/teach", api))
+	mux.HandleFunc("/hello", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "hello") })
+
+	for _, path := range []string{"/hello", "/teach/openapi.json", "/teach/api/v1/profiles"} {
+		w := httptest.NewRecorder()
+		mux.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+		fmt.Println(path, w.Code)
+	}
+	// Output:
+	// /hello 200
+	// /teach/openapi.json 200
+	// /teach/api/v1/profiles 503
+}
