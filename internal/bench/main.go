@@ -11,11 +11,14 @@ import (
 	"os"
 	"slices"
 
+	"lessonkit.example/internal/bench/auth"
 	"lessonkit.example/internal/bench/harness"
 )
 
 // subjects are what can be measured. Each adds its rows to the harness.
-var subjects = map[string]func(*harness.Harness) error{}
+var subjects = map[string]func(*harness.Harness) error{
+	"auth": auth.Run,
+}
 
 func main() {
 	if len(os.Args) < 2 || subjects[os.Args[1]] == nil {

@@ -1,0 +1,257 @@
+// Package auth measures how much of a database's speed is left when requests
+// are authenticated by session tokens: against the bare indexed query that no
+// such check can do without, on the same database and driver, with the token's
+// hash worked out beforehand.
+//
+// The bare query runs under a context that can end, as in a handler. On SQLite
+// that costs two goroutines a query, which the store saves; so it is compared
+// with a bare query that saves them too: that ratio shows the bare cost of
+// parsing, hashing and judging, about two microseconds, and has no bound.
+package auth
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	signin "lessonkit.example/auth"
+	"lessonkit.example/auth/sqlstore"
+	"lessonkit.example/internal/bench/harness"
+	"lessonkit.example/internal/pgtest"
+	"lessonkit.example/internal/sqlitedb"
+)
+
+const (
+	sessions = 10_000
+	// turns is how often each side of a pair runs, turn for how long.
+	turns = 24
+	turn  = 50 * time.Millisecond
+	// must is the share of the bare query's rate that authenticating has to reach.
+	must = 0.8
+)
+
+// Run measures both engines, with one client and with several.
+func Run(h *harness.Harness) error {
+	dir, err := os.MkdirTemp("", "bench-auth")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	tb := &holder{}
+	defer tb.release()
+
+	lite, err := sqlitedb.Open(filepath.Join(dir, "auth.db"), sqlitedb.Options{Synchronous: "NORMAL"})
+	if err != nil {
+		return err
+	}
+	defer lite.Close()
+	// The bare query on SQLite is prepared beforehand: compiling it is not part of it.
+	bareLite, err := newSide(h.Log, "sqlite", sqlstore.NewSQLite(lite.W, lite.R), lite.R, true)
+	if err != nil {
+		return err
+	}
+	pool := pgtest.Pool(tb)
+	pg := stdlib.OpenDBFromPool(pool)
+	barePG, err := newSide(h.Log, "postgres", sqlstore.NewPostgres(pg), pg, false)
+	if err != nil {
+		return err
+	}
+	for _, s := range []*side{bareLite, barePG} {
+		for _, clients := range []int{1, 8} {
+			row := harness.Row{
+				Name: fmt.Sprintf("authenticate, %s, %d clients", s.engine, clients), Unit: "1/s",
+				PeerName: "bare query", Must: must,
+			}
+			if err := s.compare(h, row, clients, s.authenticate, s.bare); err != nil {
+				return err
+			}
+		}
+		if s.stmt != nil {
+			row := harness.Row{
+				Name: "the same, unstoppable peer, " + s.engine, Unit: "1/s", PeerName: "bare query without cancellation",
+			}
+			unstoppable := func(ctx context.Context, i int) error { return s.bare(context.WithoutCancel(ctx), i) }
+			if err := s.compare(h, row, 1, s.authenticate, unstoppable); err != nil {
+				return err
+			}
+		}
+		// What guesses cost must not tell how right they are.
+		row := harness.Row{Name: "guess right but for its end, " + s.engine, Unit: "1/s", PeerName: "guess wrong throughout"}
+		if err := s.compare(h, row, 1, s.guess(nearMiss), s.guess(farMiss)); err != nil {
+			return err
+		}
+		row = harness.Row{Name: "allocations, " + s.engine, Unit: "1/request", PeerName: "bare query", Better: harness.Lower}
+		if err := h.Alternate(row, s.allocations(s.authenticate), s.allocations(s.bare)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// side is one engine with sessions in it.
+type side struct {
+	engine  string
+	service *signin.Service
+	db      *sql.DB
+	stmt    *sql.Stmt // nil where the driver keeps prepared statements itself
+	headers []http.Header
+	hashes  [][]byte
+}
+
+const bareQuery = `select teacher_id, created_at, expires_at, last_used_at from auth_sessions where token_hash = $1`
+
+func newSide(log interface{ Write([]byte) (int, error) }, engine string, store *sqlstore.Store, db *sql.DB, prepare bool) (*side, error) {
+	ctx := context.Background()
+	if err := store.Migrate(ctx); err != nil {
+		return nil, err
+	}
+	service, err := signin.New(signin.Config{Store: store, Exchanger: anybody{}, MaxSessions: 20})
+	if err != nil {
+		return nil, err
+	}
+	s := &side{engine: engine, service: service, db: db}
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	for worker := range 8 {
+		wg.Go(func() {
+			for i := worker; i < sessions; i += 8 {
+				login, loginErr := service.Login(ctx, fmt.Sprintf("user-%d-%d", i%1000, i))
+				hash := sha256.Sum256([]byte(login.Token))
+				mu.Lock()
+				if loginErr != nil {
+					err = loginErr
+				}
+				s.headers = append(s.headers, http.Header{"Authorization": {"Bearer " + login.Token}})
+				s.hashes = append(s.hashes, hash[:])
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	if err == nil && engine == "postgres" {
+		_, err = db.ExecContext(ctx, "analyze auth_sessions")
+	}
+	if err == nil && prepare {
+		s.stmt, err = db.PrepareContext(ctx, bareQuery)
+	}
+	fmt.Fprintf(log, "%s: %d sessions\n", engine, len(s.headers))
+	return s, err
+}
+
+// anybody takes every code; the user is its part before the last dash.
+type anybody struct{}
+
+func (anybody) Exchange(_ context.Context, code string) (signin.Identity, error) {
+	var user, n int
+	_, err := fmt.Sscanf(code, "user-%d-%d", &user, &n)
+	return signin.Identity{Platform: "bench", Subject: base64.RawURLEncoding.EncodeToString([]byte(fmt.Sprint("user ", user)))}, err
+}
+
+func (s *side) authenticate(ctx context.Context, i int) error {
+	p, err := s.service.AuthenticateHeader(ctx, s.headers[i])
+	if err == nil && p.TeacherID == uuid.Nil {
+		return fmt.Errorf("session %d has no teacher", i)
+	}
+	return err
+}
+
+func (s *side) bare(ctx context.Context, i int) error {
+	var row *sql.Row
+	if s.stmt != nil {
+		row = s.stmt.QueryRowContext(ctx, s.hashes[i])
+	} else {
+		row = s.db.QueryRowContext(ctx, bareQuery, s.hashes[i])
+	}
+	var teacher uuid.UUID
+	if s.engine == "sqlite" { // times are text there
+		var created, expires, used string
+		return row.Scan(&teacher, &created, &expires, &used)
+	}
+	var created, expires, used time.Time
+	return row.Scan(&teacher, &created, &expires, &used)
+}
+
+// call is one operation on the i-th session.
+type call func(ctx context.Context, i int) error
+
+// compare measures calls a second with some clients at work at once. The two
+// sides take turns many times within each pair, so that what else the machine
+// does meets both.
+func (s *side) compare(h *harness.Harness, row harness.Row, clients int, ours, peer call) error {
+	for pair := range h.Pairs {
+		var calls [2]int
+		var took [2]time.Duration
+		for t := range turns {
+			for _, k := range []int{t % 2, 1 - t%2} {
+				n, d, err := s.run(clients, []call{ours, peer}[k])
+				if err != nil {
+					return fmt.Errorf("%s: %w", row.Name, err)
+				}
+				calls[k] += n
+				took[k] += d
+			}
+		}
+		row.Ours = append(row.Ours, float64(calls[0])/took[0].Seconds())
+		row.Peer = append(row.Peer, float64(calls[1])/took[1].Seconds())
+		fmt.Fprintf(h.Log, "%s, pair %d of %d: %.4g against %.4g\n", row.Name, pair+1, h.Pairs, row.Ours[pair], row.Peer[pair])
+	}
+	h.Add(row)
+	return nil
+}
+
+// run makes calls for one turn. Each client has a context that can end, as
+// requests have.
+func (s *side) run(clients int, f call) (calls int, took time.Duration, err error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	counts, errs := make([]int, clients), make([]error, clients)
+	var wg sync.WaitGroup
+	start := time.Now()
+	for c := range clients {
+		wg.Go(func() {
+			random := rand.New(rand.NewPCG(uint64(c), uint64(start.UnixNano())))
+			for time.Since(start) < turn && errs[c] == nil {
+				errs[c] = f(ctx, random.IntN(len(s.hashes)))
+				counts[c]++
+			}
+		})
+	}
+	wg.Wait()
+	took = time.Since(start)
+	for c := range clients {
+		calls += counts[c]
+	}
+	return calls, took, errors.Join(errs...)
+}
+
+// allocations measures allocations of one call.
+func (s *side) allocations(f call) func() (float64, error) {
+	const n = 2000
+	return func() (float64, error) {
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		for i := range n {
+			if err := f(ctx, i%len(s.hashes)); err != nil {
+				return 0, err
+			}
+		}
+		runtime.ReadMemStats(&after)
+		return float64(after.Mallocs-before.Mallocs) / n, nil
+	}
+}
