@@ -65,6 +65,11 @@ func (s *Store) findSession(ctx context.Context, hash []byte) (*sql.Row, error) 
 	if s.db.Engine != migrate.SQLite {
 		return s.db.R.QueryRowContext(ctx, findSession, hash), nil
 	}
+	// A look into a file takes microseconds, and to make it stoppable costs two goroutines.
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	ctx = context.WithoutCancel(ctx)
 	stmt := s.find.stmt.Load()
 	if stmt == nil {
 		// Not in New: the tables may come later. Two that race here each prepare one; one is kept.
