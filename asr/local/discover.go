@@ -166,13 +166,13 @@ func (r *Recognizer) models(ctx context.Context) ([]listed, int, error) {
 		return nil, status, err
 	}
 	var answer struct {
-		Data []listed `json:"data"`
+		Data *[]listed `json:"data"`
 	}
-	if json.Unmarshal(body, &answer) != nil {
+	if json.Unmarshal(body, &answer) != nil || answer.Data == nil {
 		return nil, http.StatusNotFound, nil
 	}
-	list := answer.Data[:0]
-	for _, m := range answer.Data {
+	list := (*answer.Data)[:0]
+	for _, m := range *answer.Data {
 		if m.ID != "" && len(m.ID) <= 256 {
 			list = append(list, m)
 		}
