@@ -44,7 +44,7 @@ func (r *resolver) expandUnknown(x *expansion, plugin, name, identifier string) 
 	if plugin == AppManifest {
 		x.appChecked = true // permissions of the application exist only beside its manifest
 	} else {
-		x.faults = append(x.faults, fault{CodeUncheckedPlugin, fmt.Sprintf("Permissions of the plugin %q are not checked: no manifest of it is loaded.", plugin), ""})
+		x.faults = append(x.faults, fault{CodeUncheckedPlugin, fmt.Sprintf("Permissions of the plugin %q are not checked: no manifest of it is loaded. The application's build writes them to gen/schemas/acl-manifests.json.", plugin), ""})
 	}
 	p := &Permission{Identifier: name}
 	if command, ok := strings.CutPrefix(name, "allow-"); ok {

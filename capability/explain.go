@@ -35,7 +35,9 @@ type Explanation struct {
 	Near     []NearMiss `json:"nearMisses,omitempty"`  // grants that do not match, the nearest first
 	Offers   []string   `json:"permissions,omitempty"` // permissions that would allow the command
 	Meant    string     `json:"didYouMean,omitempty"`  // a command that exists, for one that does not
+	AddTo    string     `json:"addTo,omitempty"`       // a capability that is for the caller already
 
+	addToPlace   string
 	denyByOrigin bool
 }
 
@@ -79,8 +81,41 @@ func (p *Policy) Explain(command string, c Caller) *Explanation {
 	default:
 		x.Near = p.nearMisses(command, a, c)
 		x.Verdict = p.verdictWithout(command, x)
+		x.AddTo, x.addToPlace = p.capabilityFor(c)
 	}
 	return x
+}
+
+// capabilityFor returns the first capability that is for a caller, whatever it
+// grants, and its place.
+func (p *Policy) capabilityFor(caller Caller) (identifier, place string) {
+	for _, c := range p.capabilities {
+		s := grantSource{capability: c}
+		for _, pattern := range c.Windows {
+			if g, err := CompileGlob(pattern); err == nil {
+				s.windows = append(s.windows, g)
+			}
+		}
+		for _, pattern := range c.Webviews {
+			if g, err := CompileGlob(pattern); err == nil {
+				s.webviews = append(s.webviews, g)
+			}
+		}
+		local := Grant{source: &s}
+		fits := c.Local && local.originMatches(&caller.Origin)
+		for _, url := range c.Remote {
+			if r, err := CompileRemotePattern(url); err == nil {
+				fits = fits || r.Match(caller.Origin)
+			}
+		}
+		if fits && c.On(p.platform) && local.labelMatches(caller.Window, caller.Webview) {
+			if v := c.at("permissions"); v.Exists() {
+				place = strings.TrimPrefix(fmt.Sprintf("%s:%s", v.doc.name, v.Position()), ":")
+			}
+			return c.Identifier, place
+		}
+	}
+	return "", ""
 }
 
 func (p *Policy) verdictWithout(command string, x *Explanation) Verdict {

@@ -2,6 +2,7 @@ package capability
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -24,7 +25,7 @@ func (x *Explanation) String() string {
 	case NoMatch:
 		x.noMatch(&b)
 	case NotGranted:
-		fmt.Fprintf(&b, "\nNo capability allows this command. To allow it, add %q to the permissions of one\nthat is for %s.\n", x.Offers[0], x.caller())
+		x.notGranted(&b)
 		if len(x.Offers) > 1 {
 			fmt.Fprintf(&b, "Permissions that allow it: %s.\n", someOf(x.Offers, 6))
 		}
@@ -99,25 +100,50 @@ func (x *Explanation) denied(b *strings.Builder) {
 	b.WriteString(" To allow the command, remove the denial.\n")
 }
 
+// noMatch lists the nearest misses, those of one entry together.
 func (x *Explanation) noMatch(b *strings.Builder) {
 	b.WriteString("\nCapabilities allow this command, but not to this caller:\n")
 	const most = 5
-	seen := make(map[string]bool)
-	shown := 0
+	var order []string
+	problems := make(map[string][]string)
 	for _, n := range x.Near {
-		line := fmt.Sprintf("\n   %s\n", grantText(n.Grant))
+		grant := grantText(n.Grant)
+		if problems[grant] == nil {
+			order = append(order, grant)
+		}
 		for _, problem := range n.Problems {
-			line += fmt.Sprintf("     but %s\n", problem)
-		}
-		if seen[line] {
-			continue
-		}
-		seen[line] = true
-		if shown++; shown <= most {
-			b.WriteString(line)
+			if !slices.Contains(problems[grant], problem) {
+				problems[grant] = append(problems[grant], problem)
+			}
 		}
 	}
-	if shown > most {
-		fmt.Fprintf(b, "\n   and %d more\n", shown-most)
+	for i, grant := range order {
+		if i == most {
+			fmt.Fprintf(b, "\n   and %d more\n", len(order)-most)
+			break
+		}
+		fmt.Fprintf(b, "\n   %s\n", grant)
+		for _, problem := range problems[grant] {
+			fmt.Fprintf(b, "     but %s\n", problem)
+		}
 	}
+	if x.AddTo != "" && len(x.Offers) > 0 {
+		fmt.Fprintf(b, "\nTo allow it, add %q to the permissions of the capability %q, which is for this caller%s.\n", x.Offers[0], x.AddTo, parenthesis(x.addToPlace))
+	}
+}
+
+func (x *Explanation) notGranted(b *strings.Builder) {
+	b.WriteString("\nNo capability allows this command.\n")
+	if x.AddTo != "" {
+		fmt.Fprintf(b, "To allow it, add %q to the permissions of the capability %q%s.\n", x.Offers[0], x.AddTo, parenthesis(x.addToPlace))
+		return
+	}
+	fmt.Fprintf(b, "No capability is for %s either.\nTo allow it, write one with %q in its permissions.\n", x.caller(), x.Offers[0])
+}
+
+func parenthesis(s string) string {
+	if s == "" {
+		return ""
+	}
+	return " (" + s + ")"
 }

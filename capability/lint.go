@@ -90,20 +90,38 @@ func (l *linter) capability(c *Capability) {
 	}
 }
 
-// reach reports capabilities that reach nobody.
+// reach reports capabilities that reach nobody. What has the wrong type was
+// reported already, and is not taken for missing.
 func (l *linter) reach(c *Capability) {
-	if len(c.Permissions) == 0 {
+	if len(c.Permissions) == 0 && c.holds("permissions", Array) == 0 {
 		l.report(CodeEmptyPermissions, c.at("permissions"), "The capability %q has no permissions, so it grants nothing.", c.Identifier)
 	}
-	if len(c.Windows) == 0 && len(c.Webviews) == 0 {
+	if len(c.Windows)+len(c.Webviews) == 0 && c.holds("windows", Array)+c.holds("webviews", Array) == 0 {
 		l.report(CodeNoWindows, c.at("identifier"), `The capability %q names neither windows nor webviews, so its commands reach none; add "windows": ["main"].`, c.Identifier)
 	}
-	if !c.Local && len(c.Remote) == 0 {
+	if !c.Local && len(c.Remote) == 0 && c.holds("remote", Object) == 0 {
 		l.report(CodeNoOrigin, c.at("local"), `The capability %q is not for the application's own pages, and "remote" lists no URL; leave "local" out, or add "remote": {"urls": [...]}.`, c.Identifier)
 	}
-	if c.Platforms != nil && len(c.Platforms) == 0 {
+	if c.Platforms != nil && len(c.Platforms) == 0 && c.holds("platforms", Array) == 0 {
 		l.report(CodeEmptyPlatforms, c.at("platforms"), `An empty "platforms" keeps the capability %q from ever being active; leave it out for all platforms.`, c.Identifier)
 	}
+}
+
+// holds returns how much a member holds, and 1 for one of the wrong kind.
+func (c *Capability) holds(key string, kind Kind) int {
+	v := c.value.Get(key)
+	switch {
+	case !v.Exists() || v.Kind() == Null:
+		return 0
+	case v.Kind() != kind:
+		return 1
+	case kind == Object:
+		if urls := v.Get("urls"); urls.Exists() && urls.Kind() != Array || urls.Len() > 0 {
+			return 1
+		}
+		return 0
+	}
+	return v.Len()
 }
 
 // labels reports patterns with characters that labels cannot have.

@@ -30,7 +30,7 @@ func (l *linter) entries(c *Capability) {
 	for i := range c.Permissions {
 		e := &c.Permissions[i]
 		if other := bare[e.Identifier]; other != nil && scoped[e.Identifier] == e && l.hasCommands(e.Identifier) {
-			l.report(CodeBareAndScoped, other.identifierValue(), "%q stands here without a scope and in line %d with one; remove this one if the scope is meant to limit it.", e.Identifier, e.value.Position().Line).Fix = other.value.doc.removeItemOf(other.value)
+			l.report(CodeBareAndScoped, other.identifierValue(), "%q stands here without a scope and in line %d with one; both add up, so this one adds nothing and can be removed.", e.Identifier, e.value.Position().Line).Fix = other.value.doc.removeItemOf(other.value)
 		}
 	}
 }
@@ -197,7 +197,7 @@ func (l *linter) missingScopes(capabilities []Capability) {
 	}
 	for _, plugin := range []string{"fs", "http"} {
 		if e := first[plugin]; e != nil && !hasScope[plugin] {
-			l.report(CodeMissingScope, e.identifierValue(), "The plugin %s works only within a scope, and none is given, so every call fails; write {\"identifier\": %q, \"allow\": [%s]}.", plugin, e.Identifier, scopedPlugins[plugin])
+			l.report(CodeMissingScope, e.identifierValue(), "The plugin %s works only within a scope, and none is given, so it refuses all calls; write {\"identifier\": %q, \"allow\": [%s]}.", plugin, e.Identifier, scopedPlugins[plugin])
 		}
 	}
 }

@@ -14,8 +14,11 @@ func (l *linter) remotes(c *Capability) {
 			continue // reported as a pattern
 		}
 		parts := p.parts()
-		if !strings.Contains(text, "://") {
-			l.report(CodeRemoteWithoutScheme, v, `The URL pattern %q has no scheme, so it matches every host; write "https://" before the host.`, text)
+		if !strings.Contains(text, "://") && parts.protocol == "*" {
+			l.report(CodeRemoteWithoutScheme, v, `The URL pattern %q has no scheme, so it is taken for a path on every host; write "https://" before the host.`, text)
+			continue
+		} else if !strings.Contains(text, "://") && strings.Contains(text, ":") {
+			l.report(CodeRemoteWithoutScheme, v, `The URL pattern %q takes %q for the scheme and matches no page; write "http://%s".`, text, parts.protocol, text)
 			continue
 		}
 		web := parts.protocol == "http" || parts.protocol == "https" || parts.protocol == "*"

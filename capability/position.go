@@ -19,6 +19,12 @@ func (p Position) IsValid() bool { return p.Line > 0 }
 // String returns "line:column".
 func (p Position) String() string { return fmt.Sprintf("%d:%d", p.Line, p.Column) }
 
+// PositionAt returns the place of an offset in bytes, that of the end for one
+// beyond it.
+func (d *Document) PositionAt(offset int) Position {
+	return d.position(min(max(offset, 0), len(d.src)))
+}
+
 // position converts an offset. The table of lines is made when the first place
 // is asked for: reading a sound document never needs it.
 func (d *Document) position(offset int) Position {

@@ -33,6 +33,7 @@ func Resolve(capabilities []Capability, manifests *Manifests, o ResolveOptions) 
 		manifests:  manifests,
 		expansions: make(map[string]*expansion),
 		remotes:    make(map[string]*RemotePattern),
+		once:       make(map[string]bool),
 		policy: &Policy{
 			platform:     o.Platform,
 			denyByOrigin: o.DenyByOrigin,
@@ -68,6 +69,7 @@ type resolver struct {
 	found      Diagnostics
 	expansions map[string]*expansion
 	remotes    map[string]*RemotePattern
+	once       map[string]bool // messages that were given, of those given once
 }
 
 // expansion is what a permission identifier stands for.
@@ -127,6 +129,10 @@ func (r *resolver) capability(c *Capability) {
 			r.policy.appChecked = true
 		}
 		for _, f := range x.faults {
+			if f.code == CodeUncheckedPlugin && r.once[f.message] {
+				continue
+			}
+			r.once[f.message] = true
 			if d := r.report(f.code, e.identifierValue(), f.message); d != nil && f.meant != "" && d.doc != nil {
 				d.Fix = d.doc.replace(e.identifierValue().n, f.meant)
 			}

@@ -19,7 +19,7 @@ func (l *linter) scopeForm(plugin string, e *Entry) {
 			if !conforms(v, m.ScopeSchema, m.ScopeSchema, 0) {
 				keys := schemaKeys(m.ScopeSchema, m.ScopeSchema, 0)
 				slices.Sort(keys)
-				l.report(CodeUnusedScope, v, "The plugin %s does not read this scope value; its values have the keys %s.", plugin, someOf(slices.Compact(keys), 8))
+				l.report(CodeUnusedScope, v, "The schema of the plugin %s refuses this scope value; its values have the keys %s.", plugin, someOf(slices.Compact(keys), 8))
 			}
 		}
 	}

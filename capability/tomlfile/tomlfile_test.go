@@ -160,3 +160,59 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func TestReformat(t *testing.T) {
+	t.Parallel()
+	in := `# the main window
+
+permissions = ["fs:default", "core:default", {identifier = "dialog:default"}, "fs:default"] # all
+# who
+windows   = ["main"]
+
+
+identifier = "main"
+[remote] # pages
+urls = ["https://x.y"]
+# end
+`
+	d := tomlfile.Parse([]byte(in), capability.Options{})
+	out, err := tomlfile.Reformat(d)
+	require.NoError(t, err)
+	require.Equal(t, `# the main window
+
+identifier = "main"
+# who
+windows   = ["main"]
+permissions = [
+  "core:default",
+  {identifier = "dialog:default"},
+  "fs:default",
+] # all
+
+[remote] # pages
+urls = ["https://x.y"]
+
+# end
+`, out)
+	again, err := tomlfile.Reformat(tomlfile.Parse([]byte(out), capability.Options{}))
+	require.NoError(t, err)
+	require.Equal(t, out, again)
+	_, err = tomlfile.Reformat(tomlfile.Parse([]byte("identifier = "), capability.Options{}))
+	require.Error(t, err)
+}
+
+func FuzzReformat(f *testing.F) {
+	f.Add(sample)
+	f.Add("permissions = [ # x\n \"a\", \"b\"]\nidentifier = 'a'\n\n# y\n[[permissions]]\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		d := tomlfile.Parse([]byte(text), capability.Options{})
+		out, err := tomlfile.Reformat(d)
+		if err != nil {
+			return
+		}
+		require.Equal(t, strings.Count(text, "#"), strings.Count(out, "#"), "%q → %q", text, out)
+		again, err := tomlfile.Reformat(tomlfile.Parse([]byte(out), capability.Options{}))
+		require.NoError(t, err, "%q → %q", text, out)
+		require.Equal(t, out, again, "%q", text)
+	})
+}

@@ -1,0 +1,153 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"lessonkit.example/capability"
+	"lessonkit.example/capability/report"
+)
+
+func check(c *command, args []string) (int, error) {
+	var rules list
+	c.sourceFlags()
+	mode := c.flags.String("mode", "lint", "`measure` to judge by: lint (mistakes and risks), schema (the JSON Schema), reference (what the build accepts)")
+	c.flags.Var(&rules, "rule", "`CODE=LEVEL` sets a rule to off, info, warning or error; may be repeated")
+	fix := c.flags.Bool("fix", false, "write the changes that are mechanical into the files, then check again")
+	if err := c.parse(args, "[FLAGS] [PATH...]", "text", "json", "sarif"); err != nil {
+		return 0, err
+	}
+	o, err := c.lintOptions(*mode, rules)
+	if err != nil {
+		return 0, err
+	}
+	p, found, err := c.checked(o)
+	if err != nil {
+		return 0, err
+	}
+	if *fix {
+		if err := c.fix(p, found); err != nil {
+			return 0, err
+		}
+		if p, found, err = c.checked(o); err != nil {
+			return 0, err
+		}
+	}
+	switch c.format {
+	case "json":
+		err = report.JSON(c.env.Stdout, found)
+	case "sarif":
+		err = report.SARIF(c.env.Stdout, found)
+	default:
+		err = report.Text(c.env.Stdout, found, report.TextOptions{Color: c.env.Color, Files: len(p.docs)})
+	}
+	if err != nil {
+		return 0, err
+	}
+	if found.Worst() == capability.Error {
+		return ExitFindings, nil
+	}
+	return ExitClean, nil
+}
+
+func (c *command) lintOptions(mode string, rules list) (o capability.LintOptions, err error) {
+	if o.Platform, err = c.target(); err != nil {
+		return o, err
+	}
+	modes := []capability.Mode{capability.ModeLint, capability.ModeSchema, capability.ModeReference}
+	at := slices.IndexFunc(modes, func(m capability.Mode) bool { return m.String() == mode })
+	if at < 0 {
+		return o, fmt.Errorf("there is no mode %q; there are lint, schema and reference", mode)
+	}
+	o.Mode = modes[at]
+	o.Severities = make(map[capability.Code]capability.Severity)
+	for _, rule := range rules {
+		code, level, _ := strings.Cut(rule, "=")
+		if !slices.ContainsFunc(capability.Rules(), func(r capability.Rule) bool { return string(r.Code) == code }) {
+			return o, fmt.Errorf("-rule %s: there is no rule %q; findings show their rule in brackets", rule, code)
+		}
+		var s capability.Severity
+		if err := s.UnmarshalText([]byte(level)); err != nil {
+			return o, fmt.Errorf("-rule %s: write CODE=LEVEL with a level of off, info, warning or error", rule)
+		}
+		o.Severities[capability.Code(code)] = s
+	}
+	return o, nil
+}
+
+func (c *command) checked(o capability.LintOptions) (*project, capability.Diagnostics, error) {
+	p, err := c.load(c.args)
+	if err != nil {
+		return nil, nil, err
+	}
+	o.Partial = !p.manifests.Whole()
+	found := slices.Clone(p.found)
+	if o.Mode == capability.ModeSchema {
+		found = nil
+	} else if p.config != nil {
+		_, configured := p.capabilities()
+		for _, d := range configured {
+			if d.Severity == capability.Error || o.Mode == capability.ModeLint {
+				found = append(found, d)
+			}
+		}
+	}
+	found = append(found, capability.LintAll(p.docs, p.manifests, o)...)
+	for i := len(found) - 1; i >= 0; i-- {
+		if s, ok := o.Severities[found[i].Code]; ok && s == capability.Off {
+			found = slices.Delete(found, i, i+1)
+		} else if ok {
+			found[i].Severity = s
+		}
+	}
+	return p, found, nil
+}
+
+// fix writes the mechanical changes. Of changes that overlap the first one is
+// made; the rest is found again by the next check.
+func (c *command) fix(p *project, found capability.Diagnostics) error {
+	for _, d := range p.docs {
+		var edits []capability.Edit
+		fixed := 0
+		for _, f := range found {
+			if f.Document() != d || f.Fix == nil {
+				continue
+			}
+			if _, err := capability.Apply(d.Source(), slices.Concat(edits, f.Fix.Edits)); err == nil {
+				edits = append(edits, f.Fix.Edits...)
+				fixed++
+			}
+		}
+		if fixed == 0 {
+			continue
+		}
+		text, err := capability.Apply(d.Source(), edits)
+		if err != nil {
+			return err
+		}
+		if err := rewrite(d.Name(), text); err != nil {
+			return err
+		}
+		c.note("%s: %d changes made", d.Name(), fixed)
+	}
+	return nil
+}
+
+// rewrite puts a new text in place of a file's, whole or not at all.
+func rewrite(file, text string) error {
+	mode := os.FileMode(0o644)
+	if info, err := os.Stat(file); err == nil {
+		mode = info.Mode().Perm()
+	}
+	temporary := file + ".new"
+	if err := os.WriteFile(temporary, []byte(text), mode); err != nil {
+		return err
+	}
+	if err := os.Rename(temporary, file); err != nil {
+		os.Remove(temporary)
+		return err
+	}
+	return nil
+}

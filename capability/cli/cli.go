@@ -1,0 +1,160 @@
+// Package cli is the command line of package capability: it checks, explains,
+// compares and formats capability files. A main calls [Run] and exits with
+// what it returns.
+package cli
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+
+	"lessonkit.example/capability"
+	"lessonkit.example/capability/report"
+)
+
+// Exit codes of [Run].
+const (
+	ExitClean    = 0 // nothing found; the command is allowed; nothing more is granted
+	ExitFindings = 1 // findings of level error; the command is denied; more is granted
+	ExitUsage    = 2 // wrong usage, or files that cannot be read
+)
+
+// Env is what a command line works with.
+type Env struct {
+	// Stdout takes the result, Stderr what else is to say.
+	Stdout, Stderr io.Writer
+	// Color says that Stdout is a terminal that shows colours.
+	Color bool
+}
+
+const usage = `usage: capability COMMAND [FLAGS] [PATH...]
+
+  check    report mistakes and risks, with the place and what would be right
+  explain  say whether a window may call a command, and why
+  who      say who may call a command, or what a window may call
+  diff     compare what two sets of files grant
+  schema   print the JSON Schema, with -manifest the one of a project
+  fmt      print files in canonical form, with -w write them
+
+A PATH is a file (.json, .json5, .toml) or a folder; without one, the folders
+capabilities and src-tauri/capabilities are looked for. The manifests that the
+application's build writes to gen/schemas/acl-manifests.json, and the list of
+capabilities in tauri.conf.json, are found next to the folder.
+
+"capability COMMAND -h" shows the flags of a command.
+`
+
+type command struct {
+	env   Env
+	flags *flag.FlagSet
+	args  []string // what is no flag
+
+	format    string
+	platform  string
+	manifests list
+	config    string
+}
+
+// list is a flag that may be given several times.
+type list []string
+
+// String returns the values, separated by commas.
+func (l *list) String() string { return strings.Join(*l, ",") }
+
+// Set adds a value.
+func (l *list) Set(s string) error {
+	*l = append(*l, s)
+	return nil
+}
+
+// Run runs one command, without the program's name in args, and returns the
+// exit code.
+func Run(args []string, env Env) int {
+	if len(args) == 0 {
+		fmt.Fprint(env.Stderr, usage)
+		return ExitUsage
+	}
+	commands := map[string]func(*command, []string) (int, error){
+		"check": check, "explain": explain, "who": who, "diff": diff, "schema": schema, "fmt": format,
+	}
+	name := args[0]
+	switch name {
+	case "help", "-h", "-help", "--help":
+		fmt.Fprint(env.Stdout, usage)
+		return ExitClean
+	}
+	run := commands[name]
+	if run == nil {
+		fmt.Fprintf(env.Stderr, "capability: there is no command %q; there are check, explain, who, diff, schema and fmt. \"capability help\" says what they do.\n", name)
+		return ExitUsage
+	}
+	c := &command{env: env, flags: flag.NewFlagSet("capability "+name, flag.ContinueOnError)}
+	c.flags.SetOutput(env.Stderr)
+	code, err := run(c, args[1:])
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return ExitClean
+	case errors.Is(err, errFlags):
+		return ExitUsage // the flag package has said what is wrong
+	case err != nil:
+		fmt.Fprintf(env.Stderr, "capability: %s\n", report.Printable(err.Error()))
+		return ExitUsage
+	}
+	return code
+}
+
+var errFlags = errors.New("flags")
+
+// parse reads flags, which may stand before and after the paths.
+func (c *command) parse(args []string, synopsis string, formats ...string) error {
+	c.flags.StringVar(&c.format, "format", formats[0], "`format` of the output: "+strings.Join(formats, ", "))
+	c.flags.Usage = func() {
+		fmt.Fprintf(c.env.Stderr, "usage: %s %s\n", c.flags.Name(), synopsis)
+		c.flags.PrintDefaults()
+	}
+	for {
+		if err := c.flags.Parse(args); err != nil {
+			if errors.Is(err, flag.ErrHelp) {
+				return err
+			}
+			return errFlags
+		}
+		rest := c.flags.Args()
+		if len(rest) == 0 {
+			break
+		}
+		c.args = append(c.args, rest[0])
+		args = rest[1:]
+	}
+	for _, f := range formats {
+		if f == c.format {
+			return nil
+		}
+	}
+	return fmt.Errorf("there is no format %q; there are %s", c.format, strings.Join(formats, ", "))
+}
+
+// sourceFlags adds the flags that say what capabilities are resolved with.
+func (c *command) sourceFlags() {
+	c.flags.Var(&c.manifests, "manifest", "`FILE` with manifests: an acl-manifests.json, or PLUGIN=FILE with the permissions of one plugin; may be repeated")
+	c.flags.StringVar(&c.platform, "platform", "", "`platform` to look at: linux, macOS, windows, android, iOS (default all)")
+	c.flags.StringVar(&c.config, "config", "", "`FILE` tauri.conf.json that lists the active capabilities; \"none\" for none (default: the one beside the folder)")
+}
+
+func (c *command) target() (capability.Platform, error) {
+	if c.platform == "" {
+		return "", nil
+	}
+	p := capability.PlatformNamed(c.platform)
+	if p == "" {
+		return "", fmt.Errorf("there is no platform %q; there are linux, macOS, windows, android and iOS", c.platform)
+	}
+	return p, nil
+}
+
+// note says something beside the result.
+func (c *command) note(format string, args ...any) {
+	fmt.Fprintf(c.env.Stderr, "capability: "+format+"\n", args...)
+}

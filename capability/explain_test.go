@@ -1,0 +1,144 @@
+package capability
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestExplain(t *testing.T) {
+	t.Parallel()
+	caps := capabilities(t, `[
+		{"identifier":"main","windows":["main"],"permissions":["core:default","ping:default"]},
+		{"identifier":"web","windows":["main-*"],"platforms":["macOS"],"local":false,"remote":{"urls":["https://*.example.com","http://localhost:1420"]},"permissions":["ping:allow-ping"]},
+		{"identifier":"deny","windows":["x"],"permissions":["fs:allow-read-file","fs:deny-read-file"]}]`)
+	p, ds := Resolve(caps, plugins(t), ResolveOptions{Platform: Linux})
+	require.Empty(t, ds)
+	for _, c := range []struct {
+		command string
+		caller  Caller
+		verdict Verdict
+		text    []string
+	}{
+		{"plugin:ping|ping", Caller{Window: "main"}, Granted, []string{"allowed: plugin:ping|ping", `capability "main"`, "ping:default → ping:allow-ping"}},
+		{"core:window:title", Caller{Window: "main"}, Granted, []string{"core:default → core:window:default → core:window:allow-title"}},
+		{"core:app:framework-version", Caller{Window: "main"}, Granted, []string{"plugin:app|tauri_version"}},
+		{"ping:ping", Caller{Window: "main2"}, NoMatch, []string{`its windows are "main", not "main2"`, "it is for macOS only, not for linux"}},
+		{"ping:ping", Caller{Window: "main-1", Origin: origin(t, "https://example.com")}, NoMatch, []string{"is for subdomains, not for example.com itself", "http, not https"}},
+		{"ping:ping", Caller{Window: "main", Origin: origin(t, "http://localhost:3000")}, NoMatch, []string{`"urls": ["http://localhost:3000"]`, "port 1420, not 3000"}},
+		{"ping:ping", Caller{Window: "main-1", Origin: origin(t, "https://a.example.com:8443")}, NoMatch, []string{"default port only, not for 8443; https://*.example.com:*"}},
+		{"fs:read_file", Caller{Window: "main"}, Denied, []string{"fs:deny-read-file", "It holds for all windows"}},
+		{"fs:read_dir", Caller{Window: "main"}, NotGranted, []string{`add "fs:allow-read-dir"`, `to the permissions of the capability "main" (test.json:2:`}},
+		{"fs:read_dir", Caller{Window: "nowhere"}, NotGranted, []string{"No capability is for window", "write one with"}},
+		{"plugin:window|minimise", Caller{Window: "main"}, UnknownCommand, []string{"Did you mean plugin:window|minimize?"}},
+		{"plugin:nope|x", Caller{Window: "main"}, UnknownPlugin, []string{"acl-manifests.json"}},
+		{"greet", Caller{Window: "main"}, Unchecked, []string{"every window"}},
+	} {
+		x := p.Explain(c.command, c.caller)
+		require.Equal(t, c.verdict, x.Verdict, "%s\n%s", c.command, x)
+		require.Equal(t, p.Allowed(x.Command, c.caller), x.Allowed)
+		for _, want := range c.text {
+			require.Contains(t, x.String(), want)
+		}
+		text, err := json.Marshal(x)
+		require.NoError(t, err)
+		var decoded struct{ Allowed *bool }
+		require.NoError(t, json.Unmarshal(text, &decoded))
+		require.Equal(t, x.Allowed, *decoded.Allowed)
+	}
+	near := p.Explain("ping:ping", Caller{Window: "main2"}).Near
+	require.Equal(t, "main", near[0].Grant.Capability().Identifier, "the nearest miss comes first")
+	require.Equal(t, []string{"plugin:ping|ping"}, func() []string {
+		all := []string{}
+		for _, command := range p.Callable(Caller{Window: "main"}) {
+			if command[:11] == "plugin:ping" {
+				all = append(all, command)
+			}
+		}
+		return all
+	}())
+}
+
+func TestCommandsAreTakenInAllSpellings(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"plugin:window|close":            "plugin:window|close",
+		"core:window:close":              "plugin:window|close",
+		"core:window:allow-set-title":    "plugin:window|set_title",
+		"window:close":                   "plugin:window|close",
+		"window|close":                   "plugin:window|close",
+		"fs:read-file":                   "plugin:fs|read_file",
+		"plugin:fs|read-file":            "plugin:fs|read_file",
+		"core:app:framework-version":     "plugin:app|tauri_version",
+		"plugin:app|framework_version":   "plugin:app|tauri_version",
+		"my-command":                     "my_command",
+		"plugin:__TAURI_CHANNEL__|fetch": "plugin:__TAURI_CHANNEL__|fetch",
+		"plugin:broken":                  "plugin:broken",
+	} {
+		require.Equal(t, want, canonicalCommand(in), in)
+	}
+}
+
+func TestDiffComparesMeaning(t *testing.T) {
+	t.Parallel()
+	diff := func(before, after string) []Change {
+		return Diff(capabilities(t, before), capabilities(t, after), plugins(t), plugins(t), ResolveOptions{})
+	}
+	base := `{"identifier":"a","windows":["main"],"permissions":["ping:default",{"identifier":"fs:allow-read-file","allow":[{"path":"a"}]}]}`
+	// Written otherwise, the same meaning.
+	require.Empty(t, diff(base, `[{"identifier":"b","windows":["main"],"permissions":[{"allow":[{"path":"a"}],"identifier":"fs:allow-read-file"}]},{"identifier":"c","windows":["main"],"permissions":["ping:allow-ping"]}]`))
+
+	// More windows: granted to those, nothing revoked.
+	changes := diff(base, `{"identifier":"a","windows":["*"],"permissions":["ping:default",{"identifier":"fs:allow-read-file","allow":[{"path":"a"}]}]}`)
+	require.Len(t, changes, 1)
+	require.Equal(t, CommandsGranted, changes[0].Kind)
+	require.Equal(t, []string{"*"}, changes[0].Audience.Windows)
+	require.Equal(t, []string{"plugin:fs|read_file", "plugin:ping|ping"}, changes[0].Commands)
+	require.Empty(t, changes[0].Audience.Platforms)
+	require.True(t, changes[0].Widens())
+
+	// A remote URL, on one platform.
+	changes = diff(base, `[`+base+`,{"identifier":"b","windows":["main"],"platforms":["linux"],"local":false,"remote":{"urls":["https://*.x.dev"]},"permissions":["ping:default"]}]`)
+	require.Len(t, changes, 1)
+	require.Equal(t, Audience{Windows: []string{"main"}, Origins: []string{"https://*.x.dev"}, Platforms: []Platform{Linux}}, changes[0].Audience)
+
+	// Scopes.
+	changes = diff(base, `{"identifier":"a","windows":["main"],"permissions":["ping:default",{"identifier":"fs:allow-read-file","allow":[{"path":"b"}],"deny":[{"path":"c"}]}]}`)
+	require.Len(t, changes, 1)
+	require.Equal(t, ScopeChanged, changes[0].Kind)
+	require.Equal(t, []string{`{"path":"b"}`}, changes[0].AllowAdded)
+	require.Equal(t, []string{`{"path":"a"}`}, changes[0].AllowRemoved)
+	require.Equal(t, []string{`{"path":"c"}`}, changes[0].DenyAdded)
+
+	// A global scope.
+	changes = diff(base, `{"identifier":"a","windows":["main"],"permissions":["ping:default","fs:allow-app",{"identifier":"fs:allow-read-file","allow":[{"path":"a"}]}]}`)
+	require.Len(t, changes, 1)
+	require.Equal(t, "fs", changes[0].Plugin)
+
+	// A denial revokes everywhere.
+	changes = diff(base, `[`+base+`,{"identifier":"z","windows":["other"],"permissions":["fs:deny-read-file"]}]`)
+	require.Len(t, changes, 1)
+	require.Equal(t, CommandsRevoked, changes[0].Kind)
+	require.False(t, changes[0].Widens())
+
+	// Nothing is granted where nobody can be reached.
+	require.Empty(t, diff(base, `[`+base+`,{"identifier":"b","permissions":["fs:read"]}]`))
+}
+
+func TestSamplesMatchTheirPatterns(t *testing.T) {
+	t.Parallel()
+	for _, pattern := range []string{"main", "*", "main-*", "*-x", "a?c", "[a-c]x", "[!x]", "a/**/b", "**"} {
+		label, ok := sampleLabel(pattern)
+		require.True(t, ok, pattern)
+		g, err := CompileGlob(pattern)
+		require.NoError(t, err)
+		require.True(t, g.Match(label))
+	}
+	for _, pattern := range []string{"https://*", "https://*.a.b", "http://localhost:*", "*://*", "https://a.b/api/*", "*", "/path", "app://localhost/*", `https://a.com/\?q=1`} {
+		_, ok := sampleOrigin(pattern)
+		if pattern != `https://a.com/\?q=1` { // compared by its text
+			require.True(t, ok, pattern)
+		}
+	}
+}

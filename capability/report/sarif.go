@@ -1,0 +1,149 @@
+package report
+
+import (
+	"io"
+	"net/url"
+	"path/filepath"
+	"strings"
+
+	"lessonkit.example/capability"
+)
+
+// The parts of SARIF 2.1.0 that are written.
+type (
+	sarifLog struct {
+		Schema  string     `json:"$schema"`
+		Version string     `json:"version"`
+		Runs    []sarifRun `json:"runs"`
+	}
+	sarifRun struct {
+		Tool       sarifTool     `json:"tool"`
+		ColumnKind string        `json:"columnKind"`
+		Results    []sarifResult `json:"results"`
+	}
+	sarifTool struct {
+		Driver sarifDriver `json:"driver"`
+	}
+	sarifDriver struct {
+		Name  string      `json:"name"`
+		Rules []sarifRule `json:"rules"`
+	}
+	sarifRule struct {
+		ID            string       `json:"id"`
+		Description   sarifText    `json:"shortDescription"`
+		Configuration sarifDefault `json:"defaultConfiguration"`
+	}
+	sarifDefault struct {
+		Level string `json:"level"`
+	}
+	sarifText struct {
+		Text string `json:"text"`
+	}
+	sarifResult struct {
+		RuleID    string          `json:"ruleId"`
+		RuleIndex int             `json:"ruleIndex"`
+		Level     string          `json:"level"`
+		Message   sarifText       `json:"message"`
+		Locations []sarifLocation `json:"locations,omitempty"`
+		Related   []sarifLocation `json:"relatedLocations,omitempty"`
+		Fixes     []sarifFix      `json:"fixes,omitempty"`
+	}
+	sarifLocation struct {
+		ID       int           `json:"id,omitempty"`
+		Message  *sarifText    `json:"message,omitempty"`
+		Physical sarifPhysical `json:"physicalLocation"`
+	}
+	sarifPhysical struct {
+		Artifact sarifArtifact `json:"artifactLocation"`
+		Region   *sarifRegion  `json:"region,omitempty"`
+	}
+	sarifArtifact struct {
+		URI string `json:"uri"`
+	}
+	sarifRegion struct {
+		StartLine   int `json:"startLine"`
+		StartColumn int `json:"startColumn"`
+		EndLine     int `json:"endLine,omitempty"`
+		EndColumn   int `json:"endColumn,omitempty"`
+	}
+	sarifFix struct {
+		Description sarifText     `json:"description"`
+		Changes     []sarifChange `json:"artifactChanges"`
+	}
+	sarifChange struct {
+		Artifact     sarifArtifact      `json:"artifactLocation"`
+		Replacements []sarifReplacement `json:"replacements"`
+	}
+	sarifReplacement struct {
+		Deleted  sarifRegion `json:"deletedRegion"`
+		Inserted *sarifText  `json:"insertedContent,omitempty"`
+	}
+)
+
+// SARIF writes the diagnostics as a SARIF 2.1.0 log with one run. Columns are
+// counted in Unicode characters. File names are written as relative references
+// or, where they are absolute, as file URLs.
+func SARIF(w io.Writer, ds capability.Diagnostics) error {
+	run := sarifRun{ColumnKind: "unicodeCodePoints", Results: []sarifResult{}}
+	run.Tool.Driver.Name = "capability"
+	index := make(map[capability.Code]int)
+	for i, r := range capability.Rules() {
+		index[r.Code] = i
+		level := r.Lint
+		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{ID: string(r.Code), Description: sarifText{r.Summary}, Configuration: sarifDefault{sarifLevel(level)}})
+	}
+	for _, d := range ds {
+		r := sarifResult{RuleID: string(d.Code), RuleIndex: index[d.Code], Level: sarifLevel(d.Severity), Message: sarifText{d.Message}}
+		if d.File != "" {
+			r.Locations = []sarifLocation{{Physical: sarifPhysical{Artifact: sarifArtifact{fileURI(d.File)}, Region: region(d.Start, d.End)}}}
+		}
+		for i, p := range d.Related {
+			r.Related = append(r.Related, sarifLocation{ID: i + 1, Message: &sarifText{p.Message}, Physical: sarifPhysical{Artifact: sarifArtifact{fileURI(p.File)}, Region: region(p.Start, p.Start)}})
+		}
+		if d.Fix != nil && d.Document() != nil && d.File != "" {
+			change := sarifChange{Artifact: sarifArtifact{fileURI(d.File)}}
+			for _, e := range d.Fix.Edits {
+				replacement := sarifReplacement{Deleted: *region(d.Document().PositionAt(e.Start), d.Document().PositionAt(e.End))}
+				if e.Text != "" {
+					replacement.Inserted = &sarifText{e.Text}
+				}
+				change.Replacements = append(change.Replacements, replacement)
+			}
+			r.Fixes = []sarifFix{{Description: sarifText{d.Fix.Title}, Changes: []sarifChange{change}}}
+		}
+		run.Results = append(run.Results, r)
+	}
+	return Encode(w, sarifLog{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []sarifRun{run}})
+}
+
+func sarifLevel(s capability.Severity) string {
+	switch s {
+	case capability.Error:
+		return "error"
+	case capability.Warning:
+		return "warning"
+	case capability.Info:
+		return "note"
+	default:
+		return "none"
+	}
+}
+
+func region(start, end capability.Position) *sarifRegion {
+	if !start.IsValid() {
+		return nil
+	}
+	r := &sarifRegion{StartLine: start.Line, StartColumn: start.Column}
+	if end.IsValid() {
+		r.EndLine, r.EndColumn = end.Line, end.Column
+	}
+	return r
+}
+
+func fileURI(name string) string {
+	name = filepath.ToSlash(name)
+	if strings.HasPrefix(name, "/") {
+		return (&url.URL{Scheme: "file", Path: name}).String()
+	}
+	return (&url.URL{Path: name}).String()
+}

@@ -1,0 +1,165 @@
+// Package report writes what was found in capability files, for people and for
+// other programs: as text with the lines in question, as JSON, and as SARIF
+// 2.1.0, which code hosts show beside a change.
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+
+	"lessonkit.example/capability"
+)
+
+// TextOptions say how text looks.
+type TextOptions struct {
+	// Color uses the colours of a terminal. Defaults to none.
+	Color bool
+	// Files is the number of files that were read, for the last line.
+	Files int
+}
+
+// Colours of a terminal.
+const (
+	bold   = "1"
+	red    = "1;31"
+	yellow = "1;33"
+	blue   = "1;34"
+	cyan   = "36"
+)
+
+func (o TextOptions) paint(color, s string) string {
+	if !o.Color || s == "" {
+		return s
+	}
+	return "\x1b[" + color + "m" + s + "\x1b[0m"
+}
+
+func severityColor(s capability.Severity) string {
+	switch s {
+	case capability.Error:
+		return red
+	case capability.Warning:
+		return yellow
+	default:
+		return blue
+	}
+}
+
+// Text writes each diagnostic in one line, the line of the file below it with
+// a caret, and at last how many there are.
+func Text(w io.Writer, ds capability.Diagnostics, o TextOptions) error {
+	var b strings.Builder
+	counts := make(map[capability.Severity]int)
+	for _, d := range ds {
+		counts[d.Severity]++
+		place := d.File
+		if d.Start.IsValid() {
+			place = strings.TrimPrefix(fmt.Sprintf("%s:%s", d.File, d.Start), ":")
+		}
+		if place != "" {
+			b.WriteString(o.paint(bold, Printable(place)) + ": ")
+		}
+		fmt.Fprintf(&b, "%s: %s %s\n", o.paint(severityColor(d.Severity), d.Severity.String()), Printable(d.Message), o.paint(cyan, "["+string(d.Code)+"]"))
+		excerpt(&b, d, o)
+	}
+	b.WriteString(summary(counts, o.Files))
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func summary(counts map[capability.Severity]int, files int) string {
+	var parts []string
+	for _, s := range []capability.Severity{capability.Error, capability.Warning, capability.Info} {
+		if n := counts[s]; n > 0 {
+			name := s.String()
+			if s == capability.Info {
+				name = "note"
+			}
+			parts = append(parts, plural(n, name))
+		}
+	}
+	if len(parts) == 0 {
+		return fmt.Sprintf("%s checked, nothing found.\n", plural(files, "file"))
+	}
+	return fmt.Sprintf("%s checked: %s.\n", plural(files, "file"), strings.Join(parts, ", "))
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// most is how much of a long line is shown.
+const most = 100
+
+// excerpt writes the line of a diagnostic and marks the place in it.
+func excerpt(b *strings.Builder, d capability.Diagnostic, o TextOptions) {
+	doc := d.Document()
+	if doc == nil || !d.Start.IsValid() {
+		return
+	}
+	line := []rune(doc.Line(d.Start.Line))
+	if len(line) == 0 {
+		return
+	}
+	from := d.Start.Column - 1
+	to := len(line)
+	if d.End.Line == d.Start.Line {
+		to = min(max(d.End.Column-1, from+1), len(line)+1)
+	}
+	shift := 0
+	if len(line) > most && from > most/2 {
+		shift = from - most/3
+	}
+	end := min(len(line), shift+most)
+	shown := make([]rune, 0, end-shift)
+	for _, r := range line[shift:end] {
+		if unicode.IsSpace(r) {
+			r = ' '
+		}
+		shown = append(shown, r)
+	}
+	text := Printable(string(shown))
+	if shift > 0 {
+		text = "…" + text
+		shift--
+	}
+	if end < len(line) {
+		text += "…"
+	}
+	margin := fmt.Sprintf("%5d", d.Start.Line)
+	marks := strings.Repeat(" ", from-shift) + o.paint(severityColor(d.Severity), strings.Repeat("^", max(1, min(to, end)-from)))
+	fmt.Fprintf(b, "%s %s\n%s %s\n", o.paint(blue, margin+" |"), text, o.paint(blue, strings.Repeat(" ", len(margin))+" |"), marks)
+}
+
+// Printable replaces control characters, so that a file's text cannot steer a
+// terminal.
+func Printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
+			return '\ufffd'
+		}
+		return r
+	}, s)
+}
+
+// JSON writes the diagnostics as an array.
+func JSON(w io.Writer, ds capability.Diagnostics) error {
+	if ds == nil {
+		ds = capability.Diagnostics{}
+	}
+	return Encode(w, ds)
+}
+
+// Encode writes a value as indented JSON.
+func Encode(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}

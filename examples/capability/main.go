@@ -1,0 +1,20 @@
+// Command capability checks, explains, compares and formats the capability
+// files of desktop applications. "capability help" shows how.
+package main
+
+import (
+	"os"
+
+	"golang.org/x/term"
+
+	"lessonkit.example/capability/cli"
+)
+
+func main() {
+	_, plain := os.LookupEnv("NO_COLOR")
+	os.Exit(cli.Run(os.Args[1:], cli.Env{
+		Stdout: os.Stdout,
+		Stderr: os.Stderr,
+		Color:  !plain && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(os.Stdout.Fd())),
+	}))
+}
