@@ -63,7 +63,7 @@ func (s *Service) AuthenticateToken(ctx context.Context, token string) (Principa
 	if !ok {
 		return Principal{}, ErrInvalidToken
 	}
-	session, err := s.store.Session(ctx, hash)
+	session, err := s.findSession(ctx, hash)
 	if errors.Is(err, ErrNoSession) {
 		return Principal{}, ErrInvalidToken
 	}
@@ -85,12 +85,20 @@ func (s *Service) AuthenticateToken(ctx context.Context, token string) (Principa
 	}, nil
 }
 
+func (s *Service) findSession(ctx context.Context, hash TokenHash) (Session, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.storeTimeout)
+	defer cancel()
+	return s.store.Session(ctx, hash)
+}
+
 func (s *Service) authenticateDevelopment(ctx context.Context, names []string) (Principal, error) {
 	id, ok := developmentIdentity(names[0])
 	if !ok || len(names) > 1 {
 		return Principal{}, fmt.Errorf("%w: %s wants one name of 1 to %d of A-Z, a-z, 0-9 and ._@+-",
 			ErrInvalidToken, DevelopmentHeader, maxDevelopmentName)
 	}
+	ctx, cancel := context.WithTimeout(ctx, s.storeTimeout)
+	defer cancel()
 	teacher, err := s.store.Teacher(ctx, id, s.now())
 	if err != nil {
 		return Principal{}, s.storeFault(ctx, "find development teacher", err)
@@ -105,6 +113,8 @@ func (s *Service) Logout(ctx context.Context, token string) error {
 	if !ok {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, s.storeTimeout)
+	defer cancel()
 	if err := s.store.DeleteSession(ctx, hash); err != nil {
 		return s.storeFault(ctx, "delete session", err)
 	}
@@ -114,6 +124,8 @@ func (s *Service) Logout(ctx context.Context, token string) error {
 // LogoutAll ends every session of a teacher and returns how many there were. It
 // is what to call when a phone is lost or a teacher leaves.
 func (s *Service) LogoutAll(ctx context.Context, teacherID uuid.UUID) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.storeTimeout)
+	defer cancel()
 	n, err := s.store.DeleteSessions(ctx, teacherID)
 	if err != nil {
 		return 0, s.storeFault(ctx, "delete sessions", err)

@@ -50,7 +50,7 @@ func (s *Service) Relogin(ctx context.Context, code, oldToken string) (Login, er
 		return Login{}, err
 	}
 	replaces, _ := hashToken(s.prefix, oldToken)
-	if _, err := s.store.Session(ctx, replaces); err != nil && !errors.Is(err, ErrNoSession) {
+	if _, err := s.findSession(ctx, replaces); err != nil && !errors.Is(err, ErrNoSession) {
 		// A store that is away shows here, before the code is spent on it.
 		return Login{}, s.storeFault(ctx, "find session", err)
 	}
@@ -60,9 +60,21 @@ func (s *Service) Relogin(ctx context.Context, code, oldToken string) (Login, er
 	if err != nil {
 		return Login{}, err
 	}
+	login, err := s.createSession(ctx, id, replaces)
+	if err != nil {
+		return Login{}, s.storeFault(ctx, "create session", err)
+	}
+	s.log.InfoContext(ctx, "signed in", "teacher_id", login.TeacherID, "platform", id.Platform)
+	return login, nil
+}
+
+func (s *Service) createSession(ctx context.Context, id Identity, replaces TokenHash) (Login, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.storeTimeout)
+	defer cancel()
 	now := s.now()
 	login := Login{Token: newToken(s.prefix), CreatedAt: now, ExpiresAt: now.Add(s.lifetime)}
 	hash, _ := hashToken(s.prefix, login.Token)
+	var err error
 	login.TeacherID, err = s.store.CreateSession(ctx, NewSession{
 		Identity:    id,
 		TokenHash:   hash,
@@ -71,11 +83,7 @@ func (s *Service) Relogin(ctx context.Context, code, oldToken string) (Login, er
 		Replaces:    replaces,
 		MaxSessions: s.maxSessions,
 	})
-	if err != nil {
-		return Login{}, s.storeFault(ctx, "create session", err)
-	}
-	s.log.InfoContext(ctx, "signed in", "teacher_id", login.TeacherID, "platform", id.Platform)
-	return login, nil
+	return login, err
 }
 
 // checkCode turns down what cannot be a login code before it costs anything.

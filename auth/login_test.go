@@ -337,6 +337,7 @@ func TestNewRefusesWhatContradictsItself(t *testing.T) {
 		"IdleTimeout is -1m0s":      {Store: store, IdleTimeout: -time.Minute},
 		"CleanupInterval is -1s":    {Store: store, CleanupInterval: -time.Second},
 		"ExchangeTimeout is -1s":    {Store: store, ExchangeTimeout: -time.Second},
+		"StoreTimeout is -1s":       {Store: store, StoreTimeout: -time.Second},
 		"LastUsedInterval is -1s":   {Store: store, LastUsedInterval: -time.Second},
 		`token prefix "a b"`:        {Store: store, TokenPrefix: "a b"},
 		`token prefix "abcdefghijk`: {Store: store, TokenPrefix: "abcdefghijklmnopq"},

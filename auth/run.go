@@ -19,6 +19,10 @@ const (
 	// never holds locks for long.
 	cleanupBatch = 1000
 
+	// housekeepingTimeout bounds one write of housekeeping: a store that hangs
+	// must not end it for good.
+	housekeepingTimeout = time.Minute
+
 	// finalFlushTimeout bounds the last write after Run's context has ended.
 	finalFlushTimeout = 5 * time.Second
 )
@@ -85,6 +89,8 @@ func (s *Service) flush(ctx context.Context) {
 	if len(list) == 0 {
 		return
 	}
+	ctx, cancel := context.WithTimeout(ctx, housekeepingTimeout)
+	defer cancel()
 	if err := s.store.MarkUsed(ctx, list); err != nil {
 		for _, use := range list {
 			s.uses.add(use.TokenHash, use.At)
@@ -113,7 +119,7 @@ func (s *Service) Cleanup(ctx context.Context) (int, error) {
 	}
 	total := 0
 	for {
-		n, err := s.store.DeleteExpired(ctx, now, idleSince, cleanupBatch)
+		n, err := s.deleteExpired(ctx, now, idleSince)
 		total += n
 		if err != nil {
 			return total, storeError("delete expired sessions", err)
@@ -122,4 +128,10 @@ func (s *Service) Cleanup(ctx context.Context) (int, error) {
 			return total, nil
 		}
 	}
+}
+
+func (s *Service) deleteExpired(ctx context.Context, now, idleSince time.Time) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, housekeepingTimeout)
+	defer cancel()
+	return s.store.DeleteExpired(ctx, now, idleSince, cleanupBatch)
 }

@@ -136,6 +136,41 @@ func TestRunDeletesExpiredSessionsHourly(t *testing.T) {
 	})
 }
 
+// silent is a store that does not answer any more.
+type silent struct{ auth.Store }
+
+func (silent) Session(ctx context.Context, _ auth.TokenHash) (auth.Session, error) {
+	<-ctx.Done()
+	return auth.Session{}, ctx.Err()
+}
+
+func (silent) DeleteExpired(ctx context.Context, _, _ time.Time, _ int) (int, error) {
+	<-ctx.Done()
+	return 0, ctx.Err()
+}
+
+func TestAStoreThatDoesNotAnswerIsUnavailable(t *testing.T) {
+	t.Parallel()
+	inner := openStore(t)
+	synctest.Test(t, func(t *testing.T) {
+		login := signIn(t, newService(t, auth.Config{Store: inner, Exchanger: exchange(everybody)}))
+		s := newService(t, auth.Config{Store: silent{inner}, Exchanger: exchange(everybody), StoreTimeout: 3 * time.Second})
+		for name, call := range map[string]func() error{
+			"authenticate": func() error { _, err := s.AuthenticateToken(t.Context(), login.Token); return err },
+			"login":        func() error { _, err := s.Login(t.Context(), "code"); return err },
+		} {
+			start := time.Now()
+			err := call()
+			require.ErrorIs(t, err, auth.ErrUnavailable, name)
+			require.Equal(t, 3*time.Second, time.Since(start), name)
+		}
+		start := time.Now()
+		_, err := s.Cleanup(t.Context())
+		require.ErrorIs(t, err, auth.ErrUnavailable)
+		require.Equal(t, time.Minute, time.Since(start))
+	})
+}
+
 // backlog is a store with many expired sessions.
 type backlog struct {
 	auth.Store

@@ -46,6 +46,11 @@ type Config struct {
 	// Login answers [ErrPlatformTimeout]. Defaults to 10 seconds.
 	ExchangeTimeout time.Duration
 
+	// StoreTimeout is how long a request may wait for the store before it counts
+	// as not available: a database behind a cut line does not answer at all.
+	// Defaults to 5 seconds.
+	StoreTimeout time.Duration
+
 	// TokenPrefix starts every token: at most 16 of A-Z, a-z, 0-9 and "_". Tokens
 	// with another prefix are turned down, so a change ends every session.
 	// Defaults to "mps_".
@@ -80,6 +85,7 @@ type Service struct {
 	maxSessions      int
 	cleanupInterval  time.Duration
 	exchangeTimeout  time.Duration
+	storeTimeout     time.Duration
 	prefix           string
 	development      bool
 	clock            func() time.Time
@@ -102,6 +108,7 @@ func New(c Config) (*Service, error) {
 		maxSessions:      max(or(c.MaxSessions, 10), 0),
 		cleanupInterval:  or(c.CleanupInterval, time.Hour),
 		exchangeTimeout:  or(c.ExchangeTimeout, 10*time.Second),
+		storeTimeout:     or(c.StoreTimeout, 5*time.Second),
 		prefix:           or(c.TokenPrefix, "mps_"),
 		development:      c.DevelopmentHeader && !c.Production,
 		clock:            c.Now,
@@ -135,6 +142,7 @@ func (s *Service) check() error {
 	for name, d := range map[string]time.Duration{
 		"Lifetime": s.lifetime, "LastUsedInterval": s.lastUsedInterval,
 		"CleanupInterval": s.cleanupInterval, "ExchangeTimeout": s.exchangeTimeout,
+		"StoreTimeout": s.storeTimeout,
 	} {
 		if d < 0 {
 			return fmt.Errorf("Config.%s is %v, want a positive duration", name, d)

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"sync"
@@ -118,6 +120,35 @@ func TestPostgresThatWasNeverThere(t *testing.T) {
 	t.Cleanup(func() { s.Close() })
 	_, err = s.Session(t.Context(), auth.TokenHash{})
 	require.ErrorIs(t, err, auth.ErrUnavailable)
+}
+
+// As behind a cut line: connections open, and nothing ever answers.
+func TestASilentPostgresIsUnavailable(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { l.Close() })
+	s, err := sqlstore.Open(t.Context(), "postgres://u@"+l.Addr().String()+"/db?sslmode=disable")
+	require.NoError(t, err)
+	t.Cleanup(func() { s.Close() })
+	service, err := auth.New(auth.Config{Store: s, StoreTimeout: 50 * time.Millisecond, DevelopmentHeader: true})
+	require.NoError(t, err)
+	for _, header := range []http.Header{{auth.DevelopmentHeader: {"anna"}}, {"Authorization": {"Bearer " + goodToken(t)}}} {
+		_, err = service.AuthenticateHeader(t.Context(), header)
+		require.ErrorIs(t, err, auth.ErrUnavailable)
+	}
+}
+
+// goodToken is a token of a service on another database.
+func goodToken(t *testing.T) string {
+	t.Helper()
+	s := openSQLite(t)
+	require.NoError(t, s.Migrate(t.Context()))
+	service, err := auth.New(auth.Config{Store: s, Exchanger: everybody{}})
+	require.NoError(t, err)
+	login, err := service.Login(t.Context(), "code")
+	require.NoError(t, err)
+	return login.Token
 }
 
 func TestOpenRefusesOtherAddresses(t *testing.T) {
