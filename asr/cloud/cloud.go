@@ -175,7 +175,7 @@ func New(cfg Config) (*Recognizer, error) {
 		dialer := &net.Dialer{Timeout: 5 * time.Second, KeepAlive: 30 * time.Second}
 		transport = &http.Transport{
 			Proxy:                 http.ProxyFromEnvironment,
-			DialContext:           dialer.DialContext,
+			DialContext:           source.DialContext(dialer),
 			TLSHandshakeTimeout:   10 * time.Second,
 			ResponseHeaderTimeout: cfg.requestTimeout(),
 			MaxIdleConnsPerHost:   max(cfg.Concurrency, 1),

@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"lessonkit.example/asr/internal/source"
 )
 
 // newTransport makes the transport that the package comment promises.
@@ -14,7 +16,7 @@ func newTransport(cfg Config) *http.Transport {
 	dialer := &net.Dialer{Timeout: 5 * time.Second, KeepAlive: 30 * time.Second}
 	return &http.Transport{
 		Proxy:                 proxy,
-		DialContext:           dialer.DialContext,
+		DialContext:           source.DialContext(dialer),
 		TLSHandshakeTimeout:   10 * time.Second,
 		ResponseHeaderTimeout: cfg.requestTimeout(), // the headers come only after the work
 		MaxIdleConnsPerHost:   max(cfg.Concurrency, 1) + 1,

@@ -151,6 +151,20 @@ func projectRoot(path string) string {
 	return ""
 }
 
+// shorten returns a file's name as seen from the working directory, where it
+// lies in or near it.
+func shorten(file string) string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return file
+	}
+	relative, err := filepath.Rel(dir, file)
+	if err != nil || strings.HasPrefix(relative, filepath.Join("..", "..", "..")) {
+		return file
+	}
+	return relative
+}
+
 func (c *command) loadManifests(p *project, root string) error {
 	for _, name := range c.manifests {
 		if err := c.loadManifest(p, name); err != nil {
@@ -164,10 +178,7 @@ func (c *command) loadManifests(p *project, root string) error {
 	if _, err := os.Stat(file); err != nil {
 		return nil
 	}
-	if relative, err := filepath.Rel(".", file); err == nil && !strings.HasPrefix(relative, "..") {
-		file = relative
-	}
-	return c.loadManifest(p, file)
+	return c.loadManifest(p, shorten(file))
 }
 
 func (c *command) loadManifest(p *project, name string) error {
@@ -210,9 +221,7 @@ func (c *command) loadConfig(p *project, root string) error {
 		if _, err := os.Stat(file); err != nil {
 			return nil
 		}
-		if relative, err := filepath.Rel(".", file); err == nil && !strings.HasPrefix(relative, "..") {
-			file = relative
-		}
+		file = shorten(file)
 	}
 	d, err := read(file, tomlfile.ParseValue, capability.ParseValue)
 	if err != nil {

@@ -13,11 +13,13 @@ import (
 
 	"lessonkit.example/internal/bench/auth"
 	"lessonkit.example/internal/bench/harness"
+	"lessonkit.example/internal/bench/jobqueue"
 )
 
 // subjects are what can be measured. Each adds its rows to the harness.
 var subjects = map[string]func(*harness.Harness) error{
-	"auth": auth.Run,
+	"auth":     auth.Run,
+	"jobqueue": jobqueue.Run,
 }
 
 func main() {

@@ -4,8 +4,6 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
-
-	"lessonkit.example/internal/pgtest"
 )
 
 // soon is how long faults let a service work between two of them.
@@ -35,24 +33,4 @@ func TestKilledProcessesLoseNothing(t *testing.T) {
 		sum(t, "%d kills of %d processes", kills, len(services))
 		l.audit(t, s, rec)
 	})
-}
-
-// The database is killed and restarted under load.
-func TestPostgresRestartsLoseNothing(t *testing.T) {
-	t.Parallel()
-	db := pgtest.Start(t, pgtest.Options{Durable: true})
-	rec := newRecogniser(t)
-	s := newService(t, db.URL(), rec.url())
-	s.env = append(s.env, "ASR_WORKER_CONCURRENCY=4")
-	s.start(t)
-	l := startLoad(t, 8, 60*time.Millisecond, s)
-	restarts := times(2, 5, 20)
-	for range restarts {
-		time.Sleep(soon())
-		db.Kill()
-		time.Sleep(rand.N(time.Second))
-		db.Restart(t)
-	}
-	sum(t, "%d restarts of PostgreSQL", restarts)
-	l.audit(t, s, rec)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"time"
 
 	"lessonkit.example/feedback"
 	"lessonkit.example/internal/migrate"
@@ -51,12 +50,8 @@ func jobOf(t feedback.Task) jobqueue.Params {
 	return jobqueue.Params{Queue: filesQueue, Kind: string(t.Kind), Args: t, MaxAttempts: jobqueue.Unlimited}
 }
 
-// work works off the queue until ctx ends. It waits for a database that is
-// away or not migrated yet: the migration may come after the start.
+// work works off the queue until ctx ends.
 func (s *Server) work(ctx context.Context) error {
-	if !s.awaitMigration(ctx) {
-		return nil
-	}
 	w := jobqueue.NewWorker(s.queue, jobqueue.WorkerConfig{
 		Queues: map[string]jobqueue.QueueConfig{
 			speechQueue: {Slots: s.config.ASRWorkerConcurrency},
@@ -86,23 +81,4 @@ func (s *Server) abandon(ctx context.Context, job *jobqueue.Job, _ error) error 
 		return nil // nobody can be told: the arguments are no task
 	}
 	return s.feedback.Abandon(ctx, t)
-}
-
-func (s *Server) awaitMigration(ctx context.Context) bool {
-	told := false
-	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
-		ok, err := s.Migrated(ctx)
-		if ok {
-			return true
-		}
-		if !told && ctx.Err() == nil {
-			s.log.Warn("the database is not ready for work, waiting (is it migrated?)", "error", err)
-			told = true
-		}
-		select {
-		case <-ctx.Done():
-			return false
-		case <-time.After(pause):
-		}
-	}
 }

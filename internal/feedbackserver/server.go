@@ -156,12 +156,8 @@ const stopGrace = 15 * time.Second
 func (s *Server) Run(ctx context.Context, l net.Listener) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return s.speech.Run(ctx) })
-	if s.db != nil && s.role != RoleWorker {
-		group.Go(func() error { return s.auth.Run(ctx) })
-	}
-	if s.db != nil && s.role != RoleAPI {
-		group.Go(func() error { return s.feedback.Run(ctx) })
-		group.Go(func() error { return s.work(ctx) })
+	if s.db != nil {
+		group.Go(func() error { return s.background(ctx) })
 	}
 	group.Go(func() error {
 		server := httpapi.NewServer(s.Handler())
@@ -176,6 +172,42 @@ func (s *Server) Run(ctx context.Context, l net.Listener) error {
 		return nil // stopped, as asked
 	}
 	return err
+}
+
+// background does the role's work that no request waits for. It begins when
+// the database is there and migrated, which may be after the start.
+func (s *Server) background(ctx context.Context) error {
+	if !s.awaitMigration(ctx) {
+		return nil
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	if s.role != RoleWorker {
+		group.Go(func() error { return s.auth.Run(ctx) })
+	}
+	if s.role != RoleAPI {
+		group.Go(func() error { return s.feedback.Run(ctx) })
+		group.Go(func() error { return s.work(ctx) })
+	}
+	return group.Wait()
+}
+
+func (s *Server) awaitMigration(ctx context.Context) bool {
+	told := false
+	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
+		ok, err := s.Migrated(ctx)
+		if ok {
+			return true
+		}
+		if !told && ctx.Err() == nil {
+			s.log.Warn("the database is not ready, waiting: is it running, and was `migrate` run?", "error", err)
+			told = true
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(pause):
+		}
+	}
 }
 
 // recogniser is an [asr.Recognizer] that may have work in the background.

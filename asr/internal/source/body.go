@@ -9,7 +9,7 @@ import (
 
 // Body is a request body: some bytes, a recording, some bytes. It gives exactly the announced length or an error.
 type Body struct {
-	head, tail io.Reader
+	head, tail *bytes.Reader
 	src        *Source
 	left       int64 // of the recording
 	failure    *Failure

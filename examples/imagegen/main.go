@@ -1,0 +1,23 @@
+// Command imagegen turns a prompt into image files.
+//
+//	IMAGE_BASE_URL=https://images.example IMAGE_API_KEY=… imagegen -size 16:9 -n 4 -o 'fox-{i}{ext}' "a red fox"
+//
+// Without IMAGE_BASE_URL it talks to examples/image-gateway on this machine. imagegen -h lists the flags and exit statuses.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"lessonkit.example/internal/imagecli"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
+	code := imagecli.Run(ctx, os.Args[1:], os.Getenv, os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}

@@ -1,0 +1,93 @@
+package jobqueue
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+
+	"lessonkit.example/internal/bench/harness"
+)
+
+// backlog holds the drain with a large table against the drain with an empty one.
+func backlog(ctx context.Context, b *bench) error {
+	none, err := b.field(ctx, "ours", "backlog_none")
+	if err != nil {
+		return err
+	}
+	const args = `json_build_object('n', n, 'started', 0, 'name', 'Ada Lovelace', 'address', '12 St James''s Square, London')`
+	for _, c := range []struct {
+		name, seed string
+		waiting    bool
+	}{
+		{"drain with 1M finished", `insert into jobqueue_done (id, state, run_at, created_at, fence, attempt, max_attempts, priority, until_started, queue, kind, args)
+select -n, 4, now(), now(), 1, 1, 10, 2, false, 'default', 'bench', ` + args + ` from generate_series(1, 1000000) n`, false},
+		{"drain with 1M waiting", `insert into jobqueue_job (max_attempts, queue, kind, args)
+select 10, 'default', 'bench', ` + args + ` from generate_series(1, 1000000) n`, true},
+		{"drain with 500k scheduled", `insert into jobqueue_job (run_at, max_attempts, queue, kind, args)
+select now() + interval '1 day' + n * interval '1 second', 10, 'default', 'bench', ` + args + ` from generate_series(1, 500000) n`, false},
+	} {
+		full, err := b.field(ctx, "ours", "backlog_full")
+		if err != nil {
+			return err
+		}
+		if _, err := full.pool.Exec(ctx, c.seed); err != nil {
+			return err
+		}
+		measure := func(f *field) func() (float64, error) {
+			return func() (float64, error) {
+				if err := f.fill(ctx, drainJobs); err != nil {
+					return 0, err
+				}
+				r, err := f.drain(ctx, drainJobs, 1, 2000)
+				if err != nil {
+					return 0, err
+				}
+				// What the workers left or recorded goes, the seed stays.
+				if f == none {
+					err = f.empty(ctx)
+				} else {
+					_, err = f.pool.Exec(ctx, `delete from jobqueue_done where id > 0`)
+				}
+				return r.rate, err
+			}
+		}
+		row := harness.Row{Name: c.name, Unit: "jobs/s", PeerName: "empty", Must: 0.85, Aim: 0.95}
+		if err := b.Alternate(row, measure(full), measure(none)); err != nil {
+			return err
+		}
+		full.pool.Close()
+	}
+	none.pool.Close()
+	return nil
+}
+
+// pinned drains while a transaction elsewhere keeps every dead row from being cleaned up.
+func pinned(ctx context.Context, b *bench) error {
+	const jobs = 500_000
+	ours, river, err := b.fields(ctx, "pinned")
+	if err != nil {
+		return err
+	}
+	measure := func(f *field) func() (float64, error) {
+		return func() (float64, error) {
+			if err := f.empty(ctx); err != nil {
+				return 0, err
+			}
+			if err := f.fill(ctx, jobs); err != nil {
+				return 0, err
+			}
+			tx, err := f.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
+			if err != nil {
+				return 0, err
+			}
+			defer tx.Rollback(ctx)
+			if _, err := tx.Exec(ctx, "select 1 from pg_class limit 1"); err != nil {
+				return 0, err
+			}
+			r, err := f.drain(ctx, jobs, 1, 2000)
+			return r.rate, err
+		}
+	}
+	row := harness.Row{Name: "drain 500k, vacuum held back", Unit: "jobs/s", PeerName: "River", Must: 5, Aim: 8}
+	return b.Alternate(row, measure(ours), measure(river))
+}

@@ -1,0 +1,218 @@
+package jobqueue
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"lessonkit.example/internal/bench/harness"
+)
+
+// field is a side with its database.
+type field struct {
+	side
+	name string
+	url  string
+	pool *pgxpool.Pool
+	b    *bench
+}
+
+func (b *bench) field(ctx context.Context, name, database string) (*field, error) {
+	f := &field{name: name, b: b}
+	var err error
+	if f.url, err = b.pg.database(ctx, database); err != nil {
+		return nil, err
+	}
+	if f.pool, err = openPool(ctx, f.url); err != nil {
+		return nil, err
+	}
+	if f.side, err = newSide(name, f.pool); err != nil {
+		return nil, err
+	}
+	return f, f.migrate(ctx)
+}
+
+func (b *bench) fields(ctx context.Context, part string) (ours, river *field, err error) {
+	if ours, err = b.field(ctx, "ours", part+"_ours"); err != nil {
+		return nil, nil, err
+	}
+	river, err = b.field(ctx, "river", part+"_river")
+	return ours, river, err
+}
+
+func (f *field) empty(ctx context.Context) error {
+	_, err := f.pool.Exec(ctx, "truncate "+f.tables())
+	return err
+}
+
+// fill adds n jobs and leaves the database at rest.
+func (f *field) fill(ctx context.Context, n int) error {
+	const chunk = 10_000
+	for ; n > 0; n -= chunk {
+		if err := f.copyIn(ctx, min(n, chunk)); err != nil {
+			return err
+		}
+	}
+	return settle(ctx, f.pool)
+}
+
+// result of one drain, a job.
+type result struct {
+	rate           float64 // jobs a second
+	serverCPU, cpu float64 // microseconds
+	walBytes       float64
+}
+
+func (f *field) drain(ctx context.Context, jobs, processes, slots int) (r result, err error) {
+	wal0, err := wal(ctx, f.pool)
+	if err != nil {
+		return r, err
+	}
+	cpu0 := f.b.pg.cpu()
+	took, cpu, err := workUntil(jobs, processes, childSpec{Side: f.name, URL: f.url, workOptions: workOptions{Slots: slots}})
+	if err != nil {
+		return r, err
+	}
+	wal1, err := wal(ctx, f.pool)
+	n := float64(jobs)
+	return result{
+		rate: n / took.Seconds(), cpu: float64(cpu) / n / 1000,
+		serverCPU: float64(f.b.pg.cpu()-cpu0) / n / 1000, walBytes: float64(wal1-wal0) / n,
+	}, err
+}
+
+const drainJobs = 100_000
+
+func drain(ctx context.Context, b *bench) error {
+	ours, river, err := b.fields(ctx, "drain")
+	if err != nil {
+		return err
+	}
+	for _, c := range []struct {
+		name             string
+		processes, slots int
+		must, aim        float64
+	}{
+		{"drain, 1 process", 1, 2000, 3, 4.5},
+		{"drain, 2 processes", 2, 2000, 3, 4.5},
+		{"drain, 4 processes", 4, 2000, 3, 4.5},
+		{"drain, 50 slots, default settings", 1, 50, 3, 6},
+	} {
+		var results [2][]result
+		measure := func(i int, f *field) func() (float64, error) {
+			return func() (float64, error) {
+				if err := f.empty(ctx); err != nil {
+					return 0, err
+				}
+				if err := f.fill(ctx, drainJobs); err != nil {
+					return 0, err
+				}
+				r, err := f.drain(ctx, drainJobs, c.processes, c.slots)
+				results[i] = append(results[i], r)
+				return r.rate, err
+			}
+		}
+		row := harness.Row{Name: c.name, Unit: "jobs/s", PeerName: "River", Must: c.must, Aim: c.aim}
+		if err := b.Alternate(row, measure(0, ours), measure(1, river)); err != nil {
+			return err
+		}
+		if c.processes != 1 || c.slots != 2000 {
+			continue
+		}
+		add := func(name, unit string, must, aim float64, of func(result) float64) {
+			row := harness.Row{Name: name, Unit: unit, PeerName: "River", Better: harness.Lower, Must: must, Aim: aim}
+			for i := range results[0] {
+				row.Ours, row.Peer = append(row.Ours, of(results[0][i])), append(row.Peer, of(results[1][i]))
+			}
+			b.Add(row)
+		}
+		if b.pg.pid != 0 {
+			add("PostgreSQL CPU a job, drain", "µs", 0.35, 0.25, func(r result) float64 { return r.serverCPU })
+		}
+		add("WAL a job, drain", "bytes", 0.40, 0.30, func(r result) float64 { return r.walBytes })
+		add("client CPU a job, drain", "µs", 0, 0.40, func(r result) float64 { return r.cpu })
+	}
+	return nil
+}
+
+// raw holds the drain against plain SQL on one connection: take 1000, finish 1000, as fast as it goes.
+func raw(ctx context.Context, b *bench) error {
+	f, err := b.field(ctx, "ours", "raw")
+	if err != nil {
+		return err
+	}
+	prepare := func() error {
+		if err := f.empty(ctx); err != nil {
+			return err
+		}
+		return f.fill(ctx, drainJobs)
+	}
+	return b.Alternate(harness.Row{Name: "drain against raw SQL in series", Unit: "jobs/s", PeerName: "raw", Must: 0.85, Aim: 1.2},
+		func() (float64, error) {
+			if err := prepare(); err != nil {
+				return 0, err
+			}
+			r, err := f.drain(ctx, drainJobs, 1, 2000)
+			return r.rate, err
+		},
+		func() (float64, error) {
+			if err := prepare(); err != nil {
+				return 0, err
+			}
+			return rawRate(ctx, f)
+		})
+}
+
+const rawClaim = `
+update jobqueue_job set worker = 1, fence = fence + 1, attempt = attempt + 1
+where ctid = any (array(
+  select ctid from jobqueue_job where queue = 'default' and priority = 2 and worker is null and run_at <= now()
+  order by run_at, id limit 1000 for update skip locked))
+returning id, fence, attempt, max_attempts, priority, queue, kind, args, run_at, created_at`
+
+const rawFinish = `
+with gone as (delete from jobqueue_job where id = any ($1::bigint[]) returning *)
+insert into jobqueue_done (id, state, run_at, created_at, fence, attempt, max_attempts, priority, until_started, queue, kind, unique_key, args, errors)
+select id, 4, run_at, created_at, fence, attempt, max_attempts, priority, until_started, queue, kind, unique_key, args, errors from gone`
+
+func rawRate(ctx context.Context, f *field) (float64, error) {
+	conn, err := f.pool.Acquire(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer conn.Release()
+	begin := time.Now()
+	total := 0
+	for {
+		rows, err := conn.Query(ctx, rawClaim)
+		if err != nil {
+			return 0, err
+		}
+		ids, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (int64, error) {
+			var id int64
+			var fence, attempt, limit, priority int32
+			var queue, kind string
+			var args []byte
+			var runAt, created time.Time
+			err := row.Scan(&id, &fence, &attempt, &limit, &priority, &queue, &kind, &args, &runAt, &created)
+			return id, err
+		})
+		if err != nil {
+			return 0, err
+		}
+		if len(ids) == 0 {
+			break
+		}
+		if _, err := conn.Exec(ctx, rawFinish, ids); err != nil {
+			return 0, err
+		}
+		total += len(ids)
+	}
+	if total != drainJobs {
+		return 0, fmt.Errorf("raw SQL did %d jobs", total)
+	}
+	return float64(total) / time.Since(begin).Seconds(), nil
+}

@@ -1,0 +1,175 @@
+package jobqueue
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivermigrate"
+
+	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/pgqueue"
+)
+
+// side is a queue under measurement, on one database.
+type side interface {
+	migrate(ctx context.Context) error
+	// tables that hold jobs, to be emptied.
+	tables() string
+	insert(ctx context.Context, a Args) error
+	insertMany(ctx context.Context, n int) error
+	copyIn(ctx context.Context, n int) error
+	// work works until ctx ends and calls done for every job that has durably ended; it calls handle in the handler.
+	work(ctx context.Context, o workOptions, handle func(Args), done func()) error
+}
+
+type workOptions struct {
+	Slots int
+}
+
+func newSide(name string, pool *pgxpool.Pool) (side, error) {
+	if name == "ours" {
+		store := pgqueue.New(pool, pgqueue.Config{})
+		return &ours{store: store, client: jobqueue.NewClient(store)}, nil
+	}
+	client, err := river.NewClient(riverpgxv5.New(pool), &river.Config{Logger: slog.New(slog.DiscardHandler)})
+	return &peer{pool: pool, client: client}, err
+}
+
+type ours struct {
+	store  *pgqueue.Store
+	client *jobqueue.Client
+}
+
+func (o *ours) migrate(ctx context.Context) error { return o.store.Migrate(ctx) }
+func (o *ours) tables() string                    { return "jobqueue_job, jobqueue_done, jobqueue_worker" }
+
+func (o *ours) insert(ctx context.Context, a Args) error {
+	_, err := o.client.Enqueue(ctx, jobqueue.Params{Kind: "bench", Args: a})
+	return err
+}
+
+func params(n int) []jobqueue.Params {
+	ps := make([]jobqueue.Params, n)
+	for i := range ps {
+		ps[i] = jobqueue.Params{Kind: "bench", Args: argsOf(i)}
+	}
+	return ps
+}
+
+func (o *ours) insertMany(ctx context.Context, n int) error {
+	_, err := o.client.EnqueueMany(ctx, params(n))
+	return err
+}
+
+func (o *ours) copyIn(ctx context.Context, n int) error { return o.client.Load(ctx, params(n)) }
+
+func (o *ours) work(ctx context.Context, opt workOptions, handle func(Args), done func()) error {
+	w := jobqueue.NewWorker(o.store, workerConfig(opt, done))
+	jobqueue.Handle(w, "bench", func(_ context.Context, _ *jobqueue.Job, a Args) error {
+		handle(a)
+		return nil
+	})
+	return w.Run(ctx)
+}
+
+func workerConfig(opt workOptions, done func()) jobqueue.WorkerConfig {
+	return jobqueue.WorkerConfig{
+		Queues: map[string]jobqueue.QueueConfig{jobqueue.DefaultQueue: {Slots: opt.Slots}},
+		OnEvent: func(e jobqueue.Event) {
+			if e.Type == jobqueue.EventSucceeded {
+				done()
+			}
+		},
+	}
+}
+
+// peer is River.
+type peer struct {
+	pool   *pgxpool.Pool
+	client *river.Client[pgxTx]
+}
+
+func (p *peer) migrate(ctx context.Context) error {
+	m, err := rivermigrate.New(riverpgxv5.New(p.pool), nil)
+	if err != nil {
+		return err
+	}
+	_, err = m.Migrate(ctx, rivermigrate.DirectionUp, nil)
+	return err
+}
+
+func (p *peer) tables() string { return "river_job" }
+
+func (p *peer) insert(ctx context.Context, a Args) error {
+	_, err := p.client.Insert(ctx, a, nil)
+	return err
+}
+
+func insertParams(n int) []river.InsertManyParams {
+	ps := make([]river.InsertManyParams, n)
+	for i := range ps {
+		ps[i] = river.InsertManyParams{Args: argsOf(i)}
+	}
+	return ps
+}
+
+func (p *peer) insertMany(ctx context.Context, n int) error {
+	_, err := p.client.InsertMany(ctx, insertParams(n))
+	return err
+}
+
+func (p *peer) copyIn(ctx context.Context, n int) error {
+	_, err := p.client.InsertManyFast(ctx, insertParams(n))
+	return err
+}
+
+type riverWorker struct {
+	river.WorkerDefaults[Args]
+	handle func(Args)
+}
+
+func (w *riverWorker) Work(_ context.Context, job *river.Job[Args]) error {
+	w.handle(job.Args)
+	return nil
+}
+
+// work uses the settings of River's own benchmark.
+func (p *peer) work(ctx context.Context, opt workOptions, handle func(Args), done func()) error {
+	workers := river.NewWorkers()
+	river.AddWorker(workers, &riverWorker{handle: handle})
+	client, err := river.NewClient(riverpgxv5.New(p.pool), &river.Config{
+		Logger:            slog.New(slog.DiscardHandler),
+		FetchCooldown:     2 * time.Millisecond,
+		FetchPollInterval: 20 * time.Millisecond,
+		Queues:            map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: opt.Slots}},
+		Workers:           workers,
+	})
+	if err != nil {
+		return err
+	}
+	events, unsubscribe := client.SubscribeConfig(&river.SubscribeConfig{
+		ChanSize: 50_000, Kinds: []river.EventKind{river.EventKindJobCompleted},
+	})
+	defer unsubscribe()
+	if err := client.Start(context.WithoutCancel(ctx)); err != nil {
+		return err
+	}
+	for {
+		select {
+		case <-events:
+			done()
+		case <-ctx.Done():
+			stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+			defer cancel()
+			if err := client.StopAndCancel(stop); err != nil && !errors.Is(err, context.Canceled) {
+				return err
+			}
+			return nil
+		}
+	}
+}

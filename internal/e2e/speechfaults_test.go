@@ -1,0 +1,200 @@
+package e2e
+
+import (
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/internal/feedbackclient"
+)
+
+// speechFault runs a load while fault makes trouble for the recogniser; when
+// fault returns, it is well again. It returns the most tries that a segment cost.
+func speechFault(t *testing.T, url string, fault func(rec *recogniser, s *service)) (tries int) {
+	t.Helper()
+	rec := newRecogniser(t)
+	s := newService(t, url, rec.url())
+	s.env = append(s.env, "ASR_WORKER_CONCURRENCY=4", "ASR_REQUEST_TIMEOUT_SECONDS=2", "ASR_JOB_LEASE_SECONDS=30")
+	s.start(t)
+	l := startLoad(t, 4, 100*time.Millisecond, s)
+	fault(rec, s)
+	l.audit(t, s, rec)
+	for _, p := range l.phones {
+		session, err := p.client().Session(t.Context(), p.session)
+		require.NoError(t, err)
+		for _, seg := range session.Lessons[0].Segments {
+			tries = max(tries, seg.Attempts)
+		}
+	}
+	return tries
+}
+
+func TestRecogniserDownForLong(t *testing.T) {
+	t.Parallel()
+	databases(t, func(t *testing.T, url string) {
+		away := times(2*time.Second, 10*time.Second, 2*time.Minute)
+		tries := speechFault(t, url, func(rec *recogniser, s *service) {
+			time.Sleep(soon())
+			rec.down()
+			time.Sleep(away)
+			h, err := s.client.Health(t.Context())
+			require.NoError(t, err)
+			require.False(t, h.SpeechAvailable)
+			require.NotEmpty(t, h.Speech.Detail)
+			rec.up(t)
+		})
+		require.Equal(t, 1, tries, "a recogniser that is down costs no try")
+		sum(t, "recogniser down for %v", away)
+	})
+}
+
+func TestRecogniserFlaps(t *testing.T) {
+	t.Parallel()
+	databases(t, func(t *testing.T, url string) {
+		flaps := times(5, 20, 200)
+		speechFault(t, url, func(rec *recogniser, _ *service) {
+			for range flaps {
+				time.Sleep(rand.N(300 * time.Millisecond))
+				rec.down()
+				time.Sleep(rand.N(300 * time.Millisecond))
+				rec.up(t)
+			}
+		})
+		sum(t, "recogniser went and came %d times", flaps)
+	})
+}
+
+func TestRecogniserHangs(t *testing.T) {
+	t.Parallel()
+	databases(t, func(t *testing.T, url string) {
+		var hung atomic.Int64
+		tries := speechFault(t, url, func(rec *recogniser, _ *service) {
+			rec.behave(func(_ http.ResponseWriter, r *http.Request, hash string) bool {
+				if hash != "" {
+					hung.Add(1)
+				}
+				<-r.Context().Done()
+				return true
+			})
+			enough := times[int64](4, 8, 40)
+			eventually(t, "requests hang", func() bool { return hung.Load() >= enough })
+			rec.behave(nil)
+		})
+		require.Equal(t, 1, tries, "a recogniser that hangs costs no try")
+		sum(t, "recogniser hung %d times", hung.Load())
+	})
+}
+
+// nonsense is what a recogniser may answer in place of text.
+var nonsense = []func(w http.ResponseWriter){
+	func(w http.ResponseWriter) { io.WriteString(w, "<!doctype html><title>Welcome</title>") },
+	func(w http.ResponseWriter) { io.WriteString(w, `{"text":`) },
+	func(w http.ResponseWriter) { io.WriteString(w, `[]`) },
+	func(w http.ResponseWriter) { io.WriteString(w, `{"text":17}`) },
+	func(w http.ResponseWriter) { io.WriteString(w, `{"words":["no","text"]}`) },
+	func(http.ResponseWriter) {},
+	func(w http.ResponseWriter) { w.WriteHeader(http.StatusInternalServerError) },
+	func(w http.ResponseWriter) { w.Write([]byte{0, 0xff, 0xfe, 0}) },
+	func(w http.ResponseWriter) {
+		w.Header().Set("Content-Length", "1000")
+		io.WriteString(w, `{"text":"half an ans`)
+	},
+	func(w http.ResponseWriter) { io.WriteString(w, strings.Repeat("[", 1<<20)) },
+}
+
+func TestRecogniserAnswersNonsense(t *testing.T) {
+	t.Parallel()
+	databases(t, func(t *testing.T, url string) {
+		var answers atomic.Int64
+		tries := speechFault(t, url, func(rec *recogniser, _ *service) {
+			const each = 2 // of five tries
+			rec.behave(func(w http.ResponseWriter, _ *http.Request, hash string) bool {
+				rec.mu.Lock()
+				n := rec.asked[hash]
+				rec.mu.Unlock()
+				if hash == "" || n > each {
+					return false
+				}
+				i := answers.Add(1)
+				nonsense[int(i)%len(nonsense)](w)
+				return true
+			})
+			enough := times[int64](20, 50, 500)
+			eventually(t, "nonsense was answered", func() bool { return answers.Load() >= enough })
+		})
+		require.LessOrEqual(t, tries, 3)
+		sum(t, "%d answers of nonsense", answers.Load())
+	})
+}
+
+// A recording that the recogniser never takes fails, says why, holds nobody
+// up and can be tried again.
+func TestRecogniserRefusesOneFile(t *testing.T) {
+	t.Parallel()
+	databases(t, func(t *testing.T, url string) {
+		rec := newRecogniser(t)
+		s := newService(t, url, rec.url())
+		s.start(t)
+		_, session, lesson := s.openLesson(t)
+		recordings := make([]recording, 10)
+		for i := range recordings {
+			recordings[i] = newRecording()
+		}
+		const refused, choked = 2, 5
+		hashes := map[string]int{hashOf(recordings[refused].bytes()): refused, hashOf(recordings[choked].bytes()): choked}
+		rec.behave(func(w http.ResponseWriter, _ *http.Request, hash string) bool {
+			i, bad := hashes[hash]
+			switch {
+			case !bad:
+				return false
+			case i == refused:
+				http.Error(w, `{"error":"this is not speech"}`, http.StatusBadRequest)
+			default:
+				http.Error(w, `{"error":"out of range"}`, http.StatusInternalServerError)
+			}
+			return true
+		})
+		for i, r := range recordings {
+			_, err := s.client.Upload(t.Context(), lesson.ID, i, "a.wav", r.bytes())
+			require.NoError(t, err)
+		}
+		segments := func() []feedbackclient.Segment { return s.lesson(t, session.ID).Segments }
+		settled := func() bool {
+			for _, seg := range segments() {
+				if seg.State != "transcribed" && seg.State != "failed" {
+					return false
+				}
+			}
+			return true
+		}
+		eventually(t, "all segments are settled", settled)
+		for i, seg := range segments() {
+			bad := i == refused || i == choked
+			require.Equal(t, map[bool]string{true: "failed", false: "transcribed"}[bad], seg.State, "segment %d", i)
+			require.Equal(t, bad, seg.Error != "", "segment %d", i)
+		}
+		require.Equal(t, 1, segments()[refused].Attempts, "refused for good at once")
+		require.Equal(t, 5, segments()[choked].Attempts)
+
+		again := func(i int) {
+			require.NoError(t, s.client.Call(t.Context(), "POST", "/api/v1/audio-segments/"+segments()[i].ID+"/retry", nil, nil))
+		}
+		again(refused)
+		eventually(t, "it fails again", settled)
+		require.Equal(t, "failed", segments()[refused].State)
+		rec.behave(nil)
+		again(refused)
+		again(choked)
+		eventually(t, "it is heard in the end", settled)
+		for i, seg := range segments() {
+			require.True(t, heardRight(seg.Text, hashOf(recordings[i].bytes())), "segment %d: %s %q", i, seg.State, seg.Text)
+		}
+		sum(t, "one file refused for good, one failing on every try, 8 others unharmed")
+	})
+}

@@ -1,0 +1,84 @@
+package feedbackserver_test
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/internal/feedbackclient"
+	"lessonkit.example/internal/feedbackserver"
+	"lessonkit.example/internal/pgtest"
+)
+
+// The deployment notes promise that only migrate needs to own the tables.
+func TestServerNeedsNoMoreThanToReadAndWriteRows(t *testing.T) {
+	t.Parallel()
+	database := pgtest.Start(t, pgtest.Options{}).URL()
+	run := func(as string, statements ...string) {
+		conn, err := pgx.Connect(t.Context(), as)
+		require.NoError(t, err)
+		defer conn.Close(t.Context())
+		for _, s := range statements {
+			_, err := conn.Exec(t.Context(), s)
+			require.NoError(t, err, s)
+		}
+	}
+	run(database, "create role feedback_owner login", "create role feedback_server login", "create database feedback owner feedback_owner")
+	as := func(role string) string {
+		u, err := url.Parse(database)
+		require.NoError(t, err)
+		u.User, u.Path = url.User(role), "/feedback"
+		return u.String()
+	}
+	run(as("feedback_owner"),
+		"alter default privileges grant select, insert, update, delete on tables to feedback_server",
+		"alter default privileges grant usage on sequences to feedback_server")
+	require.NoError(t, newServer(t, feedbackserver.RoleAll, map[string]string{"DATABASE_URL": as("feedback_owner")}).Migrate(t.Context()))
+
+	speech := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, _, err := r.FormFile("file"); err != nil {
+			http.Error(w, "no file", http.StatusBadRequest)
+			return
+		}
+		io.WriteString(w, `{"text":"heard"}`)
+	}))
+	defer speech.Close()
+	server := newServer(t, feedbackserver.RoleAll, map[string]string{
+		"DATABASE_URL": as("feedback_server"), "ALLOW_DEVELOPMENT_USER_HEADER": "true", "LOCAL_ASR_URL": speech.URL,
+	})
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- server.Run(ctx, listener) }()
+	defer func() {
+		cancel()
+		require.NoError(t, <-ended)
+	}()
+
+	c := feedbackclient.Development("http://"+listener.Addr().String(), "someone")
+	p, err := c.EnsureProfile(t.Context(), "Someone")
+	require.NoError(t, err)
+	session, err := c.OpenSession(t.Context(), p.ID)
+	require.NoError(t, err)
+	lesson, err := c.StartLesson(t.Context(), session.ID)
+	require.NoError(t, err)
+	audio, err := os.ReadFile("../demo/speech/lesson1-segment1.mp3")
+	require.NoError(t, err)
+	_, err = c.Upload(t.Context(), lesson.ID, 0, "a.mp3", audio)
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		s, err := c.Session(t.Context(), session.ID)
+		return err == nil && s.Lessons[0].Segments[0].State == "transcribed"
+	}, time.Minute, 20*time.Millisecond)
+	require.NoError(t, c.Call(t.Context(), http.MethodDelete, "/api/v1/profiles/"+p.ID, nil, nil))
+}

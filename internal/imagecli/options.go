@@ -1,0 +1,163 @@
+// Package imagecli is the command line of the image-generation client.
+package imagecli
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"lessonkit.example/imagegen"
+)
+
+// options is a command line that has been read.
+type options struct {
+	config      imagegen.Config
+	request     *imagegen.Request
+	out         string // pattern with a directory, or "-"
+	fit         bool
+	resume      string
+	submitOnly  bool
+	json, quiet bool
+	timeout     time.Duration
+}
+
+const usage = `usage: imagegen [flags] PROMPT       several words are one prompt
+       imagegen [flags] @FILE        the prompt is in a file
+       imagegen [flags] -            the prompt is standard input
+       imagegen [flags] -resume ID   wait for a task that was submitted before
+
+Paths of the images go to standard output, progress to standard error. The API
+key comes from IMAGE_API_KEY or -key-file, never from the command line.
+
+`
+
+const exits = `
+Exit status: 0 done, 1 failed (or some of the images are missing), 2 wrong
+usage, 3 refused by the service, 4 the task failed, 5 gave up waiting: the task
+goes on and can be taken up with -resume.
+`
+
+// parse reads the command line. flag.ErrHelp says that the help was asked for and has been printed; other errors have not been.
+func parse(args []string, getenv func(string) string, stdin io.Reader, stderr io.Writer) (*options, error) {
+	o := &options{request: &imagegen.Request{}}
+	f := flag.NewFlagSet("imagegen", flag.ContinueOnError)
+	f.SetOutput(io.Discard)
+	f.StringVar(&o.config.BaseURL, "base-url", cmp(getenv("IMAGE_BASE_URL"), "http://127.0.0.1:8085"), "`address` of the service; also IMAGE_BASE_URL")
+	keyFile := f.String("key-file", "", "`file` with the API key, instead of IMAGE_API_KEY")
+	f.StringVar(&o.request.Model, "model", imagegen.DefaultModel, "`name` of the model")
+	f.Func("size", "aspect `ratio`: "+ratios(), func(s string) (err error) { o.request.Size, err = imagegen.ParseRatio(s); return err })
+	f.IntVar(&o.request.N, "n", 0, "`number` of images; if not given, the service decides")
+	f.Func("ref", "reference image: a `file`, an http address or a data: URL; repeatable", func(s string) error {
+		o.request.Refs = append(o.request.Refs, reference(s))
+		return nil
+	})
+	f.StringVar(&o.out, "o", "image-{i}{ext}", "`name` of the files, with a directory if wanted; may hold\n{i} {n} {ext} {ratio} {slug} {time} {id}; - is standard output")
+	f.BoolVar(&o.fit, "fit", false, "crop the images to the ratio of -size")
+	f.StringVar(&o.resume, "resume", "", "wait for the task with this `id` instead of sending a prompt")
+	f.BoolVar(&o.submitOnly, "submit-only", false, "send the prompt and print the id of the task, without waiting")
+	f.BoolVar(&o.json, "json", false, "print the outcome as JSON")
+	f.BoolVar(&o.quiet, "q", false, "show no progress")
+	f.BoolVar(&o.config.Fetch.AllowPrivate, "allow-private", false, "fetch from private networks, too")
+	f.DurationVar(&o.timeout, "timeout", 0, "give up after this `time` in all, such as 10m")
+	err := f.Parse(args)
+	if errors.Is(err, flag.ErrHelp) {
+		fmt.Fprint(stderr, usage)
+		f.SetOutput(stderr)
+		f.PrintDefaults()
+		fmt.Fprint(stderr, exits)
+	}
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case o.fit && o.request.Size == "":
+		return nil, errors.New("-fit needs -size")
+	case o.request.N < 0:
+		return nil, errors.New("-n: want a positive number")
+	case o.out == "" || strings.HasSuffix(o.out, "/"):
+		return nil, fmt.Errorf("-o %q: want a file name", o.out)
+	case o.out == "-" && o.json:
+		return nil, errors.New("-o - and -json both want standard output")
+	case o.resume != "" && (f.NArg() > 0 || len(o.request.Refs) > 0 || o.submitOnly):
+		return nil, errors.New("-resume takes neither a prompt nor -ref nor -submit-only")
+	}
+	o.config.Key = strings.TrimSpace(getenv("IMAGE_API_KEY"))
+	if *keyFile != "" {
+		key, err := os.ReadFile(*keyFile)
+		if err != nil {
+			return nil, err
+		}
+		o.config.Key = strings.TrimSpace(string(key))
+	}
+	if o.resume == "" {
+		o.request.Prompt, err = prompt(f.Args(), stdin)
+	}
+	return o, err
+}
+
+func cmp(s, fallback string) string {
+	if s == "" {
+		return fallback
+	}
+	return s
+}
+
+func ratios() string {
+	var all []string
+	for r := range imagegen.Ratios() {
+		all = append(all, string(r))
+	}
+	return strings.Join(all, " ")
+}
+
+func reference(s string) imagegen.Ref {
+	switch {
+	case strings.HasPrefix(s, "http://"), strings.HasPrefix(s, "https://"):
+		return imagegen.URL(s)
+	case strings.HasPrefix(s, "data:"):
+		return imagegen.DataURL(s)
+	}
+	return imagegen.File(s)
+}
+
+const maxPrompt = 1 << 20
+
+// prompt finds the prompt: the words of the command line, a file, or standard input.
+func prompt(args []string, stdin io.Reader) (string, error) {
+	text := strings.Join(args, " ")
+	name, isFile := strings.CutPrefix(text, "@")
+	switch {
+	case len(args) == 0:
+		return "", errors.New("there is no prompt; imagegen -h shows how to give one")
+	case len(args) == 1 && text == "-":
+		data, err := io.ReadAll(io.LimitReader(stdin, maxPrompt))
+		if err != nil {
+			return "", fmt.Errorf("read the prompt: %w", err)
+		}
+		text = string(data)
+	case len(args) == 1 && isFile:
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return "", fmt.Errorf("read the prompt: %w", err)
+		}
+		text = string(data)
+	}
+	if text = strings.TrimSpace(text); text == "" {
+		return "", errors.New("the prompt is empty")
+	}
+	return text, nil
+}
+
+// sink is where the images go.
+func (o *options) sink(stdout io.Writer) imagegen.Sink {
+	if o.out == "-" {
+		return imagegen.Writer(stdout)
+	}
+	dir, pattern := filepath.Split(imagegen.Expand(o.out, o.request))
+	return imagegen.Dir(filepath.Clean(dir), pattern)
+}

@@ -1,0 +1,192 @@
+package imagecli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/term"
+
+	"lessonkit.example/imagegen"
+	"lessonkit.example/imagegen/fit"
+	"lessonkit.example/imagegen/progress"
+)
+
+// Exit statuses.
+const (
+	ExitDone    = 0
+	ExitFailed  = 1
+	ExitUsage   = 2 // the command line, or a request that cannot be sent
+	ExitRefused = 3 // the service refused the request or the key
+	ExitTask    = 4 // the task failed, or brought no images
+	ExitResume  = 5 // gave up waiting; the task goes on
+)
+
+// Run is the whole program; it returns the exit status. When ctx ends, a task that was submitted is left to go on, and how to take it
+// up again is printed.
+func Run(ctx context.Context, args []string, getenv func(string) string, stdin io.Reader, stdout, stderr io.Writer) int {
+	o, err := parse(args, getenv, stdin, stderr)
+	if errors.Is(err, flag.ErrHelp) {
+		return ExitDone
+	}
+	if err != nil {
+		fmt.Fprintf(stderr, "imagegen: %v\n", err)
+		return ExitUsage
+	}
+	close := func() {}
+	if !o.quiet {
+		file, ok := stderr.(*os.File)
+		line := progress.New(stderr, ok && term.IsTerminal(int(file.Fd())))
+		line.Start()
+		o.config.Trace, close = line.Trace, line.Close
+	}
+	out, err := o.carryOut(ctx, stdout, stderr)
+	close()
+	out.Exit = status(err)
+	if err != nil {
+		out.Error = err.Error()
+		fmt.Fprintf(stderr, "imagegen: %v\n", err)
+	}
+	o.report(out, stdout, stderr)
+	return out.Exit
+}
+
+// outcome is what -json prints.
+type outcome struct {
+	Images     []imageOutcome  `json:"images"`
+	TaskID     string          `json:"task_id,omitempty"`
+	Attempts   int             `json:"attempts,omitempty"`
+	Ambiguous  int             `json:"ambiguous_attempts,omitempty"`
+	Usage      json.RawMessage `json:"usage,omitempty"`
+	Error      string          `json:"error,omitempty"`
+	MayHaveRun bool            `json:"may_have_run,omitempty"`
+	Exit       int             `json:"exit"`
+}
+
+type imageOutcome struct {
+	Index         int    `json:"index"`
+	Path          string `json:"path,omitempty"`
+	Type          string `json:"type"`
+	Width         int    `json:"width,omitempty"`
+	Height        int    `json:"height,omitempty"`
+	Size          int64  `json:"size"`
+	RevisedPrompt string `json:"revised_prompt,omitempty"`
+}
+
+// carryOut does what the command line asks for.
+func (o *options) carryOut(ctx context.Context, stdout, stderr io.Writer) (out outcome, err error) {
+	out.Images = []imageOutcome{}
+	client, err := imagegen.New(o.config)
+	if err != nil {
+		return out, fmt.Errorf("%w: %w", imagegen.ErrInvalidRequest, err)
+	}
+	if o.timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, o.timeout)
+		defer cancel()
+	}
+	sink := o.sink(stdout)
+	if o.fit {
+		sink = fit.Sink(sink, fit.Config{Ratio: o.request.Size, Kept: func(i imagegen.Info, err error) {
+			fmt.Fprintf(stderr, "imagegen: image %d is stored as it came: %v\n", i.Index+1, err)
+		}})
+	}
+	var r *imagegen.Result
+	var t *imagegen.Task
+	switch {
+	case o.resume != "":
+		r, err = client.Wait(ctx, o.resume, sink)
+	case o.submitOnly:
+		r, t, err = client.Submit(ctx, o.request, sink)
+	default:
+		r, err = client.Generate(ctx, o.request, sink)
+	}
+	if r != nil {
+		out.TaskID, out.Attempts, out.Ambiguous, out.Usage = r.TaskID, r.Attempts, r.Ambiguous, r.Usage.Raw
+		for _, i := range r.Images {
+			out.Images = append(out.Images, imageOutcome{i.Index, i.Path, i.Type, i.Width, i.Height, i.Size, i.Prompt})
+		}
+	}
+	if t != nil {
+		out.TaskID = t.ID
+	}
+	if w := (*imagegen.WaitError)(nil); errors.As(err, &w) {
+		out.TaskID = w.TaskID
+	}
+	if e := (*imagegen.Error)(nil); errors.As(err, &e) {
+		out.MayHaveRun = e.MayHaveRun
+		out.Attempts = max(out.Attempts, e.Attempts)
+	}
+	return out, err
+}
+
+// status is the exit status for an error.
+func status(err error) int {
+	var (
+		wait    *imagegen.WaitError
+		task    *imagegen.TaskError
+		partial *imagegen.PartialError
+		e       *imagegen.Error
+	)
+	switch {
+	case err == nil:
+		return ExitDone
+	case errors.As(err, &partial):
+		return ExitFailed
+	case errors.As(err, &wait):
+		return ExitResume
+	case errors.As(err, &task), errors.Is(err, imagegen.ErrNoImages):
+		return ExitTask
+	case errors.Is(err, imagegen.ErrInvalidRequest):
+		return ExitUsage
+	case errors.As(err, &e) && e.Op == "reference" && e.Permanent():
+		return ExitUsage
+	case errors.As(err, &e) && e.Status >= 400 && e.Status < 500:
+		return ExitRefused
+	}
+	return ExitFailed
+}
+
+// report prints the outcome: paths, or JSON, or the identifier of a task that was only submitted; and how to resume.
+func (o *options) report(out outcome, stdout, stderr io.Writer) {
+	switch {
+	case o.json:
+		e := json.NewEncoder(stdout)
+		e.SetEscapeHTML(false)
+		e.SetIndent("", "  ")
+		_ = e.Encode(out)
+	case o.out == "-":
+	case o.submitOnly && len(out.Images) == 0 && out.TaskID != "" && out.Exit == ExitDone:
+		fmt.Fprintln(stdout, out.TaskID)
+	default:
+		for _, i := range out.Images {
+			fmt.Fprintln(stdout, i.Path)
+		}
+	}
+	if out.Exit == ExitResume {
+		flags := ""
+		if o.fit {
+			flags = " -fit -size " + string(o.request.Size)
+		}
+		fmt.Fprintf(stderr, "The task goes on and will be charged. Take it up again with:\n  imagegen -base-url %s -o %s%s -resume %s\n",
+			quote(o.config.BaseURL), quote(imagegen.Expand(o.out, o.request)), flags, quote(out.TaskID))
+	}
+}
+
+// quote makes a word the shell takes as it is.
+func quote(s string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' || r == '.' || r == '/' || r == ':'
+	}
+	for _, r := range s {
+		if !plain(r) {
+			return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+		}
+	}
+	return s
+}
