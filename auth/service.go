@@ -145,7 +145,7 @@ func (s *Service) check() error {
 		"StoreTimeout": s.storeTimeout,
 	} {
 		if d < 0 {
-			return fmt.Errorf("Config.%s is %v, want a positive duration", name, d)
+			return fmt.Errorf("the duration Config.%s is %v, want a positive one", name, d)
 		}
 	}
 	if s.idleTimeout != 0 && s.idleTimeout < 2*s.lastUsedInterval {

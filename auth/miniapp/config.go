@@ -57,7 +57,7 @@ type Config struct {
 	// is not a http.RoundTripper because whatever wraps requests to trace them
 	// records their address, and with it the secret. If nil, as
 	// http.DefaultTransport's settings.
-	Transport *http.Transport
+	Transport *http.Transport `json:"-"`
 }
 
 func (c Config) check() error {
