@@ -19,7 +19,6 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 	"time"
 
@@ -79,7 +78,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, stderr 
 	}
 	keys, err := callers(getenv("IMAGE_GATEWAY_KEYS"), *addr)
 	if err != nil {
-		return usageError{err}
+		return usageError{fmt.Errorf("IMAGE_GATEWAY_KEYS: %w", err)}
 	}
 	logger := slog.New(slog.NewTextHandler(stderr, nil))
 	config := gateway.Config{Generator: draw.New(draw.Config{Delay: *delay}), Rerun: true, Keys: keys, Mode: gateway.Mode(*mode), Budget: *budget,
@@ -104,7 +103,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, stderr 
 	return serve(ctx, g, *addr, logger)
 }
 
-// callers reads NAME:KEY,NAME:KEY. Without keys everybody is let in, but only from this machine.
+// callers reads the keys. Without any everybody is let in, but only from this machine.
 func callers(list, addr string) (gateway.Keys, error) {
 	if list == "" {
 		host, _, err := net.SplitHostPort(addr)
@@ -112,19 +111,11 @@ func callers(list, addr string) (gateway.Keys, error) {
 			return nil, fmt.Errorf("-addr %s: want HOST:PORT", addr)
 		}
 		if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-			return nil, fmt.Errorf("serving on %s without keys would let anybody in: set IMAGE_GATEWAY_KEYS", addr)
+			return nil, fmt.Errorf("it is not set, and serving on %s without keys would let anybody in", addr)
 		}
 		return gateway.Anyone, nil
 	}
-	keys := map[string]string{}
-	for _, entry := range strings.Split(list, ",") {
-		name, key, ok := strings.Cut(strings.TrimSpace(entry), ":")
-		if !ok || name == "" || key == "" || keys[name] != "" {
-			return nil, errors.New("IMAGE_GATEWAY_KEYS: want NAME:KEY,NAME:KEY with different names")
-		}
-		keys[name] = key
-	}
-	return gateway.StaticKeys(keys)
+	return gateway.ParseKeys(list)
 }
 
 // serve serves until ctx ends; then work under way may finish.

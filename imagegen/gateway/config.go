@@ -143,6 +143,22 @@ func StaticKeys(keys map[string]string) (Keys, error) {
 	}, nil
 }
 
+// ParseKeys is StaticKeys for text: NAME:KEY,NAME:KEY, with different names. Errors hold no keys.
+func ParseKeys(list string) (Keys, error) {
+	keys := map[string]string{}
+	for i, entry := range strings.Split(list, ",") {
+		caller, key, ok := strings.Cut(strings.TrimSpace(entry), ":")
+		switch {
+		case !ok || caller == "" || key == "":
+			return nil, fmt.Errorf("entry %d: want NAME:KEY", i+1)
+		case keys[caller] != "":
+			return nil, fmt.Errorf("entry %d: %q comes twice", i+1, caller)
+		}
+		keys[caller] = key
+	}
+	return StaticKeys(keys)
+}
+
 // Anyone accepts every key, and none, as one caller.
 func Anyone(string) (caller string, ok bool) { return "anyone", true }
 

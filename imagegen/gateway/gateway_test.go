@@ -226,6 +226,22 @@ func TestKeysAndCallers(t *testing.T) {
 	require.ErrorContains(t, err, "Anyone")
 }
 
+func TestParseKeys(t *testing.T) {
+	t.Parallel()
+	keys, err := gateway.ParseKeys("alice:one, bob:two:with:colons")
+	require.NoError(t, err)
+	for key, caller := range map[string]string{"one": "alice", "two:with:colons": "bob", "three": "", "": ""} {
+		got, ok := keys(key)
+		require.Equal(t, caller, got)
+		require.Equal(t, caller != "", ok)
+	}
+	for _, bad := range []string{"", "alice", "alice:", ":secret", "a:secret,a:secret2", "a:secret,"} {
+		_, err := gateway.ParseKeys(bad)
+		require.Error(t, err, bad)
+		require.NotContains(t, err.Error(), "secret")
+	}
+}
+
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	post := func(t *testing.T, h http.Handler, who string) answer {

@@ -43,7 +43,7 @@ goes on and can be taken up with -resume.
 `
 
 // parse reads the command line. flag.ErrHelp says that the help was asked for and has been printed; other errors have not been.
-func parse(args []string, getenv func(string) string, stdin io.Reader, stderr io.Writer) (*options, error) {
+func parse(args []string, getenv func(string) string, stdin io.Reader, stdout io.Writer) (*options, error) {
 	o := &options{request: &imagegen.Request{}}
 	f := flag.NewFlagSet("imagegen", flag.ContinueOnError)
 	f.SetOutput(io.Discard)
@@ -66,10 +66,10 @@ func parse(args []string, getenv func(string) string, stdin io.Reader, stderr io
 	f.DurationVar(&o.timeout, "timeout", 0, "give up after this `time` in all, such as 10m")
 	err := f.Parse(args)
 	if errors.Is(err, flag.ErrHelp) {
-		fmt.Fprint(stderr, usage)
-		f.SetOutput(stderr)
+		fmt.Fprint(stdout, usage)
+		f.SetOutput(stdout)
 		f.PrintDefaults()
-		fmt.Fprint(stderr, exits)
+		fmt.Fprint(stdout, exits)
 	}
 	if err != nil {
 		return nil, err

@@ -30,7 +30,7 @@ const (
 // Run is the whole program; it returns the exit status. When ctx ends, a task that was submitted is left to go on, and how to take it
 // up again is printed.
 func Run(ctx context.Context, args []string, getenv func(string) string, stdin io.Reader, stdout, stderr io.Writer) int {
-	o, err := parse(args, getenv, stdin, stderr)
+	o, err := parse(args, getenv, stdin, stdout)
 	if errors.Is(err, flag.ErrHelp) {
 		return ExitDone
 	}

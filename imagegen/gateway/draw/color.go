@@ -36,23 +36,22 @@ func smooth(t float64) float64 {
 	return t * t * (3 - 2*t)
 }
 
-// rgba converts to sRGB. A colour outside loses just the chroma that makes it fit, which keeps its hue and shows no steps.
-func (c lab) rgba() []byte {
-	if !c.shown() {
-		c.l = min(max(c.l, 0), 1)
-		low, high := 0.0, 1.0
-		for range 10 {
-			t := (low + high) / 2
-			if (lab{c.l, c.a * t, c.b * t}).shown() {
-				low = t
-			} else {
-				high = t
-			}
-		}
-		c.a, c.b = c.a*low, c.b*low
+// fitted is the colour if sRGB has it, else one with just so much less chroma that it has: that keeps the hue and shows no steps.
+func (c lab) fitted() lab {
+	if c.shown() {
+		return c
 	}
-	r, g, b := c.linear()
-	return []byte{encode(r), encode(g), encode(b), 255}
+	c.l = min(max(c.l, 0), 1)
+	low, high := 0.0, 1.0
+	for range 10 {
+		t := (low + high) / 2
+		if (lab{c.l, c.a * t, c.b * t}).shown() {
+			low = t
+		} else {
+			high = t
+		}
+	}
+	return lab{c.l, c.a * low, c.b * low}
 }
 
 // shown reports whether sRGB has the colour.
@@ -84,14 +83,26 @@ func fromColor(c color.Color) lab {
 
 func cube(x float64) float64 { return x * x * x }
 
-func encode(x float64) byte {
-	x = min(max(x, 0), 1)
-	if x <= 0.0031308 {
-		x *= 12.92
-	} else {
-		x = 1.055*math.Pow(x, 1/2.4) - 0.055
+// table maps the roots of linear values to bytes of sRGB; the root spreads the dark ones, where the curve is steep.
+type table [4096]byte
+
+func newTable() *table {
+	var t table
+	for i := range t {
+		root := (float64(i) + 0.5) / float64(len(t))
+		x := root * root
+		if x <= 0.0031308 {
+			x *= 12.92
+		} else {
+			x = 1.055*math.Pow(x, 1/2.4) - 0.055
+		}
+		t[i] = byte(x*255 + 0.5)
 	}
-	return byte(x*255 + 0.5)
+	return &t
+}
+
+func (t *table) encode(x float64) byte {
+	return t[min(int(math.Sqrt(max(x, 0))*float64(len(t))), len(t)-1)]
 }
 
 func decode(v uint32) float64 {

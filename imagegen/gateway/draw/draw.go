@@ -16,6 +16,8 @@ import (
 	"image/png"
 	"io"
 	"math/rand/v2"
+	"runtime"
+	"sync"
 	"time"
 
 	"lessonkit.example/imagegen"
@@ -161,16 +163,26 @@ func Picture(prompt string, index, w, h int, tint ...lab) *image.NRGBA {
 	p := newPalette(rng, tint)
 	paint := []func(*rand.Rand, palette, float64) shader{hills, veils, mosaic}[sum[16]%3](rng, p, float64(w)/float64(h))
 	img := image.NewNRGBA(image.Rect(0, 0, w, h))
-	grain := rand.New(rand.NewPCG(binary.LittleEndian.Uint64(sum[24:]), 1))
+	seed := binary.LittleEndian.Uint64(sum[24:])
 	pixel := 1 / float64(h)
-	for y := range h {
-		row := img.Pix[y*img.Stride:]
-		for x := range w {
-			c := paint((float64(x)+0.5)*pixel, (float64(y)+0.5)*pixel, pixel)
-			c.l += (grain.Float64() - 0.5) * 0.008 // hides the steps of smooth gradients
-			copy(row[x*4:], c.rgba())
-		}
+	bytes := newTable()
+	var rows sync.WaitGroup
+	workers := runtime.GOMAXPROCS(0)
+	for first := range workers {
+		rows.Go(func() {
+			for y := first; y < h; y += workers {
+				grain := rand.New(rand.NewPCG(seed, uint64(y)))
+				row := img.Pix[y*img.Stride:]
+				for x := range w {
+					c := paint((float64(x)+0.5)*pixel, (float64(y)+0.5)*pixel, pixel)
+					c.l += (grain.Float64() - 0.5) * 0.008 // hides the steps of smooth gradients
+					r, g, b := c.fitted().linear()
+					row[x*4], row[x*4+1], row[x*4+2], row[x*4+3] = bytes.encode(r), bytes.encode(g), bytes.encode(b), 255
+				}
+			}
+		})
 	}
+	rows.Wait()
 	return img
 }
 

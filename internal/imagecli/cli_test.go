@@ -1,0 +1,172 @@
+package imagecli_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/imagegen/imagegentest"
+	"lessonkit.example/internal/imagecli"
+)
+
+type program struct {
+	fake *imagegentest.Server
+	dir  string
+	env  map[string]string
+}
+
+func setup(t *testing.T, o imagegentest.Options, steps ...imagegentest.Step) *program {
+	fake := imagegentest.New(t, o)
+	fake.Script(steps...)
+	return &program{fake, t.TempDir(), map[string]string{"IMAGE_BASE_URL": fake.Listen(), "IMAGE_API_KEY": imagegentest.Key}}
+}
+
+// run runs the program; DIR in an argument is the program's directory.
+func (p *program) run(t *testing.T, stdin string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, err bytes.Buffer
+	for i := range args {
+		args[i] = strings.ReplaceAll(args[i], "DIR", p.dir)
+	}
+	code = imagecli.Run(t.Context(), args, func(name string) string { return p.env[name] }, strings.NewReader(stdin), &out, &err)
+	require.NotContains(t, out.String()+err.String(), imagegentest.Key)
+	return code, out.String(), err.String()
+}
+
+func TestImagesAreStoredUnderTheirNames(t *testing.T) {
+	t.Parallel()
+	p := setup(t, imagegentest.Options{})
+	code, stdout, stderr := p.run(t, "", "-size", "16:9", "-n", "2", "-o", "DIR/{slug}-{i}of{n}-{ratio}{ext}", "a", "red", "fox")
+	require.Equal(t, 0, code, stderr)
+	require.Equal(t, p.dir+"/a-red-fox-1of2-16x9.png\n"+p.dir+"/a-red-fox-2of2-16x9.png\n", stdout)
+	require.Contains(t, stderr, "image 2: ")
+	require.Equal(t, "a red fox", p.fake.Counts().Posts[0].Fields["prompt"])
+	for _, name := range strings.Fields(stdout) {
+		require.FileExists(t, name)
+	}
+}
+
+func TestPromptComesFromFileOrStandardInput(t *testing.T) {
+	t.Parallel()
+	p := setup(t, imagegentest.Options{})
+	require.NoError(t, os.WriteFile(filepath.Join(p.dir, "prompt"), []byte("from a file\n"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(p.dir, "a.png"), []byte("\x89PNG\r\n\x1a\n"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(p.dir, "key"), []byte(imagegentest.Key+"\n"), 0o600))
+	delete(p.env, "IMAGE_API_KEY")
+	code, stdout, stderr := p.run(t, "", "-q", "-key-file", "DIR/key", "-ref", "DIR/a.png", "-ref", "data:image/gif;base64,R0lGODlh", "-o", "-", "@DIR/prompt")
+	require.Equal(t, 0, code)
+	require.Empty(t, stderr)
+	require.True(t, strings.HasPrefix(stdout, "\x89PNG"))
+	require.Equal(t, "from a file", p.fake.Counts().Posts[0].Fields["prompt"])
+	require.Len(t, p.fake.Counts().Posts[0].Files, 2)
+	code, _, _ = p.run(t, " from a pipe\n", "-key-file", "DIR/key", "-o", "DIR/x{ext}", "-")
+	require.Equal(t, 0, code)
+	require.Equal(t, "from a pipe", p.fake.Counts().Posts[1].Fields["prompt"])
+}
+
+func TestExitStatuses(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		args []string
+		step imagegentest.Step
+		code int
+		says string
+	}{
+		"help":               {[]string{"-h"}, imagegentest.OK(), 0, ""},
+		"unknown flag":       {[]string{"-what"}, imagegentest.OK(), 2, "-what"},
+		"no prompt":          {nil, imagegentest.OK(), 2, "no prompt"},
+		"empty prompt":       {[]string{"-"}, imagegentest.OK(), 2, "prompt is empty"},
+		"missing file":       {[]string{"@/does/not/exist"}, imagegentest.OK(), 2, "no such file"},
+		"bad size":           {[]string{"-size", "5:3", "x"}, imagegentest.OK(), 2, "want one of 1:1 16:9"},
+		"fit without size":   {[]string{"-fit", "x"}, imagegentest.OK(), 2, "-fit needs -size"},
+		"resume and prompt":  {[]string{"-resume", "t", "x"}, imagegentest.OK(), 2, "neither"},
+		"bad address":        {[]string{"-base-url", "ftp://x", "x"}, imagegentest.OK(), 2, "http or https"},
+		"missing reference":  {[]string{"-ref", "/does/not/exist.png", "x"}, imagegentest.OK(), 2, "no such file"},
+		"missing directory":  {[]string{"-o", "/does/not/exist/x", "x"}, imagegentest.OK(), 2, "could not be stored"},
+		"refused":            {[]string{"x"}, imagegentest.Status(400, 0), 3, "scripted status 400"},
+		"wrong key":          {[]string{"x"}, imagegentest.Status(401, 0), 3, "status 401"},
+		"unknown task":       {[]string{"-resume", "t"}, imagegentest.OK(), 3, "no such task"},
+		"failed task":        {[]string{"x"}, imagegentest.Raw(`{"data":{"id":"t","status":"failed","error":{"message":"not allowed"}}}`), 4, "not allowed"},
+		"no images":          {[]string{"x"}, imagegentest.Empty(), 4, "no images"},
+		"server error":       {[]string{"x"}, imagegentest.Status(500, 0), 1, "charged"},
+		"cut answer":         {[]string{"x"}, imagegentest.DropMiddle(), 1, "broke off"},
+		"some are missing":   {[]string{"-n", "3", "-o", "DIR/{i}", "x"}, imagegentest.ItemError(1), 1, "filtered"},
+		"gave up":            {[]string{"-timeout", "100ms", "-o", "DIR/fox {i}{ext}", "-size", "2:1", "-fit", "x"}, imagegentest.Raw(`{"data":{"id":"t-1"}}`), 5, "-resume t-1"},
+		"submitted, not now": {[]string{"-submit-only", "x"}, imagegentest.Raw(`{"data":{"id":"t-1"}}`), 0, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := setup(t, imagegentest.Options{}, test.step)
+			code, stdout, stderr := p.run(t, " \n", test.args...)
+			require.Equal(t, test.code, code, "%s%s", stdout, stderr)
+			require.Contains(t, stderr, test.says)
+			switch name {
+			case "help":
+				require.Contains(t, stdout, "5 gave up waiting")
+			case "gave up":
+				require.Contains(t, stderr, "imagegen -base-url "+p.env["IMAGE_BASE_URL"]+" -o '"+p.dir+"/fox {i}{ext}' -fit -size 2:1 -resume t-1")
+			case "submitted, not now":
+				require.Equal(t, "t-1\n", stdout)
+			case "some are missing":
+				require.Equal(t, p.dir+"/1\n"+p.dir+"/3\n", stdout)
+			}
+		})
+	}
+}
+
+func TestInterruptSaysHowToResume(t *testing.T) {
+	t.Parallel()
+	p := setup(t, imagegentest.Options{Mode: imagegentest.Async, Hasty: true})
+	ctx, cancel := context.WithCancel(t.Context())
+	var stderr bytes.Buffer
+	watch := writerFunc(func(b []byte) (int, error) {
+		if bytes.Contains(b, []byte("task task-")) {
+			cancel() // Ctrl-C as soon as the task is known
+		}
+		return stderr.Write(b)
+	})
+	code := imagecli.Run(ctx, []string{"-o", p.dir + "/x", "x"}, func(name string) string { return p.env[name] }, strings.NewReader(""), &bytes.Buffer{}, watch)
+	require.Equal(t, imagecli.ExitResume, code)
+	require.Regexp(t, `imagegen -base-url \S+ -o \S+ -resume task-\w+\n$`, stderr.String())
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
+
+func TestJSON(t *testing.T) {
+	t.Parallel()
+	p := setup(t, imagegentest.Options{}, imagegentest.ItemError(0))
+	code, stdout, _ := p.run(t, "", "-json", "-q", "-n", "2", "-o", "DIR/{i}{ext}", "x")
+	require.Equal(t, 1, code)
+	var out struct {
+		Images []struct {
+			Path          string
+			Width, Height int
+		}
+		Usage map[string]any
+		Error string
+		Exit  int
+	}
+	require.NoError(t, json.Unmarshal([]byte(stdout), &out))
+	require.Len(t, out.Images, 1)
+	require.Equal(t, p.dir+"/2.png", out.Images[0].Path)
+	require.Positive(t, out.Images[0].Width)
+	require.Contains(t, out.Error, "filtered")
+	require.Equal(t, 1, out.Exit)
+	require.Contains(t, out.Usage, "total_tokens")
+}
+
+func TestFitCrops(t *testing.T) {
+	t.Parallel()
+	p := setup(t, imagegentest.Options{})
+	code, stdout, stderr := p.run(t, "", "-json", "-size", "21:9", "-fit", "-o", "DIR/x{ext}", "x")
+	require.Equal(t, 0, code, stderr)
+	require.Contains(t, stdout, `"height": 27`)
+}
