@@ -330,6 +330,8 @@ func (d *Document) platforms(c *Capability, n int32) {
 		case MacOS, Windows, Linux, Android, IOS:
 			c.Platforms = append(c.Platforms, p)
 		default:
+			// Kept, so that the capability is not taken for one without platforms.
+			c.Platforms = append(c.Platforms, p)
 			d.unknownPlatform(i, string(p))
 		}
 	}

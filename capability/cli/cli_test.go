@@ -1,0 +1,239 @@
+package cli_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/capability/cli"
+)
+
+const manifests = `{"fs": {"default_permission": null, "permission_sets": {}, "global_scope_schema": null, "permissions": {
+  "allow-read-file": {"identifier": "allow-read-file", "description": "", "commands": {"allow": ["read_file"], "deny": []}},
+  "scope": {"identifier": "scope", "description": "", "commands": {"allow": [], "deny": []}}}}}`
+
+// project writes files into a new folder and returns it.
+func project(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		file := filepath.Join(dir, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o644))
+	}
+	return dir
+}
+
+func run(args ...string) (code int, stdout, stderr string) {
+	var out, errs bytes.Buffer
+	code = cli.Run(args, cli.Env{Stdout: &out, Stderr: &errs})
+	return code, out.String(), errs.String()
+}
+
+const sound = `{"identifier": "main", "windows": ["main"], "permissions": ["core:default", "core:window:allow-close"]}`
+
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	dir := project(t, map[string]string{
+		"src-tauri/capabilities/main.json":         sound,
+		"src-tauri/capabilities/fs.toml":           "identifier = \"fs\"\nwindows = [\"main\"]\npermissions = [\"fs:alow-read-file\"]\n",
+		"src-tauri/capabilities/schemas/x.json":    "not read",
+		"src-tauri/gen/schemas/acl-manifests.json": manifests,
+	})
+	code, out, errs := run("check", dir)
+	require.Equal(t, cli.ExitFindings, code)
+	require.Empty(t, errs)
+	require.Contains(t, out, `fs.toml:3:16: error: The plugin fs has no permission "fs:alow-read-file"; did you mean "fs:allow-read-file"? [unknown-permission]`)
+	require.Contains(t, out, "    3 | permissions = [\"fs:alow-read-file\"]\n      |                ^^^^^^^^^^^^^^^^^^^\n")
+	require.Contains(t, out, "2 files checked: 1 error.")
+
+	code, out, _ = run("check", "-mode", "schema", dir)
+	require.Equal(t, cli.ExitClean, code)
+	require.Equal(t, "2 files checked, nothing found.\n", out)
+
+	code, _, _ = run("check", dir, "-rule", "unknown-permission=warning")
+	require.Equal(t, cli.ExitClean, code, "flags may follow the paths")
+
+	code, out, _ = run("check", "-format", "json", dir)
+	require.Equal(t, cli.ExitFindings, code)
+	var findings []struct {
+		Code, Severity, Path string
+		Start                struct{ Line, Column int }
+	}
+	require.NoError(t, json.Unmarshal([]byte(out), &findings))
+	require.Len(t, findings, 1)
+	require.Equal(t, "unknown-permission error /permissions/0", strings.Join([]string{findings[0].Code, findings[0].Severity, findings[0].Path}, " "))
+	require.Equal(t, 16, findings[0].Start.Column)
+
+	code, out, _ = run("check", "-format", "sarif", dir)
+	require.Equal(t, cli.ExitFindings, code)
+	require.Contains(t, out, `"version": "2.1.0"`)
+}
+
+func TestCheckFixes(t *testing.T) {
+	t.Parallel()
+	dir := project(t, map[string]string{
+		"capabilities/a.json":            `{"identifier": "a", "windows": "main", "permissions": ["core:default", "core:default", "fs:alow-read-file", {"identifier": "fs:scope", "allow": ["$APP"]},], "platforms": ["macos"] }`,
+		"gen/schemas/acl-manifests.json": manifests,
+	})
+	code, out, errs := run("check", "-fix", dir)
+	require.Equal(t, cli.ExitClean, code, out)
+	require.Contains(t, errs, "changes made")
+	text, err := os.ReadFile(filepath.Join(dir, "capabilities/a.json"))
+	require.NoError(t, err)
+	require.JSONEq(t, `{"identifier": "a", "windows": ["main"], "permissions": ["core:default", "fs:allow-read-file", {"identifier": "fs:scope", "allow": ["$APP"]}], "platforms": ["macOS"]}`, string(text))
+}
+
+func TestCheckWithoutManifestsSaysWhatItLeavesOut(t *testing.T) {
+	t.Parallel()
+	dir := project(t, map[string]string{"a.json": `{"identifier": "a", "windows": ["main"], "permissions": ["http:default", "http:allow-x", "window:allow-close"]}`})
+	code, out, _ := run("check", filepath.Join(dir, "a.json"))
+	require.Equal(t, cli.ExitFindings, code)
+	require.Equal(t, 1, strings.Count(out, "unchecked-plugin"))
+	require.Contains(t, out, "acl-manifests.json")
+	require.Contains(t, out, `write "core:window:allow-close"`)
+}
+
+func TestCheckFollowsTheConfiguration(t *testing.T) {
+	t.Parallel()
+	dir := project(t, map[string]string{
+		"src-tauri/capabilities/a.json": sound,
+		"src-tauri/capabilities/b.json": strings.Replace(sound, `"main",`, `"other",`, 1),
+		"src-tauri/tauri.conf.json":     `{"app": {"security": {"capabilities": ["main", "othr"]}}}`,
+	})
+	code, out, _ := run("check", dir)
+	require.Equal(t, cli.ExitFindings, code)
+	require.Contains(t, out, `did you mean "other"?`)
+	require.Contains(t, out, `The capability "other" is not active`)
+	code, _, _ = run("check", "-config", "none", dir)
+	require.Equal(t, cli.ExitClean, code)
+}
+
+func TestExplain(t *testing.T) {
+	t.Parallel()
+	dir := project(t, map[string]string{"capabilities/main.json": sound})
+	code, out, _ := run("explain", "-command", "core:window:close", "-window", "main", dir)
+	require.Equal(t, cli.ExitClean, code)
+	require.True(t, strings.HasPrefix(out, "allowed: plugin:window|close"), out)
+
+	code, out, _ = run("explain", "-command", "plugin:window|close", "-window", "main", "-url", "https://x.example/", dir)
+	require.Equal(t, cli.ExitFindings, code)
+	require.Contains(t, out, `"urls": ["https://x.example"]`)
+
+	for window, allowed := range map[string]bool{"main": true, "other": false} {
+		_, out, _ = run("explain", "-format", "json", "-command", "plugin:window|close", "-window", window, dir)
+		var x struct {
+			Allowed *bool
+			Grants  []struct{ Chain []string }
+		}
+		require.NoError(t, json.Unmarshal([]byte(out), &x))
+		require.Equal(t, allowed, *x.Allowed)
+	}
+}
+
+func TestWho(t *testing.T) {
+	t.Parallel()
+	dir := project(t, map[string]string{"capabilities/main.json": sound})
+	code, out, _ := run("who", "-command", "core:window:close", dir)
+	require.Equal(t, cli.ExitClean, code)
+	require.Contains(t, out, "windows main, the application's own pages")
+	_, out, _ = run("who", "-window", "main", dir)
+	require.Contains(t, out, "  plugin:window|close\n")
+	_, out, _ = run("who", "-window", "main", "-format", "json", dir)
+	require.Contains(t, out, `"plugin:window|close"`)
+	_, out, _ = run("who", "-command", "core:window:hide", "-format", "json", dir)
+	require.Contains(t, out, `"core:window:allow-hide"`)
+	code, _, errs := run("who", dir)
+	require.Equal(t, cli.ExitUsage, code)
+	require.Contains(t, errs, "either a command or a window")
+}
+
+func TestDiff(t *testing.T) {
+	t.Parallel()
+	dir := project(t, map[string]string{"old/a.json": sound, "new/a.json": strings.Replace(sound, `["main"]`, `["main", "x"]`, 1)})
+	before, after := filepath.Join(dir, "old"), filepath.Join(dir, "new")
+	code, out, _ := run("diff", before, after)
+	require.Equal(t, cli.ExitFindings, code)
+	require.Contains(t, out, `+ granted to window "x", the application's own pages`)
+	code, out, _ = run("diff", after, before)
+	require.Equal(t, cli.ExitClean, code)
+	require.Contains(t, out, `- revoked from window "x"`)
+	code, out, _ = run("diff", before, before, "-format", "json")
+	require.Equal(t, cli.ExitClean, code)
+	require.JSONEq(t, `{"changes": [], "widens": false}`, out)
+}
+
+func TestSchemaAndFormat(t *testing.T) {
+	t.Parallel()
+	dir := project(t, map[string]string{"capabilities/a.json": sound, "m.json": manifests})
+	code, out, _ := run("schema")
+	require.Equal(t, cli.ExitClean, code)
+	require.Contains(t, out, `"title": "CapabilityFile"`)
+	_, out, _ = run("schema", "-manifest", filepath.Join(dir, "m.json"))
+	require.Contains(t, out, `"const": "fs:allow-read-file"`)
+
+	code, out, _ = run("fmt", "-check", dir)
+	require.Equal(t, cli.ExitFindings, code)
+	require.Contains(t, out, "a.json")
+	_, out, _ = run("fmt", dir)
+	require.Equal(t, "{\n  \"identifier\": \"main\",\n  \"windows\": [\"main\"],\n  \"permissions\": [\n    \"core:default\",\n    \"core:window:allow-close\"\n  ]\n}\n", out)
+	code, _, _ = run("fmt", "-w", dir)
+	require.Equal(t, cli.ExitClean, code)
+	code, _, _ = run("fmt", "-check", dir)
+	require.Equal(t, cli.ExitClean, code)
+}
+
+// Wrong usage exits with 2 and says what would be right.
+func TestUsage(t *testing.T) {
+	t.Parallel()
+	dir := project(t, map[string]string{"a.json": sound, "bad.json": "{", "empty/x.txt": "", "x.toml": ""})
+	file := filepath.Join(dir, "a.json")
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{nil, "usage: capability"},
+		{[]string{"chek"}, `there is no command "chek"`},
+		{[]string{"check", "-mdoe", "lint", file}, "-mdoe"},
+		{[]string{"check", "-mode", "strict", file}, "lint, schema and reference"},
+		{[]string{"check", "-format", "xml", file}, "text, json, sarif"},
+		{[]string{"check", "-platform", "plan9", file}, "linux, macOS"},
+		{[]string{"check", "-rule", "nope=off", file}, `no rule "nope"`},
+		{[]string{"check", "-rule", "syntax=loud", file}, "off, info, warning or error"},
+		{[]string{"check", filepath.Join(dir, "none")}, "no such file"},
+		{[]string{"check", filepath.Join(dir, "empty")}, "no .json, .json5 or .toml file"},
+		{[]string{"check", "-manifest", filepath.Join(dir, "x.toml"), file}, "say whose permissions"},
+		{[]string{"explain", file}, "needs a command and a window"},
+		{[]string{"explain", "-command", "a", "-window", "b", "-url", "x", file}, "https://example.com/page"},
+		{[]string{"explain", "-command", "a", "-window", "b", filepath.Join(dir, "bad.json")}, "must be corrected first"},
+		{[]string{"diff", file}, "two files or folders"},
+		{[]string{"schema", file}, "-manifest"},
+		{[]string{"fmt", filepath.Join(dir, "bad.json")}, "left as it is"},
+	} {
+		code, out, errs := run(c.args...)
+		require.Equal(t, cli.ExitUsage, code, c.args)
+		require.Contains(t, errs, c.want, c.args)
+		require.Empty(t, out, c.args)
+	}
+	code, out, _ := run("help")
+	require.Equal(t, cli.ExitClean, code)
+	require.Contains(t, out, "explain")
+	code, _, _ = run("check", "-h")
+	require.Equal(t, cli.ExitClean, code)
+}
+
+// A file's text must not steer the terminal that shows it.
+func TestOutputIsPrintable(t *testing.T) {
+	t.Parallel()
+	dir := project(t, map[string]string{"a.json": "{\"identifier\": \"a\x1b[2J\\u001b[2J\", \"windows\": [\"\\u009b31m\"], \"permissions\": [\"\\u001b]0;x\\u0007\"]}"})
+	for _, args := range [][]string{{"check"}, {"who", "-command", "x\x1b"}, {"explain", "-command", "a\x1b", "-window", "b\x1b"}} {
+		_, out, errs := run(append(args, filepath.Join(dir, "a.json"))...)
+		require.NotContains(t, out+errs, "\x1b")
+		require.NotContains(t, out+errs, "\u009b")
+	}
+}
