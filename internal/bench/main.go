@@ -11,6 +11,7 @@ import (
 	"os"
 	"slices"
 
+	"lessonkit.example/internal/bench/asr"
 	"lessonkit.example/internal/bench/auth"
 	"lessonkit.example/internal/bench/harness"
 	"lessonkit.example/internal/bench/jobqueue"
@@ -18,6 +19,7 @@ import (
 
 // subjects are what can be measured. Each adds its rows to the harness.
 var subjects = map[string]func(*harness.Harness) error{
+	"asr":      asr.Run,
 	"auth":     auth.Run,
 	"jobqueue": jobqueue.Run,
 }
