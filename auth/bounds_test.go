@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"runtime"
 	"testing"
 	"time"
 
@@ -29,6 +30,36 @@ func TestMemoryOfCodesIsBounded(t *testing.T) {
 	now = now.Add(codeMemory)
 	require.NoError(t, spend("new"))
 	require.Len(t, c.entries, 1, "want all that is old forgotten")
+}
+
+func TestExchangesUnderWayAreBounded(t *testing.T) {
+	t.Parallel()
+	var c codes
+	c.init()
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	release := make(chan struct{})
+	hang := func() (Identity, error) { <-release; return Identity{}, nil }
+	errs := make(chan error)
+	for i := range maxExchanges {
+		go func() {
+			_, err := c.do(t.Context(), fmt.Sprint(i), now, hang)
+			errs <- err
+		}()
+	}
+	for started := 0; started < maxExchanges; { // until all are under way
+		c.mu.Lock()
+		started = c.running
+		c.mu.Unlock()
+		runtime.Gosched()
+	}
+	_, err := c.do(t.Context(), "one more", now, hang)
+	require.ErrorIs(t, err, ErrRateLimited)
+	close(release)
+	for range maxExchanges {
+		require.NoError(t, <-errs)
+	}
+	_, err = c.do(t.Context(), "one more", now, hang)
+	require.NoError(t, err, "want a code that was not sent to be good still")
 }
 
 func TestMemoryOfUsesIsBounded(t *testing.T) {

@@ -9,10 +9,12 @@ import (
 
 // Limits of the memory of login codes. Platforms forget a code after five
 // minutes; the number bounds memory when somebody sends invented codes, and the
-// platform still turns down what was forgotten here for that.
+// platform still turns down what was forgotten here for that. A slow platform and
+// many clients must not pile up exchanges without end either.
 const (
 	codeMemory         = 5 * time.Minute
 	maxRememberedCodes = 20_000
+	maxExchanges       = 256
 )
 
 type codeHash [sha256.Size]byte
@@ -24,6 +26,7 @@ type codes struct {
 	mu      sync.Mutex
 	entries map[codeHash]*codeEntry
 	order   []codeHash // by time of arrival; the front is forgotten first
+	running int        // exchanges under way
 }
 
 type codeEntry struct {
@@ -45,12 +48,18 @@ func (c *codes) do(ctx context.Context, code string, now time.Time, exchange fun
 	c.forget(now)
 	e, known := c.entries[key]
 	if !known {
+		if c.running >= maxExchanges {
+			c.mu.Unlock()
+			return Identity{}, &ExchangeError{Kind: ErrRateLimited, Message: "too many exchanges under way", After: time.Second}
+		}
+		c.running++
 		e = &codeEntry{at: now, done: make(chan struct{})}
 		c.entries[key] = e
 		c.order = append(c.order, key)
 		go func() {
 			id, err := exchange()
 			c.mu.Lock()
+			c.running--
 			e.id, e.err = id, err
 			close(e.done)
 			c.mu.Unlock()

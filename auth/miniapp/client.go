@@ -51,6 +51,11 @@ func New(c Config) (*Client, error) {
 	transport.Protocols = new(http.Protocols)
 	transport.Protocols.SetHTTP1(true)
 	transport.ForceAttemptHTTP2 = false
+	// A transport that has spoken HTTP/2 before still offers it to servers.
+	transport.TLSNextProto = map[string]func(string, *tls.Conn) http.RoundTripper{}
+	if transport.TLSClientConfig != nil {
+		transport.TLSClientConfig.NextProtos = nil // Clone has copied the configuration
+	}
 	return &Client{
 		platform: c.platform(),
 		timeout:  c.timeout(),

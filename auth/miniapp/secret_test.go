@@ -2,7 +2,6 @@ package miniapp_test
 
 import (
 	"bytes"
-	"context"
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 	"net/http/httptrace"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -142,18 +142,27 @@ func TestNewRefusesWhatIsNotComplete(t *testing.T) {
 	}
 }
 
-func TestProxyAndTLSSettingsAreKept(t *testing.T) {
+func TestTLSSettingsAreKeptAndHTTP2IsNot(t *testing.T) {
 	t.Parallel()
-	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		require.Equal(t, "HTTP/1.1", r.Proto)
+	var protocol atomic.Value
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		protocol.Store(r.Proto)
 		w.Write([]byte(`{"openid":"o"}`))
 	}))
+	server.EnableHTTP2 = true
+	server.StartTLS()
 	defer server.Close()
 	c := miniapp.Config{AppID: "a", Secret: "s", Endpoint: server.URL}
-	_, err := newClient(t, c).Exchange(context.Background(), "code")
+	_, err := newClient(t, c).Exchange(t.Context(), "code")
 	require.ErrorIs(t, err, auth.ErrPlatform, "want an unknown certificate refused")
 	require.ErrorContains(t, err, "certificate")
-	c.Transport, _ = server.Client().Transport.(*http.Transport)
-	_, err = newClient(t, c).Exchange(context.Background(), "code")
+
+	resp, err := server.Client().Get(server.URL) // the transport has spoken HTTP/2 before it is given
 	require.NoError(t, err)
+	resp.Body.Close()
+	require.Equal(t, "HTTP/2.0", protocol.Load())
+	c.Transport, _ = server.Client().Transport.(*http.Transport)
+	_, err = newClient(t, c).Exchange(t.Context(), "code")
+	require.NoError(t, err)
+	require.Equal(t, "HTTP/1.1", protocol.Load())
 }
