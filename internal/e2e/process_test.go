@@ -5,6 +5,7 @@ package e2e
 import (
 	"bytes"
 	"context"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -41,6 +42,10 @@ var programs = sync.OnceValues(func() (string, error) {
 })
 
 func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", "16"); err != nil { // processes wait for one another most of the time
+		panic(err)
+	}
 	code := m.Run()
 	printSummary()
 	if dir, err := programs(); err == nil {

@@ -1,0 +1,105 @@
+package e2e
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// disk is a small file system of its own. Mounting one takes root.
+type disk struct {
+	dir  string
+	size int64
+}
+
+func newDisk(t *testing.T, size int64) *disk {
+	t.Helper()
+	d := &disk{dir: t.TempDir(), size: size}
+	if err := syscall.Mount("tmpfs", d.dir, "tmpfs", 0, fmt.Sprint("size=", size)); err != nil {
+		t.Skipf("mounting a small file system: %v", err)
+	}
+	t.Cleanup(func() { require.NoError(t, syscall.Unmount(d.dir, syscall.MNT_DETACH)) })
+	return d
+}
+
+func (d *disk) grow(t *testing.T, by int64) {
+	t.Helper()
+	d.size += by
+	require.NoError(t, syscall.Mount("tmpfs", d.dir, "tmpfs", syscall.MS_REMOUNT, fmt.Sprint("size=", d.size)))
+}
+
+// readOnly waits for a moment without a file that is being written.
+func (d *disk) readOnly(t *testing.T) {
+	t.Helper()
+	eventually(t, "the file system becomes read-only", func() bool {
+		return syscall.Mount("tmpfs", d.dir, "tmpfs", syscall.MS_REMOUNT|syscall.MS_RDONLY, "") == nil
+	})
+}
+
+func (d *disk) writable(t *testing.T) {
+	t.Helper()
+	require.NoError(t, syscall.Mount("tmpfs", d.dir, "tmpfs", syscall.MS_REMOUNT, ""))
+}
+
+// refusals returns how many uploads were refused for want of storage so far.
+func (l *load) refusals() (n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.problems["503 storage_unavailable"] + l.problems["503 database_unavailable"]
+}
+
+// The disk is full: with SQLite, the database's too.
+func TestDiskFull(t *testing.T) {
+	t.Parallel()
+	databases(t, func(t *testing.T, url string) {
+		const start, step = 4 << 20, 4 << 20
+		d := newDisk(t, start)
+		if url[:6] == "sqlite" {
+			url = "sqlite:" + filepath.Join(d.dir, "lessonkit.db")
+		}
+		rec := newRecogniser(t)
+		s := newService(t, url, rec.url())
+		s.env = append(s.env, "AUDIO_STORAGE_DIR="+filepath.Join(d.dir, "audio"), "ASR_WORKER_CONCURRENCY=4")
+		s.start(t)
+		l := startLoad(t, 8, 20*time.Millisecond, s)
+		fills := times(2, 3, 10)
+		for range fills {
+			before := l.refusals()
+			eventually(t, "the disk is full", func() bool { return l.refusals() >= before+20 })
+			d.grow(t, step)
+		}
+		d.grow(t, 1<<30)
+		time.Sleep(soon())
+		sum(t, "disk full %d times", fills)
+		l.audit(t, s, rec)
+	})
+}
+
+// The audio directory becomes read-only.
+func TestAudioDirectoryReadOnly(t *testing.T) {
+	t.Parallel()
+	databases(t, func(t *testing.T, url string) {
+		d := newDisk(t, 1<<30)
+		rec := newRecogniser(t)
+		s := newService(t, url, rec.url())
+		s.env = append(s.env, "AUDIO_STORAGE_DIR="+filepath.Join(d.dir, "audio"), "ASR_WORKER_CONCURRENCY=4")
+		s.start(t)
+		l := startLoad(t, 4, 100*time.Millisecond, s)
+		changes := times(2, 3, 10)
+		for range changes {
+			time.Sleep(soon())
+			d.readOnly(t)
+			before := l.refusals()
+			eventually(t, "uploads are refused", func() bool { return l.refusals() >= before+4 })
+			time.Sleep(rand.N(200 * time.Millisecond))
+			d.writable(t)
+		}
+		sum(t, "audio directory read-only %d times", changes)
+		l.audit(t, s, rec)
+	})
+}
