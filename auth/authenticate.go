@@ -106,6 +106,20 @@ func (s *Service) authenticateDevelopment(ctx context.Context, names []string) (
 	return Principal{TeacherID: teacher, Method: MethodDevelopment}, nil
 }
 
+// Identity tells who a teacher is at the platform, for programs that call the
+// platform on the teacher's behalf. It fails with [ErrNoTeacher] where there is
+// no such teacher. The identity is personal data: it belongs in no log and in
+// no answer to a client.
+func (s *Service) Identity(ctx context.Context, teacherID uuid.UUID) (Identity, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.storeTimeout)
+	defer cancel()
+	id, err := s.store.Identity(ctx, teacherID)
+	if err != nil && !errors.Is(err, ErrNoTeacher) {
+		return Identity{}, s.storeFault(ctx, "find identity", err)
+	}
+	return id, err
+}
+
 // Logout ends the session of a token. The token is dead when Logout returns.
 // A token that is not good is no error: it is dead already.
 func (s *Service) Logout(ctx context.Context, token string) error {

@@ -56,6 +56,10 @@ var (
 	ErrNotConfigured = errors.New("sign-in is not configured")
 )
 
+// ErrNoTeacher is what a [Store] answers when no teacher has the given
+// identifier.
+var ErrNoTeacher = errors.New("no such teacher")
+
 // ErrNoSession is what a [Store] answers when no session has the given hash.
 var ErrNoSession = errors.New("no such session")
 

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/auth"
@@ -297,6 +298,18 @@ func TestSignInEndsTheSessionItReplaces(t *testing.T) {
 	require.False(t, good(first))
 	third := login("anna-3", "nonsense")
 	require.True(t, good(second) && good(third) && good(bens))
+}
+
+func TestIdentityTellsWhoATeacherIs(t *testing.T) {
+	t.Parallel()
+	s := newService(t, auth.Config{Exchanger: exchange(everybody)})
+	login, err := s.Login(t.Context(), "anna")
+	require.NoError(t, err)
+	id, err := s.Identity(t.Context(), login.TeacherID)
+	require.NoError(t, err)
+	require.Equal(t, auth.Identity{Platform: "miniapp", AppID: "app", Subject: "anna"}, id)
+	_, err = s.Identity(t.Context(), uuid.New())
+	require.ErrorIs(t, err, auth.ErrNoTeacher)
 }
 
 func TestSessionsOfATeacherAreCapped(t *testing.T) {

@@ -64,6 +64,10 @@ type Store interface {
 	// given time where there is none. Concurrent calls agree on one teacher.
 	Teacher(ctx context.Context, id Identity, now time.Time) (uuid.UUID, error)
 
+	// Identity returns the identity of a teacher, with the UnionID that was given
+	// last, and [ErrNoTeacher] where there is none.
+	Identity(ctx context.Context, teacherID uuid.UUID) (Identity, error)
+
 	// CreateSession signs an identity in, all or nothing: it finds or makes the
 	// teacher (remembering UnionID when one is given), deletes the session
 	// Replaces when it is the same teacher's, stores the new session, and deletes

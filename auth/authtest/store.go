@@ -25,6 +25,7 @@ func StoreSuite(t *testing.T, open func(t *testing.T) auth.Store) {
 		"an unknown hash has no session":                unknownHash,
 		"a hash is stored once":                         hashIsUnique,
 		"platform, app and subject make a teacher":      teacherKey,
+		"a teacher's identity comes back":               identity,
 		"subjects are compared byte by byte":            subjectsAreBytes,
 		"first sign-ins at once make one teacher":       firstSignInsAtOnce,
 		"the store has no clock":                        noClock,
@@ -132,6 +133,21 @@ func teacherKey(t *testing.T, b *bench) {
 		signedIn, _ := b.signIn(t, id, b.now)
 		require.Equal(t, teacher, signedIn)
 	}
+}
+
+func identity(t *testing.T, b *bench) {
+	id := auth.Identity{Platform: "p", AppID: "a", Subject: "sübject-好"}
+	teacher, err := b.Teacher(t.Context(), id, b.now)
+	require.NoError(t, err)
+	for _, step := range []struct{ given, want string }{{"", ""}, {"first", "first"}, {"", "first"}, {"second", "second"}} {
+		id.UnionID = step.given
+		b.signIn(t, id, b.now)
+		got, err := b.Identity(t.Context(), teacher)
+		require.NoError(t, err)
+		require.Equal(t, auth.Identity{Platform: "p", AppID: "a", Subject: "sübject-好", UnionID: step.want}, got)
+	}
+	_, err = b.Identity(t.Context(), uuid.New())
+	require.ErrorIs(t, err, auth.ErrNoTeacher)
 }
 
 func subjectsAreBytes(t *testing.T, b *bench) {

@@ -36,6 +36,8 @@ func (b *broken) identity(id auth.Identity) auth.Identity {
 		id.Platform = "x"
 	case "folds letters":
 		id.Subject = strings.ToLower(id.Subject)
+	case "forgets the union id":
+		id.UnionID = ""
 	}
 	return id
 }
@@ -130,6 +132,7 @@ func TestTheSuiteFindsFaults(t *testing.T) {
 		"none":                        "",
 		"ignores the app":             "platform,_app_and_subject_make_a_teacher",
 		"ignores the platform":        "platform,_app_and_subject_make_a_teacher",
+		"forgets the union id":        "a_teacher's_identity_comes_back",
 		"folds letters":               "subjects_are_compared_byte_by_byte",
 		"knows no limit":              "the_oldest_sessions_beyond_the_limit_end",
 		"replaces anybody's session":  "nobody_replaces_another_teacher's_session",

@@ -5,6 +5,8 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"io"
+	"log"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -150,6 +152,7 @@ func TestTLSSettingsAreKeptAndHTTP2IsNot(t *testing.T) {
 		w.Write([]byte(`{"openid":"o"}`))
 	}))
 	server.EnableHTTP2 = true
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // the refused certificate is wanted
 	server.StartTLS()
 	defer server.Close()
 	c := miniapp.Config{AppID: "a", Secret: "s", Endpoint: server.URL}

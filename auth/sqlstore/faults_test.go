@@ -91,6 +91,7 @@ func TestALostPostgresIsUnavailableUntilItIsBack(t *testing.T) {
 	for operation, call := range map[string]func() error{
 		"session":         func() error { _, err := s.Session(t.Context(), n.TokenHash); return err },
 		"teacher":         func() error { _, err := s.Teacher(t.Context(), n.Identity, noon); return err },
+		"identity":        func() error { _, err := s.Identity(t.Context(), [16]byte{1}); return err },
 		"create session":  func() error { _, err := s.CreateSession(t.Context(), session("ben")); return err },
 		"delete session":  func() error { return s.DeleteSession(t.Context(), n.TokenHash) },
 		"delete expired":  func() error { _, err := s.DeleteExpired(t.Context(), noon, noon, 10); return err },

@@ -30,6 +30,21 @@ func (s *Store) Teacher(ctx context.Context, id auth.Identity, now time.Time) (u
 	return teacher, nil
 }
 
+// Identity implements [auth.Store].
+func (s *Store) Identity(ctx context.Context, teacherID uuid.UUID) (auth.Identity, error) {
+	const find = `
+		select platform, app_id, subject, union_id from auth_teachers where id = $1`
+	var id auth.Identity
+	err := s.db.R.QueryRowContext(ctx, find, teacherID).Scan(&id.Platform, &id.AppID, &id.Subject, &id.UnionID)
+	if errors.Is(err, sql.ErrNoRows) {
+		return auth.Identity{}, auth.ErrNoTeacher
+	}
+	if err != nil {
+		return auth.Identity{}, wrap("find identity", err)
+	}
+	return id, nil
+}
+
 // upsertTeacher finds or makes a teacher. Where the row exists it is locked
 // until the transaction ends, which keeps sign-ins of one teacher in order.
 func upsertTeacher(ctx context.Context, tx *sql.Tx, id auth.Identity, now time.Time) (uuid.UUID, error) {
