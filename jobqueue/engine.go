@@ -166,14 +166,13 @@ func (w *Worker) settle(ctx context.Context, x request, done []*attempt, res Exc
 			q.ready = false
 		}
 	}
-	starting := taken[:0:0]
+	var starting []*queue
 	for _, a := range taken {
-		if q := a.queue; q.busy < q.slots {
+		q := a.queue
+		if q.buffer = append(q.buffer, a); len(q.buffer) == 1 && q.busy < q.slots {
 			q.busy++
 			w.running++
-			starting = append(starting, a)
-		} else {
-			q.buffer = append(q.buffer, a)
+			starting = append(starting, q)
 		}
 	}
 	w.cond.Broadcast()
@@ -182,8 +181,8 @@ func (w *Worker) settle(ctx context.Context, x request, done []*attempt, res Exc
 	for _, a := range taken {
 		w.emit(Event{Type: EventClaimed, Job: a.job, Wait: a.job.ClaimedAt.Sub(a.job.RunAt)})
 	}
-	for _, a := range starting {
-		go w.work(a)
+	for _, q := range starting {
+		go w.work(q)
 	}
 	w.report(ctx, told, res.Lost)
 }
@@ -301,47 +300,58 @@ func (w *Worker) resolveDoubt(ctx context.Context) {
 	w.mu.Unlock()
 }
 
-// work runs a, then whatever is buffered for its queue, then gives up the slot.
-func (w *Worker) work(a *attempt) {
-	for a != nil {
-		ctx, cancel := context.WithCancelCause(a.lease.ctx)
-		h := w.handlers[a.job.Kind]
+// work runs what is buffered for q, one job after the other, in one of its slots. While there is more and a slot is free, it
+// has another goroutine do the same before it begins: so jobs that block start all at once, and jobs that do not are worked
+// off by a few goroutines.
+func (w *Worker) work(q *queue) {
+	for {
 		w.mu.Lock()
+		if len(q.buffer) == 0 {
+			q.busy--
+			w.running--
+			w.cond.Broadcast()
+			w.mu.Unlock()
+			return
+		}
+		a := q.buffer[0]
+		q.buffer[0], q.buffer = nil, q.buffer[1:]
+		more := len(q.buffer) > 0 && q.busy < q.slots
+		if more {
+			q.busy++
+			w.running++
+		}
+		start := time.Now()
+		ctx, cancel := context.WithCancelCause(a.lease.ctx)
 		a.cancel = cancel
 		if a.cancelled {
 			cancel(ErrCancelled)
+		} else if w.expired {
+			cancel(ErrStopped)
 		}
-		if h != nil && h.timeout > 0 {
-			a.overdue = time.Now().Add(h.timeout + w.cfg.Abandon)
+		if h := w.handlers[a.job.Kind]; h != nil && h.timeout > 0 {
+			a.overdue = start.Add(h.timeout + w.cfg.Abandon)
 		}
 		w.mu.Unlock()
-		start := time.Now()
+		if more {
+			go w.work(q)
+		}
 		outcome, event := w.perform(ctx, a.job)
-		event.Took = time.Since(start)
 		cancel(nil)
-		a = w.finish(a, outcome, event)
+		event.Took = time.Since(start)
+		w.finish(a, outcome, event)
 	}
 }
 
-// finish notes the outcome of a, unless it does not count any more, and returns the next job for the slot.
-func (w *Worker) finish(a *attempt, o Outcome, e Event) (next *attempt) {
+// finish notes the outcome of a, unless it does not count any more.
+func (w *Worker) finish(a *attempt, o Outcome, e Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	q := a.queue
-	q.measure(e.Took)
+	a.queue.measure(e.Took)
 	if !a.settled {
 		a.settled = true
 		a.outcome, a.event = o, e
 		w.record(a)
 	}
-	if len(q.buffer) > 0 {
-		next, q.buffer = q.buffer[0], q.buffer[1:]
-		return next
-	}
-	q.busy--
-	w.running--
-	w.cond.Broadcast()
-	return nil
 }
 
 // record puts a chosen outcome in line for the next exchange. Worker.mu is held.

@@ -8,8 +8,7 @@ import (
 // lease is the worker row under which this process holds jobs, from registration until it is lost or given up.
 type lease struct {
 	worker int64
-	ctx    context.Context // parent of all handlers' contexts
-	cancel context.CancelCauseFunc
+	ctx    context.Context    // parent of all handlers' contexts, never cancelled itself: end does that to each of them
 	held   map[int64]*attempt // by job id: every job taken and not yet recorded; Worker.mu guards it
 }
 
@@ -20,6 +19,15 @@ func (l *lease) keep() []Lease {
 		keep = append(keep, Lease{ID: a.job.ID, Fence: a.job.Fence})
 	}
 	return keep
+}
+
+// end ends the contexts of all handlers that run. Worker.mu is held.
+func (l *lease) end(cause error) {
+	for _, a := range l.held {
+		if a.cancel != nil {
+			a.cancel(cause)
+		}
+	}
 }
 
 // newLease registers this process; it tries until ctx ends.
@@ -34,8 +42,7 @@ func (w *Worker) newLease(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	l := &lease{worker: id, held: map[int64]*attempt{}}
-	l.ctx, l.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	l := &lease{worker: id, ctx: context.WithoutCancel(ctx), held: map[int64]*attempt{}}
 	w.mu.Lock()
 	w.lease = l
 	w.doubt = false
@@ -52,6 +59,7 @@ func (w *Worker) loseLease(l *lease) {
 		return
 	}
 	w.lease = nil
+	l.end(ErrLeaseLost)
 	lost := make([]*attempt, 0, len(l.held))
 	for _, a := range l.held {
 		a.settled = true
@@ -65,7 +73,6 @@ func (w *Worker) loseLease(l *lease) {
 	w.cond.Broadcast()
 	w.mu.Unlock()
 
-	l.cancel(ErrLeaseLost)
 	w.cfg.Logger.Error("lease lost", "worker", l.worker, "jobs", len(lost))
 	for _, a := range lost {
 		w.emit(Event{Type: EventLost, Job: a.job, Err: ErrLeaseLost})

@@ -134,6 +134,7 @@ type Worker struct {
 	running  int        // handlers under way
 	listens  bool
 	stopping bool // take no jobs
+	expired  bool // and the grace period is over
 	closed   bool // leave once finished is empty
 	lastFull time.Time
 	ahead    bool      // ask for the next scheduled job
@@ -232,8 +233,9 @@ func (w *Worker) stop(base context.Context, cancel context.CancelFunc, engines *
 
 	if !w.settledWithin(w.cfg.Grace) {
 		w.mu.Lock()
+		w.expired = true
 		if w.lease != nil {
-			w.lease.cancel(ErrStopped)
+			w.lease.end(ErrStopped)
 		}
 		w.mu.Unlock()
 		w.settledWithin(settleMargin / 2)
@@ -251,11 +253,6 @@ func (w *Worker) stop(base context.Context, cancel context.CancelFunc, engines *
 	}
 	w.giveBack(base, true)
 	cancel()
-	w.mu.Lock()
-	if w.lease != nil {
-		w.lease.cancel(ErrStopped)
-	}
-	w.mu.Unlock()
 	<-flushed
 	<-givenBack
 }

@@ -14,10 +14,11 @@ import (
 // kept are the columns that a job and its history have in common.
 const kept = `run_at, created_at, claimed_at, fence, attempt, max_attempts, priority, until_started, queue, kind, unique_key, args`
 
-// succeedSQL takes the time and order of a B-tree probe for each job; every other outcome is rarer.
+// The arrays come by way of (select $1), so that the planner cannot know how long they are: for a thousand leases it would
+// scan the whole table rather than probe the index a thousand times.
 const succeedSQL = `
 with gone as (
-  delete from jobqueue_job j using unnest($1::bigint[], $2::int[]) x (id, fence)
+  delete from jobqueue_job j using unnest((select $1::bigint[]), (select $2::int[])) x (id, fence)
   where j.id = x.id and j.fence = x.fence and j.worker = $3::bigint
   returning j.*)
 insert into jobqueue_done (id, state, errors, ` + kept + `)
@@ -25,7 +26,7 @@ select id, 4, errors, ` + kept + ` from gone
 returning id`
 
 const discardSQL = `
-delete from jobqueue_job j using unnest($1::bigint[], $2::int[]) x (id, fence)
+delete from jobqueue_job j using unnest((select $1::bigint[]), (select $2::int[])) x (id, fence)
 where j.id = x.id and j.fence = x.fence and j.worker = $3::bigint
 returning j.id`
 
@@ -38,7 +39,7 @@ case when x.error = '' then j.errors else
 // A job whose Dead callback alone ran has one attempt more than it may; that is not shown.
 const endSQL = `
 with gone as (
-  delete from jobqueue_job j using unnest($1::bigint[], $2::int[], $4::smallint[], $5::text[]) x (id, fence, state, error)
+  delete from jobqueue_job j using unnest((select $1::bigint[]), (select $2::int[]), $4::smallint[], $5::text[]) x (id, fence, state, error)
   where j.id = x.id and j.fence = x.fence and j.worker = $3::bigint
   returning j.id, x.state, ` + withError + ` as new_errors, j.run_at, j.created_at, j.claimed_at, j.fence,
     case when j.max_attempts < 0 then j.attempt else least(j.attempt, j.max_attempts) end as attempt,
@@ -53,7 +54,7 @@ update jobqueue_job j set
   run_at = case when j.cancel then now() else now() + x.delay * interval '1 microsecond' end,
   attempt = j.attempt - x.refund,
   errors = ` + withError + `
-from unnest($1::bigint[], $2::int[], $4::bigint[], $5::int[], $6::text[]) x (id, fence, delay, refund, error)
+from unnest((select $1::bigint[]), (select $2::int[]), $4::bigint[], $5::int[], $6::text[]) x (id, fence, delay, refund, error)
 where j.id = x.id and j.fence = x.fence and j.worker = $3::bigint
 returning j.id`
 

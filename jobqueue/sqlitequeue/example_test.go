@@ -25,7 +25,9 @@ func Example() {
 	file := "file:" + filepath.Join(dir, "queue.db") + pragmas
 	write, _ := sql.Open("sqlite", file+"&_txlock=immediate")
 	write.SetMaxOpenConns(1)
+	defer write.Close()
 	read, _ := sql.Open("sqlite", file)
+	defer read.Close()
 
 	store := sqlitequeue.New(write, read, sqlitequeue.Config{})
 	if err := store.Migrate(ctx); err != nil {
