@@ -25,13 +25,14 @@ type load struct {
 	patience time.Duration // for one request
 	phones   []*phone
 
-	acknowledged, refused, cut, watched atomic.Int64
+	acknowledged, refused, cut, watched, unread atomic.Int64
 
 	mu         sync.Mutex
 	violations []string
 	problems   map[string]int
 	durations  []time.Duration
 	texts      map[string]string // segment → text, as first seen
+	lastError  error             // of a refused try
 
 	stopOnce sync.Once
 	stopped  chan struct{}
@@ -51,7 +52,9 @@ func startLoad(t *testing.T, phones int, pace time.Duration, services ...*servic
 		l.bases = append(l.bases, s.client.Base)
 	}
 	transport := &http.Transport{MaxIdleConnsPerHost: phones, DialContext: (&net.Dialer{Timeout: 2 * time.Second}).DialContext}
-	l.http = &http.Client{Transport: transport}
+	if l.http = services[0].client.HTTP; l.http == nil {
+		l.http = &http.Client{Transport: transport}
+	}
 	for i := range phones {
 		p := &phone{load: l, user: fmt.Sprintf("phone-%d", i)}
 		c := p.client()
@@ -101,6 +104,7 @@ func (l *load) watch(ctx context.Context) {
 		session, err := c.Session(look, p.session)
 		cancel()
 		if err != nil {
+			l.unread.Add(1)
 			if !mayRetry(err) {
 				l.violation("reading a session: %v", err)
 			}
@@ -141,6 +145,14 @@ func (l *load) answered(status int, code string) {
 	l.problems[fmt.Sprint(status, " ", code)]++
 }
 
+// refuse notes an upload that was not acknowledged.
+func (l *load) refuse(err error) {
+	l.refused.Add(1)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lastError = err
+}
+
 // took notes how long an acknowledged upload took.
 func (l *load) took(d time.Duration) {
 	l.mu.Lock()
@@ -157,4 +169,17 @@ func (l *load) percentile(p float64) time.Duration {
 	}
 	slices.Sort(l.durations)
 	return l.durations[int(p*float64(len(l.durations)-1))].Round(time.Millisecond)
+}
+
+// tries returns the most that a segment has cost.
+func (l *load) tries(t *testing.T) (most int) {
+	t.Helper()
+	for _, p := range l.phones {
+		session, err := p.client().Session(t.Context(), p.session)
+		require.NoError(t, err)
+		for _, seg := range session.Lessons[0].Segments {
+			most = max(most, seg.Attempts)
+		}
+	}
+	return most
 }

@@ -126,7 +126,7 @@ func (p *phone) deliver(ctx context.Context, u *upload) {
 			p.load.violation("upload of sequence %d of %s: %v", u.sequence, p.user, err)
 			return
 		}
-		p.load.count(&p.load.refused)
+		p.load.refuse(err)
 		select {
 		case <-ctx.Done():
 		case <-time.After(50*time.Millisecond + rand.N(200*time.Millisecond)):

@@ -25,14 +25,7 @@ func speechFault(t *testing.T, url string, fault func(rec *recogniser, s *servic
 	l := startLoad(t, 4, 100*time.Millisecond, s)
 	fault(rec, s)
 	l.audit(t, s, rec)
-	for _, p := range l.phones {
-		session, err := p.client().Session(t.Context(), p.session)
-		require.NoError(t, err)
-		for _, seg := range session.Lessons[0].Segments {
-			tries = max(tries, seg.Attempts)
-		}
-	}
-	return tries
+	return l.tries(t)
 }
 
 func TestRecogniserDownForLong(t *testing.T) {

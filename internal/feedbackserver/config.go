@@ -29,6 +29,11 @@ type Config struct {
 	LogLevel  slog.Level `env:"LOG_LEVEL" envDefault:"info"`      // debug | info | warn | error
 	LogFormat string     `env:"LOG_FORMAT" envDefault:"text"`     // text | json
 
+	// DrainSecs is how long a server that was asked to stop goes on to serve and
+	// says at /readyz that it does not: a load balancer that asks there sends
+	// its clients elsewhere before the port is closed.
+	DrainSecs int `env:"DRAIN_SECONDS" envDefault:"0"`
+
 	// TrustedProxies are the networks whose X-Forwarded-For is believed.
 	TrustedProxies []string `env:"TRUSTED_PROXIES"`
 
@@ -69,6 +74,9 @@ func (c Config) ASRRequestTimeout() time.Duration {
 
 // ASRJobLease bounds how long one worker may hold one job.
 func (c Config) ASRJobLease() time.Duration { return time.Duration(c.ASRJobLeaseSecs) * time.Second }
+
+// Drain is how long a server that was asked to stop goes on to serve.
+func (c Config) Drain() time.Duration { return time.Duration(c.DrainSecs) * time.Second }
 
 // Production tells whether this is a deployment that real people use.
 func (c Config) Production() bool { return c.AppEnv == "production" }
@@ -194,6 +202,7 @@ func (c Config) mistakes() (bad []string) {
 		expect(value == "" || isHTTP(value), name, "want an http:// or https:// address")
 	}
 	expect(c.AudioMaxBytes > 0, "AUDIO_MAX_BYTES", "want a number above 0")
+	expect(c.DrainSecs >= 0, "DRAIN_SECONDS", "want a number of seconds, or 0")
 	expect(c.ASRWorkerConcurrency > 0, "ASR_WORKER_CONCURRENCY", "want a number above 0")
 	expect(c.ASRRequestTimeoutSecs > 0, "ASR_REQUEST_TIMEOUT_SECONDS", "want a number above 0")
 	expect(c.ASRJobLeaseSecs > c.ASRRequestTimeoutSecs, "ASR_JOB_LEASE_SECONDS",

@@ -100,9 +100,9 @@ func (h *health) Report(ctx context.Context) Report {
 	return r
 }
 
-// Ready tells whether data endpoints work.
+// Ready tells whether data endpoints work and will for some time.
 func (h *health) Ready(ctx context.Context) bool {
-	return h.server.db != nil && h.state(ctx).migrated
+	return h.server.db != nil && !h.server.stopping.Load() && h.state(ctx).migrated
 }
 
 // state returns a fresh enough state, or an empty one when finding out takes too long.

@@ -39,7 +39,7 @@ func (s *Server) Handler() http.Handler {
 		mux.Handle("GET /scalar", reference)
 		mux.Handle("GET /scalar/", reference)
 	}
-	return httpapi.Wrap(s.guard(httpapi.NoteRoute(mux)), httpapi.WrapOptions{Logger: s.log, Observe: s.metrics.observeRequest})
+	return httpapi.Wrap(s.farewell(s.guard(httpapi.NoteRoute(mux))), httpapi.WrapOptions{Logger: s.log, Observe: s.metrics.observeRequest})
 }
 
 // tags orders the reference as the work goes.
@@ -77,6 +77,17 @@ func (s *Server) guard(next http.Handler) http.Handler {
 	})
 }
 
+// farewell ends each connection with its next answer once the server was
+// asked to stop, so that none is cut when the port is closed.
+func (s *Server) farewell(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.stopping.Load() {
+			w.Header().Set("Connection", "close")
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
 // registerState adds the endpoints for those who look after the server.
 func (s *Server) registerState(api huma.API) {
 	huma.Register(api, huma.Operation{
@@ -89,11 +100,11 @@ func (s *Server) registerState(api huma.API) {
 	huma.Register(api, huma.Operation{
 		OperationID: "ready", Method: http.MethodGet, Path: "/readyz", Tags: []string{"State"},
 		Summary:     "Readiness, for load balancers",
-		Description: "200 while the database answers and is migrated, else 503.",
+		Description: "200 while the database answers and is migrated and the server was not asked to stop, else 503.",
 		Errors:      []int{http.StatusServiceUnavailable},
 	}, func(ctx context.Context, _ *struct{}) (*struct{ Body Readiness }, error) {
 		if !s.health.Ready(ctx) {
-			return nil, httpapi.Error(http.StatusServiceUnavailable, "not_ready", "the database does not answer or is not migrated").WithRetryAfter(healthMemory)
+			return nil, httpapi.Error(http.StatusServiceUnavailable, "not_ready", "the database does not answer or is not migrated, or the server is about to stop").WithRetryAfter(healthMemory)
 		}
 		return &struct{ Body Readiness }{Readiness{Ready: true}}, nil
 	})

@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -75,6 +76,7 @@ type Server struct {
 	feedback *feedback.Service
 	health   *health
 	metrics  *metrics
+	stopping atomic.Bool // asked to stop, and still serving
 }
 
 // New opens what the configuration names and builds the service. It contacts
@@ -162,7 +164,7 @@ func (s *Server) Run(ctx context.Context, l net.Listener) error {
 	group.Go(func() error {
 		server := httpapi.NewServer(s.Handler())
 		server.ErrorLog = slog.NewLogLogger(s.log.Handler(), slog.LevelWarn)
-		if err := httpapi.Serve(ctx, server, l, stopGrace); err != nil {
+		if err := httpapi.Serve(s.drained(ctx), server, l, stopGrace); err != nil {
 			return fmt.Errorf("serve HTTP: %w", err)
 		}
 		return nil
@@ -208,6 +210,18 @@ func (s *Server) awaitMigration(ctx context.Context) bool {
 		case <-time.After(pause):
 		}
 	}
+}
+
+// drained returns a context that ends later than ctx, when load balancers have
+// had time to see that the server is not ready any more.
+func (s *Server) drained(ctx context.Context) context.Context {
+	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
+	context.AfterFunc(ctx, func() {
+		defer stop()
+		s.stopping.Store(true)
+		time.Sleep(s.config.Drain())
+	})
+	return serving
 }
 
 // recogniser is an [asr.Recognizer] that may have work in the background.

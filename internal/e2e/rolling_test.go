@@ -1,0 +1,94 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/internal/pgtest"
+)
+
+// Two processes behind a balancer that asks whether they are ready, and tries
+// the other where it is refused, are restarted one after the other: no request
+// fails.
+func TestRollingRestartRefusesNothing(t *testing.T) {
+	t.Parallel()
+	rec := newRecogniser(t)
+	a := newService(t, pgtest.URL(t), rec.url())
+	a.env = append(a.env, "DRAIN_SECONDS=2")
+	a.start(t)
+	b := a.beside(t)
+	b.start(t)
+	services := []*service{a, b}
+	front := *a
+	front.client.Base = "http://" + balance(t, services).addr
+	// A request on an idle connection may cross the server's closing of it, whoever serves.
+	front.client.HTTP = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	l := startLoad(t, 8, 100*time.Millisecond, &front)
+
+	restarts := times(2, 6, 20)
+	for i := range restarts {
+		time.Sleep(soon())
+		s := services[i%len(services)]
+		require.NoError(t, s.process.stop(t))
+		s.start(t)
+		eventually(t, "it is ready", func() bool { return s.client.Call(t.Context(), "GET", "/readyz", nil, nil) == nil })
+		time.Sleep(3 * checkInterval)
+	}
+	sum(t, "%d rolling restarts", restarts)
+	l.audit(t, a, rec)
+	require.Zero(t, l.refused.Load(), "uploads refused: %v", l.lastError)
+	require.Zero(t, l.unread.Load(), "reads refused")
+	require.Equal(t, 1, l.tries(t), "a stop costs no try")
+}
+
+// checkInterval is how often the balancer asks /readyz.
+const checkInterval = 200 * time.Millisecond
+
+// balance carries connections to services that are ready, in turn.
+func balance(t *testing.T, services []*service) *proxy {
+	ready := make([]atomic.Bool, len(services))
+	ctx, cancel := context.WithCancel(t.Context())
+	var checks sync.WaitGroup
+	for i, s := range services {
+		ready[i].Store(true)
+		checks.Go(func() {
+			for ctx.Err() == nil {
+				look, done := context.WithTimeout(ctx, 10*checkInterval)
+				ready[i].Store(s.client.Call(look, "GET", "/readyz", nil, nil) == nil)
+				done()
+				select {
+				case <-ctx.Done():
+				case <-time.After(checkInterval):
+				}
+			}
+		})
+	}
+	t.Cleanup(func() {
+		cancel()
+		checks.Wait()
+	})
+	var turn atomic.Int64
+	return newProxy(t, func() (net.Conn, error) {
+		err := errors.New("no service is ready")
+		for range services {
+			i := int(turn.Add(1)) % len(services)
+			if !ready[i].Load() {
+				continue
+			}
+			conn, refused := to(services[i].value("HTTP_ADDR"))()
+			if refused == nil {
+				return conn, nil
+			}
+			err = errors.Join(err, refused)
+		}
+		return nil, err
+	})
+}
