@@ -1,0 +1,155 @@
+package service
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/google/uuid"
+)
+
+// childEnv makes the program a server; it holds a spec.
+const childEnv = "SERVICE_BENCH_CHILD"
+
+// spec says which server a child is.
+type spec struct {
+	Side string // ours, pocketbase, bare
+	Dir  string // of files, and of the embedded database
+	URL  string // of the database
+	Addr string // to listen on
+	Full bool   // pocketbase: synchronous=FULL instead of its NORMAL
+}
+
+// world is what is in a server's database: the same on every side.
+type world struct {
+	Tokens   []string   // of each teacher
+	Owners   []string   // their identifiers, which PocketBase wants to be told
+	Profiles [][]string // of each teacher
+	Lessons  []string   // of each teacher, still recording
+}
+
+// The size of a world.
+const (
+	teachers    = 50
+	profilesOf  = 20
+	recordCount = 100_000
+)
+
+// child serves until its input ends. It prints its world first.
+func child(text string) error {
+	var s spec
+	if err := json.Unmarshal([]byte(text), &s); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		cancel()
+	}()
+	serve, ok := map[string]func(context.Context, spec) error{"ours": serveOurs, "pocketbase": servePocketBase, "bare": serveBare}[s.Side]
+	if !ok {
+		return fmt.Errorf("no side %q", s.Side)
+	}
+	return serve(ctx, s)
+}
+
+// ready tells the parent that the server listens.
+func ready(w world) error { return json.NewEncoder(os.Stdout).Encode(w) }
+
+// server is a child process.
+type server struct {
+	world
+	addr  string
+	cmd   *exec.Cmd
+	stdin io.Closer
+}
+
+// start starts a server and waits until it listens.
+func start(s spec) (*server, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	s.Addr = l.Addr().String()
+	if err := l.Close(); err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(s)
+	if err != nil {
+		return nil, err
+	}
+	c := &server{addr: s.Addr, cmd: exec.Command(os.Args[0], "service")}
+	c.cmd.Env = append(os.Environ(), childEnv+"="+string(text))
+	c.cmd.Stderr = os.Stderr
+	c.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if c.stdin, err = c.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	out, err := c.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := c.cmd.Start(); err != nil {
+		return nil, err
+	}
+	lines := bufio.NewReaderSize(out, 1<<20)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("%s did not start: %w", s.Side, err), c.stop())
+		}
+		if json.Unmarshal(line, &c.world) == nil {
+			go func() { _, _ = io.Copy(io.Discard, lines) }()
+			return c, nil
+		}
+	}
+}
+
+func (c *server) stop() error {
+	err := c.stdin.Close()
+	_ = c.cmd.Wait() // however it ends
+	return err
+}
+
+// memory reads a figure of the process in bytes: VmRSS now, VmHWM at its highest.
+func (c *server) memory(name string) (float64, error) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.cmd.Process.Pid))
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(b)) {
+		if fields := strings.Fields(line); len(fields) == 3 && fields[0] == name+":" {
+			kib, err := strconv.ParseFloat(fields[1], 64)
+			return kib * 1024, err
+		}
+	}
+	return 0, fmt.Errorf("no %s in /proc", name)
+}
+
+// forgetPeak starts the highest memory anew.
+func (c *server) forgetPeak() error {
+	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", c.cmd.Process.Pid), []byte("5"), 0)
+}
+
+func newID() string { return uuid.Must(uuid.NewV7()).String() }
+
+// content is a text of 200 to 1400 bytes, different for each i.
+func content(i int) string {
+	const sentence = "Ming mixed her own greens today and took great care with the reflections on the water. "
+	n := 200 + (i*7919)%1200
+	text := fmt.Sprintf("%d. ", i) + strings.Repeat(sentence, n/len(sentence)+1)
+	return text[:n]
+}
+
+// date spreads records over two years.
+func date(i int) string { return fmt.Sprintf("%d-%02d-%02d", 2025+i%2, 1+i%12, 1+i%28) }

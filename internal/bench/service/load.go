@@ -1,0 +1,151 @@
+package service
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+)
+
+const (
+	connections = 16
+	warmUp      = 500 * time.Millisecond
+	turn        = 2 * time.Second
+)
+
+// request makes the n-th request of a connection, in pieces: the bulk of a
+// recording is the same memory every time.
+type request func(r *rand.Rand, n int) net.Buffers
+
+// result is what a run of requests came to.
+type result struct {
+	rate float64 // requests a second
+	p99  float64 // milliseconds
+}
+
+// load sends requests over a number of connections, each waiting for its
+// answer, for as long as a turn. The client is as thin as can be: it shares
+// the processors with the server.
+func load(addr string, conns int, want int, next request) (result, error) {
+	var mu sync.Mutex
+	var times []time.Duration
+	var failed error
+	started := time.Now()
+	from, until := started.Add(warmUp), started.Add(warmUp+turn)
+	var wg sync.WaitGroup
+	for c := range conns {
+		wg.Go(func() {
+			mine, err := one(addr, want, from, until, rand.New(rand.NewPCG(uint64(c), uint64(started.UnixNano()))), next)
+			mu.Lock()
+			defer mu.Unlock()
+			times = append(times, mine...)
+			if err != nil {
+				failed = err
+			}
+		})
+	}
+	wg.Wait()
+	if failed != nil {
+		return result{}, failed
+	}
+	if len(times) == 0 {
+		return result{}, fmt.Errorf("no request ended within %v", turn)
+	}
+	slices.Sort(times)
+	return result{
+		rate: float64(len(times)) / turn.Seconds(),
+		p99:  float64(times[len(times)*99/100].Microseconds()) / 1000,
+	}, nil
+}
+
+func one(addr string, want int, from, until time.Time, r *rand.Rand, next request) (times []time.Duration, err error) {
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	in := bufio.NewReaderSize(conn, 64<<10)
+	for n := 0; ; n++ {
+		message := next(r, n)
+		begun := time.Now()
+		if begun.After(until) {
+			return times, nil
+		}
+		if err := exchange(conn, in, message, want); err != nil {
+			return nil, err
+		}
+		if ended := time.Now(); begun.After(from) && !ended.After(until) {
+			times = append(times, ended.Sub(begun))
+		}
+	}
+}
+
+func exchange(conn net.Conn, in *bufio.Reader, message net.Buffers, want int) error {
+	line, _, _ := bytes.Cut(message[0], []byte("\r\n"))
+	if _, err := message.WriteTo(conn); err != nil {
+		return err
+	}
+	res, err := http.ReadResponse(in, nil)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	if res.StatusCode != want {
+		b, _ := io.ReadAll(io.LimitReader(res.Body, 500))
+		return fmt.Errorf("%s: status %d instead of %d: %s", line, res.StatusCode, want, b)
+	}
+	_, err = io.Copy(io.Discard, res.Body)
+	return err
+}
+
+// message is an HTTP request.
+func message(method, path, token, contentType string, body ...[]byte) net.Buffers {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n", method, path, token)
+	if body != nil {
+		size := 0
+		for _, part := range body {
+			size += len(part)
+		}
+		fmt.Fprintf(&b, "Content-Type: %s\r\nContent-Length: %d\r\n", contentType, size)
+	}
+	b.WriteString("\r\n")
+	return append(net.Buffers{b.Bytes()}, body...)
+}
+
+// beginning is where recordings differ from each other.
+const beginning = 4096
+
+// recording is something that looks like an mp3 file and differs from all
+// others. Its end is shared.
+func recording(r *rand.Rand, end []byte) [][]byte {
+	begin := make([]byte, beginning)
+	for i := 0; i < len(begin); i += 8 {
+		binary.LittleEndian.PutUint64(begin[i:], r.Uint64())
+	}
+	copy(begin, "\xff\xfb\x90\x64")
+	return [][]byte{begin, end}
+}
+
+const (
+	boundary = "----bench"
+	formType = "multipart/form-data; boundary=" + boundary
+)
+
+// form wraps a recording as a phone does.
+func form(fields map[string]string, file [][]byte) [][]byte {
+	var head bytes.Buffer
+	for name, value := range fields {
+		fmt.Fprintf(&head, "--%s\r\nContent-Disposition: form-data; name=%q\r\n\r\n%s\r\n", boundary, name, value)
+	}
+	fmt.Fprintf(&head, "--%s\r\nContent-Disposition: form-data; name=\"file\"; filename=\"x.mp3\"\r\nContent-Type: audio/mpeg\r\n\r\n", boundary)
+	parts := append([][]byte{head.Bytes()}, file...)
+	return append(parts, []byte("\r\n--"+boundary+"--\r\n"))
+}

@@ -1,0 +1,168 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/pocketbase/dbx"
+	"github.com/pocketbase/pocketbase/apis"
+	"github.com/pocketbase/pocketbase/core"
+	_ "github.com/pocketbase/pocketbase/migrations" // its system collections
+)
+
+// servePocketBase serves equal collections with equal indexes and rules. Its
+// request log is off; everything else is as it ships.
+func servePocketBase(ctx context.Context, s spec) error {
+	config := core.BaseAppConfig{DataDir: s.Dir}
+	if s.Full {
+		config.DBConnect = func(path string) (*dbx.DB, error) {
+			return dbx.Open("sqlite", path+"?_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=journal_size_limit(200000000)"+
+				"&_pragma=synchronous(FULL)&_pragma=foreign_keys(ON)&_pragma=temp_store(MEMORY)&_pragma=cache_size(-32000)")
+		}
+	}
+	app := core.NewBaseApp(config)
+	if err := app.Bootstrap(); err != nil {
+		return err
+	}
+	if err := app.RunAllMigrations(); err != nil {
+		return err
+	}
+	settings := app.Settings()
+	settings.Logs.MaxDays = 0
+	if err := app.Save(settings); err != nil {
+		return err
+	}
+	w, err := seedPocketBase(app)
+	if err != nil {
+		return err
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- apis.Serve(app, apis.ServeConfig{HttpAddr: s.Addr}) }()
+	if err := await(s.Addr); err != nil {
+		return err
+	}
+	if err := ready(w); err != nil {
+		return err
+	}
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+		return nil
+	}
+}
+
+// await waits until a server answers.
+func await(addr string) error {
+	var err error
+	for range 400 {
+		var res *http.Response
+		if res, err = http.Get("http://" + addr + "/api/health"); err == nil {
+			return res.Body.Close()
+		}
+		time.Sleep(25 * time.Millisecond)
+	}
+	return err
+}
+
+const (
+	ownRule  = `owner = @request.auth.id`
+	dateForm = `^\d{4}-\d{2}-\d{2}$`
+	timeForm = `^(([01][0-9]|2[0-3]):[0-5][0-9])?$`
+)
+
+func pocketCollections(app core.App) (profiles, records, segments *core.Collection, err error) {
+	users, err := app.FindCollectionByNameOrId("users")
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	rule := ownRule
+	owned := func(name string) *core.Collection {
+		c := core.NewBaseCollection(name)
+		c.ListRule, c.ViewRule, c.CreateRule, c.UpdateRule, c.DeleteRule = &rule, &rule, &rule, &rule, &rule
+		c.Fields.Add(&core.RelationField{Name: "owner", CollectionId: users.Id, MaxSelect: 1, Required: true, CascadeDelete: true},
+			&core.AutodateField{Name: "created", OnCreate: true})
+		return c
+	}
+	least, most := 1900.0, 2200.0
+	profiles = owned("profiles")
+	profiles.Fields.Add(
+		&core.TextField{Name: "name", Required: true, Max: 100}, &core.TextField{Name: "grade", Max: 100}, &core.TextField{Name: "subject", Max: 100},
+		&core.NumberField{Name: "academic_year", Min: &least, Max: &most, OnlyInt: true}, &core.TextField{Name: "term", Max: 100},
+		&core.TextField{Name: "guardian_title", Max: 100}, &core.TextField{Name: "start_time", Pattern: timeForm}, &core.TextField{Name: "end_time", Pattern: timeForm},
+		&core.AutodateField{Name: "updated", OnCreate: true, OnUpdate: true})
+	profiles.AddIndex("idx_profiles_name", false, "owner, name", "")
+	if err := app.Save(profiles); err != nil {
+		return nil, nil, nil, err
+	}
+	records = owned("records")
+	records.Fields.Add(
+		&core.RelationField{Name: "profile", CollectionId: profiles.Id, MaxSelect: 1, Required: true, CascadeDelete: true},
+		&core.TextField{Name: "feedback_date", Required: true, Pattern: dateForm}, &core.TextField{Name: "content", Required: true, Max: 20_000})
+	records.AddIndex("idx_records_owner", false, "owner, feedback_date, created", "")
+	records.AddIndex("idx_records_profile", false, "owner, profile, feedback_date, created", "")
+	if err := app.Save(records); err != nil {
+		return nil, nil, nil, err
+	}
+	segments = owned("segments")
+	segments.Fields.Add(&core.TextField{Name: "lesson", Required: true}, &core.FileField{Name: "file", MaxSelect: 1, MaxSize: 128 << 20, Required: true})
+	segments.AddIndex("idx_segments_lesson", false, "owner, lesson", "")
+	return profiles, records, segments, app.Save(segments)
+}
+
+func seedPocketBase(app core.App) (world, error) {
+	var w world
+	if _, _, _, err := pocketCollections(app); err != nil {
+		return w, err
+	}
+	users, err := app.FindCollectionByNameOrId("users")
+	if err != nil {
+		return w, err
+	}
+	for i := range teachers {
+		user := core.NewRecord(users)
+		user.SetEmail(fmt.Sprintf("t%d@example.org", i))
+		user.SetPassword("a long password")
+		if err := app.Save(user); err != nil {
+			return w, err
+		}
+		token, err := user.NewAuthToken()
+		if err != nil {
+			return w, err
+		}
+		w.Owners, w.Tokens = append(w.Owners, user.Id), append(w.Tokens, token)
+	}
+	now := time.Now().UTC().Format("2006-01-02 15:04:05.000Z")
+	id := func(i int) string { return fmt.Sprintf("%015d", i) }
+	return w, app.RunInTransaction(func(tx core.App) error {
+		for t, owner := range w.Owners {
+			var profiles []string
+			for i := range profilesOf {
+				p := id(t*profilesOf + i)
+				if _, err := tx.DB().Insert("profiles", dbx.Params{"id": p, "owner": owner, "name": fmt.Sprintf("student %d", i), "grade": "3", "subject": "Art",
+					"academic_year": 2026, "term": "spring", "guardian_title": "mother", "start_time": "09:00", "end_time": "10:30", "created": now, "updated": now}).Execute(); err != nil {
+					return err
+				}
+				profiles = append(profiles, p)
+			}
+			w.Profiles = append(w.Profiles, profiles)
+			w.Lessons = append(w.Lessons, "lesson"+id(t))
+		}
+		for i := 0; i < recordCount; {
+			var rows []string
+			for range 100 {
+				t := i % teachers
+				rows = append(rows, fmt.Sprintf("('%s','%s','%s','%s','%s','%s')", id(i), w.Owners[t], w.Profiles[t][i/teachers%profilesOf], date(i), content(i), now))
+				i++
+			}
+			if _, err := tx.DB().NewQuery("insert into records (id, owner, profile, feedback_date, content, created) values " + strings.Join(rows, ",")).Execute(); err != nil {
+				return err
+			}
+		}
+		_, err := tx.DB().NewQuery("analyze").Execute()
+		return err
+	})
+}
