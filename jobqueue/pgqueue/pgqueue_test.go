@@ -24,25 +24,25 @@ func TestStore(t *testing.T) {
 // Poolers that share connections between transactions cannot keep prepared statements.
 func TestStoreWithoutPreparedStatements(t *testing.T) {
 	t.Parallel()
-	for _, mode := range []pgx.QueryExecMode{pgx.QueryExecModeExec, pgx.QueryExecModeSimpleProtocol} {
-		t.Run(mode.String(), func(t *testing.T) {
-			t.Parallel()
-			queuetest.Run(t, func(t *testing.T) queuetest.Harness {
-				cfg := pgtest.Pool(t).Config()
-				cfg.ConnConfig.DefaultQueryExecMode = mode
-				pool, err := pgxpool.NewWithConfig(t.Context(), cfg)
-				require.NoError(t, err)
-				t.Cleanup(pool.Close)
-				return harness(t, pool, pgqueue.Config{})
-			})
-		})
-	}
+	without(t, pgx.QueryExecModeExec, pgqueue.Config{Schema: `My "jobs"`})
 }
 
-func TestStoreInASchemaPollingOnly(t *testing.T) {
+func TestStoreBySimpleProtocolPollingOnly(t *testing.T) {
 	t.Parallel()
+	without(t, pgx.QueryExecModeSimpleProtocol, pgqueue.Config{PollOnly: true})
+}
+
+func without(t *testing.T, mode pgx.QueryExecMode, cfg pgqueue.Config) {
+	if testing.Short() {
+		t.Skip("the suite once is enough for a short run")
+	}
 	queuetest.Run(t, func(t *testing.T) queuetest.Harness {
-		return harness(t, pgtest.Pool(t), pgqueue.Config{Schema: `My "jobs"`, PollOnly: true})
+		pc := pgtest.Pool(t).Config()
+		pc.ConnConfig.DefaultQueryExecMode = mode
+		pool, err := pgxpool.NewWithConfig(t.Context(), pc)
+		require.NoError(t, err)
+		t.Cleanup(pool.Close)
+		return harness(t, pool, cfg)
 	})
 }
 
