@@ -39,6 +39,7 @@ func New(mux *http.ServeMux, o Options) huma.API {
 	config.SchemasPath = ""  // with CreateHooks:
 	config.CreateHooks = nil // no $schema links in answers
 	config.RejectUnknownQueryParameters = true
+	config.Formats = map[string]huma.Format{"application/json": strictJSON, "json": strictJSON}
 	config.OpenAPIPath = "/openapi"
 	if o.OpenAPIPath != "" {
 		config.OpenAPIPath = o.OpenAPIPath

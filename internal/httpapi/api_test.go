@@ -103,6 +103,9 @@ func TestErrorsAreProblems(t *testing.T) {
 		{"unknown path", "GET", "/nowhere", "", "", 404, "not_found", ""},
 		{"wrong method", "DELETE", "/api/v1/things", "", "", 405, "method_not_allowed", ""},
 		{"malformed JSON", "POST", "/api/v1/things", "application/json", `{"name": "a`, 400, "malformed_request", ""},
+		{"not UTF-8", "POST", "/api/v1/things", "application/json", "{\"name\":\"\xff\",\"tags\":[]}", 400, "malformed_request", ""},
+		{"half a surrogate pair", "POST", "/api/v1/things", "application/json", `{"name":"\ud83d","tags":[]}`, 400, "malformed_request", ""},
+		{"two members of one name", "POST", "/api/v1/things", "application/json", `{"name":"a","tags":["x"],"name":"b"}`, 400, "malformed_request", ""},
 		{"unknown field", "POST", "/api/v1/things", "application/json", `{"name":"a","tags":[],"nmae":"SECRET"}`, 422, "invalid_fields", "body.nmae"},
 		{"missing field", "POST", "/api/v1/things", "application/json", `{"name":"a"}`, 422, "invalid_fields", "body"},
 		{"field too long", "POST", "/api/v1/things", "application/json", `{"name":"SECRETSECRETSECRET","tags":[]}`, 422, "invalid_fields", "body.name"},
@@ -160,6 +163,16 @@ func TestAnswersCarryNoSchemaLinks(t *testing.T) {
 	require.JSONEq(t, `{"name":"a","tags":[]}`, w.Body.String())
 	require.Empty(t, w.Header().Get("Link"))
 	require.JSONEq(t, `[]`, do(h, "GET", "/api/v1/things", "", nil).Body.String())
+}
+
+func TestJSONThatIsOddAndRight(t *testing.T) {
+	t.Parallel()
+	h, _ := server(t, io.Discard)
+	for _, body := range []string{
+		`{"name":"\ud83d\ude00","tags":[]}`, `{"name":"�","tags":[]}`, `{"name":"\ufffd","tags":["name","name"]}`, ` {"tags":["{","\"name\""],"name":"a"} `,
+	} {
+		require.Equal(t, http.StatusCreated, do(h, "POST", "/api/v1/things", "application/json", strings.NewReader(body)).Code, body)
+	}
 }
 
 func TestRequestIDs(t *testing.T) {
