@@ -67,6 +67,7 @@ func (r *Recognizer) flashOnce(ctx context.Context, src *source.Source, audio as
 		return asr.Transcript{}, &asr.Error{Op: flashOp, Class: asr.ErrMisconfigured, Message: "make request", Err: err}
 	}
 	req.ContentLength = src.Size // the interface takes no chunked body
+	req.Close = true             // a kept connection may be closed just when the next recording is sent on it
 	req.GetBody = func() (io.ReadCloser, error) {
 		again, err := source.Open(flashOp, audio)
 		if err != nil {

@@ -49,6 +49,9 @@ func (f *form) request(ctx context.Context, url string, again func() (*source.So
 		return nil, err
 	}
 	req.ContentLength = f.size
+	// One connection for each recording. A kept one saves nothing beside the work, may be closed by the server just when the next recording is
+	// sent on it, and holds one of the few threads of some servers.
+	req.Close = true
 	req.GetBody = func() (io.ReadCloser, error) {
 		src, err := again()
 		if err != nil {

@@ -1,0 +1,62 @@
+package command_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/asr"
+	"lessonkit.example/asr/command"
+)
+
+func TestParsersReadWhatTheProgramsPrint(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		parse  command.Parser
+		output string
+		want   asr.Transcript
+	}{
+		{"lines", command.Lines, "hello\n\nworld\n", asr.Transcript{Text: "hello world"}},
+		{"pocketsphinx", command.TimedWords, "hello world\n<s> 0.000 0.200 0.9\nhello(2) 0.210 0.500 0.99\nworld 0.510 0.900 1.000400\n[SPEECH] 0.910 1.000 0.5\n</s> 1.000 1.200 1.0\n\nsix seven\nsix 2.500 2.700 1.0\nseven 2.710 3.000 1.0\n", asr.Transcript{Segments: []asr.Segment{
+			{Start: 210 * time.Millisecond, End: 900 * time.Millisecond, Text: "hello world"},
+			{Start: 2500 * time.Millisecond, End: 3 * time.Second, Text: "six seven"},
+		}}},
+		{"whisper-cli", command.TimedLines, "\n[00:00:00.000 --> 00:00:02.500]   今天\n[01:02:03.004 --> 01:02:04.000]  练习。\n", asr.Transcript{Segments: []asr.Segment{
+			{End: 2500 * time.Millisecond, Text: "今天"},
+			{Start: time.Hour + 2*time.Minute + 3004*time.Millisecond, End: time.Hour + 2*time.Minute + 4*time.Second, Text: "练习。"},
+		}}},
+		{"sherpa-onnx-offline", command.JSONLine, "Started\n{\"lang\":\"en\", \"text\": \" hello\"}\nreal time factor\n{broken\n", asr.Transcript{Text: "hello"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			var got asr.Transcript
+			line := c.parse(&got)
+			for l := range strings.Lines(c.output) {
+				line(strings.TrimSuffix(l, "\n"))
+			}
+			require.Equal(t, c.want, got)
+		})
+	}
+}
+
+func FuzzParsers(f *testing.F) {
+	f.Add("hello 0.1 0.2 0.3")
+	f.Add("[00:00:00.000 --> 99:99:99.999] x")
+	f.Add(`{"text":"x"}`)
+	f.Fuzz(func(t *testing.T, line string) {
+		for _, p := range []command.Parser{command.Lines, command.TimedWords, command.TimedLines, command.JSONLine} {
+			var got asr.Transcript
+			feed := p(&got)
+			feed("first")
+			feed(line)
+			for _, s := range got.Segments {
+				if s.Start < 0 || s.End < 0 {
+					t.Fatalf("%+v", s)
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,80 @@
+package local_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/asr"
+	"lessonkit.example/asr/asrtest"
+	"lessonkit.example/asr/local"
+)
+
+func TestFilesArriveWholeWhateverTheirSize(t *testing.T) {
+	t.Parallel()
+	s := asrtest.NewServer(t, asrtest.OpenAI)
+	rec := connect(t, local.Config{URL: s.URL})
+	for _, d := range []time.Duration{0, time.Millisecond, 50 * time.Millisecond, 127 * time.Millisecond, time.Second, 20 * time.Second} {
+		data := asrtest.WAV(d)
+		path := filepath.Join(t.TempDir(), "a.wav")
+		require.NoError(t, os.WriteFile(path, data, 0o600))
+		audio, err := asr.FromFile(path)
+		require.NoError(t, err)
+		got, err := rec.Recognize(t.Context(), audio)
+		require.NoError(t, err)
+		require.Equal(t, asrtest.Heard(data), got.Text)
+	}
+	for _, c := range []struct {
+		declared string
+		swap     bool
+	}{{"audio/pcm;rate=16000", false}, {"audio/L16;rate=16000", true}} {
+		samples := asrtest.Samples(time.Second)
+		want := asrtest.Heard(asrtest.WAV(time.Second))
+		if c.swap {
+			for i := 0; i < len(samples); i += 2 {
+				samples[i], samples[i+1] = samples[i+1], samples[i]
+			}
+		}
+		path := filepath.Join(t.TempDir(), "a.pcm")
+		require.NoError(t, os.WriteFile(path, samples, 0o600))
+		audio, err := asr.FromFile(path)
+		require.NoError(t, err)
+		audio.ContentType = c.declared
+		got, err := rec.Recognize(t.Context(), audio)
+		require.NoError(t, err)
+		require.Equal(t, want, got.Text, c.declared)
+		require.Equal(t, time.Second, got.Duration)
+	}
+}
+
+func TestFileThatChangesUnderneath(t *testing.T) {
+	t.Parallel()
+	s := asrtest.NewServer(t, asrtest.OpenAI)
+	rec := connect(t, local.Config{URL: s.URL})
+	data := asrtest.WAV(5 * time.Second)
+	path := filepath.Join(t.TempDir(), "a.wav")
+	require.NoError(t, os.WriteFile(path, data, 0o600))
+	audio, err := asr.FromFile(path)
+	require.NoError(t, err)
+
+	require.NoError(t, os.WriteFile(path, append(data, data...), 0o600))
+	got, err := rec.Recognize(t.Context(), audio)
+	require.NoError(t, err)
+	require.Equal(t, asrtest.Heard(data), got.Text, "what was announced is sent, and no more")
+
+	require.NoError(t, os.Truncate(path, 100_000))
+	_, err = rec.Recognize(t.Context(), audio)
+	require.ErrorContains(t, err, "before its announced size")
+	e, ok := errors.AsType[*asr.Error](err)
+	require.True(t, ok)
+	require.Zero(t, e.RetryAfter(), "it is not the recogniser that is away")
+	require.Nil(t, e.Class)
+
+	require.NoError(t, os.Remove(path))
+	_, err = rec.Recognize(t.Context(), audio)
+	require.ErrorIs(t, err, os.ErrNotExist)
+}
