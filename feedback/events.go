@@ -44,7 +44,7 @@ func (s *Service) Events(ctx context.Context, teacher, session uuid.UUID, since 
 		// Subscribe first: what happens between subscribing and asking comes twice and is told once.
 		sub := s.events.subscribe(session)
 		defer s.events.unsubscribe(session, sub)
-		f := follower{service: s, teacher: teacher, session: session, polled: since, seen: map[uuid.UUID]int64{}, yield: yield}
+		f := follower{service: s, teacher: teacher, session: session, told: sub, polled: since, seen: map[uuid.UUID]int64{}, yield: yield}
 		if !f.poll(ctx) {
 			return
 		}
@@ -71,6 +71,7 @@ func (s *Service) Events(ctx context.Context, teacher, session uuid.UUID, since 
 type follower struct {
 	service          *Service
 	teacher, session uuid.UUID
+	told             <-chan Event        // by this process
 	polled           int64               // revision up to which the store was asked
 	seen             map[uuid.UUID]int64 // newest revision told of each lesson and segment
 	yield            func(Event, error) bool
@@ -97,12 +98,30 @@ func (f *follower) poll(ctx context.Context) bool {
 		return false
 	}
 	f.polled = revision
+	if !f.drain() {
+		return false
+	}
 	for _, e := range events {
 		if !f.tell(e) {
 			return false
 		}
 	}
 	return true
+}
+
+// drain tells what this process has told already, before an answer of the
+// store that knows only the last state of each.
+func (f *follower) drain() bool {
+	for {
+		select {
+		case e := <-f.told:
+			if !f.tell(e) {
+				return false
+			}
+		default:
+			return true
+		}
+	}
 }
 
 // broker hands events to the followers of a session within this process. The
