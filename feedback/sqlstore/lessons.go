@@ -26,7 +26,7 @@ var errLesson = feedback.NotFound("lesson")
 
 // StartLesson implements [feedback.SessionStore].
 func (s *Store) StartLesson(ctx context.Context, teacher uuid.UUID, n feedback.Lesson) (out feedback.Lesson, err error) {
-	err = s.update(ctx, "start lesson", func(tx *sql.Tx) error {
+	err = s.update(ctx, "start lesson", func(ctx context.Context, tx *sql.Tx) error {
 		session, err := touchActive(ctx, tx, teacher, n.SessionID, n.StartedAt)
 		if err != nil {
 			return err
@@ -74,7 +74,7 @@ func sessionOf(ctx context.Context, tx *sql.Tx, teacher, lesson uuid.UUID) (uuid
 
 // EditLesson implements [feedback.SessionStore].
 func (s *Store) EditLesson(ctx context.Context, teacher, id uuid.UUID, e feedback.LessonEdit, at time.Time) (out feedback.Lesson, err error) {
-	err = s.update(ctx, "edit lesson", func(tx *sql.Tx) error {
+	err = s.update(ctx, "edit lesson", func(ctx context.Context, tx *sql.Tx) error {
 		sessionID, err := sessionOf(ctx, tx, teacher, id)
 		if err != nil {
 			return err

@@ -43,8 +43,8 @@ func (s *Store) Defaults(ctx context.Context, teacher uuid.UUID) (feedback.Defau
 
 // SaveDefaults implements [feedback.ProfileStore].
 func (s *Store) SaveDefaults(ctx context.Context, teacher uuid.UUID, d feedback.Defaults, at time.Time) error {
-	return s.update(ctx, "save defaults", func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `
+	return s.single(ctx, "save defaults", func(ctx context.Context, db execer) error {
+		_, err := db.ExecContext(ctx, `
 			insert into feedback_defaults (teacher_id, grade, subject, lesson_duration_minutes, updated_at)
 			values ($1, $2, $3, $4, $5)
 			on conflict (teacher_id) do update set grade = excluded.grade, subject = excluded.subject,
@@ -56,8 +56,8 @@ func (s *Store) SaveDefaults(ctx context.Context, teacher uuid.UUID, d feedback.
 
 // InsertProfile implements [feedback.ProfileStore].
 func (s *Store) InsertProfile(ctx context.Context, p feedback.Profile) error {
-	return s.update(ctx, "insert profile", func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `
+	return s.single(ctx, "insert profile", func(ctx context.Context, db execer) error {
+		_, err := db.ExecContext(ctx, `
 			insert into feedback_profiles (`+profileColumns+`, name_folded)
 			values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
 			p.ID, p.TeacherID, p.Name, p.Grade, p.Subject, p.AcademicYear, p.Term, p.GuardianTitle, p.StartTime, p.EndTime,
@@ -68,8 +68,8 @@ func (s *Store) InsertProfile(ctx context.Context, p feedback.Profile) error {
 
 // ReplaceProfile implements [feedback.ProfileStore].
 func (s *Store) ReplaceProfile(ctx context.Context, p feedback.Profile) (out feedback.Profile, err error) {
-	err = s.update(ctx, "replace profile", func(tx *sql.Tx) (err error) {
-		out, err = one(ctx, tx, feedback.NotFound("profile"), scanProfile, `
+	err = s.single(ctx, "replace profile", func(ctx context.Context, db execer) (err error) {
+		out, err = one(ctx, db, feedback.NotFound("profile"), scanProfile, `
 			update feedback_profiles set name = $3, name_folded = $4, grade = $5, subject = $6, academic_year = $7,
 				term = $8, guardian_title = $9, start_time = $10, end_time = $11, updated_at = $12
 			where profile_id = $1 and teacher_id = $2
@@ -111,7 +111,7 @@ func (s *Store) Profiles(ctx context.Context, teacher uuid.UUID, f feedback.Prof
 // DeleteProfile implements [feedback.ProfileStore]. The locks keep segments
 // from being added between reading the names of their audio and deleting them.
 func (s *Store) DeleteProfile(ctx context.Context, teacher, id uuid.UUID) error {
-	return s.update(ctx, "delete profile", func(tx *sql.Tx) error {
+	return s.update(ctx, "delete profile", func(ctx context.Context, tx *sql.Tx) error {
 		scanID := func(r row) (id uuid.UUID, err error) { return id, r.Scan(&id) }
 		if _, err := one(ctx, tx, feedback.NotFound("profile"), scanID,
 			`select profile_id from feedback_profiles where profile_id = $1 and teacher_id = $2`+s.lock(), id, teacher); err != nil {

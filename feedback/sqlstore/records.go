@@ -23,27 +23,33 @@ func scanRecord(r row) (feedback.Record, error) {
 // InsertRecord implements [feedback.RecordStore]. The conditions are part of
 // the insert, so that the common case is one statement.
 func (s *Store) InsertRecord(ctx context.Context, r feedback.Record) error {
-	return s.update(ctx, "insert record", func(tx *sql.Tx) error {
-		if r.SessionID.Valid {
-			err := changed(tx.ExecContext(ctx, `
-				update feedback_sessions set state = 'completed', updated_at = $4, revision = revision + 1
-				where session_id = $1 and profile_id = $2 and teacher_id = $3`,
-				r.SessionID, r.ProfileID, r.TeacherID, sqldb.Time{Time: r.CreatedAt}))(
-				feedback.Invalid("feedback_session_id", "must be a session of this profile"))
-			if err != nil {
-				return err
-			}
-		}
+	const op = "insert record"
+	if !r.SessionID.Valid {
+		return s.single(ctx, op, func(ctx context.Context, db execer) error { return insertRecord(ctx, db, r) })
+	}
+	return s.update(ctx, op, func(ctx context.Context, tx *sql.Tx) error {
 		err := changed(tx.ExecContext(ctx, `
-			insert into feedback_records (`+recordColumns+`)
-			select $1, teacher_id, profile_id, $4, $5, $6, $7 from feedback_profiles where profile_id = $2 and teacher_id = $3`,
-			r.ID, r.ProfileID, r.TeacherID, r.Date, r.Content, r.SessionID, sqldb.Time{Time: r.CreatedAt}))(
-			feedback.Invalid("profile_id", "must be one of your profiles"))
-		if sqldb.IsForeignKey(err) { // the profile went away this moment
-			return feedback.Invalid("profile_id", "must be one of your profiles")
+			update feedback_sessions set state = 'completed', updated_at = $4, revision = revision + 1
+			where session_id = $1 and profile_id = $2 and teacher_id = $3`,
+			r.SessionID, r.ProfileID, r.TeacherID, sqldb.Time{Time: r.CreatedAt}))(
+			feedback.Invalid("feedback_session_id", "must be a session of this profile"))
+		if err != nil {
+			return err
 		}
-		return err
+		return insertRecord(ctx, tx, r)
 	})
+}
+
+func insertRecord(ctx context.Context, db execer, r feedback.Record) error {
+	noProfile := feedback.Invalid("profile_id", "must be one of your profiles")
+	err := changed(db.ExecContext(ctx, `
+		insert into feedback_records (`+recordColumns+`)
+		select $1, teacher_id, profile_id, $4, $5, $6, $7 from feedback_profiles where profile_id = $2 and teacher_id = $3`,
+		r.ID, r.ProfileID, r.TeacherID, r.Date, r.Content, r.SessionID, sqldb.Time{Time: r.CreatedAt}))(noProfile)
+	if sqldb.IsForeignKey(err) { // the profile went away this moment
+		return noProfile
+	}
+	return err
 }
 
 // Records implements [feedback.RecordStore].
@@ -63,8 +69,8 @@ func (s *Store) Records(ctx context.Context, teacher uuid.UUID, f feedback.Recor
 
 // DeleteRecord implements [feedback.RecordStore].
 func (s *Store) DeleteRecord(ctx context.Context, teacher, id uuid.UUID) error {
-	return s.update(ctx, "delete record", func(tx *sql.Tx) error {
-		return changed(tx.ExecContext(ctx,
+	return s.single(ctx, "delete record", func(ctx context.Context, db execer) error {
+		return changed(db.ExecContext(ctx,
 			`delete from feedback_records where record_id = $1 and teacher_id = $2`, id, teacher))(feedback.NotFound("record"))
 	})
 }

@@ -32,7 +32,7 @@ var errExists = &feedback.Error{Message: "the segment exists"}
 
 // InsertSegment implements [feedback.SegmentStore].
 func (s *Store) InsertSegment(ctx context.Context, n feedback.Segment, next bool) (out feedback.Segment, created bool, err error) {
-	err = s.update(ctx, "insert segment", func(tx *sql.Tx) error {
+	err = s.update(ctx, "insert segment", func(ctx context.Context, tx *sql.Tx) error {
 		session, err := touch(ctx, tx, n.TeacherID, n.SessionID, n.CreatedAt)
 		if errors.Is(err, errSession) {
 			return errLesson
@@ -104,7 +104,7 @@ func (s *Store) Segment(ctx context.Context, teacher, id uuid.UUID) (feedback.Se
 // RetrySegment implements [feedback.SegmentStore].
 func (s *Store) RetrySegment(ctx context.Context, teacher, id uuid.UUID, at time.Time) (feedback.Segment, error) {
 	var g locked
-	err := s.update(ctx, "retry segment", func(tx *sql.Tx) (err error) {
+	err := s.update(ctx, "retry segment", func(ctx context.Context, tx *sql.Tx) (err error) {
 		if g, err = lockSegment(ctx, tx, id, at); err != nil {
 			return err
 		}

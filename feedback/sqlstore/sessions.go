@@ -71,7 +71,7 @@ func whole(ctx context.Context, q querier, f feedback.Session) (feedback.Session
 // OpenSession implements [feedback.SessionStore].
 func (s *Store) OpenSession(ctx context.Context, n feedback.Session) (out feedback.Session, created bool, err error) {
 	noProfile := feedback.Invalid("profile_id", "must be one of your profiles")
-	err = s.update(ctx, "open session", func(tx *sql.Tx) error {
+	err = s.update(ctx, "open session", func(ctx context.Context, tx *sql.Tx) error {
 		// The unique index on active sessions decides between concurrent callers.
 		res, err := tx.ExecContext(ctx, `
 			insert into feedback_sessions (`+sessionColumns+`)
@@ -125,7 +125,7 @@ func (s *Store) Session(ctx context.Context, teacher, id uuid.UUID) (feedback.Se
 
 // EditSession implements [feedback.SessionStore].
 func (s *Store) EditSession(ctx context.Context, teacher, id uuid.UUID, e feedback.SessionEdit, at time.Time) (out feedback.Session, err error) {
-	err = s.update(ctx, "edit session", func(tx *sql.Tx) error {
+	err = s.update(ctx, "edit session", func(ctx context.Context, tx *sql.Tx) error {
 		f, err := touchActive(ctx, tx, teacher, id, at)
 		if err != nil {
 			return err
@@ -153,7 +153,7 @@ func (s *Store) EditSession(ctx context.Context, teacher, id uuid.UUID, e feedba
 
 // SaveGenerated implements [feedback.SessionStore].
 func (s *Store) SaveGenerated(ctx context.Context, teacher, id uuid.UUID, text string, at time.Time) error {
-	return s.update(ctx, "save generated text", func(tx *sql.Tx) error {
+	return s.update(ctx, "save generated text", func(ctx context.Context, tx *sql.Tx) error {
 		if _, err := touchActive(ctx, tx, teacher, id, at); err != nil {
 			return err
 		}

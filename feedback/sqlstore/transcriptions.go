@@ -59,7 +59,7 @@ var errAsItIs = &feedback.Error{Message: "nothing to change"}
 // is returned as it is where change returns errAsItIs.
 func (s *Store) changeSegment(ctx context.Context, op string, id uuid.UUID, at time.Time, change func(g *locked) error) (feedback.Segment, error) {
 	var g locked
-	err := s.update(ctx, op, func(tx *sql.Tx) (err error) {
+	err := s.update(ctx, op, func(ctx context.Context, tx *sql.Tx) (err error) {
 		if g, err = lockSegment(ctx, tx, id, at); err != nil {
 			return err
 		}
@@ -126,7 +126,7 @@ func (s *Store) RequeueStuck(ctx context.Context, before, at time.Time) ([]feedb
 	var requeued []feedback.Segment
 	for _, id := range ids {
 		var g locked
-		err := s.update(ctx, "requeue segment", func(tx *sql.Tx) (err error) {
+		err := s.update(ctx, "requeue segment", func(ctx context.Context, tx *sql.Tx) (err error) {
 			if g, err = lockSegment(ctx, tx, id, at); err != nil {
 				return err
 			}
