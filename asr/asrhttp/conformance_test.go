@@ -1,0 +1,81 @@
+package asrhttp_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/asr"
+	"lessonkit.example/asr/asrhttp"
+	"lessonkit.example/asr/asrtest"
+	"lessonkit.example/asr/local"
+)
+
+// TestConformance is the suite through a client of this server: what the client sends arrives, and what the recogniser behind says comes back.
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	hears := recognizer{
+		status: asr.Status{Available: true, Model: "ear"},
+		f: func(_ context.Context, a asr.Audio) (asr.Transcript, error) {
+			r, err := a.Open()
+			if err != nil {
+				return asr.Transcript{}, err
+			}
+			defer r.Close()
+			data, err := io.ReadAll(r)
+			if err != nil {
+				return asr.Transcript{}, err
+			}
+			if strings.Contains(string(data), "damaged") {
+				return asr.Transcript{}, &asr.Error{Class: asr.ErrUnusableAudio, Message: "it is damaged"}
+			}
+			return asr.Transcript{Text: asrtest.Heard(data), Duration: time.Second, Segments: []asr.Segment{{End: time.Second, Text: asrtest.Heard(data)}}}, nil
+		},
+	}
+	for name, segments := range map[string]bool{"text": false, "segments": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			audio := asrtest.WAV(2 * time.Second)
+			url := serve(t, asrhttp.Config{Recognizer: hears})
+			asrtest.Run(t, asrtest.Target{
+				New: func(t testing.TB) asr.Recognizer {
+					rec, err := local.New(local.Config{URL: url, Segments: segments, Concurrency: 4})
+					require.NoError(t, err)
+					return rec
+				},
+				Audio: audio, Text: asrtest.Heard(audio), TextOf: asrtest.Heard,
+			})
+		})
+	}
+}
+
+func TestErrorsKeepTheirClassOnTheWayToTheClient(t *testing.T) {
+	t.Parallel()
+	for class, err := range map[error]error{
+		asr.ErrUnusableAudio: &asr.Error{Class: asr.ErrUnusableAudio, Message: "it is silence"},
+		asr.ErrUnavailable:   &asr.Error{Class: asr.ErrUnavailable, After: 33 * time.Second},
+		nil:                  errors.New("engine"),
+	} {
+		url := serve(t, asrhttp.Config{Recognizer: recognizer{
+			status: asr.Status{Available: true, Model: "ear"},
+			f:      func(context.Context, asr.Audio) (asr.Transcript, error) { return asr.Transcript{}, err },
+		}})
+		rec, newErr := local.New(local.Config{URL: url})
+		require.NoError(t, newErr)
+		_, got := rec.Recognize(t.Context(), asr.FromBytes("a", asrtest.WAV(time.Second)))
+		e, ok := errors.AsType[*asr.Error](got)
+		require.True(t, ok)
+		require.Equal(t, class, e.Class)
+		if class == asr.ErrUnavailable {
+			require.Equal(t, 33*time.Second, e.RetryAfter())
+		}
+		if class == asr.ErrUnusableAudio {
+			require.ErrorContains(t, got, "it is silence")
+		}
+	}
+}

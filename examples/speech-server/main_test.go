@@ -1,0 +1,132 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/asr"
+	"lessonkit.example/asr/asrtest"
+	"lessonkit.example/asr/command"
+	"lessonkit.example/asr/local"
+)
+
+const sentence = "please practice the second page before the next lesson"
+
+// speech makes a recording of the text, or skips the test.
+func speech(t *testing.T, text string) string {
+	t.Helper()
+	if _, err := command.New(command.PocketSphinx()); err != nil {
+		t.Skip(err)
+	}
+	path := filepath.Join(t.TempDir(), "lesson.wav")
+	if err := exec.CommandContext(t.Context(), "flite", "-voice", "slt", "-t", text, "-o", path).Run(); err != nil {
+		t.Skipf("flite: %v (Debian: apt-get install flite)", err)
+	}
+	return path
+}
+
+// output is written by the program and read by the test.
+type output struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.String()
+}
+
+func TestTranscribesFilesWithProgress(t *testing.T) {
+	t.Parallel()
+	file := speech(t, sentence)
+	var stdout, stderr output
+	require.NoError(t, run(t.Context(), []string{"-transcribe", file, file}, &stdout, &stderr))
+	require.Equal(t, sentence+"\n"+sentence+"\n", stdout.String())
+	require.Contains(t, stderr.String(), "1/2 lesson.wav")
+	require.Contains(t, stderr.String(), "0%")
+	require.Contains(t, stderr.String(), "2/2 "+file+": 3.6")
+}
+
+func TestServesARecogniserThatPassesTheSuite(t *testing.T) {
+	t.Parallel()
+	file := speech(t, "hello world")
+	data, err := os.ReadFile(file)
+	require.NoError(t, err)
+	url, stop := start(t, "-concurrency", "2")
+	asrtest.Run(t, asrtest.Target{
+		New: func(t testing.TB) asr.Recognizer {
+			rec, err := local.New(local.Config{URL: url, Segments: true, Concurrency: 2})
+			require.NoError(t, err)
+			return rec
+		},
+		Audio: data, Text: "hello world",
+	})
+	t.Cleanup(stop)
+}
+
+// start runs the program as a server, and returns its address and what stops it.
+func start(t *testing.T, args ...string) (url string, stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	var stderr output
+	done := make(chan error, 1)
+	go func() { done <- run(ctx, append([]string{"-addr", "127.0.0.1:0"}, args...), &output{}, &stderr) }()
+	serving := regexp.MustCompile(`url=(\S+)`)
+	require.Eventually(t, func() bool { return serving.MatchString(stderr.String()) }, 10*time.Second, 10*time.Millisecond)
+	return serving.FindStringSubmatch(stderr.String())[1], func() {
+		cancel()
+		require.NoError(t, <-done)
+	}
+}
+
+func TestServesAnyProgramAndStopsGracefully(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("ffmpeg"); err != nil {
+		t.Skip("ffmpeg is not installed (Debian: apt-get install ffmpeg)")
+	}
+	url, stop := start(t, "--", "sh", "-c", "echo $0", "{language}", "{input}")
+	rec, err := local.New(local.Config{URL: url + "?language=zh"})
+	require.NoError(t, err)
+	got, err := rec.Recognize(t.Context(), asr.FromBytes("a.wav", asrtest.WAV(time.Second)))
+	require.NoError(t, err)
+	require.Equal(t, "zh", got.Text)
+	stop()
+	_, err = http.Get(url + "/health")
+	require.Error(t, err)
+}
+
+func TestMistakesAreExplained(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"--", "no-such-program", "{input}"}, "missing for speech recognition: no-such-program"},
+		{[]string{"-whisper", "/no/model.bin"}, "/no/model.bin"},
+		{[]string{"--", "sh", "-c", "true"}, "{input}"},
+		{[]string{"-addr"}, "needs an argument"},
+		{[]string{"-transcribe", "/no/such.wav", "--", "sh", "-c", "true", "{input}"}, "/no/such.wav"},
+	} {
+		var stderr output
+		err := run(t.Context(), c.args, &output{}, &stderr)
+		require.ErrorContains(t, err, c.says, strings.Join(c.args, " "))
+	}
+}
