@@ -48,6 +48,9 @@ func TestMain(m *testing.M) {
 	}
 	code := m.Run()
 	printSummary()
+	if !searchLogs() {
+		code = 1
+	}
 	if dir, err := programs(); err == nil {
 		os.RemoveAll(dir)
 	}
@@ -90,6 +93,7 @@ func start(t *testing.T, name string, env []string, args ...string) *process {
 	p.cmd.Dir = t.TempDir()
 	p.cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + t.TempDir()}, env...)
 	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
+	keepLog(name, p.log)
 	require.NoError(t, p.cmd.Start())
 	go func() {
 		p.err = p.cmd.Wait()
@@ -137,15 +141,21 @@ func eventually(t *testing.T, what string, condition func() bool) {
 	}
 }
 
+// ports are those that were given out: whoever got one may not listen yet.
+var ports sync.Map
+
 // freePort returns an address that nothing listens on. It is none that the
 // system gives to clients: a server that is away finds it free when it is back.
 func freePort(t *testing.T) string {
 	t.Helper()
-	for range 100 {
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 20_000+rand.IntN(12_000)))
-		if err == nil {
-			defer l.Close()
-			return l.Addr().String()
+	for range 1000 {
+		addr := fmt.Sprintf("127.0.0.1:%d", 20_000+rand.IntN(12_000))
+		if _, taken := ports.LoadOrStore(addr, true); taken {
+			continue
+		}
+		if l, err := net.Listen("tcp", addr); err == nil {
+			l.Close()
+			return addr
 		}
 	}
 	t.Fatal("no free port")
@@ -179,8 +189,13 @@ func newService(t *testing.T, database, speechURL string) *service {
 // start starts the server and waits until it serves.
 func (s *service) start(t *testing.T, env ...string) {
 	t.Helper()
-	s.process = start(t, "feedback-server", append(s.env, env...), "serve")
+	s.process = start(t, "feedback-server", append(slices.Clone(s.env), env...), "serve")
 	eventually(t, "the server serves", func() bool {
+		select {
+		case <-s.process.done:
+			t.Fatalf("the server ended: %v\n%s", s.process.err, s.process.log)
+		default:
+		}
 		_, err := s.client.Health(t.Context())
 		return err == nil
 	})

@@ -41,6 +41,10 @@ func Wrap(h http.Handler, o WrapOptions) http.Handler {
 		w.Header().Set("X-Request-Id", info.id)
 		r = r.WithContext(context.WithValue(r.Context(), infoKey{}, info))
 		rec := &recorder{ResponseWriter: w, request: r}
+		if r.Body != nil && r.Body != http.NoBody {
+			limitBody(w, unreadBody)
+			defer limitBody(w, leftBody)
+		}
 		defer func() {
 			if v := recover(); v != nil {
 				if v == http.ErrAbortHandler {
@@ -65,6 +69,20 @@ func Wrap(h http.Handler, o WrapOptions) http.Handler {
 		}()
 		h.ServeHTTP(rec, r)
 	})
+}
+
+const (
+	// unreadBody bounds a body whose handler sets no deadline of its own.
+	unreadBody = time.Minute
+	// leftBody bounds what is left of a body once its handler has returned.
+	leftBody = 5 * time.Second
+)
+
+// limitBody bounds how long the server waits for the body. It reads what a
+// handler left of it before it sends the answer, so that a client who is
+// refused and never sends its body would hold the connection for ever.
+func limitBody(w http.ResponseWriter, d time.Duration) {
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(d)) // not every transport has deadlines
 }
 
 // RequestID returns the id that [Wrap] gave the request, or "".
