@@ -42,6 +42,7 @@ func Store(t *testing.T, open func(t *testing.T) Harness) {
 		"profiles are found whatever the case":             profilesSearch,
 		"profiles are paged by name":                       profilesPages,
 		"a deleted profile takes all along":                profileDeletion,
+		"deletion leaves no audio, whatever happens":       profileDeletionRaces,
 		"defaults are saved for each teacher":              defaultsOfTeachers,
 		"records keep what they are given":                 recordsRoundTrip,
 		"records are paged newest first":                   recordsPages,

@@ -1,6 +1,9 @@
 package feedbacktest
 
 import (
+	"errors"
+	"fmt"
+	"sync"
 	"testing"
 
 	"github.com/google/uuid"
@@ -119,6 +122,51 @@ func profileDeletion(t *testing.T, b *book) {
 	require.ErrorIs(t, b.Store.DeleteProfile(t.Context(), b.teacher, kept.ID), errOutbox)
 	_, err = b.Store.Segment(t.Context(), b.teacher, keptSegment.ID)
 	require.NoError(t, err, "what cannot be handed on is not deleted")
+}
+
+// profileDeletionRaces deletes a profile while a phone uploads: every
+// recording that was accepted must be handed on for deletion.
+func profileDeletionRaces(t *testing.T, b *book) {
+	for round := range 5 {
+		p := b.profile("Ming")
+		s := b.session(p)
+		l := b.lesson(s)
+		var mu sync.Mutex
+		accepted := map[string]bool{}
+		for i, err := range all(10, func(i int) error {
+			switch i {
+			case 0:
+				return b.Store.DeleteProfile(t.Context(), b.teacher, p.ID)
+			case 1:
+				return b.Store.InsertRecord(t.Context(), feedback.Record{ID: newID(), TeacherID: b.teacher, ProfileID: p.ID,
+					Date: "2026-05-31", Content: "x", SessionID: uuid.NullUUID{UUID: s.ID, Valid: true}, CreatedAt: b.tick()})
+			case 2:
+				_, _, err := b.Store.OpenSession(t.Context(), b.newSession(p))
+				return err
+			}
+			n := b.newSegment(l, i, fmt.Sprint(i))
+			_, _, err := b.Store.InsertSegment(t.Context(), n, false)
+			if err == nil {
+				mu.Lock()
+				defer mu.Unlock()
+				accepted[n.AudioKey] = true
+			}
+			return err
+		}) {
+			if err != nil && i > 0 && !errors.Is(err, feedback.ErrInvalid) {
+				require.ErrorIs(t, err, feedback.ErrNotFound, "call %d", i)
+			}
+			if i == 0 {
+				require.NoError(t, err, "round %d", round)
+			}
+		}
+		for _, task := range b.Tasks(t) {
+			if task.Kind == feedback.TaskDeleteAudio {
+				delete(accepted, task.AudioKey)
+			}
+		}
+		require.Empty(t, accepted, "accepted, and never deleted")
+	}
 }
 
 func defaultsOfTeachers(t *testing.T, b *book) {
