@@ -86,8 +86,12 @@ func TestProcessesKilledAndStopped(t *testing.T) {
 	victim.signal(syscall.SIGKILL)
 	zombie.signal(syscall.SIGSTOP)
 	died := time.Now()
-	orphans := held(v)
-	eventually(t, 2*childLease, "recovery", func() bool { return held(v) == 0 && held(z) == 0 })
+	orphans := 0 // a claim under way may be committed after the death
+	eventually(t, 2*childLease, "recovery", func() bool {
+		n := held(v)
+		orphans = max(orphans, n)
+		return n == 0 && held(z) == 0
+	})
 	recovery := time.Since(died)
 	require.Less(t, recovery, childLease*3/2+time.Second)
 	require.Zero(t, workerOf(zombie), "its worker is gone")

@@ -16,6 +16,10 @@ import (
 
 const notifySQL = `select pg_notify($1::text, p) from unnest($2::text[]) p`
 
+// notifyAfterSQL does not wait for a disk flush: there is nothing in its transaction that must last.
+const notifyAfterSQL = `
+select pg_notify($1::text, p), set_config('synchronous_commit', 'off', true) from unnest($2::text[]) p`
+
 func (s *Store) channel() string {
 	if s.cfg.Schema == "" {
 		return "jobqueue"
@@ -48,7 +52,7 @@ func (s *Store) signal(sig jobqueue.Signal) {
 func (s *Store) sendNotify(signals []jobqueue.Signal) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	_, _ = s.pool.Exec(ctx, notifySQL, s.channel(), payloads(signals))
+	_, _ = s.pool.Exec(ctx, notifyAfterSQL, s.channel(), payloads(signals))
 }
 
 // payloads encodes signals: "q MICROSECONDS QUEUE" or "c ID".
