@@ -44,32 +44,30 @@ func (a *staged) receive(ctx context.Context, r io.Reader, maxBytes int64) error
 	buf := a.store.buffers.Get().(*[copyBuffer]byte)
 	defer a.store.buffers.Put(buf)
 	hash := sha256.New()
-	for {
+	for done := false; !done; {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		// One byte past the limit tells that there is more.
-		n, err := r.Read(buf[:min(int64(len(buf)), maxBytes+1-a.info.Size)])
+		// One byte past the limit tells that there is more. A full buffer spares the disk small writes.
+		chunk := buf[:min(int64(len(buf)), maxBytes+1-a.info.Size)]
+		n, err := fill(r, chunk)
+		chunk = chunk[:n]
 		a.info.Size += int64(n)
-		if a.info.Size > maxBytes {
+		switch {
+		case a.info.Size > maxBytes:
 			return &feedback.Error{Kind: feedback.ErrAudioTooLarge,
 				Message: fmt.Sprintf("the recording is larger than %d bytes, the most that is taken", maxBytes)}
-		}
-		if n > 0 {
-			chunk := buf[:n]
-			hash.Write(chunk)
-			if missing := audiotype.Sniff - len(a.head); missing > 0 {
-				a.head = append(a.head, chunk[:min(n, missing)]...)
-			}
-			if _, err := a.f.Write(chunk); err != nil {
-				return storageError("write", err)
-			}
-		}
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
+		case err == io.EOF:
+			done = true
+		case err != nil:
 			return &feedback.Error{Kind: feedback.ErrUpload, Message: "the upload broke off", Err: err}
+		}
+		hash.Write(chunk)
+		if missing := audiotype.Sniff - len(a.head); missing > 0 {
+			a.head = append(a.head, chunk[:min(n, missing)]...)
+		}
+		if _, err := a.f.Write(chunk); err != nil {
+			return storageError("write", err)
 		}
 	}
 	if a.info.Size == 0 {
@@ -77,6 +75,17 @@ func (a *staged) receive(ctx context.Context, r io.Reader, maxBytes int64) error
 	}
 	a.info.SHA256 = hex.EncodeToString(hash.Sum(nil))
 	return nil
+}
+
+// fill reads until p is full or r ends. Unlike io.ReadFull it keeps the error
+// of r as it is: an end that a cut connection makes is not the end of the audio.
+func fill(r io.Reader, p []byte) (n int, err error) {
+	for n < len(p) && err == nil {
+		var more int
+		more, err = r.Read(p[n:])
+		n += more
+	}
+	return n, err
 }
 
 // Info implements [feedback.StagedAudio].
