@@ -1,6 +1,8 @@
 package pgtest_test
 
 import (
+	"fmt"
+	"net"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -38,4 +40,32 @@ func TestDurableServerKeepsCommitsThroughKill(t *testing.T) {
 	var n int
 	require.NoError(t, conn.QueryRow(t.Context(), "select n from kept").Scan(&n))
 	require.Equal(t, 7, n)
+}
+
+func TestPromotedStandbyHasEveryCommit(t *testing.T) {
+	t.Parallel()
+	primary := pgtest.Start(t, pgtest.Options{TCP: true, Settings: map[string]string{"synchronous_commit": "on"}})
+	addr := primary.Addr()
+	for i := range 2 {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		free := l.Addr().String()
+		l.Close()
+		standby := primary.Standby(t, free)
+		conn, err := pgx.Connect(t.Context(), primary.URL())
+		require.NoError(t, err)
+		_, err = conn.Exec(t.Context(), fmt.Sprintf("create table kept_%d as select %d as n", i, i))
+		require.NoError(t, err)
+		primary.Kill()
+		standby.Promote(t)
+		primary = standby
+		require.NotEqual(t, addr, primary.Addr())
+
+		conn, err = pgx.Connect(t.Context(), primary.URL())
+		require.NoError(t, err)
+		var n int
+		require.NoError(t, conn.QueryRow(t.Context(), fmt.Sprintf("select n from kept_%d", i)).Scan(&n))
+		require.Equal(t, i, n)
+		require.NoError(t, conn.Close(t.Context()))
+	}
 }

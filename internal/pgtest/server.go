@@ -33,10 +33,14 @@ type Options struct {
 
 	// Settings are further lines of the configuration.
 	Settings map[string]string
+
+	addr string // host:port to listen on; "": any
 }
 
 // Server is a running PostgreSQL.
 type Server struct {
+	options Options
+
 	base string // address of its database postgres
 	addr string
 	dir  string // holds the data, the socket and the log
@@ -81,11 +85,18 @@ func (s *Server) remove() {
 }
 
 func start(o Options) (*Server, error) {
+	return startWith(o, func(s *Server) *exec.Cmd {
+		return exec.Command(filepath.Join(s.bin, "initdb"), "--pgdata="+s.data(), "--username=postgres", "--auth=trust", "--no-sync", "--locale=C", "--encoding=UTF8")
+	})
+}
+
+// startWith starts a server on the data that a command makes.
+func startWith(o Options, fill func(s *Server) *exec.Cmd) (*Server, error) {
 	bin, err := programs()
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{bin: bin}
+	s := &Server{options: o, bin: bin}
 	if s.cred, err = credential(); err != nil {
 		return nil, err
 	}
@@ -97,11 +108,11 @@ func start(o Options) (*Server, error) {
 			return nil, err
 		}
 	}
-	initdb := exec.Command(filepath.Join(bin, "initdb"), "--pgdata="+s.data(), "--username=postgres", "--auth=trust", "--no-sync", "--locale=C", "--encoding=UTF8")
-	s.prepare(initdb)
-	if out, err := initdb.CombinedOutput(); err != nil {
+	cmd := fill(s)
+	s.prepare(cmd)
+	if out, err := cmd.CombinedOutput(); err != nil {
 		os.RemoveAll(s.dir)
-		return nil, fmt.Errorf("initdb: %w\n%s", err, out)
+		return nil, fmt.Errorf("%s: %w\n%s", filepath.Base(cmd.Path), err, out)
 	}
 	if s.args, err = s.settings(o); err != nil {
 		return nil, err
@@ -131,12 +142,14 @@ func (s *Server) settings(o Options) ([]string, error) {
 	u := url.URL{Scheme: "postgres", User: url.User("postgres"), Path: "/postgres"}
 	query := url.Values{"sslmode": {"disable"}}
 	if o.TCP {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, err
+		if s.addr = o.addr; s.addr == "" {
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				return nil, err
+			}
+			s.addr = l.Addr().String()
+			l.Close()
 		}
-		s.addr = l.Addr().String()
-		l.Close()
 		_, port, _ := net.SplitHostPort(s.addr)
 		settings["listen_addresses"], settings["port"] = "127.0.0.1", port
 		u.Host = s.addr
@@ -200,8 +213,7 @@ func (s *Server) awaitReady() error {
 		}
 		select {
 		case <-s.done:
-			log, _ := os.ReadFile(filepath.Join(s.dir, "log"))
-			return fmt.Errorf("server ended: %s", log)
+			return fmt.Errorf("server ended: %s", s.log())
 		case <-ctx.Done():
 			return err
 		case <-time.After(10 * time.Millisecond):

@@ -1,0 +1,91 @@
+package pgtest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Standby starts a copy of s that follows it, on an address (host:port) of
+// 127.0.0.1, and makes s wait for it: from then on a commit is acknowledged
+// when both have it, which takes a durable server or the setting
+// synchronous_commit=on. It ends with the test.
+func (s *Server) Standby(t testing.TB, addr string) *Server {
+	t.Helper()
+	if !s.options.Durable && s.options.Settings["synchronous_commit"] != "on" {
+		t.Fatal("a standby of a server that does not wait for commits proves nothing")
+	}
+	o := s.options
+	o.TCP, o.addr = true, addr
+	standby, err := startWith(o, func(standby *Server) *exec.Cmd {
+		return exec.Command(filepath.Join(s.bin, "pg_basebackup"), "--dbname="+s.base, "--pgdata="+standby.data(),
+			"--write-recovery-conf", "--checkpoint=fast", "--no-sync")
+	})
+	if err != nil {
+		t.Fatal("start a standby of PostgreSQL: ", err)
+	}
+	t.Cleanup(standby.remove)
+	s.exec(t, "alter system set synchronous_standby_names = '*'")
+	s.exec(t, "select pg_reload_conf()")
+	s.await(t, "select exists (select from pg_stat_replication where sync_state = 'sync')")
+	return standby
+}
+
+// Promote makes a standby the primary and waits until it takes writes.
+func (s *Server) Promote(t testing.TB) {
+	t.Helper()
+	s.exec(t, "select pg_promote()")
+	s.await(t, "select not pg_is_in_recovery()")
+}
+
+func (s *Server) exec(t testing.TB, statement string) {
+	t.Helper()
+	if err := s.with(func(ctx context.Context, conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, statement)
+		return err
+	}); err != nil {
+		t.Fatalf("%s: %v\n%s", statement, err, s.log())
+	}
+}
+
+// await asks until the answer is true.
+func (s *Server) await(t testing.TB, question string) {
+	t.Helper()
+	if err := s.with(func(ctx context.Context, conn *pgx.Conn) error {
+		for {
+			var yes bool
+			if err := conn.QueryRow(ctx, question).Scan(&yes); err != nil || yes {
+				return err
+			}
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(10 * time.Millisecond):
+			}
+		}
+	}); err != nil {
+		t.Fatalf("%s: %v\n%s", question, err, s.log())
+	}
+}
+
+func (s *Server) with(do func(ctx context.Context, conn *pgx.Conn) error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, s.base)
+	if err != nil {
+		return fmt.Errorf("connect: %w", err)
+	}
+	defer conn.Close(ctx)
+	return do(ctx, conn)
+}
+
+func (s *Server) log() string {
+	log, _ := os.ReadFile(filepath.Join(s.dir, "log"))
+	return string(log)
+}
