@@ -90,16 +90,16 @@ func (r *Recognizer) flashOnce(ctx context.Context, src *source.Source, audio as
 	defer resp.Body.Close()
 	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
 	switch {
-	case err != nil:
-		return asr.Transcript{}, &asr.Error{Op: flashOp, Status: resp.StatusCode, Message: "the answer breaks off", Err: err}
-	case len(answer) > maxAnswer:
-		return asr.Transcript{}, &asr.Error{Op: flashOp, Status: resp.StatusCode, Message: fmt.Sprintf("the answer is longer than %d bytes", maxAnswer)}
 	case resp.StatusCode != http.StatusOK:
 		e := statusError(flashOp, resp, r.now())
 		if resp.StatusCode == http.StatusGatewayTimeout {
 			e.After = max(e.RetryAfter(), source.Duration(audio))
 		}
 		return asr.Transcript{}, e
+	case err != nil:
+		return asr.Transcript{}, &asr.Error{Op: flashOp, Status: resp.StatusCode, Message: "the answer breaks off", Err: err}
+	case len(answer) > maxAnswer:
+		return asr.Transcript{}, &asr.Error{Op: flashOp, Status: resp.StatusCode, Message: fmt.Sprintf("the answer is longer than %d bytes", maxAnswer)}
 	}
 	return parseFlash(answer)
 }

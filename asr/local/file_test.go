@@ -2,6 +2,8 @@ package local_test
 
 import (
 	"errors"
+	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"testing"
@@ -77,4 +79,33 @@ func TestFileThatChangesUnderneath(t *testing.T) {
 	require.NoError(t, os.Remove(path))
 	_, err = rec.Recognize(t.Context(), audio)
 	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+// A server that does not even read what it refuses: the answer must be found although the sending breaks.
+func TestAnswerOfAServerThatClosesEarlyIsFound(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = c.Read(make([]byte, 4096)) // the head of the request
+			_, _ = io.WriteString(c, "HTTP/1.1 413 Content Too Large\r\nContent-Length: 17\r\nConnection: close\r\n\r\n{\"error\":\"15 MB\"}")
+			c.Close() // with the recording unread: the other side's writes break
+		}
+	}()
+	rec := connect(t, local.Config{URL: "http://" + l.Addr().String() + "/v1/audio/transcriptions?model=m"})
+	large := asrtest.LargeFile(t, 50<<20)
+	for range 10 {
+		for _, audio := range []asr.Audio{large, asrtest.Endless(50 << 20)} {
+			_, err := rec.Recognize(t.Context(), audio)
+			require.ErrorIs(t, err, asr.ErrUnusableAudio)
+			e, _ := errors.AsType[*asr.Error](err)
+			require.Equal(t, 413, e.Status)
+		}
+	}
 }

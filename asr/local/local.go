@@ -182,7 +182,7 @@ func (r *Recognizer) send(ctx context.Context, audio asr.Audio) (asr.Transcript,
 	}
 	defer resp.Body.Close()
 	body, err := readBody(resp.Body)
-	if err != nil {
+	if err != nil && resp.StatusCode == http.StatusOK {
 		return asr.Transcript{}, &asr.Error{Op: op, Status: resp.StatusCode, Message: "the answer breaks off", Err: err}
 	}
 	t, err := r.answer(resp, body, model)

@@ -13,7 +13,6 @@ type Body struct {
 	src        *Source
 	left       int64 // of the recording
 	failure    *Failure
-	once       sync.Once
 }
 
 // Failure keeps the error of reading a recording, so that it can be told from one of the network. The zero value is ready.
@@ -67,8 +66,4 @@ func (b *Body) Read(p []byte) (int, error) {
 }
 
 // Close implements io.Closer.
-func (b *Body) Close() error {
-	var err error
-	b.once.Do(func() { err = b.src.Close() })
-	return err
-}
+func (b *Body) Close() error { return b.src.Close() }

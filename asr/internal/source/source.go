@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"time"
 
 	"lessonkit.example/asr"
@@ -25,16 +26,14 @@ type Source struct {
 	Info audiofile.Info
 
 	closer io.Closer
+	once   sync.Once
 }
 
-// Close closes the recording. It may be called more than once.
+// Close closes the recording. It may be called more than once, and while another goroutine reads: net/http does both.
 func (s *Source) Close() error {
-	if s.closer == nil {
-		return nil
-	}
-	c := s.closer
-	s.closer = nil
-	return c.Close()
+	var err error
+	s.once.Do(func() { err = s.closer.Close() })
+	return err
 }
 
 // Open opens the recording and finds its format. Audio that is empty or no audio is an *asr.Error of the class
