@@ -43,6 +43,21 @@ func (d *base64Decoder) reset(w io.Writer) {
 	*d = base64Decoder{w: w, enc: base64.RawStdEncoding, out: d.out, head: d.head[:0]}
 }
 
+// bulk decodes and writes as many whole groups as p has, if nothing but characters of the alphabet is among them, and returns how
+// many bytes that were. It returns 0 when they have to be looked at one by one, or are too few to try.
+func (d *base64Decoder) bulk(p []byte) (int, error) {
+	size := min(len(p)&^3, scanBuffer)
+	if size < 64 || d.state != prefixPast || d.have > 0 || d.pad > 0 {
+		return 0, nil
+	}
+	n, err := d.enc.Decode(d.out, p[:size])
+	if err != nil || n != size/4*3 { // fewer: line breaks, which Decode passes over in silence
+		return 0, nil
+	}
+	d.n = n
+	return size, d.flush()
+}
+
 // write decodes p. It keeps nothing of p.
 func (d *base64Decoder) write(p []byte) error {
 	for d.state != prefixPast && len(p) > 0 {
@@ -57,22 +72,30 @@ func (d *base64Decoder) write(p []byte) error {
 		}
 		p = p[1:]
 	}
-	for len(p) >= 4 {
-		if err := d.flush(); err != nil {
+	if err := d.flush(); err != nil {
+		return err
+	}
+	for len(p) >= 64 {
+		n, err := d.bulk(p)
+		if err != nil {
 			return err
 		}
-		block := p[:min(len(p)&^3, scanBuffer)]
-		n, err := d.enc.Decode(d.out, block)
-		if err == nil && n == len(block)/4*3 { // fewer: line breaks, which Decode passes over in silence
-			d.n = n
-		} else {
-			for _, c := range block {
+		if n == 0 {
+			n = min(len(p)&^3, scanBuffer)
+			for _, c := range p[:n] {
 				if err := d.char(c); err != nil {
 					return err
 				}
 			}
+			if err := d.flush(); err != nil {
+				return err
+			}
+			if d.have > 0 || d.pad > 0 {
+				p = p[n:]
+				break
+			}
 		}
-		p = p[len(block):]
+		p = p[n:]
 	}
 	for _, c := range p {
 		if err := d.char(c); err != nil {

@@ -76,7 +76,9 @@ func TestReferencesOfEveryKindArriveWhole(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			fake := imagegentest.New(t, imagegentest.Options{})
-			client := fake.Client(func(c *imagegen.Config) { c.Fetch = imagegen.Fetch{AllowPrivate: true} })
+			client := fake.Client(func(c *imagegen.Config) { // on a real connection, where the kernel may send files
+				c.BaseURL, c.HTTPClient, c.Fetch = fake.Listen(), nil, imagegen.Fetch{AllowPrivate: true}
+			})
 			// the first attempt is turned away, so everything is sent twice
 			fake.Script(imagegentest.Status(429, time.Second))
 			_, err := client.Generate(t.Context(), withRefs(test.ref), imagegen.Memory())
@@ -132,6 +134,43 @@ func TestBadReferencesCostNothing(t *testing.T) {
 		require.Equal(t, test.permanent, e.Permanent(), name)
 	}
 	require.Zero(t, fake.Counts().Requests)
+}
+
+// Several files one after the other, larger than any buffer, with others between them.
+func TestFilesSentByTheKernelArriveWhole(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var refs []imagegen.Ref
+	var want [][]byte
+	for i := range 3 {
+		data := append(bytes.Clone(pngHead), bytes.Repeat([]byte{byte(i), 7, 9}, 700_000+i)...)
+		name := filepath.Join(dir, fmt.Sprint(i))
+		require.NoError(t, os.WriteFile(name, data, 0o600))
+		refs = append(refs, imagegen.File(name), imagegen.Bytes("b", data[:1000+i]))
+		want = append(want, data, data[:1000+i])
+	}
+	fake := imagegentest.New(t, imagegentest.Options{})
+	client := fake.Client(func(c *imagegen.Config) { c.BaseURL, c.HTTPClient = fake.Listen(), nil })
+	for range 2 {
+		_, err := client.Generate(t.Context(), withRefs(refs...), imagegen.Memory())
+		require.NoError(t, err)
+	}
+	for _, post := range fake.Counts().Posts {
+		for i, f := range post.Files {
+			require.True(t, bytes.Equal(want[i], f.Data), "file %d", i)
+		}
+	}
+}
+
+func TestFileThatShrinksWhileTheKernelSendsIt(t *testing.T) {
+	t.Parallel()
+	name := filepath.Join(t.TempDir(), "a.png")
+	require.NoError(t, os.WriteFile(name, append(bytes.Clone(pngHead), make([]byte, 1<<20)...), 0o600))
+	fake := imagegentest.New(t, imagegentest.Options{})
+	client := fake.Client(func(c *imagegen.Config) { c.BaseURL, c.HTTPClient = fake.Listen(), nil })
+	_, err := client.Generate(t.Context(), withRefs(imagegen.Source("a", 2<<20, func() (io.ReadCloser, error) { return os.Open(name) })), imagegen.Memory())
+	require.ErrorContains(t, err, "shorter")
+	require.Zero(t, fake.Counts().Generations)
 }
 
 func TestReferenceThatShrinksWhileItIsSent(t *testing.T) {

@@ -260,6 +260,18 @@ func (s *scanner) image(in imageWriter) error {
 			return err
 		}
 		run := s.buf[s.pos:s.end]
+		if bad == nil {
+			// A clean decode is the proof that neither the closing quote nor an escape is among these bytes, so nearly all of an
+			// image needs no search for them.
+			n, err := s.dec.bulk(run)
+			if s.pos += n; err != nil || n > 0 {
+				bad = err
+				continue
+			}
+			if s.dec.have > 0 {
+				run = run[:min(len(run), 4-s.dec.have)]
+			}
+		}
 		quote := bytes.IndexByte(run, '"')
 		if quote >= 0 {
 			run = run[:quote]

@@ -6,6 +6,7 @@ import (
 	"io"
 	"mime/multipart"
 	"net/textproto"
+	"os"
 	"strings"
 	"sync"
 )
@@ -74,6 +75,7 @@ type uploadBody struct {
 	file   io.ReadCloser
 	left   int64 // bytes of file still to come
 	closed bool
+	direct bool  // copyTo is reading
 	err    error // what went wrong with a file
 }
 
@@ -100,6 +102,9 @@ func (b *uploadBody) Read(p []byte) (int, error) {
 				return 0, b.fail(err)
 			}
 			b.file, b.left = f, now.src.size
+			if _, isFile := f.(*os.File); isFile && b.direct {
+				return 0, nil // copyTo lets the kernel send it
+			}
 		}
 		if b.left == 0 {
 			b.file.Close()

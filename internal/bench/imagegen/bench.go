@@ -1,0 +1,181 @@
+// Package imagegen measures what receiving and sending large images costs a process: peak memory, processor time, and how often
+// a generation is started when the connection dies.
+//
+// The service runs in the parent; each variant in a process of its own, so that its memory is its own. The floor for receiving is
+// the least that brings the same bytes to the same files: bare base64 text over the same kind of connection, decoded in blocks of
+// 64 KiB. The floor for sending is one file as the body of one request. Peak memory is the rise of the resident high-water mark
+// during one call over the process idle after a small one; processor time is the median of the calls after it.
+package imagegen
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"lessonkit.example/internal/bench/harness"
+)
+
+const mib = 1 << 20
+
+// Run measures everything.
+func Run(h *harness.Harness) error {
+	if spec := os.Getenv(childEnv); spec != "" {
+		if err := child(spec); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	service, err := serve()
+	if err != nil {
+		return err
+	}
+	defer service.close()
+	dir, err := os.MkdirTemp(memoryDir(), "bench-imagegen")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	for _, c := range []struct{ n, mib int }{{1, 1}, {1, 32}, {4, 32}} {
+		if err := receive(h, service, dir, c.n, c.mib); err != nil {
+			return err
+		}
+	}
+	if err := send(h, service, dir, 4, 32); err != nil {
+		return err
+	}
+	return faults(h, service)
+}
+
+// memoryDir is a directory in memory, so that no disk is measured; "" for the usual one where there is none.
+func memoryDir() string {
+	if info, err := os.Stat("/dev/shm"); err == nil && info.IsDir() {
+		return "/dev/shm"
+	}
+	return ""
+}
+
+// receive compares receiving n images of the given size each.
+func receive(h *harness.Harness, s *service, dir string, n, size int) error {
+	got, err := measure(h, fmt.Sprintf("receive %d x %d MiB", n, size), []string{"ours", "floor", "openai-go"}, func(variant string) childSpec {
+		return childSpec{Task: "receive " + variant, URL: s.url, N: n, Bytes: size * mib, Dir: dir, Calls: 3}
+	})
+	if err != nil {
+		return err
+	}
+	name := fmt.Sprintf("receive %d x %d MiB", n, size)
+	h.Add(harness.Row{Name: name + ", peak memory", Unit: "MiB", Better: harness.Lower, Ours: got["ours"].peak, Must: 1, Aim: 0.5})
+	h.Add(harness.Row{Name: name + ", peak memory", Unit: "MiB", Better: harness.Lower, Ours: got["ours"].peak, Peer: got["openai-go"].peak, PeerName: "openai-go"})
+	if size < 32 {
+		return nil // too short for processor time
+	}
+	h.Add(harness.Row{Name: name + ", processor", Unit: "ms", Better: harness.Lower, Ours: got["ours"].cpu, Peer: got["floor"].cpu, PeerName: "floor", Must: 1.3, Aim: 1.1})
+	h.Add(harness.Row{Name: name + ", processor", Unit: "ms", Better: harness.Lower, Ours: got["ours"].cpu, Peer: got["openai-go"].cpu, PeerName: "openai-go", Must: 1. / 8, Aim: 1. / 12})
+	return nil
+}
+
+// send compares sending n reference images of the given size each.
+func send(h *harness.Harness, s *service, dir string, n, size int) error {
+	name := filepath.Join(dir, "reference.png")
+	if err := writeReference(name, size*mib); err != nil {
+		return err
+	}
+	whole := filepath.Join(dir, "whole.png")
+	if err := writeReference(whole, n*size*mib); err != nil {
+		return err
+	}
+	title := fmt.Sprintf("send %d x %d MiB", n, size)
+	got, err := measure(h, title, []string{"ours", "floor", "openai-go"}, func(variant string) childSpec {
+		file := name
+		if variant == "floor" {
+			file = whole
+		}
+		return childSpec{Task: "send " + variant, URL: s.url, N: n, File: file, Dir: dir, Calls: 5}
+	})
+	if err != nil {
+		return err
+	}
+	h.Add(harness.Row{Name: title + ", peak memory", Unit: "MiB", Better: harness.Lower, Ours: got["ours"].peak, Must: 2, Aim: 1.2})
+	h.Add(harness.Row{Name: title + ", peak memory", Unit: "MiB", Better: harness.Lower, Ours: got["ours"].peak, Peer: got["openai-go"].peak, PeerName: "openai-go"})
+	h.Add(harness.Row{Name: title + ", processor", Unit: "ms", Better: harness.Lower, Ours: got["ours"].cpu, Peer: got["floor"].cpu, PeerName: "floor", Must: 1.7, Aim: 1.4})
+	h.Add(harness.Row{Name: title + ", processor", Unit: "ms", Better: harness.Lower, Ours: got["ours"].cpu, Peer: got["openai-go"].cpu, PeerName: "openai-go"})
+	return nil
+}
+
+type series struct{ peak, cpu []float64 }
+
+// measure runs every variant once for each pair, in turns.
+func measure(h *harness.Harness, name string, variants []string, spec func(variant string) childSpec) (map[string]*series, error) {
+	got := map[string]*series{}
+	for i := range h.Pairs {
+		for k := range variants {
+			variant := variants[(i+k)%len(variants)]
+			m, err := start(spec(variant))
+			if err != nil {
+				return nil, fmt.Errorf("%s, %s: %w", name, variant, err)
+			}
+			if got[variant] == nil {
+				got[variant] = &series{}
+			}
+			got[variant].peak = append(got[variant].peak, m.Peak)
+			got[variant].cpu = append(got[variant].cpu, m.CPU)
+			fmt.Fprintf(h.Log, "%s, round %d of %d, %s: %.2f MiB, %.1f ms processor, %.1f ms\n", name, i+1, h.Pairs, variant, m.Peak, m.CPU, m.Wall)
+		}
+	}
+	return got, nil
+}
+
+// start runs one variant in a process of its own.
+func start(spec childSpec) (m measurement, err error) {
+	text, err := json.Marshal(spec)
+	if err != nil {
+		return m, err
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return m, err
+	}
+	cmd := exec.Command(program, "imagegen")
+	cmd.Env = append(os.Environ(), childEnv+"="+string(text))
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return m, err
+	}
+	return m, json.Unmarshal(out, &m)
+}
+
+// faults counts the generations that one call starts, ours and openai-go's with their defaults, and ours in its careful mode. A
+// generation that may have run must be in what our call reports.
+func faults(h *harness.Harness, s *service) error {
+	for _, f := range []struct {
+		fault, name string
+		must        float64 // for our defaults
+	}{
+		{"drop", "the connection dies after the request was read", 3},
+		{"502", "502", 1},
+		{"slow", "the HTTP client's timeout", 1},
+		{"middle", "the connection dies within the answer", 1},
+	} {
+		var counts [3]float64
+		for i, task := range []string{"fault ours", "fault openai-go", "fault unsent"} {
+			s.reset()
+			m, err := start(childSpec{Task: task, URL: s.url, Fault: f.fault})
+			if err != nil {
+				return fmt.Errorf("%s: %w", f.name, err)
+			}
+			n := s.count()
+			counts[i] = float64(n)
+			if task != "fault openai-go" && (m.Attempts != n || !m.MayHaveRun) {
+				return errors.New("generations go unreported: " + fmt.Sprintf("%s, %s: %d started, %d reported, may have run: %v", f.name, task, n, m.Attempts, m.MayHaveRun))
+			}
+		}
+		h.Add(harness.Row{Name: "generations when: " + f.name, Unit: "", Better: harness.Lower, Ours: counts[:1], Must: f.must})
+		h.Add(harness.Row{Name: "generations when: " + f.name, Unit: "", Better: harness.Lower, Ours: counts[:1], Peer: counts[1:2], PeerName: "openai-go"})
+		h.Add(harness.Row{Name: "the same with Retry.Unsent", Unit: "", Better: harness.Lower, Ours: counts[2:3], Must: 1})
+	}
+	return nil
+}

@@ -1,0 +1,320 @@
+package imagegen
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/option"
+
+	"lessonkit.example/imagegen"
+	"lessonkit.example/internal/bench/harness"
+)
+
+// childEnv makes the program one variant; it holds a childSpec.
+const childEnv = "IMAGEGEN_BENCH_CHILD"
+
+type childSpec struct {
+	Task  string // such as "receive ours"
+	URL   string
+	N     int
+	Bytes int    // of one image
+	File  string // reference
+	Dir   string // for images
+	Fault string
+	Calls int // after the first
+}
+
+// measurement is what a child prints.
+type measurement struct {
+	Peak      float64 // MiB above idle
+	CPU, Wall float64 // ms, median
+
+	Attempts   int // that a failed call reports
+	MayHaveRun bool
+}
+
+// child carries out a spec and prints a measurement.
+func child(text string) error {
+	var spec childSpec
+	if err := json.Unmarshal([]byte(text), &spec); err != nil {
+		return err
+	}
+	task, variant, _ := strings.Cut(spec.Task, " ")
+	if task == "fault" {
+		return printMeasurement(fail(variant, spec))
+	}
+	call, err := prepare(task, variant, spec)
+	if err != nil {
+		return err
+	}
+	// One small call first, then everything it held is given back: what is measured is what the large one needs, not the pages of
+	// the program that any first call brings in.
+	small := spec
+	small.N, small.Bytes = 1, 1
+	warm, err := prepare("receive", variant, small)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(warm(), clear(small)); err != nil {
+		return err
+	}
+	http.DefaultClient.CloseIdleConnections()
+	debug.FreeOSMemory()
+	idle, err := resetPeak()
+	if err != nil {
+		return err
+	}
+	var m measurement
+	var cpu, wall []float64
+	for i := range spec.Calls + 1 {
+		before, began := processor(), time.Now()
+		if err := call(); err != nil {
+			return err
+		}
+		if i == 0 {
+			peak, err := status("VmHWM:")
+			if err != nil {
+				return err
+			}
+			m.Peak = float64(peak-idle) / 1024
+		} else {
+			cpu, wall = append(cpu, processor()-before), append(wall, float64(time.Since(began))/1e6)
+		}
+		if err := clear(spec); err != nil {
+			return err
+		}
+	}
+	m.CPU, m.Wall = harness.Median(cpu), harness.Median(wall)
+	return printMeasurement(m, nil)
+}
+
+func printMeasurement(m measurement, err error) error {
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(os.Stdout).Encode(m)
+}
+
+// clear checks that the images have arrived whole, and deletes them.
+func clear(spec childSpec) error {
+	names, err := filepath.Glob(filepath.Join(spec.Dir, "image-*"))
+	if err != nil {
+		return err
+	}
+	if spec.Bytes > 0 && len(names) != spec.N {
+		return fmt.Errorf("%d images instead of %d", len(names), spec.N)
+	}
+	for _, name := range names {
+		info, err := os.Stat(name)
+		if err != nil {
+			return err
+		}
+		if int(info.Size()) < spec.Bytes {
+			return fmt.Errorf("%s has %d bytes", name, info.Size())
+		}
+		if err := os.Remove(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// prepare returns one call of a variant.
+func prepare(task, variant string, spec childSpec) (func() error, error) {
+	ctx := context.Background()
+	base := sizeURL(spec.URL, spec.Bytes)
+	switch variant {
+	case "ours":
+		c, err := imagegen.New(imagegen.Config{BaseURL: base, Key: "key"})
+		if err != nil {
+			return nil, err
+		}
+		return func() error {
+			req := &imagegen.Request{Prompt: "a fox", N: spec.N}
+			if task == "send" {
+				req.N = 1
+				for range spec.N {
+					req.Refs = append(req.Refs, imagegen.File(spec.File))
+				}
+			}
+			_, err := c.Generate(ctx, req, imagegen.Dir(spec.Dir, ""))
+			return err
+		}, nil
+	case "openai-go":
+		c := openai.NewClient(option.WithBaseURL(base+"/v1/"), option.WithAPIKey("key"))
+		return func() error {
+			if task == "send" {
+				return openaiEdit(ctx, c, spec)
+			}
+			r, err := c.Images.Generate(ctx, openai.ImageGenerateParams{Prompt: "a fox", N: openai.Int(int64(spec.N))})
+			if err != nil {
+				return err
+			}
+			return openaiStore(r, spec.Dir)
+		}, nil
+	}
+	if task == "send" {
+		return func() error { return floorSend(spec) }, nil
+	}
+	return func() error { return floorReceive(base+"/raw/"+strconv.Itoa(spec.N), spec) }, nil
+}
+
+func openaiStore(r *openai.ImagesResponse, dir string) error {
+	for i, image := range r.Data {
+		data, err := base64.StdEncoding.DecodeString(image.B64JSON)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("image-%d.png", i)), data, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func openaiEdit(ctx context.Context, c openai.Client, spec childSpec) error {
+	var files []io.Reader
+	for range spec.N {
+		f, err := os.Open(spec.File)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		files = append(files, openai.File(f, "reference.png", "image/png"))
+	}
+	r, err := c.Images.Edit(ctx, openai.ImageEditParams{Prompt: "a fox", Image: openai.ImageEditParamsImageUnion{OfFileArray: files}})
+	if err != nil {
+		return err
+	}
+	return openaiStore(r, spec.Dir)
+}
+
+// floorReceive reads bare base64 text, decodes it in blocks, and writes it to as many files as there are images.
+func floorReceive(url string, spec childSpec) error {
+	resp, err := http.Get(url)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	in, out := make([]byte, 64<<10), make([]byte, 48<<10)
+	share := resp.ContentLength / int64(spec.N)
+	for i := range spec.N {
+		f, err := os.Create(filepath.Join(spec.Dir, fmt.Sprintf("image-%d.png", i)))
+		if err != nil {
+			return err
+		}
+		held := 0
+		for left := share; left > 0; {
+			n, err := resp.Body.Read(in[held:min(int64(len(in)), int64(held)+left)])
+			left -= int64(n)
+			held += n
+			whole := held &^ 3
+			k, decodeErr := base64.StdEncoding.Decode(out, in[:whole])
+			if decodeErr != nil {
+				return decodeErr
+			}
+			if _, err := f.Write(out[:k]); err != nil {
+				return err
+			}
+			held = copy(in, in[whole:held])
+			if err != nil && left > 0 {
+				return err
+			}
+		}
+		if err := f.Close(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func floorSend(spec childSpec) error {
+	f, err := os.Open(spec.File)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	req, err := http.NewRequest(http.MethodPost, spec.URL+"/sink", f)
+	if err != nil {
+		return err
+	}
+	req.ContentLength = info.Size()
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	return resp.Body.Close()
+}
+
+// fail makes one call that goes wrong, and returns what it reports.
+func fail(variant string, spec childSpec) (m measurement, err error) {
+	base := spec.URL + "/fault/" + spec.Fault
+	h := &http.Client{Transport: &http.Transport{}}
+	if spec.Fault == "slow" {
+		h.Timeout = 300 * time.Millisecond
+	}
+	if variant == "openai-go" {
+		c := openai.NewClient(option.WithBaseURL(base+"/v1/"), option.WithAPIKey("key"), option.WithHTTPClient(h))
+		if _, err := c.Images.Generate(context.Background(), openai.ImageGenerateParams{Prompt: "a fox"}); err == nil {
+			return m, errors.New("the call succeeded")
+		}
+		return m, nil
+	}
+	c, err := imagegen.New(imagegen.Config{BaseURL: base, HTTPClient: h, Retry: imagegen.Retry{Base: 10 * time.Millisecond, Unsent: variant == "unsent"}})
+	if err != nil {
+		return m, err
+	}
+	_, err = c.Generate(context.Background(), &imagegen.Request{Prompt: "a fox"}, imagegen.Memory())
+	var e *imagegen.Error
+	if !errors.As(err, &e) {
+		return m, fmt.Errorf("want an *imagegen.Error, got %v", err)
+	}
+	m.Attempts, m.MayHaveRun = e.Attempts, e.MayHaveRun
+	return m, nil
+}
+
+// processor is the processor time this process has used, in ms.
+func processor() float64 {
+	var u syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // cannot fail for oneself
+	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e6
+}
+
+// resetPeak sets the high-water mark to what is resident now, and returns that in KiB.
+func resetPeak() (int, error) {
+	if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0); err != nil {
+		return 0, err
+	}
+	return status("VmHWM:")
+}
+
+// status reads a number of KiB from /proc/self/status.
+func status(name string) (int, error) {
+	text, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(text)) {
+		if rest, ok := strings.CutPrefix(line, name); ok {
+			return strconv.Atoi(strings.Fields(rest)[0])
+		}
+	}
+	return 0, fmt.Errorf("no %s in /proc/self/status", name)
+}
