@@ -13,7 +13,6 @@ import (
 
 	"lessonkit.example/internal/bench/asr"
 	"lessonkit.example/internal/bench/auth"
-	"lessonkit.example/internal/bench/capability"
 	"lessonkit.example/internal/bench/harness"
 	"lessonkit.example/internal/bench/imagegen"
 	"lessonkit.example/internal/bench/jobqueue"
@@ -22,12 +21,11 @@ import (
 
 // subjects are what can be measured. Each adds its rows to the harness.
 var subjects = map[string]func(*harness.Harness) error{
-	"asr":        asr.Run,
-	"auth":       auth.Run,
-	"capability": capability.Run,
-	"imagegen":   imagegen.Run,
-	"jobqueue":   jobqueue.Run,
-	"service":    service.Run,
+	"asr":      asr.Run,
+	"auth":     auth.Run,
+	"imagegen": imagegen.Run,
+	"jobqueue": jobqueue.Run,
+	"service":  service.Run,
 }
 
 func main() {
