@@ -1,0 +1,121 @@
+package queueui
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"sort"
+	"strconv"
+	"time"
+
+	"lessonkit.example/jobqueue"
+)
+
+func (u *ui) funcs() template.FuncMap {
+	return template.FuncMap{
+		"path":   func(s string) string { return u.cfg.Prefix + s },
+		"count":  count,
+		"age":    age,
+		"ago":    func(t time.Time) string { return ago(u.cfg.Now().Sub(t)) },
+		"stamp":  func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.000 UTC") },
+		"iso":    func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) },
+		"pretty": pretty,
+		"short":  short,
+		"query":  func(f jobqueue.Filter, key string, value any) string { return query(f, key, fmt.Sprint(value)) },
+	}
+}
+
+// count groups digits, and shows a count that was cut short as such.
+func count(n int) string {
+	if n > jobqueue.StatsLimit {
+		return count(jobqueue.StatsLimit) + "+"
+	}
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "\u202F" + s[i:]
+	}
+	return s
+}
+
+// age is a duration with two units at most.
+func age(d time.Duration) string {
+	switch d = max(d, 0); {
+	case d < time.Second:
+		return strconv.Itoa(int(d.Milliseconds())) + " ms"
+	case d < time.Minute:
+		return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + " s"
+	case d < time.Hour:
+		return fmt.Sprintf("%d min %d s", int(d.Minutes()), int(d.Seconds())%60)
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
+	}
+	return fmt.Sprintf("%d days", int(d.Hours()/24))
+}
+
+func ago(d time.Duration) string {
+	if d < 0 {
+		return "in " + age(-d)
+	}
+	return age(d) + " ago"
+}
+
+func pretty(raw json.RawMessage) string {
+	var b bytes.Buffer
+	if err := json.Indent(&b, raw, "", "  "); err != nil {
+		return string(raw)
+	}
+	return b.String()
+}
+
+// short fits a line of a table.
+func short(raw any) string {
+	s := []rune(fmt.Sprintf("%s", raw))
+	if len(s) > 80 {
+		return string(s[:79]) + "…"
+	}
+	return string(s)
+}
+
+// step is something that happened to a job.
+type step struct {
+	At    time.Time
+	Class string // for the style sheet
+	Text  string
+	Error *jobqueue.AttemptError
+	Gap   string // since the step before
+}
+
+// timeline lists what is known to have happened, and what will.
+func timeline(j *jobqueue.Job, now time.Time) []step {
+	steps := []step{{At: j.CreatedAt, Class: "enqueued", Text: "Enqueued in " + j.Queue}}
+	for i := range j.Errors {
+		e := &j.Errors[i]
+		steps = append(steps, step{At: e.At, Class: "failed", Text: "Attempt " + strconv.Itoa(e.Attempt) + " failed", Error: e})
+	}
+	if !j.ClaimedAt.IsZero() {
+		text := "Attempt " + strconv.Itoa(j.Attempt) + " started"
+		if j.State == jobqueue.StateRunning {
+			text += " by worker " + strconv.FormatInt(j.Worker, 10)
+		}
+		steps = append(steps, step{At: j.ClaimedAt, Class: "running", Text: text})
+	}
+	switch {
+	case j.State.Finished():
+		text := map[jobqueue.State]string{
+			jobqueue.StateSucceeded: "Succeeded", jobqueue.StateFailed: "Failed for good", jobqueue.StateCancelled: "Cancelled",
+		}[j.State]
+		steps = append(steps, step{At: j.FinishedAt, Class: j.State.String(), Text: text})
+	case j.State == jobqueue.StateScheduled:
+		steps = append(steps, step{At: j.RunAt, Class: "scheduled", Text: "May start"})
+	case j.State == jobqueue.StateWaiting && j.RunAt.After(j.CreatedAt.Add(time.Second)):
+		steps = append(steps, step{At: j.RunAt, Class: "waiting", Text: "Waiting to start"})
+	}
+	sort.SliceStable(steps, func(a, b int) bool { return steps[a].At.Before(steps[b].At) })
+	for i := 1; i < len(steps); i++ {
+		if d := steps[i].At.Sub(steps[i-1].At); d >= time.Millisecond {
+			steps[i].Gap = age(d)
+		}
+	}
+	return steps
+}

@@ -1,0 +1,267 @@
+// Package queueui shows a job queue in the browser: the depth and age of every queue, jobs by state, one job with its
+// arguments, errors and timeline, and buttons to retry and to cancel it.
+//
+// [New] returns an http.Handler. The pages are plain HTML without any script. Put your own authentication in front of it:
+// whoever reaches it sees the arguments of every job and, unless Config.ReadOnly is set, may retry and cancel them. Requests
+// that change something are refused when another site makes them (net/http's CrossOriginProtection).
+package queueui
+
+import (
+	"bytes"
+	"embed"
+	"errors"
+	"html/template"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"lessonkit.example/jobqueue"
+)
+
+// Config configures the pages. The zero value serves them at the root of its mux.
+type Config struct {
+	// Prefix is the path at which the handler is mounted, such as "/admin/jobs", without a slash at its end. Do not use
+	// http.StripPrefix as well. Defaults to the root.
+	Prefix string
+	// Title heads every page. Defaults to "Jobs".
+	Title string
+	// ReadOnly shows no buttons and refuses to change anything.
+	ReadOnly bool
+	// Now is used to tell how long ago something was. Defaults to time.Now.
+	Now func() time.Time
+	// Logger takes the errors of the store; people see only that there was one. Defaults to one that discards.
+	Logger *slog.Logger
+}
+
+//go:embed templates/*.html templates/style.css
+var files embed.FS
+
+type ui struct {
+	client *jobqueue.Client
+	cfg    Config
+	pages  map[string]*template.Template
+}
+
+// New returns the pages of the queue that client uses.
+func New(client *jobqueue.Client, cfg Config) http.Handler {
+	if cfg.Title == "" {
+		cfg.Title = "Jobs"
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	cfg.Prefix = strings.TrimRight(cfg.Prefix, "/")
+	u := &ui{client: client, cfg: cfg, pages: map[string]*template.Template{}}
+	for _, name := range []string{"queues", "jobs", "job", "error"} {
+		u.pages[name] = template.Must(template.New("layout.html").Funcs(u.funcs()).ParseFS(files, "templates/layout.html", "templates/"+name+".html"))
+	}
+
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET "+cfg.Prefix+"/{$}", u.queues)
+	mux.HandleFunc("GET "+cfg.Prefix+"/jobs", u.jobs)
+	mux.HandleFunc("GET "+cfg.Prefix+"/jobs/{id}", u.job)
+	mux.HandleFunc("GET "+cfg.Prefix+"/style.css", u.style)
+	mux.HandleFunc("POST "+cfg.Prefix+"/jobs/{id}/{action}", u.change)
+	mux.HandleFunc("GET "+cfg.Prefix+"/", func(w http.ResponseWriter, r *http.Request) {
+		u.fail(w, r, http.StatusNotFound, "There is no such page.", nil)
+	})
+	protected := http.NewCrossOriginProtection().Handler(mux)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "same-origin")
+		h.Set("Cache-Control", "no-store")
+		protected.ServeHTTP(w, r)
+	})
+}
+
+// page is what every template sees.
+type page struct {
+	Title    string // of the site
+	Heading  string
+	ReadOnly bool
+	Now      time.Time
+	Refresh  int // seconds, 0: never
+	Data     any
+}
+
+func (u *ui) render(w http.ResponseWriter, r *http.Request, status int, name, heading string, data any) {
+	p := page{Title: u.cfg.Title, Heading: heading, ReadOnly: u.cfg.ReadOnly, Now: u.cfg.Now().UTC(), Data: data}
+	if r.URL.Query().Get("refresh") != "" {
+		p.Refresh = 5
+	}
+	var body bytes.Buffer
+	if err := u.pages[name].Execute(&body, p); err != nil {
+		u.cfg.Logger.Error("render page", "page", name, "error", err)
+		http.Error(w, "The page could not be rendered.", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = body.WriteTo(w)
+}
+
+// fail shows message; err is for the log alone.
+func (u *ui) fail(w http.ResponseWriter, r *http.Request, status int, message string, err error) {
+	if err != nil {
+		u.cfg.Logger.Error("job page", "path", r.URL.Path, "error", err)
+	}
+	u.render(w, r, status, "error", http.StatusText(status), message)
+}
+
+func (u *ui) storeFailed(w http.ResponseWriter, r *http.Request, err error) {
+	u.fail(w, r, http.StatusServiceUnavailable, "The queue's database does not answer. Try again in a moment.", err)
+}
+
+func (u *ui) queues(w http.ResponseWriter, r *http.Request) {
+	stats, err := u.client.Stats(r.Context())
+	if err != nil {
+		u.storeFailed(w, r, err)
+		return
+	}
+	u.render(w, r, http.StatusOK, "queues", "Queues", stats)
+}
+
+const pageSize = 50
+
+// jobsData is a page of jobs.
+type jobsData struct {
+	Filter jobqueue.Filter
+	States []jobqueue.State
+	Jobs   []*jobqueue.Job
+	Next   string // query of the next page, "" on the last one
+	Paged  bool   // not the first page
+}
+
+func (u *ui) jobs(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	f := jobqueue.Filter{State: jobqueue.StateWaiting, Queue: q.Get("queue"), Kind: q.Get("kind"), Limit: pageSize + 1}
+	if name := q.Get("state"); name != "" {
+		var err error
+		if f.State, err = jobqueue.ParseState(name); err != nil {
+			u.fail(w, r, http.StatusBadRequest, "There is no state of that name.", nil)
+			return
+		}
+	}
+	if before := q.Get("before"); before != "" {
+		var err error
+		if f.Before, err = strconv.ParseInt(before, 10, 64); err != nil {
+			u.fail(w, r, http.StatusBadRequest, "The page number is not a number.", nil)
+			return
+		}
+	}
+	jobs, err := u.client.List(r.Context(), f)
+	if err != nil {
+		u.storeFailed(w, r, err)
+		return
+	}
+	d := jobsData{Filter: f, States: jobqueue.States(), Jobs: jobs, Paged: f.Before != 0}
+	if len(jobs) > pageSize {
+		d.Jobs = jobs[:pageSize]
+		d.Next = query(f, "before", strconv.FormatInt(jobs[pageSize-1].ID, 10))
+	}
+	u.render(w, r, http.StatusOK, "jobs", "Jobs", d)
+}
+
+// query returns the URL query of f with one value changed.
+func query(f jobqueue.Filter, key, value string) string {
+	v := url.Values{"state": {f.State.String()}}
+	if f.Queue != "" {
+		v.Set("queue", f.Queue)
+	}
+	if f.Kind != "" {
+		v.Set("kind", f.Kind)
+	}
+	v.Set(key, value)
+	return "?" + v.Encode()
+}
+
+// jobData is one job.
+type jobData struct {
+	*jobqueue.Job
+	Steps             []step
+	MayRetry, MayStop bool
+	Note              string
+}
+
+func (u *ui) job(w http.ResponseWriter, r *http.Request) {
+	id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
+	if err != nil {
+		u.fail(w, r, http.StatusNotFound, "Jobs have numbers.", nil)
+		return
+	}
+	job, err := u.client.Get(r.Context(), id)
+	switch {
+	case errors.Is(err, jobqueue.ErrNotFound):
+		u.fail(w, r, http.StatusNotFound, "There is no such job, or its history has been purged.", nil)
+		return
+	case err != nil:
+		u.storeFailed(w, r, err)
+		return
+	}
+	d := jobData{Job: job, Steps: timeline(job, u.cfg.Now())}
+	if !u.cfg.ReadOnly {
+		d.MayRetry = job.State == jobqueue.StateFailed || job.State == jobqueue.StateCancelled || job.State == jobqueue.StateScheduled
+		d.MayStop = !job.State.Finished() && !job.Cancelling
+	}
+	d.Note = notes[r.URL.Query().Get("note")]
+	u.render(w, r, http.StatusOK, "job", "Job "+strconv.FormatInt(id, 10), d)
+}
+
+// notes are what a change says after its redirect.
+var notes = map[string]string{
+	"retry":        "The job will run again.",
+	"cancel":       "The job was cancelled, or its worker was asked to stop it.",
+	"finished":     "Nothing was changed: the job has ended meanwhile.",
+	"notretryable": "Nothing was changed: the job cannot be retried in its present state.",
+	"duplicate":    "Nothing was changed: another job holds its unique key.",
+}
+
+func (u *ui) change(w http.ResponseWriter, r *http.Request) {
+	if u.cfg.ReadOnly {
+		u.fail(w, r, http.StatusForbidden, "These pages are for reading only.", nil)
+		return
+	}
+	id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
+	if err != nil {
+		u.fail(w, r, http.StatusNotFound, "Jobs have numbers.", nil)
+		return
+	}
+	note := r.PathValue("action")
+	switch note {
+	case "retry":
+		err = u.client.Retry(r.Context(), id)
+	case "cancel":
+		err = u.client.Cancel(r.Context(), id)
+	default:
+		u.fail(w, r, http.StatusNotFound, "There is no such action.", nil)
+		return
+	}
+	switch {
+	case errors.Is(err, jobqueue.ErrNotFound):
+		u.fail(w, r, http.StatusNotFound, "There is no such job, or its history has been purged.", nil)
+		return
+	case errors.Is(err, jobqueue.ErrFinished):
+		note = "finished"
+	case errors.Is(err, jobqueue.ErrNotRetryable):
+		note = "notretryable"
+	case errors.Is(err, jobqueue.ErrDuplicate):
+		note = "duplicate"
+	case err != nil:
+		u.storeFailed(w, r, err)
+		return
+	}
+	http.Redirect(w, r, u.cfg.Prefix+"/jobs/"+strconv.FormatInt(id, 10)+"?note="+note, http.StatusSeeOther)
+}
+
+func (u *ui) style(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cache-Control", "public, max-age=300")
+	http.ServeFileFS(w, r, files, "templates/style.css")
+}

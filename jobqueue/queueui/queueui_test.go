@@ -1,0 +1,249 @@
+package queueui_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"html"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/internal/sqlitedb"
+	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/queueui"
+	"lessonkit.example/jobqueue/sqlitequeue"
+)
+
+// hold keeps the pages of TestPages open for a look with a browser.
+var hold = flag.Duration("hold", 0, "serve the test's pages on 127.0.0.1:8123 for this long")
+
+type site struct {
+	t       *testing.T
+	store   *sqlitequeue.Store
+	client  *jobqueue.Client
+	handler http.Handler
+	ids     map[string]int64
+}
+
+// setup has a job in every state.
+func setup(t *testing.T, cfg queueui.Config) *site {
+	t.Helper()
+	db, err := sqlitedb.Open(filepath.Join(t.TempDir(), "queue.db"), sqlitedb.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { db.Close() })
+	store := sqlitequeue.New(db.W, db.R, sqlitequeue.Config{})
+	require.NoError(t, store.Migrate(t.Context()))
+	s := &site{t: t, store: store, client: jobqueue.NewClient(store), ids: map[string]int64{}}
+	s.handler = queueui.New(s.client, cfg)
+
+	ctx, cancel := context.WithCancel(t.Context())
+	w := jobqueue.NewWorker(store, jobqueue.WorkerConfig{
+		Name: "teacher-1/4711", Grace: time.Millisecond,
+		Queues:  map[string]jobqueue.QueueConfig{"transcribe": {}, "mail": {}},
+		Backoff: func(attempt int) time.Duration { return time.Duration(attempt-1) * time.Hour },
+	})
+	started := make(chan struct{})
+	jobqueue.Handle(w, "transcribe", func(ctx context.Context, job *jobqueue.Job, args map[string]string) error {
+		switch args["segment"] {
+		case "good":
+			return nil
+		case "panics":
+			var m map[string]int
+			m["x"] = 1 // a nil map
+		case "bad":
+			return jobqueue.Permanent(errors.New("the audio has no sound: 0 of 48 000 samples above the noise"))
+		case "slow":
+			close(started)
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		return fmt.Errorf("the recogniser answered 503 <script>alert(1)</script>")
+	})
+	for _, name := range []string{"good", "panics", "bad", "slow", "away"} {
+		s.enqueue(name, jobqueue.Params{Kind: "transcribe", Queue: "transcribe", Args: map[string]string{"segment": name, "language": "en-GB"}})
+	}
+	s.enqueue("waiting", jobqueue.Params{Kind: "purge <old>", Queue: "nightly", Args: []int{1, 2}, UniqueKey: "nightly/2026-11-20", MaxAttempts: jobqueue.Unlimited})
+	s.enqueue("later", jobqueue.Params{Kind: "remind", Queue: "mail", RunAt: time.Now().Add(26 * time.Hour), Args: "ann@example.org"})
+	s.enqueue("cancelled", jobqueue.Params{Kind: "remind", Queue: "mail", RunAt: time.Now().Add(time.Hour)})
+	require.NoError(t, s.client.Cancel(t.Context(), s.ids["cancelled"]))
+	done := make(chan error, 1)
+	go func() { done <- w.Run(ctx) }()
+	t.Cleanup(func() { cancel(); require.NoError(t, <-done) })
+	<-started
+	for name, state := range map[string]jobqueue.State{"good": jobqueue.StateSucceeded, "bad": jobqueue.StateFailed, "panics": jobqueue.StateScheduled, "away": jobqueue.StateScheduled} {
+		require.Eventually(t, func() bool {
+			j, err := s.client.Get(t.Context(), s.ids[name])
+			return err == nil && j.State == state && (state != jobqueue.StateScheduled || j.Attempt == 2)
+		}, 20*time.Second, 5*time.Millisecond, name)
+	}
+	return s
+}
+
+func (s *site) enqueue(name string, p jobqueue.Params) {
+	s.t.Helper()
+	r, err := s.client.Enqueue(s.t.Context(), p)
+	require.NoError(s.t, err)
+	s.ids[name] = r.ID
+}
+
+func (s *site) do(method, path string, header ...string) *httptest.ResponseRecorder {
+	s.t.Helper()
+	r := httptest.NewRequest(method, path, nil)
+	for i := 0; i+1 < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	w := httptest.NewRecorder()
+	s.handler.ServeHTTP(w, r)
+	return w
+}
+
+var unsafe = regexp.MustCompile(`(?i)<script|\son\w+=|\sstyle=|javascript:|https?://`)
+
+func (s *site) page(path string, contains ...string) string {
+	s.t.Helper()
+	w := s.do("GET", path)
+	require.Equal(s.t, http.StatusOK, w.Code, "%s: %s", path, w.Body)
+	body := w.Body.String()
+	for _, c := range contains {
+		require.Contains(s.t, body, c, path)
+	}
+	require.Contains(s.t, w.Header().Get("Content-Security-Policy"), "default-src 'none'")
+	require.NotRegexp(s.t, unsafe, body, "nothing that the policy would block, and nothing from elsewhere")
+	return body
+}
+
+func TestPages(t *testing.T) {
+	s := setup(t, queueui.Config{Title: "Lesson jobs", Prefix: "/admin/jobs"})
+	s.page("/admin/jobs/", "transcribe", "nightly", "teacher-1/4711", "Oldest waits")
+	for state, names := range map[string][]string{
+		"waiting": {"waiting"}, "scheduled": {"later", "panics", "away"}, "running": {"slow"}, "succeeded": {"good"}, "failed": {"bad"}, "cancelled": {"cancelled"},
+	} {
+		body := s.page("/admin/jobs/jobs?state=" + state)
+		for name, id := range s.ids {
+			link := fmt.Sprintf(`href="/admin/jobs/jobs/%d"`, id)
+			require.Equal(t, contains(names, name), strings.Contains(body, link), "%s among the %s", name, state)
+		}
+	}
+	s.page("/admin/jobs/jobs?state=scheduled&queue=transcribe", "the recogniser answered 503", "&lt;script&gt;")
+	s.page(fmt.Sprintf("/admin/jobs/jobs/%d", s.ids["panics"]), "assignment to entry in nil map", "Stack", "queueui_test.go", "Attempt 1 failed", "Attempt 2 failed", "Run now")
+	s.page(fmt.Sprintf("/admin/jobs/jobs/%d", s.ids["waiting"]), "nightly/2026-11-20", "no limit", "purge &lt;old&gt;", "Cancel")
+	s.page(fmt.Sprintf("/admin/jobs/jobs/%d", s.ids["bad"]), "no sound", "Failed for good", "Retry")
+	s.page("/admin/jobs/?refresh=5", `http-equiv="refresh"`)
+	require.Contains(t, s.do("GET", "/admin/jobs/style.css").Header().Get("Content-Type"), "text/css")
+
+	if *hold > 0 {
+		server := &http.Server{Addr: "127.0.0.1:8123", Handler: s.handler}
+		time.AfterFunc(*hold, func() { server.Close() })
+		t.Logf("ids %v", s.ids)
+		_ = server.ListenAndServe()
+	}
+}
+
+func contains(list []string, s string) bool {
+	for _, x := range list {
+		if x == s {
+			return true
+		}
+	}
+	return false
+}
+
+func TestMissingAndWrong(t *testing.T) {
+	s := setup(t, queueui.Config{})
+	for path, want := range map[string]int{
+		"/jobs/999999": 404, "/jobs/x": 404, "/nowhere": 404, "/jobs?state=odd": 400, "/jobs?before=x": 400,
+	} {
+		require.Equal(t, want, s.do("GET", path).Code, path)
+	}
+	require.Equal(t, 404, s.do("POST", "/jobs/999999/retry").Code)
+	require.Equal(t, 404, s.do("POST", fmt.Sprintf("/jobs/%d/explode", s.ids["bad"])).Code)
+	require.Equal(t, 405, s.do("POST", "/jobs").Code)
+}
+
+func TestButtons(t *testing.T) {
+	s := setup(t, queueui.Config{Prefix: "/q"})
+	post := func(name, action string) string {
+		w := s.do("POST", fmt.Sprintf("/q/jobs/%d/%s", s.ids[name], action))
+		require.Equal(t, http.StatusSeeOther, w.Code, w.Body)
+		return w.Header().Get("Location")
+	}
+	state := func(name string) jobqueue.State {
+		j, err := s.client.Get(t.Context(), s.ids[name])
+		require.NoError(t, err)
+		return j.State
+	}
+	s.page(post("cancelled", "retry"), "will run again")
+	require.NotEqual(t, jobqueue.StateCancelled, state("cancelled"))
+	s.page(post("waiting", "cancel"), "was cancelled")
+	require.Equal(t, jobqueue.StateCancelled, state("waiting"))
+	s.page(post("good", "retry"), "Nothing was changed")
+	s.page(post("good", "cancel"), "Nothing was changed")
+	s.page(post("slow", "cancel"), "asked to stop")
+	require.Eventually(t, func() bool { return state("slow") == jobqueue.StateCancelled }, 20*time.Second, 5*time.Millisecond)
+}
+
+func TestOtherSitesCannotPressButtons(t *testing.T) {
+	s := setup(t, queueui.Config{})
+	path := fmt.Sprintf("/jobs/%d/cancel", s.ids["waiting"])
+	require.Equal(t, http.StatusForbidden, s.do("POST", path, "Sec-Fetch-Site", "cross-site").Code)
+	require.Equal(t, http.StatusForbidden, s.do("POST", path, "Origin", "https://elsewhere.example").Code)
+	j, err := s.client.Get(t.Context(), s.ids["waiting"])
+	require.NoError(t, err)
+	require.Equal(t, jobqueue.StateWaiting, j.State)
+	require.Equal(t, http.StatusSeeOther, s.do("POST", path, "Sec-Fetch-Site", "same-origin").Code)
+}
+
+func TestReadOnly(t *testing.T) {
+	s := setup(t, queueui.Config{ReadOnly: true})
+	body := s.page(fmt.Sprintf("/jobs/%d", s.ids["bad"]), "read only")
+	require.NotContains(t, body, "<button")
+	require.Equal(t, http.StatusForbidden, s.do("POST", fmt.Sprintf("/jobs/%d/retry", s.ids["bad"])).Code)
+}
+
+func TestPaging(t *testing.T) {
+	s := setup(t, queueui.Config{})
+	ps := make([]jobqueue.Params, 120)
+	for i := range ps {
+		ps[i] = jobqueue.Params{Kind: "many & more", Queue: "bulk/1"}
+	}
+	_, err := s.client.EnqueueMany(t.Context(), ps)
+	require.NoError(t, err)
+	row := regexp.MustCompile(`<th scope="row" class="n"><a href="/jobs/\d+">`)
+	next := regexp.MustCompile(`href="([^"]*before=[^"]*)"`)
+	path, total := "/jobs?state=waiting&queue=bulk%2F1&kind=many+%26+more", 0
+	for range 3 {
+		body := s.page(path)
+		total += len(row.FindAllString(body, -1))
+		m := next.FindStringSubmatch(body)
+		if m == nil {
+			break
+		}
+		path = "/jobs" + html.UnescapeString(m[1])
+	}
+	require.Equal(t, 120, total)
+	s.page("/", "120")
+}
+
+func TestStoreErrorsAreNotShown(t *testing.T) {
+	s := setup(t, queueui.Config{})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	w := httptest.NewRecorder()
+	s.handler.ServeHTTP(w, httptest.NewRequestWithContext(ctx, "GET", "/", nil))
+	require.Equal(t, http.StatusServiceUnavailable, w.Code)
+	require.NotContains(t, w.Body.String(), "canceled")
+}
+
+func Example() {
+	var client *jobqueue.Client // of your store
+	mux := http.NewServeMux()
+	mux.Handle("/admin/jobs/", queueui.New(client, queueui.Config{Prefix: "/admin/jobs"}))
+}
