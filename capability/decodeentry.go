@@ -97,8 +97,21 @@ func (d *Document) duplicateField(key int32) {
 
 // duplicatePermissions reports entries that are equal to one before them.
 func (d *Document) duplicatePermissions(entries []Entry) {
-	const few = 24
-	if len(entries) > few {
+	const few, many = 8, 256
+	switch {
+	case len(entries) <= few:
+		for i := 1; i < len(entries); i++ {
+			for k := range i {
+				if d.samePermission(entries, k, i) {
+					break
+				}
+			}
+		}
+	case len(entries) <= many:
+		d.duplicatesByTable(entries)
+	default:
+		// So many equal identifiers with different scopes would be compared
+		// with one another for long; their texts are compared all at once.
 		first := make(map[string]int, len(entries))
 		var canonical []byte
 		for i := range entries {
@@ -109,16 +122,43 @@ func (d *Document) duplicatePermissions(entries []Entry) {
 				first[string(canonical)] = i
 			}
 		}
-		return
 	}
-	for i := 1; i < len(entries); i++ {
-		for k := range i {
-			if entries[k].Identifier == entries[i].Identifier && entries[k].value.Equal(entries[i].value) {
-				d.duplicatePermission(entries, k, i)
+}
+
+// duplicatesByTable finds equal identifiers by a hash table on the stack.
+func (d *Document) duplicatesByTable(entries []Entry) {
+	var table [1024]int16 // index of an entry plus one
+	for i := range entries {
+		at := hashText(entries[i].Identifier) % uint32(len(table))
+		for table[at] != 0 {
+			if d.samePermission(entries, int(table[at])-1, i) {
 				break
 			}
+			at = (at + 1) % uint32(len(table))
+		}
+		if table[at] == 0 {
+			table[at] = int16(i + 1)
 		}
 	}
+}
+
+// hashText spreads identifiers; they differ most at their ends.
+func hashText(s string) uint32 {
+	h := uint32(len(s))
+	for i := len(s) - 1; i >= 0 && i >= len(s)-24; i-- {
+		h = h*31 + uint32(s[i])
+	}
+	return h ^ h>>15
+}
+
+// samePermission reports the later of two entries if they are equal.
+func (d *Document) samePermission(entries []Entry, before, again int) bool {
+	a, b := &entries[before], &entries[again]
+	if a.Identifier != b.Identifier || !a.value.Equal(b.value) {
+		return false
+	}
+	d.duplicatePermission(entries, before, again)
+	return true
 }
 
 func (d *Document) duplicatePermission(entries []Entry, before, again int) {

@@ -187,29 +187,79 @@ func (m *Manifests) describe(identifier string) string {
 	return ""
 }
 
-// CheckKnown returns what a project's schema refuses and the plain one does
-// not: permission identifiers that are not among the known ones.
-func (d *Document) CheckKnown(known map[string]bool) Diagnostics {
-	var found Diagnostics
-	for i := range d.capabilities {
-		for k := range d.capabilities[i].Permissions {
-			e := &d.capabilities[i].Permissions[k]
-			if e.Identifier != "" && !known[e.Identifier] {
-				v := e.identifierValue()
-				nd := d.nodes[v.n]
-				found = append(found, Diagnostic{Code: CodeUnknownPermission, Severity: Error, Message: quoteShort(e.Identifier) + " is none of the permissions that the project knows.", doc: d, at: span{nd.start, nd.end}, Path: v.Path()})
-			}
-		}
+// Project judges files as the schema of [ProjectSchema] does, by a look-up for
+// each identifier instead of a walk through all of them.
+type Project struct {
+	manifests *Manifests
+	known     map[string]bool
+}
+
+// NewProject prepares the judgement by manifests, which must not change any more.
+func NewProject(m *Manifests) *Project {
+	p := &Project{manifests: m, known: make(map[string]bool)}
+	for _, id := range m.Identifiers() {
+		p.known[id] = true
 	}
+	return p
+}
+
+// Valid reports whether the project's schema accepts a file. It stops at the
+// first fault; [Project.Check] tells all of them.
+func (p *Project) Valid(d *Document) bool {
+	if d.Check(ModeSchema).Worst() == Error {
+		return false
+	}
+	valid := true
+	p.each(d, func(Code, *Entry, Value) bool {
+		valid = false
+		return false
+	})
+	return valid
+}
+
+// Check returns what the project's schema refuses: all that [Document.Check]
+// does in mode schema, identifiers that the project does not know, and scope
+// values that their plugin does not read.
+func (p *Project) Check(d *Document) Diagnostics {
+	found := d.Check(ModeSchema)
+	p.each(d, func(code Code, e *Entry, v Value) bool {
+		message := quoteShort(e.Identifier) + " is none of the permissions that the project knows."
+		if code == CodeUnusedScope {
+			plugin, _ := splitIdentifier(e.Identifier)
+			message = "The schema of the plugin " + plugin + " refuses this scope value."
+		}
+		nd := d.nodes[v.n]
+		found = append(found, Diagnostic{Code: code, Severity: Error, Message: message, doc: d, at: span{nd.start, nd.end}, Path: v.Path()})
+		return true
+	})
 	return found.sorted()
 }
 
-// KnownIdentifiers returns the identifiers of [Manifests.Identifiers] for
-// [Document.CheckKnown].
-func (m *Manifests) KnownIdentifiers() map[string]bool {
-	known := make(map[string]bool)
-	for _, id := range m.Identifiers() {
-		known[id] = true
+// each calls fault for what the plain schema does not refuse, until it returns false.
+func (p *Project) each(d *Document, fault func(Code, *Entry, Value) bool) {
+	for i := range d.capabilities {
+		for k := range d.capabilities[i].Permissions {
+			e := &d.capabilities[i].Permissions[k]
+			if !p.known[e.Identifier] {
+				if v := e.identifierValue(); v.Kind() == String && !fault(CodeUnknownPermission, e, v) {
+					return
+				}
+			}
+			if e.Allow == nil && e.Deny == nil {
+				continue
+			}
+			plugin, _, ok := strings.Cut(e.Identifier, ":")
+			m := p.manifests.Get(plugin)
+			if !ok || m == nil || !m.ScopeSchema.Exists() {
+				continue
+			}
+			for _, list := range [...][]Value{e.Allow, e.Deny} {
+				for _, scope := range list {
+					if !conforms(scope, m.ScopeSchema, m.ScopeSchema, 0) && !fault(CodeUnusedScope, e, scope) {
+						return
+					}
+				}
+			}
+		}
 	}
-	return known
 }

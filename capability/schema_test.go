@@ -40,7 +40,8 @@ func TestProjectSchemaKnowsIdentifiers(t *testing.T) {
 	} {
 		file := Parse([]byte(in), Options{})
 		require.Equal(t, want, conforms(file.Root(), d.Root(), d.Root(), 0), in)
-		require.Equal(t, want, file.CheckKnown(m.KnownIdentifiers()).Worst() < Error, in)
+		require.Equal(t, want, NewProject(m).Check(file).Worst() < Error, in)
+		require.Equal(t, want, NewProject(m).Valid(file), in)
 	}
 }
 
@@ -68,7 +69,9 @@ func TestProjectSchemaOfARealProject(t *testing.T) {
 		`{"identifier":"fs:allow-exists","allow":["$APP/**",{"path":"x"}]}`:    true,
 		`{"identifier":"fs:allow-exists","allow":[{"url":"x"}]}`:               false,
 	} {
-		file := ParseValue([]byte(`{"identifier":"a","permissions":[`+in+`]}`), Options{})
+		file := Parse([]byte(`{"identifier":"a","permissions":[`+in+`]}`), Options{})
 		require.Equal(t, want, conforms(file.Root(), d.Root(), d.Root(), 0), in)
+		require.Equal(t, want, NewProject(m).Check(file).Worst() < Error, in)
+		require.Equal(t, want, NewProject(m).Valid(file), in)
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"lessonkit.example/internal/bench/asr"
 	"lessonkit.example/internal/bench/auth"
+	"lessonkit.example/internal/bench/capability"
 	"lessonkit.example/internal/bench/harness"
 	"lessonkit.example/internal/bench/imagegen"
 	"lessonkit.example/internal/bench/jobqueue"
@@ -21,11 +22,12 @@ import (
 
 // subjects are what can be measured. Each adds its rows to the harness.
 var subjects = map[string]func(*harness.Harness) error{
-	"asr":      asr.Run,
-	"auth":     auth.Run,
-	"imagegen": imagegen.Run,
-	"jobqueue": jobqueue.Run,
-	"service":  service.Run,
+	"asr":        asr.Run,
+	"auth":       auth.Run,
+	"capability": capability.Run,
+	"imagegen":   imagegen.Run,
+	"jobqueue":   jobqueue.Run,
+	"service":    service.Run,
 }
 
 func main() {
