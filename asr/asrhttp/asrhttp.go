@@ -9,6 +9,8 @@
 //
 // A recording is stored in a temporary file while it is worked on, never in memory. The number of recordings that wait is bounded; how many are
 // recognised at once is the recogniser's own business. When the client goes away, so does its work.
+//
+// Exported names stay; fields of Config may be added.
 package asrhttp
 
 import (

@@ -13,6 +13,8 @@
 //
 // The cloud's error codes become the classes of package asr. An account without credit or service is [asr.ErrRefused], wrong
 // keys and settings are [asr.ErrMisconfigured]: recordings wait until an operator has acted.
+//
+// Exported names stay; fields of Config may be added.
 package cloud
 
 import (

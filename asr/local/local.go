@@ -15,6 +15,8 @@
 //
 // Requests announce their length and are never chunked. Redirects are refused. Addresses of this machine
 // and of the local network are reached without a proxy, others through the one that the environment names.
+//
+// Exported names stay; fields of Config may be added.
 package local
 
 import (

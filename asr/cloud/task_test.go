@@ -1,0 +1,156 @@
+package cloud_test
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/asr"
+	"lessonkit.example/asr/asrtest"
+	"lessonkit.example/asr/cloud"
+)
+
+// saved keeps the names of tasks like a row in a database.
+type saved struct {
+	mu    sync.Mutex
+	names []string
+	fail  int
+}
+
+func (s *saved) save(_ context.Context, name string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.fail > 0 {
+		s.fail--
+		return errors.New("database away")
+	}
+	s.names = append(s.names, name)
+	return nil
+}
+
+func TestTaskIsPaidOnceAcrossARestart(t *testing.T) {
+	t.Parallel()
+	s := asrtest.NewServer(t, asrtest.API3)
+	s.SetFault(asrtest.TaskSlow)
+	audio := asr.FromBytes("a", asrtest.WAV(time.Second))
+	var row saved
+	ctx, cancel := context.WithCancel(t.Context())
+	audio.SaveTask = func(ctx context.Context, name string) error {
+		cancel() // the program ends as soon as the name is stored
+		return row.save(ctx, name)
+	}
+	_, err := connect(t, account(nil, s, cloud.Task)).Recognize(ctx, audio)
+	require.ErrorIs(t, err, context.Canceled)
+	require.Len(t, row.names, 1)
+	require.LessOrEqual(t, len(row.names[0]), 255)
+
+	s.SetFault(asrtest.NoFault)
+	audio.Task = row.names[0]
+	audio.SaveTask = row.save
+	for _, mode := range []cloud.Mode{cloud.Task, cloud.Flash} { // the mode may have been changed meanwhile
+		got, err := connect(t, account(nil, s, mode)).Recognize(t.Context(), audio)
+		require.NoError(t, err)
+		require.Equal(t, asrtest.Heard(asrtest.WAV(time.Second)), got.Text)
+		require.Equal(t, time.Second, got.Duration)
+		require.Equal(t, []asr.Segment{
+			{Start: 0, End: 500 * time.Millisecond, Text: "heard 32044 bytes"},
+			{Start: 500 * time.Millisecond, End: time.Second, Text: strings.TrimPrefix(got.Text, "heard 32044 bytes ")},
+		}, got.Segments)
+	}
+	require.Equal(t, 1, s.Tasks())
+	require.Len(t, row.names, 1)
+}
+
+func TestTaskNameIsSavedAgainWhenThatFails(t *testing.T) {
+	t.Parallel()
+	s := asrtest.NewServer(t, asrtest.API3)
+	row := saved{fail: 2}
+	audio := asr.FromBytes("a", asrtest.WAV(time.Second))
+	audio.SaveTask = row.save
+	_, err := connect(t, account(nil, s, cloud.Task)).Recognize(t.Context(), audio)
+	require.NoError(t, err)
+	require.Len(t, row.names, 1)
+	require.Equal(t, 1, s.Tasks())
+}
+
+func TestTaskThatTakesTooLongWaitsWithoutCost(t *testing.T) {
+	t.Parallel()
+	s := asrtest.NewServer(t, asrtest.API3)
+	s.SetFault(asrtest.TaskSlow)
+	cfg := account(nil, s, cloud.Task)
+	cfg.RequestTimeout = 200 * time.Millisecond
+	var row saved
+	audio := asr.FromBytes("a", asrtest.WAV(time.Second))
+	audio.SaveTask = row.save
+	_, err := connect(t, cfg).Recognize(t.Context(), audio)
+	require.ErrorIs(t, err, asr.ErrUnavailable)
+	e, _ := errors.AsType[*asr.Error](err)
+	require.GreaterOrEqual(t, e.RetryAfter(), 30*time.Second)
+	require.Len(t, row.names, 1)
+}
+
+func TestForgottenTaskIsBegunAgain(t *testing.T) {
+	t.Parallel()
+	s := asrtest.NewServer(t, asrtest.API3)
+	audio := asr.FromBytes("a", asrtest.WAV(time.Second))
+	var row saved
+	audio.SaveTask = row.save
+	now := time.Now()
+	for name, known := range map[string]bool{
+		"tencent-asr/" + itoa(now.Unix()) + "/1/4711":                       true,  // asked for, not known
+		"tencent-asr/" + itoa(now.Add(-25*time.Hour).Unix()) + "/1/4712":    false, // too old to be asked for
+		"another recogniser's":                                              false,
+		"tencent-asr/x/1/1":                                                 false,
+		"tencent-asr/" + itoa(now.Unix()) + "/1/99999999999999999999999999": false,
+	} {
+		audio.Task = name
+		before := len(s.Requests())
+		tasks := s.Tasks()
+		_, err := connect(t, account(nil, s, cloud.Task)).Recognize(t.Context(), audio)
+		require.NoError(t, err, name)
+		require.Equal(t, tasks+1, s.Tasks(), name)
+		first := s.Requests()[before].Path
+		require.Equal(t, known, first == "DescribeTaskStatus", name)
+	}
+}
+
+func itoa(n int64) string { return strconv.FormatInt(n, 10) }
+
+func TestFailedTaskIsBegunOnceMoreThenTheAudioIsUnusable(t *testing.T) {
+	t.Parallel()
+	s := asrtest.NewServer(t, asrtest.API3)
+	audio := asr.FromBytes("a", asrtest.WAV(time.Second))
+	var row saved
+	audio.SaveTask = row.save
+	s.SetFault(asrtest.TaskFailsOnce)
+	_, err := connect(t, account(nil, s, cloud.Task)).Recognize(t.Context(), audio)
+	require.NoError(t, err)
+	require.Equal(t, 2, s.Tasks())
+
+	s.SetFault(asrtest.TaskFails)
+	_, err = connect(t, account(nil, s, cloud.Task)).Recognize(t.Context(), audio)
+	require.ErrorIs(t, err, asr.ErrUnusableAudio)
+	require.ErrorContains(t, err, "audio decoding failed")
+	require.Equal(t, 4, s.Tasks())
+	require.Empty(t, row.names[len(row.names)-1], "a new try by hand begins anew")
+}
+
+func TestPollingOutlastsACloudThatIsAway(t *testing.T) {
+	t.Parallel()
+	s := asrtest.NewServer(t, asrtest.API3)
+	audio := asr.FromBytes("a", asrtest.WAV(time.Second))
+	audio.SaveTask = func(context.Context, string) error {
+		s.SetFault(asrtest.Gateway)
+		time.AfterFunc(50*time.Millisecond, func() { s.SetFault(asrtest.NoFault) })
+		return nil
+	}
+	_, err := connect(t, account(nil, s, cloud.Task)).Recognize(t.Context(), audio)
+	require.NoError(t, err)
+	require.Equal(t, 1, s.Tasks())
+}

@@ -1,0 +1,122 @@
+package local_test
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/asr"
+	"lessonkit.example/asr/asrtest"
+	"lessonkit.example/asr/local"
+)
+
+// fixed is a server that answers every recording in the same way.
+func fixed(t *testing.T, status int, body string, header ...string) string {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for i := 0; i+1 < len(header); i += 2 {
+			w.Header().Set(header[i], header[i+1])
+		}
+		w.WriteHeader(status)
+		_, _ = w.Write([]byte(body))
+	}))
+	t.Cleanup(s.Close)
+	return s.URL + "/v1/audio/transcriptions"
+}
+
+// One row for each kind of answer, and what a queue should make of it.
+func TestAnswersHaveTheirClass(t *testing.T) {
+	t.Parallel()
+	tomorrow := time.Now().Add(40 * time.Minute).UTC().Format(http.TimeFormat)
+	for _, c := range []struct {
+		name      string
+		status    int
+		body      string
+		header    []string
+		class     error
+		permanent bool
+		after     time.Duration // at least
+		says      string
+	}{
+		{"408", 408, "", nil, asr.ErrUnavailable, false, 1, ""},
+		{"425", 425, "", nil, asr.ErrUnavailable, false, 1, ""},
+		{"429", 429, "slow down", nil, asr.ErrUnavailable, false, 1, "slow down"},
+		{"429 with seconds", 429, "", []string{"Retry-After", "33"}, asr.ErrUnavailable, false, 33 * time.Second, ""},
+		{"503 with a date", 503, "", []string{"Retry-After", tomorrow}, asr.ErrUnavailable, false, 39 * time.Minute, ""},
+		{"503 with nonsense", 503, "", []string{"Retry-After", "soon"}, asr.ErrUnavailable, false, 1, ""},
+		{"499", 499, "", nil, asr.ErrUnavailable, false, 1, ""},
+		{"502 with a page", 502, "<html><body>nginx</body></html>", nil, asr.ErrUnavailable, false, 1, "an HTML page"},
+		{"503", 503, "", nil, asr.ErrUnavailable, false, 1, ""},
+		{"504", 504, "", nil, asr.ErrUnavailable, false, 20 * time.Second, ""},
+		{"404", 404, "", nil, asr.ErrMisconfigured, false, 1, "does not have the endpoint"},
+		{"405", 405, "", nil, asr.ErrMisconfigured, false, 1, ""},
+		{"401", 401, `{"detail":"who are you"}`, nil, asr.ErrMisconfigured, false, 1, "key is missing or wrong: who are you"},
+		{"403", 403, "", nil, asr.ErrMisconfigured, false, 1, "key"},
+		{"400 that names the model", 400, `{"detail":"Model 'm' not found. Available: ['sensevoice']"}`, nil, asr.ErrMisconfigured, false, 1, "Available"},
+		{"404 that names the model", 404, `{"detail":"Model m is not installed locally."}`, nil, asr.ErrMisconfigured, false, 1, "not installed"},
+		{"301", 301, "", []string{"Location", "/x"}, asr.ErrMisconfigured, false, 1, "redirects"},
+		{"302", 302, "", []string{"Location", "/x"}, asr.ErrMisconfigured, false, 1, "redirects"},
+		{"307", 307, "", []string{"Location", "/x"}, asr.ErrMisconfigured, false, 1, "redirects"},
+		{"308", 308, "", []string{"Location", "/x"}, asr.ErrMisconfigured, false, 1, "redirects"},
+		{"402", 402, "", nil, asr.ErrRefused, false, 1, ""},
+		{"400", 400, "Invalid request", nil, asr.ErrUnusableAudio, true, 0, "Invalid request"},
+		{"413", 413, `{"error":"15 MB"}`, nil, asr.ErrUnusableAudio, true, 0, "15 MB"},
+		{"415", 415, `{"detail":"Failed to decode audio"}`, nil, asr.ErrUnusableAudio, true, 0, "Failed to decode audio"},
+		{"422", 422, `{"detail":[{"loc":["body","file"],"msg":"cannot be read"}]}`, nil, asr.ErrUnusableAudio, true, 0, "body.file: cannot be read"},
+		{"500", 500, `{"error":{"message":"CUDA"}}`, nil, nil, false, 0, "CUDA"},
+		{"500 for garbage", 500, `{"error":"FFmpeg conversion failed."}`, nil, nil, false, 0, "FFmpeg conversion failed."},
+		{"200 with an error", 200, `{"error":"failed to read audio data"}`, nil, nil, false, 0, "failed to read audio data"},
+		{"200 with an error and a text", 200, `{"error":{"message":"x"},"text":""}`, nil, nil, false, 0, "x"},
+		{"200 with a code", 200, `{"code":5,"msg":"engine"}`, nil, nil, false, 0, "engine"},
+		{"200 with a page", 200, "<!doctype html>", nil, nil, false, 0, "not JSON"},
+		{"200 with nothing", 200, "", nil, nil, false, 0, "not JSON"},
+		{"200 with a list", 200, "[]", nil, nil, false, 0, "not JSON"},
+		{"200 without text", 200, `{"txt":"a"}`, nil, nil, false, 0, "no text"},
+		{"200 with a text that is none", 200, `{"text":[1]}`, nil, nil, false, 0, "cannot be read"},
+		{"418", 418, "", nil, asr.ErrMisconfigured, false, 1, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			rec := connect(t, local.Config{URL: fixed(t, c.status, c.body, c.header...) + "?model=m"})
+			_, err := rec.Recognize(t.Context(), asr.FromBytes("a", asrtest.WAV(20*time.Second)))
+			e, ok := errors.AsType[*asr.Error](err)
+			require.True(t, ok, "%v", err)
+			require.Equal(t, c.class, e.Class)
+			require.Equal(t, c.permanent, e.Permanent())
+			require.Equal(t, c.after > 0, e.RetryAfter() > 0)
+			require.GreaterOrEqual(t, e.RetryAfter(), c.after)
+			require.Equal(t, c.status, e.Status)
+			require.ErrorContains(t, err, c.says)
+			if c.class == asr.ErrMisconfigured || c.class == asr.ErrRefused {
+				require.False(t, rec.Status(t.Context()).Available)
+			}
+		})
+	}
+}
+
+func TestSuccessesInEveryForm(t *testing.T) {
+	t.Parallel()
+	for body, text := range map[string]string{
+		`{"text":" a\n b\n"}`:                           "a b",
+		`{"text":""}`:                                   "", // silence is a success
+		`"只是文本"`:                                        "只是文本",
+		`{"text":"好\n的","code":0}`:                      "好的",
+		`{"text":"x","error":null,"code":"0"}`:          "x",
+		`{"text":"x","error":"","usage":{"seconds":1}}`: "x",
+		"\ufeff {\"text\":\"x\"}":                       "",
+	} {
+		rec := connect(t, local.Config{URL: fixed(t, 200, body)})
+		got, err := rec.Recognize(t.Context(), asr.FromBytes("a", asrtest.WAV(time.Second)))
+		if strings.HasPrefix(body, "\ufeff") {
+			require.Error(t, err)
+			continue
+		}
+		require.NoError(t, err, body)
+		require.Equal(t, text, got.Text)
+	}
+}
