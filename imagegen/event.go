@@ -38,13 +38,14 @@ type Event struct {
 // call is one call of Generate, Submit, Wait or Watch.
 type call struct {
 	*Client
+	op       string // what its errors are called
 	began    time.Time
 	attempts int
 	unsure   int // attempts that may have run without an answer
 	gate     *gate
 }
 
-func (c *Client) begin() *call { return &call{Client: c, began: c.now()} }
+func (c *Client) begin() *call { return &call{Client: c, op: "poll", began: c.now()} }
 
 func (c *call) trace(e Event) {
 	if c.config.Trace == nil {

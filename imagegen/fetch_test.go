@@ -333,6 +333,25 @@ func TestResultAddressesAreGuarded(t *testing.T) {
 	require.False(t, reached.Load())
 }
 
+// The host of the service is trusted with results on another port, where the key does not go; for references it is not.
+func TestOwnHostOnAnotherPort(t *testing.T) {
+	t.Parallel()
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "" {
+			t.Error("the key was sent to another port")
+		}
+		_, _ = w.Write(pngHead)
+	}))
+	t.Cleanup(site.Close)
+	fake := imagegentest.New(t, imagegentest.Options{})
+	client := fake.Client(func(c *imagegen.Config) { c.BaseURL, c.HTTPClient, c.Fetch.Client = fake.Listen(), nil, nil })
+	fake.Script(imagegentest.Raw(fmt.Sprintf(`{"data":[{"url":%q}]}`, site.URL)))
+	_, err := client.Generate(t.Context(), fox(), imagegen.Memory())
+	require.NoError(t, err)
+	_, err = client.Generate(t.Context(), withRefs(imagegen.URL(site.URL)), imagegen.Memory())
+	require.ErrorIs(t, err, imagegen.ErrBlockedAddress)
+}
+
 func TestLogsAndValuesHideSecrets(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -180,7 +180,7 @@ func (c *call) collect(ctx context.Context, r *Result, got *received, sink Sink,
 		e.MayHaveRun, e.Attempts = true, c.attempts
 		return first
 	}
-	return &Error{Op: "store", TaskID: r.TaskID, RequestID: r.RequestID, Attempts: c.attempts, MayHaveRun: true, Err: first}
+	return &Error{Op: c.op, TaskID: r.TaskID, RequestID: r.RequestID, Attempts: c.attempts, MayHaveRun: true, Err: first}
 }
 
 func (c *call) stored(r *Result, info Info) {
@@ -217,7 +217,7 @@ func (b *bodyReader) Read(p []byte) (int, error) {
 	}
 	b.n += int64(n)
 	if err != nil && err != io.EOF {
-		err = timeLimit(nil, b.ctx, b.limit, err)
+		err = timeLimit(b.ctx, b.ctx, b.limit, err)
 		if b.stalled.Load() {
 			err = fmt.Errorf("%w for %v", ErrStalled, b.stall)
 		}
@@ -227,10 +227,10 @@ func (b *bodyReader) Read(p []byte) (int, error) {
 
 func (b *bodyReader) stop() { b.timer.Stop() }
 
-// timeLimit says which end of a context err is really about: that of the caller's, or the limit ctx was given.
+// timeLimit says which end of a context err is really about: that of the caller's context, or the limit that ctx was given.
 func timeLimit(parent, ctx context.Context, limit time.Duration, err error) error {
 	switch {
-	case parent != nil && parent.Err() != nil:
+	case parent != ctx && parent.Err() != nil:
 		return parent.Err()
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return fmt.Errorf("no answer within %v: %w", limit, context.DeadlineExceeded)

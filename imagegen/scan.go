@@ -67,7 +67,7 @@ func (s *scanner) scan() error {
 	}
 	for {
 		c, err := s.peek()
-		if err == io.ErrUnexpectedEOF {
+		if errors.Is(err, io.ErrUnexpectedEOF) {
 			return nil
 		}
 		if err != nil {

@@ -3,6 +3,7 @@ package imagegen
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -191,7 +192,7 @@ func (s *scanner) fraction(first string) error {
 func (s *scanner) digits() (n int, err error) {
 	for {
 		c, err := s.peek()
-		if err == io.ErrUnexpectedEOF || err == nil && (c < '0' || c > '9') {
+		if err == nil && (c < '0' || c > '9') || errors.Is(err, io.ErrUnexpectedEOF) {
 			return n, nil
 		}
 		if err != nil {

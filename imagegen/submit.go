@@ -44,8 +44,9 @@ func (c *call) submit(ctx context.Context, req *Request, sink Sink) (*Result, *T
 		if failure == nil {
 			return r, t, nil
 		}
-		e, ok := failure.(*Error) // not one that a WaitError or a PartialError wraps: there the service has answered
-		if !ok {
+		var e *Error
+		var resumable *WaitError // may wrap an Error, of fetching what is already paid
+		if r != nil || errors.As(failure, &resumable) || !errors.As(failure, &e) {
 			return r, nil, failure
 		}
 		wait, again := c.again(e)
@@ -95,12 +96,13 @@ func (c *call) again(e *Error) (time.Duration, bool) {
 // newPost checks req, looks at the references and builds what will be sent. free lets go of spooled references.
 func (c *call) newPost(ctx context.Context, req *Request, sink Sink) (p *post, free func(), err error) {
 	p = &post{op: "generate", path: "/v1/images/generations", req: req, sink: sink}
+	if req != nil && len(req.Refs) > 0 {
+		p.op, p.path = "edit", "/v1/images/edits"
+	}
+	c.op = p.op
 	fail := func(err error) (*post, func(), error) { return nil, nil, &Error{Op: p.op, Err: err} }
 	if req == nil {
 		return fail(fmt.Errorf("%w: it is nil", ErrInvalidRequest))
-	}
-	if len(req.Refs) > 0 {
-		p.op, p.path = "edit", "/v1/images/edits"
 	}
 	if err := req.check(c.config.Limits); err != nil {
 		return fail(err)

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -141,6 +143,25 @@ func TestChainPassesFailuresOn(t *testing.T) {
 	}
 }
 
+// A request that failed before anything was generated may be repeated under its key.
+func TestKeyOfARequestThatWasNotCarriedOut(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		fake := imagegentest.New(t, imagegentest.Options{})
+		fake.Script(imagegentest.Status(429, 10*time.Minute))
+		h := running(t, gateway.Config{Generator: fake.Client(nil), Mode: gateway.Sync})
+		post := func() answer {
+			return send(t, h, "POST", generations, `{"prompt":"x"}`, func(r *http.Request) { r.Header.Set("Idempotency-Key", "k") })
+		}
+		first := post()
+		require.Equal(t, 503, first.Code)
+		require.Equal(t, "600", first.Header().Get("Retry-After"))
+		require.Equal(t, 200, post().Code)
+		require.Equal(t, 200, post().Code)
+		require.Equal(t, 1, fake.Counts().Generations)
+	})
+}
+
 func TestChainKeepsGoodImagesOfAPartialAnswer(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []gateway.Mode{gateway.Sync, gateway.Async} {
@@ -211,10 +232,10 @@ func TestTasksSurviveARestart(t *testing.T) {
 }
 
 // hanging never finishes by itself, and cannot be resumed.
-type hanging struct{ calls int }
+type hanging struct{ calls atomic.Int32 }
 
 func (h *hanging) Generate(ctx context.Context, _ *imagegen.Request, _ imagegen.Sink) (*imagegen.Result, error) {
-	h.calls++
+	h.calls.Add(1)
 	<-ctx.Done()
 	return nil, ctx.Err()
 }
@@ -229,7 +250,7 @@ func TestInterruptedWorkIsNotPaidTwice(t *testing.T) {
 			_, task, err := client.Submit(t.Context(), &imagegen.Request{Prompt: "x"}, imagegen.Memory())
 			require.NoError(t, err)
 			synctest.Wait()
-			require.Equal(t, 1, first.calls)
+			require.EqualValues(t, 1, first.calls.Load())
 			began := time.Now()
 			stop()
 			require.Equal(t, 30*time.Second, time.Since(began), "what cannot be resumed may finish")

@@ -17,25 +17,50 @@ import (
 )
 
 // Dir returns a Store in a directory, which it creates if need be: tasks as JSON files under tasks, bytes under blobs. Files are
-// written beside their place, synced, and renamed, so a crash leaves each one whole or absent. One process at a time may use it.
+// written beside their place, synced, and renamed, so a crash leaves each one whole or absent; references it left
+// that belong to no task are deleted. One process at a time may use it.
 func Dir(path string) (Store, error) {
 	d := &dir{tasks: filepath.Join(path, "tasks"), blobs: filepath.Join(path, "blobs")}
 	for _, p := range []string{d.tasks, d.blobs} {
 		if err := os.MkdirAll(p, 0o700); err != nil {
 			return nil, fmt.Errorf("gateway: open store: %w", err)
 		}
-		leftovers, err := filepath.Glob(filepath.Join(p, ".new-*"))
-		if err != nil {
-			return nil, fmt.Errorf("gateway: open store: %w", err)
-		}
-		for _, name := range leftovers { // of writes that a crash cut short
-			if err := os.Remove(name); err != nil {
-				return nil, fmt.Errorf("gateway: open store: %w", err)
-			}
-		}
+	}
+	if err := d.clear(); err != nil {
+		return nil, fmt.Errorf("gateway: open store: %w", err)
 	}
 	return d, nil
 }
+
+// clear deletes unfinished files, and references that no task names. Images are never deleted here: they have been paid for.
+func (d *dir) clear() error {
+	owned := map[string]bool{}
+	for t, err := range d.Tasks(context.Background()) {
+		if err != nil {
+			return err
+		}
+		for _, b := range t.Refs {
+			owned[b.Name] = true
+		}
+	}
+	for _, p := range []string{d.tasks, d.blobs} {
+		entries, err := os.ReadDir(p)
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			name := e.Name()
+			if strings.HasPrefix(name, temporary) || strings.HasPrefix(name, refPrefix) && !owned[name] {
+				if err := remove(filepath.Join(p, name)); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+const temporary = ".new-"
 
 type dir struct {
 	mu           sync.Mutex // creating and updating tasks
@@ -180,7 +205,7 @@ type pending struct {
 }
 
 func create(name string) (*pending, error) {
-	f, err := os.CreateTemp(filepath.Dir(name), ".new-*")
+	f, err := os.CreateTemp(filepath.Dir(name), temporary+"*")
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package gateway
 import (
 	_ "embed"
 	"encoding/json"
+	"io"
 	"log/slog"
 	"math"
 	"net/http"
@@ -86,17 +87,41 @@ func dispatch(w http.ResponseWriter, r *http.Request, methods map[string]http.Ha
 // ServeHTTP implements http.Handler.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := g.c.Now()
-	rec := &recorder{ResponseWriter: w, status: http.StatusOK}
+	rec := &recorder{ResponseWriter: w, status: http.StatusOK, conn: http.NewResponseController(w)}
+	if r.Body != nil && r.Body != http.NoBody {
+		r.Body = patientBody{r.Body, rec.conn}
+	}
 	g.mux.ServeHTTP(rec, r)
+	_ = rec.conn.SetWriteDeadline(time.Time{}) // the connection may serve another request
+	_ = rec.conn.SetReadDeadline(time.Time{})
 	_, pattern := g.mux.Handler(r)
 	g.c.Logger.LogAttrs(r.Context(), slog.LevelInfo, "request", slog.String("method", r.Method), slog.String("path", pattern),
 		slog.Int("status", rec.status), slog.Int64("bytes", rec.bytes), slog.Duration("elapsed", g.c.Now().Sub(began)),
 		slog.String("caller", rec.caller))
 }
 
-// recorder notes what was answered, for the log.
+// patience is how long a caller may neither send nor take a byte.
+const patience = time.Minute
+
+// patientBody ends a request body that has come to a stop.
+type patientBody struct {
+	io.ReadCloser
+	conn *http.ResponseController
+}
+
+func (b patientBody) Read(p []byte) (int, error) {
+	_ = b.conn.SetReadDeadline(time.Now().Add(patience)) // not every server knows deadlines
+	n, err := b.ReadCloser.Read(p)
+	if err == io.EOF {
+		_ = b.conn.SetReadDeadline(time.Time{}) // the answer may take long
+	}
+	return n, err
+}
+
+// recorder notes what was answered, for the log, and ends an answer that nobody takes.
 type recorder struct {
 	http.ResponseWriter
+	conn   *http.ResponseController
 	status int
 	bytes  int64
 	caller string
@@ -108,6 +133,7 @@ func (r *recorder) WriteHeader(status int) {
 }
 
 func (r *recorder) Write(p []byte) (int, error) {
+	_ = r.conn.SetWriteDeadline(time.Now().Add(patience))
 	n, err := r.ResponseWriter.Write(p)
 	r.bytes += int64(n)
 	return n, err

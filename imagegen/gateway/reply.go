@@ -55,7 +55,7 @@ func (g *Gateway) reply(w http.ResponseWriter, r *http.Request, id string, j *jo
 // answer is the failure of a task as an error answer. Only a request that was never carried out is worth repeating (503).
 func (f *Failure) answer() *failure {
 	switch f.Code {
-	case "unavailable":
+	case codeUnavailable:
 		return problem(503, f.Code, f.Message).after(max(f.RetryAfter, time.Second))
 	case "failed", "interrupted":
 		return problem(502, f.Code, f.Message)
@@ -238,7 +238,7 @@ func (g *Gateway) file(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	b, err := g.c.Store.OpenBlob(r.Context(), name)
-	if err != nil || strings.HasPrefix(name, "ref-") {
+	if err != nil || strings.HasPrefix(name, refPrefix) {
 		if b != nil {
 			b.Close()
 		}

@@ -20,7 +20,10 @@ import (
 	"lessonkit.example/imagegen"
 )
 
-const maxJSON = 1 << 20
+const (
+	maxJSON   = 1 << 20
+	refPrefix = "ref-" // of the names of stored references
+)
 
 // generation takes a request without references.
 func (g *Gateway) generation(w http.ResponseWriter, r *http.Request, caller string) *failure {
@@ -130,7 +133,7 @@ func (g *Gateway) receive(ctx context.Context, part *multipart.Part, digest io.W
 	if err != nil || !strings.HasPrefix(kind, "image/") {
 		return Blob{}, problem(400, "not_an_image", "each image[] part needs a content type such as image/png").param("image[]")
 	}
-	ref := Blob{Name: "ref-" + uuid.Must(uuid.NewV7()).String(), File: path.Base(strings.ReplaceAll(part.FileName(), "\\", "/")), Type: kind}
+	ref := Blob{Name: refPrefix + uuid.Must(uuid.NewV7()).String(), File: path.Base(strings.ReplaceAll(part.FileName(), "\\", "/")), Type: kind}
 	b, err := g.c.Store.CreateBlob(ctx, ref.Name)
 	if err != nil {
 		return Blob{}, internal(err)
@@ -233,7 +236,8 @@ func (g *Gateway) accept(w http.ResponseWriter, r *http.Request, caller string, 
 	return g.reply(w, r, t.ID, j)
 }
 
-// create stores a new task and queues it, or finds the one that the same request made before.
+// create stores a new task and queues it, or finds the one that the same request made before. That one is carried out again if it
+// failed before anything was generated.
 func (g *Gateway) create(ctx context.Context, t Task) (*job, *failure) {
 	if t.Digest != "" {
 		g.keyed.Lock()
@@ -241,24 +245,32 @@ func (g *Gateway) create(ctx context.Context, t Task) (*job, *failure) {
 	}
 	j, fresh := g.begin(t)
 	err := g.c.Store.CreateTask(ctx, t)
-	if err == nil {
-		g.enqueue(t.ID)
-		return j, nil
+	if errors.Is(err, ErrExists) {
+		var old Task
+		old, err = g.c.Store.Task(ctx, t.ID)
+		same := old.Digest == t.Digest
+		switch {
+		case err == nil && same && fresh && old.Failure != nil && old.Failure.Code == codeUnavailable:
+			err = g.c.Store.UpdateTask(ctx, t)
+		case err == nil:
+			g.deleteBlobs(ctx, t.Refs)
+			if fresh {
+				g.end(t.ID) // it has ended before
+			}
+			if !same {
+				return nil, problem(409, "key_reused", "this Idempotency-Key was used for another request").param("Idempotency-Key")
+			}
+			return j, nil
+		}
 	}
-	if fresh {
-		g.end(t.ID) // it has ended before, or never begun
-	}
-	g.deleteBlobs(ctx, t.Refs)
-	if !errors.Is(err, ErrExists) {
-		return nil, internal(err)
-	}
-	old, err := g.c.Store.Task(ctx, t.ID)
 	if err != nil {
+		g.deleteBlobs(ctx, t.Refs)
+		if fresh {
+			g.end(t.ID)
+		}
 		return nil, internal(err)
 	}
-	if old.Digest != t.Digest {
-		return nil, problem(409, "key_reused", "this Idempotency-Key was used for another request").param("Idempotency-Key")
-	}
+	g.enqueue(t.ID)
 	return j, nil
 }
 

@@ -224,6 +224,9 @@ func (g *Gateway) finish(ctx context.Context, t *Task, r *imagegen.Result, err e
 	g.end(t.ID)
 }
 
+// codeUnavailable is the failure of a task for which nothing was generated, and which may succeed later.
+const codeUnavailable = "unavailable"
+
 // explain turns a generator's error into words for the caller. Only what a service said itself is passed on; the rest is in the log.
 func explain(err error) *Failure {
 	var (
@@ -244,7 +247,7 @@ func explain(err error) *Failure {
 	case errors.As(err, &final) && final.Permanent():
 		f = &Failure{Code: "refused", Message: "the generator refused the request"}
 	case errors.As(err, &away) && away.RetryAfter() > 0 && !mayHaveRun:
-		f = &Failure{Code: "unavailable", Message: "the generator is not available at the moment", RetryAfter: away.RetryAfter()}
+		f = &Failure{Code: codeUnavailable, Message: "the generator is not available at the moment", RetryAfter: away.RetryAfter()}
 	case mayHaveRun:
 		f.Message += "; it may have been charged"
 	}

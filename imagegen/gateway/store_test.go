@@ -40,14 +40,24 @@ func TestDirStoreSaysWhichFileIsBroken(t *testing.T) {
 	require.ErrorContains(t, err, filepath.Join("tasks", "a.json"))
 }
 
-func TestDirStoreClearsUnfinishedWrites(t *testing.T) {
+func TestDirStoreClearsWhatACrashLeft(t *testing.T) {
 	t.Parallel()
 	path := t.TempDir()
 	s := openDir(t, path)
-	_, err := s.CreateBlob(t.Context(), "a")
+	for _, name := range []string{"ref-lost", "ref-kept", "image-1-0.png"} {
+		b, err := s.CreateBlob(t.Context(), name)
+		require.NoError(t, err)
+		require.NoError(t, b.Commit())
+	}
+	require.NoError(t, s.CreateTask(t.Context(), gateway.Task{ID: "t", Refs: []gateway.Blob{{Name: "ref-kept"}}}))
+	_, err := s.CreateBlob(t.Context(), "unfinished")
 	require.NoError(t, err)
 	openDir(t, path)
 	left, err := os.ReadDir(filepath.Join(path, "blobs"))
 	require.NoError(t, err)
-	require.Empty(t, left)
+	var names []string
+	for _, e := range left {
+		names = append(names, e.Name())
+	}
+	require.Equal(t, []string{"image-1-0.png", "ref-kept"}, names)
 }

@@ -34,11 +34,6 @@ func (n *noise) value(x, y float64) float64 {
 // quintic has no kink in its slope, so gradients made of it show no grid.
 func quintic(t float64) float64 { return t * t * t * (t*(t*6-15) + 10) }
 
-// field adds three octaves.
-func (n *noise) field(x, y float64) float64 {
-	return (n.value(x*1.6, y*1.6)*4 + n.value(x*3.1+17, y*3.1+5)*1.4 + n.value(x*6+3, y*6+41)*0.3) / 5.7
-}
-
 // ridge is the height of a mountain ridge, between 0 and 1: large shapes, and smaller ones where it is high.
 func (n *noise) ridge(x float64) float64 {
 	big := n.value(x, 0.5)

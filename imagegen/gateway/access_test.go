@@ -1,0 +1,187 @@
+package gateway_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"mime/multipart"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/imagegen"
+	"lessonkit.example/imagegen/gateway"
+	"lessonkit.example/imagegen/gateway/draw"
+)
+
+func TestKeysAndCallers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		h := running(t, gateway.Config{Mode: gateway.Async, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		for _, header := range []string{"", "Bearer", "Bearer ", "Bearer wrong", "Basic " + key, key, "Bearer " + key + "x", "Bearer " + key[1:]} {
+			a := send(t, h, "POST", generations, `{"prompt":"x"}`, func(r *http.Request) { r.Header.Set("Authorization", header) })
+			require.Equal(t, 401, a.Code, header)
+			require.Equal(t, "Bearer", a.Header().Get("WWW-Authenticate"))
+		}
+		id := send(t, h, "POST", generations, `{"prompt":"a private wish"}`, nil).data()["id"].(string)
+		synctest.Wait()
+		require.Equal(t, "completed", send(t, h, "GET", "/v1/tasks/"+id, "", nil).data()["status"])
+		require.Equal(t, 404, send(t, h, "GET", "/v1/tasks/"+id, "", func(r *http.Request) { r.Header.Set("Authorization", "Bearer other-key") }).Code)
+		require.Equal(t, 404, send(t, h, "GET", "/v1/tasks/..%2F"+id, "", nil).Code)
+		require.NotContains(t, log.String(), key)
+		require.NotContains(t, log.String(), "private wish")
+		require.Contains(t, log.String(), "caller=me")
+	})
+	_, err := gateway.StaticKeys(nil)
+	require.Error(t, err)
+	_, err = gateway.StaticKeys(map[string]string{"me": ""})
+	require.Error(t, err)
+	_, err = gateway.New(gateway.Config{Generator: draw.New(draw.Config{})})
+	require.ErrorContains(t, err, "Anyone")
+}
+
+func TestParseKeys(t *testing.T) {
+	t.Parallel()
+	keys, err := gateway.ParseKeys("alice:one, bob:two:with:colons")
+	require.NoError(t, err)
+	for key, caller := range map[string]string{"one": "alice", "two:with:colons": "bob", "three": "", "": ""} {
+		got, ok := keys(key)
+		require.Equal(t, caller, got)
+		require.Equal(t, caller != "", ok)
+	}
+	for _, bad := range []string{"", "alice", "alice:", ":secret", "a:secret,a:secret2", "a:secret,"} {
+		_, err := gateway.ParseKeys(bad)
+		require.Error(t, err, bad)
+		require.NotContains(t, err.Error(), "secret")
+	}
+}
+
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	post := func(t *testing.T, h http.Handler, who string) answer {
+		return send(t, h, "POST", generations, `{"prompt":"x"}`, func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+who) })
+	}
+	slow := draw.New(draw.Config{LongEdge: 32, Delay: time.Minute})
+	bubble(t, "requests of one caller", func(t *testing.T) {
+		h := running(t, gateway.Config{Limits: gateway.Limits{PerMinute: 6, Burst: 2}})
+		require.Equal(t, 200, post(t, h, key).Code)
+		require.Equal(t, 200, post(t, h, key).Code)
+		a := post(t, h, key)
+		require.Equal(t, 429, a.Code)
+		require.Equal(t, "10", a.Header().Get("Retry-After"))
+		require.Equal(t, 200, post(t, h, "other-key").Code)
+		time.Sleep(10 * time.Second)
+		require.Equal(t, 200, post(t, h, key).Code)
+	})
+	bubble(t, "unfinished tasks of one caller", func(t *testing.T) {
+		h := running(t, gateway.Config{Generator: slow, Mode: gateway.Async, Limits: gateway.Limits{Tasks: 2}})
+		require.Equal(t, 200, post(t, h, key).Code)
+		require.Equal(t, 200, post(t, h, key).Code)
+		a := post(t, h, key)
+		require.Equal(t, 429, a.Code)
+		require.Equal(t, "too_many_tasks", a.errorCode())
+		require.NotEmpty(t, a.Header().Get("Retry-After"))
+		require.Equal(t, 200, post(t, h, "other-key").Code)
+		time.Sleep(3 * time.Minute)
+		require.Equal(t, 200, post(t, h, key).Code)
+		time.Sleep(3 * time.Minute)
+	})
+	bubble(t, "tasks of all", func(t *testing.T) {
+		h := running(t, gateway.Config{Generator: slow, Mode: gateway.Async, Limits: gateway.Limits{Queue: 1}})
+		require.Equal(t, 200, post(t, h, key).Code)
+		a := post(t, h, "other-key")
+		require.Equal(t, 503, a.Code)
+		require.Equal(t, "queue_full", a.errorCode())
+		time.Sleep(3 * time.Minute)
+	})
+	bubble(t, "not running", func(t *testing.T) {
+		g, err := gateway.New(gateway.Config{Generator: slow, Keys: gateway.Anyone})
+		require.NoError(t, err)
+		a := post(t, g, "any")
+		require.Equal(t, 503, a.Code)
+		require.NotEmpty(t, a.Header().Get("Retry-After"))
+	})
+}
+
+// counting counts generations.
+type counting struct {
+	gateway.Generator
+	n atomic.Int32
+}
+
+func (c *counting) Generate(ctx context.Context, r *imagegen.Request, s imagegen.Sink) (*imagegen.Result, error) {
+	c.n.Add(1)
+	return c.Generator.Generate(ctx, r, s)
+}
+
+func TestIdempotencyKey(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []gateway.Mode{gateway.Sync, gateway.Async} {
+		bubble(t, string(mode), func(t *testing.T) {
+			g := &counting{Generator: draw.New(draw.Config{LongEdge: 32, Delay: time.Second})}
+			path := t.TempDir()
+			h := running(t, gateway.Config{Generator: g, Mode: mode, Store: openDir(t, path)})
+			post := func(prompt, idempotency, who string) answer {
+				body, kind := form(t, func(w *multipart.Writer) {
+					_ = w.WriteField("prompt", prompt)
+					file(w, "image[]", "image/png", string(pngHead))
+				})
+				return send(t, h, "POST", edits, body, func(r *http.Request) {
+					kind(r)
+					r.Header.Set("Authorization", "Bearer "+who)
+					r.Header.Set("Idempotency-Key", idempotency)
+				})
+			}
+			both := make(chan answer)
+			for range 2 {
+				go func() { both <- post("x", "one", key) }()
+			}
+			a, b := <-both, <-both
+			require.Equal(t, 200, a.Code)
+			if mode == gateway.Sync {
+				require.Equal(t, a.body["data"], b.body["data"])
+			} else {
+				require.Equal(t, a.data()["id"], b.data()["id"])
+			}
+			time.Sleep(time.Minute)
+			if mode == gateway.Sync {
+				require.Equal(t, a.body, post("x", "one", key).body)
+			} else {
+				require.Equal(t, "completed", post("x", "one", key).data()["status"])
+			}
+			require.EqualValues(t, 1, g.n.Load())
+			require.Equal(t, "key_reused", post("y", "one", key).errorCode())
+			require.Equal(t, 200, post("y", "one", "other-key").Code)
+			require.Equal(t, 200, post("x", "two", key).Code)
+			require.Equal(t, 400, post("x", strings.Repeat("k", 256), key).Code)
+			time.Sleep(time.Minute)
+			require.EqualValues(t, 3, g.n.Load())
+			require.Len(t, files(t, path), 3, "three images and no references")
+		})
+	}
+}
+
+// A caller that leaves before the answer finds it by the same key.
+func TestLostAnswerIsFoundByItsKey(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := &counting{Generator: draw.New(draw.Config{LongEdge: 32, Delay: time.Minute})}
+		h := running(t, gateway.Config{Generator: g, Mode: gateway.Sync})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		named := func(r *http.Request) { r.Header.Set("Idempotency-Key", "k") }
+		send(t, h, "POST", generations, `{"prompt":"x"}`, func(r *http.Request) { named(r); *r = *r.WithContext(ctx) })
+		time.Sleep(2 * time.Minute)
+		began := time.Now()
+		a := send(t, h, "POST", generations, `{"prompt":"x"}`, named)
+		require.Len(t, a.body["data"], 1)
+		require.Zero(t, time.Since(began))
+		require.EqualValues(t, 1, g.n.Load())
+	})
+}
