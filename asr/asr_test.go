@@ -16,7 +16,14 @@ import (
 	"lessonkit.example/asr"
 )
 
-func TestErrorsTellAQueueWhatToDo(t *testing.T) {
+// gone is an error of the caller's own, out of Audio.Open.
+type gone struct{}
+
+func (gone) Error() string      { return "gone" }
+func (gone) Permanent() bool    { return true }
+func (gone) PublicText() string { return "the recording is gone" }
+
+func TestErrorsSayWhatAQueueShouldDo(t *testing.T) {
 	t.Parallel()
 	cause := errors.New("cause")
 	for _, c := range []struct {
@@ -28,6 +35,7 @@ func TestErrorsTellAQueueWhatToDo(t *testing.T) {
 		public    string
 	}{
 		{"ordinary", asr.Error{Op: "local", Message: "odd answer", Status: 500, Err: cause}, false, 0, "recognize (local): odd answer (HTTP 500): cause", "the recogniser failed"},
+		{"a cause that is permanent", asr.Error{Op: "local", Message: "open audio", Err: gone{}}, true, 0, "recognize (local): open audio: gone", "the recording is gone"},
 		{"unavailable", asr.Error{Class: asr.ErrUnavailable}, false, 15 * time.Second, "recognize: the recogniser is not available", "the recogniser is not available"},
 		{"unavailable for a time", asr.Error{Class: asr.ErrUnavailable, After: time.Hour}, false, time.Hour, "recognize: the recogniser is not available", "the recogniser is not available"},
 		{"unusable", asr.Error{Class: asr.ErrUnusableAudio, Message: "it is empty", After: time.Hour}, true, 0, "recognize: the audio cannot be used: it is empty", "the audio cannot be used: it is empty"},

@@ -86,8 +86,12 @@ func (e *Error) Unwrap() []error {
 	return errs
 }
 
-// Permanent tells that trying again cannot help.
-func (e *Error) Permanent() bool { return e.Class == ErrUnusableAudio || e.Final }
+// Permanent tells that trying again cannot help. An error without a class says what its cause says: a recording that is gone,
+// for one, cannot be opened by any attempt.
+func (e *Error) Permanent() bool {
+	var cause interface{ Permanent() bool }
+	return e.Class == ErrUnusableAudio || e.Final || e.Class == nil && errors.As(e.Err, &cause) && cause.Permanent()
+}
 
 // RetryAfter tells how long to wait before trying again where the failure is not the recording's fault. 0: it may be; count an attempt.
 func (e *Error) RetryAfter() time.Duration {
@@ -106,9 +110,12 @@ func (e *Error) RetryAfter() time.Duration {
 	return unavailableDelay
 }
 
-// PublicText is what the owner of the recording may read: the message without the cause.
+// PublicText is what the owner of the recording may read: the message without the cause, or the public text of a cause that has one.
 func (e *Error) PublicText() string {
+	var cause interface{ PublicText() string }
 	switch {
+	case e.Class == nil && errors.As(e.Err, &cause):
+		return cause.PublicText()
 	case e.Class == ErrUnusableAudio && e.Message != "":
 		return e.Class.Error() + ": " + e.Message
 	case e.Class != nil:
