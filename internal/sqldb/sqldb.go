@@ -96,8 +96,12 @@ func (db *DB) Update(ctx context.Context, fn func(tx *sql.Tx) error) error {
 	var err error
 	for range updateAttempts {
 		if err = db.once(ctx, fn); !isConflict(err) {
-			return err
+			break
 		}
+	}
+	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
+		// The driver cuts the connection then; that says nothing about the database.
+		return errors.Join(ctx.Err(), err)
 	}
 	return err
 }

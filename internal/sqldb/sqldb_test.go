@@ -97,3 +97,17 @@ func TestAddressesAreUnderstood(t *testing.T) {
 		require.NotContains(t, err.Error(), "secret")
 	}
 }
+
+func TestCallerThatGoesAwaySaysNothingAboutTheDatabase(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, db *sqldb.DB) {
+		ctx, cancel := context.WithCancel(t.Context())
+		err := db.Update(ctx, func(tx *sql.Tx) error {
+			cancel()
+			_, err := tx.ExecContext(ctx, "select 1")
+			return err
+		})
+		require.ErrorIs(t, err, context.Canceled)
+		require.False(t, sqldb.IsUnavailable(err), "%v", err)
+	})
+}
