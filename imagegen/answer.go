@@ -2,6 +2,7 @@ package imagegen
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -254,24 +255,17 @@ func (a answer) task(id string) *Task {
 	}
 	switch {
 	case a.state == StateFailed:
-		t.Err = &TaskError{ID: id, Message: or2(a.err.Message, "the service gave no reason")}
+		t.Err = &TaskError{ID: id, Message: cmp.Or(a.err.Message, "the service gave no reason")}
 	case a.state == StateCompleted && len(a.images) == 0:
 		t.Err = &Error{Op: "poll", TaskID: id, Err: ErrNoImages, permanent: true, MayHaveRun: true}
 	}
 	return t
 }
 
-func or2(s, fallback string) string {
-	if s == "" {
-		return fallback
-	}
-	return s
-}
-
 // failure is what is wrong with one image of an answer.
 func (i item) failure() error {
 	if i.Error != nil {
-		return errors.New(or2(clean(i.Error.Message, maxMessage), "the service gave no reason"))
+		return errors.New(cmp.Or(clean(i.Error.Message, maxMessage), "the service gave no reason"))
 	}
 	return ErrNoImages
 }

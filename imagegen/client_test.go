@@ -298,3 +298,60 @@ func TestCancelledCallReturnsTheContextsError(t *testing.T) {
 		require.Equal(t, 1, fake.Counts().Requests)
 	})
 }
+
+// Whenever a call is cancelled, it ends at once with the context's error, leaves no file, and (which the bubble sees to) no
+// goroutine.
+func TestCancellationAtEveryStage(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []imagegentest.Mode{imagegentest.Sync, imagegentest.Async, imagegentest.ByURL} {
+		for _, step := range []imagegentest.Step{imagegentest.Slow(7 * time.Second), imagegentest.Stall(), imagegentest.Status(429, 20*time.Second),
+			imagegentest.Polls(0, 500), imagegentest.Stuck()} {
+			for after := time.Duration(0); after <= 35*time.Second; after += 2500 * time.Millisecond {
+				synctest.Test(t, func(t *testing.T) {
+					fake := imagegentest.New(t, imagegentest.Options{Mode: mode})
+					fake.Script(step)
+					ctx, cancel := context.WithCancel(t.Context())
+					defer cancel()
+					timer := time.AfterFunc(after, cancel)
+					defer timer.Stop()
+					began := time.Now()
+					dir := t.TempDir()
+					req := fox()
+					req.Refs = []imagegen.Ref{imagegen.Bytes("a", pngHead)}
+					r, err := fake.Client(nil).Generate(ctx, req, imagegen.Dir(dir, ""))
+					if err == nil {
+						require.Len(t, names(t, dir), len(r.Images))
+						return
+					}
+					require.ErrorIs(t, err, context.Canceled)
+					require.Equal(t, after, time.Since(began))
+					require.Empty(t, names(t, dir))
+				})
+			}
+		}
+	}
+}
+
+// slowSink takes longer to store a piece than a connection may be silent.
+type slowSink struct{ imagegen.Sink }
+
+type slowBlob struct{ imagegen.Blob }
+
+func (s slowSink) Open(ctx context.Context, info imagegen.Info) (imagegen.Blob, error) {
+	b, err := s.Sink.Open(ctx, info)
+	return slowBlob{b}, err
+}
+
+func (b slowBlob) Write(p []byte) (int, error) {
+	time.Sleep(2 * time.Minute)
+	return b.Blob.Write(p)
+}
+
+func TestSlowSinkIsNoSilence(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		fake := imagegentest.New(t, imagegentest.Options{})
+		_, err := fake.Client(nil).Generate(t.Context(), &imagegen.Request{Prompt: "x", N: 2}, slowSink{imagegen.Memory()})
+		require.NoError(t, err)
+	})
+}

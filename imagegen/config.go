@@ -1,6 +1,7 @@
 package imagegen
 
 import (
+	"cmp"
 	"log/slog"
 	"net"
 	"net/http"
@@ -66,7 +67,7 @@ type Retry struct {
 	Key func(*Request) string
 }
 
-// Poll is the schedule for asking about a task. Its defaults keep to the interface: first after 10 to 20 s, then every 3 to 5 s,
+// Poll is the schedule for asking about a task. A negative jitter is none. Its defaults keep to the interface: first after 10 to 20 s, then every 3 to 5 s,
 // at most 60 s for one poll.
 type Poll struct {
 	First       time.Duration // defaults to 10 s
@@ -106,13 +107,6 @@ func (c Config) String() string { return "imagegen.Config{BaseURL: " + redact(c.
 // LogValue implements [slog.LogValuer] without the key.
 func (c Config) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
-func or[T int | int64 | time.Duration](v, fallback T) T {
-	if v == 0 {
-		return fallback
-	}
-	return v
-}
-
 func (c Config) withDefaults() Config {
 	if c.Model == "" {
 		c.Model = DefaultModel
@@ -126,25 +120,25 @@ func (c Config) withDefaults() Config {
 	if c.HTTPClient == nil {
 		c.HTTPClient = &http.Client{Transport: newTransport(&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second})}
 	}
-	c.Timeout = or(c.Timeout, 10*time.Minute)
-	c.Stall = or(c.Stall, time.Minute)
-	c.Retry.Max = max(or(c.Retry.Max, 2), 0)
-	c.Retry.Base = or(c.Retry.Base, 500*time.Millisecond)
-	c.Retry.Cap = or(c.Retry.Cap, time.Minute)
-	c.Poll.First = or(c.Poll.First, 10*time.Second)
-	c.Poll.FirstJitter = or(c.Poll.FirstJitter, 5*time.Second)
-	c.Poll.Every = or(c.Poll.Every, 3*time.Second)
-	c.Poll.Jitter = or(c.Poll.Jitter, 2*time.Second)
-	c.Poll.Timeout = or(c.Poll.Timeout, time.Minute)
-	c.Poll.Max = or(c.Poll.Max, 30*time.Minute)
-	c.Fetch.Timeout = or(c.Fetch.Timeout, time.Minute)
+	c.Timeout = cmp.Or(c.Timeout, 10*time.Minute)
+	c.Stall = cmp.Or(c.Stall, time.Minute)
+	c.Retry.Max = max(cmp.Or(c.Retry.Max, 2), 0)
+	c.Retry.Base = cmp.Or(c.Retry.Base, 500*time.Millisecond)
+	c.Retry.Cap = cmp.Or(c.Retry.Cap, time.Minute)
+	c.Poll.First = cmp.Or(c.Poll.First, 10*time.Second)
+	c.Poll.FirstJitter = cmp.Or(c.Poll.FirstJitter, 5*time.Second)
+	c.Poll.Every = cmp.Or(c.Poll.Every, 3*time.Second)
+	c.Poll.Jitter = cmp.Or(c.Poll.Jitter, 2*time.Second)
+	c.Poll.Timeout = cmp.Or(c.Poll.Timeout, time.Minute)
+	c.Poll.Max = cmp.Or(c.Poll.Max, 30*time.Minute)
+	c.Fetch.Timeout = cmp.Or(c.Fetch.Timeout, time.Minute)
 	if c.Fetch.Client == nil {
 		c.Fetch.Client = &http.Client{Transport: fetchTransport(c.Fetch.AllowPrivate)}
 	}
-	c.Limits.Refs = or(c.Limits.Refs, 16)
-	c.Limits.RefBytes = or(c.Limits.RefBytes, 50_000_000)
-	c.Limits.ImageBytes = or(c.Limits.ImageBytes, 256<<20)
-	c.Limits.MetaBytes = or(c.Limits.MetaBytes, 1<<20)
+	c.Limits.Refs = cmp.Or(c.Limits.Refs, 16)
+	c.Limits.RefBytes = cmp.Or(c.Limits.RefBytes, 50_000_000)
+	c.Limits.ImageBytes = cmp.Or(c.Limits.ImageBytes, 256<<20)
+	c.Limits.MetaBytes = cmp.Or(c.Limits.MetaBytes, 1<<20)
 	return c
 }
 

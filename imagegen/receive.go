@@ -206,12 +206,14 @@ func newBodyReader(ctx context.Context, r io.ReadCloser, stall, limit time.Durat
 		b.stalled.Store(true)
 		r.Close()
 	})
+	b.timer.Stop()
 	return b
 }
 
 func (b *bodyReader) Read(p []byte) (int, error) {
+	b.timer.Reset(b.stall) // runs only here: a slow sink is no silence
 	n, err := b.r.Read(p)
-	b.timer.Reset(b.stall)
+	b.timer.Stop()
 	if len(b.head) < sniffBytes {
 		b.head = append(b.head, p[:min(n, sniffBytes-len(b.head))]...)
 	}

@@ -2,6 +2,7 @@
 package imagecli
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -47,7 +48,7 @@ func parse(args []string, getenv func(string) string, stdin io.Reader, stdout io
 	o := &options{request: &imagegen.Request{}}
 	f := flag.NewFlagSet("imagegen", flag.ContinueOnError)
 	f.SetOutput(io.Discard)
-	f.StringVar(&o.config.BaseURL, "base-url", cmp(getenv("IMAGE_BASE_URL"), "http://127.0.0.1:8085"), "`address` of the service; also IMAGE_BASE_URL")
+	f.StringVar(&o.config.BaseURL, "base-url", cmp.Or(getenv("IMAGE_BASE_URL"), "http://127.0.0.1:8085"), "`address` of the service; also IMAGE_BASE_URL")
 	keyFile := f.String("key-file", "", "`file` with the API key, instead of IMAGE_API_KEY")
 	f.StringVar(&o.request.Model, "model", imagegen.DefaultModel, "`name` of the model")
 	f.Func("size", "aspect `ratio`: "+ratios(), func(s string) (err error) { o.request.Size, err = imagegen.ParseRatio(s); return err })
@@ -98,13 +99,6 @@ func parse(args []string, getenv func(string) string, stdin io.Reader, stdout io
 		o.request.Prompt, err = prompt(f.Args(), stdin)
 	}
 	return o, err
-}
-
-func cmp(s, fallback string) string {
-	if s == "" {
-		return fallback
-	}
-	return s
 }
 
 func ratios() string {
