@@ -35,6 +35,8 @@ type Config struct {
 	MaxBytes int64
 	// MaxPending is how many recordings may be in work or waiting; more are answered 503 at once. Defaults to 16.
 	MaxPending int
+	// ReadPause is the longest pause while a recording arrives; after it the request is given up. Defaults to 1 minute.
+	ReadPause time.Duration
 	// Dir is where recordings are kept while they are worked on. Defaults to the system's directory for temporary files.
 	Dir string
 	// Logger gets a line for each recording, without its text. If nil, nothing is logged.
@@ -60,6 +62,9 @@ func New(cfg Config) (*Handler, error) {
 	}
 	if cfg.MaxPending <= 0 {
 		cfg.MaxPending = 16
+	}
+	if cfg.ReadPause <= 0 {
+		cfg.ReadPause = time.Minute
 	}
 	h := &Handler{cfg: cfg, mux: http.NewServeMux(), log: cfg.Logger, pending: make(chan struct{}, cfg.MaxPending), started: time.Now()}
 	if h.log == nil {
@@ -181,7 +186,8 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	_ = enc.Encode(v) // a client that has gone needs no answer
 }
 
-// gone tells whether an error comes from the client's own going away.
+// gone tells whether an error comes from the client's going away while its recording is worked on.
 func gone(ctx context.Context, err error) bool {
-	return err != nil && ctx.Err() != nil
+	_, answered := errors.AsType[*failure](err)
+	return err != nil && ctx.Err() != nil && !answered
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"mime/multipart"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -200,6 +201,25 @@ func TestTooManyRecordingsAreRefusedAtOnce(t *testing.T) {
 	require.Equal(t, "15", resp.Header.Get("Retry-After"))
 	close(release)
 	require.Contains(t, <-first, "first")
+}
+
+func TestClientThatStopsSendingIsGivenUp(t *testing.T) {
+	t.Parallel()
+	url := serve(t, asrhttp.Config{MaxPending: 1, ReadPause: 50 * time.Millisecond, Recognizer: recognizer{f: func(context.Context, asr.Audio) (asr.Transcript, error) {
+		return asr.Transcript{Text: "next"}, nil
+	}}})
+	c, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+	require.NoError(t, err)
+	defer c.Close()
+	_, err = io.WriteString(c, "POST /v1/audio/transcriptions HTTP/1.1\r\nHost: x\r\nContent-Type: multipart/form-data; boundary=b\r\nContent-Length: 1000\r\n\r\n"+
+		"--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.wav\"\r\n\r\nRIFF")
+	require.NoError(t, err)
+	answer, err := io.ReadAll(c)
+	require.NoError(t, err)
+	require.Contains(t, string(answer), "408 Request Timeout")
+	require.Contains(t, string(answer), "nothing arrived for 50ms")
+	_, body := post(t, url, wav(0), "file=@")
+	require.Contains(t, body, "next", "its place is free again")
 }
 
 func TestClientThatGoesAwayEndsItsWork(t *testing.T) {

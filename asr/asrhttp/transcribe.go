@@ -86,7 +86,8 @@ func (h *Handler) readForm(w http.ResponseWriter, r *http.Request, path string) 
 	if err != nil || media != "multipart/form-data" || params["boundary"] == "" {
 		return nil, badRequest("", "invalid_form", "the body must be multipart/form-data with the recording in the field \"file\"")
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, h.cfg.MaxBytes+overhead)
+	conn := http.NewResponseController(w)
+	r.Body = http.MaxBytesReader(w, paced{r.Body, conn, h.cfg.ReadPause}, h.cfg.MaxBytes+overhead)
 	reader := multipart.NewReader(r.Body, params["boundary"])
 	f := &form{format: "json"}
 	for parts := 0; ; parts++ {
@@ -108,6 +109,7 @@ func (h *Handler) readForm(w http.ResponseWriter, r *http.Request, path string) 
 	if _, err := io.Copy(io.Discard, r.Body); err != nil {
 		return nil, h.formError(err)
 	}
+	_ = conn.SetReadDeadline(time.Time{}) // from here on reading only waits for a client that goes away
 	switch {
 	case !f.hasFile:
 		return nil, badRequest("file", "missing_file", "the form has no field \"file\" with the recording")
@@ -115,6 +117,18 @@ func (h *Handler) readForm(w http.ResponseWriter, r *http.Request, path string) 
 		return nil, badRequest("file", "invalid_audio", "the recording is empty")
 	}
 	return f, nil
+}
+
+// paced gives up on a client that stops sending.
+type paced struct {
+	io.ReadCloser
+	conn  *http.ResponseController
+	pause time.Duration
+}
+
+func (p paced) Read(b []byte) (int, error) {
+	_ = p.conn.SetReadDeadline(time.Now().Add(p.pause)) // not every ResponseWriter has a connection
+	return p.ReadCloser.Read(b)
 }
 
 func (h *Handler) readPart(f *form, part *multipart.Part, path string) error {
@@ -187,6 +201,9 @@ func (r *readErrors) Read(p []byte) (int, error) {
 func (h *Handler) formError(err error) error {
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return h.tooLarge()
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return &failure{status: http.StatusRequestTimeout, code: "too_slow", message: fmt.Sprintf("nothing arrived for %v", h.cfg.ReadPause), cause: err}
 	}
 	return &failure{status: http.StatusBadRequest, code: "invalid_form", message: "the form is damaged or breaks off", cause: err}
 }

@@ -187,3 +187,29 @@ func TestTooLongIsUnusable(t *testing.T) {
 	require.ErrorIs(t, err, asr.ErrUnusableAudio)
 	require.ErrorContains(t, err, "longer than 2s")
 }
+
+// The arguments are those that whisper-cli was seen to take.
+func TestWhisperPresetRunsWhisperCLI(t *testing.T) {
+	t.Parallel()
+	needs(t, "ffmpeg")
+	dir := t.TempDir()
+	model, program := filepath.Join(dir, "ggml-base.bin"), filepath.Join(dir, "whisper-cli")
+	_, err := command.New(command.Whisper(model))
+	require.ErrorContains(t, err, model, "a model that is not there is named")
+	require.NoError(t, os.WriteFile(model, nil, 0o600))
+	require.NoError(t, os.WriteFile(program, []byte("#!/bin/sh\n"+
+		`test "$1 $2 $3 $5 $6 $7" = "-m `+model+` -f -l zh -np" && test -s "$4" || { echo "bad arguments: $*" >&2; exit 3; }`+"\n"+
+		`printf '\n[00:00:00.000 --> 00:00:00.500]   今天\n[00:00:00.500 --> 00:00:01.000]   练习\n'`+"\n"), 0o700))
+	cfg := command.Whisper(model)
+	cfg.Args[0] = program
+	rec, err := command.New(cfg)
+	require.NoError(t, err)
+	audio := asr.FromBytes("a.wav", wavOf(time.Second))
+	audio.Language = "zh"
+	got, err := rec.Recognize(t.Context(), audio)
+	require.NoError(t, err)
+	require.Equal(t, asr.Transcript{
+		Text: "今天练习", Language: "zh", Duration: time.Second, Model: "ggml-base",
+		Segments: []asr.Segment{{End: 500 * time.Millisecond, Text: "今天"}, {Start: 500 * time.Millisecond, End: time.Second, Text: "练习"}},
+	}, got)
+}

@@ -40,7 +40,6 @@ func main() {
 	}
 }
 
-// run is the whole program.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("speech-server", flag.ContinueOnError)
 	flags.SetOutput(stderr)
@@ -72,6 +71,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	rec, err := command.New(cfg)
 	if err != nil {
 		return err
+	}
+	if *transcribe && len(files) == 0 {
+		return errors.New("-transcribe: name the files")
 	}
 	if *transcribe {
 		return transcribeFiles(ctx, rec, files, *language, stdout, stderr)
@@ -108,13 +110,12 @@ func serve(ctx context.Context, rec asr.Recognizer, addr string, log *slog.Logge
 
 // transcribeFiles prints the text of each file to stdout, and shows on stderr how far it has come.
 func transcribeFiles(ctx context.Context, rec asr.Recognizer, files []string, language string, stdout, stderr io.Writer) error {
-	if len(files) == 0 {
-		return errors.New("-transcribe: name the files")
-	}
+	var failed []error
 	for i, path := range files {
 		audio, err := asr.FromFile(path)
 		if err != nil {
-			return err
+			failed = append(failed, err)
+			continue
 		}
 		audio.Language = language
 		bar := progressbar.NewOptions64(max(length(path).Milliseconds(), 1), progressbar.OptionSetWriter(stderr),
@@ -125,12 +126,13 @@ func transcribeFiles(ctx context.Context, rec asr.Recognizer, files []string, la
 		t, err := rec.Recognize(ctx, audio)
 		_ = bar.Clear()
 		if err != nil {
-			return fmt.Errorf("%s: %w", path, err)
+			failed = append(failed, fmt.Errorf("%s: %w", path, err))
+			continue
 		}
 		fmt.Fprintf(stderr, "%d/%d %s: %v of audio\n", i+1, len(files), path, t.Duration.Round(10*time.Millisecond))
 		fmt.Fprintln(stdout, t.Text)
 	}
-	return nil
+	return errors.Join(failed...)
 }
 
 // length is how long a recording is, 0 when its headers do not tell.

@@ -58,11 +58,12 @@ func TestTranscribesFilesWithProgress(t *testing.T) {
 	t.Parallel()
 	file := speech(t, sentence)
 	var stdout, stderr output
-	require.NoError(t, run(t.Context(), []string{"-transcribe", file, file}, &stdout, &stderr))
+	err := run(t.Context(), []string{"-transcribe", file, "no-such.wav", file}, &stdout, &stderr)
+	require.ErrorContains(t, err, "no-such.wav", "one bad file does not keep the others back")
 	require.Equal(t, sentence+"\n"+sentence+"\n", stdout.String())
-	require.Contains(t, stderr.String(), "1/2 lesson.wav")
+	require.Contains(t, stderr.String(), "1/3 lesson.wav")
 	require.Contains(t, stderr.String(), "0%")
-	require.Contains(t, stderr.String(), "2/2 "+file+": 3.6")
+	require.Contains(t, stderr.String(), "3/3 "+file+": 3.6")
 }
 
 func TestServesARecogniserThatPassesTheSuite(t *testing.T) {
