@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -167,6 +168,7 @@ type service struct {
 	env     []string
 	client  feedbackclient.Client
 	process *process
+	program string // "": feedback-server
 }
 
 // newService prepares a migrated service on a database.
@@ -189,7 +191,7 @@ func newService(t *testing.T, database, speechURL string) *service {
 // start starts the server and waits until it serves.
 func (s *service) start(t *testing.T, env ...string) {
 	t.Helper()
-	s.process = start(t, "feedback-server", append(slices.Clone(s.env), env...), "serve")
+	s.process = start(t, cmp.Or(s.program, "feedback-server"), append(slices.Clone(s.env), env...), "serve")
 	eventually(t, "the server serves", func() bool {
 		select {
 		case <-s.process.done:
