@@ -146,3 +146,29 @@ func TestSlowRequestsAreGivenUp(t *testing.T) {
 		})
 	}
 }
+
+// Answers that nobody reads are given up, and the files behind them closed.
+func TestUnreadAnswersAreGivenUp(t *testing.T) {
+	t.Parallel()
+	if *faults == "few" {
+		t.Skip("takes a minute")
+	}
+	s := newSecured(t, "sqlite:"+filepath.Join(t.TempDir(), "lessonkit.db"))
+	long := recording{seed: 1, size: 900_000}
+	a := s.send(t, s.form(t, "file", "a.wav", long.bytes()))
+	require.Equal(t, http.StatusAccepted, a.status, a.body)
+	before := s.gauges(t)
+	const count = 30
+	get := "GET /api/v1/audio-segments/" + a.text("segment_id") + "/audio HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + s.owner + "\r\n\r\n"
+	for range count {
+		conn, err := net.Dial("tcp", s.value("HTTP_ADDR"))
+		require.NoError(t, err)
+		defer conn.Close()
+		_, err = io.WriteString(conn, strings.Repeat(get, 20)) // more than sockets hold
+		require.NoError(t, err)
+	}
+	eventually(t, "answers wait", func() bool { return s.gauges(t).files >= before.files+2*count })
+	began := time.Now()
+	eventually(t, "answers are given up", func() bool { return s.gauges(t).files <= before.files+5 })
+	sum(t, "%d unread answers given up after %v", count, time.Since(began).Round(time.Second))
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"net/http"
 	"regexp"
 	"runtime/debug"
@@ -41,6 +42,7 @@ func Wrap(h http.Handler, o WrapOptions) http.Handler {
 		w.Header().Set("X-Request-Id", info.id)
 		r = r.WithContext(context.WithValue(r.Context(), infoKey{}, info))
 		rec := &recorder{ResponseWriter: w, request: r}
+		defer rec.limitWrite() // for what is still in buffers
 		if r.Body != nil && r.Body != http.NoBody {
 			limitBody(w, unreadBody)
 			defer limitBody(w, leftBody)
@@ -76,6 +78,10 @@ const (
 	unreadBody = time.Minute
 	// leftBody bounds what is left of a body once its handler has returned.
 	leftBody = 5 * time.Second
+	// unreadAnswer bounds how long a client may take nothing of an answer.
+	unreadAnswer = time.Minute
+	// answerPart is what it must have taken by then of a file.
+	answerPart = 256 << 10
 )
 
 // limitBody bounds how long the server waits for the body. It reads what a
@@ -199,6 +205,7 @@ func (w *recorder) WriteHeader(status int) {
 	if status >= 200 {
 		w.status = status
 	}
+	w.limitWrite()
 	plain := strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain")
 	if plain && (status == http.StatusNotFound || status == http.StatusMethodNotAllowed) {
 		w.replaced = true
@@ -219,15 +226,35 @@ func (w *recorder) Write(p []byte) (int, error) {
 	if w.replaced {
 		return len(p), nil
 	}
+	w.limitWrite()
 	return w.ResponseWriter.Write(p)
 }
 
-// ReadFrom keeps the kernel's file-to-socket copy within reach.
-func (w *recorder) ReadFrom(r io.Reader) (int64, error) {
+// limitWrite bounds the next write: a client that reads nothing would hold its
+// connection, and the file it asked for, for ever.
+func (w *recorder) limitWrite() {
+	_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Now().Add(unreadAnswer))
+}
+
+// ReadFrom keeps the kernel's file-to-socket copy within reach, part by part.
+func (w *recorder) ReadFrom(r io.Reader) (total int64, err error) {
 	if w.status == 0 {
 		w.WriteHeader(http.StatusOK)
 	}
-	return io.Copy(w.ResponseWriter, r)
+	whole, limited := r.(*io.LimitedReader) // the kernel's copy knows a file within one of them, not two
+	if !limited {
+		whole = &io.LimitedReader{R: r, N: math.MaxInt64}
+	}
+	for {
+		w.limitWrite()
+		part := &io.LimitedReader{R: whole.R, N: min(whole.N, answerPart)}
+		n, err := io.Copy(w.ResponseWriter, part)
+		total += n
+		whole.N -= n
+		if err != nil || part.N > 0 || whole.N == 0 {
+			return total, err
+		}
+	}
 }
 
 // Unwrap lets http.ResponseController through.
