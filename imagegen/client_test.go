@@ -3,13 +3,9 @@ package imagegen_test
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"errors"
 	"image/png"
-	"net/http"
-	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -88,111 +84,6 @@ func TestAbsentParametersAreAbsent(t *testing.T) {
 		Refs: []imagegen.Ref{imagegen.Bytes("a", []byte("GIF89a"))}}, imagegen.Memory())
 	require.NoError(t, err)
 	require.Equal(t, map[string]string{"model": imagegen.DefaultModel, "prompt": "x", "seed": "7"}, fake.Counts().Posts[1].Fields)
-}
-
-// The table of what is sent again: how many generations one call starts, and what the caller learns.
-func TestRetryTable(t *testing.T) {
-	t.Parallel()
-	type want struct {
-		generations, attempts int
-		failed, mayHaveRun    bool
-		ambiguous             int
-	}
-	for name, test := range map[string]struct {
-		script []imagegentest.Step
-		edit   func(*imagegen.Config)
-		want   want
-	}{
-		"connection refused twice":            {script: steps(imagegentest.Refuse(), imagegentest.Refuse()), want: want{1, 3, false, false, 0}},
-		"connection refused three times":      {script: steps(imagegentest.Refuse(), imagegentest.Refuse(), imagegentest.Refuse()), want: want{0, 3, true, false, 0}},
-		"TLS handshake cut":                   {script: steps(imagegentest.TLSEOF()), want: want{1, 2, false, false, 0}},
-		"cut before the request was read":     {script: steps(imagegentest.DropBefore()), want: want{1, 2, false, false, 1}},
-		"cut after the request was read":      {script: steps(imagegentest.DropAfter()), want: want{2, 2, false, false, 1}},
-		"cut after the request three times":   {script: steps(imagegentest.DropAfter(), imagegentest.DropAfter(), imagegentest.DropAfter()), want: want{3, 3, true, true, 0}},
-		"cut after the request, unsent only":  {script: steps(imagegentest.DropAfter()), edit: unsent, want: want{1, 1, true, true, 0}},
-		"refused, unsent only":                {script: steps(imagegentest.Refuse()), edit: unsent, want: want{1, 2, false, false, 0}},
-		"no repetition wanted":                {script: steps(imagegentest.Refuse()), edit: func(c *imagegen.Config) { c.Retry.Max = -1 }, want: want{0, 1, true, false, 0}},
-		"cut in the middle of the answer":     {script: steps(imagegentest.DropMiddle()), want: want{1, 1, true, true, 0}},
-		"silence in the middle of the answer": {script: steps(imagegentest.Stall()), want: want{1, 1, true, true, 0}},
-		"deadline":                            {script: steps(imagegentest.Slow(time.Hour)), want: want{1, 1, true, true, 0}},
-		"timeout of a given HTTP client":      {script: steps(imagegentest.Slow(time.Hour)), edit: func(c *imagegen.Config) { c.HTTPClient.Timeout = time.Minute }, want: want{1, 1, true, true, 0}},
-		"500":                                 {script: steps(imagegentest.Status(500, 0)), want: want{1, 1, true, true, 0}},
-		"502":                                 {script: steps(imagegentest.Status(502, 0)), want: want{1, 1, true, true, 0}},
-		"504 with Retry-After":                {script: steps(imagegentest.Status(504, time.Second)), want: want{1, 1, true, true, 0}},
-		"524":                                 {script: steps(imagegentest.Status(524, 0)), want: want{1, 1, true, true, 0}},
-		"503":                                 {script: steps(imagegentest.Status(503, 0)), want: want{0, 1, true, true, 0}},
-		"503 with Retry-After":                {script: steps(imagegentest.Status(503, 5*time.Second)), want: want{1, 2, false, false, 0}},
-		"429 with Retry-After":                {script: steps(imagegentest.Status(429, 5*time.Second)), want: want{1, 2, false, false, 0}},
-		"429 with Retry-After, unsent only":   {script: steps(imagegentest.Status(429, 5*time.Second)), edit: unsent, want: want{1, 2, false, false, 0}},
-		"429":                                 {script: steps(imagegentest.Status(429, 0)), want: want{0, 1, true, false, 0}},
-		"429 with a long Retry-After":         {script: steps(imagegentest.Status(429, time.Hour)), want: want{0, 1, true, false, 0}},
-		"400":                                 {script: steps(imagegentest.Status(400, 0)), want: want{0, 1, true, false, 0}},
-		"a refusal after a cut still says it": {script: steps(imagegentest.DropAfter(), imagegentest.Status(400, 0)), want: want{1, 2, true, true, 0}},
-		"307":                                 {script: steps(imagegentest.Redirect(307, "http://elsewhere.test/v1/images/generations")), want: want{0, 1, true, false, 0}},
-		"308 to the same host":                {script: steps(imagegentest.Redirect(308, "/v1/images/generations")), want: want{0, 1, true, false, 0}},
-		"a page instead of JSON":              {script: steps(imagegentest.HTML()), want: want{1, 1, true, true, 0}},
-		"a generation of five minutes is waited for": {script: steps(imagegentest.Slow(5 * time.Minute)), want: want{1, 1, false, false, 0}},
-	} {
-		for _, refs := range [][]imagegen.Ref{nil, {imagegen.Bytes("a.png", bytes.Repeat([]byte("\x89PNG\r\n\x1a\n"), 50_000))}} {
-			synctestRun(t, name+map[bool]string{true: ", edit"}[refs != nil], func(t *testing.T) {
-				fake := imagegentest.New(t, imagegentest.Options{TLS: true})
-				fake.Script(test.script...)
-				req := fox()
-				req.Refs = refs
-				dir := t.TempDir()
-				r, err := fake.Client(test.edit).Generate(t.Context(), req, imagegen.Dir(dir, "fox{ext}"))
-				got := want{generations: fake.Counts().Generations, failed: err != nil}
-				if err != nil {
-					var e *imagegen.Error
-					require.ErrorAs(t, err, &e)
-					got.attempts, got.mayHaveRun = e.Attempts, e.MayHaveRun
-					require.NotContains(t, err.Error(), imagegentest.Key)
-				} else {
-					got.attempts, got.ambiguous = r.Attempts, r.Ambiguous
-				}
-				require.Equal(t, test.want, got, "%v", err)
-				entries, err := os.ReadDir(dir)
-				require.NoError(t, err)
-				require.Len(t, entries, map[bool]int{true: 0, false: 1}[got.failed], "files left behind")
-			})
-		}
-	}
-}
-
-func steps(all ...imagegentest.Step) []imagegentest.Step { return all }
-
-func unsent(c *imagegen.Config) { c.Retry.Unsent = true }
-
-func TestIdempotencyKeyIsTheSameForAllAttempts(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		fake := imagegentest.New(t, imagegentest.Options{})
-		fake.Script(imagegentest.Status(429, time.Second))
-		n := 0
-		_, err := fake.Client(func(c *imagegen.Config) {
-			c.Retry.Key = func(*imagegen.Request) string { n++; return strings.Repeat("k", n) }
-		}).Generate(t.Context(), fox(), imagegen.Memory())
-		require.NoError(t, err)
-		require.Equal(t, "k", fake.Counts().Posts[0].IdempotencyKey)
-		require.Equal(t, "k", fake.Counts().Posts[1].IdempotencyKey)
-
-		_, err = fake.Client(nil).Generate(t.Context(), fox(), imagegen.Memory())
-		require.NoError(t, err)
-		require.Empty(t, fake.Counts().Posts[2].IdempotencyKey)
-	})
-}
-
-func TestCertificateErrorsAreNotRepeated(t *testing.T) {
-	t.Parallel()
-	fake := imagegentest.New(t, imagegentest.Options{TLS: true})
-	_, err := fake.Client(func(c *imagegen.Config) {
-		c.HTTPClient.Transport.(*http.Transport).TLSClientConfig = &tls.Config{}
-	}).Generate(t.Context(), fox(), imagegen.Memory())
-	var e *imagegen.Error
-	require.ErrorAs(t, err, &e)
-	require.True(t, e.Permanent())
-	require.False(t, e.MayHaveRun)
-	require.Equal(t, 1, e.Attempts)
 }
 
 func TestErrorsTellByMethod(t *testing.T) {

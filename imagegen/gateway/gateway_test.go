@@ -13,16 +13,12 @@ import (
 	"net/textproto"
 	"os"
 	"path/filepath"
-	"runtime"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"lessonkit.example/imagegen"
 	"lessonkit.example/imagegen/gateway"
 	"lessonkit.example/imagegen/gateway/draw"
 )
@@ -196,174 +192,6 @@ func TestImageURLsAreIgnoredOnGenerations(t *testing.T) {
 		require.NoError(t, err)
 		require.Contains(t, a.body["usage"], "input_tokens_details")
 	})
-}
-
-func TestSignedAddresses(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h := running(t, gateway.Config{Mode: gateway.Async, PublicURL: "https://img.example/below/"})
-		id := send(t, h, "POST", generations, `{"prompt":"x"}`, nil).data()["id"].(string)
-		synctest.Wait()
-		address := func() string {
-			images := send(t, h, "GET", "/v1/tasks/"+id, "", nil).data()["result"].(map[string]any)["images"].([]any)
-			return images[0].(map[string]any)["url"].([]any)[0].(string)
-		}
-		url := address()
-		require.True(t, strings.HasPrefix(url, "https://img.example/below/v1/files/"), url)
-		path := strings.TrimPrefix(url, "https://img.example/below")
-		open := func(r *http.Request) { r.Header.Del("Authorization") }
-		a := send(t, h, "GET", path, "", open)
-		require.Equal(t, 200, a.Code)
-		require.Equal(t, "image/png", a.Header().Get("Content-Type"))
-		require.Equal(t, "nosniff", a.Header().Get("X-Content-Type-Options"))
-		part := send(t, h, "GET", path, "", func(r *http.Request) { open(r); r.Header.Set("Range", "bytes=0-3") })
-		require.Equal(t, "\x89PNG", part.Body.String())
-		require.Equal(t, 200, send(t, h, "HEAD", path, "", open).Code)
-		for _, bad := range []string{strings.Replace(path, "until=9", "until=99", 1), strings.Replace(path, id, "x"+id, 1), path + "0", strings.Split(path, "?")[0]} {
-			require.Equal(t, "bad_signature", send(t, h, "GET", bad, "", open).errorCode(), bad)
-		}
-		time.Sleep(time.Hour + time.Second)
-		require.Equal(t, "expired", send(t, h, "GET", path, "", open).errorCode())
-		require.NotEqual(t, url, address())
-		time.Sleep(25 * time.Hour)
-		require.Equal(t, 404, send(t, h, "GET", "/v1/tasks/"+id, "", nil).Code, "its retention is over")
-	})
-}
-
-func TestOpenAPIDescribesWhatIsServed(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h := running(t, gateway.Config{})
-		a := send(t, h, "GET", "/openapi.json", "", func(r *http.Request) { r.Header.Del("Authorization") })
-		require.Equal(t, "3.1.0", a.body["openapi"])
-		paths := a.body["paths"].(map[string]any)
-		require.Len(t, paths, 5)
-		for path, item := range paths {
-			for method := range item.(map[string]any) {
-				other := map[string]string{"get": "POST", "post": "GET"}[method]
-				got := send(t, h, other, strings.NewReplacer("{id}", "x", "{name}", "x").Replace(path), "", nil)
-				require.Equal(t, 405, got.Code, path)
-				require.Equal(t, strings.ToUpper(method), got.Header().Get("Allow"))
-			}
-		}
-		var sizes []string
-		for r := range imagegen.Ratios() {
-			sizes = append(sizes, string(r))
-		}
-		var doc struct {
-			Paths map[string]map[string]struct {
-				RequestBody struct {
-					Content map[string]struct {
-						Schema struct {
-							Properties struct{ Size struct{ Enum []string } }
-						}
-					}
-				}
-			}
-		}
-		require.NoError(t, json.Unmarshal(a.Body.Bytes(), &doc))
-		for path, kind := range map[string]string{generations: "application/json", edits: "multipart/form-data"} {
-			require.True(t, slices.Equal(sizes, doc.Paths[path]["post"].RequestBody.Content[kind].Schema.Properties.Size.Enum), path)
-		}
-		for _, ref := range strings.Split(a.Body.String(), `"$ref": "#/components/schemas/`)[1:] {
-			name, _, _ := strings.Cut(ref, `"`)
-			require.Contains(t, a.body["components"].(map[string]any)["schemas"], name)
-		}
-	})
-}
-
-// large makes images of 24 MiB without holding them, and reads its references.
-type large struct{ refs int64 }
-
-func (l *large) Generate(ctx context.Context, r *imagegen.Request, sink imagegen.Sink) (*imagegen.Result, error) {
-	for _, ref := range r.Refs {
-		f, err := ref.Open()
-		if err != nil {
-			return nil, err
-		}
-		n, err := io.Copy(io.Discard, f)
-		f.Close()
-		if err != nil {
-			return nil, err
-		}
-		l.refs += n
-	}
-	res := &imagegen.Result{}
-	for i := range 2 {
-		b, err := sink.Open(ctx, imagegen.Info{Index: i, Type: "image/png", Ext: ".png"})
-		if err != nil {
-			return nil, err
-		}
-		block := bytes.Repeat([]byte("x"), 64<<10)
-		for range 24 << 4 {
-			if _, err := b.Write(block); err != nil {
-				return nil, err
-			}
-		}
-		if err := b.Commit(); err != nil {
-			return nil, err
-		}
-		res.Images = append(res.Images, imagegen.Info{Index: i})
-	}
-	return res, nil
-}
-
-// sink drops an answer and counts it.
-type discard struct {
-	http.ResponseWriter
-	n int64
-}
-
-func (d *discard) Write(p []byte) (int, error) { d.n += int64(len(p)); return len(p), nil }
-
-func TestUploadsAndImagesStream(t *testing.T) {
-	g := &large{}
-	store, err := gateway.Dir(t.TempDir())
-	require.NoError(t, err)
-	h, err := gateway.New(gateway.Config{Generator: g, Store: store, Mode: gateway.Sync, Keys: gateway.Anyone})
-	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error)
-	go func() { ended <- h.Run(ctx) }()
-	t.Cleanup(func() { cancel(); require.NoError(t, <-ended) })
-	const size = 24 << 20
-	var head bytes.Buffer
-	w := multipart.NewWriter(&head)
-	_ = w.WriteField("prompt", "x")
-	file(w, "image[]", "image/png", "")
-	start := bytes.Clone(head.Bytes())
-	require.NoError(t, w.Close())
-	body := io.MultiReader(bytes.NewReader(start), io.LimitReader(xs{}, size), bytes.NewReader(head.Bytes()[len(start):]))
-	for {
-		if probe := httptest.NewRecorder(); true {
-			r := httptest.NewRequest("POST", generations, nil)
-			h.ServeHTTP(probe, r)
-			if probe.Code == 415 { // it runs
-				break
-			}
-			runtime.Gosched()
-		}
-	}
-	r := httptest.NewRequest("POST", edits, body)
-	r.Header.Set("Content-Type", w.FormDataContentType())
-	out := &discard{ResponseWriter: httptest.NewRecorder()}
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	h.ServeHTTP(out, r)
-	runtime.ReadMemStats(&after)
-	require.Equal(t, int64(size), g.refs)
-	require.Greater(t, out.n, int64(2*size*4/3))
-	require.Equal(t, fmt.Sprint(out.n), out.Header().Get("Content-Length"))
-	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(2<<20))
-}
-
-type xs struct{}
-
-func (xs) Read(p []byte) (int, error) {
-	for i := range p {
-		p[i] = 'x'
-	}
-	return len(p), nil
 }
 
 func Example() {

@@ -1,0 +1,213 @@
+package imagegen_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/imagegen"
+	"lessonkit.example/imagegen/imagegentest"
+)
+
+var pngHead = []byte("\x89PNG\r\n\x1a\n and so on")
+
+func withRefs(refs ...imagegen.Ref) *imagegen.Request {
+	return &imagegen.Request{Prompt: "x", Refs: refs}
+}
+
+func TestReferencesOfEveryKindArriveWhole(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "from file.PNG")
+	require.NoError(t, os.WriteFile(path, pngHead, 0o600))
+	large := append(bytes.Clone(pngHead), bytes.Repeat([]byte("x"), 9<<20)...) // larger than what is spooled in memory
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "" {
+			t.Error("the key was sent for a reference")
+		}
+		if r.URL.Path == "/moved/cat.png" {
+			http.Redirect(w, r, "/pics/cat.png?v=2", http.StatusFound)
+			return
+		}
+		w.Write(pngHead)
+	}))
+	t.Cleanup(site.Close)
+	file, err := os.Open(path)
+	require.NoError(t, err)
+	t.Cleanup(func() { file.Close() })
+	data := base64.StdEncoding.EncodeToString(pngHead)
+	refs := map[string]struct {
+		ref        imagegen.Ref
+		name, kind string
+		data       []byte
+	}{
+		"file":             {imagegen.File(path), "from file.PNG", "image/png", pngHead},
+		"bytes":            {imagegen.Bytes("a/b\\c\"\n.png", pngHead), "c__.png", "image/png", pngHead},
+		"wrong extension":  {imagegen.Bytes("cat.jpg", pngHead), "cat.png", "image/png", pngHead},
+		"no name":          {imagegen.Bytes("", pngHead), "image-1.png", "image/png", pngHead},
+		"declared":         {imagegen.Bytes("a", []byte("????")).Type("image/avif"), "a.avif", "image/avif", []byte("????")},
+		"by extension":     {imagegen.Bytes("a.avif", []byte("\x00\x01??")), "a.avif", "image/avif", []byte("\x00\x01??")},
+		"avif":             {imagegen.Bytes("a", []byte("\x00\x00\x00\x20ftypavif....")), "a.avif", "image/avif", []byte("\x00\x00\x00\x20ftypavif....")},
+		"heic":             {imagegen.Bytes("a", []byte("\x00\x00\x00\x20ftypheic....")), "a.heic", "image/heic", []byte("\x00\x00\x00\x20ftypheic....")},
+		"svg":              {imagegen.Bytes("a", []byte("<?xml version='1.0'?><svg/>")), "a.svg", "image/svg+xml", []byte("<?xml version='1.0'?><svg/>")},
+		"webp":             {imagegen.Bytes("a", []byte("RIFF....WEBPVP8 ")), "a.webp", "image/webp", []byte("RIFF....WEBPVP8 ")},
+		"open file":        {imagegen.Reader("r", file), "r.png", "image/png", pngHead},
+		"plain reader":     {imagegen.Reader("r", io.MultiReader(bytes.NewReader(large))), "r.png", "image/png", large},
+		"data URL":         {imagegen.DataURL("data:image/png;base64," + data), "image-1.png", "image/png", pngHead},
+		"bare base64":      {imagegen.DataURL(strings.Join(lines(data, 5), "\n")), "image-1.png", "image/png", pngHead},
+		"data URL in text": {imagegen.DataURL("data:image/svg+xml,%3Csvg/%3E"), "image-1.svg", "image/svg+xml", []byte("<svg/>")},
+		"address":          {imagegen.URL(site.URL + "/moved/cat.png"), "cat.png", "image/png", pngHead},
+	}
+	for name, test := range refs {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			fake := imagegentest.New(t, imagegentest.Options{})
+			client := fake.Client(func(c *imagegen.Config) { // on a real connection, where the kernel may send files
+				c.BaseURL, c.HTTPClient, c.Fetch = fake.Listen(), nil, imagegen.Fetch{AllowPrivate: true}
+			})
+			// the first attempt is turned away, so everything is sent twice
+			fake.Script(imagegentest.Status(429, time.Second))
+			_, err := client.Generate(t.Context(), withRefs(test.ref), imagegen.Memory())
+			require.NoError(t, err)
+			posts := fake.Counts().Posts
+			require.Len(t, posts, 2)
+			for _, p := range posts {
+				require.Equal(t, test.name, p.Files[0].Name)
+				require.Equal(t, test.kind, p.Files[0].Type)
+				require.True(t, bytes.Equal(test.data, p.Files[0].Data))
+			}
+		})
+	}
+}
+
+func lines(s string, n int) (all []string) {
+	for ; len(s) > n; s = s[n:] {
+		all = append(all, s[:n])
+	}
+	return append(all, s)
+}
+
+func TestBadReferencesCostNothing(t *testing.T) {
+	t.Parallel()
+	fake := imagegentest.New(t, imagegentest.Options{})
+	site := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(site.Close)
+	for name, test := range map[string]struct {
+		ref       imagegen.Ref
+		text      string
+		permanent bool
+	}{
+		"missing file":      {imagegen.File("/does/not/exist.png"), "no such file", true},
+		"directory":         {imagegen.File(t.TempDir()), "not a regular file", false},
+		"empty":             {imagegen.Bytes("a.png", nil), "empty", true},
+		"text":              {imagegen.Bytes("a.png", []byte("hello, world")), "text/plain", true},
+		"declared as text":  {imagegen.Bytes("a.png", pngHead).Type("text/html"), "text/html", true},
+		"too large":         {imagegen.Source("a.png", 51_000_000, nil), "too large", true},
+		"no data":           {imagegen.Ref{}, "neither data nor an address", true},
+		"bad base64":        {imagegen.DataURL("data:image/png;base64,%%%"), "base64", true},
+		"private address":   {imagegen.URL(site.URL), "not public", true},
+		"file address":      {imagegen.URL("file:///etc/passwd"), "http or https", true},
+		"user in address":   {imagegen.URL("http://me:secret@example.com/a.png"), "user name", true},
+		"redirect to there": {imagegen.URL("gopher://x"), "http or https", true},
+	} {
+		_, err := fake.Client(func(c *imagegen.Config) { c.Fetch = imagegen.Fetch{} }).Generate(t.Context(), withRefs(test.ref), imagegen.Memory())
+		require.ErrorContains(t, err, test.text, name)
+		require.NotContains(t, err.Error(), "secret")
+		var e *imagegen.Error
+		require.ErrorAs(t, err, &e, name)
+		require.Equal(t, "reference", e.Op)
+		require.False(t, e.MayHaveRun)
+		require.Equal(t, test.permanent, e.Permanent(), name)
+	}
+	require.Zero(t, fake.Counts().Requests)
+}
+
+// Several files one after the other, larger than any buffer, with others between them.
+func TestFilesSentByTheKernelArriveWhole(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var refs []imagegen.Ref
+	var want [][]byte
+	for i := range 3 {
+		data := append(bytes.Clone(pngHead), bytes.Repeat([]byte{byte(i), 7, 9}, 700_000+i)...)
+		name := filepath.Join(dir, fmt.Sprint(i))
+		require.NoError(t, os.WriteFile(name, data, 0o600))
+		refs = append(refs, imagegen.File(name), imagegen.Bytes("b", data[:1000+i]))
+		want = append(want, data, data[:1000+i])
+	}
+	fake := imagegentest.New(t, imagegentest.Options{})
+	client := fake.Client(func(c *imagegen.Config) { c.BaseURL, c.HTTPClient = fake.Listen(), nil })
+	for range 2 {
+		_, err := client.Generate(t.Context(), withRefs(refs...), imagegen.Memory())
+		require.NoError(t, err)
+	}
+	for _, post := range fake.Counts().Posts {
+		for i, f := range post.Files {
+			require.True(t, bytes.Equal(want[i], f.Data), "file %d", i)
+		}
+	}
+}
+
+func TestFileThatShrinksWhileTheKernelSendsIt(t *testing.T) {
+	t.Parallel()
+	name := filepath.Join(t.TempDir(), "a.png")
+	require.NoError(t, os.WriteFile(name, append(bytes.Clone(pngHead), make([]byte, 1<<20)...), 0o600))
+	fake := imagegentest.New(t, imagegentest.Options{})
+	client := fake.Client(func(c *imagegen.Config) { c.BaseURL, c.HTTPClient = fake.Listen(), nil })
+	_, err := client.Generate(t.Context(), withRefs(imagegen.Source("a", 2<<20, func() (io.ReadCloser, error) { return os.Open(name) })), imagegen.Memory())
+	require.ErrorContains(t, err, "shorter")
+	require.Zero(t, fake.Counts().Generations)
+}
+
+func TestReferenceThatShrinksWhileItIsSent(t *testing.T) {
+	t.Parallel()
+	fake := imagegentest.New(t, imagegentest.Options{})
+	_, err := fake.Client(nil).Generate(t.Context(), withRefs(imagegen.Source("a.png", 1<<20, func() (io.ReadCloser, error) {
+		return io.NopCloser(bytes.NewReader(pngHead)), nil
+	})), imagegen.Memory())
+	require.ErrorContains(t, err, "shorter")
+	require.Zero(t, fake.Counts().Generations)
+	var e *imagegen.Error
+	require.ErrorAs(t, err, &e)
+	require.False(t, e.MayHaveRun)
+	require.Equal(t, 1, e.Attempts)
+}
+
+func TestPlainReaderServesOneCall(t *testing.T) {
+	t.Parallel()
+	fake := imagegentest.New(t, imagegentest.Options{})
+	req := withRefs(imagegen.Reader("a", io.MultiReader(bytes.NewReader(pngHead))))
+	_, err := fake.Client(nil).Generate(t.Context(), req, imagegen.Memory())
+	require.NoError(t, err)
+	_, err = fake.Client(nil).Generate(t.Context(), req, imagegen.Memory())
+	require.ErrorContains(t, err, "earlier call")
+}
+
+func TestSlowReferenceAddressHitsItsLimit(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		fake := imagegentest.New(t, imagegentest.Options{})
+		client := fake.Client(func(c *imagegen.Config) {
+			c.Fetch.Client = &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+				<-r.Context().Done()
+				return nil, r.Context().Err()
+			})}
+		})
+		began := time.Now()
+		_, err := client.Generate(t.Context(), withRefs(imagegen.URL("http://slow.example/a.png")), imagegen.Memory())
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.Equal(t, time.Minute, time.Since(began))
+		require.Zero(t, fake.Counts().Requests)
+	})
+}
