@@ -23,7 +23,7 @@ func newRecogniser(c Config, log *slog.Logger) (recogniser, error) {
 			Logger:         log,
 		})
 		if err != nil {
-			return nil, fmt.Errorf("cloud recogniser: %w", err)
+			return nil, err
 		}
 		return idle{r}, nil
 	}
