@@ -16,7 +16,6 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"net/http"
 	"os"
 	"os/signal"
 	"slices"
@@ -29,7 +28,16 @@ import (
 	"lessonkit.example/asr/asrhttp"
 	"lessonkit.example/asr/audiofile"
 	"lessonkit.example/asr/command"
+	"lessonkit.example/internal/httpapi"
 )
+
+const usage = `Usage:
+  speech-server [flags]                           serve with PocketSphinx
+  speech-server [flags] -whisper MODEL            serve with whisper-cli
+  speech-server [flags] -- PROGRAM ... {input}    serve with a program that reads a WAV file and prints text
+  speech-server [flags] -transcribe FILE...       print the text of files, serve nothing
+Flags:
+`
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -43,6 +51,7 @@ func main() {
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("speech-server", flag.ContinueOnError)
 	flags.SetOutput(stderr)
+	flags.Usage = func() { fmt.Fprint(stderr, usage); flags.PrintDefaults() }
 	addr := flags.String("addr", "127.0.0.1:8090", "address to serve on")
 	transcribe := flags.Bool("transcribe", false, "transcribe the files named and print their text, instead of serving")
 	whisper := flags.String("whisper", "", "use whisper-cli with this `model` file")
@@ -91,21 +100,8 @@ func serve(ctx context.Context, rec asr.Recognizer, addr string, log *slog.Logge
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute}
-	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(listener) }()
 	log.Info("serving", "url", "http://"+listener.Addr().String(), "model", rec.Status(ctx).Model)
-	select {
-	case err := <-failed:
-		return err
-	case <-ctx.Done():
-	}
-	grace, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	if server.Shutdown(grace) != nil {
-		return server.Close() // ends the work that is left
-	}
-	return nil
+	return httpapi.Serve(ctx, httpapi.NewServer(handler), listener, 10*time.Second)
 }
 
 // transcribeFiles prints the text of each file to stdout, and shows on stderr how far it has come.
