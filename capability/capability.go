@@ -44,6 +44,16 @@ func (c *Capability) On(p Platform) bool {
 	return false
 }
 
+// mobileOnly reports whether the capability is for no desktop platform.
+func (c *Capability) mobileOnly() bool {
+	for _, p := range c.Platforms {
+		if !p.Mobile() {
+			return false
+		}
+	}
+	return len(c.Platforms) > 0
+}
+
 // at returns the value at a member of the capability, or the capability's own.
 func (c *Capability) at(key string) Value {
 	if v := c.value.Get(key); v.Exists() {

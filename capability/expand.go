@@ -149,6 +149,9 @@ func (e *expander) member(m *Manifest, member string, chain []string) bool {
 
 func (r *resolver) unknownPlugin(plugin, name, identifier string) fault {
 	f := fault{code: CodeUnknownPlugin}
+	if r.faults++; r.faults > mostReported {
+		return f
+	}
 	if plugin == AppManifest {
 		f.message = fmt.Sprintf("%q is a permission of the application itself, which has no manifest: list its commands in the build script, or put the plugin before the name, such as \"fs:%s\".", identifier, name)
 		return f
@@ -167,6 +170,9 @@ func (m *Manifest) has(name string) bool {
 
 func (r *resolver) unknownPermission(m *Manifest, identifier, name string) fault {
 	f := fault{code: CodeUnknownPermission}
+	if r.faults++; r.faults > mostReported {
+		return f // not reported, so spare the search for what may be meant
+	}
 	owner := "plugin " + m.Plugin
 	if m.Plugin == AppManifest {
 		owner = "application"

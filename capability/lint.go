@@ -28,7 +28,7 @@ func LintAll(docs []*Document, manifests *Manifests, o LintOptions) Diagnostics 
 		policy, refers := Resolve(capabilities, manifests, o.ResolveOptions)
 		found = append(found, refers...)
 		if o.Mode == ModeLint {
-			l := &linter{policy: policy, manifests: manifests}
+			l := &linter{policy: policy, manifests: manifests, reported: make(map[Code]int)}
 			for _, d := range docs {
 				l.unknownKeys(d)
 			}
@@ -61,10 +61,14 @@ type linter struct {
 	policy    *Policy
 	manifests *Manifests
 	unfold    *resolver
+	reported  map[Code]int
 	found     Diagnostics
 }
 
 func (l *linter) report(code Code, v Value, format string, args ...any) *Diagnostic {
+	if l.reported[code]++; l.reported[code] > mostReported {
+		return &Diagnostic{}
+	}
 	f := Diagnostic{Code: code, Severity: ruleOf(code).Lint, Message: fmt.Sprintf(format, args...), doc: v.doc}
 	if v.doc != nil {
 		nd := v.doc.nodes[v.n]
@@ -128,16 +132,16 @@ func (c *Capability) holds(key string, kind Kind) int {
 func (l *linter) labels(c *Capability) {
 	check := func(key string, patterns []string) {
 		for i, pattern := range patterns {
-			v := c.item(c.value.Get(key), i)
+			place := func() Value { return c.item(c.value.Get(key), i) }
 			if strings.TrimSpace(pattern) == "" {
-				l.report(CodeImpossibleLabel, v, "No window has the label %q; write its label, or \"*\" for all.", pattern)
+				l.report(CodeImpossibleLabel, place(), "No window has the label %q; write its label, or \"*\" for all.", pattern)
 				continue
 			}
 			if _, err := CompileGlob(pattern); err != nil {
 				continue // reported as a pattern
 			}
 			if at := strings.IndexAny(withoutClasses(pattern), `{}, .\^()+|$@#%&"'`); at >= 0 {
-				l.report(CodeImpossibleLabel, v, "%q stands for itself in a pattern, and no label has it: labels consist of letters, digits, - / : and _. There are *, ? and [abc]; give each label an item of its own.", string([]rune(pattern[at:])[0]))
+				l.report(CodeImpossibleLabel, place(), "%q stands for itself in a pattern, and no label has it: labels consist of letters, digits, - / : and _. There are *, ? and [abc]; give each label an item of its own.", string([]rune(pattern[at:])[0]))
 			}
 		}
 	}

@@ -71,6 +71,7 @@ func TestLintRules(t *testing.T) {
 		{head + `"permissions":["core:default","core:app:allow-version"]}`, "/permissions/1", "can be removed", CodeRedundantPermission},
 		{head + `"permissions":["shell:deny-execute"]}`, "/permissions/0", "nothing allows", CodeDeadDeny},
 		{head + `"permissions":["shell:allow-execute","shell:deny-execute"]}`, "/permissions/1", "a denial wins", CodeAllowAndDeny},
+		{head + `"permissions":[{"identifier":"fs:scope","allow":["$APP/**"],"deny":["$APP/**"]}]}`, "/permissions/0/allow/0", "allows and denies", CodeAllowAndDeny},
 		{head + `"platforms":["macOS"],"permissions":["shell:allow-open"]}`, "/permissions/0", "on linux only", CodePlatformMismatch},
 		{head + `"permissions":["shell:allow--x"]}`, "/permissions/0", "older releases", CodeDoubleHyphen},
 		{head + `"permissions":["core:default"],"remote":{"urls":["example.com/x"]}}`, "/remote/urls/0", "path on every host", CodeRemoteWithoutScheme},

@@ -26,6 +26,15 @@ func (l *linter) entries(c *Capability) {
 			scoped[e.Identifier] = e
 		}
 		l.noEffect(c, e)
+		denied := make(map[string]bool)
+		for _, v := range e.Deny {
+			denied[string(v.appendCanonical(nil))] = true
+		}
+		for _, v := range e.Allow {
+			if len(denied) > 0 && denied[string(v.appendCanonical(nil))] {
+				l.report(CodeAllowAndDeny, v, "The scope allows and denies the same value %s; a denial wins, so remove one of the two.", quoteShort(string(v.appendJSON(nil))))
+			}
+		}
 	}
 	for i := range c.Permissions {
 		e := &c.Permissions[i]
@@ -52,7 +61,7 @@ func (d *Document) removeItemOf(v Value) *Fix {
 // expand unfolds an identifier without reporting anything.
 func (l *linter) expand(identifier string) *expansion {
 	if l.unfold == nil {
-		l.unfold = &resolver{manifests: l.manifests, options: ResolveOptions{Partial: true}, expansions: make(map[string]*expansion)}
+		l.unfold = &resolver{manifests: l.manifests, options: ResolveOptions{Partial: true}, expansions: make(map[string]*expansion), reported: make(map[Code]int)}
 	}
 	return l.unfold.expand(identifier)
 }

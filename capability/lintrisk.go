@@ -8,32 +8,32 @@ import (
 // remotes reports URL patterns that let in more, or less, than is likely meant.
 func (l *linter) remotes(c *Capability) {
 	for i, text := range c.Remote {
-		v := c.item(c.value.Get("remote").Get("urls"), i)
+		place := func() Value { return c.item(c.value.Get("remote").Get("urls"), i) }
 		p, err := CompileRemotePattern(text)
 		if err != nil {
 			continue // reported as a pattern
 		}
 		parts := p.parts()
 		if !strings.Contains(text, "://") && parts.protocol == "*" {
-			l.report(CodeRemoteWithoutScheme, v, `The URL pattern %q has no scheme, so it is taken for a path on every host; write "https://" before the host.`, text)
+			l.report(CodeRemoteWithoutScheme, place(), `The URL pattern %q has no scheme, so it is taken for a path on every host; write "https://" before the host.`, text)
 			continue
 		} else if !strings.Contains(text, "://") && strings.Contains(text, ":") {
-			l.report(CodeRemoteWithoutScheme, v, `The URL pattern %q takes %q for the scheme and matches no page; write "http://%s".`, text, parts.protocol, text)
+			l.report(CodeRemoteWithoutScheme, place(), `The URL pattern %q takes %q for the scheme and matches no page; write "http://%s".`, text, parts.protocol, text)
 			continue
 		}
 		web := parts.protocol == "http" || parts.protocol == "https" || parts.protocol == "*"
 		anyHost := strings.Trim(parts.host, "*.") == "" && parts.host != ""
 		loopback := parts.host == "localhost" || strings.HasSuffix(parts.host, ".localhost") || strings.HasPrefix(parts.host, "127.") || parts.host == "[::1]"
 		if anyHost && web {
-			l.report(CodeRemoteAnyHost, v, `The URL pattern %q gives the permissions of this capability to every site that a window loads; name the hosts, such as "https://*.example.com".`, text)
+			l.report(CodeRemoteAnyHost, place(), `The URL pattern %q gives the permissions of this capability to every site that a window loads; name the hosts, such as "https://*.example.com".`, text)
 		} else if parts.protocol == "http" && !loopback {
-			l.report(CodeRemotePlainHTTP, v, "%q is not encrypted, so whoever is on the network can put a page of theirs in its place; write https.", text)
+			l.report(CodeRemotePlainHTTP, place(), "%q is not encrypted, so whoever is on the network can put a page of theirs in its place; write https.", text)
 		}
 		if web && parts.port == "" && (anyHost || loopback) {
-			l.report(CodeRemoteDefaultPort, v, "%q is for the default port only; write %s://%s:* for all ports.", text, parts.protocol, parts.host)
+			l.report(CodeRemoteDefaultPort, place(), "%q is for the default port only; write %s://%s:* for all ports.", text, parts.protocol, parts.host)
 		}
 		if other := "http://" + strings.TrimPrefix(text, "https://"); anyHost && parts.protocol == "https" && !slices.Contains(c.Remote, other) && slices.ContainsFunc(c.Remote, isLoopbackHTTP) {
-			l.report(CodeRemoteMissesHTTP, v, "%q is for https only, while another URL of this capability is http; add %q if pages of both are meant.", text, other)
+			l.report(CodeRemoteMissesHTTP, place(), "%q is for https only, while another URL of this capability is http; add %q if pages of both are meant.", text, other)
 		}
 	}
 }

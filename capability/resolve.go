@@ -34,6 +34,7 @@ func Resolve(capabilities []Capability, manifests *Manifests, o ResolveOptions) 
 		expansions: make(map[string]*expansion),
 		remotes:    make(map[string]*RemotePattern),
 		once:       make(map[string]bool),
+		reported:   make(map[Code]int),
 		policy: &Policy{
 			platform:     o.Platform,
 			denyByOrigin: o.DenyByOrigin,
@@ -70,7 +71,12 @@ type resolver struct {
 	expansions map[string]*expansion
 	remotes    map[string]*RemotePattern
 	once       map[string]bool // messages that were given, of those given once
+	reported   map[Code]int
+	faults     int
 }
+
+// mostReported bounds the findings of one rule over all files.
+const mostReported = 1000
 
 // expansion is what a permission identifier stands for.
 type expansion struct {
@@ -95,7 +101,7 @@ type expanded struct {
 
 func (r *resolver) report(code Code, v Value, message string) *Diagnostic {
 	severity := ruleOf(code).In(r.options.Mode)
-	if severity == Off {
+	if r.reported[code]++; severity == Off || r.reported[code] > mostReported {
 		return nil
 	}
 	f := Diagnostic{Code: code, Severity: severity, Message: message, doc: v.doc}
@@ -119,6 +125,7 @@ func (r *resolver) duplicateCapability(a, b *Capability) {
 }
 
 func (r *resolver) capability(c *Capability) {
+	o := &r.options
 	g := &grantSource{capability: c}
 	contexts := r.contexts(c)
 	used := false
@@ -129,6 +136,10 @@ func (r *resolver) capability(c *Capability) {
 			r.policy.appChecked = true
 		}
 		for _, f := range x.faults {
+			if f.code == CodeUnknownPlugin && f.meant == "" && o.Platform == "" && c.mobileOnly() {
+				plugin, _ := splitIdentifier(e.Identifier)
+				f = fault{CodeUncheckedPlugin, fmt.Sprintf("Permissions of the plugin %q are not checked: the manifests do not have it, as those of a desktop build lack what is for telephones only.", plugin), ""}
+			}
 			if f.code == CodeUncheckedPlugin && r.once[f.message] {
 				continue
 			}

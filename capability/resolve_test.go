@@ -327,6 +327,31 @@ func TestCoreTableEqualsRealManifests(t *testing.T) {
 	}
 }
 
+// A project's own manifests know all that its capabilities refer to. Those of
+// a desktop build lack plugins for telephones, which is no mistake of a
+// capability for telephones, unless one builds for them with these manifests.
+func TestRealProjectsResolveWithTheirOwnManifests(t *testing.T) {
+	t.Parallel()
+	const project = "HuLaSpark__HuLa"
+	m := realManifests(t, project+".json")
+	var caps []Capability
+	for _, file := range corpus(t, project+"__*.json") {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		caps = append(caps, Parse(text, Options{Name: filepath.Base(file)}).Capabilities()...)
+	}
+	for _, o := range []ResolveOptions{{}, {Platform: Linux, Mode: ModeReference}, {Platform: MacOS, Mode: ModeReference}, {Platform: Windows, Mode: ModeReference}} {
+		p, ds := Resolve(caps, m, o)
+		require.Less(t, ds.Worst(), Error, "%v", ds)
+		require.NotEmpty(t, p.Commands())
+	}
+	_, ds := Resolve(caps, m, ResolveOptions{Platform: Android, Mode: ModeReference})
+	require.NotEmpty(t, ds)
+	for _, d := range ds {
+		require.Equal(t, CodeUnknownPlugin, d.Code)
+	}
+}
+
 func TestManifestFaultsAreReported(t *testing.T) {
 	t.Parallel()
 	var m Manifests

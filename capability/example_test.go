@@ -1,0 +1,84 @@
+package capability_test
+
+import (
+	"fmt"
+
+	"lessonkit.example/capability"
+)
+
+func ExampleParse() {
+	file := []byte(`{
+  "identifier": "main",
+  "windows": "main",
+  "permissions": ["core:default", "fs.exists"]
+}`)
+	d := capability.Parse(file, capability.Options{Name: "main.json"})
+	for _, found := range d.Check(capability.ModeReference) {
+		fmt.Println(found)
+	}
+	// Output:
+	// main.json:3:14: error: "windows" must be an array, not a string; write ["main"]. (wrong-type)
+	// main.json:4:35: error: ‘fs.exists’ is no permission identifier: identifiers consist of letters, digits, hyphens and a colon, not of '.'; did you mean "fs:allow-exists"? (identifier-syntax)
+}
+
+func ExampleResolve() {
+	d := capability.Parse([]byte(`{"identifier": "main", "windows": ["main", "settings-*"], "permissions": ["core:default"]}`), capability.Options{})
+	policy, found := capability.Resolve(d.Capabilities(), capability.CoreManifests(), capability.ResolveOptions{Platform: capability.Linux})
+	if err := found.Err(); err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(policy.Allowed("plugin:window|title", capability.Caller{Window: "settings-1"}))
+	fmt.Println(policy.Allowed("plugin:window|close", capability.Caller{Window: "settings-1"}))
+	// Output:
+	// true
+	// false
+}
+
+func ExamplePolicy_Explain() {
+	d := capability.Parse([]byte(`{"identifier": "main", "windows": ["main"], "permissions": ["core:window:allow-close"]}`), capability.Options{Name: "main.json"})
+	policy, _ := capability.Resolve(d.Capabilities(), capability.CoreManifests(), capability.ResolveOptions{})
+	page, err := capability.ParseOrigin("http://localhost:1420/")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Print(policy.Explain("core:window:close", capability.Caller{Window: "main", Origin: page}))
+	// Output:
+	// denied: plugin:window|close from window "main", page http://localhost:1420/
+	//
+	// Capabilities allow this command, but not to this caller:
+	//
+	//    capability "main", main.json:1:61, permission core:window:allow-close
+	//      but it is for the application's own pages only; for http://localhost:1420/ it would need "remote": {"urls": ["http://localhost:1420"]}
+}
+
+func ExampleDiff() {
+	read := func(text string) []capability.Capability {
+		return capability.Parse([]byte(text), capability.Options{}).Capabilities()
+	}
+	before := read(`{"identifier": "a", "windows": ["main"], "permissions": ["core:event:default"]}`)
+	after := read(`{"identifier": "a", "windows": ["*"], "permissions": ["core:event:default"]}`)
+	core := capability.CoreManifests()
+	for _, c := range capability.Diff(before, after, core, core, capability.ResolveOptions{}) {
+		fmt.Println(c.Kind, c.Audience.Windows, c.Commands)
+	}
+	// Output:
+	// granted [*] [plugin:event|emit plugin:event|emit_to plugin:event|listen plugin:event|unlisten]
+}
+
+func ExampleReformat() {
+	d := capability.Parse([]byte(`{permissions: ["fs:allow-exists", "core:default", "core:default"], // what
+ identifier: "main"}`), capability.Options{Format: capability.JSON5})
+	text, err := capability.Reformat(d)
+	fmt.Print(text, err)
+	// Output:
+	// {
+	//   "identifier": "main",
+	//   "permissions": [
+	//     "core:default",
+	//     "fs:allow-exists"
+	//   ] // what
+	// }
+	// <nil>
+}
