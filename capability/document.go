@@ -189,11 +189,8 @@ func (d *Document) reportComments(n int) {
 	if n > 1 {
 		message = fmt.Sprintf("JSON has no comments, and this is the first of %d; remove them, or name the file .json5.", n)
 	}
-	fix := &Fix{Title: "Remove the comments"}
-	for _, c := range d.comments {
-		fix.Edits = append(fix.Edits, Edit{Start: int(c.start), End: int(c.end)})
-	}
-	d.add(Diagnostic{Code: CodeComment, Message: message, Fix: fix, at: first})
+	// No fix: comments are worth more than a mechanical change would leave of them.
+	d.add(Diagnostic{Code: CodeComment, Message: message, at: first})
 }
 
 // mostPerCode keeps a hostile file from filling the memory with reports. It is

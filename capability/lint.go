@@ -31,6 +31,9 @@ func LintAll(docs []*Document, manifests *Manifests, o LintOptions) Diagnostics 
 			l := &linter{policy: policy, manifests: manifests, reported: make(map[Code]int)}
 			for _, d := range docs {
 				l.unknownKeys(d)
+				if d.format == JSON5 && len(d.capabilities) > 0 {
+					l.report(CodeJSON5Feature, d.Root(), "Files in JSON5 are ignored unless the build has the Cargo feature config-json5.")
+				}
 			}
 			for i := range capabilities {
 				l.capability(&capabilities[i])

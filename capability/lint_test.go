@@ -134,6 +134,13 @@ func TestLintAcrossFiles(t *testing.T) {
 	require.Equal(t, "a.json", ds[1].Related[0].File)
 }
 
+func TestLintSaysThatJSON5NeedsAFeature(t *testing.T) {
+	t.Parallel()
+	d := Parse([]byte(`{identifier: "a", windows: ["m"], permissions: ["core:default"]}`), Options{Format: JSON5})
+	ds := LintAll([]*Document{d}, lintManifests(t), LintOptions{})
+	require.Equal(t, []string{"1:1 json5-feature"}, codes(ds))
+}
+
 func TestSeveritiesCanBeSet(t *testing.T) {
 	t.Parallel()
 	d := Parse([]byte(`{"identifier":"a","windows":["*"],"permissions":["sql:allow-load"]}`), Options{})

@@ -3,6 +3,7 @@ package capability
 // Codes of rules about likely mistakes.
 const (
 	CodeUnknownKey          Code = "unknown-key"
+	CodeJSON5Feature        Code = "json5-feature"
 	CodeNoWindows           Code = "no-windows"
 	CodeNoOrigin            Code = "no-origin"
 	CodeEmptyPlatforms      Code = "empty-platforms"
@@ -38,6 +39,7 @@ const (
 // other modes.
 var lintRules = [...]Rule{
 	{CodeUnknownKey, "A key means nothing where it stands and is ignored.", Warning, Off, Off},
+	{CodeJSON5Feature, "Files in JSON5 are read only by builds with a feature of their own.", Info, Off, Off},
 	{CodeNoWindows, "A capability names neither windows nor webviews, so it matches none.", Warning, Off, Off},
 	{CodeNoOrigin, "A capability is neither for the application's pages nor for any URL.", Warning, Off, Off},
 	{CodeEmptyPlatforms, "An empty list of platforms keeps a capability from ever being active.", Warning, Off, Off},

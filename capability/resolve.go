@@ -35,6 +35,7 @@ func Resolve(capabilities []Capability, manifests *Manifests, o ResolveOptions) 
 		remotes:    make(map[string]*RemotePattern),
 		once:       make(map[string]bool),
 		reported:   make(map[Code]int),
+		usual:      min(len(capabilities), 32),
 		policy: &Policy{
 			platform:     o.Platform,
 			denyByOrigin: o.DenyByOrigin,
@@ -73,6 +74,7 @@ type resolver struct {
 	once       map[string]bool // messages that were given, of those given once
 	reported   map[Code]int
 	faults     int
+	usual      int // how many grants a command may have
 }
 
 // mostReported bounds the findings of one rule over all files.
@@ -97,6 +99,8 @@ type expanded struct {
 	permission  *Permission
 	chain       []string // from the entry's identifier to the permission's, whole identifiers
 	allow, deny []string // command keys
+
+	allowed, denied []*access // of the commands, once they are granted
 }
 
 func (r *resolver) report(code Code, v Value, message string) *Diagnostic {
@@ -164,7 +168,7 @@ func (r *resolver) capability(c *Capability) {
 	dead := !used || len(contexts) == 0
 	g.windows = r.globs(c, "windows", c.Windows, dead)
 	g.webviews = r.globs(c, "webviews", c.Webviews, dead)
-	r.checkRemotes(c, dead)
+	r.checkRemotes(c, used)
 }
 
 // contexts returns what origins a capability is for: nil is the local one.
@@ -188,8 +192,8 @@ func (r *resolver) contexts(c *Capability) []*RemotePattern {
 
 // checkRemotes reports patterns that are none. The reference implementation
 // notices them only where the capability has a command to use them with.
-func (r *resolver) checkRemotes(c *Capability, dead bool) {
-	if dead && r.options.Mode == ModeReference && len(c.Permissions) == 0 {
+func (r *resolver) checkRemotes(c *Capability, used bool) {
+	if !used && r.options.Mode == ModeReference {
 		return
 	}
 	for i, url := range c.Remote {
@@ -246,14 +250,23 @@ func (r *resolver) grant(g *grantSource, c *Capability, entry int, p *expanded, 
 		})
 		scope = len(r.policy.scopes)
 	}
-	for _, context := range contexts {
-		grant := Grant{source: g, remote: context, expanded: p, entry: int32(entry), scope: int32(scope)}
+	if p.allowed == nil && p.denied == nil && len(contexts) > 0 {
 		for _, command := range p.allow {
-			a := r.policy.access(command)
-			a.allowed = append(a.allowed, grant)
+			p.allowed = append(p.allowed, r.policy.access(command))
 		}
 		for _, command := range p.deny {
-			a := r.policy.access(command)
+			p.denied = append(p.denied, r.policy.access(command))
+		}
+	}
+	for _, context := range contexts {
+		grant := Grant{source: g, remote: context, expanded: p, entry: int32(entry), scope: int32(scope)}
+		for _, a := range p.allowed {
+			if a.allowed == nil {
+				a.allowed = make([]Grant, 0, r.usual)
+			}
+			a.allowed = append(a.allowed, grant)
+		}
+		for _, a := range p.denied {
 			a.denied = append(a.denied, grant)
 		}
 	}

@@ -230,6 +230,12 @@ func TestResolveReportsPatternsAndDuplicates(t *testing.T) {
 	require.Empty(t, ds)
 	_, ds = Resolve(capabilities(t, unused), plugins(t), ResolveOptions{Mode: ModeLint})
 	require.Len(t, ds, 2)
+	globalOnly := strings.Replace(unused, `[]}`, `["fs:deny-home"]}`, 1)
+	_, ds = Resolve(capabilities(t, globalOnly), plugins(t), ResolveOptions{Mode: ModeReference})
+	require.Empty(t, ds)
+	remoteOnly := strings.Replace(bad, `"windows"`, `"local":false,"windows"`, 1)
+	_, ds = Resolve(capabilities(t, remoteOnly), plugins(t), ResolveOptions{Mode: ModeReference})
+	require.Equal(t, CodeRemotePattern, ds[len(ds)-1].Code)
 }
 
 func TestPartialManifestsTakePermissionsByTheirNames(t *testing.T) {
