@@ -8,10 +8,13 @@ import (
 	"image/png"
 	"io"
 	"math/rand/v2"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"net/url"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -142,6 +145,39 @@ func TestFourLargeImagesAllocateNothingToSpeakOf(t *testing.T) {
 	require.Len(t, r.Images, 4)
 	require.Greater(t, r.Images[3].Size, int64(megabytes<<20))
 	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(1<<20))
+}
+
+// The client's own transport speaks HTTP/2 where the service does, also with files for a body.
+func TestHTTP2(t *testing.T) {
+	t.Parallel()
+	name := filepath.Join(t.TempDir(), "a.png")
+	data := append([]byte("\x89PNG\r\n\x1a\n"), bytes.Repeat([]byte("x"), 3<<20)...)
+	require.NoError(t, os.WriteFile(name, data, 0o600))
+	site := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ProtoMajor != 2 {
+			t.Errorf("protocol %s", r.Proto)
+		}
+		f, _, err := r.FormFile("image[]")
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		got, err := io.ReadAll(f)
+		if err != nil || !bytes.Equal(data, got) {
+			t.Errorf("%d bytes instead of %d, %v", len(got), len(data), err)
+		}
+		_, _ = io.WriteString(w, `{"data":[{"b64_json":"iVBORw0KGgoAAAAN"}]}`)
+	}))
+	site.EnableHTTP2 = true
+	site.StartTLS()
+	t.Cleanup(site.Close)
+	transport := newTransport(&net.Dialer{})
+	transport.TLSClientConfig = site.Client().Transport.(*http.Transport).TLSClientConfig
+	c, err := New(Config{BaseURL: site.URL, HTTPClient: &http.Client{Transport: transport}})
+	require.NoError(t, err)
+	r, err := c.Generate(t.Context(), &Request{Prompt: "x", Refs: []Ref{File(name)}}, Memory())
+	require.NoError(t, err)
+	require.Len(t, r.Images, 1)
 }
 
 // A Memory sink is sized from the length of the answer.

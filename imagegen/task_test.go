@@ -40,11 +40,13 @@ func TestPassingPollFailuresAreEndured(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		fake := imagegentest.New(t, imagegentest.Options{Mode: imagegentest.Async})
-		fake.Script(imagegentest.Polls(404, 0, 500, 502, 429, 503, 408, 200))
+		fake.Script(imagegentest.Polls(404, 0, 500, 502, -1, 429, 503, 408, 200))
+		began := time.Now()
 		r, err := fake.Client(nil).Generate(t.Context(), fox(), imagegen.Memory())
 		require.NoError(t, err)
 		require.Len(t, r.Images, 1)
 		require.Equal(t, 1, fake.Counts().Generations)
+		require.InDelta(t, 110*time.Second, time.Since(began), float64(20*time.Second), "a poll that is never answered ends after 60 s")
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -33,6 +34,7 @@ type Gateway struct {
 	limiters map[string]*rate.Limiter
 	entering map[string]int // requests of a caller that are being read
 
+	ran   atomic.Bool
 	keyed sync.Mutex // makes tasks of requests with an Idempotency-Key one by one
 }
 

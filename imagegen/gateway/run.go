@@ -64,8 +64,11 @@ func (g *Gateway) next() string {
 
 // Run takes up the unfinished tasks of the store and works until ctx ends. Then no request is accepted any more; generations under
 // way get Config.Drain to finish, waits for another service's task end at once and are taken up at the next start, and callers that
-// still wait are answered with their task. Run may be called once.
+// still wait are answered with their task. A Gateway runs once.
 func (g *Gateway) Run(ctx context.Context) error {
+	if g.ran.Swap(true) {
+		return errors.New("gateway: Run has been called before")
+	}
 	// what works outlives ctx for a while; what only waits ends with it
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()

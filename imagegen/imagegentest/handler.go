@@ -77,8 +77,10 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request) {
 		drop(w)
 		return
 	}
+	body := &watched{ReadCloser: r.Body}
+	r.Body = body
 	p, err := s.readPost(r)
-	if errors.Is(err, io.ErrUnexpectedEOF) {
+	if err != nil && body.failed {
 		drop(w) // the client has left
 		return
 	}
@@ -115,6 +117,18 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request) {
 	default:
 		s.answer(w, r, p, step)
 	}
+}
+
+// watched notes whether a body could not be read to its end.
+type watched struct {
+	io.ReadCloser
+	failed bool
+}
+
+func (b *watched) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.failed = b.failed || err != nil && !errors.Is(err, io.EOF)
+	return n, err
 }
 
 // sleep waits for d, or less when the client leaves or the fake is closed.
@@ -304,6 +318,9 @@ func (s *Server) poll(w http.ResponseWriter, r *http.Request) {
 	if n <= len(t.step.polls) {
 		switch code := t.step.polls[n-1]; code {
 		case 200:
+		case -1:
+			s.sleep(r, 24*time.Hour)
+			return
 		case 0:
 			s.mu.Lock()
 			t.last = time.Time{} // net/http may ask again at once

@@ -98,5 +98,6 @@ func Vanish() Step { return Step{kind: vanish} }
 // Expired makes results whose first k fetches are answered 403, until the task is asked about again.
 func Expired(k int) Step { return Step{kind: expired, index: k} }
 
-// Polls makes a task whose first polls are answered with these statuses; 0 closes the connection, 200 answers as usual.
+// Polls makes a task whose first polls are answered with these statuses; 0 closes the connection, -1 never
+// answers, 200 answers as usual.
 func Polls(codes ...int) Step { return Step{polls: codes} }
