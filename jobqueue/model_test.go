@@ -23,6 +23,7 @@ type model struct {
 	dead     bool // every call fails
 	claims   int
 	released int
+	purges   map[PurgeFilter]int
 }
 
 type modelJob struct {
@@ -37,7 +38,7 @@ type modelJob struct {
 var errAway = errors.New("database away")
 
 func newModel() *model {
-	return &model{jobs: map[int64]*modelJob{}, done: map[int64]*modelJob{}, workers: map[int64]time.Time{}}
+	return &model{jobs: map[int64]*modelJob{}, done: map[int64]*modelJob{}, workers: map[int64]time.Time{}, purges: map[PurgeFilter]int{}}
 }
 
 // add puts a job due at runAt into the queue that other transactions see from visible on.
@@ -227,11 +228,20 @@ func (m *model) Get(ctx context.Context, id int64) (*Job, error) {
 	return nil, ErrNotFound
 }
 
-func (m *model) List(context.Context, Filter) ([]*Job, error)        { return nil, nil }
-func (m *model) Stats(context.Context) (Stats, error)                { return Stats{}, nil }
-func (m *model) Retry(context.Context, int64) error                  { return nil }
-func (m *model) Cancel(context.Context, int64) error                 { return nil }
-func (m *model) Purge(_ context.Context, f PurgeFilter) (int, error) { return 0, nil }
+func (m *model) List(context.Context, Filter) ([]*Job, error) { return nil, nil }
+func (m *model) Stats(context.Context) (Stats, error)         { return Stats{}, nil }
+func (m *model) Retry(context.Context, int64) error           { return nil }
+func (m *model) Cancel(context.Context, int64) error          { return nil }
+
+func (m *model) Purge(ctx context.Context, f PurgeFilter) (int, error) {
+	unlock, err := m.call(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer unlock()
+	m.purges[f]++
+	return 0, nil
+}
 
 func (m *model) Wake(ctx context.Context, up func(), f func(Signal) bool) error {
 	m.mu.Lock()

@@ -404,3 +404,20 @@ func TestWatermarkLagsBehindOrdinaryTransactions(t *testing.T) {
 		stop()
 	})
 }
+
+func TestHistoryIsPurgedByTheRetentionOfEachQueue(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := newModel()
+		_, stop := run(t, m, WorkerConfig{Queues: map[string]QueueConfig{
+			"usual": {}, "none": {Retention: KeepNone, RetentionFailed: time.Hour}, "ever": {Retention: KeepForever, RetentionFailed: KeepForever},
+		}}, succeed)
+		time.Sleep(90 * time.Second)
+		stop()
+		const day = 24 * time.Hour
+		require.Equal(t, map[PurgeFilter]int{
+			{StateSucceeded, "usual", 7 * day}: 1, {StateFailed, "usual", 30 * day}: 1, {StateCancelled, "usual", 30 * day}: 1,
+			{StateSucceeded, "none", 0}: 1, {StateFailed, "none", time.Hour}: 1, {StateCancelled, "none", time.Hour}: 1,
+		}, m.purges)
+	})
+}

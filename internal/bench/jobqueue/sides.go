@@ -36,7 +36,10 @@ func newSide(name string, pool *pgxpool.Pool) (side, error) {
 		store := pgqueue.New(pool, pgqueue.Config{})
 		return &ours{store: store, client: jobqueue.NewClient(store)}, nil
 	}
-	client, err := river.NewClient(riverpgxv5.New(pool), &river.Config{Logger: slog.New(slog.DiscardHandler)})
+	// FetchCooldown is also how often an inserting client notifies.
+	client, err := river.NewClient(riverpgxv5.New(pool), &river.Config{
+		Logger: slog.New(slog.DiscardHandler), FetchCooldown: 2 * time.Millisecond, FetchPollInterval: 20 * time.Millisecond,
+	})
 	return &peer{pool: pool, client: client}, err
 }
 
