@@ -6,15 +6,12 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"lessonkit.example/internal/sqlitedb"
 	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/queuetest"
 	"lessonkit.example/jobqueue/sqlitequeue"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestStore(t *testing.T) {
 	t.Parallel()

@@ -1,0 +1,110 @@
+package sqlitequeue_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"lessonkit.example/internal/sqlitedb"
+	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/sqlitequeue"
+)
+
+// workerEnv makes the test program a worker process on the file it names.
+const workerEnv = "JOBQUEUE_TEST_WORKER"
+
+func TestMain(m *testing.M) {
+	if file := os.Getenv(workerEnv); file != "" {
+		if err := workerProcess(file); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+const childLease = 2 * time.Second
+
+func workerProcess(file string) error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	db, err := sqlitedb.Open(file, sqlitedb.Options{})
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	w := jobqueue.NewWorker(sqlitequeue.New(db.W, db.R, sqlitequeue.Config{}), jobqueue.WorkerConfig{Lease: childLease})
+	jobqueue.Handle(w, "work", func(ctx context.Context, _ *jobqueue.Job, d time.Duration) error {
+		select {
+		case <-time.After(d):
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	})
+	return w.Run(ctx)
+}
+
+// Two processes share a file and one is killed: nothing is lost, nothing is completed twice, and what the dead process held
+// runs again in time.
+func TestProcessKilled(t *testing.T) {
+	n := 100_000
+	if testing.Short() {
+		n = 10_000
+	}
+	file := filepath.Join(t.TempDir(), "queue.db")
+	db, err := sqlitedb.Open(file, sqlitedb.Options{})
+	require.NoError(t, err)
+	defer db.Close()
+	store := sqlitequeue.New(db.W, db.R, sqlitequeue.Config{})
+	require.NoError(t, store.Migrate(t.Context()))
+	ps := make([]jobqueue.Params, n)
+	for i := range ps {
+		ps[i] = jobqueue.Params{Kind: "work", Args: time.Duration(0)}
+		if i%(n/200) == 0 {
+			ps[i].Args = 300 * time.Millisecond // what the process holds when it dies
+		}
+	}
+	require.NoError(t, jobqueue.NewClient(store).Load(t.Context(), ps))
+
+	number := func(query string, args ...any) (n int) {
+		require.NoError(t, db.R.QueryRowContext(t.Context(), query, args...).Scan(&n))
+		return n
+	}
+	children := make([]*exec.Cmd, 2)
+	for i := range children {
+		c := exec.Command(os.Args[0])
+		c.Env, c.Stderr = append(os.Environ(), workerEnv+"="+file), os.Stderr
+		require.NoError(t, c.Start())
+		defer func() { _ = c.Process.Kill(); _ = c.Wait() }()
+		children[i] = c
+	}
+	var victim int
+	require.Eventually(t, func() bool {
+		victim = number(`select coalesce(min(id), 0) from jobqueue_worker where name like '%/' || ?`, fmt.Sprint(children[0].Process.Pid))
+		return victim > 0 && number(`select count(*) from jobqueue_done`) > n/20 && number(`select count(*) from jobqueue_job where worker = ?`, victim) > 0
+	}, 60*time.Second, 5*time.Millisecond)
+	require.NoError(t, children[0].Process.Kill())
+	died := time.Now()
+	held := number(`select count(*) from jobqueue_job where worker = ?`, victim)
+	require.Eventually(t, func() bool { return number(`select count(*) from jobqueue_job where worker = ?`, victim) == 0 }, 20*time.Second, 20*time.Millisecond)
+	recovery := time.Since(died)
+	require.Less(t, recovery, childLease*3/2+time.Second)
+	require.Eventually(t, func() bool { return number(`select count(*) from jobqueue_job`) == 0 }, 60*time.Second, 20*time.Millisecond)
+	require.Equal(t, n, number(`select count(*) from jobqueue_done where state = 4`))
+	again := number(`select count(*) from jobqueue_done where fence > 1`)
+	require.LessOrEqual(t, again, held)
+	require.Equal(t, again, number(`select count(*) from jobqueue_done where errors like '%lease expired%'`))
+	require.NoError(t, children[1].Process.Signal(os.Interrupt))
+	require.NoError(t, children[1].Wait())
+	t.Logf("%d jobs; recovery after %v; %d of %d held run again", n, recovery, again, held)
+}
