@@ -37,7 +37,7 @@ func (r *resolver) expandUnknown(x *expansion, plugin, name, identifier string) 
 		x.faults = append(x.faults, fault{CodeUnknownPlugin, fmt.Sprintf("There is no plugin %q; since version 2.0 the permissions of the core begin with core: — write %q.", plugin, meant), meant})
 		return
 	}
-	if !r.options.Partial {
+	if !r.options.Partial || strings.HasPrefix(plugin, "core:") {
 		x.faults = append(x.faults, r.unknownPlugin(plugin, name, identifier))
 		return
 	}
@@ -156,6 +156,14 @@ func (r *resolver) unknownPlugin(plugin, name, identifier string) fault {
 		f.message = fmt.Sprintf("%q is a permission of the application itself, which has no manifest: list its commands in the build script, or put the plugin before the name, such as \"fs:%s\".", identifier, name)
 		return f
 	}
+	if namespace, ok := strings.CutPrefix(plugin, "core:"); ok {
+		f.message = fmt.Sprintf("The core has no namespace %q; it has %s.", namespace, strings.Join(coreOrder, ", "))
+		if like := closest(namespace, coreOrder); like != "" && r.manifests.Get("core:"+like).has(name) {
+			f.meant = "core:" + like + ":" + name
+			f.message = fmt.Sprintf("The core has no namespace %q; did you mean %q?", namespace, f.meant)
+		}
+		return f
+	}
 	f.message = fmt.Sprintf("The application has no plugin %q; add tauri-plugin-%s to it, or remove %q.", plugin, plugin, identifier)
 	if like := closest(plugin, r.manifests.Plugins()); like != "" && r.manifests.Get(like).has(name) {
 		f.meant = fullIdentifier(like, name)
@@ -165,7 +173,7 @@ func (r *resolver) unknownPlugin(plugin, name, identifier string) fault {
 }
 
 func (m *Manifest) has(name string) bool {
-	return name == "default" || m.Sets[name] != nil || m.permission(name) != nil
+	return m != nil && (name == "default" || m.Sets[name] != nil || m.permission(name) != nil)
 }
 
 func (r *resolver) unknownPermission(m *Manifest, identifier, name string) fault {

@@ -168,6 +168,9 @@ func repairIdentifier(s string) string {
 		r = plugin + ":allow-" + name // fs.exists
 	}
 	r = strings.Trim(r, "-:")
+	if plugin, _, ok := strings.Cut(r, ":"); ok && contains(coreOrder, plugin) {
+		r = "core:" + r
+	}
 	if _, err := ParseIdentifier(r); err != nil {
 		return ""
 	}

@@ -71,6 +71,7 @@ func TestIdentifierErrorsSuggestWhatWasMeant(t *testing.T) {
 		"fs.exists":                  "fs:allow-exists",
 		"fs:allow-read_file":         "fs:allow-read-file",
 		"tauri-plugin-fs:default":    "fs:default",
+		"plugin:window|close":        "core:window:allow-close",
 		"plugin:fs|read_file":        "fs:allow-read-file",
 		"prefix::base":               "prefix:base",
 		"core:window:allow-close-":   "core:window:allow-close",

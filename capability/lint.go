@@ -103,7 +103,7 @@ func (l *linter) reach(c *Capability) {
 	if len(c.Permissions) == 0 && c.holds("permissions", Array) == 0 {
 		l.report(CodeEmptyPermissions, c.at("permissions"), "The capability %q has no permissions, so it grants nothing.", c.Identifier)
 	}
-	if len(c.Windows)+len(c.Webviews) == 0 && c.holds("windows", Array)+c.holds("webviews", Array) == 0 {
+	if len(c.Windows)+len(c.Webviews) == 0 && !c.resembles("windows", "webviews") && c.holds("windows", Array)+c.holds("webviews", Array) == 0 {
 		l.report(CodeNoWindows, c.at("identifier"), `The capability %q names neither windows nor webviews, so its commands reach none; add "windows": ["main"].`, c.Identifier)
 	}
 	if !c.Local && len(c.Remote) == 0 && c.holds("remote", Object) == 0 {
@@ -112,6 +112,27 @@ func (l *linter) reach(c *Capability) {
 	if c.Platforms != nil && len(c.Platforms) == 0 && c.holds("platforms", Array) == 0 {
 		l.report(CodeEmptyPlatforms, c.at("platforms"), `An empty "platforms" keeps the capability %q from ever being active; leave it out for all platforms.`, c.Identifier)
 	}
+}
+
+// resembles reports whether an unknown key looks like one of those: it is
+// reported itself, and what is missing because of it is not.
+func (c *Capability) resembles(keys ...string) bool {
+	for key := range c.value.Members() {
+		if name := key.Text(); !slices.Contains(capabilityKeys, name) && slices.Contains(keys, closest(name, capabilityKeys)) {
+			return true
+		}
+	}
+	return false
+}
+
+// blamed reports whether a key was reported in place of one that is missing.
+func (d *Document) blamed(key Value) bool {
+	for i := range d.found {
+		if d.found[i].Code == CodeMissingField && d.found[i].at.start == d.nodes[key.n].start {
+			return true
+		}
+	}
+	return false
 }
 
 // holds returns how much a member holds, and 1 for one of the wrong kind.
@@ -193,6 +214,9 @@ func (l *linter) unknownKeys(d *Document) {
 func (l *linter) keys(object Value, owner string, known, outside []string) {
 	for key := range object.Members() {
 		name := key.Text()
+		if key.doc.blamed(key) {
+			continue // taken for the missing key it resembles
+		}
 		if slices.Contains(known, name) || name == "$schema" && object.n == 0 || strings.HasPrefix(name, "//") || name == "$comment" {
 			continue
 		}

@@ -120,6 +120,8 @@ func TestLintDoesNotReportConsequences(t *testing.T) {
 	t.Parallel()
 	ds := lint(t, `{"identifier":"a","windows":"main","permissions":["core:default"],"platforms":["macos"],"local":false,"remote":{"urls":"https://x.example"}}`)
 	require.Equal(t, []string{"1:29 wrong-type", "1:80 unknown-platform", "1:120 wrong-type"}, codes(ds))
+	ds = lint(t, `{"identifer":"a","window":["main"],"permissions":["core:default"]}`)
+	require.Equal(t, []string{"1:2 missing-field", "1:18 unknown-key"}, codes(ds))
 }
 
 func TestLintAcrossFiles(t *testing.T) {

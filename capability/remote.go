@@ -180,14 +180,14 @@ func remoteHint(pattern string, err error) string {
 		return "a brace is opened and not closed"
 	case strings.Count(pattern, "(") != strings.Count(pattern, ")"):
 		return "a parenthesis is opened and not closed"
-	case errors.Is(err, urlpattern.ErrInvalidPort):
+	case errors.Is(err, urlpattern.ErrInvalidPort) || strings.Contains(err.Error(), "port is outside"):
 		return "the port must be a number up to 65535, or *"
 	}
 	text := err.Error()
 	if strings.Contains(text, "&urlpattern.") {
 		text = "its special characters : { } ( ) ? + * do not stand where they may; put a backslash before those that stand for themselves"
 	}
-	return text
+	return strings.TrimPrefix(strings.TrimPrefix(text, "type error: "), "Error: ")
 }
 
 // String returns the pattern as it is written.

@@ -67,7 +67,7 @@ func TestRemotePatternErrorsSayWhatToWrite(t *testing.T) {
 		"https://[::1]:*/*":    `[\:\:1]`,
 		"https://a.com/{b":     "brace",
 		"https://a.com/(b":     "parenthesis",
-		"https://a.com:99999/": "port",
+		"https://a.com:99999/": "up to 65535",
 	} {
 		_, err := CompileRemotePattern(pattern)
 		require.ErrorContains(t, err, want)

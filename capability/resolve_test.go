@@ -197,6 +197,8 @@ func TestResolveReportsWhatDoesNotExist(t *testing.T) {
 		{`"core:window:close"`, `did you mean "core:window:allow-close"?`, CodeUnknownPermission},
 		{`"window:allow-close"`, `write "core:window:allow-close"`, CodeUnknownPlugin},
 		{`"event:default"`, `write "core:event:default"`, CodeUnknownPlugin},
+		{`"core:windw:default"`, `did you mean "core:window:default"?`, CodeUnknownPlugin},
+		{`"core:nothing:default"`, `it has path, event`, CodeUnknownPlugin},
 		{`"fz:read"`, `did you mean "fs:read"?`, CodeUnknownPlugin},
 		{`"http:default"`, `add tauri-plugin-http`, CodeUnknownPlugin},
 		{`"allow-greet"`, `permission of the application itself`, CodeUnknownPlugin},

@@ -162,7 +162,6 @@ func (s *scanner) members(kind Kind, closing byte) {
 }
 
 func (s *scanner) missingComma(after int) {
-	s.doc.damaged = true
 	s.report(CodeSyntax, after, after, fmt.Sprintf("A comma is missing between the value before and %s.", s.found()),
 		&Fix{Title: "Add the comma", Edits: []Edit{{Start: after, End: after, Text: ","}}})
 	if s.src[s.pos] == ':' {
