@@ -28,7 +28,7 @@ import (
 // Store implements [feedback.AudioStore]. It is safe for concurrent use.
 type Store struct {
 	dir     string
-	buffers sync.Pool // of *[copyBuffer]byte
+	buffers sync.Pool // of *[2][copyBuffer]byte
 }
 
 var _ feedback.AudioStore = (*Store)(nil)
@@ -54,7 +54,7 @@ func New(dir string) (*Store, error) {
 		return nil, fmt.Errorf("audiodir: %w", err)
 	}
 	s := &Store{dir: dir}
-	s.buffers.New = func() any { return new([copyBuffer]byte) }
+	s.buffers.New = func() any { return new([2][copyBuffer]byte) }
 	return s, nil
 }
 
