@@ -1,6 +1,7 @@
 package capability
 
 import (
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -121,4 +122,57 @@ func FuzzRemotePattern(f *testing.F) {
 			check(strings.Replace(strings.ReplaceAll(pattern, "*", fill), "://", "://u:p@", 1) + "?q#h")
 		}
 	})
+}
+
+// The fuzzer seldom hits the shapes of the short way; this makes thousands.
+func TestTheShortWayAgreesWithTheLibrary(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(7, 8))
+	pick := func(list ...string) string { return list[r.IntN(len(list))] }
+	label := func() string {
+		return pick("*", "a", "ab", "a-b", "x1", "1x", "com", "a*", "*a", "a*b", "localhost", "xn--a", "1", "127", "0x1f", "é", "A", "-a", "")
+	}
+	segment := func() string {
+		return pick("", "*", "a", "api", "v1.2", "a*", "*b", "**", ".", "..", ".well-known", "%41", "a_b", "a~", "é", ":id", "a.", "*.x", "a..b")
+	}
+	simple := 0
+	for range 25_000 {
+		var host, path []string
+		for range 1 + r.IntN(3) {
+			host = append(host, label())
+		}
+		for range r.IntN(4) {
+			path = append(path, segment())
+		}
+		pattern := pick("http", "https", "*", "app") + "://" + strings.Join(host, ".") + pick("", "", ":*", ":80", ":443", ":8080", ":0", ":080", ":65536", ":1*")
+		if len(path) > 0 {
+			pattern += "/" + strings.Join(path, "/")
+		}
+		short := compileSimple(pattern)
+		if short == nil {
+			continue
+		}
+		simple++
+		full, err := compileFull(pattern)
+		require.NoError(t, err, pattern)
+		for range 6 {
+			fill := func(s string) string {
+				for strings.Contains(s, "*") {
+					s = strings.Replace(s, "*", pick("", "x", "a.b", "x/y", "%20", "-"), 1)
+				}
+				return s
+			}
+			url := pick(fill(short.protocol), "http", "https", "app") + "://" + pick("", "", "u:p@") + fill(strings.Join(host, "."))
+			if port := pick(short.port, "", "80", "443", "9"); port != "" && port != "*" {
+				url += ":" + port
+			}
+			url += pick("", "/", fill(short.path), "/"+strings.Join(path, "/"), "/api") + pick("", "", "?q=/x", "#h", "?q#h")
+			o, err := ParseOrigin(url)
+			if err != nil {
+				continue
+			}
+			require.Equal(t, full.Match(o), short.Match(o), "%s on %s", pattern, url)
+		}
+	}
+	require.Greater(t, simple, 1000)
 }
