@@ -10,14 +10,15 @@ import (
 	"lessonkit.example/internal/sqldb"
 )
 
-const recordColumns = `record_id, teacher_id, profile_id, feedback_date, content, session_id, created_at`
-
-func scanRecord(r row) (feedback.Record, error) {
-	var f feedback.Record
-	var created sqldb.Time
-	err := r.Scan(&f.ID, &f.TeacherID, &f.ProfileID, &f.Date, &f.Content, &f.SessionID, &created)
-	f.CreatedAt = created.Time
-	return f, err
+// scanRecords reads what Records selects: all but the teacher, who asks.
+func scanRecords(teacher uuid.UUID) func(row) (feedback.Record, error) {
+	return func(r row) (feedback.Record, error) {
+		f := feedback.Record{TeacherID: teacher}
+		var created sqldb.Time
+		err := r.Scan(&f.ID, &f.ProfileID, &f.Date, &f.Content, &f.SessionID, &created)
+		f.CreatedAt = created.Time
+		return f, err
+	}
 }
 
 // InsertRecord implements [feedback.RecordStore]. The conditions are part of
@@ -43,7 +44,7 @@ func (s *Store) InsertRecord(ctx context.Context, r feedback.Record) error {
 func insertRecord(ctx context.Context, db execer, r feedback.Record) error {
 	noProfile := feedback.Invalid("profile_id", "must be one of your profiles")
 	err := changed(db.ExecContext(ctx, `
-		insert into feedback_records (`+recordColumns+`)
+		insert into feedback_records (record_id, teacher_id, profile_id, feedback_date, content, session_id, created_at)
 		select $1, teacher_id, profile_id, $4, $5, $6, $7 from feedback_profiles where profile_id = $2 and teacher_id = $3`,
 		r.ID, r.ProfileID, r.TeacherID, r.Date, r.Content, r.SessionID, sqldb.Time{Time: r.CreatedAt}))(noProfile)
 	if sqldb.IsForeignKey(err) { // the profile went away this moment
@@ -62,7 +63,8 @@ func (s *Store) Records(ctx context.Context, teacher uuid.UUID, f feedback.Recor
 	if after != nil {
 		w.and(`(feedback_date, created_at, record_id) < ($%d, $%d, $%d)`, after.Date, sqldb.Time{Time: after.CreatedAt}, after.ID)
 	}
-	items, err := all(ctx, s.read(), scanRecord, w.query(`select `+recordColumns+` from feedback_records where `,
+	items, err := all(ctx, s.read(), scanRecords(teacher), w.query(
+		`select record_id, profile_id, feedback_date, content, session_id, created_at from feedback_records where `,
 		` order by feedback_date desc, created_at desc, record_id desc limit $%d`, limit), w.args...)
 	return items, wrap("list records", err)
 }
