@@ -144,7 +144,6 @@ func (b *bare) replaceProfile(w http.ResponseWriter, r *http.Request) {
 
 type bareRecord struct {
 	ID        string    `json:"record_id"`
-	TeacherID string    `json:"-"`
 	ProfileID string    `json:"profile_id"`
 	Date      string    `json:"feedback_date"`
 	Content   string    `json:"content"`
@@ -157,7 +156,7 @@ func (b *bare) records(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	const columns = `select record_id, teacher_id, profile_id, feedback_date, content, session_id, created_at from feedback_records where `
+	const columns = `select record_id, profile_id, feedback_date, content, session_id, created_at from feedback_records where `
 	const order = ` order by feedback_date desc, created_at desc, record_id desc limit 51`
 	var rows *sql.Rows
 	var err error
@@ -174,7 +173,7 @@ func (b *bare) records(w http.ResponseWriter, r *http.Request) {
 	items := []bareRecord{}
 	for rows.Next() {
 		var f bareRecord
-		if err := rows.Scan(&f.ID, &f.TeacherID, &f.ProfileID, &f.Date, &f.Content, &f.SessionID, &f.CreatedAt); err != nil {
+		if err := rows.Scan(&f.ID, &f.ProfileID, &f.Date, &f.Content, &f.SessionID, &f.CreatedAt); err != nil {
 			answer(w, 0, nil, err)
 			return
 		}
