@@ -159,7 +159,7 @@ func (d *Document) missingKey(n int32, key, owner, example string, known []strin
 			f.Message = fmt.Sprintf("%s has no %q, but a key %q; did you mean %q?", owner, key, name, key)
 			nd := d.nodes[k.n]
 			f.at = span{nd.start, nd.end}
-			f.Fix = &Fix{Title: fmt.Sprintf("Rename it to %q", key), Edits: []Edit{{Start: int(nd.start), End: int(nd.end), Text: d.quoteLike(k.n, key)}}}
+			f.Fix = &Fix{Title: fmt.Sprintf("Rename it to %q", key), Edits: []Edit{{Start: int(nd.start), End: int(nd.end), Text: d.quoteLike(k.n, key)}}, Guess: true}
 		}
 	}
 	d.add(f)
@@ -344,7 +344,7 @@ func (d *Document) unknownPlatform(n int32, name string) {
 	if meant := PlatformNamed(name); meant != "" {
 		f.Message = fmt.Sprintf("There is no platform %s; did you mean %q?", quoteShort(name), meant)
 		text := string(appendQuoted(nil, string(meant)))
-		f.Fix = &Fix{Title: "Write " + text, Edits: []Edit{{Start: int(nd.start), End: int(nd.end), Text: text}}}
+		f.Fix = &Fix{Title: "Write " + text, Edits: []Edit{{Start: int(nd.start), End: int(nd.end), Text: text}}, Guess: !strings.EqualFold(name, string(meant))}
 	}
 	d.add(f)
 }

@@ -76,10 +76,13 @@ type Place struct {
 	Message string   `json:"message"`
 }
 
-// Fix is a mechanical change that removes what a diagnostic is about.
+// Fix is a change that removes what a diagnostic is about.
 type Fix struct {
 	Title string `json:"title"`
 	Edits []Edit `json:"edits"`
+	// Guess says that the change is what was probably meant and may grant
+	// something else: nobody should make it without a look.
+	Guess bool `json:"guess,omitempty"`
 }
 
 // Edit replaces the bytes from Start up to End of a source by Text.

@@ -84,7 +84,7 @@ func CompileGlob(pattern string) (Glob, error) {
 	case special == len(pattern)-1 && pattern[special] == '*':
 		g.shape, g.fixed = globPrefix, pattern[:special]
 		return g, nil
-	case special == 0 && pattern[0] == '*' && strings.IndexAny(pattern[1:], "*?[") < 0:
+	case special == 0 && pattern[0] == '*' && !strings.ContainsAny(pattern[1:], "*?["):
 		g.shape, g.fixed = globSuffix, pattern[1:]
 		return g, nil
 	}

@@ -45,6 +45,6 @@ func TestHostileFilesAreJudgedInTime(t *testing.T) {
 		LintAll([]*Document{d}, CoreManifests(), LintOptions{})
 		spent := time.Since(start)
 		t.Logf("%s: %s", name, spent.Round(time.Millisecond))
-		require.Less(t, spent, 5*time.Second, name)
+		require.Less(t, spent, 20*time.Second, name)
 	}
 }

@@ -153,7 +153,7 @@ func (d *Document) badIdentifier(n int32, text string, err *IdentifierError) {
 func (d *Document) replace(n int32, text string) *Fix {
 	nd := d.nodes[n]
 	quoted := string(appendQuoted(nil, text))
-	return &Fix{Title: "Write " + quoted, Edits: []Edit{{Start: int(nd.start), End: int(nd.end), Text: quoted}}}
+	return &Fix{Title: "Write " + quoted, Edits: []Edit{{Start: int(nd.start), End: int(nd.end), Text: quoted}}, Guess: true}
 }
 
 // repairIdentifier guesses the well-formed identifier that was meant, or returns "".

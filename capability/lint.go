@@ -235,6 +235,6 @@ func (l *linter) keys(object Value, owner string, known, outside []string) {
 		}
 		f := l.report(CodeUnknownKey, key, "The key %q means nothing in %s and is ignored; did you mean %q?", name, owner, like)
 		nd := key.doc.nodes[key.n]
-		f.Fix = &Fix{Title: fmt.Sprintf("Rename it to %q", like), Edits: []Edit{{Start: int(nd.start), End: int(nd.end), Text: key.doc.quoteLike(key.n, like)}}}
+		f.Fix = &Fix{Title: fmt.Sprintf("Rename it to %q", like), Edits: []Edit{{Start: int(nd.start), End: int(nd.end), Text: key.doc.quoteLike(key.n, like)}}, Guess: true}
 	}
 }

@@ -150,6 +150,7 @@ func (r *resolver) capability(c *Capability) {
 			r.once[f.message] = true
 			if d := r.report(f.code, e.identifierValue(), f.message); d != nil && f.meant != "" && d.doc != nil {
 				d.Fix = d.doc.replace(e.identifierValue().n, f.meant)
+				d.Fix.Guess = f.meant != "core:"+e.Identifier
 			}
 		}
 		for k := range x.permissions {

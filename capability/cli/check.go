@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -15,7 +16,7 @@ func check(c *command, args []string) (int, error) {
 	c.sourceFlags()
 	mode := c.flags.String("mode", "lint", "`measure` to judge by: lint (mistakes and risks), schema (the JSON Schema), reference (what the build accepts)")
 	c.flags.Var(&rules, "rule", "`CODE=LEVEL` sets a rule to off, info, warning or error; may be repeated")
-	fix := c.flags.Bool("fix", false, "write the changes that are mechanical into the files, then check again")
+	fix := c.flags.Bool("fix", false, "write the changes that are mechanical into the files, none that is a guess, then check again")
 	if err := c.parse(args, "[FLAGS] [PATH...]", "text", "json", "sarif"); err != nil {
 		return 0, err
 	}
@@ -27,9 +28,14 @@ func check(c *command, args []string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if *fix {
-		if err := c.fix(p, found); err != nil {
+	// A change may bring out what it had hidden.
+	for pass := 0; *fix && pass < 5; pass++ {
+		changed, err := c.fix(p, found)
+		if err != nil {
 			return 0, err
+		}
+		if !changed {
+			break
 		}
 		if p, found, err = c.checked(o); err != nil {
 			return 0, err
@@ -105,14 +111,14 @@ func (c *command) checked(o capability.LintOptions) (*project, capability.Diagno
 	return p, found, nil
 }
 
-// fix writes the mechanical changes. Of changes that overlap the first one is
-// made; the rest is found again by the next check.
-func (c *command) fix(p *project, found capability.Diagnostics) error {
+// fix writes the mechanical changes and reports whether there were any. Of
+// changes that overlap the first one is made; the rest is found again.
+func (c *command) fix(p *project, found capability.Diagnostics) (changed bool, err error) {
 	for _, d := range p.docs {
 		var edits []capability.Edit
 		fixed := 0
 		for _, f := range found {
-			if f.Document() != d || f.Fix == nil {
+			if f.Document() != d || f.Fix == nil || f.Fix.Guess {
 				continue
 			}
 			if _, err := capability.Apply(d.Source(), slices.Concat(edits, f.Fix.Edits)); err == nil {
@@ -125,18 +131,22 @@ func (c *command) fix(p *project, found capability.Diagnostics) error {
 		}
 		text, err := capability.Apply(d.Source(), edits)
 		if err != nil {
-			return err
+			return changed, err
 		}
 		if err := rewrite(d.Name(), text); err != nil {
-			return err
+			return changed, err
 		}
+		changed = true
 		c.note("%s: %d changes made", d.Name(), fixed)
 	}
-	return nil
+	return changed, nil
 }
 
 // rewrite puts a new text in place of a file's, whole or not at all.
 func rewrite(file, text string) error {
+	if target, err := filepath.EvalSymlinks(file); err == nil {
+		file = target // a link stays a link
+	}
 	mode := os.FileMode(0o644)
 	if info, err := os.Stat(file); err == nil {
 		mode = info.Mode().Perm()
