@@ -24,7 +24,8 @@ type AudioStore interface {
 	// Delete removes kept audio. A name that is not there is no error.
 	Delete(ctx context.Context, key string) error
 
-	// Keys gives the names of kept audio last written before a time, and
+	// Keys gives the names of kept audio last written before a time of this
+	// process, however far its clock is from the one that stamps the audio, and
 	// discards staged audio that old, left by a process that died. The
 	// sequence ends after its first error.
 	Keys(ctx context.Context, before time.Time) iter.Seq2[string, error]

@@ -123,6 +123,11 @@ func (s *Store) Delete(_ context.Context, key string) error {
 // Keys implements [feedback.AudioStore].
 func (s *Store) Keys(ctx context.Context, before time.Time) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
+		before, err := s.byItsClock(before)
+		if err != nil {
+			yield("", err)
+			return
+		}
 		if err := s.discardLeftovers(before); err != nil {
 			yield("", err)
 			return
@@ -141,6 +146,23 @@ func (s *Store) Keys(ctx context.Context, before time.Time) iter.Seq2[string, er
 			}
 		}
 	}
+}
+
+// byItsClock turns a time of this process into one of the file system, which
+// stamps the files: the clocks of two machines that share a directory differ,
+// and a clock that is fast must not make an upload in progress look old.
+func (s *Store) byItsClock(t time.Time) (time.Time, error) {
+	probe, err := os.CreateTemp(filepath.Join(s.dir, incoming), "*")
+	if err != nil {
+		return t, storageError("list", err)
+	}
+	defer os.Remove(probe.Name())
+	defer probe.Close()
+	info, err := probe.Stat()
+	if err != nil {
+		return t, storageError("list", err)
+	}
+	return t.Add(time.Until(info.ModTime())), nil
 }
 
 func (s *Store) keysIn(ctx context.Context, sub string, before time.Time, yield func(string, error) bool) bool {
