@@ -31,17 +31,16 @@ func (s *Service) AddSegment(ctx context.Context, teacher, lesson uuid.UUID, aud
 // serves callers that learn of the [SegmentInput] after the audio; AddSegment
 // is simpler.
 type Upload struct {
-	service *Service
-	teacher uuid.UUID
-	lesson  Lesson
-	staged  StagedAudio
+	service                  *Service
+	teacher, lesson, session uuid.UUID
+	staged                   StagedAudio
 }
 
 // ReceiveAudio reads a recording to its end, provided that the lesson is the
 // teacher's. The caller discards the upload when it is done with it, submitted
 // or not. Errors: see [Service.AddSegment].
 func (s *Service) ReceiveAudio(ctx context.Context, teacher, lesson uuid.UUID, audio io.Reader) (*Upload, error) {
-	l, err := s.store.Lesson(ctx, teacher, lesson)
+	session, err := s.store.SessionOf(ctx, teacher, lesson)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +48,7 @@ func (s *Service) ReceiveAudio(ctx context.Context, teacher, lesson uuid.UUID, a
 	if err != nil {
 		return nil, err
 	}
-	return &Upload{service: s, teacher: teacher, lesson: l, staged: staged}, nil
+	return &Upload{service: s, teacher: teacher, lesson: lesson, session: session, staged: staged}, nil
 }
 
 // Discard removes the received audio unless it became a segment. It may be
@@ -75,7 +74,7 @@ func (u *Upload) Submit(ctx context.Context, in SegmentInput) (_ Segment, create
 		return Segment{}, false, err
 	}
 	seg := Segment{
-		ID: id, LessonID: u.lesson.ID, SessionID: u.lesson.SessionID, TeacherID: u.teacher,
+		ID: id, LessonID: u.lesson, SessionID: u.session, TeacherID: u.teacher,
 		Sequence: orDefault(in.Sequence, 0), State: SegmentQueued,
 		AudioKey: kept.Key, ContentType: kept.ContentType, Duration: in.Duration,
 		Size: info.Size, SHA256: info.SHA256, CreatedAt: s.now(),

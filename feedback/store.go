@@ -103,6 +103,8 @@ type LessonEdit struct{ Finish, Apply bool }
 
 // SegmentStore keeps the segments of lessons.
 type SegmentStore interface {
+	// SessionOf returns the session of a lesson, or [ErrNotFound].
+	SessionOf(ctx context.Context, teacher, lesson uuid.UUID) (uuid.UUID, error)
 	// InsertSegment inserts s in the state queued and hands the outbox a
 	// [TaskTranscribe] in the same transaction. With next, the sequence is
 	// one more than the lesson's greatest. The same audio (by SHA-256) under

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
@@ -73,7 +74,7 @@ func problem(in string, err error) error {
 func internal(err error) *httpapi.Problem {
 	if errors.Is(err, context.Canceled) {
 		// The client went away; nobody reads this.
-		return httpapi.Error(http.StatusServiceUnavailable, "canceled", "the request was canceled").WithRetryAfter(1)
+		return httpapi.Error(http.StatusServiceUnavailable, "canceled", "the request was canceled").WithRetryAfter(time.Second)
 	}
 	return httpapi.Error(http.StatusInternalServerError, "internal_error",
 		"something went wrong here; the log has it under the request id").WithCause(err)

@@ -119,7 +119,8 @@ func strangers(t *testing.T, b *book) {
 			_, err := b.Store.StartLesson(ctx, other, feedback.Lesson{ID: newID(), SessionID: s.ID, State: feedback.LessonRecording, StartedAt: at})
 			return err
 		},
-		"read lesson": func() error { _, err := b.Store.Lesson(ctx, other, l.ID); return err },
+		"find session": func() error { _, err := b.Store.SessionOf(ctx, other, l.ID); return err },
+		"read lesson":  func() error { _, err := b.Store.Lesson(ctx, other, l.ID); return err },
 		"finish lesson": func() error {
 			_, err := b.Store.EditLesson(ctx, other, l.ID, feedback.LessonEdit{Finish: true}, at)
 			return err

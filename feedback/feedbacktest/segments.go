@@ -15,6 +15,9 @@ import (
 
 func segmentsRepeated(t *testing.T, b *book) {
 	l := b.lessonOf("Ming")
+	session, err := b.Store.SessionOf(t.Context(), b.teacher, l.ID)
+	require.NoError(t, err)
+	require.Equal(t, l.SessionID, session)
 	n := b.newSegment(l, 7, "a")
 	first, created, err := b.Store.InsertSegment(t.Context(), n, false)
 	require.NoError(t, err)

@@ -66,9 +66,15 @@ func lesson(ctx context.Context, q querier, teacher, id uuid.UUID) (feedback.Les
 	return l, err
 }
 
+// SessionOf implements [feedback.SegmentStore].
+func (s *Store) SessionOf(ctx context.Context, teacher, lesson uuid.UUID) (uuid.UUID, error) {
+	id, err := sessionOf(ctx, s.read(), teacher, lesson)
+	return id, wrap("find session", err)
+}
+
 // sessionOf finds the session whose row must be touched before the lesson is read for changing.
-func sessionOf(ctx context.Context, tx *sql.Tx, teacher, lesson uuid.UUID) (uuid.UUID, error) {
-	return one(ctx, tx, errLesson, func(r row) (id uuid.UUID, err error) { return id, r.Scan(&id) },
+func sessionOf(ctx context.Context, q querier, teacher, lesson uuid.UUID) (uuid.UUID, error) {
+	return one(ctx, q, errLesson, func(r row) (id uuid.UUID, err error) { return id, r.Scan(&id) },
 		`select session_id from feedback_lessons where lesson_id = $1 and teacher_id = $2`, lesson, teacher)
 }
 
