@@ -129,6 +129,8 @@ func (d *Document) capability(n int32, inArray bool) Capability {
 				d.duplicateField(i)
 			}
 			values[key] = val
+		} else if inArray {
+			d.ignore(val)
 		}
 		i = d.nodes[val].next
 	}
@@ -147,6 +149,14 @@ func (d *Document) capability(n int32, inArray bool) Capability {
 		d.missingKey(n, "permissions", "The capability", `"permissions": ["core:default"]`, capabilityKeys)
 	}
 	return c
+}
+
+// ignore notes a value that the reference implementation passes over without
+// looking at its numbers and escapes, as it does with unknown keys in arrays.
+func (d *Document) ignore(n int32) {
+	if len(d.found) > 0 {
+		d.ignored = append(d.ignored, span{d.nodes[n].start, d.nodes[n].end})
+	}
 }
 
 // missingKey reports a required key that is not there, and the unknown one
@@ -304,8 +314,14 @@ func (d *Document) remote(c *Capability, n int32, inArray bool) {
 		return
 	}
 	c.Remote = d.strings(urls, "urls")
-	if inArray {
-		d.duplicateFields(n, "urls")
+	if !inArray {
+		return
+	}
+	d.duplicateFields(n, "urls")
+	for key, value := range (Value{d, n}).Members() {
+		if key.Text() != "urls" {
+			d.ignore(value.n)
+		}
 	}
 }
 

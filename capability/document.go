@@ -91,6 +91,7 @@ type Document struct {
 	found        []Diagnostic
 	asSingle     []Diagnostic // faults of the reading as one capability, where the form is in doubt
 	twoForms     bool
+	ignored      []span // what the reference passes over
 	capabilities []Capability
 }
 
