@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 )
@@ -43,7 +44,6 @@ type request struct {
 	Exchange
 	lease *lease
 	wakes []uint64 // of each queue in Wants when it was asked
-	full  bool     // looked at everything
 }
 
 // next waits for something to say to the database. It returns false when the worker is closed and all is said, and a
@@ -68,7 +68,7 @@ func (w *Worker) next() (request, []*attempt, bool) {
 			if len(x.Wants) == 0 && len(w.finished) == 0 {
 				break
 			}
-			n := min(len(w.finished), maxOutcomes)
+			n := min(len(w.finished), w.limit)
 			done := w.finished[:n:n]
 			w.finished = w.finished[n:]
 			for _, a := range done {
@@ -104,19 +104,16 @@ func (w *Worker) addWants(x *request) {
 	if total == 0 || w.claiming > 0 && total <= slots/2 {
 		return
 	}
-	x.full = now.Sub(w.lastFull) >= fullScanEvery
-	if x.full {
-		w.lastFull = now
-	}
-	x.Ahead = x.full || w.ahead
-	w.ahead = false
+	x.Ahead, w.ahead = w.ahead, false
 	for _, q := range w.queues {
 		n := min(q.want(), room)
 		if !q.ready || n <= 0 {
 			continue
 		}
 		want := Want{Queue: q.name, N: n}
-		if !x.full {
+		if now.Sub(q.scanned) >= fullScanEvery {
+			q.scanned, x.Ahead = now, true // from the beginning
+		} else {
 			for p := range want.After {
 				want.After[p] = q.marks[p].after(now)
 			}
@@ -137,6 +134,7 @@ func (w *Worker) settle(ctx context.Context, x request, done []*attempt, res Exc
 	now := time.Now()
 	w.mu.Lock()
 	w.ended(x)
+	w.limit = min(2*w.limit, maxOutcomes)
 	told := done[:0] // not yet told to be lost
 	for _, a := range done {
 		if x.lease.held[a.job.ID] == a {
@@ -261,11 +259,34 @@ func (w *Worker) exchangeFailed(x request, done []*attempt, err error) {
 	for _, a := range done {
 		a.unsure = true
 	}
-	w.finished = append(done, w.finished...)
+	if isPermanent(err) && len(done) > 0 {
+		done = w.refused(done, err)
+	}
+	w.finished = append(w.finished, done...)
 	if len(x.Wants) > 0 {
 		w.doubt, w.recheck = true, true
 	}
 	w.wakeAll(false)
+}
+
+// refused finds the one outcome that the database does not accept, so that it does not hold up the others: batches get
+// smaller until it is alone. Then the attempt counts as failed, and the job runs again later. Worker.mu is held.
+func (w *Worker) refused(done []*attempt, err error) []*attempt {
+	w.limit = max(1, len(done)/2)
+	if len(done) > 1 {
+		return done
+	}
+	a := done[0]
+	if a.refused {
+		w.cfg.Logger.Error("outcome cannot be recorded; the job runs again when this worker ends", "job", a.job.ID, "error", err)
+		delete(a.lease.held, a.job.ID)
+		return nil
+	}
+	a.refused = true
+	err = fmt.Errorf("the outcome could not be recorded: %w", err)
+	a.outcome = Outcome{Lease: a.outcome.Lease, Verdict: Postpone, Delay: time.Minute, Error: attemptError(a.job, err)}
+	a.event = Event{Type: EventFailed, Err: err, Took: a.event.Took}
+	return done
 }
 
 // resolveDoubt gives back the jobs that the database holds for this worker without its knowing. No exchange is under

@@ -105,6 +105,7 @@ type attempt struct {
 	overdue   time.Time               // when to abandon it
 	settled   bool                    // an outcome is chosen: whatever else is said does not count
 	unsure    bool                    // an exchange with the outcome failed and may yet have counted
+	refused   bool                    // the database did not accept the first outcome
 
 	outcome Outcome
 	event   Event

@@ -198,7 +198,7 @@ func (w *Worker) sweepLoop(ctx context.Context) {
 // purgeLoop deletes history older than the retention of each queue.
 func (w *Worker) purgeLoop(ctx context.Context) {
 	for sleep(ctx, jitter(purgeEvery)) {
-		for _, q := range w.queues {
+		for _, q := range w.byName { // not w.queues: its order changes
 			for _, p := range []struct {
 				state State
 				age   time.Duration

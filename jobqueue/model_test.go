@@ -20,7 +20,8 @@ type model struct {
 
 	// fault, when not nil, is asked before and after each exchange takes effect; an error is returned to the worker.
 	fault    func(after bool) error
-	dead     bool // every call fails
+	refuse   func(Outcome) bool // an exchange with such an outcome changes nothing and is an error for good
+	dead     bool               // every call fails
 	claims   int
 	released int
 	purges   map[PurgeFilter]int
@@ -31,7 +32,6 @@ type modelJob struct {
 	visible time.Time // when its transaction commits
 	lease   int64
 	taken   time.Time
-	runs    int
 	verdict Verdict
 }
 
@@ -43,11 +43,15 @@ func newModel() *model {
 
 // add puts a job due at runAt into the queue that other transactions see from visible on.
 func (m *model) add(runAt, visible time.Time, priority int) *modelJob {
+	return m.addTo(DefaultQueue, runAt, visible, priority)
+}
+
+func (m *model) addTo(queue string, runAt, visible time.Time, priority int) *modelJob {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.next++
 	j := &modelJob{visible: visible}
-	j.ID, j.Queue, j.Kind, j.Priority, j.RunAt, j.MaxAttempts, j.Args = m.next, DefaultQueue, "work", priority, runAt, 3, []byte("null")
+	j.ID, j.Queue, j.Kind, j.Priority, j.RunAt, j.MaxAttempts, j.Args = m.next, queue, "work", priority, runAt, 3, []byte("null")
 	m.jobs[j.ID] = j
 	return j
 }
@@ -116,6 +120,11 @@ func (m *model) Exchange(ctx context.Context, x Exchange) (res Exchanged, err er
 		}
 	}
 	for _, o := range x.Outcomes {
+		if m.refuse != nil && m.refuse(o) {
+			return res, Permanent(errAway)
+		}
+	}
+	for _, o := range x.Outcomes {
 		j := m.jobs[o.ID]
 		if j == nil || j.Fence != o.Fence || j.lease != x.Worker {
 			res.Lost = append(res.Lost, o.Lease)
@@ -162,7 +171,7 @@ func (m *model) due(w Want) []*modelJob {
 	now := time.Now()
 	var due []*modelJob
 	for _, j := range m.jobs {
-		if j.lease == 0 && !j.visible.After(now) && !j.RunAt.After(now) && w.After[j.Priority-1].before(Mark{j.RunAt, j.ID}) {
+		if j.Queue == w.Queue && j.lease == 0 && !j.visible.After(now) && !j.RunAt.After(now) && w.After[j.Priority-1].before(Mark{j.RunAt, j.ID}) {
 			due = append(due, j)
 		}
 	}

@@ -10,9 +10,9 @@ import (
 func (w *Worker) wakeAll(full bool) {
 	for _, q := range w.queues {
 		q.wake()
-	}
-	if full {
-		w.lastFull = time.Time{}
+		if full {
+			q.scanned = time.Time{}
+		}
 	}
 	w.cond.Broadcast()
 }

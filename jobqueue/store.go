@@ -27,7 +27,8 @@ type Store interface {
 	// Beat extends the lease of the worker and returns the ids of jobs it holds that were asked to stop.
 	// alive is false when the worker is gone: swept by another process, its jobs taken away.
 	Beat(ctx context.Context, worker int64, lease time.Duration) (cancelled []int64, alive bool, err error)
-	// Exchange records outcomes and takes new jobs in one transaction.
+	// Exchange records outcomes and takes new jobs in one transaction. Its error has a method Permanent() bool that
+	// returns true when the same outcomes will never be accepted.
 	Exchange(ctx context.Context, x Exchange) (Exchanged, error)
 	// Release takes back every job the worker holds except those in keep, and gives their attempts back.
 	// With forget it removes the worker too.

@@ -127,16 +127,16 @@ type Worker struct {
 	byName   map[string]*queue
 	lease    *lease     // nil while there is none
 	finished []*attempt // with an outcome that waits to be recorded
+	limit    int        // of outcomes in an exchange
 	exchange int        // exchanges under way
 	claiming int        // those of them that may take jobs
 	doubt    bool       // an exchange failed, so the database may hold jobs for us that we do not know of
 	recheck  bool       // … and may still find some at the next heartbeat
 	running  int        // handlers under way
 	listens  bool
-	stopping bool // take no jobs
-	expired  bool // and the grace period is over
-	closed   bool // leave once finished is empty
-	lastFull time.Time
+	stopping bool      // take no jobs
+	expired  bool      // and the grace period is over
+	closed   bool      // leave once finished is empty
 	ahead    bool      // ask for the next scheduled job
 	alarmAt  time.Time // when a scheduled job is due; zero: none known
 	rearm    chan struct{}
@@ -146,7 +146,7 @@ type Worker struct {
 func NewWorker(store Store, cfg WorkerConfig) *Worker {
 	w := &Worker{
 		store: store, cfg: cfg.withDefaults(), handlers: map[string]*handler{},
-		byName: map[string]*queue{}, rearm: make(chan struct{}, 1), engines: 1,
+		byName: map[string]*queue{}, rearm: make(chan struct{}, 1), engines: 1, limit: maxOutcomes,
 	}
 	w.cond = sync.NewCond(&w.mu)
 	slots := 0

@@ -42,14 +42,14 @@ func TestNoJobWaitsLongerThanItsBound(t *testing.T) {
 		type arrival struct {
 			At, Delay, Commit time.Duration // made, scheduled for, committed later by
 			Priority          int
-			Told              bool
+			Told, Other       bool // a worker is notified; in another queue
 		}
 		ms := func(most int) *rapid.Generator[time.Duration] {
 			return rapid.Map(rapid.IntRange(0, most), func(n int) time.Duration { return time.Duration(n) * time.Millisecond })
 		}
 		arrivals := rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) arrival {
 			return arrival{
-				At: ms(1500).Draw(rt, "at"), Priority: rapid.IntRange(1, 2).Draw(rt, "priority"), Told: rapid.Bool().Draw(rt, "told"),
+				At: ms(1500).Draw(rt, "at"), Priority: rapid.IntRange(1, 2).Draw(rt, "priority"), Told: rapid.Bool().Draw(rt, "told"), Other: rapid.Bool().Draw(rt, "other"),
 				Delay:  rapid.OneOf(rapid.Just(time.Duration(0)), ms(3000), rapid.Just(-time.Hour)).Draw(rt, "delay"),
 				Commit: rapid.OneOf(rapid.Just(time.Duration(0)), ms(90), ms(2500)).Draw(rt, "commit"),
 			}
@@ -57,7 +57,7 @@ func TestNoJobWaitsLongerThanItsBound(t *testing.T) {
 		var failure error
 		synctest.Test(t, func(t *testing.T) {
 			m := newModel()
-			_, stop := run(t, m, WorkerConfig{}, succeed)
+			_, stop := run(t, m, WorkerConfig{Queues: map[string]QueueConfig{DefaultQueue: {}, "other": {Slots: 1}}}, succeed)
 			type told struct {
 				*modelJob
 				arrival
@@ -67,12 +67,16 @@ func TestNoJobWaitsLongerThanItsBound(t *testing.T) {
 			begin := time.Now()
 			for _, a := range arrivals {
 				time.AfterFunc(a.At, func() {
-					j := m.add(time.Now().Add(a.Delay), time.Now().Add(a.Commit), a.Priority)
+					queue := DefaultQueue
+					if a.Other {
+						queue = "other"
+					}
+					j := m.addTo(queue, time.Now().Add(a.Delay), time.Now().Add(a.Commit), a.Priority)
 					m.mu.Lock()
 					jobs = append(jobs, told{j, a, time.Now().Add(max(a.Delay, a.Commit))})
 					m.mu.Unlock()
 					if a.Told {
-						time.AfterFunc(a.Commit, func() { m.signal(Signal{Queue: DefaultQueue, In: max(0, time.Until(j.RunAt))}) })
+						time.AfterFunc(a.Commit, func() { m.signal(Signal{Queue: queue, In: max(0, time.Until(j.RunAt))}) })
 					}
 				})
 			}
@@ -419,5 +423,30 @@ func TestHistoryIsPurgedByTheRetentionOfEachQueue(t *testing.T) {
 			{StateSucceeded, "usual", 7 * day}: 1, {StateFailed, "usual", 30 * day}: 1, {StateCancelled, "usual", 30 * day}: 1,
 			{StateSucceeded, "none", 0}: 1, {StateFailed, "none", time.Hour}: 1, {StateCancelled, "none", time.Hour}: 1,
 		}, m.purges)
+	})
+}
+
+// One outcome that the database never accepts holds up nobody else.
+func TestRefusedOutcomeStandsAlone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := newModel()
+		var bad *modelJob
+		for i := range 100 {
+			j := m.add(time.Now(), time.Now(), 2)
+			if i == 37 {
+				bad = j
+			}
+		}
+		m.refuse = func(o Outcome) bool { return o.ID == bad.ID && o.Verdict == Succeed && o.Fence == 1 }
+		_, stop := run(t, m, WorkerConfig{}, succeed)
+		time.Sleep(30 * time.Second)
+		m.mu.Lock()
+		require.Len(t, m.done, 99)
+		m.mu.Unlock()
+		time.Sleep(time.Minute)
+		stop()
+		require.Len(t, m.done, 100)
+		require.Equal(t, 2, bad.Attempt, "the refused outcome counts as a failed attempt")
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -107,7 +108,7 @@ func (s *Store) Exchange(ctx context.Context, x jobqueue.Exchange) (jobqueue.Exc
 	}
 	// Only Close tells whether the transaction was committed.
 	if err := s.pool.SendBatch(ctx, &b).Close(); err != nil {
-		return jobqueue.Exchanged{}, fmt.Errorf("exchange: %w", err)
+		return jobqueue.Exchanged{}, refusal(fmt.Errorf("exchange: %w", err))
 	}
 	for _, o := range x.Outcomes {
 		if _, ok := counted[o.ID]; !ok {
@@ -115,6 +116,15 @@ func (s *Store) Exchange(ctx context.Context, x jobqueue.Exchange) (jobqueue.Exc
 		}
 	}
 	return res, nil
+}
+
+// refusal marks an error as permanent when the database will not accept these statements however often they come: its class
+// is a data exception, a violated constraint or an error of syntax or access.
+func refusal(err error) error {
+	if c := code(err); strings.HasPrefix(c, "22") || strings.HasPrefix(c, "23") || strings.HasPrefix(c, "42") {
+		return jobqueue.Permanent(err)
+	}
+	return err
 }
 
 // queueOutcomes adds a statement for each sort of outcome that x has.

@@ -280,3 +280,23 @@ func FuzzParse(f *testing.F) {
 		require.True(t, (sig.Cancel > 0) != (sig.Queue != ""), fmt.Sprint(sig))
 	})
 }
+
+// An outcome that no repetition will make acceptable says so, so that it does not hold up the others.
+func TestRefusedOutcomeIsPermanent(t *testing.T) {
+	t.Parallel()
+	pool, store := migrated(t)
+	load(t, store, 1, 0, 0)
+	worker, err := store.Register(t.Context(), "w", time.Minute)
+	require.NoError(t, err)
+	res, err := store.Exchange(t.Context(), jobqueue.Exchange{Worker: worker, Wants: []jobqueue.Want{{Queue: "default", N: 1}}})
+	require.NoError(t, err)
+	j := res.Jobs[0]
+	_, err = pool.Exec(t.Context(), `
+insert into jobqueue_done (id, state, run_at, created_at, fence, attempt, max_attempts, priority, until_started, queue, kind, args)
+select id, 4, run_at, created_at, fence, attempt, max_attempts, priority, until_started, queue, kind, args from jobqueue_job`)
+	require.NoError(t, err)
+	_, err = store.Exchange(t.Context(), jobqueue.Exchange{Worker: worker, Outcomes: []jobqueue.Outcome{{Lease: jobqueue.Lease{ID: j.ID, Fence: j.Fence}}}})
+	var p interface{ Permanent() bool }
+	require.ErrorAs(t, err, &p)
+	require.True(t, p.Permanent())
+}

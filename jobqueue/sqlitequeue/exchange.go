@@ -79,7 +79,11 @@ func (s *Store) Exchange(ctx context.Context, x jobqueue.Exchange) (jobqueue.Exc
 		return next(r, now, x, &res)
 	}, archiveSQL, deleteSQL, heldSQL, endSQL, endDoneSQL, deleteOneSQL, noteErrorSQL, postponeSQL, aliveSQL, claimSQL, nextSQL)
 	if err != nil {
-		return jobqueue.Exchanged{}, fmt.Errorf("exchange: %w", err)
+		err = fmt.Errorf("exchange: %w", err)
+		if isConstraint(err) {
+			err = jobqueue.Permanent(err) // the same again will not be accepted
+		}
+		return jobqueue.Exchanged{}, err
 	}
 	return res, nil
 }
