@@ -158,6 +158,26 @@ func TestOwnHostOnAnotherPort(t *testing.T) {
 	require.ErrorIs(t, err, imagegen.ErrBlockedAddress)
 }
 
+// A reference at the service's own origin is fetched, also on a private network, but without the key.
+func TestReferenceAtTheOwnOrigin(t *testing.T) {
+	t.Parallel()
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			_, _ = io.WriteString(w, `{"data":[{"b64_json":"iVBORw0KGgoAAAAN"}]}`)
+			return
+		}
+		if r.Header.Get("Authorization") != "" {
+			t.Error("the key was sent for a reference")
+		}
+		_, _ = w.Write(pngHead)
+	}))
+	t.Cleanup(site.Close)
+	client, err := imagegen.New(imagegen.Config{BaseURL: site.URL, Key: "secret"})
+	require.NoError(t, err)
+	_, err = client.Generate(t.Context(), withRefs(imagegen.URL(site.URL+"/a.png")), imagegen.Memory())
+	require.NoError(t, err)
+}
+
 func TestLogsAndValuesHideSecrets(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -165,7 +165,7 @@ func seeds() []string {
 		`{"data":[{"b64_json":"_-__-w"},{"b64_json":null},{"b64_json":""}]}`,
 		`{"data":[{"b64_json":"-_+/AAAA"}],"x":[[[{"b64_json":"no"}]]],"data2":{"b64_json":1}}`,
 		`{"data":{"id":"t1","result":{"images":[{"url":["u"]},{"b64_json":"AAAA"}]}}}`,
-		`{"data":[{"b64_json":"QQ=="},{"b64_json":"QQ="},{"b64_json":"QQ==QQ"},{"b64_json":"Q"},{"b64_json":"é"}]}`,
+		`{"data":[{"b64_json":"QQ=="},{"b64_json":"QQ="},{"b64_json":"QQ==QQ"},{"b64_json":"QQ=Q"},{"b64_json":"Q"},{"b64_json":"é"}]}`,
 		`{"data":[{"b64_json":"AAAA","b64_json":"BBBB"}]}`,
 		`{"data":[],"data":[]}`, `{"data":[{"b64_json":5}]}`, `{"d\u0061ta":[{"b64\u005fjson":"AAAA"}]}`,
 		`{"n":[0,-0,1.5e+9,0.0,1E5]}`, `{"n":01}`, `{"n":1.}`, `{"n":-}`, `{"n":1e}`, `{"a":tru}`, `{"a" 1}`, `{,}`, `{"a":1,}`, `[1]`, `{}x`,

@@ -66,6 +66,17 @@ func TestDirShowsNothingUnfinished(t *testing.T) {
 	require.Empty(t, names(t, dir))
 }
 
+// The first image has come whole, the second has not: neither is stored, and nothing is left behind.
+func TestBrokenAnswerLeavesNoFile(t *testing.T) {
+	t.Parallel()
+	fake := imagegentest.New(t, imagegentest.Options{})
+	fake.Script(imagegentest.Raw(`{"data":[{"b64_json":"iVBORw0KGgoAAAAN"},{"b64_json":"iVBORw0KGgoAAAAN`))
+	dir := t.TempDir()
+	_, err := fake.Client(nil).Generate(t.Context(), fox(), imagegen.Dir(dir, ""))
+	require.ErrorContains(t, err, "broke off")
+	require.Empty(t, names(t, dir))
+}
+
 // faultySink fails where it is told to.
 type faultySink struct {
 	imagegen.Sink
