@@ -97,18 +97,37 @@ func (s *Store) Cancel(ctx context.Context, id int64) error {
 const purgeBatch = 5000
 
 // Purge implements jobqueue.Store.
-func (s *Store) Purge(ctx context.Context, f jobqueue.PurgeFilter) (int, error) {
-	query, args := "", []any{f.Age.Microseconds(), purgeBatch}
-	if f.State != 0 {
+func (s *Store) Purge(ctx context.Context, f jobqueue.PurgeFilter) (n int, err error) {
+	query, args := purgeSQL(f)
+	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		// With a limit the planner would begin to read the whole history, sure to find something soon; mostly there is
+		// nothing to find.
+		if _, err := tx.Exec(ctx, "set local enable_seqscan = off"); err != nil {
+			return err
+		}
+		tag, err := tx.Exec(ctx, qualify(s.cfg.Schema, query), args...)
+		n = int(tag.RowsAffected())
+		return err
+	})
+	return n, err
+}
+
+func purgeSQL(f jobqueue.PurgeFilter) (query string, args []any) {
+	where, args := "", []any{f.Age.Microseconds(), purgeBatch}
+	switch f.State {
+	case 0:
+	case jobqueue.StateSucceeded:
+		where = " and state = 4"
+	default:
 		args = append(args, int16(f.State))
-		query += fmt.Sprintf(" and state = $%d", len(args))
+		where = fmt.Sprintf(" and state <> 4 and state = $%d", len(args))
 	}
 	if f.Queue != "" {
 		args = append(args, f.Queue)
-		query += fmt.Sprintf(" and queue = $%d", len(args))
+		where += fmt.Sprintf(" and queue = $%d", len(args))
 	}
-	query = `delete from jobqueue_done where ctid = any (array(select ctid from jobqueue_done
-where finished_at <= now() - $1::bigint * interval '1 microsecond'` + query + ` limit $2 for update skip locked))`
-	tag, err := s.pool.Exec(ctx, qualify(s.cfg.Schema, query), args...)
-	return int(tag.RowsAffected()), err
+	return `
+delete from jobqueue_done where ctid = any (array(
+  select ctid from jobqueue_done where finished_at <= now() - $1::bigint * interval '1 microsecond'` + where + `
+  limit $2 for update skip locked))`, args
 }

@@ -300,3 +300,31 @@ select id, 4, run_at, created_at, fence, attempt, max_attempts, priority, until_
 	require.ErrorAs(t, err, &p)
 	require.True(t, p.Permanent())
 }
+
+// Looking for something to purge does not read a long history.
+func TestPurgeReadsOnlyWhatIsOld(t *testing.T) {
+	t.Parallel()
+	pool, store := migrated(t)
+	_, err := pool.Exec(t.Context(), `
+insert into jobqueue_done (id, state, finished_at, run_at, created_at, fence, attempt, max_attempts, priority, until_started, queue, kind, args)
+select n, case when n % 1000 = 0 then 5 else 4 end, now() - (100000 - n) * interval '1 second', now(), now(), 1, 1, 1, 2, false, 'default', 'work', 'null'
+from generate_series(1, 100000) n`)
+	require.NoError(t, err)
+	_, err = pool.Exec(t.Context(), `vacuum analyze jobqueue_done`)
+	require.NoError(t, err)
+	for _, state := range []jobqueue.State{jobqueue.StateSucceeded, jobqueue.StateFailed, 0} {
+		query, args := pgqueue.PurgeSQL(jobqueue.PurgeFilter{State: state, Queue: "default", Age: 48 * time.Hour})
+		tx, err := pool.Begin(t.Context())
+		require.NoError(t, err)
+		_, err = tx.Exec(t.Context(), "set local enable_seqscan = off")
+		require.NoError(t, err)
+		var text string
+		require.NoError(t, tx.QueryRow(t.Context(), "explain (analyze, buffers, format json) "+query, args...).Scan(&text))
+		require.NoError(t, tx.Rollback(t.Context()))
+		n := nodes(t, text)[0]
+		require.Less(t, n.Hit+n.Read, 300, "%v: %s", state, text)
+	}
+	n, err := jobqueue.NewClient(store).Purge(t.Context(), jobqueue.PurgeFilter{Age: 50_000 * time.Second})
+	require.NoError(t, err)
+	require.InDelta(t, 50_000, n, 100)
+}
