@@ -87,7 +87,7 @@ func (s *Service) outcome(ctx context.Context, t Transcript, err error, a Attemp
 		return Outcome{State: SegmentTranscribed, Text: cleanText(t.Text), Duration: t.Duration, Attempts: a.Number}
 	}
 	o := Outcome{State: SegmentQueued, Error: publicText(err), Attempts: a.Number}
-	timedOut := errors.Is(context.Cause(ctx), context.DeadlineExceeded)
+	timedOut := errors.Is(ctx.Err(), context.DeadlineExceeded) // whatever the queue names as its cause
 	switch {
 	case ctx.Err() != nil && timedOut:
 		o.Error = "the transcription took too long"

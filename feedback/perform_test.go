@@ -110,7 +110,7 @@ func TestPerformPutsBackWhatAStoppingWorkerHeld(t *testing.T) {
 
 // expired gives work a tenth of a second: enough to begin, and to hang.
 func expired(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(ctx, 100*time.Millisecond)
+	return context.WithTimeoutCause(ctx, 100*time.Millisecond, errors.New("the job timed out"))
 }
 
 func TestLateWorkerChangesNothing(t *testing.T) {
