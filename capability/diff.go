@@ -26,14 +26,16 @@ type Change struct {
 // ChangeKind is the kind of a [Change].
 type ChangeKind string
 
-// The kinds. Unchecked means that the application's own commands are no longer
-// subject to capabilities, and Checked that they became so.
+// The kinds. AppUnchecked means that the application's own commands are no
+// longer subject to capabilities, AppChecked that they became so, and
+// Incomparable that there are too many labels and URLs to compare.
 const (
 	CommandsGranted ChangeKind = "granted"
 	CommandsRevoked ChangeKind = "revoked"
 	ScopeChanged    ChangeKind = "scope"
 	AppUnchecked    ChangeKind = "app-unchecked"
 	AppChecked      ChangeKind = "app-checked"
+	Incomparable    ChangeKind = "incomparable"
 )
 
 // Audience is who a change concerns.
@@ -51,7 +53,7 @@ type Audience struct {
 // Widens reports whether the change gives more than there was before: what a
 // review should look at.
 func (c Change) Widens() bool {
-	return c.Kind == CommandsGranted || c.Kind == AppUnchecked || len(c.AllowAdded) > 0 || len(c.DenyRemoved) > 0 ||
+	return c.Kind == CommandsGranted || c.Kind == AppUnchecked || c.Kind == Incomparable || len(c.AllowAdded) > 0 || len(c.DenyRemoved) > 0 ||
 		// Without an allow list many plugins allow everything.
 		c.Kind == ScopeChanged && len(c.AllowRemoved) > 0
 }
@@ -106,8 +108,13 @@ func (d *differ) compare(old, now *Policy, platform Platform) {
 	}
 	commands := slices.Concat(old.Commands(), now.Commands())
 	slices.Sort(commands)
-	commands = slices.Compact(commands)
-	for _, p := range probes(old, now) {
+	commands = slices.DeleteFunc(slices.Compact(commands), func(command string) bool { return sameAccess(old, now, command) })
+	list, ok := probes(old, now)
+	if !ok || len(list)*len(commands) > mostCompared {
+		d.note(cell{kind: Incomparable}, platform)
+		return
+	}
+	for _, p := range list {
 		for _, command := range commands {
 			was, is := old.matching(command, p), now.matching(command, p)
 			c := cell{command: command, window: p.window, webview: p.webview, origin: p.origin}
@@ -137,6 +144,25 @@ func (d *differ) compare(old, now *Policy, platform Platform) {
 			d.note(c, platform)
 		}
 	}
+}
+
+// mostCompared keeps a hostile file from making a comparison endless.
+const mostCompared = 20_000_000
+
+// sameAccess reports whether two policies say the same about a command in the
+// same words, which spares most commands a closer look.
+func sameAccess(old, now *Policy, command string) bool {
+	a, b := old.commands[command], now.commands[command]
+	same := func(g, h Grant) bool {
+		return slices.Equal(g.source.capability.Windows, h.source.capability.Windows) && slices.Equal(g.source.capability.Webviews, h.source.capability.Webviews) &&
+			(g.remote == nil) == (h.remote == nil) && (g.remote == nil || g.remote.text == h.remote.text) &&
+			old.Scope(g.Scope()).equal(now.Scope(h.Scope()))
+	}
+	return a != nil && b != nil && slices.EqualFunc(a.allowed, b.allowed, same) && slices.EqualFunc(a.denied, b.denied, same)
+}
+
+func (s Scope) equal(t Scope) bool {
+	return slices.EqualFunc(s.Allow, t.Allow, Value.Equal) && slices.EqualFunc(s.Deny, t.Deny, Value.Equal)
 }
 
 func mergeKeys(a, b map[string]*Scope) map[string]bool {
@@ -287,7 +313,7 @@ func joinAudiences(list []Change) []Change {
 		}
 		list = joined
 	}
-	order := []ChangeKind{AppUnchecked, CommandsGranted, ScopeChanged, CommandsRevoked, AppChecked}
+	order := []ChangeKind{Incomparable, AppUnchecked, CommandsGranted, ScopeChanged, CommandsRevoked, AppChecked}
 	slices.SortStableFunc(list, func(a, b Change) int {
 		return cmp.Compare(slices.Index(order, a.Kind), slices.Index(order, b.Kind))
 	})

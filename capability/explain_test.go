@@ -2,6 +2,8 @@ package capability
 
 import (
 	"encoding/json"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -121,6 +123,19 @@ func TestDiffComparesMeaning(t *testing.T) {
 	require.Len(t, changes, 1)
 	require.Equal(t, CommandsRevoked, changes[0].Kind)
 	require.False(t, changes[0].Widens())
+
+	// What is too much to compare is not taken for harmless.
+	var many []string
+	for i := range 500 {
+		many = append(many, fmt.Sprintf(`"w%d"`, i))
+	}
+	var urls []string
+	for i := range 500 {
+		urls = append(urls, fmt.Sprintf(`"https://a%d.example"`, i))
+	}
+	changes = diff(base, `{"identifier":"a","windows":[`+strings.Join(many, ",")+`],"remote":{"urls":[`+strings.Join(urls, ",")+`]},"permissions":["core:default"]}`)
+	require.Equal(t, Incomparable, changes[0].Kind)
+	require.True(t, changes[0].Widens())
 
 	// Nothing is granted where nobody can be reached.
 	require.Empty(t, diff(base, `[`+base+`,{"identifier":"b","permissions":["fs:read"]}]`))

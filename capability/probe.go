@@ -10,7 +10,8 @@ const nobody = "any-other-label"
 
 // probes returns callers that stand for all that two policies tell apart: each
 // label pattern for windows and for webviews, and each kind of origin.
-func probes(policies ...*Policy) []probe {
+// It returns false where there are too many of them.
+func probes(policies ...*Policy) ([]probe, bool) {
 	var windows, webviews, urls []string
 	for _, p := range policies {
 		for _, c := range p.capabilities {
@@ -19,20 +20,24 @@ func probes(policies ...*Policy) []probe {
 			urls = append(urls, c.Remote...)
 		}
 	}
+	windows, webviews, urls = distinct(windows), distinct(webviews), distinct(urls)
+	if (len(windows)+len(webviews))*(len(urls)+1) > mostProbes {
+		return nil, false
+	}
 	type labels struct{ window, webview, caller, view string }
 	var who []labels
-	for _, pattern := range distinct(windows) {
+	for _, pattern := range windows {
 		if label, ok := sampleLabel(pattern); ok {
 			who = append(who, labels{window: pattern, caller: label, view: nobody})
 		}
 	}
-	for _, pattern := range distinct(webviews) {
+	for _, pattern := range webviews {
 		if label, ok := sampleLabel(pattern); ok {
 			who = append(who, labels{webview: pattern, caller: nobody, view: label})
 		}
 	}
 	origins := []probe{{origin: "local"}}
-	for _, pattern := range distinct(urls) {
+	for _, pattern := range urls {
 		p := probe{origin: pattern, pattern: pattern}
 		if o, ok := sampleOrigin(pattern); ok {
 			p.caller.Origin, p.pattern = o, ""
@@ -47,16 +52,15 @@ func probes(policies ...*Policy) []probe {
 			list = append(list, o)
 		}
 	}
-	return list
+	return list, true
 }
 
-// distinct returns the different strings, but only so many that a hostile file
-// cannot make a comparison endless.
+// mostProbes is a hundred times what a large project has.
+const mostProbes = 200_000
+
 func distinct(list []string) []string {
-	const most = 200
 	slices.Sort(list)
-	list = slices.Compact(list)
-	return list[:min(len(list), most)]
+	return slices.Compact(list)
 }
 
 // sampleLabel makes a label that a pattern matches.

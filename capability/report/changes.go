@@ -48,6 +48,8 @@ func heading(c capability.Change) string {
 		return "revoked from " + audience(c.Audience)
 	case capability.AppUnchecked:
 		return "the application's own commands are no longer subject to capabilities: every window and page may call them" + platforms(c.Audience)
+	case capability.Incomparable:
+		return "there are too many labels and URLs to compare what is granted" + platforms(c.Audience)
 	case capability.AppChecked:
 		return "the application's own commands became subject to capabilities" + platforms(c.Audience)
 	}
