@@ -1,0 +1,33 @@
+package capability
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Documents, policies and patterns may be used by several goroutines at once;
+// the race detector watches.
+func TestConcurrentUse(t *testing.T) {
+	t.Parallel()
+	d := Parse([]byte(`{"identifier":"a","windows":"m","permissions":["core:default","core:default","a_b"],"remote":{"urls":["https://*.x.dev","https://a.dev/\\?q"]}}`), Options{})
+	m := CoreManifests()
+	p, _ := Resolve(d.Capabilities(), m, ResolveOptions{})
+	remote := origin(t, "https://a.x.dev/")
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 20 {
+				if len(d.Check(ModeLint)) != 3 || d.Root().Get("permissions").Item(1).Position().Line != 1 {
+					t.Error("another judgement than before")
+				}
+				p.Allowed("plugin:window|title", Caller{Window: "m", Origin: remote})
+				_ = p.Explain("plugin:window|title", Caller{Window: "x"}).String()
+				LintAll([]*Document{d}, m, LintOptions{})
+			}
+		})
+	}
+	wg.Wait()
+	require.Len(t, d.Check(ModeSchema), 2)
+}
