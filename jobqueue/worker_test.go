@@ -300,7 +300,9 @@ func TestAbandonedHandlerKeepsItsSlotOnly(t *testing.T) {
 		j := m.add(time.Now(), time.Now(), 2)
 		var starts []time.Time
 		_, stop := run(t, m, WorkerConfig{Timeout: time.Minute, Abandon: 30 * time.Second}, func(ctx context.Context, job *Job) error {
+			m.mu.Lock()
 			starts = append(starts, time.Now())
+			m.mu.Unlock()
 			if job.Attempt == 1 {
 				time.Sleep(time.Hour)
 				return errors.New("much too late")
@@ -308,6 +310,7 @@ func TestAbandonedHandlerKeepsItsSlotOnly(t *testing.T) {
 			return nil
 		})
 		time.Sleep(3 * time.Minute)
+		synctest.Wait()
 		require.Len(t, starts, 2)
 		require.InDelta(t, 96*time.Second, starts[1].Sub(starts[0]), float64(8*time.Second))
 		require.Equal(t, Succeed, m.done[j.ID].verdict)
@@ -404,6 +407,7 @@ func TestWatermarkLagsBehindOrdinaryTransactions(t *testing.T) {
 		time.Sleep(10 * time.Millisecond)
 		m.signal(Signal{Queue: DefaultQueue})
 		time.Sleep(20 * time.Millisecond)
+		synctest.Wait()
 		require.False(t, slow.taken.IsZero())
 		stop()
 	})
