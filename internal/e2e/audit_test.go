@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"lessonkit.example/feedback"
 	"lessonkit.example/internal/feedbackclient"
 	"lessonkit.example/internal/sqldb"
 )
@@ -168,11 +169,20 @@ func (s *service) rows(t *testing.T) map[string]string {
 	}
 	require.NoError(t, rows.Err())
 
+	if !s.shared() {
+		var verdict string
+		require.NoError(t, db.R.QueryRowContext(t.Context(), "pragma integrity_check").Scan(&verdict))
+		require.Equal(t, "ok", verdict)
+	}
 	var jobs int
 	eventually(t, "no job is left", func() bool {
 		require.NoError(t, db.R.QueryRowContext(t.Context(), "select count(*) from jobqueue_job").Scan(&jobs))
 		return jobs == 0
 	})
+	const succeeded = "select count(*), count(distinct cast(args as text)) from jobqueue_done where kind = $1 and state = 4"
+	var segments int
+	require.NoError(t, db.R.QueryRowContext(t.Context(), succeeded, string(feedback.TaskTranscribe)).Scan(&jobs, &segments))
+	require.Equal(t, []int{len(hashes), len(hashes)}, []int{jobs, segments}, "jobs that succeeded, and what they were about")
 	return hashes
 }
 

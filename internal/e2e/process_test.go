@@ -101,6 +101,13 @@ func start(t *testing.T, name string, env []string, args ...string) *process {
 		close(p.done)
 	}()
 	t.Cleanup(func() {
+		if t.Failed() {
+			p.cmd.Process.Signal(syscall.SIGQUIT) // it says what it is at
+			select {
+			case <-p.done:
+			case <-time.After(5 * time.Second):
+			}
+		}
 		p.kill()
 		if t.Failed() {
 			t.Logf("%s said:\n%s", name, p.log)

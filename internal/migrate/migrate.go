@@ -24,10 +24,17 @@ const (
 	SQLite   Engine = "sqlite"
 )
 
+type underway struct{}
+
+// Underway tells whether ctx is of a statement of [Up], which may wait for other
+// starters and then take as long as the tables are large.
+func Underway(ctx context.Context) bool { return ctx.Value(underway{}) != nil }
+
 // Up applies the migrations that table does not list yet, oldest first. The
 // files are named like 00001_name.sql and carry goose's annotations; each
 // runs in a transaction of its own.
 func Up(ctx context.Context, db *sql.DB, e Engine, table string, migrations fs.FS) error {
+	ctx = context.WithValue(ctx, underway{}, true)
 	var err error
 	// PostgreSQL's lock lets one starter in at a time. SQLite has no such lock, but a starter
 	// that loses the race leaves nothing behind: it looks again and finds the work done.

@@ -61,6 +61,7 @@ func Open(ctx context.Context, url string) (*DB, error) {
 		// pgx hides a password it can recognise; an address it cannot parse it repeats.
 		return nil, errors.New("database address: not a valid postgres:// address")
 	}
+	config.ConnConfig.Tracer = limiter{patience}
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("open postgres: %w", err)

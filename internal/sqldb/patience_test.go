@@ -1,0 +1,54 @@
+package sqldb
+
+import (
+	"context"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/internal/migrate"
+	"lessonkit.example/internal/pgtest"
+)
+
+func TestStatementsDoNotHang(t *testing.T) {
+	t.Parallel()
+	config, err := pgxpool.ParseConfig(pgtest.URL(t))
+	require.NoError(t, err)
+	const patience = 300 * time.Millisecond
+	config.ConnConfig.Tracer = limiter{patience}
+	pool, err := pgxpool.NewWithConfig(t.Context(), config)
+	require.NoError(t, err)
+	defer pool.Close()
+	db := FromPostgres(stdlib.OpenDBFromPool(pool))
+
+	began := time.Now()
+	_, err = db.W.ExecContext(t.Context(), "select pg_sleep(30)")
+	require.True(t, IsUnavailable(err), "%v", err)
+	_, err = pool.Exec(t.Context(), "select pg_sleep(30)")
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.Less(t, time.Since(began), 20*time.Second)
+
+	// A transaction has no limit as a whole, and neither has waiting for a notification.
+	tx, err := db.W.BeginTx(t.Context(), nil)
+	require.NoError(t, err)
+	conn, err := pool.Acquire(t.Context())
+	require.NoError(t, err)
+	_, err = conn.Exec(t.Context(), "listen something")
+	require.NoError(t, err)
+	wait, cancel := context.WithTimeout(t.Context(), 2*patience)
+	defer cancel()
+	_, err = conn.Conn().WaitForNotification(wait)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.GreaterOrEqual(t, time.Since(began), 2*patience)
+	conn.Release()
+	var n int
+	require.NoError(t, tx.QueryRowContext(t.Context(), "select 7").Scan(&n))
+	require.NoError(t, tx.Commit())
+
+	slow := fstest.MapFS{"00001_slow.sql": {Data: []byte("-- +goose Up\nselect pg_sleep(0.7);\n")}}
+	require.NoError(t, migrate.Up(t.Context(), db.W, migrate.Postgres, "slow_migrations", slow))
+}
