@@ -55,12 +55,10 @@ func TestHostileBodies(t *testing.T) {
 		}
 		bodies := [][]byte{
 			{}, []byte("null"), []byte("[]"), []byte("{"), []byte(`""`), []byte("0"), []byte("{}{}"), []byte("{} x"), []byte("\xef\xbb\xbf{}"),
-			[]byte(`{"name":1e999}`), []byte(`{"academic_year":99999999999999999999}`), []byte(`{"__proto__":{}}`), []byte(`{"":""}`),
+			[]byte("{\"name\":\"\xff\xfe\"}"), []byte(`{"name":"\ud800"}`), []byte(`{"name":"a","name":"b"}`), []byte(`{"name":1e999}`), []byte(`{"academic_year":99999999999999999999}`), []byte(`{"__proto__":{}}`), []byte(`{"":""}`),
 			deep("[", "", "]", 100_000), deep(`{"name":`, "1", "}", 50_000), deep(`{"a":[`, "", "]}", 9_000), []byte(`{"name":"` + strings.Repeat("a", 20<<20) + `"}`),
 			[]byte(strings.Repeat(" ", 5<<20)), bytes.Repeat([]byte{0}, 1000), []byte("{\"name\":\"a\"\x00}"), []byte("<xml/>"),
 		}
-		// The reader of JSON repairs these.
-		repaired := [][]byte{[]byte("{\"name\":\"\xff\xfe\"}"), []byte(`{"name":"\ud800"}`), []byte(`{"name":"a","name":"b"}`)}
 		sent := 0
 		for _, r := range s.routes(t) {
 			fields, isJSON := r.body.(map[string]any)
@@ -85,10 +83,6 @@ func TestHostileBodies(t *testing.T) {
 					optional := strings.HasSuffix(r.template, "/generate")
 					require.True(t, a.status >= 400 || optional, "%s %s took %.60q: %d %.100s", r.method, r.template, body, a.status, a.body)
 				}
-			}
-			for _, body := range repaired {
-				s.fine(t, request{r.method, r.path, body, "application/json", header}, string(body))
-				sent++
 			}
 			for name := range fields {
 				values := []any{nil, true, -1, 1.5, 1e300, []any{}, map[string]any{}, []string{"a"}}
