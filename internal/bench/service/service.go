@@ -18,7 +18,8 @@ import (
 	"lessonkit.example/internal/bench/harness"
 )
 
-// Run measures the parts that are named, or all: peer, postgres, upload,
+// Run measures the parts that are named, or all: peer,
+// peer-upload, postgres, upload,
 // memory, pages.
 func Run(h *harness.Harness) error {
 	if text := os.Getenv(childEnv); text != "" {
@@ -38,7 +39,7 @@ func Run(h *harness.Harness) error {
 	for _, part := range []struct {
 		name string
 		run  func() error
-	}{{"peer", b.peer}, {"postgres", b.postgres}, {"upload", b.uploads}, {"memory", b.memory}, {"pages", b.pages}} {
+	}{{"peer", b.peer}, {"peer-upload", b.peerUpload}, {"postgres", b.postgres}, {"upload", b.uploads}, {"memory", b.memory}, {"pages", b.pages}} {
 		if len(h.Args) == 0 || slices.Contains(h.Args, part.name) {
 			if err := part.run(); err != nil {
 				return fmt.Errorf("%s: %w", part.name, err)

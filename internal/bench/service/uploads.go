@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"sync"
+	"syscall"
 	"time"
 
 	"lessonkit.example/internal/bench/harness"
@@ -53,6 +54,7 @@ func (b *bench) uploads() error {
 // large sends three large recordings one after another.
 func large(s *server, next request) (float64, error) {
 	const count = 3
+	syscall.Sync()
 	started := time.Now()
 	if err := send(s, 1, count, next); err != nil {
 		return 0, err
