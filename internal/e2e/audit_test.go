@@ -38,8 +38,8 @@ func (l *load) audit(t *testing.T, s *service, rec *recogniser) {
 
 	asked, different, _ := rec.counts()
 	require.Positive(t, acknowledged)
-	sum(t, "%d segments, %d acknowledgements, %d refused tries %v, %d cut, p99 %v; recogniser asked %d times for %d recordings; %d kept without an acknowledgement; texts complete after %v",
-		acknowledged, l.acknowledged.Load(), l.refused.Load(), l.problems, l.cut.Load(), l.percentile(.99), asked, different, unasked, waited.Round(time.Second))
+	sum(t, "%d segments, %d acknowledgements, %d refused tries %v, %d cut, p99 %v; recogniser asked %d times for %d recordings; %d kept without an acknowledgement; looked at sessions %d times; texts complete after %v",
+		acknowledged, l.acknowledged.Load(), l.refused.Load(), l.problems, l.cut.Load(), l.percentile(.99), asked, different, unasked, l.watched.Load(), waited.Round(time.Second))
 }
 
 // awaitTexts waits until the queue is worked off.

@@ -34,6 +34,7 @@ type load struct {
 	texts      map[string]string // segment → text, as first seen
 	lastError  error             // of a refused try
 
+	cancel   context.CancelFunc
 	stopOnce sync.Once
 	stopped  chan struct{}
 	phonesWG sync.WaitGroup
@@ -67,13 +68,14 @@ func startLoad(t *testing.T, phones int, pace time.Duration, services ...*servic
 		p.session, p.lesson = session.ID, lesson.ID
 		l.phones = append(l.phones, p)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
+	var ctx context.Context
+	ctx, l.cancel = context.WithCancel(context.Background())
 	for _, p := range l.phones {
 		l.phonesWG.Go(func() { p.run(ctx, l.stopped) })
 	}
 	l.watchWG.Go(func() { l.watch(ctx) })
 	t.Cleanup(func() {
-		cancel()
+		l.cancel()
 		l.stop()
 		l.watchWG.Wait()
 		transport.CloseIdleConnections()
@@ -81,10 +83,17 @@ func startLoad(t *testing.T, phones int, pace time.Duration, services ...*servic
 	return l
 }
 
-// stop lets every phone finish what it has begun.
+// stop lets every phone finish what it has begun, within bounds.
 func (l *load) stop() {
-	l.stopOnce.Do(func() { close(l.stopped) })
-	l.phonesWG.Wait()
+	l.stopOnce.Do(func() {
+		close(l.stopped)
+		giveUp := time.AfterFunc(patience, func() {
+			l.violation("phones are not done %v after the last fault", patience)
+			l.cancel()
+		})
+		defer giveUp.Stop()
+		l.phonesWG.Wait()
+	})
 }
 
 // watch looks at sessions as phones do: a text that was seen once must stay.
@@ -129,8 +138,6 @@ func (l *load) see(seg feedbackclient.Segment) {
 		l.violations = append(l.violations, fmt.Sprintf("segment %s had the text %q and is now %s with %q", seg.ID, first, seg.State, seg.Text))
 	}
 }
-
-func (*load) count(n *atomic.Int64) { n.Add(1) }
 
 func (l *load) violation(format string, args ...any) {
 	l.mu.Lock()

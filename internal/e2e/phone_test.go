@@ -41,7 +41,6 @@ type phone struct {
 
 // bases are tried in turn, as behind a load balancer.
 func (p *phone) base() string {
-
 	return p.load.bases[int(p.next.Add(1))%len(p.load.bases)]
 }
 
@@ -113,7 +112,7 @@ func (p *phone) deliver(ctx context.Context, u *upload) {
 		status, seg, err := p.post(ctx, u.sequence, audio)
 		switch {
 		case err == nil && (status == http.StatusAccepted || status == http.StatusOK):
-			p.load.count(&p.load.acknowledged)
+			p.load.acknowledged.Add(1)
 			if seg.SHA256 != u.hash || seg.Sequence != u.sequence {
 				p.load.violation("sequence %d of %s was acknowledged as sequence %d with hash %s instead of %s", u.sequence, p.user, seg.Sequence, seg.SHA256, u.hash)
 			}
@@ -216,7 +215,7 @@ func encode(sequence int, audio []byte) (contentType, query string, body []byte)
 
 // cut sends keep bytes of the body (below 0: all) and breaks the connection.
 func (p *phone) cut(u *upload, keep int) {
-	p.load.count(&p.load.cut)
+	p.load.cut.Add(1)
 	contentType, query, body := encode(u.sequence, u.rec.bytes())
 	if keep < 0 || keep > len(body) {
 		keep = len(body)

@@ -1,5 +1,13 @@
 // Package e2e tests the built programs as processes: real databases, real
-// speech, real signals.
+// speech, real signals, and real faults while phones upload.
+//
+// The plain run makes a few faults of each kind; more come with
+//
+//	go test -v -faults=ci ./internal/e2e
+//	go test -v -faults=full -timeout=30m ./internal/e2e | grep ^faults
+//
+// A load ([startLoad]) is many phones that upload with retries, duplicates and
+// cut connections. In the end [load.audit] proves that nothing was lost.
 package e2e
 
 import (
