@@ -18,8 +18,8 @@ import (
 // ajvVersion is the one that the figures are quoted for.
 const ajvVersion = "8.17.1"
 
-// script compiles the schema once, then answers each line by the rate at which
-// it parses and validates the files.
+// script compiles the schema once, then answers each line by the files that it
+// parses and validates in a second of the processor's time.
 const script = `
 const fs = require("fs");
 const Ajv = require("ajv");
@@ -29,10 +29,12 @@ const files = JSON.parse(fs.readFileSync("files.json", "utf8"));
 for (const f of files) validate(JSON.parse(f));
 console.log("ready");
 require("readline").createInterface({ input: process.stdin }).on("line", () => {
-  const start = process.hrtime.bigint();
+  const start = process.cpuUsage();
   let n = 0, valid = 0, spent = 0;
   while (spent < 1) {
-    for (const f of files) { if (validate(JSON.parse(f))) valid++; n++; spent = Number(process.hrtime.bigint() - start) / 1e9; if (spent > 3) break; }
+    for (const f of files) { if (validate(JSON.parse(f))) valid++; n++; }
+    const used = process.cpuUsage(start);
+    spent = (used.user + used.system) / 1e6;
   }
   console.log(n / spent);
 });
