@@ -209,6 +209,14 @@ func (p *Project) Valid(d *Document) bool {
 	if d.Check(ModeSchema).Worst() == Error {
 		return false
 	}
+	// Identifiers are looked up before any scope is walked through.
+	for i := range d.capabilities {
+		for k := range d.capabilities[i].Permissions {
+			if !p.known[d.capabilities[i].Permissions[k].Identifier] {
+				return false
+			}
+		}
+	}
 	valid := true
 	p.each(d, func(Code, *Entry, Value) bool {
 		valid = false
