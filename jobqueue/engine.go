@@ -71,8 +71,9 @@ func (w *Worker) next() (request, []*attempt, bool) {
 			n := min(len(w.finished), w.limit)
 			done := w.finished[:n:n]
 			w.finished = w.finished[n:]
-			for _, a := range done {
-				x.Outcomes = append(x.Outcomes, a.outcome)
+			x.Outcomes = make([]Outcome, n)
+			for i, a := range done {
+				x.Outcomes[i] = a.outcome
 			}
 			w.exchange++
 			if len(x.Wants) > 0 {
@@ -87,24 +88,14 @@ func (w *Worker) next() (request, []*attempt, bool) {
 // maxOutcomes bounds one exchange, so that it ends long before the lease.
 const maxOutcomes = 5000
 
-// addWants asks for jobs for free slots. While a claim is under way a second one is worth its cost only when many
-// slots are free, because each steps over the rows that the other one has locked.
+// addWants asks for jobs for free slots, unless a claim is under way: a second one would only step over the rows that the
+// first one has locked.
 func (w *Worker) addWants(x *request) {
-	if w.stopping {
+	if w.stopping || w.claiming > 0 {
 		return
 	}
 	now := time.Now()
-	total, room, slots := 0, maxClaim, 0
-	for _, q := range w.queues {
-		slots += q.slots
-		if q.ready {
-			total += max(q.want(), 0)
-		}
-	}
-	if total == 0 || w.claiming > 0 && total <= slots/2 {
-		return
-	}
-	x.Ahead, w.ahead = w.ahead, false
+	room := maxClaim
 	for _, q := range w.queues {
 		n := min(q.want(), room)
 		if !q.ready || n <= 0 {
@@ -122,6 +113,10 @@ func (w *Worker) addWants(x *request) {
 		q.taking += n
 		room -= n
 	}
+	if len(x.Wants) == 0 {
+		return
+	}
+	x.Ahead, w.ahead = x.Ahead || w.ahead, false
 	// The queue served first changes, so that a full one does not keep the others waiting.
 	w.queues = append(w.queues[1:], w.queues[0])
 }
@@ -167,9 +162,7 @@ func (w *Worker) settle(ctx context.Context, x request, done []*attempt, res Exc
 	var starting []*queue
 	for _, a := range taken {
 		q := a.queue
-		if q.buffer = append(q.buffer, a); len(q.buffer) == 1 && q.busy < q.slots {
-			q.busy++
-			w.running++
+		if q.buffer = append(q.buffer, a); w.startable(q) {
 			starting = append(starting, q)
 		}
 	}
@@ -322,11 +315,14 @@ func (w *Worker) resolveDoubt(ctx context.Context) {
 }
 
 // work runs what is buffered for q, one job after the other, in one of its slots. While there is more and a slot is free, it
-// has another goroutine do the same before it begins: so jobs that block start all at once, and jobs that do not are worked
-// off by a few goroutines.
+// has another goroutine do the same before it begins, but not before the last such goroutine has begun itself: so jobs that
+// block start all at once, and jobs that do not are worked off by a few goroutines.
 func (w *Worker) work(q *queue) {
-	for {
+	for begun := false; ; begun = true {
 		w.mu.Lock()
+		if !begun {
+			q.starting = false
+		}
 		if len(q.buffer) == 0 {
 			q.busy--
 			w.running--
@@ -336,11 +332,7 @@ func (w *Worker) work(q *queue) {
 		}
 		a := q.buffer[0]
 		q.buffer[0], q.buffer = nil, q.buffer[1:]
-		more := len(q.buffer) > 0 && q.busy < q.slots
-		if more {
-			q.busy++
-			w.running++
-		}
+		more := w.startable(q)
 		start := time.Now()
 		ctx, cancel := context.WithCancelCause(a.lease.ctx)
 		a.cancel = cancel
@@ -361,6 +353,17 @@ func (w *Worker) work(q *queue) {
 		event.Took = time.Since(start)
 		w.finish(a, outcome, event)
 	}
+}
+
+// startable takes a slot of q for another goroutine if there is something to do for it. Worker.mu is held.
+func (w *Worker) startable(q *queue) bool {
+	if q.starting || len(q.buffer) == 0 || q.busy == q.slots {
+		return false
+	}
+	q.starting = true
+	q.busy++
+	w.running++
+	return true
 }
 
 // finish notes the outcome of a, unless it does not count any more.

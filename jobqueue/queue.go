@@ -9,13 +9,14 @@ type queue struct {
 	prefetch  int              // as configured
 	retention [2]time.Duration // of succeeded jobs, of failed and cancelled ones
 
-	busy    int        // handlers under way
-	buffer  []*attempt // taken, not started
-	taking  int        // asked for by claims under way
-	ready   bool       // a claim may find something
-	wakes   uint64     // grows with every reason to set ready
-	marks   [lowestPriority]watermark
-	scanned time.Time // start of the last claim from the beginning
+	busy     int        // handlers under way
+	starting bool       // one of them has not begun yet
+	buffer   []*attempt // taken, not started
+	taking   int        // asked for by claims under way
+	ready    bool       // a claim may find something
+	wakes    uint64     // grows with every reason to set ready
+	marks    [lowestPriority]watermark
+	scanned  time.Time // start of the last claim from the beginning
 
 	mean time.Duration // of handlers' time, moving
 	size int           // of arguments in bytes, moving
