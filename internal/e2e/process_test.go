@@ -3,8 +3,8 @@
 //
 // The plain run makes a few faults of each kind; more come with
 //
-//	go test -v -faults=ci ./internal/e2e
-//	go test -v -faults=full -timeout=30m ./internal/e2e | grep ^faults
+//	go test ./internal/e2e -v -faults=ci
+//	go test ./internal/e2e -v -faults=full -timeout=30m | grep ^faults
 //
 // A load ([startLoad]) is many phones that upload with retries, duplicates and
 // cut connections. In the end [load.audit] proves that nothing was lost.
