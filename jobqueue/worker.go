@@ -75,7 +75,7 @@ const (
 	defaultSlots   = 50
 	fullScanEvery  = time.Second // bound of the watermark: see watermark
 	maxClaim       = 1000        // jobs taken by one exchange
-	enginesAbove   = 500         // slots from which a second exchange may be under way
+	engines        = 2           // exchanges under way at most: a claim need not wait for the commit of outcomes
 	auditEvery     = 5 * time.Minute
 	purgeEvery     = time.Minute
 	settleMargin   = 2 * time.Second
@@ -119,7 +119,6 @@ type Worker struct {
 	cfg      WorkerConfig
 	handlers map[string]*handler
 	started  atomic.Bool
-	engines  int
 
 	mu       sync.Mutex
 	cond     *sync.Cond // something of the following has changed
@@ -146,17 +145,12 @@ type Worker struct {
 func NewWorker(store Store, cfg WorkerConfig) *Worker {
 	w := &Worker{
 		store: store, cfg: cfg.withDefaults(), handlers: map[string]*handler{},
-		byName: map[string]*queue{}, rearm: make(chan struct{}, 1), engines: 1, limit: maxOutcomes,
+		byName: map[string]*queue{}, rearm: make(chan struct{}, 1), limit: maxOutcomes,
 	}
 	w.cond = sync.NewCond(&w.mu)
-	slots := 0
 	for name, qc := range w.cfg.Queues {
 		q := newQueue(name, qc, w.cfg.Prefetch)
 		w.queues, w.byName[name] = append(w.queues, q), q
-		slots += q.slots
-	}
-	if slots > enginesAbove {
-		w.engines = 2
 	}
 	return w
 }
@@ -189,25 +183,25 @@ func (w *Worker) Run(ctx context.Context) error {
 	// The loops outlive ctx: handlers that still run need them.
 	base, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	var loops, engines sync.WaitGroup
+	var loops, talks sync.WaitGroup
 	loops.Go(func() { w.beatLoop(base) })
 	loops.Go(func() { w.sweepLoop(base) })
 	loops.Go(func() { w.purgeLoop(base) })
 	loops.Go(func() { w.pollLoop(base) })
 	loops.Go(func() { w.listenLoop(base) })
-	for range w.engines {
-		engines.Go(func() { w.engine(base) })
+	for range engines {
+		talks.Go(func() { w.engine(base) })
 	}
 
 	<-ctx.Done()
-	w.stop(base, cancel, &engines)
+	w.stop(base, cancel, &talks)
 	loops.Wait()
 	return nil
 }
 
 // stop is the way out of Run. Its steps are bounded by Grace, settleMargin and shortIO (twice): in sum less than
 // Grace + StopMargin.
-func (w *Worker) stop(base context.Context, cancel context.CancelFunc, engines *sync.WaitGroup) {
+func (w *Worker) stop(base context.Context, cancel context.CancelFunc, talks *sync.WaitGroup) {
 	w.mu.Lock()
 	w.stopping = true
 	for _, q := range w.queues {
@@ -246,7 +240,7 @@ func (w *Worker) stop(base context.Context, cancel context.CancelFunc, engines *
 	w.mu.Unlock()
 
 	flushed := make(chan struct{})
-	go func() { engines.Wait(); close(flushed) }()
+	go func() { talks.Wait(); close(flushed) }()
 	select {
 	case <-flushed:
 	case <-time.After(shortIO):

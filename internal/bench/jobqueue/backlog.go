@@ -21,10 +21,10 @@ func backlog(ctx context.Context, b *bench) error {
 	}{
 		{"drain with 1M finished", `insert into jobqueue_done (id, state, run_at, created_at, fence, attempt, max_attempts, priority, until_started, queue, kind, args)
 select -n, 4, now(), now(), 1, 1, 10, 2, false, 'default', 'bench', ` + args + ` from generate_series(1, 1000000) n`, false},
-		{"drain with 1M waiting", `insert into jobqueue_job (max_attempts, queue, kind, args)
-select 10, 'default', 'bench', ` + args + ` from generate_series(1, 1000000) n`, true},
-		{"drain with 500k scheduled", `insert into jobqueue_job (run_at, max_attempts, queue, kind, args)
-select now() + interval '1 day' + n * interval '1 second', 10, 'default', 'bench', ` + args + ` from generate_series(1, 500000) n`, false},
+		{"drain with 1M waiting", `insert into jobqueue_job (priority, max_attempts, queue, kind, args)
+select 2, 10, 'default', 'bench', ` + args + ` from generate_series(1, 1000000) n`, true},
+		{"drain with 500k scheduled", `insert into jobqueue_job (run_at, priority, max_attempts, queue, kind, args)
+select now() + interval '1 day' + n * interval '1 second', 2, 10, 'default', 'bench', ` + args + ` from generate_series(1, 500000) n`, false},
 	} {
 		full, err := b.field(ctx, "ours", "backlog_full")
 		if err != nil {
