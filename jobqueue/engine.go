@@ -153,6 +153,9 @@ func (w *Worker) settle(ctx context.Context, x request, done []*attempt, res Exc
 			taken = append(taken, a)
 		}
 	}
+	if len(taken) > 0 {
+		w.found()
+	}
 	for i, want := range x.Wants {
 		q := w.byName[want.Queue]
 		if got[q.name] < want.N && q.wakes == x.wakes[i] {

@@ -41,7 +41,10 @@ func (w *Worker) pollLoop(ctx context.Context) {
 		now := time.Now()
 		if !now.Before(pollAt) {
 			w.wakeAll(false)
+			w.eager = min(2*w.eager, time.Hour) // nothing found since
 			pollAt = now.Add(jitter(w.pollInterval()))
+		} else if soon := now.Add(w.pollInterval()); w.eager == eagerPoll && soon.Before(pollAt) {
+			pollAt = soon
 		}
 		if !w.alarmAt.IsZero() && !now.Before(w.alarmAt) {
 			w.alarmAt = time.Time{}
@@ -66,15 +69,35 @@ func (w *Worker) pollLoop(ctx context.Context) {
 	}
 }
 
+// eagerPoll is when a queue is looked at after it had jobs; then after twice that, and so on up to the usual interval. Where
+// there was a job there is often another, and its notification may be slow on a busy machine.
+const eagerPoll = 20 * time.Millisecond
+
+// found notes that there were jobs. Worker.mu is held.
+func (w *Worker) found() {
+	if w.cfg.Poll > 0 || w.eager == eagerPoll {
+		return
+	}
+	w.eager = eagerPoll
+	select {
+	case w.rearm <- struct{}{}:
+	default:
+	}
+}
+
 // pollInterval is guarded by Worker.mu.
 func (w *Worker) pollInterval() time.Duration {
+	interval := 200 * time.Millisecond
+	if w.listens {
+		interval = time.Second
+	}
 	switch {
 	case w.cfg.Poll > 0:
 		return w.cfg.Poll
-	case w.listens:
-		return time.Second
+	case w.eager > 0:
+		return min(w.eager, interval)
 	}
-	return 200 * time.Millisecond
+	return interval
 }
 
 // listenLoop has the store wake the queues, and connects again when it cannot.

@@ -31,8 +31,8 @@ type WorkerConfig struct {
 	// Grace is how long handlers may go on undisturbed after the context of Run has ended. Then their contexts end with
 	// cause ErrStopped, and Run returns at most StopMargin later. Defaults to 10 s; negative means none.
 	Grace time.Duration
-	// Poll is the longest time between two looks at an idle queue. Defaults to 1 s while the store notifies, 200 ms
-	// while it does not.
+	// Poll is the time between two looks at an idle queue. Defaults to 1 s while the store notifies, 200 ms while it does
+	// not, and less for a moment after there were jobs.
 	Poll time.Duration
 	// PollOnly makes no use of notifications.
 	PollOnly bool
@@ -133,11 +133,12 @@ type Worker struct {
 	recheck  bool       // … and may still find some at the next heartbeat
 	running  int        // handlers under way
 	listens  bool
-	stopping bool      // take no jobs
-	expired  bool      // and the grace period is over
-	closed   bool      // leave once finished is empty
-	ahead    bool      // ask for the next scheduled job
-	alarmAt  time.Time // when a scheduled job is due; zero: none known
+	stopping bool          // take no jobs
+	expired  bool          // and the grace period is over
+	closed   bool          // leave once finished is empty
+	ahead    bool          // ask for the next scheduled job
+	eager    time.Duration // until the next look, after jobs were found
+	alarmAt  time.Time     // when a scheduled job is due; zero: none known
 	rearm    chan struct{}
 }
 
