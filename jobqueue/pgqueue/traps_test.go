@@ -265,7 +265,7 @@ func TestStatsNeverCountFar(t *testing.T) {
 
 // FuzzParse: whatever others send on the channel does no harm, and what we send comes back.
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{"q 0 default", "q 1500 a b c", "c 12", "", "q", "q x y", "c -1", "q -1 a", "echo ABC"} {
+	for _, s := range []string{"q 0 default", "q 1500 a b c", "c 12", "", "q", "q x y", "c -1", "q -1 a", "q 1", "c 0", "q 9223372036854775807 a", "echo ABC"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -75,11 +76,10 @@ func parse(text string) (sig jobqueue.Signal, ok bool) {
 	n, err := strconv.ParseInt(number, 10, 64)
 	switch {
 	case err != nil || n < 0:
-		return sig, false
-	case kind == "c":
-		return jobqueue.Signal{Cancel: n}, n > 0
-	case kind == "q":
-		return jobqueue.Signal{Queue: queue, In: time.Duration(n) * time.Microsecond}, queue != ""
+	case kind == "c" && n > 0:
+		return jobqueue.Signal{Cancel: n}, true
+	case kind == "q" && queue != "" && n <= int64(math.MaxInt64/time.Microsecond):
+		return jobqueue.Signal{Queue: queue, In: time.Duration(n) * time.Microsecond}, true
 	}
 	return sig, false
 }
