@@ -6,6 +6,8 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -87,13 +89,13 @@ func TestProcessesKilledAndStopped(t *testing.T) {
 	zombie.signal(syscall.SIGSTOP)
 	died := time.Now()
 	orphans, stopped := 0, 0 // what is under way may be committed after the death
-	eventually(t, 2*childLease, "recovery", func() bool {
+	eventually(t, 30*time.Second, "recovery", func() bool {
 		a, b := held(v), held(z)
 		orphans, stopped = max(orphans, a), max(stopped, b)
 		return a == 0 && b == 0
 	})
 	recovery := time.Since(died)
-	require.Less(t, recovery, childLease*3/2+time.Second)
+	require.Less(t, recovery, promised(t))
 	require.Zero(t, workerOf(zombie), "its worker is gone")
 	zombie.signal(syscall.SIGCONT)
 
@@ -106,6 +108,19 @@ func TestProcessesKilledAndStopped(t *testing.T) {
 	require.Equal(t, again, number(t, pool, `select count(*) from jobqueue_done where errors->0->>'error' = 'lease expired'`))
 	require.Zero(t, survivor.finish())
 	t.Logf("%d jobs; recovery after %v; %d run again, of %d that the killed process held and %d of the stopped one, which lost %d", n, recovery, again, orphans, stopped, lost)
+}
+
+// promised is how soon the jobs of a dead process are taken back: one and a half leases and a second. The second is
+// stretched where more than one program wants each processor.
+func promised(t *testing.T) time.Duration {
+	slack := time.Second
+	if text, err := os.ReadFile("/proc/loadavg"); err == nil {
+		var load float64
+		_, err := fmt.Sscan(string(text), &load)
+		require.NoError(t, err)
+		slack = max(slack, time.Duration(load/float64(runtime.NumCPU())*float64(time.Second)))
+	}
+	return childLease*3/2 + slack
 }
 
 // The server crashes twice under load: what was acknowledged is there, and everything is done once.
