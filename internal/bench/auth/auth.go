@@ -50,8 +50,8 @@ func Run(h *harness.Harness) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	tb := &holder{}
-	defer tb.release()
+	tb := &harness.TB{}
+	defer tb.Release()
 
 	lite, err := sqlitedb.Open(filepath.Join(dir, "auth.db"), sqlitedb.Options{Synchronous: "NORMAL"})
 	if err != nil {

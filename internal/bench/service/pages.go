@@ -17,8 +17,8 @@ import (
 // pages compares the time of a page of a list of a million records with one of
 // a thousand: first pages and pages in the middle, on both engines.
 func (b *bench) pages() error {
-	h := &holder{}
-	defer h.release()
+	h := &harness.TB{}
+	defer h.Release()
 	defer b.stopAll() // before the database goes
 	pg := pgtest.Start(h, pgtest.Options{Settings: map[string]string{"shared_buffers": "512MB"}})
 	for _, engine := range []string{"sqlite", "postgres"} {

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"net"
 
+	"lessonkit.example/internal/bench/harness"
 	"lessonkit.example/internal/pgtest"
 )
 
@@ -11,8 +12,8 @@ const profileBody = `{"name":"student","grade":"3","subject":"Art","academic_yea
 
 // postgres compares with the bare handler on one database, which flushes.
 func (b *bench) postgres() error {
-	h := &holder{}
-	defer h.release()
+	h := &harness.TB{}
+	defer h.Release()
 	pg := pgtest.Start(h, pgtest.Options{Durable: true})
 	defer b.stopAll() // before the database goes
 	ours, err := b.start("ours-postgres", spec{Side: "ours", URL: pg.URL()})
