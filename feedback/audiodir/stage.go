@@ -200,6 +200,7 @@ func (a *staged) moveTo(path string) error {
 	if err := a.f.Sync(); err != nil {
 		return err
 	}
+	dropCache(a.f)
 	if err := os.Rename(a.f.Name(), path); err != nil {
 		return err
 	}
