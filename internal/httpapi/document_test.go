@@ -1,0 +1,40 @@
+package httpapi_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/auth/authhttp"
+	"lessonkit.example/imagegen/gateway"
+	"lessonkit.example/imagegen/gateway/draw"
+	"lessonkit.example/internal/feedbackserver"
+)
+
+// TestDocumentsAreValid asks somebody else's validator, examples included.
+func TestDocumentsAreValid(t *testing.T) {
+	t.Parallel()
+	service, err := feedbackserver.New(t.Context(), feedbackserver.Config{}, feedbackserver.Options{Version: feedbackserver.Version()})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, service.Close()) })
+	images, err := gateway.New(gateway.Config{Generator: draw.New(draw.Config{}), Keys: gateway.Anyone})
+	require.NoError(t, err)
+	for name, h := range map[string]http.Handler{
+		"auth":    authhttp.Handler(authhttp.Config{}),
+		"service": service.Handler(),
+		"gateway": images,
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/openapi.json", nil))
+			require.Equal(t, http.StatusOK, w.Code)
+			doc, err := openapi3.NewLoader().LoadFromData(w.Body.Bytes())
+			require.NoError(t, err)
+			// Huma says in it what a pattern means; JSON Schema lets a keyword of one's own be.
+			require.NoError(t, doc.Validate(t.Context(), openapi3.AllowExtraSiblingFields("patternDescription")))
+		})
+	}
+}
