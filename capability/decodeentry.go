@@ -1,22 +1,29 @@
 package capability
 
-import "fmt"
+import (
+	"fmt"
+	"hash/maphash"
+)
 
 // permissions reads the entries of a capability.
 func (d *Document) permissions(n int32, inArray bool) []Entry {
-	entries := make([]Entry, 0, d.count(n))
+	entries := make([]Entry, d.count(n))
+	k := 0
 	end := d.nodes[n].next
 	for i := n + 1; i < end; i = d.nodes[i].next {
 		switch kind := d.nodes[i].kind; kind {
 		case String:
-			entries = append(entries, Entry{Identifier: d.permissionIdentifier(i), value: Value{d, i}})
+			entries[k].Identifier, entries[k].value = d.permissionIdentifier(i), Value{d, i}
+			k++
 		case Object:
-			entries = append(entries, d.entry(i, inArray))
+			entries[k] = d.entry(i, inArray)
+			k++
 		case Broken:
 		default:
 			d.report(CodeWrongType, i, fmt.Sprintf(`A permission must be a string, such as "core:default", or an object with "identifier", not %s.`, kind))
 		}
 	}
+	entries = entries[:k]
 	d.duplicatePermissions(entries)
 	return entries
 }
@@ -129,12 +136,12 @@ func (d *Document) duplicatePermissions(entries []Entry) {
 func (d *Document) duplicatesByTable(entries []Entry) {
 	var table [1024]int16 // index of an entry plus one
 	for i := range entries {
-		at := hashText(entries[i].Identifier) % uint32(len(table))
+		at := maphash.String(seed, entries[i].Identifier) % uint64(len(table))
 		for table[at] != 0 {
 			if d.samePermission(entries, int(table[at])-1, i) {
 				break
 			}
-			at = (at + 1) % uint32(len(table))
+			at = (at + 1) % uint64(len(table))
 		}
 		if table[at] == 0 {
 			table[at] = int16(i + 1)
@@ -142,14 +149,7 @@ func (d *Document) duplicatesByTable(entries []Entry) {
 	}
 }
 
-// hashText spreads identifiers; they differ most at their ends.
-func hashText(s string) uint32 {
-	h := uint32(len(s))
-	for i := len(s) - 1; i >= 0 && i >= len(s)-24; i-- {
-		h = h*31 + uint32(s[i])
-	}
-	return h ^ h>>15
-}
+var seed = maphash.MakeSeed()
 
 // samePermission reports the later of two entries if they are equal.
 func (d *Document) samePermission(entries []Entry, before, again int) bool {
@@ -224,8 +224,9 @@ func (d *Document) duplicateKeys() {
 			continue
 		}
 		for i := int32(n) + 1; i < end; i = d.nodes[d.nodes[i].next].next {
+			key := d.textOf(i)
 			for k := int32(n) + 1; k < i; k = d.nodes[d.nodes[k].next].next {
-				if d.textOf(k) == d.textOf(i) {
+				if d.textOf(k) == key {
 					d.duplicateKey(k, i)
 					break
 				}

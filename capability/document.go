@@ -117,7 +117,8 @@ func ParseValue(src []byte, o Options) *Document {
 		d.add(Diagnostic{Code: CodeSyntax, Message: "The file is TOML, which this reader does not know; read it with package tomlfile."})
 		return d
 	}
-	d.nodes = make([]node, 0, 8+len(src)/12)
+	// As many as there are strings and containers, and room for a few other values.
+	d.nodes = make([]node, 0, 4+strings.Count(d.src, `"`)/2+strings.Count(d.src, "{")+strings.Count(d.src, "["))
 	s := scanner{doc: d, src: d.src, json5: o.Format == JSON5, limit: o.maxDepth()}
 	s.document()
 	if n := len(d.comments); n > 0 && o.Format == JSON {

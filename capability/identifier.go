@@ -101,29 +101,24 @@ func ParseIdentifier(s string) (Identifier, error) {
 	if len(s) > maxIdentifier {
 		return fail(Humongous, maxIdentifier)
 	}
-	core := strings.HasPrefix(s, "core:")
-	sep := -1
 	if !isAlphanumeric(s[0]) {
 		return fail(InvalidFormat, 0)
 	}
+	sep := -1
 	for i := 1; i < len(s); i++ {
-		switch c, before := s[i], s[i-1]; {
-		case isAlphanumeric(c):
-		case c == '-':
-			if before == ':' {
-				return fail(InvalidFormat, i)
-			}
-		case c == ':':
-			if before == '-' {
-				return fail(InvalidFormat, i-1)
-			}
-			if sep >= 0 && !core {
-				return fail(MultipleSeparators, i)
-			}
-			sep = i
-		default:
+		switch {
+		case inName[s[i]]:
+			continue
+		case s[i] != ':':
 			return fail(InvalidFormat, i)
+		case s[i-1] == '-':
+			return fail(InvalidFormat, i-1)
+		case sep >= 0 && !strings.HasPrefix(s, "core:"):
+			return fail(MultipleSeparators, i)
+		case strings.HasPrefix(s[i+1:], "-"):
+			return fail(InvalidFormat, i+1)
 		}
+		sep = i
 	}
 	if sep == len(s)-1 {
 		return fail(PrefixWithoutBase, sep)
@@ -133,6 +128,14 @@ func ParseIdentifier(s string) (Identifier, error) {
 	}
 	return Identifier{text: s, sep: sep}, nil
 }
+
+// inName marks the bytes of plugin and permission names.
+var inName = func() (t [256]bool) {
+	for c := range t {
+		t[c] = isAlphanumeric(byte(c)) || c == '-'
+	}
+	return t
+}()
 
 func isAlphanumeric(c byte) bool {
 	return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9'

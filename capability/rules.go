@@ -135,8 +135,10 @@ var formRules = [...]Rule{
 // Check returns what is wrong with the document by a mode's measure, in the
 // order of the text. It looks at this file alone; what it refers to is
 // checked by [Resolve] and [LintAll].
-func (d *Document) Check(m Mode) Diagnostics {
-	found := d.found
+func (d *Document) Check(m Mode) Diagnostics { return d.judge(m).sorted() }
+
+// judge returns what Check does, in no order and without the places.
+func (d *Document) judge(m Mode) Diagnostics {
 	if d.twoForms && m == ModeSchema {
 		// The schema is content with either reading of an object that can be
 		// read as one capability and as a list of them.
@@ -144,7 +146,7 @@ func (d *Document) Check(m Mode) Diagnostics {
 			return b
 		}
 	}
-	return judge(found, m)
+	return judge(d.found, m)
 }
 
 func judge(found []Diagnostic, m Mode) Diagnostics {
@@ -154,7 +156,7 @@ func judge(found []Diagnostic, m Mode) Diagnostics {
 			ds = append(ds, f)
 		}
 	}
-	return ds.sorted()
+	return ds
 }
 
 // passedOver reports whether the reference implementation does not notice a

@@ -28,6 +28,14 @@ var plain = func() (t [256]bool) {
 	return t
 }()
 
+// blank marks the bytes that white space and comments may begin with.
+var blank = func() (t [256]bool) {
+	for c := range t {
+		t[c] = c <= ' ' || c >= utf8.RuneSelf || c == '/' || c == '#'
+	}
+	return t
+}()
+
 func (s *scanner) document() {
 	if strings.HasPrefix(s.src, "\ufeff") {
 		if !s.json5 {
@@ -210,8 +218,15 @@ func (s *scanner) key() bool {
 
 // identifierName reads the unquoted key of JSON5.
 func (s *scanner) identifierName() (end int, text string) {
-	var b strings.Builder
 	i := s.pos
+	for i < len(s.src) && isAlphanumeric(s.src[i]) && (i > s.pos || s.src[i] > '9') {
+		i++
+	}
+	if i < len(s.src) && s.src[i] < utf8.RuneSelf && !strings.ContainsRune(`\$_`, rune(s.src[i])) {
+		return i, s.src[s.pos:i] // most are true and false
+	}
+	var b strings.Builder
+	i = s.pos
 	for i < len(s.src) {
 		r, size := utf8.DecodeRuneInString(s.src[i:])
 		if r == '\\' && strings.HasPrefix(s.src[i:], `\u`) {
@@ -285,21 +300,35 @@ func (s *scanner) skipJunk() {
 	}
 }
 
-// space passes over white space and comments.
+// space passes over white space and comments. Often there are none, so it is
+// small enough to be inlined.
 func (s *scanner) space() {
-	for s.pos < len(s.src) {
-		switch c := s.src[s.pos]; {
-		case c == ' ' || c == '\n' || c == '\t' || c == '\r':
-			s.pos++
+	if s.pos < len(s.src) && !blank[s.src[s.pos]] {
+		return
+	}
+	s.blanks()
+}
+
+func (s *scanner) blanks() {
+	for {
+		src, i := s.src, s.pos
+		for i < len(src) && isSpace(src[i]) {
+			i++
+		}
+		s.pos = i
+		if i == len(src) {
+			return
+		}
+		switch c := src[i]; {
 		case c == '/' && s.comment():
 		case c == '#' && !s.json5:
 			s.comment()
 		case c == '\v' || c == '\f' || c >= utf8.RuneSelf:
-			r, size := utf8.DecodeRuneInString(s.src[s.pos:])
+			r, size := utf8.DecodeRuneInString(src[i:])
 			if c >= utf8.RuneSelf && r != '\ufeff' && r != '\u2028' && r != '\u2029' && !unicode.Is(unicode.Zs, r) {
 				return
 			}
-			s.lax(s.pos, s.pos+size, fmt.Sprintf("The character %U is no white space of JSON; replace it by an ordinary blank.", r))
+			s.lax(i, i+size, fmt.Sprintf("The character %U is no white space of JSON; replace it by an ordinary blank.", r))
 			s.pos += size
 		default:
 			return

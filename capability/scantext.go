@@ -12,12 +12,12 @@ import (
 func (s *scanner) text(quote byte) {
 	start := s.pos
 	n := s.push(String, start, textQuoted)
-	i := start + 1
-	for i < len(s.src) && plain[s.src[i]] {
+	src, i := s.src, start+1
+	for i < len(src) && plain[src[i]] {
 		i++
 	}
 	// Most strings end here; the rest have escapes, faults or single quotes.
-	if i < len(s.src) && s.src[i] == '"' && quote == '"' {
+	if i < len(src) && src[i] == '"' && quote == '"' {
 		s.pos = i + 1
 		s.doc.nodes[n].end = int32(s.pos)
 		return

@@ -2,6 +2,7 @@ package capability
 
 import (
 	"encoding/json"
+	"iter"
 	"strconv"
 	"strings"
 )
@@ -206,7 +207,7 @@ func NewProject(m *Manifests) *Project {
 // Valid reports whether the project's schema accepts a file. It stops at the
 // first fault; [Project.Check] tells all of them.
 func (p *Project) Valid(d *Document) bool {
-	if d.Check(ModeSchema).Worst() == Error {
+	if d.judge(ModeSchema).Worst() == Error {
 		return false
 	}
 	// Identifiers are looked up before any scope is walked through.
@@ -217,55 +218,57 @@ func (p *Project) Valid(d *Document) bool {
 			}
 		}
 	}
-	valid := true
-	p.each(d, func(Code, *Entry, Value) bool {
-		valid = false
-		return false
-	})
-	return valid
+	for i := range d.capabilities {
+		for k := range d.capabilities[i].Permissions {
+			for range p.misfits(&d.capabilities[i].Permissions[k]) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // Check returns what the project's schema refuses: all that [Document.Check]
 // does in mode schema, identifiers that the project does not know, and scope
 // values that their plugin does not read.
 func (p *Project) Check(d *Document) Diagnostics {
-	found := d.Check(ModeSchema)
-	p.each(d, func(code Code, e *Entry, v Value) bool {
-		message := quoteShort(e.Identifier) + " is none of the permissions that the project knows."
-		if code == CodeUnusedScope {
-			plugin, _ := splitIdentifier(e.Identifier)
-			message = "The schema of the plugin " + plugin + " refuses this scope value."
-		}
+	found := d.judge(ModeSchema)
+	report := func(code Code, v Value, message string) {
 		nd := d.nodes[v.n]
 		found = append(found, Diagnostic{Code: code, Severity: Error, Message: message, doc: d, at: span{nd.start, nd.end}, Path: v.Path()})
-		return true
-	})
-	return found.sorted()
-}
-
-// each calls fault for what the plain schema does not refuse, until it returns false.
-func (p *Project) each(d *Document, fault func(Code, *Entry, Value) bool) {
+	}
 	for i := range d.capabilities {
 		for k := range d.capabilities[i].Permissions {
 			e := &d.capabilities[i].Permissions[k]
 			if !p.known[e.Identifier] {
-				if v := e.identifierValue(); v.Kind() == String && !fault(CodeUnknownPermission, e, v) {
-					return
+				if v := e.identifierValue(); v.Kind() == String {
+					report(CodeUnknownPermission, v, quoteShort(e.Identifier)+" is none of the permissions that the project knows.")
 				}
 			}
-			if e.Allow == nil && e.Deny == nil {
-				continue
+			for v := range p.misfits(e) {
+				plugin, _ := splitIdentifier(e.Identifier)
+				report(CodeUnusedScope, v, "The schema of the plugin "+plugin+" refuses this scope value.")
 			}
-			plugin, _, ok := strings.Cut(e.Identifier, ":")
-			m := p.manifests.Get(plugin)
-			if !ok || m == nil || !m.ScopeSchema.Exists() {
-				continue
-			}
-			for _, list := range [...][]Value{e.Allow, e.Deny} {
-				for _, scope := range list {
-					if !conforms(scope, m.ScopeSchema, m.ScopeSchema, 0) && !fault(CodeUnusedScope, e, scope) {
-						return
-					}
+		}
+	}
+	return found.sorted()
+}
+
+// misfits yields the scope values of an entry that its plugin does not read.
+func (p *Project) misfits(e *Entry) iter.Seq[Value] {
+	return func(yield func(Value) bool) {
+		if e.Allow == nil && e.Deny == nil {
+			return
+		}
+		plugin, _, ok := strings.Cut(e.Identifier, ":")
+		m := p.manifests.Get(plugin)
+		if !ok || m == nil || !m.ScopeSchema.Exists() {
+			return
+		}
+		for _, list := range [...][]Value{e.Allow, e.Deny} {
+			for _, scope := range list {
+				if !conforms(scope, m.ScopeSchema, m.ScopeSchema, 0) && !yield(scope) {
+					return
 				}
 			}
 		}

@@ -118,14 +118,16 @@ func anyOf(list Value, ok func(Value) bool) bool {
 	return false
 }
 
+// typeNames are the names that JSON Schema has for kinds.
+var typeNames = [...]string{Null: "null", Bool: "boolean", Number: "number", String: "string", Array: "array", Object: "object", Date: ""}
+
 func hasType(v, types Value) bool {
-	names := map[Kind]string{Null: "null", Bool: "boolean", Number: "number", String: "string", Array: "array", Object: "object"}
 	is := func(name Value) bool {
 		if name.Text() == "integer" && v.Kind() == Number {
 			d, ok := parseDecimal(v.Text())
 			return ok && d.exp >= int64(len(d.digits))
 		}
-		return names[v.Kind()] == name.Text()
+		return typeNames[v.Kind()] == name.Text()
 	}
 	if types.Kind() == Array {
 		return anyOf(types, is)
