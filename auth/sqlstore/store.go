@@ -40,15 +40,15 @@ func Open(ctx context.Context, address string) (*Store, error) {
 }
 
 // NewPostgres uses a pool of pgx's database/sql driver, such as
-// stdlib.OpenDBFromPool makes. Whoever opened it closes it.
+// stdlib.OpenDBFromPool makes, and which stays the caller's to close.
 func NewPostgres(db *sql.DB) *Store { return &Store{db: sqldb.FromPostgres(db)} }
 
 // NewSQLite uses two pools of the modernc.org/sqlite driver on one file: write
 // with a single connection and immediate transactions, and read. Both need
-// foreign keys on, WAL and a busy timeout. Whoever opened them closes them.
+// foreign keys on, WAL and a busy timeout, and stay the caller's to close.
 func NewSQLite(write, read *sql.DB) *Store { return &Store{db: sqldb.FromSQLite(write, read)} }
 
-// Close closes the database, also one that NewPostgres or NewSQLite was given.
+// Close closes the database of a store that [Open] made.
 func (s *Store) Close() error { return s.db.Close() }
 
 const migrationsTable = "auth_migrations"

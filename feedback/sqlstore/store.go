@@ -65,8 +65,7 @@ func Open(ctx context.Context, url string, outbox Outbox) (*Store, error) {
 	return &Store{db: db, outbox: outbox}, nil
 }
 
-// Close closes the database of a store that [Open] made, for every other user
-// of it too.
+// Close closes the database of a store that [Open] made.
 func (s *Store) Close() error { return s.db.Close() }
 
 //go:embed migrations

@@ -30,7 +30,8 @@ type DB struct {
 	// Pool is PostgreSQL's native pool behind W and R, where [Open] made it.
 	Pool *pgxpool.Pool
 
-	group *sqlitedb.Group // SQLite only
+	group  *sqlitedb.Group // SQLite only
+	opened bool            // by Open, so Close closes it
 }
 
 // FromPostgres wraps a pool of pgx's database/sql driver.
@@ -51,7 +52,9 @@ func Open(ctx context.Context, url string) (*DB, error) {
 		if err != nil {
 			return nil, err
 		}
-		return FromSQLite(db.W, db.R), nil
+		opened := FromSQLite(db.W, db.R)
+		opened.opened = true
+		return opened, nil
 	}
 	if !strings.HasPrefix(url, "postgres://") && !strings.HasPrefix(url, "postgresql://") {
 		return nil, errors.New("database address: want postgres://… or sqlite:PATH")
@@ -67,12 +70,15 @@ func Open(ctx context.Context, url string) (*DB, error) {
 		return nil, fmt.Errorf("open postgres: %w", err)
 	}
 	db := FromPostgres(stdlib.OpenDBFromPool(pool))
-	db.Pool = pool
+	db.Pool, db.opened = pool, true
 	return db, nil
 }
 
-// Close closes everything.
+// Close closes what [Open] opened; pools that were given stay their owner's.
 func (db *DB) Close() error {
+	if !db.opened {
+		return nil
+	}
 	err := db.W.Close()
 	if db.R != db.W {
 		err = errors.Join(db.R.Close(), err)

@@ -2,13 +2,10 @@ package sqlitequeue_test
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"log"
 	"os"
 	"path/filepath"
-
-	_ "modernc.org/sqlite"
 
 	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/sqlitequeue"
@@ -21,15 +18,11 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	pragmas := "?_pragma=busy_timeout(10000)&_pragma=journal_mode(wal)&_pragma=synchronous(full)"
-	file := "file:" + filepath.Join(dir, "queue.db") + pragmas
-	write, _ := sql.Open("sqlite", file+"&_txlock=immediate")
-	write.SetMaxOpenConns(1)
-	defer write.Close()
-	read, _ := sql.Open("sqlite", file)
-	defer read.Close()
-
-	store := sqlitequeue.New(write, read, sqlitequeue.Config{})
+	store, err := sqlitequeue.Open(filepath.Join(dir, "queue.db"), sqlitequeue.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer store.Close()
 	if err := store.Migrate(ctx); err != nil {
 		log.Fatal(err)
 	}

@@ -20,25 +20,21 @@ func TestStore(t *testing.T) {
 
 func harness(t *testing.T) queuetest.Harness {
 	dir := t.TempDir()
-	open := func(name string) *sqlitedb.DB {
-		db, err := sqlitedb.Open(filepath.Join(dir, name), sqlitedb.Options{})
+	open := func(name string) jobqueue.Store {
+		s, err := sqlitequeue.Open(filepath.Join(dir, name), sqlitequeue.Config{})
 		require.NoError(t, err)
-		t.Cleanup(func() { db.Close() })
-		return db
+		t.Cleanup(func() { require.NoError(t, s.Close()) })
+		return s
 	}
-	db := open("queue.db")
+	db, err := sqlitedb.Open(filepath.Join(dir, "queue.db"), sqlitedb.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { db.Close() })
 	store := sqlitequeue.New(db.W, db.R, sqlitequeue.Config{})
 	require.NoError(t, store.Migrate(t.Context()))
 	return queuetest.Harness{
 		Store: store,
-		Again: func() jobqueue.Store {
-			db := open("queue.db")
-			return sqlitequeue.New(db.W, db.R, sqlitequeue.Config{})
-		},
-		Empty: func() jobqueue.Store {
-			db := open("empty.db")
-			return sqlitequeue.New(db.W, db.R, sqlitequeue.Config{})
-		},
+		Again: func() jobqueue.Store { return open("queue.db") },
+		Empty: func() jobqueue.Store { return open("empty.db") },
 		InTx: map[string]func(context.Context, func(queuetest.Tx) error) error{
 			"sql": func(ctx context.Context, f func(queuetest.Tx) error) error {
 				tx, err := db.W.BeginTx(ctx, nil)

@@ -1,7 +1,7 @@
 // Package sqlitequeue keeps a job queue in an SQLite file, for programs of one process or a few on one machine.
 //
-// [New] makes a [Store] for jobqueue.NewClient and jobqueue.NewWorker; [Store.Migrate] makes its tables.
-// [Store.EnqueueTx] enqueues in a transaction of yours, [Store.CompleteTx] finishes a job in one.
+// [Open] makes a [Store] for jobqueue.NewClient and jobqueue.NewWorker on a file of its own, [New] one on a database
+// that you opened; [Store.Migrate] makes its tables. [Store.EnqueueTx] enqueues in a transaction of yours, [Store.CompleteTx] finishes a job in one.
 //
 // Concurrent calls share one commit, so single inserts of many goroutines do not wait for a disk flush each. Workers of
 // the same process are woken at once, those of others find new jobs by polling.
@@ -32,10 +32,10 @@ type Config struct {
 	Now func() time.Time
 }
 
-// Store is a jobqueue.Store. It is safe for concurrent use and holds nothing that must be closed but prepared
-// statements, which end with the databases; those are the caller's.
+// Store is a jobqueue.Store. It is safe for concurrent use.
 type Store struct {
 	w, r  *sql.DB
+	file  *sqlitedb.DB // nil unless opened here
 	now   func() time.Time
 	group *sqlitedb.Group
 	hub   wake.Hub
@@ -48,6 +48,27 @@ var (
 	_ jobqueue.Store = (*Store)(nil)
 	_ jobqueue.Waker = (*Store)(nil)
 )
+
+// Open opens the file at path, which is made, readable by its owner only, where there is none. Every commit is kept
+// through a power cut. Close the store after use. To enqueue in transactions of your own, use [New] on the database that
+// holds your tables.
+func Open(path string, cfg Config) (*Store, error) {
+	db, err := sqlitedb.Open(path, sqlitedb.Options{})
+	if err != nil {
+		return nil, fmt.Errorf("sqlitequeue: %w", err)
+	}
+	s := New(db.W, db.R, cfg)
+	s.file = db
+	return s, nil
+}
+
+// Close closes the file of a store that [Open] made. Databases given to [New] stay their owner's.
+func (s *Store) Close() error {
+	if s.file == nil {
+		return nil
+	}
+	return s.file.Close()
+}
 
 // New returns a store that writes through write and reads through read. write must have one connection
 // (SetMaxOpenConns(1)) and begin transactions with BEGIN IMMEDIATE (_txlock=immediate); both use the driver
