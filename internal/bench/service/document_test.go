@@ -1,4 +1,4 @@
-package httpapi_test
+package service_test
 
 import (
 	"net/http"
@@ -14,7 +14,7 @@ import (
 	"lessonkit.example/internal/feedbackserver"
 )
 
-// TestDocumentsAreValid asks somebody else's validator, examples included.
+// TestDocumentsAreValid asks somebody else's validator, which is no dependency of the library.
 func TestDocumentsAreValid(t *testing.T) {
 	t.Parallel()
 	service, err := feedbackserver.New(t.Context(), feedbackserver.Config{}, feedbackserver.Options{Version: feedbackserver.Version()})
