@@ -20,8 +20,8 @@ import (
 	"os/signal"
 	"syscall"
 
-	"lessonkit.example/internal/demo"
-	"lessonkit.example/internal/feedbackserver"
+	"lessonkit.example/internal/app/demo"
+	"lessonkit.example/internal/app/feedbackserver"
 )
 
 func main() {

@@ -11,7 +11,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"lessonkit.example/internal/imagecli"
+	"lessonkit.example/internal/app/imagecli"
 )
 
 func main() {

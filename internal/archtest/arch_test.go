@@ -120,6 +120,23 @@ func TestExamplesAndTestPackagesAreNotImported(t *testing.T) {
 	}
 }
 
+// internal/app wires packages together; what they stand on lies beside it.
+func TestPackagesDoNotImportPrograms(t *testing.T) {
+	t.Parallel()
+	const app = module + "internal/app/"
+	ours, _ := list(t)
+	for _, p := range ours {
+		if top(p.ImportPath) == "examples" || strings.HasPrefix(p.ImportPath, app) {
+			continue
+		}
+		for _, imported := range p.Imports {
+			if strings.HasPrefix(imported, app) {
+				t.Errorf("%s imports %s, a part of a program", p.ImportPath, imported)
+			}
+		}
+	}
+}
+
 func TestMainsAreThin(t *testing.T) {
 	t.Parallel()
 	ours, _ := list(t)

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/feedback"
-	"lessonkit.example/internal/feedbackclient"
+	"lessonkit.example/internal/app/feedbackclient"
 	"lessonkit.example/internal/sqldb"
 )
 

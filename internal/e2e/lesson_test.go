@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lessonkit.example/internal/feedbackclient"
+	"lessonkit.example/internal/app/feedbackclient"
 )
 
 // openLesson makes a profile, a session and a lesson.

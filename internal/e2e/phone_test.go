@@ -16,7 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"lessonkit.example/internal/feedbackclient"
+	"lessonkit.example/internal/app/feedbackclient"
 )
 
 // upload is what a phone knows of one segment.

@@ -30,7 +30,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lessonkit.example/internal/feedbackclient"
+	"lessonkit.example/internal/app/feedbackclient"
 	"lessonkit.example/internal/pgtest"
 )
 
@@ -262,7 +262,7 @@ func needSpeech(t *testing.T) {
 // sample returns a spoken segment of the demo.
 func sample(t *testing.T, name string) []byte {
 	t.Helper()
-	audio, err := os.ReadFile("../demo/speech/" + name + ".mp3")
+	audio, err := os.ReadFile("../app/demo/speech/" + name + ".mp3")
 	require.NoError(t, err)
 	return audio
 }

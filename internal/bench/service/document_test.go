@@ -11,7 +11,7 @@ import (
 	"lessonkit.example/auth/authhttp"
 	"lessonkit.example/imagegen/gateway"
 	"lessonkit.example/imagegen/gateway/draw"
-	"lessonkit.example/internal/feedbackserver"
+	"lessonkit.example/internal/app/feedbackserver"
 )
 
 // TestDocumentsAreValid asks somebody else's validator, which is no dependency of the library.

@@ -13,7 +13,7 @@ import (
 
 	"lessonkit.example/auth"
 	authstore "lessonkit.example/auth/sqlstore"
-	"lessonkit.example/internal/feedbackserver"
+	"lessonkit.example/internal/app/feedbackserver"
 	"lessonkit.example/internal/sqldb"
 )
 

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/imagegen/imagegentest"
-	"lessonkit.example/internal/imagecli"
+	"lessonkit.example/internal/app/imagecli"
 )
 
 type program struct {

@@ -19,7 +19,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"lessonkit.example/internal/feedbackserver"
+	"lessonkit.example/internal/app/feedbackserver"
 )
 
 // Options of [Run].

@@ -14,8 +14,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
-	"lessonkit.example/internal/feedbackclient"
-	"lessonkit.example/internal/feedbackserver"
+	"lessonkit.example/internal/app/feedbackclient"
+	"lessonkit.example/internal/app/feedbackserver"
 	"lessonkit.example/internal/pgtest"
 )
 

@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lessonkit.example/internal/feedbackserver"
+	"lessonkit.example/internal/app/feedbackserver"
 )
 
 func newServer(t *testing.T, role feedbackserver.Role, environment map[string]string) *feedbackserver.Server {

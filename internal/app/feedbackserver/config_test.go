@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lessonkit.example/internal/feedbackserver"
+	"lessonkit.example/internal/app/feedbackserver"
 )
 
 func TestConfigDefaults(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"lessonkit.example/internal/feedbackclient"
+	"lessonkit.example/internal/app/feedbackclient"
 )
 
 // pupil is whom the spoken lessons are about.
