@@ -15,7 +15,8 @@ type Builder struct {
 // NewBuilder begins a document. It returns false where the source is too large
 // or no UTF-8; the document then says so and takes no values.
 func NewBuilder(src []byte, o Options) (*Builder, bool) {
-	d, ok := newDocument(src, o)
+	d := new(Document)
+	ok := d.begin(src, o)
 	return &Builder{doc: d, limit: o.maxDepth(), closed: !ok}, ok
 }
 

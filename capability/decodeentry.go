@@ -7,7 +7,7 @@ import (
 
 // permissions reads the entries of a capability.
 func (d *Document) permissions(n int32, inArray bool) []Entry {
-	entries := make([]Entry, d.count(n))
+	entries := d.room(d.count(n))
 	k := 0
 	end := d.nodes[n].next
 	for i := n + 1; i < end; i = d.nodes[i].next {

@@ -3,6 +3,7 @@ package capability
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -93,48 +94,83 @@ type Document struct {
 	twoForms     bool
 	ignored      []span // what the reference passes over
 	capabilities []Capability
+	spare        []Entry // memory for entries; those in use count to its length
 }
 
 // Parse reads a capability file in JSON or JSON5. It returns a document
 // whatever the text is: all that is wrong with it is told by
 // [Document.Check], and what could be read is there.
 func Parse(src []byte, o Options) *Document {
-	d := ParseValue(src, o)
-	d.decode()
+	d := new(Document)
+	d.parse(src, o)
 	return d
+}
+
+func (d *Document) parse(src []byte, o Options) {
+	d.scan(src, o)
+	d.decode()
+}
+
+// scratch holds empty documents whose memory is used again.
+var scratch = sync.Pool{New: func() any { return new(Document) }}
+
+// recycle empties a document that nothing refers to any more and puts it into
+// scratch. The memory that a large file took is given back.
+func (d *Document) recycle() {
+	const most = 4096
+	if cap(d.nodes) > most || cap(d.spare) > most {
+		return
+	}
+	clear(d.spare)
+	*d = Document{nodes: d.nodes[:0], spare: d.spare[:0]}
+	scratch.Put(d)
+}
+
+// room returns n empty entries.
+func (d *Document) room(n int) []Entry {
+	at := len(d.spare)
+	if n > cap(d.spare)-at {
+		d.spare, at = make([]Entry, 0, n), 0
+	}
+	d.spare = d.spare[:at+n]
+	return d.spare[at : at+n : at+n]
 }
 
 // ParseValue reads a JSON or JSON5 file that holds something else than
 // capabilities, such as permissions: only its syntax is checked.
 func ParseValue(src []byte, o Options) *Document {
-	d, ok := newDocument(src, o)
-	if !ok {
-		return d
+	d := new(Document)
+	d.scan(src, o)
+	return d
+}
+
+func (d *Document) scan(src []byte, o Options) {
+	if !d.begin(src, o) {
+		return
 	}
 	if o.Format == TOML {
 		d.push(Broken, 0, 0)
 		d.damaged = true
 		d.add(Diagnostic{Code: CodeSyntax, Message: "The file is TOML, which this reader does not know; read it with package tomlfile."})
-		return d
+		return
 	}
 	// As many as there are strings and containers, and room for a few other values.
-	d.nodes = make([]node, 0, 4+strings.Count(d.src, `"`)/2+strings.Count(d.src, "{")+strings.Count(d.src, "["))
+	d.nodes = slices.Grow(d.nodes, 4+strings.Count(d.src, `"`)/2+strings.Count(d.src, "{")+strings.Count(d.src, "["))
 	s := scanner{doc: d, src: d.src, json5: o.Format == JSON5, limit: o.maxDepth()}
 	s.document()
 	if n := len(d.comments); n > 0 && o.Format == JSON {
 		d.reportComments(n)
 	}
-	return d
 }
 
-// newDocument checks what holds for every syntax: the size and the encoding.
-func newDocument(src []byte, o Options) (*Document, bool) {
-	d := &Document{name: o.Name, format: o.Format}
+// begin checks what holds for every syntax: the size and the encoding.
+func (d *Document) begin(src []byte, o Options) bool {
+	d.name, d.format = o.Name, o.Format
 	if len(src) > o.maxBytes() {
 		d.push(Broken, 0, 0)
 		d.damaged = true
 		d.add(Diagnostic{Code: CodeTooLarge, Message: fmt.Sprintf("The file has %d bytes; at most %d are read.", len(src), o.maxBytes())})
-		return d, false
+		return false
 	}
 	d.src = string(src)
 	if !utf8.ValidString(d.src) {
@@ -149,9 +185,9 @@ func newDocument(src []byte, o Options) (*Document, bool) {
 		d.push(Broken, 0, 0)
 		d.damaged = true
 		d.add(Diagnostic{Code: CodeEncoding, Message: fmt.Sprintf("Byte 0x%02x at offset %d is not UTF-8; save the file as UTF-8.", d.src[at], at), at: span{int32(at), int32(at + 1)}})
-		return d, false
+		return false
 	}
-	return d, true
+	return true
 }
 
 func (d *Document) push(kind Kind, start, end int) int32 {

@@ -291,12 +291,14 @@ func FuzzParse(f *testing.F) {
 		f.Add([]byte(seed), false)
 		f.Add([]byte(seed), true)
 	}
+	project := NewProject(CoreManifests())
 	f.Fuzz(func(t *testing.T, text []byte, json5 bool) {
 		format := JSON
 		if json5 {
 			format = JSON5
 		}
 		d := Parse(text, Options{Format: format})
+		require.Equal(t, project.Valid(d), project.Accepts(text, Options{Format: format}))
 		for _, m := range []Mode{ModeLint, ModeSchema, ModeReference} {
 			for _, found := range d.Check(m) {
 				require.NotEmpty(t, found.Message)

@@ -228,6 +228,17 @@ func (p *Project) Valid(d *Document) bool {
 	return true
 }
 
+// Accepts reports whether the project's schema accepts the text of a file, as
+// [Project.Valid] does of one that [Parse] read. It makes no document that
+// stays, and is cheaper where nothing but the verdict counts.
+func (p *Project) Accepts(src []byte, o Options) bool {
+	d := scratch.Get().(*Document)
+	d.parse(src, o)
+	valid := p.Valid(d)
+	d.recycle()
+	return valid
+}
+
 // Check returns what the project's schema refuses: all that [Document.Check]
 // does in mode schema, identifiers that the project does not know, and scope
 // values that their plugin does not read.

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -43,6 +44,44 @@ func TestProjectSchemaKnowsIdentifiers(t *testing.T) {
 		require.Equal(t, want, NewProject(m).Check(file).Worst() < Error, in)
 		require.Equal(t, want, NewProject(m).Valid(file), in)
 	}
+}
+
+// One text's memory is used again for the next, also by several goroutines:
+// nothing of a text may show in the verdict about another.
+func TestAcceptsJudgesAsValid(t *testing.T) {
+	t.Parallel()
+	p := NewProject(plugins(t))
+	one := `{"identifier":"a","permissions":["fs:read",{"identifier":"core:default","allow":[1]}]}`
+	texts := map[string]bool{
+		one:                              true,
+		"[" + one + "," + one + "]":      true,
+		`{"capabilities":[` + one + `]}`: true,
+		`{"identifier":"a","permissions":["core:default",{"identifier":"core:default","allow":["x"]}]}`: true,
+		`{"identifier":"a\u0062","permissions":["core:d\u0065fault"]}`:                                  true,
+		`{"identifier":"a","permissions":[]}`:                                                           true,
+		`{"identifier":"a","permissions":["fs:read","fs:read"]}`:                                        false,
+		`{"identifier":"a","permissions":["fs:reed"]}`:                                                  false,
+		`{"identifier":"a","permissions":["fs:read",]}`:                                                 false,
+		`[` + one + `,{}]`: false,
+		`[` + one + `,`:    false,
+		``:                 false,
+		"\xff":             false,
+		`5`:                false,
+		`{"identifier":"a","permissions":["fs:read"],"x":[` + strings.Repeat(`"",`, 5000) + `1]}`: true,
+	}
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 20 {
+				for text, want := range texts {
+					if p.Accepts([]byte(text), Options{}) != want || p.Valid(Parse([]byte(text), Options{})) != want {
+						t.Errorf("%.80q is taken for what it is not", text)
+					}
+				}
+			}
+		})
+	}
+	wg.Wait()
 }
 
 // realManifests loads the manifests of a real project.

@@ -109,6 +109,7 @@ func TestValidatorsAgreeOnProjectSchemas(t *testing.T) {
 			d := capability.Parse(f, capability.Options{})
 			ours := own.Check(d)
 			require.Equal(t, ours.Worst() < capability.Error, own.Valid(d))
+			require.Equal(t, ours.Worst() < capability.Error, own.Accepts(f, capability.Options{}))
 			theirs := verdict(t, schema, f)
 			require.Equal(t, theirs == nil, ours.Worst() < capability.Error, "%s\nours: %v\ntheirs: %v", f, ours, theirs)
 			if theirs == nil {
