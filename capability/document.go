@@ -126,10 +126,10 @@ func (d *Document) recycle() {
 	scratch.Put(d)
 }
 
-// room returns n empty entries.
+// room returns n empty entries; none are not nil, so that JSON has [] for them.
 func (d *Document) room(n int) []Entry {
 	at := len(d.spare)
-	if n > cap(d.spare)-at {
+	if d.spare == nil || n > cap(d.spare)-at {
 		d.spare, at = make([]Entry, 0, n), 0
 	}
 	d.spare = d.spare[:at+n]

@@ -53,6 +53,8 @@ func TestParseFillsInDefaults(t *testing.T) {
 	require.NotNil(t, c.Permissions[1].Allow)
 	require.Empty(t, c.Permissions[1].Allow)
 	require.Nil(t, c.Permissions[1].Deny)
+	none := Parse([]byte(`{"identifier":"a","permissions":[]}`), Options{}).Capabilities()[0].Permissions
+	require.True(t, none != nil && len(none) == 0, "an empty list is not a missing one")
 }
 
 func TestEveryValueKnowsItsPlace(t *testing.T) {
