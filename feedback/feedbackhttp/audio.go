@@ -40,10 +40,12 @@ func (s *server) registerAudio(api huma.API) {
 		http.StatusNotFound, http.StatusPreconditionFailed, http.StatusRequestedRangeNotSatisfiable)
 	op.Parameters = []*huma.Param{pathParam("segment_id"),
 		{Name: "Range", In: "header", Description: "Which bytes to answer.", Schema: &huma.Schema{Type: "string"}, Example: "bytes=0-1023"}}
-	audio := map[string]*huma.MediaType{"audio/*": {Schema: &huma.Schema{Type: "string", Format: "binary"}}}
+	binary := &huma.MediaType{Schema: &huma.Schema{Type: "string", Format: "binary"}}
+	audio := map[string]*huma.MediaType{"audio/*": binary}
 	op.Responses = map[string]*huma.Response{
 		"200": {Description: "The recording", Content: audio},
-		"206": {Description: "A part of the recording", Content: audio},
+		"206": {Description: "A part of the recording, or several where several ranges were asked for",
+			Content: map[string]*huma.MediaType{"audio/*": binary, "multipart/byteranges": binary}},
 		"304": {Description: "Not changed"},
 	}
 	httpapi.Stream(api, op, func(ctx huma.Context) (int, any, error) {

@@ -359,6 +359,8 @@ func TestSegments(t *testing.T) {
 			require.Equal(t, "012", some.Body.String())
 			require.Equal(t, "bytes 6-8/16", some.Header().Get("Content-Range"))
 			require.Equal(t, "89", e.do("GET", path, nil, "Range", "bytes=-2").want(206).Body.String())
+			several := e.do("GET", path, nil, "Range", "bytes=0-0,6-8").want(206)
+			require.Contains(t, several.Header().Get("Content-Type"), "multipart/byteranges")
 			e.do("GET", path, nil, "Range", "bytes=99-").want(416, "range_not_satisfiable")
 			e.do("GET", path, nil, "If-None-Match", whole.Header().Get("ETag")).want(304)
 			e.do("GET", "/audio-segments/"+uuid.NewString()+"/audio", nil).want(404, "not_found")

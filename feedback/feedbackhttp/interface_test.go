@@ -193,6 +193,7 @@ func TestProfiles(t *testing.T) {
 			require.Empty(t, list("?query=b&grade=3&subject=Art"))
 			require.Empty(t, list("?grade=art+class"))
 			e.do("GET", "/profiles?query=%00", nil).want(422)
+			e.do("GET", "/profiles?query="+strings.Repeat("x", 60_000), nil).want(422)
 			e.do("GET", "/profiles?query=%ff", nil).want(422)
 		},
 		"DELETE takes records, sessions, lessons, segments and files along": func(t *testing.T, e *env) {

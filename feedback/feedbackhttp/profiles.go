@@ -67,9 +67,9 @@ func (s *server) registerProfiles(api huma.API) {
 		"By name. The conditions combine.", http.StatusOK),
 		func(ctx context.Context, in *struct {
 			Page
-			Query   string `query:"query" example:"min" doc:"Occurs in the name, whatever the case."`
-			Grade   string `query:"grade" example:"Art class" doc:"Equals the grade."`
-			Subject string `query:"subject" example:"Art" doc:"Equals the subject."`
+			Query   string `query:"query" maxLength:"100" example:"min" doc:"Occurs in the name, whatever the case."`
+			Grade   string `query:"grade" maxLength:"100" example:"Art class" doc:"Equals the grade."`
+			Subject string `query:"subject" maxLength:"100" example:"Art" doc:"Equals the subject."`
 		}) (*struct{ Body profileList }, error) {
 			f := feedback.ProfileFilter{Query: in.Query, Grade: in.Grade, Subject: in.Subject}
 			list, err := s.svc.Profiles(ctx, teacher(ctx), f, in.Page.page())
