@@ -33,9 +33,8 @@ func (d *Document) decode() {
 func (d *Document) decodeNamedList(list int32) {
 	before := len(d.found)
 	if d.member(0, "identifier") >= 0 && d.member(0, "permissions") >= 0 {
-		d.capability(0, false)
-		d.twoForms = true
-		d.asSingle = append([]Diagnostic(nil), d.found...)
+		one := []Capability{d.capability(0, false)}
+		d.single = &reading{one, d.found}
 		d.found = d.found[:before:before]
 	}
 	if d.nodes[list].kind != Array {

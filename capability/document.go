@@ -74,6 +74,12 @@ func (o Options) maxDepth() int {
 // span is a range of bytes in a source.
 type span struct{ start, end int32 }
 
+// reading is what was found in a file.
+type reading struct {
+	capabilities []Capability
+	found        []Diagnostic
+}
+
 // Document is a file that was read: every value in it with its place, the
 // capabilities it holds, and what was found wrong. It does not change after
 // it was made and may be used by several goroutines.
@@ -88,13 +94,11 @@ type Document struct {
 	linesOnce sync.Once
 	lines     []int32
 
-	damaged      bool // the text's structure is in doubt: do not report what is missing
-	found        []Diagnostic
-	asSingle     []Diagnostic // faults of the reading as one capability, where the form is in doubt
-	twoForms     bool
-	ignored      []span // what the reference passes over
-	capabilities []Capability
-	spare        []Entry // memory for entries; those in use count to its length
+	damaged bool   // the text's structure is in doubt: do not report what is missing
+	ignored []span // what the reference passes over
+	reading
+	single *reading // as one capability, of an object that is also a list
+	spare  []Entry  // memory for entries; those in use count to its length
 }
 
 // Parse reads a capability file in JSON or JSON5. It returns a document

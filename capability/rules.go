@@ -135,20 +135,26 @@ var formRules = [...]Rule{
 // Check returns what is wrong with the document by a mode's measure, in the
 // order of the text. It looks at this file alone; what it refers to is
 // checked by [Resolve] and [LintAll].
-func (d *Document) Check(m Mode) Diagnostics { return d.judge(m).sorted() }
-
-// judge returns what Check does, in no order and without the places.
-func (d *Document) judge(m Mode) Diagnostics {
-	if d.twoForms && m == ModeSchema {
-		// The schema is content with either reading of an object that can be
-		// read as one capability and as a list of them.
-		if a, b := judge(d.found, m), judge(d.asSingle, m); a.Worst() == Error && b.Worst() < Error {
-			return b
-		}
+func (d *Document) Check(m Mode) Diagnostics {
+	if m == ModeSchema {
+		return d.either(func(r *reading) Diagnostics { return judge(r.found, m) })
 	}
-	return judge(d.found, m)
+	return judge(d.found, m).sorted()
 }
 
+// either returns what a schema finds: it is content with either reading of an
+// object that can be read as one capability and as a list of them.
+func (d *Document) either(check func(*reading) Diagnostics) Diagnostics {
+	found := check(&d.reading)
+	if d.single != nil && found.Worst() == Error {
+		if other := check(d.single); other.Worst() < Error {
+			found = other
+		}
+	}
+	return found.sorted()
+}
+
+// judge returns what a mode minds, in no order and without the places.
 func judge(found []Diagnostic, m Mode) Diagnostics {
 	var ds Diagnostics
 	for _, f := range found {

@@ -207,20 +207,24 @@ func NewProject(m *Manifests) *Project {
 // Valid reports whether the project's schema accepts a file. It stops at the
 // first fault; [Project.Check] tells all of them.
 func (p *Project) Valid(d *Document) bool {
-	if d.judge(ModeSchema).Worst() == Error {
+	return p.fits(&d.reading) || d.single != nil && p.fits(d.single)
+}
+
+func (p *Project) fits(r *reading) bool {
+	if judge(r.found, ModeSchema).Worst() == Error {
 		return false
 	}
 	// Identifiers are looked up before any scope is walked through.
-	for i := range d.capabilities {
-		for k := range d.capabilities[i].Permissions {
-			if !p.known[d.capabilities[i].Permissions[k].Identifier] {
+	for i := range r.capabilities {
+		for k := range r.capabilities[i].Permissions {
+			if !p.known[r.capabilities[i].Permissions[k].Identifier] {
 				return false
 			}
 		}
 	}
-	for i := range d.capabilities {
-		for k := range d.capabilities[i].Permissions {
-			for range p.misfits(&d.capabilities[i].Permissions[k]) {
+	for i := range r.capabilities {
+		for k := range r.capabilities[i].Permissions {
+			for range p.misfits(&r.capabilities[i].Permissions[k]) {
 				return false
 			}
 		}
@@ -243,14 +247,18 @@ func (p *Project) Accepts(src []byte, o Options) bool {
 // does in mode schema, identifiers that the project does not know, and scope
 // values that their plugin does not read.
 func (p *Project) Check(d *Document) Diagnostics {
-	found := d.judge(ModeSchema)
+	return d.either(p.check)
+}
+
+func (p *Project) check(r *reading) Diagnostics {
+	found := judge(r.found, ModeSchema)
 	report := func(code Code, v Value, message string) {
-		nd := d.nodes[v.n]
-		found = append(found, Diagnostic{Code: code, Severity: Error, Message: message, doc: d, at: span{nd.start, nd.end}, Path: v.Path()})
+		nd := v.doc.nodes[v.n]
+		found = append(found, Diagnostic{Code: code, Severity: Error, Message: message, doc: v.doc, at: span{nd.start, nd.end}, Path: v.Path()})
 	}
-	for i := range d.capabilities {
-		for k := range d.capabilities[i].Permissions {
-			e := &d.capabilities[i].Permissions[k]
+	for i := range r.capabilities {
+		for k := range r.capabilities[i].Permissions {
+			e := &r.capabilities[i].Permissions[k]
 			if !p.known[e.Identifier] {
 				if v := e.identifierValue(); v.Kind() == String {
 					report(CodeUnknownPermission, v, quoteShort(e.Identifier)+" is none of the permissions that the project knows.")
@@ -262,7 +270,7 @@ func (p *Project) Check(d *Document) Diagnostics {
 			}
 		}
 	}
-	return found.sorted()
+	return found
 }
 
 // misfits yields the scope values of an entry that its plugin does not read.
