@@ -285,6 +285,9 @@ func (w *Worker) giveBack(ctx context.Context, forget bool) {
 	ctx, cancel := context.WithTimeout(ctx, shortIO)
 	defer cancel()
 	if n, err := w.store.Release(ctx, l.worker, keep, forget); err != nil {
+		if !forget {
+			return // the last word is still to come
+		}
 		w.cfg.Logger.Warn("jobs not given back; they return when the lease ends", "error", err)
 	} else if n > 0 {
 		w.cfg.Logger.Info("jobs given back", "count", n)

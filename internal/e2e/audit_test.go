@@ -42,26 +42,33 @@ func (l *load) audit(t *testing.T, s *service, rec *recogniser) {
 		acknowledged, l.acknowledged.Load(), l.refused.Load(), l.problems, l.cut.Load(), l.percentile(.99), asked, different, unasked, l.watched.Load(), waited.Round(time.Second))
 }
 
-// awaitTexts waits until the queue is worked off.
+// awaitTexts waits until all segments have text, as long as there are ever more
+// that do.
 func (l *load) awaitTexts(t *testing.T, s *service) {
 	t.Helper()
 	for _, p := range l.phones {
 		c := s.client
 		c.Header = http.Header{"X-Development-User": {p.user}}
-		eventually(t, "all segments of "+p.user+" have text", func() bool {
+		most, grown := -1, time.Now()
+		for waiting := true; waiting; time.Sleep(50 * time.Millisecond) {
 			session, err := c.Session(t.Context(), p.session)
-			if err != nil {
-				return false
-			}
-			for _, seg := range session.Lessons[0].Segments {
-				l.see(seg)
-				require.NotEqual(t, "failed", seg.State, "segment %s: %s", seg.ID, seg.Error)
-				if seg.State != "transcribed" {
-					return false
+			if err == nil {
+				segments := session.Lessons[0].Segments
+				texts := 0
+				for _, seg := range segments {
+					l.see(seg)
+					require.NotEqual(t, "failed", seg.State, "segment %s: %s", seg.ID, seg.Error)
+					if seg.State == "transcribed" {
+						texts++
+					}
+				}
+				waiting = texts < len(segments)
+				if texts > most {
+					most, grown = texts, time.Now()
 				}
 			}
-			return true
-		})
+			require.Less(t, time.Since(grown), patience, "%d segments of %s have text, and no more get one", most, p.user)
+		}
 	}
 }
 

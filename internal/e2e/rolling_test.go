@@ -22,7 +22,7 @@ func TestRollingRestartRefusesNothing(t *testing.T) {
 	t.Parallel()
 	rec := newRecogniser(t)
 	a := newService(t, pgtest.URL(t), rec.url())
-	a.env = append(a.env, "DRAIN_SECONDS=2")
+	a.env = append(a.env, "DRAIN_SECONDS=2", "ASR_WORKER_CONCURRENCY=4")
 	a.start(t)
 	b := a.beside(t)
 	b.start(t)
