@@ -51,8 +51,17 @@ func CompileRemotePattern(pattern string) (*RemotePattern, error) {
 	return p, nil
 }
 
+// errDots is what becomes of a panic: the standard's way to tidy a path takes
+// two characters off what ".." may have left empty, and the library follows it.
+var errDots = errors.New(`the path has ".." where what it goes back over may vary; write the path that is meant`)
+
 // compileFull leaves everything to the pattern library.
-func compileFull(pattern string) (*RemotePattern, error) {
+func compileFull(pattern string) (p *RemotePattern, err error) {
+	defer func() {
+		if recover() != nil {
+			p, err = nil, errDots
+		}
+	}()
 	read, err := urlpattern.New(pattern, "", nil)
 	relative := errors.Is(err, urlpattern.ErrNoBaseURL)
 	bare := false

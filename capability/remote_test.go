@@ -69,6 +69,8 @@ func TestRemotePatternErrorsSayWhatToWrite(t *testing.T) {
 		"https://a.com/{b":     "brace",
 		"https://a.com/(b":     "parenthesis",
 		"https://a.com:99999/": "up to 65535",
+		"*0/..":                `".."`,
+		"https://a.com/*b/..":  `".."`,
 	} {
 		_, err := CompileRemotePattern(pattern)
 		require.ErrorContains(t, err, want)
@@ -105,6 +107,9 @@ func FuzzRemotePattern(f *testing.F) {
 			return
 		}
 		if p.slow != nil {
+			if o, err := ParseOrigin(url); err == nil {
+				p.Match(o)
+			}
 			return
 		}
 		full, err := compileFull(pattern)

@@ -1,0 +1,39 @@
+package e2e
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/asr/asrtest"
+	"lessonkit.example/internal/pgtest"
+)
+
+// Whatever recogniser there is, its address is all that the server is told.
+func TestAnyRecogniserByItsAddressAlone(t *testing.T) {
+	t.Parallel()
+	for _, d := range asrtest.LocalDialects() {
+		t.Run(string(d), func(t *testing.T) {
+			t.Parallel()
+			rec := asrtest.NewServer(t, d)
+			s := newService(t, pgtest.URL(t), rec.URL)
+			s.start(t)
+			eventually(t, "speech is available", func() bool {
+				h, err := s.client.Health(t.Context())
+				return err == nil && h.SpeechAvailable
+			})
+			_, session, lesson := s.openLesson(t)
+			audio := asrtest.WAV(2 * time.Second)
+			_, err := s.client.Upload(t.Context(), lesson.ID, 0, "lesson.wav", audio)
+			require.NoError(t, err)
+			eventually(t, "it has text", func() bool {
+				seg := s.lesson(t, session.ID).Segments[0]
+				require.NotEqual(t, "failed", seg.State, seg.Error)
+				return seg.State == "transcribed"
+			})
+			require.Equal(t, asrtest.Heard(audio), s.lesson(t, session.ID).Transcript)
+			require.NoError(t, s.process.stop(t))
+		})
+	}
+}
