@@ -146,9 +146,10 @@ func simpleHost(host string) bool {
 				return false
 			}
 		}
-		// Digits alone may be an address, 0x… a number; hyphens at the ends and in
-		// the third and fourth place have a meaning in domain names.
-		if !letters || strings.HasPrefix(label, "0x") || label[0] == '-' || label[len(label)-1] == '-' ||
+		// Digits alone may be an address, 0x… a number, and so may what begins with
+		// very many digits; hyphens at the ends and in the third and fourth place
+		// have a meaning in domain names.
+		if !letters || strings.HasPrefix(label, "0x") || label[0] <= '9' && len(label) > 18 || label[0] == '-' || label[len(label)-1] == '-' ||
 			strings.Contains(label, "--") || len(label) > 63 {
 			return false
 		}
