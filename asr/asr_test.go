@@ -50,7 +50,7 @@ func TestErrorsSayWhatAQueueShouldDo(t *testing.T) {
 				Permanent() bool
 				RetryAfter() time.Duration
 			}
-			require.True(t, errors.As(err, &advice))
+			require.ErrorAs(t, err, &advice)
 			require.Equal(t, c.permanent, advice.Permanent())
 			require.Equal(t, c.after, advice.RetryAfter())
 			require.Equal(t, c.text, c.err.Error())

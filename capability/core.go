@@ -71,7 +71,7 @@ func (m *Manifests) addAliases() {
 // core plugins, permission identifiers such as "core:window:allow-close", and
 // the second names of commands. Anything else is a command of the application.
 func canonicalCommand(command string) string {
-	plugin, name := "", command
+	var plugin, name string
 	if rest, ok := strings.CutPrefix(command, "plugin:"); ok {
 		if plugin, name, ok = strings.Cut(rest, "|"); !ok {
 			return command

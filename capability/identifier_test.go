@@ -1,7 +1,6 @@
 package capability
 
 import (
-	"errors"
 	"strings"
 	"testing"
 
@@ -94,7 +93,7 @@ func FuzzIdentifier(f *testing.F) {
 		id, err := ParseIdentifier(s)
 		if err != nil {
 			var fault *IdentifierError
-			require.True(t, errors.As(err, &fault))
+			require.ErrorAs(t, err, &fault)
 			require.NotEmpty(t, fault.Error())
 			if repaired := repairIdentifier(s); repaired != "" {
 				_, err := ParseIdentifier(repaired)

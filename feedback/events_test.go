@@ -2,7 +2,6 @@ package feedback_test
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"testing"
 	"time"
@@ -117,5 +116,5 @@ func TestEventsEndWithAnErrorWhenTheSessionIsGone(t *testing.T) {
 		}
 		require.NoError(t, e.DeleteProfile(t.Context(), e.teacher, session.ProfileID))
 	}
-	require.True(t, errors.Is(last, feedback.ErrNotFound), "got %v", last)
+	require.ErrorIs(t, last, feedback.ErrNotFound, "got %v", last)
 }

@@ -142,7 +142,7 @@ func TestFlashCodesHaveTheirClasses(t *testing.T) {
 	_, err := connect(t, account(s, nil, cloud.Flash)).Recognize(t.Context(), asr.FromBytes("a", asrtest.WAV(time.Second)))
 	e, ok := errors.AsType[*asr.Error](err)
 	require.True(t, ok)
-	require.Nil(t, e.Class, "an unknown code counts an attempt")
+	require.NoError(t, e.Class, "an unknown code counts an attempt")
 	require.Zero(t, e.RetryAfter())
 }
 

@@ -74,7 +74,7 @@ func TestFileThatChangesUnderneath(t *testing.T) {
 	e, ok := errors.AsType[*asr.Error](err)
 	require.True(t, ok)
 	require.Zero(t, e.RetryAfter(), "it is not the recogniser that is away")
-	require.Nil(t, e.Class)
+	require.NoError(t, e.Class)
 
 	require.NoError(t, os.Remove(path))
 	_, err = rec.Recognize(t.Context(), audio)

@@ -2,7 +2,6 @@ package miniapp
 
 import (
 	"encoding/json"
-	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -28,7 +27,7 @@ func FuzzAnswer(f *testing.F) {
 			a, err := d.read(status, body)
 			if err != nil {
 				var e *auth.ExchangeError
-				require.True(t, errors.As(err, &e), "%v", err)
+				require.ErrorAs(t, err, &e, "%v", err)
 				require.Zero(t, a)
 				continue
 			}

@@ -2,7 +2,6 @@ package miniapp_test
 
 import (
 	"context"
-	"errors"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -231,7 +230,7 @@ func TestErrorsTellByMethod(t *testing.T) {
 		auth.ErrBlocked: true, auth.ErrMisconfigured: true,
 		auth.ErrCodeRejected: false, auth.ErrPlatform: false, auth.ErrPlatformBusy: false, auth.ErrRateLimited: false, auth.ErrPlatformTimeout: false,
 	} {
-		require.True(t, errors.As(error(&auth.ExchangeError{Kind: kind}), &permanent))
+		require.ErrorAs(t, error(&auth.ExchangeError{Kind: kind}), &permanent)
 		require.Equal(t, want, permanent.Permanent(), "%v", kind)
 	}
 }

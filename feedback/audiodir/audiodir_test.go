@@ -1,7 +1,6 @@
 package audiodir_test
 
 import (
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -94,7 +93,7 @@ func TestMissingDirectoryIsAStorageFault(t *testing.T) {
 	_, err = s.Stage(t.Context(), strings.NewReader("x"), 10)
 	require.ErrorIs(t, err, feedback.ErrStorage)
 	var e *feedback.Error
-	require.True(t, errors.As(err, &e))
+	require.ErrorAs(t, err, &e)
 	require.NotContains(t, e.Message, dir, "paths are for the log")
 	require.Positive(t, e.RetryAfter())
 }

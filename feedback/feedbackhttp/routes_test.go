@@ -69,7 +69,7 @@ func TestDatabaseLostWhileServing(t *testing.T) {
 	server.Restart(t)
 	e.do("POST", "/profiles", object{"name": "Li"}).want(201)
 	e.upload(lesson, recording("lost")).want(202)
-	require.Len(t, filterNil(e.work()), 0)
+	require.Empty(t, filterNil(e.work()))
 	a := e.do("POST", "/feedback-lessons/"+lesson+"/finish", nil).want(200)
 	require.Equal(t, 2.0, a.json["summary"].(object)["transcribed"])
 }

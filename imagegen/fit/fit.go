@@ -26,10 +26,10 @@ import (
 	"lessonkit.example/imagegen"
 )
 
-// ErrUnsupported: the image is of a format that cannot be cropped here.
+// ErrUnsupported tells that the image is of a format that cannot be cropped here.
 var ErrUnsupported = errors.New("only PNG, JPEG and WebP can be cropped")
 
-// ErrTooManyPixels: decoding the image would take more than [Config].MaxPixels.
+// ErrTooManyPixels tells that decoding the image would take more than [Config].MaxPixels.
 var ErrTooManyPixels = errors.New("image has too many pixels to be cropped")
 
 // Config says how to crop.

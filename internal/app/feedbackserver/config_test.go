@@ -15,7 +15,7 @@ func TestConfigDefaults(t *testing.T) {
 	t.Parallel()
 	c, err := feedbackserver.ParseConfig(nil)
 	require.NoError(t, err)
-	require.Equal(t, "", c.DatabaseURL)
+	require.Empty(t, c.DatabaseURL)
 	require.Equal(t, "127.0.0.1:8080", c.HTTPAddr)
 	require.Equal(t, "local", c.ASRProvider)
 	require.Equal(t, int64(128<<20), c.AudioMaxBytes)
