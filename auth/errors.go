@@ -34,8 +34,8 @@ var (
 	// ErrBlocked means that the platform does not let this user sign in.
 	ErrBlocked = errors.New("platform blocks this user")
 
-	// ErrRateLimited means that the platform takes no more logins for a while.
-	ErrRateLimited = errors.New("platform limits the rate of logins")
+	// ErrRateLimited means that there are too many logins for the platform, or for this server.
+	ErrRateLimited = errors.New("too many logins")
 
 	// ErrPlatformBusy means that the platform says that it is busy.
 	ErrPlatformBusy = errors.New("platform is busy")

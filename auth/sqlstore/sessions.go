@@ -31,7 +31,7 @@ func (s *Store) CreateSession(ctx context.Context, n auth.NewSession) (uuid.UUID
 			order by created_at desc, token_hash
 			limit 1000000 offset $3)`
 	var teacher uuid.UUID
-	err := s.update(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
+	err := s.db.Update(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
 		if teacher, err = upsertTeacher(ctx, tx, n.Identity, n.CreatedAt); err != nil {
 			return err
 		}
@@ -130,7 +130,7 @@ func (s *Store) MarkUsed(ctx context.Context, uses []auth.LastUse) error {
 	// One order for all nodes, so that they do not lock each other out.
 	slices.SortFunc(uses, func(a, b auth.LastUse) int { return bytes.Compare(a.TokenHash[:], b.TokenHash[:]) })
 	for batch := range slices.Chunk(uses, markBatch) {
-		err := s.update(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		err := s.db.Update(ctx, func(ctx context.Context, tx *sql.Tx) error {
 			for _, use := range batch {
 				if _, err := tx.ExecContext(ctx, mark, use.TokenHash[:], sqldb.Time{Time: use.At}); err != nil {
 					return err
@@ -157,7 +157,7 @@ func (s *Store) DeleteExpired(ctx context.Context, now, idleSince time.Time, lim
 // exec runs one statement and returns how many rows it touched.
 func (s *Store) exec(ctx context.Context, statement string, args ...any) (int, error) {
 	var n int64
-	err := s.update(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err := s.db.Update(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		result, err := tx.ExecContext(ctx, statement, args...)
 		if err != nil {
 			return err

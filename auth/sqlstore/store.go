@@ -12,10 +12,8 @@ import (
 	"database/sql"
 	"embed"
 	"fmt"
-	"io/fs"
 
 	"lessonkit.example/auth"
-	"lessonkit.example/internal/migrate"
 	"lessonkit.example/internal/sqldb"
 )
 
@@ -54,41 +52,18 @@ func (s *Store) Close() error { return s.db.Close() }
 const migrationsTable = "auth_migrations"
 
 //go:embed migrations
-var embedded embed.FS
-
-func (s *Store) migrations() fs.FS {
-	dir := "migrations/postgres"
-	if s.db.Engine == migrate.SQLite {
-		dir = "migrations/sqlite"
-	}
-	files, err := fs.Sub(embedded, dir)
-	if err != nil {
-		panic(err) // the names above are those embedded
-	}
-	return files
-}
+var migrations embed.FS
 
 // Migrate makes the tables, or brings them up to date. Several programs may
 // call it at once.
 func (s *Store) Migrate(ctx context.Context) error {
-	return wrap("migrate", s.db.Migrate(ctx, migrationsTable, s.migrations()))
+	return wrap("migrate", s.db.Migrate(ctx, migrationsTable, migrations))
 }
 
 // Migrated tells whether the tables are up to date. It changes nothing.
 func (s *Store) Migrated(ctx context.Context) (bool, error) {
-	ok, err := s.db.Migrated(ctx, migrationsTable, s.migrations())
+	ok, err := s.db.Migrated(ctx, migrationsTable, migrations)
 	return ok, wrap("check migrations", err)
-}
-
-// update runs fn in a transaction. On SQLite fn gets a context that does not
-// end: callers share a transaction there, and one that is interrupted would
-// take the others' work along.
-func (s *Store) update(ctx context.Context, fn func(ctx context.Context, tx *sql.Tx) error) error {
-	inner := ctx
-	if s.db.Engine == migrate.SQLite {
-		inner = context.WithoutCancel(ctx)
-	}
-	return s.db.Update(ctx, func(tx *sql.Tx) error { return fn(inner, tx) })
 }
 
 // wrap names the operation, and marks what says that the database is away.

@@ -19,7 +19,7 @@ func (s *Store) Teacher(ctx context.Context, id auth.Identity, now time.Time) (u
 	var teacher uuid.UUID
 	err := s.db.R.QueryRowContext(ctx, find, id.Platform, id.AppID, id.Subject).Scan(&teacher)
 	if errors.Is(err, sql.ErrNoRows) {
-		err = s.update(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
+		err = s.db.Update(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
 			teacher, err = upsertTeacher(ctx, tx, id, now)
 			return err
 		})

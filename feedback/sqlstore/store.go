@@ -16,7 +16,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
 	"sync"
 
 	"lessonkit.example/feedback"
@@ -77,25 +76,13 @@ const migrationsTable = "feedback_migrations"
 // Migrate applies the migrations that are missing. Several processes may call
 // it at once.
 func (s *Store) Migrate(ctx context.Context) error {
-	return wrap("migrate", s.db.Migrate(ctx, migrationsTable, s.migrations()))
+	return wrap("migrate", s.db.Migrate(ctx, migrationsTable, migrations))
 }
 
 // Migrated tells whether all migrations are applied. It changes nothing.
 func (s *Store) Migrated(ctx context.Context) (bool, error) {
-	ok, err := s.db.Migrated(ctx, migrationsTable, s.migrations())
+	ok, err := s.db.Migrated(ctx, migrationsTable, migrations)
 	return ok, wrap("check migrations", err)
-}
-
-func (s *Store) migrations() fs.FS {
-	dir := "migrations/sqlite"
-	if s.db.Engine == migrate.Postgres {
-		dir = "migrations/postgres"
-	}
-	sub, err := fs.Sub(migrations, dir)
-	if err != nil {
-		panic(err) // the directory is embedded
-	}
-	return sub
 }
 
 // querier is a pool, a transaction, or a pool whose statements are kept.
@@ -148,15 +135,9 @@ func (k keeper) QueryRowContext(ctx context.Context, query string, args ...any) 
 	return st.QueryRowContext(context.WithoutCancel(ctx), args...)
 }
 
-// update runs fn in a transaction. fn may run more than once. On SQLite its
-// context cannot end: an interrupted statement would undo the transaction that
-// it shares with other callers.
+// update runs fn in a transaction. fn may run more than once.
 func (s *Store) update(ctx context.Context, op string, fn func(ctx context.Context, tx *sql.Tx) error) error {
-	inner := ctx
-	if s.db.Engine == migrate.SQLite {
-		inner = context.WithoutCancel(ctx)
-	}
-	return wrap(op, s.db.Update(ctx, func(tx *sql.Tx) error { return fn(inner, tx) }))
+	return wrap(op, s.db.Update(ctx, fn))
 }
 
 // execer is a transaction, or PostgreSQL's pool.

@@ -95,10 +95,12 @@ const updateAttempts = 5
 
 // Update runs fn in a transaction and commits it. fn may run more than once:
 // PostgreSQL is asked again after a serialization failure or deadlock, SQLite
-// shares transactions between callers, see [sqlitedb.Group].
-func (db *DB) Update(ctx context.Context, fn func(tx *sql.Tx) error) error {
+// shares transactions between callers, see [sqlitedb.Group]. There the context
+// that fn gets does not end: an interrupted statement would undo what others
+// did in the same transaction.
+func (db *DB) Update(ctx context.Context, fn func(ctx context.Context, tx *sql.Tx) error) error {
 	if db.group != nil {
-		return db.group.Do(ctx, fn)
+		return db.group.Do(ctx, func(tx *sql.Tx) error { return fn(context.WithoutCancel(ctx), tx) })
 	}
 	var err error
 	for range updateAttempts {
@@ -113,25 +115,38 @@ func (db *DB) Update(ctx context.Context, fn func(tx *sql.Tx) error) error {
 	return err
 }
 
-func (db *DB) once(ctx context.Context, fn func(tx *sql.Tx) error) error {
+func (db *DB) once(ctx context.Context, fn func(ctx context.Context, tx *sql.Tx) error) error {
 	tx, err := db.W.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
 	defer tx.Rollback() // without effect after the commit
-	if err := fn(tx); err != nil {
+	if err := fn(ctx, tx); err != nil {
 		return err
 	}
 	return tx.Commit()
 }
 
-// Migrate applies the migrations that table does not list yet.
+// Migrate applies the migrations that table does not list yet: those of the
+// folder migrations/postgres or migrations/sqlite.
 func (db *DB) Migrate(ctx context.Context, table string, migrations fs.FS) error {
-	return migrate.Up(ctx, db.W, db.Engine, table, migrations)
+	return migrate.Up(ctx, db.W, db.Engine, table, db.folder(migrations))
 }
 
 // Migrated tells whether all migrations are applied.
 func (db *DB) Migrated(ctx context.Context, table string, migrations fs.FS) (bool, error) {
-	pending, err := migrate.Pending(ctx, db.R, db.Engine, table, migrations)
+	pending, err := migrate.Pending(ctx, db.R, db.Engine, table, db.folder(migrations))
 	return !pending && err == nil, err
+}
+
+func (db *DB) folder(migrations fs.FS) fs.FS {
+	dir := "migrations/postgres"
+	if db.Engine == migrate.SQLite {
+		dir = "migrations/sqlite"
+	}
+	files, err := fs.Sub(migrations, dir)
+	if err != nil {
+		panic(err) // only a name that is not well-formed is an error
+	}
+	return files
 }

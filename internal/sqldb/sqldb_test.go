@@ -56,7 +56,7 @@ func TestErrorsAreTold(t *testing.T) {
 		_, err := db.W.Exec("create table p (id bigint primary key); create table c (id bigint references p (id))")
 		require.NoError(t, err)
 		add := func(q string) error {
-			return db.Update(t.Context(), func(tx *sql.Tx) error { _, err := tx.Exec(q); return err })
+			return db.Update(t.Context(), func(_ context.Context, tx *sql.Tx) error { _, err := tx.Exec(q); return err })
 		}
 		require.NoError(t, add("insert into p values (1)"))
 		require.True(t, sqldb.IsUnique(add("insert into p values (1)")))
@@ -78,7 +78,7 @@ func TestLostServerIsUnavailable(t *testing.T) {
 	require.NoError(t, db.W.Ping())
 	s.Kill()
 	for range 3 {
-		err := db.Update(t.Context(), func(tx *sql.Tx) error { return nil })
+		err := db.Update(t.Context(), func(_ context.Context, tx *sql.Tx) error { return nil })
 		require.True(t, sqldb.IsUnavailable(err), "%v", err)
 	}
 	s.Restart(t)
@@ -102,7 +102,7 @@ func TestCallerThatGoesAwaySaysNothingAboutTheDatabase(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, db *sqldb.DB) {
 		ctx, cancel := context.WithCancel(t.Context())
-		err := db.Update(ctx, func(tx *sql.Tx) error {
+		err := db.Update(ctx, func(_ context.Context, tx *sql.Tx) error {
 			cancel()
 			_, err := tx.ExecContext(ctx, "select 1")
 			return err

@@ -106,7 +106,7 @@ func (s *Store) Migrated(ctx context.Context) (bool, error) {
 	if code(err) == undefinedTable {
 		return false, nil
 	}
-	return applied >= len(files), err // versions are 1, 2, …
+	return err == nil && applied >= len(files), err // versions are 1, 2, …
 }
 
 // Check implements jobqueue.Store.

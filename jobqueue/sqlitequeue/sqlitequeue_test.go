@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -53,4 +54,34 @@ func harness(t *testing.T) queuetest.Harness {
 			},
 		},
 	}
+}
+
+// A health check must not say that a healthy queue is not migrated because somebody writes.
+func TestMigratedDoesNotWaitForTheWriter(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "queue.db")
+	store, err := sqlitequeue.Open(path, sqlitequeue.Config{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	require.NoError(t, store.Migrate(t.Context()))
+	db, err := sqlitedb.Open(path, sqlitedb.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { db.Close() })
+	other, err := db.W.BeginTx(t.Context(), nil) // holds the lock of the file
+	require.NoError(t, err)
+	defer other.Rollback()
+	enqueued := make(chan error, 1)
+	go func() {
+		_, err := jobqueue.NewClient(store).Enqueue(t.Context(), jobqueue.Params{Kind: "work"})
+		enqueued <- err
+	}()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	defer cancel()
+	for range 20 { // also once the client has the connection that writes
+		ok, err := store.Migrated(ctx)
+		require.NoError(t, err)
+		require.True(t, ok)
+	}
+	require.NoError(t, other.Rollback())
+	require.NoError(t, <-enqueued)
 }

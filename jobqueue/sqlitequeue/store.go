@@ -101,10 +101,10 @@ func (s *Store) Migrate(ctx context.Context) error {
 	return migrate.Up(ctx, s.w, migrate.SQLite, versionTable, Migrations())
 }
 
-// Migrated reports whether the tables are there and up to date.
+// Migrated reports whether the tables are there and up to date. It does not wait for those who write.
 func (s *Store) Migrated(ctx context.Context) (bool, error) {
-	pending, err := migrate.Pending(ctx, s.w, migrate.SQLite, versionTable, Migrations())
-	return !pending, err
+	pending, err := migrate.Pending(ctx, s.r, migrate.SQLite, versionTable, Migrations())
+	return err == nil && !pending, err
 }
 
 // Check implements jobqueue.Store.
