@@ -60,14 +60,16 @@ func harness(t *testing.T) queuetest.Harness {
 func TestMigratedDoesNotWaitForTheWriter(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "queue.db")
-	store, err := sqlitequeue.Open(path, sqlitequeue.Config{})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	open := func() *sqlitedb.DB {
+		db, err := sqlitedb.Open(path, sqlitedb.Options{})
+		require.NoError(t, err)
+		t.Cleanup(func() { db.Close() })
+		return db
+	}
+	db := open()
+	store := sqlitequeue.New(db.W, db.R, sqlitequeue.Config{})
 	require.NoError(t, store.Migrate(t.Context()))
-	db, err := sqlitedb.Open(path, sqlitedb.Options{})
-	require.NoError(t, err)
-	t.Cleanup(func() { db.Close() })
-	other, err := db.W.BeginTx(t.Context(), nil) // holds the lock of the file
+	other, err := open().W.BeginTx(t.Context(), nil) // holds the lock of the file
 	require.NoError(t, err)
 	defer other.Rollback()
 	enqueued := make(chan error, 1)
@@ -75,13 +77,12 @@ func TestMigratedDoesNotWaitForTheWriter(t *testing.T) {
 		_, err := jobqueue.NewClient(store).Enqueue(t.Context(), jobqueue.Params{Kind: "work"})
 		enqueued <- err
 	}()
+	require.Eventually(t, func() bool { return db.W.Stats().InUse == 1 }, 20*time.Second, time.Millisecond)
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 	defer cancel()
-	for range 20 { // also once the client has the connection that writes
-		ok, err := store.Migrated(ctx)
-		require.NoError(t, err)
-		require.True(t, ok)
-	}
+	ok, err := store.Migrated(ctx)
+	require.NoError(t, err)
+	require.True(t, ok)
 	require.NoError(t, other.Rollback())
 	require.NoError(t, <-enqueued)
 }
