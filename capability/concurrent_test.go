@@ -31,3 +31,23 @@ func TestConcurrentUse(t *testing.T) {
 	wg.Wait()
 	require.Len(t, d.Check(ModeSchema), 2)
 }
+
+// A permission file may be loaded several times and at once: what is found in
+// it is not added to it.
+func TestLoadPermissionsLeavesTheDocumentAlone(t *testing.T) {
+	t.Parallel()
+	d := ParseValue([]byte(`{"default":{"permissions":[1]},"permision":[],"permission":[{}],}`), Options{})
+	own := d.Check(ModeLint)
+	first := new(Manifests).LoadPermissions("x", d)
+	require.Len(t, first, len(own)+3)
+	var wg sync.WaitGroup
+	again := make([]Diagnostics, 8)
+	for i := range again {
+		wg.Go(func() { again[i] = new(Manifests).LoadPermissions("x", d) })
+	}
+	wg.Wait()
+	for _, found := range again {
+		require.Equal(t, first, found)
+	}
+	require.Equal(t, own, d.Check(ModeLint))
+}

@@ -239,20 +239,23 @@ func (d *Document) reportComments(n int) {
 // counted by code, so that no rule is silenced by another.
 const mostPerCode = 50
 
-func (d *Document) add(f Diagnostic) {
+func (d *Document) add(f Diagnostic) { d.found = d.with(d.found, f) }
+
+// with appends what was found in the document, up to the limit.
+func (d *Document) with(found []Diagnostic, f Diagnostic) []Diagnostic {
 	same := 0
-	for i := range d.found {
-		if d.found[i].Code == f.Code {
+	for i := range found {
+		if found[i].Code == f.Code {
 			same++
 		}
 	}
 	if same >= mostPerCode {
-		return
+		return found
 	}
 	f.doc = d
 	f.at.end = min(f.at.end, int32(len(d.src)))
 	f.at.start = min(f.at.start, f.at.end)
-	d.found = append(d.found, f)
+	return append(found, f)
 }
 
 // Name returns the name given in [Options].

@@ -2,6 +2,7 @@ package capability
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -14,12 +15,12 @@ const manifestLimit = 32 << 20
 // sound parts are loaded all the same.
 func (m *Manifests) Load(name string, text []byte) Diagnostics {
 	d := ParseValue(text, Options{Name: name, MaxBytes: manifestLimit})
-	r := manifestReader{doc: d}
+	r := newManifestReader(d)
 	if d.Root().Kind() != Object {
 		if !d.damaged {
 			r.fault(d.Root(), "the file must hold an object with one manifest per plugin, not %s", d.Root().Kind())
 		}
-		return d.Check(ModeLint)
+		return r.diagnostics()
 	}
 	for key, value := range d.Root().Members() {
 		if r.is(value, Object, "a manifest") {
@@ -28,7 +29,7 @@ func (m *Manifests) Load(name string, text []byte) Diagnostics {
 	}
 	m.whole = m.whole || !d.damaged
 	m.addAliases()
-	return d.Check(ModeLint)
+	return r.diagnostics()
 }
 
 // LoadPermissions adds the permissions of a permission file, which a plugin
@@ -36,10 +37,10 @@ func (m *Manifests) Load(name string, text []byte) Diagnostics {
 // permission. The plugin is named as identifiers name it; [AppManifest] is the
 // application. Give a document read by [ParseValue] or package tomlfile.
 func (m *Manifests) LoadPermissions(plugin string, d *Document) Diagnostics {
-	r := manifestReader{doc: d}
+	r := newManifestReader(d)
 	root := d.Root()
 	if !r.is(root, Object, "a permission file") {
-		return d.Check(ModeLint)
+		return r.diagnostics()
 	}
 	manifest := m.byKey[plugin]
 	if manifest == nil {
@@ -69,27 +70,39 @@ func (m *Manifests) LoadPermissions(plugin string, d *Document) Diagnostics {
 			r.unknownKey(key, "default", "set", "permission", "commands")
 		}
 	}
-	return d.Check(ModeLint)
+	return r.diagnostics()
 }
 
-type manifestReader struct{ doc *Document }
+// manifestReader keeps what it finds to itself: the document may be in use elsewhere.
+type manifestReader struct {
+	doc   *Document
+	found []Diagnostic
+}
 
-func (r manifestReader) fault(v Value, format string, args ...any) {
+func newManifestReader(d *Document) *manifestReader {
+	return &manifestReader{doc: d, found: slices.Clip(d.found)}
+}
+
+func (r *manifestReader) diagnostics() Diagnostics { return judge(r.found, ModeLint).sorted() }
+
+func (r *manifestReader) add(f Diagnostic) { r.found = r.doc.with(r.found, f) }
+
+func (r *manifestReader) fault(v Value, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	nd := r.doc.nodes[v.n]
-	r.doc.add(Diagnostic{Code: CodeManifest, Message: strings.ToUpper(text[:1]) + text[1:] + ".", at: span{nd.start, nd.end}})
+	r.add(Diagnostic{Code: CodeManifest, Message: strings.ToUpper(text[:1]) + text[1:] + ".", at: span{nd.start, nd.end}})
 }
 
-func (r manifestReader) unknownKey(key Value, known ...string) {
+func (r *manifestReader) unknownKey(key Value, known ...string) {
 	nd := r.doc.nodes[key.n]
 	message := fmt.Sprintf("The key %q means nothing here and is ignored; there are %s.", key.Text(), strings.Join(known, ", "))
 	if key.Text() == "scope" {
 		message = `The key "scope" means nothing here and is ignored; a scope belongs into a permission, in TOML as [[permission.scope.allow]].`
 	}
-	r.doc.add(Diagnostic{Code: CodeUnknownKey, Message: message, at: span{nd.start, nd.end}})
+	r.add(Diagnostic{Code: CodeUnknownKey, Message: message, at: span{nd.start, nd.end}})
 }
 
-func (r manifestReader) is(v Value, kind Kind, what string) bool {
+func (r *manifestReader) is(v Value, kind Kind, what string) bool {
 	if v.Kind() == kind {
 		return true
 	}
@@ -99,7 +112,7 @@ func (r manifestReader) is(v Value, kind Kind, what string) bool {
 	return false
 }
 
-func (r manifestReader) array(v Value, what string) []Value {
+func (r *manifestReader) array(v Value, what string) []Value {
 	if v.Kind() == Null || !r.is(v, Array, what) {
 		return nil
 	}
@@ -110,7 +123,7 @@ func (r manifestReader) array(v Value, what string) []Value {
 	return list
 }
 
-func (r manifestReader) strings(v Value, what string) []string {
+func (r *manifestReader) strings(v Value, what string) []string {
 	var list []string
 	for _, item := range r.array(v, what) {
 		if r.is(item, String, "every item of "+what) {
@@ -120,14 +133,14 @@ func (r manifestReader) strings(v Value, what string) []string {
 	return list
 }
 
-func (r manifestReader) text(v Value, what string) string {
+func (r *manifestReader) text(v Value, what string) string {
 	if !v.Exists() || v.Kind() == Null || !r.is(v, String, what) {
 		return ""
 	}
 	return v.Text()
 }
 
-func (r manifestReader) manifest(plugin string, v Value) *Manifest {
+func (r *manifestReader) manifest(plugin string, v Value) *Manifest {
 	m := &Manifest{Plugin: plugin, Permissions: make(map[string]*Permission), Sets: make(map[string]*PermissionSet)}
 	for key, value := range v.Members() {
 		switch key.Text() {
@@ -162,7 +175,7 @@ func (r manifestReader) manifest(plugin string, v Value) *Manifest {
 	return m
 }
 
-func (r manifestReader) set(identifier string, v Value) *PermissionSet {
+func (r *manifestReader) set(identifier string, v Value) *PermissionSet {
 	if !r.is(v, Object, "a permission set") {
 		return nil
 	}
@@ -178,7 +191,7 @@ func (r manifestReader) set(identifier string, v Value) *PermissionSet {
 	return set
 }
 
-func (r manifestReader) permission(identifier string, v Value) *Permission {
+func (r *manifestReader) permission(identifier string, v Value) *Permission {
 	if !r.is(v, Object, "a permission") {
 		return nil
 	}
@@ -216,7 +229,7 @@ func (r manifestReader) permission(identifier string, v Value) *Permission {
 }
 
 // identifier prefers the key a permission stands under to what it says itself.
-func (r manifestReader) identifier(key string, v Value) string {
+func (r *manifestReader) identifier(key string, v Value) string {
 	if key != "" {
 		return key
 	}
