@@ -43,11 +43,12 @@ func LintAll(docs []*Document, manifests *Manifests, o LintOptions) Diagnostics 
 			found = append(found, l.found...)
 		}
 	}
-	return found.weigh(o.Severities).sorted()
+	return found.Weigh(o.Severities).sorted()
 }
 
-// weigh replaces severities and leaves out what is silenced.
-func (ds Diagnostics) weigh(severities map[Code]Severity) Diagnostics {
+// Weigh replaces severities, as those of [LintOptions] do, and leaves out what
+// is silenced.
+func (ds Diagnostics) Weigh(severities map[Code]Severity) Diagnostics {
 	kept := Diagnostics{}
 	for _, d := range ds {
 		if s, ok := severities[d.Code]; ok {
@@ -93,7 +94,7 @@ func (l *linter) capability(c *Capability) {
 	l.entries(c)
 	l.redundant(c)
 	for i := range c.Permissions {
-		l.scopes(c, &c.Permissions[i])
+		l.scopes(&c.Permissions[i])
 	}
 }
 

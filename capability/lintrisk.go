@@ -78,7 +78,7 @@ func (l *linter) dangers(c *Capability) {
 }
 
 // scopes reports values that take in nearly everything.
-func (l *linter) scopes(c *Capability, e *Entry) {
+func (l *linter) scopes(e *Entry) {
 	plugin, _ := splitIdentifier(e.Identifier)
 	if e.Allow != nil && len(e.Allow) == 0 && len(e.Deny) == 0 {
 		if v := e.value.Get("allow"); v.Exists() {
@@ -88,12 +88,12 @@ func (l *linter) scopes(c *Capability, e *Entry) {
 	for _, v := range e.Allow {
 		switch plugin {
 		case "fs":
-			l.fileScope(e, v)
+			l.fileScope(v)
 		case "http":
 			l.hostScope(e, v)
 		case "opener":
 			l.hostScope(e, v)
-			l.fileScope(e, v)
+			l.fileScope(v)
 		case "shell":
 			l.shellScope(v)
 		}
@@ -109,7 +109,7 @@ func scopeMember(v Value, key string) Value {
 	return v.Get(key)
 }
 
-func (l *linter) fileScope(e *Entry, v Value) {
+func (l *linter) fileScope(v Value) {
 	path := scopeMember(v, "path")
 	if path.Kind() != String {
 		return

@@ -100,15 +100,7 @@ func (c *command) checked(o capability.LintOptions) (*project, capability.Diagno
 			}
 		}
 	}
-	found = append(found, capability.LintAll(p.docs, p.manifests, o)...)
-	for i := len(found) - 1; i >= 0; i-- {
-		if s, ok := o.Severities[found[i].Code]; ok && s == capability.Off {
-			found = slices.Delete(found, i, i+1)
-		} else if ok {
-			found[i].Severity = s
-		}
-	}
-	return p, found, nil
+	return p, append(found.Weigh(o.Severities), capability.LintAll(p.docs, p.manifests, o)...), nil
 }
 
 // fix writes the mechanical changes and reports whether there were any. Of
