@@ -203,9 +203,6 @@ func remoteHint(pattern string, err error) string {
 // String returns the pattern as it is written.
 func (p *RemotePattern) String() string { return p.text }
 
-// Simple reports whether matching takes the short way, without allocation.
-func (p *RemotePattern) Simple() bool { return p.slow == nil }
-
 // Match reports whether the pattern matches the origin's URL. It never matches
 // the local origin.
 func (p *RemotePattern) Match(o Origin) bool {
