@@ -1,5 +1,7 @@
 package capability
 
+import "slices"
+
 // Capability grants windows and webviews access to commands. Make one in Go,
 // or read it with [Parse]; those that were read know their place.
 type Capability struct {
@@ -33,15 +35,7 @@ func (c *Capability) Value() Value { return c.value }
 // On reports whether the capability is active on a platform. The empty
 // platform stands for any.
 func (c *Capability) On(p Platform) bool {
-	if c.Platforms == nil || p == "" && len(c.Platforms) > 0 {
-		return true
-	}
-	for _, own := range c.Platforms {
-		if own == p {
-			return true
-		}
-	}
-	return false
+	return c.Platforms == nil || p == "" && len(c.Platforms) > 0 || slices.Contains(c.Platforms, p)
 }
 
 // mobileOnly reports whether the capability is for no desktop platform.

@@ -2,6 +2,7 @@ package capability
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -164,7 +165,7 @@ func (d *Document) missingKey(n int32, key, owner, example string, known []strin
 	at := span{d.nodes[n].start, d.nodes[n].start + 1}
 	f := Diagnostic{Code: CodeMissingField, Message: fmt.Sprintf("%s has no %q; add one, such as %s.", owner, key, example), at: at, Path: Value{d, n}.Path()}
 	for k := range (Value{d, n}).Members() {
-		if name := k.Text(); !contains(known, name) && closest(name, known) == key {
+		if name := k.Text(); !slices.Contains(known, name) && closest(name, known) == key {
 			f.Message = fmt.Sprintf("%s has no %q, but a key %q; did you mean %q?", owner, key, name, key)
 			nd := d.nodes[k.n]
 			f.at = span{nd.start, nd.end}
@@ -183,15 +184,6 @@ func (d *Document) quoteLike(n int32, text string) string {
 }
 
 var capabilityKeys = []string{"identifier", "description", "remote", "local", "windows", "webviews", "permissions", "platforms"}
-
-func contains(list []string, s string) bool {
-	for _, item := range list {
-		if item == s {
-			return true
-		}
-	}
-	return false
-}
 
 func (d *Document) field(c *Capability, key int, n int32, inArray bool) {
 	switch name := capabilityKeys[key]; key {

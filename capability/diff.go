@@ -16,7 +16,7 @@ type Change struct {
 	// Plugin is set where the scope for a whole plugin changed; it holds for
 	// every audience.
 	Plugin string `json:"plugin,omitempty"`
-	// Allow and Deny are the scope values that came and went, as JSON.
+	// The scope values that came and went, as JSON.
 	AllowAdded   []string `json:"allowAdded,omitempty"`
 	AllowRemoved []string `json:"allowRemoved,omitempty"`
 	DenyAdded    []string `json:"denyAdded,omitempty"`

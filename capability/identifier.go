@@ -2,6 +2,7 @@ package capability
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -171,7 +172,7 @@ func repairIdentifier(s string) string {
 		r = plugin + ":allow-" + name // fs.exists
 	}
 	r = strings.Trim(r, "-:")
-	if plugin, _, ok := strings.Cut(r, ":"); ok && contains(coreOrder, plugin) {
+	if plugin, _, ok := strings.Cut(r, ":"); ok && slices.Contains(coreOrder, plugin) {
 		r = "core:" + r
 	}
 	if _, err := ParseIdentifier(r); err != nil {

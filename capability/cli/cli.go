@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"lessonkit.example/capability"
@@ -128,10 +129,8 @@ func (c *command) parse(args []string, synopsis string, formats ...string) error
 		c.args = append(c.args, rest[0])
 		args = rest[1:]
 	}
-	for _, f := range formats {
-		if f == c.format {
-			return nil
-		}
+	if slices.Contains(formats, c.format) {
+		return nil
 	}
 	return fmt.Errorf("there is no format %q; there are %s", c.format, strings.Join(formats, ", "))
 }
