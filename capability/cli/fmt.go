@@ -1,0 +1,72 @@
+package cli
+
+import (
+	"fmt"
+
+	"lessonkit.example/capability"
+	"lessonkit.example/capability/report"
+	"lessonkit.example/capability/tomlfile"
+)
+
+func format(c *command, args []string) (int, error) {
+	write := c.flags.Bool("w", false, "write the files instead of printing them")
+	list := c.flags.Bool("check", false, "only list the files that are not in canonical form; exit code 1 if there are any")
+	if err := c.parse(args, "[-w | -check] [PATH...]", "text", "json"); err != nil {
+		return 0, err
+	}
+	p, err := c.load(c.args)
+	if err != nil {
+		return 0, err
+	}
+	type result struct {
+		File    string `json:"file"`
+		Changed bool   `json:"changed"`
+		Text    string `json:"text,omitempty"`
+	}
+	results := []result{}
+	changed := false
+	for _, d := range p.docs {
+		text, err := reformat(d)
+		if err != nil {
+			return 0, fmt.Errorf("%s is left as it is: %w", d.Name(), err)
+		}
+		r := result{File: d.Name(), Changed: text != d.Source()}
+		changed = changed || r.Changed
+		switch {
+		case *list:
+			if r.Changed && c.format == "text" {
+				fmt.Fprintln(c.env.Stdout, report.Printable(d.Name()))
+			}
+		case *write:
+			if r.Changed {
+				if err := rewrite(d.Name(), text); err != nil {
+					return 0, err
+				}
+			}
+		case c.format == "text":
+			if len(p.docs) > 1 {
+				fmt.Fprintf(c.env.Stdout, "==> %s <==\n", report.Printable(d.Name()))
+			}
+			fmt.Fprint(c.env.Stdout, text)
+		default:
+			r.Text = text
+		}
+		results = append(results, r)
+	}
+	if c.format == "json" {
+		if err := report.Encode(c.env.Stdout, results); err != nil {
+			return 0, err
+		}
+	}
+	if *list && changed {
+		return ExitFindings, nil
+	}
+	return ExitClean, nil
+}
+
+func reformat(d *capability.Document) (string, error) {
+	if d.Format() == capability.TOML {
+		return tomlfile.Reformat(d)
+	}
+	return capability.Reformat(d)
+}
