@@ -34,7 +34,7 @@ func (s *Severity) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("severity %q is none of off, info, warning, error", text)
+	return permanentf("severity %q is none of off, info, warning, error", text)
 }
 
 // Diagnostic is one thing found in a file: a sentence that says what is wrong
@@ -102,7 +102,7 @@ func Apply(source string, edits []Edit) (string, error) {
 	at := 0
 	for _, e := range sorted {
 		if e.Start < at || e.End < e.Start || e.End > len(source) {
-			return "", fmt.Errorf("apply edits: bytes %d to %d overlap another edit or lie outside the file", e.Start, e.End)
+			return "", permanentf("apply edits: bytes %d to %d overlap another edit or lie outside the file", e.Start, e.End)
 		}
 		b.WriteString(source[at:e.Start])
 		b.WriteString(e.Text)
@@ -155,6 +155,19 @@ func (e *InvalidError) Error() string {
 
 // Permanent reports true: the same files stay invalid.
 func (e *InvalidError) Permanent() bool { return true }
+
+// permanentError is an error that needs no type of its own.
+type permanentError struct{ error }
+
+func permanentf(format string, args ...any) error {
+	return permanentError{fmt.Errorf(format, args...)}
+}
+
+// Unwrap returns the error with its text and cause.
+func (e permanentError) Unwrap() error { return e.error }
+
+// Permanent reports true: trying again cannot help.
+func (permanentError) Permanent() bool { return true }
 
 // sorted fills in the places and orders by them.
 func (ds Diagnostics) sorted() Diagnostics {

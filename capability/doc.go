@@ -18,8 +18,9 @@
 //
 // # Errors
 //
-// Reading never fails: a document says itself what is wrong with it. What
-// fails returns a typed error whose Permanent method reports true.
+// Reading never fails: a document says itself what is wrong with it. The errors
+// of what fails have a method Permanent that reports true: trying again cannot
+// help.
 //
 // # Concurrency
 //

@@ -1,7 +1,6 @@
 package capability
 
 import (
-	"errors"
 	"slices"
 	"strings"
 )
@@ -17,7 +16,7 @@ import (
 // than lose what could not be read. TOML is formatted by package tomlfile.
 func Reformat(d *Document) (string, error) {
 	if d.format == TOML {
-		return "", errors.New("reformat: TOML is formatted by package tomlfile")
+		return "", permanentf("reformat: TOML is formatted by package tomlfile")
 	}
 	for _, f := range d.Check(ModeLint) {
 		switch f.Code {

@@ -258,11 +258,11 @@ func ParseOrigin(url string) (Origin, error) {
 	star := "*"
 	every, err := (&urlpattern.URLPatternInit{Protocol: &star}).New(nil)
 	if err != nil {
-		return Origin{}, fmt.Errorf("parse origin: %w", err)
+		return Origin{}, permanentf("parse origin: %w", err)
 	}
 	r := every.Exec(url, "")
 	if r == nil {
-		return Origin{}, fmt.Errorf("parse origin: %s is no URL; write it whole, such as https://example.com/page", quoteShort(url))
+		return Origin{}, permanentf("parse origin: %s is no URL; write it whole, such as https://example.com/page", quoteShort(url))
 	}
 	return Origin{url: url, protocol: r.Protocol.Input, host: r.Hostname.Input, port: r.Port.Input, path: r.Pathname.Input}, nil
 }
