@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -102,14 +103,14 @@ func New(c Config) (*Service, error) {
 	s := &Service{
 		store:            c.Store,
 		exchanger:        c.Exchanger,
-		lifetime:         or(c.Lifetime, DefaultLifetime),
+		lifetime:         cmp.Or(c.Lifetime, DefaultLifetime),
 		idleTimeout:      c.IdleTimeout,
-		lastUsedInterval: or(c.LastUsedInterval, 5*time.Minute),
-		maxSessions:      max(or(c.MaxSessions, 10), 0),
-		cleanupInterval:  or(c.CleanupInterval, time.Hour),
-		exchangeTimeout:  or(c.ExchangeTimeout, 10*time.Second),
-		storeTimeout:     or(c.StoreTimeout, 5*time.Second),
-		prefix:           or(c.TokenPrefix, "mps_"),
+		lastUsedInterval: cmp.Or(c.LastUsedInterval, 5*time.Minute),
+		maxSessions:      max(cmp.Or(c.MaxSessions, 10), 0),
+		cleanupInterval:  cmp.Or(c.CleanupInterval, time.Hour),
+		exchangeTimeout:  cmp.Or(c.ExchangeTimeout, 10*time.Second),
+		storeTimeout:     cmp.Or(c.StoreTimeout, 5*time.Second),
+		prefix:           cmp.Or(c.TokenPrefix, "mps_"),
 		development:      c.DevelopmentHeader && !c.Production,
 		clock:            c.Now,
 		log:              c.Logger,
@@ -152,15 +153,6 @@ func (s *Service) check() error {
 		return fmt.Errorf("Config.IdleTimeout is %v, want at least twice LastUsedInterval (%v)", s.idleTimeout, s.lastUsedInterval)
 	}
 	return checkPrefix(s.prefix)
-}
-
-// or returns v, or def where v is the zero value.
-func or[T comparable](v, def T) T {
-	var zero T
-	if v == zero {
-		return def
-	}
-	return v
 }
 
 // now is the service's clock in the precision that stores keep.

@@ -46,12 +46,11 @@ func (v *validator) line(field, s string) string {
 }
 
 // text checks a long text that may have several lines.
-func (v *validator) text(field, s string, least int) string {
+func (v *validator) text(field, s string, least int) {
 	if n := utf8.RuneCountInString(s); n < least || n > MaxContentLength {
 		v.fail(field, "has %d characters; %d to %d are allowed", n, least, MaxContentLength)
 	}
 	v.characters(field, s, "\n\r\t")
-	return s
 }
 
 func (v *validator) characters(field, s, allowed string) {

@@ -40,13 +40,6 @@
 // error of every attempt, with the stack of a panic. [WithDead] tells whoever enqueued a job that it failed for good, even
 // when its last attempt died with its process.
 //
-// # From claim to finish
-//
-// Worker.engine (engine.go) is the whole conversation with the database: one exchange records what has finished and takes
-// new jobs, in one transaction. Worker.work runs a handler, Worker.perform and failed (handler.go) decide what its error
-// means, Worker.finish puts the outcome in line for the next exchange. lease.go keeps the lease and takes back the jobs of
-// dead workers, poll.go says when to look for jobs.
-//
 // # Compatibility
 //
 // Before version 1 anything may change, but Migrate of a store always brings older tables up to date.

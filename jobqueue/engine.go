@@ -12,6 +12,10 @@ import (
 // engine carries the conversation with the database: each exchange records what has finished since the last one and
 // takes new jobs, in one transaction. There is no timer for outcomes: while one transaction commits, the next batch
 // collects, so that a quiet worker commits each job at once and a busy one hundreds together.
+//
+// A job's way through a worker: an exchange takes it, work runs its handler, perform and failed (handler.go) decide what
+// the handler's error means, finish puts the outcome in line for the next exchange. lease.go keeps the lease and takes
+// back the jobs of dead workers, poll.go says when to look for jobs.
 func (w *Worker) engine(ctx context.Context) {
 	pause := 10 * time.Millisecond
 	for {

@@ -3,10 +3,7 @@ package authhttp
 import (
 	"errors"
 	"net/http"
-	"strconv"
 	"time"
-
-	"github.com/danielgtaylor/huma/v2"
 
 	"lessonkit.example/auth"
 	"lessonkit.example/internal/httpapi"
@@ -77,20 +74,4 @@ func loginRefusal(err error) *httpapi.Problem {
 			WithRetryAfter(notConfiguredRetry)
 	}
 	return refusal(err) // the store's faults
-}
-
-// refuse answers from a Huma middleware.
-func refuse(api huma.API, ctx huma.Context, p *httpapi.Problem) {
-	for name, values := range p.GetHeaders() {
-		for _, v := range values {
-			ctx.AppendHeader(name, v)
-		}
-	}
-	ctx.SetHeader("Content-Type", p.ContentType(""))
-	ctx.SetStatus(p.Status)
-	body, err := api.Transform(ctx, strconv.Itoa(p.Status), p)
-	if err != nil {
-		body = p
-	}
-	_ = api.Marshal(ctx.BodyWriter(), p.ContentType(""), body)
 }

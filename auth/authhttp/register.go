@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"lessonkit.example/auth"
+	"lessonkit.example/internal/httpapi"
 )
 
 // LoginBody is what a client sends to sign in.
@@ -112,7 +113,7 @@ type operations struct {
 
 func (o *operations) requireService(ctx huma.Context, next func(huma.Context)) {
 	if o.service == nil {
-		refuse(o.api, ctx, notConfigured())
+		httpapi.Refuse(o.api, ctx, notConfigured())
 		return
 	}
 	next(ctx)
@@ -121,7 +122,7 @@ func (o *operations) requireService(ctx huma.Context, next func(huma.Context)) {
 func (o *operations) requireRate(ctx huma.Context, next func(huma.Context)) {
 	client := o.trusted.client(ctx.RemoteAddr(), headerOf(ctx)["X-Forwarded-For"])
 	if wait := o.limit.take(client); wait > 0 {
-		refuse(o.api, ctx, loginRefusal(&auth.ExchangeError{Kind: auth.ErrRateLimited, After: wait}))
+		httpapi.Refuse(o.api, ctx, loginRefusal(&auth.ExchangeError{Kind: auth.ErrRateLimited, After: wait}))
 		return
 	}
 	next(ctx)
@@ -151,7 +152,7 @@ func token(ctx context.Context) string {
 func (o *operations) requireTeacher(ctx huma.Context, next func(huma.Context)) {
 	p, err := o.service.AuthenticateHeader(ctx.Context(), headerOf(ctx))
 	if err != nil {
-		refuse(o.api, ctx, refusal(err))
+		httpapi.Refuse(o.api, ctx, refusal(err))
 		return
 	}
 	inner := auth.WithPrincipal(ctx.Context(), p)

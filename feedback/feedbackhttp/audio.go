@@ -90,7 +90,7 @@ func (w *rangeProblems) WriteHeader(status int) {
 		return
 	}
 	w.answered = true
-	writeProblem(w.api, w.ctx, httpapi.Error(status, "range_not_satisfiable", "the recording has no such bytes"))
+	httpapi.Refuse(w.api, w.ctx, httpapi.Error(status, "range_not_satisfiable", "the recording has no such bytes"))
 }
 
 func (w *rangeProblems) Write(p []byte) (int, error) {

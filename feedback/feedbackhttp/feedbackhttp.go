@@ -16,7 +16,6 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -101,13 +100,13 @@ type teacherKey struct{}
 func (c Config) gate(api huma.API) func(huma.Context, func(huma.Context)) {
 	return func(ctx huma.Context, next func(huma.Context)) {
 		if c.Service == nil {
-			writeProblem(api, ctx, httpapi.Error(http.StatusServiceUnavailable, "database_not_configured",
+			httpapi.Refuse(api, ctx, httpapi.Error(http.StatusServiceUnavailable, "database_not_configured",
 				"no database is configured on this server").WithRetryAfter(time.Minute))
 			return
 		}
 		teacher, ok := c.Teacher(ctx.Context())
 		if !ok {
-			writeProblem(api, ctx, httpapi.Error(http.StatusUnauthorized, "unauthorized",
+			httpapi.Refuse(api, ctx, httpapi.Error(http.StatusUnauthorized, "unauthorized",
 				"sign in and send the session token as a bearer token").WithHeader("WWW-Authenticate", "Bearer"))
 			return
 		}
@@ -122,22 +121,6 @@ func teacher(ctx context.Context) uuid.UUID {
 		panic("feedbackhttp: an operation is served around the gate")
 	}
 	return id
-}
-
-func writeProblem(api huma.API, ctx huma.Context, p *httpapi.Problem) {
-	for k, values := range p.GetHeaders() {
-		for _, v := range values {
-			ctx.AppendHeader(k, v)
-		}
-	}
-	body, err := api.Transform(ctx, strconv.Itoa(p.Status), p)
-	if err != nil {
-		body = p
-	}
-	ctx.SetHeader("Content-Type", p.ContentType(""))
-	ctx.SetStatus(p.Status)
-	// The connection is all that can fail here, and then nobody is listening.
-	_ = api.Marshal(ctx.BodyWriter(), p.ContentType(""), body)
 }
 
 // bodyTimeout is how long a JSON body may take to arrive.

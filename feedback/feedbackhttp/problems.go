@@ -76,8 +76,7 @@ func internal(err error) *httpapi.Problem {
 		// The client went away; nobody reads this.
 		return httpapi.Error(http.StatusServiceUnavailable, "canceled", "the request was canceled").WithRetryAfter(time.Second)
 	}
-	return httpapi.Error(http.StatusInternalServerError, "internal_error",
-		"something went wrong here; the log has it under the request id").WithCause(err)
+	return httpapi.Internal(err)
 }
 
 // lessonProblem is a problem that names a lesson.

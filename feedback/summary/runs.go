@@ -123,7 +123,7 @@ func openStart(s string, start int) int {
 // cutCosts returns for each token what it costs to begin a piece there.
 func cutCosts(s string, tokens []token) []float64 {
 	costs := make([]float64, len(tokens))
-	pauses := spacesArePauses(s, tokens)
+	pauses := spacesArePauses(tokens)
 	word := func(i int) string { return strings.ToLower(s[tokens[i].start:tokens[i].end]) }
 	pairs := map[string]int{} // neighbours met more than once are likely a word
 	for i := 1; i < len(tokens); i++ {
@@ -181,7 +181,7 @@ func opens(s string, tokens []token, i int, words []string) bool {
 // spacesArePauses tells blanks that a speaker's pauses left between characters
 // from those of a recogniser that puts one after every word: then the stretches
 // between them are short.
-func spacesArePauses(s string, tokens []token) bool {
+func spacesArePauses(tokens []token) bool {
 	chars, blanks := 0, 1
 	for i, t := range tokens {
 		if !t.char {

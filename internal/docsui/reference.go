@@ -2,6 +2,7 @@ package docsui
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"html/template"
 	"regexp"
@@ -146,7 +147,7 @@ func (d *document) view(server, method, path string, op *operation) operationVie
 		p = d.parameter(p)
 		op.Parameters[i] = p
 		f := d.field(p.Name, p.Schema, p.Required)
-		f.In, f.Text = p.In, prose(firstOf(p.Description, descriptionOf(p.Schema)))
+		f.In, f.Text = p.In, prose(cmp.Or(p.Description, descriptionOf(p.Schema)))
 		v.Parameters = append(v.Parameters, f)
 	}
 	op.RequestBody = d.body(op.RequestBody)
@@ -163,7 +164,7 @@ func (d *document) view(server, method, path string, op *operation) operationVie
 		for _, name := range resp.Headers.keys {
 			h := d.parameter(resp.Headers.values[name])
 			f := d.field(name, h.Schema, false)
-			f.Text = prose(firstOf(h.Description, descriptionOf(h.Schema)))
+			f.Text = prose(cmp.Or(h.Description, descriptionOf(h.Schema)))
 			rv.Headers = append(rv.Headers, f)
 		}
 		v.Responses = append(v.Responses, rv)
@@ -270,13 +271,6 @@ func descriptionOf(s *schema) string {
 		return ""
 	}
 	return s.Description
-}
-
-func firstOf(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }
 
 var notAnchor = regexp.MustCompile(`[^a-z0-9_]+`)

@@ -78,7 +78,7 @@ func toProblem(ctx huma.Context, _ string, v any) (any, error) {
 			for _, d := range e.Errors {
 				noteError(ctx.Context(), d)
 			}
-			p.Detail = "something went wrong here; the log has it under the request id"
+			p.Detail = internalDetail
 			return p.forRequest(ctx.Context()), nil
 		}
 		for _, d := range e.Errors {

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/danielgtaylor/huma/v2"
 )
 
 // Problem is an error as a client sees it (RFC 9457). It is an error that
@@ -34,6 +36,13 @@ type FieldError struct {
 func Error(status int, code, detail string) *Problem {
 	return &Problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Code: code, Detail: detail}
 }
+
+// Internal returns the problem of an error that is nobody's business but ours.
+func Internal(cause error) *Problem {
+	return Error(http.StatusInternalServerError, codeOf(http.StatusInternalServerError), internalDetail).WithCause(cause)
+}
+
+const internalDetail = "something went wrong here; the log has it under the request id"
 
 // WithField adds a field that breaks a rule.
 func (p *Problem) WithField(location, message string) *Problem {
@@ -115,6 +124,34 @@ func WriteProblem(w http.ResponseWriter, r *http.Request, p *Problem) {
 	h.Set("Content-Type", problemJSON)
 	w.WriteHeader(p.Status)
 	w.Write(append(body, '\n'))
+}
+
+// Refuse answers with p from within Huma, where no handler runs: in a middleware.
+func Refuse(api huma.API, ctx huma.Context, p *Problem) {
+	for name, values := range p.headers {
+		for _, v := range values {
+			ctx.AppendHeader(name, v)
+		}
+	}
+	write(api, ctx, p.Status, p)
+}
+
+// write answers with a body that Huma knows how to marshal.
+func write(api huma.API, ctx huma.Context, status int, body any) {
+	contentType := "application/json"
+	if f, ok := body.(huma.ContentTypeFilter); ok {
+		contentType = f.ContentType(contentType)
+	}
+	out, err := api.Transform(ctx, strconv.Itoa(status), body)
+	if err != nil {
+		noteError(ctx.Context(), err)
+		out = body
+	}
+	ctx.SetHeader("Content-Type", contentType)
+	ctx.SetStatus(status)
+	if err := api.Marshal(ctx.BodyWriter(), contentType, out); err != nil {
+		noteError(ctx.Context(), err)
+	}
 }
 
 // codeOf is the code of errors that have no better one.

@@ -37,14 +37,10 @@ func Stream(api huma.API, op huma.Operation, handler func(ctx huma.Context) (sta
 		if err != nil {
 			var p *Problem
 			if !errors.As(err, &p) {
-				p = Error(http.StatusInternalServerError, codeOf(http.StatusInternalServerError), "something went wrong here; the log has it under the request id").WithCause(err)
+				p = Internal(err)
 			}
-			for k, values := range p.headers {
-				for _, v := range values {
-					ctx.AppendHeader(k, v)
-				}
-			}
-			status, body = p.Status, p
+			Refuse(api, ctx, p)
+			return
 		}
 		if body == nil {
 			if status != 0 {
@@ -52,19 +48,7 @@ func Stream(api huma.API, op huma.Operation, handler func(ctx huma.Context) (sta
 			}
 			return
 		}
-		contentType := "application/json"
-		if f, ok := body.(huma.ContentTypeFilter); ok {
-			contentType = f.ContentType(contentType)
-		}
-		out, err := api.Transform(ctx, strconv.Itoa(status), body)
-		if err != nil {
-			noteError(ctx.Context(), err)
-		}
-		ctx.SetHeader("Content-Type", contentType)
-		ctx.SetStatus(status)
-		if err := api.Marshal(ctx.BodyWriter(), contentType, out); err != nil {
-			noteError(ctx.Context(), err)
-		}
+		write(api, ctx, status, body)
 	}
 	api.Adapter().Handle(&op, api.Middlewares().Handler(op.Middlewares.Handler(serve)))
 }

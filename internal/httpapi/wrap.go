@@ -58,7 +58,7 @@ func Wrap(h http.Handler, o WrapOptions) http.Handler {
 					info.log(log, r, rec.status)
 					panic(http.ErrAbortHandler)
 				}
-				WriteProblem(rec, r, Error(http.StatusInternalServerError, codeOf(http.StatusInternalServerError), "something went wrong here; the log has it under the request id"))
+				WriteProblem(rec, r, Internal(nil))
 			}
 			status := rec.status
 			if status == 0 {

@@ -4,6 +4,7 @@ package queuetest
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"testing"
 	"time"
 
@@ -128,6 +129,9 @@ func start(t *testing.T, s jobqueue.Store, cfg jobqueue.WorkerConfig, set func(w
 	t.Helper()
 	r := &running{t: t, events: make(chan jobqueue.Event, 100_000), done: make(chan error, 1)}
 	cfg.OnEvent = func(e jobqueue.Event) { r.events <- e }
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.NewTextHandler(t.Output(), nil)) // shown when the test fails
+	}
 	if cfg.Backoff == nil {
 		cfg.Backoff = func(int) time.Duration { return time.Millisecond }
 	}

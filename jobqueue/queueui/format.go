@@ -87,7 +87,7 @@ type step struct {
 }
 
 // timeline lists what is known to have happened, and what will.
-func timeline(j *jobqueue.Job, now time.Time) []step {
+func timeline(j *jobqueue.Job) []step {
 	steps := []step{{At: j.CreatedAt, Class: "enqueued", Text: "Enqueued in " + j.Queue}}
 	for i := range j.Errors {
 		e := &j.Errors[i]

@@ -206,7 +206,7 @@ func (u *ui) job(w http.ResponseWriter, r *http.Request) {
 		u.storeFailed(w, r, err)
 		return
 	}
-	d := jobData{Job: job, Steps: timeline(job, u.cfg.Now())}
+	d := jobData{Job: job, Steps: timeline(job)}
 	if !u.cfg.ReadOnly {
 		d.MayRetry = job.State == jobqueue.StateFailed || job.State == jobqueue.StateCancelled || job.State == jobqueue.StateScheduled
 		d.MayStop = !job.State.Finished() && !job.Cancelling

@@ -73,9 +73,9 @@ func (s *Store) Release(ctx context.Context, worker int64, keep []jobqueue.Lease
 	if err != nil {
 		return 0, err
 	}
-	queues := map[string]bool{}
+	var queues map[string]bool
 	err = s.update(ctx, func(r runner, _ int64) error {
-		released = 0
+		released, queues = 0, map[string]bool{}
 		if forget {
 			if _, err := r.exec(forgetSQL, worker); err != nil {
 				return err
