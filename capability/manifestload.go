@@ -44,8 +44,14 @@ func (m *Manifests) LoadPermissions(plugin string, d *Document) Diagnostics {
 	}
 	manifest := m.byKey[plugin]
 	if manifest == nil {
-		manifest = &Manifest{Plugin: plugin, Permissions: make(map[string]*Permission), Sets: make(map[string]*PermissionSet)}
+		manifest = &Manifest{Plugin: plugin}
 		m.Add(manifest)
+	}
+	if manifest.Permissions == nil {
+		manifest.Permissions = make(map[string]*Permission)
+	}
+	if manifest.Sets == nil {
+		manifest.Sets = make(map[string]*PermissionSet)
 	}
 	for key, value := range root.Members() {
 		switch key.Text() {

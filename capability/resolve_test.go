@@ -382,6 +382,18 @@ func TestManifestFaultsAreReported(t *testing.T) {
 	require.Contains(t, ds[1].Message, "no identifier")
 }
 
+// A permission file may add to a plugin that is built in or has no permissions yet.
+func TestPermissionsAreAddedToAnyManifest(t *testing.T) {
+	t.Parallel()
+	file := ParseValue([]byte(`{"set": [{"identifier": "both", "permissions": ["p"]}], "permission": [{"identifier": "p", "commands": {"allow": ["c"]}}]}`), Options{})
+	for _, plugin := range []string{"core", "core:window", "new"} {
+		m := CoreManifests()
+		require.Empty(t, m.LoadPermissions(plugin, file), plugin)
+		require.Contains(t, m.Get(plugin).Sets, "both")
+		require.Contains(t, m.Get(plugin).Permissions, "p")
+	}
+}
+
 func FuzzResolve(f *testing.F) {
 	f.Add([]byte(`{"identifier":"a","windows":["m*"],"permissions":["x:a","core:default"]}`), []byte(`{"set":[{"identifier":"a","description":"","permissions":["b","a","x:default"]}],"permission":[{"identifier":"b","commands":{"allow":["c"]}}]}`))
 	f.Add([]byte(`[{"identifier":"a","remote":{"urls":["https://*"]},"permissions":[{"identifier":"x:b","allow":[1]}]}]`), []byte(`{"default":{"permissions":["default"]},"commands":["b"]}`))
