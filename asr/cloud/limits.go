@@ -2,7 +2,6 @@ package cloud
 
 import (
 	"fmt"
-	"io"
 	"time"
 
 	"lessonkit.example/asr"
@@ -21,21 +20,12 @@ const (
 
 // examine finds out what it can about the recording, at the cost of reading headers. src tells the format.
 func examine(src *source.Source, audio asr.Audio) audiofile.Info {
-	info := src.Info
-	if src.Prefix != nil {
-		return info
-	}
-	rc, err := audio.Open()
-	if err != nil {
-		return info
-	}
-	defer rc.Close()
-	if r, ok := rc.(io.ReaderAt); ok {
-		if known, err := audiofile.Inspect(r, audio.Size); err == nil {
-			return known
+	if src.Prefix == nil {
+		if info, err := source.Inspect(audio); err == nil {
+			return info
 		}
 	}
-	return info
+	return src.Info
 }
 
 // choose returns the interface for a recording.

@@ -76,7 +76,9 @@ func Open(op string, a asr.Audio) (*Source, error) {
 	}
 	// Begin again at the start: by seeking, so that a file stays a file, else by opening anew.
 	if seeker, ok := rc.(io.Seeker); ok {
-		_, err = seeker.Seek(0, io.SeekStart)
+		if _, err = seeker.Seek(0, io.SeekStart); err != nil {
+			rc.Close()
+		}
 	} else {
 		rc.Close()
 		rc, err = a.Open()
@@ -91,26 +93,30 @@ func Open(op string, a asr.Audio) (*Source, error) {
 	return s, nil
 }
 
-// Duration is the best known length of the recording: from its bytes where they can be read at random, else as the caller says. It is a
-// hint for waiting times and limits.
-func Duration(a asr.Audio) time.Duration {
+// Inspect reads what the recording's own bytes tell, where they can be read at random.
+func Inspect(a asr.Audio) (audiofile.Info, error) {
 	rc, err := a.Open()
 	if err != nil {
-		return 0
+		return audiofile.Info{}, err
 	}
 	defer rc.Close()
 	r, ok := rc.(io.ReaderAt)
 	if !ok {
-		return 0
+		return audiofile.Info{}, errors.New("it cannot be read at random")
+	}
+	return audiofile.Inspect(r, a.Size)
+}
+
+// Duration is the best known length of the recording: from its own bytes, else as declared for raw samples, else 0. It is a
+// hint for waiting times and limits.
+func Duration(a asr.Audio) time.Duration {
+	if info, err := Inspect(a); err == nil {
+		return info.Duration
 	}
 	if pcm, ok, err := audiofile.ParsePCM(a.ContentType); ok && err == nil {
 		return pcm.Duration(a.Size)
 	}
-	info, err := audiofile.Inspect(r, a.Size)
-	if err != nil {
-		return 0
-	}
-	return info.Duration
+	return 0
 }
 
 // Unusable is the error for audio that no attempt can help.
