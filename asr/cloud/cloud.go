@@ -219,8 +219,6 @@ func (r *Recognizer) seen(err error) {
 		r.status.Available, r.status.Reason = true, ""
 	case e == nil || e.Class == nil || e.Class == asr.ErrUnusableAudio:
 		return
-	case e.Class == asr.ErrUnavailable && e.Status == 0 && e.Code == "" && e.Err == nil:
-		return
 	case e.Class == asr.ErrUnavailable && (e.Status != 0 || e.Code != ""):
 		return // it is there, and busy
 	default:

@@ -5,16 +5,16 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"lessonkit.example/asr"
+	"lessonkit.example/asr/internal/remote"
 )
 
 const flashRecognitionFailed = "5002"
 
 // flashError classes a code of the flash interface (documents 1093/52097 and 1093/52099 of the cloud).
 func flashError(code int, message string) error {
-	e := &asr.Error{Op: flashOp, Code: strconv.Itoa(code), Message: excerpt(message)}
+	e := &asr.Error{Op: flashOp, Code: strconv.Itoa(code), Message: remote.Excerpt(message)}
 	switch code {
 	case 4001, 4002, 6001: // parameter, signature, call from abroad
 		e.Class = asr.ErrMisconfigured
@@ -30,7 +30,7 @@ func flashError(code int, message string) error {
 
 // apiError classes a code of API 3.0. The more particular codes come first.
 func apiError(op, code, message string) *asr.Error {
-	e := &asr.Error{Op: op, Code: code, Message: excerpt(message)}
+	e := &asr.Error{Op: op, Code: code, Message: remote.Excerpt(message)}
 	is := func(names ...string) bool {
 		for _, n := range names {
 			if code == n || strings.HasPrefix(code, n+".") {
@@ -62,7 +62,7 @@ func statusError(op string, resp *http.Response, now time.Time) *asr.Error {
 	switch s := resp.StatusCode; {
 	case s == http.StatusRequestTimeout, s == http.StatusTooManyRequests, s >= 500:
 		e.Class = asr.ErrUnavailable
-		e.After = retryAfter(resp.Header.Get("Retry-After"), now)
+		e.After = remote.RetryAfter(resp.Header.Get("Retry-After"), now)
 	case s == http.StatusRequestEntityTooLarge:
 		e.Class = asr.ErrUnusableAudio
 	case s >= 300 && s < 400:
@@ -71,25 +71,4 @@ func statusError(op string, resp *http.Response, now time.Time) *asr.Error {
 		e.Class = asr.ErrMisconfigured
 	}
 	return e
-}
-
-// retryAfter reads a Retry-After header, of at most an hour.
-func retryAfter(value string, now time.Time) time.Duration {
-	if seconds, err := strconv.ParseInt(strings.TrimSpace(value), 10, 64); err == nil {
-		return time.Duration(min(max(seconds, 0), 3600)) * time.Second
-	}
-	if date, err := http.ParseTime(value); err == nil {
-		return min(max(date.Sub(now), 0), time.Hour)
-	}
-	return 0
-}
-
-// excerpt is the start of a text in one printable line of at most 200 bytes.
-func excerpt(s string) string {
-	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " ")
-	for len(s) > 200 {
-		_, n := utf8.DecodeLastRuneInString(s[:min(len(s), 204)])
-		s = s[:min(len(s), 204)-n]
-	}
-	return s
 }

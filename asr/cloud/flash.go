@@ -19,6 +19,7 @@ import (
 
 	"lessonkit.example/asr"
 	"lessonkit.example/asr/audiofile"
+	"lessonkit.example/asr/internal/remote"
 	"lessonkit.example/asr/internal/source"
 )
 
@@ -125,7 +126,6 @@ func signFlash(appID, key string, params map[string]string) (target, signature s
 type flashReply struct {
 	Code          *int   `json:"code"`
 	Message       string `json:"message"`
-	RequestID     string `json:"request_id"`
 	AudioDuration int64  `json:"audio_duration"` // ms
 	Results       []struct {
 		Text      string `json:"text"`
@@ -141,7 +141,7 @@ type flashReply struct {
 func parseFlash(answer []byte) (asr.Transcript, error) {
 	var v flashReply
 	if err := json.Unmarshal(answer, &v); err != nil || v.Code == nil {
-		return asr.Transcript{}, &asr.Error{Op: flashOp, Message: "the answer cannot be read: " + excerpt(string(answer)), Err: err}
+		return asr.Transcript{}, &asr.Error{Op: flashOp, Message: "the answer cannot be read: " + remote.Excerpt(string(answer)), Err: err}
 	}
 	if *v.Code != 0 {
 		return asr.Transcript{}, flashError(*v.Code, v.Message)

@@ -25,7 +25,6 @@ type sentenceResponse struct {
 	Response struct {
 		Result        *string
 		AudioDuration int64 // ms
-		RequestId     string
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	tchttp "github.com/tencentcloud/tencentcloud-sdk-go/tencentcloud/common/http"
 
 	"lessonkit.example/asr"
+	"lessonkit.example/asr/internal/remote"
 	"lessonkit.example/asr/internal/source"
 )
 
@@ -120,9 +121,9 @@ func (r *Recognizer) task(ctx context.Context, src *source.Source, audio asr.Aud
 		default:
 			if attempt++; attempt > maxAttempts {
 				r.save(ctx, audio, "") // so that a new try by hand begins anew
-				return asr.Transcript{}, source.Unusable(taskOp, "the cloud says: "+excerpt(status.ErrorMsg))
+				return asr.Transcript{}, source.Unusable(taskOp, "the cloud says: "+remote.Excerpt(status.ErrorMsg))
 			}
-			r.log.WarnContext(ctx, "a task has failed; it is begun again", "task", running.String(), "message", excerpt(status.ErrorMsg))
+			r.log.WarnContext(ctx, "a task has failed; it is begun again", "task", running.String(), "message", remote.Excerpt(status.ErrorMsg))
 		}
 		running = nil
 		again, err := source.Open(taskOp, audio)

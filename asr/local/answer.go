@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"lessonkit.example/asr"
+	"lessonkit.example/asr/internal/remote"
 )
 
 // answer turns a server's answer into a transcript or an error with its class.
@@ -21,7 +21,7 @@ func (r *Recognizer) answer(resp *http.Response, body []byte, model string) (asr
 	}
 	t, err := parseAnswer(body)
 	if err != nil {
-		r.log.Warn("answer not understood", "error", err, "answer", excerpt(body))
+		r.log.Warn("answer not understood", "error", err, "answer", remote.Excerpt(string(body)))
 		return asr.Transcript{}, err
 	}
 	return t, nil
@@ -32,9 +32,7 @@ type reply struct {
 	Text     *string         `json:"text"`
 	Error    json.RawMessage `json:"error"`
 	Code     json.RawMessage `json:"code"`
-	Msg      string          `json:"msg"`
 	Language string          `json:"language"`
-	Duration json.RawMessage `json:"duration"`
 	Segments []struct {
 		Start   number      `json:"start"`
 		End     number      `json:"end"`
@@ -46,7 +44,6 @@ type reply struct {
 		End   number `json:"end"`
 		Text  string `json:"text"`
 	} `json:"sentences"`
-	ProcessingTime json.RawMessage `json:"processing_time"`
 }
 
 // parseAnswer reads the body of an answer with status 200.
@@ -60,16 +57,16 @@ func parseAnswer(body []byte) (asr.Transcript, error) {
 	}
 	var v reply
 	if len(body) == 0 || body[0] != '{' {
-		return asr.Transcript{}, &asr.Error{Op: op, Status: 200, Message: "the answer is not JSON: " + excerpt(body)}
+		return asr.Transcript{}, &asr.Error{Op: op, Status: 200, Message: "the answer is not JSON: " + remote.Excerpt(string(body))}
 	}
 	if err := json.Unmarshal(body, &v); err != nil {
-		return asr.Transcript{}, &asr.Error{Op: op, Status: 200, Message: "the answer cannot be read: " + excerpt(body), Err: err}
+		return asr.Transcript{}, &asr.Error{Op: op, Status: 200, Message: "the answer cannot be read: " + remote.Excerpt(string(body)), Err: err}
 	}
 	if present(v.Error) || failed(v.Code) {
 		return asr.Transcript{}, &asr.Error{Op: op, Status: 200, Message: errorText(body)}
 	}
 	if v.Text == nil {
-		return asr.Transcript{}, &asr.Error{Op: op, Status: 200, Message: "the answer has no text: " + excerpt(body)}
+		return asr.Transcript{}, &asr.Error{Op: op, Status: 200, Message: "the answer has no text: " + remote.Excerpt(string(body))}
 	}
 	t := asr.Transcript{Text: clean(*v.Text), Language: v.Language}
 	for _, s := range v.Segments {
@@ -132,12 +129,12 @@ func errorText(body []byte) string {
 	if json.Unmarshal(body, &v) != nil {
 		var s string
 		if json.Unmarshal(body, &s) == nil {
-			return excerpt([]byte(s))
+			return remote.Excerpt(s)
 		}
 		if looksHTML(body) {
 			return "an HTML page"
 		}
-		return excerpt(body)
+		return remote.Excerpt(string(body))
 	}
 	for _, name := range []string{"error", "detail", "msg", "message"} {
 		raw := v[name]
@@ -152,9 +149,9 @@ func errorText(body []byte) string {
 		}
 		switch {
 		case json.Unmarshal(raw, &text) == nil && text != "":
-			return excerpt([]byte(text))
+			return remote.Excerpt(text)
 		case json.Unmarshal(raw, &object) == nil && object.Message+object.Msg != "":
-			return excerpt([]byte(object.Message + object.Msg))
+			return remote.Excerpt(object.Message + object.Msg)
 		case json.Unmarshal(raw, &list) == nil && len(list) > 0: // FastAPI's validation
 			var parts []string
 			for _, e := range list {
@@ -164,29 +161,10 @@ func errorText(body []byte) string {
 				}
 				parts = append(parts, strings.Trim(strings.Join(loc, ".")+": "+e.Msg, ": "))
 			}
-			return excerpt([]byte(strings.Join(parts, "; ")))
+			return remote.Excerpt(strings.Join(parts, "; "))
 		}
 	}
-	return excerpt(body)
-}
-
-// excerpt is the start of a body in one printable line of at most 200 bytes.
-func excerpt(body []byte) string {
-	const limit = 200
-	cut := body
-	if len(cut) > limit {
-		cut = cut[:limit]
-		for len(cut) > 0 && !utf8.RuneStart(body[len(cut)]) {
-			cut = cut[:len(cut)-1]
-		}
-	}
-	s := strings.Join(strings.Fields(strings.ToValidUTF8(string(cut), "\uFFFD")), " ")
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return -1
-		}
-		return r
-	}, s)
+	return remote.Excerpt(string(body))
 }
 
 func looksHTML(body []byte) bool {

@@ -2,15 +2,11 @@ package local
 
 import (
 	"net/http"
-	"strconv"
 	"strings"
-	"time"
 
 	"lessonkit.example/asr"
+	"lessonkit.example/asr/internal/remote"
 )
-
-// maxRetryAfter bounds what a server may ask to wait.
-const maxRetryAfter = time.Hour
 
 // refusal classes an answer with another status than 200. The recording has passed our own look at its format before it
 // was sent, so that a status alone can tell whose fault it is, except for the 500 that several servers give for audio they cannot decode.
@@ -20,7 +16,7 @@ func (r *Recognizer) refusal(resp *http.Response, body []byte, model string) err
 	case s == http.StatusRequestTimeout, s == http.StatusTooEarly, s == http.StatusTooManyRequests, s == 499,
 		s == http.StatusBadGateway, s == http.StatusServiceUnavailable, s == http.StatusGatewayTimeout:
 		e.Class = asr.ErrUnavailable
-		e.After = retryAfter(resp.Header.Get("Retry-After"), r.now())
+		e.After = remote.RetryAfter(resp.Header.Get("Retry-After"), r.now())
 	case s >= 300 && s < 400:
 		e.Class = asr.ErrMisconfigured
 		e.Message = "it redirects elsewhere, which is not followed; set the address it redirects to"
@@ -68,16 +64,4 @@ func namesModel(body []byte, model string) bool {
 func namesFormat(body []byte) bool {
 	s := strings.ToLower(errorText(body))
 	return strings.Contains(s, "verbose_json") || strings.Contains(s, "response_format")
-}
-
-// retryAfter reads a Retry-After header: seconds or a date (RFC 9110, 10.2.3). 0 when there is none.
-func retryAfter(value string, now time.Time) time.Duration {
-	value = strings.TrimSpace(value)
-	if seconds, err := strconv.ParseInt(value, 10, 64); err == nil {
-		return time.Duration(min(max(seconds, 0), int64(maxRetryAfter/time.Second))) * time.Second
-	}
-	if date, err := http.ParseTime(value); err == nil {
-		return min(max(date.Sub(now), 0), maxRetryAfter)
-	}
-	return 0
 }

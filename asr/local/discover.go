@@ -112,29 +112,25 @@ func (r *Recognizer) probe(ctx context.Context, ep *endpoint) (found, sure bool,
 }
 
 // model returns the model to ask for, or "" where the endpoint takes none.
-func (r *Recognizer) model(ctx context.Context, ep endpoint) (string, error) {
+func (r *Recognizer) model(ctx context.Context, ep endpoint) string {
 	if r.target.model != "" {
-		return r.target.model, nil
+		return r.target.model
 	}
 	if !ep.openAI || ep.bare {
-		return "", nil
+		return ""
 	}
 	if m := r.memory.model(); m != "" {
-		return m, nil
+		return m
 	}
 	ctx, cancel := context.WithTimeout(ctx, modelsTimeout)
 	defer cancel()
 	list, status, err := r.models(ctx)
-	switch {
-	case err != nil:
-		// The recording itself will show whether the server is there.
-		return fallbackModel, nil
-	case status == http.StatusOK && len(list) > 0:
-		m := choose(list)
-		r.memory.setModel(m)
-		return m, nil
+	if err != nil || status != http.StatusOK || len(list) == 0 {
+		return fallbackModel // the recording itself will show whether the server is there
 	}
-	return fallbackModel, nil
+	m := choose(list)
+	r.memory.setModel(m)
+	return m
 }
 
 // listed is an entry of /v1/models, with what some servers add to OpenAI's fields.

@@ -165,10 +165,7 @@ func (r *Recognizer) send(ctx context.Context, audio asr.Audio) (asr.Transcript,
 	if err != nil {
 		return asr.Transcript{}, err
 	}
-	model, err := r.model(ctx, ep)
-	if err != nil {
-		return asr.Transcript{}, err
-	}
+	model := r.model(ctx, ep)
 	form := newForm(ep, r.fields(ep, model, audio.Language), src)
 	req, err := form.request(ctx, ep.url, func() (*source.Source, error) { return source.Open(op, audio) })
 	if err != nil {

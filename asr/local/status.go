@@ -145,7 +145,7 @@ func (r *Recognizer) Run(ctx context.Context) error {
 
 // Check asks the server for its health now, for at most some seconds, and returns the status that Status gives from then on. It never sends audio.
 func (r *Recognizer) Check(ctx context.Context) asr.Status {
-	ok, model, err := r.check(ctx)
+	model, err := r.check(ctx)
 	now := r.now()
 	m := &r.memory
 	m.mu.Lock()
@@ -167,16 +167,16 @@ func (r *Recognizer) Check(ctx context.Context) asr.Status {
 		m.set(now, true, model, "")
 	case err != nil:
 		m.set(now, false, model, reasonOf(err))
-	case ok && !m.misconfigured.IsZero() && now.Sub(m.misconfigured) < settled:
+	case !m.misconfigured.IsZero() && now.Sub(m.misconfigured) < settled:
 		// The server is there, but a recording has shown that a setting is wrong.
 	default:
-		m.set(now, ok, model, "")
+		m.set(now, true, model, "")
 	}
 	return m.status
 }
 
 // check follows the servers' different ideas of health. err says why the server is not ready.
-func (r *Recognizer) check(ctx context.Context) (ok bool, model string, err error) {
+func (r *Recognizer) check(ctx context.Context) (model string, err error) {
 	deadline, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	var healthy bool
@@ -184,7 +184,7 @@ func (r *Recognizer) check(ctx context.Context) (ok bool, model string, err erro
 		for _, url := range r.target.health(path) {
 			status, body, err := r.get(deadline, url)
 			if err != nil {
-				return false, "", err
+				return "", err
 			}
 			switch {
 			case status == http.StatusOK && looksHTML(body), status == http.StatusNotFound, status == http.StatusMethodNotAllowed:
@@ -194,11 +194,11 @@ func (r *Recognizer) check(ctx context.Context) (ok bool, model string, err erro
 					Loaded *[]any `json:"models_loaded"`
 				}
 				if json.Unmarshal(body, &health) == nil && health.Loaded != nil && len(*health.Loaded) == 0 {
-					return false, "", &asr.Error{Op: op, Message: "no model is loaded yet"}
+					return "", &asr.Error{Op: op, Message: "no model is loaded yet"}
 				}
 				healthy = true
 			default:
-				return false, "", &asr.Error{Op: op, Status: status, Message: "it says that it is not ready: " + errorText(body)}
+				return "", &asr.Error{Op: op, Status: status, Message: "it says that it is not ready: " + errorText(body)}
 			}
 			break
 		}
@@ -209,24 +209,23 @@ func (r *Recognizer) check(ctx context.Context) (ok bool, model string, err erro
 	list, status, err := r.models(deadline)
 	switch {
 	case err != nil:
-		return false, "", err
+		return "", err
 	case status == http.StatusOK:
-		model, err := r.pick(list)
-		return err == nil, model, err
+		return r.pick(list)
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
-		return false, "", &asr.Error{Op: op, Status: status, Message: "the key is missing or wrong"}
+		return "", &asr.Error{Op: op, Status: status, Message: "the key is missing or wrong"}
 	case healthy:
-		return true, r.target.model, nil
+		return r.target.model, nil
 	}
 	if r.target.fixed != nil {
 		_, sure, err := r.probe(deadline, &endpoint{url: r.target.fixed.url})
 		if err == nil && !sure {
 			err = &asr.Error{Op: op, Status: http.StatusNotFound, Message: "no recogniser at this address"}
 		}
-		return err == nil, r.target.model, err
+		return r.target.model, err
 	}
 	_, err = r.endpoint(ctx)
-	return err == nil, r.target.model, err
+	return r.target.model, err
 }
 
 // pick finds the model that recordings will be sent to in the server's list.

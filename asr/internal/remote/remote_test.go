@@ -1,0 +1,43 @@
+package remote_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/asr/internal/remote"
+)
+
+func TestRetryAfter(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for value, want := range map[string]time.Duration{
+		"": 0, "soon": 0, "-5": 0, "0": 0, "33": 33 * time.Second, " 33 ": 33 * time.Second, "86400": time.Hour,
+		"9223372036854775807":                              time.Hour,
+		now.Add(time.Minute).Format(http.TimeFormat):       time.Minute,
+		now.Add(-time.Minute).Format(http.TimeFormat):      0,
+		now.Add(2 * time.Hour).Format(http.TimeFormat):     time.Hour,
+		" " + now.Add(time.Minute).Format(http.TimeFormat): time.Minute,
+	} {
+		require.Equal(t, want, remote.RetryAfter(value, now), value)
+	}
+}
+
+func TestExcerpt(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"":                                    "",
+		" two\n\tlines \r\n":                  "two lines",
+		"\x1b[31mred\x00\x7f":                 "[31mred",
+		"a\xffb":                              "a\uFFFDb",
+		strings.Repeat("好", 100):              strings.Repeat("好", 66),
+		strings.Repeat("x", 1<<20):            strings.Repeat("x", 200),
+		strings.Repeat("\xff ", 1<<10):        strings.TrimSpace(strings.Repeat("\uFFFD ", 50)),
+		strings.Repeat(" ", 400) + "indented": "indented",
+	} {
+		require.Equal(t, want, remote.Excerpt(text))
+	}
+}
