@@ -28,6 +28,9 @@ type Info struct {
 // without transmission needs more. A header that claims a longer duration is not believed.
 const slowest = 8
 
+// longest bounds every duration this package reports.
+const longest = 1 << 20 * time.Second
+
 // Inspect reads the format, the sample rate, the channels and the duration of the recording of size bytes in r. It reads only headers,
 // except that MP3, AAC, AMR, SILK and a WebM without
 // a duration are walked frame by frame, in pieces of 64 KiB. An error of r itself is returned
@@ -53,17 +56,17 @@ func Inspect(r io.ReaderAt, size int64) (Info, error) {
 	case AAC:
 		info, err = s.aac()
 	case M4A:
-		info, err = s.mp4()
+		info = s.mp4()
 	case OGG:
 		info, err = s.ogg()
 	case FLAC:
 		info, err = s.flac()
 	case WebM:
-		info, err = s.webm()
+		info = s.webm()
 	case AMR:
 		info, err = s.amr()
 	case SILK:
-		info, err = s.silk()
+		info = s.silk()
 	}
 	if s.err != nil {
 		return Info{}, fmt.Errorf("inspect %s: %w", f, s.err)

@@ -1,9 +1,6 @@
 package audiofile
 
-import (
-	"encoding/binary"
-	"time"
-)
+import "encoding/binary"
 
 // boxes calls f with the type and the content of each box between start and end of an ISO base media file (ISO 14496-12), until f returns false.
 func (s *scanner) boxes(start, end int64, f func(kind string, body, end int64) bool) {
@@ -49,7 +46,7 @@ type track struct {
 }
 
 // mp4 takes the duration of the first sound track: from its header, else from the fragments that follow.
-func (s *scanner) mp4() (Info, error) {
+func (s *scanner) mp4() Info {
 	var tracks []*track
 	var movieScale, movieLength uint64
 	byID := func(id uint32) *track {
@@ -97,13 +94,13 @@ func (s *scanner) mp4() (Info, error) {
 		info.SampleRate = t.rate
 		length := max(t.duration, t.fragments)
 		if info.Duration = samplesDuration(length, t.timescale); info.Duration > 0 {
-			return info, nil
+			return info
 		}
 	}
 	if len(tracks) == 1 {
 		info.Duration = samplesDuration(movieLength, movieScale)
 	}
-	return info, nil
+	return info
 }
 
 // timing reads timescale and duration of an mvhd or mdhd box, whose two times before them are of 4 or 8 bytes.
@@ -226,6 +223,3 @@ func (s *scanner) run(at, end int64, flags, count uint32, each uint64) uint64 {
 	}
 	return sum
 }
-
-// longest bounds every duration this package reports.
-const longest = 1 << 20 * time.Second

@@ -6,26 +6,6 @@ import (
 	"errors"
 )
 
-// flac reads the STREAMINFO block of a native FLAC file.
-func (s *scanner) flac() (Info, error) {
-	b := s.at(4, 4+18)
-	if b == nil || b[0]&0x7f != 0 {
-		return Info{}, errors.New("its STREAMINFO block is missing")
-	}
-	return streamInfo(b[4:])
-}
-
-// streamInfo reads the first 18 bytes of a STREAMINFO block (RFC 9639, 8.2).
-func streamInfo(b []byte) (Info, error) {
-	v := binary.BigEndian.Uint64(b[10:])
-	info := Info{SampleRate: int(v >> 44), Channels: int(v>>41&7) + 1}
-	if info.SampleRate == 0 {
-		return info, errors.New("its STREAMINFO block names no sample rate")
-	}
-	info.Duration = samplesDuration(v&(1<<36-1), uint64(info.SampleRate))
-	return info, nil
-}
-
 // ogg finds the codec in the first page and the end of the stream in the last one (RFC 3533, RFC 7845).
 func (s *scanner) ogg() (Info, error) {
 	var info Info

@@ -17,7 +17,7 @@ type PCM struct {
 	Rate int
 	// Channels is 1 or more, interleaved.
 	Channels int
-	// BigEndian is the order of each sample's bytes. WAV wants little endian, so Wrap swaps these.
+	// BigEndian is the order of each sample's bytes. WAV wants little endian, so Samples swaps these.
 	BigEndian bool
 }
 

@@ -26,7 +26,7 @@ const (
 )
 
 // webm reads the duration in the header or, where a browser's recorder left none, the time of the last block.
-func (s *scanner) webm() (Info, error) {
+func (s *scanner) webm() Info {
 	info := Info{}
 	scale, length := uint64(time.Millisecond), float64(0)
 	var cluster, last uint64
@@ -80,7 +80,7 @@ func (s *scanner) webm() (Info, error) {
 	if ns := length * float64(scale); ns < float64(longest) {
 		info.Duration = time.Duration(ns)
 	}
-	return info, nil
+	return info
 }
 
 // vint reads an element's identifier or, without the length marker, its size; its own length is 0 when it is none.
