@@ -3,6 +3,7 @@ package asr
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -46,7 +47,7 @@ func FromFile(path string) (Audio, error) {
 		return Audio{}, fmt.Errorf("audio: %w", err)
 	}
 	if !info.Mode().IsRegular() {
-		return Audio{}, fmt.Errorf("audio: %w", &fs.PathError{Op: "open", Path: path, Err: fmt.Errorf("not a regular file")})
+		return Audio{}, fmt.Errorf("audio: %w", &fs.PathError{Op: "open", Path: path, Err: errors.New("not a regular file")})
 	}
 	return Audio{
 		Name: filepath.Base(path),

@@ -32,7 +32,8 @@ type Error struct {
 	// Class is ErrUnavailable, ErrUnusableAudio, ErrMisconfigured or ErrRefused. Nil: an ordinary failure, which may
 	// be the recording's fault or the recogniser's, so that attempts must be counted.
 	Class error
-	// Op is what was being done: "local", "flash", "create task".
+	// Op is what was being done: "local"; "cloud", or its interface: "flash", "task", "sentence"; "command", "ffmpeg", or the
+	// name of the program that was run.
 	Op string
 	// Message says what is wrong in words fit for an operator or the owner of the recording: the provider's own, cut to 200 bytes.
 	Message string

@@ -7,6 +7,7 @@ import (
 	"io"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -158,13 +159,13 @@ func testConcurrent(t *testing.T, target Target) {
 func testPCM(t *testing.T, target Target) {
 	t.Parallel()
 	rec := target.New(t)
-	samples := Samples(1e9)
+	samples := Samples(time.Second)
 	audio := asr.FromBytes("raw", samples)
 	audio.ContentType = "audio/pcm;rate=16000;channels=1"
 	got, err := rec.Recognize(t.Context(), audio)
 	require.NoError(t, err)
 	if target.TextOf != nil {
-		require.Equal(t, target.TextOf(WAV(1e9)), got.Text, "a WAV header is put in front")
+		require.Equal(t, target.TextOf(WAV(time.Second)), got.Text, "a WAV header is put in front")
 	}
 	audio.ContentType = "audio/pcm"
 	_, err = rec.Recognize(t.Context(), audio)
