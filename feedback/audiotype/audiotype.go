@@ -1,7 +1,7 @@
 // Package audiotype recognises recordings by their content, whatever a client
-// claims about them: mp3, AAC (ADTS), m4a and mp4, wav, ogg and opus, webm,
-// flac and AMR. [Detect] looks at the first bytes; [WAVHeader] gives raw
-// samples the form they lack.
+// claims about them: mp3, AAC (ADTS), m4a, mp4 and 3gp, wav and RF64, ogg and
+// opus, webm, flac and AMR. [Detect] looks at the first bytes; [WAVHeader]
+// gives raw samples the form they lack.
 //
 // An [lessonkit.example/feedback.AudioStore] of your own can use both.
 package audiotype
@@ -9,6 +9,7 @@ package audiotype
 import (
 	"bytes"
 	"encoding/binary"
+	"math"
 
 	"github.com/gabriel-vasile/mimetype"
 )
@@ -25,12 +26,18 @@ type Type struct {
 
 // taken maps what mimetype says to what is taken. Its names follow the
 // container, so that an m4a from one recorder and an mp4 from another differ.
+//
+// Left out, though a recogniser may read them: QuickTime (mov), M4V and
+// Matroska (mkv), which are films as a rule,
+// and SILK, which is one messenger's own and made by no recorder.
 var taken = map[string]Type{
 	"audio/mpeg":      {"audio/mpeg", ".mp3"},
 	"audio/aac":       {"audio/aac", ".aac"},
 	"audio/x-m4a":     {"audio/mp4", ".m4a"},
 	"audio/mp4":       {"audio/mp4", ".m4a"},
 	"video/mp4":       {"audio/mp4", ".m4a"},
+	"video/3gpp":      {"audio/mp4", ".m4a"}, // Android's recorder; the same boxes under another brand
+	"video/3gpp2":     {"audio/mp4", ".m4a"},
 	"audio/wav":       {"audio/wav", ".wav"},
 	"audio/ogg":       {"audio/ogg", ".ogg"},
 	"application/ogg": {"audio/ogg", ".ogg"},
@@ -47,9 +54,9 @@ func WAV() Type { return taken["audio/wav"] }
 // a kind that is taken.
 func Detect(head []byte) (Type, bool) {
 	head = head[:min(len(head), Sniff)]
-	// Both forms of RFC 4867, section 5; the wideband one is not known to mimetype.
-	if bytes.HasPrefix(head, []byte("#!AMR\n")) || bytes.HasPrefix(head, []byte("#!AMR-WB\n")) {
-		return taken["audio/amr"], true
+	// EBU Tech 3306: WAV with lengths of 64 bits, which mimetype does not know.
+	if bytes.HasPrefix(head, []byte("RF64")) && bytes.HasPrefix(head[min(8, len(head)):], []byte("WAVE")) {
+		return WAV(), true
 	}
 	t, ok := taken[mimetype.Detect(head).String()]
 	return t, ok
@@ -59,13 +66,15 @@ func Detect(head []byte) (Type, bool) {
 const HeaderSize = 44
 
 // WAVHeader returns the header that makes size bytes of signed 16-bit
-// little-endian samples a WAV file.
+// little-endian samples a WAV file. A header can count to 4 GiB; for more
+// samples than that it announces as many as it can.
 func WAVHeader(size int64, sampleRate, channels int) []byte {
 	const bytesPerSample = 2
 	frame := channels * bytesPerSample
+	n := uint32(min(max(size, 0), math.MaxUint32-HeaderSize))
 	b := make([]byte, 0, HeaderSize)
 	b = append(b, "RIFF"...)
-	b = binary.LittleEndian.AppendUint32(b, uint32(HeaderSize-8+size))
+	b = binary.LittleEndian.AppendUint32(b, HeaderSize-8+n)
 	b = append(b, "WAVEfmt "...)
 	b = binary.LittleEndian.AppendUint32(b, 16) // length of the format that follows
 	b = binary.LittleEndian.AppendUint16(b, 1)  // linear samples
@@ -75,5 +84,5 @@ func WAVHeader(size int64, sampleRate, channels int) []byte {
 	b = binary.LittleEndian.AppendUint16(b, uint16(frame))
 	b = binary.LittleEndian.AppendUint16(b, 8*bytesPerSample)
 	b = append(b, "data"...)
-	return binary.LittleEndian.AppendUint32(b, uint32(size))
+	return binary.LittleEndian.AppendUint32(b, n)
 }

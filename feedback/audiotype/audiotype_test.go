@@ -1,7 +1,9 @@
 package audiotype_test
 
 import (
+	"encoding/binary"
 	"fmt"
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -37,6 +39,17 @@ func TestDetect(t *testing.T) {
 		"flac":                {"fLaC\x00\x00\x00\x22\x10\x00", "audio/flac"},
 		"amr":                 {"#!AMR\n\x3c", "audio/amr"},
 		"wideband amr":        {"#!AMR-WB\n\x44", "audio/amr"},
+		"amr, two channels":   {"#!AMR_MC1.0\n\x00\x00\x00\x02\x3c", "audio/amr"},
+		"wideband, two":       {"#!AMR-WB_MC1.0\n\x00\x00\x00\x02\x44", "audio/amr"},
+		"3gp":                 {mp4("3gp4"), "audio/mp4"},
+		"3gp of CDMA phones":  {mp4("3g2a"), "audio/mp4"},
+		"wav over 4 GiB":      {"RF64\xff\xff\xff\xffWAVEds64\x1c\x00\x00\x00", "audio/wav"},
+		"another rf64":        {"RF64\xff\xff\xff\xffAVI ds64", ""},
+		"a cut rf64":          {"RF64", ""},
+		"matroska":            {"\x1a\x45\xdf\xa3\xa3\x42\x86\x81\x01\x42\xf7\x81\x01\x42\xf2\x81\x04\x42\xf3\x81\x08\x42\x82\x88matroska", ""},
+		"m4v":                 {mp4("M4V "), ""},
+		"silk":                {"#!SILK_V3\x14\x00", ""},
+		"silk of a messenger": {"\x02#!SILK_V3\x14\x00", ""},
 		"a page":              {"<!doctype html><html>", ""},
 		"a picture":           {"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", ""},
 		"a film with picture": {"\x00\x00\x00\x14ftypqt  ", ""},
@@ -53,6 +66,17 @@ func TestDetect(t *testing.T) {
 				require.Regexp(t, `^\.[a-z0-9]+$`, got.Extension)
 			}
 		})
+	}
+}
+
+func TestWAVHeaderCountsNoFurtherThanItCan(t *testing.T) {
+	t.Parallel()
+	for size, want := range map[int64]uint32{
+		-1: 0, 0: 0, 32_000: 32_000, math.MaxUint32: math.MaxUint32 - audiotype.HeaderSize, 5 << 30: math.MaxUint32 - audiotype.HeaderSize,
+	} {
+		h := audiotype.WAVHeader(size, 16_000, 1)
+		require.Equal(t, want, binary.LittleEndian.Uint32(h[40:]), size)
+		require.Equal(t, want+audiotype.HeaderSize-8, binary.LittleEndian.Uint32(h[4:]), size)
 	}
 }
 
