@@ -22,8 +22,8 @@ const module = "lessonkit.example/"
 var roots = map[string][]string{
 	"feedback":   {"github.com/google/uuid"},
 	"auth":       {"github.com/google/uuid", "golang.org/x/sync"},
-	"asr":        {"github.com/google/uuid", "golang.org/x/sync"},
-	"jobqueue":   {"github.com/google/uuid", "golang.org/x/sync"},
+	"asr":        {},
+	"jobqueue":   {},
 	"imagegen":   {},
 	"capability": {"github.com/dunglas/go-urlpattern", "github.com/nlnwa/whatwg-url", "github.com/bits-and-blooms/bitset", "golang.org/x/exp", "golang.org/x/net", "golang.org/x/text"},
 }

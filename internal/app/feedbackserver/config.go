@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"net"
+	"net/netip"
 	"net/url"
 	"os"
 	"reflect"
@@ -183,12 +184,7 @@ func (c Config) mistakes() (bad []string) {
 		}
 	}
 	oneOf := func(value, name string, allowed ...string) {
-		for _, a := range allowed {
-			if value == a {
-				return
-			}
-		}
-		expect(false, name, "want "+strings.Join(allowed, " or "))
+		expect(slices.Contains(allowed, value), name, "want "+strings.Join(allowed, " or "))
 	}
 	oneOf(c.AppEnv, "APP_ENV", "development", "production")
 	oneOf(c.LogFormat, "LOG_FORMAT", "text", "json")
@@ -198,9 +194,13 @@ func (c Config) mistakes() (bad []string) {
 	expect(known, "DATABASE_URL", "want postgres://… or sqlite:PATH")
 	_, _, err := net.SplitHostPort(c.HTTPAddr)
 	expect(err == nil, "HTTP_ADDR", "want host:port, as in 127.0.0.1:8080 or :8080")
-	for name, value := range map[string]string{"LOCAL_ASR_URL": c.LocalASRURL, "MINIAPP_API_URL": c.MiniappAPIURL, "FEEDBACK_SUMMARY_API_URL": c.SummaryAPIURL} {
+	httpAddress := func(value, name string) {
 		expect(value == "" || isHTTP(value), name, "want an http:// or https:// address")
 	}
+	httpAddress(c.LocalASRURL, "LOCAL_ASR_URL")
+	httpAddress(c.MiniappAPIURL, "MINIAPP_API_URL")
+	httpAddress(c.SummaryAPIURL, "FEEDBACK_SUMMARY_API_URL")
+	expect(!strings.HasPrefix(c.ScalarJS, "http://"), "SCALAR_JS", "want a file, or an https:// address")
 	expect(c.AudioMaxBytes > 0, "AUDIO_MAX_BYTES", "want a number above 0")
 	expect(c.DrainSecs >= 0, "DRAIN_SECONDS", "want a number of seconds, or 0")
 	expect(c.ASRWorkerConcurrency > 0, "ASR_WORKER_CONCURRENCY", "want a number above 0")
@@ -210,11 +210,24 @@ func (c Config) mistakes() (bad []string) {
 	expect((c.MiniappAppID == "") == (c.MiniappAppSecret == ""), "MINIAPP_APP_ID, MINIAPP_APP_SECRET", "set both or neither")
 	expect(c.ASRProvider != "cloud" || c.CloudConfigured(), "CLOUD_ASR_APP_ID, CLOUD_ASR_SECRET_ID, CLOUD_ASR_SECRET_KEY", "all are needed when ASR_PROVIDER is cloud")
 	expect(c.SummaryAPIURL == "" || c.SummaryModel != "", "FEEDBACK_SUMMARY_MODEL", "is needed with FEEDBACK_SUMMARY_API_URL")
-	for _, network := range c.TrustedProxies {
-		_, _, err := net.ParseCIDR(network)
-		expect(err == nil || net.ParseIP(network) != nil, "TRUSTED_PROXIES", "want addresses or networks (10.0.0.0/8), separated by commas")
-	}
+	_, err = c.trustedProxies()
+	expect(err == nil, "TRUSTED_PROXIES", "want addresses or networks (10.0.0.0/8), separated by commas")
 	return bad
+}
+
+func (c Config) trustedProxies() (prefixes []netip.Prefix, err error) {
+	for _, network := range c.TrustedProxies {
+		p, err := netip.ParsePrefix(network)
+		if err != nil {
+			a, err := netip.ParseAddr(network)
+			if err != nil {
+				return nil, err
+			}
+			p = netip.PrefixFrom(a, a.BitLen())
+		}
+		prefixes = append(prefixes, p)
+	}
+	return prefixes, nil
 }
 
 func isHTTP(raw string) bool {

@@ -2,7 +2,6 @@ package feedbackserver
 
 import (
 	"fmt"
-	"net/netip"
 
 	"lessonkit.example/auth"
 	"lessonkit.example/auth/authhttp"
@@ -40,18 +39,9 @@ func (s *Server) buildAuth() error {
 }
 
 func (s *Server) authConfig() authhttp.Config {
-	return authhttp.Config{Service: s.auth, TrustedProxies: trustedProxies(s.config.TrustedProxies)}
-}
-
-// trustedProxies reads what [ParseConfig] has checked.
-func trustedProxies(networks []string) []netip.Prefix {
-	var prefixes []netip.Prefix
-	for _, network := range networks {
-		if p, err := netip.ParsePrefix(network); err == nil {
-			prefixes = append(prefixes, p)
-		} else if a, err := netip.ParseAddr(network); err == nil {
-			prefixes = append(prefixes, netip.PrefixFrom(a, a.BitLen()))
-		}
+	proxies, err := s.config.trustedProxies()
+	if err != nil {
+		panic(err) // ParseConfig has checked them
 	}
-	return prefixes
+	return authhttp.Config{Service: s.auth, TrustedProxies: proxies}
 }
