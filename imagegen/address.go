@@ -1,6 +1,7 @@
 package imagegen
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -51,8 +52,11 @@ func fetchTransport(allowPrivate bool) *http.Transport {
 
 // fetchable parses an address to fetch from; a relative one is resolved against base.
 func fetchable(base *url.URL, address string) (*url.URL, error) {
+	if base == nil && address == "" { // for a Config, BaseURL
+		return nil, errors.New("it is empty, want http://HOST or https://HOST")
+	}
 	u, err := url.Parse(address)
-	if err != nil {
+	if err != nil { // not wrapped: it quotes the address as a whole
 		return nil, fmt.Errorf("address %q is malformed", clean(redact(address), 200))
 	}
 	if base != nil {

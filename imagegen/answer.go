@@ -200,7 +200,7 @@ type answer struct {
 func interpret(meta []byte) (answer, error) {
 	var d document
 	if err := json.Unmarshal(meta, &d); err != nil {
-		return answer{}, fmt.Errorf("%w: %v", errSyntax, err)
+		return answer{}, fmt.Errorf("%w: %w", errSyntax, err)
 	}
 	one := d.Data.first()
 	a := answer{usage: parseUsage(d.Usage), images: d.Data, state: State(strings.ToLower(string(one.Status)))}

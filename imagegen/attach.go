@@ -94,7 +94,7 @@ func (f attachment) look(ref Ref, limit int64) (string, error) {
 func (c *call) fetchRef(parent context.Context, address string) (source, error) {
 	u, err := fetchable(nil, address)
 	if err != nil {
-		return source{}, fmt.Errorf("%w: %v", ErrInvalidRequest, err)
+		return source{}, fmt.Errorf("%w: %w", ErrInvalidRequest, err)
 	}
 	ctx, cancel := context.WithTimeout(parent, c.config.Fetch.Timeout)
 	defer cancel()

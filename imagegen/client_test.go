@@ -173,6 +173,8 @@ func TestNewRefusesBadConfigurations(t *testing.T) {
 		require.Error(t, err, c.BaseURL)
 		require.NotContains(t, err.Error(), "pw")
 	}
+	_, err := imagegen.New(imagegen.Config{})
+	require.EqualError(t, err, "base URL: it is empty, want http://HOST or https://HOST")
 }
 
 func TestCancelledCallReturnsTheContextsError(t *testing.T) {

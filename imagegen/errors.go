@@ -58,6 +58,7 @@ const (
 	faultAmbiguous              // sent, and no byte of an answer came
 )
 
+// Error says what failed and what the service said, on one line.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString(e.Op)
@@ -85,6 +86,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
+// Unwrap returns the cause; nil when it is the service's answer.
 func (e *Error) Unwrap() error { return e.Err }
 
 // Permanent reports whether the same call cannot succeed: the service refused the request itself or the key, or the request is
@@ -115,6 +117,7 @@ type TaskError struct {
 	Message string // the service's own words
 }
 
+// Error names the task and gives the service's words.
 func (e *TaskError) Error() string {
 	return fmt.Sprintf("task %s failed: %s", clean(e.ID, 128), e.Message)
 }
@@ -129,10 +132,12 @@ type WaitError struct {
 	Err    error
 }
 
+// Error names the task, and why waiting ended.
 func (e *WaitError) Error() string {
 	return fmt.Sprintf("stopped waiting for task %s, which can be resumed: %v", clean(e.TaskID, 128), e.Err)
 }
 
+// Unwrap returns why waiting ended.
 func (e *WaitError) Unwrap() error { return e.Err }
 
 // PartialError stands beside a [Result] that holds some of the images: Failed says, by index, why others are missing.
@@ -149,6 +154,7 @@ func (e *PartialError) indexes() []int {
 	return all
 }
 
+// Error counts the missing images, and says for each why.
 func (e *PartialError) Error() string {
 	var parts []string
 	for _, i := range e.indexes() {

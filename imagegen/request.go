@@ -45,7 +45,7 @@ func (r *Request) check(limits Limits) error {
 	}
 	if r.Size != "" {
 		if _, err := ParseRatio(string(r.Size)); err != nil {
-			return fmt.Errorf("%w: %v", ErrInvalidRequest, err)
+			return fmt.Errorf("%w: %w", ErrInvalidRequest, err)
 		}
 	}
 	for name := range r.Extra {
@@ -71,7 +71,7 @@ func (r *Request) fields(model string) ([]field, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Extra)) {
 		if _, err := json.Marshal(r.Extra[name]); err != nil {
-			return nil, fmt.Errorf("%w: extra parameter %q: %v", ErrInvalidRequest, name, err)
+			return nil, fmt.Errorf("%w: extra parameter %q: %w", ErrInvalidRequest, name, err)
 		}
 		all = append(all, field{name, r.Extra[name]})
 	}

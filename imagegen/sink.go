@@ -3,6 +3,7 @@ package imagegen
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -128,7 +129,7 @@ func (s *writerSink) Prepare(_ context.Context, n int) error {
 
 func (s *writerSink) Open(context.Context, Info) (Blob, error) {
 	if s.used {
-		return nil, fmt.Errorf("a writer takes one image only")
+		return nil, errors.New("a writer takes one image only")
 	}
 	s.used = true
 	return plainBlob{s.w}, nil
