@@ -92,7 +92,7 @@ func (g *Generator) Generate(ctx context.Context, req *imagegen.Request, sink im
 			return nil, err
 		}
 		info := imagegen.Info{Index: i, Type: "image/png", Ext: ".png", Width: w, Height: h, Prompt: req.Prompt, Received: g.c.Now().UTC()}
-		if err := store(ctx, sink, &info, Picture(req.Prompt, i, w, h, tint...)); err != nil {
+		if err := store(ctx, sink, &info, picture(req.Prompt, i, w, h, tint)); err != nil {
 			return nil, err
 		}
 		result.Images = append(result.Images, info)
@@ -156,8 +156,8 @@ func averages(refs []imagegen.Ref) ([]lab, error) {
 	return all, nil
 }
 
-// Picture draws number index for a prompt, w by h pixels. tint pulls the palette towards colours.
-func Picture(prompt string, index, w, h int, tint ...lab) *image.NRGBA {
+// picture draws number index for a prompt, w by h pixels. tint pulls the palette towards colours.
+func picture(prompt string, index, w, h int, tint []lab) *image.NRGBA {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d", prompt, index))
 	rng := rand.New(rand.NewPCG(binary.LittleEndian.Uint64(sum[:]), binary.LittleEndian.Uint64(sum[8:])))
 	p := newPalette(rng, tint)

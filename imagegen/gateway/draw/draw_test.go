@@ -36,19 +36,27 @@ func TestPicturesHaveTheRatioAskedFor(t *testing.T) {
 func TestTheSameRequestGivesTheSamePixels(t *testing.T) {
 	t.Parallel()
 	seen := map[string]string{}
+	g := draw.New(draw.Config{LongEdge: 96})
 	for _, prompt := range []string{"a red fox", "a blue fox", "", "城市"} {
-		for i := range 3 {
-			a, b := draw.Picture(prompt, i, 96, 54), draw.Picture(prompt, i, 96, 54)
-			require.Equal(t, a.Pix, b.Pix)
-			require.NotContains(t, seen, string(a.Pix), "as that of %s", seen[string(a.Pix)])
-			seen[string(a.Pix)] = fmt.Sprint(prompt, i)
-			require.Greater(t, contrast(a), 0.02, "%s %d is not flat", prompt, i)
+		request := &imagegen.Request{Prompt: prompt, N: 3, Size: imagegen.Wide16x9}
+		once, again := imagegen.Memory(), imagegen.Memory()
+		for _, images := range []*imagegen.Buffers{once, again} {
+			_, err := g.Generate(t.Context(), request, images)
+			require.NoError(t, err)
+		}
+		for i, a := range once.All() {
+			require.Equal(t, a, again.Get(i))
+			require.NotContains(t, seen, string(a), "as that of %s", seen[string(a)])
+			seen[string(a)] = fmt.Sprint(prompt, i)
+			img, err := png.Decode(bytes.NewReader(a))
+			require.NoError(t, err)
+			require.Greater(t, contrast(img.(*image.RGBA)), 0.02, "%s %d is not flat", prompt, i)
 		}
 	}
 }
 
 // contrast is the standard deviation of the brightness, from 0 to 0.5.
-func contrast(img *image.NRGBA) float64 {
+func contrast(img *image.RGBA) float64 {
 	var sum, squares, n float64
 	for i := 0; i < len(img.Pix); i += 4 {
 		v := float64(img.Pix[i+1]) / 255
