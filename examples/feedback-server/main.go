@@ -3,7 +3,7 @@
 //	feedback-server [serve]     serve, and transcribe in the background, see serve -h
 //	feedback-server migrate     bring the database up to date
 //	feedback-server demo        run the main job on this machine, see demo -h
-//	feedback-server version
+//	feedback-server version     print the version
 //
 // It is configured by the environment and by the file .env in the working
 // directory; .env.example explains the names.
@@ -17,56 +17,60 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"lessonkit.example/internal/app/demo"
 	"lessonkit.example/internal/app/feedbackserver"
+	"lessonkit.example/internal/app/program"
 )
 
-func main() {
-	// A second signal ends the program at once.
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	go func() { <-ctx.Done(); stop() }()
+const usage = `usage:
+  feedback-server [serve]     serve, and transcribe in the background, see serve -h
+  feedback-server migrate     bring the database up to date
+  feedback-server demo        run the main job on this machine, see demo -h
+  feedback-server version     print the version
 
-	command, args := "serve", os.Args[1:]
+It is configured by the environment and by the file .env in the working
+directory; .env.example explains the names.
+`
+
+func main() {
+	err := run(program.Context(), os.Args[1:])
+	os.Exit(program.Status("feedback-server", err, os.Stderr))
+}
+
+func run(ctx context.Context, args []string) error {
+	command := "serve"
 	if len(args) > 0 {
 		command, args = args[0], args[1:]
 	}
-	err := errUsage
 	switch command {
 	case "serve":
-		err = serve(ctx, args)
+		return serve(ctx, args)
 	case "migrate":
-		err = migrate(ctx)
+		return migrate(ctx, args)
 	case "demo":
-		err = runDemo(ctx, args)
+		return runDemo(ctx, args)
 	case "version":
-		fmt.Println(feedbackserver.Version())
-		err = nil
+		return version(args)
+	case "help", "-h", "-help", "--help":
+		if len(args) > 0 {
+			return program.Usage{Err: fmt.Errorf("unexpected argument %q; each command has -h", args[0])}
+		}
+		fmt.Print(usage)
+		return nil
 	}
-	switch {
-	case errors.Is(err, errUsage):
-		fmt.Fprintln(os.Stderr, "usage: feedback-server [serve | migrate | demo | version]")
-		os.Exit(2)
-	case errors.Is(err, flag.ErrHelp):
-	case err != nil:
-		fmt.Fprintln(os.Stderr, "feedback-server:", err)
-		os.Exit(1)
-	}
+	return program.Usage{Err: fmt.Errorf("there is no command %q; feedback-server help shows the usage", command)}
 }
 
-var errUsage = errors.New("usage")
-
 func serve(ctx context.Context, args []string) error {
-	flags := flag.NewFlagSet("serve", flag.ContinueOnError)
+	flags := flag.NewFlagSet("feedback-server serve", flag.ContinueOnError)
 	role := flags.String("role", "all", "what this process does: api (serve), worker (transcribe), or all")
-	if err := parse(flags, args); err != nil {
+	if err := program.ParseAll(flags, args, os.Stdout, "usage: feedback-server [serve [flags]]\n\n", ""); err != nil {
 		return err
 	}
 	part, err := feedbackserver.ParseRole(*role)
 	if err != nil {
-		return err
+		return program.Usage{Err: err}
 	}
 	config, log, err := configure()
 	if err != nil {
@@ -84,7 +88,11 @@ func serve(ctx context.Context, args []string) error {
 	return errors.Join(server.Run(ctx, listener), server.Close())
 }
 
-func migrate(ctx context.Context) error {
+func migrate(ctx context.Context, args []string) error {
+	flags := flag.NewFlagSet("feedback-server migrate", flag.ContinueOnError)
+	if err := program.ParseAll(flags, args, os.Stdout, "usage: feedback-server migrate\n\nBrings the database up to date.\n", ""); err != nil {
+		return err
+	}
 	config, log, err := configure()
 	if err != nil {
 		return err
@@ -101,7 +109,7 @@ func migrate(ctx context.Context) error {
 }
 
 func runDemo(ctx context.Context, args []string) error {
-	flags := flag.NewFlagSet("demo", flag.ContinueOnError)
+	flags := flag.NewFlagSet("feedback-server demo", flag.ContinueOnError)
 	o := demo.Options{Stdout: os.Stdout, Stderr: os.Stderr, Version: feedbackserver.Version()}
 	flags.StringVar(&o.Dir, "data", "lessonkit-data", "`directory` of the demo's database, audio and log")
 	flags.BoolVar(&o.Once, "once", false, "end when the record is saved, with exit code 0")
@@ -109,11 +117,11 @@ func runDemo(ctx context.Context, args []string) error {
 		o.Audio = append(o.Audio, file)
 		return nil
 	})
-	if err := parse(flags, args); err != nil {
+	if err := program.Parse(flags, args, os.Stdout, "usage: feedback-server demo [flags]\n\n", ""); err != nil {
 		return err
 	}
 	if flags.NArg() > 0 && len(o.Audio) == 0 {
-		return fmt.Errorf("demo: unexpected %q", flags.Arg(0))
+		return program.Usage{Err: fmt.Errorf("unexpected argument %q; recordings follow -audio", flags.Arg(0))}
 	}
 	o.Audio = append(o.Audio, flags.Args()...)
 	var err error
@@ -123,11 +131,11 @@ func runDemo(ctx context.Context, args []string) error {
 	return demo.Run(ctx, o)
 }
 
-// parse leaves it to flag to say what is wrong.
-func parse(flags *flag.FlagSet, args []string) error {
-	err := flags.Parse(args)
-	if err != nil && !errors.Is(err, flag.ErrHelp) {
-		return errUsage
+func version(args []string) error {
+	flags := flag.NewFlagSet("feedback-server version", flag.ContinueOnError)
+	err := program.ParseAll(flags, args, os.Stdout, "usage: feedback-server version\n\nPrints the version.\n", "")
+	if err == nil {
+		fmt.Println(feedbackserver.Version())
 	}
 	return err
 }

@@ -10,16 +10,12 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
-	"net/http"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -27,23 +23,16 @@ import (
 	"lessonkit.example/imagegen"
 	"lessonkit.example/imagegen/gateway"
 	"lessonkit.example/imagegen/gateway/draw"
+	"lessonkit.example/internal/app/program"
+	"lessonkit.example/internal/httpapi"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
-	switch err := run(ctx, os.Args[1:], os.Getenv, os.Stderr); {
-	case errors.As(err, new(usageError)):
-		fmt.Fprintln(os.Stderr, "image-gateway:", err)
-		os.Exit(2)
-	case err != nil && !errors.Is(err, flag.ErrHelp):
-		fmt.Fprintln(os.Stderr, "image-gateway:", err)
-		os.Exit(1)
-	}
+	err := run(program.Context(), os.Args[1:], os.Getenv, os.Stdout, os.Stderr)
+	os.Exit(program.Status("image-gateway", err, os.Stderr))
 }
 
-// usageError is a wrong flag or variable.
-type usageError struct{ error }
+const usage = "usage: image-gateway [flags]\n\n"
 
 const variables = `
 IMAGE_GATEWAY_KEYS    keys of the callers, NAME:KEY,NAME:KEY; without it the address must be of this machine
@@ -52,9 +41,8 @@ IMAGE_API_KEY         the key for -upstream
 `
 
 // run is the whole program.
-func run(ctx context.Context, args []string, getenv func(string) string, stderr io.Writer) error {
+func run(ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("image-gateway", flag.ContinueOnError)
-	flags.SetOutput(io.Discard) // errors are printed once, by main
 	addr := flags.String("addr", "127.0.0.1:8085", "`address` to serve on")
 	mode := flags.String("mode", "auto", "how to answer: sync, async, or auto, which answers with a task when the budget is spent")
 	budget := flags.Duration("budget", 90*time.Second, "`time` auto waits before it answers with a task")
@@ -64,21 +52,12 @@ func run(ctx context.Context, args []string, getenv func(string) string, stderr 
 	workers := flags.Int("workers", 2, "generations at a time")
 	perMinute := flags.Float64("per-minute", 60, "requests one caller may make")
 	delay := flags.Duration("delay", 0, "`time` to pretend a drawing takes")
-	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
-		flags.SetOutput(stderr)
-		fmt.Fprint(stderr, "usage: image-gateway [flags]\n\n")
-		flags.PrintDefaults()
-		fmt.Fprint(stderr, variables)
+	if err := program.ParseAll(flags, args, stdout, usage, variables); err != nil {
 		return err
-	} else if err != nil {
-		return usageError{err}
-	}
-	if flags.NArg() > 0 {
-		return usageError{fmt.Errorf("%q: there are no arguments", flags.Arg(0))}
 	}
 	keys, err := callers(getenv("IMAGE_GATEWAY_KEYS"), *addr)
 	if err != nil {
-		return usageError{fmt.Errorf("IMAGE_GATEWAY_KEYS: %w", err)}
+		return program.Usage{Err: fmt.Errorf("IMAGE_GATEWAY_KEYS: %w", err)}
 	}
 	logger := slog.New(slog.NewTextHandler(stderr, nil))
 	config := gateway.Config{Generator: draw.New(draw.Config{Delay: *delay}), Rerun: true, Keys: keys, Mode: gateway.Mode(*mode), Budget: *budget,
@@ -87,7 +66,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, stderr 
 	if *upstream != "" {
 		client, err := imagegen.New(imagegen.Config{BaseURL: *upstream, Key: getenv("IMAGE_API_KEY"), Logger: logger})
 		if err != nil {
-			return usageError{err}
+			return program.Usage{Err: fmt.Errorf("-upstream: %w", err)}
 		}
 		config.Generator, config.Rerun = client, false
 	}
@@ -98,7 +77,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, stderr 
 	}
 	g, err := gateway.New(config)
 	if err != nil {
-		return usageError{err}
+		return program.Usage{Err: err}
 	}
 	return serve(ctx, g, *addr, logger)
 }
@@ -124,22 +103,13 @@ func serve(ctx context.Context, g *gateway.Gateway, addr string, logger *slog.Lo
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Handler: g, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute}
 	logger.Info("serving", "address", "http://"+listener.Addr().String())
 	work, ctx := errgroup.WithContext(ctx)
+	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	work.Go(func() error {
-		defer func() { // the gateway has stopped, and answered whoever waited
-			end, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
-			defer cancel()
-			_ = server.Shutdown(end)
-		}()
+		defer stop() // when the gateway has stopped, and answered whoever waited
 		return g.Run(ctx)
 	})
-	work.Go(func() error {
-		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			return err
-		}
-		return nil
-	})
+	work.Go(func() error { return httpapi.Serve(serving, httpapi.NewServer(g), listener, time.Minute) })
 	return work.Wait()
 }

@@ -6,18 +6,12 @@
 package main
 
 import (
-	"context"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"lessonkit.example/internal/app/imagecli"
+	"lessonkit.example/internal/app/program"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
-	code := imagecli.Run(ctx, os.Args[1:], os.Getenv, os.Stdin, os.Stdout, os.Stderr)
-	stop()
-	os.Exit(code)
+	os.Exit(imagecli.Run(program.Context(), os.Args[1:], os.Getenv, os.Stdin, os.Stdout, os.Stderr))
 }

@@ -17,9 +17,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"os/signal"
 	"slices"
-	"syscall"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -28,10 +26,11 @@ import (
 	"lessonkit.example/asr/asrhttp"
 	"lessonkit.example/asr/audiofile"
 	"lessonkit.example/asr/command"
+	"lessonkit.example/internal/app/program"
 	"lessonkit.example/internal/httpapi"
 )
 
-const usage = `Usage:
+const usage = `usage:
   speech-server [flags]                           serve with PocketSphinx
   speech-server [flags] -whisper MODEL            serve with whisper-cli
   speech-server [flags] -- PROGRAM ... {input}    serve with a program that reads a WAV file and prints text
@@ -40,38 +39,35 @@ Flags:
 `
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(os.Stderr, "speech-server:", err)
-		os.Exit(1)
-	}
+	err := run(program.Context(), os.Args[1:], os.Stdout, os.Stderr)
+	os.Exit(program.Status("speech-server", err, os.Stderr))
 }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("speech-server", flag.ContinueOnError)
-	flags.SetOutput(stderr)
-	flags.Usage = func() { fmt.Fprint(stderr, usage); flags.PrintDefaults() }
-	addr := flags.String("addr", "127.0.0.1:8090", "address to serve on")
+	addr := flags.String("addr", "127.0.0.1:8090", "`address` to serve on")
 	transcribe := flags.Bool("transcribe", false, "transcribe the files named and print their text, instead of serving")
 	whisper := flags.String("whisper", "", "use whisper-cli with this `model` file")
 	language := flags.String("language", "", "what is spoken in the files to transcribe, such as en")
 	concurrency := flags.Int("concurrency", 1, "recordings recognised at once")
 	timeout := flags.Duration("timeout", 30*time.Minute, "longest time for one recording")
-	if err := flags.Parse(args); err != nil {
+	if err := program.Parse(flags, args, stdout, usage, ""); err != nil {
 		return err
 	}
-	files, program := flags.Args(), []string(nil)
+	files, recogniser := flags.Args(), []string(nil)
 	if !*transcribe {
-		files, program = nil, flags.Args()
+		files, recogniser = nil, flags.Args()
 	} else if i := slices.Index(files, "--"); i >= 0 {
-		files, program = files[:i], files[i+1:]
+		files, recogniser = files[:i], files[i+1:]
+	}
+	if *transcribe && len(files) == 0 {
+		return program.Usage{Err: errors.New("-transcribe: name the files")}
 	}
 
 	cfg := command.PocketSphinx()
 	switch {
-	case len(program) > 0:
-		cfg = command.Config{Args: program}
+	case len(recogniser) > 0:
+		cfg = command.Config{Args: recogniser}
 	case *whisper != "":
 		cfg = command.Whisper(*whisper)
 	}
@@ -80,9 +76,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	rec, err := command.New(cfg)
 	if err != nil {
 		return err
-	}
-	if *transcribe && len(files) == 0 {
-		return errors.New("-transcribe: name the files")
 	}
 	if *transcribe {
 		return transcribeFiles(ctx, rec, files, *language, stdout, stderr)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"lessonkit.example/imagegen"
+	"lessonkit.example/internal/app/program"
 )
 
 // options is a command line that has been read.
@@ -47,7 +48,6 @@ goes on and can be taken up with -resume.
 func parse(args []string, getenv func(string) string, stdin io.Reader, stdout io.Writer) (*options, error) {
 	o := &options{request: &imagegen.Request{}}
 	f := flag.NewFlagSet("imagegen", flag.ContinueOnError)
-	f.SetOutput(io.Discard)
 	f.StringVar(&o.config.BaseURL, "base-url", cmp.Or(getenv("IMAGE_BASE_URL"), "http://127.0.0.1:8085"), "`address` of the service; also IMAGE_BASE_URL")
 	keyFile := f.String("key-file", "", "`file` with the API key, instead of IMAGE_API_KEY")
 	f.StringVar(&o.request.Model, "model", imagegen.DefaultModel, "`name` of the model")
@@ -65,13 +65,7 @@ func parse(args []string, getenv func(string) string, stdin io.Reader, stdout io
 	f.BoolVar(&o.quiet, "q", false, "show no progress")
 	f.BoolVar(&o.config.Fetch.AllowPrivate, "allow-private", false, "fetch from private networks, too")
 	f.DurationVar(&o.timeout, "timeout", 0, "give up after this `time` in all, such as 10m")
-	err := f.Parse(args)
-	if errors.Is(err, flag.ErrHelp) {
-		fmt.Fprint(stdout, usage)
-		f.SetOutput(stdout)
-		f.PrintDefaults()
-		fmt.Fprint(stdout, exits)
-	}
+	err := program.Parse(f, args, stdout, usage, exits)
 	if err != nil {
 		return nil, err
 	}
