@@ -280,10 +280,11 @@ func (s *scanner) image(in imageWriter) error {
 		if slash >= 0 {
 			run = run[:slash]
 		}
+		look := s.dec.state != prefixPast // base64 has no control characters, so a good run of it needs no look; a prefix may
 		if bad == nil {
 			bad = s.dec.write(run)
 		}
-		if bad != nil { // base64 has no control characters, so a good run needs no look
+		if bad != nil || look {
 			if i := control(run); i >= 0 {
 				s.pos += i
 				return s.syntax("control character in a string")

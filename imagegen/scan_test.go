@@ -160,6 +160,7 @@ func seeds() []string {
 	return []string{
 		`{"created":1,"data":[{"b64_json":"aGVsbG8gd29ybGQ=","revised_prompt":"a \"fox\""},{"b64_json":"Zm94"}],"usage":{"input_tokens":3}}`,
 		`{"data":[{"b64_json":"data:image/png;base64,aGVsbG8gd29ybGQ="}]}`,
+		"{\"data\":[{\"b64_json\":\"data:\x16\"}]}", "{\"data\":[{\"b64_json\":\"data:\x16;base64,AAAA\"}]}",
 		`{"data":{"b64_json":"aGVsbG8\/d29ybGQ"}}`,
 		`{"data":[{"b64_json":"aGVs\u002bG8\nd29y\r\nbGQ"}]}`,
 		`{"data":[{"b64_json":"_-__-w"},{"b64_json":null},{"b64_json":""}]}`,
