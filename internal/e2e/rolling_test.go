@@ -28,7 +28,8 @@ func TestRollingRestartRefusesNothing(t *testing.T) {
 	b.start(t)
 	services := []*service{a, b}
 	front := *a
-	front.client.Base = "http://" + balance(t, services).addr
+	balancer := balance(t, services)
+	front.client.Base = "http://" + balancer.addr
 	// A request on an idle connection may cross the server's closing of it, whoever serves.
 	front.client.HTTP = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	l := startLoad(t, 8, 100*time.Millisecond, &front)
@@ -39,8 +40,7 @@ func TestRollingRestartRefusesNothing(t *testing.T) {
 		s := services[i%len(services)]
 		require.NoError(t, s.process.stop(t))
 		s.start(t)
-		eventually(t, "it is ready", func() bool { return s.client.Call(t.Context(), "GET", "/readyz", nil, nil) == nil })
-		time.Sleep(3 * checkInterval)
+		eventually(t, "the balancer has found it ready", balancer.ready[i%len(services)].Load)
 	}
 	sum(t, "%d rolling restarts", restarts)
 	l.audit(t, a, rec)
@@ -52,8 +52,13 @@ func TestRollingRestartRefusesNothing(t *testing.T) {
 // checkInterval is how often the balancer asks /readyz.
 const checkInterval = 200 * time.Millisecond
 
-// balance carries connections to services that are ready, in turn.
-func balance(t *testing.T, services []*service) *proxy {
+// balancer carries connections to services that are ready, in turn.
+type balancer struct {
+	*proxy
+	ready []atomic.Bool // as last heard from each
+}
+
+func balance(t *testing.T, services []*service) *balancer {
 	ready := make([]atomic.Bool, len(services))
 	ctx, cancel := context.WithCancel(t.Context())
 	var checks sync.WaitGroup
@@ -61,7 +66,7 @@ func balance(t *testing.T, services []*service) *proxy {
 		ready[i].Store(true)
 		checks.Go(func() {
 			for ctx.Err() == nil {
-				look, done := context.WithTimeout(ctx, 10*checkInterval)
+				look, done := context.WithTimeout(ctx, 5*checkInterval) // with the interval less than DRAIN_SECONDS
 				ready[i].Store(s.client.Call(look, "GET", "/readyz", nil, nil) == nil)
 				done()
 				select {
@@ -76,7 +81,7 @@ func balance(t *testing.T, services []*service) *proxy {
 		checks.Wait()
 	})
 	var turn atomic.Int64
-	return newProxy(t, func() (net.Conn, error) {
+	front := newProxy(t, func() (net.Conn, error) {
 		err := errors.New("no service is ready")
 		for range services {
 			i := int(turn.Add(1)) % len(services)
@@ -89,6 +94,8 @@ func balance(t *testing.T, services []*service) *proxy {
 			}
 			err = errors.Join(err, refused)
 		}
+		t.Logf("%s: the balancer refuses a connection: %v", time.Now().Format(time.StampMilli), err)
 		return nil, err
 	})
+	return &balancer{proxy: front, ready: ready}
 }
