@@ -2,6 +2,7 @@ package command
 
 import (
 	"encoding/json"
+	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -40,13 +41,13 @@ func TimedWords(t *asr.Transcript) func(string) {
 		}
 		s := &t.Segments[n-1]
 		if s.End == 0 {
-			s.Start = seconds(m[2])
+			s.Start = span(m[2:3], 1)
 		}
-		s.End = seconds(m[3])
+		s.End = span(m[3:4], 1)
 	}
 }
 
-var timedLine = regexp.MustCompile(`^\[(\d+):(\d+):(\d+)[.,](\d+) --> (\d+):(\d+):(\d+)[.,](\d+)\]\s*(.*)$`)
+var timedLine = regexp.MustCompile(`^\[(\d+):(\d+):(\d+\.\d+) --> (\d+):(\d+):(\d+\.\d+)\]\s*(.*)$`)
 
 // TimedLines reads the output of whisper-cli: "[00:00:00.000 --> 00:00:02.500]   text". Lines without times are text.
 func TimedLines(t *asr.Transcript) func(string) {
@@ -59,7 +60,7 @@ func TimedLines(t *asr.Transcript) func(string) {
 			t.Segments = append(t.Segments, asr.Segment{Text: strings.TrimSpace(line)})
 			return
 		}
-		t.Segments = append(t.Segments, asr.Segment{Start: clock(m[1:5]), End: clock(m[5:9]), Text: strings.TrimSpace(m[9])})
+		t.Segments = append(t.Segments, asr.Segment{Start: span(m[1:4], 3600, 60, 1), End: span(m[4:7], 3600, 60, 1), Text: strings.TrimSpace(m[7])})
 	}
 }
 
@@ -75,19 +76,18 @@ func JSONLine(t *asr.Transcript) func(string) {
 	}
 }
 
-func seconds(s string) time.Duration {
-	f, err := strconv.ParseFloat(s, 64)
-	if err != nil || f > 1e9 {
+// longest is more than any recording lasts, in seconds: what says more only looks like a time and counts as 0.
+const longest = 1e6
+
+// span adds up what was written in digits, in units of so many seconds.
+func span(text []string, units ...float64) time.Duration {
+	var sum float64
+	for i, unit := range units {
+		n, _ := strconv.ParseFloat(text[i], 64) // too many digits give infinity
+		sum += n * unit
+	}
+	if sum > longest {
 		return 0
 	}
-	return time.Duration(f*1000) * time.Millisecond
-}
-
-func clock(p []string) time.Duration {
-	var d time.Duration
-	for i, unit := range []time.Duration{time.Hour, time.Minute, time.Second, time.Millisecond} {
-		n, _ := strconv.Atoi(p[i])
-		d += time.Duration(n) * unit
-	}
-	return d
+	return time.Duration(math.Round(sum*1000)) * time.Millisecond
 }

@@ -45,6 +45,7 @@ func TestParsersReadWhatTheProgramsPrint(t *testing.T) {
 func FuzzParsers(f *testing.F) {
 	f.Add("hello 0.1 0.2 0.3")
 	f.Add("[00:00:00.000 --> 99:99:99.999] x")
+	f.Add("[8000000:0:0.0 --> 0:0:0.0]")
 	f.Add(`{"text":"x"}`)
 	f.Fuzz(func(t *testing.T, line string) {
 		for _, p := range []command.Parser{command.Lines, command.TimedWords, command.TimedLines, command.JSONLine} {
