@@ -54,7 +54,7 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 }
 
 // patience bounds every wait for something that should happen at once.
-const patience = 20 * time.Second
+const patience = 60 * time.Second
 
 type args struct {
 	N int `json:"n"`

@@ -183,7 +183,7 @@ func cancelStopsARunningJob(t *testing.T, h Harness) {
 	id := fill(t, h.Store, 1)[0]
 	started := make(chan struct{})
 	causes := make(chan error, 1)
-	r := start(t, h.Store, jobqueue.WorkerConfig{Lease: 600 * time.Millisecond}, handle(func(ctx context.Context, _ *jobqueue.Job, _ args) error {
+	r := start(t, h.Store, jobqueue.WorkerConfig{Lease: 5 * time.Second}, handle(func(ctx context.Context, _ *jobqueue.Job, _ args) error {
 		close(started)
 		<-ctx.Done()
 		causes <- context.Cause(ctx)
@@ -260,7 +260,7 @@ func leaseLostCancelsAll(t *testing.T, h Harness) {
 	ids := fill(t, h.Store, 2, func(p *jobqueue.Params) { p.MaxAttempts = 5 })
 	causes := make(chan error, 10)
 	var runs atomic.Int32
-	r := start(t, h.Store, jobqueue.WorkerConfig{Name: "victim", Lease: 300 * time.Millisecond}, handle(
+	r := start(t, h.Store, jobqueue.WorkerConfig{Name: "victim", Lease: 5 * time.Second}, handle(
 		func(ctx context.Context, _ *jobqueue.Job, _ args) error {
 			if runs.Add(1) > 2 {
 				return nil
