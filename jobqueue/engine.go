@@ -130,15 +130,21 @@ func (w *Worker) settle(ctx context.Context, x request, done []*attempt, res Exc
 	slices.SortFunc(res.Jobs, func(a, b *Job) int {
 		return cmp.Or(cmp.Compare(a.Priority, b.Priority), a.RunAt.Compare(b.RunAt), cmp.Compare(a.ID, b.ID))
 	})
+	for _, job := range res.Jobs { // before any of them can end
+		w.emit(Event{Type: EventClaimed, Job: job, Wait: job.ClaimedAt.Sub(job.RunAt)})
+	}
 	now := time.Now()
 	w.mu.Lock()
 	w.ended(x)
 	w.limit = min(2*w.limit, maxOutcomes)
-	told := done[:0] // not yet told to be lost
+	untold := done[:0]
 	for _, a := range done {
+		if !a.lost {
+			untold = append(untold, a)
+		}
+		// The other engine may have taken the job again already.
 		if x.lease.held[a.job.ID] == a {
 			delete(x.lease.held, a.job.ID)
-			told = append(told, a)
 		}
 	}
 	if w.lease == x.lease && res.Next > 0 {
@@ -176,13 +182,10 @@ func (w *Worker) settle(ctx context.Context, x request, done []*attempt, res Exc
 	w.cond.Broadcast()
 	w.mu.Unlock()
 
-	for _, a := range taken {
-		w.emit(Event{Type: EventClaimed, Job: a.job, Wait: a.job.ClaimedAt.Sub(a.job.RunAt)})
-	}
 	for _, q := range starting {
 		go w.work(q)
 	}
-	w.report(ctx, told, res.Lost)
+	w.report(ctx, untold, res.Lost)
 }
 
 // ended undoes the bookkeeping of next. Worker.mu is held.

@@ -6,7 +6,7 @@ import "time"
 type EventType uint8
 
 // The types of events. For every EventClaimed exactly one of the others follows, unless the job was given back
-// before it started or its process died.
+// before it started or its process died. What became of an attempt may be told after the next one was claimed.
 const (
 	EventClaimed   EventType = iota + 1
 	EventSucceeded           // in the history

@@ -104,6 +104,7 @@ type attempt struct {
 	cancel    context.CancelCauseFunc // nil unless the handler runs
 	overdue   time.Time               // when to abandon it
 	settled   bool                    // an outcome is chosen: whatever else is said does not count
+	lost      bool                    // told to be lost with its lease
 	unsure    bool                    // an exchange with the outcome failed and may yet have counted
 	refused   bool                    // the database did not accept the first outcome
 

@@ -62,7 +62,7 @@ func (w *Worker) loseLease(l *lease) {
 	l.end(ErrLeaseLost)
 	lost := make([]*attempt, 0, len(l.held))
 	for _, a := range l.held {
-		a.settled = true
+		a.settled, a.lost = true, true
 		lost = append(lost, a)
 	}
 	clear(l.held)

@@ -20,8 +20,9 @@ type model struct {
 
 	// fault, when not nil, is asked before and after each exchange takes effect; an error is returned to the worker.
 	fault    func(after bool) error
-	refuse   func(Outcome) bool // an exchange with such an outcome changes nothing and is an error for good
-	dead     bool               // every call fails
+	delay    func() time.Duration // how long the answer to an exchange is under way after it took effect; nil: no time
+	refuse   func(Outcome) bool   // an exchange with such an outcome changes nothing and is an error for good
+	dead     bool                 // every call fails
 	claims   int
 	released int
 	purges   map[PurgeFilter]int
@@ -108,7 +109,15 @@ func (m *model) Beat(ctx context.Context, worker int64, lease time.Duration) ([]
 	return nil, alive, nil
 }
 
-func (m *model) Exchange(ctx context.Context, x Exchange) (res Exchanged, err error) {
+func (m *model) Exchange(ctx context.Context, x Exchange) (Exchanged, error) {
+	res, err := m.exchange(ctx, x)
+	if m.delay != nil {
+		time.Sleep(m.delay())
+	}
+	return res, err
+}
+
+func (m *model) exchange(ctx context.Context, x Exchange) (res Exchanged, err error) {
 	unlock, err := m.call(ctx)
 	if err != nil {
 		return res, err

@@ -138,6 +138,10 @@ func (w *Worker) signal(s Signal) (taken bool) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if s == (Signal{}) {
+		w.wakeAll(false)
+		return false
+	}
 	q := w.byName[s.Queue]
 	if q == nil || w.stopping {
 		return false

@@ -63,12 +63,13 @@ type Loader interface {
 
 // Waker is a [Store] that can tell a worker about jobs sooner than the next poll.
 type Waker interface {
-	// Wake calls f from its own goroutine until ctx ends or an error makes it return. up is called once notifications
-	// from other processes are certain to arrive, and never when they cannot.
+	// Wake calls f from its own goroutine until ctx ends or an error makes it return, at first with the zero Signal, once
+	// it hears of what this process enqueues. up is called once notifications from other processes are certain to arrive,
+	// and never when they cannot.
 	Wake(ctx context.Context, up func(), f func(Signal) (taken bool)) error
 }
 
-// Signal is a wake-up.
+// Signal is a wake-up. The zero Signal says that any queue may have jobs.
 type Signal struct {
 	// Queue has a job that may start after In.
 	Queue string

@@ -198,6 +198,55 @@ func TestFailingExchangesLoseNothing(t *testing.T) {
 	})
 }
 
+// Answers of the database cross: a job may be taken again before its last attempt is known to be recorded. Each attempt is
+// told to be claimed, and then what became of it, once.
+func TestEveryAttemptIsToldOnce(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		seed := rapid.Uint64().Draw(rt, "seed")
+		n := rapid.IntRange(1, 50).Draw(rt, "jobs")
+		type attempt struct {
+			id     int64
+			number int
+		}
+		told := map[attempt][]EventType{}
+		synctest.Test(t, func(t *testing.T) {
+			m := newModel()
+			random := rand.New(rand.NewPCG(seed, 1))
+			m.delay = func() time.Duration {
+				m.mu.Lock()
+				defer m.mu.Unlock()
+				return time.Duration(random.IntN(20)) * time.Millisecond
+			}
+			for range n {
+				m.add(time.Now(), time.Now(), 2)
+			}
+			cfg := WorkerConfig{Queues: map[string]QueueConfig{DefaultQueue: {Slots: 7}}, OnEvent: func(e Event) {
+				m.mu.Lock()
+				defer m.mu.Unlock()
+				a := attempt{e.Job.ID, e.Job.Attempt}
+				told[a] = append(told[a], e.Type)
+			}}
+			_, stop := run(t, m, cfg, func(_ context.Context, job *Job) error {
+				if job.Attempt < 3 {
+					return errAway
+				}
+				return nil
+			}, WithBackoff(func(int) time.Duration { return time.Millisecond }))
+			time.Sleep(time.Minute)
+			stop()
+		})
+		require.Len(rt, told, 3*n)
+		for a, types := range told {
+			end := EventFailed
+			if a.number == 3 {
+				end = EventSucceeded
+			}
+			require.Equal(rt, []EventType{EventClaimed, end}, types, "attempt %d of job %d", a.number, a.id)
+		}
+	})
+}
+
 func TestLeaseIsGivenUpWhenTheDatabaseIsAwayForALease(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -11,15 +11,16 @@ import (
 )
 
 var wakeTests = map[string]func(*testing.T, Harness){
-	"SameProcessIsWoken":     sameProcessIsWoken,
-	"OtherProcessIsWoken":    otherProcessIsWoken,
-	"TransactionWakes":       transactionWakes,
-	"PollingAloneWorks":      pollingAloneWorks,
-	"ScheduledStartsInTime":  scheduledStartsInTime,
-	"CancelReachesOthers":    cancelReachesOthers,
-	"RetryWakes":             retryWakes,
-	"RetentionNoneKeepsNone": retentionNoneKeepsNone,
-	"RunChecksTheSchema":     runChecksTheSchema,
+	"WakeBeginsWithAllQueues": wakeBeginsWithAllQueues,
+	"SameProcessIsWoken":      sameProcessIsWoken,
+	"OtherProcessIsWoken":     otherProcessIsWoken,
+	"TransactionWakes":        transactionWakes,
+	"PollingAloneWorks":       pollingAloneWorks,
+	"ScheduledStartsInTime":   scheduledStartsInTime,
+	"CancelReachesOthers":     cancelReachesOthers,
+	"RetryWakes":              retryWakes,
+	"RetentionNoneKeepsNone":  retentionNoneKeepsNone,
+	"RunChecksTheSchema":      runChecksTheSchema,
 }
 
 const never = time.Hour // a poll interval that plays no part
@@ -31,6 +32,22 @@ func idle(t *testing.T, s jobqueue.Store, cfg jobqueue.WorkerConfig) *running {
 	r := start(t, s, cfg, handle(func(context.Context, *jobqueue.Job, args) error { return nil }))
 	r.next(jobqueue.EventSucceeded)
 	return r
+}
+
+func wakeBeginsWithAllQueues(t *testing.T, h Harness) {
+	waker, ok := h.Store.(jobqueue.Waker)
+	if !ok {
+		t.Skip("the store does not wake")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	signals, done := make(chan jobqueue.Signal, 10), make(chan error, 1)
+	go func() {
+		done <- waker.Wake(ctx, func() {}, func(s jobqueue.Signal) bool { signals <- s; return false })
+	}()
+	require.Zero(t, receive(t, signals), "what came before was not heard")
+	cancel()
+	require.Error(t, receive(t, done))
 }
 
 func sameProcessIsWoken(t *testing.T, h Harness) {

@@ -16,16 +16,18 @@ type Hub struct {
 	subs map[int]func(jobqueue.Signal) bool
 }
 
-// Subscribe has f called with every signal until the returned function is called.
+// Subscribe has f called with every signal until the returned function is called, and with the zero Signal before it
+// returns, for what was not heard yet.
 func (h *Hub) Subscribe(f func(jobqueue.Signal) bool) (unsubscribe func()) {
 	h.mu.Lock()
-	defer h.mu.Unlock()
 	if h.subs == nil {
 		h.subs = map[int]func(jobqueue.Signal) bool{}
 	}
 	id := h.next
 	h.next++
 	h.subs[id] = f
+	h.mu.Unlock()
+	f(jobqueue.Signal{})
 	return func() {
 		h.mu.Lock()
 		defer h.mu.Unlock()
