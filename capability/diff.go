@@ -108,7 +108,9 @@ func (d *differ) compare(old, now *Policy, platform Platform) {
 	}
 	commands := slices.Concat(old.Commands(), now.Commands())
 	slices.Sort(commands)
-	commands = slices.DeleteFunc(slices.Compact(commands), func(command string) bool { return sameAccess(old, now, command) })
+	commands = slices.DeleteFunc(slices.Compact(commands), func(command string) bool {
+		return sameAccess(old, now, command) || old.appChecked != now.appChecked && !strings.HasPrefix(command, "plugin:")
+	})
 	list, ok := probes(old, now)
 	if !ok || len(list)*len(commands) > mostCompared {
 		d.note(cell{kind: Incomparable}, platform)

@@ -127,11 +127,12 @@ func (e *expander) set(m *Manifest, set *PermissionSet, name string, chain []str
 }
 
 // member looks a set's member up: in another plugin where its prefix names one
-// that exists, otherwise as a whole in its own, permissions before sets.
+// that exists, otherwise as a whole in its own. Unlike in a capability,
+// permissions come before sets.
 func (e *expander) member(m *Manifest, member string, chain []string) bool {
 	if plugin, name := splitIdentifier(member); plugin != AppManifest {
 		if other := e.r.manifests.Get(plugin); other != nil {
-			return e.name(other, name, chain)
+			m, member = other, name
 		}
 	}
 	if member == "default" {

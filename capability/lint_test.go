@@ -186,7 +186,9 @@ func TestConfigureSaysWhatIsActive(t *testing.T) {
 		`{"app":{"security":{"capabilities":["a"]}}}`:                                         {"a", "inactive-capability"},
 		`{"app":{"security":{"capabilities":["a","bb"]}}}`:                                    {"a", "inactive-capability unknown-capability"},
 		`{"app":{"security":{"capabilities":["a","b",{"identifier":"c","permissions":[]}]}}}`: {"a b c", ""},
-		`{"app":{"security":{"capabilities":["a","b",{"identifier":"c"}]}}}`:                  {"a b c", "missing-field"},
+		`{"app":{"security":{"capabilities":["a","b",{"identifier":"c"}]}}}`:                  {"a b c", ""},
+		// As the reference inserts them: what is listed last replaces what has its name.
+		`{"app":{"security":{"capabilities":["a","b",{"identifier":"a","windows":["x"],"permissions":[]},"b"]}}}`: {"a b", ""},
 		`{"app":{"security":{"capabilities":["a","b",5]}}}`:                                   {"a b", "wrong-type"},
 	} {
 		active, found := Configure(ParseValue([]byte(config), Options{Name: "zz.json"}), caps)
@@ -199,7 +201,26 @@ func TestConfigureSaysWhatIsActive(t *testing.T) {
 		}
 		require.Equal(t, want.active, strings.Join(names, " "), config)
 		require.Equal(t, want.found, strings.Join(list, " "), config)
+		if strings.Contains(config, `"x"`) {
+			require.Equal(t, []string{"x"}, active[0].Windows, "the file's own is replaced")
+		}
 	}
+}
+
+// Capabilities inside the configuration are checked as those of files are.
+func TestInlinedAreChecked(t *testing.T) {
+	t.Parallel()
+	config := ParseValue([]byte(`{"app":{"security":{"capabilities":["main",
+		{"identifier":"extra","windows":["ma**"],"remote":{"urls":["https://*:*"]},"permisions":[],"permissions":["core:window:alow-close"]}]}}}`), Options{Name: "tauri.conf.json"})
+	var codes []string
+	for _, f := range LintAll([]*Document{Inlined(config)}, CoreManifests(), LintOptions{}) {
+		require.Equal(t, 2, f.Start.Line)
+		require.Contains(t, f.String(), "tauri.conf.json:2:")
+		codes = append(codes, string(f.Code))
+	}
+	require.Subset(t, codes, []string{"window-pattern", "unknown-permission", "remote-any-host", "unknown-key"})
+	require.Empty(t, config.Check(ModeLint))
+	require.Empty(t, Inlined(ParseValue([]byte(`[]`), Options{})).Capabilities())
 }
 
 // Findings in real files are of known rules, and fixes leave a sound file.

@@ -197,9 +197,13 @@ func (r *resolver) checkRemotes(c *Capability, used bool) {
 	if !used && r.options.Mode == ModeReference {
 		return
 	}
+	bad := 0
 	for i, url := range c.Remote {
 		if r.remotes[url] != nil {
 			continue
+		}
+		if bad++; bad > mostReported {
+			return
 		}
 		_, err := CompileRemotePattern(url)
 		message := err.Error()
@@ -209,11 +213,12 @@ func (r *resolver) checkRemotes(c *Capability, used bool) {
 
 func (r *resolver) globs(c *Capability, key string, patterns []string, dead bool) []Glob {
 	globs := make([]Glob, 0, len(patterns))
+	bad := 0
 	for i, pattern := range patterns {
 		g, err := CompileGlob(pattern)
 		if err == nil {
 			globs = append(globs, g)
-		} else if !dead || r.options.Mode != ModeReference {
+		} else if bad++; bad <= mostReported && (!dead || r.options.Mode != ModeReference) {
 			r.report(CodeWindowPattern, c.item(c.value.Get(key), i), fmt.Sprintf("%q is no pattern of labels: at character %d, %s.", pattern, err.(*GlobError).Offset+1, err.(*GlobError).Message))
 		}
 	}

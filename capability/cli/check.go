@@ -93,7 +93,11 @@ func (c *command) checked(o capability.LintOptions) (*project, capability.Diagno
 	if o.Mode == capability.ModeSchema {
 		found = nil
 	} else if p.config != nil {
-		_, configured := p.capabilities()
+		active, configured := p.capabilities()
+		active = slices.DeleteFunc(slices.Clone(active), func(a capability.Capability) bool { return slices.Contains(p.docs, a.Value().Document()) })
+		refer := o.ResolveOptions
+		_, inlined := capability.Resolve(active, p.manifests, refer)
+		configured = append(configured, inlined...)
 		for _, d := range configured {
 			if d.Severity == capability.Error || o.Mode == capability.ModeLint {
 				found = append(found, d)

@@ -78,12 +78,13 @@ func filesAt(path string) ([]string, error) {
 		}
 	}
 	var files []string
-	err = filepath.WalkDir(path, func(name string, entry fs.DirEntry, err error) error {
+	root := path + string(filepath.Separator) // with the separator a link is followed
+	err = filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
 		if entry.IsDir() {
-			if entry.Name() == "schemas" && name != path {
+			if entry.Name() == "schemas" && name != root {
 				return filepath.SkipDir
 			}
 			return nil
@@ -175,10 +176,19 @@ func (c *command) loadManifests(p *project, root string) error {
 		return nil
 	}
 	file := filepath.Join(root, "gen", "schemas", "acl-manifests.json")
-	if _, err := os.Stat(file); err != nil {
+	if _, err := os.Stat(file); err == nil {
+		if err := c.loadManifest(p, shorten(file)); err != nil {
+			return err
+		}
+	}
+	own := filepath.Join(root, "permissions")
+	if p.manifests.Get(capability.AppManifest) != nil {
 		return nil
 	}
-	return c.loadManifest(p, shorten(file))
+	if files, err := filesAt(own); err != nil || len(files) == 0 {
+		return nil
+	}
+	return c.loadManifest(p, capability.AppManifest+"="+shorten(own))
 }
 
 func (c *command) loadManifest(p *project, name string) error {
