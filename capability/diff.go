@@ -99,6 +99,10 @@ type probe struct {
 }
 
 func (d *differ) compare(old, now *Policy, platform Platform) {
+	if old.withdrawn || now.withdrawn {
+		d.note(cell{kind: Incomparable}, platform)
+		return
+	}
 	if old.appChecked != now.appChecked {
 		kind := AppUnchecked
 		if now.appChecked {

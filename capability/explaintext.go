@@ -42,7 +42,12 @@ func (x *Explanation) String() string {
 		}
 	case UnknownPlugin:
 		plugin, _ := splitCommand(x.Command)
-		fmt.Fprintf(&b, "\nNo capability speaks of it, and no manifest of the plugin %q is loaded that would say which permissions allow it.\nGive the application's acl-manifests.json, which its build writes to gen/schemas.\n", plugin)
+		if plugin == AppManifest {
+			plugin = "application"
+		} else {
+			plugin = fmt.Sprintf("plugin %q", plugin)
+		}
+		fmt.Fprintf(&b, "\nNo capability speaks of it, and no manifest of the %s is loaded that would say which permissions allow it.\nGive the application's acl-manifests.json, which its build writes to gen/schemas.\n", plugin)
 	}
 	return b.String()
 }

@@ -19,6 +19,14 @@ type Policy struct {
 	commands     map[string]*access
 	scopes       []Scope // the scope numbered 1 comes first
 	global       map[string]*Scope
+	withdrawn    bool
+}
+
+// withdraw takes back all that was granted, and lets nobody do anything: a
+// policy that lacks a part must not decide.
+func (p *Policy) withdraw() {
+	p.commands, p.scopes, p.global = make(map[string]*access), nil, make(map[string]*Scope)
+	p.appChecked, p.withdrawn = true, true
 }
 
 // access is all that is said about a command.

@@ -51,7 +51,7 @@ func Resolve(capabilities []Capability, manifests *Manifests, o ResolveOptions) 
 	}
 	slices.SortStableFunc(ordered, func(a, b *Capability) int { return strings.Compare(a.Identifier, b.Identifier) })
 	for i, c := range ordered {
-		if i > 0 && ordered[i-1].Identifier == c.Identifier && c.Identifier != "" {
+		if i > 0 && ordered[i-1].Identifier == c.Identifier && (c.Identifier != "" || c.value.Get("identifier").Kind() == String) {
 			r.duplicateCapability(ordered[i-1], c)
 		}
 		r.policy.capabilities = append(r.policy.capabilities, c)
@@ -61,8 +61,15 @@ func Resolve(capabilities []Capability, manifests *Manifests, o ResolveOptions) 
 			r.policy.inactive = append(r.policy.inactive, c)
 		}
 	}
+	if r.grants > mostGrants {
+		r.policy.withdraw()
+	}
 	return r.policy, r.found.sorted()
 }
+
+// mostGrants is ten times what a very large project has: each entry counts once
+// for each of its commands and each URL. A small file can hold millions.
+const mostGrants = 1_000_000
 
 type resolver struct {
 	options    ResolveOptions
@@ -74,6 +81,7 @@ type resolver struct {
 	once       map[string]bool // messages that were given, of those given once
 	reported   map[Code]int
 	faults     int
+	grants     int
 	usual      int // how many grants a command may have
 }
 
@@ -248,6 +256,13 @@ func (r *resolver) globalScope(e *Entry, p *expanded) {
 // grant records what a permission allows and denies in a capability.
 func (r *resolver) grant(g *grantSource, c *Capability, entry int, p *expanded, contexts []*RemotePattern) {
 	e := &c.Permissions[entry]
+	within := r.grants <= mostGrants
+	if r.grants += len(contexts) * (len(p.allow) + len(p.deny)); r.grants > mostGrants {
+		if within {
+			r.report(CodeTooLarge, e.identifierValue(), fmt.Sprintf("With this the capabilities make more than %d grants, one for each entry, command and URL; nothing is granted. Put what is the same into one capability.", mostGrants))
+		}
+		return
+	}
 	scope := 0
 	if e.Allow != nil || e.Deny != nil || p.permission.ScopeAllow != nil || p.permission.ScopeDeny != nil {
 		r.policy.scopes = append(r.policy.scopes, Scope{

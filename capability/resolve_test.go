@@ -215,6 +215,20 @@ func TestResolveReportsWhatDoesNotExist(t *testing.T) {
 	}
 }
 
+// Inside a set the reference looks for a permission first, then for a set, in
+// its own plugin as in another.
+func TestMembersOfSetsArePermissionsFirst(t *testing.T) {
+	t.Parallel()
+	m := &Manifests{}
+	require.Empty(t, m.LoadPermissions("fs", ParseValue([]byte(`{"permission":[{"identifier":"both","commands":{"allow":["from_permission"]}},{"identifier":"other","commands":{"allow":["from_set"]}}],"set":[{"identifier":"both","description":"","permissions":["other"]}]}`), Options{})))
+	require.Empty(t, m.LoadPermissions("dialog", ParseValue([]byte(`{"default":{"permissions":["fs:both"]}}`), Options{})))
+	for entry, want := range map[string]string{"dialog:default": "plugin:fs|from_permission", "fs:both": "plugin:fs|from_set"} {
+		p, ds := Resolve(capabilities(t, `{"identifier":"a","windows":["m"],"permissions":["`+entry+`"]}`), m, ResolveOptions{})
+		require.Empty(t, ds)
+		require.Equal(t, []string{want}, p.Commands())
+	}
+}
+
 func TestResolveReportsPatternsAndDuplicates(t *testing.T) {
 	t.Parallel()
 	bad := `{"identifier":"a","windows":["m**"],"remote":{"urls":["https://[::1]"]},"permissions":["ping:default"]}`
@@ -225,6 +239,11 @@ func TestResolveReportsPatternsAndDuplicates(t *testing.T) {
 	}
 	require.Equal(t, map[Code]int{CodeDuplicateCapability: 1, CodeWindowPattern: 2, CodeRemotePattern: 2}, counts)
 	require.Equal(t, "/0/windows/0", ds[0].Path)
+
+	// An empty name is a name too.
+	_, ds = Resolve(capabilities(t, `[{"identifier":"","permissions":[]},{"identifier":"","permissions":[]}]`), plugins(t), ResolveOptions{Mode: ModeReference})
+	require.Len(t, ds, 1)
+	require.Equal(t, CodeDuplicateCapability, ds[0].Code)
 
 	// The reference uses the patterns of a capability only where it grants a command.
 	unused := `{"identifier":"a","windows":["m**"],"remote":{"urls":["https://[::1]"]},"permissions":[]}`

@@ -109,7 +109,7 @@ var formRules = [...]Rule{
 	{CodeNotJSON, "The text is JSON5 but not JSON.", Error, Error, Error},
 	{CodeByteOrderMark, "A JSON file must not begin with a byte order mark.", Error, Error, Error},
 	{CodeEncoding, "A file must be UTF-8.", Error, Error, Error},
-	{CodeTooLarge, "The file is larger than the limit.", Error, Error, Error},
+	{CodeTooLarge, "The file, or what it grants in all, is larger than the limit.", Error, Error, Error},
 	{CodeTooDeep, "Values are nested deeper than the limit.", Error, Error, Error},
 	{CodeNumberRange, "A number does not fit into 64 bits.", Error, Off, Error},
 	{CodeSurrogate, "An escape stands for half a character.", Error, Off, Error},

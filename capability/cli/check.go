@@ -47,7 +47,7 @@ func check(c *command, args []string) (int, error) {
 	case "sarif":
 		err = report.SARIF(c.env.Stdout, found)
 	default:
-		err = report.Text(c.env.Stdout, found, report.TextOptions{Color: c.env.Color, Files: len(p.docs)})
+		err = report.Text(c.env.Stdout, found, report.TextOptions{Color: c.env.Color, Files: len(p.docs) + len(p.inlined())})
 	}
 	if err != nil {
 		return 0, err
@@ -92,19 +92,19 @@ func (c *command) checked(o capability.LintOptions) (*project, capability.Diagno
 	found := slices.Clone(p.found)
 	if o.Mode == capability.ModeSchema {
 		found = nil
-	} else if p.config != nil {
-		active, configured := p.capabilities()
-		active = slices.DeleteFunc(slices.Clone(active), func(a capability.Capability) bool { return slices.Contains(p.docs, a.Value().Document()) })
-		refer := o.ResolveOptions
-		_, inlined := capability.Resolve(active, p.manifests, refer)
-		configured = append(configured, inlined...)
+	} else if p.config() != nil {
+		_, configured := p.capabilities()
 		for _, d := range configured {
 			if d.Severity == capability.Error || o.Mode == capability.ModeLint {
 				found = append(found, d)
 			}
 		}
 	}
-	return p, append(found.Weigh(o.Severities), capability.LintAll(p.docs, p.manifests, o)...), nil
+	found = append(found.Weigh(o.Severities), capability.LintAll(p.docs, p.manifests, o)...)
+	if inlined := p.inlined(); o.Mode != capability.ModeSchema && inlined != nil {
+		found = append(found, capability.LintAll(inlined, p.manifests, o)...)
+	}
+	return p, found, nil
 }
 
 // fix writes the mechanical changes and reports whether there were any. Of

@@ -115,6 +115,105 @@ func TestCheckFollowsTheConfiguration(t *testing.T) {
 	require.Equal(t, cli.ExitClean, code)
 }
 
+// What a configuration holds inline is part of the app, also where it is all.
+func TestInlineCapabilities(t *testing.T) {
+	t.Parallel()
+	inline := `{"app": {"security": {"capabilities": ["main", {"identifier": "extra", "windows": ["main"], "permissions": ["core:window:alow-hide"]}]}}}`
+	dir := project(t, map[string]string{"src-tauri/capabilities/main.json": sound, "src-tauri/tauri.conf.json": inline})
+	for _, mode := range []string{"lint", "reference"} {
+		code, out, _ := run("check", "-mode", mode, dir)
+		require.Equal(t, cli.ExitFindings, code)
+		require.Contains(t, out, `did you mean "core:window:allow-hide"?`)
+		require.Contains(t, out, "2 files checked: 1 error.")
+	}
+
+	dir = project(t, map[string]string{"package.json": `{"name": "x"}`, "src-tauri/tauri.conf.json": strings.Replace(strings.Replace(inline, `"main", {`, "{", 1), "alow", "allow", 1)})
+	code, out, errs := run("check", dir)
+	require.Equal(t, cli.ExitClean, code, out+errs)
+	require.Equal(t, "1 file checked, nothing found.\n", out, "package.json is no capability file")
+	code, out, _ = run("explain", "-command", "core:window:hide", "-window", "main", dir)
+	require.Equal(t, cli.ExitClean, code, out)
+}
+
+// The commands of an app are checked where it has a manifest: a folder of
+// permissions is one before any build.
+func TestOwnPermissionsLimitOwnCommands(t *testing.T) {
+	t.Parallel()
+	dir := project(t, map[string]string{"capabilities/main.json": sound, "permissions/app.toml": "[[permission]]\nidentifier = \"allow-greet\"\n[permission.commands]\nallow = [\"greet\"]\n"})
+	code, out, _ := run("explain", "-command", "greet", "-window", "main", dir)
+	require.Equal(t, cli.ExitFindings, code)
+	require.Contains(t, out, `"allow-greet"`)
+	require.NoError(t, os.RemoveAll(filepath.Join(dir, "permissions")))
+	code, out, _ = run("who", "-command", "greet", "-format", "json", dir)
+	require.Equal(t, cli.ExitClean, code)
+	require.Contains(t, out, `"verdict": "unchecked"`, "no grants, and yet everyone may")
+	code, out, _ = run("explain", "-command", "greet", "-window", "main", dir)
+	require.Equal(t, cli.ExitClean, code)
+	require.Contains(t, out, "no manifest of its own")
+}
+
+// The application's own pages are local, however they are addressed.
+func TestOwnPagesAreLocal(t *testing.T) {
+	t.Parallel()
+	dir := project(t, map[string]string{"capabilities/main.json": sound, "tauri.conf.json": `{"build": {"devUrl": "http://localhost:1420"}}`, "tauri.windows.conf.json": `{"build": {"devUrl": "http://localhost:9000"}}`})
+	for _, c := range []struct {
+		url, platform string
+		code          int
+	}{
+		{"tauri://localhost/index.html", "", cli.ExitClean},
+		{"http://tauri.localhost/", "", cli.ExitClean},
+		{"http://localhost:1420/x", "", cli.ExitClean},
+		{"http://localhost:1421/", "", cli.ExitFindings},
+		{"http://localhost:9000/", "", cli.ExitFindings},
+		{"http://localhost:9000/", "windows", cli.ExitClean},
+		{"http://localhost:1420/", "windows", cli.ExitFindings},
+		{"https://tauri.localhost.example/", "", cli.ExitFindings},
+	} {
+		code, out, errs := run("explain", "-command", "core:window:close", "-window", "main", "-url", c.url, "-platform", c.platform, dir)
+		require.Equal(t, c.code, code, "%v: %s", c, out)
+		require.Equal(t, code == cli.ExitClean, strings.Contains(errs, "a page of the application itself"), errs)
+	}
+}
+
+// Configurations of a platform, and those in other formats, count as for the build.
+func TestConfigurationOfAPlatform(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{
+		"capabilities/main.json":  sound,
+		"capabilities/mob.json":   `{"identifier": "mob", "windows": ["main"], "permissions": ["core:window:allow-hide"]}`,
+		"Tauri.toml":              "[app.security]\ncapabilities = [\"main\"]\n",
+		"tauri.android.conf.json": `{"app": {"security": {"capabilities": ["mob"]}}}`,
+	}
+	dir := project(t, files)
+	ask := func(platform string) (int, string) {
+		code, _, errs := run("explain", "-command", "core:window:close", "-window", "main", "-platform", platform, dir)
+		return code, errs
+	}
+	code, errs := ask("")
+	require.Equal(t, cli.ExitClean, code)
+	require.Contains(t, errs, "tauri.android.conf.json lists other capabilities; with -platform android they count")
+	code, errs = ask("linux")
+	require.Equal(t, cli.ExitClean, code)
+	require.Empty(t, errs)
+	code, _ = ask("android")
+	require.Equal(t, cli.ExitFindings, code)
+	require.NoError(t, os.Rename(filepath.Join(dir, "tauri.android.conf.json"), filepath.Join(dir, "tauri.conf.json5")))
+	code, _ = ask("")
+	require.Equal(t, cli.ExitFindings, code, "the first configuration that is there counts")
+}
+
+func TestPaths(t *testing.T) {
+	t.Parallel()
+	dir := project(t, map[string]string{"real/a.json": sound, "app/src-tauri/x": ""})
+	require.NoError(t, os.Symlink(filepath.Join(dir, "real"), filepath.Join(dir, "app/src-tauri/capabilities")))
+	file := filepath.Join(dir, "real/a.json")
+	for _, paths := range [][]string{{filepath.Join(dir, "app")}, {file, dir + "/real/./a.json"}, {file, filepath.Dir(file)}} {
+		code, out, errs := run(append([]string{"check"}, paths...)...)
+		require.Equal(t, cli.ExitClean, code, out+errs)
+		require.Equal(t, "1 file checked, nothing found.\n", out)
+	}
+}
+
 func TestExplain(t *testing.T) {
 	t.Parallel()
 	dir := project(t, map[string]string{"capabilities/main.json": sound})
@@ -149,6 +248,11 @@ func TestWho(t *testing.T) {
 	require.Contains(t, out, `"plugin:window|close"`)
 	_, out, _ = run("who", "-command", "core:window:hide", "-format", "json", dir)
 	require.Contains(t, out, `"core:window:allow-hide"`)
+	denying := project(t, map[string]string{"capabilities/a.json": `{"identifier": "a", "windows": ["main"], "permissions": ["core:window:deny-close"]}`})
+	_, out, _ = run("who", "-command", "core:window:close", denying)
+	require.Contains(t, out, "denied to all by")
+	_, out, _ = run("who", "-command", "core:window:close", "-deny-by-origin", denying)
+	require.Contains(t, out, "denied to the application's own pages by")
 	code, _, errs := run("who", dir)
 	require.Equal(t, cli.ExitUsage, code)
 	require.Contains(t, errs, "either a command or a window")

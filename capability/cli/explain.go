@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"net/url"
 	"strings"
 
 	"lessonkit.example/capability"
@@ -26,34 +27,53 @@ func (c *command) callerFlags() *callerFlags {
 	return f
 }
 
-func (f *callerFlags) caller() (capability.Caller, error) {
-	caller := capability.Caller{Window: f.window, Webview: f.webview}
-	if f.url == "" || f.url == "local" {
-		return caller, nil
-	}
-	origin, err := capability.ParseOrigin(f.url)
-	if err != nil {
-		return caller, fmt.Errorf("-url: %w", err)
-	}
-	caller.Origin = origin
-	return caller, nil
-}
-
 func (c *command) resolved(f *callerFlags) (*capability.Policy, capability.Caller, error) {
-	caller, err := f.caller()
-	if err != nil {
-		return nil, caller, err
-	}
+	caller := capability.Caller{Window: f.window, Webview: f.webview}
 	platform, err := c.target()
 	if err != nil {
 		return nil, caller, err
+	}
+	if f.url != "" && f.url != "local" {
+		if caller.Origin, err = capability.ParseOrigin(f.url); err != nil {
+			return nil, caller, fmt.Errorf("-url: %w", err)
+		}
 	}
 	p, err := c.load(c.args)
 	if err != nil {
 		return nil, caller, err
 	}
+	if why := p.ownPage(f.url); why != "" {
+		c.note("%s is a page of the application itself, %s", f.url, why)
+		caller.Origin = capability.LocalOrigin()
+	}
 	policy, err := c.policy(p, platform, f.denyByOrigin)
 	return policy, caller, err
+}
+
+// ownPage says why a URL is the application's own, "" where it is not.
+func (p *project) ownPage(page string) string {
+	u, err := url.Parse(page)
+	switch {
+	case err != nil || u.Host == "":
+		return ""
+	case u.Scheme == "tauri":
+		return "by its scheme"
+	case u.Host == "tauri.localhost":
+		return "as Windows and Android name it"
+	}
+	for _, config := range []*capability.Document{p.special, p.main} {
+		if config == nil {
+			continue
+		}
+		if server := config.Root().Get("build").Get("devUrl"); server.Kind() == capability.String {
+			own, err := url.Parse(server.Text())
+			if err == nil && own.Scheme == u.Scheme && own.Host == u.Host {
+				return "served by its devUrl"
+			}
+			return ""
+		}
+	}
+	return ""
 }
 
 func explain(c *command, args []string) (int, error) {
@@ -113,7 +133,7 @@ func who(c *command, args []string) (int, error) {
 		return 0, err
 	}
 	if f.command != "" {
-		return ExitClean, c.whoMay(policy, f.command)
+		return ExitClean, c.whoMay(policy, f.command, f.denyByOrigin)
 	}
 	commands := policy.Callable(caller)
 	if c.format == "json" {
@@ -138,16 +158,22 @@ func pageOf(o capability.Origin) string {
 }
 
 // whoMay lists who may call a command, and what denies it.
-func (c *command) whoMay(policy *capability.Policy, command string) error {
+func (c *command) whoMay(policy *capability.Policy, command string, denyByOrigin bool) error {
 	x := policy.Explain(command, capability.Caller{})
 	grants, denials := policy.Grants(x.Command), policy.Denials(x.Command)
 	if c.format == "json" {
-		return report.Encode(c.env.Stdout, map[string]any{"command": x.Command, "grants": append([]capability.Grant{}, grants...), "denials": append([]capability.Grant{}, denials...), "permissions": append([]string{}, x.Offers...)})
+		return report.Encode(c.env.Stdout, map[string]any{"command": x.Command, "verdict": x.Verdict, "grants": append([]capability.Grant{}, grants...), "denials": append([]capability.Grant{}, denials...), "permissions": append([]string{}, x.Offers...)})
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", x.Command)
 	for _, g := range denials {
-		fmt.Fprintf(&b, "  denied to all by capability %q%s: %s\n", g.Capability().Identifier, placeOf(g), strings.Join(g.Chain(), " → "))
+		whom := "all"
+		if denyByOrigin && g.Remote() != nil {
+			whom = "pages of " + g.Remote().String()
+		} else if denyByOrigin {
+			whom = "the application's own pages"
+		}
+		fmt.Fprintf(&b, "  denied to %s by capability %q%s: %s\n", whom, g.Capability().Identifier, placeOf(g), strings.Join(g.Chain(), " → "))
 	}
 	for _, g := range grants {
 		page := "the application's own pages"

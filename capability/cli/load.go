@@ -17,23 +17,24 @@ import (
 type project struct {
 	docs      []*capability.Document
 	manifests *capability.Manifests
-	config    *capability.Document
+	main      *capability.Document // the configuration, and what it has of its own for the platform; nil without one
+	special   *capability.Document
 	found     capability.Diagnostics // in manifests and configuration
 }
 
 // load reads the files at paths, and manifests and configuration: those that
 // flags name, or those that lie where a project has them.
 func (c *command) load(paths []string) (*project, error) {
+	platform, err := c.target()
+	if err != nil {
+		return nil, err
+	}
 	if len(paths) == 0 {
-		for _, dir := range []string{"capabilities", "src-tauri/capabilities"} {
-			if info, err := os.Stat(dir); err == nil && info.IsDir() {
-				paths = []string{dir}
-				break
-			}
-		}
-		if len(paths) == 0 {
+		app := appAt(".")
+		if app == "" {
 			return nil, errors.New("there is no folder capabilities or src-tauri/capabilities here; name the files or the folder to look at")
 		}
+		paths = []string{app}
 	}
 	p := &project{manifests: capability.CoreManifests()}
 	seen := make(map[string]bool)
@@ -43,10 +44,11 @@ func (c *command) load(paths []string) (*project, error) {
 			return nil, err
 		}
 		for _, file := range files {
-			if seen[file] {
+			name, err := filepath.Abs(file)
+			if err != nil || seen[name] {
 				continue
 			}
-			seen[file] = true
+			seen[name] = true
 			d, err := read(file, tomlfile.Parse, capability.Parse)
 			if err != nil {
 				return nil, err
@@ -58,11 +60,27 @@ func (c *command) load(paths []string) (*project, error) {
 	if err := c.loadManifests(p, root); err != nil {
 		return nil, err
 	}
-	return p, c.loadConfig(p, root)
+	return p, c.loadConfig(p, root, platform)
 }
 
-// filesAt returns the capability files of a path. As for the reference
-// implementation, folders named schemas hold none.
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// appAt returns the folder of the app at a path that has its capabilities or
+// its configuration, "" where there is no app.
+func appAt(path string) string {
+	for _, dir := range []string{filepath.Join(path, "src-tauri"), path} {
+		if isDir(filepath.Join(dir, "capabilities")) || configAt(dir, "") != "" {
+			return dir
+		}
+	}
+	return ""
+}
+
+// filesAt returns the capability files of a path. An app may have none: its
+// configuration may hold them all.
 func filesAt(path string) ([]string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -71,15 +89,21 @@ func filesAt(path string) ([]string, error) {
 	if !info.IsDir() {
 		return []string{path}, nil
 	}
-	for _, inner := range []string{"src-tauri/capabilities", "capabilities"} {
-		if info, err := os.Stat(filepath.Join(path, inner)); err == nil && info.IsDir() {
-			path = filepath.Join(path, inner)
-			break
+	if app := appAt(path); app != "" {
+		path = filepath.Join(app, "capabilities")
+		if !isDir(path) {
+			return nil, nil
 		}
 	}
-	var files []string
+	return filesBelow(path)
+}
+
+// filesBelow returns the files of a folder. As for the reference
+// implementation, folders named schemas hold none.
+func filesBelow(path string) ([]string, error) {
 	root := path + string(filepath.Separator) // with the separator a link is followed
-	err = filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
+	var files []string
+	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -135,10 +159,8 @@ func read(file string, toml, other parseFunc) (*capability.Document, error) {
 
 // projectRoot returns the folder around the folder of capabilities.
 func projectRoot(path string) string {
-	for _, inner := range []string{"src-tauri/capabilities", "capabilities"} {
-		if info, err := os.Stat(filepath.Join(path, inner)); err == nil && info.IsDir() {
-			return filepath.Dir(filepath.Join(path, inner))
-		}
+	if app := appAt(path); app != "" {
+		return app
 	}
 	absolute, err := filepath.Abs(path)
 	if err != nil {
@@ -155,6 +177,9 @@ func projectRoot(path string) string {
 // shorten returns a file's name as seen from the working directory, where it
 // lies in or near it.
 func shorten(file string) string {
+	if !filepath.IsAbs(file) {
+		return file
+	}
 	dir, err := os.Getwd()
 	if err != nil {
 		return file
@@ -181,11 +206,10 @@ func (c *command) loadManifests(p *project, root string) error {
 			return err
 		}
 	}
+	// An app with permissions of its own has a manifest, whether or not the build
+	// has written it yet: its commands are checked.
 	own := filepath.Join(root, "permissions")
-	if p.manifests.Get(capability.AppManifest) != nil {
-		return nil
-	}
-	if files, err := filesAt(own); err != nil || len(files) == 0 {
+	if p.manifests.Get(capability.AppManifest) != nil || !isDir(own) {
 		return nil
 	}
 	return c.loadManifest(p, capability.AppManifest+"="+shorten(own))
@@ -206,8 +230,9 @@ func (c *command) loadManifest(p *project, name string) error {
 		return nil
 	}
 	files := []string{file}
-	if info, err := os.Stat(file); err == nil && info.IsDir() {
-		if files, err = filesAt(file); err != nil {
+	if isDir(file) {
+		var err error
+		if files, err = filesBelow(file); err != nil {
 			return err
 		}
 	}
@@ -221,24 +246,81 @@ func (c *command) loadManifest(p *project, name string) error {
 	return nil
 }
 
-func (c *command) loadConfig(p *project, root string) error {
-	file := c.config
-	if file == "none" || file == "" && root == "" {
+// configAt returns the configuration in a folder, or what it has of its own for
+// a platform, by the names and in the order in which the build looks for them.
+func configAt(dir string, platform capability.Platform) string {
+	names := []string{"tauri.conf.json", "tauri.conf.json5", "Tauri.toml"}
+	if platform != "" {
+		of := strings.ToLower(string(platform))
+		names = []string{"tauri." + of + ".conf.json", "tauri." + of + ".conf.json5", "Tauri." + of + ".toml"}
+	}
+	for _, name := range names {
+		file := filepath.Join(dir, name)
+		if info, err := os.Stat(file); err == nil && !info.IsDir() {
+			return file
+		}
+	}
+	return ""
+}
+
+func (c *command) loadConfig(p *project, root string, platform capability.Platform) error {
+	if c.config == "none" || c.config == "" && root == "" {
 		return nil
 	}
-	if file == "" {
-		file = filepath.Join(root, "tauri.conf.json")
-		if _, err := os.Stat(file); err != nil {
-			return nil
+	readConfig := func(file string) (*capability.Document, error) {
+		if file == "" {
+			return nil, nil
 		}
-		file = shorten(file)
+		d, err := read(file, tomlfile.ParseValue, capability.ParseValue)
+		if err == nil {
+			p.found = append(p.found, d.Check(capability.ModeReference)...)
+		}
+		return d, err
 	}
-	d, err := read(file, tomlfile.ParseValue, capability.ParseValue)
-	if err != nil {
+	var err error
+	if c.config != "" {
+		p.main, err = readConfig(c.config)
 		return err
 	}
-	p.config = d
-	p.found = append(p.found, d.Check(capability.ModeReference)...)
+	if p.main, err = readConfig(shorten(configAt(root, ""))); err != nil || p.main == nil {
+		return err
+	}
+	if platform != "" {
+		p.special, err = readConfig(shorten(configAt(root, platform)))
+		return err
+	}
+	for _, platform := range capability.Platforms() {
+		if file := shorten(configAt(root, platform)); file != "" {
+			if d, err := read(file, tomlfile.ParseValue, capability.ParseValue); err == nil && activeIn(d).Exists() {
+				c.note("%s lists other capabilities; with -platform %s they count", file, platform)
+			}
+		}
+	}
+	return nil
+}
+
+func activeIn(config *capability.Document) capability.Value {
+	return config.Root().Get("app").Get("security").Get("capabilities")
+}
+
+// config returns the part of the configuration that says which capabilities
+// are active, nil without one. A list for the platform replaces the other.
+func (p *project) config() *capability.Document {
+	if p.special != nil && activeIn(p.special).Exists() {
+		return p.special
+	}
+	return p.main
+}
+
+// inlined returns a document of the capabilities in the configuration, where
+// there are any.
+func (p *project) inlined() []*capability.Document {
+	if p.config() == nil {
+		return nil
+	}
+	if d := capability.Inlined(p.config()); len(d.Capabilities()) > 0 {
+		return []*capability.Document{d}
+	}
 	return nil
 }
 
@@ -249,17 +331,17 @@ func (p *project) capabilities() ([]capability.Capability, capability.Diagnostic
 	for _, d := range p.docs {
 		all = append(all, d.Capabilities()...)
 	}
-	if p.config == nil {
+	if p.config() == nil {
 		return all, nil
 	}
-	return capability.Configure(p.config, all)
+	return capability.Configure(p.config(), all)
 }
 
 // policy resolves the project for a decision. It refuses files that could not
 // be read whole, as a decision about half of one would mislead.
 func (c *command) policy(p *project, platform capability.Platform, denyByOrigin bool) (*capability.Policy, error) {
 	broken := slices.Clone(p.found)
-	for _, d := range p.docs {
+	for _, d := range slices.Concat(p.docs, p.inlined()) {
 		broken = append(broken, d.Check(capability.ModeReference)...)
 	}
 	if err := broken.Err(); err != nil {

@@ -23,7 +23,7 @@ func Reformat(d *capability.Document) (string, error) {
 			return "", &capability.InvalidError{Diagnostics: capability.Diagnostics{f}}
 		}
 	}
-	f := formatter{src: d.Source()}
+	f := formatter{src: strings.TrimPrefix(d.Source(), string(byteOrderMark))}
 	f.split()
 	text := f.join()
 	if again := Parse([]byte(text), capability.Options{MaxBytes: 1 << 30}); !sameCapabilities(d.Capabilities(), again.Capabilities()) {
@@ -147,8 +147,15 @@ func (f *formatter) permissions(n *unstable.Node, text string, end int) string {
 		return text
 	}
 	var items []string
+	seen := make(map[string]bool)
 	for _, item := range v.items {
-		if s := strings.TrimSpace(f.src[item.start:item.end]); !slices.Contains(items, s) {
+		s := strings.TrimSpace(f.src[item.start:item.end])
+		same := s
+		if item.kind == capability.String {
+			same = `"` + item.text // however it is quoted
+		}
+		if !seen[same] {
+			seen[same] = true
 			items = append(items, s)
 		}
 	}

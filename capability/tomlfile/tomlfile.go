@@ -3,6 +3,7 @@
 package tomlfile
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -28,11 +29,16 @@ func ParseValue(src []byte, o capability.Options) *capability.Document {
 	return b.Value()
 }
 
+var byteOrderMark = []byte("\ufeff")
+
 func build(src []byte, o capability.Options) (*capability.Builder, bool) {
 	o.Format = capability.TOML
 	b, ok := capability.NewBuilder(src, o)
 	if !ok {
 		return b, false
+	}
+	if bytes.HasPrefix(src, byteOrderMark) { // the reference's reader takes one, ours does not
+		src = append([]byte("   "), src[len(byteOrderMark):]...)
 	}
 	r := &reader{src: src, b: b, root: &value{kind: capability.Object, end: len(src)}}
 	r.read()
