@@ -60,8 +60,10 @@ func (c Change) Widens() bool {
 
 // Diff compares what two sets of capabilities grant, not how they are written:
 // "*" in place of a label grants to more windows and revokes nothing. It
-// compares for each platform, and for each label and URL pattern that occurs
-// on one of the sides. The manifests are those of the old and the new side.
+// compares for each platform, and for all labels and URLs that the patterns of
+// the two sides tell apart: what is found is all there is. Only URL patterns of
+// more than plain hosts, ports, paths and stars are compared by samples. The
+// manifests are those of the old and the new side.
 func Diff(before, after []Capability, beforeManifests, afterManifests *Manifests, o ResolveOptions) []Change {
 	platforms := Platforms()
 	if o.Platform != "" {
@@ -91,13 +93,6 @@ type differ struct{ cells map[cell][]Platform }
 
 func (d *differ) note(c cell, p Platform) { d.cells[c] = append(d.cells[c], p) }
 
-// probe stands for all callers that a label pattern or a URL pattern matches.
-type probe struct {
-	window, webview, origin string // as they are shown
-	caller                  Caller
-	pattern                 string // compare by this text where no URL could be made for it
-}
-
 func (d *differ) compare(old, now *Policy, platform Platform) {
 	if old.withdrawn || now.withdrawn {
 		d.note(cell{kind: Incomparable}, platform)
@@ -115,26 +110,25 @@ func (d *differ) compare(old, now *Policy, platform Platform) {
 	commands = slices.DeleteFunc(slices.Compact(commands), func(command string) bool {
 		return sameAccess(old, now, command) || old.appChecked != now.appChecked && !strings.HasPrefix(command, "plugin:")
 	})
-	list, ok := probes(old, now)
-	if !ok || len(list)*len(commands) > mostCompared {
+	a, ok := audienceOf(slices.Concat(old.about(commands), now.about(commands)))
+	if !ok || len(a.probes)*len(commands) > mostCompared {
 		d.note(cell{kind: Incomparable}, platform)
 		return
 	}
-	for _, p := range list {
+	for _, p := range a.probes {
 		for _, command := range commands {
 			was, is := old.matching(command, p), now.matching(command, p)
-			c := cell{command: command, window: p.window, webview: p.webview, origin: p.origin}
+			c := cell{command: command}
 			switch {
 			case len(was) == 0 && len(is) > 0:
 				c.kind = CommandsGranted
-				d.note(c, platform)
 			case len(was) > 0 && len(is) == 0:
 				c.kind = CommandsRevoked
+			case len(was) == 0 || !c.scopes(old.merged(was), now.merged(is)):
+				continue
+			}
+			if c.name(a, p, slices.Concat(was, is)) {
 				d.note(c, platform)
-			case len(was) > 0:
-				if c.scopes(old.merged(was), now.merged(is)) {
-					d.note(c, platform)
-				}
 			}
 		}
 	}
@@ -182,23 +176,69 @@ func mergeKeys(a, b map[string]*Scope) map[string]bool {
 	return keys
 }
 
+// about returns all that is said about commands.
+func (p *Policy) about(commands []string) []Grant {
+	var grants []Grant
+	for _, command := range commands {
+		if a := p.commands[command]; a != nil {
+			grants = append(append(grants, a.allowed...), a.denied...)
+		}
+	}
+	return grants
+}
+
+// name says who a difference concerns, by the narrowest patterns of the grants
+// that make it. It returns false where none of them is about the label in
+// question: then another probe tells of it.
+func (c *cell) name(a *audience, p probe, grants []Grant) bool {
+	narrowest := func(name *string, pattern string, count map[string]int) {
+		if *name == "" || count[pattern] < count[*name] || count[pattern] == count[*name] && pattern < *name {
+			*name = pattern
+		}
+	}
+	c.origin = "local"
+	if p.pattern != "" || !p.caller.Origin.IsLocal() {
+		c.origin = ""
+	}
+	for _, g := range grants {
+		if g.remote != nil {
+			narrowest(&c.origin, g.remote.text, a.urls)
+		}
+		for i := range g.source.windows {
+			if w := &g.source.windows[i]; !p.byWebview && w.Match(p.caller.Window) {
+				narrowest(&c.window, w.text, a.windows)
+			}
+		}
+		for i := range g.source.webviews {
+			if w := &g.source.webviews[i]; p.byWebview && w.Match(p.caller.Webview) {
+				narrowest(&c.webview, w.text, a.webviews)
+			}
+		}
+	}
+	return c.window != "" || c.webview != ""
+}
+
 // matching returns the grants that let a probe call a command.
 func (p *Policy) matching(command string, pr probe) []Grant {
 	a := p.commands[command]
-	if a == nil || pr.pattern == "" && len(a.denied) > 0 && p.denies(a, &pr.caller.Origin) || pr.pattern != "" && len(a.denied) > 0 && !p.denyByOrigin {
+	if a == nil || len(a.denied) > 0 && (!p.denyByOrigin || slices.ContainsFunc(a.denied, pr.isFrom)) {
 		return nil
 	}
 	var grants []Grant
 	for _, g := range a.allowed {
-		origin := g.originMatches(&pr.caller.Origin)
-		if pr.pattern != "" {
-			origin = g.remote != nil && g.remote.text == pr.pattern
-		}
-		if origin && g.labelMatches(pr.caller.Window, pr.caller.Webview) {
+		if pr.isFrom(g) && g.labelMatches(pr.caller.Window, pr.caller.Webview) {
 			grants = append(grants, g)
 		}
 	}
 	return grants
+}
+
+// isFrom reports whether a grant is for the probe's origin.
+func (pr probe) isFrom(g Grant) bool {
+	if pr.pattern != "" {
+		return g.remote != nil && g.remote.text == pr.pattern
+	}
+	return g.originMatches(&pr.caller.Origin)
 }
 
 // merged returns the scopes of grants as the reference hands them to a

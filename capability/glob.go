@@ -117,6 +117,22 @@ func CompileGlob(pattern string) (Glob, error) {
 	return g, nil
 }
 
+// allTokens returns the tokens, also those of the simple shapes.
+func (g *Glob) allTokens() []globToken {
+	if g.shape == globGeneral {
+		return g.tokens
+	}
+	var tokens []globToken
+	for _, r := range g.text {
+		if r == '*' {
+			tokens = append(tokens, globToken{kind: tokenSequence})
+		} else {
+			tokens = append(tokens, globToken{kind: tokenChar, char: r})
+		}
+	}
+	return tokens
+}
+
 // globStars reads one or two stars at i.
 func globStars(pattern string, chars []rune, i int) (next int, token globToken, err error) {
 	end := i
