@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -103,7 +102,7 @@ func (c *complaint) UnmarshalJSON(p []byte) error {
 	if json.Unmarshal(p, &v) != nil {
 		return nil
 	}
-	c.Code, c.Type = clean(string(v.Code), 200), clean(string(v.Type), 200)
+	c.Code, c.Type = string(v.Code), string(v.Type)
 	for _, s := range []text{v.Message, v.Detail, v.Title} {
 		if s != "" {
 			c.Message = string(s)
@@ -260,12 +259,4 @@ func (a answer) task(id string) *Task {
 		t.Err = &Error{Op: "poll", TaskID: id, Err: ErrNoImages, permanent: true, MayHaveRun: true}
 	}
 	return t
-}
-
-// failure is what is wrong with one image of an answer.
-func (i item) failure() error {
-	if i.Error != nil {
-		return errors.New(cmp.Or(clean(i.Error.Message, maxMessage), "the service gave no reason"))
-	}
-	return ErrNoImages
 }

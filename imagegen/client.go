@@ -110,14 +110,36 @@ func (c *Client) authorize(req *http.Request) {
 	}
 }
 
-const maxMessage = 4 << 10
+const (
+	maxMessage = 4 << 10
+	minSecret  = 4 // shorter keys, and beginnings of keys, are left in: common words would vanish, too
+)
 
-// words makes text from the service fit to be shown: cleaned, cut, and without the key should the service have echoed it.
+// words makes text from the service fit to be shown: cleaned, without the key should the service have echoed it, and only then
+// cut, since half a key would not be found.
 func (c *Client) words(s string) string {
-	if key := c.key(); len(key) >= 4 {
+	s = clean(s, len(s))
+	if key := c.key(); len(key) >= minSecret {
 		s = strings.ReplaceAll(s, key, "[key]")
 	}
 	return clean(s, maxMessage)
+}
+
+// beginning is words for text that breaks off, perhaps in the middle of the key.
+func (c *Client) beginning(s string) string {
+	s = c.words(s)
+	key := c.key()
+	for n := min(len(key)-1, len(s)); n >= minSecret; n-- {
+		if rest, found := strings.CutSuffix(s, key[:n]); found {
+			return rest + "[key]"
+		}
+	}
+	return s
+}
+
+// complaint is what the service complains of, fit to be shown.
+func (c *Client) complaint(said complaint) complaint {
+	return complaint{clean(c.words(said.Code), 200), clean(c.words(said.Type), 200), c.words(said.Message)}
 }
 
 // prepare asks a sink whether it can store n images.

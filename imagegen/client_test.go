@@ -5,7 +5,10 @@ import (
 	"context"
 	"errors"
 	"image/png"
+	"io"
+	"net/http"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -134,6 +137,46 @@ func TestKeyEchoedByTheServiceIsHidden(t *testing.T) {
 	fake.Script(imagegentest.Raw(`{"error":{"message":"key ` + imagegentest.Key + ` is\u0007 over\nits limit"}}`))
 	_, err := fake.Client(nil).Generate(t.Context(), fox(), imagegen.Memory())
 	require.ErrorContains(t, err, "key [key] is over its limit")
+}
+
+// Wherever a service may put the key, in whatever answer, and also if the text is cut in the middle of it.
+func TestNoErrorHoldsTheKey(t *testing.T) {
+	t.Parallel()
+	const key = "sk-0123456789abcdef0123456789abcdef"
+	page := strings.Repeat("x", 492) + key + strings.Repeat("x", 5000)
+	complaint := `{"code":"` + strings.Repeat("c", 190) + key + `","type":"` + key + `","message":"` + strings.Repeat("m", 4<<10-10) + key + `"}`
+	for name, test := range map[string]struct {
+		status     int
+		post, poll string
+	}{
+		"refusal":               {401, `{"error":` + complaint + `}`, ""},
+		"refusal in plain text": {401, page, ""},
+		"page":                  {200, page, ""},
+		"error with status 200": {200, `{"error":` + complaint + `}`, ""},
+		"task failed at once":   {200, `{"data":{"id":"t","status":"failed","error":` + complaint + `}}`, ""},
+		"an image failed":       {200, `{"data":[{"b64_json":"iVBORw0KGgo="},{"error":` + complaint + `}]}`, ""},
+		"task failed":           {200, `{"data":{"id":"t"}}`, `{"data":{"id":"t","status":"failed","error":` + complaint + `}}`},
+		"poll with an error":    {200, `{"data":{"id":"t"}}`, `{"error":` + complaint + `}`},
+		"images of a task":      {200, `{"data":{"id":"t"}}`, `{"data":{"status":"completed","result":{"images":[{"error":` + complaint + `}]}}}`},
+	} {
+		synctestRun(t, name, func(t *testing.T) {
+			h := imagegentest.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("X-Request-Id", key)
+				if r.Method == http.MethodGet {
+					_, _ = io.WriteString(w, test.poll)
+					return
+				}
+				w.WriteHeader(test.status)
+				_, _ = io.WriteString(w, test.post)
+			}))
+			client, err := imagegen.New(imagegen.Config{BaseURL: "http://service.test", Key: key, HTTPClient: h})
+			require.NoError(t, err)
+			_, err = client.Generate(t.Context(), fox(), imagegen.Memory())
+			require.Error(t, err)
+			require.NotContains(t, err.Error(), key[:4])
+			require.Less(t, len(err.Error()), 5<<10)
+		})
+	}
 }
 
 func TestInvalidRequestsAreNotSent(t *testing.T) {

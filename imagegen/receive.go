@@ -2,6 +2,7 @@ package imagegen
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -54,6 +55,7 @@ func (c *call) receive(ctx context.Context, resp *http.Response, op, taskID stri
 	err := s.scan()
 	if err == nil {
 		got.answer, err = interpret(s.meta)
+		got.err = c.complaint(got.err)
 	}
 	if err != nil {
 		got.abort()
@@ -67,14 +69,14 @@ func (c *call) receive(ctx context.Context, resp *http.Response, op, taskID stri
 
 // unreadable is an answer that broke off or is not what it should be. Nothing of it has been stored.
 func (c *call) unreadable(resp *http.Response, err error, op, taskID string, head []byte) error {
-	e := &Error{Op: op, Status: resp.StatusCode, RequestID: requestID(resp), TaskID: taskID, Err: err, MayHaveRun: taskID == ""}
+	e := &Error{Op: op, Status: resp.StatusCode, RequestID: c.requestID(resp), TaskID: taskID, Err: err, MayHaveRun: taskID == ""}
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		e.Err = fmt.Errorf("answer broke off: %w", err)
 	}
 	head = bytes.TrimSpace(head)
 	if errors.Is(err, errSyntax) && len(head) > 0 && head[0] != '{' {
 		if kind, isText := cutText(http.DetectContentType(head)); isText {
-			e.Message = c.words(string(head))
+			e.Message = c.beginning(string(head))
 		} else {
 			e.Message = kind
 		}
@@ -84,7 +86,7 @@ func (c *call) unreadable(resp *http.Response, err error, op, taskID string, hea
 
 // refusal reads the answer of a status other than 2xx.
 func (c *call) refusal(resp *http.Response, body io.Reader, op, taskID string) error {
-	e := &Error{Op: op, Status: resp.StatusCode, RequestID: requestID(resp), TaskID: taskID}
+	e := &Error{Op: op, Status: resp.StatusCode, RequestID: c.requestID(resp), TaskID: taskID}
 	e.retryAfter = retryAfter(resp.Header, c.now())
 	switch {
 	case resp.StatusCode == http.StatusTooManyRequests, resp.StatusCode == http.StatusServiceUnavailable && e.retryAfter > 0:
@@ -103,10 +105,11 @@ func (c *call) refusal(resp *http.Response, body io.Reader, op, taskID string) e
 			_ = json.Unmarshal(text, &top)
 			d.Error = &top
 		}
-		e.Code, e.Type, e.Message = c.words(d.Error.Code), c.words(d.Error.Type), c.words(d.Error.Message)
+		said := c.complaint(*d.Error)
+		e.Code, e.Type, e.Message = said.Code, said.Type, said.Message
 	}
 	if kind, isText := cutText(http.DetectContentType(text)); e.Message == "" && isText && len(text) > 0 && kind != "" {
-		e.Message = c.words(string(text[:min(len(text), sniffBytes)]))
+		e.Message = clean(c.beginning(string(text)), sniffBytes)
 	}
 	return e
 }
@@ -151,11 +154,10 @@ func (c *call) collect(ctx context.Context, r *Result, got *received, sink Sink,
 	for index, item := range got.answer.images {
 		switch {
 		case item.Image != nil:
+		case len(item.URL) == 0 && item.Error != nil:
+			failed[index] = errors.New(cmp.Or(c.words(item.Error.Message), "the service gave no reason"))
 		case len(item.URL) == 0:
-			failed[index] = errors.New(c.words(item.failure().Error()))
-			if item.Error == nil {
-				failed[index] = ErrNoImages
-			}
+			failed[index] = ErrNoImages
 		default:
 			info := Info{Index: index, Prompt: string(item.Prompt), TaskID: r.TaskID}
 			in, err := c.fetchImage(ctx, sink, info, item.URL, refresh)

@@ -188,7 +188,7 @@ func (c *call) attempt(parent context.Context, p *post) (*Result, *Task, error) 
 	defer resp.Body.Close()
 	c.log.LogAttrs(ctx, slog.LevelInfo, "request for images answered", slog.String("method", http.MethodPost), slog.String("path", p.path),
 		slog.Int("status", resp.StatusCode), slog.Int64("request_bytes", p.length), slog.Int64("answer_bytes", resp.ContentLength),
-		slog.Duration("elapsed", c.now().Sub(began)), slog.Int("attempt", c.attempts), slog.String("request_id", requestID(resp)))
+		slog.Duration("elapsed", c.now().Sub(began)), slog.Int("attempt", c.attempts), slog.String("request_id", c.requestID(resp)))
 	return c.read(ctx, parent, resp, p)
 }
 
@@ -200,7 +200,7 @@ func (c *call) read(ctx, parent context.Context, resp *http.Response, p *post) (
 		return nil, nil, err
 	}
 	a := got.answer
-	r := &Result{RequestID: requestID(resp), Attempts: c.attempts, Ambiguous: c.unsure, TaskID: a.id, Usage: a.usage, Created: a.created}
+	r := &Result{RequestID: c.requestID(resp), Attempts: c.attempts, Ambiguous: c.unsure, TaskID: a.id, Usage: a.usage, Created: a.created}
 	failure := &Error{Op: p.op, Status: resp.StatusCode, RequestID: r.RequestID, MayHaveRun: true}
 	switch a.shape {
 	case shapeImages:
@@ -227,7 +227,7 @@ func (c *call) read(ctx, parent context.Context, resp *http.Response, p *post) (
 		r, err := c.settle(parent, r, t, got, p.sink)
 		return r, nil, err
 	case shapeError:
-		failure.Code, failure.Type, failure.Message = a.err.Code, a.err.Type, c.words(a.err.Message)
+		failure.Code, failure.Type, failure.Message = a.err.Code, a.err.Type, a.err.Message
 		if failure.Message == "" {
 			failure.Message = "the service reports an error without a message"
 		}
@@ -259,4 +259,6 @@ func hopeless(err error) bool {
 		errors.As(err, &record) || errors.Is(err, ErrBlockedAddress)
 }
 
-func requestID(resp *http.Response) string { return clean(resp.Header.Get("X-Request-Id"), 128) }
+func (c *Client) requestID(resp *http.Response) string {
+	return clean(c.words(resp.Header.Get("X-Request-Id")), 128)
+}

@@ -222,9 +222,8 @@ func (c *call) poll(parent context.Context, id string, sink Sink) (*received, er
 		}
 	case shapeError:
 		return nil, &Error{Op: "poll", TaskID: id, Status: resp.StatusCode, Code: got.err.Code, Type: got.err.Type,
-			Message: c.words(got.err.Message), RequestID: requestID(resp), permanent: true}
+			Message: got.err.Message, RequestID: c.requestID(resp), permanent: true}
 	}
-	got.err.Message = c.words(got.err.Message)
 	if len(got.answer.images) > 0 && got.state != StatePending && got.state != StateProcessing {
 		got.state = StateCompleted // a state we do not know, but here the images are
 	}
