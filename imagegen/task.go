@@ -132,6 +132,7 @@ func (c *call) polls(parent context.Context, id string, sink Sink) iter.Seq2[pol
 				yield(polled{}, c.gaveUp(parent, id, err))
 				return
 			case errors.As(err, &e) && final(e, known && c.now().Sub(submitted) < unknownTaskGrace):
+				c.failed(e).MayHaveRun = true // whatever is wrong with the poll, the task was submitted
 				if e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden || e.Status < 400 {
 					err = &WaitError{TaskID: id, Err: err}
 				}

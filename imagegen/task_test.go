@@ -52,7 +52,7 @@ func TestPassingPollFailuresAreEndured(t *testing.T) {
 
 func TestPollsThatEndTheWaiting(t *testing.T) {
 	t.Parallel()
-	for code, resumable := range map[int]bool{401: true, 403: true, 400: false, 410: false} {
+	for code, resumable := range map[int]bool{401: true, 403: true, 400: false, 409: false, 410: false} {
 		synctest.Test(t, func(t *testing.T) {
 			fake := imagegentest.New(t, imagegentest.Options{Mode: imagegentest.Async})
 			fake.Script(imagegentest.Polls(code))
@@ -61,6 +61,8 @@ func TestPollsThatEndTheWaiting(t *testing.T) {
 			require.ErrorAs(t, err, &e)
 			require.Equal(t, code, e.Status)
 			require.NotEmpty(t, e.TaskID)
+			require.True(t, e.MayHaveRun, "the task was submitted")
+			require.Equal(t, 1, e.Attempts)
 			var w *imagegen.WaitError
 			require.Equal(t, resumable, errors.As(err, &w))
 			require.Len(t, fake.Counts().Polls, 1)

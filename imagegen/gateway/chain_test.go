@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"sync/atomic"
 	"testing"
@@ -141,6 +142,29 @@ func TestChainPassesFailuresOn(t *testing.T) {
 			})
 		}
 	}
+}
+
+// A poll that is refused with Retry-After does not make the task one that was never submitted.
+func TestRefusedPollIsNotPaidTwice(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		generated := 0
+		up := imagegentest.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodPost {
+				generated++
+				_, _ = io.WriteString(w, `{"data":{"id":"t"}}`)
+				return
+			}
+			w.Header().Set("Retry-After", "1")
+			w.WriteHeader(http.StatusConflict)
+		}))
+		generator, err := imagegen.New(imagegen.Config{BaseURL: "http://service.test", HTTPClient: up})
+		require.NoError(t, err)
+		client, _ := serve(t, gateway.Config{Generator: generator, Mode: gateway.Sync})
+		_, err = client.Generate(t.Context(), &imagegen.Request{Prompt: "x"}, imagegen.Memory())
+		require.ErrorContains(t, err, "may have been charged")
+		require.Equal(t, 1, generated)
+	})
 }
 
 // A request that failed before anything was generated may be repeated under its key.
