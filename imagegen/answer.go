@@ -173,6 +173,9 @@ func (l items) first() item {
 	return l[0]
 }
 
+// some reports whether there is an image in the item, or an address of one.
+func (i item) some() bool { return i.Image != nil || len(i.URL) > 0 }
+
 // shape is how an answer is to be read.
 type shape int
 
@@ -195,7 +198,7 @@ type answer struct {
 }
 
 // interpret decides what an answer is, by what it holds and not by the order it came in: image data wins over everything, then
-// addresses, then a task (finished or not), then an error.
+// addresses, then a task that has ended, then an error, then a task that goes on.
 func interpret(meta []byte) (answer, error) {
 	var d document
 	if err := json.Unmarshal(meta, &d); err != nil {
@@ -215,11 +218,14 @@ func interpret(meta []byte) (answer, error) {
 	failure := d.Error
 	for _, i := range a.images {
 		data, urls = data || i.Image != nil, urls || len(i.URL) > 0
-		if failure == nil {
-			failure = i.Error
-		}
+		failure = cmp.Or(failure, i.Error)
 	}
 	finished := one.Results.images
+	if a.state == StateCompleted {
+		for _, i := range finished {
+			failure = cmp.Or(failure, i.Error)
+		}
+	}
 	if !data && len(finished) > 0 {
 		a.images, urls = finished, false
 		data = slices.ContainsFunc(finished, func(i item) bool { return i.Image != nil })
@@ -230,7 +236,7 @@ func interpret(meta []byte) (answer, error) {
 	switch {
 	case data, urls:
 		a.shape = shapeImages
-	case d.Error != nil:
+	case d.Error != nil && !a.state.Done():
 		a.shape = shapeError
 	case a.id != "" || a.state != "":
 		a.shape = shapeTask
@@ -255,8 +261,8 @@ func (a answer) task(id string) *Task {
 	switch {
 	case a.state == StateFailed:
 		t.Err = &TaskError{ID: id, Message: cmp.Or(a.err.Message, "the service gave no reason")}
-	case a.state == StateCompleted && len(a.images) == 0:
-		t.Err = &Error{Op: "poll", TaskID: id, Err: ErrNoImages, permanent: true, MayHaveRun: true}
+	case a.state == StateCompleted && !slices.ContainsFunc(a.images, item.some):
+		t.Err = &Error{Op: "poll", TaskID: id, Message: a.err.Message, Err: ErrNoImages, permanent: true, MayHaveRun: true}
 	}
 	return t
 }

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 )
 
@@ -80,6 +81,10 @@ func (c *call) wait(ctx context.Context, id string, sink Sink) (*Result, error) 
 func (c *call) settle(ctx context.Context, r *Result, t *Task, got *received, sink Sink) (*Result, error) {
 	if t.Err != nil {
 		got.abort()
+		var e *Error
+		if errors.As(t.Err, &e) {
+			e.Attempts = c.attempts
+		}
 		return nil, t.Err
 	}
 	var refresh func(context.Context) ([]item, error)
@@ -225,7 +230,7 @@ func (c *call) poll(parent context.Context, id string, sink Sink) (*received, er
 		return nil, &Error{Op: "poll", TaskID: id, Status: resp.StatusCode, Code: got.err.Code, Type: got.err.Type,
 			Message: got.err.Message, RequestID: c.requestID(resp), permanent: true}
 	}
-	if len(got.answer.images) > 0 && got.state != StatePending && got.state != StateProcessing {
+	if slices.ContainsFunc(got.answer.images, item.some) && got.state != StatePending && got.state != StateProcessing {
 		got.state = StateCompleted // a state we do not know, but here the images are
 	}
 	return got, nil

@@ -3,6 +3,7 @@ package imagegen_test
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"slices"
 	"testing"
@@ -110,6 +111,62 @@ func TestTaskOutcomes(t *testing.T) {
 		require.Len(t, r.Images, 1)
 		require.Equal(t, 2, fake.Counts().Files)
 	})
+}
+
+// However the service words it, a task that ended without images has ended: there is nothing to take up again.
+func TestTasksThatEndedAreNotResumable(t *testing.T) {
+	t.Parallel()
+	for poll, message := range map[string]string{
+		`{"data":{"status":"completed","result":{"images":[{"error":{"message":"filtered"}},{"error":"too"}]}}}`:        "",
+		`{"data":{"status":"completed","result":{"images":[{"url":[]},{"error":"filtered"}]}}}`:                         "",
+		`{"data":{"status":"completed","result":{"images":[]}},"error":"filtered"}`:                                     "",
+		`{"data":{"status":"failed"},"error":{"message":"filtered"}}`:                                                   "filtered",
+		`{"data":{"status":"failed","error":{"message":"filtered"}},"error":{"message":"filtered"}}`:                    "filtered",
+		`{"data":{"status":"failed","result":{"images":[{"error":{"message":"too"}}]},"error":{"message":"filtered"}}}`: "filtered",
+		`{"data":{"status":"failed","error":{}}}`:                                                                       "the service gave no reason",
+	} {
+		synctestRun(t, poll, func(t *testing.T) {
+			_, err := polled(t, poll).Generate(t.Context(), fox(), imagegen.Memory())
+			var w *imagegen.WaitError
+			require.NotErrorAs(t, err, &w)
+			if message != "" {
+				var failed *imagegen.TaskError
+				require.ErrorAs(t, err, &failed)
+				require.Equal(t, imagegen.TaskError{ID: "t", Message: message}, *failed)
+				return
+			}
+			require.ErrorIs(t, err, imagegen.ErrNoImages)
+			var e *imagegen.Error
+			require.ErrorAs(t, err, &e)
+			require.Equal(t, []any{"filtered", true, true, 1}, []any{e.Message, e.MayHaveRun, e.Permanent(), e.Attempts})
+		})
+	}
+}
+
+// Places kept for images still to come are no images.
+func TestUnknownStateWithEmptyPlacesGoesOn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r, err := polled(t, `{"data":{"status":"rendering","result":{"images":[{},{}]}}}`,
+			`{"data":{"status":"completed","result":{"images":[{"b64_json":"iVBORw0KGgo="}]}}}`).Generate(t.Context(), fox(), imagegen.Memory())
+		require.NoError(t, err)
+		require.Len(t, r.Images, 1)
+	})
+}
+
+// polled returns a client of a service that answers with task t, and to the polls for it one after the other.
+func polled(t *testing.T, answers ...string) *imagegen.Client {
+	h := imagegentest.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			_, _ = io.WriteString(w, `{"data":{"id":"t"}}`)
+			return
+		}
+		_, _ = io.WriteString(w, answers[0])
+		answers = answers[1:]
+	}))
+	client, err := imagegen.New(imagegen.Config{BaseURL: "http://service.test", HTTPClient: h})
+	require.NoError(t, err)
+	return client
 }
 
 func TestCancelledWaitIsResumedByAnotherClient(t *testing.T) {
