@@ -196,6 +196,8 @@ func TestInvalidRequestsAreNotSent(t *testing.T) {
 		"no sink":                {fox(), nil},
 		"directory missing":      {fox(), imagegen.Dir(filepath.Join(t.TempDir(), "missing"), "")},
 		"pattern leaves dir":     {fox(), imagegen.Dir(t.TempDir(), "../{i}")},
+		"name too long":          {fox(), imagegen.Dir(t.TempDir(), strings.Repeat("n", 256)+"{ext}")},
+		"no room for -2":         {fox(), imagegen.Dir(t.TempDir(), strings.Repeat("n", 251)+"{ext}")},
 		"two images, one writer": {&imagegen.Request{Prompt: "x", N: 2}, imagegen.Writer(&bytes.Buffer{})},
 		"too many references":    {&imagegen.Request{Prompt: "x", Refs: make([]imagegen.Ref, 17)}, imagegen.Memory()},
 	} {

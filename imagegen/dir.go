@@ -22,13 +22,13 @@ import (
 // [Expand] puts in what is known of the request: {n}, {ratio} and {slug}. Without a pattern it is "image-{i}{ext}".
 //
 // An image is written to a temporary file in dir, synced, and given its name on Commit, so a file with that name is always whole.
-// An existing file is never overwritten: the name gets -2, -3 and so on before its extension. Dir may be used by several calls at
-// once, also of several processes.
+// An existing file is never overwritten: the name gets -2, -3 and so on before its extension. On a file system without hard links
+// an empty file holds the name for the moment before. Dir may be used by several calls at once, also of several processes.
 func Dir(dir, pattern string) Sink {
 	if pattern == "" {
 		pattern = "image-{i}{ext}"
 	}
-	return dirSink{dir, pattern}
+	return dirSink{dir, pattern, os.Link}
 }
 
 // Expand replaces {n}, {ratio} and {slug} in a pattern for [Dir] by the number of images asked for, the ratio written with an x,
@@ -56,28 +56,46 @@ func slug(s string) string {
 	return b.String()
 }
 
-type dirSink struct{ dir, pattern string }
+type dirSink struct {
+	dir, pattern string
+	link         func(old, new string) error
+}
 
-// Prepare checks the pattern and that dir can be written to.
+// Prepare checks the pattern, and that dir takes a file under the longest name the pattern is likely to make: after the images are
+// paid it would be too late.
 func (s dirSink) Prepare(context.Context, int) error {
 	if s.pattern == "." || s.pattern == ".." || strings.ContainsAny(s.pattern, "/\\\x00") {
 		return fmt.Errorf("file name pattern %q: want a plain file name", s.pattern)
 	}
-	f, err := s.temp()
+	longest := s.name(Info{Index: 999, Ext: ".webp", TaskID: strings.Repeat("x", maxNameID)})
+	ext := filepath.Ext(longest)
+	b, err := s.open("." + strings.TrimSuffix(longest, ext) + "-99" + ext)
 	if err != nil {
 		return err
 	}
-	return errors.Join(f.Close(), os.Remove(f.Name()))
+	if err = b.File.Close(); err == nil {
+		err = b.place()
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(b.File.Name()))
+	}
+	return os.Remove(b.path)
 }
 
-func (s dirSink) temp() (*os.File, error) { return os.CreateTemp(s.dir, ".imagegen-*.part") }
-
 func (s dirSink) Open(_ context.Context, info Info) (Blob, error) {
-	f, err := s.temp()
+	b, err := s.open(s.name(info))
 	if err != nil {
 		return nil, err
 	}
-	return &dirBlob{File: f, dir: s.dir, name: s.name(info)}, nil
+	return b, nil
+}
+
+func (s dirSink) open(name string) (*dirBlob, error) {
+	f, err := os.CreateTemp(s.dir, ".imagegen-*.part")
+	if err != nil {
+		return nil, err
+	}
+	return &dirBlob{File: f, dir: s.dir, name: name, link: s.link}, nil
 }
 
 func (s dirSink) name(info Info) string {
@@ -89,6 +107,8 @@ func (s dirSink) name(info Info) string {
 	return strings.NewReplacer("{i}", strconv.Itoa(info.Index+1), "{ext}", info.Ext, "{id}", id, "{time}", at).Replace(s.pattern)
 }
 
+const maxNameID = 64 // bytes of an identifier that go into a file name
+
 // plainName makes an identifier from outside safe inside a file name.
 func plainName(s string) string {
 	return strings.Map(func(r rune) rune {
@@ -96,29 +116,31 @@ func plainName(s string) string {
 			return r
 		}
 		return '_'
-	}, s[:min(len(s), 64)])
+	}, s[:min(len(s), maxNameID)])
 }
 
 type dirBlob struct {
 	*os.File
 	dir, name, path string
+	link            func(old, new string) error
 }
 
 func (b *dirBlob) Commit() error {
-	err := b.File.Chmod(0o644)
-	if err == nil {
-		err = b.File.Sync()
-	}
+	_ = b.File.Chmod(0o644) // FAT refuses what it cannot note, which is no reason to lose an image
+	err := b.File.Sync()
 	if closed := b.File.Close(); err == nil {
 		err = closed
 	}
 	if err == nil {
 		err = b.place()
 	}
-	return errors.Join(err, os.Remove(b.File.Name()))
+	if err != nil {
+		err = errors.Join(err, os.Remove(b.File.Name()))
+	}
+	return err
 }
 
-// place gives the file the first free name. A hard link is made only if the name is free, in one step.
+// place gives the file the first free name instead of its temporary one.
 func (b *dirBlob) place() error {
 	ext := filepath.Ext(b.name)
 	for i := 1; ; i++ {
@@ -127,10 +149,31 @@ func (b *dirBlob) place() error {
 			name = fmt.Sprintf("%s-%d%s", strings.TrimSuffix(b.name, ext), i, ext)
 		}
 		b.path = filepath.Join(b.dir, name)
-		if err := os.Link(b.File.Name(), b.path); !errors.Is(err, fs.ErrExist) {
+		if err := b.move(); !errors.Is(err, fs.ErrExist) {
 			return err
 		}
 	}
+}
+
+// move gives the file the name path, if that is free. A hard link is made only if it is, in one step; where there are none, a new
+// file takes the name, and is replaced.
+func (b *dirBlob) move() error {
+	err := b.link(b.File.Name(), b.path)
+	if err == nil {
+		return os.Remove(b.File.Name())
+	}
+	if errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	taken, err := os.OpenFile(b.path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	taken.Close()
+	if err := os.Rename(b.File.Name(), b.path); err != nil {
+		return errors.Join(err, os.Remove(b.path))
+	}
+	return nil
 }
 
 func (b *dirBlob) Abort() error {

@@ -2,6 +2,7 @@ package imagegen
 
 import (
 	"bytes"
+	"errors"
 	"image"
 	"image/gif"
 	"image/jpeg"
@@ -227,4 +228,27 @@ func encoded(t *testing.T) map[string][]byte {
 	all["webp lossless"] = []byte("RIFF....WEBPVP8L....\x2f\x7a\x00\x0b\x00....................")
 	all["webp extended"] = []byte("RIFF....WEBPVP8X....\x00\x00\x00\x00\x7a\x00\x00\x2c\x00\x00")
 	return all
+}
+
+// FAT and many shares have no hard links: images are stored all the same, and still never over another file.
+func TestDirWithoutHardLinks(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	sink := dirSink{dir, "fox{ext}", func(string, string) error { return errors.ErrUnsupported }}
+	require.NoError(t, sink.Prepare(t.Context(), 1))
+	for _, text := range []string{"one", "two"} {
+		blob, err := sink.Open(t.Context(), Info{Ext: ".png"})
+		require.NoError(t, err)
+		_, err = io.WriteString(blob, text)
+		require.NoError(t, err)
+		require.NoError(t, blob.Commit())
+	}
+	stored, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Len(t, stored, 2)
+	for name, text := range map[string]string{"fox.png": "one", "fox-2.png": "two"} {
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		require.NoError(t, err)
+		require.Equal(t, text, string(data))
+	}
 }
