@@ -99,6 +99,7 @@ func TestExitStatuses(t *testing.T) {
 		"some are missing":   {[]string{"-n", "3", "-o", "DIR/{i}", "x"}, imagegentest.ItemError(1), 1, "filtered"},
 		"gave up":            {[]string{"-timeout", "100ms", "-o", "DIR/fox {i}{ext}", "-size", "2:1", "-fit", "x"}, imagegentest.Raw(`{"data":{"id":"t-1"}}`), 5, "-resume t-1"},
 		"submitted, not now": {[]string{"-submit-only", "x"}, imagegentest.Raw(`{"data":{"id":"t-1"}}`), 0, ""},
+		"submitted, no file": {[]string{"-submit-only", "-o", "-", "x"}, imagegentest.Raw(`{"data":{"id":"t-1"}}`), 0, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -111,7 +112,7 @@ func TestExitStatuses(t *testing.T) {
 				require.Contains(t, stdout, "5 gave up waiting")
 			case "gave up":
 				require.Contains(t, stderr, "imagegen -base-url "+p.env["IMAGE_BASE_URL"]+" -o '"+p.dir+"/fox {i}{ext}' -fit -size 2:1 -resume t-1")
-			case "submitted, not now":
+			case "submitted, not now", "submitted, no file":
 				require.Equal(t, "t-1\n", stdout)
 			case "some are missing":
 				require.Equal(t, p.dir+"/1\n"+p.dir+"/3\n", stdout)

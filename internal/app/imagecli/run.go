@@ -160,9 +160,9 @@ func (o *options) report(out outcome, stdout, stderr io.Writer) {
 		e.SetEscapeHTML(false)
 		e.SetIndent("", "  ")
 		_ = e.Encode(out)
-	case o.out == "-":
 	case o.submitOnly && len(out.Images) == 0 && out.TaskID != "" && out.Exit == ExitDone:
 		fmt.Fprintln(stdout, out.TaskID)
+	case o.out == "-":
 	default:
 		for _, i := range out.Images {
 			fmt.Fprintln(stdout, i.Path)
