@@ -155,6 +155,22 @@ func TestBadRequestsSayWhatWouldBeRight(t *testing.T) {
 	})
 }
 
+// A form may have thousands of fields nobody asked for; they are neither held nor looked at.
+func TestUnknownFieldsArePassedOver(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := running(t, gateway.Config{Limits: gateway.Limits{PromptBytes: 100}})
+		body, kind := form(t, func(w *multipart.Writer) {
+			for range 2 {
+				_ = w.WriteField("image_urls", strings.Repeat("x", 101))
+			}
+			_ = w.WriteField("prompt", "x")
+			file(w, "image[]", "image/png", string(pngHead))
+		})
+		require.Equal(t, 200, send(t, h, "POST", edits, body, kind).Code)
+	})
+}
+
 func TestRefusedEditsLeaveNothingBehind(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"mime/multipart"
 	"net/http"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -59,6 +60,8 @@ func (g *Gateway) generation(w http.ResponseWriter, r *http.Request, caller stri
 	return g.accept(w, r, caller, t, nil, leave)
 }
 
+var formFields = []string{"model", "prompt", "n", "size"}
+
 // edit takes a request with references. Its parts stream into the store.
 func (g *Gateway) edit(w http.ResponseWriter, r *http.Request, caller string) *failure {
 	leave, f := g.admit(caller)
@@ -91,6 +94,9 @@ func (g *Gateway) edit(w http.ResponseWriter, r *http.Request, caller string) *f
 		}
 		name := part.FormName()
 		if part.FileName() == "" && name != "image[]" {
+			if !slices.Contains(formFields, name) {
+				continue // as in JSON, and without holding it
+			}
 			value, err := io.ReadAll(io.LimitReader(part, int64(limits.PromptBytes)+1))
 			if err != nil {
 				return unreadable(err)
