@@ -255,6 +255,47 @@ func TestTasksSurviveARestart(t *testing.T) {
 	})
 }
 
+// The service behind answers at once with a finished task, but its files cannot be had before the restart.
+func TestFinishedTaskIsNotForgottenBeforeItsImagesAreFetched(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var generated atomic.Int32
+		var there atomic.Bool
+		up := imagegentest.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			switch {
+			case r.URL.Path != "/file":
+				if r.Method == http.MethodPost {
+					generated.Add(1)
+				}
+				_, _ = io.WriteString(w, `{"data":{"id":"t","status":"completed","result":{"images":[{"url":["/file"]}]}}}`)
+			case there.Load():
+				_, _ = w.Write(pngHead)
+			default:
+				w.WriteHeader(http.StatusServiceUnavailable)
+			}
+		}))
+		path := t.TempDir()
+		config := func() gateway.Config {
+			generator, err := imagegen.New(imagegen.Config{BaseURL: "http://service.test", HTTPClient: up})
+			require.NoError(t, err)
+			return gateway.Config{Generator: generator, Mode: gateway.Async, Store: openDir(t, path)}
+		}
+		client, stop := serve(t, config())
+		_, task, err := client.Submit(t.Context(), &imagegen.Request{Prompt: "x"}, imagegen.Memory())
+		require.NoError(t, err)
+		time.Sleep(time.Minute)
+		stop()
+		there.Store(true)
+
+		client, _ = serve(t, config())
+		images := imagegen.Memory()
+		_, err = client.Wait(t.Context(), task.ID, images)
+		require.NoError(t, err)
+		require.Equal(t, pngHead, images.Get(0))
+		require.EqualValues(t, 1, generated.Load())
+	})
+}
+
 // hanging never finishes by itself, and cannot be resumed.
 type hanging struct{ calls atomic.Int32 }
 

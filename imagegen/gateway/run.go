@@ -179,11 +179,17 @@ func (g *Gateway) generate(work, wait context.Context, t *Task, sink imagegen.Si
 	}
 	if t.Upstream == "" {
 		r, task, err := sub.Submit(work, req, sink)
-		if task == nil {
+		var unfetched *imagegen.WaitError // the task has ended already, and its images could not be fetched
+		switch {
+		case task != nil:
+			t.Upstream = task.ID
+		case r == nil && errors.As(err, &unfetched):
+			t.Upstream = unfetched.TaskID
+		}
+		if t.Upstream == "" {
 			return r, err
 		}
-		t.Upstream = task.ID
-		if err := g.c.Store.UpdateTask(work, *t); err != nil {
+		if err := g.c.Store.UpdateTask(context.WithoutCancel(work), *t); err != nil {
 			g.c.Logger.Error("store the generator's task", "task", t.ID, "upstream", t.Upstream, "error", err)
 		}
 	}
