@@ -186,6 +186,35 @@ func TestBatchKeepsItsBoundAndPausesTogether(t *testing.T) {
 	})
 }
 
+func TestBatchPausesForARequestThatIsGivenUp(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		retries int
+		asked   time.Duration
+	}{{-1, 20 * time.Second}, {2, time.Hour}} {
+		synctestRun(t, test.asked.String(), func(t *testing.T) {
+			fake := imagegentest.New(t, imagegentest.Options{})
+			fake.Script(imagegentest.Status(429, test.asked))
+			var requests iter.Seq2[*imagegen.Request, imagegen.Sink] = func(yield func(*imagegen.Request, imagegen.Sink) bool) {
+				for range 2 {
+					if !yield(fox(), imagegen.Memory()) {
+						return
+					}
+				}
+			}
+			began := time.Now()
+			failed := 0
+			for _, out := range fake.Client(func(c *imagegen.Config) { c.Retry.Max = test.retries }).Batch(t.Context(), 1, requests) {
+				if out.Err != nil {
+					failed++
+				}
+			}
+			require.Equal(t, 1, failed)
+			require.Equal(t, test.asked, time.Since(began))
+		})
+	}
+}
+
 func TestBatchStopsWhenLeft(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -53,11 +53,11 @@ func (c *call) submit(ctx context.Context, req *Request, sink Sink) (*Result, *T
 		if e.class == faultAmbiguous || e.class == faultAnswered && e.MayHaveRun {
 			c.unsure++
 		}
+		if e.class == faultRefused && e.retryAfter > 0 {
+			c.gate.close(c.now().Add(max(wait, e.retryAfter))) // also for the others, when this one is given up
+		}
 		if !again {
 			return nil, nil, c.failed(e)
-		}
-		if e.class == faultRefused {
-			c.gate.close(c.now().Add(wait))
 		}
 		c.trace(Event{Kind: EventRetry, Err: e, Wait: wait, MayHaveRun: c.unsure > 0})
 		c.log.LogAttrs(ctx, slog.LevelWarn, "request for images repeated", slog.String("op", p.op), slog.Int("attempt", c.attempts),
