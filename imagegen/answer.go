@@ -112,6 +112,14 @@ func (c *complaint) UnmarshalJSON(p []byte) error {
 	return nil
 }
 
+// said is nil for a complaint without a word.
+func (c *complaint) said() *complaint {
+	if c == nil || *c == (complaint{}) {
+		return nil
+	}
+	return c
+}
+
 // document is an answer as far as it is kept; in it, b64_json is the index of the image.
 type document struct {
 	Created number          `json:"created"`
@@ -212,6 +220,12 @@ func interpret(meta []byte) (answer, error) {
 	for _, id := range []text{one.ID, one.TaskID, d.ID, d.TaskID} {
 		if a.id = string(id); a.id != "" {
 			break
+		}
+	}
+	if a.id != "" || a.state != "" { // beside a task, an error without a word is a field that is always there
+		d.Error = d.Error.said()
+		for i := range a.images {
+			a.images[i].Error = a.images[i].Error.said()
 		}
 	}
 	var data, urls bool

@@ -227,6 +227,7 @@ func (c *call) read(ctx, parent context.Context, resp *http.Response, p *post) (
 		r, err := c.settle(parent, r, t, got, p.sink)
 		return r, nil, err
 	case shapeError:
+		failure.TaskID = a.id
 		failure.Code, failure.Type, failure.Message = a.err.Code, a.err.Type, a.err.Message
 		if failure.Message == "" {
 			failure.Message = "the service reports an error without a message"

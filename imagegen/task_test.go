@@ -154,6 +154,15 @@ func TestUnknownStateWithEmptyPlacesGoesOn(t *testing.T) {
 	})
 }
 
+func TestEmptyErrorInAPollIsNone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		_, err := polled(t, `{"data":{"status":"pending","error":{}},"error":""}`,
+			`{"data":{"status":"completed","result":{"images":[{"b64_json":"iVBORw0KGgo="}]}},"error":""}`).Generate(t.Context(), fox(), imagegen.Memory())
+		require.NoError(t, err)
+	})
+}
+
 // polled returns a client of a service that answers with task t, and to the polls for it one after the other.
 func polled(t *testing.T, answers ...string) *imagegen.Client {
 	h := imagegentest.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

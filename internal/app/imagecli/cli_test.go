@@ -164,6 +164,13 @@ func TestJSON(t *testing.T) {
 	require.Contains(t, out.Usage, "total_tokens")
 }
 
+func TestJSONNamesTheTaskOfAnError(t *testing.T) {
+	t.Parallel()
+	p := setup(t, imagegentest.Options{}, imagegentest.Raw(`{"error":{"message":"no"},"data":{"id":"t-1"}}`))
+	_, stdout, _ := p.run(t, "", "-json", "-q", "x")
+	require.Contains(t, stdout, `"task_id": "t-1"`)
+}
+
 func TestFitCrops(t *testing.T) {
 	t.Parallel()
 	p := setup(t, imagegentest.Options{})

@@ -1,6 +1,7 @@
 package imagecli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -120,6 +121,7 @@ func (o *options) carryOut(ctx context.Context, stdout, stderr io.Writer) (out o
 	}
 	if e := (*imagegen.Error)(nil); errors.As(err, &e) {
 		out.MayHaveRun = e.MayHaveRun
+		out.TaskID = cmp.Or(out.TaskID, e.TaskID)
 		out.Attempts = max(out.Attempts, e.Attempts)
 	}
 	return out, err
