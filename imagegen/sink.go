@@ -20,7 +20,7 @@ type Info struct {
 	Ext      string    // file name extension for Type, with its dot
 	Width    int       // pixels; 0 while unknown, and for formats whose header is not read (AVIF, HEIC, SVG)
 	Height   int       // pixels
-	Size     int64     // bytes; to a Sink, the size to expect: never less than the truth when known, 0 when unknown
+	Size     int64     // bytes; to a Sink, an estimate, too high or too low when an answer brings several images; 0 when unknown
 	Prompt   string    // the prompt as the service rewrote it, if it says so; not known yet when a Sink is opened
 	URL      string    // where it was fetched from, without the query; empty for image data inside the answer
 	Path     string    // where a sink has put it, if the sink says so
