@@ -121,6 +121,16 @@ func TestExitStatuses(t *testing.T) {
 	}
 }
 
+func TestResumeCommandReachesTheSameService(t *testing.T) {
+	t.Parallel()
+	p := setup(t, imagegentest.Options{}, imagegentest.Raw(`{"data":{"id":"t-1"}}`))
+	require.NoError(t, os.WriteFile(filepath.Join(p.dir, "my key"), []byte(imagegentest.Key), 0o600))
+	delete(p.env, "IMAGE_API_KEY")
+	code, _, stderr := p.run(t, "", "-key-file", "DIR/my key", "-allow-private", "-timeout", "100ms", "-o", "DIR/x", "x")
+	require.Equal(t, imagecli.ExitResume, code)
+	require.Contains(t, stderr, "-o "+p.dir+"/x -key-file '"+p.dir+"/my key' -allow-private -resume t-1\n")
+}
+
 func TestInterruptSaysHowToResume(t *testing.T) {
 	t.Parallel()
 	p := setup(t, imagegentest.Options{Mode: imagegentest.Async, Hasty: true})

@@ -20,6 +20,7 @@ import (
 type options struct {
 	config      imagegen.Config
 	request     *imagegen.Request
+	keyFile     string
 	out         string // pattern with a directory, or "-"
 	fit         bool
 	resume      string
@@ -49,7 +50,7 @@ func parse(args []string, getenv func(string) string, stdin io.Reader, stdout io
 	o := &options{request: &imagegen.Request{}}
 	f := flag.NewFlagSet("imagegen", flag.ContinueOnError)
 	f.StringVar(&o.config.BaseURL, "base-url", cmp.Or(getenv("IMAGE_BASE_URL"), "http://127.0.0.1:8085"), "`address` of the service; also IMAGE_BASE_URL")
-	keyFile := f.String("key-file", "", "`file` with the API key, instead of IMAGE_API_KEY")
+	f.StringVar(&o.keyFile, "key-file", "", "`file` with the API key, instead of IMAGE_API_KEY")
 	f.StringVar(&o.request.Model, "model", imagegen.DefaultModel, "`name` of the model")
 	f.Func("size", "aspect `ratio`: "+ratios(), func(s string) (err error) { o.request.Size, err = imagegen.ParseRatio(s); return err })
 	f.IntVar(&o.request.N, "n", 0, "`number` of images; if not given, the service decides")
@@ -82,8 +83,8 @@ func parse(args []string, getenv func(string) string, stdin io.Reader, stdout io
 		return nil, errors.New("-resume takes neither a prompt nor -ref nor -submit-only")
 	}
 	o.config.Key = strings.TrimSpace(getenv("IMAGE_API_KEY"))
-	if *keyFile != "" {
-		key, err := os.ReadFile(*keyFile)
+	if o.keyFile != "" {
+		key, err := os.ReadFile(o.keyFile)
 		if err != nil {
 			return nil, err
 		}

@@ -172,8 +172,14 @@ func (o *options) report(out outcome, stdout, stderr io.Writer) {
 	}
 	if out.Exit == ExitResume {
 		flags := ""
+		if o.keyFile != "" {
+			flags += " -key-file " + quote(o.keyFile)
+		}
+		if o.config.Fetch.AllowPrivate {
+			flags += " -allow-private"
+		}
 		if o.fit {
-			flags = " -fit -size " + string(o.request.Size)
+			flags += " -fit -size " + string(o.request.Size)
 		}
 		fmt.Fprintf(stderr, "The task goes on and will be charged. Take it up again with:\n  imagegen -base-url %s -o %s%s -resume %s\n",
 			quote(o.config.BaseURL), quote(imagegen.Expand(o.out, o.request)), flags, quote(out.TaskID))
