@@ -15,6 +15,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/http"
 	"os"
 	"time"
 
@@ -110,6 +111,8 @@ func serve(ctx context.Context, g *gateway.Gateway, addr string, logger *slog.Lo
 		defer stop() // when the gateway has stopped, and answered whoever waited
 		return g.Run(ctx)
 	})
-	work.Go(func() error { return httpapi.Serve(serving, httpapi.NewServer(g), listener, time.Minute) })
+	// without keys, any page in a browser on this machine could post a form
+	handler := http.NewCrossOriginProtection().Handler(g)
+	work.Go(func() error { return httpapi.Serve(serving, httpapi.NewServer(handler), listener, time.Minute) })
 	return work.Wait()
 }
