@@ -33,12 +33,13 @@ func (s *Service) Perform(ctx context.Context, t Task, a Attempt) error {
 
 // Abandon settles a task that the queue gave up: the last try died with its
 // process, or ended in an error. A segment that is still waiting for its text
-// fails, and may be retried; a file that is still there is left to the sweep.
+// fails, and may be retried; one that was retried meanwhile waits for the task
+// of that retry. A file that is still there is left to the sweep.
 func (s *Service) Abandon(ctx context.Context, t Task) error {
 	if t.Kind != TaskTranscribe {
 		return nil
 	}
-	seg, err := s.store.AbandonTranscription(ctx, t.SegmentID, "the transcription was interrupted", s.now())
+	seg, err := s.store.AbandonTranscription(ctx, t.SegmentID, t.Round, "the transcription was interrupted", s.now())
 	if errors.Is(err, ErrNotFound) {
 		return nil
 	}

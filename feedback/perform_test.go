@@ -151,6 +151,38 @@ func TestAbandonFailsWhatTheQueueGaveUp(t *testing.T) {
 	require.NoError(t, e.Abandon(t.Context(), feedback.Task{Kind: feedback.TaskDeleteAudio, AudioKey: "x"}))
 }
 
+// "failed → queued by retry": what the queue still does for the job that failed undoes nothing.
+func TestRetryIsNotUndoneByTheJobItReplaces(t *testing.T) {
+	t.Parallel()
+	for name, settle := range map[string]func(e *env, old feedback.Task) error{
+		"told that it is dead": func(e *env, old feedback.Task) error { return e.Abandon(t.Context(), old) },
+		"done again, as its worker died before it could report": func(e *env, old feedback.Task) error {
+			e.speech.answer = func(ctx context.Context, _ feedback.Audio) (feedback.Transcript, error) {
+				_, err := e.store.BeginTranscription(ctx, old.SegmentID, "the retry's", 1, e.clock.Now())
+				return feedback.Transcript{}, err
+			}
+			require.ErrorIs(t, e.Perform(t.Context(), old, feedback.Attempt{Token: "late", Number: 5, Limit: 5}), feedback.ErrSuperseded)
+			return e.Abandon(t.Context(), old)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := newEnv(t)
+			seg, old := e.add(e.lesson(), "x")
+			e.speech.answer = says("", fault{permanent: true, public: "the audio is damaged"})
+			require.Error(t, e.Perform(t.Context(), old, feedback.Attempt{Token: "t", Number: 1, Limit: 5}))
+			require.Equal(t, feedback.SegmentFailed, e.get(seg).State)
+			_, err := e.RetrySegment(t.Context(), e.teacher, seg.ID)
+			require.NoError(t, err)
+			require.NoError(t, settle(e, old))
+			require.NotEqual(t, feedback.SegmentFailed, e.get(seg).State)
+			e.speech.answer = says("hello", nil)
+			require.NoError(t, e.Perform(t.Context(), e.take()[0], feedback.Attempt{Token: "again", Number: 1, Limit: 5}))
+			require.Equal(t, feedback.SegmentTranscribed, e.get(seg).State)
+		})
+	}
+}
+
 func TestTranscriptKeepsTheOrderOfSequences(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)

@@ -106,7 +106,8 @@ type SegmentStore interface {
 	// SessionOf returns the session of a lesson, or [ErrNotFound].
 	SessionOf(ctx context.Context, teacher, lesson uuid.UUID) (uuid.UUID, error)
 	// InsertSegment inserts s in the state queued and hands the outbox a
-	// [TaskTranscribe] in the same transaction. With next, the sequence is
+	// [TaskTranscribe] in the same transaction. Each task of a segment has a
+	// Round of its own, greater than those before. With next, the sequence is
 	// one more than the lesson's greatest. The same audio (by SHA-256) under
 	// the same sequence, or with next anywhere in the lesson, is the existing
 	// segment, returned with created false; other audio under a taken
@@ -130,9 +131,10 @@ type TranscriptionStore interface {
 	// EndTranscription leaves the state transcribing, provided that the segment
 	// is in it under this token; [ErrSuperseded] otherwise.
 	EndTranscription(ctx context.Context, id uuid.UUID, token string, o Outcome, at time.Time) (Segment, error)
-	// AbandonTranscription fails a segment that is queued or transcribing,
-	// whatever its token. A segment in another state is returned as it is.
-	AbandonTranscription(ctx context.Context, id uuid.UUID, message string, at time.Time) (Segment, error)
+	// AbandonTranscription fails a segment that is queued or transcribing in
+	// this round, whatever its token. A segment in another state or a later
+	// round is returned as it is.
+	AbandonTranscription(ctx context.Context, id uuid.UUID, round int64, message string, at time.Time) (Segment, error)
 	// RequeueStuck puts the segments that have been transcribing since before a
 	// time back to queued, each with a [TaskTranscribe] for the outbox, and
 	// returns them.

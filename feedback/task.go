@@ -17,6 +17,7 @@ const (
 type Task struct {
 	Kind      TaskKind  `json:"kind"`
 	SegmentID uuid.UUID `json:"segment_id,omitzero"` // with TaskTranscribe
+	Round     int64     `json:"round,omitzero"`      // with TaskTranscribe: tells it from tasks of the segment's other rounds
 	AudioKey  string    `json:"audio_key,omitempty"` // with TaskDeleteAudio
 }
 

@@ -59,6 +59,7 @@ func Store(t *testing.T, open func(t *testing.T) Harness) {
 		"a superseded try changes nothing":                 transcriptionFence,
 		"a finished segment is not begun again":            transcriptionFinished,
 		"given up tries fail the segment":                  transcriptionAbandoned,
+		"given up tries undo no retry":                     transcriptionRetried,
 		"stuck segments are queued again":                  transcriptionStuck,
 		"audio in use is known":                            audioInUse,
 		"changes come in the order of revisions":           changesInOrder,

@@ -82,7 +82,7 @@ func segmentsNumbers(t *testing.T, b *book) {
 func segmentsOutbox(t *testing.T, b *book) {
 	l := b.lessonOf("Ming")
 	g := b.segment(l, 0)
-	require.Equal(t, []feedback.Task{{Kind: feedback.TaskTranscribe, SegmentID: g.ID}}, b.Tasks(t))
+	b.round(g)
 	b.FailOutbox(errOutbox)
 	n := b.newSegment(l, 1, "x")
 	_, _, err := b.Store.InsertSegment(t.Context(), n, false)
@@ -92,6 +92,15 @@ func segmentsOutbox(t *testing.T, b *book) {
 	b.FailOutbox(nil)
 	_, _, err = b.Store.InsertSegment(t.Context(), n, false)
 	require.NoError(t, err)
+}
+
+// round takes the one task that the outbox holds, for g, and returns its round.
+func (b *book) round(g feedback.Segment) int64 {
+	b.t.Helper()
+	tasks := b.Tasks(b.t)
+	require.Len(b.t, tasks, 1)
+	require.Equal(b.t, feedback.Task{Kind: feedback.TaskTranscribe, SegmentID: g.ID, Round: tasks[0].Round}, tasks[0])
+	return tasks[0].Round
 }
 
 func (b *book) begin(g feedback.Segment, token string) feedback.Segment {
@@ -110,7 +119,7 @@ func (b *book) end(g feedback.Segment, token string, o feedback.Outcome) feedbac
 
 func segmentsRetry(t *testing.T, b *book) {
 	g := b.segment(b.lessonOf("Ming"), 0)
-	b.Tasks(t)
+	round := b.round(g)
 	retry := func() (feedback.Segment, error) { return b.Store.RetrySegment(t.Context(), b.teacher, g.ID, b.tick()) }
 	_, err := retry()
 	require.ErrorIs(t, err, feedback.ErrNotFailed, "queued")
@@ -134,7 +143,7 @@ func segmentsRetry(t *testing.T, b *book) {
 	require.Empty(t, got.Error)
 	require.Zero(t, got.Attempts)
 	require.Greater(t, got.Revision, failed.Revision)
-	require.Equal(t, []feedback.Task{{Kind: feedback.TaskTranscribe, SegmentID: g.ID}}, b.Tasks(t))
+	require.Greater(t, b.round(g), round)
 	_, err = b.Store.RetrySegment(t.Context(), b.teacher, newID(), b.tick())
 	require.ErrorIs(t, err, feedback.ErrNotFound)
 }
@@ -165,11 +174,12 @@ func transcriptionFence(t *testing.T, b *book) {
 
 func transcriptionFinished(t *testing.T, b *book) {
 	g := b.segment(b.lessonOf("Ming"), 0)
+	round := b.round(g)
 	b.begin(g, "one")
 	done := b.end(g, "one", feedback.Outcome{State: feedback.SegmentTranscribed, Text: "", Attempts: 1})
 	require.Equal(t, g.Duration, done.Duration, "an unknown duration replaces none")
 	require.Equal(t, done, b.begin(g, "two"))
-	got, err := b.Store.AbandonTranscription(t.Context(), g.ID, "given up", b.tick())
+	got, err := b.Store.AbandonTranscription(t.Context(), g.ID, round, "given up", b.tick())
 	require.NoError(t, err)
 	require.Equal(t, done, got)
 	got, err = b.Store.Segment(t.Context(), b.teacher, g.ID)
@@ -179,18 +189,48 @@ func transcriptionFinished(t *testing.T, b *book) {
 
 func transcriptionAbandoned(t *testing.T, b *book) {
 	l := b.lessonOf("Ming")
-	queued, busy := b.segment(l, 0), b.segment(l, 1)
+	queued := b.segment(l, 0)
+	rounds := map[uuid.UUID]int64{queued.ID: b.round(queued)}
+	busy := b.segment(l, 1)
+	rounds[busy.ID] = b.round(busy)
 	b.begin(busy, "one")
-	for _, g := range []feedback.Segment{queued, busy} {
-		got, err := b.Store.AbandonTranscription(t.Context(), g.ID, "given up", b.tick())
+	again := b.segment(l, 2)
+	rounds[again.ID] = b.round(again)
+	b.begin(again, "one")
+	b.end(again, "one", feedback.Outcome{State: feedback.SegmentQueued, Error: "given up", Attempts: 1})
+	for _, g := range []feedback.Segment{queued, busy, again} {
+		got, err := b.Store.AbandonTranscription(t.Context(), g.ID, rounds[g.ID], "given up", b.tick())
 		require.NoError(t, err)
 		require.Equal(t, feedback.SegmentFailed, got.State)
 		require.Equal(t, "given up", got.Error)
 	}
 	_, err := b.Store.EndTranscription(t.Context(), busy.ID, "one", feedback.Outcome{State: feedback.SegmentTranscribed, Text: "late"}, b.tick())
 	require.ErrorIs(t, err, feedback.ErrSuperseded)
-	_, err = b.Store.AbandonTranscription(t.Context(), newID(), "given up", b.tick())
+	_, err = b.Store.AbandonTranscription(t.Context(), newID(), 1, "given up", b.tick())
 	require.ErrorIs(t, err, feedback.ErrNotFound)
+}
+
+func transcriptionRetried(t *testing.T, b *book) {
+	g := b.segment(b.lessonOf("Ming"), 0)
+	first := b.round(g)
+	b.begin(g, "one")
+	b.end(g, "one", feedback.Outcome{State: feedback.SegmentFailed, Error: "damaged", Attempts: 1})
+	_, err := b.Store.RetrySegment(t.Context(), b.teacher, g.ID, b.tick())
+	require.NoError(t, err)
+	second := b.round(g)
+	stays := func(want feedback.Segment) {
+		got, err := b.Store.AbandonTranscription(t.Context(), g.ID, first, "given up", b.tick())
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	}
+	got, err := b.Store.Segment(t.Context(), b.teacher, g.ID)
+	require.NoError(t, err)
+	stays(got)
+	stays(b.begin(g, "two"))
+	stays(b.end(g, "two", feedback.Outcome{State: feedback.SegmentQueued, Error: "broke off", Attempts: 1}))
+	got, err = b.Store.AbandonTranscription(t.Context(), g.ID, second, "given up", b.tick())
+	require.NoError(t, err)
+	require.Equal(t, feedback.SegmentFailed, got.State)
 }
 
 func transcriptionStuck(t *testing.T, b *book) {
@@ -208,7 +248,7 @@ func transcriptionStuck(t *testing.T, b *book) {
 	require.Len(t, got, 1)
 	require.Equal(t, stuck.ID, got[0].ID)
 	require.Equal(t, feedback.SegmentQueued, got[0].State)
-	require.Equal(t, []feedback.Task{{Kind: feedback.TaskTranscribe, SegmentID: stuck.ID}}, b.Tasks(t))
+	b.round(stuck)
 	_, err = b.Store.EndTranscription(t.Context(), stuck.ID, "one", feedback.Outcome{State: feedback.SegmentTranscribed, Text: "late"}, b.tick())
 	require.ErrorIs(t, err, feedback.ErrSuperseded)
 	_, err = b.Store.BeginTranscription(t.Context(), queued.ID, "two", 1, b.tick())

@@ -49,14 +49,15 @@ func (s *Store) InsertSegment(ctx context.Context, n feedback.Segment, next bool
 		}
 		out.State, out.Revision = feedback.SegmentQueued, session.Revision
 		if _, err := tx.ExecContext(ctx, `
-			insert into feedback_segments (`+segmentColumns+`, changed_at)
-			values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`,
+			insert into feedback_segments (`+segmentColumns+`, changed_at, token)
+			values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`,
 			out.ID, out.LessonID, out.SessionID, out.TeacherID, out.Sequence, string(out.State), out.Text, out.Error, out.Attempts,
 			out.AudioKey, out.Duration.Milliseconds(), out.Size, out.SHA256, out.ContentType,
-			sqldb.Time{Time: out.CreatedAt}, sqldb.Time{Time: out.TranscribedAt}, out.Revision, sqldb.Time{Time: out.CreatedAt}); err != nil {
+			sqldb.Time{Time: out.CreatedAt}, sqldb.Time{Time: out.TranscribedAt}, out.Revision, sqldb.Time{Time: out.CreatedAt},
+			fence(out.Revision, "")); err != nil {
 			return err
 		}
-		return s.hand(ctx, tx, feedback.Task{Kind: feedback.TaskTranscribe, SegmentID: out.ID})
+		return s.hand(ctx, tx, feedback.Task{Kind: feedback.TaskTranscribe, SegmentID: out.ID, Round: out.Revision})
 	})
 	if errors.Is(err, errExists) {
 		return out, false, nil
@@ -121,9 +122,9 @@ func (s *Store) RetrySegment(ctx context.Context, teacher, id uuid.UUID, at time
 
 // requeue makes a segment wait for its first attempt, with a task for it.
 func (s *Store) requeue(ctx context.Context, tx *sql.Tx, g *locked, at time.Time) error {
-	g.State, g.Error, g.Attempts, g.token = feedback.SegmentQueued, "", 0, ""
+	g.State, g.Error, g.Attempts, g.token, g.round = feedback.SegmentQueued, "", 0, "", g.revision
 	if err := g.save(ctx, tx, at); err != nil {
 		return err
 	}
-	return s.hand(ctx, tx, feedback.Task{Kind: feedback.TaskTranscribe, SegmentID: g.ID})
+	return s.hand(ctx, tx, feedback.Task{Kind: feedback.TaskTranscribe, SegmentID: g.ID, Round: g.round})
 }

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -17,6 +19,7 @@ import (
 // locked is a segment that no other transaction can change.
 type locked struct {
 	feedback.Segment
+	round    int64  // of the task that it waits for; 0 where an earlier version of this package queued it
 	token    string // of the try that is transcribing
 	revision int64  // of a change made now
 }
@@ -35,19 +38,28 @@ func lockSegment(ctx context.Context, tx *sql.Tx, id uuid.UUID, at time.Time) (l
 	if err != nil {
 		return locked{}, err
 	}
-	token, err := one(ctx, tx, errSegment, func(r row) (t sql.NullString, err error) { return t, r.Scan(&t) },
+	f, err := one(ctx, tx, errSegment, func(r row) (f sql.NullString, err error) { return f, r.Scan(&f) },
 		`select token from feedback_segments where segment_id = $1`, id)
-	return locked{Segment: g, token: token.String, revision: revision}, err
+	round, token, _ := strings.Cut(f.String, " ")
+	n, _ := strconv.ParseInt(round, 10, 64) // no number: a row of an earlier version
+	return locked{Segment: g, round: n, token: token, revision: revision}, err
 }
 
-// save writes what a transcription changes. No token is NULL.
+// fence is what the column token holds of a segment that waits for its text:
+// the round, and after a space the token of the try that is transcribing.
+func fence(round int64, token string) string {
+	return strings.TrimSpace(strconv.FormatInt(round, 10) + " " + token)
+}
+
+// save writes what a transcription changes. A segment that waits no more has no fence.
 func (g *locked) save(ctx context.Context, tx *sql.Tx, at time.Time) error {
 	g.Revision = g.revision
+	waits := g.State == feedback.SegmentQueued || g.State == feedback.SegmentTranscribing
 	_, err := tx.ExecContext(ctx, `
 		update feedback_segments set state = $2, text = $3, error = $4, attempts = $5, token = $6,
 			duration_ms = $7, transcribed_at = $8, revision = $9, changed_at = $10
 		where segment_id = $1`,
-		g.ID, string(g.State), g.Text, g.Error, g.Attempts, sql.NullString{String: g.token, Valid: g.token != ""},
+		g.ID, string(g.State), g.Text, g.Error, g.Attempts, sql.NullString{String: fence(g.round, g.token), Valid: waits},
 		g.Duration.Milliseconds(), sqldb.Time{Time: g.TranscribedAt}, g.Revision, sqldb.Time{Time: at})
 	return err
 }
@@ -103,10 +115,13 @@ func (s *Store) EndTranscription(ctx context.Context, id uuid.UUID, token string
 }
 
 // AbandonTranscription implements [feedback.TranscriptionStore].
-func (s *Store) AbandonTranscription(ctx context.Context, id uuid.UUID, message string, at time.Time) (feedback.Segment, error) {
+func (s *Store) AbandonTranscription(ctx context.Context, id uuid.UUID, round int64, message string, at time.Time) (feedback.Segment, error) {
 	return s.changeSegment(ctx, "abandon transcription", id, at, func(g *locked) error {
 		if g.State != feedback.SegmentQueued && g.State != feedback.SegmentTranscribing {
 			return errAsItIs
+		}
+		if g.round != 0 && g.round != round {
+			return errAsItIs // queued again since
 		}
 		g.State, g.token = feedback.SegmentFailed, ""
 		if g.Error == "" {

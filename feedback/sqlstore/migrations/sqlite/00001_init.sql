@@ -76,7 +76,7 @@ create table feedback_segments (
     text text not null,
     error text not null,
     attempts integer not null,
-    token text, -- of the try that is transcribing
+    token text, -- the round, and the try that is transcribing, where there is one
     audio_key text not null unique,
     duration_ms integer not null,
     size_bytes integer not null,
