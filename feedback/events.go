@@ -12,11 +12,14 @@ import (
 // Event tells of a lesson or a segment whose state changed. Exactly one of
 // Lesson and Segment is set.
 type Event struct {
-	// Revision is the session's after the change. Revisions of a session grow;
-	// a client that was cut off goes on from the last one it saw.
+	// Revision is the session's after the change.
 	Revision int64
-	Lesson   *Lesson // without its segments
-	Segment  *Segment
+	// Resume is what a client that is cut off after this event goes on from:
+	// the revision up to which all changes were told. It never decreases, and
+	// stays below Revision while a change of another process may be missing.
+	Resume  int64
+	Lesson  *Lesson // without its segments
+	Segment *Segment
 }
 
 func lessonEvent(l Lesson) Event {
@@ -44,7 +47,7 @@ func (s *Service) Events(ctx context.Context, teacher, session uuid.UUID, since 
 		// Subscribe first: what happens between subscribing and asking comes twice and is told once.
 		sub := s.events.subscribe(session)
 		defer s.events.unsubscribe(session, sub)
-		f := follower{service: s, teacher: teacher, session: session, told: sub, polled: since, seen: map[uuid.UUID]int64{}, yield: yield}
+		f := follower{service: s, teacher: teacher, session: session, told: sub, upTo: since, seen: map[uuid.UUID]int64{}, yield: yield}
 		if !f.poll(ctx) {
 			return
 		}
@@ -55,7 +58,7 @@ func (s *Service) Events(ctx context.Context, teacher, session uuid.UUID, since 
 			case <-ctx.Done():
 				return
 			case e := <-sub:
-				if !f.tell(e) {
+				if !f.hear(e) {
 					return
 				}
 			case <-tick.C:
@@ -72,21 +75,35 @@ type follower struct {
 	service          *Service
 	teacher, session uuid.UUID
 	told             <-chan Event        // by this process
-	polled           int64               // revision up to which the store was asked
+	upTo             int64               // revision up to which all changes were told; negative: the first one asked for
 	seen             map[uuid.UUID]int64 // newest revision told of each lesson and segment
 	yield            func(Event, error) bool
 }
 
-func (f *follower) tell(e Event) bool {
-	if e.Revision <= f.seen[e.id()] {
+// tell tells e, unless it was told. After it all changes up to a revision were.
+func (f *follower) tell(e Event, upTo int64) bool {
+	fresh := e.Revision > f.upTo && e.Revision > f.seen[e.id()]
+	f.upTo = max(f.upTo, upTo)
+	if !fresh {
 		return true
 	}
 	f.seen[e.id()] = e.Revision
+	e.Resume = f.upTo
 	return f.yield(e, nil)
 }
 
+// hear tells a change made by this process. Those of others may lie before it,
+// unless it is the very next one.
+func (f *follower) hear(e Event) bool {
+	upTo := f.upTo
+	if e.Revision == upTo+1 {
+		upTo = e.Revision
+	}
+	return f.tell(e, upTo)
+}
+
 func (f *follower) poll(ctx context.Context) bool {
-	since := f.polled
+	since := f.upTo
 	if since < 0 {
 		since = 1<<63 - 1 // only the session's revision is wanted
 	}
@@ -97,15 +114,18 @@ func (f *follower) poll(ctx context.Context) bool {
 		}
 		return false
 	}
-	f.polled = revision
+	if f.upTo < 0 || f.upTo > revision { // now, or a revision of a database that was set back
+		f.upTo = revision
+	}
 	if !f.drain() {
 		return false
 	}
 	for _, e := range events {
-		if !f.tell(e) {
+		if !f.tell(e, min(e.Revision, revision)) { // what came after revision was read may not be all
 			return false
 		}
 	}
+	f.upTo = max(f.upTo, revision)
 	return true
 }
 
@@ -115,7 +135,7 @@ func (f *follower) drain() bool {
 	for {
 		select {
 		case e := <-f.told:
-			if !f.tell(e) {
+			if !f.hear(e) {
 				return false
 			}
 		default:

@@ -88,6 +88,55 @@ func TestEventsOfAnotherProcessAreFound(t *testing.T) {
 	}
 }
 
+// "one per segment or lesson state change", whatever event a client is cut off after.
+func TestEventsGoOnFromWhereAllWasTold(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t) // asks the store once an hour: what others do is found late
+	l := e.lesson()
+	before, err := e.Session(t.Context(), e.teacher, l.SessionID)
+	require.NoError(t, err)
+	_, task := e.add(l, "x")
+	next := follow(t, e.Service, e.teacher, l.SessionID, before.Revision)
+	queued := next()
+	require.Equal(t, queued.Revision, queued.Resume)
+	_, err = e.MarkApplied(t.Context(), e.teacher, l.ID)
+	require.NoError(t, err)
+	applied := next()
+	require.Equal(t, applied.Revision, applied.Resume, "nothing lies between")
+
+	require.NoError(t, e.service().Perform(t.Context(), task, feedback.Attempt{Token: "t", Number: 1}))
+	_, err = e.FinishLesson(t.Context(), e.teacher, l.ID)
+	require.NoError(t, err)
+	finished := next()
+	require.Equal(t, feedback.LessonFinished, finished.Lesson.State)
+	require.Equal(t, applied.Resume, finished.Resume, "the segment is not told yet")
+
+	again := follow(t, e.service(), e.teacher, l.SessionID, finished.Resume)
+	transcribed := again()
+	require.Equal(t, feedback.SegmentTranscribed, transcribed.Segment.State)
+	require.Greater(t, transcribed.Resume, finished.Resume)
+	require.Equal(t, finished.Revision, again().Resume)
+}
+
+// "one per … state change": none where nothing changes.
+func TestEventsTellNothingOfTheSameAgain(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	l := e.lesson()
+	_, err := e.FinishLesson(t.Context(), e.teacher, l.ID)
+	require.NoError(t, err)
+	before, err := e.Session(t.Context(), e.teacher, l.SessionID)
+	require.NoError(t, err)
+	e.add(l, "x")
+	next := follow(t, e.Service, e.teacher, l.SessionID, before.Revision)
+	require.NotNil(t, next().Segment)
+	_, err = e.FinishLesson(t.Context(), e.teacher, l.ID)
+	require.NoError(t, err)
+	_, err = e.MarkApplied(t.Context(), e.teacher, l.ID)
+	require.NoError(t, err)
+	require.True(t, next().Lesson.Applied)
+}
+
 func TestEventsStartNowUnlessTold(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t, func(c *feedback.Config) { c.PollInterval = time.Millisecond })

@@ -43,8 +43,8 @@ type lessonRow struct {
 
 func (s *server) registerEvents(api huma.API) {
 	op := s.operation(http.MethodGet, "/feedback-sessions/{session_id}/events", "follow-session", sessionsTag, "Follow a session",
-		"Server-sent events: one named \"lesson\" or \"segment\" for each change of state from now on. The id of an event is the session's revision; "+
-			"a client that reconnects with Last-Event-ID gets what it missed.", http.StatusOK,
+		"Server-sent events: one named \"lesson\" or \"segment\" for each change of state from now on. A client that reconnects with the "+
+			"id of the last event as Last-Event-ID gets what it missed; it may be told again what it knows.", http.StatusOK,
 		http.StatusNotFound)
 	op.Parameters = []*huma.Param{pathParam("session_id"),
 		{Name: "Last-Event-ID", In: "header", Description: "The id of the last event that was seen.", Schema: &huma.Schema{Type: "string"}, Example: "17"}}
@@ -136,6 +136,6 @@ func writeEvent(w io.Writer, e feedback.Event) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(w, "id: %d\nevent: %s\ndata: %s\n\n", e.Revision, name, body)
+	_, err = fmt.Fprintf(w, "id: %d\nevent: %s\ndata: %s\n\n", e.Resume, name, body)
 	return err
 }

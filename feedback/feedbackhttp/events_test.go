@@ -1,0 +1,88 @@
+package feedbackhttp_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/feedback"
+	"lessonkit.example/feedback/audiodir"
+	"lessonkit.example/feedback/feedbackhttp"
+)
+
+// stream opens the events of a session on a server of its own, and returns
+// what reads the next line that begins with a key.
+func stream(t *testing.T, h http.Handler, session, last string, headers ...string) (next func(key string) string) {
+	t.Helper()
+	server := httptest.NewServer(h)
+	t.Cleanup(server.Close)
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	t.Cleanup(cancel)
+	r, err := http.NewRequestWithContext(ctx, "GET", server.URL+"/api/v1/feedback-sessions/"+session+"/events", nil)
+	require.NoError(t, err)
+	if last != "" {
+		r.Header.Set("Last-Event-ID", last)
+	}
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	res, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	t.Cleanup(func() { res.Body.Close() })
+	require.Equal(t, 200, res.StatusCode)
+	lines := bufio.NewScanner(res.Body)
+	return func(key string) string {
+		t.Helper()
+		for lines.Scan() {
+			if value, ok := strings.CutPrefix(lines.Text(), key+": "); ok {
+				return value
+			}
+		}
+		t.Fatal("the stream ended: ", lines.Err())
+		return ""
+	}
+}
+
+// "one per segment or lesson state change", also for a client that was cut off
+// while a change of another process was still to be found.
+func TestEventStreamGoesOnFromAnyID(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t, "sqlite:"+t.TempDir()+"/f.db")
+	session := e.session(e.profile("Ming"))
+	lesson := e.lesson(session)
+	segment := e.upload(lesson, recording("x")).want(202).str("segment_id")
+	front := e.another(e.store)
+	as := []string{"X-Teacher", e.teacher.String()}
+	next := stream(t, front, session, "0", as...)
+	require.Contains(t, next("data"), `"state":"recording"`)
+	require.Contains(t, next("data"), `"state":"queued"`)
+
+	require.Equal(t, []error{nil}, e.work()) // by another process
+	r := httptest.NewRequest("POST", "/api/v1/feedback-lessons/"+lesson+"/finish", nil)
+	r.Header.Set(as[0], as[1])
+	w := httptest.NewRecorder()
+	front.ServeHTTP(w, r)
+	require.Equal(t, 200, w.Code)
+	id := next("id")
+	require.Contains(t, next("data"), `"state":"finished"`)
+
+	next = stream(t, front, session, id, as...)
+	require.Contains(t, next("data"), fmt.Sprintf(`"segment_id":%q`, segment))
+}
+
+// another is a process beside e that seldom looks for what others did.
+func (e *env) another(store feedback.Store) http.Handler {
+	e.t.Helper()
+	audio, err := audiodir.New(e.audioDir)
+	require.NoError(e.t, err)
+	s, err := feedback.New(feedback.Config{Store: store, Audio: audio, Now: e.now.Now, Location: time.UTC, PollInterval: time.Hour})
+	require.NoError(e.t, err)
+	return asTeacher(feedbackhttp.Handler(feedbackhttp.Config{Service: s, Teacher: teacherOf}))
+}
