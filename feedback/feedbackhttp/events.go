@@ -62,8 +62,12 @@ func (s *server) registerEvents(api huma.API) {
 				return 0, nil, fieldProblem("header.Last-Event-ID", "must be the id of an event of this session")
 			}
 		}
-		if _, err := s.svc.Session(ctx.Context(), teacher(ctx.Context()), id); err != nil {
+		session, err := s.svc.Session(ctx.Context(), teacher(ctx.Context()), id)
+		if err != nil {
 			return 0, nil, problem("path", err)
+		}
+		if since < 0 {
+			since = session.Revision // nothing is missed between the answer's first byte and the first look
 		}
 		w, err := responseWriter(ctx)
 		if err != nil {

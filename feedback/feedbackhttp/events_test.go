@@ -7,15 +7,30 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/feedback"
 	"lessonkit.example/feedback/audiodir"
 	"lessonkit.example/feedback/feedbackhttp"
+	"lessonkit.example/feedback/sqlstore"
 )
+
+// overtaken is a store in which something happens before a follower first asks.
+type overtaken struct {
+	*sqlstore.Store
+	once  sync.Once
+	event func()
+}
+
+func (s *overtaken) Changes(ctx context.Context, teacher, session uuid.UUID, since int64) ([]feedback.Event, int64, error) {
+	s.once.Do(s.event)
+	return s.Store.Changes(ctx, teacher, session, since)
+}
 
 // stream opens the events of a session on a server of its own, and returns
 // what reads the next line that begins with a key.
@@ -48,6 +63,19 @@ func stream(t *testing.T, h http.Handler, session, last string, headers ...strin
 		t.Fatal("the stream ended: ", lines.Err())
 		return ""
 	}
+}
+
+// "one per segment or lesson state change", also one of another process right
+// after the stream is open.
+func TestEventStreamBeginsWhenItIsOpen(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t, "sqlite:"+t.TempDir()+"/f.db")
+	session := e.session(e.profile("Ming"))
+	lesson := e.lesson(session)
+	store := &overtaken{Store: e.store, event: func() { e.do("POST", "/feedback-lessons/"+lesson+"/finish", nil).want(200) }}
+	next := stream(t, e.another(store), session, "", "X-Teacher", e.teacher.String())
+	require.Equal(t, "lesson", next("event"))
+	require.Contains(t, next("data"), `"state":"finished"`)
 }
 
 // "one per segment or lesson state change", also for a client that was cut off
