@@ -14,6 +14,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/text/unicode/norm"
+
 	"lessonkit.example/feedback"
 )
 
@@ -57,7 +59,7 @@ type ChatConfig struct {
 
 	// SendNames sends the names of people as they are. By default each name that
 	// the input lists is sent as a token and put back in the answer: whole, by its
-	// parts, and in the short forms usual in Chinese. Not to be told from other words
+	// parts, and in the short forms usual in Chinese, also before a Korean particle. Not to be told from other words
 	// are a part of a single letter or character, a name that is also a common word
 	// (Will, May) in another case than listed, and a name that was misheard.
 	SendNames bool
@@ -234,7 +236,7 @@ func (c *Chat) input(ctx context.Context, transcripts []string) (out []string, s
 	for _, t := range transcripts {
 		if !isNoise(t) {
 			words += countWords(t)
-			out = append(out, strings.ToValidUTF8(t, ""))
+			out = append(out, norm.NFC.String(strings.ToValidUTF8(t, ""))) // as the names are
 		}
 	}
 	if words == 0 {

@@ -87,6 +87,23 @@ func TestNamesAreSentOnlyWhenConfigured(t *testing.T) {
 	}
 }
 
+func TestNamesAreNotSentHoweverTheirMarksAreWritten(t *testing.T) {
+	t.Parallel()
+	const composed, decomposed = "Jos\u00e9", "Jose\u0301"
+	for name, said := range map[string]string{composed: decomposed, decomposed: composed} {
+		synctest.Test(t, func(t *testing.T) {
+			client := fake(t, func(_ int, w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				require.NotContains(t, string(body), "Jos")
+				fmt.Fprint(w, reply)
+			})
+			c, _ := newChat(t, ChatConfig{Client: client})
+			_, err := c.Summarize(t.Context(), feedback.SummaryInput{Transcripts: []string{said + " draws well."}, Names: []string{name}})
+			require.NoError(t, err)
+		})
+	}
+}
+
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, body, text, warning string }{

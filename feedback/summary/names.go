@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // names replaces people's names by tokens and puts them back. One is made for
@@ -15,8 +17,8 @@ import (
 //
 // A name is looked for in the forms in which it is said: whole, by its parts
 // (given name, family name), and for Chinese names by the given name, the usual
-// short names (小明, 明明) and the family name with a title (王老师). Each spelling
-// met gets a token of its own, so that the text comes back as it was said.
+// short names (小明, 明明) and the family name with a title (王老师, 小王). Each
+// spelling met gets a token of its own, so that the text comes back as it was said.
 type names struct {
 	find      *regexp.Regexp // nil when there are none
 	person    map[string]int // by the letters of a form
@@ -25,7 +27,7 @@ type names struct {
 	back      *regexp.Regexp
 }
 
-// newNames prepares the replacing of names in transcripts.
+// newNames prepares the replacing of names in transcripts, which are in NFC.
 func newNames(list, transcripts []string) *names {
 	n := &names{person: map[string]int{}, word: "NAME"}
 	n.back = tokens(n.word)
@@ -35,7 +37,7 @@ func newNames(list, transcripts []string) *names {
 	}
 	var forms []string
 	for _, name := range list {
-		name = strings.Join(strings.Fields(name), " ")
+		name = strings.Join(strings.Fields(norm.NFC.String(name)), " ")
 		if name == "" {
 			continue
 		}
@@ -127,13 +129,31 @@ func wholeWord(s string, start, end int) bool {
 	first, _ := utf8.DecodeRuneInString(s[start:])
 	last, _ := utf8.DecodeLastRuneInString(s[:end])
 	after, _ := utf8.DecodeRuneInString(s[end:])
-	return !(inWord(before) && inWord(first)) && !(inWord(last) && inWord(after))
+	if inWord(before) && inWord(first) {
+		return false
+	}
+	return !inWord(last) || !inWord(after) || takesParticle(s[start:end], after)
+}
+
+// koreanParticles are what Korean particles and forms of address begin with.
+const koreanParticles = "은는이가을를의와과도만에께한로으랑씨님야아군양네처보까부"
+
+// takesParticle reports whether a Korean name goes on in its word. A whole name
+// is hardly part of another word; a shorter one may be.
+func takesParticle(name string, after rune) bool {
+	for _, r := range name {
+		if !unicode.Is(unicode.Hangul, r) && r != ' ' {
+			return false
+		}
+	}
+	return unicode.Is(unicode.Hangul, after) && (utf8.RuneCountInString(name) > 2 || strings.ContainsRune(koreanParticles, after))
 }
 
 // pattern matches a form with any blanks between its parts, and between the
 // characters of an unspaced script, as recognisers put them. Case does not
 // matter, unless the form is also a common word or too short to tell.
 func pattern(form string) string {
+	const apostrophes = "'’‘＇"
 	var b strings.Builder
 	if stopwords[strings.ToLower(form)] || utf8.RuneCountInString(form) < 3 {
 		b.WriteString("(?-i:")
@@ -145,6 +165,8 @@ func pattern(form string) string {
 		switch {
 		case r == ' ':
 			b.WriteString(`\s*`)
+		case strings.ContainsRune(apostrophes, r):
+			b.WriteString("[" + apostrophes + "]")
 		case last != 0 && unspaced(r) && unspaced(last):
 			b.WriteString(`\s*` + regexp.QuoteMeta(string(r)))
 		default:
@@ -169,6 +191,14 @@ var notNames = map[string]bool{
 // titles follow a Chinese family name.
 var titles = strings.Fields("老师 同学 先生 女士 小姐 教练 校长 妈妈 爸爸 家长 小朋友")
 
+// compound are the usual family names of two characters. Such a name is also
+// said alone; those that are everyday words (东方) are not.
+var compound = strings.Fields("欧阳 歐陽 诸葛 諸葛 司马 司馬 上官 司徒 夏侯 皇甫 尉迟 尉遲 公孙 公孫 慕容 令狐 长孙 長孫 宇文 轩辕 軒轅 南宫 南宮 独孤 獨孤 申屠 呼延 闻人 聞人")
+
+// everyday are family names that after 小 or 老 make an everyday word, or begin
+// one: 老师, 小时, 小马, 小程序.
+const everyday = "师師时時于於马馬牛熊石路车車包花米龙龍白金钱錢康常段孔程任毛叶葉童苗麦麥文方"
+
 // nameForms lists how somebody of this name is called, the whole name first.
 func nameForms(name string) []string {
 	forms := []string{name}
@@ -190,12 +220,18 @@ func hanForms(name []rune) []string {
 		return nil // a class or a group
 	}
 	forms := []string{string(name)}
-	family := name[:1]
-	if len(name) == 4 { // a family name of two characters
-		family = name[:2]
+	family := string(name[:1])
+	if len(name) > 2 && slices.Contains(compound, string(name[:2])) {
+		family = string(name[:2])
+		forms = append(forms, family)
+	} else if len(name) == 4 {
+		family = string(name[:2])
 	}
 	for _, t := range titles {
-		forms = append(forms, string(family)+t)
+		forms = append(forms, family+t)
+	}
+	if !strings.Contains(everyday, family) {
+		forms = append(forms, "小"+family, "老"+family)
 	}
 	if len(name) == 1 {
 		return forms[1:]
