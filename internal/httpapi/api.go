@@ -6,6 +6,7 @@ package httpapi
 import (
 	"net/http"
 	"reflect"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
@@ -83,7 +84,7 @@ func toProblem(ctx huma.Context, _ string, v any) (any, error) {
 		}
 		for _, d := range e.Errors {
 			if d != nil { // d.Value, which holds what was sent, stays here
-				p.WithField(d.Location, d.Message)
+				p.WithField(strings.ReplaceAll(d.Location, oddName, ""), d.Message)
 			}
 		}
 		return p.forRequest(ctx.Context()), nil

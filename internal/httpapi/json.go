@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -13,17 +15,24 @@ import (
 
 // strictJSON is Huma's JSON without encoding/json's leniency: text that is not
 // Unicode would be stored with other characters than were sent, and of two
-// members of one name the first would be lost without a word.
+// members of one name the first would be lost without a word. Names are those
+// of the schema to the letter, in snake_case.
 var strictJSON = huma.Format{
 	Marshal: huma.DefaultJSONFormat.Marshal,
 	Unmarshal: func(data []byte, v any) error {
 		// Huma decodes a body twice, first into an any.
-		if _, first := v.(*any); first {
-			if err := checkJSON(data); err != nil {
-				return err
-			}
+		raw, first := v.(*any)
+		if !first {
+			return json.Unmarshal(data, v)
 		}
-		return json.Unmarshal(data, v)
+		if err := checkJSON(data); err != nil {
+			return err
+		}
+		if err := json.Unmarshal(data, raw); err != nil {
+			return err
+		}
+		markOdd(*raw)
+		return nil
 	},
 }
 
@@ -31,6 +40,29 @@ var (
 	errNotUTF8   = errors.New("the body is not UTF-8")
 	errSurrogate = errors.New("a string holds half of a surrogate pair")
 )
+
+// oddName begins a name that no schema has. Huma would take it for one that it
+// resembles but for the case, unless a variable of the whole process says otherwise.
+const oddName = "\x00"
+
+// markOdd marks the names in v that are not in snake_case.
+func markOdd(v any) {
+	switch v := v.(type) {
+	case []any:
+		for _, item := range v {
+			markOdd(item)
+		}
+	case map[string]any:
+		for _, name := range slices.Collect(maps.Keys(v)) {
+			member := v[name]
+			markOdd(member)
+			if strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_") != "" {
+				delete(v, name)
+				v[oddName+name] = member
+			}
+		}
+	}
+}
 
 // checkJSON finds what json.Unmarshal passes over. Errors of syntax it leaves
 // to that.
