@@ -63,6 +63,9 @@ func (s *Service) summarize(ctx context.Context, in SummaryInput) (Summary, erro
 		if ctx.Err() != nil {
 			return Summary{}, ctx.Err()
 		}
+		if errors.Is(err, ErrNothingTranscribed) {
+			return Summary{}, &Error{Kind: ErrNothingTranscribed, Message: "the transcripts hold no words", Err: err}
+		}
 		return Summary{}, &Error{Kind: ErrSummary, Message: "the summary could not be made", Err: err}
 	}
 	if out.Text = cleanText(out.Text); out.Text == "" {

@@ -6,6 +6,8 @@ import "context"
 // for concurrent use. Package summary has one that works anywhere, one for
 // chat-completions endpoints, and a fallback from the one to the other.
 type Summarizer interface {
+	// Summarize makes a summary. Transcripts without a word are an error that
+	// is [ErrNothingTranscribed].
 	Summarize(ctx context.Context, in SummaryInput) (Summary, error)
 }
 

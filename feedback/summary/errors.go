@@ -4,16 +4,19 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"lessonkit.example/feedback"
 )
 
-// ErrNoText is returned for transcripts without a single word. Its method
-// Permanent reports true.
+// ErrNoText is returned for transcripts without a single word. It is
+// [feedback.ErrNothingTranscribed], and its method Permanent reports true.
 var ErrNoText error = noText{}
 
 type noText struct{}
 
-func (noText) Error() string   { return "summarize: the transcripts hold no words" }
-func (noText) Permanent() bool { return true }
+func (noText) Error() string        { return "summarize: the transcripts hold no words" }
+func (noText) Permanent() bool      { return true }
+func (noText) Is(target error) bool { return target == feedback.ErrNothingTranscribed }
 
 // ChatError tells how a chat-completions endpoint failed. Its text holds nothing
 // that was sent or received but the status and a well-known error code.

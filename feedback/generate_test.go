@@ -1,0 +1,26 @@
+package feedback_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/feedback"
+	"lessonkit.example/feedback/summary"
+)
+
+// "Nothing transcribed: 409", also where the recogniser heard no more than a noise.
+func TestGenerateOfTranscriptsWithoutWordsIsNothingTranscribed(t *testing.T) {
+	t.Parallel()
+	local := summary.Extractive{}
+	for _, s := range []feedback.Summarizer{local, summary.Fallback(local, local, nil)} {
+		e := newEnv(t, func(c *feedback.Config) { c.Summarizer = s })
+		l := e.lesson()
+		_, task := e.add(l, "x")
+		e.speech.answer = says("[Music] …。", nil)
+		require.NoError(t, e.Perform(t.Context(), task, feedback.Attempt{Token: "t", Number: 1}))
+		_, err := e.Generate(t.Context(), e.teacher, l.SessionID, nil)
+		require.ErrorIs(t, err, feedback.ErrNothingTranscribed)
+		require.NotErrorIs(t, err, feedback.ErrSummary)
+	}
+}
