@@ -155,7 +155,11 @@ func (a *staged) Keep(_ context.Context, pcm *feedback.PCM) (feedback.KeptAudio,
 	if a.f == nil {
 		return feedback.KeptAudio{}, errors.New("audiodir: keep: already kept or discarded")
 	}
-	kind, ok := audiotype.Detect(a.head)
+	detect := audiotype.Detect
+	if pcm != nil {
+		detect = audiotype.DetectInSamples
+	}
+	kind, ok := detect(a.head)
 	if !ok {
 		if pcm == nil {
 			return feedback.KeptAudio{}, &feedback.Error{Kind: feedback.ErrAudioType,

@@ -1,9 +1,9 @@
 // Package audiotype recognises recordings by their content, whatever a client
 // claims about them: mp3, AAC (ADTS), m4a, mp4 and 3gp, wav and RF64, ogg and
-// opus, webm, flac and AMR. [Detect] looks at the first bytes; [WAVHeader]
-// gives raw samples the form they lack.
+// opus, webm, flac and AMR. [Detect] looks at the first bytes, [DetectInSamples]
+// harder where they may be samples; [WAVHeader] gives those the form they lack.
 //
-// An [lessonkit.example/feedback.AudioStore] of your own can use both.
+// An [lessonkit.example/feedback.AudioStore] of your own can use them.
 package audiotype
 
 import (
@@ -59,6 +59,23 @@ func Detect(head []byte) (Type, bool) {
 		return WAV(), true
 	}
 	t, ok := taken[mimetype.Detect(head).String()]
+	return t, ok
+}
+
+// DetectInSamples is [Detect] for what is declared as raw samples. One sample
+// may be the word that frames of mp3 and AAC begin with: without a tag it takes
+// three frames in a row to tell.
+func DetectInSamples(head []byte) (Type, bool) {
+	t, ok := Detect(head)
+	if (t == taken["audio/mpeg"] || t == taken["audio/aac"]) && !bytes.HasPrefix(head, []byte("ID3")) {
+		for range 3 {
+			n := frameSize(head)
+			if n == 0 {
+				return Type{}, false
+			}
+			head = head[min(n, len(head)):]
+		}
+	}
 	return t, ok
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -69,6 +70,41 @@ func TestDetect(t *testing.T) {
 	}
 }
 
+// "raw pcm when declared as such": a sample is no frame.
+func TestDetectInSamples(t *testing.T) {
+	t.Parallel()
+	frames := func(n, size int, header string) string {
+		return strings.Repeat(header+strings.Repeat("\x55", size-len(header)), n)
+	}
+	noise := strings.Repeat("\x01\x00\xfa\xff\x07\x00", 500)
+	for name, c := range map[string]struct{ head, want string }{
+		"mp3":                    {frames(3, 417, "\xff\xfb\x90\x64"), "audio/mpeg"},
+		"mp3, cut in the third":  {frames(3, 417, "\xff\xfb\x90\x64")[:900], "audio/mpeg"},
+		"mp3 of the most bits":   {frames(3, 1441, "\xff\xfb\xea\x64")[:audiotype.Sniff], "audio/mpeg"},
+		"mp3 at 16 kHz":          {frames(3, 144, "\xff\xf3\x48\xc4") + noise, "audio/mpeg"},
+		"mp3 at 8 kHz":           {frames(3, 72, "\xff\xe3\x18\xc4") + noise, "audio/mpeg"},
+		"mp3 with a tag":         {"ID3\x04\x00\x00\x00\x00\x00\x23TSSE" + noise, "audio/mpeg"},
+		"aac":                    {frames(3, 300, "\xff\xf1\x50\x40\x25\x9f\xfc"), "audio/aac"},
+		"wav":                    {string(audiotype.WAVHeader(3000, 16000, 1)) + noise, "audio/wav"},
+		"samples like mp3":       {"\xff\xfb" + noise, ""},
+		"samples like mp3, cont": {frames(2, 417, "\xff\xfb\x90\x64") + noise, ""},
+		"a frame further on":     {noise + frames(3, 417, "\xff\xfb\x90\x64"), ""},
+		"samples like aac":       {"\xff\xf1" + noise, ""},
+		"aac frames of nothing":  {strings.Repeat("\xff\xf1\x50\x40\x00\x00", 500), ""},
+		"no such bit rate":       {frames(9, 417, "\xff\xfb\xf0\x64"), ""},
+		"no such sample rate":    {frames(9, 417, "\xff\xfb\x9c\x64"), ""},
+		"two samples":            {"\xff\xfb\x90\x64", ""},
+		"one sample":             {"\xff\xf1", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, ok := audiotype.DetectInSamples([]byte(c.head))
+			require.Equal(t, c.want, got.ContentType)
+			require.Equal(t, c.want != "", ok)
+		})
+	}
+}
+
 func TestWAVHeaderCountsNoFurtherThanItCan(t *testing.T) {
 	t.Parallel()
 	for size, want := range map[int64]uint32{
@@ -86,6 +122,7 @@ func FuzzDetect(f *testing.F) {
 	f.Add([]byte("ID3"), 16000, 1)
 	f.Fuzz(func(t *testing.T, head []byte, rate, channels int) {
 		audiotype.Detect(head)
+		audiotype.DetectInSamples(head)
 		wav := append(audiotype.WAVHeader(int64(len(head)), rate, channels), head...)
 		require.Len(t, wav, audiotype.HeaderSize+len(head))
 		got, ok := audiotype.Detect(wav)
