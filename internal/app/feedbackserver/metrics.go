@@ -3,6 +3,7 @@ package feedbackserver
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -50,9 +51,15 @@ func (m *metrics) handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
 }
 
+// methods are those with a series of their own: any word may be sent as one.
+var methods = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions}
+
 // observeRequest takes the mux's pattern, which names no resource: the number
 // of series stays bounded.
 func (m *metrics) observeRequest(method, route string, status int, took time.Duration) {
+	if !slices.Contains(methods, method) {
+		method = "other"
+	}
 	m.requests.WithLabelValues(method, route, strconv.Itoa(status)).Observe(took.Seconds())
 }
 

@@ -118,6 +118,15 @@ func TestMetricsNameRoutesNotResources(t *testing.T) {
 	require.Contains(t, text, `speech_available{provider="local"} 0`)
 }
 
+func TestMetricsHaveNoSeriesForEveryWordSentAsAMethod(t *testing.T) {
+	t.Parallel()
+	h := onSQLite(t, feedbackserver.RoleAll).Handler()
+	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("BREW", "/health", nil))
+	text := get(h, "/metrics").Body.String()
+	require.NotContains(t, text, "BREW")
+	require.Contains(t, text, `http_request_duration_seconds_count{method="other"`)
+}
+
 func TestDocumentIsWhole(t *testing.T) {
 	t.Parallel()
 	h := onSQLite(t, feedbackserver.RoleAll).Handler()
