@@ -92,16 +92,18 @@ func (s *Server) farewell(next http.Handler) http.Handler {
 func (s *Server) registerState(api huma.API) {
 	huma.Register(api, huma.Operation{
 		OperationID: "health", Method: http.MethodGet, Path: "/health", Tags: []string{"State"},
-		Summary:     "State of the service",
-		Description: "Answers 200 as long as the process serves, within two seconds, also without a database.",
+		SkipValidateParams: true, // a prober's own query is no mistake
+		Summary:            "State of the service",
+		Description:        "Answers 200 as long as the process serves, within two seconds, also without a database.",
 	}, func(ctx context.Context, _ *struct{}) (*struct{ Body Report }, error) {
 		return &struct{ Body Report }{s.health.Report(ctx)}, nil
 	})
 	huma.Register(api, huma.Operation{
 		OperationID: "ready", Method: http.MethodGet, Path: "/readyz", Tags: []string{"State"},
-		Summary:     "Readiness, for load balancers",
-		Description: "200 while the database answers and is migrated and the server was not asked to stop, else 503.",
-		Errors:      []int{http.StatusServiceUnavailable},
+		SkipValidateParams: true,
+		Summary:            "Readiness, for load balancers",
+		Description:        "200 while the database answers and is migrated and the server was not asked to stop, else 503.",
+		Errors:             []int{http.StatusServiceUnavailable},
 	}, func(ctx context.Context, _ *struct{}) (*struct{ Body Readiness }, error) {
 		if !s.health.Ready(ctx) {
 			return nil, httpapi.Error(http.StatusServiceUnavailable, "not_ready", "the database does not answer or is not migrated, or the server is about to stop").WithRetryAfter(healthMemory)

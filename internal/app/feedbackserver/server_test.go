@@ -106,6 +106,14 @@ func TestWorkerServesItsStateOnly(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, get(h, "/scalar").Code)
 }
 
+// "GET /health always answers 200", whatever a prober adds to keep caches away.
+func TestStateIsToldWhateverTheQuery(t *testing.T) {
+	t.Parallel()
+	h := onSQLite(t, feedbackserver.RoleAll).Handler()
+	require.Equal(t, http.StatusOK, get(h, "/health?_=1").Code)
+	require.Equal(t, http.StatusOK, get(h, "/readyz?_=1").Code)
+}
+
 func TestMetricsNameRoutesNotResources(t *testing.T) {
 	t.Parallel()
 	h := onSQLite(t, feedbackserver.RoleAll).Handler()
