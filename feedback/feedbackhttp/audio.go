@@ -75,8 +75,9 @@ func (s *server) registerAudio(api huma.API) {
 	})
 }
 
-// rangeProblems answers a range that cannot be served as the problem document
-// that everything else is; http.ServeContent answers it in plain text.
+// rangeProblems answers a range that cannot be served, or an If-Match that does
+// not hold, as the problem document that everything else is; http.ServeContent
+// answers in plain text, or with nothing.
 type rangeProblems struct {
 	http.ResponseWriter
 	api      huma.API
@@ -85,12 +86,19 @@ type rangeProblems struct {
 }
 
 func (w *rangeProblems) WriteHeader(status int) {
-	if status != http.StatusRequestedRangeNotSatisfiable {
+	switch status {
+	case http.StatusRequestedRangeNotSatisfiable:
+		w.refuse(status, "range_not_satisfiable", "the recording has no such bytes")
+	case http.StatusPreconditionFailed:
+		w.refuse(status, "stale_version", "the recording is another than the one asked for")
+	default:
 		w.ResponseWriter.WriteHeader(status)
-		return
 	}
+}
+
+func (w *rangeProblems) refuse(status int, code, detail string) {
 	w.answered = true
-	httpapi.Refuse(w.api, w.ctx, httpapi.Error(status, "range_not_satisfiable", "the recording has no such bytes"))
+	httpapi.Refuse(w.api, w.ctx, httpapi.Error(status, code, detail))
 }
 
 func (w *rangeProblems) Write(p []byte) (int, error) {

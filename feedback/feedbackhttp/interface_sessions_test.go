@@ -362,6 +362,7 @@ func TestSegments(t *testing.T) {
 			several := e.do("GET", path, nil, "Range", "bytes=0-0,6-8").want(206)
 			require.Contains(t, several.Header().Get("Content-Type"), "multipart/byteranges")
 			e.do("GET", path, nil, "Range", "bytes=99-").want(416, "range_not_satisfiable")
+			e.do("GET", path, nil, "If-Match", `"another"`).want(412, "stale_version")
 			e.do("GET", path, nil, "If-None-Match", whole.Header().Get("ETag")).want(304)
 			e.do("GET", "/audio-segments/"+uuid.NewString()+"/audio", nil).want(404, "not_found")
 		},
