@@ -300,6 +300,7 @@ func TestRecords(t *testing.T) {
 			require.Equal(t, "234", list("&profile_id="+ming))
 			require.Equal(t, "1", list("&profile_id="+li))
 			require.Empty(t, list("&profile_id="+uuid.NewString()))
+			require.Empty(t, list("&profile_id="+uuid.Nil.String()), "nobody is no wish for everybody")
 		},
 		"DELETE removes a record": func(t *testing.T, e *env) {
 			id := e.do("POST", "/feedback-records", object{"profile_id": e.profile("Ming"), "feedback_date": "2026-05-31", "content": "x"}).want(201).str("record_id")

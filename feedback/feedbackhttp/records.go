@@ -47,9 +47,9 @@ func (s *server) registerRecords(api huma.API) {
 		"Newest date first, then newest created.", http.StatusOK),
 		func(ctx context.Context, in *struct {
 			Page
-			ProfileID uuid.UUID `query:"profile_id" format:"uuid" example:"01980f5e-7d1c-7c3a-9d53-2f6e1b7a4c10" doc:"Only of this student."`
+			ProfileID uuid.NullUUID `query:"profile_id" format:"uuid" example:"01980f5e-7d1c-7c3a-9d53-2f6e1b7a4c10" doc:"Only of this student."`
 		}) (*struct{ Body recordList }, error) {
-			f := feedback.RecordFilter{ProfileID: uuid.NullUUID{UUID: in.ProfileID, Valid: in.ProfileID != uuid.Nil}}
+			f := feedback.RecordFilter{ProfileID: in.ProfileID}
 			list, err := s.svc.Records(ctx, teacher(ctx), f, in.Page.page())
 			return &struct{ Body recordList }{recordList{mapped(list.Items, recordOut), nextCursor(list.NextCursor)}}, problem("query", err)
 		})
