@@ -56,13 +56,9 @@ func Open(ctx context.Context, url string) (*DB, error) {
 		opened.opened = true
 		return opened, nil
 	}
-	if !strings.HasPrefix(url, "postgres://") && !strings.HasPrefix(url, "postgresql://") {
-		return nil, errors.New("database address: want postgres://… or sqlite:PATH")
-	}
-	config, err := pgxpool.ParseConfig(url)
+	config, err := parsePostgres(url)
 	if err != nil {
-		// pgx hides a password it can recognise; an address it cannot parse it repeats.
-		return nil, errors.New("database address: not a valid postgres:// address")
+		return nil, err
 	}
 	config.ConnConfig.Tracer = limiter{patience}
 	pool, err := pgxpool.NewWithConfig(ctx, config)
@@ -72,6 +68,27 @@ func Open(ctx context.Context, url string) (*DB, error) {
 	db := FromPostgres(stdlib.OpenDBFromPool(pool))
 	db.Pool, db.opened = pool, true
 	return db, nil
+}
+
+// Check tells whether [Open] understands an address. Its error does not repeat it.
+func Check(url string) error {
+	if path, ok := strings.CutPrefix(url, "sqlite:"); ok && path != "" {
+		return nil
+	}
+	_, err := parsePostgres(url)
+	return err
+}
+
+func parsePostgres(url string) (*pgxpool.Config, error) {
+	if !strings.HasPrefix(url, "postgres://") && !strings.HasPrefix(url, "postgresql://") {
+		return nil, errors.New("database address: want postgres://… or sqlite:PATH")
+	}
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		// pgx hides a password it can recognise; an address it cannot parse it repeats.
+		return nil, errors.New("database address: not a valid postgres:// address")
+	}
+	return config, nil
 }
 
 // Close closes what [Open] opened; pools that were given stay their owner's.

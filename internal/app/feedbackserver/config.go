@@ -18,6 +18,9 @@ import (
 
 	"github.com/caarlos0/env/v11"
 	"github.com/joho/godotenv"
+
+	"lessonkit.example/feedback/summary"
+	"lessonkit.example/internal/sqldb"
 )
 
 // Config is everything the server is told by its environment. The names are
@@ -189,10 +192,11 @@ func (c Config) mistakes() (bad []string) {
 	oneOf(c.AppEnv, "APP_ENV", "development", "production")
 	oneOf(c.LogFormat, "LOG_FORMAT", "text", "json")
 	oneOf(c.ASRProvider, "ASR_PROVIDER", "local", "cloud")
-	known := c.DatabaseURL == "" || strings.HasPrefix(c.DatabaseURL, "postgres://") || strings.HasPrefix(c.DatabaseURL, "postgresql://") ||
-		(strings.HasPrefix(c.DatabaseURL, "sqlite:") && c.DatabaseURL != "sqlite:")
-	expect(known, "DATABASE_URL", "want postgres://… or sqlite:PATH")
-	_, _, err := net.SplitHostPort(c.HTTPAddr)
+	expect(c.DatabaseURL == "" || sqldb.Check(c.DatabaseURL) == nil, "DATABASE_URL", "want a valid postgres://… address, or sqlite:PATH")
+	_, port, err := net.SplitHostPort(c.HTTPAddr)
+	if err == nil {
+		_, err = net.LookupPort("tcp", port)
+	}
 	expect(err == nil, "HTTP_ADDR", "want host:port, as in 127.0.0.1:8080 or :8080")
 	httpAddress := func(value, name string) {
 		expect(value == "" || isHTTP(value), name, "want an http:// or https:// address")
@@ -201,7 +205,7 @@ func (c Config) mistakes() (bad []string) {
 	httpAddress(c.MiniappAPIURL, "MINIAPP_API_URL")
 	httpAddress(c.SummaryAPIURL, "FEEDBACK_SUMMARY_API_URL")
 	expect(!strings.HasPrefix(c.ScalarJS, "http://"), "SCALAR_JS", "want a file, or an https:// address")
-	expect(c.AudioMaxBytes > 0, "AUDIO_MAX_BYTES", "want a number above 0")
+	expect(c.AudioMaxBytes > 0 && c.AudioMaxBytes <= 1<<40, "AUDIO_MAX_BYTES", "want a number above 0, at most 1099511627776 (1 TiB)")
 	expect(c.DrainSecs >= 0, "DRAIN_SECONDS", "want a number of seconds, or 0")
 	expect(c.ASRWorkerConcurrency > 0, "ASR_WORKER_CONCURRENCY", "want a number above 0")
 	expect(c.ASRRequestTimeoutSecs > 0, "ASR_REQUEST_TIMEOUT_SECONDS", "want a number above 0")
@@ -209,14 +213,31 @@ func (c Config) mistakes() (bad []string) {
 		fmt.Sprintf("must exceed ASR_REQUEST_TIMEOUT_SECONDS (%d): a job would be given away while its request still runs", c.ASRRequestTimeoutSecs))
 	expect((c.MiniappAppID == "") == (c.MiniappAppSecret == ""), "MINIAPP_APP_ID, MINIAPP_APP_SECRET", "set both or neither")
 	expect(c.ASRProvider != "cloud" || c.CloudConfigured(), "CLOUD_ASR_APP_ID, CLOUD_ASR_SECRET_ID, CLOUD_ASR_SECRET_KEY", "all are needed when ASR_PROVIDER is cloud")
+	if c.ASRProvider == "cloud" && c.CloudConfigured() {
+		bad = append(bad, c.cloudMistakes()...)
+	}
 	expect(c.SummaryAPIURL == "" || c.SummaryModel != "", "FEEDBACK_SUMMARY_MODEL", "is needed with FEEDBACK_SUMMARY_API_URL")
+	_, err = summary.NewChat(summary.ChatConfig{URL: "https://any.example", Model: "any", Key: c.SummaryAPIKey})
+	expect(err == nil, "FEEDBACK_SUMMARY_API_KEY", "holds a space, a line end or another character that no key has")
 	_, err = c.trustedProxies()
 	expect(err == nil, "TRUSTED_PROXIES", "want addresses or networks (10.0.0.0/8), separated by commas")
 	return bad
 }
 
+// cloudMistakes is what the cloud's client says, in the names of the variables.
+func (c Config) cloudMistakes() []string {
+	_, err := newRecogniser(c, slog.New(slog.DiscardHandler))
+	if err == nil {
+		return nil
+	}
+	text := strings.NewReplacer("cloud recogniser: ", "", "AppID", "CLOUD_ASR_APP_ID:", "SecretID", "CLOUD_ASR_SECRET_ID:",
+		"SecretKey", "CLOUD_ASR_SECRET_KEY:", "EngineType", "CLOUD_ASR_ENGINE_TYPE:").Replace(err.Error())
+	return strings.Split(text, "; ")
+}
+
 func (c Config) trustedProxies() (prefixes []netip.Prefix, err error) {
 	for _, network := range c.TrustedProxies {
+		network = strings.TrimSpace(network)
 		p, err := netip.ParsePrefix(network)
 		if err != nil {
 			a, err := netip.ParseAddr(network)

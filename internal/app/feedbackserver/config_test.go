@@ -64,6 +64,35 @@ func TestEveryBadVariableIsNamed(t *testing.T) {
 	require.NotContains(t, err.Error(), "hush", "values are not repeated")
 }
 
+// "one message naming every bad variable; secrets are never printed", also of
+// what only the package that takes the value understands.
+func TestEveryBadValueIsNamed(t *testing.T) {
+	t.Parallel()
+	_, err := feedbackserver.ParseConfig(map[string]string{
+		"DATABASE_URL":             "postgres://user:hush@host:99999/db",
+		"HTTP_ADDR":                "127.0.0.1:99999",
+		"AUDIO_MAX_BYTES":          "9223372036854775807",
+		"ASR_PROVIDER":             "cloud",
+		"CLOUD_ASR_APP_ID":         "hush",
+		"CLOUD_ASR_SECRET_ID":      "hush hush",
+		"CLOUD_ASR_SECRET_KEY":     "hush hush",
+		"CLOUD_ASR_ENGINE_TYPE":    "16k zh",
+		"FEEDBACK_SUMMARY_API_KEY": "hush hush",
+	})
+	require.Error(t, err)
+	for _, name := range []string{"DATABASE_URL", "HTTP_ADDR", "AUDIO_MAX_BYTES", "CLOUD_ASR_APP_ID", "CLOUD_ASR_SECRET_ID", "CLOUD_ASR_SECRET_KEY",
+		"CLOUD_ASR_ENGINE_TYPE", "FEEDBACK_SUMMARY_API_KEY"} {
+		require.ErrorContains(t, err, "\n  "+name+": ")
+	}
+	require.NotContains(t, err.Error(), "hush", "values are not repeated")
+}
+
+func TestBlanksBetweenTrustedProxiesAreNone(t *testing.T) {
+	t.Parallel()
+	_, err := feedbackserver.ParseConfig(map[string]string{"TRUSTED_PROXIES": "10.0.0.0/8, 192.0.2.1"})
+	require.NoError(t, err)
+}
+
 func TestEnvironmentWinsOverFile(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), ".env")
