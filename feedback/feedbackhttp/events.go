@@ -16,7 +16,8 @@ import (
 	"lessonkit.example/internal/httpapi"
 )
 
-// keepAlive is how often a silent stream says that it is still there.
+// keepAlive is how often a stream says that it is still there, and asks whether
+// its reader is still signed in.
 const keepAlive = 15 * time.Second
 
 // lessonEvent and segmentEvent are the data of an event.
@@ -48,7 +49,7 @@ func (s *server) registerEvents(api huma.API) {
 		http.StatusNotFound)
 	op.Parameters = []*huma.Param{pathParam("session_id"),
 		{Name: "Last-Event-ID", In: "header", Description: "The id of the last event that was seen.", Schema: &huma.Schema{Type: "string"}, Example: "17"}}
-	op.Responses = map[string]*huma.Response{"200": {Description: "A stream that does not end by itself", Content: map[string]*huma.MediaType{
+	op.Responses = map[string]*huma.Response{"200": {Description: "A stream that goes on while the caller is signed in", Content: map[string]*huma.MediaType{
 		"text/event-stream": {Schema: &huma.Schema{OneOf: []*huma.Schema{schemaOf[lessonEvent](api), schemaOf[segmentEvent](api)},
 			Description: "The data of each event."}}}}}
 	httpapi.Stream(api, op, func(ctx huma.Context) (int, any, error) {
@@ -83,8 +84,8 @@ func (s *server) registerEvents(api huma.API) {
 	})
 }
 
-// follow writes events until the client goes away or the database does; a
-// client then reconnects by itself, and is told why it cannot.
+// follow writes events until the client goes away or signs out, or the database
+// is away; a client then reconnects by itself, and is told why it cannot.
 func (s *server) follow(ctx huma.Context, w http.ResponseWriter, id uuid.UUID, since int64) {
 	flush := http.NewResponseController(w).Flush
 	events := make(chan feedback.Event)
@@ -119,12 +120,22 @@ func (s *server) follow(ctx huma.Context, w http.ResponseWriter, id uuid.UUID, s
 			}
 			err = writeEvent(w, e)
 		case <-tick.C:
+			if !s.signedIn(ctx.Context(), header(ctx)) {
+				return
+			}
 			_, err = io.WriteString(w, ": still here\n\n")
 		}
 		if err != nil || flush() != nil {
 			return
 		}
 	}
+}
+
+// header is the request's.
+func header(ctx huma.Context) http.Header {
+	h := http.Header{}
+	ctx.EachHeader(h.Add)
+	return h
 }
 
 func writeEvent(w io.Writer, e feedback.Event) error {

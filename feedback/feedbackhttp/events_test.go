@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -103,6 +104,28 @@ func TestEventStreamGoesOnFromAnyID(t *testing.T) {
 
 	next = stream(t, front, session, id, as...)
 	require.Contains(t, next("data"), fmt.Sprintf(`"segment_id":%q`, segment))
+}
+
+// "The token is dead at once": a stream that it opened ends with the next sign of life.
+func TestEventStreamEndsWithItsSignIn(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t, "sqlite:"+t.TempDir()+"/f.db")
+	session := e.session(e.profile("Ming"))
+	e.handler = asTeacher(feedbackhttp.Handler(feedbackhttp.Config{Service: e.svc, Teacher: teacherOf,
+		SignedIn: func(_ context.Context, h http.Header) bool { return h.Get("X-Teacher") != e.teacher.String() }}))
+	server := httptest.NewServer(e.handler)
+	defer server.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, "GET", server.URL+"/api/v1/feedback-sessions/"+session+"/events", nil)
+	require.NoError(t, err)
+	r.Header.Set("X-Teacher", e.teacher.String())
+	res, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	defer res.Body.Close()
+	all, err := io.ReadAll(res.Body)
+	require.NoError(t, err)
+	require.Equal(t, "retry: 2000\n\n", string(all))
 }
 
 // another is a process beside e that seldom looks for what others did.

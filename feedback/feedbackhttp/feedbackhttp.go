@@ -35,6 +35,11 @@ type Config struct {
 	// answered 401. Required.
 	Teacher func(ctx context.Context) (uuid.UUID, bool)
 
+	// SignedIn tells whether the sender of a request with this header is still
+	// signed in. It is asked every 15 seconds of a stream of events, which ends
+	// when the answer is false. If nil, a stream outlives its sign-in.
+	SignedIn func(ctx context.Context, header http.Header) bool
+
 	// SecurityScheme names the OpenAPI security scheme of the operations.
 	// Defaults to "bearer".
 	SecurityScheme string
@@ -75,7 +80,10 @@ func Register(api huma.API, c Config) {
 	group := huma.NewGroup(api)
 	group.UseMiddleware(c.gate(api))
 	group.UseTransformer(nameRequest)
-	s := &server{svc: c.Service, scheme: c.SecurityScheme}
+	s := &server{svc: c.Service, scheme: c.SecurityScheme, signedIn: c.SignedIn}
+	if s.signedIn == nil {
+		s.signedIn = func(context.Context, http.Header) bool { return true }
+	}
 	s.registerProfiles(group)
 	s.registerDefaults(group)
 	s.registerRecords(group)
@@ -89,8 +97,9 @@ func Register(api huma.API, c Config) {
 
 // server holds what the handlers share.
 type server struct {
-	svc    *feedback.Service
-	scheme string
+	svc      *feedback.Service
+	scheme   string
+	signedIn func(ctx context.Context, header http.Header) bool
 }
 
 type teacherKey struct{}

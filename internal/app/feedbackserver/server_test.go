@@ -2,6 +2,7 @@ package feedbackserver_test
 
 import (
 	"encoding/json"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"lessonkit.example/auth/authtest"
 	"lessonkit.example/internal/app/feedbackserver"
 )
 
@@ -163,4 +165,45 @@ func TestDocumentIsWhole(t *testing.T) {
 	require.Equal(t, http.StatusOK, page.Code)
 	require.True(t, strings.HasPrefix(page.Header().Get("Content-Type"), "text/html"))
 	require.Contains(t, page.Body.String(), "/api/v1/profiles")
+}
+
+// "The token is dead at once", also for a stream of events that it opened.
+func TestEventStreamEndsWithTheLogout(t *testing.T) {
+	t.Parallel()
+	platform := authtest.NewPlatform(t)
+	s := newServer(t, feedbackserver.RoleAll, map[string]string{
+		"DATABASE_URL":   "sqlite:" + filepath.Join(t.TempDir(), "x.db"),
+		"MINIAPP_APP_ID": platform.AppID, "MINIAPP_APP_SECRET": platform.Secret, "MINIAPP_API_URL": platform.QueryEndpoint(),
+	})
+	require.NoError(t, s.Migrate(t.Context()))
+	server := httptest.NewServer(s.Handler())
+	defer server.Close()
+	token := ""
+	send := func(method, path, body string) *http.Response {
+		r, err := http.NewRequestWithContext(t.Context(), method, server.URL+"/api/v1"+path, strings.NewReader(body))
+		require.NoError(t, err)
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Authorization", "Bearer "+token)
+		w, err := http.DefaultClient.Do(r)
+		require.NoError(t, err)
+		require.Less(t, w.StatusCode, 300, path)
+		t.Cleanup(func() { w.Body.Close() })
+		return w
+	}
+	read := func(w *http.Response) (out struct{ Token, ProfileID, SessionID string }) {
+		var fields map[string]any
+		require.NoError(t, json.NewDecoder(w.Body).Decode(&fields))
+		out.Token, _ = fields["token"].(string)
+		out.ProfileID, _ = fields["profile_id"].(string)
+		out.SessionID, _ = fields["session_id"].(string)
+		return out
+	}
+	token = read(send("POST", "/auth/miniapp/login", `{"code":"`+platform.Code(authtest.User{OpenID: "someone"})+`"}`)).Token
+	profile := read(send("POST", "/profiles", `{"name":"Ming"}`)).ProfileID
+	session := read(send("POST", "/feedback-sessions", `{"profile_id":"`+profile+`"}`)).SessionID
+	events := send("GET", "/feedback-sessions/"+session+"/events", "")
+	send("POST", "/auth/logout", "")
+	stream, err := io.ReadAll(events.Body)
+	require.NoError(t, err)
+	require.NotContains(t, string(stream), "data:")
 }
