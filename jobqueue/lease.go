@@ -2,6 +2,7 @@ package jobqueue
 
 import (
 	"context"
+	"maps"
 	"time"
 )
 
@@ -83,16 +84,14 @@ func (w *Worker) loseLease(l *lease) {
 // registers anew.
 func (w *Worker) beatLoop(ctx context.Context) {
 	last := time.Now() // start of the last heartbeat that counted; monotonic, so clock jumps do not matter
-	for sleep(ctx, jitter(w.cfg.Lease/3)*9/10) {
+	for w.untilBeat(ctx) {
 		w.mu.Lock()
 		l := w.lease
 		w.mu.Unlock()
-		cancelled, alive, err := []int64(nil), false, error(nil)
+		alive, err := false, error(nil)
 		for {
 			start := time.Now()
-			beat, cancel := context.WithTimeout(ctx, max(w.cfg.Lease/6, 10*time.Millisecond))
-			cancelled, alive, err = w.store.Beat(beat, l.worker, w.cfg.Lease)
-			cancel()
+			alive, err = w.beat(ctx, l)
 			if err == nil {
 				last = start
 				break
@@ -109,9 +108,6 @@ func (w *Worker) beatLoop(ctx context.Context) {
 		case ctx.Err() != nil:
 			return
 		case err == nil && alive:
-			for _, id := range cancelled {
-				w.cancelJob(id)
-			}
 			w.abandonOverdue()
 			w.mu.Lock()
 			w.doubt = w.doubt || w.recheck
@@ -129,19 +125,43 @@ func (w *Worker) beatLoop(ctx context.Context) {
 	}
 }
 
-// cancelJob ends the context of a running job with cause ErrCancelled.
-func (w *Worker) cancelJob(id int64) {
+// untilBeat waits until the next heartbeat is due, or sooner when a job may have been asked to stop. It returns false when
+// ctx ended first.
+func (w *Worker) untilBeat(ctx context.Context) bool {
+	t := time.NewTimer(jitter(w.cfg.Lease/3) * 9 / 10)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-w.beatNow:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// beat renews the lease once and ends the contexts of jobs that were asked to stop.
+func (w *Worker) beat(ctx context.Context, l *lease) (alive bool, err error) {
+	w.mu.Lock()
+	asked := maps.Clone(l.held) // what is taken from here on is not meant: it may be the retry of a job that was cancelled
+	w.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, max(w.cfg.Lease/6, 10*time.Millisecond))
+	defer cancel()
+	cancelled, alive, err := w.store.Beat(ctx, l.worker, w.cfg.Lease)
+	if err != nil || !alive {
+		return false, err
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.lease == nil {
-		return
-	}
-	if a := w.lease.held[id]; a != nil {
-		a.cancelled = true
-		if a.cancel != nil {
-			a.cancel(ErrCancelled)
+	for _, id := range cancelled {
+		if a := asked[id]; a != nil {
+			a.cancelled = true
+			if a.cancel != nil {
+				a.cancel(ErrCancelled)
+			}
 		}
 	}
+	return true, nil
 }
 
 // abandonOverdue gives up handlers that go on long after their timeout: the attempt counts as failed and the job may

@@ -21,9 +21,11 @@ type model struct {
 	// fault, when not nil, is asked before and after each exchange takes effect; an error is returned to the worker.
 	fault    func(after bool) error
 	delay    func() time.Duration // how long the answer to an exchange is under way after it took effect; nil: no time
+	slowBeat time.Duration        // how long the answer to a heartbeat is under way
 	refuse   func(Outcome) bool   // an exchange with such an outcome changes nothing and is an error for good
 	dead     bool                 // every call fails
 	claims   int
+	beats    int
 	released int
 	purges   map[PurgeFilter]int
 }
@@ -34,6 +36,7 @@ type modelJob struct {
 	lease   int64
 	taken   time.Time
 	verdict Verdict
+	cancel  bool // asked to stop
 }
 
 var errAway = errors.New("database away")
@@ -96,17 +99,23 @@ func (m *model) Register(ctx context.Context, _ string, lease time.Duration) (in
 	return m.next, nil
 }
 
-func (m *model) Beat(ctx context.Context, worker int64, lease time.Duration) ([]int64, bool, error) {
+func (m *model) Beat(ctx context.Context, worker int64, lease time.Duration) (cancelled []int64, alive bool, err error) {
 	unlock, err := m.call(ctx)
 	if err != nil {
 		return nil, false, err
 	}
+	defer time.Sleep(m.slowBeat)
 	defer unlock()
-	_, alive := m.workers[worker]
-	if alive {
+	m.beats++
+	if _, alive = m.workers[worker]; alive {
 		m.workers[worker] = time.Now().Add(lease)
 	}
-	return nil, alive, nil
+	for id, j := range m.jobs {
+		if j.lease == worker && j.cancel {
+			cancelled = append(cancelled, id)
+		}
+	}
+	return cancelled, alive, nil
 }
 
 func (m *model) Exchange(ctx context.Context, x Exchange) (Exchanged, error) {

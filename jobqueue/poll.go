@@ -132,12 +132,12 @@ func (w *Worker) listenLoop(ctx context.Context) {
 
 // signal takes in a wake-up and reports whether this worker can take the job at once.
 func (w *Worker) signal(s Signal) (taken bool) {
-	if s.Cancel != 0 {
-		w.cancelJob(s.Cancel)
-		return false
-	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if s.Cancel != 0 {
+		w.hintCancel(s.Cancel)
+		return false
+	}
 	if s == (Signal{}) {
 		w.wakeAll(false)
 		return false
@@ -153,4 +153,16 @@ func (w *Worker) signal(s Signal) (taken bool) {
 	q.wake()
 	w.cond.Broadcast()
 	return w.lease != nil && q.busy < q.slots
+}
+
+// hintCancel has the database asked at once which jobs are to stop, if this may be one of ours. The hint is no order: it may
+// come late, after a retry of the job, or from other tables, where the same id is another job. Worker.mu is held.
+func (w *Worker) hintCancel(id int64) {
+	if w.lease == nil || w.lease.held[id] == nil || w.lease.held[id].cancelled {
+		return
+	}
+	select {
+	case w.beatNow <- struct{}{}:
+	default:
+	}
 }

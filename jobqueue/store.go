@@ -74,7 +74,7 @@ type Signal struct {
 	// Queue has a job that may start after In.
 	Queue string
 	In    time.Duration
-	// Cancel, when not 0, is the id of a running job that should stop; Queue is empty then.
+	// Cancel, when not 0, is the id of a running job that may have been asked to stop, for Beat to tell; Queue is empty then.
 	Cancel int64
 }
 

@@ -140,13 +140,14 @@ type Worker struct {
 	eager    time.Duration // until the next look, after jobs were found
 	alarmAt  time.Time     // when a scheduled job is due; zero: none known
 	rearm    chan struct{}
+	beatNow  chan struct{} // a job may have been asked to stop
 }
 
 // NewWorker returns a worker; it starts nothing.
 func NewWorker(store Store, cfg WorkerConfig) *Worker {
 	w := &Worker{
 		store: store, cfg: cfg.withDefaults(), handlers: map[string]*handler{},
-		byName: map[string]*queue{}, rearm: make(chan struct{}, 1), limit: maxOutcomes,
+		byName: map[string]*queue{}, rearm: make(chan struct{}, 1), beatNow: make(chan struct{}, 1), limit: maxOutcomes,
 	}
 	w.cond = sync.NewCond(&w.mu)
 	for name, qc := range w.cfg.Queues {

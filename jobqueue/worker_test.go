@@ -503,3 +503,69 @@ func TestRefusedOutcomeStandsAlone(t *testing.T) {
 		require.Equal(t, 2, bad.Attempt, "the refused outcome counts as a failed attempt")
 	})
 }
+
+// A signal to cancel may come late or from other tables: it only has the database asked, whose word counts.
+func TestCancelSignalIsAHint(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := newModel()
+		j := m.add(time.Now(), time.Now(), 2)
+		ends := make(chan error, 1)
+		_, stop := run(t, m, WorkerConfig{}, func(ctx context.Context, _ *Job) error {
+			<-ctx.Done()
+			ends <- context.Cause(ctx)
+			return nil
+		})
+		time.Sleep(time.Second)
+		m.signal(Signal{Cancel: j.ID + 1})
+		synctest.Wait()
+		require.Zero(t, m.beats, "a job of others costs nothing")
+		m.signal(Signal{Cancel: j.ID})
+		synctest.Wait()
+		require.Equal(t, 1, m.beats)
+		require.Empty(t, ends, "nobody has cancelled it")
+
+		m.mu.Lock()
+		j.cancel = true
+		m.mu.Unlock()
+		m.signal(Signal{Cancel: j.ID})
+		synctest.Wait() // without any time passing
+		require.Len(t, ends, 1)
+		require.ErrorIs(t, <-ends, ErrCancelled)
+		stop()
+	})
+}
+
+// While the database is asked which jobs are to stop, one of them may end and be taken again: the answer is not about that.
+func TestLateAnswerDoesNotCancelTheNextRun(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := newModel()
+		m.slowBeat = time.Second
+		j := m.add(time.Now(), time.Now(), 2)
+		_, stop := run(t, m, WorkerConfig{}, func(ctx context.Context, job *Job) error {
+			if job.Attempt == 1 {
+				time.Sleep(2500 * time.Millisecond)
+				return errAway
+			}
+			select {
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			case <-time.After(20 * time.Second):
+				return nil
+			}
+		}, WithBackoff(func(int) time.Duration { return time.Millisecond }))
+		time.Sleep(2 * time.Second)
+		m.mu.Lock()
+		j.cancel = true
+		m.mu.Unlock()
+		m.signal(Signal{Cancel: j.ID}) // answered when the second run is on
+		time.Sleep(10 * time.Millisecond)
+		m.mu.Lock()
+		j.cancel = false // as a retry by hand does
+		m.mu.Unlock()
+		time.Sleep(time.Minute)
+		stop()
+		require.Equal(t, Succeed, m.done[j.ID].verdict)
+	})
+}

@@ -1,6 +1,7 @@
 package pgqueue_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -327,4 +328,75 @@ from generate_series(1, 100000) n`)
 	n, err := jobqueue.NewClient(store).Purge(t.Context(), jobqueue.PurgeFilter{Age: 50_000 * time.Second})
 	require.NoError(t, err)
 	require.InDelta(t, 50_000, n, 100)
+}
+
+// Two queues in schemas that only the search path tells apart share a channel, and their ids are the same.
+func TestCancelStaysInItsSchema(t *testing.T) {
+	t.Parallel()
+	base := pgtest.Pool(t)
+	type tenant struct {
+		client     *jobqueue.Client // of another process
+		job        int64
+		heard, end chan struct{}
+		ended      chan error
+	}
+	var tenants []tenant
+	for _, schema := range []string{"one", "two"} {
+		pool := searching(t, base, schema)
+		store := pgqueue.New(pool, pgqueue.Config{})
+		require.NoError(t, store.Migrate(t.Context()))
+		n := tenant{jobqueue.NewClient(pgqueue.New(pool, pgqueue.Config{})), 0, make(chan struct{}), make(chan struct{}), make(chan error, 1)}
+		started := make(chan struct{})
+		w := jobqueue.NewWorker(store, jobqueue.WorkerConfig{Poll: time.Hour})
+		jobqueue.Handle(w, "work", func(ctx context.Context, _ *jobqueue.Job, first bool) error {
+			if !first {
+				close(n.heard)
+				return nil
+			}
+			close(started)
+			select {
+			case <-ctx.Done():
+			case <-n.end:
+			}
+			n.ended <- context.Cause(ctx)
+			return nil
+		})
+		r, err := n.client.Enqueue(t.Context(), jobqueue.Params{Kind: "work", Args: true})
+		require.NoError(t, err)
+		n.job = r.ID
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- w.Run(ctx) }()
+		defer func() { cancel(); require.NoError(t, <-done) }()
+		<-started
+		tenants = append(tenants, n)
+	}
+	one, two := tenants[0], tenants[1]
+	require.Equal(t, one.job, two.job)
+	require.Eventually(t, func() bool {
+		var n int
+		err := base.QueryRow(t.Context(), `select count(*) from pg_stat_activity where datname = current_database() and query like 'listen %'`).Scan(&n)
+		return err == nil && n == 2
+	}, 20*time.Second, 10*time.Millisecond)
+	require.NoError(t, one.client.Cancel(t.Context(), one.job))
+	require.ErrorIs(t, <-one.ended, jobqueue.ErrCancelled)
+	// Notifications arrive in order: when the worker hears of this job, it has heard of the cancellation.
+	_, err := two.client.Enqueue(t.Context(), jobqueue.Params{Kind: "work", Args: false})
+	require.NoError(t, err)
+	<-two.heard
+	close(two.end)
+	require.NoError(t, <-two.ended)
+}
+
+// searching returns a pool on a new schema of its own, by its search path.
+func searching(t *testing.T, base *pgxpool.Pool, schema string) *pgxpool.Pool {
+	t.Helper()
+	_, err := base.Exec(t.Context(), "create schema "+schema)
+	require.NoError(t, err)
+	pc := base.Config()
+	pc.ConnConfig.RuntimeParams["search_path"] = schema
+	pool, err := pgxpool.NewWithConfig(t.Context(), pc)
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	return pool
 }

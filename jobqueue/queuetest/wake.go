@@ -18,6 +18,7 @@ var wakeTests = map[string]func(*testing.T, Harness){
 	"PollingAloneWorks":       pollingAloneWorks,
 	"ScheduledStartsInTime":   scheduledStartsInTime,
 	"CancelReachesOthers":     cancelReachesOthers,
+	"CancelSparesTheRetry":    cancelSparesTheRetry,
 	"RetryWakes":              retryWakes,
 	"RetentionNoneKeepsNone":  retentionNoneKeepsNone,
 	"RunChecksTheSchema":      runChecksTheSchema,
@@ -161,6 +162,36 @@ func cancelReachesOthers(t *testing.T, h Harness) {
 	})
 	r.next(jobqueue.EventSucceeded)
 	require.Equal(t, jobqueue.StateSucceeded, get(t, h.Store, id).State, "it succeeded all the same")
+}
+
+// Word of a cancellation may arrive when the job has ended and been started anew by hand.
+func cancelSparesTheRetry(t *testing.T, h Harness) {
+	started := make(chan struct{}, 1)
+	r := start(t, h.Store, jobqueue.WorkerConfig{Lease: 5 * time.Second}, handle(func(ctx context.Context, job *jobqueue.Job, _ args) error {
+		started <- struct{}{}
+		if job.Fence == 1 {
+			<-ctx.Done()
+			return context.Cause(ctx)
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(30 * time.Millisecond):
+			return nil
+		}
+	}))
+	c := jobqueue.NewClient(h.Store)
+	for range 20 {
+		id := fill(t, h.Store, 1)[0]
+		receive(t, started)
+		require.NoError(t, c.Cancel(t.Context(), id))
+		for err := c.Retry(t.Context(), id); err != nil; err = c.Retry(t.Context(), id) { // as soon as it can be
+			require.ErrorIs(t, err, jobqueue.ErrNotRetryable)
+		}
+		receive(t, started)
+		require.Equal(t, jobqueue.EventCancelled, r.next(jobqueue.EventCancelled, jobqueue.EventSucceeded).Type)
+		require.Equal(t, jobqueue.EventSucceeded, r.next(jobqueue.EventCancelled, jobqueue.EventSucceeded).Type)
+	}
 }
 
 func retryWakes(t *testing.T, h Harness) {
