@@ -215,9 +215,10 @@ func (w *Worker) sweepLoop(ctx context.Context) {
 	}
 }
 
-// purgeLoop deletes history older than the retention of each queue.
+// purgeLoop deletes history older than the retention of each queue: first soon, for processes that do not live long, then
+// seldom, because an engine may have to read the whole history for it.
 func (w *Worker) purgeLoop(ctx context.Context) {
-	for sleep(ctx, jitter(purgeEvery)) {
+	for pause := purgeAtLeast; sleep(ctx, jitter(pause)); pause = w.purgePause() {
 		for _, q := range w.byName { // not w.queues: its order changes
 			for _, p := range []struct {
 				state State
@@ -226,7 +227,7 @@ func (w *Worker) purgeLoop(ctx context.Context) {
 				if p.age == KeepForever {
 					continue
 				}
-				n, err := w.store.Purge(ctx, PurgeFilter{State: p.state, Queue: q.name, Age: max(p.age, 0)})
+				n, err := w.purge(ctx, PurgeFilter{State: p.state, Queue: q.name, Age: max(p.age, 0)})
 				if err != nil && ctx.Err() == nil {
 					w.cfg.Logger.Warn("purge", "queue", q.name, "error", err)
 				}
@@ -234,6 +235,31 @@ func (w *Worker) purgeLoop(ctx context.Context) {
 					w.cfg.Logger.Debug("history purged", "queue", q.name, "state", p.state, "count", n)
 				}
 			}
+		}
+	}
+}
+
+// purgePause is the time between two purges.
+func (w *Worker) purgePause() time.Duration {
+	pause := purgeAtMost
+	for _, q := range w.byName {
+		for _, age := range q.retention {
+			if age > 0 {
+				pause = min(pause, age)
+			}
+		}
+	}
+	return max(pause, purgeAtLeast)
+}
+
+// purge deletes all that f chooses, batch by batch. Others may write at least half of the time.
+func (w *Worker) purge(ctx context.Context, f PurgeFilter) (total int, err error) {
+	for {
+		begin := time.Now()
+		n, err := w.store.Purge(ctx, f)
+		total += n
+		if err != nil || n == 0 || !sleep(ctx, max(time.Since(begin), 10*time.Millisecond)) {
+			return total, err
 		}
 	}
 }

@@ -28,6 +28,7 @@ type model struct {
 	beats    int
 	released int
 	purges   map[PurgeFilter]int
+	old      int // succeeded jobs older than any retention
 }
 
 type modelJob struct {
@@ -267,7 +268,12 @@ func (m *model) Purge(ctx context.Context, f PurgeFilter) (int, error) {
 	}
 	defer unlock()
 	m.purges[f]++
-	return 0, nil
+	n := 0
+	if f.State == StateSucceeded {
+		n = min(m.old, 5000)
+		m.old -= n
+	}
+	return n, nil
 }
 
 func (m *model) Wake(ctx context.Context, up func(), f func(Signal) bool) error {

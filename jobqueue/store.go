@@ -51,7 +51,7 @@ type Store interface {
 	// Cancel ends a job that does not run, and asks the worker of a running one to stop it. It returns ErrNotFound or
 	// ErrFinished.
 	Cancel(ctx context.Context, id int64) error
-	// Purge deletes finished jobs, at most a few thousand, and returns how many.
+	// Purge deletes finished jobs, at most a few thousand, and returns how many. 0 means that none are left.
 	Purge(ctx context.Context, f PurgeFilter) (int, error)
 }
 

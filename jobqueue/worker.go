@@ -56,7 +56,8 @@ type QueueConfig struct {
 	// Slots is how many jobs of the queue this worker runs at a time. Defaults to 50.
 	Slots int
 	// Retention is how long succeeded jobs stay in the history. Defaults to 7 days. KeepNone deletes a job when it
-	// succeeds, which is cheaper; KeepForever never deletes.
+	// succeeds, which is cheaper; KeepForever never deletes. What is older is deleted every 15 minutes, or as often as the
+	// shortest retention of the worker's queues where that is less, but not more than once a minute.
 	Retention time.Duration
 	// RetentionFailed is how long failed and cancelled jobs stay. Defaults to 30 days; KeepNone and KeepForever as above.
 	RetentionFailed time.Duration
@@ -77,7 +78,8 @@ const (
 	maxClaim       = 1000        // jobs taken by one exchange
 	engines        = 2           // exchanges under way at most: a claim need not wait for the commit of outcomes
 	auditEvery     = 5 * time.Minute
-	purgeEvery     = time.Minute
+	purgeAtLeast   = time.Minute // between two purges
+	purgeAtMost    = 15 * time.Minute
 	settleMargin   = 2 * time.Second
 	shortIO        = time.Second
 	listenAgainMin = 100 * time.Millisecond

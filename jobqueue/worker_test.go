@@ -479,6 +479,67 @@ func TestHistoryIsPurgedByTheRetentionOfEachQueue(t *testing.T) {
 	})
 }
 
+func TestPurgeTakesAllThatIsOld(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := newModel()
+		_, stop := run(t, m, WorkerConfig{}, succeed)
+		for range 3 * 60 { // 200 jobs a second come of age, for three hours
+			time.Sleep(time.Minute)
+			m.mu.Lock()
+			m.old += 200 * 60
+			m.mu.Unlock()
+		}
+		stop()
+		require.LessOrEqual(t, m.old, 200*60*18, "what came since the last purge at most")
+	})
+}
+
+func TestPurgesAreRareUnlessARetentionIsShort(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		queue QueueConfig
+		want  float64
+	}{
+		"usual":           {QueueConfig{}, 1 + 4*10},
+		"none":            {QueueConfig{RetentionFailed: KeepNone}, 1 + 4*10},
+		"five minutes":    {QueueConfig{RetentionFailed: 5 * time.Minute}, 1 + 12*10},
+		"a single second": {QueueConfig{RetentionFailed: time.Second}, 1 + 60*10},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				m := newModel()
+				_, stop := run(t, m, WorkerConfig{Queues: map[string]QueueConfig{DefaultQueue: c.queue}}, succeed)
+				time.Sleep(10 * time.Hour)
+				stop()
+				n := m.purges[PurgeFilter{StateSucceeded, DefaultQueue, 7 * 24 * time.Hour}]
+				require.InEpsilon(t, c.want, n, 0.05)
+			})
+		})
+	}
+}
+
+// A purge of a long history leaves others room to write, and ends when the worker stops.
+func TestLongPurgeMakesRoom(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := newModel()
+		m.old = 1e9
+		_, stop := run(t, m, WorkerConfig{}, succeed)
+		time.Sleep(2 * time.Minute)
+		left := func() int {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			return m.old
+		}
+		before := left()
+		time.Sleep(time.Second)
+		require.InDelta(t, before-100*5000, left(), 5000)
+		require.Less(t, stop(), time.Second)
+	})
+}
+
 // One outcome that the database never accepts holds up nobody else.
 func TestRefusedOutcomeStandsAlone(t *testing.T) {
 	t.Parallel()
