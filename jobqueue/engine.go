@@ -148,7 +148,7 @@ func (w *Worker) settle(ctx context.Context, x request, done []*attempt, res Exc
 		}
 	}
 	if w.lease == x.lease && res.Next > 0 {
-		w.alarm(now.Add(res.Next + time.Millisecond))
+		w.alarm(res.Next)
 	}
 	got := map[string]int{}
 	taken := make([]*attempt, 0, len(res.Jobs))
@@ -399,7 +399,7 @@ func (w *Worker) record(a *attempt) {
 		o.Discard = a.queue.retention[1] == KeepNone
 	case Postpone:
 		// The job may be due again before anything else wakes this worker.
-		w.alarm(time.Now().Add(o.Delay + time.Millisecond))
+		w.alarm(o.Delay)
 	}
 	w.finished = append(w.finished, a)
 	w.cond.Broadcast()

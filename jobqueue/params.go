@@ -3,6 +3,7 @@ package jobqueue
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -43,10 +44,10 @@ type Params struct {
 	// Priority is 1 (first) to 4 (last) and defaults to DefaultPriority. Within a priority jobs start in the order of
 	// RunAt, then of their ids.
 	Priority int
-	// RunAt is the earliest start. The zero value means at once, by the clock of the database.
+	// RunAt is the earliest start, in the years 1 to 9999. The zero value means at once, by the clock of the database.
 	RunAt time.Time
 	// MaxAttempts is how often the job may be started before it counts as failed. Defaults to DefaultMaxAttempts;
-	// Unlimited never gives up.
+	// Unlimited, as any negative number, never gives up.
 	MaxAttempts int
 	// UniqueKey, when not empty, lets at most one job of this kind and key exist; Unique says for how long.
 	// Enqueuing another one changes nothing and returns a Receipt of the job that is there.
@@ -89,6 +90,7 @@ func (p Params) Record() (Record, error) {
 	if r.MaxAttempts == 0 {
 		r.MaxAttempts = DefaultMaxAttempts
 	}
+	r.MaxAttempts = max(r.MaxAttempts, Unlimited)
 	if !p.RunAt.IsZero() {
 		r.RunAt = p.RunAt.UTC().Truncate(time.Microsecond)
 	}
@@ -105,6 +107,13 @@ func (p Params) Record() (Record, error) {
 	}
 	if r.Priority < 1 || r.Priority > lowestPriority {
 		return Record{}, fmt.Errorf("jobqueue: priority %d of kind %q: want 1 to %d", p.Priority, p.Kind, lowestPriority)
+	}
+	if r.MaxAttempts > math.MaxInt32 {
+		return Record{}, fmt.Errorf("jobqueue: %d attempts of kind %q: at most %d, or Unlimited", p.MaxAttempts, p.Kind, math.MaxInt32)
+	}
+	// The zero Mark comes before year 1, and times beyond 9999 have no text that others can read.
+	if year := r.RunAt.Year(); year < 1 || year > 9999 {
+		return Record{}, fmt.Errorf("jobqueue: kind %q is to run in the year %d: want 1 to 9999", p.Kind, year)
 	}
 	if p.Unique > UniqueUntilStarted {
 		return Record{}, fmt.Errorf("jobqueue: unknown Unique %d of kind %q", p.Unique, p.Kind)

@@ -23,6 +23,10 @@ func TestParamsAreChecked(t *testing.T) {
 		"key not text":       {Params{Kind: "k", UniqueKey: "\xff"}, "unique key"},
 		"priority too low":   {Params{Kind: "k", Priority: 5}, "priority 5 of kind \"k\": want 1 to 4"},
 		"priority negative":  {Params{Kind: "k", Priority: -1}, "priority -1"},
+		"too many attempts":  {Params{Kind: "k", MaxAttempts: math.MaxInt32 + 1}, "2147483648 attempts of kind \"k\": at most 2147483647"},
+		"long ago":           {Params{Kind: "k", RunAt: time.Date(0, 12, 31, 23, 59, 59, 0, time.UTC)}, "in the year 0: want 1 to 9999"},
+		"far future":         {Params{Kind: "k", RunAt: time.Date(9999, 12, 31, 23, 0, 0, 0, time.FixedZone("", -3600))}, "in the year 10000"},
+		"end of time":        {Params{Kind: "k", RunAt: time.Unix(1<<62, 0)}, "want 1 to 9999"},
 		"unknown uniqueness": {Params{Kind: "k", Unique: 9}, "unknown Unique 9"},
 		"not JSON":           {Params{Kind: "k", Args: math.Inf(1)}, `encode arguments of kind "k"`},
 	} {
@@ -40,6 +44,9 @@ func TestParamsDefaults(t *testing.T) {
 		Queue: "default", Kind: "k", Priority: 2, MaxAttempts: 10, Args: []byte("null"),
 		RunAt: time.Date(2026, 1, 2, 2, 4, 5, 6000, time.UTC),
 	}, r, "without a key there is nothing to give up")
+	r, err = Params{Kind: "k", MaxAttempts: math.MinInt}.Record()
+	require.NoError(t, err)
+	require.Equal(t, Unlimited, r.MaxAttempts)
 }
 
 func TestErrorsTellByMethod(t *testing.T) {

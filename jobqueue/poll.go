@@ -17,9 +17,10 @@ func (w *Worker) wakeAll(full bool) {
 	w.cond.Broadcast()
 }
 
-// alarm has the queues looked at when a scheduled job is due. Only the earliest time is kept: when it has come, the
-// database tells the next one. Worker.mu is held.
-func (w *Worker) alarm(at time.Time) {
+// alarm has the queues looked at when a scheduled job is due, a moment after in. Only the earliest time is kept: when it
+// has come, the database tells the next one. Worker.mu is held.
+func (w *Worker) alarm(in time.Duration) {
+	at := time.Now().Add(in).Add(time.Millisecond) // in may be the longest duration there is
 	if !w.alarmAt.IsZero() && !at.Before(w.alarmAt) {
 		return
 	}
@@ -147,7 +148,7 @@ func (w *Worker) signal(s Signal) (taken bool) {
 		return false
 	}
 	if s.In > 0 {
-		w.alarm(time.Now().Add(s.In + time.Millisecond))
+		w.alarm(s.In)
 		return false
 	}
 	q.wake()

@@ -108,7 +108,7 @@ type Outcome struct {
 	Refund bool
 }
 
-// Mark is a place in the order of one queue and priority. The zero Mark is before every job.
+// Mark is a place in the order of one queue and priority. The zero Mark is before every job: no RunAt is before year 1.
 type Mark struct {
 	RunAt time.Time
 	ID    int64
@@ -138,7 +138,8 @@ type Exchanged struct {
 	// Jobs are the jobs taken, each with its new fence, in any order. Cancelling is set for those that were asked to stop
 	// during an earlier attempt.
 	Jobs []*Job
-	// Next is the time until the next scheduled job of the wanted queues may start, or 0 when there is none.
+	// Next is the time until the next scheduled job of the wanted queues may start, or 0 when there is none. Times too long for
+	// a Duration are the longest one.
 	Next time.Duration
 }
 

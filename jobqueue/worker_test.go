@@ -630,3 +630,22 @@ func TestLateAnswerDoesNotCancelTheNextRun(t *testing.T) {
 		require.Equal(t, Succeed, m.done[j.ID].verdict)
 	})
 }
+
+// A job that is due in the longest time there is does not hide another one.
+func TestFarJobHidesNoOther(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := newModel()
+		m.add(time.Now().AddDate(5000, 0, 0), time.Now(), 1)
+		j := m.add(time.Now().Add(3*time.Second), time.Now(), 2)
+		_, stop := run(t, m, WorkerConfig{Poll: time.Hour}, succeed)
+		time.Sleep(time.Second)
+		m.signal(Signal{Queue: DefaultQueue, In: 1<<63 - 1})
+		before := m.claims
+		time.Sleep(time.Second)
+		require.Equal(t, before, m.claims, "it is no reason to look now")
+		time.Sleep(2 * time.Second)
+		stop()
+		require.WithinRange(t, j.taken, j.RunAt, j.RunAt.Add(10*time.Millisecond))
+	})
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -209,8 +210,6 @@ func errorText(e jobqueue.AttemptError) (string, error) {
 	return string(text), err
 }
 
-var beginning = time.Date(1970, 1, 1, 0, 0, 0, 0, time.UTC) // before every run_at that matters
-
 // queueClaim adds the statements that take jobs and look ahead.
 func (s *Store) queueClaim(b *pgx.Batch, x jobqueue.Exchange, res *jobqueue.Exchanged) {
 	var names []string
@@ -220,9 +219,6 @@ func (s *Store) queueClaim(b *pgx.Batch, x jobqueue.Exchange, res *jobqueue.Exch
 	for _, w := range x.Wants {
 		names, counts = append(names, w.Queue), append(counts, int32(w.N))
 		for _, m := range w.After {
-			if m.RunAt.IsZero() {
-				m.RunAt = beginning
-			}
 			times, ids = append(times, m.RunAt), append(ids, m.ID)
 		}
 	}
@@ -247,8 +243,13 @@ func (s *Store) queueClaim(b *pgx.Batch, x jobqueue.Exchange, res *jobqueue.Exch
 		var next *int64
 		err := row.Scan(&next)
 		if next != nil {
-			res.Next = time.Duration(*next) * time.Microsecond
+			res.Next = duration(*next)
 		}
 		return err
 	})
+}
+
+// duration is that many microseconds, or the longest Duration.
+func duration(us int64) time.Duration {
+	return time.Duration(min(us, math.MaxInt64/int64(time.Microsecond))) * time.Microsecond
 }

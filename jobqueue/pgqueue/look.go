@@ -160,7 +160,7 @@ func (s *Store) Stats(ctx context.Context) (jobqueue.Stats, error) {
 		_, err := pgx.ForEachRow(rows, []any{&name, &n, &m, &oldest}, func() error {
 			q := of(name)
 			q.Waiting, q.Scheduled = min(n, limit), min(m, limit)
-			q.Oldest = time.Duration(oldest) * time.Microsecond
+			q.Oldest = duration(oldest)
 			return nil
 		})
 		return err

@@ -25,6 +25,7 @@ var enqueueTests = map[string]func(*testing.T, Harness){
 	"ConcurrentSinglesAllArrive":    concurrentSinglesAllArrive,
 	"PriorityThenTimeThenId":        priorityThenTimeThenID,
 	"ScheduledJobsAreNotTakenEarly": scheduledJobsAreNotTakenEarly,
+	"FarTimesKeepTheirPlace":        farTimesKeepTheirPlace,
 }
 
 func enqueueKeepsEveryField(t *testing.T, h Harness) {
@@ -280,4 +281,38 @@ func scheduledJobsAreNotTakenEarly(t *testing.T, h Harness) {
 	require.NoError(t, err)
 	require.Empty(t, res.Jobs)
 	require.InDelta(t, 30*time.Minute, res.Next, float64(time.Minute))
+}
+
+func farTimesKeepTheirPlace(t *testing.T, h Harness) {
+	year := func(y int) time.Time { return time.Date(y, 1, 1, 0, 0, 1, 0, time.UTC) }
+	past := []time.Time{year(1), year(1492), year(1969), time.Unix(0, 0).UTC(), year(1999)}
+	for _, at := range past {
+		fill(t, h.Store, 1, func(p *jobqueue.Params) { p.RunAt = at })
+	}
+	end := time.Date(9999, 12, 31, 23, 59, 59, 999999000, time.UTC)
+	last := fill(t, h.Store, 1, func(p *jobqueue.Params) { p.RunAt = end; p.Priority = 3 })[0]
+	require.Equal(t, end, get(t, h.Store, last).RunAt)
+	stats, err := h.Store.Stats(t.Context())
+	require.NoError(t, err)
+	require.Len(t, stats.Queues, 1)
+	require.Equal(t, len(past), stats.Queues[0].Waiting)
+	require.Greater(t, stats.Queues[0].Oldest, 200*365*24*time.Hour, "longer than a Duration can tell")
+
+	w := register(t, h.Store, time.Minute)
+	look := func() jobqueue.Exchanged {
+		res, err := h.Store.Exchange(t.Context(), jobqueue.Exchange{Worker: w, Ahead: true, Wants: []jobqueue.Want{{Queue: "default", N: 10}}})
+		require.NoError(t, err)
+		return res
+	}
+	res := look()
+	require.Greater(t, res.Next, 200*365*24*time.Hour)
+	var got []time.Time
+	for _, j := range res.Jobs {
+		got = append(got, j.RunAt)
+		require.Equal(t, j.RunAt, get(t, h.Store, j.ID).RunAt)
+	}
+	require.ElementsMatch(t, past, got)
+
+	fill(t, h.Store, 1, func(p *jobqueue.Params) { p.RunAt = time.Now().Add(time.Hour); p.Priority = 2 })
+	require.InDelta(t, time.Hour, look().Next, float64(time.Minute), "not hidden by the far one")
 }

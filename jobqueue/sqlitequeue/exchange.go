@@ -235,11 +235,7 @@ func claim(r runner, now int64, x jobqueue.Exchange, res *jobqueue.Exchanged) er
 			if w.N <= 0 {
 				break
 			}
-			runAt := int64(-1)
-			if !after.RunAt.IsZero() {
-				runAt = micros(after.RunAt)
-			}
-			rows, err := r.query(claimSQL, x.Worker, now, w.Queue, p+1, now, runAt, after.ID, w.N)
+			rows, err := r.query(claimSQL, x.Worker, now, w.Queue, p+1, now, micros(after.RunAt), after.ID, w.N)
 			if err != nil {
 				return err
 			}
@@ -248,7 +244,7 @@ func claim(r runner, now int64, x jobqueue.Exchange, res *jobqueue.Exchanged) er
 				var runAt, created, claimed int64
 				err := rows.Scan(&j.ID, &j.Fence, &j.Attempt, &j.MaxAttempts, &j.Priority, &j.Queue, &j.Kind, (*[]byte)(&j.Args),
 					&runAt, &created, &claimed, &j.Cancelling)
-				j.RunAt, j.CreatedAt, j.ClaimedAt = timeOf(runAt), timeOf(created), timeOf(claimed)
+				j.RunAt, j.CreatedAt, j.ClaimedAt = time.UnixMicro(runAt).UTC(), timeOf(created), timeOf(claimed)
 				res.Jobs = append(res.Jobs, j)
 				w.N--
 				return err
@@ -273,7 +269,7 @@ func next(r runner, now int64, x jobqueue.Exchange, res *jobqueue.Exchanged) err
 			} else if err != nil {
 				return err
 			}
-			if d := time.Duration(at-now) * time.Microsecond; res.Next == 0 || d < res.Next {
+			if d := duration(at - now); res.Next == 0 || d < res.Next {
 				res.Next = d
 			}
 		}

@@ -93,7 +93,7 @@ func (s *Store) jobs(ctx context.Context, query string, args ...any) ([]*jobqueu
 		if err != nil {
 			return err
 		}
-		j.CreatedAt, j.RunAt, j.ClaimedAt, j.FinishedAt = timeOf(created), timeOf(runAt), timeOf(claimed), timeOf(finished)
+		j.CreatedAt, j.RunAt, j.ClaimedAt, j.FinishedAt = timeOf(created), time.UnixMicro(runAt).UTC(), timeOf(claimed), timeOf(finished)
 		if err := json.Unmarshal(errors, &j.Errors); err != nil {
 			return fmt.Errorf("errors of job %d: %w", j.ID, err)
 		}
@@ -161,7 +161,7 @@ func (s *Store) Stats(ctx context.Context) (stats jobqueue.Stats, err error) {
 		err := rows.Scan(&name, &waiting, &scheduled, &oldest)
 		q := of(name)
 		q.Waiting, q.Scheduled = min(waiting, limit), min(scheduled, limit)
-		q.Oldest = time.Duration(now-oldest) * time.Microsecond
+		q.Oldest = duration(now - oldest)
 		return err
 	}, now, limit)
 	count := func(to func(q *jobqueue.QueueStats) *int) func(*sql.Rows) error {

@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"sync"
 	"time"
 
@@ -174,6 +175,12 @@ func (s *Store) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
 
 func micros(t time.Time) int64 { return t.UnixMicro() }
 
+// duration is that many microseconds, or the longest Duration.
+func duration(us int64) time.Duration {
+	return time.Duration(min(us, math.MaxInt64/int64(time.Microsecond))) * time.Microsecond
+}
+
+// timeOf takes 0 for no time.
 func timeOf(us int64) time.Time {
 	if us == 0 {
 		return time.Time{}
