@@ -222,21 +222,25 @@ func (w *Worker) report(ctx context.Context, done []*attempt, lost []Lease) {
 // counted reports whether an outcome that seems lost was recorded by an exchange whose answer did not arrive. Whoever
 // takes a job from its worker changes the fence, so the same fence without the worker is our own doing.
 func (w *Worker) counted(ctx context.Context, a *attempt) bool {
+	job, err := w.lookUp(ctx, a.job.ID)
+	if err == nil && job == nil {
+		return a.outcome.Discard
+	}
+	return err == nil && job.Fence == a.job.Fence && job.State != StateRunning
+}
+
+// lookUp asks for a job until there is an answer, for a lease at most. The job is nil when it is nowhere.
+func (w *Worker) lookUp(ctx context.Context, id int64) (job *Job, err error) {
 	ctx, cancel := context.WithTimeout(ctx, w.cfg.Lease)
 	defer cancel()
-	var job *Job
-	var gone bool
-	err := w.await(ctx, "look up outcome", func(ctx context.Context) (err error) {
-		job, err = w.store.Get(ctx, a.job.ID)
-		if gone = errors.Is(err, ErrNotFound); gone {
+	err = w.await(ctx, "look up job", func(ctx context.Context) (err error) {
+		job, err = w.store.Get(ctx, id)
+		if errors.Is(err, ErrNotFound) {
 			return nil
 		}
 		return err
 	})
-	if gone {
-		return a.outcome.Discard
-	}
-	return err == nil && job.Fence == a.job.Fence && job.State != StateRunning
+	return job, err
 }
 
 func (w *Worker) log(e Event) {

@@ -35,6 +35,8 @@ var (
 	errAbandoned = fmt.Errorf("%w, and the handler did not return", ErrTimeout)
 )
 
+const leaseExpired = "lease expired" // what Sweep of a store notes
+
 // Permanent wraps err so that the job fails at once, whatever attempts are left. Permanent(nil) is nil.
 //
 // Any error with a method Permanent() bool that returns true has the same effect.

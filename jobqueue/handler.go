@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime/debug"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -37,8 +39,8 @@ func WithBackoff(f func(attempt int) time.Duration) HandleOption {
 // WithDead has f called when a job of the kind fails for good: permanently, with its last attempt, or because its last
 // attempt died with its process (cause ErrExpired; then whichever worker takes the job over calls f). The job is in
 // the history only after f has returned nil. When f returns an error or its process dies, it is called again later, so
-// f must bear being called twice; when attempts are left the handler runs again before it. After ten failures of f
-// beyond the last attempt the job is put into the history regardless.
+// f must bear being called twice, the next time with the text of the cause only; when attempts are left the handler runs
+// again before it. After ten failures of f beyond the last attempt the job is put into the history regardless.
 func WithDead(f DeadFunc) HandleOption { return func(h *handler) { h.dead = f } }
 
 const deadTries = 10
@@ -125,7 +127,7 @@ func (w *Worker) perform(ctx context.Context, job *Job) (Outcome, Event) {
 		return w.failed(ctx, nil, &handler{backoff: w.cfg.Backoff}, job, fmt.Errorf("no handler for kind %q", job.Kind))
 	}
 	if job.spent() {
-		return w.dead(ctx, h, job, ErrExpired, Outcome{})
+		return w.dead(ctx, h, job, w.lastError(ctx, job), Outcome{})
 	}
 	limited, cancel := h.withTimeout(ctx)
 	defer cancel()
@@ -177,6 +179,14 @@ func (w *Worker) dead(ctx context.Context, h *handler, job *Job, cause error, o 
 	if h.dead == nil {
 		return o, Event{Type: EventDead, Err: cause}
 	}
+	if job.isCompleted() {
+		switch now, err := w.lookUp(ctx, job.ID); {
+		case err != nil: // whoever takes the job next, if it is there, calls f
+			return Outcome{Verdict: Postpone, Error: o.Error}, Event{Type: EventFailed, Err: cause}
+		case now == nil || now.State != StateRunning || now.Fence != job.Fence:
+			return o, Event{Type: EventDead, Err: cause} // it has succeeded, and report will find out
+		}
+	}
 	ctx, cancel := h.withTimeout(ctx) // anew: that of the attempt may be over
 	defer cancel()
 	err := protect(func() error { return h.dead(ctx, job, cause) })
@@ -187,8 +197,29 @@ func (w *Worker) dead(ctx context.Context, h *handler, job *Job, cause error, o 
 	if delay <= 0 {
 		delay = max(h.backoff(job.Attempt), 0)
 	}
-	err = fmt.Errorf("%w (and the dead callback: %w)", cause, err)
+	err = fmt.Errorf("%w%s%w)", cause, deadNote, err)
 	return Outcome{Verdict: Postpone, Delay: delay, Error: attemptError(job, err)}, Event{Type: EventFailed, Err: err}
+}
+
+const deadNote = " (and the dead callback: "
+
+// lastError is why a job has failed whose attempts are used up: what was noted of the last one, but for what became of the
+// Dead callback.
+func (w *Worker) lastError(ctx context.Context, job *Job) error {
+	job, err := w.lookUp(ctx, job.ID)
+	if err != nil || job == nil {
+		return ErrExpired
+	}
+	for _, e := range slices.Backward(job.Errors) {
+		if e.Attempt > job.MaxAttempts {
+			continue // there was the callback only
+		}
+		if text, _, _ := strings.Cut(e.Error, deadNote); text != leaseExpired {
+			return errors.New(text)
+		}
+		break
+	}
+	return ErrExpired
 }
 
 func attemptError(job *Job, err error) AttemptError {

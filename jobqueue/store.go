@@ -33,8 +33,8 @@ type Store interface {
 	// Release takes back every job the worker holds except those in keep, and gives their attempts back.
 	// With forget it removes the worker too.
 	Release(ctx context.Context, worker int64, keep []Lease, forget bool) (released int, err error)
-	// Sweep removes workers whose lease has ended and takes their jobs back, noting "lease expired" as the error of
-	// the attempt. Jobs without attempts left are taken back as well, so that the next worker that takes them can run
+	// Sweep removes workers whose lease has ended and takes their jobs back, noting "lease expired", word for word, as the
+	// error of the attempt. Jobs without attempts left are taken back as well, so that the next worker that takes them can run
 	// their Dead callback. With audit it looks for jobs of workers that do not exist too, which costs a look at
 	// every unfinished job.
 	Sweep(ctx context.Context, audit bool) (recovered int, err error)

@@ -24,6 +24,8 @@ var workerTests = map[string]func(*testing.T, Harness){
 	"DeadRunsOnce":            deadRunsOnce,
 	"DeadAfterProcessDeath":   deadAfterProcessDeath,
 	"DeadIsRepeatedOnError":   deadIsRepeatedOnError,
+	"DeadKeepsTheCause":       deadKeepsTheCause,
+	"DeadNotAfterCompleteTx":  deadNotAfterCompleteTx,
 	"LeaseLostCancelsAll":     leaseLostCancelsAll,
 	"StopWaitsForHandlers":    stopWaitsForHandlers,
 	"StopGivesBackAfterGrace": stopGivesBackAfterGrace,
@@ -254,6 +256,68 @@ func deadIsRepeatedOnError(t *testing.T, h Harness) {
 	require.EqualValues(t, 1, runs.Load())
 	require.EqualValues(t, 3, dead.Load())
 	require.Equal(t, jobqueue.StateFailed, get(t, h.Store, id).State)
+}
+
+// A Dead callback that is called again hears why the job failed, not what became of the call before.
+func deadKeepsTheCause(t *testing.T, h Harness) {
+	id := fill(t, h.Store, 1, func(p *jobqueue.Params) { p.MaxAttempts = 1 })[0]
+	causes := make(chan error, 10)
+	r := start(t, h.Store, jobqueue.WorkerConfig{}, handle(
+		func(context.Context, *jobqueue.Job, args) error { return errTest },
+		jobqueue.WithDead(func(_ context.Context, _ *jobqueue.Job, cause error) error {
+			causes <- cause
+			if len(causes) < 4 {
+				return away{}
+			}
+			return nil
+		})))
+	require.EqualError(t, r.next(jobqueue.EventDead).Err, errTest.Error())
+	require.Len(t, causes, 4)
+	for range 4 {
+		require.EqualError(t, <-causes, errTest.Error())
+	}
+	j := get(t, h.Store, id)
+	require.Len(t, j.Errors, 3)
+	require.Equal(t, errTest.Error()+" (and the dead callback: away)", j.Errors[2].Error)
+}
+
+// A handler may fail after it has completed its job. Nobody is told that the job is dead, unless the transaction came to nothing.
+func deadNotAfterCompleteTx(t *testing.T, h Harness) {
+	const commits, rollsBack = 0, 1
+	for name, inTx := range h.InTx {
+		t.Run(name, func(t *testing.T) {
+			ids := fill(t, h.Store, 2, func(p *jobqueue.Params) { p.Queue = name; p.MaxAttempts = 1 })
+			dead := make(chan int64, 10)
+			r := start(t, h.Store, jobqueue.WorkerConfig{Queues: map[string]jobqueue.QueueConfig{name: {}}}, handle(
+				func(ctx context.Context, job *jobqueue.Job, a args) error {
+					err := inTx(ctx, func(tx Tx) error {
+						if err := tx.Complete(job); err != nil || a.N == commits {
+							return err
+						}
+						return errTest
+					})
+					if err != nil {
+						return err
+					}
+					panic("after the commit")
+				},
+				jobqueue.WithDead(func(_ context.Context, job *jobqueue.Job, _ error) error {
+					dead <- job.ID
+					return nil
+				})))
+			ends := map[int64]jobqueue.EventType{}
+			for range ids {
+				e := r.next(jobqueue.EventSucceeded, jobqueue.EventDead)
+				ends[e.Job.ID] = e.Type
+			}
+			r.wait()
+			require.Equal(t, map[int64]jobqueue.EventType{ids[commits]: jobqueue.EventSucceeded, ids[rollsBack]: jobqueue.EventDead}, ends)
+			require.Equal(t, jobqueue.StateSucceeded, get(t, h.Store, ids[commits]).State)
+			require.Equal(t, jobqueue.StateFailed, get(t, h.Store, ids[rollsBack]).State)
+			require.Equal(t, ids[rollsBack], receive(t, dead))
+			require.Empty(t, dead)
+		})
+	}
 }
 
 func leaseLostCancelsAll(t *testing.T, h Harness) {
