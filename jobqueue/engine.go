@@ -332,6 +332,14 @@ func (w *Worker) resolveDoubt(ctx context.Context) {
 // has another goroutine do the same before it begins, but not before the last such goroutine has begun itself: so jobs that
 // block start all at once, and jobs that do not are worked off by a few goroutines.
 func (w *Worker) work(q *queue) {
+	var running *attempt
+	var start time.Time
+	defer func() {
+		if running != nil {
+			w.exited(running, time.Since(start))
+			go w.work(q) // in the slot of this one
+		}
+	}()
 	for begun := false; ; begun = true {
 		w.mu.Lock()
 		if !begun {
@@ -347,7 +355,7 @@ func (w *Worker) work(q *queue) {
 		a := q.buffer[0]
 		q.buffer[0], q.buffer = nil, q.buffer[1:]
 		more := w.startable(q)
-		start := time.Now()
+		start = time.Now()
 		ctx, cancel := context.WithCancelCause(a.lease.ctx)
 		a.cancel = cancel
 		if a.cancelled {
@@ -362,11 +370,21 @@ func (w *Worker) work(q *queue) {
 		if more {
 			go w.work(q)
 		}
+		running = a
 		outcome, event := w.perform(ctx, a.job)
+		running = nil
 		cancel(nil)
 		event.Took = time.Since(start)
 		w.finish(a, outcome, event)
 	}
+}
+
+// exited takes the attempt as failed when its handler has called runtime.Goexit, as FailNow of a test does.
+func (w *Worker) exited(a *attempt, took time.Duration) {
+	a.cancel(nil)
+	o, e := w.handlers[a.job.Kind].putBack(a.job, errExited)
+	e.Took = took
+	w.finish(a, o, e)
 }
 
 // startable takes a slot of q for another goroutine if there is something to do for it. Worker.mu is held.

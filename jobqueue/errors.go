@@ -32,6 +32,7 @@ var (
 	// ErrExpired is what a Dead callback receives when the last attempt died with its process.
 	ErrExpired = errors.New("jobqueue: lease expired during the last attempt")
 
+	errExited    = errors.New("jobqueue: the handler called runtime.Goexit")
 	errAbandoned = fmt.Errorf("%w, and the handler did not return", ErrTimeout)
 )
 

@@ -135,8 +135,7 @@ func (w *Worker) perform(ctx context.Context, job *Job) (Outcome, Event) {
 	if job.isCompleted() && err == nil {
 		// The transaction has removed the job. If this outcome counts all the same, it was not committed.
 		err := errors.New("CompleteTx in a transaction that was not committed")
-		return Outcome{Verdict: Postpone, Delay: max(h.backoff(job.Attempt), 0), Error: attemptError(job, err)},
-			Event{Type: EventFailed, Err: err}
+		return h.putBack(job, err)
 	}
 	if err == nil {
 		return Outcome{Verdict: Succeed}, Event{Type: EventSucceeded}
@@ -169,6 +168,12 @@ func (w *Worker) failed(ctx context.Context, cause error, h *handler, job *Job, 
 	if job.last() {
 		return w.dead(ctx, h, job, err, Outcome{Error: attemptError(job, err)})
 	}
+	return h.putBack(job, err)
+}
+
+// putBack is the outcome of an attempt that failed with err. When it was the last one, whoever takes the job next only runs
+// its Dead callback.
+func (h *handler) putBack(job *Job, err error) (Outcome, Event) {
 	return Outcome{Verdict: Postpone, Delay: max(h.backoff(job.Attempt), 0), Error: attemptError(job, err)},
 		Event{Type: EventFailed, Err: err}
 }

@@ -178,11 +178,7 @@ func (w *Worker) abandonOverdue() {
 			continue
 		}
 		a.settled = true
-		h := w.handlers[a.job.Kind]
-		err := errAbandoned
-		// Even the last attempt is only put back: whoever takes it next runs its Dead callback.
-		a.outcome = Outcome{Verdict: Postpone, Delay: max(h.backoff(a.job.Attempt), 0), Error: attemptError(a.job, err)}
-		a.event = Event{Type: EventFailed, Err: err}
+		a.outcome, a.event = w.handlers[a.job.Kind].putBack(a.job, errAbandoned)
 		w.record(a)
 	}
 }

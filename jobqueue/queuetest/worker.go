@@ -3,6 +3,7 @@ package queuetest
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -18,6 +19,7 @@ var workerTests = map[string]func(*testing.T, Harness){
 	"PermanentFailsAtOnce":    permanentFailsAtOnce,
 	"SnoozeCostsNothing":      snoozeCostsNothing,
 	"PanicIsRecorded":         panicIsRecorded,
+	"GoexitIsAFailure":        goexitIsAFailure,
 	"UndecodableFailsAlone":   undecodableFailsAlone,
 	"TimeoutEndsTheContext":   timeoutEndsTheContext,
 	"CancelStopsARunningJob":  cancelStopsARunningJob,
@@ -148,6 +150,38 @@ func panicIsRecorded(t *testing.T, h Harness) {
 	require.Len(t, j.Errors, 1)
 	require.Equal(t, "panic: out of \uFFFD cheese", j.Errors[0].Error)
 	require.Contains(t, j.Errors[0].Stack, "panicIsRecorded")
+}
+
+// Goexit ends the goroutine of the handler, but neither its slot nor its job.
+func goexitIsAFailure(t *testing.T, h Harness) {
+	ids := fill(t, h.Store, 4, func(p *jobqueue.Params) { p.MaxAttempts = 2 })
+	var dead atomic.Int32
+	r := start(t, h.Store, jobqueue.WorkerConfig{Queues: map[string]jobqueue.QueueConfig{"default": {Slots: 1}}}, handle(
+		func(_ context.Context, _ *jobqueue.Job, a args) error {
+			if a.N < 3 {
+				runtime.Goexit()
+			}
+			return nil
+		},
+		jobqueue.WithDead(func(_ context.Context, _ *jobqueue.Job, cause error) error {
+			if dead.Add(1) == 1 {
+				runtime.Goexit()
+			}
+			return nil
+		})))
+	for range ids {
+		r.next(jobqueue.EventSucceeded, jobqueue.EventDead)
+	}
+	r.wait()
+	require.EqualValues(t, 4, dead.Load())
+	for _, id := range ids[:3] {
+		j := get(t, h.Store, id)
+		require.Equal(t, jobqueue.StateFailed, j.State)
+		require.Equal(t, 2, j.Attempt)
+		require.Contains(t, j.Errors[0].Error, "Goexit")
+		require.Contains(t, j.Errors[1].Error, "Goexit")
+	}
+	require.Equal(t, jobqueue.StateSucceeded, get(t, h.Store, ids[3]).State)
 }
 
 func undecodableFailsAlone(t *testing.T, h Harness) {
