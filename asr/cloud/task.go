@@ -114,6 +114,7 @@ func (r *Recognizer) task(ctx context.Context, src *source.Source, audio asr.Aud
 		case e != nil && e.Code == "FailedOperation.NoSuchTask":
 			r.log.WarnContext(ctx, "the cloud has forgotten a task; it is begun again", "task", running.String())
 			if attempt++; attempt > maxAttempts {
+				r.save(ctx, audio, "") // so that the next try begins anew
 				return asr.Transcript{}, err
 			}
 		case err != nil:

@@ -120,6 +120,23 @@ func TestForgottenTaskIsBegunAgain(t *testing.T) {
 	}
 }
 
+// The name of a task begun after a first one had failed may be forgotten too. It must not be asked for ever again.
+func TestForgottenSecondTaskIsNotKept(t *testing.T) {
+	t.Parallel()
+	s := asrtest.NewServer(t, asrtest.API3)
+	audio := asr.FromBytes("a", asrtest.WAV(time.Second))
+	audio.Task = "tencent-asr/" + itoa(time.Now().Unix()) + "/2/4711"
+	row := saved{names: []string{audio.Task}}
+	audio.SaveTask = row.save
+	_, err := connect(t, account(nil, s, cloud.Task)).Recognize(t.Context(), audio)
+	require.Error(t, err)
+	require.Empty(t, row.names[len(row.names)-1])
+	audio.Task = ""
+	_, err = connect(t, account(nil, s, cloud.Task)).Recognize(t.Context(), audio)
+	require.NoError(t, err)
+	require.Equal(t, 1, s.Tasks())
+}
+
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }
 
 func TestFailedTaskIsBegunOnceMoreThenTheAudioIsUnusable(t *testing.T) {
