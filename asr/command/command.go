@@ -5,7 +5,7 @@
 //
 // Every recording is first looked at, then converted by ffmpeg to what these programs read reliably: WAV, 16 kHz, one
 // channel, 16 bit. Programs are started from an argument list, never through a shell, in a directory of their own
-// that is removed afterwards; when the caller goes away, the program and all that it started are ended.
+// that is removed afterwards; when the program is done or the caller goes away, all that it started is ended.
 //
 // Exported names stay; fields of Config may be added.
 package command

@@ -169,6 +169,29 @@ func TestCancelEndsTheWholeProcessGroup(t *testing.T) {
 	require.False(t, ok, "a caller that gave up is no failure of the recogniser")
 }
 
+func TestChildThatOutlivesTheProgramSpoilsNothing(t *testing.T) {
+	t.Parallel()
+	fifo := filepath.Join(t.TempDir(), "alive")
+	require.NoError(t, exec.CommandContext(t.Context(), "mkfifo", fifo).Run())
+	// The child holds the program's output and the write end open.
+	rec := script(t, `echo heard; sleep 1000 3>`+fifo+` &`, nil)
+	type result struct {
+		text string
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() {
+		got, err := rec.Recognize(t.Context(), asr.FromBytes("a.wav", wavOf(time.Second)))
+		done <- result{got.Text, err}
+	}()
+	f, err := os.Open(fifo)
+	require.NoError(t, err)
+	defer f.Close()
+	require.Equal(t, result{"heard", nil}, <-done)
+	n, _ := f.Read(make([]byte, 1))
+	require.Zero(t, n, "the child is ended")
+}
+
 func TestTimeoutCountsAnAttempt(t *testing.T) {
 	t.Parallel()
 	rec := script(t, `sleep 1000`, func(c *command.Config) { c.Timeout = 500 * time.Millisecond })

@@ -43,6 +43,9 @@ func (r *Recognizer) run(ctx context.Context, audio asr.Audio, dir, wav string) 
 	}}
 	cmd.Stdout = out
 	err := runGroup(cmd)
+	if errors.Is(err, exec.ErrWaitDelay) {
+		err = nil // the program has ended well, only a child of it kept the output open
+	}
 	if ctx.Err() != nil {
 		return t, &asr.Error{Op: "command", Err: ctx.Err()}
 	}
