@@ -34,8 +34,8 @@ import (
 type Config struct {
 	// Schema holds the tables; Migrate creates it. Defaults to the first schema of the search path.
 	Schema string
-	// ListenConn is how to connect to listen for notifications. Defaults to the pool's own configuration; the
-	// connection is not taken from the pool.
+	// ListenConn is how to connect to listen for notifications. Defaults to the pool's own configuration and
+	// BeforeConnect; the connection is not taken from the pool.
 	ListenConn *pgx.ConnConfig
 	// PollOnly sends no notifications and listens for none. Workers of the same process are still woken.
 	PollOnly bool
@@ -78,7 +78,8 @@ func Migrations() fs.FS {
 
 const versionTable = "jobqueue_migrations"
 
-// Migrate makes the tables or brings them up to date. Several processes may do so at once.
+// Migrate makes the tables or brings them up to date. Several processes may do so at once. It connects outside the pool, with
+// the pool's BeforeConnect and AfterConnect.
 func (s *Store) Migrate(ctx context.Context) error {
 	if s.cfg.Schema != "" {
 		create := "create schema if not exists " + quote(s.cfg.Schema)
@@ -118,16 +119,35 @@ func (s *Store) Check(ctx context.Context) error {
 	return err
 }
 
-// sqlDB connects outside the pool, because goose needs the schema as search path.
+// sqlDB connects outside the pool, though in the pool's way, because goose needs the schema as search path.
 func (s *Store) sqlDB() *sql.DB {
-	cc := s.pool.Config().ConnConfig.Copy()
-	if s.cfg.Schema != "" {
-		if cc.RuntimeParams == nil {
-			cc.RuntimeParams = map[string]string{}
+	pc := s.pool.Config()
+	before := func(ctx context.Context, cc *pgx.ConnConfig) error {
+		*cc = *cc.Copy() // the hook may change what it refers to
+		if pc.BeforeConnect != nil {
+			if err := pc.BeforeConnect(ctx, cc); err != nil {
+				return err
+			}
 		}
-		cc.RuntimeParams["search_path"] = quote(s.cfg.Schema)
+		if s.cfg.Schema != "" {
+			if cc.RuntimeParams == nil {
+				cc.RuntimeParams = map[string]string{}
+			}
+			cc.RuntimeParams["search_path"] = quote(s.cfg.Schema)
+		}
+		return nil
 	}
-	return stdlib.OpenDB(*cc)
+	after := func(ctx context.Context, conn *pgx.Conn) error {
+		if pc.AfterConnect == nil {
+			return nil
+		}
+		if err := pc.AfterConnect(ctx, conn); err != nil || s.cfg.Schema == "" {
+			return err
+		}
+		_, err := conn.Exec(ctx, "set search_path to "+quote(s.cfg.Schema)) // the hook may have set another
+		return err
+	}
+	return stdlib.OpenDB(*pc.ConnConfig, stdlib.OptionBeforeConnect(before), stdlib.OptionAfterConnect(after))
 }
 
 func quote(name string) string { return pgx.Identifier{name}.Sanitize() }

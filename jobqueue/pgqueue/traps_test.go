@@ -1,6 +1,7 @@
 package pgqueue_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -386,6 +387,44 @@ func TestCancelStaysInItsSchema(t *testing.T) {
 	<-two.heard
 	close(two.end)
 	require.NoError(t, <-two.ended)
+}
+
+// A pool may fetch its password when it connects, or choose schema and role afterwards. What connects beside it does likewise.
+func TestConnectionsBesideThePoolUseItsHooks(t *testing.T) {
+	t.Parallel()
+	for _, schema := range []string{"", "jobs"} {
+		t.Run("schema "+schema, func(t *testing.T) {
+			t.Parallel()
+			base := pgtest.Pool(t)
+			_, err := base.Exec(t.Context(), "create schema tenant")
+			require.NoError(t, err)
+			pc := base.Config()
+			user := pc.ConnConfig.User
+			pc.ConnConfig.User = "nobody"
+			pc.BeforeConnect = func(_ context.Context, cc *pgx.ConnConfig) error {
+				cc.User = user
+				return nil
+			}
+			pc.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
+				_, err := conn.Exec(ctx, "set search_path to tenant")
+				return err
+			}
+			pool, err := pgxpool.NewWithConfig(t.Context(), pc)
+			require.NoError(t, err)
+			t.Cleanup(pool.Close)
+			store := pgqueue.New(pool, pgqueue.Config{Schema: schema})
+			require.NoError(t, store.Migrate(t.Context()))
+			require.NoError(t, store.Check(t.Context()))
+			var got string
+			require.NoError(t, base.QueryRow(t.Context(), "select schemaname from pg_tables where tablename = 'jobqueue_job'").Scan(&got))
+			require.Equal(t, cmp.Or(schema, "tenant"), got)
+
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			err = store.Wake(ctx, cancel, func(jobqueue.Signal) bool { return false })
+			require.ErrorIs(t, err, context.Canceled, "it listened until it was told to stop")
+		})
+	}
 }
 
 // searching returns a pool on a new schema of its own, by its search path.

@@ -91,11 +91,7 @@ func (s *Store) Wake(ctx context.Context, up func(), f func(jobqueue.Signal) boo
 		<-ctx.Done()
 		return ctx.Err()
 	}
-	cc := s.cfg.ListenConn
-	if cc == nil {
-		cc = s.pool.Config().ConnConfig
-	}
-	conn, err := pgx.ConnectConfig(ctx, cc.Copy())
+	conn, err := s.listenConn(ctx)
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}
@@ -123,4 +119,17 @@ func (s *Store) Wake(ctx context.Context, up func(), f func(jobqueue.Signal) boo
 			f(sig)
 		}
 	}
+}
+
+func (s *Store) listenConn(ctx context.Context) (*pgx.Conn, error) {
+	if s.cfg.ListenConn != nil {
+		return pgx.ConnectConfig(ctx, s.cfg.ListenConn.Copy())
+	}
+	pc := s.pool.Config() // a copy
+	if pc.BeforeConnect != nil {
+		if err := pc.BeforeConnect(ctx, pc.ConnConfig); err != nil {
+			return nil, err
+		}
+	}
+	return pgx.ConnectConfig(ctx, pc.ConnConfig)
 }
