@@ -265,6 +265,36 @@ func TestStatsNeverCountFar(t *testing.T) {
 	require.Equal(t, jobqueue.StatsLimit+1, stats.Queues[0].Waiting)
 }
 
+// The name of the channel is longer than that of the schema, which may be as long as a name can be.
+func TestLongSchemaNamesNotify(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.Pool(t)
+	long := strings.Repeat("s", 62)
+	for _, schema := range []string{long + "1", long + "2"} {
+		store := pgqueue.New(pool, pgqueue.Config{Schema: schema})
+		require.NoError(t, store.Migrate(t.Context()))
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		up, heard, done := make(chan struct{}), make(chan jobqueue.Signal, 10), make(chan error, 1)
+		go func() {
+			done <- store.Wake(ctx, func() { close(up) }, func(s jobqueue.Signal) bool { heard <- s; return false })
+		}()
+		select {
+		case <-up:
+		case err := <-done:
+			require.NoError(t, err)
+		}
+		require.Zero(t, <-heard)
+		require.NoError(t, pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
+			_, err := store.EnqueueTx(t.Context(), tx, jobqueue.Params{Kind: "work", Queue: schema})
+			return err
+		}))
+		require.Equal(t, jobqueue.Signal{Queue: schema}, <-heard)
+		cancel()
+		require.ErrorIs(t, <-done, context.Canceled)
+	}
+}
+
 // FuzzParse: whatever others send on the channel does no harm, and what we send comes back.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{"q 0 default", "q 1500 a b c", "c 12", "", "q", "q x y", "c -1", "q -1 a", "q 1", "c 0", "q 9223372036854775807 a", "echo ABC"} {

@@ -3,6 +3,8 @@ package pgqueue
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"math"
 	"strconv"
@@ -25,8 +27,15 @@ func (s *Store) channel() string {
 	if s.cfg.Schema == "" {
 		return "jobqueue"
 	}
-	return "jobqueue_" + s.cfg.Schema
+	name := "jobqueue_" + s.cfg.Schema
+	if len(name) > maxNameLen {
+		sum := sha256.Sum256([]byte(name))
+		name = "jobqueue_" + hex.EncodeToString(sum[:16])
+	}
+	return name
 }
+
+const maxNameLen = 63 // PostgreSQL cuts longer names in LISTEN and refuses them in pg_notify
 
 // wake tells workers of committed jobs. A NOTIFY inside the inserting transaction would make all commits queue up
 // behind one lock, so it comes after, coalesced, and not at all when a worker of this process takes the only job.
