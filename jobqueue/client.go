@@ -71,7 +71,8 @@ func (c *Client) Load(ctx context.Context, ps []Params) error {
 // Get returns a job, unfinished or from the history, or ErrNotFound.
 func (c *Client) Get(ctx context.Context, id int64) (*Job, error) { return c.store.Get(ctx, id) }
 
-// List returns a page of jobs, those enqueued last first.
+// List returns a page of jobs, those enqueued last first. A page of running jobs, which have no index because each claim
+// would pay for it, costs a look at every unfinished job when few of them run.
 func (c *Client) List(ctx context.Context, f Filter) ([]*Job, error) {
 	if f.State == 0 || int(f.State) >= len(stateNames) {
 		return nil, fmt.Errorf("jobqueue: list: unknown %v", f.State)
@@ -83,7 +84,8 @@ func (c *Client) List(ctx context.Context, f Filter) ([]*Job, error) {
 	return c.store.List(ctx, f)
 }
 
-// Stats counts the jobs of every queue without ever counting far: see [StatsLimit].
+// Stats counts the jobs of every queue without ever counting far: see [StatsLimit]. Finding the running ones costs a look
+// at every unfinished job, as in List.
 func (c *Client) Stats(ctx context.Context) (Stats, error) { return c.store.Stats(ctx) }
 
 // Retry lets a failed or cancelled job run again, with the same id and all its attempts, and lets a scheduled one run

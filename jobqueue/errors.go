@@ -16,7 +16,7 @@ var (
 	ErrNotRetryable = errors.New("jobqueue: job cannot be retried in its state")
 	// ErrDuplicate: the job cannot be retried because another one holds its unique key now.
 	ErrDuplicate = errors.New("jobqueue: another job holds the unique key")
-	// ErrSchema: the tables are missing or older or newer than this package; run Migrate of the store.
+	// ErrSchema: the tables are missing or older than this package; run Migrate of the store.
 	ErrSchema = errors.New("jobqueue: schema does not fit")
 
 	// ErrLeaseLost is the cause of a handler's context when the worker may no longer assume that the job is its own.
