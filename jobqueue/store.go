@@ -8,9 +8,10 @@ import (
 // Store is a queue in a database: what the packages pgqueue and sqlitequeue implement and queuetest proves. Programs
 // use [Client] and [Worker] instead.
 //
-// Every method is safe for concurrent use, is atomic, and returns the error of ctx when that ends first. "Now" is one
-// clock for all processes: PostgreSQL's, or on SQLite, where all are on one machine, that machine's. An error after which a change may or may not have been made
-// (a connection cut during commit) is allowed: the worker finds out by Release and Get.
+// Every method is safe for concurrent use, is atomic, and returns the error of ctx when that ends first, except that a
+// write on SQLite may wait for the lock of the file all the same. "Now" is one clock for all processes: PostgreSQL's, or on
+// SQLite, where all are on one machine, that machine's. An error after which a change may or may not have been made (a
+// connection cut during commit) is allowed: the worker finds out by Release and Get.
 //
 // A job's fence grows by one whenever the job is taken by a worker, and whenever somebody else than its worker takes
 // it away from that worker. Whoever finishes a job must name the fence.

@@ -29,7 +29,8 @@ type WorkerConfig struct {
 	// tried again, while the handler keeps its slot until it returns. Defaults to 1 min.
 	Abandon time.Duration
 	// Grace is how long handlers may go on undisturbed after the context of Run has ended. Then their contexts end with
-	// cause ErrStopped, and Run returns at most StopMargin later. Defaults to 10 s; negative means none.
+	// cause ErrStopped, and Run returns at most StopMargin later, unless the store does not heed its contexts: see package
+	// sqlitequeue. Defaults to 10 s; negative means none.
 	Grace time.Duration
 	// Poll is the time between two looks at an idle queue. Defaults to 1 s while the store notifies, 200 ms while it does
 	// not, and less for a moment after there were jobs.
@@ -69,7 +70,7 @@ const (
 	KeepForever time.Duration = 1<<63 - 1
 )
 
-// StopMargin is how much later than WorkerConfig.Grace [Worker.Run] returns at most.
+// StopMargin is how much later than WorkerConfig.Grace [Worker.Run] returns at most, where the store heeds its contexts.
 const StopMargin = 5 * time.Second
 
 const (

@@ -44,8 +44,9 @@ type call struct {
 // transaction it shared was lost, so it must set, not add to, what it
 // captures. It must not use the pool, nor call Do.
 //
-// A ctx that ends before fn was started takes the call back; afterwards Do
-// waits for the outcome.
+// A ctx that ends while others run takes the call back. Once its turn has come
+// Do waits for the outcome, for as long as the busy timeout while another
+// process writes.
 func (g *Group) Do(ctx context.Context, fn func(tx *sql.Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -156,8 +157,11 @@ func (g *Group) alone(c *call) {
 // reports false when the transaction as a whole came to nothing.
 func (g *Group) together(batch []*call) bool {
 	tx, err := g.w.Begin()
-	if err != nil {
-		return false
+	if err != nil { // nobody's own doing; alone, each would wait as long once more
+		for _, c := range batch {
+			c.err = err
+		}
+		return true
 	}
 	defer tx.Rollback() // without effect after the commit
 	for _, c := range batch {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -151,6 +152,33 @@ func TestGroup(t *testing.T) {
 		wg.Wait()
 		_, count := values(t, db)
 		require.Equal(t, 49, count)
+	})
+
+	t.Run("a file that is locked is waited for once by all", func(t *testing.T) {
+		t.Parallel()
+		path := filepath.Join(t.TempDir(), "x.db")
+		db, err := sqlitedb.Open(path, sqlitedb.Options{})
+		require.NoError(t, err)
+		defer db.Close()
+		other, err := sqlitedb.Open(path, sqlitedb.Options{})
+		require.NoError(t, err)
+		defer other.Close()
+		_, err = db.W.Exec("pragma busy_timeout = 500")
+		require.NoError(t, err)
+		tx, err := other.W.Begin()
+		require.NoError(t, err)
+		defer tx.Rollback()
+		g := sqlitedb.NewGroup(db.W)
+		begin := time.Now()
+		var wg sync.WaitGroup
+		for range 50 {
+			wg.Go(func() {
+				err := g.Do(t.Context(), func(*sql.Tx) error { panic("not begun") })
+				require.ErrorContains(t, err, "locked")
+			})
+		}
+		wg.Wait()
+		require.Less(t, time.Since(begin), 10*time.Second, "one after the other it is 25 s")
 	})
 
 	t.Run("a caller that gave up before its turn changes nothing", func(t *testing.T) {

@@ -5,6 +5,10 @@
 //
 // Concurrent calls share one commit, so single inserts of many goroutines do not wait for a disk flush each. Workers of
 // the same process are woken at once, those of others find new jobs by polling.
+//
+// A write whose turn has come is waited for whatever its context says. So while another process, or a transaction of this
+// program, keeps the file locked, calls return only after the busy timeout (10 s after [Open]) or the end of that transaction,
+// and Run of a worker that stops then may return later than its grace period and jobqueue.StopMargin.
 package sqlitequeue
 
 import (
