@@ -1,0 +1,5 @@
+//go:build !race
+
+package sqlitequeue_test
+
+const raceDetector = false
