@@ -641,9 +641,14 @@ func TestFarJobHidesNoOther(t *testing.T) {
 		_, stop := run(t, m, WorkerConfig{Poll: time.Hour}, succeed)
 		time.Sleep(time.Second)
 		m.signal(Signal{Queue: DefaultQueue, In: 1<<63 - 1})
-		before := m.claims
+		claims := func() int {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			return m.claims
+		}
+		before := claims()
 		time.Sleep(time.Second)
-		require.Equal(t, before, m.claims, "it is no reason to look now")
+		require.Equal(t, before, claims(), "it is no reason to look now")
 		time.Sleep(2 * time.Second)
 		stop()
 		require.WithinRange(t, j.taken, j.RunAt, j.RunAt.Add(10*time.Millisecond))
