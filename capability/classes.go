@@ -30,16 +30,12 @@ const mostWork = 20_000_000
 // and the empty word is none. It returns false where there are too many.
 func classes(patterns [][]step, letters int, follows func(before, letter int) bool) ([]class, bool) {
 	w := walk{ordered: follows != nil, seen: make(map[string]bool), found: make(map[string]bool)}
-	var start []int32
+	var at []int32
 	for _, p := range patterns {
 		first := int32(len(w.steps))
 		w.steps = append(w.steps, p...)
 		w.steps = append(w.steps, step{}) // the end
 		w.ends = append(w.ends, int32(len(w.steps)-1))
-		start = append(start, first)
-	}
-	var at []int32
-	for _, first := range start {
 		at = w.enter(at, first)
 	}
 	slices.Sort(at)

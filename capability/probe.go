@@ -282,7 +282,7 @@ type part struct {
 // combine joins parts of URLs, one of each class that some pattern matches.
 func combine(a, b []part) []part {
 	var joined []part
-	seen := map[string]bool{newBits(64 * len(a[0].matches)).key(): true}
+	seen := map[string]bool{make(bits, len(a[0].matches)).key(): true}
 	for _, x := range a {
 		for _, y := range b {
 			matches := x.matches.and(y.matches)

@@ -47,7 +47,7 @@ func check(c *command, args []string) (int, error) {
 	case "sarif":
 		err = report.SARIF(c.env.Stdout, found)
 	default:
-		err = report.Text(c.env.Stdout, found, report.TextOptions{Color: c.env.Color, Files: len(p.docs) + len(p.inlined())})
+		err = report.Text(c.env.Stdout, found, report.TextOptions{Color: c.env.Color, Files: len(p.docs) + len(p.inlined)})
 	}
 	if err != nil {
 		return 0, err
@@ -101,8 +101,8 @@ func (c *command) checked(o capability.LintOptions) (*project, capability.Diagno
 		}
 	}
 	found = append(found.Weigh(o.Severities), capability.LintAll(p.docs, p.manifests, o)...)
-	if inlined := p.inlined(); o.Mode != capability.ModeSchema && inlined != nil {
-		found = append(found, capability.LintAll(inlined, p.manifests, o)...)
+	if o.Mode != capability.ModeSchema {
+		found = append(found, capability.LintAll(p.inlined, p.manifests, o)...)
 	}
 	return p, found, nil
 }

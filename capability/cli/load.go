@@ -19,6 +19,7 @@ type project struct {
 	manifests *capability.Manifests
 	main      *capability.Document // the configuration, and what it has of its own for the platform; nil without one
 	special   *capability.Document
+	inlined   []*capability.Document // of the capabilities in the configuration, where there are any
 	found     capability.Diagnostics // in manifests and configuration
 }
 
@@ -60,7 +61,15 @@ func (c *command) load(paths []string) (*project, error) {
 	if err := c.loadManifests(p, root); err != nil {
 		return nil, err
 	}
-	return p, c.loadConfig(p, root, platform)
+	if err := c.loadConfig(p, root, platform); err != nil {
+		return nil, err
+	}
+	if p.config() != nil {
+		if d := capability.Inlined(p.config()); len(d.Capabilities()) > 0 {
+			p.inlined = append(p.inlined, d)
+		}
+	}
+	return p, nil
 }
 
 func isDir(path string) bool {
@@ -312,18 +321,6 @@ func (p *project) config() *capability.Document {
 	return p.main
 }
 
-// inlined returns a document of the capabilities in the configuration, where
-// there are any.
-func (p *project) inlined() []*capability.Document {
-	if p.config() == nil {
-		return nil
-	}
-	if d := capability.Inlined(p.config()); len(d.Capabilities()) > 0 {
-		return []*capability.Document{d}
-	}
-	return nil
-}
-
 // capabilities returns those that are active by the configuration, and what
 // was found in it.
 func (p *project) capabilities() ([]capability.Capability, capability.Diagnostics) {
@@ -341,7 +338,7 @@ func (p *project) capabilities() ([]capability.Capability, capability.Diagnostic
 // be read whole, as a decision about half of one would mislead.
 func (c *command) policy(p *project, platform capability.Platform, denyByOrigin bool) (*capability.Policy, error) {
 	broken := slices.Clone(p.found)
-	for _, d := range slices.Concat(p.docs, p.inlined()) {
+	for _, d := range slices.Concat(p.docs, p.inlined) {
 		broken = append(broken, d.Check(capability.ModeReference)...)
 	}
 	if err := broken.Err(); err != nil {

@@ -1,0 +1,220 @@
+package jobqueue
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestLeaseIsGivenUpWhenTheDatabaseIsAwayForALease(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := newModel()
+		m.add(time.Now(), time.Now(), 2)
+		type end struct {
+			at    time.Time
+			cause error
+		}
+		ends := make(chan end, 2)
+		runs := 0
+		_, stop := run(t, m, WorkerConfig{Lease: 30 * time.Second}, func(ctx context.Context, _ *Job) error {
+			if runs++; runs > 1 {
+				return nil
+			}
+			<-ctx.Done()
+			ends <- end{time.Now(), context.Cause(ctx)}
+			return nil
+		})
+		time.Sleep(5 * time.Second)
+		m.mu.Lock()
+		m.dead = true
+		m.mu.Unlock()
+		cut := time.Now()
+		e := <-ends
+		require.ErrorIs(t, e.cause, ErrLeaseLost)
+		require.Less(t, e.at.Sub(cut), 30*time.Second, "before anybody else may take the job")
+		require.Greater(t, e.at.Sub(cut), 15*time.Second)
+		m.mu.Lock()
+		m.dead = false
+		m.mu.Unlock()
+		time.Sleep(10 * time.Second)
+		stop()
+		require.Len(t, m.done, 1)
+		require.Empty(t, m.workers)
+	})
+}
+
+func TestAbandonedHandlerKeepsItsSlotOnly(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := newModel()
+		j := m.add(time.Now(), time.Now(), 2)
+		var starts []time.Time
+		_, stop := run(t, m, WorkerConfig{Timeout: time.Minute, Abandon: 30 * time.Second}, func(ctx context.Context, job *Job) error {
+			m.mu.Lock()
+			starts = append(starts, time.Now())
+			m.mu.Unlock()
+			if job.Attempt == 1 {
+				time.Sleep(time.Hour)
+				return errors.New("much too late")
+			}
+			return nil
+		})
+		time.Sleep(3 * time.Minute)
+		synctest.Wait()
+		require.Len(t, starts, 2)
+		require.InDelta(t, 96*time.Second, starts[1].Sub(starts[0]), float64(8*time.Second))
+		require.Equal(t, Succeed, m.done[j.ID].verdict)
+		time.Sleep(time.Hour)
+		stop()
+		require.Len(t, m.done, 1)
+	})
+}
+
+func TestHistoryIsPurgedByTheRetentionOfEachQueue(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := newModel()
+		_, stop := run(t, m, WorkerConfig{Queues: map[string]QueueConfig{
+			"usual": {}, "none": {Retention: KeepNone, RetentionFailed: time.Hour}, "ever": {Retention: KeepForever, RetentionFailed: KeepForever},
+		}}, succeed)
+		time.Sleep(90 * time.Second)
+		stop()
+		const day = 24 * time.Hour
+		require.Equal(t, map[PurgeFilter]int{
+			{StateSucceeded, "usual", 7 * day}: 1, {StateFailed, "usual", 30 * day}: 1, {StateCancelled, "usual", 30 * day}: 1,
+			{StateSucceeded, "none", 0}: 1, {StateFailed, "none", time.Hour}: 1, {StateCancelled, "none", time.Hour}: 1,
+		}, m.purges)
+	})
+}
+
+func TestPurgeTakesAllThatIsOld(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := newModel()
+		_, stop := run(t, m, WorkerConfig{}, succeed)
+		for range 3 * 60 { // 200 jobs a second come of age, for three hours
+			time.Sleep(time.Minute)
+			m.mu.Lock()
+			m.old += 200 * 60
+			m.mu.Unlock()
+		}
+		stop()
+		require.LessOrEqual(t, m.old, 200*60*18, "what came since the last purge at most")
+	})
+}
+
+func TestPurgesAreRareUnlessARetentionIsShort(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		queue QueueConfig
+		want  float64
+	}{
+		"usual":           {QueueConfig{}, 1 + 4*10},
+		"none":            {QueueConfig{RetentionFailed: KeepNone}, 1 + 4*10},
+		"five minutes":    {QueueConfig{RetentionFailed: 5 * time.Minute}, 1 + 12*10},
+		"a single second": {QueueConfig{RetentionFailed: time.Second}, 1 + 60*10},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				m := newModel()
+				_, stop := run(t, m, WorkerConfig{Queues: map[string]QueueConfig{DefaultQueue: c.queue}}, succeed)
+				time.Sleep(10 * time.Hour)
+				stop()
+				n := m.purges[PurgeFilter{StateSucceeded, DefaultQueue, 7 * 24 * time.Hour}]
+				require.InEpsilon(t, c.want, n, 0.05)
+			})
+		})
+	}
+}
+
+// A purge of a long history leaves others room to write, and ends when the worker stops.
+func TestLongPurgeMakesRoom(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := newModel()
+		m.old = 1e9
+		_, stop := run(t, m, WorkerConfig{}, succeed)
+		time.Sleep(2 * time.Minute)
+		left := func() int {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			return m.old
+		}
+		before := left()
+		time.Sleep(time.Second)
+		require.InDelta(t, before-100*5000, left(), 5000)
+		require.Less(t, stop(), time.Second)
+	})
+}
+
+// A signal to cancel may come late or from other tables: it only has the database asked, whose word counts.
+func TestCancelSignalIsAHint(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := newModel()
+		j := m.add(time.Now(), time.Now(), 2)
+		ends := make(chan error, 1)
+		_, stop := run(t, m, WorkerConfig{}, func(ctx context.Context, _ *Job) error {
+			<-ctx.Done()
+			ends <- context.Cause(ctx)
+			return nil
+		})
+		time.Sleep(time.Second)
+		m.signal(Signal{Cancel: j.ID + 1})
+		synctest.Wait()
+		require.Zero(t, m.beats, "a job of others costs nothing")
+		m.signal(Signal{Cancel: j.ID})
+		synctest.Wait()
+		require.Equal(t, 1, m.beats)
+		require.Empty(t, ends, "nobody has cancelled it")
+
+		m.mu.Lock()
+		j.cancel = true
+		m.mu.Unlock()
+		m.signal(Signal{Cancel: j.ID})
+		synctest.Wait() // without any time passing
+		require.Len(t, ends, 1)
+		require.ErrorIs(t, <-ends, ErrCancelled)
+		stop()
+	})
+}
+
+// While the database is asked which jobs are to stop, one of them may end and be taken again: the answer is not about that.
+func TestLateAnswerDoesNotCancelTheNextRun(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := newModel()
+		m.slowBeat = time.Second
+		j := m.add(time.Now(), time.Now(), 2)
+		_, stop := run(t, m, WorkerConfig{}, func(ctx context.Context, job *Job) error {
+			if job.Attempt == 1 {
+				time.Sleep(2500 * time.Millisecond)
+				return errAway
+			}
+			select {
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			case <-time.After(20 * time.Second):
+				return nil
+			}
+		}, WithBackoff(func(int) time.Duration { return time.Millisecond }))
+		time.Sleep(2 * time.Second)
+		m.mu.Lock()
+		j.cancel = true
+		m.mu.Unlock()
+		m.signal(Signal{Cancel: j.ID}) // answered when the second run is on
+		time.Sleep(10 * time.Millisecond)
+		m.mu.Lock()
+		j.cancel = false // as a retry by hand does
+		m.mu.Unlock()
+		time.Sleep(time.Minute)
+		stop()
+		require.Equal(t, Succeed, m.done[j.ID].verdict)
+	})
+}
