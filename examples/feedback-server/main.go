@@ -18,9 +18,9 @@ import (
 	"net"
 	"os"
 
-	"lessonkit.example/internal/app/demo"
-	"lessonkit.example/internal/app/feedbackserver"
-	"lessonkit.example/internal/app/program"
+	"lessonkit.example/examples/feedback-server/server"
+	"lessonkit.example/examples/internal/demo"
+	"lessonkit.example/examples/internal/program"
 )
 
 const usage = `usage:
@@ -68,7 +68,7 @@ func serve(ctx context.Context, args []string) error {
 	if err := program.ParseAll(flags, args, os.Stdout, "usage: feedback-server [serve [flags]]\n\n", ""); err != nil {
 		return err
 	}
-	part, err := feedbackserver.ParseRole(*role)
+	part, err := server.ParseRole(*role)
 	if err != nil {
 		return program.Usage{Err: err}
 	}
@@ -76,16 +76,16 @@ func serve(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	server, err := feedbackserver.New(ctx, config, feedbackserver.Options{Logger: log, Version: feedbackserver.Version(), Role: part})
+	srv, err := server.New(ctx, config, server.Options{Logger: log, Version: server.Version(), Role: part})
 	if err != nil {
 		return err
 	}
 	listener, err := net.Listen("tcp", config.HTTPAddr)
 	if err != nil {
-		return errors.Join(err, server.Close())
+		return errors.Join(err, srv.Close())
 	}
-	log.Info("serving", "address", "http://"+listener.Addr().String(), "version", feedbackserver.Version())
-	return errors.Join(server.Run(ctx, listener), server.Close())
+	log.Info("serving", "address", "http://"+listener.Addr().String(), "version", server.Version())
+	return errors.Join(srv.Run(ctx, listener), srv.Close())
 }
 
 func migrate(ctx context.Context, args []string) error {
@@ -97,11 +97,11 @@ func migrate(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	server, err := feedbackserver.New(ctx, config, feedbackserver.Options{Logger: log})
+	srv, err := server.New(ctx, config, server.Options{Logger: log})
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(server.Migrate(ctx), server.Close()); err != nil {
+	if err := errors.Join(srv.Migrate(ctx), srv.Close()); err != nil {
 		return err
 	}
 	log.Info("the database is up to date")
@@ -110,7 +110,7 @@ func migrate(ctx context.Context, args []string) error {
 
 func runDemo(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("feedback-server demo", flag.ContinueOnError)
-	o := demo.Options{Stdout: os.Stdout, Stderr: os.Stderr, Version: feedbackserver.Version()}
+	o := demo.Options{Stdout: os.Stdout, Stderr: os.Stderr, Version: server.Version()}
 	flags.StringVar(&o.Dir, "data", "lessonkit-data", "`directory` of the demo's database, audio and log")
 	flags.BoolVar(&o.Once, "once", false, "end when the record is saved, with exit code 0")
 	flags.Func("audio", "recordings of your own instead of the samples: `FILE`..., or the flag again for each", func(file string) error {
@@ -125,7 +125,7 @@ func runDemo(ctx context.Context, args []string) error {
 	}
 	o.Audio = append(o.Audio, flags.Args()...)
 	var err error
-	if o.Environment, err = feedbackserver.Environment(os.Environ(), ".env"); err != nil {
+	if o.Environment, err = server.Environment(os.Environ(), ".env"); err != nil {
 		return err
 	}
 	return demo.Run(ctx, o)
@@ -135,12 +135,12 @@ func version(args []string) error {
 	flags := flag.NewFlagSet("feedback-server version", flag.ContinueOnError)
 	err := program.ParseAll(flags, args, os.Stdout, "usage: feedback-server version\n\nPrints the version.\n", "")
 	if err == nil {
-		fmt.Println(feedbackserver.Version())
+		fmt.Println(server.Version())
 	}
 	return err
 }
 
-func configure() (feedbackserver.Config, *slog.Logger, error) {
-	config, err := feedbackserver.LoadConfig()
+func configure() (server.Config, *slog.Logger, error) {
+	config, err := server.LoadConfig()
 	return config, config.Logger(os.Stderr), err
 }

@@ -21,10 +21,10 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"lessonkit.example/examples/internal/program"
 	"lessonkit.example/imagegen"
 	"lessonkit.example/imagegen/gateway"
 	"lessonkit.example/imagegen/gateway/draw"
-	"lessonkit.example/internal/app/program"
 	"lessonkit.example/internal/httpapi"
 )
 

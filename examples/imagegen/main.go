@@ -8,10 +8,10 @@ package main
 import (
 	"os"
 
-	"lessonkit.example/internal/app/imagecli"
-	"lessonkit.example/internal/app/program"
+	"lessonkit.example/examples/imagegen/cli"
+	"lessonkit.example/examples/internal/program"
 )
 
 func main() {
-	os.Exit(imagecli.Run(program.Context(), os.Args[1:], os.Getenv, os.Stdin, os.Stdout, os.Stderr))
+	os.Exit(cli.Run(program.Context(), os.Args[1:], os.Getenv, os.Stdin, os.Stdout, os.Stderr))
 }

@@ -26,7 +26,7 @@ import (
 	"lessonkit.example/asr/asrhttp"
 	"lessonkit.example/asr/audiofile"
 	"lessonkit.example/asr/command"
-	"lessonkit.example/internal/app/program"
+	"lessonkit.example/examples/internal/program"
 	"lessonkit.example/internal/httpapi"
 )
 

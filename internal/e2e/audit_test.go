@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/feedback"
-	"lessonkit.example/internal/app/feedbackclient"
+	"lessonkit.example/feedback/feedbackclient"
 	"lessonkit.example/internal/sqldb"
 )
 

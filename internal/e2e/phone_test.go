@@ -16,7 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"lessonkit.example/internal/app/feedbackclient"
+	"lessonkit.example/feedback/feedbackclient"
 )
 
 // upload is what a phone knows of one segment.

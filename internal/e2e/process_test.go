@@ -30,7 +30,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lessonkit.example/internal/app/feedbackclient"
+	"lessonkit.example/feedback/feedbackclient"
 	"lessonkit.example/internal/pgtest"
 )
 

@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/auth/authtest"
-	"lessonkit.example/internal/app/feedbackclient"
+	"lessonkit.example/feedback/feedbackclient"
 	"lessonkit.example/internal/sqldb"
 )
 

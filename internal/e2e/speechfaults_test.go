@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lessonkit.example/internal/app/feedbackclient"
+	"lessonkit.example/feedback/feedbackclient"
 )
 
 // speechFault runs a load while fault makes trouble for the recogniser; when

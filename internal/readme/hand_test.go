@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/asr/asrtest"
-	"lessonkit.example/internal/app/feedbackserver"
+	"lessonkit.example/examples/feedback-server/server"
 )
 
 // The way by hand, against the service and what speaks like whisper.cpp's server.
@@ -31,23 +31,23 @@ func TestServiceByHand(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	dir := t.TempDir()
-	config, err := feedbackserver.ParseConfig(map[string]string{
+	config, err := server.ParseConfig(map[string]string{
 		"DATABASE_URL":                  "sqlite:" + filepath.Join(dir, "book.db"),
 		"AUDIO_STORAGE_DIR":             filepath.Join(dir, "audio"),
 		"ALLOW_DEVELOPMENT_USER_HEADER": "true",
 		"LOCAL_ASR_URL":                 asrtest.NewServer(t, asrtest.WhisperCPP).URL,
 	})
 	require.NoError(t, err)
-	server, err := feedbackserver.New(t.Context(), config, feedbackserver.Options{Role: feedbackserver.RoleAll})
+	srv, err := server.New(t.Context(), config, server.Options{Role: server.RoleAll})
 	require.NoError(t, err)
-	require.NoError(t, server.Migrate(t.Context()))
+	require.NoError(t, srv.Migrate(t.Context()))
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- server.Run(ctx, l) }()
+	go func() { done <- srv.Run(ctx, l) }()
 	t.Cleanup(func() {
 		cancel()
 		require.NoError(t, <-done)
-		require.NoError(t, server.Close())
+		require.NoError(t, srv.Close())
 	})
 
 	// Look at the session, the last line, until the text is there.
@@ -60,7 +60,7 @@ func TestServiceByHand(t *testing.T) {
 	cmd.Dir = root
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	audio, err := os.ReadFile(filepath.Join(root, "internal/app/demo/speech/lesson1-segment0.mp3"))
+	audio, err := os.ReadFile(filepath.Join(root, "examples/internal/demo/speech/lesson1-segment0.mp3"))
 	require.NoError(t, err)
 	require.Contains(t, string(out), asrtest.Heard(audio))
 	require.NotContains(t, string(out), `"status":4`)

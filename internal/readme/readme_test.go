@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lessonkit.example/internal/app/feedbackserver"
+	"lessonkit.example/examples/feedback-server/server"
 )
 
 const root = "../.."
@@ -82,9 +82,9 @@ func TestCommandsAreRun(t *testing.T) {
 // commands run here, in a place of their own.
 var commands = map[string]func(t *testing.T){
 	"cp .env.example .env": func(t *testing.T) {
-		environment, err := feedbackserver.Environment(nil, filepath.Join(root, ".env.example"))
+		environment, err := server.Environment(nil, filepath.Join(root, ".env.example"))
 		require.NoError(t, err)
-		_, err = feedbackserver.ParseConfig(environment)
+		_, err = server.ParseConfig(environment)
 		require.NoError(t, err)
 	},
 }

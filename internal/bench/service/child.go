@@ -66,8 +66,8 @@ func child(text string) error {
 // ready tells the parent that the server listens.
 func ready(w world) error { return json.NewEncoder(os.Stdout).Encode(w) }
 
-// server is a child process.
-type server struct {
+// process is a child process.
+type process struct {
 	world
 	addr  string
 	cmd   *exec.Cmd
@@ -75,7 +75,7 @@ type server struct {
 }
 
 // start starts a server and waits until it listens.
-func start(s spec) (*server, error) {
+func start(s spec) (*process, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
@@ -88,7 +88,7 @@ func start(s spec) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &server{addr: s.Addr, cmd: exec.Command(os.Args[0], "service")}
+	c := &process{addr: s.Addr, cmd: exec.Command(os.Args[0], "service")}
 	c.cmd.Env = append(os.Environ(), childEnv+"="+string(text))
 	c.cmd.Stderr = os.Stderr
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -115,14 +115,14 @@ func start(s spec) (*server, error) {
 	}
 }
 
-func (c *server) stop() error {
+func (c *process) stop() error {
 	err := c.stdin.Close()
 	_ = c.cmd.Wait() // however it ends
 	return err
 }
 
 // memory reads a figure of the process in bytes: VmRSS now, VmHWM at its highest.
-func (c *server) memory(name string) (float64, error) {
+func (c *process) memory(name string) (float64, error) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.cmd.Process.Pid))
 	if err != nil {
 		return 0, err
@@ -137,7 +137,7 @@ func (c *server) memory(name string) (float64, error) {
 }
 
 // forgetPeak starts the highest memory anew.
-func (c *server) forgetPeak() error {
+func (c *process) forgetPeak() error {
 	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", c.cmd.Process.Pid), []byte("5"), 0)
 }
 

@@ -9,15 +9,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/auth/authhttp"
+	"lessonkit.example/examples/feedback-server/server"
 	"lessonkit.example/imagegen/gateway"
 	"lessonkit.example/imagegen/gateway/draw"
-	"lessonkit.example/internal/app/feedbackserver"
 )
 
 // TestDocumentsAreValid asks somebody else's validator, which is no dependency of the library.
 func TestDocumentsAreValid(t *testing.T) {
 	t.Parallel()
-	service, err := feedbackserver.New(t.Context(), feedbackserver.Config{}, feedbackserver.Options{Version: feedbackserver.Version()})
+	service, err := server.New(t.Context(), server.Config{}, server.Options{Version: server.Version()})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, service.Close()) })
 	images, err := gateway.New(gateway.Config{Generator: draw.New(draw.Config{}), Keys: gateway.Anyone})

@@ -13,7 +13,7 @@ import (
 
 	"lessonkit.example/auth"
 	authstore "lessonkit.example/auth/sqlstore"
-	"lessonkit.example/internal/app/feedbackserver"
+	"lessonkit.example/examples/feedback-server/server"
 	"lessonkit.example/internal/sqldb"
 )
 
@@ -21,11 +21,11 @@ import (
 // it has. Only its log is off, as the peer's is. It seeds an empty database.
 func serveOurs(ctx context.Context, s spec) error {
 	environment := map[string]string{"DATABASE_URL": s.URL, "AUDIO_STORAGE_DIR": filepath.Join(s.Dir, "audio"), "HTTP_ADDR": s.Addr}
-	config, err := feedbackserver.ParseConfig(environment)
+	config, err := server.ParseConfig(environment)
 	if err != nil {
 		return err
 	}
-	srv, err := feedbackserver.New(ctx, config, feedbackserver.Options{Role: feedbackserver.RoleAPI})
+	srv, err := server.New(ctx, config, server.Options{Role: server.RoleAPI})
 	if err != nil {
 		return err
 	}

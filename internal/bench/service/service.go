@@ -53,10 +53,10 @@ func Run(h *harness.Harness) error {
 type bench struct {
 	*harness.Harness
 	dir     string
-	running []*server
+	running []*process
 }
 
-func (b *bench) start(name string, s spec) (*server, error) {
+func (b *bench) start(name string, s spec) (*process, error) {
 	s.Dir = filepath.Join(b.dir, name)
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func (b *bench) stopAll() {
 
 // side is one of the two servers that are compared, and what is asked of it.
 type side struct {
-	*server
+	*process
 	status int
 	request
 }

@@ -43,7 +43,7 @@ func (b *bench) uploads() error {
 		side{ours, 202, uploadRaw(ours.world, segmentsPath, uploadSize)}, side{plain, 202, uploadRaw(plain.world, bareUpload, uploadSize)}); err != nil {
 		return err
 	}
-	run := func(s *server, path func(string) string) func() (float64, error) {
+	run := func(s *process, path func(string) string) func() (float64, error) {
 		next := uploadRaw(s.world, path, largeSize)
 		return func() (float64, error) { return large(s, next) }
 	}
@@ -52,7 +52,7 @@ func (b *bench) uploads() error {
 }
 
 // large sends three large recordings one after another.
-func large(s *server, next request) (float64, error) {
+func large(s *process, next request) (float64, error) {
 	const count = 3
 	syscall.Sync()
 	started := time.Now()
@@ -63,7 +63,7 @@ func large(s *server, next request) (float64, error) {
 }
 
 // send sends a number of uploads on each of a number of connections.
-func send(s *server, conns, count int, next request) error {
+func send(s *process, conns, count int, next request) error {
 	errs := make([]error, conns)
 	var wg sync.WaitGroup
 	for c := range conns {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"lessonkit.example/internal/app/feedbackclient"
+	"lessonkit.example/feedback/feedbackclient"
 )
 
 // pupil is whom the spoken lessons are about.

@@ -1,4 +1,4 @@
-package imagecli
+package cli
 
 import (
 	"cmp"

@@ -19,7 +19,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"lessonkit.example/internal/app/feedbackserver"
+	"lessonkit.example/examples/feedback-server/server"
 )
 
 // Options of [Run].
@@ -125,17 +125,17 @@ func (d *demo) environment(ctx context.Context, group *errgroup.Group, log *slog
 
 // server builds the server on a migrated database, and a listener: at the
 // configured address, or at any where that is taken.
-func (d *demo) server(ctx context.Context, environment map[string]string, log *slog.Logger) (*feedbackserver.Server, net.Listener, error) {
-	config, err := feedbackserver.ParseConfig(environment)
+func (d *demo) server(ctx context.Context, environment map[string]string, log *slog.Logger) (*server.Server, net.Listener, error) {
+	config, err := server.ParseConfig(environment)
 	if err != nil {
 		return nil, nil, err
 	}
-	server, err := feedbackserver.New(ctx, config, feedbackserver.Options{Logger: log, Version: d.Version})
+	srv, err := server.New(ctx, config, server.Options{Logger: log, Version: d.Version})
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := server.Migrate(ctx); err != nil {
-		return nil, nil, errors.Join(err, server.Close())
+	if err := srv.Migrate(ctx); err != nil {
+		return nil, nil, errors.Join(err, srv.Close())
 	}
 	listener, err := net.Listen("tcp", config.HTTPAddr)
 	if err != nil && !d.explicitAddress() {
@@ -143,9 +143,9 @@ func (d *demo) server(ctx context.Context, environment map[string]string, log *s
 		listener, err = net.Listen("tcp", "127.0.0.1:0")
 	}
 	if err != nil {
-		return nil, nil, errors.Join(err, server.Close())
+		return nil, nil, errors.Join(err, srv.Close())
 	}
-	return server, listener, nil
+	return srv, listener, nil
 }
 
 func (d *demo) explicitAddress() bool { return d.Environment["HTTP_ADDR"] != "" }

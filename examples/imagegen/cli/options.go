@@ -1,5 +1,5 @@
-// Package imagecli is the command line of the image-generation client.
-package imagecli
+// Package cli is the command line of the image-generation client.
+package cli
 
 import (
 	"cmp"
@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"lessonkit.example/examples/internal/program"
 	"lessonkit.example/imagegen"
-	"lessonkit.example/internal/app/program"
 )
 
 // options is a command line that has been read.

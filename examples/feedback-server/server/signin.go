@@ -1,4 +1,4 @@
-package feedbackserver
+package server
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package imagecli_test
+package cli_test
 
 import (
 	"bytes"
@@ -11,8 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"lessonkit.example/examples/imagegen/cli"
 	"lessonkit.example/imagegen/imagegentest"
-	"lessonkit.example/internal/app/imagecli"
 )
 
 type program struct {
@@ -34,7 +34,7 @@ func (p *program) run(t *testing.T, stdin string, args ...string) (code int, std
 	for i := range args {
 		args[i] = strings.ReplaceAll(args[i], "DIR", p.dir)
 	}
-	code = imagecli.Run(t.Context(), args, func(name string) string { return p.env[name] }, strings.NewReader(stdin), &out, &err)
+	code = cli.Run(t.Context(), args, func(name string) string { return p.env[name] }, strings.NewReader(stdin), &out, &err)
 	require.NotContains(t, out.String()+err.String(), imagegentest.Key)
 	return code, out.String(), err.String()
 }
@@ -127,7 +127,7 @@ func TestResumeCommandReachesTheSameService(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(p.dir, "my key"), []byte(imagegentest.Key), 0o600))
 	delete(p.env, "IMAGE_API_KEY")
 	code, _, stderr := p.run(t, "", "-key-file", "DIR/my key", "-allow-private", "-timeout", "100ms", "-o", "DIR/x", "x")
-	require.Equal(t, imagecli.ExitResume, code)
+	require.Equal(t, cli.ExitResume, code)
 	require.Contains(t, stderr, "-o "+p.dir+"/x -key-file '"+p.dir+"/my key' -allow-private -resume t-1\n")
 }
 
@@ -142,8 +142,8 @@ func TestInterruptSaysHowToResume(t *testing.T) {
 		}
 		return stderr.Write(b)
 	})
-	code := imagecli.Run(ctx, []string{"-o", p.dir + "/x", "x"}, func(name string) string { return p.env[name] }, strings.NewReader(""), &bytes.Buffer{}, watch)
-	require.Equal(t, imagecli.ExitResume, code)
+	code := cli.Run(ctx, []string{"-o", p.dir + "/x", "x"}, func(name string) string { return p.env[name] }, strings.NewReader(""), &bytes.Buffer{}, watch)
+	require.Equal(t, cli.ExitResume, code)
 	require.Regexp(t, `imagegen -base-url \S+ -o \S+ -resume task-\w+\n$`, stderr.String())
 }
 

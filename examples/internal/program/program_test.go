@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lessonkit.example/internal/app/program"
+	"lessonkit.example/examples/internal/program"
 )
 
 func TestStatuses(t *testing.T) {

@@ -1,4 +1,4 @@
-package feedbackserver_test
+package server_test
 
 import (
 	"os"
@@ -8,12 +8,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lessonkit.example/internal/app/feedbackserver"
+	"lessonkit.example/examples/feedback-server/server"
 )
 
 func TestConfigDefaults(t *testing.T) {
 	t.Parallel()
-	c, err := feedbackserver.ParseConfig(nil)
+	c, err := server.ParseConfig(nil)
 	require.NoError(t, err)
 	require.Empty(t, c.DatabaseURL)
 	require.Equal(t, "127.0.0.1:8080", c.HTTPAddr)
@@ -28,17 +28,17 @@ func TestConfigDefaults(t *testing.T) {
 
 func TestProductionForcesDevelopmentSignInOff(t *testing.T) {
 	t.Parallel()
-	c, err := feedbackserver.ParseConfig(map[string]string{"ALLOW_DEVELOPMENT_USER_HEADER": "true"})
+	c, err := server.ParseConfig(map[string]string{"ALLOW_DEVELOPMENT_USER_HEADER": "true"})
 	require.NoError(t, err)
 	require.True(t, c.DevelopmentSignIn())
-	c, err = feedbackserver.ParseConfig(map[string]string{"ALLOW_DEVELOPMENT_USER_HEADER": "true", "APP_ENV": "production"})
+	c, err = server.ParseConfig(map[string]string{"ALLOW_DEVELOPMENT_USER_HEADER": "true", "APP_ENV": "production"})
 	require.NoError(t, err)
 	require.False(t, c.DevelopmentSignIn())
 }
 
 func TestEveryBadVariableIsNamed(t *testing.T) {
 	t.Parallel()
-	_, err := feedbackserver.ParseConfig(map[string]string{
+	_, err := server.ParseConfig(map[string]string{
 		"DATABASE_URL":                  "mysql://user:hush@host/db",
 		"HTTP_ADDR":                     "hush",
 		"APP_ENV":                       "staging",
@@ -68,7 +68,7 @@ func TestEveryBadVariableIsNamed(t *testing.T) {
 // what only the package that takes the value understands.
 func TestEveryBadValueIsNamed(t *testing.T) {
 	t.Parallel()
-	_, err := feedbackserver.ParseConfig(map[string]string{
+	_, err := server.ParseConfig(map[string]string{
 		"DATABASE_URL":             "postgres://user:hush@host:99999/db",
 		"HTTP_ADDR":                "127.0.0.1:99999",
 		"AUDIO_MAX_BYTES":          "9223372036854775807",
@@ -89,7 +89,7 @@ func TestEveryBadValueIsNamed(t *testing.T) {
 
 func TestBlanksBetweenTrustedProxiesAreNone(t *testing.T) {
 	t.Parallel()
-	_, err := feedbackserver.ParseConfig(map[string]string{"TRUSTED_PROXIES": "10.0.0.0/8, 192.0.2.1"})
+	_, err := server.ParseConfig(map[string]string{"TRUSTED_PROXIES": "10.0.0.0/8, 192.0.2.1"})
 	require.NoError(t, err)
 }
 
@@ -97,15 +97,15 @@ func TestEnvironmentWinsOverFile(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), ".env")
 	require.NoError(t, os.WriteFile(file, []byte("# a comment\nHTTP_ADDR=:1\nLOCAL_ASR_URL=\"http://file/\"\nASR_PROVIDER=\n"), 0o600))
-	environment, err := feedbackserver.Environment([]string{"HTTP_ADDR=:2", "LOG_LEVEL="}, file)
+	environment, err := server.Environment([]string{"HTTP_ADDR=:2", "LOG_LEVEL="}, file)
 	require.NoError(t, err)
 	require.Equal(t, map[string]string{"HTTP_ADDR": ":2", "LOCAL_ASR_URL": "http://file/"}, environment)
 
-	_, err = feedbackserver.Environment(nil, filepath.Join(t.TempDir(), "none"))
+	_, err = server.Environment(nil, filepath.Join(t.TempDir(), "none"))
 	require.NoError(t, err)
 
 	require.NoError(t, os.WriteFile(file, []byte("SECRET KEY without sense\n"), 0o600))
-	_, err = feedbackserver.Environment(nil, file)
+	_, err = server.Environment(nil, file)
 	require.ErrorContains(t, err, "NAME=value")
 	require.NotContains(t, err.Error(), "SECRET")
 }

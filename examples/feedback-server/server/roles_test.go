@@ -1,4 +1,4 @@
-package feedbackserver_test
+package server_test
 
 import (
 	"context"
@@ -14,8 +14,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
-	"lessonkit.example/internal/app/feedbackclient"
-	"lessonkit.example/internal/app/feedbackserver"
+	"lessonkit.example/examples/feedback-server/server"
+	"lessonkit.example/feedback/feedbackclient"
 	"lessonkit.example/internal/pgtest"
 )
 
@@ -42,7 +42,7 @@ func TestServerNeedsNoMoreThanToReadAndWriteRows(t *testing.T) {
 	run(as("feedback_owner"),
 		"alter default privileges grant select, insert, update, delete on tables to feedback_server",
 		"alter default privileges grant usage on sequences to feedback_server")
-	require.NoError(t, newServer(t, feedbackserver.RoleAll, map[string]string{"DATABASE_URL": as("feedback_owner")}).Migrate(t.Context()))
+	require.NoError(t, newServer(t, server.RoleAll, map[string]string{"DATABASE_URL": as("feedback_owner")}).Migrate(t.Context()))
 
 	speech := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, _, err := r.FormFile("file"); err != nil {
@@ -52,7 +52,7 @@ func TestServerNeedsNoMoreThanToReadAndWriteRows(t *testing.T) {
 		io.WriteString(w, `{"text":"heard"}`)
 	}))
 	defer speech.Close()
-	server := newServer(t, feedbackserver.RoleAll, map[string]string{
+	server := newServer(t, server.RoleAll, map[string]string{
 		"DATABASE_URL": as("feedback_server"), "ALLOW_DEVELOPMENT_USER_HEADER": "true", "LOCAL_ASR_URL": speech.URL,
 	})
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -72,7 +72,7 @@ func TestServerNeedsNoMoreThanToReadAndWriteRows(t *testing.T) {
 	require.NoError(t, err)
 	lesson, err := c.StartLesson(t.Context(), session.ID)
 	require.NoError(t, err)
-	audio, err := os.ReadFile("../demo/speech/lesson1-segment1.mp3")
+	audio, err := os.ReadFile("../../internal/demo/speech/lesson1-segment1.mp3")
 	require.NoError(t, err)
 	_, err = c.Upload(t.Context(), lesson.ID, 0, "a.mp3", audio)
 	require.NoError(t, err)

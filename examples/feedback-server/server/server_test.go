@@ -1,4 +1,4 @@
-package feedbackserver_test
+package server_test
 
 import (
 	"encoding/json"
@@ -14,23 +14,23 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/auth/authtest"
-	"lessonkit.example/internal/app/feedbackserver"
+	"lessonkit.example/examples/feedback-server/server"
 )
 
-func newServer(t *testing.T, role feedbackserver.Role, environment map[string]string) *feedbackserver.Server {
+func newServer(t *testing.T, role server.Role, environment map[string]string) *server.Server {
 	t.Helper()
 	if environment["AUDIO_STORAGE_DIR"] == "" {
 		environment["AUDIO_STORAGE_DIR"] = t.TempDir()
 	}
-	config, err := feedbackserver.ParseConfig(environment)
+	config, err := server.ParseConfig(environment)
 	require.NoError(t, err)
-	s, err := feedbackserver.New(t.Context(), config, feedbackserver.Options{Role: role, Version: "test"})
+	s, err := server.New(t.Context(), config, server.Options{Role: role, Version: "test"})
 	require.NoError(t, err)
 	t.Cleanup(func() { s.Close() })
 	return s
 }
 
-func onSQLite(t *testing.T, role feedbackserver.Role) *feedbackserver.Server {
+func onSQLite(t *testing.T, role server.Role) *server.Server {
 	t.Helper()
 	s := newServer(t, role, map[string]string{
 		"DATABASE_URL":                  "sqlite:" + filepath.Join(t.TempDir(), "x.db"),
@@ -48,25 +48,25 @@ func get(h http.Handler, path string) *httptest.ResponseRecorder {
 	return w
 }
 
-func health(t *testing.T, h http.Handler) feedbackserver.Report {
+func health(t *testing.T, h http.Handler) server.Report {
 	t.Helper()
 	w := get(h, "/health")
 	require.Equal(t, http.StatusOK, w.Code)
-	var r feedbackserver.Report
+	var r server.Report
 	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &r))
 	return r
 }
 
 func TestHealthNamesWhatIsMissing(t *testing.T) {
 	t.Parallel()
-	r := health(t, newServer(t, feedbackserver.RoleAll, map[string]string{}).Handler())
+	r := health(t, newServer(t, server.RoleAll, map[string]string{}).Handler())
 	require.Equal(t, "degraded", r.Status)
-	require.Equal(t, feedbackserver.DatabaseReport{}, r.Database)
+	require.Equal(t, server.DatabaseReport{}, r.Database)
 	require.False(t, r.SpeechAvailable)
 	require.Contains(t, r.Speech.Detail, "LOCAL_ASR_URL")
 
-	r = health(t, onSQLite(t, feedbackserver.RoleAll).Handler())
-	require.Equal(t, feedbackserver.DatabaseReport{Configured: true, Reachable: true, Migrated: true, Engine: "sqlite"}, r.Database)
+	r = health(t, onSQLite(t, server.RoleAll).Handler())
+	require.Equal(t, server.DatabaseReport{Configured: true, Reachable: true, Migrated: true, Engine: "sqlite"}, r.Database)
 	require.True(t, r.DevelopmentAuthEnabled)
 	require.False(t, r.MiniappAuthConfigured)
 	require.Equal(t, "test", r.Version)
@@ -74,7 +74,7 @@ func TestHealthNamesWhatIsMissing(t *testing.T) {
 
 func TestProductionSignIn(t *testing.T) {
 	t.Parallel()
-	r := health(t, newServer(t, feedbackserver.RoleAll, map[string]string{
+	r := health(t, newServer(t, server.RoleAll, map[string]string{
 		"DATABASE_URL": "sqlite:" + filepath.Join(t.TempDir(), "x.db"), "APP_ENV": "production", "ALLOW_DEVELOPMENT_USER_HEADER": "true",
 		"MINIAPP_APP_ID": "id", "MINIAPP_APP_SECRET": "secret",
 	}).Handler())
@@ -88,7 +88,7 @@ func TestHealthAnswersWhileTheDatabaseHangs(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer l.Close()
-	h := newServer(t, feedbackserver.RoleAll, map[string]string{"DATABASE_URL": "postgres://u@" + l.Addr().String() + "/d?sslmode=disable"}).Handler()
+	h := newServer(t, server.RoleAll, map[string]string{"DATABASE_URL": "postgres://u@" + l.Addr().String() + "/d?sslmode=disable"}).Handler()
 	for range 2 {
 		began := time.Now()
 		r := health(t, h)
@@ -101,7 +101,7 @@ func TestHealthAnswersWhileTheDatabaseHangs(t *testing.T) {
 
 func TestWorkerServesItsStateOnly(t *testing.T) {
 	t.Parallel()
-	h := onSQLite(t, feedbackserver.RoleWorker).Handler()
+	h := onSQLite(t, server.RoleWorker).Handler()
 	require.Equal(t, http.StatusOK, get(h, "/readyz").Code)
 	require.Equal(t, http.StatusOK, get(h, "/metrics").Code)
 	require.Equal(t, http.StatusNotFound, get(h, "/api/v1/profiles").Code)
@@ -111,14 +111,14 @@ func TestWorkerServesItsStateOnly(t *testing.T) {
 // "GET /health always answers 200", whatever a prober adds to keep caches away.
 func TestStateIsToldWhateverTheQuery(t *testing.T) {
 	t.Parallel()
-	h := onSQLite(t, feedbackserver.RoleAll).Handler()
+	h := onSQLite(t, server.RoleAll).Handler()
 	require.Equal(t, http.StatusOK, get(h, "/health?_=1").Code)
 	require.Equal(t, http.StatusOK, get(h, "/readyz?_=1").Code)
 }
 
 func TestMetricsNameRoutesNotResources(t *testing.T) {
 	t.Parallel()
-	h := onSQLite(t, feedbackserver.RoleAll).Handler()
+	h := onSQLite(t, server.RoleAll).Handler()
 	require.Equal(t, http.StatusOK, get(h, "/api/v1/profiles").Code)
 	require.Equal(t, http.StatusNotFound, get(h, "/api/v1/profiles/0197a000-0000-7000-8000-000000000000").Code)
 	text := get(h, "/metrics").Body.String()
@@ -130,7 +130,7 @@ func TestMetricsNameRoutesNotResources(t *testing.T) {
 
 func TestMetricsHaveNoSeriesForEveryWordSentAsAMethod(t *testing.T) {
 	t.Parallel()
-	h := onSQLite(t, feedbackserver.RoleAll).Handler()
+	h := onSQLite(t, server.RoleAll).Handler()
 	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("BREW", "/health", nil))
 	text := get(h, "/metrics").Body.String()
 	require.NotContains(t, text, "BREW")
@@ -139,7 +139,7 @@ func TestMetricsHaveNoSeriesForEveryWordSentAsAMethod(t *testing.T) {
 
 func TestDocumentIsWhole(t *testing.T) {
 	t.Parallel()
-	h := onSQLite(t, feedbackserver.RoleAll).Handler()
+	h := onSQLite(t, server.RoleAll).Handler()
 	var doc struct {
 		Paths map[string]map[string]struct {
 			OperationID string
@@ -171,7 +171,7 @@ func TestDocumentIsWhole(t *testing.T) {
 func TestEventStreamEndsWithTheLogout(t *testing.T) {
 	t.Parallel()
 	platform := authtest.NewPlatform(t)
-	s := newServer(t, feedbackserver.RoleAll, map[string]string{
+	s := newServer(t, server.RoleAll, map[string]string{
 		"DATABASE_URL":   "sqlite:" + filepath.Join(t.TempDir(), "x.db"),
 		"MINIAPP_APP_ID": platform.AppID, "MINIAPP_APP_SECRET": platform.Secret, "MINIAPP_API_URL": platform.QueryEndpoint(),
 	})

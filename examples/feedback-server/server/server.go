@@ -1,7 +1,7 @@
-// Package feedbackserver puts the teaching-feedback service together: the
+// Package server puts the teaching-feedback service together: the
 // packages that know nothing of one another meet here, under one
 // configuration, on one database.
-package feedbackserver
+package server
 
 import (
 	"cmp"
