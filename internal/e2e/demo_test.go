@@ -44,7 +44,7 @@ func TestDemoWithoutRecogniserKeepsTheAudio(t *testing.T) {
 func TestDemoWithOwnRecording(t *testing.T) {
 	t.Parallel()
 	needSpeech(t)
-	own, err := filepath.Abs("../app/demo/speech/lesson1-segment1.mp3")
+	own, err := filepath.Abs("../../examples/internal/demo/speech/lesson1-segment1.mp3")
 	require.NoError(t, err)
 	p := start(t, "feedback-server", []string{"HTTP_ADDR=127.0.0.1:0"}, "demo", "-once", "-data", t.TempDir(), "-audio", own)
 	<-p.done

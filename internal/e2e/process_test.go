@@ -262,7 +262,7 @@ func needSpeech(t *testing.T) {
 // sample returns a spoken segment of the demo.
 func sample(t *testing.T, name string) []byte {
 	t.Helper()
-	audio, err := os.ReadFile("../app/demo/speech/" + name + ".mp3")
+	audio, err := os.ReadFile("../../examples/internal/demo/speech/" + name + ".mp3")
 	require.NoError(t, err)
 	return audio
 }
