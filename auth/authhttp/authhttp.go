@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/google/uuid"
 
 	"lessonkit.example/auth"
 	"lessonkit.example/internal/httpapi"
@@ -56,6 +57,24 @@ func Handler(c Config) http.Handler {
 	api := httpapi.New(mux, httpapi.Options{Title: "Sign-in", Version: "1", BearerScheme: c.SecurityScheme})
 	Register(huma.NewGroup(api, "/api/v1"), c)
 	return httpapi.Wrap(mux, httpapi.WrapOptions{Logger: c.Logger})
+}
+
+// Authenticate returns a function that identifies the teacher who sends a request, as handlers of
+// other packages take it in their configuration. Its errors are answers to the request: problem
+// documents with status 401, 500 or 503, which implement [huma.StatusError]. Their method
+// Permanent() bool is true for 401. With a nil service every call fails with 503
+// database_not_configured.
+func Authenticate(s *auth.Service) func(context.Context, http.Header) (uuid.UUID, error) {
+	return func(ctx context.Context, header http.Header) (uuid.UUID, error) {
+		if s == nil {
+			return uuid.Nil, notConfigured()
+		}
+		p, err := s.AuthenticateHeader(ctx, header)
+		if err != nil {
+			return uuid.Nil, refusal(err)
+		}
+		return p.TeacherID, nil
+	}
 }
 
 // Middleware passes on requests of signed-in teachers, whom [auth.TeacherID]

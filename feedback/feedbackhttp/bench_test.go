@@ -30,7 +30,7 @@ func BenchmarkRequests(b *testing.B) {
 		_, err := svc.CreateRecord(b.Context(), teacher, feedback.RecordInput{ProfileID: profile.ID, Date: "2026-05-31", Content: strings.Repeat("well done ", 80)})
 		require.NoError(b, err)
 	}
-	h := asTeacher(feedbackhttp.Handler(feedbackhttp.Config{Service: svc, Teacher: teacherOf}))
+	h := feedbackhttp.Handler(feedbackhttp.Config{Service: svc, Authenticate: teacherOf})
 	record := `{"profile_id":"` + profile.ID.String() + `","feedback_date":"2026-05-31","content":"` + strings.Repeat("well done ", 80) + `","feedback_session_id":null}`
 	for _, c := range []struct{ name, method, path, body string }{
 		{"read one", "GET", "/profiles/" + profile.ID.String(), ""},

@@ -99,21 +99,9 @@ func (j *joiner) Summarize(_ context.Context, in feedback.SummaryInput) (feedbac
 	return feedback.Summary{Text: text.String(), Source: feedback.SummaryLocal, Warning: j.warning}, j.err
 }
 
-type teacherKey struct{}
-
-// asTeacher signs requests in by a header, as a middleware in front would.
-func asTeacher(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if id, err := uuid.Parse(r.Header.Get("X-Teacher")); err == nil {
-			r = r.WithContext(context.WithValue(r.Context(), teacherKey{}, id))
-		}
-		next.ServeHTTP(w, r)
-	})
-}
-
-func teacherOf(ctx context.Context) (uuid.UUID, bool) {
-	id, ok := ctx.Value(teacherKey{}).(uuid.UUID)
-	return id, ok
+// teacherOf takes a header's word for who sends a request.
+func teacherOf(_ context.Context, h http.Header) (uuid.UUID, error) {
+	return uuid.Parse(h.Get("X-Teacher"))
 }
 
 // outbox keeps tasks in a table of the test's.
@@ -156,7 +144,7 @@ func newEnv(t *testing.T, url string) *env {
 	e.svc, err = feedback.New(feedback.Config{Store: store, Audio: audio, Transcriber: e.speech, Summarizer: e.summary,
 		Now: e.now.Now, Location: time.UTC, MaxAudioBytes: 1 << 20, PollInterval: 20 * time.Millisecond})
 	require.NoError(t, err)
-	e.handler = asTeacher(feedbackhttp.Handler(feedbackhttp.Config{Service: e.svc, Teacher: teacherOf}))
+	e.handler = feedbackhttp.Handler(feedbackhttp.Config{Service: e.svc, Authenticate: teacherOf})
 	return e
 }
 

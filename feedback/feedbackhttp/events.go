@@ -16,8 +16,8 @@ import (
 	"lessonkit.example/internal/httpapi"
 )
 
-// keepAlive is how often a stream says that it is still there, and asks whether
-// its reader is still signed in.
+// keepAlive is how often a stream sends a comment, which keeps proxies from closing it, and checks
+// that its reader is still signed in.
 const keepAlive = 15 * time.Second
 
 // lessonEvent and segmentEvent are the data of an event.
@@ -120,7 +120,7 @@ func (s *server) follow(ctx huma.Context, w http.ResponseWriter, id uuid.UUID, s
 			}
 			err = writeEvent(w, e)
 		case <-tick.C:
-			if !s.signedIn(ctx.Context(), header(ctx)) {
+			if _, err := s.authenticate(ctx.Context(), header(ctx)); err != nil && !isTemporary(err) {
 				return
 			}
 			_, err = io.WriteString(w, ": still here\n\n")
@@ -129,13 +129,6 @@ func (s *server) follow(ctx huma.Context, w http.ResponseWriter, id uuid.UUID, s
 			return
 		}
 	}
-}
-
-// header is the request's.
-func header(ctx huma.Context) http.Header {
-	h := http.Header{}
-	ctx.EachHeader(h.Add)
-	return h
 }
 
 func writeEvent(w io.Writer, e feedback.Event) error {

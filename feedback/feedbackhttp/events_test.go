@@ -3,15 +3,17 @@ package feedbackhttp_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
@@ -106,26 +108,42 @@ func TestEventStreamGoesOnFromAnyID(t *testing.T) {
 	require.Contains(t, next("data"), fmt.Sprintf(`"segment_id":%q`, segment))
 }
 
-// "The token is dead at once": a stream that it opened ends with the next sign of life.
-func TestEventStreamEndsWithItsSignIn(t *testing.T) {
-	t.Parallel()
+// streamUntil opens a stream of events on a fake clock, where each check of the sign-in after the
+// first fails with the next of errs, and returns the stream and how long it was open.
+func streamUntil(t *testing.T, errs ...error) (body string, open time.Duration) {
+	t.Helper()
 	e := newEnv(t, "sqlite:"+t.TempDir()+"/f.db")
 	session := e.session(e.profile("Ming"))
-	e.handler = asTeacher(feedbackhttp.Handler(feedbackhttp.Config{Service: e.svc, Teacher: teacherOf,
-		SignedIn: func(_ context.Context, h http.Header) bool { return h.Get("X-Teacher") != e.teacher.String() }}))
-	server := httptest.NewServer(e.handler)
-	defer server.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, "GET", server.URL+"/api/v1/feedback-sessions/"+session+"/events", nil)
-	require.NoError(t, err)
-	r.Header.Set("X-Teacher", e.teacher.String())
-	res, err := http.DefaultClient.Do(r)
-	require.NoError(t, err)
-	defer res.Body.Close()
-	all, err := io.ReadAll(res.Body)
-	require.NoError(t, err)
-	require.Equal(t, "retry: 2000\n\n", string(all))
+	synctest.Test(t, func(t *testing.T) {
+		checks := 0
+		e.handler = feedbackhttp.Handler(feedbackhttp.Config{Service: e.svc, Authenticate: func(context.Context, http.Header) (uuid.UUID, error) {
+			checks++
+			if checks == 1 {
+				return e.teacher, nil
+			}
+			return uuid.Nil, errs[checks-2]
+		}})
+		began := time.Now()
+		body = e.do("GET", "/feedback-sessions/"+session+"/events", nil).want(200).Body.String()
+		open = time.Since(began)
+		require.Equal(t, len(errs)+1, checks)
+	})
+	return body, open
+}
+
+func TestEventStreamEndsWithTheLogout(t *testing.T) {
+	t.Parallel()
+	body, open := streamUntil(t, errors.New("logged out"))
+	require.Equal(t, "retry: 2000\n\n", body)
+	require.Equal(t, 15*time.Second, open)
+}
+
+func TestEventStreamOutlastsADatabaseOutage(t *testing.T) {
+	t.Parallel()
+	away := fault{permanent: false, after: 5 * time.Second}
+	body, open := streamUntil(t, away, nil, huma.Error401Unauthorized("logged out"))
+	require.Equal(t, 2, strings.Count(body, ": still here"))
+	require.Equal(t, 45*time.Second, open)
 }
 
 // another is a process beside e that seldom looks for what others did.
@@ -135,5 +153,5 @@ func (e *env) another(store feedback.Store) http.Handler {
 	require.NoError(e.t, err)
 	s, err := feedback.New(feedback.Config{Store: store, Audio: audio, Now: e.now.Now, Location: time.UTC, PollInterval: time.Hour})
 	require.NoError(e.t, err)
-	return asTeacher(feedbackhttp.Handler(feedbackhttp.Config{Service: s, Teacher: teacherOf}))
+	return feedbackhttp.Handler(feedbackhttp.Config{Service: s, Authenticate: teacherOf})
 }

@@ -2,6 +2,7 @@ package feedbackhttp_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -15,8 +16,10 @@ import (
 // yet, so there is no Service.
 func ExampleHandler() {
 	api := feedbackhttp.Handler(feedbackhttp.Config{
-		Service:  nil,
-		Teacher:  func(context.Context) (uuid.UUID, bool) { return uuid.UUID{}, false }, // ask your sign-in
+		Service: nil,
+		Authenticate: func(context.Context, http.Header) (uuid.UUID, error) {
+			return uuid.Nil, errors.New("not signed in")
+		},
 		BasePath: "/teach",
 	})
 	mux := http.NewServeMux()

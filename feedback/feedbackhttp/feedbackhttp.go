@@ -1,9 +1,8 @@
 // Package feedbackhttp is the HTTP interface of package feedback.
 //
-// [Handler] returns a complete http.Handler with its own OpenAPI document, to
-// be mounted anywhere. [Register] adds the same operations to a Huma API of
-// yours. Who is asking is told by [Config.Teacher], so that any kind of
-// sign-in in front will do.
+// [Handler] returns a complete http.Handler with its own OpenAPI document, to be mounted anywhere.
+// [Register] adds the same operations to a Huma API of the caller. [Config.Authenticate] identifies
+// the teacher behind each request, so any kind of sign-in works.
 //
 // Errors are RFC 9457 problem documents with a stable "code". Without a
 // [feedback.Service] every operation answers 503: a server can start before
@@ -31,14 +30,16 @@ type Config struct {
 	// operation answers 503 with the code database_not_configured.
 	Service *feedback.Service
 
-	// Teacher tells who is asking, from the request's context; false is
-	// answered 401. Required.
-	Teacher func(ctx context.Context) (uuid.UUID, bool)
-
-	// SignedIn tells whether the sender of a request with this header is still
-	// signed in. It is asked every 15 seconds of a stream of events, which ends
-	// when the answer is false. If nil, a stream outlives its sign-in.
-	SignedIn func(ctx context.Context, header http.Header) bool
+	// Authenticate identifies the teacher who sends a request, from the request's context and
+	// header. It is called once for each request before anything else of it is read, and every
+	// 15 seconds while a stream of events is open. Required. It must be safe for concurrent use.
+	//
+	// An error is answered 401 with a WWW-Authenticate header, and ends a stream of events. An
+	// error with a method Permanent() bool that returns false reports nothing about the caller:
+	// it is answered 503, with the Retry-After header that its method RetryAfter() time.Duration
+	// returns, and does not end a stream. An error that is a [huma.StatusError] is answered with
+	// its own status, headers and body.
+	Authenticate func(ctx context.Context, header http.Header) (uuid.UUID, error)
 
 	// SecurityScheme names the OpenAPI security scheme of the operations.
 	// Defaults to "bearer".
@@ -71,19 +72,16 @@ func Handler(c Config) http.Handler {
 // Register adds the operations to an API, with paths relative to it: give it a
 // group such as huma.NewGroup(api, "/api/v1").
 func Register(api huma.API, c Config) {
-	if c.Teacher == nil {
-		panic("feedbackhttp: Config.Teacher is required")
+	if c.Authenticate == nil {
+		panic("feedbackhttp: Config.Authenticate is required")
 	}
 	if c.SecurityScheme == "" {
 		c.SecurityScheme = "bearer"
 	}
 	group := huma.NewGroup(api)
-	group.UseMiddleware(c.gate(api))
+	s := &server{api: api, svc: c.Service, scheme: c.SecurityScheme, authenticate: c.Authenticate}
+	group.UseMiddleware(s.requireTeacher)
 	group.UseTransformer(nameRequest)
-	s := &server{svc: c.Service, scheme: c.SecurityScheme, signedIn: c.SignedIn}
-	if s.signedIn == nil {
-		s.signedIn = func(context.Context, http.Header) bool { return true }
-	}
 	s.registerProfiles(group)
 	s.registerDefaults(group)
 	s.registerRecords(group)
@@ -93,43 +91,6 @@ func Register(api huma.API, c Config) {
 	s.registerUpload(group)
 	s.registerAudio(group)
 	s.registerEvents(group)
-}
-
-// server holds what the handlers share.
-type server struct {
-	svc      *feedback.Service
-	scheme   string
-	signedIn func(ctx context.Context, header http.Header) bool
-}
-
-type teacherKey struct{}
-
-// gate answers for all operations, before anything of a request is looked at:
-// first whether there is a database, then who is asking.
-func (c Config) gate(api huma.API) func(huma.Context, func(huma.Context)) {
-	return func(ctx huma.Context, next func(huma.Context)) {
-		if c.Service == nil {
-			httpapi.Refuse(api, ctx, httpapi.Error(http.StatusServiceUnavailable, "database_not_configured",
-				"no database is configured on this server").WithRetryAfter(time.Minute))
-			return
-		}
-		teacher, ok := c.Teacher(ctx.Context())
-		if !ok {
-			httpapi.Refuse(api, ctx, httpapi.Error(http.StatusUnauthorized, "unauthorized",
-				"sign in and send the session token as a bearer token").WithHeader("WWW-Authenticate", "Bearer"))
-			return
-		}
-		next(huma.WithValue(ctx, teacherKey{}, teacher))
-	}
-}
-
-// teacher is who passed the gate.
-func teacher(ctx context.Context) uuid.UUID {
-	id, ok := ctx.Value(teacherKey{}).(uuid.UUID)
-	if !ok {
-		panic("feedbackhttp: an operation is served around the gate")
-	}
-	return id
 }
 
 // bodyTimeout is how long a JSON body may take to arrive.

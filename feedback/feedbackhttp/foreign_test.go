@@ -18,8 +18,8 @@ func TestRegisterOnSomebodyElsesAPI(t *testing.T) {
 	engines(t, func(t *testing.T, e *env) {
 		mux := http.NewServeMux()
 		api := humago.New(mux, huma.DefaultConfig("school", "1"))
-		feedbackhttp.Register(huma.NewGroup(api, "/api/v1"), feedbackhttp.Config{Service: e.svc, Teacher: teacherOf, SecurityScheme: "school"})
-		e.handler = asTeacher(mux)
+		feedbackhttp.Register(huma.NewGroup(api, "/api/v1"), feedbackhttp.Config{Service: e.svc, Authenticate: teacherOf, SecurityScheme: "school"})
+		e.handler = mux
 		lesson := e.lesson(e.session(e.profile("Ming")))
 		segment := e.upload(lesson, recording("0123")).want(202).str("segment_id")
 		require.Equal(t, "01", e.do("GET", "/audio-segments/"+segment+"/audio", nil, "Range", "bytes=6-7").want(206).Body.String())

@@ -56,7 +56,7 @@ func main() {
 	mux := http.NewServeMux()
 	mux.Handle("/teach/", http.StripPrefix("/teach", feedbackhttp.Handler(feedbackhttp.Config{
 		Service: service, BasePath: "/teach",
-		Teacher: func(context.Context) (uuid.UUID, bool) { return me, true },
+		Authenticate: func(context.Context, http.Header) (uuid.UUID, error) { return me, nil },
 	})))
 	mux.HandleFunc("GET /hello", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "hello") })
 	for _, request := range []string{"GET /hello", "POST /teach/api/v1/profiles {\"name\":\"Ming\"}", "GET /teach/api/v1/profiles"} {

@@ -18,7 +18,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 func document(t testing.TB) []byte {
 	t.Helper()
 	w := httptest.NewRecorder()
-	h := feedbackhttp.Handler(feedbackhttp.Config{Teacher: teacherOf, BasePath: "/teach"})
+	h := feedbackhttp.Handler(feedbackhttp.Config{Authenticate: teacherOf, BasePath: "/teach"})
 	h.ServeHTTP(w, httptest.NewRequest("GET", "/openapi.json", nil))
 	require.Equal(t, 200, w.Code)
 	var out bytes.Buffer

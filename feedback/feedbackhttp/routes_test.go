@@ -36,7 +36,7 @@ func routes(t testing.TB) (out []route) {
 // TestWithoutDatabaseEveryRouteAnswers503: signed in or not, whatever is sent.
 func TestWithoutDatabaseEveryRouteAnswers503(t *testing.T) {
 	t.Parallel()
-	e := &env{t: t, handler: asTeacher(feedbackhttp.Handler(feedbackhttp.Config{Teacher: teacherOf})), teacher: uuid.New()}
+	e := &env{t: t, handler: feedbackhttp.Handler(feedbackhttp.Config{Authenticate: teacherOf}), teacher: uuid.New()}
 	all := routes(t)
 	require.Len(t, all, 23)
 	for _, r := range all {

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strconv"
 	"time"
@@ -87,6 +88,11 @@ func (p *Problem) Error() string {
 // Unwrap returns the cause.
 func (p *Problem) Unwrap() error { return p.cause }
 
+// Permanent reports whether sending the same request again cannot succeed.
+func (p *Problem) Permanent() bool {
+	return p.Status < http.StatusInternalServerError && p.Status != http.StatusTooManyRequests
+}
+
 // GetStatus implements huma.StatusError.
 func (p *Problem) GetStatus() int { return p.Status }
 
@@ -126,14 +132,22 @@ func WriteProblem(w http.ResponseWriter, r *http.Request, p *Problem) {
 	w.Write(append(body, '\n'))
 }
 
-// Refuse answers with p from within Huma, where no handler runs: in a middleware.
-func Refuse(api huma.API, ctx huma.Context, p *Problem) {
-	for name, values := range p.headers {
-		for _, v := range values {
-			ctx.AppendHeader(name, v)
+// Refuse answers a request with err from where Huma takes no error, as in a middleware: with its
+// own status and headers if it is a [huma.StatusError], else with 500.
+func Refuse(api huma.API, ctx huma.Context, err error) {
+	var headers huma.HeadersError
+	if errors.As(err, &headers) {
+		for name, values := range headers.GetHeaders() {
+			for _, v := range values {
+				ctx.AppendHeader(name, v)
+			}
 		}
 	}
-	write(api, ctx, p.Status, p)
+	var answer huma.StatusError
+	if !errors.As(err, &answer) {
+		answer = Internal(err)
+	}
+	write(api, ctx, answer.GetStatus(), answer)
 }
 
 // write answers with a body that Huma knows how to marshal.
@@ -161,6 +175,8 @@ func codeOf(status int) string {
 		return "malformed_request"
 	case http.StatusUnauthorized:
 		return "unauthorized"
+	case http.StatusForbidden:
+		return "forbidden"
 	case http.StatusNotFound:
 		return "not_found"
 	case http.StatusMethodNotAllowed:

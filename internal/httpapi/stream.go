@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"errors"
 	"net/http"
 	"reflect"
 	"strconv"
@@ -35,11 +34,7 @@ func Stream(api huma.API, op huma.Operation, handler func(ctx huma.Context) (sta
 	serve := func(ctx huma.Context) {
 		status, body, err := handler(ctx)
 		if err != nil {
-			var p *Problem
-			if !errors.As(err, &p) {
-				p = Internal(err)
-			}
-			Refuse(api, ctx, p)
+			Refuse(api, ctx, err)
 			return
 		}
 		if body == nil {

@@ -39,7 +39,9 @@ func (s *Server) Handler() http.Handler {
 		mux.Handle("GET /scalar", reference)
 		mux.Handle("GET /scalar/", reference)
 	}
-	return httpapi.Wrap(s.farewell(s.guard(httpapi.NoteRoute(mux))), httpapi.WrapOptions{Logger: s.log, Observe: s.metrics.observeRequest})
+	return httpapi.Wrap(s.farewell(httpapi.NoteRoute(mux)), httpapi.WrapOptions{
+		Logger: s.log, Observe: s.metrics.observeRequest, Unmatched: s.unmatched,
+	})
 }
 
 // tags orders the reference as the work goes.
@@ -64,17 +66,14 @@ func (s *Server) reference(api huma.API) http.Handler {
 	return docsui.Handler(c)
 }
 
-// guard asks for a signed-in teacher on the business endpoints. Those below
-// /auth see to themselves.
-func (s *Server) guard(next http.Handler) http.Handler {
-	guarded := authhttp.Middleware(s.auth)(next)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasPrefix(r.URL.Path, apiPrefix+"/") && !strings.HasPrefix(r.URL.Path, apiPrefix+"/auth/") {
-			guarded.ServeHTTP(w, r)
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
+// unmatched answers requests that match no operation of the API: who is not signed in is not told
+// which paths and methods there are.
+func (s *Server) unmatched(r *http.Request) error {
+	if !strings.HasPrefix(r.URL.Path, apiPrefix+"/") || strings.HasPrefix(r.URL.Path, apiPrefix+"/auth/") {
+		return nil
+	}
+	_, err := authhttp.Authenticate(s.auth)(r.Context(), r.Header)
+	return err
 }
 
 // farewell ends each connection with its next answer once the server was

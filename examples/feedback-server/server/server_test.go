@@ -207,3 +207,43 @@ func TestEventStreamEndsWithTheLogout(t *testing.T) {
 	require.NoError(t, err)
 	require.NotContains(t, string(stream), "data:")
 }
+
+// Who is not signed in gets 401 before anything is told about paths, methods or bodies.
+func TestAnswersBelowTheAPIPrefixComeInOrder(t *testing.T) {
+	t.Parallel()
+	withDatabase, without := onSQLite(t, server.RoleAll).Handler(), newServer(t, server.RoleAll, nil).Handler()
+	for _, c := range []struct {
+		method, path, body string
+		signedIn           int
+		anonymous          int
+		noDatabase         int
+	}{
+		{"GET", "/api/v1/profiles", "", 200, 401, 503},
+		{"POST", "/api/v1/profiles", "{", 400, 401, 503},
+		{"GET", "/api/v1/profiles/x", "", 422, 401, 503},
+		{"GET", "/api/v1/nowhere", "", 404, 401, 503},
+		{"PATCH", "/api/v1/profiles", "", 405, 401, 503},
+		{"GET", "/api/v1/auth/nowhere", "", 404, 404, 404},
+		{"GET", "/nowhere", "", 404, 404, 404},
+	} {
+		send := func(h http.Handler, user string) *httptest.ResponseRecorder {
+			r := httptest.NewRequest(c.method, c.path, strings.NewReader(c.body))
+			r.Header.Set("Content-Type", "application/json")
+			if user != "" {
+				r.Header.Set("X-Development-User", user)
+			}
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, r)
+			return w
+		}
+		require.Equal(t, c.signedIn, send(withDatabase, "someone").Code, c)
+		w := send(withDatabase, "")
+		require.Equal(t, c.anonymous, w.Code, c)
+		if c.anonymous == http.StatusUnauthorized {
+			require.Equal(t, "Bearer", w.Header().Get("WWW-Authenticate"))
+			require.Empty(t, w.Header().Get("Allow"))
+			require.Contains(t, w.Body.String(), "token_missing")
+		}
+		require.Equal(t, c.noDatabase, send(without, "someone").Code, c)
+	}
+}

@@ -1,0 +1,83 @@
+package feedbackhttp
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/google/uuid"
+
+	"lessonkit.example/feedback"
+	"lessonkit.example/internal/httpapi"
+)
+
+// server holds what the handlers share.
+type server struct {
+	api          huma.API
+	svc          *feedback.Service
+	scheme       string
+	authenticate func(ctx context.Context, header http.Header) (uuid.UUID, error)
+}
+
+type teacherKey struct{}
+
+// requireTeacher is the middleware of all operations: without a database it answers 503, without a
+// teacher what authError returns.
+func (s *server) requireTeacher(ctx huma.Context, next func(huma.Context)) {
+	if s.svc == nil {
+		httpapi.Refuse(s.api, ctx, httpapi.Error(http.StatusServiceUnavailable, "database_not_configured",
+			"no database is configured on this server").WithRetryAfter(time.Minute))
+		return
+	}
+	teacher, err := s.authenticate(ctx.Context(), header(ctx))
+	if err != nil {
+		httpapi.Refuse(s.api, ctx, authError(err))
+		return
+	}
+	httpapi.Annotate(ctx.Context(), slog.String("teacher_id", teacher.String()))
+	next(huma.WithValue(ctx, teacherKey{}, teacher))
+}
+
+// authError turns an error of Config.Authenticate into an answer.
+func authError(err error) error {
+	var answer huma.StatusError
+	if errors.As(err, &answer) {
+		return err
+	}
+	if !isTemporary(err) {
+		return httpapi.Error(http.StatusUnauthorized, "unauthorized",
+			"sign in and send the session token as a bearer token").WithHeader("WWW-Authenticate", "Bearer")
+	}
+	p := httpapi.Error(http.StatusServiceUnavailable, "sign_in_unavailable",
+		"sign-in cannot be checked at the moment").WithCause(err)
+	var later interface{ RetryAfter() time.Duration }
+	if errors.As(err, &later) {
+		p.WithRetryAfter(later.RetryAfter())
+	}
+	return p
+}
+
+// isTemporary reports whether err says nothing about the caller's credentials.
+func isTemporary(err error) bool {
+	var e interface{ Permanent() bool }
+	return errors.As(err, &e) && !e.Permanent()
+}
+
+// teacher returns the teacher that requireTeacher identified.
+func teacher(ctx context.Context) uuid.UUID {
+	id, ok := ctx.Value(teacherKey{}).(uuid.UUID)
+	if !ok {
+		panic("feedbackhttp: operation without requireTeacher")
+	}
+	return id
+}
+
+// header returns the request's header.
+func header(ctx huma.Context) http.Header {
+	h := http.Header{}
+	ctx.EachHeader(h.Add)
+	return h
+}
