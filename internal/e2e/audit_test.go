@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -18,32 +17,33 @@ import (
 	"lessonkit.example/internal/sqldb"
 )
 
-// audit stops the load and proves that nothing was lost: every acknowledged
-// segment is there byte for byte, has its text, once, in its place, and what
-// was not acknowledged is there whole or not at all. s serves; it is started
-// again on the way, so that it sweeps.
+// audit stops the load and proves that nothing was lost: every acknowledged segment is there byte
+// for byte and has its text, once, in its place; what was not acknowledged is there whole or not at
+// all. s must be running; audit restarts it, so that it deletes unreferenced audio.
 func (l *load) audit(t *testing.T, s *service, rec *recogniser) {
 	t.Helper()
 	began := time.Now()
 	l.stop()
 	l.awaitTexts(t, s)
 	waited := time.Since(began)
-	acknowledged, unasked := 0, 0
+	acknowledged, unacknowledged := 0, 0
 	for _, p := range l.phones {
 		a, u := l.auditPhone(t, s, p)
-		acknowledged, unasked = acknowledged+a, unasked+u
+		acknowledged, unacknowledged = acknowledged+a, unacknowledged+u
 	}
 	l.auditFiles(t, s)
 	require.Empty(t, l.violations, "violations")
 
 	asked, different, _ := rec.counts()
 	require.Positive(t, acknowledged)
-	sum(t, "%d segments, %d acknowledgements, %d refused tries %v, %d cut, p99 %v; recogniser asked %d times for %d recordings; %d kept without an acknowledgement; looked at sessions %d times; texts complete after %v",
-		acknowledged, l.acknowledged.Load(), l.refused.Load(), l.problems, l.cut.Load(), l.percentile(.99), asked, different, unasked, l.watched.Load(), waited.Round(time.Second))
+	sum(t, "%d segments, %d acknowledgements, %d refused attempts %v, %d cut, p99 %v; "+
+		"%d recognitions of %d recordings; %d kept without an acknowledgement; "+
+		"%d sessions read; texts complete after %v",
+		acknowledged, l.acknowledged.Load(), l.refused.Load(), l.problems, l.cut.Load(), l.percentile(.99), asked,
+		different, unacknowledged, l.watched.Load(), waited.Round(time.Second))
 }
 
-// awaitTexts waits until all segments have text, as long as there are ever more
-// that do.
+// awaitTexts waits until all segments have text, as long as their number grows.
 func (l *load) awaitTexts(t *testing.T, s *service) {
 	t.Helper()
 	for _, p := range l.phones {
@@ -67,13 +67,14 @@ func (l *load) awaitTexts(t *testing.T, s *service) {
 					most, grown = texts, time.Now()
 				}
 			}
-			require.Less(t, time.Since(grown), patience, "%d segments of %s have text, and no more get one", most, p.user)
+			require.Less(t, time.Since(grown), waitLimit, "%d segments of %s have text, and no others get theirs",
+				most, p.user)
 		}
 	}
 }
 
-// auditPhone compares what a phone knows with what the service has.
-func (l *load) auditPhone(t *testing.T, s *service, p *phone) (acknowledged, unasked int) {
+// auditPhone compares what a phone sent with what the service has.
+func (l *load) auditPhone(t *testing.T, s *service, p *phone) (acknowledged, unacknowledged int) {
 	t.Helper()
 	c := s.client
 	c.Header = http.Header{"X-Development-User": {p.user}}
@@ -94,27 +95,31 @@ func (l *load) auditPhone(t *testing.T, s *service, p *phone) (acknowledged, una
 		switch {
 		case u.segment != "":
 			acknowledged++
-			require.True(t, there, "sequence %d of %s was acknowledged as %s and is gone", u.sequence, p.user, u.segment)
+			require.True(t, there, "sequence %d of %s was acknowledged as %s and is gone", u.sequence, p.user,
+				u.segment)
 			require.Equal(t, u.segment, seg.ID)
 		case there:
-			unasked++
+			unacknowledged++
 			require.True(t, u.whole, "sequence %d of %s is there, and was never sent whole", u.sequence, p.user)
 		default:
 			continue
 		}
 		require.Equal(t, u.hash, seg.SHA256)
-		require.True(t, heardRight(seg.Text, u.hash), "segment %s of hash %s has the text %q", seg.ID, u.hash, seg.Text)
+		require.True(t, heardRight(seg.Text, u.hash), "segment %s of hash %s has the text %q", seg.ID, u.hash,
+			seg.Text)
 		require.Equal(t, u.hash, hashOf(s.audio(t, c, seg.ID)), "byte for byte")
 	}
 	require.Empty(t, kept, "segments that no phone sent")
-	require.Equal(t, strings.Fields(strings.Join(texts, " ")), strings.Fields(lesson.Transcript), "the transcript is the texts in order")
-	return acknowledged, unasked
+	require.Equal(t, strings.Fields(strings.Join(texts, " ")), strings.Fields(lesson.Transcript),
+		"the transcript is the texts in order")
+	return acknowledged, unacknowledged
 }
 
 // audio fetches a segment's recording.
 func (s *service) audio(t *testing.T, c feedbackclient.Client, segment string) []byte {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, c.Base+"/api/v1/audio-segments/"+segment+"/audio", nil)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, c.Base+"/api/v1/audio-segments/"+segment+
+		"/audio", nil)
 	require.NoError(t, err)
 	req.Header = c.Header
 	resp, err := http.DefaultClient.Do(req)
@@ -141,7 +146,8 @@ func (l *load) auditFiles(t *testing.T, s *service) {
 		require.Equal(t, hash, hashOf(audio))
 	}
 
-	// The sweep spares what may be an upload in progress; nothing is, so make all of it old.
+	// The sweep skips recent files, which may be uploads in progress. None is, so make all of them
+	// old.
 	require.NoError(t, s.process.stop(t))
 	old := time.Now().Add(-2 * time.Hour)
 	for _, key := range s.files(t) {
@@ -186,10 +192,12 @@ func (s *service) rows(t *testing.T) map[string]string {
 		require.NoError(t, db.R.QueryRowContext(t.Context(), "select count(*) from jobqueue_job").Scan(&jobs))
 		return jobs == 0
 	})
-	const succeeded = "select count(*), count(distinct cast(args as text)) from jobqueue_done where kind = $1 and state = 4"
+	const succeeded = `select count(*), count(distinct cast(args as text))
+		from jobqueue_done where kind = $1 and state = 4`
 	var segments int
-	require.NoError(t, db.R.QueryRowContext(t.Context(), succeeded, string(feedback.TaskTranscribe)).Scan(&jobs, &segments))
-	require.Equal(t, []int{len(hashes), len(hashes)}, []int{jobs, segments}, "jobs that succeeded, and what they were about")
+	require.NoError(t, db.R.QueryRowContext(t.Context(), succeeded, string(feedback.TaskTranscribe)).Scan(&jobs,
+		&segments))
+	require.Equal(t, []int{len(hashes), len(hashes)}, []int{jobs, segments}, "jobs that succeeded, and their segments")
 	return hashes
 }
 
@@ -211,12 +219,12 @@ func (s *service) audioDir(t *testing.T) string {
 	return s.value("AUDIO_STORAGE_DIR")
 }
 
-// value is what the environment of the service says last.
+// value returns a variable of the service's environment.
 func (s *service) value(name string) string {
 	for _, v := range slices.Backward(s.env) {
 		if value, ok := strings.CutPrefix(v, name+"="); ok {
 			return value
 		}
 	}
-	panic(fmt.Sprintf("the service is not told %s", name))
+	panic(name + " is not set for the service")
 }

@@ -16,7 +16,7 @@ import (
 	"lessonkit.example/internal/pgtest"
 )
 
-// ahead builds the server on a time package whose clock is an hour fast.
+// ahead builds the server with a time package whose clock is an hour fast.
 var ahead = sync.OnceValue(func() error {
 	dir, err := programs()
 	if err != nil {
@@ -48,7 +48,8 @@ var ahead = sync.OnceValue(func() error {
 	if err := os.WriteFile(overlay, plan, 0o600); err != nil {
 		return err
 	}
-	cmd := exec.Command("go", "build", "-overlay", overlay, "-o", filepath.Join(dir, aheadServer), "lessonkit.example/examples/feedback-server")
+	cmd := exec.Command("go", "build", "-overlay", overlay, "-o", filepath.Join(dir, aheadServer),
+		"lessonkit.example/examples/feedback-server")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("build: %w\n%s", err, out)
 	}
@@ -57,11 +58,11 @@ var ahead = sync.OnceValue(func() error {
 
 const aheadServer = "feedback-server-ahead"
 
-// The clock of one of two servers, and of the worker in it, is an hour fast.
-// It starts again and again, because each start sweeps.
+// The clock of one of two servers, and of its worker, is an hour fast. It is restarted often,
+// because each start deletes unreferenced audio.
 func TestClockAnHourOff(t *testing.T) {
 	if *faults == "few" {
-		t.Skip("builds the standard library anew")
+		t.Skip("rebuilds the standard library")
 	}
 	t.Parallel()
 	require.NoError(t, ahead())

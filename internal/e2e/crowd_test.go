@@ -34,8 +34,10 @@ func TestManyPhones(t *testing.T) {
 			after = s.gauges(t)
 			return after.files < 100
 		})
-		sum(t, "%d phones for %v: p50 %v, p99 %v; memory %d MB at half time, %d MB at the end; files %d, %d, %d afterwards",
-			phones, long, l.percentile(.5), l.percentile(.99), half.memory>>20, end.memory>>20, half.files, end.files, after.files)
+		sum(t, "%d phones for %v: p50 %v, p99 %v; memory %d MB at half time, %d MB at the end; "+
+			"files %d, %d, %d afterwards",
+			phones, long, l.percentile(.5), l.percentile(.99), half.memory>>20, end.memory>>20, half.files, end.files,
+			after.files)
 		require.Less(t, l.percentile(.99), 5*time.Second)
 		require.Less(t, end.memory, half.memory*3/2+(32<<20), "memory")
 		require.Less(t, end.files, half.files*3/2+50, "files")
@@ -44,7 +46,7 @@ func TestManyPhones(t *testing.T) {
 	})
 }
 
-// gauges are what a server tells of itself.
+// gauges are metrics of a server's process.
 type gauges struct{ memory, files int64 }
 
 func (s *service) gauges(t *testing.T) (g gauges) {
@@ -68,8 +70,8 @@ func (s *service) gauges(t *testing.T) (g gauges) {
 	return g
 }
 
-// Connections that send nothing, or stop in the middle, hold nobody up.
-func TestStalledConnectionsHoldNobodyUp(t *testing.T) {
+// Connections that send nothing, or stop in the middle, delay nobody.
+func TestStalledConnectionsDelayNobody(t *testing.T) {
 	t.Parallel()
 	rec := newRecogniser(t)
 	s := newService(t, "sqlite:"+t.TempDir()+"/lessonkit.db", rec.url())
@@ -79,15 +81,18 @@ func TestStalledConnectionsHoldNobodyUp(t *testing.T) {
 	before := s.gauges(t)
 
 	count := times(300, 1000, 1000)
-	upload := "POST /api/v1/feedback-lessons/" + lesson.ID + "/segments HTTP/1.1\r\nHost: phone\r\nX-Development-User: someone\r\n" +
+	upload := "POST /api/v1/feedback-lessons/" + lesson.ID +
+		"/segments HTTP/1.1\r\nHost: phone\r\nX-Development-User: someone\r\n" +
 		"Content-Type: audio/wav\r\nContent-Length: 100000\r\n\r\n"
 	starts := []string{
-		"", // not a word
+		"", // nothing
 		"GET /health HTTP/1.1\r\nHost: pho",
 		upload,
 		upload + string(newRecording().bytes()[:300]),
-		"POST /api/v1/profiles HTTP/1.1\r\nHost: phone\r\nX-Development-User: someone\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{\"name\":",
-		"GET /api/v1/profiles HTTP/1.1\r\nHost: phone\r\nX-Development-User: someone\r\n\r\n", // never reads the answer
+		"POST /api/v1/profiles HTTP/1.1\r\nHost: phone\r\nX-Development-User: someone\r\n" +
+			"Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{\"name\":",
+		// Never reads the answer:
+		"GET /api/v1/profiles HTTP/1.1\r\nHost: phone\r\nX-Development-User: someone\r\n\r\n",
 	}
 	conns := make([]net.Conn, count)
 	for i := range conns {

@@ -12,7 +12,7 @@ import (
 	"lessonkit.example/internal/pgtest"
 )
 
-// The database is killed and restarted under load.
+// PostgreSQL is killed and restarted under load.
 func TestPostgresRestartsLoseNothing(t *testing.T) {
 	t.Parallel()
 	db := pgtest.Start(t, pgtest.Options{Durable: true})
@@ -32,7 +32,7 @@ func TestPostgresRestartsLoseNothing(t *testing.T) {
 	l.audit(t, s, rec)
 }
 
-// Connections to the database are cut, held up, or swallow everything.
+// Connections to the database are cut, stalled, or half-open.
 func TestDatabaseConnectionsFail(t *testing.T) {
 	t.Parallel()
 	db := pgtest.Start(t, pgtest.Options{TCP: true})
@@ -44,7 +44,7 @@ func TestDatabaseConnectionsFail(t *testing.T) {
 	l := startLoad(t, 8, 60*time.Millisecond, s)
 	var cuts, resets, stalls, deaths int
 	var health time.Duration
-	faults := times(8, 20, 52) // the last one swallows
+	faults := times(8, 20, 52) // the last one leaves half-open connections
 	for i := range faults {
 		time.Sleep(soon())
 		switch i % 4 {
@@ -68,13 +68,13 @@ func TestDatabaseConnectionsFail(t *testing.T) {
 			between.deaden()
 		}
 	}
-	sum(t, "connections to the database: %d cut, %d reset, %d held up (health answered within %v), %d swallowing", cuts, resets, stalls, health.Round(time.Millisecond), deaths)
-	require.Less(t, health, 5*time.Second, "2 s are promised, on a machine with nothing else to do")
+	sum(t, "connections to the database: %d cut, %d reset, %d stalled (health answered within %v), %d half-open", cuts,
+		resets, stalls, health.Round(time.Millisecond), deaths)
+	require.Less(t, health, 5*time.Second, "2 s on an idle machine")
 	l.audit(t, s, rec)
 }
 
-// The primary is lost and its synchronous standby promoted: servers find the
-// new primary by themselves.
+// The primary is lost and its synchronous standby promoted: servers find the new primary.
 func TestPostgresFailsOver(t *testing.T) {
 	t.Parallel()
 	here, there := freePort(t), freePort(t)
@@ -82,7 +82,7 @@ func TestPostgresFailsOver(t *testing.T) {
 	standby := primary.Standby(t, here)
 	u, err := url.Parse(primary.URL())
 	require.NoError(t, err)
-	// Each new standby takes one of two addresses; the first primary's is left.
+	// Each new standby takes one of two addresses; the first primary's stays unused.
 	u.Host = strings.Join([]string{primary.Addr(), here, there}, ",")
 	query := u.Query()
 	query.Set("target_session_attrs", "read-write")

@@ -10,8 +10,8 @@ import (
 	"lessonkit.example/internal/pgtest"
 )
 
-// Whatever recogniser there is, its address is all that the server is told.
-func TestAnyRecogniserByItsAddressAlone(t *testing.T) {
+// The server needs no more than the address of a recogniser, of whichever kind.
+func TestAnyRecogniserNeedsOnlyItsAddress(t *testing.T) {
 	t.Parallel()
 	for _, d := range asrtest.LocalDialects() {
 		t.Run(string(d), func(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// disk is a small file system of its own. Mounting one takes root.
+// disk is a small file system. Mounting it takes root.
 type disk struct {
 	dir  string
 	size int64
@@ -33,7 +33,7 @@ func (d *disk) grow(t *testing.T, by int64) {
 	require.NoError(t, syscall.Mount("tmpfs", d.dir, "tmpfs", syscall.MS_REMOUNT, fmt.Sprint("size=", d.size)))
 }
 
-// readOnly waits for a moment without a file that is being written.
+// readOnly remounts the file system as soon as no file is being written.
 func (d *disk) readOnly(t *testing.T) {
 	t.Helper()
 	eventually(t, "the file system becomes read-only", func() bool {
@@ -46,14 +46,14 @@ func (d *disk) writable(t *testing.T) {
 	require.NoError(t, syscall.Mount("tmpfs", d.dir, "tmpfs", syscall.MS_REMOUNT, ""))
 }
 
-// refusals returns how many uploads were refused for want of storage so far.
+// refusals returns how many uploads were refused because storage was unavailable.
 func (l *load) refusals() (n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.problems["503 storage_unavailable"] + l.problems["503 database_unavailable"]
 }
 
-// The disk is full: with SQLite, the database's too.
+// The disk is full; with SQLite, also the database's.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
 	databases(t, func(t *testing.T, url string) {

@@ -17,8 +17,8 @@ import (
 	"lessonkit.example/auth/authtest"
 )
 
-// A client that floods the sign-in is held back before the platform sees it,
-// whatever it says about its address; others sign in meanwhile.
+// A client that floods the sign-in is limited before it reaches the platform, whatever
+// X-Forwarded-For it sends; others sign in meanwhile.
 func TestLoginFlood(t *testing.T) {
 	t.Parallel()
 	databases(t, func(t *testing.T, url string) {
@@ -31,8 +31,9 @@ func TestLoginFlood(t *testing.T) {
 		for worker := range 10 {
 			flood.Go(func() {
 				for i := range tries / 10 {
-					// What it invents stands before what the proxy adds.
-					a := s.send(t, request{method: "POST", path: "/api/v1/auth/miniapp/login", body: map[string]string{"code": "guess-" + strconv.Itoa(worker*1000+i)},
+					// The proxy appends to the addresses that the client made up.
+					a := s.send(t, request{method: "POST", path: "/api/v1/auth/miniapp/login",
+						body:   map[string]string{"code": "guess-" + strconv.Itoa(worker*1000+i)},
 						header: http.Header{"X-Forwarded-For": {newAddress() + ", " + flooder}}})
 					switch a.status {
 					case http.StatusTooManyRequests:
@@ -53,14 +54,14 @@ func TestLoginFlood(t *testing.T) {
 		}
 		flood.Wait()
 		reached := s.platform.Exchanges() - before - 5
-		sum(t, "%d sign-ins at once: %d held back, %d reached the platform", tries, limited.Load(), reached)
+		sum(t, "%d concurrent sign-ins: %d limited, %d reached the platform", tries, limited.Load(), reached)
 		require.EqualValues(t, refused.Load(), reached)
 		require.LessOrEqual(t, reached, 10+int(time.Minute/(3*time.Second)), "the burst, and what a minute allows")
 		require.Greater(t, limited.Load(), refused.Load())
 	})
 }
 
-// While the platform hangs, signing in fails in time and everything else works.
+// While the platform hangs, sign-ins time out and everything else works.
 func TestPlatformHangs(t *testing.T) {
 	t.Parallel()
 	s := newSecured(t, "sqlite:"+filepath.Join(t.TempDir(), "lessonkit.db"))
@@ -70,7 +71,8 @@ func TestPlatformHangs(t *testing.T) {
 	var logins sync.WaitGroup
 	for range 20 {
 		logins.Go(func() {
-			a := s.send(t, request{method: "POST", path: "/api/v1/auth/miniapp/login", body: map[string]string{"code": secret(s.platform.Code(authtest.User{OpenID: "x"}))},
+			a := s.send(t, request{method: "POST", path: "/api/v1/auth/miniapp/login",
+				body:   map[string]string{"code": secret(s.platform.Code(authtest.User{OpenID: "x"}))},
 				header: http.Header{"X-Forwarded-For": {newAddress()}}})
 			if a.status != http.StatusGatewayTimeout || a.text("code") != "login_upstream_error" {
 				t.Errorf("%d %s", a.status, a.body)
@@ -79,19 +81,21 @@ func TestPlatformHangs(t *testing.T) {
 	}
 	for range 20 {
 		began := time.Now()
-		require.Equal(t, http.StatusOK, s.send(t, request{method: "GET", path: "/api/v1/profiles", header: bearer(s.owner)}).status)
+		require.Equal(t, http.StatusOK,
+			s.send(t, request{method: "GET", path: "/api/v1/profiles", header: bearer(s.owner)}).status)
 		require.Less(t, time.Since(began), 5*time.Second)
 	}
 	logins.Wait()
 }
 
-// Requests that come drop by drop are given up, each in its time.
-func TestSlowRequestsAreGivenUp(t *testing.T) {
+// Requests that arrive very slowly are ended.
+func TestSlowRequestsAreEnded(t *testing.T) {
 	t.Parallel()
 	s := newSecured(t, "sqlite:"+filepath.Join(t.TempDir(), "lessonkit.db"))
 	authorization := "Host: x\r\nAuthorization: Bearer " + s.owner + "\r\n"
 	segments := "/api/v1/feedback-lessons/" + s.ids["lesson_id"] + "/segments"
-	form := "POST " + segments + " HTTP/1.1\r\n" + authorization + "Content-Type: multipart/form-data; boundary=b\r\nContent-Length: 100000\r\n\r\n"
+	form := "POST " + segments + " HTTP/1.1\r\n" + authorization +
+		"Content-Type: multipart/form-data; boundary=b\r\nContent-Length: 100000\r\n\r\n"
 	for _, c := range []struct {
 		name, text, drop string
 		within           time.Duration
@@ -99,13 +103,24 @@ func TestSlowRequestsAreGivenUp(t *testing.T) {
 	}{
 		{name: "nothing", within: 30 * time.Second},
 		{name: "half a header", text: "GET /health HTTP/1.1\r\nHost: x\r\nX-", within: 30 * time.Second},
-		{name: "header by drops", text: "GET /health HTTP/1.1\r\nHost: x\r\nX-", drop: "a", within: 30 * time.Second},
-		{name: "half a JSON body", text: "POST /api/v1/profiles HTTP/1.1\r\n" + authorization + "Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{", within: 60 * time.Second},
-		{name: "JSON body by drops", text: "POST /api/v1/profiles HTTP/1.1\r\n" + authorization + "Content-Type: application/json\r\nContent-Length: 100000\r\n\r\n{", drop: " ", within: 60 * time.Second},
-		{name: "sign-in by drops", text: "POST /api/v1/auth/miniapp/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n{", drop: " ", within: 60 * time.Second},
-		{name: "body nobody asked for", text: "GET /api/v1/profiles HTTP/1.1\r\n" + authorization + "Content-Length: 100000\r\n\r\n", within: 30 * time.Second},
-		{name: "upload without a token", text: "POST " + segments + " HTTP/1.1\r\nHost: x\r\nContent-Type: audio/wav\r\nContent-Length: 100000\r\n\r\n", within: 30 * time.Second},
-		{name: "half a form", text: form + "--b\r\nContent-Disposition: form-data; name=\"file\"\r\n\r\n" + string(s.audio[:300]), within: 80 * time.Second, long: true},
+		{name: "header byte by byte", text: "GET /health HTTP/1.1\r\nHost: x\r\nX-", drop: "a",
+			within: 30 * time.Second},
+		{name: "half a JSON body", text: "POST /api/v1/profiles HTTP/1.1\r\n" + authorization +
+			"Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{", within: 60 * time.Second},
+		{name: "JSON body byte by byte", text: "POST /api/v1/profiles HTTP/1.1\r\n" + authorization +
+			"Content-Type: application/json\r\nContent-Length: 100000\r\n\r\n{", drop: " ", within: 60 * time.Second},
+		{name: "sign-in byte by byte",
+			text: "POST /api/v1/auth/miniapp/login HTTP/1.1\r\nHost: x\r\n" +
+				"Content-Type: application/json\r\nContent-Length: 100000\r\n\r\n{",
+			drop: " ", within: 60 * time.Second},
+		{name: "unexpected body", text: "GET /api/v1/profiles HTTP/1.1\r\n" + authorization +
+			"Content-Length: 100000\r\n\r\n", within: 30 * time.Second},
+		{name: "upload without a token",
+			text: "POST " + segments +
+				" HTTP/1.1\r\nHost: x\r\nContent-Type: audio/wav\r\nContent-Length: 100000\r\n\r\n",
+			within: 30 * time.Second},
+		{name: "half a form", text: form + "--b\r\nContent-Disposition: form-data; name=\"file\"\r\n\r\n" +
+			string(s.audio[:300]), within: 80 * time.Second, long: true},
 		{name: "half a part's header", text: form + "--b\r\nContent-Disp", within: 80 * time.Second, long: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -141,14 +156,14 @@ func TestSlowRequestsAreGivenUp(t *testing.T) {
 				t.Fatalf("still open after %v: %q", c.within, got)
 			}
 			status, _, _ := strings.Cut(string(got), "\r\n")
-			require.NotContains(t, status, " 5", "a server's fault")
-			sum(t, "given up after %v: %q", time.Since(began).Round(time.Second), status)
+			require.NotContains(t, status, " 5", "a server error")
+			sum(t, "ended after %v: %q", time.Since(began).Round(time.Second), status)
 		})
 	}
 }
 
-// Answers that nobody reads are given up, and the files behind them closed.
-func TestUnreadAnswersAreGivenUp(t *testing.T) {
+// Responses that are not read are ended, and their files closed.
+func TestUnreadResponsesAreEnded(t *testing.T) {
 	t.Parallel()
 	if *faults == "few" {
 		t.Skip("takes a minute")
@@ -159,7 +174,8 @@ func TestUnreadAnswersAreGivenUp(t *testing.T) {
 	require.Equal(t, http.StatusAccepted, a.status, a.body)
 	before := s.gauges(t)
 	const count = 30
-	get := "GET /api/v1/audio-segments/" + a.text("segment_id") + "/audio HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + s.owner + "\r\n\r\n"
+	get := "GET /api/v1/audio-segments/" + a.text("segment_id") +
+		"/audio HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + s.owner + "\r\n\r\n"
 	for range count {
 		conn, err := net.Dial("tcp", s.value("HTTP_ADDR"))
 		require.NoError(t, err)
@@ -167,8 +183,9 @@ func TestUnreadAnswersAreGivenUp(t *testing.T) {
 		_, err = io.WriteString(conn, strings.Repeat(get, 20)) // more than sockets hold
 		require.NoError(t, err)
 	}
-	eventually(t, "answers wait", func() bool { return s.gauges(t).files >= before.files+2*count-10 }) // some of before are gone
+	waiting := before.files + 2*count - 10 // some of those before are closed
+	eventually(t, "responses wait", func() bool { return s.gauges(t).files >= waiting })
 	began := time.Now()
-	eventually(t, "answers are given up", func() bool { return s.gauges(t).files <= before.files+5 })
-	sum(t, "%d unread answers given up after %v", count, time.Since(began).Round(time.Second))
+	eventually(t, "responses are ended", func() bool { return s.gauges(t).files <= before.files+5 })
+	sum(t, "%d unread responses ended after %v", count, time.Since(began).Round(time.Second))
 }

@@ -20,8 +20,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fine demands an answer that a hostile request may get: in time, not a fault
-// of the server's, and a problem document where it is an error.
+// fine requires an answer to a hostile request: in time, not a server error, and with a problem
+// document where it is an error.
 func (s *secured) fine(t *testing.T, r request, what string) answer {
 	t.Helper()
 	began := time.Now()
@@ -32,7 +32,8 @@ func (s *secured) fine(t *testing.T, r request, what string) answer {
 	require.Less(t, a.status, 500, "%s %.200s with %s: %.500s", r.method, r.path, what, a.body)
 	require.Less(t, time.Since(began), 20*time.Second, "%s %.200s with %s", r.method, r.path, what)
 	if a.status >= 400 {
-		require.Equal(t, "application/problem+json", a.header.Get("Content-Type"), "%s %.200s with %s: %d %.200s", r.method, r.path, what, a.status, a.body)
+		require.Equal(t, "application/problem+json", a.header.Get("Content-Type"), "%s %.200s with %s: %d %.200s",
+			r.method, r.path, what, a.status, a.body)
 		require.NotEmpty(t, a.text("code"))
 	}
 	for _, leak := range []string{"goroutine ", ".go:", "SQLSTATE", "sqlite", "pgx", "no such file", "/tmp/"} {
@@ -41,10 +42,12 @@ func (s *secured) fine(t *testing.T, r request, what string) answer {
 	return a
 }
 
-// hostileStrings go wherever a string is taken.
+// hostileStrings are sent wherever a string is accepted.
 var hostileStrings = []string{
-	"", " ", "\x00", "a\x00b", "\u202egnp.exe", "\r\nSet-Cookie: a=b", "a\nlevel=ERROR msg=forged", "\x1b[31mred", "'; drop table feedback_profiles; --", "%00", "../../etc/passwd",
-	"{{7*7}}", "${jndi:ldap://127.0.0.1/a}", "<script>alert(1)</script>", strings.Repeat("a", 30_000), strings.Repeat("\U0001F600", 300), "\ufeff", "\uffff", "\u0085",
+	"", " ", "\x00", "a\x00b", "\u202egnp.exe", "\r\nSet-Cookie: a=b", "a\nlevel=ERROR msg=forged", "\x1b[31mred",
+	"'; drop table feedback_profiles; --", "%00", "../../etc/passwd",
+	"{{7*7}}", "${jndi:ldap://127.0.0.1/a}", "<script>alert(1)</script>", strings.Repeat("a", 30_000),
+	strings.Repeat("\U0001F600", 300), "\ufeff", "\uffff", "\u0085",
 }
 
 func TestHostileBodies(t *testing.T) {
@@ -55,10 +58,15 @@ func TestHostileBodies(t *testing.T) {
 			return []byte(strings.Repeat(open, n) + inner + strings.Repeat(end, n))
 		}
 		bodies := [][]byte{
-			{}, []byte("null"), []byte("[]"), []byte("{"), []byte(`""`), []byte("0"), []byte("{}{}"), []byte("{} x"), []byte("\xef\xbb\xbf{}"),
-			[]byte("{\"name\":\"\xff\xfe\"}"), []byte(`{"name":"\ud800"}`), []byte(`{"name":"a","name":"b"}`), []byte(`{"name":1e999}`), []byte(`{"academic_year":99999999999999999999}`), []byte(`{"__proto__":{}}`), []byte(`{"":""}`),
-			deep("[", "", "]", 100_000), deep(`{"name":`, "1", "}", 50_000), deep(`{"a":[`, "", "]}", 9_000), []byte(`{"name":"` + strings.Repeat("a", 20<<20) + `"}`),
-			[]byte(strings.Repeat(" ", 5<<20)), bytes.Repeat([]byte{0}, 1000), []byte("{\"name\":\"a\"\x00}"), []byte("<xml/>"),
+			{}, []byte("null"), []byte("[]"), []byte("{"), []byte(`""`), []byte("0"), []byte("{}{}"), []byte("{} x"),
+			[]byte("\xef\xbb\xbf{}"),
+			[]byte("{\"name\":\"\xff\xfe\"}"), []byte(`{"name":"\ud800"}`), []byte(`{"name":"a","name":"b"}`),
+			[]byte(`{"name":1e999}`), []byte(`{"academic_year":99999999999999999999}`), []byte(`{"__proto__":{}}`),
+			[]byte(`{"":""}`),
+			deep("[", "", "]", 100_000), deep(`{"name":`, "1", "}", 50_000), deep(`{"a":[`, "", "]}", 9_000),
+			[]byte(`{"name":"` + strings.Repeat("a", 20<<20) + `"}`),
+			[]byte(strings.Repeat(" ", 5<<20)), bytes.Repeat([]byte{0}, 1000), []byte("{\"name\":\"a\"\x00}"),
+			[]byte("<xml/>"),
 		}
 		sent := 0
 		for _, r := range s.routes(t) {
@@ -75,14 +83,16 @@ func TestHostileBodies(t *testing.T) {
 			header := bearer(s.owner)
 			header.Set("X-Forwarded-For", newAddress())
 			for _, body := range bodies {
-				for _, contentType := range []string{"application/json", "text/plain", "application/json; charset=utf-16", ""} {
+				for _, contentType := range []string{"application/json", "text/plain",
+					"application/json; charset=utf-16", ""} {
 					if len(body) > 1<<20 && contentType != "application/json" {
 						continue
 					}
 					a := s.fine(t, request{r.method, r.path, body, contentType, header}, string(body))
 					sent++
 					optional := strings.HasSuffix(r.template, "/generate")
-					require.True(t, a.status >= 400 || optional, "%s %s took %.60q: %d %.100s", r.method, r.template, body, a.status, a.body)
+					require.True(t, a.status >= 400 || optional, "%s %s took %.60q: %d %.100s", r.method, r.template,
+						body, a.status, a.body)
 				}
 			}
 			for name := range fields {
@@ -113,8 +123,10 @@ func TestHostileNames(t *testing.T) {
 		s := newSecured(t, address)
 		sent := 0
 		tricks := append([]string{
-			"..", ".", "%2e%2e", "..%2f..%2f..%2fetc%2fpasswd", "..%5c..%5c", "%00", "a%00b", "%0d%0aSet-Cookie:%20a=b", "%ff%fe", "{profile_id}", "0", "-1", "null", "undefined", "*", "'%20or%201=1--",
-			"00000000-0000-0000-0000-000000000000", "ffffffff-ffff-ffff-ffff-ffffffffffff", "%7B0197a000-0000-7000-8000-000000000000%7D", "urn:uuid:0197a000-0000-7000-8000-000000000000",
+			"..", ".", "%2e%2e", "..%2f..%2f..%2fetc%2fpasswd", "..%5c..%5c", "%00", "a%00b",
+			"%0d%0aSet-Cookie:%20a=b", "%ff%fe", "{profile_id}", "0", "-1", "null", "undefined", "*", "'%20or%201=1--",
+			"00000000-0000-0000-0000-000000000000", "ffffffff-ffff-ffff-ffff-ffffffffffff",
+			"%7B0197a000-0000-7000-8000-000000000000%7D", "urn:uuid:0197a000-0000-7000-8000-000000000000",
 			strings.Repeat("a", 10_000), strings.Repeat("%2f", 1_000), "%E2%80%AE",
 		}, "0197a000000070008000000000000000")
 		for _, r := range s.routes(t) {
@@ -124,25 +136,32 @@ func TestHostileNames(t *testing.T) {
 			}
 			_, after, _ := strings.Cut(r.template, "}")
 			for _, trick := range tricks {
-				a := s.fine(t, request{r.method, before + trick + after, r.body, r.contentType, bearer(s.owner)}, trick)
+				a := s.fine(t, request{r.method, before + trick + after, r.body, r.contentType, bearer(s.owner)},
+					trick)
 				sent++
-				require.GreaterOrEqual(t, a.status, 300, "%s %.200s: %d %.200s", r.method, before+trick+after, a.status, a.body)
+				require.GreaterOrEqual(t, a.status, 300, "%s %.200s: %d %.200s", r.method, before+trick+after,
+					a.status, a.body)
 			}
 		}
 		for _, r := range s.routes(t) {
 			if r.method != http.MethodGet || !r.secured {
 				continue
 			}
-			for _, name := range []string{"limit", "cursor", "query", "grade", "subject", "profile_id", "sequence", "unknown"} {
-				for _, v := range append(hostileStrings, "-1", "0", "999999999999999999999", "1e9", "AAAA", "eyJhIjoxfQ", "\xff") {
-					s.fine(t, request{"GET", strings.Split(r.path, "?")[0] + "?" + name + "=" + url.QueryEscape(v), nil, "", bearer(s.owner)}, v)
+			for _, name := range []string{"limit", "cursor", "query", "grade", "subject", "profile_id", "sequence",
+				"unknown"} {
+				for _, v := range append(hostileStrings, "-1", "0", "999999999999999999999", "1e9", "AAAA",
+					"eyJhIjoxfQ", "\xff") {
+					s.fine(t, request{"GET", strings.Split(r.path, "?")[0] + "?" + name + "=" + url.QueryEscape(v),
+						nil, "", bearer(s.owner)}, v)
 					sent++
 				}
 			}
 		}
 		for _, path := range []string{
-			"/../../etc/passwd", "//etc/passwd", "/scalar/../../../etc/passwd", "/scalar/%2e%2e/%2e%2e/etc/passwd", "/scalar/..%2f..%2fgo.mod", "/api/v1/../../health", "/api/v1//profiles", "/api/v1/auth/../profiles",
-			"/api/v1/auth/%2e%2e/profiles", "/API/V1/profiles", "/api/v1/profiles/", "/api/v1/profiles;a=b", "/api/v1/profiles%00", "/metrics/../api/v1/profiles", "/debug/pprof/", "/.env", "/.git/config",
+			"/../../etc/passwd", "//etc/passwd", "/scalar/../../../etc/passwd", "/scalar/%2e%2e/%2e%2e/etc/passwd",
+			"/scalar/..%2f..%2fgo.mod", "/api/v1/../../health", "/api/v1//profiles", "/api/v1/auth/../profiles",
+			"/api/v1/auth/%2e%2e/profiles", "/API/V1/profiles", "/api/v1/profiles/", "/api/v1/profiles;a=b",
+			"/api/v1/profiles%00", "/metrics/../api/v1/profiles", "/debug/pprof/", "/.env", "/.git/config",
 		} {
 			a := s.fine(t, request{"GET", path, nil, "", nil}, path)
 			sent++
@@ -150,8 +169,9 @@ func TestHostileNames(t *testing.T) {
 			require.NotContains(t, a.body, `"items"`, "without a token: %s", path)
 		}
 
-		// Names in uploads become part of no path.
-		for _, name := range append(hostileStrings, "/etc/cron.d/x", `..\..\x`, "con", "a/../../b.mp3", strings.Repeat("../", 2_000)) {
+		// File names of uploads never become part of a path.
+		for _, name := range append(hostileStrings, "/etc/cron.d/x", `..\..\x`, "con", "a/../../b.mp3",
+			strings.Repeat("../", 2_000)) {
 			a := s.fine(t, s.form(t, "file", name, newRecording().bytes()), name)
 			sent++
 			require.Contains(t, []int{202, 400, 422}, a.status, a.body)
@@ -169,41 +189,51 @@ func TestHostileNames(t *testing.T) {
 	})
 }
 
-// form is an upload whose part has any name and file name.
+// form returns an upload with the given name and file name of the part.
 func (s *secured) form(t *testing.T, part, file string, audio []byte) request {
 	t.Helper()
 	var body bytes.Buffer
 	w := multipart.NewWriter(&body)
 	quote := strings.NewReplacer("\\", "\\\\", `"`, "\\\"", "\r", "%0D", "\n", "%0A").Replace
-	p, err := w.CreatePart(textproto.MIMEHeader{"Content-Disposition": {fmt.Sprintf(`form-data; name="%s"; filename="%s"`, quote(part), quote(file))}})
+	disposition := fmt.Sprintf(`form-data; name="%s"; filename="%s"`, quote(part), quote(file))
+	p, err := w.CreatePart(textproto.MIMEHeader{"Content-Disposition": {disposition}})
 	require.NoError(t, err)
 	p.Write(audio)
 	require.NoError(t, w.Close())
-	return request{"POST", "/api/v1/feedback-lessons/" + s.ids["lesson_id"] + "/segments", body.Bytes(), w.FormDataContentType(), bearer(s.owner)}
+	return request{"POST", "/api/v1/feedback-lessons/" + s.ids["lesson_id"] + "/segments", body.Bytes(),
+		w.FormDataContentType(), bearer(s.owner)}
 }
 
-// What a client sends cannot begin a line of the log, nor a header of an answer.
+// Nothing that a client sends begins a line of the log or a header of a response.
 func TestNothingIsInjected(t *testing.T) {
 	t.Parallel()
 	for _, format := range []string{"text", "json"} {
 		t.Run(format, func(t *testing.T) {
 			t.Parallel()
-			s := newSecured(t, "sqlite:"+filepath.Join(t.TempDir(), "lessonkit.db"), "LOG_FORMAT="+format, "LOG_LEVEL=debug")
-			evil := []string{"x forged=1", "x\" forged=1", "x\tforged=1", "x\x1b[2Jforged", strings.Repeat("forged", 100), "x, forged", "x;forged", "\xff forged", "forged\x7f"}
+			s := newSecured(t, "sqlite:"+filepath.Join(t.TempDir(), "lessonkit.db"), "LOG_FORMAT="+format,
+				"LOG_LEVEL=debug")
+			evil := []string{"x forged=1", "x\" forged=1", "x\tforged=1", "x\x1b[2Jforged",
+				strings.Repeat("forged", 100), "x, forged", "x;forged", "\xff forged", "forged\x7f"}
 			for _, v := range evil {
-				for _, name := range []string{"X-Request-Id", "User-Agent", "X-Forwarded-For", "Referer", "Traceparent", "Last-Event-ID", "If-Match", "Range"} {
-					got := s.raw(t, "GET /api/v1/profiles HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"+name+": "+v+"\r\nAuthorization: Bearer "+s.owner+"\r\n\r\n")
+				for _, name := range []string{"X-Request-Id", "User-Agent", "X-Forwarded-For", "Referer",
+					"Traceparent", "Last-Event-ID", "If-Match", "Range"} {
+					got := s.raw(t, "GET /api/v1/profiles HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"+name+": "+v+
+						"\r\nAuthorization: Bearer "+s.owner+"\r\n\r\n")
 					require.NotContains(t, got, "forged", "%s: %q", name, v)
 				}
 			}
-			for _, target := range []string{"/api/v1/profiles/x%0alevel=ERROR%20msg=forged", "/%0d%0aX-Forged:%201", "/api/v1/profiles?query=%0d%0aforged", "/%1b[2Jforged"} {
-				got := s.raw(t, "GET "+target+" HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer "+s.owner+"\r\n\r\n")
+			for _, target := range []string{"/api/v1/profiles/x%0alevel=ERROR%20msg=forged", "/%0d%0aX-Forged:%201",
+				"/api/v1/profiles?query=%0d%0aforged", "/%1b[2Jforged"} {
+				got := s.raw(t, "GET "+target+" HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer "+
+					s.owner+"\r\n\r\n")
 				require.NotContains(t, got, "\nX-Forged")
 			}
 			for _, head := range []string{
 				"GET /health HTTP/1.1\r\nHost: x\r\nX-A: b\r\n folded: forged\r\nConnection: close\r\n\r\n",
-				"GET /health HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n0\r\n\r\nGET /forged HTTP/1.1\r\nHost: x\r\n\r\n",
-				"GET /health HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Length: 6\r\nConnection: close\r\n\r\nabcde",
+				"GET /health HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n" +
+					"Connection: close\r\n\r\n0\r\n\r\nGET /forged HTTP/1.1\r\nHost: x\r\n\r\n",
+				"GET /health HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Length: 6\r\n" +
+					"Connection: close\r\n\r\nabcde",
 				"GET /health HTTP/1.1\r\nHost : x\r\nConnection: close\r\n\r\n",
 				"GET /health\r\n\r\n",
 				"forged level=ERROR\r\n\r\n",
@@ -216,7 +246,7 @@ func TestNothingIsInjected(t *testing.T) {
 			line := regexp.MustCompile(`^time=\S+ level=[A-Z]+ msg=`)
 			for text := range strings.Lines(s.process.log.String()) {
 				if format == "json" {
-					require.True(t, json.Valid([]byte(text)), "not a line of the log: %q", text)
+					require.True(t, json.Valid([]byte(text)), "not a log line: %q", text)
 				} else {
 					require.Regexp(t, line, text)
 				}
@@ -227,7 +257,7 @@ func TestNothingIsInjected(t *testing.T) {
 	}
 }
 
-// raw sends bytes as they are and returns all that comes back.
+// raw sends bytes unchanged and returns everything received.
 func (s *secured) raw(t *testing.T, text string) string {
 	t.Helper()
 	conn, err := net.DialTimeout("tcp", s.value("HTTP_ADDR"), 15*time.Second)

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// soon is how long faults let a service work between two of them.
+// soon returns a random pause between two faults.
 func soon() time.Duration { return 30*time.Millisecond + rand.N(900*time.Millisecond) }
 
-// Servers and the workers in them are killed at random moments.
+// Servers and their workers are killed at random moments.
 func TestKilledProcessesLoseNothing(t *testing.T) {
 	t.Parallel()
 	databases(t, func(t *testing.T, url string) {

@@ -60,7 +60,8 @@ func TestSpokenLessonBecomesRecord(t *testing.T) {
 			}
 			return true
 		})
-		require.Equal(t, "this was a very good lesson we talked about light and shadow she finished the picture with great care",
+		require.Equal(t,
+			"this was a very good lesson we talked about light and shadow she finished the picture with great care",
 			strings.Join(strings.Fields(s.lesson(t, session.ID).Transcript), " "))
 
 		g, err := s.client.Generate(t.Context(), session.ID, []string{lesson.ID})
@@ -157,7 +158,8 @@ func TestStopDuringTranscriptionGivesTheJobBack(t *testing.T) {
 func TestWithoutDatabase(t *testing.T) {
 	t.Parallel()
 	addr := freePort(t)
-	s := &service{env: []string{"HTTP_ADDR=" + addr, "ALLOW_DEVELOPMENT_USER_HEADER=true"}, client: feedbackclient.Development("http://"+addr, "someone")}
+	s := &service{env: []string{"HTTP_ADDR=" + addr, "ALLOW_DEVELOPMENT_USER_HEADER=true"},
+		client: feedbackclient.Development("http://"+addr, "someone")}
 	s.start(t)
 	h, err := s.client.Health(t.Context())
 	require.NoError(t, err)
@@ -167,12 +169,15 @@ func TestWithoutDatabase(t *testing.T) {
 	const id = "0197a000-0000-7000-8000-000000000000"
 	for _, endpoint := range []string{
 		"POST /api/v1/auth/miniapp/login", "GET /api/v1/auth/me", "POST /api/v1/auth/logout",
-		"GET /api/v1/profiles", "POST /api/v1/profiles", "GET /api/v1/profiles/" + id, "PUT /api/v1/profiles/" + id, "DELETE /api/v1/profiles/" + id,
+		"GET /api/v1/profiles", "POST /api/v1/profiles", "GET /api/v1/profiles/" + id, "PUT /api/v1/profiles/" + id,
+		"DELETE /api/v1/profiles/" + id,
 		"GET /api/v1/profile-defaults", "PUT /api/v1/profile-defaults",
 		"GET /api/v1/feedback-records", "POST /api/v1/feedback-records", "DELETE /api/v1/feedback-records/" + id,
-		"GET /api/v1/feedback-sessions/active", "POST /api/v1/feedback-sessions", "PUT /api/v1/feedback-sessions/" + id,
+		"GET /api/v1/feedback-sessions/active", "POST /api/v1/feedback-sessions", "PUT /api/v1/feedback-sessions/" +
+			id,
 		"POST /api/v1/feedback-sessions/" + id + "/lessons", "POST /api/v1/feedback-sessions/" + id + "/generate",
-		"POST /api/v1/feedback-lessons/" + id + "/segments", "POST /api/v1/feedback-lessons/" + id + "/finish", "POST /api/v1/feedback-lessons/" + id + "/mark-applied",
+		"POST /api/v1/feedback-lessons/" + id + "/segments", "POST /api/v1/feedback-lessons/" + id + "/finish",
+		"POST /api/v1/feedback-lessons/" + id + "/mark-applied",
 		"POST /api/v1/audio-segments/" + id + "/retry",
 	} {
 		method, path, _ := strings.Cut(endpoint, " ")
@@ -191,7 +196,8 @@ func TestDatabaseNotMigratedIs503UntilItIs(t *testing.T) {
 	databases(t, func(t *testing.T, url string) {
 		addr := freePort(t)
 		s := &service{
-			env:    []string{"DATABASE_URL=" + url, "HTTP_ADDR=" + addr, "AUDIO_STORAGE_DIR=" + t.TempDir(), "ALLOW_DEVELOPMENT_USER_HEADER=true"},
+			env: []string{"DATABASE_URL=" + url, "HTTP_ADDR=" + addr, "AUDIO_STORAGE_DIR=" + t.TempDir(),
+				"ALLOW_DEVELOPMENT_USER_HEADER=true"},
 			client: feedbackclient.Development("http://"+addr, "someone"),
 		}
 		s.start(t)
@@ -215,7 +221,8 @@ func TestDatabaseNotMigratedIs503UntilItIs(t *testing.T) {
 
 func TestBadConfigurationStopsTheStart(t *testing.T) {
 	t.Parallel()
-	p := start(t, "feedback-server", []string{"ASR_JOB_LEASE_SECONDS=10", "APP_ENV=staging", "DATABASE_URL=postgres://u:hush@h/d"})
+	p := start(t, "feedback-server", []string{"ASR_JOB_LEASE_SECONDS=10", "APP_ENV=staging",
+		"DATABASE_URL=postgres://u:hush@h/d"})
 	<-p.done
 	require.Error(t, p.err)
 	require.Contains(t, p.log.String(), "ASR_JOB_LEASE_SECONDS")

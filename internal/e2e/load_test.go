@@ -17,13 +17,13 @@ import (
 	"lessonkit.example/feedback/feedbackclient"
 )
 
-// load is many phones at work, and what they have seen.
+// load is many phones at work, and what they observed.
 type load struct {
-	bases    []string
-	http     *http.Client
-	pace     time.Duration // mean pause of a phone between two segments
-	patience time.Duration // for one request
-	phones   []*phone
+	bases   []string
+	http    *http.Client
+	pace    time.Duration // mean pause of a phone between two segments
+	timeout time.Duration // of one request
+	phones  []*phone
 
 	acknowledged, refused, cut, watched, unread atomic.Int64
 
@@ -32,7 +32,7 @@ type load struct {
 	problems   map[string]int
 	durations  []time.Duration
 	texts      map[string]string // segment → text, as first seen
-	lastError  error             // of a refused try
+	lastError  error             // of a refused attempt
 
 	cancel   context.CancelFunc
 	stopOnce sync.Once
@@ -41,18 +41,18 @@ type load struct {
 	watchWG  sync.WaitGroup
 }
 
-// startLoad makes phones work, each with a lesson of its own, against servers
-// that share their data.
+// startLoad starts phones, each with its own lesson, against servers that share their data.
 func startLoad(t *testing.T, phones int, pace time.Duration, services ...*service) *load {
 	t.Helper()
 	l := &load{
-		pace: pace, patience: 15 * time.Second, stopped: make(chan struct{}),
+		pace: pace, timeout: 15 * time.Second, stopped: make(chan struct{}),
 		problems: map[string]int{}, texts: map[string]string{},
 	}
 	for _, s := range services {
 		l.bases = append(l.bases, s.client.Base)
 	}
-	transport := &http.Transport{MaxIdleConnsPerHost: phones, DialContext: (&net.Dialer{Timeout: 2 * time.Second}).DialContext}
+	transport := &http.Transport{MaxIdleConnsPerHost: phones,
+		DialContext: (&net.Dialer{Timeout: 2 * time.Second}).DialContext}
 	if l.http = services[0].client.HTTP; l.http == nil {
 		l.http = &http.Client{Transport: transport}
 	}
@@ -83,12 +83,12 @@ func startLoad(t *testing.T, phones int, pace time.Duration, services ...*servic
 	return l
 }
 
-// stop lets every phone finish what it has begun, within bounds.
+// stop lets every phone finish its current upload, within waitLimit.
 func (l *load) stop() {
 	l.stopOnce.Do(func() {
 		close(l.stopped)
-		giveUp := time.AfterFunc(patience, func() {
-			l.violation("phones are not done %v after the last fault", patience)
+		giveUp := time.AfterFunc(waitLimit, func() {
+			l.violation("phones did not finish within %v of the last fault", waitLimit)
 			l.cancel()
 		})
 		defer giveUp.Stop()
@@ -96,7 +96,7 @@ func (l *load) stop() {
 	})
 }
 
-// watch looks at sessions as phones do: a text that was seen once must stay.
+// watch reads sessions as phones do: a text that was seen once must stay.
 func (l *load) watch(ctx context.Context) {
 	for {
 		select {
@@ -109,7 +109,7 @@ func (l *load) watch(ctx context.Context) {
 		p := l.phones[rand.IntN(len(l.phones))]
 		c := feedbackclient.Development(l.bases[rand.IntN(len(l.bases))], p.user)
 		c.HTTP = l.http
-		look, cancel := context.WithTimeout(ctx, l.patience)
+		look, cancel := context.WithTimeout(ctx, l.timeout)
 		session, err := c.Session(look, p.session)
 		cancel()
 		if err != nil {
@@ -126,7 +126,7 @@ func (l *load) watch(ctx context.Context) {
 	}
 }
 
-// see compares a segment with what was seen of it before.
+// see compares a segment with its earlier states.
 func (l *load) see(seg feedbackclient.Segment) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -135,7 +135,8 @@ func (l *load) see(seg feedbackclient.Segment) {
 	case seg.State == "transcribed" && !seen:
 		l.texts[seg.ID] = seg.Text
 	case seen && (seg.State != "transcribed" || seg.Text != first):
-		l.violations = append(l.violations, fmt.Sprintf("segment %s had the text %q and is now %s with %q", seg.ID, first, seg.State, seg.Text))
+		l.violations = append(l.violations, fmt.Sprintf("segment %s had the text %q and is now %s with %q", seg.ID,
+			first, seg.State, seg.Text))
 	}
 }
 
@@ -145,14 +146,14 @@ func (l *load) violation(format string, args ...any) {
 	l.violations = append(l.violations, fmt.Sprintf(format, args...))
 }
 
-// answered notes an error answer.
+// answered counts an error answer.
 func (l *load) answered(status int, code string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.problems[fmt.Sprint(status, " ", code)]++
 }
 
-// refuse notes an upload that was not acknowledged.
+// refuse counts an upload that was not acknowledged.
 func (l *load) refuse(err error) {
 	l.refused.Add(1)
 	l.mu.Lock()
@@ -160,14 +161,14 @@ func (l *load) refuse(err error) {
 	l.lastError = err
 }
 
-// took notes how long an acknowledged upload took.
+// took records how long an acknowledged upload took.
 func (l *load) took(d time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.durations = append(l.durations, d)
 }
 
-// percentile of the durations so far.
+// percentile returns a percentile of the durations so far.
 func (l *load) percentile(p float64) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -178,8 +179,8 @@ func (l *load) percentile(p float64) time.Duration {
 	return l.durations[int(p*float64(len(l.durations)-1))].Round(time.Millisecond)
 }
 
-// tries returns the most that a segment has cost.
-func (l *load) tries(t *testing.T) (most int) {
+// attempts returns the highest number of attempts of any segment.
+func (l *load) attempts(t *testing.T) (most int) {
 	t.Helper()
 	for _, p := range l.phones {
 		session, err := p.client().Session(t.Context(), p.session)

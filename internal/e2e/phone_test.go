@@ -19,16 +19,16 @@ import (
 	"lessonkit.example/feedback/feedbackclient"
 )
 
-// upload is what a phone knows of one segment.
+// upload is one segment as the phone knows it.
 type upload struct {
 	sequence int
 	rec      recording
 	hash     string
-	segment  string // the identifier it was acknowledged with; "": it was not
+	segment  string // the identifier in the acknowledgement; "": not acknowledged
 	whole    bool   // the server may have got all of it
 }
 
-// phone uploads segments to one lesson, as a teacher of its own.
+// phone uploads segments to one lesson. Each phone is another teacher's.
 type phone struct {
 	load    *load
 	user    string
@@ -39,7 +39,7 @@ type phone struct {
 	next    atomic.Int64
 }
 
-// bases are tried in turn, as behind a load balancer.
+// base returns the next server's address, as a load balancer would.
 func (p *phone) base() string {
 	return p.load.bases[int(p.next.Add(1))%len(p.load.bases)]
 }
@@ -74,11 +74,11 @@ func (p *phone) one(ctx context.Context, u *upload) {
 	case n < 8: // the connection breaks somewhere, the phone tries again
 		p.cut(u, rand.IntN(u.rec.size))
 		p.deliver(ctx, u)
-	case n < 10: // the connection breaks, and the phone never comes back to it
+	case n < 10: // the connection breaks, and the phone never tries again
 		p.cut(u, rand.IntN(u.rec.size))
-	case n < 12: // the phone has sent all, does not hear the answer and never asks again
+	case n < 12: // everything is sent, the answer is lost, and the phone never tries again
 		p.cut(u, -1)
-	case n < 20: // everything is sent, the answer is not waited for
+	case n < 20: // everything is sent, the answer is lost, and the phone tries again
 		p.cut(u, -1)
 		p.deliver(ctx, u)
 	case n < 30: // the same twice at once
@@ -91,12 +91,13 @@ func (p *phone) one(ctx context.Context, u *upload) {
 		p.deliver(ctx, u)
 		<-done
 		if twin.segment != "" && u.segment != "" && twin.segment != u.segment {
-			p.load.violation("sequence %d of %s was acknowledged as two segments: %s and %s", u.sequence, p.user, u.segment, twin.segment)
+			p.load.violation("sequence %d of %s was acknowledged as two segments: %s and %s", u.sequence, p.user,
+				u.segment, twin.segment)
 		}
-	case n < 40: // the answer was missed, and the same comes again
+	case n < 40: // the same again after the acknowledgement
 		p.deliver(ctx, u)
 		p.deliver(ctx, u)
-	case n < 44: // other bytes under a sequence that is taken
+	case n < 44: // other bytes with a sequence that is taken
 		p.deliver(ctx, u)
 		p.takenSequence(ctx, u)
 	default:
@@ -114,10 +115,12 @@ func (p *phone) deliver(ctx context.Context, u *upload) {
 		case err == nil && (status == http.StatusAccepted || status == http.StatusOK):
 			p.load.acknowledged.Add(1)
 			if seg.SHA256 != u.hash || seg.Sequence != u.sequence {
-				p.load.violation("sequence %d of %s was acknowledged as sequence %d with hash %s instead of %s", u.sequence, p.user, seg.Sequence, seg.SHA256, u.hash)
+				p.load.violation("sequence %d of %s was acknowledged as sequence %d with hash %s instead of %s",
+					u.sequence, p.user, seg.Sequence, seg.SHA256, u.hash)
 			}
 			if u.segment != "" && u.segment != seg.ID {
-				p.load.violation("sequence %d of %s was acknowledged as two segments: %s and %s", u.sequence, p.user, u.segment, seg.ID)
+				p.load.violation("sequence %d of %s was acknowledged as two segments: %s and %s", u.sequence, p.user,
+					u.segment, seg.ID)
 			}
 			u.segment = seg.ID
 			return
@@ -133,8 +136,8 @@ func (p *phone) deliver(ctx context.Context, u *upload) {
 	}
 }
 
-// mayRetry tells whether an error of an upload is one that faults may cause: no
-// connection, or an answer that promises better times.
+// mayRetry reports whether faults may cause an upload's error: no connection, or an answer that
+// invites a retry.
 func mayRetry(err error) bool {
 	var p *feedbackclient.Problem
 	if !errors.As(err, &p) {
@@ -143,29 +146,32 @@ func mayRetry(err error) bool {
 	return p.Status == http.StatusServiceUnavailable || p.Status == http.StatusTooManyRequests
 }
 
-// takenSequence sends other bytes under a sequence that has been acknowledged.
+// takenSequence sends other bytes with a sequence that has been acknowledged.
 func (p *phone) takenSequence(ctx context.Context, u *upload) {
 	if u.segment == "" {
 		return
 	}
 	status, _, err := p.post(ctx, u.sequence, newRecording().bytes())
 	var problem *feedbackclient.Problem
-	if errors.As(err, &problem) && (problem.Code == "sequence_taken" || mayRetry(err)) || err != nil && problem == nil {
+	if errors.As(err, &problem) && (problem.Code == "sequence_taken" || mayRetry(err)) || err != nil &&
+		problem == nil {
 		return
 	}
 	p.load.violation("other bytes under sequence %d of %s: %d %v", u.sequence, p.user, status, err)
 }
 
 // post sends a segment in one of the forms that the interface takes.
-func (p *phone) post(ctx context.Context, sequence int, audio []byte) (status int, seg feedbackclient.Segment, err error) {
-	ctx, cancel := context.WithTimeout(ctx, p.load.patience)
+func (p *phone) post(ctx context.Context, sequence int, audio []byte) (status int, seg feedbackclient.Segment,
+	err error) {
+	ctx, cancel := context.WithTimeout(ctx, p.load.timeout)
 	defer cancel()
 	contentType, query, body := encode(sequence, audio)
 	var reader io.Reader = bytes.NewReader(body)
 	if rand.IntN(4) == 0 {
-		reader = io.MultiReader(reader) // of a length that is not announced
+		reader = io.MultiReader(reader) // without a Content-Length
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.base()+"/api/v1/feedback-lessons/"+p.lesson+"/segments"+query, reader)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.base()+"/api/v1/feedback-lessons/"+p.lesson+
+		"/segments"+query, reader)
 	if err != nil {
 		return 0, seg, err
 	}
@@ -180,7 +186,7 @@ func (p *phone) post(ctx context.Context, sequence int, audio []byte) (status in
 	if resp.StatusCode >= 300 {
 		problem := feedbackclient.Problem{Status: resp.StatusCode}
 		if err := json.NewDecoder(resp.Body).Decode(&problem); err != nil {
-			problem.Detail = "no problem document: " + err.Error()
+			problem.Detail = "not a problem document: " + err.Error()
 		}
 		p.load.answered(problem.Status, problem.Code)
 		return resp.StatusCode, seg, &problem
@@ -213,7 +219,7 @@ func encode(sequence int, audio []byte) (contentType, query string, body []byte)
 	return w.FormDataContentType(), "", form.Bytes()
 }
 
-// cut sends keep bytes of the body (below 0: all) and breaks the connection.
+// cut sends keep bytes of the body (all if keep is negative) and breaks the connection.
 func (p *phone) cut(u *upload, keep int) {
 	p.load.cut.Add(1)
 	contentType, query, body := encode(u.sequence, u.rec.bytes())
@@ -231,7 +237,7 @@ func (p *phone) cut(u *upload, keep int) {
 	head := "POST /api/v1/feedback-lessons/" + p.lesson + "/segments" + query + " HTTP/1.1\r\nHost: phone\r\n" +
 		"X-Development-User: " + p.user + "\r\nContent-Type: " + contentType + "\r\n"
 	switch rand.IntN(3) {
-	case 0: // chunked: nothing but the last chunk says that all has come
+	case 0: // chunked: only the last chunk marks the end
 		fmt.Fprintf(conn, "%sTransfer-Encoding: chunked\r\n\r\n%x\r\n", head, len(body))
 		conn.Write(body[:keep])
 		if u.whole {
@@ -242,7 +248,7 @@ func (p *phone) cut(u *upload, keep int) {
 		conn.Write(body[:keep])
 	}
 	if u.whole {
-		time.Sleep(rand.N(30 * time.Millisecond)) // it may get as far as the commit, or further
+		time.Sleep(rand.N(30 * time.Millisecond)) // the server may reach the commit, or get further
 	}
 	if rand.IntN(2) == 0 {
 		conn.(*net.TCPConn).SetLinger(0) // reset rather than closed

@@ -34,8 +34,8 @@ import (
 	"lessonkit.example/internal/pgtest"
 )
 
-// patience bounds every wait: generous, for machines that have much to do.
-const patience = 90 * time.Second
+// waitLimit bounds every wait. It is generous, for busy machines.
+const waitLimit = 90 * time.Second
 
 // programs builds the example programs, once.
 var programs = sync.OnceValues(func() (string, error) {
@@ -43,7 +43,8 @@ var programs = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	cmd := exec.Command("go", "build", "-o", dir+"/", "lessonkit.example/examples/feedback-server", "lessonkit.example/examples/speech-server")
+	cmd := exec.Command("go", "build", "-o", dir+"/", "lessonkit.example/examples/feedback-server",
+		"lessonkit.example/examples/speech-server")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build: %w\n%s", err, out)
 	}
@@ -52,7 +53,7 @@ var programs = sync.OnceValues(func() (string, error) {
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	if err := flag.Set("test.parallel", "16"); err != nil { // processes wait for one another most of the time
+	if err := flag.Set("test.parallel", "16"); err != nil { // the tests mostly wait for processes
 		panic(err)
 	}
 	code := m.Run()
@@ -74,7 +75,7 @@ type process struct {
 	err  error
 }
 
-// buffer is safe for a reader beside the process's writer.
+// buffer is a bytes.Buffer that may be read while the process writes to it.
 type buffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -92,8 +93,8 @@ func (b *buffer) String() string {
 	return b.b.String()
 }
 
-// start starts a program in an empty directory with nothing but the given
-// environment. It is killed when the test ends.
+// start starts a program in an empty directory with the given environment only. It is killed when
+// the test ends.
 func start(t *testing.T, name string, env []string, args ...string) *process {
 	t.Helper()
 	dir, err := programs()
@@ -110,7 +111,7 @@ func start(t *testing.T, name string, env []string, args ...string) *process {
 	}()
 	t.Cleanup(func() {
 		if t.Failed() {
-			p.cmd.Process.Signal(syscall.SIGQUIT) // it says what it is at
+			p.cmd.Process.Signal(syscall.SIGQUIT) // prints its goroutines
 			select {
 			case <-p.done:
 			case <-time.After(5 * time.Second):
@@ -118,27 +119,27 @@ func start(t *testing.T, name string, env []string, args ...string) *process {
 		}
 		p.kill()
 		if t.Failed() {
-			t.Logf("%s said:\n%s", name, p.log)
+			t.Logf("output of %s:\n%s", name, p.log)
 		}
 	})
 	return p
 }
 
-// kill ends the process without a word, as a crash would.
+// kill ends the process at once, as a crash would.
 func (p *process) kill() {
 	p.cmd.Process.Kill()
 	<-p.done
 }
 
-// stop asks the process to end and returns how it did.
+// stop sends SIGTERM and returns how the process ended.
 func (p *process) stop(t *testing.T) error {
 	t.Helper()
 	require.NoError(t, p.cmd.Process.Signal(syscall.SIGTERM))
 	select {
 	case <-p.done:
 		return p.err
-	case <-time.After(patience):
-		t.Fatal("the program does not stop")
+	case <-time.After(waitLimit):
+		t.Fatal("the program did not stop")
 		return nil
 	}
 }
@@ -146,22 +147,22 @@ func (p *process) stop(t *testing.T) error {
 // eventually waits for a condition.
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
 	for !condition() {
 		select {
 		case <-ctx.Done():
-			t.Fatalf("still not after %v: %s", patience, what)
+			t.Fatalf("not within %v: %s", waitLimit, what)
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
 }
 
-// ports are those that were given out: whoever got one may not listen yet.
+// ports are the addresses handed out so far: their servers may not be listening yet.
 var ports sync.Map
 
-// freePort returns an address that nothing listens on. It is none that the
-// system gives to clients: a server that is away finds it free when it is back.
+// freePort returns an address that nothing listens on. It is outside the range of ephemeral ports,
+// so that a server that is restarted finds it free.
 func freePort(t *testing.T) string {
 	t.Helper()
 	for range 1000 {
@@ -178,7 +179,7 @@ func freePort(t *testing.T) string {
 	return ""
 }
 
-// service is a feedback server with its data, which outlive the process.
+// service is a feedback server with its data, which outlives the process.
 type service struct {
 	env     []string
 	client  feedbackclient.Client
@@ -218,10 +219,10 @@ func (s *service) start(t *testing.T, env ...string) {
 	})
 }
 
-// shared tells whether several processes may serve the database.
+// shared reports whether several processes may serve the database.
 func (s *service) shared() bool { return strings.HasPrefix(s.value("DATABASE_URL"), "postgres") }
 
-// beside is a second process on the same data.
+// beside returns a second process on the same data.
 func (s *service) beside(t *testing.T) *service {
 	t.Helper()
 	addr := freePort(t)
@@ -242,8 +243,8 @@ func databases(t *testing.T, test func(t *testing.T, url string)) {
 	})
 }
 
-// startSpeech starts the speech server on an address, or skips the test where
-// there is no recogniser.
+// startSpeech starts the speech server on an address. It skips the test where no recogniser is
+// installed.
 func startSpeech(t *testing.T, addr string) *process {
 	t.Helper()
 	needSpeech(t)

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// proxy carries TCP connections, and harms them when it is told to.
+// proxy forwards TCP connections, with faults on demand.
 type proxy struct {
 	addr string
 	dial func() (net.Conn, error)
@@ -24,7 +24,7 @@ type proxy struct {
 type link struct {
 	near, far net.Conn
 	mu        sync.Mutex
-	dead      bool // open, and nothing passes any more
+	dead      bool // half-open: nothing is forwarded
 }
 
 func newProxy(t *testing.T, dial func() (net.Conn, error)) *proxy {
@@ -74,7 +74,7 @@ func (p *proxy) carry(near net.Conn) {
 	both.Wait()
 }
 
-// pass copies one direction until it ends, which ends both.
+// pass copies one direction. Its end closes both.
 func (p *proxy) pass(k *link, to, from net.Conn) {
 	defer to.Close()
 	defer from.Close()
@@ -99,7 +99,7 @@ func (p *proxy) pass(k *link, to, from net.Conn) {
 	}
 }
 
-// stall holds back every byte, of new connections too, until resume.
+// stall holds back all bytes, also of new connections, until resume.
 func (p *proxy) stall() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -120,7 +120,7 @@ func (p *proxy) resume() {
 	}
 }
 
-// cut breaks all connections, by a reset if it is told so.
+// cut closes all connections, or resets them.
 func (p *proxy) cut(reset bool) {
 	p.each(func(k *link) {
 		if tcp, ok := k.near.(*net.TCPConn); ok && reset {
@@ -131,8 +131,8 @@ func (p *proxy) cut(reset bool) {
 	})
 }
 
-// deaden makes all connections that there are swallow everything, as a
-// forgetful router does; new ones work.
+// deaden makes all present connections half-open: they stay open, and what is sent is lost. New
+// ones work.
 func (p *proxy) deaden() {
 	p.each(func(k *link) {
 		k.mu.Lock()
@@ -149,12 +149,12 @@ func (p *proxy) each(do func(*link)) {
 	}
 }
 
-// to dials an address, for a moment.
+// to returns a dialer for addr with a short time limit.
 func to(addr string) func() (net.Conn, error) {
 	return func() (net.Conn, error) { return net.DialTimeout("tcp", addr, time.Second) }
 }
 
-// through is a database's address by way of a proxy.
+// through returns the address of a database behind a proxy.
 func through(t *testing.T, database string, p *proxy) string {
 	t.Helper()
 	u, err := url.Parse(database)

@@ -15,21 +15,21 @@ import (
 	"time"
 )
 
-// recogniser is a speech server that hears in each recording its own hash, and
-// says how many recordings it has heard: the text of a segment shows which
-// recording was heard, and whether it was written once.
+// recogniser is a speech server whose text for a recording is the recording's hash and the number
+// of the answer: a segment's text shows which recording was recognised, and whether it was written
+// once.
 type recogniser struct {
 	addr string
 
 	mu     sync.Mutex
 	server *http.Server // nil while it is down
-	mood   mood
+	fault  fault
 	asked  map[string]int // by hash: recordings that arrived whole
 	heard  int            // recordings that were answered
 }
 
-// mood answers in place of the recogniser, or returns false to let it answer.
-type mood func(w http.ResponseWriter, r *http.Request, hash string) bool
+// fault answers in place of the recogniser, or returns false to let it answer.
+type fault func(w http.ResponseWriter, r *http.Request, hash string) bool
 
 func newRecogniser(t *testing.T) *recogniser {
 	rec := &recogniser{addr: freePort(t), asked: map[string]int{}}
@@ -66,15 +66,15 @@ func (rec *recogniser) down() {
 	}
 }
 
-// behave sets the mood; nil is the ordinary one.
-func (rec *recogniser) behave(m mood) {
+// behave sets the fault; nil ends it.
+func (rec *recogniser) behave(f fault) {
 	rec.mu.Lock()
 	defer rec.mu.Unlock()
-	rec.mood = m
+	rec.fault = f
 }
 
-// counts returns how many recordings arrived, how many different ones they
-// were, and how many were answered.
+// counts returns how many recordings arrived, how many of them were different, and how many were
+// answered.
 func (rec *recogniser) counts() (asked, different, heard int) {
 	rec.mu.Lock()
 	defer rec.mu.Unlock()
@@ -88,9 +88,9 @@ func (rec *recogniser) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch r.Method + " " + r.URL.Path {
 	case "GET /health":
 		rec.mu.Lock()
-		m := rec.mood
+		f := rec.fault
 		rec.mu.Unlock()
-		if m == nil || !m(w, r, "") {
+		if f == nil || !f(w, r, "") {
 			io.WriteString(w, `{"status":"ok"}`)
 		}
 	case "POST /v1/audio/transcriptions":
@@ -113,12 +113,12 @@ func (rec *recogniser) transcribe(w http.ResponseWriter, r *http.Request) {
 	hash := hashOf(audio)
 	rec.mu.Lock()
 	rec.asked[hash]++
-	m := rec.mood
+	f := rec.fault
 	rec.mu.Unlock()
-	if m != nil && m(w, r, hash) {
+	if f != nil && f(w, r, hash) {
 		return
 	}
-	// Recognition takes a while, so that faults find it under way.
+	// Recognition takes a while, so that faults hit it.
 	select {
 	case <-time.After(rand.N(40 * time.Millisecond)):
 	case <-r.Context().Done():
@@ -136,8 +136,8 @@ func hashOf(audio []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// heardOf is how the text of a recording begins.
+// heardOf returns the beginning of a recording's text.
 func heardOf(hash string) string { return "heard " + hash[:20] }
 
-// heardRight tells whether text is what the recogniser hears in a recording.
+// heardRight reports whether text is the recogniser's text for a recording.
 func heardRight(text, hash string) bool { return strings.HasPrefix(text, heardOf(hash)+" as answer ") }

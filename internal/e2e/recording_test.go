@@ -7,13 +7,13 @@ import (
 	"lessonkit.example/feedback/audiotype"
 )
 
-// recording is a WAV file of its own that is made again when it is needed.
+// recording is a random WAV file, made again from its seed when it is needed.
 type recording struct {
 	seed uint64
 	size int // of its samples
 }
 
-// newRecording is mostly short; one in ten is long enough to be caught half way.
+// newRecording returns a short recording; one in ten is long enough to be cut half way.
 func newRecording() recording {
 	r := recording{seed: rand.Uint64(), size: 2 * (200 + rand.IntN(8_000))}
 	if rand.IntN(10) == 0 {

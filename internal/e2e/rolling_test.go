@@ -15,9 +15,8 @@ import (
 	"lessonkit.example/internal/pgtest"
 )
 
-// Two processes behind a balancer that asks whether they are ready, and tries
-// the other where it is refused, are restarted one after the other: no request
-// fails.
+// Two processes behind a balancer, which checks /readyz and tries the other where a connection is
+// refused, are restarted one after the other: no request fails.
 func TestRollingRestartRefusesNothing(t *testing.T) {
 	t.Parallel()
 	rec := newRecogniser(t)
@@ -30,7 +29,7 @@ func TestRollingRestartRefusesNothing(t *testing.T) {
 	front := *a
 	balancer := balance(t, services)
 	front.client.Base = "http://" + balancer.addr
-	// A request on an idle connection may cross the server's closing of it, whoever serves.
+	// A request on an idle connection may cross the server's closing of it.
 	front.client.HTTP = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	l := startLoad(t, 8, 100*time.Millisecond, &front)
 
@@ -46,16 +45,16 @@ func TestRollingRestartRefusesNothing(t *testing.T) {
 	l.audit(t, a, rec)
 	require.Zero(t, l.refused.Load(), "uploads refused: %v", l.lastError)
 	require.Zero(t, l.unread.Load(), "reads refused")
-	require.Equal(t, 1, l.tries(t), "a stop costs no try")
+	require.Equal(t, 1, l.attempts(t), "a stop costs no attempt")
 }
 
-// checkInterval is how often the balancer asks /readyz.
+// checkInterval is the pause between two checks of /readyz.
 const checkInterval = 200 * time.Millisecond
 
-// balancer carries connections to services that are ready, in turn.
+// balancer forwards connections to services that are ready, one after the other.
 type balancer struct {
 	*proxy
-	ready []atomic.Bool // as last heard from each
+	ready []atomic.Bool // by the last check of each
 }
 
 func balance(t *testing.T, services []*service) *balancer {

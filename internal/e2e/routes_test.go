@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// route is an operation of the interface, ready to be called on the owner's things.
+// route is an operation of the interface with a request about the owner's data.
 type route struct {
 	method, template string
 	path             string
@@ -20,8 +20,8 @@ type route struct {
 	contentType      string
 }
 
-// routes reads /openapi.json: a new route is tested without being named here,
-// or stops the test for want of a body.
+// routes reads /openapi.json: a new route is tested without being named here, or fails the test if
+// it needs a body.
 func (s *secured) routes(t *testing.T) (routes []route) {
 	t.Helper()
 	var doc struct {
@@ -35,15 +35,18 @@ func (s *secured) routes(t *testing.T) (routes []route) {
 		}
 	}
 	require.NoError(t, s.client.Call(t.Context(), "GET", "/openapi.json", nil, &doc))
+	lessons := []string{s.ids["lesson_id"]}
 	bodies := map[string]any{
-		"POST /api/v1/auth/miniapp/login":                      map[string]string{"code": "never issued"},
-		"POST /api/v1/profiles":                                map[string]string{"name": "Intruder's"},
-		"PUT /api/v1/profiles/{profile_id}":                    map[string]string{"name": "Renamed"},
-		"PUT /api/v1/profile-defaults":                         map[string]any{"grade": "g", "subject": "s", "lesson_duration_minutes": 60},
-		"POST /api/v1/feedback-records":                        map[string]any{"profile_id": s.ids["profile_id"], "feedback_date": "2026-03-02", "content": "forged", "feedback_session_id": s.ids["session_id"]},
+		"POST /api/v1/auth/miniapp/login":   map[string]string{"code": "never issued"},
+		"POST /api/v1/profiles":             map[string]string{"name": "Intruder's"},
+		"PUT /api/v1/profiles/{profile_id}": map[string]string{"name": "Renamed"},
+		"PUT /api/v1/profile-defaults": map[string]any{"grade": "g", "subject": "s",
+			"lesson_duration_minutes": 60},
+		"POST /api/v1/feedback-records": map[string]any{"profile_id": s.ids["profile_id"],
+			"feedback_date": "2026-03-02", "content": "forged", "feedback_session_id": s.ids["session_id"]},
 		"POST /api/v1/feedback-sessions":                       map[string]string{"profile_id": s.ids["profile_id"]},
 		"PUT /api/v1/feedback-sessions/{session_id}":           map[string]string{"feedback_text": "overwritten"},
-		"POST /api/v1/feedback-sessions/{session_id}/generate": map[string]any{"lesson_ids": []string{s.ids["lesson_id"]}},
+		"POST /api/v1/feedback-sessions/{session_id}/generate": map[string]any{"lesson_ids": lessons},
 		"POST /api/v1/feedback-lessons/{lesson_id}/segments":   newRecording().bytes(),
 	}
 	for path, methods := range doc.Paths {
@@ -52,7 +55,7 @@ func (s *secured) routes(t *testing.T) (routes []route) {
 			for name, id := range s.ids {
 				r.path = strings.ReplaceAll(r.path, "{"+name+"}", id)
 			}
-			require.NotContains(t, r.path, "{", "a route with a name that this test does not know")
+			require.NotContains(t, r.path, "{", "a path parameter that this test does not know")
 			for _, p := range op.Parameters {
 				if p.In == "query" && s.ids[p.Name] != "" {
 					r.path += "?" + p.Name + "=" + s.ids[p.Name]
@@ -60,7 +63,7 @@ func (s *secured) routes(t *testing.T) (routes []route) {
 			}
 			if op.RequestBody != nil {
 				r.body = bodies[r.method+" "+path]
-				require.NotNil(t, r.body, "%s %s wants a body that this test does not have", r.method, path)
+				require.NotNil(t, r.body, "%s %s needs a body that this test does not have", r.method, path)
 				if _, raw := r.body.([]byte); raw {
 					r.contentType = "audio/wav"
 				}
@@ -73,7 +76,7 @@ func (s *secured) routes(t *testing.T) (routes []route) {
 	return routes
 }
 
-// state is everything of the owner's, to be compared.
+// state returns all data of the owner, to be compared.
 func (s *secured) state(t *testing.T) (all []string) {
 	t.Helper()
 	for _, path := range []string{
@@ -88,8 +91,8 @@ func (s *secured) state(t *testing.T) (all []string) {
 	return all
 }
 
-// Every route × every way not to be signed in, and the wrong teacher.
-func TestNobodyGetsIn(t *testing.T) {
+// Every route, with every way not to be signed in and as another teacher.
+func TestNobodyElseGetsIn(t *testing.T) {
 	t.Parallel()
 	databases(t, func(t *testing.T, url string) {
 		s := newSecured(t, url)
@@ -103,44 +106,49 @@ func TestNobodyGetsIn(t *testing.T) {
 		before := s.state(t)
 		prefix := s.owner[:strings.IndexAny(s.owner, "_")+1]
 		callers := map[string]http.Header{
-			"no token":                        nil,
-			"wrong token":                     bearer(prefix + strings.Repeat("A", len(s.owner)-len(prefix))),
-			"token cut short":                 bearer(s.owner[:len(s.owner)-1]),
-			"token and more":                  bearer(s.owner + "A"),
-			"token in other letters":          bearer(strings.ToUpper(s.owner)),
-			"expired":                         bearer(expired),
-			"revoked":                         bearer(revoked),
-			"no word after Bearer":            {"Authorization": {"Bearer"}},
-			"two tokens":                      bearer(s.owner + " " + s.owner),
-			"basic":                           {"Authorization": {"Basic " + s.owner}},
-			"no scheme":                       {"Authorization": {s.owner}},
-			"very long":                       bearer(strings.Repeat("A", 40_000)),
-			"development header":              {"X-Development-User": {"someone"}},
-			"development header, wrong token": {"X-Development-User": {"someone"}, "Authorization": {"Bearer " + rand.Text()}},
-			"cookie":                          {"Cookie": {"token=" + s.owner + "; Authorization=Bearer " + s.owner}},
-			"forwarded by a proxy":            {"X-Forwarded-For": {"127.0.0.1"}, "X-Forwarded-User": {"someone"}, "X-Original-Url": {"/health"}, "X-Http-Method-Override": {"GET"}},
+			"no token":               nil,
+			"wrong token":            bearer(prefix + strings.Repeat("A", len(s.owner)-len(prefix))),
+			"token cut short":        bearer(s.owner[:len(s.owner)-1]),
+			"token and more":         bearer(s.owner + "A"),
+			"token in other letters": bearer(strings.ToUpper(s.owner)),
+			"expired":                bearer(expired),
+			"revoked":                bearer(revoked),
+			"no word after Bearer":   {"Authorization": {"Bearer"}},
+			"two tokens":             bearer(s.owner + " " + s.owner),
+			"basic":                  {"Authorization": {"Basic " + s.owner}},
+			"no scheme":              {"Authorization": {s.owner}},
+			"very long":              bearer(strings.Repeat("A", 40_000)),
+			"development header":     {"X-Development-User": {"someone"}},
+			"development header, wrong token": {"X-Development-User": {"someone"},
+				"Authorization": {"Bearer " + rand.Text()}},
+			"cookie": {"Cookie": {"token=" + s.owner + "; Authorization=Bearer " + s.owner}},
+			"forwarded by a proxy": {"X-Forwarded-For": {"127.0.0.1"}, "X-Forwarded-User": {"someone"},
+				"X-Original-Url": {"/health"}, "X-Http-Method-Override": {"GET"}},
 		}
 		routes, tried := s.routes(t), 0
 		for _, r := range routes {
 			business := strings.HasPrefix(r.template, "/api/v1/") && r.template != "/api/v1/auth/miniapp/login"
-			require.Equal(t, business, r.secured, "%s %s: the document says who may call", r.method, r.template)
+			require.Equal(t, business, r.secured, "%s %s: security in the document", r.method, r.template)
 			if !business {
 				continue
 			}
 			for who, header := range callers {
 				a := s.send(t, request{r.method, r.path, r.body, r.contentType, header})
 				tried++
-				require.Equal(t, http.StatusUnauthorized, a.status, "%s %s with %s: %s", r.method, r.template, who, a.body)
+				require.Equal(t, http.StatusUnauthorized, a.status, "%s %s with %s: %s", r.method, r.template, who,
+					a.body)
 				require.Equal(t, "Bearer", strings.Fields(a.header.Get("WWW-Authenticate"))[0])
 				require.Equal(t, "application/problem+json", a.header.Get("Content-Type"))
 				require.Contains(t, []string{"token_missing", "token_invalid"}, a.text("code"))
 			}
-			// A token belongs into the header alone.
+			// A token is accepted in the header only.
 			separator := map[bool]string{true: "&", false: "?"}[strings.Contains(r.path, "?")]
 			for _, name := range []string{"token", "access_token", "authorization"} {
-				a := s.send(t, request{r.method, r.path + separator + name + "=" + s.owner, r.body, r.contentType, nil})
+				a := s.send(t, request{r.method, r.path + separator + name + "=" + s.owner, r.body, r.contentType,
+					nil})
 				tried++
-				require.Equal(t, http.StatusUnauthorized, a.status, "%s %s with the token in the query", r.method, r.template)
+				require.Equal(t, http.StatusUnauthorized, a.status, "%s %s with the token in the query", r.method,
+					r.template)
 			}
 			tried += s.asOther(t, r)
 		}
@@ -150,15 +158,20 @@ func TestNobodyGetsIn(t *testing.T) {
 	})
 }
 
-// asOwner shows that the same requests work for whom they should.
+// asOwner shows that the same requests work for the owner.
 func (s *secured) asOwner(t *testing.T, routes []route) {
 	t.Helper()
-	a := s.send(t, request{"POST", "/api/v1/feedback-sessions/" + s.ids["session_id"] + "/generate", map[string]any{}, "", bearer(s.owner)})
+	a := s.send(t, request{"POST", "/api/v1/feedback-sessions/" + s.ids["session_id"] + "/generate", map[string]any{},
+		"", bearer(s.owner)})
 	require.Equal(t, "local", a.text("source"), "the endpoint redirects, which is not followed: %s", a.body)
 	require.NotEmpty(t, a.text("warning"))
 	order := []string{http.MethodGet, http.MethodPut, http.MethodPost, http.MethodDelete}
-	routes = slices.DeleteFunc(slices.Clone(routes), func(r route) bool { return strings.HasPrefix(r.template, "/api/v1/auth/") })
-	slices.SortStableFunc(routes, func(a, b route) int { return slices.Index(order, a.method) - slices.Index(order, b.method) })
+	routes = slices.DeleteFunc(slices.Clone(routes),
+		func(r route) bool { return strings.HasPrefix(r.template, "/api/v1/auth/") })
+	slices.SortStableFunc(routes, func(a, b route) int {
+		return slices.Index(order, a.method) - slices.Index(order,
+			b.method)
+	})
 	for _, r := range routes {
 		a := s.send(t, request{r.method, r.path, r.body, r.contentType, bearer(s.owner)})
 		if a.status >= 400 {
@@ -168,7 +181,7 @@ func (s *secured) asOwner(t *testing.T, routes []route) {
 	require.Zero(t, s.followed.Load(), "a redirect of the summary endpoint was followed")
 }
 
-// asOther calls a route as another teacher, who must not learn that anything is there.
+// asOther calls a route as another teacher, to whom the data must not exist.
 func (s *secured) asOther(t *testing.T, r route) int {
 	t.Helper()
 	if strings.HasPrefix(r.template, "/api/v1/auth/") {
@@ -183,7 +196,8 @@ func (s *secured) asOther(t *testing.T, r route) int {
 	case strings.Contains(r.template, "{"):
 		require.Equal(t, http.StatusNotFound, a.status, "%s %s as another teacher: %s", r.method, r.template, a.body)
 	case r.method == http.MethodPost && strings.Contains(string(body), s.ids["profile_id"]):
-		require.Contains(t, []int{http.StatusNotFound, http.StatusUnprocessableEntity}, a.status, "%s %s as another teacher: %s", r.method, r.template, a.body)
+		require.Contains(t, []int{http.StatusNotFound, http.StatusUnprocessableEntity}, a.status,
+			"%s %s as another teacher: %s", r.method, r.template, a.body)
 	case named && a.status != http.StatusNotFound:
 		require.Equal(t, http.StatusOK, a.status, "%s %s: %s", r.method, r.path, a.body)
 		require.Contains(t, a.body, `"items":[]`, "%s %s: an empty list", r.method, r.path)

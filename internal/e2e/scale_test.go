@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-var faults = flag.String("faults", "few", "how many faults to make: few, ci, or full (the numbers that are promised; takes half an hour)")
+var faults = flag.String("faults", "few", "number of faults: few, ci, or full (takes half an hour)")
 
-// times picks a number by the flag.
+// times returns a number by the flag.
 func times[T any](few, ci, full T) T {
 	switch *faults {
 	case "few":
@@ -23,13 +23,13 @@ func times[T any](few, ci, full T) T {
 	panic("-faults: want few, ci or full")
 }
 
-// summary gathers what the tests count, to be read in one place.
+// summary collects the figures of all tests.
 var summary struct {
 	sync.Mutex
 	lines []string
 }
 
-// sum logs a line and keeps it for the summary.
+// sum logs a line and adds it to the summary.
 func sum(t *testing.T, format string, args ...any) {
 	t.Helper()
 	line := fmt.Sprintf("%-40s %s", t.Name(), fmt.Sprintf(format, args...))

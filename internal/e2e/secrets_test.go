@@ -7,51 +7,52 @@ import (
 	"sync"
 )
 
-// told is everything that must stay secret, and every log that there is.
-var told struct {
+// searched holds everything that must stay secret, and all logs.
+var searched struct {
 	sync.Mutex
 	secrets []string
 	logs    map[string][]*buffer // by program
 }
 
-// secret remembers a secret and returns it.
+// secret adds a secret to the search and returns it.
 func secret(s string) string {
-	told.Lock()
-	defer told.Unlock()
-	told.secrets = append(told.secrets, s)
+	searched.Lock()
+	defer searched.Unlock()
+	searched.secrets = append(searched.secrets, s)
 	return s
 }
 
-// keepLog makes a program's log part of the search in the end.
+// keepLog adds a program's log to the search.
 func keepLog(program string, log *buffer) {
-	told.Lock()
-	defer told.Unlock()
-	if told.logs == nil {
-		told.logs = map[string][]*buffer{}
+	searched.Lock()
+	defer searched.Unlock()
+	if searched.logs == nil {
+		searched.logs = map[string][]*buffer{}
 	}
-	told.logs[program] = append(told.logs[program], log)
+	searched.logs[program] = append(searched.logs[program], log)
 }
 
-// searchLogs looks for every secret in every log and tells whether none is there.
+// searchLogs searches every log for every secret and reports whether none was found.
 func searchLogs() bool {
-	told.Lock()
-	defer told.Unlock()
+	searched.Lock()
+	defer searched.Unlock()
 	clean, bytes, count := true, 0, 0
-	for program, logs := range told.logs {
+	for program, logs := range searched.logs {
 		for _, log := range logs {
 			text := log.String()
 			bytes += len(text)
 			count++
-			for _, s := range told.secrets {
+			for _, s := range searched.secrets {
 				if i := strings.Index(text, s); i >= 0 {
 					clean = false
 					line := text[strings.LastIndexByte(text[:i], '\n')+1:]
 					line, _, _ = strings.Cut(line, "\n")
-					fmt.Fprintf(os.Stdout, "FAIL: the log of %s holds a secret: %s\n", program, line)
+					fmt.Fprintf(os.Stdout, "FAIL: the log of %s contains a secret: %s\n", program, line)
 				}
 			}
 		}
 	}
-	fmt.Fprintf(os.Stdout, "faults: %d secrets looked for in %d logs, %d kB\n", len(told.secrets), count, bytes>>10)
+	fmt.Fprintf(os.Stdout, "faults: searched %d logs (%[3]d kB) for %[1]d secrets\n", len(searched.secrets), count,
+		bytes>>10)
 	return clean
 }

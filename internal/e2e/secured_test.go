@@ -22,13 +22,13 @@ import (
 	"lessonkit.example/internal/sqldb"
 )
 
-// secured is a service in production, with the credentials of all it speaks to.
+// secured is a service in production mode, with credentials for everything that it calls.
 type secured struct {
 	*service
 	platform *authtest.Platform
 	rec      *recogniser
 
-	// A summary endpoint that sends its callers elsewhere, and who followed.
+	// followed counts the requests that followed the redirect of the summary endpoint.
 	followed atomic.Int64
 
 	owner, other string // tokens
@@ -52,10 +52,13 @@ func newSecured(t *testing.T, database string, env ...string) *secured {
 	}
 	s.service = newService(t, database, s.rec.url())
 	s.env = append(s.env,
-		"APP_ENV=production", "ALLOW_DEVELOPMENT_USER_HEADER=true", "TRUSTED_PROXIES="+trustedProxy, "AUDIO_MAX_BYTES=1000000",
-		"MINIAPP_APP_ID="+s.platform.AppID, "MINIAPP_APP_SECRET="+s.platform.Secret, "MINIAPP_API_URL="+s.platform.QueryEndpoint(),
+		"APP_ENV=production", "ALLOW_DEVELOPMENT_USER_HEADER=true", "TRUSTED_PROXIES="+trustedProxy,
+		"AUDIO_MAX_BYTES=1000000",
+		"MINIAPP_APP_ID="+s.platform.AppID, "MINIAPP_APP_SECRET="+s.platform.Secret,
+		"MINIAPP_API_URL="+s.platform.QueryEndpoint(),
 		"LOCAL_ASR_API_KEY="+secret("asr-"+rand.Text()),
-		"FEEDBACK_SUMMARY_API_URL="+summary.URL, "FEEDBACK_SUMMARY_API_KEY="+secret("sum-"+rand.Text()), "FEEDBACK_SUMMARY_MODEL=any",
+		"FEEDBACK_SUMMARY_API_URL="+summary.URL, "FEEDBACK_SUMMARY_API_KEY="+secret("sum-"+rand.Text()),
+		"FEEDBACK_SUMMARY_MODEL=any",
 	)
 	s.env = append(s.env, env...)
 	s.start(t)
@@ -77,13 +80,13 @@ func (s *secured) login(t *testing.T) string {
 
 var addresses atomic.Int64
 
-// newAddress is a client address that was not used before.
+// newAddress returns a client address that was not used before.
 func newAddress() string {
 	n := addresses.Add(1)
 	return fmt.Sprintf("192.0.%d.%d", n/200, n%200+1)
 }
 
-// fill makes one of everything, the owner's.
+// fill makes one of everything for the owner.
 func (s *secured) fill(t *testing.T) {
 	t.Helper()
 	c := feedbackclient.Client{Base: s.client.Base, Header: http.Header{"Authorization": {"Bearer " + s.owner}}}
@@ -93,10 +96,12 @@ func (s *secured) fill(t *testing.T) {
 	require.NoError(t, err)
 	var record feedbackclient.Record
 	require.NoError(t, c.Call(t.Context(), "POST", "/api/v1/feedback-records", map[string]any{
-		"profile_id": s.spareProfile(t), "feedback_date": "2026-03-01", "content": "kept between the two of us", "feedback_session_id": nil,
+		"profile_id": s.spareProfile(t), "feedback_date": "2026-03-01", "content": "kept between the two of us",
+		"feedback_session_id": nil,
 	}, &record))
 	s.ids = map[string]string{
-		"profile_id": profile.ID, "session_id": session.ID, "lesson_id": lesson.ID, "segment_id": segment.ID, "record_id": record.ID,
+		"profile_id": profile.ID, "session_id": session.ID, "lesson_id": lesson.ID, "segment_id": segment.ID,
+		"record_id": record.ID,
 	}
 	eventually(t, "the segment has text", func() bool {
 		return s.lesson(t, session.ID).Segments[0].State == "transcribed"
@@ -110,21 +115,22 @@ func (s *secured) spareProfile(t *testing.T) string {
 	return p.ID
 }
 
-// expire lets a token's session end in the past.
+// expire sets the end of a token's session into the past.
 func (s *secured) expire(t *testing.T, token string) {
 	t.Helper()
 	db, err := sqldb.Open(t.Context(), s.value("DATABASE_URL"))
 	require.NoError(t, err)
 	defer db.Close()
 	hash := sha256.Sum256([]byte(token))
-	r, err := db.W.ExecContext(t.Context(), "update auth_sessions set expires_at = $2 where token_hash = $1", hash[:], sqldb.Time{Time: time.Now().Add(-time.Second)})
+	r, err := db.W.ExecContext(t.Context(), "update auth_sessions set expires_at = $2 where token_hash = $1", hash[:],
+		sqldb.Time{Time: time.Now().Add(-time.Second)})
 	require.NoError(t, err)
 	n, err := r.RowsAffected()
 	require.NoError(t, err)
 	require.EqualValues(t, 1, n)
 }
 
-// request is sent as it is; body may be bytes, nil or anything for JSON.
+// request is sent unchanged. Its body is nil, bytes, or a value to encode as JSON.
 type request struct {
 	method, path string
 	body         any
@@ -170,7 +176,7 @@ func (s *secured) send(t *testing.T, r request) answer {
 	defer resp.Body.Close()
 	a := answer{status: resp.StatusCode, header: resp.Header}
 	if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
-		return a // without an end
+		return a // the stream does not end
 	}
 	all, err := io.ReadAll(resp.Body)
 	require.NoError(t, err)

@@ -8,19 +8,21 @@ import (
 	"testing"
 )
 
-// slowSpeech is a recogniser that says when a recording has come and answers
-// when it is told to.
+// slowSpeech is a recogniser that signals the first recording and answers when released.
 type slowSpeech struct {
 	*httptest.Server
-	started chan struct{} // closed with the first recording
-	release chan struct{} // close it to have recordings answered
+	started chan struct{} // closed when the first recording has arrived
+	release chan struct{} // answers when closed
 }
 
 func newSlowSpeech(t *testing.T) *slowSpeech {
 	s := &slowSpeech{started: make(chan struct{}), release: make(chan struct{})}
 	var once sync.Once
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"status":"ok"}`) })
+	mux.HandleFunc("GET /health", func(w http.ResponseWriter,
+		_ *http.Request) {
+		io.WriteString(w, `{"status":"ok"}`)
+	})
 	mux.HandleFunc("POST /v1/audio/transcriptions", func(w http.ResponseWriter, r *http.Request) {
 		if err := r.ParseMultipartForm(1 << 20); err != nil || r.MultipartForm.File["file"] == nil {
 			http.Error(w, `{"error":"no file"}`, http.StatusBadRequest)

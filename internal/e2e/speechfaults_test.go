@@ -14,25 +14,25 @@ import (
 	"lessonkit.example/feedback/feedbackclient"
 )
 
-// speechFault runs a load while fault makes trouble for the recogniser; when
-// fault returns, it is well again. It returns the most tries that a segment cost.
-func speechFault(t *testing.T, url string, fault func(rec *recogniser, s *service)) (tries int) {
+// speechFault runs a load while disturb disturbs the recogniser; when disturb returns, the
+// recogniser works again. It returns the highest number of attempts of any segment.
+func speechFault(t *testing.T, url string, disturb func(rec *recogniser, s *service)) (attempts int) {
 	t.Helper()
 	rec := newRecogniser(t)
 	s := newService(t, url, rec.url())
 	s.env = append(s.env, "ASR_WORKER_CONCURRENCY=4", "ASR_REQUEST_TIMEOUT_SECONDS=2", "ASR_JOB_LEASE_SECONDS=30")
 	s.start(t)
 	l := startLoad(t, 4, 100*time.Millisecond, s)
-	fault(rec, s)
+	disturb(rec, s)
 	l.audit(t, s, rec)
-	return l.tries(t)
+	return l.attempts(t)
 }
 
 func TestRecogniserDownForLong(t *testing.T) {
 	t.Parallel()
 	databases(t, func(t *testing.T, url string) {
 		away := times(2*time.Second, 10*time.Second, 2*time.Minute)
-		tries := speechFault(t, url, func(rec *recogniser, s *service) {
+		attempts := speechFault(t, url, func(rec *recogniser, s *service) {
 			time.Sleep(soon())
 			rec.down()
 			time.Sleep(away)
@@ -42,7 +42,7 @@ func TestRecogniserDownForLong(t *testing.T) {
 			require.NotEmpty(t, h.Speech.Detail)
 			rec.up(t)
 		})
-		require.Equal(t, 1, tries, "a recogniser that is down costs no try")
+		require.Equal(t, 1, attempts, "a recogniser that is down costs no attempt")
 		sum(t, "recogniser down for %v", away)
 	})
 }
@@ -59,7 +59,7 @@ func TestRecogniserFlaps(t *testing.T) {
 				rec.up(t)
 			}
 		})
-		sum(t, "recogniser went and came %d times", flaps)
+		sum(t, "recogniser stopped and started %d times", flaps)
 	})
 }
 
@@ -67,7 +67,7 @@ func TestRecogniserHangs(t *testing.T) {
 	t.Parallel()
 	databases(t, func(t *testing.T, url string) {
 		var hung atomic.Int64
-		tries := speechFault(t, url, func(rec *recogniser, _ *service) {
+		attempts := speechFault(t, url, func(rec *recogniser, _ *service) {
 			rec.behave(func(_ http.ResponseWriter, r *http.Request, hash string) bool {
 				if hash != "" {
 					hung.Add(1)
@@ -79,7 +79,7 @@ func TestRecogniserHangs(t *testing.T) {
 			eventually(t, "requests hang", func() bool { return hung.Load() >= enough })
 			rec.behave(nil)
 		})
-		require.Equal(t, 1, tries, "a recogniser that hangs costs no try")
+		require.Equal(t, 1, attempts, "a recogniser that hangs costs no attempt")
 		sum(t, "recogniser hung %d times", hung.Load())
 	})
 }
@@ -105,8 +105,8 @@ func TestRecogniserAnswersNonsense(t *testing.T) {
 	t.Parallel()
 	databases(t, func(t *testing.T, url string) {
 		var answers atomic.Int64
-		tries := speechFault(t, url, func(rec *recogniser, _ *service) {
-			const each = 2 // of five tries
+		attempts := speechFault(t, url, func(rec *recogniser, _ *service) {
+			const each = 2 // of five attempts
 			rec.behave(func(w http.ResponseWriter, _ *http.Request, hash string) bool {
 				rec.mu.Lock()
 				n := rec.asked[hash]
@@ -121,13 +121,13 @@ func TestRecogniserAnswersNonsense(t *testing.T) {
 			enough := times[int64](20, 50, 500)
 			eventually(t, "nonsense was answered", func() bool { return answers.Load() >= enough })
 		})
-		require.LessOrEqual(t, tries, 3)
+		require.LessOrEqual(t, attempts, 3)
 		sum(t, "%d answers of nonsense", answers.Load())
 	})
 }
 
-// A recording that the recogniser never takes fails, says why, holds nobody
-// up and can be tried again.
+// A recording that the recogniser always refuses fails with a reason, delays no others and can be
+// retried.
 func TestRecogniserRefusesOneFile(t *testing.T) {
 	t.Parallel()
 	databases(t, func(t *testing.T, url string) {
@@ -140,7 +140,8 @@ func TestRecogniserRefusesOneFile(t *testing.T) {
 			recordings[i] = newRecording()
 		}
 		const refused, choked = 2, 5
-		hashes := map[string]int{hashOf(recordings[refused].bytes()): refused, hashOf(recordings[choked].bytes()): choked}
+		hashes := map[string]int{hashOf(recordings[refused].bytes()): refused,
+			hashOf(recordings[choked].bytes()): choked}
 		rec.behave(func(w http.ResponseWriter, _ *http.Request, hash string) bool {
 			i, bad := hashes[hash]
 			switch {
@@ -172,11 +173,12 @@ func TestRecogniserRefusesOneFile(t *testing.T) {
 			require.Equal(t, map[bool]string{true: "failed", false: "transcribed"}[bad], seg.State, "segment %d", i)
 			require.Equal(t, bad, seg.Error != "", "segment %d", i)
 		}
-		require.Equal(t, 1, segments()[refused].Attempts, "refused for good at once")
+		require.Equal(t, 1, segments()[refused].Attempts, "a refusal is final at once")
 		require.Equal(t, 5, segments()[choked].Attempts)
 
 		again := func(i int) {
-			require.NoError(t, s.client.Call(t.Context(), "POST", "/api/v1/audio-segments/"+segments()[i].ID+"/retry", nil, nil))
+			require.NoError(t, s.client.Call(t.Context(), "POST", "/api/v1/audio-segments/"+segments()[i].ID+"/retry",
+				nil, nil))
 		}
 		again(refused)
 		eventually(t, "it fails again", settled)
@@ -184,10 +186,11 @@ func TestRecogniserRefusesOneFile(t *testing.T) {
 		rec.behave(nil)
 		again(refused)
 		again(choked)
-		eventually(t, "it is heard in the end", settled)
+		eventually(t, "it is transcribed in the end", settled)
 		for i, seg := range segments() {
-			require.True(t, heardRight(seg.Text, hashOf(recordings[i].bytes())), "segment %d: %s %q", i, seg.State, seg.Text)
+			require.True(t, heardRight(seg.Text, hashOf(recordings[i].bytes())), "segment %d: %s %q", i, seg.State,
+				seg.Text)
 		}
-		sum(t, "one file refused for good, one failing on every try, 8 others unharmed")
+		sum(t, "one file refused, one failing on every attempt, 8 others transcribed")
 	})
 }

@@ -11,7 +11,7 @@ import (
 	"lessonkit.example/internal/pgtest"
 )
 
-// All faults together, one upon the other.
+// All faults together.
 func TestStormLosesNothing(t *testing.T) {
 	t.Parallel()
 	db := pgtest.Start(t, pgtest.Options{Durable: true, TCP: true})
@@ -33,7 +33,7 @@ func TestStormLosesNothing(t *testing.T) {
 				down = append(down, victim)
 			}
 		},
-		func() { // and comes back at another time
+		func() { // and is restarted later
 			for _, s := range down {
 				s.start(t)
 			}

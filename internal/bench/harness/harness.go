@@ -92,7 +92,8 @@ func (h *Harness) Alternate(row Row, ours, peer func() (float64, error)) error {
 			values[k] = v
 		}
 		row.Ours, row.Peer = append(row.Ours, values[0]), append(row.Peer, values[1])
-		fmt.Fprintf(h.Log, "%s, pair %d of %d: %.4g against %.4g %s\n", row.Name, i+1, h.Pairs, values[0], values[1], row.Unit)
+		fmt.Fprintf(h.Log, "%s, pair %d of %d: %.4g against %.4g %s\n", row.Name, i+1, h.Pairs, values[0], values[1],
+			row.Unit)
 	}
 	h.Add(row)
 	return nil
@@ -145,7 +146,8 @@ func (h *Harness) Finish(out io.Writer) error {
 		if len(r.Peer) > 0 {
 			peer, ratio = r.PeerName+" "+spread(r.Peer), spread(r.Ratios())
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Name, r.Unit, spread(r.Ours), peer, ratio, r.bound(r.Must), r.bound(r.Aim), verdict)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Name, r.Unit, spread(r.Ours), peer, ratio,
+			r.bound(r.Must), r.bound(r.Aim), verdict)
 	}
 	if err := w.Flush(); err != nil {
 		return err
