@@ -211,7 +211,7 @@ func TestEventStreamEndsWithTheLogout(t *testing.T) {
 // Who is not signed in gets 401 before anything is told about paths, methods or bodies.
 func TestAnswersBelowTheAPIPrefixComeInOrder(t *testing.T) {
 	t.Parallel()
-	withDatabase, without := onSQLite(t, server.RoleAll).Handler(), newServer(t, server.RoleAll, nil).Handler()
+	withDatabase, without := onSQLite(t, server.RoleAll).Handler(), newServer(t, server.RoleAll, map[string]string{}).Handler()
 	for _, c := range []struct {
 		method, path, body string
 		signedIn           int
