@@ -20,13 +20,12 @@ const module = "lessonkit.example/"
 // roots are the packages that stand alone, with the modules each may compile
 // beyond the standard library.
 var roots = map[string][]string{
-	"feedback": {"github.com/google/uuid"},
-	"auth":     {"github.com/google/uuid", "golang.org/x/sync"},
-	"asr":      {},
-	"jobqueue": {},
-	"imagegen": {},
-	"capability": {"github.com/dunglas/go-urlpattern", "github.com/nlnwa/whatwg-url",
-		"github.com/bits-and-blooms/bitset", "golang.org/x/exp", "golang.org/x/net", "golang.org/x/text"},
+	"feedback":   {"github.com/google/uuid"},
+	"auth":       {"github.com/google/uuid", "golang.org/x/sync"},
+	"asr":        {},
+	"jobqueue":   {},
+	"imagegen":   {},
+	"capability": {"github.com/dunglas/go-urlpattern", "github.com/nlnwa/whatwg-url", "github.com/bits-and-blooms/bitset", "golang.org/x/exp", "golang.org/x/net", "golang.org/x/text"},
 }
 
 // pkg is what `go list` says of a package.
@@ -40,8 +39,7 @@ type pkg struct {
 
 // list returns the module's packages and, by path, everything they compile.
 func list(t *testing.T) (ours []pkg, all map[string]pkg) {
-	cmd := exec.Command("go", "list", "-deps",
-		"-json=ImportPath,Dir,Name,Standard,GoFiles,Imports,TestImports,XTestImports,Deps,Module", "./...")
+	cmd := exec.Command("go", "list", "-deps", "-json=ImportPath,Dir,Name,Standard,GoFiles,Imports,TestImports,XTestImports,Deps,Module", "./...")
 	cmd.Dir = "../.."
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
@@ -141,8 +139,7 @@ func TestMainsAreThin(t *testing.T) {
 
 func TestTopLevel(t *testing.T) {
 	t.Parallel()
-	allowed := []string{"feedback", "auth", "asr", "jobqueue", "imagegen", "capability", "examples", "internal",
-		"go.mod", "go.sum", "README.md"}
+	allowed := []string{"feedback", "auth", "asr", "jobqueue", "imagegen", "capability", "examples", "internal", "go.mod", "go.sum", "README.md"}
 	out, err := exec.Command("git", "-C", "../..", "ls-files").Output()
 	if err != nil {
 		t.Skip("not a git checkout: ", err)
