@@ -20,7 +20,7 @@ import (
 	"lessonkit.example/internal/bench/service"
 )
 
-// subjects are what can be measured. Each adds its rows to the harness.
+// subjects are the packages that can be measured. Each function adds its rows to the harness.
 var subjects = map[string]func(*harness.Harness) error{
 	"asr":        asr.Run,
 	"auth":       auth.Run,
@@ -32,7 +32,8 @@ var subjects = map[string]func(*harness.Harness) error{
 
 func main() {
 	if len(os.Args) < 2 || subjects[os.Args[1]] == nil {
-		fmt.Fprintf(os.Stderr, "usage: go run . SUBJECT [-check] [-json FILE] [-pairs N]\nsubjects: %v\n", slices.Sorted(maps.Keys(subjects)))
+		fmt.Fprintf(os.Stderr, "usage: go run . SUBJECT [-check] [-json FILE] [-pairs N]\nsubjects: %v\n",
+			slices.Sorted(maps.Keys(subjects)))
 		os.Exit(2)
 	}
 	if err := run(os.Args[1], os.Args[2:]); err != nil {

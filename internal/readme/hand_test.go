@@ -16,7 +16,7 @@ import (
 	"lessonkit.example/examples/feedback-server/server"
 )
 
-// The way by hand, against the service and what speaks like whisper.cpp's server.
+// The commands by hand, against the service and a fake of whisper.cpp's server.
 func TestServiceByHand(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("curl"); err != nil {
@@ -50,7 +50,7 @@ func TestServiceByHand(t *testing.T) {
 		require.NoError(t, srv.Close())
 	})
 
-	// Look at the session, the last line, until the text is there.
+	// The last line reads the session: repeat it until the text is there.
 	look := strings.TrimSpace(script[strings.LastIndex(strings.TrimSpace(script), "\n"):])
 	script = strings.ReplaceAll(script, "127.0.0.1:8080", l.Addr().String()) +
 		"\nuntil " + strings.Split(look, " #")[0] + " | grep 'heard\\|\"failed\"'; do sleep 0.1; done\n"

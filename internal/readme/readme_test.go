@@ -1,4 +1,4 @@
-// Package readme holds the README to its word.
+// Package readme tests the README: its programs compile, and its commands work.
 package readme
 
 import (
@@ -51,12 +51,12 @@ func TestProgramsCompile(t *testing.T) {
 	}
 }
 
-// Every command of the README is either run here or by the test that is named.
+// Every command of the README is run here or by the test named in elsewhere.
 func TestCommandsAreRun(t *testing.T) {
 	t.Parallel()
 	elsewhere := map[string]string{
-		"sh examples/demo.sh":                       "internal/e2e: TestDemo…, and .ci/run runs it as it stands",
-		"go test ./...":                             "this is part of it",
+		"sh examples/demo.sh":                       "internal/e2e: TestDemo…, and .ci/run",
+		"go test ./...":                             "this test is part of it",
 		"go run ./examples/feedback-server":         "internal/e2e starts it in every test",
 		requireHere:                                 "TestUseFromAnotherModule",
 		"go mod tidy":                               "TestUseFromAnotherModule",
@@ -79,7 +79,7 @@ func TestCommandsAreRun(t *testing.T) {
 	}
 }
 
-// commands run here, in a place of their own.
+// commands are run here.
 var commands = map[string]func(t *testing.T){
 	"cp .env.example .env": func(t *testing.T) {
 		environment, err := server.Environment(nil, filepath.Join(root, ".env.example"))
@@ -91,7 +91,7 @@ var commands = map[string]func(t *testing.T){
 
 const requireHere = "go mod edit -require=lessonkit.example@v0.0.0 -replace=lessonkit.example=../lessonkit"
 
-// A new module beside the checkout imports a package as the README says.
+// A new module beside the checkout imports a package as the README describes.
 func TestUseFromAnotherModule(t *testing.T) {
 	t.Parallel()
 	checkout, err := filepath.Abs(root)
@@ -117,17 +117,22 @@ func TestUseFromAnotherModule(t *testing.T) {
 
 var program = regexp.MustCompile("(?m)^. `go run (./examples/[a-z-]+)`")
 
-// Each program of the table says how it is used.
+// Every program is in the README's table and prints its usage.
 func TestProgramsExplainThemselves(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join(root, "README.md"))
 	require.NoError(t, err)
-	names := program.FindAllStringSubmatch(string(text), -1)
-	require.Len(t, names, 5)
-	for _, m := range names {
+	var named []string
+	for _, m := range program.FindAllStringSubmatch(string(text), -1) {
+		named = append(named, m[1])
 		cmd := exec.CommandContext(t.Context(), "go", "run", m[1], "-h")
 		cmd.Dir = root
-		out, _ := cmd.CombinedOutput() // the exit code of help is the program's own affair
+		out, _ := cmd.CombinedOutput() // programs differ in the exit code of -h
 		require.Regexp(t, `(?i)usage`, string(out), m[1])
+	}
+	mains, err := filepath.Glob(filepath.Join(root, "examples", "*", "main.go"))
+	require.NoError(t, err)
+	for _, main := range mains {
+		require.Contains(t, named, "./examples/"+filepath.Base(filepath.Dir(main)))
 	}
 }

@@ -39,7 +39,7 @@ func TestCheckFailsOutOfBounds(t *testing.T) {
 	}
 }
 
-func TestAlternateChangesWhoGoesFirst(t *testing.T) {
+func TestAlternateChangesTheOrder(t *testing.T) {
 	h := &Harness{Pairs: 3, Log: io.Discard}
 	order := ""
 	side := func(s string, v float64) func() (float64, error) {
@@ -51,7 +51,7 @@ func TestAlternateChangesWhoGoesFirst(t *testing.T) {
 	if order != "abbaab" {
 		t.Errorf("order %q", order)
 	}
-	if r := h.rows[0].judged(); r != 3 {
+	if r := h.rows[0].result(); r != 3 {
 		t.Errorf("ratio %v", r)
 	}
 }

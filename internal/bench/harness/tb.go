@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TB is as much of a testing.TB as a private PostgreSQL needs. The zero value
-// is ready; Release ends what was started with it.
+// TB implements the part of testing.TB that starting a private PostgreSQL needs. The zero value is
+// ready to use; Release stops what was started with it.
 type TB struct {
 	testing.TB
 	cleanups []func()
@@ -16,10 +16,10 @@ type TB struct {
 // Helper implements testing.TB.
 func (t *TB) Helper() {}
 
-// Cleanup keeps f for Release.
+// Cleanup registers f for Release.
 func (t *TB) Cleanup(f func()) { t.cleanups = append(t.cleanups, f) }
 
-// Skip ends the program: what is measured cannot be left out.
+// Skip ends the program: no measure can be skipped.
 func (t *TB) Skip(args ...any) { t.Fatal(args...) }
 
 // Fatal ends the program.
@@ -28,7 +28,7 @@ func (t *TB) Fatal(args ...any) {
 	os.Exit(1)
 }
 
-// Release runs what was given to Cleanup, the newest first.
+// Release calls the functions registered with Cleanup, the newest first.
 func (t *TB) Release() {
 	for i := len(t.cleanups) - 1; i >= 0; i-- {
 		t.cleanups[i]()
