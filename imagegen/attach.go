@@ -57,7 +57,7 @@ func (c *call) look(ctx context.Context, ref Ref, index int) (attachment, error)
 		}
 		return attachment{}, err
 	}
-	f.kind, f.name = kind, partName(ref.name, kind, index)
+	f.mediaType, f.name = kind, partName(ref.name, kind, index)
 	return f, nil
 }
 

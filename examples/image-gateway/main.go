@@ -61,7 +61,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 		return program.Usage{Err: fmt.Errorf("IMAGE_GATEWAY_KEYS: %w", err)}
 	}
 	logger := slog.New(slog.NewTextHandler(stderr, nil))
-	config := gateway.Config{Generator: draw.New(draw.Config{Delay: *delay}), Rerun: true, Keys: keys, Mode: gateway.Mode(*mode), Budget: *budget,
+	config := gateway.Config{Generator: draw.Generator{Delay: *delay}, Rerun: true, Keys: keys, Mode: gateway.Mode(*mode), Budget: *budget,
 		PublicURL: *public, Secret: []byte(getenv("IMAGE_GATEWAY_SECRET")), Workers: *workers,
 		Limits: gateway.Limits{PerMinute: *perMinute}, Logger: logger}
 	if *upstream != "" {

@@ -42,7 +42,7 @@ func TestKeysAndCallers(t *testing.T) {
 	require.Error(t, err)
 	_, err = gateway.StaticKeys(map[string]string{"me": ""})
 	require.Error(t, err)
-	_, err = gateway.New(gateway.Config{Generator: draw.New(draw.Config{})})
+	_, err = gateway.New(gateway.Config{Generator: draw.Generator{}})
 	require.ErrorContains(t, err, "Anyone")
 }
 
@@ -67,7 +67,7 @@ func TestLimits(t *testing.T) {
 	post := func(t *testing.T, h http.Handler, who string) answer {
 		return send(t, h, "POST", generations, `{"prompt":"x"}`, func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+who) })
 	}
-	slow := draw.New(draw.Config{LongEdge: 32, Delay: time.Minute})
+	slow := draw.Generator{LongEdge: 32, Delay: time.Minute}
 	bubble(t, "requests of one caller", func(t *testing.T) {
 		h := running(t, gateway.Config{Limits: gateway.Limits{PerMinute: 6, Burst: 2}})
 		require.Equal(t, 200, post(t, h, key).Code)
@@ -124,7 +124,7 @@ func TestIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []gateway.Mode{gateway.Sync, gateway.Async} {
 		bubble(t, string(mode), func(t *testing.T) {
-			g := &counting{Generator: draw.New(draw.Config{LongEdge: 32, Delay: time.Second})}
+			g := &counting{Generator: draw.Generator{LongEdge: 32, Delay: time.Second}}
 			path := t.TempDir()
 			h := running(t, gateway.Config{Generator: g, Mode: mode, Store: openDir(t, path)})
 			post := func(prompt, idempotency, who string) answer {
@@ -171,7 +171,7 @@ func TestIdempotencyKey(t *testing.T) {
 func TestLostAnswerIsFoundByItsKey(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := &counting{Generator: draw.New(draw.Config{LongEdge: 32, Delay: time.Minute})}
+		g := &counting{Generator: draw.Generator{LongEdge: 32, Delay: time.Minute}}
 		h := running(t, gateway.Config{Generator: g, Mode: gateway.Sync})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()

@@ -206,7 +206,7 @@ func TestAutoAnswersWithATaskWhenTheBudgetIsSpent(t *testing.T) {
 	t.Parallel()
 	for delay, task := range map[time.Duration]bool{80 * time.Second: false, 100 * time.Second: true} {
 		bubble(t, delay.String(), func(t *testing.T) {
-			client, _ := serve(t, gateway.Config{Generator: draw.New(draw.Config{LongEdge: 32, Delay: delay})})
+			client, _ := serve(t, gateway.Config{Generator: draw.Generator{LongEdge: 32, Delay: delay}})
 			began := time.Now()
 			r, task2, err := client.Submit(t.Context(), &imagegen.Request{Prompt: "x"}, imagegen.Memory())
 			require.NoError(t, err)
@@ -320,7 +320,7 @@ func TestInterruptedWorkIsNotPaidTwice(t *testing.T) {
 			stop()
 			require.Equal(t, 30*time.Second, time.Since(began), "what cannot be resumed may finish")
 
-			client, _ = serve(t, gateway.Config{Generator: draw.New(draw.Config{LongEdge: 32}), Mode: gateway.Async, Store: openDir(t, path), Rerun: rerun})
+			client, _ = serve(t, gateway.Config{Generator: draw.Generator{LongEdge: 32}, Mode: gateway.Async, Store: openDir(t, path), Rerun: rerun})
 			_, err = client.Wait(t.Context(), task.ID, imagegen.Memory())
 			if rerun {
 				require.NoError(t, err)

@@ -27,7 +27,7 @@ import (
 func running(t *testing.T, c gateway.Config) http.Handler {
 	t.Helper()
 	if c.Generator == nil {
-		c.Generator = draw.New(draw.Config{LongEdge: 32})
+		c.Generator = draw.Generator{LongEdge: 32}
 	}
 	keys, err := gateway.StaticKeys(map[string]string{"me": key, "other": "other-key"})
 	require.NoError(t, err)
@@ -212,7 +212,7 @@ func TestImageURLsAreIgnoredOnGenerations(t *testing.T) {
 
 func Example() {
 	keys, _ := gateway.StaticKeys(map[string]string{"me": os.Getenv("IMAGE_API_KEY")})
-	g, err := gateway.New(gateway.Config{Generator: draw.New(draw.Config{}), Keys: keys})
+	g, err := gateway.New(gateway.Config{Generator: draw.Generator{}, Keys: keys})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -1,191 +1,120 @@
-// Package draw is a generator without a model: it draws landscapes, veils of colour and mosaics from the hash of the prompt, so
-// that a gateway, a demonstration or a test has real pictures at once and for nothing.
-//
-// [Generator.Generate] has the shape of imagegen.Client's, so a Generator stands wherever a client does. The same request always
-// gives the same pixels.
+// Package draw is a generator without a model. It paints waves of color derived from a hash of the
+// prompt, so that a gateway has real pictures to serve in demonstrations and tests.
 package draw
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"image"
+	"image/color"
 	_ "image/jpeg" // references may be JPEG
 	"image/png"
-	"io"
+	"math"
 	"math/rand/v2"
-	"runtime"
-	"sync"
 	"time"
+
+	"golang.org/x/image/draw"
 
 	"lessonkit.example/imagegen"
 )
 
-// Config says what pictures look like. The zero value works.
-type Config struct {
-	// LongEdge is the longer side in pixels, at most 4096. Defaults to 1280.
-	LongEdge int
-
-	// Delay is how long each picture pretends to take, for trying out slow services. Defaults to none.
-	Delay time.Duration
-
-	// MaxImages is the most a request may ask for. Defaults to 8.
-	MaxImages int
-
-	// Now is the clock for the time of creation. Defaults to [time.Now].
-	Now func() time.Time
+// Generator paints pictures. The zero value works. It is safe for concurrent use.
+type Generator struct {
+	LongEdge int           // longer side in pixels, at most 4096; defaults to 1280
+	Delay    time.Duration // how long each picture takes, to imitate a slow service
 }
 
-// Generator draws pictures. It is safe for concurrent use.
-type Generator struct{ c Config }
-
-// New makes a Generator.
-func New(c Config) *Generator {
-	if c.LongEdge <= 0 {
-		c.LongEdge = 1280
-	}
-	c.LongEdge = min(max(c.LongEdge, 16), 4096)
-	if c.MaxImages <= 0 {
-		c.MaxImages = 8
-	}
-	if c.Now == nil {
-		c.Now = time.Now
-	}
-	return &Generator{c}
-}
-
-// requestError is a request that cannot be drawn, whoever tries.
-type requestError struct{ error }
-
-func (requestError) Permanent() bool { return true }
-func (e requestError) Unwrap() error { return e.error }
-
-// Generate draws n pictures (one, if n is 0) of the ratio asked for (square, if none) and stores them as PNG. A reference image lends
-// its average colour.
-func (g *Generator) Generate(ctx context.Context, req *imagegen.Request, sink imagegen.Sink) (*imagegen.Result, error) {
-	n := max(req.N, 1)
-	if n > g.c.MaxImages {
-		return nil, requestError{fmt.Errorf("draw: %d images, at most %d", n, g.c.MaxImages)}
-	}
-	ratio := req.Size
-	if ratio == "" {
-		ratio = imagegen.Square
-	}
-	tint, err := averages(req.Refs)
+// Generate stores req.N PNG images (one if N is 0) of ratio req.Size (square if empty) in sink. Equal
+// requests give equal pixels; references shine through.
+func (g Generator) Generate(ctx context.Context, req *imagegen.Request, sink imagegen.Sink) (*imagegen.Result, error) {
+	refs, err := decode(req.Refs)
 	if err != nil {
 		return nil, err
 	}
-	_, _, w, h := ratio.Crop(g.c.LongEdge, g.c.LongEdge)
-	result := &imagegen.Result{Created: g.c.Now().UTC(), Attempts: 1}
-	for i := range n {
-		if g.c.Delay > 0 {
-			timer := time.NewTimer(g.c.Delay)
-			select {
-			case <-ctx.Done():
-			case <-timer.C:
-			}
-			timer.Stop()
+	edge := min(cmp.Or(g.LongEdge, 1280), 4096)
+	_, _, w, h := cmp.Or(req.Size, "1:1").Crop(edge, edge)
+	result := &imagegen.Result{Created: time.Now().UTC(), Attempts: 1}
+	for i := range max(req.N, 1) {
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(g.Delay):
 		}
-		if err := ctx.Err(); err != nil {
-			return nil, err
+		var data bytes.Buffer
+		if err := png.Encode(&data, picture(req.Prompt, i, w, h, refs)); err != nil {
+			return nil, fmt.Errorf("draw: %w", err)
 		}
-		info := imagegen.Info{Index: i, Type: "image/png", Ext: ".png", Width: w, Height: h, Prompt: req.Prompt, Received: g.c.Now().UTC()}
-		if err := store(ctx, sink, &info, picture(req.Prompt, i, w, h, tint)); err != nil {
-			return nil, err
+		info := imagegen.Info{Index: i, Type: "image/png", Ext: ".png", Width: w, Height: h,
+			Size: int64(data.Len()), Prompt: req.Prompt, Received: time.Now().UTC()}
+		if err := store(ctx, sink, info, data.Bytes()); err != nil {
+			return nil, fmt.Errorf("draw: store: %w", err)
 		}
 		result.Images = append(result.Images, info)
 	}
 	return result, nil
 }
 
-// store encodes a picture straight into the sink.
-func store(ctx context.Context, sink imagegen.Sink, info *imagegen.Info, img image.Image) error {
-	blob, err := sink.Open(ctx, *info)
+func store(ctx context.Context, sink imagegen.Sink, info imagegen.Info, data []byte) error {
+	blob, err := sink.Open(ctx, info)
 	if err != nil {
-		return fmt.Errorf("draw: store: %w", err)
+		return err
 	}
-	count := &counter{w: blob}
-	if err := (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(count, img); err != nil {
-		return errors.Join(fmt.Errorf("draw: store: %w", err), blob.Abort())
+	if _, err := blob.Write(data); err != nil {
+		return errors.Join(err, blob.Abort())
 	}
-	if err := blob.Commit(); err != nil {
-		return fmt.Errorf("draw: store: %w", err)
-	}
-	info.Size = count.n
-	if d, ok := blob.(imagegen.Describer); ok {
-		d.Describe(info)
-	}
-	return nil
+	return blob.Commit()
 }
 
-type counter struct {
-	w io.Writer
-	n int64
-}
-
-func (c *counter) Write(p []byte) (int, error) {
-	n, err := c.w.Write(p)
-	c.n += int64(n)
-	return n, err
-}
-
-// averages returns the average colour of each reference that can be decoded; another one adds nothing.
-func averages(refs []imagegen.Ref) ([]lab, error) {
-	var all []lab
+// decode returns the references that are PNG or JPEG, and skips the others.
+func decode(refs []imagegen.Ref) (all []image.Image, err error) {
 	for _, ref := range refs {
 		r, err := ref.Open()
 		if err != nil {
 			return nil, fmt.Errorf("draw: reference: %w", err)
 		}
-		img, _, err := image.Decode(io.LimitReader(r, 64<<20))
+		if img, _, err := image.Decode(r); err == nil {
+			all = append(all, img)
+		}
 		r.Close()
-		if err != nil {
-			continue
-		}
-		var sum lab
-		b := img.Bounds()
-		const grid = 16
-		for i := range grid * grid {
-			c := fromColor(img.At(b.Min.X+b.Dx()*(i%grid)/grid, b.Min.Y+b.Dy()*(i/grid)/grid))
-			sum = lab{sum.l + c.l/(grid*grid), sum.a + c.a/(grid*grid), sum.b + c.b/(grid*grid)}
-		}
-		all = append(all, sum)
 	}
 	return all, nil
 }
 
-// picture draws number index for a prompt, w by h pixels. tint pulls the palette towards colours.
-func picture(prompt string, index, w, h int, tint []lab) *image.NRGBA {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d", prompt, index))
-	rng := rand.New(rand.NewPCG(binary.LittleEndian.Uint64(sum[:]), binary.LittleEndian.Uint64(sum[8:])))
-	p := newPalette(rng, tint)
-	paint := []func(*rand.Rand, palette, float64) shader{hills, veils, mosaic}[sum[16]%3](rng, p, float64(w)/float64(h))
-	img := image.NewNRGBA(image.Rect(0, 0, w, h))
-	seed := binary.LittleEndian.Uint64(sum[24:])
-	pixel := 1 / float64(h)
-	bytes := newTable()
-	var rows sync.WaitGroup
-	workers := runtime.GOMAXPROCS(0)
-	for first := range workers {
-		rows.Go(func() {
-			for y := first; y < h; y += workers {
-				grain := rand.New(rand.NewPCG(seed, uint64(y)))
-				row := img.Pix[y*img.Stride:]
-				for x := range w {
-					c := paint((float64(x)+0.5)*pixel, (float64(y)+0.5)*pixel, pixel)
-					c.l += (grain.Float64() - 0.5) * 0.008 // hides the steps of smooth gradients
-					r, g, b := c.fitted().linear()
-					row[x*4], row[x*4+1], row[x*4+2], row[x*4+3] = bytes.encode(r), bytes.encode(g), bytes.encode(b), 255
-				}
-			}
-		})
+// picture paints image number index of a prompt: crossing waves, and the references over them.
+func picture(prompt string, index, w, h int, refs []image.Image) image.Image {
+	rng := rand.New(rand.NewChaCha8(sha256.Sum256(fmt.Appendf(nil, "%s\x00%d", prompt, index))))
+	var palette [3][3]float64 // dark, medium and light
+	for i := range palette {
+		for k := range 3 {
+			palette[i][k] = float64(75*i) + 100*rng.Float64()
+		}
 	}
-	rows.Wait()
+	var wave [9]float64
+	for i := range wave {
+		wave[i] = 16*rng.Float64() - 8
+	}
+	img := image.NewNRGBA(image.Rect(0, 0, w, h))
+	for y := range h {
+		for x := range w {
+			u, v, level := float64(x)/float64(max(w, h)), float64(y)/float64(max(w, h)), 1.0
+			for i := 0; i < len(wave); i += 3 {
+				level += math.Sin(wave[i]*u+wave[i+1]*v+wave[i+2]) / 3.01
+			}
+			dark, part := int(level), level-math.Floor(level)
+			pixel := img.Pix[img.PixOffset(x, y):]
+			for k := range 3 {
+				pixel[k] = uint8(palette[dark][k]*(1-part) + palette[dark+1][k]*part)
+			}
+			pixel[3] = 255
+		}
+	}
+	half := image.NewUniform(color.Alpha{A: 128})
+	for _, ref := range refs {
+		draw.ApproxBiLinear.Scale(img, img.Rect, ref, ref.Bounds(), draw.Over, &draw.Options{SrcMask: half})
+	}
 	return img
 }
-
-// shader gives the colour at a point, both coordinates in units of the picture's height from its top left corner; pixel is the
-// size of a pixel, over which edges are softened.
-type shader func(x, y, pixel float64) lab

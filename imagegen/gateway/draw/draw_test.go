@@ -3,7 +3,6 @@ package draw_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"image"
 	"image/color"
@@ -23,7 +22,7 @@ func TestPicturesHaveTheRatioAskedFor(t *testing.T) {
 	t.Parallel()
 	for ratio := range imagegen.Ratios() {
 		images := imagegen.Memory()
-		r, err := draw.New(draw.Config{LongEdge: 320}).Generate(t.Context(), &imagegen.Request{Prompt: "x", Size: ratio}, images)
+		r, err := draw.Generator{LongEdge: 320}.Generate(t.Context(), &imagegen.Request{Prompt: "x", Size: ratio}, images)
 		require.NoError(t, err)
 		c, err := png.DecodeConfig(bytes.NewReader(images.Get(0)))
 		require.NoError(t, err)
@@ -36,7 +35,7 @@ func TestPicturesHaveTheRatioAskedFor(t *testing.T) {
 func TestTheSameRequestGivesTheSamePixels(t *testing.T) {
 	t.Parallel()
 	seen := map[string]string{}
-	g := draw.New(draw.Config{LongEdge: 96})
+	g := draw.Generator{LongEdge: 96}
 	for _, prompt := range []string{"a red fox", "a blue fox", "", "城市"} {
 		request := &imagegen.Request{Prompt: prompt, N: 3, Size: imagegen.Wide16x9}
 		once, again := imagegen.Memory(), imagegen.Memory()
@@ -74,7 +73,7 @@ func TestReferencesLendTheirColour(t *testing.T) {
 	var b bytes.Buffer
 	require.NoError(t, png.Encode(&b, plain))
 	without, with, undecodable := imagegen.Memory(), imagegen.Memory(), imagegen.Memory()
-	g := draw.New(draw.Config{LongEdge: 64})
+	g := draw.Generator{LongEdge: 64}
 	_, err := g.Generate(t.Context(), &imagegen.Request{Prompt: "jazz"}, without)
 	require.NoError(t, err)
 	_, err = g.Generate(t.Context(), &imagegen.Request{Prompt: "jazz", Refs: []imagegen.Ref{imagegen.Bytes("a", b.Bytes())}}, with)
@@ -85,26 +84,19 @@ func TestReferencesLendTheirColour(t *testing.T) {
 	require.Equal(t, without.Get(0), undecodable.Get(0))
 }
 
-func TestTooManyImagesIsPermanent(t *testing.T) {
-	t.Parallel()
-	_, err := draw.New(draw.Config{}).Generate(t.Context(), &imagegen.Request{Prompt: "x", N: 9}, imagegen.Memory())
-	var p interface{ Permanent() bool }
-	require.True(t, errors.As(err, &p) && p.Permanent())
-}
-
 func TestDelayEndsWithTheContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		_, err := draw.New(draw.Config{Delay: time.Hour}).Generate(ctx, &imagegen.Request{Prompt: "x"}, imagegen.Memory())
+		_, err := draw.Generator{Delay: time.Hour}.Generate(ctx, &imagegen.Request{Prompt: "x"}, imagegen.Memory())
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 	})
 }
 
 func Example() {
 	images := imagegen.Memory()
-	r, err := draw.New(draw.Config{}).Generate(context.Background(), &imagegen.Request{Prompt: "a red fox", Size: imagegen.Wide16x9}, images)
+	r, err := draw.Generator{}.Generate(context.Background(), &imagegen.Request{Prompt: "a red fox", Size: imagegen.Wide16x9}, images)
 	fmt.Println(r.Images[0].Type, r.Images[0].Width, r.Images[0].Height, err)
 	// Output: image/png 1280 720 <nil>
 }

@@ -20,7 +20,7 @@ func TestDocumentsAreValid(t *testing.T) {
 	service, err := server.New(t.Context(), server.Config{}, server.Options{Version: server.Version()})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, service.Close()) })
-	images, err := gateway.New(gateway.Config{Generator: draw.New(draw.Config{}), Keys: gateway.Anyone})
+	images, err := gateway.New(gateway.Config{Generator: draw.Generator{}, Keys: gateway.Anyone})
 	require.NoError(t, err)
 	for name, h := range map[string]http.Handler{
 		"auth":    authhttp.Handler(authhttp.Config{}),
