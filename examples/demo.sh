@@ -19,9 +19,9 @@ if [ -z "${LOCAL_ASR_URL:-}" ] && ! { command -v pocketsphinx_continuous && comm
 	fi
 fi
 
-# The reference page's script, so that it is interactive; without it the page is plain.
-if command -v npm >/dev/null && ! ls internal/docsui/dist/*.gz >/dev/null 2>&1; then
-	go generate ./internal/docsui || echo "The script of the reference page could not be fetched; the page will be plain." >&2
+# The reference page's script, without which the page is Swagger UI.
+if command -v npm >/dev/null && ! ls examples/internal/docsui/dist/*.gz >/dev/null 2>&1; then
+	go generate ./examples/internal/docsui || echo "The script of the reference page could not be fetched; the page is Swagger UI." >&2
 fi
 
 echo "Building; the first time takes a few minutes." >&2

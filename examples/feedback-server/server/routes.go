@@ -2,15 +2,14 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"lessonkit.example/auth/authhttp"
+	"lessonkit.example/examples/internal/docsui"
 	"lessonkit.example/feedback/feedbackhttp"
-	"lessonkit.example/internal/docsui"
 	"lessonkit.example/internal/httpapi"
 )
 
@@ -35,7 +34,7 @@ func (s *Server) Handler() http.Handler {
 		authhttp.Register(v1, s.authConfig())
 		feedbackhttp.Register(v1, s.feedbackConfig())
 		api.OpenAPI().Tags = tags
-		reference := s.reference(api)
+		reference := docsui.Handler(docsui.Config{Title: title, Script: s.config.ScalarJS, Logger: s.log})
 		mux.Handle("GET /scalar", reference)
 		mux.Handle("GET /scalar/", reference)
 	}
@@ -48,22 +47,6 @@ func (s *Server) Handler() http.Handler {
 var tags = []*huma.Tag{
 	{Name: "Sign-in"}, {Name: "Profiles"}, {Name: "Voice sessions"}, {Name: "Lessons"},
 	{Name: "Audio segments"}, {Name: "Feedback records"}, {Name: "State"},
-}
-
-// reference is the interface to try out, with its script from where the
-// configuration says, else from this program.
-func (s *Server) reference(api huma.API) http.Handler {
-	c := docsui.Config{
-		Title:    title,
-		Document: func() ([]byte, error) { return json.Marshal(api.OpenAPI()) },
-		Logger:   s.log,
-	}
-	if strings.HasPrefix(s.config.ScalarJS, "https://") {
-		c.ScriptURL = s.config.ScalarJS
-	} else {
-		c.ScriptFile = s.config.ScalarJS
-	}
-	return docsui.Handler(c)
 }
 
 // unmatched answers requests that match no operation of the API: who is not signed in is not told

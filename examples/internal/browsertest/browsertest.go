@@ -1,0 +1,147 @@
+// Package browsertest runs tests in a headless Chromium.
+package browsertest
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+)
+
+// Browser is a tab of a headless Chromium.
+type Browser struct {
+	t   *testing.T
+	ctx context.Context
+
+	mu       sync.Mutex
+	requests []string // addresses
+	faults   []string // exceptions and violations of a Content-Security-Policy
+}
+
+// New starts a browser with a profile of its own, which ends with the test. It skips the test where
+// no Chromium is installed.
+func New(t *testing.T) *Browser {
+	t.Helper()
+	if !installed() {
+		t.Skip("Chromium is not installed")
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WindowSize(1400, 1000),
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
+	)
+	allocator, cancel := chromedp.NewExecAllocator(context.Background(), options...)
+	t.Cleanup(cancel)
+	browser, cancel := chromedp.NewContext(allocator)
+	t.Cleanup(cancel)
+	b := &Browser{t: t, ctx: browser}
+	require.NoError(t, chromedp.Listen(browser, b.listen))
+	return b
+}
+
+func installed() bool {
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if _, err := exec.LookPath(name); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+func (b *Browser) listen(event any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch e := event.(type) {
+	case *network.EventRequestWillBeSent:
+		b.requests = append(b.requests, e.Request.URL)
+	case *runtime.EventExceptionThrown:
+		b.faults = append(b.faults, e.ExceptionDetails.Text)
+	case *log.EventEntryAdded:
+		if strings.Contains(e.Entry.Text, "Content Security Policy") {
+			b.faults = append(b.faults, e.Entry.Text)
+		}
+	}
+}
+
+// Do performs the actions one after the other. A failed action fails the test.
+func (b *Browser) Do(actions ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, 30*time.Second)
+	defer cancel()
+	err := chromedp.Do(ctx, actions...)
+	if err != nil {
+		b.Screenshot("failed")
+	}
+	require.NoError(b.t, err)
+}
+
+// WaitText waits until the page shows the text.
+func (b *Browser) WaitText(text string) {
+	b.t.Helper()
+	b.until(`(text) => document.body.innerText.includes(text)`, text)
+}
+
+// ClickButton waits for a button that contains the text and clicks it.
+func (b *Browser) ClickButton(text string) {
+	b.t.Helper()
+	b.until(`(text) => {
+		const button = [...document.querySelectorAll("button")].find((b) => b.innerText.includes(text));
+		button?.click();
+		return Boolean(button);
+	}`, text)
+}
+
+// until waits until the function returns true in the page.
+func (b *Browser) until(function, text string) {
+	b.t.Helper()
+	wait := chromedp.PollFunction[bool](function, chromedp.WithPollingArgs(text), chromedp.WithPollingTimeout(0))
+	b.Do(func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
+		_, err := wait(ctx, t)
+		return chromedp.Void{}, err
+	})
+}
+
+// Eval returns the value of a JavaScript expression in the page; of a promise, its result.
+func (b *Browser) Eval(expression string) string {
+	b.t.Helper()
+	value, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](expression, chromedp.EvalAwaitPromise))
+	require.NoError(b.t, err)
+	return value
+}
+
+// Screenshot writes a picture of the page into the folder that the variable BROWSER_SCREENSHOTS
+// names. Without the variable it does nothing.
+func (b *Browser) Screenshot(name string) {
+	b.t.Helper()
+	dir := os.Getenv("BROWSER_SCREENSHOTS")
+	if dir == "" {
+		return
+	}
+	picture, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
+	require.NoError(b.t, err)
+	name = strings.ReplaceAll(b.t.Name(), "/", "-") + "-" + name + ".png"
+	require.NoError(b.t, os.WriteFile(filepath.Join(dir, name), picture, 0o644))
+}
+
+// RequireOnly checks that the pages sent requests to the origin only, threw no exceptions and kept
+// to their Content-Security-Policy.
+func (b *Browser) RequireOnly(origin string) {
+	b.t.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	require.NotEmpty(b.t, b.requests)
+	for _, address := range b.requests {
+		local := strings.HasPrefix(address, "data:") || strings.HasPrefix(address, "blob:")
+		require.True(b.t, local || strings.HasPrefix(address, origin+"/"), address)
+	}
+	require.Empty(b.t, b.faults)
+}
