@@ -26,10 +26,6 @@ type WrapOptions struct {
 	// The route is the mux's pattern, "" where none matched. If nil, nothing
 	// is observed.
 	Observe func(method, route string, status int, took time.Duration)
-
-	// Unmatched is called before the mux's 404 or 405 is sent. If it returns an error, that is
-	// answered instead. If nil, 404 and 405 are always sent.
-	Unmatched func(r *http.Request) error
 }
 
 // Wrap puts around a handler what every server needs: a request id (the
@@ -45,7 +41,7 @@ func Wrap(h http.Handler, o WrapOptions) http.Handler {
 		info := &requestInfo{id: requestID(r), started: time.Now()}
 		w.Header().Set("X-Request-Id", info.id)
 		r = r.WithContext(context.WithValue(r.Context(), infoKey{}, info))
-		rec := &recorder{ResponseWriter: w, request: r, unmatched: o.Unmatched}
+		rec := &recorder{ResponseWriter: w, request: r}
 		defer rec.limitWrite() // for what is still in buffers
 		if r.Body != nil && r.Body != http.NoBody {
 			limitBody(w, unreadBody)
@@ -197,10 +193,9 @@ func requestID(r *http.Request) string {
 // recorder remembers the status and replaces the mux's plain-text 404 and 405.
 type recorder struct {
 	http.ResponseWriter
-	request   *http.Request
-	unmatched func(r *http.Request) error // may be nil
-	status    int
-	replaced  bool // the handler's body is dropped
+	request  *http.Request
+	status   int
+	replaced bool // the handler's body is dropped
 }
 
 func (w *recorder) WriteHeader(status int) {
@@ -214,30 +209,14 @@ func (w *recorder) WriteHeader(status int) {
 	plain := strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain")
 	if plain && (status == http.StatusNotFound || status == http.StatusMethodNotAllowed) {
 		w.replaced = true
-		p := w.notMatched(status)
-		w.status = p.Status
-		WriteProblem(w.ResponseWriter, w.request, p)
+		detail := "there is nothing at this path"
+		if status == http.StatusMethodNotAllowed {
+			detail = "this path takes " + w.Header().Get("Allow")
+		}
+		WriteProblem(w.ResponseWriter, w.request, Error(status, codeOf(status), detail))
 		return
 	}
 	w.ResponseWriter.WriteHeader(status)
-}
-
-// notMatched returns the answer to a request that matches no route.
-func (w *recorder) notMatched(status int) *Problem {
-	if w.unmatched != nil {
-		if err := w.unmatched(w.request); err != nil {
-			w.Header().Del("Allow")
-			var p *Problem
-			if errors.As(err, &p) {
-				return p
-			}
-			return Internal(err)
-		}
-	}
-	if status == http.StatusMethodNotAllowed {
-		return Error(status, codeOf(status), "this path takes "+w.Header().Get("Allow"))
-	}
-	return Error(status, codeOf(status), "there is nothing at this path")
 }
 
 func (w *recorder) Write(p []byte) (int, error) {

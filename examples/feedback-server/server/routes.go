@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"net/http"
-	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -38,25 +37,13 @@ func (s *Server) Handler() http.Handler {
 		mux.Handle("GET /scalar", reference)
 		mux.Handle("GET /scalar/", reference)
 	}
-	return httpapi.Wrap(s.farewell(httpapi.NoteRoute(mux)), httpapi.WrapOptions{
-		Logger: s.log, Observe: s.metrics.observeRequest, Unmatched: s.unmatched,
-	})
+	return httpapi.Wrap(s.farewell(httpapi.NoteRoute(mux)), httpapi.WrapOptions{Logger: s.log, Observe: s.metrics.observeRequest})
 }
 
 // tags orders the reference as the work goes.
 var tags = []*huma.Tag{
 	{Name: "Sign-in"}, {Name: "Profiles"}, {Name: "Voice sessions"}, {Name: "Lessons"},
 	{Name: "Audio segments"}, {Name: "Feedback records"}, {Name: "State"},
-}
-
-// unmatched answers requests that match no operation of the API: who is not signed in is not told
-// which paths and methods there are.
-func (s *Server) unmatched(r *http.Request) error {
-	if !strings.HasPrefix(r.URL.Path, apiPrefix+"/") || strings.HasPrefix(r.URL.Path, apiPrefix+"/auth/") {
-		return nil
-	}
-	_, err := authhttp.Authenticate(s.auth)(r.Context(), r.Header)
-	return err
 }
 
 // farewell ends each connection with its next answer once the server was

@@ -207,7 +207,7 @@ func TestEventStreamEndsWithTheLogout(t *testing.T) {
 	require.NotContains(t, string(stream), "data:")
 }
 
-// Who is not signed in gets 401 before anything is told about paths, methods or bodies.
+// Without a token an operation answers 401 before it looks at parameters and body.
 func TestAnswersBelowTheAPIPrefixComeInOrder(t *testing.T) {
 	t.Parallel()
 	withDatabase, without := onSQLite(t, server.RoleAll).Handler(), newServer(t, server.RoleAll, map[string]string{}).Handler()
@@ -220,8 +220,8 @@ func TestAnswersBelowTheAPIPrefixComeInOrder(t *testing.T) {
 		{"GET", "/api/v1/profiles", "", 200, 401, 503},
 		{"POST", "/api/v1/profiles", "{", 400, 401, 503},
 		{"GET", "/api/v1/profiles/x", "", 422, 401, 503},
-		{"GET", "/api/v1/nowhere", "", 404, 401, 503},
-		{"PATCH", "/api/v1/profiles", "", 405, 401, 503},
+		{"GET", "/api/v1/nowhere", "", 404, 404, 404},
+		{"PATCH", "/api/v1/profiles", "", 405, 405, 405},
 		{"GET", "/api/v1/auth/nowhere", "", 404, 404, 404},
 		{"GET", "/nowhere", "", 404, 404, 404},
 	} {
