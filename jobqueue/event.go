@@ -2,34 +2,31 @@ package jobqueue
 
 import "time"
 
-// EventType says what happened to a job.
-type EventType uint8
+// EventType is what happened to a job.
+type EventType string
 
-// The types of events. For every EventClaimed exactly one of the others follows, unless the job was given back
-// before it started or its process died. What became of an attempt may be told after the next one was claimed.
+// The types of events. For every EventClaimed exactly one of the others follows, unless the job was
+// released before it started or its process died. The end of an attempt may be reported after the
+// next attempt was claimed.
 const (
-	EventClaimed   EventType = iota + 1
-	EventSucceeded           // in the history
-	EventFailed              // the attempt failed, another one follows
-	EventDead                // failed for good
-	EventSnoozed             // put back at no cost
-	EventCancelled           // in the history
-	EventLost                // the lease was lost: whatever the handler did does not count
+	EventClaimed   EventType = "claimed"
+	EventSucceeded EventType = "succeeded" // the job is in the history
+	EventFailed    EventType = "failed"    // the attempt failed, another one follows
+	EventDead      EventType = "dead"      // the job failed permanently
+	EventSnoozed   EventType = "snoozed"   // the job returned to the queue, the attempt does not count
+	EventCancelled EventType = "cancelled" // the job is in the history
+	EventLost      EventType = "lost"      // the lease was lost, the result of the attempt is ignored
 )
-
-// String returns the lower-case name.
-func (t EventType) String() string {
-	return [...]string{"", "claimed", "succeeded", "failed", "dead", "snoozed", "cancelled", "lost"}[t]
-}
 
 // Event is something that happened to a job, for metrics and tests: see WorkerConfig.OnEvent.
 type Event struct {
 	Type EventType
 	Job  *Job // must not be changed
 	Err  error
-	// Wait is how late the job was taken (EventClaimed), by the clock of the database.
+	// Wait is how long the job could have started before it was claimed (EventClaimed), by the clock
+	// of the database.
 	Wait time.Duration
-	// Took is how long its handler ran (every other type).
+	// Took is how long the handler ran (every other type).
 	Took time.Duration
 }
 

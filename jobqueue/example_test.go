@@ -84,7 +84,7 @@ func ExampleClient_Enqueue_unique() {
 	defer remove()
 	ctx := context.Background()
 	client := jobqueue.NewClient(store)
-	p := jobqueue.Params{Kind: "reindex", UniqueKey: "shop", Unique: jobqueue.UniqueUntilStarted}
+	p := jobqueue.Params{Kind: "reindex", UniqueKey: "shop", UniqueUntilStarted: true}
 	first, _ := client.Enqueue(ctx, p)
 	second, _ := client.Enqueue(ctx, p)
 	fmt.Println(first.Duplicate, second.Duplicate, first.ID == second.ID)

@@ -10,22 +10,20 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"lessonkit.example/jobqueue/driver"
 )
 
-// HandlerFunc runs one attempt of a job. What it returns decides what becomes of the job:
-//   - nil: it has succeeded.
-//   - an error whose method Permanent() returns true (see [Permanent]): it has failed.
-//   - an error whose method RetryAfter() returns more than 0 (see [Snooze]): it is put back for that long, at no cost.
-//   - any other error: the attempt is noted as failed, and the next one follows after the backoff, if one is left.
+// HandlerFunc runs one attempt of a job. Its error decides what happens to the job:
+//   - nil: the job has succeeded.
+//   - an error whose method Permanent() returns true (see [Permanent]): the job has failed.
+//   - an error whose method RetryAfter() returns more than 0 (see [Snooze]): the job returns to the
+//     queue for that long, and the attempt is not counted.
+//   - any other error: the attempt has failed, and the next one follows after the backoff, if any
+//     attempt is left.
 type HandlerFunc func(ctx context.Context, job *Job) error
 
-// Middleware wraps a handler, to log, measure or change what it sees and returns.
-type Middleware func(next HandlerFunc) HandlerFunc
-
-// DeadFunc is told that a job has failed for good, and why: see [WithDead].
-type DeadFunc func(ctx context.Context, job *Job, cause error) error
-
-// HandleOption is an option of one kind of job.
+// HandleOption is an option of [Handle].
 type HandleOption func(*handler)
 
 // WithTimeout replaces WorkerConfig.Timeout for the kind; negative means no timeout.
@@ -36,17 +34,20 @@ func WithBackoff(f func(attempt int) time.Duration) HandleOption {
 	return func(h *handler) { h.backoff = f }
 }
 
-// WithDead has f called when a job of the kind fails for good: permanently, with its last attempt, or because its last
-// attempt died with its process (cause ErrExpired; then whichever worker takes the job over calls f). The job is in
-// the history only after f has returned nil. When f returns an error or its process dies, it is called again later, so
-// f must bear being called twice, the next time with the text of the cause only; when attempts are left the handler runs
-// again before it. After ten failures of f beyond the last attempt the job is put into the history regardless.
-func WithDead(f DeadFunc) HandleOption { return func(h *handler) { h.dead = f } }
+// WithDead has f called when a job of the kind fails permanently: by a permanent error, with its
+// last attempt, or because its worker died during the last attempt (cause ErrExpired; then the
+// worker that rescued the job calls f). The job enters the history only after f has returned nil.
+// When f returns an error or its process dies, it is called again later, so f must be idempotent;
+// the cause then has only the text of the original error, and if attempts are left, the handler runs
+// again first. After ten failures of f beyond the last attempt the job enters the history
+// regardless.
+func WithDead(f func(ctx context.Context, job *Job, cause error) error) HandleOption {
+	return func(h *handler) { h.dead = f }
+}
 
-const deadTries = 10
+const maxDeadCalls = 10
 
-// DefaultBackoff is 1 s after the first attempt and doubles up to 1 h, each time with up to a fifth more or less.
-func DefaultBackoff(attempt int) time.Duration {
+func defaultBackoff(attempt int) time.Duration {
 	d := time.Hour
 	if attempt < 13 {
 		d = min(d, time.Second<<max(attempt-1, 0))
@@ -54,10 +55,10 @@ func DefaultBackoff(attempt int) time.Duration {
 	return time.Duration(float64(d) * (0.8 + 0.4*rand.Float64()))
 }
 
-// Handle makes h the handler of all jobs of one kind; their arguments are decoded from JSON into a T. A job whose
-// arguments do not decode fails at once, alone.
+// Handle makes h the handler of all jobs of one kind; their arguments are decoded from JSON into a
+// T. A job whose arguments cannot be decoded fails permanently.
 //
-// Handle panics when the kind has a handler already or the worker runs.
+// Handle panics when the kind already has a handler or the worker is running.
 func Handle[T any](w *Worker, kind string, h func(ctx context.Context, job *Job, args T) error, opts ...HandleOption) {
 	w.handle(kind, func(ctx context.Context, job *Job) error {
 		var args T
@@ -72,7 +73,7 @@ type handler struct {
 	run     HandlerFunc
 	timeout time.Duration
 	backoff func(int) time.Duration
-	dead    DeadFunc
+	dead    func(ctx context.Context, job *Job, cause error) error
 }
 
 func (w *Worker) handle(kind string, run HandlerFunc, opts []HandleOption) {
@@ -85,8 +86,8 @@ func (w *Worker) handle(kind string, run HandlerFunc, opts []HandleOption) {
 	if err := checkName("kind", kind); err != nil {
 		panic(err.Error())
 	}
-	for i := len(w.cfg.Middleware) - 1; i >= 0; i-- {
-		run = w.cfg.Middleware[i](run)
+	for _, wrap := range slices.Backward(w.cfg.Middleware) {
+		run = wrap(run)
 	}
 	h := &handler{run: run, timeout: w.cfg.Timeout, backoff: w.cfg.Backoff}
 	for _, o := range opts {
@@ -95,52 +96,53 @@ func (w *Worker) handle(kind string, run HandlerFunc, opts []HandleOption) {
 	w.handlers[kind] = h
 }
 
-// attempt is one lease of one job: taken, perhaps running, perhaps finished and waiting to be recorded.
+// attempt is one lease of one job: claimed, perhaps running, perhaps finished and not yet recorded.
 type attempt struct {
 	job   *Job
 	queue *queue
 	lease *lease
 
 	// Worker.mu guards these.
-	cancelled bool                    // asked to stop
+	cancelled bool                    // the job was cancelled
 	cancel    context.CancelCauseFunc // nil unless the handler runs
-	overdue   time.Time               // when to abandon it
-	settled   bool                    // an outcome is chosen: whatever else is said does not count
-	lost      bool                    // told to be lost with its lease
-	unsure    bool                    // an exchange with the outcome failed and may yet have counted
-	refused   bool                    // the database did not accept the first outcome
+	stuckAt   time.Time               // when to fail it although its handler runs
+	settled   bool                    // it has a result, later ones are ignored
+	lost      bool                    // reported as lost with its lease
+	unsure    bool                    // an exchange with the result failed and may have been committed
+	refused   bool                    // the database did not accept the first result
 
-	outcome Outcome
-	event   Event
+	result driver.Result
+	event  Event
 }
 
-// perform runs the handler of a job and decides what becomes of it.
-func (w *Worker) perform(ctx context.Context, job *Job) (Outcome, Event) {
+// perform runs the handler of a job and returns the result.
+func (w *Worker) perform(ctx context.Context, job *Job) (driver.Result, Event) {
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, ErrCancelled):
-		return Outcome{Verdict: Abort}, Event{Type: EventCancelled}
+		return driver.Result{Action: driver.Cancel}, Event{Type: EventCancelled}
 	case cause != nil:
-		return Outcome{Verdict: Postpone, Refund: true}, Event{Type: EventSnoozed, Err: cause}
+		return snoozed(0, cause)
 	}
 	h := w.handlers[job.Kind]
 	if h == nil {
-		return w.failed(ctx, nil, &handler{backoff: w.cfg.Backoff}, job, fmt.Errorf("no handler for kind %q", job.Kind))
+		err := fmt.Errorf("no handler for kind %q", job.Kind)
+		return w.failed(ctx, nil, &handler{backoff: w.cfg.Backoff}, job, err)
 	}
-	if job.spent() {
-		return w.dead(ctx, h, job, w.lastError(ctx, job), Outcome{})
+	if job.MaxAttempts >= 0 && job.Attempt > job.MaxAttempts {
+		// Its last worker died, and only the Dead callback is left to run.
+		return w.dead(ctx, h, job, w.lastError(ctx, job), driver.Result{})
 	}
 	limited, cancel := h.withTimeout(ctx)
 	defer cancel()
 	err := protect(func() error { return h.run(limited, job) })
-	if job.isCompleted() && err == nil {
-		// The transaction has removed the job. If this outcome counts all the same, it was not committed.
-		err := errors.New("CompleteTx in a transaction that was not committed")
-		return h.putBack(job, err)
+	switch {
+	case err != nil:
+		return w.failed(ctx, context.Cause(limited), h, job, err)
+	case driver.IsCompleted(job):
+		// The transaction has removed the job. If this result is recorded, it was not committed.
+		return h.retry(job, errors.New("CompleteTx in a transaction that was not committed"))
 	}
-	if err == nil {
-		return Outcome{Verdict: Succeed}, Event{Type: EventSucceeded}
-	}
-	return w.failed(ctx, context.Cause(limited), h, job, err)
+	return driver.Result{Action: driver.Complete}, Event{Type: EventSucceeded}
 }
 
 func (h *handler) withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
@@ -150,66 +152,77 @@ func (h *handler) withTimeout(ctx context.Context) (context.Context, context.Can
 	return context.WithTimeoutCause(ctx, h.timeout, ErrTimeout)
 }
 
-// failed decides what the error of a handler means; cause is why its context has ended, if it has.
-func (w *Worker) failed(ctx context.Context, cause error, h *handler, job *Job, err error) (Outcome, Event) {
+// failed translates the error of a handler; cause is why its context has ended, if it has.
+func (w *Worker) failed(ctx context.Context, cause error, h *handler, job *Job, err error) (driver.Result, Event) {
 	after := retryAfter(err)
 	switch {
 	case errors.Is(cause, ErrCancelled):
-		return Outcome{Verdict: Abort, Error: attemptError(job, err)}, Event{Type: EventCancelled, Err: err}
+		return driver.Result{Action: driver.Cancel, Error: attemptError(job, err)}, Event{Type: EventCancelled, Err: err}
 	case errors.Is(cause, ErrStopped):
-		return Outcome{Verdict: Postpone, Refund: true}, Event{Type: EventSnoozed, Err: err}
+		return snoozed(0, err)
 	case isPermanent(err):
-		return w.dead(ctx, h, job, err, Outcome{Error: attemptError(job, err)})
+		return w.dead(ctx, h, job, err, driver.Result{Error: attemptError(job, err)})
 	case after > 0:
-		return Outcome{Verdict: Postpone, Delay: after, Refund: true}, Event{Type: EventSnoozed, Err: err}
+		return snoozed(after, err)
 	case errors.Is(cause, ErrTimeout):
 		err = fmt.Errorf("%w: %w", ErrTimeout, err)
 	}
-	if job.last() {
-		return w.dead(ctx, h, job, err, Outcome{Error: attemptError(job, err)})
+	if job.MaxAttempts >= 0 && job.Attempt >= job.MaxAttempts {
+		return w.dead(ctx, h, job, err, driver.Result{Error: attemptError(job, err)})
 	}
-	return h.putBack(job, err)
+	return h.retry(job, err)
 }
 
-// putBack is the outcome of an attempt that failed with err. When it was the last one, whoever takes the job next only runs
-// its Dead callback.
-func (h *handler) putBack(job *Job, err error) (Outcome, Event) {
-	return Outcome{Verdict: Postpone, Delay: max(h.backoff(job.Attempt), 0), Error: attemptError(job, err)},
+// snoozed is the result of an attempt that is not counted.
+func snoozed(delay time.Duration, err error) (driver.Result, Event) {
+	return driver.Result{Action: driver.Reschedule, Delay: delay, Uncounted: true}, Event{Type: EventSnoozed, Err: err}
+}
+
+// retry is the result of an attempt that failed with err. When it was the last one, whoever claims
+// the job next only runs its Dead callback.
+func (h *handler) retry(job *Job, err error) (driver.Result, Event) {
+	return failedAttempt(job, err, max(h.backoff(job.Attempt), 0), err)
+}
+
+// failedAttempt returns the job to the queue for delay. The history records noted, the event err.
+func failedAttempt(job *Job, noted error, delay time.Duration, err error) (driver.Result, Event) {
+	return driver.Result{Action: driver.Reschedule, Delay: delay, Error: attemptError(job, noted)},
 		Event{Type: EventFailed, Err: err}
 }
 
 // dead runs the Dead callback before the job is recorded as failed.
-func (w *Worker) dead(ctx context.Context, h *handler, job *Job, cause error, o Outcome) (Outcome, Event) {
-	o.Verdict = Fail
+func (w *Worker) dead(ctx context.Context, h *handler, job *Job, cause error, r driver.Result) (driver.Result, Event) {
+	r.Action = driver.Fail
+	event := Event{Type: EventDead, Err: cause}
 	if h.dead == nil {
-		return o, Event{Type: EventDead, Err: cause}
+		return r, event
 	}
-	if job.isCompleted() {
+	if driver.IsCompleted(job) {
 		switch now, err := w.lookUp(ctx, job.ID); {
-		case err != nil: // whoever takes the job next, if it is there, calls f
-			return Outcome{Verdict: Postpone, Error: o.Error}, Event{Type: EventFailed, Err: cause}
+		case err != nil: // whoever claims the job next, if it still exists, calls h.dead
+			return driver.Result{Action: driver.Reschedule, Error: r.Error}, Event{Type: EventFailed, Err: cause}
 		case now == nil || now.State != StateRunning || now.Fence != job.Fence:
-			return o, Event{Type: EventDead, Err: cause} // it has succeeded, and report will find out
+			return r, event // it has succeeded, and report will find out
 		}
 	}
-	ctx, cancel := h.withTimeout(ctx) // anew: that of the attempt may be over
+	ctx, cancel := h.withTimeout(ctx) // anew: that of the attempt may have passed
 	defer cancel()
 	err := protect(func() error { return h.dead(ctx, job, cause) })
-	if err == nil || job.MaxAttempts >= 0 && job.Attempt >= job.MaxAttempts+deadTries {
-		return o, Event{Type: EventDead, Err: cause}
+	if err == nil || job.MaxAttempts >= 0 && job.Attempt >= job.MaxAttempts+maxDeadCalls {
+		return r, event
 	}
 	delay := retryAfter(err)
 	if delay <= 0 {
 		delay = max(h.backoff(job.Attempt), 0)
 	}
-	err = fmt.Errorf("%w%s%w)", cause, deadNote, err)
-	return Outcome{Verdict: Postpone, Delay: delay, Error: attemptError(job, err)}, Event{Type: EventFailed, Err: err}
+	return failedAttempt(job, fmt.Errorf("%w%s%w)", cause, deadNote, err), delay, cause)
 }
 
+// deadNote separates, in a stored error, why the job failed from the error of the Dead callback.
 const deadNote = " (and the dead callback: "
 
-// lastError is why a job has failed whose attempts are used up: what was noted of the last one, but for what became of the
-// Dead callback.
+// lastError returns why a job has failed that has no attempts left: the error of the last attempt,
+// without those of the Dead callback.
 func (w *Worker) lastError(ctx context.Context, job *Job) error {
 	job, err := w.lookUp(ctx, job.ID)
 	if err != nil || job == nil {
@@ -217,9 +230,9 @@ func (w *Worker) lastError(ctx context.Context, job *Job) error {
 	}
 	for _, e := range slices.Backward(job.Errors) {
 		if e.Attempt > job.MaxAttempts {
-			continue // there was the callback only
+			continue // only the callback ran
 		}
-		if text, _, _ := strings.Cut(e.Error, deadNote); text != leaseExpired {
+		if text, _, _ := strings.Cut(e.Error, deadNote); text != driver.LeaseExpired {
 			return errors.New(text)
 		}
 		break

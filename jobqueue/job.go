@@ -1,108 +1,48 @@
 package jobqueue
 
-import (
-	"encoding/json"
-	"fmt"
-	"strconv"
-	"sync/atomic"
-	"time"
-)
+import "lessonkit.example/jobqueue/driver"
 
-// State is where a job stands.
-type State uint8
+// State is the state of a job. Its String method returns "waiting" to "cancelled", Finished reports
+// whether the job has left the queue for the history, and Valid whether it is one of the states
+// below.
+type State = driver.State
 
-// The states of a job. The first three are unfinished; a failed or cancelled job can be retried by hand.
+// The states of a job. The first three are unfinished; a failed or cancelled job can be retried:
+// see [Client.Retry].
 const (
-	StateWaiting   State = iota + 1 // may start now
-	StateScheduled                  // may start at RunAt: enqueued for later, snoozed, or waiting for its next attempt
-	StateRunning                    // leased by a worker
-	StateSucceeded
-	StateFailed // failed for good: attempts used up or a permanent error
-	StateCancelled
+	StateWaiting   = driver.StateWaiting   // may start now
+	StateScheduled = driver.StateScheduled // may start at RunAt: enqueued for later, snoozed, or due for another attempt
+	StateRunning   = driver.StateRunning   // leased by a worker
+	StateSucceeded = driver.StateSucceeded
+	StateFailed    = driver.StateFailed // permanently: no attempts left, or a permanent error
+	StateCancelled = driver.StateCancelled
 )
 
-var stateNames = [...]string{"", "waiting", "scheduled", "running", "succeeded", "failed", "cancelled"}
+// Job is a job as handlers, [Client.Get] and [Client.List] receive it: its ID, Queue, Kind, Args,
+// the number of its Attempt, and so on. The Token method returns a text unique to this lease of the
+// job: store it with what the handler changes elsewhere and check it when finishing, so that a
+// worker that has lost its lease changes nothing. Handlers must not change a Job.
+type Job = driver.Job
 
-// States lists every state in the order of a job's life.
-func States() []State {
-	return []State{StateWaiting, StateScheduled, StateRunning, StateSucceeded, StateFailed, StateCancelled}
-}
+// AttemptError is the error of one failed attempt in [Job].Errors: its number, time and text, and
+// the stack of a panic.
+type AttemptError = driver.AttemptError
 
-// String returns the lower-case name, "waiting" to "cancelled".
-func (s State) String() string {
-	if s == 0 || int(s) >= len(stateNames) {
-		return "state " + strconv.Itoa(int(s))
-	}
-	return stateNames[s]
-}
+// InsertResult is the result of enqueuing one job: its ID, and whether it is a Duplicate, which
+// means that nothing was enqueued because the job of that ID holds the unique key.
+type InsertResult = driver.InsertResult
 
-// ParseState is the inverse of String.
-func ParseState(name string) (State, error) {
-	for s := StateWaiting; s <= StateCancelled; s++ {
-		if stateNames[s] == name {
-			return s, nil
-		}
-	}
-	return 0, fmt.Errorf("jobqueue: unknown state %q", name)
-}
+// Filter selects jobs for [Client.List]. State is required; Queue and Kind select all when empty;
+// Before, when not 0, continues after a page whose last job had this id; Limit defaults to 50 and is
+// at most 1000.
+type Filter = driver.Filter
 
-// Finished reports whether the job has left the queue for the history.
-func (s State) Finished() bool { return s >= StateSucceeded }
+// Stats is a summary of all queues (by name) and workers (by id): see [Client.Stats].
+type Stats = driver.Stats
 
-// Job is a job as a handler or [Client.Get] sees it.
-type Job struct {
-	ID       int64
-	Queue    string
-	Kind     string
-	Priority int
-	// Attempt counts the starts so far, so it is 1 when a handler sees a job for the first time. Snoozes and releases
-	// are not counted.
-	Attempt int
-	// MaxAttempts is negative when there is no limit.
-	MaxAttempts int
-	Args        json.RawMessage
-	CreatedAt   time.Time
-	RunAt       time.Time
+// QueueStats counts the jobs of one queue by state. Every count stops at StatsLimit+1. Oldest is how
+// long the job that has waited longest could have started already.
+type QueueStats = driver.QueueStats
 
-	// The following are filled in by Get and List only, except ClaimedAt.
-
-	State      State
-	UniqueKey  string
-	ClaimedAt  time.Time      // start of the lease, zero when the job never started
-	FinishedAt time.Time      // zero while unfinished
-	Errors     []AttemptError // oldest first
-	Cancelling bool           // running, and asked to stop
-
-	// Worker and Fence are the lease: see Token.
-	Worker int64
-	Fence  int
-
-	completed uint32 // atomic; not an atomic.Bool, so that a Job may be copied
-}
-
-// Token is unique to this lease of this job: a later lease of the same job has another one. Write it next to what the
-// handler changes elsewhere and require it when finishing, so that a worker that has lost its lease changes nothing.
-func (j *Job) Token() string {
-	return strconv.FormatInt(j.ID, 10) + "." + strconv.Itoa(j.Fence)
-}
-
-// MarkCompleted tells the worker that a transaction of the handler finishes the job. It is called by a store's
-// CompleteTx, not by handlers.
-func (j *Job) MarkCompleted() { atomic.StoreUint32(&j.completed, 1) }
-
-func (j *Job) isCompleted() bool { return atomic.LoadUint32(&j.completed) == 1 }
-
-// last reports whether a failure of this attempt is final.
-func (j *Job) last() bool { return j.MaxAttempts >= 0 && j.Attempt >= j.MaxAttempts }
-
-// spent reports whether the job was taken although its attempts are used up: its last worker died, and only the Dead
-// callback is left to run.
-func (j *Job) spent() bool { return j.MaxAttempts >= 0 && j.Attempt > j.MaxAttempts }
-
-// AttemptError is one failed attempt in a job's history.
-type AttemptError struct {
-	Attempt int       `json:"attempt"`
-	At      time.Time `json:"at"`
-	Error   string    `json:"error"`
-	Stack   string    `json:"stack,omitempty"` // of a panic
-}
+// StatsLimit is where [Client.Stats] stops counting: StatsLimit+1 means "more".
+const StatsLimit = driver.StatsLimit

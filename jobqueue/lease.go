@@ -4,25 +4,27 @@ import (
 	"context"
 	"maps"
 	"time"
+
+	"lessonkit.example/jobqueue/driver"
 )
 
-// lease is the worker row under which this process holds jobs, from registration until it is lost or given up.
+// lease is the registration under which this process holds jobs, until it is lost or released.
 type lease struct {
 	worker int64
-	ctx    context.Context    // parent of all handlers' contexts, never cancelled itself: end does that to each of them
-	held   map[int64]*attempt // by job id: every job taken and not yet recorded; Worker.mu guards it
+	ctx    context.Context    // parent of all handlers' contexts, never cancelled itself: end cancels each of them
+	held   map[int64]*attempt // by job id: every job claimed and not yet recorded; Worker.mu guards it
 }
 
-// keep lists what the lease holds.
-func (l *lease) keep() []Lease {
-	keep := make([]Lease, 0, len(l.held))
+// keep returns the leases of the jobs held.
+func (l *lease) keep() []driver.Lease {
+	keep := make([]driver.Lease, 0, len(l.held))
 	for _, a := range l.held {
-		keep = append(keep, Lease{ID: a.job.ID, Fence: a.job.Fence})
+		keep = append(keep, driver.Lease{ID: a.job.ID, Fence: a.job.Fence})
 	}
 	return keep
 }
 
-// end ends the contexts of all handlers that run. Worker.mu is held.
+// end ends the contexts of all running handlers. Worker.mu is held.
 func (l *lease) end(cause error) {
 	for _, a := range l.held {
 		if a.cancel != nil {
@@ -46,13 +48,13 @@ func (w *Worker) newLease(ctx context.Context) error {
 	l := &lease{worker: id, ctx: context.WithoutCancel(ctx), held: map[int64]*attempt{}}
 	w.mu.Lock()
 	w.lease = l
-	w.doubt = false
+	w.uncertain = false
 	w.wakeAll(true)
 	w.mu.Unlock()
 	return nil
 }
 
-// loseLease ends the contexts of all handlers with cause ErrLeaseLost and forgets what they held.
+// loseLease ends the contexts of all handlers with cause ErrLeaseLost and discards their results.
 func (w *Worker) loseLease(l *lease) {
 	w.mu.Lock()
 	if w.lease != l {
@@ -80,18 +82,18 @@ func (w *Worker) loseLease(l *lease) {
 	}
 }
 
-// beatLoop keeps the lease alive. When it is lost (the database says so, or could not be asked for a whole lease), it
-// registers anew.
-func (w *Worker) beatLoop(ctx context.Context) {
-	last := time.Now() // start of the last heartbeat that counted; monotonic, so clock jumps do not matter
-	for w.untilBeat(ctx) {
+// heartbeatLoop renews the lease. When the database no longer knows it, or did not answer for nearly
+// a whole lease, the worker registers again.
+func (w *Worker) heartbeatLoop(ctx context.Context) {
+	last := time.Now() // start of the last successful heartbeat; monotonic, so clock changes do not matter
+	for w.untilHeartbeat(ctx) {
 		w.mu.Lock()
 		l := w.lease
 		w.mu.Unlock()
 		alive, err := false, error(nil)
 		for {
 			start := time.Now()
-			alive, err = w.beat(ctx, l)
+			alive, err = w.heartbeat(ctx, l)
 			if err == nil {
 				last = start
 				break
@@ -108,9 +110,9 @@ func (w *Worker) beatLoop(ctx context.Context) {
 		case ctx.Err() != nil:
 			return
 		case err == nil && alive:
-			w.abandonOverdue()
+			w.failStuck()
 			w.mu.Lock()
-			w.doubt = w.doubt || w.recheck
+			w.uncertain = w.uncertain || w.recheck
 			w.recheck = false
 			w.cond.Broadcast()
 			w.mu.Unlock()
@@ -120,41 +122,42 @@ func (w *Worker) beatLoop(ctx context.Context) {
 				return
 			}
 			last = time.Now()
-			w.store.Release(ctx, l.worker, nil, true) // sooner than the sweep; that comes if this fails
+			// Sooner than Rescue, which returns the jobs to the queue if this fails.
+			_, _ = w.store.Release(ctx, l.worker, nil, true)
 		}
 	}
 }
 
-// untilBeat waits until the next heartbeat is due, or sooner when a job may have been asked to stop. It returns false when
-// ctx ended first.
-func (w *Worker) untilBeat(ctx context.Context) bool {
+// untilHeartbeat waits until the next heartbeat is due, or sooner when a job may have been
+// cancelled. It returns false when ctx ended first.
+func (w *Worker) untilHeartbeat(ctx context.Context) bool {
 	t := time.NewTimer(jitter(w.cfg.Lease/3) * 9 / 10)
 	defer t.Stop()
 	select {
 	case <-t.C:
 		return true
-	case <-w.beatNow:
+	case <-w.heartbeatNow:
 		return true
 	case <-ctx.Done():
 		return false
 	}
 }
 
-// beat renews the lease once and ends the contexts of jobs that were asked to stop.
-func (w *Worker) beat(ctx context.Context, l *lease) (alive bool, err error) {
+// heartbeat renews the lease once and ends the contexts of cancelled jobs.
+func (w *Worker) heartbeat(ctx context.Context, l *lease) (alive bool, err error) {
 	w.mu.Lock()
-	asked := maps.Clone(l.held) // what is taken from here on is not meant: it may be the retry of a job that was cancelled
+	held := maps.Clone(l.held) // a job claimed from here on may be the retry of one that was cancelled
 	w.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, max(w.cfg.Lease/6, 10*time.Millisecond))
 	defer cancel()
-	cancelled, alive, err := w.store.Beat(ctx, l.worker, w.cfg.Lease)
+	cancelled, alive, err := w.store.Heartbeat(ctx, l.worker, w.cfg.Lease)
 	if err != nil || !alive {
 		return false, err
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, id := range cancelled {
-		if a := asked[id]; a != nil {
+		if a := held[id]; a != nil {
 			a.cancelled = true
 			if a.cancel != nil {
 				a.cancel(ErrCancelled)
@@ -164,9 +167,9 @@ func (w *Worker) beat(ctx context.Context, l *lease) (alive bool, err error) {
 	return true, nil
 }
 
-// abandonOverdue gives up handlers that go on long after their timeout: the attempt counts as failed and the job may
-// run elsewhere. The handler keeps its slot.
-func (w *Worker) abandonOverdue() {
+// failStuck fails the attempts whose handlers have been running for StuckThreshold after their
+// timeout, so that the job may run elsewhere. The handlers still occupy their workers.
+func (w *Worker) failStuck() {
 	now := time.Now()
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -174,88 +177,10 @@ func (w *Worker) abandonOverdue() {
 		return
 	}
 	for _, a := range w.lease.held {
-		if a.settled || a.overdue.IsZero() || now.Before(a.overdue) {
+		if a.settled || a.stuckAt.IsZero() || now.Before(a.stuckAt) {
 			continue
 		}
-		a.settled = true
-		a.outcome, a.event = w.handlers[a.job.Kind].putBack(a.job, errAbandoned)
-		w.record(a)
-	}
-}
-
-// sweepLoop takes back the jobs of dead processes. Every process does it: there is no leader.
-func (w *Worker) sweepLoop(ctx context.Context) {
-	var audited time.Time
-	for {
-		audit := time.Since(audited) > auditEvery
-		n, err := w.store.Sweep(ctx, audit)
-		switch {
-		case ctx.Err() != nil:
-			return
-		case err != nil:
-			w.cfg.Logger.Warn("sweep", "error", err)
-		default:
-			if audit {
-				audited = time.Now()
-			}
-			if n > 0 {
-				w.cfg.Logger.Warn("jobs of dead workers taken back", "count", n)
-				w.mu.Lock()
-				w.wakeAll(true)
-				w.mu.Unlock()
-			}
-		}
-		if !sleep(ctx, jitter(w.cfg.Lease/3)) {
-			return
-		}
-	}
-}
-
-// purgeLoop deletes history older than the retention of each queue: first soon, for processes that do not live long, then
-// seldom, because an engine may have to read the whole history for it.
-func (w *Worker) purgeLoop(ctx context.Context) {
-	for pause := purgeAtLeast; sleep(ctx, jitter(pause)); pause = w.purgePause() {
-		for _, q := range w.byName { // not w.queues: its order changes
-			for _, p := range []struct {
-				state State
-				age   time.Duration
-			}{{StateSucceeded, q.retention[0]}, {StateFailed, q.retention[1]}, {StateCancelled, q.retention[1]}} {
-				if p.age == KeepForever {
-					continue
-				}
-				n, err := w.purge(ctx, PurgeFilter{State: p.state, Queue: q.name, Age: max(p.age, 0)})
-				if err != nil && ctx.Err() == nil {
-					w.cfg.Logger.Warn("purge", "queue", q.name, "error", err)
-				}
-				if n > 0 {
-					w.cfg.Logger.Debug("history purged", "queue", q.name, "state", p.state, "count", n)
-				}
-			}
-		}
-	}
-}
-
-// purgePause is the time between two purges.
-func (w *Worker) purgePause() time.Duration {
-	pause := purgeAtMost
-	for _, q := range w.byName {
-		for _, age := range q.retention {
-			if age > 0 {
-				pause = min(pause, age)
-			}
-		}
-	}
-	return max(pause, purgeAtLeast)
-}
-
-// purge deletes all that f chooses, batch by batch. Others may write at least half of the time.
-func (w *Worker) purge(ctx context.Context, f PurgeFilter) (total int, err error) {
-	for {
-		begin := time.Now()
-		n, err := w.store.Purge(ctx, f)
-		total += n
-		if err != nil || n == 0 || !sleep(ctx, max(time.Since(begin), 10*time.Millisecond)) {
-			return total, err
-		}
+		result, event := w.handlers[a.job.Kind].retry(a.job, errStuck)
+		w.settleAttempt(a, result, event)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/jobqueue/driver"
 )
 
 func TestLeaseIsGivenUpWhenTheDatabaseIsAwayForALease(t *testing.T) {
@@ -54,7 +56,7 @@ func TestAbandonedHandlerKeepsItsSlotOnly(t *testing.T) {
 		m := newModel()
 		j := m.add(time.Now(), time.Now(), 2)
 		var starts []time.Time
-		_, stop := run(t, m, WorkerConfig{Timeout: time.Minute, Abandon: 30 * time.Second}, func(ctx context.Context, job *Job) error {
+		_, stop := run(t, m, WorkerConfig{Timeout: time.Minute, StuckThreshold: 30 * time.Second}, func(ctx context.Context, job *Job) error {
 			m.mu.Lock()
 			starts = append(starts, time.Now())
 			m.mu.Unlock()
@@ -68,7 +70,7 @@ func TestAbandonedHandlerKeepsItsSlotOnly(t *testing.T) {
 		synctest.Wait()
 		require.Len(t, starts, 2)
 		require.InDelta(t, 96*time.Second, starts[1].Sub(starts[0]), float64(8*time.Second))
-		require.Equal(t, Succeed, m.done[j.ID].verdict)
+		require.Equal(t, driver.Complete, m.done[j.ID].action)
 		time.Sleep(time.Hour)
 		stop()
 		require.Len(t, m.done, 1)
@@ -85,9 +87,9 @@ func TestHistoryIsPurgedByTheRetentionOfEachQueue(t *testing.T) {
 		time.Sleep(90 * time.Second)
 		stop()
 		const day = 24 * time.Hour
-		require.Equal(t, map[PurgeFilter]int{
-			{StateSucceeded, "usual", 7 * day}: 1, {StateFailed, "usual", 30 * day}: 1, {StateCancelled, "usual", 30 * day}: 1,
-			{StateSucceeded, "none", 0}: 1, {StateFailed, "none", time.Hour}: 1, {StateCancelled, "none", time.Hour}: 1,
+		require.Equal(t, map[driver.PurgeFilter]int{
+			{State: StateSucceeded, Queue: "usual", Age: 7 * day}: 1, {State: StateFailed, Queue: "usual", Age: 30 * day}: 1, {State: StateCancelled, Queue: "usual", Age: 30 * day}: 1,
+			{State: StateSucceeded, Queue: "none", Age: 0}: 1, {State: StateFailed, Queue: "none", Age: time.Hour}: 1, {State: StateCancelled, Queue: "none", Age: time.Hour}: 1,
 		}, m.purges)
 	})
 }
@@ -126,7 +128,7 @@ func TestPurgesAreRareUnlessARetentionIsShort(t *testing.T) {
 				_, stop := run(t, m, WorkerConfig{Queues: map[string]QueueConfig{DefaultQueue: c.queue}}, succeed)
 				time.Sleep(10 * time.Hour)
 				stop()
-				n := m.purges[PurgeFilter{StateSucceeded, DefaultQueue, 7 * 24 * time.Hour}]
+				n := m.purges[driver.PurgeFilter{State: StateSucceeded, Queue: DefaultQueue, Age: 7 * 24 * time.Hour}]
 				require.InEpsilon(t, c.want, n, 0.05)
 			})
 		})
@@ -166,18 +168,18 @@ func TestCancelSignalIsAHint(t *testing.T) {
 			return nil
 		})
 		time.Sleep(time.Second)
-		m.signal(Signal{Cancel: j.ID + 1})
+		m.signal(driver.Signal{Cancel: j.ID + 1})
 		synctest.Wait()
-		require.Zero(t, m.beats, "a job of others costs nothing")
-		m.signal(Signal{Cancel: j.ID})
+		require.Zero(t, m.heartbeats, "a job of others costs nothing")
+		m.signal(driver.Signal{Cancel: j.ID})
 		synctest.Wait()
-		require.Equal(t, 1, m.beats)
+		require.Equal(t, 1, m.heartbeats)
 		require.Empty(t, ends, "nobody has cancelled it")
 
 		m.mu.Lock()
 		j.cancel = true
 		m.mu.Unlock()
-		m.signal(Signal{Cancel: j.ID})
+		m.signal(driver.Signal{Cancel: j.ID})
 		synctest.Wait() // without any time passing
 		require.Len(t, ends, 1)
 		require.ErrorIs(t, <-ends, ErrCancelled)
@@ -190,7 +192,7 @@ func TestLateAnswerDoesNotCancelTheNextRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := newModel()
-		m.slowBeat = time.Second
+		m.slowHeartbeat = time.Second
 		j := m.add(time.Now(), time.Now(), 2)
 		_, stop := run(t, m, WorkerConfig{}, func(ctx context.Context, job *Job) error {
 			if job.Attempt == 1 {
@@ -208,13 +210,13 @@ func TestLateAnswerDoesNotCancelTheNextRun(t *testing.T) {
 		m.mu.Lock()
 		j.cancel = true
 		m.mu.Unlock()
-		m.signal(Signal{Cancel: j.ID}) // answered when the second run is on
+		m.signal(driver.Signal{Cancel: j.ID}) // answered when the second run is on
 		time.Sleep(10 * time.Millisecond)
 		m.mu.Lock()
 		j.cancel = false // as a retry by hand does
 		m.mu.Unlock()
 		time.Sleep(time.Minute)
 		stop()
-		require.Equal(t, Succeed, m.done[j.ID].verdict)
+		require.Equal(t, driver.Complete, m.done[j.ID].action)
 	})
 }

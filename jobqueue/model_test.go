@@ -6,6 +6,8 @@ import (
 	"sort"
 	"sync"
 	"time"
+
+	"lessonkit.example/jobqueue/driver"
 )
 
 // model is a Store in memory for tests of the worker's decisions in virtual time. What the real stores do is proved by
@@ -16,19 +18,19 @@ type model struct {
 	done    map[int64]*modelJob
 	workers map[int64]time.Time
 	next    int64
-	wake    func(Signal) bool
+	wake    func(driver.Signal) bool
 
 	// fault, when not nil, is asked before and after each exchange takes effect; an error is returned to the worker.
-	fault    func(after bool) error
-	delay    func() time.Duration // how long the answer to an exchange is under way after it took effect; nil: no time
-	slowBeat time.Duration        // how long the answer to a heartbeat is under way
-	refuse   func(Outcome) bool   // an exchange with such an outcome changes nothing and is an error for good
-	dead     bool                 // every call fails
-	claims   int
-	beats    int
-	released int
-	purges   map[PurgeFilter]int
-	old      int // succeeded jobs older than any retention
+	fault         func(after bool) error
+	delay         func() time.Duration     // how long the answer to an exchange is under way after it took effect; nil: no time
+	slowHeartbeat time.Duration            // how long the answer to a heartbeat is under way
+	refuse        func(driver.Result) bool // an exchange with such an outcome changes nothing and is an error for good
+	dead          bool                     // every call fails
+	claims        int
+	heartbeats    int
+	released      int
+	purges        map[driver.PurgeFilter]int
+	old           int // succeeded jobs older than any retention
 }
 
 type modelJob struct {
@@ -36,14 +38,14 @@ type modelJob struct {
 	visible time.Time // when its transaction commits
 	lease   int64
 	taken   time.Time
-	verdict Verdict
+	action  driver.Action
 	cancel  bool // asked to stop
 }
 
 var errAway = errors.New("database away")
 
 func newModel() *model {
-	return &model{jobs: map[int64]*modelJob{}, done: map[int64]*modelJob{}, workers: map[int64]time.Time{}, purges: map[PurgeFilter]int{}}
+	return &model{jobs: map[int64]*modelJob{}, done: map[int64]*modelJob{}, workers: map[int64]time.Time{}, purges: map[driver.PurgeFilter]int{}}
 }
 
 // add puts a job due at runAt into the queue that other transactions see from visible on.
@@ -61,7 +63,7 @@ func (m *model) addTo(queue string, runAt, visible time.Time, priority int) *mod
 	return j
 }
 
-func (m *model) signal(s Signal) {
+func (m *model) signal(s driver.Signal) {
 	m.mu.Lock()
 	wake := m.wake
 	m.mu.Unlock()
@@ -85,7 +87,7 @@ func (m *model) call(ctx context.Context) (unlock func(), err error) {
 
 func (m *model) Check(context.Context) error { return nil }
 
-func (m *model) Insert(context.Context, []Record) ([]Receipt, error) {
+func (m *model) Insert(context.Context, []driver.Record) ([]InsertResult, error) {
 	return nil, errors.ErrUnsupported
 }
 
@@ -100,14 +102,14 @@ func (m *model) Register(ctx context.Context, _ string, lease time.Duration) (in
 	return m.next, nil
 }
 
-func (m *model) Beat(ctx context.Context, worker int64, lease time.Duration) (cancelled []int64, alive bool, err error) {
+func (m *model) Heartbeat(ctx context.Context, worker int64, lease time.Duration) (cancelled []int64, alive bool, err error) {
 	unlock, err := m.call(ctx)
 	if err != nil {
 		return nil, false, err
 	}
-	defer time.Sleep(m.slowBeat)
+	defer time.Sleep(m.slowHeartbeat)
 	defer unlock()
-	m.beats++
+	m.heartbeats++
 	if _, alive = m.workers[worker]; alive {
 		m.workers[worker] = time.Now().Add(lease)
 	}
@@ -119,7 +121,7 @@ func (m *model) Beat(ctx context.Context, worker int64, lease time.Duration) (ca
 	return cancelled, alive, nil
 }
 
-func (m *model) Exchange(ctx context.Context, x Exchange) (Exchanged, error) {
+func (m *model) Exchange(ctx context.Context, x driver.ExchangeRequest) (driver.ExchangeResponse, error) {
 	res, err := m.exchange(ctx, x)
 	if m.delay != nil {
 		time.Sleep(m.delay())
@@ -127,7 +129,7 @@ func (m *model) Exchange(ctx context.Context, x Exchange) (Exchanged, error) {
 	return res, err
 }
 
-func (m *model) exchange(ctx context.Context, x Exchange) (res Exchanged, err error) {
+func (m *model) exchange(ctx context.Context, x driver.ExchangeRequest) (res driver.ExchangeResponse, err error) {
 	unlock, err := m.call(ctx)
 	if err != nil {
 		return res, err
@@ -138,21 +140,21 @@ func (m *model) exchange(ctx context.Context, x Exchange) (res Exchanged, err er
 			return res, err
 		}
 	}
-	for _, o := range x.Outcomes {
+	for _, o := range x.Results {
 		if m.refuse != nil && m.refuse(o) {
 			return res, Permanent(errAway)
 		}
 	}
-	for _, o := range x.Outcomes {
+	for _, o := range x.Results {
 		j := m.jobs[o.ID]
 		if j == nil || j.Fence != o.Fence || j.lease != x.Worker {
 			res.Lost = append(res.Lost, o.Lease)
 			continue
 		}
-		j.lease, j.verdict = 0, o.Verdict
-		if o.Verdict == Postpone {
+		j.lease, j.action = 0, o.Action
+		if o.Action == driver.Reschedule {
 			j.RunAt = time.Now().Add(o.Delay)
-			if o.Refund {
+			if o.Uncounted {
 				j.Attempt--
 			}
 			continue
@@ -160,7 +162,7 @@ func (m *model) exchange(ctx context.Context, x Exchange) (res Exchanged, err er
 		delete(m.jobs, o.ID)
 		m.done[o.ID] = j
 	}
-	for _, w := range x.Wants {
+	for _, w := range x.Claims {
 		m.claims++
 		for _, j := range m.due(w) {
 			j.lease, j.taken = x.Worker, time.Now()
@@ -170,7 +172,7 @@ func (m *model) exchange(ctx context.Context, x Exchange) (res Exchanged, err er
 			res.Jobs = append(res.Jobs, &c)
 		}
 	}
-	if x.Ahead {
+	if x.LookAhead {
 		for _, j := range m.jobs {
 			if d := time.Until(j.RunAt); j.lease == 0 && d > 0 && !j.visible.After(time.Now()) && (res.Next == 0 || d < res.Next) {
 				res.Next = d
@@ -179,18 +181,18 @@ func (m *model) exchange(ctx context.Context, x Exchange) (res Exchanged, err er
 	}
 	if m.fault != nil {
 		if err := m.fault(true); err != nil {
-			return Exchanged{}, err
+			return driver.ExchangeResponse{}, err
 		}
 	}
 	return res, nil
 }
 
 // due are the jobs that a claim finds.
-func (m *model) due(w Want) []*modelJob {
+func (m *model) due(w driver.ClaimRequest) []*modelJob {
 	now := time.Now()
 	var due []*modelJob
 	for _, j := range m.jobs {
-		if j.Queue == w.Queue && j.lease == 0 && !j.visible.After(now) && !j.RunAt.After(now) && w.After[j.Priority-1].before(Mark{j.RunAt, j.ID}) {
+		if j.Queue == w.Queue && j.lease == 0 && !j.visible.After(now) && !j.RunAt.After(now) && w.After[j.Priority-1].Before(driver.Cursor{RunAt: j.RunAt, ID: j.ID}) {
 			due = append(due, j)
 		}
 	}
@@ -198,23 +200,23 @@ func (m *model) due(w Want) []*modelJob {
 		if due[a].Priority != due[b].Priority {
 			return due[a].Priority < due[b].Priority
 		}
-		return Mark{due[a].RunAt, due[a].ID}.before(Mark{due[b].RunAt, due[b].ID})
+		return driver.Cursor{RunAt: due[a].RunAt, ID: due[a].ID}.Before(driver.Cursor{RunAt: due[b].RunAt, ID: due[b].ID})
 	})
-	return due[:min(len(due), w.N)]
+	return due[:min(len(due), w.Limit)]
 }
 
-func (m *model) Release(ctx context.Context, worker int64, keep []Lease, forget bool) (n int, err error) {
+func (m *model) Release(ctx context.Context, worker int64, keep []driver.Lease, forget bool) (n int, err error) {
 	unlock, err := m.call(ctx)
 	if err != nil {
 		return 0, err
 	}
 	defer unlock()
-	kept := map[Lease]bool{}
+	kept := map[driver.Lease]bool{}
 	for _, l := range keep {
 		kept[l] = true
 	}
 	for _, j := range m.jobs {
-		if j.lease == worker && !kept[Lease{j.ID, j.Fence}] {
+		if j.lease == worker && !kept[driver.Lease{ID: j.ID, Fence: j.Fence}] {
 			j.lease = 0
 			j.Fence++
 			j.Attempt--
@@ -228,7 +230,7 @@ func (m *model) Release(ctx context.Context, worker int64, keep []Lease, forget 
 	return n, nil
 }
 
-func (m *model) Sweep(ctx context.Context, _ bool) (int, error) {
+func (m *model) Rescue(ctx context.Context, _ bool) (int, error) {
 	unlock, err := m.call(ctx)
 	if err != nil {
 		return 0, err
@@ -261,7 +263,7 @@ func (m *model) Stats(context.Context) (Stats, error)         { return Stats{}, 
 func (m *model) Retry(context.Context, int64) error           { return nil }
 func (m *model) Cancel(context.Context, int64) error          { return nil }
 
-func (m *model) Purge(ctx context.Context, f PurgeFilter) (int, error) {
+func (m *model) Purge(ctx context.Context, f driver.PurgeFilter) (int, error) {
 	unlock, err := m.call(ctx)
 	if err != nil {
 		return 0, err
@@ -276,7 +278,7 @@ func (m *model) Purge(ctx context.Context, f PurgeFilter) (int, error) {
 	return n, nil
 }
 
-func (m *model) Wake(ctx context.Context, up func(), f func(Signal) bool) error {
+func (m *model) Listen(ctx context.Context, up func(), f func(driver.Signal) bool) error {
 	m.mu.Lock()
 	m.wake = f
 	m.mu.Unlock()

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/jobqueue/driver"
 )
 
 func TestParamsAreChecked(t *testing.T) {
@@ -17,20 +19,19 @@ func TestParamsAreChecked(t *testing.T) {
 		p    Params
 		want string
 	}{
-		"no kind":            {Params{}, "kind is empty"},
-		"kind too long":      {Params{Kind: strings.Repeat("k", 201)}, "kind of 201 bytes: at most 200"},
-		"queue not text":     {Params{Kind: "k", Queue: "a\x00b"}, `queue "a\x00b" is not text`},
-		"key not text":       {Params{Kind: "k", UniqueKey: "\xff"}, "unique key"},
-		"priority too low":   {Params{Kind: "k", Priority: 5}, "priority 5 of kind \"k\": want 1 to 4"},
-		"priority negative":  {Params{Kind: "k", Priority: -1}, "priority -1"},
-		"too many attempts":  {Params{Kind: "k", MaxAttempts: math.MaxInt32 + 1}, "2147483648 attempts of kind \"k\": at most 2147483647"},
-		"long ago":           {Params{Kind: "k", RunAt: time.Date(0, 12, 31, 23, 59, 59, 0, time.UTC)}, "in the year 0: want 1 to 9999"},
-		"far future":         {Params{Kind: "k", RunAt: time.Date(9999, 12, 31, 23, 0, 0, 0, time.FixedZone("", -3600))}, "in the year 10000"},
-		"end of time":        {Params{Kind: "k", RunAt: time.Unix(1<<62, 0)}, "want 1 to 9999"},
-		"unknown uniqueness": {Params{Kind: "k", Unique: 9}, "unknown Unique 9"},
-		"not JSON":           {Params{Kind: "k", Args: math.Inf(1)}, `encode arguments of kind "k"`},
+		"no kind":           {Params{}, "kind is empty"},
+		"kind too long":     {Params{Kind: strings.Repeat("k", 201)}, "kind has 201 bytes, more than 200"},
+		"queue not text":    {Params{Kind: "k", Queue: "a\x00b"}, `queue "a\x00b" is not UTF-8 without NUL`},
+		"key not text":      {Params{Kind: "k", UniqueKey: "\xff"}, "unique key"},
+		"priority too low":  {Params{Kind: "k", Priority: 5}, "priority 5 of kind \"k\" is not 1 to 4"},
+		"priority negative": {Params{Kind: "k", Priority: -1}, "priority -1"},
+		"too many attempts": {Params{Kind: "k", MaxAttempts: math.MaxInt32 + 1}, "MaxAttempts 2147483648 of kind \"k\" is more than 2147483647"},
+		"long ago":          {Params{Kind: "k", RunAt: time.Date(0, 12, 31, 23, 59, 59, 0, time.UTC)}, "in the year 0, not 1 to 9999"},
+		"far future":        {Params{Kind: "k", RunAt: time.Date(9999, 12, 31, 23, 0, 0, 0, time.FixedZone("", -3600))}, "in the year 10000"},
+		"end of time":       {Params{Kind: "k", RunAt: time.Unix(1<<62, 0)}, "not 1 to 9999"},
+		"not JSON":          {Params{Kind: "k", Args: math.Inf(1)}, `encode arguments of kind "k"`},
 	} {
-		_, err := c.p.Record()
+		_, err := c.p.record()
 		require.ErrorContains(t, err, c.want, name)
 	}
 }
@@ -38,13 +39,13 @@ func TestParamsAreChecked(t *testing.T) {
 func TestParamsDefaults(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 1, 2, 3, 4, 5, 6789, time.FixedZone("", 3600))
-	r, err := Params{Kind: "k", RunAt: at, Unique: UniqueUntilStarted}.Record()
+	r, err := Params{Kind: "k", RunAt: at, UniqueUntilStarted: true}.record()
 	require.NoError(t, err)
-	require.Equal(t, Record{
+	require.Equal(t, driver.Record{
 		Queue: "default", Kind: "k", Priority: 2, MaxAttempts: 10, Args: []byte("null"),
 		RunAt: time.Date(2026, 1, 2, 2, 4, 5, 6000, time.UTC),
 	}, r, "without a key there is nothing to give up")
-	r, err = Params{Kind: "k", MaxAttempts: math.MinInt}.Record()
+	r, err = Params{Kind: "k", MaxAttempts: math.MinInt}.record()
 	require.NoError(t, err)
 	require.Equal(t, Unlimited, r.MaxAttempts)
 }
@@ -72,23 +73,25 @@ func TestErrorTextsFitEveryEngine(t *testing.T) {
 func TestDefaultBackoffGrowsToAnHour(t *testing.T) {
 	t.Parallel()
 	for attempt, want := range map[int]time.Duration{0: time.Second, 1: time.Second, 2: 2 * time.Second, 8: 128 * time.Second, 12: 2048 * time.Second, 13: time.Hour, 1000: time.Hour} {
-		d := DefaultBackoff(attempt)
+		d := defaultBackoff(attempt)
 		require.InDelta(t, want, d, float64(want)/5+1, "attempt %d", attempt)
 	}
 }
 
 func TestStatesHaveNames(t *testing.T) {
 	t.Parallel()
-	for _, s := range States() {
-		parsed, err := ParseState(s.String())
-		require.NoError(t, err)
-		require.Equal(t, s, parsed)
-		require.Equal(t, s >= StateSucceeded, s.Finished())
+	for state, name := range map[State]string{
+		StateWaiting: "waiting", StateScheduled: "scheduled", StateRunning: "running",
+		StateSucceeded: "succeeded", StateFailed: "failed", StateCancelled: "cancelled",
+		0: "state 0", 99: "state 99",
+	} {
+		require.Equal(t, name, state.String())
+		require.Equal(t, !strings.HasPrefix(name, "state"), state.Valid())
 	}
-	_, err := ParseState("")
-	require.Error(t, err)
-	require.Equal(t, "state 99", State(99).String())
-	for e := EventClaimed; e <= EventLost; e++ {
-		require.NotEmpty(t, e.String())
+	for _, state := range []State{StateWaiting, StateScheduled, StateRunning} {
+		require.False(t, state.Finished(), state)
+	}
+	for _, state := range []State{StateSucceeded, StateFailed, StateCancelled} {
+		require.True(t, state.Finished(), state)
 	}
 }

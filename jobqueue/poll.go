@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"lessonkit.example/jobqueue/driver"
 )
 
-// wakeAll makes the next claims look at every queue; with full, from the beginning. Worker.mu is held.
+// wakeAll makes the next claims try every queue; with full, from the beginning. Worker.mu is held.
 func (w *Worker) wakeAll(full bool) {
 	for _, q := range w.queues {
 		q.wake()
@@ -17,21 +19,26 @@ func (w *Worker) wakeAll(full bool) {
 	w.cond.Broadcast()
 }
 
-// alarm has the queues looked at when a scheduled job is due, a moment after in. Only the earliest time is kept: when it
-// has come, the database tells the next one. Worker.mu is held.
+// alarm has the queues polled when a scheduled job is due, after in. Only the earliest time is kept:
+// when it has come, the database returns the next one. Worker.mu is held.
 func (w *Worker) alarm(in time.Duration) {
-	at := time.Now().Add(in).Add(time.Millisecond) // in may be the longest duration there is
+	at := time.Now().Add(in).Add(time.Millisecond) // in may be the longest Duration
 	if !w.alarmAt.IsZero() && !at.Before(w.alarmAt) {
 		return
 	}
 	w.alarmAt = at
+	notify(w.rearm)
+}
+
+// notify makes the receiver of c run once more, now or later.
+func notify(c chan<- struct{}) {
 	select {
-	case w.rearm <- struct{}{}:
+	case c <- struct{}{}:
 	default:
 	}
 }
 
-// pollLoop looks at the queues every poll interval and whenever a scheduled job is due.
+// pollLoop polls the queues every poll interval and whenever a scheduled job is due.
 func (w *Worker) pollLoop(ctx context.Context) {
 	const alarmGap = 2 * time.Millisecond // many due times in a row become few claims
 	pollAt := time.Now()
@@ -42,14 +49,14 @@ func (w *Worker) pollLoop(ctx context.Context) {
 		now := time.Now()
 		if !now.Before(pollAt) {
 			w.wakeAll(false)
-			w.eager = min(2*w.eager, time.Hour) // nothing found since
+			w.eagerPause = min(2*w.eagerPause, time.Hour) // nothing found since
 			pollAt = now.Add(jitter(w.pollInterval()))
-		} else if soon := now.Add(w.pollInterval()); w.eager == eagerPoll && soon.Before(pollAt) {
+		} else if soon := now.Add(w.pollInterval()); w.eagerPause == minEagerPause && soon.Before(pollAt) {
 			pollAt = soon
 		}
 		if !w.alarmAt.IsZero() && !now.Before(w.alarmAt) {
 			w.alarmAt = time.Time{}
-			w.ahead = true
+			w.lookAhead = true
 			w.wakeAll(false)
 		}
 		next := pollAt
@@ -70,53 +77,47 @@ func (w *Worker) pollLoop(ctx context.Context) {
 	}
 }
 
-// eagerPoll is when a queue is looked at after it had jobs; then after twice that, and so on up to the usual interval. Where
-// there was a job there is often another, and its notification may be slow on a busy machine.
-const eagerPoll = 20 * time.Millisecond
+// minEagerPause is when a queue is polled after it had jobs; then after twice that, and so on up to
+// the usual interval. Where there was a job there is often another, and its notification may be slow
+// on a busy machine.
+const minEagerPause = 20 * time.Millisecond
 
-// found notes that there were jobs. Worker.mu is held.
-func (w *Worker) found() {
-	if w.cfg.Poll > 0 || w.eager == eagerPoll {
+// pollEagerly records that there were jobs. Worker.mu is held.
+func (w *Worker) pollEagerly() {
+	if w.cfg.PollInterval > 0 || w.eagerPause == minEagerPause {
 		return
 	}
-	w.eager = eagerPoll
-	select {
-	case w.rearm <- struct{}{}:
-	default:
-	}
+	w.eagerPause = minEagerPause
+	notify(w.rearm)
 }
 
-// pollInterval is guarded by Worker.mu.
+// pollInterval returns the time until the next poll. Worker.mu is held.
 func (w *Worker) pollInterval() time.Duration {
 	interval := 200 * time.Millisecond
-	if w.listens {
+	if w.listening {
 		interval = time.Second
 	}
 	switch {
-	case w.cfg.Poll > 0:
-		return w.cfg.Poll
-	case w.eager > 0:
-		return min(w.eager, interval)
+	case w.cfg.PollInterval > 0:
+		return w.cfg.PollInterval
+	case w.eagerPause > 0:
+		return min(w.eagerPause, interval)
 	}
 	return interval
 }
 
-// listenLoop has the store wake the queues, and connects again when it cannot.
+// listenLoop has the store wake the queues, and listens again after errors.
 func (w *Worker) listenLoop(ctx context.Context) {
-	waker, ok := w.store.(Waker)
-	if !ok || w.cfg.PollOnly {
+	listener, ok := w.store.(driver.Listener)
+	if !ok {
 		return
 	}
-	listens := func(on bool) {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		if w.listens = on; on {
-			w.wakeAll(false) // what came before was not heard
-		}
-	}
-	for pause := listenAgainMin; ; pause = min(2*pause, listenAgainMax) {
-		err := waker.Wake(ctx, func() { listens(true); pause = listenAgainMin }, w.signal)
-		listens(false)
+	for pause := minListenPause; ; pause = min(2*pause, maxListenPause) {
+		err := listener.Listen(ctx, func() {
+			pause = minListenPause
+			w.setListening(true)
+		}, w.signal)
+		w.setListening(false)
 		if ctx.Err() != nil {
 			return
 		}
@@ -124,22 +125,30 @@ func (w *Worker) listenLoop(ctx context.Context) {
 			w.cfg.Logger.Info("no notifications, polling", "reason", err)
 			return
 		}
-		w.cfg.Logger.Warn("listening for notifications, trying again", "error", err)
+		w.cfg.Logger.Warn("listen for notifications, trying again", "error", err)
 		if !sleep(ctx, jitter(pause)) {
 			return
 		}
 	}
 }
 
-// signal takes in a wake-up and reports whether this worker can take the job at once.
-func (w *Worker) signal(s Signal) (taken bool) {
+func (w *Worker) setListening(on bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.listening = on; on {
+		w.wakeAll(false) // earlier notifications were not received
+	}
+}
+
+// signal processes a wake-up and reports whether this worker can start the job immediately.
+func (w *Worker) signal(s driver.Signal) (taken bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if s.Cancel != 0 {
-		w.hintCancel(s.Cancel)
+		w.checkCancelled(s.Cancel)
 		return false
 	}
-	if s == (Signal{}) {
+	if s == (driver.Signal{}) {
 		w.wakeAll(false)
 		return false
 	}
@@ -153,17 +162,14 @@ func (w *Worker) signal(s Signal) (taken bool) {
 	}
 	q.wake()
 	w.cond.Broadcast()
-	return w.lease != nil && q.busy < q.slots
+	return w.lease != nil && q.busy < q.maxWorkers
 }
 
-// hintCancel has the database asked at once which jobs are to stop, if this may be one of ours. The hint is no order: it may
-// come late, after a retry of the job, or from other tables, where the same id is another job. Worker.mu is held.
-func (w *Worker) hintCancel(id int64) {
-	if w.lease == nil || w.lease.held[id] == nil || w.lease.held[id].cancelled {
-		return
-	}
-	select {
-	case w.beatNow <- struct{}{}:
-	default:
+// checkCancelled sends a heartbeat, which returns the jobs to cancel, if this worker runs the job.
+// The signal alone is not enough: it may come late, after a retry of the job, or from other tables,
+// where the same id is another job. Worker.mu is held.
+func (w *Worker) checkCancelled(id int64) {
+	if w.lease != nil && w.lease.held[id] != nil && !w.lease.held[id].cancelled {
+		notify(w.heartbeatNow)
 	}
 }

@@ -1,38 +1,45 @@
 package jobqueue
 
-import "time"
+import (
+	"time"
 
-// queue is what a worker knows about one queue. Worker.mu guards it.
+	"lessonkit.example/jobqueue/driver"
+)
+
+// queue is the state of one queue in a worker. Worker.mu guards it.
 type queue struct {
-	name      string
-	slots     int
-	prefetch  int              // as configured
-	retention [2]time.Duration // of succeeded jobs, of failed and cancelled ones
+	name            string
+	maxWorkers      int
+	prefetch        int // as configured
+	retention       time.Duration
+	retentionFailed time.Duration // of failed and cancelled jobs
 
-	busy     int        // handlers under way
+	busy     int        // handlers running
 	starting bool       // one of them has not begun yet
-	buffer   []*attempt // taken, not started
-	taking   int        // asked for by claims under way
+	buffer   []*attempt // claimed, not started
+	claiming int        // requested by claims in progress
 	ready    bool       // a claim may find something
-	wakes    uint64     // grows with every reason to set ready
-	marks    [lowestPriority]watermark
+	wakes    uint64     // incremented whenever ready is set
+	marks    [driver.Priorities]watermark
 	scanned  time.Time // start of the last claim from the beginning
 
-	mean time.Duration // of handlers' time, moving
-	size int           // of arguments in bytes, moving
+	meanTime time.Duration // of handlers, moving average
+	meanSize int           // of arguments in bytes, moving average
 }
 
 func newQueue(name string, c QueueConfig, prefetch int) *queue {
-	q := &queue{name: name, slots: c.Slots, prefetch: prefetch, ready: true}
-	if q.slots == 0 {
-		q.slots = defaultSlots
+	q := &queue{
+		name: name, maxWorkers: c.MaxWorkers, prefetch: prefetch, ready: true,
+		retention: c.Retention, retentionFailed: c.RetentionFailed,
 	}
-	q.retention = [2]time.Duration{c.Retention, c.RetentionFailed}
-	if q.retention[0] == 0 {
-		q.retention[0] = 7 * 24 * time.Hour
+	if q.maxWorkers == 0 {
+		q.maxWorkers = 50
 	}
-	if q.retention[1] == 0 {
-		q.retention[1] = 30 * 24 * time.Hour
+	if q.retention == 0 {
+		q.retention = 7 * 24 * time.Hour
+	}
+	if q.retentionFailed == 0 {
+		q.retentionFailed = 30 * 24 * time.Hour
 	}
 	return q
 }
@@ -43,80 +50,77 @@ const (
 	prefetchBytes = 32 << 20
 )
 
-// ahead is how many jobs may be taken beyond the slots.
+// ahead returns how many jobs may be claimed beyond the free workers.
 func (q *queue) ahead() int {
 	switch {
 	case q.prefetch != 0:
 		return max(q.prefetch, 0)
-	case q.mean == 0 || q.mean >= prefetchBelow:
+	case q.meanTime == 0 || q.meanTime >= prefetchBelow:
 		return 0
 	}
-	return int(min(maxClaim, time.Duration(q.slots)*prefetchTime/q.mean))
+	return int(min(maxClaim, time.Duration(q.maxWorkers)*prefetchTime/q.meanTime))
 }
 
-// want is how many jobs the queue can take now.
-func (q *queue) want() int {
-	n := q.slots + q.ahead() - q.busy - len(q.buffer) - q.taking
-	if q.size > 0 {
-		n = min(n, max(1, prefetchBytes/q.size))
+// capacity returns how many jobs the queue can claim now.
+func (q *queue) capacity() int {
+	n := q.maxWorkers + q.ahead() - q.busy - len(q.buffer) - q.claiming
+	if q.meanSize > 0 {
+		n = min(n, max(1, prefetchBytes/q.meanSize))
 	}
 	return n
 }
 
-// wake notes that a claim may find something.
+// wake records that a claim may find something.
 func (q *queue) wake() {
 	q.ready = true
 	q.wakes++
 }
 
-// measure adds one handler's time to the moving mean.
+// measure adds the time of one handler to the average.
 func (q *queue) measure(took time.Duration) {
 	took = max(took, time.Microsecond)
-	if q.mean == 0 {
-		q.mean = took
+	if q.meanTime == 0 {
+		q.meanTime = took
 		return
 	}
-	q.mean += (took - q.mean) / 16
+	q.meanTime += (took - q.meanTime) / 16
 }
 
-// watermark remembers how far claims of one queue and priority have come, so that they need not step over the dead
-// index entries of everything taken before: with a long transaction open elsewhere these cannot be cleaned up, and
-// without the watermark every claim would cost more than the one before.
+// watermark is the position up to which the jobs of one queue and priority have been claimed, so
+// that a claim need not step over the dead index entries of everything claimed before: while a long
+// transaction is open elsewhere these cannot be vacuumed, and without the watermark every claim
+// would cost more than the one before.
 //
-// A job can become visible behind the watermark: its transaction committed late, or its RunAt is in the past. So the
-// watermark lags behind by watermarkLag, which covers ordinary transactions, and every fullScanEvery one claim starts
-// from the beginning. No job waits longer than that.
+// A job can become visible behind the watermark: its transaction committed late, or its RunAt is in
+// the past. So the watermark lags behind by watermarkLag, which covers ordinary transactions, and
+// every fullScanEvery one claim starts from the beginning. No job waits longer than that.
 type watermark struct {
-	at       Mark // claims start after it
-	newest   Mark // becomes at when it is watermarkLag old
+	at       driver.Cursor // claims start after it
+	newest   driver.Cursor // becomes at when it is watermarkLag old
 	newestAt time.Time
 }
 
 const watermarkLag = 100 * time.Millisecond
 
-// advance notes that everything up to m has been taken.
-func (wm *watermark) advance(m Mark, now time.Time) {
+// advance records that everything up to c has been claimed.
+func (wm *watermark) advance(c driver.Cursor, now time.Time) {
 	wm.mature(now)
 	if wm.newestAt.IsZero() {
-		wm.newest, wm.newestAt = m, now
+		wm.newest, wm.newestAt = c, now
 	}
 }
 
 // after returns where a claim may start.
-func (wm *watermark) after(now time.Time) Mark {
+func (wm *watermark) after(now time.Time) driver.Cursor {
 	wm.mature(now)
 	return wm.at
 }
 
 func (wm *watermark) mature(now time.Time) {
 	if !wm.newestAt.IsZero() && now.Sub(wm.newestAt) >= watermarkLag {
-		if wm.at.before(wm.newest) {
+		if wm.at.Before(wm.newest) {
 			wm.at = wm.newest
 		}
 		wm.newestAt = time.Time{}
 	}
-}
-
-func (m Mark) before(o Mark) bool {
-	return m.RunAt.Before(o.RunAt) || m.RunAt.Equal(o.RunAt) && m.ID < o.ID
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/driver"
 )
 
 // kept are the columns that a job and its history have in common.
@@ -100,15 +101,15 @@ const planSQL = `
 select set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)`
 
 // Exchange implements jobqueue.Store: all statements travel together, in one transaction that needs no BEGIN.
-func (s *Store) Exchange(ctx context.Context, x jobqueue.Exchange) (jobqueue.Exchanged, error) {
-	var res jobqueue.Exchanged
+func (s *Store) Exchange(ctx context.Context, x driver.ExchangeRequest) (driver.ExchangeResponse, error) {
+	var res driver.ExchangeResponse
 	var b pgx.Batch
 	b.Queue(planSQL)
-	counted := make(map[int64]struct{}, len(x.Outcomes))
+	counted := make(map[int64]struct{}, len(x.Results))
 	if err := s.queueOutcomes(&b, x, counted); err != nil {
 		return res, err
 	}
-	if len(x.Wants) > 0 {
+	if len(x.Claims) > 0 {
 		s.queueClaim(&b, x, &res)
 	}
 	if b.Len() == 1 {
@@ -116,9 +117,9 @@ func (s *Store) Exchange(ctx context.Context, x jobqueue.Exchange) (jobqueue.Exc
 	}
 	// Only Close tells whether the transaction was committed.
 	if err := s.pool.SendBatch(ctx, &b).Close(); err != nil {
-		return jobqueue.Exchanged{}, refusal(fmt.Errorf("exchange: %w", err))
+		return driver.ExchangeResponse{}, refusal(fmt.Errorf("exchange: %w", err))
 	}
-	for _, o := range x.Outcomes {
+	for _, o := range x.Results {
 		if _, ok := counted[o.ID]; !ok {
 			res.Lost = append(res.Lost, o.Lease)
 		}
@@ -136,29 +137,29 @@ func refusal(err error) error {
 }
 
 // queueOutcomes adds a statement for each sort of outcome that x has.
-func (s *Store) queueOutcomes(b *pgx.Batch, x jobqueue.Exchange, counted map[int64]struct{}) error {
+func (s *Store) queueOutcomes(b *pgx.Batch, x driver.ExchangeRequest, counted map[int64]struct{}) error {
 	type leases struct {
 		ids    []int64
 		fences []int32
 	}
 	var discarded, ended, postponed leases
-	succeeded := leases{ids: make([]int64, 0, len(x.Outcomes)), fences: make([]int32, 0, len(x.Outcomes))}
+	succeeded := leases{ids: make([]int64, 0, len(x.Results)), fences: make([]int32, 0, len(x.Results))}
 	var states []int16
 	var delays []int64
 	var refunds []int32
 	var endErrors, postponeErrors []string
-	add := func(l *leases, o jobqueue.Outcome) {
+	add := func(l *leases, o driver.Result) {
 		l.ids, l.fences = append(l.ids, o.ID), append(l.fences, int32(o.Fence))
 	}
-	for _, o := range x.Outcomes {
+	for _, o := range x.Results {
 		switch {
-		case o.Verdict == jobqueue.Postpone:
+		case o.Action == driver.Reschedule:
 			text, err := errorText(o.Error)
 			if err != nil {
 				return err
 			}
 			refund := int32(0)
-			if o.Refund {
+			if o.Uncounted {
 				refund = 1
 			}
 			add(&postponed, o)
@@ -166,16 +167,16 @@ func (s *Store) queueOutcomes(b *pgx.Batch, x jobqueue.Exchange, counted map[int
 			postponeErrors = append(postponeErrors, text)
 		case o.Discard:
 			add(&discarded, o)
-		case o.Verdict == jobqueue.Succeed:
+		case o.Action == driver.Complete:
 			add(&succeeded, o)
 		default:
 			text, err := errorText(o.Error)
 			if err != nil {
 				return err
 			}
-			state := jobqueue.StateFailed
-			if o.Verdict == jobqueue.Abort {
-				state = jobqueue.StateCancelled
+			state := driver.StateFailed
+			if o.Action == driver.Cancel {
+				state = driver.StateCancelled
 			}
 			add(&ended, o)
 			states, endErrors = append(states, int16(state)), append(endErrors, text)
@@ -202,7 +203,7 @@ func (s *Store) queueOutcomes(b *pgx.Batch, x jobqueue.Exchange, counted map[int
 }
 
 // errorText encodes e without its time, which the database adds; "" when there is no error.
-func errorText(e jobqueue.AttemptError) (string, error) {
+func errorText(e driver.AttemptError) (string, error) {
 	if e.Error == "" {
 		return "", nil
 	}
@@ -211,13 +212,13 @@ func errorText(e jobqueue.AttemptError) (string, error) {
 }
 
 // queueClaim adds the statements that take jobs and look ahead.
-func (s *Store) queueClaim(b *pgx.Batch, x jobqueue.Exchange, res *jobqueue.Exchanged) {
+func (s *Store) queueClaim(b *pgx.Batch, x driver.ExchangeRequest, res *driver.ExchangeResponse) {
 	var names []string
 	var counts []int32
 	var times []time.Time
 	var ids []int64
-	for _, w := range x.Wants {
-		names, counts = append(names, w.Queue), append(counts, int32(w.N))
+	for _, w := range x.Claims {
+		names, counts = append(names, w.Queue), append(counts, int32(w.Limit))
 		for _, m := range w.After {
 			times, ids = append(times, m.RunAt), append(ids, m.ID)
 		}
@@ -225,7 +226,7 @@ func (s *Store) queueClaim(b *pgx.Batch, x jobqueue.Exchange, res *jobqueue.Exch
 	b.Queue(s.q.claim, x.Worker, names, counts, times, ids).Query(func(rows pgx.Rows) error {
 		defer rows.Close()
 		for rows.Next() {
-			j := &jobqueue.Job{Worker: x.Worker, State: jobqueue.StateRunning}
+			j := &driver.Job{Worker: x.Worker, State: driver.StateRunning}
 			err := rows.Scan(&j.ID, &j.Fence, &j.Attempt, &j.MaxAttempts, &j.Priority, &j.Queue, &j.Kind, (*[]byte)(&j.Args),
 				&j.RunAt, &j.CreatedAt, &j.ClaimedAt, &j.Cancelling)
 			if err != nil {
@@ -236,7 +237,7 @@ func (s *Store) queueClaim(b *pgx.Batch, x jobqueue.Exchange, res *jobqueue.Exch
 		}
 		return rows.Err()
 	})
-	if !x.Ahead {
+	if !x.LookAhead {
 		return
 	}
 	b.Queue(s.q.next, names).QueryRow(func(row pgx.Row) error {

@@ -1,6 +1,6 @@
 package pgqueue
 
-import "lessonkit.example/jobqueue"
+import "lessonkit.example/jobqueue/driver"
 
 const ClaimSQL = claimSQL
 
@@ -9,4 +9,4 @@ var (
 	PurgeSQL = purgeSQL
 )
 
-func Payload(s jobqueue.Signal) string { return payloads([]jobqueue.Signal{s})[0] }
+func Payload(s driver.Signal) string { return payloads([]driver.Signal{s})[0] }

@@ -51,7 +51,8 @@ func load(t *testing.T, store *pgqueue.Store, n, slow int, d time.Duration) {
 			ps[i].Args = d
 		}
 	}
-	require.NoError(t, jobqueue.NewClient(store).Load(t.Context(), ps))
+	_, err := jobqueue.NewClient(store).EnqueueMany(t.Context(), ps)
+	require.NoError(t, err)
 }
 
 // Worker processes are killed and stopped in the middle of a hundred thousand jobs: none is lost, none completed twice, and
@@ -208,7 +209,7 @@ func TestConnectionsCut(t *testing.T) {
 	told, ran := map[int64]int{}, map[int64]int{}
 	ctx, cancel := context.WithCancel(t.Context())
 	w := jobqueue.NewWorker(store, jobqueue.WorkerConfig{
-		Queues:   map[string]jobqueue.QueueConfig{"default": {Slots: 10}},
+		Queues:   map[string]jobqueue.QueueConfig{"default": {MaxWorkers: 10}},
 		Prefetch: 10, // many small exchanges
 		OnEvent: func(e jobqueue.Event) {
 			mu.Lock()

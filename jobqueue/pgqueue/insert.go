@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/driver"
 	"lessonkit.example/jobqueue/internal/wake"
 )
 
@@ -32,16 +33,16 @@ returning id, kind, unique_key`
 const findUniqueSQL = `select id from jobqueue_job where kind = $1 and unique_key = $2`
 
 // EnqueueTx enqueues jobs in tx and returns a receipt for each. They exist, and workers hear of them, when tx commits.
-func (s *Store) EnqueueTx(ctx context.Context, tx pgx.Tx, ps ...jobqueue.Params) ([]jobqueue.Receipt, error) {
+func (s *Store) EnqueueTx(ctx context.Context, tx pgx.Tx, ps ...jobqueue.Params) ([]jobqueue.InsertResult, error) {
 	return s.enqueueIn(ctx, pgxQuerier{tx}, ps)
 }
 
 // EnqueueSQL is EnqueueTx for a transaction of database/sql over pgx's stdlib driver.
-func (s *Store) EnqueueSQL(ctx context.Context, tx *sql.Tx, ps ...jobqueue.Params) ([]jobqueue.Receipt, error) {
+func (s *Store) EnqueueSQL(ctx context.Context, tx *sql.Tx, ps ...jobqueue.Params) ([]jobqueue.InsertResult, error) {
 	return s.enqueueIn(ctx, sqlQuerier{tx}, ps)
 }
 
-func (s *Store) enqueueIn(ctx context.Context, db querier, ps []jobqueue.Params) ([]jobqueue.Receipt, error) {
+func (s *Store) enqueueIn(ctx context.Context, db querier, ps []jobqueue.Params) ([]jobqueue.InsertResult, error) {
 	if len(ps) == 0 {
 		return nil, nil
 	}
@@ -64,7 +65,7 @@ func (s *Store) enqueueIn(ctx context.Context, db querier, ps []jobqueue.Params)
 }
 
 // Insert implements jobqueue.Store.
-func (s *Store) Insert(ctx context.Context, rs []jobqueue.Record) ([]jobqueue.Receipt, error) {
+func (s *Store) Insert(ctx context.Context, rs []driver.Record) ([]jobqueue.InsertResult, error) {
 	receipts, err := s.insert(ctx, pgxQuerier{s.pool}, rs)
 	if err == nil {
 		s.wake(rs)
@@ -72,13 +73,13 @@ func (s *Store) Insert(ctx context.Context, rs []jobqueue.Record) ([]jobqueue.Re
 	return receipts, err
 }
 
-func (s *Store) insert(ctx context.Context, db querier, rs []jobqueue.Record) (receipts []jobqueue.Receipt, err error) {
+func (s *Store) insert(ctx context.Context, db querier, rs []driver.Record) (receipts []jobqueue.InsertResult, err error) {
 	if len(rs) == 1 {
 		r := rs[0]
 		var id int64
 		err = db.query(ctx, s.q.insert, func(row scanner) error { return row.Scan(&id) },
 			r.Queue, r.Kind, int16(r.Priority), timeOrNull(r.RunAt), int32(r.MaxAttempts), textOrNull(r.UniqueKey), r.UntilStarted, string(r.Args))
-		receipts = []jobqueue.Receipt{{ID: id}}
+		receipts = []jobqueue.InsertResult{{ID: id}}
 	} else {
 		receipts, err = s.insertMany(ctx, db, rs)
 	}
@@ -97,7 +98,7 @@ func (s *Store) insert(ctx context.Context, db querier, rs []jobqueue.Record) (r
 
 type uniqueKey struct{ kind, key string }
 
-func (s *Store) insertMany(ctx context.Context, db querier, rs []jobqueue.Record) ([]jobqueue.Receipt, error) {
+func (s *Store) insertMany(ctx context.Context, db querier, rs []driver.Record) ([]jobqueue.InsertResult, error) {
 	n := len(rs)
 	queues, kinds, args := make([]string, n), make([]string, n), make([]string, n)
 	priorities, limits := make([]int16, n), make([]int32, n)
@@ -125,7 +126,7 @@ func (s *Store) insertMany(ctx context.Context, db querier, rs []jobqueue.Record
 	if err != nil {
 		return nil, err
 	}
-	receipts := make([]jobqueue.Receipt, n)
+	receipts := make([]jobqueue.InsertResult, n)
 	told := map[uniqueKey]bool{}
 	for i, r := range rs {
 		if r.UniqueKey == "" {
@@ -133,7 +134,7 @@ func (s *Store) insertMany(ctx context.Context, db querier, rs []jobqueue.Record
 			continue
 		}
 		k := uniqueKey{r.Kind, r.UniqueKey}
-		receipts[i] = jobqueue.Receipt{ID: keyed[k], Duplicate: told[k]}
+		receipts[i] = jobqueue.InsertResult{ID: keyed[k], Duplicate: told[k]}
 		told[k] = true
 	}
 	return receipts, nil
@@ -142,61 +143,20 @@ func (s *Store) insertMany(ctx context.Context, db querier, rs []jobqueue.Record
 var errKeyBusy = errors.New("unique key changes hands too quickly")
 
 // existing finds the job that holds the key of r. When that has finished since, r is inserted after all.
-func (s *Store) existing(ctx context.Context, db querier, r jobqueue.Record) (jobqueue.Receipt, error) {
+func (s *Store) existing(ctx context.Context, db querier, r driver.Record) (jobqueue.InsertResult, error) {
 	for range 10 {
 		var id int64
 		scan := func(row scanner) error { return row.Scan(&id) }
 		if err := db.query(ctx, s.q.findUnique, scan, r.Kind, r.UniqueKey); err != nil || id != 0 {
-			return jobqueue.Receipt{ID: id, Duplicate: true}, err
+			return jobqueue.InsertResult{ID: id, Duplicate: true}, err
 		}
 		err := db.query(ctx, s.q.insert, scan,
 			r.Queue, r.Kind, int16(r.Priority), timeOrNull(r.RunAt), int32(r.MaxAttempts), textOrNull(r.UniqueKey), r.UntilStarted, string(r.Args))
 		if err != nil || id != 0 {
-			return jobqueue.Receipt{ID: id}, err
+			return jobqueue.InsertResult{ID: id}, err
 		}
 	}
-	return jobqueue.Receipt{}, errKeyBusy
-}
-
-// Load implements jobqueue.Loader by COPY.
-func (s *Store) Load(ctx context.Context, rs []jobqueue.Record) error {
-	columns := []string{"queue", "kind", "priority", "max_attempts", "args", "run_at"}
-	now := true
-	for i := range rs {
-		now = now && rs[i].RunAt.IsZero()
-	}
-	if now {
-		columns = columns[:5] // run_at has a default
-	} else {
-		// A copied null would not take the default.
-		var dbNow time.Time
-		if err := s.pool.QueryRow(ctx, "select clock_timestamp()").Scan(&dbNow); err != nil {
-			return err
-		}
-		rs = append([]jobqueue.Record(nil), rs...)
-		for i := range rs {
-			if rs[i].RunAt.IsZero() {
-				rs[i].RunAt = dbNow
-			}
-		}
-	}
-	table := pgx.Identifier{"jobqueue_job"}
-	if s.cfg.Schema != "" {
-		table = pgx.Identifier{s.cfg.Schema, "jobqueue_job"}
-	}
-	row := make([]any, len(columns))
-	_, err := s.pool.CopyFrom(ctx, table, columns, pgx.CopyFromSlice(len(rs), func(i int) ([]any, error) {
-		r := &rs[i]
-		row[0], row[1], row[2], row[3], row[4] = r.Queue, r.Kind, int16(r.Priority), int32(r.MaxAttempts), r.Args
-		if !now {
-			row[5] = r.RunAt
-		}
-		return row, nil
-	}))
-	if err == nil {
-		s.wake(rs)
-	}
-	return err
+	return jobqueue.InsertResult{}, errKeyBusy
 }
 
 func timeOrNull(t time.Time) *time.Time {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/driver"
 )
 
 const registerSQL = `
@@ -27,7 +27,7 @@ update jobqueue_worker set expires_at = now() + $2::bigint * interval '1 microse
 const beatCancelledSQL = `select id from jobqueue_job where worker = $1 and cancel`
 
 // Beat implements jobqueue.Store.
-func (s *Store) Beat(ctx context.Context, worker int64, lease time.Duration) (cancelled []int64, alive bool, err error) {
+func (s *Store) Heartbeat(ctx context.Context, worker int64, lease time.Duration) (cancelled []int64, alive bool, err error) {
 	var b pgx.Batch
 	b.Queue(s.q.beat, worker, lease.Microseconds()).QueryRow(func(row pgx.Row) error {
 		var id int64
@@ -57,7 +57,7 @@ returning queue`
 const forgetSQL = `delete from jobqueue_worker where id = $1`
 
 // Release implements jobqueue.Store.
-func (s *Store) Release(ctx context.Context, worker int64, keep []jobqueue.Lease, forget bool) (released int, err error) {
+func (s *Store) Release(ctx context.Context, worker int64, keep []driver.Lease, forget bool) (released int, err error) {
 	ids, fences := make([]int64, len(keep)), make([]int32, len(keep))
 	for i, l := range keep {
 		ids[i], fences[i] = l.ID, int32(l.Fence)
@@ -102,7 +102,7 @@ const removeWorkersSQL = `delete from jobqueue_worker where id = any ($1::bigint
 const auditSQL = lost + `where worker is not null and not exists (select from jobqueue_worker w where w.id = j.worker)`
 
 // Sweep implements jobqueue.Store.
-func (s *Store) Sweep(ctx context.Context, audit bool) (recovered int, err error) {
+func (s *Store) Rescue(ctx context.Context, audit bool) (recovered int, err error) {
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, s.q.expired)
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"lessonkit.example/internal/pgtest"
 	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/driver"
 	"lessonkit.example/jobqueue/pgqueue"
 	"lessonkit.example/jobqueue/queuetest"
 )
@@ -51,13 +52,13 @@ func harness(t *testing.T, pool *pgxpool.Pool, cfg pgqueue.Config) queuetest.Har
 	require.NoError(t, store.Migrate(t.Context()))
 	return queuetest.Harness{
 		Store: store,
-		Again: func() jobqueue.Store { return pgqueue.New(pool, cfg) },
-		Empty: func() jobqueue.Store { return pgqueue.New(pool, pgqueue.Config{Schema: "elsewhere"}) },
+		Again: func() driver.Store { return pgqueue.New(pool, cfg) },
+		Empty: func() driver.Store { return pgqueue.New(pool, pgqueue.Config{Schema: "elsewhere"}) },
 		InTx: map[string]func(context.Context, func(queuetest.Tx) error) error{
 			"pgx": func(ctx context.Context, f func(queuetest.Tx) error) error {
 				return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
 					return f(queuetest.Tx{
-						Enqueue:  func(ps ...jobqueue.Params) ([]jobqueue.Receipt, error) { return store.EnqueueTx(ctx, tx, ps...) },
+						Enqueue:  func(ps ...jobqueue.Params) ([]jobqueue.InsertResult, error) { return store.EnqueueTx(ctx, tx, ps...) },
 						Complete: func(job *jobqueue.Job) error { return store.CompleteTx(ctx, tx, job) },
 					})
 				})
@@ -67,7 +68,7 @@ func harness(t *testing.T, pool *pgxpool.Pool, cfg pgqueue.Config) queuetest.Har
 				defer db.Close()
 				return inSQL(ctx, db, func(tx *sql.Tx) error {
 					return f(queuetest.Tx{
-						Enqueue:  func(ps ...jobqueue.Params) ([]jobqueue.Receipt, error) { return store.EnqueueSQL(ctx, tx, ps...) },
+						Enqueue:  func(ps ...jobqueue.Params) ([]jobqueue.InsertResult, error) { return store.EnqueueSQL(ctx, tx, ps...) },
 						Complete: func(job *jobqueue.Job) error { return store.CompleteSQL(ctx, tx, job) },
 					})
 				})

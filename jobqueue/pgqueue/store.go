@@ -26,7 +26,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"lessonkit.example/internal/migrate"
-	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/driver"
 	"lessonkit.example/jobqueue/internal/wake"
 )
 
@@ -52,9 +52,8 @@ type Store struct {
 }
 
 var (
-	_ jobqueue.Store  = (*Store)(nil)
-	_ jobqueue.Loader = (*Store)(nil)
-	_ jobqueue.Waker  = (*Store)(nil)
+	_ driver.Store    = (*Store)(nil)
+	_ driver.Listener = (*Store)(nil)
 )
 
 // New returns a store on pool. It does not connect.
@@ -114,7 +113,7 @@ func (s *Store) Migrated(ctx context.Context) (bool, error) {
 func (s *Store) Check(ctx context.Context) error {
 	ok, err := s.Migrated(ctx)
 	if err == nil && !ok {
-		err = fmt.Errorf("%w: tables in schema %q are missing or older than this program; run Migrate", jobqueue.ErrSchema, s.cfg.Schema)
+		err = fmt.Errorf("%w: tables in schema %q are missing or older than this program; run Migrate", driver.ErrSchema, s.cfg.Schema)
 	}
 	return err
 }

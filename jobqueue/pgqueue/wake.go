@@ -13,7 +13,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/driver"
 	"lessonkit.example/jobqueue/internal/wake"
 )
 
@@ -39,7 +39,7 @@ const maxNameLen = 63 // PostgreSQL cuts longer names in LISTEN and refuses them
 
 // wake tells workers of committed jobs. A NOTIFY inside the inserting transaction would make all commits queue up
 // behind one lock, so it comes after, coalesced, and not at all when a worker of this process takes the only job.
-func (s *Store) wake(rs []jobqueue.Record) {
+func (s *Store) wake(rs []driver.Record) {
 	signals, counts := wake.Of(rs)
 	for _, sig := range signals {
 		taken := s.hub.Emit(sig)
@@ -49,9 +49,9 @@ func (s *Store) wake(rs []jobqueue.Record) {
 	}
 }
 
-func (s *Store) wakeQueue(queue string) { s.signal(jobqueue.Signal{Queue: queue}) }
+func (s *Store) wakeQueue(queue string) { s.signal(driver.Signal{Queue: queue}) }
 
-func (s *Store) signal(sig jobqueue.Signal) {
+func (s *Store) signal(sig driver.Signal) {
 	s.hub.Emit(sig)
 	if !s.cfg.PollOnly {
 		s.notify.Add(sig)
@@ -59,14 +59,14 @@ func (s *Store) signal(sig jobqueue.Signal) {
 }
 
 // sendNotify may fail: workers poll as well.
-func (s *Store) sendNotify(signals []jobqueue.Signal) {
+func (s *Store) sendNotify(signals []driver.Signal) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	_, _ = s.pool.Exec(ctx, notifyAfterSQL, s.channel(), payloads(signals))
 }
 
 // payloads encodes signals: "q MICROSECONDS QUEUE" or "c ID".
-func payloads(signals []jobqueue.Signal) []string {
+func payloads(signals []driver.Signal) []string {
 	texts := make([]string, len(signals))
 	for i, sig := range signals {
 		if sig.Cancel != 0 {
@@ -79,22 +79,22 @@ func payloads(signals []jobqueue.Signal) []string {
 }
 
 // parse is the inverse of payloads for one text; ok is false for what others send on the channel.
-func parse(text string) (sig jobqueue.Signal, ok bool) {
+func parse(text string) (sig driver.Signal, ok bool) {
 	kind, rest, _ := strings.Cut(text, " ")
 	number, queue, _ := strings.Cut(rest, " ")
 	n, err := strconv.ParseInt(number, 10, 64)
 	switch {
 	case err != nil || n < 0:
 	case kind == "c" && n > 0:
-		return jobqueue.Signal{Cancel: n}, true
+		return driver.Signal{Cancel: n}, true
 	case kind == "q" && queue != "" && n <= int64(math.MaxInt64/time.Microsecond):
-		return jobqueue.Signal{Queue: queue, In: time.Duration(n) * time.Microsecond}, true
+		return driver.Signal{Queue: queue, In: time.Duration(n) * time.Microsecond}, true
 	}
 	return sig, false
 }
 
 // Wake implements jobqueue.Waker on a connection of its own.
-func (s *Store) Wake(ctx context.Context, up func(), f func(jobqueue.Signal) bool) error {
+func (s *Store) Listen(ctx context.Context, up func(), f func(driver.Signal) bool) error {
 	defer s.hub.Subscribe(f)()
 	if s.cfg.PollOnly {
 		<-ctx.Done()

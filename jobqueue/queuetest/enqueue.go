@@ -11,12 +11,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/driver"
 )
 
 var enqueueTests = map[string]func(*testing.T, Harness){
 	"EnqueueKeepsEveryField":        enqueueKeepsEveryField,
 	"EnqueueManyAnswersInOrder":     enqueueManyAnswersInOrder,
-	"LoadAddsAll":                   loadAddsAll,
+	"EnqueueManyAddsAll":            enqueueManyAddsAll,
 	"UniqueUntilDone":               uniqueUntilDone,
 	"UniqueUntilStarted":            uniqueUntilStarted,
 	"UniqueWithinOneCall":           uniqueWithinOneCall,
@@ -57,8 +58,8 @@ func enqueueKeepsEveryField(t *testing.T, h Harness) {
 	j = get(t, h.Store, r.ID)
 	require.Equal(t, jobqueue.StateWaiting, j.State)
 	require.Equal(t, jobqueue.DefaultQueue, j.Queue)
-	require.Equal(t, jobqueue.DefaultPriority, j.Priority)
-	require.Equal(t, jobqueue.DefaultMaxAttempts, j.MaxAttempts)
+	require.Equal(t, 2, j.Priority)
+	require.Equal(t, 10, j.MaxAttempts)
 	require.Equal(t, "null", string(j.Args))
 
 	_, err = c.Get(t.Context(), r.ID+1000)
@@ -81,18 +82,21 @@ func enqueueManyAnswersInOrder(t *testing.T, h Harness) {
 	require.Empty(t, none)
 }
 
-func loadAddsAll(t *testing.T, h Harness) {
+func enqueueManyAddsAll(t *testing.T, h Harness) {
 	c := jobqueue.NewClient(h.Store)
 	ps := make([]jobqueue.Params, 3000)
 	for i := range ps {
 		ps[i] = jobqueue.Params{Kind: "work", Args: args{i}}
 	}
-	require.NoError(t, c.Load(t.Context(), ps))
+	_, err := c.EnqueueMany(t.Context(), ps)
+	require.NoError(t, err)
 	ps[0].RunAt = time.Now().Add(time.Hour)
 	ps[1].UniqueKey = "one"
-	require.NoError(t, c.Load(t.Context(), ps[:2]))
+	_, err = c.EnqueueMany(t.Context(), ps[:2])
+	require.NoError(t, err)
 	ps[1].UniqueKey = ""
-	require.NoError(t, c.Load(t.Context(), ps[:2]))
+	_, err = c.EnqueueMany(t.Context(), ps[:2])
+	require.NoError(t, err)
 	stats, err := c.Stats(t.Context())
 	require.NoError(t, err)
 	require.Len(t, stats.Queues, 1)
@@ -107,7 +111,7 @@ func uniqueUntilDone(t *testing.T, h Harness) {
 	require.NoError(t, err)
 	again, err := c.Enqueue(t.Context(), p)
 	require.NoError(t, err)
-	require.Equal(t, jobqueue.Receipt{ID: first.ID, Duplicate: true}, again)
+	require.Equal(t, jobqueue.InsertResult{ID: first.ID, Duplicate: true}, again)
 
 	other, err := c.Enqueue(t.Context(), jobqueue.Params{Kind: "other", UniqueKey: "k"})
 	require.NoError(t, err)
@@ -121,7 +125,7 @@ func uniqueUntilDone(t *testing.T, h Harness) {
 	require.NoError(t, err)
 	require.True(t, again.Duplicate, "the key is held while the job runs")
 
-	require.Empty(t, say(t, h.Store, w, outcome(jobs[0], jobqueue.Succeed)))
+	require.Empty(t, say(t, h.Store, w, outcome(jobs[0], driver.Complete)))
 	again, err = c.Enqueue(t.Context(), p)
 	require.NoError(t, err)
 	require.False(t, again.Duplicate, "the key is free when the job is done")
@@ -129,12 +133,12 @@ func uniqueUntilDone(t *testing.T, h Harness) {
 
 func uniqueUntilStarted(t *testing.T, h Harness) {
 	c := jobqueue.NewClient(h.Store)
-	p := jobqueue.Params{Kind: "work", Args: args{1}, UniqueKey: "k", Unique: jobqueue.UniqueUntilStarted}
+	p := jobqueue.Params{Kind: "work", Args: args{1}, UniqueKey: "k", UniqueUntilStarted: true}
 	first, err := c.Enqueue(t.Context(), p)
 	require.NoError(t, err)
 	again, err := c.Enqueue(t.Context(), p)
 	require.NoError(t, err)
-	require.Equal(t, jobqueue.Receipt{ID: first.ID, Duplicate: true}, again)
+	require.Equal(t, jobqueue.InsertResult{ID: first.ID, Duplicate: true}, again)
 
 	w := register(t, h.Store, time.Minute)
 	jobs := take(t, h.Store, w, "default", 10)
@@ -144,7 +148,7 @@ func uniqueUntilStarted(t *testing.T, h Harness) {
 	require.False(t, again.Duplicate, "the key is free when the job has started")
 
 	// The first one can be put back all the same.
-	require.Empty(t, say(t, h.Store, w, outcome(jobs[0], jobqueue.Postpone)))
+	require.Empty(t, say(t, h.Store, w, outcome(jobs[0], driver.Reschedule)))
 	require.Len(t, take(t, h.Store, w, "default", 10), 2)
 }
 
@@ -158,8 +162,8 @@ func uniqueWithinOneCall(t *testing.T, h Harness) {
 	require.NoError(t, err)
 	require.False(t, rs[0].Duplicate)
 	require.False(t, rs[1].Duplicate)
-	require.Equal(t, jobqueue.Receipt{ID: held.ID, Duplicate: true}, rs[2])
-	require.Equal(t, jobqueue.Receipt{ID: rs[0].ID, Duplicate: true}, rs[3])
+	require.Equal(t, jobqueue.InsertResult{ID: held.ID, Duplicate: true}, rs[2])
+	require.Equal(t, jobqueue.InsertResult{ID: rs[0].ID, Duplicate: true}, rs[3])
 	require.NotEqual(t, rs[0].ID, rs[1].ID)
 }
 
@@ -217,7 +221,7 @@ func transactionCommitsOrNot(t *testing.T, h Harness) {
 		require.Equal(t, jobqueue.StateWaiting, get(t, h.Store, id).State)
 		require.NoError(t, inTx(t.Context(), func(tx Tx) error {
 			rs, err := tx.Enqueue(jobqueue.Params{Kind: "work", UniqueKey: name})
-			require.Equal(t, []jobqueue.Receipt{{ID: id, Duplicate: true}}, rs, name)
+			require.Equal(t, []jobqueue.InsertResult{{ID: id, Duplicate: true}}, rs, name)
 			return err
 		}))
 	}
@@ -275,8 +279,8 @@ func scheduledJobsAreNotTakenEarly(t *testing.T, h Harness) {
 	w := register(t, h.Store, time.Minute)
 	fill(t, h.Store, 3, func(p *jobqueue.Params) { p.RunAt = time.Now().Add(time.Hour); p.Priority = 1 })
 	fill(t, h.Store, 1, func(p *jobqueue.Params) { p.RunAt = time.Now().Add(30 * time.Minute); p.Priority = 4 })
-	res, err := h.Store.Exchange(t.Context(), jobqueue.Exchange{
-		Worker: w, Ahead: true, Wants: []jobqueue.Want{{Queue: "default", N: 5}, {Queue: "empty", N: 5}},
+	res, err := h.Store.Exchange(t.Context(), driver.ExchangeRequest{
+		Worker: w, LookAhead: true, Claims: []driver.ClaimRequest{{Queue: "default", Limit: 5}, {Queue: "empty", Limit: 5}},
 	})
 	require.NoError(t, err)
 	require.Empty(t, res.Jobs)
@@ -299,8 +303,8 @@ func farTimesKeepTheirPlace(t *testing.T, h Harness) {
 	require.Greater(t, stats.Queues[0].Oldest, 200*365*24*time.Hour, "longer than a Duration can tell")
 
 	w := register(t, h.Store, time.Minute)
-	look := func() jobqueue.Exchanged {
-		res, err := h.Store.Exchange(t.Context(), jobqueue.Exchange{Worker: w, Ahead: true, Wants: []jobqueue.Want{{Queue: "default", N: 10}}})
+	look := func() driver.ExchangeResponse {
+		res, err := h.Store.Exchange(t.Context(), driver.ExchangeRequest{Worker: w, LookAhead: true, Claims: []driver.ClaimRequest{{Queue: "default", Limit: 10}}})
 		require.NoError(t, err)
 		return res
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/driver"
 	"lessonkit.example/jobqueue/queuetest"
 	"lessonkit.example/jobqueue/sqlitequeue"
 )
@@ -27,8 +27,8 @@ func ExampleRun() {
 			require.NoError(t, store.Migrate(t.Context()))
 			return queuetest.Harness{
 				Store: store,
-				Again: func() jobqueue.Store { return open("queue.db") },
-				Empty: func() jobqueue.Store { return open("empty.db") },
+				Again: func() driver.Store { return open("queue.db") },
+				Empty: func() driver.Store { return open("empty.db") },
 				// Name here every way in which a program may enqueue in a transaction of its own.
 				InTx: map[string]func(context.Context, func(queuetest.Tx) error) error{},
 			}

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/driver"
 )
 
 var leaseTests = map[string]func(*testing.T, Harness){
@@ -27,19 +28,19 @@ var leaseTests = map[string]func(*testing.T, Harness){
 }
 
 // die ends the lease of a worker, as its death does in time.
-func die(t *testing.T, s jobqueue.Store, worker int64) {
+func die(t *testing.T, s driver.Store, worker int64) {
 	t.Helper()
-	_, alive, err := s.Beat(t.Context(), worker, 0)
+	_, alive, err := s.Heartbeat(t.Context(), worker, 0)
 	require.NoError(t, err)
 	require.True(t, alive)
 }
 
 // sweep waits until the lease of a dead worker is over and swept.
-func sweep(t *testing.T, s jobqueue.Store, want int) {
+func sweep(t *testing.T, s driver.Store, want int) {
 	t.Helper()
 	total := 0
 	poll(t, "sweep", func() bool {
-		n, err := s.Sweep(t.Context(), false)
+		n, err := s.Rescue(t.Context(), false)
 		require.NoError(t, err)
 		total += n
 		return total >= want
@@ -53,13 +54,13 @@ func fenceDecidesWhoFinishes(t *testing.T, h Harness) {
 	j := take(t, h.Store, w, "default", 1)[0]
 	require.Equal(t, 1, j.Fence)
 	require.Equal(t, 1, j.Attempt)
-	wrong := outcome(j, jobqueue.Succeed)
+	wrong := outcome(j, driver.Complete)
 	wrong.Fence++
 	require.Equal(t, []int64{j.ID}, say(t, h.Store, w, wrong))
-	require.Equal(t, []int64{j.ID}, say(t, h.Store, w+1, outcome(j, jobqueue.Succeed)), "another worker")
+	require.Equal(t, []int64{j.ID}, say(t, h.Store, w+1, outcome(j, driver.Complete)), "another worker")
 	require.Equal(t, jobqueue.StateRunning, get(t, h.Store, j.ID).State)
-	require.Empty(t, say(t, h.Store, w, outcome(j, jobqueue.Succeed)))
-	require.Equal(t, []int64{j.ID}, say(t, h.Store, w, outcome(j, jobqueue.Succeed)), "twice")
+	require.Empty(t, say(t, h.Store, w, outcome(j, driver.Complete)))
+	require.Equal(t, []int64{j.ID}, say(t, h.Store, w, outcome(j, driver.Complete)), "twice")
 	done := get(t, h.Store, j.ID)
 	require.Equal(t, jobqueue.StateSucceeded, done.State)
 	require.Equal(t, 1, done.Attempt)
@@ -72,7 +73,7 @@ func zombieClaimsNothing(t *testing.T, h Harness) {
 	zombie := register(t, h.Store, time.Minute)
 	die(t, h.Store, zombie)
 	poll(t, "the worker's row is gone", func() bool {
-		_, err := h.Store.Sweep(t.Context(), false)
+		_, err := h.Store.Rescue(t.Context(), false)
 		require.NoError(t, err)
 		stats, err := h.Store.Stats(t.Context())
 		require.NoError(t, err)
@@ -90,14 +91,14 @@ func zombieFinishesNothing(t *testing.T, h Harness) {
 	die(t, h.Store, zombie)
 	sweep(t, h.Store, 3)
 	// Nobody has taken the jobs yet, and still the zombie's word does not count.
-	require.Len(t, say(t, h.Store, zombie, outcome(late[0], jobqueue.Succeed), outcome(late[1], jobqueue.Fail), outcome(late[2], jobqueue.Postpone)), 3)
+	require.Len(t, say(t, h.Store, zombie, outcome(late[0], driver.Complete), outcome(late[1], driver.Fail), outcome(late[2], driver.Reschedule)), 3)
 	w := register(t, h.Store, time.Minute)
 	again := take(t, h.Store, w, "default", 3)
 	require.Len(t, again, 3)
 	require.NotEqual(t, late[0].Token(), again[0].Token())
-	require.Len(t, say(t, h.Store, zombie, outcome(late[0], jobqueue.Succeed)), 1)
+	require.Len(t, say(t, h.Store, zombie, outcome(late[0], driver.Complete)), 1)
 	for _, j := range again {
-		require.Empty(t, say(t, h.Store, w, outcome(j, jobqueue.Succeed)))
+		require.Empty(t, say(t, h.Store, w, outcome(j, driver.Complete)))
 	}
 	for _, id := range ids {
 		j := get(t, h.Store, id)
@@ -114,20 +115,20 @@ func beatKeepsTheLease(t *testing.T, h Harness) {
 	fill(t, h.Store, 2)
 	w := register(t, h.Store, time.Minute)
 	jobs := take(t, h.Store, w, "default", 2)
-	n, err := h.Store.Sweep(t.Context(), true)
+	n, err := h.Store.Rescue(t.Context(), true)
 	require.NoError(t, err)
 	require.Zero(t, n)
-	cancelled, alive, err := h.Store.Beat(t.Context(), w, time.Minute)
+	cancelled, alive, err := h.Store.Heartbeat(t.Context(), w, time.Minute)
 	require.NoError(t, err)
 	require.True(t, alive)
 	require.Empty(t, cancelled)
 	require.NoError(t, h.Store.Cancel(t.Context(), jobs[1].ID))
 	require.True(t, get(t, h.Store, jobs[1].ID).Cancelling)
-	cancelled, alive, err = h.Store.Beat(t.Context(), w, time.Minute)
+	cancelled, alive, err = h.Store.Heartbeat(t.Context(), w, time.Minute)
 	require.NoError(t, err)
 	require.True(t, alive)
 	require.Equal(t, []int64{jobs[1].ID}, cancelled)
-	_, alive, err = h.Store.Beat(t.Context(), w+1, time.Minute)
+	_, alive, err = h.Store.Heartbeat(t.Context(), w+1, time.Minute)
 	require.NoError(t, err)
 	require.False(t, alive)
 }
@@ -142,7 +143,7 @@ func sweepKeepsErrorsAndSpentJobs(t *testing.T, h Harness) {
 	jobs := take(t, h.Store, w, "default", 1)
 	require.Len(t, jobs, 1, "it is taken once more, so that its Dead callback can run")
 	require.Equal(t, 2, jobs[0].Attempt)
-	require.Empty(t, say(t, h.Store, w, outcome(jobs[0], jobqueue.Fail)))
+	require.Empty(t, say(t, h.Store, w, outcome(jobs[0], driver.Fail)))
 	j := get(t, h.Store, id)
 	require.Equal(t, jobqueue.StateFailed, j.State)
 	require.Equal(t, 1, j.Attempt, "the extra start is not counted")
@@ -154,13 +155,13 @@ func auditFindsOrphans(t *testing.T, h Harness) {
 	w := register(t, h.Store, time.Minute)
 	j := take(t, h.Store, w, "default", 1)[0]
 	// Forget the worker while its job is kept, as no code path should.
-	_, err := h.Store.Release(t.Context(), w, []jobqueue.Lease{{ID: j.ID, Fence: j.Fence}}, true)
+	_, err := h.Store.Release(t.Context(), w, []driver.Lease{{ID: j.ID, Fence: j.Fence}}, true)
 	require.NoError(t, err)
 	require.Equal(t, jobqueue.StateRunning, get(t, h.Store, j.ID).State)
-	n, err := h.Store.Sweep(t.Context(), false)
+	n, err := h.Store.Rescue(t.Context(), false)
 	require.NoError(t, err)
 	require.Zero(t, n)
-	n, err = h.Store.Sweep(t.Context(), true)
+	n, err = h.Store.Rescue(t.Context(), true)
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 	require.Equal(t, jobqueue.StateWaiting, get(t, h.Store, j.ID).State)
@@ -170,7 +171,7 @@ func releaseKeepsWhatIsNamed(t *testing.T, h Harness) {
 	fill(t, h.Store, 4)
 	w := register(t, h.Store, time.Minute)
 	jobs := take(t, h.Store, w, "default", 3)
-	n, err := h.Store.Release(t.Context(), w, []jobqueue.Lease{{ID: jobs[0].ID, Fence: jobs[0].Fence}, {ID: jobs[1].ID, Fence: 99}}, false)
+	n, err := h.Store.Release(t.Context(), w, []driver.Lease{{ID: jobs[0].ID, Fence: jobs[0].Fence}, {ID: jobs[1].ID, Fence: 99}}, false)
 	require.NoError(t, err)
 	require.Equal(t, 2, n)
 	require.Equal(t, jobqueue.StateRunning, get(t, h.Store, jobs[0].ID).State)
@@ -178,7 +179,7 @@ func releaseKeepsWhatIsNamed(t *testing.T, h Harness) {
 	require.Equal(t, jobqueue.StateWaiting, back.State)
 	require.Zero(t, back.Attempt, "the attempt is given back")
 	require.Equal(t, jobs[1].RunAt, back.RunAt.UTC(), "and its place in the queue")
-	require.Len(t, say(t, h.Store, w, outcome(jobs[1], jobqueue.Succeed)), 1)
+	require.Len(t, say(t, h.Store, w, outcome(jobs[1], driver.Complete)), 1)
 	n, err = h.Store.Release(t.Context(), w, nil, true)
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
@@ -193,13 +194,13 @@ func outcomesOfEverySort(t *testing.T, h Harness) {
 		byID[j.ID] = j
 	}
 	failure := jobqueue.AttemptError{Attempt: 1, Error: "it's \"broken\" \u2028 \x01", Stack: "main.go:1"}
-	o := make([]jobqueue.Outcome, 6)
-	for i, v := range []jobqueue.Verdict{jobqueue.Succeed, jobqueue.Fail, jobqueue.Abort, jobqueue.Postpone, jobqueue.Postpone, jobqueue.Succeed} {
+	o := make([]driver.Result, 6)
+	for i, v := range []driver.Action{driver.Complete, driver.Fail, driver.Cancel, driver.Reschedule, driver.Reschedule, driver.Complete} {
 		o[i] = outcome(byID[ids[i]], v)
 	}
 	o[1].Error, o[3].Error = failure, failure
 	o[3].Delay = time.Hour
-	o[4].Refund = true
+	o[4].Uncounted = true
 	o[5].Discard = true
 	require.Empty(t, say(t, h.Store, w, o...))
 
@@ -230,8 +231,8 @@ func outcomesOfEverySort(t *testing.T, h Harness) {
 func postponeTwiceCountsOnce(t *testing.T, h Harness) {
 	id := fill(t, h.Store, 1)[0]
 	w := register(t, h.Store, time.Minute)
-	o := outcome(take(t, h.Store, w, "default", 1)[0], jobqueue.Postpone)
-	o.Refund, o.Error = true, jobqueue.AttemptError{Attempt: 1, Error: "once"}
+	o := outcome(take(t, h.Store, w, "default", 1)[0], driver.Reschedule)
+	o.Uncounted, o.Error = true, jobqueue.AttemptError{Attempt: 1, Error: "once"}
 	require.Empty(t, say(t, h.Store, w, o))
 	require.Len(t, say(t, h.Store, w, o), 1)
 	j := get(t, h.Store, id)
@@ -249,9 +250,9 @@ func watermarkHidesNothingButThePast(t *testing.T, h Harness) {
 		}
 	})
 	w := register(t, h.Store, time.Minute)
-	claim := func(marks [4]jobqueue.Mark) (got []int64) {
-		res, err := h.Store.Exchange(t.Context(), jobqueue.Exchange{Worker: w, Wants: []jobqueue.Want{
-			{Queue: "other", N: 1}, {Queue: "default", N: 10, After: marks},
+	claim := func(marks [4]driver.Cursor) (got []int64) {
+		res, err := h.Store.Exchange(t.Context(), driver.ExchangeRequest{Worker: w, Claims: []driver.ClaimRequest{
+			{Queue: "other", Limit: 1}, {Queue: "default", Limit: 10, After: marks},
 		}})
 		require.NoError(t, err)
 		for _, j := range res.Jobs {
@@ -259,11 +260,11 @@ func watermarkHidesNothingButThePast(t *testing.T, h Harness) {
 		}
 		return got
 	}
-	var marks [4]jobqueue.Mark
-	marks[1] = jobqueue.Mark{RunAt: at, ID: ids[0]}
-	marks[2] = jobqueue.Mark{RunAt: at, ID: ids[2]}
+	var marks [4]driver.Cursor
+	marks[1] = driver.Cursor{RunAt: at, ID: ids[0]}
+	marks[2] = driver.Cursor{RunAt: at, ID: ids[2]}
 	require.Equal(t, []int64{ids[1]}, claim(marks))
-	require.ElementsMatch(t, []int64{ids[0], ids[2]}, claim([4]jobqueue.Mark{}))
+	require.ElementsMatch(t, []int64{ids[0], ids[2]}, claim([4]driver.Cursor{}))
 }
 
 func twoWorkersNeverTakeTheSameJob(t *testing.T, h Harness) {
@@ -276,7 +277,7 @@ func twoWorkersNeverTakeTheSameJob(t *testing.T, h Harness) {
 		w := register(t, s, time.Minute)
 		go func() {
 			for {
-				res, err := s.Exchange(t.Context(), jobqueue.Exchange{Worker: w, Wants: []jobqueue.Want{{Queue: "default", N: 7}}})
+				res, err := s.Exchange(t.Context(), driver.ExchangeRequest{Worker: w, Claims: []driver.ClaimRequest{{Queue: "default", Limit: 7}}})
 				for _, j := range res.Jobs {
 					got <- j.ID
 				}
@@ -322,7 +323,7 @@ func completeTxRolledBackLeavesTheJob(t *testing.T, h Harness) {
 		})
 		require.ErrorIs(t, err, errTest)
 		require.Equal(t, jobqueue.StateRunning, get(t, h.Store, id).State, name)
-		require.Empty(t, say(t, h.Store, w, outcome(j, jobqueue.Succeed)), name)
+		require.Empty(t, say(t, h.Store, w, outcome(j, driver.Complete)), name)
 	}
 }
 
@@ -332,7 +333,7 @@ func errorHistoryIsBounded(t *testing.T, h Harness) {
 	for i := range 103 {
 		jobs := take(t, h.Store, w, "default", 1)
 		require.Len(t, jobs, 1)
-		o := outcome(jobs[0], jobqueue.Postpone)
+		o := outcome(jobs[0], driver.Reschedule)
 		o.Error = jobqueue.AttemptError{Attempt: i + 1, Error: "again"}
 		require.Empty(t, say(t, h.Store, w, o))
 	}

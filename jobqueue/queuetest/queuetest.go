@@ -11,15 +11,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/driver"
 )
 
 // Harness is one fresh, migrated queue.
 type Harness struct {
-	Store jobqueue.Store
+	Store driver.Store
 	// Again returns another Store on the same database, as another process has it.
-	Again func() jobqueue.Store
+	Again func() driver.Store
 	// Empty returns a store on a database without its tables.
-	Empty func() jobqueue.Store
+	Empty func() driver.Store
 	// InTx runs f in a transaction of the caller and commits it unless f returns an error. There may be several ways to
 	// do that; each must work.
 	InTx map[string]func(ctx context.Context, f func(tx Tx) error) error
@@ -29,7 +30,7 @@ type Harness struct {
 
 // Tx is what a store can do in a transaction of the caller.
 type Tx struct {
-	Enqueue  func(ps ...jobqueue.Params) ([]jobqueue.Receipt, error)
+	Enqueue  func(ps ...jobqueue.Params) ([]jobqueue.InsertResult, error)
 	Complete func(job *jobqueue.Job) error
 }
 
@@ -42,7 +43,7 @@ type Features struct {
 // Run runs the suite; open makes a new queue for each test.
 func Run(t *testing.T, open func(t *testing.T) Harness) {
 	for _, group := range []map[string]func(*testing.T, Harness){
-		enqueueTests, leaseTests, workerTests, wakeTests, lookTests,
+		enqueueTests, leaseTests, workerTests, wakeTests, inspectTests,
 	} {
 		for name, test := range group {
 			t.Run(name, func(t *testing.T) {
@@ -61,7 +62,7 @@ type args struct {
 }
 
 // fill enqueues n jobs of kind "work" with arguments 0 to n-1 and returns their ids.
-func fill(t *testing.T, s jobqueue.Store, n int, change ...func(*jobqueue.Params)) []int64 {
+func fill(t *testing.T, s driver.Store, n int, change ...func(*jobqueue.Params)) []int64 {
 	t.Helper()
 	ps := make([]jobqueue.Params, n)
 	for i := range ps {
@@ -80,14 +81,14 @@ func fill(t *testing.T, s jobqueue.Store, n int, change ...func(*jobqueue.Params
 }
 
 // take claims up to n jobs of a queue for a worker without a Worker.
-func take(t *testing.T, s jobqueue.Store, worker int64, queue string, n int) []*jobqueue.Job {
+func take(t *testing.T, s driver.Store, worker int64, queue string, n int) []*jobqueue.Job {
 	t.Helper()
-	res, err := s.Exchange(t.Context(), jobqueue.Exchange{Worker: worker, Wants: []jobqueue.Want{{Queue: queue, N: n}}})
+	res, err := s.Exchange(t.Context(), driver.ExchangeRequest{Worker: worker, Claims: []driver.ClaimRequest{{Queue: queue, Limit: n}}})
 	require.NoError(t, err)
 	return res.Jobs
 }
 
-func register(t *testing.T, s jobqueue.Store, lease time.Duration) int64 {
+func register(t *testing.T, s driver.Store, lease time.Duration) int64 {
 	t.Helper()
 	id, err := s.Register(t.Context(), t.Name(), lease)
 	require.NoError(t, err)
@@ -95,9 +96,9 @@ func register(t *testing.T, s jobqueue.Store, lease time.Duration) int64 {
 }
 
 // say sends outcomes and returns the ids that did not count.
-func say(t *testing.T, s jobqueue.Store, worker int64, outcomes ...jobqueue.Outcome) (lost []int64) {
+func say(t *testing.T, s driver.Store, worker int64, outcomes ...driver.Result) (lost []int64) {
 	t.Helper()
-	res, err := s.Exchange(t.Context(), jobqueue.Exchange{Worker: worker, Outcomes: outcomes})
+	res, err := s.Exchange(t.Context(), driver.ExchangeRequest{Worker: worker, Results: outcomes})
 	require.NoError(t, err)
 	for _, l := range res.Lost {
 		lost = append(lost, l.ID)
@@ -105,11 +106,11 @@ func say(t *testing.T, s jobqueue.Store, worker int64, outcomes ...jobqueue.Outc
 	return lost
 }
 
-func outcome(j *jobqueue.Job, v jobqueue.Verdict) jobqueue.Outcome {
-	return jobqueue.Outcome{Lease: jobqueue.Lease{ID: j.ID, Fence: j.Fence}, Verdict: v}
+func outcome(j *jobqueue.Job, v driver.Action) driver.Result {
+	return driver.Result{Lease: driver.Lease{ID: j.ID, Fence: j.Fence}, Action: v}
 }
 
-func get(t *testing.T, s jobqueue.Store, id int64) *jobqueue.Job {
+func get(t *testing.T, s driver.Store, id int64) *jobqueue.Job {
 	t.Helper()
 	j, err := s.Get(t.Context(), id)
 	require.NoError(t, err)
@@ -125,7 +126,7 @@ type running struct {
 }
 
 // start runs a worker whose handlers set adds; it is stopped at the end of the test at the latest.
-func start(t *testing.T, s jobqueue.Store, cfg jobqueue.WorkerConfig, set func(w *jobqueue.Worker)) *running {
+func start(t *testing.T, s driver.Store, cfg jobqueue.WorkerConfig, set func(w *jobqueue.Worker)) *running {
 	t.Helper()
 	r := &running{t: t, events: make(chan jobqueue.Event, 100_000), done: make(chan error, 1)}
 	cfg.OnEvent = func(e jobqueue.Event) { r.events <- e }

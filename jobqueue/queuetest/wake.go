@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/driver"
 )
 
 var wakeTests = map[string]func(*testing.T, Harness){
@@ -27,7 +28,7 @@ var wakeTests = map[string]func(*testing.T, Harness){
 const never = time.Hour // a poll interval that plays no part
 
 // idle starts a worker that has looked at its queue and found nothing.
-func idle(t *testing.T, s jobqueue.Store, cfg jobqueue.WorkerConfig) *running {
+func idle(t *testing.T, s driver.Store, cfg jobqueue.WorkerConfig) *running {
 	t.Helper()
 	fill(t, s, 1)
 	r := start(t, s, cfg, handle(func(context.Context, *jobqueue.Job, args) error { return nil }))
@@ -36,15 +37,15 @@ func idle(t *testing.T, s jobqueue.Store, cfg jobqueue.WorkerConfig) *running {
 }
 
 func wakeBeginsWithAllQueues(t *testing.T, h Harness) {
-	waker, ok := h.Store.(jobqueue.Waker)
+	waker, ok := h.Store.(driver.Listener)
 	if !ok {
 		t.Skip("the store does not wake")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	signals, done := make(chan jobqueue.Signal, 10), make(chan error, 1)
+	signals, done := make(chan driver.Signal, 10), make(chan error, 1)
 	go func() {
-		done <- waker.Wake(ctx, func() {}, func(s jobqueue.Signal) bool { signals <- s; return false })
+		done <- waker.Listen(ctx, func() {}, func(s driver.Signal) bool { signals <- s; return false })
 	}()
 	require.Zero(t, receive(t, signals), "what came before was not heard")
 	cancel()
@@ -52,13 +53,13 @@ func wakeBeginsWithAllQueues(t *testing.T, h Harness) {
 }
 
 func sameProcessIsWoken(t *testing.T, h Harness) {
-	r := idle(t, h.Store, jobqueue.WorkerConfig{Poll: never})
+	r := idle(t, h.Store, jobqueue.WorkerConfig{PollInterval: never})
 	for range 20 {
 		fill(t, h.Store, 1)
 		require.Less(t, r.next(jobqueue.EventClaimed).Wait, 5*time.Second)
 		r.next(jobqueue.EventSucceeded)
 	}
-	require.NoError(t, jobqueue.NewClient(h.Store).Load(t.Context(), []jobqueue.Params{{Kind: "work"}, {Kind: "work"}}))
+	fill(t, h.Store, 2)
 	r.next(jobqueue.EventSucceeded)
 	r.next(jobqueue.EventSucceeded)
 }
@@ -66,7 +67,7 @@ func sameProcessIsWoken(t *testing.T, h Harness) {
 func otherProcessIsWoken(t *testing.T, h Harness) {
 	cfg := jobqueue.WorkerConfig{}
 	if h.Features.Notifies {
-		cfg.Poll = never
+		cfg.PollInterval = never
 	}
 	r := idle(t, h.Store, cfg)
 	other := h.Again()
@@ -92,7 +93,7 @@ func otherProcessIsWoken(t *testing.T, h Harness) {
 func transactionWakes(t *testing.T, h Harness) {
 	cfg := jobqueue.WorkerConfig{}
 	if h.Features.Notifies {
-		cfg.Poll = never
+		cfg.PollInterval = never
 	}
 	r := idle(t, h.Store, cfg)
 	for _, inTx := range h.InTx {
@@ -115,7 +116,8 @@ func transactionWakes(t *testing.T, h Harness) {
 }
 
 func pollingAloneWorks(t *testing.T, h Harness) {
-	r := idle(t, h.Store, jobqueue.WorkerConfig{PollOnly: true})
+	silent := struct{ driver.Store }{h.Store} // without Listen
+	r := idle(t, silent, jobqueue.WorkerConfig{})
 	for range 3 {
 		fill(t, h.Again(), 1)
 		require.Less(t, r.next(jobqueue.EventClaimed).Wait, 5*time.Second)
@@ -123,7 +125,7 @@ func pollingAloneWorks(t *testing.T, h Harness) {
 }
 
 func scheduledStartsInTime(t *testing.T, h Harness) {
-	r := idle(t, h.Store, jobqueue.WorkerConfig{Poll: never})
+	r := idle(t, h.Store, jobqueue.WorkerConfig{PollInterval: never})
 	c := jobqueue.NewClient(h.Store)
 	for _, d := range []time.Duration{400 * time.Millisecond, 150 * time.Millisecond} {
 		_, err := c.Enqueue(t.Context(), jobqueue.Params{Kind: "work", RunAt: time.Now().Add(d)})
@@ -186,7 +188,7 @@ func cancelSparesTheRetry(t *testing.T, h Harness) {
 		receive(t, started)
 		require.NoError(t, c.Cancel(t.Context(), id))
 		for err := c.Retry(t.Context(), id); err != nil; err = c.Retry(t.Context(), id) { // as soon as it can be
-			require.ErrorIs(t, err, jobqueue.ErrNotRetryable)
+			require.ErrorIs(t, err, jobqueue.ErrState)
 		}
 		receive(t, started)
 		require.Equal(t, jobqueue.EventCancelled, r.next(jobqueue.EventCancelled, jobqueue.EventSucceeded).Type)
@@ -195,7 +197,7 @@ func cancelSparesTheRetry(t *testing.T, h Harness) {
 }
 
 func retryWakes(t *testing.T, h Harness) {
-	r := idle(t, h.Store, jobqueue.WorkerConfig{Poll: never})
+	r := idle(t, h.Store, jobqueue.WorkerConfig{PollInterval: never})
 	c := jobqueue.NewClient(h.Store)
 	id := fill(t, h.Store, 1, func(p *jobqueue.Params) { p.RunAt = time.Now().Add(time.Hour) })[0]
 	require.NoError(t, c.Cancel(t.Context(), id))
@@ -227,8 +229,8 @@ func runChecksTheSchema(t *testing.T, h Harness) {
 	require.NoError(t, h.Store.Check(t.Context()))
 	require.NotNil(t, h.Empty)
 	empty := h.Empty()
-	require.ErrorIs(t, empty.Check(t.Context()), jobqueue.ErrSchema)
+	require.ErrorIs(t, empty.Check(t.Context()), driver.ErrSchema)
 	err := jobqueue.NewWorker(empty, jobqueue.WorkerConfig{}).Run(t.Context())
-	require.ErrorIs(t, err, jobqueue.ErrSchema)
+	require.ErrorIs(t, err, driver.ErrSchema)
 	require.ErrorContains(t, err, "run Migrate")
 }

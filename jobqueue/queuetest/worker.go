@@ -40,7 +40,7 @@ func worksEverythingOnce(t *testing.T, h Harness) {
 	fill(t, h.Store, n/2, func(p *jobqueue.Params) { p.Queue = "b" })
 	var count [n / 2]atomic.Int32
 	var parallel, most atomic.Int32
-	r := start(t, h.Store, jobqueue.WorkerConfig{Queues: map[string]jobqueue.QueueConfig{"default": {Slots: 5}, "b": {Slots: 3}}},
+	r := start(t, h.Store, jobqueue.WorkerConfig{Queues: map[string]jobqueue.QueueConfig{"default": {MaxWorkers: 5}, "b": {MaxWorkers: 3}}},
 		handle(func(ctx context.Context, job *jobqueue.Job, a args) error {
 			most.Store(max(most.Load(), parallel.Add(1)))
 			defer parallel.Add(-1)
@@ -156,7 +156,7 @@ func panicIsRecorded(t *testing.T, h Harness) {
 func goexitIsAFailure(t *testing.T, h Harness) {
 	ids := fill(t, h.Store, 4, func(p *jobqueue.Params) { p.MaxAttempts = 2 })
 	var dead atomic.Int32
-	r := start(t, h.Store, jobqueue.WorkerConfig{Queues: map[string]jobqueue.QueueConfig{"default": {Slots: 1}}}, handle(
+	r := start(t, h.Store, jobqueue.WorkerConfig{Queues: map[string]jobqueue.QueueConfig{"default": {MaxWorkers: 1}}}, handle(
 		func(_ context.Context, _ *jobqueue.Job, a args) error {
 			if a.N < 3 {
 				runtime.Goexit()
@@ -390,7 +390,7 @@ func leaseLostCancelsAll(t *testing.T, h Harness) {
 func stopWaitsForHandlers(t *testing.T, h Harness) {
 	ids := fill(t, h.Store, 30)
 	started, finish := make(chan struct{}, 30), make(chan struct{})
-	r := start(t, h.Store, jobqueue.WorkerConfig{Queues: map[string]jobqueue.QueueConfig{"default": {Slots: 2}}, Prefetch: 20},
+	r := start(t, h.Store, jobqueue.WorkerConfig{Queues: map[string]jobqueue.QueueConfig{"default": {MaxWorkers: 2}}, Prefetch: 20},
 		handle(func(ctx context.Context, _ *jobqueue.Job, _ args) error {
 			started <- struct{}{}
 			select {
@@ -427,7 +427,7 @@ func stopGivesBackAfterGrace(t *testing.T, h Harness) {
 	ids := fill(t, h.Store, 2)
 	started, stubborn := make(chan struct{}, 2), make(chan struct{})
 	defer close(stubborn)
-	r := start(t, h.Store, jobqueue.WorkerConfig{Grace: 50 * time.Millisecond},
+	r := start(t, h.Store, jobqueue.WorkerConfig{ShutdownTimeout: 50 * time.Millisecond},
 		handle(func(ctx context.Context, _ *jobqueue.Job, a args) error {
 			started <- struct{}{}
 			<-ctx.Done()
@@ -440,7 +440,7 @@ func stopGivesBackAfterGrace(t *testing.T, h Harness) {
 	receive(t, started)
 	begin := time.Now()
 	r.wait()
-	require.Less(t, time.Since(begin), 50*time.Millisecond+jobqueue.StopMargin)
+	require.Less(t, time.Since(begin), 50*time.Millisecond+5*time.Second)
 	for _, id := range ids {
 		j := get(t, h.Store, id)
 		require.Equal(t, jobqueue.StateWaiting, j.State)

@@ -14,6 +14,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -131,6 +132,12 @@ func (u *ui) queues(w http.ResponseWriter, r *http.Request) {
 
 const pageSize = 50
 
+// states are the tabs of the list, in the order of a job's life.
+var states = []jobqueue.State{
+	jobqueue.StateWaiting, jobqueue.StateScheduled, jobqueue.StateRunning,
+	jobqueue.StateSucceeded, jobqueue.StateFailed, jobqueue.StateCancelled,
+}
+
 // jobsData is a page of jobs.
 type jobsData struct {
 	Filter jobqueue.Filter
@@ -144,11 +151,12 @@ func (u *ui) jobs(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	f := jobqueue.Filter{State: jobqueue.StateWaiting, Queue: q.Get("queue"), Kind: q.Get("kind"), Limit: pageSize + 1}
 	if name := q.Get("state"); name != "" {
-		var err error
-		if f.State, err = jobqueue.ParseState(name); err != nil {
+		i := slices.IndexFunc(states, func(s jobqueue.State) bool { return s.String() == name })
+		if i < 0 {
 			u.fail(w, r, http.StatusBadRequest, "There is no state of that name.", nil)
 			return
 		}
+		f.State = states[i]
 	}
 	if before := q.Get("before"); before != "" {
 		var err error
@@ -162,7 +170,7 @@ func (u *ui) jobs(w http.ResponseWriter, r *http.Request) {
 		u.storeFailed(w, r, err)
 		return
 	}
-	d := jobsData{Filter: f, States: jobqueue.States(), Jobs: jobs, Paged: f.Before != 0}
+	d := jobsData{Filter: f, States: states, Jobs: jobs, Paged: f.Before != 0}
 	if len(jobs) > pageSize {
 		d.Jobs = jobs[:pageSize]
 		d.Next = query(f, "before", strconv.FormatInt(jobs[pageSize-1].ID, 10))
@@ -217,11 +225,11 @@ func (u *ui) job(w http.ResponseWriter, r *http.Request) {
 
 // notes are what a change says after its redirect.
 var notes = map[string]string{
-	"retry":        "The job will run again.",
-	"cancel":       "The job was cancelled, or its worker was asked to stop it.",
-	"finished":     "Nothing was changed: the job has ended meanwhile.",
-	"notretryable": "Nothing was changed: the job cannot be retried in its present state.",
-	"duplicate":    "Nothing was changed: another job holds its unique key.",
+	"retry":       "The job will run again.",
+	"cancel":      "The job was cancelled, or its worker was asked to stop it.",
+	"cancelstate": "Nothing was changed: the job has ended meanwhile.",
+	"retrystate":  "Nothing was changed: the job cannot be retried in its present state.",
+	"duplicate":   "Nothing was changed: another job holds its unique key.",
 }
 
 func (u *ui) change(w http.ResponseWriter, r *http.Request) {
@@ -248,10 +256,8 @@ func (u *ui) change(w http.ResponseWriter, r *http.Request) {
 	case errors.Is(err, jobqueue.ErrNotFound):
 		u.fail(w, r, http.StatusNotFound, "There is no such job, or its history has been purged.", nil)
 		return
-	case errors.Is(err, jobqueue.ErrFinished):
-		note = "finished"
-	case errors.Is(err, jobqueue.ErrNotRetryable):
-		note = "notretryable"
+	case errors.Is(err, jobqueue.ErrState):
+		note += "state"
 	case errors.Is(err, jobqueue.ErrDuplicate):
 		note = "duplicate"
 	case err != nil:

@@ -46,7 +46,7 @@ func setup(t *testing.T, cfg queueui.Config) *site {
 
 	ctx, cancel := context.WithCancel(t.Context())
 	w := jobqueue.NewWorker(store, jobqueue.WorkerConfig{
-		Name: "teacher-1/4711", Grace: time.Millisecond,
+		Name: "teacher-1/4711", ShutdownTimeout: time.Millisecond,
 		Queues:  map[string]jobqueue.QueueConfig{"transcribe": {}, "mail": {}},
 		Backoff: func(attempt int) time.Duration { return time.Duration(attempt-1) * time.Hour },
 	})

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/driver"
 )
 
 // kept are the columns that a job and its history have in common.
@@ -66,14 +67,14 @@ const nextSQL = `
 select run_at from jobqueue_job where queue = ? and priority = ? and worker is null and run_at > ? order by run_at limit 1`
 
 // Exchange implements jobqueue.Store.
-func (s *Store) Exchange(ctx context.Context, x jobqueue.Exchange) (jobqueue.Exchanged, error) {
-	var res jobqueue.Exchanged
+func (s *Store) Exchange(ctx context.Context, x driver.ExchangeRequest) (driver.ExchangeResponse, error) {
+	var res driver.ExchangeResponse
 	err := s.update(ctx, func(r runner, now int64) error {
-		res = jobqueue.Exchanged{}
+		res = driver.ExchangeResponse{}
 		if err := outcomes(r, now, x, &res); err != nil {
 			return err
 		}
-		if err := claim(r, now, x, &res); err != nil || !x.Ahead {
+		if err := claim(r, now, x, &res); err != nil || !x.LookAhead {
 			return err
 		}
 		return next(r, now, x, &res)
@@ -83,16 +84,16 @@ func (s *Store) Exchange(ctx context.Context, x jobqueue.Exchange) (jobqueue.Exc
 		if isConstraint(err) {
 			err = jobqueue.Permanent(err) // the same again will not be accepted
 		}
-		return jobqueue.Exchanged{}, err
+		return driver.ExchangeResponse{}, err
 	}
 	return res, nil
 }
 
-func outcomes(r runner, now int64, x jobqueue.Exchange, res *jobqueue.Exchanged) error {
-	var succeeded, discarded []jobqueue.Lease
-	for _, o := range x.Outcomes {
+func outcomes(r runner, now int64, x driver.ExchangeRequest, res *driver.ExchangeResponse) error {
+	var succeeded, discarded []driver.Lease
+	for _, o := range x.Results {
 		switch {
-		case o.Verdict == jobqueue.Postpone:
+		case o.Action == driver.Reschedule:
 			ok, err := postpone(r, now, x.Worker, o)
 			if err != nil {
 				return err
@@ -102,7 +103,7 @@ func outcomes(r runner, now int64, x jobqueue.Exchange, res *jobqueue.Exchanged)
 			}
 		case o.Discard:
 			discarded = append(discarded, o.Lease)
-		case o.Verdict == jobqueue.Succeed:
+		case o.Action == driver.Complete:
 			succeeded = append(succeeded, o.Lease)
 		default:
 			ok, err := end(r, now, x.Worker, o)
@@ -121,7 +122,7 @@ func outcomes(r runner, now int64, x jobqueue.Exchange, res *jobqueue.Exchanged)
 }
 
 // retire removes jobs that have succeeded, with or without a place in the history.
-func retire(r runner, now, worker int64, batch []jobqueue.Lease, archive bool, res *jobqueue.Exchanged) error {
+func retire(r runner, now, worker int64, batch []driver.Lease, archive bool, res *driver.ExchangeResponse) error {
 	if len(batch) == 0 {
 		return nil
 	}
@@ -176,7 +177,7 @@ func affected(result sql.Result, err error) (bool, error) {
 	return n > 0, err
 }
 
-func noteError(r runner, now, worker int64, o jobqueue.Outcome) error {
+func noteError(r runner, now, worker int64, o driver.Result) error {
 	if o.Error.Error == "" {
 		return nil
 	}
@@ -190,14 +191,14 @@ func noteError(r runner, now, worker int64, o jobqueue.Outcome) error {
 	return err
 }
 
-func postpone(r runner, now, worker int64, o jobqueue.Outcome) (bool, error) {
+func postpone(r runner, now, worker int64, o driver.Result) (bool, error) {
 	if err := noteError(r, now, worker, o); err != nil {
 		return false, err
 	}
-	return affected(r.exec(postponeSQL, now, now+o.Delay.Microseconds(), boolInt(o.Refund), o.ID, o.Fence, worker))
+	return affected(r.exec(postponeSQL, now, now+o.Delay.Microseconds(), boolInt(o.Uncounted), o.ID, o.Fence, worker))
 }
 
-func end(r runner, now, worker int64, o jobqueue.Outcome) (bool, error) {
+func end(r runner, now, worker int64, o driver.Result) (bool, error) {
 	if err := noteError(r, now, worker, o); err != nil {
 		return false, err
 	}
@@ -205,9 +206,9 @@ func end(r runner, now, worker int64, o jobqueue.Outcome) (bool, error) {
 	if err != nil || !ok {
 		return false, err
 	}
-	state := jobqueue.StateFailed
-	if o.Verdict == jobqueue.Abort {
-		state = jobqueue.StateCancelled
+	state := driver.StateFailed
+	if o.Action == driver.Cancel {
+		state = driver.StateCancelled
 	}
 	if _, err := r.exec(endDoneSQL, int(state), now, o.ID); err != nil {
 		return false, err
@@ -216,8 +217,8 @@ func end(r runner, now, worker int64, o jobqueue.Outcome) (bool, error) {
 	return err == nil, err
 }
 
-func claim(r runner, now int64, x jobqueue.Exchange, res *jobqueue.Exchanged) error {
-	if len(x.Wants) == 0 {
+func claim(r runner, now int64, x driver.ExchangeRequest, res *driver.ExchangeResponse) error {
+	if len(x.Claims) == 0 {
 		return nil
 	}
 	rows, err := r.query(aliveSQL, x.Worker, now)
@@ -230,23 +231,23 @@ func claim(r runner, now int64, x jobqueue.Exchange, res *jobqueue.Exchanged) er
 	} else if err != nil {
 		return err
 	}
-	for _, w := range x.Wants {
+	for _, w := range x.Claims {
 		for p, after := range w.After {
-			if w.N <= 0 {
+			if w.Limit <= 0 {
 				break
 			}
-			rows, err := r.query(claimSQL, x.Worker, now, w.Queue, p+1, now, micros(after.RunAt), after.ID, w.N)
+			rows, err := r.query(claimSQL, x.Worker, now, w.Queue, p+1, now, micros(after.RunAt), after.ID, w.Limit)
 			if err != nil {
 				return err
 			}
 			if err := each(rows, func() error {
-				j := &jobqueue.Job{Worker: x.Worker, State: jobqueue.StateRunning}
+				j := &driver.Job{Worker: x.Worker, State: driver.StateRunning}
 				var runAt, created, claimed int64
 				err := rows.Scan(&j.ID, &j.Fence, &j.Attempt, &j.MaxAttempts, &j.Priority, &j.Queue, &j.Kind, (*[]byte)(&j.Args),
 					&runAt, &created, &claimed, &j.Cancelling)
 				j.RunAt, j.CreatedAt, j.ClaimedAt = time.UnixMicro(runAt).UTC(), timeOf(created), timeOf(claimed)
 				res.Jobs = append(res.Jobs, j)
-				w.N--
+				w.Limit--
 				return err
 			}); err != nil {
 				return err
@@ -256,8 +257,8 @@ func claim(r runner, now int64, x jobqueue.Exchange, res *jobqueue.Exchanged) er
 	return nil
 }
 
-func next(r runner, now int64, x jobqueue.Exchange, res *jobqueue.Exchanged) error {
-	for _, w := range x.Wants {
+func next(r runner, now int64, x driver.ExchangeRequest, res *driver.ExchangeResponse) error {
+	for _, w := range x.Claims {
 		for p := range w.After {
 			rows, err := r.query(nextSQL, w.Queue, p+1, now)
 			if err != nil {

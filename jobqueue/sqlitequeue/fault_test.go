@@ -89,7 +89,8 @@ func TestProcessKilled(t *testing.T) {
 			ps[i].Args = 1500 * time.Millisecond // what the process holds when it dies
 		}
 	}
-	require.NoError(t, jobqueue.NewClient(store).Load(t.Context(), ps))
+	_, err = jobqueue.NewClient(store).EnqueueMany(t.Context(), ps)
+	require.NoError(t, err)
 
 	number := func(query string, args ...any) (n int) {
 		require.NoError(t, db.R.QueryRowContext(t.Context(), query, args...).Scan(&n))

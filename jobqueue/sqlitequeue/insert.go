@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/driver"
 	"lessonkit.example/jobqueue/internal/wake"
 )
 
@@ -18,7 +19,7 @@ const findUniqueSQL = `select id from jobqueue_job where kind = ? and unique_key
 
 // EnqueueTx enqueues jobs in tx and returns a receipt for each. They exist when tx commits; workers of this process look
 // for them as soon as they can write, which is then.
-func (s *Store) EnqueueTx(ctx context.Context, tx *sql.Tx, ps ...jobqueue.Params) ([]jobqueue.Receipt, error) {
+func (s *Store) EnqueueTx(ctx context.Context, tx *sql.Tx, ps ...jobqueue.Params) ([]jobqueue.InsertResult, error) {
 	if len(ps) == 0 {
 		return nil, nil
 	}
@@ -26,7 +27,7 @@ func (s *Store) EnqueueTx(ctx context.Context, tx *sql.Tx, ps ...jobqueue.Params
 	if err != nil {
 		return nil, err
 	}
-	receipts := make([]jobqueue.Receipt, len(rs))
+	receipts := make([]jobqueue.InsertResult, len(rs))
 	err = s.insert(rs, receipts,
 		func(query string, args ...any) (sql.Result, error) { return tx.ExecContext(ctx, query, args...) },
 		func(query string, args ...any) (*sql.Rows, error) { return tx.QueryContext(ctx, query, args...) })
@@ -38,8 +39,8 @@ func (s *Store) EnqueueTx(ctx context.Context, tx *sql.Tx, ps ...jobqueue.Params
 }
 
 // Insert implements jobqueue.Store.
-func (s *Store) Insert(ctx context.Context, rs []jobqueue.Record) ([]jobqueue.Receipt, error) {
-	receipts := make([]jobqueue.Receipt, len(rs))
+func (s *Store) Insert(ctx context.Context, rs []driver.Record) ([]jobqueue.InsertResult, error) {
+	receipts := make([]jobqueue.InsertResult, len(rs))
 	err := s.update(ctx, func(r runner, _ int64) error {
 		return s.insert(rs, receipts, r.exec, r.query)
 	}, insertSQL, findUniqueSQL)
@@ -50,7 +51,7 @@ func (s *Store) Insert(ctx context.Context, rs []jobqueue.Record) ([]jobqueue.Re
 	return receipts, nil
 }
 
-func (s *Store) insert(rs []jobqueue.Record, receipts []jobqueue.Receipt,
+func (s *Store) insert(rs []driver.Record, receipts []jobqueue.InsertResult,
 	exec func(string, ...any) (sql.Result, error), query func(string, ...any) (*sql.Rows, error)) error {
 	now := micros(s.now())
 	for i := range rs {
@@ -83,12 +84,12 @@ func (s *Store) insert(rs []jobqueue.Record, receipts []jobqueue.Receipt,
 		if err != nil {
 			return err
 		}
-		receipts[i] = jobqueue.Receipt{ID: id}
+		receipts[i] = jobqueue.InsertResult{ID: id}
 	}
 	return nil
 }
 
-func (s *Store) wake(rs []jobqueue.Record) {
+func (s *Store) wake(rs []driver.Record) {
 	signals, _ := wake.Of(rs)
 	for _, sig := range signals {
 		s.hub.Emit(sig)

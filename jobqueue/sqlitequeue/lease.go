@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/driver"
 )
 
 const registerSQL = `insert into jobqueue_worker (name, started_at, expires_at) values (?, ?, ?)`
@@ -32,7 +33,7 @@ const beatSQL = `update jobqueue_worker set expires_at = ? where id = ?`
 const beatCancelledSQL = `select id from jobqueue_job where worker = ? and cancel = 1`
 
 // Beat implements jobqueue.Store.
-func (s *Store) Beat(ctx context.Context, worker int64, lease time.Duration) (cancelled []int64, alive bool, err error) {
+func (s *Store) Heartbeat(ctx context.Context, worker int64, lease time.Duration) (cancelled []int64, alive bool, err error) {
 	err = s.update(ctx, func(r runner, now int64) (err error) {
 		cancelled = nil
 		if alive, err = affected(r.exec(beatSQL, now+lease.Microseconds(), worker)); err != nil {
@@ -64,7 +65,7 @@ where worker = ?1 and not exists (select 1 from json_each(?2) k where k.key = ca
 returning queue`
 
 // Release implements jobqueue.Store.
-func (s *Store) Release(ctx context.Context, worker int64, keep []jobqueue.Lease, forget bool) (released int, err error) {
+func (s *Store) Release(ctx context.Context, worker int64, keep []driver.Lease, forget bool) (released int, err error) {
 	fences := map[string]int{}
 	for _, l := range keep {
 		fences[strconv.FormatInt(l.ID, 10)] = l.Fence
@@ -97,7 +98,7 @@ func (s *Store) Release(ctx context.Context, worker int64, keep []jobqueue.Lease
 		return 0, fmt.Errorf("release: %w", err)
 	}
 	for queue := range queues {
-		s.hub.Emit(jobqueue.Signal{Queue: queue})
+		s.hub.Emit(driver.Signal{Queue: queue})
 	}
 	return released, nil
 }
@@ -115,7 +116,7 @@ const takeBackSQL = lost + `where worker = ?2`
 const auditSQL = lost + `where worker is not null and worker not in (select id from jobqueue_worker)`
 
 // Sweep implements jobqueue.Store.
-func (s *Store) Sweep(ctx context.Context, audit bool) (recovered int, err error) {
+func (s *Store) Rescue(ctx context.Context, audit bool) (recovered int, err error) {
 	err = s.update(ctx, func(r runner, now int64) error {
 		recovered = 0
 		rows, err := r.query(expiredSQL, now)
@@ -162,7 +163,7 @@ func (s *Store) Sweep(ctx context.Context, audit bool) (recovered int, err error
 // CompleteTx finishes the job as succeeded in tx, so that it counts as done if and only if tx commits. A handler calls
 // it for its own job, commits, and returns nil. ErrLeaseLost means that the job is no longer the handler's: roll back.
 // The job goes to the history even when the worker's queue keeps none.
-func (s *Store) CompleteTx(ctx context.Context, tx *sql.Tx, job *jobqueue.Job) error {
+func (s *Store) CompleteTx(ctx context.Context, tx *sql.Tx, job *driver.Job) error {
 	leases := fmt.Sprintf(`{"%d":%d}`, job.ID, job.Fence)
 	ok, err := affected(tx.ExecContext(ctx, archiveSQL, leases, job.Worker, micros(s.now())))
 	if err == nil && !ok {
@@ -174,6 +175,6 @@ func (s *Store) CompleteTx(ctx context.Context, tx *sql.Tx, job *jobqueue.Job) e
 	if err != nil {
 		return fmt.Errorf("complete job %d: %w", job.ID, err)
 	}
-	job.MarkCompleted()
+	driver.MarkCompleted(job)
 	return nil
 }

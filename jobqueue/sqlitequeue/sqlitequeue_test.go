@@ -10,6 +10,7 @@ import (
 
 	"lessonkit.example/internal/sqlitedb"
 	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/driver"
 	"lessonkit.example/jobqueue/queuetest"
 	"lessonkit.example/jobqueue/sqlitequeue"
 )
@@ -21,7 +22,7 @@ func TestStore(t *testing.T) {
 
 func harness(t *testing.T) queuetest.Harness {
 	dir := t.TempDir()
-	open := func(name string) jobqueue.Store {
+	open := func(name string) driver.Store {
 		s, err := sqlitequeue.Open(filepath.Join(dir, name), sqlitequeue.Config{})
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, s.Close()) })
@@ -34,8 +35,8 @@ func harness(t *testing.T) queuetest.Harness {
 	require.NoError(t, store.Migrate(t.Context()))
 	return queuetest.Harness{
 		Store: store,
-		Again: func() jobqueue.Store { return open("queue.db") },
-		Empty: func() jobqueue.Store { return open("empty.db") },
+		Again: func() driver.Store { return open("queue.db") },
+		Empty: func() driver.Store { return open("empty.db") },
 		InTx: map[string]func(context.Context, func(queuetest.Tx) error) error{
 			"sql": func(ctx context.Context, f func(queuetest.Tx) error) error {
 				tx, err := db.W.BeginTx(ctx, nil)
@@ -44,7 +45,7 @@ func harness(t *testing.T) queuetest.Harness {
 				}
 				defer tx.Rollback()
 				err = f(queuetest.Tx{
-					Enqueue:  func(ps ...jobqueue.Params) ([]jobqueue.Receipt, error) { return store.EnqueueTx(ctx, tx, ps...) },
+					Enqueue:  func(ps ...jobqueue.Params) ([]jobqueue.InsertResult, error) { return store.EnqueueTx(ctx, tx, ps...) },
 					Complete: func(job *jobqueue.Job) error { return store.CompleteTx(ctx, tx, job) },
 				})
 				if err != nil {

@@ -8,7 +8,7 @@
 //
 // A write whose turn has come is waited for whatever its context says. So while another process, or a transaction of this
 // program, keeps the file locked, calls return only after the busy timeout (10 s after [Open]) or the end of that transaction,
-// and Run of a worker that stops then may return later than its grace period and jobqueue.StopMargin.
+// and Run of a worker that stops then may return later than its grace period and 5*time.Second.
 package sqlitequeue
 
 import (
@@ -27,7 +27,7 @@ import (
 
 	"lessonkit.example/internal/migrate"
 	"lessonkit.example/internal/sqlitedb"
-	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/driver"
 	"lessonkit.example/jobqueue/internal/wake"
 )
 
@@ -50,8 +50,8 @@ type Store struct {
 }
 
 var (
-	_ jobqueue.Store = (*Store)(nil)
-	_ jobqueue.Waker = (*Store)(nil)
+	_ driver.Store    = (*Store)(nil)
+	_ driver.Listener = (*Store)(nil)
 )
 
 // Open opens the file at path, which is made, readable by its owner only, where there is none. Every commit is kept
@@ -116,13 +116,13 @@ func (s *Store) Migrated(ctx context.Context) (bool, error) {
 func (s *Store) Check(ctx context.Context) error {
 	ok, err := s.Migrated(ctx)
 	if err == nil && !ok {
-		err = fmt.Errorf("%w: tables are missing or older than this program; run Migrate", jobqueue.ErrSchema)
+		err = fmt.Errorf("%w: tables are missing or older than this program; run Migrate", driver.ErrSchema)
 	}
 	return err
 }
 
 // Wake implements jobqueue.Waker within the process.
-func (s *Store) Wake(ctx context.Context, _ func(), f func(jobqueue.Signal) bool) error {
+func (s *Store) Listen(ctx context.Context, _ func(), f func(driver.Signal) bool) error {
 	defer s.hub.Subscribe(f)()
 	<-ctx.Done()
 	return ctx.Err()

@@ -68,7 +68,7 @@ func (m *metrics) observeJob(e jobqueue.Event) {
 		m.waits.WithLabelValues(e.Job.Kind).Observe(e.Wait.Seconds())
 		return
 	}
-	m.jobs.WithLabelValues(e.Job.Kind, e.Type.String()).Observe(e.Took.Seconds())
+	m.jobs.WithLabelValues(e.Job.Kind, string(e.Type)).Observe(e.Took.Seconds())
 }
 
 // stateCollector asks for the state of queue and recogniser at each scrape.

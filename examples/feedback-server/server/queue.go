@@ -20,7 +20,7 @@ type queue struct {
 	Migrated func(context.Context) (bool, error)
 
 	// enqueue adds jobs within a transaction of the server's database.
-	enqueue func(ctx context.Context, tx *sql.Tx, ps ...jobqueue.Params) ([]jobqueue.Receipt, error)
+	enqueue func(ctx context.Context, tx *sql.Tx, ps ...jobqueue.Params) ([]jobqueue.InsertResult, error)
 }
 
 func newQueue(db *sqldb.DB) queue {
@@ -54,14 +54,14 @@ func jobOf(t feedback.Task) jobqueue.Params {
 func (s *Server) work(ctx context.Context) error {
 	w := jobqueue.NewWorker(s.queue, jobqueue.WorkerConfig{
 		Queues: map[string]jobqueue.QueueConfig{
-			speechQueue: {Slots: s.config.ASRWorkerConcurrency},
-			filesQueue:  {Slots: 2},
+			speechQueue: {MaxWorkers: s.config.ASRWorkerConcurrency},
+			filesQueue:  {MaxWorkers: 2},
 		},
-		Timeout:  s.config.ASRJobLease(),
-		Grace:    stopGrace / 2, // a long transcription is given back rather than waited for
-		Prefetch: -1,            // a segment is held only while it is worked on
-		OnEvent:  s.metrics.observeJob,
-		Logger:   s.log,
+		Timeout:         s.config.ASRJobLease(),
+		ShutdownTimeout: stopGrace / 2, // a long transcription is given back rather than waited for
+		Prefetch:        -1,            // a segment is held only while it is worked on
+		OnEvent:         s.metrics.observeJob,
+		Logger:          s.log,
 	})
 	for _, kind := range []feedback.TaskKind{feedback.TaskTranscribe, feedback.TaskDeleteAudio} {
 		jobqueue.Handle(w, string(kind), s.perform, jobqueue.WithDead(s.abandon))

@@ -72,7 +72,7 @@ func (f *field) drain(ctx context.Context, jobs, processes, slots int) (r result
 		return r, err
 	}
 	cpu0 := f.b.pg.cpu()
-	took, cpu, err := workUntil(jobs, processes, childSpec{Side: f.name, URL: f.url, workOptions: workOptions{Slots: slots}})
+	took, cpu, err := workUntil(jobs, processes, childSpec{Side: f.name, URL: f.url, workOptions: workOptions{MaxWorkers: slots}})
 	if err != nil {
 		return r, err
 	}

@@ -44,7 +44,7 @@ func (f *field) latencies(ctx context.Context, n int) ([]float64, error) {
 	if err := settle(ctx, f.pool); err != nil {
 		return nil, err
 	}
-	p, err := startProcess(childSpec{Side: f.name, URL: f.url, Latency: true, workOptions: workOptions{Slots: 50}})
+	p, err := startProcess(childSpec{Side: f.name, URL: f.url, Latency: true, workOptions: workOptions{MaxWorkers: 50}})
 	if err != nil {
 		return nil, err
 	}

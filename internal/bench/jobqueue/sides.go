@@ -28,7 +28,7 @@ type side interface {
 }
 
 type workOptions struct {
-	Slots int
+	MaxWorkers int
 }
 
 func newSide(name string, pool *pgxpool.Pool) (side, error) {
@@ -69,7 +69,7 @@ func (o *ours) insertMany(ctx context.Context, n int) error {
 	return err
 }
 
-func (o *ours) copyIn(ctx context.Context, n int) error { return o.client.Load(ctx, params(n)) }
+func (o *ours) copyIn(ctx context.Context, n int) error { return o.insertMany(ctx, n) }
 
 func (o *ours) work(ctx context.Context, opt workOptions, handle func(Args), done func()) error {
 	w := jobqueue.NewWorker(o.store, workerConfig(opt, done))
@@ -82,7 +82,7 @@ func (o *ours) work(ctx context.Context, opt workOptions, handle func(Args), don
 
 func workerConfig(opt workOptions, done func()) jobqueue.WorkerConfig {
 	return jobqueue.WorkerConfig{
-		Queues: map[string]jobqueue.QueueConfig{jobqueue.DefaultQueue: {Slots: opt.Slots}},
+		Queues: map[string]jobqueue.QueueConfig{jobqueue.DefaultQueue: {MaxWorkers: opt.MaxWorkers}},
 		OnEvent: func(e jobqueue.Event) {
 			if e.Type == jobqueue.EventSucceeded {
 				done()
@@ -149,7 +149,7 @@ func (p *peer) work(ctx context.Context, opt workOptions, handle func(Args), don
 		Logger:            slog.New(slog.DiscardHandler),
 		FetchCooldown:     2 * time.Millisecond,
 		FetchPollInterval: 20 * time.Millisecond,
-		Queues:            map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: opt.Slots}},
+		Queues:            map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: opt.MaxWorkers}},
 		Workers:           workers,
 	})
 	if err != nil {

@@ -92,14 +92,14 @@ func buildPeer(ctx context.Context, dir string) (string, error) {
 func sqliteDrain(ctx context.Context, store *sqlitequeue.Store) (float64, error) {
 	const n = 100_000
 	client := jobqueue.NewClient(store)
-	if err := client.Load(ctx, params(n)); err != nil {
+	if _, err := client.EnqueueMany(ctx, params(n)); err != nil {
 		return 0, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var mu sync.Mutex
 	count, done := 0, make(chan struct{})
-	w := jobqueue.NewWorker(store, workerConfig(workOptions{Slots: 2000}, func() {
+	w := jobqueue.NewWorker(store, workerConfig(workOptions{MaxWorkers: 2000}, func() {
 		mu.Lock()
 		defer mu.Unlock()
 		if count++; count == n {

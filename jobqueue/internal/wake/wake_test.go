@@ -8,20 +8,20 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/driver"
 )
 
 func TestHubPassesSignalsOn(t *testing.T) {
 	t.Parallel()
 	var h Hub
-	require.False(t, h.Emit(jobqueue.Signal{Queue: "q"}))
+	require.False(t, h.Emit(driver.Signal{Queue: "q"}))
 	var got []string
-	stopA := h.Subscribe(func(s jobqueue.Signal) bool { got = append(got, "a "+s.Queue); return false })
-	stopB := h.Subscribe(func(s jobqueue.Signal) bool { got = append(got, "b "+s.Queue); return true })
-	require.True(t, h.Emit(jobqueue.Signal{Queue: "q"}))
+	stopA := h.Subscribe(func(s driver.Signal) bool { got = append(got, "a "+s.Queue); return false })
+	stopB := h.Subscribe(func(s driver.Signal) bool { got = append(got, "b "+s.Queue); return true })
+	require.True(t, h.Emit(driver.Signal{Queue: "q"}))
 	require.ElementsMatch(t, []string{"a ", "b ", "a q", "b q"}, got, "each heard that something may have come before")
 	stopB()
-	require.False(t, h.Emit(jobqueue.Signal{Queue: "q"}))
+	require.False(t, h.Emit(driver.Signal{Queue: "q"}))
 	stopA()
 	require.Len(t, got, 5)
 }
@@ -31,28 +31,28 @@ func TestCoalescerSendsFirstAndLast(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
-		var sent [][]jobqueue.Signal
-		c := NewCoalescer(func(s []jobqueue.Signal) {
+		var sent [][]driver.Signal
+		c := NewCoalescer(func(s []driver.Signal) {
 			time.Sleep(5 * time.Millisecond) // a round trip
 			mu.Lock()
 			defer mu.Unlock()
 			sent = append(sent, s)
 		})
-		c.Add(jobqueue.Signal{Queue: "a"})
+		c.Add(driver.Signal{Queue: "a"})
 		time.Sleep(time.Millisecond)
 		for range 100 {
-			c.Add(jobqueue.Signal{Queue: "b", In: time.Second})
-			c.Add(jobqueue.Signal{Queue: "b"})
-			c.Add(jobqueue.Signal{Queue: "a"})
-			c.Add(jobqueue.Signal{Cancel: 7})
+			c.Add(driver.Signal{Queue: "b", In: time.Second})
+			c.Add(driver.Signal{Queue: "b"})
+			c.Add(driver.Signal{Queue: "a"})
+			c.Add(driver.Signal{Cancel: 7})
 		}
 		time.Sleep(time.Second)
 		synctest.Wait()
-		require.Equal(t, [][]jobqueue.Signal{
+		require.Equal(t, [][]driver.Signal{
 			{{Queue: "a"}},
 			{{Queue: "b"}, {Queue: "a"}, {Cancel: 7}},
 		}, sent)
-		c.Add(jobqueue.Signal{Queue: "a"})
+		c.Add(driver.Signal{Queue: "a"})
 		time.Sleep(5 * time.Millisecond)
 		synctest.Wait()
 		require.Len(t, sent, 3, "at once after a pause")
@@ -62,9 +62,9 @@ func TestCoalescerSendsFirstAndLast(t *testing.T) {
 
 func TestOfTellsTheEarliestOfEachQueue(t *testing.T) {
 	t.Parallel()
-	signals, counts := Of([]jobqueue.Record{
+	signals, counts := Of([]driver.Record{
 		{Queue: "a", RunAt: time.Now().Add(time.Hour)}, {Queue: "b", RunAt: time.Now().Add(-time.Hour)}, {Queue: "a"},
 	})
-	require.Equal(t, []jobqueue.Signal{{Queue: "a"}, {Queue: "b"}}, signals)
+	require.Equal(t, []driver.Signal{{Queue: "a"}, {Queue: "b"}}, signals)
 	require.Equal(t, map[string]int{"a": 2, "b": 1}, counts)
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/driver"
 )
 
 // requeueSQL keeps the fence, so that the token of the next lease is new. A conflict of the unique key is an error, which
@@ -36,7 +36,7 @@ func (s *Store) Retry(ctx context.Context, id int64) error {
 		s.wakeQueue(queue)
 		return nil
 	case code(err) == uniqueViolation:
-		return fmt.Errorf("retry job %d: %w", id, jobqueue.ErrDuplicate)
+		return fmt.Errorf("retry job %d: %w", id, driver.ErrDuplicate)
 	case !errors.Is(err, pgx.ErrNoRows):
 		return fmt.Errorf("retry job %d: %w", id, err)
 	}
@@ -45,9 +45,9 @@ func (s *Store) Retry(ctx context.Context, id int64) error {
 	case err != nil:
 		return fmt.Errorf("retry job %d: %w", id, err)
 	case unfinished || finished:
-		return fmt.Errorf("retry job %d: %w", id, jobqueue.ErrNotRetryable)
+		return fmt.Errorf("retry job %d: %w", id, driver.ErrState)
 	}
-	return fmt.Errorf("retry job %d: %w", id, jobqueue.ErrNotFound)
+	return fmt.Errorf("retry job %d: %w", id, driver.ErrNotFound)
 }
 
 func (s *Store) exists(ctx context.Context, id int64) (unfinished, finished bool, err error) {
@@ -75,7 +75,7 @@ func (s *Store) Cancel(ctx context.Context, id int64) error {
 			err = s.pool.QueryRow(ctx, s.q.cancelRunning, id).Scan(&id)
 		}
 		if err == nil {
-			s.signal(jobqueue.Signal{Cancel: id})
+			s.signal(driver.Signal{Cancel: id})
 			return nil
 		}
 		if !errors.Is(err, pgx.ErrNoRows) {
@@ -86,9 +86,9 @@ func (s *Store) Cancel(ctx context.Context, id int64) error {
 		case err != nil:
 			return fmt.Errorf("cancel job %d: %w", id, err)
 		case finished:
-			return fmt.Errorf("cancel job %d: %w", id, jobqueue.ErrFinished)
+			return fmt.Errorf("cancel job %d: %w", id, driver.ErrState)
 		case !unfinished:
-			return fmt.Errorf("cancel job %d: %w", id, jobqueue.ErrNotFound)
+			return fmt.Errorf("cancel job %d: %w", id, driver.ErrNotFound)
 		}
 	}
 	return fmt.Errorf("cancel job %d: it starts and stops too quickly", id)
@@ -97,7 +97,7 @@ func (s *Store) Cancel(ctx context.Context, id int64) error {
 const purgeBatch = 5000
 
 // Purge implements jobqueue.Store.
-func (s *Store) Purge(ctx context.Context, f jobqueue.PurgeFilter) (n int, err error) {
+func (s *Store) Purge(ctx context.Context, f driver.PurgeFilter) (n int, err error) {
 	query, args := purgeSQL(f)
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		// With a limit the planner would begin to read the whole history, sure to find something soon; mostly there is
@@ -112,22 +112,14 @@ func (s *Store) Purge(ctx context.Context, f jobqueue.PurgeFilter) (n int, err e
 	return n, err
 }
 
-func purgeSQL(f jobqueue.PurgeFilter) (query string, args []any) {
-	where, args := "", []any{f.Age.Microseconds(), purgeBatch}
-	switch f.State {
-	case 0:
-	case jobqueue.StateSucceeded:
-		where = " and state = 4"
-	default:
-		args = append(args, int16(f.State))
-		where = fmt.Sprintf(" and state <> 4 and state = $%d", len(args))
-	}
-	if f.Queue != "" {
-		args = append(args, f.Queue)
-		where += fmt.Sprintf(" and queue = $%d", len(args))
+func purgeSQL(f driver.PurgeFilter) (query string, args []any) {
+	where, args := "state = 4", []any{f.Age.Microseconds(), purgeBatch, f.Queue}
+	if f.State != driver.StateSucceeded {
+		where, args = "state <> 4 and state = $4", append(args, int16(f.State)) // the index's condition
 	}
 	return `
 delete from jobqueue_done where ctid = any (array(
-  select ctid from jobqueue_done where finished_at <= now() - $1::bigint * interval '1 microsecond'` + where + `
+  select ctid from jobqueue_done
+  where finished_at <= now() - $1::bigint * interval '1 microsecond' and ` + where + ` and queue = $3
   limit $2 for update skip locked))`, args
 }

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/driver"
 )
 
 // The fence is kept, so that the token of the next lease is new.
@@ -49,17 +49,17 @@ func (s *Store) Retry(ctx context.Context, id int64) error {
 		case err != nil:
 			return err
 		case unfinished || finished:
-			return jobqueue.ErrNotRetryable
+			return driver.ErrState
 		}
-		return jobqueue.ErrNotFound
+		return driver.ErrNotFound
 	}, requeueSQL, deleteDoneSQL, runNowSQL, existsSQL)
 	if isUnique(err) {
-		err = jobqueue.ErrDuplicate
+		err = driver.ErrDuplicate
 	}
 	if err != nil {
 		return fmt.Errorf("retry job %d: %w", id, err)
 	}
-	s.hub.Emit(jobqueue.Signal{Queue: queue})
+	s.hub.Emit(driver.Signal{Queue: queue})
 	return nil
 }
 
@@ -99,15 +99,15 @@ func (s *Store) Cancel(ctx context.Context, id int64) error {
 		case err != nil:
 			return err
 		case finished:
-			return jobqueue.ErrFinished
+			return driver.ErrState
 		}
-		return jobqueue.ErrNotFound
+		return driver.ErrNotFound
 	}, cancelWaitingSQL, deleteOneSQL, cancelRunningSQL, existsSQL)
 	if err != nil {
 		return fmt.Errorf("cancel job %d: %w", id, err)
 	}
 	if running {
-		s.hub.Emit(jobqueue.Signal{Cancel: id})
+		s.hub.Emit(driver.Signal{Cancel: id})
 	}
 	return nil
 }
@@ -116,10 +116,10 @@ const purgeBatch = 5000
 
 const purgeSQL = `
 delete from jobqueue_done where id in (
-  select id from jobqueue_done where finished_at <= ?1 and (?2 = 0 or state = ?2) and (?3 = '' or queue = ?3) limit ?4)`
+  select id from jobqueue_done where finished_at <= ?1 and state = ?2 and queue = ?3 limit ?4)`
 
 // Purge implements jobqueue.Store.
-func (s *Store) Purge(ctx context.Context, f jobqueue.PurgeFilter) (n int, err error) {
+func (s *Store) Purge(ctx context.Context, f driver.PurgeFilter) (n int, err error) {
 	err = s.update(ctx, func(r runner, now int64) error {
 		res, err := r.exec(purgeSQL, now-f.Age.Microseconds(), int(f.State), f.Queue, purgeBatch)
 		if err != nil {

@@ -7,9 +7,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/driver"
 )
 
-var lookTests = map[string]func(*testing.T, Harness){
+var inspectTests = map[string]func(*testing.T, Harness){
 	"ListPagesByStateQueueAndKind": listPagesByStateQueueAndKind,
 	"StatsCount":                   statsCount,
 	"RetryByHand":                  retryByHand,
@@ -41,7 +42,7 @@ func listPagesByStateQueueAndKind(t *testing.T, h Harness) {
 	w := register(t, h.Store, time.Minute)
 	jobs := take(t, h.Store, w, "b", 4)
 	require.Len(t, list(jobqueue.Filter{State: jobqueue.StateRunning}), 4)
-	require.Empty(t, say(t, h.Store, w, outcome(jobs[0], jobqueue.Succeed), outcome(jobs[1], jobqueue.Fail), outcome(jobs[2], jobqueue.Abort)))
+	require.Empty(t, say(t, h.Store, w, outcome(jobs[0], driver.Complete), outcome(jobs[1], driver.Fail), outcome(jobs[2], driver.Cancel)))
 	require.Equal(t, []int64{jobs[0].ID}, list(jobqueue.Filter{State: jobqueue.StateSucceeded, Queue: "b", Kind: "other"}))
 	require.Equal(t, []int64{jobs[1].ID}, list(jobqueue.Filter{State: jobqueue.StateFailed}))
 	require.Equal(t, []int64{jobs[2].ID}, list(jobqueue.Filter{State: jobqueue.StateCancelled, Queue: "b"}))
@@ -61,7 +62,7 @@ func statsCount(t *testing.T, h Harness) {
 	w := register(t, h.Store, time.Minute)
 	jobs := take(t, h.Store, w, "default", 3)
 	bs := take(t, h.Store, w, "b", 3)
-	require.Empty(t, say(t, h.Store, w, outcome(jobs[0], jobqueue.Fail), outcome(bs[0], jobqueue.Abort), outcome(bs[1], jobqueue.Succeed)))
+	require.Empty(t, say(t, h.Store, w, outcome(jobs[0], driver.Fail), outcome(bs[0], driver.Cancel), outcome(bs[1], driver.Complete)))
 	stats, err = c.Stats(t.Context())
 	require.NoError(t, err)
 	require.Len(t, stats.Queues, 2)
@@ -79,10 +80,10 @@ func retryByHand(t *testing.T, h Harness) {
 	c := jobqueue.NewClient(h.Store)
 	id := fill(t, h.Store, 1, func(p *jobqueue.Params) { p.UniqueKey = "k" })[0]
 	w := register(t, h.Store, time.Minute)
-	require.ErrorIs(t, c.Retry(t.Context(), id), jobqueue.ErrNotRetryable, "it waits already")
+	require.ErrorIs(t, c.Retry(t.Context(), id), jobqueue.ErrState, "it waits already")
 	first := take(t, h.Store, w, "default", 1)[0]
-	require.ErrorIs(t, c.Retry(t.Context(), id), jobqueue.ErrNotRetryable, "it runs")
-	o := outcome(first, jobqueue.Fail)
+	require.ErrorIs(t, c.Retry(t.Context(), id), jobqueue.ErrState, "it runs")
+	o := outcome(first, driver.Fail)
 	o.Error = jobqueue.AttemptError{Attempt: 1, Error: "first"}
 	require.Empty(t, say(t, h.Store, w, o))
 
@@ -101,13 +102,13 @@ func retryByHand(t *testing.T, h Harness) {
 	again := take(t, h.Store, w, "default", 1)[0]
 	require.Equal(t, id, again.ID)
 	require.NotEqual(t, first.Token(), again.Token())
-	later := outcome(again, jobqueue.Postpone)
+	later := outcome(again, driver.Reschedule)
 	later.Delay = time.Hour
 	require.Empty(t, say(t, h.Store, w, later))
 	require.NoError(t, c.Retry(t.Context(), id), "a scheduled job runs now")
 	again = take(t, h.Store, w, "default", 1)[0]
-	require.Empty(t, say(t, h.Store, w, outcome(again, jobqueue.Succeed)))
-	require.ErrorIs(t, c.Retry(t.Context(), id), jobqueue.ErrNotRetryable)
+	require.Empty(t, say(t, h.Store, w, outcome(again, driver.Complete)))
+	require.ErrorIs(t, c.Retry(t.Context(), id), jobqueue.ErrState)
 	require.ErrorIs(t, c.Retry(t.Context(), id+1000), jobqueue.ErrNotFound)
 }
 
@@ -116,20 +117,20 @@ func cancelByHand(t *testing.T, h Harness) {
 	ids := fill(t, h.Store, 2)
 	require.NoError(t, c.Cancel(t.Context(), ids[0]))
 	require.Equal(t, jobqueue.StateCancelled, get(t, h.Store, ids[0]).State)
-	require.ErrorIs(t, c.Cancel(t.Context(), ids[0]), jobqueue.ErrFinished)
+	require.ErrorIs(t, c.Cancel(t.Context(), ids[0]), jobqueue.ErrState)
 	require.ErrorIs(t, c.Cancel(t.Context(), ids[1]+1000), jobqueue.ErrNotFound)
 
 	// Asked to stop, and its attempt fails: it is taken at once, only to be cancelled.
 	w := register(t, h.Store, time.Minute)
 	j := take(t, h.Store, w, "default", 2)[0]
 	require.NoError(t, c.Cancel(t.Context(), j.ID))
-	o := outcome(j, jobqueue.Postpone)
+	o := outcome(j, driver.Reschedule)
 	o.Delay = time.Hour
 	require.Empty(t, say(t, h.Store, w, o))
 	again := take(t, h.Store, w, "default", 1)
 	require.Len(t, again, 1)
 	require.True(t, again[0].Cancelling)
-	require.Empty(t, say(t, h.Store, w, outcome(again[0], jobqueue.Abort)))
+	require.Empty(t, say(t, h.Store, w, outcome(again[0], driver.Cancel)))
 	require.NoError(t, c.Retry(t.Context(), ids[0]))
 	require.NoError(t, c.Retry(t.Context(), ids[1]))
 	for _, j := range take(t, h.Store, w, "default", 2) {
@@ -138,23 +139,22 @@ func cancelByHand(t *testing.T, h Harness) {
 }
 
 func purgeByAgeAndState(t *testing.T, h Harness) {
-	c := jobqueue.NewClient(h.Store)
 	fill(t, h.Store, 3)
 	fill(t, h.Store, 3, func(p *jobqueue.Params) { p.Queue = "b" })
 	w := register(t, h.Store, time.Minute)
 	for _, queue := range []string{"default", "b"} {
 		jobs := take(t, h.Store, w, queue, 3)
-		require.Empty(t, say(t, h.Store, w, outcome(jobs[0], jobqueue.Succeed), outcome(jobs[1], jobqueue.Fail), outcome(jobs[2], jobqueue.Abort)))
+		require.Empty(t, say(t, h.Store, w, outcome(jobs[0], driver.Complete), outcome(jobs[1], driver.Fail), outcome(jobs[2], driver.Cancel)))
 	}
-	purge := func(f jobqueue.PurgeFilter) int {
-		n, err := c.Purge(t.Context(), f)
+	purge := func(f driver.PurgeFilter) int {
+		n, err := h.Store.Purge(t.Context(), f)
 		require.NoError(t, err)
 		return n
 	}
-	require.Equal(t, 0, purge(jobqueue.PurgeFilter{Age: time.Hour}))
-	require.Equal(t, 1, purge(jobqueue.PurgeFilter{State: jobqueue.StateFailed, Queue: "b"}))
-	require.Equal(t, 2, purge(jobqueue.PurgeFilter{State: jobqueue.StateSucceeded}))
-	require.Equal(t, 3, purge(jobqueue.PurgeFilter{}))
-	_, err := c.Purge(t.Context(), jobqueue.PurgeFilter{State: jobqueue.StateWaiting})
-	require.Error(t, err)
+	for _, state := range []jobqueue.State{jobqueue.StateSucceeded, jobqueue.StateFailed, jobqueue.StateCancelled} {
+		require.Equal(t, 0, purge(driver.PurgeFilter{State: state, Queue: "b", Age: time.Hour}))
+		require.Equal(t, 1, purge(driver.PurgeFilter{State: state, Queue: "b"}), state)
+		require.Equal(t, 0, purge(driver.PurgeFilter{State: state, Queue: "b"}), state)
+		require.Equal(t, 1, purge(driver.PurgeFilter{State: state, Queue: "default"}), state)
+	}
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/driver"
 )
 
 const shown = `id, priority, attempt, max_attempts, fence, queue, kind, coalesce(unique_key, ''), args, coalesce(errors, '[]'),
@@ -26,20 +26,20 @@ from jobqueue_job`
 const getSQL = shownJob + ` where id = $1 union all ` + shownDone + ` where id = $1`
 
 // Get implements jobqueue.Store.
-func (s *Store) Get(ctx context.Context, id int64) (*jobqueue.Job, error) {
+func (s *Store) Get(ctx context.Context, id int64) (*driver.Job, error) {
 	// json has no equality, so union all; an id is in one table only.
 	jobs, err := s.jobs(ctx, s.q.get, id)
 	if err != nil {
 		return nil, fmt.Errorf("get job %d: %w", id, err)
 	}
 	if len(jobs) == 0 {
-		return nil, fmt.Errorf("job %d: %w", id, jobqueue.ErrNotFound)
+		return nil, fmt.Errorf("job %d: %w", id, driver.ErrNotFound)
 	}
 	return jobs[0], nil
 }
 
 // List implements jobqueue.Store.
-func (s *Store) List(ctx context.Context, f jobqueue.Filter) ([]*jobqueue.Job, error) {
+func (s *Store) List(ctx context.Context, f driver.Filter) ([]*driver.Job, error) {
 	query, args := shownJob, []any{}
 	var where []string
 	cond := func(format string, arg any) {
@@ -47,13 +47,13 @@ func (s *Store) List(ctx context.Context, f jobqueue.Filter) ([]*jobqueue.Job, e
 		where = append(where, fmt.Sprintf(format, len(args)))
 	}
 	switch f.State {
-	case jobqueue.StateWaiting:
+	case driver.StateWaiting:
 		where = append(where, "worker is null and run_at <= now()")
-	case jobqueue.StateScheduled:
+	case driver.StateScheduled:
 		where = append(where, "worker is null and run_at > now()")
-	case jobqueue.StateRunning:
+	case driver.StateRunning:
 		where = append(where, "worker is not null")
-	case jobqueue.StateSucceeded:
+	case driver.StateSucceeded:
 		query = shownDone
 		where = append(where, "state = 4")
 	default:
@@ -79,13 +79,13 @@ func (s *Store) List(ctx context.Context, f jobqueue.Filter) ([]*jobqueue.Job, e
 	return jobs, nil
 }
 
-func (s *Store) jobs(ctx context.Context, query string, args ...any) ([]*jobqueue.Job, error) {
+func (s *Store) jobs(ctx context.Context, query string, args ...any) ([]*driver.Job, error) {
 	rows, err := s.pool.Query(ctx, query, args...)
 	if err != nil {
 		return nil, err
 	}
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (*jobqueue.Job, error) {
-		var j jobqueue.Job
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (*driver.Job, error) {
+		var j driver.Job
 		var errors []byte
 		var claimed, finished *time.Time
 		err := row.Scan(&j.ID, &j.Priority, &j.Attempt, &j.MaxAttempts, &j.Fence, &j.Queue, &j.Kind, &j.UniqueKey,
@@ -141,21 +141,21 @@ group by queue, state`
 const workersSQL = `select id, name, started_at, expires_at from jobqueue_worker order by id`
 
 // Stats implements jobqueue.Store.
-func (s *Store) Stats(ctx context.Context) (jobqueue.Stats, error) {
-	queues := map[string]*jobqueue.QueueStats{}
-	of := func(name string) *jobqueue.QueueStats {
+func (s *Store) Stats(ctx context.Context) (driver.Stats, error) {
+	queues := map[string]*driver.QueueStats{}
+	of := func(name string) *driver.QueueStats {
 		if queues[name] == nil {
-			queues[name] = &jobqueue.QueueStats{Queue: name}
+			queues[name] = &driver.QueueStats{Queue: name}
 		}
 		return queues[name]
 	}
-	var stats jobqueue.Stats
+	var stats driver.Stats
 	var name string
-	var state jobqueue.State
+	var state driver.State
 	var n, m int
 	var oldest int64
 	var b pgx.Batch
-	const limit = jobqueue.StatsLimit + 1
+	const limit = driver.StatsLimit + 1
 	b.Queue(s.q.stats, limit).Query(func(rows pgx.Rows) error {
 		_, err := pgx.ForEachRow(rows, []any{&name, &n, &m, &oldest}, func() error {
 			q := of(name)
@@ -171,7 +171,7 @@ func (s *Store) Stats(ctx context.Context) (jobqueue.Stats, error) {
 	})
 	b.Queue(s.q.bad, limit).Query(func(rows pgx.Rows) error {
 		_, err := pgx.ForEachRow(rows, []any{&name, &state, &n}, func() error {
-			if state == jobqueue.StateFailed {
+			if state == driver.StateFailed {
 				of(name).Failed = n
 			} else {
 				of(name).Cancelled = n
@@ -181,7 +181,7 @@ func (s *Store) Stats(ctx context.Context) (jobqueue.Stats, error) {
 		return err
 	})
 	b.Queue(s.q.workers).Query(func(rows pgx.Rows) (err error) {
-		stats.Workers, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (w jobqueue.WorkerInfo, err error) {
+		stats.Workers, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (w driver.WorkerInfo, err error) {
 			err = row.Scan(&w.ID, &w.Name, &w.StartedAt, &w.ExpiresAt)
 			w.StartedAt, w.ExpiresAt = w.StartedAt.UTC(), w.ExpiresAt.UTC()
 			return w, err
@@ -189,7 +189,7 @@ func (s *Store) Stats(ctx context.Context) (jobqueue.Stats, error) {
 		return err
 	})
 	if err := s.pool.SendBatch(ctx, &b).Close(); err != nil {
-		return jobqueue.Stats{}, fmt.Errorf("stats: %w", err)
+		return driver.Stats{}, fmt.Errorf("stats: %w", err)
 	}
 	for _, q := range queues {
 		stats.Queues = append(stats.Queues, *q)

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/driver"
 )
 
 const shown = `id, priority, attempt, max_attempts, fence, queue, kind, coalesce(unique_key, ''), args, coalesce(errors, '[]'),
@@ -26,19 +26,19 @@ from jobqueue_job`
 const getSQL = shownJob + ` where id = ?2 union all ` + shownDone + ` where id = ?2`
 
 // Get implements jobqueue.Store.
-func (s *Store) Get(ctx context.Context, id int64) (*jobqueue.Job, error) {
+func (s *Store) Get(ctx context.Context, id int64) (*driver.Job, error) {
 	jobs, err := s.jobs(ctx, getSQL, micros(s.now()), id)
 	if err != nil {
 		return nil, fmt.Errorf("get job %d: %w", id, err)
 	}
 	if len(jobs) == 0 {
-		return nil, fmt.Errorf("job %d: %w", id, jobqueue.ErrNotFound)
+		return nil, fmt.Errorf("job %d: %w", id, driver.ErrNotFound)
 	}
 	return jobs[0], nil
 }
 
 // List implements jobqueue.Store.
-func (s *Store) List(ctx context.Context, f jobqueue.Filter) ([]*jobqueue.Job, error) {
+func (s *Store) List(ctx context.Context, f driver.Filter) ([]*driver.Job, error) {
 	query, args := shownJob, []any{micros(s.now())}
 	where := []string{"?1 > 0"} // every query uses its first argument
 	cond := func(format string, arg any) {
@@ -46,13 +46,13 @@ func (s *Store) List(ctx context.Context, f jobqueue.Filter) ([]*jobqueue.Job, e
 		where = append(where, fmt.Sprintf(format, len(args)))
 	}
 	switch f.State {
-	case jobqueue.StateWaiting:
+	case driver.StateWaiting:
 		where = append(where, "worker is null and run_at <= ?1")
-	case jobqueue.StateScheduled:
+	case driver.StateScheduled:
 		where = append(where, "worker is null and run_at > ?1")
-	case jobqueue.StateRunning:
+	case driver.StateRunning:
 		where = append(where, "worker is not null")
-	case jobqueue.StateSucceeded:
+	case driver.StateSucceeded:
 		query = shownDone
 		where = append(where, "state = 4")
 	default:
@@ -78,14 +78,14 @@ func (s *Store) List(ctx context.Context, f jobqueue.Filter) ([]*jobqueue.Job, e
 	return jobs, nil
 }
 
-func (s *Store) jobs(ctx context.Context, query string, args ...any) ([]*jobqueue.Job, error) {
+func (s *Store) jobs(ctx context.Context, query string, args ...any) ([]*driver.Job, error) {
 	rows, err := s.r.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err
 	}
-	var jobs []*jobqueue.Job
+	var jobs []*driver.Job
 	err = each(rows, func() error {
-		j := &jobqueue.Job{}
+		j := &driver.Job{}
 		var errors []byte
 		var created, runAt, claimed, finished int64
 		err := rows.Scan(&j.ID, &j.Priority, &j.Attempt, &j.MaxAttempts, &j.Fence, &j.Queue, &j.Kind, &j.UniqueKey,
@@ -130,12 +130,12 @@ select queue, count(*) from (
 const workersSQL = `select id, name, started_at, expires_at from jobqueue_worker order by id`
 
 // Stats implements jobqueue.Store.
-func (s *Store) Stats(ctx context.Context) (stats jobqueue.Stats, err error) {
-	const limit = jobqueue.StatsLimit + 1
-	queues := map[string]*jobqueue.QueueStats{}
-	of := func(name string) *jobqueue.QueueStats {
+func (s *Store) Stats(ctx context.Context) (stats driver.Stats, err error) {
+	const limit = driver.StatsLimit + 1
+	queues := map[string]*driver.QueueStats{}
+	of := func(name string) *driver.QueueStats {
 		if queues[name] == nil {
-			queues[name] = &jobqueue.QueueStats{Queue: name}
+			queues[name] = &driver.QueueStats{Queue: name}
 		}
 		return queues[name]
 	}
@@ -164,7 +164,7 @@ func (s *Store) Stats(ctx context.Context) (stats jobqueue.Stats, err error) {
 		q.Oldest = duration(now - oldest)
 		return err
 	}, now, limit)
-	count := func(to func(q *jobqueue.QueueStats) *int) func(*sql.Rows) error {
+	count := func(to func(q *driver.QueueStats) *int) func(*sql.Rows) error {
 		return func(rows *sql.Rows) error {
 			var name string
 			var n int
@@ -173,11 +173,11 @@ func (s *Store) Stats(ctx context.Context) (stats jobqueue.Stats, err error) {
 			return err
 		}
 	}
-	read(runningSQL, count(func(q *jobqueue.QueueStats) *int { return &q.Running }), limit)
-	read(badSQL, count(func(q *jobqueue.QueueStats) *int { return &q.Failed }), int(jobqueue.StateFailed), limit)
-	read(badSQL, count(func(q *jobqueue.QueueStats) *int { return &q.Cancelled }), int(jobqueue.StateCancelled), limit)
+	read(runningSQL, count(func(q *driver.QueueStats) *int { return &q.Running }), limit)
+	read(badSQL, count(func(q *driver.QueueStats) *int { return &q.Failed }), int(driver.StateFailed), limit)
+	read(badSQL, count(func(q *driver.QueueStats) *int { return &q.Cancelled }), int(driver.StateCancelled), limit)
 	read(workersSQL, func(rows *sql.Rows) error {
-		var w jobqueue.WorkerInfo
+		var w driver.WorkerInfo
 		var started, expires int64
 		err := rows.Scan(&w.ID, &w.Name, &started, &expires)
 		w.StartedAt, w.ExpiresAt = timeOf(started), timeOf(expires)
@@ -185,7 +185,7 @@ func (s *Store) Stats(ctx context.Context) (stats jobqueue.Stats, err error) {
 		return err
 	})
 	if err != nil {
-		return jobqueue.Stats{}, fmt.Errorf("stats: %w", err)
+		return driver.Stats{}, fmt.Errorf("stats: %w", err)
 	}
 	for _, q := range queues {
 		stats.Queues = append(stats.Queues, *q)

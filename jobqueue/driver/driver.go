@@ -1,0 +1,85 @@
+// Package driver defines the interface between package jobqueue and its storage engines. Only
+// engines, such as pgqueue and sqlitequeue, implement it; programs that enqueue and run jobs use
+// package jobqueue. Package queuetest is its conformance suite.
+//
+// A worker process registers itself, extends its lease by heartbeats, and otherwise talks to the
+// database by [Store.Exchange]: one transaction that records the results of the jobs it has
+// finished and claims new ones. Each claim of a job increments its fence; whoever records a result
+// must name the current fence.
+package driver
+
+import (
+	"context"
+	"time"
+)
+
+// Store is a queue in a database.
+//
+// Every method is safe for concurrent use, is atomic, and returns the error of ctx when that ends
+// first, except that a write on SQLite may wait for the lock of the file regardless. "Now" is one
+// clock for all processes: PostgreSQL's, or with SQLite, where all processes are on one machine,
+// that machine's. A method may return an error although its change was committed, for example when
+// the connection broke during the commit: the worker finds out with Release and Get.
+//
+// A job's fence grows by one whenever a worker claims the job, and whenever anybody but that worker
+// takes the job away from it.
+type Store interface {
+	// Check returns an error that wraps ErrSchema when the tables do not match this version.
+	Check(ctx context.Context) error
+
+	// Insert adds all records or none and returns a result for each, in order. Two records of one
+	// call with the same unique key are the same job.
+	Insert(ctx context.Context, rs []Record) ([]InsertResult, error)
+
+	// Register adds a worker whose lease ends after lease unless Heartbeat extends it.
+	Register(ctx context.Context, name string, lease time.Duration) (worker int64, err error)
+	// Heartbeat extends the worker's lease and returns the ids of its jobs that are to be cancelled.
+	// alive is false when the worker no longer exists: another process has rescued its jobs.
+	Heartbeat(ctx context.Context, worker int64, lease time.Duration) (cancelled []int64, alive bool, err error)
+	// Exchange records results and claims jobs in one transaction. Its error has a method
+	// Permanent() bool that returns true when the database will never accept these results.
+	Exchange(ctx context.Context, x ExchangeRequest) (ExchangeResponse, error)
+	// Release returns every job of the worker to the queue except those in keep, without counting
+	// their attempts. With unregister it removes the worker too.
+	Release(ctx context.Context, worker int64, keep []Lease, unregister bool) (released int, err error)
+	// Rescue removes workers whose lease has ended and returns their jobs to the queue, with
+	// LeaseExpired as the error of the attempt. That includes jobs without attempts left: the next
+	// worker that claims one calls its Dead callback. With orphans it also rescues jobs whose worker
+	// does not exist, which reads every unfinished job.
+	Rescue(ctx context.Context, orphans bool) (rescued int, err error)
+
+	// Get returns ErrNotFound for an unknown id.
+	Get(ctx context.Context, id int64) (*Job, error)
+	// List returns jobs in descending order of their ids.
+	List(ctx context.Context, f Filter) ([]*Job, error)
+	// Stats counts the jobs of each queue and state, up to StatsLimit+1.
+	Stats(ctx context.Context) (Stats, error)
+	// Retry makes a failed, cancelled or scheduled job wait to start now, with all its attempts. It
+	// returns ErrNotFound, ErrState or ErrDuplicate.
+	Retry(ctx context.Context, id int64) error
+	// Cancel ends a job that is not running, and has Heartbeat report a running one to its worker.
+	// It returns ErrNotFound or ErrState.
+	Cancel(ctx context.Context, id int64) error
+	// Purge deletes finished jobs, at most a few thousand, and returns how many; 0 means that no
+	// more match.
+	Purge(ctx context.Context, f PurgeFilter) (int, error)
+}
+
+// Listener is a [Store] that can tell a worker about new jobs sooner than its next poll.
+type Listener interface {
+	// Listen calls f from its own goroutine until ctx ends or an error makes it return. The first
+	// call has the zero Signal and comes once Listen receives what this process enqueues. Listen
+	// calls ready when notifications from other processes are certain to arrive, and never when they
+	// cannot. f returns true when its worker can start the job immediately.
+	Listen(ctx context.Context, ready func(), f func(Signal) (taken bool)) error
+}
+
+// Signal wakes workers. The zero Signal means that any queue may have jobs.
+type Signal struct {
+	// Queue has a job that may start after In.
+	Queue string
+	In    time.Duration
+	// Cancel, when not 0, is the id of a running job that may have to be cancelled; the worker sends
+	// a heartbeat to find out. Queue is empty then.
+	Cancel int64
+}

@@ -1,0 +1,17 @@
+package driver
+
+import "errors"
+
+// Errors that engines return, wrapped.
+var (
+	// ErrNotFound: no job has this id, neither unfinished nor in the history.
+	ErrNotFound = errors.New("jobqueue: job not found")
+	// ErrState: the state of the job does not allow the operation.
+	ErrState = errors.New("jobqueue: not possible in the job's state")
+	// ErrDuplicate: another job holds the unique key.
+	ErrDuplicate = errors.New("jobqueue: another job holds the unique key")
+	// ErrLeaseLost: the job is no longer leased to the caller.
+	ErrLeaseLost = errors.New("jobqueue: lease lost")
+	// ErrSchema: the tables are missing or of another version; the store's Migrate creates them.
+	ErrSchema = errors.New("jobqueue: schema does not match")
+)

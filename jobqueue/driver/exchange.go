@@ -1,0 +1,79 @@
+package driver
+
+import "time"
+
+// Lease identifies one claim of a job.
+type Lease struct {
+	ID    int64 // of the job
+	Fence int
+}
+
+// Action is what to do with a job whose attempt has ended.
+type Action uint8
+
+// The actions of a [Result].
+const (
+	Complete   Action = iota // succeeded
+	Fail                     // failed permanently
+	Cancel                   // cancelled
+	Reschedule               // return to the queue, to start after Delay
+)
+
+// Result is the result of one attempt of a job.
+type Result struct {
+	Lease
+	Action Action
+	// Discard deletes the job instead of moving it to the history.
+	Discard bool
+	// Error, when its text is not empty, is appended to the job's errors with the time of the
+	// database.
+	Error AttemptError
+	// Delay and Uncounted apply to Reschedule. Uncounted does not count the attempt. A job that is
+	// to be cancelled is not delayed.
+	Delay     time.Duration
+	Uncounted bool
+}
+
+// Cursor is a position in the order of one queue and priority. The zero Cursor is before every job:
+// no RunAt is before year 1.
+type Cursor struct {
+	RunAt time.Time
+	ID    int64
+}
+
+// Before reports whether c comes before o.
+func (c Cursor) Before(o Cursor) bool {
+	return c.RunAt.Before(o.RunAt) || c.RunAt.Equal(o.RunAt) && c.ID < o.ID
+}
+
+// Priorities is the number of priorities: 1 is the most urgent.
+const Priorities = 4
+
+// ClaimRequest requests up to Limit waiting jobs of a queue, the most urgent first. Jobs of priority
+// p at or before After[p-1] may be skipped.
+type ClaimRequest struct {
+	Queue string
+	Limit int
+	After [Priorities]Cursor
+}
+
+// ExchangeRequest is the argument of [Store.Exchange].
+type ExchangeRequest struct {
+	Worker  int64
+	Results []Result
+	Claims  []ClaimRequest
+	// LookAhead requests ExchangeResponse.Next.
+	LookAhead bool
+}
+
+// ExchangeResponse is the result of [Store.Exchange].
+type ExchangeResponse struct {
+	// Lost are the results that were not recorded because their lease has ended.
+	Lost []Lease
+	// Jobs are the claimed jobs, each with its new fence, in any order. Cancelling is set for those
+	// that were cancelled during an earlier attempt.
+	Jobs []*Job
+	// Next is the time until the next scheduled job of the claimed queues may start, or 0 when there
+	// is none. Times too long for a Duration are the longest one.
+	Next time.Duration
+}

@@ -1,0 +1,52 @@
+package driver
+
+import "time"
+
+// Filter selects jobs to list.
+type Filter struct {
+	State State  // required
+	Queue string // empty: every queue
+	Kind  string // empty: every kind
+	// Before, when not 0, continues after a page whose last job had this id.
+	Before int64
+	// Limit defaults to 50 and is at most 1000.
+	Limit int
+}
+
+// PurgeFilter selects finished jobs to delete.
+type PurgeFilter struct {
+	State State         // StateSucceeded, StateFailed or StateCancelled
+	Queue string        // required
+	Age   time.Duration // at least this long since they finished
+}
+
+// StatsLimit is where Stats stops counting: StatsLimit+1 means "more".
+const StatsLimit = 10_000
+
+// Stats is a summary of all queues and workers.
+type Stats struct {
+	Queues  []QueueStats // by name
+	Workers []WorkerInfo // by id
+}
+
+// QueueStats counts the jobs of one queue. Every count is at most StatsLimit+1. Failed and Cancelled
+// consider only the newest StatsLimit+1 jobs of all queues together.
+type QueueStats struct {
+	Queue     string
+	Waiting   int
+	Scheduled int
+	Running   int
+	Failed    int
+	Cancelled int
+	// Oldest is how long the job that has waited longest could have started already; 0 when none
+	// waits.
+	Oldest time.Duration
+}
+
+// WorkerInfo describes a worker process.
+type WorkerInfo struct {
+	ID        int64
+	Name      string
+	StartedAt time.Time
+	ExpiresAt time.Time // of its lease
+}

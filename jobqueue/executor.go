@@ -1,0 +1,443 @@
+package jobqueue
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"lessonkit.example/jobqueue/driver"
+)
+
+// executor exchanges results for new jobs with the database: each exchange records what has finished
+// since the last one and claims jobs, in one transaction. There is no timer for results: while one
+// transaction commits, the next batch collects, so that an idle worker commits each job at once and
+// a busy one hundreds together.
+//
+// A job passes through a worker like this: an exchange claims it, work runs its handler, perform and
+// failed (handler.go) translate the handler's error into a result, finish queues the result for the
+// next exchange. lease.go keeps the lease and rescues the jobs of dead workers, poll.go decides when
+// to claim.
+func (w *Worker) executor(ctx context.Context) {
+	const minPause = 10 * time.Millisecond
+	pause := minPause
+	for {
+		x, ok := w.next()
+		if !ok {
+			return
+		}
+		if x.lease == nil { // an earlier exchange failed
+			w.resolveUncertainty(ctx)
+			continue
+		}
+		io, cancel := context.WithTimeout(ctx, w.cfg.Lease)
+		res, err := w.store.Exchange(io, x.ExchangeRequest)
+		cancel()
+		if err != nil {
+			w.exchangeFailed(x, err)
+			if !sleep(ctx, jitter(pause)) {
+				return
+			}
+			pause = min(2*pause, time.Second)
+			continue
+		}
+		pause = minPause
+		w.settle(ctx, x, res)
+	}
+}
+
+// exchange is an exchange in progress.
+type exchange struct {
+	driver.ExchangeRequest
+	lease *lease
+	done  []*attempt // those of Results
+	wakes []uint64   // queue.wakes of each queue in Claims when it was requested
+}
+
+// next waits until there is something to exchange. It returns false when the worker is closed and
+// everything is recorded, and an exchange without lease when an uncertainty has to be resolved
+// first.
+func (w *Worker) next() (exchange, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for {
+		l := w.lease
+		switch {
+		case w.closed && (len(w.finished) == 0 || l == nil):
+			return exchange{}, false
+		case l == nil:
+		case w.uncertain:
+			if w.exchanges == 0 {
+				w.exchanges++
+				return exchange{}, true
+			}
+		default:
+			x := exchange{lease: l, ExchangeRequest: driver.ExchangeRequest{Worker: l.worker}}
+			w.addClaims(&x)
+			if len(x.Claims) == 0 && len(w.finished) == 0 {
+				break
+			}
+			n := min(len(w.finished), w.maxResults)
+			x.done = w.finished[:n:n]
+			w.finished = w.finished[n:]
+			x.Results = make([]driver.Result, n)
+			for i, a := range x.done {
+				x.Results[i] = a.result
+			}
+			w.exchanges++
+			if len(x.Claims) > 0 {
+				w.claims++
+			}
+			return x, true
+		}
+		w.cond.Wait()
+	}
+}
+
+// maxResults limits one exchange, so that it ends long before the lease.
+const maxResults = 5000
+
+// addClaims requests jobs for free workers, unless a claim is in progress: a second one would only
+// step over the rows that the first one has locked.
+func (w *Worker) addClaims(x *exchange) {
+	if w.stopping || w.claims > 0 {
+		return
+	}
+	now := time.Now()
+	left := maxClaim
+	for _, q := range w.queues {
+		n := min(q.capacity(), left)
+		if !q.ready || n <= 0 {
+			continue
+		}
+		claim := driver.ClaimRequest{Queue: q.name, Limit: n}
+		if now.Sub(q.scanned) >= fullScanEvery {
+			q.scanned, x.LookAhead = now, true // from the beginning
+		} else {
+			for p := range claim.After {
+				claim.After[p] = q.marks[p].after(now)
+			}
+		}
+		x.Claims, x.wakes = append(x.Claims, claim), append(x.wakes, q.wakes)
+		q.claiming += n
+		left -= n
+	}
+	if len(x.Claims) == 0 {
+		return
+	}
+	x.LookAhead, w.lookAhead = x.LookAhead || w.lookAhead, false
+	// The queue served first changes, so that a full one does not keep the others waiting.
+	w.queues = append(w.queues[1:], w.queues[0])
+}
+
+// settle processes the response to x: it reports what is durable now and starts what was claimed.
+func (w *Worker) settle(ctx context.Context, x exchange, res driver.ExchangeResponse) {
+	slices.SortFunc(res.Jobs, func(a, b *Job) int {
+		return cmp.Or(cmp.Compare(a.Priority, b.Priority), a.RunAt.Compare(b.RunAt), cmp.Compare(a.ID, b.ID))
+	})
+	for _, job := range res.Jobs { // before any of them can end
+		w.emit(Event{Type: EventClaimed, Job: job, Wait: job.ClaimedAt.Sub(job.RunAt)})
+	}
+	now := time.Now()
+	w.mu.Lock()
+	w.ended(x)
+	w.maxResults = min(2*w.maxResults, maxResults)
+	unreported := x.done[:0]
+	for _, a := range x.done {
+		if !a.lost {
+			unreported = append(unreported, a)
+		}
+		// The other executor may have claimed the job again already.
+		if x.lease.held[a.job.ID] == a {
+			delete(x.lease.held, a.job.ID)
+		}
+	}
+	if w.lease == x.lease && res.Next > 0 {
+		w.alarm(res.Next)
+	}
+	got := map[string]int{}
+	claimed := make([]*attempt, 0, len(res.Jobs))
+	if w.lease == x.lease && !w.stopping { // otherwise they are released with the lease
+		for _, job := range res.Jobs {
+			q := w.byName[job.Queue]
+			got[q.name]++
+			q.meanSize += (len(job.Args) - q.meanSize) / 8
+			q.marks[job.Priority-1].advance(driver.Cursor{RunAt: job.RunAt, ID: job.ID}, now)
+			a := &attempt{job: job, queue: q, lease: x.lease, cancelled: job.Cancelling}
+			x.lease.held[job.ID] = a
+			claimed = append(claimed, a)
+		}
+	}
+	if len(claimed) > 0 {
+		w.pollEagerly()
+	}
+	for i, claim := range x.Claims {
+		q := w.byName[claim.Queue]
+		if got[q.name] < claim.Limit && q.wakes == x.wakes[i] {
+			q.ready = false
+		}
+	}
+	var starting []*queue
+	for _, a := range claimed {
+		q := a.queue
+		if q.buffer = append(q.buffer, a); w.startable(q) {
+			starting = append(starting, q)
+		}
+	}
+	w.cond.Broadcast()
+	w.mu.Unlock()
+
+	for _, q := range starting {
+		go w.work(q)
+	}
+	w.report(ctx, unreported, res.Lost)
+}
+
+// ended undoes what next has counted. Worker.mu is held.
+func (w *Worker) ended(x exchange) {
+	w.exchanges--
+	if len(x.Claims) > 0 {
+		w.claims--
+	}
+	for _, claim := range x.Claims {
+		w.byName[claim.Queue].claiming -= claim.Limit
+	}
+}
+
+// report emits and logs the events of done.
+func (w *Worker) report(ctx context.Context, done []*attempt, lost []driver.Lease) {
+	isLost := map[driver.Lease]bool{}
+	for _, l := range lost {
+		isLost[l] = true
+	}
+	for _, a := range done {
+		e := a.event
+		e.Job = a.job
+		switch {
+		case isLost[a.result.Lease] && driver.IsCompleted(a.job):
+			e.Type, e.Err = EventSucceeded, nil // by CompleteTx
+		case isLost[a.result.Lease] && !(a.unsure && w.wasRecorded(ctx, a)):
+			e.Type, e.Err = EventLost, ErrLeaseLost
+		}
+		w.log(ctx, e)
+		w.emit(e)
+	}
+}
+
+// wasRecorded reports whether a result that seems lost was recorded by an exchange whose response
+// did not arrive. Whoever takes a job from its worker changes the fence, so the same fence without
+// the worker means that the exchange was committed.
+func (w *Worker) wasRecorded(ctx context.Context, a *attempt) bool {
+	job, err := w.lookUp(ctx, a.job.ID)
+	if err == nil && job == nil {
+		return a.result.Discard
+	}
+	return err == nil && job.Fence == a.job.Fence && job.State != StateRunning
+}
+
+// lookUp gets a job, trying for as long as a lease. It returns nil when there is no such job.
+func (w *Worker) lookUp(ctx context.Context, id int64) (job *Job, err error) {
+	ctx, cancel := context.WithTimeout(ctx, w.cfg.Lease)
+	defer cancel()
+	err = w.await(ctx, "look up job", func(ctx context.Context) (err error) {
+		job, err = w.store.Get(ctx, id)
+		if errors.Is(err, ErrNotFound) {
+			return nil
+		}
+		return err
+	})
+	return job, err
+}
+
+func (w *Worker) log(ctx context.Context, e Event) {
+	level, message := slog.LevelWarn, ""
+	switch e.Type {
+	case EventFailed:
+		message = "attempt failed"
+	case EventDead:
+		level, message = slog.LevelError, "job failed"
+	case EventLost:
+		message = "result ignored"
+	default:
+		return
+	}
+	w.cfg.Logger.Log(ctx, level, message,
+		"job", e.Job.ID, "kind", e.Job.Kind, "attempt", e.Job.Attempt, "error", e.Err)
+}
+
+// exchangeFailed keeps the results for the next exchange. The database may have committed x
+// nevertheless.
+func (w *Worker) exchangeFailed(x exchange, err error) {
+	w.cfg.Logger.Warn("exchange with the database, trying again", "results", len(x.done), "error", err)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.ended(x)
+	if w.lease != x.lease {
+		return
+	}
+	for _, a := range x.done {
+		a.unsure = true
+	}
+	done := x.done
+	if isPermanent(err) && len(done) > 0 {
+		done = w.isolateRefused(done, err)
+	}
+	w.finished = append(w.finished, done...)
+	if len(x.Claims) > 0 {
+		w.uncertain, w.recheck = true, true
+	}
+	w.wakeAll(false)
+}
+
+// isolateRefused isolates the one result that the database does not accept, so that the others can
+// be recorded: batches get smaller until it is alone. Then the attempt counts as failed, and the job
+// runs again later. Worker.mu is held.
+func (w *Worker) isolateRefused(done []*attempt, err error) []*attempt {
+	w.maxResults = max(1, len(done)/2)
+	if len(done) > 1 {
+		return done
+	}
+	a := done[0]
+	if a.refused {
+		w.cfg.Logger.Error("result cannot be recorded; the job runs again when this worker ends",
+			"job", a.job.ID, "error", err)
+		delete(a.lease.held, a.job.ID)
+		return nil
+	}
+	a.refused = true
+	err = fmt.Errorf("the result could not be recorded: %w", err)
+	a.result = driver.Result{
+		Lease: a.result.Lease, Action: driver.Reschedule, Delay: time.Minute, Error: attemptError(a.job, err),
+	}
+	a.event = Event{Type: EventFailed, Err: err, Took: a.event.Took}
+	return done
+}
+
+// resolveUncertainty releases the jobs that the database holds for this worker without its
+// knowledge. No exchange is in progress. A transaction of a broken connection may still be running,
+// so heartbeatLoop requests this once more.
+func (w *Worker) resolveUncertainty(ctx context.Context) {
+	w.mu.Lock()
+	l := w.lease
+	var keep []driver.Lease
+	if l != nil {
+		keep = l.keep()
+	}
+	w.mu.Unlock()
+	var err error
+	if l != nil {
+		io, cancel := context.WithTimeout(ctx, w.cfg.Lease/3)
+		_, err = w.store.Release(io, l.worker, keep, false)
+		cancel()
+	}
+	if err != nil {
+		w.cfg.Logger.Warn("release jobs after failed exchange", "error", err)
+		sleep(ctx, jitter(100*time.Millisecond))
+	}
+	w.mu.Lock()
+	w.exchanges--
+	if err == nil {
+		w.uncertain = false
+		w.wakeAll(true)
+	} else if w.closed {
+		w.uncertain = false // the lease will expire
+	}
+	w.cond.Broadcast()
+	w.mu.Unlock()
+}
+
+// work runs the buffered jobs of q one after the other, as one of its MaxWorkers. While there are
+// more and another worker is free, it starts another goroutine before it begins a job, but not
+// before the last such goroutine has begun: so jobs that block start all at once, and jobs that do
+// not are processed by a few goroutines.
+func (w *Worker) work(q *queue) {
+	var running *attempt
+	var start time.Time
+	defer func() {
+		if running != nil { // its handler has called runtime.Goexit, as FailNow of a test does
+			running.cancel(nil)
+			result, event := w.handlers[running.job.Kind].retry(running.job, errGoexit)
+			event.Took = time.Since(start)
+			w.finish(running, result, event)
+			go w.work(q) // in place of this goroutine
+		}
+	}()
+	for begun := false; ; begun = true {
+		w.mu.Lock()
+		if !begun {
+			q.starting = false
+		}
+		if len(q.buffer) == 0 {
+			q.busy--
+			w.running--
+			w.cond.Broadcast()
+			w.mu.Unlock()
+			return
+		}
+		a := q.buffer[0]
+		q.buffer[0], q.buffer = nil, q.buffer[1:]
+		more := w.startable(q)
+		start = time.Now()
+		ctx, cancel := context.WithCancelCause(a.lease.ctx)
+		a.cancel = cancel
+		if a.cancelled {
+			cancel(ErrCancelled)
+		} else if w.expired {
+			cancel(ErrStopped)
+		}
+		if h := w.handlers[a.job.Kind]; h != nil && h.timeout > 0 {
+			a.stuckAt = start.Add(h.timeout + w.cfg.StuckThreshold)
+		}
+		w.mu.Unlock()
+		if more {
+			go w.work(q)
+		}
+		running = a
+		result, event := w.perform(ctx, a.job)
+		running = nil
+		cancel(nil)
+		event.Took = time.Since(start)
+		w.finish(a, result, event)
+	}
+}
+
+// startable reserves another worker of q if there is a job for it. Worker.mu is held.
+func (w *Worker) startable(q *queue) bool {
+	if q.starting || len(q.buffer) == 0 || q.busy == q.maxWorkers {
+		return false
+	}
+	q.starting = true
+	q.busy++
+	w.running++
+	return true
+}
+
+// finish sets the result of a, unless it already has one.
+func (w *Worker) finish(a *attempt, r driver.Result, e Event) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	a.queue.measure(e.Took)
+	if !a.settled {
+		w.settleAttempt(a, r, e)
+	}
+}
+
+// settleAttempt queues the result of a for the next exchange. Worker.mu is held.
+func (w *Worker) settleAttempt(a *attempt, r driver.Result, e Event) {
+	r.Lease = driver.Lease{ID: a.job.ID, Fence: a.job.Fence}
+	switch r.Action {
+	case driver.Complete:
+		r.Discard = a.queue.retention == KeepNone
+	case driver.Fail, driver.Cancel:
+		r.Discard = a.queue.retentionFailed == KeepNone
+	case driver.Reschedule:
+		// The job may be due again before anything else wakes this worker.
+		w.alarm(r.Delay)
+	}
+	a.settled, a.result, a.event = true, r, e
+	w.finished = append(w.finished, a)
+	w.cond.Broadcast()
+}
