@@ -7,44 +7,39 @@ import (
 	"time"
 )
 
-// AudioStore keeps recordings. It makes the names itself; nothing of a
-// client's ever becomes part of one. Implementations are safe for concurrent
-// use, and package feedbacktest checks them.
+// AudioStore keeps recordings. It chooses their keys; no part of a key comes from a client.
+// Implementations are safe for concurrent use; package feedbacktest tests them.
 type AudioStore interface {
-	// Stage reads r to its end, once, in constant memory, and keeps the bytes
-	// where they are not yet part of the store. It reads no further than one
-	// byte past maxBytes, and then fails with [ErrAudioTooLarge]; no bytes at
-	// all are [ErrAudioEmpty]; an error of r is [ErrUpload]; no room is
-	// [ErrStorage]. A failed Stage leaves nothing behind.
+	// Stage reads r to its end, once, in constant memory, and holds the bytes outside of the store.
+	// It reads at most one byte more than maxBytes. It fails with [ErrAudioTooLarge], with
+	// [ErrAudioEmpty], with [ErrUpload] if r fails, and with [ErrStorage] if there is no space. A
+	// failed Stage leaves nothing behind.
 	Stage(ctx context.Context, r io.Reader, maxBytes int64) (StagedAudio, error)
 
-	// Open opens kept audio. A name that is not there is [ErrNotFound].
+	// Open opens kept audio, or fails with [ErrNotFound].
 	Open(ctx context.Context, key string) (AudioFile, error)
 
-	// Delete removes kept audio. A name that is not there is no error.
+	// Delete deletes kept audio. A missing key is not an error.
 	Delete(ctx context.Context, key string) error
 
-	// Keys gives the names of kept audio last written before a time of this
-	// process, however far its clock is from the one that stamps the audio, and
-	// discards staged audio that old, left by a process that died. The
-	// sequence ends after its first error.
+	// Keys yields the keys of audio last written before a time on this process's clock, however
+	// far that is from the clock of the storage, and deletes staged audio of that age, left by a
+	// process that died. The sequence ends after its first error.
 	Keys(ctx context.Context, before time.Time) iter.Seq2[string, error]
 }
 
-// StagedAudio is audio that was received and not yet kept. It is used by one
-// goroutine.
+// StagedAudio is audio that has been received and not yet kept. It is not safe for concurrent use.
 type StagedAudio interface {
 	// Info describes what was received.
 	Info() AudioInfo
 
-	// Keep makes the audio durable and returns its new name: when it returns,
-	// the audio survives a power cut. Content that is not audio of a kind that
-	// is taken is [ErrAudioType]. Where pcm is set and the content has no
-	// form of its own, it is taken as raw samples and kept with a WAV header.
+	// Keep makes the audio durable and returns its new key: when it returns, the audio survives a
+	// power failure. It fails with [ErrAudioType] if the content is not audio of a supported type.
+	// If pcm is set and the content has no type of its own, it is kept as raw samples with a WAV
+	// header.
 	Keep(ctx context.Context, pcm *PCM) (KeptAudio, error)
 
-	// Discard removes the audio unless it was kept. It may be called at any
-	// time and more than once.
+	// Discard deletes the audio unless it was kept. It may be called at any time and repeatedly.
 	Discard() error
 }
 
@@ -54,10 +49,10 @@ type AudioInfo struct {
 	SHA256 string // of the bytes as received, in lower-case hex
 }
 
-// KeptAudio names audio in a store.
+// KeptAudio describes audio in a store.
 type KeptAudio struct {
 	Key         string
-	ContentType string // recognised by content, as in "audio/mpeg"
+	ContentType string // detected from the content, as in "audio/mpeg"
 }
 
 // AudioFile is open audio.
@@ -66,33 +61,33 @@ type AudioFile interface {
 	Size() int64 // bytes, as kept
 }
 
-// PCM declares raw samples: signed 16-bit little-endian, interleaved.
+// PCM describes raw samples: signed 16-bit little-endian, interleaved.
 type PCM struct {
-	SampleRate int // samples a second of each channel
+	SampleRate int // samples per second and channel
 	Channels   int
 }
 
-// Transcriber turns audio into text. Its errors tell by method what they mean
-// for the work: `Permanent() bool` true, trying again cannot help;
-// `RetryAfter() time.Duration` above 0, the recogniser is away and the attempt
-// does not count; neither, an ordinary failure. `PublicText() string` is what
-// the teacher may read of it.
+// Transcriber turns speech into text. It is safe for concurrent use. The methods of its errors, or
+// of errors they wrap, classify the failure: if `Permanent() bool` returns true, another attempt
+// cannot help; if `RetryAfter() time.Duration` returns more than 0, the recogniser is unavailable
+// and the attempt does not count; otherwise the attempt counts. The text of `PublicText() string`
+// is shown to the teacher.
 type Transcriber interface {
 	Transcribe(ctx context.Context, a Audio) (Transcript, error)
 }
 
-// Audio is a recording handed to a [Transcriber].
+// Audio is a recording for a [Transcriber].
 type Audio struct {
-	Name        string // a file name with a fitting extension, no directory
+	Name        string // a file name with a suitable extension, without a directory
 	ContentType string
-	Size        int64 // bytes that Open gives
+	Size        int64 // bytes that Open's reader returns
 
-	// Open opens the audio from its start. It may be called more than once.
+	// Open opens the audio at its start. It may be called more than once.
 	Open func() (io.ReadCloser, error)
 }
 
 // Transcript is recognised speech.
 type Transcript struct {
-	Text     string        // "" when nothing was said
-	Duration time.Duration // of the audio; 0 when unknown
+	Text     string        // "" if nothing was said
+	Duration time.Duration // of the audio; 0 if unknown
 }

@@ -1,39 +1,46 @@
-// Package feedback is a teacher's feedback book: students' profiles, dated
-// feedback records, and voice sessions whose recordings are transcribed in the
-// background and summarised into feedback text.
+// Package feedback implements a teaching-feedback service: student profiles, dated feedback
+// records, and voice sessions whose recordings are transcribed in the background and summarized
+// into feedback text.
 //
-// [New] makes a [Service] over a [Store] and an [AudioStore]; every operation
-// is a method of Service that needs no HTTP. Package feedbackhttp puts an HTTP
-// interface on top, package sqlstore keeps the rows in PostgreSQL or SQLite,
-// package audiodir keeps the recordings in a directory, package summary makes
-// summaries, and package feedbacktest checks other implementations.
+// [New] returns a [Service] on top of a [Store] and an [AudioStore]. Package sqlstore is a Store on
+// PostgreSQL or SQLite, package audiodir an AudioStore in a directory, package summary has
+// implementations of [Summarizer], package feedbackhttp serves the HTTP API, and package
+// feedbacktest tests other implementations of the stores.
 //
-// # Background work
+// # From the request to the stored text
 //
-// The package has no queue of its own. A store calls its outbox inside the
-// transaction that creates work, with a [Task] to be kept as a job by whatever
-// queue shares the database. The queue's worker hands the task to
-// [Service.Perform], and to [Service.Abandon] when it gives a job up.
+//  1. The HTTP handler calls [Service.ReceiveAudio], which streams the body into [AudioStore.Stage].
+//  2. [Upload.Submit] calls [StagedAudio.Keep]: the audio is durable from here on.
+//  3. [Store.InsertSegment] inserts the segment's row and gives its outbox a [Task] in one transaction.
+//  4. The handler answers the request; the outbox has turned the task into a job of a queue.
+//  5. A worker of that queue calls [Service.RunTask] with the task and the [Attempt].
+//  6. [Store.StartTranscription] marks the segment as transcribing, under the attempt's lease token.
+//  7. [Transcriber.Transcribe] reads the recording, which [AudioStore.Open] opened, and returns text.
+//  8. [Store.FinishTranscription] stores the text, unless another attempt has taken the segment over.
+//  9. [Service.Events] reports each of these changes, which it reads from [Store.Changes].
+//  10. Should the queue give the job up, it calls [Service.FailTask]; [Service.RetrySegment] starts again.
+//
+// The package has no queue of its own: any queue that can add a job within the store's transaction
+// will do.
 //
 // # Ownership
 //
-// Everything belongs to one teacher, whose identifier is the first argument of
-// every operation. What belongs to somebody else does not exist: the answer is
-// [ErrNotFound].
+// Everything belongs to one teacher, whose identifier is the first argument of every operation.
+// What belongs to another teacher is reported as [ErrNotFound].
 //
 // # Errors
 //
-// Failures that a caller can act on are an [*Error]: errors.Is finds its kind
-// (ErrNotFound, ErrInvalid and so on), its Message is fit for the person who
-// asked, and the cause is for the log. Everything else is an internal fault.
+// Failures that a caller can act on are an [*Error]: errors.Is finds its kind (ErrNotFound,
+// ErrInvalid and so on), its Message can be shown to the caller, and the wrapped cause is for logs.
+// All other errors are internal faults.
 //
 // # Concurrency
 //
-// A Service is safe for concurrent use, also by several processes that share a
-// database and an audio store.
+// A Service is safe for concurrent use, also by several processes that share a database and an
+// audio store.
 //
 // # Compatibility
 //
-// Exported names and the JSON form of [Task] stay as they are within a major
-// version. Methods may be added to [Store] and [AudioStore] in minor versions.
+// Exported names and the JSON form of [Task] stay as they are within a major version. Methods may
+// be added to [Store] and [AudioStore] in minor versions.
 package feedback

@@ -49,24 +49,24 @@ func ExampleService() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	book, err := feedback.New(feedback.Config{Store: store, Audio: audio, Transcriber: recogniser{}})
+	service, err := feedback.New(feedback.Config{Store: store, Audio: audio, Transcriber: recogniser{}})
 	if err != nil {
 		log.Fatal(err)
 	}
 
-	profile, _ := book.CreateProfile(ctx, teacher, feedback.ProfileInput{Name: "Ming", StartTime: "09:00"})
-	session, _, _ := book.OpenSession(ctx, teacher, feedback.SessionInput{ProfileID: profile.ID})
-	lesson, _ := book.StartLesson(ctx, teacher, session.ID)
-	_, _, err = book.AddSegment(ctx, teacher, lesson.ID, bytes.NewReader(feedbacktest.MP3("…")), feedback.SegmentInput{})
+	profile, _ := service.CreateProfile(ctx, teacher, feedback.ProfileInput{Name: "Ming", StartTime: "09:00"})
+	session, _, _ := service.OpenSession(ctx, teacher, feedback.SessionInput{ProfileID: profile.ID})
+	lesson, _ := service.StartLesson(ctx, teacher, session.ID)
+	_, _, err = service.AddSegment(ctx, teacher, lesson.ID, bytes.NewReader(feedbacktest.MP3("…")), feedback.SegmentInput{})
 	if err != nil {
 		log.Fatal(err)
 	}
 	for _, task := range queue {
-		if err := book.Perform(ctx, task, feedback.Attempt{Token: uuid.NewString(), Number: 1, Limit: 5}); err != nil {
+		if err := service.RunTask(ctx, task, feedback.Attempt{LeaseToken: uuid.NewString(), Number: 1, MaxAttempts: 5}); err != nil {
 			log.Fatal(err)
 		}
 	}
-	lesson, _ = book.FinishLesson(ctx, teacher, lesson.ID)
+	lesson, _ = service.FinishLesson(ctx, teacher, lesson.ID)
 	fmt.Println(profile.Name, profile.Subject, profile.EndTime)
 	fmt.Println(lesson.Transcript(), lesson.Counts().Transcribed)
 	// Output:

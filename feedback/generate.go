@@ -8,17 +8,51 @@ import (
 	"github.com/google/uuid"
 )
 
-// Generated is the outcome of [Service.Generate].
-type Generated struct {
-	Summary
-	Lessons  int           // whose text went into the summary
-	Segments SegmentCounts // of the lessons that were looked at
+// Summarizer turns the transcripts of lessons into feedback text. It is safe for concurrent use.
+// Package summary has one that needs no service, one for chat-completions endpoints, and a fallback.
+type Summarizer interface {
+	// Summarize returns a summary. It fails with [ErrNothingTranscribed] if the transcripts contain
+	// no words.
+	Summarize(ctx context.Context, in SummaryInput) (Summary, error)
 }
 
-// Generate makes a summary of the transcribed segments of the session's
-// unapplied lessons, or of the lessons that are named, in order, and saves it
-// as the session's generated text; the teacher's own text is not touched.
-// Errors: [ErrNotFound], [ErrInvalid] for a lesson that is not the session's,
+// SummaryInput is the input of a [Summarizer].
+type SummaryInput struct {
+	// Transcripts contains the text of each lesson, in the order of the lessons. None is empty.
+	Transcripts []string
+
+	// Names are names of people that may occur in the transcripts. A summarizer that sends text to
+	// another service does not send these names.
+	Names []string
+}
+
+// Summary is feedback text made from transcripts.
+type Summary struct {
+	Text   string
+	Source SummarySource
+
+	Warning string // for the teacher, such as that another summarizer was used; usually ""
+}
+
+// SummarySource is where a summary was made.
+type SummarySource string
+
+// The sources of a [Summary].
+const (
+	SummaryLocal  SummarySource = "local"  // in this process, from the transcripts' own sentences
+	SummaryRemote SummarySource = "remote" // by a chat-completions endpoint
+)
+
+// Generated is the result of [Service.Generate].
+type Generated struct {
+	Summary
+	Lessons  int           // whose text was summarized
+	Segments SegmentCounts // of all selected lessons
+}
+
+// Generate summarizes the transcribed segments of the session's unapplied lessons, or of the given
+// lessons, in order, and saves the summary as the session's generated text; the teacher's own text
+// is not changed. Errors: [ErrNotFound], [ErrInvalid] if a lesson is not the session's,
 // [ErrSessionCompleted], [ErrNothingTranscribed], [ErrSummary].
 func (s *Service) Generate(ctx context.Context, teacher, session uuid.UUID, lessons []uuid.UUID) (Generated, error) {
 	whole, err := s.store.Session(ctx, teacher, session)
@@ -26,15 +60,15 @@ func (s *Service) Generate(ctx context.Context, teacher, session uuid.UUID, less
 		return Generated{}, err
 	}
 	if whole.State == SessionCompleted {
-		return Generated{}, sessionCompleted()
+		return Generated{}, &Error{Kind: ErrSessionCompleted, Message: "the session is completed and can no longer be changed"}
 	}
-	chosen, err := chooseLessons(whole.Lessons, lessons)
+	selected, err := selectLessons(whole.Lessons, lessons)
 	if err != nil {
 		return Generated{}, err
 	}
 	var g Generated
 	var transcripts []string
-	for _, l := range chosen {
+	for _, l := range selected {
 		g.Segments.add(l.Segments)
 		if t := l.Transcript(); t != "" {
 			transcripts = append(transcripts, t)
@@ -48,7 +82,8 @@ func (s *Service) Generate(ctx context.Context, teacher, session uuid.UUID, less
 	if err != nil {
 		return Generated{}, err
 	}
-	if g.Summary, err = s.summarize(ctx, SummaryInput{Transcripts: transcripts, Names: []string{profile.Name}}); err != nil {
+	g.Summary, err = s.summarize(ctx, SummaryInput{Transcripts: transcripts, Names: []string{profile.Name}})
+	if err != nil {
 		return Generated{}, err
 	}
 	return g, s.store.SaveGenerated(ctx, teacher, session, g.Text, s.now())
@@ -64,33 +99,29 @@ func (s *Service) summarize(ctx context.Context, in SummaryInput) (Summary, erro
 			return Summary{}, ctx.Err()
 		}
 		if errors.Is(err, ErrNothingTranscribed) {
-			return Summary{}, &Error{Kind: ErrNothingTranscribed, Message: "the transcripts hold no words", Err: err}
+			return Summary{}, &Error{Kind: ErrNothingTranscribed, Message: "the transcripts contain no words", Err: err}
 		}
-		return Summary{}, &Error{Kind: ErrSummary, Message: "the summary could not be made", Err: err}
+		return Summary{}, &Error{Kind: ErrSummary, Message: "the summary could not be generated", Err: err}
 	}
 	if out.Text = cleanText(out.Text); out.Text == "" {
-		return Summary{}, &Error{Kind: ErrSummary, Message: "the summary came out empty", Err: errors.New("empty summary")}
+		return Summary{}, &Error{Kind: ErrSummary, Message: "the summary is empty"}
 	}
 	return out, nil
 }
 
-// chooseLessons returns the named lessons of all, or the unapplied ones where
-// none is named, in the order of all.
-func chooseLessons(all []Lesson, named []uuid.UUID) ([]Lesson, error) {
-	for _, id := range named {
+// selectLessons returns the lessons with the given identifiers, or the unapplied ones if there are
+// none, in the order of all.
+func selectLessons(all []Lesson, ids []uuid.UUID) ([]Lesson, error) {
+	for _, id := range ids {
 		if !slices.ContainsFunc(all, func(l Lesson) bool { return l.ID == id }) {
-			return nil, Invalid("lesson_ids", "names %s, which is not a lesson of this session", id)
+			return nil, Invalid("lesson_ids", "contains %s, which is not a lesson of this session", id)
 		}
 	}
-	var chosen []Lesson
+	var selected []Lesson
 	for _, l := range all {
-		if len(named) == 0 && !l.Applied || slices.Contains(named, l.ID) {
-			chosen = append(chosen, l)
+		if len(ids) == 0 && !l.Applied || slices.Contains(ids, l.ID) {
+			selected = append(selected, l)
 		}
 	}
-	return chosen, nil
-}
-
-func sessionCompleted() error {
-	return &Error{Kind: ErrSessionCompleted, Message: "the session is completed and changes no more"}
+	return selected, nil
 }

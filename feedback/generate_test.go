@@ -18,7 +18,7 @@ func TestGenerateOfTranscriptsWithoutWordsIsNothingTranscribed(t *testing.T) {
 		l := e.lesson()
 		_, task := e.add(l, "x")
 		e.speech.answer = says("[Music] …。", nil)
-		require.NoError(t, e.Perform(t.Context(), task, feedback.Attempt{Token: "t", Number: 1}))
+		require.NoError(t, e.RunTask(t.Context(), task, feedback.Attempt{LeaseToken: "t", Number: 1}))
 		_, err := e.Generate(t.Context(), e.teacher, l.SessionID, nil)
 		require.ErrorIs(t, err, feedback.ErrNothingTranscribed)
 		require.NotErrorIs(t, err, feedback.ErrSummary)

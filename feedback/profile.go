@@ -1,6 +1,8 @@
 package feedback
 
 import (
+	"context"
+	"errors"
 	"time"
 
 	"github.com/google/uuid"
@@ -24,9 +26,9 @@ type Profile struct {
 	UpdatedAt time.Time
 }
 
-// ProfileInput is what a teacher says about a student. A nil field takes its
-// default: grade and subject from the teacher's [Defaults], the current year,
-// and an end one default lesson after the start where that is on the same day.
+// ProfileInput holds the fields of a profile. A nil field takes its default: grade and subject come
+// from the teacher's [Defaults], the year is the current one, and the end time is one default lesson
+// after the start time if that is on the same day.
 type ProfileInput struct {
 	Name          string // 1 to 100 characters after trimming
 	Grade         *string
@@ -38,42 +40,34 @@ type ProfileInput struct {
 	EndTime       *string
 }
 
-// ProfileFilter chooses profiles. Its conditions combine; "" is none.
+// ProfileFilter selects profiles. All conditions must hold; "" is no condition.
 type ProfileFilter struct {
-	Query   string // occurs in the name, whatever the case
+	Query   string // is part of the name, ignoring case
 	Grade   string // equals exactly
 	Subject string // equals exactly
 }
 
-// Defaults are what a teacher's new profiles start from.
+// Defaults are the default values of a teacher's new profiles.
 type Defaults struct {
 	Grade                 string
 	Subject               string
 	LessonDurationMinutes int // 1 to 600
 }
 
-// artClass is what [Config.Defaults] defaults to.
-var artClass = Defaults{Grade: "Art class", Subject: "Art", LessonDurationMinutes: 90}
-
-// The limits of a profile's fields.
 const (
-	MaxStringLength      = 100 // characters of a name, grade, subject, term or title
-	MinAcademicYear      = 1900
-	MaxAcademicYear      = 2200
-	MaxLessonDuration    = 600 // minutes
-	MaxContentLength     = 20_000
-	MaxSequence          = 9999
-	maxSegmentDurationMS = 24 * 60 * 60 * 1000
+	minAcademicYear   = 1900
+	maxAcademicYear   = 2200
+	maxLessonDuration = 600 // minutes
 )
 
-// profile applies the rules of in to make a profile.
+// profile validates the input and applies the defaults.
 func (in ProfileInput) profile(d Defaults, year int) (Profile, error) {
 	var v validator
 	p := Profile{
 		Name:          v.name("name", in.Name),
 		Grade:         v.line("grade", orDefault(in.Grade, d.Grade)),
 		Subject:       v.line("subject", orDefault(in.Subject, d.Subject)),
-		AcademicYear:  v.between("academic_year", orDefault(in.AcademicYear, year), MinAcademicYear, MaxAcademicYear),
+		AcademicYear:  v.between("academic_year", orDefault(in.AcademicYear, year), minAcademicYear, maxAcademicYear),
 		Term:          v.line("term", in.Term),
 		GuardianTitle: v.line("guardian_title", in.GuardianTitle),
 		StartTime:     v.timeOfDay("start_time", in.StartTime),
@@ -89,8 +83,8 @@ func (in ProfileInput) profile(d Defaults, year int) (Profile, error) {
 	return p, v.err()
 }
 
-// addMinutes returns the time of day that many minutes after start, or ""
-// where that is on the next day or start is not set.
+// addMinutes returns the time of day that many minutes after start, or "" if that is on the next
+// day or start is "".
 func addMinutes(start string, minutes int) string {
 	t, err := time.Parse(timeOfDayLayout, start)
 	if err != nil {
@@ -107,7 +101,7 @@ func (d Defaults) validate() error {
 	var v validator
 	v.line("grade", d.Grade)
 	v.line("subject", d.Subject)
-	v.between("lesson_duration_minutes", d.LessonDurationMinutes, 1, MaxLessonDuration)
+	v.between("lesson_duration_minutes", d.LessonDurationMinutes, 1, maxLessonDuration)
 	return v.err()
 }
 
@@ -116,4 +110,96 @@ func orDefault[T any](v *T, def T) T {
 		return def
 	}
 	return *v
+}
+
+// CreateProfile creates a profile. Errors: [ErrInvalid].
+func (s *Service) CreateProfile(ctx context.Context, teacher uuid.UUID, in ProfileInput) (Profile, error) {
+	p, err := s.profile(ctx, teacher, in)
+	if err != nil {
+		return Profile{}, err
+	}
+	if p.ID, err = uuid.NewV7(); err != nil {
+		return Profile{}, err
+	}
+	p.TeacherID = teacher
+	p.CreatedAt = s.now()
+	p.UpdatedAt = p.CreatedAt
+	return p, s.store.InsertProfile(ctx, p)
+}
+
+// ReplaceProfile replaces all fields of a profile; the rules are those of CreateProfile. Errors:
+// [ErrInvalid], [ErrNotFound].
+func (s *Service) ReplaceProfile(ctx context.Context, teacher, id uuid.UUID, in ProfileInput) (Profile, error) {
+	p, err := s.profile(ctx, teacher, in)
+	if err != nil {
+		return Profile{}, err
+	}
+	p.ID, p.TeacherID, p.UpdatedAt = id, teacher, s.now()
+	return s.store.ReplaceProfile(ctx, p)
+}
+
+func (s *Service) profile(ctx context.Context, teacher uuid.UUID, in ProfileInput) (Profile, error) {
+	d, err := s.Defaults(ctx, teacher)
+	if err != nil {
+		return Profile{}, err
+	}
+	return in.profile(d, s.cfg.Now().In(s.cfg.Location).Year())
+}
+
+// Profile returns one profile. Errors: [ErrNotFound].
+func (s *Service) Profile(ctx context.Context, teacher, id uuid.UUID) (Profile, error) {
+	return s.store.Profile(ctx, teacher, id)
+}
+
+// Profiles lists profiles ordered by name. Errors: [ErrInvalid].
+func (s *Service) Profiles(ctx context.Context, teacher uuid.UUID, f ProfileFilter, p Page) (List[Profile], error) {
+	limit, err := p.limit()
+	if err != nil {
+		return List[Profile]{}, err
+	}
+	var v validator
+	v.line("query", f.Query) // SQLite limits the length of patterns
+	v.line("grade", f.Grade)
+	v.line("subject", f.Subject)
+	if err := v.err(); err != nil {
+		return List[Profile]{}, err
+	}
+	c, err := parseCursor(p.Cursor, "profiles", 1)
+	if err != nil {
+		return List[Profile]{}, err
+	}
+	var after *ProfileKey
+	if c != nil {
+		after = &ProfileKey{Name: c.Key[0], ID: c.ID}
+	}
+	items, err := s.store.Profiles(ctx, teacher, f, after, limit+1)
+	if err != nil {
+		return List[Profile]{}, err
+	}
+	return cut(items, limit, func(p Profile) cursor {
+		return cursor{List: "profiles", Key: []string{p.Name}, ID: p.ID}
+	}), nil
+}
+
+// DeleteProfile deletes a profile with its records, sessions, lessons and segments; durable tasks
+// delete the recordings. Errors: [ErrNotFound].
+func (s *Service) DeleteProfile(ctx context.Context, teacher, id uuid.UUID) error {
+	return s.store.DeleteProfile(ctx, teacher, id)
+}
+
+// Defaults returns the defaults that the teacher has saved, or else [Config.Defaults].
+func (s *Service) Defaults(ctx context.Context, teacher uuid.UUID) (Defaults, error) {
+	d, err := s.store.Defaults(ctx, teacher)
+	if errors.Is(err, ErrNotFound) {
+		return s.cfg.Defaults, nil
+	}
+	return d, err
+}
+
+// SaveDefaults saves the teacher's defaults. Errors: [ErrInvalid].
+func (s *Service) SaveDefaults(ctx context.Context, teacher uuid.UUID, d Defaults) error {
+	if err := d.validate(); err != nil {
+		return err
+	}
+	return s.store.SaveDefaults(ctx, teacher, d, s.now())
 }

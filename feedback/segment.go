@@ -1,6 +1,9 @@
 package feedback
 
 import (
+	"context"
+	"errors"
+	"io"
 	"time"
 
 	"github.com/google/uuid"
@@ -9,9 +12,8 @@ import (
 // SegmentState is the state of a [Segment].
 type SegmentState string
 
-// The states of a segment: queued → transcribing → transcribed or failed, and
-// failed → queued by a retry. A segment whose recogniser is away goes back
-// from transcribing to queued.
+// The states of a segment: queued → transcribing → transcribed or failed, and failed → queued by a
+// retry. A segment goes back from transcribing to queued if there will be another attempt.
 const (
 	SegmentQueued       SegmentState = "queued"
 	SegmentTranscribing SegmentState = "transcribing"
@@ -29,14 +31,14 @@ type Segment struct {
 
 	State    SegmentState
 	Text     string // what was said
-	Error    string // why the last attempt failed, fit for the teacher
+	Error    string // why the last attempt failed; can be shown to the teacher
 	Attempts int    // attempts that counted
 
-	AudioKey    string        // names the audio in the [AudioStore]
-	Duration    time.Duration // to the millisecond; 0 when unknown
+	AudioKey    string        // of the [AudioStore]
+	Duration    time.Duration // in milliseconds; 0 if unknown
 	Size        int64         // bytes, as sent
 	SHA256      string        // of the bytes as sent, in hex
-	ContentType string        // as recognised by content
+	ContentType string        // detected from the content
 
 	CreatedAt     time.Time
 	TranscribedAt time.Time // zero until transcribed
@@ -44,11 +46,14 @@ type Segment struct {
 	Revision int64 // of the session, when this segment last changed
 }
 
-// SegmentInput describes a recording that is uploaded.
+// MaxSequence is the greatest sequence number of a segment.
+const MaxSequence = 9999
+
+// SegmentInput describes an uploaded recording.
 type SegmentInput struct {
-	Sequence *int          // 0 to 9999; defaults to the next free one
-	Duration time.Duration // what the recorder says; 0 when it says nothing
-	PCM      *PCM          // declares raw samples, which have no recognisable form
+	Sequence *int          // 0 to [MaxSequence]; defaults to one more than the greatest
+	Duration time.Duration // according to the recorder, at most a day; 0 if unknown
+	PCM      *PCM          // if set, content of no known type is taken as raw samples
 }
 
 func (in SegmentInput) validate() error {
@@ -56,7 +61,7 @@ func (in SegmentInput) validate() error {
 	if in.Sequence != nil {
 		v.between("sequence", *in.Sequence, 0, MaxSequence)
 	}
-	v.between("duration_ms", int(in.Duration.Milliseconds()), 0, maxSegmentDurationMS)
+	v.between("duration_ms", int(in.Duration.Milliseconds()), 0, 24*60*60*1000)
 	if in.PCM != nil {
 		v.between("sample_rate", in.PCM.SampleRate, 4000, 384_000)
 		v.between("channels", in.PCM.Channels, 1, 8)
@@ -83,4 +88,123 @@ func (c *SegmentCounts) add(segments []Segment) {
 			c.Failed++
 		}
 	}
+}
+
+// AddSegment receives a recording and queues it for transcription. The audio is read once, in
+// constant memory; when AddSegment returns, the audio, its row and its task are durable. If the same
+// recording is there already, AddSegment returns that segment and created false, so that a client
+// can repeat an upload whose answer it has missed. Errors: [ErrNotFound], [ErrInvalid],
+// [ErrAudioEmpty], [ErrAudioTooLarge], [ErrAudioType], [ErrUpload], [ErrStorage], [ErrSequenceTaken].
+func (s *Service) AddSegment(
+	ctx context.Context, teacher, lesson uuid.UUID, audio io.Reader, in SegmentInput,
+) (_ Segment, created bool, err error) {
+	if err := in.validate(); err != nil {
+		return Segment{}, false, err
+	}
+	u, err := s.ReceiveAudio(ctx, teacher, lesson, audio)
+	if err != nil {
+		return Segment{}, false, err
+	}
+	defer u.Discard()
+	return u.Submit(ctx, in)
+}
+
+// Upload is audio that has been received for a lesson and is not yet a segment. It is for callers
+// that receive the [SegmentInput] after the audio; otherwise [Service.AddSegment] is simpler.
+type Upload struct {
+	service                  *Service
+	teacher, lesson, session uuid.UUID
+	staged                   StagedAudio
+}
+
+// ReceiveAudio reads a recording for a lesson of the teacher to its end. The caller must call
+// [Upload.Discard], also after [Upload.Submit]. Errors: see [Service.AddSegment].
+func (s *Service) ReceiveAudio(ctx context.Context, teacher, lesson uuid.UUID, audio io.Reader) (*Upload, error) {
+	session, err := s.store.LessonSession(ctx, teacher, lesson)
+	if err != nil {
+		return nil, err
+	}
+	staged, err := s.cfg.Audio.Stage(ctx, audio, s.cfg.MaxAudioBytes)
+	if err != nil {
+		return nil, err
+	}
+	return &Upload{service: s, teacher: teacher, lesson: lesson, session: session, staged: staged}, nil
+}
+
+// Discard deletes the received audio unless it has become a segment. It may be called repeatedly.
+func (u *Upload) Discard() {
+	if err := u.staged.Discard(); err != nil {
+		u.service.cfg.Logger.Error("discarding an upload failed", "error", err)
+	}
+}
+
+// Submit keeps the received audio and creates the segment. Errors: see [Service.AddSegment].
+func (u *Upload) Submit(ctx context.Context, in SegmentInput) (_ Segment, created bool, err error) {
+	if err := in.validate(); err != nil {
+		return Segment{}, false, err
+	}
+	s, info := u.service, u.staged.Info()
+	id, err := uuid.NewV7()
+	if err != nil {
+		return Segment{}, false, err
+	}
+	kept, err := u.staged.Keep(ctx, in.PCM)
+	if err != nil {
+		return Segment{}, false, err
+	}
+	seg := Segment{
+		ID: id, LessonID: u.lesson, SessionID: u.session, TeacherID: u.teacher,
+		Sequence: orDefault(in.Sequence, 0), State: SegmentQueued,
+		AudioKey: kept.Key, ContentType: kept.ContentType, Duration: in.Duration,
+		Size: info.Size, SHA256: info.SHA256, CreatedAt: s.now(),
+	}
+	stored, created, err := s.store.InsertSegment(ctx, seg, in.Sequence == nil)
+	if err != nil || !created {
+		s.deleteUnused(ctx, kept.Key, err)
+	}
+	if err != nil {
+		return Segment{}, false, err
+	}
+	if created {
+		s.broker.notify(stored.SessionID)
+	}
+	return stored, created, nil
+}
+
+// deleteUnused deletes audio that has no row. After an error that leaves open whether the row was
+// committed, this is left to the sweep.
+func (s *Service) deleteUnused(ctx context.Context, key string, err error) {
+	var e *Error
+	if err != nil && (!errors.As(err, &e) || e.Kind == ErrUnavailable) {
+		return
+	}
+	if err := s.cfg.Audio.Delete(context.WithoutCancel(ctx), key); err != nil {
+		s.cfg.Logger.ErrorContext(ctx, "deleting unused audio failed", "error", err)
+	}
+}
+
+// Segment returns one segment. Errors: [ErrNotFound].
+func (s *Service) Segment(ctx context.Context, teacher, id uuid.UUID) (Segment, error) {
+	return s.store.Segment(ctx, teacher, id)
+}
+
+// RetrySegment queues a failed segment again. Errors: [ErrNotFound], [ErrNotFailed].
+func (s *Service) RetrySegment(ctx context.Context, teacher, id uuid.UUID) (Segment, error) {
+	seg, err := s.store.RetrySegment(ctx, teacher, id, s.now())
+	if err != nil {
+		return Segment{}, err
+	}
+	s.broker.notify(seg.SessionID)
+	return seg, nil
+}
+
+// OpenAudio opens a segment's recording; the caller must close it. Errors: [ErrNotFound],
+// [ErrStorage].
+func (s *Service) OpenAudio(ctx context.Context, teacher, id uuid.UUID) (Segment, AudioFile, error) {
+	seg, err := s.store.Segment(ctx, teacher, id)
+	if err != nil {
+		return Segment{}, nil, err
+	}
+	f, err := s.cfg.Audio.Open(ctx, seg.AudioKey)
+	return seg, f, err
 }

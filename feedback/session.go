@@ -1,6 +1,7 @@
 package feedback
 
 import (
+	"context"
 	"strings"
 	"time"
 
@@ -10,14 +11,14 @@ import (
 // SessionState is the state of a [Session].
 type SessionState string
 
-// The states of a session: active → completed, by a record that names it.
+// The states of a session: active → completed, by a record of the session.
 const (
 	SessionActive    SessionState = "active"
 	SessionCompleted SessionState = "completed"
 )
 
-// Session is a batch of lessons that become one feedback text. A student has
-// at most one active session.
+// Session is a series of lessons that become one feedback text. A student has at most one active
+// session.
 type Session struct {
 	ID        uuid.UUID
 	TeacherID uuid.UUID
@@ -28,8 +29,7 @@ type Session struct {
 	FeedbackText  string // the teacher's own
 	GeneratedText string // the last summary
 
-	// Version counts the teacher's edits of text and date. Background
-	// transcription leaves it alone.
+	// Version counts the teacher's edits of text and date, not the results of transcription.
 	Version int64
 	// Revision counts every change of the session, its lessons and segments.
 	Revision int64
@@ -55,7 +55,7 @@ type Lesson struct {
 	SessionID uuid.UUID
 	Number    int // from 1
 	State     LessonState
-	Applied   bool // its text is already in the feedback; left out of summaries
+	Applied   bool // the feedback contains its text already; summaries omit it
 
 	StartedAt  time.Time
 	FinishedAt time.Time // zero while recording
@@ -65,8 +65,8 @@ type Lesson struct {
 	Segments []Segment // by sequence
 }
 
-// Transcript joins the text of the lesson's transcribed segments, in the
-// order of their sequence numbers, one line each.
+// Transcript returns the text of the lesson's transcribed segments in the order of their sequence
+// numbers, one line each.
 func (l Lesson) Transcript() string {
 	var parts []string
 	for _, s := range l.Segments {
@@ -84,19 +84,19 @@ func (l Lesson) Counts() SegmentCounts {
 	return c
 }
 
-// SessionInput opens a session.
+// SessionInput holds the fields of a new session.
 type SessionInput struct {
 	ProfileID uuid.UUID
-	Date      *string // defaults to today; ignored when a session is resumed
+	Date      *string // YYYY-MM-DD; defaults to today; ignored if a session is resumed
 }
 
-// SessionEdit is an autosave. A nil field stays as it is.
+// SessionEdit changes a session. A nil field is not changed.
 type SessionEdit struct {
 	FeedbackText *string // at most 20 000 characters
 	Date         *string
 
-	// IfVersion, where not nil, makes the edit fail with [ErrStale] unless the
-	// session has one of these versions.
+	// IfVersion, if not nil, makes the edit fail with [ErrStale] unless the session has one of
+	// these versions.
 	IfVersion []int64
 }
 
@@ -109,4 +109,77 @@ func (e SessionEdit) validate() error {
 		v.date("feedback_date", *e.Date)
 	}
 	return v.err()
+}
+
+// OpenSession resumes the student's active session or creates one (created true). Errors:
+// [ErrInvalid], also if the profile is not the teacher's.
+func (s *Service) OpenSession(ctx context.Context, teacher uuid.UUID, in SessionInput) (_ Session, created bool, err error) {
+	date := s.cfg.Now().In(s.cfg.Location).Format(dateLayout)
+	var v validator
+	date = v.date("feedback_date", orDefault(in.Date, date))
+	if err := v.err(); err != nil {
+		return Session{}, false, err
+	}
+	id, err := uuid.NewV7()
+	if err != nil {
+		return Session{}, false, err
+	}
+	now := s.now()
+	return s.store.OpenSession(ctx, Session{ID: id, TeacherID: teacher, ProfileID: in.ProfileID,
+		State: SessionActive, Date: date, Version: 1, Revision: 1, CreatedAt: now, UpdatedAt: now})
+}
+
+// ActiveSession returns the student's active session. Errors: [ErrNoActiveSession].
+func (s *Service) ActiveSession(ctx context.Context, teacher, profile uuid.UUID) (Session, error) {
+	return s.store.ActiveSession(ctx, teacher, profile)
+}
+
+// Session returns one session in any state. Errors: [ErrNotFound].
+func (s *Service) Session(ctx context.Context, teacher, id uuid.UUID) (Session, error) {
+	return s.store.Session(ctx, teacher, id)
+}
+
+// EditSession changes a session's text or date. Errors: [ErrInvalid], [ErrNotFound],
+// [ErrSessionCompleted], [ErrStale].
+func (s *Service) EditSession(ctx context.Context, teacher, id uuid.UUID, e SessionEdit) (Session, error) {
+	if err := e.validate(); err != nil {
+		return Session{}, err
+	}
+	return s.store.EditSession(ctx, teacher, id, e, s.now())
+}
+
+// StartLesson starts the next lesson. Errors: [ErrNotFound], [ErrSessionCompleted],
+// [ErrLessonInProgress].
+func (s *Service) StartLesson(ctx context.Context, teacher, session uuid.UUID) (Lesson, error) {
+	id, err := uuid.NewV7()
+	if err != nil {
+		return Lesson{}, err
+	}
+	l := Lesson{ID: id, SessionID: session, State: LessonRecording, StartedAt: s.now()}
+	l, err = s.store.StartLesson(ctx, teacher, l)
+	if err != nil {
+		return Lesson{}, err
+	}
+	s.broker.notify(session)
+	return l, nil
+}
+
+// FinishLesson finishes a lesson, unless it is finished already. Errors: [ErrNotFound].
+func (s *Service) FinishLesson(ctx context.Context, teacher, id uuid.UUID) (Lesson, error) {
+	return s.editLesson(ctx, teacher, id, LessonEdit{Finish: true})
+}
+
+// MarkApplied records that the feedback contains a lesson's text already, so that summaries omit
+// it. Errors: [ErrNotFound].
+func (s *Service) MarkApplied(ctx context.Context, teacher, id uuid.UUID) (Lesson, error) {
+	return s.editLesson(ctx, teacher, id, LessonEdit{Apply: true})
+}
+
+func (s *Service) editLesson(ctx context.Context, teacher, id uuid.UUID, e LessonEdit) (Lesson, error) {
+	l, err := s.store.EditLesson(ctx, teacher, id, e, s.now())
+	if err != nil {
+		return Lesson{}, err
+	}
+	s.broker.notify(l.SessionID)
+	return l, nil
 }

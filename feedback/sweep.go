@@ -3,26 +3,31 @@ package feedback
 import (
 	"context"
 	"slices"
+	"time"
 )
 
-// sweepBatch is how many names are looked up at once.
-const sweepBatch = 500
+const (
+	sweepInterval = time.Hour
+	// orphanAge is how old audio must be before it counts as an orphan. Uploads take less.
+	orphanAge = time.Hour
+	// sweepBatch is how many keys are looked up at once.
+	sweepBatch = 500
+)
 
-// Sweep deletes audio that no segment names and that is old enough not to be
-// an upload in progress, and queues segments again that have been transcribing
-// for longer than any worker may.
-func (s *Service) Sweep(ctx context.Context) error {
+// sweep queues segments again that have been transcribing for longer than any worker may, and
+// deletes audio that no segment refers to.
+func (s *Service) sweep(ctx context.Context) error {
 	now := s.now()
-	stuck, err := s.store.RequeueStuck(ctx, now.Add(-s.cfg.StuckAfter), now)
+	stuck, err := s.store.RequeueStuck(ctx, now.Add(-s.cfg.StuckThreshold), now)
 	if err != nil {
 		return err
 	}
 	for _, seg := range stuck {
-		s.cfg.Logger.WarnContext(ctx, "segment was stuck, queued again", "segment", seg.ID)
-		s.events.publish(seg.SessionID, segmentEvent(seg))
+		s.cfg.Logger.WarnContext(ctx, "segment was stuck and is queued again", "segment", seg.ID)
+		s.broker.notify(seg.SessionID)
 	}
 	var batch []string
-	for key, err := range s.cfg.Audio.Keys(ctx, now.Add(-s.cfg.OrphanAge)) {
+	for key, err := range s.cfg.Audio.Keys(ctx, now.Add(-orphanAge)) {
 		if err != nil {
 			return err
 		}
@@ -37,9 +42,6 @@ func (s *Service) Sweep(ctx context.Context) error {
 }
 
 func (s *Service) deleteOrphans(ctx context.Context, keys []string) error {
-	if len(keys) == 0 {
-		return nil
-	}
 	used, err := s.store.AudioInUse(ctx, keys)
 	if err != nil {
 		return err
@@ -51,7 +53,7 @@ func (s *Service) deleteOrphans(ctx context.Context, keys []string) error {
 		if err := s.cfg.Audio.Delete(ctx, key); err != nil {
 			return err
 		}
-		s.cfg.Logger.InfoContext(ctx, "deleted audio that no segment names", "key", key)
+		s.cfg.Logger.InfoContext(ctx, "deleted audio without a segment", "key", key)
 	}
 	return nil
 }

@@ -65,7 +65,7 @@ func TestSweepQueuesStuckSegmentsAgain(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	seg, _ := e.add(e.lesson(), "x")
-	_, err := e.store.BeginTranscription(t.Context(), seg.ID, "dead", 1, e.clock.Now())
+	_, err := e.store.StartTranscription(t.Context(), seg.ID, "dead", 1, e.clock.Now())
 	require.NoError(t, err)
 	e.clock.Add(2 * time.Hour)
 	require.NoError(t, e.Sweep(t.Context()))
@@ -74,7 +74,7 @@ func TestSweepQueuesStuckSegmentsAgain(t *testing.T) {
 	require.NoError(t, e.Sweep(t.Context()))
 	tasks := e.take()
 	require.Len(t, tasks, 1)
-	require.NoError(t, e.Perform(t.Context(), tasks[0], feedback.Attempt{Token: "new", Number: 1}))
+	require.NoError(t, e.RunTask(t.Context(), tasks[0], feedback.Attempt{LeaseToken: "new", Number: 1}))
 	require.Equal(t, feedback.SegmentTranscribed, e.get(seg).State)
 }
 

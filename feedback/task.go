@@ -1,8 +1,17 @@
 package feedback
 
-import "github.com/google/uuid"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"time"
 
-// TaskKind says what a [Task] is about.
+	"github.com/google/uuid"
+)
+
+// TaskKind is the kind of a [Task].
 type TaskKind string
 
 // The kinds of task.
@@ -11,25 +20,154 @@ const (
 	TaskDeleteAudio TaskKind = "delete_audio"
 )
 
-// Task is background work. A store hands it to its outbox within the
-// transaction that makes it necessary; it comes back through
-// [Service.Perform]. Its JSON form is the arguments of a job.
+// Task is background work. A store gives it to its outbox within the transaction that makes it
+// necessary; a queue's worker passes it to [Service.RunTask]. Its JSON form is the payload of a job.
 type Task struct {
 	Kind      TaskKind  `json:"kind"`
 	SegmentID uuid.UUID `json:"segment_id,omitzero"` // with TaskTranscribe
-	Round     int64     `json:"round,omitzero"`      // with TaskTranscribe: tells it from tasks of the segment's other rounds
+	Round     int64     `json:"round,omitzero"`      // with TaskTranscribe: increases each time the segment is queued
 	AudioKey  string    `json:"audio_key,omitempty"` // with TaskDeleteAudio
 }
 
-// Attempt is one try of a [Task].
+// Attempt identifies one attempt at a [Task].
 type Attempt struct {
-	// Token is unique to this try: the job queue's lease. A try that was
-	// superseded by one with another token changes nothing more.
-	Token string
-	// Number counts the tries that counted, from 1.
+	// LeaseToken is unique to the attempt. An attempt changes nothing more once another one with a
+	// different token has started.
+	LeaseToken string
+	// Number counts from 1 the attempts that count against MaxAttempts, this one included.
 	Number int
-	// Limit is the number of the last try; 0 means there is none.
-	Limit int
+	// MaxAttempts is the number of the last attempt; 0 means no limit.
+	MaxAttempts int
 }
 
-func (a Attempt) last() bool { return a.Limit > 0 && a.Number >= a.Limit }
+func (a Attempt) last() bool { return a.MaxAttempts > 0 && a.Number >= a.MaxAttempts }
+
+// RunTask runs a task. A nil error means that it is done or no longer needed. An error's methods
+// tell the queue what to do: if `Permanent() bool` returns true, give up; if `RetryAfter()
+// time.Duration` returns more than 0, try again after that time without counting the attempt;
+// otherwise count the attempt and try again. When RunTask returns, the segment's state agrees:
+// queued if there will be another attempt, failed if not.
+//
+// If ctx ends during an attempt (the worker stops or loses its lease), the segment goes back to
+// queued, unless it was the last attempt and exceeded its deadline.
+func (s *Service) RunTask(ctx context.Context, t Task, a Attempt) error {
+	switch t.Kind {
+	case TaskTranscribe:
+		return s.transcribe(ctx, t.SegmentID, a)
+	case TaskDeleteAudio:
+		return s.cfg.Audio.Delete(ctx, t.AudioKey)
+	}
+	return permanentError{public: "unknown task", err: fmt.Errorf("task of unknown kind %q", t.Kind)}
+}
+
+// FailTask must be called when the queue gives a task up, whether its last attempt returned an
+// error or died with its process. A segment that still waits for its text fails, and can be
+// retried; a segment that has been retried since waits for the newer task. Audio that was not
+// deleted is left to [Service.Run].
+func (s *Service) FailTask(ctx context.Context, t Task) error {
+	if t.Kind != TaskTranscribe {
+		return nil
+	}
+	seg, err := s.store.FailTranscription(ctx, t.SegmentID, t.Round, "the transcription was interrupted", s.now())
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return nil
+	case err != nil:
+		return err
+	}
+	s.broker.notify(seg.SessionID)
+	return nil
+}
+
+// finishTimeout limits how long storing the result may take after the attempt's context has ended.
+const finishTimeout = 10 * time.Second
+
+func (s *Service) transcribe(ctx context.Context, segment uuid.UUID, a Attempt) error {
+	if s.cfg.Transcriber == nil {
+		return errors.New("feedback: no Transcriber is configured")
+	}
+	seg, err := s.store.StartTranscription(ctx, segment, a.LeaseToken, a.Number, s.now())
+	if errors.Is(err, ErrNotFound) {
+		return nil // deleted meanwhile
+	}
+	if err != nil {
+		return err
+	}
+	if seg.State != SegmentTranscribing {
+		return nil // an earlier attempt finished, and died before it could report that
+	}
+	s.broker.notify(seg.SessionID)
+
+	transcript, err := s.cfg.Transcriber.Transcribe(ctx, s.audioOf(ctx, seg))
+	result := transcriptionResult(ctx, transcript, err, a)
+
+	// The result is stored even if ctx has ended: no segment may stay transcribing.
+	finish, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
+	defer cancel()
+	_, finishErr := s.store.FinishTranscription(finish, seg.ID, a.LeaseToken, result, s.now())
+	switch {
+	case errors.Is(finishErr, ErrNotFound):
+		return nil
+	case finishErr != nil:
+		return errors.Join(finishErr, err)
+	}
+	s.broker.notify(seg.SessionID)
+	return err
+}
+
+// transcriptionResult decides what the result of an attempt means for the segment.
+func transcriptionResult(ctx context.Context, t Transcript, err error, a Attempt) TranscriptionResult {
+	if err == nil {
+		return TranscriptionResult{State: SegmentTranscribed, Text: cleanText(t.Text), Duration: t.Duration, Attempts: a.Number}
+	}
+	r := TranscriptionResult{State: SegmentQueued, Error: publicText(err), Attempts: a.Number}
+	timedOut := errors.Is(ctx.Err(), context.DeadlineExceeded) // even if the queue sets another cause
+	switch {
+	case timedOut:
+		r.Error = "the transcription took too long"
+		if a.last() {
+			r.State = SegmentFailed
+		}
+	case ctx.Err() != nil: // the worker stops
+		r.Error, r.Attempts = "", a.Number-1
+	case isPermanent(err):
+		r.State = SegmentFailed
+	case retryAfter(err) > 0:
+		r.Attempts = a.Number - 1
+	case a.last():
+		r.State = SegmentFailed
+	}
+	return r
+}
+
+func (s *Service) audioOf(ctx context.Context, seg Segment) Audio {
+	open := func() (AudioFile, error) {
+		f, err := s.cfg.Audio.Open(ctx, seg.AudioKey)
+		if errors.Is(err, ErrNotFound) {
+			return nil, permanentError{public: "the recording no longer exists", err: err}
+		}
+		return f, err
+	}
+	a := Audio{
+		Name:        path.Base(seg.AudioKey),
+		ContentType: seg.ContentType,
+		Size:        seg.Size,
+		Open:        func() (io.ReadCloser, error) { return open() },
+	}
+	if f, err := open(); err == nil { // raw samples are kept with a header, larger than they were sent
+		a.Size = f.Size()
+		f.Close()
+	}
+	return a
+}
+
+// permanentError is an error that another attempt cannot mend.
+type permanentError struct {
+	public string
+	err    error
+}
+
+func (e permanentError) Error() string      { return e.public + ": " + e.err.Error() }
+func (e permanentError) Unwrap() error      { return e.err }
+func (e permanentError) Permanent() bool    { return true }
+func (e permanentError) PublicText() string { return e.public }

@@ -9,11 +9,13 @@ import (
 )
 
 const (
-	dateLayout      = "2006-01-02"
-	timeOfDayLayout = "15:04"
+	dateLayout       = time.DateOnly
+	timeOfDayLayout  = "15:04"
+	maxStringLength  = 100    // characters of a name, grade, subject, term or title
+	maxContentLength = 20_000 // characters of a feedback text
 )
 
-// validator gathers every broken rule, so that a form is corrected in one go.
+// validator collects all invalid fields, so that a client can correct them at once.
 type validator struct{ fields []FieldError }
 
 func (v *validator) fail(field, format string, args ...any) {
@@ -24,10 +26,10 @@ func (v *validator) err() error {
 	if len(v.fields) == 0 {
 		return nil
 	}
-	return &Error{Kind: ErrInvalid, Message: "a field breaks a rule", Fields: v.fields}
+	return &Error{Kind: ErrInvalid, Message: "some fields are invalid", Fields: v.fields}
 }
 
-// name checks a line that must not be empty and returns it trimmed.
+// name validates a line that must not be empty and returns it trimmed.
 func (v *validator) name(field, s string) string {
 	s = strings.TrimSpace(s)
 	if s == "" {
@@ -36,19 +38,19 @@ func (v *validator) name(field, s string) string {
 	return v.line(field, s)
 }
 
-// line checks a short text of one line.
+// line validates a short text of one line.
 func (v *validator) line(field, s string) string {
-	if n := utf8.RuneCountInString(s); n > MaxStringLength {
-		v.fail(field, "has %d characters; at most %d are allowed", n, MaxStringLength)
+	if n := utf8.RuneCountInString(s); n > maxStringLength {
+		v.fail(field, "has %d characters; at most %d are allowed", n, maxStringLength)
 	}
 	v.characters(field, s, "")
 	return s
 }
 
-// text checks a long text that may have several lines.
-func (v *validator) text(field, s string, least int) {
-	if n := utf8.RuneCountInString(s); n < least || n > MaxContentLength {
-		v.fail(field, "has %d characters; %d to %d are allowed", n, least, MaxContentLength)
+// text validates a long text of any number of lines.
+func (v *validator) text(field, s string, minLength int) {
+	if n := utf8.RuneCountInString(s); n < minLength || n > maxContentLength {
+		v.fail(field, "has %d characters; %d to %d are allowed", n, minLength, maxContentLength)
 	}
 	v.characters(field, s, "\n\r\t")
 }
@@ -66,9 +68,9 @@ func (v *validator) characters(field, s, allowed string) {
 	}
 }
 
-func (v *validator) between(field string, n, least, most int) int {
-	if n < least || n > most {
-		v.fail(field, "is %d; must be %d to %d", n, least, most)
+func (v *validator) between(field string, n, low, high int) int {
+	if n < low || n > high {
+		v.fail(field, "is %d; must be %d to %d", n, low, high)
 	}
 	return n
 }
@@ -78,20 +80,20 @@ func (v *validator) timeOfDay(field, s string) string {
 		return s
 	}
 	if t, err := time.Parse(timeOfDayLayout, s); err != nil || t.Format(timeOfDayLayout) != s {
-		v.fail(field, "must be a time of day like 09:30, from 00:00 to 23:59, or empty")
+		v.fail(field, "must be a time of day from 00:00 to 23:59, such as 09:30, or empty")
 	}
 	return s
 }
 
 func (v *validator) date(field, s string) string {
 	if t, err := time.Parse(dateLayout, s); err != nil || t.Year() < 1 {
-		v.fail(field, "must be a date like 2026-05-31")
+		v.fail(field, "must be a date such as 2026-05-31")
 	}
 	return s
 }
 
-// cleanText makes text from elsewhere fit to be stored and shown: valid UTF-8
-// without control characters other than line breaks and tabs.
+// cleanText makes text from other systems fit to be stored and shown: valid UTF-8 without control
+// characters other than line breaks and tabs.
 func cleanText(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	return strings.TrimSpace(strings.Map(func(r rune) rune {

@@ -170,7 +170,7 @@ func (e *env) tasks() []feedback.Task {
 func (e *env) work() (errs []error) {
 	e.t.Helper()
 	for _, task := range e.tasks() {
-		errs = append(errs, e.svc.Perform(e.t.Context(), task, feedback.Attempt{Token: uuid.NewString(), Number: 1, Limit: 3}))
+		errs = append(errs, e.svc.RunTask(e.t.Context(), task, feedback.Attempt{LeaseToken: uuid.NewString(), Number: 1, MaxAttempts: 3}))
 	}
 	return errs
 }

@@ -144,6 +144,6 @@ func writeEvent(w io.Writer, e feedback.Event) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(w, "id: %d\nevent: %s\ndata: %s\n\n", e.Resume, name, body)
+	_, err = fmt.Fprintf(w, "id: %d\nevent: %s\ndata: %s\n\n", e.Revision, name, body)
 	return err
 }

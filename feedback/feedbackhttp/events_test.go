@@ -102,10 +102,12 @@ func TestEventStreamGoesOnFromAnyID(t *testing.T) {
 	front.ServeHTTP(w, r)
 	require.Equal(t, 200, w.Code)
 	id := next("id")
-	require.Contains(t, next("data"), `"state":"finished"`)
+	transcribed := next("data")
+	require.Contains(t, transcribed, `"state":"transcribed"`)
+	require.Contains(t, transcribed, fmt.Sprintf(`"segment_id":%q`, segment))
 
 	next = stream(t, front, session, id, as...)
-	require.Contains(t, next("data"), fmt.Sprintf(`"segment_id":%q`, segment))
+	require.Contains(t, next("data"), `"state":"finished"`)
 }
 
 // streamUntil opens a stream of events on a fake clock, where each check of the sign-in after the

@@ -113,7 +113,7 @@ func profileDeletion(t *testing.T, b *book) {
 	_, err = b.Store.Segment(t.Context(), b.teacher, first.ID)
 	require.ErrorIs(t, err, feedback.ErrNotFound)
 	require.ErrorIs(t, b.Store.DeleteRecord(t.Context(), b.teacher, r.ID), feedback.ErrNotFound)
-	_, err = b.Store.BeginTranscription(t.Context(), first.ID, "token", 1, b.tick())
+	_, err = b.Store.StartTranscription(t.Context(), first.ID, "token", 1, b.tick())
 	require.ErrorIs(t, err, feedback.ErrNotFound)
 	_, err = b.Store.Segment(t.Context(), b.teacher, keptSegment.ID)
 	require.NoError(t, err)

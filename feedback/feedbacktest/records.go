@@ -19,7 +19,7 @@ func recordsRoundTrip(t *testing.T, b *book) {
 	p := b.profile("Ming")
 	s := b.session(p)
 	r := feedback.Record{ID: newID(), TeacherID: b.teacher, ProfileID: p.ID, Date: "2026-05-31",
-		Content: strings.Repeat("画", feedback.MaxContentLength-1) + "\n", SessionID: uuid.NullUUID{UUID: s.ID, Valid: true}, CreatedAt: b.tick()}
+		Content: strings.Repeat("画", 20_000-1) + "\n", SessionID: uuid.NullUUID{UUID: s.ID, Valid: true}, CreatedAt: b.tick()}
 	require.NoError(t, b.Store.InsertRecord(t.Context(), r))
 	got, err := b.Store.Records(t.Context(), b.teacher, feedback.RecordFilter{}, nil, 10)
 	require.NoError(t, err)
@@ -119,7 +119,7 @@ func strangers(t *testing.T, b *book) {
 			_, err := b.Store.StartLesson(ctx, other, feedback.Lesson{ID: newID(), SessionID: s.ID, State: feedback.LessonRecording, StartedAt: at})
 			return err
 		},
-		"find session": func() error { _, err := b.Store.SessionOf(ctx, other, l.ID); return err },
+		"find session": func() error { _, err := b.Store.LessonSession(ctx, other, l.ID); return err },
 		"read lesson":  func() error { _, err := b.Store.Lesson(ctx, other, l.ID); return err },
 		"finish lesson": func() error {
 			_, err := b.Store.EditLesson(ctx, other, l.ID, feedback.LessonEdit{Finish: true}, at)

@@ -15,7 +15,7 @@ import (
 
 func segmentsRepeated(t *testing.T, b *book) {
 	l := b.lessonOf("Ming")
-	session, err := b.Store.SessionOf(t.Context(), b.teacher, l.ID)
+	session, err := b.Store.LessonSession(t.Context(), b.teacher, l.ID)
 	require.NoError(t, err)
 	require.Equal(t, l.SessionID, session)
 	n := b.newSegment(l, 7, "a")
@@ -105,14 +105,14 @@ func (b *book) round(g feedback.Segment) int64 {
 
 func (b *book) begin(g feedback.Segment, token string) feedback.Segment {
 	b.t.Helper()
-	g, err := b.Store.BeginTranscription(b.t.Context(), g.ID, token, 1, b.tick())
+	g, err := b.Store.StartTranscription(b.t.Context(), g.ID, token, 1, b.tick())
 	require.NoError(b.t, err)
 	return g
 }
 
-func (b *book) end(g feedback.Segment, token string, o feedback.Outcome) feedback.Segment {
+func (b *book) end(g feedback.Segment, token string, o feedback.TranscriptionResult) feedback.Segment {
 	b.t.Helper()
-	g, err := b.Store.EndTranscription(b.t.Context(), g.ID, token, o, b.tick())
+	g, err := b.Store.FinishTranscription(b.t.Context(), g.ID, token, o, b.tick())
 	require.NoError(b.t, err)
 	return g
 }
@@ -126,7 +126,7 @@ func segmentsRetry(t *testing.T, b *book) {
 	b.begin(g, "one")
 	_, err = retry()
 	require.ErrorIs(t, err, feedback.ErrNotFailed, "transcribing")
-	failed := b.end(g, "one", feedback.Outcome{State: feedback.SegmentFailed, Error: "damaged", Attempts: 1})
+	failed := b.end(g, "one", feedback.TranscriptionResult{State: feedback.SegmentFailed, Error: "damaged", Attempts: 1})
 	require.Equal(t, "damaged", failed.Error)
 
 	b.FailOutbox(errOutbox)
@@ -154,21 +154,21 @@ func transcriptionFence(t *testing.T, b *book) {
 	require.Equal(t, feedback.SegmentTranscribing, first.State)
 	require.Equal(t, 1, first.Attempts)
 	b.begin(g, "second") // the first worker lost its lease
-	_, err := b.Store.EndTranscription(t.Context(), g.ID, "first", feedback.Outcome{State: feedback.SegmentTranscribed, Text: "late"}, b.tick())
+	_, err := b.Store.FinishTranscription(t.Context(), g.ID, "first", feedback.TranscriptionResult{State: feedback.SegmentTranscribed, Text: "late"}, b.tick())
 	require.ErrorIs(t, err, feedback.ErrSuperseded)
-	done := b.end(g, "second", feedback.Outcome{State: feedback.SegmentTranscribed, Text: "说得好", Duration: 2345 * time.Millisecond, Attempts: 2})
+	done := b.end(g, "second", feedback.TranscriptionResult{State: feedback.SegmentTranscribed, Text: "说得好", Duration: 2345 * time.Millisecond, Attempts: 2})
 	require.Equal(t, "说得好", done.Text)
 	require.Equal(t, 2345*time.Millisecond, done.Duration)
 	require.Equal(t, 2, done.Attempts)
 	require.Equal(t, b.now, done.TranscribedAt)
 	for _, token := range []string{"first", "second"} {
-		_, err = b.Store.EndTranscription(t.Context(), g.ID, token, feedback.Outcome{State: feedback.SegmentFailed}, b.tick())
+		_, err = b.Store.FinishTranscription(t.Context(), g.ID, token, feedback.TranscriptionResult{State: feedback.SegmentFailed}, b.tick())
 		require.ErrorIs(t, err, feedback.ErrSuperseded)
 	}
 	got, err := b.Store.Segment(t.Context(), b.teacher, g.ID)
 	require.NoError(t, err)
 	require.Equal(t, done, got)
-	_, err = b.Store.EndTranscription(t.Context(), newID(), "x", feedback.Outcome{State: feedback.SegmentFailed}, b.tick())
+	_, err = b.Store.FinishTranscription(t.Context(), newID(), "x", feedback.TranscriptionResult{State: feedback.SegmentFailed}, b.tick())
 	require.ErrorIs(t, err, feedback.ErrNotFound)
 }
 
@@ -176,10 +176,10 @@ func transcriptionFinished(t *testing.T, b *book) {
 	g := b.segment(b.lessonOf("Ming"), 0)
 	round := b.round(g)
 	b.begin(g, "one")
-	done := b.end(g, "one", feedback.Outcome{State: feedback.SegmentTranscribed, Text: "", Attempts: 1})
+	done := b.end(g, "one", feedback.TranscriptionResult{State: feedback.SegmentTranscribed, Text: "", Attempts: 1})
 	require.Equal(t, g.Duration, done.Duration, "an unknown duration replaces none")
 	require.Equal(t, done, b.begin(g, "two"))
-	got, err := b.Store.AbandonTranscription(t.Context(), g.ID, round, "given up", b.tick())
+	got, err := b.Store.FailTranscription(t.Context(), g.ID, round, "given up", b.tick())
 	require.NoError(t, err)
 	require.Equal(t, done, got)
 	got, err = b.Store.Segment(t.Context(), b.teacher, g.ID)
@@ -197,16 +197,16 @@ func transcriptionAbandoned(t *testing.T, b *book) {
 	again := b.segment(l, 2)
 	rounds[again.ID] = b.round(again)
 	b.begin(again, "one")
-	b.end(again, "one", feedback.Outcome{State: feedback.SegmentQueued, Error: "given up", Attempts: 1})
+	b.end(again, "one", feedback.TranscriptionResult{State: feedback.SegmentQueued, Error: "given up", Attempts: 1})
 	for _, g := range []feedback.Segment{queued, busy, again} {
-		got, err := b.Store.AbandonTranscription(t.Context(), g.ID, rounds[g.ID], "given up", b.tick())
+		got, err := b.Store.FailTranscription(t.Context(), g.ID, rounds[g.ID], "given up", b.tick())
 		require.NoError(t, err)
 		require.Equal(t, feedback.SegmentFailed, got.State)
 		require.Equal(t, "given up", got.Error)
 	}
-	_, err := b.Store.EndTranscription(t.Context(), busy.ID, "one", feedback.Outcome{State: feedback.SegmentTranscribed, Text: "late"}, b.tick())
+	_, err := b.Store.FinishTranscription(t.Context(), busy.ID, "one", feedback.TranscriptionResult{State: feedback.SegmentTranscribed, Text: "late"}, b.tick())
 	require.ErrorIs(t, err, feedback.ErrSuperseded)
-	_, err = b.Store.AbandonTranscription(t.Context(), newID(), 1, "given up", b.tick())
+	_, err = b.Store.FailTranscription(t.Context(), newID(), 1, "given up", b.tick())
 	require.ErrorIs(t, err, feedback.ErrNotFound)
 }
 
@@ -214,12 +214,12 @@ func transcriptionRetried(t *testing.T, b *book) {
 	g := b.segment(b.lessonOf("Ming"), 0)
 	first := b.round(g)
 	b.begin(g, "one")
-	b.end(g, "one", feedback.Outcome{State: feedback.SegmentFailed, Error: "damaged", Attempts: 1})
+	b.end(g, "one", feedback.TranscriptionResult{State: feedback.SegmentFailed, Error: "damaged", Attempts: 1})
 	_, err := b.Store.RetrySegment(t.Context(), b.teacher, g.ID, b.tick())
 	require.NoError(t, err)
 	second := b.round(g)
 	stays := func(want feedback.Segment) {
-		got, err := b.Store.AbandonTranscription(t.Context(), g.ID, first, "given up", b.tick())
+		got, err := b.Store.FailTranscription(t.Context(), g.ID, first, "given up", b.tick())
 		require.NoError(t, err)
 		require.Equal(t, want, got)
 	}
@@ -227,8 +227,8 @@ func transcriptionRetried(t *testing.T, b *book) {
 	require.NoError(t, err)
 	stays(got)
 	stays(b.begin(g, "two"))
-	stays(b.end(g, "two", feedback.Outcome{State: feedback.SegmentQueued, Error: "broke off", Attempts: 1}))
-	got, err = b.Store.AbandonTranscription(t.Context(), g.ID, second, "given up", b.tick())
+	stays(b.end(g, "two", feedback.TranscriptionResult{State: feedback.SegmentQueued, Error: "broke off", Attempts: 1}))
+	got, err = b.Store.FailTranscription(t.Context(), g.ID, second, "given up", b.tick())
 	require.NoError(t, err)
 	require.Equal(t, feedback.SegmentFailed, got.State)
 }
@@ -238,7 +238,7 @@ func transcriptionStuck(t *testing.T, b *book) {
 	queued, stuck, done := b.segment(l, 0), b.segment(l, 1), b.segment(l, 2)
 	b.begin(stuck, "one")
 	b.begin(done, "one")
-	b.end(done, "one", feedback.Outcome{State: feedback.SegmentTranscribed, Text: "x"})
+	b.end(done, "one", feedback.TranscriptionResult{State: feedback.SegmentTranscribed, Text: "x"})
 	before := b.tick()
 	fresh := b.segment(l, 3)
 	b.begin(fresh, "one")
@@ -249,9 +249,9 @@ func transcriptionStuck(t *testing.T, b *book) {
 	require.Equal(t, stuck.ID, got[0].ID)
 	require.Equal(t, feedback.SegmentQueued, got[0].State)
 	b.round(stuck)
-	_, err = b.Store.EndTranscription(t.Context(), stuck.ID, "one", feedback.Outcome{State: feedback.SegmentTranscribed, Text: "late"}, b.tick())
+	_, err = b.Store.FinishTranscription(t.Context(), stuck.ID, "one", feedback.TranscriptionResult{State: feedback.SegmentTranscribed, Text: "late"}, b.tick())
 	require.ErrorIs(t, err, feedback.ErrSuperseded)
-	_, err = b.Store.BeginTranscription(t.Context(), queued.ID, "two", 1, b.tick())
+	_, err = b.Store.StartTranscription(t.Context(), queued.ID, "two", 1, b.tick())
 	require.NoError(t, err)
 }
 

@@ -167,7 +167,7 @@ func changesInOrder(t *testing.T, b *book) {
 	l := b.lesson(s)
 	g := b.segment(l, 0)
 	h := b.segment(l, 1)
-	_, err = b.Store.BeginTranscription(t.Context(), g.ID, "token", 1, b.tick())
+	_, err = b.Store.StartTranscription(t.Context(), g.ID, "token", 1, b.tick())
 	require.NoError(t, err)
 
 	events, revision, err := b.Store.Changes(t.Context(), b.teacher, s.ID, start)

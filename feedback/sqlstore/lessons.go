@@ -24,32 +24,41 @@ func scanLesson(r row) (feedback.Lesson, error) {
 
 var errLesson = feedback.NotFound("lesson")
 
-// StartLesson implements [feedback.SessionStore].
-func (s *Store) StartLesson(ctx context.Context, teacher uuid.UUID, n feedback.Lesson) (out feedback.Lesson, err error) {
+// StartLesson implements [feedback.Store].
+func (s *Store) StartLesson(
+	ctx context.Context, teacher uuid.UUID, l feedback.Lesson,
+) (started feedback.Lesson, err error) {
 	err = s.update(ctx, "start lesson", func(ctx context.Context, tx *sql.Tx) error {
-		session, err := touchActive(ctx, tx, teacher, n.SessionID, n.StartedAt)
+		session, err := lockActive(ctx, tx, teacher, l.SessionID, l.StartedAt)
 		if err != nil {
 			return err
 		}
-		last, err := one(ctx, tx, errNoRow, scanLesson,
-			`select `+lessonColumns+` from feedback_lessons where session_id = $1 order by number desc limit 1`, n.SessionID)
-		switch {
-		case err == nil && last.State == feedback.LessonRecording:
-			return lessonInProgress(last.ID)
-		case err != nil && !errors.Is(err, errNoRow):
+		last, err := all(ctx, tx, scanLesson, `
+			select `+lessonColumns+` from feedback_lessons where session_id = $1
+			order by number desc limit 1`, l.SessionID)
+		if err != nil {
 			return err
 		}
-		out = n
-		out.Number, out.Revision = last.Number+1, session.Revision
+		started = l
+		started.Number, started.Revision = 1, session.Revision
+		if len(last) > 0 {
+			if last[0].State == feedback.LessonRecording {
+				return &feedback.Error{Kind: feedback.ErrLessonInProgress, LessonID: last[0].ID,
+					Message: "a lesson of this session is still recording; finish it first"}
+			}
+			started.Number = last[0].Number + 1
+		}
 		_, err = tx.ExecContext(ctx, `
-			insert into feedback_lessons (`+lessonColumns+`, teacher_id) values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-			out.ID, out.SessionID, out.Number, string(out.State), out.Applied, sqldb.Time{Time: out.StartedAt}, sqldb.Time{}, out.Revision, teacher)
+			insert into feedback_lessons (`+lessonColumns+`, teacher_id)
+			values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+			started.ID, started.SessionID, started.Number, string(started.State), started.Applied,
+			sqldb.Time{Time: started.StartedAt}, sqldb.Time{}, started.Revision, teacher)
 		return err
 	})
-	return out, err
+	return started, err
 }
 
-// Lesson implements [feedback.SessionStore].
+// Lesson implements [feedback.Store].
 func (s *Store) Lesson(ctx context.Context, teacher, id uuid.UUID) (feedback.Lesson, error) {
 	l, err := lesson(ctx, s.read(), teacher, id)
 	return l, wrap("read lesson", err)
@@ -66,48 +75,50 @@ func lesson(ctx context.Context, q querier, teacher, id uuid.UUID) (feedback.Les
 	return l, err
 }
 
-// SessionOf implements [feedback.SegmentStore].
-func (s *Store) SessionOf(ctx context.Context, teacher, lesson uuid.UUID) (uuid.UUID, error) {
-	id, err := sessionOf(ctx, s.read(), teacher, lesson)
+// LessonSession implements [feedback.Store].
+func (s *Store) LessonSession(ctx context.Context, teacher, lesson uuid.UUID) (uuid.UUID, error) {
+	id, err := lessonSession(ctx, s.read(), teacher, lesson)
 	return id, wrap("find session", err)
 }
 
-// sessionOf finds the session whose row must be touched before the lesson is read for changing.
-func sessionOf(ctx context.Context, q querier, teacher, lesson uuid.UUID) (uuid.UUID, error) {
-	return one(ctx, q, errLesson, func(r row) (id uuid.UUID, err error) { return id, r.Scan(&id) },
+func lessonSession(ctx context.Context, q querier, teacher, lesson uuid.UUID) (uuid.UUID, error) {
+	return one(ctx, q, errLesson, scanValue[uuid.UUID],
 		`select session_id from feedback_lessons where lesson_id = $1 and teacher_id = $2`, lesson, teacher)
 }
 
-// EditLesson implements [feedback.SessionStore].
-func (s *Store) EditLesson(ctx context.Context, teacher, id uuid.UUID, e feedback.LessonEdit, at time.Time) (out feedback.Lesson, err error) {
+// EditLesson implements [feedback.Store].
+func (s *Store) EditLesson(
+	ctx context.Context, teacher, id uuid.UUID, e feedback.LessonEdit, at time.Time,
+) (edited feedback.Lesson, err error) {
 	err = s.update(ctx, "edit lesson", func(ctx context.Context, tx *sql.Tx) error {
-		sessionID, err := sessionOf(ctx, tx, teacher, id)
+		sessionID, err := lessonSession(ctx, tx, teacher, id)
 		if err != nil {
 			return err
 		}
-		session, err := touch(ctx, tx, teacher, sessionID, at)
+		session, err := lockSession(ctx, tx, teacher, sessionID, at)
 		if errors.Is(err, errSession) {
-			return errLesson // deleted this moment
+			return errLesson // deleted since
 		}
 		if err != nil {
 			return err
 		}
-		if out, err = lesson(ctx, tx, teacher, id); err != nil {
+		l, err := lesson(ctx, tx, teacher, id)
+		if err != nil {
 			return err
 		}
-		before := out
-		if e.Finish && out.State == feedback.LessonRecording {
-			out.State, out.FinishedAt = feedback.LessonFinished, at
+		edited = l
+		if e.Finish && l.State == feedback.LessonRecording {
+			edited.State, edited.FinishedAt = feedback.LessonFinished, at
 		}
-		out.Applied = out.Applied || e.Apply
-		if out.State == before.State && out.Applied == before.Applied {
+		edited.Applied = l.Applied || e.Apply
+		if edited.State == l.State && edited.Applied == l.Applied {
 			return nil
 		}
-		out.Revision = session.Revision
-		_, err = tx.ExecContext(ctx,
-			`update feedback_lessons set state = $2, applied = $3, finished_at = $4, revision = $5 where lesson_id = $1`,
-			id, string(out.State), out.Applied, sqldb.Time{Time: out.FinishedAt}, out.Revision)
+		edited.Revision = session.Revision
+		_, err = tx.ExecContext(ctx, `
+			update feedback_lessons set state = $2, applied = $3, finished_at = $4, revision = $5 where lesson_id = $1`,
+			id, string(edited.State), edited.Applied, sqldb.Time{Time: edited.FinishedAt}, edited.Revision)
 		return err
 	})
-	return out, err
+	return edited, err
 }

@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"strings"
 	"time"
 
@@ -15,7 +14,8 @@ import (
 	"lessonkit.example/internal/sqldb"
 )
 
-const profileColumns = `profile_id, teacher_id, name, grade, subject, academic_year, term, guardian_title, start_time, end_time, created_at, updated_at`
+const profileColumns = `profile_id, teacher_id, name, grade, subject, academic_year, term, guardian_title,
+	start_time, end_time, created_at, updated_at`
 
 func scanProfile(r row) (feedback.Profile, error) {
 	var p feedback.Profile
@@ -26,22 +26,23 @@ func scanProfile(r row) (feedback.Profile, error) {
 	return p, err
 }
 
-// fold makes names comparable whatever the case and the form of their accents.
+// fold normalizes names for comparisons that ignore case and the encoding of accents.
 func fold(s string) string {
 	return norm.NFC.String(cases.Fold().String(norm.NFC.String(s)))
 }
 
 var likeEscaper = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
 
-// Defaults implements [feedback.ProfileStore].
+// Defaults implements [feedback.Store].
 func (s *Store) Defaults(ctx context.Context, teacher uuid.UUID) (feedback.Defaults, error) {
 	d, err := one(ctx, s.read(), feedback.NotFound("saved defaults"), func(r row) (d feedback.Defaults, err error) {
-		return d, r.Scan(&d.Grade, &d.Subject, &d.LessonDurationMinutes)
+		err = r.Scan(&d.Grade, &d.Subject, &d.LessonDurationMinutes)
+		return d, err
 	}, `select grade, subject, lesson_duration_minutes from feedback_defaults where teacher_id = $1`, teacher)
 	return d, wrap("read defaults", err)
 }
 
-// SaveDefaults implements [feedback.ProfileStore].
+// SaveDefaults implements [feedback.Store].
 func (s *Store) SaveDefaults(ctx context.Context, teacher uuid.UUID, d feedback.Defaults, at time.Time) error {
 	return s.single(ctx, "save defaults", func(ctx context.Context, db execer) error {
 		_, err := db.ExecContext(ctx, `
@@ -54,19 +55,19 @@ func (s *Store) SaveDefaults(ctx context.Context, teacher uuid.UUID, d feedback.
 	})
 }
 
-// InsertProfile implements [feedback.ProfileStore].
+// InsertProfile implements [feedback.Store].
 func (s *Store) InsertProfile(ctx context.Context, p feedback.Profile) error {
 	return s.single(ctx, "insert profile", func(ctx context.Context, db execer) error {
 		_, err := db.ExecContext(ctx, `
 			insert into feedback_profiles (`+profileColumns+`, name_folded)
 			values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
-			p.ID, p.TeacherID, p.Name, p.Grade, p.Subject, p.AcademicYear, p.Term, p.GuardianTitle, p.StartTime, p.EndTime,
-			sqldb.Time{Time: p.CreatedAt}, sqldb.Time{Time: p.UpdatedAt}, fold(p.Name))
+			p.ID, p.TeacherID, p.Name, p.Grade, p.Subject, p.AcademicYear, p.Term, p.GuardianTitle, p.StartTime,
+			p.EndTime, sqldb.Time{Time: p.CreatedAt}, sqldb.Time{Time: p.UpdatedAt}, fold(p.Name))
 		return err
 	})
 }
 
-// ReplaceProfile implements [feedback.ProfileStore].
+// ReplaceProfile implements [feedback.Store].
 func (s *Store) ReplaceProfile(ctx context.Context, p feedback.Profile) (out feedback.Profile, err error) {
 	err = s.single(ctx, "replace profile", func(ctx context.Context, db execer) (err error) {
 		out, err = one(ctx, db, feedback.NotFound("profile"), scanProfile, `
@@ -81,54 +82,58 @@ func (s *Store) ReplaceProfile(ctx context.Context, p feedback.Profile) (out fee
 	return out, err
 }
 
-// Profile implements [feedback.ProfileStore].
+// Profile implements [feedback.Store].
 func (s *Store) Profile(ctx context.Context, teacher, id uuid.UUID) (feedback.Profile, error) {
 	p, err := one(ctx, s.read(), feedback.NotFound("profile"), scanProfile,
 		`select `+profileColumns+` from feedback_profiles where profile_id = $1 and teacher_id = $2`, id, teacher)
 	return p, wrap("read profile", err)
 }
 
-// Profiles implements [feedback.ProfileStore].
-func (s *Store) Profiles(ctx context.Context, teacher uuid.UUID, f feedback.ProfileFilter, after *feedback.ProfileKey, limit int) ([]feedback.Profile, error) {
-	w := where{`teacher_id = $1`, []any{teacher}}
+// Profiles implements [feedback.Store].
+func (s *Store) Profiles(
+	ctx context.Context, teacher uuid.UUID, f feedback.ProfileFilter, after *feedback.ProfileKey, limit int,
+) ([]feedback.Profile, error) {
+	var a args
+	query := `select ` + profileColumns + ` from feedback_profiles where teacher_id = ` + a.add(teacher)
 	if f.Query != "" {
-		w.and(`name_folded like $%d escape '\'`, "%"+likeEscaper.Replace(fold(f.Query))+"%")
+		query += ` and name_folded like ` + a.add("%"+likeEscaper.Replace(fold(f.Query))+"%") + ` escape '\'`
 	}
 	if f.Grade != "" {
-		w.and(`grade = $%d`, f.Grade)
+		query += ` and grade = ` + a.add(f.Grade)
 	}
 	if f.Subject != "" {
-		w.and(`subject = $%d`, f.Subject)
+		query += ` and subject = ` + a.add(f.Subject)
 	}
 	if after != nil {
-		w.and(`(name, profile_id) > ($%d, $%d)`, after.Name, after.ID)
+		query += ` and (name, profile_id) > (` + a.add(after.Name) + `, ` + a.add(after.ID) + `)`
 	}
-	items, err := all(ctx, s.read(), scanProfile, w.query(`select `+profileColumns+` from feedback_profiles where `,
-		` order by name, profile_id limit $%d`, limit), w.args...)
+	query += ` order by name, profile_id limit ` + a.add(limit)
+	items, err := all(ctx, s.read(), scanProfile, query, a...)
 	return items, wrap("list profiles", err)
 }
 
-// DeleteProfile implements [feedback.ProfileStore]. The locks keep segments
-// from being added between reading the names of their audio and deleting them.
+// DeleteProfile implements [feedback.Store]. The locks prevent that a segment is added between
+// reading the audio keys and deleting the segments.
 func (s *Store) DeleteProfile(ctx context.Context, teacher, id uuid.UUID) error {
 	return s.update(ctx, "delete profile", func(ctx context.Context, tx *sql.Tx) error {
-		scanID := func(r row) (id uuid.UUID, err error) { return id, r.Scan(&id) }
-		if _, err := one(ctx, tx, feedback.NotFound("profile"), scanID,
-			`select profile_id from feedback_profiles where profile_id = $1 and teacher_id = $2`+s.lock(), id, teacher); err != nil {
+		if _, err := one(ctx, tx, feedback.NotFound("profile"), scanValue[uuid.UUID],
+			`select profile_id from feedback_profiles where profile_id = $1 and teacher_id = $2`+s.forUpdate(),
+			id, teacher); err != nil {
 			return err
 		}
-		if _, err := all(ctx, tx, scanID,
-			`select session_id from feedback_sessions where profile_id = $1 order by session_id`+s.lock(), id); err != nil {
+		if _, err := all(ctx, tx, scanValue[uuid.UUID],
+			`select session_id from feedback_sessions where profile_id = $1 order by session_id`+s.forUpdate(),
+			id); err != nil {
 			return err
 		}
 		const sessions = `(select session_id from feedback_sessions where profile_id = $1)`
-		keys, err := all(ctx, tx, func(r row) (key string, err error) { return key, r.Scan(&key) },
+		keys, err := all(ctx, tx, scanValue[string],
 			`select audio_key from feedback_segments where session_id in `+sessions, id)
 		if err != nil {
 			return err
 		}
 		for _, key := range keys {
-			if err := s.hand(ctx, tx, feedback.Task{Kind: feedback.TaskDeleteAudio, AudioKey: key}); err != nil {
+			if err := s.addTask(ctx, tx, feedback.Task{Kind: feedback.TaskDeleteAudio, AudioKey: key}); err != nil {
 				return err
 			}
 		}
@@ -145,28 +150,4 @@ func (s *Store) DeleteProfile(ctx context.Context, teacher, id uuid.UUID) error 
 		}
 		return nil
 	})
-}
-
-// where gathers conditions and their arguments.
-type where struct {
-	conditions string
-	args       []any
-}
-
-// and adds a condition with one %d for the number of each argument.
-func (w *where) and(condition string, args ...any) {
-	w.conditions += " and " + w.number(condition, args)
-}
-
-func (w *where) number(text string, args []any) string {
-	numbers := make([]any, len(args))
-	for i := range args {
-		numbers[i] = len(w.args) + i + 1
-	}
-	w.args = append(w.args, args...)
-	return fmt.Sprintf(text, numbers...)
-}
-
-func (w *where) query(head, tail string, args ...any) string {
-	return head + w.conditions + w.number(tail, args)
 }

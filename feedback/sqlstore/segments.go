@@ -12,119 +12,111 @@ import (
 	"lessonkit.example/internal/sqldb"
 )
 
-const segmentColumns = `segment_id, lesson_id, session_id, teacher_id, sequence, state, text, error, attempts, audio_key, duration_ms, size_bytes, sha256, content_type, created_at, transcribed_at, revision`
+const segmentColumns = `segment_id, lesson_id, session_id, teacher_id, sequence, state, text, error, attempts,
+	audio_key, duration_ms, size_bytes, sha256, content_type, created_at, transcribed_at, revision`
 
-func scanSegment(r row) (feedback.Segment, error) {
+// scanSegment scans segmentColumns and then any further columns into more.
+func scanSegment(r row) (feedback.Segment, error) { return scanSegmentAnd(r) }
+
+func scanSegmentAnd(r row, more ...any) (feedback.Segment, error) {
 	var s feedback.Segment
-	var duration int64
+	var milliseconds int64
 	var created, transcribed sqldb.Time
-	err := r.Scan(&s.ID, &s.LessonID, &s.SessionID, &s.TeacherID, &s.Sequence, &s.State, &s.Text, &s.Error, &s.Attempts,
-		&s.AudioKey, &duration, &s.Size, &s.SHA256, &s.ContentType, &created, &transcribed, &s.Revision)
-	s.Duration = time.Duration(duration) * time.Millisecond
+	err := r.Scan(append([]any{&s.ID, &s.LessonID, &s.SessionID, &s.TeacherID, &s.Sequence, &s.State, &s.Text, &s.Error,
+		&s.Attempts, &s.AudioKey, &milliseconds, &s.Size, &s.SHA256, &s.ContentType, &created, &transcribed,
+		&s.Revision}, more...)...)
+	s.Duration = time.Duration(milliseconds) * time.Millisecond
 	s.CreatedAt, s.TranscribedAt = created.Time, transcribed.Time
 	return s, err
 }
 
 var errSegment = feedback.NotFound("segment")
 
-// errExists carries an existing segment out of a transaction that is to be rolled back.
-var errExists = &feedback.Error{Message: "the segment exists"}
-
-// InsertSegment implements [feedback.SegmentStore].
-func (s *Store) InsertSegment(ctx context.Context, n feedback.Segment, next bool) (out feedback.Segment, created bool, err error) {
+// InsertSegment implements [feedback.Store].
+func (s *Store) InsertSegment(
+	ctx context.Context, n feedback.Segment, next bool,
+) (stored feedback.Segment, created bool, err error) {
 	err = s.update(ctx, "insert segment", func(ctx context.Context, tx *sql.Tx) error {
-		session, err := touch(ctx, tx, n.TeacherID, n.SessionID, n.CreatedAt)
+		session, err := lockSession(ctx, tx, n.TeacherID, n.SessionID, n.CreatedAt)
 		if errors.Is(err, errSession) {
 			return errLesson
 		}
 		if err != nil {
 			return err
 		}
-		if _, err := sessionOf(ctx, tx, n.TeacherID, n.LessonID); err != nil {
+		if _, err := lessonSession(ctx, tx, n.TeacherID, n.LessonID); err != nil {
 			return err
 		}
-		out = n
-		if err := place(ctx, tx, &out, next); err != nil {
+		same, err := sameSegment(ctx, tx, n, next)
+		if err != nil {
 			return err
 		}
-		out.State, out.Revision = feedback.SegmentQueued, session.Revision
+		if created = len(same) == 0; !created {
+			stored = same[0]
+			return nil
+		}
+		stored = n
+		if next {
+			if stored.Sequence, err = nextSequence(ctx, tx, n.LessonID); err != nil {
+				return err
+			}
+		}
+		stored.State, stored.Revision = feedback.SegmentQueued, session.Revision
 		if _, err := tx.ExecContext(ctx, `
-			insert into feedback_segments (`+segmentColumns+`, changed_at, token)
+			insert into feedback_segments (`+segmentColumns+`, changed_at, round)
 			values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`,
-			out.ID, out.LessonID, out.SessionID, out.TeacherID, out.Sequence, string(out.State), out.Text, out.Error, out.Attempts,
-			out.AudioKey, out.Duration.Milliseconds(), out.Size, out.SHA256, out.ContentType,
-			sqldb.Time{Time: out.CreatedAt}, sqldb.Time{Time: out.TranscribedAt}, out.Revision, sqldb.Time{Time: out.CreatedAt},
-			fence(out.Revision, "")); err != nil {
+			stored.ID, stored.LessonID, stored.SessionID, stored.TeacherID, stored.Sequence, string(stored.State), stored.Text,
+			stored.Error, stored.Attempts, stored.AudioKey, stored.Duration.Milliseconds(), stored.Size, stored.SHA256,
+			stored.ContentType, sqldb.Time{Time: stored.CreatedAt}, sqldb.Time{Time: stored.TranscribedAt}, stored.Revision,
+			sqldb.Time{Time: stored.CreatedAt}, stored.Revision); err != nil {
 			return err
 		}
-		return s.hand(ctx, tx, feedback.Task{Kind: feedback.TaskTranscribe, SegmentID: out.ID, Round: out.Revision})
+		return s.enqueue(ctx, tx, stored, stored.Revision)
 	})
-	if errors.Is(err, errExists) {
-		return out, false, nil
-	}
-	return out, err == nil, err
+	return stored, created && err == nil, err
 }
 
-// place gives a segment its sequence, or replaces it by the one that is there
-// already and returns errExists.
-func place(ctx context.Context, tx *sql.Tx, n *feedback.Segment, next bool) error {
+// sameSegment returns the segment with the audio of n, if the lesson has one under the same sequence
+// or, with next, under any.
+func sameSegment(ctx context.Context, tx *sql.Tx, n feedback.Segment, next bool) ([]feedback.Segment, error) {
 	const from = `select ` + segmentColumns + ` from feedback_segments where lesson_id = $1 and `
-	var there feedback.Segment
-	var err error
 	if next {
-		there, err = one(ctx, tx, errNoRow, scanSegment, from+`sha256 = $2 order by sequence limit 1`, n.LessonID, n.SHA256)
-	} else {
-		there, err = one(ctx, tx, errNoRow, scanSegment, from+`sequence = $2`, n.LessonID, n.Sequence)
+		return all(ctx, tx, scanSegment, from+`sha256 = $2 order by sequence limit 1`, n.LessonID, n.SHA256)
 	}
-	switch {
-	case err == nil && there.SHA256 != n.SHA256:
-		return &feedback.Error{Kind: feedback.ErrSequenceTaken, Message: "the lesson has other audio under this sequence number"}
-	case err == nil:
-		*n = there
-		return errExists
-	case !errors.Is(err, errNoRow):
-		return err
-	case !next:
-		return nil
+	same, err := all(ctx, tx, scanSegment, from+`sequence = $2`, n.LessonID, n.Sequence)
+	if len(same) > 0 && same[0].SHA256 != n.SHA256 {
+		return nil, &feedback.Error{Kind: feedback.ErrSequenceTaken,
+			Message: "the lesson has other audio with this sequence number"}
 	}
-	n.Sequence, err = one(ctx, tx, errNoRow, func(r row) (n int, err error) { return n, r.Scan(&n) },
-		`select coalesce(max(sequence), -1) + 1 from feedback_segments where lesson_id = $1`, n.LessonID)
-	if err == nil && n.Sequence > feedback.MaxSequence {
-		return feedback.Invalid("sequence", "has reached %d, the last one of a lesson", feedback.MaxSequence)
-	}
-	return err
+	return same, err
 }
 
-// Segment implements [feedback.SegmentStore].
+func nextSequence(ctx context.Context, tx *sql.Tx, lesson uuid.UUID) (int, error) {
+	n, err := one(ctx, tx, nil, scanValue[int],
+		`select coalesce(max(sequence), -1) + 1 from feedback_segments where lesson_id = $1`, lesson)
+	if n > feedback.MaxSequence {
+		return 0, feedback.Invalid("sequence", "has reached %d, the greatest of a lesson", feedback.MaxSequence)
+	}
+	return n, err
+}
+
+// Segment implements [feedback.Store].
 func (s *Store) Segment(ctx context.Context, teacher, id uuid.UUID) (feedback.Segment, error) {
 	g, err := one(ctx, s.read(), errSegment, scanSegment,
 		`select `+segmentColumns+` from feedback_segments where segment_id = $1 and teacher_id = $2`, id, teacher)
 	return g, wrap("read segment", err)
 }
 
-// RetrySegment implements [feedback.SegmentStore].
+// RetrySegment implements [feedback.Store].
 func (s *Store) RetrySegment(ctx context.Context, teacher, id uuid.UUID, at time.Time) (feedback.Segment, error) {
-	var g locked
-	err := s.update(ctx, "retry segment", func(ctx context.Context, tx *sql.Tx) (err error) {
-		if g, err = lockSegment(ctx, tx, id, at); err != nil {
-			return err
-		}
+	return s.editSegment(ctx, "retry segment", id, at, func(ctx context.Context, tx *sql.Tx, g *segment) error {
 		if g.TeacherID != teacher {
 			return errSegment
 		}
 		if g.State != feedback.SegmentFailed {
-			return &feedback.Error{Kind: feedback.ErrNotFailed, Message: "only a failed segment can be retried; this one is " + string(g.State)}
+			return &feedback.Error{Kind: feedback.ErrNotFailed,
+				Message: "only a failed segment can be retried; this one is " + string(g.State)}
 		}
-		return s.requeue(ctx, tx, &g, at)
+		return s.requeue(ctx, tx, g)
 	})
-	return g.Segment, err
-}
-
-// requeue makes a segment wait for its first attempt, with a task for it.
-func (s *Store) requeue(ctx context.Context, tx *sql.Tx, g *locked, at time.Time) error {
-	g.State, g.Error, g.Attempts, g.token, g.round = feedback.SegmentQueued, "", 0, "", g.revision
-	if err := g.save(ctx, tx, at); err != nil {
-		return err
-	}
-	return s.hand(ctx, tx, feedback.Task{Kind: feedback.TaskTranscribe, SegmentID: g.ID, Round: g.round})
 }

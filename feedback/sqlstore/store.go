@@ -1,13 +1,16 @@
-// Package sqlstore keeps the feedback book in PostgreSQL or SQLite: one code
-// over database/sql for both engines.
+// Package sqlstore implements [feedback.Store] on PostgreSQL and SQLite.
 //
-// [NewPostgres] takes a pool of pgx's driver, [NewSQLite] two pools of the same
-// file, one of them with a single connection that writes; [Open] makes either
-// from an address. [Store.Migrate] brings the tables (prefix feedback_) up to
-// date. No extensions, triggers or enumerated types are used.
+// [NewPostgres] uses a pool of pgx's driver, [NewSQLite] two pools of one file, of which one has a
+// single connection and writes; [Open] opens either by its URL. [Store.Migrate] brings the tables
+// (prefix feedback_) up to date. No extensions, triggers or enumerated types are used.
 //
-// Work for the background goes through an [Outbox], within the transaction
-// that makes it necessary.
+// Background work is handed to an [Outbox], within the transaction that makes it necessary.
+//
+// # Upgrades
+//
+// Processes of the previous version may run while a newer one migrates the database. Attempts at a
+// transcription that they run at that time are repeated, and until they are replaced, a retry that
+// one of them made can still be failed by the job that it replaces.
 package sqlstore
 
 import (
@@ -23,39 +26,38 @@ import (
 	"lessonkit.example/internal/sqldb"
 )
 
-// Outbox keeps a task as a job, using the transaction it is given and nothing
-// else of the database. Its error undoes the transaction. It may be called
-// again for the same task when a transaction is repeated.
+// Outbox stores a task as a job of a queue. It must use tx for that and no other connection to the
+// database. If it returns an error, the transaction is rolled back. It is called again for the same
+// task if a transaction is repeated.
 type Outbox func(ctx context.Context, tx *sql.Tx, t feedback.Task) error
 
-// Store implements [feedback.Store]. It is safe for concurrent use, also by
-// several processes on one database.
+// Store implements [feedback.Store]. It is safe for concurrent use, also by several processes on one
+// database.
 type Store struct {
 	db     *sqldb.DB
 	outbox Outbox
 
-	kept sync.Map // SQLite: query → *sql.Stmt, prepared once a connection
+	statements sync.Map // SQLite only: query → *sql.Stmt
 }
 
 var _ feedback.Store = (*Store)(nil)
 
 // NewPostgres returns a store on a pool of the pgx driver (package
-// github.com/jackc/pgx/v5/stdlib), which stays the caller's to close. With a
-// nil outbox every operation that makes background work fails.
+// github.com/jackc/pgx/v5/stdlib), which the caller closes. If outbox is nil, all operations with
+// background work fail.
 func NewPostgres(db *sql.DB, outbox Outbox) *Store {
 	return &Store{db: sqldb.FromPostgres(db), outbox: outbox}
 }
 
-// NewSQLite returns a store on two pools of one file, which stay the caller's
-// to close: write with SetMaxOpenConns(1) and immediate transactions, read for
-// everything else. Both need the pragma foreign_keys(1). With a nil outbox every
-// operation that makes background work fails.
+// NewSQLite returns a store on two pools of one file, which the caller closes: write with
+// SetMaxOpenConns(1) and immediate transactions, and read for everything else. Both need the pragma
+// foreign_keys(1). If outbox is nil, all operations with background work fail.
 func NewSQLite(write, read *sql.DB, outbox Outbox) *Store {
 	return &Store{db: sqldb.FromSQLite(write, read), outbox: outbox}
 }
 
-// Open opens `postgres://…` or `sqlite:PATH`, creating a file that is not
-// there; the caller closes the store. PostgreSQL need not be reachable yet.
+// Open opens a database by its URL, `postgres://…` or `sqlite:PATH`, and creates a missing file. The
+// caller closes the store. PostgreSQL need not be reachable yet.
 func Open(ctx context.Context, url string, outbox Outbox) (*Store, error) {
 	db, err := sqldb.Open(ctx, url)
 	if err != nil {
@@ -64,73 +66,76 @@ func Open(ctx context.Context, url string, outbox Outbox) (*Store, error) {
 	return &Store{db: db, outbox: outbox}, nil
 }
 
-// Close closes the database of a store that [Open] made.
+// Close closes the database of a store returned by [Open].
 func (s *Store) Close() error { return s.db.Close() }
 
 //go:embed migrations
 var migrations embed.FS
 
-// migrationsTable lists the applied migrations.
 const migrationsTable = "feedback_migrations"
 
-// Migrate applies the migrations that are missing. Several processes may call
-// it at once.
+// Migrate applies the missing migrations. Several processes may call it concurrently.
 func (s *Store) Migrate(ctx context.Context) error {
 	return wrap("migrate", s.db.Migrate(ctx, migrationsTable, migrations))
 }
 
-// Migrated tells whether all migrations are applied. It changes nothing.
+// Migrated reports whether all migrations have been applied. It changes nothing.
 func (s *Store) Migrated(ctx context.Context) (bool, error) {
 	ok, err := s.db.Migrated(ctx, migrationsTable, migrations)
 	return ok, wrap("check migrations", err)
 }
 
-// querier is a pool, a transaction, or a pool whose statements are kept.
+// querier is a pool or a transaction.
 type querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// read is for reading outside of a transaction.
-func (s *Store) read() querier {
-	if s.db.Engine == migrate.Postgres {
-		return s.db.R // pgx keeps statements itself
-	}
-	return keeper{s}
+// execer is a transaction or PostgreSQL's pool.
+type execer interface {
+	querier
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }
 
-// keeper prepares each statement once, which spares SQLite the parsing, and
-// lets it run to its end: a page is read within microseconds, and to make that
-// stoppable would cost two goroutines a query.
-type keeper struct{ s *Store }
+// read returns where to read outside of a transaction.
+func (s *Store) read() querier {
+	if s.db.Engine == migrate.Postgres {
+		return s.db.R // pgx caches prepared statements itself
+	}
+	return statements{s}
+}
 
-func (k keeper) stmt(ctx context.Context, query string) (*sql.Stmt, error) {
-	if st, ok := k.s.kept.Load(query); ok {
+// statements prepares each statement once, which saves SQLite the parsing, and lets it run to its
+// end: a page is read within microseconds, and to make that cancelable costs two goroutines a query.
+type statements struct{ s *Store }
+
+func (c statements) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
+	if st, ok := c.s.statements.Load(query); ok {
 		return st.(*sql.Stmt), ctx.Err()
 	}
-	st, err := k.s.db.R.PrepareContext(ctx, query)
+	st, err := c.s.db.R.PrepareContext(ctx, query)
 	if err != nil {
 		return nil, err
 	}
-	if old, loaded := k.s.kept.LoadOrStore(query, st); loaded {
+	if old, loaded := c.s.statements.LoadOrStore(query, st); loaded {
 		st.Close()
 		return old.(*sql.Stmt), nil
 	}
 	return st, nil
 }
 
-func (k keeper) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	st, err := k.stmt(ctx, query)
+func (c statements) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	st, err := c.prepare(ctx, query)
 	if err != nil {
 		return nil, err
 	}
 	return st.QueryContext(context.WithoutCancel(ctx), args...)
 }
 
-func (k keeper) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
-	st, err := k.stmt(ctx, query)
+func (c statements) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+	st, err := c.prepare(ctx, query)
 	if err != nil {
-		return k.s.db.R.QueryRowContext(ctx, query, args...) // says what is wrong
+		return c.s.db.R.QueryRowContext(ctx, query, args...) // returns the error
 	}
 	return st.QueryRowContext(context.WithoutCancel(ctx), args...)
 }
@@ -140,14 +145,8 @@ func (s *Store) update(ctx context.Context, op string, fn func(ctx context.Conte
 	return wrap(op, s.db.Update(ctx, fn))
 }
 
-// execer is a transaction, or PostgreSQL's pool.
-type execer interface {
-	querier
-	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
-}
-
-// single is update for a change that is one statement, which PostgreSQL
-// commits by itself: a third of the round trips.
+// single is update for a single statement, which PostgreSQL commits by itself, in a third of the
+// round trips.
 func (s *Store) single(ctx context.Context, op string, fn func(ctx context.Context, db execer) error) error {
 	if s.db.Engine == migrate.Postgres {
 		return wrap(op, fn(ctx, s.db.W))
@@ -155,16 +154,20 @@ func (s *Store) single(ctx context.Context, op string, fn func(ctx context.Conte
 	return s.update(ctx, op, func(ctx context.Context, tx *sql.Tx) error { return fn(ctx, tx) })
 }
 
-// lock is the clause that keeps a row from changing until the transaction
-// ends. SQLite has one writer at a time.
-func (s *Store) lock() string {
+// forUpdate returns the clause that locks rows until the transaction ends. SQLite has a single writer.
+func (s *Store) forUpdate() string {
 	if s.db.Engine == migrate.Postgres {
 		return " for update"
 	}
 	return ""
 }
 
-func (s *Store) hand(ctx context.Context, tx *sql.Tx, t feedback.Task) error {
+// enqueue adds the task of a segment's round.
+func (s *Store) enqueue(ctx context.Context, tx *sql.Tx, g feedback.Segment, round int64) error {
+	return s.addTask(ctx, tx, feedback.Task{Kind: feedback.TaskTranscribe, SegmentID: g.ID, Round: round})
+}
+
+func (s *Store) addTask(ctx context.Context, tx *sql.Tx, t feedback.Task) error {
 	if s.outbox == nil {
 		return errors.New("the store has no outbox for background work")
 	}
@@ -174,8 +177,28 @@ func (s *Store) hand(ctx context.Context, tx *sql.Tx, t feedback.Task) error {
 	return nil
 }
 
-// all reads every row of a query.
-func all[T any](ctx context.Context, q querier, scan func(row) (T, error), query string, args ...any) ([]T, error) {
+// args are the arguments of a statement.
+type args []any
+
+// add adds an argument and returns its placeholder.
+func (a *args) add(v any) string {
+	*a = append(*a, v)
+	return fmt.Sprintf("$%d", len(*a))
+}
+
+// row is *sql.Row or *sql.Rows.
+type row interface{ Scan(dest ...any) error }
+
+// scanValue scans a row of one column.
+func scanValue[T any](r row) (v T, err error) {
+	err = r.Scan(&v)
+	return v, err
+}
+
+// all returns every row of a query.
+func all[T any](
+	ctx context.Context, q querier, scan func(row) (T, error), query string, args ...any,
+) ([]T, error) {
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err
@@ -192,11 +215,10 @@ func all[T any](ctx context.Context, q querier, scan func(row) (T, error), query
 	return items, rows.Err()
 }
 
-// row is *sql.Row and *sql.Rows.
-type row interface{ Scan(dest ...any) error }
-
-// one reads a single row; none is notFound.
-func one[T any](ctx context.Context, q querier, notFound error, scan func(row) (T, error), query string, args ...any) (T, error) {
+// one returns a single row, or notFound.
+func one[T any](
+	ctx context.Context, q querier, notFound error, scan func(row) (T, error), query string, args ...any,
+) (T, error) {
 	item, err := scan(q.QueryRowContext(ctx, query, args...))
 	if errors.Is(err, sql.ErrNoRows) {
 		err = notFound
@@ -204,28 +226,27 @@ func one[T any](ctx context.Context, q querier, notFound error, scan func(row) (
 	return item, err
 }
 
-// changed demands that a statement changed a row: changed(tx.Exec(…))(notFound).
-func changed(r sql.Result, err error) func(notFound error) error {
-	return func(notFound error) error {
-		if err != nil {
-			return err
-		}
-		n, err := r.RowsAffected()
-		if err == nil && n == 0 {
-			err = notFound
-		}
+// execOne runs a statement that must change a row, and returns notFound if it changes none.
+func execOne(ctx context.Context, db execer, notFound error, query string, args ...any) error {
+	res, err := db.ExecContext(ctx, query, args...)
+	if err != nil {
 		return err
 	}
+	n, err := res.RowsAffected()
+	if err == nil && n == 0 {
+		err = notFound
+	}
+	return err
 }
 
-// wrap leaves the domain's errors alone, marks a database that is away, and
-// names the operation of everything else.
+// wrap returns the errors of package feedback unchanged, classifies those of an unavailable database,
+// and adds the operation to all others.
 func wrap(op string, err error) error {
-	var domain *feedback.Error
+	var known *feedback.Error
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &domain):
+	case errors.As(err, &known):
 		return err
 	case sqldb.IsUnavailable(err):
 		return &feedback.Error{Kind: feedback.ErrUnavailable, Message: "the database is not available",

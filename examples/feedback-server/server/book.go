@@ -31,13 +31,13 @@ func (s *Server) buildFeedback() error {
 		return err
 	}
 	s.feedback, err = feedback.New(feedback.Config{
-		Store:         s.bookDB,
-		Audio:         audio,
-		Transcriber:   transcriber{s.speech},
-		Summarizer:    summarizer,
-		MaxAudioBytes: s.config.AudioMaxBytes,
-		StuckAfter:    2 * s.config.ASRJobLease(),
-		Logger:        s.log,
+		Store:          s.bookDB,
+		Audio:          audio,
+		Transcriber:    transcriber{s.speech},
+		Summarizer:     summarizer,
+		MaxAudioBytes:  s.config.AudioMaxBytes,
+		StuckThreshold: 2 * s.config.ASRJobLease(),
+		Logger:         s.log,
 	})
 	return err
 }

@@ -70,7 +70,7 @@ func (s *Server) work(ctx context.Context) error {
 }
 
 func (s *Server) perform(ctx context.Context, job *jobqueue.Job, t feedback.Task) error {
-	return s.feedback.Perform(ctx, t, feedback.Attempt{Token: job.Token(), Number: job.Attempt, Limit: max(job.MaxAttempts, 0)})
+	return s.feedback.RunTask(ctx, t, feedback.Attempt{LeaseToken: job.Token(), Number: job.Attempt, MaxAttempts: max(job.MaxAttempts, 0)})
 }
 
 // abandon tells the feedback service that the queue gave a job up, also when
@@ -80,5 +80,5 @@ func (s *Server) abandon(ctx context.Context, job *jobqueue.Job, _ error) error 
 	if err := json.Unmarshal(job.Args, &t); err != nil {
 		return nil // nobody can be told: the arguments are no task
 	}
-	return s.feedback.Abandon(ctx, t)
+	return s.feedback.FailTask(ctx, t)
 }

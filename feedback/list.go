@@ -7,26 +7,25 @@ import (
 	"github.com/google/uuid"
 )
 
-// The bounds of [Page.Limit].
 const (
-	DefaultPageSize = 50
-	MaxPageSize     = 200
+	defaultPageSize = 50
+	maxPageSize     = 200
 )
 
-// Page asks for a part of a list.
+// Page selects a part of a list.
 type Page struct {
 	Limit  int    // 1 to 200; 0 means 50
-	Cursor string // [List.NextCursor] of the page before; "" starts at the beginning
+	Cursor string // [List.NextCursor] of the previous page; "" for the first page
 }
 
-// List is a page of a list. Pages follow keys, not positions: what is added or
-// deleted meanwhile shifts nothing.
+// List is a page of a list. The next page starts after the last item's key, so that items added or
+// deleted in between are neither skipped nor repeated.
 type List[T any] struct {
 	Items      []T
 	NextCursor string // "" on the last page
 }
 
-// cursor is the key of the last item of a page. Its form is our own business.
+// cursor is the key of the last item of a page. Its form is not part of the API.
 type cursor struct {
 	List string    `json:"l"` // which list it belongs to
 	Key  []string  `json:"k"`
@@ -62,15 +61,15 @@ func parseCursor(s, list string, keys int) (*cursor, error) {
 
 func (p Page) limit() (int, error) {
 	if p.Limit == 0 {
-		return DefaultPageSize, nil
+		return defaultPageSize, nil
 	}
-	if p.Limit < 1 || p.Limit > MaxPageSize {
-		return 0, Invalid("limit", "is %d; must be 1 to %d", p.Limit, MaxPageSize)
+	if p.Limit < 1 || p.Limit > maxPageSize {
+		return 0, Invalid("limit", "is %d; must be 1 to %d", p.Limit, maxPageSize)
 	}
 	return p.Limit, nil
 }
 
-// cut makes a page of items of which one more than asked for was read.
+// cut returns the first limit items as a page; an item more means that there is a next page.
 func cut[T any](items []T, limit int, key func(T) cursor) List[T] {
 	if len(items) <= limit {
 		return List[T]{Items: items}

@@ -28,12 +28,12 @@ func TestPerformSettlesTheSegmentAsTheErrorTells(t *testing.T) {
 		message  string
 		attempts int
 	}{
-		"recognised":                      {text: " 画得很好\x00\n", attempt: feedback.Attempt{Number: 2, Limit: 3}, state: feedback.SegmentTranscribed, attempts: 2},
-		"away costs no attempt":           {err: away, attempt: feedback.Attempt{Number: 2, Limit: 3}, state: feedback.SegmentQueued, message: "the recogniser is busy", attempts: 1},
-		"away on the last attempt":        {err: fmt.Errorf("wrapped: %w", away), attempt: feedback.Attempt{Number: 3, Limit: 3}, state: feedback.SegmentQueued, message: "the recogniser is busy", attempts: 2},
-		"refused at once":                 {err: refused, attempt: feedback.Attempt{Number: 1, Limit: 3}, state: feedback.SegmentFailed, message: "the audio is damaged", attempts: 1},
-		"an ordinary failure waits":       {err: errOrdinary, attempt: feedback.Attempt{Number: 2, Limit: 3}, state: feedback.SegmentQueued, message: "the recogniser failed", attempts: 2},
-		"the last ordinary failure fails": {err: errOrdinary, attempt: feedback.Attempt{Number: 3, Limit: 3}, state: feedback.SegmentFailed, message: "the recogniser failed", attempts: 3},
+		"recognised":                      {text: " 画得很好\x00\n", attempt: feedback.Attempt{Number: 2, MaxAttempts: 3}, state: feedback.SegmentTranscribed, attempts: 2},
+		"away costs no attempt":           {err: away, attempt: feedback.Attempt{Number: 2, MaxAttempts: 3}, state: feedback.SegmentQueued, message: "the recogniser is busy", attempts: 1},
+		"away on the last attempt":        {err: fmt.Errorf("wrapped: %w", away), attempt: feedback.Attempt{Number: 3, MaxAttempts: 3}, state: feedback.SegmentQueued, message: "the recogniser is busy", attempts: 2},
+		"refused at once":                 {err: refused, attempt: feedback.Attempt{Number: 1, MaxAttempts: 3}, state: feedback.SegmentFailed, message: "the audio is damaged", attempts: 1},
+		"an ordinary failure waits":       {err: errOrdinary, attempt: feedback.Attempt{Number: 2, MaxAttempts: 3}, state: feedback.SegmentQueued, message: "the recogniser failed", attempts: 2},
+		"the last ordinary failure fails": {err: errOrdinary, attempt: feedback.Attempt{Number: 3, MaxAttempts: 3}, state: feedback.SegmentFailed, message: "the recogniser failed", attempts: 3},
 		"without limit nothing is last":   {err: errOrdinary, attempt: feedback.Attempt{Number: 99}, state: feedback.SegmentQueued, message: "the recogniser failed", attempts: 99},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -49,8 +49,8 @@ func TestPerformSettlesTheSegmentAsTheErrorTells(t *testing.T) {
 				require.Regexp(t, `^[0-9a-f-]{36}\.mp3$`, a.Name)
 				return feedback.Transcript{Text: c.text, Duration: 2 * time.Second}, c.err
 			}
-			c.attempt.Token = "lease"
-			err := e.Perform(t.Context(), task, c.attempt)
+			c.attempt.LeaseToken = "lease"
+			err := e.RunTask(t.Context(), task, c.attempt)
 			if c.err == nil {
 				require.NoError(t, err)
 			} else {
@@ -63,7 +63,7 @@ func TestPerformSettlesTheSegmentAsTheErrorTells(t *testing.T) {
 			if c.state == feedback.SegmentTranscribed {
 				require.Equal(t, "画得很好", got.Text)
 				require.Equal(t, 2*time.Second, got.Duration)
-				require.NoError(t, e.Perform(t.Context(), task, c.attempt), "a repeated job has nothing to do")
+				require.NoError(t, e.RunTask(t.Context(), task, c.attempt), "a repeated job has nothing to do")
 				require.Equal(t, got, e.get(seg))
 			}
 		})
@@ -94,7 +94,7 @@ func TestPerformPutsBackWhatAStoppingWorkerHeld(t *testing.T) {
 			defer cancel()
 			done := make(chan error, 1)
 			go func() {
-				done <- e.Perform(ctx, task, feedback.Attempt{Token: "lease", Number: c.attempt, Limit: 3})
+				done <- e.RunTask(ctx, task, feedback.Attempt{LeaseToken: "lease", Number: c.attempt, MaxAttempts: 3})
 			}()
 			if name == "stopped on the last attempt" {
 				require.Eventually(t, func() bool { return e.get(seg).State == feedback.SegmentTranscribing }, 10*time.Second, time.Millisecond)
@@ -120,10 +120,10 @@ func TestLateWorkerChangesNothing(t *testing.T) {
 	e.speech.answer = func(context.Context, feedback.Audio) (feedback.Transcript, error) {
 		// While this worker hangs, its successor does the work.
 		e.speech.answer = says("by the successor", nil)
-		require.NoError(t, e.Perform(t.Context(), task, feedback.Attempt{Token: "second", Number: 2}))
+		require.NoError(t, e.RunTask(t.Context(), task, feedback.Attempt{LeaseToken: "second", Number: 2}))
 		return feedback.Transcript{Text: "too late"}, nil
 	}
-	err := e.Perform(t.Context(), task, feedback.Attempt{Token: "first", Number: 1})
+	err := e.RunTask(t.Context(), task, feedback.Attempt{LeaseToken: "first", Number: 1})
 	require.ErrorIs(t, err, feedback.ErrSuperseded)
 	require.Equal(t, "by the successor", e.get(seg).Text)
 }
@@ -132,9 +132,9 @@ func TestAbandonFailsWhatTheQueueGaveUp(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	seg, task := e.add(e.lesson(), "x")
-	_, err := e.store.BeginTranscription(t.Context(), seg.ID, "died", 3, e.clock.Now())
+	_, err := e.store.StartTranscription(t.Context(), seg.ID, "died", 3, e.clock.Now())
 	require.NoError(t, err)
-	require.NoError(t, e.Abandon(t.Context(), task))
+	require.NoError(t, e.FailTask(t.Context(), task))
 	got := e.get(seg)
 	require.Equal(t, feedback.SegmentFailed, got.State)
 	require.NotEmpty(t, got.Error)
@@ -143,26 +143,26 @@ func TestAbandonFailsWhatTheQueueGaveUp(t *testing.T) {
 	require.NoError(t, err)
 	retried := e.take()
 	require.Len(t, retried, 1)
-	require.NoError(t, e.Perform(t.Context(), retried[0], feedback.Attempt{Token: "again", Number: 1}))
+	require.NoError(t, e.RunTask(t.Context(), retried[0], feedback.Attempt{LeaseToken: "again", Number: 1}))
 	require.Equal(t, feedback.SegmentTranscribed, e.get(seg).State)
-	require.NoError(t, e.Abandon(t.Context(), task), "of a finished segment nothing changes")
+	require.NoError(t, e.FailTask(t.Context(), task), "of a finished segment nothing changes")
 	require.Equal(t, feedback.SegmentTranscribed, e.get(seg).State)
-	require.NoError(t, e.Abandon(t.Context(), feedback.Task{Kind: feedback.TaskTranscribe, SegmentID: uuid.New()}))
-	require.NoError(t, e.Abandon(t.Context(), feedback.Task{Kind: feedback.TaskDeleteAudio, AudioKey: "x"}))
+	require.NoError(t, e.FailTask(t.Context(), feedback.Task{Kind: feedback.TaskTranscribe, SegmentID: uuid.New()}))
+	require.NoError(t, e.FailTask(t.Context(), feedback.Task{Kind: feedback.TaskDeleteAudio, AudioKey: "x"}))
 }
 
 // "failed → queued by retry": what the queue still does for the job that failed undoes nothing.
 func TestRetryIsNotUndoneByTheJobItReplaces(t *testing.T) {
 	t.Parallel()
 	for name, settle := range map[string]func(e *env, old feedback.Task) error{
-		"told that it is dead": func(e *env, old feedback.Task) error { return e.Abandon(t.Context(), old) },
+		"told that it is dead": func(e *env, old feedback.Task) error { return e.FailTask(t.Context(), old) },
 		"done again, as its worker died before it could report": func(e *env, old feedback.Task) error {
 			e.speech.answer = func(ctx context.Context, _ feedback.Audio) (feedback.Transcript, error) {
-				_, err := e.store.BeginTranscription(ctx, old.SegmentID, "the retry's", 1, e.clock.Now())
+				_, err := e.store.StartTranscription(ctx, old.SegmentID, "the retry's", 1, e.clock.Now())
 				return feedback.Transcript{}, err
 			}
-			require.ErrorIs(t, e.Perform(t.Context(), old, feedback.Attempt{Token: "late", Number: 5, Limit: 5}), feedback.ErrSuperseded)
-			return e.Abandon(t.Context(), old)
+			require.ErrorIs(t, e.RunTask(t.Context(), old, feedback.Attempt{LeaseToken: "late", Number: 5, MaxAttempts: 5}), feedback.ErrSuperseded)
+			return e.FailTask(t.Context(), old)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -170,14 +170,14 @@ func TestRetryIsNotUndoneByTheJobItReplaces(t *testing.T) {
 			e := newEnv(t)
 			seg, old := e.add(e.lesson(), "x")
 			e.speech.answer = says("", fault{permanent: true, public: "the audio is damaged"})
-			require.Error(t, e.Perform(t.Context(), old, feedback.Attempt{Token: "t", Number: 1, Limit: 5}))
+			require.Error(t, e.RunTask(t.Context(), old, feedback.Attempt{LeaseToken: "t", Number: 1, MaxAttempts: 5}))
 			require.Equal(t, feedback.SegmentFailed, e.get(seg).State)
 			_, err := e.RetrySegment(t.Context(), e.teacher, seg.ID)
 			require.NoError(t, err)
 			require.NoError(t, settle(e, old))
 			require.NotEqual(t, feedback.SegmentFailed, e.get(seg).State)
 			e.speech.answer = says("hello", nil)
-			require.NoError(t, e.Perform(t.Context(), e.take()[0], feedback.Attempt{Token: "again", Number: 1, Limit: 5}))
+			require.NoError(t, e.RunTask(t.Context(), e.take()[0], feedback.Attempt{LeaseToken: "again", Number: 1, MaxAttempts: 5}))
 			require.Equal(t, feedback.SegmentTranscribed, e.get(seg).State)
 		})
 	}
@@ -194,7 +194,7 @@ func TestTranscriptKeepsTheOrderOfSequences(t *testing.T) {
 	for _, sequence := range []int{2, 0, 1} { // uploaded and finished out of order
 		_, _, err := e.AddSegment(t.Context(), e.teacher, l.ID, bytes.NewReader(feedbacktest.MP3(fmt.Sprint(sequence))), feedback.SegmentInput{Sequence: &sequence})
 		require.NoError(t, err)
-		require.NoError(t, e.Perform(t.Context(), e.take()[0], feedback.Attempt{Token: "t", Number: 1}))
+		require.NoError(t, e.RunTask(t.Context(), e.take()[0], feedback.Attempt{LeaseToken: "t", Number: 1}))
 	}
 	l, err := e.FinishLesson(t.Context(), e.teacher, l.ID)
 	require.NoError(t, err)
@@ -205,10 +205,10 @@ func TestTranscriptKeepsTheOrderOfSequences(t *testing.T) {
 func TestPerformOfWhatIsGone(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
-	require.NoError(t, e.Perform(t.Context(), feedback.Task{Kind: feedback.TaskTranscribe, SegmentID: uuid.New()}, feedback.Attempt{Number: 1}), "a deleted segment")
-	require.NoError(t, e.Perform(t.Context(), feedback.Task{Kind: feedback.TaskDeleteAudio, AudioKey: "nothing"}, feedback.Attempt{Number: 1}))
+	require.NoError(t, e.RunTask(t.Context(), feedback.Task{Kind: feedback.TaskTranscribe, SegmentID: uuid.New()}, feedback.Attempt{Number: 1}), "a deleted segment")
+	require.NoError(t, e.RunTask(t.Context(), feedback.Task{Kind: feedback.TaskDeleteAudio, AudioKey: "nothing"}, feedback.Attempt{Number: 1}))
 	var p interface{ Permanent() bool }
-	require.True(t, errors.As(e.Perform(t.Context(), feedback.Task{Kind: "fly"}, feedback.Attempt{}), &p) && p.Permanent())
+	require.True(t, errors.As(e.RunTask(t.Context(), feedback.Task{Kind: "fly"}, feedback.Attempt{}), &p) && p.Permanent())
 
 	seg, task := e.add(e.lesson(), "x")
 	for _, name := range e.files() {
@@ -218,11 +218,11 @@ func TestPerformOfWhatIsGone(t *testing.T) {
 		_, err := a.Open()
 		return feedback.Transcript{}, err
 	}
-	err := e.Perform(t.Context(), task, feedback.Attempt{Token: "t", Number: 1, Limit: 3})
+	err := e.RunTask(t.Context(), task, feedback.Attempt{LeaseToken: "t", Number: 1, MaxAttempts: 3})
 	require.True(t, errors.As(err, &p) && p.Permanent())
 	got := e.get(seg)
 	require.Equal(t, feedback.SegmentFailed, got.State)
-	require.Equal(t, "the recording is gone", got.Error)
+	require.Equal(t, "the recording no longer exists", got.Error)
 }
 
 // TestDatabaseLostWhileTranscribing: what was recognised is not lost for ever, and costs no attempt.
@@ -234,7 +234,7 @@ func TestDatabaseLostWhileTranscribing(t *testing.T) {
 		require.NoError(t, e.store.Close())
 		return feedback.Transcript{Text: "heard"}, nil
 	}
-	err := e.Perform(t.Context(), task, feedback.Attempt{Token: "t", Number: 3, Limit: 3})
+	err := e.RunTask(t.Context(), task, feedback.Attempt{LeaseToken: "t", Number: 3, MaxAttempts: 3})
 	require.ErrorIs(t, err, feedback.ErrUnavailable)
 	var r interface{ RetryAfter() time.Duration }
 	require.True(t, errors.As(err, &r) && r.RetryAfter() > 0)
