@@ -1,18 +1,23 @@
 // Package cloud recognises speech with Tencent Cloud.
 //
-// By default it uses the flash interface: the recording is streamed up and the text comes back in the same answer, up to
-// 100 MB and two hours. Two interfaces of API 3.0 can be chosen by [Config].Mode, or left to the size and the length of each recording: short
-// sentences in one call, and tasks, which take more formats and go on in the cloud while nobody waits.
+// By default it uses the flash interface: the recording is streamed up, and the same request returns
+// the text, for up to 100 MB and two hours. [Config].Mode selects one of two interfaces of API 3.0
+// instead, or lets the size and the length of each recording decide: short sentences in one call,
+// and tasks, which take more formats and continue in the cloud when the client goes away.
 //
 // # Tasks are paid once
 //
-// A task's name is given to asr.Audio.SaveTask as soon as the cloud has it, and taken back in asr.Audio.Task, so that a program that
-// was restarted waits for the result instead of paying again.
+// The name of a task is passed to asr.Audio.SaveTask as soon as the cloud has created it, and
+// accepted in asr.Audio.Task, so that a program that was restarted waits for the result instead of
+// paying again.
 //
 // # Errors
 //
-// The cloud's error codes become the classes of package asr. An account without credit or service is [asr.ErrRefused], wrong
-// keys and settings are [asr.ErrMisconfigured]: recordings wait until an operator has acted.
+// The error codes of the cloud are mapped to the classes of package asr. An account without credit
+// or service is [asr.ErrRefused]; wrong keys and settings are [asr.ErrMisconfigured]. Recordings
+// wait until an operator has acted.
+//
+// # Compatibility
 //
 // Exported names stay; fields of Config may be added.
 package cloud
@@ -23,7 +28,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"net"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -32,26 +36,32 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"lessonkit.example/asr"
+	"lessonkit.example/asr/internal/remote"
 	"lessonkit.example/asr/internal/source"
 )
 
-// Mode is one of the cloud's interfaces.
+// Mode is one of the interfaces of the cloud.
 type Mode string
 
 // The interfaces.
 const (
-	// Flash streams up to 100 MB and 2 hours, and answers at once. It needs the AppID. This is the default.
+	// Flash streams up to 100 MB and 2 hours, and returns the text at once. It requires the AppID.
+	// This is the default.
 	Flash Mode = "flash"
 	// Task creates a recording task and waits for it: up to 5 MB.
 	Task Mode = "task"
 	// Sentence takes up to 60 seconds and 3 MB (in base64) in one call.
 	Sentence Mode = "sentence"
-	// Auto chooses for each recording by its format, size and length: Sentence for what is known to be short, Flash for what it takes, else Task.
+	// Auto selects the interface for each recording: Sentence for what is known to be short, Flash
+	// for what it takes, else Task.
 	Auto Mode = "auto"
 )
 
-// Config is the account and the way to use it. SecretID and SecretKey are needed, AppID for the flash interface.
+// Config configures a Recognizer. SecretID and SecretKey are required, AppID for the flash
+// interface.
 type Config struct {
 	// AppID, SecretID and SecretKey are the account.
 	AppID, SecretID, SecretKey string
@@ -61,19 +71,21 @@ type Config struct {
 	Mode Mode
 	// Options are further parameters of the flash interface, such as hotword_id or filter_dirty.
 	Options map[string]string
-	// RequestTimeout bounds one recording. Defaults to 30 minutes.
+	// RequestTimeout limits the time for one recording. Defaults to 30 minutes.
 	RequestTimeout time.Duration
-	// PollInterval is the first pause between two questions for a task; it grows to eight times as long. Defaults to 2 seconds.
+	// PollInterval is the first pause between two requests for the status of a task; it grows to
+	// eight times as long. Defaults to 2 seconds.
 	PollInterval time.Duration
-	// Concurrency is how many recordings are sent at once; further calls wait. The account's own limit may be as low as 3. Defaults to 1.
+	// Concurrency is the number of recordings sent at once; further calls wait. The limit of the
+	// account may be as low as 3. Defaults to 1.
 	Concurrency int
-	// FlashURL and APIURL replace the addresses of the interfaces, for tests: "http://127.0.0.1:8080".
+	// FlashURL and APIURL replace the addresses of the interfaces in tests:
+	// "http://127.0.0.1:8080".
 	FlashURL, APIURL string
-	// Transport sends the requests. Defaults to one of the Recognizer's own.
-	Transport http.RoundTripper
-	// Now is the clock. Defaults to time.Now.
+	// Now returns the current time. Defaults to time.Now.
 	Now func() time.Time
-	// Logger gets what an operator should know; no audio, text or secret. If nil, nothing is logged.
+	// Logger receives what an operator should know, without audio, text or secrets. If nil, nothing
+	// is logged.
 	Logger *slog.Logger
 }
 
@@ -107,7 +119,7 @@ func (c Config) pollInterval() time.Duration {
 
 var plain = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 
-// check finds everything that is wrong at once, and repeats no secret.
+// check returns one error for all faults, which contains no secret.
 func (c Config) check() error {
 	var wrong []string
 	need := func(name, value string, pattern *regexp.Regexp) {
@@ -115,7 +127,7 @@ func (c Config) check() error {
 		case value == "":
 			wrong = append(wrong, name+" is missing")
 		case !pattern.MatchString(value):
-			wrong = append(wrong, name+" holds characters that none has")
+			wrong = append(wrong, name+" contains invalid characters")
 		}
 	}
 	if m := c.mode(); m == Flash || m == Auto && c.AppID != "" {
@@ -136,8 +148,12 @@ func (c Config) check() error {
 		}
 	}
 	for _, f := range []struct{ name, value string }{{"FlashURL", c.FlashURL}, {"APIURL", c.APIURL}} {
-		if u, err := url.Parse(f.value); f.value != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
-			wrong = append(wrong, f.name+" is no address such as http://127.0.0.1:8080")
+		if f.value == "" {
+			continue
+		}
+		u, err := url.Parse(f.value)
+		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			wrong = append(wrong, f.name+" is not an address such as http://127.0.0.1:8080")
 		}
 	}
 	if len(wrong) > 0 {
@@ -146,11 +162,12 @@ func (c Config) check() error {
 	return nil
 }
 
-// Recognizer is a client of the cloud. It implements [asr.Recognizer].
+// Recognizer is a client of the cloud. It implements [asr.Recognizer] and is safe for concurrent
+// use.
 type Recognizer struct {
 	cfg    Config
 	client *http.Client
-	slots  chan struct{}
+	slots  *semaphore.Weighted
 	now    func() time.Time
 	log    *slog.Logger
 
@@ -165,28 +182,18 @@ func New(cfg Config) (*Recognizer, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
-	r := &Recognizer{cfg: cfg, slots: make(chan struct{}, max(cfg.Concurrency, 1)), now: cfg.Now, log: cfg.Logger}
+	r := &Recognizer{
+		cfg:    cfg,
+		client: remote.NewClient(remote.NewTransport(http.ProxyFromEnvironment, cfg.requestTimeout())),
+		slots:  semaphore.NewWeighted(int64(max(cfg.Concurrency, 1))),
+		now:    cfg.Now,
+		log:    cfg.Logger,
+	}
 	if r.now == nil {
 		r.now = time.Now
 	}
 	if r.log == nil {
 		r.log = slog.New(slog.DiscardHandler)
-	}
-	transport := cfg.Transport
-	if transport == nil {
-		dialer := &net.Dialer{Timeout: 5 * time.Second, KeepAlive: 30 * time.Second}
-		transport = &http.Transport{
-			Proxy:                 http.ProxyFromEnvironment,
-			DialContext:           source.DialContext(dialer),
-			TLSHandshakeTimeout:   10 * time.Second,
-			ResponseHeaderTimeout: cfg.requestTimeout(),
-			MaxIdleConnsPerHost:   max(cfg.Concurrency, 1),
-			IdleConnTimeout:       30 * time.Second,
-		}
-	}
-	r.client = &http.Client{
-		Transport:     transport,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	r.status = asr.Status{Available: true, Provider: "cloud", Model: cfg.engine(), CheckedAt: r.clock()}
 	return r, nil
@@ -194,23 +201,25 @@ func New(cfg Config) (*Recognizer, error) {
 
 func (r *Recognizer) clock() time.Time { return r.now().UTC().Truncate(time.Microsecond) }
 
-// doubt is how long a failure speaks against the cloud. It is never asked just to see whether it answers, for that would cost.
-const doubt = 10 * time.Minute
+// unavailableFor is how long a failure makes the cloud unavailable. There is no health check, because
+// every request costs.
+const unavailableFor = 10 * time.Minute
 
-// Status tells what recordings have shown lately; a configured account is taken to work. See [asr.Recognizer].
+// Status returns what recent recordings have shown; a configured account is presumed to work. See
+// [asr.Recognizer].
 func (r *Recognizer) Status(context.Context) asr.Status {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := r.status
-	if !s.Available && r.now().Sub(s.CheckedAt) > doubt {
+	if !s.Available && r.now().Sub(s.CheckedAt) > unavailableFor {
 		s.Available = true
 		s.Reason = "not tried since: " + s.Reason
 	}
 	return s
 }
 
-// seen keeps what a recording has shown.
-func (r *Recognizer) seen(err error) {
+// updateStatus records the result of a recording.
+func (r *Recognizer) updateStatus(err error) {
 	e, _ := errors.AsType[*asr.Error](err)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -220,7 +229,7 @@ func (r *Recognizer) seen(err error) {
 	case e == nil || e.Class == nil || e.Class == asr.ErrUnusableAudio:
 		return
 	case e.Class == asr.ErrUnavailable && (e.Status != 0 || e.Code != ""):
-		return // it is there, and busy
+		return // reachable, but busy
 	default:
 		r.status.Available, r.status.Reason = false, e.Message
 		if e.Code != "" {
@@ -230,62 +239,65 @@ func (r *Recognizer) seen(err error) {
 	r.status.CheckedAt = r.clock()
 }
 
-// Recognize sends the recording and returns what the cloud heard. See [asr.Recognizer].
+var errTimeout = errors.New("request timeout")
+
+// Recognize sends the recording and returns the transcript. See [asr.Recognizer].
 func (r *Recognizer) Recognize(ctx context.Context, audio asr.Audio) (asr.Transcript, error) {
-	select {
-	case r.slots <- struct{}{}:
-		defer func() { <-r.slots }()
-	case <-ctx.Done():
+	if err := r.slots.Acquire(ctx, 1); err != nil {
 		return asr.Transcript{}, source.Interrupted(ctx, "cloud")
 	}
-	work, cancel := context.WithTimeout(ctx, r.cfg.requestTimeout())
+	defer r.slots.Release(1)
+	work, cancel := context.WithTimeoutCause(ctx, r.cfg.requestTimeout(), errTimeout)
 	defer cancel()
 	t, err := r.recognize(work, audio)
-	switch {
-	case err == nil:
-	case ctx.Err() != nil:
+	if err != nil && ctx.Err() != nil {
 		return asr.Transcript{}, source.Interrupted(ctx, "cloud")
-	case work.Err() != nil:
-		err = &asr.Error{
-			Op: "cloud", Class: asr.ErrUnavailable, Err: context.DeadlineExceeded,
-			Message: fmt.Sprintf("no result within %v", r.cfg.requestTimeout()),
-			After:   max(30*time.Second, source.Duration(audio)),
-		}
 	}
-	r.seen(err)
-	if err != nil {
-		if e, ok := errors.AsType[*asr.Error](err); ok && (e.Class == asr.ErrMisconfigured || e.Class == asr.ErrRefused) {
-			r.log.ErrorContext(ctx, "the cloud refuses; an operator must act", "error", err)
-		}
-		return asr.Transcript{}, err
+	r.updateStatus(err)
+	if errors.Is(err, asr.ErrMisconfigured) || errors.Is(err, asr.ErrRefused) {
+		r.log.ErrorContext(ctx, "the cloud rejects requests; an operator must act", "error", err)
 	}
-	t.Model = r.cfg.engine()
-	if _, language, ok := strings.Cut(t.Model, "_"); ok && t.Language == "" {
-		t.Language = language
-	}
-	if t.Duration == 0 {
-		t.Duration = source.Duration(audio)
-	}
-	return t, nil
+	return t, err
 }
 
-// recognize chooses the interface. A task that was begun goes on, whatever the mode is now.
 func (r *Recognizer) recognize(ctx context.Context, audio asr.Audio) (asr.Transcript, error) {
 	src, err := source.Open("cloud", audio)
 	if err != nil {
 		return asr.Transcript{}, err
 	}
 	defer src.Close()
-	if task, ok := parseTask(audio.Task); ok && r.clock().Sub(task.created) < taskLife {
+	t, err := r.send(ctx, src, audio)
+	if err != nil && context.Cause(ctx) == errTimeout {
+		err = &asr.Error{
+			Op: "cloud", Class: asr.ErrUnavailable, Err: context.DeadlineExceeded,
+			Message: fmt.Sprintf("no result within %v", r.cfg.requestTimeout()),
+			After:   max(30*time.Second, src.Info.Duration),
+		}
+	}
+	if err != nil {
+		return asr.Transcript{}, err
+	}
+	t.Model = r.cfg.engine()
+	if _, language, ok := strings.Cut(t.Model, "_"); ok {
+		t.Language = language
+	}
+	if t.Duration == 0 {
+		t.Duration = src.Info.Duration
+	}
+	return t, nil
+}
+
+// send selects the interface. A task that exists continues, whatever the mode is now.
+func (r *Recognizer) send(ctx context.Context, src *source.Source, audio asr.Audio) (asr.Transcript, error) {
+	if task, ok := parseTask(audio.Task); ok && r.clock().Sub(task.created) < taskLifetime {
 		return r.task(ctx, src, audio, &task)
 	}
-	info := examine(src, audio)
-	switch mode := r.choose(info, src.Size); mode {
+	switch r.choose(src.Info, src.Size) {
 	case Task:
 		return r.task(ctx, src, audio, nil)
 	case Sentence:
-		return r.sentence(ctx, src, info)
+		return r.sentence(ctx, src)
 	default:
-		return r.flash(ctx, src, audio, info)
+		return r.flash(ctx, src, audio)
 	}
 }

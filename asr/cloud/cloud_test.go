@@ -81,7 +81,7 @@ func TestConfigurationIsCheckedAtOnceWithoutRepeatingSecrets(t *testing.T) {
 	t.Parallel()
 	_, err := cloud.New(cloud.Config{SecretKey: "s3cret key", EngineType: "16k zh", Mode: "fast", Options: map[string]string{"secretid": "x"}, FlashURL: "nowhere"})
 	require.Error(t, err)
-	for _, says := range []string{"SecretID is missing", "SecretKey holds characters", "EngineType holds", `Mode is "fast"`, "Options sets secretid", "FlashURL is no address"} {
+	for _, says := range []string{"SecretID is missing", "SecretKey contains invalid", "EngineType contains", `Mode is "fast"`, "Options sets secretid", "FlashURL is not an address"} {
 		require.ErrorContains(t, err, says)
 	}
 	require.NotContains(t, err.Error(), "s3cret")
@@ -202,7 +202,7 @@ func TestLimitsAreCheckedBeforeAnythingIsSent(t *testing.T) {
 	}{
 		{"flash over 100 MB", cloud.Flash, sparse(100<<20+1, 48000), "takes up to 104857600"},
 		{"flash over two hours", cloud.Flash, sparse(2*7201*4000+44, 4000), "lasts 2h0m1s; this interface takes up to 2h0m0s"},
-		{"flash takes no flac", cloud.Flash, asr.FromBytes("a.flac", flac), "takes no flac"},
+		{"flash takes no flac", cloud.Flash, asr.FromBytes("a.flac", flac), "does not take flac"},
 		{"task over 5 MB", cloud.Task, sparse(5<<20+1, 16000), "takes up to 5242880"},
 		{"sentence over a minute", cloud.Sentence, sparse(61*16000+44, 8000), "takes up to 1m0s"},
 		{"sentence over 3 MB in base64", cloud.Sentence, sparse(3<<20/4*3+1, 48000), "takes up to 2359296"},

@@ -12,7 +12,7 @@ import (
 
 const flashRecognitionFailed = "5002"
 
-// flashError classes a code of the flash interface (documents 1093/52097 and 1093/52099 of the cloud).
+// flashError maps an error code of the flash interface (documents 1093/52097 and 1093/52099).
 func flashError(code int, message string) error {
 	e := &asr.Error{Op: flashOp, Code: strconv.Itoa(code), Message: remote.Excerpt(message)}
 	switch code {
@@ -22,13 +22,13 @@ func flashError(code int, message string) error {
 		e.Class = asr.ErrRefused
 	case 4006, 4008, 4009, 5000, 5001, 5003: // too many at once, slow upload, disconnected, internal
 		e.Class = asr.ErrUnavailable
-	case 4007, 4010, 4011, 4012, 5002: // undecodable, odd text message, too large, empty, recognition failed
+	case 4007, 4010, 4011, 4012, 5002: // undecodable, unexpected text message, too large, empty, failed
 		e.Class = asr.ErrUnusableAudio
 	}
 	return e
 }
 
-// apiError classes a code of API 3.0. The more particular codes come first.
+// apiError maps an error code of API 3.0. The more specific codes come first.
 func apiError(op, code, message string) *asr.Error {
 	e := &asr.Error{Op: op, Code: code, Message: remote.Excerpt(message)}
 	is := func(names ...string) bool {
@@ -51,12 +51,12 @@ func apiError(op, code, message string) *asr.Error {
 		"InvalidParameterValue.ErrorInvalidVoiceFormat", "InvalidParameter.ErrorContentlength", "InvalidParameter.FileEncode"):
 		e.Class = asr.ErrUnusableAudio
 	case is("InvalidParameter", "InvalidParameterValue", "MissingParameter", "UnknownParameter"):
-		e.Class, e.Final = asr.ErrMisconfigured, true // a wrong engine, or a fault of this package: trying again cannot help
+		e.Class, e.Final = asr.ErrMisconfigured, true // a wrong engine, or a bug in this package
 	}
 	return e
 }
 
-// statusError classes an answer that is not the interface's own.
+// statusError maps an answer that does not come from the interface itself.
 func statusError(op string, resp *http.Response, now time.Time) *asr.Error {
 	e := &asr.Error{Op: op, Status: resp.StatusCode, Message: http.StatusText(resp.StatusCode)}
 	switch s := resp.StatusCode; {
@@ -66,7 +66,7 @@ func statusError(op string, resp *http.Response, now time.Time) *asr.Error {
 	case s == http.StatusRequestEntityTooLarge:
 		e.Class = asr.ErrUnusableAudio
 	case s >= 300 && s < 400:
-		e.Class, e.Message = asr.ErrMisconfigured, "it redirects elsewhere, which is not followed"
+		e.Class, e.Message = asr.ErrMisconfigured, "it redirects, which is not followed"
 	case s >= 400:
 		e.Class = asr.ErrMisconfigured
 	}

@@ -1,13 +1,13 @@
 package cloud
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha1"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -18,35 +18,37 @@ import (
 	"time"
 
 	"lessonkit.example/asr"
-	"lessonkit.example/asr/audiofile"
 	"lessonkit.example/asr/internal/remote"
 	"lessonkit.example/asr/internal/source"
 )
 
-// flashHost is the host that is signed, wherever the request goes.
+// flashHost is the host that is signed, even if the request goes to another address.
 const flashHost = "asr.cloud.tencent.com"
 
 const flashOp = "flash"
 
+// maxAnswer limits an answer. Two hours of sentences are much shorter.
+const maxAnswer = 16 << 20
+
 // flash streams the recording up. A recording that the engine fails on is sent once more.
-func (r *Recognizer) flash(ctx context.Context, src *source.Source, audio asr.Audio, info audiofile.Info) (asr.Transcript, error) {
-	format := flashFormat(info)
-	if err := within(flashOp, format, info, src.Size, flashBytes, flashDuration); err != nil {
+func (r *Recognizer) flash(ctx context.Context, src *source.Source, audio asr.Audio) (asr.Transcript, error) {
+	format := flashFormat(src.Info)
+	if err := checkLimits(flashOp, format, src, flashBytes, flashDuration); err != nil {
 		return asr.Transcript{}, err
 	}
-	t, err := r.flashOnce(ctx, src, audio, format)
+	t, err := r.flashOnce(ctx, src, format)
 	if e, ok := errors.AsType[*asr.Error](err); ok && e.Code == flashRecognitionFailed {
-		again, openErr := source.Open(flashOp, audio)
-		if openErr != nil {
-			return t, openErr
+		again, err := source.Open(flashOp, audio)
+		if err != nil {
+			return asr.Transcript{}, err
 		}
 		defer again.Close()
-		return r.flashOnce(ctx, again, audio, format)
+		return r.flashOnce(ctx, again, format)
 	}
 	return t, err
 }
 
-func (r *Recognizer) flashOnce(ctx context.Context, src *source.Source, audio asr.Audio, format string) (asr.Transcript, error) {
+func (r *Recognizer) flashOnce(ctx context.Context, src *source.Source, format string) (asr.Transcript, error) {
 	params := map[string]string{}
 	maps.Copy(params, r.cfg.Options)
 	params["secretid"] = r.cfg.SecretID
@@ -55,61 +57,35 @@ func (r *Recognizer) flashOnce(ctx context.Context, src *source.Source, audio as
 	params["voice_format"] = format
 	target, signature := signFlash(r.cfg.AppID, r.cfg.SecretKey, params)
 
-	address := r.cfg.FlashURL
-	if address == "" {
-		address = "https://" + flashHost
-	}
-	var failure source.Failure
-	body := func(s *source.Source) io.ReadCloser {
-		return source.NewBody(s.Prefix, s, nil, &failure)
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimRight(address, "/")+target, body(src))
+	address := cmp.Or(r.cfg.FlashURL, "https://"+flashHost)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimRight(address, "/")+target, src)
 	if err != nil {
 		return asr.Transcript{}, &asr.Error{Op: flashOp, Class: asr.ErrMisconfigured, Message: "make request", Err: err}
 	}
-	req.ContentLength = src.Size // the interface takes no chunked body
-	req.Close = true             // a kept connection may be closed just when the next recording is sent on it
-	req.GetBody = func() (io.ReadCloser, error) {
-		again, err := source.Open(flashOp, audio)
-		if err != nil {
-			return nil, err
-		}
-		return body(again), nil
-	}
+	req.ContentLength = src.Size // the interface does not accept a chunked body
 	req.Header.Set("Authorization", signature)
 	req.Header.Set("Content-Type", "application/octet-stream")
 	resp, err := r.client.Do(req)
 	if err != nil {
-		if broken := failure.Err(); broken != nil {
-			return asr.Transcript{}, &asr.Error{Op: flashOp, Message: "read audio", Err: broken}
-		}
-		if u, ok := errors.AsType[*url.Error](err); ok {
-			err = u.Err // without the address, which holds the account
-		}
-		return asr.Transcript{}, &asr.Error{Op: flashOp, Class: asr.ErrUnavailable, Message: "no answer from the cloud", Err: err}
+		return asr.Transcript{}, remote.SendError(flashOp, err)
 	}
 	defer resp.Body.Close()
-	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	body, err := remote.ReadBody(resp.Body, maxAnswer)
 	switch {
 	case resp.StatusCode != http.StatusOK:
 		e := statusError(flashOp, resp, r.now())
 		if resp.StatusCode == http.StatusGatewayTimeout {
-			e.After = max(e.RetryAfter(), source.Duration(audio))
+			e.After = max(e.RetryAfter(), src.Info.Duration)
 		}
 		return asr.Transcript{}, e
 	case err != nil:
-		return asr.Transcript{}, &asr.Error{Op: flashOp, Status: resp.StatusCode, Message: "the answer breaks off", Err: err}
-	case len(answer) > maxAnswer:
-		return asr.Transcript{}, &asr.Error{Op: flashOp, Status: resp.StatusCode, Message: fmt.Sprintf("the answer is longer than %d bytes", maxAnswer)}
+		return asr.Transcript{}, &asr.Error{Op: flashOp, Status: resp.StatusCode, Message: "incomplete answer", Err: err}
 	}
-	return parseFlash(answer)
+	return parseFlash(body)
 }
 
-// maxAnswer bounds an answer; two hours of sentences stay far below.
-const maxAnswer = 16 << 20
-
-// signFlash returns path and query, and the signature over them: the parameters sorted by name, with their values as they are, while the
-// query in the address has them escaped.
+// signFlash returns the path with the query, and the signature over both. The parameters are sorted
+// by name; their values are signed as they are and escaped in the query.
 func signFlash(appID, key string, params map[string]string) (target, signature string) {
 	path := "/asr/flash/v1/" + appID
 	plain, escaped := make([]string, 0, len(params)), make([]string, 0, len(params))
@@ -122,7 +98,7 @@ func signFlash(appID, key string, params map[string]string) (target, signature s
 	return path + "?" + strings.Join(escaped, "&"), base64.StdEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// flashReply is what the flash interface answers, also for errors.
+// flashReply is the answer of the flash interface, with and without an error.
 type flashReply struct {
 	Code          *int   `json:"code"`
 	Message       string `json:"message"`
@@ -141,7 +117,9 @@ type flashReply struct {
 func parseFlash(answer []byte) (asr.Transcript, error) {
 	var v flashReply
 	if err := json.Unmarshal(answer, &v); err != nil || v.Code == nil {
-		return asr.Transcript{}, &asr.Error{Op: flashOp, Message: "the answer cannot be read: " + remote.Excerpt(string(answer)), Err: err}
+		return asr.Transcript{}, &asr.Error{
+			Op: flashOp, Message: "the answer cannot be parsed: " + remote.Excerpt(string(answer)), Err: err,
+		}
 	}
 	if *v.Code != 0 {
 		return asr.Transcript{}, flashError(*v.Code, v.Message)
@@ -151,7 +129,9 @@ func parseFlash(answer []byte) (asr.Transcript, error) {
 	for _, result := range v.Results {
 		texts = append(texts, result.Text)
 		for _, s := range result.Sentences {
-			segment := asr.Segment{Start: milliseconds(s.Start), End: milliseconds(s.End), Text: strings.TrimSpace(s.Text)}
+			segment := asr.Segment{
+				Start: milliseconds(s.Start), End: milliseconds(s.End), Text: strings.TrimSpace(s.Text),
+			}
 			if s.Speaker != nil {
 				segment.Speaker = strconv.Itoa(*s.Speaker)
 			}

@@ -45,7 +45,7 @@ func TestTimeMarksBecomeSegments(t *testing.T) {
 
 func TestTaskNamesReadBack(t *testing.T) {
 	t.Parallel()
-	for _, b := range []begun{{1, time.Unix(0, 0).UTC(), 1}, {18446744073709551615, time.Unix(1764000000, 0).UTC(), 2}, {9007199254740993, time.Unix(1, 0).UTC(), 1}} {
+	for _, b := range []cloudTask{{1, time.Unix(0, 0).UTC(), 1}, {18446744073709551615, time.Unix(1764000000, 0).UTC(), 2}, {9007199254740993, time.Unix(1, 0).UTC(), 1}} {
 		got, ok := parseTask(b.String())
 		require.True(t, ok)
 		require.Equal(t, b, got)

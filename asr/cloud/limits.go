@@ -4,12 +4,11 @@ import (
 	"fmt"
 	"time"
 
-	"lessonkit.example/asr"
 	"lessonkit.example/asr/audiofile"
 	"lessonkit.example/asr/internal/source"
 )
 
-// Limits of the interfaces, from the cloud's documentation.
+// Limits of the interfaces, from the documentation of the cloud.
 const (
 	flashBytes       = 100 << 20
 	flashDuration    = 2 * time.Hour
@@ -17,16 +16,6 @@ const (
 	sentenceDuration = time.Minute
 	sentenceBytes    = 3 << 20 / 4 * 3 // 3 MB after base64
 )
-
-// examine finds out what it can about the recording, at the cost of reading headers. src tells the format.
-func examine(src *source.Source, audio asr.Audio) audiofile.Info {
-	if src.Prefix == nil {
-		if info, err := source.Inspect(audio); err == nil {
-			return info
-		}
-	}
-	return src.Info
-}
 
 // choose returns the interface for a recording.
 func (r *Recognizer) choose(info audiofile.Info, size int64) Mode {
@@ -44,26 +33,25 @@ func (r *Recognizer) choose(info audiofile.Info, size int64) Mode {
 	case size <= taskBytes && taskFormat(info):
 		return Task
 	case r.cfg.AppID != "":
-		return Flash // which says what is wrong
+		return Flash // its error tells what is wrong
 	}
 	return Task
 }
 
-// flashFormat is the name of the format for flash and sentence, or "" for one that they do not take.
+// flashFormat returns the name of the format for flash and sentence, or "" for one they do not take.
 func flashFormat(info audiofile.Info) string {
 	switch info.Format {
 	case audiofile.WAV, audiofile.MP3, audiofile.AAC, audiofile.M4A, audiofile.AMR, audiofile.SILK:
 		return string(info.Format)
 	case audiofile.OGG:
-		switch info.Codec {
-		case "opus", "": // "" when the first page could not be read at random
+		if info.Codec == "opus" || info.Codec == "" { // "" where the reader is not an io.ReaderAt
 			return "ogg-opus"
 		}
 	}
 	return ""
 }
 
-// taskFormat tells whether tasks take the format.
+// taskFormat reports whether tasks take the format.
 func taskFormat(info audiofile.Info) bool {
 	switch info.Format {
 	case audiofile.WAV, audiofile.MP3, audiofile.AAC, audiofile.M4A, audiofile.AMR, audiofile.FLAC:
@@ -74,19 +62,22 @@ func taskFormat(info audiofile.Info) bool {
 	return false
 }
 
-// within checks a recording against an interface before anything is sent.
-func within(op, format string, info audiofile.Info, size, maxBytes int64, longest time.Duration) error {
-	name := string(info.Format)
-	if info.Codec != "" {
-		name += " with " + info.Codec
+// checkLimits checks a recording against the limits of an interface before anything is sent.
+// format is empty for a format that the interface does not take, and maxDuration 0 for no limit.
+func checkLimits(op, format string, src *source.Source, maxBytes int64, maxDuration time.Duration) error {
+	name := string(src.Info.Format)
+	if src.Info.Codec != "" {
+		name += " with " + src.Info.Codec
 	}
+	const takes = "wav, mp3, m4a, aac, amr and ogg with opus"
+	length := src.Info.Duration.Round(time.Second)
 	switch {
 	case format == "":
-		return source.Unusable(op, fmt.Sprintf("this interface takes no %s (it takes wav, mp3, m4a, aac, amr and ogg with opus)", name))
-	case size > maxBytes:
-		return source.Unusable(op, fmt.Sprintf("it has %d bytes; this interface takes up to %d", size, maxBytes))
-	case longest > 0 && info.Duration > longest:
-		return source.Unusable(op, fmt.Sprintf("it lasts %v; this interface takes up to %v", info.Duration.Round(time.Second), longest))
+		return source.Unusable(op, fmt.Sprintf("this interface does not take %s (it takes %s)", name, takes))
+	case src.Size > maxBytes:
+		return source.Unusable(op, fmt.Sprintf("it has %d bytes; this interface takes up to %d", src.Size, maxBytes))
+	case maxDuration > 0 && src.Info.Duration > maxDuration:
+		return source.Unusable(op, fmt.Sprintf("it lasts %v; this interface takes up to %v", length, maxDuration))
 	}
 	return nil
 }

@@ -2,21 +2,21 @@ package cloud
 
 import (
 	"context"
+	"io"
 	"strings"
 
 	tchttp "github.com/tencentcloud/tencentcloud-sdk-go/tencentcloud/common/http"
 
 	"lessonkit.example/asr"
-	"lessonkit.example/asr/audiofile"
 	"lessonkit.example/asr/internal/source"
 )
 
 type sentenceRequest struct {
 	*tchttp.BaseRequest
-	EngSerViceType string // the interface's own spelling
+	EngSerViceType string // as the interface spells it
 	SourceType     uint64
 	VoiceFormat    string
-	Data           string
+	Data           []byte // base64 in JSON
 	DataLen        int
 }
 
@@ -29,25 +29,29 @@ type sentenceResponse struct {
 }
 
 // sentence recognises up to a minute in one call.
-func (r *Recognizer) sentence(ctx context.Context, src *source.Source, info audiofile.Info) (asr.Transcript, error) {
+func (r *Recognizer) sentence(ctx context.Context, src *source.Source) (asr.Transcript, error) {
 	const op = "sentence"
-	format := flashFormat(info)
-	if err := within(op, format, info, src.Size, sentenceBytes, sentenceDuration); err != nil {
+	format := flashFormat(src.Info)
+	if err := checkLimits(op, format, src, sentenceBytes, sentenceDuration); err != nil {
 		return asr.Transcript{}, err
 	}
-	text, n, err := data(op, src)
+	data, err := io.ReadAll(src)
 	if err != nil {
 		return asr.Transcript{}, err
 	}
 	request := &sentenceRequest{
-		BaseRequest: apiRequest("SentenceRecognition"), EngSerViceType: r.cfg.engine(), SourceType: 1, VoiceFormat: format, Data: text, DataLen: n,
+		BaseRequest: apiRequest("SentenceRecognition"), EngSerViceType: r.cfg.engine(), SourceType: 1,
+		VoiceFormat: format, Data: data, DataLen: len(data),
 	}
 	response := &sentenceResponse{BaseResponse: &tchttp.BaseResponse{}}
 	if err := r.call(ctx, op, request, response); err != nil {
 		return asr.Transcript{}, err
 	}
 	if response.Response.Result == nil {
-		return asr.Transcript{}, unreadable(op, "Result")
+		return asr.Transcript{}, incomplete(op, "Result")
 	}
-	return asr.Transcript{Text: strings.TrimSpace(*response.Response.Result), Duration: milliseconds(response.Response.AudioDuration)}, nil
+	return asr.Transcript{
+		Text:     strings.TrimSpace(*response.Response.Result),
+		Duration: milliseconds(response.Response.AudioDuration),
+	}, nil
 }

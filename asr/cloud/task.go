@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"strconv"
 	"strings"
@@ -16,33 +17,34 @@ import (
 	"lessonkit.example/asr/internal/source"
 )
 
-// taskLife is how long a task's name is good. The cloud keeps results for 24 hours, and may give the same number again on another day.
-const taskLife = 23 * time.Hour
+// taskLifetime is how long the name of a task is valid. The cloud keeps results for 24 hours, and may
+// reuse the number of a task on another day.
+const taskLifetime = 23 * time.Hour
 
-// begun is a task in the cloud. Its name carries the time, so that an old number is never taken for a new one, and how many tasks were
-// begun for the recording.
-type begun struct {
+// cloudTask is a task in the cloud. Its name contains the time, which tells tasks with the same
+// number apart, and how many tasks were created for the recording.
+type cloudTask struct {
 	id      uint64
 	created time.Time
 	attempt int
 }
 
-func (b begun) String() string {
-	return fmt.Sprintf("tencent-asr/%d/%d/%d", b.created.Unix(), b.attempt, b.id)
+func (t cloudTask) String() string {
+	return fmt.Sprintf("tencent-asr/%d/%d/%d", t.created.Unix(), t.attempt, t.id)
 }
 
-func parseTask(name string) (begun, bool) {
+func parseTask(name string) (cloudTask, bool) {
 	parts := strings.Split(name, "/")
 	if len(parts) != 4 || parts[0] != "tencent-asr" {
-		return begun{}, false
+		return cloudTask{}, false
 	}
 	created, err1 := strconv.ParseInt(parts[1], 10, 64)
 	attempt, err2 := strconv.Atoi(parts[2])
 	id, err3 := strconv.ParseUint(parts[3], 10, 64)
 	if err1 != nil || err2 != nil || err3 != nil || created < 0 || attempt < 1 {
-		return begun{}, false
+		return cloudTask{}, false
 	}
-	return begun{id: id, created: time.Unix(created, 0).UTC(), attempt: attempt}, true
+	return cloudTask{id: id, created: time.Unix(created, 0).UTC(), attempt: attempt}, true
 }
 
 type createRequest struct {
@@ -51,7 +53,7 @@ type createRequest struct {
 	ChannelNum      uint64
 	ResTextFormat   uint64
 	SourceType      uint64
-	Data            string
+	Data            []byte // base64 in JSON
 	DataLen         int
 }
 
@@ -93,15 +95,17 @@ const (
 	maxAttempts = 2 // tasks for one recording, where the first has failed
 )
 
-// task begins a task, or goes on with one, and waits for its result.
-func (r *Recognizer) task(ctx context.Context, src *source.Source, audio asr.Audio, running *begun) (asr.Transcript, error) {
+// task creates a task unless one is running, and waits for the result.
+func (r *Recognizer) task(
+	ctx context.Context, src *source.Source, audio asr.Audio, running *cloudTask,
+) (asr.Transcript, error) {
 	attempt := 1
 	if running != nil {
 		attempt = running.attempt
 	}
 	for {
 		if running == nil {
-			t, err := r.create(ctx, src, audio, attempt)
+			t, err := r.create(ctx, src, attempt)
 			if err != nil {
 				return asr.Transcript{}, err
 			}
@@ -112,19 +116,20 @@ func (r *Recognizer) task(ctx context.Context, src *source.Source, audio asr.Aud
 		case err == nil && status.Status == statusSuccess:
 			return status.transcript(), nil
 		case e != nil && e.Code == "FailedOperation.NoSuchTask":
-			r.log.WarnContext(ctx, "the cloud has forgotten a task; it is begun again", "task", running.String())
+			r.log.WarnContext(ctx, "the cloud does not know a task; creating another one", "task", running.String())
 			if attempt++; attempt > maxAttempts {
-				r.save(ctx, audio, "") // so that the next try begins anew
+				r.save(ctx, audio, "") // so that the next call creates a new task
 				return asr.Transcript{}, err
 			}
 		case err != nil:
 			return asr.Transcript{}, err
 		default:
 			if attempt++; attempt > maxAttempts {
-				r.save(ctx, audio, "") // so that a new try by hand begins anew
-				return asr.Transcript{}, source.Unusable(taskOp, "the cloud says: "+remote.Excerpt(status.ErrorMsg))
+				r.save(ctx, audio, "") // so that a retry by a user creates a new task
+				return asr.Transcript{}, source.Unusable(taskOp, "the task failed: "+remote.Excerpt(status.ErrorMsg))
 			}
-			r.log.WarnContext(ctx, "a task has failed; it is begun again", "task", running.String(), "message", remote.Excerpt(status.ErrorMsg))
+			r.log.WarnContext(ctx, "a task failed; creating another one",
+				"task", running.String(), "message", remote.Excerpt(status.ErrorMsg))
 		}
 		running = nil
 		again, err := source.Open(taskOp, audio)
@@ -136,41 +141,42 @@ func (r *Recognizer) task(ctx context.Context, src *source.Source, audio asr.Aud
 	}
 }
 
-// create sends the recording and hands out the task's name.
-func (r *Recognizer) create(ctx context.Context, src *source.Source, audio asr.Audio, attempt int) (begun, error) {
-	info := examine(src, audio)
+// create sends the recording and returns the new task.
+func (r *Recognizer) create(ctx context.Context, src *source.Source, attempt int) (cloudTask, error) {
 	format := ""
-	if taskFormat(info) {
-		format = string(info.Format)
+	if taskFormat(src.Info) {
+		format = string(src.Info.Format)
 	}
-	if err := within(taskOp, format, info, src.Size, taskBytes, 0); err != nil {
-		return begun{}, err
+	if err := checkLimits(taskOp, format, src, taskBytes, 0); err != nil {
+		return cloudTask{}, err
 	}
-	text, n, err := data(taskOp, src)
+	data, err := io.ReadAll(src)
 	if err != nil {
-		return begun{}, err
+		return cloudTask{}, err
 	}
 	request := &createRequest{
-		BaseRequest: apiRequest("CreateRecTask"), EngineModelType: r.cfg.engine(), ChannelNum: 1, ResTextFormat: 0, SourceType: 1, Data: text, DataLen: n,
+		BaseRequest: apiRequest("CreateRecTask"), EngineModelType: r.cfg.engine(),
+		ChannelNum: 1, ResTextFormat: 0, SourceType: 1, Data: data, DataLen: len(data),
 	}
 	response := &createResponse{BaseResponse: &tchttp.BaseResponse{}}
 	if err := r.call(ctx, taskOp, request, response); err != nil {
-		return begun{}, err
+		return cloudTask{}, err
 	}
 	if response.Response.Data == nil || response.Response.Data.TaskId == 0 {
-		return begun{}, unreadable(taskOp, "TaskId")
+		return cloudTask{}, incomplete(taskOp, "TaskId")
 	}
-	t := begun{id: response.Response.Data.TaskId, created: r.clock().Truncate(time.Second), attempt: attempt}
-	return t, nil
+	return cloudTask{
+		id: response.Response.Data.TaskId, created: r.clock().Truncate(time.Second), attempt: attempt,
+	}, nil
 }
 
-// save hands out a task's name, and tells whether that is done.
+// save passes the name of a task to Audio.SaveTask, and reports success.
 func (r *Recognizer) save(ctx context.Context, audio asr.Audio, name string) bool {
 	if audio.SaveTask == nil {
 		return true
 	}
 	if err := audio.SaveTask(ctx, name); err != nil {
-		r.log.WarnContext(ctx, "a task's name was not saved; it is tried again", "task", name, "error", err)
+		r.log.WarnContext(ctx, "the name of a task was not saved; it will be tried again", "task", name, "error", err)
 		return false
 	}
 	return true
@@ -181,8 +187,8 @@ const (
 	statusFailed  = 3
 )
 
-// wait asks for the task until it is done. The cloud's being away meanwhile does no harm: the task goes on.
-func (r *Recognizer) wait(ctx context.Context, t begun, audio asr.Audio) (*taskStatus, error) {
+// wait polls the task until it is done, also while the cloud is unavailable.
+func (r *Recognizer) wait(ctx context.Context, t cloudTask, audio asr.Audio) (*taskStatus, error) {
 	saved := audio.Task == t.String() || r.save(ctx, audio, t.String())
 	for pause := r.cfg.pollInterval(); ; pause = min(pause*3/2, 8*r.cfg.pollInterval()) {
 		timer := time.NewTimer(pause)
@@ -195,8 +201,9 @@ func (r *Recognizer) wait(ctx context.Context, t begun, audio asr.Audio) (*taskS
 		if !saved {
 			saved = r.save(ctx, audio, t.String())
 		}
+		request := &describeRequest{BaseRequest: apiRequest("DescribeTaskStatus"), TaskId: t.id}
 		response := &describeResponse{BaseResponse: &tchttp.BaseResponse{}}
-		err := r.call(ctx, taskOp, &describeRequest{BaseRequest: apiRequest("DescribeTaskStatus"), TaskId: t.id}, response)
+		err := r.call(ctx, taskOp, request, response)
 		switch {
 		case ctx.Err() != nil:
 			return nil, &asr.Error{Op: taskOp, Err: ctx.Err()}
@@ -205,7 +212,7 @@ func (r *Recognizer) wait(ctx context.Context, t begun, audio asr.Audio) (*taskS
 		case err != nil:
 			return nil, err
 		case response.Response.Data == nil:
-			return nil, unreadable(taskOp, "Data")
+			return nil, incomplete(taskOp, "Data")
 		}
 		if s := response.Response.Data; s.Status == statusSuccess || s.Status == statusFailed {
 			return s, nil
@@ -215,11 +222,14 @@ func (r *Recognizer) wait(ctx context.Context, t begun, audio asr.Audio) (*taskS
 
 var timeMark = regexp.MustCompile(`^\[(\d+):(\d+)\.(\d+),(\d+):(\d+)\.(\d+)(?:,(\d+))?\]\s*`)
 
-// transcript takes the sentences where the answer has them, else the lines of the result with their time marks.
+// transcript uses the sentences where the answer has them, else the lines of the result with their
+// time marks.
 func (s *taskStatus) transcript() asr.Transcript {
 	t := asr.Transcript{Duration: milliseconds(int64(s.AudioDuration * 1000))}
 	for _, d := range s.ResultDetail {
-		segment := asr.Segment{Start: milliseconds(d.StartMs), End: milliseconds(d.EndMs), Text: strings.TrimSpace(d.FinalSentence)}
+		segment := asr.Segment{
+			Start: milliseconds(d.StartMs), End: milliseconds(d.EndMs), Text: strings.TrimSpace(d.FinalSentence),
+		}
 		if d.SpeakerId != nil {
 			segment.Speaker = strconv.FormatInt(*d.SpeakerId, 10)
 		}
@@ -247,7 +257,7 @@ func (s *taskStatus) transcript() asr.Transcript {
 	return t
 }
 
-// mark reads minutes, seconds and the digits behind the point.
+// mark parses minutes, seconds and the digits after the decimal point.
 func mark(p []string) time.Duration {
 	minutes, _ := strconv.Atoi(p[0])
 	seconds, _ := strconv.ParseFloat(p[1]+"."+p[2], 64)

@@ -1,11 +1,13 @@
-// Package command recognises speech with a program on this machine, run once for each recording: PocketSphinx,
-// whisper-cli or any other that reads a WAV file and prints text.
+// Package command recognises speech with a program on this machine, which runs once for each
+// recording: PocketSphinx, whisper-cli, or any other that reads a WAV file and prints text.
 //
 //	rec, err := command.New(command.PocketSphinx())
 //
-// Every recording is first looked at, then converted by ffmpeg to what these programs read reliably: WAV, 16 kHz, one
-// channel, 16 bit. Programs are started from an argument list, never through a shell, in a directory of their own
-// that is removed afterwards; when the program is done or the caller goes away, all that it started is ended.
+// ffmpeg first converts every recording to a format that these programs read reliably: WAV, 16 kHz,
+// one channel, 16 bit. Programs run without a shell, in a temporary directory per recording. When
+// the program ends or ctx is canceled, all processes that it has started are killed.
+//
+// # Compatibility
 //
 // Exported names stay; fields of Config may be added.
 package command
@@ -23,42 +25,48 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"lessonkit.example/asr"
 	"lessonkit.example/asr/internal/source"
 )
 
-// Config says which program to run, and how. Only Args is needed; [PocketSphinx] and [Whisper] return whole ones.
+// Config selects the program to run. Only Args is required; [PocketSphinx] and [Whisper] return
+// complete configurations.
 type Config struct {
-	// Args is the program and its arguments. In each, {input} is replaced by the WAV file's path, {language} by the recording's language
-	// (or "auto"), {dir} by the recording's own directory and {log} by a file in it, of which the last lines
-	// explain a failure. {input} must be there.
+	// Args is the program and its arguments. In each argument, {input} is replaced by the path of the
+	// WAV file, {language} by the language of the recording (or "auto"), {dir} by the temporary
+	// directory and {log} by the path of a file in it, whose last lines explain a failure. {input} is
+	// required.
 	Args []string
-	// Parse reads the program's standard output, line by line. Defaults to Lines.
+	// Parse parses the standard output of the program line by line. Defaults to Lines.
 	Parse Parser
-	// Model is a name for the model, for the transcript and the status. Defaults to the program's base name.
+	// Model is the name of the model in transcripts and in the status. Defaults to the base name of
+	// the program.
 	Model string
-	// Needs are files that must exist beside the programs, such as a model.
+	// Needs are files that must exist besides the programs, such as a model.
 	Needs []string
-	// Packages are the Debian packages that hold the program, for the message when it is missing.
+	// Packages are the Debian packages that contain the program, for the error when it is missing.
 	Packages []string
 	// FFmpeg is the converter. Defaults to "ffmpeg".
 	FFmpeg string
-	// Concurrency is how many recordings are recognised at once; further calls wait. Defaults to 1.
+	// Concurrency is the number of recordings recognised at once; further calls wait. Defaults to 1.
 	Concurrency int
-	// Timeout bounds one recording. Defaults to 30 minutes.
+	// Timeout limits the time for one recording. Defaults to 30 minutes.
 	Timeout time.Duration
-	// MaxDuration is the longest recording that is taken. Defaults to 4 hours.
+	// MaxDuration is the longest recording that is accepted. Defaults to 4 hours.
 	MaxDuration time.Duration
-	// Dir is where the recordings' own directories are made. Defaults to the system's directory for temporary files.
+	// Dir is the parent of the temporary directories. Defaults to os.TempDir.
 	Dir string
-	// Logger gets what an operator should know; no audio or text. If nil, nothing is logged.
+	// Logger receives what an operator should know, without audio or text. If nil, nothing is logged.
 	Logger *slog.Logger
 }
 
 func (c Config) timeout() time.Duration     { return cmp.Or(max(c.Timeout, 0), 30*time.Minute) }
 func (c Config) maxDuration() time.Duration { return cmp.Or(max(c.MaxDuration, 0), 4*time.Hour) }
 
-// PocketSphinx runs pocketsphinx_continuous with its stock English model: clear speech, no GPU, no download beyond Debian's own packages.
+// PocketSphinx configures pocketsphinx_continuous with its standard English model. It is for clear
+// speech, and requires no GPU and no downloads except Debian packages.
 func PocketSphinx() Config {
 	return Config{
 		Args:     []string{"pocketsphinx_continuous", "-infile", "{input}", "-time", "yes", "-logfn", "{log}"},
@@ -68,7 +76,7 @@ func PocketSphinx() Config {
 	}
 }
 
-// Whisper runs whisper.cpp's whisper-cli with the model in a file (ggml-base.bin and the like).
+// Whisper configures whisper-cli of whisper.cpp with the model in a file such as ggml-base.bin.
 func Whisper(model string) Config {
 	return Config{
 		Args:  []string{"whisper-cli", "-m", model, "-f", "{input}", "-l", "{language}", "-np"},
@@ -78,15 +86,15 @@ func Whisper(model string) Config {
 	}
 }
 
-// MissingError tells which programs and files are not there.
+// MissingError reports programs and files that do not exist.
 type MissingError struct {
-	// Programs and Files are what was looked for and not found.
+	// Programs and Files were not found.
 	Programs, Files []string
-	// Packages are the Debian packages that hold the programs.
+	// Packages are the Debian packages that contain the programs.
 	Packages []string
 }
 
-// Error says what is missing and how to install it.
+// Error tells what is missing and how to install it.
 func (e *MissingError) Error() string {
 	text := "missing for speech recognition: " + strings.Join(append(append([]string{}, e.Programs...), e.Files...), ", ")
 	if len(e.Packages) > 0 {
@@ -95,12 +103,12 @@ func (e *MissingError) Error() string {
 	return text
 }
 
-// Recognizer runs the program. It implements [asr.Recognizer].
+// Recognizer runs the program. It implements [asr.Recognizer] and is safe for concurrent use.
 type Recognizer struct {
 	cfg     Config
 	program string // paths
 	ffmpeg  string
-	slots   chan struct{}
+	slots   *semaphore.Weighted
 	log     *slog.Logger
 
 	mu     sync.Mutex
@@ -109,17 +117,19 @@ type Recognizer struct {
 
 var _ asr.Recognizer = (*Recognizer)(nil)
 
-// New finds the programs. When some are not there, the error is a *MissingError that names all of them. It starts nothing.
+// New finds the programs. If some do not exist, the error is a *MissingError that names all of them.
+// It starts nothing.
 func New(cfg Config) (*Recognizer, error) {
 	if len(cfg.Args) == 0 || !strings.Contains(strings.Join(cfg.Args[1:], "\x00"), "{input}") {
-		return nil, errors.New(`recogniser command: the arguments must name the program and hold {input}, as in ["pocketsphinx_continuous", "-infile", "{input}"]`)
+		return nil, errors.New(`recogniser command: the arguments must be a program and its arguments with {input}, ` +
+			`as in ["pocketsphinx_continuous", "-infile", "{input}"]`)
 	}
 	if cfg.Parse == nil {
 		cfg.Parse = Lines
 	}
 	cfg.FFmpeg = cmp.Or(cfg.FFmpeg, "ffmpeg")
 	cfg.Model = cmp.Or(cfg.Model, filepath.Base(cfg.Args[0]))
-	r := &Recognizer{cfg: cfg, slots: make(chan struct{}, max(cfg.Concurrency, 1)), log: cfg.Logger}
+	r := &Recognizer{cfg: cfg, slots: semaphore.NewWeighted(int64(max(cfg.Concurrency, 1))), log: cfg.Logger}
 	if r.log == nil {
 		r.log = slog.New(slog.DiscardHandler)
 	}
@@ -147,7 +157,7 @@ func New(cfg Config) (*Recognizer, error) {
 
 func now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
 
-// Status tells that the programs are there, or why the last recording showed otherwise. See [asr.Recognizer].
+// Status returns what the last recording has shown about the programs. See [asr.Recognizer].
 func (r *Recognizer) Status(context.Context) asr.Status {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -156,12 +166,10 @@ func (r *Recognizer) Status(context.Context) asr.Status {
 
 // Recognize converts the recording and runs the program on it. See [asr.Recognizer].
 func (r *Recognizer) Recognize(ctx context.Context, audio asr.Audio) (asr.Transcript, error) {
-	select {
-	case r.slots <- struct{}{}:
-		defer func() { <-r.slots }()
-	case <-ctx.Done():
+	if err := r.slots.Acquire(ctx, 1); err != nil {
 		return asr.Transcript{}, source.Interrupted(ctx, "command")
 	}
+	defer r.slots.Release(1)
 	work, cancel := context.WithTimeout(ctx, r.cfg.timeout())
 	defer cancel()
 	t, err := r.recognize(work, audio)
@@ -169,15 +177,17 @@ func (r *Recognizer) Recognize(ctx context.Context, audio asr.Audio) (asr.Transc
 	case ctx.Err() != nil:
 		return asr.Transcript{}, source.Interrupted(ctx, "command")
 	case err != nil && work.Err() != nil:
-		// The program is on this machine and had it all: the recording may be what it stumbles over.
-		err = &asr.Error{Op: "command", Message: fmt.Sprintf("not done within %v", r.cfg.timeout()), Err: context.DeadlineExceeded}
+		// The program had the whole recording, which may be what makes it hang.
+		err = &asr.Error{
+			Op: "command", Message: fmt.Sprintf("no result within %v", r.cfg.timeout()), Err: context.DeadlineExceeded,
+		}
 	}
-	r.seen(err)
+	r.updateStatus(err)
 	return t, err
 }
 
-// seen keeps what a recording has shown about the programs.
-func (r *Recognizer) seen(err error) {
+// updateStatus records the result of a recording.
+func (r *Recognizer) updateStatus(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e, _ := errors.AsType[*asr.Error](err)
@@ -195,7 +205,7 @@ func (r *Recognizer) seen(err error) {
 func (r *Recognizer) recognize(ctx context.Context, audio asr.Audio) (asr.Transcript, error) {
 	dir, err := os.MkdirTemp(r.cfg.Dir, "asr-")
 	if err != nil {
-		return asr.Transcript{}, &asr.Error{Op: "command", Class: asr.ErrUnavailable, Message: "no room for temporary files", Err: err}
+		return asr.Transcript{}, noSpace(err)
 	}
 	defer func() {
 		if err := os.RemoveAll(dir); err != nil {
@@ -203,7 +213,7 @@ func (r *Recognizer) recognize(ctx context.Context, audio asr.Audio) (asr.Transc
 		}
 	}()
 	wav := filepath.Join(dir, "audio.wav")
-	length, err := r.convert(ctx, audio, dir, wav)
+	duration, err := r.convert(ctx, audio, dir, wav)
 	if err != nil {
 		return asr.Transcript{}, err
 	}
@@ -215,7 +225,7 @@ func (r *Recognizer) recognize(ctx context.Context, audio asr.Audio) (asr.Transc
 	if t.Text == "" {
 		t.Text = asr.JoinSegments(t.Segments)
 	}
-	t.Duration, t.Model = length, r.cfg.Model
+	t.Duration, t.Model = duration, r.cfg.Model
 	if t.Language == "" {
 		t.Language = audio.Language
 	}

@@ -196,7 +196,7 @@ func TestTimeoutCountsAnAttempt(t *testing.T) {
 	t.Parallel()
 	rec := script(t, `sleep 1000`, func(c *command.Config) { c.Timeout = 500 * time.Millisecond })
 	_, err := rec.Recognize(t.Context(), asr.FromBytes("a.wav", wavOf(time.Second)))
-	require.ErrorContains(t, err, "not done within 500ms")
+	require.ErrorContains(t, err, "no result within 500ms")
 	e, ok := errors.AsType[*asr.Error](err)
 	require.True(t, ok)
 	require.False(t, e.Permanent())

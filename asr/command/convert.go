@@ -22,8 +22,8 @@ const (
 	bytesPerSecond = sampleRate * 2
 )
 
-// demuxers are ffmpeg's names for the formats. Naming the demuxer keeps ffmpeg from guessing, so that a playlist dressed up as audio cannot make
-// it open other files or addresses.
+// demuxers maps formats to ffmpeg's names for them. With an explicit demuxer ffmpeg does not guess
+// the format, so that a playlist disguised as audio cannot make it open other files or addresses.
 var demuxers = map[audiofile.Format]string{
 	audiofile.WAV:  "wav",
 	audiofile.MP3:  "mp3",
@@ -35,7 +35,7 @@ var demuxers = map[audiofile.Format]string{
 	audiofile.AMR:  "amr",
 }
 
-// convert writes the recording to wav as 16 kHz mono and returns how long it is.
+// convert writes the recording to the file wav as 16 kHz mono and returns its duration.
 func (r *Recognizer) convert(ctx context.Context, audio asr.Audio, dir, wav string) (time.Duration, error) {
 	src, err := source.Open("command", audio)
 	if err != nil {
@@ -46,7 +46,7 @@ func (r *Recognizer) convert(ctx context.Context, audio asr.Audio, dir, wav stri
 	if demuxer == "" {
 		return 0, source.Unusable("command", fmt.Sprintf("it is %s, which ffmpeg cannot decode", src.Info.Format))
 	}
-	// ffmpeg needs to seek in some formats, so the recording becomes a file first.
+	// ffmpeg must be able to seek in some formats.
 	in := filepath.Join(dir, "input")
 	if err := copyTo(ctx, in, src); err != nil {
 		return 0, err
@@ -60,14 +60,14 @@ func (r *Recognizer) convert(ctx context.Context, audio asr.Audio, dir, wav stri
 	var stderr tail
 	cmd.Dir, cmd.Stderr = dir, &stderr
 	if err := runGroup(cmd); err != nil {
-		return 0, r.conversionError(ctx, err, stderr.lines(in))
+		return 0, conversionError(ctx, err, stderr.line(in))
 	}
 	info, err := os.Stat(wav)
 	if err != nil {
-		return 0, &asr.Error{Op: "ffmpeg", Message: "it made no file", Err: err}
+		return 0, &asr.Error{Op: "ffmpeg", Message: "no output file", Err: err}
 	}
 	if info.Size() <= audiofile.HeaderSize {
-		return 0, source.Unusable("command", "it holds no sound")
+		return 0, source.Unusable("command", "it contains no sound")
 	}
 	length := time.Duration(float64(info.Size()-audiofile.HeaderSize) / bytesPerSecond * float64(time.Second))
 	if length > limit {
@@ -76,26 +76,23 @@ func (r *Recognizer) convert(ctx context.Context, audio asr.Audio, dir, wav stri
 	return length, nil
 }
 
-// conversionError tells damaged audio from trouble on this machine.
-func (r *Recognizer) conversionError(ctx context.Context, err error, said string) error {
-	e := &asr.Error{Op: "ffmpeg", Message: said}
+// conversionError distinguishes damaged audio from problems of this machine. stderr is the end of what
+// ffmpeg has printed.
+func conversionError(ctx context.Context, err error, stderr string) error {
+	e := &asr.Error{Op: "ffmpeg", Message: stderr}
 	exit, isExit := errors.AsType[*exec.ExitError](err)
 	switch {
 	case ctx.Err() != nil:
 		e.Err = ctx.Err()
-	case strings.Contains(said, "No space left"):
+	case strings.Contains(stderr, "No space left"):
 		e.Class = asr.ErrUnavailable
 	case !isExit: // it could not be started
 		e.Class, e.Err = asr.ErrUnavailable, err
-	case exit.ExitCode() < 0: // killed by a signal, perhaps for memory
+	case exit.ExitCode() < 0: // killed by a signal, perhaps for lack of memory
 		e.Err = err
 	default:
 		e.Class = asr.ErrUnusableAudio
-		if said == "" {
-			e.Message = "ffmpeg cannot decode it"
-		} else {
-			e.Message = "ffmpeg cannot decode it: " + said
-		}
+		e.Message = strings.TrimSuffix("ffmpeg cannot decode it: "+stderr, ": ")
 	}
 	return e
 }
@@ -104,26 +101,29 @@ func (r *Recognizer) conversionError(ctx context.Context, err error, said string
 func copyTo(ctx context.Context, path string, src *source.Source) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return &asr.Error{Op: "command", Class: asr.ErrUnavailable, Message: "no room for temporary files", Err: err}
+		return noSpace(err)
 	}
-	var failure source.Failure
-	body := source.NewBody(src.Prefix, src, nil, &failure)
-	_, err = io.Copy(f, contextReader{ctx, body})
+	_, err = io.Copy(f, contextReader{ctx, src})
 	if cerr := f.Close(); err == nil {
 		err = cerr
 	}
+	e, reading := errors.AsType[*asr.Error](err)
 	switch {
 	case err == nil:
 		return nil
-	case failure.Err() != nil:
-		return &asr.Error{Op: "command", Message: "read audio", Err: failure.Err()}
+	case reading:
+		return e
 	case ctx.Err() != nil:
 		return &asr.Error{Op: "command", Err: ctx.Err()}
 	}
-	return &asr.Error{Op: "command", Class: asr.ErrUnavailable, Message: "no room for temporary files", Err: err}
+	return noSpace(err)
 }
 
-// contextReader ends a copy when ctx ends.
+func noSpace(err error) error {
+	return &asr.Error{Op: "command", Class: asr.ErrUnavailable, Message: "cannot write temporary files", Err: err}
+}
+
+// contextReader returns the error of ctx once it has ended.
 type contextReader struct {
 	ctx context.Context
 	r   io.Reader

@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// runGroup runs the command as the leader of a new process group, and ends the whole group when the command or its context
-// ends.
+// runGroup runs the command as the leader of a new process group, and kills the whole group when the
+// command ends or its context is canceled.
 func runGroup(cmd *exec.Cmd) error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = 5 * time.Second // for output that a stray child keeps open
+	cmd.WaitDelay = 5 * time.Second // a child may keep the output open
 	err := cmd.Run()
 	if cmd.Process != nil {
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what it left behind
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // its children
 	}
 	return err
 }

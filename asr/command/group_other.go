@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// runGroup runs the command. There are no process groups here: only the command itself is ended when its context ends.
+// runGroup runs the command. Without process groups, only the command itself is killed when its
+// context is canceled.
 func runGroup(cmd *exec.Cmd) error {
 	cmd.WaitDelay = 5 * time.Second
 	return cmd.Run()

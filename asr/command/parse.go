@@ -11,11 +11,12 @@ import (
 	"lessonkit.example/asr"
 )
 
-// A Parser returns a function that is called with each line of a program's standard output, while the program runs, and fills the transcript.
-// Text may be left empty where the segments hold it all.
+// A Parser returns a function that is called with each line of a program's standard output, while
+// the program runs, and fills the transcript. Text may be left empty where the segments contain all
+// of it.
 type Parser func(t *asr.Transcript) (line func(string))
 
-// Lines takes every line as text.
+// Lines is a Parser for output that is the text.
 func Lines(t *asr.Transcript) func(string) {
 	return func(line string) {
 		t.Text = asr.JoinText(t.Text, line)
@@ -24,8 +25,8 @@ func Lines(t *asr.Transcript) func(string) {
 
 var timedWord = regexp.MustCompile(`^(\S+) (\d+\.\d+) (\d+\.\d+) [\d.]+$`)
 
-// TimedWords reads the output of pocketsphinx_continuous -time yes: a line for each utterance, followed by one for each of its words with its
-// times. Each utterance becomes a segment.
+// TimedWords is a Parser for the output of pocketsphinx_continuous -time yes: a line for each
+// utterance, followed by one with times for each of its words. Each utterance becomes a segment.
 func TimedWords(t *asr.Transcript) func(string) {
 	return func(line string) {
 		m := timedWord.FindStringSubmatch(line)
@@ -49,7 +50,8 @@ func TimedWords(t *asr.Transcript) func(string) {
 
 var timedLine = regexp.MustCompile(`^\[(\d+):(\d+):(\d+\.\d+) --> (\d+):(\d+):(\d+\.\d+)\]\s*(.*)$`)
 
-// TimedLines reads the output of whisper-cli: "[00:00:00.000 --> 00:00:02.500]   text". Lines without times are text.
+// TimedLines is a Parser for the output of whisper-cli, "[00:00:00.000 --> 00:00:02.500]   text".
+// Lines without times are text.
 func TimedLines(t *asr.Transcript) func(string) {
 	return func(line string) {
 		if strings.TrimSpace(line) == "" {
@@ -60,11 +62,14 @@ func TimedLines(t *asr.Transcript) func(string) {
 			t.Segments = append(t.Segments, asr.Segment{Text: strings.TrimSpace(line)})
 			return
 		}
-		t.Segments = append(t.Segments, asr.Segment{Start: span(m[1:4], 3600, 60, 1), End: span(m[4:7], 3600, 60, 1), Text: strings.TrimSpace(m[7])})
+		t.Segments = append(t.Segments, asr.Segment{
+			Start: span(m[1:4], 3600, 60, 1), End: span(m[4:7], 3600, 60, 1), Text: strings.TrimSpace(m[7]),
+		})
 	}
 }
 
-// JSONLine takes the field "text" of the last line that is a JSON object with one, as sherpa-onnx-offline prints it among other lines.
+// JSONLine is a Parser for output with a JSON object in one line, such as that of
+// sherpa-onnx-offline: it takes the field "text" of the last object that has one.
 func JSONLine(t *asr.Transcript) func(string) {
 	return func(line string) {
 		var v struct {
@@ -76,10 +81,10 @@ func JSONLine(t *asr.Transcript) func(string) {
 	}
 }
 
-// longest is more than any recording lasts, in seconds: what says more only looks like a time and counts as 0.
+// longest is more than the length of any recording, in seconds. More only looks like a time.
 const longest = 1e6
 
-// span adds up what was written in digits, in units of so many seconds.
+// span returns the sum of the numbers in text, each in units of so many seconds; 0 for too much.
 func span(text []string, units ...float64) time.Duration {
 	var sum float64
 	for i, unit := range units {

@@ -17,13 +17,14 @@ import (
 	"lessonkit.example/asr"
 )
 
-// maxOutput bounds what is read of a program's output.
+// maxOutput limits the standard output of a program.
 const maxOutput = 8 << 20
 
-// run starts the recogniser on the WAV file and parses what it prints.
+// run runs the program on the WAV file and parses its output.
 func (r *Recognizer) run(ctx context.Context, audio asr.Audio, dir, wav string) (asr.Transcript, error) {
 	logFile := filepath.Join(dir, "log")
-	replace := strings.NewReplacer("{input}", wav, "{dir}", dir, "{log}", logFile, "{language}", cmp.Or(plainLanguage(audio.Language), "auto"))
+	language := cmp.Or(languageCode(audio.Language), "auto")
+	replace := strings.NewReplacer("{input}", wav, "{dir}", dir, "{log}", logFile, "{language}", language)
 	args := make([]string, 0, len(r.cfg.Args))
 	for _, a := range r.cfg.Args[1:] {
 		args = append(args, replace.Replace(a))
@@ -44,7 +45,7 @@ func (r *Recognizer) run(ctx context.Context, audio asr.Audio, dir, wav string) 
 	cmd.Stdout = out
 	err := runGroup(cmd)
 	if errors.Is(err, exec.ErrWaitDelay) {
-		err = nil // the program has ended well, only a child of it kept the output open
+		err = nil // the program succeeded; a child of it kept the output open
 	}
 	if ctx.Err() != nil {
 		return t, &asr.Error{Op: "command", Err: ctx.Err()}
@@ -53,19 +54,19 @@ func (r *Recognizer) run(ctx context.Context, audio asr.Audio, dir, wav string) 
 	if err == nil && out.err == nil {
 		return t, nil
 	}
-	said := stderr.lines(dir)
-	if text := lastLines(logFile, dir); text != "" {
-		said = strings.TrimSpace(said + " " + text)
+	message := strings.TrimSpace(stderr.line(dir) + " " + logErrors(logFile, dir))
+	e := &asr.Error{
+		Op: filepath.Base(r.program), Message: cmp.Or(message, "it failed without a message"), Err: cmp.Or(out.err, err),
 	}
-	e := &asr.Error{Op: filepath.Base(r.program), Message: cmp.Or(said, "it failed and said nothing"), Err: cmp.Or(out.err, err)}
 	if _, isExit := errors.AsType[*exec.ExitError](err); err != nil && !isExit {
 		e.Class = asr.ErrUnavailable // it could not be started
 	}
 	return t, e
 }
 
-// plainLanguage lets through only what can be a language code, because programs read arguments that begin with "-" as options.
-func plainLanguage(s string) string {
+// languageCode returns s if it can be a language code, else "": a program takes an argument that
+// begins with "-" for an option.
+func languageCode(s string) string {
 	for i, r := range s {
 		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
 		if !letter && (i == 0 || r != '-') || i > 15 {
@@ -75,7 +76,7 @@ func plainLanguage(s string) string {
 	return s
 }
 
-// lineWriter hands each line to a function while the program runs.
+// lineWriter calls a function with each line that is written to it.
 type lineWriter struct {
 	line  func(string)
 	limit int
@@ -117,8 +118,8 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// lines is the text in one line of at most 200 bytes, without the path of the temporary file.
-func (t *tail) lines(path string) string { return oneLine(t.buf, path) }
+// line returns the text as one line of at most 200 bytes, without the path of the temporary file.
+func (t *tail) line(path string) string { return oneLine(t.buf, path) }
 
 func oneLine(b []byte, path string) string {
 	s := strings.ReplaceAll(strings.ToValidUTF8(string(b), "\uFFFD"), path, "audio")
@@ -129,8 +130,8 @@ func oneLine(b []byte, path string) string {
 	return s
 }
 
-// lastLines are the lines of a log that name an error, or its last one.
-func lastLines(path, dir string) string {
+// logErrors returns the errors in a log file, or its last line.
+func logErrors(path, dir string) string {
 	f, err := os.Open(path)
 	if err != nil {
 		return ""

@@ -14,30 +14,17 @@ import (
 	"lessonkit.example/asr/internal/remote"
 )
 
-// answer turns a server's answer into a transcript or an error with its class.
-func (r *Recognizer) answer(resp *http.Response, body []byte, model string) (asr.Transcript, error) {
-	if resp.StatusCode != http.StatusOK {
-		return asr.Transcript{}, r.refusal(resp, body, model)
-	}
-	t, err := parseAnswer(body)
-	if err != nil {
-		r.log.Warn("answer not understood", "error", err, "answer", remote.Excerpt(string(body)))
-		return asr.Transcript{}, err
-	}
-	return t, nil
-}
-
-// reply is the union of what the servers answer.
+// reply is the union of what the servers return.
 type reply struct {
 	Text     *string         `json:"text"`
 	Error    json.RawMessage `json:"error"`
 	Code     json.RawMessage `json:"code"`
 	Language string          `json:"language"`
 	Segments []struct {
-		Start   number      `json:"start"`
-		End     number      `json:"end"`
-		Text    string      `json:"text"`
-		Speaker interfaceID `json:"speaker"`
+		Start   number  `json:"start"`
+		End     number  `json:"end"`
+		Text    string  `json:"text"`
+		Speaker speaker `json:"speaker"`
 	} `json:"segments"`
 	Sentences []struct { // FunASR's own server, in milliseconds
 		Start number `json:"start"`
@@ -49,7 +36,7 @@ type reply struct {
 // parseAnswer reads the body of an answer with status 200.
 func parseAnswer(body []byte) (asr.Transcript, error) {
 	body = bytes.TrimSpace(body)
-	if len(body) > 0 && body[0] == '"' { // FunASR answers the plain text as a JSON string
+	if len(body) > 0 && body[0] == '"' { // FunASR returns plain text as a JSON string
 		var text string
 		if err := json.Unmarshal(body, &text); err == nil {
 			return asr.Transcript{Text: clean(text)}, nil
@@ -57,16 +44,16 @@ func parseAnswer(body []byte) (asr.Transcript, error) {
 	}
 	var v reply
 	if len(body) == 0 || body[0] != '{' {
-		return asr.Transcript{}, &asr.Error{Op: op, Status: 200, Message: "the answer is not JSON: " + remote.Excerpt(string(body))}
+		return asr.Transcript{}, unexpected("the answer is not JSON: "+remote.Excerpt(string(body)), nil)
 	}
 	if err := json.Unmarshal(body, &v); err != nil {
-		return asr.Transcript{}, &asr.Error{Op: op, Status: 200, Message: "the answer cannot be read: " + remote.Excerpt(string(body)), Err: err}
+		return asr.Transcript{}, unexpected("the answer cannot be parsed: "+remote.Excerpt(string(body)), err)
 	}
 	if present(v.Error) || failed(v.Code) {
-		return asr.Transcript{}, &asr.Error{Op: op, Status: 200, Message: errorText(body)}
+		return asr.Transcript{}, unexpected(errorText(body), nil)
 	}
 	if v.Text == nil {
-		return asr.Transcript{}, &asr.Error{Op: op, Status: 200, Message: "the answer has no text: " + remote.Excerpt(string(body))}
+		return asr.Transcript{}, unexpected("the answer has no text: "+remote.Excerpt(string(body)), nil)
 	}
 	t := asr.Transcript{Text: clean(*v.Text), Language: v.Language}
 	for _, s := range v.Segments {
@@ -76,19 +63,25 @@ func parseAnswer(body []byte) (asr.Transcript, error) {
 	}
 	if len(v.Segments) == 0 {
 		for _, s := range v.Sentences {
-			t.Segments = append(t.Segments, asr.Segment{Start: s.Start.seconds() / 1000, End: s.End.seconds() / 1000, Text: clean(s.Text)})
+			t.Segments = append(t.Segments, asr.Segment{
+				Start: s.Start.seconds() / 1000, End: s.End.seconds() / 1000, Text: clean(s.Text),
+			})
 		}
 	}
-	// The field "duration" is not used: one server puts its own working time there. The recording's header knows better.
 	return t, nil
 }
 
-// clean makes one line of a text that comes as one line for each segment.
+// unexpected returns the error for an answer that has the status 200 and is not a transcript.
+func unexpected(message string, err error) error {
+	return &asr.Error{Op: op, Status: http.StatusOK, Message: message, Err: err}
+}
+
+// clean joins the lines of a text, which has one for each segment.
 func clean(text string) string {
 	return asr.JoinText(strings.Split(strings.ToValidUTF8(text, "\uFFFD"), "\n")...)
 }
 
-// number is a JSON number, or a string that holds one (vLLM). Anything else is 0.
+// number is a JSON number or, from vLLM, a string that contains one. Anything else is 0.
 type number float64
 
 func (n *number) UnmarshalJSON(b []byte) error {
@@ -102,12 +95,12 @@ func (n *number) UnmarshalJSON(b []byte) error {
 
 func (n number) seconds() time.Duration { return time.Duration(float64(n) * float64(time.Second)) }
 
-// interfaceID is a string or a number.
-type interfaceID string
+// speaker is a JSON string or number.
+type speaker string
 
-func (s *interfaceID) UnmarshalJSON(b []byte) error {
+func (s *speaker) UnmarshalJSON(b []byte) error {
 	if text := strings.Trim(string(b), `"`); text != "null" {
-		*s = interfaceID(text)
+		*s = speaker(text)
 	}
 	return nil
 }
@@ -117,13 +110,13 @@ func present(raw json.RawMessage) bool {
 	return s != "" && s != "null" && s != `""` && s != "false"
 }
 
-// failed reads the field "code" of FunASR's own server, in which anything but 0 is a failure.
+// failed reports whether the field "code" of FunASR's own server means a failure.
 func failed(raw json.RawMessage) bool {
 	s := strings.Trim(string(bytes.TrimSpace(raw)), `"`)
 	return s != "" && s != "null" && s != "0" && s != "200"
 }
 
-// errorText finds the words in an error body of any of the servers, cut to 200 bytes.
+// errorText returns the message in an error body of any of the servers, cut to 200 bytes.
 func errorText(body []byte) string {
 	var v map[string]json.RawMessage
 	if json.Unmarshal(body, &v) != nil {

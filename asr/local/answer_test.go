@@ -77,7 +77,7 @@ func TestAnswersHaveTheirClass(t *testing.T) {
 		{"200 with nothing", 200, "", nil, nil, false, 0, "not JSON"},
 		{"200 with a list", 200, "[]", nil, nil, false, 0, "not JSON"},
 		{"200 without text", 200, `{"txt":"a"}`, nil, nil, false, 0, "no text"},
-		{"200 with a text that is none", 200, `{"text":[1]}`, nil, nil, false, 0, "cannot be read"},
+		{"200 with a text that is none", 200, `{"text":[1]}`, nil, nil, false, 0, "cannot be parsed"},
 		{"418", 418, "", nil, asr.ErrMisconfigured, false, 1, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

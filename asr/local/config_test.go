@@ -23,7 +23,7 @@ func TestURLThatCannotBeUsedSaysWhy(t *testing.T) {
 		"127.0.0.1:8080":                   "cannot be parsed",
 		"localhost:8080":                   `scheme is "localhost"`,
 		"ftp://host":                       `scheme is "ftp"`,
-		"http://":                          "names no host",
+		"http://":                          "has no host",
 		"http://:sk-very-secret@[bad":      "cannot be parsed",
 		"http://host?response_format=text": "response_format",
 		"http://host?stream=true":          "stream",

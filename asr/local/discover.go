@@ -5,14 +5,15 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"mime/multipart"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"lessonkit.example/asr"
+	"lessonkit.example/asr/internal/remote"
 )
 
 const (
@@ -21,18 +22,29 @@ const (
 	fallbackModel    = "whisper-1"
 )
 
-// endpoint returns where to send recordings: as configured, as remembered, or as found now.
+// server is what has been discovered about the server. Its zero value means nothing yet.
+type server struct {
+	mu       sync.Mutex // held during discovery, so that concurrent calls share one
+	endpoint endpoint
+	model    string
+	textOnly bool // it does not return segments
+}
+
+func (s *server) refusesSegments() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.textOnly
+}
+
+// endpoint returns where to send recordings: as configured, or as discovered.
 func (r *Recognizer) endpoint(ctx context.Context) (endpoint, error) {
 	if r.target.fixed != nil {
 		return *r.target.fixed, nil
 	}
-	if ep, ok := r.memory.endpoint(); ok {
-		return ep, nil
-	}
-	r.discovery.Lock()
-	defer r.discovery.Unlock()
-	if ep, ok := r.memory.endpoint(); ok {
-		return ep, nil
+	r.server.mu.Lock()
+	defer r.server.mu.Unlock()
+	if r.server.endpoint.url != "" {
+		return r.server.endpoint, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, discoveryTimeout)
 	defer cancel()
@@ -44,7 +56,7 @@ func (r *Recognizer) endpoint(ctx context.Context) (endpoint, error) {
 		}
 		if found {
 			if sure {
-				r.memory.setEndpoint(ep)
+				r.server.endpoint = ep
 				r.log.InfoContext(ctx, "recogniser found", "endpoint", ep.url)
 			}
 			return ep, nil
@@ -57,8 +69,9 @@ func (r *Recognizer) endpoint(ctx context.Context) (endpoint, error) {
 	}
 }
 
-// probe asks an endpoint with a form that holds no recording. A server without the endpoint says 404, 405 or 501; every
-// other refusal shows that the endpoint is there. sure is false for an answer that should not be remembered.
+// probe sends a form without a recording. A server without the endpoint answers 404, 405 or 501;
+// every other rejection shows that the endpoint exists. sure is false for an answer that should not
+// be remembered.
 func (r *Recognizer) probe(ctx context.Context, ep *endpoint) (found, sure bool, err error) {
 	var buf bytes.Buffer
 	w := multipart.NewWriter(&buf)
@@ -70,104 +83,102 @@ func (r *Recognizer) probe(ctx context.Context, ep *endpoint) (found, sure bool,
 	}
 	req.Header.Set("Content-Type", w.FormDataContentType())
 	req.Header.Set("Accept", "application/json")
-	r.target.authorize(req)
-	resp, err := r.client.Do(req)
-	if err != nil {
-		if errors.Is(err, context.DeadlineExceeded) {
-			return false, false, &asr.Error{
-				Op: op, Class: asr.ErrUnavailable, Message: "the server is busy or hangs: it did not answer a request without audio", Err: context.DeadlineExceeded,
-			}
+	resp, body, err := r.do(req)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return false, false, &asr.Error{
+			Op: op, Class: asr.ErrUnavailable, Err: context.DeadlineExceeded,
+			Message: "the server is busy or hangs: no answer to a request without audio",
 		}
-		return false, false, transportError(err)
 	}
-	defer resp.Body.Close()
-	body, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
+	if err != nil {
+		return false, false, err
+	}
 	switch s := resp.StatusCode; {
 	case s == http.StatusNotFound && namesModel(body, r.target.model):
-		return true, true, nil // speaches looks for the model before the file
+		return true, true, nil // speaches checks the model before the file
 	case s == http.StatusNotFound, s == http.StatusMethodNotAllowed, s == http.StatusNotImplemented:
 		return false, false, nil
-	case s == http.StatusUnauthorized, s == http.StatusForbidden, s == http.StatusProxyAuthRequired, s >= 300 && s < 400:
-		return false, false, r.refusal(resp, body, "")
-	case s == http.StatusInternalServerError:
-		return true, false, nil // some servers fail on the missing file
-	case s == http.StatusBadGateway, s == http.StatusServiceUnavailable, s == http.StatusGatewayTimeout,
-		s == http.StatusTooManyRequests, s == http.StatusRequestTimeout:
+	case s == http.StatusUnauthorized, s == http.StatusForbidden, s == http.StatusProxyAuthRequired,
+		s == http.StatusBadGateway, s == http.StatusServiceUnavailable, s == http.StatusGatewayTimeout,
+		s == http.StatusTooManyRequests, s == http.StatusRequestTimeout, s >= 300 && s < 400:
 		return false, false, r.refusal(resp, body, "")
 	case s == http.StatusOK && looksHTML(body):
-		return false, false, nil // a web page for every path
+		return false, false, nil // a page for every path
 	case s == http.StatusOK:
-		// FunASR's C++ server answers everything, and takes every part of the form for audio.
+		// FunASR's C++ server answers every path, and takes every part of the form for audio.
 		var answer struct {
 			Mode    string `json:"mode"`
 			WavName string `json:"wav_name"`
 		}
 		if json.Unmarshal(body, &answer) == nil && (answer.Mode != "" || answer.WavName != "") {
-			ep.bare = true
+			ep.fileOnly = true
 		}
 		return true, true, nil
 	default:
-		return true, s < 500, nil
+		return true, s < 500, nil // some servers answer 500 when the file is missing
 	}
 }
 
-// model returns the model to ask for, or "" where the endpoint takes none.
+// model returns the model to request, or "" where the endpoint takes none.
 func (r *Recognizer) model(ctx context.Context, ep endpoint) string {
 	if r.target.model != "" {
 		return r.target.model
 	}
-	if !ep.openAI || ep.bare {
+	if !ep.openAI || ep.fileOnly {
 		return ""
 	}
-	if m := r.memory.model(); m != "" {
-		return m
+	r.server.mu.Lock()
+	defer r.server.mu.Unlock()
+	if r.server.model != "" {
+		return r.server.model
 	}
 	ctx, cancel := context.WithTimeout(ctx, modelsTimeout)
 	defer cancel()
-	list, status, err := r.models(ctx)
-	if err != nil || status != http.StatusOK || len(list) == 0 {
-		return fallbackModel // the recording itself will show whether the server is there
+	list, _, err := r.models(ctx)
+	if err != nil || len(list) == 0 {
+		return fallbackModel // the request with the recording will show whether the server is up
 	}
-	m := choose(list)
-	r.memory.setModel(m)
-	return m
+	r.server.model = choose(list).ID
+	return r.server.model
 }
 
-// listed is an entry of /v1/models, with what some servers add to OpenAI's fields.
-type listed struct {
+// modelInfo is an entry of /v1/models, with fields that some servers add to OpenAI's.
+type modelInfo struct {
 	ID    string `json:"id"`
 	Ready *bool  `json:"ready"` // FunASR
 	Task  string `json:"task"`  // speaches
 }
 
-// choose returns the first model that is ready, else the first that recognises speech, else the first.
-func choose(list []listed) string {
+func (m modelInfo) loading() bool { return m.Ready != nil && !*m.Ready }
+
+// choose returns the first model that is ready, else the first for speech recognition, else the
+// first.
+func choose(list []modelInfo) modelInfo {
 	for _, m := range list {
 		if m.Ready != nil && *m.Ready {
-			return m.ID
+			return m
 		}
 	}
 	for _, m := range list {
 		if m.Task == "automatic-speech-recognition" {
-			return m.ID
+			return m
 		}
 	}
-	return list[0].ID
+	return list[0]
 }
 
-// models asks for the list of models. A list that cannot be read counts as none.
-func (r *Recognizer) models(ctx context.Context) ([]listed, int, error) {
+// models requests the list of models. The status of an answer that is not a list is 404.
+func (r *Recognizer) models(ctx context.Context) (list []modelInfo, status int, err error) {
 	status, body, err := r.get(ctx, r.target.api("models"))
 	if err != nil || status != http.StatusOK {
 		return nil, status, err
 	}
 	var answer struct {
-		Data *[]listed `json:"data"`
+		Data *[]modelInfo `json:"data"`
 	}
 	if json.Unmarshal(body, &answer) != nil || answer.Data == nil {
 		return nil, http.StatusNotFound, nil
 	}
-	list := (*answer.Data)[:0]
 	for _, m := range *answer.Data {
 		if m.ID != "" && len(m.ID) <= 256 {
 			list = append(list, m)
@@ -176,56 +187,60 @@ func (r *Recognizer) models(ctx context.Context) ([]listed, int, error) {
 	return list, status, nil
 }
 
-// get reads a small answer.
-func (r *Recognizer) get(ctx context.Context, url string) (int, []byte, error) {
+func (r *Recognizer) get(ctx context.Context, url string) (status int, body []byte, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return 0, nil, err
 	}
-	r.target.authorize(req)
-	resp, err := r.client.Do(req)
+	resp, body, err := r.do(req)
 	if err != nil {
-		return 0, nil, transportError(err)
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
-	if err != nil {
-		return 0, nil, fmt.Errorf("read answer: %w", err)
+		return 0, nil, err
 	}
 	return resp.StatusCode, body, nil
 }
 
-// forget drops what a failed request has shown to be out of date, and tells whether trying again can help.
-func (r *Recognizer) forget(err error) bool {
-	var e *changed
-	if !errors.As(err, &e) {
-		return false
+// do makes a request without a recording, and reads at most 1 MiB of the answer.
+func (r *Recognizer) do(req *http.Request) (*http.Response, []byte, error) {
+	r.target.authorize(req)
+	resp, err := r.client.Do(req)
+	if err != nil {
+		return nil, nil, remote.SendError(op, err)
 	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+	if err != nil {
+		return nil, nil, remote.SendError(op, err)
+	}
+	return resp, body, nil
+}
+
+// Causes of errors which show that the server has changed since it was discovered.
+var (
+	errNoEndpoint = errors.New("it does not have the endpoint")
+	errNoModel    = errors.New("it does not have the model")
+	errNoSegments = errors.New("it does not return segments")
+)
+
+// forget drops what err, the error of a request for model, has shown to be out of date, and reports
+// whether trying again can help.
+func (r *Recognizer) forget(err error, model string) bool {
+	r.server.mu.Lock()
+	defer r.server.mu.Unlock()
 	switch {
-	case e.plain:
-		r.memory.setPlainOnly()
+	case errors.Is(err, errNoSegments):
+		r.server.textOnly = true
 		return true
-	case e.model:
-		return r.target.model == "" && r.memory.forgetModel(e.used)
-	default:
-		r.memory.setEndpoint(endpoint{})
+	case errors.Is(err, errNoEndpoint):
+		r.server.endpoint = endpoint{}
 		return r.target.fixed == nil
+	case errors.Is(err, errNoModel):
+		if r.target.model != "" || model == "" || model == fallbackModel && r.server.model == "" {
+			return false
+		}
+		if r.server.model == model {
+			r.server.model = ""
+		}
+		return true
 	}
-}
-
-// changed marks the cause of an error as something that was remembered of the server.
-type changed struct {
-	model bool // it does not have the model that was used
-	used  string
-	plain bool // it does not give segments
-}
-
-func (c *changed) Error() string {
-	switch {
-	case c.plain:
-		return "it gives no segments"
-	case c.model:
-		return "it does not have the model"
-	}
-	return "it does not have the endpoint"
+	return false
 }

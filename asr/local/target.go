@@ -10,10 +10,7 @@ import (
 	"strings"
 )
 
-// field is a text field of the form.
-type field struct{ name, value string }
-
-// target is what the configuration says about the server.
+// target is the parsed configuration of the server.
 type target struct {
 	base     *url.URL // without user, query and trailing slash
 	fixed    *endpoint
@@ -28,14 +25,14 @@ type target struct {
 type endpoint struct {
 	url       string
 	fileField string
-	bare      bool // nothing but the file may be sent
+	fileOnly  bool // other fields must not be sent
 	openAI    bool // takes a model
 }
 
 func parseTarget(cfg Config) (target, error) {
 	var t target
 	if strings.TrimSpace(cfg.URL) == "" {
-		return t, errors.New("local recogniser: the URL is empty; give the address of the server, such as http://127.0.0.1:8080")
+		return t, errors.New("local recogniser: the URL is empty; it should look like http://127.0.0.1:8080")
 	}
 	u, err := url.Parse(strings.TrimSpace(cfg.URL))
 	if err != nil {
@@ -43,10 +40,10 @@ func parseTarget(cfg Config) (target, error) {
 		return t, errors.New("local recogniser: the URL cannot be parsed; it should look like http://127.0.0.1:8080")
 	}
 	if u.Scheme != "http" && u.Scheme != "https" {
-		return t, fmt.Errorf("local recogniser: the URL's scheme is %q; it must be http or https, as in http://127.0.0.1:8080", u.Scheme)
+		return t, fmt.Errorf("local recogniser: the URL's scheme is %q; it must be http or https", u.Scheme)
 	}
 	if u.Host == "" {
-		return t, errors.New("local recogniser: the URL names no host; it should look like http://127.0.0.1:8080")
+		return t, errors.New("local recogniser: the URL has no host; it should look like http://127.0.0.1:8080")
 	}
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
@@ -54,10 +51,8 @@ func parseTarget(cfg Config) (target, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(query)) {
 		switch name {
-		case "response_format":
-			return t, errors.New("local recogniser: the URL's query sets response_format, which this client chooses itself; leave it out")
-		case "file", "audio", "stream":
-			return t, fmt.Errorf("local recogniser: the URL's query sets %s, which this client chooses itself; leave it out", name)
+		case "response_format", "file", "audio", "stream":
+			return t, fmt.Errorf("local recogniser: the URL's query must not set %s, which the client sets", name)
 		case "model":
 			t.model = query.Get(name)
 		case "language":
@@ -81,8 +76,7 @@ func parseTarget(cfg Config) (target, error) {
 	if strings.ContainsAny(t.key, "\r\n") {
 		return t, errors.New("local recogniser: the API key contains a line break")
 	}
-	clean := &url.URL{Scheme: u.Scheme, Host: u.Host, Path: strings.TrimRight(u.Path, "/")}
-	t.base = clean
+	t.base = &url.URL{Scheme: u.Scheme, Host: u.Host, Path: strings.TrimRight(u.Path, "/")}
 	for _, known := range []struct {
 		suffix string
 		ep     endpoint
@@ -90,28 +84,24 @@ func parseTarget(cfg Config) (target, error) {
 		{"/audio/transcriptions", endpoint{fileField: "file", openAI: true}},
 		{"/transcriptions", endpoint{fileField: "file", openAI: true}},
 		{"/inference", endpoint{fileField: "file"}},
-		{"/recognition", endpoint{fileField: "audio", bare: true}},
+		{"/recognition", endpoint{fileField: "audio", fileOnly: true}},
 	} {
-		if base, ok := strings.CutSuffix(clean.Path, known.suffix); ok {
-			known.ep.url = clean.String()
+		if path, ok := strings.CutSuffix(t.base.Path, known.suffix); ok {
+			known.ep.url = t.base.String()
 			t.fixed = &known.ep
-			t.base = &url.URL{Scheme: u.Scheme, Host: u.Host, Path: base}
+			t.base.Path = path
 			break
 		}
 	}
 	return t, nil
 }
 
-// candidates are the endpoints to look for, in order.
+// candidates returns the endpoints to probe, in order.
 func (t target) candidates() []endpoint {
-	transcriptions := t.base.JoinPath("v1/audio/transcriptions")
-	if strings.HasSuffix(t.base.Path, "/v1") {
-		transcriptions = t.base.JoinPath("audio/transcriptions")
-	}
 	return []endpoint{
-		{url: transcriptions.String(), fileField: "file", openAI: true},
+		{url: t.api("audio/transcriptions"), fileField: "file", openAI: true},
 		{url: t.base.JoinPath("inference").String(), fileField: "file"},
-		{url: t.base.JoinPath("recognition").String(), fileField: "audio", bare: true},
+		{url: t.base.JoinPath("recognition").String(), fileField: "audio", fileOnly: true},
 	}
 }
 
@@ -123,13 +113,17 @@ func (t target) api(path string) string {
 	return t.base.JoinPath("v1", path).String()
 }
 
-// health are the addresses of a health endpoint: beside the API, and above /v1 when the base ends in it.
-func (t target) health(path string) []string {
-	urls := []string{t.base.JoinPath(path).String()}
-	if above, ok := strings.CutSuffix(t.base.Path, "/v1"); ok {
-		u := *t.base
-		u.Path = above
-		urls = append(urls, u.JoinPath(path).String())
+// healthURLs returns the possible health endpoints, in order: beside the API, and above /v1 when the
+// base ends in it.
+func (t target) healthURLs() []string {
+	above := *t.base
+	above.Path = strings.TrimSuffix(above.Path, "/v1")
+	var urls []string
+	for _, path := range []string{"health", "readyz"} {
+		urls = append(urls, t.base.JoinPath(path).String())
+		if above.Path != t.base.Path {
+			urls = append(urls, above.JoinPath(path).String())
+		}
 	}
 	return urls
 }

@@ -1,133 +1,124 @@
-// Package source opens recordings for the recognisers: once, with the format known, the length fixed, and a WAV header in front of
-// raw samples.
+// Package source opens recordings for recognisers.
 package source
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"sync"
-	"time"
 
 	"lessonkit.example/asr"
 	"lessonkit.example/asr/audiofile"
 )
 
-// Source is an opened recording.
+// Source is an open recording. Reading it returns exactly Size bytes and then io.EOF, or an
+// *asr.Error without a class. It is not safe for concurrent use, except for Close.
 type Source struct {
-	// Prefix comes before Body: a WAV header, or nil.
-	Prefix []byte
-	// Body is the recording from its start: an *os.File where Audio.Open gave one.
-	Body io.Reader
-	// Size is the length of Prefix and Body together. Body gives at most that.
+	// Size is the number of bytes, including the WAV header that raw samples get.
 	Size int64
-	// Info is what the head of the recording told. Duration is only set for raw samples.
+	// Info is what the bytes of the recording tell, where the reader that Audio.Open returned is an
+	// io.ReaderAt. Otherwise it is the format alone, except for raw samples.
 	Info audiofile.Info
 
-	closer io.Closer
-	once   sync.Once
+	op    string
+	audio asr.Audio
+	file  io.ReadCloser
+	body  io.Reader // file, or a WAV header and the samples
+	left  int64     // bytes of body not yet read
+	close func() error
 }
 
-// Close closes the recording. It may be called more than once, and while another goroutine reads: net/http does both.
-func (s *Source) Close() error {
-	var err error
-	s.once.Do(func() { err = s.closer.Close() })
-	return err
-}
-
-// Open opens the recording and finds its format. Audio that is empty or no audio is an *asr.Error of the class
-// ErrUnusableAudio; a recording that cannot be opened or has another size than it says is an ordinary error.
-func Open(op string, a asr.Audio) (*Source, error) {
-	if a.Open == nil {
-		return nil, &asr.Error{Op: op, Message: "audio cannot be opened: Audio.Open is nil", Class: asr.ErrMisconfigured, Final: true}
+// Open opens the recording and determines its format. Errors are of type *asr.Error: of class
+// ErrUnusableAudio for a recording that is empty or not audio, without a class for one that cannot
+// be opened or is shorter than audio.Size.
+func Open(op string, audio asr.Audio) (*Source, error) {
+	if audio.Open == nil {
+		return nil, &asr.Error{Op: op, Class: asr.ErrMisconfigured, Final: true, Message: "Audio.Open is nil"}
 	}
-	if a.Size <= 0 {
+	if audio.Size <= 0 {
 		return nil, Unusable(op, "it is empty")
 	}
-	pcm, isPCM, declared := audiofile.ParsePCM(a.ContentType)
-	rc, err := a.Open()
+	file, err := audio.Open()
 	if err != nil {
 		return nil, &asr.Error{Op: op, Message: "open audio", Err: err}
 	}
-	head := make([]byte, audiofile.HeadSize)
-	n, err := io.ReadFull(rc, head[:min(int64(len(head)), a.Size)])
-	head = head[:n]
-	if err != nil {
-		rc.Close()
-		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			err = fmt.Errorf("it ends after %d bytes of %d", n, a.Size)
-		}
-		return nil, &asr.Error{Op: op, Message: "read audio", Err: err}
+	s := &Source{Size: audio.Size, op: op, audio: audio, file: file}
+	if err := s.start(); err != nil {
+		s.file.Close()
+		return nil, err
 	}
-	s := &Source{Size: a.Size, Info: audiofile.Info{Format: audiofile.Sniff(head)}}
-	if s.Info.Format == "" && isPCM {
-		if declared != nil {
-			rc.Close()
-			return nil, Unusable(op, declared.Error())
-		}
-		s.Info = audiofile.Info{Format: audiofile.WAV, SampleRate: pcm.Rate, Channels: pcm.Channels, Duration: pcm.Duration(a.Size)}
-		s.Prefix = pcm.Header(a.Size)
-		s.Size += int64(len(s.Prefix))
-	}
-	if s.Info.Format == "" {
-		rc.Close()
-		return nil, Unusable(op, "it is not audio of a known format (known: wav, mp3, aac, m4a, ogg, flac, webm, amr, silk; raw samples when declared as audio/pcm;rate=16000)")
-	}
-	// Begin again at the start: by seeking, so that a file stays a file, else by opening anew.
-	if seeker, ok := rc.(io.Seeker); ok {
-		if _, err = seeker.Seek(0, io.SeekStart); err != nil {
-			rc.Close()
-		}
-	} else {
-		rc.Close()
-		rc, err = a.Open()
-	}
-	if err != nil {
-		return nil, &asr.Error{Op: op, Message: "open audio again", Err: err}
-	}
-	s.closer, s.Body = rc, rc
-	if s.Prefix != nil {
-		s.Body = pcm.Samples(rc)
-	}
+	s.left, s.close = s.Size, sync.OnceValue(s.file.Close)
 	return s, nil
 }
 
-// Inspect reads what the recording's own bytes tell, where they can be read at random.
-func Inspect(a asr.Audio) (audiofile.Info, error) {
-	rc, err := a.Open()
+// start sets Size, Info and body.
+func (s *Source) start() error {
+	head := make([]byte, min(audiofile.HeadSize, s.audio.Size))
+	n, err := io.ReadFull(s.file, head)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		err = fmt.Errorf("it ends after %d of %d bytes", n, s.audio.Size)
+	}
 	if err != nil {
-		return audiofile.Info{}, err
+		return &asr.Error{Op: s.op, Message: "read audio", Err: err}
 	}
-	defer rc.Close()
-	r, ok := rc.(io.ReaderAt)
-	if !ok {
-		return audiofile.Info{}, errors.New("it cannot be read at random")
+	s.body = io.MultiReader(bytes.NewReader(head), s.file) // not every reader can seek
+	if s.Info.Format = audiofile.Sniff(head); s.Info.Format != "" {
+		if r, ok := s.file.(io.ReaderAt); ok {
+			if info, err := audiofile.Inspect(r, s.audio.Size); err == nil {
+				s.Info = info
+			}
+		}
+		return nil
 	}
-	return audiofile.Inspect(r, a.Size)
+	pcm, isPCM, err := audiofile.ParsePCM(s.audio.ContentType)
+	if !isPCM {
+		return Unusable(s.op, "it is not audio of a known format (wav, mp3, aac, m4a, ogg, flac, webm, amr, silk; "+
+			"raw samples need a declared type such as audio/pcm;rate=16000)")
+	}
+	if err != nil {
+		return Unusable(s.op, err.Error())
+	}
+	header := pcm.Header(s.audio.Size)
+	s.body = io.MultiReader(bytes.NewReader(header), pcm.Samples(s.body))
+	s.Size += int64(len(header))
+	s.Info = audiofile.Info{
+		Format: audiofile.WAV, SampleRate: pcm.Rate, Channels: pcm.Channels, Duration: pcm.Duration(s.audio.Size),
+	}
+	return nil
 }
 
-// Duration is the best known length of the recording: from its own bytes, else as declared for raw samples, else 0. It is a
-// hint for waiting times and limits.
-func Duration(a asr.Audio) time.Duration {
-	if info, err := Inspect(a); err == nil {
-		return info.Duration
+// Read implements io.Reader.
+func (s *Source) Read(p []byte) (int, error) {
+	if s.left == 0 {
+		return 0, io.EOF
 	}
-	if pcm, ok, err := audiofile.ParsePCM(a.ContentType); ok && err == nil {
-		return pcm.Duration(a.Size)
+	n, err := s.body.Read(p[:min(int64(len(p)), s.left)])
+	s.left -= int64(n)
+	switch {
+	case err == io.EOF && s.left > 0:
+		err = fmt.Errorf("it ends %d bytes before its announced size", s.left)
+	case err == io.EOF:
+		err = nil
 	}
-	return 0
+	if err != nil {
+		err = &asr.Error{Op: s.op, Message: "read audio", Err: err}
+	}
+	return n, err
 }
 
-// Unusable is the error for audio that no attempt can help.
+// Close closes the recording. It may be called more than once and while another goroutine reads:
+// net/http does both.
+func (s *Source) Close() error { return s.close() }
+
+// Unusable returns an error of class ErrUnusableAudio.
 func Unusable(op, message string) error {
 	return &asr.Error{Op: op, Class: asr.ErrUnusableAudio, Message: message}
 }
 
-// Interrupted returns ctx's error for an operation that ctx ended, so that it carries neither advice of an asr.Error. nil while ctx goes on.
+// Interrupted returns the error of an operation that was ended by ctx. It is not an *asr.Error,
+// because it says nothing about the recording or the recogniser.
 func Interrupted(ctx context.Context, op string) error {
-	if ctx.Err() == nil {
-		return nil
-	}
 	return fmt.Errorf("recognize (%s): %w", op, ctx.Err())
 }

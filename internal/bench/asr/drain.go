@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// drainEnv makes the program the server, in a process of its own, so that its work is not counted.
+// drainEnv makes the program the server: in a separate process, its work is not measured.
 const drainEnv = "ASR_BENCH_DRAIN"
 
 type drainProcess struct {
@@ -51,7 +51,7 @@ func (d *drainProcess) stop() {
 	_ = d.cmd.Wait()
 }
 
-// drainServer prints its address, throws away what it gets, and ends when its input does.
+// drainServer prints its address, discards what it receives, and ends when its input does.
 func drainServer() error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -1,7 +1,8 @@
-// Package remote reads what servers say when they refuse.
 package remote
 
 import (
+	"fmt"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -9,7 +10,17 @@ import (
 	"unicode/utf8"
 )
 
-// RetryAfter reads a Retry-After header: seconds or a date (RFC 9110, 10.2.3), of at most an hour. 0 when there is none.
+// ReadBody reads an answer of at most limit bytes.
+func ReadBody(r io.Reader, limit int64) ([]byte, error) {
+	b, err := io.ReadAll(io.LimitReader(r, limit+1))
+	if err == nil && int64(len(b)) > limit {
+		err = fmt.Errorf("longer than %d bytes", limit)
+	}
+	return b, err
+}
+
+// RetryAfter parses a Retry-After header: seconds or a date (RFC 9110, section 10.2.3). The result
+// is at most an hour, and 0 for a header that is missing or malformed.
 func RetryAfter(value string, now time.Time) time.Duration {
 	value = strings.TrimSpace(value)
 	if seconds, err := strconv.ParseInt(value, 10, 64); err == nil {
@@ -21,7 +32,7 @@ func RetryAfter(value string, now time.Time) time.Duration {
 	return 0
 }
 
-// Excerpt is the start of a text in one printable line of at most 200 bytes.
+// Excerpt returns the start of a text as one printable line of at most 200 bytes.
 func Excerpt(text string) string {
 	const limit = 200
 	text = cut(text, 4*limit) // an answer may have megabytes
@@ -35,7 +46,7 @@ func Excerpt(text string) string {
 	return strings.TrimSpace(cut(text, limit))
 }
 
-// cut returns at most the first n bytes, and no part of a character.
+// cut returns at most the first n bytes of text, without splitting a character.
 func cut(text string, n int) string {
 	if len(text) <= n {
 		return text

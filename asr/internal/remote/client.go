@@ -1,0 +1,86 @@
+// Package remote holds what the clients of remote recognisers share.
+package remote
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/url"
+	"sync"
+	"syscall"
+	"time"
+
+	"lessonkit.example/asr"
+)
+
+// NewTransport returns a transport for sending recordings that waits for an answer for as long as
+// timeout. Each request gets its own connection: an idle one saves nothing compared with the
+// recognition, may be closed by the server just when the next recording is sent on it, and
+// occupies one of the few threads of some servers.
+func NewTransport(proxy func(*http.Request) (*url.URL, error), timeout time.Duration) *http.Transport {
+	dialer := &net.Dialer{Timeout: 5 * time.Second, KeepAlive: 30 * time.Second}
+	return &http.Transport{
+		Proxy: proxy,
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			c, err := dialer.DialContext(ctx, network, address)
+			if err != nil {
+				return nil, err
+			}
+			return &conn{Conn: c, received: make(chan struct{})}, nil
+		},
+		TLSHandshakeTimeout:   10 * time.Second,
+		ResponseHeaderTimeout: timeout, // recognisers send the header after the work
+		DisableKeepAlives:     true,
+	}
+}
+
+// NewClient returns a client that does not follow redirects.
+func NewClient(transport http.RoundTripper) *http.Client {
+	return &http.Client{
+		Transport:     transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// SendError returns the *asr.Error for an error of http.Client.Do: the one from reading the
+// recording, else one of class ErrUnavailable. It does not contain the address.
+func SendError(op string, err error) error {
+	if e, ok := errors.AsType[*asr.Error](err); ok {
+		return e
+	}
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		err = u.Err
+	}
+	return &asr.Error{Op: op, Class: asr.ErrUnavailable, Message: "no answer from the server", Err: err}
+}
+
+// conn reports a broken write only after the answer of the server has been read. A server that
+// rejects a recording early, because it is too large or the key is wrong, answers and closes the
+// connection while the recording is still being sent. Otherwise net/http would often return the
+// write error instead of the answer.
+type conn struct {
+	net.Conn
+	received chan struct{} // closed after the first read
+	once     sync.Once
+}
+
+// Read implements net.Conn.
+func (c *conn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	c.once.Do(func() { close(c.received) })
+	return n, err
+}
+
+// Write implements net.Conn.
+func (c *conn) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
+	if errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) {
+		select {
+		case <-c.received:
+		case <-time.After(time.Second):
+		}
+		time.Sleep(50 * time.Millisecond) // until net/http has parsed the answer
+	}
+	return n, err
+}

@@ -1,0 +1,98 @@
+package local
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/netip"
+	"net/textproto"
+	"net/url"
+	"strings"
+
+	"lessonkit.example/asr/internal/source"
+)
+
+// field is a text field of the form.
+type field struct{ name, value string }
+
+// fields returns the text fields to send, in order.
+func (r *Recognizer) fields(ep endpoint, model, language string) []field {
+	if ep.fileOnly {
+		return nil
+	}
+	format := "json"
+	if r.cfg.Segments && !r.server.refusesSegments() {
+		format = "verbose_json"
+	}
+	fields := []field{{"response_format", format}}
+	if model != "" {
+		fields = append(fields, field{"model", model})
+	}
+	if language == "" {
+		language = r.target.language
+	}
+	if language != "" {
+		fields = append(fields, field{"language", language})
+	}
+	return append(fields, r.target.extra...)
+}
+
+// newRequest returns a POST of a multipart form with a Content-Length. Only the parts of the form
+// around the recording are held in memory.
+func newRequest(ctx context.Context, ep endpoint, fields []field, src *source.Source) (*http.Request, error) {
+	var buf bytes.Buffer // writing to it cannot fail
+	w := multipart.NewWriter(&buf)
+	for _, f := range fields {
+		_ = w.WriteField(f.name, f.value)
+	}
+	// Some servers determine the format by the extension, whatever the recording is called.
+	h := textproto.MIMEHeader{}
+	h.Set("Content-Disposition", fmt.Sprintf(`form-data; name=%q; filename="audio.%s"`, ep.fileField, src.Info.Format))
+	h.Set("Content-Type", src.Info.Format.ContentType())
+	_, _ = w.CreatePart(h)
+	n := buf.Len()
+	_ = w.Close()
+	body := struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(buf.Bytes()[:n]), src, bytes.NewReader(buf.Bytes()[n:])), src}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, ep.url, body)
+	if err != nil {
+		return nil, err
+	}
+	req.ContentLength = int64(buf.Len()) + src.Size
+	req.Header.Set("Content-Type", w.FormDataContentType())
+	req.Header.Set("Accept", "application/json")
+	return req, nil
+}
+
+// proxy is http.ProxyFromEnvironment, except that addresses of this machine and of the local
+// network are reached directly.
+func proxy(req *http.Request) (*url.URL, error) {
+	if isLocal(req.URL.Hostname()) {
+		return nil, nil
+	}
+	return http.ProxyFromEnvironment(req)
+}
+
+// isLocal reports whether a host is on this machine or on the local network, judging by its address
+// or its name alone.
+func isLocal(host string) bool {
+	if ip, err := netip.ParseAddr(host); err == nil {
+		ip = ip.Unmap()
+		return ip.IsLoopback() || ip.IsPrivate() || ip.IsLinkLocalUnicast()
+	}
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	if !strings.Contains(host, ".") { // "localhost", or "whisper", the name of a container
+		return true
+	}
+	for _, suffix := range []string{".localhost", ".local", ".internal", ".lan", ".home.arpa"} {
+		if strings.HasSuffix(host, suffix) {
+			return true
+		}
+	}
+	return false
+}
