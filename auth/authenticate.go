@@ -4,62 +4,35 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"time"
 
 	"github.com/google/uuid"
 )
 
-// DevelopmentHeader is the name of the header that names a teacher outright,
-// where [Config.DevelopmentHeader] allows it: 1 to 64 of A-Z, a-z, 0-9 and
-// ". _ @ + -". Each name is a teacher of its own.
-const DevelopmentHeader = "X-Development-User"
-
-// Method is how a request was authenticated.
+// Method is how a caller was authenticated.
 type Method string
 
 // The methods of a [Principal].
 const (
-	MethodSession     Method = "session"     // by a bearer token
-	MethodDevelopment Method = "development" // by the development header
+	MethodSession     Method = "session"     // by a session token
+	MethodDevelopment Method = "development" // by a plain name, see [Service.AuthenticateDevelopment]
 )
 
-// Principal is who sends a request.
+// Principal is an authenticated caller.
 type Principal struct {
 	TeacherID uuid.UUID
 	Method    Method
 
-	// CreatedAt and ExpiresAt are the session's; zero unless Method is
-	// MethodSession.
+	// CreatedAt and ExpiresAt are the session's; zero unless Method is MethodSession.
 	CreatedAt time.Time
 	ExpiresAt time.Time
 }
 
-// Authenticate tells who sends r. A bearer token wins over the development
-// header also when it is not good. Errors match [ErrNoToken],
-// [ErrInvalidToken] or [ErrUnavailable]; any other is a fault of the store or
-// ctx's error.
-func (s *Service) Authenticate(r *http.Request) (Principal, error) {
-	return s.AuthenticateHeader(r.Context(), r.Header)
-}
-
-// AuthenticateHeader is Authenticate for whoever has the header of a request
-// but not the request. The keys of h are in canonical form.
-func (s *Service) AuthenticateHeader(ctx context.Context, h http.Header) (Principal, error) {
-	token, err := BearerToken(h)
-	switch {
-	case err == nil:
-		return s.AuthenticateToken(ctx, token)
-	case errors.Is(err, ErrNoToken) && s.development && len(h[DevelopmentHeader]) > 0:
-		return s.authenticateDevelopment(ctx, h[DevelopmentHeader])
-	}
-	return Principal{}, err
-}
-
-// AuthenticateToken tells whose session a token is, for transports other than
-// HTTP.
-func (s *Service) AuthenticateToken(ctx context.Context, token string) (Principal, error) {
-	hash, ok := hashToken(s.prefix, token)
+// Authenticate returns the teacher whose session token belongs to. It fails with [ErrInvalidToken]
+// if the token is malformed, unknown, expired or revoked, and with [ErrUnavailable] while the store
+// is down; any other error is a fault of the store or ctx's error.
+func (s *Service) Authenticate(ctx context.Context, token string) (Principal, error) {
+	hash, ok := hashToken(token)
 	if !ok {
 		return Principal{}, ErrInvalidToken
 	}
@@ -70,12 +43,8 @@ func (s *Service) AuthenticateToken(ctx context.Context, token string) (Principa
 	if err != nil {
 		return Principal{}, s.storeFault(ctx, "find session", err)
 	}
-	now := s.now()
-	if !now.Before(session.ExpiresAt) || s.idleTimeout > 0 && now.Sub(session.LastUsedAt) >= s.idleTimeout {
+	if !s.now().Before(session.ExpiresAt) {
 		return Principal{}, ErrInvalidToken
-	}
-	if now.Sub(session.LastUsedAt) >= s.lastUsedInterval {
-		s.uses.add(hash, now)
 	}
 	return Principal{
 		TeacherID: session.TeacherID,
@@ -91,11 +60,16 @@ func (s *Service) findSession(ctx context.Context, hash TokenHash) (Session, err
 	return s.store.Session(ctx, hash)
 }
 
-func (s *Service) authenticateDevelopment(ctx context.Context, names []string) (Principal, error) {
-	id, ok := developmentIdentity(names[0])
-	if !ok || len(names) > 1 {
-		return Principal{}, fmt.Errorf("%w: %s wants one name of 1 to %d of A-Z, a-z, 0-9 and ._@+-",
-			ErrInvalidToken, DevelopmentHeader, maxDevelopmentName)
+// AuthenticateDevelopment returns the teacher with the given name, without any proof, where
+// [Config.AllowDevelopment] permits it. A name has 1 to 64 of A-Z, a-z, 0-9 and ". _ @ + -"; each
+// is a teacher of its own, whom no platform's user can be. It fails like [Service.Authenticate].
+func (s *Service) AuthenticateDevelopment(ctx context.Context, name string) (Principal, error) {
+	if !s.development {
+		return Principal{}, fmt.Errorf("%w: development sign-in is off", ErrInvalidToken)
+	}
+	id, ok := developmentIdentity(name)
+	if !ok {
+		return Principal{}, fmt.Errorf("%w: malformed development name", ErrInvalidToken)
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.storeTimeout)
 	defer cancel()
@@ -106,10 +80,9 @@ func (s *Service) authenticateDevelopment(ctx context.Context, names []string) (
 	return Principal{TeacherID: teacher, Method: MethodDevelopment}, nil
 }
 
-// Identity tells who a teacher is at the platform, for programs that call the
-// platform on the teacher's behalf. It fails with [ErrNoTeacher] where there is
-// no such teacher. The identity is personal data: it belongs in no log and in
-// no answer to a client.
+// Identity returns a teacher's identity at the platform, for programs that call the platform on the
+// teacher's behalf. It fails with [ErrNoTeacher] if there is no such teacher. The identity is
+// personal data: keep it out of logs and of answers to clients.
 func (s *Service) Identity(ctx context.Context, teacherID uuid.UUID) (Identity, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.storeTimeout)
 	defer cancel()
@@ -120,10 +93,10 @@ func (s *Service) Identity(ctx context.Context, teacherID uuid.UUID) (Identity, 
 	return id, err
 }
 
-// Logout ends the session of a token. The token is dead when Logout returns.
-// A token that is not good is no error: it is dead already.
+// Logout ends the session of a token: when it returns, the token is invalid. A token that is
+// already invalid is not an error.
 func (s *Service) Logout(ctx context.Context, token string) error {
-	hash, ok := hashToken(s.prefix, token)
+	hash, ok := hashToken(token)
 	if !ok {
 		return nil
 	}
@@ -135,8 +108,8 @@ func (s *Service) Logout(ctx context.Context, token string) error {
 	return nil
 }
 
-// LogoutAll ends every session of a teacher and returns how many there were. It
-// is what to call when a phone is lost or a teacher leaves.
+// LogoutAll ends all sessions of a teacher, as when a phone is lost or a teacher leaves, and
+// returns how many there were.
 func (s *Service) LogoutAll(ctx context.Context, teacherID uuid.UUID) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.storeTimeout)
 	defer cancel()

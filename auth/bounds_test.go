@@ -2,97 +2,72 @@ package auth
 
 import (
 	"context"
-	"encoding/binary"
+	"crypto/sha256"
 	"fmt"
-	"runtime"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 )
 
-func TestMemoryOfCodesIsBounded(t *testing.T) {
+func TestMemoryOfUsedCodesIsBounded(t *testing.T) {
 	t.Parallel()
-	var c codes
-	c.init()
+	used := usedCodes{at: map[[sha256.Size]byte]time.Time{}}
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	spend := func(code string) error {
-		_, err := c.do(t.Context(), code, now, func() (Identity, error) { return Identity{}, nil })
-		return err
+	add := func(code string) bool { return used.add(sha256.Sum256([]byte(code)), now) }
+	for i := range maxUsedCodes + 100 {
+		require.True(t, add(fmt.Sprint(i)))
+		require.LessOrEqual(t, len(used.at), maxUsedCodes)
+		require.Len(t, used.order, len(used.at))
 	}
-	for i := range maxRememberedCodes + 100 {
-		require.NoError(t, spend(fmt.Sprint(i)))
-		require.LessOrEqual(t, len(c.entries), maxRememberedCodes)
-		require.Len(t, c.order, len(c.entries))
-	}
-	require.NoError(t, spend("0"), "want the oldest forgotten")
-	require.ErrorIs(t, spend(fmt.Sprint(maxRememberedCodes)), ErrCodeRejected, "want the newest remembered")
+	require.True(t, add("0"), "the oldest is forgotten")
+	require.False(t, add(fmt.Sprint(maxUsedCodes)), "the newest is remembered")
 	now = now.Add(codeMemory)
-	require.NoError(t, spend("new"))
-	require.Len(t, c.entries, 1, "want all that is old forgotten")
+	require.True(t, add("new"))
+	require.Len(t, used.at, 1, "everything old is forgotten")
 }
 
-func TestExchangesUnderWayAreBounded(t *testing.T) {
+// emptyStore is a store that accepts everything and finds nothing.
+type emptyStore struct{ Store }
+
+func (emptyStore) Session(context.Context, TokenHash) (Session, error) {
+	return Session{}, ErrNoSession
+}
+
+func (emptyStore) CreateSession(context.Context, NewSession) (uuid.UUID, error) {
+	return uuid.UUID{1}, nil
+}
+
+// hanging is an Exchanger that waits.
+type hanging struct{ release chan struct{} }
+
+func (h hanging) Exchange(context.Context, string) (Identity, error) {
+	<-h.release
+	return Identity{Platform: "p", Subject: "anna"}, nil
+}
+
+func TestRunningExchangesAreBounded(t *testing.T) {
 	t.Parallel()
-	var c codes
-	c.init()
-	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	release := make(chan struct{})
-	hang := func() (Identity, error) { <-release; return Identity{}, nil }
-	errs := make(chan error)
-	for i := range maxExchanges {
-		go func() {
-			_, err := c.do(t.Context(), fmt.Sprint(i), now, hang)
-			errs <- err
-		}()
-	}
-	for started := 0; started < maxExchanges; { // until all are under way
-		c.mu.Lock()
-		started = c.running
-		c.mu.Unlock()
-		runtime.Gosched()
-	}
-	_, err := c.do(t.Context(), "one more", now, hang)
-	require.ErrorIs(t, err, ErrRateLimited)
-	close(release)
-	for range maxExchanges {
-		require.NoError(t, <-errs)
-	}
-	_, err = c.do(t.Context(), "one more", now, hang)
-	require.NoError(t, err, "want a code that was not sent to be good still")
-}
-
-func TestMemoryOfUsesIsBounded(t *testing.T) {
-	t.Parallel()
-	var u uses
-	u.init()
-	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	for i := range maxPendingUses + 100 {
-		var hash TokenHash
-		binary.BigEndian.PutUint32(hash[:], uint32(i))
-		u.add(hash, start)
-	}
-	require.Len(t, u.pending, maxPendingUses)
-	u.add(TokenHash{}, start.Add(time.Hour))
-	u.add(TokenHash{}, start.Add(time.Minute)) // a failed write that comes back must not undo the newer time
-	require.Equal(t, start.Add(time.Hour), u.pending[TokenHash{}])
-	require.Len(t, u.take(), maxPendingUses)
-	require.Empty(t, u.take())
-}
-
-// Authenticate's cost beside the store's: one hash and few allocations.
-func BenchmarkAuthenticateToken(b *testing.B) {
-	store := &oneSession{session: Session{ExpiresAt: time.Now().Add(time.Hour), LastUsedAt: time.Now()}}
-	s, err := New(Config{Store: store})
-	require.NoError(b, err)
-	token := newToken("mps_")
-	store.hash, _ = hashToken("mps_", token)
-	ctx := context.Background()
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := s.AuthenticateToken(ctx, token); err != nil {
-			b.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		h := hanging{make(chan struct{})}
+		s, err := New(Config{Store: emptyStore{}, Exchanger: h})
+		require.NoError(t, err)
+		var wg sync.WaitGroup
+		for i := range maxExchanges {
+			wg.Go(func() {
+				_, err := s.Login(t.Context(), fmt.Sprint(i))
+				require.NoError(t, err)
+			})
 		}
-		store.lookup = store.lookup[:0]
-	}
+		synctest.Wait()
+		_, err = s.Login(t.Context(), "one-more")
+		require.ErrorIs(t, err, ErrRateLimited)
+		close(h.release)
+		wg.Wait()
+		_, err = s.Login(t.Context(), "one-more")
+		require.NoError(t, err, "a code that was not sent is still valid")
+	})
 }

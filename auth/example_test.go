@@ -3,63 +3,79 @@ package auth_test
 import (
 	"context"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 
 	"lessonkit.example/auth"
 )
 
-// Handlers behind the middleware know who asks.
-func ExampleService_Middleware() {
+// A sign-in, a request with its token, and the end of all of the teacher's sessions.
+func Example() {
 	store, remove := exampleStore()
 	defer remove()
-	service, err := auth.New(auth.Config{Store: store, DevelopmentHeader: true})
+	service, err := auth.New(auth.Config{Store: store, Exchanger: campus{}})
 	if err != nil {
 		panic(err)
 	}
-	handler := service.Middleware(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, signedIn := auth.TeacherID(r.Context())
-		fmt.Println("signed in:", signedIn)
-	}))
+	ctx := context.Background()
+	login, err := service.Login(ctx, "good")
+	if err != nil {
+		panic(err)
+	}
+	who, err := service.Authenticate(ctx, login.Token)
+	fmt.Println(who.TeacherID == login.TeacherID, who.Method, err)
 
-	request := httptest.NewRequest(http.MethodGet, "/", nil)
-	answer := httptest.NewRecorder()
-	handler.ServeHTTP(answer, request)
-	fmt.Println(answer.Code, answer.Header().Get("WWW-Authenticate"))
-
-	request.Header.Set(auth.DevelopmentHeader, "anna")
-	handler.ServeHTTP(httptest.NewRecorder(), request)
+	n, err := service.LogoutAll(ctx, who.TeacherID)
+	fmt.Println(n, err)
+	_, err = service.Authenticate(ctx, login.Token)
+	fmt.Println(err)
 	// Output:
-	// 401 Bearer
-	// signed in: true
+	// true session <nil>
+	// 1 <nil>
+	// session token is not valid
 }
 
-// An Exchanger of one's own serves any other platform.
+// campus is a sign-in platform.
+type campus struct{}
+
+func (campus) Exchange(_ context.Context, code string) (auth.Identity, error) {
+	if code != "good" {
+		return auth.Identity{}, &auth.ExchangeError{Kind: auth.ErrCodeRejected}
+	}
+	return auth.Identity{Platform: "campus", Subject: "anna"}, nil
+}
+
+// Another platform needs an implementation of Exchanger.
 func ExampleExchanger() {
 	store, remove := exampleStore()
 	defer remove()
-	service, err := auth.New(auth.Config{
-		Store: store,
-		Exchanger: exchange(func(ctx context.Context, code string) (auth.Identity, error) {
-			if code != "good" {
-				return auth.Identity{}, &auth.ExchangeError{Kind: auth.ErrCodeRejected}
-			}
-			return auth.Identity{Platform: "campus", Subject: "anna"}, nil
-		}),
-	})
+	service, err := auth.New(auth.Config{Store: store, Exchanger: campus{}})
 	if err != nil {
 		panic(err)
 	}
 	ctx := context.Background()
 	_, err = service.Login(ctx, "bad")
 	fmt.Println(err)
+
 	login, err := service.Login(ctx, "good")
 	if err != nil {
 		panic(err)
 	}
-	who, err := service.AuthenticateToken(ctx, login.Token)
-	fmt.Println(who.TeacherID == login.TeacherID, who.Method, err)
+	id, err := service.Identity(ctx, login.TeacherID)
+	fmt.Println(id.Platform, id.Subject, err)
 	// Output:
 	// exchange login code: login code is not valid
-	// true session <nil>
+	// campus anna <nil>
+}
+
+// During development, a plain name identifies a teacher.
+func ExampleService_AuthenticateDevelopment() {
+	store, remove := exampleStore()
+	defer remove()
+	service, err := auth.New(auth.Config{Store: store, AllowDevelopment: true})
+	if err != nil {
+		panic(err)
+	}
+	who, err := service.AuthenticateDevelopment(context.Background(), "anna")
+	fmt.Println(who.Method, err)
+	// Output:
+	// development <nil>
 }

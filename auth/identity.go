@@ -7,21 +7,20 @@ import (
 	"unicode/utf8"
 )
 
-// An Exchanger turns the one-time code that a mini program got from its
-// platform into the user that the platform says it belongs to. Package miniapp
-// has implementations; it is the interface to write for any other platform.
+// An Exchanger exchanges the one-time code that a mini program got from its platform for the
+// identity of the user. Package miniapp implements it; other platforms need an implementation of
+// their own.
 //
-// Exchange sends a code at most once: it does not retry, because a code whose
-// first answer was lost is spent. It fails with an [ExchangeError]; any other
-// error counts as [ErrPlatform]. Neither the code nor the program's secret may
-// be part of an error. Exchange is safe for concurrent use.
+// Exchange sends a code at most once: it does not retry, because a code whose first answer was lost
+// is used up. It fails with an [ExchangeError]; any other error counts as [ErrPlatform]. Errors
+// contain neither the code nor the program's secret. Exchange is safe for concurrent use.
 type Exchanger interface {
 	Exchange(ctx context.Context, code string) (Identity, error)
 }
 
-// DevelopmentPlatform is the platform of the identities that the development
-// header makes. An [Exchanger] that claims it is not believed, so a development
-// name and a platform's user are never the same teacher.
+// DevelopmentPlatform is the platform of the identities that [Service.AuthenticateDevelopment]
+// creates. An [Exchanger] that returns it is an error, so a development name and a platform's user
+// are never the same teacher.
 const DevelopmentPlatform = "development"
 
 // Limits on the parts of an [Identity], in bytes.
@@ -31,9 +30,9 @@ const (
 	maxSubjectBytes  = 256
 )
 
-// Identity is a user as a platform knows it. Platform, AppID and Subject
-// together identify one teacher; the same subject under another app id is
-// somebody else, because platforms number users for each app.
+// Identity is a user as a platform identifies them. Platform, AppID and Subject together identify
+// one teacher: platforms number users for each app, so the same subject under another app id is
+// another user.
 type Identity struct {
 	// Platform names the platform, such as "miniapp"; 1 to 64 bytes.
 	Platform string
@@ -41,34 +40,31 @@ type Identity struct {
 	// AppID is the identifier of the program at the platform; at most 128 bytes.
 	AppID string
 
-	// Subject is the platform's identifier of the user within AppID; 1 to 256
-	// bytes.
+	// Subject is the platform's identifier of the user within AppID; 1 to 256 bytes.
 	Subject string
 
-	// UnionID is the platform's identifier of the user across apps where it
-	// tells it, else "". It is stored, and identifies nobody here.
+	// UnionID is the platform's identifier of the user across apps, or "" if the platform does not
+	// return one. It is stored but does not identify a teacher.
 	UnionID string
 }
 
-// Valid reports whether every part keeps its limits and is printable text
-// without spaces.
+// Valid reports whether all parts are within their limits and are printable text without spaces.
 func (id Identity) Valid() bool {
 	return id.Platform != "" && id.Subject != "" &&
-		plain(id.Platform, maxPlatformBytes) && plain(id.AppID, maxAppIDBytes) &&
-		plain(id.Subject, maxSubjectBytes) && plain(id.UnionID, maxSubjectBytes)
+		isPlain(id.Platform, maxPlatformBytes) && isPlain(id.AppID, maxAppIDBytes) &&
+		isPlain(id.Subject, maxSubjectBytes) && isPlain(id.UnionID, maxSubjectBytes)
 }
 
-// plain reports whether s is at most limit bytes of printable text without
-// spaces.
-func plain(s string, limit int) bool {
+// isPlain reports whether s is at most limit bytes of printable text without spaces.
+func isPlain(s string, limit int) bool {
 	return len(s) <= limit && utf8.ValidString(s) &&
 		!strings.ContainsFunc(s, func(r rune) bool { return r == ' ' || !unicode.IsPrint(r) })
 }
 
-// maxDevelopmentName is the longest name the development header takes, in bytes.
+// maxDevelopmentName is the length of the longest development name, in bytes.
 const maxDevelopmentName = 64
 
-// developmentIdentity is the identity behind a name in the development header.
+// developmentIdentity returns the identity of a development name, and whether the name is valid.
 func developmentIdentity(name string) (Identity, bool) {
 	ok := name != "" && len(name) <= maxDevelopmentName && !strings.ContainsFunc(name, func(r rune) bool {
 		return !strings.ContainsRune(base62+"._@+-", r)

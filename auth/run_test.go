@@ -3,8 +3,8 @@ package auth_test
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
-	"sync/atomic"
+	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,107 +13,6 @@ import (
 
 	"lessonkit.example/auth"
 )
-
-func TestLastUseIsWrittenRarelyAndAside(t *testing.T) {
-	t.Parallel()
-	inner := openStore(t)
-	synctest.Test(t, func(t *testing.T) {
-		store := &watched{Store: inner, block: make(chan struct{})}
-		s := newService(t, auth.Config{Store: store, Exchanger: exchange(everybody)})
-		login := signIn(t, s)
-		ctx, stop := context.WithCancel(t.Context())
-		done := make(chan error, 1)
-		go func() { done <- s.Run(ctx) }()
-
-		writes := store.written()
-		for range 299 { // five minutes but a second
-			time.Sleep(time.Second)
-			_, err := s.AuthenticateToken(t.Context(), login.Token)
-			require.NoError(t, err)
-		}
-		require.Equal(t, writes, store.written(), "written before it was due")
-
-		for range 20 { // MarkUsed hangs meanwhile, and no request waits for it
-			time.Sleep(time.Second)
-			_, err := s.AuthenticateToken(t.Context(), login.Token)
-			require.NoError(t, err)
-		}
-		require.Equal(t, writes+1, store.written(), "want one write for many uses")
-		close(store.block)
-		time.Sleep(10 * time.Second)
-		session, err := inner.Session(t.Context(), sha256.Sum256([]byte(login.Token)))
-		require.NoError(t, err)
-		require.Greater(t, session.LastUsedAt.Sub(session.CreatedAt), 5*time.Minute-time.Microsecond)
-		stop()
-		require.NoError(t, <-done)
-	})
-}
-
-func TestRunWritesWhatIsLeftWhenItEnds(t *testing.T) {
-	t.Parallel()
-	inner := openStore(t)
-	synctest.Test(t, func(t *testing.T) {
-		s := newService(t, auth.Config{Store: inner, Exchanger: exchange(everybody)})
-		login := signIn(t, s)
-		ctx, stop := context.WithCancel(t.Context())
-		done := make(chan error, 1)
-		go func() { done <- s.Run(ctx) }()
-		time.Sleep(7*time.Minute + time.Second)
-		used := time.Now().UTC()
-		_, err := s.AuthenticateToken(t.Context(), login.Token)
-		require.NoError(t, err)
-		stop()
-		require.NoError(t, <-done)
-		session, err := inner.Session(t.Context(), sha256.Sum256([]byte(login.Token)))
-		require.NoError(t, err)
-		require.Equal(t, used, session.LastUsedAt)
-	})
-}
-
-// failing is a store whose housekeeping fails for a while.
-type failing struct {
-	auth.Store
-	marks    atomic.Int32
-	failures int32
-}
-
-func (f *failing) MarkUsed(ctx context.Context, uses []auth.LastUse) error {
-	if f.marks.Add(1) <= f.failures {
-		return auth.Unavailable(errors.New("away"))
-	}
-	return f.Store.MarkUsed(ctx, uses)
-}
-
-func (f *failing) DeleteExpired(ctx context.Context, now, idle time.Time, limit int) (int, error) {
-	if f.marks.Load() < f.failures {
-		return 0, auth.Unavailable(errors.New("away"))
-	}
-	return f.Store.DeleteExpired(ctx, now, idle, limit)
-}
-
-func TestRunOutlivesAStoreThatIsAway(t *testing.T) {
-	t.Parallel()
-	inner := openStore(t)
-	synctest.Test(t, func(t *testing.T) {
-		store := &failing{Store: inner, failures: 3}
-		s := newService(t, auth.Config{Store: store, Exchanger: exchange(everybody), LastUsedInterval: time.Minute})
-		login := signIn(t, s)
-		ctx, stop := context.WithCancel(t.Context())
-		done := make(chan error, 1)
-		go func() { done <- s.Run(ctx) }()
-		time.Sleep(2 * time.Minute)
-		used := time.Now().UTC()
-		_, err := s.AuthenticateToken(t.Context(), login.Token)
-		require.NoError(t, err)
-		time.Sleep(time.Minute)
-		require.EqualValues(t, 4, store.marks.Load(), "want it tried until it worked")
-		session, err := inner.Session(t.Context(), sha256.Sum256([]byte(login.Token)))
-		require.NoError(t, err)
-		require.Equal(t, used, session.LastUsedAt)
-		stop()
-		require.NoError(t, <-done)
-	})
-}
 
 func TestRunDeletesExpiredSessionsHourly(t *testing.T) {
 	t.Parallel()
@@ -136,16 +35,21 @@ func TestRunDeletesExpiredSessionsHourly(t *testing.T) {
 	})
 }
 
-// silent is a store that does not answer any more.
-type silent struct{ auth.Store }
+// silent is a store that does not answer.
+type silent struct {
+	auth.Store
+	cleanup chan time.Duration // receives how long each DeleteExpired waited
+}
 
 func (silent) Session(ctx context.Context, _ auth.TokenHash) (auth.Session, error) {
 	<-ctx.Done()
 	return auth.Session{}, ctx.Err()
 }
 
-func (silent) DeleteExpired(ctx context.Context, _, _ time.Time, _ int) (int, error) {
+func (s silent) DeleteExpired(ctx context.Context, _ time.Time, _ int) (int, error) {
+	start := time.Now()
 	<-ctx.Done()
+	s.cleanup <- time.Since(start)
 	return 0, ctx.Err()
 }
 
@@ -154,9 +58,10 @@ func TestAStoreThatDoesNotAnswerIsUnavailable(t *testing.T) {
 	inner := openStore(t)
 	synctest.Test(t, func(t *testing.T) {
 		login := signIn(t, newService(t, auth.Config{Store: inner, Exchanger: exchange(everybody)}))
-		s := newService(t, auth.Config{Store: silent{inner}, Exchanger: exchange(everybody), StoreTimeout: 3 * time.Second})
+		store := silent{inner, make(chan time.Duration)}
+		s := newService(t, auth.Config{Store: store, Exchanger: exchange(everybody), StoreTimeout: 3 * time.Second})
 		for name, call := range map[string]func() error{
-			"authenticate": func() error { _, err := s.AuthenticateToken(t.Context(), login.Token); return err },
+			"authenticate": func() error { _, err := s.Authenticate(t.Context(), login.Token); return err },
 			"login":        func() error { _, err := s.Login(t.Context(), "code"); return err },
 		} {
 			start := time.Now()
@@ -164,10 +69,13 @@ func TestAStoreThatDoesNotAnswerIsUnavailable(t *testing.T) {
 			require.ErrorIs(t, err, auth.ErrUnavailable, name)
 			require.Equal(t, 3*time.Second, time.Since(start), name)
 		}
-		start := time.Now()
-		_, err := s.Cleanup(t.Context())
-		require.ErrorIs(t, err, auth.ErrUnavailable)
-		require.Equal(t, time.Minute, time.Since(start))
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- s.Run(ctx) }()
+		require.Equal(t, time.Minute, <-store.cleanup)
+		require.Equal(t, time.Minute, <-store.cleanup, "the next clean-up")
+		stop()
+		require.NoError(t, <-done)
 	})
 }
 
@@ -178,18 +86,24 @@ type backlog struct {
 	limits []int
 }
 
-func (b *backlog) DeleteExpired(_ context.Context, _, _ time.Time, limit int) (int, error) {
+func (b *backlog) DeleteExpired(_ context.Context, _ time.Time, limit int) (int, error) {
 	b.limits = append(b.limits, limit)
 	n := min(limit, b.left)
 	b.left -= n
 	return n, nil
 }
 
-func TestCleanupGoesOnInBatchesUntilNothingIsLeft(t *testing.T) {
+func TestRunDeletesInBatchesUntilNothingIsLeft(t *testing.T) {
 	t.Parallel()
-	store := &backlog{left: 2500}
-	n, err := newService(t, auth.Config{Store: store}).Cleanup(t.Context())
-	require.NoError(t, err)
-	require.Equal(t, 2500, n)
-	require.Equal(t, []int{1000, 1000, 1000}, store.limits)
+	synctest.Test(t, func(t *testing.T) {
+		store := &backlog{left: 2500}
+		var log strings.Builder
+		s := newService(t, auth.Config{Store: store, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+		defer stop()
+		require.NoError(t, s.Run(ctx))
+		require.Zero(t, store.left)
+		require.Equal(t, []int{1000, 1000, 1000}, store.limits)
+		require.Contains(t, log.String(), "count=2500")
+	})
 }

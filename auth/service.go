@@ -2,118 +2,92 @@ package auth
 
 import (
 	"cmp"
+	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"log/slog"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/semaphore"
+	"golang.org/x/sync/singleflight"
 )
 
-// DefaultLifetime is how long a session lasts unless [Config.Lifetime] says
-// otherwise.
-const DefaultLifetime = 30 * 24 * time.Hour
-
-// Config says how a [Service] works. Only Store is required.
+// Config configures a [Service]. Only Store is required.
 type Config struct {
 	// Store keeps teachers and sessions.
 	Store Store
 
-	// Exchanger asks the platform who a login code belongs to. If nil, Login
-	// answers [ErrNotConfigured]; sessions that exist go on working.
+	// Exchanger exchanges login codes at the platform. If nil, Login fails with
+	// [ErrNotConfigured]; existing sessions continue to work.
 	Exchanger Exchanger
 
-	// Lifetime is how long a session lasts from its sign-in. It is fixed: use
-	// does not extend it. Defaults to [DefaultLifetime], 30 days.
+	// Lifetime is how long a session lasts from its sign-in. Use does not extend it. Defaults to
+	// 30 days.
 	Lifetime time.Duration
 
-	// IdleTimeout ends a session that was not used for so long. It counts from
-	// the stored time of last use, so it is exact to LastUsedInterval, and needs
-	// [Service.Run] to be running, which stores that time. Must be at least twice
-	// LastUsedInterval. Defaults to 0: no such limit.
-	IdleTimeout time.Duration
-
-	// LastUsedInterval is how far behind the stored time of last use may be: a
-	// session in constant use is written once in so long. Defaults to 5 minutes.
-	LastUsedInterval time.Duration
-
-	// MaxSessions is how many sessions one teacher may have; a sign-in beyond it
-	// ends the oldest. Defaults to 10; negative for any number.
+	// MaxSessions is how many sessions one teacher may have; a further sign-in ends the oldest.
+	// Defaults to 10; negative means no limit.
 	MaxSessions int
 
-	// CleanupInterval is how often Run deletes expired sessions. Defaults to 1 hour.
-	CleanupInterval time.Duration
-
-	// ExchangeTimeout is how long one exchange of a login code may take before
-	// Login answers [ErrPlatformTimeout]. Defaults to 10 seconds.
+	// ExchangeTimeout is how long one exchange of a login code may take before Login fails with
+	// [ErrPlatformTimeout]. Defaults to 8 seconds.
 	ExchangeTimeout time.Duration
 
-	// StoreTimeout is how long a request may wait for the store before it counts
-	// as not available: a database behind a cut line does not answer at all.
-	// Defaults to 5 seconds.
+	// StoreTimeout is how long a request may wait for the store before it fails with
+	// [ErrUnavailable]: a database behind a half-open connection never answers. Defaults to
+	// 5 seconds.
 	StoreTimeout time.Duration
 
-	// TokenPrefix starts every token: at most 16 of A-Z, a-z, 0-9 and "_". Tokens
-	// with another prefix are turned down, so a change ends every session.
-	// Defaults to "mps_".
-	TokenPrefix string
+	// AllowDevelopment turns on [Service.AuthenticateDevelopment], by which every caller can be
+	// any teacher. It is for development only, and New logs a warning.
+	AllowDevelopment bool
 
-	// DevelopmentHeader makes Authenticate take the X-Development-User header for
-	// identity when there is no bearer token: whoever can reach the server is
-	// whoever he says. It is for development alone, and New warns of it.
-	DevelopmentHeader bool
-
-	// Production forces DevelopmentHeader off, whatever it says.
+	// Production turns AllowDevelopment off.
 	Production bool
 
-	// Now is the only clock. If nil, time.Now.
+	// Now is the clock. If nil, time.Now.
 	Now func() time.Time
 
-	// Logger gets sign-ins, refusals by the platform and faults; never a token, a
-	// login code, a secret or a platform's user identifier. If nil, nothing is
-	// logged.
+	// Logger receives sign-ins, refusals by the platform and faults; never a token, a login code,
+	// a secret or a platform's user identifier. If nil, nothing is logged.
 	Logger *slog.Logger
 }
 
-// Service signs teachers in and tells who sends a request. It is safe for
-// concurrent use. It keeps no sessions in memory: every request asks the store,
-// so a revoked token is dead at once on every node.
+// Service signs teachers in and authenticates their tokens. It is safe for concurrent use. It
+// keeps no sessions in memory: every token is looked up in the store.
 type Service struct {
-	store            Store
-	exchanger        Exchanger
-	lifetime         time.Duration
-	idleTimeout      time.Duration
-	lastUsedInterval time.Duration
-	maxSessions      int
-	cleanupInterval  time.Duration
-	exchangeTimeout  time.Duration
-	storeTimeout     time.Duration
-	prefix           string
-	development      bool
-	clock            func() time.Time
-	log              *slog.Logger
+	store           Store
+	exchanger       Exchanger
+	lifetime        time.Duration
+	maxSessions     int
+	exchangeTimeout time.Duration
+	storeTimeout    time.Duration
+	development     bool
+	clock           func() time.Time
+	log             *slog.Logger
 
-	codes   codes
-	uses    uses
-	refused atomic.Bool // the platform refused our credentials at the last exchange
+	exchanges singleflight.Group // by the hash of the code
+	running   *semaphore.Weighted
+	used      usedCodes
+	refused   atomic.Bool // the platform refused our credentials at the last exchange
 }
 
-// New makes a Service. It starts nothing; see [Service.Run]. It fails where the
-// configuration contradicts itself.
+// New returns a Service. It starts nothing; see [Service.Run].
 func New(c Config) (*Service, error) {
 	s := &Service{
-		store:            c.Store,
-		exchanger:        c.Exchanger,
-		lifetime:         cmp.Or(c.Lifetime, DefaultLifetime),
-		idleTimeout:      c.IdleTimeout,
-		lastUsedInterval: cmp.Or(c.LastUsedInterval, 5*time.Minute),
-		maxSessions:      max(cmp.Or(c.MaxSessions, 10), 0),
-		cleanupInterval:  cmp.Or(c.CleanupInterval, time.Hour),
-		exchangeTimeout:  cmp.Or(c.ExchangeTimeout, 10*time.Second),
-		storeTimeout:     cmp.Or(c.StoreTimeout, 5*time.Second),
-		prefix:           cmp.Or(c.TokenPrefix, "mps_"),
-		development:      c.DevelopmentHeader && !c.Production,
-		clock:            c.Now,
-		log:              c.Logger,
+		store:           c.Store,
+		exchanger:       c.Exchanger,
+		lifetime:        cmp.Or(c.Lifetime, 30*24*time.Hour),
+		maxSessions:     max(cmp.Or(c.MaxSessions, 10), 0),
+		exchangeTimeout: cmp.Or(c.ExchangeTimeout, 8*time.Second),
+		storeTimeout:    cmp.Or(c.StoreTimeout, 5*time.Second),
+		development:     c.AllowDevelopment && !c.Production,
+		clock:           c.Now,
+		log:             c.Logger,
+		running:         semaphore.NewWeighted(maxExchanges),
+		used:            usedCodes{at: map[[sha256.Size]byte]time.Time{}},
 	}
 	if s.clock == nil {
 		s.clock = time.Now
@@ -121,46 +95,78 @@ func New(c Config) (*Service, error) {
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
-	s.codes.init()
-	s.uses.init()
-	if err := s.check(); err != nil {
-		return nil, fmt.Errorf("auth: %w", err)
+	if s.store == nil {
+		return nil, errors.New("auth: Config.Store is nil")
+	}
+	if s.lifetime < 0 || s.exchangeTimeout < 0 || s.storeTimeout < 0 {
+		return nil, errors.New("auth: a duration of Config is negative")
 	}
 	switch {
 	case s.development:
-		s.log.Warn("DEVELOPMENT SIGN-IN IS ON: every request may name its teacher in the " +
-			DevelopmentHeader + " header, without any proof; never do this in production")
-	case c.DevelopmentHeader:
-		s.log.Warn("development sign-in was asked for and is off: this is a production deployment")
+		s.log.Warn("DEVELOPMENT SIGN-IN IS ON: every request may name its teacher without any proof; " +
+			"never do this in production")
+	case c.AllowDevelopment:
+		s.log.Warn("development sign-in is configured but off: this is a production deployment")
 	}
 	return s, nil
 }
 
-func (s *Service) check() error {
-	if s.store == nil {
-		return errors.New("Config.Store is nil")
-	}
-	for name, d := range map[string]time.Duration{
-		"Lifetime": s.lifetime, "LastUsedInterval": s.lastUsedInterval,
-		"CleanupInterval": s.cleanupInterval, "ExchangeTimeout": s.exchangeTimeout,
-		"StoreTimeout": s.storeTimeout,
-	} {
-		if d < 0 {
-			return fmt.Errorf("the duration Config.%s is %v, want a positive one", name, d)
-		}
-	}
-	if s.idleTimeout != 0 && s.idleTimeout < 2*s.lastUsedInterval {
-		return fmt.Errorf("Config.IdleTimeout is %v, want at least twice LastUsedInterval (%v)", s.idleTimeout, s.lastUsedInterval)
-	}
-	return checkPrefix(s.prefix)
-}
-
-// now is the service's clock in the precision that stores keep.
+// now returns the time in the precision that stores keep.
 func (s *Service) now() time.Time { return s.clock().UTC().Truncate(time.Microsecond) }
 
-// LoginConfigured reports whether Login can work: there is an [Exchanger], and
-// the platform did not refuse this program's credentials at the last exchange.
+// LoginConfigured reports whether Login can work: there is an [Exchanger], and the platform did not
+// refuse this program's credentials at the last exchange.
 func (s *Service) LoginConfigured() bool { return s.exchanger != nil && !s.refused.Load() }
 
-// DevelopmentEnabled reports whether the development header is taken.
+// DevelopmentEnabled reports whether [Service.AuthenticateDevelopment] is on.
 func (s *Service) DevelopmentEnabled() bool { return s.development }
+
+const (
+	cleanupInterval = time.Hour
+
+	// cleanupBatch is how many sessions one statement deletes, so that it does not hold locks for
+	// long.
+	cleanupBatch = 1000
+
+	// cleanupTimeout bounds one statement on a store that does not answer.
+	cleanupTimeout = time.Minute
+)
+
+// Run deletes expired sessions at once and then every hour, until ctx ends; it returns nil. Errors
+// of the store are logged. Several nodes may run it on one store. Without it, expired sessions stay
+// in the store but sign nobody in.
+func (s *Service) Run(ctx context.Context) error {
+	ticker := time.NewTicker(cleanupInterval)
+	defer ticker.Stop()
+	for {
+		n, err := s.deleteExpired(ctx)
+		if err != nil && ctx.Err() == nil {
+			s.log.WarnContext(ctx, "cannot delete expired sessions", "error", err)
+		}
+		if n > 0 {
+			s.log.InfoContext(ctx, "deleted expired sessions", "count", n)
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// deleteExpired deletes all expired sessions and returns their number.
+func (s *Service) deleteExpired(ctx context.Context) (total int, err error) {
+	now := s.now()
+	for {
+		batch, cancel := context.WithTimeout(ctx, cleanupTimeout)
+		n, err := s.store.DeleteExpired(batch, now, cleanupBatch)
+		cancel()
+		total += n
+		if err != nil {
+			return total, fmt.Errorf("delete expired sessions: %w", err)
+		}
+		if n < cleanupBatch {
+			return total, nil
+		}
+	}
+}

@@ -25,7 +25,7 @@ func TestSignInEndsTheSessionItReplaces(t *testing.T) {
 		return l.Token
 	}
 	good := func(token string) bool {
-		_, err := s.AuthenticateToken(t.Context(), token)
+		_, err := s.Authenticate(t.Context(), token)
 		return err == nil
 	}
 	first := login("anna-1", "")
@@ -70,7 +70,7 @@ func TestSessionsOfATeacherAreCapped(t *testing.T) {
 				now = now.Add(time.Second)
 			}
 			for i, token := range tokens {
-				_, err := s.AuthenticateToken(t.Context(), token)
+				_, err := s.Authenticate(t.Context(), token)
 				require.Equal(t, i >= 15-c.want, err == nil, "session %d", i)
 			}
 		})

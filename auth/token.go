@@ -4,24 +4,23 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
-	"fmt"
 	"hash/crc32"
-	"net/http"
 	"strings"
 )
 
 // A token is prefix + body + checksum:
 //
 //   - the prefix tells people and secret scanners what it is;
-//   - the body is 32 random bytes in unpadded base64url (43 characters), twice
-//     the 128 bits that OWASP ASVS 5.0 7.2.3 asks for;
-//   - the checksum is the CRC-32 of all before it in base 62 (6 characters). It
-//     protects nothing; it lets a mistyped or invented token be turned down
-//     without asking the store.
+//   - the body is 32 random bytes in unpadded base64url (43 characters), twice the 128 bits that
+//     OWASP ASVS 5.0 7.2.3 requires;
+//   - the checksum is the CRC-32 of everything before it in base 62 (6 characters). It protects
+//     nothing; it lets a mistyped or invented token be rejected without a query to the store.
 const (
+	tokenPrefix        = "mps_"
 	tokenRandomBytes   = 32
 	tokenBodyChars     = 43
 	tokenChecksumChars = 6
+	tokenChars         = len(tokenPrefix) + tokenBodyChars + tokenChecksumChars
 )
 
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -37,59 +36,26 @@ func appendChecksum(b []byte) []byte {
 	return append(b, digits[:]...)
 }
 
-// newToken makes a token with the given prefix.
-func newToken(prefix string) string {
+// newToken returns a new random token.
+func newToken() string {
 	var random [tokenRandomBytes]byte
 	_, _ = rand.Read(random[:]) // never fails: the program ends instead
-	b := make([]byte, 0, len(prefix)+tokenBodyChars+tokenChecksumChars)
-	b = append(b, prefix...)
+	b := make([]byte, 0, tokenChars)
+	b = append(b, tokenPrefix...)
 	b = base64.RawURLEncoding.AppendEncode(b, random[:])
 	return string(appendChecksum(b))
 }
 
-// hashToken returns what a token is stored under, and false where it cannot be
-// a token of ours, whatever the store holds.
-func hashToken(prefix, token string) (TokenHash, bool) {
-	if len(token) != len(prefix)+tokenBodyChars+tokenChecksumChars || !strings.HasPrefix(token, prefix) {
+// hashToken returns the hash that a token is stored under, or false if its form shows that it is
+// not a token of this package.
+func hashToken(token string) (TokenHash, bool) {
+	if len(token) != tokenChars || !strings.HasPrefix(token, tokenPrefix) {
 		return TokenHash{}, false
 	}
-	var buf [maxPrefixBytes + tokenBodyChars + tokenChecksumChars]byte
+	var buf [tokenChars]byte
 	b := appendChecksum(append(buf[:0], token[:len(token)-tokenChecksumChars]...))
 	if string(b) != token {
 		return TokenHash{}, false
 	}
 	return sha256.Sum256(b), true
-}
-
-// maxPrefixBytes is the longest prefix a token may have.
-const maxPrefixBytes = 16
-
-func checkPrefix(prefix string) error {
-	if len(prefix) > maxPrefixBytes || strings.ContainsFunc(prefix, func(r rune) bool {
-		return r != '_' && !strings.ContainsRune(base62, r)
-	}) {
-		return fmt.Errorf("token prefix %q: want at most %d of A-Z, a-z, 0-9 and _", prefix, maxPrefixBytes)
-	}
-	return nil
-}
-
-// BearerToken returns the token of the Authorization header by RFC 6750
-// section 2.1. It is ErrNoToken without such a header or with another scheme,
-// and ErrInvalidToken where a request could be read in two ways. Tokens in
-// query strings or forms are never looked for: those end up in logs. Whether
-// the token is good is for [Service.AuthenticateToken] to say. The keys of h
-// are in canonical form.
-func BearerToken(h http.Header) (string, error) {
-	values := h["Authorization"]
-	if len(values) == 0 {
-		return "", ErrNoToken
-	}
-	if len(values) > 1 {
-		return "", fmt.Errorf("%w: more than one Authorization header", ErrInvalidToken)
-	}
-	scheme, token, _ := strings.Cut(values[0], " ")
-	if !strings.EqualFold(scheme, "Bearer") {
-		return "", ErrNoToken
-	}
-	return token, nil
 }

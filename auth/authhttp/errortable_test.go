@@ -169,7 +169,7 @@ func TestSignInAgainEndsTheOldSession(t *testing.T) {
 // there is no way to name another.
 func TestOtherTeachersAreOutOfReach(t *testing.T) {
 	t.Parallel()
-	b := setup(t, options{auth: func(c *auth.Config) { c.DevelopmentHeader = true }})
+	b := setup(t, options{auth: func(c *auth.Config) { c.AllowDevelopment = true }})
 	anna, ben := b.signIn(t, "anna"), b.signIn(t, "ben")
 	bensID := b.me(t, ben).json["teacher_id"].(string)
 	for _, attempt := range [][]string{

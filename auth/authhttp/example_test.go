@@ -38,7 +38,7 @@ func signInServer(ctx context.Context, database string, platform miniapp.Config)
 	go service.Run(ctx) // housekeeping
 
 	hello := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		teacher, _ := auth.TeacherID(r.Context())
+		teacher, _ := authhttp.TeacherID(r.Context())
 		fmt.Fprintf(w, "Good morning, %s!\n", teacher)
 	})
 	mux := http.NewServeMux()

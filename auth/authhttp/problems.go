@@ -1,6 +1,7 @@
 package authhttp
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"time"
@@ -9,8 +10,8 @@ import (
 	"lessonkit.example/internal/httpapi"
 )
 
-// notConfiguredRetry is how long a client should stay away from a server that
-// lacks its configuration: nothing changes until somebody restarts it.
+// notConfiguredRetry is how long clients should wait for a server without its configuration:
+// nothing changes until somebody restarts it.
 const notConfiguredRetry = time.Minute
 
 func notConfigured() *httpapi.Problem {
@@ -18,33 +19,35 @@ func notConfigured() *httpapi.Problem {
 		WithRetryAfter(notConfiguredRetry)
 }
 
-// problem is a problem that no cache keeps.
+// problem returns a problem that is not cached.
 func problem(status int, code, detail string) *httpapi.Problem {
 	return httpapi.Error(status, code, detail).WithHeader("Cache-Control", "no-store")
 }
 
-// refusal is the answer to a request that was not let in. The service has
-// logged the cause, where it is a fault.
+// refusal returns the answer to an error of authenticate. The service has logged a fault already.
 func refusal(err error) *httpapi.Problem {
-	r := auth.RefusalOf(err)
-	p := problem(r.Status, r.Code, r.Detail)
-	if r.WWWAuthenticate != "" {
-		p.WithHeader("WWW-Authenticate", r.WWWAuthenticate)
+	switch {
+	case errors.Is(err, errNoToken):
+		return problem(http.StatusUnauthorized, "token_missing",
+			"Sign in, and send the session token as Authorization: Bearer.").
+			WithHeader("WWW-Authenticate", "Bearer")
+	case errors.Is(err, auth.ErrInvalidToken):
+		return problem(http.StatusUnauthorized, "token_invalid",
+			"The session token is not valid or no longer valid. Sign in again.").
+			WithHeader("WWW-Authenticate", `Bearer error="invalid_token"`)
+	case errors.Is(err, auth.ErrUnavailable):
+		return problem(http.StatusServiceUnavailable, "database_unavailable",
+			"The database is not available at the moment.").WithRetryAfter(retryAfter(err))
+	case errors.Is(err, context.Canceled): // by the client, or by a server that stops
+		return problem(http.StatusServiceUnavailable, "request_canceled",
+			"The request was canceled before it was done.").WithRetryAfter(time.Second)
 	}
-	if r.RetryAfter > 0 {
-		p.WithRetryAfter(r.RetryAfter)
-	}
-	return p
+	return problem(http.StatusInternalServerError, "internal_error", "Something went wrong here.")
 }
 
-// loginRefusal is the answer to a sign-in that failed. What the platform said
-// is in the service's log and nowhere in the answer.
+// loginRefusal returns the answer to an error of a sign-in. The platform's own text is in the
+// service's log, never in the answer.
 func loginRefusal(err error) *httpapi.Problem {
-	var after interface{ RetryAfter() time.Duration }
-	wait := time.Duration(0)
-	if errors.As(err, &after) {
-		wait = after.RetryAfter()
-	}
 	switch {
 	case errors.Is(err, auth.ErrCodeMissing):
 		return problem(http.StatusBadRequest, "login_code_missing", "The login code is missing.")
@@ -56,10 +59,10 @@ func loginRefusal(err error) *httpapi.Problem {
 		return problem(http.StatusForbidden, "login_blocked", "The platform does not let this user sign in.")
 	case errors.Is(err, auth.ErrRateLimited):
 		return problem(http.StatusTooManyRequests, "login_rate_limited", "Too many sign-ins. Try again later.").
-			WithRetryAfter(max(wait, time.Second))
+			WithRetryAfter(retryAfter(err))
 	case errors.Is(err, auth.ErrPlatformBusy):
 		return problem(http.StatusServiceUnavailable, "login_upstream_error",
-			"The platform is busy. Get a new login code and try again.").WithRetryAfter(max(wait, time.Second))
+			"The platform is busy. Get a new login code and try again.").WithRetryAfter(retryAfter(err))
 	case errors.Is(err, auth.ErrPlatformTimeout):
 		return problem(http.StatusGatewayTimeout, "login_upstream_error",
 			"The platform did not answer in time. Get a new login code and try again.")
@@ -73,5 +76,14 @@ func loginRefusal(err error) *httpapi.Problem {
 		return problem(http.StatusServiceUnavailable, "login_not_configured", "Sign-in is not configured on this server.").
 			WithRetryAfter(notConfiguredRetry)
 	}
-	return refusal(err) // the store's faults
+	return refusal(err) // a fault of the store
+}
+
+// retryAfter returns how long err tells to wait, or 0.
+func retryAfter(err error) time.Duration {
+	var e interface{ RetryAfter() time.Duration }
+	if errors.As(err, &e) {
+		return e.RetryAfter()
+	}
+	return 0
 }

@@ -76,7 +76,7 @@ func Register(api huma.API, c Config) {
 		Errors: []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusRequestEntityTooLarge,
 			http.StatusUnprocessableEntity, http.StatusTooManyRequests, http.StatusInternalServerError,
 			http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout},
-		Middlewares: huma.Middlewares{o.requireService, o.requireRate, o.keepHeader},
+		Middlewares: huma.Middlewares{o.requireService, o.requireRate, o.keepToken},
 	}, o.login)
 
 	huma.Register(api, huma.Operation{
@@ -87,7 +87,7 @@ func Register(api huma.API, c Config) {
 		Tags:        []string{"Sign-in"},
 		Security:    security,
 		Errors:      []int{http.StatusUnauthorized, http.StatusInternalServerError, http.StatusServiceUnavailable},
-		Middlewares: huma.Middlewares{o.requireService, o.keepHeader, o.requireTeacher},
+		Middlewares: huma.Middlewares{o.requireService, o.keepToken, o.requireTeacher},
 	}, o.me)
 
 	huma.Register(api, huma.Operation{
@@ -100,7 +100,7 @@ func Register(api huma.API, c Config) {
 		Security:      security,
 		DefaultStatus: http.StatusNoContent,
 		Errors:        []int{http.StatusUnauthorized, http.StatusInternalServerError, http.StatusServiceUnavailable},
-		Middlewares:   huma.Middlewares{o.requireService, o.keepHeader, o.requireTeacher},
+		Middlewares:   huma.Middlewares{o.requireService, o.keepToken, o.requireTeacher},
 	}, o.logout)
 }
 
@@ -120,7 +120,7 @@ func (o *operations) requireService(ctx huma.Context, next func(huma.Context)) {
 }
 
 func (o *operations) requireRate(ctx huma.Context, next func(huma.Context)) {
-	client := o.trusted.client(ctx.RemoteAddr(), headerOf(ctx)["X-Forwarded-For"])
+	client := o.trusted.client(ctx.RemoteAddr(), httpapi.Header(ctx)["X-Forwarded-For"])
 	if wait := o.limit.take(client); wait > 0 {
 		httpapi.Refuse(o.api, ctx, loginRefusal(&auth.ExchangeError{Kind: auth.ErrRateLimited, After: wait}))
 		return
@@ -128,36 +128,35 @@ func (o *operations) requireRate(ctx huma.Context, next func(huma.Context)) {
 	next(ctx)
 }
 
-type headerKey struct{}
+type tokenKey struct{}
 
-// keepHeader hands the request's header to the handler without naming it in the
-// OpenAPI document.
-func (o *operations) keepHeader(ctx huma.Context, next func(huma.Context)) {
-	next(huma.WithValue(ctx, headerKey{}, headerOf(ctx)))
+// keepToken passes the bearer token on to the handler, without a parameter in the OpenAPI document.
+func (o *operations) keepToken(ctx huma.Context, next func(huma.Context)) {
+	token, _ := bearerToken(httpapi.Header(ctx))
+	next(huma.WithValue(ctx, tokenKey{}, token))
 }
 
-func headerOf(ctx huma.Context) http.Header {
-	h := http.Header{}
-	ctx.EachHeader(h.Add)
-	return h
-}
-
-// token is the bearer token of the request, "" where there is none.
+// token returns the bearer token of the request, or "".
 func token(ctx context.Context) string {
-	h, _ := ctx.Value(headerKey{}).(http.Header)
-	token, _ := auth.BearerToken(h)
+	token, _ := ctx.Value(tokenKey{}).(string)
 	return token
 }
 
+type principalKey struct{}
+
 func (o *operations) requireTeacher(ctx huma.Context, next func(huma.Context)) {
-	p, err := o.service.AuthenticateHeader(ctx.Context(), headerOf(ctx))
+	p, err := authenticate(ctx.Context(), o.service, httpapi.Header(ctx))
 	if err != nil {
 		httpapi.Refuse(o.api, ctx, refusal(err))
 		return
 	}
-	inner := auth.WithPrincipal(ctx.Context(), p)
-	annotate(inner)
-	next(huma.WithContext(ctx, inner))
+	annotate(ctx.Context(), p.TeacherID)
+	next(huma.WithValue(ctx, principalKey{}, p))
+}
+
+func principal(ctx context.Context) auth.Principal {
+	p, _ := ctx.Value(principalKey{}).(auth.Principal)
+	return p
 }
 
 func (o *operations) login(ctx context.Context, in *loginInput) (*loginOutput, error) {
@@ -167,12 +166,14 @@ func (o *operations) login(ctx context.Context, in *loginInput) (*loginOutput, e
 	}
 	return &loginOutput{
 		CacheControl: "no-store",
-		Body:         LoginAnswer{Token: login.Token, TokenType: "Bearer", ExpiresAt: login.ExpiresAt, TeacherID: login.TeacherID},
+		Body: LoginAnswer{
+			Token: login.Token, TokenType: "Bearer", ExpiresAt: login.ExpiresAt, TeacherID: login.TeacherID,
+		},
 	}, nil
 }
 
 func (o *operations) me(ctx context.Context, _ *struct{}) (*meOutput, error) {
-	p, _ := auth.PrincipalFrom(ctx)
+	p := principal(ctx)
 	state := LoginState{TeacherID: p.TeacherID, Method: p.Method}
 	if p.Method == auth.MethodSession {
 		state.Session = &LoginSession{CreatedAt: p.CreatedAt, ExpiresAt: p.ExpiresAt}
@@ -181,8 +182,8 @@ func (o *operations) me(ctx context.Context, _ *struct{}) (*meOutput, error) {
 }
 
 func (o *operations) logout(ctx context.Context, _ *struct{}) (*struct{}, error) {
-	if p, _ := auth.PrincipalFrom(ctx); p.Method != auth.MethodSession {
-		return nil, nil // the development header has no session to end
+	if principal(ctx).Method != auth.MethodSession {
+		return nil, nil // the development sign-in has no session to end
 	}
 	if err := o.service.Logout(ctx, token(ctx)); err != nil {
 		return nil, refusal(err)

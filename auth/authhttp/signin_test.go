@@ -57,7 +57,7 @@ func TestRefusedTokensLookTheSame(t *testing.T) {
 	b := setup(t, options{})
 	expired, revoked := b.signIn(t, "anna"), b.signIn(t, "ben")
 	require.NoError(t, b.service.Logout(t.Context(), revoked))
-	b.advance(auth.DefaultLifetime)
+	b.advance(30 * 24 * time.Hour)
 	unknown := b.signIn(t, "carl")
 	require.NoError(t, b.service.Logout(t.Context(), unknown))
 	var bodies []map[string]any
@@ -113,7 +113,7 @@ func TestMiddlewareGivesTheTeacher(t *testing.T) {
 	token := b.signIn(t, "anna")
 	want := b.me(t, token).json["teacher_id"]
 	guarded := authhttp.Middleware(b.service)(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		id, ok := auth.TeacherID(r.Context())
+		id, ok := authhttp.TeacherID(r.Context())
 		require.True(t, ok)
 		require.Equal(t, want, id.String())
 		w.WriteHeader(http.StatusTeapot)
@@ -124,7 +124,7 @@ func TestMiddlewareGivesTheTeacher(t *testing.T) {
 
 func TestDevelopmentHeader(t *testing.T) {
 	t.Parallel()
-	on := options{auth: func(c *auth.Config) { c.DevelopmentHeader = true }}
+	on := options{auth: func(c *auth.Config) { c.AllowDevelopment = true }}
 	who := func(t *testing.T, b *bench, header ...string) reply {
 		return do(t, b.handler, http.MethodGet, mePath, "", header...)
 	}
@@ -173,8 +173,8 @@ func TestDevelopmentHeader(t *testing.T) {
 	})
 	for name, change := range map[string]func(*auth.Config){
 		"off unless told":      func(*auth.Config) {},
-		"off in production":    func(c *auth.Config) { c.DevelopmentHeader, c.Production = true, true },
-		"production says so":   func(c *auth.Config) { c.DevelopmentHeader, c.Production = true, true },
+		"off in production":    func(c *auth.Config) { c.AllowDevelopment, c.Production = true, true },
+		"production says so":   func(c *auth.Config) { c.AllowDevelopment, c.Production = true, true },
 		"production by itself": func(c *auth.Config) { c.Production = true },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -183,7 +183,7 @@ func TestDevelopmentHeader(t *testing.T) {
 			require.False(t, b.service.DevelopmentEnabled())
 			who(t, b, "X-Development-User", "anna").problem(t, http.StatusUnauthorized, "token_missing")
 			if name == "production says so" {
-				require.Contains(t, b.log.String(), "development sign-in was asked for and is off")
+				require.Contains(t, b.log.String(), "development sign-in is configured but off")
 			}
 		})
 	}

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 	"unicode"
 
 	"lessonkit.example/auth"
@@ -23,7 +22,6 @@ const maxAnswerBytes = 64 << 10
 // safe for concurrent use.
 type Client struct {
 	platform string
-	timeout  time.Duration
 	http     *http.Client
 
 	// config is behind a function because fmt prints what it finds in fields.
@@ -58,7 +56,6 @@ func New(c Config) (*Client, error) {
 	}
 	return &Client{
 		platform: c.platform(),
-		timeout:  c.timeout(),
 		config:   func() Config { return c },
 		http: &http.Client{
 			Transport:     transport,
@@ -74,13 +71,10 @@ func (c *Client) Exchange(ctx context.Context, code string) (auth.Identity, erro
 	if code == "" {
 		return auth.Identity{}, &auth.ExchangeError{Kind: auth.ErrCodeMissing}
 	}
-	parent := ctx
-	ctx, cancel := context.WithTimeout(ctx, c.timeout)
-	defer cancel()
 	status, body, err := c.send(ctx, code)
 	if err != nil {
-		if errors.Is(parent.Err(), context.Canceled) {
-			return auth.Identity{}, parent.Err()
+		if errors.Is(ctx.Err(), context.Canceled) {
+			return auth.Identity{}, ctx.Err()
 		}
 		return auth.Identity{}, c.transportError(ctx, err)
 	}

@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"time"
 )
 
 // Dialect is how a platform wants the exchange to be put.
@@ -49,9 +48,6 @@ type Config struct {
 	// every user a new one. Defaults to "miniapp" or "miniapp-json", by Dialect.
 	Platform string
 
-	// Timeout bounds one exchange. Defaults to 8 seconds.
-	Timeout time.Duration
-
 	// Transport gives proxy, TLS and dialling settings. It is copied, and the
 	// copy made to open a connection for each exchange and to speak HTTP/1.1. It
 	// is not a http.RoundTripper because whatever wraps requests to trace them
@@ -66,9 +62,6 @@ func (c Config) check() error {
 	}
 	if c.Dialect != Query && c.Dialect != JSON {
 		return fmt.Errorf("miniapp: Config.Dialect is %d, want Query or JSON", c.Dialect)
-	}
-	if c.Timeout < 0 {
-		return fmt.Errorf("miniapp: Config.Timeout is %v, want a positive duration", c.Timeout)
 	}
 	u, err := url.Parse(c.endpoint())
 	switch {
@@ -105,13 +98,6 @@ func (c Config) platform() string {
 		return "miniapp-json"
 	}
 	return "miniapp"
-}
-
-func (c Config) timeout() time.Duration {
-	if c.Timeout == 0 {
-		return 8 * time.Second
-	}
-	return c.Timeout
 }
 
 func (c Config) text() string {

@@ -2,6 +2,7 @@ package miniapp_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
@@ -67,13 +68,14 @@ func TestNeitherSecretNorCodeIsTold(t *testing.T) {
 				p.Secret = "sec/ret+" + rand.Text() // changes when it is escaped
 				p.Behave(mood)
 				c := config(p, d)
-				c.Timeout = 50 * time.Millisecond
 				client := newClient(t, c)
 				code := p.Code(authtest.User{OpenID: "the-user"})
 
 				var log, traced bytes.Buffer
 				logger := slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-				ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{
+				ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+				defer cancel()
+				ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 					GetConn:          func(hostPort string) { fmt.Fprint(&traced, hostPort) },
 					WroteHeaderField: func(key string, value []string) { fmt.Fprint(&traced, key, value) },
 				})
@@ -121,7 +123,6 @@ func TestNewRefusesWhatIsNotComplete(t *testing.T) {
 		"AppID and Config.Secret":     func(c *miniapp.Config) { c.AppID = "" },
 		"Secret are both required":    func(c *miniapp.Config) { c.Secret = "" },
 		"Dialect is 7":                func(c *miniapp.Config) { c.Dialect = 7 },
-		"Timeout is -1s":              func(c *miniapp.Config) { c.Timeout = -time.Second },
 		"not an absolute address":     func(c *miniapp.Config) { c.Endpoint = "/sns" },
 		"not an absolute":             func(c *miniapp.Config) { c.Endpoint = "https://a b/" },
 		"query, fragment or user":     func(c *miniapp.Config) { c.Endpoint = "https://h/?secret=1" },

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"sync"
@@ -94,8 +93,7 @@ func TestALostPostgresIsUnavailableUntilItIsBack(t *testing.T) {
 		"identity":        func() error { _, err := s.Identity(t.Context(), [16]byte{1}); return err },
 		"create session":  func() error { _, err := s.CreateSession(t.Context(), session("ben")); return err },
 		"delete session":  func() error { return s.DeleteSession(t.Context(), n.TokenHash) },
-		"delete expired":  func() error { _, err := s.DeleteExpired(t.Context(), noon, noon, 10); return err },
-		"mark used":       func() error { return s.MarkUsed(t.Context(), []auth.LastUse{{TokenHash: n.TokenHash, At: noon}}) },
+		"delete expired":  func() error { _, err := s.DeleteExpired(t.Context(), noon, 10); return err },
 		"migrated":        func() error { _, err := s.Migrated(t.Context()); return err },
 		"migrate":         func() error { return s.Migrate(t.Context()) },
 		"delete sessions": func() error { _, err := s.DeleteSessions(t.Context(), [16]byte{1}); return err },
@@ -132,12 +130,12 @@ func TestASilentPostgresIsUnavailable(t *testing.T) {
 	s, err := sqlstore.Open(t.Context(), "postgres://u@"+l.Addr().String()+"/db?sslmode=disable")
 	require.NoError(t, err)
 	t.Cleanup(func() { s.Close() })
-	service, err := auth.New(auth.Config{Store: s, StoreTimeout: 50 * time.Millisecond, DevelopmentHeader: true})
+	service, err := auth.New(auth.Config{Store: s, StoreTimeout: 50 * time.Millisecond, AllowDevelopment: true})
 	require.NoError(t, err)
-	for _, header := range []http.Header{{auth.DevelopmentHeader: {"anna"}}, {"Authorization": {"Bearer " + goodToken(t)}}} {
-		_, err = service.AuthenticateHeader(t.Context(), header)
-		require.ErrorIs(t, err, auth.ErrUnavailable)
-	}
+	_, err = service.AuthenticateDevelopment(t.Context(), "anna")
+	require.ErrorIs(t, err, auth.ErrUnavailable)
+	_, err = service.Authenticate(t.Context(), goodToken(t))
+	require.ErrorIs(t, err, auth.ErrUnavailable)
 }
 
 // goodToken is a token of a service on another database.

@@ -1,10 +1,9 @@
-// Package sqlstore keeps teachers and their sessions in PostgreSQL or SQLite:
-// an [auth.Store] on database/sql, one code for both engines. [Open] is all
-// that most programs need; [NewPostgres] and [NewSQLite] take databases that a
-// program has open already. Call [Store.Migrate] before the first use.
+// Package sqlstore is an [auth.Store] in PostgreSQL or SQLite, on database/sql. [Open] is enough for
+// most programs; [NewPostgres] and [NewSQLite] take databases that the program has already opened.
+// Call [Store.Migrate] before the first use.
 //
-// Tables are prefixed auth_, so they fit beside others in one database. Session
-// tokens are stored as their SHA-256 alone.
+// Table names begin with auth_, so they fit beside others in one database. Of a session token only
+// the SHA-256 is stored.
 package sqlstore
 
 import (
@@ -20,15 +19,14 @@ import (
 // Store is an [auth.Store] in a database. It is safe for concurrent use, also
 // by several programs on one database.
 type Store struct {
-	db   *sqldb.DB
-	find lookup
+	db *sqldb.DB
 }
 
 var _ auth.Store = (*Store)(nil)
 
-// Open opens a database given by its address, postgres://… or sqlite:PATH (the
-// file is made where there is none). PostgreSQL is not contacted yet: a program
-// may start before its database. Close the store after use.
+// Open opens a database by its address, postgres://… or sqlite:PATH (a file that does not exist is
+// created). It does not connect to PostgreSQL yet: a program may start before its database. Close
+// the store after use.
 func Open(ctx context.Context, address string) (*Store, error) {
 	db, err := sqldb.Open(ctx, address)
 	if err != nil {
@@ -37,16 +35,16 @@ func Open(ctx context.Context, address string) (*Store, error) {
 	return &Store{db: db}, nil
 }
 
-// NewPostgres uses a pool of pgx's database/sql driver, such as
-// stdlib.OpenDBFromPool makes, and which stays the caller's to close.
+// NewPostgres returns a store on a pool of pgx's database/sql driver, such as stdlib.OpenDBFromPool
+// returns. The caller closes the pool.
 func NewPostgres(db *sql.DB) *Store { return &Store{db: sqldb.FromPostgres(db)} }
 
-// NewSQLite uses two pools of the modernc.org/sqlite driver on one file: write
-// with a single connection and immediate transactions, and read. Both need
-// foreign keys on, WAL and a busy timeout, and stay the caller's to close.
+// NewSQLite returns a store on two pools of the modernc.org/sqlite driver on one file: write with a
+// single connection and immediate transactions, and read. Both need foreign keys on, WAL and a busy
+// timeout. The caller closes the pools.
 func NewSQLite(write, read *sql.DB) *Store { return &Store{db: sqldb.FromSQLite(write, read)} }
 
-// Close closes the database of a store that [Open] made.
+// Close closes the database of a store that [Open] returned, and does nothing for others.
 func (s *Store) Close() error { return s.db.Close() }
 
 const migrationsTable = "auth_migrations"
@@ -54,19 +52,18 @@ const migrationsTable = "auth_migrations"
 //go:embed migrations
 var migrations embed.FS
 
-// Migrate makes the tables, or brings them up to date. Several programs may
-// call it at once.
+// Migrate creates the tables or brings them up to date. Several programs may call it at once.
 func (s *Store) Migrate(ctx context.Context) error {
 	return wrap("migrate", s.db.Migrate(ctx, migrationsTable, migrations))
 }
 
-// Migrated tells whether the tables are up to date. It changes nothing.
+// Migrated reports whether the tables are up to date. It changes nothing.
 func (s *Store) Migrated(ctx context.Context) (bool, error) {
 	ok, err := s.db.Migrated(ctx, migrationsTable, migrations)
 	return ok, wrap("check migrations", err)
 }
 
-// wrap names the operation, and marks what says that the database is away.
+// wrap names the operation, and marks errors of a database that is unavailable.
 func wrap(operation string, err error) error {
 	if err == nil {
 		return nil

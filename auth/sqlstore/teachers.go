@@ -17,7 +17,7 @@ func (s *Store) Teacher(ctx context.Context, id auth.Identity, now time.Time) (u
 	const find = `
 		select id from auth_teachers where platform = $1 and app_id = $2 and subject = $3`
 	var teacher uuid.UUID
-	err := s.db.R.QueryRowContext(ctx, find, id.Platform, id.AppID, id.Subject).Scan(&teacher)
+	err := s.db.QueryRowContext(ctx, find, id.Platform, id.AppID, id.Subject).Scan(&teacher)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = s.db.Update(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
 			teacher, err = upsertTeacher(ctx, tx, id, now)
@@ -25,7 +25,7 @@ func (s *Store) Teacher(ctx context.Context, id auth.Identity, now time.Time) (u
 		})
 	}
 	if err != nil {
-		return uuid.Nil, wrap("find or make teacher", err)
+		return uuid.Nil, wrap("find or create teacher", err)
 	}
 	return teacher, nil
 }
@@ -35,7 +35,7 @@ func (s *Store) Identity(ctx context.Context, teacherID uuid.UUID) (auth.Identit
 	const find = `
 		select platform, app_id, subject, union_id from auth_teachers where id = $1`
 	var id auth.Identity
-	err := s.db.R.QueryRowContext(ctx, find, teacherID).Scan(&id.Platform, &id.AppID, &id.Subject, &id.UnionID)
+	err := s.db.QueryRowContext(ctx, find, teacherID).Scan(&id.Platform, &id.AppID, &id.Subject, &id.UnionID)
 	if errors.Is(err, sql.ErrNoRows) {
 		return auth.Identity{}, auth.ErrNoTeacher
 	}
@@ -45,8 +45,8 @@ func (s *Store) Identity(ctx context.Context, teacherID uuid.UUID) (auth.Identit
 	return id, nil
 }
 
-// upsertTeacher finds or makes a teacher. Where the row exists it is locked
-// until the transaction ends, which keeps sign-ins of one teacher in order.
+// upsertTeacher finds or creates a teacher. An existing row is locked until the transaction ends, so
+// that concurrent sign-ins of one teacher run one after the other.
 func upsertTeacher(ctx context.Context, tx *sql.Tx, id auth.Identity, now time.Time) (uuid.UUID, error) {
 	const upsert = `
 		insert into auth_teachers (id, platform, app_id, subject, union_id, created_at)
@@ -59,6 +59,7 @@ func upsertTeacher(ctx context.Context, tx *sql.Tx, id auth.Identity, now time.T
 		return uuid.Nil, err
 	}
 	var teacher uuid.UUID
-	err = tx.QueryRowContext(ctx, upsert, candidate, id.Platform, id.AppID, id.Subject, id.UnionID, sqldb.Time{Time: now}).Scan(&teacher)
+	err = tx.QueryRowContext(ctx, upsert,
+		candidate, id.Platform, id.AppID, id.Subject, id.UnionID, sqldb.Time{Time: now}).Scan(&teacher)
 	return teacher, err
 }

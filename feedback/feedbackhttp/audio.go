@@ -62,7 +62,7 @@ func (s *server) registerAudio(api huma.API) {
 			return 0, nil, problem("path", err)
 		}
 		defer f.Close()
-		r := &http.Request{Method: ctx.Method(), Header: header(ctx)}
+		r := &http.Request{Method: ctx.Method(), Header: httpapi.Header(ctx)}
 		h := w.Header()
 		h.Set("Content-Type", seg.ContentType)
 		h.Set("ETag", `"`+seg.SHA256+`"`)

@@ -32,7 +32,7 @@ func (s *server) requireTeacher(ctx huma.Context, next func(huma.Context)) {
 			"no database is configured on this server").WithRetryAfter(time.Minute))
 		return
 	}
-	teacher, err := s.authenticate(ctx.Context(), header(ctx))
+	teacher, err := s.authenticate(ctx.Context(), httpapi.Header(ctx))
 	if err != nil {
 		httpapi.Refuse(s.api, ctx, authError(err))
 		return
@@ -73,11 +73,4 @@ func teacher(ctx context.Context) uuid.UUID {
 		panic("feedbackhttp: operation without requireTeacher")
 	}
 	return id
-}
-
-// header returns the request's header.
-func header(ctx huma.Context) http.Header {
-	h := http.Header{}
-	ctx.EachHeader(h.Add)
-	return h
 }

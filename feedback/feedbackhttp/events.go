@@ -120,7 +120,7 @@ func (s *server) follow(ctx huma.Context, w http.ResponseWriter, id uuid.UUID, s
 			}
 			err = writeEvent(w, e)
 		case <-tick.C:
-			if _, err := s.authenticate(ctx.Context(), header(ctx)); err != nil && !isTemporary(err) {
+			if _, err := s.authenticate(ctx.Context(), httpapi.Header(ctx)); err != nil && !isTemporary(err) {
 				return
 			}
 			_, err = io.WriteString(w, ": still here\n\n")

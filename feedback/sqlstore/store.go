@@ -19,7 +19,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"sync"
 
 	"lessonkit.example/feedback"
 	"lessonkit.example/internal/migrate"
@@ -36,8 +35,6 @@ type Outbox func(ctx context.Context, tx *sql.Tx, t feedback.Task) error
 type Store struct {
 	db     *sqldb.DB
 	outbox Outbox
-
-	statements sync.Map // SQLite only: query → *sql.Stmt
 }
 
 var _ feedback.Store = (*Store)(nil)
@@ -98,47 +95,7 @@ type execer interface {
 }
 
 // read returns where to read outside of a transaction.
-func (s *Store) read() querier {
-	if s.db.Engine == migrate.Postgres {
-		return s.db.R // pgx caches prepared statements itself
-	}
-	return statements{s}
-}
-
-// statements prepares each statement once, which saves SQLite the parsing, and lets it run to its
-// end: a page is read within microseconds, and to make that cancelable costs two goroutines a query.
-type statements struct{ s *Store }
-
-func (c statements) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
-	if st, ok := c.s.statements.Load(query); ok {
-		return st.(*sql.Stmt), ctx.Err()
-	}
-	st, err := c.s.db.R.PrepareContext(ctx, query)
-	if err != nil {
-		return nil, err
-	}
-	if old, loaded := c.s.statements.LoadOrStore(query, st); loaded {
-		st.Close()
-		return old.(*sql.Stmt), nil
-	}
-	return st, nil
-}
-
-func (c statements) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	st, err := c.prepare(ctx, query)
-	if err != nil {
-		return nil, err
-	}
-	return st.QueryContext(context.WithoutCancel(ctx), args...)
-}
-
-func (c statements) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
-	st, err := c.prepare(ctx, query)
-	if err != nil {
-		return c.s.db.R.QueryRowContext(ctx, query, args...) // returns the error
-	}
-	return st.QueryRowContext(context.WithoutCancel(ctx), args...)
-}
+func (s *Store) read() querier { return s.db }
 
 // update runs fn in a transaction. fn may run more than once.
 func (s *Store) update(ctx context.Context, op string, fn func(ctx context.Context, tx *sql.Tx) error) error {

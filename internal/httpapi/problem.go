@@ -113,8 +113,19 @@ func (p *Problem) forRequest(ctx context.Context) *Problem {
 	return &named
 }
 
-// WriteProblem answers r with p, outside of Huma.
-func WriteProblem(w http.ResponseWriter, r *http.Request, p *Problem) {
+// Header returns the header of a request to Huma, with canonical keys.
+func Header(ctx huma.Context) http.Header {
+	h := http.Header{}
+	ctx.EachHeader(h.Add)
+	return h
+}
+
+// WriteError answers r with err outside of Huma: with the [Problem] that err wraps, else with 500.
+func WriteError(w http.ResponseWriter, r *http.Request, err error) {
+	var p *Problem
+	if !errors.As(err, &p) {
+		p = Internal(err)
+	}
 	if p.cause != nil {
 		noteError(r.Context(), p.cause)
 	}

@@ -58,7 +58,7 @@ func Wrap(h http.Handler, o WrapOptions) http.Handler {
 					info.log(log, r, rec.status)
 					panic(http.ErrAbortHandler)
 				}
-				WriteProblem(rec, r, Internal(nil))
+				WriteError(rec, r, Internal(nil))
 			}
 			status := rec.status
 			if status == 0 {
@@ -213,7 +213,7 @@ func (w *recorder) WriteHeader(status int) {
 		if status == http.StatusMethodNotAllowed {
 			detail = "this path takes " + w.Header().Get("Allow")
 		}
-		WriteProblem(w.ResponseWriter, w.request, Error(status, codeOf(status), detail))
+		WriteError(w.ResponseWriter, w.request, Error(status, codeOf(status), detail))
 		return
 	}
 	w.ResponseWriter.WriteHeader(status)

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+	"sync"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
@@ -30,8 +31,9 @@ type DB struct {
 	// Pool is PostgreSQL's native pool behind W and R, where [Open] made it.
 	Pool *pgxpool.Pool
 
-	group  *sqlitedb.Group // SQLite only
-	opened bool            // by Open, so Close closes it
+	group      *sqlitedb.Group // SQLite only
+	statements sync.Map        // SQLite only: query → *sql.Stmt of R
+	opened     bool            // by Open, so Close closes it
 }
 
 // FromPostgres wraps a pool of pgx's database/sql driver.

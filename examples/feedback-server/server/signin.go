@@ -17,10 +17,10 @@ func (s *Server) buildAuth() error {
 		s.authDB = authstore.NewPostgres(s.db.W)
 	}
 	c := auth.Config{
-		Store:             s.authDB,
-		DevelopmentHeader: s.config.AllowDevelopmentUser,
-		Production:        s.config.Production(),
-		Logger:            s.log,
+		Store:            s.authDB,
+		AllowDevelopment: s.config.AllowDevelopmentUser,
+		Production:       s.config.Production(),
+		Logger:           s.log,
 	}
 	if s.config.MiniappConfigured() {
 		platform, err := miniapp.New(miniapp.Config{

@@ -17,7 +17,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -107,11 +106,11 @@ type side struct {
 	service *signin.Service
 	db      *sql.DB
 	stmt    *sql.Stmt // nil where the driver keeps prepared statements itself
-	headers []http.Header
+	tokens  []string
 	hashes  [][]byte
 }
 
-const bareQuery = `select teacher_id, created_at, expires_at, last_used_at from auth_sessions where token_hash = $1`
+const bareQuery = `select teacher_id, created_at, expires_at from auth_sessions where token_hash = $1`
 
 func newSide(log interface{ Write([]byte) (int, error) }, engine string, store *sqlstore.Store, db *sql.DB, prepare bool) (*side, error) {
 	ctx := context.Background()
@@ -134,7 +133,7 @@ func newSide(log interface{ Write([]byte) (int, error) }, engine string, store *
 				if loginErr != nil {
 					err = loginErr
 				}
-				s.headers = append(s.headers, http.Header{"Authorization": {"Bearer " + login.Token}})
+				s.tokens = append(s.tokens, login.Token)
 				s.hashes = append(s.hashes, hash[:])
 				mu.Unlock()
 			}
@@ -147,7 +146,7 @@ func newSide(log interface{ Write([]byte) (int, error) }, engine string, store *
 	if err == nil && prepare {
 		s.stmt, err = db.PrepareContext(ctx, bareQuery)
 	}
-	fmt.Fprintf(log, "%s: %d sessions\n", engine, len(s.headers))
+	fmt.Fprintf(log, "%s: %d sessions\n", engine, len(s.tokens))
 	return s, err
 }
 
@@ -161,7 +160,7 @@ func (anybody) Exchange(_ context.Context, code string) (signin.Identity, error)
 }
 
 func (s *side) authenticate(ctx context.Context, i int) error {
-	p, err := s.service.AuthenticateHeader(ctx, s.headers[i])
+	p, err := s.service.Authenticate(ctx, s.tokens[i])
 	if err == nil && p.TeacherID == uuid.Nil {
 		return fmt.Errorf("session %d has no teacher", i)
 	}
@@ -177,11 +176,11 @@ func (s *side) bare(ctx context.Context, i int) error {
 	}
 	var teacher uuid.UUID
 	if s.engine == "sqlite" { // times are text there
-		var created, expires, used string
-		return row.Scan(&teacher, &created, &expires, &used)
+		var created, expires string
+		return row.Scan(&teacher, &created, &expires)
 	}
-	var created, expires, used time.Time
-	return row.Scan(&teacher, &created, &expires, &used)
+	var created, expires time.Time
+	return row.Scan(&teacher, &created, &expires)
 }
 
 // call is one operation on the i-th session.
