@@ -1,12 +1,6 @@
-// Command feedback-server serves the teaching-feedback service.
-//
-//	feedback-server [serve]     serve, and transcribe in the background, see serve -h
-//	feedback-server migrate     bring the database up to date
-//	feedback-server demo        run the main job on this machine, see demo -h
-//	feedback-server version     print the version
-//
-// It is configured by the environment and by the file .env in the working
-// directory; .env.example explains the names.
+// Command feedback-server serves the teaching-feedback service. Run "feedback-server help" for its
+// commands. It is configured by the environment and by the file .env in the working directory;
+// .env.example describes the variables.
 package main
 
 import (
@@ -17,6 +11,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"runtime/debug"
 
 	"lessonkit.example/examples/feedback-server/server"
 	"lessonkit.example/examples/internal/demo"
@@ -30,7 +25,7 @@ const usage = `usage:
   feedback-server version     print the version
 
 It is configured by the environment and by the file .env in the working
-directory; .env.example explains the names.
+directory; .env.example describes the variables.
 `
 
 func main() {
@@ -59,16 +54,16 @@ func run(ctx context.Context, args []string) error {
 		fmt.Print(usage)
 		return nil
 	}
-	return program.Usage{Err: fmt.Errorf("there is no command %q; feedback-server help shows the usage", command)}
+	return program.Usage{Err: fmt.Errorf("unknown command %q; feedback-server help shows the usage", command)}
 }
 
 func serve(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("feedback-server serve", flag.ContinueOnError)
-	role := flags.String("role", "all", "what this process does: api (serve), worker (transcribe), or all")
+	roleName := flags.String("role", "all", "the part of the work of this process: api (serve), worker (transcribe), or all")
 	if err := program.ParseAll(flags, args, os.Stdout, "usage: feedback-server [serve [flags]]\n\n", ""); err != nil {
 		return err
 	}
-	part, err := server.ParseRole(*role)
+	role, err := server.ParseRole(*roleName)
 	if err != nil {
 		return program.Usage{Err: err}
 	}
@@ -76,7 +71,12 @@ func serve(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	srv, err := server.New(ctx, config, server.Options{Logger: log, Version: server.Version(), Role: part})
+	if os.Getenv("GOGC") == "" {
+		// The live heap is a few megabytes. At the default of 100, the garbage collector would run
+		// many times per second.
+		debug.SetGCPercent(400)
+	}
+	srv, err := server.New(ctx, config, server.Options{Logger: log, Version: server.Version(), Role: role})
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func serve(ctx context.Context, args []string) error {
 
 func migrate(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("feedback-server migrate", flag.ContinueOnError)
-	if err := program.ParseAll(flags, args, os.Stdout, "usage: feedback-server migrate\n\nBrings the database up to date.\n", ""); err != nil {
+	if err := program.ParseAll(flags, args, os.Stdout, "usage: feedback-server migrate\n\nUpdates the tables.\n", ""); err != nil {
 		return err
 	}
 	config, log, err := configure()
@@ -112,8 +112,8 @@ func runDemo(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("feedback-server demo", flag.ContinueOnError)
 	o := demo.Options{Stdout: os.Stdout, Stderr: os.Stderr, Version: server.Version()}
 	flags.StringVar(&o.Dir, "data", "lessonkit-data", "`directory` of the demo's database, audio and log")
-	flags.BoolVar(&o.Once, "once", false, "end when the record is saved, with exit code 0")
-	flags.Func("audio", "recordings of your own instead of the samples: `FILE`..., or the flag again for each", func(file string) error {
+	flags.BoolVar(&o.Once, "once", false, "exit when the record is saved")
+	flags.Func("audio", "your recordings in place of the samples, `FILE`...", func(file string) error {
 		o.Audio = append(o.Audio, file)
 		return nil
 	})
@@ -141,6 +141,10 @@ func version(args []string) error {
 }
 
 func configure() (server.Config, *slog.Logger, error) {
-	config, err := server.LoadConfig()
+	environment, err := server.Environment(os.Environ(), ".env")
+	if err != nil {
+		return server.Config{}, nil, err
+	}
+	config, err := server.ParseConfig(environment)
 	return config, config.Logger(os.Stderr), err
 }

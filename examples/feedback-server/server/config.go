@@ -10,9 +10,9 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
-	"os"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -23,81 +23,77 @@ import (
 	"lessonkit.example/internal/sqldb"
 )
 
-// Config is everything the server is told by its environment. The names are
-// the interface's.
+// Config configures a [Server]. The zero value serves /health, without a database.
 type Config struct {
-	DatabaseURL string `env:"DATABASE_URL"` // postgres://… or sqlite:PATH; empty: no data endpoints
+	DatabaseURL string `env:"DATABASE_URL"` // postgres://… or sqlite:PATH; if empty, there are no data endpoints
 
-	HTTPAddr  string     `env:"HTTP_ADDR" envDefault:"127.0.0.1:8080"`
-	AppEnv    string     `env:"APP_ENV" envDefault:"development"` // development | production
-	LogLevel  slog.Level `env:"LOG_LEVEL" envDefault:"info"`      // debug | info | warn | error
-	LogFormat string     `env:"LOG_FORMAT" envDefault:"text"`     // text | json
+	HTTPAddr  string     `env:"HTTP_ADDR"`  // defaults to 127.0.0.1:8080
+	AppEnv    string     `env:"APP_ENV"`    // development (default) or production
+	LogLevel  slog.Level `env:"LOG_LEVEL"`  // debug, info (default), warn or error
+	LogFormat string     `env:"LOG_FORMAT"` // text (default) or json
 
-	// DrainSecs is how long a server that was asked to stop goes on to serve and
-	// says at /readyz that it does not: a load balancer that asks there sends
-	// its clients elsewhere before the port is closed.
-	DrainSecs int `env:"DRAIN_SECONDS" envDefault:"0"`
+	// Drain is how long a stopping server continues to serve while /readyz answers 503, so that
+	// load balancers choose other servers before the port closes.
+	Drain time.Duration `env:"DRAIN_SECONDS"`
 
-	// TrustedProxies are the networks whose X-Forwarded-For is believed.
-	TrustedProxies []string `env:"TRUSTED_PROXIES"`
+	// TrustedProxies are the networks whose X-Forwarded-For header is used.
+	TrustedProxies []netip.Prefix `env:"TRUSTED_PROXIES"`
+
+	// OperatorPassword gives access to the pages of the job queue at /admin/queue. If empty, there
+	// are no such pages; otherwise it has at least 12 characters.
+	OperatorPassword string `env:"OPERATOR_PASSWORD"`
 
 	MiniappAppID         string `env:"MINIAPP_APP_ID"`
 	MiniappAppSecret     string `env:"MINIAPP_APP_SECRET"`
-	MiniappAPIURL        string `env:"MINIAPP_API_URL"` // where codes are exchanged; empty: the platform's own
+	MiniappAPIURL        string `env:"MINIAPP_API_URL"` // defaults to the platform's
 	AllowDevelopmentUser bool   `env:"ALLOW_DEVELOPMENT_USER_HEADER"`
 
-	AudioStorageDir string `env:"AUDIO_STORAGE_DIR" envDefault:"lessonkit-data/audio"`
-	AudioMaxBytes   int64  `env:"AUDIO_MAX_BYTES" envDefault:"134217728"`
+	AudioStorageDir string `env:"AUDIO_STORAGE_DIR"` // defaults to lessonkit-data/audio
+	AudioMaxBytes   int64  `env:"AUDIO_MAX_BYTES"`   // defaults to 128 MiB
 
-	ASRProvider           string `env:"ASR_PROVIDER" envDefault:"local"` // local | cloud
-	LocalASRURL           string `env:"LOCAL_ASR_URL"`
-	LocalASRModel         string `env:"LOCAL_ASR_MODEL"`
-	LocalASRAPIKey        string `env:"LOCAL_ASR_API_KEY"`
-	ASRRequestTimeoutSecs int    `env:"ASR_REQUEST_TIMEOUT_SECONDS" envDefault:"1800"`
-	ASRWorkerConcurrency  int    `env:"ASR_WORKER_CONCURRENCY" envDefault:"1"`
-	ASRJobLeaseSecs       int    `env:"ASR_JOB_LEASE_SECONDS" envDefault:"3600"`
+	ASRProvider          string        `env:"ASR_PROVIDER"` // local (default) or cloud
+	LocalASRURL          string        `env:"LOCAL_ASR_URL"`
+	LocalASRModel        string        `env:"LOCAL_ASR_MODEL"`
+	LocalASRAPIKey       string        `env:"LOCAL_ASR_API_KEY"`
+	ASRRequestTimeout    time.Duration `env:"ASR_REQUEST_TIMEOUT_SECONDS"` // of one recognition; defaults to 30 minutes
+	ASRWorkerConcurrency int           `env:"ASR_WORKER_CONCURRENCY"`      // defaults to 1
+	ASRJobLease          time.Duration `env:"ASR_JOB_LEASE_SECONDS"`       // limit of one job; defaults to 1 hour
 
 	CloudASRAppID      string `env:"CLOUD_ASR_APP_ID"`
 	CloudASRSecretID   string `env:"CLOUD_ASR_SECRET_ID"`
 	CloudASRSecretKey  string `env:"CLOUD_ASR_SECRET_KEY"`
-	CloudASREngineType string `env:"CLOUD_ASR_ENGINE_TYPE" envDefault:"16k_zh"`
+	CloudASREngineType string `env:"CLOUD_ASR_ENGINE_TYPE"` // defaults to 16k_zh
 
 	SummaryAPIURL string `env:"FEEDBACK_SUMMARY_API_URL"`
 	SummaryAPIKey string `env:"FEEDBACK_SUMMARY_API_KEY"`
 	SummaryModel  string `env:"FEEDBACK_SUMMARY_MODEL"`
 
-	// ScalarJS is the reference page's script: a file, or an https address of a
-	// CDN. Empty: the one built into the program, if there is one.
+	// ScalarJS is the script of the API reference: a file, or an https address of a CDN. Defaults
+	// to the script that was embedded by the build, if any.
 	ScalarJS string `env:"SCALAR_JS"`
 }
 
-// ASRRequestTimeout bounds one request to the recogniser.
-func (c Config) ASRRequestTimeout() time.Duration {
-	return time.Duration(c.ASRRequestTimeoutSecs) * time.Second
+func (c Config) withDefaults() Config {
+	c.HTTPAddr = cmp.Or(c.HTTPAddr, "127.0.0.1:8080")
+	c.AppEnv = cmp.Or(c.AppEnv, "development")
+	c.LogFormat = cmp.Or(c.LogFormat, "text")
+	c.AudioStorageDir = cmp.Or(c.AudioStorageDir, "lessonkit-data/audio")
+	c.AudioMaxBytes = cmp.Or(c.AudioMaxBytes, 128<<20)
+	c.ASRProvider = cmp.Or(c.ASRProvider, "local")
+	c.ASRRequestTimeout = cmp.Or(c.ASRRequestTimeout, 30*time.Minute)
+	c.ASRWorkerConcurrency = cmp.Or(c.ASRWorkerConcurrency, 1)
+	c.ASRJobLease = cmp.Or(c.ASRJobLease, time.Hour)
+	c.CloudASREngineType = cmp.Or(c.CloudASREngineType, "16k_zh")
+	return c
 }
 
-// ASRJobLease bounds how long one worker may hold one job.
-func (c Config) ASRJobLease() time.Duration { return time.Duration(c.ASRJobLeaseSecs) * time.Second }
+// DevelopmentSignIn reports whether the development header is accepted. In production it never is.
+func (c Config) DevelopmentSignIn() bool { return c.AllowDevelopmentUser && c.AppEnv != "production" }
 
-// Drain is how long a server that was asked to stop goes on to serve.
-func (c Config) Drain() time.Duration { return time.Duration(c.DrainSecs) * time.Second }
-
-// Production tells whether this is a deployment that real people use.
-func (c Config) Production() bool { return c.AppEnv == "production" }
-
-// DevelopmentSignIn tells whether the development header is accepted.
-// Production never accepts it.
-func (c Config) DevelopmentSignIn() bool { return c.AllowDevelopmentUser && !c.Production() }
-
-// MiniappConfigured tells whether codes can be exchanged.
+// MiniappConfigured reports whether the credentials for login codes are set.
 func (c Config) MiniappConfigured() bool { return c.MiniappAppID != "" && c.MiniappAppSecret != "" }
 
-// CloudConfigured tells whether the cloud recogniser has all it needs.
-func (c Config) CloudConfigured() bool {
-	return c.CloudASRAppID != "" && c.CloudASRSecretID != "" && c.CloudASRSecretKey != "" && c.CloudASREngineType != ""
-}
-
-// Logger writes to w as the configuration asks.
+// Logger returns a logger that writes to w in the configured format.
 func (c Config) Logger(w io.Writer) *slog.Logger {
 	options := &slog.HandlerOptions{Level: c.LogLevel}
 	if c.LogFormat == "json" {
@@ -106,14 +102,14 @@ func (c Config) Logger(w io.Writer) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, options))
 }
 
-// Environment returns environ ("NAME=value") over what the file (".env")
-// says; a file that is not there says nothing. An empty value is as good as none.
+// Environment merges environ, a list of NAME=value, over the variables of a file such as .env. The
+// file need not exist. Variables with an empty value are left out.
 func Environment(environ []string, file string) (map[string]string, error) {
 	merged, err := godotenv.Read(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		merged = map[string]string{}
 	} else if err != nil {
-		// The parser repeats the line it stumbled over, which may hold a secret.
+		// The parser's error contains the line, which may contain a secret.
 		return nil, fmt.Errorf("%s is not a list of NAME=value lines", file)
 	}
 	for name, value := range env.ToMap(environ) {
@@ -127,131 +123,151 @@ func Environment(environ []string, file string) (map[string]string, error) {
 	return merged, nil
 }
 
-// LoadConfig reads the environment and the file .env of the working directory.
-func LoadConfig() (Config, error) {
-	environment, err := Environment(os.Environ(), ".env")
-	if err != nil {
-		return Config{}, err
-	}
-	return ParseConfig(environment)
-}
-
-// ParseConfig understands an environment. Its error names every variable that
-// cannot be understood and says what would be right, never what was there.
+// ParseConfig returns the configuration in an environment, with defaults. Its error names every
+// variable with a bad value and describes good ones. It contains no values.
 func ParseConfig(environment map[string]string) (Config, error) {
-	var c Config
+	c := Config{}.withDefaults()
+	err := env.ParseWithOptions(&c, env.Options{Environment: environment, FuncMap: parsers})
 	var bad []string
-	if err := env.ParseWithOptions(&c, env.Options{Environment: environment}); err != nil {
-		var all env.AggregateError
-		if !errors.As(err, &all) {
-			return Config{}, err
-		}
+	var all env.AggregateError
+	if errors.As(err, &all) {
 		for _, err := range all.Errors {
 			bad = append(bad, explain(err))
 		}
+	} else if err != nil {
+		return Config{}, err
 	}
-	for _, mistake := range c.mistakes() {
-		name, _, _ := strings.Cut(mistake, ":")
-		if !slices.ContainsFunc(bad, func(b string) bool { return strings.HasPrefix(b, name+":") }) {
-			bad = append(bad, mistake)
-		}
-	}
-	if len(bad) > 0 {
-		return Config{}, fmt.Errorf("configuration:\n  %s", strings.Join(bad, "\n  "))
+	if bad = append(bad, c.mistakes()...); len(bad) > 0 {
+		return Config{}, mistakesError(bad)
 	}
 	return c, nil
 }
 
-// explain names the variable behind a value of the wrong type.
+var parsers = map[reflect.Type]env.ParserFunc{
+	reflect.TypeFor[time.Duration](): func(text string) (any, error) {
+		seconds, err := strconv.Atoi(text)
+		return time.Duration(seconds) * time.Second, err
+	},
+	reflect.TypeFor[[]netip.Prefix](): func(text string) (any, error) {
+		var networks []netip.Prefix
+		for item := range strings.SplitSeq(text, ",") {
+			network, err := parseNetwork(strings.TrimSpace(item))
+			if err != nil {
+				return nil, err
+			}
+			networks = append(networks, network)
+		}
+		return networks, nil
+	},
+}
+
+// parseNetwork accepts an address too, as a network of one.
+func parseNetwork(text string) (netip.Prefix, error) {
+	if a, err := netip.ParseAddr(text); err == nil {
+		return netip.PrefixFrom(a, a.BitLen()), nil
+	}
+	return netip.ParsePrefix(text)
+}
+
+// explain describes a value that cannot be parsed, without the value.
 func explain(err error) string {
 	var parse env.ParseError
 	if !errors.As(err, &parse) {
-		return "something cannot be understood"
+		return "a variable cannot be parsed"
 	}
-	name := parse.Name
-	if f, ok := reflect.TypeFor[Config]().FieldByName(parse.Name); ok {
-		name = f.Tag.Get("env")
+	field, _ := reflect.TypeFor[Config]().FieldByName(parse.Name)
+	expected := map[reflect.Type]string{
+		reflect.TypeFor[bool]():           "true or false",
+		reflect.TypeFor[slog.Level]():     "debug, info, warn or error",
+		reflect.TypeFor[[]netip.Prefix](): "addresses or networks (10.0.0.0/8), separated by commas",
 	}
-	want := map[reflect.Kind]string{reflect.Int: "a whole number", reflect.Int64: "a whole number", reflect.Bool: "true or false"}[parse.Type.Kind()]
-	if parse.Type == reflect.TypeFor[slog.Level]() {
-		want = "debug, info, warn or error"
-	}
-	return name + ": want " + cmp.Or(want, parse.Type.String())
+	return field.Tag.Get("env") + ": must be " + cmp.Or(expected[parse.Type], "a whole number")
 }
 
-// mistakes finds values that have the right type and make no sense.
+// check returns an error that names every variable whose value is not valid.
+func (c Config) check() error {
+	if bad := c.mistakes(); len(bad) > 0 {
+		return mistakesError(bad)
+	}
+	return nil
+}
+
+func mistakesError(bad []string) error {
+	return fmt.Errorf("configuration:\n  %s", strings.Join(bad, "\n  "))
+}
+
+// mistakes describes the values that have the right type and are not valid.
 func (c Config) mistakes() (bad []string) {
-	expect := func(ok bool, name, want string) {
+	must := func(ok bool, name, rule string) {
 		if !ok {
-			bad = append(bad, name+": "+want)
+			bad = append(bad, name+": "+rule)
 		}
 	}
 	oneOf := func(value, name string, allowed ...string) {
-		expect(slices.Contains(allowed, value), name, "want "+strings.Join(allowed, " or "))
+		must(slices.Contains(allowed, value), name, "must be "+strings.Join(allowed, " or "))
+	}
+	httpAddress := func(value, name string) {
+		must(value == "" || isHTTP(value), name, "must be an http:// or https:// address")
 	}
 	oneOf(c.AppEnv, "APP_ENV", "development", "production")
 	oneOf(c.LogFormat, "LOG_FORMAT", "text", "json")
 	oneOf(c.ASRProvider, "ASR_PROVIDER", "local", "cloud")
-	expect(c.DatabaseURL == "" || sqldb.Check(c.DatabaseURL) == nil, "DATABASE_URL", "want a valid postgres://… address, or sqlite:PATH")
-	_, port, err := net.SplitHostPort(c.HTTPAddr)
-	if err == nil {
-		_, err = net.LookupPort("tcp", port)
-	}
-	expect(err == nil, "HTTP_ADDR", "want host:port, as in 127.0.0.1:8080 or :8080")
-	httpAddress := func(value, name string) {
-		expect(value == "" || isHTTP(value), name, "want an http:// or https:// address")
-	}
+	must(c.DatabaseURL == "" || sqldb.Check(c.DatabaseURL) == nil, "DATABASE_URL",
+		"must be a valid postgres://… address or sqlite:PATH")
+	must(isHostPort(c.HTTPAddr), "HTTP_ADDR", "must be host:port, as in 127.0.0.1:8080 or :8080")
+	must(c.OperatorPassword == "" || len([]rune(c.OperatorPassword)) >= minOperatorPassword, "OPERATOR_PASSWORD",
+		fmt.Sprintf("must have at least %d characters", minOperatorPassword))
 	httpAddress(c.LocalASRURL, "LOCAL_ASR_URL")
 	httpAddress(c.MiniappAPIURL, "MINIAPP_API_URL")
 	httpAddress(c.SummaryAPIURL, "FEEDBACK_SUMMARY_API_URL")
-	expect(!strings.HasPrefix(c.ScalarJS, "http://"), "SCALAR_JS", "want a file, or an https:// address")
-	expect(c.AudioMaxBytes > 0 && c.AudioMaxBytes <= 1<<40, "AUDIO_MAX_BYTES", "want a number above 0, at most 1099511627776 (1 TiB)")
-	expect(c.DrainSecs >= 0, "DRAIN_SECONDS", "want a number of seconds, or 0")
-	expect(c.ASRWorkerConcurrency > 0, "ASR_WORKER_CONCURRENCY", "want a number above 0")
-	expect(c.ASRRequestTimeoutSecs > 0, "ASR_REQUEST_TIMEOUT_SECONDS", "want a number above 0")
-	expect(c.ASRJobLeaseSecs > c.ASRRequestTimeoutSecs, "ASR_JOB_LEASE_SECONDS",
-		fmt.Sprintf("must exceed ASR_REQUEST_TIMEOUT_SECONDS (%d): a job would be given away while its request still runs", c.ASRRequestTimeoutSecs))
-	expect((c.MiniappAppID == "") == (c.MiniappAppSecret == ""), "MINIAPP_APP_ID, MINIAPP_APP_SECRET", "set both or neither")
-	expect(c.ASRProvider != "cloud" || c.CloudConfigured(), "CLOUD_ASR_APP_ID, CLOUD_ASR_SECRET_ID, CLOUD_ASR_SECRET_KEY", "all are needed when ASR_PROVIDER is cloud")
-	if c.ASRProvider == "cloud" && c.CloudConfigured() {
+	must(!strings.HasPrefix(c.ScalarJS, "http://"), "SCALAR_JS", "must be a file or an https:// address")
+	must(c.AudioMaxBytes > 0 && c.AudioMaxBytes <= 1<<40, "AUDIO_MAX_BYTES",
+		"must be above 0 and at most 1099511627776 (1 TiB)")
+	must(c.Drain >= 0, "DRAIN_SECONDS", "must not be negative")
+	must(c.ASRWorkerConcurrency > 0, "ASR_WORKER_CONCURRENCY", "must be above 0")
+	must(c.ASRRequestTimeout > 0, "ASR_REQUEST_TIMEOUT_SECONDS", "must be above 0")
+	must(c.ASRJobLease > c.ASRRequestTimeout, "ASR_JOB_LEASE_SECONDS",
+		fmt.Sprintf("must exceed ASR_REQUEST_TIMEOUT_SECONDS (%.0f): another worker would start a job while its request "+
+			"is still running", c.ASRRequestTimeout.Seconds()))
+	must((c.MiniappAppID == "") == (c.MiniappAppSecret == ""), "MINIAPP_APP_ID, MINIAPP_APP_SECRET",
+		"must both be set or both be empty")
+	if c.ASRProvider == "cloud" {
 		bad = append(bad, c.cloudMistakes()...)
 	}
-	expect(c.SummaryAPIURL == "" || c.SummaryModel != "", "FEEDBACK_SUMMARY_MODEL", "is needed with FEEDBACK_SUMMARY_API_URL")
-	_, err = summary.NewChat(summary.ChatConfig{URL: "https://any.example", Model: "any", Key: c.SummaryAPIKey})
-	expect(err == nil, "FEEDBACK_SUMMARY_API_KEY", "holds a space, a line end or another character that no key has")
-	_, err = c.trustedProxies()
-	expect(err == nil, "TRUSTED_PROXIES", "want addresses or networks (10.0.0.0/8), separated by commas")
+	must(c.SummaryAPIURL == "" || c.SummaryModel != "", "FEEDBACK_SUMMARY_MODEL",
+		"must be set with FEEDBACK_SUMMARY_API_URL")
+	_, err := summary.NewChat(summary.ChatConfig{URL: "https://any.example", Model: "any", Key: c.SummaryAPIKey})
+	must(err == nil, "FEEDBACK_SUMMARY_API_KEY", "must not contain spaces, line ends or control characters")
 	return bad
 }
 
-// cloudMistakes is what the cloud's client says, in the names of the variables.
+const minOperatorPassword = 12
+
+// cloudMistakes returns the errors of the cloud recognizer with the names of the variables.
 func (c Config) cloudMistakes() []string {
-	_, err := newRecogniser(c, slog.New(slog.DiscardHandler))
+	if c.CloudASRAppID == "" || c.CloudASRSecretID == "" || c.CloudASRSecretKey == "" {
+		return []string{"CLOUD_ASR_APP_ID, CLOUD_ASR_SECRET_ID, CLOUD_ASR_SECRET_KEY: must be set if ASR_PROVIDER is cloud"}
+	}
+	_, err := newRecognizer(c, slog.New(slog.DiscardHandler))
 	if err == nil {
 		return nil
 	}
-	text := strings.NewReplacer("cloud recogniser: ", "", "AppID", "CLOUD_ASR_APP_ID:", "SecretID", "CLOUD_ASR_SECRET_ID:",
-		"SecretKey", "CLOUD_ASR_SECRET_KEY:", "EngineType", "CLOUD_ASR_ENGINE_TYPE:").Replace(err.Error())
-	return strings.Split(text, "; ")
+	_, text, _ := strings.Cut(err.Error(), ": ")
+	names := strings.NewReplacer("AppID", "CLOUD_ASR_APP_ID:", "SecretID", "CLOUD_ASR_SECRET_ID:",
+		"SecretKey", "CLOUD_ASR_SECRET_KEY:", "EngineType", "CLOUD_ASR_ENGINE_TYPE:")
+	return strings.Split(names.Replace(text), "; ")
 }
 
-func (c Config) trustedProxies() (prefixes []netip.Prefix, err error) {
-	for _, network := range c.TrustedProxies {
-		network = strings.TrimSpace(network)
-		p, err := netip.ParsePrefix(network)
-		if err != nil {
-			a, err := netip.ParseAddr(network)
-			if err != nil {
-				return nil, err
-			}
-			p = netip.PrefixFrom(a, a.BitLen())
-		}
-		prefixes = append(prefixes, p)
-	}
-	return prefixes, nil
-}
-
-func isHTTP(raw string) bool {
-	u, err := url.Parse(raw)
+func isHTTP(address string) bool {
+	u, err := url.Parse(address)
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
+}
+
+func isHostPort(address string) bool {
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	_, err = net.LookupPort("tcp", port)
+	return err == nil
 }

@@ -19,8 +19,8 @@ func TestConfigDefaults(t *testing.T) {
 	require.Equal(t, "127.0.0.1:8080", c.HTTPAddr)
 	require.Equal(t, "local", c.ASRProvider)
 	require.Equal(t, int64(128<<20), c.AudioMaxBytes)
-	require.Equal(t, 30*time.Minute, c.ASRRequestTimeout())
-	require.Equal(t, time.Hour, c.ASRJobLease())
+	require.Equal(t, 30*time.Minute, c.ASRRequestTimeout)
+	require.Equal(t, time.Hour, c.ASRJobLease)
 	require.Equal(t, 1, c.ASRWorkerConcurrency)
 	require.Equal(t, "16k_zh", c.CloudASREngineType)
 	require.False(t, c.DevelopmentSignIn())
@@ -56,7 +56,7 @@ func TestEveryBadVariableIsNamed(t *testing.T) {
 	})
 	require.Error(t, err)
 	for _, name := range []string{
-		"DATABASE_URL", "HTTP_ADDR", "APP_ENV", "LOG_LEVEL: want debug", "ALLOW_DEVELOPMENT_USER_HEADER: want true or false", "ASR_WORKER_CONCURRENCY: want a whole number",
+		"DATABASE_URL", "HTTP_ADDR", "APP_ENV", "LOG_LEVEL: must be debug", "ALLOW_DEVELOPMENT_USER_HEADER: must be true or false", "ASR_WORKER_CONCURRENCY: must be a whole number",
 		"ASR_JOB_LEASE_SECONDS: must exceed ASR_REQUEST_TIMEOUT_SECONDS (1800)", "CLOUD_ASR_APP_ID", "LOCAL_ASR_URL", "MINIAPP_APP_ID", "FEEDBACK_SUMMARY_MODEL", "AUDIO_MAX_BYTES", "TRUSTED_PROXIES",
 	} {
 		require.ErrorContains(t, err, name)

@@ -3,12 +3,17 @@ package server
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/singleflight"
+
+	"lessonkit.example/asr"
+	"lessonkit.example/auth"
 	"lessonkit.example/jobqueue"
 )
 
-// Report is the answer of GET /health.
+// Report is the body of GET /health.
 type Report struct {
 	Status   string         `json:"status" enum:"ok,degraded" doc:"ok when data endpoints work and speech is recognised."`
 	Version  string         `json:"version"`
@@ -29,7 +34,7 @@ type DatabaseReport struct {
 	Engine     string `json:"engine,omitempty" enum:"postgres,sqlite"`
 }
 
-// SpeechReport is the state of the recogniser, as last seen in the background.
+// SpeechReport is the state of the recognizer at its last check or use.
 type SpeechReport struct {
 	Provider  string `json:"provider" enum:"local,cloud"`
 	Available bool   `json:"available"`
@@ -45,108 +50,109 @@ type QueueReport struct {
 }
 
 const (
-	healthPatience = 1500 * time.Millisecond // a check that takes longer counts as failed
-	healthMemory   = 2 * time.Second         // how long a result is served again
+	healthTimeout = 1500 * time.Millisecond // a check that takes longer counts as failed
+	healthMaxAge  = 2 * time.Second         // how long a result is used
 )
 
-// health looks after the answer of GET /health: checks run side by side under
-// a time limit, once for all who ask at the same time, and are remembered.
+// health reports the state of the service. Its checks of the database run side by side under a
+// timeout, once for all concurrent callers.
 type health struct {
-	server *Server
+	config     Config
+	version    string
+	db         *database     // nil if none is configured
+	accounts   *auth.Service // nil without a database
+	recognizer asr.Recognizer
+	stopping   *atomic.Bool
+
+	checks singleflight.Group
 
 	mu      sync.Mutex
-	report  databaseState
+	last    databaseState
 	checked time.Time
-	running chan struct{} // closed when the check under way ends; nil: none
 }
 
-// databaseState is what must be asked for; the rest is known.
+// databaseState is the result of the checks of the database.
 type databaseState struct {
 	reachable, migrated bool
 	queue               QueueReport
 }
 
-func newHealth(s *Server) *health { return &health{server: s} }
-
-// Report returns the state within a bit more than healthPatience, whatever hangs.
-func (h *health) Report(ctx context.Context) Report {
-	s := h.server
-	state := databaseState{}
-	if s.db != nil {
-		state = h.state(ctx)
+func newHealth(
+	c Config, version string, db *database, accounts *auth.Service, recognizer asr.Recognizer, stopping *atomic.Bool,
+) *health {
+	return &health{
+		config: c, version: version, db: db, accounts: accounts, recognizer: recognizer, stopping: stopping,
 	}
-	speech := s.speech.Status(ctx)
+}
+
+// report returns the state little later than healthTimeout, whatever hangs.
+func (h *health) report(ctx context.Context) Report {
+	speech := h.recognizer.Status(ctx)
 	r := Report{
-		Version: s.version,
-		Database: DatabaseReport{
-			Configured: s.db != nil,
-			Reachable:  state.reachable,
-			Migrated:   state.migrated,
+		Status:  "degraded",
+		Version: h.version,
+		Speech: SpeechReport{
+			Provider: h.config.ASRProvider, Available: speech.Available, Model: speech.Model, Detail: speech.Reason,
 		},
-		Speech: SpeechReport{Provider: s.config.ASRProvider, Available: speech.Available, Model: speech.Model, Detail: speech.Reason},
-		Queue:  state.queue,
-
 		SpeechAvailable:        speech.Available,
-		MiniappAuthConfigured:  s.config.MiniappConfigured() && (s.auth == nil || s.auth.LoginConfigured()),
-		DevelopmentAuthEnabled: s.config.DevelopmentSignIn(),
+		MiniappAuthConfigured:  h.config.MiniappConfigured(),
+		DevelopmentAuthEnabled: h.config.DevelopmentSignIn(),
 	}
-	if s.db != nil {
-		r.Database.Engine = string(s.db.Engine)
+	if h.db == nil {
+		return r
 	}
-	r.Status = "degraded"
+	state := h.state(ctx)
+	r.Database = DatabaseReport{
+		Configured: true, Reachable: state.reachable, Migrated: state.migrated, Engine: string(h.db.Engine),
+	}
+	r.Queue = state.queue
+	r.MiniappAuthConfigured = h.accounts.LoginConfigured()
 	if state.migrated && speech.Available {
 		r.Status = "ok"
 	}
 	return r
 }
 
-// Ready tells whether data endpoints work and will for some time.
-func (h *health) Ready(ctx context.Context) bool {
-	return h.server.db != nil && !h.server.stopping.Load() && h.state(ctx).migrated
+// ready reports whether data endpoints work and the server is not stopping.
+func (h *health) ready(ctx context.Context) bool {
+	return h.db != nil && !h.stopping.Load() && h.state(ctx).migrated
 }
 
-// state returns a fresh enough state, or an empty one when finding out takes too long.
+// state returns a recent state of the database, or an empty one if the checks take too long.
 func (h *health) state(ctx context.Context) databaseState {
 	h.mu.Lock()
-	if time.Since(h.checked) < healthMemory {
-		defer h.mu.Unlock()
-		return h.report
-	}
-	if h.running == nil {
-		h.running = make(chan struct{})
-		// Not the caller's context: others wait for the same result.
-		go h.check(context.WithoutCancel(ctx), h.running)
-	}
-	running := h.running
+	last, age := h.last, time.Since(h.checked)
 	h.mu.Unlock()
-
-	patience := time.NewTimer(healthPatience)
-	defer patience.Stop()
-	select {
-	case <-running:
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		return h.report
-	case <-patience.C:
-	case <-ctx.Done():
+	if age < healthMaxAge {
+		return last
 	}
-	return databaseState{}
+	result := h.checks.DoChan("", func() (any, error) {
+		return h.check(context.WithoutCancel(ctx)), nil // other callers wait for the same result
+	})
+	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
+	defer cancel()
+	select {
+	case r := <-result:
+		return r.Val.(databaseState)
+	case <-ctx.Done():
+		return databaseState{}
+	}
 }
 
-func (h *health) check(ctx context.Context, done chan struct{}) {
-	ctx, cancel := context.WithTimeout(ctx, healthPatience)
+func (h *health) check(ctx context.Context) databaseState {
+	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
 	var state databaseState
 	var checks sync.WaitGroup
-	checks.Go(func() { state.reachable = h.server.db.R.PingContext(ctx) == nil })
-	checks.Go(func() { state.migrated, _ = h.server.Migrated(ctx) })
-	checks.Go(func() { state.queue = countJobs(ctx, h.server.client) })
+	checks.Go(func() { state.reachable = h.db.R.PingContext(ctx) == nil })
+	checks.Go(func() { state.migrated, _ = h.db.migrated(ctx) })
+	checks.Go(func() { state.queue = countJobs(ctx, h.db.client) })
 	checks.Wait()
 
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.report, h.checked, h.running = state, time.Now(), nil
-	close(done)
+	h.last, h.checked = state, time.Now()
+	return state
 }
 
 func countJobs(ctx context.Context, c *jobqueue.Client) (r QueueReport) {

@@ -14,7 +14,7 @@ import (
 	"lessonkit.example/jobqueue"
 )
 
-// metrics are what GET /metrics serves, in a registry of this server's own.
+// metrics is the registry of GET /metrics.
 type metrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.HistogramVec
@@ -22,40 +22,42 @@ type metrics struct {
 	waits    *prometheus.HistogramVec
 }
 
-func newMetrics(s *Server) *metrics {
+func newMetrics(h *health) *metrics {
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
 		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "http_request_duration_seconds", Help: "Requests by route and status, and the time they took.",
+			Name: "http_request_duration_seconds", Help: "Duration of requests by route and status.",
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10, 60},
 		}, []string{"method", "route", "status"}),
 		jobs: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "job_duration_seconds", Help: "Attempts of background jobs by kind and outcome, and the time they took.",
+			Name: "job_duration_seconds", Help: "Duration of attempts of background jobs by kind and outcome.",
 			Buckets: []float64{.01, .1, 1, 5, 15, 60, 300, 900, 3600},
 		}, []string{"kind", "outcome"}),
 		waits: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "job_wait_seconds", Help: "How late background jobs were taken up.",
+			Name: "job_wait_seconds", Help: "Time that background jobs were due before their attempt started.",
 			Buckets: []float64{.01, .1, 1, 10, 60, 600, 3600, 86400},
 		}, []string{"kind"}),
 	}
 	m.registry.MustRegister(
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		m.requests, m.jobs, m.waits, stateCollector{s},
+		m.requests, m.jobs, m.waits, stateCollector{h},
 	)
 	return m
 }
 
-// handler serves the metrics in Prometheus' text form.
+// handler serves the metrics in the text format of Prometheus.
 func (m *metrics) handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
 }
 
-// methods are those with a series of their own: any word may be sent as one.
-var methods = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions}
+// methods are the values of the label method. A client may send any word as a method.
+var methods = []string{
+	http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions,
+}
 
-// observeRequest takes the mux's pattern, which names no resource: the number
-// of series stays bounded.
+// observeRequest records a request. The route is the pattern of the mux, not the path, so the number
+// of series is bounded.
 func (m *metrics) observeRequest(method, route string, status int, took time.Duration) {
 	if !slices.Contains(methods, method) {
 		method = "other"
@@ -71,14 +73,18 @@ func (m *metrics) observeJob(e jobqueue.Event) {
 	m.jobs.WithLabelValues(e.Job.Kind, string(e.Type)).Observe(e.Took.Seconds())
 }
 
-// stateCollector asks for the state of queue and recogniser at each scrape.
-type stateCollector struct{ server *Server }
+// stateCollector reads the state of database, queue and recognizer at each scrape.
+type stateCollector struct{ health *health }
 
 var (
-	speechAvailable = prometheus.NewDesc("speech_available", "1 while the recogniser can take jobs.", []string{"provider"}, nil)
-	databaseReady   = prometheus.NewDesc("database_ready", "1 while the database answers and is migrated.", nil, nil)
-	queueJobs       = prometheus.NewDesc("jobqueue_jobs", "Jobs by queue and state, each number up to a bound.", []string{"queue", "state"}, nil)
-	queueOldest     = prometheus.NewDesc("jobqueue_oldest_seconds", "How long the job that waits longest could have started.", []string{"queue"}, nil)
+	speechAvailable = prometheus.NewDesc("speech_available",
+		"1 while the recogniser can take jobs.", []string{"provider"}, nil)
+	databaseReady = prometheus.NewDesc("database_ready",
+		"1 while the database answers and is migrated.", nil, nil)
+	queueJobs = prometheus.NewDesc("jobqueue_jobs",
+		"Jobs by queue and state, each number up to a bound.", []string{"queue", "state"}, nil)
+	queueOldest = prometheus.NewDesc("jobqueue_oldest_seconds",
+		"Time that the oldest waiting job has been due.", []string{"queue"}, nil)
 )
 
 // Describe implements prometheus.Collector.
@@ -88,21 +94,21 @@ func (stateCollector) Describe(descs chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect implements prometheus.Collector. A database that is away costs the
-// queue's figures, not the scrape.
+// Collect implements prometheus.Collector. If the database is unavailable, only the metrics of the
+// queue are missing.
 func (c stateCollector) Collect(out chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), healthPatience)
+	ctx, cancel := context.WithTimeout(context.Background(), healthTimeout)
 	defer cancel()
 	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
 	}
-	s := c.server
-	gauge(speechAvailable, oneIf(s.speech.Status(ctx).Available), s.config.ASRProvider)
-	gauge(databaseReady, oneIf(s.health.Ready(ctx)))
-	if s.client == nil {
+	h := c.health
+	gauge(speechAvailable, oneIf(h.recognizer.Status(ctx).Available), h.config.ASRProvider)
+	gauge(databaseReady, oneIf(h.ready(ctx)))
+	if h.db == nil {
 		return
 	}
-	stats, err := s.client.Stats(ctx)
+	stats, err := h.db.client.Stats(ctx)
 	if err != nil {
 		return
 	}

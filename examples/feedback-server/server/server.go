@@ -1,6 +1,7 @@
-// Package server puts the teaching-feedback service together: the
-// packages that know nothing of one another meet here, under one
-// configuration, on one database.
+// Package server assembles the teaching-feedback service from packages that do not import one
+// another. [New] builds it, [Server.Migrate] creates its tables and [Server.Run] serves it.
+//
+// The function build shows every dependency being made and handed on.
 package server
 
 import (
@@ -11,108 +12,156 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"runtime"
 	"sync/atomic"
 	"time"
 
+	"github.com/danielgtaylor/huma/v2"
 	"golang.org/x/sync/errgroup"
 
 	"lessonkit.example/asr"
 	"lessonkit.example/auth"
-	authstore "lessonkit.example/auth/sqlstore"
+	"lessonkit.example/auth/authhttp"
+	"lessonkit.example/examples/internal/docsui"
 	"lessonkit.example/feedback"
-	feedbackstore "lessonkit.example/feedback/sqlstore"
+	"lessonkit.example/feedback/feedbackhttp"
 	"lessonkit.example/internal/httpapi"
-	"lessonkit.example/internal/sqldb"
-	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/queueui"
 )
 
-// Options are what a program tells the server besides its configuration.
+// Options configures what does not come from the environment.
 type Options struct {
-	// Logger gets everything. If nil, nothing is logged.
+	// Logger receives everything that is logged. If nil, nothing is logged.
 	Logger *slog.Logger
 
-	// Version of the program, for /health and the reference.
+	// Version of the program, for /health and the API reference.
 	Version string
 
-	// Role is which part of the work this process does. Defaults to RoleAll.
+	// Role is the part of the work that this process does. Defaults to RoleAll.
 	Role Role
 }
 
-// Role is a part of the server's work. Processes of any roles share one
-// database and one audio directory.
+// Role is a part of the service's work. Processes of any roles share one database and one audio
+// directory.
 type Role string
 
-// The roles.
+// The roles. A worker serves /health, /readyz and /metrics only.
 const (
 	RoleAll    Role = "all"
-	RoleAPI    Role = "api"    // serves the interface
-	RoleWorker Role = "worker" // transcribes and cleans up; serves its state only
+	RoleAPI    Role = "api"    // serves the API
+	RoleWorker Role = "worker" // transcribes and deletes audio
 )
 
-// ParseRole reads a role's name.
+// ParseRole returns the role with the given name.
 func ParseRole(name string) (Role, error) {
 	switch r := Role(name); r {
 	case RoleAll, RoleAPI, RoleWorker:
 		return r, nil
 	}
-	return "", fmt.Errorf("unknown role %q: want %s, %s or %s", name, RoleAll, RoleAPI, RoleWorker)
+	return "", fmt.Errorf("unknown role %q: must be %s, %s or %s", name, RoleAll, RoleAPI, RoleWorker)
 }
 
-// Server is the service, ready to run. Without a database it has no stores, no
-// queue and no services.
+// Server is the assembled service.
 type Server struct {
-	config  Config
-	log     *slog.Logger
-	version string
-	role    Role
-
-	db       *sqldb.DB // nil: none is configured
-	authDB   *authstore.Store
-	bookDB   *feedbackstore.Store
-	queue    queue
-	client   *jobqueue.Client
-	speech   recogniser
-	auth     *auth.Service
-	feedback *feedback.Service
-	health   *health
-	metrics  *metrics
-	stopping atomic.Bool // asked to stop, and still serving
+	log        *slog.Logger
+	drain      time.Duration
+	db         *database // nil if none is configured
+	handler    http.Handler
+	recognizer asr.Recognizer
+	background []task       // need a migrated database
+	stopping   *atomic.Bool // true from the start of the drain time
 }
 
-// New opens what the configuration names and builds the service. It contacts
-// nobody and starts nothing. Close the server in the end.
+// task runs until its context is done.
+type task func(ctx context.Context) error
+
+// New opens the configured database and builds the service. Empty fields of c get their defaults.
+// New connects to nothing and starts nothing. The caller closes the server.
 func New(ctx context.Context, c Config, o Options) (*Server, error) {
-	s := &Server{config: c, log: o.Logger, version: o.Version, role: cmp.Or(o.Role, RoleAll)}
-	if s.log == nil {
-		s.log = slog.New(slog.DiscardHandler)
+	c = c.withDefaults()
+	if err := c.check(); err != nil {
+		return nil, err
 	}
-	if err := s.build(ctx); err != nil {
-		return nil, errors.Join(err, s.Close())
+	o.Role = cmp.Or(o.Role, RoleAll)
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.DatabaseURL == "" {
+		o.Logger.Warn("DATABASE_URL is not set: /health works, data endpoints answer 503")
+		return build(c, o, nil)
+	}
+	db, err := openDatabase(ctx, c.DatabaseURL)
+	if err != nil {
+		return nil, err
+	}
+	s, err := build(c, o, db)
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
 	}
 	return s, nil
 }
 
-func (s *Server) build(ctx context.Context) (err error) {
-	if s.speech, err = newRecogniser(s.config, s.log); err != nil {
-		return err
+// build makes every part of the service and connects them. db is nil if none is configured: the
+// services then stay nil, and their endpoints answer 503.
+func build(c Config, o Options, db *database) (*Server, error) {
+	log := o.Logger
+	recognizer, err := newRecognizer(c, log)
+	if err != nil {
+		return nil, err
 	}
-	s.health = newHealth(s)
-	s.metrics = newMetrics(s)
-	if s.config.DatabaseURL == "" {
-		s.log.Warn("DATABASE_URL is not set: /health answers, every data endpoint says 503")
-		return nil
+	var accounts *auth.Service
+	var lessons *feedback.Service
+	if db != nil {
+		if accounts, err = newAccounts(c, db.accounts, log); err != nil {
+			return nil, err
+		}
+		if lessons, err = newFeedback(c, db.lessons, recognizer, log); err != nil {
+			return nil, err
+		}
 	}
-	if s.db, err = sqldb.Open(ctx, s.config.DatabaseURL); err != nil {
-		return err
+	stopping := new(atomic.Bool)
+	health := newHealth(c, o.Version, db, accounts, recognizer, stopping)
+	metrics := newMetrics(health)
+
+	var background []task
+	if db != nil && o.Role != RoleWorker {
+		background = append(background, accounts.Run)
 	}
-	s.queue = newQueue(s.db)
-	s.client = jobqueue.NewClient(s.queue)
-	if err := s.buildAuth(); err != nil {
-		return err
+	if db != nil && o.Role != RoleAPI {
+		worker := newWorker(c, db.jobs, lessons, metrics.observeJob, log)
+		background = append(background, lessons.Run, worker.Run)
 	}
-	return s.buildFeedback()
+
+	mux := http.NewServeMux()
+	api := httpapi.New(mux, httpapi.Options{Title: title, Version: o.Version, Description: description})
+	registerState(api, health)
+	mux.Handle("GET /metrics", metrics.handler())
+	if o.Role != RoleWorker {
+		v1 := huma.NewGroup(api, "/api/v1")
+		authhttp.Register(v1, authhttp.Config{Service: accounts, TrustedProxies: c.TrustedProxies})
+		feedbackhttp.Register(v1, feedbackhttp.Config{Service: lessons, Authenticate: authhttp.Authenticate(accounts)})
+		api.OpenAPI().Tags = tags
+		reference := docsui.Handler(docsui.Config{Title: title, Script: c.ScalarJS, Logger: log})
+		mux.Handle("/scalar", reference)
+		mux.Handle("/scalar/", reference)
+	}
+	if db != nil && o.Role != RoleWorker && c.OperatorPassword != "" {
+		pages := queueui.New(db.client, queueui.Config{Prefix: "/admin/queue", Title: "Job queue", Logger: log})
+		mux.Handle("/admin/queue/", requireOperator(c.OperatorPassword, pages))
+	}
+	return &Server{
+		log:   log,
+		drain: c.Drain,
+		db:    db,
+		handler: httpapi.Wrap(closeConnections(stopping, httpapi.NoteRoute(mux)),
+			httpapi.WrapOptions{Logger: log, Observe: metrics.observeRequest}),
+		recognizer: recognizer,
+		background: background,
+		stopping:   stopping,
+	}, nil
 }
+
+// Handler returns the handler of all requests.
+func (s *Server) Handler() http.Handler { return s.handler }
 
 // Close closes the database.
 func (s *Server) Close() error {
@@ -122,92 +171,63 @@ func (s *Server) Close() error {
 	return s.db.Close()
 }
 
-// ErrNoDatabase is returned where a database is needed and none is configured.
-var ErrNoDatabase = errors.New("DATABASE_URL is not set")
-
-// Migrate brings all tables up to date. Several may do so at once.
+// Migrate brings all tables up to date. Several processes may call it at once.
 func (s *Server) Migrate(ctx context.Context) error {
 	if s.db == nil {
-		return ErrNoDatabase
+		return errors.New("DATABASE_URL is not set")
 	}
-	for _, m := range []func(context.Context) error{s.authDB.Migrate, s.bookDB.Migrate, s.queue.Migrate} {
-		if err := m(ctx); err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.db.migrate(ctx)
 }
 
-// Migrated tells whether all tables are up to date.
-func (s *Server) Migrated(ctx context.Context) (bool, error) {
-	if s.db == nil {
-		return false, ErrNoDatabase
-	}
-	for _, m := range []func(context.Context) (bool, error){s.authDB.Migrated, s.bookDB.Migrated, s.queue.Migrated} {
-		if ok, err := m(ctx); !ok || err != nil {
-			return false, err
-		}
-	}
-	return true, nil
-}
+// shutdownTimeout is how long requests and jobs may continue after the drain time.
+const shutdownTimeout = 15 * time.Second
 
-// stopGrace is how long requests and jobs may go on after a stop was asked for.
-const stopGrace = 15 * time.Second
-
-// Run does the role's work and serves on l until ctx ends; it then lets
-// requests and jobs finish for a while and returns nil.
+// Run serves on l and does the role's background work until ctx is done. It then lets requests and
+// jobs finish within the shutdown timeout and returns nil.
 func (s *Server) Run(ctx context.Context, l net.Listener) error {
-	// What is live here is so little that the garbage collector would run many
-	// times a second, at a tenth of the processor. With these, which are never
-	// touched and so take up no memory, it waits for some tens of megabytes.
-	defer runtime.KeepAlive(make([]byte, 32<<20))
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return s.speech.Run(ctx) })
-	if s.db != nil {
-		group.Go(func() error { return s.background(ctx) })
+	if monitored, ok := s.recognizer.(interface{ Run(context.Context) error }); ok {
+		group.Go(func() error { return monitored.Run(ctx) })
 	}
+	group.Go(func() error { return s.runBackground(ctx) })
 	group.Go(func() error {
-		server := httpapi.NewServer(s.Handler())
+		server := httpapi.NewServer(s.handler)
 		server.ErrorLog = slog.NewLogLogger(s.log.Handler(), slog.LevelWarn)
-		if err := httpapi.Serve(s.drained(ctx), server, l, stopGrace); err != nil {
+		if err := httpapi.Serve(s.drained(ctx), server, l, shutdownTimeout); err != nil {
 			return fmt.Errorf("serve HTTP: %w", err)
 		}
 		return nil
 	})
-	err := group.Wait()
-	if errors.Is(err, context.Canceled) || errors.Is(err, http.ErrServerClosed) {
-		return nil // stopped, as asked
+	if err := group.Wait(); !errors.Is(err, context.Canceled) {
+		return err
 	}
-	return err
+	return nil
 }
 
-// background does the role's work that no request waits for. It begins when
-// the database is there and migrated, which may be after the start.
-func (s *Server) background(ctx context.Context) error {
-	if !s.awaitMigration(ctx) {
+// runBackground runs the tasks that need the database, once it is reachable and migrated, which may
+// be after the start.
+func (s *Server) runBackground(ctx context.Context) error {
+	if len(s.background) == 0 || !s.awaitMigration(ctx) {
 		return nil
 	}
 	group, ctx := errgroup.WithContext(ctx)
-	if s.role != RoleWorker {
-		group.Go(func() error { return s.auth.Run(ctx) })
-	}
-	if s.role != RoleAPI {
-		group.Go(func() error { return s.feedback.Run(ctx) })
-		group.Go(func() error { return s.work(ctx) })
+	for _, run := range s.background {
+		group.Go(func() error { return run(ctx) })
 	}
 	return group.Wait()
 }
 
+// awaitMigration waits until the tables are up to date. It returns false if ctx ends first.
 func (s *Server) awaitMigration(ctx context.Context) bool {
-	told := false
+	warned := false
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
-		ok, err := s.Migrated(ctx)
+		ok, err := s.db.migrated(ctx)
 		if ok {
 			return true
 		}
-		if !told && ctx.Err() == nil {
-			s.log.Warn("the database is not ready, waiting: is it running, and was `migrate` run?", "error", err)
-			told = true
+		if !warned && ctx.Err() == nil {
+			s.log.Warn("waiting for the database: is it running, and was `migrate` run?", "error", err)
+			warned = true
 		}
 		select {
 		case <-ctx.Done():
@@ -217,20 +237,14 @@ func (s *Server) awaitMigration(ctx context.Context) bool {
 	}
 }
 
-// drained returns a context that ends later than ctx, when load balancers have
-// had time to see that the server is not ready any more.
+// drained returns a context that is done after ctx by the drain time, in which load balancers see
+// at /readyz that the server is about to stop.
 func (s *Server) drained(ctx context.Context) context.Context {
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	context.AfterFunc(ctx, func() {
 		defer stop()
 		s.stopping.Store(true)
-		time.Sleep(s.config.Drain())
+		time.Sleep(s.drain)
 	})
 	return serving
-}
-
-// recogniser is an [asr.Recognizer] that may have work in the background.
-type recogniser interface {
-	asr.Recognizer
-	Run(ctx context.Context) error
 }

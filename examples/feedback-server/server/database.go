@@ -1,0 +1,89 @@
+package server
+
+import (
+	"context"
+	"database/sql"
+
+	authstore "lessonkit.example/auth/sqlstore"
+	"lessonkit.example/feedback"
+	feedbackstore "lessonkit.example/feedback/sqlstore"
+	"lessonkit.example/internal/migrate"
+	"lessonkit.example/internal/sqldb"
+	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/pgqueue"
+	"lessonkit.example/jobqueue/sqlitequeue"
+)
+
+// database is one database with the stores of all packages.
+type database struct {
+	*sqldb.DB
+	accounts *authstore.Store
+	lessons  *feedbackstore.Store
+	jobs     jobStore
+	client   *jobqueue.Client // of jobs
+}
+
+// jobStore is what the two job stores have in common.
+type jobStore interface {
+	jobqueue.Store
+	Migrate(ctx context.Context) error
+	Migrated(ctx context.Context) (bool, error)
+}
+
+func openDatabase(ctx context.Context, url string) (*database, error) {
+	db, err := sqldb.Open(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	if db.Engine == migrate.SQLite {
+		jobs := sqlitequeue.New(db.W, db.R, sqlitequeue.Config{})
+		return &database{
+			DB:       db,
+			accounts: authstore.NewSQLite(db.W, db.R),
+			lessons:  feedbackstore.NewSQLite(db.W, db.R, outbox(jobs.EnqueueTx)),
+			jobs:     jobs,
+			client:   jobqueue.NewClient(jobs),
+		}, nil
+	}
+	jobs := pgqueue.New(db.Pool, pgqueue.Config{})
+	return &database{
+		DB:       db,
+		accounts: authstore.NewPostgres(db.W),
+		lessons:  feedbackstore.NewPostgres(db.W, outbox(jobs.EnqueueSQL)),
+		jobs:     jobs,
+		client:   jobqueue.NewClient(jobs),
+	}, nil
+}
+
+type enqueueTx func(ctx context.Context, tx *sql.Tx, ps ...jobqueue.Params) ([]jobqueue.InsertResult, error)
+
+// outbox enqueues the job of a task in the transaction that stores the reason for the task: both
+// are committed or neither.
+func outbox(enqueue enqueueTx) feedbackstore.Outbox {
+	return func(ctx context.Context, tx *sql.Tx, t feedback.Task) error {
+		_, err := enqueue(ctx, tx, jobOf(t))
+		return err
+	}
+}
+
+// migrate brings all tables up to date.
+func (db *database) migrate(ctx context.Context) error {
+	for _, migrate := range []func(context.Context) error{db.accounts.Migrate, db.lessons.Migrate, db.jobs.Migrate} {
+		if err := migrate(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// migrated reports whether all tables are up to date.
+func (db *database) migrated(ctx context.Context) (bool, error) {
+	for _, migrated := range []func(context.Context) (bool, error){
+		db.accounts.Migrated, db.lessons.Migrated, db.jobs.Migrated,
+	} {
+		if ok, err := migrated(ctx); !ok || err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}

@@ -1,0 +1,67 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+
+	"lessonkit.example/asr"
+	"lessonkit.example/feedback"
+	"lessonkit.example/feedback/audiodir"
+	"lessonkit.example/feedback/summary"
+)
+
+// newFeedback returns the service of lessons, recordings and feedback records.
+func newFeedback(c Config, store feedback.Store, recognizer asr.Recognizer, log *slog.Logger) (*feedback.Service, error) {
+	audio, err := audiodir.New(c.AudioStorageDir)
+	if err != nil {
+		return nil, fmt.Errorf("AUDIO_STORAGE_DIR: %w", err)
+	}
+	summarizer, err := newSummarizer(c, log)
+	if err != nil {
+		return nil, err
+	}
+	return feedback.New(feedback.Config{
+		Store:          store,
+		Audio:          audio,
+		Transcriber:    transcriber{recognizer},
+		Summarizer:     summarizer,
+		MaxAudioBytes:  c.AudioMaxBytes,
+		StuckThreshold: 2 * c.ASRJobLease,
+		Logger:         log,
+	})
+}
+
+// newSummarizer returns a client of the configured endpoint, which falls back to summaries made in
+// this process. Without an endpoint all summaries are made in this process.
+func newSummarizer(c Config, log *slog.Logger) (feedback.Summarizer, error) {
+	local := summary.Extractive{}
+	if c.SummaryAPIURL == "" {
+		return local, nil
+	}
+	remote, err := summary.NewChat(summary.ChatConfig{
+		URL:    c.SummaryAPIURL,
+		Key:    c.SummaryAPIKey,
+		Model:  c.SummaryModel,
+		Logger: log,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("FEEDBACK_SUMMARY_API_URL: %w", err)
+	}
+	return summary.Fallback(remote, local, log), nil
+}
+
+// transcriber adapts a recognizer to the feedback service. It returns the recognizer's errors
+// unchanged: their methods tell the queue when to retry.
+type transcriber struct{ asr.Recognizer }
+
+func (t transcriber) Transcribe(ctx context.Context, a feedback.Audio) (feedback.Transcript, error) {
+	transcript, err := t.Recognize(ctx, asr.Audio{
+		Name:        a.Name,
+		ContentType: a.ContentType,
+		Size:        a.Size,
+		Open:        func() (io.ReadCloser, error) { return a.Open() },
+	})
+	return feedback.Transcript{Text: transcript.Text, Duration: transcript.Duration}, err
+}

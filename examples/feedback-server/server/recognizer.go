@@ -1,0 +1,54 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"lessonkit.example/asr"
+	"lessonkit.example/asr/cloud"
+	"lessonkit.example/asr/local"
+)
+
+// newRecognizer returns the configured recognizer.
+func newRecognizer(c Config, log *slog.Logger) (asr.Recognizer, error) {
+	if c.ASRProvider == "cloud" {
+		return cloud.New(cloud.Config{
+			AppID:          c.CloudASRAppID,
+			SecretID:       c.CloudASRSecretID,
+			SecretKey:      c.CloudASRSecretKey,
+			EngineType:     c.CloudASREngineType,
+			RequestTimeout: c.ASRRequestTimeout,
+			Concurrency:    c.ASRWorkerConcurrency,
+			Logger:         log,
+		})
+	}
+	if c.LocalASRURL == "" {
+		return noRecognizer{}, nil
+	}
+	r, err := local.New(local.Config{
+		URL:            c.LocalASRURL,
+		Model:          c.LocalASRModel,
+		APIKey:         c.LocalASRAPIKey,
+		RequestTimeout: c.ASRRequestTimeout,
+		Concurrency:    c.ASRWorkerConcurrency,
+		Logger:         log,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("LOCAL_ASR_URL: %w", err)
+	}
+	return r, nil
+}
+
+// noRecognizer is used if none is configured: recordings stay in the queue.
+type noRecognizer struct{}
+
+const noRecognizerReason = "no recognizer is configured: set LOCAL_ASR_URL, or ASR_PROVIDER=cloud with CLOUD_ASR_*"
+
+func (noRecognizer) Recognize(context.Context, asr.Audio) (asr.Transcript, error) {
+	return asr.Transcript{}, &asr.Error{Class: asr.ErrMisconfigured, Op: "recognize", Message: noRecognizerReason}
+}
+
+func (noRecognizer) Status(context.Context) asr.Status {
+	return asr.Status{Provider: "local", Reason: noRecognizerReason}
+}
