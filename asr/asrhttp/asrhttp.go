@@ -1,14 +1,19 @@
-// Package asrhttp serves any [asr.Recognizer] in the form of OpenAI's transcription interface, so that every client of that interface can use it.
+// Package asrhttp serves any [asr.Recognizer] with OpenAI's transcription interface, so that every
+// client of that interface can use it.
 //
-//	POST /v1/audio/transcriptions   multipart/form-data: file, model, language, response_format (json, text, verbose_json)
+//	POST /v1/audio/transcriptions   a multipart form: file, language, response_format (json, text,
+//	                                verbose_json); other fields are ignored
 //	GET  /v1/models                 the model in use
-//	GET  /health                    200 while recordings can be recognised, else 503, with the reason
+//	GET  /health                    200 while recordings can be recognised, else 503 with the reason
 //
-// Errors have OpenAI's form: {"error":{"message","type","param","code"}}. Audio that cannot be used is a 400 that says why; a
-// recogniser that is busy or away is a 503 with Retry-After.
+// Errors have OpenAI's form: {"error":{"message","type","param","code"}}. Audio that cannot be used
+// is a 400 with the reason; a recogniser that is busy or unavailable is a 503 with Retry-After.
 //
-// A recording is stored in a temporary file while it is worked on, never in memory. The number of recordings that wait is bounded; how many are
-// recognised at once is the recogniser's own business. When the client goes away, so does its work.
+// A recording is stored in a temporary file, never in memory, until it is recognised. The number of
+// recordings that are accepted at once is limited; how many of them are recognised at once is up to
+// the recogniser. When the client disconnects, recognition stops.
+//
+// # Compatibility
 //
 // Exported names stay; fields of Config may be added.
 package asrhttp
@@ -27,23 +32,25 @@ import (
 	"lessonkit.example/asr"
 )
 
-// Config says what to serve. Recognizer is needed.
+// Config configures a Handler. Recognizer is required.
 type Config struct {
-	// Recognizer does the work.
+	// Recognizer recognises the recordings.
 	Recognizer asr.Recognizer
-	// MaxBytes is the largest recording that is taken. Defaults to 256 MiB.
+	// MaxBytes is the size of the largest recording that is accepted. Defaults to 256 MiB.
 	MaxBytes int64
-	// MaxPending is how many recordings may be in work or waiting; more are answered 503 at once. Defaults to 16.
+	// MaxPending is the number of recordings that are accepted at once; the answer to others is 503.
+	// Defaults to 16.
 	MaxPending int
-	// ReadPause is the longest pause while a recording arrives; after it the request is given up. Defaults to 1 minute.
+	// ReadPause is the longest pause while a recording arrives before the request is rejected.
+	// Defaults to 1 minute.
 	ReadPause time.Duration
-	// Dir is where recordings are kept while they are worked on. Defaults to the system's directory for temporary files.
+	// Dir is the directory for temporary files. Defaults to os.TempDir.
 	Dir string
-	// Logger gets a line for each recording, without its text. If nil, nothing is logged.
+	// Logger receives a line for each recording, without its text. If nil, nothing is logged.
 	Logger *slog.Logger
 }
 
-// Handler serves a recognizer. Make one with New.
+// Handler is an http.Handler that serves a recogniser. It is safe for concurrent use.
 type Handler struct {
 	cfg     Config
 	mux     *http.ServeMux
@@ -52,7 +59,7 @@ type Handler struct {
 	started time.Time
 }
 
-// New returns the handler. It starts nothing.
+// New returns a Handler. It starts nothing. The only error is a missing Recognizer.
 func New(cfg Config) (*Handler, error) {
 	if cfg.Recognizer == nil {
 		return nil, errors.New("asrhttp: Config.Recognizer is nil")
@@ -66,7 +73,13 @@ func New(cfg Config) (*Handler, error) {
 	if cfg.ReadPause <= 0 {
 		cfg.ReadPause = time.Minute
 	}
-	h := &Handler{cfg: cfg, mux: http.NewServeMux(), log: cfg.Logger, pending: make(chan struct{}, cfg.MaxPending), started: time.Now()}
+	h := &Handler{
+		cfg:     cfg,
+		mux:     http.NewServeMux(),
+		log:     cfg.Logger,
+		pending: make(chan struct{}, cfg.MaxPending),
+		started: time.Now(),
+	}
 	if h.log == nil {
 		h.log = slog.New(slog.DiscardHandler)
 	}
@@ -102,12 +115,15 @@ func (h *Handler) models(w http.ResponseWriter, r *http.Request) {
 	}
 	data := []model{}
 	if s := h.cfg.Recognizer.Status(r.Context()); s.Model != "" {
-		data = append(data, model{s.Model, "model", h.started.Unix(), cmp.Or(s.Provider, "local"), "automatic-speech-recognition"})
+		data = append(data, model{
+			ID: s.Model, Object: "model", Created: h.started.Unix(), OwnedBy: cmp.Or(s.Provider, "local"),
+			Task: "automatic-speech-recognition",
+		})
 	}
 	writeJSON(w, http.StatusOK, map[string]any{"object": "list", "data": data})
 }
 
-// fallback answers what no route matches in the form of every other error.
+// fallback handles requests that match no route, with an error in OpenAI's form.
 func (h *Handler) fallback(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case "/v1/audio/transcriptions":
@@ -115,13 +131,13 @@ func (h *Handler) fallback(w http.ResponseWriter, r *http.Request) {
 	case "/v1/models", "/health":
 		w.Header().Set("Allow", "GET, HEAD")
 	default:
-		h.fail(w, &failure{status: http.StatusNotFound, message: "there is nothing here; recordings go to POST /v1/audio/transcriptions"})
+		h.fail(w, &failure{status: http.StatusNotFound, message: "not found; send recordings to POST /v1/audio/transcriptions"})
 		return
 	}
-	h.fail(w, &failure{status: http.StatusMethodNotAllowed, message: r.Method + " is not possible here"})
+	h.fail(w, &failure{status: http.StatusMethodNotAllowed, message: "method " + r.Method + " is not allowed"})
 }
 
-// failure is an answer that is not a transcript.
+// failure is an error answer.
 type failure struct {
 	status     int
 	param      string // the form field that is wrong
@@ -138,16 +154,20 @@ func badRequest(param, code, format string, args ...any) *failure {
 	return &failure{status: http.StatusBadRequest, param: param, code: code, message: fmt.Sprintf(format, args...)}
 }
 
-// failureOf says what an error of the recogniser means to the client.
+// failureOf returns the answer for an error of the recogniser.
 func failureOf(err error) *failure {
 	if f, ok := errors.AsType[*failure](err); ok {
 		return f
 	}
 	e, ok := errors.AsType[*asr.Error](err)
 	if !ok {
-		return &failure{status: http.StatusInternalServerError, code: "internal_error", message: "the recogniser failed", cause: err}
+		return &failure{
+			status: http.StatusInternalServerError, code: "internal_error", message: "the recogniser failed", cause: err,
+		}
 	}
-	f := &failure{status: http.StatusInternalServerError, code: "recognition_failed", message: e.PublicText(), cause: err}
+	f := &failure{
+		status: http.StatusInternalServerError, code: "recognition_failed", message: e.PublicText(), cause: err,
+	}
 	switch {
 	case e.Class == asr.ErrUnusableAudio:
 		f.status, f.param, f.code = http.StatusBadRequest, "file", "invalid_audio"
@@ -183,11 +203,11 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.WriteHeader(status)
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
-	_ = enc.Encode(v) // a client that has gone needs no answer
+	_ = enc.Encode(v) // fails only if the client has disconnected
 }
 
-// gone tells whether an error comes from the client's going away while its recording is worked on.
-func gone(ctx context.Context, err error) bool {
+// disconnected reports whether err was caused by a client that disconnected during recognition.
+func disconnected(ctx context.Context, err error) bool {
 	_, answered := errors.AsType[*failure](err)
 	return err != nil && ctx.Err() != nil && !answered
 }

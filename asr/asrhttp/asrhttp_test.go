@@ -127,7 +127,7 @@ func TestFaultsOfTheRequestAreNamed(t *testing.T) {
 		{"empty file", nil, []string{"file=@"}, 400, "the recording is empty"},
 		{"two files", wav(0), []string{"file=@", "file=@"}, 400, "more than one"},
 		{"unknown format", wav(0), []string{"file=@", "response_format=srt"}, 400, "must be json, text or verbose_json"},
-		{"streaming", wav(0), []string{"file=@", "stream=true"}, 400, "streaming is not possible"},
+		{"streaming", wav(0), []string{"file=@", "stream=true"}, 400, "streaming is not supported"},
 		{"too large", wav(time.Second), []string{"file=@"}, 413, "larger than 1000 bytes"},
 		{"long field", wav(0), []string{"prompt=" + strings.Repeat("x", 5000)}, 400, "longer than"},
 	} {
@@ -217,7 +217,7 @@ func TestClientThatStopsSendingIsGivenUp(t *testing.T) {
 	answer, err := io.ReadAll(c)
 	require.NoError(t, err)
 	require.Contains(t, string(answer), "408 Request Timeout")
-	require.Contains(t, string(answer), "nothing arrived for 50ms")
+	require.Contains(t, string(answer), "no data received for 50ms")
 	_, body := post(t, url, wav(0), "file=@")
 	require.Contains(t, body, "next", "its place is free again")
 }

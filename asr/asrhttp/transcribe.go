@@ -19,7 +19,7 @@ import (
 const (
 	maxField  = 4 << 10  // bytes of a text field
 	maxFields = 32       // parts of a form
-	overhead  = 64 << 10 // what a form may hold beside the recording
+	overhead  = 64 << 10 // bytes of a form without the recording
 )
 
 func (h *Handler) transcribe(w http.ResponseWriter, r *http.Request) {
@@ -27,8 +27,8 @@ func (h *Handler) transcribe(w http.ResponseWriter, r *http.Request) {
 	form, t, err := h.work(w, r)
 	level := h.log.InfoContext
 	switch {
-	case gone(r.Context(), err):
-		h.log.InfoContext(r.Context(), "client went away", "took", time.Since(started))
+	case disconnected(r.Context(), err):
+		h.log.InfoContext(r.Context(), "client disconnected", "took", time.Since(started))
 		return
 	case err != nil:
 		f := failureOf(err)
@@ -43,7 +43,7 @@ func (h *Handler) transcribe(w http.ResponseWriter, r *http.Request) {
 	h.write(w, form, t)
 }
 
-// work reads the form and recognises what it holds.
+// work reads the form and recognises the recording.
 func (h *Handler) work(w http.ResponseWriter, r *http.Request) (*form, asr.Transcript, error) {
 	select {
 	case h.pending <- struct{}{}:
@@ -51,12 +51,12 @@ func (h *Handler) work(w http.ResponseWriter, r *http.Request) (*form, asr.Trans
 	default:
 		return nil, asr.Transcript{}, &failure{
 			status: http.StatusServiceUnavailable, code: "busy", retryAfter: 15 * time.Second,
-			message: fmt.Sprintf("busy: %d recordings are in work or waiting", cap(h.pending)),
+			message: fmt.Sprintf("busy: %d recordings are pending", cap(h.pending)),
 		}
 	}
 	dir, err := os.MkdirTemp(h.cfg.Dir, "asrhttp-")
 	if err != nil {
-		return nil, asr.Transcript{}, noRoom(err)
+		return nil, asr.Transcript{}, cannotStore(err)
 	}
 	defer os.RemoveAll(dir)
 	form, err := h.readForm(w, r, filepath.Join(dir, "audio"))
@@ -72,7 +72,7 @@ func (h *Handler) work(w http.ResponseWriter, r *http.Request) (*form, asr.Trans
 	return form, t, err
 }
 
-// form is what a client asks for.
+// form is a request.
 type form struct {
 	name, contentType string
 	size              int64
@@ -80,11 +80,11 @@ type form struct {
 	hasFile           bool
 }
 
-// readForm takes the fields in any order and stores the recording at path.
+// readForm reads the fields in any order and stores the recording at path.
 func (h *Handler) readForm(w http.ResponseWriter, r *http.Request, path string) (*form, error) {
 	media, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || media != "multipart/form-data" || params["boundary"] == "" {
-		return nil, badRequest("", "invalid_form", "the body must be multipart/form-data with the recording in the field \"file\"")
+		return nil, badRequest("", "invalid_form", `the body must be multipart/form-data with the recording in the field "file"`)
 	}
 	conn := http.NewResponseController(w)
 	r.Body = http.MaxBytesReader(w, paced{r.Body, conn, h.cfg.ReadPause}, h.cfg.MaxBytes+overhead)
@@ -105,21 +105,21 @@ func (h *Handler) readForm(w http.ResponseWriter, r *http.Request, path string) 
 			return nil, err
 		}
 	}
-	// The rest of the body must be read: only then does the server notice a client that goes away.
+	// Unless the body is read to its end, net/http does not notice a client that disconnects.
 	if _, err := io.Copy(io.Discard, r.Body); err != nil {
 		return nil, h.formError(err)
 	}
-	_ = conn.SetReadDeadline(time.Time{}) // from here on reading only waits for a client that goes away
+	_ = conn.SetReadDeadline(time.Time{}) // net/http keeps reading to notice a client that disconnects
 	switch {
 	case !f.hasFile:
-		return nil, badRequest("file", "missing_file", "the form has no field \"file\" with the recording")
+		return nil, badRequest("file", "missing_file", `the form has no field "file" with the recording`)
 	case f.size == 0:
 		return nil, badRequest("file", "invalid_audio", "the recording is empty")
 	}
 	return f, nil
 }
 
-// paced gives up on a client that stops sending.
+// paced fails if the client stops sending.
 type paced struct {
 	io.ReadCloser
 	conn  *http.ResponseController
@@ -127,7 +127,7 @@ type paced struct {
 }
 
 func (p paced) Read(b []byte) (int, error) {
-	_ = p.conn.SetReadDeadline(time.Now().Add(p.pause)) // not every ResponseWriter has a connection
+	_ = p.conn.SetReadDeadline(time.Now().Add(p.pause)) // not every ResponseWriter supports it
 	return p.ReadCloser.Read(b)
 }
 
@@ -135,7 +135,7 @@ func (h *Handler) readPart(f *form, part *multipart.Part, path string) error {
 	name := strings.TrimSuffix(part.FormName(), "[]")
 	if name == "file" {
 		if f.hasFile {
-			return badRequest("file", "invalid_form", "the form has more than one field \"file\"")
+			return badRequest("file", "invalid_form", `the form has more than one field "file"`)
 		}
 		f.hasFile, f.name, f.contentType = true, part.FileName(), part.Header.Get("Content-Type")
 		return h.store(f, part, path)
@@ -157,16 +157,16 @@ func (h *Handler) readPart(f *form, part *multipart.Part, path string) error {
 		f.format = text
 	case "stream":
 		if text == "true" || text == "1" {
-			return badRequest(name, "invalid_value", "streaming is not possible; leave stream out")
+			return badRequest(name, "invalid_value", "streaming is not supported")
 		}
 	}
-	return nil // model, prompt, temperature and the like are for other recognisers
+	return nil // model, prompt, temperature and others are for other recognisers
 }
 
 func (h *Handler) store(f *form, part io.Reader, path string) error {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return noRoom(err)
+		return cannotStore(err)
 	}
 	source := &readErrors{r: io.LimitReader(part, h.cfg.MaxBytes+1)}
 	f.size, err = io.Copy(file, source)
@@ -177,14 +177,14 @@ func (h *Handler) store(f *form, part io.Reader, path string) error {
 	case source.err != nil:
 		return h.formError(source.err)
 	case err != nil:
-		return noRoom(err)
+		return cannotStore(err)
 	case f.size > h.cfg.MaxBytes:
 		return h.tooLarge()
 	}
 	return nil
 }
 
-// readErrors tells errors of the client's connection from those of our disk.
+// readErrors keeps the error of reading, to distinguish it from one of writing the file.
 type readErrors struct {
 	r   io.Reader
 	err error
@@ -203,9 +203,14 @@ func (h *Handler) formError(err error) error {
 		return h.tooLarge()
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return &failure{status: http.StatusRequestTimeout, code: "too_slow", message: fmt.Sprintf("nothing arrived for %v", h.cfg.ReadPause), cause: err}
+		return &failure{
+			status: http.StatusRequestTimeout, code: "too_slow", cause: err,
+			message: fmt.Sprintf("no data received for %v", h.cfg.ReadPause),
+		}
 	}
-	return &failure{status: http.StatusBadRequest, code: "invalid_form", message: "the form is damaged or breaks off", cause: err}
+	return &failure{
+		status: http.StatusBadRequest, code: "invalid_form", message: "the form is damaged or incomplete", cause: err,
+	}
 }
 
 func (h *Handler) tooLarge() error {
@@ -215,11 +220,14 @@ func (h *Handler) tooLarge() error {
 	}
 }
 
-func noRoom(err error) error {
-	return &failure{status: http.StatusServiceUnavailable, code: "no_room", message: "there is no room for the recording", retryAfter: time.Minute, cause: err}
+func cannotStore(err error) error {
+	return &failure{
+		status: http.StatusServiceUnavailable, code: "no_room", message: "the recording cannot be stored",
+		retryAfter: time.Minute, cause: err,
+	}
 }
 
-// write answers in the format that was asked for.
+// write answers in the requested format.
 func (h *Handler) write(w http.ResponseWriter, f *form, t asr.Transcript) {
 	switch f.format {
 	case "text":
@@ -238,11 +246,13 @@ func (h *Handler) write(w http.ResponseWriter, f *form, t asr.Transcript) {
 			segments[i] = segment{i, s.Start.Seconds(), s.End.Seconds(), s.Text}
 		}
 		writeJSON(w, http.StatusOK, map[string]any{
-			"task": "transcribe", "language": t.Language, "duration": t.Duration.Seconds(), "text": t.Text, "segments": segments,
+			"task": "transcribe", "language": t.Language, "duration": t.Duration.Seconds(), "text": t.Text,
+			"segments": segments,
 		})
 	default:
+		seconds := int64((t.Duration + time.Second - 1) / time.Second)
 		writeJSON(w, http.StatusOK, map[string]any{
-			"text": t.Text, "usage": map[string]any{"type": "duration", "seconds": int64((t.Duration + time.Second - 1) / time.Second)},
+			"text": t.Text, "usage": map[string]any{"type": "duration", "seconds": seconds},
 		})
 	}
 }

@@ -14,14 +14,14 @@ import (
 	"lessonkit.example/asr/audiofile"
 )
 
-// WAV returns a recording of a soft tone: 16 kHz, one channel.
+// WAV returns a recording of a quiet tone: 16 kHz, one channel.
 func WAV(d time.Duration) []byte {
 	pcm := audiofile.PCM{Rate: 16000, Channels: 1}
 	samples := Samples(d)
 	return append(pcm.Header(int64(len(samples))), samples...)
 }
 
-// Samples returns what WAV returns, without its header.
+// Samples returns what WAV returns, without the header.
 func Samples(d time.Duration) []byte {
 	n := int(d.Seconds() * 16000)
 	b := make([]byte, 0, 2*n)
@@ -32,12 +32,14 @@ func Samples(d time.Duration) []byte {
 	return b
 }
 
-// Damaged returns bytes that begin like a recording and cannot be decoded. Fakes know them by the word in them.
+// Damaged returns bytes that begin like a recording and cannot be decoded. Fakes recognise them by
+// the word "damaged".
 func Damaged() []byte {
 	return append([]byte("RIFF\xff\xff\xff\x00WAVEfmt \x00\x01 damaged"), bytes.Repeat([]byte{0xA5}, 100)...)
 }
 
-// Endless returns a recording of size bytes that takes no memory: a WAV header and silence. Its readers are no files.
+// Endless returns a recording of size bytes that takes no memory: a WAV header and silence. Its
+// readers are not io.ReaderAts.
 func Endless(size int64) asr.Audio {
 	head := audiofile.PCM{Rate: 16000, Channels: 1}.Header(size - audiofile.HeaderSize)
 	return asr.Audio{Name: "endless.wav", Size: size, Open: func() (io.ReadCloser, error) {
@@ -49,14 +51,14 @@ type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
-// Heard is the text that fakes give for a recording.
+// Heard returns the text that fakes return for a recording.
 func Heard(audio []byte) string {
 	l := newListener()
 	_, _ = l.Write(audio)
 	return l.text()
 }
 
-// listener hears a recording piece by piece.
+// listener computes the text while a recording is written to it.
 type listener struct {
 	sum  hash.Hash
 	size int64

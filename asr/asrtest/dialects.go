@@ -11,29 +11,50 @@ import (
 	"lessonkit.example/asr/audiofile"
 )
 
-// dialect is what the servers of one dialect have in common.
+// Dialect is a kind of server.
+type Dialect string
+
+// The dialects of NewServer.
+const (
+	WhisperCPP        Dialect = "whisper.cpp"           // /inference; decodes only wav, mp3, flac and ogg
+	WhisperCPPConvert Dialect = "whisper.cpp --convert" // decodes with ffmpeg, 500 for damaged audio
+	WhisperCPPOld     Dialect = "whisper.cpp of 2024"   // 200 with an error in it, no /health
+	OpenAI            Dialect = "openai"                // OpenAI's documentation
+	Speaches          Dialect = "speaches"              // FastAPI; the model must be installed
+	VLLM              Dialect = "vllm"                  // rejects verbose_json for some models
+	LocalAI           Dialect = "localai"               // /readyz, 500 for damaged audio
+	FunASR            Dialect = "funasr openai_api"     // own model names
+	FunASRCLI         Dialect = "funasr cli"            // text as a JSON string
+	FunASRLlama       Dialect = "funasr llama.cpp"      // requires Content-Length
+	FunASRRecognition Dialect = "funasr python http"    // /recognition, field audio
+	FunASRRuntime     Dialect = "funasr c++ http"       // every path, all parts are audio
+)
+
+// LocalDialects returns all dialects, which asr/local supports.
+func LocalDialects() []Dialect {
+	return []Dialect{
+		WhisperCPP, WhisperCPPConvert, WhisperCPPOld, OpenAI, Speaches, VLLM, LocalAI,
+		FunASR, FunASRCLI, FunASRLlama, FunASRRecognition, FunASRRuntime,
+	}
+}
+
+// dialect describes the transcription endpoint of a dialect.
 type dialect struct {
-	path      string // of the transcription
+	path      string
 	fileField string
-	needModel bool // refuses a model that it does not have
-	verbose   bool // gives segments
-	models    bool // has /v1/models
+	needModel bool // has /v1/models, and rejects other models
 }
 
 func (d Dialect) rules() dialect {
 	switch d {
 	case WhisperCPP, WhisperCPPConvert, WhisperCPPOld:
-		return dialect{path: "/inference", fileField: "file", verbose: true}
+		return dialect{"/inference", "file", false}
 	case FunASRRecognition:
-		return dialect{path: "/recognition", fileField: "audio"}
+		return dialect{"/recognition", "audio", false}
 	case FunASRLlama, FunASRRuntime:
-		return dialect{path: "/v1/audio/transcriptions", fileField: "file"}
-	case OpenAI, LocalAI:
-		return dialect{path: "/v1/audio/transcriptions", fileField: "file", verbose: true, models: true, needModel: true}
-	case VLLM:
-		return dialect{path: "/v1/audio/transcriptions", fileField: "file", models: true, needModel: true}
+		return dialect{"/v1/audio/transcriptions", "file", false}
 	}
-	return dialect{path: "/v1/audio/transcriptions", fileField: "file", verbose: true, models: true, needModel: true}
+	return dialect{"/v1/audio/transcriptions", "file", true}
 }
 
 func answer(w http.ResponseWriter, status int, v any) {
@@ -50,7 +71,9 @@ func (s *Server) serveLocal(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	rules := s.dialect.rules()
-	fault, key, models := s.state()
+	s.mu.Lock()
+	fault, key, models := s.fault, s.key, s.models
+	s.mu.Unlock()
 	if key != "" && r.Header.Get("Authorization") != "Bearer "+key {
 		if s.dialect == Speaches {
 			answer(w, http.StatusForbidden, object{"detail": "Not authenticated"})
@@ -66,7 +89,7 @@ func (s *Server) serveLocal(w http.ResponseWriter, r *http.Request) {
 		s.transcribe(w, r, rules, fault, models)
 	case r.URL.Path == rules.path:
 		w.WriteHeader(http.StatusMethodNotAllowed)
-	case r.URL.Path == "/v1/models" && rules.models && r.Method == http.MethodGet:
+	case r.URL.Path == "/v1/models" && rules.needModel && r.Method == http.MethodGet:
 		s.list(w, fault, models)
 	case r.Method == http.MethodGet:
 		s.health(w, r, fault, models)
@@ -75,7 +98,7 @@ func (s *Server) serveLocal(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// missing is each server's way to say that there is nothing.
+// missing answers like the server does for an unknown path.
 func (s *Server) missing(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	switch s.dialect {
@@ -90,7 +113,7 @@ func (s *Server) missing(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// health follows each server's own idea of it.
+// health answers a GET request: each server has other health endpoints.
 func (s *Server) health(w http.ResponseWriter, r *http.Request, fault Fault, models []string) {
 	if fault == Hang {
 		select {
@@ -103,7 +126,7 @@ func (s *Server) health(w http.ResponseWriter, r *http.Request, fault Fault, mod
 	switch path := r.URL.Path; {
 	case path == "/health" && (s.dialect == WhisperCPP || s.dialect == WhisperCPPConvert):
 		if loading {
-			s.missing(w, r) // meant as 503, rewritten by the server's own error handler
+			s.missing(w, r) // meant as 503, but rewritten by the error handler of the server
 			return
 		}
 		answer(w, 200, object{"status": "ok"})
@@ -176,8 +199,8 @@ func (s *Server) transcribe(w http.ResponseWriter, r *http.Request, rules dialec
 		s.noFile(w)
 		return
 	}
-	s.received(req)
-	if s.commonFault(w, r, fault) {
+	s.Received(req)
+	if s.ServeFault(w, r) {
 		return
 	}
 	switch fault {
@@ -206,7 +229,7 @@ func (s *Server) transcribe(w http.ResponseWriter, r *http.Request, rules dialec
 		return
 	}
 	if s.dialect == VLLM && req.Fields["response_format"] == "verbose_json" {
-		answer(w, 400, object{"error": object{"message": "Currently do not support verbose_json for tiny", "type": "BadRequestError", "param": nil, "code": 400}})
+		answer(w, 400, object{"error": object{"message": "Currently do not support verbose_json for tiny", "code": 400}})
 		return
 	}
 	format := audiofile.Sniff(heard.head)
@@ -224,11 +247,11 @@ func (s *Server) transcribe(w http.ResponseWriter, r *http.Request, rules dialec
 func (s *Server) wrongModel(w http.ResponseWriter, name string, models []string) {
 	switch s.dialect {
 	case Speaches:
-		answer(w, 404, object{"detail": fmt.Sprintf("Model '%s' is not installed locally. You can download the model using `POST /v1/models`", name)})
+		answer(w, 404, object{"detail": fmt.Sprintf("Model '%s' is not installed locally.", name)})
 	case FunASR, FunASRCLI:
 		answer(w, 400, object{"detail": fmt.Sprintf("Model '%s' not found. Available: %q", name, models)})
 	default:
-		answer(w, 404, object{"error": object{"message": fmt.Sprintf("The model `%s` does not exist.", name), "type": "NotFoundError", "param": "model", "code": 404}})
+		answer(w, 404, object{"error": object{"message": fmt.Sprintf("The model `%s` does not exist.", name), "code": 404}})
 	}
 }
 
@@ -239,7 +262,7 @@ func (s *Server) noFile(w http.ResponseWriter) {
 	case WhisperCPPOld:
 		answer(w, 200, object{"error": "no 'file' field in the request"})
 	case Speaches, VLLM, FunASR, FunASRCLI, FunASRRecognition:
-		answer(w, 422, object{"detail": []object{{"type": "missing", "loc": []any{"body", "file"}, "msg": "Field required"}}})
+		answer(w, 422, object{"detail": []object{{"loc": []any{"body", "file"}, "msg": "Field required"}}})
 	default:
 		answer(w, 400, object{"error": object{"message": "file is required"}})
 	}
@@ -262,11 +285,11 @@ func (s *Server) undecodable(w http.ResponseWriter) {
 	case FunASRRecognition:
 		answer(w, 200, object{"msg": "decode failed", "code": 1})
 	default:
-		answer(w, 400, object{"error": object{"message": "Invalid or unsupported audio file.", "type": "BadRequestError", "param": nil, "code": 400}})
+		answer(w, 400, object{"error": object{"message": "Invalid or unsupported audio file.", "code": 400}})
 	}
 }
 
-// transcript answers in the words of the dialect. The text comes in two segments where the dialect has them.
+// transcript answers with a transcript, in two segments where the dialect has them.
 func (s *Server) transcript(w http.ResponseWriter, text, format string) {
 	first, rest, _ := strings.Cut(text, " bytes ")
 	segments := []object{
@@ -277,7 +300,7 @@ func (s *Server) transcript(w http.ResponseWriter, text, format string) {
 	case WhisperCPP, WhisperCPPConvert, WhisperCPPOld:
 		text = " " + first + " bytes\n " + rest + "\n"
 		if format == "verbose_json" {
-			answer(w, 200, object{"task": "transcribe", "language": "english", "duration": 1.0, "text": text, "segments": segments})
+			answer(w, 200, object{"language": "english", "duration": 1.0, "text": text, "segments": segments})
 			return
 		}
 	case FunASRCLI:
@@ -295,48 +318,67 @@ func (s *Server) transcript(w http.ResponseWriter, text, format string) {
 	if format == "verbose_json" {
 		duration := any(1.0)
 		if s.dialect == FunASR {
-			duration = 0.042 // its own working time
+			duration = 0.042 // its processing time
 		}
-		answer(w, 200, object{"task": "transcribe", "language": "en", "duration": duration, "text": text, "segments": segments})
+		answer(w, 200, object{"language": "en", "duration": duration, "text": text, "segments": segments})
 		return
 	}
 	answer(w, 200, object{"text": text})
 }
 
-// serveRuntime is FunASR's C++ server: every path, HTTP 200, and all parts of the form run together are the audio.
-func (s *Server) serveRuntime(w http.ResponseWriter, r *http.Request) {
-	fault, _, _ := s.state()
-	if r.Method == http.MethodGet {
-		answer(w, 200, object{"text": "", "mode": "offline", "wav_name": "demo"})
-		return
+// readForm reads a multipart form with a recording in the named field.
+func readForm(r *http.Request, fileField string) (Request, *listener, bool) {
+	req := Request{
+		Path: r.URL.Path, Authorization: r.Header.Get("Authorization"), ContentLength: r.ContentLength,
+		Fields: map[string]string{},
 	}
-	mr, err := r.MultipartReader()
+	reader, err := r.MultipartReader()
 	if err != nil {
-		answer(w, 200, object{"text": "", "mode": "offline", "wav_name": "demo"})
-		return
+		return req, nil, false
 	}
-	req := Request{Path: r.URL.Path, ContentLength: r.ContentLength, Authorization: r.Header.Get("Authorization"), Fields: map[string]string{}}
-	heard := newListener()
+	var heard *listener
 	for {
-		part, err := mr.NextPart()
+		part, err := reader.NextPart()
+		if err == io.EOF {
+			_, _ = io.Copy(io.Discard, r.Body)
+			return req, heard, true
+		}
 		if err != nil {
-			break
+			return req, nil, false
 		}
-		req.Names = append(req.Names, part.FormName())
-		n, err := io.Copy(heard, part)
-		if err != nil {
-			return
+		name := part.FormName()
+		req.Names = append(req.Names, name)
+		if name != fileField {
+			value, err := io.ReadAll(part)
+			if err != nil {
+				return req, nil, false
+			}
+			req.Fields[name] = string(value)
+			continue
 		}
-		if part.FileName() != "" {
-			req.FileName, req.FileType, req.Size = part.FileName(), part.Header.Get("Content-Type"), n
+		heard = newListener()
+		req.FileName, req.FileType = part.FileName(), part.Header.Get("Content-Type")
+		if req.Size, err = io.Copy(heard, part); err != nil {
+			return req, nil, false
 		}
+	}
+}
+
+// serveRuntime answers like FunASR's C++ server: any path, status 200, and the audio is the
+// concatenation of all parts of the form.
+func (s *Server) serveRuntime(w http.ResponseWriter, r *http.Request) {
+	reply := object{"text": "", "mode": "offline", "wav_name": "demo"}
+	req, heard, ok := readForm(r, "file")
+	if r.Method == http.MethodGet || !ok {
+		answer(w, 200, reply)
+		return
 	}
 	if req.FileName != "" {
-		s.received(req)
-		if s.commonFault(w, r, fault) {
+		s.Received(req)
+		if s.ServeFault(w, r) {
 			return
 		}
-		switch fault {
+		switch s.Fault() {
 		case Failure:
 			answer(w, 500, object{"error": "engine"})
 			return
@@ -347,10 +389,9 @@ func (s *Server) serveRuntime(w http.ResponseWriter, r *http.Request) {
 			answer(w, 200, object{"mode": "offline"})
 			return
 		}
+		if len(req.Names) == 1 && !heard.damaged() { // it recognises nothing in what it cannot decode
+			reply["text"] = heard.text()
+		}
 	}
-	text := heard.text()
-	if heard.damaged() || req.FileName == "" {
-		text = "" // it hears nothing in what it cannot decode
-	}
-	answer(w, 200, object{"text": text, "mode": "offline", "wav_name": "demo"})
+	answer(w, 200, reply)
 }

@@ -1,8 +1,11 @@
-// Package asrtest helps to test recognisers and programs that use them: [Run] is a conformance suite for every
-// [asr.Recognizer], [NewServer] a fake of the servers that asr/local and asr/cloud talk to, each in its own dialect and with the
-// faults it has in practice, and [RunFaults] checks what a client makes of them.
+// Package asrtest tests recognisers and programs that use them: [Run] is a conformance suite for
+// every [asr.Recognizer], [NewServer] starts a fake of one of the servers that asr/local supports,
+// with the faults that they have in practice, and [RunFaults] tests how a client handles them.
 //
-// A fake hears [Heard]: words that name the number of bytes and their hash, so that a test sees whether the recording arrived whole.
+// A fake answers with [Heard], a text with the number of bytes and their hash, which shows whether
+// the recording arrived complete.
+//
+// # Compatibility
 //
 // Exported names stay; suites may become stricter.
 package asrtest

@@ -3,6 +3,8 @@ package asrtest
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -11,115 +13,95 @@ import (
 	"lessonkit.example/asr"
 )
 
-// want is what a client must make of a fault.
-type want struct {
-	class     error // nil: an ordinary failure, which counts an attempt
-	permanent bool
-	after     time.Duration // at least this; 0: none
+// Outcome is how a client should report a fault.
+type Outcome struct {
+	// Class is the class of the error; nil means an ordinary failure, which counts as an attempt.
+	Class error
+	// RetryAfter is the minimum of the error's RetryAfter; 0 means exactly 0.
+	RetryAfter time.Duration
 }
 
-// none is an ordinary failure.
-func none() want { return want{} }
-
-func unavailable(after time.Duration) want {
-	return want{class: asr.ErrUnavailable, after: max(after, time.Second)}
+// Outcomes returns how a client should report the faults of a server that speaks the dialect. For
+// "", these are the faults that are the same for every server.
+func Outcomes(d Dialect) map[Fault]Outcome {
+	misconfigured := Outcome{asr.ErrMisconfigured, time.Second}
+	unavailable := Outcome{asr.ErrUnavailable, time.Second}
+	unusable := Outcome{Class: asr.ErrUnusableAudio}
+	failure := Outcome{}
+	outcomes := map[Fault]Outcome{
+		Busy:         {asr.ErrUnavailable, 7 * time.Second},
+		BusyDate:     {asr.ErrUnavailable, 30 * time.Minute},
+		Gateway:      unavailable,
+		GatewaySlow:  {asr.ErrUnavailable, 3 * time.Second}, // the duration of the recording
+		Reset:        unavailable,
+		Hang:         {asr.ErrUnavailable, 3 * time.Second},
+		Redirect:     misconfigured,
+		Unauthorized: misconfigured,
+		TooLarge:     unusable,
+		Failure:      failure,
+		ErrorIn200:   failure,
+		HTML:         failure,
+		Cut:          failure,
+		NoText:       failure,
+		Endlessly:    failure,
+	}
+	if d != "" && d != FunASRRuntime {
+		outcomes[Unprocessed], outcomes[Gone] = unusable, misconfigured
+	}
+	if d != "" && d.rules().needModel {
+		outcomes[NoModel] = misconfigured
+	}
+	return outcomes
 }
 
-// RunFaults checks what a client makes of the faults of a dialect. connect makes a client of the server at url that gives up on a
-// request after timeout.
-func RunFaults(t *testing.T, d Dialect, connect func(t testing.TB, url string, timeout time.Duration) asr.Recognizer) {
-	misconfigured := want{class: asr.ErrMisconfigured, after: time.Second}
-	unusable := want{class: asr.ErrUnusableAudio, permanent: true}
-	rules := d.rules()
-	cases := []struct {
-		fault Fault
-		want  want
-		skip  bool
-	}{
-		{fault: Busy, want: unavailable(7 * time.Second)},
-		{fault: BusyDate, want: unavailable(30 * time.Minute)},
-		{fault: Gateway, want: unavailable(0)},
-		{fault: GatewaySlow, want: unavailable(3 * time.Second)}, // as long as the recording
-		{fault: Reset, want: unavailable(0)},
-		{fault: Hang, want: unavailable(3 * time.Second)},
-		{fault: Redirect, want: misconfigured},
-		{fault: Unauthorized, want: misconfigured},
-		{fault: TooLarge, want: unusable},
-		{fault: Failure, want: none()},
-		{fault: ErrorIn200, want: none()},
-		{fault: HTML, want: none()},
-		{fault: Cut, want: none()},
-		{fault: NoText, want: none()},
-		{fault: Endlessly, want: none()},
-		{fault: Unprocessed, want: unusable, skip: d == FunASRRuntime || d == Flash || d == API3},
-		{fault: Gone, want: misconfigured, skip: d == FunASRRuntime || d == Flash || d == API3},
-		{fault: NoModel, want: misconfigured, skip: !rules.needModel || d == Flash || d == API3},
-	}
-	if d == API3 {
-		for i := range cases {
-			switch cases[i].fault {
-			case Failure, HTML, Cut, Endlessly: // the SDK cannot tell them from a network that fails
-				cases[i].want = unavailable(0)
-			case ErrorIn200, NoText:
-				cases[i].skip = true
-			}
-		}
-	}
-	if d == Flash {
-		for i := range cases {
-			switch cases[i].fault {
-			case Failure:
-				cases[i].want = unavailable(0) // HTTP 5xx
-			case ErrorIn200:
-				cases[i].want = unusable // 5002, twice
-			}
-		}
-	}
-	for _, c := range cases {
-		if c.skip {
-			continue
-		}
-		t.Run(string(c.fault), func(t *testing.T) {
+// RunFaults tests how a client reports faults. start starts a server, and connect returns a client of
+// the server at url whose requests time out after timeout.
+func RunFaults(
+	t *testing.T, start func(testing.TB) *Server, outcomes map[Fault]Outcome,
+	connect func(t testing.TB, url string, timeout time.Duration) asr.Recognizer,
+) {
+	for _, fault := range slices.Sorted(maps.Keys(outcomes)) {
+		t.Run(string(fault), func(t *testing.T) {
 			t.Parallel()
-			s := NewServer(t, d)
+			s, want := start(t), outcomes[fault]
 			timeout := time.Minute
-			if c.fault == Hang {
+			if fault == Hang {
 				timeout = 300 * time.Millisecond
 			}
 			rec := connect(t, s.URL, timeout)
 			audio := asr.FromBytes("lesson.wav", WAV(3*time.Second))
-			if c.fault != Hang {
+			if fault != Hang {
 				_, err := rec.Recognize(t.Context(), audio)
 				require.NoError(t, err)
 			}
-			s.SetFault(c.fault)
+			s.SetFault(fault)
 			_, err := rec.Recognize(t.Context(), audio)
-			check(t, err, c.want)
-			if c.want.class == asr.ErrMisconfigured {
+			want.check(t, err)
+			if want.Class == asr.ErrMisconfigured {
 				st := rec.Status(t.Context())
-				require.False(t, st.Available, "an operator must see it")
+				require.False(t, st.Available, "an operator must act")
 				require.NotEmpty(t, st.Reason)
 			}
 			s.SetFault(NoFault)
-			if c.fault != Hang {
+			if fault != Hang {
 				_, err = rec.Recognize(t.Context(), audio)
-				require.NoError(t, err, "it goes on by itself when the fault is gone")
+				require.NoError(t, err, "the client recovers when the fault has gone")
 				require.True(t, rec.Status(t.Context()).Available)
 			}
 		})
 	}
 	t.Run("refused connection", func(t *testing.T) {
 		t.Parallel()
-		s := NewServer(t, d)
+		s := start(t)
 		rec := connect(t, s.URL, time.Minute)
 		s.Close()
 		_, err := rec.Recognize(t.Context(), asr.FromBytes("lesson.wav", WAV(time.Second)))
-		check(t, err, unavailable(0))
+		Outcome{asr.ErrUnavailable, time.Second}.check(t, err)
 		require.False(t, rec.Status(t.Context()).Available)
 	})
-	t.Run("caller goes while the server hangs", func(t *testing.T) {
+	t.Run("cancellation while the server hangs", func(t *testing.T) {
 		t.Parallel()
-		s := NewServer(t, d)
+		s := start(t)
 		rec := connect(t, s.URL, time.Minute)
 		audio := asr.FromBytes("lesson.wav", WAV(time.Second))
 		_, err := rec.Recognize(t.Context(), audio)
@@ -134,20 +116,16 @@ func RunFaults(t *testing.T, d Dialect, connect func(t testing.TB, url string, t
 	})
 }
 
-func check(t *testing.T, err error, w want) {
+func (o Outcome) check(t *testing.T, err error) {
 	t.Helper()
-	require.Error(t, err)
 	e, ok := errors.AsType[*asr.Error](err)
 	require.True(t, ok, "%T: %v", err, err)
-	if w.class != nil {
-		require.ErrorIs(t, err, w.class)
-	}
-	require.Equal(t, w.class, e.Class, "%v", err)
-	require.Equal(t, w.permanent, e.Permanent(), "%v", err)
-	if w.after == 0 {
+	require.Equal(t, o.Class, e.Class, "%v", err)
+	require.Equal(t, o.Class == asr.ErrUnusableAudio, e.Permanent(), "%v", err)
+	if o.RetryAfter == 0 {
 		require.Zero(t, e.RetryAfter(), "%v", err)
 	} else {
-		require.GreaterOrEqual(t, e.RetryAfter(), w.after, "%v", err)
+		require.GreaterOrEqual(t, e.RetryAfter(), o.RetryAfter, "%v", err)
 	}
 	require.Less(t, len(err.Error()), 1000)
 }

@@ -16,10 +16,10 @@ import (
 	"lessonkit.example/asr/cloud"
 )
 
-// account is the one that the fakes know, at the fakes' addresses.
-func account(flash, api *asrtest.Server, mode cloud.Mode) cloud.Config {
+// account configures the account of the fakes, at their addresses. Each may be nil.
+func account(flash *asrtest.Server, api *apiServer, mode cloud.Mode) cloud.Config {
 	cfg := cloud.Config{
-		AppID: asrtest.AppID, SecretID: asrtest.SecretID, SecretKey: asrtest.SecretKey,
+		AppID: appID, SecretID: secretID, SecretKey: secretKey,
 		Mode: mode, PollInterval: time.Millisecond, Concurrency: 4,
 		FlashURL: "http://127.0.0.1:1", APIURL: "http://127.0.0.1:1", // nobody is there
 	}
@@ -42,19 +42,16 @@ func connect(t testing.TB, cfg cloud.Config) *cloud.Recognizer {
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	audio := asrtest.WAV(2 * time.Second)
-	for _, c := range []struct {
-		mode    cloud.Mode
-		dialect asrtest.Dialect
-	}{{cloud.Flash, asrtest.Flash}, {cloud.Task, asrtest.API3}, {cloud.Sentence, asrtest.API3}} {
-		t.Run(string(c.mode), func(t *testing.T) {
+	for _, mode := range []cloud.Mode{cloud.Flash, cloud.Task, cloud.Sentence} {
+		t.Run(string(mode), func(t *testing.T) {
 			t.Parallel()
-			s := asrtest.NewServer(t, c.dialect)
+			flash, api := newFlash(t), newAPI(t)
 			asrtest.Run(t, asrtest.Target{
 				New: func(t testing.TB) asr.Recognizer {
-					return connect(t, account(s, s, c.mode))
+					return connect(t, account(flash, api, mode))
 				},
 				Audio: audio, Text: asrtest.Heard(audio), TextOf: asrtest.Heard,
-				Secrets: []string{asrtest.SecretKey, asrtest.SecretID},
+				Secrets: []string{secretKey, secretID},
 			})
 		})
 	}
@@ -62,19 +59,32 @@ func TestConformance(t *testing.T) {
 
 func TestFaults(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		mode    cloud.Mode
-		dialect asrtest.Dialect
-	}{{cloud.Flash, asrtest.Flash}, {cloud.Sentence, asrtest.API3}} {
-		t.Run(string(c.mode), func(t *testing.T) {
-			t.Parallel()
-			asrtest.RunFaults(t, c.dialect, func(t testing.TB, url string, timeout time.Duration) asr.Recognizer {
-				cfg := account(nil, nil, c.mode)
-				cfg.FlashURL, cfg.APIURL, cfg.RequestTimeout = url, url, timeout
-				return connect(t, cfg)
-			})
-		})
+	unavailable := asrtest.Outcome{Class: asr.ErrUnavailable, RetryAfter: time.Second}
+	client := func(mode cloud.Mode) func(t testing.TB, url string, timeout time.Duration) asr.Recognizer {
+		return func(t testing.TB, url string, timeout time.Duration) asr.Recognizer {
+			cfg := account(nil, nil, mode)
+			cfg.FlashURL, cfg.APIURL, cfg.RequestTimeout = url, url, timeout
+			return connect(t, cfg)
+		}
 	}
+	t.Run("flash", func(t *testing.T) {
+		t.Parallel()
+		outcomes := asrtest.Outcomes("")
+		outcomes[asrtest.Failure] = unavailable
+		outcomes[asrtest.ErrorIn200] = asrtest.Outcome{Class: asr.ErrUnusableAudio} // 5002, twice
+		asrtest.RunFaults(t, newFlash, outcomes, client(cloud.Flash))
+	})
+	t.Run("sentence", func(t *testing.T) {
+		t.Parallel()
+		outcomes := asrtest.Outcomes("")
+		delete(outcomes, asrtest.ErrorIn200)
+		delete(outcomes, asrtest.NoText)
+		// The SDK cannot distinguish these from a network failure.
+		for _, f := range []asrtest.Fault{asrtest.Failure, asrtest.HTML, asrtest.Cut, asrtest.Endlessly} {
+			outcomes[f] = unavailable
+		}
+		asrtest.RunFaults(t, func(t testing.TB) *asrtest.Server { return newAPI(t).Server }, outcomes, client(cloud.Sentence))
+	})
 }
 
 func TestConfigurationIsCheckedAtOnceWithoutRepeatingSecrets(t *testing.T) {
@@ -93,7 +103,7 @@ func TestConfigurationIsCheckedAtOnceWithoutRepeatingSecrets(t *testing.T) {
 
 func TestFlashSendsWhatItsDocumentationAsksFor(t *testing.T) {
 	t.Parallel()
-	s := asrtest.NewServer(t, asrtest.Flash)
+	s := newFlash(t)
 	cfg := account(s, nil, cloud.Flash)
 	cfg.Options = map[string]string{"hotword_list": "练习|10,page two|5", "filter_dirty": "1"} // signed as it is, sent escaped
 	cfg.EngineType = "8k_en"
@@ -121,8 +131,8 @@ func TestFlashCodesHaveTheirClasses(t *testing.T) {
 		asr.ErrUnusableAudio: {4007, 4010, 4011, 4012, 5002},
 	} {
 		for _, code := range codes {
-			s := asrtest.NewServer(t, asrtest.Flash)
-			s.SetFault(asrtest.FlashCode(code))
+			s := newFlash(t)
+			s.SetFault(flashCode(code))
 			rec := connect(t, account(s, nil, cloud.Flash))
 			_, err := rec.Recognize(t.Context(), asr.FromBytes("a", asrtest.WAV(time.Second)))
 			require.ErrorIs(t, err, class, "%d", code)
@@ -137,8 +147,8 @@ func TestFlashCodesHaveTheirClasses(t *testing.T) {
 			require.Len(t, s.Requests(), sent, "%d", code)
 		}
 	}
-	s := asrtest.NewServer(t, asrtest.Flash)
-	s.SetFault(asrtest.FlashCode(7777))
+	s := newFlash(t)
+	s.SetFault(flashCode(7777))
 	_, err := connect(t, account(s, nil, cloud.Flash)).Recognize(t.Context(), asr.FromBytes("a", asrtest.WAV(time.Second)))
 	e, ok := errors.AsType[*asr.Error](err)
 	require.True(t, ok)
@@ -148,8 +158,8 @@ func TestFlashCodesHaveTheirClasses(t *testing.T) {
 
 func TestFlashTriesARecordingThatTheEngineFailedOnOnceMore(t *testing.T) {
 	t.Parallel()
-	s := asrtest.NewServer(t, asrtest.Flash)
-	s.SetFault(asrtest.FlashCodeOnce(5002))
+	s := newFlash(t)
+	s.SetFault(flashCodeOnce(5002))
 	got, err := connect(t, account(s, nil, cloud.Flash)).Recognize(t.Context(), asr.FromBytes("a", asrtest.WAV(time.Second)))
 	require.NoError(t, err)
 	require.Equal(t, asrtest.Heard(asrtest.WAV(time.Second)), got.Text)
@@ -191,7 +201,7 @@ func (r *sparseReader) Close() error { return nil }
 
 func TestLimitsAreCheckedBeforeAnythingIsSent(t *testing.T) {
 	t.Parallel()
-	flash, api := asrtest.NewServer(t, asrtest.Flash), asrtest.NewServer(t, asrtest.API3)
+	flash, api := newFlash(t), newAPI(t)
 	flac := append([]byte("fLaC\x00\x00\x00\x22"), make([]byte, 5000)...)
 	binary.BigEndian.PutUint64(flac[18:], 16000<<44|15<<36|16000)
 	for _, c := range []struct {
@@ -227,14 +237,14 @@ func TestAutoChoosesByFormatSizeAndLength(t *testing.T) {
 		audio asr.Audio
 		path  string
 	}{
-		{"a short one is a sentence", asrtest.AppID, sparse(30*32000+44, 16000), "SentenceRecognition"},
-		{"a lesson goes to flash", asrtest.AppID, sparse(90*32000+44, 16000), "/asr/flash/v1/" + asrtest.AppID},
-		{"what flash does not take is a task", asrtest.AppID, asr.FromBytes("a.flac", flac), "CreateRecTask"},
+		{"a short one is a sentence", appID, sparse(30*32000+44, 16000), "SentenceRecognition"},
+		{"a lesson goes to flash", appID, sparse(90*32000+44, 16000), "/asr/flash/v1/" + appID},
+		{"what flash does not take is a task", appID, asr.FromBytes("a.flac", flac), "CreateRecTask"},
 		{"without AppID it is a task", "", sparse(90*32000+44, 16000), "CreateRecTask"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			flash, api := asrtest.NewServer(t, asrtest.Flash), asrtest.NewServer(t, asrtest.API3)
+			flash, api := newFlash(t), newAPI(t)
 			cfg := account(flash, api, cloud.Auto)
 			cfg.AppID = c.appID
 			_, err := connect(t, cfg).Recognize(t.Context(), c.audio)
@@ -277,8 +287,8 @@ func TestAPICodesHaveTheirClasses(t *testing.T) {
 	} {
 		t.Run(c.code, func(t *testing.T) {
 			t.Parallel()
-			s := asrtest.NewServer(t, asrtest.API3)
-			s.SetFault(asrtest.APICode(c.code))
+			s := newAPI(t)
+			s.SetFault(apiCode(c.code))
 			for _, mode := range []cloud.Mode{cloud.Sentence, cloud.Task} {
 				_, err := connect(t, account(nil, s, mode)).Recognize(t.Context(), asr.FromBytes("a", asrtest.WAV(time.Second)))
 				e, ok := errors.AsType[*asr.Error](err)
@@ -294,7 +304,7 @@ func TestAPICodesHaveTheirClasses(t *testing.T) {
 
 func TestWrongKeyIsMisconfigured(t *testing.T) {
 	t.Parallel()
-	flash, api := asrtest.NewServer(t, asrtest.Flash), asrtest.NewServer(t, asrtest.API3)
+	flash, api := newFlash(t), newAPI(t)
 	for _, mode := range []cloud.Mode{cloud.Flash, cloud.Task, cloud.Sentence} {
 		cfg := account(flash, api, mode)
 		cfg.SecretKey = "another"
@@ -306,14 +316,14 @@ func TestWrongKeyIsMisconfigured(t *testing.T) {
 
 func TestStatusDoubtsForAWhile(t *testing.T) {
 	t.Parallel()
-	s := asrtest.NewServer(t, asrtest.Flash)
+	s := newFlash(t)
 	cfg := account(s, nil, cloud.Flash)
 	var mu sync.Mutex
 	now := time.Now()
 	cfg.Now = func() time.Time { mu.Lock(); defer mu.Unlock(); return now }
 	rec := connect(t, cfg)
 	require.True(t, rec.Status(t.Context()).Available)
-	s.SetFault(asrtest.FlashCode(4004))
+	s.SetFault(flashCode(4004))
 	_, err := rec.Recognize(t.Context(), asr.FromBytes("a", asrtest.WAV(time.Second)))
 	require.ErrorIs(t, err, asr.ErrRefused)
 	require.Equal(t, "code 4004 (code 4004)", rec.Status(t.Context()).Reason)

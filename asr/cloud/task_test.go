@@ -36,8 +36,8 @@ func (s *saved) save(_ context.Context, name string) error {
 
 func TestTaskIsPaidOnceAcrossARestart(t *testing.T) {
 	t.Parallel()
-	s := asrtest.NewServer(t, asrtest.API3)
-	s.SetFault(asrtest.TaskSlow)
+	s := newAPI(t)
+	s.SetFault(taskSlow)
 	audio := asr.FromBytes("a", asrtest.WAV(time.Second))
 	var row saved
 	ctx, cancel := context.WithCancel(t.Context())
@@ -69,7 +69,7 @@ func TestTaskIsPaidOnceAcrossARestart(t *testing.T) {
 
 func TestTaskNameIsSavedAgainWhenThatFails(t *testing.T) {
 	t.Parallel()
-	s := asrtest.NewServer(t, asrtest.API3)
+	s := newAPI(t)
 	row := saved{fail: 2}
 	audio := asr.FromBytes("a", asrtest.WAV(time.Second))
 	audio.SaveTask = row.save
@@ -81,8 +81,8 @@ func TestTaskNameIsSavedAgainWhenThatFails(t *testing.T) {
 
 func TestTaskThatTakesTooLongWaitsWithoutCost(t *testing.T) {
 	t.Parallel()
-	s := asrtest.NewServer(t, asrtest.API3)
-	s.SetFault(asrtest.TaskSlow)
+	s := newAPI(t)
+	s.SetFault(taskSlow)
 	cfg := account(nil, s, cloud.Task)
 	cfg.RequestTimeout = 200 * time.Millisecond
 	var row saved
@@ -97,7 +97,7 @@ func TestTaskThatTakesTooLongWaitsWithoutCost(t *testing.T) {
 
 func TestForgottenTaskIsBegunAgain(t *testing.T) {
 	t.Parallel()
-	s := asrtest.NewServer(t, asrtest.API3)
+	s := newAPI(t)
 	audio := asr.FromBytes("a", asrtest.WAV(time.Second))
 	var row saved
 	audio.SaveTask = row.save
@@ -123,7 +123,7 @@ func TestForgottenTaskIsBegunAgain(t *testing.T) {
 // The name of a task begun after a first one had failed may be forgotten too. It must not be asked for ever again.
 func TestForgottenSecondTaskIsNotKept(t *testing.T) {
 	t.Parallel()
-	s := asrtest.NewServer(t, asrtest.API3)
+	s := newAPI(t)
 	audio := asr.FromBytes("a", asrtest.WAV(time.Second))
 	audio.Task = "tencent-asr/" + itoa(time.Now().Unix()) + "/2/4711"
 	row := saved{names: []string{audio.Task}}
@@ -141,16 +141,16 @@ func itoa(n int64) string { return strconv.FormatInt(n, 10) }
 
 func TestFailedTaskIsBegunOnceMoreThenTheAudioIsUnusable(t *testing.T) {
 	t.Parallel()
-	s := asrtest.NewServer(t, asrtest.API3)
+	s := newAPI(t)
 	audio := asr.FromBytes("a", asrtest.WAV(time.Second))
 	var row saved
 	audio.SaveTask = row.save
-	s.SetFault(asrtest.TaskFailsOnce)
+	s.SetFault(taskFailsOnce)
 	_, err := connect(t, account(nil, s, cloud.Task)).Recognize(t.Context(), audio)
 	require.NoError(t, err)
 	require.Equal(t, 2, s.Tasks())
 
-	s.SetFault(asrtest.TaskFails)
+	s.SetFault(taskFails)
 	_, err = connect(t, account(nil, s, cloud.Task)).Recognize(t.Context(), audio)
 	require.ErrorIs(t, err, asr.ErrUnusableAudio)
 	require.ErrorContains(t, err, "audio decoding failed")
@@ -160,7 +160,7 @@ func TestFailedTaskIsBegunOnceMoreThenTheAudioIsUnusable(t *testing.T) {
 
 func TestPollingOutlastsACloudThatIsAway(t *testing.T) {
 	t.Parallel()
-	s := asrtest.NewServer(t, asrtest.API3)
+	s := newAPI(t)
 	audio := asr.FromBytes("a", asrtest.WAV(time.Second))
 	audio.SaveTask = func(context.Context, string) error {
 		s.SetFault(asrtest.Gateway)

@@ -99,13 +99,10 @@ func TestAnswerOfAServerThatClosesEarlyIsFound(t *testing.T) {
 		}
 	}()
 	rec := connect(t, local.Config{URL: "http://" + l.Addr().String() + "/v1/audio/transcriptions?model=m"})
-	large := asrtest.LargeFile(t, 50<<20)
-	for range 10 {
-		for _, audio := range []asr.Audio{large, asrtest.Endless(50 << 20)} {
-			_, err := rec.Recognize(t.Context(), audio)
-			require.ErrorIs(t, err, asr.ErrUnusableAudio)
-			e, _ := errors.AsType[*asr.Error](err)
-			require.Equal(t, 413, e.Status)
-		}
+	for range 20 {
+		_, err := rec.Recognize(t.Context(), asrtest.Endless(50<<20))
+		require.ErrorIs(t, err, asr.ErrUnusableAudio)
+		e, _ := errors.AsType[*asr.Error](err)
+		require.Equal(t, 413, e.Status)
 	}
 }

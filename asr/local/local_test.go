@@ -51,7 +51,8 @@ func TestFaults(t *testing.T) {
 	for _, d := range asrtest.LocalDialects() {
 		t.Run(string(d), func(t *testing.T) {
 			t.Parallel()
-			asrtest.RunFaults(t, d, func(t testing.TB, url string, timeout time.Duration) asr.Recognizer {
+			start := func(t testing.TB) *asrtest.Server { return asrtest.NewServer(t, d) }
+			asrtest.RunFaults(t, start, asrtest.Outcomes(d), func(t testing.TB, url string, timeout time.Duration) asr.Recognizer {
 				return connect(t, local.Config{URL: url, RequestTimeout: timeout})
 			})
 		})

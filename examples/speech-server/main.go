@@ -1,4 +1,4 @@
-// Command speech-server gives a command-line speech recogniser the interface of OpenAI's transcription service.
+// Command speech-server serves a command-line speech recogniser with OpenAI's transcription interface.
 //
 //	speech-server                                  serve with PocketSphinx on 127.0.0.1:8090
 //	speech-server -whisper ggml-base.bin           serve with whisper-cli and this model
@@ -27,7 +27,6 @@ import (
 	"lessonkit.example/asr/audiofile"
 	"lessonkit.example/asr/command"
 	"lessonkit.example/examples/internal/program"
-	"lessonkit.example/internal/httpapi"
 )
 
 const usage = `usage:
@@ -83,7 +82,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	return serve(ctx, rec, *addr, log)
 }
 
-// serve answers requests until ctx ends, then lets those in work finish for some seconds.
+// serve answers requests until ctx ends.
 func serve(ctx context.Context, rec asr.Recognizer, addr string, log *slog.Logger) error {
 	handler, err := asrhttp.New(asrhttp.Config{Recognizer: rec, Logger: log})
 	if err != nil {
@@ -94,10 +93,10 @@ func serve(ctx context.Context, rec asr.Recognizer, addr string, log *slog.Logge
 		return err
 	}
 	log.Info("serving", "url", "http://"+listener.Addr().String(), "model", rec.Status(ctx).Model)
-	return httpapi.Serve(ctx, httpapi.NewServer(handler), listener, 10*time.Second)
+	return handler.Serve(ctx, listener)
 }
 
-// transcribeFiles prints the text of each file to stdout, and shows on stderr how far it has come.
+// transcribeFiles prints the text of each file to stdout, and the progress to stderr.
 func transcribeFiles(ctx context.Context, rec asr.Recognizer, files []string, language string, stdout, stderr io.Writer) error {
 	var failed []error
 	for i, path := range files {
@@ -124,7 +123,7 @@ func transcribeFiles(ctx context.Context, rec asr.Recognizer, files []string, la
 	return errors.Join(failed...)
 }
 
-// length is how long a recording is, 0 when its headers do not tell.
+// length returns the duration of a recording, or 0 if it is unknown.
 func length(path string) time.Duration {
 	f, err := os.Open(path)
 	if err != nil {

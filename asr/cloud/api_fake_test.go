@@ -1,4 +1,4 @@
-package asrtest
+package cloud_test
 
 import (
 	"crypto/hmac"
@@ -11,61 +11,80 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
+	"testing"
 	"time"
+
+	"lessonkit.example/asr/asrtest"
 )
 
-// APICode makes API 3.0 answer with this error code, as in APICode("RequestLimitExceeded").
-func APICode(code string) Fault { return Fault("api " + code) }
+// apiCode makes API 3.0 answer with this error code.
+func apiCode(code string) asrtest.Fault { return asrtest.Fault("api " + code) }
 
 // The faults of tasks.
 const (
-	TaskFails     Fault = "task fails"      // every task ends with status 3
-	TaskFailsOnce Fault = "task fails once" // the next task does
-	TaskForgotten Fault = "task forgotten"  // tasks are not known any more
-	TaskSlow      Fault = "task slow"       // tasks never end
+	taskFails     asrtest.Fault = "task fails"      // every task ends with status 3
+	taskFailsOnce asrtest.Fault = "task fails once" // the next task does
+	taskSlow      asrtest.Fault = "task slow"       // tasks never end
 )
 
-// task is a job of CreateRecTask.
+// apiServer is a fake of API 3.0, which checks the TC3 signature.
+type apiServer struct {
+	*asrtest.Server
+
+	mu    sync.Mutex
+	tasks map[uint64]*task
+}
+
+// task is a task of CreateRecTask.
 type task struct {
 	text   string
 	polls  int
 	failed bool
 }
 
-// Tasks is how many tasks were created.
-func (s *Server) Tasks() int {
+func newAPI(t testing.TB) *apiServer {
+	t.Helper()
+	s := &apiServer{tasks: map[uint64]*task{}}
+	s.Server = asrtest.NewCustomServer(t, s.serve)
+	return s
+}
+
+// Tasks returns how many tasks were created.
+func (s *apiServer) Tasks() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.tasks)
 }
 
-// maxUpload is what CreateRecTask takes as data.
+// maxUpload is the limit of the data of CreateRecTask.
 const maxUpload = 5 << 20
 
-func (s *Server) serveAPI3(w http.ResponseWriter, r *http.Request) {
-	fault, _, _ := s.state()
+func (s *apiServer) serve(server *asrtest.Server, w http.ResponseWriter, r *http.Request) {
+	fault := server.Fault()
 	body, err := io.ReadAll(io.LimitReader(r.Body, 10<<20+1))
 	if err != nil {
 		return
 	}
 	action := r.Header.Get("X-TC-Action")
-	s.received(Request{Path: action, ContentLength: r.ContentLength, Authorization: r.Header.Get("Authorization"), Size: int64(len(body)), FileType: r.Header.Get("Content-Type")})
-	if s.commonFault(w, r, fault) {
+	server.Received(asrtest.Request{Path: action, ContentLength: r.ContentLength, Size: int64(len(body))})
+	if server.ServeFault(w, r) {
 		return
 	}
 	fail := func(code, message string) {
 		answer(w, 200, object{"Response": object{"Error": object{"Code": code, "Message": message}, "RequestId": "r"}})
 	}
-	if fault == Failure {
-		answer(w, 500, object{"Response": object{"Error": object{"Code": "InternalError", "Message": "oops"}, "RequestId": "r"}})
+	if fault == asrtest.Failure {
+		w.WriteHeader(http.StatusInternalServerError)
+		fail("InternalError", "oops")
 		return
 	}
 	if code, ok := strings.CutPrefix(string(fault), "api "); ok {
-		fail(code, "as it was told")
+		fail(code, "code "+code)
 		return
 	}
 	if code := checkTC3(r, body); code != "" {
-		fail(code, "the signature does not fit")
+		fail(code, "signature mismatch")
 		return
 	}
 	if r.Header.Get("X-TC-Version") != "2019-06-14" {
@@ -83,8 +102,9 @@ func (s *Server) serveAPI3(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	audio, err := base64.StdEncoding.DecodeString(in.Data)
-	if err != nil || (action != "DescribeTaskStatus" && (len(audio) != in.DataLen || in.SourceType == nil || *in.SourceType != 1)) {
-		fail("InvalidParameter.ErrorContentlength", "Data and DataLen do not fit")
+	hasData := len(audio) == in.DataLen && in.SourceType != nil && *in.SourceType == 1
+	if err != nil || action != "DescribeTaskStatus" && !hasData {
+		fail("InvalidParameter.ErrorContentlength", "Data and DataLen do not match")
 		return
 	}
 	switch action {
@@ -95,19 +115,19 @@ func (s *Server) serveAPI3(w http.ResponseWriter, r *http.Request) {
 		case len(audio) > maxUpload:
 			fail("InvalidParameterValue.ErrorVoicedataTooLong", "over 5 MB")
 		default:
-			answer(w, 200, object{"Response": object{"RequestId": "r", "Data": object{"TaskId": s.create(audio)}}})
+			answer(w, 200, object{"Response": object{"RequestId": "r", "Data": object{"TaskId": s.create(audio, fault)}}})
 		}
 	case "DescribeTaskStatus":
 		s.describe(w, in.TaskId, fault, fail)
 	case "SentenceRecognition":
-		switch heard := Heard(audio); {
+		switch heard := asrtest.Heard(audio); {
 		case in.EngSerViceType == "" || in.VoiceFormat == "":
 			fail("MissingParameter", "EngSerViceType, VoiceFormat")
 		case len(in.Data) > 3<<20:
 			fail("InvalidParameterValue.ErrorVoicedataTooLong", "over 3 MB")
 		case strings.Contains(string(audio), "damaged"):
 			fail("InvalidParameterValue.ErrorInvalidVoicedata", "cannot be decoded")
-		case fault == NoText:
+		case fault == asrtest.NoText:
 			answer(w, 200, object{"Response": object{"RequestId": "r"}})
 		default:
 			answer(w, 200, object{"Response": object{"RequestId": "r", "Result": heard, "AudioDuration": 1000}})
@@ -117,38 +137,40 @@ func (s *Server) serveAPI3(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// firstTask is above 2^53, where numbers that pass through a float change.
+// firstTask is above 2^53, where float64 cannot represent every integer.
 const firstTask = 9007199254740993
 
-func (s *Server) create(audio []byte) uint64 {
+func (s *apiServer) create(audio []byte, fault asrtest.Fault) uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	id := uint64(firstTask + len(s.tasks)*2)
-	t := &task{text: Heard(audio)}
-	t.failed = s.fault == TaskFails || s.fault == TaskFailsOnce || strings.Contains(string(audio), "damaged")
-	if s.fault == TaskFailsOnce {
-		s.fault = NoFault
+	t := &task{text: asrtest.Heard(audio)}
+	t.failed = fault == taskFails || fault == taskFailsOnce || strings.Contains(string(audio), "damaged")
+	if fault == taskFailsOnce {
+		s.SetFault(asrtest.NoFault)
 	}
 	s.tasks[id] = t
 	return id
 }
 
-// describe lets a task wait once, work once and be done at the third question.
-func (s *Server) describe(w http.ResponseWriter, id uint64, fault Fault, fail func(code, message string)) {
+// describe answers "waiting" once, "doing" once, and then with the result of the task.
+func (s *apiServer) describe(
+	w http.ResponseWriter, id uint64, fault asrtest.Fault, fail func(code, message string),
+) {
 	s.mu.Lock()
 	t := s.tasks[id]
-	if t != nil && fault != TaskSlow {
+	if t != nil && fault != taskSlow {
 		t.polls++
 	}
 	s.mu.Unlock()
-	if t == nil || fault == TaskForgotten {
+	if t == nil {
 		fail("FailedOperation.NoSuchTask", "no such task")
 		return
 	}
 	data := object{"TaskId": id, "Status": 0, "StatusStr": "waiting", "Result": "", "ErrorMsg": ""}
 	first, rest, _ := strings.Cut(t.text, " bytes ")
 	switch {
-	case fault == TaskSlow:
+	case fault == taskSlow:
 	case t.polls == 2:
 		data["Status"], data["StatusStr"] = 1, "doing"
 	case t.polls > 2 && t.failed:
@@ -160,7 +182,7 @@ func (s *Server) describe(w http.ResponseWriter, id uint64, fault Fault, fail fu
 	answer(w, 200, object{"Response": object{"RequestId": "r", "Data": data}})
 }
 
-// checkTC3 recomputes the signature of API 3.0 and returns the error code for one that does not fit.
+// checkTC3 verifies the TC3 signature of a request and returns an error code for a wrong one.
 func checkTC3(r *http.Request, body []byte) string {
 	stamp := r.Header.Get("X-TC-Timestamp")
 	seconds, err := strconv.ParseInt(stamp, 10, 64)
@@ -180,8 +202,9 @@ func checkTC3(r *http.Request, body []byte) string {
 		"content-type:" + r.Header.Get("Content-Type") + "\nhost:" + r.Host + "\n", "content-type;host", hash(body),
 	}, "\n")
 	text := strings.Join([]string{"TC3-HMAC-SHA256", stamp, scope, hash([]byte(canonical))}, "\n")
-	key := sign(sign(sign([]byte("TC3"+SecretKey), date), "asr"), "tc3_request")
-	want := fmt.Sprintf("TC3-HMAC-SHA256 Credential=%s/%s, SignedHeaders=content-type;host, Signature=%s", SecretID, scope, hex.EncodeToString(sign(key, text)))
+	key := sign(sign(sign([]byte("TC3"+secretKey), date), "asr"), "tc3_request")
+	want := fmt.Sprintf("TC3-HMAC-SHA256 Credential=%s/%s, SignedHeaders=content-type;host, Signature=%s",
+		secretID, scope, hex.EncodeToString(sign(key, text)))
 	if r.Header.Get("Authorization") != want {
 		return "AuthFailure.SignatureFailure"
 	}

@@ -1,44 +1,60 @@
-package asrtest
+package cloud_test
 
 import (
+	"bytes"
 	"crypto/hmac"
 	"crypto/sha1"
 	"encoding/base64"
+	"encoding/json"
 	"io"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
+	"testing"
 	"time"
+
+	"lessonkit.example/asr/asrtest"
 )
 
-// The account that the fakes of Tencent Cloud know.
+// The account of the fakes.
 const (
-	AppID     = "1250000000"
-	SecretID  = "AKIDEXAMPLE"
-	SecretKey = "not-a-real-secret-key"
+	appID     = "1250000000"
+	secretID  = "AKIDEXAMPLE"
+	secretKey = "not-a-real-secret-key"
 )
 
-// FlashCode makes the flash interface answer with this code, as in FlashCode(4006).
-func FlashCode(code int) Fault { return Fault("code " + strconv.Itoa(code)) }
+// flashCode makes the flash interface answer with this code.
+func flashCode(code int) asrtest.Fault { return asrtest.Fault("code " + strconv.Itoa(code)) }
 
-// FlashCodeOnce answers with the code once and then as usual.
-func FlashCodeOnce(code int) Fault { return Fault("once " + strconv.Itoa(code)) }
+// flashCodeOnce answers with the code once and then as usual.
+func flashCodeOnce(code int) asrtest.Fault { return asrtest.Fault("once " + strconv.Itoa(code)) }
 
-func (s *Server) serveFlash(w http.ResponseWriter, r *http.Request) {
-	fault, _, _ := s.state()
+type object = map[string]any
+
+func answer(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(v)
+}
+
+// newFlash starts a fake of the flash interface, which checks the signature.
+func newFlash(t testing.TB) *asrtest.Server { return asrtest.NewCustomServer(t, serveFlash) }
+
+func serveFlash(s *asrtest.Server, w http.ResponseWriter, r *http.Request) {
+	fault := s.Fault()
 	fail := func(code int, message string) {
 		answer(w, 200, object{"request_id": "r", "code": code, "message": message})
 	}
 	query := r.URL.Query()
-	req := Request{
-		Path: r.URL.Path, Query: r.URL.RawQuery, Authorization: r.Header.Get("Authorization"),
+	req := asrtest.Request{
+		Path: r.URL.Path, Authorization: r.Header.Get("Authorization"),
 		ContentLength: r.ContentLength, FileType: r.Header.Get("Content-Type"), Fields: map[string]string{},
 	}
 	for name := range query {
 		req.Fields[name] = query.Get(name)
 	}
-	if r.Method != http.MethodPost || r.URL.Path != "/asr/flash/v1/"+AppID {
+	if r.Method != http.MethodPost || r.URL.Path != "/asr/flash/v1/"+appID {
 		_, _ = io.Copy(io.Discard, r.Body)
 		fail(4001, "invalid path")
 		return
@@ -47,15 +63,15 @@ func (s *Server) serveFlash(w http.ResponseWriter, r *http.Request) {
 		fail(4001, "Content-Length is required")
 		return
 	}
-	// The signature is over the real host, whatever address the request came to.
+	// The real host is signed, whatever the address of the request is.
 	var pairs []string
 	for name := range query {
 		pairs = append(pairs, name+"="+query.Get(name))
 	}
 	slices.Sort(pairs)
-	mac := hmac.New(sha1.New, []byte(SecretKey))
-	_, _ = io.WriteString(mac, "POSTasr.cloud.tencent.com/asr/flash/v1/"+AppID+"?"+strings.Join(pairs, "&"))
-	if query.Get("secretid") != SecretID || r.Header.Get("Authorization") != base64.StdEncoding.EncodeToString(mac.Sum(nil)) {
+	mac := hmac.New(sha1.New, []byte(secretKey))
+	_, _ = io.WriteString(mac, "POSTasr.cloud.tencent.com/asr/flash/v1/"+appID+"?"+strings.Join(pairs, "&"))
+	if query.Get("secretid") != secretID || r.Header.Get("Authorization") != base64.StdEncoding.EncodeToString(mac.Sum(nil)) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		fail(4002, "signature verification failed")
 		return
@@ -73,34 +89,35 @@ func (s *Server) serveFlash(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	heard := newListener()
-	if req.Size, err = io.Copy(heard, r.Body); err != nil {
+	audio, err := io.ReadAll(r.Body)
+	if err != nil {
 		return
 	}
-	s.received(req)
-	if s.commonFault(w, r, fault) {
+	req.Size = int64(len(audio))
+	s.Received(req)
+	if s.ServeFault(w, r) {
 		return
 	}
 	switch {
-	case fault == Failure:
+	case fault == asrtest.Failure:
 		http.Error(w, "internal", http.StatusInternalServerError)
-	case fault == ErrorIn200:
+	case fault == asrtest.ErrorIn200:
 		fail(5002, "recognition failed")
-	case fault == NoText:
+	case fault == asrtest.NoText:
 		answer(w, 200, object{"message": "odd"})
 	case strings.HasPrefix(string(fault), "once "):
-		s.SetFault(NoFault)
+		s.SetFault(asrtest.NoFault)
 		code, _ := strconv.Atoi(strings.TrimPrefix(string(fault), "once "))
 		fail(code, "code "+strconv.Itoa(code))
 	case strings.HasPrefix(string(fault), "code "):
 		code, _ := strconv.Atoi(strings.TrimPrefix(string(fault), "code "))
 		fail(code, "code "+strconv.Itoa(code))
-	case heard.size == 0:
+	case len(audio) == 0:
 		fail(4012, "empty audio")
-	case heard.damaged():
+	case bytes.Contains(audio, []byte("damaged")):
 		fail(4007, "audio decoding failed")
 	default:
-		first, rest, _ := strings.Cut(heard.text(), " bytes ")
+		first, rest, _ := strings.Cut(asrtest.Heard(audio), " bytes ")
 		answer(w, 200, object{"request_id": "r", "code": 0, "message": "", "audio_duration": 1000, "flash_result": []object{{
 			"channel_id": 0, "text": first + " bytes " + rest, "sentence_list": []object{
 				{"text": first + " bytes", "start_time": 0, "end_time": 500, "speaker_id": 0},
