@@ -66,21 +66,22 @@ func (m *Manifests) addAliases() {
 	}
 }
 
-// canonicalCommand returns a command in the form that policies use:
-// "plugin:window|close". It takes "core:window:close", "window:close" of the
-// core plugins, permission identifiers such as "core:window:allow-close", and
-// the second names of commands. Anything else is a command of the application.
+// canonicalCommand returns a command in the form that policies use: "plugin:window|close". It
+// accepts "core:window:close", "window:close", "window|close", permission identifiers such as
+// "core:window:allow-close", and the second names of commands. Anything else is a command of the
+// application.
 func canonicalCommand(command string) string {
-	var plugin, name string
-	if rest, ok := strings.CutPrefix(command, "plugin:"); ok {
-		if plugin, name, ok = strings.Cut(rest, "|"); !ok {
-			return command
+	plugin, name, ok := strings.Cut(strings.TrimPrefix(command, "plugin:"), "|")
+	if !ok {
+		at := strings.LastIndexByte(command, ':')
+		switch {
+		case strings.HasPrefix(command, "plugin:"):
+			return command // not a command
+		case at < 0:
+			return strings.ReplaceAll(command, "-", "_")
 		}
-	} else if at := strings.LastIndexByte(command, ':'); at >= 0 {
 		plugin, name = command[:at], command[at+1:]
 		name = strings.TrimPrefix(strings.TrimPrefix(name, "allow-"), "deny-")
-	} else if plugin, name, ok = strings.Cut(command, "|"); !ok {
-		return strings.ReplaceAll(command, "-", "_")
 	}
 	plugin = strings.TrimPrefix(plugin, "core:")
 	name = strings.ReplaceAll(name, "-", "_")
@@ -88,6 +89,9 @@ func canonicalCommand(command string) string {
 		if "core:"+plugin == a.plugin && name == strings.ReplaceAll(a.alias, "-", "_") {
 			name = strings.ReplaceAll(a.command, "-", "_")
 		}
+	}
+	if rest, ok := strings.CutPrefix(command, "plugin:"+plugin+"|"); ok && rest == name {
+		return command // already canonical; decisions must not allocate
 	}
 	return "plugin:" + plugin + "|" + name
 }

@@ -131,14 +131,18 @@ type Caller struct {
 	Origin Origin
 }
 
-// Allowed decides whether a caller may call a command, "plugin:window|close"
-// or "greet" for one of the application's own. A command that some capability
-// denies is denied, whatever others allow. Without a manifest of the
-// application its own commands are not checked, and allowed to everyone.
+// Allowed reports whether a caller may call a command. A command that a capability denies is
+// denied, even if others allow it. Commands of the application itself, such as "greet", are
+// allowed to every caller if the application has no manifest; a plugin command that nothing
+// grants, or that does not exist, is never allowed.
+//
+// Like all methods that take a command it accepts every spelling: "plugin:window|close",
+// "core:window:close", "window:close", "window|close", and permission identifiers such as
+// "core:window:allow-close".
 func (p *Policy) Allowed(command string, c Caller) bool {
-	a := p.commands[command]
+	a := p.find(command)
 	if a == nil {
-		return p.exempt(command)
+		return p.exempt(canonicalCommand(command))
 	}
 	if len(a.denied) > 0 && p.denies(a, &c.Origin) {
 		return false
@@ -155,6 +159,14 @@ func (p *Policy) Allowed(command string, c Caller) bool {
 	return false
 }
 
+// find returns what capabilities grant of a command in any spelling, nil if they do not name it.
+func (p *Policy) find(command string) *access {
+	if a := p.commands[command]; a != nil {
+		return a
+	}
+	return p.commands[canonicalCommand(command)]
+}
+
 func (p *Policy) denies(a *access, o *Origin) bool {
 	if !p.denyByOrigin {
 		return true
@@ -167,7 +179,7 @@ func (p *Policy) exempt(command string) bool {
 	if strings.HasPrefix(command, "plugin:") {
 		return command == "plugin:__TAURI_CHANNEL__|fetch"
 	}
-	return !p.appChecked
+	return !p.appChecked && command != ""
 }
 
 // Commands returns all commands that some capability allows or denies, in order.
@@ -176,7 +188,7 @@ func (p *Policy) Commands() []string { return slices.Sorted(maps.Keys(p.commands
 // Grants returns why a command is allowed, in the order in which capabilities
 // take effect.
 func (p *Policy) Grants(command string) []Grant {
-	if a := p.commands[command]; a != nil {
+	if a := p.find(command); a != nil {
 		return slices.Clone(a.allowed)
 	}
 	return nil
@@ -184,7 +196,7 @@ func (p *Policy) Grants(command string) []Grant {
 
 // Denials returns why a command is denied.
 func (p *Policy) Denials(command string) []Grant {
-	if a := p.commands[command]; a != nil {
+	if a := p.find(command); a != nil {
 		return slices.Clone(a.denied)
 	}
 	return nil
