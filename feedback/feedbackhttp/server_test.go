@@ -75,15 +75,22 @@ func TestEventStream(t *testing.T) {
 		require.Equal(t, lesson, first.data["lesson"].(object)["lesson_id"])
 
 		segment := e.upload(lesson, recording("x")).want(202).str("segment_id")
-		e.work()
-		for _, state := range []string{"queued", "transcribing", "transcribed"} {
+		state := func() string {
 			ev := read(stream)
 			require.Equal(t, "segment", ev.name)
 			require.Equal(t, lesson, ev.data["lesson_id"])
 			s := ev.data["segment"].(object)
-			require.Equal(t, []any{segment, state}, []any{s["segment_id"], s["state"]})
+			require.Equal(t, segment, s["segment_id"])
+			return s["state"].(string)
 		}
-		// Cut off after the first: what was missed comes, each in its last state.
+		require.Equal(t, "queued", state())
+		e.work()
+		next := state()
+		if next == "transcribing" { // not reported if the segment was transcribed by the next look
+			next = state()
+		}
+		require.Equal(t, "transcribed", next)
+		// Cut off after the first event: each change that was missed is reported with its last state.
 		again := read(open(first.id))
 		require.Equal(t, "transcribed", again.data["segment"].(object)["state"])
 
