@@ -6,7 +6,6 @@ package httpapi
 import (
 	"net/http"
 	"reflect"
-	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
@@ -84,7 +83,7 @@ func toProblem(ctx huma.Context, _ string, v any) (any, error) {
 		}
 		for _, d := range e.Errors {
 			if d != nil { // d.Value, which holds what was sent, stays here
-				p.WithField(strings.ReplaceAll(d.Location, oddName, ""), d.Message)
+				p.WithField(d.Location, d.Message)
 			}
 		}
 		return p.forRequest(ctx.Context()), nil
