@@ -10,11 +10,11 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-	"time"
 )
 
-// special lists the networks of the IANA special-purpose registries that netip's predicates let pass: a host in one of them is no
-// public server, or is reached through a translation that hides a private address.
+// special returns the networks of the IANA special-purpose registries that the methods of netip.Addr
+// do not cover: a host in one of them is not a public server, or is reached through a translation
+// that hides a private address.
 func special() []netip.Prefix {
 	var all []netip.Prefix
 	for _, s := range []string{"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15",
@@ -25,21 +25,23 @@ func special() []netip.Prefix {
 	return all
 }
 
-// public reports whether a is an address of the public internet.
-func public(a netip.Addr, special []netip.Prefix) bool {
+// isPublic reports whether a is an address of the public internet.
+func isPublic(a netip.Addr, special []netip.Prefix) bool {
 	a = a.Unmap()
-	return a.IsGlobalUnicast() && !a.IsPrivate() && !slices.ContainsFunc(special, func(p netip.Prefix) bool { return p.Contains(a) })
+	return a.IsGlobalUnicast() && !a.IsPrivate() &&
+		!slices.ContainsFunc(special, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
-// fetchTransport connects to public addresses only. The check stands after name resolution, where each single connection passes
-// it, so a name that resolves differently the second time gains nothing; and there is no proxy to ask in our place.
+// fetchTransport connects to public addresses only. The check runs after name resolution, for each
+// connection, so a name that resolves differently the second time gains nothing. There is no proxy,
+// which would resolve names itself.
 func fetchTransport(allowPrivate bool) *http.Transport {
-	d := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second}
+	d := newDialer()
 	if !allowPrivate {
 		networks := special()
 		d.Control = func(_, address string, _ syscall.RawConn) error {
 			at, err := netip.ParseAddrPort(address)
-			if err != nil || !public(at.Addr(), networks) {
+			if err != nil || !isPublic(at.Addr(), networks) {
 				return fmt.Errorf("%w: %s", ErrBlockedAddress, address)
 			}
 			return nil
@@ -50,13 +52,13 @@ func fetchTransport(allowPrivate bool) *http.Transport {
 	return t
 }
 
-// fetchable parses an address to fetch from; a relative one is resolved against base.
-func fetchable(base *url.URL, address string) (*url.URL, error) {
-	if base == nil && address == "" { // for a Config, BaseURL
-		return nil, errors.New("it is empty, want http://HOST or https://HOST")
+// parseURL parses an http or https URL; a relative one is resolved against base.
+func parseURL(base *url.URL, address string) (*url.URL, error) {
+	if base == nil && address == "" {
+		return nil, errors.New("it is empty; expected http://HOST or https://HOST")
 	}
 	u, err := url.Parse(address)
-	if err != nil { // not wrapped: it quotes the address as a whole
+	if err != nil { // not wrapped: err quotes the whole address
 		return nil, fmt.Errorf("address %q is malformed", clean(redact(address), 200))
 	}
 	if base != nil {
@@ -64,16 +66,16 @@ func fetchable(base *url.URL, address string) (*url.URL, error) {
 	}
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https":
-		return nil, fmt.Errorf("address %s: want http or https", redact(u.String()))
+		return nil, fmt.Errorf("address %s is not http or https", redact(u.String()))
 	case u.Host == "":
 		return nil, fmt.Errorf("address %s has no host", redact(u.String()))
 	case u.User != nil:
-		return nil, fmt.Errorf("address %s holds a user name, which is not allowed", redact(u.String()))
+		return nil, fmt.Errorf("address %s contains a user name, which is not allowed", redact(u.String()))
 	}
 	return u, nil
 }
 
-// origin is scheme, host and port, with the port spelled out.
+// origin returns scheme, host and port.
 func origin(u *url.URL) string {
 	port := u.Port()
 	if port == "" {
@@ -82,7 +84,7 @@ func origin(u *url.URL) string {
 	return u.Scheme + "://" + net.JoinHostPort(strings.ToLower(u.Hostname()), port)
 }
 
-// redact returns an address without user, query and fragment, which may be secret.
+// redact returns an address without its user, query and fragment, which may be secret.
 func redact(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {

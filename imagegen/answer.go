@@ -10,23 +10,25 @@ import (
 	"time"
 )
 
-// Result is what a call brought. Beside a [*PartialError] it holds the images that were stored.
+// Result is the outcome of a call. Beside a [*PartialError] it contains the images that were stored.
 type Result struct {
-	Images    []Info    // stored images, by index; there may be more or fewer than were asked for
-	Usage     Usage     // as far as the service says
-	Created   time.Time // zero if the service does not say
-	TaskID    string    // empty for a synchronous answer
-	RequestID string    // of the answer to the request for images
+	Images    []Info    // stored images, by index; may be more or fewer than requested
+	Usage     Usage     // as far as the service reports it
+	Created   time.Time // zero if the service does not report it
+	TaskID    string    // empty for a synchronous response
+	RequestID string    // of the response to the request for images
 	Attempts  int       // requests for images that were sent
 
-	// Ambiguous counts earlier attempts of this call that ended without an answer: the service may have run, and charged, them too.
+	// Ambiguous counts earlier attempts of this call that ended without a response: the service may
+	// have run, and charged, them too.
 	Ambiguous int
 }
 
-// Usage is what the service reports as consumed. Numbers it does not report are 0; Raw is its own object, for everything else.
+// Usage is the consumption the service reports. Numbers it does not report are 0; Raw is its own
+// object, with everything else.
 type Usage struct {
 	InputTokens, OutputTokens, TotalTokens int64
-	TextTokens, ImageTokens                int64 // of the input; ImageTokens is 0 when no reference image was used
+	TextTokens, ImageTokens                int64 // of the input; ImageTokens is 0 without references
 	Raw                                    json.RawMessage
 }
 
@@ -43,16 +45,17 @@ func parseUsage(raw json.RawMessage) Usage {
 	if len(raw) == 0 || string(raw) == "null" {
 		return Usage{}
 	}
-	_ = json.Unmarshal(raw, &v) // a usage of another shape is still there in Raw
+	_ = json.Unmarshal(raw, &v) // usage of another shape is available in Raw
 	return Usage{int64(v.Input), int64(v.Output), int64(v.Total), int64(v.Details.Text), int64(v.Details.Image), raw}
 }
 
-// number, text, addresses and complaint read values whose type differs between services; a type nobody expects counts as absent.
+// number, text, addresses and serviceError decode values whose JSON type differs between services; an
+// unexpected type counts as absent.
 type (
-	number    int64
-	text      string
-	addresses []string
-	complaint struct{ Code, Type, Message string }
+	number       int64
+	text         string
+	addresses    []string
+	serviceError struct{ Code, Type, Message string }
 )
 
 func (n *number) UnmarshalJSON(p []byte) error {
@@ -90,58 +93,49 @@ func (a *addresses) UnmarshalJSON(p []byte) error {
 	return nil
 }
 
-func (c *complaint) UnmarshalJSON(p []byte) error {
+func (e *serviceError) UnmarshalJSON(p []byte) error {
 	var s text
 	if _ = json.Unmarshal(p, &s); s != "" {
-		c.Message = string(s)
+		e.Message = string(s)
 		return nil
 	}
-	var v struct {
-		Code, Type, Message, Detail, Title text
-	}
-	if json.Unmarshal(p, &v) != nil {
-		return nil
-	}
-	c.Code, c.Type = string(v.Code), string(v.Type)
-	for _, s := range []text{v.Message, v.Detail, v.Title} {
-		if s != "" {
-			c.Message = string(s)
-			break
-		}
+	var v struct{ Code, Type, Message, Detail, Title text }
+	if json.Unmarshal(p, &v) == nil {
+		*e = serviceError{string(v.Code), string(v.Type), string(cmp.Or(v.Message, v.Detail, v.Title))}
 	}
 	return nil
 }
 
-// said is nil for a complaint without a word.
-func (c *complaint) said() *complaint {
-	if c == nil || *c == (complaint{}) {
+// orNil returns nil for an empty error.
+func (e *serviceError) orNil() *serviceError {
+	if e == nil || *e == (serviceError{}) {
 		return nil
 	}
-	return c
+	return e
 }
 
-// document is an answer as far as it is kept; in it, b64_json is the index of the image.
+// document is the part of a response that is kept; its b64_json is the index of the image.
 type document struct {
 	Created number          `json:"created"`
 	Data    items           `json:"data"`
 	Usage   json.RawMessage `json:"usage"`
-	Error   *complaint      `json:"error"`
+	Error   *serviceError   `json:"error"`
 	ID      text            `json:"id"`
 	TaskID  text            `json:"task_id"`
 }
 
 type item struct {
-	Image   *int       `json:"b64_json"`
-	URL     addresses  `json:"url"`
-	Prompt  text       `json:"revised_prompt"`
-	ID      text       `json:"id"`
-	TaskID  text       `json:"task_id"`
-	Status  text       `json:"status"`
-	Error   *complaint `json:"error"`
-	Results results    `json:"result"`
+	Image   *int          `json:"b64_json"`
+	URL     addresses     `json:"url"`
+	Prompt  text          `json:"revised_prompt"`
+	ID      text          `json:"id"`
+	TaskID  text          `json:"task_id"`
+	Status  text          `json:"status"`
+	Error   *serviceError `json:"error"`
+	Results results       `json:"result"`
 }
 
-// results is the result of a task; what is no object has no images.
+// results is the result of a task. Anything but an object contains no images.
 type results struct{ images items }
 
 func (r *results) UnmarshalJSON(p []byte) error {
@@ -151,8 +145,8 @@ func (r *results) UnmarshalJSON(p []byte) error {
 	return nil
 }
 
-// items is an array of objects, or one object alone. What is neither counts as an item without content, so that nothing odd beside
-// an image costs the image.
+// items is an array of objects, or a single object. Anything else in the array counts as an item
+// without content, so that an odd value beside an image does not lose the image.
 type items []item
 
 func (l *items) UnmarshalJSON(p []byte) error {
@@ -181,51 +175,47 @@ func (l items) first() item {
 	return l[0]
 }
 
-// some reports whether there is an image in the item, or an address of one.
-func (i item) some() bool { return i.Image != nil || len(i.URL) > 0 }
+// hasImage reports whether the item contains an image or a URL of one.
+func (i item) hasImage() bool { return i.Image != nil || len(i.URL) > 0 }
 
-// shape is how an answer is to be read.
+// shape is the kind of a response.
 type shape int
 
 const (
 	shapeNothing shape = iota // no images, no task, no error
-	shapeImages               // data, addresses or both
+	shapeImages               // image data, URLs or both
 	shapeTask                 // a task to be polled, or one that has ended
 	shapeError
 )
 
-// answer is a document with its meaning.
+// answer is an interpreted document.
 type answer struct {
 	shape   shape
 	id      string
 	state   State
 	images  []item
-	err     complaint
+	err     serviceError
 	usage   Usage
 	created time.Time
 }
 
-// interpret decides what an answer is, by what it holds and not by the order it came in: image data wins over everything, then
-// addresses, then a task that has ended, then an error, then a task that goes on.
+// interpret decides what a response is by its content, not by the order of its members: image data
+// takes precedence over URLs, then come a task that has ended, an error, and a task that goes on.
 func interpret(meta []byte) (answer, error) {
 	var d document
 	if err := json.Unmarshal(meta, &d); err != nil {
 		return answer{}, fmt.Errorf("%w: %w", errSyntax, err)
 	}
 	one := d.Data.first()
-	a := answer{usage: parseUsage(d.Usage), images: d.Data, state: State(strings.ToLower(string(one.Status)))}
+	a := answer{usage: parseUsage(d.Usage), images: d.Data, state: State(strings.ToLower(string(one.Status))),
+		id: string(cmp.Or(one.ID, one.TaskID, d.ID, d.TaskID))}
 	if d.Created > 0 {
 		a.created = time.Unix(int64(d.Created), 0).UTC()
 	}
-	for _, id := range []text{one.ID, one.TaskID, d.ID, d.TaskID} {
-		if a.id = string(id); a.id != "" {
-			break
-		}
-	}
-	if a.id != "" || a.state != "" { // beside a task, an error without a word is a field that is always there
-		d.Error = d.Error.said()
+	if a.id != "" || a.state != "" { // some services always include an empty error in a task
+		d.Error = d.Error.orNil()
 		for i := range a.images {
-			a.images[i].Error = a.images[i].Error.said()
+			a.images[i].Error = a.images[i].Error.orNil()
 		}
 	}
 	var data, urls bool
@@ -266,17 +256,16 @@ func interpret(meta []byte) (answer, error) {
 	return a, nil
 }
 
-// task turns the answer into what callers see of a task.
-func (a answer) task(id string) *Task {
-	t := &Task{ID: id, State: a.state}
-	for _, i := range a.images {
-		t.URLs = append(t.URLs, i.URL)
-	}
+const noReason = "the service gave no reason"
+
+// taskError returns why a task that has ended brought no images, or nil if it did.
+func (a answer) taskError(id string, attempts int) error {
 	switch {
 	case a.state == StateFailed:
-		t.Err = &TaskError{ID: id, Message: cmp.Or(a.err.Message, "the service gave no reason")}
-	case a.state == StateCompleted && !slices.ContainsFunc(a.images, item.some):
-		t.Err = &Error{Op: "poll", TaskID: id, Message: a.err.Message, Err: ErrNoImages, permanent: true, MayHaveRun: true}
+		return &TaskError{ID: id, Message: cmp.Or(a.err.Message, noReason)}
+	case !slices.ContainsFunc(a.images, item.hasImage):
+		return &Error{Op: "poll", TaskID: id, Message: a.err.Message, Err: ErrNoImages, Attempts: attempts,
+			MayHaveRun: true, permanent: true}
 	}
-	return t
+	return nil
 }

@@ -7,18 +7,19 @@ import (
 	"time"
 )
 
-// Outcome is how one request of a batch ended: what [Client.Generate] returned for it.
+// Outcome is the result of one request of a batch: what [Client.Generate] returned.
 type Outcome struct {
 	Result *Result
 	Err    error
 }
 
-// Batch generates many requests, at most limit of them at a time (less than 1 means 1), each into its own sink, and yields them
-// in the order they finish. requests is read one step ahead at most, and no further once ctx has ended. When the service declines one request with 429 or 503 and
-// Retry-After, no other request of the batch is sent before that time has passed.
+// Batch generates many requests, at most limit (at least 1) at a time, each into its own sink, and
+// yields them in the order they finish. It reads requests one step ahead at most, and no further once
+// ctx has ended. When the service refuses one request with Retry-After, no other request of the batch
+// is sent before that time has passed.
 //
-// Leaving the loop cancels what is under way and waits for it to end; a request that has been sent is charged all the same, so
-// leave early only when that is meant.
+// Leaving the loop cancels the running requests and waits for them to end. A request that was already
+// sent is charged all the same.
 func (c *Client) Batch(ctx context.Context, limit int, requests iter.Seq2[*Request, Sink]) iter.Seq2[*Request, Outcome] {
 	type done struct {
 		req *Request
@@ -26,12 +27,12 @@ func (c *Client) Batch(ctx context.Context, limit int, requests iter.Seq2[*Reque
 	}
 	return func(yield func(*Request, Outcome) bool) {
 		ctx, cancel := context.WithCancel(ctx)
-		left := make(chan struct{}) // closed when nobody reads results any more
+		left := make(chan struct{}) // closed when the caller leaves the loop
 		var running sync.WaitGroup
 		defer running.Wait()
 		defer cancel()
 		defer close(left)
-		shared := &gate{now: c.now}
+		shared := &gate{}
 		results := make(chan done)
 		slots := make(chan struct{}, max(limit, 1))
 		running.Go(func() {
@@ -44,7 +45,7 @@ func (c *Client) Batch(ctx context.Context, limit int, requests iter.Seq2[*Reque
 					return
 				}
 				work.Go(func() {
-					call := c.begin()
+					call := c.newCall()
 					call.gate = shared
 					r, err := call.generate(ctx, req, sink)
 					<-slots
@@ -63,9 +64,8 @@ func (c *Client) Batch(ctx context.Context, limit int, requests iter.Seq2[*Reque
 	}
 }
 
-// gate holds back the requests of a batch while the service wants to be left alone. A nil gate is always open.
+// gate holds back the requests of a batch until Retry-After has passed. A nil gate is always open.
 type gate struct {
-	now   func() time.Time
 	mu    sync.Mutex
 	until time.Time
 }
@@ -87,12 +87,9 @@ func (g *gate) wait(ctx context.Context) error {
 	}
 	for {
 		g.mu.Lock()
-		left := g.until.Sub(g.now())
+		left := time.Until(g.until)
 		g.mu.Unlock()
-		if left <= 0 {
-			return ctx.Err()
-		}
-		if err := pause(ctx, left); err != nil {
+		if err := sleep(ctx, left); err != nil || left <= 0 {
 			return err
 		}
 	}

@@ -17,7 +17,7 @@ func TestClassification(t *testing.T) {
 	b64 := base64.StdEncoding.EncodeToString([]byte("\x89PNG\r\n\x1a\nrest"))
 	for name, test := range map[string]struct {
 		body  string
-		check func(t *testing.T, r *imagegen.Result, task *imagegen.Task, err error)
+		check func(t *testing.T, r *imagegen.Result, err error)
 	}{
 		"data in an array":                 {`{"created":5,"data":[{"b64_json":"` + b64 + `"}]}`, hasImages(1)},
 		"data in one object":               {`{"data":{"b64_json":"` + b64 + `"}}`, hasImages(1)},
@@ -58,7 +58,7 @@ func TestClassification(t *testing.T) {
 		"completed without images":         {`{"data":{"id":"t1","status":"completed","result":{"images":[]}}}`, isNothing},
 		"a state without an id":            {`{"data":{"status":"pending"}}`, isError("identifier")},
 		"a page":                           {`<html><body>sleeping</body></html>`, isError("sleeping")},
-		"an array":                         {`[1,2]`, isError("want an object")},
+		"an array":                         {`[1,2]`, isError("expected an object")},
 		"bad base64":                       {`{"data":[{"b64_json":"%%%%"}]}`, isError("base64")},
 		"text instead of an image":         {`{"data":[{"b64_json":"` + base64.StdEncoding.EncodeToString([]byte("<html>expired</html>")) + `"}]}`, isError("not an image")},
 		"odd neighbours do no harm":        {`{"data":[{"b64_json":"` + b64 + `","url":7,"result":"x","revised_prompt":[1]}],"created":"soon","usage":[1]}`, hasImages(1)},
@@ -72,8 +72,8 @@ func TestClassification(t *testing.T) {
 			fake := imagegentest.New(t, imagegentest.Options{})
 			fake.Script(imagegentest.Raw(test.body))
 			images := imagegen.Memory()
-			r, task, err := fake.Client(nil).Submit(t.Context(), fox(), images)
-			test.check(t, r, task, err)
+			r, err := fake.Client(nil).Submit(t.Context(), fox(), images)
+			test.check(t, r, err)
 			stored := 0
 			for range images.All() {
 				stored++
@@ -88,51 +88,47 @@ func TestClassification(t *testing.T) {
 	}
 }
 
-type check = func(t *testing.T, r *imagegen.Result, task *imagegen.Task, err error)
+type check = func(t *testing.T, r *imagegen.Result, err error)
 
 func hasImages(n int) check {
-	return func(t *testing.T, r *imagegen.Result, task *imagegen.Task, err error) {
+	return func(t *testing.T, r *imagegen.Result, err error) {
 		require.NoError(t, err)
-		require.Nil(t, task)
 		require.Len(t, r.Images, n)
 	}
 }
 
 func isTask(id string) check {
-	return func(t *testing.T, r *imagegen.Result, task *imagegen.Task, err error) {
+	return func(t *testing.T, r *imagegen.Result, err error) {
 		require.NoError(t, err)
-		require.NotNil(t, task)
-		require.Equal(t, id, task.ID)
+		require.Equal(t, id, r.TaskID)
 		require.Empty(t, r.Images)
 	}
 }
 
 func isError(text string) check {
-	return func(t *testing.T, r *imagegen.Result, task *imagegen.Task, err error) {
+	return func(t *testing.T, r *imagegen.Result, err error) {
 		var e *imagegen.Error
 		require.ErrorAs(t, err, &e)
 		require.ErrorContains(t, err, text)
 		require.True(t, e.MayHaveRun)
 		require.Nil(t, r)
-		require.Nil(t, task)
 	}
 }
 
 func isFailed(id, message string) check {
-	return func(t *testing.T, r *imagegen.Result, task *imagegen.Task, err error) {
+	return func(t *testing.T, r *imagegen.Result, err error) {
 		var e *imagegen.TaskError
 		require.ErrorAs(t, err, &e)
 		require.Equal(t, imagegen.TaskError{ID: id, Message: message}, *e)
 	}
 }
 
-func isNothing(t *testing.T, r *imagegen.Result, task *imagegen.Task, err error) {
+func isNothing(t *testing.T, r *imagegen.Result, err error) {
 	require.ErrorIs(t, err, imagegen.ErrNoImages)
-	require.Nil(t, task)
 }
 
 func isPartial(text string) check {
-	return func(t *testing.T, r *imagegen.Result, task *imagegen.Task, err error) {
+	return func(t *testing.T, r *imagegen.Result, err error) {
 		var p *imagegen.PartialError
 		require.ErrorAs(t, err, &p)
 		require.ErrorContains(t, p.Failed[1], text)

@@ -20,7 +20,7 @@ import (
 )
 
 func fox() *imagegen.Request {
-	return &imagegen.Request{Prompt: "a red fox", Size: imagegen.Wide16x9}
+	return &imagegen.Request{Prompt: "a red fox", Size: "16:9"}
 }
 
 func size(t *testing.T, data []byte) (w, h int) {
@@ -35,11 +35,11 @@ func TestGenerateStoresImages(t *testing.T) {
 	t.Parallel()
 	for mode, name := range map[imagegentest.Mode]string{imagegentest.Sync: "sync", imagegentest.Async: "async", imagegentest.ByURL: "url"} {
 		for ratio := range imagegen.Ratios() {
-			for _, refs := range [][]imagegen.Ref{nil, {imagegen.Bytes("a.png", []byte("\x89PNG\r\n\x1a\n...")), imagegen.Bytes("b", []byte("\xff\xd8\xff\xe0..."))}} {
+			for _, refs := range [][]imagegen.Reference{nil, {imagegen.Bytes("a.png", []byte("\x89PNG\r\n\x1a\n...")), imagegen.Bytes("b", []byte("\xff\xd8\xff\xe0..."))}} {
 				synctestRun(t, name+string(ratio)+map[bool]string{true: " edit"}[refs != nil], func(t *testing.T) {
 					fake := imagegentest.New(t, imagegentest.Options{Mode: mode})
 					images := imagegen.Memory()
-					r, err := fake.Client(nil).Generate(t.Context(), &imagegen.Request{Prompt: "x", N: 3, Size: ratio, Refs: refs}, images)
+					r, err := fake.Client(nil).Generate(t.Context(), &imagegen.Request{Prompt: "x", N: 3, Size: ratio, References: refs}, images)
 					require.NoError(t, err)
 					require.Len(t, r.Images, 3)
 					for i, info := range r.Images {
@@ -47,7 +47,8 @@ func TestGenerateStoresImages(t *testing.T) {
 						require.Equal(t, [2]int{w, h}, [2]int{info.Width, info.Height})
 						require.Equal(t, "image/png", info.Type)
 						require.Equal(t, int64(len(images.Get(i))), info.Size)
-						require.True(t, ratio.Matches(w, h, 0.05))
+						_, _, cw, ch := ratio.Crop(64, 64)
+						require.Equal(t, [2]int{cw, ch}, [2]int{w, h})
 					}
 					require.Equal(t, mode == imagegentest.Async, r.TaskID != "")
 					require.Equal(t, 1, r.Attempts)
@@ -84,7 +85,7 @@ func TestAbsentParametersAreAbsent(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, map[string]string{"model": imagegen.DefaultModel, "prompt": "x", "seed": "7"}, fake.Counts().Posts[0].Fields)
 	_, err = fake.Client(nil).Generate(t.Context(), &imagegen.Request{Prompt: "x", Extra: map[string]any{"seed": 7},
-		Refs: []imagegen.Ref{imagegen.Bytes("a", []byte("GIF89a"))}}, imagegen.Memory())
+		References: []imagegen.Reference{imagegen.Bytes("a", []byte("GIF89a"))}}, imagegen.Memory())
 	require.NoError(t, err)
 	require.Equal(t, map[string]string{"model": imagegen.DefaultModel, "prompt": "x", "seed": "7"}, fake.Counts().Posts[1].Fields)
 }
@@ -169,7 +170,7 @@ func TestNoErrorHoldsTheKey(t *testing.T) {
 				w.WriteHeader(test.status)
 				_, _ = io.WriteString(w, test.post)
 			}))
-			client, err := imagegen.New(imagegen.Config{BaseURL: "http://service.test", Key: key, HTTPClient: h})
+			client, err := imagegen.New(imagegen.Config{BaseURL: "http://service.test", APIKey: key, HTTPClient: h})
 			require.NoError(t, err)
 			_, err = client.Generate(t.Context(), fox(), imagegen.Memory())
 			require.Error(t, err)
@@ -199,7 +200,7 @@ func TestInvalidRequestsAreNotSent(t *testing.T) {
 		"name too long":          {fox(), imagegen.Dir(t.TempDir(), strings.Repeat("n", 256)+"{ext}")},
 		"no room for -2":         {fox(), imagegen.Dir(t.TempDir(), strings.Repeat("n", 251)+"{ext}")},
 		"two images, one writer": {&imagegen.Request{Prompt: "x", N: 2}, imagegen.Writer(&bytes.Buffer{})},
-		"too many references":    {&imagegen.Request{Prompt: "x", Refs: make([]imagegen.Ref, 17)}, imagegen.Memory()},
+		"too many references":    {&imagegen.Request{Prompt: "x", References: make([]imagegen.Reference, 17)}, imagegen.Memory()},
 	} {
 		_, err := client.Generate(t.Context(), test.req, test.sink)
 		require.ErrorIs(t, err, imagegen.ErrInvalidRequest, name)
@@ -213,13 +214,13 @@ func TestInvalidRequestsAreNotSent(t *testing.T) {
 func TestNewRefusesBadConfigurations(t *testing.T) {
 	t.Parallel()
 	for _, c := range []imagegen.Config{{}, {BaseURL: "ftp://x"}, {BaseURL: "http://user:pw@x"}, {BaseURL: "http://x?a=b"},
-		{BaseURL: "/relative"}, {BaseURL: "http://x", Key: "two\nlines"}} {
+		{BaseURL: "/relative"}, {BaseURL: "http://x", APIKey: "two\nlines"}} {
 		_, err := imagegen.New(c)
 		require.Error(t, err, c.BaseURL)
 		require.NotContains(t, err.Error(), "pw")
 	}
 	_, err := imagegen.New(imagegen.Config{})
-	require.EqualError(t, err, "base URL: it is empty, want http://HOST or https://HOST")
+	require.EqualError(t, err, "base URL: it is empty; expected http://HOST or https://HOST")
 }
 
 func TestCancelledCallReturnsTheContextsError(t *testing.T) {
@@ -255,7 +256,7 @@ func TestCancellationAtEveryStage(t *testing.T) {
 					began := time.Now()
 					dir := t.TempDir()
 					req := fox()
-					req.Refs = []imagegen.Ref{imagegen.Bytes("a", pngHead)}
+					req.References = []imagegen.Reference{imagegen.Bytes("a", pngHead)}
 					r, err := fake.Client(nil).Generate(ctx, req, imagegen.Dir(dir, ""))
 					if err == nil {
 						require.Len(t, names(t, dir), len(r.Images))

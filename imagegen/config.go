@@ -8,142 +8,136 @@ import (
 	"time"
 )
 
-// Config says how a [Client] reaches a service. Only BaseURL is required.
+// Config configures a [Client]. Only BaseURL is required.
 type Config struct {
-	// BaseURL is the address below which the interface's paths /v1/… lie, http or https, without query or user.
+	// BaseURL is the http or https address of the service, below which the paths /v1/… lie. It must
+	// not contain a query or a user name.
 	BaseURL string
 
-	// Key is sent as bearer token with every request to the service's own origin, and nowhere else.
-	Key string
+	// APIKey is sent as bearer token with every request to the service's own origin, and nowhere
+	// else.
+	APIKey string
 
-	// Model is sent when a request names none. Defaults to [DefaultModel].
+	// Model is used for requests that do not name a model. Defaults to [DefaultModel].
 	Model string
 
-	// Timeout bounds one attempt of a request for images, from dialling to the last byte. The interface asks for at least 300 s.
-	// Defaults to 10 minutes.
+	// Timeout limits one attempt of a request for images, from dialing to the last byte. The service
+	// recommends at least 300 s. Defaults to 10 minutes.
 	Timeout time.Duration
 
-	// Stall ends an answer that has begun when no byte of it comes for so long. Defaults to 60 s.
-	Stall time.Duration
+	// IdleTimeout ends a response that has begun when no byte of it arrives for this long. Defaults
+	// to 60 s.
+	IdleTimeout time.Duration
 
 	Retry  Retry
 	Poll   Poll
-	Fetch  Fetch
 	Limits Limits
 
-	// HTTPClient sends the requests to the service. Its CheckRedirect is not used: a redirect never carries a paid request along.
-	// Defaults to a client of its own without an overall timeout.
-	HTTPClient *http.Client
-
-	// Logger gets one line for each request and retry, with neither prompts nor addresses' queries. If nil, nothing is logged.
-	Logger *slog.Logger
-
-	// Trace is told what happens, from the goroutine of the call. It must be quick, and safe for concurrent use when the client is
-	// used concurrently.
-	Trace func(Event)
-
-	// Now is the clock. Defaults to [time.Now].
-	Now func() time.Time
-}
-
-// Retry says when a request for images is sent again. Only network and TLS faults before the first byte of an answer count, and
-// refusals (429, and 503 with Retry-After). Waits are doubled from Base, spread by up to a quarter, and end with the context.
-type Retry struct {
-	// Max is the number of repetitions. Defaults to 2; negative for none.
-	Max int
-
-	// Unsent allows a repetition only when the service cannot have seen the request: the connection or its TLS handshake failed.
-	Unsent bool
-
-	// Base is the first wait. Defaults to 500 ms.
-	Base time.Duration
-
-	// Cap is the longest wait, also when the service asks for a longer one: then the call fails and [Error].RetryAfter says it.
-	// Defaults to 60 s.
-	Cap time.Duration
-
-	// Key makes the Idempotency-Key header, the same for all attempts of a call. Set it only for a service known to honour it: with
-	// this header net/http repeats a request by itself, as often as it finds dead connections.
-	Key func(*Request) string
-}
-
-// Poll is the schedule for asking about a task. A negative jitter is none. Its defaults keep to the interface: first after 10 to 20 s, then every 3 to 5 s,
-// at most 60 s for one poll.
-type Poll struct {
-	First       time.Duration // defaults to 10 s
-	FirstJitter time.Duration // random addition to First; defaults to 5 s
-	Every       time.Duration // defaults to 3 s
-	Jitter      time.Duration // random addition to Every; defaults to 2 s
-	Timeout     time.Duration // of one poll; defaults to 60 s
-	Max         time.Duration // for waiting in all; defaults to 30 minutes
-}
-
-// Fetch says how addresses are read: references by URL, and results the service gives as addresses.
-type Fetch struct {
-	// Timeout bounds fetching one reference image. Defaults to 60 s, as the interface's reference client has it. Results are
-	// bounded by [Config].Timeout and [Config].Stall.
-	Timeout time.Duration
-
-	// AllowPrivate opens private, loopback and special networks. They are closed by default, checked after name resolution, except
-	// for results on the host of BaseURL and references at its origin.
+	// AllowPrivate permits fetching references and results from private, loopback and other special
+	// networks. They are blocked by default, after name resolution, except for results on the host
+	// of BaseURL and references at its origin.
 	AllowPrivate bool
 
-	// Client fetches from other hosts than the service's, and takes over the responsibility for which addresses may be reached.
-	// Defaults to one that uses no proxy and checks each address it connects to.
-	Client *http.Client
+	// HTTPClient sends the requests to the service. Its CheckRedirect is ignored: a paid request
+	// never follows a redirect. Defaults to a new client without an overall timeout.
+	HTTPClient *http.Client
+
+	// FetchClient fetches references and results from other hosts, and then decides alone which
+	// addresses may be reached. Defaults to a new client that uses no proxy and checks each address
+	// it connects to.
+	FetchClient *http.Client
+
+	// Logger receives one line for each request and retry, without prompts, keys and the queries of
+	// addresses. If nil, nothing is logged.
+	Logger *slog.Logger
+
+	// OnEvent is called, on the goroutine of the call, when something happens. It must return
+	// quickly, and be safe for concurrent use if the Client is used concurrently.
+	OnEvent func(Event)
 }
 
-// Limits bound what is sent and received.
+// Retry configures when a request for images is sent again: after network and TLS faults before the
+// first byte of a response, and after status 429, or 503 with Retry-After. The wait doubles from
+// 0.5 s to 60 s, and is never shorter than Retry-After. When Retry-After exceeds 60 s the call fails
+// and [Error.RetryAfter] returns it.
+type Retry struct {
+	// Max is the number of retries. Defaults to 2; negative means none.
+	Max int
+
+	// UnsentOnly restricts retries after faults to requests that the service cannot have received,
+	// because the connection or its TLS handshake failed.
+	UnsentOnly bool
+
+	// IdempotencyKey returns the Idempotency-Key header for all attempts of one call. Set it only for
+	// a service that is known to honor it: with this header net/http resends a request by itself, as
+	// often as it finds dead connections.
+	IdempotencyKey func(*Request) string
+}
+
+const (
+	minBackoff = 500 * time.Millisecond
+	maxBackoff = time.Minute
+)
+
+// Poll is the schedule for polling a task. The defaults follow the interface: the first poll after
+// 10 to 20 s, then one every 3 to 5 s.
+type Poll struct {
+	First time.Duration // before the first poll, plus up to half of it at random; defaults to 10 s
+	Every time.Duration // between polls, plus up to two thirds of it at random; defaults to 3 s
+	Max   time.Duration // total time to wait for a task; defaults to 30 minutes
+}
+
+const (
+	pollTimeout  = time.Minute // of one poll, as the interface's reference client has it
+	fetchTimeout = time.Minute // of fetching one reference, likewise
+)
+
+// Limits limits what is sent and received.
 type Limits struct {
-	Refs       int   // reference images in a request; defaults to 16
-	RefBytes   int64 // of one reference; defaults to 50 MB
-	ImageBytes int64 // of one image received; defaults to 256 MiB
-	MetaBytes  int64 // of an answer beside its images; defaults to 1 MiB
+	References     int   // reference images in one request; defaults to 16
+	ReferenceBytes int64 // bytes of one reference; defaults to 50 MB
+	ImageBytes     int64 // bytes of one received image; defaults to 256 MiB
 }
 
 // String describes c without its key.
 func (c Config) String() string { return "imagegen.Config{BaseURL: " + redact(c.BaseURL) + "}" }
 
-// LogValue implements [slog.LogValuer] without the key.
+// LogValue implements [slog.LogValuer], without the key.
 func (c Config) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
 func (c Config) withDefaults() Config {
-	if c.Model == "" {
-		c.Model = DefaultModel
+	c.Model = cmp.Or(c.Model, DefaultModel)
+	c.Timeout = cmp.Or(c.Timeout, 10*time.Minute)
+	c.IdleTimeout = cmp.Or(c.IdleTimeout, time.Minute)
+	c.Retry.Max = max(cmp.Or(c.Retry.Max, 2), 0)
+	c.Poll.First = cmp.Or(c.Poll.First, 10*time.Second)
+	c.Poll.Every = cmp.Or(c.Poll.Every, 3*time.Second)
+	c.Poll.Max = cmp.Or(c.Poll.Max, 30*time.Minute)
+	c.Limits.References = cmp.Or(c.Limits.References, 16)
+	c.Limits.ReferenceBytes = cmp.Or(c.Limits.ReferenceBytes, 50_000_000)
+	c.Limits.ImageBytes = cmp.Or(c.Limits.ImageBytes, 256<<20)
+	if c.HTTPClient == nil {
+		c.HTTPClient = &http.Client{Transport: newTransport(newDialer())}
 	}
-	if c.Now == nil {
-		c.Now = time.Now
+	if c.FetchClient == nil {
+		c.FetchClient = &http.Client{Transport: fetchTransport(c.AllowPrivate)}
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	if c.HTTPClient == nil {
-		c.HTTPClient = &http.Client{Transport: newTransport(&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second})}
+	if c.OnEvent == nil {
+		c.OnEvent = func(Event) {}
 	}
-	c.Timeout = cmp.Or(c.Timeout, 10*time.Minute)
-	c.Stall = cmp.Or(c.Stall, time.Minute)
-	c.Retry.Max = max(cmp.Or(c.Retry.Max, 2), 0)
-	c.Retry.Base = cmp.Or(c.Retry.Base, 500*time.Millisecond)
-	c.Retry.Cap = cmp.Or(c.Retry.Cap, time.Minute)
-	c.Poll.First = cmp.Or(c.Poll.First, 10*time.Second)
-	c.Poll.FirstJitter = cmp.Or(c.Poll.FirstJitter, 5*time.Second)
-	c.Poll.Every = cmp.Or(c.Poll.Every, 3*time.Second)
-	c.Poll.Jitter = cmp.Or(c.Poll.Jitter, 2*time.Second)
-	c.Poll.Timeout = cmp.Or(c.Poll.Timeout, time.Minute)
-	c.Poll.Max = cmp.Or(c.Poll.Max, 30*time.Minute)
-	c.Fetch.Timeout = cmp.Or(c.Fetch.Timeout, time.Minute)
-	if c.Fetch.Client == nil {
-		c.Fetch.Client = &http.Client{Transport: fetchTransport(c.Fetch.AllowPrivate)}
-	}
-	c.Limits.Refs = cmp.Or(c.Limits.Refs, 16)
-	c.Limits.RefBytes = cmp.Or(c.Limits.RefBytes, 50_000_000)
-	c.Limits.ImageBytes = cmp.Or(c.Limits.ImageBytes, 256<<20)
-	c.Limits.MetaBytes = cmp.Or(c.Limits.MetaBytes, 1<<20)
 	return c
 }
 
-// newTransport has no ResponseHeaderTimeout, because a generation is silent for minutes; keep-alive and HTTP/2 pings notice a
-// peer that has gone in that time. It asks for no compression: image data does not shrink, and would be inflated here.
+func newDialer() *net.Dialer {
+	return &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second}
+}
+
+// newTransport has no ResponseHeaderTimeout, because a generation is silent for minutes; keep-alive
+// and HTTP/2 pings detect a dead peer in that time. It requests no compression: image data does not
+// shrink, and would have to be inflated here.
 func newTransport(d *net.Dialer) *http.Transport {
 	return &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,

@@ -12,18 +12,20 @@ import (
 	"unicode"
 )
 
-// Dir returns a Sink that stores images as files in dir, which must exist. pattern makes the file name:
+// Dir returns a Sink that stores images as files in dir, which must exist. pattern is the file name,
+// in which these are replaced:
 //
 //	{i}     number of the image, from 1
 //	{ext}   extension for its type, with the dot
-//	{id}    task identifier, or the time when there was no task
-//	{time}  UTC time it arrived, as 20060102-150405
+//	{id}    task identifier, or the time if there is none
+//	{time}  UTC time of arrival, as 20060102-150405
 //
-// [Expand] puts in what is known of the request: {n}, {ratio} and {slug}. Without a pattern it is "image-{i}{ext}".
+// [Expand] replaces {n}, {ratio} and {slug}. An empty pattern means "image-{i}{ext}".
 //
-// An image is written to a temporary file in dir, synced, and given its name on Commit, so a file with that name is always whole.
-// An existing file is never overwritten: the name gets -2, -3 and so on before its extension. On a file system without hard links
-// an empty file holds the name for the moment before. Dir may be used by several calls at once, also of several processes.
+// An image is written to a temporary file in dir, synced, and renamed on Commit, so a file with its
+// final name is always complete. An existing file is never overwritten: -2, -3 and so on is added
+// before the extension. On a file system without hard links, an empty file reserves the name just
+// before. Dir may be used by several calls at once, also of several processes.
 func Dir(dir, pattern string) Sink {
 	if pattern == "" {
 		pattern = "image-{i}{ext}"
@@ -31,17 +33,18 @@ func Dir(dir, pattern string) Sink {
 	return dirSink{dir, pattern, os.Link}
 }
 
-// Expand replaces {n}, {ratio} and {slug} in a pattern for [Dir] by the number of images asked for, the ratio written with an x,
-// and the beginning of the prompt in letters and digits.
+// Expand replaces {n}, {ratio} and {slug} in a pattern for [Dir] by the number of images requested, the
+// ratio written with an x, and the beginning of the prompt in letters and digits.
 func Expand(pattern string, r *Request) string {
-	return strings.NewReplacer("{n}", strconv.Itoa(max(r.N, 1)), "{ratio}", strings.ReplaceAll(string(r.Size), ":", "x"),
-		"{slug}", slug(r.Prompt)).Replace(pattern)
+	ratio := strings.ReplaceAll(string(r.Size), ":", "x")
+	return strings.NewReplacer("{n}", strconv.Itoa(max(r.N, 1)), "{ratio}", ratio, "{slug}", slug(r.Prompt)).Replace(pattern)
 }
 
-// slug returns the first words of s, in lower case, with dashes between them, at most 48 bytes.
+// slug returns the first words of s in lower case, joined by dashes, at most 48 bytes.
 func slug(s string) string {
 	var b strings.Builder
-	for _, word := range strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+	separator := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
+	for _, word := range strings.FieldsFunc(strings.ToLower(s), separator) {
 		if b.Len()+len(word) > 48 {
 			break
 		}
@@ -61,11 +64,11 @@ type dirSink struct {
 	link         func(old, new string) error
 }
 
-// Prepare checks the pattern, and that dir takes a file under the longest name the pattern is likely to make: after the images are
-// paid it would be too late.
+// Prepare checks the pattern, and that dir accepts a file with the longest name the pattern is likely
+// to produce: once the images are paid it would be too late.
 func (s dirSink) Prepare(context.Context, int) error {
 	if s.pattern == "." || s.pattern == ".." || strings.ContainsAny(s.pattern, "/\\\x00") {
-		return fmt.Errorf("file name pattern %q: want a plain file name", s.pattern)
+		return fmt.Errorf("file name pattern %q is not a plain file name", s.pattern)
 	}
 	longest := s.name(Info{Index: 999, Ext: ".webp", TaskID: strings.Repeat("x", maxNameID)})
 	ext := filepath.Ext(longest)
@@ -107,9 +110,9 @@ func (s dirSink) name(info Info) string {
 	return strings.NewReplacer("{i}", strconv.Itoa(info.Index+1), "{ext}", info.Ext, "{id}", id, "{time}", at).Replace(s.pattern)
 }
 
-const maxNameID = 64 // bytes of an identifier that go into a file name
+const maxNameID = 64 // bytes of an identifier in a file name
 
-// plainName makes an identifier from outside safe inside a file name.
+// plainName makes a foreign identifier safe in a file name.
 func plainName(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < 0x80 && (unicode.IsLetter(r) || unicode.IsDigit(r) || r == '-' || r == '_') {
@@ -126,7 +129,7 @@ type dirBlob struct {
 }
 
 func (b *dirBlob) Commit() error {
-	_ = b.File.Chmod(0o644) // FAT refuses what it cannot note, which is no reason to lose an image
+	_ = b.File.Chmod(0o644) // FAT fails for modes it cannot store, which is no reason to lose an image
 	err := b.File.Sync()
 	if closed := b.File.Close(); err == nil {
 		err = closed
@@ -140,7 +143,7 @@ func (b *dirBlob) Commit() error {
 	return err
 }
 
-// place gives the file the first free name instead of its temporary one.
+// place renames the temporary file to the first free name.
 func (b *dirBlob) place() error {
 	ext := filepath.Ext(b.name)
 	for i := 1; ; i++ {
@@ -155,8 +158,8 @@ func (b *dirBlob) place() error {
 	}
 }
 
-// move gives the file the name path, if that is free. A hard link is made only if it is, in one step; where there are none, a new
-// file takes the name, and is replaced.
+// move renames the temporary file to b.path if that is free. Creating a hard link checks and renames
+// in one step; without hard links a new file reserves the name and is replaced.
 func (b *dirBlob) move() error {
 	err := b.link(b.File.Name(), b.path)
 	if err == nil {
@@ -165,11 +168,11 @@ func (b *dirBlob) move() error {
 	if errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	taken, err := os.OpenFile(b.path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	reserved, err := os.OpenFile(b.path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
-	taken.Close()
+	reserved.Close()
 	if err := os.Rename(b.File.Name(), b.path); err != nil {
 		return errors.Join(err, os.Remove(b.path))
 	}

@@ -3,62 +3,62 @@ package imagegen
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 	"unicode"
 )
 
-// Sentinels that errors of this package wrap.
+// Errors that the errors of this package wrap.
 var (
 	// ErrInvalidRequest: the request cannot be sent as it is; nothing was sent.
 	ErrInvalidRequest = errors.New("invalid request")
-	// ErrNoImages: the service finished without an image and without a reason, most often a content filter. Repeating it is
-	// pointless and may be charged.
+	// ErrNoImages: the service finished without an image and without a reason, most often because of
+	// a content filter. Repeating the request is pointless and may be charged.
 	ErrNoImages = errors.New("the service returned no images")
-	// ErrTooLarge: a limit of [Limits] was passed.
+	// ErrTooLarge: the response, or a reference or image of [Limits], is too large.
 	ErrTooLarge = errors.New("too large")
-	// ErrNotImage: the bytes are something else than an image.
+	// ErrNotImage: the data is not an image.
 	ErrNotImage = errors.New("not an image")
-	// ErrBlockedAddress: an address to fetch from leads into a private or special network.
+	// ErrBlockedAddress: a URL to fetch leads into a private or special network.
 	ErrBlockedAddress = errors.New("address is not public")
-	// ErrStalled: an answer had begun and then no byte came for [Config].Stall.
-	ErrStalled = errors.New("the connection fell silent")
 )
 
-// Error is a failure of one operation: a request that was not accepted, a network fault, an answer that makes no sense.
-// It never holds the key, image data or the query of an address.
+// Error is the failure of one operation: a refused request, a network fault, or a malformed response.
+// It never contains the API key, image data or the query of a URL.
 type Error struct {
 	Op        string // "generate", "edit", "poll", "fetch" or "reference"
-	Status    int    // of the HTTP answer; 0 when there was none
+	Status    int    // HTTP status; 0 without a response
 	Code      string // of the service's error object
 	Type      string // of the service's error object
-	Message   string // the service's own words, cut to 4 KiB, without control characters
-	RequestID string // X-Request-Id of the answer
+	Message   string // the service's own words: at most 4 KiB, without control characters
+	RequestID string // X-Request-Id of the response
 	TaskID    string // the task concerned, if any
-	Attempts  int    // requests sent for this operation, at least
+	Attempts  int    // requests for images sent by the call
 
-	// MayHaveRun is true when the service may have begun to generate, and so may charge, though no image arrived.
+	// MayHaveRun reports that the service may have started to generate, and so may charge, although
+	// no image arrived.
 	MayHaveRun bool
 
-	Err error // the cause, if it is not the service's answer
+	Err error // the cause, if it is not the service's response
 
 	retryAfter time.Duration
 	permanent  bool
 	class      fault
 }
 
-// fault says how far a request came before it failed.
+// fault is how far a request came before it failed.
 type fault int
 
 const (
-	faultAnswered  fault = iota // the service has answered, or the failure is ours: never sent again
-	faultRefused                // answered 429, or 503 with Retry-After: the service declined before any work
-	faultUnsent                 // the service cannot have seen the request
-	faultAmbiguous              // sent, and no byte of an answer came
+	faultAnswered  fault = iota // the service responded, or the failure is local: never sent again
+	faultRefused                // status 429, or 503 with Retry-After: refused before any work
+	faultUnsent                 // the service cannot have received the request
+	faultAmbiguous              // sent, without any byte of a response
 )
 
-// Error says what failed and what the service said, on one line.
+// Error returns what failed and what the service reported, on one line.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString(e.Op)
@@ -81,16 +81,16 @@ func (e *Error) Error() string {
 		fmt.Fprintf(&b, " (request %s)", e.RequestID)
 	}
 	if e.MayHaveRun {
-		b.WriteString(" (the service may have generated, and charged, all the same)")
+		b.WriteString(" (the service may have generated and charged images all the same)")
 	}
 	return b.String()
 }
 
-// Unwrap returns the cause; nil when it is the service's answer.
+// Unwrap returns the cause, or nil if the failure is the service's response.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Permanent reports whether the same call cannot succeed: the service refused the request itself or the key, or the request is
-// invalid.
+// Permanent reports whether the same call cannot succeed: the service refused the request or the key,
+// or the request is invalid.
 func (e *Error) Permanent() bool {
 	if e.permanent || errors.Is(e.Err, ErrInvalidRequest) || errors.Is(e.Err, ErrNoImages) {
 		return true
@@ -102,8 +102,13 @@ func (e *Error) Permanent() bool {
 	return e.Status >= 400 && e.Status < 500
 }
 
-// RetryAfter returns how long the service asked to be left alone, or half a minute when it declined without saying how long, or could not be reached at all. 0 when the
-// failure says nothing of the kind.
+// retryFetch reports whether repeating a failed fetch may help.
+func (e *Error) retryFetch() bool {
+	return e.Status == 0 && !e.permanent || e.Status == 429 || e.Status >= 500
+}
+
+// RetryAfter returns the Retry-After of the response; 30 s if the service refused the request without
+// one, or could not be reached at all; and 0 for other failures.
 func (e *Error) RetryAfter() time.Duration {
 	if e.retryAfter == 0 && (e.class == faultUnsent || e.class == faultRefused) && !e.permanent {
 		return 30 * time.Second
@@ -111,28 +116,29 @@ func (e *Error) RetryAfter() time.Duration {
 	return e.retryAfter
 }
 
-// TaskError is a task that ended as failed. A new request may be charged anew.
+// TaskError reports a task that failed. A new request may be charged again.
 type TaskError struct {
 	ID      string
 	Message string // the service's own words
 }
 
-// Error names the task and gives the service's words.
+// Error returns the task and the service's message.
 func (e *TaskError) Error() string {
 	return fmt.Sprintf("task %s failed: %s", clean(e.ID, 128), e.Message)
 }
 
-// Permanent is true: the service has given up on this very request.
+// Permanent returns true: the service gave up on this request.
 func (e *TaskError) Permanent() bool { return true }
 
-// WaitError says that waiting ended before the task did, or before its images could be fetched. The task goes on and is charged;
-// [Client.Wait] with TaskID takes it up again. Sending the request anew would pay twice.
+// WaitError reports that waiting ended before the task did, or before its images could be fetched.
+// The task continues and is charged; [Client.Wait] with TaskID resumes it. Sending the request again
+// would pay twice.
 type WaitError struct {
 	TaskID string
 	Err    error
 }
 
-// Error names the task, and why waiting ended.
+// Error returns the task, and why waiting ended.
 func (e *WaitError) Error() string {
 	return fmt.Sprintf("stopped waiting for task %s, which can be resumed: %v", clean(e.TaskID, 128), e.Err)
 }
@@ -140,21 +146,17 @@ func (e *WaitError) Error() string {
 // Unwrap returns why waiting ended.
 func (e *WaitError) Unwrap() error { return e.Err }
 
-// PartialError stands beside a [Result] that holds some of the images: Failed says, by index, why others are missing.
+// PartialError is returned beside a [Result] with some of the images. Failed contains, by index, why
+// the others are missing.
 type PartialError struct {
 	Failed map[int]error
 }
 
 func (e *PartialError) indexes() []int {
-	var all []int
-	for i := range e.Failed {
-		all = append(all, i)
-	}
-	slices.Sort(all)
-	return all
+	return slices.Sorted(maps.Keys(e.Failed))
 }
 
-// Error counts the missing images, and says for each why.
+// Error returns how many images are missing, and why.
 func (e *PartialError) Error() string {
 	var parts []string
 	for _, i := range e.indexes() {
@@ -163,7 +165,7 @@ func (e *PartialError) Error() string {
 	return fmt.Sprintf("%d of the images are missing: %s", len(e.Failed), strings.Join(parts, "; "))
 }
 
-// Unwrap returns the single causes, in the order of the images.
+// Unwrap returns the causes, in the order of the images.
 func (e *PartialError) Unwrap() []error {
 	var all []error
 	for _, i := range e.indexes() {
@@ -172,7 +174,8 @@ func (e *PartialError) Unwrap() []error {
 	return all
 }
 
-// clean makes text from outside fit for an error or a log: one line, no control characters, at most limit bytes.
+// clean makes foreign text safe for an error or a log: one line of at most limit bytes, without
+// control characters.
 func clean(s string, limit int) string {
 	if len(s) > limit {
 		s = s[:limit] + "…"

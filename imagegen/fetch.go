@@ -12,13 +12,15 @@ import (
 )
 
 const (
-	fetchTries   = 3 // of one address, for network faults
+	fetchTries   = 3 // of one URL, after network faults
 	maxRedirects = 3
 )
 
-// fetchImage stores the image behind the first of addresses that works; the others are its mirrors. Fetching costs nothing, so
-// network faults are retried freely, each time from the beginning.
-func (c *call) fetchImage(ctx context.Context, sink Sink, info Info, addresses []string, refresh func(context.Context) ([]item, error)) (*incoming, error) {
+// fetchImage stores the image at the first of addresses that works; the others are its mirrors.
+// Fetching costs nothing, so network faults are retried freely, each time from the beginning.
+func (c *call) fetchImage(
+	ctx context.Context, sink Sink, info Info, addresses []string, refresh func(context.Context) ([]item, error),
+) (*incoming, error) {
 	var failure error
 	expired := false
 	for round := 0; ; round++ {
@@ -34,10 +36,10 @@ func (c *call) fetchImage(ctx context.Context, sink Sink, info Info, addresses [
 				if ctx.Err() != nil || in != nil && in.sinkFailed || errors.Is(e, ErrTooLarge) {
 					return nil, e
 				}
-				if again := e.Status == 0 && !e.permanent || e.Status == 429 || e.Status >= 500; !again || try == fetchTries {
+				if try == fetchTries || !e.retryFetch() {
 					break
 				}
-				if err := pause(ctx, min(max(c.config.Retry.backoff(try), e.retryAfter), c.config.Retry.Cap)); err != nil {
+				if sleep(ctx, min(max(backoff(try), e.retryAfter), maxBackoff)) != nil {
 					return nil, e
 				}
 			}
@@ -45,7 +47,7 @@ func (c *call) fetchImage(ctx context.Context, sink Sink, info Info, addresses [
 		if !expired || refresh == nil || round > 0 {
 			return nil, failure
 		}
-		images, err := refresh(ctx) // signed addresses have a life; a fresh task answer has fresh ones
+		images, err := refresh(ctx) // a new poll returns newly signed URLs
 		if err != nil || info.Index >= len(images) || len(images[info.Index].URL) == 0 {
 			return nil, failure
 		}
@@ -53,15 +55,15 @@ func (c *call) fetchImage(ctx context.Context, sink Sink, info Info, addresses [
 	}
 }
 
-// download stores the image behind address, and commits it.
+// download stores and commits the image at address.
 func (c *call) download(parent context.Context, sink Sink, info Info, address string) (*incoming, *Error) {
-	u, err := fetchable(c.base, address)
+	u, err := parseURL(c.base, address)
 	if err != nil {
 		return nil, &Error{Op: "fetch", TaskID: info.TaskID, Err: err, permanent: true}
 	}
 	info.URL = redact(u.String())
 	fail := func(err error) *Error {
-		return &Error{Op: "fetch", TaskID: info.TaskID, Err: fmt.Errorf("%s: %w", info.URL, cause(err)), permanent: hopeless(err)}
+		return &Error{Op: "fetch", TaskID: info.TaskID, Err: fmt.Errorf("%s: %w", info.URL, cause(err)), permanent: isPermanent(err)}
 	}
 	ctx, cancel := context.WithTimeout(parent, c.config.Timeout)
 	defer cancel()
@@ -72,13 +74,13 @@ func (c *call) download(parent context.Context, sink Sink, info Info, address st
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
 		e := fail(errors.New(http.StatusText(resp.StatusCode)))
-		e.Status, e.retryAfter = resp.StatusCode, retryAfter(resp.Header, c.now())
+		e.Status, e.retryAfter = resp.StatusCode, retryAfter(resp.Header)
 		return nil, e
 	}
 	info.Size = max(resp.ContentLength, 0)
 	in := c.incoming(ctx, sink, info)
-	in.hint, _ = cutText(resp.Header.Get("Content-Type"))
-	body := newBodyReader(ctx, resp.Body, c.config.Stall, c.config.Timeout)
+	in.declared, _ = cutText(resp.Header.Get("Content-Type"))
+	body := newBodyReader(ctx, resp.Body, c.config.IdleTimeout, c.config.Timeout)
 	defer body.stop()
 	if resp.ContentLength > in.limit {
 		in.fail(fmt.Errorf("%w: image of %d bytes, at most %d", ErrTooLarge, resp.ContentLength, in.limit))
@@ -93,9 +95,10 @@ func (c *call) download(parent context.Context, sink Sink, info Info, address st
 	return in, nil
 }
 
-// get follows at most three redirects. Each hop goes through the client that fits it: the service's own for the service's host,
-// which the caller named and so trusts, the guarded one for all others. The key goes to the service's very origin only, and only
-// for results. References reach the service by its very origin only.
+// get follows at most three redirects. Each hop uses the client that fits it: the service's for the
+// service's host, which the caller configured and so trusts, and the guarded one for all others. The
+// API key is sent to the service's own origin only, and only for results. References reach the
+// service at its own origin only.
 func (c *call) get(ctx context.Context, u *url.URL, result bool) (*http.Response, error) {
 	for hop := 0; ; hop++ {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
@@ -123,7 +126,7 @@ func (c *call) get(ctx context.Context, u *url.URL, result bool) (*http.Response
 		if hop == maxRedirects {
 			return nil, fmt.Errorf("more than %d redirects", maxRedirects)
 		}
-		if u, err = fetchable(u, location); err != nil {
+		if u, err = parseURL(u, location); err != nil {
 			return nil, err
 		}
 	}

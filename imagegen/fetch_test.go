@@ -30,7 +30,7 @@ func fetched(t *testing.T, address string, answers func(r *http.Request) *http.R
 	fake := imagegentest.New(t, imagegentest.Options{})
 	fake.Script(imagegentest.Raw(fmt.Sprintf(`{"data":[{"url":%q}]}`, address)))
 	return fake.Client(func(c *imagegen.Config) {
-		c.Fetch.Client = &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+		c.FetchClient = &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
 			resp := answers(r)
 			if resp.Body == nil {
 				resp.Body = http.NoBody
@@ -133,7 +133,7 @@ func TestResultAddressesAreGuarded(t *testing.T) {
 		strings.Replace(site.URL, "127.0.0.1", "[::ffff:127.0.0.1]", 1), "http://169.254.169.254/latest", "http://10.0.0.1/", "http://[::1]/"} {
 		fake := imagegentest.New(t, imagegentest.Options{})
 		fake.Script(imagegentest.Raw(fmt.Sprintf(`{"data":[{"url":%q}]}`, address)))
-		_, err := fake.Client(func(c *imagegen.Config) { c.Fetch.Client = nil }).Generate(t.Context(), fox(), imagegen.Memory())
+		_, err := fake.Client(func(c *imagegen.Config) { c.FetchClient = nil }).Generate(t.Context(), fox(), imagegen.Memory())
 		require.ErrorIs(t, err, imagegen.ErrBlockedAddress, address)
 	}
 	require.False(t, reached.Load())
@@ -150,7 +150,7 @@ func TestOwnHostOnAnotherPort(t *testing.T) {
 	}))
 	t.Cleanup(site.Close)
 	fake := imagegentest.New(t, imagegentest.Options{})
-	client := fake.Client(func(c *imagegen.Config) { c.BaseURL, c.HTTPClient, c.Fetch.Client = fake.Listen(), nil, nil })
+	client := fake.Client(func(c *imagegen.Config) { c.BaseURL, c.HTTPClient, c.FetchClient = fake.Listen(), nil, nil })
 	fake.Script(imagegentest.Raw(fmt.Sprintf(`{"data":[{"url":%q}]}`, site.URL)))
 	_, err := client.Generate(t.Context(), fox(), imagegen.Memory())
 	require.NoError(t, err)
@@ -172,7 +172,7 @@ func TestReferenceAtTheOwnOrigin(t *testing.T) {
 		_, _ = w.Write(pngHead)
 	}))
 	t.Cleanup(site.Close)
-	client, err := imagegen.New(imagegen.Config{BaseURL: site.URL, Key: "secret"})
+	client, err := imagegen.New(imagegen.Config{BaseURL: site.URL, APIKey: "secret"})
 	require.NoError(t, err)
 	_, err = client.Generate(t.Context(), withRefs(imagegen.URL(site.URL+"/a.png")), imagegen.Memory())
 	require.NoError(t, err)
@@ -190,8 +190,8 @@ func TestLogsAndValuesHideSecrets(t *testing.T) {
 		req.Prompt = "a private wish"
 		client = fake.Client(func(c *imagegen.Config) {
 			c.Logger = log
-			log.Info("start", "config", *c, "request", req, "ref", req.Refs[0])
-			log.Info(fmt.Sprintf("%v %+v %v", *c, *c, req.Refs))
+			log.Info("start", "config", *c, "request", req, "ref", req.References[0])
+			log.Info(fmt.Sprintf("%v %+v %v", *c, *c, req.References))
 		})
 		_, err := client.Generate(t.Context(), req, imagegen.Memory())
 		require.NoError(t, err)

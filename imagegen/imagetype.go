@@ -3,19 +3,40 @@ package imagegen
 import (
 	"bytes"
 	"encoding/binary"
+	"net/http"
 	"strings"
 )
 
-// cutText returns a media type without its parameters, and whether it is a kind of text.
-func cutText(kind string) (string, bool) {
-	kind, _, _ = strings.Cut(kind, ";")
-	return kind, strings.HasPrefix(kind, "text/")
+const unknownType = "application/octet-stream"
+
+// sniff returns the media type of data that begins with head, or unknownType.
+func sniff(head []byte) string {
+	if len(head) >= 12 && string(head[4:8]) == "ftyp" {
+		switch string(head[8:12]) {
+		case "avif", "avis":
+			return "image/avif"
+		case "heic", "heix", "heim", "heis", "hevc", "mif1", "msf1":
+			return "image/heic"
+		}
+	}
+	mediaType, isText := cutText(http.DetectContentType(head))
+	if isText && looksSVG(head) {
+		return "image/svg+xml"
+	}
+	return mediaType
 }
 
-// looksSVG reports whether text begins, after a declaration and comments, with an svg element.
+// cutText returns a media type without its parameters, and whether it is a text type.
+func cutText(mediaType string) (string, bool) {
+	mediaType, _, _ = strings.Cut(mediaType, ";")
+	return mediaType, strings.HasPrefix(mediaType, "text/")
+}
+
+// looksSVG reports whether text is markup with an svg element, and not HTML.
 func looksSVG(head []byte) bool {
 	head = bytes.ToLower(head)
-	return bytes.Contains(head, []byte("<svg")) && !bytes.Contains(head, []byte("<html")) && bytes.HasPrefix(bytes.TrimSpace(head), []byte("<"))
+	return bytes.Contains(head, []byte("<svg")) && !bytes.Contains(head, []byte("<html")) &&
+		bytes.HasPrefix(bytes.TrimSpace(head), []byte("<"))
 }
 
 func isImage(kind string) bool { return strings.HasPrefix(kind, "image/") }
@@ -36,7 +57,7 @@ func extension(kind string) string {
 	return ".bin"
 }
 
-// typeByExtension is the opposite of extension, for files whose bytes say nothing.
+// typeByExtension is the inverse of extension, for files whose type is not detected; "" if unknown.
 func typeByExtension(ext string) string {
 	switch ext = strings.ToLower(ext); ext {
 	case ".jpg", ".jpeg":
@@ -49,13 +70,13 @@ func typeByExtension(ext string) string {
 	return ""
 }
 
-// dimensions finds width and height in the header of a PNG, GIF, WebP or JPEG that comes in pieces, without holding it: a JPEG
-// may have them behind hundreds of kilobytes of metadata.
+// dimensions finds the width and height in the header of a PNG, GIF, WebP or JPEG that arrives in
+// pieces, without holding it: in a JPEG they may follow hundreds of kilobytes of metadata.
 type dimensions struct {
 	head [32]byte
 	n    int // bytes in head
-	want int // bytes head must have before it is read
-	skip int // bytes to drop before head goes on
+	want int // bytes to collect in head before parsing
+	skip int // bytes to drop before collecting
 	jpeg bool
 	done bool
 	w, h int
@@ -85,7 +106,7 @@ func (d *dimensions) parse() {
 	h := d.head[:d.n]
 	le, be := binary.LittleEndian, binary.BigEndian
 	switch {
-	case d.want == 0: // the first two bytes tell how many are needed
+	case d.want == 0: // the first two bytes determine how many are needed
 		switch string(h) {
 		case "\xff\xd8":
 			d.jpeg, d.want, d.n = true, 9, 0
@@ -102,8 +123,8 @@ func (d *dimensions) parse() {
 		d.found(int(be.Uint32(h[16:])), int(be.Uint32(h[20:])))
 	case string(h[:4]) == "RIFF" && string(h[8:15]) == "WEBPVP8":
 		switch h[15] {
-		case 'X':
-			d.found(1+(int(h[24])|int(h[25])<<8|int(h[26])<<16), 1+(int(h[27])|int(h[28])<<8|int(h[29])<<16))
+		case 'X': // 24 bits each, at 24 and 27
+			d.found(1+int(le.Uint32(h[24:])&0xffffff), 1+int(le.Uint32(h[26:])>>8))
 		case 'L':
 			bits := le.Uint32(h[21:])
 			d.found(1+int(bits&0x3fff), 1+int(bits>>14&0x3fff))
@@ -115,7 +136,7 @@ func (d *dimensions) parse() {
 	}
 }
 
-// marker reads one JPEG segment: 0xff, its kind, its length, and for a frame header the precision, height and width.
+// marker parses one JPEG segment: 0xff, kind, length, and in a frame header precision, height, width.
 func (d *dimensions) marker(h []byte) {
 	kind, length := h[1], int(binary.BigEndian.Uint16(h[2:]))
 	switch {

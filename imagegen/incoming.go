@@ -4,31 +4,30 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 )
 
-// incoming is an image on its way from the connection to a sink: it finds out type and dimensions, opens the sink as soon as the
-// type is known, and keeps the first thing that goes wrong.
+// incoming is an image on its way from the connection to a sink. It detects type and dimensions,
+// opens the sink as soon as the type is known, and keeps the first error.
 type incoming struct {
-	ctx   context.Context
-	sink  Sink
-	info  Info
-	limit int64
-	note  func(n int64) // told about progress now and then
-	hint  string        // media type the server declared
-	head  []byte
-	dims  dimensions
-	size  int64
-	noted int64
-	blob  Blob
-	err   error
+	ctx      context.Context
+	sink     Sink
+	info     Info
+	limit    int64
+	progress func(n int64) // called now and then
+	declared string        // media type from the server
+	head     []byte
+	dims     dimensions
+	size     int64
+	reported int64
+	blob     Blob
+	err      error
 
 	sinkFailed bool // err is the sink's
 }
 
 const (
 	sniffBytes    = 512
-	progressBytes = 256 << 10
+	progressBytes = 256 << 10 // between two calls of progress
 )
 
 // Write implements io.Writer.
@@ -41,9 +40,9 @@ func (in *incoming) Write(p []byte) (int, error) {
 		return 0, in.fail(fmt.Errorf("%w: image of more than %d bytes", ErrTooLarge, in.limit))
 	}
 	in.dims.write(p)
-	if in.note != nil && in.size-in.noted >= progressBytes {
-		in.noted = in.size
-		in.note(in.size)
+	if in.size-in.reported >= progressBytes {
+		in.reported = in.size
+		in.progress(in.size)
 	}
 	rest := p
 	if in.blob == nil {
@@ -64,18 +63,18 @@ func (in *incoming) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// start opens the sink and hands over the bytes held so far.
+// start opens the sink and writes the bytes received so far.
 func (in *incoming) start() error {
-	kind := sniff(in.head)
+	mediaType := sniff(in.head)
 	switch {
 	case len(in.head) == 0:
 		return in.fail(fmt.Errorf("%w: it is empty", ErrNotImage))
-	case kind == unknownType && isImage(in.hint):
-		kind = in.hint
-	case kind != unknownType && !isImage(kind):
-		return in.fail(fmt.Errorf("%w: it is %s", ErrNotImage, kind))
+	case mediaType == unknownType && isImage(in.declared):
+		mediaType = in.declared
+	case mediaType != unknownType && !isImage(mediaType):
+		return in.fail(fmt.Errorf("%w: it is %s", ErrNotImage, mediaType))
 	}
-	in.info.Type, in.info.Ext = kind, extension(kind)
+	in.info.Type, in.info.Ext = mediaType, extension(mediaType)
 	in.info.Width, in.info.Height = in.dims.size()
 	blob, err := in.sink.Open(in.ctx, in.info)
 	if err != nil {
@@ -89,7 +88,7 @@ func (in *incoming) start() error {
 	return nil
 }
 
-// finish is told that all bytes have come, or why not. Nothing is committed yet.
+// finish is called after the last byte, or with the error that prevented it. It commits nothing.
 func (in *incoming) finish(err error) {
 	if err != nil {
 		in.fail(err)
@@ -103,7 +102,7 @@ func (in *incoming) finish(err error) {
 	}
 }
 
-// fail keeps the first error and lets go of what was stored.
+// fail keeps the first error and aborts the blob.
 func (in *incoming) fail(err error) error {
 	if in.err == nil {
 		in.err = err
@@ -140,26 +139,4 @@ func (in *incoming) commit() error {
 		d.Describe(&in.info)
 	}
 	return nil
-}
-
-const unknownType = "application/octet-stream"
-
-// sniff returns the media type of data that begins with head, unknownType when it is of no known kind.
-func sniff(head []byte) string {
-	if len(head) >= 12 && string(head[4:8]) == "ftyp" {
-		switch string(head[8:12]) {
-		case "avif", "avis":
-			return "image/avif"
-		case "heic", "heix", "heim", "heis", "hevc", "mif1", "msf1":
-			return "image/heic"
-		}
-	}
-	kind := http.DetectContentType(head)
-	if kind, isText := cutText(kind); isText {
-		if looksSVG(head) {
-			return "image/svg+xml"
-		}
-		return kind
-	}
-	return kind
 }

@@ -32,7 +32,7 @@ func TestPublicAddresses(t *testing.T) {
 		"::1": false, "::": false, "::ffff:127.0.0.1": false, "::ffff:100.64.0.1": false, "fe80::1": false, "fc00::1": false, "ff02::1": false,
 		"64:ff9b::7f00:1": false, "2002:7f00:1::": false, "2001::1": false,
 	} {
-		require.Equal(t, want, public(netip.MustParseAddr(address), special()), address)
+		require.Equal(t, want, isPublic(netip.MustParseAddr(address), special()), address)
 	}
 }
 
@@ -176,7 +176,7 @@ func TestHTTP2(t *testing.T) {
 	transport.TLSClientConfig = site.Client().Transport.(*http.Transport).TLSClientConfig
 	c, err := New(Config{BaseURL: site.URL, HTTPClient: &http.Client{Transport: transport}})
 	require.NoError(t, err)
-	r, err := c.Generate(t.Context(), &Request{Prompt: "x", Refs: []Ref{File(name)}}, Memory())
+	r, err := c.Generate(t.Context(), &Request{Prompt: "x", References: []Reference{File(name)}}, Memory())
 	require.NoError(t, err)
 	require.Len(t, r.Images, 1)
 }

@@ -16,7 +16,8 @@ import (
 	"time"
 )
 
-// received is an answer that has been read whole: its meaning, and the images that came inside it, not yet committed.
+// received is a response that has been read completely: its meaning, and the images it contained,
+// not yet committed.
 type received struct {
 	answer
 	images map[int]*incoming
@@ -28,34 +29,35 @@ func (r *received) abort() {
 	}
 }
 
-// receive reads the answer to a request or a poll. sink may be nil: then image data is passed over.
-func (c *call) receive(ctx context.Context, resp *http.Response, op, taskID string, limit time.Duration, sink Sink, n int) (*received, error) {
-	body := newBodyReader(ctx, resp.Body, c.config.Stall, limit)
+// receive reads the response to a request for n images or to a poll. If sink is nil, image data is
+// skipped.
+func (c *call) receive(
+	ctx context.Context, resp *http.Response, op, taskID string, limit time.Duration, sink Sink, n int,
+) (*received, error) {
+	body := newBodyReader(ctx, resp.Body, c.config.IdleTimeout, limit)
 	defer body.stop()
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		return nil, c.refusal(resp, body, op, taskID)
+		return nil, c.refused(resp, body, op, taskID)
 	}
 	got := &received{images: map[int]*incoming{}}
 	var open func(int) imageWriter
 	if sink != nil {
 		open = func(index int) imageWriter {
 			in := c.incoming(ctx, sink, Info{Index: index, TaskID: taskID})
-			if resp.ContentLength > 0 {
+			if resp.ContentLength > 0 { // an estimate of the image's share of what is left
 				left := max(n-len(got.images), 1)
 				in.info.Size = (resp.ContentLength-body.n+scanBuffer)/4*3/int64(left) + 3
-				if left == 1 {
-					in.info.Size = min(in.info.Size, resp.ContentLength/4*3+3)
-				}
+				in.info.Size = min(in.info.Size, resp.ContentLength/4*3+3)
 			}
 			got.images[index] = in
 			return in
 		}
 	}
-	s := newScanner(body, open, int(c.config.Limits.MetaBytes))
+	s := newScanner(body, open)
 	err := s.scan()
 	if err == nil {
 		got.answer, err = interpret(s.meta)
-		got.err = c.complaint(got.err)
+		got.err = c.sanitizeError(got.err)
 	}
 	if err != nil {
 		got.abort()
@@ -67,78 +69,84 @@ func (c *call) receive(ctx context.Context, resp *http.Response, op, taskID stri
 	return got, nil
 }
 
-// unreadable is an answer that broke off or is not what it should be. Nothing of it has been stored.
+// unreadable returns the error for a response that broke off or is malformed. Nothing of it has been
+// stored.
 func (c *call) unreadable(resp *http.Response, err error, op, taskID string, head []byte) error {
-	e := &Error{Op: op, Status: resp.StatusCode, RequestID: c.requestID(resp), TaskID: taskID, Err: err, MayHaveRun: taskID == ""}
+	e := &Error{Op: op, Status: resp.StatusCode, RequestID: c.requestID(resp), TaskID: taskID, Err: err,
+		MayHaveRun: taskID == ""}
 	if errors.Is(err, io.ErrUnexpectedEOF) {
-		e.Err = fmt.Errorf("answer broke off: %w", err)
+		e.Err = fmt.Errorf("response broke off: %w", err)
 	}
 	head = bytes.TrimSpace(head)
 	if errors.Is(err, errSyntax) && len(head) > 0 && head[0] != '{' {
-		if kind, isText := cutText(http.DetectContentType(head)); isText {
-			e.Message = c.beginning(string(head))
-		} else {
-			e.Message = kind
+		mediaType, isText := cutText(http.DetectContentType(head))
+		e.Message = mediaType
+		if isText {
+			e.Message = c.sanitizeTruncated(string(head))
 		}
 	}
 	return e
 }
 
-// refusal reads the answer of a status other than 2xx.
-func (c *call) refusal(resp *http.Response, body io.Reader, op, taskID string) error {
+// refused returns the error for a response with another status than 2xx.
+func (c *call) refused(resp *http.Response, body io.Reader, op, taskID string) error {
 	e := &Error{Op: op, Status: resp.StatusCode, RequestID: c.requestID(resp), TaskID: taskID}
-	e.retryAfter = retryAfter(resp.Header, c.now())
+	e.retryAfter = retryAfter(resp.Header)
+	unavailable := resp.StatusCode == http.StatusServiceUnavailable && e.retryAfter > 0
 	switch {
-	case resp.StatusCode == http.StatusTooManyRequests, resp.StatusCode == http.StatusServiceUnavailable && e.retryAfter > 0:
+	case resp.StatusCode == http.StatusTooManyRequests, unavailable:
 		e.class = faultRefused
 	case resp.StatusCode >= 500:
 		e.MayHaveRun = taskID == ""
 	case resp.StatusCode < 400:
-		e.Err = errors.New("it is a redirect, which is not followed: a paid request is sent to the base URL only")
+		e.Err = errors.New("redirects are not followed: a paid request is sent to the base URL only")
 		return e
 	}
 	text, _ := io.ReadAll(io.LimitReader(body, 64<<10))
-	var d struct{ Error *complaint }
-	var top complaint
+	var d struct{ Error *serviceError }
+	var top serviceError
 	if json.Unmarshal(text, &d) == nil {
 		if d.Error == nil {
 			_ = json.Unmarshal(text, &top)
 			d.Error = &top
 		}
-		said := c.complaint(*d.Error)
-		e.Code, e.Type, e.Message = said.Code, said.Type, said.Message
+		reported := c.sanitizeError(*d.Error)
+		e.Code, e.Type, e.Message = reported.Code, reported.Type, reported.Message
 	}
-	if kind, isText := cutText(http.DetectContentType(text)); e.Message == "" && isText && len(text) > 0 && kind != "" {
-		e.Message = clean(c.beginning(string(text)), sniffBytes)
+	if _, isText := cutText(http.DetectContentType(text)); e.Message == "" && isText && len(text) > 0 {
+		e.Message = clean(c.sanitizeTruncated(string(text)), sniffBytes)
 	}
 	return e
 }
 
 // retryAfter reads the Retry-After header, in seconds or as a date.
-func retryAfter(h http.Header, now time.Time) time.Duration {
+func retryAfter(h http.Header) time.Duration {
 	v := h.Get("Retry-After")
 	if n, err := strconv.Atoi(v); err == nil && n >= 0 && n < 1<<30 {
 		return max(time.Duration(n)*time.Second, time.Millisecond)
 	}
 	if at, err := http.ParseTime(v); err == nil {
-		return max(at.Sub(now), time.Millisecond)
+		return max(time.Until(at), time.Millisecond)
 	}
 	return 0
 }
 
 func (c *call) incoming(ctx context.Context, sink Sink, info Info) *incoming {
-	info.Received = c.now().UTC()
+	info.Received = time.Now().UTC()
 	in := &incoming{ctx: ctx, sink: sink, info: info, limit: c.config.Limits.ImageBytes}
-	if c.config.Trace != nil {
-		in.note = func(n int64) { c.trace(Event{Kind: EventProgress, Image: &in.info, Bytes: n, TaskID: info.TaskID}) }
+	in.progress = func(n int64) {
+		c.event(Event{Kind: EventProgress, Image: &in.info, Bytes: n, TaskID: info.TaskID})
 	}
 	return in
 }
 
-// collect stores the images of an answer in r: those that came inside it are committed, those that came as addresses fetched.
-// refresh, if not nil, brings new addresses when the old ones have expired. The error is a [*PartialError] when some images are
-// missing, and what happened to the first of them when all are.
-func (c *call) collect(ctx context.Context, r *Result, got *received, sink Sink, refresh func(context.Context) ([]item, error)) error {
+// collect stores the images of a response and adds them to r: it commits those that were contained
+// and fetches those that are URLs. refresh, if not nil, returns new URLs when the old ones have
+// expired. The error is a [*PartialError] when some images are missing, and the failure of the first
+// one when all are.
+func (c *call) collect(
+	ctx context.Context, r *Result, got *received, sink Sink, refresh func(context.Context) ([]item, error),
+) error {
 	failed := map[int]error{}
 	for _, index := range slices.Sorted(maps.Keys(got.images)) {
 		in := got.images[index]
@@ -155,7 +163,7 @@ func (c *call) collect(ctx context.Context, r *Result, got *received, sink Sink,
 		switch {
 		case item.Image != nil:
 		case len(item.URL) == 0 && item.Error != nil:
-			failed[index] = errors.New(cmp.Or(c.words(item.Error.Message), "the service gave no reason"))
+			failed[index] = errors.New(cmp.Or(c.sanitize(item.Error.Message), noReason))
 		case len(item.URL) == 0:
 			failed[index] = ErrNoImages
 		default:
@@ -187,25 +195,25 @@ func (c *call) collect(ctx context.Context, r *Result, got *received, sink Sink,
 
 func (c *call) stored(r *Result, info Info) {
 	r.Images = append(r.Images, info)
-	c.trace(Event{Kind: EventImage, Image: &info, Bytes: info.Size, TaskID: r.TaskID})
+	c.event(Event{Kind: EventImage, Image: &info, Bytes: info.Size, TaskID: r.TaskID})
 }
 
-// bodyReader reads an answer, ends it when it falls silent, and keeps its beginning for error messages.
+// bodyReader reads a response, ends it when it stays idle, and keeps its beginning for errors.
 type bodyReader struct {
-	r       io.ReadCloser
-	ctx     context.Context
-	limit   time.Duration
-	stall   time.Duration
-	timer   *time.Timer
-	stalled atomic.Bool
-	n       int64
-	head    []byte
+	r     io.ReadCloser
+	ctx   context.Context
+	limit time.Duration // of ctx
+	idle  time.Duration
+	timer *time.Timer
+	ended atomic.Bool // by the timer
+	n     int64
+	head  []byte
 }
 
-func newBodyReader(ctx context.Context, r io.ReadCloser, stall, limit time.Duration) *bodyReader {
-	b := &bodyReader{r: r, ctx: ctx, limit: limit, stall: stall}
-	b.timer = time.AfterFunc(stall, func() {
-		b.stalled.Store(true)
+func newBodyReader(ctx context.Context, r io.ReadCloser, idle, limit time.Duration) *bodyReader {
+	b := &bodyReader{r: r, ctx: ctx, limit: limit, idle: idle}
+	b.timer = time.AfterFunc(idle, func() {
+		b.ended.Store(true)
 		r.Close()
 	})
 	b.timer.Stop()
@@ -213,7 +221,7 @@ func newBodyReader(ctx context.Context, r io.ReadCloser, stall, limit time.Durat
 }
 
 func (b *bodyReader) Read(p []byte) (int, error) {
-	b.timer.Reset(b.stall) // runs only here: a slow sink is no silence
+	b.timer.Reset(b.idle) // runs only here: a slow sink does not count
 	n, err := b.r.Read(p)
 	b.timer.Stop()
 	if len(b.head) < sniffBytes {
@@ -222,8 +230,8 @@ func (b *bodyReader) Read(p []byte) (int, error) {
 	b.n += int64(n)
 	if err != nil && err != io.EOF {
 		err = timeLimit(b.ctx, b.ctx, b.limit, err)
-		if b.stalled.Load() {
-			err = fmt.Errorf("%w for %v", ErrStalled, b.stall)
+		if b.ended.Load() {
+			err = fmt.Errorf("the response stopped: no data for %v", b.idle)
 		}
 	}
 	return n, err
@@ -231,13 +239,14 @@ func (b *bodyReader) Read(p []byte) (int, error) {
 
 func (b *bodyReader) stop() { b.timer.Stop() }
 
-// timeLimit says which end of a context err is really about: that of the caller's context, or the limit that ctx was given.
+// timeLimit replaces err by its real cause when that is the end of the caller's context, or of ctx,
+// which has the given limit.
 func timeLimit(parent, ctx context.Context, limit time.Duration, err error) error {
 	switch {
 	case parent != ctx && parent.Err() != nil:
 		return parent.Err()
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return fmt.Errorf("no answer within %v: %w", limit, context.DeadlineExceeded)
+		return fmt.Errorf("no response within %v: %w", limit, context.DeadlineExceeded)
 	case ctx.Err() != nil:
 		return ctx.Err()
 	}

@@ -9,29 +9,31 @@ import (
 	"strconv"
 )
 
-// DefaultModel is the model the interface names.
+// DefaultModel is the model named by the interface.
 const DefaultModel = "svc-image-2"
 
-// Request is what to generate. It is plain data: fields left at zero are left out of what is sent. It is not changed by a call,
-// and may be used again unless a reference comes from a reader.
+// Request describes the images to generate. Fields with their zero value are not sent. A call does
+// not change the Request, which may be used again.
 type Request struct {
 	Model  string // defaults to [Config].Model
-	Prompt string // required; do not repeat the ratio in it
-	N      int    // number of images; 0 leaves it to the service
-	Size   Ratio  // empty leaves it to the service
+	Prompt string // required; should not repeat the ratio
+	N      int    // number of images; 0 lets the service choose
+	Size   Ratio  // empty lets the service choose
 
-	// Refs are reference images. With any, the request goes to the edit endpoint as a multipart form.
-	Refs []Ref
+	// References are reference images. A request with references is sent to the edit endpoint, as a
+	// multipart form.
+	References []Reference
 
-	// Extra are further parameters by name, for services that know more than the interface. In a form, values other than strings
-	// are written as JSON. The names of the fields above are refused.
+	// Extra contains further parameters by name, for services that accept more than the interface.
+	// In a form, values other than strings are written as JSON. The names of the fields above are
+	// refused.
 	Extra map[string]any
 }
 
-// LogValue implements [slog.LogValuer]: sizes and choices, not the prompt.
+// LogValue implements [slog.LogValuer]: the sizes and choices, without the prompt.
 func (r *Request) LogValue() slog.Value {
 	return slog.GroupValue(slog.String("model", r.Model), slog.Int("n", r.N), slog.String("size", string(r.Size)),
-		slog.Int("prompt_bytes", len(r.Prompt)), slog.Int("refs", len(r.Refs)))
+		slog.Int("prompt_bytes", len(r.Prompt)), slog.Int("references", len(r.References)))
 }
 
 func (r *Request) check(limits Limits) error {
@@ -40,8 +42,8 @@ func (r *Request) check(limits Limits) error {
 		return fmt.Errorf("%w: the prompt is empty", ErrInvalidRequest)
 	case r.N < 0:
 		return fmt.Errorf("%w: n is %d", ErrInvalidRequest, r.N)
-	case len(r.Refs) > limits.Refs:
-		return fmt.Errorf("%w: %d reference images, at most %d", ErrInvalidRequest, len(r.Refs), limits.Refs)
+	case len(r.References) > limits.References:
+		return fmt.Errorf("%w: %d reference images, at most %d", ErrInvalidRequest, len(r.References), limits.References)
 	}
 	if r.Size != "" {
 		if _, err := ParseRatio(string(r.Size)); err != nil {
@@ -83,7 +85,7 @@ type field struct {
 	value any
 }
 
-// form returns the value as a form writes it.
+// form returns the value as it is written in a form.
 func (f field) form() string {
 	switch v := f.value.(type) {
 	case string:
@@ -91,12 +93,12 @@ func (f field) form() string {
 	case int:
 		return strconv.Itoa(v)
 	}
-	text, _ := json.Marshal(f.value) // has been tried
+	text, _ := json.Marshal(f.value) // succeeded in fields
 	return string(text)
 }
 
-// body returns the JSON document for fields.
-func body(fields []field) ([]byte, error) {
+// jsonBody returns the JSON object for fields.
+func jsonBody(fields []field) ([]byte, error) {
 	object := map[string]any{}
 	for _, f := range fields {
 		object[f.name] = f.value

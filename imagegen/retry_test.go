@@ -59,12 +59,12 @@ func TestRetryTable(t *testing.T) {
 		"a page instead of JSON":              {script: steps(imagegentest.HTML()), want: want{1, 1, true, true, 0}},
 		"a generation of five minutes is waited for": {script: steps(imagegentest.Slow(5 * time.Minute)), want: want{1, 1, false, false, 0}},
 	} {
-		for _, refs := range [][]imagegen.Ref{nil, {imagegen.Bytes("a.png", bytes.Repeat([]byte("\x89PNG\r\n\x1a\n"), 50_000))}} {
+		for _, refs := range [][]imagegen.Reference{nil, {imagegen.Bytes("a.png", bytes.Repeat([]byte("\x89PNG\r\n\x1a\n"), 50_000))}} {
 			synctestRun(t, name+map[bool]string{true: ", edit"}[refs != nil], func(t *testing.T) {
 				fake := imagegentest.New(t, imagegentest.Options{TLS: true})
 				fake.Script(test.script...)
 				req := fox()
-				req.Refs = refs
+				req.References = refs
 				dir := t.TempDir()
 				r, err := fake.Client(test.edit).Generate(t.Context(), req, imagegen.Dir(dir, "fox{ext}"))
 				got := want{generations: fake.Counts().Generations, failed: err != nil}
@@ -87,7 +87,7 @@ func TestRetryTable(t *testing.T) {
 
 func steps(all ...imagegentest.Step) []imagegentest.Step { return all }
 
-func unsent(c *imagegen.Config) { c.Retry.Unsent = true }
+func unsent(c *imagegen.Config) { c.Retry.UnsentOnly = true }
 
 func TestIdempotencyKeyIsTheSameForAllAttempts(t *testing.T) {
 	t.Parallel()
@@ -96,7 +96,7 @@ func TestIdempotencyKeyIsTheSameForAllAttempts(t *testing.T) {
 		fake.Script(imagegentest.Status(429, time.Second))
 		n := 0
 		_, err := fake.Client(func(c *imagegen.Config) {
-			c.Retry.Key = func(*imagegen.Request) string { n++; return strings.Repeat("k", n) }
+			c.Retry.IdempotencyKey = func(*imagegen.Request) string { n++; return strings.Repeat("k", n) }
 		}).Generate(t.Context(), fox(), imagegen.Memory())
 		require.NoError(t, err)
 		require.Equal(t, "k", fake.Counts().Posts[0].IdempotencyKey)

@@ -2,50 +2,54 @@ package imagegen
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"strconv"
 )
 
 const (
-	scanBuffer = 64 << 10 // what one read of the connection may bring; larger buffers measured no faster
-	maxDepth   = 64       // nesting an answer may have
-	maxName    = 64       // member names longer than this are none of ours
+	scanBuffer = 64 << 10 // bytes per read of the connection; larger buffers measured no faster
+	maxMeta    = 1 << 20  // bytes of a response beside its images
+	maxDepth   = 64       // nesting of a response
+	maxName    = 64       // longer member names are not compared
 )
 
-// errSyntax is what every complaint about the text of an answer wraps.
-var errSyntax = errors.New("answer is not valid JSON")
+// errSyntax is wrapped by all errors about the syntax of a response.
+var errSyntax = errors.New("response is not valid JSON")
 
-// imageWriter takes the bytes of one image, then finish, whose error is nil if they were all.
+// imageWriter receives the bytes of one image, and then one call of finish, with a nil error if they
+// are complete.
 type imageWriter interface {
 	io.Writer
 	finish(err error)
 }
 
-// scanner reads one JSON answer in a single pass. The text of every "b64_json" below "data" is decoded straight from the read
-// buffer into the image that open returns; the other members worth knowing are copied to meta, where the number of the image
-// stands in place of its data; everything else is checked and dropped. So what is held never depends on the size of the images.
+// scanner reads one JSON response in a single pass. It decodes the text of each "b64_json" below
+// "data" from the read buffer into the image that open returns, copies the other relevant members to
+// meta, with the index of the image in place of its data, and checks and drops everything else. So
+// the memory it holds does not depend on the size of the images.
 type scanner struct {
 	r        io.Reader
 	buf      []byte
 	pos, end int
 	base     int64 // offset of buf[0] in the body
 
-	open  func(index int) imageWriter // nil: image data is checked and dropped
-	taken map[int]bool                // indexes that have had their image
+	open func(index int) imageWriter // if nil, image data is checked and dropped
+	seen map[int]bool                // indexes whose image has been read
 
-	meta  []byte
-	limit int
-	quiet bool // drop instead of copying to meta
-	dec   base64Decoder
+	meta    []byte
+	quiet   bool // drop instead of copying to meta
+	decoder base64Decoder
 }
 
-func newScanner(r io.Reader, open func(index int) imageWriter, limit int) *scanner {
-	return &scanner{r: r, buf: make([]byte, scanBuffer), open: open, limit: limit, taken: map[int]bool{}}
+func newScanner(r io.Reader, open func(index int) imageWriter) *scanner {
+	return &scanner{r: r, buf: make([]byte, scanBuffer), open: open, seen: map[int]bool{}}
 }
 
-// wanted are the members of the top object that are kept.
-func wanted(name string) bool {
+// isRelevant reports whether a member of the top object is kept.
+func isRelevant(name string) bool {
 	switch name {
 	case "created", "data", "usage", "error", "id", "task_id", "message":
 		return true
@@ -60,7 +64,7 @@ func (s *scanner) scan() error {
 		return err
 	}
 	if c != '{' {
-		return s.syntax("want an object")
+		return s.syntax("expected an object")
 	}
 	if err := s.object(1, -1, true); err != nil {
 		return err
@@ -74,13 +78,14 @@ func (s *scanner) scan() error {
 			return err
 		}
 		if !space(c) {
-			return s.syntax("something follows the object")
+			return s.syntax("unexpected data after the object")
 		}
 		s.pos++
 	}
 }
 
-// value reads the value that begins with c, which has been consumed. index is the position in the innermost array, -1 in none.
+// value reads the value that begins with c, which has been consumed. index is the position in the
+// innermost array, or -1.
 func (s *scanner) value(c byte, depth, index int, data bool) error {
 	if depth > maxDepth {
 		return s.syntax("nested too deeply")
@@ -95,20 +100,12 @@ func (s *scanner) value(c byte, depth, index int, data bool) error {
 			return err
 		}
 		return s.text()
-	case c == 't':
-		return s.literal("true")
-	case c == 'f':
-		return s.literal("false")
-	case c == 'n':
-		return s.literal("null")
-	case c == '-' || c >= '0' && c <= '9':
-		return s.number(c)
 	}
-	return s.syntax("want a value")
+	return s.scalar(c)
 }
 
-// object reads the members after "{". At depth 1 only the wanted ones are kept; below "data" (data is true there) the member
-// b64_json is an image.
+// object reads the members after "{". At depth 1 only the relevant ones are kept; below "data", where
+// data is true, the member b64_json is an image.
 func (s *scanner) object(depth, index int, data bool) error {
 	if err := s.emit('{'); err != nil {
 		return err
@@ -127,7 +124,7 @@ func (s *scanner) object(depth, index int, data bool) error {
 			return s.emit('}')
 		}
 		if c != '"' {
-			return s.syntax("want a member name")
+			return s.syntax("expected a member name")
 		}
 		mark := len(s.meta)
 		if kept > 0 {
@@ -142,10 +139,10 @@ func (s *scanner) object(depth, index int, data bool) error {
 		below := data
 		if depth == 1 {
 			below = name == "data"
-			if s.quiet = !wanted(name); s.quiet {
+			if s.quiet = !isRelevant(name); s.quiet {
 				s.meta = s.meta[:mark]
 			} else if seen[name] {
-				return s.syntax("member " + name + " comes twice")
+				return s.syntax("duplicate member " + name)
 			}
 			seen[name] = true
 		}
@@ -156,7 +153,7 @@ func (s *scanner) object(depth, index int, data bool) error {
 			return err
 		}
 		if c != ':' {
-			return s.syntax("want a colon")
+			return s.syntax("expected a colon")
 		}
 		if err := s.emit(':'); err != nil {
 			return err
@@ -181,7 +178,7 @@ func (s *scanner) object(depth, index int, data bool) error {
 		case '}':
 			return s.emit('}')
 		default:
-			return s.syntax("want a comma or the end of the object")
+			return s.syntax("expected a comma or the end of the object")
 		}
 	}
 }
@@ -189,7 +186,7 @@ func (s *scanner) object(depth, index int, data bool) error {
 // member reads the value of b64_json.
 func (s *scanner) member(c byte, index int) error {
 	if c == 'n' {
-		return s.literal("null")
+		return s.scalar(c)
 	}
 	if c != '"' {
 		return s.syntax("b64_json is neither a string nor null")
@@ -202,10 +199,10 @@ func (s *scanner) member(c byte, index int) error {
 		s.pos++
 		return s.emit([]byte("null")...)
 	}
-	if s.taken[index] {
-		return s.syntax("image " + strconv.Itoa(index) + " comes twice")
+	if s.seen[index] {
+		return s.syntax("duplicate image " + strconv.Itoa(index))
 	}
-	s.taken[index] = true
+	s.seen[index] = true
 	var in imageWriter
 	if s.open != nil {
 		in = s.open(index)
@@ -235,7 +232,7 @@ func (s *scanner) array(depth int, data bool) error {
 			return err
 		}
 		if c != ',' && c != ']' {
-			return s.syntax("want a comma or the end of the array")
+			return s.syntax("expected a comma or the end of the array")
 		}
 		if err := s.emit(c); err != nil || c == ']' {
 			return err
@@ -243,8 +240,8 @@ func (s *scanner) array(depth int, data bool) error {
 	}
 }
 
-// image feeds the string whose opening quote has been read to in, which may be nil. What is wrong with the image stays with the
-// image; only what is wrong with the JSON is returned.
+// image decodes the string whose opening quote has been read into in, which may be nil. What is
+// wrong with the image is passed to in; only what is wrong with the JSON is returned.
 func (s *scanner) image(in imageWriter) error {
 	if in == nil {
 		quiet := s.quiet
@@ -252,62 +249,223 @@ func (s *scanner) image(in imageWriter) error {
 		defer func() { s.quiet = quiet }()
 		return s.text()
 	}
-	s.dec.reset(in)
-	var bad error // of the image: the rest of the string is checked as text
+	s.decoder.reset(in)
+	var bad error // of the image: the rest of the string is skipped
 	for {
 		if _, err := s.peek(); err != nil {
 			in.finish(err)
 			return err
 		}
 		run := s.buf[s.pos:s.end]
+		end := bytes.IndexByte(run, '"')
+		if end >= 0 {
+			run = run[:end]
+		}
+		if i := bytes.IndexByte(run, '\\'); i >= 0 {
+			run, end = run[:i], i
+		}
 		if bad == nil {
-			// A clean decode is the proof that neither the closing quote nor an escape is among these bytes, so nearly all of an
-			// image needs no search for them.
-			n, err := s.dec.bulk(run)
-			if s.pos += n; err != nil || n > 0 {
-				bad = err
-				continue
-			}
-			if s.dec.have > 0 {
-				run = run[:min(len(run), 4-s.dec.have)]
-			}
-		}
-		quote := bytes.IndexByte(run, '"')
-		if quote >= 0 {
-			run = run[:quote]
-		}
-		slash := bytes.IndexByte(run, '\\')
-		if slash >= 0 {
-			run = run[:slash]
-		}
-		look := s.dec.state != prefixPast // base64 has no control characters, so a good run of it needs no look; a prefix may
-		if bad == nil {
-			bad = s.dec.write(run)
-		}
-		if bad != nil || look {
-			if i := control(run); i >= 0 {
-				s.pos += i
-				return s.syntax("control character in a string")
-			}
+			bad = s.decoder.write(run)
 		}
 		s.pos += len(run)
-		switch {
-		case slash >= 0:
-			s.pos++
-			c, err := s.escape(nil)
-			if err != nil {
-				return err
-			}
-			if bad == nil && c != '\n' && c != '\r' {
-				bad = s.dec.writeRune(c)
-			}
-		case quote >= 0:
-			s.pos++
+		if end < 0 {
+			continue
+		}
+		s.pos++
+		if s.buf[s.pos-1] == '"' {
 			if bad == nil {
-				bad = s.dec.close()
+				bad = s.decoder.close()
 			}
 			in.finish(bad)
 			return nil
 		}
+		c, err := s.escape(nil)
+		if err != nil {
+			in.finish(err)
+			return err
+		}
+		switch {
+		case bad != nil, c == '\n', c == '\r':
+		case c >= 0x80:
+			bad = errBase64
+		default:
+			bad = s.decoder.write([]byte{byte(c)})
+		}
 	}
+}
+
+// scalar reads the number, true, false or null that begins with c.
+func (s *scanner) scalar(c byte) error {
+	word := []byte{c}
+	for {
+		c, err := s.peek()
+		if err != nil {
+			return err
+		}
+		if c == ',' || c == '}' || c == ']' || space(c) {
+			break
+		}
+		if len(word) == maxMeta {
+			return fmt.Errorf("%w: a value of more than %d bytes", ErrTooLarge, maxMeta)
+		}
+		word = append(word, c)
+		s.pos++
+	}
+	if !json.Valid(word) {
+		return s.syntax("expected a value")
+	}
+	return s.emit(word...)
+}
+
+// name reads a member name after its opening quote and returns it, or "" if it exceeds maxName.
+func (s *scanner) name() (string, error) {
+	if err := s.emit('"'); err != nil {
+		return "", err
+	}
+	raw := []byte{'"'}
+	err := s.chars(func(p []byte) error {
+		if len(raw) <= maxName {
+			raw = append(raw, p[:min(len(p), maxName+1)]...)
+		}
+		return s.emit(p...)
+	})
+	if err != nil || len(raw) > maxName {
+		return "", err
+	}
+	if !bytes.ContainsRune(raw, '\\') {
+		return string(raw[1 : len(raw)-1]), nil
+	}
+	var name string
+	if err := json.Unmarshal(raw, &name); err != nil {
+		return "", s.syntax("invalid member name")
+	}
+	return name, nil
+}
+
+// text copies a string after its opening quote.
+func (s *scanner) text() error {
+	return s.chars(func(p []byte) error { return s.emit(p...) })
+}
+
+// chars reads a string up to and including the closing quote, passing its raw text to f in pieces.
+func (s *scanner) chars(f func(p []byte) error) error {
+	for {
+		if _, err := s.peek(); err != nil {
+			return err
+		}
+		run := s.buf[s.pos:s.end]
+		i := 0
+		for i < len(run) && run[i] != '"' && run[i] != '\\' && run[i] >= 0x20 {
+			i++
+		}
+		if i < len(run) && run[i] == '"' {
+			s.pos += i + 1
+			return f(run[:i+1])
+		}
+		s.pos += i
+		if err := f(run[:i]); err != nil {
+			return err
+		}
+		if i == len(run) {
+			continue
+		}
+		if run[i] != '\\' {
+			return s.syntax("control character in a string")
+		}
+		s.pos++
+		if _, err := s.escape(f); err != nil {
+			return err
+		}
+	}
+}
+
+// escape reads what follows a backslash and returns the character; f, if not nil, receives the raw text.
+func (s *scanner) escape(f func(p []byte) error) (rune, error) {
+	raw := [6]byte{'\\'}
+	c, err := s.next()
+	if err != nil {
+		return 0, err
+	}
+	raw[1] = c
+	n, r := 2, rune(c)
+	switch c {
+	case '"', '\\', '/':
+	case 'n':
+		r = '\n'
+	case 'r':
+		r = '\r'
+	case 'b', 'f', 't':
+		r = ' '
+	case 'u':
+		for ; n < 6; n++ {
+			if raw[n], err = s.next(); err != nil {
+				return 0, err
+			}
+		}
+		v, err := strconv.ParseUint(string(raw[2:]), 16, 16)
+		if err != nil {
+			return 0, s.syntax("invalid escape in a string")
+		}
+		r = rune(v)
+	default:
+		return 0, s.syntax("invalid escape in a string")
+	}
+	if f != nil {
+		return r, f(raw[:n])
+	}
+	return r, nil
+}
+
+func space(c byte) bool { return c == ' ' || c == '\n' || c == '\r' || c == '\t' }
+
+// token returns the next byte that is not white space.
+func (s *scanner) token() (byte, error) {
+	for {
+		c, err := s.next()
+		if err != nil || !space(c) {
+			return c, err
+		}
+	}
+}
+
+func (s *scanner) next() (byte, error) {
+	c, err := s.peek()
+	if err == nil {
+		s.pos++
+	}
+	return c, err
+}
+
+// peek returns the next byte without consuming it. The end of the body is io.ErrUnexpectedEOF.
+func (s *scanner) peek() (byte, error) {
+	for s.pos == s.end {
+		s.base += int64(s.end)
+		n, err := s.r.Read(s.buf)
+		s.pos, s.end = 0, n
+		if n > 0 {
+			break
+		}
+		if err == io.EOF {
+			return 0, io.ErrUnexpectedEOF
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+	return s.buf[s.pos], nil
+}
+
+func (s *scanner) emit(p ...byte) error {
+	if s.quiet {
+		return nil
+	}
+	if len(s.meta)+len(p) > maxMeta {
+		return fmt.Errorf("%w: more than %d bytes beside the images", ErrTooLarge, maxMeta)
+	}
+	s.meta = append(s.meta, p...)
+	return nil
+}
+
+func (s *scanner) syntax(what string) error {
+	return fmt.Errorf("%w: %s near byte %d", errSyntax, what, s.base+int64(s.pos))
 }

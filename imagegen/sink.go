@@ -15,67 +15,67 @@ import (
 
 // Info describes one image.
 type Info struct {
-	Index    int       // position in the answer, from 0
-	Type     string    // media type found by looking at the bytes; "application/octet-stream" when they are of no known kind
+	Index    int       // position in the response, from 0
+	Type     string    // media type detected from the data; "application/octet-stream" if unknown
 	Ext      string    // file name extension for Type, with its dot
-	Width    int       // pixels; 0 while unknown, and for formats whose header is not read (AVIF, HEIC, SVG)
-	Height   int       // pixels
-	Size     int64     // bytes; to a Sink, an estimate, too high or too low when an answer brings several images; 0 when unknown
-	Prompt   string    // the prompt as the service rewrote it, if it says so; not known yet when a Sink is opened
-	URL      string    // where it was fetched from, without the query; empty for image data inside the answer
-	Path     string    // where a sink has put it, if the sink says so
-	TaskID   string    // the task it is of, if any
+	Width    int       // pixels; 0 while unknown, and for AVIF, HEIC and SVG
+	Height   int       // pixels; likewise
+	Size     int64     // bytes; for Sink.Open an estimate, inexact if there are several images, or 0
+	Prompt   string    // the prompt as revised by the service, if any; empty for Sink.Open
+	URL      string    // the URL it was fetched from, without the query; empty for image data
+	Path     string    // where a sink stored it, if the sink reports that
+	TaskID   string    // the task it belongs to, if any
 	Received time.Time // when it began to arrive
 }
 
-// Sink stores images. Open is called for each image once its type is known, so not for one that turned out not to be an image.
-// Images come one after the other, in the order of the answer; several may be open at once, because they are committed
-// together when the whole answer has been read. ctx is that of the call.
+// Sink stores images. Open is called for each image once its type is known, and not for data that is
+// not an image. Images arrive one after the other, in the order of the response; several may be open
+// at once, because they are committed together when the whole response has been read. ctx is that of
+// the call.
 //
-// A Sink may also be a [Preparer], a Blob also a [Describer].
+// A Sink may also implement [Preparer], and a Blob [Describer].
 type Sink interface {
 	Open(ctx context.Context, info Info) (Blob, error)
 }
 
-// Blob takes the bytes of one image, followed by exactly one call of Commit or Abort. Until Commit returns, nothing of it may
-// be visible to others.
+// Blob receives the bytes of one image, and then exactly one call of Commit or Abort. Until Commit
+// returns, nothing of it may be visible to others.
 type Blob interface {
 	io.Writer
 	Commit() error
 	Abort() error
 }
 
-// Preparer is a Sink that can tell beforehand whether it will be able to store n images (0: as many as the service chooses).
-// Its error ends the call before anything is sent, and so before anything is paid.
+// Preparer is implemented by a Sink that knows in advance whether it can store n images (0: as many
+// as the service chooses). Its error ends the call before anything is sent and paid.
 type Preparer interface {
 	Prepare(ctx context.Context, n int) error
 }
 
-// Describer is a Blob that knows more about what it has stored: after Commit it amends the Info that goes into the Result.
+// Describer is implemented by a Blob that completes the Info in the Result after Commit.
 type Describer interface {
 	Describe(info *Info)
 }
 
-// Memory returns a Sink that keeps the images in memory.
+// Memory returns a Sink that keeps images in memory.
 func Memory() *Buffers { return &Buffers{images: map[int][]byte{}} }
 
-// Buffers is a Sink that keeps images in memory. It is safe for concurrent use, but images of several calls overwrite one
-// another by index.
+// Buffers is a Sink that keeps images in memory. It is safe for concurrent use, but images of several
+// calls replace one another by index.
 type Buffers struct {
 	mu     sync.Mutex
 	images map[int][]byte
 }
 
-// most a size that was only announced may make us allocate
-const maxPreallocate = 64 << 20
+const maxPreallocated = 64 << 20 // for a size that is only announced
 
 // Open implements [Sink].
 func (b *Buffers) Open(_ context.Context, info Info) (Blob, error) {
-	space := make([]byte, 0, min(max(info.Size, 512), maxPreallocate))
-	return &buffer{Buffer: *bytes.NewBuffer(space), index: info.Index, to: b}, nil
+	space := make([]byte, 0, min(max(info.Size, 512), maxPreallocated))
+	return &memoryBlob{Buffer: *bytes.NewBuffer(space), index: info.Index, to: b}, nil
 }
 
-// Get returns the image with that index, nil if there is none.
+// Get returns the image with that index, or nil.
 func (b *Buffers) Get(index int) []byte {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -96,23 +96,23 @@ func (b *Buffers) All() iter.Seq2[int, []byte] {
 	}
 }
 
-type buffer struct {
+type memoryBlob struct {
 	bytes.Buffer
 	index int
 	to    *Buffers
 }
 
-func (b *buffer) Commit() error {
+func (b *memoryBlob) Commit() error {
 	b.to.mu.Lock()
 	defer b.to.mu.Unlock()
 	b.to.images[b.index] = b.Bytes()
 	return nil
 }
 
-func (b *buffer) Abort() error { return nil }
+func (b *memoryBlob) Abort() error { return nil }
 
-// Writer returns a Sink for a single image that goes to w as it arrives. Because w cannot take bytes back, an answer that breaks
-// off leaves w with the beginning of an image; the call returns an error then.
+// Writer returns a Sink that writes a single image to w as it arrives. A response that breaks off
+// leaves the beginning of an image in w; the call then returns an error.
 func Writer(w io.Writer) Sink { return &writerSink{w: w} }
 
 type writerSink struct {
@@ -122,20 +122,20 @@ type writerSink struct {
 
 func (s *writerSink) Prepare(_ context.Context, n int) error {
 	if n > 1 {
-		return fmt.Errorf("a writer takes one image, not %d", n)
+		return fmt.Errorf("a writer accepts one image, not %d", n)
 	}
 	return nil
 }
 
 func (s *writerSink) Open(context.Context, Info) (Blob, error) {
 	if s.used {
-		return nil, errors.New("a writer takes one image only")
+		return nil, errors.New("a writer accepts one image only")
 	}
 	s.used = true
-	return plainBlob{s.w}, nil
+	return writerBlob{s.w}, nil
 }
 
-type plainBlob struct{ io.Writer }
+type writerBlob struct{ io.Writer }
 
-func (plainBlob) Commit() error { return nil }
-func (plainBlob) Abort() error  { return nil }
+func (writerBlob) Commit() error { return nil }
+func (writerBlob) Abort() error  { return nil }

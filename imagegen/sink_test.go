@@ -34,7 +34,7 @@ func TestDirNamesFilesAndNeverOverwrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // the clock stands at 2000-01-01
 		fake := imagegentest.New(t, imagegentest.Options{})
 		dir := t.TempDir()
-		req := &imagegen.Request{Prompt: "A red fox, jumping!", N: 2, Size: imagegen.Wide16x9}
+		req := &imagegen.Request{Prompt: "A red fox, jumping!", N: 2, Size: "16:9"}
 		for range 2 {
 			r, err := fake.Client(nil).Generate(t.Context(), req, imagegen.Dir(dir, imagegen.Expand("{slug}-{ratio}-{i}of{n}{ext}", req)))
 			require.NoError(t, err)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -206,10 +205,10 @@ func TestWaitAfterSubmitHoldsTheFirstPollBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fake := imagegentest.New(t, imagegentest.Options{Mode: imagegentest.Async})
 		client := fake.Client(nil)
-		_, task, err := client.Submit(t.Context(), fox(), imagegen.Memory())
+		sent, err := client.Submit(t.Context(), fox(), imagegen.Memory())
 		require.NoError(t, err)
 		began := time.Now()
-		_, err = client.Wait(t.Context(), task.ID, imagegen.Memory())
+		_, err = client.Wait(t.Context(), sent.TaskID, imagegen.Memory())
 		require.NoError(t, err)
 		require.GreaterOrEqual(t, fake.Counts().Polls[0].Sub(began), 10*time.Second)
 	})
@@ -225,33 +224,6 @@ func TestWaitForAnUnknownTaskEndsAtOnce(t *testing.T) {
 	require.True(t, e.Permanent())
 }
 
-func TestWatchYieldsEveryPollAndStopsWhenLeft(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		fake := imagegentest.New(t, imagegentest.Options{Mode: imagegentest.Async, Mirrors: 2})
-		client := fake.Client(nil)
-		_, task, err := client.Submit(t.Context(), fox(), imagegen.Memory())
-		require.NoError(t, err)
-		var states []imagegen.State
-		var last *imagegen.Task
-		for task, err := range client.Watch(t.Context(), task.ID) {
-			require.NoError(t, err)
-			states, last = append(states, task.State), task
-		}
-		require.Equal(t, imagegen.StateCompleted, last.State)
-		require.Equal(t, len(states), last.Polls)
-		require.Len(t, last.URLs[0], 2)
-		require.Equal(t, []imagegen.State{imagegen.StateCompleted}, states[len(states)-1:])
-		require.True(t, slices.Contains(states, imagegen.StateProcessing) || slices.Contains(states, imagegen.StatePending))
-
-		before := len(fake.Counts().Polls)
-		for range client.Watch(t.Context(), task.ID) {
-			break
-		}
-		require.Len(t, fake.Counts().Polls, before+1)
-	})
-}
-
 func TestTaskIDIsToldBeforeTheFirstPoll(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -259,7 +231,7 @@ func TestTaskIDIsToldBeforeTheFirstPoll(t *testing.T) {
 		var kinds []imagegen.EventKind
 		var id string
 		r, err := fake.Client(func(c *imagegen.Config) {
-			c.Trace = func(e imagegen.Event) {
+			c.OnEvent = func(e imagegen.Event) {
 				kinds = append(kinds, e.Kind)
 				if e.Kind == imagegen.EventTask {
 					id = e.TaskID
@@ -270,6 +242,6 @@ func TestTaskIDIsToldBeforeTheFirstPoll(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, r.TaskID, id)
 		require.Equal(t, []imagegen.EventKind{imagegen.EventAttempt, imagegen.EventTask, imagegen.EventPoll}, kinds[:3])
-		require.Equal(t, []imagegen.EventKind{imagegen.EventImage, imagegen.EventDone}, kinds[len(kinds)-2:])
+		require.Equal(t, imagegen.EventImage, kinds[len(kinds)-1])
 	})
 }

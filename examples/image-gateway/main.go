@@ -65,7 +65,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 		PublicURL: *public, Secret: []byte(getenv("IMAGE_GATEWAY_SECRET")), Workers: *workers,
 		Limits: gateway.Limits{PerMinute: *perMinute}, Logger: logger}
 	if *upstream != "" {
-		client, err := imagegen.New(imagegen.Config{BaseURL: *upstream, Key: getenv("IMAGE_API_KEY"), Logger: logger})
+		client, err := imagegen.New(imagegen.Config{BaseURL: *upstream, APIKey: getenv("IMAGE_API_KEY"), Logger: logger})
 		if err != nil {
 			return program.Usage{Err: fmt.Errorf("-upstream: %w", err)}
 		}

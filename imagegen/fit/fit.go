@@ -1,7 +1,7 @@
 // Package fit crops images to a ratio on their way into a sink. The service takes the ratio of a request as a wish, so a caller
 // that needs a fixed frame puts [Sink] before its own sink:
 //
-//	sink := fit.Sink(imagegen.Dir(".", "fox{ext}"), fit.Config{Ratio: imagegen.Wide16x9})
+//	sink := fit.Sink(imagegen.Dir(".", "fox{ext}"), fit.Config{Ratio: "16:9"})
 //
 // The crop is the largest one around the middle. An image that has the ratio within one per cent is stored as it came, bit for
 // bit; a cropped one is encoded anew, PNG and WebP as PNG and JPEG as JPEG, and loses its metadata. EXIF orientation is applied
@@ -64,7 +64,7 @@ func Crop(data []byte, c Config) (cropped []byte, mediaType string, err error) {
 	if turn >= 5 {
 		w, h = h, w
 	}
-	if c.Ratio.Matches(w, h, c.Tolerance) {
+	if c.Ratio.Matches(w, h) {
 		return data, mediaType, nil
 	}
 	if c.MaxPixels == 0 {

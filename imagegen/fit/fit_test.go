@@ -78,7 +78,7 @@ func near(t *testing.T, img image.Image, x, y int, want string) {
 func TestCropKeepsTheMiddle(t *testing.T) {
 	t.Parallel()
 	for _, data := range [][]byte{encodePNG(t, corners(200, 100)), encodeJPEG(t, corners(200, 100))} {
-		out, kind, err := fit.Crop(data, fit.Config{Ratio: imagegen.Square})
+		out, kind, err := fit.Crop(data, fit.Config{Ratio: "1:1"})
 		require.NoError(t, err)
 		img, format, err := image.Decode(bytes.NewReader(out))
 		require.NoError(t, err)
@@ -101,12 +101,12 @@ func TestOrientationIsAppliedFirst(t *testing.T) {
 	for turn, want := range shown {
 		for _, order := range []binary.AppendByteOrder{binary.LittleEndian, binary.BigEndian} {
 			data := turned(encodeJPEG(t, corners(320, 160)), turn, order)
-			out, _, err := fit.Crop(data, fit.Config{Ratio: imagegen.Tall4x5})
+			out, _, err := fit.Crop(data, fit.Config{Ratio: "4:5"})
 			require.NoError(t, err)
 			img, err := jpeg.Decode(bytes.NewReader(out))
 			require.NoError(t, err)
 			w, h := img.Bounds().Dx(), img.Bounds().Dy()
-			require.True(t, imagegen.Tall4x5.Matches(w, h, 0), "%dx%d", w, h)
+			require.True(t, imagegen.Ratio("4:5").Matches(w, h), "%dx%d", w, h)
 			require.Equal(t, map[bool]int{false: 160, true: 200}[turn >= 5], h, "orientation %d", turn)
 			at := img.Bounds().Min
 			for i, c := range want {
@@ -115,7 +115,7 @@ func TestOrientationIsAppliedFirst(t *testing.T) {
 		}
 	}
 	upright := turned(encodeJPEG(t, corners(320, 180)), 6, binary.LittleEndian)
-	out, _, err := fit.Crop(upright, fit.Config{Ratio: imagegen.Tall9x16})
+	out, _, err := fit.Crop(upright, fit.Config{Ratio: "9:16"})
 	require.NoError(t, err)
 	require.Equal(t, upright, out, "shown as 9:16, so it is left alone")
 }
@@ -124,11 +124,11 @@ func TestMatchingImageIsUntouched(t *testing.T) {
 	t.Parallel()
 	for _, size := range [][2]int{{160, 90}, {1600, 893}, {1600, 907}} {
 		data := encodePNG(t, corners(size[0], size[1]))
-		out, _, err := fit.Crop(data, fit.Config{Ratio: imagegen.Wide16x9})
+		out, _, err := fit.Crop(data, fit.Config{Ratio: "16:9"})
 		require.NoError(t, err)
 		require.Equal(t, data, out)
 	}
-	out, _, err := fit.Crop(encodePNG(t, corners(1600, 920)), fit.Config{Ratio: imagegen.Wide16x9})
+	out, _, err := fit.Crop(encodePNG(t, corners(1600, 920)), fit.Config{Ratio: "16:9"})
 	require.NoError(t, err)
 	c, err := png.DecodeConfig(bytes.NewReader(out))
 	require.NoError(t, err)
@@ -140,7 +140,7 @@ func TestWebPBecomesPNG(t *testing.T) {
 	// a lossless WebP of one pixel by four, written by hand: 14 bits each of width-1 and height-1 in the header
 	data, err := base64.StdEncoding.DecodeString("UklGRhoAAABXRUJQVlA4TA0AAAAvAAAAEAcQERGIiP4HAA==")
 	require.NoError(t, err)
-	out, kind, err := fit.Crop(data, fit.Config{Ratio: imagegen.Wide2x1})
+	out, kind, err := fit.Crop(data, fit.Config{Ratio: "2:1"})
 	require.NoError(t, err)
 	require.Equal(t, "image/png", kind)
 	_, err = png.Decode(bytes.NewReader(out))
@@ -151,9 +151,9 @@ func TestPixelLimitIsCheckedBeforeDecoding(t *testing.T) {
 	t.Parallel()
 	data := encodePNG(t, corners(40, 20))
 	binary.BigEndian.PutUint32(data[16:], 1<<30) // the header alone claims so many
-	_, _, err := fit.Crop(fixCRC(data), fit.Config{Ratio: imagegen.Square})
+	_, _, err := fit.Crop(fixCRC(data), fit.Config{Ratio: "1:1"})
 	require.ErrorIs(t, err, fit.ErrTooManyPixels)
-	_, _, err = fit.Crop(encodePNG(t, corners(40, 20)), fit.Config{Ratio: imagegen.Square, MaxPixels: 799})
+	_, _, err = fit.Crop(encodePNG(t, corners(40, 20)), fit.Config{Ratio: "1:1", MaxPixels: 799})
 	require.ErrorIs(t, err, fit.ErrTooManyPixels)
 }
 
@@ -170,8 +170,8 @@ func TestSinkCropsAndDescribes(t *testing.T) {
 	}})
 	dir := t.TempDir()
 	kept := map[int]error{}
-	sink := fit.Sink(imagegen.Dir(dir, ""), fit.Config{Ratio: imagegen.Wide16x9, Kept: func(i imagegen.Info, err error) { kept[i.Index] = err }})
-	r, err := fake.Client(nil).Generate(t.Context(), &imagegen.Request{Prompt: "x", N: 3, Size: imagegen.Wide16x9}, sink)
+	sink := fit.Sink(imagegen.Dir(dir, ""), fit.Config{Ratio: "16:9", Kept: func(i imagegen.Info, err error) { kept[i.Index] = err }})
+	r, err := fake.Client(nil).Generate(t.Context(), &imagegen.Request{Prompt: "x", N: 3, Size: "16:9"}, sink)
 	require.NoError(t, err)
 	require.Equal(t, [2]int{1196, 673}, [2]int{r.Images[0].Width, r.Images[0].Height})
 	data, err := os.ReadFile(filepath.Join(dir, "image-1.png"))
@@ -191,7 +191,7 @@ func TestSinkRefusesABadRatioBeforeAnythingIsPaid(t *testing.T) {
 	t.Parallel()
 	fake := imagegentest.New(t, imagegentest.Options{})
 	_, err := fake.Client(nil).Generate(t.Context(), &imagegen.Request{Prompt: "x"}, fit.Sink(imagegen.Memory(), fit.Config{Ratio: "7:5"}))
-	require.ErrorContains(t, err, "want one of")
+	require.ErrorContains(t, err, "use one of")
 	require.Zero(t, fake.Counts().Requests)
 }
 
@@ -203,7 +203,7 @@ func FuzzCrop(f *testing.F) {
 	_ = jpeg.Encode(&b, corners(4, 2), nil)
 	f.Add(turned(b.Bytes(), 6, binary.BigEndian))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		out, _, err := fit.Crop(data, fit.Config{Ratio: imagegen.Square, MaxPixels: 1 << 16})
+		out, _, err := fit.Crop(data, fit.Config{Ratio: "1:1", MaxPixels: 1 << 16})
 		if err == nil && len(out) == 0 {
 			t.Error("no image and no error")
 		}
@@ -213,7 +213,7 @@ func FuzzCrop(f *testing.F) {
 func ExampleCrop() {
 	var photo bytes.Buffer
 	_ = png.Encode(&photo, image.NewGray(image.Rect(0, 0, 1196, 1315)))
-	data, kind, err := fit.Crop(photo.Bytes(), fit.Config{Ratio: imagegen.Wide16x9})
+	data, kind, err := fit.Crop(photo.Bytes(), fit.Config{Ratio: "16:9"})
 	size, _ := png.DecodeConfig(bytes.NewReader(data))
 	fmt.Println(kind, size.Width, size.Height, err)
 	// Output: image/png 1196 673 <nil>

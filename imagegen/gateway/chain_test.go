@@ -48,7 +48,7 @@ func serve(t *testing.T, c gateway.Config) (*imagegen.Client, func()) {
 	}
 	t.Cleanup(stop)
 	synctest.Wait()
-	client, err := imagegen.New(imagegen.Config{BaseURL: "http://gateway.test", Key: key, HTTPClient: h})
+	client, err := imagegen.New(imagegen.Config{BaseURL: "http://gateway.test", APIKey: key, HTTPClient: h})
 	require.NoError(t, err)
 	return client, stop
 }
@@ -65,14 +65,14 @@ func TestChain(t *testing.T) {
 	t.Parallel()
 	for fakeName, fakeMode := range map[string]imagegentest.Mode{"sync": imagegentest.Sync, "async": imagegentest.Async, "url": imagegentest.ByURL} {
 		for _, mode := range []gateway.Mode{gateway.Sync, gateway.Async, gateway.Auto} {
-			for _, refs := range [][]imagegen.Ref{nil, {imagegen.Bytes("a.png", pngHead), imagegen.Bytes("b.png", bytes.Repeat(pngHead, 20_000))}} {
+			for _, refs := range [][]imagegen.Reference{nil, {imagegen.Bytes("a.png", pngHead), imagegen.Bytes("b.png", bytes.Repeat(pngHead, 20_000))}} {
 				bubble(t, fmt.Sprintf("%s %s %d references", fakeName, mode, len(refs)), func(t *testing.T) {
 					fake := imagegentest.New(t, imagegentest.Options{Mode: fakeMode})
 					store, err := gateway.Dir(t.TempDir())
 					require.NoError(t, err)
 					client, _ := serve(t, gateway.Config{Generator: fake.Client(nil), Mode: mode, Store: store})
 					images := imagegen.Memory()
-					r, err := client.Generate(t.Context(), &imagegen.Request{Model: "svc-image-2", Prompt: "a red fox", N: 3, Size: imagegen.Wide16x9, Refs: refs}, images)
+					r, err := client.Generate(t.Context(), &imagegen.Request{Model: "svc-image-2", Prompt: "a red fox", N: 3, Size: "16:9", References: refs}, images)
 					require.NoError(t, err)
 					require.Len(t, r.Images, 3)
 					counts := fake.Counts()
@@ -90,7 +90,7 @@ func TestChain(t *testing.T) {
 						require.Equal(t, int64(18), r.Usage.TotalTokens)
 					}
 					direct := imagegen.Memory()
-					_, err = fake.Client(nil).Generate(t.Context(), &imagegen.Request{Prompt: "x", N: 3, Size: imagegen.Wide16x9}, direct)
+					_, err = fake.Client(nil).Generate(t.Context(), &imagegen.Request{Prompt: "x", N: 3, Size: "16:9"}, direct)
 					require.NoError(t, err)
 					for i, want := range direct.All() {
 						require.Equal(t, want, images.Get(i))
@@ -208,12 +208,12 @@ func TestAutoAnswersWithATaskWhenTheBudgetIsSpent(t *testing.T) {
 		bubble(t, delay.String(), func(t *testing.T) {
 			client, _ := serve(t, gateway.Config{Generator: draw.Generator{LongEdge: 32, Delay: delay}})
 			began := time.Now()
-			r, task2, err := client.Submit(t.Context(), &imagegen.Request{Prompt: "x"}, imagegen.Memory())
+			r, err := client.Submit(t.Context(), &imagegen.Request{Prompt: "x"}, imagegen.Memory())
 			require.NoError(t, err)
-			require.Equal(t, task, task2 != nil)
+			require.Equal(t, task, len(r.Images) == 0)
 			require.Equal(t, min(delay, 90*time.Second), time.Since(began))
 			if task {
-				r, err = client.Wait(t.Context(), task2.ID, imagegen.Memory())
+				r, err = client.Wait(t.Context(), r.TaskID, imagegen.Memory())
 				require.NoError(t, err)
 			}
 			require.Len(t, r.Images, 1)
@@ -234,9 +234,9 @@ func TestTasksSurviveARestart(t *testing.T) {
 		client, stop := serve(t, config())
 		var ids []string
 		for range 2 { // one under way, one in the queue
-			_, task, err := client.Submit(t.Context(), &imagegen.Request{Prompt: "x", Refs: []imagegen.Ref{imagegen.Bytes("a", pngHead)}}, imagegen.Memory())
+			sent, err := client.Submit(t.Context(), &imagegen.Request{Prompt: "x", References: []imagegen.Reference{imagegen.Bytes("a", pngHead)}}, imagegen.Memory())
 			require.NoError(t, err)
-			ids = append(ids, task.ID)
+			ids = append(ids, sent.TaskID)
 		}
 		time.Sleep(time.Minute)
 		began := time.Now()
@@ -281,7 +281,7 @@ func TestFinishedTaskIsNotForgottenBeforeItsImagesAreFetched(t *testing.T) {
 			return gateway.Config{Generator: generator, Mode: gateway.Async, Store: openDir(t, path)}
 		}
 		client, stop := serve(t, config())
-		_, task, err := client.Submit(t.Context(), &imagegen.Request{Prompt: "x"}, imagegen.Memory())
+		sent, err := client.Submit(t.Context(), &imagegen.Request{Prompt: "x"}, imagegen.Memory())
 		require.NoError(t, err)
 		time.Sleep(time.Minute)
 		stop()
@@ -289,7 +289,7 @@ func TestFinishedTaskIsNotForgottenBeforeItsImagesAreFetched(t *testing.T) {
 
 		client, _ = serve(t, config())
 		images := imagegen.Memory()
-		_, err = client.Wait(t.Context(), task.ID, images)
+		_, err = client.Wait(t.Context(), sent.TaskID, images)
 		require.NoError(t, err)
 		require.Equal(t, pngHead, images.Get(0))
 		require.EqualValues(t, 1, generated.Load())
@@ -312,7 +312,7 @@ func TestInterruptedWorkIsNotPaidTwice(t *testing.T) {
 			path := t.TempDir()
 			first := &hanging{}
 			client, stop := serve(t, gateway.Config{Generator: first, Mode: gateway.Async, Store: &crashing{openDir(t, path)}, Rerun: rerun})
-			_, task, err := client.Submit(t.Context(), &imagegen.Request{Prompt: "x"}, imagegen.Memory())
+			sent, err := client.Submit(t.Context(), &imagegen.Request{Prompt: "x"}, imagegen.Memory())
 			require.NoError(t, err)
 			synctest.Wait()
 			require.EqualValues(t, 1, first.calls.Load())
@@ -321,7 +321,7 @@ func TestInterruptedWorkIsNotPaidTwice(t *testing.T) {
 			require.Equal(t, 30*time.Second, time.Since(began), "what cannot be resumed may finish")
 
 			client, _ = serve(t, gateway.Config{Generator: draw.Generator{LongEdge: 32}, Mode: gateway.Async, Store: openDir(t, path), Rerun: rerun})
-			_, err = client.Wait(t.Context(), task.ID, imagegen.Memory())
+			_, err = client.Wait(t.Context(), sent.TaskID, imagegen.Memory())
 			if rerun {
 				require.NoError(t, err)
 			} else {
@@ -350,10 +350,10 @@ func TestCallersThatWaitGetTheirTaskWhenTheGatewayStops(t *testing.T) {
 			time.Sleep(time.Minute)
 			stop()
 		}()
-		_, task, err := client.Submit(t.Context(), &imagegen.Request{Prompt: "x"}, imagegen.Memory())
+		sent, err := client.Submit(t.Context(), &imagegen.Request{Prompt: "x"}, imagegen.Memory())
 		require.NoError(t, err)
-		require.NotNil(t, task)
-		require.Equal(t, imagegen.StateProcessing, task.State)
+		require.NotEmpty(t, sent.TaskID)
+		require.Empty(t, sent.Images)
 		_, err = client.Generate(t.Context(), &imagegen.Request{Prompt: "x"}, imagegen.Memory())
 		require.ErrorContains(t, err, "starting or stopping")
 		synctest.Wait()

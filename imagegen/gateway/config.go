@@ -25,7 +25,7 @@ type Generator interface {
 // Submitter is a Generator whose work can be taken up again by an identifier, as imagegen.Client's can.
 type Submitter interface {
 	Generator
-	Submit(ctx context.Context, req *imagegen.Request, sink imagegen.Sink) (*imagegen.Result, *imagegen.Task, error)
+	Submit(ctx context.Context, req *imagegen.Request, sink imagegen.Sink) (*imagegen.Result, error)
 	Wait(ctx context.Context, taskID string, sink imagegen.Sink) (*imagegen.Result, error)
 }
 
@@ -101,14 +101,14 @@ type Config struct {
 
 // Limits bound what callers may ask for. What exceeds a rate or a number of tasks is answered 429 with Retry-After.
 type Limits struct {
-	PerMinute   float64 // requests for images by one caller, on average; defaults to 60
-	Burst       int     // how many of them at once; defaults to 10
-	Tasks       int     // unfinished tasks of one caller; defaults to 16
-	Queue       int     // unfinished tasks of all callers, beyond which requests are answered 503; defaults to 256
-	Images      int     // n of one request; defaults to 8
-	Refs        int     // reference images of one request; defaults to 16
-	RefBytes    int64   // of one reference image; defaults to 50 MB
-	PromptBytes int     // of a prompt; defaults to 32 KiB
+	PerMinute      float64 // requests for images by one caller, on average; defaults to 60
+	Burst          int     // how many of them at once; defaults to 10
+	Tasks          int     // unfinished tasks of one caller; defaults to 16
+	Queue          int     // unfinished tasks of all callers, beyond which requests are answered 503; defaults to 256
+	Images         int     // n of one request; defaults to 8
+	References     int     // reference images of one request; defaults to 16
+	ReferenceBytes int64   // of one reference image; defaults to 50 MB
+	PromptBytes    int     // of a prompt; defaults to 32 KiB
 }
 
 // Keys tells who a key belongs to; ok is false for a key nobody has. It must take as long for a key that is nearly right as for any
@@ -207,8 +207,8 @@ func (c Config) withDefaults() (Config, error) {
 	fallback(&c.Limits.Tasks, 16)
 	fallback(&c.Limits.Queue, 256)
 	fallback(&c.Limits.Images, 8)
-	fallback(&c.Limits.Refs, 16)
-	fallback(&c.Limits.RefBytes, 50_000_000)
+	fallback(&c.Limits.References, 16)
+	fallback(&c.Limits.ReferenceBytes, 50_000_000)
 	fallback(&c.Limits.PromptBytes, 32<<10)
 	return c, nil
 }

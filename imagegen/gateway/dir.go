@@ -39,7 +39,7 @@ func (d *dir) clear() error {
 		if err != nil {
 			return err
 		}
-		for _, b := range t.Refs {
+		for _, b := range t.References {
 			owned[b.Name] = true
 		}
 	}

@@ -96,7 +96,7 @@ func file(w *multipart.Writer, name, kind, data string) {
 func TestBadRequestsSayWhatWouldBeRight(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		h := running(t, gateway.Config{Model: "svc-image-2", Limits: gateway.Limits{PerMinute: 1e6, Burst: 1000, Refs: 2, RefBytes: 1000, PromptBytes: 100}})
+		h := running(t, gateway.Config{Model: "svc-image-2", Limits: gateway.Limits{PerMinute: 1e6, Burst: 1000, References: 2, ReferenceBytes: 1000, PromptBytes: 100}})
 		for name, test := range map[string]struct {
 			body, code, param string
 			status            int

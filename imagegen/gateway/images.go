@@ -57,6 +57,6 @@ func (b *taskBlob) Commit() error {
 }
 
 // reference is a stored reference as the generator wants it.
-func (g *Gateway) reference(ctx context.Context, b Blob) imagegen.Ref {
+func (g *Gateway) reference(ctx context.Context, b Blob) imagegen.Reference {
 	return imagegen.Source(b.File, b.Size, func() (io.ReadCloser, error) { return g.c.Store.OpenBlob(ctx, b.Name) }).Type(b.Type)
 }

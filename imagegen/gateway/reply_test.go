@@ -100,7 +100,7 @@ func TestOpenAPIDescribesWhatIsServed(t *testing.T) {
 type large struct{ refs int64 }
 
 func (l *large) Generate(ctx context.Context, r *imagegen.Request, sink imagegen.Sink) (*imagegen.Result, error) {
-	for _, ref := range r.Refs {
+	for _, ref := range r.References {
 		f, err := ref.Open()
 		if err != nil {
 			return nil, err

@@ -70,7 +70,7 @@ func (g *Gateway) edit(w http.ResponseWriter, r *http.Request, caller string) *f
 	}
 	defer leave()
 	limits := g.c.Limits
-	r.Body = http.MaxBytesReader(w, r.Body, int64(limits.Refs)*(limits.RefBytes+4096)+maxJSON)
+	r.Body = http.MaxBytesReader(w, r.Body, int64(limits.References)*(limits.ReferenceBytes+4096)+maxJSON)
 	form, err := r.MultipartReader()
 	if err != nil {
 		return problem(415, "unsupported_media_type", "want Content-Type: multipart/form-data with a boundary")
@@ -81,7 +81,7 @@ func (g *Gateway) edit(w http.ResponseWriter, r *http.Request, caller string) *f
 	keep := false
 	defer func() {
 		if !keep {
-			g.deleteBlobs(context.WithoutCancel(r.Context()), t.Refs)
+			g.deleteBlobs(context.WithoutCancel(r.Context()), t.References)
 		}
 	}()
 	for {
@@ -113,16 +113,16 @@ func (g *Gateway) edit(w http.ResponseWriter, r *http.Request, caller string) *f
 		if name != "image[]" {
 			return problem(400, "unknown_file", fmt.Sprintf("file part %q: reference images are called image[]", name)).param(name)
 		}
-		if len(t.Refs) == limits.Refs {
-			return problem(400, "too_many_images", fmt.Sprintf("more than %d reference images", limits.Refs)).param(name)
+		if len(t.References) == limits.References {
+			return problem(400, "too_many_images", fmt.Sprintf("more than %d reference images", limits.References)).param(name)
 		}
 		ref, f := g.receive(r.Context(), part, digest)
 		if f != nil {
 			return f
 		}
-		t.Refs = append(t.Refs, ref)
+		t.References = append(t.References, ref)
 	}
-	if len(t.Refs) == 0 {
+	if len(t.References) == 0 {
 		return problem(400, "missing", "an edit needs at least one image[] file part").param("image[]")
 	}
 	t.Model, t.Prompt = fields["model"], fields["prompt"]
@@ -145,7 +145,7 @@ func (g *Gateway) receive(ctx context.Context, part *multipart.Part, digest io.W
 		return Blob{}, internal(err)
 	}
 	own := sha256.New()
-	source := &reading{r: io.LimitReader(part, g.c.Limits.RefBytes+1)}
+	source := &reading{r: io.LimitReader(part, g.c.Limits.ReferenceBytes+1)}
 	ref.Size, err = io.Copy(io.MultiWriter(b, own), source)
 	var f *failure
 	switch {
@@ -153,8 +153,8 @@ func (g *Gateway) receive(ctx context.Context, part *multipart.Part, digest io.W
 		f = unreadable(source.err)
 	case err != nil:
 		f = internal(err)
-	case ref.Size > g.c.Limits.RefBytes:
-		f = problem(413, "too_large", fmt.Sprintf("a reference image has more than %d bytes", g.c.Limits.RefBytes)).param("image[]")
+	case ref.Size > g.c.Limits.ReferenceBytes:
+		f = problem(413, "too_large", fmt.Sprintf("a reference image has more than %d bytes", g.c.Limits.ReferenceBytes)).param("image[]")
 	case ref.Size == 0:
 		f = problem(400, "not_an_image", "a reference image is empty").param("image[]")
 	}
@@ -228,7 +228,7 @@ func (g *Gateway) accept(w http.ResponseWriter, r *http.Request, caller string, 
 	t.ID, t.Caller, t.State, t.Created = uuid.Must(uuid.NewV7()).String(), caller, imagegen.StatePending, g.c.Now()
 	if key := r.Header.Get("Idempotency-Key"); key != "" {
 		if len(key) > 255 {
-			g.deleteBlobs(ctx, t.Refs)
+			g.deleteBlobs(ctx, t.References)
 			return problem(400, "too_long", "Idempotency-Key has more than 255 bytes").param("Idempotency-Key")
 		}
 		t.ID = digestOf(caller, key)
@@ -259,7 +259,7 @@ func (g *Gateway) create(ctx context.Context, t Task) (*job, *failure) {
 		case err == nil && same && fresh && old.Failure != nil && old.Failure.Code == codeUnavailable:
 			err = g.c.Store.UpdateTask(ctx, t)
 		case err == nil:
-			g.deleteBlobs(ctx, t.Refs)
+			g.deleteBlobs(ctx, t.References)
 			if fresh {
 				g.end(t.ID) // it has ended before
 			}
@@ -270,7 +270,7 @@ func (g *Gateway) create(ctx context.Context, t Task) (*job, *failure) {
 		}
 	}
 	if err != nil {
-		g.deleteBlobs(ctx, t.Refs)
+		g.deleteBlobs(ctx, t.References)
 		if fresh {
 			g.end(t.ID)
 		}

@@ -170,19 +170,19 @@ func (g *Gateway) perform(work, wait context.Context, id string) {
 // generate calls the generator, by the way that can be resumed if it has one.
 func (g *Gateway) generate(work, wait context.Context, t *Task, sink imagegen.Sink) (*imagegen.Result, error) {
 	req := &imagegen.Request{Model: t.Model, Prompt: t.Prompt, N: t.N, Size: t.Size}
-	for _, ref := range t.Refs {
-		req.Refs = append(req.Refs, g.reference(work, ref))
+	for _, ref := range t.References {
+		req.References = append(req.References, g.reference(work, ref))
 	}
 	sub, ok := g.c.Generator.(Submitter)
 	if !ok {
 		return g.c.Generator.Generate(work, req, sink)
 	}
 	if t.Upstream == "" {
-		r, task, err := sub.Submit(work, req, sink)
-		var unfetched *imagegen.WaitError // the task has ended already, and its images could not be fetched
+		r, err := sub.Submit(work, req, sink)
+		var unfetched *imagegen.WaitError // the task has ended, but its images could not be fetched
 		switch {
-		case task != nil:
-			t.Upstream = task.ID
+		case err == nil && len(r.Images) == 0:
+			t.Upstream = r.TaskID
 		case r == nil && errors.As(err, &unfetched):
 			t.Upstream = unfetched.TaskID
 		}
@@ -223,8 +223,8 @@ func (g *Gateway) finish(ctx context.Context, t *Task, r *imagegen.Result, err e
 			}
 		}
 	}
-	refs := t.Refs
-	t.Refs = nil
+	refs := t.References
+	t.References = nil
 	if err := g.c.Store.UpdateTask(ctx, *t); err != nil {
 		g.c.Logger.Error("store task", "task", t.ID, "error", err)
 	} else {

@@ -19,22 +19,22 @@ var (
 
 // Task is a request for images, from its arrival until it is forgotten. Stores keep all of it; in JSON it has these names.
 type Task struct {
-	ID       string          `json:"id"`
-	Caller   string          `json:"caller"`
-	Digest   string          `json:"digest,omitempty"` // of the request; only for requests with an Idempotency-Key
-	State    imagegen.State  `json:"state"`
-	Created  time.Time       `json:"created"`
-	Ended    time.Time       `json:"ended,omitzero"`
-	Model    string          `json:"model,omitempty"`
-	Prompt   string          `json:"prompt"`
-	N        int             `json:"n,omitempty"`
-	Size     imagegen.Ratio  `json:"size,omitempty"`
-	Refs     []Blob          `json:"refs,omitempty"`
-	Upstream string          `json:"upstream,omitempty"` // the generator's own task, if it has one
-	Images   []Blob          `json:"images,omitempty"`   // by index; those without Name failed
-	Usage    json.RawMessage `json:"usage,omitempty"`    // as the generator reported it
-	Failure  *Failure        `json:"failure,omitempty"`
-	Errors   map[int]string  `json:"errors,omitempty"` // by index, why an image is missing
+	ID         string          `json:"id"`
+	Caller     string          `json:"caller"`
+	Digest     string          `json:"digest,omitempty"` // of the request; only for requests with an Idempotency-Key
+	State      imagegen.State  `json:"state"`
+	Created    time.Time       `json:"created"`
+	Ended      time.Time       `json:"ended,omitzero"`
+	Model      string          `json:"model,omitempty"`
+	Prompt     string          `json:"prompt"`
+	N          int             `json:"n,omitempty"`
+	Size       imagegen.Ratio  `json:"size,omitempty"`
+	References []Blob          `json:"refs,omitempty"`
+	Upstream   string          `json:"upstream,omitempty"` // the generator's own task, if it has one
+	Images     []Blob          `json:"images,omitempty"`   // by index; those without Name failed
+	Usage      json.RawMessage `json:"usage,omitempty"`    // as the generator reported it
+	Failure    *Failure        `json:"failure,omitempty"`
+	Errors     map[int]string  `json:"errors,omitempty"` // by index, why an image is missing
 }
 
 // Blob names stored bytes.

@@ -191,7 +191,7 @@ func (s *Server) Config() imagegen.Config {
 	}
 	s.t.Cleanup(t.CloseIdleConnections)
 	h := &http.Client{Transport: t}
-	return imagegen.Config{BaseURL: s.URL(), Key: Key, HTTPClient: h, Fetch: imagegen.Fetch{Client: h}}
+	return imagegen.Config{BaseURL: s.URL(), APIKey: Key, HTTPClient: h, FetchClient: h}
 }
 
 // Client returns a client of the fake, after edit, if not nil, has changed its configuration.

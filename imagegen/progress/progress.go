@@ -66,7 +66,7 @@ func (l *Line) Close() {
 }
 
 // Trace shows an event.
-func (l *Line) Trace(e imagegen.Event) {
+func (l *Line) OnEvent(e imagegen.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch e.Kind {

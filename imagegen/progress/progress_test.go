@@ -27,7 +27,6 @@ func events() []imagegen.Event {
 		{Kind: imagegen.EventPoll},
 		{Kind: imagegen.EventProgress, Image: &imagegen.Info{}, Bytes: 2_500_000},
 		{Kind: imagegen.EventImage, Image: &imagegen.Info{Type: "image/png", Width: 4, Height: 3, Size: 1500, Path: "a.png"}},
-		{Kind: imagegen.EventDone},
 	}
 }
 
@@ -39,7 +38,7 @@ func TestPlainLinesSayEachChangeOnce(t *testing.T) {
 		l.Start()
 		time.Sleep(12 * time.Second)
 		for _, e := range events() {
-			l.Trace(e)
+			l.OnEvent(e)
 		}
 		l.Close()
 		require.Equal(t, `waiting for the service (12s)
@@ -60,10 +59,10 @@ func TestTerminalLineIsRewrittenAndWiped(t *testing.T) {
 		var out bytes.Buffer
 		l := progress.New(&out, true)
 		l.Start()
-		l.Trace(imagegen.Event{Kind: imagegen.EventAttempt})
+		l.OnEvent(imagegen.Event{Kind: imagegen.EventAttempt})
 		time.Sleep(2500 * time.Millisecond)
 		synctest.Wait()
-		l.Trace(imagegen.Event{Kind: imagegen.EventProgress, Image: &imagegen.Info{}, Bytes: 2_500_000})
+		l.OnEvent(imagegen.Event{Kind: imagegen.EventProgress, Image: &imagegen.Info{}, Bytes: 2_500_000})
 		l.Close()
 		text := out.String()
 		require.Contains(t, text, "\rwaiting for the service (2s)")
@@ -77,5 +76,5 @@ func Example() {
 	line := progress.New(os.Stderr, true)
 	line.Start()
 	defer line.Close()
-	_, _ = imagegen.New(imagegen.Config{BaseURL: "http://127.0.0.1:8085", Trace: line.Trace})
+	_, _ = imagegen.New(imagegen.Config{BaseURL: "http://127.0.0.1:8085", OnEvent: line.OnEvent})
 }

@@ -83,7 +83,7 @@ func TestExitStatuses(t *testing.T) {
 		"no prompt":          {nil, imagegentest.OK(), 2, "no prompt"},
 		"empty prompt":       {[]string{"-"}, imagegentest.OK(), 2, "prompt is empty"},
 		"missing file":       {[]string{"@/does/not/exist"}, imagegentest.OK(), 2, "no such file"},
-		"bad size":           {[]string{"-size", "5:3", "x"}, imagegentest.OK(), 2, "want one of 1:1 16:9"},
+		"bad size":           {[]string{"-size", "5:3", "x"}, imagegentest.OK(), 2, "use one of 1:1 16:9"},
 		"fit without size":   {[]string{"-fit", "x"}, imagegentest.OK(), 2, "-fit needs -size"},
 		"resume and prompt":  {[]string{"-resume", "t", "x"}, imagegentest.OK(), 2, "neither"},
 		"bad address":        {[]string{"-base-url", "ftp://x", "x"}, imagegentest.OK(), 2, "http or https"},

@@ -55,7 +55,7 @@ func parse(args []string, getenv func(string) string, stdin io.Reader, stdout io
 	f.Func("size", "aspect `ratio`: "+ratios(), func(s string) (err error) { o.request.Size, err = imagegen.ParseRatio(s); return err })
 	f.IntVar(&o.request.N, "n", 0, "`number` of images; if not given, the service decides")
 	f.Func("ref", "reference image: a `file`, an http address or a data: URL; repeatable", func(s string) error {
-		o.request.Refs = append(o.request.Refs, reference(s))
+		o.request.References = append(o.request.References, reference(s))
 		return nil
 	})
 	f.StringVar(&o.out, "o", "image-{i}{ext}", "`name` of the files, with a directory if wanted; may hold\n{i} {n} {ext} {ratio} {slug} {time} {id}; - is standard output")
@@ -64,7 +64,7 @@ func parse(args []string, getenv func(string) string, stdin io.Reader, stdout io
 	f.BoolVar(&o.submitOnly, "submit-only", false, "send the prompt and print the id of the task, without waiting")
 	f.BoolVar(&o.json, "json", false, "print the outcome as JSON")
 	f.BoolVar(&o.quiet, "q", false, "show no progress")
-	f.BoolVar(&o.config.Fetch.AllowPrivate, "allow-private", false, "fetch from private networks, too")
+	f.BoolVar(&o.config.AllowPrivate, "allow-private", false, "fetch from private networks, too")
 	f.DurationVar(&o.timeout, "timeout", 0, "give up after this `time` in all, such as 10m")
 	err := program.Parse(f, args, stdout, usage, exits)
 	if err != nil {
@@ -79,16 +79,16 @@ func parse(args []string, getenv func(string) string, stdin io.Reader, stdout io
 		return nil, fmt.Errorf("-o %q: want a file name", o.out)
 	case o.out == "-" && o.json:
 		return nil, errors.New("-o - and -json both want standard output")
-	case o.resume != "" && (f.NArg() > 0 || len(o.request.Refs) > 0 || o.submitOnly):
+	case o.resume != "" && (f.NArg() > 0 || len(o.request.References) > 0 || o.submitOnly):
 		return nil, errors.New("-resume takes neither a prompt nor -ref nor -submit-only")
 	}
-	o.config.Key = strings.TrimSpace(getenv("IMAGE_API_KEY"))
+	o.config.APIKey = strings.TrimSpace(getenv("IMAGE_API_KEY"))
 	if o.keyFile != "" {
 		key, err := os.ReadFile(o.keyFile)
 		if err != nil {
 			return nil, err
 		}
-		o.config.Key = strings.TrimSpace(string(key))
+		o.config.APIKey = strings.TrimSpace(string(key))
 	}
 	if o.resume == "" {
 		o.request.Prompt, err = prompt(f.Args(), stdin)
@@ -104,7 +104,7 @@ func ratios() string {
 	return strings.Join(all, " ")
 }
 
-func reference(s string) imagegen.Ref {
+func reference(s string) imagegen.Reference {
 	switch {
 	case strings.HasPrefix(s, "http://"), strings.HasPrefix(s, "https://"):
 		return imagegen.URL(s)

@@ -44,7 +44,7 @@ func Run(ctx context.Context, args []string, getenv func(string) string, stdin i
 		file, ok := stderr.(*os.File)
 		line := progress.New(stderr, ok && term.IsTerminal(int(file.Fd())))
 		line.Start()
-		o.config.Trace, close = line.Trace, line.Close
+		o.config.OnEvent, close = line.OnEvent, line.Close
 	}
 	out, err := o.carryOut(ctx, stdout, stderr)
 	close()
@@ -98,12 +98,11 @@ func (o *options) carryOut(ctx context.Context, stdout, stderr io.Writer) (out o
 		}})
 	}
 	var r *imagegen.Result
-	var t *imagegen.Task
 	switch {
 	case o.resume != "":
 		r, err = client.Wait(ctx, o.resume, sink)
 	case o.submitOnly:
-		r, t, err = client.Submit(ctx, o.request, sink)
+		r, err = client.Submit(ctx, o.request, sink)
 	default:
 		r, err = client.Generate(ctx, o.request, sink)
 	}
@@ -112,9 +111,6 @@ func (o *options) carryOut(ctx context.Context, stdout, stderr io.Writer) (out o
 		for _, i := range r.Images {
 			out.Images = append(out.Images, imageOutcome{i.Index, i.Path, i.Type, i.Width, i.Height, i.Size, i.Prompt})
 		}
-	}
-	if t != nil {
-		out.TaskID = t.ID
 	}
 	if w := (*imagegen.WaitError)(nil); errors.As(err, &w) {
 		out.TaskID = w.TaskID
@@ -175,7 +171,7 @@ func (o *options) report(out outcome, stdout, stderr io.Writer) {
 		if o.keyFile != "" {
 			flags += " -key-file " + quote(o.keyFile)
 		}
-		if o.config.Fetch.AllowPrivate {
+		if o.config.AllowPrivate {
 			flags += " -allow-private"
 		}
 		if o.fit {

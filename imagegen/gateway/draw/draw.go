@@ -31,7 +31,7 @@ type Generator struct {
 // Generate stores req.N PNG images (one if N is 0) of ratio req.Size (square if empty) in sink. Equal
 // requests give equal pixels; references shine through.
 func (g Generator) Generate(ctx context.Context, req *imagegen.Request, sink imagegen.Sink) (*imagegen.Result, error) {
-	refs, err := decode(req.Refs)
+	refs, err := decode(req.References)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func store(ctx context.Context, sink imagegen.Sink, info imagegen.Info, data []b
 }
 
 // decode returns the references that are PNG or JPEG, and skips the others.
-func decode(refs []imagegen.Ref) (all []image.Image, err error) {
+func decode(refs []imagegen.Reference) (all []image.Image, err error) {
 	for _, ref := range refs {
 		r, err := ref.Open()
 		if err != nil {

@@ -26,7 +26,7 @@ func TestPicturesHaveTheRatioAskedFor(t *testing.T) {
 		require.NoError(t, err)
 		c, err := png.DecodeConfig(bytes.NewReader(images.Get(0)))
 		require.NoError(t, err)
-		require.True(t, ratio.Matches(c.Width, c.Height, 0.01), "%s: %dx%d", ratio, c.Width, c.Height)
+		require.True(t, ratio.Matches(c.Width, c.Height), "%s: %dx%d", ratio, c.Width, c.Height)
 		require.Equal(t, 320, max(c.Width, c.Height))
 		require.Equal(t, int64(len(images.Get(0))), r.Images[0].Size)
 	}
@@ -37,7 +37,7 @@ func TestTheSameRequestGivesTheSamePixels(t *testing.T) {
 	seen := map[string]string{}
 	g := draw.Generator{LongEdge: 96}
 	for _, prompt := range []string{"a red fox", "a blue fox", "", "城市"} {
-		request := &imagegen.Request{Prompt: prompt, N: 3, Size: imagegen.Wide16x9}
+		request := &imagegen.Request{Prompt: prompt, N: 3, Size: "16:9"}
 		once, again := imagegen.Memory(), imagegen.Memory()
 		for _, images := range []*imagegen.Buffers{once, again} {
 			_, err := g.Generate(t.Context(), request, images)
@@ -76,9 +76,9 @@ func TestReferencesLendTheirColour(t *testing.T) {
 	g := draw.Generator{LongEdge: 64}
 	_, err := g.Generate(t.Context(), &imagegen.Request{Prompt: "jazz"}, without)
 	require.NoError(t, err)
-	_, err = g.Generate(t.Context(), &imagegen.Request{Prompt: "jazz", Refs: []imagegen.Ref{imagegen.Bytes("a", b.Bytes())}}, with)
+	_, err = g.Generate(t.Context(), &imagegen.Request{Prompt: "jazz", References: []imagegen.Reference{imagegen.Bytes("a", b.Bytes())}}, with)
 	require.NoError(t, err)
-	_, err = g.Generate(t.Context(), &imagegen.Request{Prompt: "jazz", Refs: []imagegen.Ref{imagegen.Bytes("a", []byte("GIF89a"))}}, undecodable)
+	_, err = g.Generate(t.Context(), &imagegen.Request{Prompt: "jazz", References: []imagegen.Reference{imagegen.Bytes("a", []byte("GIF89a"))}}, undecodable)
 	require.NoError(t, err)
 	require.NotEqual(t, without.Get(0), with.Get(0))
 	require.Equal(t, without.Get(0), undecodable.Get(0))
@@ -96,7 +96,7 @@ func TestDelayEndsWithTheContext(t *testing.T) {
 
 func Example() {
 	images := imagegen.Memory()
-	r, err := draw.Generator{}.Generate(context.Background(), &imagegen.Request{Prompt: "a red fox", Size: imagegen.Wide16x9}, images)
+	r, err := draw.Generator{}.Generate(context.Background(), &imagegen.Request{Prompt: "a red fox", Size: "16:9"}, images)
 	fmt.Println(r.Images[0].Type, r.Images[0].Width, r.Images[0].Height, err)
 	// Output: image/png 1280 720 <nil>
 }

@@ -175,7 +175,7 @@ func faults(h *harness.Harness, s *service) error {
 		}
 		h.Add(harness.Row{Name: "generations when: " + f.name, Unit: "", Better: harness.Lower, Ours: counts[:1], Must: f.must})
 		h.Add(harness.Row{Name: "generations when: " + f.name, Unit: "", Better: harness.Lower, Ours: counts[:1], Peer: counts[1:2], PeerName: "openai-go"})
-		h.Add(harness.Row{Name: "the same with Retry.Unsent", Unit: "", Better: harness.Lower, Ours: counts[2:3], Must: 1})
+		h.Add(harness.Row{Name: "the same with Retry.UnsentOnly", Unit: "", Better: harness.Lower, Ours: counts[2:3], Must: 1})
 	}
 	return nil
 }

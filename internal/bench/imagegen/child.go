@@ -138,7 +138,7 @@ func prepare(task, variant string, spec childSpec) (func() error, error) {
 	base := sizeURL(spec.URL, spec.Bytes)
 	switch variant {
 	case "ours":
-		c, err := imagegen.New(imagegen.Config{BaseURL: base, Key: "key"})
+		c, err := imagegen.New(imagegen.Config{BaseURL: base, APIKey: "key"})
 		if err != nil {
 			return nil, err
 		}
@@ -147,7 +147,7 @@ func prepare(task, variant string, spec childSpec) (func() error, error) {
 			if task == "send" {
 				req.N = 1
 				for range spec.N {
-					req.Refs = append(req.Refs, imagegen.File(spec.File))
+					req.References = append(req.References, imagegen.File(spec.File))
 				}
 			}
 			_, err := c.Generate(ctx, req, imagegen.Dir(spec.Dir, ""))
@@ -241,6 +241,8 @@ func floorReceive(url string, spec childSpec) error {
 	return nil
 }
 
+// floorSend sends one file as the body of a request. It hides that the body is a file: over TLS, which
+// every paid service uses, the kernel cannot send the file by itself either.
 func floorSend(spec childSpec) error {
 	f, err := os.Open(spec.File)
 	if err != nil {
@@ -251,7 +253,7 @@ func floorSend(spec childSpec) error {
 	if err != nil {
 		return err
 	}
-	req, err := http.NewRequest(http.MethodPost, spec.URL+"/sink", f)
+	req, err := http.NewRequest(http.MethodPost, spec.URL+"/sink", struct{ io.Reader }{f})
 	if err != nil {
 		return err
 	}
@@ -277,7 +279,8 @@ func fail(variant string, spec childSpec) (m measurement, err error) {
 		}
 		return m, nil
 	}
-	c, err := imagegen.New(imagegen.Config{BaseURL: base, HTTPClient: h, Retry: imagegen.Retry{Base: 10 * time.Millisecond, Unsent: variant == "unsent"}})
+	c, err := imagegen.New(imagegen.Config{BaseURL: base, HTTPClient: h,
+		Retry: imagegen.Retry{UnsentOnly: variant == "unsent"}})
 	if err != nil {
 		return m, err
 	}

@@ -1,0 +1,301 @@
+package imagegen
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"mime"
+	"net/http"
+	"net/url"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+)
+
+// Reference is a reference image. Its data is read when a request is sent, and again when it is
+// retried, without being held in memory. Only data fetched from a URL is buffered, in memory up to
+// 8 MiB and in a temporary file beyond.
+type Reference struct {
+	name      string
+	mediaType string // declared by the caller
+	load      func() (source, error)
+	url       string // to be fetched by the client
+}
+
+// source is data of known size that can be opened repeatedly.
+type source struct {
+	size int64
+	open func() (io.ReadCloser, error)
+	free func() // deletes buffered data; may be nil
+}
+
+func bytesSource(data []byte) source {
+	open := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }
+	return source{size: int64(len(data)), open: open}
+}
+
+// File returns a reference to an image file.
+func File(name string) Reference {
+	return Reference{name: path.Base(strings.ReplaceAll(name, "\\", "/")), load: func() (source, error) {
+		info, err := os.Stat(name)
+		if err != nil {
+			return source{}, err
+		}
+		if !info.Mode().IsRegular() {
+			return source{}, &fs.PathError{Op: "read", Path: name, Err: errors.New("not a regular file")}
+		}
+		return source{size: info.Size(), open: func() (io.ReadCloser, error) { return os.Open(name) }}, nil
+	}}
+}
+
+// Bytes returns a reference to an image in memory. data must not change while calls use it.
+func Bytes(name string, data []byte) Reference {
+	return Reference{name: name, load: func() (source, error) { return bytesSource(data), nil }}
+}
+
+// Source returns a reference to an image of size bytes. open may be called several times.
+func Source(name string, size int64, open func() (io.ReadCloser, error)) Reference {
+	return Reference{name: name, load: func() (source, error) { return source{size: size, open: open}, nil }}
+}
+
+// URL returns a reference to an image at an http or https URL. The client fetches it within 60 s,
+// without its API key, and not from a private network unless [Config].AllowPrivate is set.
+func URL(address string) Reference {
+	name := ""
+	if u, err := url.Parse(address); err == nil {
+		name = path.Base(u.Path)
+	}
+	return Reference{name: name, url: address}
+}
+
+// DataURL returns a reference to an image in a data: URL, or in plain base64 text.
+func DataURL(s string) Reference {
+	mediaType := ""
+	if head, _, ok := strings.Cut(s, ","); ok {
+		head = strings.TrimSuffix(strings.TrimPrefix(head, dataPrefix), ";base64")
+		mediaType, _, _ = mime.ParseMediaType(head)
+	}
+	decode := sync.OnceValues(func() ([]byte, error) { return decodeDataURL(s) })
+	return Reference{mediaType: mediaType, load: func() (source, error) {
+		data, err := decode()
+		return bytesSource(data), err
+	}}
+}
+
+func decodeDataURL(s string) ([]byte, error) {
+	head, body, ok := strings.Cut(s, ",")
+	if ok && strings.HasPrefix(head, dataPrefix) && !strings.HasSuffix(head, ";base64") {
+		text, err := url.PathUnescape(body)
+		return []byte(text), err
+	}
+	var out bytes.Buffer
+	var d base64Decoder
+	d.reset(&out)
+	withoutSpace := strings.Join(strings.Fields(s), "")
+	if err := errors.Join(d.write([]byte(withoutSpace)), d.close()); err != nil {
+		return nil, errBase64
+	}
+	return out.Bytes(), nil
+}
+
+// Type returns a copy of r with a declared media type, such as "image/png". Without it the type is
+// detected from the data, else from the extension of the name.
+func (r Reference) Type(mediaType string) Reference {
+	r.mediaType = mediaType
+	return r
+}
+
+// Open opens the data of r, for implementations of a generator. It fails for a [URL], which only a
+// Client can fetch.
+func (r Reference) Open() (io.ReadCloser, error) {
+	if r.load == nil {
+		return nil, errors.New("the reference is a URL, which only a Client can fetch")
+	}
+	src, err := r.load()
+	if err != nil {
+		return nil, err
+	}
+	return src.open()
+}
+
+// String returns the name of r, never its data or URL.
+func (r Reference) String() string { return "reference " + clean(r.name, 128) }
+
+// attach makes references ready to be sent: it fetches what has to be fetched, and finds their sizes
+// and types. Whatever is wrong with them is found here, before anything is paid. free deletes
+// buffered data.
+func (c *call) attach(ctx context.Context, refs []Reference) (files []attachment, free func(), err error) {
+	free = func() {
+		for _, f := range files {
+			if f.free != nil {
+				f.free()
+			}
+		}
+	}
+	permanent := []error{ErrNotImage, ErrTooLarge, ErrBlockedAddress, errBase64, fs.ErrNotExist, fs.ErrPermission}
+	for i, ref := range refs {
+		f := attachment{}
+		f.source, err = c.load(ctx, ref)
+		if err == nil {
+			files = append(files, f)
+			f.mediaType, err = f.detectType(ref, c.config.Limits.ReferenceBytes)
+		}
+		if err != nil {
+			free()
+			return nil, nil, &Error{Op: "reference", Err: fmt.Errorf("%d %q: %w", i+1, clean(ref.name, 128), err),
+				permanent: slices.ContainsFunc(permanent, func(target error) bool { return errors.Is(err, target) })}
+		}
+		f.name = partName(ref.name, f.mediaType, i)
+		files[i] = f
+	}
+	return files, free, nil
+}
+
+func (c *call) load(ctx context.Context, ref Reference) (source, error) {
+	switch {
+	case ref.url != "":
+		return c.fetchReference(ctx, ref.url)
+	case ref.load != nil:
+		return ref.load()
+	}
+	return source{}, fmt.Errorf("%w: it has neither data nor a URL", ErrInvalidRequest)
+}
+
+// detectType checks the size and returns the media type: the declared one, else the one of the data,
+// else the one of the file name.
+func (f attachment) detectType(ref Reference, limit int64) (string, error) {
+	if f.size > limit {
+		return "", fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, f.size, limit)
+	}
+	if f.size <= 0 {
+		return "", fmt.Errorf("%w: it is empty", ErrNotImage)
+	}
+	mediaType := ref.mediaType
+	if mediaType == "" {
+		r, err := f.open()
+		if err != nil {
+			return "", err
+		}
+		defer r.Close()
+		head, err := io.ReadAll(io.LimitReader(r, sniffBytes))
+		if err != nil {
+			return "", err
+		}
+		if mediaType = sniff(head); mediaType == unknownType {
+			mediaType = typeByExtension(path.Ext(ref.name))
+		}
+	}
+	unprintable := func(r rune) bool { return r <= ' ' || r >= 0x7f }
+	if !isImage(mediaType) || strings.ContainsFunc(mediaType, unprintable) {
+		return "", fmt.Errorf("%w: its type is %q", ErrNotImage, clean(mediaType, 100))
+	}
+	return mediaType, nil
+}
+
+// fetchReference reads the reference at a URL, without sending the API key.
+func (c *call) fetchReference(parent context.Context, address string) (source, error) {
+	u, err := parseURL(nil, address)
+	if err != nil {
+		return source{}, fmt.Errorf("%w: %w", ErrInvalidRequest, err)
+	}
+	ctx, cancel := context.WithTimeout(parent, fetchTimeout)
+	defer cancel()
+	for try := 1; ; try++ {
+		src, e := c.tryReference(ctx, u)
+		if e == nil {
+			return src, nil
+		}
+		if try == fetchTries || !e.retryFetch() || sleep(ctx, backoff(try)) != nil {
+			e.Err = timeLimit(parent, ctx, fetchTimeout, e.Err)
+			return source{}, e
+		}
+	}
+}
+
+func (c *call) tryReference(ctx context.Context, u *url.URL) (source, *Error) {
+	fail := func(err error) (source, *Error) {
+		return source{}, &Error{Op: "fetch", Err: fmt.Errorf("%s: %w", redact(u.String()), cause(err)),
+			permanent: isPermanent(err) || errors.Is(err, ErrTooLarge)}
+	}
+	resp, err := c.get(ctx, u, false)
+	if err != nil {
+		return fail(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		_, e := fail(errors.New(http.StatusText(resp.StatusCode)))
+		e.Status = resp.StatusCode
+		return source{}, e
+	}
+	limit := c.config.Limits.ReferenceBytes
+	if resp.ContentLength > limit {
+		return fail(fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, resp.ContentLength, limit))
+	}
+	src, err := buffer(io.LimitReader(resp.Body, limit+1))
+	if err == nil && src.size < resp.ContentLength {
+		err = io.ErrUnexpectedEOF
+	}
+	if err != nil {
+		return fail(err)
+	}
+	return src, nil
+}
+
+const maxBuffered = 8 << 20 // bytes of a fetched reference that are kept in memory
+
+// buffer reads r to its end, so that its size is known and it can be read again.
+func buffer(r io.Reader) (source, error) {
+	var head bytes.Buffer
+	n, err := io.CopyN(&head, r, maxBuffered+1)
+	if err != nil && err != io.EOF {
+		return source{}, err
+	}
+	if n <= maxBuffered {
+		return bytesSource(head.Bytes()), nil
+	}
+	f, err := os.CreateTemp("", "imagegen-reference-*")
+	if err != nil {
+		return source{}, err
+	}
+	free := func() { f.Close(); os.Remove(f.Name()) }
+	size, err := io.Copy(f, io.MultiReader(&head, r))
+	if err != nil {
+		free()
+		return source{}, fmt.Errorf("buffer reference: %w", err)
+	}
+	open := func() (io.ReadCloser, error) { return io.NopCloser(io.NewSectionReader(f, 0, size)), nil }
+	return source{size: size, open: open, free: free}, nil
+}
+
+// partName returns the file name for a part: a base name without control characters, whose extension
+// agrees with the media type.
+func partName(name, mediaType string, index int) string {
+	name = path.Base(strings.ReplaceAll(name, "\\", "/"))
+	name = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || r == '"' || r == unicode.ReplacementChar {
+			return '_'
+		}
+		return r
+	}, name)
+	if name == "" || name == "." || name == "/" {
+		name = fmt.Sprintf("image-%d", index+1)
+	}
+	ext := path.Ext(name)
+	switch typeByExtension(ext) {
+	case mediaType:
+		return name
+	case "":
+	default:
+		name = strings.TrimSuffix(name, ext)
+	}
+	if len(name) > 120 {
+		name = strings.ToValidUTF8(name[:120], "")
+	}
+	return name + extension(mediaType)
+}
