@@ -166,6 +166,20 @@ func TestDocumentIsWhole(t *testing.T) {
 	require.True(t, strings.HasPrefix(page.Header().Get("Content-Type"), "text/html"))
 }
 
+// signIn returns the token of a teacher who signs in through the platform.
+func signIn(t *testing.T, h http.Handler, platform *authtest.Platform) string {
+	t.Helper()
+	body := strings.NewReader(`{"code":"` + platform.Code(authtest.User{OpenID: "someone"}) + `"}`)
+	r := httptest.NewRequest(http.MethodPost, "/api/v1/auth/miniapp/login", body)
+	r.Header.Set("Content-Type", "application/json")
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	require.Equal(t, http.StatusOK, w.Code)
+	var answer struct{ Token string }
+	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &answer))
+	return answer.Token
+}
+
 // "The token is dead at once", also for a stream of events that it opened.
 func TestEventStreamEndsWithTheLogout(t *testing.T) {
 	t.Parallel()
@@ -177,7 +191,7 @@ func TestEventStreamEndsWithTheLogout(t *testing.T) {
 	require.NoError(t, s.Migrate(t.Context()))
 	server := httptest.NewServer(s.Handler())
 	defer server.Close()
-	token := ""
+	token := signIn(t, s.Handler(), platform)
 	send := func(method, path, body string) *http.Response {
 		r, err := http.NewRequestWithContext(t.Context(), method, server.URL+"/api/v1"+path, strings.NewReader(body))
 		require.NoError(t, err)
@@ -189,17 +203,13 @@ func TestEventStreamEndsWithTheLogout(t *testing.T) {
 		t.Cleanup(func() { w.Body.Close() })
 		return w
 	}
-	read := func(w *http.Response) (out struct{ Token, ProfileID, SessionID string }) {
+	create := func(path, body, id string) string {
 		var fields map[string]any
-		require.NoError(t, json.NewDecoder(w.Body).Decode(&fields))
-		out.Token, _ = fields["token"].(string)
-		out.ProfileID, _ = fields["profile_id"].(string)
-		out.SessionID, _ = fields["session_id"].(string)
-		return out
+		require.NoError(t, json.NewDecoder(send("POST", path, body).Body).Decode(&fields))
+		return fields[id].(string)
 	}
-	token = read(send("POST", "/auth/miniapp/login", `{"code":"`+platform.Code(authtest.User{OpenID: "someone"})+`"}`)).Token
-	profile := read(send("POST", "/profiles", `{"name":"Ming"}`)).ProfileID
-	session := read(send("POST", "/feedback-sessions", `{"profile_id":"`+profile+`"}`)).SessionID
+	profile := create("/profiles", `{"name":"Ming"}`, "profile_id")
+	session := create("/feedback-sessions", `{"profile_id":"`+profile+`"}`, "session_id")
 	events := send("GET", "/feedback-sessions/"+session+"/events", "")
 	send("POST", "/auth/logout", "")
 	stream, err := io.ReadAll(events.Body)

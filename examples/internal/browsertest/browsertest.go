@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -72,10 +73,13 @@ func (b *Browser) listen(event any) {
 	}
 }
 
+// timeout is generous, for loaded machines.
+const timeout = 30 * time.Second
+
 // Do performs the actions one after the other. A failed action fails the test.
 func (b *Browser) Do(actions ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, 30*time.Second)
+	ctx, cancel := context.WithTimeout(b.ctx, timeout)
 	defer cancel()
 	err := chromedp.Do(ctx, actions...)
 	if err != nil {
@@ -93,21 +97,27 @@ func (b *Browser) WaitText(text string) {
 // ClickButton waits for a button that contains the text and clicks it.
 func (b *Browser) ClickButton(text string) {
 	b.t.Helper()
-	b.until(`(text) => {
-		const button = [...document.querySelectorAll("button")].find((b) => b.innerText.includes(text));
-		button?.click();
-		return Boolean(button);
-	}`, text)
+	const find = `[...document.querySelectorAll("button")].find((b) => b.innerText.includes(text))`
+	b.until("(text) => Boolean("+find+")", text)
+	b.Eval("((text) => { " + find + ".click(); return '' })(" + strconv.Quote(text) + ")")
 }
 
-// until waits until the function returns true in the page.
+// until waits until the function returns true in the page, which may be about to be replaced by
+// another page.
 func (b *Browser) until(function, text string) {
 	b.t.Helper()
-	wait := chromedp.PollFunction[bool](function, chromedp.WithPollingArgs(text), chromedp.WithPollingTimeout(0))
-	b.Do(func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
-		_, err := wait(ctx, t)
-		return chromedp.Void{}, err
-	})
+	ctx, cancel := context.WithTimeout(b.ctx, timeout)
+	defer cancel()
+	for {
+		_, err := chromedp.Run(ctx, chromedp.PollFunction[bool](function, chromedp.WithPollingArgs(text)))
+		if err == nil {
+			return
+		}
+		if ctx.Err() != nil {
+			b.Screenshot("failed")
+			require.NoError(b.t, err, "wait for %q", text)
+		}
+	}
 }
 
 // Eval returns the value of a JavaScript expression in the page; of a promise, its result.

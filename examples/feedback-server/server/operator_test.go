@@ -1,0 +1,148 @@
+package server_test
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/auth/authtest"
+	"lessonkit.example/examples/feedback-server/server"
+	"lessonkit.example/examples/internal/browsertest"
+	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/sqlitequeue"
+)
+
+const operatorPassword = "correct horse battery"
+
+// withOperator returns a server on a new SQLite file, with an operator's password.
+func withOperator(t *testing.T) (s *server.Server, file string) {
+	file = filepath.Join(t.TempDir(), "x.db")
+	s = newServer(t, server.RoleAll, map[string]string{
+		"DATABASE_URL": "sqlite:" + file, "ALLOW_DEVELOPMENT_USER_HEADER": "true", "OPERATOR_PASSWORD": operatorPassword,
+	})
+	require.NoError(t, s.Migrate(t.Context()))
+	return s, file
+}
+
+// request sends a request to the pages of the queue.
+func request(h http.Handler, method, path string, header func(*http.Request)) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, "/admin/queue"+path, nil)
+	header(r)
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+func TestQueuePagesNeedTheOperatorsPassword(t *testing.T) {
+	t.Parallel()
+	s, _ := withOperator(t)
+	for name, header := range map[string]func(*http.Request){
+		"nothing":             func(*http.Request) {},
+		"another password":    func(r *http.Request) { r.SetBasicAuth("operator", operatorPassword+"x") },
+		"no password":         func(r *http.Request) { r.SetBasicAuth("operator", "") },
+		"bearer token":        func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+operatorPassword) },
+		"development sign-in": func(r *http.Request) { r.Header.Set("X-Development-User", "someone") },
+	} {
+		for _, path := range []string{"/", "/jobs", "/jobs/1", "/other"} {
+			w := request(s.Handler(), http.MethodGet, path, header)
+			require.Equal(t, http.StatusUnauthorized, w.Code, name)
+			require.Contains(t, w.Header().Get("WWW-Authenticate"), "Basic ")
+			require.Equal(t, "no-store", w.Header().Get("Cache-Control"))
+		}
+		require.Equal(t, http.StatusUnauthorized, request(s.Handler(), http.MethodPost, "/jobs/1/retry", header).Code, name)
+	}
+	w := request(s.Handler(), http.MethodGet, "/", func(r *http.Request) { r.SetBasicAuth("any name", operatorPassword) })
+	require.Equal(t, http.StatusOK, w.Code)
+	require.Equal(t, "no-store", w.Header().Get("Cache-Control"))
+	require.Contains(t, w.Header().Get("Content-Security-Policy"), "default-src 'none'")
+}
+
+func TestTeachersTokenDoesNotOpenTheQueuePages(t *testing.T) {
+	t.Parallel()
+	platform := authtest.NewPlatform(t)
+	s := newServer(t, server.RoleAll, map[string]string{
+		"DATABASE_URL":   "sqlite:" + filepath.Join(t.TempDir(), "x.db"),
+		"MINIAPP_APP_ID": platform.AppID, "MINIAPP_APP_SECRET": platform.Secret, "MINIAPP_API_URL": platform.QueryEndpoint(),
+		"OPERATOR_PASSWORD": operatorPassword,
+	})
+	require.NoError(t, s.Migrate(t.Context()))
+	token := signIn(t, s.Handler(), platform)
+	require.Equal(t, http.StatusUnauthorized, request(s.Handler(), http.MethodGet, "/", func(r *http.Request) {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}).Code)
+	require.Equal(t, http.StatusUnauthorized, request(s.Handler(), http.MethodGet, "/", func(r *http.Request) {
+		r.SetBasicAuth("someone", token)
+	}).Code)
+}
+
+func TestNoQueuePagesWithoutAnOperatorsPassword(t *testing.T) {
+	t.Parallel()
+	signedIn := func(r *http.Request) { r.SetBasicAuth("operator", "") }
+	require.Equal(t, http.StatusNotFound, request(onSQLite(t, server.RoleAll).Handler(), http.MethodGet, "/", signedIn).Code)
+
+	_, err := server.ParseConfig(map[string]string{"OPERATOR_PASSWORD": "elevenchars"})
+	require.ErrorContains(t, err, "OPERATOR_PASSWORD: must have at least 12 characters")
+	require.NotContains(t, err.Error(), "elevenchars")
+}
+
+func TestOtherSitesCannotRetryJobs(t *testing.T) {
+	t.Parallel()
+	s, _ := withOperator(t)
+	for site, status := range map[string]int{"cross-site": 403, "same-site": 403, "same-origin": 404} {
+		w := request(s.Handler(), http.MethodPost, "/jobs/1/retry", func(r *http.Request) {
+			r.SetBasicAuth("operator", operatorPassword)
+			r.Header.Set("Sec-Fetch-Site", site)
+		})
+		require.Equal(t, status, w.Code, site)
+	}
+}
+
+func TestOperatorRetriesAFailedJobInTheBrowser(t *testing.T) {
+	t.Parallel()
+	b := browsertest.New(t)
+	s, file := withOperator(t)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(ctx, listener) }()
+	defer func() {
+		cancel()
+		require.NoError(t, <-ended)
+	}()
+
+	store, err := sqlitequeue.Open(file, sqlitequeue.Config{})
+	require.NoError(t, err)
+	defer store.Close()
+	jobs := jobqueue.NewClient(store)
+	inserted, err := jobs.Enqueue(t.Context(), jobqueue.Params{Queue: "files", Kind: "delete_audio", Args: "not a task"})
+	require.NoError(t, err)
+	failures := func(n int) func() bool {
+		return func() bool {
+			job, err := jobs.Get(t.Context(), inserted.ID)
+			return err == nil && job.State == jobqueue.StateFailed && len(job.Errors) == n
+		}
+	}
+	require.Eventually(t, failures(1), time.Minute, 20*time.Millisecond)
+
+	address := listener.Addr().String() + "/admin/queue"
+	b.Do(chromedp.Navigate("http://operator:" + strings.ReplaceAll(operatorPassword, " ", "%20") + "@" + address))
+	b.WaitText("files")
+	b.Screenshot("queues")
+	b.Do(chromedp.Navigate("http://" + address + "/jobs?state=failed"))
+	b.WaitText("delete_audio")
+	b.Screenshot("failed")
+	b.Do(chromedp.Click(chromedp.CSS(`a[href*="/jobs/"]`)))
+	b.WaitText("not a task")
+	b.Screenshot("job")
+	b.ClickButton("Retry")
+	require.Eventually(t, failures(2), time.Minute, 20*time.Millisecond)
+}
