@@ -1,11 +1,8 @@
-// Package audiodir keeps recordings as files of one directory.
+// Package audiodir implements [feedback.AudioStore] in a directory. Several processes may share it.
 //
-// [New] makes a store; several processes may use one directory at once. An
-// upload streams once into a file of the subdirectory "incoming", hashed on
-// the way; keeping it syncs the file, renames it into place and syncs the
-// directories, so that a name which was returned survives a power cut, and
-// one that was not returned is never half a recording. Names are made here
-// from random identifiers; nothing of a client's becomes part of a path.
+// An upload is written to a file in the subdirectory "incoming" and hashed on the way. To keep it,
+// the file is synced and renamed, and the directory is synced, so that kept audio survives a power
+// failure and is never incomplete. Keys are random; no part of a path comes from a client.
 package audiodir
 
 import (
@@ -17,7 +14,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -26,44 +22,36 @@ import (
 )
 
 // Store implements [feedback.AudioStore]. It is safe for concurrent use.
-type Store struct {
-	dir     string
-	buffers sync.Pool // of *[2][copyBuffer]byte
-}
+type Store struct{ dir string }
 
 var _ feedback.AudioStore = (*Store)(nil)
 
 const incoming = "incoming"
 
-// New returns a store in a directory, which is made where it is missing,
-// readable by its owner only.
+// New returns a store in a directory. It creates a missing one, readable by its owner only.
 func New(dir string) (*Store, error) {
 	if dir == "" {
-		return nil, errors.New("audiodir: no directory given")
+		return nil, errors.New("audiodir: the directory is empty")
 	}
 	if err := os.MkdirAll(filepath.Join(dir, incoming), 0o700); err != nil {
 		return nil, fmt.Errorf("audiodir: %w", err)
 	}
-	// All subdirectories are durable before the first file goes into one.
 	for i := range 256 {
-		if err := os.Mkdir(filepath.Join(dir, fmt.Sprintf("%02x", i)), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		err := os.Mkdir(filepath.Join(dir, fmt.Sprintf("%02x", i)), 0o700)
+		if err != nil && !errors.Is(err, fs.ErrExist) {
 			return nil, fmt.Errorf("audiodir: %w", err)
 		}
 	}
 	if err := syncDir(dir); err != nil {
 		return nil, fmt.Errorf("audiodir: %w", err)
 	}
-	s := &Store{dir: dir}
-	s.buffers.New = func() any { return new([2][copyBuffer]byte) }
-	return s, nil
+	return &Store{dir: dir}, nil
 }
 
-// validKey is the form of the names that Keep makes, as in
-// "3f/0192f1c5-….mp3": a subdirectory of 256, an identifier, an extension.
+// validKey matches keys, as in "3f/0192f1c5-….mp3": one of 256 subdirectories, a UUID, an extension.
 var validKey = regexp.MustCompile(`^[0-9a-f]{2}/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\.[a-z0-9]{2,4}$`)
 
-// newKey makes a name. The end of a version 7 identifier is random, its
-// beginning is the time.
+// newKey returns a random key. The end of a version 7 UUID is random, its beginning is the time.
 func newKey(extension string) (string, error) {
 	id, err := uuid.NewV7()
 	if err != nil {
@@ -112,7 +100,7 @@ func (f file) Size() int64 { return f.size }
 func (s *Store) Delete(_ context.Context, key string) error {
 	path, err := s.path(key)
 	if err != nil {
-		return nil // never made here
+		return nil // not a key of this store
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return storageError("delete", err)
@@ -123,7 +111,7 @@ func (s *Store) Delete(_ context.Context, key string) error {
 // Keys implements [feedback.AudioStore].
 func (s *Store) Keys(ctx context.Context, before time.Time) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
-		before := s.byItsClock(before)
+		before := s.fileTime(before)
 		if err := s.discardLeftovers(before); err != nil {
 			yield("", err)
 			return
@@ -144,24 +132,19 @@ func (s *Store) Keys(ctx context.Context, before time.Time) iter.Seq2[string, er
 	}
 }
 
-// clockDoubt is how far the clocks of two machines may be apart where it cannot
-// be found out.
-const clockDoubt = 24 * time.Hour
-
-// byItsClock turns a time of this process into one of the file system, which
-// stamps the files: the clocks of two machines that share a directory differ,
-// and a clock that is fast must not make an upload in progress look old. On a
-// full disk, where no file can be made to compare, it errs on the safe side.
-func (s *Store) byItsClock(t time.Time) time.Time {
+// fileTime converts a time of this process's clock to the clock of the file system, which may be on
+// another machine: a difference must not make an upload in progress look old. If no file can be
+// created to compare the clocks, it assumes a difference of a day.
+func (s *Store) fileTime(t time.Time) time.Time {
 	probe, err := os.CreateTemp(filepath.Join(s.dir, incoming), "*")
 	if err != nil {
-		return t.Add(-clockDoubt)
+		return t.AddDate(0, 0, -1)
 	}
 	defer os.Remove(probe.Name())
 	defer probe.Close()
 	info, err := probe.Stat()
 	if err != nil {
-		return t.Add(-clockDoubt)
+		return t.AddDate(0, 0, -1)
 	}
 	return t.Add(time.Until(info.ModTime()))
 }
@@ -188,7 +171,7 @@ func (s *Store) keysIn(ctx context.Context, sub string, before time.Time, yield 
 	return true
 }
 
-// discardLeftovers removes uploads whose process died.
+// discardLeftovers deletes uploads whose process died.
 func (s *Store) discardLeftovers(before time.Time) error {
 	dir := filepath.Join(s.dir, incoming)
 	entries, err := os.ReadDir(dir)
@@ -206,7 +189,7 @@ func (s *Store) discardLeftovers(before time.Time) error {
 	return nil
 }
 
-// olderThan is false for a file that went away meanwhile.
+// olderThan reports false for a file that has been deleted since.
 func olderThan(e fs.DirEntry, t time.Time) bool {
 	info, err := e.Info()
 	return err == nil && info.Mode().IsRegular() && info.ModTime().Before(t)

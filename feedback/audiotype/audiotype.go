@@ -1,9 +1,6 @@
-// Package audiotype recognises recordings by their content, whatever a client
-// claims about them: mp3, AAC (ADTS), m4a, mp4 and 3gp, wav and RF64, ogg and
-// opus, webm, flac and AMR. [Detect] looks at the first bytes, [DetectInSamples]
-// harder where they may be samples; [WAVHeader] gives those the form they lack.
-//
-// An [lessonkit.example/feedback.AudioStore] of your own can use them.
+// Package audiotype detects the type of recordings from their content: mp3, AAC (ADTS), m4a, mp4 and
+// 3gp, wav and RF64, ogg and opus, webm, flac and AMR. It is for implementations of
+// [lessonkit.example/feedback.AudioStore].
 package audiotype
 
 import (
@@ -14,29 +11,24 @@ import (
 	"github.com/gabriel-vasile/mimetype"
 )
 
-// Sniff is how many bytes of a recording [Detect] wants to see. Fewer will do
-// for a shorter recording.
-const Sniff = 3072
+// HeadSize is how many of the first bytes of a recording [Detect] and [DetectInSamples] use.
+const HeadSize = 3072
 
-// Type is a kind of recording.
+// Type is a type of recording.
 type Type struct {
 	ContentType string // as in "audio/mpeg"
 	Extension   string // as in ".mp3"
 }
 
-// taken maps what mimetype says to what is taken. Its names follow the
-// container, so that an m4a from one recorder and an mp4 from another differ.
-//
-// Left out, though a recogniser may read them: QuickTime (mov), M4V and
-// Matroska (mkv), which are films as a rule,
-// and SILK, which is one messenger's own and made by no recorder.
-var taken = map[string]Type{
+// supported maps the types of package mimetype to types of recordings. It does not contain QuickTime
+// (mov), M4V and Matroska (mkv), which usually are films, and SILK, which only one messenger uses.
+var supported = map[string]Type{
 	"audio/mpeg":      {"audio/mpeg", ".mp3"},
 	"audio/aac":       {"audio/aac", ".aac"},
 	"audio/x-m4a":     {"audio/mp4", ".m4a"},
 	"audio/mp4":       {"audio/mp4", ".m4a"},
 	"video/mp4":       {"audio/mp4", ".m4a"},
-	"video/3gpp":      {"audio/mp4", ".m4a"}, // Android's recorder; the same boxes under another brand
+	"video/3gpp":      {"audio/mp4", ".m4a"}, // Android's recorder; another brand of the same container
 	"video/3gpp2":     {"audio/mp4", ".m4a"},
 	"audio/wav":       {"audio/wav", ".wav"},
 	"audio/ogg":       {"audio/ogg", ".ogg"},
@@ -47,27 +39,25 @@ var taken = map[string]Type{
 	"audio/amr":       {"audio/amr", ".amr"},
 }
 
-// WAV is the type of what [WAVHeader] begins.
-func WAV() Type { return taken["audio/wav"] }
+// WAV is the type of audio that starts with a [WAVHeader].
+func WAV() Type { return supported["audio/wav"] }
 
-// Detect recognises a recording by its first bytes and tells whether it is of
-// a kind that is taken.
+// Detect returns the type of a recording from its first bytes, and whether it is supported.
 func Detect(head []byte) (Type, bool) {
-	head = head[:min(len(head), Sniff)]
-	// EBU Tech 3306: WAV with lengths of 64 bits, which mimetype does not know.
+	head = head[:min(len(head), HeadSize)]
+	// RF64 is WAV with lengths of 64 bits (EBU Tech 3306), which mimetype does not support.
 	if bytes.HasPrefix(head, []byte("RF64")) && bytes.HasPrefix(head[min(8, len(head)):], []byte("WAVE")) {
 		return WAV(), true
 	}
-	t, ok := taken[mimetype.Detect(head).String()]
+	t, ok := supported[mimetype.Detect(head).String()]
 	return t, ok
 }
 
-// DetectInSamples is [Detect] for what is declared as raw samples. One sample
-// may be the word that frames of mp3 and AAC begin with: without a tag it takes
-// three frames in a row to tell.
+// DetectInSamples is [Detect] for content that may be raw samples. Since samples can have the value of
+// the sync word of mp3 and AAC, it requires three consecutive frames of these types, or a tag.
 func DetectInSamples(head []byte) (Type, bool) {
 	t, ok := Detect(head)
-	if (t == taken["audio/mpeg"] || t == taken["audio/aac"]) && !bytes.HasPrefix(head, []byte("ID3")) {
+	if (t == supported["audio/mpeg"] || t == supported["audio/aac"]) && !bytes.HasPrefix(head, []byte("ID3")) {
 		for range 3 {
 			n := frameSize(head)
 			if n == 0 {
@@ -79,12 +69,11 @@ func DetectInSamples(head []byte) (Type, bool) {
 	return t, ok
 }
 
-// HeaderSize is the length of what [WAVHeader] returns.
+// HeaderSize is the length of a [WAVHeader].
 const HeaderSize = 44
 
-// WAVHeader returns the header that makes size bytes of signed 16-bit
-// little-endian samples a WAV file. A header can count to 4 GiB; for more
-// samples than that it announces as many as it can.
+// WAVHeader returns the header of a WAV file with size bytes of signed 16-bit little-endian samples.
+// For more than a header can express (4 GiB), it contains the greatest size.
 func WAVHeader(size int64, sampleRate, channels int) []byte {
 	const bytesPerSample = 2
 	frame := channels * bytesPerSample
@@ -93,8 +82,8 @@ func WAVHeader(size int64, sampleRate, channels int) []byte {
 	b = append(b, "RIFF"...)
 	b = binary.LittleEndian.AppendUint32(b, HeaderSize-8+n)
 	b = append(b, "WAVEfmt "...)
-	b = binary.LittleEndian.AppendUint32(b, 16) // length of the format that follows
-	b = binary.LittleEndian.AppendUint16(b, 1)  // linear samples
+	b = binary.LittleEndian.AppendUint32(b, 16) // length of the format chunk
+	b = binary.LittleEndian.AppendUint16(b, 1)  // linear PCM
 	b = binary.LittleEndian.AppendUint16(b, uint16(channels))
 	b = binary.LittleEndian.AppendUint32(b, uint32(sampleRate))
 	b = binary.LittleEndian.AppendUint32(b, uint32(sampleRate*frame))

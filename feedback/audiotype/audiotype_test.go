@@ -80,7 +80,7 @@ func TestDetectInSamples(t *testing.T) {
 	for name, c := range map[string]struct{ head, want string }{
 		"mp3":                    {frames(3, 417, "\xff\xfb\x90\x64"), "audio/mpeg"},
 		"mp3, cut in the third":  {frames(3, 417, "\xff\xfb\x90\x64")[:900], "audio/mpeg"},
-		"mp3 of the most bits":   {frames(3, 1441, "\xff\xfb\xea\x64")[:audiotype.Sniff], "audio/mpeg"},
+		"mp3 of the most bits":   {frames(3, 1441, "\xff\xfb\xea\x64")[:audiotype.HeadSize], "audio/mpeg"},
 		"mp3 at 16 kHz":          {frames(3, 144, "\xff\xf3\x48\xc4") + noise, "audio/mpeg"},
 		"mp3 at 8 kHz":           {frames(3, 72, "\xff\xe3\x18\xc4") + noise, "audio/mpeg"},
 		"mp3 with a tag":         {"ID3\x04\x00\x00\x00\x00\x00\x23TSSE" + noise, "audio/mpeg"},

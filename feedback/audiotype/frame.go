@@ -1,14 +1,14 @@
 package audiotype
 
-// Bit rates of layer III in kbit/s and sample rates of MPEG 1, by index.
+// The bit rates of layer III in kbit/s and the sample rates of MPEG 1, by index.
 var (
 	mpeg1Rates  = [16]int{1: 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320}
 	mpeg2Rates  = [16]int{1: 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160}
 	sampleRates = [4]int{44100, 48000, 32000}
 )
 
-// frameSize is the length of the frame of mp3 or ADTS that b begins with, as
-// its header tells; 0 where there is none.
+// frameSize returns the length of the mp3 or ADTS frame at the start of b from its header, or 0 if
+// there is none.
 func frameSize(b []byte) int {
 	if len(b) < 6 || b[0] != 0xff {
 		return 0

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -43,10 +42,9 @@ func TestChatRequest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var got struct {
-			Model       string    `json:"model"`
-			Stream      *bool     `json:"stream"`
-			Temperature float64   `json:"temperature"`
-			Messages    []message `json:"messages"`
+			Model    string    `json:"model"`
+			Stream   *bool     `json:"stream"`
+			Messages []message `json:"messages"`
 		}
 		client := fake(t, func(_ int, w http.ResponseWriter, r *http.Request) {
 			require.Equal(t, "POST /v1/chat/completions", r.Method+" "+r.URL.Path)
@@ -55,14 +53,13 @@ func TestChatRequest(t *testing.T) {
 			require.NoError(t, json.NewDecoder(r.Body).Decode(&got))
 			fmt.Fprintf(w, replyFmt, "[NAME_1_1] drew well, said [NAME_2_1].")
 		})
-		c, logged := newChat(t, ChatConfig{Client: client, Prompt: "Be brief.", Parameters: map[string]any{"temperature": 0.5}})
+		c, logged := newChat(t, ChatConfig{Client: client, Prompt: "Be brief."})
 		s, err := c.Summarize(t.Context(), feedback.SummaryInput{Transcripts: []string{secret, "Bo sings"}, Names: []string{"Ana", "Bo"}})
 		require.NoError(t, err)
 		require.Equal(t, feedback.Summary{Text: "Ana drew well, said Bo.", Source: feedback.SummaryRemote}, s)
 		require.Equal(t, "test-model", got.Model)
 		require.NotNil(t, got.Stream)
 		require.False(t, *got.Stream)
-		require.InDelta(t, 0.5, got.Temperature, 0)
 		require.Equal(t, []message{
 			{"system", "Be brief."},
 			{"user", "<lesson number=\"1\">\nthe secret sentence about [NAME_1_1]\n</lesson>\n<lesson number=\"2\">\n[NAME_2_1] sings\n</lesson>\n"},
@@ -71,23 +68,7 @@ func TestChatRequest(t *testing.T) {
 	})
 }
 
-func TestNamesAreSentOnlyWhenConfigured(t *testing.T) {
-	t.Parallel()
-	for _, send := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
-			client := fake(t, func(_ int, w http.ResponseWriter, r *http.Request) {
-				body, _ := io.ReadAll(r.Body)
-				require.Equal(t, send, bytes.Contains(body, []byte("Ana")))
-				fmt.Fprint(w, reply)
-			})
-			c, _ := newChat(t, ChatConfig{Client: client, SendNames: send})
-			_, err := c.Summarize(t.Context(), input)
-			require.NoError(t, err)
-		})
-	}
-}
-
-func TestNamesAreNotSentHoweverTheirMarksAreWritten(t *testing.T) {
+func TestNamesAreNotSentInAnyUnicodeForm(t *testing.T) {
 	t.Parallel()
 	const composed, decomposed = "Jos\u00e9", "Jose\u0301"
 	for name, said := range map[string]string{composed: decomposed, decomposed: composed} {
@@ -111,7 +92,7 @@ func TestAnswers(t *testing.T) {
 		{"thoughts are left out", `{"choices":[{"message":{"content":"<think>\nhm\n</think>\n\nWell drawn."}}]}`, "Well drawn.", ""},
 		{"control characters are left out", `{"choices":[{"message":{"content":" Well\u0000 drawn.\n\u001b"}}]}`, "Well drawn.", ""},
 		{"stopped at the length limit", `{"choices":[{"message":{"content":"Well"},"finish_reason":"length"}]}`, "Well", "length limit"},
-		{"an unknown token", fmt.Sprintf(replyFmt, "[NAME_4_1] drew."), "[NAME_4_1] drew.", "could not be put back"},
+		{"an unknown token", fmt.Sprintf(replyFmt, "[NAME_4_1] drew."), "[NAME_4_1] drew.", "could not be restored"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -146,7 +127,7 @@ func TestAskedAgainAfterAFault(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "Well drawn.", s.Text)
 		require.Equal(t, 10*time.Second, time.Since(start))
-		require.Equal(t, 2, strings.Count(logged.String(), "asked again"))
+		require.Equal(t, 2, strings.Count(logged.String(), "tried again"))
 	})
 }
 
@@ -156,13 +137,10 @@ func TestCallersContextEndsTheCall(t *testing.T) {
 		c, _ := newChat(t, ChatConfig{Client: fake(t, func(_ int, w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) })})
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		defer cancel()
+		start := time.Now()
 		_, err := c.Summarize(ctx, input)
-		var e *ChatError
-		if errors.As(err, &e) { // it saw that the next attempt would come too late
-			require.Equal(t, 500, e.Status)
-			return
-		}
-		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.Error(t, err)
+		require.LessOrEqual(t, time.Since(start), 200*time.Millisecond)
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -190,7 +168,8 @@ func TestRealConnections(t *testing.T) {
 	_, err = c.Summarize(t.Context(), input)
 	require.ErrorContains(t, err, "308")
 
-	c, logged := newChat(t, ChatConfig{URL: server.URL + "/x?key=" + testKey, Attempts: 1})
+	c, logged := newChat(t, ChatConfig{URL: server.URL + "/x?key=" + testKey})
+	c.attempts = 1
 	server.Close()
 	_, err = c.Summarize(t.Context(), input)
 	require.ErrorContains(t, err, "connection refused")
@@ -206,7 +185,8 @@ func TestLongLessonsAreShortened(t *testing.T) {
 			require.Less(t, countWords(got.Messages[1].Content), 220)
 			fmt.Fprint(w, reply)
 		})
-		c, _ := newChat(t, ChatConfig{Client: client, MaxInputWords: 200})
+		c, _ := newChat(t, ChatConfig{Client: client})
+		c.maxInputWords = 200
 		s, err := c.Summarize(t.Context(), feedback.SummaryInput{Transcripts: []string{lessons(t)[0].transcript}})
 		require.NoError(t, err)
 		require.Contains(t, s.Warning, "too long")
@@ -217,7 +197,7 @@ func TestNothingIsSentWithoutWords(t *testing.T) {
 	t.Parallel()
 	c, _ := newChat(t, ChatConfig{})
 	_, err := c.Summarize(t.Context(), feedback.SummaryInput{Transcripts: []string{"[Music]"}})
-	require.ErrorIs(t, err, ErrNoText)
+	require.ErrorIs(t, err, feedback.ErrNothingTranscribed)
 }
 
 func TestEndpointURL(t *testing.T) {
@@ -242,15 +222,13 @@ func TestEndpointURL(t *testing.T) {
 
 func TestBadConfigurationIsNamed(t *testing.T) {
 	t.Parallel()
-	good := ChatConfig{URL: testURL, Key: testKey, Model: "m"}
+	good := ChatConfig{URL: testURL, APIKey: testKey, Model: "m"}
 	for field, change := range map[string]func(*ChatConfig){
-		"URL is not":               func(c *ChatConfig) { c.URL = "a.test/" + testKey },
-		"URL holds":                func(c *ChatConfig) { c.URL = "https://u:" + testKey + "@a.test" },
-		"URL has":                  func(c *ChatConfig) { c.URL = testURL + "#" + testKey },
-		"Model":                    func(c *ChatConfig) { c.Model = " " },
-		"Key":                      func(c *ChatConfig) { c.Key = testKey + "\n" },
-		"may not set \"messages\"": func(c *ChatConfig) { c.Parameters = map[string]any{"messages": 1} },
-		"written as JSON":          func(c *ChatConfig) { c.Parameters = map[string]any{"x": func() {}} },
+		"URL is not":          func(c *ChatConfig) { c.URL = "a.test/" + testKey },
+		"URL contains a user": func(c *ChatConfig) { c.URL = "https://u:" + testKey + "@a.test" },
+		"URL contains a frag": func(c *ChatConfig) { c.URL = testURL + "#" + testKey },
+		"Model":               func(c *ChatConfig) { c.Model = " " },
+		"APIKey":              func(c *ChatConfig) { c.APIKey = testKey + "\n" },
 	} {
 		cfg := good
 		change(&cfg)

@@ -2,65 +2,58 @@ package summary
 
 import "math"
 
-// Settings of the choice.
 const (
-	// shortness is the power of a unit's length by which its worth is divided: 1
-	// would count worth per word and fill the summary with scraps, 0 would fill it
-	// with the longest sentences.
-	shortness = 0.5
+	// lengthPower is the power of a unit's length by which its value is divided: 1 would value units
+	// per word and fill the summary with fragments, 0 would fill it with the longest sentences.
+	lengthPower = 0.5
 
-	// repeated is the share of a unit's features in the summary from which on it
-	// counts as the same thing said again.
-	repeated = 0.75
+	// repetition is the share of a unit's features that the summary must have for the unit to
+	// count as a repetition.
+	repetition = 0.75
 
-	// scrap is the share of the best unit's worth below which a unit is not even
-	// taken to fill what room is left, unless the teacher marked it as mattering.
-	scrap = 0.1
+	// fragment is the share of the best unit's value below which a unit is not even selected to
+	// fill the rest of the summary, unless it contains a cue.
+	fragment = 0.1
 )
 
-// chooser puts a summary together: again and again it takes the unit that is
-// worth most. That is the weight of the features it has and no chosen unit has,
-// times its own rank and manner; a feature weighs as much as the ranks of the
-// units that use it.
+// chooser selects units greedily by value: the weight of the features that the unit has and the
+// summary has not yet, multiplied by the unit's rank and manner. The weight of a feature is the sum
+// of the ranks of the units that contain it.
 type chooser struct {
-	units   []unit
-	vecs    [][]entry
-	factor  []float64 // of each unit: rank, manner and length
-	weight  []float64 // of each feature
-	covered []float64 // how much of each feature the summary has
-	bound   []float64 // no unit is worth more than this: worth only ever falls
-	scrap   []bool
-	taken   []bool
-	any     bool
-	room    int // words
+	units    []unit
+	vecs     [][]entry
+	factor   []float64 // of each unit: rank, manner and length
+	weight   []float64 // of each feature
+	covered  []float64 // how much of each feature the summary has
+	fragment []bool    // of each unit
+	taken    []bool
+	any      bool
+	room     int // in words
 }
 
-// choose marks the units of a summary of at most limit words, or the best one
-// alone when none is that short. Each lesson gives its best unit first where
-// there is room.
+// choose reports which units belong to a summary of at most limit words; if none is that short, to
+// one of the best unit alone. Each lesson contributes its best unit first, if there is room.
 func choose(units []unit, vecs [][]entry, scores []float64, features, limit int) []bool {
 	c := &chooser{
 		units: units, vecs: vecs, room: limit,
-		factor:  make([]float64, len(units)),
-		weight:  make([]float64, features),
-		covered: make([]float64, features),
-		bound:   make([]float64, len(units)),
-		scrap:   make([]bool, len(units)),
-		taken:   make([]bool, len(units)),
+		factor:   make([]float64, len(units)),
+		weight:   make([]float64, features),
+		covered:  make([]float64, features),
+		fragment: make([]bool, len(units)),
+		taken:    make([]bool, len(units)),
 	}
 	for i, v := range vecs {
 		for _, e := range v {
 			c.weight[e.id] += e.weight * scores[i]
 		}
 	}
-	floor := 0.0
-	for i, v := range vecs {
-		c.factor[i] = scores[i] * manner(units[i].text) / math.Pow(float64(max(1, units[i].words)), shortness)
-		c.bound[i] = c.gain(v) * c.factor[i]
-		floor = max(floor, scrap*c.bound[i])
+	best := 0.0
+	for i := range units {
+		c.factor[i] = scores[i] * manner(units[i].text) / math.Pow(float64(max(1, units[i].words)), lengthPower)
+		best = max(best, c.value(i))
 	}
 	for i := range units {
-		c.scrap[i] = c.bound[i] < floor && !hasCue(units[i].text)
+		c.fragment[i] = c.value(i) < fragment*best && !hasCue(units[i].text)
 	}
 	for from := 0; from < len(units); {
 		to := from + 1
@@ -79,21 +72,19 @@ func choose(units []unit, vecs [][]entry, scores []float64, features, limit int)
 	return c.taken
 }
 
-// takeBest takes the worthiest unit that fits of those from from up to to, the
-// first of equals, a scrap only where scraps are wanted. It reports whether
-// there was one.
-func (c *chooser) takeBest(from, to int, scraps bool) bool {
+// takeBest takes the first of the most valuable units in a range that fit, and reports whether there
+// is one. The very first unit may be without value.
+func (c *chooser) takeBest(from, to int, fragments bool) bool {
 	at, top := -1, 0.0
 	if !c.any {
-		top = -1 // the first may even be worthless
+		top = -1
 	}
 	for i := from; i < to; i++ {
-		if c.taken[i] || c.scrap[i] && !scraps || c.units[i].words > c.room || c.bound[i] <= top {
+		if c.taken[i] || c.fragment[i] && !fragments || c.units[i].words > c.room {
 			continue
 		}
-		c.bound[i] = c.gain(c.vecs[i]) * c.factor[i]
-		if c.bound[i] > top {
-			at, top = i, c.bound[i]
+		if v := c.value(i); v > top {
+			at, top = i, v
 		}
 	}
 	if at < 0 {
@@ -107,10 +98,10 @@ func (c *chooser) takeBest(from, to int, scraps bool) bool {
 	return true
 }
 
-// gain is the weight of what v adds to what is covered, zero for a repetition.
-func (c *chooser) gain(v []entry) float64 {
+// value returns the value that a unit adds to the summary, 0 for a repetition.
+func (c *chooser) value(i int) float64 {
 	sum, same, all := 0.0, 0.0, 0.0
-	for _, e := range v {
+	for _, e := range c.vecs[i] {
 		have := min(c.covered[e.id], e.weight)
 		all += e.count
 		if have > 0 {
@@ -118,8 +109,8 @@ func (c *chooser) gain(v []entry) float64 {
 		}
 		sum += (e.weight - have) * c.weight[e.id]
 	}
-	if same >= repeated*all {
+	if same >= repetition*all {
 		return 0
 	}
-	return sum
+	return sum * c.factor[i]
 }

@@ -1,21 +1,12 @@
-// Package summary turns the transcripts of lessons into feedback text: it holds
-// the implementations of [feedback.Summarizer].
+// Package summary implements [feedback.Summarizer]: it turns the transcripts of lessons into
+// feedback text.
 //
-// [Extractive] needs nothing but the text: it picks a lesson's own most telling
-// sentences, in Chinese and English, with or without punctuation. [Chat] asks
-// any endpoint that speaks the chat-completions protocol. [Fallback] uses the
-// second where the first fails, and says so:
+// [Extractive] selects the most important sentences of a lesson, in Chinese and English, with or
+// without punctuation, and needs no other service. [Chat] uses an endpoint of the chat-completions
+// protocol. [Fallback] uses one summarizer if another one fails:
 //
 //	s := summary.Fallback(chat, summary.Extractive{}, logger)
 //
-// # Errors
-//
-// Errors tell by method what a caller may do: Permanent() true means that trying
-// again cannot help; RetryAfter() > 0 says how long to wait first. [ErrNoText]
-// is returned by every summarizer of this package for an input without words.
-// No error and no log line holds a key, a transcript or a name.
-//
-// # Concurrency
-//
-// Every summarizer here is safe for concurrent use.
+// All summarizers fail with [feedback.ErrNothingTranscribed] if the transcripts contain no words, are
+// safe for concurrent use, and put no key, transcript or name into errors and log lines.
 package summary

@@ -33,7 +33,7 @@ func ExampleFallback() {
 		http.Error(w, "no such model", http.StatusNotFound)
 	}))
 	defer endpoint.Close()
-	chat, err := summary.NewChat(summary.ChatConfig{URL: endpoint.URL + "/v1", Key: "secret", Model: "small"})
+	chat, err := summary.NewChat(summary.ChatConfig{URL: endpoint.URL + "/v1", APIKey: "secret", Model: "small"})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -44,5 +44,5 @@ func ExampleFallback() {
 	fmt.Println(s.Warning)
 	// Output:
 	// 今天学画苹果。注意投影。 local <nil>
-	// The summary service could not be used; this text is made from the lesson's own sentences.
+	// The summary service could not be used; this text consists of the lesson's own sentences.
 }

@@ -1,111 +1,98 @@
 package summary
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"strings"
 	"unicode"
 
 	"lessonkit.example/feedback"
 )
 
-// DefaultMaxWords is the length of a summary when nothing else is configured.
-const DefaultMaxWords = 300
+// errNoWords is returned for transcripts without words.
+var errNoWords = fmt.Errorf("summarize: the transcripts contain no words: %w", feedback.ErrNothingTranscribed)
 
-// Extractive is a [feedback.Summarizer] that puts a summary together from the
-// transcripts' own sentences, without any service: the sentences that have most
-// in common with the rest of the lesson, in their order, word for word, each
-// said once. The same transcripts always give the same text. It reads Chinese
-// and English, also as speech recognisers write them: one utterance a line,
-// blanks for pauses, or no punctuation at all, and does sensibly with other languages.
+// Extractive is a [feedback.Summarizer] that selects sentences of the transcripts, without any
+// service: the sentences that have most in common with the rest of the lesson, in their order, word
+// for word and without repetitions. Its result depends on the transcripts alone. It supports Chinese
+// and English, also as speech recognisers write them: one utterance a line, spaces for pauses, or no
+// punctuation at all; other languages get reasonable results.
 //
-// A lesson short enough to be given whole is: only its spaces are tidied, end
-// marks added and repeated sentences left out. Names stay in the text, since it
-// goes nowhere. The zero value is ready to use and safe for concurrent use.
+// Of a lesson that is shorter than the limit, only repeated sentences are left out; spaces are
+// normalized and missing end marks added. Names are not removed, since the text does not leave the
+// process. The zero value is ready to use.
 type Extractive struct {
-	// MaxWords bounds the length of the summary, counted as word processors do:
-	// each Chinese character and each English word is one. At least one sentence
-	// is given, however small the bound. Defaults to [DefaultMaxWords].
+	// MaxWords limits the length of the summary, counted as word processors do: each Chinese
+	// character and each English word is one. There is at least one sentence, however low the
+	// limit. Defaults to 300.
 	MaxWords int
 }
 
 var _ feedback.Summarizer = Extractive{}
 
-func (e Extractive) maxWords() int {
-	if e.MaxWords <= 0 {
-		return DefaultMaxWords
-	}
-	return e.MaxWords
-}
-
-// Summarize implements [feedback.Summarizer]. Each lesson of which something
-// was taken becomes a paragraph. It returns [ErrNoText] when there are no words,
-// and the context's error when that ends.
+// Summarize implements [feedback.Summarizer]. Each lesson of which sentences are selected becomes a
+// paragraph.
 func (e Extractive) Summarize(ctx context.Context, in feedback.SummaryInput) (feedback.Summary, error) {
-	text, _, err := e.extract(ctx, in.Transcripts)
+	text, err := e.extract(ctx, in.Transcripts)
 	if err != nil {
 		return feedback.Summary{}, err
 	}
 	return feedback.Summary{Text: text, Source: feedback.SummaryLocal}, nil
 }
 
-// extract returns the summary of the transcripts and whether it is all of them.
-func (e Extractive) extract(ctx context.Context, transcripts []string) (text string, whole bool, err error) {
+func (e Extractive) extract(ctx context.Context, transcripts []string) (string, error) {
 	var units []unit
 	for i, t := range transcripts {
 		if err := ctx.Err(); err != nil {
-			return "", false, err
+			return "", err
 		}
 		units = append(units, split(t, i)...)
 	}
 	units = withoutRepeats(units)
 	if len(units) == 0 {
-		return "", false, ErrNoText
+		return "", errNoWords
 	}
 	words := 0
 	for _, u := range units {
 		words += u.words
 	}
-	if words <= e.maxWords() {
-		return compose(units), true, nil
+	limit := cmp.Or(max(e.MaxWords, 0), 300)
+	if words <= limit {
+		return compose(units), nil
 	}
 	vecs, n := vectors(units)
 	scores, err := rank(ctx, vecs, n)
 	if err != nil {
-		return "", false, err
+		return "", err
 	}
-	var chosen []unit
-	for i, take := range choose(units, vecs, scores, n, e.maxWords()) {
+	var selected []unit
+	for i, take := range choose(units, vecs, scores, n, limit) {
 		if take {
-			chosen = append(chosen, units[i])
+			selected = append(selected, units[i])
 		} else if i+1 < len(units) {
-			units[i+1].glued = false // its other half is not there
+			units[i+1].glued = false // the piece before it is missing
 		}
 	}
-	return compose(chosen), false, nil
+	return compose(selected), nil
 }
 
-// withoutRepeats drops units that say word for word what one before them said.
+// withoutRepeats drops units with the same words as an earlier one.
 func withoutRepeats(units []unit) []unit {
 	seen := map[string]bool{}
-	out := units[:0]
-	dropped := false
-	for _, u := range units {
-		key := letters(u.text)
-		if seen[key] {
-			dropped = true
-			continue
+	var out []unit
+	for i, u := range units {
+		if key := letters(u.text); !seen[key] {
+			seen[key] = true
+			out = append(out, u)
+		} else if i+1 < len(units) {
+			units[i+1].glued = false
 		}
-		seen[key] = true
-		if dropped {
-			u.glued = false
-		}
-		dropped = false
-		out = append(out, u)
 	}
 	return out
 }
 
-// letters is s without case, spaces and punctuation.
+// letters returns s in lower case without spaces and punctuation.
 func letters(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r) {

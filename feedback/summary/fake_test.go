@@ -57,7 +57,7 @@ func newChat(t *testing.T, cfg ChatConfig) (*Chat, *bytes.Buffer) {
 	if cfg.URL == "" {
 		cfg.URL = testURL
 	}
-	cfg.Key, cfg.Model = testKey, "test-model"
+	cfg.APIKey, cfg.Model = testKey, "test-model"
 	c, err := NewChat(cfg)
 	require.NoError(t, err)
 	return c, &logged

@@ -1,7 +1,6 @@
 package summary
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -14,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFaults gives each fault on every attempt, and checks how often and how
-// long the endpoint was asked and what the error says to do.
+// TestFaults returns each fault on every attempt, and checks the number of attempts, the time they
+// take and the error.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	status := func(code int, header ...string) func(http.ResponseWriter) {
@@ -29,44 +28,42 @@ func TestFaults(t *testing.T) {
 	}
 	body := func(s string) func(http.ResponseWriter) { return func(w http.ResponseWriter) { fmt.Fprint(w, s) } }
 	for _, c := range []struct {
-		name      string
-		fault     func(http.ResponseWriter)
-		attempts  int
-		permanent bool
-		after     time.Duration
-		text      string
-		within    time.Duration
+		name     string
+		fault    func(http.ResponseWriter)
+		attempts int
+		text     string
+		within   time.Duration
 	}{
-		{"429", status(429), 4, false, 30 * time.Second, "429 Too Many Requests", 10 * time.Second},
-		{"429 with a time that fits", status(429, "Retry-After", "7"), 4, false, 7 * time.Second, "429", 22 * time.Second},
-		{"429 with a time that does not fit", status(429, "Retry-After", "3600"), 1, false, time.Hour, "429", time.Second},
+		{"429", status(429), 4, "429 Too Many Requests", 10 * time.Second},
+		{"429 with a time that fits", status(429, "Retry-After", "7"), 4, "429", 22 * time.Second},
+		{"429 with a time that does not fit", status(429, "Retry-After", "3600"), 1, "429", time.Second},
 		{"429 with a quota used up", func(w http.ResponseWriter) {
 			w.WriteHeader(429)
 			fmt.Fprint(w, `{"error":{"code":"insufficient_quota"}}`)
-		}, 1, true, 0, "insufficient_quota", time.Second},
-		{"500", status(500), 4, false, 30 * time.Second, "500", 10 * time.Second},
-		{"503 until a date", status(503, "Retry-After", time.Date(2000, 1, 1, 0, 0, 20, 0, time.UTC).Format(http.TimeFormat)), 4, false, 30 * time.Second, "503", 40 * time.Second},
-		{"529", status(529), 4, false, 30 * time.Second, "529", 10 * time.Second},
-		{"401", status(401), 1, true, 0, "401 Unauthorized", time.Second},
-		{"404", status(404), 1, true, 0, "404", time.Second},
-		{"redirect", status(307, "Location", "http://elsewhere.test/"), 1, true, 0, "redirects are not followed", time.Second},
-		{"hanging", func(http.ResponseWriter) { time.Sleep(time.Hour) }, 3, false, 30 * time.Second, "no answer in time", time.Minute + time.Second},
+		}, 1, "insufficient_quota", time.Second},
+		{"500", status(500), 4, "500", 10 * time.Second},
+		{"503 until a date", status(503, "Retry-After", time.Date(2000, 1, 1, 0, 0, 20, 0, time.UTC).Format(http.TimeFormat)), 4, "503", 40 * time.Second},
+		{"529", status(529), 4, "529", 10 * time.Second},
+		{"401", status(401), 1, "401 Unauthorized", time.Second},
+		{"404", status(404), 1, "404", time.Second},
+		{"redirect", status(307, "Location", "http://elsewhere.test/"), 1, "redirects are not followed", time.Second},
+		{"hanging", func(http.ResponseWriter) { time.Sleep(time.Hour) }, 3, "no answer in time", time.Minute + time.Second},
 		{"hanging inside the answer", func(w http.ResponseWriter) {
 			fmt.Fprint(w, reply[:20])
 			_ = http.NewResponseController(w).Flush()
 			time.Sleep(time.Hour)
-		}, 3, false, 30 * time.Second, "no answer in time", time.Minute + time.Second},
+		}, 3, "no answer in time", time.Minute + time.Second},
 		{"cut", func(w http.ResponseWriter) {
 			w.Header().Set("Content-Length", "1000")
 			fmt.Fprint(w, reply)
 			_ = http.NewResponseController(w).Flush()
 			panic(http.ErrAbortHandler)
-		}, 4, false, 30 * time.Second, "cut off", 10 * time.Second},
-		{"closed", func(http.ResponseWriter) { panic(http.ErrAbortHandler) }, 4, false, 30 * time.Second, "closed the connection", 10 * time.Second},
-		{"HTML", body("<!doctype html><p>" + secret), 1, true, 0, "is the URL right?", time.Second},
-		{"broken JSON", body(reply[:30]), 4, false, 0, "not valid JSON", 10 * time.Second},
-		{"other JSON", body(`["` + secret + `"]`), 1, true, 0, "is the URL right?", time.Second},
-		{"empty", body(""), 1, true, 0, "is the URL right?", time.Second},
+		}, 4, "the server closed it", 10 * time.Second},
+		{"closed", func(http.ResponseWriter) { panic(http.ErrAbortHandler) }, 4, "the server closed it", 10 * time.Second},
+		{"HTML", body("<!doctype html><p>" + secret), 1, "is the URL right?", time.Second},
+		{"broken JSON", body(reply[:30]), 4, "not valid JSON", 10 * time.Second},
+		{"other JSON", body(`["` + secret + `"]`), 1, "is the URL right?", time.Second},
+		{"empty", body(""), 1, "is the URL right?", time.Second},
 		{"huge", func(w http.ResponseWriter) {
 			fmt.Fprint(w, `{"choices":[{"message":{"content":"`)
 			for range 100 {
@@ -74,14 +71,14 @@ func TestFaults(t *testing.T) {
 					return
 				}
 			}
-		}, 1, false, 0, "longer than 65536 bytes", time.Second},
-		{"long text", body(fmt.Sprintf(replyFmt, strings.Repeat("好", 20_001))), 1, false, 0, "longer than 20000 characters", time.Second},
-		{"no choices", body(`{"choices":[]}`), 4, false, 0, "no choices", 10 * time.Second},
-		{"no content", body(`{"choices":[{"message":{"content":null}}]}`), 4, false, 0, "empty", 10 * time.Second},
-		{"no text", body(fmt.Sprintf(replyFmt, " \n.")), 4, false, 0, "empty", 10 * time.Second},
-		{"content of another kind", body(`{"choices":[{"message":{"content":7}}]}`), 1, true, 0, "neither text", time.Second},
-		{"declined", body(`{"choices":[{"message":{"content":""},"finish_reason":"content_filter"}]}`), 1, true, 0, "declined", time.Second},
-		{"refused", body(`{"choices":[{"message":{"content":null,"refusal":"no"}}]}`), 1, true, 0, "declined", time.Second},
+		}, 1, "longer than 1048576 bytes", time.Second},
+		{"long text", body(fmt.Sprintf(replyFmt, strings.Repeat("好", 20_001))), 1, "longer than 20000 characters", time.Second},
+		{"no choices", body(`{"choices":[]}`), 4, "no choices", 10 * time.Second},
+		{"no content", body(`{"choices":[{"message":{"content":null}}]}`), 4, "empty", 10 * time.Second},
+		{"no text", body(fmt.Sprintf(replyFmt, " \n.")), 4, "empty", 10 * time.Second},
+		{"content of another kind", body(`{"choices":[{"message":{"content":7}}]}`), 1, "neither text", time.Second},
+		{"declined", body(`{"choices":[{"message":{"content":""},"finish_reason":"content_filter"}]}`), 1, "declined", time.Second},
+		{"refused", body(`{"choices":[{"message":{"content":null,"refusal":"no"}}]}`), 1, "declined", time.Second},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -91,22 +88,17 @@ func TestFaults(t *testing.T) {
 					asked.Store(int32(attempt))
 					c.fault(w)
 				})
-				chat, logged := newChat(t, ChatConfig{Client: client, Timeout: 30 * time.Second, Deadline: time.Minute, MaxAnswerBytes: 64 << 10})
+				chat, logged := newChat(t, ChatConfig{Client: client, Timeout: 30 * time.Second})
 				if strings.HasPrefix(c.name, "hanging") {
 					chat.timeout = 25 * time.Second
 				}
 				start := time.Now()
 				_, err := chat.Summarize(t.Context(), input)
-				var e *ChatError
-				require.ErrorAs(t, err, &e)
-				require.Contains(t, e.Error(), c.text)
-				require.Equal(t, c.attempts, e.Attempts)
+				require.ErrorContains(t, err, c.text)
 				require.EqualValues(t, c.attempts, asked.Load())
-				require.Equal(t, c.permanent, e.Permanent())
-				require.Equal(t, c.after, e.RetryAfter())
 				require.LessOrEqual(t, time.Since(start), c.within)
 				require.Contains(t, logged.String(), "summary endpoint failed")
-				requireDiscreet(t, e.Error(), fmt.Sprintf("%+v", e), fmt.Sprint(errors.Unwrap(e)), logged.String())
+				requireDiscreet(t, fmt.Sprintf("%+v", err), logged.String())
 				time.Sleep(2 * time.Hour) // in the bubble's time: the handlers that hang end
 			})
 		})

@@ -236,7 +236,7 @@ func (c Config) mistakes() (bad []string) {
 	}
 	must(c.SummaryAPIURL == "" || c.SummaryModel != "", "FEEDBACK_SUMMARY_MODEL",
 		"must be set with FEEDBACK_SUMMARY_API_URL")
-	_, err := summary.NewChat(summary.ChatConfig{URL: "https://any.example", Model: "any", Key: c.SummaryAPIKey})
+	_, err := summary.NewChat(summary.ChatConfig{URL: "https://any.example", Model: "any", APIKey: c.SummaryAPIKey})
 	must(err == nil, "FEEDBACK_SUMMARY_API_KEY", "must not contain spaces, line ends or control characters")
 	return bad
 }

@@ -42,7 +42,7 @@ func newSummarizer(c Config, log *slog.Logger) (feedback.Summarizer, error) {
 	}
 	remote, err := summary.NewChat(summary.ChatConfig{
 		URL:    c.SummaryAPIURL,
-		Key:    c.SummaryAPIKey,
+		APIKey: c.SummaryAPIKey,
 		Model:  c.SummaryModel,
 		Logger: log,
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"database/sql"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"io"
@@ -41,7 +42,6 @@ func serveBare(ctx context.Context, s spec) error {
 	mux.HandleFunc("PUT /api/v1/profiles/{id}", b.replaceProfile)
 	mux.HandleFunc("GET /api/v1/feedback-records", b.records)
 	mux.HandleFunc("POST /api/v1/feedback-records", b.createRecord)
-	mux.HandleFunc("DELETE /api/v1/feedback-records/{id}", b.deleteRecord)
 	mux.HandleFunc("POST /upload", b.upload)
 	l, err := net.Listen("tcp", s.Addr)
 	if err != nil {
@@ -200,14 +200,7 @@ func (b *bare) createRecord(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusCreated, f, err)
 }
 
-func (b *bare) deleteRecord(w http.ResponseWriter, r *http.Request) {
-	if teacher, ok := b.teacher(w, r); ok {
-		_, err := b.db.ExecContext(r.Context(), `delete from feedback_records where record_id = $1 and teacher_id = $2`, r.PathValue("id"), teacher)
-		answer(w, http.StatusNoContent, nil, err)
-	}
-}
-
-// upload is a copy, a sync and a rename.
+// upload writes, hashes, syncs and renames.
 func (b *bare) upload(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusAccepted, nil, b.keep(r.Body))
 }
@@ -218,11 +211,12 @@ func (b *bare) keep(body io.Reader) error {
 		return err
 	}
 	defer f.Close()
-	if _, err := io.CopyBuffer(struct{ io.Writer }{f}, body, make([]byte, 128<<10)); err != nil {
+	hash := sha256.New()
+	if _, err := io.CopyBuffer(io.MultiWriter(f, hash), body, make([]byte, 128<<10)); err != nil {
 		return err
 	}
 	if err := f.Sync(); err != nil {
 		return err
 	}
-	return os.Rename(f.Name(), filepath.Join(b.dir, newID()+".mp3"))
+	return os.Rename(f.Name(), filepath.Join(b.dir, hex.EncodeToString(hash.Sum(nil))+".mp3"))
 }

@@ -1,0 +1,267 @@
+package summary
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	minWait        = 500 * time.Millisecond // doubles with each attempt
+	maxWait        = 10 * time.Second
+	maxAnswerBytes = 1 << 20
+	maxTextLength  = 20_000 // characters; the limit of a feedback record
+)
+
+type message struct {
+	Role    string `json:"role"`
+	Content string `json:"content"`
+}
+
+// answer is the text of a completion.
+type answer struct {
+	text      string
+	truncated bool // at a length limit
+}
+
+// failure describes a failed attempt. It contains nothing that was sent or received but the status
+// and well-known error codes.
+type failure struct {
+	status int // 0 if there was no answer
+	reason string
+	retry  bool          // another attempt may succeed
+	wait   time.Duration // required by the endpoint; 0 if it named none
+}
+
+// complete sends requests until one succeeds, another attempt cannot succeed, or none could end
+// before the deadline.
+func (c *Chat) complete(ctx context.Context, transcripts []string) (answer, error) {
+	var user strings.Builder
+	for i, t := range transcripts {
+		fmt.Fprintf(&user, "<lesson number=\"%d\">\n%s\n</lesson>\n", i+1, strings.TrimSpace(t))
+	}
+	body, err := json.Marshal(map[string]any{
+		"model":    c.model,
+		"messages": []message{{"system", c.prompt}, {"user", user.String()}},
+		"stream":   false,
+	})
+	if err != nil {
+		return answer{}, fmt.Errorf("summarize: %w", err)
+	}
+	deadline := time.Now().Add(c.deadline)
+	all, cancel := context.WithDeadline(ctx, deadline)
+	defer cancel()
+	for attempt := 1; ; attempt++ {
+		a, failed := c.attempt(all, body)
+		if failed == nil {
+			return a, nil
+		}
+		if err := ctx.Err(); err != nil {
+			return answer{}, fmt.Errorf("summarize: %w", err)
+		}
+		wait := cmp.Or(failed.wait, backoff(attempt))
+		status, reason := slog.Int("status", failed.status), slog.String("reason", failed.reason)
+		if !failed.retry || attempt == c.attempts || time.Until(deadline) <= wait {
+			c.log.LogAttrs(ctx, slog.LevelWarn, "summary endpoint failed", status, reason, slog.Int("attempts", attempt))
+			return answer{}, fmt.Errorf("summarize: chat-completions endpoint: %s", failed.reason)
+		}
+		c.log.LogAttrs(ctx, slog.LevelInfo, "summary endpoint is tried again", status, reason, slog.Duration("wait", wait))
+		select {
+		case <-time.After(wait):
+		case <-all.Done():
+		}
+	}
+}
+
+// backoff returns the time to wait after an attempt: it doubles, and half of it is random.
+func backoff(attempt int) time.Duration {
+	d := min(minWait<<(attempt-1), maxWait)
+	return d/2 + rand.N(d/2)
+}
+
+// attempt sends the request once.
+func (c *Chat) attempt(ctx context.Context, body []byte) (answer, *failure) {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(body))
+	if err != nil {
+		return answer{}, &failure{reason: "the request could not be created"}
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json")
+	c.authorize(req)
+	resp, err := c.client.Do(req)
+	if err != nil {
+		return answer{}, connectionFailure(ctx, err)
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswerBytes+1))
+	var a answer
+	var failed *failure
+	switch {
+	case resp.StatusCode != http.StatusOK:
+		failed = statusFailure(resp, data)
+	case err != nil:
+		failed = connectionFailure(ctx, err)
+	case len(data) > maxAnswerBytes:
+		failed = &failure{reason: fmt.Sprintf("the answer is longer than %d bytes", maxAnswerBytes)}
+	default:
+		a, failed = parseAnswer(data)
+	}
+	if failed != nil {
+		failed.status = resp.StatusCode
+	}
+	return a, failed
+}
+
+// connectionFailure describes an attempt without an answer. It leaves out the text of the errors of
+// net/http, which contain the URL, possibly with a key, and may quote what the server sent.
+func connectionFailure(ctx context.Context, err error) *failure {
+	f := &failure{reason: "the connection failed", retry: true}
+	var timeout net.Error
+	var network *net.OpError
+	var certificate *tls.CertificateVerificationError
+	switch {
+	case ctx.Err() != nil, errors.As(err, &timeout) && timeout.Timeout():
+		f.reason = "no answer in time"
+	case errors.As(err, &network):
+		f.reason += ": " + network.Error()
+	case errors.As(err, &certificate):
+		f.reason += ": " + certificate.Error()
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		f.reason += ": the server closed it"
+	}
+	return f
+}
+
+// exhausted are the error codes of accounts that cannot be used, which are also sent with status 429.
+var exhausted = []string{"insufficient_quota", "billing_hard_limit_reached", "account_deactivated"}
+
+// errorCodes are the other error codes that may be logged. They are words of the protocol and cannot
+// contain anything of the request.
+var errorCodes = strings.Fields(`invalid_api_key rate_limit_exceeded model_not_found context_length_exceeded
+	content_filter invalid_request_error server_error authentication_error permission_error not_found_error
+	overloaded_error unsupported_parameter string_above_max_length`)
+
+// statusFailure describes an answer other than 200.
+func statusFailure(resp *http.Response, data []byte) *failure {
+	s := resp.StatusCode
+	f := &failure{reason: strings.TrimSpace(fmt.Sprintf("status %d %s", s, http.StatusText(s)))}
+	var body struct {
+		Error struct {
+			Code any    `json:"code"`
+			Type string `json:"type"`
+		} `json:"error"`
+	}
+	_ = json.Unmarshal(data, &body) // a body of another form has no code
+	code, _ := body.Error.Code.(string)
+	for _, c := range []string{code, body.Error.Type} {
+		if slices.Contains(exhausted, c) || slices.Contains(errorCodes, c) {
+			f.reason += " (" + c + ")"
+			break
+		}
+	}
+	switch {
+	case s >= 300 && s < 400:
+		f.reason += ": redirects are not followed, configure the final URL"
+	case slices.Contains(exhausted, code), s == http.StatusNotImplemented:
+	case s == http.StatusTooManyRequests || s == http.StatusRequestTimeout || s >= 500:
+		f.retry, f.wait = true, retryAfter(resp.Header.Get("Retry-After"))
+	}
+	return f
+}
+
+// retryAfter parses a Retry-After header: seconds or a date. It returns 0 if there is none.
+func retryAfter(h string) time.Duration {
+	if s, err := strconv.ParseFloat(h, 64); err == nil && s > 0 {
+		return time.Duration(min(s, 86400) * float64(time.Second))
+	}
+	if at, err := http.ParseTime(h); err == nil {
+		return max(0, time.Until(at))
+	}
+	return 0
+}
+
+// thinking matches what reasoning models write before their answer.
+var thinking = regexp.MustCompile(`(?s)^\s*<think(?:ing)?>.*?</think(?:ing)?>`)
+
+// parseAnswer returns the text of a completion.
+func parseAnswer(data []byte) (answer, *failure) {
+	var body struct {
+		Choices []struct {
+			Message struct {
+				Content json.RawMessage `json:"content"`
+				Refusal string          `json:"refusal"`
+			} `json:"message"`
+			FinishReason string `json:"finish_reason"`
+		} `json:"choices"`
+	}
+	if err := json.Unmarshal(data, &body); err != nil {
+		var syntax *json.SyntaxError
+		if errors.As(err, &syntax) && bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
+			return answer{}, &failure{reason: "the answer is not valid JSON", retry: true}
+		}
+		return answer{}, &failure{reason: "the answer is not that of a chat-completions endpoint: is the URL right?"}
+	}
+	if len(body.Choices) == 0 {
+		return answer{}, &failure{reason: "the answer has no choices", retry: true}
+	}
+	first := body.Choices[0]
+	text, ok := content(first.Message.Content)
+	text = strings.TrimSpace(strings.Map(visible, thinking.ReplaceAllString(text, "")))
+	switch {
+	case !ok:
+		return answer{}, &failure{reason: "the answer's content is neither text nor a list of text parts"}
+	case first.FinishReason == "content_filter" || first.Message.Refusal != "":
+		return answer{}, &failure{reason: "the model declined to write about this content"}
+	case isNoise(text):
+		return answer{}, &failure{reason: "the answer is empty", retry: true}
+	case utf8.RuneCountInString(text) > maxTextLength:
+		return answer{}, &failure{reason: fmt.Sprintf("the text is longer than %d characters", maxTextLength)}
+	}
+	return answer{text: text, truncated: first.FinishReason == "length"}, nil
+}
+
+// content returns a message's content, which is a string, null, or a list of parts.
+func content(raw json.RawMessage) (string, bool) {
+	var text string
+	if len(raw) == 0 || json.Unmarshal(raw, &text) == nil {
+		return text, true
+	}
+	var parts []struct {
+		Type string `json:"type"`
+		Text string `json:"text"`
+	}
+	if json.Unmarshal(raw, &parts) != nil {
+		return "", false
+	}
+	for _, p := range parts {
+		if p.Type == "text" || p.Type == "output_text" {
+			text += p.Text
+		}
+	}
+	return text, true
+}
+
+func visible(r rune) rune {
+	if unicode.IsControl(r) && r != '\n' && r != '\t' {
+		return -1
+	}
+	return r
+}
