@@ -220,7 +220,7 @@ func (s *Server) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	case refuse:
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}
 	case tlsEOF:
-		client, server := connect()
+		client, server := net.Pipe()
 		go func() {
 			_, _ = server.Read(make([]byte, 1024))
 			server.Close()
@@ -242,7 +242,7 @@ func newPipeListener() *pipeListener {
 }
 
 func (l *pipeListener) dial(ctx context.Context) (net.Conn, error) {
-	client, server := connect()
+	client, server := net.Pipe()
 	select {
 	case l.conns <- server:
 		return client, nil
