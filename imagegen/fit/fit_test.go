@@ -120,6 +120,19 @@ func TestOrientationIsAppliedFirst(t *testing.T) {
 	require.Equal(t, upright, out, "shown as 9:16, so it is left alone")
 }
 
+func TestOrientationOfPNG(t *testing.T) {
+	t.Parallel()
+	data := encodePNG(t, corners(160, 90))
+	chunk := []byte("eXIfII*\x00\x08\x00\x00\x00\x01\x00\x12\x01\x03\x00\x01\x00\x00\x00\x06\x00\x00\x00\x00\x00\x00\x00")
+	const header = 33 // signature and IHDR
+	turned := binary.BigEndian.AppendUint32(bytes.Clone(data[:header]), uint32(len(chunk)-4))
+	turned = binary.BigEndian.AppendUint32(append(turned, chunk...), crc32.ChecksumIEEE(chunk))
+	turned = append(turned, data[header:]...)
+	out, _, err := fit.Crop(turned, fit.Config{Ratio: "9:16"})
+	require.NoError(t, err)
+	require.Equal(t, turned, out, "displayed as 9:16, so it is not changed")
+}
+
 func TestMatchingImageIsUntouched(t *testing.T) {
 	t.Parallel()
 	for _, size := range [][2]int{{160, 90}, {1600, 893}, {1600, 907}} {
@@ -170,7 +183,7 @@ func TestSinkCropsAndDescribes(t *testing.T) {
 	}})
 	dir := t.TempDir()
 	kept := map[int]error{}
-	sink := fit.Sink(imagegen.Dir(dir, ""), fit.Config{Ratio: "16:9", Kept: func(i imagegen.Info, err error) { kept[i.Index] = err }})
+	sink := fit.Sink(imagegen.Dir(dir, ""), fit.Config{Ratio: "16:9", OnUncropped: func(i imagegen.Info, err error) { kept[i.Index] = err }})
 	r, err := fake.Client(nil).Generate(t.Context(), &imagegen.Request{Prompt: "x", N: 3, Size: "16:9"}, sink)
 	require.NoError(t, err)
 	require.Equal(t, [2]int{1196, 673}, [2]int{r.Images[0].Width, r.Images[0].Height})

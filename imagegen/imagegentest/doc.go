@@ -1,6 +1,8 @@
-// Package imagegentest is a fake image-generation service for tests: it speaks the whole interface, answers in every mode,
-// misbehaves by script, counts what was generated and charged, and reports clients that break the interface's rules.
+// Package imagegentest is a fake image-generation service for tests: it implements the whole interface,
+// responds in every mode, fails as scripted, counts what was generated and charged, and reports
+// clients that violate the interface.
 //
-// [New] starts one in memory, so that inside a testing/synctest bubble polls that are seconds apart take no time; [Server.Listen]
-// opens it on a loopback port too, for programs. [Server.Config] is the configuration of an imagegen.Client for it.
+// [New] starts one in memory, so that polls that are seconds apart take no time inside a
+// testing/synctest bubble. [Server.Listen] also serves it on a loopback port, for other programs.
+// [Server.Config] is the configuration of an imagegen.Client for it.
 package imagegentest

@@ -31,7 +31,7 @@ type task struct {
 
 type file struct {
 	data    []byte
-	refused int // fetches still to be refused
+	refused int // number of fetches to refuse
 }
 
 func (s *Server) handler() http.Handler {
@@ -41,7 +41,7 @@ func (s *Server) handler() http.Handler {
 	mux.HandleFunc("GET /v1/tasks/{id}", s.poll)
 	mux.HandleFunc("GET /files/{name}", s.file)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		s.broken("%s %s is not part of the interface", r.Method, r.URL.Path)
+		s.violation("%s %s is not part of the interface", r.Method, r.URL.Path)
 		http.NotFound(w, r)
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -51,9 +51,9 @@ func (s *Server) handler() http.Handler {
 	})
 }
 
-// broken reports a client that breaks a rule of the interface.
-func (s *Server) broken(format string, args ...any) {
-	s.t.Errorf("imagegentest: the client breaks the interface: "+format, args...)
+// violation reports a client that violates the interface.
+func (s *Server) violation(format string, args ...any) {
+	s.t.Errorf("imagegentest: the client violates the interface: "+format, args...)
 }
 
 func (s *Server) authorized(r *http.Request) bool {
@@ -67,7 +67,6 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request) {
 	if len(s.script) > 0 {
 		step, s.script = s.script[0], s.script[1:]
 	}
-	async := s.o.Mode == Async || s.o.Mode == Alternate && s.state.Requests%2 == 0
 	s.mu.Unlock()
 	if !s.authorized(r) {
 		writeError(w, 401, "bad_key", "no such key")
@@ -85,7 +84,7 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if err != nil {
-		s.broken("%v", err)
+		s.violation("%v", err)
 		writeError(w, 400, "bad_request", err.Error())
 		return
 	}
@@ -112,14 +111,14 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request) {
 		writeError(w, step.code, "scripted", "scripted status "+strconv.Itoa(step.code))
 	case step.kind == raw:
 		io.WriteString(w, step.text)
-	case async:
+	case s.o.Mode == Async:
 		s.submit(w, p, step)
 	default:
 		s.answer(w, r, p, step)
 	}
 }
 
-// watched notes whether a body could not be read to its end.
+// watched records whether a body could not be read to its end.
 type watched struct {
 	io.ReadCloser
 	failed bool
@@ -131,7 +130,7 @@ func (b *watched) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// sleep waits for d, or less when the client leaves or the fake is closed.
+// sleep waits for d, and returns false if the client leaves or the fake is closed before.
 func (s *Server) sleep(r *http.Request, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -150,7 +149,7 @@ func drop(w http.ResponseWriter) {
 	}
 }
 
-// readPost reads a request for images and checks it against the rules.
+// readPost reads a request for images and checks it against the interface.
 func (s *Server) readPost(r *http.Request) (Post, error) {
 	p := Post{Path: r.URL.Path, Header: r.Header.Clone(), Fields: map[string]string{}, ContentLength: r.ContentLength,
 		IdempotencyKey: r.Header.Get("Idempotency-Key")}
@@ -224,7 +223,7 @@ func (s *Server) count(p Post) int {
 	return s.o.Images
 }
 
-// answer answers at once, with data or addresses.
+// answer responds with image data or URLs.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, p Post, step Step) {
 	var items []map[string]any
 	for i := range s.count(p) {
@@ -256,7 +255,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, p Post, step Ste
 	w.Write(body)
 }
 
-// publish makes an image available and returns its addresses.
+// publish makes an image available and returns its URLs.
 func (s *Server) publish(p Post, index int, step Step) []string {
 	base := s.URL()
 	if s.o.OtherHost {
@@ -278,7 +277,7 @@ func (s *Server) publish(p Post, index int, step Step) []string {
 	return all
 }
 
-// submit answers with a task.
+// submit responds with a task.
 func (s *Server) submit(w http.ResponseWriter, p Post, step Step) {
 	t := &task{Post: p, id: "task-" + strconv.FormatUint(rand.Uint64(), 36), step: step, began: time.Now()}
 	s.mu.Lock()
@@ -309,10 +308,10 @@ func (s *Server) poll(w http.ResponseWriter, r *http.Request) {
 	ended := age >= s.o.Duration && t.step.kind != stuck
 	if !s.o.Hasty && !ended {
 		if n == 1 && age < 10*time.Second {
-			s.broken("first poll after %v, want 10 s to 20 s", age)
+			s.violation("first poll after %v, not 10 s to 20 s", age)
 		}
 		if n > 1 && now.Sub(last) < 3*time.Second {
-			s.broken("poll after %v, want 3 s to 5 s", now.Sub(last))
+			s.violation("poll after %v, not 3 s to 5 s", now.Sub(last))
 		}
 	}
 	if n <= len(t.step.polls) {
@@ -323,7 +322,7 @@ func (s *Server) poll(w http.ResponseWriter, r *http.Request) {
 			return
 		case 0:
 			s.mu.Lock()
-			t.last = time.Time{} // net/http may ask again at once
+			t.last = time.Time{} // net/http may poll again at once
 			s.mu.Unlock()
 			drop(w)
 			return
@@ -350,7 +349,7 @@ func (s *Server) poll(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, map[string]any{"data": data})
 }
 
-// results publishes the images of a task, with new addresses each time.
+// results publishes the images of a task, with new URLs each time.
 func (s *Server) results(t *task) []map[string]any {
 	var all []map[string]any
 	for i := range s.count(t.Post) {
@@ -371,7 +370,7 @@ func (s *Server) results(t *task) []map[string]any {
 func (s *Server) file(w http.ResponseWriter, r *http.Request) {
 	other := strings.HasPrefix(r.Host, FilesHost)
 	if other && r.Header.Get("Authorization") != "" {
-		s.broken("the key was sent to another host")
+		s.violation("the API key was sent to another host")
 	}
 	s.mu.Lock()
 	s.state.Files++
@@ -403,7 +402,7 @@ func writeError(w http.ResponseWriter, code int, name, message string) {
 	json.NewEncoder(w).Encode(map[string]any{"error": map[string]string{"code": name, "type": "scripted_error", "message": message}})
 }
 
-// defaultImage is a small gradient of the ratio asked for, different for each index.
+// defaultImage returns a small gradient of the requested ratio, different for each index.
 func defaultImage(p Post, index int) []byte {
 	_, _, w, h := imagegen.Ratio(p.Fields["size"]).Crop(64, 64)
 	img := image.NewRGBA(image.Rect(0, 0, w, h))

@@ -10,16 +10,17 @@ import (
 	"testing"
 )
 
-// Serve serves h in memory until the test ends, and returns a client whose every connection leads to it, whatever the host.
+// Serve serves h in memory until the test ends, and returns a client that connects to it for any host.
 func Serve(t testing.TB, h http.Handler) *http.Client {
 	t.Helper()
 	l := newPipeListener()
 	var serving sync.WaitGroup
-	server := &http.Server{ErrorLog: log.New(io.Discard, "", 0), Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	counted := func(w http.ResponseWriter, r *http.Request) {
 		serving.Add(1)
 		defer serving.Done()
 		h.ServeHTTP(w, r)
-	})}
+	}
+	server := &http.Server{ErrorLog: log.New(io.Discard, "", 0), Handler: http.HandlerFunc(counted)}
 	go server.Serve(l)
 	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return l.dial(ctx) }}
 	t.Cleanup(func() {

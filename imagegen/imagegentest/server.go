@@ -1,6 +1,7 @@
 package imagegentest
 
 import (
+	"cmp"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -13,6 +14,7 @@ import (
 	"math/big"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -20,50 +22,49 @@ import (
 	"lessonkit.example/imagegen"
 )
 
-// Mode is how the service answers requests for images.
+// Mode is how the fake responds to requests for images.
 type Mode int
 
 // The modes.
 const (
-	Sync      Mode = iota // image data in the answer
-	Async                 // a task
-	ByURL                 // addresses in the answer
-	Alternate             // Sync and Async in turns
+	Sync  Mode = iota // with image data
+	Async             // with a task
+	ByURL             // with URLs
 )
 
 // Key is the API key the fake accepts.
 const Key = "test-key-3f9a"
 
-// FilesHost is the host name under which results lie when Options.OtherHost is set.
+// FilesHost is the host of results when Options.OtherHost is set.
 const FilesHost = "files.test"
 
-// Options describe a fake. The zero value is a plain synchronous service.
+// Options configures a fake. The zero value is a synchronous service.
 type Options struct {
 	Mode Mode
 
-	// TLS serves https with a certificate for the fake's host that Config trusts.
+	// TLS serves https, with a certificate for the fake's host that Config trusts.
 	TLS bool
 
-	// Images is how many images a request without n gets. Defaults to 1.
+	// Images is the number of images for a request without n. Defaults to 1.
 	Images int
 
-	// Duration is how long a task takes, half of it pending, half processing. Defaults to 25 s.
+	// Duration is how long a task takes, half of it pending and half processing. Defaults to 25 s.
 	Duration time.Duration
 
-	// Image makes image number index of a request. Defaults to a small PNG of the ratio asked for.
+	// Image returns image number index of a request. Defaults to a small PNG of the requested ratio.
 	Image func(p Post, index int) []byte
 
-	// OtherHost puts results on the host FilesHost, where the key must not appear.
+	// OtherHost serves results from FilesHost, which must not receive the API key.
 	OtherHost bool
 
-	// Mirrors is the number of addresses for each image. Defaults to 1.
+	// Mirrors is the number of URLs for each image. Defaults to 1.
 	Mirrors int
 
-	// Hasty lets clients poll as often as they like.
+	// Hasty permits clients to poll more often than the interface allows.
 	Hasty bool
 }
 
-// Server is a running fake. Its methods may be called while it serves.
+// Server is a running fake. Its methods are safe for concurrent use.
 type Server struct {
 	t    testing.TB
 	o    Options
@@ -74,7 +75,7 @@ type Server struct {
 
 	mu     sync.Mutex
 	script []Step
-	state  counts
+	state  Counts
 	tasks  map[string]*task
 	files  map[string]*file
 	closed chan struct{}
@@ -82,19 +83,16 @@ type Server struct {
 	serving sync.WaitGroup // handlers
 }
 
-// Counts are what the fake has seen.
+// Counts is what the fake has received.
 type Counts struct {
 	Requests    int         // requests for images that arrived, at least in part
 	Generations int         // generations started; each is charged
-	Polls       []time.Time // when tasks were asked about
+	Polls       []time.Time // when tasks were polled
 	Files       int         // results fetched
-	Dials       int         // connections asked for
-	Posts       []Post      // requests for images that were read whole
+	Posts       []Post      // requests for images that were read completely
 }
 
-type counts = Counts
-
-// Post is a request for images as the fake understood it.
+// Post is a request for images as the fake read it.
 type Post struct {
 	Path           string
 	Header         http.Header
@@ -104,7 +102,7 @@ type Post struct {
 	IdempotencyKey string
 }
 
-// File is a reference image that arrived.
+// File is a received reference image.
 type File struct {
 	Name, Type string
 	Data       []byte
@@ -112,19 +110,14 @@ type File struct {
 
 // New starts a fake in memory. It is closed when the test ends.
 func New(t testing.TB, o Options) *Server {
-	s := &Server{t: t, o: o, pipe: newPipeListener(), tasks: map[string]*task{}, files: map[string]*file{}, closed: make(chan struct{})}
-	if o.Images == 0 {
-		s.o.Images = 1
-	}
-	if o.Duration == 0 {
-		s.o.Duration = 25 * time.Second
-	}
+	o.Images = cmp.Or(o.Images, 1)
+	o.Duration = cmp.Or(o.Duration, 25*time.Second)
+	o.Mirrors = cmp.Or(o.Mirrors, 1)
 	if o.Image == nil {
-		s.o.Image = defaultImage
+		o.Image = defaultImage
 	}
-	if o.Mirrors == 0 {
-		s.o.Mirrors = 1
-	}
+	s := &Server{t: t, o: o, pipe: newPipeListener(), tasks: map[string]*task{}, files: map[string]*file{},
+		closed: make(chan struct{})}
 	s.http = &http.Server{Handler: s.handler(), ErrorLog: log.New(io.Discard, "", 0)}
 	if o.TLS {
 		s.cert, s.pool = certificate(t)
@@ -145,45 +138,43 @@ func (s *Server) serve(l net.Listener) {
 	go s.http.Serve(l)
 }
 
-// Script sets what happens to the next requests for images, one Step each; after the last one all goes well.
+// Script sets what happens to the next requests for images, one Step each. Further requests succeed.
 func (s *Server) Script(steps ...Step) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.script = append(s.script, steps...)
 }
 
-// Counts returns what the fake has seen so far.
+// Counts returns what the fake has received so far.
 func (s *Server) Counts() Counts {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.state
-	c.Polls = append([]time.Time(nil), c.Polls...)
-	c.Posts = append([]Post(nil), c.Posts...)
+	c.Polls, c.Posts = slices.Clone(c.Polls), slices.Clone(c.Posts)
 	return c
 }
 
-// URL is the base URL of the fake in memory; only the transport of Config reaches it.
-func (s *Server) URL() string {
+// URL returns the base URL of the fake in memory, which only the transport of Config reaches.
+func (s *Server) URL() string { return s.scheme() + "images.test" }
+
+func (s *Server) scheme() string {
 	if s.o.TLS {
-		return "https://images.test"
+		return "https://"
 	}
-	return "http://images.test"
+	return "http://"
 }
 
-// Listen opens the fake on a loopback port as well, and returns its base URL there.
+// Listen also serves the fake on a loopback port, and returns its base URL there.
 func (s *Server) Listen() string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		s.t.Fatalf("imagegentest: %v", err)
 	}
 	s.serve(l)
-	if s.o.TLS {
-		return "https://" + l.Addr().String()
-	}
-	return "http://" + l.Addr().String()
+	return s.scheme() + l.Addr().String()
 }
 
-// Config returns a configuration that reaches the fake in memory, with its key.
+// Config returns the configuration of a client for the fake in memory, with its API key.
 func (s *Server) Config() imagegen.Config {
 	t := &http.Transport{
 		DialContext:     s.dial,
@@ -194,7 +185,7 @@ func (s *Server) Config() imagegen.Config {
 	return imagegen.Config{BaseURL: s.URL(), APIKey: Key, HTTPClient: h, FetchClient: h}
 }
 
-// Client returns a client of the fake, after edit, if not nil, has changed its configuration.
+// Client returns a client for the fake. edit, if not nil, may change its configuration.
 func (s *Server) Client(edit func(*imagegen.Config)) *imagegen.Client {
 	c := s.Config()
 	if edit != nil {
@@ -209,7 +200,6 @@ func (s *Server) Client(edit func(*imagegen.Config)) *imagegen.Client {
 
 func (s *Server) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	s.mu.Lock()
-	s.state.Dials++
 	var fault kind
 	if len(s.script) > 0 && (s.script[0].kind == refuse || s.script[0].kind == tlsEOF) {
 		fault = s.script[0].kind
@@ -274,15 +264,16 @@ type pipeAddr struct{}
 func (pipeAddr) Network() string { return "pipe" }
 func (pipeAddr) String() string  { return "pipe" }
 
-// certificate makes a certificate for the hosts of the fake, and a pool that trusts it.
+// certificate returns a certificate for the hosts of the fake, and a pool that trusts it.
 func certificate(t testing.TB) (tls.Certificate, *x509.CertPool) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatalf("imagegentest: %v", err)
 	}
 	now := time.Now()
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: now.Add(-time.Hour), NotAfter: now.Add(24 * time.Hour),
-		DNSNames: []string{"images.test", FilesHost}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), IsCA: true, BasicConstraintsValid: true,
+		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(24 * time.Hour),
+		DNSNames: []string{"images.test", FilesHost}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
 		t.Fatalf("imagegentest: %v", err)

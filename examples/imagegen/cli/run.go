@@ -93,7 +93,7 @@ func (o *options) carryOut(ctx context.Context, stdout, stderr io.Writer) (out o
 	}
 	sink := o.sink(stdout)
 	if o.fit {
-		sink = fit.Sink(sink, fit.Config{Ratio: o.request.Size, Kept: func(i imagegen.Info, err error) {
+		sink = fit.Sink(sink, fit.Config{Ratio: o.request.Size, OnUncropped: func(i imagegen.Info, err error) {
 			fmt.Fprintf(stderr, "imagegen: image %d is stored as it came: %v\n", i.Index+1, err)
 		}})
 	}
