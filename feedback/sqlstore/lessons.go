@@ -60,7 +60,7 @@ func (s *Store) StartLesson(
 
 // Lesson implements [feedback.Store].
 func (s *Store) Lesson(ctx context.Context, teacher, id uuid.UUID) (feedback.Lesson, error) {
-	l, err := lesson(ctx, s.read(), teacher, id)
+	l, err := lesson(ctx, s.db, teacher, id)
 	return l, wrap("read lesson", err)
 }
 
@@ -77,7 +77,7 @@ func lesson(ctx context.Context, q querier, teacher, id uuid.UUID) (feedback.Les
 
 // LessonSession implements [feedback.Store].
 func (s *Store) LessonSession(ctx context.Context, teacher, lesson uuid.UUID) (uuid.UUID, error) {
-	id, err := lessonSession(ctx, s.read(), teacher, lesson)
+	id, err := lessonSession(ctx, s.db, teacher, lesson)
 	return id, wrap("find session", err)
 }
 

@@ -35,7 +35,7 @@ var likeEscaper = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
 
 // Defaults implements [feedback.Store].
 func (s *Store) Defaults(ctx context.Context, teacher uuid.UUID) (feedback.Defaults, error) {
-	d, err := one(ctx, s.read(), feedback.NotFound("saved defaults"), func(r row) (d feedback.Defaults, err error) {
+	d, err := one(ctx, s.db, feedback.NotFound("saved defaults"), func(r row) (d feedback.Defaults, err error) {
 		err = r.Scan(&d.Grade, &d.Subject, &d.LessonDurationMinutes)
 		return d, err
 	}, `select grade, subject, lesson_duration_minutes from feedback_defaults where teacher_id = $1`, teacher)
@@ -84,7 +84,7 @@ func (s *Store) ReplaceProfile(ctx context.Context, p feedback.Profile) (out fee
 
 // Profile implements [feedback.Store].
 func (s *Store) Profile(ctx context.Context, teacher, id uuid.UUID) (feedback.Profile, error) {
-	p, err := one(ctx, s.read(), feedback.NotFound("profile"), scanProfile,
+	p, err := one(ctx, s.db, feedback.NotFound("profile"), scanProfile,
 		`select `+profileColumns+` from feedback_profiles where profile_id = $1 and teacher_id = $2`, id, teacher)
 	return p, wrap("read profile", err)
 }
@@ -108,7 +108,7 @@ func (s *Store) Profiles(
 		query += ` and (name, profile_id) > (` + a.add(after.Name) + `, ` + a.add(after.ID) + `)`
 	}
 	query += ` order by name, profile_id limit ` + a.add(limit)
-	items, err := all(ctx, s.read(), scanProfile, query, a...)
+	items, err := all(ctx, s.db, scanProfile, query, a...)
 	return items, wrap("list profiles", err)
 }
 

@@ -66,7 +66,7 @@ func (s *Store) Records(
 			a.add(after.Date) + `, ` + a.add(sqldb.Time{Time: after.CreatedAt}) + `, ` + a.add(after.ID) + `)`
 	}
 	query += ` order by feedback_date desc, created_at desc, record_id desc limit ` + a.add(limit)
-	items, err := all(ctx, s.read(), scanRecord, query, a...)
+	items, err := all(ctx, s.db, scanRecord, query, a...)
 	return items, wrap("list records", err)
 }
 

@@ -102,7 +102,7 @@ func nextSequence(ctx context.Context, tx *sql.Tx, lesson uuid.UUID) (int, error
 
 // Segment implements [feedback.Store].
 func (s *Store) Segment(ctx context.Context, teacher, id uuid.UUID) (feedback.Segment, error) {
-	g, err := one(ctx, s.read(), errSegment, scanSegment,
+	g, err := one(ctx, s.db, errSegment, scanSegment,
 		`select `+segmentColumns+` from feedback_segments where segment_id = $1 and teacher_id = $2`, id, teacher)
 	return g, wrap("read segment", err)
 }

@@ -109,17 +109,17 @@ func active(ctx context.Context, q querier, notFound error, teacher, profile uui
 
 // ActiveSession implements [feedback.Store].
 func (s *Store) ActiveSession(ctx context.Context, teacher, profile uuid.UUID) (feedback.Session, error) {
-	f, err := active(ctx, s.read(), &feedback.Error{Kind: feedback.ErrNoActiveSession,
+	f, err := active(ctx, s.db, &feedback.Error{Kind: feedback.ErrNoActiveSession,
 		Message: "this student has no active session"}, teacher, profile)
 	return f, wrap("read active session", err)
 }
 
 // Session implements [feedback.Store].
 func (s *Store) Session(ctx context.Context, teacher, id uuid.UUID) (feedback.Session, error) {
-	f, err := one(ctx, s.read(), errSession, scanSession,
+	f, err := one(ctx, s.db, errSession, scanSession,
 		`select `+sessionColumns+` from feedback_sessions where session_id = $1 and teacher_id = $2`, id, teacher)
 	if err == nil {
-		f, err = withLessons(ctx, s.read(), f)
+		f, err = withLessons(ctx, s.db, f)
 	}
 	return f, wrap("read session", err)
 }
@@ -170,7 +170,7 @@ func (s *Store) SaveGenerated(ctx context.Context, teacher, id uuid.UUID, text s
 func (s *Store) Changes(
 	ctx context.Context, teacher, session uuid.UUID, since int64,
 ) (_ []feedback.Event, revision int64, err error) {
-	q := s.read()
+	q := s.db
 	revision, err = one(ctx, q, errSession, scanValue[int64],
 		`select revision from feedback_sessions where session_id = $1 and teacher_id = $2`, session, teacher)
 	if err != nil || revision <= since {

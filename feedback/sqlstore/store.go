@@ -94,9 +94,6 @@ type execer interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }
 
-// read returns where to read outside of a transaction.
-func (s *Store) read() querier { return s.db }
-
 // update runs fn in a transaction. fn may run more than once.
 func (s *Store) update(ctx context.Context, op string, fn func(ctx context.Context, tx *sql.Tx) error) error {
 	return wrap(op, s.db.Update(ctx, fn))

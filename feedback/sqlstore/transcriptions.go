@@ -125,7 +125,7 @@ func (s *Store) FailTranscription(
 
 // RequeueStuck implements [feedback.Store], with a transaction for each segment.
 func (s *Store) RequeueStuck(ctx context.Context, before, at time.Time) ([]feedback.Segment, error) {
-	ids, err := all(ctx, s.read(), scanValue[uuid.UUID],
+	ids, err := all(ctx, s.db, scanValue[uuid.UUID],
 		`select segment_id from feedback_segments where state = 'transcribing' and changed_at < $1`,
 		sqldb.Time{Time: before})
 	if err != nil {
@@ -163,7 +163,7 @@ func (s *Store) AudioInUse(ctx context.Context, keys []string) ([]string, error)
 	if s.db.Engine == migrate.Postgres {
 		elements = `select jsonb_array_elements_text(cast($1 as jsonb))`
 	}
-	used, err := all(ctx, s.read(), scanValue[string],
+	used, err := all(ctx, s.db, scanValue[string],
 		`select audio_key from feedback_segments where audio_key in (`+elements+`)`, string(list))
 	return used, wrap("look up audio", err)
 }

@@ -19,9 +19,9 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// bare is what the SQL alone costs: net/http, encoding/json and the statements
-// that ours runs, token look-up included, without any rule, log or metric.
-// Uploads are copied, synced and renamed, and nothing else.
+// bare is the floor: net/http, encoding/json and the statements that ours executes, including the
+// token look-up, without any validation, log or metric. Uploads are copied, hashed, synced and
+// renamed.
 type bare struct {
 	db  *sql.DB
 	dir string
@@ -39,8 +39,6 @@ func serveBare(ctx context.Context, s spec) error {
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /api/v1/profiles/{id}", b.profile)
-	mux.HandleFunc("PUT /api/v1/profiles/{id}", b.replaceProfile)
-	mux.HandleFunc("GET /api/v1/feedback-records", b.records)
 	mux.HandleFunc("POST /api/v1/feedback-records", b.createRecord)
 	mux.HandleFunc("POST /upload", b.upload)
 	l, err := net.Listen("tcp", s.Addr)
@@ -61,11 +59,12 @@ func serveBare(ctx context.Context, s spec) error {
 	return nil
 }
 
-// teacher looks the token up, or answers 401.
+// teacher looks up the token, or answers 401.
 func (b *bare) teacher(w http.ResponseWriter, r *http.Request) (id string, ok bool) {
 	hash := sha256.Sum256([]byte(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")))
 	var created, expires, used time.Time
-	err := b.db.QueryRowContext(r.Context(), `select teacher_id, created_at, expires_at, last_used_at from auth_sessions where token_hash = $1`, hash[:]).
+	err := b.db.QueryRowContext(r.Context(), `
+		select teacher_id, created_at, expires_at, last_used_at from auth_sessions where token_hash = $1`, hash[:]).
 		Scan(&id, &created, &expires, &used)
 	if err != nil || expires.Before(time.Now()) {
 		w.WriteHeader(http.StatusUnauthorized)
@@ -103,42 +102,18 @@ type bareProfile struct {
 	UpdatedAt     time.Time `json:"updated_at"`
 }
 
-const bareProfileColumns = `profile_id, teacher_id, name, grade, subject, academic_year, term, guardian_title, start_time, end_time, created_at, updated_at`
-
-func (p *bareProfile) scan(r *sql.Row) error {
-	return r.Scan(&p.ID, &p.TeacherID, &p.Name, &p.Grade, &p.Subject, &p.AcademicYear, &p.Term, &p.GuardianTitle, &p.StartTime, &p.EndTime, &p.CreatedAt, &p.UpdatedAt)
-}
-
 func (b *bare) profile(w http.ResponseWriter, r *http.Request) {
-	if teacher, ok := b.teacher(w, r); ok {
-		var p bareProfile
-		err := p.scan(b.db.QueryRowContext(r.Context(), `select `+bareProfileColumns+` from feedback_profiles where profile_id = $1 and teacher_id = $2`, r.PathValue("id"), teacher))
-		answer(w, http.StatusOK, p, err)
-	}
-}
-
-func (b *bare) replaceProfile(w http.ResponseWriter, r *http.Request) {
 	teacher, ok := b.teacher(w, r)
 	if !ok {
 		return
 	}
 	var p bareProfile
-	if err := json.NewDecoder(r.Body).Decode(&p); err != nil {
-		answer(w, 0, nil, err)
-		return
-	}
-	var grade, subject string
-	var minutes int
-	err := b.db.QueryRowContext(r.Context(), `select grade, subject, lesson_duration_minutes from feedback_defaults where teacher_id = $1`, teacher).Scan(&grade, &subject, &minutes)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		answer(w, 0, nil, err)
-		return
-	}
-	err = p.scan(b.db.QueryRowContext(r.Context(), `
-		update feedback_profiles set name = $3, name_folded = $4, grade = $5, subject = $6, academic_year = $7,
-			term = $8, guardian_title = $9, start_time = $10, end_time = $11, updated_at = $12
-		where profile_id = $1 and teacher_id = $2 returning `+bareProfileColumns,
-		r.PathValue("id"), teacher, p.Name, strings.ToLower(p.Name), p.Grade, p.Subject, p.AcademicYear, p.Term, p.GuardianTitle, p.StartTime, p.EndTime, time.Now()))
+	err := b.db.QueryRowContext(r.Context(), `
+		select profile_id, teacher_id, name, grade, subject, academic_year, term, guardian_title,
+			start_time, end_time, created_at, updated_at
+		from feedback_profiles where profile_id = $1 and teacher_id = $2`, r.PathValue("id"), teacher).
+		Scan(&p.ID, &p.TeacherID, &p.Name, &p.Grade, &p.Subject, &p.AcademicYear, &p.Term, &p.GuardianTitle,
+			&p.StartTime, &p.EndTime, &p.CreatedAt, &p.UpdatedAt)
 	answer(w, http.StatusOK, p, err)
 }
 
@@ -149,37 +124,6 @@ type bareRecord struct {
 	Content   string    `json:"content"`
 	SessionID *string   `json:"feedback_session_id"`
 	CreatedAt time.Time `json:"created_at"`
-}
-
-func (b *bare) records(w http.ResponseWriter, r *http.Request) {
-	teacher, ok := b.teacher(w, r)
-	if !ok {
-		return
-	}
-	const columns = `select record_id, profile_id, feedback_date, content, session_id, created_at from feedback_records where `
-	const order = ` order by feedback_date desc, created_at desc, record_id desc limit 51`
-	var rows *sql.Rows
-	var err error
-	if profile := r.URL.Query().Get("profile_id"); profile != "" {
-		rows, err = b.db.QueryContext(r.Context(), columns+`profile_id = $1 and teacher_id = $2`+order, profile, teacher)
-	} else {
-		rows, err = b.db.QueryContext(r.Context(), columns+`teacher_id = $1`+order, teacher)
-	}
-	if err != nil {
-		answer(w, 0, nil, err)
-		return
-	}
-	defer rows.Close()
-	items := []bareRecord{}
-	for rows.Next() {
-		var f bareRecord
-		if err := rows.Scan(&f.ID, &f.ProfileID, &f.Date, &f.Content, &f.SessionID, &f.CreatedAt); err != nil {
-			answer(w, 0, nil, err)
-			return
-		}
-		items = append(items, f)
-	}
-	answer(w, http.StatusOK, map[string]any{"items": items[:min(50, len(items))], "next_cursor": nil}, rows.Err())
 }
 
 func (b *bare) createRecord(w http.ResponseWriter, r *http.Request) {
@@ -194,8 +138,10 @@ func (b *bare) createRecord(w http.ResponseWriter, r *http.Request) {
 	}
 	f.ID, f.CreatedAt = newID(), time.Now()
 	_, err := b.db.ExecContext(r.Context(), `
-		insert into feedback_records (record_id, teacher_id, profile_id, feedback_date, content, session_id, created_at)
-		select $1, teacher_id, profile_id, $4, $5, $6, $7 from feedback_profiles where profile_id = $2 and teacher_id = $3`,
+		insert into feedback_records
+			(record_id, teacher_id, profile_id, feedback_date, content, session_id, created_at)
+		select $1, teacher_id, profile_id, $4, $5, $6, $7 from feedback_profiles
+		where profile_id = $2 and teacher_id = $3`,
 		f.ID, f.ProfileID, teacher, f.Date, f.Content, f.SessionID, f.CreatedAt)
 	answer(w, http.StatusCreated, f, err)
 }

@@ -17,10 +17,10 @@ import (
 	"github.com/google/uuid"
 )
 
-// childEnv makes the program a server; it holds a spec.
+// childEnv is the environment variable with the spec of a child process.
 const childEnv = "SERVICE_BENCH_CHILD"
 
-// spec says which server a child is.
+// spec configures the server of a child process.
 type spec struct {
 	Side string // ours, pocketbase, bare
 	Dir  string // of files, and of the embedded database
@@ -29,22 +29,22 @@ type spec struct {
 	Full bool   // pocketbase: synchronous=FULL instead of its NORMAL
 }
 
-// world is what is in a server's database: the same on every side.
+// world describes the contents of a server's database, which are equal on all sides.
 type world struct {
 	Tokens   []string   // of each teacher
-	Owners   []string   // their identifiers, which PocketBase wants to be told
+	Owners   []string   // the teachers' identifiers, which requests to PocketBase contain
 	Profiles [][]string // of each teacher
 	Lessons  []string   // of each teacher, still recording
 }
 
-// The size of a world.
+// The size of the database.
 const (
 	teachers    = 50
 	profilesOf  = 20
 	recordCount = 100_000
 )
 
-// child serves until its input ends. It prints its world first.
+// child serves until its standard input is closed. It prints its world first.
 func child(text string) error {
 	var s spec
 	if err := json.Unmarshal([]byte(text), &s); err != nil {
@@ -56,25 +56,29 @@ func child(text string) error {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		cancel()
 	}()
-	serve, ok := map[string]func(context.Context, spec) error{"ours": serveOurs, "pocketbase": servePocketBase, "bare": serveBare}[s.Side]
-	if !ok {
-		return fmt.Errorf("no side %q", s.Side)
+	switch s.Side {
+	case "ours":
+		return serveOurs(ctx, s)
+	case "pocketbase":
+		return servePocketBase(ctx, s)
+	case "bare":
+		return serveBare(ctx, s)
 	}
-	return serve(ctx, s)
+	return fmt.Errorf("unknown side %q", s.Side)
 }
 
-// ready tells the parent that the server listens.
+// ready reports to the parent process that the server is listening.
 func ready(w world) error { return json.NewEncoder(os.Stdout).Encode(w) }
 
 // process is a child process.
 type process struct {
 	world
-	addr  string
+	spec  spec
 	cmd   *exec.Cmd
 	stdin io.Closer
 }
 
-// start starts a server and waits until it listens.
+// start starts a server and waits until it is listening.
 func start(s spec) (*process, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -88,7 +92,7 @@ func start(s spec) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &process{addr: s.Addr, cmd: exec.Command(os.Args[0], "service")}
+	c := &process{spec: s, cmd: exec.Command(os.Args[0], "service")}
 	c.cmd.Env = append(os.Environ(), childEnv+"="+string(text))
 	c.cmd.Stderr = os.Stderr
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -117,11 +121,11 @@ func start(s spec) (*process, error) {
 
 func (c *process) stop() error {
 	err := c.stdin.Close()
-	_ = c.cmd.Wait() // however it ends
+	_ = c.cmd.Wait() // its exit status does not matter
 	return err
 }
 
-// memory reads a figure of the process in bytes: VmRSS now, VmHWM at its highest.
+// memory returns a figure of the process in bytes: VmRSS now, VmHWM at its peak.
 func (c *process) memory(name string) (float64, error) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.cmd.Process.Pid))
 	if err != nil {
@@ -136,14 +140,14 @@ func (c *process) memory(name string) (float64, error) {
 	return 0, fmt.Errorf("no %s in /proc", name)
 }
 
-// forgetPeak starts the highest memory anew.
-func (c *process) forgetPeak() error {
+// resetPeak resets VmHWM.
+func (c *process) resetPeak() error {
 	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", c.cmd.Process.Pid), []byte("5"), 0)
 }
 
 func newID() string { return uuid.Must(uuid.NewV7()).String() }
 
-// content is a text of 200 to 1400 bytes, different for each i.
+// content returns a text of 200 to 1400 bytes, different for each i.
 func content(i int) string {
 	const sentence = "Ming mixed her own greens today and took great care with the reflections on the water. "
 	n := 200 + (i*7919)%1200
@@ -151,5 +155,5 @@ func content(i int) string {
 	return text[:n]
 }
 
-// date spreads records over two years.
+// date returns a date within two years.
 func date(i int) string { return fmt.Sprintf("%d-%02d-%02d", 2025+i%2, 1+i%12, 1+i%28) }

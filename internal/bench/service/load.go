@@ -10,65 +10,60 @@ import (
 	"net"
 	"net/http"
 	"slices"
-	"sync"
 	"syscall"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 const (
 	connections = 16
 	warmUp      = 500 * time.Millisecond
-	turn        = 2 * time.Second
+	duration    = 2 * time.Second
 )
 
-// request makes the n-th request of a connection, in pieces: the bulk of a
-// recording is the same memory every time.
+// request returns the n-th request of a connection, in parts: most of a recording is shared memory.
 type request func(r *rand.Rand, n int) net.Buffers
 
-// result is what a run of requests came to.
+// result is the result of a run.
 type result struct {
 	rate float64 // requests a second
 	p99  float64 // milliseconds
 }
 
-// load sends requests over a number of connections, each waiting for its
-// answer, for as long as a turn. The client is as thin as can be: it shares
-// the processors with the server.
-func load(addr string, conns int, want int, next request) (result, error) {
-	// What the run before left to the kernel is not this one's to write.
+// load sends requests over several connections, one after the other, and expects the status want.
+// The client does as little as possible, since it shares the processors with the server.
+func load(addr string, conns, want int, next request) (result, error) {
+	// Writes of the previous run are not part of this one.
 	syscall.Sync()
-	var mu sync.Mutex
-	var times []time.Duration
-	var failed error
 	started := time.Now()
-	from, until := started.Add(warmUp), started.Add(warmUp+turn)
-	var wg sync.WaitGroup
+	from, until := started.Add(warmUp), started.Add(warmUp+duration)
+	perConn := make([][]time.Duration, conns)
+	var g errgroup.Group
 	for c := range conns {
-		wg.Go(func() {
-			mine, err := one(addr, want, from, until, rand.New(rand.NewPCG(uint64(c), uint64(started.UnixNano()))), next)
-			mu.Lock()
-			defer mu.Unlock()
-			times = append(times, mine...)
-			if err != nil {
-				failed = err
-			}
+		g.Go(func() (err error) {
+			r := rand.New(rand.NewPCG(uint64(c), uint64(started.UnixNano())))
+			perConn[c], err = one(addr, want, from, until, r, next)
+			return err
 		})
 	}
-	wg.Wait()
-	if failed != nil {
-		return result{}, failed
+	if err := g.Wait(); err != nil {
+		return result{}, err
 	}
+	times := slices.Concat(perConn...)
 	if len(times) == 0 {
-		return result{}, fmt.Errorf("no request ended within %v", turn)
+		return result{}, fmt.Errorf("no request ended within %v", duration)
 	}
 	slices.Sort(times)
 	return result{
-		rate: float64(len(times)) / turn.Seconds(),
+		rate: float64(len(times)) / duration.Seconds(),
 		p99:  float64(times[len(times)*99/100].Microseconds()) / 1000,
 	}, nil
 }
 
-func one(addr string, want int, from, until time.Time, r *rand.Rand, next request) (times []time.Duration, err error) {
+func one(
+	addr string, want int, from, until time.Time, r *rand.Rand, next request,
+) (times []time.Duration, err error) {
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {
 		return nil, err
@@ -108,7 +103,7 @@ func exchange(conn net.Conn, in *bufio.Reader, message net.Buffers, want int) er
 	return err
 }
 
-// message is an HTTP request.
+// message returns an HTTP request.
 func message(method, path, token, contentType string, body ...[]byte) net.Buffers {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n", method, path, token)
@@ -123,11 +118,10 @@ func message(method, path, token, contentType string, body ...[]byte) net.Buffer
 	return append(net.Buffers{b.Bytes()}, body...)
 }
 
-// beginning is where recordings differ from each other.
+// beginning is the size of the part in which recordings differ.
 const beginning = 4096
 
-// recording is something that looks like an mp3 file and differs from all
-// others. Its end is shared.
+// recording returns content that is detected as mp3, is unique, and ends in end.
 func recording(r *rand.Rand, end []byte) [][]byte {
 	begin := make([]byte, beginning)
 	for i := 0; i < len(begin); i += 8 {
@@ -142,13 +136,14 @@ const (
 	formType = "multipart/form-data; boundary=" + boundary
 )
 
-// form wraps a recording as a phone does.
+// form returns a form with a recording, as a phone sends it.
 func form(fields map[string]string, file [][]byte) [][]byte {
 	var head bytes.Buffer
 	for name, value := range fields {
 		fmt.Fprintf(&head, "--%s\r\nContent-Disposition: form-data; name=%q\r\n\r\n%s\r\n", boundary, name, value)
 	}
-	fmt.Fprintf(&head, "--%s\r\nContent-Disposition: form-data; name=\"file\"; filename=\"x.mp3\"\r\nContent-Type: audio/mpeg\r\n\r\n", boundary)
+	fmt.Fprintf(&head, "--%s\r\nContent-Disposition: form-data; name=\"file\"; filename=\"x.mp3\"\r\n"+
+		"Content-Type: audio/mpeg\r\n\r\n", boundary)
 	parts := append([][]byte{head.Bytes()}, file...)
 	return append(parts, []byte("\r\n--"+boundary+"--\r\n"))
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -14,14 +13,16 @@ import (
 	"lessonkit.example/auth"
 	authstore "lessonkit.example/auth/sqlstore"
 	"lessonkit.example/examples/feedback-server/server"
+	"lessonkit.example/internal/migrate"
 	"lessonkit.example/internal/sqldb"
 )
 
-// serveOurs serves with the real server: every check, metric and header that
-// it has. Only its log is off, as the peer's is. It seeds an empty database.
+// serveOurs runs the real server with an empty database that it fills. Only its log is off, as the
+// peer's is.
 func serveOurs(ctx context.Context, s spec) error {
-	environment := map[string]string{"DATABASE_URL": s.URL, "AUDIO_STORAGE_DIR": filepath.Join(s.Dir, "audio"), "HTTP_ADDR": s.Addr}
-	config, err := server.ParseConfig(environment)
+	config, err := server.ParseConfig(map[string]string{
+		"DATABASE_URL": s.URL, "AUDIO_STORAGE_DIR": filepath.Join(s.Dir, "audio"), "HTTP_ADDR": s.Addr,
+	})
 	if err != nil {
 		return err
 	}
@@ -47,15 +48,15 @@ func serveOurs(ctx context.Context, s spec) error {
 	return srv.Run(ctx, l)
 }
 
-// codes is a platform whose login codes are its users.
+// codes is a platform whose login codes are user names.
 type codes struct{}
 
 func (codes) Exchange(_ context.Context, code string) (auth.Identity, error) {
 	return auth.Identity{Platform: "bench", AppID: "bench", Subject: code}, nil
 }
 
-// seedOurs fills the tables behind the service's back: a hundred thousand
-// records through it would take a minute. Teachers and lessons are always new.
+// seedOurs fills the tables directly: through the service, a hundred thousand records take a
+// minute.
 func seedOurs(ctx context.Context, url string) (world, error) {
 	var w world
 	store, err := authstore.Open(ctx, url)
@@ -99,57 +100,45 @@ func seedOurs(ctx context.Context, url string) (world, error) {
 		}
 		w.Lessons = append(w.Lessons, lesson)
 	}
-	var there int
-	if err := tx.QueryRowContext(ctx, `select count(*) from feedback_records`).Scan(&there); err != nil {
+	insert, err := tx.PrepareContext(ctx, `
+		insert into feedback_records
+			(record_id, teacher_id, profile_id, feedback_date, content, session_id, created_at)
+		values ($1, $2, $3, $4, $5, null, $6)`)
+	if err != nil {
 		return w, err
 	}
-	if there == 0 {
-		insert, err := tx.PrepareContext(ctx, `insert into feedback_records (record_id, teacher_id, profile_id, feedback_date, content, session_id, created_at)
-			values ($1, $2, $3, $4, $5, null, $6)`)
-		if err != nil {
+	for i := range recordCount {
+		teacher := i % teachers
+		profile := w.Profiles[teacher][i/teachers%profilesOf]
+		if _, err := insert.ExecContext(ctx, newID(), ids[teacher], profile, date(i), content(i), now); err != nil {
 			return w, err
-		}
-		for i := range recordCount {
-			teacher := i % teachers
-			if _, err := insert.ExecContext(ctx, newID(), ids[teacher], w.Profiles[teacher][i/teachers%profilesOf], date(i), content(i),
-				sqldb.Time{Time: time.Now()}); err != nil {
-				return w, err
-			}
 		}
 	}
 	if err := tx.Commit(); err != nil {
 		return w, err
 	}
-	analyze := "analyze"
-	if strings.HasPrefix(url, "postgres") {
-		analyze = "vacuum analyze"
+	return w, analyze(ctx, db)
+}
+
+// analyze updates the statistics of the query planner.
+func analyze(ctx context.Context, db *sqldb.DB) error {
+	statement := "analyze"
+	if db.Engine == migrate.Postgres {
+		statement = "vacuum analyze"
 	}
-	_, err = db.W.ExecContext(ctx, analyze)
-	return w, err
+	_, err := db.W.ExecContext(ctx, statement)
+	return err
 }
 
 func seedProfiles(ctx context.Context, tx *sql.Tx, teacher uuid.UUID, now sqldb.Time) ([]string, error) {
-	profiles := make([]string, 0, profilesOf)
-	rows, err := tx.QueryContext(ctx, `select profile_id from feedback_profiles where teacher_id = $1`, teacher)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var id string
-		if err := rows.Scan(&id); err != nil {
-			return nil, err
-		}
-		profiles = append(profiles, id)
-	}
-	if err := rows.Err(); err != nil || len(profiles) >= profilesOf {
-		return profiles, err
-	}
+	var profiles []string
 	for i := range profilesOf {
 		id := newID()
 		name := fmt.Sprintf("student %d", i)
-		if _, err := tx.ExecContext(ctx, `insert into feedback_profiles (profile_id, teacher_id, name, name_folded, grade, subject, academic_year, term,
-			guardian_title, start_time, end_time, created_at, updated_at) values ($1, $2, $3, $3, '3', 'Art', 2026, 'spring', 'mother', '09:00', '10:30', $4, $4)`,
+		if _, err := tx.ExecContext(ctx, `
+			insert into feedback_profiles (profile_id, teacher_id, name, name_folded, grade, subject, academic_year,
+				term, guardian_title, start_time, end_time, created_at, updated_at)
+			values ($1, $2, $3, $3, '3', 'Art', 2026, 'spring', 'mother', '09:00', '10:30', $4, $4)`,
 			id, teacher, name, now); err != nil {
 			return nil, err
 		}
@@ -158,15 +147,18 @@ func seedProfiles(ctx context.Context, tx *sql.Tx, teacher uuid.UUID, now sqldb.
 	return profiles, nil
 }
 
-// seedLesson makes a lesson for uploads.
+// seedLesson inserts a lesson for uploads.
 func seedLesson(ctx context.Context, tx *sql.Tx, teacher uuid.UUID, profile string, now sqldb.Time) (string, error) {
 	session, lesson := newID(), newID()
-	if _, err := tx.ExecContext(ctx, `insert into feedback_sessions (session_id, teacher_id, profile_id, state, feedback_date, feedback_text, generated_text,
-		version, revision, created_at, updated_at) values ($1, $2, $3, 'completed', '2026-05-31', '', '', 1, 1, $4, $5)`,
-		session, teacher, profile, now, now); err != nil {
+	if _, err := tx.ExecContext(ctx, `
+		insert into feedback_sessions (session_id, teacher_id, profile_id, state, feedback_date, feedback_text,
+			generated_text, version, revision, created_at, updated_at)
+		values ($1, $2, $3, 'completed', '2026-05-31', '', '', 1, 1, $4, $4)`,
+		session, teacher, profile, now); err != nil {
 		return "", err
 	}
-	_, err := tx.ExecContext(ctx, `insert into feedback_lessons (lesson_id, session_id, teacher_id, number, state, applied, started_at, revision)
+	_, err := tx.ExecContext(ctx, `
+		insert into feedback_lessons (lesson_id, session_id, teacher_id, number, state, applied, started_at, revision)
 		values ($1, $2, $3, 1, 'recording', $4, $5, 1)`, lesson, session, teacher, false, now)
 	return lesson, err
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
-	"strings"
 	"time"
 
 	"lessonkit.example/internal/bench/harness"
@@ -14,12 +13,12 @@ import (
 	"lessonkit.example/internal/sqldb"
 )
 
-// pages compares the time of a page of a list of a million records with one of
-// a thousand: first pages and pages in the middle, on both engines.
+// pages compares the time of a page of a list of a million records with that of a thousand: first
+// pages and pages in the middle, on both engines.
 func (b *bench) pages() error {
 	h := &harness.TB{}
 	defer h.Release()
-	defer b.stopAll() // before the database goes
+	defer b.stopAll() // before the database stops
 	pg := pgtest.Start(h, pgtest.Options{Settings: map[string]string{"shared_buffers": "512MB"}})
 	for _, engine := range []string{"sqlite", "postgres"} {
 		s := spec{Side: "ours"}
@@ -30,35 +29,33 @@ func (b *bench) pages() error {
 		if err != nil {
 			return err
 		}
-		url := s.URL
-		if url == "" {
-			url = "sqlite:" + b.dir + "/ours-pages-" + engine + "/feedback.db"
-		}
 		var lists [2]request
 		for i, n := range []int{1_000_000, 1_000} {
-			if lists[i], err = longList(url, ours.world, i, n); err != nil {
+			if lists[i], err = longList(ours, i, n); err != nil {
 				return err
 			}
 		}
 		run := func(next request) func() (float64, error) {
 			return func() (float64, error) {
-				res, err := load(ours.addr, 2, 200, next)
+				res, err := load(ours.spec.Addr, 2, 200, next)
 				return 2 * 1000 / res.rate, err // two at once
 			}
 		}
-		if err := b.Alternate(harness.Row{Name: "list page of 1 000 000 records, " + engine, Unit: "ms", PeerName: "of 1 000", Better: harness.Lower, Must: 1.3, Aim: 1.1},
-			run(lists[0]), run(lists[1])); err != nil {
+		row := harness.Row{Name: "list page of 1 000 000 records, " + engine, Unit: "ms", PeerName: "of 1 000",
+			Better: harness.Lower, Must: 1.3, Aim: 1.1}
+		if err := b.Alternate(row, run(lists[0]), run(lists[1])); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// longList gives a teacher n records more of one student, and returns requests
-// for pages of the student's: half of them the first, half from the middle.
-func longList(url string, w world, teacher, n int) (request, error) {
+// longList inserts n records of a new student of a teacher, and returns requests for pages of that
+// student's records: half of them the first, half from the middle.
+func longList(ours *process, teacher, n int) (request, error) {
 	ctx := context.Background()
-	db, err := sqldb.Open(ctx, url)
+	w := ours.world
+	db, err := sqldb.Open(ctx, ours.spec.URL)
 	if err != nil {
 		return nil, err
 	}
@@ -70,45 +67,46 @@ func longList(url string, w world, teacher, n int) (request, error) {
 		return nil, err
 	}
 	defer tx.Rollback()
-	if _, err := tx.ExecContext(ctx, `insert into feedback_profiles select $1, teacher_id, name, name_folded, grade, subject, academic_year, term, guardian_title,
-		start_time, end_time, created_at, updated_at from feedback_profiles where profile_id = $2`, profile, w.Profiles[teacher][0]); err != nil {
+	if _, err := tx.ExecContext(ctx, `
+		insert into feedback_profiles
+		select $1, teacher_id, name, name_folded, grade, subject, academic_year, term, guardian_title,
+			start_time, end_time, created_at, updated_at
+		from feedback_profiles where profile_id = $2`, profile, w.Profiles[teacher][0]); err != nil {
 		return nil, err
 	}
-	insert, err := tx.PrepareContext(ctx, `insert into feedback_records (record_id, teacher_id, profile_id, feedback_date, content, created_at)
+	insert, err := tx.PrepareContext(ctx, `
+		insert into feedback_records (record_id, teacher_id, profile_id, feedback_date, content, created_at)
 		select $1, teacher_id, profile_id, $2, $3, $4 from feedback_profiles where profile_id = $5`)
 	if err != nil {
 		return nil, err
 	}
 	for i := range n {
-		if _, err := insert.ExecContext(ctx, newID(), date(i), "Ming mixed her own greens today.", now, profile); err != nil {
+		if _, err := insert.ExecContext(ctx, newID(), date(i), content(0), now, profile); err != nil {
 			return nil, err
 		}
 	}
 	if err := tx.Commit(); err != nil {
 		return nil, err
 	}
-	analyze := "analyze"
-	if strings.HasPrefix(url, "postgres") {
-		analyze = "vacuum analyze"
-	}
-	if _, err := db.W.ExecContext(ctx, analyze); err != nil {
+	if err := analyze(ctx, db); err != nil {
 		return nil, err
 	}
-	var middle string
-	if err := db.R.QueryRowContext(ctx, fmt.Sprintf(`select record_id from feedback_records where profile_id = $1
-		order by feedback_date desc, created_at desc, record_id desc limit 1 offset %d`, n/2), profile).Scan(&middle); err != nil {
-		return nil, err
-	}
-	var day string
+	var middle, day string
 	var created sqldb.Time
-	if err := db.R.QueryRowContext(ctx, `select feedback_date, created_at from feedback_records where record_id = $1`, middle).Scan(&day, &created); err != nil {
+	if err := db.R.QueryRowContext(ctx, `
+		select record_id, feedback_date, created_at from feedback_records where profile_id = $1
+		order by feedback_date desc, created_at desc, record_id desc limit 1 offset $2`, profile, n/2).
+		Scan(&middle, &day, &created); err != nil {
 		return nil, err
 	}
 	paths := []string{filterPath(profile), filterPath(profile) + "&cursor=" + cursorAt(day, created.Time, middle)}
-	return func(r *rand.Rand, _ int) net.Buffers { return message("GET", paths[r.IntN(2)], w.Tokens[teacher], "") }, nil
+	return func(r *rand.Rand, _ int) net.Buffers {
+		return message("GET", paths[r.IntN(2)], w.Tokens[teacher], "")
+	}, nil
 }
 
 // cursorAt is a next_cursor of the list of records.
 func cursorAt(day string, created time.Time, id string) string {
-	return base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, `{"l":"records","k":[%q,%q],"i":%q}`, day, created.Format(time.RFC3339Nano), id))
+	key := fmt.Appendf(nil, `{"l":"records","k":[%q,%q],"i":%q}`, day, created.Format(time.RFC3339Nano), id)
+	return base64.RawURLEncoding.EncodeToString(key)
 }

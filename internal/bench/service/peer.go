@@ -9,7 +9,7 @@ import (
 
 const uploadSize = 2 << 20
 
-// get reads a path that may name a student of the teacher who asks.
+// get returns requests for a path that may contain a student of the teacher.
 func get(w world, path func(profile string) string) request {
 	return func(r *rand.Rand, _ int) net.Buffers {
 		token, profile := w.any(r)
@@ -17,7 +17,6 @@ func get(w world, path func(profile string) string) request {
 	}
 }
 
-// The paths of both.
 const collections = "/api/collections/"
 
 func profilePath(id string) string      { return "/api/v1/profiles/" + id }
@@ -30,17 +29,18 @@ func pocketFilter(profile string) string {
 	return pocketList("") + "&filter=" + url.QueryEscape("profile='"+profile+"'")
 }
 
-// pocketList does not count all records: neither does ours.
+// pocketList does not count all records, as ours does not.
 func pocketList(string) string {
 	return collections + "records/records?perPage=50&skipTotal=1&sort=-feedback_date,-created"
 }
 
-// createRecord makes records through our interface.
+// createRecord returns requests to our API that create records.
 func createRecord(w world) request {
 	return func(r *rand.Rand, n int) net.Buffers {
 		token, profile := w.any(r)
 		return message("POST", listPath(""), token, "application/json",
-			fmt.Appendf(nil, `{"profile_id":%q,"feedback_date":%q,"content":%q,"feedback_session_id":null}`, profile, date(n), content(n)))
+			fmt.Appendf(nil, `{"profile_id":%q,"feedback_date":%q,"content":%q,"feedback_session_id":null}`,
+				profile, date(n), content(n)))
 	}
 }
 
@@ -48,11 +48,12 @@ func pocketCreate(w world) request {
 	return func(r *rand.Rand, n int) net.Buffers {
 		t := r.IntN(len(w.Tokens))
 		return message("POST", collections+"records/records", w.Tokens[t], "application/json",
-			fmt.Appendf(nil, `{"owner":%q,"profile":%q,"feedback_date":%q,"content":%q}`, w.Owners[t], w.Profiles[t][r.IntN(profilesOf)], date(n), content(n)))
+			fmt.Appendf(nil, `{"owner":%q,"profile":%q,"feedback_date":%q,"content":%q}`,
+				w.Owners[t], w.Profiles[t][r.IntN(profilesOf)], date(n), content(n)))
 	}
 }
 
-// uploadForm sends recordings as a phone does.
+// uploadForm returns uploads of recordings as a phone sends them.
 func uploadForm(w world, path func(lesson string) string, fields func(teacher int) map[string]string) request {
 	end := make([]byte, uploadSize-beginning)
 	return func(r *rand.Rand, _ int) net.Buffers {
@@ -79,11 +80,16 @@ func (b *bench) peer() error {
 		must, aim    float64
 		ours, theirs side
 	}{
-		{"read one", 2, 3.5, side{ours, 200, get(ours.world, profilePath)}, side{normal, 200, get(normal.world, pocketProfile)}},
-		{"list 50", 2, 3.5, side{ours, 200, get(ours.world, listPath)}, side{normal, 200, get(normal.world, pocketList)}},
-		{"filtered list", 2, 3.5, side{ours, 200, get(ours.world, filterPath)}, side{normal, 200, get(normal.world, pocketFilter)}},
-		{"create, FULL against NORMAL", 1.2, 2.2, side{ours, 201, createRecord(ours.world)}, side{normal, 200, pocketCreate(normal.world)}},
-		{"create, both FULL", 1.5, 3, side{ours, 201, createRecord(ours.world)}, side{full, 200, pocketCreate(full.world)}},
+		{"read one", 2, 3.5, side{ours, 200, get(ours.world, profilePath)},
+			side{normal, 200, get(normal.world, pocketProfile)}},
+		{"list 50", 2, 3.5, side{ours, 200, get(ours.world, listPath)},
+			side{normal, 200, get(normal.world, pocketList)}},
+		{"filtered list", 2, 3.5, side{ours, 200, get(ours.world, filterPath)},
+			side{normal, 200, get(normal.world, pocketFilter)}},
+		{"create, FULL against NORMAL", 1.2, 2.2, side{ours, 201, createRecord(ours.world)},
+			side{normal, 200, pocketCreate(normal.world)}},
+		{"create, both FULL", 1.5, 3, side{ours, 201, createRecord(ours.world)},
+			side{full, 200, pocketCreate(full.world)}},
 	} {
 		if err := b.measure(m.name, "PocketBase", m.must, m.aim, connections, m.ours, m.theirs); err != nil {
 			return err

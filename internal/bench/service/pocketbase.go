@@ -13,14 +13,16 @@ import (
 	_ "github.com/pocketbase/pocketbase/migrations" // its system collections
 )
 
-// servePocketBase serves equal collections with equal indexes and rules. Its
-// request log is off; everything else is as it ships.
+// servePocketBase serves the same collections with the same indexes and rules. Its request log is
+// off; everything else is the default.
 func servePocketBase(ctx context.Context, s spec) error {
 	config := core.BaseAppConfig{DataDir: s.Dir}
 	if s.Full {
 		config.DBConnect = func(path string) (*dbx.DB, error) {
-			return dbx.Open("sqlite", path+"?_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=journal_size_limit(200000000)"+
-				"&_pragma=synchronous(FULL)&_pragma=foreign_keys(ON)&_pragma=temp_store(MEMORY)&_pragma=cache_size(-32000)")
+			return dbx.Open("sqlite",
+				path+"?_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=journal_size_limit(200000000)"+
+					"&_pragma=synchronous(FULL)&_pragma=foreign_keys(ON)&_pragma=temp_store(MEMORY)"+
+					"&_pragma=cache_size(-32000)")
 		}
 	}
 	app := core.NewBaseApp(config)
@@ -83,16 +85,20 @@ func pocketCollections(app core.App) (profiles, records, segments *core.Collecti
 	owned := func(name string) *core.Collection {
 		c := core.NewBaseCollection(name)
 		c.ListRule, c.ViewRule, c.CreateRule, c.UpdateRule, c.DeleteRule = &rule, &rule, &rule, &rule, &rule
-		c.Fields.Add(&core.RelationField{Name: "owner", CollectionId: users.Id, MaxSelect: 1, Required: true, CascadeDelete: true},
+		c.Fields.Add(&core.RelationField{Name: "owner", CollectionId: users.Id, MaxSelect: 1, Required: true,
+			CascadeDelete: true},
 			&core.AutodateField{Name: "created", OnCreate: true})
 		return c
 	}
 	least, most := 1900.0, 2200.0
 	profiles = owned("profiles")
 	profiles.Fields.Add(
-		&core.TextField{Name: "name", Required: true, Max: 100}, &core.TextField{Name: "grade", Max: 100}, &core.TextField{Name: "subject", Max: 100},
-		&core.NumberField{Name: "academic_year", Min: &least, Max: &most, OnlyInt: true}, &core.TextField{Name: "term", Max: 100},
-		&core.TextField{Name: "guardian_title", Max: 100}, &core.TextField{Name: "start_time", Pattern: timeForm}, &core.TextField{Name: "end_time", Pattern: timeForm},
+		&core.TextField{Name: "name", Required: true, Max: 100}, &core.TextField{Name: "grade", Max: 100},
+		&core.TextField{Name: "subject", Max: 100},
+		&core.NumberField{Name: "academic_year", Min: &least, Max: &most, OnlyInt: true},
+		&core.TextField{Name: "term", Max: 100},
+		&core.TextField{Name: "guardian_title", Max: 100}, &core.TextField{Name: "start_time", Pattern: timeForm},
+		&core.TextField{Name: "end_time", Pattern: timeForm},
 		&core.AutodateField{Name: "updated", OnCreate: true, OnUpdate: true})
 	profiles.AddIndex("idx_profiles_name", false, "owner, name", "")
 	if err := app.Save(profiles); err != nil {
@@ -100,15 +106,18 @@ func pocketCollections(app core.App) (profiles, records, segments *core.Collecti
 	}
 	records = owned("records")
 	records.Fields.Add(
-		&core.RelationField{Name: "profile", CollectionId: profiles.Id, MaxSelect: 1, Required: true, CascadeDelete: true},
-		&core.TextField{Name: "feedback_date", Required: true, Pattern: dateForm}, &core.TextField{Name: "content", Required: true, Max: 20_000})
+		&core.RelationField{Name: "profile", CollectionId: profiles.Id, MaxSelect: 1, Required: true,
+			CascadeDelete: true},
+		&core.TextField{Name: "feedback_date", Required: true, Pattern: dateForm},
+		&core.TextField{Name: "content", Required: true, Max: 20_000})
 	records.AddIndex("idx_records_owner", false, "owner, feedback_date, created", "")
 	records.AddIndex("idx_records_profile", false, "owner, profile, feedback_date, created", "")
 	if err := app.Save(records); err != nil {
 		return nil, nil, nil, err
 	}
 	segments = owned("segments")
-	segments.Fields.Add(&core.TextField{Name: "lesson", Required: true}, &core.FileField{Name: "file", MaxSelect: 1, MaxSize: 128 << 20, Required: true})
+	segments.Fields.Add(&core.TextField{Name: "lesson", Required: true},
+		&core.FileField{Name: "file", MaxSelect: 1, MaxSize: 128 << 20, Required: true})
 	segments.AddIndex("idx_segments_lesson", false, "owner, lesson", "")
 	return profiles, records, segments, app.Save(segments)
 }
@@ -142,8 +151,10 @@ func seedPocketBase(app core.App) (world, error) {
 			var profiles []string
 			for i := range profilesOf {
 				p := id(t*profilesOf + i)
-				if _, err := tx.DB().Insert("profiles", dbx.Params{"id": p, "owner": owner, "name": fmt.Sprintf("student %d", i), "grade": "3", "subject": "Art",
-					"academic_year": 2026, "term": "spring", "guardian_title": "mother", "start_time": "09:00", "end_time": "10:30", "created": now, "updated": now}).Execute(); err != nil {
+				if _, err := tx.DB().Insert("profiles",
+					dbx.Params{"id": p, "owner": owner, "name": fmt.Sprintf("student %d", i), "grade": "3", "subject": "Art",
+						"academic_year": 2026, "term": "spring", "guardian_title": "mother",
+						"start_time": "09:00", "end_time": "10:30", "created": now, "updated": now}).Execute(); err != nil {
 					return err
 				}
 				profiles = append(profiles, p)
@@ -155,10 +166,12 @@ func seedPocketBase(app core.App) (world, error) {
 			var rows []string
 			for range 100 {
 				t := i % teachers
-				rows = append(rows, fmt.Sprintf("('%s','%s','%s','%s','%s','%s')", id(i), w.Owners[t], w.Profiles[t][i/teachers%profilesOf], date(i), content(i), now))
+				rows = append(rows, fmt.Sprintf("('%s','%s','%s','%s','%s','%s')", id(i), w.Owners[t],
+					w.Profiles[t][i/teachers%profilesOf], date(i), content(i), now))
 				i++
 			}
-			if _, err := tx.DB().NewQuery("insert into records (id, owner, profile, feedback_date, content, created) values " + strings.Join(rows, ",")).Execute(); err != nil {
+			insert := "insert into records (id, owner, profile, feedback_date, content, created) values "
+			if _, err := tx.DB().NewQuery(insert + strings.Join(rows, ",")).Execute(); err != nil {
 				return err
 			}
 		}

@@ -1,11 +1,10 @@
-// Package service measures the teaching-feedback service: against PocketBase
-// on the embedded engine, against a bare handler with the same statements on
-// PostgreSQL, its uploads against a bare copy, its memory, and the time of a
-// page of a long list.
+// Package service measures the teaching-feedback service: against PocketBase on the embedded
+// engine, against a bare handler with the same statements on PostgreSQL, its uploads against a bare
+// copy and hash, its memory, and the time of a page of a long list.
 //
-// Every server is a process of its own; the load comes from this one. Ours
-// runs with synchronous=FULL: an acknowledged record survives a power cut.
-// PocketBase ships with NORMAL; both pairings are shown.
+// Each server is a separate process; the load comes from this one. Ours runs with synchronous=FULL,
+// so that an acknowledged record survives a power failure. PocketBase's default is NORMAL; both
+// pairings are measured.
 package service
 
 import (
@@ -18,8 +17,7 @@ import (
 	"lessonkit.example/internal/bench/harness"
 )
 
-// Run measures the parts that are named, or all: peer,
-// peer-upload, postgres, upload,
+// Run measures the parts that the arguments name, or all: peer, peer-upload, postgres, upload,
 // memory, pages.
 func Run(h *harness.Harness) error {
 	if text := os.Getenv(childEnv); text != "" {
@@ -39,7 +37,10 @@ func Run(h *harness.Harness) error {
 	for _, part := range []struct {
 		name string
 		run  func() error
-	}{{"peer", b.peer}, {"peer-upload", b.peerUpload}, {"postgres", b.postgres}, {"upload", b.uploads}, {"memory", b.memory}, {"pages", b.pages}} {
+	}{
+		{"peer", b.peer}, {"peer-upload", b.peerUpload}, {"postgres", b.postgres},
+		{"upload", b.uploads}, {"memory", b.memory}, {"pages", b.pages},
+	} {
 		if len(h.Args) == 0 || slices.Contains(h.Args, part.name) {
 			if err := part.run(); err != nil {
 				return fmt.Errorf("%s: %w", part.name, err)
@@ -75,24 +76,24 @@ func (b *bench) start(name string, s spec) (*process, error) {
 
 func (b *bench) stopAll() {
 	for _, c := range b.running {
-		_ = c.stop() // it is going away in any case
+		_ = c.stop() // it is killed with this process anyway
 	}
 	b.running = nil
 }
 
-// side is one of the two servers that are compared, and what is asked of it.
+// side is one of the two compared servers with the requests to it.
 type side struct {
 	*process
 	status int
 	request
 }
 
-// measure compares two servers by rate, and shows their slowest percent.
+// measure compares the rates of two servers, and adds a row with their 99th percentiles.
 func (b *bench) measure(name, peer string, must, aim float64, conns int, ours, theirs side) error {
 	tails := [2][]float64{}
 	run := func(i int, s side) func() (float64, error) {
 		return func() (float64, error) {
-			res, err := load(s.addr, conns, s.status, s.request)
+			res, err := load(s.spec.Addr, conns, s.status, s.request)
 			tails[i] = append(tails[i], res.p99)
 			return res.rate, err
 		}
@@ -101,11 +102,12 @@ func (b *bench) measure(name, peer string, must, aim float64, conns int, ours, t
 	if err := b.Alternate(row, run(0, ours), run(1, theirs)); err != nil {
 		return err
 	}
-	b.Add(harness.Row{Name: name + ", p99", Unit: "ms", PeerName: peer, Better: harness.Lower, Ours: tails[0], Peer: tails[1]})
+	b.Add(harness.Row{Name: name + ", p99", Unit: "ms", PeerName: peer, Better: harness.Lower,
+		Ours: tails[0], Peer: tails[1]})
 	return nil
 }
 
-// any draws a teacher's token and one of their students.
+// any returns a random teacher's token and one of their students.
 func (w world) any(r *rand.Rand) (token, profile string) {
 	t := r.IntN(len(w.Tokens))
 	return w.Tokens[t], w.Profiles[t][r.IntN(len(w.Profiles[t]))]

@@ -5,16 +5,17 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
-	"sync"
 	"syscall"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"lessonkit.example/internal/bench/harness"
 )
 
 const largeSize = 100 << 20
 
-// uploadRaw sends recordings as they are.
+// uploadRaw sends recordings as the body.
 func uploadRaw(w world, path func(lesson string) string, size int) request {
 	end := make([]byte, size-beginning)
 	return func(r *rand.Rand, _ int) net.Buffers {
@@ -29,7 +30,7 @@ func uploadRaw(w world, path func(lesson string) string, size int) request {
 
 func bareUpload(string) string { return "/upload" }
 
-// uploads compares with a handler that copies, syncs and renames.
+// uploads compares with a handler that copies, hashes, syncs and renames.
 func (b *bench) uploads() error {
 	ours, err := b.start("ours-upload", spec{Side: "ours"})
 	if err != nil {
@@ -39,19 +40,20 @@ func (b *bench) uploads() error {
 	if err != nil {
 		return err
 	}
-	if err := b.measure("upload of 2 MB", "bare copy", 0.8, 0.95, connections,
-		side{ours, 202, uploadRaw(ours.world, segmentsPath, uploadSize)}, side{plain, 202, uploadRaw(plain.world, bareUpload, uploadSize)}); err != nil {
+	if err := b.measure("upload of 2 MB", "bare copy + hash", 0.8, 0.95, connections,
+		side{ours, 202, uploadRaw(ours.world, segmentsPath, uploadSize)},
+		side{plain, 202, uploadRaw(plain.world, bareUpload, uploadSize)}); err != nil {
 		return err
 	}
 	run := func(s *process, path func(string) string) func() (float64, error) {
 		next := uploadRaw(s.world, path, largeSize)
 		return func() (float64, error) { return large(s, next) }
 	}
-	return b.Alternate(harness.Row{Name: "upload of 100 MB", Unit: "MB/s", PeerName: "bare copy", Must: 0.8, Aim: 0.95},
-		run(ours, segmentsPath), run(plain, bareUpload))
+	row := harness.Row{Name: "upload of 100 MB", Unit: "MB/s", PeerName: "bare copy + hash", Must: 0.8, Aim: 0.95}
+	return b.Alternate(row, run(ours, segmentsPath), run(plain, bareUpload))
 }
 
-// large sends three large recordings one after another.
+// large sends three large recordings in sequence.
 func large(s *process, next request) (float64, error) {
 	const count = 3
 	syscall.Sync()
@@ -62,43 +64,36 @@ func large(s *process, next request) (float64, error) {
 	return count * largeSize / 1e6 / time.Since(started).Seconds(), nil
 }
 
-// send sends a number of uploads on each of a number of connections.
+// send sends a number of uploads on each of several connections.
 func send(s *process, conns, count int, next request) error {
-	errs := make([]error, conns)
-	var wg sync.WaitGroup
+	var g errgroup.Group
 	for c := range conns {
-		wg.Go(func() {
-			conn, err := net.Dial("tcp", s.addr)
+		g.Go(func() error {
+			conn, err := net.Dial("tcp", s.spec.Addr)
 			if err != nil {
-				errs[c] = err
-				return
+				return err
 			}
 			defer conn.Close()
 			in, r := bufio.NewReader(conn), rand.New(rand.NewPCG(uint64(c), uint64(time.Now().UnixNano())))
 			for range count {
-				if errs[c] = exchange(conn, in, next(r, 0), 202); errs[c] != nil {
-					return
+				if err := exchange(conn, in, next(r, 0), 202); err != nil {
+					return err
 				}
 			}
+			return nil
 		})
 	}
-	wg.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return g.Wait()
 }
 
-// memory is how far the process grows above what it is at rest.
+// memory measures how much memory uploads take above that of the idle process.
 func (b *bench) memory() error {
 	ours, err := b.start("ours-memory", spec{Side: "ours"})
 	if err != nil {
 		return err
 	}
 	upload := uploadRaw(ours.world, segmentsPath, largeSize)
-	// What a first request brings in once and for all is not the upload's.
+	// What the first requests allocate once is not part of the figure.
 	if err := send(ours, connections, 1, uploadRaw(ours.world, segmentsPath, 1<<20)); err != nil {
 		return err
 	}
@@ -113,7 +108,7 @@ func (b *bench) memory() error {
 			if err != nil {
 				return err
 			}
-			if err := ours.forgetPeak(); err != nil {
+			if err := ours.resetPeak(); err != nil {
 				return err
 			}
 			if err := send(ours, m.conns, 1, upload); err != nil {
