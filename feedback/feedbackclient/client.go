@@ -1,5 +1,5 @@
-// Package feedbackclient speaks the service's HTTP interface as a phone does,
-// for the demo and for tests.
+// Package feedbackclient is a client of the HTTP API of the teaching-feedback service. It covers what
+// a recording app needs.
 package feedbackclient
 
 import (
@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"mime/multipart"
 	"net/http"
 	"net/url"
@@ -15,19 +16,19 @@ import (
 	"strings"
 )
 
-// Client calls one server as one teacher.
+// Client calls one server as one teacher. It is safe for concurrent use.
 type Client struct {
-	// Base is http://host:port.
+	// Base is the URL of the server, as in http://host:port.
 	Base string
 
-	// Header is sent with each request: a bearer token or a development user.
+	// Header is sent with each request. It contains the bearer token or the development user.
 	Header http.Header
 
 	// HTTP sends the requests. Defaults to http.DefaultClient.
 	HTTP *http.Client
 }
 
-// Development returns a client that signs in by the development header.
+// Development returns a client that uses the development sign-in.
 func Development(base, user string) Client {
 	return Client{Base: base, Header: http.Header{"X-Development-User": {user}}}
 }
@@ -42,9 +43,9 @@ type Problem struct {
 // Error implements error.
 func (p *Problem) Error() string { return fmt.Sprintf("%d %s: %s", p.Status, p.Code, p.Detail) }
 
-// What the service answers, as far as callers here want to know.
+// The answers of the service. They contain only some of their fields.
 type (
-	// Teacher is who is signed in.
+	// Teacher is the signed-in teacher.
 	Teacher struct {
 		ID string `json:"teacher_id"`
 	}
@@ -81,7 +82,7 @@ type (
 		Attempts int    `json:"attempts"`
 		SHA256   string `json:"sha256"`
 	}
-	// Generated is feedback text made from transcripts.
+	// Generated is a generated feedback text.
 	Generated struct {
 		Text    string `json:"text"`
 		Source  string `json:"source"`
@@ -110,7 +111,7 @@ type (
 	}
 )
 
-// Me returns who is signed in.
+// Me returns the signed-in teacher.
 func (c Client) Me(ctx context.Context) (t Teacher, err error) {
 	return t, c.Call(ctx, http.MethodGet, "/api/v1/auth/me", nil, &t)
 }
@@ -120,7 +121,7 @@ func (c Client) Health(ctx context.Context) (h Health, err error) {
 	return h, c.Call(ctx, http.MethodGet, "/health", nil, &h)
 }
 
-// EnsureProfile returns the teacher's profile of that name, made when there is none.
+// EnsureProfile returns the teacher's profile with this name and creates it if there is none.
 func (c Client) EnsureProfile(ctx context.Context, name string) (p Profile, err error) {
 	var list struct {
 		Items []Profile `json:"items"`
@@ -141,7 +142,7 @@ func (c Client) OpenSession(ctx context.Context, profileID string) (s Session, e
 	return s, c.Call(ctx, http.MethodPost, "/api/v1/feedback-sessions", map[string]string{"profile_id": profileID}, &s)
 }
 
-// Session returns a session whole.
+// Session returns a session with its lessons.
 func (c Client) Session(ctx context.Context, id string) (s Session, err error) {
 	return s, c.Call(ctx, http.MethodGet, "/api/v1/feedback-sessions/"+id, nil, &s)
 }
@@ -156,9 +157,10 @@ func (c Client) FinishLesson(ctx context.Context, id string) (l Lesson, err erro
 	return l, c.Call(ctx, http.MethodPost, "/api/v1/feedback-lessons/"+id+"/finish", nil, &l)
 }
 
-// Upload sends one segment as the mini program's recorder does: a multipart
-// form with a file.
-func (c Client) Upload(ctx context.Context, lessonID string, sequence int, name string, audio []byte) (s Segment, err error) {
+// Upload uploads one segment in a multipart form, as the mini program's recorder does.
+func (c Client) Upload(
+	ctx context.Context, lessonID string, sequence int, name string, audio []byte,
+) (s Segment, err error) {
 	var form bytes.Buffer
 	w := multipart.NewWriter(&form)
 	if err := w.WriteField("sequence", strconv.Itoa(sequence)); err != nil {
@@ -174,26 +176,30 @@ func (c Client) Upload(ctx context.Context, lessonID string, sequence int, name 
 	if err := w.Close(); err != nil {
 		return s, err
 	}
-	return s, c.send(ctx, http.MethodPost, "/api/v1/feedback-lessons/"+lessonID+"/segments", w.FormDataContentType(), &form, &s)
+	path := "/api/v1/feedback-lessons/" + lessonID + "/segments"
+	return s, c.send(ctx, http.MethodPost, path, w.FormDataContentType(), &form, &s)
 }
 
-// Generate sums up lessons.
+// Generate generates a feedback text from the transcripts of lessons.
 func (c Client) Generate(ctx context.Context, sessionID string, lessonIDs []string) (g Generated, err error) {
-	return g, c.Call(ctx, http.MethodPost, "/api/v1/feedback-sessions/"+sessionID+"/generate", map[string]any{"lesson_ids": lessonIDs}, &g)
+	path := "/api/v1/feedback-sessions/" + sessionID + "/generate"
+	return g, c.Call(ctx, http.MethodPost, path, map[string]any{"lesson_ids": lessonIDs}, &g)
 }
 
-// SaveRecord saves a feedback record, which completes its session.
-func (c Client) SaveRecord(ctx context.Context, profileID, sessionID, date, content string) (r Record, err error) {
+// SaveRecord creates a feedback record, which completes its session.
+func (c Client) SaveRecord(
+	ctx context.Context, profileID, sessionID, date, content string,
+) (r Record, err error) {
 	return r, c.Call(ctx, http.MethodPost, "/api/v1/feedback-records", map[string]string{
 		"profile_id": profileID, "feedback_session_id": sessionID, "feedback_date": date, "content": content,
 	}, &r)
 }
 
-// Call sends body as JSON (nil: none) and reads the answer into out (nil: not
-// read). An error answer is a *Problem.
+// Call sends a request with body as JSON and decodes the answer into out; either may be nil. An error
+// answer is returned as a *Problem.
 func (c Client) Call(ctx context.Context, method, path string, body, out any) error {
 	if body == nil {
-		return c.send(ctx, method, path, "", nil, out)
+		return c.send(ctx, method, path, "", http.NoBody, out)
 	}
 	b, err := json.Marshal(body)
 	if err != nil {
@@ -203,34 +209,46 @@ func (c Client) Call(ctx context.Context, method, path string, body, out any) er
 }
 
 func (c Client) send(ctx context.Context, method, path, contentType string, body io.Reader, out any) error {
-	req, err := http.NewRequestWithContext(ctx, method, c.Base+path, body)
+	header := http.Header{}
+	if contentType != "" {
+		header.Set("Content-Type", contentType)
+	}
+	resp, err := c.do(ctx, method, path, header, body)
 	if err != nil {
 		return err
 	}
-	if c.Header != nil {
-		req.Header = c.Header.Clone()
+	defer resp.Body.Close()
+	if out == nil {
+		return nil
 	}
-	if contentType != "" {
-		req.Header.Set("Content-Type", contentType)
+	return json.NewDecoder(resp.Body).Decode(out)
+}
+
+// do sends a request with headers in addition to the client's. It returns an error answer as a *Problem.
+func (c Client) do(
+	ctx context.Context, method, path string, header http.Header, body io.Reader,
+) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, c.Base+path, body)
+	if err != nil {
+		return nil, err
 	}
+	maps.Copy(req.Header, c.Header)
+	maps.Copy(req.Header, header)
 	client := c.HTTP
 	if client == nil {
 		client = http.DefaultClient
 	}
 	resp, err := client.Do(req)
 	if err != nil {
-		return err
+		return nil, err
+	}
+	if resp.StatusCode < 400 {
+		return resp, nil
 	}
 	defer resp.Body.Close()
-	if resp.StatusCode >= 400 {
-		p := Problem{Status: resp.StatusCode}
-		if err := json.NewDecoder(resp.Body).Decode(&p); err != nil {
-			p.Detail = "no problem document"
-		}
-		return fmt.Errorf("%s %s: %w", method, path, &p)
+	p := Problem{Status: resp.StatusCode}
+	if err := json.NewDecoder(resp.Body).Decode(&p); err != nil {
+		p.Detail = "the answer is not a problem document"
 	}
-	if out == nil {
-		return nil
-	}
-	return json.NewDecoder(resp.Body).Decode(out)
+	return nil, fmt.Errorf("%s %s: %w", method, path, &p)
 }
