@@ -59,7 +59,8 @@ func run(ctx context.Context, args []string) error {
 
 func serve(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("feedback-server serve", flag.ContinueOnError)
-	roleName := flags.String("role", "all", "the part of the work of this process: api (serve), worker (transcribe), or all")
+	roleName := flags.String("role", "all",
+		"the part of the work of this process: api (serve), worker (transcribe), or all")
 	if err := program.ParseAll(flags, args, os.Stdout, "usage: feedback-server [serve [flags]]\n\n", ""); err != nil {
 		return err
 	}
@@ -90,7 +91,8 @@ func serve(ctx context.Context, args []string) error {
 
 func migrate(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("feedback-server migrate", flag.ContinueOnError)
-	if err := program.ParseAll(flags, args, os.Stdout, "usage: feedback-server migrate\n\nUpdates the tables.\n", ""); err != nil {
+	if err := program.ParseAll(flags, args, os.Stdout, "usage: feedback-server migrate\n\nUpdates the tables.\n",
+		""); err != nil {
 		return err
 	}
 	config, log, err := configure()

@@ -51,6 +51,13 @@ func TestProgramsCompile(t *testing.T) {
 	}
 }
 
+func TestEmbeddedExampleIsShownAsItIs(t *testing.T) {
+	t.Parallel()
+	program, err := os.ReadFile(filepath.Join(root, "examples/embedded/main.go"))
+	require.NoError(t, err)
+	require.Contains(t, blocks(t, "go"), string(program))
+}
+
 // Every command of the README is run here or by the test named in elsewhere.
 func TestCommandsAreRun(t *testing.T) {
 	t.Parallel()

@@ -75,6 +75,10 @@ func (s *Store) Close() error {
 	return s.file.Close()
 }
 
+// DB returns the pools that the store uses, for other stores on the same file: jobs can then be
+// enqueued in their transactions, by [Store.EnqueueTx]. write has one connection.
+func (s *Store) DB() (write, read *sql.DB) { return s.w, s.r }
+
 // New returns a store that writes through write and reads through read. write must have one connection
 // (SetMaxOpenConns(1)) and begin transactions with BEGIN IMMEDIATE (_txlock=immediate); both use the driver
 // modernc.org/sqlite with journal_mode WAL and a busy_timeout. synchronous FULL keeps every commit through a power cut and

@@ -55,9 +55,9 @@ type Config struct {
 	LocalASRURL          string        `env:"LOCAL_ASR_URL"`
 	LocalASRModel        string        `env:"LOCAL_ASR_MODEL"`
 	LocalASRAPIKey       string        `env:"LOCAL_ASR_API_KEY"`
-	ASRRequestTimeout    time.Duration `env:"ASR_REQUEST_TIMEOUT_SECONDS"` // of one recognition; defaults to 30 minutes
+	ASRRequestTimeout    time.Duration `env:"ASR_REQUEST_TIMEOUT_SECONDS"` // defaults to 30 minutes
 	ASRWorkerConcurrency int           `env:"ASR_WORKER_CONCURRENCY"`      // defaults to 1
-	ASRJobLease          time.Duration `env:"ASR_JOB_LEASE_SECONDS"`       // limit of one job; defaults to 1 hour
+	ASRJobLease          time.Duration `env:"ASR_JOB_LEASE_SECONDS"`       // time limit of a job; defaults to 1 hour
 
 	CloudASRAppID      string `env:"CLOUD_ASR_APP_ID"`
 	CloudASRSecretID   string `env:"CLOUD_ASR_SECRET_ID"`
@@ -227,8 +227,8 @@ func (c Config) mistakes() (bad []string) {
 	must(c.ASRWorkerConcurrency > 0, "ASR_WORKER_CONCURRENCY", "must be above 0")
 	must(c.ASRRequestTimeout > 0, "ASR_REQUEST_TIMEOUT_SECONDS", "must be above 0")
 	must(c.ASRJobLease > c.ASRRequestTimeout, "ASR_JOB_LEASE_SECONDS",
-		fmt.Sprintf("must exceed ASR_REQUEST_TIMEOUT_SECONDS (%.0f): another worker would start a job while its request "+
-			"is still running", c.ASRRequestTimeout.Seconds()))
+		fmt.Sprintf("must exceed ASR_REQUEST_TIMEOUT_SECONDS (%.0f), so that a job outlasts its request",
+			c.ASRRequestTimeout.Seconds()))
 	must((c.MiniappAppID == "") == (c.MiniappAppSecret == ""), "MINIAPP_APP_ID, MINIAPP_APP_SECRET",
 		"must both be set or both be empty")
 	if c.ASRProvider == "cloud" {
@@ -246,7 +246,8 @@ const minOperatorPassword = 12
 // cloudMistakes returns the errors of the cloud recognizer with the names of the variables.
 func (c Config) cloudMistakes() []string {
 	if c.CloudASRAppID == "" || c.CloudASRSecretID == "" || c.CloudASRSecretKey == "" {
-		return []string{"CLOUD_ASR_APP_ID, CLOUD_ASR_SECRET_ID, CLOUD_ASR_SECRET_KEY: must be set if ASR_PROVIDER is cloud"}
+		const names = "CLOUD_ASR_APP_ID, CLOUD_ASR_SECRET_ID, CLOUD_ASR_SECRET_KEY"
+		return []string{names + ": must be set if ASR_PROVIDER is cloud"}
 	}
 	_, err := newRecognizer(c, slog.New(slog.DiscardHandler))
 	if err == nil {

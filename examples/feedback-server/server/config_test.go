@@ -56,8 +56,10 @@ func TestEveryBadVariableIsNamed(t *testing.T) {
 	})
 	require.Error(t, err)
 	for _, name := range []string{
-		"DATABASE_URL", "HTTP_ADDR", "APP_ENV", "LOG_LEVEL: must be debug", "ALLOW_DEVELOPMENT_USER_HEADER: must be true or false", "ASR_WORKER_CONCURRENCY: must be a whole number",
-		"ASR_JOB_LEASE_SECONDS: must exceed ASR_REQUEST_TIMEOUT_SECONDS (1800)", "CLOUD_ASR_APP_ID", "LOCAL_ASR_URL", "MINIAPP_APP_ID", "FEEDBACK_SUMMARY_MODEL", "AUDIO_MAX_BYTES", "TRUSTED_PROXIES",
+		"DATABASE_URL", "HTTP_ADDR", "APP_ENV", "LOG_LEVEL: must be debug",
+		"ALLOW_DEVELOPMENT_USER_HEADER: must be true or false", "ASR_WORKER_CONCURRENCY: must be a whole number",
+		"ASR_JOB_LEASE_SECONDS: must exceed ASR_REQUEST_TIMEOUT_SECONDS (1800)", "CLOUD_ASR_APP_ID", "LOCAL_ASR_URL",
+		"MINIAPP_APP_ID", "FEEDBACK_SUMMARY_MODEL", "AUDIO_MAX_BYTES", "TRUSTED_PROXIES",
 	} {
 		require.ErrorContains(t, err, name)
 	}
@@ -80,7 +82,8 @@ func TestEveryBadValueIsNamed(t *testing.T) {
 		"FEEDBACK_SUMMARY_API_KEY": "hush hush",
 	})
 	require.Error(t, err)
-	for _, name := range []string{"DATABASE_URL", "HTTP_ADDR", "AUDIO_MAX_BYTES", "CLOUD_ASR_APP_ID", "CLOUD_ASR_SECRET_ID", "CLOUD_ASR_SECRET_KEY",
+	for _, name := range []string{"DATABASE_URL", "HTTP_ADDR", "AUDIO_MAX_BYTES", "CLOUD_ASR_APP_ID",
+		"CLOUD_ASR_SECRET_ID", "CLOUD_ASR_SECRET_KEY",
 		"CLOUD_ASR_ENGINE_TYPE", "FEEDBACK_SUMMARY_API_KEY"} {
 		require.ErrorContains(t, err, "\n  "+name+": ")
 	}
@@ -96,7 +99,8 @@ func TestBlanksBetweenTrustedProxiesAreNone(t *testing.T) {
 func TestEnvironmentWinsOverFile(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), ".env")
-	require.NoError(t, os.WriteFile(file, []byte("# a comment\nHTTP_ADDR=:1\nLOCAL_ASR_URL=\"http://file/\"\nASR_PROVIDER=\n"), 0o600))
+	const content = "# a comment\nHTTP_ADDR=:1\nLOCAL_ASR_URL=\"http://file/\"\nASR_PROVIDER=\n"
+	require.NoError(t, os.WriteFile(file, []byte(content), 0o600))
 	environment, err := server.Environment([]string{"HTTP_ADDR=:2", "LOG_LEVEL="}, file)
 	require.NoError(t, err)
 	require.Equal(t, map[string]string{"HTTP_ADDR": ":2", "LOCAL_ASR_URL": "http://file/"}, environment)

@@ -13,7 +13,9 @@ import (
 )
 
 // newFeedback returns the service of lessons, recordings and feedback records.
-func newFeedback(c Config, store feedback.Store, recognizer asr.Recognizer, log *slog.Logger) (*feedback.Service, error) {
+func newFeedback(
+	c Config, store feedback.Store, recognizer asr.Recognizer, log *slog.Logger,
+) (*feedback.Service, error) {
 	audio, err := audiodir.New(c.AudioStorageDir)
 	if err != nil {
 		return nil, fmt.Errorf("AUDIO_STORAGE_DIR: %w", err)

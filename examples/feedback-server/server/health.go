@@ -15,7 +15,7 @@ import (
 
 // Report is the body of GET /health.
 type Report struct {
-	Status   string         `json:"status" enum:"ok,degraded" doc:"ok when data endpoints work and speech is recognised."`
+	Status   string         `json:"status" enum:"ok,degraded" doc:"ok if data endpoints and speech recognition work."`
 	Version  string         `json:"version"`
 	Database DatabaseReport `json:"database"`
 	Speech   SpeechReport   `json:"speech"`

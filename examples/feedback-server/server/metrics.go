@@ -53,11 +53,12 @@ func (m *metrics) handler() http.Handler {
 
 // methods are the values of the label method. A client may send any word as a method.
 var methods = []string{
-	http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions,
+	http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
+	http.MethodOptions,
 }
 
-// observeRequest records a request. The route is the pattern of the mux, not the path, so the number
-// of series is bounded.
+// observeRequest records a request. The route is the pattern of the mux, not the path, so the
+// number of series is bounded.
 func (m *metrics) observeRequest(method, route string, status int, took time.Duration) {
 	if !slices.Contains(methods, method) {
 		method = "other"

@@ -26,19 +26,28 @@ const operatorPassword = "correct horse battery"
 func withOperator(t *testing.T) (s *server.Server, file string) {
 	file = filepath.Join(t.TempDir(), "x.db")
 	s = newServer(t, server.RoleAll, map[string]string{
-		"DATABASE_URL": "sqlite:" + file, "ALLOW_DEVELOPMENT_USER_HEADER": "true", "OPERATOR_PASSWORD": operatorPassword,
+		"DATABASE_URL": "sqlite:" + file, "ALLOW_DEVELOPMENT_USER_HEADER": "true",
+		"OPERATOR_PASSWORD": operatorPassword,
 	})
 	require.NoError(t, s.Migrate(t.Context()))
 	return s, file
 }
 
 // request sends a request to the pages of the queue.
-func request(h http.Handler, method, path string, header func(*http.Request)) *httptest.ResponseRecorder {
+func request(s *server.Server, method, path string, header func(*http.Request)) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, "/admin/queue"+path, nil)
 	header(r)
 	w := httptest.NewRecorder()
-	h.ServeHTTP(w, r)
+	s.Handler().ServeHTTP(w, r)
 	return w
+}
+
+func basic(user, password string) func(*http.Request) {
+	return func(r *http.Request) { r.SetBasicAuth(user, password) }
+}
+
+func bearer(token string) func(*http.Request) {
+	return func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+token) }
 }
 
 func TestQueuePagesNeedTheOperatorsPassword(t *testing.T) {
@@ -46,20 +55,20 @@ func TestQueuePagesNeedTheOperatorsPassword(t *testing.T) {
 	s, _ := withOperator(t)
 	for name, header := range map[string]func(*http.Request){
 		"nothing":             func(*http.Request) {},
-		"another password":    func(r *http.Request) { r.SetBasicAuth("operator", operatorPassword+"x") },
-		"no password":         func(r *http.Request) { r.SetBasicAuth("operator", "") },
-		"bearer token":        func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+operatorPassword) },
+		"another password":    basic("operator", operatorPassword+"x"),
+		"no password":         basic("operator", ""),
+		"bearer token":        bearer(operatorPassword),
 		"development sign-in": func(r *http.Request) { r.Header.Set("X-Development-User", "someone") },
 	} {
 		for _, path := range []string{"/", "/jobs", "/jobs/1", "/other"} {
-			w := request(s.Handler(), http.MethodGet, path, header)
+			w := request(s, http.MethodGet, path, header)
 			require.Equal(t, http.StatusUnauthorized, w.Code, name)
 			require.Contains(t, w.Header().Get("WWW-Authenticate"), "Basic ")
 			require.Equal(t, "no-store", w.Header().Get("Cache-Control"))
 		}
-		require.Equal(t, http.StatusUnauthorized, request(s.Handler(), http.MethodPost, "/jobs/1/retry", header).Code, name)
+		require.Equal(t, http.StatusUnauthorized, request(s, http.MethodPost, "/jobs/1/retry", header).Code, name)
 	}
-	w := request(s.Handler(), http.MethodGet, "/", func(r *http.Request) { r.SetBasicAuth("any name", operatorPassword) })
+	w := request(s, http.MethodGet, "/", basic("any name", operatorPassword))
 	require.Equal(t, http.StatusOK, w.Code)
 	require.Equal(t, "no-store", w.Header().Get("Cache-Control"))
 	require.Contains(t, w.Header().Get("Content-Security-Policy"), "default-src 'none'")
@@ -69,24 +78,22 @@ func TestTeachersTokenDoesNotOpenTheQueuePages(t *testing.T) {
 	t.Parallel()
 	platform := authtest.NewPlatform(t)
 	s := newServer(t, server.RoleAll, map[string]string{
-		"DATABASE_URL":   "sqlite:" + filepath.Join(t.TempDir(), "x.db"),
-		"MINIAPP_APP_ID": platform.AppID, "MINIAPP_APP_SECRET": platform.Secret, "MINIAPP_API_URL": platform.QueryEndpoint(),
-		"OPERATOR_PASSWORD": operatorPassword,
+		"DATABASE_URL":       "sqlite:" + filepath.Join(t.TempDir(), "x.db"),
+		"MINIAPP_APP_ID":     platform.AppID,
+		"MINIAPP_APP_SECRET": platform.Secret,
+		"MINIAPP_API_URL":    platform.QueryEndpoint(),
+		"OPERATOR_PASSWORD":  operatorPassword,
 	})
 	require.NoError(t, s.Migrate(t.Context()))
 	token := signIn(t, s.Handler(), platform)
-	require.Equal(t, http.StatusUnauthorized, request(s.Handler(), http.MethodGet, "/", func(r *http.Request) {
-		r.Header.Set("Authorization", "Bearer "+token)
-	}).Code)
-	require.Equal(t, http.StatusUnauthorized, request(s.Handler(), http.MethodGet, "/", func(r *http.Request) {
-		r.SetBasicAuth("someone", token)
-	}).Code)
+	require.Equal(t, http.StatusUnauthorized, request(s, http.MethodGet, "/", bearer(token)).Code)
+	require.Equal(t, http.StatusUnauthorized, request(s, http.MethodGet, "/", basic("someone", token)).Code)
 }
 
 func TestNoQueuePagesWithoutAnOperatorsPassword(t *testing.T) {
 	t.Parallel()
-	signedIn := func(r *http.Request) { r.SetBasicAuth("operator", "") }
-	require.Equal(t, http.StatusNotFound, request(onSQLite(t, server.RoleAll).Handler(), http.MethodGet, "/", signedIn).Code)
+	s := onSQLite(t, server.RoleAll)
+	require.Equal(t, http.StatusNotFound, request(s, http.MethodGet, "/", basic("operator", "")).Code)
 
 	_, err := server.ParseConfig(map[string]string{"OPERATOR_PASSWORD": "elevenchars"})
 	require.ErrorContains(t, err, "OPERATOR_PASSWORD: must have at least 12 characters")
@@ -97,7 +104,7 @@ func TestOtherSitesCannotRetryJobs(t *testing.T) {
 	t.Parallel()
 	s, _ := withOperator(t)
 	for site, status := range map[string]int{"cross-site": 403, "same-site": 403, "same-origin": 404} {
-		w := request(s.Handler(), http.MethodPost, "/jobs/1/retry", func(r *http.Request) {
+		w := request(s, http.MethodPost, "/jobs/1/retry", func(r *http.Request) {
 			r.SetBasicAuth("operator", operatorPassword)
 			r.Header.Set("Sec-Fetch-Site", site)
 		})
@@ -123,7 +130,8 @@ func TestOperatorRetriesAFailedJobInTheBrowser(t *testing.T) {
 	require.NoError(t, err)
 	defer store.Close()
 	jobs := jobqueue.NewClient(store)
-	inserted, err := jobs.Enqueue(t.Context(), jobqueue.Params{Queue: "files", Kind: "delete_audio", Args: "not a task"})
+	params := jobqueue.Params{Queue: "files", Kind: "delete_audio", Args: "not a task"}
+	inserted, err := jobs.Enqueue(t.Context(), params)
 	require.NoError(t, err)
 	failures := func(n int) func() bool {
 		return func() bool {

@@ -43,7 +43,7 @@ func newRecognizer(c Config, log *slog.Logger) (asr.Recognizer, error) {
 // noRecognizer is used if none is configured: recordings stay in the queue.
 type noRecognizer struct{}
 
-const noRecognizerReason = "no recognizer is configured: set LOCAL_ASR_URL, or ASR_PROVIDER=cloud with CLOUD_ASR_*"
+const noRecognizerReason = "no recogniser is configured: set LOCAL_ASR_URL, or ASR_PROVIDER=cloud with CLOUD_ASR_*"
 
 func (noRecognizer) Recognize(context.Context, asr.Audio) (asr.Transcript, error) {
 	return asr.Transcript{}, &asr.Error{Class: asr.ErrMisconfigured, Op: "recognize", Message: noRecognizerReason}

@@ -32,7 +32,8 @@ func TestServerNeedsNoMoreThanToReadAndWriteRows(t *testing.T) {
 			require.NoError(t, err, s)
 		}
 	}
-	run(database, "create role feedback_owner login", "create role feedback_server login", "create database feedback owner feedback_owner")
+	run(database, "create role feedback_owner login", "create role feedback_server login",
+		"create database feedback owner feedback_owner")
 	as := func(role string) string {
 		u, err := url.Parse(database)
 		require.NoError(t, err)
@@ -42,7 +43,8 @@ func TestServerNeedsNoMoreThanToReadAndWriteRows(t *testing.T) {
 	run(as("feedback_owner"),
 		"alter default privileges grant select, insert, update, delete on tables to feedback_server",
 		"alter default privileges grant usage on sequences to feedback_server")
-	require.NoError(t, newServer(t, server.RoleAll, map[string]string{"DATABASE_URL": as("feedback_owner")}).Migrate(t.Context()))
+	owner := newServer(t, server.RoleAll, map[string]string{"DATABASE_URL": as("feedback_owner")})
+	require.NoError(t, owner.Migrate(t.Context()))
 
 	speech := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, _, err := r.FormFile("file"); err != nil {

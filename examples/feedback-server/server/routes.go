@@ -38,8 +38,9 @@ func registerState(api huma.API, h *health) {
 		OperationID: "ready", Method: http.MethodGet, Path: "/readyz", Tags: []string{"State"},
 		SkipValidateParams: true,
 		Summary:            "Readiness, for load balancers",
-		Description:        "Answers 200 while the database is reachable and migrated and the server is not stopping, else 503.",
-		Errors:             []int{http.StatusServiceUnavailable},
+		Description: "Answers 200 while the database is reachable and migrated and the server is not stopping, " +
+			"else 503.",
+		Errors: []int{http.StatusServiceUnavailable},
 	}, func(ctx context.Context, _ *struct{}) (*struct{ Body Readiness }, error) {
 		if !h.ready(ctx) {
 			const detail = "the database is not reachable or not migrated, or the server is stopping"

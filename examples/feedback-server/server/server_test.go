@@ -66,7 +66,8 @@ func TestHealthNamesWhatIsMissing(t *testing.T) {
 	require.Contains(t, r.Speech.Detail, "LOCAL_ASR_URL")
 
 	r = health(t, onSQLite(t, server.RoleAll).Handler())
-	require.Equal(t, server.DatabaseReport{Configured: true, Reachable: true, Migrated: true, Engine: "sqlite"}, r.Database)
+	working := server.DatabaseReport{Configured: true, Reachable: true, Migrated: true, Engine: "sqlite"}
+	require.Equal(t, working, r.Database)
 	require.True(t, r.DevelopmentAuthEnabled)
 	require.False(t, r.MiniappAuthConfigured)
 	require.Equal(t, "test", r.Version)
@@ -75,8 +76,11 @@ func TestHealthNamesWhatIsMissing(t *testing.T) {
 func TestProductionSignIn(t *testing.T) {
 	t.Parallel()
 	r := health(t, newServer(t, server.RoleAll, map[string]string{
-		"DATABASE_URL": "sqlite:" + filepath.Join(t.TempDir(), "x.db"), "APP_ENV": "production", "ALLOW_DEVELOPMENT_USER_HEADER": "true",
-		"MINIAPP_APP_ID": "id", "MINIAPP_APP_SECRET": "secret",
+		"DATABASE_URL":                  "sqlite:" + filepath.Join(t.TempDir(), "x.db"),
+		"APP_ENV":                       "production",
+		"ALLOW_DEVELOPMENT_USER_HEADER": "true",
+		"MINIAPP_APP_ID":                "id",
+		"MINIAPP_APP_SECRET":            "secret",
 	}).Handler())
 	require.True(t, r.MiniappAuthConfigured)
 	require.False(t, r.DevelopmentAuthEnabled)
@@ -88,7 +92,8 @@ func TestHealthAnswersWhileTheDatabaseHangs(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer l.Close()
-	h := newServer(t, server.RoleAll, map[string]string{"DATABASE_URL": "postgres://u@" + l.Addr().String() + "/d?sslmode=disable"}).Handler()
+	hanging := "postgres://u@" + l.Addr().String() + "/d?sslmode=disable"
+	h := newServer(t, server.RoleAll, map[string]string{"DATABASE_URL": hanging}).Handler()
 	for range 2 {
 		began := time.Now()
 		r := health(t, h)
@@ -122,7 +127,8 @@ func TestMetricsNameRoutesNotResources(t *testing.T) {
 	require.Equal(t, http.StatusOK, get(h, "/api/v1/profiles").Code)
 	require.Equal(t, http.StatusNotFound, get(h, "/api/v1/profiles/0197a000-0000-7000-8000-000000000000").Code)
 	text := get(h, "/metrics").Body.String()
-	require.Contains(t, text, `http_request_duration_seconds_count{method="GET",route="GET /api/v1/profiles/{profile_id}",status="404"} 1`)
+	require.Contains(t, text,
+		`http_request_duration_seconds_count{method="GET",route="GET /api/v1/profiles/{profile_id}",status="404"} 1`)
 	require.NotContains(t, text, "0197a000")
 	require.Contains(t, text, "database_ready 1")
 	require.Contains(t, text, `speech_available{provider="local"} 0`)
@@ -158,7 +164,8 @@ func TestDocumentIsWhole(t *testing.T) {
 			seen[op.OperationID] = true
 		}
 	}
-	for _, given := range []string{"/health", "/api/v1/auth/miniapp/login", "/api/v1/profiles/{profile_id}", "/api/v1/feedback-lessons/{lesson_id}/segments"} {
+	for _, given := range []string{"/health", "/api/v1/auth/miniapp/login", "/api/v1/profiles/{profile_id}",
+		"/api/v1/feedback-lessons/{lesson_id}/segments"} {
 		require.Contains(t, doc.Paths, given)
 	}
 	page := get(h, "/scalar")
@@ -186,7 +193,8 @@ func TestEventStreamEndsWithTheLogout(t *testing.T) {
 	platform := authtest.NewPlatform(t)
 	s := newServer(t, server.RoleAll, map[string]string{
 		"DATABASE_URL":   "sqlite:" + filepath.Join(t.TempDir(), "x.db"),
-		"MINIAPP_APP_ID": platform.AppID, "MINIAPP_APP_SECRET": platform.Secret, "MINIAPP_API_URL": platform.QueryEndpoint(),
+		"MINIAPP_APP_ID": platform.AppID, "MINIAPP_APP_SECRET": platform.Secret,
+		"MINIAPP_API_URL": platform.QueryEndpoint(),
 	})
 	require.NoError(t, s.Migrate(t.Context()))
 	server := httptest.NewServer(s.Handler())
@@ -220,7 +228,8 @@ func TestEventStreamEndsWithTheLogout(t *testing.T) {
 // Without a token an operation answers 401 before it looks at parameters and body.
 func TestAnswersBelowTheAPIPrefixComeInOrder(t *testing.T) {
 	t.Parallel()
-	withDatabase, without := onSQLite(t, server.RoleAll).Handler(), newServer(t, server.RoleAll, map[string]string{}).Handler()
+	withDatabase := onSQLite(t, server.RoleAll).Handler()
+	without := newServer(t, server.RoleAll, map[string]string{}).Handler()
 	for _, c := range []struct {
 		method, path, body string
 		signedIn           int

@@ -1,7 +1,6 @@
-// Package demo runs the feedback service's main job end to end on this
-// machine: it starts the server on a database of its own, starts a speech
-// recogniser where there is one, and then does over HTTP what a teacher's
-// phone does.
+// Package demo runs the feedback service end to end on this machine: it starts the server on its
+// own database and, if one is installed, a speech recognizer, and then acts as a teacher's phone
+// over HTTP.
 package demo
 
 import (
@@ -10,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -22,41 +22,39 @@ import (
 	"lessonkit.example/examples/feedback-server/server"
 )
 
-// Options of [Run].
+// Options configures [Run].
 type Options struct {
-	// Dir holds the database, the audio and the server's log. It is made when
-	// it does not exist.
+	// Dir is the directory of the database, the audio and the server's log. Run creates it.
 	Dir string
 
-	// Once ends the demo when the record is saved. Otherwise the server goes
-	// on until the context ends.
+	// Once ends the demo when the record is saved. Otherwise the server runs until the context is
+	// done.
 	Once bool
 
-	// Audio are the user's own recordings, one segment each, in place of the
-	// spoken samples.
+	// Audio lists files with recordings, one segment each, in place of the spoken samples.
 	Audio []string
 
-	// Environment configures the server, apart from what the demo sets itself
-	// (database, audio directory, sign-in).
+	// Environment configures the server. The demo sets database, audio directory and sign-in
+	// itself.
 	Environment map[string]string
 
-	// Stdout gets the record, and with Stderr what is going on.
-	Stdout, Stderr io.Writer
+	Stdout io.Writer // receives the record
+	Stderr io.Writer // receives the progress
 
 	// Version of the program.
 	Version string
 }
 
-// demo is a run.
+// demo is one run.
 type demo struct {
 	Options
-	base       string      // the server's address
-	recogniser *recogniser // nil: somebody else's, by LOCAL_ASR_URL
+	url        string      // of the server
+	recognizer *recognizer // nil if the environment configures another one
 	started    time.Time
 }
 
-// Run runs the demo. It returns nil when the record is saved and, without
-// Once, the context has ended.
+// Run runs the demo. It returns nil when the record is saved and, without Once, the context is
+// done.
 func Run(ctx context.Context, o Options) error {
 	d := &demo{Options: o, started: time.Now()}
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
@@ -80,8 +78,8 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	d.base = "http://" + listener.Addr().String()
-	d.say("Serving at %s, data and log in %s.", d.base, o.Dir)
+	d.url = "http://" + listener.Addr().String()
+	d.printf("Serving at %s, data and log in %s.", d.url, o.Dir)
 	group.Go(func() error { return server.Run(ctx, listener) })
 	group.Go(func() error {
 		if err := d.runLessons(ctx); err != nil {
@@ -91,23 +89,21 @@ func Run(ctx context.Context, o Options) error {
 			cancel()
 			return nil
 		}
-		d.say("Still serving. The interface to try out: %s/scalar   State: %s/health   Stop with Ctrl-C.", d.base, d.base)
+		d.printf("Still serving. API reference: %s/scalar   State: %s/health   Stop with Ctrl-C.", d.url, d.url)
 		return nil
 	})
 	err = group.Wait()
 	if errors.Is(err, context.Canceled) {
-		err = nil // stopped, as asked
+		err = nil // the caller or -once stopped it
 	}
 	return errors.Join(err, server.Close())
 }
 
-// environment is the server's configuration: the user's, over it the demo's
-// own, and a recogniser of ours unless the user has one.
+// environment returns the server's configuration: the user's, changed by the demo. It starts a
+// recognizer unless the user configured one.
 func (d *demo) environment(ctx context.Context, group *errgroup.Group, log *slog.Logger) (map[string]string, error) {
 	environment := map[string]string{"ASR_WORKER_CONCURRENCY": strconv.Itoa(min(2, runtime.NumCPU()))}
-	for name, value := range d.Environment {
-		environment[name] = value
-	}
+	maps.Copy(environment, d.Environment)
 	environment["DATABASE_URL"] = "sqlite:" + filepath.Join(d.Dir, "lessonkit.db")
 	environment["AUDIO_STORAGE_DIR"] = filepath.Join(d.Dir, "audio")
 	environment["ALLOW_DEVELOPMENT_USER_HEADER"] = "true"
@@ -115,17 +111,19 @@ func (d *demo) environment(ctx context.Context, group *errgroup.Group, log *slog
 
 	if environment["LOCAL_ASR_URL"] == "" && environment["ASR_PROVIDER"] != "cloud" {
 		var err error
-		if d.recogniser, err = startRecogniser(ctx, group, log); err != nil {
+		if d.recognizer, err = startRecognizer(ctx, group, log); err != nil {
 			return nil, err
 		}
-		environment["LOCAL_ASR_URL"] = d.recogniser.url
+		environment["LOCAL_ASR_URL"] = d.recognizer.url
 	}
 	return environment, nil
 }
 
-// server builds the server on a migrated database, and a listener: at the
-// configured address, or at any where that is taken.
-func (d *demo) server(ctx context.Context, environment map[string]string, log *slog.Logger) (*server.Server, net.Listener, error) {
+// server returns the server on a migrated database, and a listener at the configured address. If
+// the default address is in use, the listener has another port.
+func (d *demo) server(
+	ctx context.Context, environment map[string]string, log *slog.Logger,
+) (*server.Server, net.Listener, error) {
 	config, err := server.ParseConfig(environment)
 	if err != nil {
 		return nil, nil, err
@@ -138,8 +136,8 @@ func (d *demo) server(ctx context.Context, environment map[string]string, log *s
 		return nil, nil, errors.Join(err, srv.Close())
 	}
 	listener, err := net.Listen("tcp", config.HTTPAddr)
-	if err != nil && !d.explicitAddress() {
-		d.say("%s is taken; using another port.", config.HTTPAddr)
+	if err != nil && d.Environment["HTTP_ADDR"] == "" {
+		d.printf("%s is in use; choosing another port.", config.HTTPAddr)
 		listener, err = net.Listen("tcp", "127.0.0.1:0")
 	}
 	if err != nil {
@@ -148,15 +146,14 @@ func (d *demo) server(ctx context.Context, environment map[string]string, log *s
 	return srv, listener, nil
 }
 
-func (d *demo) explicitAddress() bool { return d.Environment["HTTP_ADDR"] != "" }
-
-// recogniserMissing tells whether it is certain that nobody transcribes for
-// the time being. A foreign recogniser gets a moment to answer.
-func (d *demo) recogniserMissing() bool {
-	if d.recogniser != nil {
-		return d.recogniser.missing() != nil
+// recognizerMissing reports whether no recognizer is installed. One that the user configured has 10
+// seconds to answer.
+func (d *demo) recognizerMissing() bool {
+	if d.recognizer != nil {
+		_, err := d.recognizer.find()
+		return err != nil
 	}
 	return time.Since(d.started) > 10*time.Second
 }
 
-func (d *demo) say(format string, args ...any) { fmt.Fprintf(d.Stderr, format+"\n", args...) }
+func (d *demo) printf(format string, args ...any) { fmt.Fprintf(d.Stderr, format+"\n", args...) }

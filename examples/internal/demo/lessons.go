@@ -4,40 +4,41 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"lessonkit.example/feedback/feedbackclient"
 )
 
-// pupil is whom the spoken lessons are about.
-const pupil = "Sample pupil"
+// student is the subject of the spoken lessons.
+const student = "Sample student"
 
-// pollInterval is how often the demo asks how far the transcription is.
+// pollInterval is how often the demo reads the state of the transcription.
 const pollInterval = 300 * time.Millisecond
 
-// runLessons does the main job as a phone does it: sign in, save a profile,
-// open a voice session, record lessons, wait, generate, save the record.
+// runLessons sends the requests of a phone: sign in, save a profile, open a voice session, upload
+// lessons, wait for their text, generate the feedback, save the record.
 func (d *demo) runLessons(ctx context.Context) error {
 	lessons, err := d.lessons()
 	if err != nil {
 		return err
 	}
-	c := feedbackclient.Development(d.base, "demo")
+	c := feedbackclient.Development(d.url, "demo")
 	me, err := c.Me(ctx)
 	if err != nil {
 		return err
 	}
-	d.say("Signed in as teacher %s (development sign-in).", me.ID)
-	p, err := c.EnsureProfile(ctx, pupil)
+	d.printf("Signed in as teacher %s (development sign-in).", me.ID)
+	p, err := c.EnsureProfile(ctx, student)
 	if err != nil {
 		return err
 	}
-	d.say("Profile of %q: %s.", p.Name, p.ID)
+	d.printf("Profile of %q: %s.", p.Name, p.ID)
 	s, err := c.OpenSession(ctx, p.ID)
 	if err != nil {
 		return err
 	}
-	d.say("Voice session: %s.", s.ID)
+	d.printf("Voice session: %s.", s.ID)
 
 	var ids []string
 	for _, audio := range lessons {
@@ -56,28 +57,30 @@ func (d *demo) runLessons(ctx context.Context) error {
 		return err
 	}
 	if g.Warning != "" {
-		d.say("Summary: %s", g.Warning)
+		d.printf("Summary: %s", g.Warning)
 	}
 	r, err := c.SaveRecord(ctx, p.ID, s.ID, time.Now().Format(time.DateOnly), g.Text)
 	if err != nil {
 		return err
 	}
-	d.say("Saved as feedback record %s of %s (summary: %s):", r.ID, r.Date, g.Source)
+	d.printf("Saved as feedback record %s of %s (summary: %s):", r.ID, r.Date, g.Source)
 	fmt.Fprintf(d.Stdout, "\n%s\n\n", r.Content)
 	return nil
 }
 
 func (d *demo) lessons() ([][]sample, error) {
 	if len(d.Audio) > 0 {
-		return ownLessons(d.Audio)
+		return recordedLesson(d.Audio)
 	}
 	return sampleLessons()
 }
 
-// recordLesson starts a lesson, uploads its segments and finishes it. Each
-// upload is answered when the audio is safe, long before there is text. A
-// lesson that an interrupted run left open is finished first.
-func (d *demo) recordLesson(ctx context.Context, c feedbackclient.Client, sessionID string, audio []sample) (string, error) {
+// recordLesson starts a lesson, uploads its segments and finishes it. An upload is acknowledged
+// when the audio is stored and queued, before it is transcribed. A lesson that an interrupted run
+// left open is finished first.
+func (d *demo) recordLesson(
+	ctx context.Context, c feedbackclient.Client, sessionID string, audio []sample,
+) (string, error) {
 	l, err := c.StartLesson(ctx, sessionID)
 	var refused *feedbackclient.Problem
 	if errors.As(err, &refused) && refused.Code == "lesson_in_progress" {
@@ -95,12 +98,14 @@ func (d *demo) recordLesson(ctx context.Context, c feedbackclient.Client, sessio
 		if err != nil {
 			return "", err
 		}
-		d.say("Lesson %d: %s (%d KB) is stored and %s after %d ms.", l.Number, a.name, (len(a.data)+512)/1024, seg.State, time.Since(began).Milliseconds())
+		d.printf("Lesson %d: %s (%d KB) is stored and %s after %d ms.",
+			l.Number, a.name, (len(a.data)+512)/1024, seg.State, time.Since(began).Milliseconds())
 	}
 	if l, err = c.FinishLesson(ctx, l.ID); err != nil {
 		return "", err
 	}
-	d.say("Lesson %d is finished: %d segments, %d with text already.", l.Number, l.Summary.Total, l.Summary.Transcribed)
+	d.printf("Lesson %d is finished: %d segments, %d of them transcribed.", l.Number, l.Summary.Total,
+		l.Summary.Transcribed)
 	return l.ID, nil
 }
 
@@ -111,7 +116,7 @@ func (d *demo) finishOpenLesson(ctx context.Context, c feedbackclient.Client, se
 	}
 	for _, l := range s.Lessons {
 		if l.State == "recording" {
-			d.say("Lesson %d was left open; finishing it.", l.Number)
+			d.printf("Lesson %d was left open; finishing it.", l.Number)
 			_, err := c.FinishLesson(ctx, l.ID)
 			return err
 		}
@@ -119,15 +124,17 @@ func (d *demo) finishOpenLesson(ctx context.Context, c feedbackclient.Client, se
 	return nil
 }
 
-// errNoRecogniser ends a -once run that has nothing to wait for.
-var errNoRecogniser = errors.New("no speech recogniser answers: the audio is stored and queued, and is transcribed when the server runs with one")
+// errNoRecognizer ends a run with Once if no recognizer is installed.
+var errNoRecognizer = errors.New("no speech recogniser is available: the audio is stored and queued, " +
+	"and is transcribed when the server runs with one")
 
-// waitForText shows how far the transcription is until every segment of the
-// lessons has its text. Where no recogniser answers it says so, once, and
-// waits for one to appear.
-func (d *demo) waitForText(ctx context.Context, c feedbackclient.Client, sessionID string, lessonIDs []string) error {
-	var show *progressDisplay
-	var told bool
+// waitForText shows the progress of the transcription until every segment of the lessons is
+// transcribed. If no recognizer is available it says so once, and continues when one is.
+func (d *demo) waitForText(
+	ctx context.Context, c feedbackclient.Client, sessionID string, lessonIDs []string,
+) error {
+	var display *progressDisplay
+	var warned bool
 	for {
 		s, err := c.Session(ctx, sessionID)
 		if err != nil {
@@ -137,25 +144,25 @@ func (d *demo) waitForText(ctx context.Context, c feedbackclient.Client, session
 		if failure != "" {
 			return fmt.Errorf("a segment could not be transcribed: %s", failure)
 		}
-		if show == nil {
-			show = newProgressDisplay(d.Stderr, total)
+		if display == nil {
+			display = newProgressDisplay(d.Stderr, total)
 		}
-		show.set(ready)
+		display.set(ready)
 		if ready == total {
 			return nil
 		}
-		if !told && ready == 0 {
+		if !warned && ready == 0 {
 			h, err := c.Health(ctx)
 			if err != nil {
 				return err
 			}
-			if !h.Speech.Available && d.recogniserMissing() {
+			if !h.Speech.Available && d.recognizerMissing() {
 				if d.Once {
-					return fmt.Errorf("%w (%s)", errNoRecogniser, h.Speech.Detail)
+					return fmt.Errorf("%w (%s)", errNoRecognizer, h.Speech.Detail)
 				}
-				d.say("No speech recogniser yet: %s.", h.Speech.Detail)
-				d.say("The audio is safe: all %d segments are stored and queued. I go on when a recogniser appears.", total)
-				told = true
+				d.printf("No speech recogniser is available: %s.", h.Speech.Detail)
+				d.printf("All %d segments are stored and queued; the demo continues when there is one.", total)
+				warned = true
 			}
 		}
 		select {
@@ -166,15 +173,10 @@ func (d *demo) waitForText(ctx context.Context, c feedbackclient.Client, session
 	}
 }
 
-// progress counts the segments of the lessons, and gives the reason of one
-// that failed.
+// progress counts the segments of the lessons. The failure is the error of a segment that failed.
 func progress(s feedbackclient.Session, lessonIDs []string) (total, ready int, failure string) {
-	wanted := map[string]bool{}
-	for _, id := range lessonIDs {
-		wanted[id] = true
-	}
 	for _, l := range s.Lessons {
-		if !wanted[l.ID] {
+		if !slices.Contains(lessonIDs, l.ID) {
 			continue
 		}
 		for _, seg := range l.Segments {

@@ -9,11 +9,11 @@ import (
 	"golang.org/x/term"
 )
 
-// progressDisplay shows how many segments have their text: a bar on a
-// terminal, a line for each step elsewhere.
+// progressDisplay shows how many segments are transcribed: as a bar on a terminal, otherwise as a
+// line for each change.
 type progressDisplay struct {
 	w     io.Writer
-	bar   *progressbar.ProgressBar // nil: not a terminal
+	bar   *progressbar.ProgressBar // nil if w is not a terminal
 	total int
 	ready int
 }
@@ -36,9 +36,9 @@ func newProgressDisplay(w io.Writer, total int) *progressDisplay {
 func (p *progressDisplay) set(ready int) {
 	switch {
 	case p.bar != nil:
-		p.bar.Set(ready) // only the terminal can fail, and nobody would read of it
+		_ = p.bar.Set(ready) // fails only with the terminal
 	case ready != p.ready:
-		fmt.Fprintf(p.w, "Transcribing: %d of %d segments have their text.\n", ready, p.total)
+		fmt.Fprintf(p.w, "Transcribing: %d of %d segments are done.\n", ready, p.total)
 	}
 	p.ready = ready
 }

@@ -11,8 +11,8 @@ import (
 
 //go:generate sh speech/make.sh
 
-// speech holds two lessons spoken for the purpose: mp3, 16 kHz, mono, as the
-// mini program's recorder makes it. speech/make.sh says what is said.
+// speech contains two spoken lessons in the format of the mini program's recorder: MP3, 16 kHz,
+// mono. speech/make.sh contains their text.
 //
 //go:embed speech/*.mp3
 var speech embed.FS
@@ -43,8 +43,8 @@ func sampleLessons() ([][]sample, error) {
 	}
 }
 
-// ownLessons makes one lesson of the user's own recordings, a segment each.
-func ownLessons(files []string) ([][]sample, error) {
+// recordedLesson returns one lesson with a segment for each file.
+func recordedLesson(files []string) ([][]sample, error) {
 	var segments []sample
 	for _, file := range files {
 		data, err := os.ReadFile(file)

@@ -50,7 +50,8 @@ func TestSwaggerUISendsARequestWithAToken(t *testing.T) {
 	b.Screenshot("page")
 	b.ClickButton("Authorize")
 	b.Do(chromedp.SendKeys(chromedp.CSS(".auth-container input"), "token-of-the-test"),
-		chromedp.Click(chromedp.CSS(".auth-container button.authorize")), chromedp.Click(chromedp.CSS(".auth-container button.btn-done")),
+		chromedp.Click(chromedp.CSS(".auth-container button.authorize")),
+		chromedp.Click(chromedp.CSS(".auth-container button.btn-done")),
 		chromedp.Click(chromedp.CSS(".opblock-summary-control")))
 	b.WaitText("The pencils.")
 	b.ClickButton("Execute")
@@ -97,7 +98,8 @@ func TestPolicyStopsRequestsAndScriptsOfOtherOrigins(t *testing.T) {
 	b.Do(chromedp.Navigate(server.URL + "/scalar"))
 	b.WaitText("drawn from /openapi.json")
 	fetch := func(token string) string {
-		return b.Eval(`fetch("/api/pencils", {headers: {Authorization: "Bearer ` + token + `"}}).then((r) => String(r.status))`)
+		return b.Eval(`fetch("/api/pencils", {headers: {Authorization: "Bearer ` + token + `"}})
+			.then((r) => String(r.status))`)
 	}
 	require.Equal(t, "401", fetch("wrong"))
 	require.Equal(t, "200", fetch("token-of-the-test"))

@@ -18,7 +18,8 @@ import (
 )
 
 func newHandler(script string) http.Handler {
-	return docsui.Handler(docsui.Config{Title: "Pencils & more", Script: script, Logger: slog.New(slog.DiscardHandler)})
+	log := slog.New(slog.DiscardHandler)
+	return docsui.Handler(docsui.Config{Title: "Pencils & more", Script: script, Logger: log})
 }
 
 // scriptFile writes a script that takes the place of Scalar's.
@@ -87,7 +88,8 @@ func TestUnusableScriptIsLoggedAndReplaced(t *testing.T) {
 		"https://cdn.test/x.js; script-src *",
 	} {
 		var logged bytes.Buffer
-		h := docsui.Handler(docsui.Config{Title: "Pencils & more", Script: script, Logger: slog.New(slog.NewTextHandler(&logged, nil))})
+		log := slog.New(slog.NewTextHandler(&logged, nil))
+		h := docsui.Handler(docsui.Config{Title: "Pencils & more", Script: script, Logger: log})
 		w := get(h, "/scalar")
 		require.Equal(t, http.StatusOK, w.Code)
 		require.Contains(t, logged.String(), "cannot be used", script)

@@ -5,8 +5,10 @@ package docsui
 const (
 	Package          = "@scalar/api-reference"
 	Version          = "1.72.1"
-	PackageIntegrity = "sha512-XpEJ0rfc/cXbCrR+iC4kK0o/WwX2dTtGQbT049OlPKAHD6IMIFdTeGz2r+M27P2EDWKyUITRm/NzlP8z2pw/Ow=="
-	ScriptIntegrity  = "sha512-tU3J4euEo5lXIMy42HF4KUTdundzAMuHoOw2Z0WquNAbdigLVdAyOGPJJoCmhiSNVRnSgfNqbB1VdiIfNATEMg=="
+	PackageIntegrity = "sha512-XpEJ0rfc/cXbCrR+iC4kK0o/WwX2dTtGQbT049Ol" +
+		"PKAHD6IMIFdTeGz2r+M27P2EDWKyUITRm/NzlP8z2pw/Ow=="
+	ScriptIntegrity = "sha512-tU3J4euEo5lXIMy42HF4KUTdundzAMuHoOw2Z0Wq" +
+		"uNAbdigLVdAyOGPJJoCmhiSNVRnSgfNqbB1VdiIfNATEMg=="
 
 	// ScriptInPackage is the path of the script in the package's archive.
 	ScriptInPackage = "package/dist/browser/standalone.js"

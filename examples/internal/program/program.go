@@ -1,7 +1,7 @@
-// Package program is how the example programs meet their user, the same in
-// all: usage that is asked for goes to standard output with exit status 0;
-// wrong usage is said in one line on standard error, with 2; a failure so, with
-// 1; the first signal asks to end, a second one ends the program at once.
+// Package program contains the conventions of the example programs. Usage that the user requests is
+// printed to standard output, with exit status 0. Wrong usage is one line on standard error, with
+// exit status 2; a failure is one line with exit status 1. The first signal ends the program
+// gracefully, the second one at once.
 package program
 
 import (
@@ -15,14 +15,14 @@ import (
 	"syscall"
 )
 
-// Context returns a context that the first signal ends.
+// Context returns a context that is canceled by the first SIGINT or SIGTERM.
 func Context() context.Context {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // the second signal is nobody's then, and kills
+	context.AfterFunc(ctx, stop) // so the second signal ends the process
 	return ctx
 }
 
-// Usage is an error of who called the program.
+// Usage is an error in the arguments of a program.
 type Usage struct{ Err error }
 
 // Error returns the text of Err.
@@ -31,10 +31,10 @@ func (u Usage) Error() string { return u.Err.Error() }
 // Unwrap returns Err.
 func (u Usage) Unwrap() error { return u.Err }
 
-// Parse reads args. Help that they ask for is printed to stdout, the flags
-// between head and tail; the error is [flag.ErrHelp] then, else a [Usage].
+// Parse parses args. For -h it prints the flags between head and tail to stdout and returns
+// [flag.ErrHelp]. Its other errors are of type [Usage].
 func Parse(flags *flag.FlagSet, args []string, stdout io.Writer, head, tail string) error {
-	flags.SetOutput(io.Discard) // Status says what is wrong, once
+	flags.SetOutput(io.Discard) // Status prints the error
 	err := flags.Parse(args)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
@@ -49,7 +49,7 @@ func Parse(flags *flag.FlagSet, args []string, stdout io.Writer, head, tail stri
 	return nil
 }
 
-// ParseAll is Parse for commands that take flags only.
+// ParseAll is Parse for commands without arguments other than flags.
 func ParseAll(flags *flag.FlagSet, args []string, stdout io.Writer, head, tail string) error {
 	err := Parse(flags, args, stdout, head, tail)
 	if err == nil && flags.NArg() > 0 {
@@ -58,8 +58,8 @@ func ParseAll(flags *flag.FlagSet, args []string, stdout io.Writer, head, tail s
 	return err
 }
 
-// Status returns the exit status for what became of the program called name,
-// and says on stderr what went wrong.
+// Status returns the exit status of a program that returned err. It prints the error to stderr,
+// after the program's name.
 func Status(name string, err error, stderr io.Writer) int {
 	if err == nil || errors.Is(err, flag.ErrHelp) {
 		return 0

@@ -16,35 +16,30 @@ import (
 	"lessonkit.example/internal/httpapi"
 )
 
-// recogniser serves PocketSphinx on a port of its own. Where the programs are
-// not installed it answers 503, saying so, and looks again: they may come.
-type recogniser struct {
+// recognizer serves PocketSphinx over HTTP. While its programs are not installed it answers 503 and
+// looks for them again at each request.
+type recognizer struct {
 	url string
 	log *slog.Logger
 
 	mu      sync.Mutex
-	handler http.Handler // nil until the programs are there
+	handler http.Handler // nil until the programs are found
 }
 
-func startRecogniser(ctx context.Context, group *errgroup.Group, log *slog.Logger) (*recogniser, error) {
+func startRecognizer(ctx context.Context, group *errgroup.Group, log *slog.Logger) (*recognizer, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	r := &recogniser{url: "http://" + listener.Addr().String(), log: log}
+	r := &recognizer{url: "http://" + listener.Addr().String(), log: log}
 	group.Go(func() error {
 		return httpapi.Serve(ctx, httpapi.NewServer(r), listener, time.Second)
 	})
 	return r, nil
 }
 
-// missing returns why there is no recognition, or nil.
-func (r *recogniser) missing() error {
-	_, err := r.find()
-	return err
-}
-
-func (r *recogniser) find() (http.Handler, error) {
+// find returns the handler of recordings. Its error names the programs that are missing.
+func (r *recognizer) find() (http.Handler, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.handler != nil {
@@ -66,13 +61,14 @@ func (r *recogniser) find() (http.Handler, error) {
 }
 
 // ServeHTTP implements http.Handler.
-func (r *recogniser) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+func (r *recognizer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	handler, err := r.find()
 	if err != nil {
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Retry-After", "2")
 		w.WriteHeader(http.StatusServiceUnavailable)
-		json.NewEncoder(w).Encode(map[string]any{"error": map[string]string{"message": err.Error(), "type": "unavailable"}})
+		problem := map[string]string{"message": err.Error(), "type": "unavailable"}
+		_ = json.NewEncoder(w).Encode(map[string]any{"error": problem})
 		return
 	}
 	handler.ServeHTTP(w, req)

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/asr/command"
+	"lessonkit.example/feedback/feedbackclient"
+)
+
+func TestARecordingBecomesAFeedbackRecord(t *testing.T) {
+	t.Parallel()
+	if _, err := command.New(command.PocketSphinx()); errors.As(err, new(*command.MissingError)) {
+		t.Skip(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- run(ctx, listener, t.TempDir()) }()
+	defer func() {
+		cancel()
+		require.NoError(t, <-ended)
+	}()
+
+	c := feedbackclient.Development("http://"+listener.Addr().String(), "")
+	profile, err := c.EnsureProfile(ctx, "Ming")
+	require.NoError(t, err)
+	session, err := c.OpenSession(ctx, profile.ID)
+	require.NoError(t, err)
+	lesson, err := c.StartLesson(ctx, session.ID)
+	require.NoError(t, err)
+	speech, err := os.ReadFile("../internal/demo/speech/lesson1-segment1.mp3")
+	require.NoError(t, err)
+	_, err = c.Upload(ctx, lesson.ID, 0, "lesson.mp3", speech)
+	require.NoError(t, err)
+	lesson, err = c.FinishLesson(ctx, lesson.ID)
+	require.NoError(t, err)
+
+	require.Eventually(t, func() bool {
+		session, err = c.Session(ctx, session.ID)
+		return err == nil && session.Lessons[0].Transcript != ""
+	}, time.Minute, 50*time.Millisecond)
+	generated, err := c.Generate(ctx, session.ID, []string{lesson.ID})
+	require.NoError(t, err)
+	record, err := c.SaveRecord(ctx, profile.ID, session.ID, "2026-05-31", generated.Text)
+	require.NoError(t, err)
+	require.Contains(t, strings.ToLower(record.Content), "she finished the picture with great care")
+}
