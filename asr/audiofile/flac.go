@@ -9,17 +9,17 @@ import (
 func (s *scanner) flac() (Info, error) {
 	b := s.at(4, 4+18)
 	if b == nil || b[0]&0x7f != 0 {
-		return Info{}, errors.New("its STREAMINFO block is missing")
+		return Info{}, errors.New("STREAMINFO block is missing")
 	}
 	return streamInfo(b[4:])
 }
 
-// streamInfo reads the first 18 bytes of a STREAMINFO block (RFC 9639, 8.2).
+// streamInfo parses the first 18 bytes of a STREAMINFO block (RFC 9639, section 8.2).
 func streamInfo(b []byte) (Info, error) {
 	v := binary.BigEndian.Uint64(b[10:])
 	info := Info{SampleRate: int(v >> 44), Channels: int(v>>41&7) + 1}
 	if info.SampleRate == 0 {
-		return info, errors.New("its STREAMINFO block names no sample rate")
+		return info, errors.New("STREAMINFO block has no sample rate")
 	}
 	info.Duration = samplesDuration(v&(1<<36-1), uint64(info.SampleRate))
 	return info, nil

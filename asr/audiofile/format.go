@@ -1,11 +1,17 @@
-// Package audiofile tells what a recording is from its own bytes: [Sniff] names the format, [Inspect] adds the
-// sample rate, the channels and the duration, and [PCM] gives raw samples the WAV header they lack.
+// Package audiofile determines what a recording is from its bytes: [Sniff] returns the format,
+// [Inspect] also the sample rate, the channels and the duration, and [PCM] returns the WAV header
+// that raw samples lack.
 //
-// It knows what phones and browsers record: WAV, MP3, AAC (ADTS), M4A/MP4/3GP, Ogg (Opus, Vorbis, Speex, FLAC), FLAC,
-// WebM, AMR and SILK. File names and declared types play no part. Nothing is decoded: a duration comes from the container's headers
-// or from walking the frames, is checked against the size of the file, and is 0 when it cannot be told.
+// It supports what phones and browsers record: WAV, MP3, AAC (ADTS), M4A/MP4/3GP, Ogg (Opus, Vorbis,
+// Speex, FLAC), FLAC, WebM, AMR and SILK. File names and declared types are ignored. Nothing is
+// decoded: a duration comes from the headers of the container or of the frames, and is checked
+// against the size of the file.
 //
-// All functions may be called by several goroutines at once. Exported names stay; formats may be added.
+// All functions are safe for concurrent use, and take bounded memory whatever the input is.
+//
+// # Compatibility
+//
+// Exported names stay; formats may be added.
 package audiofile
 
 import (
@@ -17,7 +23,7 @@ import (
 // Format is an audio file format, named by its usual file extension. The zero value means unknown.
 type Format string
 
-// The formats that Sniff knows.
+// The formats that Sniff returns.
 const (
 	WAV  Format = "wav"
 	MP3  Format = "mp3"
@@ -27,13 +33,13 @@ const (
 	FLAC Format = "flac" // native FLAC
 	WebM Format = "webm" // WebM or Matroska
 	AMR  Format = "amr"  // AMR or AMR-WB, one channel or several
-	SILK Format = "silk" // SILK v3, with or without the leading byte of WeChat and QQ
+	SILK Format = "silk" // SILK v3, with or without the first byte that WeChat and QQ add
 )
 
-// HeadSize is how many bytes from the start of a file Sniff needs to do its best.
+// HeadSize is how many bytes from the start of a file Sniff uses.
 const HeadSize = 3072
 
-// ContentType returns the format's media type, or "application/octet-stream" for one that is not known.
+// ContentType returns the media type of the format, or "application/octet-stream" for an unknown one.
 func (f Format) ContentType() string {
 	switch f {
 	case WAV:
@@ -58,7 +64,8 @@ func (f Format) ContentType() string {
 	return "application/octet-stream"
 }
 
-// Sniff names the format of the file that begins with head, from at most the first HeadSize bytes. It returns "" when that is no audio it knows.
+// Sniff returns the format of the file that begins with head, of which it uses at most the first
+// HeadSize bytes. It returns "" for an unknown format.
 func Sniff(head []byte) Format {
 	if len(head) > HeadSize {
 		head = head[:HeadSize]
@@ -79,7 +86,8 @@ func Sniff(head []byte) Format {
 			return MP3
 		case m.Is("audio/aac"):
 			return AAC
-		case m.Is("audio/x-m4a"), m.Is("audio/mp4"), m.Is("video/mp4"), m.Is("video/3gpp"), m.Is("video/3gpp2"), m.Is("video/quicktime"):
+		case m.Is("audio/x-m4a"), m.Is("audio/mp4"), m.Is("video/mp4"), m.Is("video/3gpp"), m.Is("video/3gpp2"),
+			m.Is("video/quicktime"):
 			return M4A
 		case m.Is("application/ogg"):
 			return OGG

@@ -5,26 +5,26 @@ import (
 	"time"
 )
 
-// frame is what the header of one frame tells.
+// frame is the header of a frame.
 type frame struct {
-	size     int // with the header, in bytes
-	samples  int // for each channel
+	size     int // including the header, in bytes
+	samples  int // per channel
 	rate     int
 	channels int
 }
 
-// stream is a format that is a row of frames, each beginning with a header of headerSize bytes that can be recognised.
+// stream is a format that is a sequence of frames, each with a header of headerSize bytes.
 type stream struct {
 	headerSize int
 	parse      func(h []byte) (frame, bool)
-	// silent tells whether the first frame holds information instead of sound.
+	// silent reports whether the first frame contains information instead of sound.
 	silent func(s *scanner, off int64, f frame) bool
 }
 
-// maxResync is how far frames are looked for in bytes that are none.
+// maxResync is how many bytes are searched for the next frame.
 const maxResync = 128 << 10
 
-// walk adds up all frames. What comes between frames is skipped; a last frame that is cut off does not count.
+// walk adds up all frames. It skips what is between them, and ignores a last frame that is cut off.
 func (s *scanner) walk(off int64, st stream) (Info, error) {
 	var info Info
 	var total time.Duration
@@ -36,7 +36,7 @@ func (s *scanner) walk(off int64, st stream) (Info, error) {
 			break
 		}
 		f, ok := st.parse(h)
-		if ok && (first || lost > 0) { // the next header must fit, or the file must end there
+		if ok && (first || lost > 0) { // another frame or the end of the file must follow
 			ok = s.follows(off+int64(f.size), st, f)
 		}
 		if !ok {
@@ -59,7 +59,7 @@ func (s *scanner) walk(off int64, st stream) (Info, error) {
 		off += int64(f.size)
 	}
 	if first {
-		return info, errors.New("it holds no whole frame")
+		return info, errors.New("no complete frame")
 	}
 	info.Duration = total + samplesDuration(samples, uint64(info.SampleRate))
 	return info, nil
@@ -76,7 +76,7 @@ func (s *scanner) follows(off int64, st stream, before frame) bool {
 	return string(h[:3]) == "TAG" || string(h[:3]) == "APE" || string(h[:3]) == "ID3"
 }
 
-// skipID3 returns where the file begins behind its ID3v2 tags.
+// skipID3 returns the offset after the ID3v2 tags.
 func (s *scanner) skipID3() int64 {
 	var off int64
 	for {
@@ -106,7 +106,7 @@ var (
 	}
 )
 
-// mp3Frame reads the header of an MPEG audio frame (ISO 11172-3, 13818-3).
+// mp3Frame parses the header of an MPEG audio frame (ISO 11172-3, 13818-3).
 func mp3Frame(h []byte) (frame, bool) {
 	if h[0] != 0xFF || h[1]&0xE0 != 0xE0 {
 		return frame{}, false
@@ -144,7 +144,7 @@ func mp3Frame(h []byte) (frame, bool) {
 	return f, f.size > 4
 }
 
-// mp3Info tells a first frame that holds a table of contents instead of sound.
+// mp3Info reports whether a frame contains a table of contents instead of sound.
 func mp3Info(s *scanner, off int64, f frame) bool {
 	b := s.at(off, min(f.size, 64))
 	for i := 4; i+4 <= len(b); i++ {
@@ -162,7 +162,7 @@ func (s *scanner) mp3() (Info, error) {
 
 var aacRates = [13]int{96000, 88200, 64000, 48000, 44100, 32000, 24000, 22050, 16000, 12000, 11025, 8000, 7350}
 
-// aacFrame reads an ADTS header (ISO 13818-7).
+// aacFrame parses an ADTS header (ISO 13818-7).
 func aacFrame(h []byte) (frame, bool) {
 	rateIndex := int(h[2] >> 2 & 15)
 	if h[0] != 0xFF || h[1]&0xF6 != 0xF0 || rateIndex >= len(aacRates) {

@@ -7,34 +7,33 @@ import (
 	"time"
 )
 
-// ErrNotAudio is in the error of Inspect for bytes that are no audio of a known format, or whose structure is broken
-// from the start.
+// ErrNotAudio is in the error of Inspect for bytes that are not audio of a known format, or whose
+// structure is damaged at the start.
 var ErrNotAudio = errors.New("not audio of a known format")
 
-// Info is what a recording's own bytes tell about it. What they do not tell is zero.
+// Info is what the bytes of a recording tell about it. Unknown values are zero.
 type Info struct {
 	Format Format
-	// Codec is "opus", "vorbis", "speex" or "flac" for Ogg.
+	// Codec is "opus", "vorbis", "speex" or "flac" for Ogg, and empty for other formats.
 	Codec string
-	// Duration is computed from the headers or by walking the frames; it is 0 when it cannot be told or when it cannot
-	// be true for the size of the file.
+	// Duration is 0 when it is unknown or not plausible for the size of the file.
 	Duration time.Duration
-	// SampleRate is in samples a second, Channels the number of channels.
+	// SampleRate is in samples per second, Channels the number of channels.
 	SampleRate int
 	Channels   int
 }
 
-// slowest is the lowest plausible bit rate of a recording, in bytes a second: silence as FLAC at 8 kHz or as Opus
-// without transmission needs more. A header that claims a longer duration is not believed.
-const slowest = 8
+// minRate is the lowest plausible rate of a recording, in bytes per second: silence needs more, as
+// FLAC at 8 kHz and as Opus without discontinuous transmission.
+const minRate = 8
 
-// longest bounds every duration this package reports.
-const longest = 1 << 20 * time.Second
+// maxDuration is the longest duration that Inspect returns.
+const maxDuration = 1 << 20 * time.Second
 
-// Inspect reads the format, the sample rate, the channels and the duration of the recording of size bytes in r. It reads only headers,
-// except that MP3, AAC, AMR, SILK and a WebM without
-// a duration are walked frame by frame, in pieces of 64 KiB. An error of r itself is returned
-// as it is; one about the content wraps ErrNotAudio. A file that is merely cut off is no error.
+// Inspect returns the format, the sample rate, the channels and the duration of the recording of
+// size bytes in r. It reads only headers, except that it reads every frame of MP3, AAC, AMR and
+// SILK, and every block of WebM without a duration, in pieces of 64 KiB. An error of r is wrapped;
+// one about the content wraps ErrNotAudio. A file that is cut off is not an error.
 func Inspect(r io.ReaderAt, size int64) (Info, error) {
 	head := make([]byte, min(max(size, 0), HeadSize))
 	n, err := r.ReadAt(head, 0)
@@ -75,7 +74,7 @@ func Inspect(r io.ReaderAt, size int64) (Info, error) {
 		return Info{}, fmt.Errorf("inspect %s: %w: %w", f, ErrNotAudio, err)
 	}
 	info.Format = f
-	if info.Duration < 0 || info.Duration > longest || info.Duration/time.Second > time.Duration(size/slowest) {
+	if info.Duration < 0 || info.Duration > maxDuration || info.Duration/time.Second > time.Duration(size/minRate) {
 		info.Duration = 0
 	}
 	return info, nil

@@ -11,19 +11,20 @@ import (
 	"time"
 )
 
-// PCM describes raw samples of 16 bits, which carry no header of their own.
+// PCM describes raw samples of 16 bits, which have no header.
 type PCM struct {
-	// Rate is the number of samples a second and channel.
+	// Rate is in samples per second and channel.
 	Rate int
-	// Channels is 1 or more, interleaved.
+	// Channels is the number of channels, which are interleaved.
 	Channels int
-	// BigEndian is the order of each sample's bytes. WAV wants little endian, so Samples swaps these.
+	// BigEndian is the byte order of the samples. WAV is little-endian, so Samples swaps the bytes.
 	BigEndian bool
 }
 
-// ParsePCM reads a declared media type of raw samples: "audio/pcm", "audio/x-pcm" and "audio/raw" (little endian) or
-// "audio/L16" (big endian, RFC 2586), with the parameters rate and channels (default 1). The recorder of mini
-// programs declares nothing, so rate is required. ok is false when contentType declares no raw samples; err tells what is wrong with one that does.
+// ParsePCM parses a media type of raw samples: "audio/pcm", "audio/x-pcm" and "audio/raw"
+// (little-endian) or "audio/L16" (big-endian, RFC 2586), with the parameters rate, which is
+// required, and channels, which defaults to 1. ok reports whether contentType is one of these, and
+// err what is wrong with its parameters.
 func ParsePCM(contentType string) (p PCM, ok bool, err error) {
 	media, params, err := mime.ParseMediaType(contentType)
 	if err != nil {
@@ -42,7 +43,8 @@ func ParsePCM(contentType string) (p PCM, ok bool, err error) {
 			s = def
 		}
 		if s == "" {
-			return 0, fmt.Errorf("%s: parameter %q is missing; declare raw samples as %q", media, name, media+";rate=16000;channels=1")
+			return 0, fmt.Errorf("%s: parameter %q is missing; declare raw samples as %q",
+				media, name, media+";rate=16000;channels=1")
 		}
 		n, err := strconv.Atoi(s)
 		if err != nil || n < lo || n > hi {
@@ -60,12 +62,12 @@ func ParsePCM(contentType string) (p PCM, ok bool, err error) {
 		return PCM{}, true, fmt.Errorf("%s: parameter bits=%q must be 16", media, b)
 	}
 	if c := params["charset"]; c != "" && !strings.EqualFold(c, "binary") {
-		return PCM{}, true, fmt.Errorf("%s: parameter charset=%q makes no sense for samples", media, c)
+		return PCM{}, true, fmt.Errorf("%s: parameter charset=%q is not supported", media, c)
 	}
 	return p, true, nil
 }
 
-// Duration returns how long size bytes of samples last.
+// Duration returns the duration of size bytes of samples.
 func (p PCM) Duration(size int64) time.Duration {
 	return samplesDuration(uint64(max(size, 0))/uint64(2*max(p.Channels, 1)), uint64(p.Rate))
 }
@@ -91,7 +93,7 @@ func (p PCM) Header(size int64) []byte {
 	return binary.LittleEndian.AppendUint32(h, n)
 }
 
-// Samples returns r with each sample in the byte order that WAV wants: r itself, or a reader that swaps.
+// Samples returns a reader of r with the samples in the byte order of WAV.
 func (p PCM) Samples(r io.Reader) io.Reader {
 	if p.BigEndian {
 		return &swapper{r: r}
@@ -99,11 +101,11 @@ func (p PCM) Samples(r io.Reader) io.Reader {
 	return r
 }
 
-// swapper swaps the bytes of each pair, over reads of any length. An odd last byte stays as it is.
+// swapper swaps the bytes of each pair. A last byte without a pair stays as it is.
 type swapper struct {
 	r    io.Reader
 	buf  [4096]byte
-	have int // bytes in buf, swapped where they are pairs
+	have int // swapped bytes in buf
 	pos  int
 	err  error
 }
@@ -130,7 +132,8 @@ func (s *swapper) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// samplesDuration is samples/rate without overflow or rounding on the way; 0 when it is too long to be true.
+// samplesDuration returns samples/rate without intermediate overflow or rounding; 0 if it is not
+// plausible.
 func samplesDuration(samples, rate uint64) time.Duration {
 	if rate == 0 || samples/rate > 1<<32 {
 		return 0

@@ -1,13 +1,12 @@
 package audiofile
 
 import (
-	"encoding/binary"
 	"math"
 	"math/bits"
 	"time"
 )
 
-// Identifiers of the elements that matter (RFC 8794, RFC 9559).
+// Identifiers of the elements that are read (RFC 8794, RFC 9559).
 const (
 	ebmlSegment   = 0x18538067
 	ebmlInfo      = 0x1549A966
@@ -25,7 +24,8 @@ const (
 	ebmlBlock     = 0xA1
 )
 
-// webm reads the duration in the header or, where a browser's recorder left none, the time of the last block.
+// webm reads the duration in the header or, because recorders of browsers write none, the time of
+// the last block.
 func (s *scanner) webm() Info {
 	info := Info{}
 	scale, length := uint64(time.Millisecond), float64(0)
@@ -42,10 +42,10 @@ func (s *scanner) webm() Info {
 		body := off + int64(n+m)
 		switch id {
 		case ebmlSegment, ebmlInfo, ebmlTracks, ebmlEntry, ebmlAudio, ebmlCluster, ebmlGroup:
-			off = body // its elements come next
+			off = body // its elements follow
 			continue
 		case ebmlScale:
-			if v := s.uint(body, size); v > 0 {
+			if v := s.integer(body, size); v > 0 {
 				scale = v
 			}
 		case ebmlDuration:
@@ -53,16 +53,14 @@ func (s *scanner) webm() Info {
 		case ebmlFrequency:
 			info.SampleRate = int(s.float(body, size))
 		case ebmlChannels:
-			info.Channels = int(min(s.uint(body, size), 255))
+			info.Channels = int(min(s.integer(body, size), 255))
 		case ebmlTimestamp:
-			cluster = s.uint(body, size)
+			cluster = s.integer(body, size)
 			last = max(last, cluster)
 		case ebmlSimple, ebmlBlock:
 			if _, k := s.vint(body, true); k > 0 {
-				if b := s.at(body+int64(k), 2); b != nil {
-					if at := int64(cluster) + int64(int16(binary.BigEndian.Uint16(b))); at > 0 {
-						last = max(last, uint64(at))
-					}
+				if at := int64(cluster) + int64(int16(s.uint(body+int64(k), 2))); at > 0 {
+					last = max(last, uint64(at))
 				}
 			}
 		}
@@ -77,26 +75,23 @@ func (s *scanner) webm() Info {
 	if length == 0 {
 		length = float64(last)
 	}
-	if ns := length * float64(scale); ns < float64(longest) {
+	if ns := length * float64(scale); ns < float64(maxDuration) {
 		info.Duration = time.Duration(ns)
 	}
 	return info
 }
 
-// vint reads an element's identifier or, without the length marker, its size; its own length is 0 when it is none.
-func (s *scanner) vint(off int64, unmark bool) (uint64, int) {
+// vint reads an element identifier or, if unmark is set, a size. n is its length, or 0 on failure.
+func (s *scanner) vint(off int64, unmark bool) (v uint64, n int) {
 	b := s.at(off, 1)
 	if b == nil || b[0] == 0 {
 		return 0, 0
 	}
-	n := bits.LeadingZeros8(b[0]) + 1
-	if b = s.at(off, n); b == nil {
+	n = bits.LeadingZeros8(b[0]) + 1
+	if s.at(off, n) == nil {
 		return 0, 0
 	}
-	var v uint64
-	for _, c := range b {
-		v = v<<8 | uint64(c)
-	}
+	v = s.uint(off, n)
 	if unmark {
 		v &^= 1 << (7 * n)
 		if v == 1<<(7*n)-1 { // unknown size
@@ -106,18 +101,15 @@ func (s *scanner) vint(off int64, unmark bool) (uint64, int) {
 	return v, n
 }
 
-func (s *scanner) uint(off int64, size uint64) uint64 {
+// integer reads an unsigned integer element.
+func (s *scanner) integer(off int64, size uint64) uint64 {
 	if size > 8 {
 		return 0
 	}
-	var v uint64
-	for _, c := range s.at(off, int(size)) {
-		v = v<<8 | uint64(c)
-	}
-	return v
+	return s.uint(off, int(size))
 }
 
-// float reads a floating-point element; 0 for what is no positive number.
+// float reads a floating-point element, or returns 0 for a value that is not plausible.
 func (s *scanner) float(off int64, size uint64) float64 {
 	var f float64
 	switch size {
