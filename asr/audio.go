@@ -3,51 +3,56 @@ package asr
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
 )
 
-// Audio is a recording that can be opened as often as needed. It is never held whole in memory.
+// Audio is a recording that can be opened any number of times.
 type Audio struct {
-	// Name is the recording's file name, for messages. It may be "". The format is found from the content, not from the name.
+	// Name is the file name of the recording, for messages. It may be empty. The format is
+	// determined from the content, not from the name.
 	Name string
-	// ContentType is the media type as declared by whoever made the recording, or "". It counts only where the
-	// content cannot tell: raw PCM is taken as "audio/pcm;rate=16000;channels=1" (16 bit, little endian) or
-	// "audio/L16;rate=16000;channels=1" (big endian, RFC 2586) and sent with a WAV header.
+	// ContentType is the media type that the sender of the recording declared, or "". It is used
+	// only for raw PCM, which has no header: "audio/pcm;rate=16000;channels=1" (16 bit,
+	// little-endian) or "audio/L16;rate=16000;channels=1" (big-endian, RFC 2586) is sent with a WAV
+	// header.
 	ContentType string
-	// Language is what is spoken, as a code of ISO 639-1 such as "zh" or "en". "" lets the recogniser find out.
+	// Language is the language of the speech, as an ISO 639-1 code such as "zh" or "en". If it is
+	// empty, the recogniser detects the language.
 	Language string
-	// Size is the number of bytes that Open gives. Recognisers announce it before they send, so it must be exact.
+	// Size is the number of bytes that Open's reader returns. Recognisers announce it before they
+	// send the recording, so it must be exact.
 	Size int64
-	// Open returns the recording from its start. Each call gives an independent reader. An *os.File is sent
-	// without copying it through the program where the system can do that.
+	// Open returns a new reader of the recording. If the reader is an io.ReaderAt, recognisers can
+	// also determine the duration.
 	Open func() (io.ReadCloser, error)
 
-	// Task names work that was begun for this recording before, as given to SaveTask. A recogniser that knows it goes
-	// on waiting for its result instead of beginning, and paying, again. "" begins anew.
+	// Task is the name of a task that was created earlier for this recording, as passed to
+	// SaveTask. A recogniser that knows the task waits for its result instead of creating, and
+	// paying for, a new one. "" means none.
 	Task string
-	// SaveTask, if set, is called as soon as a recogniser has begun work that outlives the call, with a name under 256
-	// bytes for it. Store it beside the recording and pass it as Task when the call has to be made again. If it
-	// fails it is called again later; recognition goes on.
+	// SaveTask, if not nil, is called with the name of a task, shorter than 256 bytes, as soon as a
+	// recogniser has created a task that outlives the call. Store the name with the recording, and
+	// set Task to it when the call is repeated. If SaveTask fails, recognition continues and the
+	// call is repeated later.
 	SaveTask func(ctx context.Context, task string) error
-	// Progress, if set, is told how far into the recording recognition has come, by recognisers that can tell.
-	// It is called by one goroutine at a time and should return quickly.
+	// Progress, if not nil, is called with the position in the recording that recognition has
+	// reached, by recognisers that know it. It is called by one goroutine at a time and should
+	// return quickly.
 	Progress func(done time.Duration)
 }
 
-// FromFile returns the recording in a file. The file must not change while it is used.
+// FromFile returns the recording in a file, which must not change while it is used.
 func FromFile(path string) (Audio, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return Audio{}, fmt.Errorf("audio: %w", err)
 	}
 	if !info.Mode().IsRegular() {
-		return Audio{}, fmt.Errorf("audio: %w", &fs.PathError{Op: "open", Path: path, Err: errors.New("not a regular file")})
+		return Audio{}, fmt.Errorf("audio: %s is not a regular file", path)
 	}
 	return Audio{
 		Name: filepath.Base(path),
@@ -56,7 +61,7 @@ func FromFile(path string) (Audio, error) {
 	}, nil
 }
 
-// FromBytes returns a recording that is in memory already. The bytes must not change while it is used.
+// FromBytes returns the recording in data, which must not change while it is used.
 func FromBytes(name string, data []byte) Audio {
 	return Audio{
 		Name: name,
@@ -65,7 +70,7 @@ func FromBytes(name string, data []byte) Audio {
 	}
 }
 
-// memory is a recording in memory, which can be read at random like a file.
+// memory is an io.ReaderAt like a file.
 type memory struct{ *bytes.Reader }
 
 func (memory) Close() error { return nil }

@@ -1,28 +1,34 @@
-// Package asr is one interface to any speech recogniser, on this machine or in the cloud.
+// Package asr defines one interface to any speech recogniser, local or in the cloud.
 //
-// A program hands a [Recognizer] an [Audio] and gets a [Transcript]. The recognisers are in
+// A program passes an [Audio] to a [Recognizer] and receives a [Transcript]. The recognisers are in
 // subpackages, so that a program compiles only what it uses:
 //
-//   - asr/local: any server that speaks OpenAI's transcription form or whisper.cpp's own
+//   - asr/local: any server with OpenAI's transcription interface or the one of whisper.cpp
 //     (whisper.cpp, speaches, vLLM, LocalAI, FunASR), from one URL.
 //   - asr/cloud: Tencent Cloud.
-//   - asr/command: a program on this machine (PocketSphinx, whisper-cli, any other), run once per recording.
-//   - asr/asrhttp: an http.Handler that serves any Recognizer in OpenAI's form.
-//   - asr/audiofile: the format and the duration of a recording, from its own bytes.
+//   - asr/command: a program on this machine (PocketSphinx, whisper-cli, any other), run once per
+//     recording.
+//   - asr/asrhttp: an http.Handler that serves any Recognizer with OpenAI's interface.
+//   - asr/audiofile: the format and the duration of a recording, from its bytes.
 //   - asr/asrtest: a conformance suite for recognisers, and fake servers with faults.
 //
 // # Errors
 //
-// A Recognizer returns an [*Error] whose class is found with errors.Is and one of [ErrUnavailable],
-// [ErrUnusableAudio], [ErrMisconfigured] and [ErrRefused]. What a queue should do, an error tells by method:
-// Permanent() true means that trying again cannot help; RetryAfter() above zero means that the
-// recogniser is away, which is not the recording's fault, so trying again after that long should cost no attempt;
-// neither means an ordinary failure. An error caused by the caller's own context is neither, and
-// errors.Is finds the context's error in it.
+// A Recognizer returns an [*Error] whose class errors.Is finds: [ErrUnavailable],
+// [ErrUnusableAudio], [ErrMisconfigured], [ErrRefused], or none. Its methods tell a queue what to
+// do:
+//
+//   - Permanent() is true: retries cannot succeed.
+//   - RetryAfter() is positive: the recogniser is unavailable, which is not the fault of the
+//     recording. Retry after that time, without counting an attempt.
+//   - Neither: an ordinary failure. Count an attempt.
+//
+// An error caused by the context of the caller is not an *Error; errors.Is finds the error of the
+// context in it.
 //
 // # Memory
 //
-// A recording is read through [Audio.Open] and streamed; no recogniser holds it whole in memory.
+// A recording is read through [Audio.Open] and streamed; no recogniser holds all of it in memory.
 //
 // # Compatibility
 //

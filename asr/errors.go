@@ -7,48 +7,54 @@ import (
 	"time"
 )
 
-// The classes of error that callers branch on, found with errors.Is.
+// The classes of errors. errors.Is finds them in an *Error.
 var (
-	// ErrUnavailable: the recogniser is away, loading, busy or slow. Trying again later costs nothing.
+	// ErrUnavailable means that the recogniser is down, loading or busy. A later retry costs
+	// nothing.
 	ErrUnavailable = errors.New("the recogniser is not available")
-	// ErrUnusableAudio: this recording cannot be recognised: not audio, damaged, empty, too long or too large. Permanent.
+	// ErrUnusableAudio means that the recording cannot be recognised: it is not audio, damaged,
+	// empty, too long or too large. It is permanent.
 	ErrUnusableAudio = errors.New("the audio cannot be used")
-	// ErrMisconfigured: a setting is wrong (address, key, model, parameter). An operator must act; the recording can wait.
+	// ErrMisconfigured means that a setting is wrong: address, key, model or parameter. An operator
+	// must act; the recording can wait.
 	ErrMisconfigured = errors.New("the recogniser is misconfigured")
-	// ErrRefused: the provider refuses the account (quota used up, overdue, service not enabled). An operator must
-	// act; the recording can wait.
+	// ErrRefused means that the provider refuses the account: quota exhausted, overdue or service
+	// not enabled. An operator must act; the recording can wait.
 	ErrRefused = errors.New("the account is refused")
 )
 
-// Waiting times that an Error of each class reports when it carries none of its own.
+// Results of RetryAfter for an Error with After 0.
 const (
 	unavailableDelay   = 15 * time.Second
 	misconfiguredDelay = time.Minute
 	refusedDelay       = 10 * time.Minute
 )
 
-// Error is the error of a recogniser. Its text and its fields hold no secret and no address with one.
+// Error is the error of a recogniser. Its text and its fields contain no secrets.
 type Error struct {
-	// Class is ErrUnavailable, ErrUnusableAudio, ErrMisconfigured or ErrRefused. Nil: an ordinary failure, which may
-	// be the recording's fault or the recogniser's, so that attempts must be counted.
+	// Class is ErrUnavailable, ErrUnusableAudio, ErrMisconfigured or ErrRefused. Nil means an
+	// ordinary failure, which may be the fault of the recording or of the recogniser.
 	Class error
-	// Op is what was being done: "local"; "cloud", or its interface: "flash", "task", "sentence"; "command", "ffmpeg", or the
-	// name of the program that was run.
+	// Op is the operation: "local"; "cloud", or its interface, "flash", "task" or "sentence";
+	// "command", "ffmpeg", or the name of the program that was run.
 	Op string
-	// Message says what is wrong in words fit for an operator or the owner of the recording: the provider's own, cut to 200 bytes.
+	// Message describes the failure for an operator or the owner of the recording. A message of the
+	// provider is cut to 200 bytes.
 	Message string
-	// Code is the provider's error code, or "". Status is the HTTP status of its answer, or 0.
+	// Code is the error code of the provider, or "". Status is the HTTP status of its answer, or 0.
 	Code   string
 	Status int
-	// After is how long to wait before trying again. 0 means the usual time of the class.
+	// After is how long to wait before a retry. 0 means the default of the class: 15 seconds, a
+	// minute for ErrMisconfigured, ten minutes for ErrRefused.
 	After time.Duration
-	// Final marks an error of the class ErrMisconfigured that trying again cannot cure (a parameter that the provider does not take).
+	// Final marks an error of class ErrMisconfigured as permanent: a retry cannot succeed, because
+	// the provider does not accept a parameter.
 	Final bool
 	// Err is the cause, for logs, or nil.
 	Err error
 }
 
-// Error returns the operation, the class, the provider's message and the cause.
+// Error returns the operation, the class, the message, the codes and the cause.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString("recognize")
@@ -75,7 +81,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Unwrap gives the class and the cause to errors.Is and errors.As.
+// Unwrap returns the class and the cause.
 func (e *Error) Unwrap() []error {
 	var errs []error
 	if e.Class != nil {
@@ -87,14 +93,15 @@ func (e *Error) Unwrap() []error {
 	return errs
 }
 
-// Permanent tells that trying again cannot help. An error without a class says what its cause says: a recording that is gone,
-// for one, cannot be opened by any attempt.
+// Permanent reports whether retries cannot succeed. For an error without a class, its cause
+// decides: if Audio.Open finds that the recording was deleted, for example.
 func (e *Error) Permanent() bool {
 	var cause interface{ Permanent() bool }
 	return e.Class == ErrUnusableAudio || e.Final || e.Class == nil && errors.As(e.Err, &cause) && cause.Permanent()
 }
 
-// RetryAfter tells how long to wait before trying again where the failure is not the recording's fault. 0: it may be; count an attempt.
+// RetryAfter returns how long to wait before a retry, if the failure is certainly not the fault of
+// the recording. Otherwise it returns 0.
 func (e *Error) RetryAfter() time.Duration {
 	if e.Permanent() || e.Class == nil {
 		return 0
@@ -111,7 +118,8 @@ func (e *Error) RetryAfter() time.Duration {
 	return unavailableDelay
 }
 
-// PublicText is what the owner of the recording may read: the message without the cause, or the public text of a cause that has one.
+// PublicText returns a description for the owner of the recording: that of the class, with the
+// message for ErrUnusableAudio, or the public text of a cause that has one.
 func (e *Error) PublicText() string {
 	var cause interface{ PublicText() string }
 	switch {

@@ -2,87 +2,62 @@ package asr
 
 import (
 	"context"
-	"strings"
 	"time"
 )
 
-// A Recognizer turns speech into text. Its methods may be called by several goroutines at once.
+// A Recognizer converts speech to text. It is safe for concurrent use.
 type Recognizer interface {
-	// Recognize returns what is said in the audio. It reads the audio through Audio.Open, perhaps more than once, and
-	// closes all that it opened before it returns. A recording without speech gives an empty text and no error.
-	// It returns soon after ctx ends, with an error in which errors.Is finds the context's error. Every other
-	// error tells what to do by method; see the package comment. An implementation bounds how much it runs at once: a
-	// call may wait for its turn.
+	// Recognize returns the transcript of the audio. It reads the audio through Audio.Open,
+	// possibly more than once, and closes every reader before it returns. For a recording without
+	// speech, the text is empty and the error nil.
+	//
+	// It returns soon after ctx ends, with an error that wraps the error of ctx. Other errors are
+	// of type *Error; see the package documentation. An implementation limits how many recordings
+	// it processes at once: a call may wait.
 	Recognize(ctx context.Context, audio Audio) (Transcript, error)
 
-	// Status tells whether recognition can be expected to work, from memory: it makes no call and never blocks, so
-	// it may be asked for each request of a health page.
+	// Status reports whether recognition is expected to work. It returns what is already known,
+	// without a request and without blocking, so that a health endpoint can call it every time.
 	Status(ctx context.Context) Status
 }
 
-// Transcript is what was heard.
+// Transcript is the result of recognition.
 type Transcript struct {
-	// Text is the whole text, trimmed. It is empty when nothing was said.
+	// Text is the whole text, trimmed. It is empty if nothing was said.
 	Text string
-	// Segments are the parts of the text with their times, in order. It is empty when the recogniser gives no times.
+	// Segments are the parts of the text with their times, in order. It is empty if the recogniser
+	// does not return times.
 	Segments []Segment
-	// Language is the language that was recognised, as the recogniser names it ("en", "zh", "english"), or "".
+	// Language is the language of the speech, as the recogniser names it ("en", "zh", "english"),
+	// or "".
 	Language string
-	// Duration is how long the recording is, by the recogniser or by the recording's own header. 0 when unknown.
+	// Duration is the length of the recording, or 0 if it is unknown.
 	Duration time.Duration
-	// Model names the model that made the text, or "".
+	// Model is the name of the model that was used, or "".
 	Model string
 }
 
 // Segment is a part of a transcript.
 type Segment struct {
-	// Start and End are counted from the start of the recording.
+	// Start and End are relative to the start of the recording.
 	Start, End time.Duration
 	// Text is trimmed.
 	Text string
-	// Speaker tells speakers apart ("0", "1"), where the recogniser does. Otherwise "".
+	// Speaker identifies the speaker ("0", "1") if the recogniser distinguishes speakers, else "".
 	Speaker string
 }
 
 // Status tells whether a recogniser is ready.
 type Status struct {
-	// Available is true when a recording sent now can be expected to be recognised.
+	// Available reports whether recognition of a recording sent now is expected to work.
 	Available bool
-	// Provider names the kind of recogniser: "local", "cloud", "command".
+	// Provider is the kind of recogniser: "local", "cloud", "command".
 	Provider string
-	// Model is the model or engine in use, or "" when it is not known.
+	// Model is the name of the model or engine in use, or "" if it is unknown.
 	Model string
-	// Reason says in words why the recogniser is not available, or what was seen. It holds no secret.
+	// Reason tells why the recogniser is not available, or what else was observed. It contains no
+	// secret.
 	Reason string
-	// CheckedAt is when this was last found out (UTC). Zero: never yet.
+	// CheckedAt is when the status was determined (UTC). Zero means not yet.
 	CheckedAt time.Time
-}
-
-// JoinSegments puts the texts of segments together: with a space between them, except where two characters of a
-// script written without spaces meet.
-func JoinSegments(segments []Segment) string {
-	texts := make([]string, len(segments))
-	for i, s := range segments {
-		texts[i] = s.Text
-	}
-	return JoinText(texts...)
-}
-
-// JoinText trims each text and puts those that are not empty together: with a space between them, except where
-// two characters of a script written without spaces (Chinese, Japanese, Thai …) meet.
-func JoinText(texts ...string) string {
-	var b strings.Builder
-	var last rune
-	for _, t := range texts {
-		t = strings.TrimSpace(t)
-		if t == "" {
-			continue
-		}
-		if b.Len() > 0 && !(unspaced(last) && unspaced(firstRune(t))) {
-			b.WriteByte(' ')
-		}
-		b.WriteString(t)
-		last = lastRune(t)
-	}
-	return b.String()
 }

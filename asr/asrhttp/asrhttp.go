@@ -4,7 +4,7 @@
 //	POST /v1/audio/transcriptions   a multipart form: file, language, response_format (json, text,
 //	                                verbose_json); other fields are ignored
 //	GET  /v1/models                 the model in use
-//	GET  /health                    200 while recordings can be recognised, else 503 with the reason
+//	GET  /health                    200 while recognition is available, else 503 with the reason
 //
 // Errors have OpenAI's form: {"error":{"message","type","param","code"}}. Audio that cannot be used
 // is a 400 with the reason; a recogniser that is busy or unavailable is a 503 with Retry-After.
@@ -38,8 +38,8 @@ type Config struct {
 	Recognizer asr.Recognizer
 	// MaxBytes is the size of the largest recording that is accepted. Defaults to 256 MiB.
 	MaxBytes int64
-	// MaxPending is the number of recordings that are accepted at once; the answer to others is 503.
-	// Defaults to 16.
+	// MaxPending is the number of recordings that are accepted at once; the answer to others is
+	// 503. Defaults to 16.
 	MaxPending int
 	// ReadPause is the longest pause while a recording arrives before the request is rejected.
 	// Defaults to 1 minute.
@@ -131,7 +131,7 @@ func (h *Handler) fallback(w http.ResponseWriter, r *http.Request) {
 	case "/v1/models", "/health":
 		w.Header().Set("Allow", "GET, HEAD")
 	default:
-		h.fail(w, &failure{status: http.StatusNotFound, message: "not found; send recordings to POST /v1/audio/transcriptions"})
+		h.fail(w, &failure{status: http.StatusNotFound, message: "not found; see POST /v1/audio/transcriptions"})
 		return
 	}
 	h.fail(w, &failure{status: http.StatusMethodNotAllowed, message: "method " + r.Method + " is not allowed"})
@@ -162,7 +162,8 @@ func failureOf(err error) *failure {
 	e, ok := errors.AsType[*asr.Error](err)
 	if !ok {
 		return &failure{
-			status: http.StatusInternalServerError, code: "internal_error", message: "the recogniser failed", cause: err,
+			status: http.StatusInternalServerError, code: "internal_error", cause: err,
+			message: "the recogniser failed",
 		}
 	}
 	f := &failure{

@@ -277,7 +277,8 @@ func TestHealthAndModelsFollowTheStatus(t *testing.T) {
 	}
 }
 
-// TestRealSpeechThroughClientAndServer is the whole way: a recording made by a voice, the client, HTTP, the server, the program.
+// TestRealSpeechThroughClientAndServer is the whole way: a recording made by a voice, the client,
+// HTTP, the server, the program.
 func TestRealSpeechThroughClientAndServer(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("flite"); err != nil {

@@ -16,7 +16,8 @@ import (
 	"lessonkit.example/asr/local"
 )
 
-// TestConformance is the suite through a client of this server: what the client sends arrives, and what the recogniser behind says comes back.
+// TestConformance is the suite through a client of this server: what the client sends arrives, and
+// what the recogniser behind says comes back.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	hears := recognizer{

@@ -84,7 +84,9 @@ type form struct {
 func (h *Handler) readForm(w http.ResponseWriter, r *http.Request, path string) (*form, error) {
 	media, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || media != "multipart/form-data" || params["boundary"] == "" {
-		return nil, badRequest("", "invalid_form", `the body must be multipart/form-data with the recording in the field "file"`)
+		return nil,
+			badRequest("", "invalid_form",
+				`the body must be multipart/form-data with the recording in the field "file"`)
 	}
 	conn := http.NewResponseController(w)
 	r.Body = http.MaxBytesReader(w, paced{r.Body, conn, h.cfg.ReadPause}, h.cfg.MaxBytes+overhead)
@@ -152,7 +154,8 @@ func (h *Handler) readPart(f *form, part *multipart.Part, path string) error {
 		f.language = text
 	case "response_format":
 		if !slices.Contains([]string{"json", "text", "verbose_json"}, text) {
-			return badRequest(name, "invalid_value", "response_format is %q; it must be json, text or verbose_json", text)
+			return badRequest(name, "invalid_value", "response_format is %q; it must be json, text or verbose_json",
+				text)
 		}
 		f.format = text
 	case "stream":

@@ -107,7 +107,7 @@ func (s *Server) missing(w http.ResponseWriter, r *http.Request) {
 	case Speaches, VLLM, FunASR, FunASRCLI, FunASRRecognition:
 		answer(w, http.StatusNotFound, object{"detail": "Not Found"})
 	case LocalAI:
-		answer(w, http.StatusNotFound, object{"error": object{"code": 404, "message": "Resource not found", "type": ""}})
+		answer(w, http.StatusNotFound, object{"error": object{"code": 404, "message": "Resource not found"}})
 	default:
 		http.NotFound(w, r)
 	}
@@ -191,8 +191,9 @@ func (s *Server) transcribe(w http.ResponseWriter, r *http.Request, rules dialec
 		answer(w, 400, object{"error": object{"message": "expected multipart/form-data"}})
 		return
 	}
-	if rules.needModel && s.dialect == Speaches && !slices.Contains(models, req.Fields["model"]) && req.Fields["model"] != "" {
-		s.wrongModel(w, req.Fields["model"], models)
+	model := req.Fields["model"]
+	if s.dialect == Speaches && model != "" && !slices.Contains(models, model) {
+		s.wrongModel(w, model, models)
 		return
 	}
 	if heard == nil {
@@ -218,18 +219,18 @@ func (s *Server) transcribe(w http.ResponseWriter, r *http.Request, rules dialec
 		answer(w, 422, object{"detail": []object{{"loc": []any{"body", "file"}, "msg": "cannot be decoded"}}})
 		return
 	case NoModel:
-		s.wrongModel(w, req.Fields["model"], nil)
+		s.wrongModel(w, model, nil)
 		return
 	case NoText:
 		answer(w, 200, object{"result": 1})
 		return
 	}
-	if rules.needModel && !slices.Contains(models, req.Fields["model"]) {
-		s.wrongModel(w, req.Fields["model"], models)
+	if rules.needModel && !slices.Contains(models, model) {
+		s.wrongModel(w, model, models)
 		return
 	}
 	if s.dialect == VLLM && req.Fields["response_format"] == "verbose_json" {
-		answer(w, 400, object{"error": object{"message": "Currently do not support verbose_json for tiny", "code": 400}})
+		answer(w, 400, object{"error": object{"message": "Currently do not support verbose_json for tiny"}})
 		return
 	}
 	format := audiofile.Sniff(heard.head)
@@ -251,7 +252,7 @@ func (s *Server) wrongModel(w http.ResponseWriter, name string, models []string)
 	case FunASR, FunASRCLI:
 		answer(w, 400, object{"detail": fmt.Sprintf("Model '%s' not found. Available: %q", name, models)})
 	default:
-		answer(w, 404, object{"error": object{"message": fmt.Sprintf("The model `%s` does not exist.", name), "code": 404}})
+		answer(w, 404, object{"error": object{"message": fmt.Sprintf("The model `%s` does not exist.", name)}})
 	}
 }
 
@@ -281,7 +282,7 @@ func (s *Server) undecodable(w http.ResponseWriter) {
 	case FunASR, FunASRCLI:
 		answer(w, 500, object{"detail": "Invalid data found when processing input"})
 	case LocalAI:
-		answer(w, 500, object{"error": object{"code": 500, "message": "rpc error: ffmpeg exited with status 1", "type": ""}})
+		answer(w, 500, object{"error": object{"code": 500, "message": "rpc error: ffmpeg exited with status 1"}})
 	case FunASRRecognition:
 		answer(w, 200, object{"msg": "decode failed", "code": 1})
 	default:

@@ -54,8 +54,8 @@ func Outcomes(d Dialect) map[Fault]Outcome {
 	return outcomes
 }
 
-// RunFaults tests how a client reports faults. start starts a server, and connect returns a client of
-// the server at url whose requests time out after timeout.
+// RunFaults tests how a client reports faults. start starts a server, and connect returns a client
+// of the server at url whose requests time out after timeout.
 func RunFaults(
 	t *testing.T, start func(testing.TB) *Server, outcomes map[Fault]Outcome,
 	connect func(t testing.TB, url string, timeout time.Duration) asr.Recognizer,

@@ -14,46 +14,47 @@ import (
 	"lessonkit.example/asr"
 )
 
-// Target is a recogniser under test.
+// Target is a recogniser to test.
 type Target struct {
-	// New makes a recogniser that works.
+	// New returns a recogniser that works.
 	New func(t testing.TB) asr.Recognizer
-	// Audio is a recording, and Text what the recogniser hears in it.
+	// Audio is a recording, and Text its text.
 	Audio []byte
 	Text  string
-	// TextOf gives what it hears in other recordings. If nil, only Audio's text is compared.
+	// TextOf returns the text of other recordings. If nil, only the text of Audio is compared.
 	TextOf func(audio []byte) string
-	// HearsDamaged marks a recogniser that gives an empty text for what it cannot decode. DamagedCounts marks one that cannot tell damaged audio
-	// from a failure of its own, so that attempts are counted. The others must say asr.ErrUnusableAudio.
-	HearsDamaged, DamagedCounts bool
-	// Secrets must be in no error and no status.
+	// AcceptsDamaged means that the recogniser returns an empty text for audio that it cannot
+	// decode. DamagedCounts means that it cannot distinguish damaged audio from its own failures,
+	// so that attempts are counted. Otherwise the error must be asr.ErrUnusableAudio.
+	AcceptsDamaged, DamagedCounts bool
+	// Secrets must not be contained in errors or in the status.
 	Secrets []string
 }
 
-// Run checks what every Recognizer promises.
+// Run tests the contract of asr.Recognizer.
 func Run(t *testing.T, target Target) {
 	for _, c := range []struct {
 		name string
 		test func(t *testing.T, target Target)
 	}{
-		{"hears the whole recording", testHears},
-		{"opens the recording again for each call and closes it", testCloses},
-		{"serves several callers at once", testConcurrent},
-		{"takes raw samples that are declared", testPCM},
-		{"refuses what is no audio", testNoAudio},
-		{"refuses damaged audio", testDamaged},
-		{"tells a recording that is shorter than announced", testShort},
-		{"passes on the error of opening", testOpenFails},
-		{"passes on the error of reading", testReadFails},
-		{"stops when the caller has gone before", testCancelledBefore},
-		{"stops when the caller goes in between", testCancelledDuring},
-		{"answers Status from memory", testStatus},
+		{"recognises the whole recording", testWhole},
+		{"opens the recording for each call and closes it", testCloses},
+		{"serves concurrent calls", testConcurrent},
+		{"accepts raw samples with a declared type", testPCM},
+		{"rejects what is not audio", testNotAudio},
+		{"rejects damaged audio", testDamaged},
+		{"rejects a recording shorter than its size", testShort},
+		{"returns the error of opening", testOpenFails},
+		{"returns the error of reading", testReadFails},
+		{"returns when the context is already canceled", testCanceledBefore},
+		{"returns when the context is canceled while reading", testCanceledDuring},
+		{"returns the status without a request", testStatus},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(t, target) })
 	}
 }
 
-// counted is audio that counts its readers.
+// counted counts the readers of a recording.
 type counted struct {
 	mu           sync.Mutex
 	opened, open int
@@ -93,13 +94,13 @@ func (target Target) check(t *testing.T, err error) *asr.Error {
 		require.NotContains(t, err.Error(), secret)
 	}
 	e, ok := errors.AsType[*asr.Error](err)
-	require.True(t, ok, "%T is no *asr.Error: %v", err, err)
+	require.True(t, ok, "%T is not an *asr.Error: %v", err, err)
 	require.NotEmpty(t, e.PublicText())
-	require.False(t, e.Permanent() && e.RetryAfter() > 0, "an error is permanent or worth trying again, not both")
+	require.False(t, e.Permanent() && e.RetryAfter() > 0, "an error is permanent or worth a retry, not both")
 	return e
 }
 
-func testHears(t *testing.T, target Target) {
+func testWhole(t *testing.T, target Target) {
 	t.Parallel()
 	rec := target.New(t)
 	got, err := rec.Recognize(t.Context(), asr.FromBytes("lesson.wav", target.Audio))
@@ -165,7 +166,7 @@ func testPCM(t *testing.T, target Target) {
 	got, err := rec.Recognize(t.Context(), audio)
 	require.NoError(t, err)
 	if target.TextOf != nil {
-		require.Equal(t, target.TextOf(WAV(time.Second)), got.Text, "a WAV header is put in front")
+		require.Equal(t, target.TextOf(WAV(time.Second)), got.Text, "the samples are sent with a WAV header")
 	}
 	audio.ContentType = "audio/pcm"
 	_, err = rec.Recognize(t.Context(), audio)
@@ -173,10 +174,12 @@ func testPCM(t *testing.T, target Target) {
 	require.ErrorContains(t, err, "rate")
 }
 
-func testNoAudio(t *testing.T, target Target) {
+func testNotAudio(t *testing.T, target Target) {
 	t.Parallel()
 	rec := target.New(t)
-	for name, data := range map[string]string{"empty": "", "text": "dear diary", "page": "<!DOCTYPE html><html></html>"} {
+	for name, data := range map[string]string{
+		"empty": "", "text": "dear diary", "page": "<!DOCTYPE html><html></html>",
+	} {
 		_, err := rec.Recognize(t.Context(), asr.FromBytes(name, []byte(data)))
 		e := target.check(t, err)
 		require.ErrorIs(t, err, asr.ErrUnusableAudio, name)
@@ -187,13 +190,13 @@ func testNoAudio(t *testing.T, target Target) {
 func testDamaged(t *testing.T, target Target) {
 	t.Parallel()
 	got, err := target.New(t).Recognize(t.Context(), asr.FromBytes("damaged.wav", Damaged()))
-	if target.HearsDamaged {
+	if target.AcceptsDamaged {
 		require.NoError(t, err)
 		require.Empty(t, got.Text)
 		return
 	}
 	e := target.check(t, err)
-	require.Zero(t, e.RetryAfter(), "damaged audio must not be tried for ever: %v", err)
+	require.Zero(t, e.RetryAfter(), "retries of damaged audio must count as attempts: %v", err)
 	require.Equal(t, !target.DamagedCounts, e.Permanent())
 	require.Equal(t, !target.DamagedCounts, errors.Is(err, asr.ErrUnusableAudio))
 }
@@ -216,10 +219,10 @@ func testOpenFails(t *testing.T, target Target) {
 	e := target.check(t, err)
 	require.ErrorIs(t, err, broken)
 	require.False(t, e.Permanent())
-	require.Zero(t, e.RetryAfter(), "it is not the recogniser that is away")
+	require.Zero(t, e.RetryAfter(), "it is not the fault of the recogniser")
 }
 
-// brokenReader fails when it is read to the end.
+// brokenReader returns err instead of io.EOF.
 type brokenReader struct {
 	io.Reader
 	err error
@@ -254,35 +257,34 @@ func testReadFails(t *testing.T, target Target) {
 	require.Zero(t, e.RetryAfter())
 }
 
-func testCancelledBefore(t *testing.T, target Target) {
+func testCanceledBefore(t *testing.T, target Target) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err := target.New(t).Recognize(ctx, asr.FromBytes("lesson.wav", target.Audio))
-	requireCancelled(t, err)
+	requireCanceled(t, err)
 }
 
-func testCancelledDuring(t *testing.T, target Target) {
+func testCanceledDuring(t *testing.T, target Target) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	audio := asr.FromBytes("lesson.wav", target.Audio)
 	audio.Size += 10000
 	audio.Open = func() (io.ReadCloser, error) {
-		// The caller goes while the last of the recording is read, which then never comes.
 		return &brokenReader{Reader: bytes.NewReader(target.Audio), err: context.Canceled, end: cancel}, nil
 	}
 	_, err := target.New(t).Recognize(ctx, audio)
-	requireCancelled(t, err)
+	requireCanceled(t, err)
 }
 
-func requireCancelled(t *testing.T, err error) {
+func requireCanceled(t *testing.T, err error) {
 	t.Helper()
 	require.ErrorIs(t, err, context.Canceled)
 	var permanent interface{ Permanent() bool }
-	require.False(t, errors.As(err, &permanent) && permanent.Permanent(), "a caller that goes says nothing about the recording")
+	require.False(t, errors.As(err, &permanent) && permanent.Permanent(), "a cancellation is not permanent")
 	_, ok := errors.AsType[*asr.Error](err)
-	require.False(t, ok, "a caller that goes is no failure of the recogniser")
+	require.False(t, ok, "a cancellation is not a failure of the recogniser")
 }
 
 func testStatus(t *testing.T, target Target) {
@@ -290,7 +292,7 @@ func testStatus(t *testing.T, target Target) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	rec := target.New(t)
-	s := rec.Status(ctx) // works for a caller that has gone: it makes no call
+	s := rec.Status(ctx) // makes no request, so the canceled context does not matter
 	require.NotEmpty(t, s.Provider)
 	for _, secret := range target.Secrets {
 		require.NotContains(t, s.Reason, secret)

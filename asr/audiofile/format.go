@@ -2,10 +2,10 @@
 // [Inspect] also the sample rate, the channels and the duration, and [PCM] returns the WAV header
 // that raw samples lack.
 //
-// It supports what phones and browsers record: WAV, MP3, AAC (ADTS), M4A/MP4/3GP, Ogg (Opus, Vorbis,
-// Speex, FLAC), FLAC, WebM, AMR and SILK. File names and declared types are ignored. Nothing is
-// decoded: a duration comes from the headers of the container or of the frames, and is checked
-// against the size of the file.
+// It supports what phones and browsers record: WAV, MP3, AAC (ADTS), M4A/MP4/3GP, Ogg (Opus,
+// Vorbis, Speex, FLAC), FLAC, WebM, AMR and SILK. File names and declared types are ignored.
+// Nothing is decoded: a duration comes from the headers of the container or of the frames, and is
+// checked against the size of the file.
 //
 // All functions are safe for concurrent use, and take bounded memory whatever the input is.
 //
@@ -39,7 +39,8 @@ const (
 // HeadSize is how many bytes from the start of a file Sniff uses.
 const HeadSize = 3072
 
-// ContentType returns the media type of the format, or "application/octet-stream" for an unknown one.
+// ContentType returns the media type of the format, or "application/octet-stream" for an unknown
+// one.
 func (f Format) ContentType() string {
 	switch f {
 	case WAV:

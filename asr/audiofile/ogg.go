@@ -42,8 +42,8 @@ func (s *scanner) ogg() (Info, error) {
 	return info, nil
 }
 
-// lastGranule returns the position of the last page of a stream, if it begins in the last 256 KiB of
-// the file, which contain several pages of the maximum size.
+// lastGranule returns the position of the last page of a stream, if it begins in the last 256 KiB
+// of the file, which contain several pages of the maximum size.
 func (s *scanner) lastGranule(serial uint64) (uint64, bool) {
 	for end := s.size; end > 0 && end > s.size-256<<10; end -= bufferSize / 2 {
 		start := max(end-bufferSize, 0)

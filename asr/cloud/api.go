@@ -61,9 +61,9 @@ func (r *Recognizer) call(ctx context.Context, op string, request tchttp.Request
 	return &asr.Error{Op: op, Message: "make request", Err: err}
 }
 
-// apiTransport makes one request for the SDK. It limits the answer, does not follow redirects, keeps
-// the result, which the SDK does not return, and in tests sends the request to another address than
-// the one that was signed.
+// apiTransport makes one request for the SDK. It limits the answer, does not follow redirects,
+// keeps the result, which the SDK does not return, and in tests sends the request to another
+// address than the one that was signed.
 type apiTransport struct {
 	base    http.RoundTripper
 	address string

@@ -1,9 +1,9 @@
 // Package cloud recognises speech with Tencent Cloud.
 //
-// By default it uses the flash interface: the recording is streamed up, and the same request returns
-// the text, for up to 100 MB and two hours. [Config].Mode selects one of two interfaces of API 3.0
-// instead, or lets the size and the length of each recording decide: short sentences in one call,
-// and tasks, which take more formats and continue in the cloud when the client goes away.
+// By default it uses the flash interface: the recording is streamed up, and the same request
+// returns the text, for up to 100 MB and two hours. [Config].Mode selects one of two interfaces of
+// API 3.0 instead, or lets the size and the length of each recording decide: short sentences in one
+// call, and tasks, which take more formats and continue in the cloud when the client goes away.
 //
 // # Tasks are paid once
 //
@@ -201,8 +201,8 @@ func New(cfg Config) (*Recognizer, error) {
 
 func (r *Recognizer) clock() time.Time { return r.now().UTC().Truncate(time.Microsecond) }
 
-// unavailableFor is how long a failure makes the cloud unavailable. There is no health check, because
-// every request costs.
+// unavailableFor is how long a failure makes the cloud unavailable. There is no health check,
+// because every request costs.
 const unavailableFor = 10 * time.Minute
 
 // Status returns what recent recordings have shown; a configured account is presumed to work. See

@@ -48,7 +48,8 @@ func apiError(op, code, message string) *asr.Error {
 	case is("AuthFailure", "UnauthorizedOperation"):
 		e.Class = asr.ErrMisconfigured
 	case is("InvalidParameterValue.ErrorInvalidVoicedata", "InvalidParameterValue.ErrorVoicedataTooLong",
-		"InvalidParameterValue.ErrorInvalidVoiceFormat", "InvalidParameter.ErrorContentlength", "InvalidParameter.FileEncode"):
+		"InvalidParameterValue.ErrorInvalidVoiceFormat", "InvalidParameter.ErrorContentlength",
+		"InvalidParameter.FileEncode"):
 		e.Class = asr.ErrUnusableAudio
 	case is("InvalidParameter", "InvalidParameterValue", "MissingParameter", "UnknownParameter"):
 		e.Class, e.Final = asr.ErrMisconfigured, true // a wrong engine, or a bug in this package

@@ -60,7 +60,7 @@ func (r *Recognizer) flashOnce(ctx context.Context, src *source.Source, format s
 	address := cmp.Or(r.cfg.FlashURL, "https://"+flashHost)
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimRight(address, "/")+target, src)
 	if err != nil {
-		return asr.Transcript{}, &asr.Error{Op: flashOp, Class: asr.ErrMisconfigured, Message: "make request", Err: err}
+		return asr.Transcript{}, &asr.Error{Op: flashOp, Message: "make request", Err: err}
 	}
 	req.ContentLength = src.Size // the interface does not accept a chunked body
 	req.Header.Set("Authorization", signature)
@@ -79,7 +79,9 @@ func (r *Recognizer) flashOnce(ctx context.Context, src *source.Source, format s
 		}
 		return asr.Transcript{}, e
 	case err != nil:
-		return asr.Transcript{}, &asr.Error{Op: flashOp, Status: resp.StatusCode, Message: "incomplete answer", Err: err}
+		return asr.Transcript{}, &asr.Error{
+			Op: flashOp, Status: resp.StatusCode, Message: "incomplete answer", Err: err,
+		}
 	}
 	return parseFlash(body)
 }

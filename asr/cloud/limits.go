@@ -38,7 +38,8 @@ func (r *Recognizer) choose(info audiofile.Info, size int64) Mode {
 	return Task
 }
 
-// flashFormat returns the name of the format for flash and sentence, or "" for one they do not take.
+// flashFormat returns the name of the format for flash and sentence, or "" for one they do not
+// take.
 func flashFormat(info audiofile.Info) string {
 	switch info.Format {
 	case audiofile.WAV, audiofile.MP3, audiofile.AAC, audiofile.M4A, audiofile.AMR, audiofile.SILK:

@@ -17,8 +17,8 @@ import (
 	"lessonkit.example/asr/internal/source"
 )
 
-// taskLifetime is how long the name of a task is valid. The cloud keeps results for 24 hours, and may
-// reuse the number of a task on another day.
+// taskLifetime is how long the name of a task is valid. The cloud keeps results for 24 hours, and
+// may reuse the number of a task on another day.
 const taskLifetime = 23 * time.Hour
 
 // cloudTask is a task in the cloud. Its name contains the time, which tells tasks with the same

@@ -120,7 +120,8 @@ func TestForgottenTaskIsBegunAgain(t *testing.T) {
 	}
 }
 
-// The name of a task begun after a first one had failed may be forgotten too. It must not be asked for ever again.
+// The name of a task begun after a first one had failed may be forgotten too. It must not be asked
+// for ever again.
 func TestForgottenSecondTaskIsNotKept(t *testing.T) {
 	t.Parallel()
 	s := newAPI(t)

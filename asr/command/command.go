@@ -21,6 +21,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -34,10 +35,10 @@ import (
 // Config selects the program to run. Only Args is required; [PocketSphinx] and [Whisper] return
 // complete configurations.
 type Config struct {
-	// Args is the program and its arguments. In each argument, {input} is replaced by the path of the
-	// WAV file, {language} by the language of the recording (or "auto"), {dir} by the temporary
-	// directory and {log} by the path of a file in it, whose last lines explain a failure. {input} is
-	// required.
+	// Args is the program and its arguments. In each argument, {input} is replaced by the path of
+	// the WAV file, {language} by the language of the recording (or "auto"), {dir} by the temporary
+	// directory and {log} by the path of a file in it, whose last lines explain a failure. {input}
+	// is required.
 	Args []string
 	// Parse parses the standard output of the program line by line. Defaults to Lines.
 	Parse Parser
@@ -50,7 +51,8 @@ type Config struct {
 	Packages []string
 	// FFmpeg is the converter. Defaults to "ffmpeg".
 	FFmpeg string
-	// Concurrency is the number of recordings recognised at once; further calls wait. Defaults to 1.
+	// Concurrency is the number of recordings recognised at once; further calls wait. Defaults to
+	// 1.
 	Concurrency int
 	// Timeout limits the time for one recording. Defaults to 30 minutes.
 	Timeout time.Duration
@@ -58,7 +60,8 @@ type Config struct {
 	MaxDuration time.Duration
 	// Dir is the parent of the temporary directories. Defaults to os.TempDir.
 	Dir string
-	// Logger receives what an operator should know, without audio or text. If nil, nothing is logged.
+	// Logger receives what an operator should know, without audio or text. If nil, nothing is
+	// logged.
 	Logger *slog.Logger
 }
 
@@ -96,7 +99,7 @@ type MissingError struct {
 
 // Error tells what is missing and how to install it.
 func (e *MissingError) Error() string {
-	text := "missing for speech recognition: " + strings.Join(append(append([]string{}, e.Programs...), e.Files...), ", ")
+	text := "missing for speech recognition: " + strings.Join(slices.Concat(e.Programs, e.Files), ", ")
 	if len(e.Packages) > 0 {
 		text += "; on Debian: apt-get install --no-install-recommends " + strings.Join(e.Packages, " ")
 	}
@@ -117,8 +120,8 @@ type Recognizer struct {
 
 var _ asr.Recognizer = (*Recognizer)(nil)
 
-// New finds the programs. If some do not exist, the error is a *MissingError that names all of them.
-// It starts nothing.
+// New finds the programs. If some do not exist, the error is a *MissingError that names all of
+// them. It starts nothing.
 func New(cfg Config) (*Recognizer, error) {
 	if len(cfg.Args) == 0 || !strings.Contains(strings.Join(cfg.Args[1:], "\x00"), "{input}") {
 		return nil, errors.New(`recogniser command: the arguments must be a program and its arguments with {input}, ` +

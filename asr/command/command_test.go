@@ -149,7 +149,8 @@ func TestCancelEndsTheWholeProcessGroup(t *testing.T) {
 	t.Parallel()
 	fifo := filepath.Join(t.TempDir(), "alive")
 	require.NoError(t, exec.CommandContext(t.Context(), "mkfifo", fifo).Run())
-	// A child of the program holds the write end open: reading reaches the end only when both are dead.
+	// A child of the program holds the write end open: reading reaches the end only when both are
+	// dead.
 	rec := script(t, `sleep 1000 >`+fifo+` & wait`, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)

@@ -76,8 +76,8 @@ func (r *Recognizer) convert(ctx context.Context, audio asr.Audio, dir, wav stri
 	return length, nil
 }
 
-// conversionError distinguishes damaged audio from problems of this machine. stderr is the end of what
-// ffmpeg has printed.
+// conversionError distinguishes damaged audio from problems of this machine. stderr is the end of
+// what ffmpeg has printed.
 func conversionError(ctx context.Context, err error, stderr string) error {
 	e := &asr.Error{Op: "ffmpeg", Message: stderr}
 	exit, isExit := errors.AsType[*exec.ExitError](err)

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// runGroup runs the command as the leader of a new process group, and kills the whole group when the
-// command ends or its context is canceled.
+// runGroup runs the command as the leader of a new process group, and kills the whole group when
+// the command ends or its context is canceled.
 func runGroup(cmd *exec.Cmd) error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

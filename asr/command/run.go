@@ -56,7 +56,8 @@ func (r *Recognizer) run(ctx context.Context, audio asr.Audio, dir, wav string) 
 	}
 	message := strings.TrimSpace(stderr.line(dir) + " " + logErrors(logFile, dir))
 	e := &asr.Error{
-		Op: filepath.Base(r.program), Message: cmp.Or(message, "it failed without a message"), Err: cmp.Or(out.err, err),
+		Op: filepath.Base(r.program), Message: cmp.Or(message, "it failed without a message"),
+		Err: cmp.Or(out.err, err),
 	}
 	if _, isExit := errors.AsType[*exec.ExitError](err); err != nil && !isExit {
 		e.Class = asr.ErrUnavailable // it could not be started

@@ -81,7 +81,8 @@ func TestFileThatChangesUnderneath(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
-// A server that does not even read what it refuses: the answer must be found although the sending breaks.
+// A server that does not even read what it refuses: the answer must be found although the sending
+// breaks.
 func TestAnswerOfAServerThatClosesEarlyIsFound(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

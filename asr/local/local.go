@@ -53,8 +53,8 @@ type Config struct {
 	// Segments requests segments with times, which costs some servers a second pass. Defaults to
 	// text only.
 	Segments bool
-	// RequestTimeout limits the time for one recording: sending, recognition and answer. Defaults to
-	// 30 minutes.
+	// RequestTimeout limits the time for one recording: sending, recognition and answer. Defaults
+	// to 30 minutes.
 	RequestTimeout time.Duration
 	// Concurrency is the number of recordings sent at once; further calls wait. Servers on one
 	// machine gain little from more than one, and whisper.cpp must not get more than 8. Defaults
@@ -187,7 +187,8 @@ func (r *Recognizer) send(
 	case resp.StatusCode != http.StatusOK:
 		e := r.refusal(resp, body, model)
 		if resp.StatusCode == http.StatusGatewayTimeout {
-			// The recogniser behind the proxy is still working; an earlier retry would double its load.
+			// The recogniser behind the proxy is still working; an earlier retry would double its
+			// load.
 			e.After = max(e.RetryAfter(), src.Info.Duration)
 		}
 		return asr.Transcript{}, e

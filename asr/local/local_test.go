@@ -37,7 +37,7 @@ func TestConformance(t *testing.T) {
 					},
 					Audio: audio, Text: asrtest.Heard(audio), TextOf: asrtest.Heard,
 					Secrets:      []string{secret},
-					HearsDamaged: d == asrtest.FunASRRuntime,
+					AcceptsDamaged: d == asrtest.FunASRRuntime,
 					DamagedCounts: d == asrtest.WhisperCPPConvert || d == asrtest.WhisperCPPOld || d == asrtest.FunASR ||
 						d == asrtest.FunASRCLI || d == asrtest.LocalAI || d == asrtest.FunASRRecognition,
 				})

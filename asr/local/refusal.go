@@ -48,8 +48,8 @@ func (r *Recognizer) refusal(resp *http.Response, body []byte, model string) *as
 	return e
 }
 
-// namesModel reports whether an error is about the model, as in "Model 'x' not found. Available: …"
-// and "Model x is not installed locally".
+// namesModel reports whether an error is about the model, as in "Model 'x' not found" and "Model x
+// is not installed locally".
 func namesModel(body []byte, model string) bool {
 	s := strings.ToLower(errorText(body))
 	if !strings.Contains(s, "model") && (model == "" || !strings.Contains(s, strings.ToLower(model))) {

@@ -64,7 +64,8 @@ func TestEachServerGetsTheFormItTakes(t *testing.T) {
 	}
 }
 
-// lastModels is the question that is repeated where a server lists no models: it may have one by then.
+// lastModels is the question that is repeated where a server lists no models: it may have one by
+// then.
 func lastModels(d asrtest.Dialect) string {
 	if d == asrtest.FunASRLlama {
 		return "GET /v1/models, "

@@ -87,7 +87,8 @@ func (r *Recognizer) Run(ctx context.Context) error {
 			return nil
 		}
 		if s.Available != last.Available || s.Reason != last.Reason {
-			r.log.InfoContext(ctx, "recogniser checked", "available", s.Available, "model", s.Model, "reason", s.Reason)
+			r.log.InfoContext(ctx, "recogniser checked",
+				"available", s.Available, "model", s.Model, "reason", s.Reason)
 		}
 		last = s
 		select {

@@ -113,8 +113,8 @@ func (t target) api(path string) string {
 	return t.base.JoinPath("v1", path).String()
 }
 
-// healthURLs returns the possible health endpoints, in order: beside the API, and above /v1 when the
-// base ends in it.
+// healthURLs returns the possible health endpoints, in order: beside the API, and above /v1 when
+// the base ends in it.
 func (t target) healthURLs() []string {
 	above := *t.base
 	above.Path = strings.TrimSuffix(above.Path, "/v1")

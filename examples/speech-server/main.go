@@ -1,9 +1,10 @@
-// Command speech-server serves a command-line speech recogniser with OpenAI's transcription interface.
+// Command speech-server serves a command-line speech recogniser with OpenAI's transcription
+// interface.
 //
-//	speech-server                                  serve with PocketSphinx on 127.0.0.1:8090
-//	speech-server -whisper ggml-base.bin           serve with whisper-cli and this model
-//	speech-server -- PROGRAM -f {input}            serve with any program that reads a WAV file and prints text
-//	speech-server -transcribe lesson.mp3 two.wav   transcribe files and print their text, no server
+//	speech-server                         serve with PocketSphinx on 127.0.0.1:8090
+//	speech-server -whisper MODEL          serve with whisper-cli and this model file
+//	speech-server -- PROGRAM -f {input}   serve with a program that reads WAV and prints text
+//	speech-server -transcribe FILE...     print the text of files, without a server
 //
 // Then: curl -F file=@lesson.mp3 http://127.0.0.1:8090/v1/audio/transcriptions
 package main
@@ -45,7 +46,7 @@ func main() {
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("speech-server", flag.ContinueOnError)
 	addr := flags.String("addr", "127.0.0.1:8090", "`address` to serve on")
-	transcribe := flags.Bool("transcribe", false, "transcribe the files named and print their text, instead of serving")
+	transcribe := flags.Bool("transcribe", false, "print the text of the files named, instead of serving")
 	whisper := flags.String("whisper", "", "use whisper-cli with this `model` file")
 	language := flags.String("language", "", "what is spoken in the files to transcribe, such as en")
 	concurrency := flags.Int("concurrency", 1, "recordings recognised at once")
@@ -97,7 +98,9 @@ func serve(ctx context.Context, rec asr.Recognizer, addr string, log *slog.Logge
 }
 
 // transcribeFiles prints the text of each file to stdout, and the progress to stderr.
-func transcribeFiles(ctx context.Context, rec asr.Recognizer, files []string, language string, stdout, stderr io.Writer) error {
+func transcribeFiles(
+	ctx context.Context, rec asr.Recognizer, files []string, language string, stdout, stderr io.Writer,
+) error {
 	var failed []error
 	for i, path := range files {
 		audio, err := asr.FromFile(path)
@@ -106,9 +109,13 @@ func transcribeFiles(ctx context.Context, rec asr.Recognizer, files []string, la
 			continue
 		}
 		audio.Language = language
-		bar := progressbar.NewOptions64(max(length(path).Milliseconds(), 1), progressbar.OptionSetWriter(stderr),
-			progressbar.OptionSetDescription(fmt.Sprintf("%d/%d %s", i+1, len(files), audio.Name)), progressbar.OptionSetWidth(30),
-			progressbar.OptionSetElapsedTime(true), progressbar.OptionClearOnFinish(), progressbar.OptionThrottle(100*time.Millisecond))
+		bar := progressbar.NewOptions64(max(length(path).Milliseconds(), 1),
+			progressbar.OptionSetWriter(stderr),
+			progressbar.OptionSetDescription(fmt.Sprintf("%d/%d %s", i+1, len(files), audio.Name)),
+			progressbar.OptionSetWidth(30),
+			progressbar.OptionSetElapsedTime(true),
+			progressbar.OptionClearOnFinish(),
+			progressbar.OptionThrottle(100*time.Millisecond))
 		audio.Progress = func(done time.Duration) { _ = bar.Set64(min(done.Milliseconds(), bar.GetMax64())) }
 		_ = bar.RenderBlank()
 		t, err := rec.Recognize(ctx, audio)
