@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"mime"
 	"mime/multipart"
 	"net/http"
@@ -171,34 +172,20 @@ func (h *Handler) store(f *form, part io.Reader, path string) error {
 	if err != nil {
 		return cannotStore(err)
 	}
-	source := &readErrors{r: io.LimitReader(part, h.cfg.MaxBytes+1)}
-	f.size, err = io.Copy(file, source)
+	f.size, err = io.Copy(file, io.LimitReader(part, h.cfg.MaxBytes+1))
 	if cerr := file.Close(); err == nil {
 		err = cerr
 	}
+	_, writing := errors.AsType[*fs.PathError](err)
 	switch {
-	case source.err != nil:
-		return h.formError(source.err)
-	case err != nil:
+	case writing:
 		return cannotStore(err)
+	case err != nil:
+		return h.formError(err)
 	case f.size > h.cfg.MaxBytes:
 		return h.tooLarge()
 	}
 	return nil
-}
-
-// readErrors keeps the error of reading, to distinguish it from one of writing the file.
-type readErrors struct {
-	r   io.Reader
-	err error
-}
-
-func (r *readErrors) Read(p []byte) (int, error) {
-	n, err := r.r.Read(p)
-	if err != nil && err != io.EOF {
-		r.err = err
-	}
-	return n, err
 }
 
 func (h *Handler) formError(err error) error {

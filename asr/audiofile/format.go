@@ -16,6 +16,7 @@ package audiofile
 
 import (
 	"bytes"
+	"cmp"
 
 	"github.com/gabriel-vasile/mimetype"
 )
@@ -39,30 +40,22 @@ const (
 // HeadSize is how many bytes from the start of a file Sniff uses.
 const HeadSize = 3072
 
+var contentTypes = map[Format]string{
+	WAV:  "audio/wav",
+	MP3:  "audio/mpeg",
+	AAC:  "audio/aac",
+	M4A:  "audio/mp4",
+	OGG:  "audio/ogg",
+	FLAC: "audio/flac",
+	WebM: "audio/webm",
+	AMR:  "audio/amr",
+	SILK: "audio/silk",
+}
+
 // ContentType returns the media type of the format, or "application/octet-stream" for an unknown
 // one.
 func (f Format) ContentType() string {
-	switch f {
-	case WAV:
-		return "audio/wav"
-	case MP3:
-		return "audio/mpeg"
-	case AAC:
-		return "audio/aac"
-	case M4A:
-		return "audio/mp4"
-	case OGG:
-		return "audio/ogg"
-	case FLAC:
-		return "audio/flac"
-	case WebM:
-		return "audio/webm"
-	case AMR:
-		return "audio/amr"
-	case SILK:
-		return "audio/silk"
-	}
-	return "application/octet-stream"
+	return cmp.Or(contentTypes[f], "application/octet-stream")
 }
 
 // Sniff returns the format of the file that begins with head, of which it uses at most the first

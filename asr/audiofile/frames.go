@@ -93,55 +93,30 @@ func (s *scanner) skipID3() int64 {
 }
 
 var (
-	mp3Rates  = [3]int{44100, 48000, 32000}
-	mp3Rates1 = [3][16]int{ // MPEG 1, kbit/s, layers I to III
-		{0, 32, 64, 96, 128, 160, 192, 224, 256, 288, 320, 352, 384, 416, 448, -1},
-		{0, 32, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384, -1},
-		{0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, -1},
-	}
-	mp3Rates2 = [3][16]int{ // MPEG 2 and 2.5
-		{0, 32, 48, 56, 64, 80, 96, 112, 128, 144, 160, 176, 192, 224, 256, -1},
-		{0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160, -1},
-		{0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160, -1},
-	}
+	mp3Rates  = [3]int{44100, 48000, 32000} // of MPEG 1
+	mp3Kbits1 = [16]int{0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 0}
+	mp3Kbits2 = [16]int{0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160, 0} // 2 and 2.5
 )
 
-// mp3Frame parses the header of an MPEG audio frame (ISO 11172-3, 13818-3).
+// mp3Frame parses the header of an MPEG audio frame of layer III (ISO 11172-3, 13818-3).
 func mp3Frame(h []byte) (frame, bool) {
-	if h[0] != 0xFF || h[1]&0xE0 != 0xE0 {
-		return frame{}, false
-	}
-	version, layer := h[1]>>3&3, 4-int(h[1]>>1&3) // version 3: MPEG 1, 2: MPEG 2, 0: MPEG 2.5
-	rateIndex := h[2] >> 2 & 3
-	if version == 1 || layer == 4 || rateIndex == 3 {
+	version, rateIndex := h[1]>>3&3, h[2]>>2&3 // version 3: MPEG 1, 2: MPEG 2, 0: MPEG 2.5
+	if h[0] != 0xFF || h[1]&0xE6 != 0xE2 || version == 1 || rateIndex == 3 {
 		return frame{}, false
 	}
 	f := frame{rate: mp3Rates[rateIndex], samples: 1152, channels: 2}
-	kbits := mp3Rates1[layer-1][h[2]>>4]
+	kbits := mp3Kbits1[h[2]>>4]
 	if version != 3 {
-		kbits = mp3Rates2[layer-1][h[2]>>4]
-		f.rate /= 2
-		if version == 0 {
-			f.rate /= 2
-		}
-		if layer == 3 {
-			f.samples = 576
-		}
+		f.rate, f.samples, kbits = f.rate/2, 576, mp3Kbits2[h[2]>>4]
 	}
-	if kbits <= 0 {
-		return frame{}, false
+	if version == 0 {
+		f.rate /= 2
 	}
 	if h[3]>>6 == 3 {
 		f.channels = 1
 	}
-	padding := int(h[2] >> 1 & 1)
-	if layer == 1 {
-		f.samples = 384
-		f.size = (12*kbits*1000/f.rate + padding) * 4
-	} else {
-		f.size = f.samples/8*kbits*1000/f.rate + padding
-	}
-	return f, f.size > 4
+	f.size = f.samples/8*kbits*1000/f.rate + int(h[2]>>1&1)
+	return f, kbits > 0
 }
 
 // mp3Info reports whether a frame contains a table of contents instead of sound.

@@ -23,6 +23,7 @@
 package cloud
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -89,33 +90,12 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-func (c Config) engine() string {
-	if c.EngineType != "" {
-		return c.EngineType
-	}
-	return "16k_zh"
-}
-
-func (c Config) mode() Mode {
-	if c.Mode != "" {
-		return c.Mode
-	}
-	return Flash
-}
-
+func (c Config) engine() string { return cmp.Or(c.EngineType, "16k_zh") }
+func (c Config) mode() Mode     { return cmp.Or(c.Mode, Flash) }
 func (c Config) requestTimeout() time.Duration {
-	if c.RequestTimeout > 0 {
-		return c.RequestTimeout
-	}
-	return 30 * time.Minute
+	return cmp.Or(max(c.RequestTimeout, 0), 30*time.Minute)
 }
-
-func (c Config) pollInterval() time.Duration {
-	if c.PollInterval > 0 {
-		return c.PollInterval
-	}
-	return 2 * time.Second
-}
+func (c Config) pollInterval() time.Duration { return cmp.Or(max(c.PollInterval, 0), 2*time.Second) }
 
 var plain = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 

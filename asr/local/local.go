@@ -25,6 +25,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -69,10 +70,7 @@ type Config struct {
 }
 
 func (c Config) requestTimeout() time.Duration {
-	if c.RequestTimeout > 0 {
-		return c.RequestTimeout
-	}
-	return 30 * time.Minute
+	return cmp.Or(max(c.RequestTimeout, 0), 30*time.Minute)
 }
 
 // Recognizer is a client of one server. It implements [asr.Recognizer] and is safe for concurrent

@@ -36,7 +36,7 @@ func TestConformance(t *testing.T) {
 						return connect(t, local.Config{URL: s.URL, APIKey: secret, Segments: segments, Concurrency: 2})
 					},
 					Audio: audio, Text: asrtest.Heard(audio), TextOf: asrtest.Heard,
-					Secrets:      []string{secret},
+					Secrets:        []string{secret},
 					AcceptsDamaged: d == asrtest.FunASRRuntime,
 					DamagedCounts: d == asrtest.WhisperCPPConvert || d == asrtest.WhisperCPPOld || d == asrtest.FunASR ||
 						d == asrtest.FunASRCLI || d == asrtest.LocalAI || d == asrtest.FunASRRecognition,
