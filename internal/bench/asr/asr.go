@@ -145,7 +145,7 @@ func copyOver(addr string, a asr.Audio) error {
 		return err
 	}
 	defer r.Close()
-	if _, err := fmt.Fprintf(c, "POST / HTTP/1.1\r\nContent-Length: %d\r\n\r\n", a.Size); err != nil {
+	if _, err := fmt.Fprintf(c, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n", a.Size); err != nil {
 		return err
 	}
 	if _, err := io.CopyBuffer(struct{ io.Writer }{c}, r, make([]byte, 32<<10)); err != nil {
