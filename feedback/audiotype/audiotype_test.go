@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -66,6 +68,27 @@ func TestDetect(t *testing.T) {
 			if ok {
 				require.Regexp(t, `^\.[a-z0-9]+$`, got.Extension)
 			}
+		})
+	}
+}
+
+// TestDetectFiles uses a tone that ffmpeg has encoded.
+func TestDetectFiles(t *testing.T) {
+	t.Parallel()
+	for file, want := range map[string]string{
+		"tone.mp3": "audio/mpeg", "tone.aac": "audio/aac", "tone.m4a": "audio/mp4", "tone.3gp": "audio/mp4",
+		"tone.wav": "audio/wav", "tone.ogg": "audio/ogg", "tone.webm": "audio/webm", "tone.flac": "audio/flac",
+	} {
+		t.Run(file, func(t *testing.T) {
+			t.Parallel()
+			b, err := os.ReadFile(filepath.Join("testdata", file))
+			require.NoError(t, err)
+			got, ok := audiotype.Detect(b[:min(len(b), audiotype.HeadSize)])
+			require.True(t, ok)
+			require.Equal(t, want, got.ContentType)
+			declared, ok := audiotype.DetectInSamples(b[:min(len(b), audiotype.HeadSize)])
+			require.True(t, ok, "even if declared as raw samples")
+			require.Equal(t, got, declared)
 		})
 	}
 }

@@ -12,7 +12,8 @@ import (
 
 // Event is a change of a lesson or a segment. Exactly one of Lesson and Segment is set.
 type Event struct {
-	ID      string   `json:"-"` // continues after this event
+	ID      string   `json:"-"` // Events called with it continues after this event
+	Name    string   `json:"-"` // "lesson" or "segment"
 	Lesson  *Lesson  `json:"lesson"`
 	Segment *Segment `json:"segment"`
 }
@@ -56,6 +57,8 @@ func readEvent(r *bufio.Reader) (Event, error) {
 		switch {
 		case field == "id":
 			e.ID = value
+		case field == "event":
+			e.Name = value
 		case field == "data":
 			data.WriteString(value + "\n")
 		case field == "" && value == "" && data.Len() > 0: // an empty line ends the event

@@ -1,10 +1,9 @@
 package feedbackhttp_test
 
 import (
-	"bufio"
 	"context"
 	"errors"
-	"fmt"
+	"iter"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -19,95 +18,85 @@ import (
 
 	"lessonkit.example/feedback"
 	"lessonkit.example/feedback/audiodir"
+	"lessonkit.example/feedback/feedbackclient"
 	"lessonkit.example/feedback/feedbackhttp"
 	"lessonkit.example/feedback/sqlstore"
 )
 
-// overtaken is a store in which something happens before a follower first asks.
+// overtaken is a store in which something happens before the first read of changes.
 type overtaken struct {
 	*sqlstore.Store
 	once  sync.Once
 	event func()
 }
 
-func (s *overtaken) Changes(ctx context.Context, teacher, session uuid.UUID, since int64) ([]feedback.Event, int64, error) {
+func (s *overtaken) Changes(
+	ctx context.Context, teacher, session uuid.UUID, since int64,
+) ([]feedback.Event, int64, error) {
 	s.once.Do(s.event)
 	return s.Store.Changes(ctx, teacher, session, since)
 }
 
-// stream opens the events of a session on a server of its own, and returns
-// what reads the next line that begins with a key.
-func stream(t *testing.T, h http.Handler, session, last string, headers ...string) (next func(key string) string) {
+// stream serves h and returns a function that waits for the next event of a session.
+func stream(
+	t *testing.T, h http.Handler, teacher uuid.UUID, session, last string,
+) (next func() feedbackclient.Event) {
 	t.Helper()
 	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	client := feedbackclient.Client{Base: server.URL, Header: http.Header{"X-Teacher": {teacher.String()}}}
+	pull, stop := iter.Pull2(client.Events(ctx, session, last))
+	t.Cleanup(stop)
 	t.Cleanup(cancel)
-	r, err := http.NewRequestWithContext(ctx, "GET", server.URL+"/api/v1/feedback-sessions/"+session+"/events", nil)
-	require.NoError(t, err)
-	if last != "" {
-		r.Header.Set("Last-Event-ID", last)
-	}
-	for i := 0; i < len(headers); i += 2 {
-		r.Header.Set(headers[i], headers[i+1])
-	}
-	res, err := http.DefaultClient.Do(r)
-	require.NoError(t, err)
-	t.Cleanup(func() { res.Body.Close() })
-	require.Equal(t, 200, res.StatusCode)
-	lines := bufio.NewScanner(res.Body)
-	return func(key string) string {
+	return func() feedbackclient.Event {
 		t.Helper()
-		for lines.Scan() {
-			if value, ok := strings.CutPrefix(lines.Text(), key+": "); ok {
-				return value
-			}
-		}
-		t.Fatal("the stream ended: ", lines.Err())
-		return ""
+		e, err, ok := pull()
+		require.True(t, ok)
+		require.NoError(t, err)
+		return e
 	}
 }
 
-// "one per segment or lesson state change", also one of another process right
-// after the stream is open.
-func TestEventStreamBeginsWhenItIsOpen(t *testing.T) {
+// A change of another process right after the stream has been opened is reported.
+func TestEventStreamStartsWhenItIsOpen(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t, "sqlite:"+t.TempDir()+"/f.db")
 	session := e.session(e.profile("Ming"))
 	lesson := e.lesson(session)
-	store := &overtaken{Store: e.store, event: func() { e.do("POST", "/feedback-lessons/"+lesson+"/finish", nil).want(200) }}
-	next := stream(t, e.another(store), session, "", "X-Teacher", e.teacher.String())
-	require.Equal(t, "lesson", next("event"))
-	require.Contains(t, next("data"), `"state":"finished"`)
+	store := &overtaken{Store: e.store, event: func() {
+		e.do("POST", "/feedback-lessons/"+lesson+"/finish", nil).want(200)
+	}}
+	event := stream(t, e.another(store), e.teacher, session, "")()
+	require.Equal(t, "lesson", event.Name)
+	require.Equal(t, "finished", event.Lesson.State)
 }
 
-// "one per segment or lesson state change", also for a client that was cut off
-// while a change of another process was still to be found.
-func TestEventStreamGoesOnFromAnyID(t *testing.T) {
+// A client may be cut off after any event.
+func TestEventStreamContinuesAfterAnyID(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t, "sqlite:"+t.TempDir()+"/f.db")
 	session := e.session(e.profile("Ming"))
 	lesson := e.lesson(session)
 	segment := e.upload(lesson, recording("x")).want(202).str("segment_id")
 	front := e.another(e.store)
-	as := []string{"X-Teacher", e.teacher.String()}
-	next := stream(t, front, session, "0", as...)
-	require.Contains(t, next("data"), `"state":"recording"`)
-	require.Contains(t, next("data"), `"state":"queued"`)
+	next := stream(t, front, e.teacher, session, "0")
+	require.Equal(t, "recording", next().Lesson.State)
+	require.Equal(t, "queued", next().Segment.State)
 
 	require.Equal(t, []error{nil}, e.work()) // by another process
 	r := httptest.NewRequest("POST", "/api/v1/feedback-lessons/"+lesson+"/finish", nil)
-	r.Header.Set(as[0], as[1])
+	r.Header.Set("X-Teacher", e.teacher.String())
 	w := httptest.NewRecorder()
 	front.ServeHTTP(w, r)
 	require.Equal(t, 200, w.Code)
-	id := next("id")
-	transcribed := next("data")
-	require.Contains(t, transcribed, `"state":"transcribed"`)
-	require.Contains(t, transcribed, fmt.Sprintf(`"segment_id":%q`, segment))
+	transcribed := next()
+	require.Equal(t, "segment", transcribed.Name)
+	require.Equal(t, "transcribed", transcribed.Segment.State)
+	require.Equal(t, segment, transcribed.Segment.ID)
 
-	next = stream(t, front, session, id, as...)
-	require.Contains(t, next("data"), `"state":"finished"`)
+	next = stream(t, front, e.teacher, session, transcribed.ID)
+	require.Equal(t, "finished", next().Lesson.State)
 }
 
 // streamUntil opens a stream of events on a fake clock, where each check of the sign-in after the

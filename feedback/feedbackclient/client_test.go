@@ -1,0 +1,173 @@
+package feedbackclient_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/feedback"
+	"lessonkit.example/feedback/audiodir"
+	"lessonkit.example/feedback/feedbackclient"
+	"lessonkit.example/feedback/feedbackhttp"
+	"lessonkit.example/feedback/sqlstore"
+)
+
+// transcriber always understands the same.
+type transcriber struct{}
+
+func (transcriber) Transcribe(context.Context, feedback.Audio) (feedback.Transcript, error) {
+	return feedback.Transcript{Text: "today we mixed greens", Duration: 3 * time.Second}, nil
+}
+
+// newServer serves the API from a new directory. Its tasks run as soon as they are committed.
+func newServer(dir string) (*httptest.Server, error) {
+	tasks := make(chan feedback.Task, 100)
+	store, err := sqlstore.Open(context.Background(), "sqlite:"+filepath.Join(dir, "feedback.db"),
+		func(_ context.Context, _ *sql.Tx, t feedback.Task) error { tasks <- t; return nil })
+	if err != nil {
+		return nil, err
+	}
+	if err := store.Migrate(context.Background()); err != nil {
+		return nil, err
+	}
+	audio, err := audiodir.New(filepath.Join(dir, "audio"))
+	if err != nil {
+		return nil, err
+	}
+	service, err := feedback.New(feedback.Config{Store: store, Audio: audio, Transcriber: transcriber{}})
+	if err != nil {
+		return nil, err
+	}
+	go func() {
+		for t := range tasks {
+			_ = service.RunTask(context.Background(), t, feedback.Attempt{LeaseToken: uuid.NewString(), Number: 1})
+		}
+	}()
+	teacher := uuid.New()
+	server := httptest.NewServer(feedbackhttp.Handler(feedbackhttp.Config{
+		Service: service,
+		Authenticate: func(_ context.Context, h http.Header) (uuid.UUID, error) {
+			if h.Get("X-Development-User") == "" {
+				return uuid.Nil, errors.New("not signed in")
+			}
+			return teacher, nil
+		},
+	}))
+	server.Config.RegisterOnShutdown(func() { store.Close() })
+	return server, nil
+}
+
+func Example() {
+	dir, err := os.MkdirTemp("", "feedback")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	server, err := newServer(dir) // in a program, the URL of a feedback-server
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer server.Close()
+	ctx, client := context.Background(), feedbackclient.Development(server.URL, "lin")
+	recording, err := os.ReadFile("../audiotype/testdata/tone.mp3")
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	profile, _ := client.EnsureProfile(ctx, "Ming")
+	session, _ := client.OpenSession(ctx, profile.ID)
+	lesson, _ := client.StartLesson(ctx, session.ID)
+	if _, err := client.Upload(ctx, lesson.ID, 0, "lesson.mp3", recording); err != nil {
+		log.Fatal(err)
+	}
+	for event, err := range client.Events(ctx, session.ID, "0") {
+		if err != nil {
+			log.Fatal(err)
+		}
+		if s := event.Segment; s != nil && s.State == "transcribed" {
+			fmt.Println(s.Text)
+			break
+		}
+	}
+	// Output: today we mixed greens
+}
+
+func TestEventsContinueAfterAnEvent(t *testing.T) {
+	t.Parallel()
+	server, err := newServer(t.TempDir())
+	require.NoError(t, err)
+	defer server.Close()
+	client := feedbackclient.Development(server.URL, "lin")
+	profile, err := client.EnsureProfile(t.Context(), "Ming")
+	require.NoError(t, err)
+	session, err := client.OpenSession(t.Context(), profile.ID)
+	require.NoError(t, err)
+	lesson, err := client.StartLesson(t.Context(), session.ID)
+	require.NoError(t, err)
+
+	first := nextEvent(t, client, session.ID, "0")
+	require.Equal(t, "lesson", first.Name)
+	require.Equal(t, "recording", first.Lesson.State)
+	_, err = client.FinishLesson(t.Context(), lesson.ID)
+	require.NoError(t, err)
+	second := nextEvent(t, client, session.ID, first.ID)
+	require.Equal(t, "finished", second.Lesson.State)
+	require.NotEqual(t, first.ID, second.ID)
+}
+
+func nextEvent(t *testing.T, c feedbackclient.Client, session, last string) feedbackclient.Event {
+	t.Helper()
+	for event, err := range c.Events(t.Context(), session, last) {
+		require.NoError(t, err)
+		return event
+	}
+	require.Fail(t, "no event")
+	return feedbackclient.Event{}
+}
+
+func TestEventsEndWithAnError(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		answer http.HandlerFunc
+		want   func(t *testing.T, err error)
+	}{
+		"problem": {func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusNotFound)
+			fmt.Fprint(w, `{"code":"not_found","detail":"session not found"}`)
+		}, func(t *testing.T, err error) {
+			var p *feedbackclient.Problem
+			require.ErrorAs(t, err, &p)
+			require.Equal(t, feedbackclient.Problem{Status: 404, Code: "not_found", Detail: "session not found"}, *p)
+		}},
+		"closed": {func(w http.ResponseWriter, _ *http.Request) {
+			fmt.Fprint(w, "retry: 2000\n\n: comment\n\nid: 3\nevent: lesson\ndata: {\"lesson\":\n")
+		}, func(t *testing.T, err error) { require.ErrorIs(t, err, io.EOF) }},
+		"not JSON": {func(w http.ResponseWriter, _ *http.Request) {
+			fmt.Fprint(w, "id: 3\ndata: x\n\n")
+		}, func(t *testing.T, err error) { require.ErrorContains(t, err, "event 3") }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := httptest.NewServer(c.answer)
+			defer server.Close()
+			var last error
+			for _, err := range (feedbackclient.Client{Base: server.URL}).Events(t.Context(), "x", "") {
+				last = err
+			}
+			require.Error(t, last)
+			c.want(t, last)
+		})
+	}
+}
