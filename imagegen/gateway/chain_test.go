@@ -229,7 +229,7 @@ func TestTasksSurviveARestart(t *testing.T) {
 		fake := imagegentest.New(t, imagegentest.Options{Mode: imagegentest.Async, Duration: 5 * time.Minute})
 		path := t.TempDir()
 		config := func() gateway.Config {
-			return gateway.Config{Generator: fake.Client(nil), Mode: gateway.Async, Store: openDir(t, path), Workers: 1}
+			return gateway.Config{Generator: fake.Client(nil), Mode: gateway.Async, Store: openDir(t, path), MaxWorkers: 1}
 		}
 		client, stop := serve(t, config())
 		var ids []string

@@ -15,151 +15,146 @@ import (
 	"lessonkit.example/imagegen"
 )
 
-// Generator makes images. imagegen.Client is one, and so is draw.Generator. Generate stores n images in sink, by index, and returns
-// what is known of them; a *imagegen.PartialError may stand beside the Result. Errors tell by method what to do: Permanent() bool,
-// RetryAfter() time.Duration.
+// Generator generates images; imagegen.Client and draw.Generator implement it. Generate stores n images
+// in sink, by index, and returns what is known of them, possibly beside a *imagegen.PartialError. Its
+// errors may have the methods Permanent() bool and RetryAfter() time.Duration.
 type Generator interface {
 	Generate(ctx context.Context, req *imagegen.Request, sink imagegen.Sink) (*imagegen.Result, error)
 }
 
-// Submitter is a Generator whose work can be taken up again by an identifier, as imagegen.Client's can.
+// Submitter is a Generator whose work can be resumed by an identifier, as imagegen.Client's can. If
+// Submit returns a Result without images, Wait returns those of its TaskID.
 type Submitter interface {
 	Generator
 	Submit(ctx context.Context, req *imagegen.Request, sink imagegen.Sink) (*imagegen.Result, error)
 	Wait(ctx context.Context, taskID string, sink imagegen.Sink) (*imagegen.Result, error)
 }
 
-// Mode is how a gateway answers requests for images.
+// Mode is how a gateway responds to requests for images.
 type Mode string
 
 // The modes.
 const (
-	Auto  Mode = "auto"  // image data if they are there within the budget, else a task
-	Sync  Mode = "sync"  // image data
-	Async Mode = "async" // a task
+	Auto  Mode = "auto"  // with image data if it is ready within the budget, else with a task
+	Sync  Mode = "sync"  // with image data
+	Async Mode = "async" // with a task
 )
 
-// ParseMode returns the mode s names.
+// ParseMode returns s as a Mode.
 func ParseMode(s string) (Mode, error) {
 	switch m := Mode(s); m {
 	case Auto, Sync, Async:
 		return m, nil
 	}
-	return "", fmt.Errorf("mode %q: want auto, sync or async", s)
+	return "", fmt.Errorf("unknown mode %q: use auto, sync or async", s)
 }
 
-// Config says what a Gateway serves. Generator and Keys are required.
+// Config configures a [Gateway]. Generator and Keys are required.
 type Config struct {
-	// Generator makes the images.
+	// Generator generates the images.
 	Generator Generator
 
-	// Keys tells who a key belongs to. See [StaticKeys].
+	// Keys identifies callers by their API keys. See [StaticKeys].
 	Keys Keys
 
-	// Store keeps tasks, references and images. Defaults to [Memory].
+	// Store stores tasks, references and images. Defaults to [Memory].
 	Store Store
 
 	// Mode defaults to Auto.
 	Mode Mode
 
-	// Budget is how long Auto waits before it answers with a task. Defaults to 90 s.
+	// Budget is how long Auto waits before it responds with a task. Defaults to 90 s.
 	Budget time.Duration
 
-	// Model is the model a request must name, if it names one. If empty, every name is accepted and passed on.
+	// Model is the only model that requests may name. If empty, any name is passed on.
 	Model string
 
-	// PublicURL is the address under which clients reach the gateway, for the addresses of images. Defaults to the host each
-	// request was made to.
+	// PublicURL is the address of the gateway in image URLs. Defaults to the host of each request.
 	PublicURL string
 
-	// Secret signs the addresses of images. Defaults to random bytes, with which addresses end at a restart.
+	// Secret signs image URLs. Defaults to random bytes, so that URLs become invalid at a restart.
 	Secret []byte
 
-	// URLLife is how long such an address is good for; a poll gives a fresh one. Defaults to one hour.
-	URLLife time.Duration
-
-	// Retention is how long a task and its images are kept after it ended. Defaults to 24 hours.
+	// Retention is how long a task and its images are kept after the task ended. Defaults to 24
+	// hours.
 	Retention time.Duration
 
-	// Workers is how many generations run at a time. Defaults to 2.
-	Workers int
+	// MaxWorkers is the number of concurrent generations. Defaults to 2.
+	MaxWorkers int
 
-	// Drain is how long Run lets generations finish when it is told to stop. Defaults to 30 s.
-	Drain time.Duration
-
-	// Rerun repeats generations that a crash interrupted. Set it only if generating costs nothing.
+	// Rerun repeats generations that were interrupted by a crash. Set it only if generating is free.
 	Rerun bool
 
 	Limits Limits
 
-	// Logger gets one line for each request and task, without prompts and keys. If nil, nothing is logged.
+	// Logger receives one line for each request and task, without prompts and keys. If nil, nothing
+	// is logged.
 	Logger *slog.Logger
-
-	// Now is the clock. Defaults to [time.Now].
-	Now func() time.Time
 }
 
-// Limits bound what callers may ask for. What exceeds a rate or a number of tasks is answered 429 with Retry-After.
+const (
+	urlLifetime     = time.Hour        // of image URLs; a poll returns new ones
+	shutdownTimeout = 30 * time.Second // for generations to finish when Run is stopped
+)
+
+// Limits limits requests. Those above a rate or a number of tasks receive status 429 with Retry-After.
 type Limits struct {
-	PerMinute      float64 // requests for images by one caller, on average; defaults to 60
-	Burst          int     // how many of them at once; defaults to 10
+	PerMinute      float64 // average rate of requests for images by one caller; defaults to 60
+	Burst          int     // requests for images at once by one caller; defaults to 10
 	Tasks          int     // unfinished tasks of one caller; defaults to 16
-	Queue          int     // unfinished tasks of all callers, beyond which requests are answered 503; defaults to 256
-	Images         int     // n of one request; defaults to 8
-	References     int     // reference images of one request; defaults to 16
-	ReferenceBytes int64   // of one reference image; defaults to 50 MB
-	PromptBytes    int     // of a prompt; defaults to 32 KiB
+	Queue          int     // unfinished tasks of all callers, above which the status is 503; defaults to 256
+	Images         int     // images per request; defaults to 8
+	References     int     // reference images per request; defaults to 16
+	ReferenceBytes int64   // bytes of one reference image; defaults to 50 MB
+	PromptBytes    int     // bytes of a prompt; defaults to 32 KiB
 }
 
-// Keys tells who a key belongs to; ok is false for a key nobody has. It must take as long for a key that is nearly right as for any
-// other. The caller's name goes into tasks and logs; each caller sees its own tasks only.
+// Keys returns the caller that an API key belongs to, and false for an unknown key. It must take as long
+// for an almost correct key as for any other. The caller's name is stored in tasks and logged. Callers
+// see their own tasks only.
 type Keys func(key string) (caller string, ok bool)
 
-// StaticKeys accepts the given keys, caller to key. It compares digests in constant time, and every key each time. An empty key is
-// refused, and so is an empty map: an open gateway must be asked for with [Anyone].
+// StaticKeys accepts the given keys, by caller. It compares digests in constant time, and always all of
+// them. An empty key is an error, and so is an empty map: see [Anyone] for an open gateway.
 func StaticKeys(keys map[string]string) (Keys, error) {
 	if len(keys) == 0 {
 		return nil, errors.New("no keys")
 	}
-	type entry struct {
-		caller string
-		digest [32]byte
-	}
-	var all []entry
+	digests := map[string][sha256.Size]byte{}
 	for caller, key := range keys {
 		if key == "" {
 			return nil, fmt.Errorf("the key of %q is empty", caller)
 		}
-		all = append(all, entry{caller, sha256.Sum256([]byte(key))})
+		digests[caller] = sha256.Sum256([]byte(key))
 	}
-	return func(key string) (caller string, ok bool) {
+	return func(key string) (found string, ok bool) {
 		digest := sha256.Sum256([]byte(key))
-		for _, e := range all {
-			if subtle.ConstantTimeCompare(digest[:], e.digest[:]) == 1 {
-				caller, ok = e.caller, true
+		for caller, d := range digests {
+			if subtle.ConstantTimeCompare(digest[:], d[:]) == 1 {
+				found, ok = caller, true
 			}
 		}
-		return caller, ok
+		return found, ok
 	}, nil
 }
 
-// ParseKeys is StaticKeys for text: NAME:KEY,NAME:KEY, with different names. Errors hold no keys.
+// ParseKeys is StaticKeys for a list NAME:KEY,NAME:KEY with distinct names. Errors do not contain keys.
 func ParseKeys(list string) (Keys, error) {
 	keys := map[string]string{}
 	for i, entry := range strings.Split(list, ",") {
 		caller, key, ok := strings.Cut(strings.TrimSpace(entry), ":")
 		switch {
 		case !ok || caller == "" || key == "":
-			return nil, fmt.Errorf("entry %d: want NAME:KEY", i+1)
+			return nil, fmt.Errorf("entry %d is not NAME:KEY", i+1)
 		case keys[caller] != "":
-			return nil, fmt.Errorf("entry %d: %q comes twice", i+1, caller)
+			return nil, fmt.Errorf("entry %d: duplicate name %q", i+1, caller)
 		}
 		keys[caller] = key
 	}
 	return StaticKeys(keys)
 }
 
-// Anyone accepts every key, and none, as one caller.
+// Anyone accepts every key, and requests without one, as a single caller.
 func Anyone(string) (caller string, ok bool) { return "anyone", true }
 
 func (c Config) withDefaults() (Config, error) {
@@ -167,7 +162,7 @@ func (c Config) withDefaults() (Config, error) {
 	case c.Generator == nil:
 		return c, errors.New("gateway: no generator")
 	case c.Keys == nil:
-		return c, errors.New("gateway: no keys; use Anyone for a gateway that is open")
+		return c, errors.New("gateway: no keys; use Anyone for an open gateway")
 	}
 	if c.Mode == "" {
 		c.Mode = Auto
@@ -178,7 +173,7 @@ func (c Config) withDefaults() (Config, error) {
 	if c.PublicURL != "" {
 		u, err := url.Parse(c.PublicURL)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" {
-			return c, fmt.Errorf("gateway: public URL %q: want an http or https address without a query", c.PublicURL)
+			return c, fmt.Errorf("gateway: public URL %q is not an http or https address without a query", c.PublicURL)
 		}
 		c.PublicURL = strings.TrimSuffix(c.PublicURL, "/")
 	}
@@ -187,21 +182,14 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if len(c.Secret) == 0 {
 		c.Secret = make([]byte, 32)
-		_, _ = rand.Read(c.Secret) // never fails
+		_, _ = rand.Read(c.Secret) // does not fail
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	if c.Now == nil {
-		c.Now = time.Now
-	}
-	now := c.Now
-	c.Now = func() time.Time { return now().UTC().Truncate(time.Microsecond) }
 	fallback(&c.Budget, 90*time.Second)
-	fallback(&c.URLLife, time.Hour)
 	fallback(&c.Retention, 24*time.Hour)
-	fallback(&c.Workers, 2)
-	fallback(&c.Drain, 30*time.Second)
+	fallback(&c.MaxWorkers, 2)
 	fallback(&c.Limits.PerMinute, 60)
 	fallback(&c.Limits.Burst, 10)
 	fallback(&c.Limits.Tasks, 16)
@@ -213,8 +201,11 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
-func fallback[T int | int64 | float64 | time.Duration](v *T, otherwise T) {
+func fallback[T int | int64 | float64 | time.Duration](v *T, value T) {
 	if *v <= 0 {
-		*v = otherwise
+		*v = value
 	}
 }
+
+// now returns the time as it is stored: UTC, in microseconds.
+func now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }

@@ -16,9 +16,10 @@ import (
 	"lessonkit.example/imagegen"
 )
 
-// Dir returns a Store in a directory, which it creates if need be: tasks as JSON files under tasks, bytes under blobs. Files are
-// written beside their place, synced, and renamed, so a crash leaves each one whole or absent; references it left
-// that belong to no task are deleted. One process at a time may use it.
+// Dir returns a Store in a directory, which it creates if necessary: tasks as JSON files in tasks, bytes
+// in blobs. Files are written under a temporary name, synced and renamed, so after a crash each is
+// complete or absent. Dir deletes references that a crash left without a task. Only one process at a
+// time may use the directory.
 func Dir(path string) (Store, error) {
 	d := &dir{tasks: filepath.Join(path, "tasks"), blobs: filepath.Join(path, "blobs")}
 	for _, p := range []string{d.tasks, d.blobs} {
@@ -32,15 +33,16 @@ func Dir(path string) (Store, error) {
 	return d, nil
 }
 
-// clear deletes unfinished files, and references that no task names. Images are never deleted here: they have been paid for.
+// clear deletes incomplete files, and references that belong to no task. It never deletes images: they
+// are paid.
 func (d *dir) clear() error {
-	owned := map[string]bool{}
+	used := map[string]bool{}
 	for t, err := range d.Tasks(context.Background()) {
 		if err != nil {
 			return err
 		}
 		for _, b := range t.References {
-			owned[b.Name] = true
+			used[b.Name] = true
 		}
 	}
 	for _, p := range []string{d.tasks, d.blobs} {
@@ -50,7 +52,7 @@ func (d *dir) clear() error {
 		}
 		for _, e := range entries {
 			name := e.Name()
-			if strings.HasPrefix(name, temporary) || strings.HasPrefix(name, refPrefix) && !owned[name] {
+			if strings.HasPrefix(name, temporary) || strings.HasPrefix(name, refPrefix) && !used[name] {
 				if err := remove(filepath.Join(p, name)); err != nil {
 					return err
 				}
@@ -63,12 +65,12 @@ func (d *dir) clear() error {
 const temporary = ".new-"
 
 type dir struct {
-	mu           sync.Mutex // creating and updating tasks
+	mu           sync.Mutex // serializes creating and updating tasks
 	tasks, blobs string
 }
 
-// name checks that a name stays inside the directory.
-func safe(name string) error {
+// checkName returns ErrNotFound for a name that could lead out of the directory.
+func checkName(name string) error {
 	ok := name != "" && name[0] != '.' && !strings.ContainsFunc(name, func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '-' || r == '_')
 	})
@@ -79,7 +81,7 @@ func safe(name string) error {
 }
 
 func (d *dir) taskFile(id string) (string, error) {
-	return filepath.Join(d.tasks, id+".json"), safe(id)
+	return filepath.Join(d.tasks, id+".json"), checkName(id)
 }
 
 func (d *dir) CreateTask(_ context.Context, t Task) error { return d.write(t, false) }
@@ -141,7 +143,7 @@ func (d *dir) Tasks(ctx context.Context) iter.Seq2[Task, error] {
 		}
 		for _, e := range entries {
 			id, ok := strings.CutSuffix(e.Name(), ".json")
-			if !ok || safe(id) != nil {
+			if !ok || checkName(id) != nil {
 				continue
 			}
 			t, err := d.Task(ctx, id)
@@ -164,14 +166,14 @@ func (d *dir) DeleteTask(_ context.Context, id string) error {
 }
 
 func (d *dir) CreateBlob(_ context.Context, name string) (imagegen.Blob, error) {
-	if err := safe(name); err != nil {
+	if err := checkName(name); err != nil {
 		return nil, fmt.Errorf("store bytes as %q: %w", name, err)
 	}
 	return create(filepath.Join(d.blobs, name))
 }
 
 func (d *dir) OpenBlob(_ context.Context, name string) (io.ReadSeekCloser, error) {
-	if err := safe(name); err != nil {
+	if err := checkName(name); err != nil {
 		return nil, err
 	}
 	f, err := os.Open(filepath.Join(d.blobs, name))
@@ -185,7 +187,7 @@ func (d *dir) OpenBlob(_ context.Context, name string) (io.ReadSeekCloser, error
 }
 
 func (d *dir) DeleteBlob(_ context.Context, name string) error {
-	if safe(name) != nil {
+	if checkName(name) != nil {
 		return nil
 	}
 	return remove(filepath.Join(d.blobs, name))
@@ -198,7 +200,7 @@ func remove(name string) error {
 	return nil
 }
 
-// pending is a file that gets its name when it is whole.
+// pending is a file that gets its final name when it is complete.
 type pending struct {
 	*os.File
 	name string
@@ -227,7 +229,7 @@ func (p *pending) Commit() error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(d.Sync(), d.Close()) // the name is durable with the directory
+	return errors.Join(d.Sync(), d.Close()) // makes the new name durable
 }
 
 func (p *pending) Abort() error { return errors.Join(p.Close(), os.Remove(p.File.Name())) }

@@ -1,23 +1,25 @@
-// Package gateway serves the image-generation interface over any generator: a model, another service through an imagegen.Client,
-// or the drawings of package draw.
+// Package gateway serves the image-generation interface over any generator: a model, another service
+// through an imagegen.Client, or the pictures of package draw.
 //
-// [New] makes a [Gateway], an http.Handler; [Gateway.Run] does the work and must be running. Every request becomes a task in the
-// [Store], so that nothing that has begun is lost: a caller that goes away finds the result under the task, or by repeating the
-// request with the same Idempotency-Key; tasks of a store in a directory survive a restart.
+// [New] returns a [Gateway], which is an http.Handler; [Gateway.Run] does the work and must be running.
+// Every request becomes a task in the [Store], so that no work is lost: a caller that disconnects finds
+// the result under the task, or by repeating the request with the same Idempotency-Key. The tasks of a
+// [Dir] survive a restart.
 //
 // # Modes
 //
-// [Sync] answers with image data, [Async] with a task. [Auto], the default, waits for [Config].Budget and answers with image data if
-// they are there, with the task if not, which defeats proxies that cut requests off after a hundred seconds.
+// [Sync] responds with image data and [Async] with a task. [Auto], the default, waits for
+// [Config].Budget and responds with image data if it is ready, else with the task: proxies that cut
+// requests after a hundred seconds do no harm.
 //
 // # Paying once
 //
-// A gateway in front of a paid service keeps the service's own task identifier, if the generator is a [Submitter], as
-// imagegen.Client is, and resumes the waiting after a restart. Work that was interrupted without one is reported as failed, not
-// repeated, unless [Config].Rerun says that generating costs nothing.
+// In front of a paid service, the gateway stores the service's own task identifier, if the generator is
+// a [Submitter], as imagegen.Client is, and resumes waiting after a restart. Interrupted work without
+// such an identifier is reported as failed and not repeated, unless [Config].Rerun permits it.
 //
 // # Memory
 //
-// References stream from the request into the store, images from the generator into the store and from there into the answer, whose
-// length is known beforehand; neither is ever held.
+// References stream from the request into the store, and images from the generator into the store and
+// from there into the response, whose length is known beforehand. Neither is held in memory.
 package gateway

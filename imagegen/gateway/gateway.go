@@ -3,6 +3,7 @@ package gateway
 import (
 	_ "embed"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"math"
@@ -19,23 +20,24 @@ import (
 //go:embed openapi.json
 var openAPI []byte
 
-// Gateway is an http.Handler that serves the image-generation interface below /v1, and its description at /openapi.json. Mount it
-// at the root, or below a prefix that http.StripPrefix takes away and Config.PublicURL holds.
+// Gateway is an http.Handler that serves the image-generation interface below /v1, and its description
+// at /openapi.json. Mount it at the root, or below a prefix that http.StripPrefix removes and
+// Config.PublicURL includes.
 type Gateway struct {
 	c   Config
 	mux *http.ServeMux
 
 	mu       sync.Mutex
-	open     bool            // Run takes work
+	open     bool            // Run accepts work
 	live     map[string]*job // unfinished tasks
-	queue    []string        // those of them that wait for a worker
-	wake     chan struct{}   // something was queued
+	queue    []string        // the live tasks that wait for a worker
+	wake     chan struct{}   // a task was queued
 	stopped  chan struct{}   // closed when Run has ended
 	limiters map[string]*rate.Limiter
-	entering map[string]int // requests of a caller that are being read
+	entering map[string]int // requests being read, by caller
 
 	ran   atomic.Bool
-	keyed sync.Mutex // makes tasks of requests with an Idempotency-Key one by one
+	keyed sync.Mutex // serializes the creation of tasks with an Idempotency-Key
 }
 
 // job is an unfinished task.
@@ -44,14 +46,14 @@ type job struct {
 	done   chan struct{} // closed when the task has ended
 }
 
-// New makes a Gateway. It starts nothing: [Gateway.Run] must run for requests to be served.
+// New returns a Gateway. It does not serve requests until [Gateway.Run] runs.
 func New(c Config) (*Gateway, error) {
 	c, err := c.withDefaults()
 	if err != nil {
 		return nil, err
 	}
-	g := &Gateway{c: c, mux: http.NewServeMux(), live: map[string]*job{}, wake: make(chan struct{}, 1), stopped: make(chan struct{}),
-		limiters: map[string]*rate.Limiter{}, entering: map[string]int{}}
+	g := &Gateway{c: c, mux: http.NewServeMux(), live: map[string]*job{}, limiters: map[string]*rate.Limiter{},
+		entering: map[string]int{}, wake: make(chan struct{}, 1), stopped: make(chan struct{})}
 	routes := map[string]map[string]http.HandlerFunc{
 		"/v1/images/generations": {http.MethodPost: g.authorized(g.generation)},
 		"/v1/images/edits":       {http.MethodPost: g.authorized(g.edit)},
@@ -66,7 +68,7 @@ func New(c Config) (*Gateway, error) {
 	return g, nil
 }
 
-// dispatch calls the handler for the method; GET answers HEAD too.
+// dispatch calls the handler for the method. HEAD is handled as GET.
 func dispatch(w http.ResponseWriter, r *http.Request, methods map[string]http.HandlerFunc) {
 	method := r.Method
 	if method == http.MethodHead {
@@ -77,50 +79,49 @@ func dispatch(w http.ResponseWriter, r *http.Request, methods map[string]http.Ha
 		return
 	}
 	if len(methods) == 0 {
-		problem(404, "not_found", "there is no "+r.URL.Path+"; see /openapi.json").write(w)
+		problem(404, "not_found", "no such path: "+r.URL.Path+"; see /openapi.json").write(w)
 		return
 	}
 	for m := range methods {
 		w.Header().Add("Allow", m)
 	}
-	problem(405, "method_not_allowed", r.URL.Path+" takes "+w.Header().Get("Allow")+" only").write(w)
+	problem(405, "method_not_allowed", "allowed methods: "+w.Header().Get("Allow")).write(w)
 }
 
 // ServeHTTP implements http.Handler.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	began := g.c.Now()
+	began := time.Now()
 	rec := &recorder{ResponseWriter: w, status: http.StatusOK, conn: http.NewResponseController(w)}
 	if r.Body != nil && r.Body != http.NoBody {
-		r.Body = patientBody{r.Body, rec.conn}
+		r.Body = deadlineBody{r.Body, rec.conn}
 	}
 	g.mux.ServeHTTP(rec, r)
 	_ = rec.conn.SetWriteDeadline(time.Time{}) // the connection may serve another request
 	_ = rec.conn.SetReadDeadline(time.Time{})
 	_, pattern := g.mux.Handler(r)
 	g.c.Logger.LogAttrs(r.Context(), slog.LevelInfo, "request", slog.String("method", r.Method), slog.String("path", pattern),
-		slog.Int("status", rec.status), slog.Int64("bytes", rec.bytes), slog.Duration("elapsed", g.c.Now().Sub(began)),
+		slog.Int("status", rec.status), slog.Int64("bytes", rec.bytes), slog.Duration("elapsed", time.Since(began)),
 		slog.String("caller", rec.caller))
 }
 
-// patience is how long a caller may neither send nor take a byte.
-const patience = time.Minute
+const idleTimeout = time.Minute // of a caller that neither sends nor receives a byte
 
-// patientBody ends a request body that has come to a stop.
-type patientBody struct {
+// deadlineBody ends a request body that stays idle.
+type deadlineBody struct {
 	io.ReadCloser
 	conn *http.ResponseController
 }
 
-func (b patientBody) Read(p []byte) (int, error) {
-	_ = b.conn.SetReadDeadline(time.Now().Add(patience)) // not every server knows deadlines
+func (b deadlineBody) Read(p []byte) (int, error) {
+	_ = b.conn.SetReadDeadline(time.Now().Add(idleTimeout)) // some servers do not support deadlines
 	n, err := b.ReadCloser.Read(p)
 	if err == io.EOF {
-		_ = b.conn.SetReadDeadline(time.Time{}) // the answer may take long
+		_ = b.conn.SetReadDeadline(time.Time{}) // the response may take longer
 	}
 	return n, err
 }
 
-// recorder notes what was answered, for the log, and ends an answer that nobody takes.
+// recorder records the response for the log, and ends a response that stays idle.
 type recorder struct {
 	http.ResponseWriter
 	conn   *http.ResponseController
@@ -135,18 +136,18 @@ func (r *recorder) WriteHeader(status int) {
 }
 
 func (r *recorder) Write(p []byte) (int, error) {
-	_ = r.conn.SetWriteDeadline(time.Now().Add(patience))
+	_ = r.conn.SetWriteDeadline(time.Now().Add(idleTimeout))
 	n, err := r.ResponseWriter.Write(p)
 	r.bytes += int64(n)
 	return n, err
 }
 
-// Unwrap lets http.ResponseController reach the connection.
+// Unwrap is used by http.ResponseController.
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
 type handler func(w http.ResponseWriter, r *http.Request, caller string) *failure
 
-// authorized lets only callers with a key through.
+// authorized calls h for callers with a valid key only.
 func (g *Gateway) authorized(h handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		key, bearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
@@ -156,7 +157,7 @@ func (g *Gateway) authorized(h handler) http.HandlerFunc {
 		caller, ok := g.c.Keys(key)
 		if !ok {
 			w.Header().Set("WWW-Authenticate", "Bearer")
-			problem(401, "invalid_key", "want a valid key: Authorization: Bearer KEY").write(w)
+			problem(401, "invalid_key", "a valid key is required: Authorization: Bearer KEY").write(w)
 			return
 		}
 		if rec, ok := w.(*recorder); ok {
@@ -171,7 +172,7 @@ func (g *Gateway) authorized(h handler) http.HandlerFunc {
 	}
 }
 
-// failure is an error answer.
+// failure is an error response.
 type failure struct {
 	status     int
 	retryAfter time.Duration
@@ -197,13 +198,15 @@ func problem(status int, code, message string) *failure {
 }
 
 func internal(cause error) *failure {
-	f := problem(500, "internal", "something went wrong here; the request was not carried out")
+	f := problem(500, "internal", "internal error; the request was not carried out")
 	f.cause = cause
 	return f
 }
 
-func (f *failure) param(name string) *failure {
-	f.Param = name
+// invalid returns a failure that is caused by one parameter.
+func invalid(status int, param, code, format string, args ...any) *failure {
+	f := problem(status, code, fmt.Sprintf(format, args...))
+	f.Param = param
 	return f
 }
 
@@ -221,32 +224,32 @@ func (f *failure) write(w http.ResponseWriter) {
 
 func writeJSON(w http.ResponseWriter, status int, v any) {
 	data, err := json.Marshal(v)
-	if err != nil { // v is ours
+	if err != nil {
 		panic(err)
 	}
+	writeBody(w, status, data)
+}
+
+func writeBody(w http.ResponseWriter, status int, data []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", strconv.Itoa(len(data)))
 	w.WriteHeader(status)
 	_, _ = w.Write(data)
 }
 
-func describe(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Content-Length", strconv.Itoa(len(openAPI)))
-	_, _ = w.Write(openAPI)
-}
+func describe(w http.ResponseWriter, _ *http.Request) { writeBody(w, http.StatusOK, openAPI) }
 
-const busy = 10 * time.Second // what a caller is asked to wait when it is not known how long things take
+const retryLater = 10 * time.Second // Retry-After when the wait is not known
 
-// admit lets a request for images in, or says why not. It is asked before anything of the request is read. leave must be called,
-// once or more, when the request has become a task or has failed.
+// admit admits a request for images or returns why not, before anything of the request is read. leave
+// must be called, at least once, when the request has become a task or has failed.
 func (g *Gateway) admit(caller string) (leave func(), f *failure) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if !g.open {
-		return nil, problem(503, "not_running", "the gateway is starting or stopping").after(busy)
+		return nil, problem(503, "not_running", "the gateway is starting or stopping").after(retryLater)
 	}
-	limits, now := g.c.Limits, g.c.Now()
+	limits, now := g.c.Limits, time.Now()
 	limiter := g.limiters[caller]
 	if limiter == nil {
 		limiter = rate.NewLimiter(rate.Limit(limits.PerMinute/60), limits.Burst)
@@ -267,10 +270,10 @@ func (g *Gateway) admit(caller string) (leave func(), f *failure) {
 		all += n
 	}
 	if own >= limits.Tasks {
-		return nil, problem(429, "too_many_tasks", "too many unfinished tasks: "+strconv.Itoa(own)).after(busy)
+		return nil, problem(429, "too_many_tasks", "too many unfinished tasks: "+strconv.Itoa(own)).after(retryLater)
 	}
 	if all >= limits.Queue {
-		return nil, problem(503, "queue_full", "too much to do").after(busy)
+		return nil, problem(503, "queue_full", "the queue is full").after(retryLater)
 	}
 	g.entering[caller]++
 	return sync.OnceFunc(func() {

@@ -209,16 +209,3 @@ func TestImageURLsAreIgnoredOnGenerations(t *testing.T) {
 		require.Contains(t, a.body["usage"], "input_tokens_details")
 	})
 }
-
-func Example() {
-	keys, _ := gateway.StaticKeys(map[string]string{"me": os.Getenv("IMAGE_API_KEY")})
-	g, err := gateway.New(gateway.Config{Generator: draw.Generator{}, Keys: keys})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	go func() { _ = g.Run(ctx) }()
-	_ = http.ListenAndServe("127.0.0.1:8080", g)
-}

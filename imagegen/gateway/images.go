@@ -20,7 +20,7 @@ type taskSink struct {
 // Open implements [imagegen.Sink].
 func (s *taskSink) Open(ctx context.Context, info imagegen.Info) (imagegen.Blob, error) {
 	if info.Index < 0 || info.Index > 1000 {
-		return nil, fmt.Errorf("image number %d", info.Index)
+		return nil, fmt.Errorf("unexpected image index %d", info.Index)
 	}
 	b := Blob{Name: fmt.Sprintf("%s-%d%s", s.id, info.Index, info.Ext), Type: info.Type}
 	blob, err := s.g.c.Store.CreateBlob(ctx, b.Name)
@@ -56,7 +56,7 @@ func (b *taskBlob) Commit() error {
 	return nil
 }
 
-// reference is a stored reference as the generator wants it.
+// reference returns a stored reference for the generator.
 func (g *Gateway) reference(ctx context.Context, b Blob) imagegen.Reference {
 	return imagegen.Source(b.File, b.Size, func() (io.ReadCloser, error) { return g.c.Store.OpenBlob(ctx, b.Name) }).Type(b.Type)
 }

@@ -11,7 +11,7 @@ import (
 	"lessonkit.example/imagegen"
 )
 
-// Memory returns a Store that forgets everything with the process, and holds all images until then or until their retention ends.
+// Memory returns a Store in memory. It holds all images until their retention ends.
 func Memory() Store { return &memory{tasks: map[string]Task{}, blobs: map[string][]byte{}} }
 
 type memory struct {

@@ -8,10 +8,9 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"maps"
 	"net/http"
 	"net/url"
-	"slices"
+	"path"
 	"strconv"
 	"strings"
 	"time"
@@ -19,14 +18,14 @@ import (
 	"lessonkit.example/imagegen"
 )
 
-// reply waits for a task as the mode says, and answers.
+// reply waits for a task according to the mode, and responds.
 func (g *Gateway) reply(w http.ResponseWriter, r *http.Request, id string, j *job) *failure {
 	var budget <-chan time.Time
 	switch g.c.Mode {
 	case Async:
-		now := make(chan time.Time)
-		close(now)
-		budget = now
+		spent := make(chan time.Time)
+		close(spent)
+		budget = spent
 	case Auto:
 		timer := time.NewTimer(g.c.Budget)
 		defer timer.Stop()
@@ -52,7 +51,8 @@ func (g *Gateway) reply(w http.ResponseWriter, r *http.Request, id string, j *jo
 	return g.data(w, r, t)
 }
 
-// answer is the failure of a task as an error answer. Only a request that was never carried out is worth repeating (503).
+// answer returns the error response for a failed task. Only for a request that was not carried out is
+// it 503, so that clients retry it.
 func (f *Failure) answer() *failure {
 	switch f.Code {
 	case codeUnavailable:
@@ -63,7 +63,8 @@ func (f *Failure) answer() *failure {
 	return problem(422, f.Code, f.Message)
 }
 
-// data answers with image data. The images stream from the store; the length of the whole is known before the first byte.
+// data responds with image data. The images stream from the store; the length of the response is known
+// before its first byte.
 func (g *Gateway) data(w http.ResponseWriter, r *http.Request, t Task) *failure {
 	pieces := [][]byte{[]byte(`{"created":` + strconv.FormatInt(t.Ended.Unix(), 10) + `,"data":[`)}
 	var readers []io.ReadSeekCloser // readers[i] follows pieces[i]
@@ -118,7 +119,7 @@ func (g *Gateway) data(w http.ResponseWriter, r *http.Request, t Task) *failure 
 	encoded := make([]byte, 64<<10)
 	for i, p := range pieces {
 		if _, err := w.Write(p); err != nil {
-			return nil // the caller has left
+			return nil // the caller has disconnected
 		}
 		if i == len(readers) {
 			break
@@ -135,14 +136,14 @@ func (g *Gateway) data(w http.ResponseWriter, r *http.Request, t Task) *failure 
 			}
 			if err != nil {
 				g.c.Logger.Error("read stored image", "task", t.ID, "error", err)
-				panic(http.ErrAbortHandler) // the status has gone out: only cutting the connection tells the caller
+				panic(http.ErrAbortHandler) // the status was sent: the caller only sees a cut connection
 			}
 		}
 	}
 	return nil
 }
 
-// count is the number of images a task has or should have.
+// count returns the number of images of a task, including the missing ones.
 func (t Task) count() int {
 	n := len(t.Images)
 	for i := range t.Errors {
@@ -151,7 +152,7 @@ func (t Task) count() int {
 	return n
 }
 
-// missing is why image i is not there.
+// missing returns why image i is missing.
 func (t Task) missing(i int) string {
 	if s := t.Errors[i]; s != "" {
 		return s
@@ -159,7 +160,7 @@ func (t Task) missing(i int) string {
 	return "the image was not generated"
 }
 
-// usage is what the generator reported, or else the one number the interface promises.
+// usage returns what the generator reported, or else the one number the interface requires.
 func (t Task) usage() any {
 	if len(t.Usage) > 0 {
 		return t.Usage
@@ -167,11 +168,11 @@ func (t Task) usage() any {
 	return map[string]any{"input_tokens_details": map[string]int{"image_tokens": 0}}
 }
 
-// task answers a poll.
+// task handles a poll.
 func (g *Gateway) task(w http.ResponseWriter, r *http.Request, caller string) *failure {
 	t, err := g.c.Store.Task(r.Context(), r.PathValue("id"))
 	if errors.Is(err, ErrNotFound) || err == nil && t.Caller != caller {
-		return problem(404, "task_not_found", "there is no such task")
+		return problem(404, "task_not_found", "no such task")
 	}
 	if err != nil {
 		return internal(err)
@@ -181,7 +182,7 @@ func (g *Gateway) task(w http.ResponseWriter, r *http.Request, caller string) *f
 	return nil
 }
 
-// document is a task as the interface shows it.
+// document returns a task as the interface represents it.
 func (g *Gateway) document(r *http.Request, t Task) any {
 	data := map[string]any{"id": t.ID, "status": t.State}
 	doc := map[string]any{"created": t.Created.Unix(), "data": data}
@@ -206,7 +207,7 @@ func (g *Gateway) document(r *http.Request, t Task) any {
 	return doc
 }
 
-// sign returns an address for stored bytes that is good for a while.
+// sign returns a URL of stored bytes that is valid for urlLifetime.
 func (g *Gateway) sign(r *http.Request, name string) string {
 	base := g.c.PublicURL
 	if base == "" {
@@ -216,7 +217,7 @@ func (g *Gateway) sign(r *http.Request, name string) string {
 		}
 		base = scheme + "://" + r.Host
 	}
-	until := strconv.FormatInt(g.c.Now().Add(g.c.URLLife).Unix(), 10)
+	until := strconv.FormatInt(now().Add(urlLifetime).Unix(), 10)
 	return base + "/v1/files/" + url.PathEscape(name) + "?" + url.Values{"until": {until}, "signature": {g.signature(name, until)}}.Encode()
 }
 
@@ -226,15 +227,15 @@ func (g *Gateway) signature(name, until string) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// file serves an image to whoever has a signed address that is still good.
+// file serves the image of a signed URL that has not expired.
 func (g *Gateway) file(w http.ResponseWriter, r *http.Request) {
 	name, until := r.PathValue("name"), r.URL.Query().Get("until")
 	if !hmac.Equal([]byte(r.URL.Query().Get("signature")), []byte(g.signature(name, until))) {
-		problem(403, "bad_signature", "the address is not signed, or has been changed").write(w)
+		problem(403, "bad_signature", "the signature of the URL is missing or invalid").write(w)
 		return
 	}
-	if at, err := strconv.ParseInt(until, 10, 64); err != nil || g.c.Now().Unix() > at {
-		problem(410, "expired", "the address has expired; ask for the task again").write(w)
+	if at, err := strconv.ParseInt(until, 10, 64); err != nil || now().Unix() > at {
+		problem(410, "expired", "the URL has expired; poll the task for a new one").write(w)
 		return
 	}
 	b, err := g.c.Store.OpenBlob(r.Context(), name)
@@ -242,26 +243,27 @@ func (g *Gateway) file(w http.ResponseWriter, r *http.Request) {
 		if b != nil {
 			b.Close()
 		}
-		problem(404, "image_not_found", "the image is not here any more").write(w)
+		problem(404, "image_not_found", "the image has been deleted").write(w)
 		return
 	}
 	defer b.Close()
 	header := w.Header()
 	header.Set("Content-Type", mediaType(name))
 	header.Set("X-Content-Type-Options", "nosniff")
-	header.Set("Content-Security-Policy", "sandbox; default-src 'none'; style-src 'unsafe-inline'") // an SVG may hold scripts
+	header.Set("Content-Security-Policy", "sandbox; default-src 'none'; style-src 'unsafe-inline'") // an SVG may contain scripts
 	header.Set("Cache-Control", "private, max-age=86400, immutable")
 	http.ServeContent(w, r, "", time.Time{}, b)
 }
 
-// mediaType tells the type from the extension, which the client library chose for it.
+// mediaType returns the type for the extension, which imagegen chose by the type.
 func mediaType(name string) string {
-	known := map[string]string{".png": "image/png", ".jpg": "image/jpeg", ".webp": "image/webp", ".gif": "image/gif", ".avif": "image/avif",
-		".heic": "image/heic", ".svg": "image/svg+xml", ".bmp": "image/bmp"}
-	for _, ext := range slices.Sorted(maps.Keys(known)) {
-		if strings.HasSuffix(name, ext) {
-			return known[ext]
-		}
+	switch ext := path.Ext(name); ext {
+	case ".png", ".webp", ".gif", ".avif", ".heic", ".bmp":
+		return "image/" + ext[1:]
+	case ".jpg":
+		return "image/jpeg"
+	case ".svg":
+		return "image/svg+xml"
 	}
 	return "application/octet-stream"
 }

@@ -26,7 +26,7 @@ const (
 	refPrefix = "ref-" // of the names of stored references
 )
 
-// generation takes a request without references.
+// generation handles a request without references.
 func (g *Gateway) generation(w http.ResponseWriter, r *http.Request, caller string) *failure {
 	leave, f := g.admit(caller)
 	if f != nil {
@@ -34,7 +34,7 @@ func (g *Gateway) generation(w http.ResponseWriter, r *http.Request, caller stri
 	}
 	defer leave()
 	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind != "application/json" {
-		return problem(415, "unsupported_media_type", "want Content-Type: application/json")
+		return problem(415, "unsupported_media_type", "the content type must be application/json")
 	}
 	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxJSON))
 	if err != nil {
@@ -49,7 +49,7 @@ func (g *Gateway) generation(w http.ResponseWriter, r *http.Request, caller stri
 	if err := json.Unmarshal(data, &body); err != nil {
 		var kind *json.UnmarshalTypeError
 		if errors.As(err, &kind) && kind.Field != "" {
-			return problem(400, "invalid_type", kind.Field+" is a "+kind.Value).param(kind.Field)
+			return invalid(400, kind.Field, "invalid_type", "%s must not be a %s", kind.Field, kind.Value)
 		}
 		return problem(400, "invalid_json", "the body is not a JSON object")
 	}
@@ -62,7 +62,7 @@ func (g *Gateway) generation(w http.ResponseWriter, r *http.Request, caller stri
 
 var formFields = []string{"model", "prompt", "n", "size"}
 
-// edit takes a request with references. Its parts stream into the store.
+// edit handles a request with references. Its files stream into the store.
 func (g *Gateway) edit(w http.ResponseWriter, r *http.Request, caller string) *failure {
 	leave, f := g.admit(caller)
 	if f != nil {
@@ -73,71 +73,75 @@ func (g *Gateway) edit(w http.ResponseWriter, r *http.Request, caller string) *f
 	r.Body = http.MaxBytesReader(w, r.Body, int64(limits.References)*(limits.ReferenceBytes+4096)+maxJSON)
 	form, err := r.MultipartReader()
 	if err != nil {
-		return problem(415, "unsupported_media_type", "want Content-Type: multipart/form-data with a boundary")
+		return problem(415, "unsupported_media_type", "the content type must be multipart/form-data with a boundary")
 	}
 	var t Task
-	fields := map[string]string{}
 	digest := sha256.New()
-	keep := false
-	defer func() {
-		if !keep {
-			g.deleteBlobs(context.WithoutCancel(r.Context()), t.References)
-		}
-	}()
+	fields, f := g.readForm(r.Context(), form, &t, digest)
+	if f == nil {
+		t.Model, t.Prompt = fields["model"], fields["prompt"]
+		f = g.check(&t, fields["n"], fields["size"])
+	}
+	if f != nil {
+		g.deleteBlobs(context.WithoutCancel(r.Context()), t.References)
+		return f
+	}
+	return g.accept(w, r, caller, t, digest.Sum(nil), leave)
+}
+
+// readForm returns the text fields of a form, and adds its references to t, even if it fails.
+func (g *Gateway) readForm(
+	ctx context.Context, form *multipart.Reader, t *Task, digest io.Writer,
+) (map[string]string, *failure) {
+	limits := g.c.Limits
+	fields := map[string]string{}
 	for {
 		part, err := form.NextPart()
 		if err == io.EOF {
 			break
 		}
 		if err != nil {
-			return unreadable(err)
+			return nil, unreadable(err)
 		}
 		name := part.FormName()
-		if part.FileName() == "" && name != "image[]" {
-			if !slices.Contains(formFields, name) {
-				continue // as in JSON, and without holding it
-			}
+		switch {
+		case part.FileName() == "" && slices.Contains(formFields, name):
 			value, err := io.ReadAll(io.LimitReader(part, int64(limits.PromptBytes)+1))
 			if err != nil {
-				return unreadable(err)
+				return nil, unreadable(err)
 			}
 			if len(value) > limits.PromptBytes {
-				return problem(400, "too_long", fmt.Sprintf("%s has more than %d bytes", name, limits.PromptBytes)).param(name)
+				return nil, invalid(400, name, "too_long", "%s has more than %d bytes", name, limits.PromptBytes)
 			}
-			if _, twice := fields[name]; twice {
-				return problem(400, "repeated", name+" comes twice").param(name)
+			if _, duplicate := fields[name]; duplicate {
+				return nil, invalid(400, name, "repeated", "duplicate field %s", name)
 			}
 			fields[name] = string(value)
-			continue
+		case part.FileName() == "" && name != "image[]":
+			// ignored, as in JSON
+		case name != "image[]":
+			return nil, invalid(400, name, "unknown_file", "unknown file part %q: reference images are named image[]", name)
+		case len(t.References) == limits.References:
+			return nil, invalid(400, name, "too_many_images", "more than %d reference images", limits.References)
+		default:
+			ref, f := g.receive(ctx, part, digest)
+			if f != nil {
+				return nil, f
+			}
+			t.References = append(t.References, ref)
 		}
-		if name != "image[]" {
-			return problem(400, "unknown_file", fmt.Sprintf("file part %q: reference images are called image[]", name)).param(name)
-		}
-		if len(t.References) == limits.References {
-			return problem(400, "too_many_images", fmt.Sprintf("more than %d reference images", limits.References)).param(name)
-		}
-		ref, f := g.receive(r.Context(), part, digest)
-		if f != nil {
-			return f
-		}
-		t.References = append(t.References, ref)
 	}
 	if len(t.References) == 0 {
-		return problem(400, "missing", "an edit needs at least one image[] file part").param("image[]")
+		return nil, invalid(400, "image[]", "missing", "an edit needs at least one image[] file part")
 	}
-	t.Model, t.Prompt = fields["model"], fields["prompt"]
-	if f := g.check(&t, fields["n"], fields["size"]); f != nil {
-		return f
-	}
-	keep = true // accept takes them over
-	return g.accept(w, r, caller, t, digest.Sum(nil), leave)
+	return fields, nil
 }
 
-// receive streams one reference into the store.
+// receive streams one reference into the store, and adds its hash to digest.
 func (g *Gateway) receive(ctx context.Context, part *multipart.Part, digest io.Writer) (Blob, *failure) {
 	kind, _, err := mime.ParseMediaType(part.Header.Get("Content-Type"))
 	if err != nil || !strings.HasPrefix(kind, "image/") {
-		return Blob{}, problem(400, "not_an_image", "each image[] part needs a content type such as image/png").param("image[]")
+		return Blob{}, invalid(400, "image[]", "not_an_image", "each image[] part needs a content type such as image/png")
 	}
 	ref := Blob{Name: refPrefix + uuid.Must(uuid.NewV7()).String(), File: path.Base(strings.ReplaceAll(part.FileName(), "\\", "/")), Type: kind}
 	b, err := g.c.Store.CreateBlob(ctx, ref.Name)
@@ -154,9 +158,9 @@ func (g *Gateway) receive(ctx context.Context, part *multipart.Part, digest io.W
 	case err != nil:
 		f = internal(err)
 	case ref.Size > g.c.Limits.ReferenceBytes:
-		f = problem(413, "too_large", fmt.Sprintf("a reference image has more than %d bytes", g.c.Limits.ReferenceBytes)).param("image[]")
+		f = invalid(413, "image[]", "too_large", "a reference image has more than %d bytes", g.c.Limits.ReferenceBytes)
 	case ref.Size == 0:
-		f = problem(400, "not_an_image", "a reference image is empty").param("image[]")
+		f = invalid(400, "image[]", "not_an_image", "a reference image is empty")
 	}
 	if f != nil {
 		if err := b.Abort(); err != nil {
@@ -171,7 +175,7 @@ func (g *Gateway) receive(ctx context.Context, part *multipart.Part, digest io.W
 	return ref, nil
 }
 
-// reading keeps the reader's error apart from the writer's.
+// reading keeps the error of the reader apart from that of the writer.
 type reading struct {
 	r   io.Reader
 	err error
@@ -185,51 +189,52 @@ func (r *reading) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// unreadable is a body that broke off, or one that is too large.
+// unreadable is the failure of a body that broke off or is too large.
 func unreadable(err error) *failure {
 	if large := (*http.MaxBytesError)(nil); errors.As(err, &large) {
 		return problem(413, "too_large", fmt.Sprintf("the body has more than %d bytes", large.Limit))
 	}
-	return problem(400, "unreadable", "the body broke off, or is malformed")
+	return problem(400, "unreadable", "the body is incomplete or malformed")
 }
 
-// check checks the parameters both endpoints have.
+// check checks the parameters common to both endpoints, and sets them in t.
 func (g *Gateway) check(t *Task, n, size string) *failure {
 	limits := g.c.Limits
 	switch {
 	case strings.TrimSpace(t.Prompt) == "":
-		return problem(400, "missing", "prompt is missing").param("prompt")
+		return invalid(400, "prompt", "missing", "prompt is missing")
 	case len(t.Prompt) > limits.PromptBytes:
-		return problem(400, "too_long", fmt.Sprintf("prompt has more than %d bytes", limits.PromptBytes)).param("prompt")
+		return invalid(400, "prompt", "too_long", "prompt has more than %d bytes", limits.PromptBytes)
 	case g.c.Model != "" && t.Model != "" && t.Model != g.c.Model:
-		return problem(400, "unknown_model", "model: want "+g.c.Model).param("model")
+		return invalid(400, "model", "unknown_model", "unknown model; use %s", g.c.Model)
 	}
 	if n != "" {
 		count, err := strconv.Atoi(n)
 		if err != nil || count < 1 || count > limits.Images {
-			return problem(400, "out_of_range", fmt.Sprintf("n: want a whole number from 1 to %d", limits.Images)).param("n")
+			return invalid(400, "n", "out_of_range", "n must be an integer from 1 to %d", limits.Images)
 		}
 		t.N = count
 	}
 	if size != "" {
 		ratio, err := imagegen.ParseRatio(size)
 		if err != nil {
-			return problem(400, "invalid_size", err.Error()).param("size")
+			return invalid(400, "size", "invalid_size", "%v", err)
 		}
 		t.Size = ratio
 	}
 	return nil
 }
 
-// accept makes a task of a request and answers as the mode says. refs is the digest of its references.
+// accept creates a task for a request and responds according to the mode. refs is the digest of its
+// references.
 func (g *Gateway) accept(w http.ResponseWriter, r *http.Request, caller string, t Task, refs []byte, leave func()) *failure {
-	// what has been accepted stays accepted when the caller leaves
+	// a request that has been accepted is carried out even if the caller disconnects
 	ctx := context.WithoutCancel(r.Context())
-	t.ID, t.Caller, t.State, t.Created = uuid.Must(uuid.NewV7()).String(), caller, imagegen.StatePending, g.c.Now()
+	t.ID, t.Caller, t.State, t.Created = uuid.Must(uuid.NewV7()).String(), caller, imagegen.StatePending, now()
 	if key := r.Header.Get("Idempotency-Key"); key != "" {
 		if len(key) > 255 {
 			g.deleteBlobs(ctx, t.References)
-			return problem(400, "too_long", "Idempotency-Key has more than 255 bytes").param("Idempotency-Key")
+			return invalid(400, "Idempotency-Key", "too_long", "Idempotency-Key has more than 255 bytes")
 		}
 		t.ID = digestOf(caller, key)
 		t.Digest = digestOf(t.Model, t.Prompt, strconv.Itoa(t.N), string(t.Size), string(refs))
@@ -242,8 +247,8 @@ func (g *Gateway) accept(w http.ResponseWriter, r *http.Request, caller string, 
 	return g.reply(w, r, t.ID, j)
 }
 
-// create stores a new task and queues it, or finds the one that the same request made before. That one is carried out again if it
-// failed before anything was generated.
+// create stores and queues a new task, or finds the one of an earlier equal request. It runs that one
+// again if it failed before anything was generated.
 func (g *Gateway) create(ctx context.Context, t Task) (*job, *failure) {
 	if t.Digest != "" {
 		g.keyed.Lock()
@@ -261,10 +266,10 @@ func (g *Gateway) create(ctx context.Context, t Task) (*job, *failure) {
 		case err == nil:
 			g.deleteBlobs(ctx, t.References)
 			if fresh {
-				g.end(t.ID) // it has ended before
+				g.end(t.ID) // it ended earlier
 			}
 			if !same {
-				return nil, problem(409, "key_reused", "this Idempotency-Key was used for another request").param("Idempotency-Key")
+				return nil, invalid(409, "Idempotency-Key", "key_reused", "this Idempotency-Key was used for another request")
 			}
 			return j, nil
 		}
@@ -280,7 +285,7 @@ func (g *Gateway) create(ctx context.Context, t Task) (*job, *failure) {
 	return j, nil
 }
 
-// digestOf is a hash of strings that keeps them apart.
+// digestOf returns a hash of strings that depends on their boundaries.
 func digestOf(parts ...string) string {
 	h := sha256.New()
 	for _, p := range parts {

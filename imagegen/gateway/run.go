@@ -11,7 +11,7 @@ import (
 	"lessonkit.example/imagegen"
 )
 
-// begin notes an unfinished task, or returns the note there is already for one with the same identifier.
+// begin adds a task to the unfinished ones, or returns the job of the one with the same identifier.
 func (g *Gateway) begin(t Task) (j *job, fresh bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -23,7 +23,7 @@ func (g *Gateway) begin(t Task) (j *job, fresh bool) {
 	return j, true
 }
 
-// end tells whoever waits for a task that it has ended.
+// end removes a task from the unfinished ones, and wakes those that wait for it.
 func (g *Gateway) end(id string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -37,17 +37,17 @@ func (g *Gateway) enqueue(id string) {
 	g.mu.Lock()
 	g.queue = append(g.queue, id)
 	g.mu.Unlock()
-	g.nudge()
+	g.notify()
 }
 
-func (g *Gateway) nudge() {
+func (g *Gateway) notify() {
 	select {
 	case g.wake <- struct{}{}:
 	default:
 	}
 }
 
-// next takes the oldest task that waits, "" if none does.
+// next removes and returns the first task of the queue, or "".
 func (g *Gateway) next() string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -57,19 +57,19 @@ func (g *Gateway) next() string {
 	id := g.queue[0]
 	g.queue = g.queue[1:]
 	if len(g.queue) > 0 {
-		g.nudge() // another worker may be asleep
+		g.notify() // another worker may be idle
 	}
 	return id
 }
 
-// Run takes up the unfinished tasks of the store and works until ctx ends. Then no request is accepted any more; generations under
-// way get Config.Drain to finish, waits for another service's task end at once and are taken up at the next start, and callers that
-// still wait are answered with their task. A Gateway runs once.
+// Run resumes the unfinished tasks of the store and works until ctx ends. From then on it accepts no
+// requests; running generations get 30 s to finish, waits for another service's tasks end at once and
+// are resumed at the next start, and callers that still wait receive their task. Run may be called once.
 func (g *Gateway) Run(ctx context.Context) error {
 	if g.ran.Swap(true) {
-		return errors.New("gateway: Run has been called before")
+		return errors.New("gateway: Run was called before")
 	}
-	// what works outlives ctx for a while; what only waits ends with it
+	// generating may outlive ctx for a while; waiting for another service ends with it
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	if err := g.resume(work); err != nil {
@@ -78,9 +78,9 @@ func (g *Gateway) Run(ctx context.Context) error {
 	g.mu.Lock()
 	g.open = true
 	g.mu.Unlock()
-	g.nudge()
+	g.notify()
 	var workers sync.WaitGroup
-	for range g.c.Workers {
+	for range g.c.MaxWorkers {
 		workers.Go(func() {
 			for {
 				select {
@@ -99,14 +99,14 @@ func (g *Gateway) Run(ctx context.Context) error {
 	g.mu.Lock()
 	g.open = false
 	g.mu.Unlock()
-	timer := time.AfterFunc(g.c.Drain, cancel)
+	timer := time.AfterFunc(shutdownTimeout, cancel)
 	defer timer.Stop()
 	workers.Wait()
 	close(g.stopped)
 	return nil
 }
 
-// resume queues what the last run left unfinished.
+// resume queues the tasks that the last run left unfinished.
 func (g *Gateway) resume(ctx context.Context) error {
 	var left []Task
 	for t, err := range g.c.Store.Tasks(ctx) {
@@ -131,7 +131,7 @@ func (g *Gateway) resume(ctx context.Context) error {
 
 var errInterrupted = errors.New("interrupted by a restart")
 
-// perform carries out a task. work ends when the time to drain is over, wait at the beginning of the stop.
+// perform carries out a task. wait ends when Run is stopped, work after the shutdown timeout.
 func (g *Gateway) perform(work, wait context.Context, id string) {
 	t, err := g.c.Store.Task(work, id)
 	if err != nil {
@@ -140,20 +140,20 @@ func (g *Gateway) perform(work, wait context.Context, id string) {
 		return
 	}
 	t.State = imagegen.StateProcessing
-	if err := g.c.Store.UpdateTask(work, t); err != nil { // the store is ill: leave the task for the next start, unpaid
+	if err := g.c.Store.UpdateTask(work, t); err != nil { // leave the task for the next start, unpaid
 		g.c.Logger.Error("store task", "task", id, "error", err)
 		g.end(id)
 		return
 	}
-	began := g.c.Now()
+	began := now()
 	sink := &taskSink{g: g, id: id}
 	result, err := g.generate(work, wait, &t, sink)
 	t.Images = sink.images
 	if again := (*imagegen.WaitError)(nil); errors.As(err, &again) && t.Upstream != "" {
 		if wait.Err() != nil {
-			return // the next start takes it up
+			return // resumed at the next start
 		}
-		if g.c.Now().Sub(t.Created) < g.c.Retention {
+		if now().Sub(t.Created) < g.c.Retention {
 			g.c.Logger.Warn("waiting again for the generator's task", "task", id, "upstream", t.Upstream, "error", err)
 			time.AfterFunc(time.Minute, func() { g.enqueue(id) })
 			return
@@ -164,10 +164,10 @@ func (g *Gateway) perform(work, wait context.Context, id string) {
 	}
 	g.finish(context.WithoutCancel(work), &t, result, err)
 	g.c.Logger.LogAttrs(work, slog.LevelInfo, "task ended", slog.String("task", id), slog.String("state", string(t.State)),
-		slog.Int("images", len(t.Images)), slog.Duration("elapsed", g.c.Now().Sub(began)))
+		slog.Int("images", len(t.Images)), slog.Duration("elapsed", now().Sub(began)))
 }
 
-// generate calls the generator, by the way that can be resumed if it has one.
+// generate calls the generator, in the resumable way if it is a Submitter.
 func (g *Gateway) generate(work, wait context.Context, t *Task, sink imagegen.Sink) (*imagegen.Result, error) {
 	req := &imagegen.Request{Model: t.Model, Prompt: t.Prompt, N: t.N, Size: t.Size}
 	for _, ref := range t.References {
@@ -196,9 +196,9 @@ func (g *Gateway) generate(work, wait context.Context, t *Task, sink imagegen.Si
 	return sub.Wait(wait, t.Upstream, sink)
 }
 
-// finish records how a task ended, and lets go of its references.
+// finish stores the outcome of a task, and deletes its references.
 func (g *Gateway) finish(ctx context.Context, t *Task, r *imagegen.Result, err error) {
-	t.State, t.Ended = imagegen.StateCompleted, g.c.Now()
+	t.State, t.Ended = imagegen.StateCompleted, now()
 	if partial := (*imagegen.PartialError)(nil); errors.As(err, &partial) && r != nil && len(r.Images) > 0 {
 		t.Errors = map[int]string{}
 		for i, e := range partial.Failed {
@@ -233,10 +233,11 @@ func (g *Gateway) finish(ctx context.Context, t *Task, r *imagegen.Result, err e
 	g.end(t.ID)
 }
 
-// codeUnavailable is the failure of a task for which nothing was generated, and which may succeed later.
+// codeUnavailable is the code of a task that failed before anything was generated and may be retried.
 const codeUnavailable = "unavailable"
 
-// explain turns a generator's error into words for the caller. Only what a service said itself is passed on; the rest is in the log.
+// explain returns what the caller is told of a generator's error: only the service's own message is
+// passed on, and everything else is logged.
 func explain(err error) *Failure {
 	var (
 		task  *imagegen.TaskError
@@ -256,7 +257,7 @@ func explain(err error) *Failure {
 	case errors.As(err, &final) && final.Permanent():
 		f = &Failure{Code: "refused", Message: "the generator refused the request"}
 	case errors.As(err, &away) && away.RetryAfter() > 0 && !mayHaveRun:
-		f = &Failure{Code: codeUnavailable, Message: "the generator is not available at the moment", RetryAfter: away.RetryAfter()}
+		f = &Failure{Code: codeUnavailable, Message: "the generator is not available", RetryAfter: away.RetryAfter()}
 	case mayHaveRun:
 		f.Message += "; it may have been charged"
 	}
@@ -266,7 +267,7 @@ func explain(err error) *Failure {
 	return f
 }
 
-// sweep forgets tasks whose retention is over.
+// sweep deletes tasks whose retention is over.
 func (g *Gateway) sweep(ctx context.Context) {
 	ticker := time.NewTicker(max(g.c.Retention/24, time.Second))
 	defer ticker.Stop()
@@ -278,10 +279,10 @@ func (g *Gateway) sweep(ctx context.Context) {
 		}
 		for t, err := range g.c.Store.Tasks(ctx) {
 			if err != nil {
-				g.c.Logger.Error("look for old tasks", "error", err)
+				g.c.Logger.Error("list tasks", "error", err)
 				break
 			}
-			if t.State.Done() && g.c.Now().Sub(t.Ended) > g.c.Retention {
+			if t.State.Done() && now().Sub(t.Ended) > g.c.Retention {
 				g.deleteBlobs(ctx, t.Images)
 				if err := g.c.Store.DeleteTask(ctx, t.ID); err != nil {
 					g.c.Logger.Error("delete task", "task", t.ID, "error", err)

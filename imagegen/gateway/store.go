@@ -17,7 +17,8 @@ var (
 	ErrNotFound = errors.New("not found")
 )
 
-// Task is a request for images, from its arrival until it is forgotten. Stores keep all of it; in JSON it has these names.
+// Task is a request for images and its outcome. Stores keep all of its fields; the JSON names are those
+// of stored files.
 type Task struct {
 	ID         string          `json:"id"`
 	Caller     string          `json:"caller"`
@@ -30,7 +31,7 @@ type Task struct {
 	N          int             `json:"n,omitempty"`
 	Size       imagegen.Ratio  `json:"size,omitempty"`
 	References []Blob          `json:"refs,omitempty"`
-	Upstream   string          `json:"upstream,omitempty"` // the generator's own task, if it has one
+	Upstream   string          `json:"upstream,omitempty"` // the generator's own task, if any
 	Images     []Blob          `json:"images,omitempty"`   // by index; those without Name failed
 	Usage      json.RawMessage `json:"usage,omitempty"`    // as the generator reported it
 	Failure    *Failure        `json:"failure,omitempty"`
@@ -46,15 +47,16 @@ type Blob struct {
 	Prompt string `json:"prompt,omitempty"` // revised
 }
 
-// Failure is why a task failed, in words for the caller.
+// Failure is why a task failed, for the caller.
 type Failure struct {
 	Code       string        `json:"code"`
 	Message    string        `json:"message"`
-	RetryAfter time.Duration `json:"retry_after,omitempty"` // nothing was generated; worth another request after so long
+	RetryAfter time.Duration `json:"retry_after,omitempty"` // nothing was generated; the request may be repeated after this time
 }
 
-// Store keeps tasks and bytes. Its methods are safe for concurrent use. A task that Create or Update has returned for is durable, as
-// far as the store is at all; a reader sees a task whole, before or after an update.
+// Store stores tasks and bytes. Its methods are safe for concurrent use. When CreateTask or UpdateTask
+// returns, the task is as durable as the store is; readers see a task before or after an update, never
+// in between.
 type Store interface {
 	// CreateTask adds a task; ErrExists if there is one with its ID.
 	CreateTask(ctx context.Context, t Task) error
@@ -64,14 +66,14 @@ type Store interface {
 	Task(ctx context.Context, id string) (Task, error)
 	// Tasks yields all tasks, in no order. Tasks created or deleted meanwhile may or may not be among them.
 	Tasks(ctx context.Context) iter.Seq2[Task, error]
-	// DeleteTask deletes a task; it is no error if there is none.
+	// DeleteTask deletes a task; it is not an error if there is none.
 	DeleteTask(ctx context.Context, id string) error
 
-	// CreateBlob stores bytes under a name when the Blob is committed, in place of others of that name. Names consist of letters,
-	// digits, dots and dashes.
+	// CreateBlob stores bytes under a name when the Blob is committed, replacing others of that name.
+	// Names consist of letters, digits, dots and dashes.
 	CreateBlob(ctx context.Context, name string) (imagegen.Blob, error)
 	// OpenBlob opens stored bytes; ErrNotFound if there are none.
 	OpenBlob(ctx context.Context, name string) (io.ReadSeekCloser, error)
-	// DeleteBlob deletes bytes; it is no error if there are none.
+	// DeleteBlob deletes bytes; it is not an error if there are none.
 	DeleteBlob(ctx context.Context, name string) error
 }

@@ -13,12 +13,12 @@ import (
 	"lessonkit.example/imagegen/imagegentest"
 )
 
-// In a synctest bubble a task of two minutes takes no time, and every rule of the interface is checked on the way.
+// In a synctest bubble a task of two minutes takes no time. The fake checks every rule of the interface.
 func Example() {
 	_ = func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			fake := imagegentest.New(t, imagegentest.Options{Mode: imagegentest.Async, Duration: 2 * time.Minute})
-			fake.Script(imagegentest.Polls(500, 404, 0)) // three polls that go wrong
+			fake.Script(imagegentest.Polls(500, 404, 0)) // three polls fail
 			_, err := fake.Client(nil).Generate(t.Context(), &imagegen.Request{Prompt: "a red fox"}, imagegen.Memory())
 			require.NoError(t, err)
 			require.Equal(t, 1, fake.Counts().Generations)
@@ -26,7 +26,7 @@ func Example() {
 	}
 }
 
-// reports keeps what a fake says against a client.
+// reports collects the violations a fake reports.
 type reports struct {
 	testing.TB
 	all []string
@@ -34,7 +34,7 @@ type reports struct {
 
 func (r *reports) Errorf(format string, _ ...any) { r.all = append(r.all, format) }
 
-func TestFakeReportsClientsThatBreakTheRules(t *testing.T) {
+func TestFakeReportsViolations(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		method, path, kind, body string
@@ -62,7 +62,7 @@ func TestFakeReportsClientsThatBreakTheRules(t *testing.T) {
 	}
 }
 
-func TestFakeReportsHastyPolls(t *testing.T) {
+func TestFakeReportsPollsThatAreTooFrequent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := &reports{TB: t}
