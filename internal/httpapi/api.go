@@ -1,9 +1,10 @@
-// Package httpapi sets up HTTP interfaces alike: Huma once and for all (its
-// surprises have a test each in this package), errors as RFC 9457 problem
-// documents, and around the handlers what every server needs ([Wrap]).
+// Package httpapi is the common part of HTTP interfaces: a Huma API with our settings (each of
+// Huma's surprises has a test in this package), errors as RFC 9457 problem documents, and the
+// handler around a server's mux ([Wrap]).
 package httpapi
 
 import (
+	"cmp"
 	"net/http"
 	"reflect"
 
@@ -11,27 +12,23 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 )
 
-// Options of [New].
+// Options configures [New].
 type Options struct {
-	// Title, Version and Description head the OpenAPI document.
+	// Title, Version and Description appear in the OpenAPI document.
 	Title, Version, Description string
 
-	// Servers are the base addresses named in the document, for handlers that
-	// are mounted below a path. Defaults to none: paths are absolute.
+	// Servers are base URLs in the document, for handlers that are mounted below a path. Defaults
+	// to none: paths are absolute.
 	Servers []string
 
-	// BearerScheme names the security scheme of operations that want a bearer
-	// token. Defaults to "bearer".
+	// BearerScheme is the name of the security scheme of operations that require a bearer token.
+	// Defaults to "bearer".
 	BearerScheme string
-
-	// OpenAPIPath is where the document is served, without extension. Defaults
-	// to "/openapi", so that the document is at /openapi.json.
-	OpenAPIPath string
 }
 
-// New returns a Huma API on mux that serves its OpenAPI 3.1 document and
-// answers every error as a [Problem]. What a caller sent is never echoed, and
-// the text of an unexpected error is logged by [Wrap], never shown.
+// New returns a Huma API on mux that serves its OpenAPI 3.1 document at /openapi.json and answers
+// every error as a [Problem]. Answers never repeat what a client sent nor the text of an unexpected
+// error, which [Wrap] logs.
 func New(mux *http.ServeMux, o Options) huma.API {
 	config := huma.DefaultConfig(o.Title, o.Version)
 	config.Info.Description = o.Description
@@ -41,40 +38,30 @@ func New(mux *http.ServeMux, o Options) huma.API {
 	config.RejectUnknownQueryParameters = true
 	config.Formats = map[string]huma.Format{"application/json": strictJSON, "json": strictJSON}
 	config.OpenAPIPath = "/openapi"
-	if o.OpenAPIPath != "" {
-		config.OpenAPIPath = o.OpenAPIPath
-	}
 	for _, url := range o.Servers {
 		config.Servers = append(config.Servers, &huma.Server{URL: url})
 	}
 	config.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
-		bearerScheme(o): {Type: "http", Scheme: "bearer", Description: "A session token, as sign-in returns it."},
+		cmp.Or(o.BearerScheme, "bearer"): {
+			Type: "http", Scheme: "bearer", Description: "A session token, as sign-in returns it.",
+		},
 	}
-	// Huma makes errors of its own type; the document and the answers speak of ours.
+	// Huma's own errors appear as ours in the document and in answers.
 	config.Components.Schemas.RegisterTypeAlias(reflect.TypeFor[huma.ErrorModel](), reflect.TypeFor[Problem]())
 	config.Transformers = []huma.Transformer{toProblem}
 	return humago.New(mux, config)
 }
 
-func bearerScheme(o Options) string {
-	if o.BearerScheme != "" {
-		return o.BearerScheme
-	}
-	return "bearer"
-}
-
-// toProblem turns Huma's errors into problems and hands causes to the log.
+// toProblem converts Huma's errors to problems and logs the causes.
 func toProblem(ctx huma.Context, _ string, v any) (any, error) {
 	switch e := v.(type) {
 	case *Problem:
-		if e.cause != nil {
-			noteError(ctx.Context(), e.cause)
-		}
+		noteError(ctx.Context(), e.cause)
 		return e.forRequest(ctx.Context()), nil
 	case *huma.ErrorModel:
 		p := Error(e.Status, codeOf(e.Status), e.Detail)
 		if e.Status >= http.StatusInternalServerError {
-			// Here Huma puts the text of whatever a handler returned.
+			// Huma includes the text of the error that a handler returned.
 			for _, d := range e.Errors {
 				noteError(ctx.Context(), d)
 			}
@@ -82,7 +69,7 @@ func toProblem(ctx huma.Context, _ string, v any) (any, error) {
 			return p.forRequest(ctx.Context()), nil
 		}
 		for _, d := range e.Errors {
-			if d != nil { // d.Value, which holds what was sent, stays here
+			if d != nil { // without d.Value, which is what the client sent
 				p.WithField(d.Location, d.Message)
 			}
 		}

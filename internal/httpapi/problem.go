@@ -11,41 +11,42 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// Problem is an error as a client sees it (RFC 9457). It is an error that
-// Huma handlers can return as it is.
+// Problem is an RFC 9457 problem document. It is an error that Huma handlers can return.
 type Problem struct {
-	Type     string       `json:"type" default:"about:blank" doc:"What kind of problem this is; about:blank means that the status says it."`
+	Type     string       `json:"type" default:"about:blank" doc:"The kind of problem; about:blank: as the status says."`
 	Title    string       `json:"title" example:"Not Found" doc:"The status in words."`
 	Status   int          `json:"status" example:"404" doc:"The HTTP status."`
 	Detail   string       `json:"detail,omitempty" doc:"What went wrong, for a person."`
 	Code     string       `json:"code" example:"not_found" doc:"What went wrong, for a program: a stable word."`
-	Instance string       `json:"instance,omitempty" doc:"The request's id, as in the X-Request-Id header and in the log."`
-	Errors   []FieldError `json:"errors,omitempty" nullable:"false" doc:"Each field that breaks a rule."`
+	Instance string       `json:"instance,omitempty" doc:"The request id, as in the X-Request-Id header and the log."`
+	Errors   []FieldError `json:"errors,omitempty" nullable:"false" doc:"The fields that are not valid."`
 
 	cause   error
 	headers http.Header
 }
 
-// FieldError says what is wrong with one field.
+// FieldError describes a field that is not valid.
 type FieldError struct {
 	Location string `json:"location" example:"body.name" doc:"Where the field is."`
-	Message  string `json:"message" example:"expected length >= 1" doc:"Which rule it breaks."`
+	Message  string `json:"message" example:"expected length >= 1" doc:"What is wrong with it."`
 }
 
-// Error returns a problem with a status, a stable code and a sentence for
-// people, which may be empty.
+// Error returns a problem with a status, a stable code and a sentence for people, which may be
+// empty.
 func Error(status int, code, detail string) *Problem {
-	return &Problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Code: code, Detail: detail}
+	return &Problem{
+		Type: "about:blank", Title: http.StatusText(status), Status: status, Code: code, Detail: detail,
+	}
 }
 
-// Internal returns the problem of an error that is nobody's business but ours.
+// Internal returns the problem of an error that is logged but not shown.
 func Internal(cause error) *Problem {
-	return Error(http.StatusInternalServerError, codeOf(http.StatusInternalServerError), internalDetail).WithCause(cause)
+	return Error(http.StatusInternalServerError, "internal_error", internalDetail).WithCause(cause)
 }
 
 const internalDetail = "something went wrong here; the log has it under the request id"
 
-// WithField adds a field that breaks a rule.
+// WithField adds a field that is not valid.
 func (p *Problem) WithField(location, message string) *Problem {
 	p.Errors = append(p.Errors, FieldError{Location: location, Message: message})
 	return p
@@ -60,20 +61,19 @@ func (p *Problem) WithHeader(key, value string) *Problem {
 	return p
 }
 
-// WithRetryAfter tells the client when to try again, in whole seconds, at
-// least one.
+// WithRetryAfter adds a Retry-After header of d, rounded up to whole seconds, at least one.
 func (p *Problem) WithRetryAfter(d time.Duration) *Problem {
 	seconds := max(1, int((d+time.Second-1)/time.Second))
 	return p.WithHeader("Retry-After", strconv.Itoa(seconds))
 }
 
-// WithCause keeps the error behind the problem for the log. It is never shown.
+// WithCause adds the underlying error, which is logged but not shown.
 func (p *Problem) WithCause(err error) *Problem {
 	p.cause = err
 	return p
 }
 
-// Error implements error.
+// Error returns the code, the detail and the cause.
 func (p *Problem) Error() string {
 	text := p.Code
 	if p.Detail != "" {
@@ -104,7 +104,7 @@ func (p *Problem) ContentType(string) string { return problemJSON }
 
 const problemJSON = "application/problem+json"
 
-// forRequest returns a copy that names the request.
+// forRequest returns a copy with the request id.
 func (p *Problem) forRequest(ctx context.Context) *Problem {
 	named := *p
 	if id := RequestID(ctx); id != "" && named.Instance == "" {
@@ -126,9 +126,7 @@ func WriteError(w http.ResponseWriter, r *http.Request, err error) {
 	if !errors.As(err, &p) {
 		p = Internal(err)
 	}
-	if p.cause != nil {
-		noteError(r.Context(), p.cause)
-	}
+	noteError(r.Context(), p.cause)
 	body, err := json.Marshal(p.forRequest(r.Context()))
 	if err != nil {
 		noteError(r.Context(), err)
@@ -161,7 +159,7 @@ func Refuse(api huma.API, ctx huma.Context, err error) {
 	write(api, ctx, answer.GetStatus(), answer)
 }
 
-// write answers with a body that Huma knows how to marshal.
+// write sends body in the format that the type of body prescribes, else as JSON.
 func write(api huma.API, ctx huma.Context, status int, body any) {
 	contentType := "application/json"
 	if f, ok := body.(huma.ContentTypeFilter); ok {
@@ -179,7 +177,7 @@ func write(api huma.API, ctx huma.Context, status int, body any) {
 	}
 }
 
-// codeOf is the code of errors that have no better one.
+// codeOf returns the code of errors without one of their own.
 func codeOf(status int) string {
 	switch status {
 	case http.StatusBadRequest:

@@ -8,9 +8,8 @@ import (
 	"time"
 )
 
-// NewServer returns a server with limits against slow and idle clients. There
-// is no limit on a whole request: uploads and event streams take their time,
-// and their handlers set deadlines of their own.
+// NewServer returns a server with limits against slow and idle clients. There is no limit on a
+// whole request: uploads and event streams have deadlines of their own.
 func NewServer(h http.Handler) *http.Server {
 	return &http.Server{
 		Handler:           h,
@@ -22,17 +21,16 @@ func NewServer(h http.Handler) *http.Server {
 
 type stoppingKey struct{}
 
-// Stopping returns a channel that is closed when the server that [Serve] runs
-// begins to stop. Answers without an end of their own end then; others have
-// the grace to finish. It is nil, which never ends, elsewhere.
+// Stopping returns a channel that is closed when the server that [Serve] runs begins to shut down.
+// Event streams end then; other requests may finish. The channel is nil in other servers.
 func Stopping(ctx context.Context) <-chan struct{} {
 	c, _ := ctx.Value(stoppingKey{}).(<-chan struct{})
 	return c
 }
 
-// Serve serves on l until ctx ends, then lets requests finish for as long as
-// grace. Requests that are left see their contexts end.
-func Serve(ctx context.Context, s *http.Server, l net.Listener, grace time.Duration) error {
+// Serve serves on l until ctx ends, then gives requests until timeout to finish, and cancels the
+// contexts of those that do not.
+func Serve(ctx context.Context, s *http.Server, l net.Listener, timeout time.Duration) error {
 	base, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	base = context.WithValue(base, stoppingKey{}, ctx.Done())
@@ -45,7 +43,7 @@ func Serve(ctx context.Context, s *http.Server, l net.Listener, grace time.Durat
 		return err
 	case <-ctx.Done():
 	}
-	stop, stopped := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	stop, stopped := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 	defer stopped()
 	err := s.Shutdown(stop)
 	if errors.Is(err, context.DeadlineExceeded) {

@@ -8,12 +8,10 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// Stream registers an operation whose handler reads the request itself: Huma
-// reads a documented body whole, without limit. The operation appears in the
-// document as given; op.Errors lists the statuses it can fail with, each
-// documented as a [Problem]. The handler sets the deadline and limit of the
-// body. It returns what to answer as JSON, or a nil body where it answered
-// itself or there is nothing to say.
+// Stream registers an operation whose handler reads the request body itself: Huma reads a
+// documented body into memory, without limit. The operation is documented as given, with each of
+// op.Errors as a [Problem]. The handler sets the deadline and the limit of the body. It returns the
+// value to send as JSON, or a nil body if it has answered itself or there is nothing to send.
 func Stream(api huma.API, op huma.Operation, handler func(ctx huma.Context) (status int, body any, err error)) {
 	problem := &huma.MediaType{Schema: &huma.Schema{Ref: "#/components/schemas/Problem"}}
 	api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[Problem](), true, "")
@@ -27,23 +25,20 @@ func Stream(api huma.API, op huma.Operation, handler func(ctx huma.Context) (sta
 		}
 	}
 	if documenter, ok := api.(huma.OperationDocumenter); ok {
-		documenter.DocumentOperation(&op) // a group: it knows the prefix
+		documenter.DocumentOperation(&op) // a group, which adds its prefix
 	} else {
 		api.OpenAPI().AddOperation(&op)
 	}
 	serve := func(ctx huma.Context) {
 		status, body, err := handler(ctx)
-		if err != nil {
+		switch {
+		case err != nil:
 			Refuse(api, ctx, err)
-			return
+		case body != nil:
+			write(api, ctx, status, body)
+		case status != 0:
+			ctx.SetStatus(status)
 		}
-		if body == nil {
-			if status != 0 {
-				ctx.SetStatus(status)
-			}
-			return
-		}
-		write(api, ctx, status, body)
 	}
 	api.Adapter().Handle(&op, api.Middlewares().Handler(op.Middlewares.Handler(serve)))
 }

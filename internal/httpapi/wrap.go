@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
-	"math"
 	"net/http"
 	"regexp"
 	"runtime/debug"
@@ -17,21 +15,19 @@ import (
 	"github.com/google/uuid"
 )
 
-// WrapOptions of [Wrap].
+// WrapOptions configures [Wrap].
 type WrapOptions struct {
-	// Logger takes one line a request. If nil, nothing is logged.
+	// Logger receives one line for each request. If nil, nothing is logged.
 	Logger *slog.Logger
 
-	// Observe is called after each request with what it came to, for metrics.
-	// The route is the mux's pattern, "" where none matched. If nil, nothing
-	// is observed.
+	// Observe is called after each request, for metrics. The route is the mux's pattern, or "" if
+	// none matched. If nil, it is not called.
 	Observe func(method, route string, status int, took time.Duration)
 }
 
-// Wrap puts around a handler what every server needs: a request id (the
-// caller's X-Request-Id when it is sane), panics and the mux's own 404 and 405
-// as problems, and a line in the log for each request, which holds neither
-// query nor headers nor bodies.
+// Wrap adds what every server needs to a handler: a request id (the client's X-Request-Id if it is
+// short and plain), panics and the mux's own 404 and 405 as problems, deadlines for slow clients,
+// and a line in the log for each request, which contains no query, headers or bodies.
 func Wrap(h http.Handler, o WrapOptions) http.Handler {
 	log := o.Logger
 	if log == nil {
@@ -42,7 +38,7 @@ func Wrap(h http.Handler, o WrapOptions) http.Handler {
 		w.Header().Set("X-Request-Id", info.id)
 		r = r.WithContext(context.WithValue(r.Context(), infoKey{}, info))
 		rec := &recorder{ResponseWriter: w, request: r}
-		defer rec.limitWrite() // for what is still in buffers
+		defer rec.limitWrite() // for what is still buffered
 		if r.Body != nil && r.Body != http.NoBody {
 			limitBody(w, unreadBody)
 			defer limitBody(w, leftBody)
@@ -54,7 +50,8 @@ func Wrap(h http.Handler, o WrapOptions) http.Handler {
 				}
 				noteError(r.Context(), fmt.Errorf("panic: %v\n%s", v, debug.Stack()))
 				if rec.status != 0 {
-					// Too late to say so: cut the connection, so that nobody takes half an answer for a whole one.
+					// Too late for a problem: cut the connection, so that the client does not take half an
+					// answer for a whole one.
 					info.log(log, r, rec.status)
 					panic(http.ErrAbortHandler)
 				}
@@ -74,19 +71,16 @@ func Wrap(h http.Handler, o WrapOptions) http.Handler {
 }
 
 const (
-	// unreadBody bounds a body whose handler sets no deadline of its own.
+	// unreadBody is how long a body may take whose handler sets no deadline.
 	unreadBody = time.Minute
-	// leftBody bounds what is left of a body once its handler has returned.
+	// leftBody is how long the rest of a body may take after its handler has returned.
 	leftBody = 5 * time.Second
-	// unreadAnswer bounds how long a client may take nothing of an answer.
+	// unreadAnswer is how long a client may take to accept the next part of an answer.
 	unreadAnswer = time.Minute
-	// answerPart is what it must have taken by then of a file.
-	answerPart = 256 << 10
 )
 
-// limitBody bounds how long the server waits for the body. It reads what a
-// handler left of it before it sends the answer, so that a client who is
-// refused and never sends its body would hold the connection for ever.
+// limitBody sets a deadline for the body. The server reads what a handler has left of it before it
+// sends the answer: a client that is refused and never sends its body would hold the connection.
 func limitBody(w http.ResponseWriter, d time.Duration) {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(d)) // not every transport has deadlines
 }
@@ -108,8 +102,8 @@ func Annotate(ctx context.Context, attrs ...slog.Attr) {
 	}
 }
 
-// NoteRoute remembers which pattern of the mux a request took, for the log and
-// for metrics. It belongs right around a mux that stands behind middleware.
+// NoteRoute records the pattern of the mux that a request matched, for the log and for metrics, if
+// there is middleware between [Wrap] and the mux that copies requests.
 func NoteRoute(mux *http.ServeMux) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {
@@ -121,7 +115,7 @@ func NoteRoute(mux *http.ServeMux) http.Handler {
 	})
 }
 
-// noteError adds the error behind an answer to the request's line in the log.
+// noteError adds an error, unless it is nil, to the request's line in the log.
 func noteError(ctx context.Context, err error) {
 	if info := infoOf(ctx); info != nil && err != nil {
 		info.mu.Lock()
@@ -130,7 +124,7 @@ func noteError(ctx context.Context, err error) {
 	}
 }
 
-// requestInfo is what a request gathers on its way.
+// requestInfo collects what is logged of a request.
 type requestInfo struct {
 	id      string
 	started time.Time
@@ -148,8 +142,7 @@ func infoOf(ctx context.Context) *requestInfo {
 	return info
 }
 
-// routeOf is the mux's pattern: a middleware that copied the request on the
-// way kept it from r.
+// routeOf returns the mux's pattern, which r does not have if a middleware copied it.
 func (i *requestInfo) routeOf(r *http.Request) string {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -180,22 +173,23 @@ func (i *requestInfo) log(log *slog.Logger, r *http.Request, status int) {
 	log.LogAttrs(r.Context(), level, "request", attrs...)
 }
 
-// saneID keeps foreign ids from breaking or flooding the log.
-var saneID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+// plainID matches ids of clients that are accepted: the log must not be broken or flooded.
+var plainID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
 func requestID(r *http.Request) string {
-	if id := r.Header.Get("X-Request-Id"); saneID.MatchString(id) {
+	if id := r.Header.Get("X-Request-Id"); plainID.MatchString(id) {
 		return id
 	}
 	return uuid.Must(uuid.NewV7()).String()
 }
 
-// recorder remembers the status and replaces the mux's plain-text 404 and 405.
+// recorder records the status, replaces the mux's plain-text 404 and 405 by problems, and sets a
+// deadline for each write.
 type recorder struct {
 	http.ResponseWriter
 	request  *http.Request
 	status   int
-	replaced bool // the handler's body is dropped
+	replaced bool // the handler's body is discarded
 }
 
 func (w *recorder) WriteHeader(status int) {
@@ -211,7 +205,7 @@ func (w *recorder) WriteHeader(status int) {
 		w.replaced = true
 		detail := "there is nothing at this path"
 		if status == http.StatusMethodNotAllowed {
-			detail = "this path takes " + w.Header().Get("Allow")
+			detail = "the methods of this path are " + w.Header().Get("Allow")
 		}
 		WriteError(w.ResponseWriter, w.request, Error(status, codeOf(status), detail))
 		return
@@ -230,37 +224,16 @@ func (w *recorder) Write(p []byte) (int, error) {
 	return w.ResponseWriter.Write(p)
 }
 
-// limitWrite bounds the next write: a client that reads nothing would hold its
-// connection, and the file it asked for, for ever.
+// limitWrite sets a deadline for the next write: a client that reads nothing would hold its
+// connection and the file it is reading.
 func (w *recorder) limitWrite() {
 	_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Now().Add(unreadAnswer))
-}
-
-// ReadFrom keeps the kernel's file-to-socket copy within reach, part by part.
-func (w *recorder) ReadFrom(r io.Reader) (total int64, err error) {
-	if w.status == 0 {
-		w.WriteHeader(http.StatusOK)
-	}
-	whole, limited := r.(*io.LimitedReader) // the kernel's copy knows a file within one of them, not two
-	if !limited {
-		whole = &io.LimitedReader{R: r, N: math.MaxInt64}
-	}
-	for {
-		w.limitWrite()
-		part := &io.LimitedReader{R: whole.R, N: min(whole.N, answerPart)}
-		n, err := io.Copy(w.ResponseWriter, part)
-		total += n
-		whole.N -= n
-		if err != nil || part.N > 0 || whole.N == 0 {
-			return total, err
-		}
-	}
 }
 
 // Unwrap lets http.ResponseController through.
 func (w *recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// Flush implements http.Flusher for handlers that ask by type.
+// Flush implements http.Flusher for handlers that do not use http.ResponseController.
 func (w *recorder) Flush() {
 	if w.status == 0 {
 		w.WriteHeader(http.StatusOK)
