@@ -12,11 +12,11 @@ import (
 )
 
 func pathParam(name string) *huma.Param {
-	return &huma.Param{Name: name, In: "path", Required: true, Schema: &huma.Schema{Type: "string", Format: "uuid"},
-		Example: "01980f5e-7d1c-7c3a-9d53-2f6e1b7a4c10"}
+	schema := &huma.Schema{Type: "string", Format: "uuid"}
+	return &huma.Param{Name: name, In: "path", Required: true, Schema: schema, Example: exampleID}
 }
 
-// pathID reads an identifier where Huma does not.
+// pathID parses a path parameter of an operation that Huma does not parse the input of.
 func pathID(ctx huma.Context, name string) (uuid.UUID, error) {
 	id, err := uuid.Parse(ctx.Param(name))
 	if err != nil {
@@ -25,29 +25,37 @@ func pathID(ctx huma.Context, name string) (uuid.UUID, error) {
 	return id, nil
 }
 
-// responseWriter is what net/http's adapters write to.
+// responseWriter returns the writer of an API on net/http.
 func responseWriter(ctx huma.Context) (http.ResponseWriter, error) {
 	w, ok := ctx.BodyWriter().(http.ResponseWriter)
 	if !ok {
-		return nil, errors.New("feedbackhttp: the API's adapter is not one of net/http")
+		return nil, errors.New("feedbackhttp: the API is not on net/http")
 	}
 	return w, nil
 }
 
 func (s *server) registerAudio(api huma.API) {
-	op := s.operation(http.MethodGet, "/audio-segments/{segment_id}/audio", "get-segment-audio", segmentsTag, "Listen to a segment",
-		"The recording as it was sent, or as a WAV file where raw samples were. Ranges are served.", http.StatusOK,
-		http.StatusNotFound, http.StatusPreconditionFailed, http.StatusRequestedRangeNotSatisfiable)
-	op.Parameters = []*huma.Param{pathParam("segment_id"),
-		{Name: "Range", In: "header", Description: "Which bytes to answer.", Schema: &huma.Schema{Type: "string"}, Example: "bytes=0-1023"}}
 	binary := &huma.MediaType{Schema: &huma.Schema{Type: "string", Format: "binary"}}
-	audio := map[string]*huma.MediaType{"audio/*": binary}
-	op.Responses = map[string]*huma.Response{
-		"200": {Description: "The recording", Content: audio},
-		"206": {Description: "A part of the recording, or several where several ranges were asked for",
-			Content: map[string]*huma.MediaType{"audio/*": binary, "multipart/byteranges": binary}},
-		"304": {Description: "Not changed"},
-	}
+	op := s.operation(huma.Operation{
+		Method: http.MethodGet, Path: "/audio-segments/{segment_id}/audio", OperationID: "get-segment-audio",
+		Tags: []string{segmentsTag}, Summary: "Listen to a segment",
+		Description: "The recording as it was sent, or as a WAV file if raw samples were. Ranges are supported.",
+		Errors: []int{
+			http.StatusNotFound, http.StatusPreconditionFailed, http.StatusRequestedRangeNotSatisfiable,
+		},
+		Parameters: []*huma.Param{pathParam("segment_id"), {
+			Name: "Range", In: "header", Description: "The bytes to answer.",
+			Schema: &huma.Schema{Type: "string"}, Example: "bytes=0-1023",
+		}},
+		Responses: map[string]*huma.Response{
+			"200": {Description: "The recording", Content: map[string]*huma.MediaType{"audio/*": binary}},
+			"206": {
+				Description: "A part of the recording, or several if several ranges were requested",
+				Content:     map[string]*huma.MediaType{"audio/*": binary, "multipart/byteranges": binary},
+			},
+			"304": {Description: "Not changed"},
+		},
+	})
 	httpapi.Stream(api, op, func(ctx huma.Context) (int, any, error) {
 		id, err := pathID(ctx, "segment_id")
 		if err != nil {
@@ -57,15 +65,15 @@ func (s *server) registerAudio(api huma.API) {
 		if err != nil {
 			return 0, nil, err
 		}
-		seg, f, err := s.svc.OpenAudio(ctx.Context(), teacher(ctx.Context()), id)
+		segment, f, err := s.svc.OpenAudio(ctx.Context(), teacher(ctx.Context()), id)
 		if err != nil {
 			return 0, nil, problem("path", err)
 		}
 		defer f.Close()
 		r := &http.Request{Method: ctx.Method(), Header: httpapi.Header(ctx)}
 		h := w.Header()
-		h.Set("Content-Type", seg.ContentType)
-		h.Set("ETag", `"`+seg.SHA256+`"`)
+		h.Set("Content-Type", segment.ContentType)
+		h.Set("ETag", `"`+segment.SHA256+`"`)
 		h.Set("Cache-Control", "private, no-cache")
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Content-Disposition", "inline")
@@ -74,9 +82,8 @@ func (s *server) registerAudio(api huma.API) {
 	})
 }
 
-// rangeProblems answers a range that cannot be served, or an If-Match that does
-// not hold, as the problem document that everything else is; http.ServeContent
-// answers in plain text, or with nothing.
+// rangeProblems answers a range that cannot be served, or an If-Match that does not match, with a
+// problem document; http.ServeContent answers in plain text or without a body.
 type rangeProblems struct {
 	http.ResponseWriter
 	api      huma.API
@@ -87,9 +94,9 @@ type rangeProblems struct {
 func (w *rangeProblems) WriteHeader(status int) {
 	switch status {
 	case http.StatusRequestedRangeNotSatisfiable:
-		w.refuse(status, "range_not_satisfiable", "the recording has no such bytes")
+		w.refuse(status, "range_not_satisfiable", "the recording does not have these bytes")
 	case http.StatusPreconditionFailed:
-		w.refuse(status, "stale_version", "the recording is another than the one asked for")
+		w.refuse(status, "stale_version", "the recording is not the one that If-Match names")
 	default:
 		w.ResponseWriter.WriteHeader(status)
 	}

@@ -10,17 +10,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
 
-	"lessonkit.example/feedback"
 	"lessonkit.example/internal/httpapi"
 )
-
-// server holds what the handlers share.
-type server struct {
-	api          huma.API
-	svc          *feedback.Service
-	scheme       string
-	authenticate func(ctx context.Context, header http.Header) (uuid.UUID, error)
-}
 
 type teacherKey struct{}
 

@@ -22,19 +22,19 @@ const keepAlive = 15 * time.Second
 
 // lessonEvent and segmentEvent are the data of an event.
 type lessonEvent struct {
-	SessionID uuid.UUID `json:"session_id" format:"uuid" example:"01980f5e-7d1c-7c3a-9d53-2f6e1b7a4c10"`
-	Lesson    lessonRow `json:"lesson"`
+	SessionID identifier `json:"session_id"`
+	Lesson    lessonRow  `json:"lesson"`
 }
 
 type segmentEvent struct {
-	SessionID uuid.UUID    `json:"session_id" format:"uuid" example:"01980f5e-7d1c-7c3a-9d53-2f6e1b7a4c10"`
-	LessonID  uuid.UUID    `json:"lesson_id" format:"uuid" example:"01980f5e-7d1c-7c3a-9d53-2f6e1b7a4c10"`
+	SessionID identifier   `json:"session_id"`
+	LessonID  identifier   `json:"lesson_id"`
 	Segment   audioSegment `json:"segment"`
 }
 
 // lessonRow is a lesson without its segments.
 type lessonRow struct {
-	LessonID   uuid.UUID  `json:"lesson_id" format:"uuid" example:"01980f5e-7d1c-7c3a-9d53-2f6e1b7a4c10"`
+	LessonID   identifier `json:"lesson_id"`
 	Number     int        `json:"number" example:"1"`
 	State      string     `json:"state" enum:"recording,finished"`
 	Applied    bool       `json:"applied"`
@@ -43,15 +43,26 @@ type lessonRow struct {
 }
 
 func (s *server) registerEvents(api huma.API) {
-	op := s.operation(http.MethodGet, "/feedback-sessions/{session_id}/events", "follow-session", sessionsTag, "Follow a session",
-		"Server-sent events: one named \"lesson\" or \"segment\" for each change of state from now on. A client that reconnects with the "+
-			"id of the last event as Last-Event-ID gets what it missed; it may be told again what it knows.", http.StatusOK,
-		http.StatusNotFound)
-	op.Parameters = []*huma.Param{pathParam("session_id"),
-		{Name: "Last-Event-ID", In: "header", Description: "The id of the last event that was seen.", Schema: &huma.Schema{Type: "string"}, Example: "17"}}
-	op.Responses = map[string]*huma.Response{"200": {Description: "A stream that goes on while the caller is signed in", Content: map[string]*huma.MediaType{
-		"text/event-stream": {Schema: &huma.Schema{OneOf: []*huma.Schema{schemaOf[lessonEvent](api), schemaOf[segmentEvent](api)},
-			Description: "The data of each event."}}}}}
+	events := &huma.Schema{
+		OneOf:       []*huma.Schema{schemaOf[lessonEvent](api), schemaOf[segmentEvent](api)},
+		Description: "The data of each event.",
+	}
+	op := s.operation(huma.Operation{
+		Method: http.MethodGet, Path: "/feedback-sessions/{session_id}/events", OperationID: "follow-session",
+		Tags: []string{sessionsTag}, Summary: "Follow a session",
+		Description: "Server-sent events: one named \"lesson\" or \"segment\" for each change of state from now on. " +
+			"A client that reconnects with the id of the last event as Last-Event-ID receives what it missed; " +
+			"it may receive again what it has.",
+		Errors: []int{http.StatusNotFound},
+		Parameters: []*huma.Param{pathParam("session_id"), {
+			Name: "Last-Event-ID", In: "header", Description: "The id of the last event that was received.",
+			Schema: &huma.Schema{Type: "string"}, Example: "17",
+		}},
+		Responses: map[string]*huma.Response{"200": {
+			Description: "A stream that lasts while the caller is signed in",
+			Content:     map[string]*huma.MediaType{"text/event-stream": {Schema: events}},
+		}},
+	})
 	httpapi.Stream(api, op, func(ctx huma.Context) (int, any, error) {
 		id, err := pathID(ctx, "session_id")
 		if err != nil {
@@ -68,7 +79,7 @@ func (s *server) registerEvents(api huma.API) {
 			return 0, nil, problem("path", err)
 		}
 		if since < 0 {
-			since = session.Revision // nothing is missed between the answer's first byte and the first look
+			since = session.Revision // what changes before the first look at the store is not missed
 		}
 		w, err := responseWriter(ctx)
 		if err != nil {
@@ -77,15 +88,15 @@ func (s *server) registerEvents(api huma.API) {
 		h := w.Header()
 		h.Set("Content-Type", "text/event-stream")
 		h.Set("Cache-Control", "no-store")
-		h.Set("X-Accel-Buffering", "no") // nginx would hold events back
+		h.Set("X-Accel-Buffering", "no") // nginx would delay events
 		w.WriteHeader(http.StatusOK)
 		s.follow(ctx, w, id, since)
 		return 0, nil, nil
 	})
 }
 
-// follow writes events until the client goes away or signs out, or the database
-// is away; a client then reconnects by itself, and is told why it cannot.
+// follow writes events until the client goes away or signs out, or the database fails. Clients
+// reconnect by themselves and are answered why they cannot.
 func (s *server) follow(ctx huma.Context, w http.ResponseWriter, id uuid.UUID, since int64) {
 	flush := http.NewResponseController(w).Flush
 	events := make(chan feedback.Event)
@@ -113,7 +124,7 @@ func (s *server) follow(ctx huma.Context, w http.ResponseWriter, id uuid.UUID, s
 		var err error
 		select {
 		case <-httpapi.Stopping(ctx.Context()):
-			return // the client reconnects, to another server or to the next
+			return // the client reconnects, to another server or to the restarted one
 		case e, ok := <-events:
 			if !ok {
 				return
@@ -132,13 +143,20 @@ func (s *server) follow(ctx huma.Context, w http.ResponseWriter, id uuid.UUID, s
 }
 
 func writeEvent(w io.Writer, e feedback.Event) error {
-	name, data := "segment", any(nil)
+	var name string
+	var data any
 	if l := e.Lesson; l != nil {
 		name = "lesson"
-		data = lessonEvent{SessionID: l.SessionID, Lesson: lessonRow{LessonID: l.ID, Number: l.Number, State: string(l.State),
-			Applied: l.Applied, StartedAt: l.StartedAt, FinishedAt: timeOrNull(l.FinishedAt)}}
+		data = lessonEvent{SessionID: identifier{l.SessionID}, Lesson: lessonRow{
+			LessonID: identifier{l.ID}, Number: l.Number, State: string(l.State),
+			Applied: l.Applied, StartedAt: l.StartedAt, FinishedAt: timeOrNull(l.FinishedAt),
+		}}
 	} else {
-		data = segmentEvent{SessionID: e.Segment.SessionID, LessonID: e.Segment.LessonID, Segment: segmentOut(*e.Segment)}
+		name = "segment"
+		data = segmentEvent{
+			SessionID: identifier{e.Segment.SessionID}, LessonID: identifier{e.Segment.LessonID},
+			Segment: segmentOut(*e.Segment),
+		}
 	}
 	body, err := json.Marshal(data)
 	if err != nil {

@@ -4,12 +4,12 @@
 // [Register] adds the same operations to a Huma API of the caller. [Config.Authenticate] identifies
 // the teacher behind each request, so any kind of sign-in works.
 //
-// Errors are RFC 9457 problem documents with a stable "code". Without a
-// [feedback.Service] every operation answers 503: a server can start before
-// its database is configured.
+// Errors are RFC 9457 problem documents with a stable "code". Without a [feedback.Service] every
+// operation answers 503: a server can start before its database is configured.
 package feedbackhttp
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -24,10 +24,10 @@ import (
 	"lessonkit.example/internal/httpapi"
 )
 
-// Config is what the interface is made of.
+// Config configures the interface.
 type Config struct {
-	// Service does the work. If nil, no database is configured and every
-	// operation answers 503 with the code database_not_configured.
+	// Service is what the operations call. If nil, no database is configured and every operation
+	// answers 503 with the code database_not_configured.
 	Service *feedback.Service
 
 	// Authenticate identifies the teacher who sends a request, from the request's context and
@@ -41,47 +41,45 @@ type Config struct {
 	// its own status, headers and body.
 	Authenticate func(ctx context.Context, header http.Header) (uuid.UUID, error)
 
-	// SecurityScheme names the OpenAPI security scheme of the operations.
-	// Defaults to "bearer".
+	// SecurityScheme is the name of the bearer scheme in the OpenAPI document. Defaults to
+	// "bearer".
 	SecurityScheme string
 
-	// BasePath is where [Handler] is mounted, for the OpenAPI document, as in
+	// BasePath is the path that [Handler] is mounted below, for the OpenAPI document, such as
 	// "/teach". Defaults to the root.
 	BasePath string
 
-	// Logger takes one line a request from [Handler]. If nil, nothing is logged.
+	// Logger receives a line for each request to [Handler]. If nil, nothing is logged.
 	Logger *slog.Logger
 }
 
-// Prefix is the path that [Handler] serves below.
-const Prefix = "/api/v1"
-
-// Handler returns the whole interface below /api/v1, and its document at
-// /openapi.json.
+// Handler returns the whole interface below /api/v1, and its document at /openapi.json. It panics
+// if Config.Authenticate is nil.
 func Handler(c Config) http.Handler {
 	mux := http.NewServeMux()
-	o := httpapi.Options{Title: "Teaching feedback", Version: "1", BearerScheme: c.SecurityScheme,
-		Description: "Students' profiles, feedback records, and voice sessions with background transcription."}
+	o := httpapi.Options{
+		Title: "Teaching feedback", Version: "1", BearerScheme: c.SecurityScheme,
+		Description: "Students' profiles, feedback records, and voice sessions with background transcription.",
+	}
 	if c.BasePath != "" {
 		o.Servers = []string{c.BasePath}
 	}
-	Register(huma.NewGroup(httpapi.New(mux, o), Prefix), c)
+	Register(huma.NewGroup(httpapi.New(mux, o), "/api/v1"), c)
 	return httpapi.Wrap(mux, httpapi.WrapOptions{Logger: c.Logger})
 }
 
-// Register adds the operations to an API, with paths relative to it: give it a
-// group such as huma.NewGroup(api, "/api/v1").
+// Register adds the operations to an API, with paths relative to it: a group such as
+// huma.NewGroup(api, "/api/v1"). It panics if Config.Authenticate is nil.
 func Register(api huma.API, c Config) {
 	if c.Authenticate == nil {
-		panic("feedbackhttp: Config.Authenticate is required")
-	}
-	if c.SecurityScheme == "" {
-		c.SecurityScheme = "bearer"
+		panic("feedbackhttp: Config.Authenticate is nil")
 	}
 	group := huma.NewGroup(api)
-	s := &server{api: api, svc: c.Service, scheme: c.SecurityScheme, authenticate: c.Authenticate}
+	s := &server{
+		api: api, svc: c.Service, scheme: cmp.Or(c.SecurityScheme, "bearer"), authenticate: c.Authenticate,
+	}
 	group.UseMiddleware(s.requireTeacher)
-	group.UseTransformer(nameRequest)
+	group.UseTransformer(addRequestID)
 	s.registerProfiles(group)
 	s.registerDefaults(group)
 	s.registerRecords(group)
@@ -93,27 +91,39 @@ func Register(api huma.API, c Config) {
 	s.registerEvents(group)
 }
 
+// server has what the handlers share.
+type server struct {
+	api          huma.API
+	svc          *feedback.Service // nil without a database
+	scheme       string
+	authenticate func(ctx context.Context, header http.Header) (uuid.UUID, error)
+}
+
 // bodyTimeout is how long a JSON body may take to arrive.
 const bodyTimeout = 30 * time.Second
 
-// schemaOf is for responses that Huma does not derive from a handler.
+// schemaOf returns the schema of a response that Huma does not derive from a handler.
 func schemaOf[T any](api huma.API) *huma.Schema {
 	return api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[T](), true, "")
 }
 
-// Statuses that every operation can fail with, and those with a JSON body.
 var (
-	always   = []int{http.StatusUnauthorized, http.StatusUnprocessableEntity, http.StatusInternalServerError, http.StatusServiceUnavailable}
-	jsonBody = []int{http.StatusBadRequest, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType}
+	// always are the statuses that every operation can fail with.
+	always = []int{
+		http.StatusUnauthorized, http.StatusUnprocessableEntity,
+		http.StatusInternalServerError, http.StatusServiceUnavailable,
+	}
+	// jsonBody are the further statuses of an operation with a JSON body.
+	jsonBody = []int{
+		http.StatusBadRequest, http.StatusRequestTimeout,
+		http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType,
+	}
 )
 
-// operation describes an operation and the statuses it can fail with beyond always.
-func (s *server) operation(method, path, id, tag, summary, description string, status int, errors ...int) huma.Operation {
-	return huma.Operation{
-		OperationID: id, Method: method, Path: path, Tags: []string{tag}, Summary: summary, Description: description,
-		DefaultStatus:   status,
-		Errors:          slices.Concat(always, errors),
-		Security:        []map[string][]string{{s.scheme: {}}},
-		BodyReadTimeout: bodyTimeout,
-	}
+// operation adds to op what all operations have in common.
+func (s *server) operation(op huma.Operation) huma.Operation {
+	op.Errors = slices.Concat(always, op.Errors)
+	op.Security = []map[string][]string{{s.scheme: {}}}
+	op.BodyReadTimeout = bodyTimeout
+	return op
 }

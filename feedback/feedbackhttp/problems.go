@@ -13,7 +13,7 @@ import (
 	"lessonkit.example/internal/httpapi"
 )
 
-// answers maps the kinds of error to statuses and codes.
+// answers are the statuses and codes of the kinds of errors.
 var answers = []struct {
 	kind   error
 	status int
@@ -35,8 +35,8 @@ var answers = []struct {
 	{feedback.ErrStorage, http.StatusServiceUnavailable, "storage_unavailable"},
 }
 
-// problem turns an error of the service into an answer. in says where fields
-// are: "body", "query".
+// problem converts an error of the service to an answer. in is where the fields are: "body",
+// "path" or "query".
 func problem(in string, err error) error {
 	if err == nil {
 		return nil
@@ -53,7 +53,8 @@ func problem(in string, err error) error {
 		}
 		return p
 	case errors.Is(err, feedback.ErrAudioEmpty):
-		return httpapi.Error(http.StatusUnprocessableEntity, "audio_empty", e.Message).WithField("body.file", "must not be empty")
+		return httpapi.Error(http.StatusUnprocessableEntity, "audio_empty", e.Message).
+			WithField("body.file", "must not be empty")
 	}
 	for _, a := range answers {
 		if !errors.Is(err, a.kind) {
@@ -64,7 +65,7 @@ func problem(in string, err error) error {
 			p.WithRetryAfter(after)
 		}
 		if e.LessonID != uuid.Nil {
-			return &lessonProblem{Problem: p, LessonID: e.LessonID}
+			return &lessonProblem{Problem: p, LessonID: identifier{e.LessonID}}
 		}
 		return p
 	}
@@ -73,20 +74,21 @@ func problem(in string, err error) error {
 
 func internal(err error) *httpapi.Problem {
 	if errors.Is(err, context.Canceled) {
-		// The client went away; nobody reads this.
-		return httpapi.Error(http.StatusServiceUnavailable, "canceled", "the request was canceled").WithRetryAfter(time.Second)
+		// The client has gone away; nobody reads this.
+		return httpapi.Error(http.StatusServiceUnavailable, "canceled", "the request was canceled").
+			WithRetryAfter(time.Second)
 	}
 	return httpapi.Internal(err)
 }
 
-// lessonProblem is a problem that names a lesson.
+// lessonProblem is a problem with a lesson.
 type lessonProblem struct {
 	*httpapi.Problem
-	LessonID uuid.UUID `json:"lesson_id,omitzero" format:"uuid" example:"01980f5e-7d1c-7c3a-9d53-2f6e1b7a4c10" doc:"The lesson that is still recording."`
+	LessonID identifier `json:"lesson_id,omitzero" doc:"The lesson that is still recording."`
 }
 
-// nameRequest does for a lessonProblem what httpapi does for other problems.
-func nameRequest(ctx huma.Context, _ string, v any) (any, error) {
+// addRequestID does for a lessonProblem what httpapi does for other problems.
+func addRequestID(ctx huma.Context, _ string, v any) (any, error) {
 	if p, ok := v.(*lessonProblem); ok {
 		p.Instance = httpapi.RequestID(ctx.Context())
 	}

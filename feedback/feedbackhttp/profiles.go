@@ -7,122 +7,174 @@ import (
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
-	"github.com/google/uuid"
 
 	"lessonkit.example/feedback"
 )
 
 const profilesTag = "Profiles"
 
-// studentProfile is a profile as it is answered.
+// studentProfile is a profile in answers.
 type studentProfile struct {
-	ProfileID     uuid.UUID `json:"profile_id" format:"uuid" example:"01980f5e-7d1c-7c3a-9d53-2f6e1b7a4c10"`
-	Name          string    `json:"name" example:"Ming"`
-	Grade         string    `json:"grade" example:"Art class"`
-	Subject       string    `json:"subject" example:"Art"`
-	AcademicYear  int       `json:"academic_year" example:"2026"`
-	Term          string    `json:"term" example:"spring"`
-	GuardianTitle string    `json:"guardian_title" example:"Ming's mother"`
-	StartTime     string    `json:"start_time" example:"09:00"`
-	EndTime       string    `json:"end_time" example:"10:30"`
-	CreatedAt     time.Time `json:"created_at" example:"2026-05-31T09:00:00Z"`
-	UpdatedAt     time.Time `json:"updated_at" example:"2026-05-31T09:00:00Z"`
+	ProfileID     identifier `json:"profile_id"`
+	Name          string     `json:"name" example:"Ming"`
+	Grade         string     `json:"grade" example:"Art class"`
+	Subject       string     `json:"subject" example:"Art"`
+	AcademicYear  int        `json:"academic_year" example:"2026"`
+	Term          string     `json:"term" example:"spring"`
+	GuardianTitle string     `json:"guardian_title" example:"Ming's mother"`
+	StartTime     string     `json:"start_time" example:"09:00"`
+	EndTime       string     `json:"end_time" example:"10:30"`
+	CreatedAt     time.Time  `json:"created_at" example:"2026-05-31T09:00:00Z"`
+	UpdatedAt     time.Time  `json:"updated_at" example:"2026-05-31T09:00:00Z"`
 }
 
 func profileOut(p feedback.Profile) studentProfile {
 	return studentProfile{
-		ProfileID: p.ID, Name: p.Name, Grade: p.Grade, Subject: p.Subject, AcademicYear: p.AcademicYear, Term: p.Term,
-		GuardianTitle: p.GuardianTitle, StartTime: p.StartTime, EndTime: p.EndTime, CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt,
+		ProfileID: identifier{p.ID}, Name: p.Name, Grade: p.Grade, Subject: p.Subject,
+		AcademicYear: p.AcademicYear, Term: p.Term,
+		GuardianTitle: p.GuardianTitle, StartTime: p.StartTime, EndTime: p.EndTime,
+		CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt,
 	}
 }
 
-// profileFields is a profile as it is sent.
+// profileFields is a profile in requests.
 type profileFields struct {
-	Name          string  `json:"name" minLength:"1" doc:"1 to 100 characters after trimming." example:"Ming"`
-	Grade         *string `json:"grade,omitempty" maxLength:"100" doc:"Defaults to the teacher's default." example:"Art class"`
-	Subject       *string `json:"subject,omitempty" maxLength:"100" doc:"Defaults to the teacher's default." example:"Art"`
-	AcademicYear  *int    `json:"academic_year,omitempty" minimum:"1900" maximum:"2200" doc:"Defaults to the current year." example:"2026"`
-	Term          string  `json:"term,omitempty" maxLength:"100" example:"spring"`
-	GuardianTitle string  `json:"guardian_title,omitempty" maxLength:"100" doc:"How the guardian is addressed." example:"Ming's mother"`
-	StartTime     string  `json:"start_time,omitempty" pattern:"^(([01][0-9]|2[0-3]):[0-5][0-9])?$" patternDescription:"HH:MM or empty" example:"09:00"`
-	EndTime       *string `json:"end_time,omitempty" pattern:"^(([01][0-9]|2[0-3]):[0-5][0-9])?$" patternDescription:"HH:MM or empty" doc:"Defaults to start_time plus the default lesson duration, on the same day." example:"10:30"`
+	Name          string     `json:"name" minLength:"1" doc:"1 to 100 characters after trimming." example:"Ming"`
+	Grade         *string    `json:"grade,omitempty" maxLength:"100" example:"Art class"`
+	Subject       *string    `json:"subject,omitempty" maxLength:"100" example:"Art"`
+	AcademicYear  *int       `json:"academic_year,omitempty" minimum:"1900" maximum:"2200" example:"2026"`
+	Term          string     `json:"term,omitempty" maxLength:"100" example:"spring"`
+	GuardianTitle string     `json:"guardian_title,omitempty" maxLength:"100" example:"Ming's mother"`
+	StartTime     clockTime  `json:"start_time,omitempty" example:"09:00"`
+	EndTime       *clockTime `json:"end_time,omitempty" example:"10:30"`
 }
 
-func (p profileFields) input() feedback.ProfileInput { return feedback.ProfileInput(p) }
+// TransformSchema implements [huma.SchemaTransformer].
+func (profileFields) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
+	return describe(s, map[string]string{
+		"grade":          "Defaults to the teacher's default.",
+		"subject":        "Defaults to the teacher's default.",
+		"academic_year":  "Defaults to the current year.",
+		"guardian_title": "How the guardian is addressed.",
+		"end_time":       "Defaults to start_time plus the default lesson duration, on the same day.",
+	})
+}
 
-type profileOutput struct{ Body studentProfile }
+func (p profileFields) input() feedback.ProfileInput {
+	return feedback.ProfileInput{
+		Name: p.Name, Grade: p.Grade, Subject: p.Subject, AcademicYear: p.AcademicYear, Term: p.Term,
+		GuardianTitle: p.GuardianTitle, StartTime: string(p.StartTime), EndTime: (*string)(p.EndTime),
+	}
+}
 
-// ProfilePath names a profile in a path. It is exported for Huma, which does not look into other embedded types.
+// clockTime is a time of day, HH:MM, or "".
+type clockTime string
+
+// Schema implements [huma.SchemaProvider].
+func (clockTime) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{
+		Type: "string", Pattern: "^(([01][0-9]|2[0-3]):[0-5][0-9])?$", PatternDescription: "HH:MM or empty",
+	}
+}
+
+// ProfilePath is the path parameter of a profile. It is exported for Huma, which ignores other
+// embedded types.
 type ProfilePath struct {
-	ID uuid.UUID `path:"profile_id" format:"uuid" example:"01980f5e-7d1c-7c3a-9d53-2f6e1b7a4c10"`
+	ID identifier `path:"profile_id"`
 }
 
 type profileList struct {
-	Items      []studentProfile `json:"items" nullable:"false"`
-	NextCursor *string          `json:"next_cursor" example:"eyJsIjoi" doc:"Where the next page begins; null on the last one."`
+	Items []studentProfile `json:"items" nullable:"false"`
+
+	NextCursor *string `json:"next_cursor" example:"eyJsIjoi" doc:"Of the next page; null on the last one."`
 }
 
 func (s *server) registerProfiles(api huma.API) {
-	huma.Register(api, s.operation(http.MethodGet, "/profiles", "list-profiles", profilesTag, "List profiles",
-		"By name. The conditions combine.", http.StatusOK),
-		func(ctx context.Context, in *struct {
-			Page
-			Query   string `query:"query" maxLength:"100" example:"min" doc:"Occurs in the name, whatever the case."`
-			Grade   string `query:"grade" maxLength:"100" example:"Art class" doc:"Equals the grade."`
-			Subject string `query:"subject" maxLength:"100" example:"Art" doc:"Equals the subject."`
-		}) (*struct{ Body profileList }, error) {
-			f := feedback.ProfileFilter{Query: in.Query, Grade: in.Grade, Subject: in.Subject}
-			list, err := s.svc.Profiles(ctx, teacher(ctx), f, in.Page.page())
-			return &struct{ Body profileList }{profileList{mapped(list.Items, profileOut), nextCursor(list.NextCursor)}}, problem("query", err)
-		})
-	huma.Register(api, s.operation(http.MethodPost, "/profiles", "create-profile", profilesTag, "Create a profile",
-		"Only the name is required.", http.StatusCreated, jsonBody...),
-		func(ctx context.Context, in *struct{ Body profileFields }) (*profileOutput, error) {
-			p, err := s.svc.CreateProfile(ctx, teacher(ctx), in.Body.input())
-			return &profileOutput{profileOut(p)}, problem("body", err)
-		})
-	huma.Register(api, s.operation(http.MethodGet, "/profiles/{profile_id}", "get-profile", profilesTag, "Read a profile",
-		"One student of yours.", http.StatusOK, http.StatusNotFound),
-		func(ctx context.Context, in *ProfilePath) (*profileOutput, error) {
-			p, err := s.svc.Profile(ctx, teacher(ctx), in.ID)
-			return &profileOutput{profileOut(p)}, problem("path", err)
-		})
-	huma.Register(api, s.operation(http.MethodPut, "/profiles/{profile_id}", "replace-profile", profilesTag, "Replace a profile",
-		"By the same rules as creating one: what is left out takes its default.", http.StatusOK, slices.Concat(jsonBody, []int{http.StatusNotFound})...),
-		func(ctx context.Context, in *struct {
-			ProfilePath
-			Body profileFields
-		}) (*profileOutput, error) {
-			p, err := s.svc.ReplaceProfile(ctx, teacher(ctx), in.ID, in.Body.input())
-			return &profileOutput{profileOut(p)}, problem("body", err)
-		})
-	huma.Register(api, s.operation(http.MethodDelete, "/profiles/{profile_id}", "delete-profile", profilesTag, "Delete a profile",
-		"Its records, sessions, lessons, segments and their recordings go with it.", http.StatusNoContent, http.StatusNotFound),
-		func(ctx context.Context, in *ProfilePath) (*struct{}, error) {
-			return nil, problem("path", s.svc.DeleteProfile(ctx, teacher(ctx), in.ID))
-		})
+	huma.Register(api, s.operation(huma.Operation{
+		Method: http.MethodGet, Path: "/profiles", OperationID: "list-profiles",
+		Tags: []string{profilesTag}, Summary: "List profiles",
+		Description: "By name. The conditions combine.",
+	}), func(ctx context.Context, in *struct {
+		Page
+		Query   string `query:"query" maxLength:"100" example:"min" doc:"Is part of the name, ignoring case."`
+		Grade   string `query:"grade" maxLength:"100" example:"Art class" doc:"Equals the grade."`
+		Subject string `query:"subject" maxLength:"100" example:"Art" doc:"Equals the subject."`
+	}) (*output[profileList], error) {
+		filter := feedback.ProfileFilter{Query: in.Query, Grade: in.Grade, Subject: in.Subject}
+		list, err := s.svc.Profiles(ctx, teacher(ctx), filter, in.Page.page())
+		out := profileList{mapped(list.Items, profileOut), nextCursor(list.NextCursor)}
+		return &output[profileList]{out}, problem("query", err)
+	})
+
+	huma.Register(api, s.operation(huma.Operation{
+		Method: http.MethodPost, Path: "/profiles", OperationID: "create-profile",
+		Tags: []string{profilesTag}, Summary: "Create a profile",
+		Description:   "Only the name is required.",
+		DefaultStatus: http.StatusCreated,
+		Errors:        jsonBody,
+	}), func(ctx context.Context, in *struct{ Body profileFields }) (*output[studentProfile], error) {
+		p, err := s.svc.CreateProfile(ctx, teacher(ctx), in.Body.input())
+		return &output[studentProfile]{profileOut(p)}, problem("body", err)
+	})
+
+	huma.Register(api, s.operation(huma.Operation{
+		Method: http.MethodGet, Path: "/profiles/{profile_id}", OperationID: "get-profile",
+		Tags: []string{profilesTag}, Summary: "Read a profile",
+		Description: "One of the teacher's students.",
+		Errors:      []int{http.StatusNotFound},
+	}), func(ctx context.Context, in *ProfilePath) (*output[studentProfile], error) {
+		p, err := s.svc.Profile(ctx, teacher(ctx), in.ID.UUID)
+		return &output[studentProfile]{profileOut(p)}, problem("path", err)
+	})
+
+	huma.Register(api, s.operation(huma.Operation{
+		Method: http.MethodPut, Path: "/profiles/{profile_id}", OperationID: "replace-profile",
+		Tags: []string{profilesTag}, Summary: "Replace a profile",
+		Description: "By the same rules as creating one: omitted fields take their defaults.",
+		Errors:      slices.Concat(jsonBody, []int{http.StatusNotFound}),
+	}), func(ctx context.Context, in *struct {
+		ProfilePath
+		Body profileFields
+	}) (*output[studentProfile], error) {
+		p, err := s.svc.ReplaceProfile(ctx, teacher(ctx), in.ID.UUID, in.Body.input())
+		return &output[studentProfile]{profileOut(p)}, problem("body", err)
+	})
+
+	huma.Register(api, s.operation(huma.Operation{
+		Method: http.MethodDelete, Path: "/profiles/{profile_id}", OperationID: "delete-profile",
+		Tags: []string{profilesTag}, Summary: "Delete a profile",
+		Description:   "With its records, sessions, lessons, segments and their recordings.",
+		DefaultStatus: http.StatusNoContent,
+		Errors:        []int{http.StatusNotFound},
+	}), func(ctx context.Context, in *ProfilePath) (*struct{}, error) {
+		return nil, problem("path", s.svc.DeleteProfile(ctx, teacher(ctx), in.ID.UUID))
+	})
 }
 
-// profileDefaults is what new profiles start from.
+// profileDefaults are the defaults of new profiles.
 type profileDefaults struct {
 	Grade                 string `json:"grade" maxLength:"100" example:"Art class"`
 	Subject               string `json:"subject" maxLength:"100" example:"Art"`
 	LessonDurationMinutes int    `json:"lesson_duration_minutes" minimum:"1" maximum:"600" example:"90"`
 }
 
-type defaultsOutput struct{ Body profileDefaults }
-
 func (s *server) registerDefaults(api huma.API) {
-	huma.Register(api, s.operation(http.MethodGet, "/profile-defaults", "get-profile-defaults", profilesTag, "Read the defaults of new profiles",
-		"An art class where nothing was saved.", http.StatusOK),
-		func(ctx context.Context, _ *struct{}) (*defaultsOutput, error) {
-			d, err := s.svc.Defaults(ctx, teacher(ctx))
-			return &defaultsOutput{profileDefaults(d)}, problem("query", err)
-		})
-	huma.Register(api, s.operation(http.MethodPut, "/profile-defaults", "save-profile-defaults", profilesTag, "Save the defaults of new profiles",
-		"All three fields are needed.", http.StatusOK, jsonBody...),
-		func(ctx context.Context, in *struct{ Body profileDefaults }) (*defaultsOutput, error) {
-			err := s.svc.SaveDefaults(ctx, teacher(ctx), feedback.Defaults(in.Body))
-			return &defaultsOutput{in.Body}, problem("body", err)
-		})
+	huma.Register(api, s.operation(huma.Operation{
+		Method: http.MethodGet, Path: "/profile-defaults", OperationID: "get-profile-defaults",
+		Tags: []string{profilesTag}, Summary: "Read the defaults of new profiles",
+		Description: "Those of an art class if none were saved.",
+	}), func(ctx context.Context, _ *struct{}) (*output[profileDefaults], error) {
+		d, err := s.svc.Defaults(ctx, teacher(ctx))
+		return &output[profileDefaults]{profileDefaults(d)}, problem("query", err)
+	})
+
+	huma.Register(api, s.operation(huma.Operation{
+		Method: http.MethodPut, Path: "/profile-defaults", OperationID: "save-profile-defaults",
+		Tags: []string{profilesTag}, Summary: "Save the defaults of new profiles",
+		Description: "All three fields are required.",
+		Errors:      jsonBody,
+	}), func(ctx context.Context, in *struct{ Body profileDefaults }) (*output[profileDefaults], error) {
+		err := s.svc.SaveDefaults(ctx, teacher(ctx), feedback.Defaults(in.Body))
+		return &output[profileDefaults]{in.Body}, problem("body", err)
+	})
 }

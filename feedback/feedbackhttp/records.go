@@ -14,60 +14,88 @@ import (
 const recordsTag = "Feedback records"
 
 type feedbackRecord struct {
-	RecordID          uuid.UUID  `json:"record_id" format:"uuid" example:"01980f5e-7d1c-7c3a-9d53-2f6e1b7a4c10"`
-	ProfileID         uuid.UUID  `json:"profile_id" format:"uuid" example:"01980f5e-7d1c-7c3a-9d53-2f6e1b7a4c10"`
-	FeedbackDate      string     `json:"feedback_date" format:"date" example:"2026-05-31"`
-	Content           string     `json:"content" example:"Ming mixed her own greens today."`
-	FeedbackSessionID *uuid.UUID `json:"feedback_session_id" nullable:"true" format:"uuid" example:"01980f5e-7d1c-7c3a-9d53-2f6e1b7a4c10"`
-	CreatedAt         time.Time  `json:"created_at" example:"2026-05-31T09:00:00Z"`
+	RecordID          identifier  `json:"record_id"`
+	ProfileID         identifier  `json:"profile_id"`
+	FeedbackDate      string      `json:"feedback_date" format:"date" example:"2026-05-31"`
+	Content           string      `json:"content" example:"Ming mixed her own greens today."`
+	FeedbackSessionID *identifier `json:"feedback_session_id" nullable:"true"`
+	CreatedAt         time.Time   `json:"created_at" example:"2026-05-31T09:00:00Z"`
 }
 
 func recordOut(r feedback.Record) feedbackRecord {
-	out := feedbackRecord{RecordID: r.ID, ProfileID: r.ProfileID, FeedbackDate: r.Date, Content: r.Content, CreatedAt: r.CreatedAt}
+	out := feedbackRecord{
+		RecordID: identifier{r.ID}, ProfileID: identifier{r.ProfileID},
+		FeedbackDate: r.Date, Content: r.Content, CreatedAt: r.CreatedAt,
+	}
 	if r.SessionID.Valid {
-		out.FeedbackSessionID = &r.SessionID.UUID
+		out.FeedbackSessionID = &identifier{r.SessionID.UUID}
 	}
 	return out
 }
 
 type recordFields struct {
-	ProfileID         uuid.UUID  `json:"profile_id" format:"uuid" example:"01980f5e-7d1c-7c3a-9d53-2f6e1b7a4c10"`
-	FeedbackDate      string     `json:"feedback_date" format:"date" example:"2026-05-31"`
-	Content           string     `json:"content" minLength:"1" maxLength:"20000" example:"Ming mixed her own greens today."`
-	FeedbackSessionID *uuid.UUID `json:"feedback_session_id,omitempty" format:"uuid" example:"01980f5e-7d1c-7c3a-9d53-2f6e1b7a4c10" nullable:"true" doc:"The voice session that the text came from, which it completes."`
+	ProfileID    identifier `json:"profile_id"`
+	FeedbackDate string     `json:"feedback_date" format:"date" example:"2026-05-31"`
+
+	Content string `json:"content" minLength:"1" maxLength:"20000" example:"Ming mixed her own greens today."`
+
+	FeedbackSessionID *identifier `json:"feedback_session_id,omitempty" nullable:"true"`
 }
 
-type recordList struct {
-	Items      []feedbackRecord `json:"items" nullable:"false"`
-	NextCursor *string          `json:"next_cursor" example:"eyJsIjoi" doc:"Where the next page begins; null on the last one."`
+// TransformSchema implements [huma.SchemaTransformer].
+func (recordFields) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
+	return describe(s, map[string]string{
+		"feedback_session_id": "The voice session that the text came from, which is completed.",
+	})
 }
 
 func (s *server) registerRecords(api huma.API) {
-	huma.Register(api, s.operation(http.MethodGet, "/feedback-records", "list-records", recordsTag, "List feedback records",
-		"Newest date first, then newest created.", http.StatusOK),
-		func(ctx context.Context, in *struct {
-			Page
-			ProfileID uuid.NullUUID `query:"profile_id" format:"uuid" example:"01980f5e-7d1c-7c3a-9d53-2f6e1b7a4c10" doc:"Only of this student."`
-		}) (*struct{ Body recordList }, error) {
-			f := feedback.RecordFilter{ProfileID: in.ProfileID}
-			list, err := s.svc.Records(ctx, teacher(ctx), f, in.Page.page())
-			return &struct{ Body recordList }{recordList{mapped(list.Items, recordOut), nextCursor(list.NextCursor)}}, problem("query", err)
-		})
-	huma.Register(api, s.operation(http.MethodPost, "/feedback-records", "create-record", recordsTag, "Create a feedback record",
-		"Naming a voice session completes it.", http.StatusCreated, jsonBody...),
-		func(ctx context.Context, in *struct{ Body recordFields }) (*struct{ Body feedbackRecord }, error) {
-			r := feedback.RecordInput{ProfileID: in.Body.ProfileID, Date: in.Body.FeedbackDate, Content: in.Body.Content}
-			if id := in.Body.FeedbackSessionID; id != nil {
-				r.SessionID = uuid.NullUUID{UUID: *id, Valid: true}
-			}
-			out, err := s.svc.CreateRecord(ctx, teacher(ctx), r)
-			return &struct{ Body feedbackRecord }{recordOut(out)}, problem("body", err)
-		})
-	huma.Register(api, s.operation(http.MethodDelete, "/feedback-records/{record_id}", "delete-record", recordsTag, "Delete a feedback record",
-		"The session that its text came from stays.", http.StatusNoContent, http.StatusNotFound),
-		func(ctx context.Context, in *struct {
-			ID uuid.UUID `path:"record_id" format:"uuid" example:"01980f5e-7d1c-7c3a-9d53-2f6e1b7a4c10"`
-		}) (*struct{}, error) {
-			return nil, problem("path", s.svc.DeleteRecord(ctx, teacher(ctx), in.ID))
-		})
+	huma.Register(api, s.operation(huma.Operation{
+		Method: http.MethodGet, Path: "/feedback-records", OperationID: "list-records",
+		Tags: []string{recordsTag}, Summary: "List feedback records",
+		Description: "Newest date first, then newest created.",
+	}), func(ctx context.Context, in *struct {
+		Page
+		ProfileID optionalIdentifier `query:"profile_id" doc:"Only of this student."`
+	}) (*output[recordList], error) {
+		filter := feedback.RecordFilter{ProfileID: in.ProfileID.NullUUID}
+		list, err := s.svc.Records(ctx, teacher(ctx), filter, in.Page.page())
+		out := recordList{mapped(list.Items, recordOut), nextCursor(list.NextCursor)}
+		return &output[recordList]{out}, problem("query", err)
+	})
+
+	huma.Register(api, s.operation(huma.Operation{
+		Method: http.MethodPost, Path: "/feedback-records", OperationID: "create-record",
+		Tags: []string{recordsTag}, Summary: "Create a feedback record",
+		Description:   "Naming a voice session completes it.",
+		DefaultStatus: http.StatusCreated,
+		Errors:        jsonBody,
+	}), func(ctx context.Context, in *struct{ Body recordFields }) (*output[feedbackRecord], error) {
+		r := feedback.RecordInput{
+			ProfileID: in.Body.ProfileID.UUID, Date: in.Body.FeedbackDate, Content: in.Body.Content,
+		}
+		if id := in.Body.FeedbackSessionID; id != nil {
+			r.SessionID = uuid.NullUUID{UUID: id.UUID, Valid: true}
+		}
+		record, err := s.svc.CreateRecord(ctx, teacher(ctx), r)
+		return &output[feedbackRecord]{recordOut(record)}, problem("body", err)
+	})
+
+	huma.Register(api, s.operation(huma.Operation{
+		Method: http.MethodDelete, Path: "/feedback-records/{record_id}", OperationID: "delete-record",
+		Tags: []string{recordsTag}, Summary: "Delete a feedback record",
+		Description:   "The session that its text came from is kept.",
+		DefaultStatus: http.StatusNoContent,
+		Errors:        []int{http.StatusNotFound},
+	}), func(ctx context.Context, in *struct {
+		ID identifier `path:"record_id"`
+	}) (*struct{}, error) {
+		return nil, problem("path", s.svc.DeleteRecord(ctx, teacher(ctx), in.ID.UUID))
+	})
+}
+
+type recordList struct {
+	Items []feedbackRecord `json:"items" nullable:"false"`
+
+	NextCursor *string `json:"next_cursor" example:"eyJsIjoi" doc:"Of the next page; null on the last one."`
 }

@@ -5,28 +5,33 @@ import (
 	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
-	"github.com/google/uuid"
 )
 
 const segmentsTag = "Audio segments"
 
-type segmentOutput struct{ Body audioSegment }
-
 type segmentPath struct {
-	ID uuid.UUID `path:"segment_id" format:"uuid" example:"01980f5e-7d1c-7c3a-9d53-2f6e1b7a4c10"`
+	ID identifier `path:"segment_id"`
 }
 
 func (s *server) registerSegments(api huma.API) {
-	huma.Register(api, s.operation(http.MethodGet, "/audio-segments/{segment_id}", "get-segment", segmentsTag, "Read a segment",
-		"Its state, and its text once it is transcribed.", http.StatusOK, http.StatusNotFound),
-		func(ctx context.Context, in *segmentPath) (*segmentOutput, error) {
-			seg, err := s.svc.Segment(ctx, teacher(ctx), in.ID)
-			return &segmentOutput{segmentOut(seg)}, problem("path", err)
-		})
-	huma.Register(api, s.operation(http.MethodPost, "/audio-segments/{segment_id}/retry", "retry-segment", segmentsTag, "Transcribe a failed segment again",
-		"Any other state is 409.", http.StatusAccepted, http.StatusNotFound, http.StatusConflict),
-		func(ctx context.Context, in *segmentPath) (*segmentOutput, error) {
-			seg, err := s.svc.RetrySegment(ctx, teacher(ctx), in.ID)
-			return &segmentOutput{segmentOut(seg)}, problem("path", err)
-		})
+	huma.Register(api, s.operation(huma.Operation{
+		Method: http.MethodGet, Path: "/audio-segments/{segment_id}", OperationID: "get-segment",
+		Tags: []string{segmentsTag}, Summary: "Read a segment",
+		Description: "Its state, and its text once it is transcribed.",
+		Errors:      []int{http.StatusNotFound},
+	}), func(ctx context.Context, in *segmentPath) (*output[audioSegment], error) {
+		segment, err := s.svc.Segment(ctx, teacher(ctx), in.ID.UUID)
+		return &output[audioSegment]{segmentOut(segment)}, problem("path", err)
+	})
+
+	huma.Register(api, s.operation(huma.Operation{
+		Method: http.MethodPost, Path: "/audio-segments/{segment_id}/retry", OperationID: "retry-segment",
+		Tags: []string{segmentsTag}, Summary: "Transcribe a failed segment again",
+		Description:   "Any other state is 409.",
+		DefaultStatus: http.StatusAccepted,
+		Errors:        []int{http.StatusNotFound, http.StatusConflict},
+	}), func(ctx context.Context, in *segmentPath) (*output[audioSegment], error) {
+		segment, err := s.svc.RetrySegment(ctx, teacher(ctx), in.ID.UUID)
+		return &output[audioSegment]{segmentOut(segment)}, problem("path", err)
+	})
 }

@@ -27,8 +27,8 @@ func sessionAnswer(status int, s feedback.Session, err error) (*sessionOutput, e
 
 func etag(version int64) string { return strconv.Quote(strconv.FormatInt(version, 10)) }
 
-// versions reads an If-Match header: nil without a condition; a tag that is
-// not one of ours matches nothing.
+// versions parses an If-Match header. It returns nil without a condition; a tag of another form
+// matches nothing.
 func versions(ifMatch string) []int64 {
 	ifMatch = strings.TrimSpace(ifMatch)
 	if ifMatch == "" || ifMatch == "*" {
@@ -47,15 +47,20 @@ func versions(ifMatch string) []int64 {
 	return out
 }
 
-// SessionPath names a session in a path. It is exported for Huma, which does
-// not look into other embedded types.
+// SessionPath is the path parameter of a session. It is exported for Huma, which ignores other
+// embedded types.
 type SessionPath struct {
-	ID uuid.UUID `path:"session_id" format:"uuid" example:"01980f5e-7d1c-7c3a-9d53-2f6e1b7a4c10"`
+	ID identifier `path:"session_id"`
 }
 
 type sessionOpening struct {
-	ProfileID    uuid.UUID `json:"profile_id" format:"uuid" example:"01980f5e-7d1c-7c3a-9d53-2f6e1b7a4c10"`
-	FeedbackDate *string   `json:"feedback_date,omitempty" format:"date" doc:"Defaults to today; ignored when a session is resumed." example:"2026-05-31"`
+	ProfileID    identifier `json:"profile_id"`
+	FeedbackDate *string    `json:"feedback_date,omitempty" format:"date" example:"2026-05-31"`
+}
+
+// TransformSchema implements [huma.SchemaTransformer].
+func (sessionOpening) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
+	return describe(s, map[string]string{"feedback_date": "Defaults to today; ignored if a session is resumed."})
 }
 
 type sessionEdit struct {
@@ -64,70 +69,109 @@ type sessionEdit struct {
 }
 
 type summaryChoice struct {
-	LessonIDs []uuid.UUID `json:"lesson_ids,omitempty" nullable:"false" minItems:"1" maxItems:"1000" doc:"Defaults to the lessons that are not applied."`
+	LessonIDs []uuid.UUID `json:"lesson_ids,omitempty" nullable:"false" minItems:"1" maxItems:"1000"`
 }
 
-func (s *server) registerSessions(api huma.API) {
-	huma.Register(api, s.operation(http.MethodGet, "/feedback-sessions/active", "get-active-session", sessionsTag, "Read a student's session in progress",
-		"The session whole, with its lessons and their segments.", http.StatusOK, http.StatusNotFound),
-		func(ctx context.Context, in *struct {
-			ProfileID uuid.UUID `query:"profile_id" format:"uuid" example:"01980f5e-7d1c-7c3a-9d53-2f6e1b7a4c10" required:"true" doc:"The student."`
-		}) (*sessionOutput, error) {
-			out, err := s.svc.ActiveSession(ctx, teacher(ctx), in.ProfileID)
-			return sessionAnswer(http.StatusOK, out, err)
-		})
-	open := s.operation(http.MethodPost, "/feedback-sessions", "open-session", sessionsTag, "Create or resume a session",
-		"A student has at most one active session: 201 when it is new, 200 when it is resumed.", http.StatusCreated, jsonBody...)
-	open.Responses = map[string]*huma.Response{"200": {Description: "Resumed", Content: map[string]*huma.MediaType{
-		"application/json": {Schema: schemaOf[feedbackSession](api)}}}}
-	huma.Register(api, open,
-		func(ctx context.Context, in *struct{ Body sessionOpening }) (*sessionOutput, error) {
-			out, created, err := s.svc.OpenSession(ctx, teacher(ctx), feedback.SessionInput{ProfileID: in.Body.ProfileID, Date: in.Body.FeedbackDate})
-			status := http.StatusOK
-			if created {
-				status = http.StatusCreated
-			}
-			return sessionAnswer(status, out, err)
-		})
-	huma.Register(api, s.operation(http.MethodGet, "/feedback-sessions/{session_id}", "get-session", sessionsTag, "Read a session",
-		"Whatever its state.", http.StatusOK, http.StatusNotFound),
-		func(ctx context.Context, in *SessionPath) (*sessionOutput, error) {
-			out, err := s.svc.Session(ctx, teacher(ctx), in.ID)
-			return sessionAnswer(http.StatusOK, out, err)
-		})
-	huma.Register(api, s.operation(http.MethodPut, "/feedback-sessions/{session_id}", "save-session", sessionsTag, "Save a session's text and date",
-		"Saves what is given. With If-Match, an edit of what has changed elsewhere is refused (412). A completed session changes no more (409).",
-		http.StatusOK, slices.Concat(jsonBody, []int{http.StatusNotFound, http.StatusConflict, http.StatusPreconditionFailed})...),
-		func(ctx context.Context, in *struct {
-			SessionPath
-			IfMatch string `header:"If-Match" doc:"The ETag of the session as it was read." example:"\"3\""`
-			Body    sessionEdit
-		}) (*sessionOutput, error) {
-			out, err := s.svc.EditSession(ctx, teacher(ctx), in.ID, feedback.SessionEdit{
-				FeedbackText: in.Body.FeedbackText, Date: in.Body.FeedbackDate, IfVersion: versions(in.IfMatch)})
-			return sessionAnswer(http.StatusOK, out, err)
-		})
-	huma.Register(api, s.operation(http.MethodPost, "/feedback-sessions/{session_id}/generate", "generate-feedback", sessionsTag, "Summarise the lessons into feedback text",
-		"Uses every transcribed segment of the unapplied lessons, or of those named, and saves the result as generated_text; feedback_text is not touched.",
-		http.StatusOK, slices.Concat(jsonBody, []int{http.StatusNotFound, http.StatusConflict, http.StatusBadGateway})...),
-		func(ctx context.Context, in *struct {
-			SessionPath
-			Body *summaryChoice `required:"false"`
-		}) (*struct{ Body generated }, error) {
-			var lessons []uuid.UUID
-			if in.Body != nil {
-				lessons = in.Body.LessonIDs
-			}
-			g, err := s.svc.Generate(ctx, teacher(ctx), in.ID, lessons)
-			return &struct{ Body generated }{generated{Text: g.Text, Source: string(g.Source), Lessons: g.Lessons,
-				Segments: countsOut(g.Segments), Warning: g.Warning}}, problem("body", err)
-		})
+// TransformSchema implements [huma.SchemaTransformer].
+func (summaryChoice) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
+	return describe(s, map[string]string{"lesson_ids": "Defaults to the lessons that are not applied."})
 }
 
 type generated struct {
 	Text     string        `json:"text" example:"Ming mixed greens and painted a pond."`
 	Source   string        `json:"source" example:"local" enum:"remote,local" doc:"Where the summary was made."`
-	Lessons  int           `json:"lessons" example:"2" doc:"How many lessons it is made of."`
-	Segments segmentCounts `json:"segments" doc:"Of the lessons that were looked at."`
-	Warning  string        `json:"warning,omitempty" example:"The summary service did not answer; this text was made here." doc:"What to know about how the text came about."`
+	Lessons  int           `json:"lessons" example:"2" doc:"How many lessons it summarizes."`
+	Segments segmentCounts `json:"segments" doc:"Of these lessons."`
+
+	Warning string `json:"warning,omitempty" example:"The summary service did not answer; this text was made here."`
+}
+
+// TransformSchema implements [huma.SchemaTransformer].
+func (generated) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
+	return describe(s, map[string]string{"warning": "What to know about how the text was made."})
+}
+
+func (s *server) registerSessions(api huma.API) {
+	huma.Register(api, s.operation(huma.Operation{
+		Method: http.MethodGet, Path: "/feedback-sessions/active", OperationID: "get-active-session",
+		Tags: []string{sessionsTag}, Summary: "Read a student's session in progress",
+		Description: "With its lessons and their segments.",
+		Errors:      []int{http.StatusNotFound},
+	}), func(ctx context.Context, in *struct {
+		ProfileID identifier `query:"profile_id" required:"true" doc:"The student."`
+	}) (*sessionOutput, error) {
+		session, err := s.svc.ActiveSession(ctx, teacher(ctx), in.ProfileID.UUID)
+		return sessionAnswer(http.StatusOK, session, err)
+	})
+
+	huma.Register(api, s.operation(huma.Operation{
+		Method: http.MethodPost, Path: "/feedback-sessions", OperationID: "open-session",
+		Tags: []string{sessionsTag}, Summary: "Create or resume a session",
+		Description:   "A student has at most one active session: 201 if it is new, 200 if it is resumed.",
+		DefaultStatus: http.StatusCreated,
+		Errors:        jsonBody,
+		Responses: map[string]*huma.Response{"200": {
+			Description: "Resumed",
+			Content:     map[string]*huma.MediaType{"application/json": {Schema: schemaOf[feedbackSession](api)}},
+		}},
+	}), func(ctx context.Context, in *struct{ Body sessionOpening }) (*sessionOutput, error) {
+		session, created, err := s.svc.OpenSession(ctx, teacher(ctx), feedback.SessionInput{
+			ProfileID: in.Body.ProfileID.UUID, Date: in.Body.FeedbackDate,
+		})
+		status := http.StatusOK
+		if created {
+			status = http.StatusCreated
+		}
+		return sessionAnswer(status, session, err)
+	})
+
+	huma.Register(api, s.operation(huma.Operation{
+		Method: http.MethodGet, Path: "/feedback-sessions/{session_id}", OperationID: "get-session",
+		Tags: []string{sessionsTag}, Summary: "Read a session",
+		Description: "In any state.",
+		Errors:      []int{http.StatusNotFound},
+	}), func(ctx context.Context, in *SessionPath) (*sessionOutput, error) {
+		session, err := s.svc.Session(ctx, teacher(ctx), in.ID.UUID)
+		return sessionAnswer(http.StatusOK, session, err)
+	})
+
+	huma.Register(api, s.operation(huma.Operation{
+		Method: http.MethodPut, Path: "/feedback-sessions/{session_id}", OperationID: "save-session",
+		Tags: []string{sessionsTag}, Summary: "Save a session's text and date",
+		Description: "Saves the fields that are sent. With If-Match, an edit of a version that has changed since is " +
+			"refused (412). A completed session cannot be edited (409).",
+		Errors: slices.Concat(jsonBody,
+			[]int{http.StatusNotFound, http.StatusConflict, http.StatusPreconditionFailed}),
+	}), func(ctx context.Context, in *struct {
+		SessionPath
+		IfMatch string `header:"If-Match" doc:"The ETag of the session as it was read." example:"\"3\""`
+		Body    sessionEdit
+	}) (*sessionOutput, error) {
+		session, err := s.svc.EditSession(ctx, teacher(ctx), in.ID.UUID, feedback.SessionEdit{
+			FeedbackText: in.Body.FeedbackText, Date: in.Body.FeedbackDate, IfVersion: versions(in.IfMatch),
+		})
+		return sessionAnswer(http.StatusOK, session, err)
+	})
+
+	huma.Register(api, s.operation(huma.Operation{
+		Method: http.MethodPost, Path: "/feedback-sessions/{session_id}/generate",
+		OperationID: "generate-feedback", Tags: []string{sessionsTag},
+		Summary: "Summarise the lessons into feedback text",
+		Description: "Uses every transcribed segment of the lessons that are not applied, or of those named, and " +
+			"saves the result as generated_text; feedback_text is not changed.",
+		Errors: slices.Concat(jsonBody, []int{http.StatusNotFound, http.StatusConflict, http.StatusBadGateway}),
+	}), func(ctx context.Context, in *struct {
+		SessionPath
+		Body *summaryChoice `required:"false"`
+	}) (*output[generated], error) {
+		var lessons []uuid.UUID
+		if in.Body != nil {
+			lessons = in.Body.LessonIDs
+		}
+		g, err := s.svc.Generate(ctx, teacher(ctx), in.ID.UUID, lessons)
+		return &output[generated]{generated{
+			Text: g.Text, Source: string(g.Source), Lessons: g.Lessons,
+			Segments: countsOut(g.Segments), Warning: g.Warning,
+		}}, problem("body", err)
+	})
 }

@@ -22,26 +22,41 @@ import (
 )
 
 const (
-	// stallTimeout is how long an upload may send nothing. There is no limit
-	// on the whole: a phone on a slow network takes its time.
+	// stallTimeout is how long an upload may send nothing. There is no limit on the whole upload,
+	// which takes long on a slow mobile network.
 	stallTimeout = time.Minute
-	// formOverhead is what a form may add to the recording.
+	// formOverhead is how much larger than the recording a form may be, in bytes.
 	formOverhead = 1 << 20
-	// formBuffer spares the system calls of package multipart's own, of 4 KiB.
+	// formBuffer is larger than the 4 KiB of package multipart, to make fewer system calls.
 	formBuffer = 64 << 10
-	// maxValue bounds a text part; all of them are numbers or words.
+	// maxValue is the largest text part, in bytes; all of them are numbers or words.
 	maxValue = 256
 	// maxDurationMS is a day.
 	maxDurationMS = 24 * 60 * 60 * 1000
 )
 
-// uploadFields are the names of text parts and query parameters.
+// uploadFields are the text parts and query parameters.
 var uploadFields = []*huma.Param{
-	{Name: "sequence", Description: "Where the segment belongs in the lesson. Defaults to the next number.", Schema: integer(0, feedback.MaxSequence), Example: 0},
-	{Name: "duration_ms", Description: "What the recorder says about the length.", Schema: integer(0, maxDurationMS), Example: 60_000},
-	{Name: "format", Description: "\"pcm\" declares raw samples: signed 16-bit little-endian, interleaved.", Schema: &huma.Schema{Type: "string", Enum: []any{"pcm"}}, Example: "pcm"},
-	{Name: "sample_rate", Description: "With format=pcm: samples a second.", Schema: integer(4000, 384_000), Example: 16_000},
-	{Name: "channels", Description: "With format=pcm.", Schema: integer(1, 8), Example: 1},
+	{
+		Name: "sequence", Schema: integer(0, feedback.MaxSequence), Example: 0,
+		Description: "The position of the segment in the lesson. Defaults to the next number.",
+	},
+	{
+		Name: "duration_ms", Schema: integer(0, maxDurationMS), Example: 60_000,
+		Description: "The length that the recorder reports.",
+	},
+	{
+		Name: "format", Schema: &huma.Schema{Type: "string", Enum: []any{"pcm"}}, Example: "pcm",
+		Description: "\"pcm\" declares raw samples: signed 16-bit little-endian, interleaved.",
+	},
+	{
+		Name: "sample_rate", Schema: integer(4000, 384_000), Example: 16_000,
+		Description: "With format=pcm: samples a second.",
+	},
+	{
+		Name: "channels", Schema: integer(1, 8), Example: 1,
+		Description: "With format=pcm.",
+	},
 }
 
 func integer(least, most float64) *huma.Schema {
@@ -49,32 +64,43 @@ func integer(least, most float64) *huma.Schema {
 }
 
 func (s *server) registerUpload(api huma.API) {
-	op := s.operation(http.MethodPost, "/feedback-lessons/{lesson_id}/segments", "upload-segment", segmentsTag, "Upload a segment of a lesson's recording",
-		"As a form with the recording in the part \"file\" (or \"audio\"), parts in any order, or with the recording as the body. "+
-			"The kind is recognised by content: mp3, AAC, m4a or mp4, wav, ogg or opus, webm, flac, AMR; raw samples where declared. "+
-			"Answered as soon as recording and transcription task are durable. The same recording again (same sequence, or no sequence) is the existing segment: 200.",
-		http.StatusAccepted, http.StatusBadRequest, http.StatusNotFound, http.StatusRequestTimeout, http.StatusConflict,
-		http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType)
 	binary := &huma.Schema{Type: "string", Format: "binary"}
-	form := &huma.Schema{Type: "object", Properties: map[string]*huma.Schema{"file": binary}, Required: []string{"file"}}
-	op.Parameters = []*huma.Param{pathParam("lesson_id")}
+	form := &huma.Schema{
+		Type: "object", Properties: map[string]*huma.Schema{"file": binary}, Required: []string{"file"},
+	}
+	parameters := []*huma.Param{pathParam("lesson_id")}
 	for _, f := range uploadFields {
 		query := *f
 		query.In = "query"
-		op.Parameters = append(op.Parameters, &query)
+		parameters = append(parameters, &query)
 		property := *f.Schema
 		property.Description = f.Description
 		form.Properties[f.Name] = &property
 	}
-	op.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
-		"multipart/form-data": {Schema: form},
-		"audio/*":             {Schema: binary},
-	}}
 	segment := map[string]*huma.MediaType{"application/json": {Schema: schemaOf[audioSegment](api)}}
-	op.Responses = map[string]*huma.Response{
-		"202": {Description: "Accepted; the transcription follows", Content: segment},
-		"200": {Description: "The recording was there already", Content: segment},
-	}
+	op := s.operation(huma.Operation{
+		Method: http.MethodPost, Path: "/feedback-lessons/{lesson_id}/segments", OperationID: "upload-segment",
+		Tags: []string{segmentsTag}, Summary: "Upload a segment of a lesson's recording",
+		Description: "As a form with the recording in the part \"file\" (or \"audio\"), parts in any order, or with " +
+			"the recording as the body. The type is recognised by content: mp3, AAC, m4a or mp4, wav, ogg or opus, " +
+			"webm, flac, AMR; raw samples if declared. The answer is sent as soon as the recording and its " +
+			"transcription task are durable. The same recording again (same sequence, or no sequence) is answered " +
+			"with the existing segment: 200.",
+		DefaultStatus: http.StatusAccepted,
+		Errors: []int{
+			http.StatusBadRequest, http.StatusNotFound, http.StatusRequestTimeout, http.StatusConflict,
+			http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType,
+		},
+		Parameters: parameters,
+		RequestBody: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
+			"multipart/form-data": {Schema: form},
+			"audio/*":             {Schema: binary},
+		}},
+		Responses: map[string]*huma.Response{
+			"202": {Description: "Accepted; the transcription follows", Content: segment},
+			"200": {Description: "The recording existed already", Content: segment},
+		},
+	})
 	httpapi.Stream(api, op, func(ctx huma.Context) (int, any, error) {
 		seg, created, err := s.upload(ctx)
 		switch {
@@ -118,7 +144,8 @@ func (s *server) upload(ctx huma.Context) (feedback.Segment, bool, error) {
 	var up *feedback.Upload
 	if isForm {
 		values.in = "body"
-		up, err = s.readForm(ctx, multipart.NewReader(bufio.NewReaderSize(body, formBuffer), params["boundary"]), lesson, &values)
+		form := multipart.NewReader(bufio.NewReaderSize(body, formBuffer), params["boundary"])
+		up, err = s.readForm(ctx, form, lesson, &values)
 	} else if err = values.contentType(kind, params); err == nil {
 		up, err = s.receive(ctx.Context(), lesson, body)
 	}
@@ -128,7 +155,7 @@ func (s *server) upload(ctx huma.Context) (feedback.Segment, bool, error) {
 	if err != nil {
 		return none, false, err
 	}
-	// The deadline was for the body; left in place it would end the request's context.
+	// The deadline was for the body; if it passed now, it would end the request's context.
 	_ = ctx.SetReadDeadline(time.Time{})
 	in, err := values.input()
 	if err != nil {
@@ -138,9 +165,11 @@ func (s *server) upload(ctx huma.Context) (feedback.Segment, bool, error) {
 	return seg, created, problem(values.in, err)
 }
 
-// readForm reads the parts in the order they come. The upload it returns, also
-// with an error, is the caller's to discard.
-func (s *server) readForm(ctx huma.Context, form *multipart.Reader, lesson uuid.UUID, values *uploadValues) (up *feedback.Upload, err error) {
+// readForm reads the parts in any order. The caller discards the upload, which may be returned with
+// an error.
+func (s *server) readForm(
+	ctx huma.Context, form *multipart.Reader, lesson uuid.UUID, values *uploadValues,
+) (up *feedback.Upload, err error) {
 	for {
 		part, err := form.NextPart()
 		if err == io.EOF {
@@ -152,7 +181,7 @@ func (s *server) readForm(ctx huma.Context, form *multipart.Reader, lesson uuid.
 		switch name := part.FormName(); name {
 		case "file", "audio":
 			if up != nil {
-				return up, fieldProblem("body."+name, "is a second recording; send one a request")
+				return up, fieldProblem("body."+name, "is a second recording; a request has one")
 			}
 			kind, params, err := mime.ParseMediaType(part.Header.Get("Content-Type"))
 			if err == nil {
@@ -174,7 +203,7 @@ func (s *server) readForm(ctx huma.Context, form *multipart.Reader, lesson uuid.
 		}
 	}
 	if up == nil {
-		return nil, fieldProblem("body.file", "is missing: the part with the recording")
+		return nil, fieldProblem("body.file", "is required: the part with the recording")
 	}
 	return up, nil
 }
@@ -188,24 +217,29 @@ func (s *server) receive(ctx context.Context, lesson uuid.UUID, audio io.Reader)
 }
 
 func tooLarge(limit int64) error {
-	return &feedback.Error{Kind: feedback.ErrAudioTooLarge, Message: fmt.Sprintf("the recording is larger than %d bytes, the most that is taken", limit)}
+	message := fmt.Sprintf("the recording is larger than the limit of %d bytes", limit)
+	return &feedback.Error{Kind: feedback.ErrAudioTooLarge, Message: message}
 }
 
 func brokenForm(err error) error {
 	switch {
 	case errors.Is(err, feedback.ErrAudioTooLarge):
-		return httpapi.Error(http.StatusRequestEntityTooLarge, "audio_too_large", "the form is larger than a recording may be")
+		return httpapi.Error(http.StatusRequestEntityTooLarge, "audio_too_large",
+			"the form is larger than a recording may be")
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return httpapi.Error(http.StatusRequestTimeout, "upload_stalled", "nothing came for a minute; send the recording again").WithCause(err)
+		return httpapi.Error(http.StatusRequestTimeout, "upload_stalled",
+			"nothing was received for a minute; send the recording again").WithCause(err)
 	}
-	return httpapi.Error(http.StatusBadRequest, "upload_broken_off", "the body ended early or is not a form of its declared boundary").WithCause(err)
+	return httpapi.Error(http.StatusBadRequest, "upload_broken_off",
+		"the body ended early or is not a form of its declared boundary").WithCause(err)
 }
 
 func fieldProblem(location, message string) *httpapi.Problem {
-	return httpapi.Error(http.StatusUnprocessableEntity, "invalid_fields", "a field breaks a rule").WithField(location, message)
+	return httpapi.Error(http.StatusUnprocessableEntity, "invalid_fields", "a field is not valid").
+		WithField(location, message)
 }
 
-// bodyReader gives every read its own deadline and the whole a limit.
+// bodyReader sets a deadline for each read, and limits the size of the body.
 type bodyReader struct {
 	ctx  huma.Context
 	left int64
@@ -215,14 +249,14 @@ func (r *bodyReader) Read(p []byte) (int, error) {
 	if r.left <= 0 {
 		return 0, &feedback.Error{Kind: feedback.ErrAudioTooLarge}
 	}
-	// Not every transport has deadlines; net/http's have.
+	// Not every transport has deadlines; those of net/http do.
 	_ = r.ctx.SetReadDeadline(time.Now().Add(stallTimeout))
 	n, err := r.ctx.BodyReader().Read(p[:min(int64(len(p)), r.left)])
 	r.left -= int64(n)
 	return n, err
 }
 
-// uploadValues gathers what is said about a recording.
+// uploadValues are the values that describe a recording.
 type uploadValues struct {
 	in                   string // where the last value came from: "query" or "body"
 	sequence             *int
@@ -244,12 +278,13 @@ func (v *uploadValues) set(name, value string) error {
 		target = &v.channels
 	case "format":
 		if value != "pcm" {
-			return fieldProblem(v.in+".format", "must be pcm, or left out")
+			return fieldProblem(v.in+".format", "must be pcm or absent")
 		}
 		v.pcm = true
 		return nil
 	default:
-		return fieldProblem(v.in, fmt.Sprintf("has no field %.40q; it takes file (or audio), sequence, duration_ms, format, sample_rate and channels", name))
+		return fieldProblem(v.in, fmt.Sprintf("has an unknown field %.40q; the fields are file (or audio), "+
+			"sequence, duration_ms, format, sample_rate and channels", name))
 	}
 	n, err := strconv.Atoi(value)
 	if err != nil {
@@ -259,8 +294,8 @@ func (v *uploadValues) set(name, value string) error {
 	return nil
 }
 
-// contentType takes a declaration of raw samples, as in
-// "audio/pcm; rate=16000; channels=1"; of other types nothing is believed.
+// contentType reads a declaration of raw samples, such as "audio/pcm; rate=16000; channels=1".
+// Other types are ignored.
 func (v *uploadValues) contentType(kind string, params map[string]string) error {
 	if kind != "audio/pcm" && kind != "audio/x-pcm" {
 		return nil
@@ -288,7 +323,8 @@ func (v *uploadValues) input() (feedback.SegmentInput, error) {
 		return in, nil
 	}
 	if v.sampleRate == nil || v.channels == nil {
-		return in, fieldProblem(v.in+".sample_rate", "and channels are needed for raw samples, as in sample_rate=16000, channels=1")
+		return in, fieldProblem(v.in+".sample_rate",
+			"and channels are required for raw samples, as in sample_rate=16000, channels=1")
 	}
 	in.PCM = &feedback.PCM{SampleRate: *v.sampleRate, Channels: *v.channels}
 	return in, nil

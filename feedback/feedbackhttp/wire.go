@@ -3,16 +3,36 @@ package feedbackhttp
 import (
 	"time"
 
+	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
 
 	"lessonkit.example/feedback"
 )
 
-// Page is the query of every list. It is exported for Huma, which does not
-// look into other embedded types.
+// output is an answer with a JSON body.
+type output[T any] struct{ Body T }
+
+const exampleID = "01980f5e-7d1c-7c3a-9d53-2f6e1b7a4c10"
+
+// identifier is a UUID, documented with an example.
+type identifier struct{ uuid.UUID }
+
+// Schema implements [huma.SchemaProvider].
+func (identifier) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: "string", Format: "uuid", Examples: []any{exampleID}}
+}
+
+// optionalIdentifier is an identifier that may be absent.
+type optionalIdentifier struct{ uuid.NullUUID }
+
+// Schema implements [huma.SchemaProvider].
+func (optionalIdentifier) Schema(r huma.Registry) *huma.Schema { return identifier{}.Schema(r) }
+
+// Page is the query of every list. It is exported for Huma, which ignores other embedded
+// types.
 type Page struct {
-	Limit  int    `query:"limit" example:"50" minimum:"1" maximum:"200" default:"50" doc:"How many items to answer at most."`
-	Cursor string `query:"cursor" example:"eyJsIjoi" doc:"The next_cursor of the page before."`
+	Limit  int    `query:"limit" example:"50" minimum:"1" maximum:"200" default:"50" doc:"How many items at most."`
+	Cursor string `query:"cursor" example:"eyJsIjoi" doc:"The next_cursor of the previous page."`
 }
 
 func (p Page) page() feedback.Page { return feedback.Page{Limit: p.Limit, Cursor: p.Cursor} }
@@ -24,7 +44,15 @@ func nextCursor(s string) *string {
 	return &s
 }
 
-// mapped is never null in JSON.
+// describe adds descriptions to properties whose struct tags would be too long.
+func describe(s *huma.Schema, descriptions map[string]string) *huma.Schema {
+	for name, text := range descriptions {
+		s.Properties[name].Description = text
+	}
+	return s
+}
+
+// mapped returns f of each item. It is never null in JSON.
 func mapped[T, U any](items []T, f func(T) U) []U {
 	out := make([]U, len(items))
 	for i, item := range items {
@@ -40,67 +68,81 @@ func timeOrNull(t time.Time) *time.Time {
 	return &t
 }
 
-// feedbackSession is a voice session whole.
+// feedbackSession is a voice session with its lessons and segments.
 type feedbackSession struct {
-	SessionID     uuid.UUID        `json:"session_id" format:"uuid" example:"01980f5e-7d1c-7c3a-9d53-2f6e1b7a4c10"`
-	ProfileID     uuid.UUID        `json:"profile_id" format:"uuid" example:"01980f5e-7d1c-7c3a-9d53-2f6e1b7a4c10"`
-	State         string           `json:"state" enum:"active,completed"`
-	FeedbackDate  string           `json:"feedback_date" format:"date" example:"2026-05-31"`
-	FeedbackText  string           `json:"feedback_text" example:"Ming mixed her own greens today." doc:"The teacher's own text."`
-	GeneratedText string           `json:"generated_text" example:"Ming mixed greens and painted a pond." doc:"The last summary."`
-	CreatedAt     time.Time        `json:"created_at" example:"2026-05-31T09:00:00Z"`
-	UpdatedAt     time.Time        `json:"updated_at" example:"2026-05-31T09:00:00Z"`
-	Lessons       []FeedbackLesson `json:"lessons" nullable:"false" doc:"By number."`
+	SessionID    identifier `json:"session_id"`
+	ProfileID    identifier `json:"profile_id"`
+	State        string     `json:"state" enum:"active,completed"`
+	FeedbackDate string     `json:"feedback_date" format:"date" example:"2026-05-31"`
+
+	FeedbackText  string `json:"feedback_text" example:"Ming mixed her own greens today." doc:"The teacher's text."`
+	GeneratedText string `json:"generated_text" example:"Ming mixed greens and painted a pond." doc:"By the service."`
+
+	CreatedAt time.Time        `json:"created_at" example:"2026-05-31T09:00:00Z"`
+	UpdatedAt time.Time        `json:"updated_at" example:"2026-05-31T09:00:00Z"`
+	Lessons   []FeedbackLesson `json:"lessons" nullable:"false" doc:"By number."`
 }
 
 func sessionOut(s feedback.Session) feedbackSession {
 	return feedbackSession{
-		SessionID: s.ID, ProfileID: s.ProfileID, State: string(s.State), FeedbackDate: s.Date,
-		FeedbackText: s.FeedbackText, GeneratedText: s.GeneratedText, CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt,
+		SessionID: identifier{s.ID}, ProfileID: identifier{s.ProfileID},
+		State: string(s.State), FeedbackDate: s.Date,
+		FeedbackText: s.FeedbackText, GeneratedText: s.GeneratedText,
+		CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt,
 		Lessons: mapped(s.Lessons, lessonOut),
 	}
 }
 
-// FeedbackLesson is a lesson as it is answered. It is exported for Huma, which
-// does not look into other embedded types.
+// FeedbackLesson is a lesson in answers. It is exported for Huma, which ignores other embedded
+// types.
 type FeedbackLesson struct {
-	LessonID   uuid.UUID      `json:"lesson_id" format:"uuid" example:"01980f5e-7d1c-7c3a-9d53-2f6e1b7a4c10"`
+	LessonID   identifier     `json:"lesson_id"`
 	Number     int            `json:"number" example:"1" minimum:"1" doc:"Counts the lessons of the session."`
 	State      string         `json:"state" enum:"recording,finished"`
-	Applied    bool           `json:"applied" doc:"The text is in the feedback already; left out of summaries."`
+	Applied    bool           `json:"applied" doc:"The text is in the feedback already; summaries omit it."`
 	StartedAt  time.Time      `json:"started_at" example:"2026-05-31T09:00:00Z"`
 	FinishedAt *time.Time     `json:"finished_at" example:"2026-05-31T09:00:00Z" doc:"null while recording."`
-	Transcript string         `json:"transcript" example:"Today we mixed greens." doc:"The text of the transcribed segments, in order, a line each."`
+	Transcript string         `json:"transcript" example:"Today we mixed greens." doc:"Of the segments, a line each."`
 	Segments   []audioSegment `json:"segments" nullable:"false" doc:"By sequence."`
 }
 
 func lessonOut(l feedback.Lesson) FeedbackLesson {
 	return FeedbackLesson{
-		LessonID: l.ID, Number: l.Number, State: string(l.State), Applied: l.Applied,
+		LessonID: identifier{l.ID}, Number: l.Number, State: string(l.State), Applied: l.Applied,
 		StartedAt: l.StartedAt, FinishedAt: timeOrNull(l.FinishedAt),
 		Transcript: l.Transcript(), Segments: mapped(l.Segments, segmentOut),
 	}
 }
 
 type audioSegment struct {
-	SegmentID     uuid.UUID  `json:"segment_id" format:"uuid" example:"01980f5e-7d1c-7c3a-9d53-2f6e1b7a4c10"`
-	Sequence      int        `json:"sequence" example:"0" minimum:"0" maximum:"9999"`
-	State         string     `json:"state" enum:"queued,transcribing,transcribed,failed"`
-	Text          string     `json:"text" example:"Today we mixed greens." doc:"What was said."`
-	Error         *string    `json:"error" example:"the audio cannot be used" doc:"Why the last attempt failed; null when it did not."`
+	SegmentID identifier `json:"segment_id"`
+	Sequence  int        `json:"sequence" example:"0" minimum:"0" maximum:"9999"`
+	State     string     `json:"state" enum:"queued,transcribing,transcribed,failed"`
+	Text      string     `json:"text" example:"Today we mixed greens." doc:"What was said."`
+
+	Error *string `json:"error" example:"the audio cannot be used" doc:"Why the last attempt failed, or null."`
+
 	Attempts      int        `json:"attempts" example:"1" doc:"Attempts that counted."`
-	DurationMS    *int64     `json:"duration_ms" example:"60000" doc:"null when unknown."`
+	DurationMS    *int64     `json:"duration_ms" example:"60000" doc:"null if unknown."`
 	SizeBytes     int64      `json:"size_bytes" example:"360000" doc:"As sent."`
-	SHA256        string     `json:"sha256" doc:"Of the bytes as sent, in hex." example:"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"`
+	SHA256        sha256Hex  `json:"sha256" doc:"Of the bytes as sent, in hex."`
 	ContentType   string     `json:"content_type" doc:"As recognised by content." example:"audio/mpeg"`
 	CreatedAt     time.Time  `json:"created_at" example:"2026-05-31T09:00:00Z"`
 	TranscribedAt *time.Time `json:"transcribed_at" example:"2026-05-31T09:00:00Z"`
 }
 
+type sha256Hex string
+
+// Schema implements [huma.SchemaProvider].
+func (sha256Hex) Schema(huma.Registry) *huma.Schema {
+	const example = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+	return &huma.Schema{Type: "string", Examples: []any{example}}
+}
+
 func segmentOut(s feedback.Segment) audioSegment {
 	out := audioSegment{
-		SegmentID: s.ID, Sequence: s.Sequence, State: string(s.State), Text: s.Text, Attempts: s.Attempts,
-		SizeBytes: s.Size, SHA256: s.SHA256, ContentType: s.ContentType,
+		SegmentID: identifier{s.ID}, Sequence: s.Sequence, State: string(s.State), Text: s.Text, Attempts: s.Attempts,
+		SizeBytes: s.Size, SHA256: sha256Hex(s.SHA256), ContentType: s.ContentType,
 		CreatedAt: s.CreatedAt, TranscribedAt: timeOrNull(s.TranscribedAt),
 	}
 	if s.Error != "" {
