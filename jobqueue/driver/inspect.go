@@ -1,6 +1,10 @@
 package driver
 
-import "time"
+import (
+	"slices"
+	"strings"
+	"time"
+)
 
 // Filter selects jobs to list.
 type Filter struct {
@@ -29,6 +33,17 @@ type Stats struct {
 	Workers []WorkerInfo // by id
 }
 
+// Queue returns the entry of a queue, which it adds if there is none.
+func (s *Stats) Queue(name string) *QueueStats {
+	i, found := slices.BinarySearchFunc(s.Queues, name, func(q QueueStats, name string) int {
+		return strings.Compare(q.Queue, name)
+	})
+	if !found {
+		s.Queues = slices.Insert(s.Queues, i, QueueStats{Queue: name})
+	}
+	return &s.Queues[i]
+}
+
 // QueueStats counts the jobs of one queue. Every count is at most StatsLimit+1. Failed and Cancelled
 // consider only the newest StatsLimit+1 jobs of all queues together.
 type QueueStats struct {
@@ -41,6 +56,18 @@ type QueueStats struct {
 	// Oldest is how long the job that has waited longest could have started already; 0 when none
 	// waits.
 	Oldest time.Duration
+}
+
+// Set sets the number of running, failed or cancelled jobs.
+func (q *QueueStats) Set(state State, n int) {
+	switch state {
+	case StateRunning:
+		q.Running = n
+	case StateFailed:
+		q.Failed = n
+	case StateCancelled:
+		q.Cancelled = n
+	}
 }
 
 // WorkerInfo describes a worker process.

@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 
+	sqlite3 "modernc.org/sqlite/lib"
+
 	"lessonkit.example/jobqueue/driver"
 )
 
-// The fence is kept, so that the token of the next lease is new.
+// The fence is kept, so that the next lease has a new token.
 const requeueSQL = `
 insert into jobqueue_job (id, run_at, created_at, fence, max_attempts, priority, until_started, queue, kind, unique_key, args, errors)
 select id, ?2, created_at, fence, max_attempts, priority, until_started, queue, kind, unique_key, args, errors
@@ -24,36 +26,24 @@ update jobqueue_job set run_at = ?2 where id = ?1 and worker is null and run_at 
 const existsSQL = `
 select exists (select 1 from jobqueue_job where id = ?1), exists (select 1 from jobqueue_done where id = ?1)`
 
-// Retry implements jobqueue.Store.
+// Retry implements driver.Store.
 func (s *Store) Retry(ctx context.Context, id int64) error {
 	var queue string
-	err := s.update(ctx, func(r runner, now int64) error {
-		rows, err := r.query(requeueSQL, id, now)
-		if err != nil {
+	err := s.update(ctx, func(tx *sql.Tx, now int64) error {
+		err := tx.QueryRow(requeueSQL, id, now).Scan(&queue)
+		if err == nil {
+			_, err = tx.Exec(deleteDoneSQL, id)
 			return err
 		}
-		if err = scanOne(rows, &queue); err == nil {
-			_, err = r.exec(deleteDoneSQL, id)
-			return err
-		} else if !errors.Is(err, sql.ErrNoRows) {
+		if errors.Is(err, sql.ErrNoRows) {
+			err = tx.QueryRow(runNowSQL, id, now).Scan(&queue)
+		}
+		if !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
-		if rows, err = r.query(runNowSQL, id, now); err != nil {
-			return err
-		}
-		if err = scanOne(rows, &queue); !errors.Is(err, sql.ErrNoRows) {
-			return err
-		}
-		unfinished, finished, err := exists(r, id)
-		switch {
-		case err != nil:
-			return err
-		case unfinished || finished:
-			return driver.ErrState
-		}
-		return driver.ErrNotFound
-	}, requeueSQL, deleteDoneSQL, runNowSQL, existsSQL)
-	if isUnique(err) {
+		return stateError(tx, id)
+	})
+	if constraint(err) == sqlite3.SQLITE_CONSTRAINT_UNIQUE {
 		err = driver.ErrDuplicate
 	}
 	if err != nil {
@@ -63,46 +53,38 @@ func (s *Store) Retry(ctx context.Context, id int64) error {
 	return nil
 }
 
-func exists(r runner, id int64) (unfinished, finished bool, err error) {
-	rows, err := r.query(existsSQL, id)
-	if err != nil {
-		return false, false, err
+// stateError returns why a job could not be changed.
+func stateError(tx *sql.Tx, id int64) error {
+	var unfinished, finished bool
+	if err := tx.QueryRow(existsSQL, id).Scan(&unfinished, &finished); err != nil {
+		return err
 	}
-	err = scanOne(rows, &unfinished, &finished)
-	return unfinished, finished, err
+	if unfinished || finished {
+		return driver.ErrState
+	}
+	return driver.ErrNotFound
 }
 
-const cancelWaitingSQL = `
-insert into jobqueue_done (id, state, finished_at, errors, ` + kept + `)
-select id, 6, ?2, errors, ` + kept + ` from jobqueue_job where id = ?1 and worker is null`
+const idleSQL = `select id from jobqueue_job where id = ? and worker is null`
 
 const cancelRunningSQL = `update jobqueue_job set cancel = 1 where id = ? and worker is not null`
 
-// Cancel implements jobqueue.Store.
+// Cancel implements driver.Store.
 func (s *Store) Cancel(ctx context.Context, id int64) error {
 	var running bool
-	err := s.update(ctx, func(r runner, now int64) error {
-		running = false
-		done, err := affected(r.exec(cancelWaitingSQL, id, now))
-		if err != nil {
+	err := s.update(ctx, func(tx *sql.Tx, now int64) (err error) {
+		if running, err = affected(tx.Exec(cancelRunningSQL, id)); err != nil || running {
 			return err
 		}
-		if done {
-			_, err := r.exec(deleteOneSQL, id)
-			return err
-		}
-		if running, err = affected(r.exec(cancelRunningSQL, id)); err != nil || running {
-			return err
-		}
-		_, finished, err := exists(r, id)
+		idle, err := ids(tx.Query(idleSQL, id))
 		switch {
 		case err != nil:
 			return err
-		case finished:
-			return driver.ErrState
+		case len(idle) == 0:
+			return stateError(tx, id)
 		}
-		return driver.ErrNotFound
-	}, cancelWaitingSQL, deleteOneSQL, cancelRunningSQL, existsSQL)
+		return archiveOne(tx, now, id, driver.StateCancelled)
+	})
 	if err != nil {
 		return fmt.Errorf("cancel job %d: %w", id, err)
 	}
@@ -118,16 +100,16 @@ const purgeSQL = `
 delete from jobqueue_done where id in (
   select id from jobqueue_done where finished_at <= ?1 and state = ?2 and queue = ?3 limit ?4)`
 
-// Purge implements jobqueue.Store.
+// Purge implements driver.Store.
 func (s *Store) Purge(ctx context.Context, f driver.PurgeFilter) (n int, err error) {
-	err = s.update(ctx, func(r runner, now int64) error {
-		res, err := r.exec(purgeSQL, now-f.Age.Microseconds(), int(f.State), f.Queue, purgeBatch)
+	err = s.update(ctx, func(tx *sql.Tx, now int64) error {
+		res, err := tx.Exec(purgeSQL, now-f.Age.Microseconds(), f.State, f.Queue, purgeBatch)
 		if err != nil {
 			return err
 		}
 		deleted, err := res.RowsAffected()
 		n = int(deleted)
 		return err
-	}, purgeSQL)
+	})
 	return n, err
 }

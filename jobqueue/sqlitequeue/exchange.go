@@ -6,54 +6,54 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/driver"
 )
 
-// kept are the columns that a job and its history have in common.
-const kept = `run_at, created_at, claimed_at, fence, attempt, max_attempts, priority, until_started, queue, kind, unique_key, args`
+// sharedColumns are the columns that jobqueue_job and jobqueue_done have in common.
+const sharedColumns = `run_at, created_at, claimed_at, fence, attempt, max_attempts, priority, until_started, queue, kind, unique_key, args`
 
-// held joins the jobs to the leases in ?1, a JSON object of fences by id; ?2 is the worker. The cross join keeps the
-// planner from scanning the jobs.
-const held = `from json_each(?1) x cross join jobqueue_job j
+// leased joins the jobs to the leases in ?1, a JSON object of fences by id; ?2 is the worker. The
+// cross join keeps the planner from scanning the jobs.
+const leased = `from json_each(?1) x cross join jobqueue_job j
 where j.id = cast(x.key as integer) and j.fence = x.value and j.worker = ?2`
 
 const archiveSQL = `
-insert into jobqueue_done (id, state, finished_at, errors, ` + kept + `)
-select j.id, 4, ?3, errors, ` + kept + ` ` + held
+insert into jobqueue_done (id, state, finished_at, errors, ` + sharedColumns + `)
+select j.id, 4, ?3, errors, ` + sharedColumns + ` ` + leased
 
-const deleteSQL = `delete from jobqueue_job where id in (select j.id ` + held + `)`
+const deleteSQL = `delete from jobqueue_job where id in (select j.id ` + leased + `)`
 
-const heldSQL = `select j.id ` + held
+const leasedSQL = `select j.id ` + leased
 
-// withError appends ? to the errors; the oldest of a hundred gives way.
-const withError = `json_insert(
-  case when json_array_length(errors) >= 100 then json_remove(errors, '$[0]') else coalesce(errors, '[]') end, '$[#]', json(?))`
-
-// A job whose Dead callback alone ran has one attempt more than it may; that is not shown.
+// A job whose Dead callback alone ran has one attempt more than its limit, which is not recorded.
 const endSQL = `
 update jobqueue_job set attempt = case when max_attempts < 0 then attempt else min(attempt, max_attempts) end
 where id = ? and fence = ? and worker = ?`
 
-const endDoneSQL = `
-insert into jobqueue_done (id, state, finished_at, errors, ` + kept + `)
-select id, ?, ?, errors, ` + kept + ` from jobqueue_job where id = ?`
+const archiveOneSQL = `
+insert into jobqueue_done (id, state, finished_at, errors, ` + sharedColumns + `)
+select id, ?, ?, errors, ` + sharedColumns + ` from jobqueue_job where id = ?`
 
 const deleteOneSQL = `delete from jobqueue_job where id = ?`
 
-const noteErrorSQL = `update jobqueue_job set errors = ` + withError + ` where id = ? and fence = ? and worker = ?`
+// The oldest of a hundred errors is dropped.
+const addErrorSQL = `
+update jobqueue_job set errors = json_insert(
+  case when json_array_length(errors) >= 100 then json_remove(errors, '$[0]') else coalesce(errors, '[]') end,
+  '$[#]', json(?))
+where id = ? and fence = ? and worker = ?`
 
-const postponeSQL = `
+const rescheduleSQL = `
 update jobqueue_job set worker = null, run_at = case when cancel = 1 then ? else ? end, attempt = attempt - ?
 where id = ? and fence = ? and worker = ?`
 
+// The row of the worker is read first, in the same transaction: a process whose jobs were rescued
+// while it slept must not claim jobs for a worker that nobody will ever rescue again.
 const aliveSQL = `select id from jobqueue_worker where id = ? and expires_at > ?`
 
-// The row of the worker is looked at first (aliveSQL), in the same transaction: a process that was swept while it
-// slept must not hold jobs for a worker that nobody will ever sweep again.
 const claimSQL = `
 update jobqueue_job set worker = ?, fence = fence + 1, attempt = attempt + 1, claimed_at = ?,
   unique_key = case when until_started = 1 then null else unique_key end
@@ -64,192 +64,176 @@ where id in (
 returning id, fence, attempt, max_attempts, priority, queue, kind, args, run_at, created_at, claimed_at, cancel`
 
 const nextSQL = `
-select run_at from jobqueue_job where queue = ? and priority = ? and worker is null and run_at > ? order by run_at limit 1`
+select run_at from jobqueue_job
+where queue = ? and priority = ? and worker is null and run_at > ? order by run_at limit 1`
 
-// Exchange implements jobqueue.Store.
+// Exchange implements driver.Store.
 func (s *Store) Exchange(ctx context.Context, x driver.ExchangeRequest) (driver.ExchangeResponse, error) {
 	var res driver.ExchangeResponse
-	err := s.update(ctx, func(r runner, now int64) error {
+	err := s.update(ctx, func(tx *sql.Tx, now int64) error {
 		res = driver.ExchangeResponse{}
-		if err := outcomes(r, now, x, &res); err != nil {
+		if err := record(tx, now, x, &res); err != nil {
 			return err
 		}
-		if err := claim(r, now, x, &res); err != nil || !x.LookAhead {
+		if err := claim(tx, now, x, &res); err != nil || !x.LookAhead {
 			return err
 		}
-		return next(r, now, x, &res)
-	}, archiveSQL, deleteSQL, heldSQL, endSQL, endDoneSQL, deleteOneSQL, noteErrorSQL, postponeSQL, aliveSQL, claimSQL, nextSQL)
+		return next(tx, now, x, &res)
+	})
 	if err != nil {
 		err = fmt.Errorf("exchange: %w", err)
-		if isConstraint(err) {
-			err = jobqueue.Permanent(err) // the same again will not be accepted
+		if constraint(err) != 0 {
+			err = jobqueue.Permanent(err) // the same results will never be accepted
 		}
 		return driver.ExchangeResponse{}, err
 	}
 	return res, nil
 }
 
-func outcomes(r runner, now int64, x driver.ExchangeRequest, res *driver.ExchangeResponse) error {
+// record records the results of x.
+func record(tx *sql.Tx, now int64, x driver.ExchangeRequest, res *driver.ExchangeResponse) error {
 	var succeeded, discarded []driver.Lease
-	for _, o := range x.Results {
+	for _, r := range x.Results {
+		var ok bool
+		var err error
 		switch {
-		case o.Action == driver.Reschedule:
-			ok, err := postpone(r, now, x.Worker, o)
-			if err != nil {
-				return err
-			}
-			if !ok {
-				res.Lost = append(res.Lost, o.Lease)
-			}
-		case o.Discard:
-			discarded = append(discarded, o.Lease)
-		case o.Action == driver.Complete:
-			succeeded = append(succeeded, o.Lease)
+		case r.Action == driver.Reschedule:
+			ok, err = reschedule(tx, now, x.Worker, r)
+		case r.Discard:
+			discarded = append(discarded, r.Lease)
+			continue
+		case r.Action == driver.Complete:
+			succeeded = append(succeeded, r.Lease)
+			continue
 		default:
-			ok, err := end(r, now, x.Worker, o)
-			if err != nil {
-				return err
-			}
-			if !ok {
-				res.Lost = append(res.Lost, o.Lease)
-			}
+			ok, err = end(tx, now, x.Worker, r)
+		}
+		if err != nil {
+			return err
+		}
+		if !ok {
+			res.Lost = append(res.Lost, r.Lease)
 		}
 	}
-	if err := retire(r, now, x.Worker, succeeded, true, res); err != nil {
+	if err := remove(tx, now, x.Worker, succeeded, true, res); err != nil {
 		return err
 	}
-	return retire(r, now, x.Worker, discarded, false, res)
+	return remove(tx, now, x.Worker, discarded, false, res)
 }
 
-// retire removes jobs that have succeeded, with or without a place in the history.
-func retire(r runner, now, worker int64, batch []driver.Lease, archive bool, res *driver.ExchangeResponse) error {
-	if len(batch) == 0 {
+// remove removes finished jobs, and with archive adds them to the history as succeeded.
+func remove(tx *sql.Tx, now, worker int64, leases []driver.Lease, archive bool, res *driver.ExchangeResponse) error {
+	if len(leases) == 0 {
 		return nil
 	}
-	fences := map[string]int{}
-	for _, l := range batch {
-		fences[strconv.FormatInt(l.ID, 10)] = l.Fence
-	}
-	leases, err := json.Marshal(fences)
+	fences, err := encodeLeases(leases)
 	if err != nil {
 		return err
 	}
-	counted := int64(-1)
+	archived := int64(-1)
 	if archive {
-		result, err := r.exec(archiveSQL, string(leases), worker, now)
+		result, err := tx.Exec(archiveSQL, fences, worker, now)
 		if err != nil {
 			return err
 		}
-		if counted, err = result.RowsAffected(); err != nil {
+		if archived, err = result.RowsAffected(); err != nil {
 			return err
 		}
 	}
-	if counted != int64(len(batch)) { // find out which are not ours
-		rows, err := r.query(heldSQL, string(leases), worker)
+	if archived != int64(len(leases)) { // find out which leases were lost
+		found, err := ids(tx.Query(leasedSQL, fences, worker))
 		if err != nil {
 			return err
 		}
-		ids := map[int64]bool{}
-		if err := each(rows, func() error {
-			var id int64
-			err := rows.Scan(&id)
-			ids[id] = true
-			return err
-		}); err != nil {
-			return err
+		held := map[int64]bool{}
+		for _, id := range found {
+			held[id] = true
 		}
-		for _, l := range batch {
-			if !ids[l.ID] {
+		for _, l := range leases {
+			if !held[l.ID] {
 				res.Lost = append(res.Lost, l)
 			}
 		}
 	}
-	_, err = r.exec(deleteSQL, string(leases), worker)
+	_, err = tx.Exec(deleteSQL, fences, worker)
 	return err
 }
 
-// affected reports whether a statement changed a row.
-func affected(result sql.Result, err error) (bool, error) {
-	if err != nil {
-		return false, err
-	}
-	n, err := result.RowsAffected()
-	return n > 0, err
-}
-
-func noteError(r runner, now, worker int64, o driver.Result) error {
-	if o.Error.Error == "" {
+func addError(tx *sql.Tx, now, worker int64, r driver.Result) error {
+	if r.Error.Error == "" {
 		return nil
 	}
-	e := o.Error
+	e := r.Error
 	e.At = timeOf(now)
 	text, err := json.Marshal(e)
 	if err != nil {
 		return err
 	}
-	_, err = r.exec(noteErrorSQL, string(text), o.ID, o.Fence, worker)
+	_, err = tx.Exec(addErrorSQL, string(text), r.ID, r.Fence, worker)
 	return err
 }
 
-func postpone(r runner, now, worker int64, o driver.Result) (bool, error) {
-	if err := noteError(r, now, worker, o); err != nil {
+func reschedule(tx *sql.Tx, now, worker int64, r driver.Result) (bool, error) {
+	if err := addError(tx, now, worker, r); err != nil {
 		return false, err
 	}
-	return affected(r.exec(postponeSQL, now, now+o.Delay.Microseconds(), boolInt(o.Uncounted), o.ID, o.Fence, worker))
+	uncounted := 0
+	if r.Uncounted {
+		uncounted = 1
+	}
+	return affected(tx.Exec(rescheduleSQL, now, now+r.Delay.Microseconds(), uncounted, r.ID, r.Fence, worker))
 }
 
-func end(r runner, now, worker int64, o driver.Result) (bool, error) {
-	if err := noteError(r, now, worker, o); err != nil {
+// end moves a failed or cancelled job to the history.
+func end(tx *sql.Tx, now, worker int64, r driver.Result) (bool, error) {
+	if err := addError(tx, now, worker, r); err != nil {
 		return false, err
 	}
-	ok, err := affected(r.exec(endSQL, o.ID, o.Fence, worker))
+	ok, err := affected(tx.Exec(endSQL, r.ID, r.Fence, worker))
 	if err != nil || !ok {
 		return false, err
 	}
 	state := driver.StateFailed
-	if o.Action == driver.Cancel {
+	if r.Action == driver.Cancel {
 		state = driver.StateCancelled
 	}
-	if _, err := r.exec(endDoneSQL, int(state), now, o.ID); err != nil {
-		return false, err
-	}
-	_, err = r.exec(deleteOneSQL, o.ID)
-	return err == nil, err
+	return true, archiveOne(tx, now, r.ID, state)
 }
 
-func claim(r runner, now int64, x driver.ExchangeRequest, res *driver.ExchangeResponse) error {
+func archiveOne(tx *sql.Tx, now, id int64, state driver.State) error {
+	if _, err := tx.Exec(archiveOneSQL, state, now, id); err != nil {
+		return err
+	}
+	_, err := tx.Exec(deleteOneSQL, id)
+	return err
+}
+
+// claim claims the jobs that x requests.
+func claim(tx *sql.Tx, now int64, x driver.ExchangeRequest, res *driver.ExchangeResponse) error {
 	if len(x.Claims) == 0 {
 		return nil
 	}
-	rows, err := r.query(aliveSQL, x.Worker, now)
-	if err != nil {
+	alive, err := ids(tx.Query(aliveSQL, x.Worker, now))
+	if err != nil || len(alive) == 0 {
 		return err
 	}
-	var id int64
-	if err := scanOne(rows, &id); errors.Is(err, sql.ErrNoRows) {
-		return nil
-	} else if err != nil {
-		return err
-	}
-	for _, w := range x.Claims {
-		for p, after := range w.After {
-			if w.Limit <= 0 {
+	for _, c := range x.Claims {
+		for p, after := range c.After {
+			if c.Limit <= 0 {
 				break
 			}
-			rows, err := r.query(claimSQL, x.Worker, now, w.Queue, p+1, now, micros(after.RunAt), after.ID, w.Limit)
-			if err != nil {
-				return err
-			}
-			if err := each(rows, func() error {
+			rows, err := tx.Query(claimSQL, x.Worker, now, c.Queue, p+1, now, after.RunAt.UnixMicro(), after.ID, c.Limit)
+			err = each(rows, err, func() error {
 				j := &driver.Job{Worker: x.Worker, State: driver.StateRunning}
 				var runAt, created, claimed int64
-				err := rows.Scan(&j.ID, &j.Fence, &j.Attempt, &j.MaxAttempts, &j.Priority, &j.Queue, &j.Kind, (*[]byte)(&j.Args),
-					&runAt, &created, &claimed, &j.Cancelling)
+				err := rows.Scan(&j.ID, &j.Fence, &j.Attempt, &j.MaxAttempts, &j.Priority, &j.Queue, &j.Kind,
+					(*[]byte)(&j.Args), &runAt, &created, &claimed, &j.Cancelling)
 				j.RunAt, j.CreatedAt, j.ClaimedAt = time.UnixMicro(runAt).UTC(), timeOf(created), timeOf(claimed)
 				res.Jobs = append(res.Jobs, j)
-				w.Limit--
+				c.Limit--
 				return err
-			}); err != nil {
+			})
+			if err != nil {
 				return err
 			}
 		}
@@ -257,17 +241,15 @@ func claim(r runner, now int64, x driver.ExchangeRequest, res *driver.ExchangeRe
 	return nil
 }
 
-func next(r runner, now int64, x driver.ExchangeRequest, res *driver.ExchangeResponse) error {
-	for _, w := range x.Claims {
-		for p := range w.After {
-			rows, err := r.query(nextSQL, w.Queue, p+1, now)
-			if err != nil {
-				return err
-			}
+// next finds the next scheduled job of the claimed queues.
+func next(tx *sql.Tx, now int64, x driver.ExchangeRequest, res *driver.ExchangeResponse) error {
+	for _, c := range x.Claims {
+		for p := range c.After {
 			var at int64
-			if err := scanOne(rows, &at); errors.Is(err, sql.ErrNoRows) {
+			switch err := tx.QueryRow(nextSQL, c.Queue, p+1, now).Scan(&at); {
+			case errors.Is(err, sql.ErrNoRows):
 				continue
-			} else if err != nil {
+			case err != nil:
 				return err
 			}
 			if d := duration(at - now); res.Next == 0 || d < res.Next {
@@ -278,16 +260,21 @@ func next(r runner, now int64, x driver.ExchangeRequest, res *driver.ExchangeRes
 	return nil
 }
 
-// each calls scan for every row and closes rows.
-func each(rows *sql.Rows, scan func() error) error {
-	defer rows.Close()
-	for rows.Next() {
-		if err := scan(); err != nil {
-			return err
-		}
+// CompleteTx completes the job as succeeded in tx, if and when tx commits. A handler calls it for
+// its own job, commits, and returns nil. ErrLeaseLost means that the job is no longer the handler's:
+// roll back. The job goes to the history even when the worker's queue keeps none.
+func (s *Store) CompleteTx(ctx context.Context, tx *sql.Tx, job *jobqueue.Job) error {
+	lease := fmt.Sprintf(`{"%d":%d}`, job.ID, job.Fence)
+	ok, err := affected(tx.ExecContext(ctx, archiveSQL, lease, job.Worker, s.now()))
+	if err == nil && !ok {
+		err = driver.ErrLeaseLost
 	}
-	if err := rows.Err(); err != nil {
-		return err
+	if err == nil {
+		_, err = tx.ExecContext(ctx, deleteSQL, lease, job.Worker)
 	}
-	return rows.Close()
+	if err != nil {
+		return fmt.Errorf("complete job %d: %w", job.ID, err)
+	}
+	driver.MarkCompleted(job)
+	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
-	"sort"
 	"strings"
 	"time"
 
@@ -25,9 +24,9 @@ from jobqueue_job`
 
 const getSQL = shownJob + ` where id = ?2 union all ` + shownDone + ` where id = ?2`
 
-// Get implements jobqueue.Store.
+// Get implements driver.Store.
 func (s *Store) Get(ctx context.Context, id int64) (*driver.Job, error) {
-	jobs, err := s.jobs(ctx, getSQL, micros(s.now()), id)
+	jobs, err := s.jobs(ctx, getSQL, s.now(), id)
 	if err != nil {
 		return nil, fmt.Errorf("get job %d: %w", id, err)
 	}
@@ -37,9 +36,9 @@ func (s *Store) Get(ctx context.Context, id int64) (*driver.Job, error) {
 	return jobs[0], nil
 }
 
-// List implements jobqueue.Store.
+// List implements driver.Store.
 func (s *Store) List(ctx context.Context, f driver.Filter) ([]*driver.Job, error) {
-	query, args := shownJob, []any{micros(s.now())}
+	query, args := shownJob, []any{s.now()}
 	where := []string{"?1 > 0"} // every query uses its first argument
 	cond := func(format string, arg any) {
 		args = append(args, arg)
@@ -79,12 +78,9 @@ func (s *Store) List(ctx context.Context, f driver.Filter) ([]*driver.Job, error
 }
 
 func (s *Store) jobs(ctx context.Context, query string, args ...any) ([]*driver.Job, error) {
-	rows, err := s.r.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, err
-	}
 	var jobs []*driver.Job
-	err = each(rows, func() error {
+	rows, err := s.r.QueryContext(ctx, query, args...)
+	err = each(rows, err, func() error {
 		j := &driver.Job{}
 		var errors []byte
 		var created, runAt, claimed, finished int64
@@ -93,7 +89,8 @@ func (s *Store) jobs(ctx context.Context, query string, args ...any) ([]*driver.
 		if err != nil {
 			return err
 		}
-		j.CreatedAt, j.RunAt, j.ClaimedAt, j.FinishedAt = timeOf(created), time.UnixMicro(runAt).UTC(), timeOf(claimed), timeOf(finished)
+		j.CreatedAt, j.RunAt = timeOf(created), time.UnixMicro(runAt).UTC()
+		j.ClaimedAt, j.FinishedAt = timeOf(claimed), timeOf(finished)
 		if err := json.Unmarshal(errors, &j.Errors); err != nil {
 			return fmt.Errorf("errors of job %d: %w", j.ID, err)
 		}
@@ -120,63 +117,62 @@ select n.queue,
     where worker is null and queue = n.queue and priority = p and run_at <= ?1)) from priorities), ?1)
 from names n where n.queue is not null`
 
-const runningSQL = `
-select queue, count(*) from (select queue from jobqueue_job where worker is not null limit ?) group by queue`
-
-const badSQL = `
-select queue, count(*) from (
-  select queue from jobqueue_done where state <> 4 and state = ? order by id desc limit ?) group by queue`
+// countsSQL counts the running jobs and the newest failed and cancelled ones by queue and state.
+const countsSQL = `
+select queue, 3, count(*) from (select queue from jobqueue_job where worker is not null limit ?1) group by queue
+union all
+select queue, 5, count(*) from (
+  select queue from jobqueue_done where state <> 4 and state = 5 order by id desc limit ?1) group by queue
+union all
+select queue, 6, count(*) from (
+  select queue from jobqueue_done where state <> 4 and state = 6 order by id desc limit ?1) group by queue`
 
 const workersSQL = `select id, name, started_at, expires_at from jobqueue_worker order by id`
 
-// Stats implements jobqueue.Store.
-func (s *Store) Stats(ctx context.Context) (stats driver.Stats, err error) {
-	const limit = driver.StatsLimit + 1
-	queues := map[string]*driver.QueueStats{}
-	of := func(name string) *driver.QueueStats {
-		if queues[name] == nil {
-			queues[name] = &driver.QueueStats{Queue: name}
-		}
-		return queues[name]
+// Stats implements driver.Store.
+func (s *Store) Stats(ctx context.Context) (driver.Stats, error) {
+	stats, err := s.stats(ctx)
+	if err != nil {
+		return driver.Stats{}, fmt.Errorf("stats: %w", err)
 	}
+	return stats, nil
+}
+
+func (s *Store) stats(ctx context.Context) (stats driver.Stats, err error) {
 	tx, err := s.r.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
-		return stats, fmt.Errorf("stats: %w", err)
+		return stats, err
 	}
-	defer tx.Rollback()
-	read := func(query string, scan func(*sql.Rows) error, args ...any) {
-		if err != nil {
-			return
-		}
-		var rows *sql.Rows
-		if rows, err = tx.QueryContext(ctx, query, args...); err == nil {
-			err = each(rows, func() error { return scan(rows) })
-		}
-	}
-	now := micros(s.now())
-	read(statsSQL, func(rows *sql.Rows) error {
-		var name string
+	defer func() { _ = tx.Rollback() }() // it has only read
+	const limit = driver.StatsLimit + 1
+	now := s.now()
+	rows, err := tx.QueryContext(ctx, statsSQL, now, limit)
+	err = each(rows, err, func() error {
+		var queue string
 		var waiting, scheduled int
 		var oldest int64
-		err := rows.Scan(&name, &waiting, &scheduled, &oldest)
-		q := of(name)
-		q.Waiting, q.Scheduled = min(waiting, limit), min(scheduled, limit)
-		q.Oldest = duration(now - oldest)
+		err := rows.Scan(&queue, &waiting, &scheduled, &oldest)
+		q := stats.Queue(queue)
+		q.Waiting, q.Scheduled, q.Oldest = min(waiting, limit), min(scheduled, limit), duration(now-oldest)
 		return err
-	}, now, limit)
-	count := func(to func(q *driver.QueueStats) *int) func(*sql.Rows) error {
-		return func(rows *sql.Rows) error {
-			var name string
-			var n int
-			err := rows.Scan(&name, &n)
-			*to(of(name)) = n
-			return err
-		}
+	})
+	if err != nil {
+		return stats, err
 	}
-	read(runningSQL, count(func(q *driver.QueueStats) *int { return &q.Running }), limit)
-	read(badSQL, count(func(q *driver.QueueStats) *int { return &q.Failed }), int(driver.StateFailed), limit)
-	read(badSQL, count(func(q *driver.QueueStats) *int { return &q.Cancelled }), int(driver.StateCancelled), limit)
-	read(workersSQL, func(rows *sql.Rows) error {
+	rows, err = tx.QueryContext(ctx, countsSQL, limit)
+	err = each(rows, err, func() error {
+		var queue string
+		var state driver.State
+		var n int
+		err := rows.Scan(&queue, &state, &n)
+		stats.Queue(queue).Set(state, n)
+		return err
+	})
+	if err != nil {
+		return stats, err
+	}
+	rows, err = tx.QueryContext(ctx, workersSQL)
+	err = each(rows, err, func() error {
 		var w driver.WorkerInfo
 		var started, expires int64
 		err := rows.Scan(&w.ID, &w.Name, &started, &expires)
@@ -184,12 +180,5 @@ func (s *Store) Stats(ctx context.Context) (stats driver.Stats, err error) {
 		stats.Workers = append(stats.Workers, w)
 		return err
 	})
-	if err != nil {
-		return driver.Stats{}, fmt.Errorf("stats: %w", err)
-	}
-	for _, q := range queues {
-		stats.Queues = append(stats.Queues, *q)
-	}
-	sort.Slice(stats.Queues, func(i, j int) bool { return stats.Queues[i].Queue < stats.Queues[j].Queue })
-	return stats, nil
+	return stats, err
 }

@@ -8,92 +8,81 @@ import (
 	"strconv"
 	"time"
 
-	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/driver"
 )
 
-const registerSQL = `insert into jobqueue_worker (name, started_at, expires_at) values (?, ?, ?)`
-
-// Register implements jobqueue.Store.
+// Register implements driver.Store.
 func (s *Store) Register(ctx context.Context, name string, lease time.Duration) (worker int64, err error) {
-	err = s.update(ctx, func(r runner, now int64) error {
-		res, err := r.exec(registerSQL, name, now, now+lease.Microseconds())
-		if err != nil {
-			return err
-		}
-		worker, err = res.LastInsertId()
-		return err
-	}, registerSQL)
+	err = s.update(ctx, func(tx *sql.Tx, now int64) error {
+		return tx.QueryRow(`insert into jobqueue_worker (name, started_at, expires_at) values (?, ?, ?) returning id`,
+			name, now, now+lease.Microseconds()).Scan(&worker)
+	})
 	return worker, err
 }
 
-// A worker whose lease has ended but whom nobody has swept yet has lost nothing, so its row is all that counts.
-const beatSQL = `update jobqueue_worker set expires_at = ? where id = ?`
+// The jobs of a worker whose lease has ended are still its own until another process rescues them,
+// so only its row counts.
+const heartbeatSQL = `update jobqueue_worker set expires_at = ? where id = ?`
 
-const beatCancelledSQL = `select id from jobqueue_job where worker = ? and cancel = 1`
+const cancelledSQL = `select id from jobqueue_job where worker = ? and cancel = 1`
 
-// Beat implements jobqueue.Store.
+// Heartbeat implements driver.Store.
 func (s *Store) Heartbeat(ctx context.Context, worker int64, lease time.Duration) (cancelled []int64, alive bool, err error) {
-	err = s.update(ctx, func(r runner, now int64) (err error) {
-		cancelled = nil
-		if alive, err = affected(r.exec(beatSQL, now+lease.Microseconds(), worker)); err != nil {
+	err = s.update(ctx, func(tx *sql.Tx, now int64) (err error) {
+		if alive, err = affected(tx.Exec(heartbeatSQL, now+lease.Microseconds(), worker)); err != nil {
 			return err
 		}
-		rows, err := r.query(beatCancelledSQL, worker)
-		if err != nil {
-			return err
-		}
-		return each(rows, func() error {
-			var id int64
-			err := rows.Scan(&id)
-			cancelled = append(cancelled, id)
-			return err
-		})
-	}, beatSQL, beatCancelledSQL)
+		cancelled, err = ids(tx.Query(cancelledSQL, worker))
+		return err
+	})
 	if err != nil {
 		return nil, false, fmt.Errorf("heartbeat: %w", err)
 	}
 	return cancelled, alive, nil
 }
 
-const forgetSQL = `delete from jobqueue_worker where id = ?`
+func ids(rows *sql.Rows, err error) (ids []int64, _ error) {
+	err = each(rows, err, func() error {
+		var id int64
+		err := rows.Scan(&id)
+		ids = append(ids, id)
+		return err
+	})
+	return ids, err
+}
+
+const unregisterSQL = `delete from jobqueue_worker where id = ?`
 
 // ?2 is a JSON object of fences by id.
 const releaseSQL = `
 update jobqueue_job set worker = null, fence = fence + 1, attempt = attempt - 1
-where worker = ?1 and not exists (select 1 from json_each(?2) k where k.key = cast(jobqueue_job.id as text) and k.value = fence)
+where worker = ?1 and not exists (
+  select 1 from json_each(?2) k where k.key = cast(jobqueue_job.id as text) and k.value = fence)
 returning queue`
 
-// Release implements jobqueue.Store.
-func (s *Store) Release(ctx context.Context, worker int64, keep []driver.Lease, forget bool) (released int, err error) {
-	fences := map[string]int{}
-	for _, l := range keep {
-		fences[strconv.FormatInt(l.ID, 10)] = l.Fence
-	}
-	leases, err := json.Marshal(fences)
+// Release implements driver.Store.
+func (s *Store) Release(ctx context.Context, worker int64, keep []driver.Lease, unregister bool) (released int, err error) {
+	fences, err := encodeLeases(keep)
 	if err != nil {
 		return 0, err
 	}
 	var queues map[string]bool
-	err = s.update(ctx, func(r runner, _ int64) error {
+	err = s.update(ctx, func(tx *sql.Tx, _ int64) error {
 		released, queues = 0, map[string]bool{}
-		if forget {
-			if _, err := r.exec(forgetSQL, worker); err != nil {
+		if unregister {
+			if _, err := tx.Exec(unregisterSQL, worker); err != nil {
 				return err
 			}
 		}
-		rows, err := r.query(releaseSQL, worker, string(leases))
-		if err != nil {
-			return err
-		}
-		return each(rows, func() error {
+		rows, err := tx.Query(releaseSQL, worker, fences)
+		return each(rows, err, func() error {
 			var queue string
 			err := rows.Scan(&queue)
 			queues[queue] = true
 			released++
 			return err
 		})
-	}, forgetSQL, releaseSQL)
+	})
 	if err != nil {
 		return 0, fmt.Errorf("release: %w", err)
 	}
@@ -103,78 +92,63 @@ func (s *Store) Release(ctx context.Context, worker int64, keep []driver.Lease, 
 	return released, nil
 }
 
+// encodeLeases returns a JSON object of fences by id.
+func encodeLeases(leases []driver.Lease) (string, error) {
+	fences := make(map[string]int, len(leases))
+	for _, l := range leases {
+		fences[strconv.FormatInt(l.ID, 10)] = l.Fence
+	}
+	text, err := json.Marshal(fences)
+	return string(text), err
+}
+
 const expiredSQL = `select id from jobqueue_worker where expires_at < ?`
 
-const lost = `
+const rescueSQL = `
 update jobqueue_job set worker = null, fence = fence + 1,
-  errors = json_insert(case when json_array_length(errors) >= 100 then json_remove(errors, '$[0]') else coalesce(errors, '[]') end,
-    '$[#]', json_object('attempt', attempt, 'at', ?1, 'error', 'lease expired'))
-`
+  errors = json_insert(
+    case when json_array_length(errors) >= 100 then json_remove(errors, '$[0]') else coalesce(errors, '[]') end,
+    '$[#]', json_object('attempt', attempt, 'at', ?1, 'error', '` + driver.LeaseExpired + `'))
+where worker `
 
-const takeBackSQL = lost + `where worker = ?2`
+const (
+	rescueJobsSQL    = rescueSQL + `= ?2`
+	rescueOrphansSQL = rescueSQL + `is not null and worker not in (select id from jobqueue_worker)`
+)
 
-const auditSQL = lost + `where worker is not null and worker not in (select id from jobqueue_worker)`
-
-// Sweep implements jobqueue.Store.
-func (s *Store) Rescue(ctx context.Context, audit bool) (recovered int, err error) {
-	err = s.update(ctx, func(r runner, now int64) error {
-		recovered = 0
-		rows, err := r.query(expiredSQL, now)
-		if err != nil {
-			return err
-		}
-		var dead []int64
-		if err := each(rows, func() error {
-			var id int64
-			err := rows.Scan(&id)
-			dead = append(dead, id)
-			return err
-		}); err != nil {
-			return err
-		}
+// Rescue implements driver.Store.
+func (s *Store) Rescue(ctx context.Context, orphans bool) (rescued int, err error) {
+	err = s.update(ctx, func(tx *sql.Tx, now int64) error {
+		rescued = 0
 		at := timeOf(now).Format(time.RFC3339Nano)
-		count := func(res sql.Result, err error) error {
+		rescue := func(query string, args ...any) error {
+			res, err := tx.Exec(query, args...)
 			if err != nil {
 				return err
 			}
 			n, err := res.RowsAffected()
-			recovered += int(n)
+			rescued += int(n)
+			return err
+		}
+		dead, err := ids(tx.Query(expiredSQL, now))
+		if err != nil {
 			return err
 		}
 		for _, worker := range dead {
-			if err := count(r.exec(takeBackSQL, at, worker)); err != nil {
+			if err := rescue(rescueJobsSQL, at, worker); err != nil {
 				return err
 			}
-			if _, err := r.exec(forgetSQL, worker); err != nil {
+			if _, err := tx.Exec(unregisterSQL, worker); err != nil {
 				return err
 			}
 		}
-		if audit {
-			return count(r.exec(auditSQL, at))
+		if orphans {
+			return rescue(rescueOrphansSQL, at)
 		}
 		return nil
-	}, expiredSQL, takeBackSQL, forgetSQL, auditSQL)
+	})
 	if err != nil {
-		return 0, fmt.Errorf("sweep: %w", err)
+		return 0, fmt.Errorf("rescue: %w", err)
 	}
-	return recovered, nil
-}
-
-// CompleteTx finishes the job as succeeded in tx, so that it counts as done if and only if tx commits. A handler calls
-// it for its own job, commits, and returns nil. ErrLeaseLost means that the job is no longer the handler's: roll back.
-// The job goes to the history even when the worker's queue keeps none.
-func (s *Store) CompleteTx(ctx context.Context, tx *sql.Tx, job *driver.Job) error {
-	leases := fmt.Sprintf(`{"%d":%d}`, job.ID, job.Fence)
-	ok, err := affected(tx.ExecContext(ctx, archiveSQL, leases, job.Worker, micros(s.now())))
-	if err == nil && !ok {
-		err = jobqueue.ErrLeaseLost
-	}
-	if err == nil {
-		_, err = tx.ExecContext(ctx, deleteSQL, leases, job.Worker)
-	}
-	if err != nil {
-		return fmt.Errorf("complete job %d: %w", job.ID, err)
-	}
-	driver.MarkCompleted(job)
-	return nil
+	return rescued, nil
 }

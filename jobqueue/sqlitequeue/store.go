@@ -1,14 +1,19 @@
-// Package sqlitequeue keeps a job queue in an SQLite file, for programs of one process or a few on one machine.
+// Package sqlitequeue stores a job queue in an SQLite file, for programs of one process or a few on
+// one machine.
 //
-// [Open] makes a [Store] for jobqueue.NewClient and jobqueue.NewWorker on a file of its own, [New] one on a database
-// that you opened; [Store.Migrate] makes its tables. [Store.EnqueueTx] enqueues in a transaction of yours, [Store.CompleteTx] finishes a job in one.
+// [Open] returns a [Store] for jobqueue.NewClient and jobqueue.NewWorker on a file of its own, [New]
+// one on a database that the caller has opened; [Store.Migrate] creates its tables.
+// [Store.EnqueueTx] enqueues in a transaction of the caller, [Store.CompleteTx] completes a job in
+// one.
 //
-// Concurrent calls share one commit, so single inserts of many goroutines do not wait for a disk flush each. Workers of
-// the same process are woken at once, those of others find new jobs by polling.
+// Concurrent calls share one commit, so many goroutines that insert single jobs do not each wait for
+// a disk flush. Workers of the same process are woken at once, those of other processes find new
+// jobs by polling.
 //
-// A write whose turn has come is waited for whatever its context says. So while another process, or a transaction of this
-// program, keeps the file locked, calls return only after the busy timeout (10 s after [Open]) or the end of that transaction,
-// and Run of a worker that stops then may return later than its grace period and 5*time.Second.
+// A write that has begun to wait for the lock of the file does not stop when its context ends. So
+// while another process, or a transaction of this program, holds the lock, calls return only after
+// the busy timeout (10 s after [Open]) or the end of that transaction, and Run of a stopping worker
+// may return later than its ShutdownTimeout and 5 s.
 package sqlitequeue
 
 import (
@@ -19,7 +24,6 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
-	"sync"
 	"time"
 
 	"modernc.org/sqlite"
@@ -33,20 +37,18 @@ import (
 
 // Config configures a [Store]. The zero value works.
 type Config struct {
-	// Now is the clock of the queue. All processes that share the file must agree on it. Defaults to time.Now.
+	// Now is the clock of the queue. All processes that share the file must agree on it. Defaults to
+	// time.Now.
 	Now func() time.Time
 }
 
 // Store is a jobqueue.Store. It is safe for concurrent use.
 type Store struct {
 	w, r  *sql.DB
-	file  *sqlitedb.DB // nil unless opened here
-	now   func() time.Time
+	file  *sqlitedb.DB // nil unless opened by Open
+	clock func() time.Time
 	group *sqlitedb.Group
 	hub   wake.Hub
-
-	mu    sync.Mutex
-	stmts map[string]*sql.Stmt // of w
 }
 
 var (
@@ -54,9 +56,9 @@ var (
 	_ driver.Listener = (*Store)(nil)
 )
 
-// Open opens the file at path, which is made, readable by its owner only, where there is none. Every commit is kept
-// through a power cut. Close the store after use. To enqueue in transactions of your own, use [New] on the database that
-// holds your tables.
+// Open opens the file at path, which it creates, readable by its owner only, if it does not exist.
+// Every commit survives a power failure. Close the store after use. To enqueue in transactions of
+// the caller, use [New] on the database that holds the caller's tables.
 func Open(path string, cfg Config) (*Store, error) {
 	db, err := sqlitedb.Open(path, sqlitedb.Options{})
 	if err != nil {
@@ -67,7 +69,7 @@ func Open(path string, cfg Config) (*Store, error) {
 	return s, nil
 }
 
-// Close closes the file of a store that [Open] made. Databases given to [New] stay their owner's.
+// Close closes the file of a store that [Open] returned. It does not close databases given to [New].
 func (s *Store) Close() error {
 	if s.file == nil {
 		return nil
@@ -79,14 +81,14 @@ func (s *Store) Close() error {
 // enqueued in their transactions, by [Store.EnqueueTx]. write has one connection.
 func (s *Store) DB() (write, read *sql.DB) { return s.w, s.r }
 
-// New returns a store that writes through write and reads through read. write must have one connection
-// (SetMaxOpenConns(1)) and begin transactions with BEGIN IMMEDIATE (_txlock=immediate); both use the driver
-// modernc.org/sqlite with journal_mode WAL and a busy_timeout. synchronous FULL keeps every commit through a power cut and
-// costs a busy queue little.
+// New returns a store that writes through write and reads through read. write must have one
+// connection (SetMaxOpenConns(1)) and begin transactions with BEGIN IMMEDIATE (_txlock=immediate);
+// both use the driver modernc.org/sqlite with journal_mode WAL and a busy_timeout. With synchronous
+// FULL every commit survives a power failure, at little cost for a busy queue.
 func New(write, read *sql.DB, cfg Config) *Store {
-	s := &Store{w: write, r: read, now: cfg.Now, group: sqlitedb.NewGroup(write), stmts: map[string]*sql.Stmt{}}
-	if s.now == nil {
-		s.now = time.Now
+	s := &Store{w: write, r: read, clock: cfg.Now, group: sqlitedb.NewGroup(write)}
+	if s.clock == nil {
+		s.clock = time.Now
 	}
 	return s
 }
@@ -94,7 +96,7 @@ func New(write, read *sql.DB, cfg Config) *Store {
 //go:embed migrations
 var embedded embed.FS
 
-// Migrations returns the schema as goose files, for people who run migrations themselves.
+// Migrations returns the schema as goose files, for callers that run migrations themselves.
 func Migrations() fs.FS {
 	sub, err := fs.Sub(embedded, "migrations")
 	if err != nil {
@@ -105,18 +107,18 @@ func Migrations() fs.FS {
 
 const versionTable = "jobqueue_migrations"
 
-// Migrate makes the tables or brings them up to date. Several processes may do so at once.
+// Migrate creates the tables or updates them. Several processes may do so at once.
 func (s *Store) Migrate(ctx context.Context) error {
 	return migrate.Up(ctx, s.w, migrate.SQLite, versionTable, Migrations())
 }
 
-// Migrated reports whether the tables are there and up to date. It does not wait for those who write.
+// Migrated reports whether the tables exist and are up to date. It does not wait for writers.
 func (s *Store) Migrated(ctx context.Context) (bool, error) {
 	pending, err := migrate.Pending(ctx, s.r, migrate.SQLite, versionTable, Migrations())
 	return err == nil && !pending, err
 }
 
-// Check implements jobqueue.Store.
+// Check implements driver.Store.
 func (s *Store) Check(ctx context.Context) error {
 	ok, err := s.Migrated(ctx)
 	if err == nil && !ok {
@@ -125,70 +127,28 @@ func (s *Store) Check(ctx context.Context) error {
 	return err
 }
 
-// Wake implements jobqueue.Waker within the process.
+// Listen implements driver.Listener within the process.
 func (s *Store) Listen(ctx context.Context, _ func(), f func(driver.Signal) bool) error {
 	defer s.hub.Subscribe(f)()
 	<-ctx.Done()
 	return ctx.Err()
 }
 
-// runner runs prepared statements in a transaction.
-type runner struct {
-	tx    *sql.Tx
-	stmts map[string]*sql.Stmt
+// update runs f in a write transaction that concurrent callers share. f may run twice, so it must
+// not depend on what it has assigned before.
+func (s *Store) update(ctx context.Context, f func(tx *sql.Tx, now int64) error) error {
+	return s.group.Do(ctx, func(tx *sql.Tx) error { return f(tx, s.now()) })
 }
 
-func (r runner) exec(query string, args ...any) (sql.Result, error) {
-	return r.tx.Stmt(r.stmts[query]).Exec(args...)
-}
+// now returns the time as the tables store it, in microseconds.
+func (s *Store) now() int64 { return s.clock().UnixMicro() }
 
-func (r runner) query(query string, args ...any) (*sql.Rows, error) {
-	return r.tx.Stmt(r.stmts[query]).Query(args...)
-}
-
-// update runs f in a write transaction that concurrent callers share. f may run twice, so it sets what it returns anew.
-// The statements it uses are named beforehand: there is one connection, so nothing can be prepared inside.
-func (s *Store) update(ctx context.Context, f func(r runner, now int64) error, queries ...string) error {
-	stmts := make(map[string]*sql.Stmt, len(queries))
-	for _, q := range queries {
-		stmt, err := s.prepare(ctx, q)
-		if err != nil {
-			return err
-		}
-		stmts[q] = stmt
-	}
-	return s.group.Do(ctx, func(tx *sql.Tx) error { return f(runner{tx, stmts}, micros(s.now())) })
-}
-
-func (s *Store) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
-	s.mu.Lock()
-	stmt := s.stmts[query]
-	s.mu.Unlock()
-	if stmt != nil {
-		return stmt, nil
-	}
-	stmt, err := s.w.PrepareContext(ctx, query)
-	if err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if old := s.stmts[query]; old != nil {
-		stmt.Close()
-		return old, nil
-	}
-	s.stmts[query] = stmt
-	return stmt, nil
-}
-
-func micros(t time.Time) int64 { return t.UnixMicro() }
-
-// duration is that many microseconds, or the longest Duration.
+// duration returns us microseconds, or the longest Duration.
 func duration(us int64) time.Duration {
 	return time.Duration(min(us, math.MaxInt64/int64(time.Microsecond))) * time.Microsecond
 }
 
-// timeOf takes 0 for no time.
+// timeOf returns the zero Time for 0.
 func timeOf(us int64) time.Time {
 	if us == 0 {
 		return time.Time{}
@@ -196,12 +156,34 @@ func timeOf(us int64) time.Time {
 	return time.UnixMicro(us).UTC()
 }
 
-func isUnique(err error) bool {
+// constraint returns the extended result code of a violated constraint, or 0 for another error.
+func constraint(err error) int {
 	var e *sqlite.Error
-	return errors.As(err, &e) && e.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE
+	if errors.As(err, &e) && e.Code()&0xff == sqlite3.SQLITE_CONSTRAINT {
+		return e.Code()
+	}
+	return 0
 }
 
-func isConstraint(err error) bool {
-	var e *sqlite.Error
-	return errors.As(err, &e) && e.Code()&0xff == sqlite3.SQLITE_CONSTRAINT
+// each calls scan for every row and closes rows.
+func each(rows *sql.Rows, err error, scan func() error) error {
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := scan(); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// affected reports whether a statement changed a row.
+func affected(result sql.Result, err error) (bool, error) {
+	if err != nil {
+		return false, err
+	}
+	n, err := result.RowsAffected()
+	return n > 0, err
 }
