@@ -10,8 +10,8 @@ import (
 	"lessonkit.example/jobqueue/driver"
 )
 
-// requeueSQL keeps the fence, so that the token of the next lease is new. A conflict of the unique key is an error, which
-// leaves the history as it was.
+// The fence is kept, so that the next lease has a new token. A conflict of the unique key is an
+// error, which leaves the history unchanged.
 const requeueSQL = `
 with gone as (delete from jobqueue_done where id = $1 and state <> 4 returning *)
 insert into jobqueue_job (id, run_at, created_at, fence, max_attempts, priority, until_started, queue, kind, unique_key, args, errors)
@@ -24,88 +24,93 @@ update jobqueue_job set run_at = clock_timestamp() where id = $1 and worker is n
 const existsSQL = `
 select exists (select from jobqueue_job where id = $1), exists (select from jobqueue_done where id = $1)`
 
-// Retry implements jobqueue.Store.
+// Retry implements driver.Store.
 func (s *Store) Retry(ctx context.Context, id int64) error {
 	var queue string
-	err := s.pool.QueryRow(ctx, s.q.requeue, id).Scan(&queue)
+	err := s.pool.QueryRow(ctx, s.sql(requeueSQL), id).Scan(&queue)
 	if errors.Is(err, pgx.ErrNoRows) {
-		err = s.pool.QueryRow(ctx, s.q.runNow, id).Scan(&queue)
+		err = s.pool.QueryRow(ctx, s.sql(runNowSQL), id).Scan(&queue)
 	}
 	switch {
-	case err == nil:
-		s.wakeQueue(queue)
-		return nil
+	case errors.Is(err, pgx.ErrNoRows):
+		unfinished, finished, existsErr := s.exists(ctx, id)
+		switch err = existsErr; {
+		case err != nil:
+		case unfinished || finished:
+			err = driver.ErrState
+		default:
+			err = driver.ErrNotFound
+		}
 	case code(err) == uniqueViolation:
-		return fmt.Errorf("retry job %d: %w", id, driver.ErrDuplicate)
-	case !errors.Is(err, pgx.ErrNoRows):
+		err = driver.ErrDuplicate
+	}
+	if err != nil {
 		return fmt.Errorf("retry job %d: %w", id, err)
 	}
-	unfinished, finished, err := s.exists(ctx, id)
-	switch {
-	case err != nil:
-		return fmt.Errorf("retry job %d: %w", id, err)
-	case unfinished || finished:
-		return fmt.Errorf("retry job %d: %w", id, driver.ErrState)
-	}
-	return fmt.Errorf("retry job %d: %w", id, driver.ErrNotFound)
+	s.signal(driver.Signal{Queue: queue})
+	return nil
 }
 
 func (s *Store) exists(ctx context.Context, id int64) (unfinished, finished bool, err error) {
-	err = s.pool.QueryRow(ctx, s.q.exists, id).Scan(&unfinished, &finished)
+	err = s.pool.QueryRow(ctx, s.sql(existsSQL), id).Scan(&unfinished, &finished)
 	return unfinished, finished, err
 }
 
-const cancelWaitingSQL = `
+const cancelIdleSQL = `
 with gone as (delete from jobqueue_job where id = $1 and worker is null returning *)
-insert into jobqueue_done (id, state, errors, ` + kept + `)
-select id, 6, errors, ` + kept + ` from gone
+insert into jobqueue_done (id, state, errors, ` + sharedColumns + `)
+select id, 6, errors, ` + sharedColumns + ` from gone
 returning id`
 
 const cancelRunningSQL = `update jobqueue_job set cancel = true where id = $1 and worker is not null returning id`
 
-// Cancel implements jobqueue.Store.
+// Cancel implements driver.Store.
 func (s *Store) Cancel(ctx context.Context, id int64) error {
-	// A job may start or be put back between the two looks, but hardly ten times in a row.
+	if err := s.cancel(ctx, id); err != nil {
+		return fmt.Errorf("cancel job %d: %w", id, err)
+	}
+	return nil
+}
+
+func (s *Store) cancel(ctx context.Context, id int64) error {
+	// A job may start or stop between the two statements, but hardly ten times in a row.
 	for range 10 {
-		err := s.pool.QueryRow(ctx, s.q.cancelWaiting, id).Scan(&id)
-		if err == nil {
-			return nil
+		err := s.pool.QueryRow(ctx, s.sql(cancelIdleSQL), id).Scan(&id)
+		if !errors.Is(err, pgx.ErrNoRows) {
+			return err
 		}
-		if errors.Is(err, pgx.ErrNoRows) {
-			err = s.pool.QueryRow(ctx, s.q.cancelRunning, id).Scan(&id)
-		}
+		err = s.pool.QueryRow(ctx, s.sql(cancelRunningSQL), id).Scan(&id)
 		if err == nil {
 			s.signal(driver.Signal{Cancel: id})
-			return nil
 		}
 		if !errors.Is(err, pgx.ErrNoRows) {
-			return fmt.Errorf("cancel job %d: %w", id, err)
+			return err
 		}
 		unfinished, finished, err := s.exists(ctx, id)
 		switch {
 		case err != nil:
-			return fmt.Errorf("cancel job %d: %w", id, err)
+			return err
 		case finished:
-			return fmt.Errorf("cancel job %d: %w", id, driver.ErrState)
+			return driver.ErrState
 		case !unfinished:
-			return fmt.Errorf("cancel job %d: %w", id, driver.ErrNotFound)
+			return driver.ErrNotFound
 		}
 	}
-	return fmt.Errorf("cancel job %d: it starts and stops too quickly", id)
+	return errors.New("the job started or stopped at every attempt")
 }
 
 const purgeBatch = 5000
 
-// Purge implements jobqueue.Store.
+// Purge implements driver.Store.
 func (s *Store) Purge(ctx context.Context, f driver.PurgeFilter) (n int, err error) {
 	query, args := purgeSQL(f)
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		// With a limit the planner would begin to read the whole history, sure to find something soon; mostly there is
-		// nothing to find.
+		// With a limit the planner would scan the whole history, expecting to find rows soon; usually
+		// there are none.
 		if _, err := tx.Exec(ctx, "set local enable_seqscan = off"); err != nil {
 			return err
 		}
-		tag, err := tx.Exec(ctx, qualify(s.cfg.Schema, query), args...)
+		tag, err := tx.Exec(ctx, s.sql(query), args...)
 		n = int(tag.RowsAffected())
 		return err
 	})

@@ -2,6 +2,7 @@ package pgqueue
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -14,18 +15,19 @@ import (
 	"lessonkit.example/jobqueue/driver"
 )
 
-// kept are the columns that a job and its history have in common.
-const kept = `run_at, created_at, claimed_at, fence, attempt, max_attempts, priority, until_started, queue, kind, unique_key, args`
+// sharedColumns are the columns that jobqueue_job and jobqueue_done have in common.
+const sharedColumns = `run_at, created_at, claimed_at, fence, attempt, max_attempts, priority, until_started,
+  queue, kind, unique_key, args`
 
-// The arrays come by way of (select $1), so that the planner cannot know how long they are: for a thousand leases it would
-// scan the whole table rather than probe the index a thousand times.
+// The arrays are passed as (select $1), so that the planner does not know their length: for a
+// thousand leases it would scan the whole table instead of probing the index a thousand times.
 const succeedSQL = `
 with gone as (
   delete from jobqueue_job j using unnest((select $1::bigint[]), (select $2::int[])) x (id, fence)
   where j.id = x.id and j.fence = x.fence and j.worker = $3::bigint
   returning j.*)
-insert into jobqueue_done (id, state, errors, ` + kept + `)
-select id, 4, errors, ` + kept + ` from gone
+insert into jobqueue_done (id, state, errors, ` + sharedColumns + `)
+select id, 4, errors, ` + sharedColumns + ` from gone
 returning id`
 
 const discardSQL = `
@@ -33,41 +35,46 @@ delete from jobqueue_job j using unnest((select $1::bigint[]), (select $2::int[]
 where j.id = x.id and j.fence = x.fence and j.worker = $3::bigint
 returning j.id`
 
-// withError appends x.error to j.errors with the time of the database; the oldest of a hundred gives way.
+// withError appends x.error to j.errors with the time of the database; the oldest of a hundred is
+// dropped.
 const withError = `
 case when x.error = '' then j.errors else
   (case when jsonb_array_length(j.errors) >= 100 then j.errors - 0 else coalesce(j.errors, '[]') end)
   || (x.error::jsonb || jsonb_build_object('at', now())) end`
 
-// A job whose Dead callback alone ran has one attempt more than it may; that is not shown.
+// A job whose Dead callback alone ran has one attempt more than its limit, which is not recorded.
 const endSQL = `
 with gone as (
-  delete from jobqueue_job j using unnest((select $1::bigint[]), (select $2::int[]), $4::smallint[], $5::text[]) x (id, fence, state, error)
+  delete from jobqueue_job j using unnest((select $1::bigint[]), (select $2::int[]), $4::smallint[], $5::text[])
+    x (id, fence, state, error)
   where j.id = x.id and j.fence = x.fence and j.worker = $3::bigint
   returning j.id, x.state, ` + withError + ` as new_errors, j.run_at, j.created_at, j.claimed_at, j.fence,
     case when j.max_attempts < 0 then j.attempt else least(j.attempt, j.max_attempts) end as attempt,
     j.max_attempts, j.priority, j.until_started, j.queue, j.kind, j.unique_key, j.args)
-insert into jobqueue_done (id, state, errors, ` + kept + `)
-select id, state, new_errors, ` + kept + ` from gone
+insert into jobqueue_done (id, state, errors, ` + sharedColumns + `)
+select id, state, new_errors, ` + sharedColumns + ` from gone
 returning id`
 
-const postponeSQL = `
+const rescheduleSQL = `
 update jobqueue_job j set
   worker = null,
   run_at = case when j.cancel then now() else now() + x.delay * interval '1 microsecond' end,
-  attempt = j.attempt - x.refund,
+  attempt = j.attempt - x.uncounted,
   errors = ` + withError + `
-from unnest((select $1::bigint[]), (select $2::int[]), $4::bigint[], $5::int[], $6::text[]) x (id, fence, delay, refund, error)
+from unnest((select $1::bigint[]), (select $2::int[]), $4::bigint[], $5::int[], $6::text[])
+  x (id, fence, delay, uncounted, error)
 where j.id = x.id and j.fence = x.fence and j.worker = $3::bigint
 returning j.id`
 
-// claimSQL takes the most urgent jobs of several queues.
+// claimSQL claims the most urgent jobs of several queues.
 //
-//   - The worker's row is locked against the sweeper, and without it nothing is taken: a process that was swept while it
-//     slept must not hold jobs for a worker that nobody will ever sweep again.
-//   - array(…) is evaluated once, whatever the planner does; "id in (… skip locked)" might be evaluated again.
-//   - Priorities are visited one by one, or jobs scheduled for tomorrow at priority 1 would be walked over by every claim.
-//   - $4 and $5 are the watermarks, four for each queue.
+//   - The worker's row is locked against Rescue, and without it nothing is claimed: a process whose
+//     jobs were rescued while it slept must not claim jobs for a worker that nobody will ever rescue
+//     again.
+//   - array(…) is evaluated once for any plan; "id in (… skip locked)" might be evaluated again.
+//   - Priorities are visited one by one, or every claim would step over the jobs scheduled for
+//     tomorrow at priority 1.
+//   - $4 and $5 are the cursors, four for each queue.
 const claimSQL = `
 update jobqueue_job set worker = $1::bigint, fence = fence + 1, attempt = attempt + 1, claimed_at = now(),
   unique_key = case when until_started then null else unique_key end
@@ -94,91 +101,93 @@ from unnest($1::text[]) q (name), generate_series(1, 4) p,
     where queue = q.name and priority = p::smallint and worker is null and run_at > now()
     order by run_at limit 1) t`
 
-// planSQL has the statements of its transaction planned for the indexes they are meant for. Plans are kept with a connection:
-// one that was made while the table was small would scan it for hours after it has grown. (SET LOCAL would warn about the
-// missing BEGIN.)
+// planSQL makes the statements of its transaction use their indexes. Plans are cached by connection:
+// one that was made while the table was small would scan it for hours after it has grown. (SET LOCAL
+// would warn about the missing BEGIN.)
 const planSQL = `
-select set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)`
+select set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
+  set_config('enable_mergejoin', 'off', true)`
 
-// Exchange implements jobqueue.Store: all statements travel together, in one transaction that needs no BEGIN.
+// Exchange implements driver.Store: all statements travel together, in one transaction that needs no
+// BEGIN.
 func (s *Store) Exchange(ctx context.Context, x driver.ExchangeRequest) (driver.ExchangeResponse, error) {
 	var res driver.ExchangeResponse
+	if len(x.Results) == 0 && len(x.Claims) == 0 {
+		return res, nil
+	}
 	var b pgx.Batch
 	b.Queue(planSQL)
-	counted := make(map[int64]struct{}, len(x.Results))
-	if err := s.queueOutcomes(&b, x, counted); err != nil {
+	recorded := make(map[int64]struct{}, len(x.Results))
+	if err := s.queueResults(&b, x, recorded); err != nil {
 		return res, err
 	}
 	if len(x.Claims) > 0 {
-		s.queueClaim(&b, x, &res)
+		s.queueClaims(&b, x, &res)
 	}
-	if b.Len() == 1 {
-		return res, nil
-	}
-	// Only Close tells whether the transaction was committed.
+	// Only Close reports whether the transaction was committed.
 	if err := s.pool.SendBatch(ctx, &b).Close(); err != nil {
-		return driver.ExchangeResponse{}, refusal(fmt.Errorf("exchange: %w", err))
+		err = fmt.Errorf("exchange: %w", err)
+		if isRefusal(err) {
+			err = jobqueue.Permanent(err)
+		}
+		return driver.ExchangeResponse{}, err
 	}
-	for _, o := range x.Results {
-		if _, ok := counted[o.ID]; !ok {
-			res.Lost = append(res.Lost, o.Lease)
+	for _, r := range x.Results {
+		if _, ok := recorded[r.ID]; !ok {
+			res.Lost = append(res.Lost, r.Lease)
 		}
 	}
 	return res, nil
 }
 
-// refusal marks an error as permanent when the database will not accept these statements however often they come: its class
-// is a data exception, a violated constraint or an error of syntax or access.
-func refusal(err error) error {
-	if c := code(err); strings.HasPrefix(c, "22") || strings.HasPrefix(c, "23") || strings.HasPrefix(c, "42") {
-		return jobqueue.Permanent(err)
-	}
-	return err
+// isRefusal reports whether the database will never accept the statements: the error's class is a
+// data exception, a violated constraint, or an error of syntax or access.
+func isRefusal(err error) bool {
+	c := code(err)
+	return strings.HasPrefix(c, "22") || strings.HasPrefix(c, "23") || strings.HasPrefix(c, "42")
 }
 
-// queueOutcomes adds a statement for each sort of outcome that x has.
-func (s *Store) queueOutcomes(b *pgx.Batch, x driver.ExchangeRequest, counted map[int64]struct{}) error {
-	type leases struct {
-		ids    []int64
-		fences []int32
-	}
-	var discarded, ended, postponed leases
+// leases are the first two arguments of a statement that records results.
+type leases struct {
+	ids    []int64
+	fences []int32
+}
+
+func (l *leases) add(r driver.Result) {
+	l.ids, l.fences = append(l.ids, r.ID), append(l.fences, int32(r.Fence))
+}
+
+// queueResults adds one statement for each kind of result that x has.
+func (s *Store) queueResults(b *pgx.Batch, x driver.ExchangeRequest, recorded map[int64]struct{}) error {
+	var discarded, ended, rescheduled leases
 	succeeded := leases{ids: make([]int64, 0, len(x.Results)), fences: make([]int32, 0, len(x.Results))}
 	var states []int16
 	var delays []int64
-	var refunds []int32
-	var endErrors, postponeErrors []string
-	add := func(l *leases, o driver.Result) {
-		l.ids, l.fences = append(l.ids, o.ID), append(l.fences, int32(o.Fence))
-	}
-	for _, o := range x.Results {
+	var uncounted []int32
+	var endErrors, rescheduleErrors []string
+	for _, r := range x.Results {
+		text, err := errorText(r.Error)
+		if err != nil {
+			return err
+		}
 		switch {
-		case o.Action == driver.Reschedule:
-			text, err := errorText(o.Error)
-			if err != nil {
-				return err
+		case r.Action == driver.Reschedule:
+			rescheduled.add(r)
+			delays, rescheduleErrors = append(delays, r.Delay.Microseconds()), append(rescheduleErrors, text)
+			uncounted = append(uncounted, 0)
+			if r.Uncounted {
+				uncounted[len(uncounted)-1] = 1
 			}
-			refund := int32(0)
-			if o.Uncounted {
-				refund = 1
-			}
-			add(&postponed, o)
-			delays, refunds = append(delays, o.Delay.Microseconds()), append(refunds, refund)
-			postponeErrors = append(postponeErrors, text)
-		case o.Discard:
-			add(&discarded, o)
-		case o.Action == driver.Complete:
-			add(&succeeded, o)
+		case r.Discard:
+			discarded.add(r)
+		case r.Action == driver.Complete:
+			succeeded.add(r)
 		default:
-			text, err := errorText(o.Error)
-			if err != nil {
-				return err
-			}
 			state := driver.StateFailed
-			if o.Action == driver.Cancel {
+			if r.Action == driver.Cancel {
 				state = driver.StateCancelled
 			}
-			add(&ended, o)
+			ended.add(r)
 			states, endErrors = append(states, int16(state)), append(endErrors, text)
 		}
 	}
@@ -186,19 +195,19 @@ func (s *Store) queueOutcomes(b *pgx.Batch, x driver.ExchangeRequest, counted ma
 		if len(l.ids) == 0 {
 			return
 		}
-		b.Queue(query, append([]any{l.ids, l.fences, x.Worker}, more...)...).Query(func(rows pgx.Rows) error {
+		b.Queue(s.sql(query), append([]any{l.ids, l.fences, x.Worker}, more...)...).Query(func(rows pgx.Rows) error {
 			var id int64
 			_, err := pgx.ForEachRow(rows, []any{&id}, func() error {
-				counted[id] = struct{}{}
+				recorded[id] = struct{}{}
 				return nil
 			})
 			return err
 		})
 	}
-	queue(succeeded, s.q.succeed)
-	queue(discarded, s.q.discard)
-	queue(ended, s.q.end, states, endErrors)
-	queue(postponed, s.q.postpone, delays, refunds, postponeErrors)
+	queue(succeeded, succeedSQL)
+	queue(discarded, discardSQL)
+	queue(ended, endSQL, states, endErrors)
+	queue(rescheduled, rescheduleSQL, delays, uncounted, rescheduleErrors)
 	return nil
 }
 
@@ -211,24 +220,24 @@ func errorText(e driver.AttemptError) (string, error) {
 	return string(text), err
 }
 
-// queueClaim adds the statements that take jobs and look ahead.
-func (s *Store) queueClaim(b *pgx.Batch, x driver.ExchangeRequest, res *driver.ExchangeResponse) {
+// queueClaims adds the statements that claim jobs and look ahead.
+func (s *Store) queueClaims(b *pgx.Batch, x driver.ExchangeRequest, res *driver.ExchangeResponse) {
 	var names []string
-	var counts []int32
+	var limits []int32
 	var times []time.Time
 	var ids []int64
-	for _, w := range x.Claims {
-		names, counts = append(names, w.Queue), append(counts, int32(w.Limit))
-		for _, m := range w.After {
-			times, ids = append(times, m.RunAt), append(ids, m.ID)
+	for _, c := range x.Claims {
+		names, limits = append(names, c.Queue), append(limits, int32(c.Limit))
+		for _, after := range c.After {
+			times, ids = append(times, after.RunAt), append(ids, after.ID)
 		}
 	}
-	b.Queue(s.q.claim, x.Worker, names, counts, times, ids).Query(func(rows pgx.Rows) error {
+	b.Queue(s.sql(claimSQL), x.Worker, names, limits, times, ids).Query(func(rows pgx.Rows) error {
 		defer rows.Close()
 		for rows.Next() {
 			j := &driver.Job{Worker: x.Worker, State: driver.StateRunning}
-			err := rows.Scan(&j.ID, &j.Fence, &j.Attempt, &j.MaxAttempts, &j.Priority, &j.Queue, &j.Kind, (*[]byte)(&j.Args),
-				&j.RunAt, &j.CreatedAt, &j.ClaimedAt, &j.Cancelling)
+			err := rows.Scan(&j.ID, &j.Fence, &j.Attempt, &j.MaxAttempts, &j.Priority, &j.Queue, &j.Kind,
+				(*[]byte)(&j.Args), &j.RunAt, &j.CreatedAt, &j.ClaimedAt, &j.Cancelling)
 			if err != nil {
 				return err
 			}
@@ -240,7 +249,7 @@ func (s *Store) queueClaim(b *pgx.Batch, x driver.ExchangeRequest, res *driver.E
 	if !x.LookAhead {
 		return
 	}
-	b.Queue(s.q.next, names).QueryRow(func(row pgx.Row) error {
+	b.Queue(s.sql(nextSQL), names).QueryRow(func(row pgx.Row) error {
 		var next *int64
 		err := row.Scan(&next)
 		if next != nil {
@@ -250,7 +259,33 @@ func (s *Store) queueClaim(b *pgx.Batch, x driver.ExchangeRequest, res *driver.E
 	})
 }
 
-// duration is that many microseconds, or the longest Duration.
+// duration returns us microseconds, or the longest Duration.
 func duration(us int64) time.Duration {
 	return time.Duration(min(us, math.MaxInt64/int64(time.Microsecond))) * time.Microsecond
+}
+
+// CompleteTx completes the job as succeeded in tx, if and when tx commits. A handler calls it for
+// its own job, commits, and returns nil. ErrLeaseLost means that the job is no longer the handler's:
+// roll back. The job goes to the history even when the worker's queue keeps none.
+func (s *Store) CompleteTx(ctx context.Context, tx pgx.Tx, job *jobqueue.Job) error {
+	return s.complete(ctx, pgxQuerier{tx}, job)
+}
+
+// CompleteSQL is CompleteTx for a transaction of database/sql over pgx's stdlib driver.
+func (s *Store) CompleteSQL(ctx context.Context, tx *sql.Tx, job *jobqueue.Job) error {
+	return s.complete(ctx, sqlQuerier{tx}, job)
+}
+
+func (s *Store) complete(ctx context.Context, db querier, job *jobqueue.Job) error {
+	var id int64
+	err := db.query(ctx, s.sql(succeedSQL), func(rs rows) error { return rs.Scan(&id) },
+		[]int64{job.ID}, []int32{int32(job.Fence)}, job.Worker)
+	if err == nil && id == 0 {
+		err = driver.ErrLeaseLost
+	}
+	if err != nil {
+		return fmt.Errorf("complete job %d: %w", job.ID, err)
+	}
+	driver.MarkCompleted(job)
+	return nil
 }

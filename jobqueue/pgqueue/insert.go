@@ -20,8 +20,8 @@ values ($1, $2, $3, coalesce($4::timestamptz, clock_timestamp()), $5, $6::text, 
 on conflict (kind, unique_key) where unique_key is not null do nothing
 returning id`
 
-// The ids of the rows without a key come back in the order of the rows, because rows are inserted in that order; those
-// with a key are matched by it.
+// The ids of the rows without a key are returned in the order of the rows, because rows are inserted
+// in that order; those with a key are matched by it.
 const insertManySQL = `
 insert into jobqueue_job (queue, kind, priority, run_at, max_attempts, unique_key, until_started, args)
 select queue, kind, priority, coalesce(run_at, clock_timestamp()), max_attempts, unique_key, until_started, args::json
@@ -32,7 +32,8 @@ returning id, kind, unique_key`
 
 const findUniqueSQL = `select id from jobqueue_job where kind = $1 and unique_key = $2`
 
-// EnqueueTx enqueues jobs in tx and returns a receipt for each. They exist, and workers hear of them, when tx commits.
+// EnqueueTx enqueues jobs in tx and returns a result for each. They exist, and workers are notified
+// of them, when tx commits.
 func (s *Store) EnqueueTx(ctx context.Context, tx pgx.Tx, ps ...jobqueue.Params) ([]jobqueue.InsertResult, error) {
 	return s.enqueueIn(ctx, pgxQuerier{tx}, ps)
 }
@@ -50,55 +51,62 @@ func (s *Store) enqueueIn(ctx context.Context, db querier, ps []jobqueue.Params)
 	if err != nil {
 		return nil, err
 	}
-	receipts, err := s.insert(ctx, db, rs)
+	results, err := s.insert(ctx, db, rs)
 	if err != nil {
 		return nil, fmt.Errorf("enqueue: %w", err)
 	}
 	if s.cfg.PollOnly {
-		return receipts, nil
+		return results, nil
 	}
 	signals, _ := wake.Of(rs)
-	if err := db.query(ctx, notifySQL, nil, s.channel(), payloads(signals)); err != nil {
+	ignore := func(rows) error { return nil }
+	if err := db.query(ctx, notifySQL, ignore, s.channel(), payloads(signals)); err != nil {
 		return nil, fmt.Errorf("enqueue: notify: %w", err)
 	}
-	return receipts, nil
+	return results, nil
 }
 
-// Insert implements jobqueue.Store.
-func (s *Store) Insert(ctx context.Context, rs []driver.Record) ([]jobqueue.InsertResult, error) {
-	receipts, err := s.insert(ctx, pgxQuerier{s.pool}, rs)
+// Insert implements driver.Store.
+func (s *Store) Insert(ctx context.Context, rs []driver.Record) ([]driver.InsertResult, error) {
+	results, err := s.insert(ctx, pgxQuerier{s.pool}, rs)
 	if err == nil {
 		s.wake(rs)
 	}
-	return receipts, err
+	return results, err
 }
 
-func (s *Store) insert(ctx context.Context, db querier, rs []driver.Record) (receipts []jobqueue.InsertResult, err error) {
+func (s *Store) insert(ctx context.Context, db querier, rs []driver.Record) (results []driver.InsertResult, err error) {
 	if len(rs) == 1 {
-		r := rs[0]
-		var id int64
-		err = db.query(ctx, s.q.insert, func(row scanner) error { return row.Scan(&id) },
-			r.Queue, r.Kind, int16(r.Priority), timeOrNull(r.RunAt), int32(r.MaxAttempts), textOrNull(r.UniqueKey), r.UntilStarted, string(r.Args))
-		receipts = []jobqueue.InsertResult{{ID: id}}
+		results = make([]driver.InsertResult, 1)
+		results[0].ID, err = s.insertOne(ctx, db, rs[0])
 	} else {
-		receipts, err = s.insertMany(ctx, db, rs)
+		results, err = s.insertMany(ctx, db, rs)
 	}
 	if err != nil {
 		return nil, err
 	}
 	for i, r := range rs {
-		if receipts[i].ID == 0 {
-			if receipts[i], err = s.existing(ctx, db, r); err != nil {
+		if results[i].ID == 0 {
+			if results[i], err = s.existing(ctx, db, r); err != nil {
 				return nil, err
 			}
 		}
 	}
-	return receipts, nil
+	return results, nil
+}
+
+// insertOne returns the id 0 when another job holds the unique key.
+func (s *Store) insertOne(ctx context.Context, db querier, r driver.Record) (id int64, err error) {
+	err = db.query(ctx, s.sql(insertSQL), func(rs rows) error { return rs.Scan(&id) },
+		r.Queue, r.Kind, int16(r.Priority), timeOrNull(r.RunAt), int32(r.MaxAttempts), textOrNull(r.UniqueKey),
+		r.UntilStarted, string(r.Args))
+	return id, err
 }
 
 type uniqueKey struct{ kind, key string }
 
-func (s *Store) insertMany(ctx context.Context, db querier, rs []driver.Record) ([]jobqueue.InsertResult, error) {
+// insertMany returns the id 0 for records whose unique key another job holds.
+func (s *Store) insertMany(ctx context.Context, db querier, rs []driver.Record) ([]driver.InsertResult, error) {
 	n := len(rs)
 	queues, kinds, args := make([]string, n), make([]string, n), make([]string, n)
 	priorities, limits := make([]int16, n), make([]int32, n)
@@ -109,15 +117,15 @@ func (s *Store) insertMany(ctx context.Context, db querier, rs []driver.Record) 
 		priorities[i], limits[i], until[i] = int16(r.Priority), int32(r.MaxAttempts), r.UntilStarted
 		times[i], keys[i] = timeOrNull(r.RunAt), textOrNull(r.UniqueKey)
 	}
-	free := make([]int64, 0, n)
+	unkeyed := make([]int64, 0, n)
 	keyed := map[uniqueKey]int64{}
-	err := db.query(ctx, s.q.insertMany, func(row scanner) error {
+	err := db.query(ctx, s.sql(insertManySQL), func(rs rows) error {
 		var id int64
 		var kind string
 		var key *string
-		err := row.Scan(&id, &kind, &key)
+		err := rs.Scan(&id, &kind, &key)
 		if key == nil {
-			free = append(free, id)
+			unkeyed = append(unkeyed, id)
 		} else {
 			keyed[uniqueKey{kind, *key}] = id
 		}
@@ -126,37 +134,34 @@ func (s *Store) insertMany(ctx context.Context, db querier, rs []driver.Record) 
 	if err != nil {
 		return nil, err
 	}
-	receipts := make([]jobqueue.InsertResult, n)
-	told := map[uniqueKey]bool{}
+	results := make([]driver.InsertResult, n)
+	seen := map[uniqueKey]bool{}
 	for i, r := range rs {
 		if r.UniqueKey == "" {
-			receipts[i].ID, free = free[0], free[1:]
+			results[i].ID, unkeyed = unkeyed[0], unkeyed[1:]
 			continue
 		}
 		k := uniqueKey{r.Kind, r.UniqueKey}
-		receipts[i] = jobqueue.InsertResult{ID: keyed[k], Duplicate: told[k]}
-		told[k] = true
+		results[i] = driver.InsertResult{ID: keyed[k], Duplicate: seen[k]}
+		seen[k] = true
 	}
-	return receipts, nil
+	return results, nil
 }
 
-var errKeyBusy = errors.New("unique key changes hands too quickly")
-
-// existing finds the job that holds the key of r. When that has finished since, r is inserted after all.
-func (s *Store) existing(ctx context.Context, db querier, r driver.Record) (jobqueue.InsertResult, error) {
+// existing finds the job that holds the unique key of r. If that has finished meanwhile, r is
+// inserted after all.
+func (s *Store) existing(ctx context.Context, db querier, r driver.Record) (driver.InsertResult, error) {
 	for range 10 {
 		var id int64
-		scan := func(row scanner) error { return row.Scan(&id) }
-		if err := db.query(ctx, s.q.findUnique, scan, r.Kind, r.UniqueKey); err != nil || id != 0 {
-			return jobqueue.InsertResult{ID: id, Duplicate: true}, err
+		find := func(rs rows) error { return rs.Scan(&id) }
+		if err := db.query(ctx, s.sql(findUniqueSQL), find, r.Kind, r.UniqueKey); err != nil || id != 0 {
+			return driver.InsertResult{ID: id, Duplicate: true}, err
 		}
-		err := db.query(ctx, s.q.insert, scan,
-			r.Queue, r.Kind, int16(r.Priority), timeOrNull(r.RunAt), int32(r.MaxAttempts), textOrNull(r.UniqueKey), r.UntilStarted, string(r.Args))
-		if err != nil || id != 0 {
-			return jobqueue.InsertResult{ID: id}, err
+		if id, err := s.insertOne(ctx, db, r); err != nil || id != 0 {
+			return driver.InsertResult{ID: id}, err
 		}
 	}
-	return jobqueue.InsertResult{}, errKeyBusy
+	return driver.InsertResult{}, errors.New("the unique key was freed and taken again at every attempt")
 }
 
 func timeOrNull(t time.Time) *time.Time {

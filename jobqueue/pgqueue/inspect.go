@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"sort"
 	"strings"
 	"time"
 
@@ -25,10 +24,10 @@ from jobqueue_job`
 
 const getSQL = shownJob + ` where id = $1 union all ` + shownDone + ` where id = $1`
 
-// Get implements jobqueue.Store.
+// Get implements driver.Store.
 func (s *Store) Get(ctx context.Context, id int64) (*driver.Job, error) {
 	// json has no equality, so union all; an id is in one table only.
-	jobs, err := s.jobs(ctx, s.q.get, id)
+	jobs, err := s.jobs(ctx, s.sql(getSQL), id)
 	if err != nil {
 		return nil, fmt.Errorf("get job %d: %w", id, err)
 	}
@@ -38,7 +37,7 @@ func (s *Store) Get(ctx context.Context, id int64) (*driver.Job, error) {
 	return jobs[0], nil
 }
 
-// List implements jobqueue.Store.
+// List implements driver.Store.
 func (s *Store) List(ctx context.Context, f driver.Filter) ([]*driver.Job, error) {
 	query, args := shownJob, []any{}
 	var where []string
@@ -72,7 +71,7 @@ func (s *Store) List(ctx context.Context, f driver.Filter) ([]*driver.Job, error
 	}
 	args = append(args, f.Limit)
 	query += " where " + strings.Join(where, " and ") + fmt.Sprintf(" order by id desc limit $%d", len(args))
-	jobs, err := s.jobs(ctx, qualify(s.cfg.Schema, query), args...)
+	jobs, err := s.jobs(ctx, s.sql(query), args...)
 	if err != nil {
 		return nil, fmt.Errorf("list jobs: %w", err)
 	}
@@ -129,9 +128,9 @@ from names n,
 where n.queue is not null`
 
 const runningSQL = `
-select queue, count(*) from (select queue from jobqueue_job where worker is not null limit $1) t group by queue`
+select queue, 3, count(*) from (select queue from jobqueue_job where worker is not null limit $1) t group by queue`
 
-const badSQL = `
+const endedSQL = `
 select queue, state, count(*) from (
   (select queue, state from jobqueue_done where state <> 4 and state = 5 order by id desc limit $1)
   union all
@@ -140,47 +139,33 @@ group by queue, state`
 
 const workersSQL = `select id, name, started_at, expires_at from jobqueue_worker order by id`
 
-// Stats implements jobqueue.Store.
+// Stats implements driver.Store.
 func (s *Store) Stats(ctx context.Context) (driver.Stats, error) {
-	queues := map[string]*driver.QueueStats{}
-	of := func(name string) *driver.QueueStats {
-		if queues[name] == nil {
-			queues[name] = &driver.QueueStats{Queue: name}
-		}
-		return queues[name]
-	}
+	const limit = driver.StatsLimit + 1
 	var stats driver.Stats
 	var name string
 	var state driver.State
 	var n, m int
 	var oldest int64
 	var b pgx.Batch
-	const limit = driver.StatsLimit + 1
-	b.Queue(s.q.stats, limit).Query(func(rows pgx.Rows) error {
+	b.Queue(s.sql(statsSQL), limit).Query(func(rows pgx.Rows) error {
 		_, err := pgx.ForEachRow(rows, []any{&name, &n, &m, &oldest}, func() error {
-			q := of(name)
-			q.Waiting, q.Scheduled = min(n, limit), min(m, limit)
-			q.Oldest = duration(oldest)
+			q := stats.Queue(name)
+			q.Waiting, q.Scheduled, q.Oldest = min(n, limit), min(m, limit), duration(oldest)
 			return nil
 		})
 		return err
 	})
-	b.Queue(s.q.running, limit).Query(func(rows pgx.Rows) error {
-		_, err := pgx.ForEachRow(rows, []any{&name, &n}, func() error { of(name).Running = n; return nil })
-		return err
-	})
-	b.Queue(s.q.bad, limit).Query(func(rows pgx.Rows) error {
-		_, err := pgx.ForEachRow(rows, []any{&name, &state, &n}, func() error {
-			if state == driver.StateFailed {
-				of(name).Failed = n
-			} else {
-				of(name).Cancelled = n
-			}
-			return nil
+	for _, query := range []string{runningSQL, endedSQL} {
+		b.Queue(s.sql(query), limit).Query(func(rows pgx.Rows) error {
+			_, err := pgx.ForEachRow(rows, []any{&name, &state, &n}, func() error {
+				stats.Queue(name).Set(state, n)
+				return nil
+			})
+			return err
 		})
-		return err
-	})
-	b.Queue(s.q.workers).Query(func(rows pgx.Rows) (err error) {
+	}
+	b.Queue(s.sql(workersSQL)).Query(func(rows pgx.Rows) (err error) {
 		stats.Workers, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (w driver.WorkerInfo, err error) {
 			err = row.Scan(&w.ID, &w.Name, &w.StartedAt, &w.ExpiresAt)
 			w.StartedAt, w.ExpiresAt = w.StartedAt.UTC(), w.ExpiresAt.UTC()
@@ -191,9 +176,5 @@ func (s *Store) Stats(ctx context.Context) (driver.Stats, error) {
 	if err := s.pool.SendBatch(ctx, &b).Close(); err != nil {
 		return driver.Stats{}, fmt.Errorf("stats: %w", err)
 	}
-	for _, q := range queues {
-		stats.Queues = append(stats.Queues, *q)
-	}
-	sort.Slice(stats.Queues, func(i, j int) bool { return stats.Queues[i].Queue < stats.Queues[j].Queue })
 	return stats, nil
 }

@@ -14,22 +14,23 @@ import (
 const registerSQL = `
 insert into jobqueue_worker (name, expires_at) values ($1, now() + $2::bigint * interval '1 microsecond') returning id`
 
-// Register implements jobqueue.Store.
+// Register implements driver.Store.
 func (s *Store) Register(ctx context.Context, name string, lease time.Duration) (worker int64, err error) {
-	err = s.pool.QueryRow(ctx, s.q.register, name, lease.Microseconds()).Scan(&worker)
+	err = s.pool.QueryRow(ctx, s.sql(registerSQL), name, lease.Microseconds()).Scan(&worker)
 	return worker, err
 }
 
-// A worker whose lease has ended but whom nobody has swept yet has lost nothing, so its row is all that counts.
-const beatSQL = `
+// The jobs of a worker whose lease has ended are still its own until another process rescues them,
+// so only its row counts.
+const heartbeatSQL = `
 update jobqueue_worker set expires_at = now() + $2::bigint * interval '1 microsecond' where id = $1 returning id`
 
-const beatCancelledSQL = `select id from jobqueue_job where worker = $1 and cancel`
+const cancelledSQL = `select id from jobqueue_job where worker = $1 and cancel`
 
-// Beat implements jobqueue.Store.
+// Heartbeat implements driver.Store.
 func (s *Store) Heartbeat(ctx context.Context, worker int64, lease time.Duration) (cancelled []int64, alive bool, err error) {
 	var b pgx.Batch
-	b.Queue(s.q.beat, worker, lease.Microseconds()).QueryRow(func(row pgx.Row) error {
+	b.Queue(s.sql(heartbeatSQL), worker, lease.Microseconds()).QueryRow(func(row pgx.Row) error {
 		var id int64
 		err := row.Scan(&id)
 		alive = err == nil
@@ -38,7 +39,7 @@ func (s *Store) Heartbeat(ctx context.Context, worker int64, lease time.Duration
 		}
 		return err
 	})
-	b.Queue(s.q.beatCancelled, worker).Query(func(rows pgx.Rows) (err error) {
+	b.Queue(s.sql(cancelledSQL), worker).Query(func(rows pgx.Rows) (err error) {
 		cancelled, err = pgx.CollectRows(rows, pgx.RowTo[int64])
 		return err
 	})
@@ -54,21 +55,21 @@ where worker = $1 and not exists (
   select from unnest($2::bigint[], $3::int[]) k (id, fence) where k.id = j.id and k.fence = j.fence)
 returning queue`
 
-const forgetSQL = `delete from jobqueue_worker where id = $1`
+const unregisterSQL = `delete from jobqueue_worker where id = $1`
 
-// Release implements jobqueue.Store.
-func (s *Store) Release(ctx context.Context, worker int64, keep []driver.Lease, forget bool) (released int, err error) {
+// Release implements driver.Store.
+func (s *Store) Release(ctx context.Context, worker int64, keep []driver.Lease, unregister bool) (released int, err error) {
 	ids, fences := make([]int64, len(keep)), make([]int32, len(keep))
 	for i, l := range keep {
 		ids[i], fences[i] = l.ID, int32(l.Fence)
 	}
 	var b pgx.Batch
-	if forget {
-		// First, because this waits for claims under way.
-		b.Queue(s.q.forget, worker)
+	if unregister {
+		// First, because it waits for claims in progress.
+		b.Queue(s.sql(unregisterSQL), worker)
 	}
 	queues := map[string]bool{}
-	b.Queue(s.q.release, worker, ids, fences).Query(func(rows pgx.Rows) error {
+	b.Queue(s.sql(releaseSQL), worker, ids, fences).Query(func(rows pgx.Rows) error {
 		var queue string
 		_, err := pgx.ForEachRow(rows, []any{&queue}, func() error {
 			queues[queue] = true
@@ -81,30 +82,31 @@ func (s *Store) Release(ctx context.Context, worker int64, keep []driver.Lease, 
 		return 0, fmt.Errorf("release: %w", err)
 	}
 	for queue := range queues {
-		s.wakeQueue(queue)
+		s.signal(driver.Signal{Queue: queue})
 	}
 	return released, nil
 }
 
-// Claims under way hold the row of their worker, so it is not found here.
+// Claims in progress lock the row of their worker, so it is not found here.
 const expiredSQL = `select id from jobqueue_worker where expires_at < now() for update skip locked`
 
-const lost = `
+const rescueSQL = `
 update jobqueue_job j set worker = null, fence = fence + 1,
   errors = (case when jsonb_array_length(errors) >= 100 then errors - 0 else coalesce(errors, '[]') end)
-    || jsonb_build_object('attempt', attempt, 'at', now(), 'error', 'lease expired')
-`
+    || jsonb_build_object('attempt', attempt, 'at', now(), 'error', '` + driver.LeaseExpired + `')
+where worker `
 
-const takeBackSQL = lost + `where worker = any ($1::bigint[])`
+const (
+	rescueJobsSQL    = rescueSQL + `= any ($1::bigint[])`
+	rescueOrphansSQL = rescueSQL + `is not null and not exists (select from jobqueue_worker w where w.id = j.worker)`
+)
 
 const removeWorkersSQL = `delete from jobqueue_worker where id = any ($1::bigint[])`
 
-const auditSQL = lost + `where worker is not null and not exists (select from jobqueue_worker w where w.id = j.worker)`
-
-// Sweep implements jobqueue.Store.
-func (s *Store) Rescue(ctx context.Context, audit bool) (recovered int, err error) {
+// Rescue implements driver.Store.
+func (s *Store) Rescue(ctx context.Context, orphans bool) (rescued int, err error) {
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, s.q.expired)
+		rows, err := tx.Query(ctx, s.sql(expiredSQL))
 		if err != nil {
 			return err
 		}
@@ -113,26 +115,26 @@ func (s *Store) Rescue(ctx context.Context, audit bool) (recovered int, err erro
 			return err
 		}
 		if len(dead) > 0 {
-			tag, err := tx.Exec(ctx, s.q.takeBack, dead)
+			tag, err := tx.Exec(ctx, s.sql(rescueJobsSQL), dead)
 			if err != nil {
 				return err
 			}
-			recovered += int(tag.RowsAffected())
-			if _, err := tx.Exec(ctx, s.q.removeWorkers, dead); err != nil {
+			rescued += int(tag.RowsAffected())
+			if _, err := tx.Exec(ctx, s.sql(removeWorkersSQL), dead); err != nil {
 				return err
 			}
 		}
-		if audit {
-			tag, err := tx.Exec(ctx, s.q.audit)
+		if orphans {
+			tag, err := tx.Exec(ctx, s.sql(rescueOrphansSQL))
 			if err != nil {
 				return err
 			}
-			recovered += int(tag.RowsAffected())
+			rescued += int(tag.RowsAffected())
 		}
 		return nil
 	})
 	if err != nil {
-		return 0, fmt.Errorf("sweep: %w", err)
+		return 0, fmt.Errorf("rescue: %w", err)
 	}
-	return recovered, nil
+	return rescued, nil
 }

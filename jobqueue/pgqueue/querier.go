@@ -7,11 +7,16 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-type scanner interface{ Scan(dst ...any) error }
+// rows are the rows of either driver.
+type rows interface {
+	Next() bool
+	Scan(dst ...any) error
+	Err() error
+}
 
-// querier runs a statement on a pool or a transaction of either driver and calls scan, if not nil, for every row.
+// querier runs a statement on a pool or a transaction of either driver and calls scan for every row.
 type querier interface {
-	query(ctx context.Context, query string, scan func(scanner) error, args ...any) error
+	query(ctx context.Context, query string, scan func(rows) error, args ...any) error
 }
 
 type pgxQuerier struct {
@@ -20,38 +25,31 @@ type pgxQuerier struct {
 	}
 }
 
-func (q pgxQuerier) query(ctx context.Context, query string, scan func(scanner) error, args ...any) error {
-	rows, err := q.db.Query(ctx, query, args...)
+func (q pgxQuerier) query(ctx context.Context, query string, scan func(rows) error, args ...any) error {
+	rs, err := q.db.Query(ctx, query, args...)
 	if err != nil {
 		return err
 	}
-	defer rows.Close()
-	for rows.Next() {
-		if scan == nil {
-			continue
-		}
-		if err := scan(rows); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
+	defer rs.Close()
+	return each(rs, scan)
 }
 
 type sqlQuerier struct{ tx *sql.Tx }
 
-func (q sqlQuerier) query(ctx context.Context, query string, scan func(scanner) error, args ...any) error {
-	rows, err := q.tx.QueryContext(ctx, query, args...)
+func (q sqlQuerier) query(ctx context.Context, query string, scan func(rows) error, args ...any) error {
+	rs, err := q.tx.QueryContext(ctx, query, args...)
 	if err != nil {
 		return err
 	}
-	defer rows.Close()
-	for rows.Next() {
-		if scan == nil {
-			continue
-		}
-		if err := scan(rows); err != nil {
+	defer rs.Close()
+	return each(rs, scan)
+}
+
+func each(rs rows, scan func(rows) error) error {
+	for rs.Next() {
+		if err := scan(rs); err != nil {
 			return err
 		}
 	}
-	return rows.Err()
+	return rs.Err()
 }

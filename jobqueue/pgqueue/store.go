@@ -1,14 +1,14 @@
-// Package pgqueue keeps a job queue in PostgreSQL (12 or later), natively through pgx.
+// Package pgqueue stores a job queue in PostgreSQL (12 or later), natively through pgx.
 //
-// [New] makes a [Store] for jobqueue.NewClient and jobqueue.NewWorker; [Store.Migrate] makes its tables.
-// [Store.EnqueueTx] and [Store.EnqueueSQL] enqueue in a transaction of yours, [Store.CompleteTx] and
-// [Store.CompleteSQL] finish a job in one.
+// [New] returns a [Store] for jobqueue.NewClient and jobqueue.NewWorker; [Store.Migrate] creates its
+// tables. [Store.EnqueueTx] and [Store.EnqueueSQL] enqueue in a transaction of the caller,
+// [Store.CompleteTx] and [Store.CompleteSQL] complete a job in one.
 //
 // # Connection poolers
 //
-// Every statement works in a pooler's transaction mode. When the pooler cannot keep prepared statements, set
-// DefaultQueryExecMode of the pool to pgx.QueryExecModeExec. LISTEN needs a direct connection: give one in
-// Config.ListenConn, or set Config.PollOnly.
+// Every statement works in a pooler's transaction mode. If the pooler does not support prepared
+// statements, set DefaultQueryExecMode of the pool to pgx.QueryExecModeExec. LISTEN needs a direct
+// connection: configure one in Config.ListenConn, or set Config.PollOnly.
 package pgqueue
 
 import (
@@ -34,19 +34,20 @@ import (
 type Config struct {
 	// Schema holds the tables; Migrate creates it. Defaults to the first schema of the search path.
 	Schema string
-	// ListenConn is how to connect to listen for notifications. Defaults to the pool's own configuration and
-	// BeforeConnect; the connection is not taken from the pool.
+	// ListenConn configures the connection that listens for notifications. Defaults to the pool's
+	// configuration with its BeforeConnect; the connection is not taken from the pool.
 	ListenConn *pgx.ConnConfig
-	// PollOnly sends no notifications and listens for none. Workers of the same process are still woken.
+	// PollOnly neither sends notifications nor listens for them, for servers that are reached only
+	// through a pooler in transaction mode, where LISTEN does not work. Workers of the same process
+	// are still woken at once.
 	PollOnly bool
 }
 
-// Store is a jobqueue.Store. It is safe for concurrent use and holds nothing that must be closed; the pool is the
-// caller's.
+// Store is a jobqueue.Store. It is safe for concurrent use and has nothing to close; the pool belongs
+// to the caller.
 type Store struct {
 	pool   *pgxpool.Pool
 	cfg    Config
-	q      queries
 	hub    wake.Hub
 	notify *wake.Coalescer
 }
@@ -58,7 +59,7 @@ var (
 
 // New returns a store on pool. It does not connect.
 func New(pool *pgxpool.Pool, cfg Config) *Store {
-	s := &Store{pool: pool, cfg: cfg, q: newQueries(cfg.Schema)}
+	s := &Store{pool: pool, cfg: cfg}
 	s.notify = wake.NewCoalescer(s.sendNotify)
 	return s
 }
@@ -66,7 +67,8 @@ func New(pool *pgxpool.Pool, cfg Config) *Store {
 //go:embed migrations
 var embedded embed.FS
 
-// Migrations returns the schema as goose files, for people who run migrations themselves. They name no schema.
+// Migrations returns the schema as goose files, for callers that run migrations themselves. They use
+// the first schema of the search path.
 func Migrations() fs.FS {
 	sub, err := fs.Sub(embedded, "migrations")
 	if err != nil {
@@ -77,13 +79,15 @@ func Migrations() fs.FS {
 
 const versionTable = "jobqueue_migrations"
 
-// Migrate makes the tables or brings them up to date. Several processes may do so at once. It connects outside the pool, with
-// the pool's BeforeConnect and AfterConnect.
+const appliedSQL = `select coalesce(max(version_id), 0) from jobqueue_migrations`
+
+// Migrate creates the tables or updates them. Several processes may do so at once. It connects
+// outside the pool, with the pool's BeforeConnect and AfterConnect.
 func (s *Store) Migrate(ctx context.Context) error {
 	if s.cfg.Schema != "" {
 		create := "create schema if not exists " + quote(s.cfg.Schema)
 		_, err := s.pool.Exec(ctx, create)
-		if code(err) == uniqueViolation { // another starter was quicker
+		if code(err) == uniqueViolation { // another process was faster
 			_, err = s.pool.Exec(ctx, create)
 		}
 		if err != nil {
@@ -95,34 +99,36 @@ func (s *Store) Migrate(ctx context.Context) error {
 	return migrate.Up(ctx, db, migrate.Postgres, versionTable, Migrations())
 }
 
-// Migrated reports whether the tables are there and up to date.
+// Migrated reports whether the tables exist and are up to date.
 func (s *Store) Migrated(ctx context.Context) (bool, error) {
 	files, err := fs.Glob(Migrations(), "*.sql")
 	if err != nil {
 		return false, err
 	}
 	var applied int
-	err = s.pool.QueryRow(ctx, qualify(s.cfg.Schema, `select coalesce(max(version_id), 0) from jobqueue_migrations`)).Scan(&applied)
+	err = s.pool.QueryRow(ctx, s.sql(appliedSQL)).Scan(&applied)
 	if code(err) == undefinedTable {
 		return false, nil
 	}
 	return err == nil && applied >= len(files), err // versions are 1, 2, …
 }
 
-// Check implements jobqueue.Store.
+// Check implements driver.Store.
 func (s *Store) Check(ctx context.Context) error {
 	ok, err := s.Migrated(ctx)
 	if err == nil && !ok {
-		err = fmt.Errorf("%w: tables in schema %q are missing or older than this program; run Migrate", driver.ErrSchema, s.cfg.Schema)
+		err = fmt.Errorf("%w: tables in schema %q are missing or older than this program; run Migrate",
+			driver.ErrSchema, s.cfg.Schema)
 	}
 	return err
 }
 
-// sqlDB connects outside the pool, though in the pool's way, because goose needs the schema as search path.
+// sqlDB connects outside the pool, with the pool's hooks, because goose needs the schema as search
+// path.
 func (s *Store) sqlDB() *sql.DB {
 	pc := s.pool.Config()
 	before := func(ctx context.Context, cc *pgx.ConnConfig) error {
-		*cc = *cc.Copy() // the hook may change what it refers to
+		*cc = *cc.Copy() // the hook may change what it points to
 		if pc.BeforeConnect != nil {
 			if err := pc.BeforeConnect(ctx, cc); err != nil {
 				return err
@@ -151,12 +157,12 @@ func (s *Store) sqlDB() *sql.DB {
 
 func quote(name string) string { return pgx.Identifier{name}.Sanitize() }
 
-// qualify puts the schema before every table name of a query.
-func qualify(schema, query string) string {
-	if schema == "" {
+// sql returns query with the schema before every table name.
+func (s *Store) sql(query string) string {
+	if s.cfg.Schema == "" {
 		return query
 	}
-	return strings.ReplaceAll(query, "jobqueue_", quote(schema)+".jobqueue_")
+	return strings.ReplaceAll(query, "jobqueue_", quote(s.cfg.Schema)+".jobqueue_")
 }
 
 // code returns the SQLSTATE of err, or "".

@@ -19,7 +19,7 @@ import (
 
 const notifySQL = `select pg_notify($1::text, p) from unnest($2::text[]) p`
 
-// notifyAfterSQL does not wait for a disk flush: there is nothing in its transaction that must last.
+// notifyAfterSQL does not wait for a disk flush: its transaction writes nothing.
 const notifyAfterSQL = `
 select pg_notify($1::text, p), set_config('synchronous_commit', 'off', true) from unnest($2::text[]) p`
 
@@ -35,10 +35,11 @@ func (s *Store) channel() string {
 	return name
 }
 
-const maxNameLen = 63 // PostgreSQL cuts longer names in LISTEN and refuses them in pg_notify
+const maxNameLen = 63 // PostgreSQL truncates longer names in LISTEN and refuses them in pg_notify
 
-// wake tells workers of committed jobs. A NOTIFY inside the inserting transaction would make all commits queue up
-// behind one lock, so it comes after, coalesced, and not at all when a worker of this process takes the only job.
+// wake notifies workers of committed jobs. A NOTIFY inside the inserting transaction would make all
+// commits wait for one lock, so it is sent afterwards, coalesced, and not at all when a worker of
+// this process starts the only job.
 func (s *Store) wake(rs []driver.Record) {
 	signals, counts := wake.Of(rs)
 	for _, sig := range signals {
@@ -48,8 +49,6 @@ func (s *Store) wake(rs []driver.Record) {
 		}
 	}
 }
-
-func (s *Store) wakeQueue(queue string) { s.signal(driver.Signal{Queue: queue}) }
 
 func (s *Store) signal(sig driver.Signal) {
 	s.hub.Emit(sig)
@@ -78,7 +77,7 @@ func payloads(signals []driver.Signal) []string {
 	return texts
 }
 
-// parse is the inverse of payloads for one text; ok is false for what others send on the channel.
+// parse is the inverse of payloads for one text; ok is false for notifications of other senders.
 func parse(text string) (sig driver.Signal, ok bool) {
 	kind, rest, _ := strings.Cut(text, " ")
 	number, queue, _ := strings.Cut(rest, " ")
@@ -93,8 +92,8 @@ func parse(text string) (sig driver.Signal, ok bool) {
 	return sig, false
 }
 
-// Wake implements jobqueue.Waker on a connection of its own.
-func (s *Store) Listen(ctx context.Context, up func(), f func(driver.Signal) bool) error {
+// Listen implements driver.Listener on a separate connection.
+func (s *Store) Listen(ctx context.Context, ready func(), f func(driver.Signal) bool) error {
 	defer s.hub.Subscribe(f)()
 	if s.cfg.PollOnly {
 		<-ctx.Done()
@@ -112,7 +111,8 @@ func (s *Store) Listen(ctx context.Context, up func(), f func(driver.Signal) boo
 	if _, err := conn.Exec(ctx, "listen "+quote(s.channel())); err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}
-	// A pooler may accept LISTEN and deliver nothing: only an echo of a notification sent like any other is proof.
+	// A pooler may accept LISTEN and deliver nothing: only the echo of a notification proves that it
+	// works.
 	echo := "echo " + rand.Text()
 	if _, err := s.pool.Exec(ctx, notifySQL, s.channel(), []string{echo}); err != nil {
 		return fmt.Errorf("listen: %w", err)
@@ -123,7 +123,7 @@ func (s *Store) Listen(ctx context.Context, up func(), f func(driver.Signal) boo
 			return fmt.Errorf("listen: %w", err)
 		}
 		if n.Payload == echo {
-			up()
+			ready()
 		} else if sig, ok := parse(n.Payload); ok {
 			f(sig)
 		}
