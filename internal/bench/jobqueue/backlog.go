@@ -8,32 +8,39 @@ import (
 	"lessonkit.example/internal/bench/harness"
 )
 
-// backlog holds the drain with a large table against the drain with an empty one.
+// backlog compares the drain with a large table with the drain of an empty one.
 func backlog(ctx context.Context, b *bench) error {
-	none, err := b.field(ctx, "ours", "backlog_none")
+	none, err := b.contender(ctx, "ours", "backlog_none")
 	if err != nil {
 		return err
 	}
-	const args = `json_build_object('n', n, 'started', 0, 'name', 'Ada Lovelace', 'address', '12 St James''s Square, London')`
+	const args = `
+  json_build_object('n', n, 'started', 0, 'name', 'Ada Lovelace', 'address', '12 St James''s Square, London')`
 	for _, c := range []struct {
 		name, seed string
-		waiting    bool
 	}{
-		{"drain with 1M finished", `insert into jobqueue_done (id, state, run_at, created_at, fence, attempt, max_attempts, priority, until_started, queue, kind, args)
-select -n, 4, now(), now(), 1, 1, 10, 2, false, 'default', 'bench', ` + args + ` from generate_series(1, 1000000) n`, false},
-		{"drain with 1M waiting", `insert into jobqueue_job (priority, max_attempts, queue, kind, args)
-select 2, 10, 'default', 'bench', ` + args + ` from generate_series(1, 1000000) n`, true},
-		{"drain with 500k scheduled", `insert into jobqueue_job (run_at, priority, max_attempts, queue, kind, args)
-select now() + interval '1 day' + n * interval '1 second', 2, 10, 'default', 'bench', ` + args + ` from generate_series(1, 500000) n`, false},
+		{"drain with 1M finished", `
+insert into jobqueue_done (id, state, run_at, created_at, fence, attempt, max_attempts, priority, until_started,
+  queue, kind, args)
+select -n, 4, now(), now(), 1, 1, 10, 2, false, 'default', 'bench', ` + args + `
+from generate_series(1, 1000000) n`},
+		{"drain with 1M waiting", `
+insert into jobqueue_job (priority, max_attempts, queue, kind, args)
+select 2, 10, 'default', 'bench', ` + args + `
+from generate_series(1, 1000000) n`},
+		{"drain with 500k scheduled", `
+insert into jobqueue_job (run_at, priority, max_attempts, queue, kind, args)
+select now() + interval '1 day' + n * interval '1 second', 2, 10, 'default', 'bench', ` + args + `
+from generate_series(1, 500000) n`},
 	} {
-		full, err := b.field(ctx, "ours", "backlog_full")
+		full, err := b.contender(ctx, "ours", "backlog_full")
 		if err != nil {
 			return err
 		}
 		if _, err := full.pool.Exec(ctx, c.seed); err != nil {
 			return err
 		}
-		measure := func(f *field) func() (float64, error) {
+		measure := func(f *contender) func() (float64, error) {
 			return func() (float64, error) {
 				if err := f.fill(ctx, drainJobs); err != nil {
 					return 0, err
@@ -42,7 +49,7 @@ select now() + interval '1 day' + n * interval '1 second', 2, 10, 'default', 'be
 				if err != nil {
 					return 0, err
 				}
-				// What the workers left or recorded goes, the seed stays.
+				// Remove what the workers left or recorded, keep the seed.
 				if f == none {
 					err = f.empty(ctx)
 				} else {
@@ -61,19 +68,16 @@ select now() + interval '1 day' + n * interval '1 second', 2, 10, 'default', 'be
 	return nil
 }
 
-// pinned drains while a transaction elsewhere keeps every dead row from being cleaned up.
+// pinned drains while another transaction keeps every dead row from being vacuumed.
 func pinned(ctx context.Context, b *bench) error {
 	const jobs = 500_000
-	ours, river, err := b.fields(ctx, "pinned")
+	ours, river, err := b.contenders(ctx, "pinned")
 	if err != nil {
 		return err
 	}
-	measure := func(f *field) func() (float64, error) {
+	measure := func(f *contender) func() (float64, error) {
 		return func() (float64, error) {
-			if err := f.empty(ctx); err != nil {
-				return 0, err
-			}
-			if err := f.fill(ctx, jobs); err != nil {
+			if err := f.reset(ctx, jobs); err != nil {
 				return 0, err
 			}
 			tx, err := f.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead})

@@ -1,10 +1,10 @@
-// Package jobqueue measures package jobqueue against River on PostgreSQL and on SQLite, and against plain SQL.
+// Package jobqueue compares package jobqueue with River on PostgreSQL and SQLite, and with plain
+// SQL.
 //
 //	go run . jobqueue [-check] [-json FILE] [-pairs N] [PART…]
 //
-// Without parts all are run: drain, raw, insert, latency, backlog, pinned, sqlite. A private PostgreSQL is started
-// (fsync on, synchronous_commit on) unless DATABASE_URL names one, whose databases jobqueue_bench_* are then dropped and
-// made anew. Workers are processes of their own; a job counts when its end is durable.
+// Without parts all of them run: drain, raw, insert, latency, backlog, pinned, sqlite. Workers are
+// separate processes; a job counts when its end is durable.
 package jobqueue
 
 import (
@@ -16,34 +16,34 @@ import (
 	"lessonkit.example/internal/bench/harness"
 )
 
-// Run measures the parts that the command line names.
+// part is one part of the comparison.
+type part struct {
+	name string
+	run  func(context.Context, *bench) error
+}
+
+var parts = []part{
+	{"drain", drain}, {"raw", raw}, {"insert", insert}, {"latency", latency}, {"backlog", backlog}, {"pinned", pinned},
+	{"sqlite", sqlite},
+}
+
+// Run measures the parts given on the command line.
 func Run(h *harness.Harness) error {
 	if spec := os.Getenv(childEnv); spec != "" {
 		return child(spec)
 	}
-	ctx := context.Background()
-	parts := []struct {
-		name string
-		run  func(context.Context, *bench) error
-	}{
-		{"drain", drain}, {"raw", raw}, {"insert", insert}, {"latency", latency}, {"backlog", backlog}, {"pinned", pinned},
-		{"sqlite", sqlite},
-	}
 	for _, arg := range h.Args {
-		if !slices.ContainsFunc(parts, func(p struct {
-			name string
-			run  func(context.Context, *bench) error
-		}) bool {
-			return p.name == arg
-		}) {
+		if !slices.ContainsFunc(parts, func(p part) bool { return p.name == arg }) {
 			return fmt.Errorf("unknown part %q", arg)
 		}
 	}
-	pg, err := startServer(ctx)
+	ctx := context.Background()
+	t := &harness.TB{}
+	defer t.Release()
+	pg, err := startServer(ctx, t)
 	if err != nil {
 		return err
 	}
-	defer pg.stop()
 	b := &bench{Harness: h, pg: pg}
 	for _, p := range parts {
 		if len(h.Args) > 0 && !slices.Contains(h.Args, p.name) {
@@ -69,7 +69,7 @@ type Args struct {
 	Address string `json:"address"`
 }
 
-// Kind is River's way to name the kind.
+// Kind implements river.JobArgs.
 func (Args) Kind() string { return "bench" }
 
 func argsOf(n int) Args {

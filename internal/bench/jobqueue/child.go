@@ -14,24 +14,21 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-type pgxTx = pgx.Tx
-
-// childEnv makes the program a worker process; it holds a childSpec.
+// childEnv makes the program a worker process; its value is a childSpec.
 const childEnv = "JOBQUEUE_BENCH_CHILD"
 
 type childSpec struct {
-	Side    string
-	URL     string
-	Latency bool // print a line for each job: the nanoseconds from enqueuing to the start of its handler
-	workOptions
+	System     string
+	URL        string
+	MaxWorkers int
+	Latency    bool // print a line for each job: the nanoseconds from enqueuing to the start of its handler
 }
 
-// child prints "ready", waits for a line, works, prints how many jobs it has done whenever that has changed, and ends when
-// its input does.
+// child prints "ready", waits for a line, runs jobs, prints how many it has completed whenever that
+// has changed, and ends when its input does.
 func child(spec string) error {
 	var s childSpec
 	if err := json.Unmarshal([]byte(spec), &s); err != nil {
@@ -44,7 +41,7 @@ func child(spec string) error {
 		return err
 	}
 	defer pool.Close()
-	side, err := newSide(s.Side, pool)
+	sys, err := newSystem(s.System, pool)
 	if err != nil {
 		return err
 	}
@@ -77,7 +74,7 @@ func child(spec string) error {
 			}
 		}()
 	}
-	return side.work(ctx, s.workOptions, handle, func() { count.Add(1) })
+	return sys.work(ctx, s.MaxWorkers, handle, func() { count.Add(1) })
 }
 
 func openPool(ctx context.Context, url string) (*pgxpool.Pool, error) {
@@ -93,7 +90,7 @@ func openPool(ctx context.Context, url string) (*pgxpool.Pool, error) {
 	return pool, pool.Ping(ctx)
 }
 
-// process is a child under way.
+// process is a running child.
 type process struct {
 	cmd   *exec.Cmd
 	in    io.WriteCloser
@@ -150,8 +147,8 @@ func (p *process) end() error {
 	return err
 }
 
-// workUntil runs worker processes until they have done n jobs together and returns how long that took and the processor time
-// of the processes.
+// workUntil runs worker processes until they have completed n jobs together and returns how long
+// that took and the processor time of the processes.
 func workUntil(n, processes int, s childSpec) (took, cpu time.Duration, err error) {
 	ps := make([]*process, processes)
 	for i := range ps {
@@ -187,7 +184,7 @@ func workUntil(n, processes int, s childSpec) (took, cpu time.Duration, err erro
 	select {
 	case <-done:
 	case <-time.After(5 * time.Minute):
-		err = fmt.Errorf("%s: %d of %d jobs after 5 minutes", s.Side, total.Load(), n)
+		err = fmt.Errorf("%s: %d of %d jobs after 5 minutes", s.System, total.Load(), n)
 	}
 	for _, p := range ps {
 		p.in.Close()

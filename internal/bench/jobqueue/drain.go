@@ -11,17 +11,17 @@ import (
 	"lessonkit.example/internal/bench/harness"
 )
 
-// field is a side with its database.
-type field struct {
-	side
+// contender is a system with its database.
+type contender struct {
+	system
 	name string
 	url  string
 	pool *pgxpool.Pool
 	b    *bench
 }
 
-func (b *bench) field(ctx context.Context, name, database string) (*field, error) {
-	f := &field{name: name, b: b}
+func (b *bench) contender(ctx context.Context, name, database string) (*contender, error) {
+	f := &contender{name: name, b: b}
 	var err error
 	if f.url, err = b.pg.database(ctx, database); err != nil {
 		return nil, err
@@ -29,50 +29,58 @@ func (b *bench) field(ctx context.Context, name, database string) (*field, error
 	if f.pool, err = openPool(ctx, f.url); err != nil {
 		return nil, err
 	}
-	if f.side, err = newSide(name, f.pool); err != nil {
+	if f.system, err = newSystem(name, f.pool); err != nil {
 		return nil, err
 	}
 	return f, f.migrate(ctx)
 }
 
-func (b *bench) fields(ctx context.Context, part string) (ours, river *field, err error) {
-	if ours, err = b.field(ctx, "ours", part+"_ours"); err != nil {
+func (b *bench) contenders(ctx context.Context, part string) (ours, river *contender, err error) {
+	if ours, err = b.contender(ctx, "ours", part+"_ours"); err != nil {
 		return nil, nil, err
 	}
-	river, err = b.field(ctx, "river", part+"_river")
+	river, err = b.contender(ctx, "river", part+"_river")
 	return ours, river, err
 }
 
-func (f *field) empty(ctx context.Context) error {
+func (f *contender) empty(ctx context.Context) error {
 	_, err := f.pool.Exec(ctx, "truncate "+f.tables())
 	return err
 }
 
-// fill adds n jobs and leaves the database at rest.
-func (f *field) fill(ctx context.Context, n int) error {
+// reset leaves the tables with n jobs.
+func (f *contender) reset(ctx context.Context, n int) error {
+	if err := f.empty(ctx); err != nil {
+		return err
+	}
+	return f.fill(ctx, n)
+}
+
+// fill adds n jobs and settles the database.
+func (f *contender) fill(ctx context.Context, n int) error {
 	const chunk = 10_000
 	for ; n > 0; n -= chunk {
-		if err := f.copyIn(ctx, min(n, chunk)); err != nil {
+		if err := f.insertFast(ctx, min(n, chunk)); err != nil {
 			return err
 		}
 	}
 	return settle(ctx, f.pool)
 }
 
-// result of one drain, a job.
+// result is the result of one drain, per job.
 type result struct {
-	rate           float64 // jobs a second
+	rate           float64 // jobs per second
 	serverCPU, cpu float64 // microseconds
 	walBytes       float64
 }
 
-func (f *field) drain(ctx context.Context, jobs, processes, slots int) (r result, err error) {
+func (f *contender) drain(ctx context.Context, jobs, processes, maxWorkers int) (r result, err error) {
 	wal0, err := wal(ctx, f.pool)
 	if err != nil {
 		return r, err
 	}
 	cpu0 := f.b.pg.cpu()
-	took, cpu, err := workUntil(jobs, processes, childSpec{Side: f.name, URL: f.url, workOptions: workOptions{MaxWorkers: slots}})
+	took, cpu, err := workUntil(jobs, processes, childSpec{System: f.name, URL: f.url, MaxWorkers: maxWorkers})
 	if err != nil {
 		return r, err
 	}
@@ -87,30 +95,27 @@ func (f *field) drain(ctx context.Context, jobs, processes, slots int) (r result
 const drainJobs = 100_000
 
 func drain(ctx context.Context, b *bench) error {
-	ours, river, err := b.fields(ctx, "drain")
+	ours, river, err := b.contenders(ctx, "drain")
 	if err != nil {
 		return err
 	}
 	for _, c := range []struct {
-		name             string
-		processes, slots int
-		must, aim        float64
+		name                  string
+		processes, maxWorkers int
+		must, aim             float64
 	}{
 		{"drain, 1 process", 1, 2000, 3, 4.5},
 		{"drain, 2 processes", 2, 2000, 3, 4.5},
 		{"drain, 4 processes", 4, 2000, 3, 4.5},
-		{"drain, 50 slots, default settings", 1, 50, 3, 6},
+		{"drain, 50 workers, default settings", 1, 50, 3, 6},
 	} {
 		var results [2][]result
-		measure := func(i int, f *field) func() (float64, error) {
+		measure := func(i int, f *contender) func() (float64, error) {
 			return func() (float64, error) {
-				if err := f.empty(ctx); err != nil {
+				if err := f.reset(ctx, drainJobs); err != nil {
 					return 0, err
 				}
-				if err := f.fill(ctx, drainJobs); err != nil {
-					return 0, err
-				}
-				r, err := f.drain(ctx, drainJobs, c.processes, c.slots)
+				r, err := f.drain(ctx, drainJobs, c.processes, c.maxWorkers)
 				results[i] = append(results[i], r)
 				return r.rate, err
 			}
@@ -119,7 +124,7 @@ func drain(ctx context.Context, b *bench) error {
 		if err := b.Alternate(row, measure(0, ours), measure(1, river)); err != nil {
 			return err
 		}
-		if c.processes != 1 || c.slots != 2000 {
+		if c.processes != 1 || c.maxWorkers != 2000 {
 			continue
 		}
 		add := func(name, unit string, must, aim float64, of func(result) float64) {
@@ -129,37 +134,33 @@ func drain(ctx context.Context, b *bench) error {
 			}
 			b.Add(row)
 		}
-		if b.pg.pid != 0 {
-			add("PostgreSQL CPU a job, drain", "µs", 0.35, 0.25, func(r result) float64 { return r.serverCPU })
-		}
+		add("PostgreSQL CPU a job, drain", "µs", 0.35, 0.25, func(r result) float64 { return r.serverCPU })
 		add("WAL a job, drain", "bytes", 0.40, 0.30, func(r result) float64 { return r.walBytes })
 		add("client CPU a job, drain", "µs", 0, 0.40, func(r result) float64 { return r.cpu })
 	}
 	return nil
 }
 
-// raw holds the drain against plain SQL on one connection: take 1000, finish 1000, as fast as it goes.
+// raw compares the drain with plain SQL on one connection: claim 1000, finish 1000, as fast as
+// possible.
 func raw(ctx context.Context, b *bench) error {
-	f, err := b.field(ctx, "ours", "raw")
+	f, err := b.contender(ctx, "ours", "raw")
 	if err != nil {
 		return err
 	}
-	prepare := func() error {
-		if err := f.empty(ctx); err != nil {
-			return err
-		}
-		return f.fill(ctx, drainJobs)
+	row := harness.Row{
+		Name: "drain against raw SQL in series", Unit: "jobs/s", PeerName: "raw", Must: 0.85, Aim: 1.2,
 	}
-	return b.Alternate(harness.Row{Name: "drain against raw SQL in series", Unit: "jobs/s", PeerName: "raw", Must: 0.85, Aim: 1.2},
+	return b.Alternate(row,
 		func() (float64, error) {
-			if err := prepare(); err != nil {
+			if err := f.reset(ctx, drainJobs); err != nil {
 				return 0, err
 			}
 			r, err := f.drain(ctx, drainJobs, 1, 2000)
 			return r.rate, err
 		},
 		func() (float64, error) {
-			if err := prepare(); err != nil {
+			if err := f.reset(ctx, drainJobs); err != nil {
 				return 0, err
 			}
 			return rawRate(ctx, f)
@@ -175,10 +176,13 @@ returning id, fence, attempt, max_attempts, priority, queue, kind, args, run_at,
 
 const rawFinish = `
 with gone as (delete from jobqueue_job where id = any ($1::bigint[]) returning *)
-insert into jobqueue_done (id, state, run_at, created_at, fence, attempt, max_attempts, priority, until_started, queue, kind, unique_key, args, errors)
-select id, 4, run_at, created_at, fence, attempt, max_attempts, priority, until_started, queue, kind, unique_key, args, errors from gone`
+insert into jobqueue_done (id, state, run_at, created_at, fence, attempt, max_attempts, priority, until_started,
+  queue, kind, unique_key, args, errors)
+select id, 4, run_at, created_at, fence, attempt, max_attempts, priority, until_started,
+  queue, kind, unique_key, args, errors
+from gone`
 
-func rawRate(ctx context.Context, f *field) (float64, error) {
+func rawRate(ctx context.Context, f *contender) (float64, error) {
 	conn, err := f.pool.Acquire(ctx)
 	if err != nil {
 		return 0, err

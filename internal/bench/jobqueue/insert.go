@@ -2,6 +2,7 @@ package jobqueue
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -9,29 +10,29 @@ import (
 )
 
 func insert(ctx context.Context, b *bench) error {
-	ours, river, err := b.fields(ctx, "insert")
+	ours, river, err := b.contenders(ctx, "insert")
 	if err != nil {
 		return err
 	}
+	one := func(f *contender, i int) error { return f.insert(ctx, argsOf(i)) }
+	many := func(f *contender, _ int) error { return f.insertMany(ctx, 1000) }
+	fast := func(f *contender, _ int) error { return f.insertFast(ctx, 10_000) }
 	for _, c := range []struct {
 		name      string
 		writers   int
 		calls     int // of each writer
 		jobs      int // of each call
-		call      func(f *field, i int) error
+		call      func(f *contender, i int) error
 		must, aim float64
 	}{
-		{"insert one by one", 1, 2000, 1, func(f *field, i int) error { return f.insert(ctx, argsOf(i)) }, 1.7, 2.2},
-		{"insert one by one, 8 writers", 8, 500, 1, func(f *field, i int) error { return f.insert(ctx, argsOf(i)) }, 0, 1.2},
-		{"insert 1000 at a time", 1, 40, 1000, func(f *field, _ int) error { return f.insertMany(ctx, 1000) }, 1.9, 2.6},
-		{"COPY 10000 at a time", 1, 10, 10_000, func(f *field, _ int) error { return f.copyIn(ctx, 10_000) }, 2, 3},
+		{"insert one by one", 1, 2000, 1, one, 1.7, 2.2},
+		{"insert one by one, 8 writers", 8, 500, 1, one, 0, 1.2},
+		{"insert 1000 at a time", 1, 40, 1000, many, 1.9, 2.6},
+		{"insert 10000 at a time, River by COPY", 1, 10, 10_000, fast, 1.2, 1.6},
 	} {
-		measure := func(f *field) func() (float64, error) {
+		measure := func(f *contender) func() (float64, error) {
 			return func() (float64, error) {
-				if err := f.empty(ctx); err != nil {
-					return 0, err
-				}
-				if err := settle(ctx, f.pool); err != nil {
+				if err := f.reset(ctx, 0); err != nil {
 					return 0, err
 				}
 				begin := time.Now()
@@ -48,12 +49,7 @@ func insert(ctx context.Context, b *bench) error {
 					})
 				}
 				group.Wait()
-				for _, err := range errs {
-					if err != nil {
-						return 0, err
-					}
-				}
-				return float64(c.writers*c.calls*c.jobs) / time.Since(begin).Seconds(), nil
+				return float64(c.writers*c.calls*c.jobs) / time.Since(begin).Seconds(), errors.Join(errs...)
 			}
 		}
 		row := harness.Row{Name: c.name, Unit: "jobs/s", PeerName: "River", Must: c.must, Aim: c.aim}

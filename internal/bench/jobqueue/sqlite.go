@@ -19,7 +19,8 @@ import (
 	"lessonkit.example/jobqueue/sqlitequeue"
 )
 
-// sqlite measures both on SQLite with synchronous=FULL. The peer is a program of another module, built here.
+// sqlite compares both on SQLite with synchronous=FULL. The peer is a program of another module,
+// which is built here.
 func sqlite(ctx context.Context, b *bench) error {
 	dir, err := os.MkdirTemp("", "jobqueue-bench-sqlite-")
 	if err != nil {
@@ -42,8 +43,8 @@ func sqlite(ctx context.Context, b *bench) error {
 	}{
 		{"SQLite drain", "drain", sqliteDrain, 8, 12},
 		{"SQLite insert 1000 at a time", "batch", sqliteBatch, 4, 10},
-		{"SQLite insert one by one, 8 callers", "single8", sqliteSingles(8), 0.9, 2},
-		{"SQLite insert one by one, 1 caller", "single", sqliteSingles(1), 0, 0.9},
+		{"SQLite insert one by one, 8 callers", "single8", sqliteSingles8, 0.9, 2},
+		{"SQLite insert one by one, 1 caller", "single", sqliteSingles1, 0, 0.9},
 	} {
 		ours := func() (float64, error) {
 			db, err := sqlitedb.Open(file(), sqlitedb.Options{})
@@ -99,7 +100,7 @@ func sqliteDrain(ctx context.Context, store *sqlitequeue.Store) (float64, error)
 	defer cancel()
 	var mu sync.Mutex
 	count, done := 0, make(chan struct{})
-	w := jobqueue.NewWorker(store, workerConfig(workOptions{MaxWorkers: 2000}, func() {
+	w := jobqueue.NewWorker(store, workerConfig(2000, func() {
 		mu.Lock()
 		defer mu.Unlock()
 		if count++; count == n {
@@ -128,24 +129,30 @@ func sqliteBatch(ctx context.Context, store *sqlitequeue.Store) (float64, error)
 	return n / time.Since(begin).Seconds(), nil
 }
 
-func sqliteSingles(callers int) func(context.Context, *sqlitequeue.Store) (float64, error) {
-	return func(ctx context.Context, store *sqlitequeue.Store) (float64, error) {
-		const n = 1000
-		client := jobqueue.NewClient(store)
-		errs := make([]error, callers)
-		begin := time.Now()
-		var group sync.WaitGroup
-		for c := range callers {
-			group.Go(func() {
-				for i := range n {
-					if _, err := client.Enqueue(ctx, jobqueue.Params{Kind: "bench", Args: argsOf(i)}); err != nil {
-						errs[c] = err
-						return
-					}
+func sqliteSingles1(ctx context.Context, store *sqlitequeue.Store) (float64, error) {
+	return sqliteSingles(ctx, store, 1)
+}
+
+func sqliteSingles8(ctx context.Context, store *sqlitequeue.Store) (float64, error) {
+	return sqliteSingles(ctx, store, 8)
+}
+
+func sqliteSingles(ctx context.Context, store *sqlitequeue.Store, callers int) (float64, error) {
+	const n = 1000
+	client := jobqueue.NewClient(store)
+	errs := make([]error, callers)
+	begin := time.Now()
+	var group sync.WaitGroup
+	for c := range callers {
+		group.Go(func() {
+			for i := range n {
+				if _, err := client.Enqueue(ctx, jobqueue.Params{Kind: "bench", Args: argsOf(i)}); err != nil {
+					errs[c] = err
+					return
 				}
-			})
-		}
-		group.Wait()
-		return float64(n*callers) / time.Since(begin).Seconds(), errors.Join(errs...)
+			}
+		})
 	}
+	group.Wait()
+	return float64(n*callers) / time.Since(begin).Seconds(), errors.Join(errs...)
 }

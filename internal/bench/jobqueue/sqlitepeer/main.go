@@ -1,8 +1,9 @@
-// Command sqlitepeer measures River on SQLite: it prints the jobs a second of
+// Command sqlitepeer measures River on SQLite: it prints the jobs per second of
 //
 //	sqlitepeer FILE drain|batch|single|single8
 //
-// It is a module of its own because River's newest SQLite driver needs an older River than the PostgreSQL driver does.
+// It is a separate module because River's newest SQLite driver needs an older River than the
+// PostgreSQL driver does.
 package main
 
 import (
@@ -30,7 +31,7 @@ func main() {
 	fmt.Println(rate)
 }
 
-// Args are those of the other side.
+// Args are the same as in the other program.
 type Args struct {
 	N       int    `json:"n"`
 	Started int64  `json:"started"`
@@ -38,7 +39,7 @@ type Args struct {
 	Address string `json:"address"`
 }
 
-// Kind names the kind.
+// Kind implements river.JobArgs.
 func (Args) Kind() string { return "bench" }
 
 type worker struct {
@@ -55,7 +56,8 @@ func run(ctx context.Context, a []string) (float64, error) {
 	if len(a) != 2 {
 		return 0, errors.New("usage: sqlitepeer FILE drain|batch|single|single8")
 	}
-	db, err := sql.Open("sqlite", "file:"+a[0]+"?_pragma=busy_timeout(10000)&_pragma=journal_mode(wal)&_pragma=synchronous(full)&_txlock=immediate")
+	db, err := sql.Open("sqlite", "file:"+a[0]+
+		"?_pragma=busy_timeout(10000)&_pragma=journal_mode(wal)&_pragma=synchronous(full)&_txlock=immediate")
 	if err != nil {
 		return 0, err
 	}
@@ -99,7 +101,8 @@ func run(ctx context.Context, a []string) (float64, error) {
 		if err := many(n); err != nil {
 			return 0, err
 		}
-		events, unsubscribe := client.SubscribeConfig(&river.SubscribeConfig{ChanSize: n, Kinds: []river.EventKind{river.EventKindJobCompleted}})
+		completed := []river.EventKind{river.EventKindJobCompleted}
+		events, unsubscribe := client.SubscribeConfig(&river.SubscribeConfig{ChanSize: n, Kinds: completed})
 		defer unsubscribe()
 		begin := time.Now()
 		if err := client.Start(ctx); err != nil {

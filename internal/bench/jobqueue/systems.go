@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
@@ -15,31 +16,26 @@ import (
 	"lessonkit.example/jobqueue/pgqueue"
 )
 
-// side is a queue under measurement, on one database.
-type side interface {
+// system is a job queue on one database.
+type system interface {
 	migrate(ctx context.Context) error
-	// tables that hold jobs, to be emptied.
+	// tables lists the tables to truncate.
 	tables() string
 	insert(ctx context.Context, a Args) error
 	insertMany(ctx context.Context, n int) error
-	copyIn(ctx context.Context, n int) error
-	// work works until ctx ends and calls done for every job that has durably ended; it calls handle in the handler.
-	work(ctx context.Context, o workOptions, handle func(Args), done func()) error
+	// insertFast inserts many jobs in the fastest way the system has.
+	insertFast(ctx context.Context, n int) error
+	// work runs jobs until ctx ends. It calls handle in the handler and done when a job is durably
+	// completed.
+	work(ctx context.Context, maxWorkers int, handle func(Args), done func()) error
 }
 
-type workOptions struct {
-	MaxWorkers int
-}
-
-func newSide(name string, pool *pgxpool.Pool) (side, error) {
+func newSystem(name string, pool *pgxpool.Pool) (system, error) {
 	if name == "ours" {
 		store := pgqueue.New(pool, pgqueue.Config{})
 		return &ours{store: store, client: jobqueue.NewClient(store)}, nil
 	}
-	// FetchCooldown is also how often an inserting client notifies.
-	client, err := river.NewClient(riverpgxv5.New(pool), &river.Config{
-		Logger: slog.New(slog.DiscardHandler), FetchCooldown: 2 * time.Millisecond, FetchPollInterval: 20 * time.Millisecond,
-	})
+	client, err := river.NewClient(riverpgxv5.New(pool), riverConfig())
 	return &peer{pool: pool, client: client}, err
 }
 
@@ -69,10 +65,10 @@ func (o *ours) insertMany(ctx context.Context, n int) error {
 	return err
 }
 
-func (o *ours) copyIn(ctx context.Context, n int) error { return o.insertMany(ctx, n) }
+func (o *ours) insertFast(ctx context.Context, n int) error { return o.insertMany(ctx, n) }
 
-func (o *ours) work(ctx context.Context, opt workOptions, handle func(Args), done func()) error {
-	w := jobqueue.NewWorker(o.store, workerConfig(opt, done))
+func (o *ours) work(ctx context.Context, maxWorkers int, handle func(Args), done func()) error {
+	w := jobqueue.NewWorker(o.store, workerConfig(maxWorkers, done))
 	jobqueue.Handle(w, "bench", func(_ context.Context, _ *jobqueue.Job, a Args) error {
 		handle(a)
 		return nil
@@ -80,9 +76,9 @@ func (o *ours) work(ctx context.Context, opt workOptions, handle func(Args), don
 	return w.Run(ctx)
 }
 
-func workerConfig(opt workOptions, done func()) jobqueue.WorkerConfig {
+func workerConfig(maxWorkers int, done func()) jobqueue.WorkerConfig {
 	return jobqueue.WorkerConfig{
-		Queues: map[string]jobqueue.QueueConfig{jobqueue.DefaultQueue: {MaxWorkers: opt.MaxWorkers}},
+		Queues: map[string]jobqueue.QueueConfig{jobqueue.DefaultQueue: {MaxWorkers: maxWorkers}},
 		OnEvent: func(e jobqueue.Event) {
 			if e.Type == jobqueue.EventSucceeded {
 				done()
@@ -94,7 +90,7 @@ func workerConfig(opt workOptions, done func()) jobqueue.WorkerConfig {
 // peer is River.
 type peer struct {
 	pool   *pgxpool.Pool
-	client *river.Client[pgxTx]
+	client *river.Client[pgx.Tx]
 }
 
 func (p *peer) migrate(ctx context.Context) error {
@@ -126,7 +122,7 @@ func (p *peer) insertMany(ctx context.Context, n int) error {
 	return err
 }
 
-func (p *peer) copyIn(ctx context.Context, n int) error {
+func (p *peer) insertFast(ctx context.Context, n int) error {
 	_, err := p.client.InsertManyFast(ctx, insertParams(n))
 	return err
 }
@@ -141,17 +137,23 @@ func (w *riverWorker) Work(_ context.Context, job *river.Job[Args]) error {
 	return nil
 }
 
-// work uses the settings of River's own benchmark.
-func (p *peer) work(ctx context.Context, opt workOptions, handle func(Args), done func()) error {
-	workers := river.NewWorkers()
-	river.AddWorker(workers, &riverWorker{handle: handle})
-	client, err := river.NewClient(riverpgxv5.New(p.pool), &river.Config{
+// riverConfig returns the settings of River's own benchmark. FetchCooldown is also how often an
+// inserting client notifies.
+func riverConfig() *river.Config {
+	return &river.Config{
 		Logger:            slog.New(slog.DiscardHandler),
 		FetchCooldown:     2 * time.Millisecond,
 		FetchPollInterval: 20 * time.Millisecond,
-		Queues:            map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: opt.MaxWorkers}},
-		Workers:           workers,
-	})
+	}
+}
+
+func (p *peer) work(ctx context.Context, maxWorkers int, handle func(Args), done func()) error {
+	workers := river.NewWorkers()
+	river.AddWorker(workers, &riverWorker{handle: handle})
+	config := riverConfig()
+	config.Queues = map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: maxWorkers}}
+	config.Workers = workers
+	client, err := river.NewClient(riverpgxv5.New(p.pool), config)
 	if err != nil {
 		return err
 	}
