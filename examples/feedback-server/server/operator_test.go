@@ -1,8 +1,6 @@
 package server_test
 
 import (
-	"context"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -15,7 +13,6 @@ import (
 
 	"lessonkit.example/auth/authtest"
 	"lessonkit.example/examples/feedback-server/server"
-	"lessonkit.example/examples/internal/browsertest"
 	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/sqlitequeue"
 )
@@ -114,18 +111,9 @@ func TestOtherSitesCannotRetryJobs(t *testing.T) {
 
 func TestOperatorRetriesAFailedJobInTheBrowser(t *testing.T) {
 	t.Parallel()
-	b := browsertest.New(t)
+	b := newBrowser(t)
 	s, file := withOperator(t)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- s.Run(ctx, listener) }()
-	defer func() {
-		cancel()
-		require.NoError(t, <-ended)
-	}()
-
+	address := serve(t, s) + "/admin/queue"
 	store, err := sqlitequeue.Open(file, sqlitequeue.Config{})
 	require.NoError(t, err)
 	defer store.Close()
@@ -141,16 +129,15 @@ func TestOperatorRetriesAFailedJobInTheBrowser(t *testing.T) {
 	}
 	require.Eventually(t, failures(1), time.Minute, 20*time.Millisecond)
 
-	address := listener.Addr().String() + "/admin/queue"
-	b.Do(chromedp.Navigate("http://operator:" + strings.ReplaceAll(operatorPassword, " ", "%20") + "@" + address))
-	b.WaitText("files")
-	b.Screenshot("queues")
-	b.Do(chromedp.Navigate("http://" + address + "/jobs?state=failed"))
-	b.WaitText("delete_audio")
-	b.Screenshot("failed")
-	b.Do(chromedp.Click(chromedp.CSS(`a[href*="/jobs/"]`)))
-	b.WaitText("not a task")
-	b.Screenshot("job")
-	b.ClickButton("Retry")
+	b.do(chromedp.Navigate("http://operator:" + strings.ReplaceAll(operatorPassword, " ", "%20") + "@" + address))
+	b.waitText("files")
+	b.screenshot("queues")
+	b.do(chromedp.Navigate("http://" + address + "/jobs?state=failed"))
+	b.waitText("delete_audio")
+	b.screenshot("failed")
+	b.do(chromedp.Click(chromedp.CSS(`a[href*="/jobs/"]`)))
+	b.waitText("not a task")
+	b.screenshot("job")
+	b.clickButton("Retry")
 	require.Eventually(t, failures(2), time.Minute, 20*time.Millisecond)
 }

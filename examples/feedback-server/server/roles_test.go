@@ -1,9 +1,7 @@
 package server_test
 
 import (
-	"context"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -57,17 +55,7 @@ func TestServerNeedsNoMoreThanToReadAndWriteRows(t *testing.T) {
 	server := newServer(t, server.RoleAll, map[string]string{
 		"DATABASE_URL": as("feedback_server"), "ALLOW_DEVELOPMENT_USER_HEADER": "true", "LOCAL_ASR_URL": speech.URL,
 	})
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- server.Run(ctx, listener) }()
-	defer func() {
-		cancel()
-		require.NoError(t, <-ended)
-	}()
-
-	c := feedbackclient.Development("http://"+listener.Addr().String(), "someone")
+	c := feedbackclient.Development("http://"+serve(t, server), "someone")
 	p, err := c.EnsureProfile(t.Context(), "Someone")
 	require.NoError(t, err)
 	session, err := c.OpenSession(t.Context(), p.ID)

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"net"
@@ -38,6 +39,21 @@ func onSQLite(t *testing.T, role server.Role) *server.Server {
 	})
 	require.NoError(t, s.Migrate(t.Context()))
 	return s
+}
+
+// serve runs the server until the test ends, and returns its address.
+func serve(t *testing.T, s *server.Server) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(ctx, listener) }()
+	t.Cleanup(func() {
+		cancel()
+		require.NoError(t, <-ended)
+	})
+	return listener.Addr().String()
 }
 
 func get(h http.Handler, path string) *httptest.ResponseRecorder {

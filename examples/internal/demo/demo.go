@@ -48,9 +48,9 @@ type Options struct {
 // demo is one run.
 type demo struct {
 	Options
-	url        string      // of the server
-	recognizer *recognizer // nil if the environment configures another one
-	started    time.Time
+	url     string // of the server
+	missing error  // why there is no recognizer, or nil
+	started time.Time
 }
 
 // Run runs the demo. It returns nil when the record is saved and, without Once, the context is
@@ -70,11 +70,7 @@ func Run(ctx context.Context, o Options) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	group, ctx := errgroup.WithContext(ctx)
-	environment, err := d.environment(ctx, group, log)
-	if err != nil {
-		return err
-	}
-	server, listener, err := d.server(ctx, environment, log)
+	server, listener, err := d.server(ctx, d.environment(ctx, group, log), log)
 	if err != nil {
 		return err
 	}
@@ -82,12 +78,16 @@ func Run(ctx context.Context, o Options) error {
 	d.printf("Serving at %s, data and log in %s.", d.url, o.Dir)
 	group.Go(func() error { return server.Run(ctx, listener) })
 	group.Go(func() error {
-		if err := d.runLessons(ctx); err != nil {
+		err := d.runLessons(ctx)
+		if err != nil && (d.Once || !errors.Is(err, errNoRecognizer)) {
 			return err
 		}
 		if d.Once {
 			cancel()
 			return nil
+		}
+		if err != nil {
+			d.printf("%v.", err)
 		}
 		d.printf("Still serving. API reference: %s/scalar   State: %s/health   Stop with Ctrl-C.", d.url, d.url)
 		return nil
@@ -101,7 +101,7 @@ func Run(ctx context.Context, o Options) error {
 
 // environment returns the server's configuration: the user's, changed by the demo. It starts a
 // recognizer unless the user configured one.
-func (d *demo) environment(ctx context.Context, group *errgroup.Group, log *slog.Logger) (map[string]string, error) {
+func (d *demo) environment(ctx context.Context, group *errgroup.Group, log *slog.Logger) map[string]string {
 	environment := map[string]string{"ASR_WORKER_CONCURRENCY": strconv.Itoa(min(2, runtime.NumCPU()))}
 	maps.Copy(environment, d.Environment)
 	environment["DATABASE_URL"] = "sqlite:" + filepath.Join(d.Dir, "lessonkit.db")
@@ -110,13 +110,9 @@ func (d *demo) environment(ctx context.Context, group *errgroup.Group, log *slog
 	environment["APP_ENV"] = "development"
 
 	if environment["LOCAL_ASR_URL"] == "" && environment["ASR_PROVIDER"] != "cloud" {
-		var err error
-		if d.recognizer, err = startRecognizer(ctx, group, log); err != nil {
-			return nil, err
-		}
-		environment["LOCAL_ASR_URL"] = d.recognizer.url
+		environment["LOCAL_ASR_URL"], d.missing = startRecognizer(ctx, group, log)
 	}
-	return environment, nil
+	return environment
 }
 
 // server returns the server on a migrated database, and a listener at the configured address. If
@@ -144,16 +140,6 @@ func (d *demo) server(
 		return nil, nil, errors.Join(err, srv.Close())
 	}
 	return srv, listener, nil
-}
-
-// recognizerMissing reports whether no recognizer is installed. One that the user configured has 10
-// seconds to answer.
-func (d *demo) recognizerMissing() bool {
-	if d.recognizer != nil {
-		_, err := d.recognizer.find()
-		return err != nil
-	}
-	return time.Since(d.started) > 10*time.Second
 }
 
 func (d *demo) printf(format string, args ...any) { fmt.Fprintf(d.Stderr, format+"\n", args...) }

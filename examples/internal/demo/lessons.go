@@ -124,17 +124,19 @@ func (d *demo) finishOpenLesson(ctx context.Context, c feedbackclient.Client, se
 	return nil
 }
 
-// errNoRecognizer ends a run with Once if no recognizer is installed.
+// errNoRecognizer is returned if nothing can transcribe the lessons.
 var errNoRecognizer = errors.New("no speech recogniser is available: the audio is stored and queued, " +
 	"and is transcribed when the server runs with one")
 
 // waitForText shows the progress of the transcription until every segment of the lessons is
-// transcribed. If no recognizer is available it says so once, and continues when one is.
+// transcribed. A recognizer that the user configured has 10 seconds to answer if the demo runs once.
 func (d *demo) waitForText(
 	ctx context.Context, c feedbackclient.Client, sessionID string, lessonIDs []string,
 ) error {
+	if d.missing != nil {
+		return fmt.Errorf("%w (%w)", errNoRecognizer, d.missing)
+	}
 	var display *progressDisplay
-	var warned bool
 	for {
 		s, err := c.Session(ctx, sessionID)
 		if err != nil {
@@ -151,18 +153,13 @@ func (d *demo) waitForText(
 		if ready == total {
 			return nil
 		}
-		if !warned && ready == 0 {
+		if d.Once && ready == 0 && time.Since(d.started) > 10*time.Second {
 			h, err := c.Health(ctx)
 			if err != nil {
 				return err
 			}
-			if !h.Speech.Available && d.recognizerMissing() {
-				if d.Once {
-					return fmt.Errorf("%w (%s)", errNoRecognizer, h.Speech.Detail)
-				}
-				d.printf("No speech recogniser is available: %s.", h.Speech.Detail)
-				d.printf("All %d segments are stored and queued; the demo continues when there is one.", total)
-				warned = true
+			if !h.Speech.Available {
+				return fmt.Errorf("%w (%s)", errNoRecognizer, h.Speech.Detail)
 			}
 		}
 		select {

@@ -2,11 +2,8 @@ package demo
 
 import (
 	"context"
-	"encoding/json"
 	"log/slog"
 	"net"
-	"net/http"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -16,60 +13,26 @@ import (
 	"lessonkit.example/internal/httpapi"
 )
 
-// recognizer serves PocketSphinx over HTTP. While its programs are not installed it answers 503 and
-// looks for them again at each request.
-type recognizer struct {
-	url string
-	log *slog.Logger
-
-	mu      sync.Mutex
-	handler http.Handler // nil until the programs are found
-}
-
-func startRecognizer(ctx context.Context, group *errgroup.Group, log *slog.Logger) (*recognizer, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
-	}
-	r := &recognizer{url: "http://" + listener.Addr().String(), log: log}
-	group.Go(func() error {
-		return httpapi.Serve(ctx, httpapi.NewServer(r), listener, time.Second)
-	})
-	return r, nil
-}
-
-// find returns the handler of recordings. Its error names the programs that are missing.
-func (r *recognizer) find() (http.Handler, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.handler != nil {
-		return r.handler, nil
-	}
+// startRecognizer serves PocketSphinx over HTTP and returns its address. Its error names the
+// programs that are not installed.
+func startRecognizer(ctx context.Context, group *errgroup.Group, log *slog.Logger) (url string, err error) {
 	config := command.PocketSphinx()
 	config.Concurrency = 2
-	config.Logger = r.log
+	config.Logger = log
 	program, err := command.New(config)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	handler, err := asrhttp.New(asrhttp.Config{Recognizer: program, Logger: r.log})
+	handler, err := asrhttp.New(asrhttp.Config{Recognizer: program, Logger: log})
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	r.handler = handler
-	return handler, nil
-}
-
-// ServeHTTP implements http.Handler.
-func (r *recognizer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	handler, err := r.find()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		w.Header().Set("Content-Type", "application/json")
-		w.Header().Set("Retry-After", "2")
-		w.WriteHeader(http.StatusServiceUnavailable)
-		problem := map[string]string{"message": err.Error(), "type": "unavailable"}
-		_ = json.NewEncoder(w).Encode(map[string]any{"error": problem})
-		return
+		return "", err
 	}
-	handler.ServeHTTP(w, req)
+	group.Go(func() error {
+		return httpapi.Serve(ctx, httpapi.NewServer(handler), listener, time.Second)
+	})
+	return "http://" + listener.Addr().String(), nil
 }

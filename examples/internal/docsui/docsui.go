@@ -11,18 +11,25 @@ package docsui
 
 import (
 	"embed"
+	"errors"
 	"html/template"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"os"
 	"regexp"
+	"strings"
 
 	"github.com/swaggest/swgui/v5/static"
 	"github.com/vearutop/statigz"
 )
 
-//go:generate go run ./fetch
+//go:generate sh fetch.sh
+
+// Version is the release of @scalar/api-reference that the package is made for.
+const Version = "1.72.1"
+
+// integrity is the hash of the release's standalone.js in the form of HTML.
+const integrity = "sha512-tU3J4euEo5lXIMy42HF4KUTdundzAMuHoOw2Z0WquNAbdigLVdAyOGPJJoCmhiSNVRnSgfNqbB1VdiIfNATEMg=="
 
 // Config configures a [Handler].
 type Config struct {
@@ -53,15 +60,18 @@ var start embed.FS
 //go:embed all:dist
 var dist embed.FS
 
-// page is a form of the reference.
+// page is one form of the reference. Its addresses are relative to /scalar.
 type page struct {
 	Title     string
-	Style     string // address of the style sheet, relative to the page
-	Script    string // address of the reference's script
-	Integrity string // hash of a script of another origin
+	Style     string // address of the style sheet, if any
+	Script    string
+	Integrity string // hash of a script on a CDN
 	Start     string // address of the script that starts the reference
-	policy    string
+	policy    string // what the Content-Security-Policy allows beyond basePolicy
 }
+
+const basePolicy = "default-src 'none'; connect-src 'self'; style-src 'self' 'unsafe-inline'; base-uri 'none'; " +
+	"form-action 'none'; frame-ancestors 'none'; "
 
 // Handler returns a handler for GET and HEAD requests of /scalar and the paths below it. It is safe
 // for concurrent use.
@@ -71,37 +81,44 @@ func Handler(cfg Config) http.Handler {
 		Style:  "scalar/swagger-ui/swagger-ui.css",
 		Script: "scalar/swagger-ui/swagger-ui-bundle.js",
 		Start:  "scalar/start/swagger-ui.js",
-		policy: "style-src 'self' 'unsafe-inline'; img-src 'self' data:; script-src 'self'",
+		policy: "img-src 'self' data:; script-src 'self'",
 	}
-	preferred := swagger
-
+	scalar := page{
+		Title:  cfg.Title,
+		Start:  "scalar/start/scalar.js",
+		policy: "img-src 'self' data: blob:; font-src 'self' data:; worker-src 'self' blob:; script-src 'self'",
+	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /scalar/start/", http.StripPrefix("/scalar/", statigz.FileServer(start)))
 	mux.Handle("GET /scalar/swagger-ui/", http.StripPrefix("/scalar/swagger-ui/", statigz.FileServer(static.FS)))
-	if script, ok := findScript(cfg); ok {
-		preferred = page{
-			Title:     cfg.Title,
-			Script:    script.address,
-			Integrity: script.integrity,
-			Start:     "scalar/start/scalar.js",
-			policy: "style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self' data:; " +
-				"worker-src 'self' blob:; script-src 'self'",
-		}
-		if script.integrity != "" {
-			preferred.policy += " " + script.address
-		}
-		if script.handler != nil {
-			mux.Handle("GET /"+script.address, script.handler)
-		}
+	mux.Handle("GET /scalar/{$}", http.RedirectHandler("../scalar", http.StatusPermanentRedirect))
+
+	configured := cfg.Script
+	if err := checkScript(configured); err != nil {
+		cfg.Logger.Warn("the configured script of the API reference cannot be used", slog.Any("error", err))
+		configured = ""
 	}
+	const embedded = "dist/scalar-" + Version + ".js"
+	if strings.HasPrefix(configured, "https://") {
+		scalar.Script, scalar.Integrity = configured, integrity
+		scalar.policy += " " + configured
+	} else if configured != "" {
+		scalar.Script = "scalar/configured.js"
+		mux.HandleFunc("GET /scalar/configured.js", func(w http.ResponseWriter, r *http.Request) {
+			http.ServeFile(w, r, configured)
+		})
+	} else if _, err := dist.Open(embedded + ".gz"); err == nil {
+		scalar.Script = "scalar/" + embedded
+		mux.Handle("GET /scalar/"+embedded, http.StripPrefix("/scalar/", statigz.FileServer(dist)))
+	}
+
 	mux.HandleFunc("GET /scalar", func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Query().Has("swagger-ui") {
+		if scalar.Script == "" || r.URL.Query().Has("swagger-ui") {
 			swagger.serve(w)
 			return
 		}
-		preferred.serve(w)
+		scalar.serve(w)
 	})
-	mux.Handle("GET /scalar/{$}", http.RedirectHandler("../scalar", http.StatusPermanentRedirect))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-cache")
 		w.Header().Set("Cross-Origin-Resource-Policy", "same-origin")
@@ -113,46 +130,23 @@ func Handler(cfg Config) http.Handler {
 func (p page) serve(w http.ResponseWriter) {
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", "default-src 'none'; connect-src 'self'; base-uri 'none'; form-action 'none'; "+
-		"frame-ancestors 'none'; "+p.policy)
+	h.Set("Content-Security-Policy", basePolicy+p.policy)
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Referrer-Policy", "no-referrer")
 	_ = pageTemplate.Execute(w, p) // only the connection can fail
 }
 
-// script is a script of Scalar.
-type script struct {
-	address   string       // relative to the page, or on a CDN
-	integrity string       // of a script on a CDN
-	handler   http.Handler // serves the address; nil for a CDN
-}
+// cdnAddress matches addresses that can be part of a Content-Security-Policy.
+var cdnAddress = regexp.MustCompile(`^https://[A-Za-z0-9.:-]+/[A-Za-z0-9:/.@_~%+-]+$`)
 
-// findScript returns the script of Scalar, and false if there is none.
-func findScript(cfg Config) (script, bool) {
-	if cfg.Script != "" {
-		if cdnAddress(cfg.Script) {
-			return script{address: cfg.Script, integrity: ScriptIntegrity}, true
-		}
-		_, err := os.Stat(cfg.Script)
-		if err == nil {
-			serve := func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, cfg.Script) }
-			return script{address: "scalar/configured.js", handler: http.HandlerFunc(serve)}, true
-		}
-		cfg.Logger.Warn("the configured script of the reference page cannot be used", slog.Any("error", err))
+// checkScript returns an error if a script is neither a file nor the https address of one.
+func checkScript(script string) error {
+	if script == "" || cdnAddress.MatchString(script) {
+		return nil
 	}
-	if _, err := dist.Open("dist/" + EmbeddedName); err != nil {
-		return script{}, false
+	if strings.Contains(script, "://") {
+		return errors.New("not an https address without credentials, query and unusual characters")
 	}
-	return script{
-		address: "scalar/dist/scalar-" + Version + ".js",
-		handler: http.StripPrefix("/scalar/", statigz.FileServer(dist)),
-	}, true
-}
-
-// policySafe matches addresses that can be part of a Content-Security-Policy.
-var policySafe = regexp.MustCompile(`^[A-Za-z0-9:/.@_~%+-]+$`)
-
-func cdnAddress(address string) bool {
-	u, err := url.Parse(address)
-	return err == nil && u.Scheme == "https" && u.Host != "" && u.User == nil && policySafe.MatchString(address)
+	_, err := os.Stat(script)
+	return err
 }

@@ -1,5 +1,4 @@
-// Package browsertest runs tests in a headless Chromium.
-package browsertest
+package server_test
 
 import (
 	"context"
@@ -19,8 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Browser is a tab of a headless Chromium.
-type Browser struct {
+// browser is a tab of a headless Chromium.
+type browser struct {
 	t   *testing.T
 	ctx context.Context
 
@@ -29,9 +28,9 @@ type Browser struct {
 	faults   []string // exceptions and violations of a Content-Security-Policy
 }
 
-// New starts a browser with a profile of its own, which ends with the test. It skips the test where
+// newBrowser starts a browser with a profile of its own, which ends with the test. It skips the test where
 // no Chromium is installed.
-func New(t *testing.T) *Browser {
+func newBrowser(t *testing.T) *browser {
 	t.Helper()
 	if !installed() {
 		t.Skip("Chromium is not installed")
@@ -42,10 +41,10 @@ func New(t *testing.T) *Browser {
 	)
 	allocator, cancel := chromedp.NewExecAllocator(context.Background(), options...)
 	t.Cleanup(cancel)
-	browser, cancel := chromedp.NewContext(allocator)
+	tab, cancel := chromedp.NewContext(allocator)
 	t.Cleanup(cancel)
-	b := &Browser{t: t, ctx: browser}
-	require.NoError(t, chromedp.Listen(browser, b.listen))
+	b := &browser{t: t, ctx: tab}
+	require.NoError(t, chromedp.Listen(tab, b.listen))
 	return b
 }
 
@@ -58,7 +57,7 @@ func installed() bool {
 	return false
 }
 
-func (b *Browser) listen(event any) {
+func (b *browser) listen(event any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch e := event.(type) {
@@ -76,35 +75,35 @@ func (b *Browser) listen(event any) {
 // timeout is generous, for loaded machines.
 const timeout = 30 * time.Second
 
-// Do performs the actions one after the other. A failed action fails the test.
-func (b *Browser) Do(actions ...chromedp.Action[chromedp.Void]) {
+// do performs the actions one after the other. A failed action fails the test.
+func (b *browser) do(actions ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, timeout)
 	defer cancel()
 	err := chromedp.Do(ctx, actions...)
 	if err != nil {
-		b.Screenshot("failed")
+		b.screenshot("failed")
 	}
 	require.NoError(b.t, err)
 }
 
-// WaitText waits until the page shows the text.
-func (b *Browser) WaitText(text string) {
+// waitText waits until the page shows the text.
+func (b *browser) waitText(text string) {
 	b.t.Helper()
 	b.until(`(text) => document.body.innerText.includes(text)`, text)
 }
 
-// ClickButton waits for a button that contains the text and clicks it.
-func (b *Browser) ClickButton(text string) {
+// clickButton waits for a button that contains the text and clicks it.
+func (b *browser) clickButton(text string) {
 	b.t.Helper()
 	const find = `[...document.querySelectorAll("button")].find((b) => b.innerText.includes(text))`
 	b.until("(text) => Boolean("+find+")", text)
-	b.Eval("((text) => { " + find + ".click(); return '' })(" + strconv.Quote(text) + ")")
+	b.eval("((text) => { " + find + ".click(); return '' })(" + strconv.Quote(text) + ")")
 }
 
 // until waits until the function returns true in the page, which may be about to be replaced by
 // another page.
-func (b *Browser) until(function, text string) {
+func (b *browser) until(function, text string) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, timeout)
 	defer cancel()
@@ -114,23 +113,23 @@ func (b *Browser) until(function, text string) {
 			return
 		}
 		if ctx.Err() != nil {
-			b.Screenshot("failed")
+			b.screenshot("failed")
 			require.NoError(b.t, err, "wait for %q", text)
 		}
 	}
 }
 
-// Eval returns the value of a JavaScript expression in the page; of a promise, its result.
-func (b *Browser) Eval(expression string) string {
+// eval returns the value of a JavaScript expression in the page; of a promise, its result.
+func (b *browser) eval(expression string) string {
 	b.t.Helper()
 	value, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](expression, chromedp.EvalAwaitPromise))
 	require.NoError(b.t, err)
 	return value
 }
 
-// Screenshot writes a picture of the page into the folder that the variable BROWSER_SCREENSHOTS
+// screenshot writes a picture of the page into the folder that the variable BROWSER_SCREENSHOTS
 // names. Without the variable it does nothing.
-func (b *Browser) Screenshot(name string) {
+func (b *browser) screenshot(name string) {
 	b.t.Helper()
 	dir := os.Getenv("BROWSER_SCREENSHOTS")
 	if dir == "" {
@@ -142,9 +141,9 @@ func (b *Browser) Screenshot(name string) {
 	require.NoError(b.t, os.WriteFile(filepath.Join(dir, name), picture, 0o644))
 }
 
-// RequireOnly checks that the pages sent requests to the origin only, threw no exceptions and kept
+// requireOnly checks that the pages sent requests to the origin only, threw no exceptions and kept
 // to their Content-Security-Policy.
-func (b *Browser) RequireOnly(origin string) {
+func (b *browser) requireOnly(origin string) {
 	b.t.Helper()
 	b.mu.Lock()
 	defer b.mu.Unlock()

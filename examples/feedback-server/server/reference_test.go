@@ -1,0 +1,110 @@
+package server_test
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/auth/authtest"
+	"lessonkit.example/examples/feedback-server/server"
+	"lessonkit.example/examples/internal/docsui"
+	"lessonkit.example/feedback/feedbackclient"
+)
+
+// withReference returns the address of a server that runs until the test ends, and the token and the
+// identifier of a teacher. script takes the place of Scalar's if it is not empty.
+func withReference(t *testing.T, script string) (url, token, teacher string) {
+	platform := authtest.NewPlatform(t)
+	environment := map[string]string{
+		"DATABASE_URL":       "sqlite:" + filepath.Join(t.TempDir(), "x.db"),
+		"MINIAPP_APP_ID":     platform.AppID,
+		"MINIAPP_APP_SECRET": platform.Secret,
+		"MINIAPP_API_URL":    platform.QueryEndpoint(),
+	}
+	if script != "" {
+		environment["SCALAR_JS"] = filepath.Join(t.TempDir(), "standalone.js")
+		require.NoError(t, os.WriteFile(environment["SCALAR_JS"], []byte(script), 0o600))
+	}
+	s := newServer(t, server.RoleAPI, environment)
+	require.NoError(t, s.Migrate(t.Context()))
+	url, token = "http://"+serve(t, s), signIn(t, s.Handler(), platform)
+	c := feedbackclient.Client{Base: url, Header: http.Header{"Authorization": {"Bearer " + token}}}
+	me, err := c.Me(t.Context())
+	require.NoError(t, err)
+	return url, token, me.ID
+}
+
+func TestSwaggerUISendsARequestWithAToken(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t)
+	url, token, teacher := withReference(t, "")
+	b.do(chromedp.Navigate(url + "/scalar?swagger-ui"))
+	b.waitText("/api/v1/profiles")
+	b.screenshot("page")
+	b.clickButton("Authorize")
+	const operation = "#operations-Sign-in-me "
+	b.do(chromedp.SendKeys(chromedp.CSS(".auth-container input"), token),
+		chromedp.Click(chromedp.CSS(".auth-container button.authorize")),
+		chromedp.Click(chromedp.CSS(".auth-container button.btn-done")),
+		chromedp.Click(chromedp.CSS(operation+".opblock-summary-control")),
+		chromedp.WaitVisible(chromedp.CSS(operation+".responses-table .model-example")),
+		chromedp.Click(chromedp.CSS(operation+"button.execute")))
+	b.waitText(teacher)
+	b.screenshot("answer")
+	b.requireOnly(url)
+}
+
+func TestScalarSendsARequestWithAToken(t *testing.T) {
+	t.Parallel()
+	if _, err := os.Stat("../../internal/docsui/dist/scalar-" + docsui.Version + ".js.gz"); err != nil {
+		t.Skip("Scalar is not embedded; go generate fetches it: ", err)
+	}
+	b := newBrowser(t)
+	url, token, teacher := withReference(t, "")
+	b.do(chromedp.Navigate(url + "/scalar"))
+	b.waitText("Teaching feedback")
+	b.do(chromedp.SendKeys(chromedp.CSS("input[placeholder=Token]"), token))
+	b.screenshot("page")
+	b.clickButton("(get /api/v1/auth/me)")
+	b.clickButton("Send get request")
+	b.waitText(teacher)
+	b.screenshot("answer")
+	b.requireOnly(url)
+}
+
+func TestSwaggerUIReplacesAScriptThatDoesNotLoad(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t)
+	url, _, _ := withReference(t, "/* empty */")
+	b.do(chromedp.Navigate(url + "/scalar"))
+	b.waitText("/api/v1/profiles")
+	require.Equal(t, "?swagger-ui", b.eval("location.search"))
+	b.requireOnly(url)
+}
+
+func TestReferenceMayOnlyUseItsOwnOrigin(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t)
+	url, token, _ := withReference(t, `window.Scalar = {createApiReference: (where, o) => {
+		document.querySelector(where).textContent = "drawn from " + o.url }}`)
+	b.do(chromedp.Navigate(url + "/scalar"))
+	b.waitText("drawn from /openapi.json")
+	fetch := func(token string) string {
+		return b.eval(`fetch("/api/v1/profiles", {headers: {Authorization: "Bearer ` + token + `"}})
+			.then((r) => String(r.status))`)
+	}
+	require.Equal(t, "401", fetch("wrong"))
+	require.Equal(t, "200", fetch(token))
+	require.Equal(t, "refused", b.eval(`fetch("http://elsewhere.test/").then(() => "sent", () => "refused")`))
+	require.Equal(t, "refused", b.eval(`new Promise((done) => {
+		const s = document.createElement("script");
+		s.src = "http://elsewhere.test/x.js";
+		s.onerror = () => done("refused");
+		s.onload = () => done("run");
+		document.body.append(s);
+	})`))
+}
