@@ -12,9 +12,9 @@ import (
 	"syscall"
 )
 
-// special returns the networks of the IANA special-purpose registries that the methods of netip.Addr
-// do not cover: a host in one of them is not a public server, or is reached through a translation
-// that hides a private address.
+// special returns the networks of the IANA special-purpose registries that the methods of
+// netip.Addr do not cover: a host in one of them is not a public server, or is reached through a
+// translation that hides a private address.
 func special() []netip.Prefix {
 	var all []netip.Prefix
 	for _, s := range []string{"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15",

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// Result is the outcome of a call. Beside a [*PartialError] it contains the images that were stored.
+// Result is the outcome of a call. Beside a [*PartialError] it contains the images that were
+// stored.
 type Result struct {
 	Images    []Info    // stored images, by index; may be more or fewer than requested
 	Usage     Usage     // as far as the service reports it
@@ -49,8 +50,8 @@ func parseUsage(raw json.RawMessage) Usage {
 	return Usage{int64(v.Input), int64(v.Output), int64(v.Total), int64(v.Details.Text), int64(v.Details.Image), raw}
 }
 
-// number, text, addresses and serviceError decode values whose JSON type differs between services; an
-// unexpected type counts as absent.
+// number, text, addresses and serviceError decode values whose JSON type differs between services;
+// an unexpected type counts as absent.
 type (
 	number       int64
 	text         string

@@ -96,8 +96,8 @@ func (d *base64Decoder) flush(last bool) error {
 	return err
 }
 
-// decode decodes text into d.out. It fails for line breaks, which Decode ignores: among whole groups
-// of four they show in the length.
+// decode decodes text into d.out. It fails for line breaks, which Decode ignores: among whole
+// groups of four they show in the length.
 func (d *base64Decoder) decode(text []byte) ([]byte, bool) {
 	if len(text)%4 != 0 && bytes.ContainsAny(text, "\r\n") {
 		return nil, false

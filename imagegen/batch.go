@@ -14,12 +14,12 @@ type Outcome struct {
 }
 
 // Batch generates many requests, at most limit (at least 1) at a time, each into its own sink, and
-// yields them in the order they finish. It reads requests one step ahead at most, and no further once
-// ctx has ended. When the service refuses one request with Retry-After, no other request of the batch
-// is sent before that time has passed.
+// yields them in the order they finish. It reads requests one step ahead at most, and no further
+// once ctx has ended. When the service refuses one request with Retry-After, no other request of
+// the batch is sent before that time has passed.
 //
-// Leaving the loop cancels the running requests and waits for them to end. A request that was already
-// sent is charged all the same.
+// Leaving the loop cancels the running requests and waits for them to end. A request that was
+// already sent is charged all the same.
 func (c *Client) Batch(ctx context.Context, limit int, requests iter.Seq2[*Request, Sink]) iter.Seq2[*Request, Outcome] {
 	type done struct {
 		req *Request

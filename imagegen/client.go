@@ -122,8 +122,8 @@ const (
 	minSecret  = 4 // shorter keys, and prefixes of keys, are not redacted: they occur in common words
 )
 
-// sanitize makes text from the service safe to show: on one line and without the API key, should the
-// service have echoed it. It is truncated last, because half a key would not be found.
+// sanitize makes text from the service safe to show: on one line and without the API key, should
+// the service have echoed it. It is truncated last, because half a key would not be found.
 func (c *Client) sanitize(s string) string {
 	s = clean(s, len(s))
 	if key := c.key(); len(key) >= minSecret {

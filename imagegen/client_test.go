@@ -140,7 +140,8 @@ func TestKeyEchoedByTheServiceIsHidden(t *testing.T) {
 	require.ErrorContains(t, err, "key [key] is over its limit")
 }
 
-// Wherever a service may put the key, in whatever answer, and also if the text is cut in the middle of it.
+// Wherever a service may put the key, in whatever answer, and also if the text is cut in the middle
+// of it.
 func TestNoErrorHoldsTheKey(t *testing.T) {
 	t.Parallel()
 	const key = "sk-0123456789abcdef0123456789abcdef"
@@ -238,8 +239,8 @@ func TestCancelledCallReturnsTheContextsError(t *testing.T) {
 	})
 }
 
-// Whenever a call is cancelled, it ends at once with the context's error, leaves no file, and (which the bubble sees to) no
-// goroutine.
+// Whenever a call is cancelled, it ends at once with the context's error, leaves no file, and
+// (which the bubble sees to) no goroutine.
 func TestCancellationAtEveryStage(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []imagegentest.Mode{imagegentest.Sync, imagegentest.Async, imagegentest.ByURL} {

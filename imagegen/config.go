@@ -21,8 +21,8 @@ type Config struct {
 	// Model is used for requests that do not name a model. Defaults to [DefaultModel].
 	Model string
 
-	// Timeout limits one attempt of a request for images, from dialing to the last byte. The service
-	// recommends at least 300 s. Defaults to 10 minutes.
+	// Timeout limits one attempt of a request for images, from dialing to the last byte. The
+	// service recommends at least 300 s. Defaults to 10 minutes.
 	Timeout time.Duration
 
 	// IdleTimeout ends a response that has begun when no byte of it arrives for this long. Defaults
@@ -58,8 +58,8 @@ type Config struct {
 
 // Retry configures when a request for images is sent again: after network and TLS faults before the
 // first byte of a response, and after status 429, or 503 with Retry-After. The wait doubles from
-// 0.5 s to 60 s, and is never shorter than Retry-After. When Retry-After exceeds 60 s the call fails
-// and [Error.RetryAfter] returns it.
+// 0.5 s to 60 s, and is never shorter than Retry-After. When Retry-After exceeds 60 s the call
+// fails and [Error.RetryAfter] returns it.
 type Retry struct {
 	// Max is the number of retries. Defaults to 2; negative means none.
 	Max int
@@ -68,9 +68,9 @@ type Retry struct {
 	// because the connection or its TLS handshake failed.
 	UnsentOnly bool
 
-	// IdempotencyKey returns the Idempotency-Key header for all attempts of one call. Set it only for
-	// a service that is known to honor it: with this header net/http resends a request by itself, as
-	// often as it finds dead connections.
+	// IdempotencyKey returns the Idempotency-Key header for all attempts of one call. Set it only
+	// for a service that is known to honor it: with this header net/http resends a request by
+	// itself, as often as it finds dead connections.
 	IdempotencyKey func(*Request) string
 }
 

@@ -12,8 +12,8 @@ import (
 	"unicode"
 )
 
-// Dir returns a Sink that stores images as files in dir, which must exist. pattern is the file name,
-// in which these are replaced:
+// Dir returns a Sink that stores images as files in dir, which must exist. pattern is the file
+// name, in which these are replaced:
 //
 //	{i}     number of the image, from 1
 //	{ext}   extension for its type, with the dot
@@ -33,8 +33,8 @@ func Dir(dir, pattern string) Sink {
 	return dirSink{dir, pattern, os.Link}
 }
 
-// Expand replaces {n}, {ratio} and {slug} in a pattern for [Dir] by the number of images requested, the
-// ratio written with an x, and the beginning of the prompt in letters and digits.
+// Expand replaces {n}, {ratio} and {slug} in a pattern for [Dir] by the number of images requested,
+// the ratio written with an x, and the beginning of the prompt in letters and digits.
 func Expand(pattern string, r *Request) string {
 	ratio := strings.ReplaceAll(string(r.Size), ":", "x")
 	return strings.NewReplacer("{n}", strconv.Itoa(max(r.N, 1)), "{ratio}", ratio, "{slug}", slug(r.Prompt)).Replace(pattern)
@@ -64,8 +64,8 @@ type dirSink struct {
 	link         func(old, new string) error
 }
 
-// Prepare checks the pattern, and that dir accepts a file with the longest name the pattern is likely
-// to produce: once the images are paid it would be too late.
+// Prepare checks the pattern, and that dir accepts a file with the longest name the pattern is
+// likely to produce: once the images are paid it would be too late.
 func (s dirSink) Prepare(context.Context, int) error {
 	if s.pattern == "." || s.pattern == ".." || strings.ContainsAny(s.pattern, "/\\\x00") {
 		return fmt.Errorf("file name pattern %q is not a plain file name", s.pattern)
@@ -158,8 +158,8 @@ func (b *dirBlob) place() error {
 	}
 }
 
-// move renames the temporary file to b.path if that is free. Creating a hard link checks and renames
-// in one step; without hard links a new file reserves the name and is replaced.
+// move renames the temporary file to b.path if that is free. Creating a hard link checks and
+// renames in one step; without hard links a new file reserves the name and is replaced.
 func (b *dirBlob) move() error {
 	err := b.link(b.File.Name(), b.path)
 	if err == nil {

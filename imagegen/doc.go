@@ -3,23 +3,24 @@
 // URLs, or with a task to be polled.
 //
 // [New] returns a [Client], and [Client.Generate] does everything one request needs. For more
-// control, [Client.Submit] sends one request, [Client.Wait] waits for a task by its identifier, even
-// if another process submitted it, and [Client.Batch] runs many requests with bounded concurrency.
+// control, [Client.Submit] sends one request, [Client.Wait] waits for a task by its identifier,
+// even if another process submitted it, and [Client.Batch] runs many requests with bounded
+// concurrency.
 //
 // Images are written to a [Sink]: [Dir], [Memory], [Writer], or the caller's own. They are decoded
-// from the connection straight into the sink, so memory use stays below a megabyte whatever the size
-// and number of the images. A sink commits an image only after the whole response has been read, so
-// no file is ever visible half written.
+// from the connection straight into the sink, so memory use stays below a megabyte whatever the
+// size and number of the images. A sink commits an image only after the whole response has been
+// read, so no file is ever visible half written.
 //
 // # Paying once
 //
 // A generation costs money, so the client sends a request again only when the service cannot have
 // started, or when the connection broke before the first byte of a response (at most [Retry].Max
-// times; [Retry].UnsentOnly forbids that too). After a timeout, a truncated response or a 5xx status
-// it never does. [Error].MayHaveRun and [Result].Ambiguous report when a generation may have been
-// charged although its images did not arrive. A task identifier is reported as an [Event] before the
-// first poll, and in a [*WaitError] whenever waiting ends early, so that a paid task can always be
-// resumed.
+// times; [Retry].UnsentOnly forbids that too). After a timeout, a truncated response or a 5xx
+// status it never does. [Error].MayHaveRun and [Result].Ambiguous report when a generation may have
+// been charged although its images did not arrive. A task identifier is reported as an [Event]
+// before the first poll, and in a [*WaitError] whenever waiting ends early, so that a paid task can
+// always be resumed.
 //
 // # Errors
 //
@@ -30,6 +31,6 @@
 //
 // # Concurrency
 //
-// A Client is safe for concurrent use. A Sink is used by one call at a time unless its documentation
-// says otherwise.
+// A Client is safe for concurrent use. A Sink is used by one call at a time unless its
+// documentation says otherwise.
 package imagegen

@@ -14,8 +14,8 @@ import (
 var (
 	// ErrInvalidRequest: the request cannot be sent as it is; nothing was sent.
 	ErrInvalidRequest = errors.New("invalid request")
-	// ErrNoImages: the service finished without an image and without a reason, most often because of
-	// a content filter. Repeating the request is pointless and may be charged.
+	// ErrNoImages: the service finished without an image and without a reason, most often because
+	// of a content filter. Repeating the request is pointless and may be charged.
 	ErrNoImages = errors.New("the service returned no images")
 	// ErrTooLarge: the response, or a reference or image of [Limits], is too large.
 	ErrTooLarge = errors.New("too large")
@@ -25,8 +25,8 @@ var (
 	ErrBlockedAddress = errors.New("address is not public")
 )
 
-// Error is the failure of one operation: a refused request, a network fault, or a malformed response.
-// It never contains the API key, image data or the query of a URL.
+// Error is the failure of one operation: a refused request, a network fault, or a malformed
+// response. It never contains the API key, image data or the query of a URL.
 type Error struct {
 	Op        string // "generate", "edit", "poll", "fetch" or "reference"
 	Status    int    // HTTP status; 0 without a response
@@ -89,8 +89,8 @@ func (e *Error) Error() string {
 // Unwrap returns the cause, or nil if the failure is the service's response.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Permanent reports whether the same call cannot succeed: the service refused the request or the key,
-// or the request is invalid.
+// Permanent reports whether the same call cannot succeed: the service refused the request or the
+// key, or the request is invalid.
 func (e *Error) Permanent() bool {
 	if e.permanent || errors.Is(e.Err, ErrInvalidRequest) || errors.Is(e.Err, ErrNoImages) {
 		return true
@@ -107,8 +107,8 @@ func (e *Error) retryFetch() bool {
 	return e.Status == 0 && !e.permanent || e.Status == 429 || e.Status >= 500
 }
 
-// RetryAfter returns the Retry-After of the response; 30 s if the service refused the request without
-// one, or could not be reached at all; and 0 for other failures.
+// RetryAfter returns the Retry-After of the response; 30 s if the service refused the request
+// without one, or could not be reached at all; and 0 for other failures.
 func (e *Error) RetryAfter() time.Duration {
 	if e.retryAfter == 0 && (e.class == faultUnsent || e.class == faultRefused) && !e.permanent {
 		return 30 * time.Second
@@ -131,8 +131,8 @@ func (e *TaskError) Error() string {
 func (e *TaskError) Permanent() bool { return true }
 
 // WaitError reports that waiting ended before the task did, or before its images could be fetched.
-// The task continues and is charged; [Client.Wait] with TaskID resumes it. Sending the request again
-// would pay twice.
+// The task continues and is charged; [Client.Wait] with TaskID resumes it. Sending the request
+// again would pay twice.
 type WaitError struct {
 	TaskID string
 	Err    error
@@ -146,8 +146,8 @@ func (e *WaitError) Error() string {
 // Unwrap returns why waiting ended.
 func (e *WaitError) Unwrap() error { return e.Err }
 
-// PartialError is returned beside a [Result] with some of the images. Failed contains, by index, why
-// the others are missing.
+// PartialError is returned beside a [Result] with some of the images. Failed contains, by index,
+// why the others are missing.
 type PartialError struct {
 	Failed map[int]error
 }

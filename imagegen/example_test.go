@@ -46,8 +46,8 @@ func ExampleClient_Submit() {
 	fmt.Println(len(result.Images), "images")
 }
 
-// A paid task is never lost: an event contains its identifier as soon as it is known, and so does the
-// error when waiting ends early.
+// A paid task is never lost: an event contains its identifier as soon as it is known, and so does
+// the error when waiting ends early.
 func ExampleClient_Wait() {
 	ctx := context.Background()
 	client, _ := imagegen.New(imagegen.Config{BaseURL: "https://images.example", OnEvent: func(e imagegen.Event) {

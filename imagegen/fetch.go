@@ -96,8 +96,8 @@ func (c *call) download(parent context.Context, sink Sink, info Info, address st
 }
 
 // get follows at most three redirects. Each hop uses the client that fits it: the service's for the
-// service's host, which the caller configured and so trusts, and the guarded one for all others. The
-// API key is sent to the service's own origin only, and only for results. References reach the
+// service's host, which the caller configured and so trusts, and the guarded one for all others.
+// The API key is sent to the service's own origin only, and only for results. References reach the
 // service at its own origin only.
 func (c *call) get(ctx context.Context, u *url.URL, result bool) (*http.Response, error) {
 	for hop := 0; ; hop++ {

@@ -139,7 +139,8 @@ func TestResultAddressesAreGuarded(t *testing.T) {
 	require.False(t, reached.Load())
 }
 
-// The host of the service is trusted with results on another port, where the key does not go; for references it is not.
+// The host of the service is trusted with results on another port, where the key does not go; for
+// references it is not.
 func TestOwnHostOnAnotherPort(t *testing.T) {
 	t.Parallel()
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -158,7 +159,8 @@ func TestOwnHostOnAnotherPort(t *testing.T) {
 	require.ErrorIs(t, err, imagegen.ErrBlockedAddress)
 }
 
-// A reference at the service's own origin is fetched, also on a private network, but without the key.
+// A reference at the service's own origin is fetched, also on a private network, but without the
+// key.
 func TestReferenceAtTheOwnOrigin(t *testing.T) {
 	t.Parallel()
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -136,7 +136,8 @@ func (d *dimensions) parse() {
 	}
 }
 
-// marker parses one JPEG segment: 0xff, kind, length, and in a frame header precision, height, width.
+// marker parses one JPEG segment: 0xff, kind, length, and in a frame header precision, height,
+// width.
 func (d *dimensions) marker(h []byte) {
 	kind, length := h[1], int(binary.BigEndian.Uint16(h[2:]))
 	switch {

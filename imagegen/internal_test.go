@@ -69,7 +69,8 @@ func TestDimensionsAreFoundInPieces(t *testing.T) {
 	}
 }
 
-// FuzzDimensions compares with the decoders of the standard library, as far as those can read the header.
+// FuzzDimensions compares with the decoders of the standard library, as far as those can read the
+// header.
 func FuzzDimensions(f *testing.F) {
 	for _, data := range []string{"\xff\xd8\xff\xe0", "GIF89a\x01\x00\x02\x00", "\x89PNG\r\n\x1a\n"} {
 		f.Add([]byte(data))
@@ -230,7 +231,8 @@ func encoded(t *testing.T) map[string][]byte {
 	return all
 }
 
-// FAT and many shares have no hard links: images are stored all the same, and still never over another file.
+// FAT and many shares have no hard links: images are stored all the same, and still never over
+// another file.
 func TestDirWithoutHardLinks(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

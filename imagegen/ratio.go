@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// Ratio is the aspect ratio of an image, width to height, as the service writes it: "16:9". If empty,
-// the service chooses. The service treats it as a wish: the image may have another ratio, so check
-// [Info] or crop with package fit.
+// Ratio is the aspect ratio of an image, width to height, as the service writes it: "16:9". If
+// empty, the service chooses. The service treats it as a wish: the image may have another ratio, so
+// check [Info] or crop with package fit.
 type Ratio string
 
 const ratioTolerance = 0.01

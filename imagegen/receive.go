@@ -69,8 +69,8 @@ func (c *call) receive(
 	return got, nil
 }
 
-// unreadable returns the error for a response that broke off or is malformed. Nothing of it has been
-// stored.
+// unreadable returns the error for a response that broke off or is malformed. Nothing of it has
+// been stored.
 func (c *call) unreadable(resp *http.Response, err error, op, taskID string, head []byte) error {
 	e := &Error{Op: op, Status: resp.StatusCode, RequestID: c.requestID(resp), TaskID: taskID, Err: err,
 		MayHaveRun: taskID == ""}
@@ -142,8 +142,8 @@ func (c *call) incoming(ctx context.Context, sink Sink, info Info) *incoming {
 
 // collect stores the images of a response and adds them to r: it commits those that were contained
 // and fetches those that are URLs. refresh, if not nil, returns new URLs when the old ones have
-// expired. The error is a [*PartialError] when some images are missing, and the failure of the first
-// one when all are.
+// expired. The error is a [*PartialError] when some images are missing, and the failure of the
+// first one when all are.
 func (c *call) collect(
 	ctx context.Context, r *Result, got *received, sink Sink, refresh func(context.Context) ([]item, error),
 ) error {

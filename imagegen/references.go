@@ -127,8 +127,8 @@ func (r Reference) Open() (io.ReadCloser, error) {
 // String returns the name of r, never its data or URL.
 func (r Reference) String() string { return "reference " + clean(r.name, 128) }
 
-// attach makes references ready to be sent: it fetches what has to be fetched, and finds their sizes
-// and types. Whatever is wrong with them is found here, before anything is paid. free deletes
+// attach makes references ready to be sent: it fetches what has to be fetched, and finds their
+// sizes and types. Whatever is wrong with them is found here, before anything is paid. free deletes
 // buffered data.
 func (c *call) attach(ctx context.Context, refs []Reference) (files []attachment, free func(), err error) {
 	free = func() {
@@ -167,8 +167,8 @@ func (c *call) load(ctx context.Context, ref Reference) (source, error) {
 	return source{}, fmt.Errorf("%w: it has neither data nor a URL", ErrInvalidRequest)
 }
 
-// detectType checks the size and returns the media type: the declared one, else the one of the data,
-// else the one of the file name.
+// detectType checks the size and returns the media type: the declared one, else the one of the
+// data, else the one of the file name.
 func (f attachment) detectType(ref Reference, limit int64) (string, error) {
 	if f.size > limit {
 		return "", fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, f.size, limit)
@@ -273,8 +273,8 @@ func buffer(r io.Reader) (source, error) {
 	return source{size: size, open: open, free: free}, nil
 }
 
-// partName returns the file name for a part: a base name without control characters, whose extension
-// agrees with the media type.
+// partName returns the file name for a part: a base name without control characters, whose
+// extension agrees with the media type.
 func partName(name, mediaType string, index int) string {
 	name = path.Base(strings.ReplaceAll(name, "\\", "/"))
 	name = strings.Map(func(r rune) rune {

@@ -16,7 +16,8 @@ import (
 	"lessonkit.example/imagegen/imagegentest"
 )
 
-// The table of what is sent again: how many generations one call starts, and what the caller learns.
+// The table of what is sent again: how many generations one call starts, and what the caller
+// learns.
 func TestRetryTable(t *testing.T) {
 	t.Parallel()
 	type want struct {

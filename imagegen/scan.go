@@ -19,17 +19,17 @@ const (
 // errSyntax is wrapped by all errors about the syntax of a response.
 var errSyntax = errors.New("response is not valid JSON")
 
-// imageWriter receives the bytes of one image, and then one call of finish, with a nil error if they
-// are complete.
+// imageWriter receives the bytes of one image, and then one call of finish, with a nil error if
+// they are complete.
 type imageWriter interface {
 	io.Writer
 	finish(err error)
 }
 
 // scanner reads one JSON response in a single pass. It decodes the text of each "b64_json" below
-// "data" from the read buffer into the image that open returns, copies the other relevant members to
-// meta, with the index of the image in place of its data, and checks and drops everything else. So
-// the memory it holds does not depend on the size of the images.
+// "data" from the read buffer into the image that open returns, copies the other relevant members
+// to meta, with the index of the image in place of its data, and checks and drops everything else.
+// So the memory it holds does not depend on the size of the images.
 type scanner struct {
 	r        io.Reader
 	buf      []byte
@@ -104,8 +104,8 @@ func (s *scanner) value(c byte, depth, index int, data bool) error {
 	return s.scalar(c)
 }
 
-// object reads the members after "{". At depth 1 only the relevant ones are kept; below "data", where
-// data is true, the member b64_json is an image.
+// object reads the members after "{". At depth 1 only the relevant ones are kept; below "data",
+// where data is true, the member b64_json is an image.
 func (s *scanner) object(depth, index int, data bool) error {
 	if err := s.emit('{'); err != nil {
 		return err
@@ -379,7 +379,8 @@ func (s *scanner) chars(f func(p []byte) error) error {
 	}
 }
 
-// escape reads what follows a backslash and returns the character; f, if not nil, receives the raw text.
+// escape reads what follows a backslash and returns the character; f, if not nil, receives the raw
+// text.
 func (s *scanner) escape(f func(p []byte) error) (rune, error) {
 	raw := [6]byte{'\\'}
 	c, err := s.next()

@@ -28,10 +28,10 @@ type Info struct {
 	Received time.Time // when it began to arrive
 }
 
-// Sink stores images. Open is called for each image once its type is known, and not for data that is
-// not an image. Images arrive one after the other, in the order of the response; several may be open
-// at once, because they are committed together when the whole response has been read. ctx is that of
-// the call.
+// Sink stores images. Open is called for each image once its type is known, and not for data that
+// is not an image. Images arrive one after the other, in the order of the response; several may be
+// open at once, because they are committed together when the whole response has been read. ctx is
+// that of the call.
 //
 // A Sink may also implement [Preparer], and a Blob [Describer].
 type Sink interface {
@@ -60,8 +60,8 @@ type Describer interface {
 // Memory returns a Sink that keeps images in memory.
 func Memory() *Buffers { return &Buffers{images: map[int][]byte{}} }
 
-// Buffers is a Sink that keeps images in memory. It is safe for concurrent use, but images of several
-// calls replace one another by index.
+// Buffers is a Sink that keeps images in memory. It is safe for concurrent use, but images of
+// several calls replace one another by index.
 type Buffers struct {
 	mu     sync.Mutex
 	images map[int][]byte

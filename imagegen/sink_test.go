@@ -66,7 +66,8 @@ func TestDirShowsNothingUnfinished(t *testing.T) {
 	require.Empty(t, names(t, dir))
 }
 
-// The first image has come whole, the second has not: neither is stored, and nothing is left behind.
+// The first image has come whole, the second has not: neither is stored, and nothing is left
+// behind.
 func TestBrokenAnswerLeavesNoFile(t *testing.T) {
 	t.Parallel()
 	fake := imagegentest.New(t, imagegentest.Options{})

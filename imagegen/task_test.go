@@ -112,7 +112,8 @@ func TestTaskOutcomes(t *testing.T) {
 	})
 }
 
-// However the service words it, a task that ended without images has ended: there is nothing to take up again.
+// However the service words it, a task that ended without images has ended: there is nothing to
+// take up again.
 func TestTasksThatEndedAreNotResumable(t *testing.T) {
 	t.Parallel()
 	for poll, message := range map[string]string{
@@ -162,7 +163,8 @@ func TestEmptyErrorInAPollIsNone(t *testing.T) {
 	})
 }
 
-// polled returns a client of a service that answers with task t, and to the polls for it one after the other.
+// polled returns a client of a service that answers with task t, and to the polls for it one after
+// the other.
 func polled(t *testing.T, answers ...string) *imagegen.Client {
 	h := imagegentest.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost {

@@ -3,12 +3,13 @@
 //
 //	sink := fit.Sink(imagegen.Dir(".", "fox{ext}"), fit.Config{Ratio: "16:9"})
 //
-// The crop is the largest centered one. An image that has the ratio within 1 % is stored unchanged; a
-// cropped one is encoded again, PNG and WebP as PNG and JPEG as JPEG, and loses its metadata. EXIF
-// orientation is applied first, so the image is cropped as it is displayed.
+// The crop is the largest centered one. An image that has the ratio within 1 % is stored unchanged;
+// a cropped one is encoded again, PNG and WebP as PNG and JPEG as JPEG, and loses its metadata.
+// EXIF orientation is applied first, so the image is cropped as it is displayed.
 //
-// A generation is paid, so an image that cannot be cropped (another format, too many pixels, invalid
-// data) is never dropped: it is stored unchanged, and [Config].OnUncropped receives the reason.
+// A generation is paid, so an image that cannot be cropped (another format, too many pixels,
+// invalid data) is never dropped: it is stored unchanged, and [Config].OnUncropped receives the
+// reason.
 package fit
 
 import (
@@ -37,8 +38,8 @@ type Config struct {
 	// Ratio is the ratio to crop to. If empty, images are not cropped.
 	Ratio imagegen.Ratio
 
-	// MaxPixels limits the images that are decoded, which takes at least 4 bytes per pixel. Defaults
-	// to 100 million.
+	// MaxPixels limits the images that are decoded, which takes at least 4 bytes per pixel.
+	// Defaults to 100 million.
 	MaxPixels int
 
 	// OnUncropped, if not nil, is called for each image that could not be cropped and was stored
@@ -46,8 +47,9 @@ type Config struct {
 	OnUncropped func(imagegen.Info, error)
 }
 
-// Crop returns an encoded image cropped, with its media type. It returns data itself if the image has
-// the ratio already. Errors wrap [ErrUnsupported], [ErrTooManyPixels] or the error of the decoder.
+// Crop returns an encoded image cropped, with its media type. It returns data itself if the image
+// has the ratio already. Errors wrap [ErrUnsupported], [ErrTooManyPixels] or the error of the
+// decoder.
 func Crop(data []byte, c Config) (cropped []byte, mediaType string, err error) {
 	header, format, err := image.DecodeConfig(bytes.NewReader(data))
 	mediaType = "image/" + format

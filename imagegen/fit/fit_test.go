@@ -21,7 +21,8 @@ import (
 	"lessonkit.example/imagegen/imagegentest"
 )
 
-// corners is an image whose four quarters are red, green, blue and white, clockwise from the top left.
+// corners is an image whose four quarters are red, green, blue and white, clockwise from the top
+// left.
 func corners(w, h int) *image.NRGBA {
 	img := image.NewNRGBA(image.Rect(0, 0, w, h))
 	for y := range h {
@@ -150,7 +151,8 @@ func TestMatchingImageIsUntouched(t *testing.T) {
 
 func TestWebPBecomesPNG(t *testing.T) {
 	t.Parallel()
-	// a lossless WebP of one pixel by four, written by hand: 14 bits each of width-1 and height-1 in the header
+	// a lossless WebP of one pixel by four, written by hand: 14 bits each of width-1 and height-1
+	// in the header
 	data, err := base64.StdEncoding.DecodeString("UklGRhoAAABXRUJQVlA4TA0AAAAvAAAAEAcQERGIiP4HAA==")
 	require.NoError(t, err)
 	out, kind, err := fit.Crop(data, fit.Config{Ratio: "2:1"})

@@ -8,8 +8,8 @@ import (
 	"github.com/bep/imagemeta"
 )
 
-// orientation returns the EXIF orientation of an image: 1 is upright, and from 5 on width and height
-// are swapped. It returns 1 if there is none.
+// orientation returns the EXIF orientation of an image: 1 is upright, and from 5 on width and
+// height are swapped. It returns 1 if there is none.
 func orientation(data []byte, mediaType string) int {
 	found := 1
 	formats := map[string]imagemeta.ImageFormat{

@@ -60,7 +60,8 @@ func bubble(t *testing.T, name string, f func(t *testing.T)) {
 	})
 }
 
-// client ↔ gateway ↔ client as generator ↔ fake, in every combination of modes, with and without references.
+// client ↔ gateway ↔ client as generator ↔ fake, in every combination of modes, with and without
+// references.
 func TestChain(t *testing.T) {
 	t.Parallel()
 	for fakeName, fakeMode := range map[string]imagegentest.Mode{"sync": imagegentest.Sync, "async": imagegentest.Async, "url": imagegentest.ByURL} {
@@ -221,8 +222,8 @@ func TestAutoAnswersWithATaskWhenTheBudgetIsSpent(t *testing.T) {
 	}
 }
 
-// A restart between submission and completion: the second gateway takes the task of the service behind up again, and nothing is
-// generated twice.
+// A restart between submission and completion: the second gateway takes the task of the service
+// behind up again, and nothing is generated twice.
 func TestTasksSurviveARestart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -255,7 +256,8 @@ func TestTasksSurviveARestart(t *testing.T) {
 	})
 }
 
-// The service behind answers at once with a finished task, but its files cannot be had before the restart.
+// The service behind answers at once with a finished task, but its files cannot be had before the
+// restart.
 func TestFinishedTaskIsNotForgottenBeforeItsImagesAreFetched(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -15,9 +15,10 @@ import (
 	"lessonkit.example/imagegen"
 )
 
-// Generator generates images; imagegen.Client and draw.Generator implement it. Generate stores n images
-// in sink, by index, and returns what is known of them, possibly beside a *imagegen.PartialError. Its
-// errors may have the methods Permanent() bool and RetryAfter() time.Duration.
+// Generator generates images; imagegen.Client and draw.Generator implement it. Generate stores n
+// images in sink, by index, and returns what is known of them, possibly beside a
+// *imagegen.PartialError. Its errors may have the methods Permanent() bool and RetryAfter()
+// time.Duration.
 type Generator interface {
 	Generate(ctx context.Context, req *imagegen.Request, sink imagegen.Sink) (*imagegen.Result, error)
 }
@@ -82,7 +83,8 @@ type Config struct {
 	// MaxWorkers is the number of concurrent generations. Defaults to 2.
 	MaxWorkers int
 
-	// Rerun repeats generations that were interrupted by a crash. Set it only if generating is free.
+	// Rerun repeats generations that were interrupted by a crash. Set it only if generating is
+	// free.
 	Rerun bool
 
 	Limits Limits
@@ -97,7 +99,8 @@ const (
 	shutdownTimeout = 30 * time.Second // for generations to finish when Run is stopped
 )
 
-// Limits limits requests. Those above a rate or a number of tasks receive status 429 with Retry-After.
+// Limits limits requests. Those above a rate or a number of tasks receive status 429 with
+// Retry-After.
 type Limits struct {
 	PerMinute      float64 // average rate of requests for images by one caller; defaults to 60
 	Burst          int     // requests for images at once by one caller; defaults to 10
@@ -109,13 +112,13 @@ type Limits struct {
 	PromptBytes    int     // bytes of a prompt; defaults to 32 KiB
 }
 
-// Keys returns the caller that an API key belongs to, and false for an unknown key. It must take as long
-// for an almost correct key as for any other. The caller's name is stored in tasks and logged. Callers
-// see their own tasks only.
+// Keys returns the caller that an API key belongs to, and false for an unknown key. It must take as
+// long for an almost correct key as for any other. The caller's name is stored in tasks and logged.
+// Callers see their own tasks only.
 type Keys func(key string) (caller string, ok bool)
 
-// StaticKeys accepts the given keys, by caller. It compares digests in constant time, and always all of
-// them. An empty key is an error, and so is an empty map: see [Anyone] for an open gateway.
+// StaticKeys accepts the given keys, by caller. It compares digests in constant time, and always
+// all of them. An empty key is an error, and so is an empty map: see [Anyone] for an open gateway.
 func StaticKeys(keys map[string]string) (Keys, error) {
 	if len(keys) == 0 {
 		return nil, errors.New("no keys")
@@ -138,7 +141,8 @@ func StaticKeys(keys map[string]string) (Keys, error) {
 	}, nil
 }
 
-// ParseKeys is StaticKeys for a list NAME:KEY,NAME:KEY with distinct names. Errors do not contain keys.
+// ParseKeys is StaticKeys for a list NAME:KEY,NAME:KEY with distinct names. Errors do not contain
+// keys.
 func ParseKeys(list string) (Keys, error) {
 	keys := map[string]string{}
 	for i, entry := range strings.Split(list, ",") {

@@ -16,10 +16,10 @@ import (
 	"lessonkit.example/imagegen"
 )
 
-// Dir returns a Store in a directory, which it creates if necessary: tasks as JSON files in tasks, bytes
-// in blobs. Files are written under a temporary name, synced and renamed, so after a crash each is
-// complete or absent. Dir deletes references that a crash left without a task. Only one process at a
-// time may use the directory.
+// Dir returns a Store in a directory, which it creates if necessary: tasks as JSON files in tasks,
+// bytes in blobs. Files are written under a temporary name, synced and renamed, so after a crash
+// each is complete or absent. Dir deletes references that a crash left without a task. Only one
+// process at a time may use the directory.
 func Dir(path string) (Store, error) {
 	d := &dir{tasks: filepath.Join(path, "tasks"), blobs: filepath.Join(path, "blobs")}
 	for _, p := range []string{d.tasks, d.blobs} {
@@ -33,8 +33,8 @@ func Dir(path string) (Store, error) {
 	return d, nil
 }
 
-// clear deletes incomplete files, and references that belong to no task. It never deletes images: they
-// are paid.
+// clear deletes incomplete files, and references that belong to no task. It never deletes images:
+// they are paid.
 func (d *dir) clear() error {
 	used := map[string]bool{}
 	for t, err := range d.Tasks(context.Background()) {

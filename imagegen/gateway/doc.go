@@ -1,10 +1,10 @@
-// Package gateway serves the image-generation interface over any generator: a model, another service
-// through an imagegen.Client, or the pictures of package draw.
+// Package gateway serves the image-generation interface over any generator: a model, another
+// service through an imagegen.Client, or the pictures of package draw.
 //
-// [New] returns a [Gateway], which is an http.Handler; [Gateway.Run] does the work and must be running.
-// Every request becomes a task in the [Store], so that no work is lost: a caller that disconnects finds
-// the result under the task, or by repeating the request with the same Idempotency-Key. The tasks of a
-// [Dir] survive a restart.
+// [New] returns a [Gateway], which is an http.Handler; [Gateway.Run] does the work and must be
+// running. Every request becomes a task in the [Store], so that no work is lost: a caller that
+// disconnects finds the result under the task, or by repeating the request with the same
+// Idempotency-Key. The tasks of a [Dir] survive a restart.
 //
 // # Modes
 //
@@ -14,12 +14,13 @@
 //
 // # Paying once
 //
-// In front of a paid service, the gateway stores the service's own task identifier, if the generator is
-// a [Submitter], as imagegen.Client is, and resumes waiting after a restart. Interrupted work without
-// such an identifier is reported as failed and not repeated, unless [Config].Rerun permits it.
+// In front of a paid service, the gateway stores the service's own task identifier, if the
+// generator is a [Submitter], as imagegen.Client is, and resumes waiting after a restart.
+// Interrupted work without such an identifier is reported as failed and not repeated, unless
+// [Config].Rerun permits it.
 //
 // # Memory
 //
-// References stream from the request into the store, and images from the generator into the store and
-// from there into the response, whose length is known beforehand. Neither is held in memory.
+// References stream from the request into the store, and images from the generator into the store
+// and from there into the response, whose length is known beforehand. Neither is held in memory.
 package gateway

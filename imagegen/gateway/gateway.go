@@ -20,9 +20,9 @@ import (
 //go:embed openapi.json
 var openAPI []byte
 
-// Gateway is an http.Handler that serves the image-generation interface below /v1, and its description
-// at /openapi.json. Mount it at the root, or below a prefix that http.StripPrefix removes and
-// Config.PublicURL includes.
+// Gateway is an http.Handler that serves the image-generation interface below /v1, and its
+// description at /openapi.json. Mount it at the root, or below a prefix that http.StripPrefix
+// removes and Config.PublicURL includes.
 type Gateway struct {
 	c   Config
 	mux *http.ServeMux
@@ -241,8 +241,8 @@ func describe(w http.ResponseWriter, _ *http.Request) { writeBody(w, http.Status
 
 const retryLater = 10 * time.Second // Retry-After when the wait is not known
 
-// admit admits a request for images or returns why not, before anything of the request is read. leave
-// must be called, at least once, when the request has become a task or has failed.
+// admit admits a request for images or returns why not, before anything of the request is read.
+// leave must be called, at least once, when the request has become a task or has failed.
 func (g *Gateway) admit(caller string) (leave func(), f *failure) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

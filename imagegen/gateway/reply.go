@@ -51,8 +51,8 @@ func (g *Gateway) reply(w http.ResponseWriter, r *http.Request, id string, j *jo
 	return g.data(w, r, t)
 }
 
-// answer returns the error response for a failed task. Only for a request that was not carried out is
-// it 503, so that clients retry it.
+// answer returns the error response for a failed task. Only for a request that was not carried out
+// is it 503, so that clients retry it.
 func (f *Failure) answer() *failure {
 	switch f.Code {
 	case codeUnavailable:
@@ -63,8 +63,8 @@ func (f *Failure) answer() *failure {
 	return problem(422, f.Code, f.Message)
 }
 
-// data responds with image data. The images stream from the store; the length of the response is known
-// before its first byte.
+// data responds with image data. The images stream from the store; the length of the response is
+// known before its first byte.
 func (g *Gateway) data(w http.ResponseWriter, r *http.Request, t Task) *failure {
 	pieces := [][]byte{[]byte(`{"created":` + strconv.FormatInt(t.Ended.Unix(), 10) + `,"data":[`)}
 	var readers []io.ReadSeekCloser // readers[i] follows pieces[i]

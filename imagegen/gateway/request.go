@@ -247,8 +247,8 @@ func (g *Gateway) accept(w http.ResponseWriter, r *http.Request, caller string, 
 	return g.reply(w, r, t.ID, j)
 }
 
-// create stores and queues a new task, or finds the one of an earlier equal request. It runs that one
-// again if it failed before anything was generated.
+// create stores and queues a new task, or finds the one of an earlier equal request. It runs that
+// one again if it failed before anything was generated.
 func (g *Gateway) create(ctx context.Context, t Task) (*job, *failure) {
 	if t.Digest != "" {
 		g.keyed.Lock()

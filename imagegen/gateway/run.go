@@ -62,9 +62,10 @@ func (g *Gateway) next() string {
 	return id
 }
 
-// Run resumes the unfinished tasks of the store and works until ctx ends. From then on it accepts no
-// requests; running generations get 30 s to finish, waits for another service's tasks end at once and
-// are resumed at the next start, and callers that still wait receive their task. Run may be called once.
+// Run resumes the unfinished tasks of the store and works until ctx ends. From then on it accepts
+// no requests; running generations get 30 s to finish, waits for another service's tasks end at
+// once and are resumed at the next start, and callers that still wait receive their task. Run may
+// be called once.
 func (g *Gateway) Run(ctx context.Context) error {
 	if g.ran.Swap(true) {
 		return errors.New("gateway: Run was called before")
@@ -233,7 +234,8 @@ func (g *Gateway) finish(ctx context.Context, t *Task, r *imagegen.Result, err e
 	g.end(t.ID)
 }
 
-// codeUnavailable is the code of a task that failed before anything was generated and may be retried.
+// codeUnavailable is the code of a task that failed before anything was generated and may be
+// retried.
 const codeUnavailable = "unavailable"
 
 // explain returns what the caller is told of a generator's error: only the service's own message is

@@ -17,8 +17,8 @@ var (
 	ErrNotFound = errors.New("not found")
 )
 
-// Task is a request for images and its outcome. Stores keep all of its fields; the JSON names are those
-// of stored files.
+// Task is a request for images and its outcome. Stores keep all of its fields; the JSON names are
+// those of stored files.
 type Task struct {
 	ID         string          `json:"id"`
 	Caller     string          `json:"caller"`
@@ -54,9 +54,9 @@ type Failure struct {
 	RetryAfter time.Duration `json:"retry_after,omitempty"` // nothing was generated; the request may be repeated after this time
 }
 
-// Store stores tasks and bytes. Its methods are safe for concurrent use. When CreateTask or UpdateTask
-// returns, the task is as durable as the store is; readers see a task before or after an update, never
-// in between.
+// Store stores tasks and bytes. Its methods are safe for concurrent use. When CreateTask or
+// UpdateTask returns, the task is as durable as the store is; readers see a task before or after an
+// update, never in between.
 type Store interface {
 	// CreateTask adds a task; ErrExists if there is one with its ID.
 	CreateTask(ctx context.Context, t Task) error
@@ -64,13 +64,14 @@ type Store interface {
 	UpdateTask(ctx context.Context, t Task) error
 	// Task returns a task; ErrNotFound if there is none.
 	Task(ctx context.Context, id string) (Task, error)
-	// Tasks yields all tasks, in no order. Tasks created or deleted meanwhile may or may not be among them.
+	// Tasks yields all tasks, in no order. Tasks created or deleted meanwhile may or may not be
+	// among them.
 	Tasks(ctx context.Context) iter.Seq2[Task, error]
 	// DeleteTask deletes a task; it is not an error if there is none.
 	DeleteTask(ctx context.Context, id string) error
 
-	// CreateBlob stores bytes under a name when the Blob is committed, replacing others of that name.
-	// Names consist of letters, digits, dots and dashes.
+	// CreateBlob stores bytes under a name when the Blob is committed, replacing others of that
+	// name. Names consist of letters, digits, dots and dashes.
 	CreateBlob(ctx context.Context, name string) (imagegen.Blob, error)
 	// OpenBlob opens stored bytes; ErrNotFound if there are none.
 	OpenBlob(ctx context.Context, name string) (io.ReadSeekCloser, error)

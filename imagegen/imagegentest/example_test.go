@@ -13,7 +13,8 @@ import (
 	"lessonkit.example/imagegen/imagegentest"
 )
 
-// In a synctest bubble a task of two minutes takes no time. The fake checks every rule of the interface.
+// In a synctest bubble a task of two minutes takes no time. The fake checks every rule of the
+// interface.
 func Example() {
 	_ = func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {

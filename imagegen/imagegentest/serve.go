@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// Serve serves h in memory until the test ends, and returns a client that connects to it for any host.
+// Serve serves h in memory until the test ends, and returns a client that connects to it for any
+// host.
 func Serve(t testing.TB, h http.Handler) *http.Client {
 	t.Helper()
 	l := newPipeListener()

@@ -51,7 +51,8 @@ type Options struct {
 	// Duration is how long a task takes, half of it pending and half processing. Defaults to 25 s.
 	Duration time.Duration
 
-	// Image returns image number index of a request. Defaults to a small PNG of the requested ratio.
+	// Image returns image number index of a request. Defaults to a small PNG of the requested
+	// ratio.
 	Image func(p Post, index int) []byte
 
 	// OtherHost serves results from FilesHost, which must not receive the API key.
@@ -138,7 +139,8 @@ func (s *Server) serve(l net.Listener) {
 	go s.http.Serve(l)
 }
 
-// Script sets what happens to the next requests for images, one Step each. Further requests succeed.
+// Script sets what happens to the next requests for images, one Step each. Further requests
+// succeed.
 func (s *Server) Script(steps ...Step) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -95,9 +95,10 @@ func UnknownState() Step { return Step{kind: unknownState} }
 // Vanish creates a task that completes without images.
 func Vanish() Step { return Step{kind: vanish} }
 
-// Expired creates results whose first k fetches fail with status 403, until the task is polled again.
+// Expired creates results whose first k fetches fail with status 403, until the task is polled
+// again.
 func Expired(k int) Step { return Step{kind: expired, index: k} }
 
-// Polls creates a task whose first polls are answered with these statuses: 0 closes the connection, -1
-// never responds, 200 responds normally.
+// Polls creates a task whose first polls are answered with these statuses: 0 closes the connection,
+// -1 never responds, 200 responds normally.
 func Polls(codes ...int) Step { return Step{polls: codes} }

@@ -1,5 +1,5 @@
-// Package progress shows what a call of imagegen does, for programs with a person in front of them: one line that is rewritten on
-// a terminal, plain lines elsewhere.
+// Package progress shows what a call of imagegen does, for programs with a person in front of them:
+// one line that is rewritten on a terminal, plain lines elsewhere.
 package progress
 
 import (
@@ -12,8 +12,8 @@ import (
 	"lessonkit.example/imagegen"
 )
 
-// Line shows progress on a writer, most often standard error. Its Trace is made for imagegen.Config.Trace. It is safe for
-// concurrent use.
+// Line shows progress on a writer, most often standard error. Its Trace is made for
+// imagegen.Config.Trace. It is safe for concurrent use.
 type Line struct {
 	w        io.Writer
 	terminal bool
@@ -27,12 +27,14 @@ type Line struct {
 	done  sync.WaitGroup
 }
 
-// New makes a Line that writes to w. On a terminal the line is rewritten as time passes; elsewhere each change is a line of its own.
+// New makes a Line that writes to w. On a terminal the line is rewritten as time passes; elsewhere
+// each change is a line of its own.
 func New(w io.Writer, terminal bool) *Line {
 	return &Line{w: w, terminal: terminal, now: time.Now, stop: make(chan struct{})}
 }
 
-// Start begins to count the time, and shows it every second on a terminal. Close must be called afterwards.
+// Start begins to count the time, and shows it every second on a terminal. Close must be called
+// afterwards.
 func (l *Line) Start() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -45,7 +45,8 @@ usage, 3 refused by the service, 4 the task failed, 5 gave up waiting: the task
 goes on and can be taken up with -resume.
 `
 
-// parse reads the command line. flag.ErrHelp says that the help was asked for and has been printed; other errors have not been.
+// parse reads the command line. flag.ErrHelp says that the help was asked for and has been printed;
+// other errors have not been.
 func parse(args []string, getenv func(string) string, stdin io.Reader, stdout io.Writer) (*options, error) {
 	o := &options{request: &imagegen.Request{}}
 	f := flag.NewFlagSet("imagegen", flag.ContinueOnError)

@@ -28,8 +28,8 @@ const (
 	ExitResume  = 5 // gave up waiting; the task goes on
 )
 
-// Run is the whole program; it returns the exit status. When ctx ends, a task that was submitted is left to go on, and how to take it
-// up again is printed.
+// Run is the whole program; it returns the exit status. When ctx ends, a task that was submitted is
+// left to go on, and how to take it up again is printed.
 func Run(ctx context.Context, args []string, getenv func(string) string, stdin io.Reader, stdout, stderr io.Writer) int {
 	o, err := parse(args, getenv, stdin, stdout)
 	if errors.Is(err, flag.ErrHelp) {
@@ -150,7 +150,8 @@ func status(err error) int {
 	return ExitFailed
 }
 
-// report prints the outcome: paths, or JSON, or the identifier of a task that was only submitted; and how to resume.
+// report prints the outcome: paths, or JSON, or the identifier of a task that was only submitted;
+// and how to resume.
 func (o *options) report(out outcome, stdout, stderr io.Writer) {
 	switch {
 	case o.json:

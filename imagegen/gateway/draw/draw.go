@@ -28,8 +28,8 @@ type Generator struct {
 	Delay    time.Duration // how long each picture takes, to imitate a slow service
 }
 
-// Generate stores req.N PNG images (one if N is 0) of ratio req.Size (square if empty) in sink. Equal
-// requests give equal pixels; references shine through.
+// Generate stores req.N PNG images (one if N is 0) of ratio req.Size (square if empty) in sink.
+// Equal requests give equal pixels; references shine through.
 func (g Generator) Generate(ctx context.Context, req *imagegen.Request, sink imagegen.Sink) (*imagegen.Result, error) {
 	refs, err := decode(req.References)
 	if err != nil {

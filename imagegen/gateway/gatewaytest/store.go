@@ -14,8 +14,8 @@ import (
 	"lessonkit.example/imagegen/gateway"
 )
 
-// Store checks a store against the contract of gateway.Store. open makes an empty one; reopen, if not nil, opens the same store
-// once more, as after a restart.
+// Store checks a store against the contract of gateway.Store. open makes an empty one; reopen, if
+// not nil, opens the same store once more, as after a restart.
 func Store(t *testing.T, open func(t *testing.T) gateway.Store, reopen func(t *testing.T, s gateway.Store) gateway.Store) {
 	full := gateway.Task{ID: "a-1", Caller: "me", Digest: "d", State: imagegen.StateProcessing, Created: time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC),
 		Model: "m", Prompt: "a \"fox\"\n狐", N: 2, Size: "16:9", Upstream: "u",

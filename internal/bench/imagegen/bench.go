@@ -1,10 +1,12 @@
-// Package imagegen measures what receiving and sending large images costs a process: peak memory, processor time, and how often
-// a generation is started when the connection dies.
+// Package imagegen measures what receiving and sending large images costs a process: peak memory,
+// processor time, and how often a generation is started when the connection dies.
 //
-// The service runs in the parent; each variant in a process of its own, so that its memory is its own. The floor for receiving is
-// the least that brings the same bytes to the same files: bare base64 text over the same kind of connection, decoded in blocks of
-// 64 KiB. The floor for sending is one file as the body of one request. Peak memory is the rise of the resident high-water mark
-// during one call over the process idle after a small one; processor time is the median of the calls after it.
+// The service runs in the parent; each variant in a process of its own, so that its memory is its
+// own. The floor for receiving is the least that brings the same bytes to the same files: bare
+// base64 text over the same kind of connection, decoded in blocks of 64 KiB. The floor for sending
+// is one file as the body of one request. Peak memory is the rise of the resident high-water mark
+// during one call over the process idle after a small one; processor time is the median of the
+// calls after it.
 package imagegen
 
 import (
@@ -50,7 +52,8 @@ func Run(h *harness.Harness) error {
 	return faults(h, service)
 }
 
-// memoryDir is a directory in memory, so that no disk is measured; "" for the usual one where there is none.
+// memoryDir is a directory in memory, so that no disk is measured; "" for the usual one where there
+// is none.
 func memoryDir() string {
 	if info, err := os.Stat("/dev/shm"); err == nil && info.IsDir() {
 		return "/dev/shm"
@@ -148,8 +151,8 @@ func start(spec childSpec) (m measurement, err error) {
 	return m, json.Unmarshal(out, &m)
 }
 
-// faults counts the generations that one call starts, ours and openai-go's with their defaults, and ours in its careful mode. A
-// generation that may have run must be in what our call reports.
+// faults counts the generations that one call starts, ours and openai-go's with their defaults, and
+// ours in its careful mode. A generation that may have run must be in what our call reports.
 func faults(h *harness.Harness, s *service) error {
 	for _, f := range []struct {
 		fault, name string

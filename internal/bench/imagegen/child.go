@@ -60,8 +60,8 @@ func child(text string) error {
 	if err != nil {
 		return err
 	}
-	// One small call first, then everything it held is given back: what is measured is what the large one needs, not the pages of
-	// the program that any first call brings in.
+	// One small call first, then everything it held is given back: what is measured is what the
+	// large one needs, not the pages of the program that any first call brings in.
 	small := spec
 	small.N, small.Bytes = 1, 1
 	warm, err := prepare("receive", variant, small)
@@ -202,7 +202,8 @@ func openaiEdit(ctx context.Context, c openai.Client, spec childSpec) error {
 	return openaiStore(r, spec.Dir)
 }
 
-// floorReceive reads bare base64 text, decodes it in blocks, and writes it to as many files as there are images.
+// floorReceive reads bare base64 text, decodes it in blocks, and writes it to as many files as
+// there are images.
 func floorReceive(url string, spec childSpec) error {
 	resp, err := http.Get(url)
 	if err != nil {
@@ -241,8 +242,8 @@ func floorReceive(url string, spec childSpec) error {
 	return nil
 }
 
-// floorSend sends one file as the body of a request. It hides that the body is a file: over TLS, which
-// every paid service uses, the kernel cannot send the file by itself either.
+// floorSend sends one file as the body of a request. It hides that the body is a file: over TLS,
+// which every paid service uses, the kernel cannot send the file by itself either.
 func floorSend(spec childSpec) error {
 	f, err := os.Open(spec.File)
 	if err != nil {

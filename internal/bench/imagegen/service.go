@@ -15,7 +15,8 @@ import (
 	"time"
 )
 
-// service plays the image-generation service. Images are the same block over and over, so it needs no memory for them.
+// service plays the image-generation service. Images are the same block over and over, so it needs
+// no memory for them.
 type service struct {
 	url       string
 	server    *http.Server
@@ -36,7 +37,8 @@ func serve() (*service, error) {
 	s := &service{url: "http://" + l.Addr().String()}
 	mux := http.NewServeMux()
 	_, text := block()
-	// how large images are, and what goes wrong, stands in the path, below which the client sees the interface
+	// how large images are, and what goes wrong, stands in the path, below which the client sees
+	// the interface
 	mux.HandleFunc("POST /size/{bytes}/v1/images/{kind}", func(w http.ResponseWriter, r *http.Request) {
 		var body struct{ N int }
 		if r.PathValue("kind") == "edits" {
