@@ -20,7 +20,9 @@ type Outcome struct {
 //
 // Leaving the loop cancels the running requests and waits for them to end. A request that was
 // already sent is charged all the same.
-func (c *Client) Batch(ctx context.Context, limit int, requests iter.Seq2[*Request, Sink]) iter.Seq2[*Request, Outcome] {
+func (c *Client) Batch(
+	ctx context.Context, limit int, requests iter.Seq2[*Request, Sink],
+) iter.Seq2[*Request, Outcome] {
 	type done struct {
 		req *Request
 		out Outcome

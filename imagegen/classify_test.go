@@ -2,6 +2,7 @@ package imagegen_test
 
 import (
 	"encoding/base64"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -14,63 +15,79 @@ import (
 // One row for each way an answer may look.
 func TestClassification(t *testing.T) {
 	t.Parallel()
-	b64 := base64.StdEncoding.EncodeToString([]byte("\x89PNG\r\n\x1a\nrest"))
+	image := base64.StdEncoding.EncodeToString([]byte("\x89PNG\r\n\x1a\nrest"))
 	for name, test := range map[string]struct {
 		body  string
 		check func(t *testing.T, r *imagegen.Result, err error)
 	}{
-		"data in an array":                 {`{"created":5,"data":[{"b64_json":"` + b64 + `"}]}`, hasImages(1)},
-		"data in one object":               {`{"data":{"b64_json":"` + b64 + `"}}`, hasImages(1)},
-		"data beside an id wins":           {`{"data":{"id":"t1","status":"pending","b64_json":"` + b64 + `"}}`, hasImages(1)},
-		"data before a top id wins":        {`{"id":"t1","data":[{"b64_json":"` + b64 + `"}]}`, hasImages(1)},
-		"data beside an error wins":        {`{"error":{"message":"odd"},"data":[{"b64_json":"` + b64 + `"}]}`, hasImages(1)},
-		"data in a finished result":        {`{"data":{"id":"t1","status":"completed","result":{"images":[{"b64_json":"` + b64 + `"}]}}}`, hasImages(1)},
-		"null data and an id is a task":    {`{"data":{"b64_json":null,"id":"t1"}}`, isTask("t1")},
-		"empty data and an id is a task":   {`{"data":{"b64_json":"","id":"t1"}}`, isTask("t1")},
-		"data.id":                          {`{"data":{"id":"t1"}}`, isTask("t1")},
-		"data.task_id":                     {`{"data":{"task_id":"t1"}}`, isTask("t1")},
-		"data[0].id":                       {`{"data":[{"id":"t1"}]}`, isTask("t1")},
-		"data[0].task_id":                  {`{"data":[{"task_id":"t1"}]}`, isTask("t1")},
-		"top-level id":                     {`{"id":"t1"}`, isTask("t1")},
-		"top-level task_id":                {`{"task_id":"t1","status":"pending"}`, isTask("t1")},
-		"a numeric id":                     {`{"data":{"id":17}}`, isTask("17")},
-		"top-level error":                  {`{"error":{"message":"no","code":"c"}}`, isError("no")},
-		"top-level error as text":          {`{"error":"no"}`, isError("no")},
-		"error beside empty data":          {`{"error":{"message":"no"},"data":[]}`, isError("no")},
-		"null error is none":               {`{"error":null,"data":{"id":"t1"}}`, isTask("t1")},
-		"empty error beside a task":        {`{"error":{},"data":{"id":"t1"}}`, isTask("t1")},
-		"empty text beside a task":         {`{"error":"","data":{"id":"t1","status":"pending","error":""}}`, isTask("t1")},
-		"empty data.error beside a task":   {`{"data":{"id":"t1","error":{"code":"","message":""}}}`, isTask("t1")},
-		"empty error and a failed task":    {`{"error":"","data":{"id":"t1","error":{"message":"no"}}}`, isFailed("t1", "no")},
-		"an empty error alone":             {`{"error":{}}`, isError("without a message")},
-		"an error with text and a task":    {`{"error":{"message":"no"},"data":{"id":"t1"}}`, isError("generate task t1: status 200: no")},
-		"data.error without an id":         {`{"data":{"error":{"message":"no"}}}`, isError("no")},
-		"every item failed":                {`{"data":[{"error":{"message":"no"}},{"error":{"message":"no"}}]}`, isError("no")},
-		"failed task at once":              {`{"data":{"id":"t1","status":"failed","error":{"message":"no"}}}`, isFailed("t1", "no")},
-		"data.error with an id":            {`{"data":{"id":"t1","error":{"message":"no"}}}`, isFailed("t1", "no")},
-		"empty data":                       {`{"data":[]}`, isNothing},
-		"null data":                        {`{"data":null}`, isNothing},
-		"no data":                          {`{}`, isNothing},
-		"items without content":            {`{"data":[{},{}]}`, isNothing},
-		"failed task, error at the top":    {`{"data":{"id":"t1","status":"failed"},"error":{"message":"no"}}`, isFailed("t1", "no")},
-		"a finished task beside an error":  {`{"error":{"message":"odd"},"data":{"id":"t1","status":"completed","result":{"images":[{"b64_json":"` + b64 + `"}]}}}`, hasImages(1)},
-		"every image of a task failed":     {`{"data":{"id":"t1","status":"completed","result":{"images":[{"error":"no"}]}}}`, isNothing},
-		"completed without images":         {`{"data":{"id":"t1","status":"completed","result":{"images":[]}}}`, isNothing},
-		"a state without an id":            {`{"data":{"status":"pending"}}`, isError("identifier")},
-		"a page":                           {`<html><body>sleeping</body></html>`, isError("sleeping")},
-		"an array":                         {`[1,2]`, isError("expected an object")},
-		"bad base64":                       {`{"data":[{"b64_json":"%%%%"}]}`, isError("base64")},
-		"text instead of an image":         {`{"data":[{"b64_json":"` + base64.StdEncoding.EncodeToString([]byte("<html>expired</html>")) + `"}]}`, isError("not an image")},
-		"odd neighbours do no harm":        {`{"data":[{"b64_json":"` + b64 + `","url":7,"result":"x","revised_prompt":[1]}],"created":"soon","usage":[1]}`, hasImages(1)},
-		"one failed among good ones":       {`{"data":[{"b64_json":"` + b64 + `"},{"error":{"message":"filtered"}}]}`, isPartial("filtered")},
-		"one bad among good ones":          {`{"data":[{"b64_json":"` + b64 + `"},{"b64_json":"%"}]}`, isPartial("base64")},
-		"one empty among good ones":        {`{"data":[{"b64_json":"` + b64 + `"},{}]}`, isPartial("no images")},
-		"an address that leads nowhere":    {`{"data":[{"b64_json":"` + b64 + `"},{"url":"ftp://x/y"}]}`, isPartial("http or https")},
-		"an answer cut short has no image": {`{"data":[{"b64_json":"` + b64 + `"},{"b64_json":"AAAA`, isError("broke off")},
+		"data in an array":   {`{"created":5,"data":[{"b64_json":"IMAGE"}]}`, hasImages(1)},
+		"data in one object": {`{"data":{"b64_json":"IMAGE"}}`, hasImages(1)},
+		"data beside an id wins": {`{"data":{"id":"t1","status":"pending","b64_json":"IMAGE"}}`,
+			hasImages(1)},
+		"data before a top id wins": {`{"id":"t1","data":[{"b64_json":"IMAGE"}]}`, hasImages(1)},
+		"data beside an error wins": {`{"error":{"message":"odd"},"data":[{"b64_json":"IMAGE"}]}`, hasImages(1)},
+		"data in a finished result": {`{"data":{"id":"t1","status":"completed",` +
+			`"result":{"images":[{"b64_json":"IMAGE"}]}}}`, hasImages(1)},
+		"null data and an id is a task":  {`{"data":{"b64_json":null,"id":"t1"}}`, isTask("t1")},
+		"empty data and an id is a task": {`{"data":{"b64_json":"","id":"t1"}}`, isTask("t1")},
+		"data.id":                        {`{"data":{"id":"t1"}}`, isTask("t1")},
+		"data.task_id":                   {`{"data":{"task_id":"t1"}}`, isTask("t1")},
+		"data[0].id":                     {`{"data":[{"id":"t1"}]}`, isTask("t1")},
+		"data[0].task_id":                {`{"data":[{"task_id":"t1"}]}`, isTask("t1")},
+		"top-level id":                   {`{"id":"t1"}`, isTask("t1")},
+		"top-level task_id":              {`{"task_id":"t1","status":"pending"}`, isTask("t1")},
+		"a numeric id":                   {`{"data":{"id":17}}`, isTask("17")},
+		"top-level error":                {`{"error":{"message":"no","code":"c"}}`, isError("no")},
+		"top-level error as text":        {`{"error":"no"}`, isError("no")},
+		"error beside empty data":        {`{"error":{"message":"no"},"data":[]}`, isError("no")},
+		"null error is none":             {`{"error":null,"data":{"id":"t1"}}`, isTask("t1")},
+		"empty error beside a task":      {`{"error":{},"data":{"id":"t1"}}`, isTask("t1")},
+		"empty text beside a task": {`{"error":"","data":{"id":"t1","status":"pending","error":""}}`,
+			isTask("t1")},
+		"empty data.error beside a task": {`{"data":{"id":"t1","error":{"code":"","message":""}}}`, isTask("t1")},
+		"empty error and a failed task": {`{"error":"","data":{"id":"t1","error":{"message":"no"}}}`,
+			isFailed("t1", "no")},
+		"an empty error alone": {`{"error":{}}`, isError("without a message")},
+		"an error with text and a task": {`{"error":{"message":"no"},"data":{"id":"t1"}}`,
+			isError("generate task t1: status 200: no")},
+		"data.error without an id": {`{"data":{"error":{"message":"no"}}}`, isError("no")},
+		"every item failed": {`{"data":[{"error":{"message":"no"}},{"error":{"message":"no"}}]}`,
+			isError("no")},
+		"failed task at once": {`{"data":{"id":"t1","status":"failed","error":{"message":"no"}}}`,
+			isFailed("t1", "no")},
+		"data.error with an id": {`{"data":{"id":"t1","error":{"message":"no"}}}`, isFailed("t1", "no")},
+		"empty data":            {`{"data":[]}`, isNothing},
+		"null data":             {`{"data":null}`, isNothing},
+		"no data":               {`{}`, isNothing},
+		"items without content": {`{"data":[{},{}]}`, isNothing},
+		"failed task, error at the top": {`{"data":{"id":"t1","status":"failed"},"error":{"message":"no"}}`,
+			isFailed("t1", "no")},
+		"a finished task beside an error": {`{"error":"odd","data":{"id":"t1","status":"completed",` +
+			`"result":{"images":[{"b64_json":"IMAGE"}]}}}`,
+			hasImages(1)},
+		"every image of a task failed": {`{"data":{"id":"t1","status":"completed",` +
+			`"result":{"images":[{"error":"no"}]}}}`, isNothing},
+		"completed without images": {`{"data":{"id":"t1","status":"completed","result":{"images":[]}}}`,
+			isNothing},
+		"a state without an id": {`{"data":{"status":"pending"}}`, isError("identifier")},
+		"a page":                {`<html><body>sleeping</body></html>`, isError("sleeping")},
+		"an array":              {`[1,2]`, isError("expected an object")},
+		"bad base64":            {`{"data":[{"b64_json":"%%%%"}]}`, isError("base64")},
+		"text instead of an image": {`{"data":[{"b64_json":"PGh0bWw+ZXhwaXJlZDwvaHRtbD4="}]}`,
+			isError("not an image")},
+		"odd neighbors do no harm": {`{"data":[{"b64_json":"IMAGE","url":7,"result":"x",` +
+			`"revised_prompt":[1]}],"created":"soon","usage":[1]}`, hasImages(1)},
+		"one failed among good ones": {`{"data":[{"b64_json":"IMAGE"},{"error":{"message":"filtered"}}]}`,
+			isPartial("filtered")},
+		"one bad among good ones":   {`{"data":[{"b64_json":"IMAGE"},{"b64_json":"%"}]}`, isPartial("base64")},
+		"one empty among good ones": {`{"data":[{"b64_json":"IMAGE"},{}]}`, isPartial("no images")},
+		"an address that leads nowhere": {`{"data":[{"b64_json":"IMAGE"},{"url":"ftp://x/y"}]}`,
+			isPartial("http or https")},
+		"an answer cut short has no image": {`{"data":[{"b64_json":"IMAGE"},{"b64_json":"AAAA`, isError("broke off")},
 	} {
 		synctestRun(t, name, func(t *testing.T) {
 			fake := imagegentest.New(t, imagegentest.Options{})
-			fake.Script(imagegentest.Raw(test.body))
+			fake.Script(imagegentest.Raw(strings.ReplaceAll(test.body, "IMAGE", image)))
 			images := imagegen.Memory()
 			r, err := fake.Client(nil).Submit(t.Context(), fox(), images)
 			test.check(t, r, err)

@@ -33,13 +33,16 @@ func size(t *testing.T, data []byte) (w, h int) {
 // Every size and every way of answering, on both endpoints.
 func TestGenerateStoresImages(t *testing.T) {
 	t.Parallel()
-	for mode, name := range map[imagegentest.Mode]string{imagegentest.Sync: "sync", imagegentest.Async: "async", imagegentest.ByURL: "url"} {
+	for mode, name := range map[imagegentest.Mode]string{imagegentest.Sync: "sync", imagegentest.Async: "async",
+		imagegentest.ByURL: "url"} {
 		for ratio := range imagegen.Ratios() {
-			for _, refs := range [][]imagegen.Reference{nil, {imagegen.Bytes("a.png", []byte("\x89PNG\r\n\x1a\n...")), imagegen.Bytes("b", []byte("\xff\xd8\xff\xe0..."))}} {
+			for _, refs := range [][]imagegen.Reference{nil, {imagegen.Bytes("a.png", []byte("\x89PNG\r\n\x1a\n...")),
+				imagegen.Bytes("b", []byte("\xff\xd8\xff\xe0..."))}} {
 				synctestRun(t, name+string(ratio)+map[bool]string{true: " edit"}[refs != nil], func(t *testing.T) {
 					fake := imagegentest.New(t, imagegentest.Options{Mode: mode})
 					images := imagegen.Memory()
-					r, err := fake.Client(nil).Generate(t.Context(), &imagegen.Request{Prompt: "x", N: 3, Size: ratio, References: refs}, images)
+					r, err := fake.Client(nil).Generate(t.Context(),
+						&imagegen.Request{Prompt: "x", N: 3, Size: ratio, References: refs}, images)
 					require.NoError(t, err)
 					require.Len(t, r.Images, 3)
 					for i, info := range r.Images {
@@ -81,13 +84,16 @@ func synctestRun(t *testing.T, name string, f func(t *testing.T)) {
 func TestAbsentParametersAreAbsent(t *testing.T) {
 	t.Parallel()
 	fake := imagegentest.New(t, imagegentest.Options{})
-	_, err := fake.Client(nil).Generate(t.Context(), &imagegen.Request{Prompt: "x", Extra: map[string]any{"seed": 7}}, imagegen.Memory())
+	_, err := fake.Client(nil).Generate(t.Context(), &imagegen.Request{Prompt: "x", Extra: map[string]any{"seed": 7}},
+		imagegen.Memory())
 	require.NoError(t, err)
-	require.Equal(t, map[string]string{"model": imagegen.DefaultModel, "prompt": "x", "seed": "7"}, fake.Counts().Posts[0].Fields)
+	require.Equal(t, map[string]string{"model": imagegen.DefaultModel, "prompt": "x", "seed": "7"},
+		fake.Counts().Posts[0].Fields)
 	_, err = fake.Client(nil).Generate(t.Context(), &imagegen.Request{Prompt: "x", Extra: map[string]any{"seed": 7},
 		References: []imagegen.Reference{imagegen.Bytes("a", []byte("GIF89a"))}}, imagegen.Memory())
 	require.NoError(t, err)
-	require.Equal(t, map[string]string{"model": imagegen.DefaultModel, "prompt": "x", "seed": "7"}, fake.Counts().Posts[1].Fields)
+	require.Equal(t, map[string]string{"model": imagegen.DefaultModel, "prompt": "x", "seed": "7"},
+		fake.Counts().Posts[1].Fields)
 }
 
 func TestErrorsTellByMethod(t *testing.T) {
@@ -109,7 +115,8 @@ func TestErrorsTellByMethod(t *testing.T) {
 		synctestRun(t, name, func(t *testing.T) {
 			fake := imagegentest.New(t, imagegentest.Options{})
 			fake.Script(test.step)
-			_, err := fake.Client(func(c *imagegen.Config) { c.Retry.Max = -1 }).Generate(t.Context(), fox(), imagegen.Memory())
+			_, err := fake.Client(func(c *imagegen.Config) { c.Retry.Max = -1 }).Generate(t.Context(), fox(),
+				imagegen.Memory())
 			var e interface {
 				Permanent() bool
 				RetryAfter() time.Duration
@@ -146,7 +153,8 @@ func TestNoErrorHoldsTheKey(t *testing.T) {
 	t.Parallel()
 	const key = "sk-0123456789abcdef0123456789abcdef"
 	page := strings.Repeat("x", 492) + key + strings.Repeat("x", 5000)
-	complaint := `{"code":"` + strings.Repeat("c", 190) + key + `","type":"` + key + `","message":"` + strings.Repeat("m", 4<<10-10) + key + `"}`
+	complaint := `{"code":"` + strings.Repeat("c", 190) + key + `","type":"` + key + `","message":"` +
+		strings.Repeat("m", 4<<10-10) + key + `"}`
 	for name, test := range map[string]struct {
 		status     int
 		post, poll string
@@ -157,9 +165,11 @@ func TestNoErrorHoldsTheKey(t *testing.T) {
 		"error with status 200": {200, `{"error":` + complaint + `}`, ""},
 		"task failed at once":   {200, `{"data":{"id":"t","status":"failed","error":` + complaint + `}}`, ""},
 		"an image failed":       {200, `{"data":[{"b64_json":"iVBORw0KGgo="},{"error":` + complaint + `}]}`, ""},
-		"task failed":           {200, `{"data":{"id":"t"}}`, `{"data":{"id":"t","status":"failed","error":` + complaint + `}}`},
-		"poll with an error":    {200, `{"data":{"id":"t"}}`, `{"error":` + complaint + `}`},
-		"images of a task":      {200, `{"data":{"id":"t"}}`, `{"data":{"status":"completed","result":{"images":[{"error":` + complaint + `}]}}}`},
+		"task failed": {200, `{"data":{"id":"t"}}`, `{"data":{"id":"t","status":"failed","error":` +
+			complaint + `}}`},
+		"poll with an error": {200, `{"data":{"id":"t"}}`, `{"error":` + complaint + `}`},
+		"images of a task": {200, `{"data":{"id":"t"}}`,
+			`{"data":{"status":"completed","result":{"images":[{"error":` + complaint + `}]}}}`},
 	} {
 		synctestRun(t, name, func(t *testing.T) {
 			h := imagegentest.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -189,19 +199,21 @@ func TestInvalidRequestsAreNotSent(t *testing.T) {
 		req  *imagegen.Request
 		sink imagegen.Sink
 	}{
-		"no request":             {nil, imagegen.Memory()},
-		"no prompt":              {&imagegen.Request{}, imagegen.Memory()},
-		"unknown size":           {&imagegen.Request{Prompt: "x", Size: "7:5"}, imagegen.Memory()},
-		"negative n":             {&imagegen.Request{Prompt: "x", N: -1}, imagegen.Memory()},
-		"extra overrides":        {&imagegen.Request{Prompt: "x", Extra: map[string]any{"n": 9}}, imagegen.Memory()},
-		"extra not JSON":         {&imagegen.Request{Prompt: "x", Extra: map[string]any{"f": func() {}}}, imagegen.Memory()},
+		"no request":      {nil, imagegen.Memory()},
+		"no prompt":       {&imagegen.Request{}, imagegen.Memory()},
+		"unknown size":    {&imagegen.Request{Prompt: "x", Size: "7:5"}, imagegen.Memory()},
+		"negative n":      {&imagegen.Request{Prompt: "x", N: -1}, imagegen.Memory()},
+		"extra overrides": {&imagegen.Request{Prompt: "x", Extra: map[string]any{"n": 9}}, imagegen.Memory()},
+		"extra not JSON": {&imagegen.Request{Prompt: "x", Extra: map[string]any{"f": func() {}}},
+			imagegen.Memory()},
 		"no sink":                {fox(), nil},
 		"directory missing":      {fox(), imagegen.Dir(filepath.Join(t.TempDir(), "missing"), "")},
 		"pattern leaves dir":     {fox(), imagegen.Dir(t.TempDir(), "../{i}")},
 		"name too long":          {fox(), imagegen.Dir(t.TempDir(), strings.Repeat("n", 256)+"{ext}")},
 		"no room for -2":         {fox(), imagegen.Dir(t.TempDir(), strings.Repeat("n", 251)+"{ext}")},
 		"two images, one writer": {&imagegen.Request{Prompt: "x", N: 2}, imagegen.Writer(&bytes.Buffer{})},
-		"too many references":    {&imagegen.Request{Prompt: "x", References: make([]imagegen.Reference, 17)}, imagegen.Memory()},
+		"too many references": {&imagegen.Request{Prompt: "x", References: make([]imagegen.Reference, 17)},
+			imagegen.Memory()},
 	} {
 		_, err := client.Generate(t.Context(), test.req, test.sink)
 		require.ErrorIs(t, err, imagegen.ErrInvalidRequest, name)
@@ -214,7 +226,8 @@ func TestInvalidRequestsAreNotSent(t *testing.T) {
 
 func TestNewRefusesBadConfigurations(t *testing.T) {
 	t.Parallel()
-	for _, c := range []imagegen.Config{{}, {BaseURL: "ftp://x"}, {BaseURL: "http://user:pw@x"}, {BaseURL: "http://x?a=b"},
+	for _, c := range []imagegen.Config{{}, {BaseURL: "ftp://x"}, {BaseURL: "http://user:pw@x"},
+		{BaseURL: "http://x?a=b"},
 		{BaseURL: "/relative"}, {BaseURL: "http://x", APIKey: "two\nlines"}} {
 		_, err := imagegen.New(c)
 		require.Error(t, err, c.BaseURL)
@@ -244,7 +257,8 @@ func TestCancelledCallReturnsTheContextsError(t *testing.T) {
 func TestCancellationAtEveryStage(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []imagegentest.Mode{imagegentest.Sync, imagegentest.Async, imagegentest.ByURL} {
-		for _, step := range []imagegentest.Step{imagegentest.Slow(7 * time.Second), imagegentest.Stall(), imagegentest.Status(429, 20*time.Second),
+		for _, step := range []imagegentest.Step{imagegentest.Slow(7 * time.Second), imagegentest.Stall(),
+			imagegentest.Status(429, 20*time.Second),
 			imagegentest.Polls(0, 500), imagegentest.Stuck()} {
 			for after := time.Duration(0); after <= 35*time.Second; after += 2500 * time.Millisecond {
 				synctest.Test(t, func(t *testing.T) {
@@ -291,7 +305,8 @@ func TestSlowSinkIsNoSilence(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		fake := imagegentest.New(t, imagegentest.Options{})
-		_, err := fake.Client(nil).Generate(t.Context(), &imagegen.Request{Prompt: "x", N: 2}, slowSink{imagegen.Memory()})
+		_, err := fake.Client(nil).Generate(t.Context(), &imagegen.Request{Prompt: "x", N: 2},
+			slowSink{imagegen.Memory()})
 		require.NoError(t, err)
 	})
 }

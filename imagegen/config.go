@@ -10,8 +10,8 @@ import (
 
 // Config configures a [Client]. Only BaseURL is required.
 type Config struct {
-	// BaseURL is the http or https address of the service, below which the paths /v1/… lie. It must
-	// not contain a query or a user name.
+	// BaseURL is the http or https address of the service, with or without the path /v1. A query or
+	// a user name is not allowed.
 	BaseURL string
 
 	// APIKey is sent as bearer token with every request to the service's own origin, and nowhere

@@ -37,7 +37,8 @@ func Dir(dir, pattern string) Sink {
 // the ratio written with an x, and the beginning of the prompt in letters and digits.
 func Expand(pattern string, r *Request) string {
 	ratio := strings.ReplaceAll(string(r.Size), ":", "x")
-	return strings.NewReplacer("{n}", strconv.Itoa(max(r.N, 1)), "{ratio}", ratio, "{slug}", slug(r.Prompt)).Replace(pattern)
+	n := strconv.Itoa(max(r.N, 1))
+	return strings.NewReplacer("{n}", n, "{ratio}", ratio, "{slug}", slug(r.Prompt)).Replace(pattern)
 }
 
 // slug returns the first words of s in lower case, joined by dashes, at most 48 bytes.
@@ -107,7 +108,8 @@ func (s dirSink) name(info Info) string {
 	if info.TaskID != "" {
 		id = plainName(info.TaskID)
 	}
-	return strings.NewReplacer("{i}", strconv.Itoa(info.Index+1), "{ext}", info.Ext, "{id}", id, "{time}", at).Replace(s.pattern)
+	i := strconv.Itoa(info.Index + 1)
+	return strings.NewReplacer("{i}", i, "{ext}", info.Ext, "{id}", id, "{time}", at).Replace(s.pattern)
 }
 
 const maxNameID = 64 // bytes of an identifier in a file name

@@ -122,11 +122,13 @@ func ExampleSink() {
 
 func ExampleError() {
 	client, _ := imagegen.New(imagegen.Config{BaseURL: "https://images.example"})
-	req := &imagegen.Request{Prompt: "in winter", References: []imagegen.Reference{imagegen.URL("http://10.0.0.1/fox.png")}}
+	req := &imagegen.Request{Prompt: "in winter",
+		References: []imagegen.Reference{imagegen.URL("http://10.0.0.1/fox.png")}}
 	_, err := client.Generate(context.Background(), req, imagegen.Memory())
 	var e *imagegen.Error
 	switch {
-	case errors.Is(err, imagegen.ErrBlockedAddress), errors.Is(err, imagegen.ErrNotImage), errors.Is(err, imagegen.ErrTooLarge):
+	case errors.Is(err, imagegen.ErrBlockedAddress), errors.Is(err, imagegen.ErrNotImage),
+		errors.Is(err, imagegen.ErrTooLarge):
 		fmt.Println("the reference cannot be used")
 	case errors.As(err, &e) && e.MayHaveRun:
 		fmt.Println("no image, but perhaps a charge")

@@ -63,7 +63,8 @@ func (c *call) download(parent context.Context, sink Sink, info Info, address st
 	}
 	info.URL = redact(u.String())
 	fail := func(err error) *Error {
-		return &Error{Op: "fetch", TaskID: info.TaskID, Err: fmt.Errorf("%s: %w", info.URL, cause(err)), permanent: isPermanent(err)}
+		return &Error{Op: "fetch", TaskID: info.TaskID, Err: fmt.Errorf("%s: %w", info.URL, cause(err)),
+			permanent: isPermanent(err)}
 	}
 	ctx, cancel := context.WithTimeout(parent, c.config.Timeout)
 	defer cancel()

@@ -97,7 +97,8 @@ func TestResultAddresses(t *testing.T) {
 	})
 	synctestRun(t, "the type comes from the header when the bytes say nothing", func(t *testing.T) {
 		r, err := fetched(t, "http://cdn.example/x", func(*http.Request) *http.Response {
-			return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"image/jxl; q=1"}}, Body: body("\xff\x0a\x00\x01")}
+			return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"image/jxl; q=1"}},
+				Body: body("\xff\x0a\x00\x01")}
 		})
 		require.NoError(t, err)
 		require.Equal(t, "image/jxl", r.Images[0].Type)
@@ -126,14 +127,21 @@ func TestResultAddressesAreGuarded(t *testing.T) {
 	var reached atomic.Bool
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	site := &httptest.Server{Listener: l, Config: &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { reached.Store(true) })}}
+	site := &httptest.Server{Listener: l,
+		Config: &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter,
+			r *http.Request) {
+			reached.Store(true)
+		})}}
 	site.Start()
 	t.Cleanup(site.Close)
-	for _, address := range []string{site.URL, strings.Replace(site.URL, "127.0.0.1", "localhost", 1), strings.Replace(site.URL, "127.0.0.1", "0.0.0.0", 1),
-		strings.Replace(site.URL, "127.0.0.1", "[::ffff:127.0.0.1]", 1), "http://169.254.169.254/latest", "http://10.0.0.1/", "http://[::1]/"} {
+	for _, address := range []string{site.URL, strings.Replace(site.URL, "127.0.0.1", "localhost", 1),
+		strings.Replace(site.URL, "127.0.0.1", "0.0.0.0", 1),
+		strings.Replace(site.URL, "127.0.0.1", "[::ffff:127.0.0.1]", 1), "http://169.254.169.254/latest",
+		"http://10.0.0.1/", "http://[::1]/"} {
 		fake := imagegentest.New(t, imagegentest.Options{})
 		fake.Script(imagegentest.Raw(fmt.Sprintf(`{"data":[{"url":%q}]}`, address)))
-		_, err := fake.Client(func(c *imagegen.Config) { c.FetchClient = nil }).Generate(t.Context(), fox(), imagegen.Memory())
+		_, err := fake.Client(func(c *imagegen.Config) { c.FetchClient = nil }).Generate(t.Context(), fox(),
+			imagegen.Memory())
 		require.ErrorIs(t, err, imagegen.ErrBlockedAddress, address)
 	}
 	require.False(t, reached.Load())
@@ -151,7 +159,10 @@ func TestOwnHostOnAnotherPort(t *testing.T) {
 	}))
 	t.Cleanup(site.Close)
 	fake := imagegentest.New(t, imagegentest.Options{})
-	client := fake.Client(func(c *imagegen.Config) { c.BaseURL, c.HTTPClient, c.FetchClient = fake.Listen(), nil, nil })
+	client := fake.Client(func(c *imagegen.Config) {
+		c.BaseURL, c.HTTPClient, c.FetchClient = fake.Listen(), nil,
+			nil
+	})
 	fake.Script(imagegentest.Raw(fmt.Sprintf(`{"data":[{"url":%q}]}`, site.URL)))
 	_, err := client.Generate(t.Context(), fox(), imagegen.Memory())
 	require.NoError(t, err)
@@ -188,7 +199,8 @@ func TestLogsAndValuesHideSecrets(t *testing.T) {
 		var out bytes.Buffer
 		log := slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug}))
 		var client *imagegen.Client
-		req := withRefs(imagegen.DataURL("data:image/png;base64,"+base64.StdEncoding.EncodeToString(pngHead)), imagegen.Bytes("b", pngHead))
+		req := withRefs(imagegen.DataURL("data:image/png;base64,"+base64.StdEncoding.EncodeToString(pngHead)),
+			imagegen.Bytes("b", pngHead))
 		req.Prompt = "a private wish"
 		client = fake.Client(func(c *imagegen.Config) {
 			c.Logger = log

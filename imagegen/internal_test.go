@@ -27,9 +27,12 @@ func TestPublicAddresses(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]bool{
 		"8.8.8.8": true, "2606:4700::1111": true, "100.63.255.255": true, "100.128.0.1": true,
-		"127.0.0.1": false, "0.0.0.0": false, "10.1.2.3": false, "172.16.0.1": false, "192.168.1.1": false, "169.254.169.254": false,
-		"100.64.0.1": false, "192.0.0.1": false, "198.18.0.1": false, "240.0.0.1": false, "255.255.255.255": false, "224.0.0.1": false,
-		"::1": false, "::": false, "::ffff:127.0.0.1": false, "::ffff:100.64.0.1": false, "fe80::1": false, "fc00::1": false, "ff02::1": false,
+		"127.0.0.1": false, "0.0.0.0": false, "10.1.2.3": false, "172.16.0.1": false, "192.168.1.1": false,
+		"169.254.169.254": false,
+		"100.64.0.1":      false, "192.0.0.1": false, "198.18.0.1": false, "240.0.0.1": false,
+		"255.255.255.255": false, "224.0.0.1": false,
+		"::1": false, "::": false, "::ffff:127.0.0.1": false, "::ffff:100.64.0.1": false, "fe80::1": false,
+		"fc00::1": false, "ff02::1": false,
 		"64:ff9b::7f00:1": false, "2002:7f00:1::": false, "2001::1": false,
 	} {
 		require.Equal(t, want, isPublic(netip.MustParseAddr(address), special()), address)
@@ -130,7 +133,8 @@ func TestFourLargeImagesAllocateNothingToSpeakOf(t *testing.T) {
 			if i > 0 {
 				r.parts = append(r.parts, part{",", 1})
 			}
-			r.parts = append(r.parts, part{`{"b64_json":"`, 1}, part{head, 1}, part{strings.Repeat("A", 1024), megabytes << 10 * 4 / 3}, part{`"}`, 1})
+			r.parts = append(r.parts, part{`{"b64_json":"`, 1}, part{head, 1},
+				part{strings.Repeat("A", 1024), megabytes << 10 * 4 / 3}, part{`"}`, 1})
 		}
 		r.parts = append(r.parts, part{`]}`, 1})
 		return r
@@ -186,9 +190,11 @@ func TestHTTP2(t *testing.T) {
 func TestMemorySinkTakesLittleMoreThanTheImage(t *testing.T) {
 	text := strings.Repeat("iVBORw0KGgoA", 1<<20)
 	doc := `{"data":[{"b64_json":"` + text + `"}]}`
-	c, err := New(Config{BaseURL: "http://images.test", HTTPClient: &http.Client{Transport: roundTripper(func(r *http.Request) *http.Response {
-		return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(doc)), ContentLength: int64(len(doc)), Request: r}
-	})}})
+	c, err := New(Config{BaseURL: "http://images.test",
+		HTTPClient: &http.Client{Transport: roundTripper(func(r *http.Request) *http.Response {
+			return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(doc)),
+				ContentLength: int64(len(doc)), Request: r}
+		})}})
 	require.NoError(t, err)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -17,7 +17,8 @@ const ratioTolerance = 0.01
 
 // Ratios yields the 13 ratios of the interface, in its order.
 func Ratios() iter.Seq[Ratio] {
-	return slices.Values([]Ratio{"1:1", "16:9", "9:16", "4:3", "3:4", "3:2", "2:3", "5:4", "4:5", "2:1", "1:2", "21:9", "9:21"})
+	return slices.Values([]Ratio{"1:1", "16:9", "9:16", "4:3", "3:4", "3:2", "2:3", "5:4", "4:5", "2:1", "1:2",
+		"21:9", "9:21"})
 }
 
 // ParseRatio returns s as a Ratio if it is one of [Ratios]. Its error lists them.

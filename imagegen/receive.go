@@ -190,7 +190,8 @@ func (c *call) collect(
 		e.MayHaveRun, e.Attempts = true, c.attempts
 		return first
 	}
-	return &Error{Op: c.op, TaskID: r.TaskID, RequestID: r.RequestID, Attempts: c.attempts, MayHaveRun: true, Err: first}
+	return &Error{Op: c.op, TaskID: r.TaskID, RequestID: r.RequestID, Attempts: c.attempts, MayHaveRun: true,
+		Err: first}
 }
 
 func (c *call) stored(r *Result, info Info) {

@@ -31,7 +31,8 @@ func TestReferencesOfEveryKindArriveWhole(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "from file.PNG")
 	require.NoError(t, os.WriteFile(path, pngHead, 0o600))
-	large := append(bytes.Clone(pngHead), bytes.Repeat([]byte("x"), 9<<20)...) // larger than what is buffered in memory
+	large := append(bytes.Clone(pngHead),
+		bytes.Repeat([]byte("x"), 9<<20)...) // larger than what is buffered in memory
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "" {
 			t.Error("the key was sent for a reference")
@@ -53,21 +54,29 @@ func TestReferencesOfEveryKindArriveWhole(t *testing.T) {
 		name, kind string
 		data       []byte
 	}{
-		"file":             {imagegen.File(path), "from file.PNG", "image/png", pngHead},
-		"bytes":            {imagegen.Bytes("a/b\\c\"\n.png", pngHead), "c__.png", "image/png", pngHead},
-		"wrong extension":  {imagegen.Bytes("cat.jpg", pngHead), "cat.png", "image/png", pngHead},
-		"no name":          {imagegen.Bytes("", pngHead), "image-1.png", "image/png", pngHead},
-		"declared":         {imagegen.Bytes("a", []byte("????")).Type("image/avif"), "a.avif", "image/avif", []byte("????")},
-		"by extension":     {imagegen.Bytes("a.avif", []byte("\x00\x01??")), "a.avif", "image/avif", []byte("\x00\x01??")},
-		"avif":             {imagegen.Bytes("a", []byte("\x00\x00\x00\x20ftypavif....")), "a.avif", "image/avif", []byte("\x00\x00\x00\x20ftypavif....")},
-		"heic":             {imagegen.Bytes("a", []byte("\x00\x00\x00\x20ftypheic....")), "a.heic", "image/heic", []byte("\x00\x00\x00\x20ftypheic....")},
-		"svg":              {imagegen.Bytes("a", []byte("<?xml version='1.0'?><svg/>")), "a.svg", "image/svg+xml", []byte("<?xml version='1.0'?><svg/>")},
-		"webp":             {imagegen.Bytes("a", []byte("RIFF....WEBPVP8 ")), "a.webp", "image/webp", []byte("RIFF....WEBPVP8 ")},
-		"large address":    {imagegen.URL(site.URL + "/large.png"), "large.png", "image/png", large},
-		"data URL":         {imagegen.DataURL("data:image/png;base64," + data), "image-1.png", "image/png", pngHead},
-		"bare base64":      {imagegen.DataURL(strings.Join(lines(data, 5), "\n")), "image-1.png", "image/png", pngHead},
-		"data URL in text": {imagegen.DataURL("data:image/svg+xml,%3Csvg/%3E"), "image-1.svg", "image/svg+xml", []byte("<svg/>")},
-		"address":          {imagegen.URL(site.URL + "/moved/cat.png"), "cat.png", "image/png", pngHead},
+		"file":            {imagegen.File(path), "from file.PNG", "image/png", pngHead},
+		"bytes":           {imagegen.Bytes("a/b\\c\"\n.png", pngHead), "c__.png", "image/png", pngHead},
+		"wrong extension": {imagegen.Bytes("cat.jpg", pngHead), "cat.png", "image/png", pngHead},
+		"no name":         {imagegen.Bytes("", pngHead), "image-1.png", "image/png", pngHead},
+		"declared": {imagegen.Bytes("a", []byte("????")).Type("image/avif"), "a.avif", "image/avif",
+			[]byte("????")},
+		"by extension": {imagegen.Bytes("a.avif", []byte("\x00\x01??")), "a.avif", "image/avif",
+			[]byte("\x00\x01??")},
+		"avif": {imagegen.Bytes("a", []byte("\x00\x00\x00\x20ftypavif....")), "a.avif", "image/avif",
+			[]byte("\x00\x00\x00\x20ftypavif....")},
+		"heic": {imagegen.Bytes("a", []byte("\x00\x00\x00\x20ftypheic....")), "a.heic", "image/heic",
+			[]byte("\x00\x00\x00\x20ftypheic....")},
+		"svg": {imagegen.Bytes("a", []byte("<?xml version='1.0'?><svg/>")), "a.svg", "image/svg+xml",
+			[]byte("<?xml version='1.0'?><svg/>")},
+		"webp": {imagegen.Bytes("a", []byte("RIFF....WEBPVP8 ")), "a.webp", "image/webp",
+			[]byte("RIFF....WEBPVP8 ")},
+		"large address": {imagegen.URL(site.URL + "/large.png"), "large.png", "image/png", large},
+		"data URL":      {imagegen.DataURL("data:image/png;base64," + data), "image-1.png", "image/png", pngHead},
+		"bare base64": {imagegen.DataURL(strings.Join(lines(data, 5), "\n")), "image-1.png", "image/png",
+			pngHead},
+		"data URL in text": {imagegen.DataURL("data:image/svg+xml,%3Csvg/%3E"), "image-1.svg", "image/svg+xml",
+			[]byte("<svg/>")},
+		"address": {imagegen.URL(site.URL + "/moved/cat.png"), "cat.png", "image/png", pngHead},
 	}
 	for name, test := range refs {
 		t.Run(name, func(t *testing.T) {
@@ -121,7 +130,8 @@ func TestBadReferencesCostNothing(t *testing.T) {
 		"user in address":   {imagegen.URL("http://me:secret@example.com/a.png"), "user name", true},
 		"redirect to there": {imagegen.URL("gopher://x"), "http or https", true},
 	} {
-		_, err := fake.Client(func(c *imagegen.Config) { c.FetchClient = nil }).Generate(t.Context(), withRefs(test.ref), imagegen.Memory())
+		_, err := fake.Client(func(c *imagegen.Config) { c.FetchClient = nil }).Generate(t.Context(),
+			withRefs(test.ref), imagegen.Memory())
 		require.ErrorContains(t, err, test.text, name)
 		require.NotContains(t, err.Error(), "secret")
 		var e *imagegen.Error
@@ -162,9 +172,10 @@ func TestSeveralLargeFilesArriveWhole(t *testing.T) {
 func TestReferenceThatShrinksWhileItIsSent(t *testing.T) {
 	t.Parallel()
 	fake := imagegentest.New(t, imagegentest.Options{})
-	_, err := fake.Client(nil).Generate(t.Context(), withRefs(imagegen.Source("a.png", 1<<20, func() (io.ReadCloser, error) {
-		return io.NopCloser(bytes.NewReader(pngHead)), nil
-	})), imagegen.Memory())
+	_, err := fake.Client(nil).Generate(t.Context(),
+		withRefs(imagegen.Source("a.png", 1<<20, func() (io.ReadCloser, error) {
+			return io.NopCloser(bytes.NewReader(pngHead)), nil
+		})), imagegen.Memory())
 	require.ErrorContains(t, err, "shorter")
 	require.Zero(t, fake.Counts().Generations)
 	var e *imagegen.Error

@@ -43,7 +43,8 @@ func (r *Request) check(limits Limits) error {
 	case r.N < 0:
 		return fmt.Errorf("%w: n is %d", ErrInvalidRequest, r.N)
 	case len(r.References) > limits.References:
-		return fmt.Errorf("%w: %d reference images, at most %d", ErrInvalidRequest, len(r.References), limits.References)
+		return fmt.Errorf("%w: %d reference images, at most %d", ErrInvalidRequest, len(r.References),
+			limits.References)
 	}
 	if r.Size != "" {
 		if _, err := ParseRatio(string(r.Size)); err != nil {

@@ -36,7 +36,8 @@ func TestDirNamesFilesAndNeverOverwrites(t *testing.T) {
 		dir := t.TempDir()
 		req := &imagegen.Request{Prompt: "A red fox, jumping!", N: 2, Size: "16:9"}
 		for range 2 {
-			r, err := fake.Client(nil).Generate(t.Context(), req, imagegen.Dir(dir, imagegen.Expand("{slug}-{ratio}-{i}of{n}{ext}", req)))
+			r, err := fake.Client(nil).Generate(t.Context(), req,
+				imagegen.Dir(dir, imagegen.Expand("{slug}-{ratio}-{i}of{n}{ext}", req)))
 			require.NoError(t, err)
 			for _, info := range r.Images {
 				data, err := os.ReadFile(info.Path)
@@ -50,7 +51,8 @@ func TestDirNamesFilesAndNeverOverwrites(t *testing.T) {
 		dir = t.TempDir()
 		_, err := fake.Client(nil).Generate(t.Context(), req, imagegen.Dir(dir, "{id}_{time}"))
 		require.NoError(t, err)
-		require.Equal(t, []string{"20000101-000000_20000101-000000", "20000101-000000_20000101-000000-2"}, names(t, dir))
+		require.Equal(t, []string{"20000101-000000_20000101-000000", "20000101-000000_20000101-000000-2"},
+			names(t, dir))
 	})
 }
 
@@ -123,7 +125,8 @@ func (b *faultyBlob) Abort() error {
 func TestSinkFailuresCostOneImageOnly(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []imagegentest.Mode{imagegentest.Sync, imagegentest.ByURL} {
-		for name, sink := range map[string]*faultySink{"open": {open: 1, write: -1, commit: -1}, "write": {open: -1, write: 1, commit: -1},
+		for name, sink := range map[string]*faultySink{"open": {open: 1, write: -1, commit: -1},
+			"write":  {open: -1, write: 1, commit: -1},
 			"commit": {open: -1, write: -1, commit: 1}} {
 			fake := imagegentest.New(t, imagegentest.Options{Mode: mode})
 			images := imagegen.Memory()
@@ -146,7 +149,8 @@ func TestTooLargeImageIsRefused(t *testing.T) {
 	for _, mode := range []imagegentest.Mode{imagegentest.Sync, imagegentest.ByURL} {
 		fake := imagegentest.New(t, imagegentest.Options{Mode: mode})
 		dir := t.TempDir()
-		_, err := fake.Client(func(c *imagegen.Config) { c.Limits.ImageBytes = 50 }).Generate(t.Context(), fox(), imagegen.Dir(dir, ""))
+		_, err := fake.Client(func(c *imagegen.Config) { c.Limits.ImageBytes = 50 }).Generate(t.Context(), fox(),
+			imagegen.Dir(dir, ""))
 		require.ErrorIs(t, err, imagegen.ErrTooLarge)
 		require.Empty(t, names(t, dir))
 		require.LessOrEqual(t, fake.Counts().Files, 1)
@@ -167,7 +171,8 @@ func TestBatchKeepsItsBoundAndPausesTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fake := imagegentest.New(t, imagegentest.Options{})
 		fake.Script(imagegentest.Status(429, 20*time.Second), imagegentest.OK(), imagegentest.Slow(time.Second))
-		var requests iter.Seq2[*imagegen.Request, imagegen.Sink] = func(yield func(*imagegen.Request, imagegen.Sink) bool) {
+		var requests iter.Seq2[*imagegen.Request,
+			imagegen.Sink] = func(yield func(*imagegen.Request, imagegen.Sink) bool) {
 			for i := range 6 {
 				if !yield(&imagegen.Request{Prompt: fmt.Sprint(i)}, imagegen.Memory()) {
 					return
@@ -196,7 +201,8 @@ func TestBatchPausesForARequestThatIsGivenUp(t *testing.T) {
 		synctestRun(t, test.asked.String(), func(t *testing.T) {
 			fake := imagegentest.New(t, imagegentest.Options{})
 			fake.Script(imagegentest.Status(429, test.asked))
-			var requests iter.Seq2[*imagegen.Request, imagegen.Sink] = func(yield func(*imagegen.Request, imagegen.Sink) bool) {
+			var requests iter.Seq2[*imagegen.Request,
+				imagegen.Sink] = func(yield func(*imagegen.Request, imagegen.Sink) bool) {
 				for range 2 {
 					if !yield(fox(), imagegen.Memory()) {
 						return
@@ -205,7 +211,8 @@ func TestBatchPausesForARequestThatIsGivenUp(t *testing.T) {
 			}
 			began := time.Now()
 			failed := 0
-			for _, out := range fake.Client(func(c *imagegen.Config) { c.Retry.Max = test.retries }).Batch(t.Context(), 1, requests) {
+			for _, out := range fake.Client(func(c *imagegen.Config) { c.Retry.Max = test.retries }).Batch(t.Context(),
+				1, requests) {
 				if out.Err != nil {
 					failed++
 				}
@@ -220,7 +227,8 @@ func TestBatchStopsWhenLeft(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		fake := imagegentest.New(t, imagegentest.Options{})
-		var requests iter.Seq2[*imagegen.Request, imagegen.Sink] = func(yield func(*imagegen.Request, imagegen.Sink) bool) {
+		var requests iter.Seq2[*imagegen.Request,
+			imagegen.Sink] = func(yield func(*imagegen.Request, imagegen.Sink) bool) {
 			for yield(fox(), imagegen.Memory()) {
 			}
 		}

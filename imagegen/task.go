@@ -57,9 +57,11 @@ func (c *call) wait(parent context.Context, id string, sink Sink) (*Result, erro
 		case err == nil:
 			polls++
 			c.event(Event{Kind: EventPoll, TaskID: id, State: got.state, Polls: polls})
-			c.log.LogAttrs(ctx, slog.LevelDebug, "polled task", task, slog.String("state", clean(string(got.state), 64)))
+			c.log.LogAttrs(ctx, slog.LevelDebug, "polled task", task,
+				slog.String("state", clean(string(got.state), 64)))
 			if got.state.Done() {
-				r := &Result{TaskID: id, Attempts: c.attempts, Ambiguous: c.unsure, Usage: got.usage, Created: got.created}
+				r := &Result{TaskID: id, Attempts: c.attempts, Ambiguous: c.unsure, Usage: got.usage,
+					Created: got.created}
 				return c.finish(parent, r, got, sink)
 			}
 		case ctx.Err() != nil:
@@ -113,7 +115,8 @@ func isFinal(e *Error, young bool) bool {
 	switch {
 	case e.Status == http.StatusNotFound:
 		return !young
-	case e.Status == http.StatusRequestTimeout, e.Status == http.StatusTooManyRequests, e.Status == http.StatusTooEarly:
+	case e.Status == http.StatusRequestTimeout, e.Status == http.StatusTooManyRequests,
+		e.Status == http.StatusTooEarly:
 		return false
 	case e.Status >= 300 && e.Status < 500:
 		return true

@@ -46,7 +46,8 @@ func TestPassingPollFailuresAreEndured(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, r.Images, 1)
 		require.Equal(t, 1, fake.Counts().Generations)
-		require.InDelta(t, 110*time.Second, time.Since(began), float64(20*time.Second), "a poll that is never answered ends after 60 s")
+		require.InDelta(t, 110*time.Second, time.Since(began), float64(20*time.Second),
+			"a poll that is never answered ends after 60 s")
 	})
 }
 
@@ -116,15 +117,16 @@ func TestTaskOutcomes(t *testing.T) {
 // take up again.
 func TestTasksThatEndedAreNotResumable(t *testing.T) {
 	t.Parallel()
-	for poll, message := range map[string]string{
-		`{"data":{"status":"completed","result":{"images":[{"error":{"message":"filtered"}},{"error":"too"}]}}}`:        "",
-		`{"data":{"status":"completed","result":{"images":[{"url":[]},{"error":"filtered"}]}}}`:                         "",
-		`{"data":{"status":"completed","result":{"images":[]}},"error":"filtered"}`:                                     "",
-		`{"data":{"status":"failed"},"error":{"message":"filtered"}}`:                                                   "filtered",
-		`{"data":{"status":"failed","error":{"message":"filtered"}},"error":{"message":"filtered"}}`:                    "filtered",
-		`{"data":{"status":"failed","result":{"images":[{"error":{"message":"too"}}]},"error":{"message":"filtered"}}}`: "filtered",
-		`{"data":{"status":"failed","error":{}}}`:                                                                       "the service gave no reason",
+	for _, test := range [][2]string{ // a poll, and the message of the TaskError, if it is one
+		{`{"data":{"status":"completed","result":{"images":[{"error":{"message":"filtered"}},{"error":"too"}]}}}`, ""},
+		{`{"data":{"status":"completed","result":{"images":[{"url":[]},{"error":"filtered"}]}}}`, ""},
+		{`{"data":{"status":"completed","result":{"images":[]}},"error":"filtered"}`, ""},
+		{`{"data":{"status":"failed"},"error":{"message":"filtered"}}`, "filtered"},
+		{`{"data":{"status":"failed","error":{"message":"filtered"}},"error":{"message":"filtered"}}`, "filtered"},
+		{`{"data":{"status":"failed","result":{"images":[{"error":"too"}]},"error":"filtered"}}`, "filtered"},
+		{`{"data":{"status":"failed","error":{}}}`, "the service gave no reason"},
 	} {
+		poll, message := test[0], test[1]
 		synctestRun(t, poll, func(t *testing.T) {
 			_, err := polled(t, poll).Generate(t.Context(), fox(), imagegen.Memory())
 			var w *imagegen.WaitError
@@ -138,7 +140,8 @@ func TestTasksThatEndedAreNotResumable(t *testing.T) {
 			require.ErrorIs(t, err, imagegen.ErrNoImages)
 			var e *imagegen.Error
 			require.ErrorAs(t, err, &e)
-			require.Equal(t, []any{"filtered", true, true, 1}, []any{e.Message, e.MayHaveRun, e.Permanent(), e.Attempts})
+			require.Equal(t, []any{"filtered", true, true, 1},
+				[]any{e.Message, e.MayHaveRun, e.Permanent(), e.Attempts})
 		})
 	}
 }
@@ -148,7 +151,8 @@ func TestUnknownStateWithEmptyPlacesGoesOn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r, err := polled(t, `{"data":{"status":"rendering","result":{"images":[{},{}]}}}`,
-			`{"data":{"status":"completed","result":{"images":[{"b64_json":"iVBORw0KGgo="}]}}}`).Generate(t.Context(), fox(), imagegen.Memory())
+			`{"data":{"status":"completed","result":{"images":[{"b64_json":"iVBORw0KGgo="}]}}}`).Generate(t.Context(),
+			fox(), imagegen.Memory())
 		require.NoError(t, err)
 		require.Len(t, r.Images, 1)
 	})
@@ -157,8 +161,9 @@ func TestUnknownStateWithEmptyPlacesGoesOn(t *testing.T) {
 func TestEmptyErrorInAPollIsNone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		_, err := polled(t, `{"data":{"status":"pending","error":{}},"error":""}`,
-			`{"data":{"status":"completed","result":{"images":[{"b64_json":"iVBORw0KGgo="}]}},"error":""}`).Generate(t.Context(), fox(), imagegen.Memory())
+		client := polled(t, `{"data":{"status":"pending","error":{}},"error":""}`,
+			`{"data":{"status":"completed","result":{"images":[{"b64_json":"iVBORw0KGgo="}]}},"error":""}`)
+		_, err := client.Generate(t.Context(), fox(), imagegen.Memory())
 		require.NoError(t, err)
 	})
 }
@@ -243,7 +248,8 @@ func TestTaskIDIsToldBeforeTheFirstPoll(t *testing.T) {
 		}).Generate(t.Context(), fox(), imagegen.Memory())
 		require.NoError(t, err)
 		require.Equal(t, r.TaskID, id)
-		require.Equal(t, []imagegen.EventKind{imagegen.EventAttempt, imagegen.EventTask, imagegen.EventPoll}, kinds[:3])
+		require.Equal(t, []imagegen.EventKind{imagegen.EventAttempt, imagegen.EventTask, imagegen.EventPoll},
+			kinds[:3])
 		require.Equal(t, imagegen.EventImage, kinds[len(kinds)-1])
 	})
 }

@@ -2,9 +2,9 @@
 // itself, without a model; with -upstream it stands in front of another service with the same
 // interface, and makes its paid tasks durable.
 //
-//	image-gateway                                                  serve drawings on 127.0.0.1:8085
-//	IMAGE_GATEWAY_KEYS=alice:s3cret image-gateway -data ./images   keep tasks, require a key
-//	IMAGE_API_KEY=… image-gateway -upstream https://images.example
+//	image-gateway                                                  serve on 127.0.0.1:8085
+//	IMAGE_GATEWAY_KEYS=alice:s3cret image-gateway -data ./images   keep tasks
+//	IMAGE_API_KEY=KEY image-gateway -upstream https://images.example
 //
 // Then: imagegen -size 16:9 "a red fox". The interface is described at /openapi.json.
 package main
@@ -68,7 +68,8 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 		Limits: gateway.Limits{PerMinute: *perMinute}, Logger: logger,
 	}
 	if *upstream != "" {
-		client, err := imagegen.New(imagegen.Config{BaseURL: *upstream, APIKey: getenv("IMAGE_API_KEY"), Logger: logger})
+		key := getenv("IMAGE_API_KEY")
+		client, err := imagegen.New(imagegen.Config{BaseURL: *upstream, APIKey: key, Logger: logger})
 		if err != nil {
 			return program.Usage{Err: fmt.Errorf("-upstream: %w", err)}
 		}

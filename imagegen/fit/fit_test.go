@@ -71,8 +71,9 @@ func turned(data []byte, orientation uint16, order binary.AppendByteOrder) []byt
 func near(t *testing.T, img image.Image, x, y int, want string) {
 	t.Helper()
 	r, g, b, _ := img.At(x, y).RGBA()
-	name := map[[3]bool]string{{true, false, false}: "red", {false, true, false}: "green", {false, false, true}: "blue",
-		{true, true, true}: "white"}[[3]bool{r > 0x8000, g > 0x8000, b > 0x8000}]
+	name := map[[3]bool]string{{true, false, false}: "red", {false, true, false}: "green",
+		{false, false, true}: "blue",
+		{true, true, true}:   "white"}[[3]bool{r > 0x8000, g > 0x8000, b > 0x8000}]
 	require.Equal(t, want, name)
 }
 
@@ -96,8 +97,10 @@ func TestCropKeepsTheMiddle(t *testing.T) {
 func TestOrientationIsAppliedFirst(t *testing.T) {
 	t.Parallel()
 	shown := map[uint16][4]string{
-		1: {"red", "green", "blue", "white"}, 2: {"green", "red", "white", "blue"}, 3: {"blue", "white", "red", "green"},
-		4: {"white", "blue", "green", "red"}, 5: {"red", "white", "blue", "green"}, 6: {"white", "red", "green", "blue"},
+		1: {"red", "green", "blue", "white"}, 2: {"green", "red", "white", "blue"},
+		3: {"blue", "white", "red", "green"},
+		4: {"white", "blue", "green", "red"}, 5: {"red", "white", "blue", "green"},
+		6: {"white", "red", "green", "blue"},
 		7: {"blue", "green", "red", "white"}, 8: {"green", "blue", "white", "red"}}
 	for turn, want := range shown {
 		for _, order := range []binary.AppendByteOrder{binary.LittleEndian, binary.BigEndian} {
@@ -124,7 +127,8 @@ func TestOrientationIsAppliedFirst(t *testing.T) {
 func TestOrientationOfPNG(t *testing.T) {
 	t.Parallel()
 	data := encodePNG(t, corners(160, 90))
-	chunk := []byte("eXIfII*\x00\x08\x00\x00\x00\x01\x00\x12\x01\x03\x00\x01\x00\x00\x00\x06\x00\x00\x00\x00\x00\x00\x00")
+	chunk := []byte("eXIfII*\x00\x08\x00\x00\x00\x01\x00" + // one entry:
+		"\x12\x01\x03\x00\x01\x00\x00\x00\x06\x00\x00\x00\x00\x00\x00\x00") // orientation 6
 	const header = 33 // signature and IHDR
 	turned := binary.BigEndian.AppendUint32(bytes.Clone(data[:header]), uint32(len(chunk)-4))
 	turned = binary.BigEndian.AppendUint32(append(turned, chunk...), crc32.ChecksumIEEE(chunk))
@@ -185,7 +189,8 @@ func TestSinkCropsAndDescribes(t *testing.T) {
 	}})
 	dir := t.TempDir()
 	kept := map[int]error{}
-	sink := fit.Sink(imagegen.Dir(dir, ""), fit.Config{Ratio: "16:9", OnUncropped: func(i imagegen.Info, err error) { kept[i.Index] = err }})
+	sink := fit.Sink(imagegen.Dir(dir, ""),
+		fit.Config{Ratio: "16:9", OnUncropped: func(i imagegen.Info, err error) { kept[i.Index] = err }})
 	r, err := fake.Client(nil).Generate(t.Context(), &imagegen.Request{Prompt: "x", N: 3, Size: "16:9"}, sink)
 	require.NoError(t, err)
 	require.Equal(t, [2]int{1196, 673}, [2]int{r.Images[0].Width, r.Images[0].Height})
@@ -205,7 +210,8 @@ func TestSinkCropsAndDescribes(t *testing.T) {
 func TestSinkRefusesABadRatioBeforeAnythingIsPaid(t *testing.T) {
 	t.Parallel()
 	fake := imagegentest.New(t, imagegentest.Options{})
-	_, err := fake.Client(nil).Generate(t.Context(), &imagegen.Request{Prompt: "x"}, fit.Sink(imagegen.Memory(), fit.Config{Ratio: "7:5"}))
+	_, err := fake.Client(nil).Generate(t.Context(), &imagegen.Request{Prompt: "x"},
+		fit.Sink(imagegen.Memory(), fit.Config{Ratio: "7:5"}))
 	require.ErrorContains(t, err, "use one of")
 	require.Zero(t, fake.Counts().Requests)
 }

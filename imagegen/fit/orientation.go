@@ -17,10 +17,12 @@ func orientation(data []byte, mediaType string) int {
 	}
 	// The error does not matter: metadata that cannot be read leaves the image as it is.
 	_, _ = imagemeta.Decode(imagemeta.Options{
-		R:               bytes.NewReader(data),
-		ImageFormat:     formats[mediaType],
-		Sources:         imagemeta.EXIF,
-		ShouldHandleTag: func(tag imagemeta.TagInfo) bool { return tag.Tag == "Orientation" && tag.Namespace == "IFD0" },
+		R:           bytes.NewReader(data),
+		ImageFormat: formats[mediaType],
+		Sources:     imagemeta.EXIF,
+		ShouldHandleTag: func(tag imagemeta.TagInfo) bool {
+			return tag.Tag == "Orientation" && tag.Namespace == "IFD0"
+		},
 		HandleTag: func(tag imagemeta.TagInfo) error {
 			if v, ok := tag.Value.(uint16); ok && v >= 1 && v <= 8 {
 				found = int(v)

@@ -24,15 +24,19 @@ func TestKeysAndCallers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		h := running(t, gateway.Config{Mode: gateway.Async, Logger: slog.New(slog.NewTextHandler(&log, nil))})
-		for _, header := range []string{"", "Bearer", "Bearer ", "Bearer wrong", "Basic " + key, key, "Bearer " + key + "x", "Bearer " + key[1:]} {
-			a := send(t, h, "POST", generations, `{"prompt":"x"}`, func(r *http.Request) { r.Header.Set("Authorization", header) })
+		for _, header := range []string{"", "Bearer", "Bearer ", "Bearer wrong", "Basic " + key, key,
+			"Bearer " + key + "x", "Bearer " + key[1:]} {
+			a := send(t, h, "POST", generations,
+				`{"prompt":"x"}`, func(r *http.Request) { r.Header.Set("Authorization", header) })
 			require.Equal(t, 401, a.Code, header)
 			require.Equal(t, "Bearer", a.Header().Get("WWW-Authenticate"))
 		}
 		id := send(t, h, "POST", generations, `{"prompt":"a private wish"}`, nil).data()["id"].(string)
 		synctest.Wait()
 		require.Equal(t, "completed", send(t, h, "GET", "/v1/tasks/"+id, "", nil).data()["status"])
-		require.Equal(t, 404, send(t, h, "GET", "/v1/tasks/"+id, "", func(r *http.Request) { r.Header.Set("Authorization", "Bearer other-key") }).Code)
+		require.Equal(t, 404,
+			send(t, h, "GET", "/v1/tasks/"+id,
+				"", func(r *http.Request) { r.Header.Set("Authorization", "Bearer other-key") }).Code)
 		require.Equal(t, 404, send(t, h, "GET", "/v1/tasks/..%2F"+id, "", nil).Code)
 		require.NotContains(t, log.String(), key)
 		require.NotContains(t, log.String(), "private wish")
@@ -65,7 +69,8 @@ func TestParseKeys(t *testing.T) {
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	post := func(t *testing.T, h http.Handler, who string) answer {
-		return send(t, h, "POST", generations, `{"prompt":"x"}`, func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+who) })
+		return send(t, h, "POST", generations,
+			`{"prompt":"x"}`, func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+who) })
 	}
 	slow := draw.Generator{LongEdge: 32, Delay: time.Minute}
 	bubble(t, "requests of one caller", func(t *testing.T) {

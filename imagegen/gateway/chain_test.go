@@ -60,29 +60,34 @@ func bubble(t *testing.T, name string, f func(t *testing.T)) {
 	})
 }
 
-// client ↔ gateway ↔ client as generator ↔ fake, in every combination of modes, with and without
-// references.
+// A client calls a gateway whose generator is a client of the fake, in every combination of modes,
+// with and without references.
 func TestChain(t *testing.T) {
 	t.Parallel()
-	for fakeName, fakeMode := range map[string]imagegentest.Mode{"sync": imagegentest.Sync, "async": imagegentest.Async, "url": imagegentest.ByURL} {
+	for fakeName, fakeMode := range map[string]imagegentest.Mode{"sync": imagegentest.Sync,
+		"async": imagegentest.Async, "url": imagegentest.ByURL} {
 		for _, mode := range []gateway.Mode{gateway.Sync, gateway.Async, gateway.Auto} {
-			for _, refs := range [][]imagegen.Reference{nil, {imagegen.Bytes("a.png", pngHead), imagegen.Bytes("b.png", bytes.Repeat(pngHead, 20_000))}} {
+			for _, refs := range [][]imagegen.Reference{nil,
+				{imagegen.Bytes("a.png", pngHead), imagegen.Bytes("b.png", bytes.Repeat(pngHead, 20_000))}} {
 				bubble(t, fmt.Sprintf("%s %s %d references", fakeName, mode, len(refs)), func(t *testing.T) {
 					fake := imagegentest.New(t, imagegentest.Options{Mode: fakeMode})
 					store, err := gateway.Dir(t.TempDir())
 					require.NoError(t, err)
 					client, _ := serve(t, gateway.Config{Generator: fake.Client(nil), Mode: mode, Store: store})
 					images := imagegen.Memory()
-					r, err := client.Generate(t.Context(), &imagegen.Request{Model: "svc-image-2", Prompt: "a red fox", N: 3, Size: "16:9", References: refs}, images)
+					r, err := client.Generate(t.Context(), &imagegen.Request{Model: "svc-image-2", Prompt: "a red fox",
+						N: 3, Size: "16:9", References: refs}, images)
 					require.NoError(t, err)
 					require.Len(t, r.Images, 3)
 					counts := fake.Counts()
 					require.Equal(t, 1, counts.Generations)
 					post := counts.Posts[0]
-					require.Equal(t, map[string]string{"model": "svc-image-2", "prompt": "a red fox", "n": "3", "size": "16:9"}, post.Fields)
+					require.Equal(t, map[string]string{"model": "svc-image-2", "prompt": "a red fox", "n": "3",
+						"size": "16:9"}, post.Fields)
 					require.Len(t, post.Files, len(refs))
 					if refs != nil {
-						require.Equal(t, imagegentest.File{Name: "a.png", Type: "image/png", Data: pngHead}, post.Files[0])
+						require.Equal(t, imagegentest.File{Name: "a.png", Type: "image/png", Data: pngHead},
+							post.Files[0])
 						require.Len(t, post.Files[1].Data, 20_000*len(pngHead))
 					}
 					require.Equal(t, mode == gateway.Async, r.TaskID != "")
@@ -91,7 +96,8 @@ func TestChain(t *testing.T) {
 						require.Equal(t, int64(18), r.Usage.TotalTokens)
 					}
 					direct := imagegen.Memory()
-					_, err = fake.Client(nil).Generate(t.Context(), &imagegen.Request{Prompt: "x", N: 3, Size: "16:9"}, direct)
+					_, err = fake.Client(nil).Generate(t.Context(), &imagegen.Request{Prompt: "x", N: 3, Size: "16:9"},
+						direct)
 					require.NoError(t, err)
 					for i, want := range direct.All() {
 						require.Equal(t, want, images.Get(i))
@@ -113,12 +119,13 @@ func TestChainPassesFailuresOn(t *testing.T) {
 		permanent bool
 		again     bool // is worth another try
 	}{
-		"refused":        {imagegentest.Status(400, 0), imagegentest.Sync, 422, "scripted status 400", true, false},
-		"no images":      {imagegentest.Empty(), imagegentest.Sync, 422, "no images", true, false},
-		"failed task":    {imagegentest.Fail("not allowed"), imagegentest.Async, 422, "not allowed", true, false},
-		"lost answer":    {imagegentest.DropMiddle(), imagegentest.Sync, 502, "may have been charged", false, false},
-		"server error":   {imagegentest.Status(500, 0), imagegentest.Sync, 502, "may have been charged", false, false},
-		"asked to wait":  {imagegentest.Status(429, 10*time.Minute), imagegentest.Sync, 503, "not available", false, true},
+		"refused":      {imagegentest.Status(400, 0), imagegentest.Sync, 422, "scripted status 400", true, false},
+		"no images":    {imagegentest.Empty(), imagegentest.Sync, 422, "no images", true, false},
+		"failed task":  {imagegentest.Fail("not allowed"), imagegentest.Async, 422, "not allowed", true, false},
+		"lost answer":  {imagegentest.DropMiddle(), imagegentest.Sync, 502, "may have been charged", false, false},
+		"server error": {imagegentest.Status(500, 0), imagegentest.Sync, 502, "may have been charged", false, false},
+		"asked to wait": {imagegentest.Status(429, 10*time.Minute), imagegentest.Sync, 503, "not available", false,
+			true},
 		"page, not JSON": {imagegentest.HTML(), imagegentest.Sync, 502, "may have been charged", false, false},
 	} {
 		for _, mode := range []gateway.Mode{gateway.Sync, gateway.Async} {
@@ -176,7 +183,8 @@ func TestKeyOfARequestThatWasNotCarriedOut(t *testing.T) {
 		fake.Script(imagegentest.Status(429, 10*time.Minute))
 		h := running(t, gateway.Config{Generator: fake.Client(nil), Mode: gateway.Sync})
 		post := func() answer {
-			return send(t, h, "POST", generations, `{"prompt":"x"}`, func(r *http.Request) { r.Header.Set("Idempotency-Key", "k") })
+			return send(t, h, "POST", generations,
+				`{"prompt":"x"}`, func(r *http.Request) { r.Header.Set("Idempotency-Key", "k") })
 		}
 		first := post()
 		require.Equal(t, 503, first.Code)
@@ -230,12 +238,15 @@ func TestTasksSurviveARestart(t *testing.T) {
 		fake := imagegentest.New(t, imagegentest.Options{Mode: imagegentest.Async, Duration: 5 * time.Minute})
 		path := t.TempDir()
 		config := func() gateway.Config {
-			return gateway.Config{Generator: fake.Client(nil), Mode: gateway.Async, Store: openDir(t, path), MaxWorkers: 1}
+			return gateway.Config{Generator: fake.Client(nil), Mode: gateway.Async, Store: openDir(t, path),
+				MaxWorkers: 1}
 		}
 		client, stop := serve(t, config())
 		var ids []string
 		for range 2 { // one under way, one in the queue
-			sent, err := client.Submit(t.Context(), &imagegen.Request{Prompt: "x", References: []imagegen.Reference{imagegen.Bytes("a", pngHead)}}, imagegen.Memory())
+			sent, err := client.Submit(t.Context(),
+				&imagegen.Request{Prompt: "x", References: []imagegen.Reference{imagegen.Bytes("a", pngHead)}},
+				imagegen.Memory())
 			require.NoError(t, err)
 			ids = append(ids, sent.TaskID)
 		}
@@ -269,7 +280,8 @@ func TestFinishedTaskIsNotForgottenBeforeItsImagesAreFetched(t *testing.T) {
 				if r.Method == http.MethodPost {
 					generated.Add(1)
 				}
-				_, _ = io.WriteString(w, `{"data":{"id":"t","status":"completed","result":{"images":[{"url":["/file"]}]}}}`)
+				_, _ = io.WriteString(w,
+					`{"data":{"id":"t","status":"completed","result":{"images":[{"url":["/file"]}]}}}`)
 			case there.Load():
 				_, _ = w.Write(pngHead)
 			default:
@@ -313,7 +325,9 @@ func TestInterruptedWorkIsNotPaidTwice(t *testing.T) {
 		bubble(t, fmt.Sprint("rerun ", rerun), func(t *testing.T) {
 			path := t.TempDir()
 			first := &hanging{}
-			client, stop := serve(t, gateway.Config{Generator: first, Mode: gateway.Async, Store: &crashing{openDir(t, path)}, Rerun: rerun})
+			client, stop := serve(t,
+				gateway.Config{Generator: first, Mode: gateway.Async, Store: &crashing{openDir(t, path)},
+					Rerun: rerun})
 			sent, err := client.Submit(t.Context(), &imagegen.Request{Prompt: "x"}, imagegen.Memory())
 			require.NoError(t, err)
 			synctest.Wait()
@@ -322,12 +336,13 @@ func TestInterruptedWorkIsNotPaidTwice(t *testing.T) {
 			stop()
 			require.Equal(t, 30*time.Second, time.Since(began), "what cannot be resumed may finish")
 
-			client, _ = serve(t, gateway.Config{Generator: draw.Generator{LongEdge: 32}, Mode: gateway.Async, Store: openDir(t, path), Rerun: rerun})
+			client, _ = serve(t, gateway.Config{Generator: draw.Generator{LongEdge: 32}, Mode: gateway.Async,
+				Store: openDir(t, path), Rerun: rerun})
 			_, err = client.Wait(t.Context(), sent.TaskID, imagegen.Memory())
 			if rerun {
 				require.NoError(t, err)
 			} else {
-				require.ErrorContains(t, err, "interrupted by a restart; it may have been charged")
+				require.ErrorContains(t, err, "a restart interrupted the generation; it may have been charged")
 			}
 		})
 	}

@@ -71,10 +71,9 @@ type dir struct {
 
 // checkName returns ErrNotFound for a name that could lead out of the directory.
 func checkName(name string) error {
-	ok := name != "" && name[0] != '.' && !strings.ContainsFunc(name, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '-' || r == '_')
-	})
-	if !ok || len(name) > 200 {
+	const allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_"
+	forbidden := func(r rune) bool { return !strings.ContainsRune(allowed, r) }
+	if name == "" || name[0] == '.' || len(name) > 200 || strings.ContainsFunc(name, forbidden) {
 		return ErrNotFound
 	}
 	return nil

@@ -12,7 +12,8 @@ import (
 
 // A gateway in front of a paid service stores its tasks in a directory, so that none is lost.
 func Example() {
-	service, err := imagegen.New(imagegen.Config{BaseURL: "https://images.example", APIKey: os.Getenv("IMAGE_API_KEY")})
+	service, err := imagegen.New(imagegen.Config{BaseURL: "https://images.example",
+		APIKey: os.Getenv("IMAGE_API_KEY")})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -99,9 +99,9 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = rec.conn.SetWriteDeadline(time.Time{}) // the connection may serve another request
 	_ = rec.conn.SetReadDeadline(time.Time{})
 	_, pattern := g.mux.Handler(r)
-	g.c.Logger.LogAttrs(r.Context(), slog.LevelInfo, "request", slog.String("method", r.Method), slog.String("path", pattern),
-		slog.Int("status", rec.status), slog.Int64("bytes", rec.bytes), slog.Duration("elapsed", time.Since(began)),
-		slog.String("caller", rec.caller))
+	g.c.Logger.LogAttrs(r.Context(), slog.LevelInfo, "request", slog.String("method", r.Method),
+		slog.String("path", pattern), slog.Int("status", rec.status), slog.Int64("bytes", rec.bytes),
+		slog.Duration("elapsed", time.Since(began)), slog.String("caller", rec.caller))
 }
 
 const idleTimeout = time.Minute // of a caller that neither sends nor receives a byte
@@ -165,7 +165,7 @@ func (g *Gateway) authorized(h handler) http.HandlerFunc {
 		}
 		if f := h(w, r, caller); f != nil {
 			if f.cause != nil {
-				g.c.Logger.LogAttrs(r.Context(), slog.LevelError, "request failed", slog.String("code", f.Code), slog.Any("error", f.cause))
+				g.c.Logger.ErrorContext(r.Context(), "request failed", "code", f.Code, "error", f.cause)
 			}
 			f.write(w)
 		}

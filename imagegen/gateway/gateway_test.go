@@ -89,14 +89,17 @@ func form(t *testing.T, write func(w *multipart.Writer)) (body string, kind func
 }
 
 func file(w *multipart.Writer, name, kind, data string) {
-	p, _ := w.CreatePart(textproto.MIMEHeader{"Content-Disposition": {`form-data; name="` + name + `"; filename="a.png"`}, "Content-Type": {kind}})
+	p, _ := w.CreatePart(textproto.MIMEHeader{"Content-Disposition": {`form-data; name="` + name +
+		`"; filename="a.png"`}, "Content-Type": {kind}})
 	_, _ = io.WriteString(p, data)
 }
 
 func TestBadRequestsSayWhatWouldBeRight(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		h := running(t, gateway.Config{Model: "svc-image-2", Limits: gateway.Limits{PerMinute: 1e6, Burst: 1000, References: 2, ReferenceBytes: 1000, PromptBytes: 100}})
+		h := running(t,
+			gateway.Config{Model: "svc-image-2", Limits: gateway.Limits{PerMinute: 1e6, Burst: 1000, References: 2,
+				ReferenceBytes: 1000, PromptBytes: 100}})
 		for name, test := range map[string]struct {
 			body, code, param string
 			status            int
@@ -125,19 +128,29 @@ func TestBadRequestsSayWhatWouldBeRight(t *testing.T) {
 			code   string
 			status int
 		}{
-			"no image":        {func(w *multipart.Writer) { _ = w.WriteField("prompt", "x") }, "missing", 400},
-			"no prompt":       {func(w *multipart.Writer) { file(w, "image[]", "image/png", "x") }, "missing", 400},
-			"other name":      {func(w *multipart.Writer) { file(w, "image", "image/png", "x") }, "unknown_file", 400},
-			"not an image":    {func(w *multipart.Writer) { file(w, "image[]", "application/octet-stream", "x") }, "not_an_image", 400},
-			"empty image":     {func(w *multipart.Writer) { file(w, "image[]", "image/png", "") }, "not_an_image", 400},
-			"image too large": {func(w *multipart.Writer) { file(w, "image[]", "image/png", strings.Repeat("x", 1001)) }, "too_large", 413},
+			"no image":   {func(w *multipart.Writer) { _ = w.WriteField("prompt", "x") }, "missing", 400},
+			"no prompt":  {func(w *multipart.Writer) { file(w, "image[]", "image/png", "x") }, "missing", 400},
+			"other name": {func(w *multipart.Writer) { file(w, "image", "image/png", "x") }, "unknown_file", 400},
+			"not an image": {func(w *multipart.Writer) { file(w, "image[]", "application/octet-stream", "x") },
+				"not_an_image", 400},
+			"empty image": {func(w *multipart.Writer) { file(w, "image[]", "image/png", "") }, "not_an_image",
+				400},
+			"image too large": {func(w *multipart.Writer) {
+				file(w, "image[]", "image/png",
+					strings.Repeat("x", 1001))
+			}, "too_large", 413},
 			"too many images": {func(w *multipart.Writer) {
 				for range 3 {
 					file(w, "image[]", "image/png", "x")
 				}
 			}, "too_many_images", 400},
-			"prompt twice":     {func(w *multipart.Writer) { _ = w.WriteField("prompt", "x"); _ = w.WriteField("prompt", "y") }, "repeated", 400},
-			"long form prompt": {func(w *multipart.Writer) { _ = w.WriteField("prompt", strings.Repeat("x", 101)) }, "too_long", 400},
+			"prompt twice": {func(w *multipart.Writer) {
+				_ = w.WriteField("prompt",
+					"x")
+				_ = w.WriteField("prompt", "y")
+			}, "repeated", 400},
+			"long form prompt": {func(w *multipart.Writer) { _ = w.WriteField("prompt", strings.Repeat("x", 101)) },
+				"too_long", 400},
 		} {
 			body, kind := form(t, test.write)
 			a := send(t, h, "POST", edits, body, kind)
@@ -147,7 +160,9 @@ func TestBadRequestsSayWhatWouldBeRight(t *testing.T) {
 		body, kind := form(t, func(w *multipart.Writer) { file(w, "image[]", "image/png", strings.Repeat("x", 900)) })
 		require.Equal(t, "unreadable", send(t, h, "POST", edits, body[:500], kind).errorCode())
 		require.Equal(t, 415, send(t, h, "POST", edits, "{}", nil).Code)
-		require.Equal(t, 415, send(t, h, "POST", generations, "{}", func(r *http.Request) { r.Header.Set("Content-Type", "text/plain") }).Code)
+		require.Equal(t, 415,
+			send(t, h, "POST", generations,
+				"{}", func(r *http.Request) { r.Header.Set("Content-Type", "text/plain") }).Code)
 		require.Equal(t, 404, send(t, h, "GET", "/v2", "", nil).Code)
 		a := send(t, h, "DELETE", generations, "", nil)
 		require.Equal(t, 405, a.Code)
@@ -200,7 +215,8 @@ func TestImageURLsAreIgnoredOnGenerations(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := running(t, gateway.Config{})
-		a := send(t, h, "POST", generations, `{"prompt":"x","image_urls":["http://127.0.0.1/secret"],"size":"2:1"}`, nil)
+		a := send(t, h, "POST", generations, `{"prompt":"x","image_urls":["http://127.0.0.1/secret"],"size":"2:1"}`,
+			nil)
 		require.Equal(t, 200, a.Code)
 		items := a.body["data"].([]any)
 		require.Len(t, items, 1)

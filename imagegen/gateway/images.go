@@ -58,5 +58,6 @@ func (b *taskBlob) Commit() error {
 
 // reference returns a stored reference for the generator.
 func (g *Gateway) reference(ctx context.Context, b Blob) imagegen.Reference {
-	return imagegen.Source(b.File, b.Size, func() (io.ReadCloser, error) { return g.c.Store.OpenBlob(ctx, b.Name) }).Type(b.Type)
+	open := func() (io.ReadCloser, error) { return g.c.Store.OpenBlob(ctx, b.Name) }
+	return imagegen.Source(b.File, b.Size, open).Type(b.Type)
 }

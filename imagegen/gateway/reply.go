@@ -82,7 +82,8 @@ func (g *Gateway) data(w http.ResponseWriter, r *http.Request, t Task) *failure 
 			text([]byte(","))
 		}
 		if i >= len(t.Images) || t.Images[i].Name == "" {
-			item, _ := json.Marshal(map[string]any{"error": map[string]string{"code": "failed", "message": t.missing(i)}})
+			missing := map[string]string{"code": "failed", "message": t.missing(i)}
+			item, _ := json.Marshal(map[string]any{"error": missing})
 			text(item)
 			continue
 		}
@@ -218,7 +219,8 @@ func (g *Gateway) sign(r *http.Request, name string) string {
 		base = scheme + "://" + r.Host
 	}
 	until := strconv.FormatInt(now().Add(urlLifetime).Unix(), 10)
-	return base + "/v1/files/" + url.PathEscape(name) + "?" + url.Values{"until": {until}, "signature": {g.signature(name, until)}}.Encode()
+	query := url.Values{"until": {until}, "signature": {g.signature(name, until)}}
+	return base + "/v1/files/" + url.PathEscape(name) + "?" + query.Encode()
 }
 
 func (g *Gateway) signature(name, until string) string {
@@ -250,7 +252,8 @@ func (g *Gateway) file(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
 	header.Set("Content-Type", mediaType(name))
 	header.Set("X-Content-Type-Options", "nosniff")
-	header.Set("Content-Security-Policy", "sandbox; default-src 'none'; style-src 'unsafe-inline'") // an SVG may contain scripts
+	// an SVG may contain scripts
+	header.Set("Content-Security-Policy", "sandbox; default-src 'none'; style-src 'unsafe-inline'")
 	header.Set("Cache-Control", "private, max-age=86400, immutable")
 	http.ServeContent(w, r, "", time.Time{}, b)
 }

@@ -43,7 +43,8 @@ func TestSignedAddresses(t *testing.T) {
 		part := send(t, h, "GET", path, "", func(r *http.Request) { open(r); r.Header.Set("Range", "bytes=0-3") })
 		require.Equal(t, "\x89PNG", part.Body.String())
 		require.Equal(t, 200, send(t, h, "HEAD", path, "", open).Code)
-		for _, bad := range []string{strings.Replace(path, "until=9", "until=99", 1), strings.Replace(path, id, "x"+id, 1), path + "0", strings.Split(path, "?")[0]} {
+		for _, bad := range []string{strings.Replace(path, "until=9", "until=99", 1),
+			strings.Replace(path, id, "x"+id, 1), path + "0", strings.Split(path, "?")[0]} {
 			require.Equal(t, "bad_signature", send(t, h, "GET", bad, "", open).errorCode(), bad)
 		}
 		time.Sleep(time.Hour + time.Second)
@@ -87,7 +88,9 @@ func TestOpenAPIDescribesWhatIsServed(t *testing.T) {
 		}
 		require.NoError(t, json.Unmarshal(a.Body.Bytes(), &doc))
 		for path, kind := range map[string]string{generations: "application/json", edits: "multipart/form-data"} {
-			require.True(t, slices.Equal(sizes, doc.Paths[path]["post"].RequestBody.Content[kind].Schema.Properties.Size.Enum), path)
+			require.True(t,
+				slices.Equal(sizes, doc.Paths[path]["post"].RequestBody.Content[kind].Schema.Properties.Size.Enum),
+				path)
 		}
 		for _, ref := range strings.Split(a.Body.String(), `"$ref": "#/components/schemas/`)[1:] {
 			name, _, _ := strings.Cut(ref, `"`)
@@ -157,7 +160,8 @@ func TestUploadsAndImagesStream(t *testing.T) {
 	file(w, "image[]", "image/png", "")
 	start := bytes.Clone(head.Bytes())
 	require.NoError(t, w.Close())
-	body := io.MultiReader(bytes.NewReader(start), io.LimitReader(xs{}, size), bytes.NewReader(head.Bytes()[len(start):]))
+	body := io.MultiReader(bytes.NewReader(start), io.LimitReader(xs{}, size),
+		bytes.NewReader(head.Bytes()[len(start):]))
 	for {
 		if probe := httptest.NewRecorder(); true {
 			r := httptest.NewRequest("POST", generations, nil)

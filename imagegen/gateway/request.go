@@ -120,7 +120,7 @@ func (g *Gateway) readForm(
 		case part.FileName() == "" && name != "image[]":
 			// ignored, as in JSON
 		case name != "image[]":
-			return nil, invalid(400, name, "unknown_file", "unknown file part %q: reference images are named image[]", name)
+			return nil, invalid(400, name, "unknown_file", "unknown file %q: reference images are named image[]", name)
 		case len(t.References) == limits.References:
 			return nil, invalid(400, name, "too_many_images", "more than %d reference images", limits.References)
 		default:
@@ -141,9 +141,10 @@ func (g *Gateway) readForm(
 func (g *Gateway) receive(ctx context.Context, part *multipart.Part, digest io.Writer) (Blob, *failure) {
 	kind, _, err := mime.ParseMediaType(part.Header.Get("Content-Type"))
 	if err != nil || !strings.HasPrefix(kind, "image/") {
-		return Blob{}, invalid(400, "image[]", "not_an_image", "each image[] part needs a content type such as image/png")
+		return Blob{}, invalid(400, "image[]", "not_an_image", "each image[] needs a content type such as image/png")
 	}
-	ref := Blob{Name: refPrefix + uuid.Must(uuid.NewV7()).String(), File: path.Base(strings.ReplaceAll(part.FileName(), "\\", "/")), Type: kind}
+	file := path.Base(strings.ReplaceAll(part.FileName(), "\\", "/"))
+	ref := Blob{Name: refPrefix + uuid.Must(uuid.NewV7()).String(), File: file, Type: kind}
 	b, err := g.c.Store.CreateBlob(ctx, ref.Name)
 	if err != nil {
 		return Blob{}, internal(err)
@@ -227,7 +228,9 @@ func (g *Gateway) check(t *Task, n, size string) *failure {
 
 // accept creates a task for a request and responds according to the mode. refs is the digest of its
 // references.
-func (g *Gateway) accept(w http.ResponseWriter, r *http.Request, caller string, t Task, refs []byte, leave func()) *failure {
+func (g *Gateway) accept(
+	w http.ResponseWriter, r *http.Request, caller string, t Task, refs []byte, leave func(),
+) *failure {
 	// a request that has been accepted is carried out even if the caller disconnects
 	ctx := context.WithoutCancel(r.Context())
 	t.ID, t.Caller, t.State, t.Created = uuid.Must(uuid.NewV7()).String(), caller, imagegen.StatePending, now()
@@ -269,7 +272,7 @@ func (g *Gateway) create(ctx context.Context, t Task) (*job, *failure) {
 				g.end(t.ID) // it ended earlier
 			}
 			if !same {
-				return nil, invalid(409, "Idempotency-Key", "key_reused", "this Idempotency-Key was used for another request")
+				return nil, invalid(409, "Idempotency-Key", "key_reused", "the key was used for another request")
 			}
 			return j, nil
 		}

@@ -164,8 +164,9 @@ func (g *Gateway) perform(work, wait context.Context, id string) {
 		err = errors.Join(errInterrupted, err)
 	}
 	g.finish(context.WithoutCancel(work), &t, result, err)
-	g.c.Logger.LogAttrs(work, slog.LevelInfo, "task ended", slog.String("task", id), slog.String("state", string(t.State)),
-		slog.Int("images", len(t.Images)), slog.Duration("elapsed", now().Sub(began)))
+	g.c.Logger.LogAttrs(work, slog.LevelInfo, "task ended", slog.String("task", id),
+		slog.String("state", string(t.State)), slog.Int("images", len(t.Images)),
+		slog.Duration("elapsed", now().Sub(began)))
 }
 
 // generate calls the generator, in the resumable way if it is a Submitter.
@@ -255,7 +256,7 @@ func explain(err error) *Failure {
 	case errors.Is(err, imagegen.ErrNoImages):
 		f = &Failure{Code: "no_images", Message: "no images were generated; the request may have been filtered"}
 	case errors.Is(err, errInterrupted):
-		f = &Failure{Code: "interrupted", Message: "the generation was interrupted by a restart; it may have been charged"}
+		f = &Failure{Code: "interrupted", Message: "a restart interrupted the generation; it may have been charged"}
 	case errors.As(err, &final) && final.Permanent():
 		f = &Failure{Code: "refused", Message: "the generator refused the request"}
 	case errors.As(err, &away) && away.RetryAfter() > 0 && !mayHaveRun:

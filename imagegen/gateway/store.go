@@ -51,7 +51,7 @@ type Blob struct {
 type Failure struct {
 	Code       string        `json:"code"`
 	Message    string        `json:"message"`
-	RetryAfter time.Duration `json:"retry_after,omitempty"` // nothing was generated; the request may be repeated after this time
+	RetryAfter time.Duration `json:"retry_after,omitempty"` // after which to repeat a request that generated nothing
 }
 
 // Store stores tasks and bytes. Its methods are safe for concurrent use. When CreateTask or

@@ -49,7 +49,8 @@ func TestDirStoreClearsWhatACrashLeft(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, b.Commit())
 	}
-	require.NoError(t, s.CreateTask(t.Context(), gateway.Task{ID: "t", References: []gateway.Blob{{Name: "ref-kept"}}}))
+	require.NoError(t,
+		s.CreateTask(t.Context(), gateway.Task{ID: "t", References: []gateway.Blob{{Name: "ref-kept"}}}))
 	_, err := s.CreateBlob(t.Context(), "unfinished")
 	require.NoError(t, err)
 	openDir(t, path)

@@ -41,17 +41,21 @@ func TestFakeReportsViolations(t *testing.T) {
 		method, path, kind, body string
 		broken                   bool
 	}{
-		"right":             {"POST", "/v1/images/generations", "application/json", `{"model":"m","prompt":"x","size":"16:9"}`, false},
-		"no JSON type":      {"POST", "/v1/images/generations", "text/plain", `{"model":"m","prompt":"x"}`, true},
-		"no model":          {"POST", "/v1/images/generations", "application/json", `{"prompt":"x"}`, true},
-		"unknown size":      {"POST", "/v1/images/generations", "application/json", `{"model":"m","prompt":"x","size":"7:5"}`, true},
-		"JSON on edits":     {"POST", "/v1/images/edits", "application/json", `{"model":"m","prompt":"x"}`, true},
-		"edit without file": {"POST", "/v1/images/edits", "multipart/form-data; boundary=b", "--b\r\nContent-Disposition: form-data; name=\"prompt\"\r\n\r\nx\r\n--b--\r\n", true},
-		"other path":        {"POST", "/v1/images", "application/json", `{}`, true},
+		"right": {"POST", "/v1/images/generations", "application/json",
+			`{"model":"m","prompt":"x","size":"16:9"}`, false},
+		"no JSON type": {"POST", "/v1/images/generations", "text/plain", `{"model":"m","prompt":"x"}`, true},
+		"no model":     {"POST", "/v1/images/generations", "application/json", `{"prompt":"x"}`, true},
+		"unknown size": {"POST", "/v1/images/generations", "application/json",
+			`{"model":"m","prompt":"x","size":"7:5"}`, true},
+		"JSON on edits": {"POST", "/v1/images/edits", "application/json", `{"model":"m","prompt":"x"}`, true},
+		"edit without file": {"POST", "/v1/images/edits", "multipart/form-data; boundary=b",
+			"--b\r\nContent-Disposition: form-data; name=\"prompt\"\r\n\r\nx\r\n--b--\r\n", true},
+		"other path": {"POST", "/v1/images", "application/json", `{}`, true},
 	} {
 		r := &reports{TB: t}
 		fake := imagegentest.New(r, imagegentest.Options{})
-		req, err := http.NewRequestWithContext(t.Context(), test.method, fake.URL()+test.path, strings.NewReader(test.body))
+		req, err := http.NewRequestWithContext(t.Context(), test.method, fake.URL()+test.path,
+			strings.NewReader(test.body))
 		require.NoError(t, err)
 		req.Header.Set("Content-Type", test.kind)
 		req.Header.Set("Authorization", "Bearer "+imagegentest.Key)
@@ -68,7 +72,8 @@ func TestFakeReportsPollsThatAreTooFrequent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &reports{TB: t}
 		fake := imagegentest.New(r, imagegentest.Options{Mode: imagegentest.Async})
-		_, err := fake.Client(func(c *imagegen.Config) { c.Poll.First = time.Second }).Generate(t.Context(), &imagegen.Request{Prompt: "x"}, imagegen.Memory())
+		_, err := fake.Client(func(c *imagegen.Config) { c.Poll.First = time.Second }).Generate(t.Context(),
+			&imagegen.Request{Prompt: "x"}, imagegen.Memory())
 		require.NoError(t, err)
 		require.NotEmpty(t, r.all)
 	})

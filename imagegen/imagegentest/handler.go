@@ -229,7 +229,8 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, p Post, step Ste
 	for i := range s.count(p) {
 		switch {
 		case step.kind == itemError && step.index == i:
-			items = append(items, map[string]any{"error": map[string]string{"code": "filtered", "message": "image was filtered"}})
+			filtered := map[string]string{"code": "filtered", "message": "image was filtered"}
+			items = append(items, map[string]any{"error": filtered})
 		case s.o.Mode == ByURL:
 			items = append(items, map[string]any{"url": s.publish(p, i, step)})
 		default:
@@ -399,7 +400,8 @@ func writeError(w http.ResponseWriter, code int, name, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("X-Request-Id", "req-error")
 	w.WriteHeader(code)
-	json.NewEncoder(w).Encode(map[string]any{"error": map[string]string{"code": name, "type": "scripted_error", "message": message}})
+	e := map[string]string{"code": name, "type": "scripted_error", "message": message}
+	json.NewEncoder(w).Encode(map[string]any{"error": e})
 }
 
 // defaultImage returns a small gradient of the requested ratio, different for each index.

@@ -23,7 +23,8 @@ func Serve(t testing.TB, h http.Handler) *http.Client {
 	}
 	server := &http.Server{ErrorLog: log.New(io.Discard, "", 0), Handler: http.HandlerFunc(counted)}
 	go server.Serve(l)
-	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return l.dial(ctx) }}
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) { return l.dial(ctx) }
+	transport := &http.Transport{DialContext: dial}
 	t.Cleanup(func() {
 		transport.CloseIdleConnections()
 		server.Close()

@@ -26,7 +26,8 @@ func events() []imagegen.Event {
 		{Kind: imagegen.EventPoll, Err: errors.New("bad gateway")},
 		{Kind: imagegen.EventPoll},
 		{Kind: imagegen.EventProgress, Image: &imagegen.Info{}, Bytes: 2_500_000},
-		{Kind: imagegen.EventImage, Image: &imagegen.Info{Type: "image/png", Width: 4, Height: 3, Size: 1500, Path: "a.png"}},
+		{Kind: imagegen.EventImage, Image: &imagegen.Info{Type: "image/png", Width: 4, Height: 3, Size: 1500,
+			Path: "a.png"}},
 	}
 }
 

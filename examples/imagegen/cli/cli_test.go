@@ -24,7 +24,8 @@ type program struct {
 func setup(t *testing.T, o imagegentest.Options, steps ...imagegentest.Step) *program {
 	fake := imagegentest.New(t, o)
 	fake.Script(steps...)
-	return &program{fake, t.TempDir(), map[string]string{"IMAGE_BASE_URL": fake.Listen(), "IMAGE_API_KEY": imagegentest.Key}}
+	return &program{fake, t.TempDir(),
+		map[string]string{"IMAGE_BASE_URL": fake.Listen(), "IMAGE_API_KEY": imagegentest.Key}}
 }
 
 // run runs the program; DIR in an argument is the program's directory.
@@ -34,7 +35,8 @@ func (p *program) run(t *testing.T, stdin string, args ...string) (code int, std
 	for i := range args {
 		args[i] = strings.ReplaceAll(args[i], "DIR", p.dir)
 	}
-	code = cli.Run(t.Context(), args, func(name string) string { return p.env[name] }, strings.NewReader(stdin), &out, &err)
+	code = cli.Run(t.Context(), args, func(name string) string { return p.env[name] }, strings.NewReader(stdin), &out,
+		&err)
 	require.NotContains(t, out.String()+err.String(), imagegentest.Key)
 	return code, out.String(), err.String()
 }
@@ -42,7 +44,8 @@ func (p *program) run(t *testing.T, stdin string, args ...string) (code int, std
 func TestImagesAreStoredUnderTheirNames(t *testing.T) {
 	t.Parallel()
 	p := setup(t, imagegentest.Options{})
-	code, stdout, stderr := p.run(t, "", "-size", "16:9", "-n", "2", "-o", "DIR/{slug}-{i}of{n}-{ratio}{ext}", "a", "red", "fox")
+	code, stdout, stderr := p.run(t, "", "-size", "16:9", "-n", "2", "-o", "DIR/{slug}-{i}of{n}-{ratio}{ext}", "a",
+		"red", "fox")
 	require.Equal(t, 0, code, stderr)
 	require.Equal(t, p.dir+"/a-red-fox-1of2-16x9.png\n"+p.dir+"/a-red-fox-2of2-16x9.png\n", stdout)
 	require.Contains(t, stderr, "image 2: ")
@@ -59,7 +62,8 @@ func TestPromptComesFromFileOrStandardInput(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(p.dir, "a.png"), []byte("\x89PNG\r\n\x1a\n"), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(p.dir, "key"), []byte(imagegentest.Key+"\n"), 0o600))
 	delete(p.env, "IMAGE_API_KEY")
-	code, stdout, stderr := p.run(t, "", "-q", "-key-file", "DIR/key", "-ref", "DIR/a.png", "-ref", "data:image/gif;base64,R0lGODlh", "-o", "-", "@DIR/prompt")
+	code, stdout, stderr := p.run(t, "", "-q", "-key-file", "DIR/key", "-ref", "DIR/a.png", "-ref",
+		"data:image/gif;base64,R0lGODlh", "-o", "-", "@DIR/prompt")
 	require.Equal(t, 0, code)
 	require.Empty(t, stderr)
 	require.True(t, strings.HasPrefix(stdout, "\x89PNG"))
@@ -78,28 +82,32 @@ func TestExitStatuses(t *testing.T) {
 		code int
 		says string
 	}{
-		"help":               {[]string{"-h"}, imagegentest.OK(), 0, ""},
-		"unknown flag":       {[]string{"-what"}, imagegentest.OK(), 2, "-what"},
-		"no prompt":          {nil, imagegentest.OK(), 2, "no prompt"},
-		"empty prompt":       {[]string{"-"}, imagegentest.OK(), 2, "prompt is empty"},
-		"missing file":       {[]string{"@/does/not/exist"}, imagegentest.OK(), 2, "no such file"},
-		"bad size":           {[]string{"-size", "5:3", "x"}, imagegentest.OK(), 2, "use one of 1:1 16:9"},
-		"fit without size":   {[]string{"-fit", "x"}, imagegentest.OK(), 2, "-fit needs -size"},
-		"resume and prompt":  {[]string{"-resume", "t", "x"}, imagegentest.OK(), 2, "neither"},
-		"bad address":        {[]string{"-base-url", "ftp://x", "x"}, imagegentest.OK(), 2, "http or https"},
-		"missing reference":  {[]string{"-ref", "/does/not/exist.png", "x"}, imagegentest.OK(), 2, "no such file"},
-		"missing directory":  {[]string{"-o", "/does/not/exist/x", "x"}, imagegentest.OK(), 2, "could not be stored"},
-		"refused":            {[]string{"x"}, imagegentest.Status(400, 0), 3, "scripted status 400"},
-		"wrong key":          {[]string{"x"}, imagegentest.Status(401, 0), 3, "status 401"},
-		"unknown task":       {[]string{"-resume", "t"}, imagegentest.OK(), 3, "no such task"},
-		"failed task":        {[]string{"x"}, imagegentest.Raw(`{"data":{"id":"t","status":"failed","error":{"message":"not allowed"}}}`), 4, "not allowed"},
-		"no images":          {[]string{"x"}, imagegentest.Empty(), 4, "no images"},
-		"server error":       {[]string{"x"}, imagegentest.Status(500, 0), 1, "charged"},
-		"cut answer":         {[]string{"x"}, imagegentest.DropMiddle(), 1, "broke off"},
-		"some are missing":   {[]string{"-n", "3", "-o", "DIR/{i}", "x"}, imagegentest.ItemError(1), 1, "filtered"},
-		"gave up":            {[]string{"-timeout", "100ms", "-o", "DIR/fox {i}{ext}", "-size", "2:1", "-fit", "x"}, imagegentest.Raw(`{"data":{"id":"t-1"}}`), 5, "-resume t-1"},
+		"help":              {[]string{"-h"}, imagegentest.OK(), 0, ""},
+		"unknown flag":      {[]string{"-what"}, imagegentest.OK(), 2, "-what"},
+		"no prompt":         {nil, imagegentest.OK(), 2, "no prompt"},
+		"empty prompt":      {[]string{"-"}, imagegentest.OK(), 2, "prompt is empty"},
+		"missing file":      {[]string{"@/does/not/exist"}, imagegentest.OK(), 2, "no such file"},
+		"bad size":          {[]string{"-size", "5:3", "x"}, imagegentest.OK(), 2, "use one of 1:1 16:9"},
+		"fit without size":  {[]string{"-fit", "x"}, imagegentest.OK(), 2, "-fit needs -size"},
+		"resume and prompt": {[]string{"-resume", "t", "x"}, imagegentest.OK(), 2, "neither"},
+		"bad address":       {[]string{"-base-url", "ftp://x", "x"}, imagegentest.OK(), 2, "http or https"},
+		"missing reference": {[]string{"-ref", "/does/not/exist.png", "x"}, imagegentest.OK(), 2, "no such file"},
+		"missing directory": {[]string{"-o", "/does/not/exist/x", "x"}, imagegentest.OK(), 2, "could not be stored"},
+		"refused":           {[]string{"x"}, imagegentest.Status(400, 0), 3, "scripted status 400"},
+		"wrong key":         {[]string{"x"}, imagegentest.Status(401, 0), 3, "status 401"},
+		"unknown task":      {[]string{"-resume", "t"}, imagegentest.OK(), 3, "no such task"},
+		"failed task": {[]string{"x"},
+			imagegentest.Raw(`{"data":{"id":"t","status":"failed","error":{"message":"not allowed"}}}`), 4,
+			"not allowed"},
+		"no images":        {[]string{"x"}, imagegentest.Empty(), 4, "no images"},
+		"server error":     {[]string{"x"}, imagegentest.Status(500, 0), 1, "charged"},
+		"cut answer":       {[]string{"x"}, imagegentest.DropMiddle(), 1, "broke off"},
+		"some are missing": {[]string{"-n", "3", "-o", "DIR/{i}", "x"}, imagegentest.ItemError(1), 1, "filtered"},
+		"gave up": {[]string{"-timeout", "100ms", "-o", "DIR/fox {i}{ext}", "-size", "2:1", "-fit", "x"},
+			imagegentest.Raw(`{"data":{"id":"t-1"}}`), 5, "-resume t-1"},
 		"submitted, not now": {[]string{"-submit-only", "x"}, imagegentest.Raw(`{"data":{"id":"t-1"}}`), 0, ""},
-		"submitted, no file": {[]string{"-submit-only", "-o", "-", "x"}, imagegentest.Raw(`{"data":{"id":"t-1"}}`), 0, ""},
+		"submitted, no file": {[]string{"-submit-only", "-o", "-", "x"}, imagegentest.Raw(`{"data":{"id":"t-1"}}`), 0,
+			""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -111,7 +119,8 @@ func TestExitStatuses(t *testing.T) {
 			case "help":
 				require.Contains(t, stdout, "5 gave up waiting")
 			case "gave up":
-				require.Contains(t, stderr, "imagegen -base-url "+p.env["IMAGE_BASE_URL"]+" -o '"+p.dir+"/fox {i}{ext}' -fit -size 2:1 -resume t-1")
+				require.Contains(t, stderr, "imagegen -base-url "+p.env["IMAGE_BASE_URL"]+" -o '"+p.dir+
+					"/fox {i}{ext}' -fit -size 2:1 -resume t-1")
 			case "submitted, not now", "submitted, no file":
 				require.Equal(t, "t-1\n", stdout)
 			case "some are missing":
@@ -126,7 +135,8 @@ func TestResumeCommandReachesTheSameService(t *testing.T) {
 	p := setup(t, imagegentest.Options{}, imagegentest.Raw(`{"data":{"id":"t-1"}}`))
 	require.NoError(t, os.WriteFile(filepath.Join(p.dir, "my key"), []byte(imagegentest.Key), 0o600))
 	delete(p.env, "IMAGE_API_KEY")
-	code, _, stderr := p.run(t, "", "-key-file", "DIR/my key", "-allow-private", "-timeout", "100ms", "-o", "DIR/x", "x")
+	code, _, stderr := p.run(t, "", "-key-file", "DIR/my key", "-allow-private", "-timeout", "100ms", "-o", "DIR/x",
+		"x")
 	require.Equal(t, cli.ExitResume, code)
 	require.Contains(t, stderr, "-o "+p.dir+"/x -key-file '"+p.dir+"/my key' -allow-private -resume t-1\n")
 }
@@ -142,7 +152,8 @@ func TestInterruptSaysHowToResume(t *testing.T) {
 		}
 		return stderr.Write(b)
 	})
-	code := cli.Run(ctx, []string{"-o", p.dir + "/x", "x"}, func(name string) string { return p.env[name] }, strings.NewReader(""), &bytes.Buffer{}, watch)
+	code := cli.Run(ctx, []string{"-o", p.dir + "/x", "x"}, func(name string) string { return p.env[name] },
+		strings.NewReader(""), &bytes.Buffer{}, watch)
 	require.Equal(t, cli.ExitResume, code)
 	require.Regexp(t, `imagegen -base-url \S+ -o \S+ -resume task-\w+\n$`, stderr.String())
 }

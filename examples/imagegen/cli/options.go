@@ -50,16 +50,22 @@ goes on and can be taken up with -resume.
 func parse(args []string, getenv func(string) string, stdin io.Reader, stdout io.Writer) (*options, error) {
 	o := &options{request: &imagegen.Request{}}
 	f := flag.NewFlagSet("imagegen", flag.ContinueOnError)
-	f.StringVar(&o.config.BaseURL, "base-url", cmp.Or(getenv("IMAGE_BASE_URL"), "http://127.0.0.1:8085"), "`address` of the service; also IMAGE_BASE_URL")
+	f.StringVar(&o.config.BaseURL, "base-url", cmp.Or(getenv("IMAGE_BASE_URL"), "http://127.0.0.1:8085"),
+		"`address` of the service; also IMAGE_BASE_URL")
 	f.StringVar(&o.keyFile, "key-file", "", "`file` with the API key, instead of IMAGE_API_KEY")
 	f.StringVar(&o.request.Model, "model", imagegen.DefaultModel, "`name` of the model")
-	f.Func("size", "aspect `ratio`: "+ratios(), func(s string) (err error) { o.request.Size, err = imagegen.ParseRatio(s); return err })
+	f.Func("size", "aspect `ratio`: "+ratios(), func(s string) (err error) {
+		o.request.Size, err = imagegen.ParseRatio(s)
+		return err
+	})
 	f.IntVar(&o.request.N, "n", 0, "`number` of images; if not given, the service decides")
 	f.Func("ref", "reference image: a `file`, an http address or a data: URL; repeatable", func(s string) error {
 		o.request.References = append(o.request.References, reference(s))
 		return nil
 	})
-	f.StringVar(&o.out, "o", "image-{i}{ext}", "`name` of the files, with a directory if wanted; may hold\n{i} {n} {ext} {ratio} {slug} {time} {id}; - is standard output")
+	f.StringVar(&o.out, "o", "image-{i}{ext}",
+		"`name` of the files, optionally with a directory; may contain\n"+
+			"{i} {n} {ext} {ratio} {slug} {time} {id}; - is standard output")
 	f.BoolVar(&o.fit, "fit", false, "crop the images to the ratio of -size")
 	f.StringVar(&o.resume, "resume", "", "wait for the task with this `id` instead of sending a prompt")
 	f.BoolVar(&o.submitOnly, "submit-only", false, "send the prompt and print the id of the task, without waiting")

@@ -30,7 +30,9 @@ const (
 
 // Run is the whole program; it returns the exit status. When ctx ends, a task that was submitted is
 // left to go on, and how to take it up again is printed.
-func Run(ctx context.Context, args []string, getenv func(string) string, stdin io.Reader, stdout, stderr io.Writer) int {
+func Run(
+	ctx context.Context, args []string, getenv func(string) string, stdin io.Reader, stdout, stderr io.Writer,
+) int {
 	o, err := parse(args, getenv, stdin, stdout)
 	if errors.Is(err, flag.ErrHelp) {
 		return ExitDone
@@ -178,7 +180,8 @@ func (o *options) report(out outcome, stdout, stderr io.Writer) {
 		if o.fit {
 			flags += " -fit -size " + string(o.request.Size)
 		}
-		fmt.Fprintf(stderr, "The task goes on and will be charged. Take it up again with:\n  imagegen -base-url %s -o %s%s -resume %s\n",
+		fmt.Fprintf(stderr, "The task continues and will be charged. To resume it, run:\n"+
+			"  imagegen -base-url %s -o %s%s -resume %s\n",
 			quote(o.config.BaseURL), quote(imagegen.Expand(o.out, o.request)), flags, quote(out.TaskID))
 	}
 }
@@ -186,7 +189,8 @@ func (o *options) report(out outcome, stdout, stderr io.Writer) {
 // quote makes a word the shell takes as it is.
 func quote(s string) string {
 	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' || r == '.' || r == '/' || r == ':'
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' ||
+			r == '.' || r == '/' || r == ':'
 	}
 	for _, r := range s {
 		if !plain(r) {

@@ -22,7 +22,8 @@ func TestPicturesHaveTheRatioAskedFor(t *testing.T) {
 	t.Parallel()
 	for ratio := range imagegen.Ratios() {
 		images := imagegen.Memory()
-		r, err := draw.Generator{LongEdge: 320}.Generate(t.Context(), &imagegen.Request{Prompt: "x", Size: ratio}, images)
+		r, err := draw.Generator{LongEdge: 320}.Generate(t.Context(), &imagegen.Request{Prompt: "x", Size: ratio},
+			images)
 		require.NoError(t, err)
 		c, err := png.DecodeConfig(bytes.NewReader(images.Get(0)))
 		require.NoError(t, err)
@@ -76,9 +77,12 @@ func TestReferencesLendTheirColour(t *testing.T) {
 	g := draw.Generator{LongEdge: 64}
 	_, err := g.Generate(t.Context(), &imagegen.Request{Prompt: "jazz"}, without)
 	require.NoError(t, err)
-	_, err = g.Generate(t.Context(), &imagegen.Request{Prompt: "jazz", References: []imagegen.Reference{imagegen.Bytes("a", b.Bytes())}}, with)
+	_, err = g.Generate(t.Context(),
+		&imagegen.Request{Prompt: "jazz", References: []imagegen.Reference{imagegen.Bytes("a", b.Bytes())}}, with)
 	require.NoError(t, err)
-	_, err = g.Generate(t.Context(), &imagegen.Request{Prompt: "jazz", References: []imagegen.Reference{imagegen.Bytes("a", []byte("GIF89a"))}}, undecodable)
+	_, err = g.Generate(t.Context(),
+		&imagegen.Request{Prompt: "jazz", References: []imagegen.Reference{imagegen.Bytes("a", []byte("GIF89a"))}},
+		undecodable)
 	require.NoError(t, err)
 	require.NotEqual(t, without.Get(0), with.Get(0))
 	require.Equal(t, without.Get(0), undecodable.Get(0))
@@ -96,7 +100,8 @@ func TestDelayEndsWithTheContext(t *testing.T) {
 
 func Example() {
 	images := imagegen.Memory()
-	r, err := draw.Generator{}.Generate(context.Background(), &imagegen.Request{Prompt: "a red fox", Size: "16:9"}, images)
+	r, err := draw.Generator{}.Generate(context.Background(), &imagegen.Request{Prompt: "a red fox", Size: "16:9"},
+		images)
 	fmt.Println(r.Images[0].Type, r.Images[0].Width, r.Images[0].Height, err)
 	// Output: image/png 1280 720 <nil>
 }

@@ -16,12 +16,17 @@ import (
 
 // Store checks a store against the contract of gateway.Store. open makes an empty one; reopen, if
 // not nil, opens the same store once more, as after a restart.
-func Store(t *testing.T, open func(t *testing.T) gateway.Store, reopen func(t *testing.T, s gateway.Store) gateway.Store) {
-	full := gateway.Task{ID: "a-1", Caller: "me", Digest: "d", State: imagegen.StateProcessing, Created: time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC),
-		Model: "m", Prompt: "a \"fox\"\n狐", N: 2, Size: "16:9", Upstream: "u",
+func Store(
+	t *testing.T, open func(t *testing.T) gateway.Store, reopen func(t *testing.T, s gateway.Store) gateway.Store,
+) {
+	full := gateway.Task{ID: "a-1", Caller: "me", Digest: "d", State: imagegen.StateProcessing,
+		Created: time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC),
+		Model:   "m", Prompt: "a \"fox\"\n狐", N: 2, Size: "16:9", Upstream: "u",
 		References: []gateway.Blob{{Name: "ref-1", File: "a.png", Type: "image/png", Size: 3}},
-		Images:     []gateway.Blob{{}, {Name: "a-1-1.png", Type: "image/png", Size: 5, Prompt: "revised"}}, Errors: map[int]string{0: "filtered"},
-		Failure: &gateway.Failure{Code: "c", Message: "m", RetryAfter: time.Minute}, Usage: []byte(`{"input_tokens":3}`)}
+		Images:     []gateway.Blob{{}, {Name: "a-1-1.png", Type: "image/png", Size: 5, Prompt: "revised"}},
+		Errors:     map[int]string{0: "filtered"},
+		Failure:    &gateway.Failure{Code: "c", Message: "m", RetryAfter: time.Minute},
+		Usage:      []byte(`{"input_tokens":3}`)}
 
 	t.Run("a task comes back as it went in", func(t *testing.T) {
 		s := open(t)

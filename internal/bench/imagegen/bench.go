@@ -11,7 +11,6 @@ package imagegen
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -63,20 +62,25 @@ func memoryDir() string {
 
 // receive compares receiving n images of the given size each.
 func receive(h *harness.Harness, s *service, dir string, n, size int) error {
-	got, err := measure(h, fmt.Sprintf("receive %d x %d MiB", n, size), []string{"ours", "floor", "openai-go"}, func(variant string) childSpec {
-		return childSpec{Task: "receive " + variant, URL: s.url, N: n, Bytes: size * mib, Dir: dir, Calls: 3}
-	})
+	got, err := measure(h, fmt.Sprintf("receive %d x %d MiB", n, size),
+		[]string{"ours", "floor", "openai-go"}, func(variant string) childSpec {
+			return childSpec{Task: "receive " + variant, URL: s.url, N: n, Bytes: size * mib, Dir: dir, Calls: 3}
+		})
 	if err != nil {
 		return err
 	}
 	name := fmt.Sprintf("receive %d x %d MiB", n, size)
-	h.Add(harness.Row{Name: name + ", peak memory", Unit: "MiB", Better: harness.Lower, Ours: got["ours"].peak, Must: 1, Aim: 0.5})
-	h.Add(harness.Row{Name: name + ", peak memory", Unit: "MiB", Better: harness.Lower, Ours: got["ours"].peak, Peer: got["openai-go"].peak, PeerName: "openai-go"})
+	h.Add(harness.Row{Name: name + ", peak memory", Unit: "MiB", Better: harness.Lower, Ours: got["ours"].peak,
+		Must: 1, Aim: 0.5})
+	h.Add(harness.Row{Name: name + ", peak memory", Unit: "MiB", Better: harness.Lower, Ours: got["ours"].peak,
+		Peer: got["openai-go"].peak, PeerName: "openai-go"})
 	if size < 32 {
 		return nil // too short for processor time
 	}
-	h.Add(harness.Row{Name: name + ", processor", Unit: "ms", Better: harness.Lower, Ours: got["ours"].cpu, Peer: got["floor"].cpu, PeerName: "floor", Must: 1.3, Aim: 1.1})
-	h.Add(harness.Row{Name: name + ", processor", Unit: "ms", Better: harness.Lower, Ours: got["ours"].cpu, Peer: got["openai-go"].cpu, PeerName: "openai-go", Must: 1. / 8, Aim: 1. / 12})
+	h.Add(harness.Row{Name: name + ", processor", Unit: "ms", Better: harness.Lower, Ours: got["ours"].cpu,
+		Peer: got["floor"].cpu, PeerName: "floor", Must: 1.3, Aim: 1.1})
+	h.Add(harness.Row{Name: name + ", processor", Unit: "ms", Better: harness.Lower, Ours: got["ours"].cpu,
+		Peer: got["openai-go"].cpu, PeerName: "openai-go", Must: 1. / 8, Aim: 1. / 12})
 	return nil
 }
 
@@ -101,17 +105,23 @@ func send(h *harness.Harness, s *service, dir string, n, size int) error {
 	if err != nil {
 		return err
 	}
-	h.Add(harness.Row{Name: title + ", peak memory", Unit: "MiB", Better: harness.Lower, Ours: got["ours"].peak, Must: 2, Aim: 1.2})
-	h.Add(harness.Row{Name: title + ", peak memory", Unit: "MiB", Better: harness.Lower, Ours: got["ours"].peak, Peer: got["openai-go"].peak, PeerName: "openai-go"})
-	h.Add(harness.Row{Name: title + ", processor", Unit: "ms", Better: harness.Lower, Ours: got["ours"].cpu, Peer: got["floor"].cpu, PeerName: "floor", Must: 1.7, Aim: 1.4})
-	h.Add(harness.Row{Name: title + ", processor", Unit: "ms", Better: harness.Lower, Ours: got["ours"].cpu, Peer: got["openai-go"].cpu, PeerName: "openai-go"})
+	h.Add(harness.Row{Name: title + ", peak memory", Unit: "MiB", Better: harness.Lower, Ours: got["ours"].peak,
+		Must: 2, Aim: 1.2})
+	h.Add(harness.Row{Name: title + ", peak memory", Unit: "MiB", Better: harness.Lower, Ours: got["ours"].peak,
+		Peer: got["openai-go"].peak, PeerName: "openai-go"})
+	h.Add(harness.Row{Name: title + ", processor", Unit: "ms", Better: harness.Lower, Ours: got["ours"].cpu,
+		Peer: got["floor"].cpu, PeerName: "floor", Must: 1.7, Aim: 1.4})
+	h.Add(harness.Row{Name: title + ", processor", Unit: "ms", Better: harness.Lower, Ours: got["ours"].cpu,
+		Peer: got["openai-go"].cpu, PeerName: "openai-go"})
 	return nil
 }
 
 type series struct{ peak, cpu []float64 }
 
 // measure runs every variant once for each pair, in turns.
-func measure(h *harness.Harness, name string, variants []string, spec func(variant string) childSpec) (map[string]*series, error) {
+func measure(
+	h *harness.Harness, name string, variants []string, spec func(variant string) childSpec,
+) (map[string]*series, error) {
 	got := map[string]*series{}
 	for i := range h.Pairs {
 		for k := range variants {
@@ -125,7 +135,8 @@ func measure(h *harness.Harness, name string, variants []string, spec func(varia
 			}
 			got[variant].peak = append(got[variant].peak, m.Peak)
 			got[variant].cpu = append(got[variant].cpu, m.CPU)
-			fmt.Fprintf(h.Log, "%s, round %d of %d, %s: %.2f MiB, %.1f ms processor, %.1f ms\n", name, i+1, h.Pairs, variant, m.Peak, m.CPU, m.Wall)
+			fmt.Fprintf(h.Log, "%s, round %d of %d, %s: %.2f MiB, %.1f ms processor, %.1f ms\n", name, i+1, h.Pairs,
+				variant, m.Peak, m.CPU, m.Wall)
 		}
 	}
 	return got, nil
@@ -173,12 +184,16 @@ func faults(h *harness.Harness, s *service) error {
 			n := s.count()
 			counts[i] = float64(n)
 			if task != "fault openai-go" && (m.Attempts != n || !m.MayHaveRun) {
-				return errors.New("generations go unreported: " + fmt.Sprintf("%s, %s: %d started, %d reported, may have run: %v", f.name, task, n, m.Attempts, m.MayHaveRun))
+				return fmt.Errorf("%s, %s: %d generations started, %d reported, may have run: %v",
+					f.name, task, n, m.Attempts, m.MayHaveRun)
 			}
 		}
-		h.Add(harness.Row{Name: "generations when: " + f.name, Unit: "", Better: harness.Lower, Ours: counts[:1], Must: f.must})
-		h.Add(harness.Row{Name: "generations when: " + f.name, Unit: "", Better: harness.Lower, Ours: counts[:1], Peer: counts[1:2], PeerName: "openai-go"})
-		h.Add(harness.Row{Name: "the same with Retry.UnsentOnly", Unit: "", Better: harness.Lower, Ours: counts[2:3], Must: 1})
+		h.Add(harness.Row{Name: "generations when: " + f.name, Unit: "", Better: harness.Lower, Ours: counts[:1],
+			Must: f.must})
+		h.Add(harness.Row{Name: "generations when: " + f.name, Unit: "", Better: harness.Lower, Ours: counts[:1],
+			Peer: counts[1:2], PeerName: "openai-go"})
+		h.Add(harness.Row{Name: "the same with Retry.UnsentOnly", Unit: "", Better: harness.Lower, Ours: counts[2:3],
+			Must: 1})
 	}
 	return nil
 }

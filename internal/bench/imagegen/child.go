@@ -195,7 +195,8 @@ func openaiEdit(ctx context.Context, c openai.Client, spec childSpec) error {
 		defer f.Close()
 		files = append(files, openai.File(f, "reference.png", "image/png"))
 	}
-	r, err := c.Images.Edit(ctx, openai.ImageEditParams{Prompt: "a fox", Image: openai.ImageEditParamsImageUnion{OfFileArray: files}})
+	images := openai.ImageEditParamsImageUnion{OfFileArray: files}
+	r, err := c.Images.Edit(ctx, openai.ImageEditParams{Prompt: "a fox", Image: images})
 	if err != nil {
 		return err
 	}

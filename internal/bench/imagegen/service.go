@@ -25,7 +25,8 @@ type service struct {
 
 // block is 48 KiB that begin as a PNG does, and text the same in base64.
 func block() (data []byte, text string) {
-	data = append([]byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x10\x00\x00\x00\x10\x00\x08\x02\x00\x00\x00"), bytes.Repeat([]byte{0x5a, 0xc3, 0x17}, 48<<10/3)...)[:48<<10]
+	data = append([]byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x10\x00\x00\x00\x10\x00\x08\x02\x00\x00\x00"),
+		bytes.Repeat([]byte{0x5a, 0xc3, 0x17}, 48<<10/3)...)[:48<<10]
 	return data, base64.StdEncoding.EncodeToString(data)
 }
 
