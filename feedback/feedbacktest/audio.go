@@ -17,19 +17,19 @@ import (
 	"lessonkit.example/feedback"
 )
 
-// AudioStore runs the rules of [feedback.AudioStore].
+// AudioStore tests a [feedback.AudioStore].
 func AudioStore(t *testing.T, open func(t *testing.T) feedback.AudioStore) {
 	for name, rule := range map[string]func(*testing.T, feedback.AudioStore){
-		"kept audio reads as it was sent":            audioRoundTrip,
-		"the limit is exact and read no further":     audioLimit,
-		"what is not audio is refused":               audioRefused,
-		"a broken upload leaves nothing":             audioBroken,
-		"discarded audio leaves nothing":             audioDiscarded,
-		"declared samples get a header":              audioPCM,
-		"deleted audio is gone and may be again":     audioDeleted,
-		"names that were not made here name nothing": audioForeignNames,
-		"old audio is listed, new is not":            audioKeys,
-		"many uploads at once do not mix":            audioConcurrent,
+		"audio round trip":                     audioRoundTrip,
+		"no more is read than the limit":       audioLimit,
+		"content that is not audio is refused": audioRefused,
+		"a broken upload leaves nothing":       audioBroken,
+		"discarded audio leaves nothing":       audioDiscarded,
+		"raw samples get a header":             audioPCM,
+		"deleting twice is not an error":       audioDeleted,
+		"foreign keys are not found":           audioForeignKeys,
+		"only old audio is listed":             audioKeys,
+		"many uploads at once do not mix":      audioConcurrent,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -38,7 +38,7 @@ func AudioStore(t *testing.T, open func(t *testing.T) feedback.AudioStore) {
 	}
 }
 
-// MP3 returns the least that is recognised as an mp3 file, ending in a marker.
+// MP3 returns minimal content that is detected as mp3, ending in a marker.
 func MP3(marker string) []byte {
 	return append([]byte("\xff\xfb\x90\x64\x00\x00"), marker...)
 }
@@ -70,7 +70,7 @@ func read(t *testing.T, s feedback.AudioStore, key string) []byte {
 	return b
 }
 
-// keys lists everything, however young.
+// keys lists the audio last written before a time.
 func keys(t *testing.T, s feedback.AudioStore, before time.Time) (out []string) {
 	t.Helper()
 	for key, err := range s.Keys(t.Context(), before) {
@@ -89,12 +89,12 @@ func audioRoundTrip(t *testing.T, s feedback.AudioStore) {
 	sum := sha256.Sum256(audio)
 	require.Equal(t, feedback.AudioInfo{Size: int64(len(audio)), SHA256: hex.EncodeToString(sum[:])}, a.Info())
 	require.Empty(t, keys(t, s, time.Now().Add(-time.Hour)), "not kept yet")
-	kept, err := a.Keep(t.Context(), &feedback.PCM{SampleRate: 16000, Channels: 1}) // the content speaks for itself
+	kept, err := a.Keep(t.Context(), &feedback.PCM{SampleRate: 16000, Channels: 1}) // the content has a type
 	require.NoError(t, err)
 	require.NoError(t, a.Discard(), "too late to discard")
 	require.Equal(t, "audio/mpeg", kept.ContentType)
 	require.Equal(t, audio, read(t, s, kept.Key))
-	require.NotEqual(t, kept.Key, keep(t, s, audio).Key, "every upload has its own name")
+	require.NotEqual(t, kept.Key, keep(t, s, audio).Key, "every upload has its own key")
 
 	f, err := s.Open(t.Context(), kept.Key)
 	require.NoError(t, err)
@@ -106,7 +106,7 @@ func audioRoundTrip(t *testing.T, s feedback.AudioStore) {
 	require.Equal(t, "la", string(end))
 }
 
-// endless gives as many bytes as are asked for and counts them.
+// endless is a reader without an end that counts bytes.
 type endless struct{ read int64 }
 
 func (r *endless) Read(p []byte) (int, error) {
@@ -134,7 +134,8 @@ func audioLimit(t *testing.T, s feedback.AudioStore) {
 }
 
 func audioRefused(t *testing.T, s feedback.AudioStore) {
-	for _, content := range []string{"<html><script>alert(1)</script>", "%PDF-1.7 not audio", "hello", "\x89PNG\r\n\x1a\n", strings.Repeat("\x00", 5000)} {
+	for _, content := range []string{"<html><script>alert(1)</script>", "%PDF-1.7 not audio", "hello",
+		"\x89PNG\r\n\x1a\n", strings.Repeat("\x00", 5000)} {
 		a := stage(t, s, []byte(content))
 		_, err := a.Keep(t.Context(), nil)
 		require.ErrorIs(t, err, feedback.ErrAudioType, "%.10q", content)
@@ -162,7 +163,8 @@ func audioDiscarded(t *testing.T, s feedback.AudioStore) {
 }
 
 func audioPCM(t *testing.T, s feedback.AudioStore) {
-	samples := append([]byte("\xff\xfb\x90\x64"), bytes.Repeat([]byte{0, 0, 1, 0}, 3999)...) // as an mp3 begins
+	samples := append([]byte("\xff\xfb\x90\x64"),
+		bytes.Repeat([]byte{0, 0, 1, 0}, 3999)...) // starts like an mp3 frame
 	a := stage(t, s, samples)
 	kept, err := a.Keep(t.Context(), &feedback.PCM{SampleRate: 16000, Channels: 2})
 	require.NoError(t, err)
@@ -190,9 +192,10 @@ func audioDeleted(t *testing.T, s feedback.AudioStore) {
 	require.ErrorIs(t, err, feedback.ErrNotFound)
 }
 
-func audioForeignNames(t *testing.T, s feedback.AudioStore) {
+func audioForeignKeys(t *testing.T, s feedback.AudioStore) {
 	kept := keep(t, s, MP3("x"))
-	for _, key := range []string{"", ".", "..", "/etc/passwd", "../../etc/passwd", "a\x00b", kept.Key + "/..", "../" + kept.Key, strings.ToUpper(kept.Key)} {
+	for _, key := range []string{"", ".", "..", "/etc/passwd", "../../etc/passwd", "a\x00b", kept.Key + "/..",
+		"../" + kept.Key, strings.ToUpper(kept.Key)} {
 		_, err := s.Open(t.Context(), key)
 		require.ErrorIs(t, err, feedback.ErrNotFound, "%q", key)
 		require.NoError(t, s.Delete(t.Context(), key), "%q", key)
@@ -206,16 +209,17 @@ func audioKeys(t *testing.T, s feedback.AudioStore) {
 	require.Empty(t, keys(t, s, time.Now().Add(-time.Hour)))
 	require.ElementsMatch(t, kept, keys(t, s, later()))
 	_, err := left.Keep(t.Context(), nil)
-	require.Error(t, err, "the listing discarded it")
+	require.Error(t, err, "the listing has deleted it")
 	for range s.Keys(t.Context(), later()) {
-		break // a listing may be left early
+		break // a caller may stop early
 	}
 }
 
 func audioConcurrent(t *testing.T, s feedback.AudioStore) {
 	kept := make([]feedback.KeptAudio, 16)
-	for _, err := range all(len(kept), func(i int) error {
-		a, err := s.Stage(t.Context(), iotest.HalfReader(bytes.NewReader(MP3(strings.Repeat(string(rune('a'+i)), 200_000)))), roomy)
+	for _, err := range concurrently(len(kept), func(i int) error {
+		a, err := s.Stage(t.Context(),
+			iotest.HalfReader(bytes.NewReader(MP3(strings.Repeat(string(rune('a'+i)), 200_000)))), roomy)
 		if err == nil {
 			kept[i], err = a.Keep(t.Context(), nil)
 		}

@@ -12,27 +12,27 @@ import (
 	"lessonkit.example/feedback"
 )
 
-func profilesRoundTrip(t *testing.T, b *book) {
-	p := b.profile("小明 \"O'Neil\" \\ 👩🏽‍🎨")
-	got, err := b.Store.Profile(t.Context(), b.teacher, p.ID)
+func profilesRoundTrip(t *testing.T, f *fixture) {
+	p := f.profile("小明 \"O'Neil\" \\ 👩🏽‍🎨")
+	got, err := f.Store.Profile(t.Context(), f.teacher, p.ID)
 	require.NoError(t, err)
 	require.Equal(t, p, got)
 
-	next := feedback.Profile{ID: p.ID, TeacherID: b.teacher, Name: "Ming", UpdatedAt: b.tick()}
-	got, err = b.Store.ReplaceProfile(t.Context(), next)
+	next := feedback.Profile{ID: p.ID, TeacherID: f.teacher, Name: "Ming", UpdatedAt: f.tick()}
+	got, err = f.Store.ReplaceProfile(t.Context(), next)
 	require.NoError(t, err)
 	next.CreatedAt = p.CreatedAt
 	require.Equal(t, next, got)
-	got, err = b.Store.Profile(t.Context(), b.teacher, p.ID)
+	got, err = f.Store.Profile(t.Context(), f.teacher, p.ID)
 	require.NoError(t, err)
 	require.Equal(t, next, got)
 
 	next.ID = newID()
-	_, err = b.Store.ReplaceProfile(t.Context(), next)
+	_, err = f.Store.ReplaceProfile(t.Context(), next)
 	require.ErrorIs(t, err, feedback.ErrNotFound)
-	_, err = b.Store.Profile(t.Context(), b.teacher, next.ID)
+	_, err = f.Store.Profile(t.Context(), f.teacher, next.ID)
 	require.ErrorIs(t, err, feedback.ErrNotFound)
-	require.ErrorIs(t, b.Store.DeleteProfile(t.Context(), b.teacher, next.ID), feedback.ErrNotFound)
+	require.ErrorIs(t, f.Store.DeleteProfile(t.Context(), f.teacher, next.ID), feedback.ErrNotFound)
 }
 
 func names(profiles []feedback.Profile) []string {
@@ -43,39 +43,41 @@ func names(profiles []feedback.Profile) []string {
 	return out
 }
 
-func profilesSearch(t *testing.T, b *book) {
+func profilesSearch(t *testing.T, f *fixture) {
 	for _, name := range []string{"Ming", "ÉLODIE", "Straße", "Иван", "Ωmega", "100%", "a_b", `back\slash`, "小明"} {
-		b.profile(name)
+		f.profile(name)
 	}
 	for query, want := range map[string][]string{
-		"MING": {"Ming"}, "élo": {"ÉLODIE"}, "e\u0301lo": {"ÉLODIE"}, "STRASSE": {"Straße"}, "иВАН": {"Иван"}, "ωMEGA": {"Ωmega"},
-		"%": {"100%"}, "_": {"a_b"}, `\`: {`back\slash`}, "明": {"小明"}, "nobody": {}, "0%": {"100%"}, "a%b": {},
+		"MING": {"Ming"}, "élo": {"ÉLODIE"}, "e\u0301lo": {"ÉLODIE"}, "STRASSE": {"Straße"}, "иВАН": {"Иван"},
+		"ωMEGA": {"Ωmega"}, "%": {"100%"}, "_": {"a_b"}, `\`: {`back\slash`}, "明": {"小明"}, "nobody": {},
+		"0%": {"100%"}, "a%b": {},
 	} {
-		got, err := b.Store.Profiles(t.Context(), b.teacher, feedback.ProfileFilter{Query: query}, nil, 100)
+		got, err := f.Store.Profiles(t.Context(), f.teacher, feedback.ProfileFilter{Query: query}, nil, 100)
 		require.NoError(t, err)
 		require.Equal(t, want, names(got), "query %q", query)
 	}
-	other := b.profile("Ming")
+	other := f.profile("Ming")
 	other.Grade, other.Subject = "4", "Music"
-	_, err := b.Store.ReplaceProfile(t.Context(), other)
+	_, err := f.Store.ReplaceProfile(t.Context(), other)
 	require.NoError(t, err)
-	got, err := b.Store.Profiles(t.Context(), b.teacher, feedback.ProfileFilter{Query: "ming", Grade: "4", Subject: "Music"}, nil, 100)
+	got, err := f.Store.Profiles(t.Context(), f.teacher,
+		feedback.ProfileFilter{Query: "ming", Grade: "4", Subject: "Music"}, nil, 100)
 	require.NoError(t, err)
 	require.Len(t, got, 1)
 	require.Equal(t, other.ID, got[0].ID)
-	got, err = b.Store.Profiles(t.Context(), b.teacher, feedback.ProfileFilter{Grade: "4", Subject: "music"}, nil, 100)
+	got, err = f.Store.Profiles(t.Context(), f.teacher, feedback.ProfileFilter{Grade: "4", Subject: "music"}, nil, 100)
 	require.NoError(t, err)
 	require.Empty(t, got, "subjects match exactly")
 }
 
-func profilesPages(t *testing.T, b *book) {
+func profilesPages(t *testing.T, f *fixture) {
 	for _, name := range []string{"b", "a", "Z", "a", "é", "B", "a"} {
-		b.profile(name)
+		f.profile(name)
 	}
 	var walked []feedback.Profile
 	var after *feedback.ProfileKey
 	for {
-		page, err := b.Store.Profiles(t.Context(), b.teacher, feedback.ProfileFilter{}, after, 2)
+		page, err := f.Store.Profiles(t.Context(), f.teacher, feedback.ProfileFilter{}, after, 2)
 		require.NoError(t, err)
 		if len(page) == 0 {
 			break
@@ -83,7 +85,7 @@ func profilesPages(t *testing.T, b *book) {
 		walked = append(walked, page...)
 		last := page[len(page)-1]
 		after = &feedback.ProfileKey{Name: last.Name, ID: last.ID}
-		b.profile("A") // before the place that was reached: shifts nothing
+		f.profile("A") // before the current position
 	}
 	require.Equal(t, []string{"B", "Z", "a", "a", "a", "b", "é"}, names(walked)[:7], "by code point")
 	require.Less(t, walked[2].ID.String(), walked[3].ID.String(), "ties by identifier")
@@ -91,61 +93,63 @@ func profilesPages(t *testing.T, b *book) {
 	require.Len(t, walked, 7)
 }
 
-func profileDeletion(t *testing.T, b *book) {
-	p, kept := b.profile("Ming"), b.profile("Li")
-	s := b.session(p)
-	l := b.lesson(s)
-	first, second := b.segment(l, 0), b.segment(l, 1)
-	r := b.record(p, "2026-05-31", b.tick())
-	keptLesson := b.lesson(b.session(kept))
-	keptSegment := b.segment(keptLesson, 0)
-	require.Len(t, b.Tasks(t), 3)
+func profileDeletion(t *testing.T, f *fixture) {
+	p, kept := f.profile("Ming"), f.profile("Li")
+	s := f.session(p)
+	l := f.lesson(s)
+	first, second := f.segment(l, 0), f.segment(l, 1)
+	r := f.record(p, "2026-05-31", f.tick())
+	keptLesson := f.lesson(f.session(kept))
+	keptSegment := f.segment(keptLesson, 0)
+	require.Len(t, f.Tasks(t), 3)
 
-	require.NoError(t, b.Store.DeleteProfile(t.Context(), b.teacher, p.ID))
+	require.NoError(t, f.Store.DeleteProfile(t.Context(), f.teacher, p.ID))
 	require.ElementsMatch(t, []feedback.Task{
 		{Kind: feedback.TaskDeleteAudio, AudioKey: first.AudioKey},
 		{Kind: feedback.TaskDeleteAudio, AudioKey: second.AudioKey},
-	}, b.Tasks(t))
-	_, err := b.Store.Session(t.Context(), b.teacher, s.ID)
+	}, f.Tasks(t))
+	_, err := f.Store.Session(t.Context(), f.teacher, s.ID)
 	require.ErrorIs(t, err, feedback.ErrNotFound)
-	_, err = b.Store.Lesson(t.Context(), b.teacher, l.ID)
+	_, err = f.Store.Lesson(t.Context(), f.teacher, l.ID)
 	require.ErrorIs(t, err, feedback.ErrNotFound)
-	_, err = b.Store.Segment(t.Context(), b.teacher, first.ID)
+	_, err = f.Store.Segment(t.Context(), f.teacher, first.ID)
 	require.ErrorIs(t, err, feedback.ErrNotFound)
-	require.ErrorIs(t, b.Store.DeleteRecord(t.Context(), b.teacher, r.ID), feedback.ErrNotFound)
-	_, err = b.Store.StartTranscription(t.Context(), first.ID, "token", 1, b.tick())
+	require.ErrorIs(t, f.Store.DeleteRecord(t.Context(), f.teacher, r.ID), feedback.ErrNotFound)
+	_, err = f.Store.StartTranscription(t.Context(), first.ID, "token", 1, f.tick())
 	require.ErrorIs(t, err, feedback.ErrNotFound)
-	_, err = b.Store.Segment(t.Context(), b.teacher, keptSegment.ID)
+	_, err = f.Store.Segment(t.Context(), f.teacher, keptSegment.ID)
 	require.NoError(t, err)
 
-	b.FailOutbox(errOutbox)
-	require.ErrorIs(t, b.Store.DeleteProfile(t.Context(), b.teacher, kept.ID), errOutbox)
-	_, err = b.Store.Segment(t.Context(), b.teacher, keptSegment.ID)
-	require.NoError(t, err, "what cannot be handed on is not deleted")
+	f.FailOutbox(errOutbox)
+	require.ErrorIs(t, f.Store.DeleteProfile(t.Context(), f.teacher, kept.ID), errOutbox)
+	_, err = f.Store.Segment(t.Context(), f.teacher, keptSegment.ID)
+	require.NoError(t, err, "nothing is deleted without a task")
 }
 
-// profileDeletionRaces deletes a profile while a phone uploads: every
-// recording that was accepted must be handed on for deletion.
-func profileDeletionRaces(t *testing.T, b *book) {
+// profileDeletionRaces deletes a profile during uploads: each accepted recording must have a task
+// that deletes it.
+func profileDeletionRaces(t *testing.T, f *fixture) {
 	for round := range 5 {
-		p := b.profile("Ming")
-		s := b.session(p)
-		l := b.lesson(s)
+		p := f.profile("Ming")
+		s := f.session(p)
+		l := f.lesson(s)
 		var mu sync.Mutex
 		accepted := map[string]bool{}
-		for i, err := range all(10, func(i int) error {
+		for i, err := range concurrently(10, func(i int) error {
 			switch i {
 			case 0:
-				return b.Store.DeleteProfile(t.Context(), b.teacher, p.ID)
+				return f.Store.DeleteProfile(t.Context(), f.teacher, p.ID)
 			case 1:
-				return b.Store.InsertRecord(t.Context(), feedback.Record{ID: newID(), TeacherID: b.teacher, ProfileID: p.ID,
-					Date: "2026-05-31", Content: "x", SessionID: uuid.NullUUID{UUID: s.ID, Valid: true}, CreatedAt: b.tick()})
+				return f.Store.InsertRecord(t.Context(),
+					feedback.Record{ID: newID(), TeacherID: f.teacher, ProfileID: p.ID,
+						Date: "2026-05-31", Content: "x", SessionID: uuid.NullUUID{UUID: s.ID, Valid: true},
+						CreatedAt: f.tick()})
 			case 2:
-				_, _, err := b.Store.OpenSession(t.Context(), b.newSession(p))
+				_, _, err := f.Store.OpenSession(t.Context(), f.newSession(p))
 				return err
 			}
-			n := b.newSegment(l, i, fmt.Sprint(i))
-			_, _, err := b.Store.InsertSegment(t.Context(), n, false)
+			n := f.newSegment(l, i, fmt.Sprint(i))
+			_, _, err := f.Store.InsertSegment(t.Context(), n, false)
 			if err == nil {
 				mu.Lock()
 				defer mu.Unlock()
@@ -160,24 +164,25 @@ func profileDeletionRaces(t *testing.T, b *book) {
 				require.NoError(t, err, "round %d", round)
 			}
 		}
-		for _, task := range b.Tasks(t) {
+		for _, task := range f.Tasks(t) {
 			if task.Kind == feedback.TaskDeleteAudio {
 				delete(accepted, task.AudioKey)
 			}
 		}
-		require.Empty(t, accepted, "accepted, and never deleted")
+		require.Empty(t, accepted, "accepted and never deleted")
 	}
 }
 
-func defaultsOfTeachers(t *testing.T, b *book) {
-	_, err := b.Store.Defaults(t.Context(), b.teacher)
+func defaultsOfTeachers(t *testing.T, f *fixture) {
+	_, err := f.Store.Defaults(t.Context(), f.teacher)
 	require.ErrorIs(t, err, feedback.ErrNotFound)
-	for _, d := range []feedback.Defaults{{Grade: "3", Subject: "Art", LessonDurationMinutes: 90}, {LessonDurationMinutes: 1}} {
-		require.NoError(t, b.Store.SaveDefaults(t.Context(), b.teacher, d, b.tick()))
-		got, err := b.Store.Defaults(t.Context(), b.teacher)
+	for _, d := range []feedback.Defaults{{Grade: "3", Subject: "Art", LessonDurationMinutes: 90},
+		{LessonDurationMinutes: 1}} {
+		require.NoError(t, f.Store.SaveDefaults(t.Context(), f.teacher, d, f.tick()))
+		got, err := f.Store.Defaults(t.Context(), f.teacher)
 		require.NoError(t, err)
 		require.Equal(t, d, got)
 	}
-	_, err = b.Store.Defaults(t.Context(), uuid.New())
+	_, err = f.Store.Defaults(t.Context(), uuid.New())
 	require.ErrorIs(t, err, feedback.ErrNotFound)
 }

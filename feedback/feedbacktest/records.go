@@ -15,34 +15,35 @@ import (
 
 var errOutbox = errors.New("the outbox is full")
 
-func recordsRoundTrip(t *testing.T, b *book) {
-	p := b.profile("Ming")
-	s := b.session(p)
-	r := feedback.Record{ID: newID(), TeacherID: b.teacher, ProfileID: p.ID, Date: "2026-05-31",
-		Content: strings.Repeat("画", 20_000-1) + "\n", SessionID: uuid.NullUUID{UUID: s.ID, Valid: true}, CreatedAt: b.tick()}
-	require.NoError(t, b.Store.InsertRecord(t.Context(), r))
-	got, err := b.Store.Records(t.Context(), b.teacher, feedback.RecordFilter{}, nil, 10)
+func recordsRoundTrip(t *testing.T, f *fixture) {
+	p := f.profile("Ming")
+	s := f.session(p)
+	r := feedback.Record{ID: newID(), TeacherID: f.teacher, ProfileID: p.ID, Date: "2026-05-31",
+		Content: strings.Repeat("画", 20_000-1) + "\n", SessionID: uuid.NullUUID{UUID: s.ID, Valid: true},
+		CreatedAt: f.tick()}
+	require.NoError(t, f.Store.InsertRecord(t.Context(), r))
+	got, err := f.Store.Records(t.Context(), f.teacher, feedback.RecordFilter{}, nil, 10)
 	require.NoError(t, err)
 	require.Equal(t, []feedback.Record{r}, got)
-	require.NoError(t, b.Store.DeleteRecord(t.Context(), b.teacher, r.ID))
-	require.ErrorIs(t, b.Store.DeleteRecord(t.Context(), b.teacher, r.ID), feedback.ErrNotFound)
+	require.NoError(t, f.Store.DeleteRecord(t.Context(), f.teacher, r.ID))
+	require.ErrorIs(t, f.Store.DeleteRecord(t.Context(), f.teacher, r.ID), feedback.ErrNotFound)
 }
 
-func recordsPages(t *testing.T, b *book) {
-	ming, li := b.profile("Ming"), b.profile("Li")
-	early, late := b.tick(), b.tick()
+func recordsPages(t *testing.T, f *fixture) {
+	ming, li := f.profile("Ming"), f.profile("Li")
+	early, late := f.tick(), f.tick()
 	var want []uuid.UUID // newest first
 	for _, r := range []feedback.Record{
-		b.record(ming, "2026-01-02", early), b.record(ming, "2026-01-02", early), // a tie: by identifier
-		b.record(ming, "2026-01-02", late), b.record(li, "2026-01-03", early),
-		b.record(ming, "2026-02-01", early), b.record(ming, "2026-02-01", late),
+		f.record(ming, "2026-01-02", early), f.record(ming, "2026-01-02", early), // a tie: by identifier
+		f.record(ming, "2026-01-02", late), f.record(li, "2026-01-03", early),
+		f.record(ming, "2026-02-01", early), f.record(ming, "2026-02-01", late),
 	} {
 		want = append([]uuid.UUID{r.ID}, want...)
 	}
-	walk := func(f feedback.RecordFilter) (ids []uuid.UUID) {
+	walk := func(filter feedback.RecordFilter) (ids []uuid.UUID) {
 		var after *feedback.RecordKey
 		for {
-			page, err := b.Store.Records(t.Context(), b.teacher, f, after, 2)
+			page, err := f.Store.Records(t.Context(), f.teacher, filter, after, 2)
 			require.NoError(t, err)
 			if len(page) == 0 {
 				return ids
@@ -52,128 +53,136 @@ func recordsPages(t *testing.T, b *book) {
 			}
 			last := page[len(page)-1]
 			after = &feedback.RecordKey{Date: last.Date, CreatedAt: last.CreatedAt, ID: last.ID}
-			b.record(ming, "2026-12-31", b.tick()) // newer than the place that was reached: shifts nothing
+			f.record(ming, "2026-12-31", f.tick()) // before the current position
 		}
 	}
 	require.Equal(t, want, walk(feedback.RecordFilter{})[:6])
-	require.Equal(t, []uuid.UUID{want[2]}, walk(feedback.RecordFilter{ProfileID: uuid.NullUUID{UUID: li.ID, Valid: true}}))
+	require.Equal(t, []uuid.UUID{want[2]},
+		walk(feedback.RecordFilter{ProfileID: uuid.NullUUID{UUID: li.ID, Valid: true}}))
 	require.Empty(t, walk(feedback.RecordFilter{ProfileID: uuid.NullUUID{UUID: newID(), Valid: true}}))
 }
 
-func recordsReferences(t *testing.T, b *book) {
-	ming, li := b.profile("Ming"), b.profile("Li")
-	s := b.session(ming)
-	r := feedback.Record{ID: newID(), TeacherID: b.teacher, ProfileID: newID(), Date: "2026-05-31", Content: "x", CreatedAt: b.tick()}
-	require.Equal(t, "profile_id", field(t, b.Store.InsertRecord(t.Context(), r)))
+func recordsReferences(t *testing.T, f *fixture) {
+	ming, li := f.profile("Ming"), f.profile("Li")
+	s := f.session(ming)
+	r := feedback.Record{ID: newID(), TeacherID: f.teacher, ProfileID: newID(), Date: "2026-05-31", Content: "x",
+		CreatedAt: f.tick()}
+	require.Equal(t, "profile_id", field(t, f.Store.InsertRecord(t.Context(), r)))
 	r.ProfileID, r.SessionID = li.ID, uuid.NullUUID{UUID: s.ID, Valid: true}
-	require.Equal(t, "feedback_session_id", field(t, b.Store.InsertRecord(t.Context(), r)), "another profile's session")
+	require.Equal(t, "feedback_session_id", field(t, f.Store.InsertRecord(t.Context(), r)),
+		"another profile's session")
 	r.SessionID.UUID = newID()
-	require.Equal(t, "feedback_session_id", field(t, b.Store.InsertRecord(t.Context(), r)))
-	got, err := b.Store.ActiveSession(t.Context(), b.teacher, ming.ID)
-	require.NoError(t, err, "a refused record completes nothing")
+	require.Equal(t, "feedback_session_id", field(t, f.Store.InsertRecord(t.Context(), r)))
+	got, err := f.Store.ActiveSession(t.Context(), f.teacher, ming.ID)
+	require.NoError(t, err, "a refused record does not complete the session")
 	require.Equal(t, s.ID, got.ID)
 
 	r.ProfileID, r.SessionID.UUID = ming.ID, s.ID
-	require.NoError(t, b.Store.InsertRecord(t.Context(), r))
-	_, err = b.Store.ActiveSession(t.Context(), b.teacher, ming.ID)
+	require.NoError(t, f.Store.InsertRecord(t.Context(), r))
+	_, err = f.Store.ActiveSession(t.Context(), f.teacher, ming.ID)
 	require.ErrorIs(t, err, feedback.ErrNoActiveSession)
-	done, err := b.Store.Session(t.Context(), b.teacher, s.ID)
+	done, err := f.Store.Session(t.Context(), f.teacher, s.ID)
 	require.NoError(t, err)
 	require.Equal(t, feedback.SessionCompleted, done.State)
 	r.ID = newID()
-	require.NoError(t, b.Store.InsertRecord(t.Context(), r), "a second record of the same session")
-	b.session(ming) // there may be a new one now
+	require.NoError(t, f.Store.InsertRecord(t.Context(), r), "a second record of the same session")
+	f.session(ming) // there may be a new one now
 }
 
-func strangers(t *testing.T, b *book) {
-	p := b.profile("Ming")
-	s := b.session(p)
-	l := b.lesson(s)
-	g := b.segment(l, 0)
-	r := b.record(p, "2026-05-31", b.tick())
-	b.Tasks(t)
-	other, ctx, at := uuid.New(), t.Context(), b.tick()
+func otherTeacher(t *testing.T, f *fixture) {
+	p := f.profile("Ming")
+	s := f.session(p)
+	l := f.lesson(s)
+	g := f.segment(l, 0)
+	r := f.record(p, "2026-05-31", f.tick())
+	f.Tasks(t)
+	other, ctx, at := uuid.New(), t.Context(), f.tick()
 
-	profiles, err := b.Store.Profiles(ctx, other, feedback.ProfileFilter{}, nil, 10)
+	profiles, err := f.Store.Profiles(ctx, other, feedback.ProfileFilter{}, nil, 10)
 	require.NoError(t, err)
 	require.Empty(t, profiles)
-	records, err := b.Store.Records(ctx, other, feedback.RecordFilter{ProfileID: uuid.NullUUID{UUID: p.ID, Valid: true}}, nil, 10)
+	records, err := f.Store.Records(ctx, other,
+		feedback.RecordFilter{ProfileID: uuid.NullUUID{UUID: p.ID, Valid: true}}, nil, 10)
 	require.NoError(t, err)
 	require.Empty(t, records)
 
 	stolen := p
 	stolen.TeacherID = other
 	for name, call := range map[string]func() error{
-		"read profile":    func() error { _, err := b.Store.Profile(ctx, other, p.ID); return err },
-		"replace profile": func() error { _, err := b.Store.ReplaceProfile(ctx, stolen); return err },
-		"delete profile":  func() error { return b.Store.DeleteProfile(ctx, other, p.ID) },
-		"delete record":   func() error { return b.Store.DeleteRecord(ctx, other, r.ID) },
-		"read session":    func() error { _, err := b.Store.Session(ctx, other, s.ID); return err },
+		"read profile":    func() error { _, err := f.Store.Profile(ctx, other, p.ID); return err },
+		"replace profile": func() error { _, err := f.Store.ReplaceProfile(ctx, stolen); return err },
+		"delete profile":  func() error { return f.Store.DeleteProfile(ctx, other, p.ID) },
+		"delete record":   func() error { return f.Store.DeleteRecord(ctx, other, r.ID) },
+		"read session":    func() error { _, err := f.Store.Session(ctx, other, s.ID); return err },
 		"edit session": func() error {
-			_, err := b.Store.EditSession(ctx, other, s.ID, feedback.SessionEdit{}, at)
+			_, err := f.Store.EditSession(ctx, other, s.ID, feedback.SessionEdit{}, at)
 			return err
 		},
-		"save generated": func() error { return b.Store.SaveGenerated(ctx, other, s.ID, "x", at) },
-		"read changes":   func() error { _, _, err := b.Store.Changes(ctx, other, s.ID, 0); return err },
+		"save generated": func() error { return f.Store.SaveGenerated(ctx, other, s.ID, "x", at) },
+		"read changes":   func() error { _, _, err := f.Store.Changes(ctx, other, s.ID, 0); return err },
 		"start lesson": func() error {
-			_, err := b.Store.StartLesson(ctx, other, feedback.Lesson{ID: newID(), SessionID: s.ID, State: feedback.LessonRecording, StartedAt: at})
+			_, err := f.Store.StartLesson(ctx, other,
+				feedback.Lesson{ID: newID(), SessionID: s.ID, State: feedback.LessonRecording, StartedAt: at})
 			return err
 		},
-		"find session": func() error { _, err := b.Store.LessonSession(ctx, other, l.ID); return err },
-		"read lesson":  func() error { _, err := b.Store.Lesson(ctx, other, l.ID); return err },
+		"find session": func() error { _, err := f.Store.LessonSession(ctx, other, l.ID); return err },
+		"read lesson":  func() error { _, err := f.Store.Lesson(ctx, other, l.ID); return err },
 		"finish lesson": func() error {
-			_, err := b.Store.EditLesson(ctx, other, l.ID, feedback.LessonEdit{Finish: true}, at)
+			_, err := f.Store.EditLesson(ctx, other, l.ID, feedback.LessonEdit{Finish: true}, at)
 			return err
 		},
 		"add segment": func() error {
-			n := b.newSegment(l, 1, "other")
+			n := f.newSegment(l, 1, "other")
 			n.TeacherID = other
-			_, _, err := b.Store.InsertSegment(ctx, n, false)
+			_, _, err := f.Store.InsertSegment(ctx, n, false)
 			return err
 		},
-		"read segment":  func() error { _, err := b.Store.Segment(ctx, other, g.ID); return err },
-		"retry segment": func() error { _, err := b.Store.RetrySegment(ctx, other, g.ID, at); return err },
+		"read segment":  func() error { _, err := f.Store.Segment(ctx, other, g.ID); return err },
+		"retry segment": func() error { _, err := f.Store.RetrySegment(ctx, other, g.ID, at); return err },
 	} {
 		require.ErrorIs(t, call(), feedback.ErrNotFound, name)
 	}
-	_, err = b.Store.ActiveSession(ctx, other, p.ID)
+	_, err = f.Store.ActiveSession(ctx, other, p.ID)
 	require.ErrorIs(t, err, feedback.ErrNoActiveSession)
-	foreign := b.newSession(p)
+	foreign := f.newSession(p)
 	foreign.TeacherID = other
-	_, _, err = b.Store.OpenSession(ctx, foreign)
+	_, _, err = f.Store.OpenSession(ctx, foreign)
 	require.Equal(t, "profile_id", field(t, err))
-	require.Equal(t, "profile_id", field(t, b.Store.InsertRecord(ctx, feedback.Record{ID: newID(), TeacherID: other, ProfileID: p.ID, Date: "2026-05-31", Content: "x", CreatedAt: at})))
+	require.Equal(t, "profile_id",
+		field(t,
+			f.Store.InsertRecord(ctx, feedback.Record{ID: newID(), TeacherID: other, ProfileID: p.ID,
+				Date: "2026-05-31", Content: "x", CreatedAt: at})))
 
-	whole, err := b.Store.Session(ctx, b.teacher, s.ID)
+	whole, err := f.Store.Session(ctx, f.teacher, s.ID)
 	require.NoError(t, err)
 	require.Len(t, whole.Lessons, 1)
 	require.Len(t, whole.Lessons[0].Segments, 1)
 	require.Equal(t, feedback.LessonRecording, whole.Lessons[0].State)
-	require.Empty(t, b.Tasks(t))
+	require.Empty(t, f.Tasks(t))
 }
 
-func manyWriters(t *testing.T, b *book) {
-	p := b.profile("Ming")
+func manyWriters(t *testing.T, f *fixture) {
+	p := f.profile("Ming")
 	const n = 50
-	for i, err := range all(n, func(i int) error {
-		return b.Store.InsertRecord(t.Context(), feedback.Record{ID: newID(), TeacherID: b.teacher, ProfileID: p.ID,
-			Date: "2026-05-31", Content: fmt.Sprint(i), CreatedAt: b.tick()})
+	for i, err := range concurrently(n, func(i int) error {
+		return f.Store.InsertRecord(t.Context(), feedback.Record{ID: newID(), TeacherID: f.teacher, ProfileID: p.ID,
+			Date: "2026-05-31", Content: fmt.Sprint(i), CreatedAt: f.tick()})
 	}) {
 		require.NoError(t, err, "writer %d", i)
 	}
-	got, err := b.Store.Records(t.Context(), b.teacher, feedback.RecordFilter{}, nil, n+1)
+	got, err := f.Store.Records(t.Context(), f.teacher, feedback.RecordFilter{}, nil, n+1)
 	require.NoError(t, err)
 	require.Len(t, got, n)
 }
 
-func endedContext(t *testing.T, b *book) {
-	p := b.profile("Ming")
+func canceledContext(t *testing.T, f *fixture) {
+	p := f.profile("Ming")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := b.Store.Profile(ctx, b.teacher, p.ID)
+	_, err := f.Store.Profile(ctx, f.teacher, p.ID)
 	require.Error(t, err)
 	require.NotErrorIs(t, err, feedback.ErrNotFound)
-	require.Error(t, b.Store.DeleteProfile(ctx, b.teacher, p.ID))
-	_, err = b.Store.Profile(t.Context(), b.teacher, p.ID)
+	require.Error(t, f.Store.DeleteProfile(ctx, f.teacher, p.ID))
+	_, err = f.Store.Profile(t.Context(), f.teacher, p.ID)
 	require.NoError(t, err)
 }

@@ -65,12 +65,12 @@ func (c ChatConfig) GoString() string { return c.String() }
 // LogValue is String, so that a logger does not print the key.
 func (c ChatConfig) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
-// Chat is a [feedback.Summarizer] that uses an endpoint of the chat-completions protocol. It is safe
-// for concurrent use.
+// Chat is a [feedback.Summarizer] that uses an endpoint of the chat-completions protocol. It is
+// safe for concurrent use.
 //
 // It makes up to four attempts after 429, 5xx and broken connections, and waits as long as
-// Retry-After requires, while the time for all attempts allows that. Transcripts of more than 20,000
-// words are shortened by [Extractive].
+// Retry-After requires, while the time for all attempts allows that. Transcripts of more than
+// 20,000 words are shortened by [Extractive].
 //
 // Names of people in the input are sent as placeholders and restored in the answer: whole names,
 // their parts, the short forms usual in Chinese, and names with a Korean particle. Not recognised
@@ -112,8 +112,11 @@ func NewChat(cfg ChatConfig) (*Chat, error) {
 		attempts:      4,
 		maxInputWords: 20_000,
 		// A redirect could take transcripts anywhere.
-		client: &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
-		log:    cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)),
+		client: &http.Client{CheckRedirect: func(*http.Request,
+			[]*http.Request) error {
+			return http.ErrUseLastResponse
+		}},
+		log: cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)),
 	}
 	c.deadline = 2 * c.timeout
 	if key := cfg.APIKey; key != "" {

@@ -54,7 +54,8 @@ func TestChatRequest(t *testing.T) {
 			fmt.Fprintf(w, replyFmt, "[NAME_1_1] drew well, said [NAME_2_1].")
 		})
 		c, logged := newChat(t, ChatConfig{Client: client, Prompt: "Be brief."})
-		s, err := c.Summarize(t.Context(), feedback.SummaryInput{Transcripts: []string{secret, "Bo sings"}, Names: []string{"Ana", "Bo"}})
+		s, err := c.Summarize(t.Context(), feedback.SummaryInput{Transcripts: []string{secret, "Bo sings"},
+			Names: []string{"Ana", "Bo"}})
 		require.NoError(t, err)
 		require.Equal(t, feedback.Summary{Text: "Ana drew well, said Bo.", Source: feedback.SummaryRemote}, s)
 		require.Equal(t, "test-model", got.Model)
@@ -62,7 +63,8 @@ func TestChatRequest(t *testing.T) {
 		require.False(t, *got.Stream)
 		require.Equal(t, []message{
 			{"system", "Be brief."},
-			{"user", "<lesson number=\"1\">\nthe secret sentence about [NAME_1_1]\n</lesson>\n<lesson number=\"2\">\n[NAME_2_1] sings\n</lesson>\n"},
+			{"user", "<lesson number=\"1\">\nthe secret sentence about [NAME_1_1]\n</lesson>\n" +
+				"<lesson number=\"2\">\n[NAME_2_1] sings\n</lesson>\n"},
 		}, got.Messages)
 		require.Empty(t, logged.String())
 	})
@@ -79,7 +81,8 @@ func TestNamesAreNotSentInAnyUnicodeForm(t *testing.T) {
 				fmt.Fprint(w, reply)
 			})
 			c, _ := newChat(t, ChatConfig{Client: client})
-			_, err := c.Summarize(t.Context(), feedback.SummaryInput{Transcripts: []string{said + " draws well."}, Names: []string{name}})
+			_, err := c.Summarize(t.Context(), feedback.SummaryInput{Transcripts: []string{said + " draws well."},
+				Names: []string{name}})
 			require.NoError(t, err)
 		})
 	}
@@ -88,16 +91,22 @@ func TestNamesAreNotSentInAnyUnicodeForm(t *testing.T) {
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, body, text, warning string }{
-		{"text parts", `{"choices":[{"message":{"content":[{"type":"text","text":"Well "},{"type":"image"},{"type":"text","text":"drawn."}]}}]}`, "Well drawn.", ""},
-		{"thoughts are left out", `{"choices":[{"message":{"content":"<think>\nhm\n</think>\n\nWell drawn."}}]}`, "Well drawn.", ""},
-		{"control characters are left out", `{"choices":[{"message":{"content":" Well\u0000 drawn.\n\u001b"}}]}`, "Well drawn.", ""},
-		{"stopped at the length limit", `{"choices":[{"message":{"content":"Well"},"finish_reason":"length"}]}`, "Well", "length limit"},
+		{"text parts",
+			`{"choices":[{"message":{"content":[{"type":"text","text":"Well "},{"type":"image"},` +
+				`{"type":"text","text":"drawn."}]}}]}`, "Well drawn.", ""},
+		{"thoughts are left out", `{"choices":[{"message":{"content":"<think>\nhm\n</think>\n\nWell drawn."}}]}`,
+			"Well drawn.", ""},
+		{"control characters are left out", `{"choices":[{"message":{"content":" Well\u0000 drawn.\n\u001b"}}]}`,
+			"Well drawn.", ""},
+		{"stopped at the length limit", `{"choices":[{"message":{"content":"Well"},"finish_reason":"length"}]}`,
+			"Well", "length limit"},
 		{"an unknown token", fmt.Sprintf(replyFmt, "[NAME_4_1] drew."), "[NAME_4_1] drew.", "could not be restored"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				chat, _ := newChat(t, ChatConfig{Client: fake(t, func(_ int, w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, c.body) })})
+				client := fake(t, func(_ int, w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, c.body) })
+				chat, _ := newChat(t, ChatConfig{Client: client})
 				s, err := chat.Summarize(t.Context(), input)
 				require.NoError(t, err)
 				require.Equal(t, c.text, s.Text)
@@ -134,7 +143,8 @@ func TestAskedAgainAfterAFault(t *testing.T) {
 func TestCallersContextEndsTheCall(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c, _ := newChat(t, ChatConfig{Client: fake(t, func(_ int, w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) })})
+		client := fake(t, func(_ int, w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) })
+		c, _ := newChat(t, ChatConfig{Client: client})
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		defer cancel()
 		start := time.Now()
@@ -151,7 +161,9 @@ func TestCallersContextEndsTheCall(t *testing.T) {
 
 func TestRealConnections(t *testing.T) {
 	t.Parallel()
-	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the redirect was followed") }))
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		t.Error("the redirect was followed")
+	}))
 	defer elsewhere.Close()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/moved/chat/completions" {
@@ -240,5 +252,6 @@ func TestBadConfigurationIsNamed(t *testing.T) {
 	require.NoError(t, err)
 	var logged bytes.Buffer
 	slog.New(slog.NewJSONHandler(&logged, nil)).Info("", "config", good)
-	requireDiscreet(t, fmt.Sprintf("%v %+v %#v %s", good, good, good, good), fmt.Sprintf("%v %+v %#v", c, c, c), logged.String())
+	requireDiscreet(t, fmt.Sprintf("%v %+v %#v %s", good, good, good, good), fmt.Sprintf("%v %+v %#v", c, c, c),
+		logged.String())
 }

@@ -3,8 +3,9 @@ package summary
 import "math"
 
 const (
-	// lengthPower is the power of a unit's length by which its value is divided: 1 would value units
-	// per word and fill the summary with fragments, 0 would fill it with the longest sentences.
+	// lengthPower is the power of a unit's length by which its value is divided: 1 would value
+	// units per word and fill the summary with fragments, 0 would fill it with the longest
+	// sentences.
 	lengthPower = 0.5
 
 	// repetition is the share of a unit's features that the summary must have for the unit to
@@ -72,8 +73,8 @@ func choose(units []unit, vecs [][]entry, scores []float64, features, limit int)
 	return c.taken
 }
 
-// takeBest takes the first of the most valuable units in a range that fit, and reports whether there
-// is one. The very first unit may be without value.
+// takeBest takes the first of the most valuable units in a range that fit, and reports whether
+// there is one. The very first unit may be without value.
 func (c *chooser) takeBest(from, to int, fragments bool) bool {
 	at, top := -1, 0.0
 	if !c.any {

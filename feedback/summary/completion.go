@@ -78,10 +78,12 @@ func (c *Chat) complete(ctx context.Context, transcripts []string) (answer, erro
 		wait := cmp.Or(failed.wait, backoff(attempt))
 		status, reason := slog.Int("status", failed.status), slog.String("reason", failed.reason)
 		if !failed.retry || attempt == c.attempts || time.Until(deadline) <= wait {
-			c.log.LogAttrs(ctx, slog.LevelWarn, "summary endpoint failed", status, reason, slog.Int("attempts", attempt))
+			c.log.LogAttrs(ctx, slog.LevelWarn, "summary endpoint failed", status, reason,
+				slog.Int("attempts", attempt))
 			return answer{}, fmt.Errorf("summarize: chat-completions endpoint: %s", failed.reason)
 		}
-		c.log.LogAttrs(ctx, slog.LevelInfo, "summary endpoint is tried again", status, reason, slog.Duration("wait", wait))
+		c.log.LogAttrs(ctx, slog.LevelInfo, "summary endpoint is tried again", status, reason,
+			slog.Duration("wait", wait))
 		select {
 		case <-time.After(wait):
 		case <-all.Done():
@@ -150,11 +152,12 @@ func connectionFailure(ctx context.Context, err error) *failure {
 	return f
 }
 
-// exhausted are the error codes of accounts that cannot be used, which are also sent with status 429.
+// exhausted are the error codes of accounts that cannot be used, which are also sent with status
+// 429.
 var exhausted = []string{"insufficient_quota", "billing_hard_limit_reached", "account_deactivated"}
 
-// errorCodes are the other error codes that may be logged. They are words of the protocol and cannot
-// contain anything of the request.
+// errorCodes are the other error codes that may be logged. They are words of the protocol and
+// cannot contain anything of the request.
 var errorCodes = strings.Fields(`invalid_api_key rate_limit_exceeded model_not_found context_length_exceeded
 	content_filter invalid_request_error server_error authentication_error permission_error not_found_error
 	overloaded_error unsupported_parameter string_above_max_length`)

@@ -6,8 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// compose writes units as text: a paragraph for each lesson, sentences as they
-// were, with an end mark where speech had none.
+// compose joins units to a text with a paragraph for each lesson. It adds missing end marks.
 func compose(units []unit) string {
 	var b strings.Builder
 	last := ""
@@ -31,7 +30,7 @@ func compose(units []unit) string {
 	return b.String()
 }
 
-// closed is s with an end mark: that of the script it ends in.
+// closed returns s with an end mark of its script.
 func closed(s string) string {
 	if endsSentence(s) {
 		return s
@@ -40,8 +39,8 @@ func closed(s string) string {
 	if trimmed == "" {
 		return s
 	}
-	r, _ := utf8.DecodeLastRuneInString(strings.TrimRightFunc(trimmed, func(r rune) bool { return isCloser(r) || unicode.IsDigit(r) }))
-	if isWide(r) {
+	letters := strings.TrimRightFunc(trimmed, func(r rune) bool { return isCloser(r) || unicode.IsDigit(r) })
+	if r, _ := utf8.DecodeLastRuneInString(letters); isWide(r) {
 		return trimmed + "。"
 	}
 	return trimmed + "."

@@ -7,6 +7,6 @@
 //
 //	s := summary.Fallback(chat, summary.Extractive{}, logger)
 //
-// All summarizers fail with [feedback.ErrNothingTranscribed] if the transcripts contain no words, are
-// safe for concurrent use, and put no key, transcript or name into errors and log lines.
+// All summarizers fail with [feedback.ErrNothingTranscribed] if the transcripts contain no words,
+// are safe for concurrent use, and put no key, transcript or name into errors and log lines.
 package summary

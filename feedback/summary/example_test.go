@@ -3,6 +3,7 @@ package summary_test
 import (
 	"context"
 	"fmt"
+	"log"
 	"net/http"
 	"net/http/httptest"
 
@@ -11,21 +12,19 @@ import (
 )
 
 func ExampleExtractive() {
-	s, err := summary.Extractive{MaxWords: 30}.Summarize(context.Background(), feedback.SummaryInput{
+	s, err := summary.Extractive{MaxWords: 20}.Summarize(context.Background(), feedback.SummaryInput{
 		Transcripts: []string{`okay sit down please
 is the window open
-remember to hold the bow parallel to the bridge
+hold the bow parallel to the bridge
 a crooked bow gives a scratchy sound
 who wants some water
 homework is long bows in front of the mirror`},
 	})
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	fmt.Println(s.Text)
-	// Output:
-	// remember to hold the bow parallel to the bridge. a crooked bow gives a scratchy sound. homework is long bows in front of the mirror.
+	// Output: hold the bow parallel to the bridge. homework is long bows in front of the mirror.
 }
 
 func ExampleFallback() {
@@ -35,11 +34,12 @@ func ExampleFallback() {
 	defer endpoint.Close()
 	chat, err := summary.NewChat(summary.ChatConfig{URL: endpoint.URL + "/v1", APIKey: "secret", Model: "small"})
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	summarizer := summary.Fallback(chat, summary.Extractive{}, nil)
-	s, err := summarizer.Summarize(context.Background(), feedback.SummaryInput{Transcripts: []string{"今天学画苹果\n注意投影"}})
+	s, err := summarizer.Summarize(context.Background(), feedback.SummaryInput{
+		Transcripts: []string{"今天学画苹果\n注意投影"},
+	})
 	fmt.Println(s.Text, s.Source, err)
 	fmt.Println(s.Warning)
 	// Output:

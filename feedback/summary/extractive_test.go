@@ -30,15 +30,19 @@ func TestShortLessonsLoseNothing(t *testing.T) {
 		in   []string
 		want string
 	}{
-		{"utterances get end marks", []string{"today we draw an apple\nmind the shadow"}, "today we draw an apple. mind the shadow."},
+		{"utterances get end marks", []string{"today we draw an apple\nmind the shadow"},
+			"today we draw an apple. mind the shadow."},
 		{"Chinese utterances get theirs", []string{"今天画苹果\n注意投影"}, "今天画苹果。注意投影。"},
 		{"end marks are kept", []string{"We draw. Why? 好看吗？好看！"}, "We draw. Why? 好看吗？好看！"},
 		{"a comma at the end becomes an end mark", []string{"先画圆，"}, "先画圆。"},
 		{"a paragraph for each lesson", []string{"first lesson", "second lesson"}, "first lesson.\n\nsecond lesson."},
-		{"repeated sentences come once", []string{"Mind the shadow. We draw.\nmind the shadow!", "We draw."}, "Mind the shadow. We draw."},
+		{"repeated sentences come once", []string{"Mind the shadow. We draw.\nmind the shadow!", "We draw."},
+			"Mind the shadow. We draw."},
 		{"scripts meet without a blank", []string{"今天学\nnew words\n很好"}, "今天学。new words. 很好。"},
 		{"a number at the end takes the script's mark", []string{"翻到第25\nopen page 25"}, "翻到第25。open page 25."},
-		{"a run without punctuation comes out whole", []string{strings.Repeat("今天我们画苹果然后画影子", 1) + "因为光从左边来所以右边最黑大家注意看老师手里的这个苹果上面宽下面窄要先用直线切出来"}, "今天我们画苹果然后画影子因为光从左边来所以右边最黑大家注意看老师手里的这个苹果上面宽下面窄要先用直线切出来。"},
+		{"a run without punctuation comes out whole",
+			[]string{strings.Repeat("今天我们画苹果然后画影子", 1) + "因为光从左边来所以右边最黑大家注意看老师手里的这个苹果上面宽下面窄要先用直线切出来"},
+			"今天我们画苹果然后画影子因为光从左边来所以右边最黑大家注意看老师手里的这个苹果上面宽下面窄要先用直线切出来。"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -66,7 +70,8 @@ func TestCancelledContextEndsTheWork(t *testing.T) {
 func TestEveryLessonIsHeard(t *testing.T) {
 	t.Parallel()
 	long := lessons(t)[0].transcript
-	text := summarize(t, Extractive{MaxWords: 120}, long, "Today we practised the recorder.", long+" Something else about fractions.")
+	text := summarize(t, Extractive{MaxWords: 120}, long, "Today we practised the recorder.",
+		long+" Something else about fractions.")
 	paragraphs := strings.Split(text, "\n\n")
 	require.Len(t, paragraphs, 3)
 	require.Equal(t, "Today we practised the recorder.", paragraphs[1])
@@ -75,7 +80,8 @@ func TestEveryLessonIsHeard(t *testing.T) {
 func TestSameThingInOtherWordsComesOnce(t *testing.T) {
 	t.Parallel()
 	in := strings.Repeat("The bow must stay parallel to the bridge. ", 1) +
-		"The bow really must stay parallel to the bridge! The thumb is bent like holding an egg. Sing the note before you play the note. " +
+		"The bow really must stay parallel to the bridge! The thumb is bent like holding an egg. " +
+		"Sing the note before you play the note. " +
 		"The metronome is set to sixty for bar nine. The bow must always stay parallel to the bridge."
 	require.Equal(t, 1, strings.Count(summarize(t, Extractive{MaxWords: 35}, in), "parallel"))
 }
@@ -163,7 +169,8 @@ func TestConcurrentUse(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			s, err := Extractive{MaxWords: 100}.Summarize(t.Context(), feedback.SummaryInput{Transcripts: []string{l.transcript}})
+			s, err := Extractive{MaxWords: 100}.Summarize(t.Context(),
+				feedback.SummaryInput{Transcripts: []string{l.transcript}})
 			if err != nil || s.Text != want {
 				t.Errorf("another text: %v", err)
 			}

@@ -12,8 +12,8 @@ import (
 const fallbackWarning = "The summary service could not be used; this text consists of the lesson's own sentences."
 
 // Fallback returns a summarizer that uses primary and, if that fails, secondary, whose summary then
-// carries a warning. The failure is logged if logger is not nil. If ctx has a deadline, primary has a
-// little less time, so that there is some left for secondary; if ctx has ended, secondary is not
+// carries a warning. The failure is logged if logger is not nil. If ctx has a deadline, primary has
+// a little less time, so that there is some left for secondary; if ctx has ended, secondary is not
 // used. If both fail, the error is primary's.
 func Fallback(primary, secondary feedback.Summarizer, logger *slog.Logger) feedback.Summarizer {
 	if logger == nil {

@@ -18,7 +18,9 @@ func TestFallback(t *testing.T) {
 	t.Parallel()
 	var logged bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&logged, nil))
-	fails := summarizer(func(context.Context) (feedback.Summary, error) { return feedback.Summary{}, errors.New("away") })
+	fails := summarizer(func(context.Context) (feedback.Summary, error) {
+		return feedback.Summary{}, errors.New("away")
+	})
 	works := summarizer(func(context.Context) (feedback.Summary, error) {
 		return feedback.Summary{Text: "remote", Source: feedback.SummaryRemote}, nil
 	})

@@ -42,12 +42,15 @@ func TestFaults(t *testing.T) {
 			fmt.Fprint(w, `{"error":{"code":"insufficient_quota"}}`)
 		}, 1, "insufficient_quota", time.Second},
 		{"500", status(500), 4, "500", 10 * time.Second},
-		{"503 until a date", status(503, "Retry-After", time.Date(2000, 1, 1, 0, 0, 20, 0, time.UTC).Format(http.TimeFormat)), 4, "503", 40 * time.Second},
+		{"503 until a date",
+			status(503, "Retry-After", time.Date(2000, 1, 1, 0, 0, 20, 0, time.UTC).Format(http.TimeFormat)), 4, "503",
+			40 * time.Second},
 		{"529", status(529), 4, "529", 10 * time.Second},
 		{"401", status(401), 1, "401 Unauthorized", time.Second},
 		{"404", status(404), 1, "404", time.Second},
 		{"redirect", status(307, "Location", "http://elsewhere.test/"), 1, "redirects are not followed", time.Second},
-		{"hanging", func(http.ResponseWriter) { time.Sleep(time.Hour) }, 3, "no answer in time", time.Minute + time.Second},
+		{"hanging", func(http.ResponseWriter) { time.Sleep(time.Hour) }, 3, "no answer in time",
+			time.Minute + time.Second},
 		{"hanging inside the answer", func(w http.ResponseWriter) {
 			fmt.Fprint(w, reply[:20])
 			_ = http.NewResponseController(w).Flush()
@@ -59,7 +62,8 @@ func TestFaults(t *testing.T) {
 			_ = http.NewResponseController(w).Flush()
 			panic(http.ErrAbortHandler)
 		}, 4, "the server closed it", 10 * time.Second},
-		{"closed", func(http.ResponseWriter) { panic(http.ErrAbortHandler) }, 4, "the server closed it", 10 * time.Second},
+		{"closed", func(http.ResponseWriter) { panic(http.ErrAbortHandler) }, 4, "the server closed it",
+			10 * time.Second},
 		{"HTML", body("<!doctype html><p>" + secret), 1, "is the URL right?", time.Second},
 		{"broken JSON", body(reply[:30]), 4, "not valid JSON", 10 * time.Second},
 		{"other JSON", body(`["` + secret + `"]`), 1, "is the URL right?", time.Second},
@@ -72,12 +76,14 @@ func TestFaults(t *testing.T) {
 				}
 			}
 		}, 1, "longer than 1048576 bytes", time.Second},
-		{"long text", body(fmt.Sprintf(replyFmt, strings.Repeat("好", 20_001))), 1, "longer than 20000 characters", time.Second},
+		{"long text", body(fmt.Sprintf(replyFmt, strings.Repeat("好", 20_001))), 1, "longer than 20000 characters",
+			time.Second},
 		{"no choices", body(`{"choices":[]}`), 4, "no choices", 10 * time.Second},
 		{"no content", body(`{"choices":[{"message":{"content":null}}]}`), 4, "empty", 10 * time.Second},
 		{"no text", body(fmt.Sprintf(replyFmt, " \n.")), 4, "empty", 10 * time.Second},
 		{"content of another kind", body(`{"choices":[{"message":{"content":7}}]}`), 1, "neither text", time.Second},
-		{"declined", body(`{"choices":[{"message":{"content":""},"finish_reason":"content_filter"}]}`), 1, "declined", time.Second},
+		{"declined", body(`{"choices":[{"message":{"content":""},"finish_reason":"content_filter"}]}`), 1, "declined",
+			time.Second},
 		{"refused", body(`{"choices":[{"message":{"content":null,"refusal":"no"}}]}`), 1, "declined", time.Second},
 	} {
 		t.Run(c.name, func(t *testing.T) {

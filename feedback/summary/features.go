@@ -3,7 +3,6 @@ package summary
 import (
 	_ "embed"
 	"math"
-	"slices"
 	"strings"
 	"unicode"
 )
@@ -11,7 +10,7 @@ import (
 //go:embed stopwords.txt
 var stopwordText string
 
-// stopwords say nothing about what a lesson was about.
+// stopwords are words without a relation to the subject of a lesson.
 var stopwords = func() map[string]bool {
 	m := map[string]bool{}
 	for _, w := range strings.Fields(stopwordText) {
@@ -20,34 +19,35 @@ var stopwords = func() map[string]bool {
 	return m
 }()
 
-// functionChars are Chinese characters that carry grammar rather than meaning.
-const functionChars = "的了是不我你您他她它们这那有在就都也很好吗呢吧啊哦嗯呀嘛个一要会来去说着过得地和跟到把被给让再又还没么"
+// functionChars are Chinese characters with a grammatical function.
+const functionChars = "的了是不我你您他她它们这那有在就都也很好吗呢吧啊" +
+	"哦嗯呀嘛个一要会来去说着过得地和跟到把被给让再又还没么"
 
-// Weights of the kinds of features. Parts of words tie different forms of a word
-// together (colour, colours) and survive a recogniser's misspelling.
+// The weights of the kinds of features. Parts of words connect different forms of a word (colour,
+// colourful) and tolerate misspellings of the recogniser.
 const (
 	weightWord = 1.0
 	weightPart = 0.35 // a four-letter part of a longer word
-	weightPair = 1.0  // two neighbouring characters of an unspaced script
-	weightChar = 0.25 // one of them
+	weightPair = 1.0  // two consecutive characters of an unspaced script
+	weightChar = 0.25 // a single character of an unspaced script
 )
 
 // entry is one feature of a unit.
 type entry struct {
 	id     int
-	count  float64 // how often it occurs, in the weight of its kind
-	weight float64 // the same, weighted by rareness; of length one over the unit
+	count  float64 // how often it occurs, times the weight of its kind
+	weight float64 // also weighted by rarity; the weights of a unit are a vector of length one
 }
 
-// vectors returns for each unit its features, weighted by how often they occur
-// in the unit and how few units share them, scaled to length one. n is the
-// number of different features. All orders are fixed by the text, so that the
-// sums made of them are the same on every run.
+// vectors returns the features of each unit, weighted by their frequency in the unit and their
+// rarity among the units, and the number of different features. Their order depends on the text
+// alone, so that sums over them are the same in every run.
 func vectors(units []unit) (vecs [][]entry, n int) {
 	ids := map[string]int{}
 	var df []float64
 	vecs = make([][]entry, len(units))
 	for i, u := range units {
+		index := map[int]int{} // of the features in vecs[i]
 		for _, f := range features(u.text) {
 			id, ok := ids[f.text]
 			if !ok {
@@ -55,17 +55,19 @@ func vectors(units []unit) (vecs [][]entry, n int) {
 				ids[f.text] = id
 				df = append(df, 0)
 			}
+			if k, ok := index[id]; ok {
+				vecs[i][k].count += f.weight
+				continue
+			}
+			index[id] = len(vecs[i])
 			vecs[i] = append(vecs[i], entry{id: id, count: f.weight})
-		}
-		vecs[i] = merge(vecs[i])
-		for _, e := range vecs[i] {
-			df[e.id]++
+			df[id]++
 		}
 	}
 	for _, v := range vecs {
 		norm := 0.0
 		for k := range v {
-			// Occurring twice in one sentence counts little more than once.
+			// The square root makes repetitions within a unit count little.
 			v[k].weight = math.Sqrt(v[k].count) * math.Log(1+float64(len(units))/df[v[k].id])
 			norm += v[k].weight * v[k].weight
 		}
@@ -76,26 +78,12 @@ func vectors(units []unit) (vecs [][]entry, n int) {
 	return vecs, len(df)
 }
 
-// merge sorts entries by feature and adds up those of the same.
-func merge(v []entry) []entry {
-	slices.SortStableFunc(v, func(a, b entry) int { return a.id - b.id })
-	out := v[:0]
-	for _, e := range v {
-		if k := len(out); k > 0 && out[k-1].id == e.id {
-			out[k-1].count += e.count
-			continue
-		}
-		out = append(out, e)
-	}
-	return out
-}
-
 type feature struct {
 	text   string
 	weight float64
 }
 
-// features lists what s is about: words and their parts, pairs of characters.
+// features returns the words of s and their parts, and the characters and their pairs.
 func features(s string) []feature {
 	var out []feature
 	tokens := tokenize(s)
@@ -140,14 +128,14 @@ func wordFeatures(w string) []feature {
 	}
 	parts := len(letters) - 3
 	for i := range parts {
-		// "+" keeps a part from being taken for a word. Together the parts of a
-		// long word weigh no more than those of a short one.
+		// "+" distinguishes a part from a word. The weight of all parts does not depend on the
+		// length of the word.
 		out = append(out, feature{"+" + string(letters[i:i+4]), 2 * weightPart / float64(parts)})
 	}
 	return out
 }
 
-// singular takes the s of a plural or a verb off an English word.
+// singular removes the s of a plural or a verb from an English word.
 func singular(w string) string {
 	if len(w) < 4 || strings.HasSuffix(w, "ss") || strings.HasSuffix(w, "us") || strings.HasSuffix(w, "is") {
 		return w

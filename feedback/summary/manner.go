@@ -9,9 +9,9 @@ import (
 //go:embed cues.txt
 var cueText string
 
-// cues are words with which a teacher marks what matters: rules, reasons,
-// warnings, praise, homework. Such sentences are worth more in a summary than
-// their place in the graph tells (Edmundson's cue method, JACM 16, 1969).
+// cues are words of important sentences, such as rules, reasons, warnings, praise and homework
+// (Edmundson's cue method, JACM 16, 1969): parts of a sentence in unspaced scripts, words in
+// others.
 var cues, cueWords = func() (parts []string, words map[string]bool) {
 	words = map[string]bool{}
 	for _, c := range strings.Fields(cueText) {
@@ -24,17 +24,17 @@ var cues, cueWords = func() (parts []string, words map[string]bool) {
 	return parts, words
 }()
 
-// asking are words that open a question, or close or mark it in Chinese.
-var asking = strings.Fields("who what why where when which whose how can could may do does did is are has have any 什么 谁 有没有 是不是 哪 怎么")
+// asking are English words at the start, and Chinese words in any place of a question.
+var asking = strings.Fields(`who what why where when which whose how can could may do does did is are has have any
+	什么 谁 有没有 是不是 哪 怎么`)
 
-// Factors by which a sentence's manner changes what it is worth.
 const (
 	cueFactor      = 2.0
 	questionFactor = 0.5
 )
 
-// manner is the factor for the way s is said: more for a marked sentence, less
-// for a question, whose answer is worth more.
+// manner returns the factor of a sentence with a cue, which is valued more, or of a question, which
+// is valued less than its answer.
 func manner(s string) float64 {
 	f := 1.0
 	if hasCue(s) {
@@ -63,11 +63,13 @@ func hasCue(s string) bool {
 
 func isQuestion(s string) bool {
 	s = strings.TrimRightFunc(s, isCloser)
-	if strings.HasSuffix(s, "?") || strings.HasSuffix(s, "？") || strings.HasSuffix(s, "吗") || strings.HasSuffix(s, "呢") {
-		return true
+	for _, end := range []string{"?", "？", "吗", "呢"} {
+		if strings.HasSuffix(s, end) {
+			return true
+		}
 	}
 	if endsSentence(s) {
-		return false // says that it is a statement
+		return false // with the end mark of a statement
 	}
 	tokens := tokenize(s)
 	for _, a := range asking {

@@ -85,7 +85,8 @@ func random(units []unit, limit int, r *rand.Rand) string {
 
 // tuned are the lessons that were looked at while the ranking's settings were
 // chosen; the others were only ever measured.
-var tuned = map[string]bool{"en-colour-mixing": true, "en-plants": true, "zh-apple-drawing": true, "zh-multiplication": true}
+var tuned = map[string]bool{"en-colour-mixing": true, "en-plants": true, "zh-apple-drawing": true,
+	"zh-multiplication": true}
 
 // TestBetterThanLeadingAndRandomSentences compares summaries of a fifth and of
 // three tenths of each lesson with baselines of the same length: its beginning,
@@ -96,6 +97,8 @@ func TestBetterThanLeadingAndRandomSentences(t *testing.T) {
 	sums := map[string]*result{}
 	counts := map[string]float64{}
 	pairs, better := 0, 0 // in ROUGE-2, than either
+	const format = "  ROUGE-1 %.3f leading %.3f random %.3f TextRank %.3f" +
+		"  ROUGE-2 %.3f leading %.3f random %.3f TextRank %.3f"
 	for _, l := range lessons(t) {
 		units := withoutRepeats(split(l.transcript, 0))
 		for _, share := range []float64{0.2, 0.3} {
@@ -106,13 +109,14 @@ func TestBetterThanLeadingAndRandomSentences(t *testing.T) {
 			ranked := textRank(units, limit)
 			var r result
 			for n := 1; n <= 2; n++ {
-				r.ours[n], r.lead[n], r.rank[n] = recall(text, l.points, n), recall(lead, l.points, n), recall(ranked, l.points, n)
+				r.ours[n], r.lead[n], r.rank[n] = recall(text, l.points, n), recall(lead, l.points, n),
+					recall(ranked, l.points, n)
 				const draws = 200
 				for seed := range uint64(draws) {
 					r.chance[n] += recall(random(units, limit, rand.New(rand.NewPCG(seed, 1))), l.points, n) / draws
 				}
 			}
-			t.Logf("%-18s %.0f%%  ROUGE-1 %.3f leading %.3f random %.3f TextRank %.3f  ROUGE-2 %.3f leading %.3f random %.3f TextRank %.3f", l.name, 100*share,
+			t.Logf("%-18s %.0f%%"+format, l.name, 100*share,
 				r.ours[1], r.lead[1], r.chance[1], r.rank[1], r.ours[2], r.lead[2], r.chance[2], r.rank[2])
 			require.Greater(t, r.ours[1], r.lead[1], l.name)
 			require.Greater(t, r.ours[1], r.chance[1], l.name)
@@ -141,7 +145,7 @@ func TestBetterThanLeadingAndRandomSentences(t *testing.T) {
 	require.Greater(t, better*10, pairs*9, "in ROUGE-2 better than both in %d of %d", better, pairs)
 	for _, g := range []string{"tuned", "measured only", "en", "zh", "all"} {
 		s, k := sums[g], counts[g]
-		t.Logf("%-13s (%2.0f)  ROUGE-1 %.3f leading %.3f random %.3f TextRank %.3f  ROUGE-2 %.3f leading %.3f random %.3f TextRank %.3f", g, k,
+		t.Logf("%-13s (%2.0f)"+format, g, k,
 			s.ours[1]/k, s.lead[1]/k, s.chance[1]/k, s.rank[1]/k, s.ours[2]/k, s.lead[2]/k, s.chance[2]/k, s.rank[2]/k)
 		require.Greater(t, s.ours[1], 1.15*s.chance[1], g)
 		require.Greater(t, s.ours[1], 1.25*s.lead[1], g)

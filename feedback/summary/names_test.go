@@ -14,24 +14,32 @@ func TestNamesAreHidden(t *testing.T) {
 		name, in, want string
 		list           []string
 	}{
-		{"whole and by parts", "Ana Field drew. Well done ana, said Mr Field's pupil.", "[NAME_1_1] drew. Well done [NAME_1_2], said Mr [NAME_1_3]'s pupil.", []string{"Ana Field"}},
+		{"whole and by parts", "Ana Field drew. Well done ana, said Mr Field's pupil.",
+			"[NAME_1_1] drew. Well done [NAME_1_2], said Mr [NAME_1_3]'s pupil.", []string{"Ana Field"}},
 		{"not inside words", "Al also calls all", "[NAME_1_1] also calls all", []string{"Al"}},
-		{"a name that is a word keeps its case", "Will will draw, may I? May may.", "[NAME_1_1] will draw, may I? [NAME_2_1] may.", []string{"Will", "May"}},
-		{"Chinese given and short names", "王小明画得好，小明，明明，小明 同学", "[NAME_1_1]画得好，[NAME_1_2]，[NAME_1_3]，[NAME_1_2] 同学", []string{"王小明"}},
+		{"a name that is a word keeps its case", "Will will draw, may I? May may.",
+			"[NAME_1_1] will draw, may I? [NAME_2_1] may.", []string{"Will", "May"}},
+		{"Chinese given and short names", "王小明画得好，小明，明明，小明 同学", "[NAME_1_1]画得好，[NAME_1_2]，[NAME_1_3]，[NAME_1_2] 同学",
+			[]string{"王小明"}},
 		{"a family name with a title", "李老师说李子很甜", "[NAME_1_1]说李子很甜", []string{"李梅"}},
 		{"a family name of two characters", "欧阳老师教若兰", "[NAME_1_1]教[NAME_1_2]", []string{"欧阳若兰"}},
-		{"the usual family names of two characters", "欧阳同学画得好，欧阳来了，诸葛老师也说", "[NAME_1_1]画得好，[NAME_1_2]来了，[NAME_2_1]也说", []string{"欧阳明", "诸葛亮"}},
+		{"the usual family names of two characters", "欧阳同学画得好，欧阳来了，诸葛老师也说", "[NAME_1_1]画得好，[NAME_1_2]来了，[NAME_2_1]也说",
+			[]string{"欧阳明", "诸葛亮"}},
 		{"not every family name is one of two characters", "王同学来了，王小同学也来了", "[NAME_1_1]来了，王小同学也来了", []string{"王小明"}},
-		{"a family name with 小 or 老", "小王和老王来了，小欧阳也来了", "[NAME_1_1]和[NAME_1_2]来了，[NAME_2_1]也来了", []string{"王小明", "欧阳明"}},
+		{"a family name with 小 or 老", "小王和老王来了，小欧阳也来了", "[NAME_1_1]和[NAME_1_2]来了，[NAME_2_1]也来了",
+			[]string{"王小明", "欧阳明"}},
 		{"everyday words are no names", "老师说一小时画小马", "老师说一小时画小马", []string{"师明亮", "时光光", "马大力"}},
 		{"any apostrophe", "O'Brien and O’Brien drew", "[NAME_1_1] and [NAME_1_2] drew", []string{"O’Brien"}},
-		{"a Korean name takes particles", "김민수는 민수가 김민수네 수민이", "[NAME_1_1]는 [NAME_2_1]가 [NAME_1_1]네 수민이", []string{"김민수", "민수"}},
+		{"a Korean name takes particles", "김민수는 민수가 김민수네 수민이", "[NAME_1_1]는 [NAME_2_1]가 [NAME_1_1]네 수민이",
+			[]string{"김민수", "민수"}},
 		{"a Korean name that is part of a word", "지원이 지원하다", "[NAME_1_1]이 지원하다", []string{"지원"}},
 		{"however its marks are written", "Jos\u00e9 draws", "[NAME_1_1] draws", []string{"Jose\u0301"}},
 		{"blanks between characters", "王 小 明 来 了", "[NAME_1_1] 来 了", []string{"王小明"}},
-		{"a class is hidden whole only", "Monday Art Class meets on Monday for art", "[NAME_1_1] meets on Monday for art", []string{"Monday Art Class"}},
+		{"a class is hidden whole only", "Monday Art Class meets on Monday for art",
+			"[NAME_1_1] meets on Monday for art", []string{"Monday Art Class"}},
 		{"marks of expressions are text", "a.b(c reads", "[NAME_1_1] reads", []string{"a.b(c"}},
-		{"tokens in the text are no tokens of ours", "[NAME_1_1] and Ana", "[NAME_1_1] and [NAMEX_1_1]", []string{"Ana"}},
+		{"tokens in the text are no tokens of ours", "[NAME_1_1] and Ana", "[NAME_1_1] and [NAMEX_1_1]",
+			[]string{"Ana"}},
 		{"no names", "Ana draws", "Ana draws", []string{"", " "}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -51,8 +59,10 @@ func TestChangedTokensAreUnderstood(t *testing.T) {
 	n := newNames([]string{"Ana Field"}, nil)
 	n.hide("Ana Field and Ana")
 	for in, want := range map[string]string{
-		"【NAME_1_2】画": "Ana画", "[ name_1_2 ]!": "Ana!", `[NAME\_1\_2]`: "Ana", "NAME_1_1 drew": "Ana Field drew", "[NAME_1]": "Ana Field",
-		"[NAME_1_9]": "Ana Field", "(see [NAME_1_1])": "(see Ana Field)", "write your name 1 time": "write your name 1 time",
+		"【NAME_1_2】画": "Ana画", "[ name_1_2 ]!": "Ana!", `[NAME\_1\_2]`: "Ana", "NAME_1_1 drew": "Ana Field drew",
+		"[NAME_1]":   "Ana Field",
+		"[NAME_1_9]": "Ana Field", "(see [NAME_1_1])": "(see Ana Field)",
+		"write your name 1 time": "write your name 1 time",
 	} {
 		got, known := n.restore(in)
 		require.True(t, known)
@@ -70,7 +80,9 @@ func TestNamesComeBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		pool := []string{"Ana", "Li", "Wu Bo", "王小明", "欧阳若兰", "Will Long", "d'Arc", "Zoë", "O(b", "李"}
 		list := rapid.SliceOfN(rapid.SampledFrom(pool), 0, 4).Draw(t, "names")
-		parts := rapid.SliceOf(rapid.OneOf(rapid.SampledFrom(pool), rapid.SampledFrom([]string{" ", "。", "draws", "小明", "画", "[", "]", "NAME_1_1", "1"}), rapid.String())).Draw(t, "text")
+		parts := rapid.SliceOf(rapid.OneOf(rapid.SampledFrom(pool),
+			rapid.SampledFrom([]string{" ", "。", "draws", "小明", "画", "[", "]", "NAME_1_1", "1"}),
+			rapid.String())).Draw(t, "text")
 		text := strings.ToValidUTF8(strings.Join(parts, ""), "")
 		n := newNames(list, []string{text})
 		hidden := n.hide(text)

@@ -2,17 +2,15 @@ package summary
 
 import "context"
 
-// Settings of the ranking.
 const (
 	damping    = 0.85 // as in PageRank
 	iterations = 30
 )
 
-// rank scores units by their place in the graph whose edges are the cosines of
-// their vectors (LexRank without a threshold: Erkan and Radev, JAIR 22, 2004).
-// The graph is never built: a step multiplies by the matrix of vectors and by
-// its transpose, so that the time grows with the length of the text and not
-// with its square. The scores have the mean one.
+// rank scores units by their centrality in the graph whose edges are the cosines of their vectors
+// (LexRank without a threshold: Erkan and Radev, JAIR 22, 2004). The mean score is one. Each
+// iteration multiplies by the matrix of vectors and by its transpose instead of by the graph's
+// matrix, so that the time is linear in the length of the text.
 func rank(ctx context.Context, vecs [][]entry, n int) ([]float64, error) {
 	total := make([]float64, n)
 	for _, v := range vecs {
@@ -20,7 +18,7 @@ func rank(ctx context.Context, vecs [][]entry, n int) ([]float64, error) {
 			total[e.id] += e.weight
 		}
 	}
-	degree := make([]float64, len(vecs)) // sum of the cosines to all others
+	degree := make([]float64, len(vecs)) // the sum of the cosines with all others
 	for i, v := range vecs {
 		for _, e := range v {
 			degree[i] += e.weight * (total[e.id] - e.weight)
@@ -37,7 +35,7 @@ func rank(ctx context.Context, vecs [][]entry, n int) ([]float64, error) {
 			return nil, err
 		}
 		clear(flow)
-		lost := 0.0 // the score of units that share nothing goes to all
+		lost := 0.0 // the score of units without edges is distributed to all
 		for i, v := range vecs {
 			if degree[i] <= 1e-12 {
 				lost += scores[i]

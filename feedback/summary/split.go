@@ -1,28 +1,28 @@
 package summary
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
 
-// unit is what a summary is put together from: a sentence, an utterance, or a
-// piece of one too long to be taken whole.
+// unit is a part of a transcript that a summary can contain: a sentence, an utterance, or a piece
+// of a long one.
 type unit struct {
-	text   string // word for word as recognised, spaces tidied
+	text   string // verbatim but for spaces
 	lesson int    // index of the transcript
-	words  int    // length by countWords
+	words  int    // by countWords
 
-	// gap is what stood between this unit and the one before it when both were
-	// cut from one sentence (glued), so that they can be put together again.
+	// glued means that this unit continues the sentence of the unit before it, after gap.
 	gap   string
 	glued bool
 }
 
-// maxUnit is the length in words from which on a sentence is cut into pieces.
+// maxUnit is the greatest length in words of a sentence that is not cut into pieces.
 const maxUnit = 40
 
-// split returns the units of one transcript in their order.
+// split returns the units of a transcript in order.
 func split(text string, lesson int) []unit {
 	var units []unit
 	for _, paragraph := range paragraphs(text) {
@@ -35,8 +35,8 @@ func split(text string, lesson int) []unit {
 	return units
 }
 
-// paragraphs returns the lines of text with their spaces tidied. A line that
-// plainly goes on in the next one is joined with it.
+// paragraphs returns the lines of text with normalized spaces. A line that continues in the next
+// one is joined with it.
 func paragraphs(text string) []string {
 	text = strings.Map(tidyRune, strings.ToValidUTF8(text, ""))
 	prose := isProse(text)
@@ -48,7 +48,7 @@ func paragraphs(text string) []string {
 		if isNoise(line) {
 			continue
 		}
-		if last != "" && goesOn(last, line, prose) {
+		if last != "" && continues(last, line, prose) {
 			open.WriteString(space(last, line))
 		} else if last != "" {
 			out = append(out, open.String())
@@ -63,8 +63,8 @@ func paragraphs(text string) []string {
 	return out
 }
 
-// tidyRune maps every kind of line end to \n and of blank to a space, and drops
-// what cannot be seen.
+// tidyRune maps all line breaks to \n and all white space to a space, and drops invisible
+// characters.
 func tidyRune(r rune) rune {
 	switch {
 	case r == '\n' || r == '\r' || r == '\v' || r == '\f' || r == '\u0085' || r == '\u2028' || r == '\u2029':
@@ -77,8 +77,8 @@ func tidyRune(r rune) rune {
 	return r
 }
 
-// isProse reports whether the text has the sentence marks of written language:
-// one for at most 60 words.
+// isProse reports whether the text has as many end marks as written language: at least one for 60
+// words.
 func isProse(text string) bool {
 	marks := 0
 	for _, r := range text {
@@ -89,9 +89,9 @@ func isProse(text string) bool {
 	return marks > 0 && marks*60 >= countWords(text)
 }
 
-// goesOn reports whether the sentence at the end of line a goes on in line b: a
-// ends with a comma, or, in prose, a has no end mark and b begins in lower case.
-func goesOn(a, b string, prose bool) bool {
+// continues reports whether the sentence at the end of line a continues in line b: a ends with a
+// comma, or, in prose, a has no end mark and b starts in lower case.
+func continues(a, b string, prose bool) bool {
 	last, _ := utf8.DecodeLastRuneInString(a)
 	if strings.ContainsRune(",，、：:", last) {
 		return true
@@ -100,8 +100,8 @@ func goesOn(a, b string, prose bool) bool {
 	return prose && unicode.IsLower(first) && !endsSentence(a)
 }
 
-// space is what belongs between two pieces of text: nothing where an unspaced
-// script or its punctuation meets, else a blank.
+// space returns what separates two pieces of text: nothing at an unspaced script or its
+// punctuation, otherwise a space.
 func space(a, b string) string {
 	last, _ := utf8.DecodeLastRuneInString(a)
 	first, _ := utf8.DecodeRuneInString(b)
@@ -111,8 +111,7 @@ func space(a, b string) string {
 	return " "
 }
 
-// isWide reports whether r is a character of an unspaced script or a full-width
-// mark, after which no blank is written.
+// isWide reports whether r is a character of an unspaced script or a full-width mark.
 func isWide(r rune) bool {
 	return unspaced(r) || r >= 0x3000 && r <= 0x303f || r >= 0xff00 && r <= 0xff65
 }
@@ -121,20 +120,19 @@ func isTerminator(r rune) bool {
 	return strings.ContainsRune("。！？｡．!?.…؟।", r)
 }
 
-// isCloser reports whether r may follow the end mark of a sentence and still
-// belong to it.
+// isCloser reports whether r after an end mark still belongs to the sentence.
 func isCloser(r rune) bool {
 	return strings.ContainsRune("\"'”’」』）)]】》〉", r)
 }
 
-// endsSentence reports whether s ends with an end mark, closing quotes aside.
+// endsSentence reports whether s ends with an end mark, ignoring closing quotes.
 func endsSentence(s string) bool {
 	s = strings.TrimRightFunc(s, isCloser)
 	r, _ := utf8.DecodeLastRuneInString(s)
 	return isTerminator(r) || r == '；' || r == ';'
 }
 
-// sentences cuts a paragraph after its end marks.
+// sentences splits a paragraph after its end marks.
 func sentences(p string) []string {
 	var out []string
 	start := 0
@@ -145,7 +143,7 @@ func sentences(p string) []string {
 			continue
 		}
 		mark, end := i, i
-		for end < len(p) { // a row of marks, then what closes the sentence
+		for end < len(p) { // several marks, then closers
 			m, k := utf8.DecodeRuneInString(p[end:])
 			if !isTerminator(m) && !(end > mark && isCloser(m)) {
 				break
@@ -165,15 +163,11 @@ func sentences(p string) []string {
 	return out
 }
 
-// abbreviations are those a lesson is likely to hold whose point ends no sentence.
-var abbreviations = map[string]bool{
-	"mr": true, "mrs": true, "ms": true, "dr": true, "prof": true, "st": true, "vs": true,
-	"approx": true, "fig": true, "pp": true, "ex": true,
-}
+// abbreviations are common abbreviations that usually do not end a sentence.
+var abbreviations = strings.Fields("mr mrs ms dr prof st vs approx fig pp ex")
 
-// breaksAfter reports whether the marks p[mark:end] end a sentence. Only the
-// Latin point is ambiguous: it also stands in numbers, addresses and
-// abbreviations, and in a row for a pause.
+// breaksAfter reports whether the marks p[mark:end] end a sentence. Only the point is ambiguous: it
+// is also part of numbers, addresses, abbreviations and ellipses.
 func breaksAfter(p string, mark, end int) bool {
 	marks := strings.TrimRightFunc(p[mark:end], isCloser)
 	if strings.Trim(marks, ".…") != "" || end == len(p) {
@@ -192,18 +186,18 @@ func breaksAfter(p string, mark, end int) bool {
 	}
 	word := p[strings.LastIndexAny(p[:mark], " ([\"“")+1 : mark]
 	switch {
-	case strings.EqualFold(word, "no"): // the word ends a sentence, the number sign does not
+	case strings.EqualFold(word, "no"): // the word "no" ends a sentence, the number sign does not
 		return !unicode.IsDigit(after)
 	case strings.EqualFold(word, "etc"), strings.Contains(word, "."): // p.m., e.g.
 		return !unicode.IsLower(after)
-	case utf8.RuneCountInString(word) == 1: // an initial; I is a word
+	case utf8.RuneCountInString(word) == 1: // an initial, or the word I
 		return word == "I" || !unicode.IsLetter([]rune(word)[0])
 	}
-	return !abbreviations[strings.ToLower(word)]
+	return !slices.Contains(abbreviations, strings.ToLower(word))
 }
 
-// isNoise reports whether s says nothing: no letter or digit, or nothing but a
-// recogniser's remark in brackets, such as [Music].
+// isNoise reports whether s contains no letters and digits outside of brackets, in which
+// recognisers put remarks such as [Music].
 func isNoise(s string) bool {
 	depth, words := 0, false
 	for _, r := range s {

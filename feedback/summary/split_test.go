@@ -25,21 +25,29 @@ func TestSplit(t *testing.T) {
 		{"English sentences", "We draw. Why? Because! Yes", []string{"We draw.", "Why?", "Because!", "Yes"}},
 		{"Chinese sentences need no blank", "今天画苹果。好看吗？好看！", []string{"今天画苹果。", "好看吗？", "好看！"}},
 		{"closing quotes stay with their sentence", "她说：“画得好。”大家笑了。", []string{"她说：“画得好。”", "大家笑了。"}},
-		{"titles and initials end no sentence", "Mr. Long met J. Short at 3 p.m. today. Fine.", []string{"Mr. Long met J. Short at 3 p.m. today.", "Fine."}},
+		{"titles and initials end no sentence", "Mr. Long met J. Short at 3 p.m. today. Fine.",
+			[]string{"Mr. Long met J. Short at 3 p.m. today.", "Fine."}},
 		{"numbers keep their point", "It is 3.5 metres. Next.", []string{"It is 3.5 metres.", "Next."}},
-		{"a number sign is no end, the word no is", "See No. 5 please. I said no. Then go.", []string{"See No. 5 please.", "I said no.", "Then go."}},
-		{"addresses keep their points", "Look at lessons.example.org now. Done.", []string{"Look at lessons.example.org now.", "Done."}},
-		{"dots for a pause go on in lower case", "Wait... then look... Good.", []string{"Wait... then look...", "Good."}},
+		{"a number sign is no end, the word no is", "See No. 5 please. I said no. Then go.",
+			[]string{"See No. 5 please.", "I said no.", "Then go."}},
+		{"addresses keep their points", "Look at lessons.example.org now. Done.",
+			[]string{"Look at lessons.example.org now.", "Done."}},
+		{"dots for a pause go on in lower case", "Wait... then look... Good.",
+			[]string{"Wait... then look...", "Good."}},
 		{"dots for a pause in Chinese", "等一下……再看。", []string{"等一下……", "再看。"}},
-		{"lower case after a point", "we draw. then we cut. p.m. is later, etc. and so on", []string{"we draw.", "then we cut.", "p.m. is later, etc. and so on"}},
+		{"lower case after a point", "we draw. then we cut. p.m. is later, etc. and so on",
+			[]string{"we draw.", "then we cut.", "p.m. is later, etc. and so on"}},
 		{"rows of marks stay together", "Really?! Yes!!!", []string{"Really?!", "Yes!!!"}},
-		{"one utterance a line", "sit down\nwe draw an apple\n我们画苹果", []string{"sit down", "we draw an apple", "我们画苹果"}},
+		{"one utterance a line", "sit down\nwe draw an apple\n我们画苹果",
+			[]string{"sit down", "we draw an apple", "我们画苹果"}},
 		{"every kind of line end", "a b\r\nc d\re f\u2028g h", []string{"a b", "c d", "e f", "g h"}},
-		{"wrapped prose is joined", "We draw an\napple today. It is\nred.", []string{"We draw an apple today.", "It is red."}},
+		{"wrapped prose is joined", "We draw an\napple today. It is\nred.",
+			[]string{"We draw an apple today.", "It is red."}},
 		{"a comma goes on in the next line", "先画一个圆，\n再画叶子", []string{"先画一个圆，再画叶子"}},
 		{"spaces are tidied", "  we \t draw\u3000an\u00a0apple  ", []string{"we draw an apple"}},
 		{"blanks of pauses stay in a short line", "好 今天画苹果 先画圆", []string{"好 今天画苹果 先画圆"}},
-		{"remarks of a recogniser are left out", "[Music]\n【音乐】\nhello [laughs] all\n♪♪\n...", []string{"hello [laughs] all"}},
+		{"remarks of a recogniser are left out", "[Music]\n【音乐】\nhello [laughs] all\n♪♪\n...",
+			[]string{"hello [laughs] all"}},
 		{"bytes that are no text are left out", "we\x00 draw\xff", []string{"we draw"}},
 		{"nothing", " \n\t", nil},
 	} {
@@ -52,11 +60,11 @@ func TestSplit(t *testing.T) {
 
 func TestLongRunsAreCutWhereAClauseBegins(t *testing.T) {
 	t.Parallel()
-	english := "so please take your ruler and measure the stem from the cotton wool to the tip and write it in the table with the date then we compare the numbers of all the groups because one plant alone tells us nothing about the others okay"
-	require.Equal(t, []string{
-		"so please take your ruler and measure the stem from the cotton wool to the tip and write it in the table with the date",
-		"then we compare the numbers of all the groups because one plant alone tells us nothing about the others okay",
-	}, texts(split(english, 0)))
+	first := "so please take your ruler and measure the stem from the cotton wool to the tip " +
+		"and write it in the table with the date"
+	second := "then we compare the numbers of all the groups because one plant alone tells us nothing " +
+		"about the others okay"
+	require.Equal(t, []string{first, second}, texts(split(first+" "+second, 0)))
 	chinese := "今天我们学画苹果的素描先看老师手里的这个苹果它是什么颜色的呢然后我们定构图苹果不要画得太大也不要画得太小因为四周要留空这样画面才舒服"
 	require.Equal(t, []string{
 		"今天我们学画苹果的素描先看老师手里的这个苹果它是什么颜色的呢",
@@ -84,7 +92,8 @@ func TestWords(t *testing.T) {
 // FuzzSplit: whatever the text, its units hold all its letters in their order,
 // recogniser's remarks aside, and none is longer than a unit may be.
 func FuzzSplit(f *testing.F) {
-	for _, s := range []string{"We draw. Why?", "今天画苹果。好看吗", "a, b\nc", "p.m. J. 3.5…", "“好。”", strings.Repeat("好吧然后 ", 50), "\u0e01\u0e33\u0e01\u0e33", "[x"} {
+	for _, s := range []string{"We draw. Why?", "今天画苹果。好看吗", "a, b\nc", "p.m. J. 3.5…", "“好。”",
+		strings.Repeat("好吧然后 ", 50), "\u0e01\u0e33\u0e01\u0e33", "[x"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

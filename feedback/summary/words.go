@@ -5,25 +5,24 @@ import (
 	"unicode/utf8"
 )
 
-// token is one word of a text: a letter sequence in scripts that put spaces
-// between words, a single character in those that do not.
+// token is a word of a text, or in scripts without spaces between words a single character.
 type token struct {
 	start, end int  // byte offsets
 	char       bool // a character of a script without spaces between words
 }
 
-// longWord is how many letters count as one word at most, so that a text
-// without any spaces cannot pass a limit as one word.
+// longWord is how many letters count as one word, so that a limit also applies to text without any
+// spaces.
 const longWord = 24
 
-// unspaced reports whether r belongs to a script that puts no spaces between words.
+// unspaced reports whether r belongs to a script without spaces between words.
 func unspaced(r rune) bool {
 	return r >= 0x0e00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana,
 		unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
 }
 
-// tokenize finds the words of s. Apostrophes, hyphens, points and commas belong
-// to a word when they stand between two of its letters or digits (don't, 3.5).
+// tokenize returns the words of s. Apostrophes and hyphens between letters and points and commas
+// between digits belong to a word (don't, 3.5).
 func tokenize(s string) []token {
 	var out []token
 	for i := 0; i < len(s); {
@@ -31,7 +30,7 @@ func tokenize(s string) []token {
 		switch {
 		case unspaced(r):
 			end := i + n
-			for end < len(s) { // marks belong to the character before them
+			for end < len(s) { // combining marks
 				m, k := utf8.DecodeRuneInString(s[end:])
 				if !unicode.IsMark(m) {
 					break
@@ -53,7 +52,7 @@ func tokenize(s string) []token {
 	return out
 }
 
-// wordEnd returns where the word that begins at byte i of s ends.
+// wordEnd returns the end of the word that starts at byte i of s.
 func wordEnd(s string, i int) int {
 	end := i
 	for end < len(s) {
@@ -80,8 +79,8 @@ func inWord(r rune) bool {
 	return (unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r)) && !unspaced(r)
 }
 
-// countWords is the length of s as word processors count it: each word of a
-// spaced script, each character of an unspaced one.
+// countWords returns the length of s as word processors count it: words of spaced scripts and
+// characters of unspaced ones.
 func countWords(s string) int {
 	n := 0
 	for _, t := range tokenize(s) {

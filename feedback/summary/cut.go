@@ -7,46 +7,47 @@ import (
 	"unicode/utf8"
 )
 
-// Lengths of the pieces that a long run of speech is cut into, in words.
+// The lengths in words of the pieces of a long sentence.
 const (
 	minPiece    = 5
 	targetPiece = 16
 )
 
-// What it costs to cut at a place, against the square of a piece's relative
-// distance from the target length.
+// The costs of a cut, to which the squares of the pieces' relative distances from the target length
+// are added.
 const (
 	costComma = 0.0
-	costPause = 0.1 // a blank between two characters of an unspaced script
-	costOpen  = 0.2 // before a word that opens a clause
-	costMaybe = 0.7 // before one that often does, after a particle that often ends one
+	costPause = 0.1 // a space between two characters of an unspaced script
+	costOpen  = 0.2 // before a word that starts a clause
+	costMaybe = 0.7 // before a word that often starts one, or after a particle that often ends one
 	costWord  = 1.5 // anywhere else
-	costTorn  = 3.0 // where the words beside the cut belong together
+	costTorn  = 3.0 // between words that belong together
 )
 
-// openers are words that open a clause in a teacher's talk, mayOpen words that
-// often do.
+// openers are words that start a clause in a lesson, mayOpen words that often do.
 var (
-	openers = strings.Fields(`
-so then but because now okay next first second third when remember please today otherwise
-然后 接下来 那么 所以 但是 不过 可是 因为 现在 首先 最后 还有 另外 如果 要是 今天 记住 第一 第二 第三 接着 下面 再来 同学们 其实 刚才 比如 好`)
-	mayOpen = strings.Fields(`and if where why what who we you 大家 这里 这个 那个 就是 我们 你们 他们 这样`)
+	openers = strings.Fields(`so then but because now okay next first second third when remember please today otherwise
+		然后 接下来 那么 所以 但是 不过 可是 因为 现在 首先 最后 还有 另外 如果
+		要是 今天 记住 第一 第二 第三 接着 下面 再来 同学们 其实 刚才 比如 好`)
+	mayOpen = strings.Fields(`and if where why what who we you
+		大家 这里 这个 那个 就是 我们 你们 他们 这样`)
 )
 
 // particles are characters that end a clause in spoken Chinese.
 const particles = "吧呢吗啊呀哦嘛了"
 
-// leaning are words and characters that need what follows them, clinging those
-// that need what is before them: no clause ends after the ones or begins with
-// the others.
+// proclitics are words and characters with which no clause ends, enclitics those with which none
+// starts.
 var (
-	leaning = wordSet(`a an the of to for in on at by with from into and or if as than my your his her its our their this these very
-not only i we he she they it's is are was were be been can will would must should could may do does did don't has have had
-要请把被让给跟和与从在对向比用为是的得这那第很更最不没再先都也就才会能可想该因所如但一两三几每各个哪`)
-	clinging = wordSet(`的了着过得地们吗呢吧啊呀哦嘛里面边上下子儿头个些种次遍`)
+	proclitics = wordSet(`a an the of to for in on at by with from into and or if as than
+		my your his her its our their this these very not only i we he she they it's is are was were be been
+		can will would must should could may do does did don't has have had
+		要请把被让给跟和与从在对向比用为是的得这那第很更最不没再
+		先都也就才会能可想该因所如但一两三几每各个哪`)
+	enclitics = wordSet(`的了着过得地们吗呢吧啊呀哦嘛里面边上下子儿头个些种次遍`)
 )
 
-// wordSet is the set of the words of a text; an unspaced word stands for its characters.
+// wordSet returns the tokens of a list of words.
 func wordSet(text string) map[string]bool {
 	m := map[string]bool{}
 	for _, w := range strings.Fields(text) {
@@ -57,17 +58,14 @@ func wordSet(text string) map[string]bool {
 	return m
 }
 
-// cut returns a sentence as one unit, or, when it is too long for that, as
-// pieces glued together. The places are those where the cuts and the lengths
-// together cost least.
+// cut returns a sentence as one unit or, if it is too long, as pieces with the least total cost.
 func cut(s string, lesson int) []unit {
 	tokens := tokenize(s)
 	if len(tokens) <= maxUnit {
 		return []unit{{text: s, lesson: lesson, words: countWords(s)}}
 	}
 	cost := cutCosts(s, tokens)
-	// best[i] is the least cost of cutting tokens[:i]; from[i] where its last
-	// piece begins.
+	// best[i] is the least cost of cutting tokens[:i], from[i] the start of its last piece.
 	best := make([]float64, len(tokens)+1)
 	from := make([]int, len(tokens)+1)
 	for i := 1; i <= len(tokens); i++ {
@@ -98,17 +96,15 @@ func cut(s string, lesson int) []unit {
 		}
 		text := strings.TrimSpace(s[start:end])
 		before := strings.TrimRight(s[:start], " ")
-		units = append(units, unit{text: text, lesson: lesson, words: countWords(text), gap: s[len(before):start], glued: b > 0})
+		units = append(units, unit{text: text, lesson: lesson, words: countWords(text),
+			gap: s[len(before):start], glued: b > 0})
 		end = start
 	}
-	for i, j := 0, len(units)-1; i < j; i, j = i+1, j-1 {
-		units[i], units[j] = units[j], units[i]
-	}
+	slices.Reverse(units)
 	return units
 }
 
-// openStart moves start before the opening quotes and brackets that belong to
-// the word there.
+// openStart moves start before the opening quotes and brackets of the word there.
 func openStart(s string, start int) int {
 	for start > 0 {
 		r, n := utf8.DecodeLastRuneInString(s[:start])
@@ -120,12 +116,12 @@ func openStart(s string, start int) int {
 	return start
 }
 
-// cutCosts returns for each token what it costs to begin a piece there.
+// cutCosts returns for each token the cost of starting a piece there.
 func cutCosts(s string, tokens []token) []float64 {
 	costs := make([]float64, len(tokens))
 	pauses := spacesArePauses(tokens)
 	word := func(i int) string { return strings.ToLower(s[tokens[i].start:tokens[i].end]) }
-	pairs := map[string]int{} // neighbours met more than once are likely a word
+	pairs := map[string]int{} // pairs that occur repeatedly probably are a word
 	for i := 1; i < len(tokens); i++ {
 		if tokens[i].char && tokens[i-1].char {
 			pairs[word(i-1)+word(i)]++
@@ -139,10 +135,10 @@ func cutCosts(s string, tokens []token) []float64 {
 			costs[i] = costComma
 		case char && between != "" && pauses:
 			costs[i] = costPause
-		case leaning[word(i-1)], tokens[i].char && clinging[word(i)]:
+		case proclitics[word(i-1)], tokens[i].char && enclitics[word(i)]:
 			costs[i] = costTorn
 		case i > 1 && opens(s, tokens, i-2, openers) || opens(s, tokens, i-1, openers):
-			costs[i] = costWord // not between "and then" and what it opens
+			costs[i] = costWord // not after "and then"
 		case opens(s, tokens, i, openers):
 			costs[i] = costOpen
 		case opens(s, tokens, i, mayOpen), char && strings.Contains(particles, word(i-1)):
@@ -156,7 +152,7 @@ func cutCosts(s string, tokens []token) []float64 {
 	return costs
 }
 
-// opens reports whether one of words begins at tokens[i].
+// opens reports whether one of words starts at tokens[i].
 func opens(s string, tokens []token, i int, words []string) bool {
 	if !tokens[i].char {
 		word := strings.ToLower(s[tokens[i].start:tokens[i].end])
@@ -170,27 +166,27 @@ func opens(s string, tokens []token, i int, words []string) bool {
 		if w != "好" || i == 0 {
 			return true
 		}
-		// As a word of its own, not as the end or the beginning of another.
+		// As a separate word, not as the end or the start of another one.
 		last := s[tokens[i-1].start:tokens[i-1].end]
 		next, _ := utf8.DecodeRuneInString(rest[len(w):])
-		return !strings.Contains("很更最不真正还只做你您就可常挺蛮较", last) && !strings.ContainsRune("看听玩吃的了像几多处", next)
+		return !strings.Contains("很更最不真正还只做你您就可常挺蛮较", last) &&
+			!strings.ContainsRune("看听玩吃的了像几多处", next)
 	}
 	return false
 }
 
-// spacesArePauses tells blanks that a speaker's pauses left between characters
-// from those of a recogniser that puts one after every word: then the stretches
-// between them are short.
+// spacesArePauses reports whether spaces between characters are the speaker's pauses. Otherwise the
+// recogniser writes one after every word, and they are close together.
 func spacesArePauses(tokens []token) bool {
-	chars, blanks := 0, 1
+	chars, spaces := 0, 1
 	for i, t := range tokens {
 		if !t.char {
 			continue
 		}
 		chars++
 		if i > 0 && tokens[i-1].char && tokens[i-1].end != t.start {
-			blanks++
+			spaces++
 		}
 	}
-	return chars >= 4*blanks
+	return chars >= 4*spaces
 }
