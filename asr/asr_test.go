@@ -115,7 +115,7 @@ func (recognizer) Recognize(_ context.Context, a asr.Audio) (asr.Transcript, err
 
 func (recognizer) Status(context.Context) asr.Status { return asr.Status{Available: true} }
 
-// What to do with an error, an error tells by method.
+// The methods of an error tell what to do.
 func ExampleRecognizer() {
 	var rec asr.Recognizer = recognizer{}
 	for _, recording := range []string{"RIFF…", ""} {
@@ -125,12 +125,12 @@ func ExampleRecognizer() {
 		case err == nil:
 			fmt.Println(t.Text)
 		case e != nil && e.Permanent():
-			fmt.Println("give up:", e.PublicText())
+			fmt.Println("failed:", e.PublicText())
 		case e != nil && e.RetryAfter() > 0:
-			fmt.Println("again in", e.RetryAfter())
+			fmt.Println("retry in", e.RetryAfter())
 		}
 	}
 	// Output:
 	// good morning
-	// give up: the audio cannot be used: it is empty
+	// failed: the audio cannot be used: it is empty
 }

@@ -11,20 +11,35 @@ import (
 	"lessonkit.example/asr/local"
 )
 
-// A program's own test against a server that goes wrong.
-func ExampleNewServer() {
-	test := func(t *testing.T) {
-		server := asrtest.NewServer(t, asrtest.WhisperCPP)
-		server.SetFault(asrtest.Busy)
-		rec, err := local.New(local.Config{URL: server.URL})
-		require.NoError(t, err)
-		_, err = rec.Recognize(t.Context(), asr.FromBytes("a.wav", asrtest.WAV(time.Second)))
-		require.ErrorIs(t, err, asr.ErrUnavailable)
-	}
-	_ = test
+// This is the body of a test function of a recogniser.
+func ExampleRun() {
+	var t *testing.T // the argument of the test function
+
+	server := asrtest.NewServer(t, asrtest.OpenAI)
+	audio := asrtest.WAV(2 * time.Second)
+	asrtest.Run(t, asrtest.Target{
+		New: func(t testing.TB) asr.Recognizer {
+			rec, err := local.New(local.Config{URL: server.URL})
+			require.NoError(t, err)
+			return rec
+		},
+		Audio: audio, Text: asrtest.Heard(audio), TextOf: asrtest.Heard,
+	})
 }
 
-func TestExampleHolds(t *testing.T) {
+// This is the body of a test function of a program that uses a recogniser.
+func ExampleNewServer() {
+	var t *testing.T // the argument of the test function
+
+	server := asrtest.NewServer(t, asrtest.WhisperCPP)
+	server.SetFault(asrtest.Busy)
+	rec, err := local.New(local.Config{URL: server.URL})
+	require.NoError(t, err)
+	_, err = rec.Recognize(t.Context(), asr.FromBytes("a.wav", asrtest.WAV(time.Second)))
+	require.ErrorIs(t, err, asr.ErrUnavailable)
+}
+
+func TestServerReturnsWhatItReceives(t *testing.T) {
 	t.Parallel()
 	server := asrtest.NewServer(t, asrtest.WhisperCPP)
 	rec, err := local.New(local.Config{URL: server.URL})

@@ -1,16 +1,35 @@
 package command_test
 
 import (
+	"context"
 	"fmt"
 
+	"lessonkit.example/asr"
 	"lessonkit.example/asr/command"
 )
 
+func Example() {
+	rec, err := command.New(command.PocketSphinx())
+	if err != nil {
+		fmt.Println(err) // names the packages to install
+		return
+	}
+	audio, err := asr.FromFile("no-such.wav")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	t, err := rec.Recognize(context.Background(), audio)
+	fmt.Println(t.Text, err)
+}
+
+// Any program that reads a WAV file and prints text is a recogniser.
 func ExampleNew() {
 	_, err := command.New(command.Config{
-		Args:     []string{"my-recogniser", "--wav", "{input}", "--lang", "{language}"},
-		FFmpeg:   "my-ffmpeg",
+		Args:     []string{"my-recogniser", "--wav", "{input}", "--language", "{language}"},
+		Parse:    command.JSONLine, // it prints {"text": "…"}
 		Packages: []string{"my-recogniser"},
+		FFmpeg:   "my-ffmpeg",
 	})
 	fmt.Println(err)
 	// Output: missing for speech recognition: my-recogniser, my-ffmpeg; on Debian: apt-get install --no-install-recommends my-recogniser ffmpeg

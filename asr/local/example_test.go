@@ -14,13 +14,13 @@ import (
 	"lessonkit.example/asr/local"
 )
 
-// Transcribe a file with a server on this machine: its address is all that is needed.
+// Transcribe a file with a server on this machine.
 func Example() {
 	server, file := exampleServer()
 	defer os.Remove(file)
 	defer server.Close()
 
-	rec, err := local.New(local.Config{URL: server.URL}) // such as http://127.0.0.1:8080
+	rec, err := local.New(local.Config{URL: server.URL, Segments: true}) // http://127.0.0.1:8080
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -30,10 +30,16 @@ func Example() {
 	}
 	t, err := rec.Recognize(context.Background(), audio)
 	fmt.Println(t.Text, t.Duration, err)
-	// Output: good morning 1s <nil>
+	for _, s := range t.Segments {
+		fmt.Println(s.Start, s.End, s.Text)
+	}
+	// Output:
+	// good morning 1s <nil>
+	// 0s 500ms good
+	// 500ms 1s morning
 }
 
-// exampleServer stands for a recogniser, and for a recording.
+// exampleServer starts a server and creates a recording.
 func exampleServer() (*httptest.Server, string) {
 	file, err := os.CreateTemp("", "lesson-*.wav")
 	if err != nil {
@@ -47,7 +53,8 @@ func exampleServer() (*httptest.Server, string) {
 			http.Error(w, "no file", http.StatusBadRequest)
 			return
 		}
-		fmt.Fprint(w, `{"text":" good morning\n"}`)
+		fmt.Fprint(w, `{"text":" good morning\n","segments":[
+			{"start":0,"end":0.5,"text":" good"},{"start":0.5,"end":1,"text":" morning"}]}`)
 	})
 	return httptest.NewServer(mux), file.Name()
 }
