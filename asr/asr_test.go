@@ -16,14 +16,14 @@ import (
 	"lessonkit.example/asr"
 )
 
-// gone is an error of the caller's own, out of Audio.Open.
+// gone is an error that Audio.Open returns.
 type gone struct{}
 
 func (gone) Error() string      { return "gone" }
 func (gone) Permanent() bool    { return true }
 func (gone) PublicText() string { return "the recording is gone" }
 
-func TestErrorsSayWhatAQueueShouldDo(t *testing.T) {
+func TestErrorMethods(t *testing.T) {
 	t.Parallel()
 	cause := errors.New("cause")
 	for _, c := range []struct {
@@ -34,14 +34,39 @@ func TestErrorsSayWhatAQueueShouldDo(t *testing.T) {
 		text      string
 		public    string
 	}{
-		{"ordinary", asr.Error{Op: "local", Message: "odd answer", Status: 500, Err: cause}, false, 0, "recognize (local): odd answer (HTTP 500): cause", "the recogniser failed"},
-		{"a cause that is permanent", asr.Error{Op: "local", Message: "open audio", Err: gone{}}, true, 0, "recognize (local): open audio: gone", "the recording is gone"},
-		{"unavailable", asr.Error{Class: asr.ErrUnavailable}, false, 15 * time.Second, "recognize: the recogniser is not available", "the recogniser is not available"},
-		{"unavailable for a time", asr.Error{Class: asr.ErrUnavailable, After: time.Hour}, false, time.Hour, "recognize: the recogniser is not available", "the recogniser is not available"},
-		{"unusable", asr.Error{Class: asr.ErrUnusableAudio, Message: "it is empty", After: time.Hour}, true, 0, "recognize: the audio cannot be used: it is empty", "the audio cannot be used: it is empty"},
-		{"misconfigured", asr.Error{Class: asr.ErrMisconfigured, Message: "wrong key", Code: "4002"}, false, time.Minute, "recognize: the recogniser is misconfigured: wrong key (code 4002)", "the recogniser is misconfigured"},
-		{"misconfigured for good", asr.Error{Class: asr.ErrMisconfigured, Final: true}, true, 0, "recognize: the recogniser is misconfigured", "the recogniser is misconfigured"},
-		{"refused", asr.Error{Class: asr.ErrRefused, Code: "4004", Status: 200}, false, 10 * time.Minute, "recognize: the account is refused (code 4004, HTTP 200)", "the account is refused"},
+		{
+			"no class", asr.Error{Op: "local", Message: "odd answer", Status: 500, Err: cause}, false, 0,
+			"recognize (local): odd answer (HTTP 500): cause", "the recogniser failed",
+		},
+		{
+			"permanent cause", asr.Error{Op: "local", Message: "open audio", Err: gone{}}, true, 0,
+			"recognize (local): open audio: gone", "the recording is gone",
+		},
+		{
+			"unavailable", asr.Error{Class: asr.ErrUnavailable}, false, 15 * time.Second,
+			"recognize: the recogniser is not available", "the recogniser is not available",
+		},
+		{
+			"unavailable with After", asr.Error{Class: asr.ErrUnavailable, After: time.Hour}, false, time.Hour,
+			"recognize: the recogniser is not available", "the recogniser is not available",
+		},
+		{
+			"unusable", asr.Error{Class: asr.ErrUnusableAudio, Message: "it is empty", After: time.Hour}, true, 0,
+			"recognize: the audio cannot be used: it is empty", "the audio cannot be used: it is empty",
+		},
+		{
+			"misconfigured", asr.Error{Class: asr.ErrMisconfigured, Message: "wrong key", Code: "4002"},
+			false, time.Minute,
+			"recognize: the recogniser is misconfigured: wrong key (code 4002)", "the recogniser is misconfigured",
+		},
+		{
+			"permanently misconfigured", asr.Error{Class: asr.ErrMisconfigured, Final: true}, true, 0,
+			"recognize: the recogniser is misconfigured", "the recogniser is misconfigured",
+		},
+		{
+			"refused", asr.Error{Class: asr.ErrRefused, Code: "4004", Status: 200}, false, 10 * time.Minute,
+			"recognize: the account is refused (code 4004, HTTP 200)", "the account is refused",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -65,7 +90,7 @@ func TestErrorsSayWhatAQueueShouldDo(t *testing.T) {
 	}
 }
 
-func TestJoinTextPutsSpacesWhereTheScriptHasThem(t *testing.T) {
+func TestJoinTextSpacesDependOnTheScript(t *testing.T) {
 	t.Parallel()
 	for want, texts := range map[string][]string{
 		"":               {"", " ", "\n"},
@@ -81,7 +106,7 @@ func TestJoinTextPutsSpacesWhereTheScriptHasThem(t *testing.T) {
 	require.Equal(t, "a b", asr.JoinSegments([]asr.Segment{{Text: "a"}, {Text: "b"}}))
 }
 
-func TestAudioOfAFileCanBeOpenedAgainAndAgain(t *testing.T) {
+func TestFromFileOpensRepeatedly(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "lesson.wav")
 	require.NoError(t, os.WriteFile(path, []byte("sound"), 0o600))
@@ -103,7 +128,7 @@ func TestAudioOfAFileCanBeOpenedAgainAndAgain(t *testing.T) {
 	require.ErrorContains(t, err, "not a regular file")
 }
 
-// recognizer is any Recognizer.
+// recognizer is a Recognizer.
 type recognizer struct{}
 
 func (recognizer) Recognize(_ context.Context, a asr.Audio) (asr.Transcript, error) {

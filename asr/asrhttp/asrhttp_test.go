@@ -21,12 +21,13 @@ import (
 
 	"lessonkit.example/asr"
 	"lessonkit.example/asr/asrhttp"
+	"lessonkit.example/asr/asrtest"
 	"lessonkit.example/asr/audiofile"
 	"lessonkit.example/asr/command"
 	"lessonkit.example/asr/local"
 )
 
-// recognizer answers as its function says.
+// recognizer calls a function.
 type recognizer struct {
 	f      func(context.Context, asr.Audio) (asr.Transcript, error)
 	status asr.Status
@@ -49,7 +50,7 @@ func serve(t *testing.T, cfg asrhttp.Config) string {
 	return s.URL
 }
 
-// post sends a form of fields "name=value" in order; "file=@" stands for the recording.
+// post sends a form of fields "name=value" in order; "file=@" is the recording.
 func post(t *testing.T, url string, audio []byte, fields ...string) (*http.Response, string) {
 	t.Helper()
 	var buf bytes.Buffer
@@ -82,21 +83,26 @@ func wav(d time.Duration) []byte {
 	return append(audiofile.PCM{Rate: 16000, Channels: 1}.Header(size), make([]byte, size)...)
 }
 
-func TestAnswersInTheFormatAskedFor(t *testing.T) {
+func TestResponseFormats(t *testing.T) {
 	t.Parallel()
 	var got asr.Audio
-	url := serve(t, asrhttp.Config{Recognizer: recognizer{f: func(_ context.Context, a asr.Audio) (asr.Transcript, error) {
+	rec := recognizer{f: func(_ context.Context, a asr.Audio) (asr.Transcript, error) {
 		got = a
 		return asr.Transcript{
 			Text: "你好 <world>", Language: "zh", Duration: 1500 * time.Millisecond,
 			Segments: []asr.Segment{{Start: 0, End: 1500 * time.Millisecond, Text: "你好 <world>"}},
 		}, nil
-	}}})
+	}}
+	url := serve(t, asrhttp.Config{Recognizer: rec})
 	for _, c := range []struct{ format, contentType, body string }{
-		{"", "application/json; charset=utf-8", `{"text":"你好 <world>","usage":{"seconds":2,"type":"duration"}}`},
-		{"json", "application/json; charset=utf-8", `{"text":"你好 <world>","usage":{"seconds":2,"type":"duration"}}`},
-		{"text", "text/plain; charset=utf-8", "你好 <world>"},
-		{"verbose_json", "application/json; charset=utf-8", `{"duration":1.5,"language":"zh","segments":[{"id":0,"start":0,"end":1.5,"text":"你好 <world>"}],"task":"transcribe","text":"你好 <world>"}`},
+		{"", "application/json", `{"text":"你好 <world>","usage":{"seconds":2,"type":"duration"}}`},
+		{"json", "application/json", `{"text":"你好 <world>","usage":{"seconds":2,"type":"duration"}}`},
+		{"text", "text/plain", "你好 <world>"},
+		{
+			"verbose_json", "application/json", `{"duration":1.5,"language":"zh",` +
+				`"segments":[{"id":0,"start":0,"end":1.5,"text":"你好 <world>"}],` +
+				`"task":"transcribe","text":"你好 <world>"}`,
+		},
 	} {
 		fields := []string{"file=@", "model=whatever", "language=zh"}
 		if c.format != "" {
@@ -104,18 +110,19 @@ func TestAnswersInTheFormatAskedFor(t *testing.T) {
 		}
 		resp, body := post(t, url, wav(time.Second), fields...)
 		require.Equal(t, 200, resp.StatusCode, body)
-		require.Equal(t, c.contentType, resp.Header.Get("Content-Type"))
+		require.Equal(t, c.contentType+"; charset=utf-8", resp.Header.Get("Content-Type"))
 		require.Equal(t, c.body, strings.TrimSpace(body))
 		require.Equal(t, "zh", got.Language)
 		require.EqualValues(t, len(wav(time.Second)), got.Size)
 	}
 }
 
-func TestFaultsOfTheRequestAreNamed(t *testing.T) {
+func TestInvalidRequestsAreExplained(t *testing.T) {
 	t.Parallel()
-	url := serve(t, asrhttp.Config{MaxBytes: 1000, Recognizer: recognizer{f: func(context.Context, asr.Audio) (asr.Transcript, error) {
+	rec := recognizer{f: func(context.Context, asr.Audio) (asr.Transcript, error) {
 		return asr.Transcript{}, errors.New("not to be called")
-	}}})
+	}}
+	url := serve(t, asrhttp.Config{MaxBytes: 1000, Recognizer: rec})
 	for _, c := range []struct {
 		name   string
 		audio  []byte
@@ -126,7 +133,7 @@ func TestFaultsOfTheRequestAreNamed(t *testing.T) {
 		{"no file", nil, []string{"model=x"}, 400, `the form has no field \"file\"`},
 		{"empty file", nil, []string{"file=@"}, 400, "the recording is empty"},
 		{"two files", wav(0), []string{"file=@", "file=@"}, 400, "more than one"},
-		{"unknown format", wav(0), []string{"file=@", "response_format=srt"}, 400, "must be json, text or verbose_json"},
+		{"unknown format", wav(0), []string{"file=@", "response_format=srt"}, 400, "must be json, text or verbose"},
 		{"streaming", wav(0), []string{"file=@", "stream=true"}, 400, "streaming is not supported"},
 		{"too large", wav(time.Second), []string{"file=@"}, 413, "larger than 1000 bytes"},
 		{"long field", wav(0), []string{"prompt=" + strings.Repeat("x", 5000)}, 400, "longer than"},
@@ -154,7 +161,7 @@ func TestFaultsOfTheRequestAreNamed(t *testing.T) {
 	}
 }
 
-func TestErrorsOfTheRecogniserHaveTheirStatus(t *testing.T) {
+func TestStatusOfRecognitionErrors(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name       string
@@ -164,15 +171,16 @@ func TestErrorsOfTheRecogniserHaveTheirStatus(t *testing.T) {
 		says       string
 	}{
 		{"unusable audio", &asr.Error{Class: asr.ErrUnusableAudio, Message: "it is noise"}, 400, "", "it is noise"},
-		{"away", &asr.Error{Class: asr.ErrUnavailable, After: 1500 * time.Millisecond}, 503, "2", "not available"},
+		{"unavailable", &asr.Error{Class: asr.ErrUnavailable, After: 1500 * time.Millisecond}, 503, "2", "not"},
 		{"failure", &asr.Error{Message: "secret path"}, 500, "", "the recogniser failed"},
 		{"unknown", errors.New("secret path"), 500, "", "the recogniser failed"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			url := serve(t, asrhttp.Config{Recognizer: recognizer{f: func(context.Context, asr.Audio) (asr.Transcript, error) {
+			rec := recognizer{f: func(context.Context, asr.Audio) (asr.Transcript, error) {
 				return asr.Transcript{}, c.err
-			}}})
+			}}
+			url := serve(t, asrhttp.Config{Recognizer: rec})
 			resp, body := post(t, url, wav(0), "file=@")
 			require.Equal(t, c.status, resp.StatusCode)
 			require.Equal(t, c.retryAfter, resp.Header.Get("Retry-After"))
@@ -182,14 +190,15 @@ func TestErrorsOfTheRecogniserHaveTheirStatus(t *testing.T) {
 	}
 }
 
-func TestTooManyRecordingsAreRefusedAtOnce(t *testing.T) {
+func TestTooManyPendingRecordingsAreRejectedAtOnce(t *testing.T) {
 	t.Parallel()
 	entered, release := make(chan struct{}), make(chan struct{})
-	url := serve(t, asrhttp.Config{MaxPending: 1, Recognizer: recognizer{f: func(context.Context, asr.Audio) (asr.Transcript, error) {
+	rec := recognizer{f: func(context.Context, asr.Audio) (asr.Transcript, error) {
 		close(entered)
 		<-release
 		return asr.Transcript{Text: "first"}, nil
-	}}})
+	}}
+	url := serve(t, asrhttp.Config{MaxPending: 1, Recognizer: rec})
 	first := make(chan string)
 	go func() {
 		_, body := post(t, url, wav(0), "file=@")
@@ -203,15 +212,17 @@ func TestTooManyRecordingsAreRefusedAtOnce(t *testing.T) {
 	require.Contains(t, <-first, "first")
 }
 
-func TestClientThatStopsSendingIsGivenUp(t *testing.T) {
+func TestStalledUploadTimesOut(t *testing.T) {
 	t.Parallel()
-	url := serve(t, asrhttp.Config{MaxPending: 1, ReadPause: 50 * time.Millisecond, Recognizer: recognizer{f: func(context.Context, asr.Audio) (asr.Transcript, error) {
+	rec := recognizer{f: func(context.Context, asr.Audio) (asr.Transcript, error) {
 		return asr.Transcript{Text: "next"}, nil
-	}}})
+	}}
+	url := serve(t, asrhttp.Config{MaxPending: 1, ReadPause: 50 * time.Millisecond, Recognizer: rec})
 	c, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
 	require.NoError(t, err)
 	defer c.Close()
-	_, err = io.WriteString(c, "POST /v1/audio/transcriptions HTTP/1.1\r\nHost: x\r\nContent-Type: multipart/form-data; boundary=b\r\nContent-Length: 1000\r\n\r\n"+
+	_, err = io.WriteString(c, "POST /v1/audio/transcriptions HTTP/1.1\r\nHost: x\r\n"+
+		"Content-Type: multipart/form-data; boundary=b\r\nContent-Length: 1000\r\n\r\n"+
 		"--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.wav\"\r\n\r\nRIFF")
 	require.NoError(t, err)
 	answer, err := io.ReadAll(c)
@@ -219,25 +230,26 @@ func TestClientThatStopsSendingIsGivenUp(t *testing.T) {
 	require.Contains(t, string(answer), "408 Request Timeout")
 	require.Contains(t, string(answer), "no data received for 50ms")
 	_, body := post(t, url, wav(0), "file=@")
-	require.Contains(t, body, "next", "its place is free again")
+	require.Contains(t, body, "next", "the slot is free again")
 }
 
-func TestClientThatGoesAwayEndsItsWork(t *testing.T) {
+func TestDisconnectCancelsRecognition(t *testing.T) {
 	t.Parallel()
 	entered, ended := make(chan struct{}), make(chan error)
 	dir := t.TempDir()
-	url := serve(t, asrhttp.Config{Dir: dir, Recognizer: recognizer{f: func(ctx context.Context, _ asr.Audio) (asr.Transcript, error) {
+	rec := recognizer{f: func(ctx context.Context, _ asr.Audio) (asr.Transcript, error) {
 		close(entered)
 		<-ctx.Done()
 		ended <- ctx.Err()
 		return asr.Transcript{}, ctx.Err()
-	}}})
-	rec, err := local.New(local.Config{URL: url + "/v1/audio/transcriptions"})
+	}}
+	url := serve(t, asrhttp.Config{Dir: dir, Recognizer: rec})
+	client, err := local.New(local.Config{URL: url + "/v1/audio/transcriptions"})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() {
-		_, err := rec.Recognize(ctx, asr.FromBytes("a.wav", wav(time.Second)))
+		_, err := client.Recognize(ctx, asr.FromBytes("a.wav", wav(time.Second)))
 		done <- err
 	}()
 	<-entered
@@ -246,7 +258,7 @@ func TestClientThatGoesAwayEndsItsWork(t *testing.T) {
 	require.ErrorIs(t, <-done, context.Canceled)
 }
 
-func TestHealthAndModelsFollowTheStatus(t *testing.T) {
+func TestHealthAndModelsReflectTheStatus(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		status asr.Status
@@ -277,8 +289,7 @@ func TestHealthAndModelsFollowTheStatus(t *testing.T) {
 	}
 }
 
-// TestRealSpeechThroughClientAndServer is the whole way: a recording made by a voice, the client,
-// HTTP, the server, the program.
+// TestRealSpeechThroughClientAndServer uses synthesised speech, a client and PocketSphinx.
 func TestRealSpeechThroughClientAndServer(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("flite"); err != nil {
@@ -309,7 +320,7 @@ func TestRealSpeechThroughClientAndServer(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, left)
 
-	_, err = client.Recognize(t.Context(), asr.FromBytes("x.wav", []byte("RIFF\xff\xff\xff\x00WAVEfmt \x00\x01 damaged")))
+	_, err = client.Recognize(t.Context(), asr.FromBytes("x.wav", asrtest.Damaged()))
 	require.ErrorIs(t, err, asr.ErrUnusableAudio)
 	require.ErrorContains(t, err, "ffmpeg cannot decode it")
 }

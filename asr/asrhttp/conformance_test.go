@@ -16,8 +16,7 @@ import (
 	"lessonkit.example/asr/local"
 )
 
-// TestConformance is the suite through a client of this server: what the client sends arrives, and
-// what the recogniser behind says comes back.
+// TestConformance runs the suite with a client of the handler.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	hears := recognizer{
@@ -35,7 +34,10 @@ func TestConformance(t *testing.T) {
 			if strings.Contains(string(data), "damaged") {
 				return asr.Transcript{}, &asr.Error{Class: asr.ErrUnusableAudio, Message: "it is damaged"}
 			}
-			return asr.Transcript{Text: asrtest.Heard(data), Duration: time.Second, Segments: []asr.Segment{{End: time.Second, Text: asrtest.Heard(data)}}}, nil
+			text := asrtest.Heard(data)
+			return asr.Transcript{
+				Text: text, Duration: time.Second, Segments: []asr.Segment{{End: time.Second, Text: text}},
+			}, nil
 		},
 	}
 	for name, segments := range map[string]bool{"text": false, "segments": true} {
@@ -55,7 +57,7 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-func TestErrorsKeepTheirClassOnTheWayToTheClient(t *testing.T) {
+func TestErrorClassesReachTheClient(t *testing.T) {
 	t.Parallel()
 	for class, err := range map[error]error{
 		asr.ErrUnusableAudio: &asr.Error{Class: asr.ErrUnusableAudio, Message: "it is silence"},

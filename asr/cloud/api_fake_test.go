@@ -115,7 +115,8 @@ func (s *apiServer) serve(server *asrtest.Server, w http.ResponseWriter, r *http
 		case len(audio) > maxUpload:
 			fail("InvalidParameterValue.ErrorVoicedataTooLong", "over 5 MB")
 		default:
-			answer(w, 200, object{"Response": object{"RequestId": "r", "Data": object{"TaskId": s.create(audio, fault)}}})
+			id := s.create(audio, fault)
+			answer(w, 200, object{"Response": object{"RequestId": "r", "Data": object{"TaskId": id}}})
 		}
 	case "DescribeTaskStatus":
 		s.describe(w, in.TaskId, fault, fail)

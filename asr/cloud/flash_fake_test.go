@@ -71,7 +71,8 @@ func serveFlash(s *asrtest.Server, w http.ResponseWriter, r *http.Request) {
 	slices.Sort(pairs)
 	mac := hmac.New(sha1.New, []byte(secretKey))
 	_, _ = io.WriteString(mac, "POSTasr.cloud.tencent.com/asr/flash/v1/"+appID+"?"+strings.Join(pairs, "&"))
-	if query.Get("secretid") != secretID || r.Header.Get("Authorization") != base64.StdEncoding.EncodeToString(mac.Sum(nil)) {
+	signature := base64.StdEncoding.EncodeToString(mac.Sum(nil))
+	if query.Get("secretid") != secretID || r.Header.Get("Authorization") != signature {
 		_, _ = io.Copy(io.Discard, r.Body)
 		fail(4002, "signature verification failed")
 		return
@@ -118,11 +119,14 @@ func serveFlash(s *asrtest.Server, w http.ResponseWriter, r *http.Request) {
 		fail(4007, "audio decoding failed")
 	default:
 		first, rest, _ := strings.Cut(asrtest.Heard(audio), " bytes ")
-		answer(w, 200, object{"request_id": "r", "code": 0, "message": "", "audio_duration": 1000, "flash_result": []object{{
-			"channel_id": 0, "text": first + " bytes " + rest, "sentence_list": []object{
-				{"text": first + " bytes", "start_time": 0, "end_time": 500, "speaker_id": 0},
-				{"text": rest, "start_time": 500, "end_time": 1000, "speaker_id": 0},
+		sentences := []object{
+			{"text": first + " bytes", "start_time": 0, "end_time": 500, "speaker_id": 0},
+			{"text": rest, "start_time": 500, "end_time": 1000, "speaker_id": 0},
+		}
+		answer(w, 200, object{
+			"request_id": "r", "code": 0, "message": "", "audio_duration": 1000, "flash_result": []object{
+				{"channel_id": 0, "text": first + " bytes " + rest, "sentence_list": sentences},
 			},
-		}}})
+		})
 	}
 }

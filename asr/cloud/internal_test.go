@@ -17,12 +17,13 @@ func TestTimeMarksBecomeSegments(t *testing.T) {
 		name, result, text string
 		segments           []asr.Segment
 	}{
-		{"one line for each sentence", "[0:0.000,0:3.250]  第一句。\n[0:3.250,12:5.5]  第二句。\n", "第一句。第二句。", []asr.Segment{
-			{Start: 0, End: 3250 * time.Millisecond, Text: "第一句。"},
-			{Start: 3250 * time.Millisecond, End: 12*time.Minute + 5500*time.Millisecond, Text: "第二句。"},
+		{"lines", "[0:0.000,0:3.250]  一。\n[0:3.250,12:5.5]  二。\n", "一。二。", []asr.Segment{
+			{Start: 0, End: 3250 * time.Millisecond, Text: "一。"},
+			{Start: 3250 * time.Millisecond, End: 12*time.Minute + 5500*time.Millisecond, Text: "二。"},
 		}},
 		{"with speakers", "[0:0.000,0:1.000,0]  hello\n[0:1.000,0:2.000,1]  world\n", "hello world", []asr.Segment{
-			{End: time.Second, Text: "hello", Speaker: "0"}, {Start: time.Second, End: 2 * time.Second, Text: "world", Speaker: "1"},
+			{End: time.Second, Text: "hello", Speaker: "0"},
+			{Start: time.Second, End: 2 * time.Second, Text: "world", Speaker: "1"},
 		}},
 		{"no marks", "plain text", "plain text", nil},
 		{"marks on some lines", "[0:0.000,0:1.000]  a\nb\n", "a b", nil},
@@ -37,25 +38,33 @@ func TestTimeMarksBecomeSegments(t *testing.T) {
 		})
 	}
 	var s taskStatus
-	require.NoError(t, json.Unmarshal([]byte(`{"Result":"[0:0.000,0:1.000]  x","AudioDuration":1.5,"ResultDetail":[{"FinalSentence":"详细 ","StartMs":10,"EndMs":900,"SpeakerId":2}]}`), &s))
+	require.NoError(t, json.Unmarshal([]byte(`{"Result":"[0:0.000,0:1.000]  x","AudioDuration":1.5,
+		"ResultDetail":[{"FinalSentence":"详细 ","StartMs":10,"EndMs":900,"SpeakerId":2}]}`), &s))
 	require.Equal(t, asr.Transcript{Text: "详细", Duration: 1500 * time.Millisecond, Segments: []asr.Segment{
 		{Start: 10 * time.Millisecond, End: 900 * time.Millisecond, Text: "详细", Speaker: "2"},
 	}}, s.transcript(), "details are preferred")
 }
 
-func TestTaskNamesReadBack(t *testing.T) {
+func TestTaskNamesCanBeParsed(t *testing.T) {
 	t.Parallel()
-	for _, b := range []cloudTask{{1, time.Unix(0, 0).UTC(), 1}, {18446744073709551615, time.Unix(1764000000, 0).UTC(), 2}, {9007199254740993, time.Unix(1, 0).UTC(), 1}} {
-		got, ok := parseTask(b.String())
+	for _, task := range []cloudTask{
+		{1, time.Unix(0, 0).UTC(), 1},
+		{18446744073709551615, time.Unix(1764000000, 0).UTC(), 2},
+		{9007199254740993, time.Unix(1, 0).UTC(), 1},
+	} {
+		got, ok := parseTask(task.String())
 		require.True(t, ok)
-		require.Equal(t, b, got)
+		require.Equal(t, task, got)
 	}
 }
 
 func FuzzFlashAnswer(f *testing.F) {
 	for _, s := range []string{
-		`{"code":0,"audio_duration":1000,"flash_result":[{"text":"a","sentence_list":[{"text":"a","start_time":0,"end_time":500,"speaker_id":1}]}]}`,
-		`{"code":4007,"message":"x"}`, `{}`, ``, `<html>`, `{"code":0,"audio_duration":-1,"flash_result":[{"text":"\ud800"}]}`, `{"code":0,"audio_duration":9223372036854775807}`,
+		`{"code":0,"audio_duration":1000,"flash_result":[{"text":"a","sentence_list":[
+			{"text":"a","start_time":0,"end_time":500,"speaker_id":1}]}]}`,
+		`{"code":4007,"message":"x"}`, `{}`, ``, `<html>`,
+		`{"code":0,"audio_duration":-1,"flash_result":[{"text":"\ud800"}]}`,
+		`{"code":0,"audio_duration":9223372036854775807}`,
 	} {
 		f.Add([]byte(s))
 	}

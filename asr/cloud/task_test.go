@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strconv"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -16,7 +15,7 @@ import (
 	"lessonkit.example/asr/cloud"
 )
 
-// saved keeps the names of tasks like a row in a database.
+// saved keeps the names of tasks.
 type saved struct {
 	mu    sync.Mutex
 	names []string
@@ -28,13 +27,13 @@ func (s *saved) save(_ context.Context, name string) error {
 	defer s.mu.Unlock()
 	if s.fail > 0 {
 		s.fail--
-		return errors.New("database away")
+		return errors.New("database down")
 	}
 	s.names = append(s.names, name)
 	return nil
 }
 
-func TestTaskIsPaidOnceAcrossARestart(t *testing.T) {
+func TestTaskIsCreatedOnceAcrossARestart(t *testing.T) {
 	t.Parallel()
 	s := newAPI(t)
 	s.SetFault(taskSlow)
@@ -42,7 +41,7 @@ func TestTaskIsPaidOnceAcrossARestart(t *testing.T) {
 	var row saved
 	ctx, cancel := context.WithCancel(t.Context())
 	audio.SaveTask = func(ctx context.Context, name string) error {
-		cancel() // the program ends as soon as the name is stored
+		cancel() // the program stops as soon as the name is stored
 		return row.save(ctx, name)
 	}
 	_, err := connect(t, account(nil, s, cloud.Task)).Recognize(ctx, audio)
@@ -60,7 +59,7 @@ func TestTaskIsPaidOnceAcrossARestart(t *testing.T) {
 		require.Equal(t, time.Second, got.Duration)
 		require.Equal(t, []asr.Segment{
 			{Start: 0, End: 500 * time.Millisecond, Text: "heard 32044 bytes"},
-			{Start: 500 * time.Millisecond, End: time.Second, Text: strings.TrimPrefix(got.Text, "heard 32044 bytes ")},
+			{Start: 500 * time.Millisecond, End: time.Second, Text: got.Text[len("heard 32044 bytes "):]},
 		}, got.Segments)
 	}
 	require.Equal(t, 1, s.Tasks())
@@ -79,7 +78,7 @@ func TestTaskNameIsSavedAgainWhenThatFails(t *testing.T) {
 	require.Equal(t, 1, s.Tasks())
 }
 
-func TestTaskThatTakesTooLongWaitsWithoutCost(t *testing.T) {
+func TestTaskTimeoutDoesNotCountAsAnAttempt(t *testing.T) {
 	t.Parallel()
 	s := newAPI(t)
 	s.SetFault(taskSlow)
@@ -95,7 +94,7 @@ func TestTaskThatTakesTooLongWaitsWithoutCost(t *testing.T) {
 	require.Len(t, row.names, 1)
 }
 
-func TestForgottenTaskIsBegunAgain(t *testing.T) {
+func TestUnknownTaskIsReplaced(t *testing.T) {
 	t.Parallel()
 	s := newAPI(t)
 	audio := asr.FromBytes("a", asrtest.WAV(time.Second))
@@ -103,8 +102,8 @@ func TestForgottenTaskIsBegunAgain(t *testing.T) {
 	audio.SaveTask = row.save
 	now := time.Now()
 	for name, known := range map[string]bool{
-		"tencent-asr/" + itoa(now.Unix()) + "/1/4711":                       true,  // asked for, not known
-		"tencent-asr/" + itoa(now.Add(-25*time.Hour).Unix()) + "/1/4712":    false, // too old to be asked for
+		"tencent-asr/" + itoa(now.Unix()) + "/1/4711":                       true,  // requested, but unknown
+		"tencent-asr/" + itoa(now.Add(-25*time.Hour).Unix()) + "/1/4712":    false, // too old to be requested
 		"another recogniser's":                                              false,
 		"tencent-asr/x/1/1":                                                 false,
 		"tencent-asr/" + itoa(now.Unix()) + "/1/99999999999999999999999999": false,
@@ -120,9 +119,8 @@ func TestForgottenTaskIsBegunAgain(t *testing.T) {
 	}
 }
 
-// The name of a task begun after a first one had failed may be forgotten too. It must not be asked
-// for ever again.
-func TestForgottenSecondTaskIsNotKept(t *testing.T) {
+// The second task of a recording may be unknown, too. Its name must not be used forever.
+func TestUnknownSecondTaskIsDropped(t *testing.T) {
 	t.Parallel()
 	s := newAPI(t)
 	audio := asr.FromBytes("a", asrtest.WAV(time.Second))
@@ -140,7 +138,7 @@ func TestForgottenSecondTaskIsNotKept(t *testing.T) {
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }
 
-func TestFailedTaskIsBegunOnceMoreThenTheAudioIsUnusable(t *testing.T) {
+func TestFailedTaskIsRetriedOnceThenTheAudioIsUnusable(t *testing.T) {
 	t.Parallel()
 	s := newAPI(t)
 	audio := asr.FromBytes("a", asrtest.WAV(time.Second))
@@ -156,10 +154,10 @@ func TestFailedTaskIsBegunOnceMoreThenTheAudioIsUnusable(t *testing.T) {
 	require.ErrorIs(t, err, asr.ErrUnusableAudio)
 	require.ErrorContains(t, err, "audio decoding failed")
 	require.Equal(t, 4, s.Tasks())
-	require.Empty(t, row.names[len(row.names)-1], "a new try by hand begins anew")
+	require.Empty(t, row.names[len(row.names)-1], "a retry by a user creates a new task")
 }
 
-func TestPollingOutlastsACloudThatIsAway(t *testing.T) {
+func TestPollingSurvivesAnUnavailableCloud(t *testing.T) {
 	t.Parallel()
 	s := newAPI(t)
 	audio := asr.FromBytes("a", asrtest.WAV(time.Second))

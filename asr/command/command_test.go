@@ -25,7 +25,7 @@ func needs(t *testing.T, programs ...string) {
 	}
 }
 
-// say makes real speech.
+// say synthesises speech.
 func say(t *testing.T, text string) string {
 	t.Helper()
 	needs(t, "flite")
@@ -34,7 +34,7 @@ func say(t *testing.T, text string) string {
 	return path
 }
 
-func TestPocketSphinxHearsRealSpeech(t *testing.T) {
+func TestPocketSphinxRecognisesSpeech(t *testing.T) {
 	t.Parallel()
 	needs(t, "pocketsphinx_continuous", "ffmpeg")
 	const sentence = "please practice the second page before the next lesson"
@@ -60,10 +60,10 @@ func TestPocketSphinxHearsRealSpeech(t *testing.T) {
 	require.True(t, rec.Status(t.Context()).Available)
 	left, err := os.ReadDir(dir)
 	require.NoError(t, err)
-	require.Empty(t, left, "the recording's own directory is removed")
+	require.Empty(t, left, "the temporary directory is removed")
 }
 
-func TestMissingProgramsAreNamedWithTheirPackages(t *testing.T) {
+func TestMissingProgramsAndPackagesAreNamed(t *testing.T) {
 	t.Parallel()
 	cfg := command.PocketSphinx()
 	cfg.Args = append([]string{"no-such-recogniser"}, cfg.Args[1:]...)
@@ -79,11 +79,13 @@ func TestMissingProgramsAreNamedWithTheirPackages(t *testing.T) {
 	require.ErrorContains(t, err, "{input}")
 }
 
-// script is a recogniser made of a shell script, which gets the WAV file as its first argument.
+// script returns a recogniser that runs a shell script with the WAV file as its first argument.
 func script(t *testing.T, text string, change func(*command.Config)) *command.Recognizer {
 	t.Helper()
 	needs(t, "ffmpeg")
-	cfg := command.Config{Args: []string{"sh", "-c", text, "recogniser", "{input}", "{log}", "{language}"}, Dir: t.TempDir()}
+	cfg := command.Config{
+		Args: []string{"sh", "-c", text, "recogniser", "{input}", "{log}", "{language}"}, Dir: t.TempDir(),
+	}
 	if change != nil {
 		change(&cfg)
 	}
@@ -92,7 +94,7 @@ func script(t *testing.T, text string, change func(*command.Config)) *command.Re
 	return rec
 }
 
-func TestBadAudioIsUnusableAndSaysWhy(t *testing.T) {
+func TestBadAudioIsUnusable(t *testing.T) {
 	t.Parallel()
 	rec := script(t, "echo heard", nil)
 	for name, c := range map[string]struct{ data, says string }{
@@ -115,7 +117,7 @@ func TestBadAudioIsUnusableAndSaysWhy(t *testing.T) {
 	}
 }
 
-func TestProgramThatFailsTellsFromItsLog(t *testing.T) {
+func TestErrorContainsTheLogOfTheProgram(t *testing.T) {
 	t.Parallel()
 	wav := wavOf(time.Second)
 	rec := script(t, `echo "INFO: fine" >$2; echo "ERROR: no acoustic model" >>$2; exit 3`, nil)
@@ -142,10 +144,10 @@ func TestProgramGetsSixteenKilohertzMono(t *testing.T) {
 	audio.Language = "-o/etc/passwd"
 	got, err = rec.Recognize(t.Context(), audio)
 	require.NoError(t, err)
-	require.Equal(t, "1 16000 0 auto", got.Text, "what is no language code reaches no program")
+	require.Equal(t, "1 16000 0 auto", got.Text, "only a language code is passed on")
 }
 
-func TestCancelEndsTheWholeProcessGroup(t *testing.T) {
+func TestCancelKillsTheProcessGroup(t *testing.T) {
 	t.Parallel()
 	fifo := filepath.Join(t.TempDir(), "alive")
 	require.NoError(t, exec.CommandContext(t.Context(), "mkfifo", fifo).Run())
@@ -167,10 +169,10 @@ func TestCancelEndsTheWholeProcessGroup(t *testing.T) {
 	err = <-done
 	require.ErrorIs(t, err, context.Canceled)
 	_, ok := errors.AsType[*asr.Error](err)
-	require.False(t, ok, "a caller that gave up is no failure of the recogniser")
+	require.False(t, ok, "a cancellation is not a failure of the recogniser")
 }
 
-func TestChildThatOutlivesTheProgramSpoilsNothing(t *testing.T) {
+func TestChildThatOutlivesTheProgramIsKilled(t *testing.T) {
 	t.Parallel()
 	fifo := filepath.Join(t.TempDir(), "alive")
 	require.NoError(t, exec.CommandContext(t.Context(), "mkfifo", fifo).Run())
@@ -190,7 +192,7 @@ func TestChildThatOutlivesTheProgramSpoilsNothing(t *testing.T) {
 	defer f.Close()
 	require.Equal(t, result{"heard", nil}, <-done)
 	n, _ := f.Read(make([]byte, 1))
-	require.Zero(t, n, "the child is ended")
+	require.Zero(t, n, "the child is killed")
 }
 
 func TestTimeoutCountsAnAttempt(t *testing.T) {
@@ -204,7 +206,7 @@ func TestTimeoutCountsAnAttempt(t *testing.T) {
 	require.Zero(t, e.RetryAfter())
 }
 
-func TestTooLongIsUnusable(t *testing.T) {
+func TestTooLongAudioIsUnusable(t *testing.T) {
 	t.Parallel()
 	rec := script(t, `echo heard`, func(c *command.Config) { c.MaxDuration = 2 * time.Second })
 	_, err := rec.Recognize(t.Context(), asr.FromBytes("a.wav", wavOf(4*time.Second)))
@@ -212,18 +214,19 @@ func TestTooLongIsUnusable(t *testing.T) {
 	require.ErrorContains(t, err, "longer than 2s")
 }
 
-// The arguments are those that whisper-cli was seen to take.
+// The program accepts the arguments that whisper-cli does.
 func TestWhisperPresetRunsWhisperCLI(t *testing.T) {
 	t.Parallel()
 	needs(t, "ffmpeg")
 	dir := t.TempDir()
 	model, program := filepath.Join(dir, "ggml-base.bin"), filepath.Join(dir, "whisper-cli")
 	_, err := command.New(command.Whisper(model))
-	require.ErrorContains(t, err, model, "a model that is not there is named")
+	require.ErrorContains(t, err, model, "the missing model is named")
 	require.NoError(t, os.WriteFile(model, nil, 0o600))
 	require.NoError(t, os.WriteFile(program, []byte("#!/bin/sh\n"+
-		`test "$1 $2 $3 $5 $6 $7" = "-m `+model+` -f -l zh -np" && test -s "$4" || { echo "bad arguments: $*" >&2; exit 3; }`+"\n"+
-		`printf '\n[00:00:00.000 --> 00:00:00.500]   今天\n[00:00:00.500 --> 00:00:01.000]   练习\n'`+"\n"), 0o700))
+		`test "$1 $2 $3 $5 $6 $7" = "-m `+model+` -f -l zh -np" && test -s "$4" || exit 3`+"\n"+
+		"echo '[00:00:00.000 --> 00:00:00.500]   今天'\n"+
+		"echo '[00:00:00.500 --> 00:00:01.000]   练习'\n"), 0o700))
 	cfg := command.Whisper(model)
 	cfg.Args[0] = program
 	rec, err := command.New(cfg)
@@ -234,6 +237,9 @@ func TestWhisperPresetRunsWhisperCLI(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, asr.Transcript{
 		Text: "今天练习", Language: "zh", Duration: time.Second, Model: "ggml-base",
-		Segments: []asr.Segment{{End: 500 * time.Millisecond, Text: "今天"}, {Start: 500 * time.Millisecond, End: time.Second, Text: "练习"}},
+		Segments: []asr.Segment{
+			{End: 500 * time.Millisecond, Text: "今天"},
+			{Start: 500 * time.Millisecond, End: time.Second, Text: "练习"},
+		},
 	}, got)
 }

@@ -17,7 +17,7 @@ func TestConformance(t *testing.T) {
 	asrtest.Run(t, asrtest.Target{
 		New: func(t testing.TB) asr.Recognizer {
 			rec, err := command.New(command.Config{
-				// The size of what ffmpeg makes stands for what is heard.
+				// The text is the size of the converted file.
 				Args: []string{"sh", "-c", "echo heard $(wc -c <$0)", "{input}"}, Dir: t.TempDir(), Concurrency: 2,
 			})
 			require.NoError(t, err)

@@ -2,6 +2,7 @@ package command_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"lessonkit.example/asr"
@@ -31,6 +32,7 @@ func ExampleNew() {
 		Packages: []string{"my-recogniser"},
 		FFmpeg:   "my-ffmpeg",
 	})
-	fmt.Println(err)
-	// Output: missing for speech recognition: my-recogniser, my-ffmpeg; on Debian: apt-get install --no-install-recommends my-recogniser ffmpeg
+	missing, _ := errors.AsType[*command.MissingError](err)
+	fmt.Println(missing.Programs, missing.Packages)
+	// Output: [my-recogniser my-ffmpeg] [my-recogniser ffmpeg]
 }

@@ -11,7 +11,7 @@ import (
 	"lessonkit.example/asr/command"
 )
 
-func TestParsersReadWhatTheProgramsPrint(t *testing.T) {
+func TestParsers(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name   string
@@ -20,15 +20,29 @@ func TestParsersReadWhatTheProgramsPrint(t *testing.T) {
 		want   asr.Transcript
 	}{
 		{"lines", command.Lines, "hello\n\nworld\n", asr.Transcript{Text: "hello world"}},
-		{"pocketsphinx", command.TimedWords, "hello world\n<s> 0.000 0.200 0.9\nhello(2) 0.210 0.500 0.99\nworld 0.510 0.900 1.000400\n[SPEECH] 0.910 1.000 0.5\n</s> 1.000 1.200 1.0\n\nsix seven\nsix 2.500 2.700 1.0\nseven 2.710 3.000 1.0\n", asr.Transcript{Segments: []asr.Segment{
-			{Start: 210 * time.Millisecond, End: 900 * time.Millisecond, Text: "hello world"},
-			{Start: 2500 * time.Millisecond, End: 3 * time.Second, Text: "six seven"},
-		}}},
-		{"whisper-cli", command.TimedLines, "\n[00:00:00.000 --> 00:00:02.500]   今天\n[01:02:03.004 --> 01:02:04.000]  练习。\n", asr.Transcript{Segments: []asr.Segment{
-			{End: 2500 * time.Millisecond, Text: "今天"},
-			{Start: time.Hour + 2*time.Minute + 3004*time.Millisecond, End: time.Hour + 2*time.Minute + 4*time.Second, Text: "练习。"},
-		}}},
-		{"sherpa-onnx-offline", command.JSONLine, "Started\n{\"lang\":\"en\", \"text\": \" hello\"}\nreal time factor\n{broken\n", asr.Transcript{Text: "hello"}},
+		{
+			"pocketsphinx", command.TimedWords,
+			"hello world\n<s> 0.000 0.200 0.9\nhello(2) 0.210 0.500 0.99\nworld 0.510 0.900 1.000400\n" +
+				"[SPEECH] 0.910 1.000 0.5\n</s> 1.000 1.200 1.0\n\n" +
+				"six seven\nsix 2.500 2.700 1.0\nseven 2.710 3.000 1.0\n",
+			asr.Transcript{Segments: []asr.Segment{
+				{Start: 210 * time.Millisecond, End: 900 * time.Millisecond, Text: "hello world"},
+				{Start: 2500 * time.Millisecond, End: 3 * time.Second, Text: "six seven"},
+			}},
+		},
+		{
+			"whisper-cli", command.TimedLines,
+			"\n[00:00:00.000 --> 00:00:02.500]   今天\n[01:02:03.004 --> 01:02:04.000]  练习。\n",
+			asr.Transcript{Segments: []asr.Segment{
+				{End: 2500 * time.Millisecond, Text: "今天"},
+				{Start: 3723004 * time.Millisecond, End: 3724 * time.Second, Text: "练习。"},
+			}},
+		},
+		{
+			"sherpa-onnx-offline", command.JSONLine,
+			"Started\n{\"lang\":\"en\", \"text\": \" hello\"}\nreal time factor\n{broken\n",
+			asr.Transcript{Text: "hello"},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

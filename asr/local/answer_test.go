@@ -15,7 +15,7 @@ import (
 	"lessonkit.example/asr/local"
 )
 
-// fixed is a server that answers every recording in the same way.
+// fixed starts a server that returns the same answer to every recording.
 func fixed(t *testing.T, status int, body string, header ...string) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -29,10 +29,10 @@ func fixed(t *testing.T, status int, body string, header ...string) string {
 	return s.URL + "/v1/audio/transcriptions"
 }
 
-// One row for each kind of answer, and what a queue should make of it.
-func TestAnswersHaveTheirClass(t *testing.T) {
+func TestClassesOfAnswers(t *testing.T) {
 	t.Parallel()
-	tomorrow := time.Now().Add(40 * time.Minute).UTC().Format(http.TimeFormat)
+	unavailable, misconfigured, unusable := asr.ErrUnavailable, asr.ErrMisconfigured, asr.ErrUnusableAudio
+	date := time.Now().Add(40 * time.Minute).UTC().Format(http.TimeFormat)
 	for _, c := range []struct {
 		name      string
 		status    int
@@ -43,42 +43,42 @@ func TestAnswersHaveTheirClass(t *testing.T) {
 		after     time.Duration // at least
 		says      string
 	}{
-		{"408", 408, "", nil, asr.ErrUnavailable, false, 1, ""},
-		{"425", 425, "", nil, asr.ErrUnavailable, false, 1, ""},
-		{"429", 429, "slow down", nil, asr.ErrUnavailable, false, 1, "slow down"},
-		{"429 with seconds", 429, "", []string{"Retry-After", "33"}, asr.ErrUnavailable, false, 33 * time.Second, ""},
-		{"503 with a date", 503, "", []string{"Retry-After", tomorrow}, asr.ErrUnavailable, false, 39 * time.Minute, ""},
-		{"503 with nonsense", 503, "", []string{"Retry-After", "soon"}, asr.ErrUnavailable, false, 1, ""},
-		{"499", 499, "", nil, asr.ErrUnavailable, false, 1, ""},
-		{"502 with a page", 502, "<html><body>nginx</body></html>", nil, asr.ErrUnavailable, false, 1, "an HTML page"},
-		{"503", 503, "", nil, asr.ErrUnavailable, false, 1, ""},
-		{"504", 504, "", nil, asr.ErrUnavailable, false, 20 * time.Second, ""},
-		{"404", 404, "", nil, asr.ErrMisconfigured, false, 1, "does not have the endpoint"},
-		{"405", 405, "", nil, asr.ErrMisconfigured, false, 1, ""},
-		{"401", 401, `{"detail":"who are you"}`, nil, asr.ErrMisconfigured, false, 1, "key is missing or wrong: who are you"},
-		{"403", 403, "", nil, asr.ErrMisconfigured, false, 1, "key"},
-		{"400 that names the model", 400, `{"detail":"Model 'm' not found. Available: ['sensevoice']"}`, nil, asr.ErrMisconfigured, false, 1, "Available"},
-		{"404 that names the model", 404, `{"detail":"Model m is not installed locally."}`, nil, asr.ErrMisconfigured, false, 1, "not installed"},
-		{"301", 301, "", []string{"Location", "/x"}, asr.ErrMisconfigured, false, 1, "redirects"},
-		{"302", 302, "", []string{"Location", "/x"}, asr.ErrMisconfigured, false, 1, "redirects"},
-		{"307", 307, "", []string{"Location", "/x"}, asr.ErrMisconfigured, false, 1, "redirects"},
-		{"308", 308, "", []string{"Location", "/x"}, asr.ErrMisconfigured, false, 1, "redirects"},
+		{"408", 408, "", nil, unavailable, false, 1, ""},
+		{"425", 425, "", nil, unavailable, false, 1, ""},
+		{"429", 429, "slow down", nil, unavailable, false, 1, "slow down"},
+		{"429 with seconds", 429, "", []string{"Retry-After", "33"}, unavailable, false, 33 * time.Second, ""},
+		{"503 with a date", 503, "", []string{"Retry-After", date}, unavailable, false, 39 * time.Minute, ""},
+		{"503 with nonsense", 503, "", []string{"Retry-After", "soon"}, unavailable, false, 1, ""},
+		{"499", 499, "", nil, unavailable, false, 1, ""},
+		{"502 with a page", 502, "<html><body>nginx</body></html>", nil, unavailable, false, 1, "an HTML page"},
+		{"503", 503, "", nil, unavailable, false, 1, ""},
+		{"504", 504, "", nil, unavailable, false, 20 * time.Second, ""},
+		{"404", 404, "", nil, misconfigured, false, 1, "does not have the endpoint"},
+		{"405", 405, "", nil, misconfigured, false, 1, ""},
+		{"401", 401, `{"detail":"who are you"}`, nil, misconfigured, false, 1, "key is missing or wrong: who are you"},
+		{"403", 403, "", nil, misconfigured, false, 1, "key"},
+		{"400 for the model", 400, `{"detail":"Model 'm' not found."}`, nil, misconfigured, false, 1, "not"},
+		{"404 for the model", 404, `{"detail":"Model m is not installed."}`, nil, misconfigured, false, 1, "not"},
+		{"301", 301, "", []string{"Location", "/x"}, misconfigured, false, 1, "redirects"},
+		{"302", 302, "", []string{"Location", "/x"}, misconfigured, false, 1, "redirects"},
+		{"307", 307, "", []string{"Location", "/x"}, misconfigured, false, 1, "redirects"},
+		{"308", 308, "", []string{"Location", "/x"}, misconfigured, false, 1, "redirects"},
 		{"402", 402, "", nil, asr.ErrRefused, false, 1, ""},
-		{"400", 400, "Invalid request", nil, asr.ErrUnusableAudio, true, 0, "Invalid request"},
-		{"413", 413, `{"error":"15 MB"}`, nil, asr.ErrUnusableAudio, true, 0, "15 MB"},
-		{"415", 415, `{"detail":"Failed to decode audio"}`, nil, asr.ErrUnusableAudio, true, 0, "Failed to decode audio"},
-		{"422", 422, `{"detail":[{"loc":["body","file"],"msg":"cannot be read"}]}`, nil, asr.ErrUnusableAudio, true, 0, "body.file: cannot be read"},
+		{"400", 400, "Invalid request", nil, unusable, true, 0, "Invalid request"},
+		{"413", 413, `{"error":"15 MB"}`, nil, unusable, true, 0, "15 MB"},
+		{"415", 415, `{"detail":"Failed to decode audio"}`, nil, unusable, true, 0, "Failed to decode audio"},
+		{"422", 422, `{"detail":[{"loc":["body","file"],"msg":"bad"}]}`, nil, unusable, true, 0, "body.file: bad"},
 		{"500", 500, `{"error":{"message":"CUDA"}}`, nil, nil, false, 0, "CUDA"},
-		{"500 for garbage", 500, `{"error":"FFmpeg conversion failed."}`, nil, nil, false, 0, "FFmpeg conversion failed."},
-		{"200 with an error", 200, `{"error":"failed to read audio data"}`, nil, nil, false, 0, "failed to read audio data"},
+		{"500 for bad audio", 500, `{"error":"FFmpeg conversion failed."}`, nil, nil, false, 0, "conversion failed"},
+		{"200 with an error", 200, `{"error":"failed to read audio data"}`, nil, nil, false, 0, "failed to read"},
 		{"200 with an error and a text", 200, `{"error":{"message":"x"},"text":""}`, nil, nil, false, 0, "x"},
 		{"200 with a code", 200, `{"code":5,"msg":"engine"}`, nil, nil, false, 0, "engine"},
 		{"200 with a page", 200, "<!doctype html>", nil, nil, false, 0, "not JSON"},
 		{"200 with nothing", 200, "", nil, nil, false, 0, "not JSON"},
 		{"200 with a list", 200, "[]", nil, nil, false, 0, "not JSON"},
 		{"200 without text", 200, `{"txt":"a"}`, nil, nil, false, 0, "no text"},
-		{"200 with a text that is none", 200, `{"text":[1]}`, nil, nil, false, 0, "cannot be parsed"},
-		{"418", 418, "", nil, asr.ErrMisconfigured, false, 1, ""},
+		{"200 with a text that is a list", 200, `{"text":[1]}`, nil, nil, false, 0, "cannot be parsed"},
+		{"418", 418, "", nil, misconfigured, false, 1, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -99,7 +99,7 @@ func TestAnswersHaveTheirClass(t *testing.T) {
 	}
 }
 
-func TestSuccessesInEveryForm(t *testing.T) {
+func TestFormsOfSuccess(t *testing.T) {
 	t.Parallel()
 	for body, text := range map[string]string{
 		`{"text":" a\n b\n"}`:                           "a b",
@@ -111,7 +111,7 @@ func TestSuccessesInEveryForm(t *testing.T) {
 		"\ufeff {\"text\":\"x\"}":                       "",
 	} {
 		rec := connect(t, local.Config{URL: fixed(t, 200, body)})
-		got, err := rec.Recognize(t.Context(), asr.FromBytes("a", asrtest.WAV(time.Second)))
+		got, err := recognize(t, rec)
 		if strings.HasPrefix(body, "\ufeff") {
 			require.Error(t, err)
 			continue

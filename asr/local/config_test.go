@@ -15,7 +15,7 @@ import (
 	"lessonkit.example/asr/local"
 )
 
-func TestURLThatCannotBeUsedSaysWhy(t *testing.T) {
+func TestInvalidURLIsExplained(t *testing.T) {
 	t.Parallel()
 	for url, says := range map[string]string{
 		"":                                 "the URL is empty",
@@ -38,7 +38,7 @@ func TestURLThatCannotBeUsedSaysWhy(t *testing.T) {
 	require.ErrorContains(t, err, "line break")
 }
 
-func TestURLCarriesFieldsAndKey(t *testing.T) {
+func TestURLContainsFieldsAndKey(t *testing.T) {
 	t.Parallel()
 	s := asrtest.NewServer(t, asrtest.OpenAI)
 	s.SetKey(secret)
@@ -46,20 +46,24 @@ func TestURLCarriesFieldsAndKey(t *testing.T) {
 	host := s.URL[len("http://"):]
 	audio := asr.FromBytes("a", asrtest.WAV(time.Second))
 
-	_, err := connect(t, local.Config{URL: "http://:" + secret + "@" + host + "?model=large-v3&language=zh&prompt=音乐+课&temperature=0.2&vad=1"}).Recognize(t.Context(), audio)
+	rec := connect(t, local.Config{
+		URL: "http://:" + secret + "@" + host + "?model=large-v3&language=zh&prompt=音乐+课&vad=1",
+	})
+	_, err := rec.Recognize(t.Context(), audio)
 	require.NoError(t, err)
 	req := s.Requests()[0]
 	require.Equal(t, map[string]string{
-		"response_format": "json", "model": "large-v3", "language": "zh", "prompt": "音乐 课", "temperature": "0.2", "vad": "1",
+		"response_format": "json", "model": "large-v3", "language": "zh", "prompt": "音乐 课", "vad": "1",
 	}, req.Fields)
 	require.Equal(t, "file", req.Names[len(req.Names)-1])
 	require.Equal(t, "Bearer "+secret, req.Authorization)
 
 	audio.Language = "en"
-	_, err = connect(t, local.Config{URL: s.URL + "?language=zh&model=large-v3", Model: "other", APIKey: secret}).Recognize(t.Context(), audio)
+	rec = connect(t, local.Config{URL: s.URL + "?language=zh&model=large-v3", Model: "other", APIKey: secret})
+	_, err = rec.Recognize(t.Context(), audio)
 	require.NoError(t, err)
 	req = s.Requests()[1]
-	require.Equal(t, "en", req.Fields["language"], "the recording's own language wins")
+	require.Equal(t, "en", req.Fields["language"], "the language of the recording has priority")
 	require.Equal(t, "other", req.Fields["model"])
 
 	_, err = connect(t, local.Config{URL: "http://user:" + secret + "@" + host}).Recognize(t.Context(), audio)
@@ -67,7 +71,7 @@ func TestURLCarriesFieldsAndKey(t *testing.T) {
 	require.NotContains(t, err.Error(), secret)
 }
 
-func TestPathThatIsAnEndpointIsUsedAsItIs(t *testing.T) {
+func TestEndpointInTheURLIsUsedAsItIs(t *testing.T) {
 	t.Parallel()
 	for path, d := range map[string]asrtest.Dialect{
 		"/v1/audio/transcriptions": asrtest.OpenAI,
@@ -76,33 +80,34 @@ func TestPathThatIsAnEndpointIsUsedAsItIs(t *testing.T) {
 	} {
 		s := asrtest.NewServer(t, d)
 		rec := connect(t, local.Config{URL: s.URL + path + "?model=tiny"})
-		_, err := rec.Recognize(t.Context(), asr.FromBytes("a", asrtest.WAV(time.Second)))
+		_, err := recognize(t, rec)
 		require.NoError(t, err)
-		require.Equal(t, []string{"POST " + path}, s.Paths(), "nothing is tried first")
+		require.Equal(t, []string{"POST " + path}, s.Paths(), "without discovery")
 		require.True(t, rec.Check(t.Context()).Available)
 	}
 	s := asrtest.NewServer(t, asrtest.OpenAI)
 	rec := connect(t, local.Config{URL: s.URL + "/v1"})
-	_, err := rec.Recognize(t.Context(), asr.FromBytes("a", asrtest.WAV(time.Second)))
-	require.NoError(t, err, "a base that ends in /v1, as OpenAI's clients want it")
+	_, err := recognize(t, rec)
+	require.NoError(t, err, "a base that ends in /v1, as in clients of OpenAI")
 	require.True(t, rec.Check(t.Context()).Available)
 }
 
-func TestConcurrencyIsBounded(t *testing.T) {
+func TestConcurrencyIsLimited(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var running, most atomic.Int64
-		rec := connect(t, local.Config{URL: "http://host/inference", Concurrency: 2, Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+		transport := roundTrip(func(r *http.Request) (*http.Response, error) {
 			defer r.Body.Close()
 			most.Store(max(most.Load(), running.Add(1)))
 			defer running.Add(-1)
 			time.Sleep(time.Second)
 			return nil, http.ErrServerClosed
-		})})
+		})
+		rec := connect(t, local.Config{URL: "http://host/inference", Concurrency: 2, Transport: transport})
 		start := time.Now()
 		var wg sync.WaitGroup
 		for range 5 {
-			wg.Go(func() { _, _ = rec.Recognize(t.Context(), asr.FromBytes("a", asrtest.WAV(time.Second))) })
+			wg.Go(func() { _, _ = recognize(t, rec) })
 		}
 		wg.Wait()
 		require.EqualValues(t, 2, most.Load())

@@ -3,8 +3,8 @@ package local_test
 import (
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -13,11 +13,14 @@ import (
 	"lessonkit.example/asr/local"
 )
 
-func TestModelIsChosenFromTheList(t *testing.T) {
+func TestModelIsSelectedFromTheList(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, list, want string }{
 		{"ready", `{"data":[{"id":"a","ready":false},{"id":"b","ready":true}]}`, "b"},
-		{"by task", `{"data":[{"id":"tts","task":"text-to-speech"},{"id":"asr","task":"automatic-speech-recognition"}]}`, "asr"},
+		{
+			"by task", `{"data":[{"id":"tts","task":"text-to-speech"},
+				{"id":"asr","task":"automatic-speech-recognition"}]}`, "asr",
+		},
 		{"first", `{"data":[{"id":"one"},{"id":"two"}]}`, "one"},
 		{"empty", `{"data":[]}`, "whisper-1"},
 		{"nonsense", `<html>`, "whisper-1"},
@@ -26,14 +29,16 @@ func TestModelIsChosenFromTheList(t *testing.T) {
 			t.Parallel()
 			var got string
 			mux := http.NewServeMux()
-			mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(c.list)) })
+			mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, _ *http.Request) {
+				_, _ = w.Write([]byte(c.list))
+			})
 			mux.HandleFunc("POST /v1/audio/transcriptions", func(w http.ResponseWriter, r *http.Request) {
 				got = r.FormValue("model")
 				_, _ = w.Write([]byte(`{"text":""}`))
 			})
 			s := httptest.NewServer(mux)
 			defer s.Close()
-			tr, err := connect(t, local.Config{URL: s.URL}).Recognize(t.Context(), asr.FromBytes("a", asrtest.WAV(time.Second)))
+			tr, err := recognize(t, connect(t, local.Config{URL: s.URL}))
 			require.NoError(t, err)
 			require.Equal(t, c.want, got)
 			require.Equal(t, c.want, tr.Model)
@@ -41,24 +46,26 @@ func TestModelIsChosenFromTheList(t *testing.T) {
 	}
 }
 
-func TestServerThatChangesItsModelIsAskedAgain(t *testing.T) {
+func TestChangeOfModelIsDiscovered(t *testing.T) {
 	t.Parallel()
-	for _, d := range []asrtest.Dialect{asrtest.OpenAI, asrtest.Speaches, asrtest.FunASR, asrtest.LocalAI, asrtest.VLLM} {
+	for _, d := range []asrtest.Dialect{
+		asrtest.OpenAI, asrtest.Speaches, asrtest.FunASR, asrtest.LocalAI, asrtest.VLLM,
+	} {
 		s := asrtest.NewServer(t, d)
 		rec := connect(t, local.Config{URL: s.URL})
-		_, err := rec.Recognize(t.Context(), asr.FromBytes("a", asrtest.WAV(time.Second)))
+		_, err := recognize(t, rec)
 		require.NoError(t, err)
 		s.SetModels("large")
-		got, err := rec.Recognize(t.Context(), asr.FromBytes("a", asrtest.WAV(time.Second)))
+		got, err := recognize(t, rec)
 		require.NoError(t, err, d)
 		require.Equal(t, "large", got.Model)
 
-		_, err = connect(t, local.Config{URL: s.URL, Model: "gone"}).Recognize(t.Context(), asr.FromBytes("a", asrtest.WAV(time.Second)))
+		_, err = recognize(t, connect(t, local.Config{URL: s.URL, Model: "gone"}))
 		require.ErrorIs(t, err, asr.ErrMisconfigured, "a configured model is not replaced")
 	}
 }
 
-func TestServerThatIsReplacedByAnotherIsFoundAgain(t *testing.T) {
+func TestChangeOfEndpointIsDiscovered(t *testing.T) {
 	t.Parallel()
 	path := "/v1/audio/transcriptions"
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -75,18 +82,18 @@ func TestServerThatIsReplacedByAnotherIsFoundAgain(t *testing.T) {
 	defer s.Close()
 	rec := connect(t, local.Config{URL: s.URL, Model: "m"})
 	for _, path = range []string{"/v1/audio/transcriptions", "/inference"} {
-		_, err := rec.Recognize(t.Context(), asr.FromBytes("a", asrtest.WAV(time.Second)))
+		_, err := recognize(t, rec)
 		require.NoError(t, err)
 	}
 }
 
-func TestDiscoveryReadsTheAnswersToAFormWithoutAudio(t *testing.T) {
+func TestDiscoveryInterpretsTheAnswerToAFormWithoutAudio(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name   string
 		status int
 		body   string
-		class  error // nil: the endpoint is taken to be there
+		class  error // nil: the endpoint exists
 	}{
 		{"400", 400, "no file", nil},
 		{"422", 422, "{}", nil},
@@ -114,14 +121,15 @@ func TestDiscoveryReadsTheAnswersToAFormWithoutAudio(t *testing.T) {
 				_, _ = w.Write([]byte(c.body))
 			}))
 			defer s.Close()
-			_, err := connect(t, local.Config{URL: s.URL, Model: "m"}).Recognize(t.Context(), asr.FromBytes("a", asrtest.WAV(time.Second)))
+			_, err := recognize(t, connect(t, local.Config{URL: s.URL, Model: "m"}))
 			if c.class == nil {
 				require.NoError(t, err)
 				return
 			}
 			require.ErrorIs(t, err, c.class)
 			if c.status == 404 {
-				require.ErrorContains(t, err, "tried "+s.URL+"/v1/audio/transcriptions, "+s.URL+"/inference, "+s.URL+"/recognition")
+				tried := []string{s.URL + "/v1/audio/transcriptions", s.URL + "/inference", s.URL + "/recognition"}
+				require.ErrorContains(t, err, "tried "+strings.Join(tried, ", "))
 			}
 		})
 	}

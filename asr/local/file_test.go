@@ -16,12 +16,12 @@ import (
 	"lessonkit.example/asr/local"
 )
 
-func TestFilesArriveWholeWhateverTheirSize(t *testing.T) {
+func TestFilesOfAnySizeArriveComplete(t *testing.T) {
 	t.Parallel()
 	s := asrtest.NewServer(t, asrtest.OpenAI)
 	rec := connect(t, local.Config{URL: s.URL})
-	for _, d := range []time.Duration{0, time.Millisecond, 50 * time.Millisecond, 127 * time.Millisecond, time.Second, 20 * time.Second} {
-		data := asrtest.WAV(d)
+	for _, ms := range []time.Duration{0, 1, 50, 127, 1000, 20000} {
+		data := asrtest.WAV(ms * time.Millisecond)
 		path := filepath.Join(t.TempDir(), "a.wav")
 		require.NoError(t, os.WriteFile(path, data, 0o600))
 		audio, err := asr.FromFile(path)
@@ -53,7 +53,7 @@ func TestFilesArriveWholeWhateverTheirSize(t *testing.T) {
 	}
 }
 
-func TestFileThatChangesUnderneath(t *testing.T) {
+func TestFileThatChangesAfterFromFile(t *testing.T) {
 	t.Parallel()
 	s := asrtest.NewServer(t, asrtest.OpenAI)
 	rec := connect(t, local.Config{URL: s.URL})
@@ -66,14 +66,14 @@ func TestFileThatChangesUnderneath(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, append(data, data...), 0o600))
 	got, err := rec.Recognize(t.Context(), audio)
 	require.NoError(t, err)
-	require.Equal(t, asrtest.Heard(data), got.Text, "what was announced is sent, and no more")
+	require.Equal(t, asrtest.Heard(data), got.Text, "only the announced size is sent")
 
 	require.NoError(t, os.Truncate(path, 100_000))
 	_, err = rec.Recognize(t.Context(), audio)
 	require.ErrorContains(t, err, "before its announced size")
 	e, ok := errors.AsType[*asr.Error](err)
 	require.True(t, ok)
-	require.Zero(t, e.RetryAfter(), "it is not the recogniser that is away")
+	require.Zero(t, e.RetryAfter(), "it is not the fault of the recogniser")
 	require.NoError(t, e.Class)
 
 	require.NoError(t, os.Remove(path))
@@ -81,9 +81,9 @@ func TestFileThatChangesUnderneath(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
-// A server that does not even read what it refuses: the answer must be found although the sending
-// breaks.
-func TestAnswerOfAServerThatClosesEarlyIsFound(t *testing.T) {
+// The server rejects a recording without reading it: the answer must be returned, not the broken
+// write.
+func TestAnswerOfAServerThatClosesEarlyIsReturned(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -95,7 +95,8 @@ func TestAnswerOfAServerThatClosesEarlyIsFound(t *testing.T) {
 				return
 			}
 			_, _ = c.Read(make([]byte, 4096)) // the head of the request
-			_, _ = io.WriteString(c, "HTTP/1.1 413 Content Too Large\r\nContent-Length: 17\r\nConnection: close\r\n\r\n{\"error\":\"15 MB\"}")
+			_, _ = io.WriteString(c, "HTTP/1.1 413 Content Too Large\r\n"+
+				"Content-Length: 17\r\nConnection: close\r\n\r\n{\"error\":\"15 MB\"}")
 			c.Close() // with the recording unread: the other side's writes break
 		}
 	}()

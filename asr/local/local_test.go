@@ -1,6 +1,7 @@
 package local_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -20,8 +21,18 @@ func connect(t testing.TB, cfg local.Config) *local.Recognizer {
 	return rec
 }
 
+// recognize recognises one second of audio.
+func recognize(t testing.TB, rec asr.Recognizer) (asr.Transcript, error) {
+	t.Helper()
+	return rec.Recognize(t.Context(), asr.FromBytes("a", asrtest.WAV(time.Second)))
+}
+
 func TestConformance(t *testing.T) {
 	t.Parallel()
+	damagedCounts := []asrtest.Dialect{
+		asrtest.WhisperCPPConvert, asrtest.WhisperCPPOld, asrtest.FunASR, asrtest.FunASRCLI, asrtest.LocalAI,
+		asrtest.FunASRRecognition,
+	}
 	for _, d := range asrtest.LocalDialects() {
 		for name, segments := range map[string]bool{"text": false, "segments": true} {
 			t.Run(string(d)+"/"+name, func(t *testing.T) {
@@ -38,8 +49,7 @@ func TestConformance(t *testing.T) {
 					Audio: audio, Text: asrtest.Heard(audio), TextOf: asrtest.Heard,
 					Secrets:        []string{secret},
 					AcceptsDamaged: d == asrtest.FunASRRuntime,
-					DamagedCounts: d == asrtest.WhisperCPPConvert || d == asrtest.WhisperCPPOld || d == asrtest.FunASR ||
-						d == asrtest.FunASRCLI || d == asrtest.LocalAI || d == asrtest.FunASRRecognition,
+					DamagedCounts:  slices.Contains(damagedCounts, d),
 				})
 			})
 		}
@@ -52,9 +62,10 @@ func TestFaults(t *testing.T) {
 		t.Run(string(d), func(t *testing.T) {
 			t.Parallel()
 			start := func(t testing.TB) *asrtest.Server { return asrtest.NewServer(t, d) }
-			asrtest.RunFaults(t, start, asrtest.Outcomes(d), func(t testing.TB, url string, timeout time.Duration) asr.Recognizer {
+			client := func(t testing.TB, url string, timeout time.Duration) asr.Recognizer {
 				return connect(t, local.Config{URL: url, RequestTimeout: timeout})
-			})
+			}
+			asrtest.RunFaults(t, start, asrtest.Outcomes(d), client)
 		})
 	}
 }

@@ -15,28 +15,28 @@ import (
 	"lessonkit.example/asr/local"
 )
 
-// One row for each server: where the recording goes and in which form.
-func TestEachServerGetsTheFormItTakes(t *testing.T) {
+func TestEachServerGetsTheFormItAccepts(t *testing.T) {
 	t.Parallel()
+	const path, post = "/v1/audio/transcriptions", "POST /v1/audio/transcriptions"
 	for _, c := range []struct {
 		dialect asrtest.Dialect
 		path    string
-		names   string // of the parts, in order: the file comes last
+		names   string // of the parts, in order: the file is last
 		model   string
-		tried   string // what was asked first, to find out
+		tried   string // the requests of the discovery
 	}{
-		{asrtest.WhisperCPP, "/inference", "response_format file", "", "POST /v1/audio/transcriptions, POST /inference"},
-		{asrtest.WhisperCPPConvert, "/inference", "response_format file", "", "POST /v1/audio/transcriptions, POST /inference"},
-		{asrtest.WhisperCPPOld, "/inference", "response_format file", "", "POST /v1/audio/transcriptions, POST /inference"},
-		{asrtest.OpenAI, "/v1/audio/transcriptions", "response_format model file", "tiny", "POST /v1/audio/transcriptions, GET /v1/models"},
-		{asrtest.Speaches, "/v1/audio/transcriptions", "response_format model file", "tiny", "POST /v1/audio/transcriptions, GET /v1/models"},
-		{asrtest.VLLM, "/v1/audio/transcriptions", "response_format model file", "tiny", "POST /v1/audio/transcriptions, GET /v1/models"},
-		{asrtest.LocalAI, "/v1/audio/transcriptions", "response_format model file", "tiny", "POST /v1/audio/transcriptions, GET /v1/models"},
-		{asrtest.FunASR, "/v1/audio/transcriptions", "response_format model file", "tiny", "POST /v1/audio/transcriptions, GET /v1/models"},
-		{asrtest.FunASRCLI, "/v1/audio/transcriptions", "response_format model file", "tiny", "POST /v1/audio/transcriptions, GET /v1/models"},
-		{asrtest.FunASRLlama, "/v1/audio/transcriptions", "response_format model file", "whisper-1", "POST /v1/audio/transcriptions, GET /v1/models"},
-		{asrtest.FunASRRecognition, "/recognition", "audio", "", "POST /v1/audio/transcriptions, POST /inference, POST /recognition"},
-		{asrtest.FunASRRuntime, "/v1/audio/transcriptions", "file", "", "POST /v1/audio/transcriptions"},
+		{asrtest.WhisperCPP, "/inference", "response_format file", "", post + ", POST /inference"},
+		{asrtest.WhisperCPPConvert, "/inference", "response_format file", "", post + ", POST /inference"},
+		{asrtest.WhisperCPPOld, "/inference", "response_format file", "", post + ", POST /inference"},
+		{asrtest.OpenAI, path, "response_format model file", "tiny", post + ", GET /v1/models"},
+		{asrtest.Speaches, path, "response_format model file", "tiny", post + ", GET /v1/models"},
+		{asrtest.VLLM, path, "response_format model file", "tiny", post + ", GET /v1/models"},
+		{asrtest.LocalAI, path, "response_format model file", "tiny", post + ", GET /v1/models"},
+		{asrtest.FunASR, path, "response_format model file", "tiny", post + ", GET /v1/models"},
+		{asrtest.FunASRCLI, path, "response_format model file", "tiny", post + ", GET /v1/models"},
+		{asrtest.FunASRLlama, path, "response_format model file", "whisper-1", post + ", GET /v1/models"},
+		{asrtest.FunASRRecognition, "/recognition", "audio", "", post + ", POST /inference, POST /recognition"},
+		{asrtest.FunASRRuntime, path, "file", "", post},
 	} {
 		t.Run(string(c.dialect), func(t *testing.T) {
 			t.Parallel()
@@ -50,7 +50,7 @@ func TestEachServerGetsTheFormItTakes(t *testing.T) {
 			for _, req := range s.Requests() {
 				require.Equal(t, c.path, req.Path)
 				require.Equal(t, c.names, strings.Join(req.Names, " "))
-				require.Equal(t, "audio.wav", req.FileName, "plain, and with the ending of the format")
+				require.Equal(t, "audio.wav", req.FileName, "with the extension of the format")
 				require.Equal(t, "audio/wav", req.FileType)
 				require.Positive(t, req.ContentLength, "never chunked")
 				require.Equal(t, c.model, req.Fields["model"])
@@ -59,7 +59,8 @@ func TestEachServerGetsTheFormItTakes(t *testing.T) {
 				}
 			}
 			again := "POST " + c.path
-			require.Equal(t, c.tried+", "+again+", "+lastModels(c.dialect)+again, strings.Join(s.Paths(), ", "), "found out once")
+			all := c.tried + ", " + again + ", " + lastModels(c.dialect) + again
+			require.Equal(t, all, strings.Join(s.Paths(), ", "), "one discovery")
 		})
 	}
 }
@@ -81,13 +82,13 @@ func TestWhisperServerUnderARequestPath(t *testing.T) {
 	front := httptest.NewServer(mux)
 	defer front.Close()
 	rec := connect(t, local.Config{URL: front.URL + "/speech/"})
-	got, err := rec.Recognize(t.Context(), asr.FromBytes("a", asrtest.WAV(time.Second)))
+	got, err := recognize(t, rec)
 	require.NoError(t, err)
-	require.Equal(t, asrtest.Heard(asrtest.WAV(time.Second)), got.Text, "one line for each segment becomes one text")
+	require.Equal(t, asrtest.Heard(asrtest.WAV(time.Second)), got.Text, "the lines of the segments are joined")
 	require.True(t, rec.Check(t.Context()).Available, "health is below the request path too")
 }
 
-// forward hands requests to another server as they are.
+// forward forwards requests to another server.
 func forward(url string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		req, _ := http.NewRequestWithContext(r.Context(), r.Method, url+r.URL.Path, r.Body)
@@ -102,21 +103,25 @@ func forward(url string) http.Handler {
 	})
 }
 
-func TestSegmentsAreAskedForAndReadFromEachServer(t *testing.T) {
+func TestSegmentsFromEachServer(t *testing.T) {
 	t.Parallel()
-	with := []asrtest.Dialect{asrtest.WhisperCPP, asrtest.OpenAI, asrtest.Speaches, asrtest.LocalAI, asrtest.FunASR, asrtest.FunASRRecognition}
-	for _, d := range with {
+	for _, d := range []asrtest.Dialect{
+		asrtest.WhisperCPP, asrtest.OpenAI, asrtest.Speaches, asrtest.LocalAI, asrtest.FunASR,
+		asrtest.FunASRRecognition,
+	} {
 		s := asrtest.NewServer(t, d)
-		got, err := connect(t, local.Config{URL: s.URL, Segments: true}).Recognize(t.Context(), asr.FromBytes("a", asrtest.WAV(3*time.Second)))
+		rec := connect(t, local.Config{URL: s.URL, Segments: true})
+		got, err := rec.Recognize(t.Context(), asr.FromBytes("a", asrtest.WAV(3*time.Second)))
 		require.NoError(t, err, d)
 		require.Len(t, got.Segments, 2, d)
-		require.Equal(t, asr.Segment{Start: 0, End: 500 * time.Millisecond, Text: "heard 96044 bytes"}, got.Segments[0], d)
-		require.Equal(t, 3*time.Second, got.Duration, "%s: by the recording's header, for one server puts its working time there", d)
+		first := asr.Segment{Start: 0, End: 500 * time.Millisecond, Text: "heard 96044 bytes"}
+		require.Equal(t, first, got.Segments[0], d)
+		require.Equal(t, 3*time.Second, got.Duration, "%s: from the recording, not from the server", d)
 	}
 	s := asrtest.NewServer(t, asrtest.VLLM)
 	rec := connect(t, local.Config{URL: s.URL, Segments: true})
 	for range 2 {
-		got, err := rec.Recognize(t.Context(), asr.FromBytes("a", asrtest.WAV(time.Second)))
+		got, err := recognize(t, rec)
 		require.NoError(t, err)
 		require.Empty(t, got.Segments)
 	}
@@ -124,13 +129,18 @@ func TestSegmentsAreAskedForAndReadFromEachServer(t *testing.T) {
 	for _, r := range s.Requests() {
 		formats = append(formats, r.Fields["response_format"])
 	}
-	require.Equal(t, []string{"verbose_json", "json", "json"}, formats, "what a model refuses is not asked for again")
+	require.Equal(t, []string{"verbose_json", "json", "json"}, formats, "segments are not requested again")
 }
 
 func TestVerboseNumbersMayBeStrings(t *testing.T) {
 	t.Parallel()
-	rec := connect(t, local.Config{URL: fixed(t, 200, `{"text":"a b","duration":"2.5","segments":[{"start":"0.5","end":1,"text":"a","speaker":3},{"start":1,"end":null,"text":"b"}]}`)})
-	got, err := rec.Recognize(t.Context(), asr.FromBytes("a", asrtest.WAV(time.Second)))
+	url := fixed(t, 200, `{"text":"a b","duration":"2.5","segments":[
+		{"start":"0.5","end":1,"text":"a","speaker":3},{"start":1,"end":null,"text":"b"}]}`)
+	rec := connect(t, local.Config{URL: url})
+	got, err := recognize(t, rec)
 	require.NoError(t, err)
-	require.Equal(t, []asr.Segment{{Start: 500 * time.Millisecond, End: time.Second, Text: "a", Speaker: "3"}, {Start: time.Second, Text: "b"}}, got.Segments)
+	require.Equal(t, []asr.Segment{
+		{Start: 500 * time.Millisecond, End: time.Second, Text: "a", Speaker: "3"},
+		{Start: time.Second, Text: "b"},
+	}, got.Segments)
 }

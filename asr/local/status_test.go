@@ -26,8 +26,8 @@ func TestHealthOfEachServer(t *testing.T) {
 		reason    string
 	}{
 		{asrtest.WhisperCPP, "", nil, "", true, ""},
-		{asrtest.WhisperCPP, asrtest.Loading, nil, "", true, ""}, // its health is 404 then and for ever after a failed /load; the endpoint is there
-		{asrtest.WhisperCPPOld, "", nil, "", true, ""},           // no health at all
+		{asrtest.WhisperCPP, asrtest.Loading, nil, "", true, ""}, // 404, and also after a failed /load
+		{asrtest.WhisperCPPOld, "", nil, "", true, ""},           // no health endpoint
 		{asrtest.OpenAI, "", []string{"m"}, "", true, ""},
 		{asrtest.Speaches, "", []string{"m"}, "", true, ""},
 		{asrtest.Speaches, "", []string{}, "", false, "lists no model"}, // healthy with nothing downloaded
@@ -66,33 +66,33 @@ func TestHealthOfEachServer(t *testing.T) {
 	}
 }
 
-func TestStatusFollowsTheRecordings(t *testing.T) {
+func TestStatusReflectsRecordings(t *testing.T) {
 	t.Parallel()
 	s := asrtest.NewServer(t, asrtest.OpenAI)
 	rec := connect(t, local.Config{URL: s.URL})
-	_, err := rec.Recognize(t.Context(), asr.FromBytes("a", asrtest.WAV(time.Second)))
+	_, err := recognize(t, rec)
 	require.NoError(t, err)
-	require.True(t, rec.Status(t.Context()).Available, "a recording that succeeds is the best check")
+	require.True(t, rec.Status(t.Context()).Available, "a success makes it available")
 
 	s.SetFault(asrtest.Unauthorized)
-	_, err = rec.Recognize(t.Context(), asr.FromBytes("a", asrtest.WAV(time.Second)))
+	_, err = recognize(t, rec)
 	require.ErrorIs(t, err, asr.ErrMisconfigured)
-	require.False(t, rec.Check(t.Context()).Available, "a server that says it is healthy does not outweigh a wrong key")
+	require.False(t, rec.Check(t.Context()).Available, "a wrong key outweighs a health check")
 
 	s.SetFault(asrtest.NoFault)
-	_, err = rec.Recognize(t.Context(), asr.FromBytes("a", asrtest.WAV(time.Second)))
+	_, err = recognize(t, rec)
 	require.NoError(t, err)
 	require.True(t, rec.Check(t.Context()).Available)
 
 	s.Close()
-	_, err = rec.Recognize(t.Context(), asr.FromBytes("a", asrtest.WAV(time.Second)))
+	_, err = recognize(t, rec)
 	require.ErrorIs(t, err, asr.ErrUnavailable)
 	require.False(t, rec.Status(t.Context()).Available)
 	require.Contains(t, rec.Status(t.Context()).Reason, "no answer from the server")
 	require.NotContains(t, rec.Status(t.Context()).Reason, "/v1/audio")
 }
 
-// slowTransport answers recordings when it is told to, and health never.
+// slowTransport answers recordings after release, and health checks never.
 type slowTransport struct{ release chan struct{} }
 
 func (s slowTransport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -113,16 +113,16 @@ func (s slowTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-func TestServerThatAnswersNothingWhileItWorksIsAvailable(t *testing.T) {
+func TestBusyServerIsAvailable(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		transport := slowTransport{make(chan struct{})}
-		rec := connect(t, local.Config{URL: "http://127.0.0.1:1/v1/audio/transcriptions?model=m", Transport: transport})
+		rec := connect(t, local.Config{URL: "http://host/v1/audio/transcriptions?model=m", Transport: transport})
 		require.False(t, rec.Check(t.Context()).Available)
 		require.Contains(t, rec.Status(t.Context()).Reason, "no answer within 2s")
 		done := make(chan error)
 		go func() {
-			_, err := rec.Recognize(t.Context(), asr.FromBytes("a", asrtest.WAV(time.Second)))
+			_, err := recognize(t, rec)
 			done <- err
 		}()
 		synctest.Wait()
@@ -130,7 +130,7 @@ func TestServerThatAnswersNothingWhileItWorksIsAvailable(t *testing.T) {
 		close(transport.release)
 		require.NoError(t, <-done)
 		time.Sleep(4 * time.Minute)
-		require.True(t, rec.Check(t.Context()).Available, "one succeeded lately")
+		require.True(t, rec.Check(t.Context()).Available, "one succeeded recently")
 		time.Sleep(2 * time.Minute)
 		require.False(t, rec.Check(t.Context()).Available)
 	})

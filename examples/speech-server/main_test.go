@@ -23,7 +23,7 @@ import (
 
 const sentence = "please practice the second page before the next lesson"
 
-// speech makes a recording of the text, or skips the test.
+// speech returns a file with the spoken text, or skips the test.
 func speech(t *testing.T, text string) string {
 	t.Helper()
 	if _, err := command.New(command.PocketSphinx()); err != nil {
@@ -36,7 +36,7 @@ func speech(t *testing.T, text string) string {
 	return path
 }
 
-// output is written by the program and read by the test.
+// output is a buffer that is safe for concurrent use.
 type output struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -59,7 +59,7 @@ func TestTranscribesFilesWithProgress(t *testing.T) {
 	file := speech(t, sentence)
 	var stdout, stderr output
 	err := run(t.Context(), []string{"-transcribe", file, "no-such.wav", file}, &stdout, &stderr)
-	require.ErrorContains(t, err, "no-such.wav", "one bad file does not keep the others back")
+	require.ErrorContains(t, err, "no-such.wav", "the other files are transcribed")
 	require.Equal(t, sentence+"\n"+sentence+"\n", stdout.String())
 	require.Contains(t, stderr.String(), "1/3 lesson.wav")
 	require.Contains(t, stderr.String(), "0%")
@@ -83,7 +83,7 @@ func TestServesARecogniserThatPassesTheSuite(t *testing.T) {
 	t.Cleanup(stop)
 }
 
-// start runs the program as a server, and returns its address and what stops it.
+// start runs the program as a server, and returns its address and a function that stops it.
 func start(t *testing.T, args ...string) (url string, stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -91,7 +91,8 @@ func start(t *testing.T, args ...string) (url string, stop func()) {
 	done := make(chan error, 1)
 	go func() { done <- run(ctx, append([]string{"-addr", "127.0.0.1:0"}, args...), &output{}, &stderr) }()
 	serving := regexp.MustCompile(`url=(\S+)`)
-	require.Eventually(t, func() bool { return serving.MatchString(stderr.String()) }, 10*time.Second, 10*time.Millisecond)
+	ready := func() bool { return serving.MatchString(stderr.String()) }
+	require.Eventually(t, ready, 10*time.Second, 10*time.Millisecond)
 	return serving.FindStringSubmatch(stderr.String())[1], func() {
 		cancel()
 		require.NoError(t, <-done)
