@@ -28,8 +28,8 @@ type browser struct {
 	faults   []string // exceptions and violations of a Content-Security-Policy
 }
 
-// newBrowser starts a browser with a profile of its own, which ends with the test. It skips the test where
-// no Chromium is installed.
+// newBrowser starts a browser with a profile of its own, which ends with the test. It skips the
+// test where no Chromium is installed.
 func newBrowser(t *testing.T) *browser {
 	t.Helper()
 	if !installed() {

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"net/netip"
 	"os"
 	"path/filepath"
 	"testing"
@@ -26,7 +27,31 @@ func TestConfigDefaults(t *testing.T) {
 	require.False(t, c.DevelopmentSignIn())
 }
 
-func TestProductionForcesDevelopmentSignInOff(t *testing.T) {
+func TestNewAppliesDefaultsAndChecksTheConfig(t *testing.T) {
+	t.Parallel()
+	s, err := server.New(t.Context(), server.Config{
+		DatabaseURL:     "sqlite:" + filepath.Join(t.TempDir(), "x.db"),
+		AudioStorageDir: t.TempDir(),
+	}, server.Options{})
+	require.NoError(t, err)
+	defer s.Close()
+	require.NoError(t, s.Migrate(t.Context()))
+	require.Equal(t, "local", health(t, s.Handler()).Speech.Provider)
+
+	_, err = server.New(t.Context(), server.Config{ASRProvider: "other", AudioMaxBytes: -1}, server.Options{})
+	require.ErrorContains(t, err, "ASR_PROVIDER: ")
+	require.ErrorContains(t, err, "AUDIO_MAX_BYTES: ")
+}
+
+func TestZeroIsNotADefault(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"ASR_WORKER_CONCURRENCY", "ASR_REQUEST_TIMEOUT_SECONDS", "AUDIO_MAX_BYTES"} {
+		_, err := server.ParseConfig(map[string]string{name: "0"})
+		require.ErrorContains(t, err, name+": must be above 0")
+	}
+}
+
+func TestProductionDisablesTheDevelopmentSignIn(t *testing.T) {
 	t.Parallel()
 	c, err := server.ParseConfig(map[string]string{"ALLOW_DEVELOPMENT_USER_HEADER": "true"})
 	require.NoError(t, err)
@@ -36,7 +61,7 @@ func TestProductionForcesDevelopmentSignInOff(t *testing.T) {
 	require.False(t, c.DevelopmentSignIn())
 }
 
-func TestEveryBadVariableIsNamed(t *testing.T) {
+func TestErrorNamesEveryBadVariable(t *testing.T) {
 	t.Parallel()
 	_, err := server.ParseConfig(map[string]string{
 		"DATABASE_URL":                  "mysql://user:hush@host/db",
@@ -63,12 +88,11 @@ func TestEveryBadVariableIsNamed(t *testing.T) {
 	} {
 		require.ErrorContains(t, err, name)
 	}
-	require.NotContains(t, err.Error(), "hush", "values are not repeated")
+	require.NotContains(t, err.Error(), "hush", "the error contains no values")
 }
 
-// "one message naming every bad variable; secrets are never printed", also of
-// what only the package that takes the value understands.
-func TestEveryBadValueIsNamed(t *testing.T) {
+// These values have the right type; the packages that use them reject them.
+func TestErrorNamesEveryVariableWithARejectedValue(t *testing.T) {
 	t.Parallel()
 	_, err := server.ParseConfig(map[string]string{
 		"DATABASE_URL":             "postgres://user:hush@host:99999/db",
@@ -87,16 +111,18 @@ func TestEveryBadValueIsNamed(t *testing.T) {
 		"CLOUD_ASR_ENGINE_TYPE", "FEEDBACK_SUMMARY_API_KEY"} {
 		require.ErrorContains(t, err, "\n  "+name+": ")
 	}
-	require.NotContains(t, err.Error(), "hush", "values are not repeated")
+	require.NotContains(t, err.Error(), "hush", "the error contains no values")
 }
 
-func TestBlanksBetweenTrustedProxiesAreNone(t *testing.T) {
+func TestSpacesBetweenTrustedProxiesAreIgnored(t *testing.T) {
 	t.Parallel()
-	_, err := server.ParseConfig(map[string]string{"TRUSTED_PROXIES": "10.0.0.0/8, 192.0.2.1"})
+	c, err := server.ParseConfig(map[string]string{"TRUSTED_PROXIES": "10.0.0.0/8, 192.0.2.1"})
 	require.NoError(t, err)
+	require.Equal(t, []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("192.0.2.1/32")},
+		c.TrustedProxies)
 }
 
-func TestEnvironmentWinsOverFile(t *testing.T) {
+func TestEnvironmentOverridesTheFile(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), ".env")
 	const content = "# a comment\nHTTP_ADDR=:1\nLOCAL_ASR_URL=\"http://file/\"\nASR_PROVIDER=\n"

@@ -15,8 +15,8 @@ import (
 	"lessonkit.example/feedback/feedbackclient"
 )
 
-// withReference returns the address of a server that runs until the test ends, and the token and the
-// identifier of a teacher. script takes the place of Scalar's if it is not empty.
+// withReference returns the address of a server that runs until the test ends, and the token and
+// the identifier of a teacher. script takes the place of Scalar's if it is not empty.
 func withReference(t *testing.T, script string) (url, token, teacher string) {
 	platform := authtest.NewPlatform(t)
 	environment := map[string]string{

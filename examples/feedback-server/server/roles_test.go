@@ -17,8 +17,8 @@ import (
 	"lessonkit.example/internal/pgtest"
 )
 
-// The deployment notes promise that only migrate needs to own the tables.
-func TestServerNeedsNoMoreThanToReadAndWriteRows(t *testing.T) {
+// These are the roles and grants of the README.
+func TestServerNeedsOnlyPrivilegesOnRows(t *testing.T) {
 	t.Parallel()
 	database := pgtest.Start(t, pgtest.Options{}).URL()
 	run := func(as string, statements ...string) {

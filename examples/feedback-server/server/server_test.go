@@ -73,7 +73,7 @@ func health(t *testing.T, h http.Handler) server.Report {
 	return r
 }
 
-func TestHealthNamesWhatIsMissing(t *testing.T) {
+func TestHealthReportsWhatIsConfigured(t *testing.T) {
 	t.Parallel()
 	r := health(t, newServer(t, server.RoleAll, map[string]string{}).Handler())
 	require.Equal(t, "degraded", r.Status)
@@ -89,7 +89,7 @@ func TestHealthNamesWhatIsMissing(t *testing.T) {
 	require.Equal(t, "test", r.Version)
 }
 
-func TestProductionSignIn(t *testing.T) {
+func TestHealthReportsTheWaysToSignInToProduction(t *testing.T) {
 	t.Parallel()
 	r := health(t, newServer(t, server.RoleAll, map[string]string{
 		"DATABASE_URL":                  "sqlite:" + filepath.Join(t.TempDir(), "x.db"),
@@ -102,8 +102,8 @@ func TestProductionSignIn(t *testing.T) {
 	require.False(t, r.DevelopmentAuthEnabled)
 }
 
-// A database that takes connections and never speaks must not hold up /health.
-func TestHealthAnswersWhileTheDatabaseHangs(t *testing.T) {
+// The database accepts connections and never answers.
+func TestHealthAnswersWithinTwoSecondsWhileTheDatabaseHangs(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -120,7 +120,7 @@ func TestHealthAnswersWhileTheDatabaseHangs(t *testing.T) {
 	require.Equal(t, http.StatusServiceUnavailable, get(h, "/readyz").Code)
 }
 
-func TestWorkerServesItsStateOnly(t *testing.T) {
+func TestWorkerServesNoAPI(t *testing.T) {
 	t.Parallel()
 	h := onSQLite(t, server.RoleWorker).Handler()
 	require.Equal(t, http.StatusOK, get(h, "/readyz").Code)
@@ -129,15 +129,15 @@ func TestWorkerServesItsStateOnly(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, get(h, "/scalar").Code)
 }
 
-// "GET /health always answers 200", whatever a prober adds to keep caches away.
-func TestStateIsToldWhateverTheQuery(t *testing.T) {
+// Probers add a query to avoid caches.
+func TestStateEndpointsIgnoreUnknownParameters(t *testing.T) {
 	t.Parallel()
 	h := onSQLite(t, server.RoleAll).Handler()
 	require.Equal(t, http.StatusOK, get(h, "/health?_=1").Code)
 	require.Equal(t, http.StatusOK, get(h, "/readyz?_=1").Code)
 }
 
-func TestMetricsNameRoutesNotResources(t *testing.T) {
+func TestMetricsAreLabeledByRouteNotByResource(t *testing.T) {
 	t.Parallel()
 	h := onSQLite(t, server.RoleAll).Handler()
 	require.Equal(t, http.StatusOK, get(h, "/api/v1/profiles").Code)
@@ -150,7 +150,7 @@ func TestMetricsNameRoutesNotResources(t *testing.T) {
 	require.Contains(t, text, `speech_available{provider="local"} 0`)
 }
 
-func TestMetricsHaveNoSeriesForEveryWordSentAsAMethod(t *testing.T) {
+func TestMetricsCountUnknownMethodsTogether(t *testing.T) {
 	t.Parallel()
 	h := onSQLite(t, server.RoleAll).Handler()
 	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("BREW", "/health", nil))
@@ -159,7 +159,7 @@ func TestMetricsHaveNoSeriesForEveryWordSentAsAMethod(t *testing.T) {
 	require.Contains(t, text, `http_request_duration_seconds_count{method="other"`)
 }
 
-func TestDocumentIsWhole(t *testing.T) {
+func TestOpenAPIDocumentIsComplete(t *testing.T) {
 	t.Parallel()
 	h := onSQLite(t, server.RoleAll).Handler()
 	var doc struct {
@@ -176,13 +176,13 @@ func TestDocumentIsWhole(t *testing.T) {
 			where := method + " " + path
 			require.NotEmpty(t, op.Summary, where)
 			require.Len(t, op.Tags, 1, where)
-			require.False(t, seen[op.OperationID], "%s: operation id %q is taken", where, op.OperationID)
+			require.False(t, seen[op.OperationID], "%s: duplicate operation id %q", where, op.OperationID)
 			seen[op.OperationID] = true
 		}
 	}
-	for _, given := range []string{"/health", "/api/v1/auth/miniapp/login", "/api/v1/profiles/{profile_id}",
+	for _, path := range []string{"/health", "/api/v1/auth/miniapp/login", "/api/v1/profiles/{profile_id}",
 		"/api/v1/feedback-lessons/{lesson_id}/segments"} {
-		require.Contains(t, doc.Paths, given)
+		require.Contains(t, doc.Paths, path)
 	}
 	page := get(h, "/scalar")
 	require.Equal(t, http.StatusOK, page.Code)
@@ -203,7 +203,7 @@ func signIn(t *testing.T, h http.Handler, platform *authtest.Platform) string {
 	return answer.Token
 }
 
-// "The token is dead at once", also for a stream of events that it opened.
+// A token is invalid from the logout on, also for an event stream that it opened.
 func TestEventStreamEndsWithTheLogout(t *testing.T) {
 	t.Parallel()
 	platform := authtest.NewPlatform(t)

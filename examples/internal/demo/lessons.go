@@ -129,7 +129,8 @@ var errNoRecognizer = errors.New("no speech recogniser is available: the audio i
 	"and is transcribed when the server runs with one")
 
 // waitForText shows the progress of the transcription until every segment of the lessons is
-// transcribed. A recognizer that the user configured has 10 seconds to answer if the demo runs once.
+// transcribed. A recognizer that the user configured has 10 seconds to answer if the demo runs
+// once.
 func (d *demo) waitForText(
 	ctx context.Context, c feedbackclient.Client, sessionID string, lessonIDs []string,
 ) error {
