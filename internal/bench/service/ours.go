@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"path/filepath"
+	"runtime/debug"
 	"time"
 
 	"github.com/google/uuid"
@@ -26,6 +27,7 @@ func serveOurs(ctx context.Context, s spec) error {
 	if err != nil {
 		return err
 	}
+	debug.SetGCPercent(400) // as examples/feedback-server does
 	srv, err := server.New(ctx, config, server.Options{Role: server.RoleAPI})
 	if err != nil {
 		return err
