@@ -14,7 +14,7 @@ import (
 func openTestDB(t *testing.T, url string) *sql.DB {
 	t.Helper()
 	if path, ok := strings.CutPrefix(url, "sqlite:"); ok {
-		db, err := sqlitedb.Open(path, sqlitedb.Options{})
+		db, err := sqlitedb.Open(path)
 		require.NoError(t, err)
 		t.Cleanup(func() { db.Close() })
 		return db.W

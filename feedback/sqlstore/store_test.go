@@ -23,7 +23,7 @@ import (
 func TestSQLite(t *testing.T) {
 	t.Parallel()
 	feedbacktest.Store(t, func(t *testing.T) feedbacktest.Harness {
-		db, err := sqlitedb.Open(filepath.Join(t.TempDir(), "feedback.db"), sqlitedb.Options{Synchronous: "NORMAL"})
+		db, err := sqlitedb.Open(filepath.Join(t.TempDir(), "feedback.db"))
 		require.NoError(t, err)
 		t.Cleanup(func() { db.Close() })
 		return harness(t, db.W, func(o sqlstore.Outbox) *sqlstore.Store { return sqlstore.NewSQLite(db.W, db.R, o) })

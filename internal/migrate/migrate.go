@@ -1,5 +1,5 @@
-// Package migrate brings a package's tables up to date: goose's provider under
-// a lock that makes it safe for several programs to start at once.
+// Package migrate brings a package's tables up to date: goose's provider under a lock that makes it
+// safe for several programs to start at once.
 package migrate
 
 import (
@@ -24,20 +24,19 @@ const (
 	SQLite   Engine = "sqlite"
 )
 
-type underway struct{}
+type running struct{}
 
-// Underway tells whether ctx is of a statement of [Up], which may wait for other
-// starters and then take as long as the tables are large.
-func Underway(ctx context.Context) bool { return ctx.Value(underway{}) != nil }
+// Running reports whether ctx belongs to a statement of [Up], which may wait for other programs and
+// then take long on large tables.
+func Running(ctx context.Context) bool { return ctx.Value(running{}) != nil }
 
-// Up applies the migrations that table does not list yet, oldest first. The
-// files are named like 00001_name.sql and carry goose's annotations; each
-// runs in a transaction of its own.
+// Up applies the migrations that table does not list yet, oldest first. The files have names like
+// 00001_name.sql and goose's annotations; each runs in its own transaction.
 func Up(ctx context.Context, db *sql.DB, e Engine, table string, migrations fs.FS) error {
-	ctx = context.WithValue(ctx, underway{}, true)
+	ctx = context.WithValue(ctx, running{}, true)
 	var err error
-	// PostgreSQL's lock lets one starter in at a time. SQLite has no such lock, but a starter
-	// that loses the race leaves nothing behind: it looks again and finds the work done.
+	// PostgreSQL's lock admits one program at a time. SQLite has no such lock, but a program that
+	// loses the race leaves nothing behind: it tries again and finds the work done.
 	for attempt := range 10 {
 		if attempt > 0 {
 			select {
@@ -60,7 +59,7 @@ func Up(ctx context.Context, db *sql.DB, e Engine, table string, migrations fs.F
 	return nil
 }
 
-// Pending tells whether there are migrations that [Up] would apply.
+// Pending reports whether there are migrations that [Up] would apply. It changes nothing.
 func Pending(ctx context.Context, db *sql.DB, e Engine, table string, migrations fs.FS) (bool, error) {
 	newest, applied, err := versions(ctx, db, e, table, migrations)
 	if err != nil {
@@ -69,8 +68,8 @@ func Pending(ctx context.Context, db *sql.DB, e Engine, table string, migrations
 	return applied < newest, nil
 }
 
-// versions reads the table itself: goose would create it, and a check must
-// change nothing.
+// versions returns the newest version of the migrations and the newest in table. It reads the table
+// itself because goose would create it.
 func versions(ctx context.Context, db *sql.DB, e Engine, table string, migrations fs.FS) (newest, applied int64, err error) {
 	p, err := provider(db, e, table, migrations)
 	if err != nil {
@@ -105,8 +104,7 @@ func provider(db *sql.DB, e Engine, table string, migrations fs.FS) (*goose.Prov
 	return goose.NewProvider(dialect, db, migrations, options...)
 }
 
-// blockingLock is an advisory lock of PostgreSQL that waits in the server:
-// goose's own asks again every few seconds.
+// blockingLock is an advisory lock that waits in PostgreSQL; goose's own polls every few seconds.
 type blockingLock string
 
 func (l blockingLock) SessionLock(ctx context.Context, conn *sql.Conn) error {
@@ -125,8 +123,8 @@ func (l blockingLock) key() int64 {
 	return int64(h.Sum64())
 }
 
-// ignoreMissing lets distributed databases that speak PostgreSQL's protocol
-// without advisory locks migrate unlocked.
+// ignoreMissing lets distributed databases that speak PostgreSQL's protocol without advisory locks
+// migrate unlocked.
 func ignoreMissing(err error) error {
 	const undefinedFunction, featureNotSupported = "42883", "0A000"
 	var e *pgconn.PgError

@@ -30,7 +30,7 @@ func engines(t *testing.T, test func(t *testing.T, e migrate.Engine, open func()
 		t.Parallel()
 		path := filepath.Join(t.TempDir(), "x.db")
 		test(t, migrate.SQLite, func() *sql.DB {
-			db, err := sqlitedb.Open(path, sqlitedb.Options{})
+			db, err := sqlitedb.Open(path)
 			require.NoError(t, err)
 			t.Cleanup(func() { db.Close() })
 			return db.W

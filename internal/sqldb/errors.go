@@ -13,20 +13,20 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// IsUnique tells whether err is a violated unique or primary key.
+// IsUnique reports whether err is a violation of a unique or primary key.
 func IsUnique(err error) bool {
 	return pgCode(err) == "23505" ||
 		sqliteCode(err) == sqlite3.SQLITE_CONSTRAINT_UNIQUE || sqliteCode(err) == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY
 }
 
-// IsForeignKey tells whether err is a reference to a row that is not there.
+// IsForeignKey reports whether err is a reference to a row that does not exist.
 func IsForeignKey(err error) bool {
 	return pgCode(err) == "23503" || sqliteCode(err) == sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY
 }
 
-// IsUnavailable tells whether err says something about the database rather
-// than about the statement: it cannot be reached, is stopping, is overloaded,
-// its disk fails, or it lacks our tables. The same statement may succeed later.
+// IsUnavailable reports whether the database is at fault rather than the statement: it cannot be
+// reached, is stopping or overloaded, its disk fails, or it has no tables yet. The same statement
+// may succeed later.
 func IsUnavailable(err error) bool {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return false
@@ -45,19 +45,26 @@ func IsUnavailable(err error) bool {
 		errors.Is(err, net.ErrClosed) || errors.Is(err, context.DeadlineExceeded) ||
 		pgconn.SafeToRetry(err) ||
 		// database/sql and the pools have no error value for these.
-		strings.Contains(err.Error(), "database is closed") || strings.Contains(err.Error(), "conn closed") || strings.Contains(err.Error(), "closed pool")
+		strings.Contains(err.Error(), "database is closed") ||
+		strings.Contains(err.Error(), "conn closed") ||
+		strings.Contains(err.Error(), "closed pool")
 }
 
-// pgUnavailable reads the codes of PostgreSQL's Appendix A.
+// pgUnavailable classifies the codes of PostgreSQL's Appendix A.
 func pgUnavailable(code string) bool {
 	switch code {
 	case "42P01", // undefined_table: not migrated
-		"25006",                                     // read_only_sql_transaction: a standby
-		"58030",                                     // io_error
-		"57P01", "57P02", "57P03", "57P05", "57014": // shutting down, crashed, cannot connect now, idle timeout, canceled
+		"25006", // read_only_sql_transaction: a standby
+		"58030", // io_error
+		"57P01", // admin_shutdown
+		"57P02", // crash_shutdown
+		"57P03", // cannot_connect_now
+		"57P05", // idle_session_timeout
+		"57014": // query_canceled
 		return true
 	}
-	return strings.HasPrefix(code, "08") || strings.HasPrefix(code, "53") // connection exception, insufficient resources
+	// connection_exception and insufficient_resources
+	return strings.HasPrefix(code, "08") || strings.HasPrefix(code, "53")
 }
 
 func sqliteUnavailable(err *sqlite.Error) bool {
@@ -71,8 +78,8 @@ func sqliteUnavailable(err *sqlite.Error) bool {
 	return false
 }
 
-// isConflict tells whether the transaction lost against another and may win
-// when it is run again.
+// isConflict reports whether a transaction failed because of another and may succeed when it is run
+// again.
 func isConflict(err error) bool {
 	code := pgCode(err)
 	return code == "40001" || code == "40P01" // serialization_failure, deadlock_detected

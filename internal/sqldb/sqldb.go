@@ -1,6 +1,5 @@
-// Package sqldb is what the SQL stores share over their two engines: one
-// handle, one way to run a transaction, one way to keep times, and the
-// reading of the engines' errors.
+// Package sqldb is the common part of the SQL stores on their two engines: a database handle,
+// transactions, reading, times, and the classification of errors.
 package sqldb
 
 import (
@@ -19,16 +18,16 @@ import (
 	"lessonkit.example/internal/sqlitedb"
 )
 
-// DB is a database of either engine. Statements use `$1` placeholders, which
-// both understand.
+// DB is a database of either engine. Statements use `$1` placeholders, which both accept. It is
+// safe for concurrent use.
 type DB struct {
 	Engine migrate.Engine
 
-	// W is for transactions that write, R for reading outside of one. On
-	// PostgreSQL they are the same pool.
+	// W is for transactions that write, R for reading outside of a transaction. On PostgreSQL they
+	// are the same pool.
 	W, R *sql.DB
 
-	// Pool is PostgreSQL's native pool behind W and R, where [Open] made it.
+	// Pool is PostgreSQL's native pool behind W and R, if [Open] created it.
 	Pool *pgxpool.Pool
 
 	group      *sqlitedb.Group // SQLite only
@@ -36,21 +35,21 @@ type DB struct {
 	opened     bool            // by Open, so Close closes it
 }
 
-// FromPostgres wraps a pool of pgx's database/sql driver.
+// FromPostgres returns a DB on a pool of pgx's database/sql driver.
 func FromPostgres(db *sql.DB) *DB {
 	return &DB{Engine: migrate.Postgres, W: db, R: db}
 }
 
-// FromSQLite wraps two pools as sqlitedb.Open makes them.
+// FromSQLite returns a DB on two pools such as [sqlitedb.Open] returns.
 func FromSQLite(w, r *sql.DB) *DB {
 	return &DB{Engine: migrate.SQLite, W: w, R: r, group: sqlitedb.NewGroup(w)}
 }
 
-// Open opens `postgres://…` or `sqlite:PATH`. PostgreSQL is not contacted yet:
-// a server may start before its database.
+// Open opens `postgres://…` or `sqlite:PATH`. It does not connect to PostgreSQL yet: a server may
+// start before its database.
 func Open(ctx context.Context, url string) (*DB, error) {
 	if path, ok := strings.CutPrefix(url, "sqlite:"); ok {
-		db, err := sqlitedb.Open(path, sqlitedb.Options{})
+		db, err := sqlitedb.Open(path)
 		if err != nil {
 			return nil, err
 		}
@@ -62,7 +61,7 @@ func Open(ctx context.Context, url string) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	config.ConnConfig.Tracer = limiter{patience}
+	config.ConnConfig.Tracer = statementTimeout(defaultTimeout)
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("open postgres: %w", err)
@@ -72,7 +71,8 @@ func Open(ctx context.Context, url string) (*DB, error) {
 	return db, nil
 }
 
-// Check tells whether [Open] understands an address. Its error does not repeat it.
+// Check returns an error if [Open] does not accept an address. The error does not contain the
+// address.
 func Check(url string) error {
 	if path, ok := strings.CutPrefix(url, "sqlite:"); ok && path != "" {
 		return nil
@@ -83,17 +83,17 @@ func Check(url string) error {
 
 func parsePostgres(url string) (*pgxpool.Config, error) {
 	if !strings.HasPrefix(url, "postgres://") && !strings.HasPrefix(url, "postgresql://") {
-		return nil, errors.New("database address: want postgres://… or sqlite:PATH")
+		return nil, errors.New("database address: must be postgres://… or sqlite:PATH")
 	}
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
-		// pgx hides a password it can recognise; an address it cannot parse it repeats.
+		// pgx redacts the password, but repeats an address that it cannot parse.
 		return nil, errors.New("database address: not a valid postgres:// address")
 	}
 	return config, nil
 }
 
-// Close closes what [Open] opened; pools that were given stay their owner's.
+// Close closes what [Open] opened, and does nothing for pools of the caller.
 func (db *DB) Close() error {
 	if !db.opened {
 		return nil
@@ -108,15 +108,13 @@ func (db *DB) Close() error {
 	return err
 }
 
-// updateAttempts bounds how often a transaction that lost against another is
-// run again.
+// updateAttempts is how often a transaction is tried that conflicts with others.
 const updateAttempts = 5
 
-// Update runs fn in a transaction and commits it. fn may run more than once:
-// PostgreSQL is asked again after a serialization failure or deadlock, SQLite
-// shares transactions between callers, see [sqlitedb.Group]. There the context
-// that fn gets does not end: an interrupted statement would undo what others
-// did in the same transaction.
+// Update runs fn in a transaction and commits it. An error of fn rolls it back. fn may run more than
+// once: on PostgreSQL after a serialization failure or deadlock, on SQLite because callers share
+// transactions, see [sqlitedb.Group]. There the context of fn does not end: an interrupted
+// statement would undo what others did in the same transaction.
 func (db *DB) Update(ctx context.Context, fn func(ctx context.Context, tx *sql.Tx) error) error {
 	if db.group != nil {
 		return db.group.Do(ctx, func(tx *sql.Tx) error { return fn(context.WithoutCancel(ctx), tx) })
@@ -128,7 +126,7 @@ func (db *DB) Update(ctx context.Context, fn func(ctx context.Context, tx *sql.T
 		}
 	}
 	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
-		// The driver cuts the connection then; that says nothing about the database.
+		// The driver closes the connection then; the database is not at fault.
 		return errors.Join(ctx.Err(), err)
 	}
 	return err
@@ -146,13 +144,13 @@ func (db *DB) once(ctx context.Context, fn func(ctx context.Context, tx *sql.Tx)
 	return tx.Commit()
 }
 
-// Migrate applies the migrations that table does not list yet: those of the
-// folder migrations/postgres or migrations/sqlite.
+// Migrate applies the migrations in the folder migrations/postgres or migrations/sqlite that table
+// does not list yet.
 func (db *DB) Migrate(ctx context.Context, table string, migrations fs.FS) error {
 	return migrate.Up(ctx, db.W, db.Engine, table, db.folder(migrations))
 }
 
-// Migrated tells whether all migrations are applied.
+// Migrated reports whether all migrations are applied. It changes nothing.
 func (db *DB) Migrated(ctx context.Context, table string, migrations fs.FS) (bool, error) {
 	pending, err := migrate.Pending(ctx, db.R, db.Engine, table, db.folder(migrations))
 	return !pending && err == nil, err
@@ -165,7 +163,7 @@ func (db *DB) folder(migrations fs.FS) fs.FS {
 	}
 	files, err := fs.Sub(migrations, dir)
 	if err != nil {
-		panic(err) // only a name that is not well-formed is an error
+		panic(err) // only an invalid name is an error
 	}
 	return files
 }

@@ -50,7 +50,7 @@ func TestTimesKeepTheirMicroseconds(t *testing.T) {
 	})
 }
 
-func TestErrorsAreTold(t *testing.T) {
+func TestErrorsAreClassified(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, db *sqldb.DB) {
 		_, err := db.W.Exec("create table p (id bigint primary key); create table c (id bigint references p (id))")
@@ -85,11 +85,11 @@ func TestLostServerIsUnavailable(t *testing.T) {
 	require.Eventually(t, func() bool { return db.W.Ping() == nil }, 10*time.Second, 10*time.Millisecond)
 	require.NoError(t, db.Close())
 	require.True(t, sqldb.IsUnavailable(db.W.Ping()), "closed")
-	require.False(t, sqldb.IsUnavailable(context.Canceled), "the caller's own doing")
+	require.False(t, sqldb.IsUnavailable(context.Canceled), "canceled by the caller")
 	require.False(t, sqldb.IsUnavailable(errors.New("anything")))
 }
 
-func TestAddressesAreUnderstood(t *testing.T) {
+func TestOpenRejectsInvalidAddresses(t *testing.T) {
 	t.Parallel()
 	for _, bad := range []string{"", "mysql://x", "postgres://u:secret@h:notaport/x"} {
 		_, err := sqldb.Open(t.Context(), bad)
@@ -98,7 +98,7 @@ func TestAddressesAreUnderstood(t *testing.T) {
 	}
 }
 
-func TestCallerThatGoesAwaySaysNothingAboutTheDatabase(t *testing.T) {
+func TestCanceledCallerDoesNotMeanUnavailable(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, db *sqldb.DB) {
 		ctx, cancel := context.WithCancel(t.Context())

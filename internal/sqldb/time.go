@@ -6,10 +6,9 @@ import (
 	"time"
 )
 
-// Time is a point in time as both engines keep it: in UTC, to the
-// microsecond. SQLite stores the text that Value makes, of fixed width, so
-// that it sorts as time does and reads well in the sqlite3 shell; PostgreSQL
-// reads the same text into a timestamptz.
+// Time is a time as both engines store it: in UTC, to the microsecond. SQLite stores the text that
+// Value returns, whose fixed width makes it sort by time; PostgreSQL converts the same text to a
+// timestamptz.
 type Time struct{ time.Time }
 
 const timeLayout = "2006-01-02T15:04:05.000000Z"

@@ -4,15 +4,16 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"sync"
 )
 
-// Group gathers the transactions of concurrent callers into one, so that they
-// share one commit and its disk flush (group commit). A caller alone pays
-// nothing: its function runs in a plain transaction at once.
+// Group runs the transactions of concurrent callers as one, so that they share one commit and its
+// disk flush (group commit). A single caller pays nothing: its function runs at once in a plain
+// transaction.
 //
-// A Group has no goroutine of its own. The first caller leads: it runs what
-// waits, commits, and hands on to the next. It is safe for concurrent use.
+// A Group has no goroutine. The first caller leads: it runs what is waiting, commits, and passes
+// the lead to the next. It is safe for concurrent use.
 type Group struct {
 	w *sql.DB
 
@@ -21,8 +22,7 @@ type Group struct {
 	leading bool
 }
 
-// NewGroup returns a group over a pool with a single connection, as [Open]
-// makes for writing.
+// NewGroup returns a group on a pool with a single connection, such as [DB].W.
 func NewGroup(w *sql.DB) *Group { return &Group{w: w} }
 
 // maxBatch bounds how long the first of a batch waits for the last.
@@ -33,20 +33,18 @@ type call struct {
 	err      error
 	panicked any
 
-	taken bool          // under Group.mu: a leader has it, it can no longer be withdrawn
-	lead  chan struct{} // closed when this call's goroutine has to lead
+	taken bool          // under Group.mu: a leader has it; it cannot be withdrawn any more
+	lead  chan struct{} // closed when the call's goroutine must lead
 	done  chan struct{} // closed when err is set
 }
 
-// Do runs fn inside a write transaction and returns once its effects are
-// committed. fn's own error rolls back what fn did and nothing else. fn may
-// run on another caller's goroutine, and may run a second time when the
-// transaction it shared was lost, so it must set, not add to, what it
-// captures. It must not use the pool, nor call Do.
+// Do runs fn in a write transaction and returns when its effects are committed. An error of fn rolls
+// back what fn did and nothing else. fn may run on another caller's goroutine, and may run a second
+// time if the shared transaction failed, so it must set, not add to, what it captures. It must not
+// use the pool or call Do.
 //
-// A ctx that ends while others run takes the call back. Once its turn has come
-// Do waits for the outcome, for as long as the busy timeout while another
-// process writes.
+// If ctx ends while others run, the call is withdrawn. Once its turn has come, Do waits for the
+// result, for up to the busy timeout while another process writes.
 func (g *Group) Do(ctx context.Context, fn func(tx *sql.Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -61,7 +59,7 @@ func (g *Group) Do(ctx context.Context, fn func(tx *sql.Tx) error) error {
 	if !lead {
 		select {
 		case <-c.done:
-			return c.outcome()
+			return c.result()
 		case <-c.lead:
 		case <-ctx.Done():
 			if g.withdraw(c) {
@@ -69,46 +67,40 @@ func (g *Group) Do(ctx context.Context, fn func(tx *sql.Tx) error) error {
 			}
 			select {
 			case <-c.done:
-				return c.outcome()
+				return c.result()
 			case <-c.lead:
 			}
 		}
 	}
 	g.runBatch()
 	<-c.done
-	return c.outcome()
+	return c.result()
 }
 
-func (c *call) outcome() error {
+func (c *call) result() error {
 	if c.panicked != nil {
 		panic(c.panicked)
 	}
 	return c.err
 }
 
-// withdraw takes c back unless somebody runs it or it was called to lead.
+// withdraw removes c, unless a leader has taken it or it must lead.
 func (g *Group) withdraw(c *call) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if c.taken {
 		return false
 	}
-	for i, w := range g.waiting {
-		if w == c {
-			g.waiting = append(g.waiting[:i], g.waiting[i+1:]...)
-			break
-		}
-	}
+	g.waiting = slices.DeleteFunc(g.waiting, func(w *call) bool { return w == c })
 	return true
 }
 
-// runBatch runs what waits, the leader's own call among it, and passes the
-// lead on.
+// runBatch runs the waiting calls, including the leader's, and passes the lead on.
 func (g *Group) runBatch() {
 	g.mu.Lock()
 	n := min(len(g.waiting), maxBatch)
-	batch := append([]*call(nil), g.waiting[:n]...)
-	g.waiting = append(g.waiting[:0:0], g.waiting[n:]...)
+	batch := slices.Clone(g.waiting[:n])
+	g.waiting = slices.Delete(g.waiting, 0, n)
 	for _, c := range batch {
 		c.taken = true
 	}
@@ -125,7 +117,7 @@ func (g *Group) runBatch() {
 			return
 		}
 		next := g.waiting[0]
-		next.taken = true // it leads, and so runs: it can no longer be withdrawn
+		next.taken = true
 		close(next.lead)
 	}()
 
@@ -137,9 +129,8 @@ func (g *Group) runBatch() {
 	}
 }
 
-// alone runs one call in a transaction of its own. The context is the
-// background one on purpose: the work is short, and an interrupted statement
-// would roll back more than itself.
+// alone runs one call in its own transaction. It deliberately uses no context of a caller: the work
+// is short, and an interrupted statement would roll back more than itself.
 func (g *Group) alone(c *call) {
 	tx, err := g.w.Begin()
 	if err != nil {
@@ -153,11 +144,11 @@ func (g *Group) alone(c *call) {
 	c.err = tx.Commit()
 }
 
-// together runs a batch in one transaction, each call under a savepoint. It
-// reports false when the transaction as a whole came to nothing.
+// together runs a batch in one transaction, each call under a savepoint. It returns false if the
+// transaction as a whole failed.
 func (g *Group) together(batch []*call) bool {
 	tx, err := g.w.Begin()
-	if err != nil { // nobody's own doing; alone, each would wait as long once more
+	if err != nil { // not a fault of any call; alone, each would wait as long again
 		for _, c := range batch {
 			c.err = err
 		}
@@ -180,7 +171,7 @@ func (g *Group) together(batch []*call) bool {
 	return tx.Commit() == nil
 }
 
-// run sets err and panicked afresh: the call may have run before.
+// run resets err and panicked, because the call may have run before.
 func (c *call) run(tx *sql.Tx) {
 	c.err, c.panicked = nil, nil
 	defer func() {

@@ -1,6 +1,6 @@
-// Package sqlitedb opens the embedded SQLite engine the way a server needs it:
-// one connection that writes, several that read, durable commits, and
-// concurrent small writes gathered into one transaction ([Group]).
+// Package sqlitedb opens the embedded SQLite engine as a server needs it: one connection that
+// writes, several that read, durable commits, and concurrent small writes in one transaction
+// ([Group]).
 package sqlitedb
 
 import (
@@ -18,35 +18,23 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// Options of [Open]. The zero value is good for a server.
-type Options struct {
-	// Synchronous is SQLite's durability at commit: "FULL" keeps every commit
-	// through a power cut, "NORMAL" may lose the newest ones but corrupts
-	// nothing. Defaults to "FULL".
-	Synchronous string
-
-	// Readers is how many connections read at once. Defaults to GOMAXPROCS:
-	// more only fight over the processor and each costs a page cache.
-	Readers int
-}
-
-// DB is one database file, opened twice. Writes go through W, which has a
-// single connection and takes the write lock when a transaction begins, so
-// that no transaction fails half way for having read first. R refuses writes.
+// DB is a database file that is opened twice. W writes; it has a single connection and takes the
+// write lock when a transaction begins, so that a transaction which has read does not fail at its
+// first write. R has GOMAXPROCS connections and rejects writes.
 //
 // Never use W inside a transaction of W: there is no second connection.
 type DB struct {
 	W, R *sql.DB
 }
 
-// busyTimeout is how long a connection waits for another process's write.
+// busyTimeout is how long a connection waits while another process writes.
 const busyTimeout = 10 * time.Second
 
-// Open opens the file at path, creating it (readable by its owner only) and
-// its directory when they do not exist.
-func Open(path string, o Options) (*DB, error) {
+// Open opens the file at path. If it does not exist, it is created, readable by its owner only,
+// with its directory. Every commit survives a power cut.
+func Open(path string) (*DB, error) {
 	if path == "" || path == ":memory:" {
-		return nil, errors.New("open sqlite: a file path is needed (memory databases cannot be shared by connections)")
+		return nil, errors.New("open sqlite: the path of a file is required (connections cannot share a memory database)")
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("open sqlite: %w", err)
@@ -58,26 +46,21 @@ func Open(path string, o Options) (*DB, error) {
 	if err := f.Close(); err != nil {
 		return nil, fmt.Errorf("open sqlite: %w", err)
 	}
-	if o.Synchronous == "" {
-		o.Synchronous = "FULL"
-	}
-	if o.Readers <= 0 {
-		o.Readers = runtime.GOMAXPROCS(0)
-	}
-	w, err := sql.Open("sqlite", dsn(path, o.Synchronous, true))
+	w, err := sql.Open("sqlite", dsn(path, true))
 	if err != nil {
 		return nil, fmt.Errorf("open sqlite: %w", err)
 	}
 	w.SetMaxOpenConns(1)
-	if err := pingPatiently(w); err != nil {
+	if err := pingUntilFree(w); err != nil {
 		return nil, errors.Join(fmt.Errorf("open sqlite %s: %w", path, err), w.Close())
 	}
-	r, err := sql.Open("sqlite", dsn(path, o.Synchronous, false))
+	r, err := sql.Open("sqlite", dsn(path, false))
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open sqlite: %w", err), w.Close())
 	}
-	r.SetMaxOpenConns(o.Readers)
-	r.SetMaxIdleConns(o.Readers)
+	// More readers only compete for the processors, and each costs a page cache.
+	r.SetMaxOpenConns(runtime.GOMAXPROCS(0))
+	r.SetMaxIdleConns(runtime.GOMAXPROCS(0))
 	return &DB{W: w, R: r}, nil
 }
 
@@ -86,14 +69,13 @@ func (db *DB) Close() error {
 	return errors.Join(db.R.Close(), db.W.Close())
 }
 
-// dsn puts the pragmas into the name: they belong to a connection, and a pool
-// opens connections when it likes. The timeout comes first, as the others may
-// already have to wait.
-func dsn(path, synchronous string, write bool) string {
+// dsn returns a name with the pragmas in it: they apply to a connection, and a pool opens
+// connections at any time. The timeout is first because the others may have to wait.
+func dsn(path string, write bool) string {
 	pragmas := []string{
 		fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()),
 		"journal_mode(WAL)",
-		"synchronous(" + synchronous + ")",
+		"synchronous(FULL)",
 		"foreign_keys(1)",
 		"temp_store(MEMORY)",
 		"cache_size(-16000)",           // KiB a connection
@@ -102,7 +84,7 @@ func dsn(path, synchronous string, write bool) string {
 	q := url.Values{}
 	if write {
 		q.Set("_txlock", "immediate")
-		// Checkpoint ten times more rarely than the default: each one stops the writer.
+		// A tenth as many checkpoints as by default: each one stops the writer.
 		pragmas = append(pragmas, "wal_autocheckpoint(10000)")
 	} else {
 		pragmas = append(pragmas, "query_only(1)")
@@ -111,10 +93,9 @@ func dsn(path, synchronous string, write bool) string {
 	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + q.Encode()
 }
 
-// pingPatiently opens the first connection. Several processes that start at
-// once all switch the file to write-ahead logging, and SQLite does not wait
-// its busy timeout there.
-func pingPatiently(db *sql.DB) error {
+// pingUntilFree opens the first connection. Processes that start at the same time all switch the
+// file to write-ahead logging, for which SQLite does not wait its busy timeout.
+func pingUntilFree(db *sql.DB) error {
 	deadline := time.Now().Add(busyTimeout)
 	for {
 		err := db.PingContext(context.Background())

@@ -16,7 +16,7 @@ import (
 )
 
 func open(t *testing.T) *sqlitedb.DB {
-	db, err := sqlitedb.Open(filepath.Join(t.TempDir(), "a dir", "what?.db"), sqlitedb.Options{})
+	db, err := sqlitedb.Open(filepath.Join(t.TempDir(), "a dir", "what?.db"))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	_, err = db.W.Exec("create table n (v integer primary key) strict")
@@ -55,7 +55,7 @@ func TestEveryConnectionHasThePragmas(t *testing.T) {
 func TestFileIsForItsOwnerOnly(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "x.db")
-	db, err := sqlitedb.Open(path, sqlitedb.Options{})
+	db, err := sqlitedb.Open(path)
 	require.NoError(t, err)
 	defer db.Close()
 	info, err := os.Stat(path)
@@ -157,10 +157,10 @@ func TestGroup(t *testing.T) {
 	t.Run("a file that is locked is waited for once by all", func(t *testing.T) {
 		t.Parallel()
 		path := filepath.Join(t.TempDir(), "x.db")
-		db, err := sqlitedb.Open(path, sqlitedb.Options{})
+		db, err := sqlitedb.Open(path)
 		require.NoError(t, err)
 		defer db.Close()
-		other, err := sqlitedb.Open(path, sqlitedb.Options{})
+		other, err := sqlitedb.Open(path)
 		require.NoError(t, err)
 		defer other.Close()
 		_, err = db.W.Exec("pragma busy_timeout = 500")

@@ -36,7 +36,7 @@ type site struct {
 // setup has a job in every state.
 func setup(t *testing.T, cfg queueui.Config) *site {
 	t.Helper()
-	db, err := sqlitedb.Open(filepath.Join(t.TempDir(), "queue.db"), sqlitedb.Options{})
+	db, err := sqlitedb.Open(filepath.Join(t.TempDir(), "queue.db"))
 	require.NoError(t, err)
 	t.Cleanup(func() { db.Close() })
 	store := sqlitequeue.New(db.W, db.R, sqlitequeue.Config{})

@@ -38,7 +38,7 @@ const childLease = 2 * time.Second
 func workerProcess(file string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	db, err := sqlitedb.Open(file, sqlitedb.Options{})
+	db, err := sqlitedb.Open(file)
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func TestProcessKilled(t *testing.T) {
 		n, took = 10_000, 20*time.Millisecond
 	}
 	file := filepath.Join(t.TempDir(), "queue.db")
-	db, err := sqlitedb.Open(file, sqlitedb.Options{})
+	db, err := sqlitedb.Open(file)
 	require.NoError(t, err)
 	defer db.Close()
 	store := sqlitequeue.New(db.W, db.R, sqlitequeue.Config{})

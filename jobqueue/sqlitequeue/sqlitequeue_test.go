@@ -28,7 +28,7 @@ func harness(t *testing.T) queuetest.Harness {
 		t.Cleanup(func() { require.NoError(t, s.Close()) })
 		return s
 	}
-	db, err := sqlitedb.Open(filepath.Join(dir, "queue.db"), sqlitedb.Options{})
+	db, err := sqlitedb.Open(filepath.Join(dir, "queue.db"))
 	require.NoError(t, err)
 	t.Cleanup(func() { db.Close() })
 	store := sqlitequeue.New(db.W, db.R, sqlitequeue.Config{})
@@ -62,7 +62,7 @@ func TestMigratedDoesNotWaitForTheWriter(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "queue.db")
 	open := func() *sqlitedb.DB {
-		db, err := sqlitedb.Open(path, sqlitedb.Options{})
+		db, err := sqlitedb.Open(path)
 		require.NoError(t, err)
 		t.Cleanup(func() { db.Close() })
 		return db

@@ -60,7 +60,7 @@ var (
 // Every commit survives a power failure. Close the store after use. To enqueue in transactions of
 // the caller, use [New] on the database that holds the caller's tables.
 func Open(path string, cfg Config) (*Store, error) {
-	db, err := sqlitedb.Open(path, sqlitedb.Options{})
+	db, err := sqlitedb.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("sqlitequeue: %w", err)
 	}

@@ -52,7 +52,7 @@ func Run(h *harness.Harness) error {
 	tb := &harness.TB{}
 	defer tb.Release()
 
-	lite, err := sqlitedb.Open(filepath.Join(dir, "auth.db"), sqlitedb.Options{Synchronous: "NORMAL"})
+	lite, err := sqlitedb.Open(filepath.Join(dir, "auth.db"))
 	if err != nil {
 		return err
 	}

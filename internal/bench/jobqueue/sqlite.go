@@ -47,7 +47,7 @@ func sqlite(ctx context.Context, b *bench) error {
 		{"SQLite insert one by one, 1 caller", "single", sqliteSingles1, 0, 0.9},
 	} {
 		ours := func() (float64, error) {
-			db, err := sqlitedb.Open(file(), sqlitedb.Options{})
+			db, err := sqlitedb.Open(file())
 			if err != nil {
 				return 0, err
 			}

@@ -14,12 +14,12 @@ import (
 	"lessonkit.example/internal/pgtest"
 )
 
-func TestStatementsDoNotHang(t *testing.T) {
+func TestStatementsHaveATimeout(t *testing.T) {
 	t.Parallel()
 	config, err := pgxpool.ParseConfig(pgtest.URL(t))
 	require.NoError(t, err)
-	const patience = 300 * time.Millisecond
-	config.ConnConfig.Tracer = limiter{patience}
+	const timeout = 300 * time.Millisecond
+	config.ConnConfig.Tracer = statementTimeout(timeout)
 	pool, err := pgxpool.NewWithConfig(t.Context(), config)
 	require.NoError(t, err)
 	defer pool.Close()
@@ -32,18 +32,18 @@ func TestStatementsDoNotHang(t *testing.T) {
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.Less(t, time.Since(began), 20*time.Second)
 
-	// A transaction has no limit as a whole, and neither has waiting for a notification.
+	// A whole transaction has no limit, nor has waiting for a notification.
 	tx, err := db.W.BeginTx(t.Context(), nil)
 	require.NoError(t, err)
 	conn, err := pool.Acquire(t.Context())
 	require.NoError(t, err)
 	_, err = conn.Exec(t.Context(), "listen something")
 	require.NoError(t, err)
-	wait, cancel := context.WithTimeout(t.Context(), 2*patience)
+	wait, cancel := context.WithTimeout(t.Context(), 2*timeout)
 	defer cancel()
 	_, err = conn.Conn().WaitForNotification(wait)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
-	require.GreaterOrEqual(t, time.Since(began), 2*patience)
+	require.GreaterOrEqual(t, time.Since(began), 2*timeout)
 	conn.Release()
 	var n int
 	require.NoError(t, tx.QueryRowContext(t.Context(), "select 7").Scan(&n))
