@@ -59,8 +59,7 @@ func run(ctx context.Context, args []string) error {
 
 func serve(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("feedback-server serve", flag.ContinueOnError)
-	roleName := flags.String("role", "all",
-		"the part of the work of this process: api (serve), worker (transcribe), or all")
+	roleName := flags.String("role", "all", "what this process does: api (serve), worker (transcribe), or all")
 	if err := program.ParseAll(flags, args, os.Stdout, "usage: feedback-server [serve [flags]]\n\n", ""); err != nil {
 		return err
 	}
@@ -73,8 +72,7 @@ func serve(ctx context.Context, args []string) error {
 		return err
 	}
 	if os.Getenv("GOGC") == "" {
-		// The live heap is a few megabytes. At the default of 100, the garbage collector would run
-		// many times per second.
+		// The live heap is small: at the default of 100, collections take a tenth of the CPU time.
 		debug.SetGCPercent(400)
 	}
 	srv, err := server.New(ctx, config, server.Options{Logger: log, Version: server.Version(), Role: role})
@@ -91,8 +89,8 @@ func serve(ctx context.Context, args []string) error {
 
 func migrate(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("feedback-server migrate", flag.ContinueOnError)
-	if err := program.ParseAll(flags, args, os.Stdout, "usage: feedback-server migrate\n\nUpdates the tables.\n",
-		""); err != nil {
+	const help = "usage: feedback-server migrate\n\nBrings the database up to date.\n"
+	if err := program.ParseAll(flags, args, os.Stdout, help, ""); err != nil {
 		return err
 	}
 	config, log, err := configure()

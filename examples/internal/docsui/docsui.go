@@ -70,8 +70,8 @@ type page struct {
 	policy    string // what the Content-Security-Policy allows beyond basePolicy
 }
 
-const basePolicy = "default-src 'none'; connect-src 'self'; style-src 'self' 'unsafe-inline'; base-uri 'none'; " +
-	"form-action 'none'; frame-ancestors 'none'; "
+const basePolicy = "default-src 'none'; connect-src 'self'; base-uri 'none'; form-action 'none'; " +
+	"frame-ancestors 'none'; "
 
 // Handler returns a handler for GET and HEAD requests of /scalar and the paths below it. It is safe
 // for concurrent use.
@@ -81,12 +81,13 @@ func Handler(cfg Config) http.Handler {
 		Style:  "scalar/swagger-ui/swagger-ui.css",
 		Script: "scalar/swagger-ui/swagger-ui-bundle.js",
 		Start:  "scalar/start/swagger-ui.js",
-		policy: "img-src 'self' data:; script-src 'self'",
+		policy: "style-src 'self'; img-src 'self' data:; script-src 'self'",
 	}
 	scalar := page{
-		Title:  cfg.Title,
-		Start:  "scalar/start/scalar.js",
-		policy: "img-src 'self' data: blob:; font-src 'self' data:; worker-src 'self' blob:; script-src 'self'",
+		Title: cfg.Title,
+		Start: "scalar/start/scalar.js",
+		policy: "style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self' data:; " +
+			"worker-src 'self' blob:; script-src 'self'",
 	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /scalar/start/", http.StripPrefix("/scalar/", statigz.FileServer(start)))

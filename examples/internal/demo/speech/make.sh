@@ -1,15 +1,15 @@
 #!/bin/sh
-# Speaks the sample lessons of the demo with flite and stores them as a phone's
-# recorder would: mp3, 16 kHz, mono, 48 kbit/s. Needs flite and ffmpeg.
+# Writes the sample lessons of the demo with flite in the format of a phone's
+# recorder: MP3, 16 kHz, mono, 48 kbit/s. Needs flite and ffmpeg.
 #
-# The sentences are some that pocketsphinx's stock English model recognises
-# word for word in this voice, so that tests can ask for them.
+# pocketsphinx with its English model recognises these sentences word for word
+# in this voice, so that tests can compare the text.
 set -eu
 cd "$(dirname "$0")"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# segment NAME SENTENCE...: the sentences, a pause after each.
+# segment NAME SENTENCE... writes a file with a pause after each sentence.
 segment() {
 	name=$1
 	shift
