@@ -35,8 +35,8 @@ func TestErrorMethods(t *testing.T) {
 		public    string
 	}{
 		{
-			"no class", asr.Error{Op: "local", Message: "odd answer", Status: 500, Err: cause}, false, 0,
-			"recognize (local): odd answer (HTTP 500): cause", "the recogniser failed",
+			"no class", asr.Error{Op: "local", Message: "unexpected answer", Status: 500, Err: cause}, false, 0,
+			"recognize (local): unexpected answer (HTTP 500): cause", "the recogniser failed",
 		},
 		{
 			"permanent cause", asr.Error{Op: "local", Message: "open audio", Err: gone{}}, true, 0,

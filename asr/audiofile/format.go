@@ -7,7 +7,7 @@
 // Nothing is decoded: a duration comes from the headers of the container or of the frames, and is
 // checked against the size of the file.
 //
-// All functions are safe for concurrent use, and take bounded memory whatever the input is.
+// All functions are safe for concurrent use. Their memory is bounded for any input.
 //
 // # Compatibility
 //

@@ -3,7 +3,7 @@
 // By default it uses the flash interface: the recording is streamed up, and the same request
 // returns the text, for up to 100 MB and two hours. [Config].Mode selects one of two interfaces of
 // API 3.0 instead, or lets the size and the length of each recording decide: short sentences in one
-// call, and tasks, which take more formats and continue in the cloud when the client goes away.
+// call, and tasks, which take more formats and continue in the cloud without the client.
 //
 // # Tasks are paid once
 //
@@ -267,7 +267,7 @@ func (r *Recognizer) recognize(ctx context.Context, audio asr.Audio) (asr.Transc
 	return t, nil
 }
 
-// send selects the interface. A task that exists continues, whatever the mode is now.
+// send selects the interface. A task that exists is continued in every mode.
 func (r *Recognizer) send(ctx context.Context, src *source.Source, audio asr.Audio) (asr.Transcript, error) {
 	if task, ok := parseTask(audio.Task); ok && r.clock().Sub(task.created) < taskLifetime {
 		return r.task(ctx, src, audio, &task)

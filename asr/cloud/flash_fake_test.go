@@ -63,7 +63,7 @@ func serveFlash(s *asrtest.Server, w http.ResponseWriter, r *http.Request) {
 		fail(4001, "Content-Length is required")
 		return
 	}
-	// The real host is signed, whatever the address of the request is.
+	// The real host is signed, not the address of the request.
 	var pairs []string
 	for name := range query {
 		pairs = append(pairs, name+"="+query.Get(name))
@@ -105,7 +105,7 @@ func serveFlash(s *asrtest.Server, w http.ResponseWriter, r *http.Request) {
 	case fault == asrtest.ErrorIn200:
 		fail(5002, "recognition failed")
 	case fault == asrtest.NoText:
-		answer(w, 200, object{"message": "odd"})
+		answer(w, 200, object{"message": "no code"})
 	case strings.HasPrefix(string(fault), "once "):
 		s.SetFault(asrtest.NoFault)
 		code, _ := strconv.Atoi(strings.TrimPrefix(string(fault), "once "))

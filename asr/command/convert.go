@@ -17,10 +17,7 @@ import (
 	"lessonkit.example/asr/internal/source"
 )
 
-const (
-	sampleRate     = 16000
-	bytesPerSecond = sampleRate * 2
-)
+const sampleRate = 16000
 
 // demuxers maps formats to ffmpeg's names for them. With an explicit demuxer ffmpeg does not guess
 // the format, so that a playlist disguised as audio cannot make it open other files or addresses.
@@ -69,11 +66,12 @@ func (r *Recognizer) convert(ctx context.Context, audio asr.Audio, dir, wav stri
 	if info.Size() <= audiofile.HeaderSize {
 		return 0, source.Unusable("command", "it contains no sound")
 	}
-	length := time.Duration(float64(info.Size()-audiofile.HeaderSize) / bytesPerSecond * float64(time.Second))
-	if length > limit {
+	pcm := audiofile.PCM{Rate: sampleRate, Channels: 1}
+	duration := pcm.Duration(info.Size() - audiofile.HeaderSize)
+	if duration > limit {
 		return 0, source.Unusable("command", fmt.Sprintf("it is longer than %v", limit))
 	}
-	return length, nil
+	return duration, nil
 }
 
 // conversionError distinguishes damaged audio from problems of this machine. stderr is the end of

@@ -48,7 +48,7 @@ func newRequest(ctx context.Context, ep endpoint, fields []field, src *source.So
 	for _, f := range fields {
 		_ = w.WriteField(f.name, f.value)
 	}
-	// Some servers determine the format by the extension, whatever the recording is called.
+	// Some servers determine the format by the extension.
 	h := textproto.MIMEHeader{}
 	h.Set("Content-Disposition", fmt.Sprintf(`form-data; name=%q; filename="audio.%s"`, ep.fileField, src.Info.Format))
 	h.Set("Content-Type", src.Info.Format.ContentType())

@@ -139,12 +139,12 @@ func TestBusyServerIsAvailable(t *testing.T) {
 func TestRunChecksUntilItsContextEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var asked int
+		var requests int
 		transport := roundTrip(func(r *http.Request) (*http.Response, error) {
-			asked++
+			requests++
 			w := httptest.NewRecorder()
 			switch {
-			case r.URL.Path == "/health" && asked > 4:
+			case r.URL.Path == "/health" && requests > 4:
 				w.WriteHeader(503)
 			case r.URL.Path != "/health":
 				w.WriteHeader(404)

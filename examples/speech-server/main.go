@@ -48,9 +48,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	addr := flags.String("addr", "127.0.0.1:8090", "`address` to serve on")
 	transcribe := flags.Bool("transcribe", false, "print the text of the files named, instead of serving")
 	whisper := flags.String("whisper", "", "use whisper-cli with this `model` file")
-	language := flags.String("language", "", "what is spoken in the files to transcribe, such as en")
-	concurrency := flags.Int("concurrency", 1, "recordings recognised at once")
-	timeout := flags.Duration("timeout", 30*time.Minute, "longest time for one recording")
+	language := flags.String("language", "", "language of the files to transcribe, such as en")
+	concurrency := flags.Int("concurrency", 1, "number of recordings recognised at once")
+	timeout := flags.Duration("timeout", 30*time.Minute, "time limit for one recording")
 	if err := program.Parse(flags, args, stdout, usage, ""); err != nil {
 		return err
 	}

@@ -1,8 +1,11 @@
 package source_test
 
 import (
+	"errors"
 	"io"
+	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -41,6 +44,27 @@ func TestReadsTheWholeRecordingFromAnyReader(t *testing.T) {
 		require.EqualValues(t, len(wav), src.Size, name)
 		require.NoError(t, src.Close())
 		require.NoError(t, src.Close())
+	}
+}
+
+// closer counts the calls of Close.
+type closer struct {
+	io.Reader
+	closed int
+}
+
+func (c *closer) Close() error { c.closed++; return nil }
+
+func TestReaderIsClosedWhenOpenFails(t *testing.T) {
+	t.Parallel()
+	for name, r := range map[string]io.Reader{
+		"error": iotest.ErrReader(errors.New("bad sector")), "not audio": strings.NewReader("dear diary"),
+	} {
+		rc := &closer{Reader: r}
+		audio := asr.Audio{Size: 10, Open: func() (io.ReadCloser, error) { return rc, nil }}
+		_, err := source.Open("test", audio)
+		require.Error(t, err, name)
+		require.Equal(t, 1, rc.closed, name)
 	}
 }
 
