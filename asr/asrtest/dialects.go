@@ -113,7 +113,7 @@ func (s *Server) missing(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// health answers a GET request: each server has other health endpoints.
+// health answers a GET request. The health endpoints differ.
 func (s *Server) health(w http.ResponseWriter, r *http.Request, fault Fault, models []string) {
 	if fault == Hang {
 		select {
@@ -132,29 +132,17 @@ func (s *Server) health(w http.ResponseWriter, r *http.Request, fault Fault, mod
 		answer(w, 200, object{"status": "ok"})
 	case path == "/health" && s.dialect == Speaches:
 		answer(w, 200, object{"message": "OK"})
-	case path == "/health" && s.dialect == VLLM:
+	case path == "/health" && s.dialect == VLLM, path == "/readyz" && s.dialect == LocalAI:
 		if loading {
 			w.WriteHeader(http.StatusServiceUnavailable)
 		}
-	case path == "/readyz" && s.dialect == LocalAI:
-		if loading {
-			w.WriteHeader(http.StatusServiceUnavailable)
-		}
-	case path == "/healthz" && s.dialect == LocalAI:
 	case path == "/health" && (s.dialect == FunASR || s.dialect == FunASRCLI):
-		loaded := models
 		if loading {
-			loaded = []string{}
+			models = []string{}
 		}
-		h := object{"status": "ok", "device": "cpu", "models_loaded": loaded}
-		if s.dialect == FunASR {
-			h["models_available"] = models
-		}
-		answer(w, 200, h)
+		answer(w, 200, object{"status": "ok", "models_loaded": models})
 	case path == "/health" && s.dialect == FunASRLlama:
 		answer(w, 200, object{"status": "ok"})
-	case path == "/docs" && s.dialect == FunASRRecognition:
-		_, _ = io.WriteString(w, "<!DOCTYPE html><html></html>")
 	default:
 		s.missing(w, r)
 	}
@@ -172,11 +160,8 @@ func (s *Server) list(w http.ResponseWriter, fault Fault, models []string) {
 		}
 		data = append(data, o)
 	}
-	if s.dialect == Speaches {
+	if s.dialect == Speaches && len(models) > 0 {
 		data = append([]object{{"id": "kokoro", "object": "model", "task": "text-to-speech"}}, data...)
-		if len(models) == 0 {
-			data = []object{}
-		}
 	}
 	answer(w, 200, object{"object": "list", "data": data})
 }

@@ -1,6 +1,7 @@
 package audiofile
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -37,25 +38,21 @@ func ParsePCM(contentType string) (p PCM, ok bool, err error) {
 	default:
 		return PCM{}, false, nil
 	}
-	number := func(name, def string, lo, hi int) (int, error) {
-		s := params[name]
-		if s == "" {
-			s = def
-		}
-		if s == "" {
+	number := func(name, value string, lo, hi int) (int, error) {
+		n, err := strconv.Atoi(value)
+		switch {
+		case value == "":
 			return 0, fmt.Errorf("%s: parameter %q is missing; declare raw samples as %q",
 				media, name, media+";rate=16000;channels=1")
-		}
-		n, err := strconv.Atoi(s)
-		if err != nil || n < lo || n > hi {
-			return 0, fmt.Errorf("%s: parameter %s=%q must be a number from %d to %d", media, name, s, lo, hi)
+		case err != nil || n < lo || n > hi:
+			return 0, fmt.Errorf("%s: parameter %s=%q must be a number from %d to %d", media, name, value, lo, hi)
 		}
 		return n, nil
 	}
-	if p.Rate, err = number("rate", "", 4000, 384000); err != nil {
+	if p.Rate, err = number("rate", params["rate"], 4000, 384000); err != nil {
 		return PCM{}, true, err
 	}
-	if p.Channels, err = number("channels", "1", 1, 16); err != nil {
+	if p.Channels, err = number("channels", cmp.Or(params["channels"], "1"), 1, 16); err != nil {
 		return PCM{}, true, err
 	}
 	if b := params["bits"]; b != "" && b != "16" {
