@@ -12,7 +12,7 @@ import (
 	"lessonkit.example/imagegen/imagegentest"
 )
 
-// One row for each way an answer may look.
+// One row for each form of a response.
 func TestClassification(t *testing.T) {
 	t.Parallel()
 	image := base64.StdEncoding.EncodeToString([]byte("\x89PNG\r\n\x1a\nrest"))
@@ -83,7 +83,7 @@ func TestClassification(t *testing.T) {
 		"one empty among good ones": {`{"data":[{"b64_json":"IMAGE"},{}]}`, isPartial("no images")},
 		"an address that leads nowhere": {`{"data":[{"b64_json":"IMAGE"},{"url":"ftp://x/y"}]}`,
 			isPartial("http or https")},
-		"an answer cut short has no image": {`{"data":[{"b64_json":"IMAGE"},{"b64_json":"AAAA`, isError("broke off")},
+		"truncated in the second image": {`{"data":[{"b64_json":"IMAGE"},{"b64_json":"AAAA`, isError("broke off")},
 	} {
 		synctestRun(t, name, func(t *testing.T) {
 			fake := imagegentest.New(t, imagegentest.Options{})

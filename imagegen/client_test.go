@@ -30,7 +30,7 @@ func size(t *testing.T, data []byte) (w, h int) {
 	return c.Width, c.Height
 }
 
-// Every size and every way of answering, on both endpoints.
+// Every size and every mode, on both endpoints.
 func TestGenerateStoresImages(t *testing.T) {
 	t.Parallel()
 	for mode, name := range map[imagegentest.Mode]string{imagegentest.Sync: "sync", imagegentest.Async: "async",
@@ -96,21 +96,21 @@ func TestAbsentParametersAreAbsent(t *testing.T) {
 		fake.Counts().Posts[1].Fields)
 }
 
-func TestErrorsTellByMethod(t *testing.T) {
+func TestErrorMethods(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		step      imagegentest.Step
 		permanent bool
 		after     time.Duration
 	}{
-		"400 is final":                      {imagegentest.Status(400, 0), true, 0},
-		"401 is final":                      {imagegentest.Status(401, 0), true, 0},
-		"no images is final":                {imagegentest.Empty(), true, 0},
-		"429 asks to come back":             {imagegentest.Status(429, time.Hour), false, time.Hour},
-		"429 without a time has one":        {imagegentest.Status(429, 0), false, 30 * time.Second},
-		"500 counts as an ordinary failure": {imagegentest.Status(500, 0), false, 0},
-		"a cut is an ordinary failure":      {imagegentest.DropMiddle(), false, 0},
-		"an unreachable service is away":    {imagegentest.Refuse(), false, 30 * time.Second},
+		"400 is permanent":                  {imagegentest.Status(400, 0), true, 0},
+		"401 is permanent":                  {imagegentest.Status(401, 0), true, 0},
+		"no images is permanent":            {imagegentest.Empty(), true, 0},
+		"429 with Retry-After":              {imagegentest.Status(429, time.Hour), false, time.Hour},
+		"429 without Retry-After":           {imagegentest.Status(429, 0), false, 30 * time.Second},
+		"500 is temporary":                  {imagegentest.Status(500, 0), false, 0},
+		"a truncated response is temporary": {imagegentest.DropMiddle(), false, 0},
+		"connection refused":                {imagegentest.Refuse(), false, 30 * time.Second},
 	} {
 		synctestRun(t, name, func(t *testing.T) {
 			fake := imagegentest.New(t, imagegentest.Options{})
@@ -128,7 +128,7 @@ func TestErrorsTellByMethod(t *testing.T) {
 	}
 }
 
-func TestErrorHoldsWhatTheServiceSaid(t *testing.T) {
+func TestErrorContainsTheServicesError(t *testing.T) {
 	t.Parallel()
 	fake := imagegentest.New(t, imagegentest.Options{})
 	fake.Script(imagegentest.Status(400, 0))
@@ -139,7 +139,7 @@ func TestErrorHoldsWhatTheServiceSaid(t *testing.T) {
 		[]any{e.Status, e.Code, e.Type, e.Message, e.RequestID})
 }
 
-func TestKeyEchoedByTheServiceIsHidden(t *testing.T) {
+func TestEchoedAPIKeyIsRedacted(t *testing.T) {
 	t.Parallel()
 	fake := imagegentest.New(t, imagegentest.Options{})
 	fake.Script(imagegentest.Raw(`{"error":{"message":"key ` + imagegentest.Key + ` is\u0007 over\nits limit"}}`))
@@ -147,9 +147,8 @@ func TestKeyEchoedByTheServiceIsHidden(t *testing.T) {
 	require.ErrorContains(t, err, "key [key] is over its limit")
 }
 
-// Wherever a service may put the key, in whatever answer, and also if the text is cut in the middle
-// of it.
-func TestNoErrorHoldsTheKey(t *testing.T) {
+// Wherever a service echoes the API key, even if the text is truncated in the middle of it.
+func TestErrorsNeverContainTheAPIKey(t *testing.T) {
 	t.Parallel()
 	const key = "sk-0123456789abcdef0123456789abcdef"
 	page := strings.Repeat("x", 492) + key + strings.Repeat("x", 5000)
@@ -237,7 +236,7 @@ func TestNewRefusesBadConfigurations(t *testing.T) {
 	require.EqualError(t, err, "base URL: it is empty; expected http://HOST or https://HOST")
 }
 
-func TestCancelledCallReturnsTheContextsError(t *testing.T) {
+func TestCanceledCallReturnsTheContextsError(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		fake := imagegentest.New(t, imagegentest.Options{})
@@ -252,8 +251,8 @@ func TestCancelledCallReturnsTheContextsError(t *testing.T) {
 	})
 }
 
-// Whenever a call is cancelled, it ends at once with the context's error, leaves no file, and
-// (which the bubble sees to) no goroutine.
+// Whenever a call is canceled, it ends at once with the context's error, and leaves no file and (as
+// the synctest bubble checks) no goroutine.
 func TestCancellationAtEveryStage(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []imagegentest.Mode{imagegentest.Sync, imagegentest.Async, imagegentest.ByURL} {
@@ -286,7 +285,7 @@ func TestCancellationAtEveryStage(t *testing.T) {
 	}
 }
 
-// slowSink takes longer to store a piece than a connection may be silent.
+// slowSink takes longer for each write than a connection may be idle.
 type slowSink struct{ imagegen.Sink }
 
 type slowBlob struct{ imagegen.Blob }
@@ -301,7 +300,7 @@ func (b slowBlob) Write(p []byte) (int, error) {
 	return b.Blob.Write(p)
 }
 
-func TestSlowSinkIsNoSilence(t *testing.T) {
+func TestSlowSinkDoesNotCountAsIdle(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		fake := imagegentest.New(t, imagegentest.Options{})

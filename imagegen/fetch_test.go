@@ -25,7 +25,8 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// fetched lets the fake answer with address and fetch from a client that serves only answers.
+// fetched calls Generate with a service that responds with a URL, and a FetchClient that returns
+// answers.
 func fetched(t *testing.T, address string, answers func(r *http.Request) *http.Response) (*imagegen.Result, error) {
 	fake := imagegentest.New(t, imagegentest.Options{})
 	fake.Script(imagegentest.Raw(fmt.Sprintf(`{"data":[{"url":%q}]}`, address)))
@@ -40,17 +41,17 @@ func fetched(t *testing.T, address string, answers func(r *http.Request) *http.R
 	}).Generate(t.Context(), fox(), imagegen.Memory())
 }
 
-func TestResultAddresses(t *testing.T) {
+func TestFetchingResults(t *testing.T) {
 	t.Parallel()
 	body := func(s string) io.ReadCloser { return io.NopCloser(strings.NewReader(s)) }
-	synctestRun(t, "the key goes to the service's own origin only", func(t *testing.T) {
+	synctestRun(t, "the API key is sent to the service's own origin only", func(t *testing.T) {
 		_, err := fetched(t, "http://cdn.example/x.png?sig=secret", func(r *http.Request) *http.Response {
 			require.Empty(t, r.Header.Get("Authorization"))
 			return &http.Response{StatusCode: 200, Body: body(string(pngHead))}
 		})
 		require.NoError(t, err)
 	})
-	synctestRun(t, "a page instead of the image", func(t *testing.T) {
+	synctestRun(t, "HTML instead of the image", func(t *testing.T) {
 		_, err := fetched(t, "http://cdn.example/x.png?sig=secret", func(*http.Request) *http.Response {
 			return &http.Response{StatusCode: 200, Body: body("<html>expired</html>")}
 		})
@@ -83,7 +84,7 @@ func TestResultAddresses(t *testing.T) {
 		})
 		require.ErrorContains(t, err, "http or https")
 	})
-	synctestRun(t, "expired without a task to ask", func(t *testing.T) {
+	synctestRun(t, "expired without a task to poll", func(t *testing.T) {
 		n := 0
 		_, err := fetched(t, "http://cdn.example/x.png", func(*http.Request) *http.Response {
 			n++
@@ -95,7 +96,7 @@ func TestResultAddresses(t *testing.T) {
 		require.True(t, e.MayHaveRun)
 		require.Equal(t, 1, n)
 	})
-	synctestRun(t, "the type comes from the header when the bytes say nothing", func(t *testing.T) {
+	synctestRun(t, "the type is that of the header if the data is unknown", func(t *testing.T) {
 		r, err := fetched(t, "http://cdn.example/x", func(*http.Request) *http.Response {
 			return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"image/jxl; q=1"}},
 				Body: body("\xff\x0a\x00\x01")}
@@ -122,7 +123,7 @@ func TestResultsOnOtherHostsAndMirrors(t *testing.T) {
 }
 
 // A result on a loopback port that is not the service's is not fetched.
-func TestResultAddressesAreGuarded(t *testing.T) {
+func TestResultsOnPrivateNetworksAreBlocked(t *testing.T) {
 	t.Parallel()
 	var reached atomic.Bool
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -147,8 +148,8 @@ func TestResultAddressesAreGuarded(t *testing.T) {
 	require.False(t, reached.Load())
 }
 
-// The host of the service is trusted with results on another port, where the key does not go; for
-// references it is not.
+// Results may be on another port of the service's host, which does not receive the API key.
+// References may not.
 func TestOwnHostOnAnotherPort(t *testing.T) {
 	t.Parallel()
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -201,7 +202,7 @@ func TestLogsAndValuesHideSecrets(t *testing.T) {
 		var client *imagegen.Client
 		req := withRefs(imagegen.DataURL("data:image/png;base64,"+base64.StdEncoding.EncodeToString(pngHead)),
 			imagegen.Bytes("b", pngHead))
-		req.Prompt = "a private wish"
+		req.Prompt = "a secret prompt"
 		client = fake.Client(func(c *imagegen.Config) {
 			c.Logger = log
 			log.Info("start", "config", *c, "request", req, "ref", req.References[0])
@@ -211,7 +212,7 @@ func TestLogsAndValuesHideSecrets(t *testing.T) {
 		require.NoError(t, err)
 		log.Info("end", "client", client)
 		text := out.String() + fmt.Sprintf("%v %+v %#v", client, client, client)
-		for _, secret := range []string{imagegentest.Key, "secret-signature", "private wish", "iVBOR"} {
+		for _, secret := range []string{imagegentest.Key, "secret-signature", "secret prompt", "iVBOR"} {
 			require.NotContains(t, text, secret)
 		}
 		require.Contains(t, text, "path=/v1/images/edits")

@@ -123,8 +123,8 @@ func (f answering) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: 200, Body: f(), ContentLength: -1, Request: r}, nil
 }
 
-// What a call allocates does not depend on the number and size of its images.
-func TestFourLargeImagesAllocateNothingToSpeakOf(t *testing.T) {
+// The memory a call allocates does not depend on the number and size of its images.
+func TestFourLargeImagesAllocateLessThanAMegabyte(t *testing.T) {
 	const megabytes = 32
 	head := "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ" + strings.Repeat("A", 980)
 	body := func() io.ReadCloser {
@@ -153,7 +153,7 @@ func TestFourLargeImagesAllocateNothingToSpeakOf(t *testing.T) {
 	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(1<<20))
 }
 
-// The client's own transport speaks HTTP/2 where the service does, also with files for a body.
+// The default transport uses HTTP/2 if the service does, also to send files.
 func TestHTTP2(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "a.png")
@@ -186,8 +186,8 @@ func TestHTTP2(t *testing.T) {
 	require.Len(t, r.Images, 1)
 }
 
-// A Memory sink is sized from the length of the answer.
-func TestMemorySinkTakesLittleMoreThanTheImage(t *testing.T) {
+// A Memory sink allocates according to the length of the response.
+func TestMemorySinkAllocatesLittleMoreThanTheImage(t *testing.T) {
 	text := strings.Repeat("iVBORw0KGgoA", 1<<20)
 	doc := `{"data":[{"b64_json":"` + text + `"}]}`
 	c, err := New(Config{BaseURL: "http://images.test",
@@ -237,8 +237,8 @@ func encoded(t *testing.T) map[string][]byte {
 	return all
 }
 
-// FAT and many shares have no hard links: images are stored all the same, and still never over
-// another file.
+// FAT and many network file systems have no hard links: images are stored all the same, and never
+// replace another file.
 func TestDirWithoutHardLinks(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The sizes of an image the service was seen to return for 16:9, cropped to each ratio.
+// The sizes of an image that the service returned for 16:9, cropped to each ratio.
 func TestCropOfAnObservedImage(t *testing.T) {
 	t.Parallel()
 	want := map[Ratio][2]int{"1:1": {1196, 1196}, "16:9": {1196, 673}, "9:16": {740, 1315}, "4:3": {1196, 897},

@@ -27,7 +27,7 @@ func withRefs(refs ...imagegen.Reference) *imagegen.Request {
 	return &imagegen.Request{Prompt: "x", References: refs}
 }
 
-func TestReferencesOfEveryKindArriveWhole(t *testing.T) {
+func TestReferencesOfEveryKindAreSentCompletely(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "from file.PNG")
 	require.NoError(t, os.WriteFile(path, pngHead, 0o600))
@@ -107,7 +107,7 @@ func lines(s string, n int) (all []string) {
 	return append(all, s)
 }
 
-func TestBadReferencesCostNothing(t *testing.T) {
+func TestInvalidReferencesAreNotSent(t *testing.T) {
 	t.Parallel()
 	fake := imagegentest.New(t, imagegentest.Options{})
 	site := httptest.NewServer(http.NotFoundHandler())
@@ -144,7 +144,7 @@ func TestBadReferencesCostNothing(t *testing.T) {
 }
 
 // Files larger than any buffer alternate with small ones, on a real connection.
-func TestSeveralLargeFilesArriveWhole(t *testing.T) {
+func TestSeveralLargeFilesAreSentCompletely(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	var refs []imagegen.Reference

@@ -16,8 +16,7 @@ import (
 	"lessonkit.example/imagegen/imagegentest"
 )
 
-// The table of what is sent again: how many generations one call starts, and what the caller
-// learns.
+// How many generations one call starts after each fault, and what it reports.
 func TestRetryTable(t *testing.T) {
 	t.Parallel()
 	type want struct {
@@ -34,23 +33,23 @@ func TestRetryTable(t *testing.T) {
 			want: want{1, 3, false, false, 0}},
 		"connection refused three times": {script: steps(imagegentest.Refuse(), imagegentest.Refuse(),
 			imagegentest.Refuse()), want: want{0, 3, true, false, 0}},
-		"TLS handshake cut": {script: steps(imagegentest.TLSEOF()),
+		"closed in the TLS handshake": {script: steps(imagegentest.TLSEOF()),
 			want: want{1, 2, false, false, 0}},
-		"cut before the request was read": {script: steps(imagegentest.DropBefore()),
+		"closed before the request was read": {script: steps(imagegentest.DropBefore()),
 			want: want{1, 2, false, false, 1}},
-		"cut after the request was read": {script: steps(imagegentest.DropAfter()),
+		"closed after the request was read": {script: steps(imagegentest.DropAfter()),
 			want: want{2, 2, false, false, 1}},
-		"cut after the request three times": {script: steps(imagegentest.DropAfter(), imagegentest.DropAfter(),
+		"closed after the request three times": {script: steps(imagegentest.DropAfter(), imagegentest.DropAfter(),
 			imagegentest.DropAfter()), want: want{3, 3, true, true, 0}},
-		"cut after the request, unsent only": {script: steps(imagegentest.DropAfter()), edit: unsent,
+		"closed after the request, unsent only": {script: steps(imagegentest.DropAfter()), edit: unsent,
 			want: want{1, 1, true, true, 0}},
 		"refused, unsent only": {script: steps(imagegentest.Refuse()), edit: unsent,
 			want: want{1, 2, false, false, 0}},
-		"no repetition wanted": {script: steps(imagegentest.Refuse()),
+		"no retries": {script: steps(imagegentest.Refuse()),
 			edit: func(c *imagegen.Config) { c.Retry.Max = -1 }, want: want{0, 1, true, false, 0}},
-		"cut in the middle of the answer": {script: steps(imagegentest.DropMiddle()),
+		"closed in the middle of the response": {script: steps(imagegentest.DropMiddle()),
 			want: want{1, 1, true, true, 0}},
-		"silence in the middle of the answer": {script: steps(imagegentest.Stall()), want: want{1, 1, true, true, 0}},
+		"idle in the middle of the response": {script: steps(imagegentest.Stall()), want: want{1, 1, true, true, 0}},
 		"deadline": {script: steps(imagegentest.Slow(time.Hour)),
 			want: want{1, 1, true, true, 0}},
 		"timeout of a given HTTP client": {script: steps(imagegentest.Slow(time.Hour)),
@@ -77,13 +76,13 @@ func TestRetryTable(t *testing.T) {
 			want: want{0, 1, true, false, 0}},
 		"400": {script: steps(imagegentest.Status(400, 0)),
 			want: want{0, 1, true, false, 0}},
-		"a refusal after a cut still says it": {script: steps(imagegentest.DropAfter(),
+		"refused after an ambiguous fault": {script: steps(imagegentest.DropAfter(),
 			imagegentest.Status(400, 0)), want: want{1, 2, true, true, 0}},
 		"307": {script: steps(imagegentest.Redirect(307,
 			"http://elsewhere.test/v1/images/generations")), want: want{0, 1, true, false, 0}},
 		"308 to the same host": {script: steps(imagegentest.Redirect(308,
 			"/v1/images/generations")), want: want{0, 1, true, false, 0}},
-		"a page instead of JSON": {script: steps(imagegentest.HTML()),
+		"HTML instead of JSON": {script: steps(imagegentest.HTML()),
 			want: want{1, 1, true, true, 0}},
 		"a generation of five minutes is waited for": {script: steps(imagegentest.Slow(5 * time.Minute)),
 			want: want{1, 1, false, false, 0}},
@@ -138,7 +137,7 @@ func TestIdempotencyKeyIsTheSameForAllAttempts(t *testing.T) {
 	})
 }
 
-func TestCertificateErrorsAreNotRepeated(t *testing.T) {
+func TestCertificateErrorsAreNotRetried(t *testing.T) {
 	t.Parallel()
 	fake := imagegentest.New(t, imagegentest.Options{TLS: true})
 	_, err := fake.Client(func(c *imagegen.Config) {

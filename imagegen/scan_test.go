@@ -133,7 +133,7 @@ func referenceBase64(s string) []byte {
 	return append([]byte{}, out...)
 }
 
-// agree checks the scanner against the reference: the same bytes, or both refuse.
+// agree checks that scanner and reference return the same bytes, or both refuse.
 func agree(t *testing.T, doc []byte, r io.Reader) {
 	t.Helper()
 	want, ok := reference(doc)
@@ -195,7 +195,7 @@ func TestScannerAgreesWithEncodingJSON(t *testing.T) {
 	}
 }
 
-// FuzzScanner feeds the scanner any document, whole and in pieces of a length the document decides.
+// FuzzScanner scans any document, whole and in pieces.
 func FuzzScanner(f *testing.F) {
 	for _, doc := range seeds() {
 		f.Add([]byte(doc), uint8(3))

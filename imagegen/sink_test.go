@@ -56,7 +56,7 @@ func TestDirNamesFilesAndNeverOverwrites(t *testing.T) {
 	})
 }
 
-func TestDirShowsNothingUnfinished(t *testing.T) {
+func TestDirShowsNoIncompleteFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	blob, err := imagegen.Dir(dir, "a.png").Open(t.Context(), imagegen.Info{})
@@ -68,9 +68,8 @@ func TestDirShowsNothingUnfinished(t *testing.T) {
 	require.Empty(t, names(t, dir))
 }
 
-// The first image has come whole, the second has not: neither is stored, and nothing is left
-// behind.
-func TestBrokenAnswerLeavesNoFile(t *testing.T) {
+// The first image is complete and the second is not: neither is stored, and no file remains.
+func TestTruncatedResponseLeavesNoFile(t *testing.T) {
 	t.Parallel()
 	fake := imagegentest.New(t, imagegentest.Options{})
 	fake.Script(imagegentest.Raw(`{"data":[{"b64_json":"iVBORw0KGgoAAAAN"},{"b64_json":"iVBORw0KGgoAAAAN`))
@@ -80,7 +79,7 @@ func TestBrokenAnswerLeavesNoFile(t *testing.T) {
 	require.Empty(t, names(t, dir))
 }
 
-// faultySink fails where it is told to.
+// faultySink fails for the image with a given index.
 type faultySink struct {
 	imagegen.Sink
 	open, write, commit int // index of the image that fails there, -1 for none
@@ -122,7 +121,7 @@ func (b *faultyBlob) Abort() error {
 	return b.Blob.Abort()
 }
 
-func TestSinkFailuresCostOneImageOnly(t *testing.T) {
+func TestSinkFailureLosesOneImageOnly(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []imagegentest.Mode{imagegentest.Sync, imagegentest.ByURL} {
 		for name, sink := range map[string]*faultySink{"open": {open: 1, write: -1, commit: -1},
@@ -166,7 +165,7 @@ func TestWriterTakesOneImage(t *testing.T) {
 	require.Equal(t, r.Images[0].Size, int64(out.Len()))
 }
 
-func TestBatchKeepsItsBoundAndPausesTogether(t *testing.T) {
+func TestBatchLimitsConcurrencyAndPausesTogether(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		fake := imagegentest.New(t, imagegentest.Options{})

@@ -15,8 +15,8 @@ import (
 	"lessonkit.example/imagegen/imagegentest"
 )
 
-// The fake itself complains about polls that come earlier than the interface allows.
-func TestPollingKeepsToTheSchedule(t *testing.T) {
+// The fake reports polls that are earlier than the interface allows.
+func TestPollingFollowsTheSchedule(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		fake := imagegentest.New(t, imagegentest.Options{Mode: imagegentest.Async, Duration: 2 * time.Minute})
@@ -36,7 +36,7 @@ func TestPollingKeepsToTheSchedule(t *testing.T) {
 	})
 }
 
-func TestPassingPollFailuresAreEndured(t *testing.T) {
+func TestTemporaryPollFailuresAreRetried(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		fake := imagegentest.New(t, imagegentest.Options{Mode: imagegentest.Async})
@@ -79,7 +79,7 @@ func TestTaskOutcomes(t *testing.T) {
 		r, err := fake.Client(nil).Generate(t.Context(), fox(), imagegen.Memory())
 		return fake, r, err
 	}
-	synctestRun(t, "failed is final", func(t *testing.T) {
+	synctestRun(t, "failed is permanent", func(t *testing.T) {
 		fake, _, err := run(t, imagegentest.Fail("not allowed"))
 		var e *imagegen.TaskError
 		require.ErrorAs(t, err, &e)
@@ -90,7 +90,7 @@ func TestTaskOutcomes(t *testing.T) {
 		_, _, err := run(t, imagegentest.Vanish())
 		require.ErrorIs(t, err, imagegen.ErrNoImages)
 	})
-	synctestRun(t, "an unknown state goes on", func(t *testing.T) {
+	synctestRun(t, "an unknown state is polled again", func(t *testing.T) {
 		_, r, err := run(t, imagegentest.UnknownState())
 		require.NoError(t, err)
 		require.Len(t, r.Images, 1)
@@ -105,7 +105,7 @@ func TestTaskOutcomes(t *testing.T) {
 		require.InDelta(t, 30*time.Minute, time.Since(began), float64(time.Second))
 		require.Equal(t, 1, fake.Counts().Generations)
 	})
-	synctestRun(t, "expired addresses are asked for anew", func(t *testing.T) {
+	synctestRun(t, "expired URLs are replaced by a poll", func(t *testing.T) {
 		fake, r, err := run(t, imagegentest.Expired(9))
 		require.NoError(t, err)
 		require.Len(t, r.Images, 1)
@@ -113,8 +113,7 @@ func TestTaskOutcomes(t *testing.T) {
 	})
 }
 
-// However the service words it, a task that ended without images has ended: there is nothing to
-// take up again.
+// A task that ended without images cannot be resumed, however the service reports it.
 func TestTasksThatEndedAreNotResumable(t *testing.T) {
 	t.Parallel()
 	for _, test := range [][2]string{ // a poll, and the message of the TaskError, if it is one
@@ -146,8 +145,8 @@ func TestTasksThatEndedAreNotResumable(t *testing.T) {
 	}
 }
 
-// Places kept for images still to come are no images.
-func TestUnknownStateWithEmptyPlacesGoesOn(t *testing.T) {
+// Empty items for images still to come do not count as images.
+func TestUnknownStateWithEmptyItemsIsPolledAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r, err := polled(t, `{"data":{"status":"rendering","result":{"images":[{},{}]}}}`,
@@ -158,7 +157,7 @@ func TestUnknownStateWithEmptyPlacesGoesOn(t *testing.T) {
 	})
 }
 
-func TestEmptyErrorInAPollIsNone(t *testing.T) {
+func TestEmptyErrorInAPollIsIgnored(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		client := polled(t, `{"data":{"status":"pending","error":{}},"error":""}`,
@@ -168,8 +167,7 @@ func TestEmptyErrorInAPollIsNone(t *testing.T) {
 	})
 }
 
-// polled returns a client of a service that answers with task t, and to the polls for it one after
-// the other.
+// polled returns a client of a service that responds with task t, and to its polls with answers.
 func polled(t *testing.T, answers ...string) *imagegen.Client {
 	h := imagegentest.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost {
@@ -184,7 +182,7 @@ func polled(t *testing.T, answers ...string) *imagegen.Client {
 	return client
 }
 
-func TestCancelledWaitIsResumedByAnotherClient(t *testing.T) {
+func TestCanceledWaitIsResumedByAnotherClient(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		fake := imagegentest.New(t, imagegentest.Options{Mode: imagegentest.Async, Duration: time.Minute})
@@ -207,7 +205,7 @@ func TestCancelledWaitIsResumedByAnotherClient(t *testing.T) {
 	})
 }
 
-func TestWaitAfterSubmitHoldsTheFirstPollBack(t *testing.T) {
+func TestWaitAfterSubmitDelaysTheFirstPoll(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		fake := imagegentest.New(t, imagegentest.Options{Mode: imagegentest.Async})
@@ -231,7 +229,7 @@ func TestWaitForAnUnknownTaskEndsAtOnce(t *testing.T) {
 	require.True(t, e.Permanent())
 }
 
-func TestTaskIDIsToldBeforeTheFirstPoll(t *testing.T) {
+func TestTaskIDIsReportedBeforeTheFirstPoll(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		fake := imagegentest.New(t, imagegentest.Options{Mode: imagegentest.Async})

@@ -36,8 +36,8 @@ func start(t *testing.T) string {
 	return found[1]
 }
 
-// A form needs no leave of the server to be sent from any page, and here it needs no key either.
-func TestPagesOfOtherOriginsAreRefused(t *testing.T) {
+// Any web page may post a form, and here it needs no API key either.
+func TestCrossOriginRequestsAreRefused(t *testing.T) {
 	t.Parallel()
 	address := start(t)
 	for name, test := range map[string]struct {

@@ -54,7 +54,7 @@ func encodeJPEG(t *testing.T, img image.Image) []byte {
 	return b.Bytes()
 }
 
-// turned puts an EXIF block with that orientation into a JPEG.
+// turned adds an EXIF block with an orientation to a JPEG.
 func turned(data []byte, orientation uint16, order binary.AppendByteOrder) []byte {
 	tiff := []byte("Exif\x00\x00II*\x00\x08\x00\x00\x00")
 	if order == binary.AppendByteOrder(binary.BigEndian) {
@@ -93,7 +93,7 @@ func TestCropKeepsTheMiddle(t *testing.T) {
 	}
 }
 
-// The colours in the corners of the picture as it is shown, for each way it may be stored.
+// The colors in the corners of the displayed image, for each orientation.
 func TestOrientationIsAppliedFirst(t *testing.T) {
 	t.Parallel()
 	shown := map[uint16][4]string{
@@ -138,7 +138,7 @@ func TestOrientationOfPNG(t *testing.T) {
 	require.Equal(t, turned, out, "displayed as 9:16, so it is not changed")
 }
 
-func TestMatchingImageIsUntouched(t *testing.T) {
+func TestMatchingImageIsUnchanged(t *testing.T) {
 	t.Parallel()
 	for _, size := range [][2]int{{160, 90}, {1600, 893}, {1600, 907}} {
 		data := encodePNG(t, corners(size[0], size[1]))
@@ -207,7 +207,7 @@ func TestSinkCropsAndDescribes(t *testing.T) {
 	require.FileExists(t, r.Images[2].Path)
 }
 
-func TestSinkRefusesABadRatioBeforeAnythingIsPaid(t *testing.T) {
+func TestSinkRefusesAnInvalidRatioBeforeAnythingIsPaid(t *testing.T) {
 	t.Parallel()
 	fake := imagegentest.New(t, imagegentest.Options{})
 	_, err := fake.Client(nil).Generate(t.Context(), &imagegen.Request{Prompt: "x"},

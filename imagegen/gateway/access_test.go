@@ -31,7 +31,7 @@ func TestKeysAndCallers(t *testing.T) {
 			require.Equal(t, 401, a.Code, header)
 			require.Equal(t, "Bearer", a.Header().Get("WWW-Authenticate"))
 		}
-		id := send(t, h, "POST", generations, `{"prompt":"a private wish"}`, nil).data()["id"].(string)
+		id := send(t, h, "POST", generations, `{"prompt":"a secret prompt"}`, nil).data()["id"].(string)
 		synctest.Wait()
 		require.Equal(t, "completed", send(t, h, "GET", "/v1/tasks/"+id, "", nil).data()["status"])
 		require.Equal(t, 404,
@@ -39,7 +39,7 @@ func TestKeysAndCallers(t *testing.T) {
 				"", func(r *http.Request) { r.Header.Set("Authorization", "Bearer other-key") }).Code)
 		require.Equal(t, 404, send(t, h, "GET", "/v1/tasks/..%2F"+id, "", nil).Code)
 		require.NotContains(t, log.String(), key)
-		require.NotContains(t, log.String(), "private wish")
+		require.NotContains(t, log.String(), "secret prompt")
 		require.Contains(t, log.String(), "caller=me")
 	})
 	_, err := gateway.StaticKeys(nil)
@@ -172,8 +172,8 @@ func TestIdempotencyKey(t *testing.T) {
 	}
 }
 
-// A caller that leaves before the answer finds it by the same key.
-func TestLostAnswerIsFoundByItsKey(t *testing.T) {
+// A caller that disconnects before the response receives it later with the same key.
+func TestLostResponseIsFoundByItsKey(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := &counting{Generator: draw.Generator{LongEdge: 32, Delay: time.Minute}}

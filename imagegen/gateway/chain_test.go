@@ -108,7 +108,7 @@ func TestChain(t *testing.T) {
 	}
 }
 
-// The faults of the service behind arrive as what they are.
+// Faults of the upstream service keep their meaning.
 func TestChainPassesFailuresOn(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -152,7 +152,7 @@ func TestChainPassesFailuresOn(t *testing.T) {
 	}
 }
 
-// A poll that is refused with Retry-After does not make the task one that was never submitted.
+// A poll that is refused with Retry-After does not mean that the task was not submitted.
 func TestRefusedPollIsNotPaidTwice(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -175,7 +175,7 @@ func TestRefusedPollIsNotPaidTwice(t *testing.T) {
 	})
 }
 
-// A request that failed before anything was generated may be repeated under its key.
+// A request that failed before anything was generated may be repeated with its key.
 func TestKeyOfARequestThatWasNotCarriedOut(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -195,7 +195,7 @@ func TestKeyOfARequestThatWasNotCarriedOut(t *testing.T) {
 	})
 }
 
-func TestChainKeepsGoodImagesOfAPartialAnswer(t *testing.T) {
+func TestChainKeepsTheImagesOfAPartialResponse(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []gateway.Mode{gateway.Sync, gateway.Async} {
 		bubble(t, string(mode), func(t *testing.T) {
@@ -211,7 +211,7 @@ func TestChainKeepsGoodImagesOfAPartialAnswer(t *testing.T) {
 	}
 }
 
-func TestAutoAnswersWithATaskWhenTheBudgetIsSpent(t *testing.T) {
+func TestAutoRespondsWithATaskAfterTheBudget(t *testing.T) {
 	t.Parallel()
 	for delay, task := range map[time.Duration]bool{80 * time.Second: false, 100 * time.Second: true} {
 		bubble(t, delay.String(), func(t *testing.T) {
@@ -230,8 +230,8 @@ func TestAutoAnswersWithATaskWhenTheBudgetIsSpent(t *testing.T) {
 	}
 }
 
-// A restart between submission and completion: the second gateway takes the task of the service
-// behind up again, and nothing is generated twice.
+// After a restart between submission and completion, the gateway resumes the upstream task, and
+// nothing is generated twice.
 func TestTasksSurviveARestart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -267,9 +267,9 @@ func TestTasksSurviveARestart(t *testing.T) {
 	})
 }
 
-// The service behind answers at once with a finished task, but its files cannot be had before the
+// The upstream service responds with a finished task, but its files are unavailable until a
 // restart.
-func TestFinishedTaskIsNotForgottenBeforeItsImagesAreFetched(t *testing.T) {
+func TestFinishedTaskIsKeptUntilItsImagesAreFetched(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var generated atomic.Int32
@@ -310,7 +310,7 @@ func TestFinishedTaskIsNotForgottenBeforeItsImagesAreFetched(t *testing.T) {
 	})
 }
 
-// hanging never finishes by itself, and cannot be resumed.
+// hanging is a Generator that ends only with its context, and cannot be resumed.
 type hanging struct{ calls atomic.Int32 }
 
 func (h *hanging) Generate(ctx context.Context, _ *imagegen.Request, _ imagegen.Sink) (*imagegen.Result, error) {
@@ -348,7 +348,7 @@ func TestInterruptedWorkIsNotPaidTwice(t *testing.T) {
 	}
 }
 
-// crashing loses every update that ends a task, as a process does that dies before.
+// crashing loses every update that ends a task, as if the process had died before.
 type crashing struct{ gateway.Store }
 
 func (c *crashing) UpdateTask(ctx context.Context, t gateway.Task) error {
@@ -358,7 +358,7 @@ func (c *crashing) UpdateTask(ctx context.Context, t gateway.Task) error {
 	return c.Store.UpdateTask(ctx, t)
 }
 
-func TestCallersThatWaitGetTheirTaskWhenTheGatewayStops(t *testing.T) {
+func TestWaitingCallersReceiveTheirTaskWhenTheGatewayStops(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		fake := imagegentest.New(t, imagegentest.Options{Mode: imagegentest.Async, Duration: time.Hour})

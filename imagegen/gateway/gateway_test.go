@@ -23,7 +23,7 @@ import (
 	"lessonkit.example/imagegen/gateway/draw"
 )
 
-// running returns a gateway that runs.
+// running returns a running gateway.
 func running(t *testing.T, c gateway.Config) http.Handler {
 	t.Helper()
 	if c.Generator == nil {
@@ -58,7 +58,7 @@ func (a answer) errorCode() string {
 
 func (a answer) data() map[string]any { d, _ := a.body["data"].(map[string]any); return d }
 
-// send sends one request; edit changes it before.
+// send sends a request after edit, if not nil, has changed it.
 func send(t *testing.T, h http.Handler, method, path, body string, edit func(*http.Request)) answer {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
@@ -94,7 +94,7 @@ func file(w *multipart.Writer, name, kind, data string) {
 	_, _ = io.WriteString(p, data)
 }
 
-func TestBadRequestsSayWhatWouldBeRight(t *testing.T) {
+func TestInvalidRequestsAreExplained(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := running(t,
@@ -170,8 +170,8 @@ func TestBadRequestsSayWhatWouldBeRight(t *testing.T) {
 	})
 }
 
-// A form may have thousands of fields nobody asked for; they are neither held nor looked at.
-func TestUnknownFieldsArePassedOver(t *testing.T) {
+// A form may contain thousands of unknown fields: they are ignored and not held.
+func TestUnknownFieldsAreIgnored(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := running(t, gateway.Config{Limits: gateway.Limits{PromptBytes: 100}})
@@ -186,7 +186,7 @@ func TestUnknownFieldsArePassedOver(t *testing.T) {
 	})
 }
 
-func TestRefusedEditsLeaveNothingBehind(t *testing.T) {
+func TestRefusedEditsLeaveNoFiles(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		path := t.TempDir()

@@ -51,7 +51,7 @@ func TestSignedAddresses(t *testing.T) {
 		require.Equal(t, "expired", send(t, h, "GET", path, "", open).errorCode())
 		require.NotEqual(t, url, address())
 		time.Sleep(25 * time.Hour)
-		require.Equal(t, 404, send(t, h, "GET", "/v1/tasks/"+id, "", nil).Code, "its retention is over")
+		require.Equal(t, 404, send(t, h, "GET", "/v1/tasks/"+id, "", nil).Code, "the retention has passed")
 	})
 }
 
@@ -99,7 +99,7 @@ func TestOpenAPIDescribesWhatIsServed(t *testing.T) {
 	})
 }
 
-// large makes images of 24 MiB without holding them, and reads its references.
+// large is a Generator of images of 24 MiB that does not hold them, and reads its references.
 type large struct{ refs int64 }
 
 func (l *large) Generate(ctx context.Context, r *imagegen.Request, sink imagegen.Sink) (*imagegen.Result, error) {
@@ -135,7 +135,7 @@ func (l *large) Generate(ctx context.Context, r *imagegen.Request, sink imagegen
 	return res, nil
 }
 
-// sink drops an answer and counts it.
+// sink is a ResponseWriter that counts and drops the body.
 type discard struct {
 	http.ResponseWriter
 	n int64

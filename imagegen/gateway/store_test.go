@@ -31,7 +31,7 @@ func TestDirStore(t *testing.T) {
 	}, func(t *testing.T, _ gateway.Store) gateway.Store { return openDir(t, path) })
 }
 
-func TestDirStoreSaysWhichFileIsBroken(t *testing.T) {
+func TestDirStoreErrorNamesTheInvalidFile(t *testing.T) {
 	t.Parallel()
 	path := t.TempDir()
 	s := openDir(t, path)
@@ -40,7 +40,7 @@ func TestDirStoreSaysWhichFileIsBroken(t *testing.T) {
 	require.ErrorContains(t, err, filepath.Join("tasks", "a.json"))
 }
 
-func TestDirStoreClearsWhatACrashLeft(t *testing.T) {
+func TestDirStoreDeletesTheFilesOfACrash(t *testing.T) {
 	t.Parallel()
 	path := t.TempDir()
 	s := openDir(t, path)

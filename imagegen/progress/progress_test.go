@@ -31,7 +31,7 @@ func events() []imagegen.Event {
 	}
 }
 
-func TestPlainLinesSayEachChangeOnce(t *testing.T) {
+func TestPlainLinesReportEachChangeOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
@@ -54,7 +54,7 @@ image 1: 4x3, png, 1.5 kB → a.png
 	})
 }
 
-func TestTerminalLineIsRewrittenAndWiped(t *testing.T) {
+func TestTerminalLineIsRewrittenAndCleared(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer

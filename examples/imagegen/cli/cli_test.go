@@ -141,7 +141,7 @@ func TestResumeCommandReachesTheSameService(t *testing.T) {
 	require.Contains(t, stderr, "-o "+p.dir+"/x -key-file '"+p.dir+"/my key' -allow-private -resume t-1\n")
 }
 
-func TestInterruptSaysHowToResume(t *testing.T) {
+func TestInterruptPrintsHowToResume(t *testing.T) {
 	t.Parallel()
 	p := setup(t, imagegentest.Options{Mode: imagegentest.Async, Hasty: true})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -185,7 +185,7 @@ func TestJSON(t *testing.T) {
 	require.Contains(t, out.Usage, "total_tokens")
 }
 
-func TestJSONNamesTheTaskOfAnError(t *testing.T) {
+func TestJSONContainsTheTaskOfAnError(t *testing.T) {
 	t.Parallel()
 	p := setup(t, imagegentest.Options{}, imagegentest.Raw(`{"error":{"message":"no"},"data":{"id":"t-1"}}`))
 	_, stdout, _ := p.run(t, "", "-json", "-q", "x")

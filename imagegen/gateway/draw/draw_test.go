@@ -18,7 +18,7 @@ import (
 	"lessonkit.example/imagegen/gateway/draw"
 )
 
-func TestPicturesHaveTheRatioAskedFor(t *testing.T) {
+func TestPicturesHaveTheRequestedRatio(t *testing.T) {
 	t.Parallel()
 	for ratio := range imagegen.Ratios() {
 		images := imagegen.Memory()
@@ -65,7 +65,7 @@ func contrast(img *image.RGBA) float64 {
 	return math.Sqrt(squares/n - sum/n*sum/n)
 }
 
-func TestReferencesLendTheirColour(t *testing.T) {
+func TestReferencesChangeThePicture(t *testing.T) {
 	t.Parallel()
 	plain := image.NewNRGBA(image.Rect(0, 0, 8, 8))
 	for i := range 64 {
