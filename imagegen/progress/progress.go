@@ -1,5 +1,5 @@
-// Package progress shows what a call of imagegen does, for programs with a person in front of them:
-// one line that is rewritten on a terminal, plain lines elsewhere.
+// Package progress shows the progress of an imagegen call to a person: one line that is rewritten
+// on a terminal, and plain lines elsewhere.
 package progress
 
 import (
@@ -12,33 +12,32 @@ import (
 	"lessonkit.example/imagegen"
 )
 
-// Line shows progress on a writer, most often standard error. Its Trace is made for
-// imagegen.Config.Trace. It is safe for concurrent use.
+// Line shows progress on a writer, usually standard error. Pass its OnEvent to
+// imagegen.Config.OnEvent. It is safe for concurrent use.
 type Line struct {
 	w        io.Writer
 	terminal bool
-	now      func() time.Time
 
 	mu    sync.Mutex
 	began time.Time
-	text  string // what is being waited for
+	text  string // the current state
 	shown int    // width of the line on the terminal
 	stop  chan struct{}
 	done  sync.WaitGroup
 }
 
-// New makes a Line that writes to w. On a terminal the line is rewritten as time passes; elsewhere
-// each change is a line of its own.
+// New returns a Line that writes to w: a line that is rewritten if w is a terminal, else one line
+// per change.
 func New(w io.Writer, terminal bool) *Line {
-	return &Line{w: w, terminal: terminal, now: time.Now, stop: make(chan struct{})}
+	return &Line{w: w, terminal: terminal, stop: make(chan struct{})}
 }
 
-// Start begins to count the time, and shows it every second on a terminal. Close must be called
+// Start starts to measure the time, and to show it every second on a terminal. Close must be called
 // afterwards.
 func (l *Line) Start() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.began = l.now()
+	l.began = time.Now()
 	if !l.terminal {
 		return
 	}
@@ -58,30 +57,30 @@ func (l *Line) Start() {
 	})
 }
 
-// Close wipes the line and ends the counting.
+// Close clears the line.
 func (l *Line) Close() {
 	close(l.stop)
 	l.done.Wait()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.wipe()
+	l.clear()
 }
 
-// Trace shows an event.
+// OnEvent shows an event.
 func (l *Line) OnEvent(e imagegen.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch e.Kind {
 	case imagegen.EventAttempt:
-		l.wait("waiting for the service")
+		l.setState("waiting for the service")
 	case imagegen.EventRetry:
-		l.say("attempt %d failed, trying again in %v: %v", e.Attempt, e.Wait.Round(100*time.Millisecond), e.Err)
+		l.print("attempt %d failed, trying again in %v: %v", e.Attempt, e.Wait.Round(100*time.Millisecond), e.Err)
 	case imagegen.EventTask:
-		l.say("task %s", e.TaskID)
-		l.wait("pending")
+		l.print("task %s", e.TaskID)
+		l.setState("pending")
 	case imagegen.EventPoll:
 		if e.Err != nil {
-			l.say("poll failed, trying again: %v", e.Err)
+			l.print("poll failed, trying again: %v", e.Err)
 			return
 		}
 		state := string(e.State)
@@ -91,30 +90,26 @@ func (l *Line) OnEvent(e imagegen.Event) {
 		if l.terminal {
 			state = fmt.Sprintf("%s, poll %d", state, e.Polls)
 		}
-		l.wait(state)
+		l.setState(state)
 	case imagegen.EventProgress:
 		if l.terminal {
-			l.wait(fmt.Sprintf("image %d: %s", e.Image.Index+1, size(e.Bytes)))
+			l.setState(fmt.Sprintf("image %d: %s", e.Image.Index+1, size(e.Bytes)))
 		}
 	case imagegen.EventImage:
-		l.say("image %d: %s%s", e.Image.Index+1, describe(*e.Image), path(e.Image.Path))
+		l.print("image %d: %s", e.Image.Index+1, describe(*e.Image))
 	}
 }
 
-// describe is an image in a few words.
+// describe returns dimensions, format, size and path of an image, as far as they are known.
 func describe(i imagegen.Info) string {
-	parts := []string{strings.TrimPrefix(i.Type, "image/"), size(i.Size)}
+	text := strings.TrimPrefix(i.Type, "image/") + ", " + size(i.Size)
 	if i.Width > 0 {
-		parts = append([]string{fmt.Sprintf("%dx%d", i.Width, i.Height)}, parts...)
+		text = fmt.Sprintf("%dx%d, %s", i.Width, i.Height, text)
 	}
-	return strings.Join(parts, ", ")
-}
-
-func path(p string) string {
-	if p == "" {
-		return ""
+	if i.Path != "" {
+		text += " → " + i.Path
 	}
-	return " → " + p
+	return text
 }
 
 func size(n int64) string {
@@ -127,15 +122,15 @@ func size(n int64) string {
 	return fmt.Sprintf("%d B", n)
 }
 
-// say writes a line that stays.
-func (l *Line) say(format string, args ...any) {
-	l.wipe()
+// print writes a permanent line.
+func (l *Line) print(format string, args ...any) {
+	l.clear()
 	fmt.Fprintf(l.w, format+"\n", args...)
 	l.draw()
 }
 
-// wait shows what is being waited for.
-func (l *Line) wait(text string) {
+// setState shows the current state.
+func (l *Line) setState(text string) {
 	if !l.terminal && text != l.text {
 		fmt.Fprintf(l.w, "%s (%v)\n", text, l.elapsed())
 	}
@@ -147,7 +142,7 @@ func (l *Line) elapsed() time.Duration {
 	if l.began.IsZero() {
 		return 0
 	}
-	return l.now().Sub(l.began).Truncate(time.Second)
+	return time.Now().Sub(l.began).Truncate(time.Second)
 }
 
 func (l *Line) draw() {
@@ -160,7 +155,7 @@ func (l *Line) draw() {
 	l.shown = width
 }
 
-func (l *Line) wipe() {
+func (l *Line) clear() {
 	if l.shown > 0 {
 		fmt.Fprintf(l.w, "\r%s\r", strings.Repeat(" ", l.shown))
 		l.shown = 0

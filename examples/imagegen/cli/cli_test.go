@@ -89,7 +89,7 @@ func TestExitStatuses(t *testing.T) {
 		"missing file":      {[]string{"@/does/not/exist"}, imagegentest.OK(), 2, "no such file"},
 		"bad size":          {[]string{"-size", "5:3", "x"}, imagegentest.OK(), 2, "use one of 1:1 16:9"},
 		"fit without size":  {[]string{"-fit", "x"}, imagegentest.OK(), 2, "-fit needs -size"},
-		"resume and prompt": {[]string{"-resume", "t", "x"}, imagegentest.OK(), 2, "neither"},
+		"resume and prompt": {[]string{"-resume", "t", "x"}, imagegentest.OK(), 2, "excludes"},
 		"bad address":       {[]string{"-base-url", "ftp://x", "x"}, imagegentest.OK(), 2, "http or https"},
 		"missing reference": {[]string{"-ref", "/does/not/exist.png", "x"}, imagegentest.OK(), 2, "no such file"},
 		"missing directory": {[]string{"-o", "/does/not/exist/x", "x"}, imagegentest.OK(), 2, "could not be stored"},
@@ -117,7 +117,7 @@ func TestExitStatuses(t *testing.T) {
 			require.Contains(t, stderr, test.says)
 			switch name {
 			case "help":
-				require.Contains(t, stdout, "5 gave up waiting")
+				require.Contains(t, stdout, "5 stopped waiting")
 			case "gave up":
 				require.Contains(t, stderr, "imagegen -base-url "+p.env["IMAGE_BASE_URL"]+" -o '"+p.dir+
 					"/fox {i}{ext}' -fit -size 2:1 -resume t-1")

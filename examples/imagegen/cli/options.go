@@ -1,4 +1,4 @@
-// Package cli is the command line of the image-generation client.
+// Package cli implements the imagegen command.
 package cli
 
 import (
@@ -16,7 +16,7 @@ import (
 	"lessonkit.example/imagegen"
 )
 
-// options is a command line that has been read.
+// options is a parsed command line.
 type options struct {
 	config      imagegen.Config
 	request     *imagegen.Request
@@ -32,7 +32,7 @@ type options struct {
 const usage = `usage: imagegen [flags] PROMPT       several words are one prompt
        imagegen [flags] @FILE        the prompt is in a file
        imagegen [flags] -            the prompt is standard input
-       imagegen [flags] -resume ID   wait for a task that was submitted before
+       imagegen [flags] -resume ID   wait for a task that was submitted earlier
 
 Paths of the images go to standard output, progress to standard error. The API
 key comes from IMAGE_API_KEY or -key-file, never from the command line.
@@ -41,12 +41,11 @@ key comes from IMAGE_API_KEY or -key-file, never from the command line.
 
 const exits = `
 Exit status: 0 done, 1 failed (or some of the images are missing), 2 wrong
-usage, 3 refused by the service, 4 the task failed, 5 gave up waiting: the task
-goes on and can be taken up with -resume.
+usage, 3 refused by the service, 4 the task failed, 5 stopped waiting: the task
+continues and can be resumed with -resume.
 `
 
-// parse reads the command line. flag.ErrHelp says that the help was asked for and has been printed;
-// other errors have not been.
+// parse parses the command line. The error is flag.ErrHelp if the help was requested and printed.
 func parse(args []string, getenv func(string) string, stdin io.Reader, stdout io.Writer) (*options, error) {
 	o := &options{request: &imagegen.Request{}}
 	f := flag.NewFlagSet("imagegen", flag.ContinueOnError)
@@ -58,7 +57,7 @@ func parse(args []string, getenv func(string) string, stdin io.Reader, stdout io
 		o.request.Size, err = imagegen.ParseRatio(s)
 		return err
 	})
-	f.IntVar(&o.request.N, "n", 0, "`number` of images; if not given, the service decides")
+	f.IntVar(&o.request.N, "n", 0, "`number` of images; by default the service decides")
 	f.Func("ref", "reference image: a `file`, an http address or a data: URL; repeatable", func(s string) error {
 		o.request.References = append(o.request.References, reference(s))
 		return nil
@@ -81,13 +80,13 @@ func parse(args []string, getenv func(string) string, stdin io.Reader, stdout io
 	case o.fit && o.request.Size == "":
 		return nil, errors.New("-fit needs -size")
 	case o.request.N < 0:
-		return nil, errors.New("-n: want a positive number")
+		return nil, errors.New("-n must not be negative")
 	case o.out == "" || strings.HasSuffix(o.out, "/"):
-		return nil, fmt.Errorf("-o %q: want a file name", o.out)
+		return nil, fmt.Errorf("-o %q is not a file name", o.out)
 	case o.out == "-" && o.json:
-		return nil, errors.New("-o - and -json both want standard output")
+		return nil, errors.New("-o - and -json both write to standard output")
 	case o.resume != "" && (f.NArg() > 0 || len(o.request.References) > 0 || o.submitOnly):
-		return nil, errors.New("-resume takes neither a prompt nor -ref nor -submit-only")
+		return nil, errors.New("-resume excludes a prompt, -ref and -submit-only")
 	}
 	o.config.APIKey = strings.TrimSpace(getenv("IMAGE_API_KEY"))
 	if o.keyFile != "" {
@@ -123,13 +122,13 @@ func reference(s string) imagegen.Reference {
 
 const maxPrompt = 1 << 20
 
-// prompt finds the prompt: the words of the command line, a file, or standard input.
+// prompt returns the prompt from the command line, a file or standard input.
 func prompt(args []string, stdin io.Reader) (string, error) {
 	text := strings.Join(args, " ")
 	name, isFile := strings.CutPrefix(text, "@")
 	switch {
 	case len(args) == 0:
-		return "", errors.New("there is no prompt; imagegen -h shows how to give one")
+		return "", errors.New("no prompt; imagegen -h shows the usage")
 	case len(args) == 1 && text == "-":
 		data, err := io.ReadAll(io.LimitReader(stdin, maxPrompt))
 		if err != nil {
@@ -149,7 +148,7 @@ func prompt(args []string, stdin io.Reader) (string, error) {
 	return text, nil
 }
 
-// sink is where the images go.
+// sink returns the Sink for the images.
 func (o *options) sink(stdout io.Writer) imagegen.Sink {
 	if o.out == "-" {
 		return imagegen.Writer(stdout)

@@ -24,12 +24,12 @@ const (
 	ExitFailed  = 1
 	ExitUsage   = 2 // the command line, or a request that cannot be sent
 	ExitRefused = 3 // the service refused the request or the key
-	ExitTask    = 4 // the task failed, or brought no images
-	ExitResume  = 5 // gave up waiting; the task goes on
+	ExitTask    = 4 // the task failed, or had no images
+	ExitResume  = 5 // stopped waiting; the task continues
 )
 
-// Run is the whole program; it returns the exit status. When ctx ends, a task that was submitted is
-// left to go on, and how to take it up again is printed.
+// Run runs the command and returns its exit status. When ctx ends, a task that was submitted
+// continues, and Run prints how to resume it.
 func Run(
 	ctx context.Context, args []string, getenv func(string) string, stdin io.Reader, stdout, stderr io.Writer,
 ) int {
@@ -59,7 +59,7 @@ func Run(
 	return out.Exit
 }
 
-// outcome is what -json prints.
+// outcome is the output of -json.
 type outcome struct {
 	Images     []imageOutcome  `json:"images"`
 	TaskID     string          `json:"task_id,omitempty"`
@@ -81,7 +81,7 @@ type imageOutcome struct {
 	RevisedPrompt string `json:"revised_prompt,omitempty"`
 }
 
-// carryOut does what the command line asks for.
+// carryOut sends the request, or waits for the task, of the command line.
 func (o *options) carryOut(ctx context.Context, stdout, stderr io.Writer) (out outcome, err error) {
 	out.Images = []imageOutcome{}
 	client, err := imagegen.New(o.config)
@@ -96,7 +96,7 @@ func (o *options) carryOut(ctx context.Context, stdout, stderr io.Writer) (out o
 	sink := o.sink(stdout)
 	if o.fit {
 		sink = fit.Sink(sink, fit.Config{Ratio: o.request.Size, OnUncropped: func(i imagegen.Info, err error) {
-			fmt.Fprintf(stderr, "imagegen: image %d is stored as it came: %v\n", i.Index+1, err)
+			fmt.Fprintf(stderr, "imagegen: image %d is not cropped: %v\n", i.Index+1, err)
 		}})
 	}
 	var r *imagegen.Result
@@ -125,7 +125,7 @@ func (o *options) carryOut(ctx context.Context, stdout, stderr io.Writer) (out o
 	return out, err
 }
 
-// status is the exit status for an error.
+// status returns the exit status for an error.
 func status(err error) int {
 	var (
 		wait    *imagegen.WaitError
@@ -152,8 +152,8 @@ func status(err error) int {
 	return ExitFailed
 }
 
-// report prints the outcome: paths, or JSON, or the identifier of a task that was only submitted;
-// and how to resume.
+// report prints the outcome: the paths of the images, or JSON, or the identifier of a submitted
+// task; and how to resume a task.
 func (o *options) report(out outcome, stdout, stderr io.Writer) {
 	switch {
 	case o.json:
@@ -186,7 +186,7 @@ func (o *options) report(out outcome, stdout, stderr io.Writer) {
 	}
 }
 
-// quote makes a word the shell takes as it is.
+// quote quotes s for the shell, if necessary.
 func quote(s string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' ||
