@@ -1,6 +1,6 @@
-// Package jobqueue is a durable job queue: jobs are rows of your database, enqueued in your transactions, and run by
-// workers in as many processes as you like. Package pgqueue keeps them in PostgreSQL, package sqlitequeue in an SQLite
-// file.
+// Package jobqueue is a durable job queue: jobs are rows of a database, enqueued in transactions of
+// the caller, and run by workers in any number of processes. Package pgqueue stores them in
+// PostgreSQL, package sqlitequeue in an SQLite file.
 //
 // A kind of job is a name, a type for its arguments and a handler:
 //
@@ -18,29 +18,31 @@
 //	client := jobqueue.NewClient(store)
 //	_, err = client.Enqueue(ctx, jobqueue.Params{Kind: "welcome", Args: Welcome{"ann@example.org"}})
 //
-// # What is promised
+// # Guarantees
 //
-// A job that was enqueued runs until it has succeeded, failed for good or been cancelled: at least once, and normally
-// exactly once. It can run twice when a process dies, or is cut off from the database, after the handler has done its
-// work and before that is recorded. A handler that writes to the same database avoids even this with CompleteTx of the
-// store; one that writes elsewhere can write [Job.Token] with what it does.
+// An enqueued job runs until it has succeeded, failed permanently or been cancelled: at least once,
+// and normally exactly once. It can run twice when a process dies, or loses the database, after the
+// handler has done its work and before that is recorded. A handler that writes to the same database
+// prevents even this with CompleteTx of the store; one that writes elsewhere can store the Token of
+// its [Job] with what it writes.
 //
 // # Leases
 //
-// A worker holds its jobs by one row that it renews by a heartbeat. When its process dies, another worker takes the jobs
-// back within one and a half leases (45 s by default). A worker that cannot renew its lease ends the contexts of its
-// handlers with cause [ErrLeaseLost], and nothing it says about these jobs counts any more: every lease has a fence
-// number, and whoever finishes a job must know the current one. How long a job may run has nothing to do with
-// the lease: see WorkerConfig.Timeout.
+// A worker holds its jobs by one lease, which it renews by heartbeats. When its process dies, another
+// worker rescues the jobs within one and a half leases (45 s by default). A worker that cannot renew
+// its lease ends the contexts of its handlers with cause [ErrLeaseLost], and their results are
+// ignored: every lease of a job has a fence number, and a result must name the current one. How long
+// a job may run does not depend on the lease: see WorkerConfig.Timeout.
 //
-// # Outcomes
+// # Results
 //
-// What a handler returns decides what becomes of its job: see [HandlerFunc]. Errors tell by method, so that a package
-// whose errors have Permanent() bool or RetryAfter() time.Duration needs to know nothing of this one. The history keeps the
-// error of every attempt, with the stack of a panic. [WithDead] tells whoever enqueued a job that it failed for good, even
-// when its last attempt died with its process.
+// The error of a handler decides what happens to its job: see [HandlerFunc]. Errors are classified by
+// their methods Permanent() bool and RetryAfter() time.Duration, so the packages that return them
+// need not import this one. The history keeps the error of every attempt, with the stack of a panic.
+// [WithDead] sets a callback for jobs that fail permanently, even if a process died during the last
+// attempt.
 //
 // # Compatibility
 //
-// Before version 1 anything may change, but Migrate of a store always brings older tables up to date.
+// Before version 1 anything may change, but Migrate of a store always updates older tables.
 package jobqueue

@@ -2,15 +2,12 @@ package jobqueue_test
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"log"
 	"os"
 	"path/filepath"
 	"time"
-
-	_ "modernc.org/sqlite"
 
 	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/sqlitequeue"
@@ -22,15 +19,14 @@ func open() (*sqlitequeue.Store, func()) {
 	if err != nil {
 		log.Fatal(err)
 	}
-	dsn := "file:" + filepath.Join(dir, "queue.db") + "?_pragma=busy_timeout(10000)&_pragma=journal_mode(wal)"
-	write, _ := sql.Open("sqlite", dsn+"&_txlock=immediate")
-	write.SetMaxOpenConns(1)
-	read, _ := sql.Open("sqlite", dsn)
-	store := sqlitequeue.New(write, read, sqlitequeue.Config{})
+	store, err := sqlitequeue.Open(filepath.Join(dir, "queue.db"), sqlitequeue.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
 	if err := store.Migrate(context.Background()); err != nil {
 		log.Fatal(err)
 	}
-	return store, func() { write.Close(); read.Close(); os.RemoveAll(dir) }
+	return store, func() { store.Close(); os.RemoveAll(dir) }
 }
 
 type Resize struct {
@@ -59,7 +55,34 @@ func Example() {
 	// <nil>
 }
 
-// Whoever enqueued a job hears that it has failed for good.
+// A kind of job can have its own timeout and backoff. The cause of the context tells a handler why
+// it has to stop.
+func ExampleHandle() {
+	store, remove := open()
+	defer remove()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+
+	worker := jobqueue.NewWorker(store, jobqueue.WorkerConfig{})
+	jobqueue.Handle(worker, "render", func(ctx context.Context, job *jobqueue.Job, _ any) error {
+		<-ctx.Done()
+		switch cause := context.Cause(ctx); {
+		case errors.Is(cause, jobqueue.ErrTimeout), errors.Is(cause, jobqueue.ErrCancelled):
+			fmt.Println("clean up:", cause)
+			cancel()
+		case errors.Is(cause, jobqueue.ErrStopped), errors.Is(cause, jobqueue.ErrLeaseLost):
+			fmt.Println("the job will run again, here or elsewhere")
+		}
+		return jobqueue.Snooze(time.Hour) // try again in an hour, without counting this attempt
+	},
+		jobqueue.WithTimeout(10*time.Millisecond),
+		jobqueue.WithBackoff(func(attempt int) time.Duration { return time.Duration(attempt) * time.Minute }))
+	_, _ = jobqueue.NewClient(store).Enqueue(ctx, jobqueue.Params{Kind: "render"})
+	_ = worker.Run(ctx)
+	// Output: clean up: jobqueue: job timed out
+}
+
+// A callback is told when a job has failed permanently, even if the worker died during its last
+// attempt.
 func ExampleWithDead() {
 	store, remove := open()
 	defer remove()
@@ -69,6 +92,9 @@ func ExampleWithDead() {
 	jobqueue.Handle(worker, "resize", func(ctx context.Context, job *jobqueue.Job, r Resize) error {
 		return jobqueue.Permanent(errors.New("not a picture"))
 	}, jobqueue.WithDead(func(ctx context.Context, job *jobqueue.Job, cause error) error {
+		if errors.Is(cause, jobqueue.ErrExpired) {
+			cause = errors.New("the server crashed")
+		}
 		fmt.Println("tell the owner:", cause)
 		cancel()
 		return nil
@@ -78,7 +104,34 @@ func ExampleWithDead() {
 	// Output: tell the owner: not a picture
 }
 
-// A unique key keeps a second job out while the first one waits.
+// Middleware wraps all handlers of a worker; queues differ in how many jobs run at a time and how
+// long the history keeps them.
+func ExampleWorkerConfig() {
+	store, remove := open()
+	defer remove()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+
+	worker := jobqueue.NewWorker(store, jobqueue.WorkerConfig{
+		Queues: map[string]jobqueue.QueueConfig{
+			jobqueue.DefaultQueue: {MaxWorkers: 4, Retention: jobqueue.KeepNone},
+			"invoices":            {MaxWorkers: 1, Retention: jobqueue.KeepForever},
+		},
+		Middleware: []func(jobqueue.HandlerFunc) jobqueue.HandlerFunc{
+			func(next jobqueue.HandlerFunc) jobqueue.HandlerFunc {
+				return func(ctx context.Context, job *jobqueue.Job) error {
+					fmt.Println("start", job.Kind)
+					return next(ctx, job)
+				}
+			},
+		},
+	})
+	jobqueue.Handle(worker, "bill", func(context.Context, *jobqueue.Job, string) error { cancel(); return nil })
+	_, _ = jobqueue.NewClient(store).Enqueue(ctx, jobqueue.Params{Kind: "bill", Queue: "invoices", Args: "March"})
+	_ = worker.Run(ctx)
+	// Output: start bill
+}
+
+// A unique key prevents a second job while the first one waits.
 func ExampleClient_Enqueue_unique() {
 	store, remove := open()
 	defer remove()
@@ -89,4 +142,23 @@ func ExampleClient_Enqueue_unique() {
 	second, _ := client.Enqueue(ctx, p)
 	fmt.Println(first.Duplicate, second.Duplicate, first.ID == second.ID)
 	// Output: false true true
+}
+
+// Many jobs are enqueued in one round trip, all or none.
+func ExampleClient_EnqueueMany() {
+	store, remove := open()
+	defer remove()
+	ctx := context.Background()
+	client := jobqueue.NewClient(store)
+	var ps []jobqueue.Params
+	for _, width := range []int{64, 128, 256} {
+		ps = append(ps, jobqueue.Params{Kind: "resize", Args: Resize{"cat.png", width}})
+	}
+	results, err := client.EnqueueMany(ctx, ps)
+	fmt.Println(len(results), err)
+	jobs, err := client.List(ctx, jobqueue.Filter{State: jobqueue.StateWaiting})
+	fmt.Println(string(jobs[0].Args), err)
+	// Output:
+	// 3 <nil>
+	// {"Picture":"cat.png","Width":256} <nil>
 }

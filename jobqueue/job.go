@@ -37,12 +37,10 @@ type InsertResult = driver.InsertResult
 // at most 1000.
 type Filter = driver.Filter
 
-// Stats is a summary of all queues (by name) and workers (by id): see [Client.Stats].
+// Stats is a summary of all Queues, by name, and Workers, by id: see [Client.Stats]. A queue has a
+// count of jobs for each state, at most StatsLimit+1, and Oldest, which is how long the job that has
+// waited longest could have started already.
 type Stats = driver.Stats
-
-// QueueStats counts the jobs of one queue by state. Every count stops at StatsLimit+1. Oldest is how
-// long the job that has waited longest could have started already.
-type QueueStats = driver.QueueStats
 
 // StatsLimit is where [Client.Stats] stops counting: StatsLimit+1 means "more".
 const StatsLimit = driver.StatsLimit

@@ -67,10 +67,10 @@ func statsCount(t *testing.T, h Harness) {
 	require.NoError(t, err)
 	require.Len(t, stats.Queues, 2)
 	b, d := stats.Queues[0], stats.Queues[1]
-	require.Equal(t, jobqueue.QueueStats{Queue: "b", Running: 1, Cancelled: 1}, b)
+	require.Equal(t, driver.QueueStats{Queue: "b", Running: 1, Cancelled: 1}, b)
 	require.InDelta(t, time.Hour, d.Oldest, float64(time.Minute))
 	d.Oldest = 0
-	require.Equal(t, jobqueue.QueueStats{Queue: "default", Waiting: 2, Scheduled: 2, Running: 2, Failed: 1}, d)
+	require.Equal(t, driver.QueueStats{Queue: "default", Waiting: 2, Scheduled: 2, Running: 2, Failed: 1}, d)
 	require.Len(t, stats.Workers, 1)
 	require.Equal(t, t.Name(), stats.Workers[0].Name)
 	require.WithinDuration(t, time.Now().Add(time.Minute), stats.Workers[0].ExpiresAt, 30*time.Second)

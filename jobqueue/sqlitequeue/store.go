@@ -58,7 +58,7 @@ var (
 
 // Open opens the file at path, which it creates, readable by its owner only, if it does not exist.
 // Every commit survives a power failure. Close the store after use. To enqueue in transactions of
-// the caller, use [New] on the database that holds the caller's tables.
+// the caller, begin them on the write pool of [Store.DB], or use [New] on an open database.
 func Open(path string, cfg Config) (*Store, error) {
 	db, err := sqlitedb.Open(path)
 	if err != nil {
@@ -77,8 +77,8 @@ func (s *Store) Close() error {
 	return s.file.Close()
 }
 
-// DB returns the pools that the store uses, for other stores on the same file: jobs can then be
-// enqueued in their transactions, by [Store.EnqueueTx]. write has one connection.
+// DB returns the pools that the store uses, for other tables in the same file: transactions begun on
+// write, which has one connection, can enqueue jobs with [Store.EnqueueTx].
 func (s *Store) DB() (write, read *sql.DB) { return s.w, s.r }
 
 // New returns a store that writes through write and reads through read. write must have one

@@ -1,5 +1,5 @@
-// Package wake holds what the stores share for waking workers: a hub within the process and a coalescer of
-// notifications to other processes.
+// Package wake contains what the stores share to wake workers: a hub within the process and a
+// coalescer of notifications to other processes.
 package wake
 
 import (
@@ -9,15 +9,15 @@ import (
 	"lessonkit.example/jobqueue/driver"
 )
 
-// Hub passes signals to the workers of this process. The zero Hub is ready.
+// Hub passes signals to the workers of this process. The zero Hub is ready to use.
 type Hub struct {
 	mu   sync.RWMutex
 	next int
 	subs map[int]func(driver.Signal) bool
 }
 
-// Subscribe has f called with every signal until the returned function is called, and with the zero Signal before it
-// returns, for what was not heard yet.
+// Subscribe has f called with every signal until the returned function is called. Before it returns
+// it calls f with the zero Signal, for signals that were emitted earlier.
 func (h *Hub) Subscribe(f func(driver.Signal) bool) (unsubscribe func()) {
 	h.mu.Lock()
 	if h.subs == nil {
@@ -35,7 +35,7 @@ func (h *Hub) Subscribe(f func(driver.Signal) bool) (unsubscribe func()) {
 	}
 }
 
-// Emit passes s on and reports whether a worker takes the job at once.
+// Emit passes s on and reports whether a worker can start the job immediately.
 func (h *Hub) Emit(s driver.Signal) (taken bool) {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
@@ -45,11 +45,11 @@ func (h *Hub) Emit(s driver.Signal) (taken bool) {
 	return taken
 }
 
-// Gap is the shortest time between two notifications of one store.
-const Gap = 2 * time.Millisecond
+const gap = 2 * time.Millisecond // the shortest time between two notifications of one store
 
-// Coalescer gathers signals and sends them together: the first at once, what comes while that is on its way or within
-// Gap together after it. It runs a goroutine only while it has something to send.
+// Coalescer collects signals and sends them together: the first at once, and those that arrive while
+// it is being sent, or within a short gap, together after it. It runs a goroutine only while it has
+// something to send.
 type Coalescer struct {
 	send func([]driver.Signal)
 
@@ -65,7 +65,7 @@ func NewCoalescer(send func([]driver.Signal)) *Coalescer { return &Coalescer{sen
 func (c *Coalescer) Add(s driver.Signal) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.pending = Merge(c.pending, s)
+	c.pending = merge(c.pending, s)
 	if !c.running {
 		c.running = true
 		go c.run()
@@ -84,12 +84,12 @@ func (c *Coalescer) run() {
 		}
 		c.mu.Unlock()
 		c.send(signals)
-		time.Sleep(Gap)
+		time.Sleep(gap)
 	}
 }
 
-// Merge adds s to signals, at most one for each queue.
-func Merge(signals []driver.Signal, s driver.Signal) []driver.Signal {
+// merge adds s to signals, at most one for each queue.
+func merge(signals []driver.Signal, s driver.Signal) []driver.Signal {
 	for i, o := range signals {
 		if o.Queue == s.Queue && o.Cancel == s.Cancel {
 			signals[i].In = min(o.In, s.In)
@@ -99,7 +99,7 @@ func Merge(signals []driver.Signal, s driver.Signal) []driver.Signal {
 	return append(signals, s)
 }
 
-// Of returns a signal for each queue of rs, and how many records it stands for.
+// Of returns a signal for each queue of rs, and the number of records of each queue.
 func Of(rs []driver.Record) (signals []driver.Signal, counts map[string]int) {
 	counts = map[string]int{}
 	for _, r := range rs {
@@ -107,7 +107,7 @@ func Of(rs []driver.Record) (signals []driver.Signal, counts map[string]int) {
 		if !r.RunAt.IsZero() {
 			s.In = max(0, time.Until(r.RunAt))
 		}
-		signals = Merge(signals, s)
+		signals = merge(signals, s)
 		counts[r.Queue]++
 	}
 	return signals, counts
