@@ -15,18 +15,18 @@ import (
 )
 
 var enqueueTests = map[string]func(*testing.T, Harness){
-	"EnqueueKeepsEveryField":        enqueueKeepsEveryField,
-	"EnqueueManyAnswersInOrder":     enqueueManyAnswersInOrder,
-	"EnqueueManyAddsAll":            enqueueManyAddsAll,
-	"UniqueUntilDone":               uniqueUntilDone,
-	"UniqueUntilStarted":            uniqueUntilStarted,
-	"UniqueWithinOneCall":           uniqueWithinOneCall,
-	"UniqueUnderConcurrency":        uniqueUnderConcurrency,
-	"TransactionCommitsOrNot":       transactionCommitsOrNot,
-	"ConcurrentSinglesAllArrive":    concurrentSinglesAllArrive,
-	"PriorityThenTimeThenId":        priorityThenTimeThenID,
-	"ScheduledJobsAreNotTakenEarly": scheduledJobsAreNotTakenEarly,
-	"FarTimesKeepTheirPlace":        farTimesKeepTheirPlace,
+	"EnqueueKeepsEveryField":           enqueueKeepsEveryField,
+	"EnqueueManyReturnsResultsInOrder": enqueueManyReturnsResultsInOrder,
+	"EnqueueManyAddsAll":               enqueueManyAddsAll,
+	"UniqueUntilDone":                  uniqueUntilDone,
+	"UniqueUntilStarted":               uniqueUntilStarted,
+	"UniqueWithinOneCall":              uniqueWithinOneCall,
+	"UniqueUnderConcurrency":           uniqueUnderConcurrency,
+	"TransactionCommitsOrNot":          transactionCommitsOrNot,
+	"ConcurrentSinglesAllArrive":       concurrentSinglesAllArrive,
+	"PriorityThenTimeThenId":           priorityThenTimeThenID,
+	"ScheduledJobsAreNotClaimedEarly":  scheduledJobsAreNotClaimedEarly,
+	"FarTimesKeepTheirPlace":           farTimesKeepTheirPlace,
 }
 
 func enqueueKeepsEveryField(t *testing.T, h Harness) {
@@ -66,7 +66,7 @@ func enqueueKeepsEveryField(t *testing.T, h Harness) {
 	require.ErrorIs(t, err, jobqueue.ErrNotFound)
 }
 
-func enqueueManyAnswersInOrder(t *testing.T, h Harness) {
+func enqueueManyReturnsResultsInOrder(t *testing.T, h Harness) {
 	ids := fill(t, h.Store, 1500, func(p *jobqueue.Params) {
 		if p.Args.(args).N%3 == 0 {
 			p.UniqueKey = fmt.Sprint("key ", p.Args.(args).N)
@@ -119,13 +119,13 @@ func uniqueUntilDone(t *testing.T, h Harness) {
 	require.NoError(t, c.Cancel(t.Context(), other.ID))
 
 	w := register(t, h.Store, time.Minute)
-	jobs := take(t, h.Store, w, "default", 10)
+	jobs := claim(t, h.Store, w, "default", 10)
 	require.Len(t, jobs, 1)
 	again, err = c.Enqueue(t.Context(), p)
 	require.NoError(t, err)
 	require.True(t, again.Duplicate, "the key is held while the job runs")
 
-	require.Empty(t, say(t, h.Store, w, outcome(jobs[0], driver.Complete)))
+	require.Empty(t, record(t, h.Store, w, result(jobs[0], driver.Complete)))
 	again, err = c.Enqueue(t.Context(), p)
 	require.NoError(t, err)
 	require.False(t, again.Duplicate, "the key is free when the job is done")
@@ -141,15 +141,15 @@ func uniqueUntilStarted(t *testing.T, h Harness) {
 	require.Equal(t, jobqueue.InsertResult{ID: first.ID, Duplicate: true}, again)
 
 	w := register(t, h.Store, time.Minute)
-	jobs := take(t, h.Store, w, "default", 10)
+	jobs := claim(t, h.Store, w, "default", 10)
 	require.Len(t, jobs, 1)
 	again, err = c.Enqueue(t.Context(), p)
 	require.NoError(t, err)
 	require.False(t, again.Duplicate, "the key is free when the job has started")
 
-	// The first one can be put back all the same.
-	require.Empty(t, say(t, h.Store, w, outcome(jobs[0], driver.Reschedule)))
-	require.Len(t, take(t, h.Store, w, "default", 10), 2)
+	// The first one can still return to the queue.
+	require.Empty(t, record(t, h.Store, w, result(jobs[0], driver.Reschedule)))
+	require.Len(t, claim(t, h.Store, w, "default", 10), 2)
 }
 
 func uniqueWithinOneCall(t *testing.T, h Harness) {
@@ -244,7 +244,7 @@ func concurrentSinglesAllArrive(t *testing.T, h Harness) {
 	cancel()
 	_, err := c.Enqueue(ctx, jobqueue.Params{Kind: "work"})
 	require.ErrorIs(t, err, context.Canceled)
-	require.Len(t, take(t, h.Store, register(t, h.Store, time.Minute), "default", 1000), 400)
+	require.Len(t, claim(t, h.Store, register(t, h.Store, time.Minute), "default", 1000), 400)
 }
 
 func priorityThenTimeThenID(t *testing.T, h Harness) {
@@ -267,15 +267,15 @@ func priorityThenTimeThenID(t *testing.T, h Harness) {
 	w := register(t, h.Store, time.Minute)
 	var got []int64
 	for range len(want) {
-		jobs := take(t, h.Store, w, "default", 1)
+		jobs := claim(t, h.Store, w, "default", 1)
 		require.Len(t, jobs, 1)
 		got = append(got, jobs[0].ID)
 	}
 	require.Equal(t, want, got)
-	require.Empty(t, take(t, h.Store, w, "default", 1))
+	require.Empty(t, claim(t, h.Store, w, "default", 1))
 }
 
-func scheduledJobsAreNotTakenEarly(t *testing.T, h Harness) {
+func scheduledJobsAreNotClaimedEarly(t *testing.T, h Harness) {
 	w := register(t, h.Store, time.Minute)
 	fill(t, h.Store, 3, func(p *jobqueue.Params) { p.RunAt = time.Now().Add(time.Hour); p.Priority = 1 })
 	fill(t, h.Store, 1, func(p *jobqueue.Params) { p.RunAt = time.Now().Add(30 * time.Minute); p.Priority = 4 })
@@ -300,7 +300,7 @@ func farTimesKeepTheirPlace(t *testing.T, h Harness) {
 	require.NoError(t, err)
 	require.Len(t, stats.Queues, 1)
 	require.Equal(t, len(past), stats.Queues[0].Waiting)
-	require.Greater(t, stats.Queues[0].Oldest, 200*365*24*time.Hour, "longer than a Duration can tell")
+	require.Greater(t, stats.Queues[0].Oldest, 200*365*24*time.Hour, "longer than the longest Duration")
 
 	w := register(t, h.Store, time.Minute)
 	look := func() driver.ExchangeResponse {
@@ -318,5 +318,5 @@ func farTimesKeepTheirPlace(t *testing.T, h Harness) {
 	require.ElementsMatch(t, past, got)
 
 	fill(t, h.Store, 1, func(p *jobqueue.Params) { p.RunAt = time.Now().Add(time.Hour); p.Priority = 2 })
-	require.InDelta(t, time.Hour, look().Next, float64(time.Minute), "not hidden by the far one")
+	require.InDelta(t, time.Hour, look().Next, float64(time.Minute), "not hidden by the later one")
 }

@@ -40,9 +40,9 @@ func listPagesByStateQueueAndKind(t *testing.T, h Harness) {
 	require.Empty(t, list(jobqueue.Filter{State: jobqueue.StateRunning}))
 
 	w := register(t, h.Store, time.Minute)
-	jobs := take(t, h.Store, w, "b", 4)
+	jobs := claim(t, h.Store, w, "b", 4)
 	require.Len(t, list(jobqueue.Filter{State: jobqueue.StateRunning}), 4)
-	require.Empty(t, say(t, h.Store, w, outcome(jobs[0], driver.Complete), outcome(jobs[1], driver.Fail), outcome(jobs[2], driver.Cancel)))
+	require.Empty(t, record(t, h.Store, w, result(jobs[0], driver.Complete), result(jobs[1], driver.Fail), result(jobs[2], driver.Cancel)))
 	require.Equal(t, []int64{jobs[0].ID}, list(jobqueue.Filter{State: jobqueue.StateSucceeded, Queue: "b", Kind: "other"}))
 	require.Equal(t, []int64{jobs[1].ID}, list(jobqueue.Filter{State: jobqueue.StateFailed}))
 	require.Equal(t, []int64{jobs[2].ID}, list(jobqueue.Filter{State: jobqueue.StateCancelled, Queue: "b"}))
@@ -60,9 +60,9 @@ func statsCount(t *testing.T, h Harness) {
 	fill(t, h.Store, 2, func(p *jobqueue.Params) { p.RunAt = time.Now().Add(time.Hour) })
 	fill(t, h.Store, 3, func(p *jobqueue.Params) { p.Queue = "b" })
 	w := register(t, h.Store, time.Minute)
-	jobs := take(t, h.Store, w, "default", 3)
-	bs := take(t, h.Store, w, "b", 3)
-	require.Empty(t, say(t, h.Store, w, outcome(jobs[0], driver.Fail), outcome(bs[0], driver.Cancel), outcome(bs[1], driver.Complete)))
+	jobs := claim(t, h.Store, w, "default", 3)
+	bs := claim(t, h.Store, w, "b", 3)
+	require.Empty(t, record(t, h.Store, w, result(jobs[0], driver.Fail), result(bs[0], driver.Cancel), result(bs[1], driver.Complete)))
 	stats, err = c.Stats(t.Context())
 	require.NoError(t, err)
 	require.Len(t, stats.Queues, 2)
@@ -80,14 +80,14 @@ func retryByHand(t *testing.T, h Harness) {
 	c := jobqueue.NewClient(h.Store)
 	id := fill(t, h.Store, 1, func(p *jobqueue.Params) { p.UniqueKey = "k" })[0]
 	w := register(t, h.Store, time.Minute)
-	require.ErrorIs(t, c.Retry(t.Context(), id), jobqueue.ErrState, "it waits already")
-	first := take(t, h.Store, w, "default", 1)[0]
-	require.ErrorIs(t, c.Retry(t.Context(), id), jobqueue.ErrState, "it runs")
-	o := outcome(first, driver.Fail)
+	require.ErrorIs(t, c.Retry(t.Context(), id), jobqueue.ErrState, "it is waiting")
+	first := claim(t, h.Store, w, "default", 1)[0]
+	require.ErrorIs(t, c.Retry(t.Context(), id), jobqueue.ErrState, "it is running")
+	o := result(first, driver.Fail)
 	o.Error = jobqueue.AttemptError{Attempt: 1, Error: "first"}
-	require.Empty(t, say(t, h.Store, w, o))
+	require.Empty(t, record(t, h.Store, w, o))
 
-	// Another job has taken the key meanwhile.
+	// Another job takes the key.
 	other, err := c.Enqueue(t.Context(), jobqueue.Params{Kind: "work", UniqueKey: "k"})
 	require.NoError(t, err)
 	require.ErrorIs(t, c.Retry(t.Context(), id), jobqueue.ErrDuplicate)
@@ -99,15 +99,15 @@ func retryByHand(t *testing.T, h Harness) {
 	require.Equal(t, jobqueue.StateWaiting, j.State)
 	require.Zero(t, j.Attempt)
 	require.Len(t, j.Errors, 1, "the history is kept")
-	again := take(t, h.Store, w, "default", 1)[0]
+	again := claim(t, h.Store, w, "default", 1)[0]
 	require.Equal(t, id, again.ID)
 	require.NotEqual(t, first.Token(), again.Token())
-	later := outcome(again, driver.Reschedule)
+	later := result(again, driver.Reschedule)
 	later.Delay = time.Hour
-	require.Empty(t, say(t, h.Store, w, later))
+	require.Empty(t, record(t, h.Store, w, later))
 	require.NoError(t, c.Retry(t.Context(), id), "a scheduled job runs now")
-	again = take(t, h.Store, w, "default", 1)[0]
-	require.Empty(t, say(t, h.Store, w, outcome(again, driver.Complete)))
+	again = claim(t, h.Store, w, "default", 1)[0]
+	require.Empty(t, record(t, h.Store, w, result(again, driver.Complete)))
 	require.ErrorIs(t, c.Retry(t.Context(), id), jobqueue.ErrState)
 	require.ErrorIs(t, c.Retry(t.Context(), id+1000), jobqueue.ErrNotFound)
 }
@@ -120,20 +120,20 @@ func cancelByHand(t *testing.T, h Harness) {
 	require.ErrorIs(t, c.Cancel(t.Context(), ids[0]), jobqueue.ErrState)
 	require.ErrorIs(t, c.Cancel(t.Context(), ids[1]+1000), jobqueue.ErrNotFound)
 
-	// Asked to stop, and its attempt fails: it is taken at once, only to be cancelled.
+	// A running job is cancelled and its attempt fails: it is claimed at once, only to be cancelled.
 	w := register(t, h.Store, time.Minute)
-	j := take(t, h.Store, w, "default", 2)[0]
+	j := claim(t, h.Store, w, "default", 2)[0]
 	require.NoError(t, c.Cancel(t.Context(), j.ID))
-	o := outcome(j, driver.Reschedule)
+	o := result(j, driver.Reschedule)
 	o.Delay = time.Hour
-	require.Empty(t, say(t, h.Store, w, o))
-	again := take(t, h.Store, w, "default", 1)
+	require.Empty(t, record(t, h.Store, w, o))
+	again := claim(t, h.Store, w, "default", 1)
 	require.Len(t, again, 1)
 	require.True(t, again[0].Cancelling)
-	require.Empty(t, say(t, h.Store, w, outcome(again[0], driver.Cancel)))
+	require.Empty(t, record(t, h.Store, w, result(again[0], driver.Cancel)))
 	require.NoError(t, c.Retry(t.Context(), ids[0]))
 	require.NoError(t, c.Retry(t.Context(), ids[1]))
-	for _, j := range take(t, h.Store, w, "default", 2) {
+	for _, j := range claim(t, h.Store, w, "default", 2) {
 		require.False(t, j.Cancelling)
 	}
 }
@@ -143,8 +143,8 @@ func purgeByAgeAndState(t *testing.T, h Harness) {
 	fill(t, h.Store, 3, func(p *jobqueue.Params) { p.Queue = "b" })
 	w := register(t, h.Store, time.Minute)
 	for _, queue := range []string{"default", "b"} {
-		jobs := take(t, h.Store, w, queue, 3)
-		require.Empty(t, say(t, h.Store, w, outcome(jobs[0], driver.Complete), outcome(jobs[1], driver.Fail), outcome(jobs[2], driver.Cancel)))
+		jobs := claim(t, h.Store, w, queue, 3)
+		require.Empty(t, record(t, h.Store, w, result(jobs[0], driver.Complete), result(jobs[1], driver.Fail), result(jobs[2], driver.Cancel)))
 	}
 	purge := func(f driver.PurgeFilter) int {
 		n, err := h.Store.Purge(t.Context(), f)

@@ -11,23 +11,23 @@ import (
 )
 
 var leaseTests = map[string]func(*testing.T, Harness){
-	"FenceDecidesWhoFinishes":          fenceDecidesWhoFinishes,
-	"ZombieClaimsNothing":              zombieClaimsNothing,
-	"ZombieFinishesNothing":            zombieFinishesNothing,
-	"BeatKeepsTheLease":                beatKeepsTheLease,
-	"SweepKeepsErrorsAndSpentJobs":     sweepKeepsErrorsAndSpentJobs,
-	"AuditFindsOrphans":                auditFindsOrphans,
-	"ReleaseKeepsWhatIsNamed":          releaseKeepsWhatIsNamed,
-	"OutcomesOfEverySort":              outcomesOfEverySort,
-	"PostponeTwiceCountsOnce":          postponeTwiceCountsOnce,
-	"WatermarkHidesNothingButThePast":  watermarkHidesNothingButThePast,
-	"TwoWorkersNeverTakeTheSameJob":    twoWorkersNeverTakeTheSameJob,
-	"CompleteTxRequiresTheLease":       completeTxRequiresTheLease,
-	"CompleteTxRolledBackLeavesTheJob": completeTxRolledBackLeavesTheJob,
-	"ErrorHistoryIsBounded":            errorHistoryIsBounded,
+	"FenceDecidesWhoCompletes":          fenceDecidesWhoCompletes,
+	"ZombieClaimsNothing":               zombieClaimsNothing,
+	"ZombieRecordsNothing":              zombieRecordsNothing,
+	"HeartbeatKeepsTheLease":            heartbeatKeepsTheLease,
+	"RescueKeepsErrorsAndExhaustedJobs": rescueKeepsErrorsAndExhaustedJobs,
+	"RescueFindsOrphans":                rescueFindsOrphans,
+	"ReleaseKeepsNamedLeases":           releaseKeepsNamedLeases,
+	"ResultsOfEveryKind":                resultsOfEveryKind,
+	"RescheduleTwiceCountsOnce":         rescheduleTwiceCountsOnce,
+	"CursorSkipsOnlyThePast":            cursorSkipsOnlyThePast,
+	"TwoWorkersNeverClaimTheSameJob":    twoWorkersNeverClaimTheSameJob,
+	"CompleteTxRequiresTheLease":        completeTxRequiresTheLease,
+	"CompleteTxRolledBackLeavesTheJob":  completeTxRolledBackLeavesTheJob,
+	"ErrorHistoryIsBounded":             errorHistoryIsBounded,
 }
 
-// die ends the lease of a worker, as its death does in time.
+// die expires the lease of a worker, as if it had died.
 func die(t *testing.T, s driver.Store, worker int64) {
 	t.Helper()
 	_, alive, err := s.Heartbeat(t.Context(), worker, 0)
@@ -35,11 +35,11 @@ func die(t *testing.T, s driver.Store, worker int64) {
 	require.True(t, alive)
 }
 
-// sweep waits until the lease of a dead worker is over and swept.
-func sweep(t *testing.T, s driver.Store, want int) {
+// rescue rescues jobs until it has found want of them.
+func rescue(t *testing.T, s driver.Store, want int) {
 	t.Helper()
 	total := 0
-	poll(t, "sweep", func() bool {
+	poll(t, "rescue", func() bool {
 		n, err := s.Rescue(t.Context(), false)
 		require.NoError(t, err)
 		total += n
@@ -48,26 +48,26 @@ func sweep(t *testing.T, s driver.Store, want int) {
 	require.Equal(t, want, total)
 }
 
-func fenceDecidesWhoFinishes(t *testing.T, h Harness) {
+func fenceDecidesWhoCompletes(t *testing.T, h Harness) {
 	fill(t, h.Store, 1)
 	w := register(t, h.Store, time.Minute)
-	j := take(t, h.Store, w, "default", 1)[0]
+	j := claim(t, h.Store, w, "default", 1)[0]
 	require.Equal(t, 1, j.Fence)
 	require.Equal(t, 1, j.Attempt)
-	wrong := outcome(j, driver.Complete)
+	wrong := result(j, driver.Complete)
 	wrong.Fence++
-	require.Equal(t, []int64{j.ID}, say(t, h.Store, w, wrong))
-	require.Equal(t, []int64{j.ID}, say(t, h.Store, w+1, outcome(j, driver.Complete)), "another worker")
+	require.Equal(t, []int64{j.ID}, record(t, h.Store, w, wrong))
+	require.Equal(t, []int64{j.ID}, record(t, h.Store, w+1, result(j, driver.Complete)), "another worker")
 	require.Equal(t, jobqueue.StateRunning, get(t, h.Store, j.ID).State)
-	require.Empty(t, say(t, h.Store, w, outcome(j, driver.Complete)))
-	require.Equal(t, []int64{j.ID}, say(t, h.Store, w, outcome(j, driver.Complete)), "twice")
+	require.Empty(t, record(t, h.Store, w, result(j, driver.Complete)))
+	require.Equal(t, []int64{j.ID}, record(t, h.Store, w, result(j, driver.Complete)), "twice")
 	done := get(t, h.Store, j.ID)
 	require.Equal(t, jobqueue.StateSucceeded, done.State)
 	require.Equal(t, 1, done.Attempt)
 	require.False(t, done.FinishedAt.IsZero())
 }
 
-// A process may be stopped for so long that others remove its worker, and then go on claiming.
+// A process may be suspended for so long that others remove its worker, and then continue to claim.
 func zombieClaimsNothing(t *testing.T, h Harness) {
 	fill(t, h.Store, 2)
 	zombie := register(t, h.Store, time.Minute)
@@ -79,26 +79,26 @@ func zombieClaimsNothing(t *testing.T, h Harness) {
 		require.NoError(t, err)
 		return len(stats.Workers) == 0
 	})
-	require.Empty(t, take(t, h.Store, zombie, "default", 2))
-	require.Len(t, take(t, h.Store, register(t, h.Store, time.Minute), "default", 2), 2)
+	require.Empty(t, claim(t, h.Store, zombie, "default", 2))
+	require.Len(t, claim(t, h.Store, register(t, h.Store, time.Minute), "default", 2), 2)
 }
 
-func zombieFinishesNothing(t *testing.T, h Harness) {
+func zombieRecordsNothing(t *testing.T, h Harness) {
 	ids := fill(t, h.Store, 3)
 	zombie := register(t, h.Store, time.Minute)
-	late := take(t, h.Store, zombie, "default", 3)
+	late := claim(t, h.Store, zombie, "default", 3)
 	require.Len(t, late, 3)
 	die(t, h.Store, zombie)
-	sweep(t, h.Store, 3)
-	// Nobody has taken the jobs yet, and still the zombie's word does not count.
-	require.Len(t, say(t, h.Store, zombie, outcome(late[0], driver.Complete), outcome(late[1], driver.Fail), outcome(late[2], driver.Reschedule)), 3)
+	rescue(t, h.Store, 3)
+	// Nobody has claimed the jobs yet, and still the zombie's results are ignored.
+	require.Len(t, record(t, h.Store, zombie, result(late[0], driver.Complete), result(late[1], driver.Fail), result(late[2], driver.Reschedule)), 3)
 	w := register(t, h.Store, time.Minute)
-	again := take(t, h.Store, w, "default", 3)
+	again := claim(t, h.Store, w, "default", 3)
 	require.Len(t, again, 3)
 	require.NotEqual(t, late[0].Token(), again[0].Token())
-	require.Len(t, say(t, h.Store, zombie, outcome(late[0], driver.Complete)), 1)
+	require.Len(t, record(t, h.Store, zombie, result(late[0], driver.Complete)), 1)
 	for _, j := range again {
-		require.Empty(t, say(t, h.Store, w, outcome(j, driver.Complete)))
+		require.Empty(t, record(t, h.Store, w, result(j, driver.Complete)))
 	}
 	for _, id := range ids {
 		j := get(t, h.Store, id)
@@ -111,10 +111,10 @@ func zombieFinishesNothing(t *testing.T, h Harness) {
 	}
 }
 
-func beatKeepsTheLease(t *testing.T, h Harness) {
+func heartbeatKeepsTheLease(t *testing.T, h Harness) {
 	fill(t, h.Store, 2)
 	w := register(t, h.Store, time.Minute)
-	jobs := take(t, h.Store, w, "default", 2)
+	jobs := claim(t, h.Store, w, "default", 2)
 	n, err := h.Store.Rescue(t.Context(), true)
 	require.NoError(t, err)
 	require.Zero(t, n)
@@ -133,28 +133,28 @@ func beatKeepsTheLease(t *testing.T, h Harness) {
 	require.False(t, alive)
 }
 
-func sweepKeepsErrorsAndSpentJobs(t *testing.T, h Harness) {
+func rescueKeepsErrorsAndExhaustedJobs(t *testing.T, h Harness) {
 	id := fill(t, h.Store, 1, func(p *jobqueue.Params) { p.MaxAttempts = 1 })[0]
 	dead := register(t, h.Store, time.Minute)
-	take(t, h.Store, dead, "default", 1)
+	claim(t, h.Store, dead, "default", 1)
 	die(t, h.Store, dead)
-	sweep(t, h.Store, 1)
+	rescue(t, h.Store, 1)
 	w := register(t, h.Store, time.Minute)
-	jobs := take(t, h.Store, w, "default", 1)
-	require.Len(t, jobs, 1, "it is taken once more, so that its Dead callback can run")
+	jobs := claim(t, h.Store, w, "default", 1)
+	require.Len(t, jobs, 1, "it is claimed once more, for its Dead callback")
 	require.Equal(t, 2, jobs[0].Attempt)
-	require.Empty(t, say(t, h.Store, w, outcome(jobs[0], driver.Fail)))
+	require.Empty(t, record(t, h.Store, w, result(jobs[0], driver.Fail)))
 	j := get(t, h.Store, id)
 	require.Equal(t, jobqueue.StateFailed, j.State)
 	require.Equal(t, 1, j.Attempt, "the extra start is not counted")
 	require.Len(t, j.Errors, 1)
 }
 
-func auditFindsOrphans(t *testing.T, h Harness) {
+func rescueFindsOrphans(t *testing.T, h Harness) {
 	fill(t, h.Store, 1)
 	w := register(t, h.Store, time.Minute)
-	j := take(t, h.Store, w, "default", 1)[0]
-	// Forget the worker while its job is kept, as no code path should.
+	j := claim(t, h.Store, w, "default", 1)[0]
+	// Unregister the worker but keep its job, which no code path should do.
 	_, err := h.Store.Release(t.Context(), w, []driver.Lease{{ID: j.ID, Fence: j.Fence}}, true)
 	require.NoError(t, err)
 	require.Equal(t, jobqueue.StateRunning, get(t, h.Store, j.ID).State)
@@ -167,42 +167,42 @@ func auditFindsOrphans(t *testing.T, h Harness) {
 	require.Equal(t, jobqueue.StateWaiting, get(t, h.Store, j.ID).State)
 }
 
-func releaseKeepsWhatIsNamed(t *testing.T, h Harness) {
+func releaseKeepsNamedLeases(t *testing.T, h Harness) {
 	fill(t, h.Store, 4)
 	w := register(t, h.Store, time.Minute)
-	jobs := take(t, h.Store, w, "default", 3)
+	jobs := claim(t, h.Store, w, "default", 3)
 	n, err := h.Store.Release(t.Context(), w, []driver.Lease{{ID: jobs[0].ID, Fence: jobs[0].Fence}, {ID: jobs[1].ID, Fence: 99}}, false)
 	require.NoError(t, err)
 	require.Equal(t, 2, n)
 	require.Equal(t, jobqueue.StateRunning, get(t, h.Store, jobs[0].ID).State)
 	back := get(t, h.Store, jobs[1].ID)
 	require.Equal(t, jobqueue.StateWaiting, back.State)
-	require.Zero(t, back.Attempt, "the attempt is given back")
-	require.Equal(t, jobs[1].RunAt, back.RunAt.UTC(), "and its place in the queue")
-	require.Len(t, say(t, h.Store, w, outcome(jobs[1], driver.Complete)), 1)
+	require.Zero(t, back.Attempt, "the attempt is not counted")
+	require.Equal(t, jobs[1].RunAt, back.RunAt.UTC(), "and it keeps its place in the queue")
+	require.Len(t, record(t, h.Store, w, result(jobs[1], driver.Complete)), 1)
 	n, err = h.Store.Release(t.Context(), w, nil, true)
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
-	require.Empty(t, take(t, h.Store, w, "default", 4), "the worker is forgotten")
+	require.Empty(t, claim(t, h.Store, w, "default", 4), "the worker is unregistered")
 }
 
-func outcomesOfEverySort(t *testing.T, h Harness) {
+func resultsOfEveryKind(t *testing.T, h Harness) {
 	ids := fill(t, h.Store, 6)
 	w := register(t, h.Store, time.Minute)
 	byID := map[int64]*jobqueue.Job{}
-	for _, j := range take(t, h.Store, w, "default", 6) {
+	for _, j := range claim(t, h.Store, w, "default", 6) {
 		byID[j.ID] = j
 	}
 	failure := jobqueue.AttemptError{Attempt: 1, Error: "it's \"broken\" \u2028 \x01", Stack: "main.go:1"}
 	o := make([]driver.Result, 6)
 	for i, v := range []driver.Action{driver.Complete, driver.Fail, driver.Cancel, driver.Reschedule, driver.Reschedule, driver.Complete} {
-		o[i] = outcome(byID[ids[i]], v)
+		o[i] = result(byID[ids[i]], v)
 	}
 	o[1].Error, o[3].Error = failure, failure
 	o[3].Delay = time.Hour
 	o[4].Uncounted = true
 	o[5].Discard = true
-	require.Empty(t, say(t, h.Store, w, o...))
+	require.Empty(t, record(t, h.Store, w, o...))
 
 	for i, want := range []struct {
 		state   jobqueue.State
@@ -227,21 +227,21 @@ func outcomesOfEverySort(t *testing.T, h Harness) {
 	require.ErrorIs(t, err, jobqueue.ErrNotFound)
 }
 
-// An answer may be lost after the commit, so the worker says the same again.
-func postponeTwiceCountsOnce(t *testing.T, h Harness) {
+// The response may be lost after the commit, so the worker sends the results again.
+func rescheduleTwiceCountsOnce(t *testing.T, h Harness) {
 	id := fill(t, h.Store, 1)[0]
 	w := register(t, h.Store, time.Minute)
-	o := outcome(take(t, h.Store, w, "default", 1)[0], driver.Reschedule)
+	o := result(claim(t, h.Store, w, "default", 1)[0], driver.Reschedule)
 	o.Uncounted, o.Error = true, jobqueue.AttemptError{Attempt: 1, Error: "once"}
-	require.Empty(t, say(t, h.Store, w, o))
-	require.Len(t, say(t, h.Store, w, o), 1)
+	require.Empty(t, record(t, h.Store, w, o))
+	require.Len(t, record(t, h.Store, w, o), 1)
 	j := get(t, h.Store, id)
 	require.Zero(t, j.Attempt)
 	require.Len(t, j.Errors, 1)
-	require.Equal(t, o.Fence, j.Fence, "so that the worker can see that its word counted")
+	require.Equal(t, o.Fence, j.Fence, "so that the worker can see that its result was recorded")
 }
 
-func watermarkHidesNothingButThePast(t *testing.T, h Harness) {
+func cursorSkipsOnlyThePast(t *testing.T, h Harness) {
 	at := time.Now().Add(-time.Hour).UTC().Truncate(time.Microsecond)
 	ids := fill(t, h.Store, 3, func(p *jobqueue.Params) {
 		p.RunAt = at
@@ -267,7 +267,7 @@ func watermarkHidesNothingButThePast(t *testing.T, h Harness) {
 	require.ElementsMatch(t, []int64{ids[0], ids[2]}, claim([4]driver.Cursor{}))
 }
 
-func twoWorkersNeverTakeTheSameJob(t *testing.T, h Harness) {
+func twoWorkersNeverClaimTheSameJob(t *testing.T, h Harness) {
 	const jobs, workers = 600, 4
 	fill(t, h.Store, jobs)
 	got := make(chan int64, jobs*2)
@@ -281,7 +281,7 @@ func twoWorkersNeverTakeTheSameJob(t *testing.T, h Harness) {
 				for _, j := range res.Jobs {
 					got <- j.ID
 				}
-				// Rows that another claim has locked are skipped, so only an empty queue is the end.
+				// Rows that another claim has locked are skipped, so only an empty queue ends the test.
 				if stats, _ := s.Stats(t.Context()); err != nil || len(res.Jobs) == 0 && len(stats.Queues) == 1 && stats.Queues[0].Waiting == 0 {
 					done <- err
 					return
@@ -295,7 +295,7 @@ func twoWorkersNeverTakeTheSameJob(t *testing.T, h Harness) {
 	close(got)
 	seen := map[int64]bool{}
 	for id := range got {
-		require.False(t, seen[id], "job %d was taken twice", id)
+		require.False(t, seen[id], "job %d was claimed twice", id)
 		seen[id] = true
 	}
 	require.Len(t, seen, jobs)
@@ -305,7 +305,7 @@ func completeTxRequiresTheLease(t *testing.T, h Harness) {
 	for name, inTx := range h.InTx {
 		id := fill(t, h.Store, 1)[0]
 		w := register(t, h.Store, time.Minute)
-		j := take(t, h.Store, w, "default", 1)[0]
+		j := claim(t, h.Store, w, "default", 1)[0]
 		require.NoError(t, inTx(t.Context(), func(tx Tx) error { return tx.Complete(j) }), name)
 		require.Equal(t, jobqueue.StateSucceeded, get(t, h.Store, id).State, name)
 		require.ErrorIs(t, inTx(t.Context(), func(tx Tx) error { return tx.Complete(j) }), jobqueue.ErrLeaseLost, name)
@@ -316,14 +316,14 @@ func completeTxRolledBackLeavesTheJob(t *testing.T, h Harness) {
 	for name, inTx := range h.InTx {
 		id := fill(t, h.Store, 1)[0]
 		w := register(t, h.Store, time.Minute)
-		j := take(t, h.Store, w, "default", 1)[0]
+		j := claim(t, h.Store, w, "default", 1)[0]
 		err := inTx(t.Context(), func(tx Tx) error {
 			require.NoError(t, tx.Complete(j), name)
 			return errTest
 		})
 		require.ErrorIs(t, err, errTest)
 		require.Equal(t, jobqueue.StateRunning, get(t, h.Store, id).State, name)
-		require.Empty(t, say(t, h.Store, w, outcome(j, driver.Complete)), name)
+		require.Empty(t, record(t, h.Store, w, result(j, driver.Complete)), name)
 	}
 }
 
@@ -331,11 +331,11 @@ func errorHistoryIsBounded(t *testing.T, h Harness) {
 	id := fill(t, h.Store, 1, func(p *jobqueue.Params) { p.MaxAttempts = jobqueue.Unlimited })[0]
 	w := register(t, h.Store, time.Minute)
 	for i := range 103 {
-		jobs := take(t, h.Store, w, "default", 1)
+		jobs := claim(t, h.Store, w, "default", 1)
 		require.Len(t, jobs, 1)
-		o := outcome(jobs[0], driver.Reschedule)
+		o := result(jobs[0], driver.Reschedule)
 		o.Error = jobqueue.AttemptError{Attempt: i + 1, Error: "again"}
-		require.Empty(t, say(t, h.Store, w, o))
+		require.Empty(t, record(t, h.Store, w, o))
 	}
 	j := get(t, h.Store, id)
 	require.Len(t, j.Errors, 100)

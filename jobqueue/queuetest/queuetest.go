@@ -1,4 +1,5 @@
-// Package queuetest is the conformance suite of stores of package jobqueue. A store's test calls [Run].
+// Package queuetest is the conformance suite for stores of package jobqueue. A store's test calls
+// [Run].
 package queuetest
 
 import (
@@ -17,30 +18,30 @@ import (
 // Harness is one fresh, migrated queue.
 type Harness struct {
 	Store driver.Store
-	// Again returns another Store on the same database, as another process has it.
+	// Again returns another Store on the same database, like that of another process.
 	Again func() driver.Store
 	// Empty returns a store on a database without its tables.
 	Empty func() driver.Store
-	// InTx runs f in a transaction of the caller and commits it unless f returns an error. There may be several ways to
-	// do that; each must work.
+	// InTx functions run f in a transaction of the caller and commit it unless f returns an error,
+	// one for each kind of transaction that the store supports.
 	InTx map[string]func(ctx context.Context, f func(tx Tx) error) error
-	// Features declares what the engine can do.
+	// Features are the optional features that the engine has.
 	Features Features
 }
 
-// Tx is what a store can do in a transaction of the caller.
+// Tx contains the methods of a store bound to a transaction of the caller.
 type Tx struct {
 	Enqueue  func(ps ...jobqueue.Params) ([]jobqueue.InsertResult, error)
 	Complete func(job *jobqueue.Job) error
 }
 
-// Features are the declared differences between engines.
+// Features are the differences between engines.
 type Features struct {
-	// Notifies: workers of other processes are woken, not only those of the same process.
+	// Notifies is set if the store wakes workers of other processes, not only those of its own.
 	Notifies bool
 }
 
-// Run runs the suite; open makes a new queue for each test.
+// Run runs the suite; open creates a new queue for each test.
 func Run(t *testing.T, open func(t *testing.T) Harness) {
 	for _, group := range []map[string]func(*testing.T, Harness){
 		enqueueTests, leaseTests, workerTests, wakeTests, inspectTests,
@@ -54,8 +55,8 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 	}
 }
 
-// patience bounds every wait for something that should happen at once.
-const patience = 60 * time.Second
+// timeout limits every wait for something that should happen at once.
+const timeout = 60 * time.Second
 
 type args struct {
 	N int `json:"n"`
@@ -80,8 +81,8 @@ func fill(t *testing.T, s driver.Store, n int, change ...func(*jobqueue.Params))
 	return ids
 }
 
-// take claims up to n jobs of a queue for a worker without a Worker.
-func take(t *testing.T, s driver.Store, worker int64, queue string, n int) []*jobqueue.Job {
+// claim claims up to n jobs of a queue directly from the store.
+func claim(t *testing.T, s driver.Store, worker int64, queue string, n int) []*jobqueue.Job {
 	t.Helper()
 	res, err := s.Exchange(t.Context(), driver.ExchangeRequest{Worker: worker, Claims: []driver.ClaimRequest{{Queue: queue, Limit: n}}})
 	require.NoError(t, err)
@@ -95,10 +96,10 @@ func register(t *testing.T, s driver.Store, lease time.Duration) int64 {
 	return id
 }
 
-// say sends outcomes and returns the ids that did not count.
-func say(t *testing.T, s driver.Store, worker int64, outcomes ...driver.Result) (lost []int64) {
+// record sends results and returns the ids of those that were not recorded.
+func record(t *testing.T, s driver.Store, worker int64, results ...driver.Result) (lost []int64) {
 	t.Helper()
-	res, err := s.Exchange(t.Context(), driver.ExchangeRequest{Worker: worker, Results: outcomes})
+	res, err := s.Exchange(t.Context(), driver.ExchangeRequest{Worker: worker, Results: results})
 	require.NoError(t, err)
 	for _, l := range res.Lost {
 		lost = append(lost, l.ID)
@@ -106,7 +107,7 @@ func say(t *testing.T, s driver.Store, worker int64, outcomes ...driver.Result) 
 	return lost
 }
 
-func outcome(j *jobqueue.Job, v driver.Action) driver.Result {
+func result(j *jobqueue.Job, v driver.Action) driver.Result {
 	return driver.Result{Lease: driver.Lease{ID: j.ID, Fence: j.Fence}, Action: v}
 }
 
@@ -125,7 +126,7 @@ type running struct {
 	done   chan error
 }
 
-// start runs a worker whose handlers set adds; it is stopped at the end of the test at the latest.
+// start runs a worker whose handlers set registers, until the end of the test at the latest.
 func start(t *testing.T, s driver.Store, cfg jobqueue.WorkerConfig, set func(w *jobqueue.Worker)) *running {
 	t.Helper()
 	r := &running{t: t, events: make(chan jobqueue.Event, 100_000), done: make(chan error, 1)}
@@ -152,15 +153,15 @@ func (r *running) wait() {
 	case err := <-r.done:
 		require.NoError(r.t, err)
 		r.done <- nil
-	case <-time.After(patience):
+	case <-time.After(timeout):
 		require.Fail(r.t, "Run did not return")
 	}
 }
 
-// next returns the next event of the given types, passing over others.
+// next returns the next event of the given types and skips others.
 func (r *running) next(types ...jobqueue.EventType) jobqueue.Event {
 	r.t.Helper()
-	timeout := time.After(patience)
+	late := time.After(timeout)
 	for {
 		select {
 		case e := <-r.events:
@@ -169,7 +170,7 @@ func (r *running) next(types ...jobqueue.EventType) jobqueue.Event {
 					return e
 				}
 			}
-		case <-timeout:
+		case <-late:
 			require.FailNow(r.t, "no event", "waiting for %v", types)
 		}
 	}
@@ -186,16 +187,16 @@ func receive[T any](t *testing.T, c <-chan T) T {
 	select {
 	case v := <-c:
 		return v
-	case <-time.After(patience):
+	case <-time.After(timeout):
 		require.FailNow(t, "nothing received")
 		panic("unreachable")
 	}
 }
 
-// poll asks until ok returns true.
+// poll waits until ok returns true.
 func poll(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	require.Eventually(t, ok, patience, 5*time.Millisecond, what)
+	require.Eventually(t, ok, timeout, 5*time.Millisecond, what)
 }
 
-var errTest = errors.New("the handler's own error")
+var errTest = errors.New("error of the handler")

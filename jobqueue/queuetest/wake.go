@@ -25,9 +25,9 @@ var wakeTests = map[string]func(*testing.T, Harness){
 	"RunChecksTheSchema":      runChecksTheSchema,
 }
 
-const never = time.Hour // a poll interval that plays no part
+const never = time.Hour // a poll interval longer than any test
 
-// idle starts a worker that has looked at its queue and found nothing.
+// idle starts a worker that has polled its empty queue.
 func idle(t *testing.T, s driver.Store, cfg jobqueue.WorkerConfig) *running {
 	t.Helper()
 	fill(t, s, 1)
@@ -37,17 +37,17 @@ func idle(t *testing.T, s driver.Store, cfg jobqueue.WorkerConfig) *running {
 }
 
 func wakeBeginsWithAllQueues(t *testing.T, h Harness) {
-	waker, ok := h.Store.(driver.Listener)
+	listener, ok := h.Store.(driver.Listener)
 	if !ok {
-		t.Skip("the store does not wake")
+		t.Skip("the store is not a Listener")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	signals, done := make(chan driver.Signal, 10), make(chan error, 1)
 	go func() {
-		done <- waker.Listen(ctx, func() {}, func(s driver.Signal) bool { signals <- s; return false })
+		done <- listener.Listen(ctx, func() {}, func(s driver.Signal) bool { signals <- s; return false })
 	}()
-	require.Zero(t, receive(t, signals), "what came before was not heard")
+	require.Zero(t, receive(t, signals), "earlier signals were missed")
 	cancel()
 	require.Error(t, receive(t, done))
 }
@@ -72,7 +72,7 @@ func otherProcessIsWoken(t *testing.T, h Harness) {
 	r := idle(t, h.Store, cfg)
 	other := h.Again()
 	for range 5 {
-		// The listener may not be up yet; then nothing is due to be polled for. So enqueue until it hears.
+		// The listener may not be ready yet, so enqueue until it is.
 		poll(t, "woken", func() bool {
 			fill(t, other, 1)
 			select {
@@ -140,7 +140,7 @@ func scheduledStartsInTime(t *testing.T, h Harness) {
 
 func cancelReachesOthers(t *testing.T, h Harness) {
 	if !h.Features.Notifies {
-		return // then the heartbeat tells: see CancelStopsARunningJob
+		t.Skip("a heartbeat reports the cancellation: see CancelStopsARunningJob")
 	}
 	id := fill(t, h.Store, 1)[0]
 	ended := make(chan error, 1)
@@ -150,7 +150,7 @@ func cancelReachesOthers(t *testing.T, h Harness) {
 		return nil
 	}))
 	r.next(jobqueue.EventClaimed)
-	// Well before the heartbeat of a lease of 30 s, once the worker listens.
+	// Long before the heartbeat of a lease of 30 s, once the worker listens.
 	other := h.Again()
 	poll(t, "told", func() bool {
 		require.NoError(t, other.Cancel(t.Context(), id))
@@ -163,10 +163,10 @@ func cancelReachesOthers(t *testing.T, h Harness) {
 		}
 	})
 	r.next(jobqueue.EventSucceeded)
-	require.Equal(t, jobqueue.StateSucceeded, get(t, h.Store, id).State, "it succeeded all the same")
+	require.Equal(t, jobqueue.StateSucceeded, get(t, h.Store, id).State, "it succeeded regardless")
 }
 
-// Word of a cancellation may arrive when the job has ended and been started anew by hand.
+// The signal of a cancellation may arrive when the job has ended and was retried.
 func cancelSparesTheRetry(t *testing.T, h Harness) {
 	started := make(chan struct{}, 1)
 	r := start(t, h.Store, jobqueue.WorkerConfig{Lease: 5 * time.Second}, handle(func(ctx context.Context, job *jobqueue.Job, _ args) error {
@@ -187,7 +187,7 @@ func cancelSparesTheRetry(t *testing.T, h Harness) {
 		id := fill(t, h.Store, 1)[0]
 		receive(t, started)
 		require.NoError(t, c.Cancel(t.Context(), id))
-		for err := c.Retry(t.Context(), id); err != nil; err = c.Retry(t.Context(), id) { // as soon as it can be
+		for err := c.Retry(t.Context(), id); err != nil; err = c.Retry(t.Context(), id) { // as soon as possible
 			require.ErrorIs(t, err, jobqueue.ErrState)
 		}
 		receive(t, started)

@@ -14,27 +14,27 @@ import (
 )
 
 var workerTests = map[string]func(*testing.T, Harness){
-	"WorksEverythingOnce":     worksEverythingOnce,
-	"RetriesThenFails":        retriesThenFails,
-	"PermanentFailsAtOnce":    permanentFailsAtOnce,
-	"SnoozeCostsNothing":      snoozeCostsNothing,
-	"PanicIsRecorded":         panicIsRecorded,
-	"GoexitIsAFailure":        goexitIsAFailure,
-	"UndecodableFailsAlone":   undecodableFailsAlone,
-	"TimeoutEndsTheContext":   timeoutEndsTheContext,
-	"CancelStopsARunningJob":  cancelStopsARunningJob,
-	"DeadRunsOnce":            deadRunsOnce,
-	"DeadAfterProcessDeath":   deadAfterProcessDeath,
-	"DeadIsRepeatedOnError":   deadIsRepeatedOnError,
-	"DeadKeepsTheCause":       deadKeepsTheCause,
-	"DeadNotAfterCompleteTx":  deadNotAfterCompleteTx,
-	"LeaseLostCancelsAll":     leaseLostCancelsAll,
-	"StopWaitsForHandlers":    stopWaitsForHandlers,
-	"StopGivesBackAfterGrace": stopGivesBackAfterGrace,
-	"CompleteTxInAHandler":    completeTxInAHandler,
+	"EveryJobRunsOnce":                 everyJobRunsOnce,
+	"RetriesThenFails":                 retriesThenFails,
+	"PermanentFailsAtOnce":             permanentFailsAtOnce,
+	"SnoozeCostsNothing":               snoozeCostsNothing,
+	"PanicIsRecorded":                  panicIsRecorded,
+	"GoexitIsAFailure":                 goexitIsAFailure,
+	"UndecodableFailsAlone":            undecodableFailsAlone,
+	"TimeoutEndsTheContext":            timeoutEndsTheContext,
+	"CancelStopsARunningJob":           cancelStopsARunningJob,
+	"DeadRunsOnce":                     deadRunsOnce,
+	"DeadAfterProcessDeath":            deadAfterProcessDeath,
+	"DeadIsRepeatedOnError":            deadIsRepeatedOnError,
+	"DeadKeepsTheCause":                deadKeepsTheCause,
+	"DeadNotAfterCompleteTx":           deadNotAfterCompleteTx,
+	"LeaseLostCancelsAll":              leaseLostCancelsAll,
+	"StopWaitsForHandlers":             stopWaitsForHandlers,
+	"StopReleasesAfterShutdownTimeout": stopReleasesAfterShutdownTimeout,
+	"CompleteTxInAHandler":             completeTxInAHandler,
 }
 
-func worksEverythingOnce(t *testing.T, h Harness) {
+func everyJobRunsOnce(t *testing.T, h Harness) {
 	const n = 2000
 	fill(t, h.Store, n/2)
 	fill(t, h.Store, n/2, func(p *jobqueue.Params) { p.Queue = "b" })
@@ -82,7 +82,7 @@ func retriesThenFails(t *testing.T, h Harness) {
 	require.True(t, a != b && b != c && a != c, "tokens %s %s %s", a, b, c)
 }
 
-// permanent and away tell by method, as errors of other packages do.
+// permanent and away are classified by their methods, as errors of other packages are.
 type permanent struct{}
 
 func (permanent) Error() string   { return "never" }
@@ -152,7 +152,7 @@ func panicIsRecorded(t *testing.T, h Harness) {
 	require.Contains(t, j.Errors[0].Stack, "panicIsRecorded")
 }
 
-// Goexit ends the goroutine of the handler, but neither its slot nor its job.
+// Goexit ends the goroutine of the handler; its worker goes on and its job is retried.
 func goexitIsAFailure(t *testing.T, h Harness) {
 	ids := fill(t, h.Store, 4, func(p *jobqueue.Params) { p.MaxAttempts = 2 })
 	var dead atomic.Int32
@@ -251,9 +251,9 @@ func deadRunsOnce(t *testing.T, h Harness) {
 func deadAfterProcessDeath(t *testing.T, h Harness) {
 	id := fill(t, h.Store, 1, func(p *jobqueue.Params) { p.MaxAttempts = 1 })[0]
 	dead := register(t, h.Store, time.Minute)
-	take(t, h.Store, dead, "default", 1)
+	claim(t, h.Store, dead, "default", 1)
 	die(t, h.Store, dead)
-	sweep(t, h.Store, 1)
+	rescue(t, h.Store, 1)
 	causes := make(chan error, 10)
 	r := start(t, h.Store, jobqueue.WorkerConfig{}, handle(
 		func(context.Context, *jobqueue.Job, args) error { panic("the handler must not run again") },
@@ -292,7 +292,7 @@ func deadIsRepeatedOnError(t *testing.T, h Harness) {
 	require.Equal(t, jobqueue.StateFailed, get(t, h.Store, id).State)
 }
 
-// A Dead callback that is called again hears why the job failed, not what became of the call before.
+// A Dead callback that is called again receives why the job failed, not its own last error.
 func deadKeepsTheCause(t *testing.T, h Harness) {
 	id := fill(t, h.Store, 1, func(p *jobqueue.Params) { p.MaxAttempts = 1 })[0]
 	causes := make(chan error, 10)
@@ -315,7 +315,8 @@ func deadKeepsTheCause(t *testing.T, h Harness) {
 	require.Equal(t, errTest.Error()+" (and the dead callback: away)", j.Errors[2].Error)
 }
 
-// A handler may fail after it has completed its job. Nobody is told that the job is dead, unless the transaction came to nothing.
+// A handler may fail after it has completed its job. The Dead callback is called only if the
+// transaction was rolled back.
 func deadNotAfterCompleteTx(t *testing.T, h Harness) {
 	const commits, rollsBack = 0, 1
 	for name, inTx := range h.InTx {
@@ -369,7 +370,7 @@ func leaseLostCancelsAll(t *testing.T, h Harness) {
 		}))
 	r.next(jobqueue.EventClaimed)
 	poll(t, "both run", func() bool { return runs.Load() == 2 })
-	// What a sweep does to a worker that was stopped for too long.
+	// What Rescue does to a worker that was suspended for too long.
 	stats, err := h.Store.Stats(t.Context())
 	require.NoError(t, err)
 	require.Len(t, stats.Workers, 1)
@@ -403,10 +404,10 @@ func stopWaitsForHandlers(t *testing.T, h Harness) {
 	receive(t, started)
 	receive(t, started)
 	r.stop()
-	// What was only prefetched is free for others before the handlers end.
+	// Prefetched jobs are released before the handlers end.
 	other := register(t, h.Store, time.Minute)
 	taken := 0
-	poll(t, "the rest is given back", func() bool { taken += len(take(t, h.Store, other, "default", 30)); return taken == 28 })
+	poll(t, "the rest is given back", func() bool { taken += len(claim(t, h.Store, other, "default", 30)); return taken == 28 })
 	close(finish)
 	r.wait()
 	succeeded := 0
@@ -420,10 +421,10 @@ func stopWaitsForHandlers(t *testing.T, h Harness) {
 	require.Equal(t, 2, succeeded)
 	stats, err := h.Store.Stats(t.Context())
 	require.NoError(t, err)
-	require.Len(t, stats.Workers, 1, "only the other one is left")
+	require.Len(t, stats.Workers, 1, "only the other worker is left")
 }
 
-func stopGivesBackAfterGrace(t *testing.T, h Harness) {
+func stopReleasesAfterShutdownTimeout(t *testing.T, h Harness) {
 	ids := fill(t, h.Store, 2)
 	started, stubborn := make(chan struct{}, 2), make(chan struct{})
 	defer close(stubborn)
@@ -432,7 +433,7 @@ func stopGivesBackAfterGrace(t *testing.T, h Harness) {
 			started <- struct{}{}
 			<-ctx.Done()
 			if a.N == 1 {
-				<-stubborn // does not listen
+				<-stubborn // ignores its context
 			}
 			return context.Cause(ctx)
 		}))
@@ -462,7 +463,7 @@ func completeTxInAHandler(t *testing.T, h Harness) {
 							return err
 						}
 						if a.N == 1 && !forgot.Swap(true) {
-							return errTest // rolls back, and the handler does not look
+							return errTest // rolls back, and the handler ignores the error
 						}
 						_, err := tx.Enqueue(jobqueue.Params{Kind: "follow-up", Queue: "later"})
 						return err
