@@ -71,7 +71,7 @@ func (c *Client) Stats(ctx context.Context) (Stats, error) { return c.store.Stat
 // holds its unique key.
 func (c *Client) Retry(ctx context.Context, id int64) error { return c.store.Retry(ctx, id) }
 
-// Cancel ends a job that has not started. The context of a running one ends with cause ErrCancelled;
-// if its handler succeeds regardless, the job counts as succeeded. It returns ErrNotFound or
-// ErrState.
+// Cancel ends a job that has not started. The context of a running one ends with cause
+// ErrCancelled; if its handler succeeds regardless, the job counts as succeeded. It returns
+// ErrNotFound or ErrState.
 func (c *Client) Cancel(ctx context.Context, id int64) error { return c.store.Cancel(ctx, id) }

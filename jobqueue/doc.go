@@ -28,19 +28,19 @@
 //
 // # Leases
 //
-// A worker holds its jobs by one lease, which it renews by heartbeats. When its process dies, another
-// worker rescues the jobs within one and a half leases (45 s by default). A worker that cannot renew
-// its lease ends the contexts of its handlers with cause [ErrLeaseLost], and their results are
-// ignored: every lease of a job has a fence number, and a result must name the current one. How long
-// a job may run does not depend on the lease: see WorkerConfig.Timeout.
+// A worker holds its jobs by one lease, which it renews by heartbeats. When its process dies,
+// another worker rescues the jobs within one and a half leases (45 s by default). A worker that
+// cannot renew its lease ends the contexts of its handlers with cause [ErrLeaseLost], and their
+// results are ignored: every lease of a job has a fence number, and a result must name the current
+// one. How long a job may run does not depend on the lease: see WorkerConfig.Timeout.
 //
 // # Results
 //
-// The error of a handler decides what happens to its job: see [HandlerFunc]. Errors are classified by
-// their methods Permanent() bool and RetryAfter() time.Duration, so the packages that return them
-// need not import this one. The history keeps the error of every attempt, with the stack of a panic.
-// [WithDead] sets a callback for jobs that fail permanently, even if a process died during the last
-// attempt.
+// The error of a handler decides what happens to its job: see [HandlerFunc]. Errors are classified
+// by their methods Permanent() bool and RetryAfter() time.Duration, so the packages that return
+// them need not import this one. The history keeps the error of every attempt, with the stack of a
+// panic. [WithDead] sets a callback for jobs that fail permanently, even if a process died during
+// the last attempt.
 //
 // # Compatibility
 //

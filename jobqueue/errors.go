@@ -18,8 +18,9 @@ var (
 	ErrState = driver.ErrState
 	// ErrDuplicate: the job cannot be retried because another one holds its unique key.
 	ErrDuplicate = driver.ErrDuplicate
-	// ErrLeaseLost: the worker can no longer assume that it holds the job. CompleteTx returns it, and
-	// it is the cause (context.Cause) of the handler's context. What the handler returns is ignored.
+	// ErrLeaseLost: the worker can no longer assume that it holds the job. CompleteTx returns it,
+	// and it is the cause (context.Cause) of the handler's context. What the handler returns is
+	// ignored.
 	ErrLeaseLost = driver.ErrLeaseLost
 )
 
@@ -29,8 +30,8 @@ var (
 	ErrCancelled = errors.New("jobqueue: job cancelled")
 	// ErrTimeout is the cause when the attempt has exceeded its timeout.
 	ErrTimeout = errors.New("jobqueue: job timed out")
-	// ErrStopped is the cause when the worker stops and WorkerConfig.ShutdownTimeout has passed. The
-	// job returns to the queue and the attempt is not counted.
+	// ErrStopped is the cause when the worker stops and WorkerConfig.ShutdownTimeout has passed.
+	// The job returns to the queue and the attempt is not counted.
 	ErrStopped = errors.New("jobqueue: worker stopped")
 	// ErrExpired is what a Dead callback receives when the worker died during the last attempt.
 	ErrExpired = errors.New("jobqueue: lease expired during the last attempt")

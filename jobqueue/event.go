@@ -23,8 +23,8 @@ type Event struct {
 	Type EventType
 	Job  *Job // must not be changed
 	Err  error
-	// Wait is how long the job could have started before it was claimed (EventClaimed), by the clock
-	// of the database.
+	// Wait is how long the job could have started before it was claimed (EventClaimed), by the
+	// clock of the database.
 	Wait time.Duration
 	// Took is how long the handler ran (every other type).
 	Took time.Duration

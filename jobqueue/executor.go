@@ -12,15 +12,15 @@ import (
 	"lessonkit.example/jobqueue/driver"
 )
 
-// executor exchanges results for new jobs with the database: each exchange records what has finished
-// since the last one and claims jobs, in one transaction. There is no timer for results: while one
-// transaction commits, the next batch collects, so that an idle worker commits each job at once and
-// a busy one hundreds together.
+// executor exchanges results for new jobs with the database: each exchange records what has
+// finished since the last one and claims jobs, in one transaction. There is no timer for results:
+// while one transaction commits, the next batch collects, so that an idle worker commits each job
+// at once and a busy one hundreds together.
 //
-// A job passes through a worker like this: an exchange claims it, work runs its handler, perform and
-// failed (handler.go) translate the handler's error into a result, finish queues the result for the
-// next exchange. lease.go keeps the lease and rescues the jobs of dead workers, poll.go decides when
-// to claim.
+// A job passes through a worker like this: an exchange claims it, work runs its handler, perform
+// and failed (handler.go) translate the handler's error into a result, finish queues the result for
+// the next exchange. lease.go keeps the lease and rescues the jobs of dead workers, poll.go decides
+// when to claim.
 func (w *Worker) executor(ctx context.Context) {
 	const minPause = 10 * time.Millisecond
 	pause := minPause
@@ -293,8 +293,8 @@ func (w *Worker) exchangeFailed(x exchange, err error) {
 }
 
 // isolateRefused isolates the one result that the database does not accept, so that the others can
-// be recorded: batches get smaller until it is alone. Then the attempt counts as failed, and the job
-// runs again later. Worker.mu is held.
+// be recorded: batches get smaller until it is alone. Then the attempt counts as failed, and the
+// job runs again later. Worker.mu is held.
 func (w *Worker) isolateRefused(done []*attempt, err error) []*attempt {
 	w.maxResults = max(1, len(done)/2)
 	if len(done) > 1 {

@@ -38,8 +38,8 @@ func WithBackoff(f func(attempt int) time.Duration) HandleOption {
 // last attempt, or because its worker died during the last attempt (cause ErrExpired; then the
 // worker that rescued the job calls f). The job enters the history only after f has returned nil.
 // When f returns an error or its process dies, it is called again later, so f must be idempotent;
-// the cause then has only the text of the original error, and if attempts are left, the handler runs
-// again first. After ten failures of f beyond the last attempt the job enters the history
+// the cause then has only the text of the original error, and if attempts are left, the handler
+// runs again first. After ten failures of f beyond the last attempt the job enters the history
 // regardless.
 func WithDead(f func(ctx context.Context, job *Job, cause error) error) HandleOption {
 	return func(h *handler) { h.dead = f }

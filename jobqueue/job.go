@@ -33,13 +33,13 @@ type AttemptError = driver.AttemptError
 type InsertResult = driver.InsertResult
 
 // Filter selects jobs for [Client.List]. State is required; Queue and Kind select all when empty;
-// Before, when not 0, continues after a page whose last job had this id; Limit defaults to 50 and is
-// at most 1000.
+// Before, when not 0, continues after a page whose last job had this id; Limit defaults to 50 and
+// is at most 1000.
 type Filter = driver.Filter
 
 // Stats is a summary of all Queues, by name, and Workers, by id: see [Client.Stats]. A queue has a
-// count of jobs for each state, at most StatsLimit+1, and Oldest, which is how long the job that has
-// waited longest could have started already.
+// count of jobs for each state, at most StatsLimit+1, and Oldest, which is how long the job that
+// has waited longest could have started already.
 type Stats = driver.Stats
 
 // StatsLimit is where [Client.Stats] stops counting: StatsLimit+1 means "more".

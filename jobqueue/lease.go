@@ -82,8 +82,8 @@ func (w *Worker) loseLease(l *lease) {
 	}
 }
 
-// heartbeatLoop renews the lease. When the database no longer knows it, or did not answer for nearly
-// a whole lease, the worker registers again.
+// heartbeatLoop renews the lease. When the database no longer knows it, or did not answer for
+// nearly a whole lease, the worker registers again.
 func (w *Worker) heartbeatLoop(ctx context.Context) {
 	last := time.Now() // start of the last successful heartbeat; monotonic, so clock changes do not matter
 	for w.untilHeartbeat(ctx) {

@@ -155,7 +155,8 @@ func TestLongPurgeMakesRoom(t *testing.T) {
 	})
 }
 
-// A signal to cancel may come late or from other tables: it only has the database asked, whose word counts.
+// A signal to cancel may come late or from other tables: it only has the database asked, whose word
+// counts.
 func TestCancelSignalIsAHint(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -187,7 +188,8 @@ func TestCancelSignalIsAHint(t *testing.T) {
 	})
 }
 
-// While the database is asked which jobs are to stop, one of them may end and be taken again: the answer is not about that.
+// While the database is asked which jobs are to stop, one of them may end and be taken again: the
+// answer is not about that.
 func TestLateAnswerDoesNotCancelTheNextRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

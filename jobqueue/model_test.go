@@ -10,8 +10,8 @@ import (
 	"lessonkit.example/jobqueue/driver"
 )
 
-// model is a Store in memory for tests of the worker's decisions in virtual time. What the real stores do is proved by
-// queuetest.
+// model is a Store in memory for tests of the worker's decisions in virtual time. What the real
+// stores do is proved by queuetest.
 type model struct {
 	mu      sync.Mutex
 	jobs    map[int64]*modelJob
@@ -20,7 +20,8 @@ type model struct {
 	next    int64
 	wake    func(driver.Signal) bool
 
-	// fault, when not nil, is asked before and after each exchange takes effect; an error is returned to the worker.
+	// fault, when not nil, is asked before and after each exchange takes effect; an error is
+	// returned to the worker.
 	fault         func(after bool) error
 	delay         func() time.Duration     // how long the answer to an exchange is under way after it took effect; nil: no time
 	slowHeartbeat time.Duration            // how long the answer to a heartbeat is under way

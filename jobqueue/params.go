@@ -32,11 +32,11 @@ type Params struct {
 	Args any
 	// Queue defaults to DefaultQueue.
 	Queue string
-	// Priority is 1 (first) to 4 (last) and defaults to 2. Within a priority jobs start in the order
-	// of RunAt, then of their ids.
+	// Priority is 1 (first) to 4 (last) and defaults to 2. Within a priority jobs start in the
+	// order of RunAt, then of their ids.
 	Priority int
-	// RunAt is the earliest start, in the years 1 to 9999. The zero value means now, by the clock of
-	// the database.
+	// RunAt is the earliest start, in the years 1 to 9999. The zero value means now, by the clock
+	// of the database.
 	RunAt time.Time
 	// MaxAttempts is how often the job may be started before it counts as failed. Defaults to 10;
 	// Unlimited, like any negative number, means no limit.

@@ -19,8 +19,8 @@ func (w *Worker) wakeAll(full bool) {
 	w.cond.Broadcast()
 }
 
-// alarm has the queues polled when a scheduled job is due, after in. Only the earliest time is kept:
-// when it has come, the database returns the next one. Worker.mu is held.
+// alarm has the queues polled when a scheduled job is due, after in. Only the earliest time is
+// kept: when it has come, the database returns the next one. Worker.mu is held.
 func (w *Worker) alarm(in time.Duration) {
 	at := time.Now().Add(in).Add(time.Millisecond) // in may be the longest Duration
 	if !w.alarmAt.IsZero() && !at.Before(w.alarmAt) {
@@ -78,8 +78,8 @@ func (w *Worker) pollLoop(ctx context.Context) {
 }
 
 // minEagerPause is when a queue is polled after it had jobs; then after twice that, and so on up to
-// the usual interval. Where there was a job there is often another, and its notification may be slow
-// on a busy machine.
+// the usual interval. Where there was a job there is often another, and its notification may be
+// slow on a busy machine.
 const minEagerPause = 20 * time.Millisecond
 
 // pollEagerly records that there were jobs. Worker.mu is held.

@@ -32,9 +32,9 @@ type WorkerConfig struct {
 	// counts as failed. The job is tried again then, while the handler still occupies one of
 	// MaxWorkers until it returns. Defaults to 1 min.
 	StuckThreshold time.Duration
-	// ShutdownTimeout is how long handlers may keep running after the context of Run has ended. Then
-	// their contexts end with cause ErrStopped, and Run returns within 5 s, unless the store ignores
-	// the end of its contexts: see package sqlitequeue. Defaults to 10 s; negative means 0.
+	// ShutdownTimeout is how long handlers may keep running after the context of Run has ended.
+	// Then their contexts end with cause ErrStopped, and Run returns within 5 s, unless the store
+	// ignores the end of its contexts: see package sqlitequeue. Defaults to 10 s; negative means 0.
 	ShutdownTimeout time.Duration
 	// PollInterval is how often an idle queue is polled. Defaults to 1 s while the store notifies
 	// workers of new jobs, to 200 ms while it does not, and to less for a moment after there were
@@ -45,14 +45,14 @@ type WorkerConfig struct {
 	// Defaults to what MaxWorkers process in about 20 ms when handlers take less than 10 ms on
 	// average, at most 1000; negative means none.
 	Prefetch int
-	// Backoff returns the delay after the failure of an attempt (1, 2, …); [WithBackoff] sets it for
-	// one kind. Defaults to 1 s after the first attempt, doubling up to 1 h, each time with up to a
-	// fifth more or less.
+	// Backoff returns the delay after the failure of an attempt (1, 2, …); [WithBackoff] sets it
+	// for one kind. Defaults to 1 s after the first attempt, doubling up to 1 h, each time with up
+	// to a fifth more or less.
 	Backoff func(attempt int) time.Duration
 	// Middleware wraps every handler, the first outermost, for example to log, measure or trace.
 	Middleware []func(next HandlerFunc) HandlerFunc
-	// OnEvent is called for every event after it is durable, from several goroutines. It must return
-	// quickly.
+	// OnEvent is called for every event after it is durable, from several goroutines. It must
+	// return quickly.
 	OnEvent func(Event)
 	// Logger defaults to one that discards.
 	Logger *slog.Logger
@@ -62,10 +62,10 @@ type WorkerConfig struct {
 type QueueConfig struct {
 	// MaxWorkers is how many jobs of the queue this process runs at a time. Defaults to 50.
 	MaxWorkers int
-	// Retention is how long succeeded jobs stay in the history. Defaults to 7 days. KeepNone deletes
-	// a job when it succeeds, which is cheaper; KeepForever never deletes. Older jobs are deleted
-	// every 15 minutes, or as often as the shortest retention of the worker's queues where that is
-	// less, but not more than once a minute.
+	// Retention is how long succeeded jobs stay in the history. Defaults to 7 days. KeepNone
+	// deletes a job when it succeeds, which is cheaper; KeepForever never deletes. Older jobs are
+	// deleted every 15 minutes, or as often as the shortest retention of the worker's queues where
+	// that is less, but not more than once a minute.
 	Retention time.Duration
 	// RetentionFailed is how long failed and cancelled jobs stay. Defaults to 30 days; KeepNone and
 	// KeepForever as above.
@@ -88,8 +88,8 @@ const (
 	minListenPause = 100 * time.Millisecond
 	maxListenPause = 10 * time.Second
 
-	// The end of Run after ShutdownTimeout: handlers settle, executors return, and jobs are released
-	// twice, together within the 5 s that ShutdownTimeout documents.
+	// The end of Run after ShutdownTimeout: handlers settle, executors return, and jobs are
+	// released twice, together within the 5 s that ShutdownTimeout documents.
 	settleTimeout = time.Second
 	stopIOTimeout = time.Second
 )
@@ -170,10 +170,10 @@ func NewWorker(store Store, cfg WorkerConfig) *Worker {
 	return w
 }
 
-// Run processes jobs until ctx ends, then waits for the handlers up to WorkerConfig.ShutdownTimeout,
-// releases the remaining jobs and returns nil. It returns an error at once when the tables do not
-// match this version of the store (run its Migrate) or the configuration is invalid; while the
-// database is unavailable it keeps trying. A worker runs once.
+// Run processes jobs until ctx ends, then waits for the handlers up to
+// WorkerConfig.ShutdownTimeout, releases the remaining jobs and returns nil. It returns an error at
+// once when the tables do not match this version of the store (run its Migrate) or the
+// configuration is invalid; while the database is unavailable it keeps trying. A worker runs once.
 func (w *Worker) Run(ctx context.Context) error {
 	if w.started.Swap(true) {
 		return errors.New("jobqueue: Run called twice")

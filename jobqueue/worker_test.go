@@ -17,7 +17,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// run starts a worker in a bubble and returns a function that stops it and returns how long that took.
+// run starts a worker in a bubble and returns a function that stops it and returns how long that
+// took.
 func run(t *testing.T, m *model, cfg WorkerConfig, h HandlerFunc, opts ...HandleOption) (w *Worker, stop func() time.Duration) {
 	w = NewWorker(m, cfg)
 	Handle(w, "work", func(ctx context.Context, job *Job, _ any) error { return h(ctx, job) }, opts...)
@@ -35,8 +36,9 @@ func run(t *testing.T, m *model, cfg WorkerConfig, h HandlerFunc, opts ...Handle
 
 func succeed(context.Context, *Job) error { return nil }
 
-// No job waits longer than its bound, whatever transactions do: one second and a poll after it could have started, and only
-// a moment when its transaction took no longer than the watermark's lag and workers are told of it.
+// No job waits longer than its bound, whatever transactions do: one second and a poll after it
+// could have started, and only a moment when its transaction took no longer than the watermark's
+// lag and workers are told of it.
 func TestNoJobWaitsLongerThanItsBound(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -148,7 +150,8 @@ func TestIdleWorkerAsksSeldom(t *testing.T) {
 	})
 }
 
-// Exchanges fail before or after they have taken effect. Every job is done once, and told to be once.
+// Exchanges fail before or after they have taken effect. Every job is done once, and told to be
+// once.
 func TestFailingExchangesLoseNothing(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -199,8 +202,8 @@ func TestFailingExchangesLoseNothing(t *testing.T) {
 	})
 }
 
-// Answers of the database cross: a job may be taken again before its last attempt is known to be recorded. Each attempt is
-// told to be claimed, and then what became of it, once.
+// Answers of the database cross: a job may be taken again before its last attempt is known to be
+// recorded. Each attempt is told to be claimed, and then what became of it, once.
 func TestEveryAttemptIsToldOnce(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -375,8 +378,8 @@ func TestHandleRefusesWhatCannotWork(t *testing.T) {
 	require.ErrorContains(t, bad.Run(t.Context()), `queue "q" has MaxWorkers -1`)
 }
 
-// A transaction that takes 80 ms to commit is told of by its NOTIFY, and must not wait for the next full scan because a later
-// job was claimed meanwhile.
+// A transaction that takes 80 ms to commit is told of by its NOTIFY, and must not wait for the next
+// full scan because a later job was claimed meanwhile.
 func TestWatermarkLagsBehindOrdinaryTransactions(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

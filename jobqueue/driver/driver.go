@@ -33,8 +33,9 @@ type Store interface {
 
 	// Register adds a worker whose lease ends after lease unless Heartbeat extends it.
 	Register(ctx context.Context, name string, lease time.Duration) (worker int64, err error)
-	// Heartbeat extends the worker's lease and returns the ids of its jobs that are to be cancelled.
-	// alive is false when the worker no longer exists: another process has rescued its jobs.
+	// Heartbeat extends the worker's lease and returns the ids of its jobs that are to be
+	// cancelled. alive is false when the worker no longer exists: another process has rescued its
+	// jobs.
 	Heartbeat(ctx context.Context, worker int64, lease time.Duration) (cancelled []int64, alive bool, err error)
 	// Exchange records results and claims jobs in one transaction. Its error has a method
 	// Permanent() bool that returns true when the database will never accept these results.
@@ -44,8 +45,8 @@ type Store interface {
 	Release(ctx context.Context, worker int64, keep []Lease, unregister bool) (released int, err error)
 	// Rescue removes workers whose lease has ended and returns their jobs to the queue, with
 	// LeaseExpired as the error of the attempt. That includes jobs without attempts left: the next
-	// worker that claims one calls its Dead callback. With orphans it also rescues jobs whose worker
-	// does not exist, which reads every unfinished job.
+	// worker that claims one calls its Dead callback. With orphans it also rescues jobs whose
+	// worker does not exist, which reads every unfinished job.
 	Rescue(ctx context.Context, orphans bool) (rescued int, err error)
 
 	// Get returns ErrNotFound for an unknown id.
@@ -69,8 +70,8 @@ type Store interface {
 type Listener interface {
 	// Listen calls f from its own goroutine until ctx ends or an error makes it return. The first
 	// call has the zero Signal and comes once Listen receives what this process enqueues. Listen
-	// calls ready when notifications from other processes are certain to arrive, and never when they
-	// cannot. f returns true when its worker can start the job immediately.
+	// calls ready when notifications from other processes are certain to arrive, and never when
+	// they cannot. f returns true when its worker can start the job immediately.
 	Listen(ctx context.Context, ready func(), f func(Signal) (taken bool)) error
 }
 
@@ -79,7 +80,7 @@ type Signal struct {
 	// Queue has a job that may start after In.
 	Queue string
 	In    time.Duration
-	// Cancel, when not 0, is the id of a running job that may have to be cancelled; the worker sends
-	// a heartbeat to find out. Queue is empty then.
+	// Cancel, when not 0, is the id of a running job that may have to be cancelled; the worker
+	// sends a heartbeat to find out. Queue is empty then.
 	Cancel int64
 }

@@ -49,8 +49,8 @@ func (c Cursor) Before(o Cursor) bool {
 // Priorities is the number of priorities: 1 is the most urgent.
 const Priorities = 4
 
-// ClaimRequest requests up to Limit waiting jobs of a queue, the most urgent first. Jobs of priority
-// p at or before After[p-1] may be skipped.
+// ClaimRequest requests up to Limit waiting jobs of a queue, the most urgent first. Jobs of
+// priority p at or before After[p-1] may be skipped.
 type ClaimRequest struct {
 	Queue string
 	Limit int
@@ -73,7 +73,7 @@ type ExchangeResponse struct {
 	// Jobs are the claimed jobs, each with its new fence, in any order. Cancelling is set for those
 	// that were cancelled during an earlier attempt.
 	Jobs []*Job
-	// Next is the time until the next scheduled job of the claimed queues may start, or 0 when there
-	// is none. Times too long for a Duration are the longest one.
+	// Next is the time until the next scheduled job of the claimed queues may start, or 0 when
+	// there is none. Times too long for a Duration are the longest one.
 	Next time.Duration
 }

@@ -44,8 +44,8 @@ func (s *Stats) Queue(name string) *QueueStats {
 	return &s.Queues[i]
 }
 
-// QueueStats counts the jobs of one queue. Every count is at most StatsLimit+1. Failed and Cancelled
-// consider only the newest StatsLimit+1 jobs of all queues together.
+// QueueStats counts the jobs of one queue. Every count is at most StatsLimit+1. Failed and
+// Cancelled consider only the newest StatsLimit+1 jobs of all queues together.
 type QueueStats struct {
 	Queue     string
 	Waiting   int

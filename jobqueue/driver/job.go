@@ -42,8 +42,8 @@ type Job struct {
 	Queue    string
 	Kind     string
 	Priority int // 1 (first) to 4
-	// Attempt counts the starts so far, so it is 1 when a handler receives a job for the first time.
-	// Snoozed attempts and those interrupted by a stopping worker are not counted.
+	// Attempt counts the starts so far, so it is 1 when a handler receives a job for the first
+	// time. Snoozed attempts and those interrupted by a stopping worker are not counted.
 	Attempt     int
 	MaxAttempts int             // negative: unlimited
 	Args        json.RawMessage // JSON

@@ -105,8 +105,8 @@ const purgeBatch = 5000
 func (s *Store) Purge(ctx context.Context, f driver.PurgeFilter) (n int, err error) {
 	query, args := purgeSQL(f)
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		// With a limit the planner would scan the whole history, expecting to find rows soon; usually
-		// there are none.
+		// With a limit the planner would scan the whole history, expecting to find rows soon;
+		// usually there are none.
 		if _, err := tx.Exec(ctx, "set local enable_seqscan = off"); err != nil {
 			return err
 		}

@@ -101,15 +101,15 @@ from unnest($1::text[]) q (name), generate_series(1, 4) p,
     where queue = q.name and priority = p::smallint and worker is null and run_at > now()
     order by run_at limit 1) t`
 
-// planSQL makes the statements of its transaction use their indexes. Plans are cached by connection:
-// one that was made while the table was small would scan it for hours after it has grown. (SET LOCAL
-// would warn about the missing BEGIN.)
+// planSQL makes the statements of its transaction use their indexes. Plans are cached by
+// connection: one that was made while the table was small would scan it for hours after it has
+// grown. (SET LOCAL would warn about the missing BEGIN.)
 const planSQL = `
 select set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
   set_config('enable_mergejoin', 'off', true)`
 
-// Exchange implements driver.Store: all statements travel together, in one transaction that needs no
-// BEGIN.
+// Exchange implements driver.Store: all statements travel together, in one transaction that needs
+// no BEGIN.
 func (s *Store) Exchange(ctx context.Context, x driver.ExchangeRequest) (driver.ExchangeResponse, error) {
 	var res driver.ExchangeResponse
 	if len(x.Results) == 0 && len(x.Claims) == 0 {
@@ -265,8 +265,8 @@ func duration(us int64) time.Duration {
 }
 
 // CompleteTx completes the job as succeeded in tx, if and when tx commits. A handler calls it for
-// its own job, commits, and returns nil. ErrLeaseLost means that the job is no longer the handler's:
-// roll back. The job goes to the history even when the worker's queue keeps none.
+// its own job, commits, and returns nil. ErrLeaseLost means that the job is no longer the
+// handler's: roll back. The job goes to the history even when the worker's queue keeps none.
 func (s *Store) CompleteTx(ctx context.Context, tx pgx.Tx, job *jobqueue.Job) error {
 	return s.complete(ctx, pgxQuerier{tx}, job)
 }

@@ -55,8 +55,8 @@ func load(t *testing.T, store *pgqueue.Store, n, slow int, d time.Duration) {
 	require.NoError(t, err)
 }
 
-// Worker processes are killed and stopped in the middle of a hundred thousand jobs: none is lost, none completed twice, and
-// only what was leased by them runs again.
+// Worker processes are killed and stopped in the middle of a hundred thousand jobs: none is lost,
+// none completed twice, and only what was leased by them runs again.
 func TestProcessesKilledAndStopped(t *testing.T) {
 	n := 100_000
 	if testing.Short() {
@@ -111,8 +111,8 @@ func TestProcessesKilledAndStopped(t *testing.T) {
 	t.Logf("%d jobs; recovery after %v; %d run again, of %d that the killed process held and %d of the stopped one, which lost %d", n, recovery, again, orphans, stopped, lost)
 }
 
-// promised is how soon the jobs of a dead process are taken back: one and a half leases and a second. The second is
-// stretched where more than one program wants each processor.
+// promised is how soon the jobs of a dead process are taken back: one and a half leases and a
+// second. The second is stretched where more than one program wants each processor.
 func promised(t *testing.T) time.Duration {
 	slack := time.Second
 	if text, err := os.ReadFile("/proc/loadavg"); err == nil {
@@ -194,7 +194,8 @@ func TestServerCrashes(t *testing.T) {
 	t.Logf("%d jobs acknowledged, %d done", len(acknowledged), finished)
 }
 
-// Connections are cut in the middle of whatever is under way, often after the commit and before its answer.
+// Connections are cut in the middle of whatever is under way, often after the commit and before its
+// answer.
 func TestConnectionsCut(t *testing.T) {
 	server := pgtest.Start(t, pgtest.Options{TCP: true})
 	direct := connect(t, server.URL())

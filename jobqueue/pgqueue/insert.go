@@ -20,8 +20,8 @@ values ($1, $2, $3, coalesce($4::timestamptz, clock_timestamp()), $5, $6::text, 
 on conflict (kind, unique_key) where unique_key is not null do nothing
 returning id`
 
-// The ids of the rows without a key are returned in the order of the rows, because rows are inserted
-// in that order; those with a key are matched by it.
+// The ids of the rows without a key are returned in the order of the rows, because rows are
+// inserted in that order; those with a key are matched by it.
 const insertManySQL = `
 insert into jobqueue_job (queue, kind, priority, run_at, max_attempts, unique_key, until_started, args)
 select queue, kind, priority, coalesce(run_at, clock_timestamp()), max_attempts, unique_key, until_started, args::json

@@ -111,8 +111,8 @@ func (s *Store) Listen(ctx context.Context, ready func(), f func(driver.Signal) 
 	if _, err := conn.Exec(ctx, "listen "+quote(s.channel())); err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}
-	// A pooler may accept LISTEN and deliver nothing: only the echo of a notification proves that it
-	// works.
+	// A pooler may accept LISTEN and deliver nothing: only the echo of a notification proves that
+	// it works.
 	echo := "echo " + rand.Text()
 	if _, err := s.pool.Exec(ctx, notifySQL, s.channel(), []string{echo}); err != nil {
 		return fmt.Errorf("listen: %w", err)

@@ -14,7 +14,8 @@ type rows interface {
 	Err() error
 }
 
-// querier runs a statement on a pool or a transaction of either driver and calls scan for every row.
+// querier runs a statement on a pool or a transaction of either driver and calls scan for every
+// row.
 type querier interface {
 	query(ctx context.Context, query string, scan func(rows) error, args ...any) error
 }

@@ -1,7 +1,7 @@
 // Package pgqueue stores a job queue in PostgreSQL (12 or later), natively through pgx.
 //
-// [New] returns a [Store] for jobqueue.NewClient and jobqueue.NewWorker; [Store.Migrate] creates its
-// tables. [Store.EnqueueTx] and [Store.EnqueueSQL] enqueue in a transaction of the caller,
+// [New] returns a [Store] for jobqueue.NewClient and jobqueue.NewWorker; [Store.Migrate] creates
+// its tables. [Store.EnqueueTx] and [Store.EnqueueSQL] enqueue in a transaction of the caller,
 // [Store.CompleteTx] and [Store.CompleteSQL] complete a job in one.
 //
 // # Connection poolers
@@ -43,8 +43,8 @@ type Config struct {
 	PollOnly bool
 }
 
-// Store is a jobqueue.Store. It is safe for concurrent use and has nothing to close; the pool belongs
-// to the caller.
+// Store is a jobqueue.Store. It is safe for concurrent use and has nothing to close; the pool
+// belongs to the caller.
 type Store struct {
 	pool   *pgxpool.Pool
 	cfg    Config
@@ -67,8 +67,8 @@ func New(pool *pgxpool.Pool, cfg Config) *Store {
 //go:embed migrations
 var embedded embed.FS
 
-// Migrations returns the schema as goose files, for callers that run migrations themselves. They use
-// the first schema of the search path.
+// Migrations returns the schema as goose files, for callers that run migrations themselves. They
+// use the first schema of the search path.
 func Migrations() fs.FS {
 	sub, err := fs.Sub(embedded, "migrations")
 	if err != nil {

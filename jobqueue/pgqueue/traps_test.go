@@ -45,7 +45,8 @@ func TestMigrateBySeveralStartersAtOnce(t *testing.T) {
 	require.True(t, ok)
 }
 
-// now() is the start of the transaction, so a job enqueued late in a long one would overtake those before it.
+// now() is the start of the transaction, so a job enqueued late in a long one would overtake those
+// before it.
 func TestLongTransactionDoesNotBackdateJobs(t *testing.T) {
 	t.Parallel()
 	pool, store := migrated(t)
@@ -107,8 +108,8 @@ func nodes(t *testing.T, text string) (all []node) {
 	return all
 }
 
-// The jobs are found once, by the index, without a sort, and a claim steps over nothing: not over jobs of tomorrow at a
-// higher priority, and not over a long queue.
+// The jobs are found once, by the index, without a sort, and a claim steps over nothing: not over
+// jobs of tomorrow at a higher priority, and not over a long queue.
 func TestClaimTouchesOnlyWhatItTakes(t *testing.T) {
 	t.Parallel()
 	pool, store := migrated(t)
@@ -176,7 +177,8 @@ func TestNotificationsAreCoalesced(t *testing.T) {
 	require.Less(t, count, n/2)
 }
 
-// A transaction that stays open keeps dead entries in the index; claims behind the watermark do not step over them.
+// A transaction that stays open keeps dead entries in the index; claims behind the watermark do not
+// step over them.
 func TestWatermarkSkipsDeadEntries(t *testing.T) {
 	t.Parallel()
 	pool, store := migrated(t)
@@ -314,7 +316,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// An outcome that no repetition will make acceptable says so, so that it does not hold up the others.
+// An outcome that no repetition will make acceptable says so, so that it does not hold up the
+// others.
 func TestRefusedOutcomeIsPermanent(t *testing.T) {
 	t.Parallel()
 	pool, store := migrated(t)
@@ -366,7 +369,8 @@ from generate_series(1, 100000) n`)
 	require.InDelta(t, 50_000-50, total, 100)
 }
 
-// Two queues in schemas that only the search path tells apart share a channel, and their ids are the same.
+// Two queues in schemas that only the search path tells apart share a channel, and their ids are
+// the same.
 func TestCancelStaysInItsSchema(t *testing.T) {
 	t.Parallel()
 	base := pgtest.Pool(t)
@@ -416,7 +420,8 @@ func TestCancelStaysInItsSchema(t *testing.T) {
 	}, 20*time.Second, 10*time.Millisecond)
 	require.NoError(t, one.client.Cancel(t.Context(), one.job))
 	require.ErrorIs(t, <-one.ended, jobqueue.ErrCancelled)
-	// Notifications arrive in order: when the worker hears of this job, it has heard of the cancellation.
+	// Notifications arrive in order: when the worker hears of this job, it has heard of the
+	// cancellation.
 	_, err := two.client.Enqueue(t.Context(), jobqueue.Params{Kind: "work", Args: false})
 	require.NoError(t, err)
 	<-two.heard
@@ -424,7 +429,8 @@ func TestCancelStaysInItsSchema(t *testing.T) {
 	require.NoError(t, <-two.ended)
 }
 
-// A pool may fetch its password when it connects, or choose schema and role afterwards. What connects beside it does likewise.
+// A pool may fetch its password when it connects, or choose schema and role afterwards. What
+// connects beside it does likewise.
 func TestConnectionsBesideThePoolUseItsHooks(t *testing.T) {
 	t.Parallel()
 	for _, schema := range []string{"", "jobs"} {

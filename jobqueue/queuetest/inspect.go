@@ -120,7 +120,8 @@ func cancelByHand(t *testing.T, h Harness) {
 	require.ErrorIs(t, c.Cancel(t.Context(), ids[0]), jobqueue.ErrState)
 	require.ErrorIs(t, c.Cancel(t.Context(), ids[1]+1000), jobqueue.ErrNotFound)
 
-	// A running job is cancelled and its attempt fails: it is claimed at once, only to be cancelled.
+	// A running job is cancelled and its attempt fails: it is claimed at once, only to be
+	// cancelled.
 	w := register(t, h.Store, time.Minute)
 	j := claim(t, h.Store, w, "default", 2)[0]
 	require.NoError(t, c.Cancel(t.Context(), j.ID))

@@ -281,7 +281,8 @@ func twoWorkersNeverClaimTheSameJob(t *testing.T, h Harness) {
 				for _, j := range res.Jobs {
 					got <- j.ID
 				}
-				// Rows that another claim has locked are skipped, so only an empty queue ends the test.
+				// Rows that another claim has locked are skipped, so only an empty queue ends the
+				// test.
 				if stats, _ := s.Stats(t.Context()); err != nil || len(res.Jobs) == 0 && len(stats.Queues) == 1 && stats.Queues[0].Waiting == 0 {
 					done <- err
 					return

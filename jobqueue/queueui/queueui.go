@@ -1,9 +1,10 @@
-// Package queueui shows a job queue in the browser: the depth and age of every queue, jobs by state, one job with its
-// arguments, errors and timeline, and buttons to retry and to cancel it.
+// Package queueui shows a job queue in the browser: the depth and age of every queue, jobs by
+// state, one job with its arguments, errors and timeline, and buttons to retry and to cancel it.
 //
-// [New] returns an http.Handler. The pages are plain HTML without any script. Put your own authentication in front of it:
-// whoever reaches it sees the arguments of every job and, unless Config.ReadOnly is set, may retry and cancel them. Requests
-// that change something are refused when another site makes them (net/http's CrossOriginProtection).
+// [New] returns an http.Handler. The pages are plain HTML without any script. Put your own
+// authentication in front of it: whoever reaches it sees the arguments of every job and, unless
+// Config.ReadOnly is set, may retry and cancel them. Requests that change something are refused
+// when another site makes them (net/http's CrossOriginProtection).
 package queueui
 
 import (
@@ -24,8 +25,8 @@ import (
 
 // Config configures the pages. The zero value serves them at the root of its mux.
 type Config struct {
-	// Prefix is the path at which the handler is mounted, such as "/admin/jobs", without a slash at its end. Do not use
-	// http.StripPrefix as well. Defaults to the root.
+	// Prefix is the path at which the handler is mounted, such as "/admin/jobs", without a slash at
+	// its end. Do not use http.StripPrefix as well. Defaults to the root.
 	Prefix string
 	// Title heads every page. Defaults to "Jobs".
 	Title string
@@ -33,7 +34,8 @@ type Config struct {
 	ReadOnly bool
 	// Now is used to tell how long ago something was. Defaults to time.Now.
 	Now func() time.Time
-	// Logger takes the errors of the store; people see only that there was one. Defaults to one that discards.
+	// Logger takes the errors of the store; people see only that there was one. Defaults to one
+	// that discards.
 	Logger *slog.Logger
 }
 

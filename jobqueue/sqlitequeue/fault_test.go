@@ -55,8 +55,8 @@ func workerProcess(file string) error {
 	return w.Run(ctx)
 }
 
-// promised is how soon the jobs of a dead process are taken back: one and a half leases and a second. The second is
-// stretched where more than one program wants each processor.
+// promised is how soon the jobs of a dead process are taken back: one and a half leases and a
+// second. The second is stretched where more than one program wants each processor.
 func promised(t *testing.T) time.Duration {
 	slack := time.Second
 	if text, err := os.ReadFile("/proc/loadavg"); err == nil {
@@ -68,10 +68,11 @@ func promised(t *testing.T) time.Duration {
 	return childLease*3/2 + slack
 }
 
-// Two processes share a file and one is killed: nothing is lost, nothing is completed twice, and what the dead process held
-// runs again in time.
+// Two processes share a file and one is killed: nothing is lost, nothing is completed twice, and
+// what the dead process held runs again in time.
 func TestProcessKilled(t *testing.T) {
-	// A job takes a moment: a process that writes without a pause can keep the other from the file for a whole lease.
+	// A job takes a moment: a process that writes without a pause can keep the other from the file
+	// for a whole lease.
 	n, took := 100_000, 5*time.Millisecond
 	if testing.Short() || raceDetector {
 		n, took = 10_000, 20*time.Millisecond

@@ -1,14 +1,14 @@
 // Package sqlitequeue stores a job queue in an SQLite file, for programs of one process or a few on
 // one machine.
 //
-// [Open] returns a [Store] for jobqueue.NewClient and jobqueue.NewWorker on a file of its own, [New]
-// one on a database that the caller has opened; [Store.Migrate] creates its tables.
+// [Open] returns a [Store] for jobqueue.NewClient and jobqueue.NewWorker on a file of its own,
+// [New] one on a database that the caller has opened; [Store.Migrate] creates its tables.
 // [Store.EnqueueTx] enqueues in a transaction of the caller, [Store.CompleteTx] completes a job in
 // one.
 //
-// Concurrent calls share one commit, so many goroutines that insert single jobs do not each wait for
-// a disk flush. Workers of the same process are woken at once, those of other processes find new
-// jobs by polling.
+// Concurrent calls share one commit, so many goroutines that insert single jobs do not each wait
+// for a disk flush. Workers of the same process are woken at once, those of other processes find
+// new jobs by polling.
 //
 // A write that has begun to wait for the lock of the file does not stop when its context ends. So
 // while another process, or a transaction of this program, holds the lock, calls return only after
@@ -37,8 +37,8 @@ import (
 
 // Config configures a [Store]. The zero value works.
 type Config struct {
-	// Now is the clock of the queue. All processes that share the file must agree on it. Defaults to
-	// time.Now.
+	// Now is the clock of the queue. All processes that share the file must agree on it. Defaults
+	// to time.Now.
 	Now func() time.Time
 }
 
@@ -69,7 +69,8 @@ func Open(path string, cfg Config) (*Store, error) {
 	return s, nil
 }
 
-// Close closes the file of a store that [Open] returned. It does not close databases given to [New].
+// Close closes the file of a store that [Open] returned. It does not close databases given to
+// [New].
 func (s *Store) Close() error {
 	if s.file == nil {
 		return nil
@@ -77,8 +78,8 @@ func (s *Store) Close() error {
 	return s.file.Close()
 }
 
-// DB returns the pools that the store uses, for other tables in the same file: transactions begun on
-// write, which has one connection, can enqueue jobs with [Store.EnqueueTx].
+// DB returns the pools that the store uses, for other tables in the same file: transactions begun
+// on write, which has one connection, can enqueue jobs with [Store.EnqueueTx].
 func (s *Store) DB() (write, read *sql.DB) { return s.w, s.r }
 
 // New returns a store that writes through write and reads through read. write must have one

@@ -47,9 +47,9 @@ func (h *Hub) Emit(s driver.Signal) (taken bool) {
 
 const gap = 2 * time.Millisecond // the shortest time between two notifications of one store
 
-// Coalescer collects signals and sends them together: the first at once, and those that arrive while
-// it is being sent, or within a short gap, together after it. It runs a goroutine only while it has
-// something to send.
+// Coalescer collects signals and sends them together: the first at once, and those that arrive
+// while it is being sent, or within a short gap, together after it. It runs a goroutine only while
+// it has something to send.
 type Coalescer struct {
 	send func([]driver.Signal)
 

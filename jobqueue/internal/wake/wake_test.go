@@ -26,7 +26,8 @@ func TestHubPassesSignalsOn(t *testing.T) {
 	require.Len(t, got, 5)
 }
 
-// The first signal goes out at once, a burst after it goes together, and what comes last is never forgotten.
+// The first signal goes out at once, a burst after it goes together, and what comes last is never
+// forgotten.
 func TestCoalescerSendsFirstAndLast(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
