@@ -10,13 +10,15 @@
 //	err := store.Migrate(ctx)
 //
 //	worker := jobqueue.NewWorker(store, jobqueue.WorkerConfig{})
-//	jobqueue.Handle(worker, "welcome", func(ctx context.Context, job *jobqueue.Job, w Welcome) error {
-//		return mail(ctx, w.Address)
-//	})
+//	jobqueue.Handle(worker, "welcome",
+//		func(ctx context.Context, job *jobqueue.Job, w Welcome) error {
+//			return mail(ctx, w.Address)
+//		})
 //	go worker.Run(ctx)
 //
 //	client := jobqueue.NewClient(store)
-//	_, err = client.Enqueue(ctx, jobqueue.Params{Kind: "welcome", Args: Welcome{"ann@example.org"}})
+//	args := Welcome{"ann@example.org"}
+//	_, err = client.Enqueue(ctx, jobqueue.Params{Kind: "welcome", Args: args})
 //
 // # Guarantees
 //

@@ -157,7 +157,8 @@ func (w *Worker) failed(ctx context.Context, cause error, h *handler, job *Job, 
 	after := retryAfter(err)
 	switch {
 	case errors.Is(cause, ErrCancelled):
-		return driver.Result{Action: driver.Cancel, Error: attemptError(job, err)}, Event{Type: EventCancelled, Err: err}
+		return driver.Result{Action: driver.Cancel, Error: attemptError(job, err)},
+			Event{Type: EventCancelled, Err: err}
 	case errors.Is(cause, ErrStopped):
 		return snoozed(0, err)
 	case isPermanent(err):

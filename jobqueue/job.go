@@ -11,7 +11,7 @@ type State = driver.State
 // see [Client.Retry].
 const (
 	StateWaiting   = driver.StateWaiting   // may start now
-	StateScheduled = driver.StateScheduled // may start at RunAt: enqueued for later, snoozed, or due for another attempt
+	StateScheduled = driver.StateScheduled // may start at RunAt: delayed, snoozed, or due for another attempt
 	StateRunning   = driver.StateRunning   // leased by a worker
 	StateSucceeded = driver.StateSucceeded
 	StateFailed    = driver.StateFailed // permanently: no attempts left, or a permanent error

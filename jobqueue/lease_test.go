@@ -56,16 +56,17 @@ func TestAbandonedHandlerKeepsItsSlotOnly(t *testing.T) {
 		m := newModel()
 		j := m.add(time.Now(), time.Now(), 2)
 		var starts []time.Time
-		_, stop := run(t, m, WorkerConfig{Timeout: time.Minute, StuckThreshold: 30 * time.Second}, func(ctx context.Context, job *Job) error {
-			m.mu.Lock()
-			starts = append(starts, time.Now())
-			m.mu.Unlock()
-			if job.Attempt == 1 {
-				time.Sleep(time.Hour)
-				return errors.New("much too late")
-			}
-			return nil
-		})
+		_, stop := run(t, m, WorkerConfig{Timeout: time.Minute, StuckThreshold: 30 * time.Second},
+			func(ctx context.Context, job *Job) error {
+				m.mu.Lock()
+				starts = append(starts, time.Now())
+				m.mu.Unlock()
+				if job.Attempt == 1 {
+					time.Sleep(time.Hour)
+					return errors.New("much too late")
+				}
+				return nil
+			})
 		time.Sleep(3 * time.Minute)
 		synctest.Wait()
 		require.Len(t, starts, 2)
@@ -82,14 +83,19 @@ func TestHistoryIsPurgedByTheRetentionOfEachQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newModel()
 		_, stop := run(t, m, WorkerConfig{Queues: map[string]QueueConfig{
-			"usual": {}, "none": {Retention: KeepNone, RetentionFailed: time.Hour}, "ever": {Retention: KeepForever, RetentionFailed: KeepForever},
+			"usual": {}, "none": {Retention: KeepNone, RetentionFailed: time.Hour},
+			"ever": {Retention: KeepForever, RetentionFailed: KeepForever},
 		}}, succeed)
 		time.Sleep(90 * time.Second)
 		stop()
 		const day = 24 * time.Hour
 		require.Equal(t, map[driver.PurgeFilter]int{
-			{State: StateSucceeded, Queue: "usual", Age: 7 * day}: 1, {State: StateFailed, Queue: "usual", Age: 30 * day}: 1, {State: StateCancelled, Queue: "usual", Age: 30 * day}: 1,
-			{State: StateSucceeded, Queue: "none", Age: 0}: 1, {State: StateFailed, Queue: "none", Age: time.Hour}: 1, {State: StateCancelled, Queue: "none", Age: time.Hour}: 1,
+			{State: StateSucceeded, Queue: "usual", Age: 7 * day}:  1,
+			{State: StateFailed, Queue: "usual", Age: 30 * day}:    1,
+			{State: StateCancelled, Queue: "usual", Age: 30 * day}: 1,
+			{State: StateSucceeded, Queue: "none", Age: 0}:         1,
+			{State: StateFailed, Queue: "none", Age: time.Hour}:    1,
+			{State: StateCancelled, Queue: "none", Age: time.Hour}: 1,
 		}, m.purges)
 	})
 }

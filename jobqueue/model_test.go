@@ -20,18 +20,22 @@ type model struct {
 	next    int64
 	wake    func(driver.Signal) bool
 
-	// fault, when not nil, is asked before and after each exchange takes effect; an error is
-	// returned to the worker.
-	fault         func(after bool) error
-	delay         func() time.Duration     // how long the answer to an exchange is under way after it took effect; nil: no time
-	slowHeartbeat time.Duration            // how long the answer to a heartbeat is under way
-	refuse        func(driver.Result) bool // an exchange with such an outcome changes nothing and is an error for good
-	dead          bool                     // every call fails
-	claims        int
-	heartbeats    int
-	released      int
-	purges        map[driver.PurgeFilter]int
-	old           int // succeeded jobs older than any retention
+	// fault, when not nil, is called before and after each exchange takes effect; the worker
+	// receives its error.
+	fault func(after bool) error
+	// delay, when not nil, delays the response to an exchange after it took effect.
+	delay func() time.Duration
+	// slowHeartbeat delays the response to a heartbeat.
+	slowHeartbeat time.Duration
+	// refuse, when not nil, makes exchanges with such a result change nothing and fail permanently.
+	refuse func(driver.Result) bool
+
+	dead       bool // every call fails
+	claims     int
+	heartbeats int
+	released   int
+	purges     map[driver.PurgeFilter]int
+	old        int // succeeded jobs older than any retention
 }
 
 type modelJob struct {
@@ -40,16 +44,21 @@ type modelJob struct {
 	lease   int64
 	taken   time.Time
 	action  driver.Action
-	cancel  bool // asked to stop
+	cancel  bool // to be cancelled
 }
+
+func (j *modelJob) cursor() driver.Cursor { return driver.Cursor{RunAt: j.RunAt, ID: j.ID} }
 
 var errAway = errors.New("database away")
 
 func newModel() *model {
-	return &model{jobs: map[int64]*modelJob{}, done: map[int64]*modelJob{}, workers: map[int64]time.Time{}, purges: map[driver.PurgeFilter]int{}}
+	return &model{
+		jobs: map[int64]*modelJob{}, done: map[int64]*modelJob{}, workers: map[int64]time.Time{},
+		purges: map[driver.PurgeFilter]int{},
+	}
 }
 
-// add puts a job due at runAt into the queue that other transactions see from visible on.
+// add adds a job due at runAt that other transactions see from visible on.
 func (m *model) add(runAt, visible time.Time, priority int) *modelJob {
 	return m.addTo(DefaultQueue, runAt, visible, priority)
 }
@@ -59,7 +68,8 @@ func (m *model) addTo(queue string, runAt, visible time.Time, priority int) *mod
 	defer m.mu.Unlock()
 	m.next++
 	j := &modelJob{visible: visible}
-	j.ID, j.Queue, j.Kind, j.Priority, j.RunAt, j.MaxAttempts, j.Args = m.next, queue, "work", priority, runAt, 3, []byte("null")
+	j.ID, j.Queue, j.Kind, j.Args = m.next, queue, "work", []byte("null")
+	j.Priority, j.RunAt, j.MaxAttempts = priority, runAt, 3
 	m.jobs[j.ID] = j
 	return j
 }
@@ -103,7 +113,9 @@ func (m *model) Register(ctx context.Context, _ string, lease time.Duration) (in
 	return m.next, nil
 }
 
-func (m *model) Heartbeat(ctx context.Context, worker int64, lease time.Duration) (cancelled []int64, alive bool, err error) {
+func (m *model) Heartbeat(
+	ctx context.Context, worker int64, lease time.Duration,
+) (cancelled []int64, alive bool, err error) {
 	unlock, err := m.call(ctx)
 	if err != nil {
 		return nil, false, err
@@ -169,13 +181,14 @@ func (m *model) exchange(ctx context.Context, x driver.ExchangeRequest) (res dri
 			j.lease, j.taken = x.Worker, time.Now()
 			j.Fence++
 			j.Attempt++
-			c := j.Job // the worker's copy
+			c := j.Job // a copy for the worker
 			res.Jobs = append(res.Jobs, &c)
 		}
 	}
 	if x.LookAhead {
 		for _, j := range m.jobs {
-			if d := time.Until(j.RunAt); j.lease == 0 && d > 0 && !j.visible.After(time.Now()) && (res.Next == 0 || d < res.Next) {
+			if d := time.Until(j.RunAt); j.lease == 0 && d > 0 && !j.visible.After(time.Now()) &&
+				(res.Next == 0 || d < res.Next) {
 				res.Next = d
 			}
 		}
@@ -188,12 +201,13 @@ func (m *model) exchange(ctx context.Context, x driver.ExchangeRequest) (res dri
 	return res, nil
 }
 
-// due are the jobs that a claim finds.
+// due returns the jobs that a claim finds.
 func (m *model) due(w driver.ClaimRequest) []*modelJob {
 	now := time.Now()
 	var due []*modelJob
 	for _, j := range m.jobs {
-		if j.Queue == w.Queue && j.lease == 0 && !j.visible.After(now) && !j.RunAt.After(now) && w.After[j.Priority-1].Before(driver.Cursor{RunAt: j.RunAt, ID: j.ID}) {
+		if j.Queue == w.Queue && j.lease == 0 && !j.visible.After(now) && !j.RunAt.After(now) &&
+			w.After[j.Priority-1].Before(j.cursor()) {
 			due = append(due, j)
 		}
 	}
@@ -201,7 +215,7 @@ func (m *model) due(w driver.ClaimRequest) []*modelJob {
 		if due[a].Priority != due[b].Priority {
 			return due[a].Priority < due[b].Priority
 		}
-		return driver.Cursor{RunAt: due[a].RunAt, ID: due[a].ID}.Before(driver.Cursor{RunAt: due[b].RunAt, ID: due[b].ID})
+		return due[a].cursor().Before(due[b].cursor())
 	})
 	return due[:min(len(due), w.Limit)]
 }

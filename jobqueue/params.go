@@ -100,7 +100,8 @@ func (p Params) record() (driver.Record, error) {
 		return r, fmt.Errorf("jobqueue: priority %d of kind %q is not 1 to %d", p.Priority, p.Kind, driver.Priorities)
 	}
 	if r.MaxAttempts > math.MaxInt32 {
-		return r, fmt.Errorf("jobqueue: MaxAttempts %d of kind %q is more than %d", p.MaxAttempts, p.Kind, math.MaxInt32)
+		return r, fmt.Errorf("jobqueue: MaxAttempts %d of kind %q is more than %d",
+			p.MaxAttempts, p.Kind, math.MaxInt32)
 	}
 	// The zero Cursor is before year 1, and years beyond 9999 have no standard text form.
 	if year := r.RunAt.Year(); year < 1 || year > 9999 {

@@ -25,11 +25,14 @@ func TestParamsAreChecked(t *testing.T) {
 		"key not text":      {Params{Kind: "k", UniqueKey: "\xff"}, "unique key"},
 		"priority too low":  {Params{Kind: "k", Priority: 5}, "priority 5 of kind \"k\" is not 1 to 4"},
 		"priority negative": {Params{Kind: "k", Priority: -1}, "priority -1"},
-		"too many attempts": {Params{Kind: "k", MaxAttempts: math.MaxInt32 + 1}, "MaxAttempts 2147483648 of kind \"k\" is more than 2147483647"},
-		"long ago":          {Params{Kind: "k", RunAt: time.Date(0, 12, 31, 23, 59, 59, 0, time.UTC)}, "in the year 0, not 1 to 9999"},
-		"far future":        {Params{Kind: "k", RunAt: time.Date(9999, 12, 31, 23, 0, 0, 0, time.FixedZone("", -3600))}, "in the year 10000"},
-		"end of time":       {Params{Kind: "k", RunAt: time.Unix(1<<62, 0)}, "not 1 to 9999"},
-		"not JSON":          {Params{Kind: "k", Args: math.Inf(1)}, `encode arguments of kind "k"`},
+		"too many attempts": {Params{Kind: "k", MaxAttempts: math.MaxInt32 + 1},
+			"MaxAttempts 2147483648 of kind \"k\" is more than 2147483647"},
+		"long ago": {Params{Kind: "k", RunAt: time.Date(0, 12, 31, 23, 59, 59, 0, time.UTC)},
+			"in the year 0, not 1 to 9999"},
+		"far future": {Params{Kind: "k", RunAt: time.Date(9999, 12, 31, 23, 0, 0, 0, time.FixedZone("", -3600))},
+			"in the year 10000"},
+		"end of time": {Params{Kind: "k", RunAt: time.Unix(1<<62, 0)}, "not 1 to 9999"},
+		"not JSON":    {Params{Kind: "k", Args: math.Inf(1)}, `encode arguments of kind "k"`},
 	} {
 		_, err := c.p.record()
 		require.ErrorContains(t, err, c.want, name)
@@ -72,7 +75,8 @@ func TestErrorTextsFitEveryEngine(t *testing.T) {
 
 func TestDefaultBackoffGrowsToAnHour(t *testing.T) {
 	t.Parallel()
-	for attempt, want := range map[int]time.Duration{0: time.Second, 1: time.Second, 2: 2 * time.Second, 8: 128 * time.Second, 12: 2048 * time.Second, 13: time.Hour, 1000: time.Hour} {
+	for attempt, want := range map[int]time.Duration{0: time.Second, 1: time.Second, 2: 2 * time.Second,
+		8: 128 * time.Second, 12: 2048 * time.Second, 13: time.Hour, 1000: time.Hour} {
 		d := defaultBackoff(attempt)
 		require.InDelta(t, want, d, float64(want)/5+1, "attempt %d", attempt)
 	}

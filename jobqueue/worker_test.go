@@ -19,7 +19,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // run starts a worker in a bubble and returns a function that stops it and returns how long that
 // took.
-func run(t *testing.T, m *model, cfg WorkerConfig, h HandlerFunc, opts ...HandleOption) (w *Worker, stop func() time.Duration) {
+func run(
+	t *testing.T, m *model, cfg WorkerConfig, h HandlerFunc, opts ...HandleOption,
+) (w *Worker, stop func() time.Duration) {
 	w = NewWorker(m, cfg)
 	Handle(w, "work", func(ctx context.Context, job *Job, _ any) error { return h(ctx, job) }, opts...)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -48,11 +50,13 @@ func TestNoJobWaitsLongerThanItsBound(t *testing.T) {
 			Told, Other       bool // a worker is notified; in another queue
 		}
 		ms := func(most int) *rapid.Generator[time.Duration] {
-			return rapid.Map(rapid.IntRange(0, most), func(n int) time.Duration { return time.Duration(n) * time.Millisecond })
+			return rapid.Map(rapid.IntRange(0, most),
+				func(n int) time.Duration { return time.Duration(n) * time.Millisecond })
 		}
 		arrivals := rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) arrival {
 			return arrival{
-				At: ms(1500).Draw(rt, "at"), Priority: rapid.IntRange(1, 2).Draw(rt, "priority"), Told: rapid.Bool().Draw(rt, "told"), Other: rapid.Bool().Draw(rt, "other"),
+				At: ms(1500).Draw(rt, "at"), Priority: rapid.IntRange(1, 2).Draw(rt, "priority"),
+				Told: rapid.Bool().Draw(rt, "told"), Other: rapid.Bool().Draw(rt, "other"),
 				Delay:  rapid.OneOf(rapid.Just(time.Duration(0)), ms(3000), rapid.Just(-time.Hour)).Draw(rt, "delay"),
 				Commit: rapid.OneOf(rapid.Just(time.Duration(0)), ms(90), ms(2500)).Draw(rt, "commit"),
 			}
@@ -60,7 +64,8 @@ func TestNoJobWaitsLongerThanItsBound(t *testing.T) {
 		var failure error
 		synctest.Test(t, func(t *testing.T) {
 			m := newModel()
-			_, stop := run(t, m, WorkerConfig{Queues: map[string]QueueConfig{DefaultQueue: {}, "other": {MaxWorkers: 1}}}, succeed)
+			_, stop := run(t, m,
+				WorkerConfig{Queues: map[string]QueueConfig{DefaultQueue: {}, "other": {MaxWorkers: 1}}}, succeed)
 			type told struct {
 				*modelJob
 				arrival
@@ -79,7 +84,8 @@ func TestNoJobWaitsLongerThanItsBound(t *testing.T) {
 					jobs = append(jobs, told{j, a, time.Now().Add(max(a.Delay, a.Commit))})
 					m.mu.Unlock()
 					if a.Told {
-						time.AfterFunc(a.Commit, func() { m.signal(driver.Signal{Queue: queue, In: max(0, time.Until(j.RunAt))}) })
+						time.AfterFunc(a.Commit,
+							func() { m.signal(driver.Signal{Queue: queue, In: max(0, time.Until(j.RunAt))}) })
 					}
 				})
 			}
@@ -261,12 +267,15 @@ func TestRunReturnsInTime(t *testing.T) {
 		least   time.Duration
 		most    time.Duration
 	}{
-		"idle":                        {0, false, 10 * time.Second, false, 0, 10 * time.Millisecond},
-		"waits for the handler":       {3 * time.Second, false, 10 * time.Second, false, 2 * time.Second, 4 * time.Second},
-		"cancels after the grace":     {time.Hour, false, 10 * time.Second, false, 10 * time.Second, 11 * time.Second},
-		"no grace":                    {time.Hour, false, -1, false, 0, time.Second},
-		"handler does not listen":     {time.Minute, true, 10 * time.Second, false, 10 * time.Second, 10*time.Second + 5*time.Second},
-		"and the database is away":    {time.Minute, true, 10 * time.Second, true, 10 * time.Second, 10*time.Second + 5*time.Second},
+		"idle": {0, false, 10 * time.Second, false, 0, 10 * time.Millisecond},
+		"waits for the handler": {3 * time.Second, false, 10 * time.Second, false, 2 * time.Second,
+			4 * time.Second},
+		"cancels after the grace": {time.Hour, false, 10 * time.Second, false, 10 * time.Second, 11 * time.Second},
+		"no grace":                {time.Hour, false, -1, false, 0, time.Second},
+		"handler does not listen": {time.Minute, true, 10 * time.Second, false, 10 * time.Second,
+			10*time.Second + 5*time.Second},
+		"and the database is away": {time.Minute, true, 10 * time.Second, true, 10 * time.Second,
+			10*time.Second + 5*time.Second},
 		"finished, database is away":  {time.Second, false, 5 * time.Second, true, 0, 5*time.Second + 5*time.Second},
 		"handler obeys, nobody hears": {time.Hour, false, time.Second, true, time.Second, time.Second + 5*time.Second},
 	} {
@@ -352,10 +361,11 @@ func TestMiddlewareWrapsInOrder(t *testing.T) {
 				}
 			}
 		}
-		_, stop := run(t, m, WorkerConfig{Middleware: []func(HandlerFunc) HandlerFunc{layer("outer"), layer("inner")}}, func(context.Context, *Job) error {
-			calls = append(calls, "handler")
-			return nil
-		})
+		_, stop := run(t, m, WorkerConfig{Middleware: []func(HandlerFunc) HandlerFunc{layer("outer"), layer("inner")}},
+			func(context.Context, *Job) error {
+				calls = append(calls, "handler")
+				return nil
+			})
 		time.Sleep(time.Second)
 		stop()
 		require.Equal(t, []string{"outer", "inner", "handler", "inner end", "outer end"}, calls)

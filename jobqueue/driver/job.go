@@ -13,7 +13,7 @@ type State uint8
 // The states of a job. The first three are unfinished; a failed or cancelled job can be retried.
 const (
 	StateWaiting   State = 1 // may start now
-	StateScheduled State = 2 // may start at RunAt: enqueued for later, snoozed, or due for another attempt
+	StateScheduled State = 2 // may start at RunAt: delayed, snoozed, or due for another attempt
 	StateRunning   State = 3 // leased by a worker
 	StateSucceeded State = 4
 	StateFailed    State = 5 // permanently: no attempts left, or a permanent error

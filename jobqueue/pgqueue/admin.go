@@ -14,8 +14,11 @@ import (
 // error, which leaves the history unchanged.
 const requeueSQL = `
 with gone as (delete from jobqueue_done where id = $1 and state <> 4 returning *)
-insert into jobqueue_job (id, run_at, created_at, fence, max_attempts, priority, until_started, queue, kind, unique_key, args, errors)
-select id, clock_timestamp(), created_at, fence, max_attempts, priority, until_started, queue, kind, unique_key, args, errors from gone
+insert into jobqueue_job (id, run_at, created_at, fence, max_attempts, priority, until_started,
+  queue, kind, unique_key, args, errors)
+select id, clock_timestamp(), created_at, fence, max_attempts, priority, until_started,
+  queue, kind, unique_key, args, errors
+from gone
 returning queue`
 
 const runNowSQL = `

@@ -75,13 +75,15 @@ func TestProcessesKilledAndStopped(t *testing.T) {
 	}
 	victim, zombie, survivor := children[0], children[1], children[2]
 	workerOf := func(c *child) int {
-		return number(t, pool, `select coalesce(min(id), 0) from jobqueue_worker where name like '%/' || $1`, fmt.Sprint(c.cmd.Process.Pid))
+		return number(t, pool, `select coalesce(min(id), 0) from jobqueue_worker where name like '%/' || $1`,
+			fmt.Sprint(c.cmd.Process.Pid))
 	}
 	held := func(worker int) int {
 		return number(t, pool, `select count(*) from jobqueue_job where worker = $1`, worker)
 	}
 	eventually(t, 30*time.Second, "all work", func() bool {
-		return workerOf(victim) > 0 && workerOf(zombie) > 0 && number(t, pool, `select count(*) from jobqueue_done`) > n/20
+		return workerOf(victim) > 0 && workerOf(zombie) > 0 &&
+			number(t, pool, `select count(*) from jobqueue_done`) > n/20
 	})
 	v, z := workerOf(victim), workerOf(zombie)
 	eventually(t, 30*time.Second, "both hold jobs", func() bool { return held(v) > 0 && held(z) > 0 })
@@ -100,15 +102,19 @@ func TestProcessesKilledAndStopped(t *testing.T) {
 	require.Zero(t, workerOf(zombie), "its worker is gone")
 	zombie.signal(syscall.SIGCONT)
 
-	eventually(t, 60*time.Second, "all done", func() bool { return number(t, pool, `select count(*) from jobqueue_job`) == 0 })
+	eventually(t, 60*time.Second, "all done", func() bool {
+		return number(t, pool, `select count(*) from jobqueue_job`) == 0
+	})
 	require.Equal(t, n, number(t, pool, `select count(*) from jobqueue_done where state = 4`))
 	again := number(t, pool, `select count(*) from jobqueue_done where fence > 1`)
 	lost := zombie.finish()
 	require.Positive(t, lost, "the zombie spoke, and did not count")
 	require.LessOrEqual(t, again, orphans+stopped)
-	require.Equal(t, again, number(t, pool, `select count(*) from jobqueue_done where errors->0->>'error' = 'lease expired'`))
+	require.Equal(t, again,
+		number(t, pool, `select count(*) from jobqueue_done where errors->0->>'error' = 'lease expired'`))
 	require.Zero(t, survivor.finish())
-	t.Logf("%d jobs; recovery after %v; %d run again, of %d that the killed process held and %d of the stopped one, which lost %d", n, recovery, again, orphans, stopped, lost)
+	t.Logf("%d jobs; recovery after %v; %d run again, of %d that the killed process held and %d of the stopped one, "+
+		"which lost %d", n, recovery, again, orphans, stopped, lost)
 }
 
 // promised is how soon the jobs of a dead process are taken back: one and a half leases and a
@@ -159,7 +165,8 @@ func TestServerCrashes(t *testing.T) {
 	enqueue := func(d time.Duration) {
 		for end := time.Now().Add(d); time.Now().Before(end); {
 			call, stop := context.WithTimeout(ctx, 5*time.Second)
-			rs, err := client.EnqueueMany(call, []jobqueue.Params{{Kind: "work", Args: 1}, {Kind: "work", Args: 2}, {Kind: "work", Args: 3}})
+			rs, err := client.EnqueueMany(call, []jobqueue.Params{{Kind: "work", Args: 1}, {Kind: "work", Args: 2},
+				{Kind: "work", Args: 3}})
 			stop()
 			if err == nil {
 				for _, r := range rs {
@@ -171,7 +178,11 @@ func TestServerCrashes(t *testing.T) {
 	for range 2 {
 		var crash sync.WaitGroup
 		crash.Go(func() { enqueue(1500 * time.Millisecond) })
-		eventually(t, 10*time.Second, "some are done", func() bool { mu.Lock(); defer mu.Unlock(); return len(done) > 50 })
+		eventually(t, 10*time.Second, "some are done", func() bool {
+			mu.Lock()
+			defer mu.Unlock()
+			return len(done) > 50
+		})
 		server.Kill()
 		server.Restart(t)
 		crash.Wait()
@@ -233,7 +244,9 @@ func TestConnectionsCut(t *testing.T) {
 	stopped := make(chan error, 1)
 	proxy.cutAfter(20_000)
 	go func() { stopped <- w.Run(ctx) }()
-	eventually(t, 60*time.Second, "all done", func() bool { return number(t, direct, `select count(*) from jobqueue_job`) == 0 })
+	eventually(t, 60*time.Second, "all done", func() bool {
+		return number(t, direct, `select count(*) from jobqueue_job`) == 0
+	})
 	proxy.cutAfter(0)
 	cancel()
 	require.NoError(t, <-stopped)

@@ -25,8 +25,8 @@ returning id`
 const insertManySQL = `
 insert into jobqueue_job (queue, kind, priority, run_at, max_attempts, unique_key, until_started, args)
 select queue, kind, priority, coalesce(run_at, clock_timestamp()), max_attempts, unique_key, until_started, args::json
-from unnest($1::text[], $2::text[], $3::smallint[], $4::timestamptz[], $5::int[], $6::text[], $7::boolean[], $8::text[])
-  as x (queue, kind, priority, run_at, max_attempts, unique_key, until_started, args)
+from unnest($1::text[], $2::text[], $3::smallint[], $4::timestamptz[], $5::int[], $6::text[], $7::boolean[],
+  $8::text[]) as x (queue, kind, priority, run_at, max_attempts, unique_key, until_started, args)
 on conflict (kind, unique_key) where unique_key is not null do nothing
 returning id, kind, unique_key`
 
@@ -75,7 +75,9 @@ func (s *Store) Insert(ctx context.Context, rs []driver.Record) ([]driver.Insert
 	return results, err
 }
 
-func (s *Store) insert(ctx context.Context, db querier, rs []driver.Record) (results []driver.InsertResult, err error) {
+func (s *Store) insert(
+	ctx context.Context, db querier, rs []driver.Record,
+) (results []driver.InsertResult, err error) {
 	if len(rs) == 1 {
 		results = make([]driver.InsertResult, 1)
 		results[0].ID, err = s.insertOne(ctx, db, rs[0])

@@ -12,17 +12,17 @@ import (
 	"lessonkit.example/jobqueue/driver"
 )
 
-const shown = `id, priority, attempt, max_attempts, fence, queue, kind, coalesce(unique_key, ''), args, coalesce(errors, '[]'),
-  created_at, run_at, claimed_at`
+const columns = `id, priority, attempt, max_attempts, fence, queue, kind, coalesce(unique_key, ''), args,
+  coalesce(errors, '[]'), created_at, run_at, claimed_at`
 
 const (
-	shownJob = `select ` + shown + `, null::timestamptz, coalesce(worker, 0), cancel,
+	selectJob = `select ` + columns + `, null::timestamptz, coalesce(worker, 0), cancel,
   case when worker is not null then 3 when run_at > now() then 2 else 1 end
 from jobqueue_job`
-	shownDone = `select ` + shown + `, finished_at, 0, false, state from jobqueue_done`
+	selectDone = `select ` + columns + `, finished_at, 0, false, state from jobqueue_done`
 )
 
-const getSQL = shownJob + ` where id = $1 union all ` + shownDone + ` where id = $1`
+const getSQL = selectJob + ` where id = $1 union all ` + selectDone + ` where id = $1`
 
 // Get implements driver.Store.
 func (s *Store) Get(ctx context.Context, id int64) (*driver.Job, error) {
@@ -39,7 +39,7 @@ func (s *Store) Get(ctx context.Context, id int64) (*driver.Job, error) {
 
 // List implements driver.Store.
 func (s *Store) List(ctx context.Context, f driver.Filter) ([]*driver.Job, error) {
-	query, args := shownJob, []any{}
+	query, args := selectJob, []any{}
 	var where []string
 	cond := func(format string, arg any) {
 		args = append(args, arg)
@@ -53,10 +53,10 @@ func (s *Store) List(ctx context.Context, f driver.Filter) ([]*driver.Job, error
 	case driver.StateRunning:
 		where = append(where, "worker is not null")
 	case driver.StateSucceeded:
-		query = shownDone
+		query = selectDone
 		where = append(where, "state = 4")
 	default:
-		query = shownDone
+		query = selectDone
 		where = append(where, "state <> 4") // the index's condition
 		cond("state = $%d", int16(f.State))
 	}
@@ -88,7 +88,8 @@ func (s *Store) jobs(ctx context.Context, query string, args ...any) ([]*driver.
 		var errors []byte
 		var claimed, finished *time.Time
 		err := row.Scan(&j.ID, &j.Priority, &j.Attempt, &j.MaxAttempts, &j.Fence, &j.Queue, &j.Kind, &j.UniqueKey,
-			(*[]byte)(&j.Args), &errors, &j.CreatedAt, &j.RunAt, &claimed, &finished, &j.Worker, &j.Cancelling, &j.State)
+			(*[]byte)(&j.Args), &errors, &j.CreatedAt, &j.RunAt, &claimed, &finished, &j.Worker, &j.Cancelling,
+			&j.State)
 		if err != nil {
 			return nil, err
 		}

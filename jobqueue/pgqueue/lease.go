@@ -28,7 +28,9 @@ update jobqueue_worker set expires_at = now() + $2::bigint * interval '1 microse
 const cancelledSQL = `select id from jobqueue_job where worker = $1 and cancel`
 
 // Heartbeat implements driver.Store.
-func (s *Store) Heartbeat(ctx context.Context, worker int64, lease time.Duration) (cancelled []int64, alive bool, err error) {
+func (s *Store) Heartbeat(
+	ctx context.Context, worker int64, lease time.Duration,
+) (cancelled []int64, alive bool, err error) {
 	var b pgx.Batch
 	b.Queue(s.sql(heartbeatSQL), worker, lease.Microseconds()).QueryRow(func(row pgx.Row) error {
 		var id int64
@@ -58,7 +60,9 @@ returning queue`
 const unregisterSQL = `delete from jobqueue_worker where id = $1`
 
 // Release implements driver.Store.
-func (s *Store) Release(ctx context.Context, worker int64, keep []driver.Lease, unregister bool) (released int, err error) {
+func (s *Store) Release(
+	ctx context.Context, worker int64, keep []driver.Lease, unregister bool,
+) (released int, err error) {
 	ids, fences := make([]int64, len(keep)), make([]int32, len(keep))
 	for i, l := range keep {
 		ids[i], fences[i] = l.ID, int32(l.Fence)

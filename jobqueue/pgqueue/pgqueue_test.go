@@ -58,7 +58,9 @@ func harness(t *testing.T, pool *pgxpool.Pool, cfg pgqueue.Config) queuetest.Har
 			"pgx": func(ctx context.Context, f func(queuetest.Tx) error) error {
 				return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
 					return f(queuetest.Tx{
-						Enqueue:  func(ps ...jobqueue.Params) ([]jobqueue.InsertResult, error) { return store.EnqueueTx(ctx, tx, ps...) },
+						Enqueue: func(ps ...jobqueue.Params) ([]jobqueue.InsertResult, error) {
+							return store.EnqueueTx(ctx, tx, ps...)
+						},
 						Complete: func(job *jobqueue.Job) error { return store.CompleteTx(ctx, tx, job) },
 					})
 				})
@@ -68,7 +70,9 @@ func harness(t *testing.T, pool *pgxpool.Pool, cfg pgqueue.Config) queuetest.Har
 				defer db.Close()
 				return inSQL(ctx, db, func(tx *sql.Tx) error {
 					return f(queuetest.Tx{
-						Enqueue:  func(ps ...jobqueue.Params) ([]jobqueue.InsertResult, error) { return store.EnqueueSQL(ctx, tx, ps...) },
+						Enqueue: func(ps ...jobqueue.Params) ([]jobqueue.InsertResult, error) {
+							return store.EnqueueSQL(ctx, tx, ps...)
+						},
 						Complete: func(job *jobqueue.Job) error { return store.CompleteSQL(ctx, tx, job) },
 					})
 				})

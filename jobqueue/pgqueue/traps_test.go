@@ -115,7 +115,8 @@ func TestClaimTouchesOnlyWhatItTakes(t *testing.T) {
 	pool, store := migrated(t)
 	_, err := pool.Exec(t.Context(), `
 insert into jobqueue_job (queue, kind, priority, run_at, max_attempts, args)
-select 'default', 'work', case when n % 2 = 0 then 1 else 3 end, now() + case when n % 2 = 0 then interval '1 day' else interval '-1 hour' end, 1, 'null'
+select 'default', 'work', case when n % 2 = 0 then 1 else 3 end,
+  now() + case when n % 2 = 0 then interval '1 day' else interval '-1 hour' end, 1, 'null'
 from generate_series(1, 40000) n`)
 	require.NoError(t, err)
 	_, err = pool.Exec(t.Context(), `analyze jobqueue_job`)
@@ -193,11 +194,13 @@ func TestWatermarkSkipsDeadEntries(t *testing.T) {
 	var after [4]driver.Cursor
 	taken := 0
 	for taken < 9_000 {
-		res, err := store.Exchange(t.Context(), driver.ExchangeRequest{Worker: worker, Claims: []driver.ClaimRequest{{Queue: "default", Limit: 1000}}})
+		res, err := store.Exchange(t.Context(),
+			driver.ExchangeRequest{Worker: worker, Claims: []driver.ClaimRequest{{Queue: "default", Limit: 1000}}})
 		require.NoError(t, err)
 		x := driver.ExchangeRequest{Worker: worker}
 		for _, j := range res.Jobs {
-			if m := (driver.Cursor{RunAt: j.RunAt, ID: j.ID}); m.RunAt.After(after[1].RunAt) || m.RunAt.Equal(after[1].RunAt) && m.ID > after[1].ID {
+			if m := (driver.Cursor{RunAt: j.RunAt, ID: j.ID}); m.RunAt.After(after[1].RunAt) ||
+				m.RunAt.Equal(after[1].RunAt) && m.ID > after[1].ID {
 				after[1] = m
 			}
 			x.Results = append(x.Results, driver.Result{Lease: driver.Lease{ID: j.ID, Fence: j.Fence}})
@@ -300,7 +303,8 @@ func TestLongSchemaNamesNotify(t *testing.T) {
 
 // FuzzParse: whatever others send on the channel does no harm, and what we send comes back.
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{"q 0 default", "q 1500 a b c", "c 12", "", "q", "q x y", "c -1", "q -1 a", "q 1", "c 0", "q 9223372036854775807 a", "echo ABC"} {
+	for _, s := range []string{"q 0 default", "q 1500 a b c", "c 12", "", "q", "q x y", "c -1", "q -1 a", "q 1", "c 0",
+		"q 9223372036854775807 a", "echo ABC"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -324,14 +328,20 @@ func TestRefusedOutcomeIsPermanent(t *testing.T) {
 	load(t, store, 1, 0, 0)
 	worker, err := store.Register(t.Context(), "w", time.Minute)
 	require.NoError(t, err)
-	res, err := store.Exchange(t.Context(), driver.ExchangeRequest{Worker: worker, Claims: []driver.ClaimRequest{{Queue: "default", Limit: 1}}})
+	res, err := store.Exchange(t.Context(),
+		driver.ExchangeRequest{Worker: worker, Claims: []driver.ClaimRequest{{Queue: "default", Limit: 1}}})
 	require.NoError(t, err)
 	j := res.Jobs[0]
 	_, err = pool.Exec(t.Context(), `
-insert into jobqueue_done (id, state, run_at, created_at, fence, attempt, max_attempts, priority, until_started, queue, kind, args)
-select id, 4, run_at, created_at, fence, attempt, max_attempts, priority, until_started, queue, kind, args from jobqueue_job`)
+insert into jobqueue_done (id, state, run_at, created_at, fence, attempt, max_attempts, priority, until_started,
+  queue, kind, args)
+select id, 4, run_at, created_at, fence, attempt, max_attempts, priority, until_started,
+  queue, kind, args
+from jobqueue_job`)
 	require.NoError(t, err)
-	_, err = store.Exchange(t.Context(), driver.ExchangeRequest{Worker: worker, Results: []driver.Result{{Lease: driver.Lease{ID: j.ID, Fence: j.Fence}}}})
+	_, err = store.Exchange(t.Context(),
+		driver.ExchangeRequest{Worker: worker,
+			Results: []driver.Result{{Lease: driver.Lease{ID: j.ID, Fence: j.Fence}}}})
 	var p interface{ Permanent() bool }
 	require.ErrorAs(t, err, &p)
 	require.True(t, p.Permanent())
@@ -342,8 +352,10 @@ func TestPurgeReadsOnlyWhatIsOld(t *testing.T) {
 	t.Parallel()
 	pool, store := migrated(t)
 	_, err := pool.Exec(t.Context(), `
-insert into jobqueue_done (id, state, finished_at, run_at, created_at, fence, attempt, max_attempts, priority, until_started, queue, kind, args)
-select n, case when n % 1000 = 0 then 5 else 4 end, now() - (100000 - n) * interval '1 second', now(), now(), 1, 1, 1, 2, false, 'default', 'work', 'null'
+insert into jobqueue_done (id, state, finished_at, run_at, created_at, fence, attempt, max_attempts, priority, until_started,
+  queue, kind, args)
+select n, case when n % 1000 = 0 then 5 else 4 end, now() - (100000 - n) * interval '1 second', now(), now(),
+  1, 1, 1, 2, false, 'default', 'work', 'null'
 from generate_series(1, 100000) n`)
 	require.NoError(t, err)
 	_, err = pool.Exec(t.Context(), `vacuum analyze jobqueue_done`)
@@ -355,7 +367,8 @@ from generate_series(1, 100000) n`)
 		_, err = tx.Exec(t.Context(), "set local enable_seqscan = off")
 		require.NoError(t, err)
 		var text string
-		require.NoError(t, tx.QueryRow(t.Context(), "explain (analyze, buffers, format json) "+query, args...).Scan(&text))
+		require.NoError(t, tx.QueryRow(t.Context(), "explain (analyze, buffers, format json) "+query,
+			args...).Scan(&text))
 		require.NoError(t, tx.Rollback(t.Context()))
 		n := nodes(t, text)[0]
 		require.Less(t, n.Hit+n.Read, 300, "%v: %s", state, text)
@@ -385,7 +398,8 @@ func TestCancelStaysInItsSchema(t *testing.T) {
 		pool := searching(t, base, schema)
 		store := pgqueue.New(pool, pgqueue.Config{})
 		require.NoError(t, store.Migrate(t.Context()))
-		n := tenant{jobqueue.NewClient(pgqueue.New(pool, pgqueue.Config{})), 0, make(chan struct{}), make(chan struct{}), make(chan error, 1)}
+		n := tenant{jobqueue.NewClient(pgqueue.New(pool, pgqueue.Config{})), 0, make(chan struct{}),
+			make(chan struct{}), make(chan error, 1)}
 		started := make(chan struct{})
 		w := jobqueue.NewWorker(store, jobqueue.WorkerConfig{PollInterval: time.Hour})
 		jobqueue.Handle(w, "work", func(ctx context.Context, _ *jobqueue.Job, first bool) error {
@@ -415,7 +429,8 @@ func TestCancelStaysInItsSchema(t *testing.T) {
 	require.Equal(t, one.job, two.job)
 	require.Eventually(t, func() bool {
 		var n int
-		err := base.QueryRow(t.Context(), `select count(*) from pg_stat_activity where datname = current_database() and query like 'listen %'`).Scan(&n)
+		err := base.QueryRow(t.Context(), `
+select count(*) from pg_stat_activity where datname = current_database() and query like 'listen %'`).Scan(&n)
 		return err == nil && n == 2
 	}, 20*time.Second, 10*time.Millisecond)
 	require.NoError(t, one.client.Cancel(t.Context(), one.job))
@@ -457,7 +472,9 @@ func TestConnectionsBesideThePoolUseItsHooks(t *testing.T) {
 			require.NoError(t, store.Migrate(t.Context()))
 			require.NoError(t, store.Check(t.Context()))
 			var got string
-			require.NoError(t, base.QueryRow(t.Context(), "select schemaname from pg_tables where tablename = 'jobqueue_job'").Scan(&got))
+			require.NoError(t,
+				base.QueryRow(t.Context(),
+					"select schemaname from pg_tables where tablename = 'jobqueue_job'").Scan(&got))
 			require.Equal(t, cmp.Or(schema, "tenant"), got)
 
 			ctx, cancel := context.WithCancel(t.Context())

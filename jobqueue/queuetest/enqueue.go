@@ -33,7 +33,8 @@ func enqueueKeepsEveryField(t *testing.T, h Harness) {
 	c := jobqueue.NewClient(h.Store)
 	at := time.Now().Add(time.Hour).UTC().Truncate(time.Microsecond)
 	r, err := c.Enqueue(t.Context(), jobqueue.Params{
-		Kind: "mail", Args: map[string]any{"to": "Zoë <z@example.org>", "big": json.Number("12345678901234567890"), "nul": "a\x00b"},
+		Kind: "mail", Args: map[string]any{"to": "Zoë <z@example.org>", "big": json.Number("12345678901234567890"),
+			"nul": "a\x00b"},
 		Queue: "mails", Priority: 3, RunAt: at, MaxAttempts: jobqueue.Unlimited, UniqueKey: "z/1",
 	})
 	require.NoError(t, err)
@@ -75,7 +76,8 @@ func enqueueManyReturnsResultsInOrder(t *testing.T, h Harness) {
 	for _, i := range []int{0, 1, 2, 3, 700, 1498, 1499} {
 		require.JSONEq(t, fmt.Sprintf(`{"n":%d}`, i), string(get(t, h.Store, ids[i]).Args))
 	}
-	_, err := jobqueue.NewClient(h.Store).EnqueueMany(t.Context(), []jobqueue.Params{{Kind: "work"}, {Kind: "work", Priority: 9}})
+	_, err := jobqueue.NewClient(h.Store).EnqueueMany(t.Context(),
+		[]jobqueue.Params{{Kind: "work"}, {Kind: "work", Priority: 9}})
 	require.ErrorContains(t, err, "job 2 of 2: jobqueue: priority 9")
 	none, err := jobqueue.NewClient(h.Store).EnqueueMany(t.Context(), nil)
 	require.NoError(t, err)
@@ -157,7 +159,8 @@ func uniqueWithinOneCall(t *testing.T, h Harness) {
 	held, err := c.Enqueue(t.Context(), jobqueue.Params{Kind: "work", UniqueKey: "held"})
 	require.NoError(t, err)
 	rs, err := c.EnqueueMany(t.Context(), []jobqueue.Params{
-		{Kind: "work", UniqueKey: "a"}, {Kind: "work"}, {Kind: "work", UniqueKey: "held"}, {Kind: "work", UniqueKey: "a"},
+		{Kind: "work", UniqueKey: "a"}, {Kind: "work"}, {Kind: "work", UniqueKey: "held"},
+		{Kind: "work", UniqueKey: "a"},
 	})
 	require.NoError(t, err)
 	require.False(t, rs[0].Duplicate)
@@ -280,7 +283,8 @@ func scheduledJobsAreNotClaimedEarly(t *testing.T, h Harness) {
 	fill(t, h.Store, 3, func(p *jobqueue.Params) { p.RunAt = time.Now().Add(time.Hour); p.Priority = 1 })
 	fill(t, h.Store, 1, func(p *jobqueue.Params) { p.RunAt = time.Now().Add(30 * time.Minute); p.Priority = 4 })
 	res, err := h.Store.Exchange(t.Context(), driver.ExchangeRequest{
-		Worker: w, LookAhead: true, Claims: []driver.ClaimRequest{{Queue: "default", Limit: 5}, {Queue: "empty", Limit: 5}},
+		Worker: w, LookAhead: true, Claims: []driver.ClaimRequest{{Queue: "default", Limit: 5},
+			{Queue: "empty", Limit: 5}},
 	})
 	require.NoError(t, err)
 	require.Empty(t, res.Jobs)
@@ -304,7 +308,9 @@ func farTimesKeepTheirPlace(t *testing.T, h Harness) {
 
 	w := register(t, h.Store, time.Minute)
 	look := func() driver.ExchangeResponse {
-		res, err := h.Store.Exchange(t.Context(), driver.ExchangeRequest{Worker: w, LookAhead: true, Claims: []driver.ClaimRequest{{Queue: "default", Limit: 10}}})
+		res, err := h.Store.Exchange(t.Context(),
+			driver.ExchangeRequest{Worker: w, LookAhead: true,
+				Claims: []driver.ClaimRequest{{Queue: "default", Limit: 10}}})
 		require.NoError(t, err)
 		return res
 	}

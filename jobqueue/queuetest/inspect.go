@@ -33,8 +33,10 @@ func listPagesByStateQueueAndKind(t *testing.T, h Harness) {
 		return ids
 	}
 	require.Equal(t, []int64{b[4], b[3], b[2]}, list(jobqueue.Filter{State: jobqueue.StateWaiting, Limit: 3}))
-	require.Equal(t, []int64{b[1], b[0], a[4]}, list(jobqueue.Filter{State: jobqueue.StateWaiting, Limit: 3, Before: b[2]}))
-	require.Equal(t, []int64{a[4], a[3]}, list(jobqueue.Filter{State: jobqueue.StateWaiting, Queue: "default", Limit: 2}))
+	require.Equal(t, []int64{b[1], b[0], a[4]},
+		list(jobqueue.Filter{State: jobqueue.StateWaiting, Limit: 3, Before: b[2]}))
+	require.Equal(t, []int64{a[4], a[3]},
+		list(jobqueue.Filter{State: jobqueue.StateWaiting, Queue: "default", Limit: 2}))
 	require.Len(t, list(jobqueue.Filter{State: jobqueue.StateWaiting, Kind: "other"}), 5)
 	require.Len(t, list(jobqueue.Filter{State: jobqueue.StateScheduled}), 2)
 	require.Empty(t, list(jobqueue.Filter{State: jobqueue.StateRunning}))
@@ -42,8 +44,10 @@ func listPagesByStateQueueAndKind(t *testing.T, h Harness) {
 	w := register(t, h.Store, time.Minute)
 	jobs := claim(t, h.Store, w, "b", 4)
 	require.Len(t, list(jobqueue.Filter{State: jobqueue.StateRunning}), 4)
-	require.Empty(t, record(t, h.Store, w, result(jobs[0], driver.Complete), result(jobs[1], driver.Fail), result(jobs[2], driver.Cancel)))
-	require.Equal(t, []int64{jobs[0].ID}, list(jobqueue.Filter{State: jobqueue.StateSucceeded, Queue: "b", Kind: "other"}))
+	require.Empty(t, record(t, h.Store, w, result(jobs[0], driver.Complete), result(jobs[1], driver.Fail),
+		result(jobs[2], driver.Cancel)))
+	require.Equal(t, []int64{jobs[0].ID},
+		list(jobqueue.Filter{State: jobqueue.StateSucceeded, Queue: "b", Kind: "other"}))
 	require.Equal(t, []int64{jobs[1].ID}, list(jobqueue.Filter{State: jobqueue.StateFailed}))
 	require.Equal(t, []int64{jobs[2].ID}, list(jobqueue.Filter{State: jobqueue.StateCancelled, Queue: "b"}))
 	_, err := c.List(t.Context(), jobqueue.Filter{})
@@ -62,7 +66,8 @@ func statsCount(t *testing.T, h Harness) {
 	w := register(t, h.Store, time.Minute)
 	jobs := claim(t, h.Store, w, "default", 3)
 	bs := claim(t, h.Store, w, "b", 3)
-	require.Empty(t, record(t, h.Store, w, result(jobs[0], driver.Fail), result(bs[0], driver.Cancel), result(bs[1], driver.Complete)))
+	require.Empty(t, record(t, h.Store, w, result(jobs[0], driver.Fail), result(bs[0], driver.Cancel),
+		result(bs[1], driver.Complete)))
 	stats, err = c.Stats(t.Context())
 	require.NoError(t, err)
 	require.Len(t, stats.Queues, 2)
@@ -145,7 +150,8 @@ func purgeByAgeAndState(t *testing.T, h Harness) {
 	w := register(t, h.Store, time.Minute)
 	for _, queue := range []string{"default", "b"} {
 		jobs := claim(t, h.Store, w, queue, 3)
-		require.Empty(t, record(t, h.Store, w, result(jobs[0], driver.Complete), result(jobs[1], driver.Fail), result(jobs[2], driver.Cancel)))
+		require.Empty(t, record(t, h.Store, w, result(jobs[0], driver.Complete), result(jobs[1], driver.Fail),
+			result(jobs[2], driver.Cancel)))
 	}
 	purge := func(f driver.PurgeFilter) int {
 		n, err := h.Store.Purge(t.Context(), f)

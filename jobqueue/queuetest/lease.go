@@ -91,7 +91,8 @@ func zombieRecordsNothing(t *testing.T, h Harness) {
 	die(t, h.Store, zombie)
 	rescue(t, h.Store, 3)
 	// Nobody has claimed the jobs yet, and still the zombie's results are ignored.
-	require.Len(t, record(t, h.Store, zombie, result(late[0], driver.Complete), result(late[1], driver.Fail), result(late[2], driver.Reschedule)), 3)
+	require.Len(t, record(t, h.Store, zombie, result(late[0], driver.Complete), result(late[1], driver.Fail),
+		result(late[2], driver.Reschedule)), 3)
 	w := register(t, h.Store, time.Minute)
 	again := claim(t, h.Store, w, "default", 3)
 	require.Len(t, again, 3)
@@ -171,7 +172,8 @@ func releaseKeepsNamedLeases(t *testing.T, h Harness) {
 	fill(t, h.Store, 4)
 	w := register(t, h.Store, time.Minute)
 	jobs := claim(t, h.Store, w, "default", 3)
-	n, err := h.Store.Release(t.Context(), w, []driver.Lease{{ID: jobs[0].ID, Fence: jobs[0].Fence}, {ID: jobs[1].ID, Fence: 99}}, false)
+	n, err := h.Store.Release(t.Context(), w,
+		[]driver.Lease{{ID: jobs[0].ID, Fence: jobs[0].Fence}, {ID: jobs[1].ID, Fence: 99}}, false)
 	require.NoError(t, err)
 	require.Equal(t, 2, n)
 	require.Equal(t, jobqueue.StateRunning, get(t, h.Store, jobs[0].ID).State)
@@ -195,7 +197,8 @@ func resultsOfEveryKind(t *testing.T, h Harness) {
 	}
 	failure := jobqueue.AttemptError{Attempt: 1, Error: "it's \"broken\" \u2028 \x01", Stack: "main.go:1"}
 	o := make([]driver.Result, 6)
-	for i, v := range []driver.Action{driver.Complete, driver.Fail, driver.Cancel, driver.Reschedule, driver.Reschedule, driver.Complete} {
+	for i, v := range []driver.Action{driver.Complete, driver.Fail, driver.Cancel, driver.Reschedule,
+		driver.Reschedule, driver.Complete} {
 		o[i] = result(byID[ids[i]], v)
 	}
 	o[1].Error, o[3].Error = failure, failure
@@ -277,13 +280,15 @@ func twoWorkersNeverClaimTheSameJob(t *testing.T, h Harness) {
 		w := register(t, s, time.Minute)
 		go func() {
 			for {
-				res, err := s.Exchange(t.Context(), driver.ExchangeRequest{Worker: w, Claims: []driver.ClaimRequest{{Queue: "default", Limit: 7}}})
+				res, err := s.Exchange(t.Context(),
+					driver.ExchangeRequest{Worker: w, Claims: []driver.ClaimRequest{{Queue: "default", Limit: 7}}})
 				for _, j := range res.Jobs {
 					got <- j.ID
 				}
 				// Rows that another claim has locked are skipped, so only an empty queue ends the
 				// test.
-				if stats, _ := s.Stats(t.Context()); err != nil || len(res.Jobs) == 0 && len(stats.Queues) == 1 && stats.Queues[0].Waiting == 0 {
+				if stats, _ := s.Stats(t.Context()); err != nil || len(res.Jobs) == 0 && len(stats.Queues) == 1 &&
+					stats.Queues[0].Waiting == 0 {
 					done <- err
 					return
 				}

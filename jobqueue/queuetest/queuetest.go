@@ -84,7 +84,8 @@ func fill(t *testing.T, s driver.Store, n int, change ...func(*jobqueue.Params))
 // claim claims up to n jobs of a queue directly from the store.
 func claim(t *testing.T, s driver.Store, worker int64, queue string, n int) []*jobqueue.Job {
 	t.Helper()
-	res, err := s.Exchange(t.Context(), driver.ExchangeRequest{Worker: worker, Claims: []driver.ClaimRequest{{Queue: queue, Limit: n}}})
+	res, err := s.Exchange(t.Context(),
+		driver.ExchangeRequest{Worker: worker, Claims: []driver.ClaimRequest{{Queue: queue, Limit: n}}})
 	require.NoError(t, err)
 	return res.Jobs
 }
@@ -177,7 +178,9 @@ func (r *running) next(types ...jobqueue.EventType) jobqueue.Event {
 }
 
 // handle registers h for kind "work".
-func handle(h func(ctx context.Context, job *jobqueue.Job, a args) error, opts ...jobqueue.HandleOption) func(*jobqueue.Worker) {
+func handle(
+	h func(ctx context.Context, job *jobqueue.Job, a args) error, opts ...jobqueue.HandleOption,
+) func(*jobqueue.Worker) {
 	return func(w *jobqueue.Worker) { jobqueue.Handle(w, "work", h, opts...) }
 }
 

@@ -169,19 +169,20 @@ func cancelReachesOthers(t *testing.T, h Harness) {
 // The signal of a cancellation may arrive when the job has ended and was retried.
 func cancelSparesTheRetry(t *testing.T, h Harness) {
 	started := make(chan struct{}, 1)
-	r := start(t, h.Store, jobqueue.WorkerConfig{Lease: 5 * time.Second}, handle(func(ctx context.Context, job *jobqueue.Job, _ args) error {
-		started <- struct{}{}
-		if job.Fence == 1 {
-			<-ctx.Done()
-			return context.Cause(ctx)
-		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(30 * time.Millisecond):
-			return nil
-		}
-	}))
+	r := start(t, h.Store, jobqueue.WorkerConfig{Lease: 5 * time.Second},
+		handle(func(ctx context.Context, job *jobqueue.Job, _ args) error {
+			started <- struct{}{}
+			if job.Fence == 1 {
+				<-ctx.Done()
+				return context.Cause(ctx)
+			}
+			select {
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			case <-time.After(30 * time.Millisecond):
+				return nil
+			}
+		}))
 	c := jobqueue.NewClient(h.Store)
 	for range 20 {
 		id := fill(t, h.Store, 1)[0]

@@ -40,7 +40,8 @@ func everyJobRunsOnce(t *testing.T, h Harness) {
 	fill(t, h.Store, n/2, func(p *jobqueue.Params) { p.Queue = "b" })
 	var count [n / 2]atomic.Int32
 	var parallel, most atomic.Int32
-	r := start(t, h.Store, jobqueue.WorkerConfig{Queues: map[string]jobqueue.QueueConfig{"default": {MaxWorkers: 5}, "b": {MaxWorkers: 3}}},
+	queues := map[string]jobqueue.QueueConfig{"default": {MaxWorkers: 5}, "b": {MaxWorkers: 3}}
+	r := start(t, h.Store, jobqueue.WorkerConfig{Queues: queues},
 		handle(func(ctx context.Context, job *jobqueue.Job, a args) error {
 			most.Store(max(most.Load(), parallel.Add(1)))
 			defer parallel.Add(-1)
@@ -55,7 +56,8 @@ func everyJobRunsOnce(t *testing.T, h Harness) {
 		require.EqualValues(t, 2, count[i].Load(), "argument %d", i)
 	}
 	require.LessOrEqual(t, most.Load(), int32(8))
-	jobs, err := jobqueue.NewClient(h.Store).List(t.Context(), jobqueue.Filter{State: jobqueue.StateSucceeded, Limit: 1000})
+	jobs, err := jobqueue.NewClient(h.Store).List(t.Context(),
+		jobqueue.Filter{State: jobqueue.StateSucceeded, Limit: 1000})
 	require.NoError(t, err)
 	require.Len(t, jobs, 1000)
 }
@@ -156,19 +158,20 @@ func panicIsRecorded(t *testing.T, h Harness) {
 func goexitIsAFailure(t *testing.T, h Harness) {
 	ids := fill(t, h.Store, 4, func(p *jobqueue.Params) { p.MaxAttempts = 2 })
 	var dead atomic.Int32
-	r := start(t, h.Store, jobqueue.WorkerConfig{Queues: map[string]jobqueue.QueueConfig{"default": {MaxWorkers: 1}}}, handle(
-		func(_ context.Context, _ *jobqueue.Job, a args) error {
-			if a.N < 3 {
-				runtime.Goexit()
-			}
-			return nil
-		},
-		jobqueue.WithDead(func(_ context.Context, _ *jobqueue.Job, cause error) error {
-			if dead.Add(1) == 1 {
-				runtime.Goexit()
-			}
-			return nil
-		})))
+	r := start(t, h.Store, jobqueue.WorkerConfig{Queues: map[string]jobqueue.QueueConfig{"default": {MaxWorkers: 1}}},
+		handle(
+			func(_ context.Context, _ *jobqueue.Job, a args) error {
+				if a.N < 3 {
+					runtime.Goexit()
+				}
+				return nil
+			},
+			jobqueue.WithDead(func(_ context.Context, _ *jobqueue.Job, cause error) error {
+				if dead.Add(1) == 1 {
+					runtime.Goexit()
+				}
+				return nil
+			})))
 	for range ids {
 		r.next(jobqueue.EventSucceeded, jobqueue.EventDead)
 	}
@@ -191,7 +194,8 @@ func undecodableFailsAlone(t *testing.T, h Harness) {
 	unknown, err := c.Enqueue(t.Context(), jobqueue.Params{Kind: "nobody's", MaxAttempts: 1})
 	require.NoError(t, err)
 	good := fill(t, h.Store, 5)
-	r := start(t, h.Store, jobqueue.WorkerConfig{}, handle(func(context.Context, *jobqueue.Job, args) error { return nil }))
+	r := start(t, h.Store, jobqueue.WorkerConfig{},
+		handle(func(context.Context, *jobqueue.Job, args) error { return nil }))
 	for range 7 {
 		r.next(jobqueue.EventSucceeded, jobqueue.EventDead)
 	}
@@ -219,12 +223,13 @@ func cancelStopsARunningJob(t *testing.T, h Harness) {
 	id := fill(t, h.Store, 1)[0]
 	started := make(chan struct{})
 	causes := make(chan error, 1)
-	r := start(t, h.Store, jobqueue.WorkerConfig{Lease: 5 * time.Second}, handle(func(ctx context.Context, _ *jobqueue.Job, _ args) error {
-		close(started)
-		<-ctx.Done()
-		causes <- context.Cause(ctx)
-		return ctx.Err()
-	}))
+	r := start(t, h.Store, jobqueue.WorkerConfig{Lease: 5 * time.Second},
+		handle(func(ctx context.Context, _ *jobqueue.Job, _ args) error {
+			close(started)
+			<-ctx.Done()
+			causes <- context.Cause(ctx)
+			return ctx.Err()
+		}))
 	receive(t, started)
 	require.NoError(t, h.Again().Cancel(t.Context(), id))
 	require.ErrorIs(t, receive(t, causes), jobqueue.ErrCancelled)
@@ -346,7 +351,8 @@ func deadNotAfterCompleteTx(t *testing.T, h Harness) {
 				ends[e.Job.ID] = e.Type
 			}
 			r.wait()
-			require.Equal(t, map[int64]jobqueue.EventType{ids[commits]: jobqueue.EventSucceeded, ids[rollsBack]: jobqueue.EventDead}, ends)
+			require.Equal(t, jobqueue.EventSucceeded, ends[ids[commits]])
+			require.Equal(t, jobqueue.EventDead, ends[ids[rollsBack]])
 			require.Equal(t, jobqueue.StateSucceeded, get(t, h.Store, ids[commits]).State)
 			require.Equal(t, jobqueue.StateFailed, get(t, h.Store, ids[rollsBack]).State)
 			require.Equal(t, ids[rollsBack], receive(t, dead))
@@ -391,7 +397,8 @@ func leaseLostCancelsAll(t *testing.T, h Harness) {
 func stopWaitsForHandlers(t *testing.T, h Harness) {
 	ids := fill(t, h.Store, 30)
 	started, finish := make(chan struct{}, 30), make(chan struct{})
-	r := start(t, h.Store, jobqueue.WorkerConfig{Queues: map[string]jobqueue.QueueConfig{"default": {MaxWorkers: 2}}, Prefetch: 20},
+	r := start(t, h.Store, jobqueue.WorkerConfig{Queues: map[string]jobqueue.QueueConfig{"default": {MaxWorkers: 2}},
+		Prefetch: 20},
 		handle(func(ctx context.Context, _ *jobqueue.Job, _ args) error {
 			started <- struct{}{}
 			select {
@@ -407,7 +414,10 @@ func stopWaitsForHandlers(t *testing.T, h Harness) {
 	// Prefetched jobs are released before the handlers end.
 	other := register(t, h.Store, time.Minute)
 	taken := 0
-	poll(t, "the rest is given back", func() bool { taken += len(claim(t, h.Store, other, "default", 30)); return taken == 28 })
+	poll(t, "the rest is released", func() bool {
+		taken += len(claim(t, h.Store, other, "default", 30))
+		return taken == 28
+	})
 	close(finish)
 	r.wait()
 	succeeded := 0

@@ -91,7 +91,8 @@ func timeline(j *jobqueue.Job) []step {
 	steps := []step{{At: j.CreatedAt, Class: "enqueued", Text: "Enqueued in " + j.Queue}}
 	for i := range j.Errors {
 		e := &j.Errors[i]
-		steps = append(steps, step{At: e.At, Class: "failed", Text: "Attempt " + strconv.Itoa(e.Attempt) + " failed", Error: e})
+		text := "Attempt " + strconv.Itoa(e.Attempt) + " failed"
+		steps = append(steps, step{At: e.At, Class: "failed", Text: text, Error: e})
 	}
 	if !j.ClaimedAt.IsZero() {
 		text := "Attempt " + strconv.Itoa(j.Attempt) + " started"
@@ -103,7 +104,8 @@ func timeline(j *jobqueue.Job) []step {
 	switch {
 	case j.State.Finished():
 		text := map[jobqueue.State]string{
-			jobqueue.StateSucceeded: "Succeeded", jobqueue.StateFailed: "Failed for good", jobqueue.StateCancelled: "Cancelled",
+			jobqueue.StateSucceeded: "Succeeded", jobqueue.StateFailed: "Failed",
+			jobqueue.StateCancelled: "Cancelled",
 		}[j.State]
 		steps = append(steps, step{At: j.FinishedAt, Class: j.State.String(), Text: text})
 	case j.State == jobqueue.StateScheduled:

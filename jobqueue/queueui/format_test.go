@@ -14,7 +14,8 @@ func TestFormats(t *testing.T) {
 	require.Equal(t, "9\u202F999", count(9999))
 	require.Equal(t, "10\u202F000+", count(10_001))
 	for d, want := range map[time.Duration]string{
-		0: "0 ms", -time.Hour: "0 ms", 1500 * time.Millisecond: "1.5 s", 61 * time.Second: "1 min 1 s", 90 * time.Minute: "1 h 30 min", 100 * time.Hour: "4 days",
+		0: "0 ms", -time.Hour: "0 ms", 1500 * time.Millisecond: "1.5 s", 61 * time.Second: "1 min 1 s",
+		90 * time.Minute: "1 h 30 min", 100 * time.Hour: "4 days",
 	} {
 		require.Equal(t, want, age(d))
 	}

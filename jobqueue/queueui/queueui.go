@@ -62,7 +62,8 @@ func New(client *jobqueue.Client, cfg Config) http.Handler {
 	cfg.Prefix = strings.TrimRight(cfg.Prefix, "/")
 	u := &ui{client: client, cfg: cfg, pages: map[string]*template.Template{}}
 	for _, name := range []string{"queues", "jobs", "job", "error"} {
-		u.pages[name] = template.Must(template.New("layout.html").Funcs(u.funcs()).ParseFS(files, "templates/layout.html", "templates/"+name+".html"))
+		page := template.New("layout.html").Funcs(u.funcs())
+		u.pages[name] = template.Must(page.ParseFS(files, "templates/layout.html", "templates/"+name+".html"))
 	}
 
 	mux := http.NewServeMux()
@@ -77,7 +78,8 @@ func New(client *jobqueue.Client, cfg Config) http.Handler {
 	protected := http.NewCrossOriginProtection().Handler(mux)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
-		h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+		h.Set("Content-Security-Policy",
+			"default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "same-origin")
 		h.Set("Cache-Control", "no-store")
@@ -218,7 +220,8 @@ func (u *ui) job(w http.ResponseWriter, r *http.Request) {
 	}
 	d := jobData{Job: job, Steps: timeline(job)}
 	if !u.cfg.ReadOnly {
-		d.MayRetry = job.State == jobqueue.StateFailed || job.State == jobqueue.StateCancelled || job.State == jobqueue.StateScheduled
+		d.MayRetry = job.State == jobqueue.StateFailed || job.State == jobqueue.StateCancelled ||
+			job.State == jobqueue.StateScheduled
 		d.MayStop = !job.State.Finished() && !job.Cancelling
 	}
 	d.Note = notes[r.URL.Query().Get("note")]

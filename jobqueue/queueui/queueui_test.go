@@ -67,17 +67,21 @@ func setup(t *testing.T, cfg queueui.Config) *site {
 		return fmt.Errorf("the recogniser answered 503 <script>alert(1)</script>")
 	})
 	for _, name := range []string{"good", "panics", "bad", "slow", "away"} {
-		s.enqueue(name, jobqueue.Params{Kind: "transcribe", Queue: "transcribe", Args: map[string]string{"segment": name, "language": "en-GB"}})
+		s.enqueue(name, jobqueue.Params{Kind: "transcribe", Queue: "transcribe",
+			Args: map[string]string{"segment": name, "language": "en-GB"}})
 	}
-	s.enqueue("waiting", jobqueue.Params{Kind: "purge <old>", Queue: "nightly", Args: []int{1, 2}, UniqueKey: "nightly/2026-11-20", MaxAttempts: jobqueue.Unlimited})
-	s.enqueue("later", jobqueue.Params{Kind: "remind", Queue: "mail", RunAt: time.Now().Add(26 * time.Hour), Args: "ann@example.org"})
+	s.enqueue("waiting", jobqueue.Params{Kind: "purge <old>", Queue: "nightly", Args: []int{1, 2},
+		UniqueKey: "nightly/2026-11-20", MaxAttempts: jobqueue.Unlimited})
+	s.enqueue("later", jobqueue.Params{Kind: "remind", Queue: "mail", RunAt: time.Now().Add(26 * time.Hour),
+		Args: "ann@example.org"})
 	s.enqueue("cancelled", jobqueue.Params{Kind: "remind", Queue: "mail", RunAt: time.Now().Add(time.Hour)})
 	require.NoError(t, s.client.Cancel(t.Context(), s.ids["cancelled"]))
 	done := make(chan error, 1)
 	go func() { done <- w.Run(ctx) }()
 	t.Cleanup(func() { cancel(); require.NoError(t, <-done) })
 	<-started
-	for name, state := range map[string]jobqueue.State{"good": jobqueue.StateSucceeded, "bad": jobqueue.StateFailed, "panics": jobqueue.StateScheduled, "away": jobqueue.StateScheduled} {
+	for name, state := range map[string]jobqueue.State{"good": jobqueue.StateSucceeded, "bad": jobqueue.StateFailed,
+		"panics": jobqueue.StateScheduled, "away": jobqueue.StateScheduled} {
 		require.Eventually(t, func() bool {
 			j, err := s.client.Get(t.Context(), s.ids[name])
 			return err == nil && j.State == state && (state != jobqueue.StateScheduled || j.Attempt == 2)
@@ -123,7 +127,8 @@ func TestPages(t *testing.T) {
 	s := setup(t, queueui.Config{Title: "Lesson jobs", Prefix: "/admin/jobs"})
 	s.page("/admin/jobs/", "transcribe", "nightly", "teacher-1/4711", "Oldest waits")
 	for state, names := range map[string][]string{
-		"waiting": {"waiting"}, "scheduled": {"later", "panics", "away"}, "running": {"slow"}, "succeeded": {"good"}, "failed": {"bad"}, "cancelled": {"cancelled"},
+		"waiting": {"waiting"}, "scheduled": {"later", "panics", "away"}, "running": {"slow"}, "succeeded": {"good"},
+		"failed": {"bad"}, "cancelled": {"cancelled"},
 	} {
 		body := s.page("/admin/jobs/jobs?state=" + state)
 		for name, id := range s.ids {
@@ -132,8 +137,10 @@ func TestPages(t *testing.T) {
 		}
 	}
 	s.page("/admin/jobs/jobs?state=scheduled&queue=transcribe", "the recogniser answered 503", "&lt;script&gt;")
-	s.page(fmt.Sprintf("/admin/jobs/jobs/%d", s.ids["panics"]), "index out of range [3] with length 2", "Stack", "queueui_test.go", "Attempt 1 failed", "Attempt 2 failed", "Run now")
-	s.page(fmt.Sprintf("/admin/jobs/jobs/%d", s.ids["waiting"]), "nightly/2026-11-20", "no limit", "purge &lt;old&gt;", "Cancel")
+	s.page(fmt.Sprintf("/admin/jobs/jobs/%d", s.ids["panics"]), "index out of range [3] with length 2", "Stack",
+		"queueui_test.go", "Attempt 1 failed", "Attempt 2 failed", "Run now")
+	s.page(fmt.Sprintf("/admin/jobs/jobs/%d", s.ids["waiting"]), "nightly/2026-11-20", "no limit", "purge &lt;old&gt;",
+		"Cancel")
 	s.page(fmt.Sprintf("/admin/jobs/jobs/%d", s.ids["bad"]), "no sound", "Failed for good", "Retry")
 	s.page("/admin/jobs/?refresh=5", `http-equiv="refresh"`)
 	require.Contains(t, s.do("GET", "/admin/jobs/style.css").Header().Get("Content-Type"), "text/css")
@@ -186,7 +193,8 @@ func TestButtons(t *testing.T) {
 	s.page(post("good", "retry"), "Nothing was changed")
 	s.page(post("good", "cancel"), "Nothing was changed")
 	s.page(post("slow", "cancel"), "asked to stop")
-	require.Eventually(t, func() bool { return state("slow") == jobqueue.StateCancelled }, 20*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return state("slow") == jobqueue.StateCancelled }, 20*time.Second,
+		5*time.Millisecond)
 }
 
 func TestOtherSitesCannotPressButtons(t *testing.T) {

@@ -13,7 +13,8 @@ import (
 
 // The fence is kept, so that the next lease has a new token.
 const requeueSQL = `
-insert into jobqueue_job (id, run_at, created_at, fence, max_attempts, priority, until_started, queue, kind, unique_key, args, errors)
+insert into jobqueue_job (id, run_at, created_at, fence, max_attempts, priority, until_started,
+  queue, kind, unique_key, args, errors)
 select id, ?2, created_at, fence, max_attempts, priority, until_started, queue, kind, unique_key, args, errors
 from jobqueue_done where id = ?1 and state <> 4
 returning queue`

@@ -13,7 +13,8 @@ import (
 )
 
 // sharedColumns are the columns that jobqueue_job and jobqueue_done have in common.
-const sharedColumns = `run_at, created_at, claimed_at, fence, attempt, max_attempts, priority, until_started, queue, kind, unique_key, args`
+const sharedColumns = `run_at, created_at, claimed_at, fence, attempt, max_attempts, priority, until_started,
+  queue, kind, unique_key, args`
 
 // leased joins the jobs to the leases in ?1, a JSON object of fences by id; ?2 is the worker. The
 // cross join keeps the planner from scanning the jobs.
@@ -222,7 +223,8 @@ func claim(tx *sql.Tx, now int64, x driver.ExchangeRequest, res *driver.Exchange
 			if c.Limit <= 0 {
 				break
 			}
-			rows, err := tx.Query(claimSQL, x.Worker, now, c.Queue, p+1, now, after.RunAt.UnixMicro(), after.ID, c.Limit)
+			rows, err := tx.Query(claimSQL, x.Worker, now, c.Queue, p+1, now, after.RunAt.UnixMicro(), after.ID,
+				c.Limit)
 			err = each(rows, err, func() error {
 				j := &driver.Job{Worker: x.Worker, State: driver.StateRunning}
 				var runAt, created, claimed int64

@@ -43,7 +43,8 @@ func workerProcess(file string) error {
 		return err
 	}
 	defer db.Close()
-	w := jobqueue.NewWorker(sqlitequeue.New(db.W, db.R, sqlitequeue.Config{}), jobqueue.WorkerConfig{Lease: childLease})
+	w := jobqueue.NewWorker(sqlitequeue.New(db.W, db.R, sqlitequeue.Config{}),
+		jobqueue.WorkerConfig{Lease: childLease})
 	jobqueue.Handle(w, "work", func(ctx context.Context, _ *jobqueue.Job, d time.Duration) error {
 		select {
 		case <-time.After(d):
@@ -107,16 +108,21 @@ func TestProcessKilled(t *testing.T) {
 	}
 	var victim int
 	require.Eventually(t, func() bool {
-		victim = number(`select coalesce(min(id), 0) from jobqueue_worker where name like '%/' || ?`, fmt.Sprint(children[0].Process.Pid))
-		return victim > 0 && number(`select count(*) from jobqueue_done`) > 0 && number(`select count(*) from jobqueue_job where worker = ?`, victim) > 0
+		victim = number(`select coalesce(min(id), 0) from jobqueue_worker where name like '%/' || ?`,
+			fmt.Sprint(children[0].Process.Pid))
+		return victim > 0 && number(`select count(*) from jobqueue_done`) > 0 &&
+			number(`select count(*) from jobqueue_job where worker = ?`, victim) > 0
 	}, 60*time.Second, 5*time.Millisecond)
 	require.NoError(t, children[0].Process.Kill())
 	died := time.Now()
 	held := number(`select count(*) from jobqueue_job where worker = ?`, victim)
-	require.Eventually(t, func() bool { return number(`select count(*) from jobqueue_job where worker = ?`, victim) == 0 }, 20*time.Second, 20*time.Millisecond)
+	require.Eventually(t, func() bool {
+		return number(`select count(*) from jobqueue_job where worker = ?`, victim) == 0
+	}, 20*time.Second, 20*time.Millisecond)
 	recovery := time.Since(died)
 	require.Less(t, recovery, promised(t))
-	require.Eventually(t, func() bool { return number(`select count(*) from jobqueue_job`) == 0 }, 60*time.Second, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return number(`select count(*) from jobqueue_job`) == 0 }, 60*time.Second,
+		20*time.Millisecond)
 	require.Equal(t, n, number(`select count(*) from jobqueue_done where state = 4`))
 	again := number(`select count(*) from jobqueue_done where fence > 1`)
 	require.LessOrEqual(t, again, held)

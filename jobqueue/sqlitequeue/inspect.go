@@ -11,18 +11,18 @@ import (
 	"lessonkit.example/jobqueue/driver"
 )
 
-const shown = `id, priority, attempt, max_attempts, fence, queue, kind, coalesce(unique_key, ''), args, coalesce(errors, '[]'),
-  created_at, run_at, coalesce(claimed_at, 0)`
+const columns = `id, priority, attempt, max_attempts, fence, queue, kind, coalesce(unique_key, ''), args,
+  coalesce(errors, '[]'), created_at, run_at, coalesce(claimed_at, 0)`
 
 // ?1 is now.
 const (
-	shownJob = `select ` + shown + `, 0, coalesce(worker, 0), cancel,
+	selectJob = `select ` + columns + `, 0, coalesce(worker, 0), cancel,
   case when worker is not null then 3 when run_at > ?1 then 2 else 1 end
 from jobqueue_job`
-	shownDone = `select ` + shown + `, finished_at, 0, 0, state from jobqueue_done`
+	selectDone = `select ` + columns + `, finished_at, 0, 0, state from jobqueue_done`
 )
 
-const getSQL = shownJob + ` where id = ?2 union all ` + shownDone + ` where id = ?2`
+const getSQL = selectJob + ` where id = ?2 union all ` + selectDone + ` where id = ?2`
 
 // Get implements driver.Store.
 func (s *Store) Get(ctx context.Context, id int64) (*driver.Job, error) {
@@ -38,7 +38,7 @@ func (s *Store) Get(ctx context.Context, id int64) (*driver.Job, error) {
 
 // List implements driver.Store.
 func (s *Store) List(ctx context.Context, f driver.Filter) ([]*driver.Job, error) {
-	query, args := shownJob, []any{s.now()}
+	query, args := selectJob, []any{s.now()}
 	where := []string{"?1 > 0"} // every query uses its first argument
 	cond := func(format string, arg any) {
 		args = append(args, arg)
@@ -52,10 +52,10 @@ func (s *Store) List(ctx context.Context, f driver.Filter) ([]*driver.Job, error
 	case driver.StateRunning:
 		where = append(where, "worker is not null")
 	case driver.StateSucceeded:
-		query = shownDone
+		query = selectDone
 		where = append(where, "state = 4")
 	default:
-		query = shownDone
+		query = selectDone
 		where = append(where, "state <> 4") // the index's condition
 		cond("state = ?%d", int(f.State))
 	}

@@ -27,7 +27,9 @@ const heartbeatSQL = `update jobqueue_worker set expires_at = ? where id = ?`
 const cancelledSQL = `select id from jobqueue_job where worker = ? and cancel = 1`
 
 // Heartbeat implements driver.Store.
-func (s *Store) Heartbeat(ctx context.Context, worker int64, lease time.Duration) (cancelled []int64, alive bool, err error) {
+func (s *Store) Heartbeat(
+	ctx context.Context, worker int64, lease time.Duration,
+) (cancelled []int64, alive bool, err error) {
 	err = s.update(ctx, func(tx *sql.Tx, now int64) (err error) {
 		if alive, err = affected(tx.Exec(heartbeatSQL, now+lease.Microseconds(), worker)); err != nil {
 			return err
@@ -61,7 +63,9 @@ where worker = ?1 and not exists (
 returning queue`
 
 // Release implements driver.Store.
-func (s *Store) Release(ctx context.Context, worker int64, keep []driver.Lease, unregister bool) (released int, err error) {
+func (s *Store) Release(
+	ctx context.Context, worker int64, keep []driver.Lease, unregister bool,
+) (released int, err error) {
 	fences, err := encodeLeases(keep)
 	if err != nil {
 		return 0, err

@@ -45,7 +45,9 @@ func harness(t *testing.T) queuetest.Harness {
 				}
 				defer tx.Rollback()
 				err = f(queuetest.Tx{
-					Enqueue:  func(ps ...jobqueue.Params) ([]jobqueue.InsertResult, error) { return store.EnqueueTx(ctx, tx, ps...) },
+					Enqueue: func(ps ...jobqueue.Params) ([]jobqueue.InsertResult, error) {
+						return store.EnqueueTx(ctx, tx, ps...)
+					},
 					Complete: func(job *jobqueue.Job) error { return store.CompleteTx(ctx, tx, job) },
 				})
 				if err != nil {
