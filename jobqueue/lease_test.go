@@ -12,7 +12,7 @@ import (
 	"lessonkit.example/jobqueue/driver"
 )
 
-func TestLeaseIsGivenUpWhenTheDatabaseIsAwayForALease(t *testing.T) {
+func TestLeaseIsLostWhenTheDatabaseIsUnavailableForALease(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := newModel()
@@ -38,7 +38,7 @@ func TestLeaseIsGivenUpWhenTheDatabaseIsAwayForALease(t *testing.T) {
 		cut := time.Now()
 		e := <-ends
 		require.ErrorIs(t, e.cause, ErrLeaseLost)
-		require.Less(t, e.at.Sub(cut), 30*time.Second, "before anybody else may take the job")
+		require.Less(t, e.at.Sub(cut), 30*time.Second, "before anybody else may claim the job")
 		require.Greater(t, e.at.Sub(cut), 15*time.Second)
 		m.mu.Lock()
 		m.dead = false
@@ -50,7 +50,7 @@ func TestLeaseIsGivenUpWhenTheDatabaseIsAwayForALease(t *testing.T) {
 	})
 }
 
-func TestAbandonedHandlerKeepsItsSlotOnly(t *testing.T) {
+func TestStuckHandlerOnlyOccupiesItsWorker(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := newModel()
@@ -100,19 +100,19 @@ func TestHistoryIsPurgedByTheRetentionOfEachQueue(t *testing.T) {
 	})
 }
 
-func TestPurgeTakesAllThatIsOld(t *testing.T) {
+func TestPurgeDeletesEverythingOld(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := newModel()
 		_, stop := run(t, m, WorkerConfig{}, succeed)
-		for range 3 * 60 { // 200 jobs a second come of age, for three hours
+		for range 3 * 60 { // 200 jobs per second exceed the retention, for three hours
 			time.Sleep(time.Minute)
 			m.mu.Lock()
 			m.old += 200 * 60
 			m.mu.Unlock()
 		}
 		stop()
-		require.LessOrEqual(t, m.old, 200*60*18, "what came since the last purge at most")
+		require.LessOrEqual(t, m.old, 200*60*18, "at most what came since the last purge")
 	})
 }
 
@@ -141,8 +141,8 @@ func TestPurgesAreRareUnlessARetentionIsShort(t *testing.T) {
 	}
 }
 
-// A purge of a long history leaves others room to write, and ends when the worker stops.
-func TestLongPurgeMakesRoom(t *testing.T) {
+// A purge of a long history lets others write, and ends when the worker stops.
+func TestLongPurgeLetsOthersWrite(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := newModel()
@@ -161,9 +161,9 @@ func TestLongPurgeMakesRoom(t *testing.T) {
 	})
 }
 
-// A signal to cancel may come late or from other tables: it only has the database asked, whose word
-// counts.
-func TestCancelSignalIsAHint(t *testing.T) {
+// A cancellation signal may come late or from other tables: it only triggers a heartbeat, whose
+// response decides.
+func TestCancelSignalTriggersAHeartbeat(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := newModel()
@@ -177,11 +177,11 @@ func TestCancelSignalIsAHint(t *testing.T) {
 		time.Sleep(time.Second)
 		m.signal(driver.Signal{Cancel: j.ID + 1})
 		synctest.Wait()
-		require.Zero(t, m.heartbeats, "a job of others costs nothing")
+		require.Zero(t, m.heartbeats, "another worker's job costs nothing")
 		m.signal(driver.Signal{Cancel: j.ID})
 		synctest.Wait()
 		require.Equal(t, 1, m.heartbeats)
-		require.Empty(t, ends, "nobody has cancelled it")
+		require.Empty(t, ends, "it is not cancelled")
 
 		m.mu.Lock()
 		j.cancel = true
@@ -194,9 +194,9 @@ func TestCancelSignalIsAHint(t *testing.T) {
 	})
 }
 
-// While the database is asked which jobs are to stop, one of them may end and be taken again: the
-// answer is not about that.
-func TestLateAnswerDoesNotCancelTheNextRun(t *testing.T) {
+// During a heartbeat a cancelled job may end and be claimed again: the response does not apply to
+// the new attempt.
+func TestLateHeartbeatDoesNotCancelTheNextAttempt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := newModel()
@@ -218,10 +218,10 @@ func TestLateAnswerDoesNotCancelTheNextRun(t *testing.T) {
 		m.mu.Lock()
 		j.cancel = true
 		m.mu.Unlock()
-		m.signal(driver.Signal{Cancel: j.ID}) // answered when the second run is on
+		m.signal(driver.Signal{Cancel: j.ID}) // the response arrives during the second attempt
 		time.Sleep(10 * time.Millisecond)
 		m.mu.Lock()
-		j.cancel = false // as a retry by hand does
+		j.cancel = false // as Retry does
 		m.mu.Unlock()
 		time.Sleep(time.Minute)
 		stop()

@@ -47,13 +47,13 @@ func TestParamsDefaults(t *testing.T) {
 	require.Equal(t, driver.Record{
 		Queue: "default", Kind: "k", Priority: 2, MaxAttempts: 10, Args: []byte("null"),
 		RunAt: time.Date(2026, 1, 2, 2, 4, 5, 6000, time.UTC),
-	}, r, "without a key there is nothing to give up")
+	}, r, "without a key there is nothing to free")
 	r, err = Params{Kind: "k", MaxAttempts: math.MinInt}.record()
 	require.NoError(t, err)
 	require.Equal(t, Unlimited, r.MaxAttempts)
 }
 
-func TestErrorsTellByMethod(t *testing.T) {
+func TestErrorsAreClassifiedByMethod(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, Permanent(nil))
 	base := errors.New("base")
@@ -63,7 +63,7 @@ func TestErrorsTellByMethod(t *testing.T) {
 	require.Zero(t, retryAfter(err))
 	require.False(t, isPermanent(base))
 	require.Equal(t, time.Second, retryAfter(fmt.Errorf("outer: %w", Snooze(time.Second))))
-	require.Positive(t, retryAfter(Snooze(-time.Second)), "a snooze is a snooze")
+	require.Positive(t, retryAfter(Snooze(-time.Second)), "at least a moment")
 }
 
 func TestErrorTextsFitEveryEngine(t *testing.T) {

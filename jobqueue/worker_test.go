@@ -17,8 +17,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// run starts a worker in a bubble and returns a function that stops it and returns how long that
-// took.
+// run starts a worker in a synctest bubble and returns a function that stops it and returns how
+// long that took.
 func run(
 	t *testing.T, m *model, cfg WorkerConfig, h HandlerFunc, opts ...HandleOption,
 ) (w *Worker, stop func() time.Duration) {
@@ -38,16 +38,16 @@ func run(
 
 func succeed(context.Context, *Job) error { return nil }
 
-// No job waits longer than its bound, whatever transactions do: one second and a poll after it
-// could have started, and only a moment when its transaction took no longer than the watermark's
-// lag and workers are told of it.
+// No job waits longer than its bound, however long transactions take: one second and a poll after
+// it could have started, and only a moment when its transaction took no longer than the watermark's
+// lag and workers are notified.
 func TestNoJobWaitsLongerThanItsBound(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		type arrival struct {
-			At, Delay, Commit time.Duration // made, scheduled for, committed later by
+			At, Delay, Commit time.Duration // when it is inserted, its RunAt after that, its commit after that
 			Priority          int
-			Told, Other       bool // a worker is notified; in another queue
+			Notified, Other   bool // workers are notified; in another queue
 		}
 		ms := func(most int) *rapid.Generator[time.Duration] {
 			return rapid.Map(rapid.IntRange(0, most),
@@ -56,7 +56,7 @@ func TestNoJobWaitsLongerThanItsBound(t *testing.T) {
 		arrivals := rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) arrival {
 			return arrival{
 				At: ms(1500).Draw(rt, "at"), Priority: rapid.IntRange(1, 2).Draw(rt, "priority"),
-				Told: rapid.Bool().Draw(rt, "told"), Other: rapid.Bool().Draw(rt, "other"),
+				Notified: rapid.Bool().Draw(rt, "notified"), Other: rapid.Bool().Draw(rt, "other"),
 				Delay:  rapid.OneOf(rapid.Just(time.Duration(0)), ms(3000), rapid.Just(-time.Hour)).Draw(rt, "delay"),
 				Commit: rapid.OneOf(rapid.Just(time.Duration(0)), ms(90), ms(2500)).Draw(rt, "commit"),
 			}
@@ -83,7 +83,7 @@ func TestNoJobWaitsLongerThanItsBound(t *testing.T) {
 					m.mu.Lock()
 					jobs = append(jobs, told{j, a, time.Now().Add(max(a.Delay, a.Commit))})
 					m.mu.Unlock()
-					if a.Told {
+					if a.Notified {
 						time.AfterFunc(a.Commit,
 							func() { m.signal(driver.Signal{Queue: queue, In: max(0, time.Until(j.RunAt))}) })
 					}
@@ -94,7 +94,7 @@ func TestNoJobWaitsLongerThanItsBound(t *testing.T) {
 			for _, j := range jobs {
 				late := j.taken.Sub(j.due)
 				bound := fullScanEvery + 1200*time.Millisecond
-				if j.Told && j.Delay == 0 && j.Commit < watermarkLag {
+				if j.Notified && j.Delay == 0 && j.Commit < watermarkLag {
 					bound = 20 * time.Millisecond
 				}
 				if j.taken.IsZero() || late < 0 || late > bound {
@@ -108,7 +108,7 @@ func TestNoJobWaitsLongerThanItsBound(t *testing.T) {
 	})
 }
 
-func TestScheduledJobsStartOnTheDot(t *testing.T) {
+func TestScheduledJobsStartOnTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := newModel()
@@ -126,7 +126,7 @@ func TestScheduledJobsStartOnTheDot(t *testing.T) {
 	})
 }
 
-func TestRetryComesWhenItsBackoffSays(t *testing.T) {
+func TestRetryFollowsTheBackoff(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := newModel()
@@ -145,7 +145,7 @@ func TestRetryComesWhenItsBackoffSays(t *testing.T) {
 	})
 }
 
-func TestIdleWorkerAsksSeldom(t *testing.T) {
+func TestIdleWorkerPollsSeldom(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := newModel()
@@ -156,8 +156,7 @@ func TestIdleWorkerAsksSeldom(t *testing.T) {
 	})
 }
 
-// Exchanges fail before or after they have taken effect. Every job is done once, and told to be
-// once.
+// Exchanges fail before or after they have taken effect. Every job runs once, and is reported once.
 func TestFailingExchangesLoseNothing(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -208,9 +207,9 @@ func TestFailingExchangesLoseNothing(t *testing.T) {
 	})
 }
 
-// Answers of the database cross: a job may be taken again before its last attempt is known to be
-// recorded. Each attempt is told to be claimed, and then what became of it, once.
-func TestEveryAttemptIsToldOnce(t *testing.T) {
+// Responses of the database overtake each other: a job may be claimed again before its last attempt
+// is known to be recorded. Each attempt is reported as claimed and then with its result, once.
+func TestEveryAttemptIsReportedOnce(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		seed := rapid.Uint64().Draw(rt, "seed")
@@ -260,24 +259,24 @@ func TestEveryAttemptIsToldOnce(t *testing.T) {
 func TestRunReturnsInTime(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		handler time.Duration
-		ignores bool
-		grace   time.Duration
-		away    bool
-		least   time.Duration
-		most    time.Duration
+		handler  time.Duration
+		ignores  bool
+		shutdown time.Duration
+		away     bool
+		least    time.Duration
+		most     time.Duration
 	}{
 		"idle": {0, false, 10 * time.Second, false, 0, 10 * time.Millisecond},
 		"waits for the handler": {3 * time.Second, false, 10 * time.Second, false, 2 * time.Second,
 			4 * time.Second},
-		"cancels after the grace": {time.Hour, false, 10 * time.Second, false, 10 * time.Second, 11 * time.Second},
-		"no grace":                {time.Hour, false, -1, false, 0, time.Second},
-		"handler does not listen": {time.Minute, true, 10 * time.Second, false, 10 * time.Second,
+		"cancels after the timeout": {time.Hour, false, 10 * time.Second, false, 10 * time.Second, 11 * time.Second},
+		"no timeout":                {time.Hour, false, -1, false, 0, time.Second},
+		"handler ignores its context": {time.Minute, true, 10 * time.Second, false, 10 * time.Second,
 			10*time.Second + 5*time.Second},
-		"and the database is away": {time.Minute, true, 10 * time.Second, true, 10 * time.Second,
+		"and no database": {time.Minute, true, 10 * time.Second, true, 10 * time.Second,
 			10*time.Second + 5*time.Second},
-		"finished, database is away":  {time.Second, false, 5 * time.Second, true, 0, 5*time.Second + 5*time.Second},
-		"handler obeys, nobody hears": {time.Hour, false, time.Second, true, time.Second, time.Second + 5*time.Second},
+		"finished, no database":      {time.Second, false, 5 * time.Second, true, 0, 5*time.Second + 5*time.Second},
+		"handler stops, no database": {time.Hour, false, time.Second, true, time.Second, time.Second + 5*time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -286,7 +285,8 @@ func TestRunReturnsInTime(t *testing.T) {
 				if c.handler > 0 {
 					m.add(time.Now(), time.Now(), 2)
 				}
-				_, stop := run(t, m, WorkerConfig{ShutdownTimeout: c.grace}, func(ctx context.Context, _ *Job) error {
+				_, stop := run(t, m, WorkerConfig{ShutdownTimeout: c.shutdown}, func(ctx context.Context,
+					_ *Job) error {
 					if c.ignores {
 						time.Sleep(c.handler)
 						return nil
@@ -306,18 +306,18 @@ func TestRunReturnsInTime(t *testing.T) {
 				require.LessOrEqual(t, took, c.most)
 				if !c.away {
 					for _, j := range m.jobs {
-						require.Zero(t, j.lease, "given back")
+						require.Zero(t, j.lease, "released")
 						require.Zero(t, j.Attempt)
 					}
 					require.Empty(t, m.workers)
 				}
-				time.Sleep(2 * time.Minute) // whoever did not listen
+				time.Sleep(2 * time.Minute) // handlers that ignore their context
 			})
 		})
 	}
 }
 
-func TestPrefetchFollowsTheHandlersPace(t *testing.T) {
+func TestPrefetchFollowsTheHandlersTime(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		took time.Duration
@@ -372,7 +372,7 @@ func TestMiddlewareWrapsInOrder(t *testing.T) {
 	})
 }
 
-func TestHandleRefusesWhatCannotWork(t *testing.T) {
+func TestHandleRefusesInvalidRegistrations(t *testing.T) {
 	t.Parallel()
 	w := NewWorker(newModel(), WorkerConfig{})
 	nothing := func(context.Context, *Job, any) error { return nil }
@@ -388,8 +388,8 @@ func TestHandleRefusesWhatCannotWork(t *testing.T) {
 	require.ErrorContains(t, bad.Run(t.Context()), `queue "q" has MaxWorkers -1`)
 }
 
-// A transaction that takes 80 ms to commit is told of by its NOTIFY, and must not wait for the next
-// full scan because a later job was claimed meanwhile.
+// A transaction that takes 80 ms to commit notifies the worker, and its job must not wait for the
+// next full scan because a later job was claimed meanwhile.
 func TestWatermarkLagsBehindOrdinaryTransactions(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -411,8 +411,8 @@ func TestWatermarkLagsBehindOrdinaryTransactions(t *testing.T) {
 	})
 }
 
-// One outcome that the database never accepts holds up nobody else.
-func TestRefusedOutcomeStandsAlone(t *testing.T) {
+// One result that the database never accepts does not block the others.
+func TestRefusedResultIsIsolated(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := newModel()
@@ -432,12 +432,12 @@ func TestRefusedOutcomeStandsAlone(t *testing.T) {
 		time.Sleep(time.Minute)
 		stop()
 		require.Len(t, m.done, 100)
-		require.Equal(t, 2, bad.Attempt, "the refused outcome counts as a failed attempt")
+		require.Equal(t, 2, bad.Attempt, "the refused result counts as a failed attempt")
 	})
 }
 
-// A job that is due in the longest time there is does not hide another one.
-func TestFarJobHidesNoOther(t *testing.T) {
+// A job that is due after the longest Duration does not hide another one.
+func TestFarJobDoesNotHideOthers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := newModel()
@@ -453,7 +453,7 @@ func TestFarJobHidesNoOther(t *testing.T) {
 		}
 		before := claims()
 		time.Sleep(time.Second)
-		require.Equal(t, before, claims(), "it is no reason to look now")
+		require.Equal(t, before, claims(), "it is not a reason to poll now")
 		time.Sleep(2 * time.Second)
 		stop()
 		require.WithinRange(t, j.taken, j.RunAt, j.RunAt.Add(10*time.Millisecond))

@@ -71,7 +71,7 @@ returning j.id`
 //   - The worker's row is locked against Rescue, and without it nothing is claimed: a process whose
 //     jobs were rescued while it slept must not claim jobs for a worker that nobody will ever
 //     rescue again.
-//   - array(…) is evaluated once for any plan; "id in (… skip locked)" might be evaluated twice.
+//   - array(…) is evaluated once for any plan; "id in (… skip locked)" may be repeated.
 //   - Priorities are visited one by one, or every claim would step over the jobs scheduled for
 //     tomorrow at priority 1.
 //   - $4 and $5 are the cursors, four for each queue.

@@ -55,8 +55,8 @@ func load(t *testing.T, store *pgqueue.Store, n, slow int, d time.Duration) {
 	require.NoError(t, err)
 }
 
-// Worker processes are killed and stopped in the middle of a hundred thousand jobs: none is lost,
-// none completed twice, and only what was leased by them runs again.
+// Worker processes are killed and suspended in the middle of a hundred thousand jobs: none is lost,
+// none completed twice, and only what they had leased runs again.
 func TestProcessesKilledAndStopped(t *testing.T) {
 	n := 100_000
 	if testing.Short() {
@@ -66,7 +66,7 @@ func TestProcessesKilledAndStopped(t *testing.T) {
 	pool := connect(t, url)
 	store := pgqueue.New(pool, pgqueue.Config{})
 	require.NoError(t, store.Migrate(t.Context()))
-	// The slow ones are what the processes hold when they die.
+	// The processes hold the slow ones when they die.
 	load(t, store, n, 400, 300*time.Millisecond)
 
 	var children []*child
@@ -91,7 +91,7 @@ func TestProcessesKilledAndStopped(t *testing.T) {
 	victim.signal(syscall.SIGKILL)
 	zombie.signal(syscall.SIGSTOP)
 	died := time.Now()
-	orphans, stopped := 0, 0 // what is under way may be committed after the death
+	orphans, stopped := 0, 0 // a transaction in progress may commit after the death
 	eventually(t, 30*time.Second, "recovery", func() bool {
 		a, b := held(v), held(z)
 		orphans, stopped = max(orphans, a), max(stopped, b)
@@ -117,8 +117,8 @@ func TestProcessesKilledAndStopped(t *testing.T) {
 		"which lost %d", n, recovery, again, orphans, stopped, lost)
 }
 
-// promised is how soon the jobs of a dead process are taken back: one and a half leases and a
-// second. The second is stretched where more than one program wants each processor.
+// promised returns the longest time until the jobs of a dead process are rescued: one and a half
+// leases and a second. The second is longer on a busy machine.
 func promised(t *testing.T) time.Duration {
 	slack := time.Second
 	if text, err := os.ReadFile("/proc/loadavg"); err == nil {
@@ -130,7 +130,7 @@ func promised(t *testing.T) time.Duration {
 	return childLease*3/2 + slack
 }
 
-// The server crashes twice under load: what was acknowledged is there, and everything is done once.
+// The server crashes twice under load: acknowledged jobs exist, and everything runs once.
 func TestServerCrashes(t *testing.T) {
 	server := pgtest.Start(t, pgtest.Options{Durable: true})
 	pool := connect(t, server.URL())
@@ -205,9 +205,8 @@ func TestServerCrashes(t *testing.T) {
 	t.Logf("%d jobs acknowledged, %d done", len(acknowledged), finished)
 }
 
-// Connections are cut in the middle of whatever is under way, often after the commit and before its
-// answer.
-func TestConnectionsCut(t *testing.T) {
+// Connections break at random, often after a commit and before its response.
+func TestConnectionsBreak(t *testing.T) {
 	server := pgtest.Start(t, pgtest.Options{TCP: true})
 	direct := connect(t, server.URL())
 	proxy := startProxy(t, server.Addr())
@@ -264,11 +263,12 @@ func TestConnectionsCut(t *testing.T) {
 	t.Logf("%d connections cut", proxy.cuts())
 }
 
-// cutter is a TCP proxy that cuts connections after some random number of bytes.
+// cutter is a TCP proxy that cuts connections after a random number of bytes.
 type cutter struct {
 	listener net.Listener
 	target   string
 	mu       sync.Mutex
+	random   *rand.Rand
 	most     int // 0: never
 	count    int
 }
@@ -276,7 +276,9 @@ type cutter struct {
 func startProxy(t *testing.T, target string) *cutter {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	c := &cutter{listener: l, target: target}
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	c := &cutter{listener: l, target: target, random: rand.New(rand.NewPCG(seed, 0))}
 	var group sync.WaitGroup
 	group.Go(func() {
 		for {
@@ -339,7 +341,7 @@ func (c *cutter) serve(client net.Conn) {
 func (c *cutter) cut(total int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.most == 0 || total < c.most/4+rand.IntN(c.most) {
+	if c.most == 0 || total < c.most/4+c.random.IntN(c.most) {
 		return false
 	}
 	c.count++

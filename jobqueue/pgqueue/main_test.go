@@ -20,7 +20,7 @@ import (
 	"lessonkit.example/jobqueue/pgqueue"
 )
 
-// workerEnv makes the test program a worker process on the database it names.
+// workerEnv makes the test program a worker process on the database with this URL.
 const workerEnv = "JOBQUEUE_TEST_WORKER"
 
 func TestMain(m *testing.M) {
@@ -36,7 +36,8 @@ func TestMain(m *testing.M) {
 
 const childLease = 2 * time.Second
 
-// workerProcess works until it is interrupted and then prints how many of its words did not count.
+// workerProcess runs jobs until it is interrupted and then prints how many of its results were
+// lost.
 func workerProcess(url string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -99,7 +100,7 @@ func (c *child) signal(s syscall.Signal) {
 	require.NoError(c.t, c.cmd.Process.Signal(s))
 }
 
-// finish interrupts the process and returns how many of its words did not count.
+// finish interrupts the process and returns how many of its results were lost.
 func (c *child) finish() (lost int) {
 	c.t.Helper()
 	c.signal(syscall.SIGINT)

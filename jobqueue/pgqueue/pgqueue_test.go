@@ -22,7 +22,7 @@ func TestStore(t *testing.T) {
 	queuetest.Run(t, func(t *testing.T) queuetest.Harness { return harness(t, pgtest.Pool(t), pgqueue.Config{}) })
 }
 
-// Poolers that share connections between transactions cannot keep prepared statements.
+// Poolers in transaction mode do not support prepared statements.
 func TestStoreWithoutPreparedStatements(t *testing.T) {
 	t.Parallel()
 	without(t, pgx.QueryExecModeExec, pgqueue.Config{Schema: `My "jobs"`})
@@ -35,7 +35,7 @@ func TestStoreBySimpleProtocolPollingOnly(t *testing.T) {
 
 func without(t *testing.T, mode pgx.QueryExecMode, cfg pgqueue.Config) {
 	if testing.Short() {
-		t.Skip("the suite once is enough for a short run")
+		t.Skip("one run of the suite is enough in short mode")
 	}
 	queuetest.Run(t, func(t *testing.T) queuetest.Harness {
 		pc := pgtest.Pool(t).Config()

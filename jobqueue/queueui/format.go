@@ -17,7 +17,7 @@ func (u *ui) funcs() template.FuncMap {
 		"path":   func(s string) string { return u.cfg.Prefix + s },
 		"count":  count,
 		"age":    age,
-		"ago":    func(t time.Time) string { return ago(u.cfg.Now().Sub(t)) },
+		"ago":    func(t time.Time) string { return ago(time.Since(t)) },
 		"stamp":  func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.000 UTC") },
 		"iso":    func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) },
 		"pretty": pretty,
@@ -26,7 +26,7 @@ func (u *ui) funcs() template.FuncMap {
 	}
 }
 
-// count groups digits, and shows a count that was cut short as such.
+// count groups digits, and marks a count above StatsLimit with a plus sign.
 func count(n int) string {
 	if n > jobqueue.StatsLimit {
 		return count(jobqueue.StatsLimit) + "+"
@@ -38,7 +38,7 @@ func count(n int) string {
 	return s
 }
 
-// age is a duration with two units at most.
+// age formats a duration with at most two units.
 func age(d time.Duration) string {
 	switch d = max(d, 0); {
 	case d < time.Second:
@@ -68,7 +68,7 @@ func pretty(raw json.RawMessage) string {
 	return b.String()
 }
 
-// short fits a line of a table.
+// short truncates raw to a line of a table.
 func short(raw any) string {
 	s := []rune(fmt.Sprintf("%s", raw))
 	if len(s) > 80 {
@@ -86,7 +86,7 @@ type step struct {
 	Gap   string // since the step before
 }
 
-// timeline lists what is known to have happened, and what will.
+// timeline lists what has happened and what will.
 func timeline(j *jobqueue.Job) []step {
 	steps := []step{{At: j.CreatedAt, Class: "enqueued", Text: "Enqueued in " + j.Queue}}
 	for i := range j.Errors {
@@ -104,7 +104,7 @@ func timeline(j *jobqueue.Job) []step {
 	switch {
 	case j.State.Finished():
 		text := map[jobqueue.State]string{
-			jobqueue.StateSucceeded: "Succeeded", jobqueue.StateFailed: "Failed",
+			jobqueue.StateSucceeded: "Succeeded", jobqueue.StateFailed: "Failed permanently",
 			jobqueue.StateCancelled: "Cancelled",
 		}[j.State]
 		steps = append(steps, step{At: j.FinishedAt, Class: j.State.String(), Text: text})

@@ -1,10 +1,10 @@
 // Package queueui shows a job queue in the browser: the depth and age of every queue, jobs by
 // state, one job with its arguments, errors and timeline, and buttons to retry and to cancel it.
 //
-// [New] returns an http.Handler. The pages are plain HTML without any script. Put your own
-// authentication in front of it: whoever reaches it sees the arguments of every job and, unless
-// Config.ReadOnly is set, may retry and cancel them. Requests that change something are refused
-// when another site makes them (net/http's CrossOriginProtection).
+// [New] returns an http.Handler. The pages are plain HTML without scripts. Put authentication in
+// front of it: whoever reaches it sees the arguments of every job and, unless Config.ReadOnly is
+// set, may retry and cancel them. Cross-site requests that change something are refused (net/http's
+// CrossOriginProtection).
 package queueui
 
 import (
@@ -25,15 +25,13 @@ import (
 
 // Config configures the pages. The zero value serves them at the root of its mux.
 type Config struct {
-	// Prefix is the path at which the handler is mounted, such as "/admin/jobs", without a slash at
-	// its end. Do not use http.StripPrefix as well. Defaults to the root.
+	// Prefix is the path at which the handler is mounted, such as "/admin/jobs", without a trailing
+	// slash. Do not use http.StripPrefix in addition. Defaults to the root.
 	Prefix string
-	// Title heads every page. Defaults to "Jobs".
+	// Title is shown on every page. Defaults to "Jobs".
 	Title string
 	// ReadOnly shows no buttons and refuses to change anything.
 	ReadOnly bool
-	// Now is used to tell how long ago something was. Defaults to time.Now.
-	Now func() time.Time
 	// Logger takes the errors of the store; people see only that there was one. Defaults to one
 	// that discards.
 	Logger *slog.Logger
@@ -48,13 +46,10 @@ type ui struct {
 	pages  map[string]*template.Template
 }
 
-// New returns the pages of the queue that client uses.
+// New returns the pages of client's queue.
 func New(client *jobqueue.Client, cfg Config) http.Handler {
 	if cfg.Title == "" {
 		cfg.Title = "Jobs"
-	}
-	if cfg.Now == nil {
-		cfg.Now = time.Now
 	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
@@ -73,7 +68,7 @@ func New(client *jobqueue.Client, cfg Config) http.Handler {
 	mux.HandleFunc("GET "+cfg.Prefix+"/style.css", u.style)
 	mux.HandleFunc("POST "+cfg.Prefix+"/jobs/{id}/{action}", u.change)
 	mux.HandleFunc("GET "+cfg.Prefix+"/", func(w http.ResponseWriter, r *http.Request) {
-		u.fail(w, r, http.StatusNotFound, "There is no such page.", nil)
+		u.fail(w, r, http.StatusNotFound, "This page does not exist.", nil)
 	})
 	protected := http.NewCrossOriginProtection().Handler(mux)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -87,9 +82,9 @@ func New(client *jobqueue.Client, cfg Config) http.Handler {
 	})
 }
 
-// page is what every template sees.
+// page is the data of every template.
 type page struct {
-	Title    string // of the site
+	Title    string // Config.Title
 	Heading  string
 	ReadOnly bool
 	Now      time.Time
@@ -98,14 +93,14 @@ type page struct {
 }
 
 func (u *ui) render(w http.ResponseWriter, r *http.Request, status int, name, heading string, data any) {
-	p := page{Title: u.cfg.Title, Heading: heading, ReadOnly: u.cfg.ReadOnly, Now: u.cfg.Now().UTC(), Data: data}
+	p := page{Title: u.cfg.Title, Heading: heading, ReadOnly: u.cfg.ReadOnly, Now: time.Now().UTC(), Data: data}
 	if r.URL.Query().Get("refresh") != "" {
 		p.Refresh = 5
 	}
 	var body bytes.Buffer
 	if err := u.pages[name].Execute(&body, p); err != nil {
 		u.cfg.Logger.Error("render page", "page", name, "error", err)
-		http.Error(w, "The page could not be rendered.", http.StatusInternalServerError)
+		http.Error(w, "The page cannot be rendered.", http.StatusInternalServerError)
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -113,7 +108,7 @@ func (u *ui) render(w http.ResponseWriter, r *http.Request, status int, name, he
 	_, _ = body.WriteTo(w)
 }
 
-// fail shows message; err is for the log alone.
+// fail shows message and logs err.
 func (u *ui) fail(w http.ResponseWriter, r *http.Request, status int, message string, err error) {
 	if err != nil {
 		u.cfg.Logger.Error("job page", "path", r.URL.Path, "error", err)
@@ -122,7 +117,7 @@ func (u *ui) fail(w http.ResponseWriter, r *http.Request, status int, message st
 }
 
 func (u *ui) storeFailed(w http.ResponseWriter, r *http.Request, err error) {
-	u.fail(w, r, http.StatusServiceUnavailable, "The queue's database does not answer. Try again in a moment.", err)
+	u.fail(w, r, http.StatusServiceUnavailable, "The queue's database is not available. Try again in a moment.", err)
 }
 
 func (u *ui) queues(w http.ResponseWriter, r *http.Request) {
@@ -157,7 +152,7 @@ func (u *ui) jobs(w http.ResponseWriter, r *http.Request) {
 	if name := q.Get("state"); name != "" {
 		i := slices.IndexFunc(states, func(s jobqueue.State) bool { return s.String() == name })
 		if i < 0 {
-			u.fail(w, r, http.StatusBadRequest, "There is no state of that name.", nil)
+			u.fail(w, r, http.StatusBadRequest, "This state does not exist.", nil)
 			return
 		}
 		f.State = states[i]
@@ -206,13 +201,13 @@ type jobData struct {
 func (u *ui) job(w http.ResponseWriter, r *http.Request) {
 	id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
 	if err != nil {
-		u.fail(w, r, http.StatusNotFound, "Jobs have numbers.", nil)
+		u.fail(w, r, http.StatusNotFound, "This is not the number of a job.", nil)
 		return
 	}
 	job, err := u.client.Get(r.Context(), id)
 	switch {
 	case errors.Is(err, jobqueue.ErrNotFound):
-		u.fail(w, r, http.StatusNotFound, "There is no such job, or its history has been purged.", nil)
+		u.fail(w, r, http.StatusNotFound, "This job does not exist, or it has been deleted from the history.", nil)
 		return
 	case err != nil:
 		u.storeFailed(w, r, err)
@@ -228,23 +223,23 @@ func (u *ui) job(w http.ResponseWriter, r *http.Request) {
 	u.render(w, r, http.StatusOK, "job", "Job "+strconv.FormatInt(id, 10), d)
 }
 
-// notes are what a change says after its redirect.
+// notes are shown after a change and its redirect.
 var notes = map[string]string{
 	"retry":       "The job will run again.",
 	"cancel":      "The job was cancelled, or its worker was asked to stop it.",
 	"cancelstate": "Nothing was changed: the job has ended meanwhile.",
-	"retrystate":  "Nothing was changed: the job cannot be retried in its present state.",
+	"retrystate":  "Nothing was changed: the job cannot be retried in its current state.",
 	"duplicate":   "Nothing was changed: another job holds its unique key.",
 }
 
 func (u *ui) change(w http.ResponseWriter, r *http.Request) {
 	if u.cfg.ReadOnly {
-		u.fail(w, r, http.StatusForbidden, "These pages are for reading only.", nil)
+		u.fail(w, r, http.StatusForbidden, "These pages are read-only.", nil)
 		return
 	}
 	id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
 	if err != nil {
-		u.fail(w, r, http.StatusNotFound, "Jobs have numbers.", nil)
+		u.fail(w, r, http.StatusNotFound, "This is not the number of a job.", nil)
 		return
 	}
 	note := r.PathValue("action")
@@ -254,12 +249,12 @@ func (u *ui) change(w http.ResponseWriter, r *http.Request) {
 	case "cancel":
 		err = u.client.Cancel(r.Context(), id)
 	default:
-		u.fail(w, r, http.StatusNotFound, "There is no such action.", nil)
+		u.fail(w, r, http.StatusNotFound, "This action does not exist.", nil)
 		return
 	}
 	switch {
 	case errors.Is(err, jobqueue.ErrNotFound):
-		u.fail(w, r, http.StatusNotFound, "There is no such job, or its history has been purged.", nil)
+		u.fail(w, r, http.StatusNotFound, "This job does not exist, or it has been deleted from the history.", nil)
 		return
 	case errors.Is(err, jobqueue.ErrState):
 		note += "state"

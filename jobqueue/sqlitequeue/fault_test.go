@@ -19,7 +19,7 @@ import (
 	"lessonkit.example/jobqueue/sqlitequeue"
 )
 
-// workerEnv makes the test program a worker process on the file it names.
+// workerEnv makes the test program a worker process on this file.
 const workerEnv = "JOBQUEUE_TEST_WORKER"
 
 func TestMain(m *testing.M) {
@@ -56,8 +56,8 @@ func workerProcess(file string) error {
 	return w.Run(ctx)
 }
 
-// promised is how soon the jobs of a dead process are taken back: one and a half leases and a
-// second. The second is stretched where more than one program wants each processor.
+// promised returns the longest time until the jobs of a dead process are rescued: one and a half
+// leases and a second. The second is longer on a busy machine.
 func promised(t *testing.T) time.Duration {
 	slack := time.Second
 	if text, err := os.ReadFile("/proc/loadavg"); err == nil {
@@ -72,8 +72,8 @@ func promised(t *testing.T) time.Duration {
 // Two processes share a file and one is killed: nothing is lost, nothing is completed twice, and
 // what the dead process held runs again in time.
 func TestProcessKilled(t *testing.T) {
-	// A job takes a moment: a process that writes without a pause can keep the other from the file
-	// for a whole lease.
+	// A job takes a moment: a process that writes without a pause can lock the file for a whole
+	// lease.
 	n, took := 100_000, 5*time.Millisecond
 	if testing.Short() || raceDetector {
 		n, took = 10_000, 20*time.Millisecond
@@ -88,7 +88,7 @@ func TestProcessKilled(t *testing.T) {
 	for i := range ps {
 		ps[i] = jobqueue.Params{Kind: "work", Args: took}
 		if i%(n/100) == 0 {
-			ps[i].Args = 1500 * time.Millisecond // what the process holds when it dies
+			ps[i].Args = 1500 * time.Millisecond // the process holds these when it dies
 		}
 	}
 	_, err = jobqueue.NewClient(store).EnqueueMany(t.Context(), ps)

@@ -59,7 +59,7 @@ func harness(t *testing.T) queuetest.Harness {
 	}
 }
 
-// A health check must not say that a healthy queue is not migrated because somebody writes.
+// A health check must not report a migrated queue as not migrated because another process writes.
 func TestMigratedDoesNotWaitForTheWriter(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "queue.db")

@@ -19,15 +19,15 @@ func TestHubPassesSignalsOn(t *testing.T) {
 	stopA := h.Subscribe(func(s driver.Signal) bool { got = append(got, "a "+s.Queue); return false })
 	stopB := h.Subscribe(func(s driver.Signal) bool { got = append(got, "b "+s.Queue); return true })
 	require.True(t, h.Emit(driver.Signal{Queue: "q"}))
-	require.ElementsMatch(t, []string{"a ", "b ", "a q", "b q"}, got, "each heard that something may have come before")
+	require.ElementsMatch(t, []string{"a ", "b ", "a q", "b q"}, got, "each received the zero Signal first")
 	stopB()
 	require.False(t, h.Emit(driver.Signal{Queue: "q"}))
 	stopA()
 	require.Len(t, got, 5)
 }
 
-// The first signal goes out at once, a burst after it goes together, and what comes last is never
-// forgotten.
+// The first signal is sent at once, a burst after it is sent together, and the last one is never
+// lost.
 func TestCoalescerSendsFirstAndLast(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -61,7 +61,7 @@ func TestCoalescerSendsFirstAndLast(t *testing.T) {
 	})
 }
 
-func TestOfTellsTheEarliestOfEachQueue(t *testing.T) {
+func TestOfReturnsTheEarliestOfEachQueue(t *testing.T) {
 	t.Parallel()
 	signals, counts := Of([]driver.Record{
 		{Queue: "a", RunAt: time.Now().Add(time.Hour)}, {Queue: "b", RunAt: time.Now().Add(-time.Hour)}, {Queue: "a"},

@@ -28,7 +28,7 @@ func migrated(t *testing.T) (*pgxpool.Pool, *pgqueue.Store) {
 	return pool, store
 }
 
-func TestMigrateBySeveralStartersAtOnce(t *testing.T) {
+func TestMigrateConcurrently(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.Pool(t)
 	var group sync.WaitGroup
@@ -63,7 +63,7 @@ func TestLongTransactionDoesNotBackdateJobs(t *testing.T) {
 	require.GreaterOrEqual(t, j.RunAt.Sub(began), 100*time.Millisecond)
 }
 
-// plan returns the plan of a claim as JSON.
+// plan returns the query plan of a claim as JSON.
 func plan(t *testing.T, pool *pgxpool.Pool, worker int64, n int) string {
 	t.Helper()
 	times, ids := make([]time.Time, 4), make([]int64, 4)
@@ -108,9 +108,9 @@ func nodes(t *testing.T, text string) (all []node) {
 	return all
 }
 
-// The jobs are found once, by the index, without a sort, and a claim steps over nothing: not over
-// jobs of tomorrow at a higher priority, and not over a long queue.
-func TestClaimTouchesOnlyWhatItTakes(t *testing.T) {
+// A claim finds its jobs once, by the index, without a sort, and reads no others: neither jobs
+// scheduled for tomorrow at a higher priority nor a long queue.
+func TestClaimReadsOnlyItsJobs(t *testing.T) {
 	t.Parallel()
 	pool, store := migrated(t)
 	_, err := pool.Exec(t.Context(), `
@@ -140,7 +140,7 @@ from generate_series(1, 40000) n`)
 	require.Less(t, all[0].Hit+all[0].Read, 400, "buffers: %s", text)
 }
 
-// Claims commit one notification for a burst of inserts, not one each.
+// A burst of inserts sends few notifications, not one each.
 func TestNotificationsAreCoalesced(t *testing.T) {
 	t.Parallel()
 	pool, store := migrated(t)
@@ -233,8 +233,9 @@ func TestWatermarkSkipsDeadEntries(t *testing.T) {
 	t.Logf("buffers with the watermark %d, without %d", with, without)
 }
 
-// A worker that is being claimed for cannot be swept, and a swept one cannot claim.
-func TestSweepAndClaimExcludeEachOther(t *testing.T) {
+// The jobs of a claiming worker cannot be rescued, and a worker whose jobs were rescued cannot
+// claim.
+func TestRescueAndClaimExcludeEachOther(t *testing.T) {
 	t.Parallel()
 	pool, store := migrated(t)
 	load(t, store, 1, 0, 0)
@@ -262,7 +263,7 @@ func TestSweepAndClaimExcludeEachOther(t *testing.T) {
 	require.Equal(t, 1, n)
 }
 
-func TestStatsNeverCountFar(t *testing.T) {
+func TestStatsStopCounting(t *testing.T) {
 	t.Parallel()
 	_, store := migrated(t)
 	load(t, store, 25_000, 0, 0)
@@ -301,7 +302,7 @@ func TestLongSchemaNamesNotify(t *testing.T) {
 	}
 }
 
-// FuzzParse: whatever others send on the channel does no harm, and what we send comes back.
+// FuzzParse checks that any notification can be parsed, and that our own survive a round trip.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{"q 0 default", "q 1500 a b c", "c 12", "", "q", "q x y", "c -1", "q -1 a", "q 1", "c 0",
 		"q 9223372036854775807 a", "echo ABC"} {
@@ -320,9 +321,9 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// An outcome that no repetition will make acceptable says so, so that it does not hold up the
+// The error of a result that will never be accepted is permanent, so that it does not block the
 // others.
-func TestRefusedOutcomeIsPermanent(t *testing.T) {
+func TestRefusedResultIsPermanent(t *testing.T) {
 	t.Parallel()
 	pool, store := migrated(t)
 	load(t, store, 1, 0, 0)
@@ -347,13 +348,13 @@ from jobqueue_job`)
 	require.True(t, p.Permanent())
 }
 
-// Looking for something to purge does not read a long history.
+// A purge does not read all of a long history.
 func TestPurgeReadsOnlyWhatIsOld(t *testing.T) {
 	t.Parallel()
 	pool, store := migrated(t)
 	_, err := pool.Exec(t.Context(), `
-insert into jobqueue_done (id, state, finished_at, run_at, created_at, fence, attempt, max_attempts, priority, until_started,
-  queue, kind, args)
+insert into jobqueue_done (id, state, finished_at, run_at, created_at, fence, attempt, max_attempts, priority,
+  until_started, queue, kind, args)
 select n, case when n % 1000 = 0 then 5 else 4 end, now() - (100000 - n) * interval '1 second', now(), now(),
   1, 1, 1, 2, false, 'default', 'work', 'null'
 from generate_series(1, 100000) n`)
@@ -382,8 +383,7 @@ from generate_series(1, 100000) n`)
 	require.InDelta(t, 50_000-50, total, 100)
 }
 
-// Two queues in schemas that only the search path tells apart share a channel, and their ids are
-// the same.
+// Two queues in schemas selected by the search path share a channel, and their ids are the same.
 func TestCancelStaysInItsSchema(t *testing.T) {
 	t.Parallel()
 	base := pgtest.Pool(t)
@@ -435,7 +435,7 @@ select count(*) from pg_stat_activity where datname = current_database() and que
 	}, 20*time.Second, 10*time.Millisecond)
 	require.NoError(t, one.client.Cancel(t.Context(), one.job))
 	require.ErrorIs(t, <-one.ended, jobqueue.ErrCancelled)
-	// Notifications arrive in order: when the worker hears of this job, it has heard of the
+	// Notifications arrive in order: when the worker has received this job, it has received the
 	// cancellation.
 	_, err := two.client.Enqueue(t.Context(), jobqueue.Params{Kind: "work", Args: false})
 	require.NoError(t, err)
@@ -444,9 +444,9 @@ select count(*) from pg_stat_activity where datname = current_database() and que
 	require.NoError(t, <-two.ended)
 }
 
-// A pool may fetch its password when it connects, or choose schema and role afterwards. What
-// connects beside it does likewise.
-func TestConnectionsBesideThePoolUseItsHooks(t *testing.T) {
+// A pool may fetch its password when it connects, or set schema and role afterwards. Connections
+// outside the pool do the same.
+func TestConnectionsOutsideThePoolUseItsHooks(t *testing.T) {
 	t.Parallel()
 	for _, schema := range []string{"", "jobs"} {
 		t.Run("schema "+schema, func(t *testing.T) {
@@ -485,7 +485,7 @@ func TestConnectionsBesideThePoolUseItsHooks(t *testing.T) {
 	}
 }
 
-// searching returns a pool on a new schema of its own, by its search path.
+// searching returns a pool whose search path is a new schema.
 func searching(t *testing.T, base *pgxpool.Pool, schema string) *pgxpool.Pool {
 	t.Helper()
 	_, err := base.Exec(t.Context(), "create schema "+schema)
