@@ -8,6 +8,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"flag"
 	"io"
 	"log"
 	"net"
@@ -32,13 +33,16 @@ import (
 )
 
 func main() {
+	address := flag.String("addr", "127.0.0.1:8080", "`address` to serve on")
+	dir := flag.String("data", "embedded-data", "`directory` of the database and the recordings")
+	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	listener, err := net.Listen("tcp", "127.0.0.1:8080")
+	listener, err := net.Listen("tcp", *address)
 	if err != nil {
 		log.Fatal(err)
 	}
-	if err := run(ctx, listener, "embedded-data"); err != nil {
+	if err := run(ctx, listener, *dir); err != nil {
 		log.Fatal(err)
 	}
 }
