@@ -10,6 +10,7 @@ require (
 	github.com/danielgtaylor/huma/v2 v2.39.0
 	github.com/dunglas/go-urlpattern v1.0.0
 	github.com/gabriel-vasile/mimetype v1.4.16
+	github.com/google/jsonschema-go v0.4.3
 	github.com/google/uuid v1.6.0
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/joho/godotenv v1.5.1

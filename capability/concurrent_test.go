@@ -24,7 +24,6 @@ func TestConcurrentUse(t *testing.T) {
 				}
 				p.Allowed("plugin:window|title", Caller{Window: "m", Origin: remote})
 				_ = p.Explain("plugin:window|title", Caller{Window: "x"}).String()
-				LintAll([]*Document{d}, m, LintOptions{})
 			}
 		})
 	}

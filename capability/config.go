@@ -1,16 +1,20 @@
 package capability
 
-import "fmt"
+import (
+	"fmt"
 
-// Configure applies what an application's configuration says about its
-// capabilities, at app.security.capabilities of tauri.conf.json. Where it lists
-// none, all are active. Where it lists some, by name or as whole objects, only
-// those are, and of two with one name the one listed last: the others come back
-// as diagnostics, and so do names that do not exist. What is wrong inside the
-// objects is told by [Inlined]. Give a configuration read by [ParseValue].
+	"lessonkit.example/capability/internal/syntax"
+	"lessonkit.example/capability/internal/words"
+)
+
+// Configure selects the capabilities that an application's configuration activates, at
+// app.security.capabilities of tauri.conf.json. If it lists none, all are active. If it lists
+// some, by name or as objects, only those are active, and of two with the same name the one listed
+// last. The diagnostics report the inactive ones and names that do not exist; check the objects
+// with [Inlined]. Read the configuration with [ParseValue].
 func Configure(config *Document, capabilities []Capability) ([]Capability, Diagnostics) {
-	list := configured(config)
-	if list.Kind() != Array || list.Len() == 0 {
+	list := Configured(config)
+	if list.Kind() != syntax.Array || list.Len() == 0 {
 		return capabilities, nil
 	}
 	byName := make(map[string]*Capability)
@@ -30,27 +34,28 @@ func Configure(config *Document, capabilities []Capability) ([]Capability, Diagn
 		active = append(active, c)
 	}
 	add := func(code Code, v Value, message string) {
-		nd := v.doc.nodes[v.n]
-		found = append(found, Diagnostic{Code: code, Severity: ruleOf(code).Lint, Message: message, doc: v.doc, at: span{nd.start, nd.end}, Path: v.Path()})
+		f := Diagnostic{Code: code, Severity: ruleOf(code).Lint, Message: message, text: v.Document(), at: v.Span()}
+		f.Path = v.Path()
+		found = append(found, f)
 	}
 	for item := range list.Items() {
 		switch item.Kind() {
-		case String:
+		case syntax.String:
 			name := item.Text()
 			if c := byName[name]; c != nil {
 				activate(*c)
 				continue
 			}
 			message := fmt.Sprintf("The configuration refers to a capability %q, which no file defines.", name)
-			if like := closest(name, names); like != "" {
+			if like := words.Closest(name, names); like != "" {
 				message = fmt.Sprintf("The configuration refers to a capability %q, which no file defines; did you mean %q?", name, like)
 			}
-			add(CodeUnknownCapability, item, message)
-		case Object:
+			add(codeUnknownCapability, item, message)
+		case syntax.Object:
 			activate(inlined[0])
 			inlined = inlined[1:]
 		default:
-			add(CodeWrongType, item, fmt.Sprintf("A capability of the configuration must be a name or an object, not %s.", item.Kind()))
+			add(codeWrongType, item, fmt.Sprintf("A capability of the configuration must be a name or an object, not %s.", item.Kind()))
 		}
 	}
 	kept := active[:0]
@@ -59,31 +64,32 @@ func Configure(config *Document, capabilities []Capability) ([]Capability, Diagn
 			kept = append(kept, c)
 		}
 	}
-	name := config.name
+	name := config.Name()
 	if name == "" {
 		name = "the configuration"
 	}
 	for i := range capabilities {
 		if c := &capabilities[i]; !listed[c.Identifier] && c.value.Exists() {
-			add(CodeInactiveCapability, c.at("identifier"), fmt.Sprintf("The capability %q is not active: %s lists capabilities in app.security.capabilities, and this one is not among them; add %q there.", c.Identifier, name, c.Identifier))
+			add(codeInactiveCapability, c.at("identifier"), fmt.Sprintf("The capability %q is not active: %s lists capabilities in app.security.capabilities, and this one is not among them; add %q there.", c.Identifier, name, c.Identifier))
 		}
 	}
 	return kept, found.sorted()
 }
 
-// Inlined returns the capabilities that a configuration holds as whole objects,
-// in their order, as a document of their own: check it like a file. Places in
-// it are those of the configuration.
+// Inlined returns the capabilities that a configuration contains as objects, in order, as a
+// document that can be checked like a file. Positions in it are those in the configuration.
 func Inlined(config *Document) *Document {
-	d := &Document{name: config.name, format: config.format, src: config.src, nodes: config.nodes, text: config.text}
-	for item := range configured(config).Items() {
-		if item.Kind() == Object {
-			d.capabilities = append(d.capabilities, d.capability(item.n, false))
+	d := &Document{text: config.text, format: config.format}
+	for item := range Configured(config).Items() {
+		if item.Kind() == syntax.Object {
+			d.capabilities = append(d.capabilities, d.capability(item, false))
 		}
 	}
 	return d
 }
 
-func configured(config *Document) Value {
+// Configured returns the value at app.security.capabilities of a configuration, the zero Value if
+// it has none.
+func Configured(config *Document) Value {
 	return config.Root().Get("app").Get("security").Get("capabilities")
 }

@@ -4,225 +4,160 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"lessonkit.example/capability/internal/syntax"
+	"lessonkit.example/capability/internal/words"
 )
 
-// decode makes capabilities of the document's values and reports what is
-// wrong with their form.
+// decode reads the capabilities from the document's values and reports what is wrong with their
+// form.
 func (d *Document) decode() {
-	if len(d.nodes) == 0 {
-		return
-	}
-	switch root := &d.nodes[0]; root.kind {
-	case Array:
-		d.capabilities = d.list(0, true)
-	case Object:
-		if list := d.member(0, "capabilities"); list >= 0 {
+	switch root := d.Root(); root.Kind() {
+	case syntax.Array:
+		d.capabilities = d.list(root, true)
+	case syntax.Object:
+		if list := root.Get("capabilities"); list.Exists() {
 			d.decodeNamedList(list)
 		} else {
-			d.capabilities = []Capability{d.capability(0, false)}
+			d.capabilities = []Capability{d.capability(root, false)}
 		}
-	case Broken:
+	case syntax.Broken:
 	default:
-		d.report(CodeWrongType, 0, fmt.Sprintf(`The file holds %s; it must hold a capability object, an array of them, or {"capabilities": [...]}.`, root.kind))
+		d.report(codeWrongType, root, fmt.Sprintf(`The file contains %s; it must contain a capability object, `+
+			`an array of them, or {"capabilities": [...]}.`, root.Kind()))
 	}
-	d.duplicateKeys()
+	d.duplicateKeys(d.Root())
 }
 
-// decodeNamedList reads {"capabilities": [...]}. The reference implementation
-// takes every object with that key for a list; the schema also tries it as a
-// single capability, so that reading is kept for its verdict.
-func (d *Document) decodeNamedList(list int32) {
+// decodeNamedList reads {"capabilities": [...]}. The reference implementation treats every object
+// with that key as a list. The schema also accepts it as a single capability, so that reading is
+// kept for mode schema.
+func (d *Document) decodeNamedList(list Value) {
 	before := len(d.found)
-	if d.member(0, "identifier") >= 0 && d.member(0, "permissions") >= 0 {
-		one := []Capability{d.capability(0, false)}
+	if root := d.Root(); root.Get("identifier").Exists() && root.Get("permissions").Exists() {
+		one := []Capability{d.capability(root, false)}
 		d.single = &reading{one, d.found}
 		d.found = d.found[:before:before]
 	}
-	if d.nodes[list].kind != Array {
+	if list.Kind() != syntax.Array {
 		d.wrongType(list, "capabilities")
 		return
 	}
 	d.capabilities = d.list(list, false)
 }
 
-// member returns the index of an object's member, the last of its name, or -1.
-func (d *Document) member(object int32, key string) int32 {
-	found := int32(-1)
-	end := d.nodes[object].next
-	for i := object + 1; i < end; {
-		val := d.nodes[i].next
-		if d.textOf(i) == key {
-			found = val
-		}
-		i = d.nodes[val].next
-	}
-	return found
-}
-
-func (d *Document) list(n int32, inArray bool) []Capability {
-	capabilities := make([]Capability, 0, d.count(n))
-	end := d.nodes[n].next
-	for i := n + 1; i < end; i = d.nodes[i].next {
-		switch kind := d.nodes[i].kind; kind {
-		case Object:
-			capabilities = append(capabilities, d.capability(i, inArray))
-		case Broken:
+func (d *Document) list(v Value, inArray bool) []Capability {
+	capabilities := make([]Capability, 0, v.Len())
+	for item := range v.Items() {
+		switch item.Kind() {
+		case syntax.Object:
+			capabilities = append(capabilities, d.capability(item, inArray))
+		case syntax.Broken:
 		default:
-			d.report(CodeWrongType, i, fmt.Sprintf("A capability must be an object, not %s.", kind))
+			d.report(codeWrongType, item, fmt.Sprintf("A capability must be an object, not %s.", item.Kind()))
 		}
 	}
 	return capabilities
 }
 
-func (d *Document) count(n int32) int {
-	count := 0
-	end := d.nodes[n].next
-	for i := n + 1; i < end; i = d.nodes[i].next {
-		count++
+var (
+	capabilityKeys = []string{
+		"identifier", "description", "remote", "local", "windows", "webviews", "permissions", "platforms",
 	}
-	return count
-}
-
-// The keys of a capability, in the order of capabilityKeys.
-const (
-	keyIdentifier = iota
-	keyDescription
-	keyRemote
-	keyLocal
-	keyWindows
-	keyWebviews
-	keyPermissions
-	keyPlatforms
-	keyCount
+	entryKeys = []string{"identifier", "allow", "deny"}
 )
 
-func keyIndex(key string) int {
-	switch key {
-	case "identifier":
-		return keyIdentifier
-	case "description":
-		return keyDescription
-	case "remote":
-		return keyRemote
-	case "local":
-		return keyLocal
-	case "windows":
-		return keyWindows
-	case "webviews":
-		return keyWebviews
-	case "permissions":
-		return keyPermissions
-	case "platforms":
-		return keyPlatforms
-	}
-	return -1
-}
-
-func (d *Document) capability(n int32, inArray bool) Capability {
-	c := Capability{Local: true, value: Value{d, n}}
-	var values [keyCount]int32 // of a key written several times, the last one
-	end := d.nodes[n].next
-	for i := n + 1; i < end; {
-		val := d.nodes[i].next
-		if key := keyIndex(d.textOf(i)); key >= 0 {
-			if values[key] != 0 && inArray {
-				d.duplicateField(i)
+func (d *Document) capability(v Value, inArray bool) Capability {
+	c := Capability{Local: true, value: v}
+	var values [8]Value // by the index of capabilityKeys; the last one counts
+	for key, value := range v.Members() {
+		if at := slices.Index(capabilityKeys, key.Text()); at >= 0 {
+			if values[at].Exists() && inArray {
+				d.duplicateField(key)
 			}
-			values[key] = val
+			values[at] = value
 		} else if inArray {
-			d.ignore(val)
-		}
-		i = d.nodes[val].next
-	}
-	for key, val := range values {
-		if val != 0 {
-			d.field(&c, key, val, inArray)
+			d.ignore(value)
 		}
 	}
-	if d.damaged {
+	for at, value := range values {
+		if value.Exists() {
+			d.field(&c, capabilityKeys[at], value, inArray)
+		}
+	}
+	if d.text.Damaged() {
 		return c
 	}
-	if values[keyIdentifier] == 0 {
-		d.missingKey(n, "identifier", "The capability", `"identifier": "main-capability"`, capabilityKeys)
+	if !v.Get("identifier").Exists() {
+		d.missingKey(v, "identifier", "The capability", `"identifier": "main-capability"`, capabilityKeys)
 	}
-	if values[keyPermissions] == 0 {
-		d.missingKey(n, "permissions", "The capability", `"permissions": ["core:default"]`, capabilityKeys)
+	if !v.Get("permissions").Exists() {
+		d.missingKey(v, "permissions", "The capability", `"permissions": ["core:default"]`, capabilityKeys)
 	}
 	return c
 }
 
-// ignore notes a value that the reference implementation passes over without
-// looking at its numbers and escapes, as it does with unknown keys in arrays.
-func (d *Document) ignore(n int32) {
+// ignore notes a value whose numbers and escapes the reference implementation does not look at,
+// such as that of an unknown key in an array.
+func (d *Document) ignore(v Value) {
 	if len(d.found) > 0 {
-		d.ignored = append(d.ignored, span{d.nodes[n].start, d.nodes[n].end})
+		d.ignored = append(d.ignored, v.Span())
 	}
 }
 
-// missingKey reports a required key that is not there, and the unknown one
-// that may have been meant.
-func (d *Document) missingKey(n int32, key, owner, example string, known []string) {
-	at := span{d.nodes[n].start, d.nodes[n].start + 1}
-	f := Diagnostic{Code: CodeMissingField, Message: fmt.Sprintf("%s has no %q; add one, such as %s.", owner, key, example), at: at, Path: Value{d, n}.Path()}
-	for k := range (Value{d, n}).Members() {
-		if name := k.Text(); !slices.Contains(known, name) && closest(name, known) == key {
+// missingKey reports a required key that is missing, and the unknown one that was probably meant.
+func (d *Document) missingKey(v Value, key, owner, example string, known []string) {
+	start := v.Span().Start
+	f := Diagnostic{Code: codeMissingField, at: syntax.Span{Start: start, End: start + 1}, Path: v.Path()}
+	f.Message = fmt.Sprintf("%s has no %q; add one, such as %s.", owner, key, example)
+	for k := range v.Members() {
+		if name := k.Text(); !slices.Contains(known, name) && words.Closest(name, known) == key {
 			f.Message = fmt.Sprintf("%s has no %q, but a key %q; did you mean %q?", owner, key, name, key)
-			nd := d.nodes[k.n]
-			f.at = span{nd.start, nd.end}
-			f.Fix = &Fix{Title: fmt.Sprintf("Rename it to %q", key), Edits: []Edit{{Start: int(nd.start), End: int(nd.end), Text: d.quoteLike(k.n, key)}}, Guess: true}
+			f.at = k.Span()
+			f.Fix = guessOf(k.Rename(key))
 		}
 	}
 	d.add(f)
 }
 
-// quoteLike writes a key in quotes where the old one had some.
-func (d *Document) quoteLike(n int32, text string) string {
-	if nd := d.nodes[n]; nd.end > nd.start && d.src[nd.start] != '"' && d.src[nd.start] != '\'' {
-		return text
-	}
-	return string(appendQuoted(nil, text))
-}
-
-var capabilityKeys = []string{"identifier", "description", "remote", "local", "windows", "webviews", "permissions", "platforms"}
-
-func (d *Document) field(c *Capability, key int, n int32, inArray bool) {
-	switch name := capabilityKeys[key]; key {
-	case keyIdentifier:
-		if d.is(n, String, name) {
-			c.Identifier = d.textOf(n)
+func (d *Document) field(c *Capability, key string, v Value, inArray bool) {
+	switch key {
+	case "identifier":
+		if d.is(v, syntax.String, key) {
+			c.Identifier = v.Text()
 		}
-	case keyDescription:
-		if d.is(n, String, name) {
-			c.Description = d.textOf(n)
+	case "description":
+		if d.is(v, syntax.String, key) {
+			c.Description = v.Text()
 		}
-	case keyLocal:
-		if d.is(n, Bool, name) {
-			c.Local = d.textOf(n) == "true"
+	case "local":
+		if d.is(v, syntax.Bool, key) {
+			c.Local = v.Bool()
 		}
-	case keyWindows:
-		c.Windows = d.strings(n, name)
-	case keyWebviews:
-		c.Webviews = d.strings(n, name)
-	case keyRemote:
-		d.remote(c, n, inArray)
-	case keyPlatforms:
-		d.platforms(c, n)
-	case keyPermissions:
-		if d.is(n, Array, name) {
-			c.Permissions = d.permissions(n, inArray)
+	case "windows":
+		c.Windows = d.strings(v, key)
+	case "webviews":
+		c.Webviews = d.strings(v, key)
+	case "remote":
+		d.remote(c, v, inArray)
+	case "platforms":
+		d.platforms(c, v)
+	case "permissions":
+		if d.is(v, syntax.Array, key) {
+			c.Permissions = d.permissions(v, inArray)
 		}
 	}
 }
 
-func (d *Document) is(n int32, kind Kind, key string) bool {
-	if d.nodes[n].kind == kind {
+func (d *Document) is(v Value, kind syntax.Kind, key string) bool {
+	if v.Kind() == kind {
 		return true
 	}
-	d.wrongType(n, key)
+	d.wrongType(v, key)
 	return false
 }
 
-// expectations says of every key what its value must be, with an example.
+// expectations describes the value of every key, with an example.
 var expectations = map[string]string{
 	"identifier":   `a string, such as "main-capability"`,
 	"description":  "a string",
@@ -238,69 +173,60 @@ var expectations = map[string]string{
 	"deny":         "an array of scope values",
 }
 
-func (d *Document) wrongType(n int32, key string) {
-	nd := d.nodes[n]
-	if nd.kind == Broken {
+func (d *Document) wrongType(v Value, key string) {
+	expected := expectations[key]
+	f := Diagnostic{Code: codeWrongType, at: v.Span()}
+	f.Message = fmt.Sprintf("%q must be %s, not %s.", key, expected, v.Kind())
+	switch {
+	case v.Kind() == syntax.Broken:
 		return
-	}
-	f := Diagnostic{Code: CodeWrongType, at: span{nd.start, nd.end}}
-	f.Message = fmt.Sprintf("%q must be %s, not %s.", key, expectations[key], nd.kind)
-	if wantsArray := strings.HasPrefix(expectations[key], "an array"); nd.kind == String && wantsArray && key != "capabilities" {
-		text := "[" + d.src[nd.start:nd.end] + "]"
-		f.Message = fmt.Sprintf("%q must be an array, not a string; write %s.", key, quoteCode(text))
-		f.Fix = &Fix{Title: "Put it into an array", Edits: []Edit{{Start: int(nd.start), End: int(nd.end), Text: text}}}
-	} else if nd.kind == Null {
-		f.Message = fmt.Sprintf("%q must not be null; it must be %s, or be left out.", key, expectations[key])
-		if key == "identifier" || key == "permissions" || key == "urls" || key == "capabilities" {
-			f.Message = fmt.Sprintf("%q must not be null; it must be %s.", key, expectations[key])
+	case v.Kind() == syntax.String && strings.HasPrefix(expected, "an array") && key != "capabilities":
+		text := "[" + d.Source()[f.at.Start:f.at.End] + "]"
+		write := text
+		if len(text) > 60 || strings.ContainsAny(text, "\r\n") {
+			write = "it in brackets"
+		}
+		f.Message = fmt.Sprintf("%q must be an array, not a string; write %s.", key, write)
+		f.Fix = fixOf(&syntax.Edit{Title: "Put it into an array", Span: f.at, Text: text})
+	case v.Kind() == syntax.Null:
+		f.Message = fmt.Sprintf("%q must not be null; it must be %s, or be left out.", key, expected)
+		if slices.Contains([]string{"identifier", "permissions", "urls", "capabilities"}, key) {
+			f.Message = fmt.Sprintf("%q must not be null; it must be %s.", key, expected)
 		}
 	}
 	d.add(f)
 }
 
-// quoteCode shortens a piece of a file that is shown as what to write.
-func quoteCode(s string) string {
-	if len(s) > 60 || strings.ContainsAny(s, "\r\n") {
-		return "it in brackets"
-	}
-	return s
-}
-
-func (d *Document) report(code Code, n int32, message string) {
-	nd := d.nodes[n]
-	d.add(Diagnostic{Code: code, Message: message, at: span{nd.start, nd.end}})
+func (d *Document) report(code Code, v Value, message string) {
+	d.add(Diagnostic{Code: code, Message: message, at: v.Span()})
 }
 
 // strings reads an array of strings.
-func (d *Document) strings(n int32, key string) []string {
-	if !d.is(n, Array, key) {
+func (d *Document) strings(v Value, key string) []string {
+	if !d.is(v, syntax.Array, key) {
 		return nil
 	}
-	list := make([]string, 0, d.count(n))
-	end := d.nodes[n].next
-	for i := n + 1; i < end; i = d.nodes[i].next {
-		switch kind := d.nodes[i].kind; kind {
-		case String:
-			list = append(list, d.textOf(i))
-		case Broken:
+	list := make([]string, 0, v.Len())
+	for item := range v.Items() {
+		switch item.Kind() {
+		case syntax.String:
+			list = append(list, item.Text())
+		case syntax.Broken:
 		default:
-			d.report(CodeWrongType, i, fmt.Sprintf("Every item of %q must be a string, not %s.", key, kind))
+			d.report(codeWrongType, item, fmt.Sprintf("Every item of %q must be a string, not %s.", key, item.Kind()))
 		}
 	}
 	return list
 }
 
-func (d *Document) remote(c *Capability, n int32, inArray bool) {
-	if kind := d.nodes[n].kind; kind == Null {
-		return
-	} else if kind != Object {
-		d.wrongType(n, "remote")
+func (d *Document) remote(c *Capability, v Value, inArray bool) {
+	if v.Kind() == syntax.Null || !d.is(v, syntax.Object, "remote") {
 		return
 	}
-	urls := d.member(n, "urls")
-	if urls < 0 {
-		if !d.damaged {
-			d.missingKey(n, "urls", `"remote"`, `"urls": ["https://*.example.com"]`, []string{"urls"})
+	urls := v.Get("urls")
+	if !urls.Exists() {
+		if !d.text.Damaged() {
+			d.missingKey(v, "urls", `"remote"`, `"urls": ["https://*.example.com"]`, []string{"urls"})
 		}
 		return
 	}
@@ -308,57 +234,47 @@ func (d *Document) remote(c *Capability, n int32, inArray bool) {
 	if !inArray {
 		return
 	}
-	d.duplicateFields(n, "urls")
-	for key, value := range (Value{d, n}).Members() {
+	d.duplicateFields(v, "urls")
+	for key, value := range v.Members() {
 		if key.Text() != "urls" {
-			d.ignore(value.n)
+			d.ignore(value)
 		}
 	}
 }
 
-func (d *Document) platforms(c *Capability, n int32) {
-	if kind := d.nodes[n].kind; kind == Null {
-		return
-	} else if kind != Array {
-		d.wrongType(n, "platforms")
+func (d *Document) platforms(c *Capability, v Value) {
+	if v.Kind() == syntax.Null {
 		return
 	}
-	c.Platforms = make([]Platform, 0, d.count(n))
-	end := d.nodes[n].next
-	for i := n + 1; i < end; i = d.nodes[i].next {
-		kind := d.nodes[i].kind
-		if kind != String {
-			if kind != Broken {
-				d.report(CodeWrongType, i, fmt.Sprintf("Every item of \"platforms\" must be a string, not %s.", kind))
-			}
-			continue
-		}
-		switch p := Platform(d.textOf(i)); p {
-		case MacOS, Windows, Linux, Android, IOS:
-			c.Platforms = append(c.Platforms, p)
-		default:
-			// Kept, so that the capability is not taken for one without platforms.
-			c.Platforms = append(c.Platforms, p)
-			d.unknownPlatform(i, string(p))
+	for _, name := range d.strings(v, "platforms") {
+		// Unknown ones too: a capability with none of them would be active everywhere.
+		c.Platforms = append(c.Platforms, Platform(name))
+	}
+	if v.Kind() == syntax.Array && c.Platforms == nil {
+		c.Platforms = []Platform{}
+	}
+	for item := range v.Items() {
+		if name := item.Text(); item.Kind() == syntax.String && !slices.Contains(Platforms(), Platform(name)) {
+			d.unknownPlatform(item, name)
 		}
 	}
 }
 
-func (d *Document) unknownPlatform(n int32, name string) {
-	nd := d.nodes[n]
-	f := Diagnostic{Code: CodeUnknownPlatform, at: span{nd.start, nd.end}}
-	f.Message = fmt.Sprintf("There is no platform %s; there are linux, macOS, windows, android and iOS.", quoteShort(name))
+func (d *Document) unknownPlatform(v Value, name string) {
+	f := Diagnostic{Code: codeUnknownPlatform, at: v.Span()}
+	f.Message = fmt.Sprintf("The platform %s does not exist; use linux, macOS, windows, android or iOS.",
+		words.Quote(name))
 	if meant := PlatformNamed(name); meant != "" {
-		f.Message = fmt.Sprintf("There is no platform %s; did you mean %q?", quoteShort(name), meant)
-		text := string(appendQuoted(nil, string(meant)))
-		f.Fix = &Fix{Title: "Write " + text, Edits: []Edit{{Start: int(nd.start), End: int(nd.end), Text: text}}, Guess: !strings.EqualFold(name, string(meant))}
+		f.Message = fmt.Sprintf("The platform %s does not exist; did you mean %q?", words.Quote(name), meant)
+		f.Fix = fixOf(v.Replace(string(meant)))
+		f.Fix.Guess = !strings.EqualFold(name, string(meant))
 	}
 	d.add(f)
 }
 
-// PlatformNamed returns the platform that a name in any spelling stands for
-// ("macos", "darwin", "win32"), or "" where it stands for none. Files must
-// spell platforms exactly; this is for command lines and suggestions.
+// PlatformNamed returns the platform with a name in any spelling ("macos", "darwin", "win32"), or
+// "" if there is none. Files must spell platforms exactly; this is for command lines and
+// suggestions.
 func PlatformNamed(name string) Platform {
 	switch strings.ToLower(name) {
 	case "darwin", "mac", "osx", "macosx", "mac-os":
@@ -375,5 +291,5 @@ func PlatformNamed(name string) Platform {
 		}
 		known = append(known, string(p))
 	}
-	return Platform(closest(name, known))
+	return Platform(words.Closest(name, known))
 }

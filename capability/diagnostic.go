@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"lessonkit.example/capability/internal/syntax"
 )
 
 // Severity says how much a diagnostic weighs.
@@ -49,13 +51,38 @@ type Diagnostic struct {
 	End      Position `json:"end"`               // the place just after
 	Related  []Place  `json:"related,omitempty"` // other places that belong to it
 	Fix      *Fix     `json:"fix,omitempty"`     // nil where no mechanical change helps
-	doc      *Document
-	at       span
+
+	text *syntax.Document
+	at   syntax.Span
 }
 
-// Document returns the document the diagnostic is about; nil where it is
-// about none.
-func (d Diagnostic) Document() *Document { return d.doc }
+// NewDiagnostic returns a diagnostic about a value, or about no file for the zero Value. The
+// position of an array or object is its first character.
+func NewDiagnostic(v Value, code Code, severity Severity, message string) Diagnostic {
+	d := Diagnostic{Code: code, Severity: severity, Message: message, text: v.Document(), at: v.Span(), Path: v.Path()}
+	if v.Kind() == syntax.Object || v.Kind() == syntax.Array {
+		d.at.End = d.at.Start + 1
+	}
+	d.locate()
+	return d
+}
+
+// Line returns the text of the line in which the diagnostic starts, "" without a file.
+func (d Diagnostic) Line() string {
+	if d.text == nil {
+		return ""
+	}
+	return d.text.Line(d.Start.Line)
+}
+
+// PositionAt returns the position of an offset in the diagnostic's file, such as that of an edit;
+// the zero Position without a file.
+func (d Diagnostic) PositionAt(offset int) Position {
+	if d.text == nil {
+		return Position{}
+	}
+	return d.text.PositionAt(offset)
+}
 
 // String returns "file:line:column: severity: message (code)".
 func (d Diagnostic) String() string {
@@ -115,13 +142,16 @@ func Apply(source string, edits []Edit) (string, error) {
 // Diagnostics are findings in the order of their places.
 type Diagnostics []Diagnostic
 
-// Worst returns the highest severity, Off where there is no diagnostic.
-func (ds Diagnostics) Worst() Severity {
-	worst := Off
-	for _, d := range ds {
-		worst = max(worst, d.Severity)
-	}
-	return worst
+// HasErrors reports whether there is a diagnostic of severity Error.
+func (ds Diagnostics) HasErrors() bool {
+	return slices.ContainsFunc(ds, func(d Diagnostic) bool { return d.Severity == Error })
+}
+
+// Sort sorts by file and position. Diagnostics at one position keep their order.
+func (ds Diagnostics) Sort() {
+	slices.SortStableFunc(ds, func(a, b Diagnostic) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Start.Offset, b.Start.Offset))
+	})
 }
 
 // Err returns the diagnostics of severity Error as one error, nil where there
@@ -169,37 +199,38 @@ func (e permanentError) Unwrap() error { return e.error }
 // Permanent reports true: trying again cannot help.
 func (permanentError) Permanent() bool { return true }
 
-// sorted fills in the places and orders by them.
+// sorted fills in the positions and sorts by them.
 func (ds Diagnostics) sorted() Diagnostics {
 	for i := range ds {
 		ds[i].locate()
 	}
-	slices.SortStableFunc(ds, func(a, b Diagnostic) int {
-		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Start.Offset, b.Start.Offset))
-	})
+	ds.Sort()
 	return ds
 }
 
 func (d *Diagnostic) locate() {
-	if d.doc == nil || d.Start.IsValid() {
+	if d.text == nil || d.Start.IsValid() {
 		return
 	}
-	d.File = d.doc.name
-	d.Start = d.doc.position(int(d.at.start))
-	d.End = d.doc.position(int(max(d.at.end, d.at.start)))
+	d.File = d.text.Name()
+	d.Start = d.text.PositionAt(d.at.Start)
+	d.End = d.text.PositionAt(d.at.End)
 	if d.Path == "" {
-		d.Path = d.doc.valueAt(d.at).Path()
+		d.Path = d.text.Innermost(d.at).Path()
 	}
 }
 
-// valueAt returns the innermost value that holds the whole range.
-func (d *Document) valueAt(at span) Value {
-	best, size := int32(0), int32(1<<31-1)
-	for n := range d.nodes {
-		nd := &d.nodes[n]
-		if nd.start <= at.start && nd.end >= at.end && at.start < max(nd.end, nd.start+1) && nd.end-nd.start <= size {
-			best, size = int32(n), nd.end-nd.start
-		}
+// fixOf returns the fix that makes one edit, nil without one.
+func fixOf(e *syntax.Edit) *Fix {
+	if e == nil {
+		return nil
 	}
-	return Value{d, best}
+	return &Fix{Title: e.Title, Edits: []Edit{{Start: e.Span.Start, End: e.Span.End, Text: e.Text}}}
+}
+
+// guessOf returns the fix of an edit that may not be what was meant.
+func guessOf(e *syntax.Edit) *Fix {
+	f := fixOf(e)
+	f.Guess = true
+	return f
 }

@@ -11,13 +11,9 @@ func TestErrorsArePermanent(t *testing.T) {
 	t.Parallel()
 	for name, fail := range map[string]func() error{
 		"identifier": func() error { _, err := ParseIdentifier("a_b"); return err },
-		"glob":       func() error { _, err := CompileGlob("[a"); return err },
-		"pattern":    func() error { _, err := CompileRemotePattern("https://a:{"); return err },
 		"origin":     func() error { _, err := ParseOrigin("nonsense"); return err },
 		"severity":   func() error { return new(Severity).UnmarshalText([]byte("loud")) },
 		"edits":      func() error { _, err := Apply("a", []Edit{{Start: 2, End: 3}}); return err },
-		"TOML":       func() error { _, err := Reformat(Parse(nil, Options{Format: TOML})); return err },
-		"syntax":     func() error { _, err := Reformat(Parse([]byte("{"), Options{})); return err },
 		"file":       func() error { return Parse([]byte("{"), Options{}).Check(ModeLint).Err() },
 	} {
 		var permanent interface{ Permanent() bool }

@@ -18,7 +18,7 @@ func ExampleParse() {
 	}
 	// Output:
 	// main.json:3:14: error: "windows" must be an array, not a string; write ["main"]. (wrong-type)
-	// main.json:4:35: error: ‘fs.exists’ is no permission identifier: identifiers consist of letters, digits, hyphens and a colon, not of '.'; did you mean "fs:allow-exists"? (identifier-syntax)
+	// main.json:4:35: error: ‘fs.exists’ is not a permission identifier: identifiers consist of letters, digits, hyphens and a colon, not of '.'; did you mean "fs:allow-exists"? (identifier-syntax)
 }
 
 func ExampleResolve() {
@@ -53,32 +53,27 @@ func ExamplePolicy_Explain() {
 	//      but it is for the application's own pages only; for http://localhost:1420/ it would need "remote": {"urls": ["http://localhost:1420"]}
 }
 
-func ExampleDiff() {
-	read := func(text string) []capability.Capability {
-		return capability.Parse([]byte(text), capability.Options{}).Capabilities()
-	}
-	before := read(`{"identifier": "a", "windows": ["main"], "permissions": ["core:event:default"]}`)
-	after := read(`{"identifier": "a", "windows": ["*"], "permissions": ["core:event:default"]}`)
-	core := capability.CoreManifests()
-	for _, c := range capability.Diff(before, after, core, core, capability.ResolveOptions{}) {
-		fmt.Println(c.Kind, c.Audience.Windows, c.Commands)
-	}
+func ExampleParseIdentifier() {
+	id, err := capability.ParseIdentifier("core:window:allow-close")
+	fmt.Println(id.Plugin(), id.Name(), err)
+	_, err = capability.ParseIdentifier("fs:allow_exists")
+	fmt.Println(err)
 	// Output:
-	// granted [*] [plugin:event|emit plugin:event|emit_to plugin:event|listen plugin:event|unlisten]
+	// core:window allow-close <nil>
+	// identifiers are written with hyphens, not with underscores
 }
 
-func ExampleReformat() {
-	d := capability.Parse([]byte(`{permissions: ["fs:allow-exists", "core:default", "core:default"], // what
- identifier: "main"}`), capability.Options{Format: capability.JSON5})
-	text, err := capability.Reformat(d)
-	fmt.Print(text, err)
+func ExampleValue() {
+	d := capability.Parse([]byte(`{
+  "identifier": "main",
+  "permissions": [{"identifier": "fs:allow-exists", "allow": [{"path": "$HOME/notes"}]}]
+}`), capability.Options{})
+	for _, entry := range d.Capabilities()[0].Permissions {
+		for _, scope := range entry.Allow {
+			path := scope.Get("path")
+			fmt.Println(path.Position(), path.Path(), path.Text())
+		}
+	}
 	// Output:
-	// {
-	//   "identifier": "main",
-	//   "permissions": [
-	//     "core:default",
-	//     "fs:allow-exists"
-	//   ] // what
-	// }
-	// <nil>
+	// 3:72 /permissions/0/allow/0/path $HOME/notes
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"lessonkit.example/capability/internal/words"
 )
 
 // expand returns what a permission identifier stands for. The same identifier
@@ -34,7 +36,7 @@ func (r *resolver) expand(identifier string) *expansion {
 func (r *resolver) expandUnknown(x *expansion, plugin, name, identifier string) {
 	if r.manifests.Get("core:"+plugin) != nil {
 		meant := "core:" + identifier
-		x.faults = append(x.faults, fault{CodeUnknownPlugin, fmt.Sprintf("There is no plugin %q; since version 2.0 the permissions of the core begin with core: — write %q.", plugin, meant), meant})
+		x.faults = append(x.faults, fault{codeUnknownPlugin, fmt.Sprintf("There is no plugin %q; since version 2.0 the permissions of the core begin with core: — write %q.", plugin, meant), meant})
 		return
 	}
 	if !r.options.Partial || strings.HasPrefix(plugin, "core:") {
@@ -44,7 +46,7 @@ func (r *resolver) expandUnknown(x *expansion, plugin, name, identifier string) 
 	if plugin == AppManifest {
 		x.appChecked = true // permissions of the application exist only beside its manifest
 	} else {
-		x.faults = append(x.faults, fault{CodeUncheckedPlugin, fmt.Sprintf("Permissions of the plugin %q are not checked: no manifest of it is loaded. The application's build writes them to gen/schemas/acl-manifests.json.", plugin), ""})
+		x.faults = append(x.faults, fault{codeUncheckedPlugin, fmt.Sprintf("Permissions of the plugin %q are not checked: no manifest of it is loaded. The application's build writes them to gen/schemas/acl-manifests.json.", plugin), ""})
 	}
 	p := &Permission{Identifier: name}
 	if command, ok := strings.CutPrefix(name, "allow-"); ok {
@@ -106,7 +108,7 @@ func (e *expander) set(m *Manifest, set *PermissionSet, name string, chain []str
 	own := fullIdentifier(m.Plugin, name)
 	if at := slices.Index(chain, own); at >= 0 {
 		cycle := strings.Join(append(slices.Clone(chain[at:]), own), " → ")
-		f := fault{CodePermissionCycle, fmt.Sprintf("The permission sets %s contain each other; the plugin's author has to break the circle.", cycle), ""}
+		f := fault{codePermissionCycle, fmt.Sprintf("The permission sets %s contain each other; the plugin's author has to break the circle.", cycle), ""}
 		if !slices.Contains(e.x.faults, f) && len(e.x.faults) < mostPerCode {
 			e.x.faults = append(e.x.faults, f)
 		}
@@ -118,7 +120,7 @@ func (e *expander) set(m *Manifest, set *PermissionSet, name string, chain []str
 	chain = slices.Concat(chain, []string{own})
 	for _, member := range set.Permissions {
 		if !e.member(m, member, chain) {
-			f := fault{CodeUnknownSetMember, fmt.Sprintf("The permission %q, which is in the set %s, does not exist; the plugin's author has to correct it.", member, own), ""}
+			f := fault{codeUnknownSetMember, fmt.Sprintf("The permission %q, which is in the set %s, does not exist; the plugin's author has to correct it.", member, own), ""}
 			if len(e.x.faults) < mostPerCode {
 				e.x.faults = append(e.x.faults, f)
 			}
@@ -149,7 +151,7 @@ func (e *expander) member(m *Manifest, member string, chain []string) bool {
 }
 
 func (r *resolver) unknownPlugin(plugin, name, identifier string) fault {
-	f := fault{code: CodeUnknownPlugin}
+	f := fault{code: codeUnknownPlugin}
 	if r.faults++; r.faults > mostReported {
 		return f
 	}
@@ -159,14 +161,14 @@ func (r *resolver) unknownPlugin(plugin, name, identifier string) fault {
 	}
 	if namespace, ok := strings.CutPrefix(plugin, "core:"); ok {
 		f.message = fmt.Sprintf("The core has no namespace %q; it has %s.", namespace, strings.Join(coreOrder, ", "))
-		if like := closest(namespace, coreOrder); like != "" && r.manifests.Get("core:"+like).has(name) {
+		if like := words.Closest(namespace, coreOrder); like != "" && r.manifests.Get("core:"+like).has(name) {
 			f.meant = "core:" + like + ":" + name
 			f.message = fmt.Sprintf("The core has no namespace %q; did you mean %q?", namespace, f.meant)
 		}
 		return f
 	}
 	f.message = fmt.Sprintf("The application has no plugin %q; add tauri-plugin-%s to it, or remove %q.", plugin, plugin, identifier)
-	if like := closest(plugin, r.manifests.Plugins()); like != "" && r.manifests.Get(like).has(name) {
+	if like := words.Closest(plugin, r.manifests.Plugins()); like != "" && r.manifests.Get(like).has(name) {
 		f.meant = fullIdentifier(like, name)
 		f.message = fmt.Sprintf("The application has no plugin %q; did you mean %q?", plugin, f.meant)
 	}
@@ -178,7 +180,7 @@ func (m *Manifest) has(name string) bool {
 }
 
 func (r *resolver) unknownPermission(m *Manifest, identifier, name string) fault {
-	f := fault{code: CodeUnknownPermission}
+	f := fault{code: codeUnknownPermission}
 	if r.faults++; r.faults > mostReported {
 		return f // not reported, so spare the search for what may be meant
 	}
@@ -194,7 +196,7 @@ func (r *resolver) unknownPermission(m *Manifest, identifier, name string) fault
 		}
 	}
 	if like == "" {
-		like = closest(name, names)
+		like = words.Closest(name, names)
 	}
 	switch {
 	case like != "":
@@ -203,15 +205,26 @@ func (r *resolver) unknownPermission(m *Manifest, identifier, name string) fault
 	case len(names) == 0:
 		f.message = fmt.Sprintf("The %s has no permission %q, and none at all.", owner, identifier)
 	default:
-		f.message = fmt.Sprintf("The %s has no permission %q; it has %s.", owner, identifier, someOf(names, 8))
+		f.message = fmt.Sprintf("The %s has no permission %q; it has %s.", owner, identifier, words.Some(names, 8))
 	}
 	return f
 }
 
-// someOf lists the first names and how many more there are.
-func someOf(names []string, most int) string {
-	if len(names) <= most {
-		return strings.Join(names, ", ")
+// Expansion is a permission to which an identifier of a capability expands.
+type Expansion struct {
+	Permission *Permission
+	// Chain contains the identifiers that lead through sets to the permission, both ends included.
+	Chain []string
+}
+
+// Expand returns the permissions of an identifier: one, or those of a set. It reports whether they
+// are complete: whether the identifier and all members of its sets exist. Permissions of a plugin
+// without a manifest are derived from their names, as by ResolveOptions.Partial.
+func (m *Manifests) Expand(identifier string) (expansions []Expansion, complete bool) {
+	r := resolver{manifests: m, options: ResolveOptions{Partial: true}, expansions: make(map[string]*expansion)}
+	x := r.expand(identifier)
+	for _, p := range x.permissions {
+		expansions = append(expansions, Expansion{p.permission, p.chain})
 	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	return expansions, len(x.faults) == 0
 }

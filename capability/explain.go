@@ -1,10 +1,14 @@
 package capability
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
+
+	"lessonkit.example/capability/internal/pattern"
+	"lessonkit.example/capability/internal/words"
 )
 
 // Verdict is the kind of reason for which a command is allowed or denied.
@@ -90,33 +94,36 @@ func (p *Policy) Explain(command string, c Caller) *Explanation {
 // grants, and its place.
 func (p *Policy) capabilityFor(caller Caller) (identifier, place string) {
 	for _, c := range p.capabilities {
-		s := grantSource{capability: c}
-		for _, pattern := range c.Windows {
-			if g, err := CompileGlob(pattern); err == nil {
-				s.windows = append(s.windows, g)
-			}
-		}
-		for _, pattern := range c.Webviews {
-			if g, err := CompileGlob(pattern); err == nil {
-				s.webviews = append(s.webviews, g)
-			}
-		}
-		local := Grant{source: &s}
+		local := Grant{source: &grantSource{capability: c, windows: globsOf(c.Windows), webviews: globsOf(c.Webviews)}}
 		fits := c.Local && local.originMatches(&caller.Origin)
 		for _, url := range c.Remote {
-			if r, err := CompileRemotePattern(url); err == nil {
-				fits = fits || r.Match(caller.Origin)
+			if r, err := pattern.CompileURL(url); err == nil {
+				fits = fits || !caller.Origin.IsLocal() && r.Match(caller.Origin.address)
 			}
 		}
 		if fits && c.On(p.platform) && local.labelMatches(caller.Window, caller.Webview) {
 			if v := c.at("permissions"); v.Exists() {
-				place = strings.TrimPrefix(fmt.Sprintf("%s:%s", v.doc.name, v.Position()), ":")
+				place = placeOf(v)
 			}
 			return c.Identifier, place
 		}
 	}
 	return "", ""
 }
+
+// globsOf compiles the patterns that are well-formed.
+func globsOf(patterns []string) []pattern.Glob {
+	var globs []pattern.Glob
+	for _, text := range patterns {
+		if g, err := pattern.CompileGlob(text); err == nil {
+			globs = append(globs, g)
+		}
+	}
+	return globs
+}
+
+// placeOf returns "file:line:column", without the file if it has no name.
+func placeOf(v Value) string { return strings.TrimPrefix(v.File()+":"+v.Position().String(), ":") }
 
 func (p *Policy) verdictWithout(command string, x *Explanation) Verdict {
 	switch {
@@ -183,7 +190,7 @@ func (p *Policy) offers(command string) (offers []string, meant string) {
 	}
 	slices.SortStableFunc(offers, func(a, b string) int { return exactness(b, name) - exactness(a, name) })
 	if len(offers) == 0 {
-		if like := closest(name, known); like != "" {
+		if like := words.Closest(name, known); like != "" {
 			plugin, _ := splitCommand(command)
 			meant = commandKey(plugin, like)
 		}
@@ -263,38 +270,38 @@ func quotedList(list []string) string {
 }
 
 // originProblem says what part of a URL keeps a pattern from matching.
-func originProblem(p *RemotePattern, o Origin) string {
-	switch {
-	case p == nil:
-		return fmt.Sprintf("it is for the application's own pages only; for %s it would need \"remote\": {\"urls\": [%q]}", o, suggestedPattern(o))
-	case o.IsLocal():
-		return fmt.Sprintf("it is for %s only, not for the application's own pages", p)
-	case p.slow != nil:
-		return fmt.Sprintf("its URL pattern %s does not match", p)
-	case !matchStars(p.protocol, o.protocol):
-		return fmt.Sprintf("its URL pattern %s is for %s, not %s", p, p.protocol, o.protocol)
-	case !matchStars(p.host, o.host):
-		if rest, ok := strings.CutPrefix(p.host, "*."); ok && rest == o.host {
-			return fmt.Sprintf("its URL pattern %s is for subdomains, not for %s itself", p, o.host)
-		}
-		return fmt.Sprintf("its URL pattern %s is for the host %s, not %s", p, p.host, o.host)
-	case p.port != "*" && p.port != o.port:
-		if p.port == "" {
-			return fmt.Sprintf("its URL pattern %s is for the default port only, not for %s; %s://%s:* is for all ports", p, o.port, p.protocol, p.host)
-		}
-		port := o.port
-		if port == "" {
-			port = "the default port"
-		}
-		return fmt.Sprintf("its URL pattern %s is for port %s, not %s", p, p.port, port)
+func originProblem(p *pattern.URL, origin Origin) string {
+	o := origin.address
+	if p == nil {
+		return fmt.Sprintf(`it is for the application's own pages only; for %s it would need "remote": {"urls": [%q]}`,
+			origin, suggestedPattern(o))
 	}
-	return fmt.Sprintf("its URL pattern %s is for the path %s, not %s", p, p.path, o.path)
+	parts := p.Parts()
+	switch {
+	case origin.IsLocal():
+		return fmt.Sprintf("it is for %s only, not for the application's own pages", p)
+	case !p.Simple():
+		return fmt.Sprintf("its URL pattern %s does not match", p)
+	case !pattern.MatchStars(parts.Protocol, o.Protocol):
+		return fmt.Sprintf("its URL pattern %s is for %s, not %s", p, parts.Protocol, o.Protocol)
+	case !pattern.MatchStars(parts.Host, o.Host):
+		if rest, ok := strings.CutPrefix(parts.Host, "*."); ok && rest == o.Host {
+			return fmt.Sprintf("its URL pattern %s is for subdomains, not for %s itself", p, o.Host)
+		}
+		return fmt.Sprintf("its URL pattern %s is for the host %s, not %s", p, parts.Host, o.Host)
+	case parts.Port == "" && o.Port != "":
+		return fmt.Sprintf("its URL pattern %s is for the default port only, not for %s; %s://%s:* is for all ports",
+			p, o.Port, parts.Protocol, parts.Host)
+	case parts.Port != "*" && parts.Port != o.Port:
+		return fmt.Sprintf("its URL pattern %s is for port %s, not %s", p, parts.Port, cmp.Or(o.Port, "the default port"))
+	}
+	return fmt.Sprintf("its URL pattern %s is for the path %s, not %s", p, parts.Path, o.Path)
 }
 
-func suggestedPattern(o Origin) string {
-	s := o.protocol + "://" + o.host
-	if o.port != "" {
-		s += ":" + o.port
+func suggestedPattern(a pattern.Address) string {
+	s := a.Protocol + "://" + a.Host
+	if a.Port != "" {
+		s += ":" + a.Port
 	}
 	return s
 }
@@ -330,10 +337,10 @@ func (g Grant) MarshalJSON() ([]byte, error) {
 		Place      *place   `json:"place,omitempty"`
 	}{Capability: g.Capability().Identifier, Permission: g.Permission(), Chain: g.Chain(), Local: g.remote == nil, Windows: g.Windows(), Webviews: g.Webviews(), Scope: g.Scope()}
 	if g.remote != nil {
-		out.URL = g.remote.text
+		out.URL = g.Remote()
 	}
-	if v := g.Entry().value; v.doc != nil {
-		out.Place = &place{v.doc.name, v.Position()}
+	if v := g.Entry().value; v.Exists() {
+		out.Place = &place{v.File(), v.Position()}
 	}
 	return json.Marshal(out)
 }

@@ -32,42 +32,42 @@ func (id Identifier) Plugin() string {
 // Name returns the part after the last colon.
 func (id Identifier) Name() string { return id.text[id.sep+1:] }
 
-// IdentifierFault says what is wrong with an identifier.
-type IdentifierFault uint8
+// identifierFault says what is wrong with an identifier.
+type identifierFault uint8
 
 // The faults, named as the reference implementation names them, in the order
 // in which it looks for them.
 const (
-	StartsWithTauriPlugin IdentifierFault = iota + 1
-	Empty
-	Humongous
-	InvalidFormat
-	MultipleSeparators
-	PrefixWithoutBase
-	TrailingHyphen
+	startsWithTauriPlugin identifierFault = iota + 1
+	empty
+	humongous
+	invalidFormat
+	multipleSeparators
+	prefixWithoutBase
+	trailingHyphen
 )
 
-// IdentifierError tells why an identifier is not well-formed.
-type IdentifierError struct {
-	Fault  IdentifierFault
+// identifierError tells why an identifier is not well-formed.
+type identifierError struct {
+	Fault  identifierFault
 	Offset int // the byte where the fault is
 	text   string
 }
 
 // Error says what is wrong and what would be right.
-func (e *IdentifierError) Error() string {
+func (e *identifierError) Error() string {
 	switch e.Fault {
-	case StartsWithTauriPlugin:
+	case startsWithTauriPlugin:
 		return "permission identifiers name a plugin without tauri-plugin-"
-	case Empty:
+	case empty:
 		return "a permission identifier must not be empty"
-	case Humongous:
+	case humongous:
 		return fmt.Sprintf("a permission identifier has at most %d bytes, not %d", maxIdentifier, len(e.text))
-	case MultipleSeparators:
+	case multipleSeparators:
 		return "a permission identifier has one colon, between plugin and permission; only those of core: have more"
-	case PrefixWithoutBase:
+	case prefixWithoutBase:
 		return "the name of a permission is missing after the colon"
-	case TrailingHyphen:
+	case trailingHyphen:
 		return "a permission identifier does not end with a hyphen"
 	}
 	r := []rune(e.text[e.Offset:])[0]
@@ -83,27 +83,27 @@ func (e *IdentifierError) Error() string {
 }
 
 // Permanent reports true: trying again cannot help.
-func (e *IdentifierError) Permanent() bool { return true }
+func (e *identifierError) Permanent() bool { return true }
 
 // ParseIdentifier reads a permission identifier by the grammar of the
 // reference implementation, in its newer form, which allows hyphens in a row.
 // Upper case is allowed, non-ASCII characters are not. The error is an
-// [*IdentifierError].
+// [*identifierError].
 func ParseIdentifier(s string) (Identifier, error) {
-	fail := func(fault IdentifierFault, at int) (Identifier, error) {
-		return Identifier{}, &IdentifierError{Fault: fault, Offset: at, text: s}
+	fail := func(fault identifierFault, at int) (Identifier, error) {
+		return Identifier{}, &identifierError{Fault: fault, Offset: at, text: s}
 	}
 	if strings.HasPrefix(s, "tauri-plugin-") {
-		return fail(StartsWithTauriPlugin, 0)
+		return fail(startsWithTauriPlugin, 0)
 	}
 	if s == "" {
-		return fail(Empty, 0)
+		return fail(empty, 0)
 	}
 	if len(s) > maxIdentifier {
-		return fail(Humongous, maxIdentifier)
+		return fail(humongous, maxIdentifier)
 	}
 	if !isAlphanumeric(s[0]) {
-		return fail(InvalidFormat, 0)
+		return fail(invalidFormat, 0)
 	}
 	sep := -1
 	for i := 1; i < len(s); i++ {
@@ -111,21 +111,21 @@ func ParseIdentifier(s string) (Identifier, error) {
 		case inName[s[i]]:
 			continue
 		case s[i] != ':':
-			return fail(InvalidFormat, i)
+			return fail(invalidFormat, i)
 		case s[i-1] == '-':
-			return fail(InvalidFormat, i-1)
+			return fail(invalidFormat, i-1)
 		case sep >= 0 && !strings.HasPrefix(s, "core:"):
-			return fail(MultipleSeparators, i)
+			return fail(multipleSeparators, i)
 		case strings.HasPrefix(s[i+1:], "-"):
-			return fail(InvalidFormat, i+1)
+			return fail(invalidFormat, i+1)
 		}
 		sep = i
 	}
 	if sep == len(s)-1 {
-		return fail(PrefixWithoutBase, sep)
+		return fail(prefixWithoutBase, sep)
 	}
 	if s[len(s)-1] == '-' {
-		return fail(TrailingHyphen, len(s)-1)
+		return fail(trailingHyphen, len(s)-1)
 	}
 	return Identifier{text: s, sep: sep}, nil
 }
@@ -140,24 +140,6 @@ var inName = func() (t [256]bool) {
 
 func isAlphanumeric(c byte) bool {
 	return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9'
-}
-
-// badIdentifier reports an identifier and, where one can be guessed, a better one.
-func (d *Document) badIdentifier(n int32, text string, err *IdentifierError) {
-	nd := d.nodes[n]
-	f := Diagnostic{Code: CodeIdentifierSyntax, at: span{nd.start, nd.end}}
-	f.Message = fmt.Sprintf("%s is no permission identifier: %s.", quoteShort(text), err)
-	if meant := repairIdentifier(text); meant != "" && meant != text {
-		f.Message = fmt.Sprintf("%s is no permission identifier: %s; did you mean %q?", quoteShort(text), err, meant)
-		f.Fix = d.replace(n, meant)
-	}
-	d.add(f)
-}
-
-func (d *Document) replace(n int32, text string) *Fix {
-	nd := d.nodes[n]
-	quoted := string(appendQuoted(nil, text))
-	return &Fix{Title: "Write " + quoted, Edits: []Edit{{Start: int(nd.start), End: int(nd.end), Text: quoted}}, Guess: true}
 }
 
 // repairIdentifier guesses the well-formed identifier that was meant, or returns "".

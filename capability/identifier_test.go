@@ -11,7 +11,7 @@ func TestIdentifierVectors(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		in, plugin, name string
-		fault            IdentifierFault
+		fault            identifierFault
 	}{
 		{in: "prefix:base", plugin: "prefix", name: "base"},
 		{in: "prefix3:base", plugin: "prefix3", name: "base"},
@@ -28,30 +28,30 @@ func TestIdentifierVectors(t *testing.T) {
 		{in: "A", name: "A"},
 		{in: "0", name: "0"},
 		{in: "default", name: "default"},
-		{in: "tauri-plugin-prefix:base", fault: StartsWithTauriPlugin},
-		{in: "", fault: Empty},
-		{in: strings.Repeat("a", 117), fault: Humongous},
-		{in: "-prefix-:-base-", fault: InvalidFormat},
-		{in: "-prefix:base", fault: InvalidFormat},
-		{in: "prefix-:base", fault: InvalidFormat},
-		{in: "prefix:-base", fault: InvalidFormat},
-		{in: "prefix:base-", fault: TrailingHyphen},
-		{in: "prefix::base", fault: MultipleSeparators},
-		{in: "fs:a:b", fault: MultipleSeparators},
-		{in: ":base", fault: InvalidFormat},
-		{in: ":prefix:base:", fault: InvalidFormat},
-		{in: "prefix:", fault: PrefixWithoutBase},
-		{in: "base:", fault: PrefixWithoutBase},
-		{in: "💩", fault: InvalidFormat},
-		{in: "allow_echo", fault: InvalidFormat},
-		{in: "fs:allow-read_file", fault: InvalidFormat},
-		{in: "fs:*", fault: InvalidFormat},
-		{in: "allow-*", fault: InvalidFormat},
-		{in: "a.b", fault: InvalidFormat},
+		{in: "tauri-plugin-prefix:base", fault: startsWithTauriPlugin},
+		{in: "", fault: empty},
+		{in: strings.Repeat("a", 117), fault: humongous},
+		{in: "-prefix-:-base-", fault: invalidFormat},
+		{in: "-prefix:base", fault: invalidFormat},
+		{in: "prefix-:base", fault: invalidFormat},
+		{in: "prefix:-base", fault: invalidFormat},
+		{in: "prefix:base-", fault: trailingHyphen},
+		{in: "prefix::base", fault: multipleSeparators},
+		{in: "fs:a:b", fault: multipleSeparators},
+		{in: ":base", fault: invalidFormat},
+		{in: ":prefix:base:", fault: invalidFormat},
+		{in: "prefix:", fault: prefixWithoutBase},
+		{in: "base:", fault: prefixWithoutBase},
+		{in: "💩", fault: invalidFormat},
+		{in: "allow_echo", fault: invalidFormat},
+		{in: "fs:allow-read_file", fault: invalidFormat},
+		{in: "fs:*", fault: invalidFormat},
+		{in: "allow-*", fault: invalidFormat},
+		{in: "a.b", fault: invalidFormat},
 	} {
 		id, err := ParseIdentifier(c.in)
 		if c.fault != 0 {
-			var fault *IdentifierError
+			var fault *identifierError
 			require.ErrorAs(t, err, &fault, "%q", c.in)
 			require.Equal(t, c.fault, fault.Fault, "%q", c.in)
 			require.True(t, fault.Permanent())
@@ -92,7 +92,7 @@ func FuzzIdentifier(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		id, err := ParseIdentifier(s)
 		if err != nil {
-			var fault *IdentifierError
+			var fault *identifierError
 			require.ErrorAs(t, err, &fault)
 			require.NotEmpty(t, fault.Error())
 			if repaired := repairIdentifier(s); repaired != "" {

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"lessonkit.example/capability/internal/pattern"
 )
 
 // Policy is what capabilities grant, resolved to commands. It decides about
@@ -19,17 +21,19 @@ type Policy struct {
 	commands     map[string]*access
 	scopes       []Scope // the scope numbered 1 comes first
 	global       map[string]*Scope
-	withdrawn    bool
+	tooLarge     bool
 }
 
-// withdraw takes back all that was granted, and lets nobody do anything: a
-// policy that lacks a part must not decide.
-func (p *Policy) withdraw() {
+// TooLarge reports whether there were too many grants to resolve. Such a policy denies everything.
+func (p *Policy) TooLarge() bool { return p.tooLarge }
+
+// clear removes all grants: a policy that is incomplete must not decide.
+func (p *Policy) clear() {
 	p.commands, p.scopes, p.global = make(map[string]*access), nil, make(map[string]*Scope)
-	p.appChecked, p.withdrawn = true, true
+	p.appChecked, p.tooLarge = true, true
 }
 
-// access is all that is said about a command.
+// access is what capabilities allow and deny of a command.
 type access struct{ allowed, denied []Grant }
 
 func (p *Policy) access(command string) *access {
@@ -52,14 +56,14 @@ type Scope struct {
 // grantSource is what all grants of a capability share.
 type grantSource struct {
 	capability        *Capability
-	windows, webviews []Glob
+	windows, webviews []pattern.Glob
 }
 
 // Grant is one reason why a command is allowed, or denied: an entry of a
 // capability, for one origin.
 type Grant struct {
 	source   *grantSource
-	remote   *RemotePattern
+	remote   *pattern.URL
 	expanded *expanded
 	entry    int32
 	scope    int32
@@ -78,9 +82,13 @@ func (g Grant) Permission() string { return g.expanded.chain[len(g.expanded.chai
 // sets to the permission, both ends included.
 func (g Grant) Chain() []string { return slices.Clone(g.expanded.chain) }
 
-// Remote returns the pattern of the URLs that are meant, nil for the
-// application's own pages.
-func (g Grant) Remote() *RemotePattern { return g.remote }
+// Remote returns the pattern of the URLs that the grant is for, "" for the application's own pages.
+func (g Grant) Remote() string {
+	if g.remote == nil {
+		return ""
+	}
+	return g.remote.String()
+}
 
 // Windows returns the patterns of window labels in order.
 func (g Grant) Windows() []string { return globTexts(g.source.windows) }
@@ -88,10 +96,10 @@ func (g Grant) Windows() []string { return globTexts(g.source.windows) }
 // Webviews returns the patterns of webview labels in order.
 func (g Grant) Webviews() []string { return globTexts(g.source.webviews) }
 
-func globTexts(globs []Glob) []string {
+func globTexts(globs []pattern.Glob) []string {
 	texts := []string{}
 	for i := range globs {
-		texts = append(texts, globs[i].text)
+		texts = append(texts, globs[i].String())
 	}
 	return texts
 }
@@ -100,10 +108,10 @@ func globTexts(globs []Glob) []string {
 func (g Grant) Scope() int { return int(g.scope) }
 
 func (g *Grant) originMatches(o *Origin) bool {
-	if g.remote == nil {
-		return o.url == ""
+	if g.remote == nil || o.IsLocal() {
+		return g.remote == nil && o.IsLocal()
 	}
-	return o.url != "" && g.remote.Match(*o)
+	return g.remote.Match(o.address)
 }
 
 func (g *Grant) labelMatches(window, webview string) bool {

@@ -1,6 +1,7 @@
 package capability
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -66,4 +67,25 @@ func withAppManifest(t *testing.T) *Manifests {
 	file := ParseValue([]byte(`{"permission":[{"identifier":"allow-greet","commands":{"allow":["greet"]}}]}`), Options{})
 	require.Empty(t, m.LoadPermissions(AppManifest, file))
 	return m
+}
+
+// What is too much to be resolved is refused, and grants nothing.
+func TestTooManyGrantsAreNone(t *testing.T) {
+	t.Parallel()
+	list := func(n int, item string) string {
+		var items []string
+		for i := range n {
+			items = append(items, fmt.Sprintf(item, i))
+		}
+		return strings.Join(items, ",")
+	}
+	text := `{"identifier":"a","windows":["m"],"permissions":[` + list(200, `{"identifier":"core:default","allow":[%d]}`) + `],"remote":{"urls":[` + list(200, `"https://a%d.example"`) + `]}}`
+	policy, found := Resolve(capabilities(t, text), CoreManifests(), ResolveOptions{})
+	require.Len(t, found, 1)
+	require.EqualValues(t, "too-large", found[0].Code)
+	require.Equal(t, Error, found[0].Severity)
+	require.False(t, policy.Allowed("plugin:app|version", Caller{Window: "m"}))
+	require.False(t, policy.Allowed("greet", Caller{Window: "m"}))
+	require.Empty(t, policy.Commands())
+	require.True(t, policy.TooLarge())
 }

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"lessonkit.example/capability/internal/pattern"
+	"lessonkit.example/capability/internal/syntax"
 )
 
 // ResolveOptions say for what a policy is made. The zero value makes it for
@@ -32,7 +35,7 @@ func Resolve(capabilities []Capability, manifests *Manifests, o ResolveOptions) 
 		options:    o,
 		manifests:  manifests,
 		expansions: make(map[string]*expansion),
-		remotes:    make(map[string]*RemotePattern),
+		remotes:    make(map[string]*pattern.URL),
 		once:       make(map[string]bool),
 		reported:   make(map[Code]int),
 		usual:      min(len(capabilities), 32),
@@ -51,7 +54,7 @@ func Resolve(capabilities []Capability, manifests *Manifests, o ResolveOptions) 
 	}
 	slices.SortStableFunc(ordered, func(a, b *Capability) int { return strings.Compare(a.Identifier, b.Identifier) })
 	for i, c := range ordered {
-		if i > 0 && ordered[i-1].Identifier == c.Identifier && (c.Identifier != "" || c.value.Get("identifier").Kind() == String) {
+		if i > 0 && ordered[i-1].Identifier == c.Identifier && (c.Identifier != "" || c.value.Get("identifier").Kind() == syntax.String) {
 			r.duplicateCapability(ordered[i-1], c)
 		}
 		r.policy.capabilities = append(r.policy.capabilities, c)
@@ -62,7 +65,7 @@ func Resolve(capabilities []Capability, manifests *Manifests, o ResolveOptions) 
 		}
 	}
 	if r.grants > mostGrants {
-		r.policy.withdraw()
+		r.policy.clear()
 	}
 	return r.policy, r.found.sorted()
 }
@@ -77,7 +80,7 @@ type resolver struct {
 	policy     *Policy
 	found      Diagnostics
 	expansions map[string]*expansion
-	remotes    map[string]*RemotePattern
+	remotes    map[string]*pattern.URL
 	once       map[string]bool // messages that were given, of those given once
 	reported   map[Code]int
 	faults     int
@@ -112,27 +115,23 @@ type expanded struct {
 }
 
 func (r *resolver) report(code Code, v Value, message string) *Diagnostic {
-	severity := ruleOf(code).In(r.options.Mode)
+	severity := ruleOf(code).severity(r.options.Mode)
 	if r.reported[code]++; severity == Off || r.reported[code] > mostReported {
 		return nil
 	}
-	f := Diagnostic{Code: code, Severity: severity, Message: message, doc: v.doc}
-	if v.doc != nil {
-		nd := v.doc.nodes[v.n]
-		f.at = span{nd.start, nd.end}
-		f.Path = v.Path()
-	}
+	f := Diagnostic{Code: code, Severity: severity, Message: message, text: v.Document(), at: v.Span(), Path: v.Path()}
 	r.found = append(r.found, f)
 	return &r.found[len(r.found)-1]
 }
 
 func (r *resolver) duplicateCapability(a, b *Capability) {
-	where := ""
-	if first := a.at("identifier"); first.Exists() {
-		where = fmt.Sprintf(" in %s", strings.TrimPrefix(fmt.Sprintf("%s:%d", first.doc.name, first.Position().Line), ":"))
+	first, where := a.at("identifier"), ""
+	if first.Exists() {
+		where = " in " + strings.TrimPrefix(fmt.Sprintf("%s:%d", first.File(), first.Position().Line), ":")
 	}
-	if f := r.report(CodeDuplicateCapability, b.at("identifier"), fmt.Sprintf("There is already a capability %q%s; give this one a name of its own.", b.Identifier, where)); f != nil && where != "" {
-		f.Related = append(f.Related, Place{File: a.value.doc.name, Start: a.at("identifier").Position(), Message: "the other one"})
+	message := fmt.Sprintf("There is already a capability %q%s; give this one another name.", b.Identifier, where)
+	if f := r.report(codeDuplicateCapability, b.at("identifier"), message); f != nil && first.Exists() {
+		f.Related = append(f.Related, Place{File: first.File(), Start: first.Position(), Message: "the other one"})
 	}
 }
 
@@ -148,16 +147,16 @@ func (r *resolver) capability(c *Capability) {
 			r.policy.appChecked = true
 		}
 		for _, f := range x.faults {
-			if f.code == CodeUnknownPlugin && f.meant == "" && o.Platform == "" && c.mobileOnly() {
+			if f.code == codeUnknownPlugin && f.meant == "" && o.Platform == "" && c.mobileOnly() {
 				plugin, _ := splitIdentifier(e.Identifier)
-				f = fault{CodeUncheckedPlugin, fmt.Sprintf("Permissions of the plugin %q are not checked: the manifests do not have it, as those of a desktop build lack what is for telephones only.", plugin), ""}
+				f = fault{codeUncheckedPlugin, fmt.Sprintf("Permissions of the plugin %q are not checked: the manifests do not have it, as those of a desktop build lack what is for telephones only.", plugin), ""}
 			}
-			if f.code == CodeUncheckedPlugin && r.once[f.message] {
+			if f.code == codeUncheckedPlugin && r.once[f.message] {
 				continue
 			}
 			r.once[f.message] = true
-			if d := r.report(f.code, e.identifierValue(), f.message); d != nil && f.meant != "" && d.doc != nil {
-				d.Fix = d.doc.replace(e.identifierValue().n, f.meant)
+			if d := r.report(f.code, e.identifierValue(), f.message); d != nil && f.meant != "" && e.value.Exists() {
+				d.Fix = fixOf(e.identifierValue().Replace(f.meant))
 				d.Fix.Guess = f.meant != "core:"+e.Identifier
 			}
 		}
@@ -181,15 +180,15 @@ func (r *resolver) capability(c *Capability) {
 }
 
 // contexts returns what origins a capability is for: nil is the local one.
-func (r *resolver) contexts(c *Capability) []*RemotePattern {
-	var contexts []*RemotePattern
+func (r *resolver) contexts(c *Capability) []*pattern.URL {
+	var contexts []*pattern.URL
 	if c.Local {
 		contexts = append(contexts, nil)
 	}
 	for _, url := range c.Remote {
 		p, ok := r.remotes[url]
 		if !ok {
-			p, _ = CompileRemotePattern(url)
+			p, _ = pattern.CompileURL(url)
 			r.remotes[url] = p
 		}
 		if p != nil {
@@ -213,24 +212,24 @@ func (r *resolver) checkRemotes(c *Capability, used bool) {
 		if bad++; bad > mostReported {
 			return
 		}
-		_, err := CompileRemotePattern(url)
+		_, err := pattern.CompileURL(url)
 		message := err.Error()
-		r.report(CodeRemotePattern, c.item(c.value.Get("remote").Get("urls"), i), message+".")
+		r.report(codeRemotePattern, c.item(c.value.Get("remote").Get("urls"), i), message+".")
 	}
 }
 
-func (r *resolver) globs(c *Capability, key string, patterns []string, dead bool) []Glob {
-	globs := make([]Glob, 0, len(patterns))
+func (r *resolver) globs(c *Capability, key string, patterns []string, dead bool) []pattern.Glob {
+	globs := make([]pattern.Glob, 0, len(patterns))
 	bad := 0
-	for i, pattern := range patterns {
-		g, err := CompileGlob(pattern)
+	for i, text := range patterns {
+		g, err := pattern.CompileGlob(text)
 		if err == nil {
 			globs = append(globs, g)
 		} else if bad++; bad <= mostReported && (!dead || r.options.Mode != ModeReference) {
-			r.report(CodeWindowPattern, c.item(c.value.Get(key), i), fmt.Sprintf("%q is no pattern of labels: at character %d, %s.", pattern, err.(*GlobError).Offset+1, err.(*GlobError).Message))
+			r.report(codeWindowPattern, c.item(c.value.Get(key), i), fmt.Sprintf("%s.", err))
 		}
 	}
-	slices.SortFunc(globs, func(a, b Glob) int { return cmp.Compare(a.text, b.text) })
+	slices.SortFunc(globs, func(a, b pattern.Glob) int { return cmp.Compare(a.String(), b.String()) })
 	return globs
 }
 
@@ -254,12 +253,12 @@ func (r *resolver) globalScope(e *Entry, p *expanded) {
 }
 
 // grant records what a permission allows and denies in a capability.
-func (r *resolver) grant(g *grantSource, c *Capability, entry int, p *expanded, contexts []*RemotePattern) {
+func (r *resolver) grant(g *grantSource, c *Capability, entry int, p *expanded, contexts []*pattern.URL) {
 	e := &c.Permissions[entry]
 	within := r.grants <= mostGrants
 	if r.grants += len(contexts) * (len(p.allow) + len(p.deny)); r.grants > mostGrants {
 		if within {
-			r.report(CodeTooLarge, e.identifierValue(), fmt.Sprintf("With this the capabilities make more than %d grants, one for each entry, command and URL; nothing is granted. Put what is the same into one capability.", mostGrants))
+			r.report(syntax.FaultTooLarge, e.identifierValue(), fmt.Sprintf("With this the capabilities make more than %d grants, one for each entry, command and URL; nothing is granted. Put what is the same into one capability.", mostGrants))
 		}
 		return
 	}

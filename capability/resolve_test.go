@@ -1,6 +1,7 @@
 package capability
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,47 +12,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fsPlugin is a small plugin with all that the format knows: a default, sets,
-// permissions with commands, with a scope, and with a scope alone.
-const fsPlugin = `{
-  "default": {"permissions": ["allow-app"]},
-  "set": [
-    {"identifier": "read", "description": "", "permissions": ["allow-read-dir", "allow-read-file"]},
-    {"identifier": "explore", "description": "", "permissions": ["read", "allow-app", "ping:default"]}
-  ],
-  "permission": [
-    {"identifier": "allow-read-dir", "commands": {"allow": ["read_dir"], "deny": []}},
-    {"identifier": "allow-read-file", "commands": {"allow": ["read_file"]}},
-    {"identifier": "deny-read-file", "commands": {"deny": ["read_file"]}},
-    {"identifier": "read-both", "commands": {"allow": ["read_dir", "read_file"]}},
-    {"identifier": "allow-app", "scope": {"allow": [{"path": "$APP"}]}},
-    {"identifier": "deny-home", "scope": {"deny": [{"path": "$HOME"}]}},
-    {"identifier": "read-resources", "commands": {"allow": ["read_dir", "read_file"]}, "scope": {"allow": [{"path": "$RESOURCE/**"}, {"path": "$RESOURCE"}]}},
-    {"identifier": "move-temp", "commands": {"allow": ["move"]}, "scope": {"allow": [{"path": "$TEMP/*"}]}},
-    {"identifier": "read-download", "commands": {"allow": ["read_dir"]}, "scope": {"allow": [{"path": "$DOWNLOAD"}, {"path": "$DOWNLOAD/**"}]}}
-  ]
-}`
-
-const pingPlugin = `{"default": {"permissions": ["allow-ping"]}, "permission": [{"identifier": "allow-ping", "commands": {"allow": ["ping"]}}]}`
-
-const osPlugin = `{
-  "set": [{"identifier": "spawn", "description": "", "permissions": ["apt", "servo", "safari", "edge", "library", "webview", "nothing"]}],
-  "permission": [
-    {"identifier": "apt", "platforms": ["linux"], "commands": {"allow": ["spawn"]}, "scope": {"allow": [{"command": "apt"}]}},
-    {"identifier": "servo", "platforms": ["linux"], "commands": {"allow": ["spawn"]}, "scope": {"allow": [{"command": "servo"}]}},
-    {"identifier": "safari", "platforms": ["macOS"], "commands": {"allow": ["spawn"]}, "scope": {"allow": [{"command": "safari"}]}},
-    {"identifier": "edge", "platforms": ["windows"], "commands": {"allow": ["spawn"]}, "scope": {"allow": [{"command": "edge"}]}},
-    {"identifier": "library", "platforms": ["macOS"], "scope": {"allow": [{"path": "$HOME/Library/**"}]}},
-    {"identifier": "webview", "platforms": ["windows"], "scope": {"deny": [{"path": "$APP/EBWebView/**"}]}},
-    {"identifier": "nothing", "platforms": ["linux"]}
-  ]
-}`
-
+// plugins returns the manifests of the core and of three small plugins with all that the format
+// has: a default, sets, permissions with commands, with a scope, and with a scope only.
 func plugins(t testing.TB) *Manifests {
 	t.Helper()
 	m := CoreManifests()
-	for plugin, text := range map[string]string{"fs": fsPlugin, "ping": pingPlugin, "os": osPlugin} {
-		require.Empty(t, m.LoadPermissions(plugin, ParseValue([]byte(text), Options{Name: plugin})))
+	for _, plugin := range []string{"fs", "ping", "os"} {
+		text, err := os.ReadFile("testdata/plugins/" + plugin + ".json")
+		require.NoError(t, err)
+		require.Empty(t, m.LoadPermissions(plugin, ParseValue(text, Options{Name: plugin})))
 	}
 	return m
 }
@@ -67,10 +36,7 @@ func capabilities(t testing.TB, text string) []Capability {
 func snapshot(p *Policy) []string {
 	var lines []string
 	line := func(verb, command string, g Grant) {
-		context := "local"
-		if g.Remote() != nil {
-			context = g.Remote().String()
-		}
+		context := cmp.Or(g.Remote(), "local")
 		s := fmt.Sprintf("%s %s %s win%v web%v", verb, command, context, g.Windows(), g.Webviews())
 		if g.Scope() > 0 {
 			s += fmt.Sprintf(" scope %d", g.Scope())
@@ -191,19 +157,19 @@ func TestResolveReportsWhatDoesNotExist(t *testing.T) {
 		entry, message string
 		code           Code
 	}{
-		{`"fs:alow-app"`, `did you mean "fs:allow-app"?`, CodeUnknownPermission},
-		{`"fs:read-dir"`, `did you mean "fs:allow-read-dir"?`, CodeUnknownPermission},
-		{`"fs:whatever-else"`, `it has default,`, CodeUnknownPermission},
-		{`"core:window:close"`, `did you mean "core:window:allow-close"?`, CodeUnknownPermission},
-		{`"window:allow-close"`, `write "core:window:allow-close"`, CodeUnknownPlugin},
-		{`"event:default"`, `write "core:event:default"`, CodeUnknownPlugin},
-		{`"core:windw:default"`, `did you mean "core:window:default"?`, CodeUnknownPlugin},
-		{`"core:nothing:default"`, `it has path, event`, CodeUnknownPlugin},
-		{`"fz:read"`, `did you mean "fs:read"?`, CodeUnknownPlugin},
-		{`"http:default"`, `add tauri-plugin-http`, CodeUnknownPlugin},
-		{`"allow-greet"`, `permission of the application itself`, CodeUnknownPlugin},
-		{`"odd:a"`, `odd:a → odd:b → odd:a`, CodePermissionCycle},
-		{`"odd:d"`, `"gone", which is in the set odd:d`, CodeUnknownSetMember},
+		{`"fs:alow-app"`, `did you mean "fs:allow-app"?`, codeUnknownPermission},
+		{`"fs:read-dir"`, `did you mean "fs:allow-read-dir"?`, codeUnknownPermission},
+		{`"fs:whatever-else"`, `it has default,`, codeUnknownPermission},
+		{`"core:window:close"`, `did you mean "core:window:allow-close"?`, codeUnknownPermission},
+		{`"window:allow-close"`, `write "core:window:allow-close"`, codeUnknownPlugin},
+		{`"event:default"`, `write "core:event:default"`, codeUnknownPlugin},
+		{`"core:windw:default"`, `did you mean "core:window:default"?`, codeUnknownPlugin},
+		{`"core:nothing:default"`, `it has path, event`, codeUnknownPlugin},
+		{`"fz:read"`, `did you mean "fs:read"?`, codeUnknownPlugin},
+		{`"http:default"`, `add tauri-plugin-http`, codeUnknownPlugin},
+		{`"allow-greet"`, `permission of the application itself`, codeUnknownPlugin},
+		{`"odd:a"`, `odd:a → odd:b → odd:a`, codePermissionCycle},
+		{`"odd:d"`, `"gone", which is in the set odd:d`, codeUnknownSetMember},
 	} {
 		text := `{"identifier":"a","windows":["m"],"permissions":[` + c.entry + `]}`
 		_, ds := Resolve(capabilities(t, text), m, ResolveOptions{})
@@ -237,13 +203,13 @@ func TestResolveReportsPatternsAndDuplicates(t *testing.T) {
 	for _, d := range ds {
 		counts[d.Code]++
 	}
-	require.Equal(t, map[Code]int{CodeDuplicateCapability: 1, CodeWindowPattern: 2, CodeRemotePattern: 2}, counts)
+	require.Equal(t, map[Code]int{codeDuplicateCapability: 1, codeWindowPattern: 2, codeRemotePattern: 2}, counts)
 	require.Equal(t, "/0/windows/0", ds[0].Path)
 
 	// An empty name is a name too.
 	_, ds = Resolve(capabilities(t, `[{"identifier":"","permissions":[]},{"identifier":"","permissions":[]}]`), plugins(t), ResolveOptions{Mode: ModeReference})
 	require.Len(t, ds, 1)
-	require.Equal(t, CodeDuplicateCapability, ds[0].Code)
+	require.Equal(t, codeDuplicateCapability, ds[0].Code)
 
 	// The reference uses the patterns of a capability only where it grants a command.
 	unused := `{"identifier":"a","windows":["m**"],"remote":{"urls":["https://[::1]"]},"permissions":[]}`
@@ -256,14 +222,15 @@ func TestResolveReportsPatternsAndDuplicates(t *testing.T) {
 	require.Empty(t, ds)
 	remoteOnly := strings.Replace(bad, `"windows"`, `"local":false,"windows"`, 1)
 	_, ds = Resolve(capabilities(t, remoteOnly), plugins(t), ResolveOptions{Mode: ModeReference})
-	require.Equal(t, CodeRemotePattern, ds[len(ds)-1].Code)
+	require.Equal(t, codeRemotePattern, ds[len(ds)-1].Code)
 }
 
 func TestPartialManifestsTakePermissionsByTheirNames(t *testing.T) {
 	t.Parallel()
 	caps := capabilities(t, `{"identifier":"a","windows":["m"],"permissions":["http:allow-fetch-send","http:deny-fetch","http:default","allow-greet"]}`)
 	p, ds := Resolve(caps, CoreManifests(), ResolveOptions{Partial: true})
-	require.Equal(t, Info, ds.Worst())
+	require.False(t, ds.HasErrors())
+	require.NotEmpty(t, ds)
 	require.True(t, p.Allowed("plugin:http|fetch_send", Caller{Window: "m"}))
 	require.False(t, p.Allowed("plugin:http|fetch", Caller{Window: "m"}))
 	require.True(t, p.Allowed("greet", Caller{Window: "m"}))
@@ -369,13 +336,13 @@ func TestRealProjectsResolveWithTheirOwnManifests(t *testing.T) {
 	}
 	for _, o := range []ResolveOptions{{}, {Platform: Linux, Mode: ModeReference}, {Platform: MacOS, Mode: ModeReference}, {Platform: Windows, Mode: ModeReference}} {
 		p, ds := Resolve(caps, m, o)
-		require.Less(t, ds.Worst(), Error, "%v", ds)
+		require.False(t, ds.HasErrors(), "%v", ds)
 		require.NotEmpty(t, p.Commands())
 	}
 	_, ds := Resolve(caps, m, ResolveOptions{Platform: Android, Mode: ModeReference})
 	require.NotEmpty(t, ds)
 	for _, d := range ds {
-		require.Equal(t, CodeUnknownPlugin, d.Code)
+		require.Equal(t, codeUnknownPlugin, d.Code)
 	}
 }
 
@@ -462,4 +429,11 @@ func BenchmarkAllowed(b *testing.B) {
 			}
 		}
 	})
+}
+
+func origin(t testing.TB, url string) Origin {
+	t.Helper()
+	o, err := ParseOrigin(url)
+	require.NoError(t, err)
+	return o
 }

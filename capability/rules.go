@@ -1,6 +1,10 @@
 package capability
 
-import "slices"
+import (
+	"slices"
+
+	"lessonkit.example/capability/internal/syntax"
+)
 
 // Code names a rule. Codes are stable: they may be used in configuration,
 // baselines and links.
@@ -24,56 +28,42 @@ func (m Mode) String() string {
 	return [...]string{"lint", "schema", "reference"}[min(m, ModeReference)]
 }
 
-// Codes of rules about the text of a file.
-const (
-	CodeSyntax        Code = "syntax"
-	CodeComment       Code = "comment"
-	CodeTrailingComma Code = "trailing-comma"
-	CodeNotJSON       Code = "not-json"
-	CodeByteOrderMark Code = "byte-order-mark"
-	CodeEncoding      Code = "encoding"
-	CodeTooLarge      Code = "too-large"
-	CodeTooDeep       Code = "too-deep"
-	CodeNumberRange   Code = "number-range"
-	CodeSurrogate     Code = "surrogate"
-)
-
 // Codes of rules about the form of a capability.
 const (
-	CodeWrongType           Code = "wrong-type"
-	CodeMissingField        Code = "missing-field"
-	CodeUnknownPlatform     Code = "unknown-platform"
-	CodeIdentifierSyntax    Code = "identifier-syntax"
-	CodeDuplicateField      Code = "duplicate-field"
-	CodeDuplicateKey        Code = "duplicate-key"
-	CodeDuplicatePermission Code = "duplicate-permission"
-	CodeUnsupportedScope    Code = "unsupported-scope-value"
+	codeWrongType           Code = "wrong-type"
+	codeMissingField        Code = "missing-field"
+	codeUnknownPlatform     Code = "unknown-platform"
+	codeIdentifierSyntax    Code = "identifier-syntax"
+	codeDuplicateField      Code = "duplicate-field"
+	codeDuplicateKey        Code = "duplicate-key"
+	codeDuplicatePermission Code = "duplicate-permission"
+	codeUnsupportedScope    Code = "unsupported-scope-value"
 )
 
-// Codes of rules about what capabilities refer to.
+// Codes of rules about references.
 const (
-	CodeUnknownPermission   Code = "unknown-permission"
-	CodeUnknownPlugin       Code = "unknown-plugin"
-	CodeUncheckedPlugin     Code = "unchecked-plugin"
-	CodeUnknownSetMember    Code = "unknown-set-member"
-	CodePermissionCycle     Code = "permission-cycle"
-	CodeDuplicateCapability Code = "duplicate-capability"
-	CodeWindowPattern       Code = "window-pattern"
-	CodeRemotePattern       Code = "remote-pattern"
-	CodeManifest            Code = "manifest"
+	codeUnknownPermission   Code = "unknown-permission"
+	codeUnknownPlugin       Code = "unknown-plugin"
+	codeUncheckedPlugin     Code = "unchecked-plugin"
+	codeUnknownSetMember    Code = "unknown-set-member"
+	codePermissionCycle     Code = "permission-cycle"
+	codeDuplicateCapability Code = "duplicate-capability"
+	codeWindowPattern       Code = "window-pattern"
+	codeRemotePattern       Code = "remote-pattern"
+	codeManifest            Code = "manifest"
+	codeUnknownKey          Code = "unknown-key"
+	codeInactiveCapability  Code = "inactive-capability"
+	codeUnknownCapability   Code = "unknown-capability"
 )
 
-// Rule describes a code: what it reports, and how much that weighs by mode.
+// Rule describes what a code reports, with its severity in each mode.
 type Rule struct {
-	Code      Code     `json:"code"`
-	Summary   string   `json:"summary"`
-	Lint      Severity `json:"lint"`
-	Schema    Severity `json:"schema"`
-	Reference Severity `json:"reference"`
+	Code                    Code
+	Summary                 string
+	Lint, Schema, Reference Severity
 }
 
-// In returns the rule's severity in a mode.
-func (r Rule) In(m Mode) Severity {
+func (r Rule) severity(m Mode) Severity {
 	switch m {
 	case ModeSchema:
 		return r.Schema
@@ -84,97 +74,82 @@ func (r Rule) In(m Mode) Severity {
 	}
 }
 
-// Rules returns all rules, those about the text first.
-func Rules() []Rule { return slices.Concat(formRules[:], lintRules[:]) }
+// Rules returns the rules of [Parse], [Resolve], [Configure] and manifests, those about the text
+// first. Package lint has more.
+func Rules() []Rule { return slices.Clone(rules[:]) }
 
 func ruleOf(code Code) Rule {
-	for i := range formRules {
-		if formRules[i].Code == code {
-			return formRules[i]
-		}
-	}
-	for i := range lintRules {
-		if lintRules[i].Code == code {
-			return lintRules[i]
+	for i := range rules {
+		if rules[i].Code == code {
+			return rules[i]
 		}
 	}
 	return Rule{Code: code, Lint: Warning}
 }
 
-// formRules are those that a file alone, or with its manifests, breaks. Lint, schema, reference.
-var formRules = [...]Rule{
-	{CodeSyntax, "The text is not well-formed.", Error, Error, Error},
-	{CodeComment, "JSON has no comments.", Error, Error, Error},
-	{CodeTrailingComma, "JSON has no trailing commas.", Error, Error, Error},
-	{CodeNotJSON, "The text is JSON5 but not JSON.", Error, Error, Error},
-	{CodeByteOrderMark, "A JSON file must not begin with a byte order mark.", Error, Error, Error},
-	{CodeEncoding, "A file must be UTF-8.", Error, Error, Error},
-	{CodeTooLarge, "The file, or what it grants in all, is larger than the limit.", Error, Error, Error},
-	{CodeTooDeep, "Values are nested deeper than the limit.", Error, Error, Error},
-	{CodeNumberRange, "A number does not fit into 64 bits.", Error, Off, Error},
-	{CodeSurrogate, "An escape stands for half a character.", Error, Off, Error},
-	{CodeWrongType, "A value has the wrong type.", Error, Error, Error},
-	{CodeMissingField, "A required key is missing.", Error, Error, Error},
-	{CodeUnknownPlatform, "A platform does not exist.", Error, Error, Error},
-	{CodeIdentifierSyntax, "A permission identifier is not well-formed.", Error, Off, Error},
-	{CodeDuplicateField, "A key of a capability in an array is written twice.", Error, Off, Error},
-	{CodeDuplicateKey, "A key is written twice, and the last one counts.", Warning, Off, Off},
-	{CodeDuplicatePermission, "A permission is listed twice.", Warning, Error, Off},
-	{CodeUnsupportedScope, "A scope value has a type that scopes do not have.", Error, Error, Error},
-	{CodeUnknownPermission, "A permission does not exist.", Error, Off, Error},
-	{CodeUnknownPlugin, "No manifest of the plugin is known.", Error, Off, Error},
-	{CodeUncheckedPlugin, "Permissions of a plugin could not be checked.", Info, Off, Off},
-	{CodeUnknownSetMember, "A permission set refers to a permission that does not exist.", Error, Off, Error},
-	{CodePermissionCycle, "Permission sets contain each other.", Error, Off, Error},
-	{CodeDuplicateCapability, "Two capabilities have one identifier.", Error, Off, Error},
-	{CodeWindowPattern, "A window or webview pattern is not well-formed.", Error, Off, Error},
-	{CodeRemotePattern, "A remote URL pattern is not well-formed.", Error, Off, Error},
-	{CodeManifest, "A manifest is not well-formed.", Error, Off, Error},
+// The severities are those of modes lint, schema and reference.
+var rules = [...]Rule{
+	{syntax.FaultSyntax, "The text is not well-formed.", Error, Error, Error},
+	{syntax.FaultComment, "JSON has no comments.", Error, Error, Error},
+	{syntax.FaultTrailingComma, "JSON has no trailing commas.", Error, Error, Error},
+	{syntax.FaultNotJSON, "The text is JSON5 but not JSON.", Error, Error, Error},
+	{syntax.FaultByteOrderMark, "A JSON file must not begin with a byte order mark.", Error, Error, Error},
+	{syntax.FaultEncoding, "A file must be UTF-8.", Error, Error, Error},
+	{syntax.FaultTooLarge, "The file, or what it grants in all, is larger than the limit.", Error, Error, Error},
+	{syntax.FaultTooDeep, "Values are nested deeper than the limit.", Error, Error, Error},
+	{syntax.FaultNumberRange, "A number does not fit into 64 bits.", Error, Off, Error},
+	{syntax.FaultSurrogate, "An escape stands for half a character.", Error, Off, Error},
+	{codeWrongType, "A value has the wrong type.", Error, Error, Error},
+	{codeMissingField, "A required key is missing.", Error, Error, Error},
+	{codeUnknownPlatform, "A platform does not exist.", Error, Error, Error},
+	{codeIdentifierSyntax, "A permission identifier is not well-formed.", Error, Off, Error},
+	{codeDuplicateField, "A key of a capability in an array is written twice.", Error, Off, Error},
+	{codeDuplicateKey, "A key is written twice, and the last one counts.", Warning, Off, Off},
+	{codeDuplicatePermission, "A permission is listed twice.", Warning, Error, Off},
+	{codeUnsupportedScope, "A scope value has a type that scopes do not have.", Error, Error, Error},
+	{codeUnknownPermission, "A permission does not exist.", Error, Off, Error},
+	{codeUnknownPlugin, "No manifest of the plugin is known.", Error, Off, Error},
+	{codeUncheckedPlugin, "Permissions of a plugin could not be checked.", Info, Off, Off},
+	{codeUnknownSetMember, "A permission set refers to a permission that does not exist.", Error, Off, Error},
+	{codePermissionCycle, "Permission sets contain each other.", Error, Off, Error},
+	{codeDuplicateCapability, "Two capabilities have one identifier.", Error, Off, Error},
+	{codeWindowPattern, "A window or webview pattern is not well-formed.", Error, Off, Error},
+	{codeRemotePattern, "A remote URL pattern is not well-formed.", Error, Off, Error},
+	{codeManifest, "A manifest is not well-formed.", Error, Off, Error},
+	{codeUnknownKey, "A key has no meaning here and is ignored.", Warning, Off, Off},
+	{codeInactiveCapability, "The configuration lists its capabilities, and this one is not among them.", Warning, Off, Off},
+	{codeUnknownCapability, "The configuration refers to a capability that does not exist.", Error, Off, Error},
 }
 
-// Check returns what is wrong with the document by a mode's measure, in the
-// order of the text. It looks at this file alone; what it refers to is
-// checked by [Resolve] and [LintAll].
+// Check returns what is wrong with the document by the rules of a mode, in the order of the text.
+// It looks at this file alone; [Resolve] checks what the file refers to, and package lint checks
+// files together.
 func (d *Document) Check(m Mode) Diagnostics {
-	if m == ModeSchema {
-		return d.either(func(r *reading) Diagnostics { return judge(r.found, m) })
-	}
-	return judge(d.found, m).sorted()
-}
-
-// either returns what a schema finds: it is content with either reading of an
-// object that can be read as one capability and as a list of them.
-func (d *Document) either(check func(*reading) Diagnostics) Diagnostics {
-	found := check(&d.reading)
-	if d.single != nil && found.Worst() == Error {
-		if other := check(d.single); other.Worst() < Error {
+	found := judge(d.found, m, d.ignored)
+	if m == ModeSchema && d.single != nil && found.HasErrors() {
+		// The schema accepts either reading of an object that is one capability and a list.
+		if other := judge(d.single.found, m, nil); !other.HasErrors() {
 			found = other
 		}
 	}
 	return found.sorted()
 }
 
-// judge returns what a mode minds, in no order and without the places.
-func judge(found []Diagnostic, m Mode) Diagnostics {
+// judge returns the diagnostics that a mode reports, without their positions.
+func judge(found []Diagnostic, m Mode, ignored []syntax.Span) Diagnostics {
 	var ds Diagnostics
 	for _, f := range found {
-		if f.Severity = ruleOf(f.Code).In(m); f.Severity != Off && !(m == ModeReference && f.passedOver()) {
-			ds = append(ds, f)
+		if f.Severity = ruleOf(f.Code).severity(m); f.Severity == Off {
+			continue
 		}
+		// The reference implementation does not look at the values that it ignores.
+		if m == ModeReference && (f.Code == syntax.FaultNumberRange || f.Code == syntax.FaultSurrogate) &&
+			slices.ContainsFunc(ignored, f.within) {
+			continue
+		}
+		ds = append(ds, f)
 	}
 	return ds
 }
 
-// passedOver reports whether the reference implementation does not notice a
-// fault, because it does not look at the value.
-func (d *Diagnostic) passedOver() bool {
-	if d.Code != CodeNumberRange && d.Code != CodeSurrogate {
-		return false
-	}
-	for _, s := range d.doc.ignored {
-		if d.at.start >= s.start && d.at.end <= s.end {
-			return true
-		}
-	}
-	return false
-}
+func (d *Diagnostic) within(s syntax.Span) bool { return d.at.Start >= s.Start && d.at.End <= s.End }

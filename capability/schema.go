@@ -2,9 +2,10 @@ package capability
 
 import (
 	"encoding/json"
-	"iter"
 	"strconv"
 	"strings"
+
+	"lessonkit.example/capability/internal/syntax"
 )
 
 // Schema returns the JSON Schema (draft 07) of capability files. It judges as
@@ -32,7 +33,7 @@ func (o object) MarshalJSON() ([]byte, error) {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = append(appendQuoted(dst, m.key), ':')
+		dst = append(syntax.AppendQuoted(dst, m.key), ':')
 		value, err := json.Marshal(m.value)
 		if err != nil {
 			return nil, err
@@ -130,7 +131,7 @@ func entrySchema(m *Manifests) object {
 // relocated copies a schema and makes its references start from a new place.
 func relocated(schema Value, root string) any {
 	switch schema.Kind() {
-	case Object:
+	case syntax.Object:
 		o := object{}
 		for key, val := range schema.Members() {
 			switch name := key.Text(); {
@@ -142,14 +143,15 @@ func relocated(schema Value, root string) any {
 			}
 		}
 		return o
-	case Array:
+	case syntax.Array:
 		list := []any{}
 		for item := range schema.Items() {
 			list = append(list, relocated(item, root))
 		}
 		return list
 	}
-	return json.RawMessage(schema.appendJSON(nil))
+	text, _ := schema.MarshalJSON()
+	return json.RawMessage(text)
 }
 
 func identifierSchema(m *Manifests) object {
@@ -186,110 +188,4 @@ func (m *Manifests) describe(identifier string) string {
 		return p.Description
 	}
 	return ""
-}
-
-// Project judges files as the schema of [ProjectSchema] does, by a look-up for
-// each identifier instead of a walk through all of them.
-type Project struct {
-	manifests *Manifests
-	known     map[string]bool
-}
-
-// NewProject prepares the judgement by manifests, which must not change any more.
-func NewProject(m *Manifests) *Project {
-	p := &Project{manifests: m, known: make(map[string]bool)}
-	for _, id := range m.Identifiers() {
-		p.known[id] = true
-	}
-	return p
-}
-
-// Valid reports whether the project's schema accepts a file. It stops at the
-// first fault; [Project.Check] tells all of them.
-func (p *Project) Valid(d *Document) bool {
-	return p.fits(&d.reading) || d.single != nil && p.fits(d.single)
-}
-
-func (p *Project) fits(r *reading) bool {
-	if judge(r.found, ModeSchema).Worst() == Error {
-		return false
-	}
-	// Identifiers are looked up before any scope is walked through.
-	for i := range r.capabilities {
-		for k := range r.capabilities[i].Permissions {
-			if !p.known[r.capabilities[i].Permissions[k].Identifier] {
-				return false
-			}
-		}
-	}
-	for i := range r.capabilities {
-		for k := range r.capabilities[i].Permissions {
-			for range p.misfits(&r.capabilities[i].Permissions[k]) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// Accepts reports whether the project's schema accepts the text of a file, as
-// [Project.Valid] does of one that [Parse] read. It makes no document that
-// stays, and is cheaper where nothing but the verdict counts.
-func (p *Project) Accepts(src []byte, o Options) bool {
-	d := scratch.Get().(*Document)
-	d.parse(src, o)
-	valid := p.Valid(d)
-	d.recycle()
-	return valid
-}
-
-// Check returns what the project's schema refuses: all that [Document.Check]
-// does in mode schema, identifiers that the project does not know, and scope
-// values that their plugin does not read.
-func (p *Project) Check(d *Document) Diagnostics {
-	return d.either(p.check)
-}
-
-func (p *Project) check(r *reading) Diagnostics {
-	found := judge(r.found, ModeSchema)
-	report := func(code Code, v Value, message string) {
-		nd := v.doc.nodes[v.n]
-		found = append(found, Diagnostic{Code: code, Severity: Error, Message: message, doc: v.doc, at: span{nd.start, nd.end}, Path: v.Path()})
-	}
-	for i := range r.capabilities {
-		for k := range r.capabilities[i].Permissions {
-			e := &r.capabilities[i].Permissions[k]
-			if !p.known[e.Identifier] {
-				if v := e.identifierValue(); v.Kind() == String {
-					report(CodeUnknownPermission, v, quoteShort(e.Identifier)+" is none of the permissions that the project knows.")
-				}
-			}
-			for v := range p.misfits(e) {
-				plugin, _ := splitIdentifier(e.Identifier)
-				report(CodeUnusedScope, v, "The schema of the plugin "+plugin+" refuses this scope value.")
-			}
-		}
-	}
-	return found
-}
-
-// misfits yields the scope values of an entry that its plugin does not read.
-func (p *Project) misfits(e *Entry) iter.Seq[Value] {
-	return func(yield func(Value) bool) {
-		if e.Allow == nil && e.Deny == nil {
-			return
-		}
-		plugin, _, ok := strings.Cut(e.Identifier, ":")
-		m := p.manifests.Get(plugin)
-		if !ok || m == nil || !m.ScopeSchema.Exists() {
-			return
-		}
-		for _, list := range [...][]Value{e.Allow, e.Deny} {
-			for _, scope := range list {
-				if !conforms(scope, m.ScopeSchema, m.ScopeSchema, 0) && !yield(scope) {
-					return
-				}
-			}
-		}
-	}
 }

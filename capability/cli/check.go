@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"lessonkit.example/capability"
+	"lessonkit.example/capability/lint"
 	"lessonkit.example/capability/report"
 )
 
@@ -45,20 +46,20 @@ func check(c *command, args []string) (int, error) {
 	case "json":
 		err = report.JSON(c.env.Stdout, found)
 	case "sarif":
-		err = report.SARIF(c.env.Stdout, found)
+		err = report.SARIF(c.env.Stdout, found, lint.Rules())
 	default:
 		err = report.Text(c.env.Stdout, found, report.TextOptions{Color: c.env.Color, Files: len(p.docs) + len(p.inlined)})
 	}
 	if err != nil {
 		return 0, err
 	}
-	if found.Worst() == capability.Error {
+	if found.HasErrors() {
 		return ExitFindings, nil
 	}
 	return ExitClean, nil
 }
 
-func (c *command) lintOptions(mode string, rules list) (o capability.LintOptions, err error) {
+func (c *command) lintOptions(mode string, rules list) (o lint.Options, err error) {
 	if o.Platform, err = c.target(); err != nil {
 		return o, err
 	}
@@ -71,7 +72,7 @@ func (c *command) lintOptions(mode string, rules list) (o capability.LintOptions
 	o.Severities = make(map[capability.Code]capability.Severity)
 	for _, rule := range rules {
 		code, level, _ := strings.Cut(rule, "=")
-		if !slices.ContainsFunc(capability.Rules(), func(r capability.Rule) bool { return string(r.Code) == code }) {
+		if !slices.ContainsFunc(lint.Rules(), func(r capability.Rule) bool { return string(r.Code) == code }) {
 			return o, fmt.Errorf("-rule %s: there is no rule %q; findings show their rule in brackets", rule, code)
 		}
 		var s capability.Severity
@@ -83,7 +84,7 @@ func (c *command) lintOptions(mode string, rules list) (o capability.LintOptions
 	return o, nil
 }
 
-func (c *command) checked(o capability.LintOptions) (*project, capability.Diagnostics, error) {
+func (c *command) checked(o lint.Options) (*project, capability.Diagnostics, error) {
 	p, err := c.load(c.args)
 	if err != nil {
 		return nil, nil, err
@@ -100,9 +101,9 @@ func (c *command) checked(o capability.LintOptions) (*project, capability.Diagno
 			}
 		}
 	}
-	found = append(found.Weigh(o.Severities), capability.LintAll(p.docs, p.manifests, o)...)
+	found = append(lint.Weigh(found, o.Severities), lint.Check(p.docs, p.manifests, o)...)
 	if o.Mode != capability.ModeSchema {
-		found = append(found, capability.LintAll(p.inlined, p.manifests, o)...)
+		found = append(found, lint.Check(p.inlined, p.manifests, o)...)
 	}
 	return p, found, nil
 }
@@ -114,7 +115,7 @@ func (c *command) fix(p *project, found capability.Diagnostics) (changed bool, e
 		var edits []capability.Edit
 		fixed := 0
 		for _, f := range found {
-			if f.Document() != d || f.Fix == nil || f.Fix.Guess {
+			if f.File != d.Name() || f.Fix == nil || f.Fix.Guess {
 				continue
 			}
 			if _, err := capability.Apply(d.Source(), slices.Concat(edits, f.Fix.Edits)); err == nil {

@@ -78,7 +78,7 @@ func Run(args []string, env Env) int {
 		return ExitUsage
 	}
 	commands := map[string]func(*command, []string) (int, error){
-		"check": check, "explain": explain, "who": who, "diff": diff, "schema": schema, "fmt": format,
+		"check": check, "explain": explain, "who": who, "diff": diff, "schema": schema, "fmt": formatFiles,
 	}
 	name := args[0]
 	switch name {

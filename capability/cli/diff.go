@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"lessonkit.example/capability"
+	"lessonkit.example/capability/capdiff"
 	"lessonkit.example/capability/report"
 )
 
@@ -21,7 +22,7 @@ func diff(c *command, args []string) (int, error) {
 		return 0, err
 	}
 	var sides [2]*project
-	var capabilities [2][]capability.Capability
+	var compared [2]capdiff.Side
 	for i, path := range c.args {
 		if sides[i], err = c.load([]string{path}); err != nil {
 			return 0, err
@@ -29,25 +30,28 @@ func diff(c *command, args []string) (int, error) {
 		if _, err := c.policy(sides[i], platform, false); err != nil {
 			return 0, err
 		}
-		capabilities[i], _ = sides[i].capabilities()
+		compared[i].Manifests = sides[i].manifests
+		compared[i].Capabilities, _ = sides[i].capabilities()
 	}
-	// Where only one side has manifests, both are read by them.
-	old, now := sides[0].manifests, sides[1].manifests
-	if !old.Whole() && now.Whole() {
-		old = now
-	} else if old.Whole() && !now.Whole() {
-		now = old
+	// If only one side has manifests, both are read with them.
+	old, now := &compared[0], &compared[1]
+	if !old.Manifests.Whole() && now.Manifests.Whole() {
+		old.Manifests = now.Manifests
+	} else if old.Manifests.Whole() && !now.Manifests.Whole() {
+		now.Manifests = old.Manifests
 	}
-	changes := capability.Diff(capabilities[0], capabilities[1], old, now, capability.ResolveOptions{Platform: platform, Partial: !now.Whole()})
+	o := capability.ResolveOptions{Platform: platform, Partial: !now.Manifests.Whole()}
+	changes := capdiff.Compare(*old, *now, o)
+	widens := slices.ContainsFunc(changes, capdiff.Change.Widens)
 	if c.format == "json" {
-		err = report.Encode(c.env.Stdout, map[string]any{"changes": append([]capability.Change{}, changes...), "widens": slices.ContainsFunc(changes, capability.Change.Widens)})
+		err = report.Encode(c.env.Stdout, map[string]any{"changes": append([]capdiff.Change{}, changes...), "widens": widens})
 	} else {
 		err = report.Changes(c.env.Stdout, changes, report.TextOptions{Color: c.env.Color})
 	}
 	if err != nil {
 		return 0, err
 	}
-	if slices.ContainsFunc(changes, capability.Change.Widens) {
+	if widens {
 		return ExitFindings, nil
 	}
 	return ExitClean, nil

@@ -65,7 +65,7 @@ func (p *project) ownPage(page string) string {
 		if config == nil {
 			continue
 		}
-		if server := config.Root().Get("build").Get("devUrl"); server.Kind() == capability.String {
+		if server := config.Root().Get("build").Get("devUrl"); server.Text() != "" {
 			own, err := url.Parse(server.Text())
 			if err == nil && own.Scheme == u.Scheme && own.Host == u.Host {
 				return "served by its devUrl"
@@ -168,8 +168,8 @@ func (c *command) whoMay(policy *capability.Policy, command string, denyByOrigin
 	fmt.Fprintf(&b, "%s\n", x.Command)
 	for _, g := range denials {
 		whom := "all"
-		if denyByOrigin && g.Remote() != nil {
-			whom = "pages of " + g.Remote().String()
+		if denyByOrigin && g.Remote() != "" {
+			whom = "pages of " + g.Remote()
 		} else if denyByOrigin {
 			whom = "the application's own pages"
 		}
@@ -177,8 +177,8 @@ func (c *command) whoMay(policy *capability.Policy, command string, denyByOrigin
 	}
 	for _, g := range grants {
 		page := "the application's own pages"
-		if g.Remote() != nil {
-			page = "pages of " + g.Remote().String()
+		if g.Remote() != "" {
+			page = "pages of " + g.Remote()
 		}
 		fmt.Fprintf(&b, "  %s, %s\n    by capability %q%s: %s\n", audienceOf(g), page, g.Capability().Identifier, placeOf(g), strings.Join(g.Chain(), " → "))
 	}
@@ -221,5 +221,5 @@ func placeOf(g capability.Grant) string {
 	if !v.Exists() {
 		return ""
 	}
-	return fmt.Sprintf(" (%s:%s)", v.Document().Name(), v.Position())
+	return fmt.Sprintf(" (%s:%s)", v.File(), v.Position())
 }

@@ -3,12 +3,11 @@ package cli
 import (
 	"fmt"
 
-	"lessonkit.example/capability"
+	"lessonkit.example/capability/format"
 	"lessonkit.example/capability/report"
-	"lessonkit.example/capability/tomlfile"
 )
 
-func format(c *command, args []string) (int, error) {
+func formatFiles(c *command, args []string) (int, error) {
 	write := c.flags.Bool("w", false, "write the files instead of printing them")
 	list := c.flags.Bool("check", false, "only list the files that are not in canonical form; exit code 1 if there are any")
 	if err := c.parse(args, "[-w | -check] [PATH...]", "text", "json"); err != nil {
@@ -26,7 +25,7 @@ func format(c *command, args []string) (int, error) {
 	results := []result{}
 	changed := false
 	for _, d := range p.docs {
-		text, err := reformat(d)
+		text, err := format.Source(d)
 		if err != nil {
 			return 0, fmt.Errorf("%s is left as it is: %w", d.Name(), err)
 		}
@@ -62,11 +61,4 @@ func format(c *command, args []string) (int, error) {
 		return ExitFindings, nil
 	}
 	return ExitClean, nil
-}
-
-func reformat(d *capability.Document) (string, error) {
-	if d.Format() == capability.TOML {
-		return tomlfile.Reformat(d)
-	}
-	return capability.Reformat(d)
 }

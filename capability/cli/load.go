@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"lessonkit.example/capability"
-	"lessonkit.example/capability/tomlfile"
 )
 
 // project is all that a command looks at.
@@ -50,7 +49,7 @@ func (c *command) load(paths []string) (*project, error) {
 				continue
 			}
 			seen[name] = true
-			d, err := read(file, tomlfile.Parse, capability.Parse)
+			d, err := read(file, capability.Parse)
 			if err != nil {
 				return nil, err
 			}
@@ -145,12 +144,10 @@ func plainError(err error) string {
 	return err.Error()
 }
 
-type parseFunc = func([]byte, capability.Options) *capability.Document
-
 // mostBytes is far more than any real file has, and keeps one from filling the memory.
 const mostBytes = 32 << 20
 
-func read(file string, toml, other parseFunc) (*capability.Document, error) {
+func read(file string, parse func([]byte, capability.Options) *capability.Document) (*capability.Document, error) {
 	info, err := os.Stat(file)
 	if err == nil && info.Size() > mostBytes {
 		return nil, fmt.Errorf("%s has %d bytes; at most %d are read", file, info.Size(), mostBytes)
@@ -159,11 +156,7 @@ func read(file string, toml, other parseFunc) (*capability.Document, error) {
 	if err != nil {
 		return nil, errors.New(plainError(err))
 	}
-	o := capability.Options{Name: filepath.ToSlash(file), Format: capability.FormatOf(file)}
-	if o.Format == capability.TOML {
-		return toml(text, o), nil
-	}
-	return other(text, o), nil
+	return parse(text, capability.Options{Name: filepath.ToSlash(file)}), nil
 }
 
 // projectRoot returns the folder around the folder of capabilities.
@@ -228,7 +221,7 @@ func (c *command) loadManifest(p *project, name string) error {
 	plugin, file, named := strings.Cut(name, "=")
 	if !named {
 		file = name
-		if capability.FormatOf(file) == capability.TOML {
+		if filepath.Ext(file) == ".toml" {
 			return fmt.Errorf("-manifest %s: say whose permissions these are: PLUGIN=%s, or %s=%s for the application's own", name, file, capability.AppManifest, file)
 		}
 		text, err := os.ReadFile(file)
@@ -246,7 +239,7 @@ func (c *command) loadManifest(p *project, name string) error {
 		}
 	}
 	for _, file := range files {
-		d, err := read(file, tomlfile.ParseValue, capability.ParseValue)
+		d, err := read(file, capability.ParseValue)
 		if err != nil {
 			return err
 		}
@@ -280,7 +273,7 @@ func (c *command) loadConfig(p *project, root string, platform capability.Platfo
 		if file == "" {
 			return nil, nil
 		}
-		d, err := read(file, tomlfile.ParseValue, capability.ParseValue)
+		d, err := read(file, capability.ParseValue)
 		if err == nil {
 			p.found = append(p.found, d.Check(capability.ModeReference)...)
 		}
@@ -300,7 +293,7 @@ func (c *command) loadConfig(p *project, root string, platform capability.Platfo
 	}
 	for _, platform := range capability.Platforms() {
 		if file := shorten(configAt(root, platform)); file != "" {
-			if d, err := read(file, tomlfile.ParseValue, capability.ParseValue); err == nil && activeIn(d).Exists() {
+			if d, err := read(file, capability.ParseValue); err == nil && capability.Configured(d).Exists() {
 				c.note("%s lists other capabilities; with -platform %s they count", file, platform)
 			}
 		}
@@ -308,14 +301,10 @@ func (c *command) loadConfig(p *project, root string, platform capability.Platfo
 	return nil
 }
 
-func activeIn(config *capability.Document) capability.Value {
-	return config.Root().Get("app").Get("security").Get("capabilities")
-}
-
 // config returns the part of the configuration that says which capabilities
 // are active, nil without one. A list for the platform replaces the other.
 func (p *project) config() *capability.Document {
-	if p.special != nil && activeIn(p.special).Exists() {
+	if p.special != nil && capability.Configured(p.special).Exists() {
 		return p.special
 	}
 	return p.main

@@ -5,19 +5,19 @@ import (
 	"io"
 	"strings"
 
-	"lessonkit.example/capability"
+	"lessonkit.example/capability/capdiff"
 )
 
 // Changes writes what two sets of capabilities grant differently: first what
 // there is more of, then what there is less of.
-func Changes(w io.Writer, changes []capability.Change, o TextOptions) error {
+func Changes(w io.Writer, changes []capdiff.Change, o TextOptions) error {
 	var b strings.Builder
 	for _, c := range changes {
 		sign, color := "-", blue
 		if c.Widens() {
 			sign, color = "+", red
 		}
-		if c.Kind == capability.ScopeChanged {
+		if c.Kind == capdiff.ScopeChanged {
 			sign = "~"
 		}
 		fmt.Fprintf(&b, "%s\n", o.paint(color, sign+" "+Printable(heading(c))))
@@ -40,17 +40,17 @@ func Changes(w io.Writer, changes []capability.Change, o TextOptions) error {
 	return err
 }
 
-func heading(c capability.Change) string {
+func heading(c capdiff.Change) string {
 	switch c.Kind {
-	case capability.CommandsGranted:
+	case capdiff.CommandsGranted:
 		return "granted to " + audience(c.Audience)
-	case capability.CommandsRevoked:
+	case capdiff.CommandsRevoked:
 		return "revoked from " + audience(c.Audience)
-	case capability.AppUnchecked:
+	case capdiff.AppUnchecked:
 		return "the application's own commands are no longer subject to capabilities: every window and page may call them" + platforms(c.Audience)
-	case capability.Incomparable:
+	case capdiff.Incomparable:
 		return "there are too many labels and URLs to compare what is granted" + platforms(c.Audience)
-	case capability.AppChecked:
+	case capdiff.AppChecked:
 		return "the application's own commands became subject to capabilities" + platforms(c.Audience)
 	}
 	if c.Plugin != "" {
@@ -59,7 +59,7 @@ func heading(c capability.Change) string {
 	return "scope changed for " + audience(c.Audience)
 }
 
-func audience(a capability.Audience) string {
+func audience(a capdiff.Audience) string {
 	var parts []string
 	if len(a.Windows) > 0 {
 		parts = append(parts, labels("window", a.Windows))
@@ -99,7 +99,7 @@ func labels(what string, list []string) string {
 	return what + " " + strings.Join(quoted, ", ")
 }
 
-func platforms(a capability.Audience) string {
+func platforms(a capdiff.Audience) string {
 	if len(a.Platforms) == 0 {
 		return ""
 	}

@@ -44,7 +44,7 @@ func TestSARIF(t *testing.T) {
 	t.Parallel()
 	d := capability.Parse([]byte(`{"identifier":"é","permissions":["x","x",],"windows":["m"]}`), capability.Options{Name: "dir/a b.json"})
 	var b bytes.Buffer
-	require.NoError(t, report.SARIF(&b, d.Check(capability.ModeLint)))
+	require.NoError(t, report.SARIF(&b, d.Check(capability.ModeLint), capability.Rules()))
 	var log struct {
 		Version string
 		Runs    []struct {

@@ -83,11 +83,11 @@ type (
 // SARIF writes the diagnostics as a SARIF 2.1.0 log with one run. Columns are
 // counted in Unicode characters. File names are written as relative references
 // or, where they are absolute, as file URLs.
-func SARIF(w io.Writer, ds capability.Diagnostics) error {
+func SARIF(w io.Writer, ds capability.Diagnostics, rules []capability.Rule) error {
 	run := sarifRun{ColumnKind: "unicodeCodePoints", Results: []sarifResult{}}
 	run.Tool.Driver.Name = "capability"
 	index := make(map[capability.Code]int)
-	for i, r := range capability.Rules() {
+	for i, r := range rules {
 		index[r.Code] = i
 		level := r.Lint
 		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{ID: string(r.Code), Description: sarifText{r.Summary}, Configuration: sarifDefault{sarifLevel(level)}})
@@ -100,10 +100,10 @@ func SARIF(w io.Writer, ds capability.Diagnostics) error {
 		for i, p := range d.Related {
 			r.Related = append(r.Related, sarifLocation{ID: i + 1, Message: &sarifText{p.Message}, Physical: sarifPhysical{Artifact: sarifArtifact{fileURI(p.File)}, Region: region(p.Start, p.Start)}})
 		}
-		if d.Fix != nil && d.Document() != nil && d.File != "" {
+		if d.Fix != nil && d.File != "" {
 			change := sarifChange{Artifact: sarifArtifact{fileURI(d.File)}}
 			for _, e := range d.Fix.Edits {
-				replacement := sarifReplacement{Deleted: *region(d.Document().PositionAt(e.Start), d.Document().PositionAt(e.End))}
+				replacement := sarifReplacement{Deleted: *region(d.PositionAt(e.Start), d.PositionAt(e.End))}
 				if e.Text != "" {
 					replacement.Inserted = &sarifText{e.Text}
 				}

@@ -99,11 +99,7 @@ const most = 100
 
 // excerpt writes the line of a diagnostic and marks the place in it.
 func excerpt(b *strings.Builder, d capability.Diagnostic, o TextOptions) {
-	doc := d.Document()
-	if doc == nil || !d.Start.IsValid() {
-		return
-	}
-	line := []rune(doc.Line(d.Start.Line))
+	line := []rune(d.Line())
 	if len(line) == 0 {
 		return
 	}

@@ -25,7 +25,7 @@ var roots = map[string][]string{
 	"asr":        {},
 	"jobqueue":   {},
 	"imagegen":   {},
-	"capability": {"github.com/dunglas/go-urlpattern", "github.com/nlnwa/whatwg-url", "github.com/bits-and-blooms/bitset", "golang.org/x/exp", "golang.org/x/net", "golang.org/x/text"},
+	"capability": {"github.com/dunglas/go-urlpattern", "github.com/pelletier/go-toml/v2", "github.com/nlnwa/whatwg-url", "github.com/bits-and-blooms/bitset", "golang.org/x/exp", "golang.org/x/net", "golang.org/x/text"},
 }
 
 // pkg is what `go list` says of a package.

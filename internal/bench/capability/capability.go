@@ -15,6 +15,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"lessonkit.example/capability"
+	"lessonkit.example/capability/lint"
 	"lessonkit.example/internal/bench/harness"
 )
 
@@ -91,7 +92,7 @@ func reading(h *harness.Harness, s set) error {
 // judge keeps the measured work from being taken for unused: every file of the
 // sets is read by the reference implementation.
 func judge(ds capability.Diagnostics, s set) error {
-	if ds.Worst() == capability.Error {
+	if ds.HasErrors() {
 		return fmt.Errorf("%s: %s", s.name, ds[0])
 	}
 	return nil
@@ -138,18 +139,11 @@ func validators(h *harness.Harness, s set) error {
 			return nil
 		}))
 	}
-	own := capability.NewProject(s.manifests)
-	// ajv gives a verdict and stops at the first fault, as Accepts does; the
-	// other peer tells all.
-	verdict := func() (float64, error) {
-		return perSecond(each(s.files, func(f []byte) error {
-			own.Accepts(f, capability.Options{})
-			return nil
-		}))
-	}
+	// What the identifiers and scopes of a project's schema add is a part of what lint.Check reports.
 	withProject := func() (float64, error) {
 		return perSecond(each(s.files, func(f []byte) error {
-			own.Check(capability.Parse(f, capability.Options{}))
+			d := capability.Parse(f, capability.Options{})
+			lint.Check([]*capability.Document{d}, s.manifests, lint.Options{})
 			return nil
 		}))
 	}
@@ -166,7 +160,7 @@ func validators(h *harness.Harness, s set) error {
 		return nil
 	}
 	defer node.stop()
-	return h.Alternate(harness.Row{Name: name, Unit: "files/s", PeerName: "ajv", Better: harness.Higher, Must: 200, Aim: 500}, verdict, node.measure)
+	return h.Alternate(harness.Row{Name: name, Unit: "files/s", PeerName: "ajv", Better: harness.Higher, Must: 200, Aim: 500}, withProject, node.measure)
 }
 
 // decisions measures resolving a project of 30 capabilities, and deciding

@@ -1,0 +1,38 @@
+package capability
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestConfigureSaysWhatIsActive(t *testing.T) {
+	t.Parallel()
+	caps := capabilities(t, `[{"identifier":"a","windows":["m"],"permissions":[]},{"identifier":"b","windows":["m"],"permissions":[]}]`)
+	for config, want := range map[string]struct{ active, found string }{
+		`{}`: {"a b", ""},
+		`{"app":{"security":{"capabilities":[]}}}`:                                            {"a b", ""},
+		`{"app":{"security":{"capabilities":["a"]}}}`:                                         {"a", "inactive-capability"},
+		`{"app":{"security":{"capabilities":["a","bb"]}}}`:                                    {"a", "inactive-capability unknown-capability"},
+		`{"app":{"security":{"capabilities":["a","b",{"identifier":"c","permissions":[]}]}}}`: {"a b c", ""},
+		`{"app":{"security":{"capabilities":["a","b",{"identifier":"c"}]}}}`:                  {"a b c", ""},
+		// As the reference inserts them: what is listed last replaces what has its name.
+		`{"app":{"security":{"capabilities":["a","b",{"identifier":"a","windows":["x"],"permissions":[]},"b"]}}}`: {"a b", ""},
+		`{"app":{"security":{"capabilities":["a","b",5]}}}`:                                                       {"a b", "wrong-type"},
+	} {
+		active, found := Configure(ParseValue([]byte(config), Options{Name: "zz.json"}), caps)
+		var names, list []string
+		for _, c := range active {
+			names = append(names, c.Identifier)
+		}
+		for _, d := range found {
+			list = append(list, string(d.Code))
+		}
+		require.Equal(t, want.active, strings.Join(names, " "), config)
+		require.Equal(t, want.found, strings.Join(list, " "), config)
+		if strings.Contains(config, `"x"`) {
+			require.Equal(t, []string{"x"}, active[0].Windows, "the file's own is replaced")
+		}
+	}
+}

@@ -1,0 +1,179 @@
+package capability
+
+import (
+	"fmt"
+
+	"lessonkit.example/capability/internal/syntax"
+	"lessonkit.example/capability/internal/words"
+)
+
+// permissions reads the entries of a capability.
+func (d *Document) permissions(v Value, inArray bool) []Entry {
+	entries := make([]Entry, 0, v.Len())
+	for item := range v.Items() {
+		switch item.Kind() {
+		case syntax.String:
+			entries = append(entries, Entry{Identifier: d.permissionIdentifier(item), value: item})
+		case syntax.Object:
+			entries = append(entries, d.entry(item, inArray))
+		case syntax.Broken:
+		default:
+			d.report(codeWrongType, item, fmt.Sprintf(`A permission must be a string, such as "core:default", `+
+				`or an object with "identifier", not %s.`, item.Kind()))
+		}
+	}
+	d.duplicatePermissions(entries)
+	return entries
+}
+
+// permissionIdentifier returns an identifier. It reports one that is not well-formed, with the one
+// that was probably meant.
+func (d *Document) permissionIdentifier(v Value) string {
+	text := v.Text()
+	_, err := ParseIdentifier(text)
+	if err == nil {
+		return text
+	}
+	f := Diagnostic{Code: codeIdentifierSyntax, at: v.Span()}
+	f.Message = fmt.Sprintf("%s is not a permission identifier: %s.", words.Quote(text), err)
+	if meant := repairIdentifier(text); meant != "" && meant != text {
+		f.Message = fmt.Sprintf("%s is not a permission identifier: %s; did you mean %q?", words.Quote(text), err, meant)
+		f.Fix = guessOf(v.Replace(meant))
+	}
+	d.add(f)
+	return text
+}
+
+func (d *Document) entry(v Value, inArray bool) Entry {
+	e := Entry{value: v}
+	if id := v.Get("identifier"); !id.Exists() {
+		if !d.text.Damaged() {
+			d.missingKey(v, "identifier", "The permission", `"identifier": "fs:allow-exists"`, entryKeys)
+		}
+	} else if d.is(id, syntax.String, "identifier") {
+		e.Identifier = d.permissionIdentifier(id)
+	}
+	e.Allow = d.scope(v.Get("allow"), "allow")
+	e.Deny = d.scope(v.Get("deny"), "deny")
+	if inArray {
+		d.duplicateFields(v, entryKeys...)
+	}
+	return e
+}
+
+func (d *Document) scope(v Value, key string) []Value {
+	if !v.Exists() || v.Kind() == syntax.Null || !d.is(v, syntax.Array, key) {
+		return nil
+	}
+	values := make([]Value, 0, v.Len())
+	for item := range v.Items() {
+		if item.Kind() != syntax.Broken {
+			values = append(values, item)
+		}
+	}
+	if d.format == TOML {
+		d.dates(v)
+	}
+	return values
+}
+
+// dates reports the dates in a scope, which only TOML can write.
+func (d *Document) dates(v Value) {
+	if v.Kind() == syntax.Date {
+		d.report(codeUnsupportedScope, v, fmt.Sprintf("A scope cannot contain the date %s; write it as a string.", v.Text()))
+	}
+	for item := range v.Items() {
+		d.dates(item)
+	}
+	for _, member := range v.Members() {
+		d.dates(member)
+	}
+}
+
+// duplicateFields reports keys that the reference implementation rejects if they occur twice in an
+// object.
+func (d *Document) duplicateFields(object Value, keys ...string) {
+	for _, name := range keys {
+		seen := false
+		for key := range object.Members() {
+			if key.Text() == name {
+				if seen {
+					d.duplicateField(key)
+				}
+				seen = true
+			}
+		}
+	}
+}
+
+func (d *Document) duplicateField(key Value) {
+	d.report(codeDuplicateField, key, fmt.Sprintf("The key %q occurs twice, which is an error in an array of "+
+		"capabilities; remove one of the two.", key.Text()))
+}
+
+// duplicatePermissions reports entries that are equal to a previous one.
+func (d *Document) duplicatePermissions(entries []Entry) {
+	type entryKey struct{ identifier, object string }
+	first := make(map[entryKey]int, len(entries))
+	for i := range entries {
+		key := entryKey{identifier: entries[i].Identifier}
+		if entries[i].value.Kind() == syntax.Object {
+			key = entryKey{object: entries[i].value.Canonical()}
+		}
+		if before, ok := first[key]; ok {
+			d.duplicatePermission(&entries[before], &entries[i])
+		} else {
+			first[key] = i
+		}
+	}
+}
+
+func (d *Document) duplicatePermission(before, again *Entry) {
+	what := fmt.Sprintf("The permission %q is", again.Identifier)
+	if again.value.Kind() == syntax.Object {
+		what = fmt.Sprintf("The permission %q with the same scope is", again.Identifier)
+	}
+	start := before.value.Position()
+	d.add(Diagnostic{
+		Code:    codeDuplicatePermission,
+		Message: fmt.Sprintf("%s already listed in line %d; remove one of the two.", what, start.Line),
+		at:      again.value.Span(),
+		Related: []Place{{File: d.Name(), Start: start, Message: "listed here first"}},
+		Fix:     fixOf(again.value.RemoveItem("Remove the second one")),
+	})
+}
+
+// duplicateKeys reports the keys that occur twice in an object, or in one inside it.
+func (d *Document) duplicateKeys(v Value) {
+	for item := range v.Items() {
+		d.duplicateKeys(item)
+	}
+	if v.Kind() != syntax.Object {
+		return
+	}
+	first := make(map[string]Value, v.Len())
+	for key, member := range v.Members() {
+		d.duplicateKeys(member)
+		if before, ok := first[key.Text()]; ok {
+			d.duplicateKey(before, key)
+		} else {
+			first[key.Text()] = key
+		}
+	}
+}
+
+func (d *Document) duplicateKey(before, again Value) {
+	for i := range d.found {
+		if d.found[i].Code == codeDuplicateField && d.found[i].at.Start == again.Span().Start {
+			return
+		}
+	}
+	start := before.Position()
+	d.add(Diagnostic{
+		Code: codeDuplicateKey,
+		Message: fmt.Sprintf("The key %q already occurs in line %d, and only the last one counts; remove one of the two.",
+			again.Text(), start.Line),
+		at:      again.Span(),
+		Related: []Place{{File: d.Name(), Start: start, Message: "first occurrence"}},
+	})
+}

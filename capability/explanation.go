@@ -1,0 +1,156 @@
+package capability
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"lessonkit.example/capability/internal/words"
+)
+
+// String returns the explanation as text for people: the decision in the
+// first line, the reasons below it, and at last what to do.
+func (x *Explanation) String() string {
+	var b strings.Builder
+	verb := "denied"
+	if x.Allowed {
+		verb = "allowed"
+	}
+	fmt.Fprintf(&b, "%s: %s from %s\n", verb, x.Command, x.caller())
+	switch x.Verdict {
+	case Granted:
+		x.granted(&b)
+	case Unchecked:
+		b.WriteString("\nCapabilities do not limit this command: the application has no manifest of its own, so every window\nand every page may call its commands. List them in the build script (AppManifest::commands) to change that.\n")
+	case Denied:
+		x.denied(&b)
+	case NoMatch:
+		x.noMatch(&b)
+	case NotGranted:
+		x.notGranted(&b)
+		if len(x.Offers) > 1 {
+			fmt.Fprintf(&b, "Permissions that allow it: %s.\n", words.Some(x.Offers, 6))
+		}
+	case UnknownCommand:
+		plugin, _ := splitCommand(x.Command)
+		if plugin == AppManifest {
+			plugin = "application"
+		} else {
+			plugin = "plugin " + plugin
+		}
+		fmt.Fprintf(&b, "\nThe %s has no such command.\n", plugin)
+		if x.Meant != "" {
+			fmt.Fprintf(&b, "Did you mean %s?\n", x.Meant)
+		}
+	case UnknownPlugin:
+		plugin, _ := splitCommand(x.Command)
+		if plugin == AppManifest {
+			plugin = "application"
+		} else {
+			plugin = fmt.Sprintf("plugin %q", plugin)
+		}
+		fmt.Fprintf(&b, "\nNo capability speaks of it, and no manifest of the %s is loaded that would say which permissions allow it.\nGive the application's acl-manifests.json, which its build writes to gen/schemas.\n", plugin)
+	}
+	return b.String()
+}
+
+func (x *Explanation) caller() string {
+	s := fmt.Sprintf("window %q", x.Window)
+	if x.Webview != x.Window {
+		s += fmt.Sprintf(", webview %q", x.Webview)
+	}
+	if x.Origin == "local" {
+		s += ", the application's own page"
+	} else {
+		s += ", page " + x.Origin
+	}
+	if x.Platform != "" {
+		s += ", on " + string(x.Platform)
+	}
+	return s
+}
+
+func (x *Explanation) granted(b *strings.Builder) {
+	seen := make(map[string]bool)
+	for _, g := range x.Grants {
+		line := fmt.Sprintf("\nby %s\n", grantText(g))
+		if len(g.expanded.chain) > 1 {
+			line += fmt.Sprintf("   %s\n", strings.Join(g.expanded.chain, " → "))
+		}
+		if !seen[line] {
+			b.WriteString(line)
+			seen[line] = true
+		}
+	}
+}
+
+// grantText names a grant and its place.
+func grantText(g Grant) string {
+	s := fmt.Sprintf("capability %q", g.Capability().Identifier)
+	if v := g.Entry().value; v.Exists() {
+		s += ", " + placeOf(v)
+	}
+	return s + ", permission " + g.Entry().Identifier
+}
+
+func (x *Explanation) denied(b *strings.Builder) {
+	for _, g := range x.Denials {
+		fmt.Fprintf(b, "\nby %s\n", grantText(g))
+		if len(g.expanded.chain) > 1 {
+			fmt.Fprintf(b, "   %s\n", strings.Join(g.expanded.chain, " → "))
+		}
+	}
+	b.WriteString("\nA denial wins over whatever allows the command.")
+	if !x.denyByOrigin {
+		b.WriteString(" It holds for all windows and pages, not only for\nthose of its capability.")
+	}
+	b.WriteString(" To allow the command, remove the denial.\n")
+}
+
+// noMatch lists the nearest misses, those of one entry together.
+func (x *Explanation) noMatch(b *strings.Builder) {
+	b.WriteString("\nCapabilities allow this command, but not to this caller:\n")
+	const most = 5
+	var order []string
+	problems := make(map[string][]string)
+	for _, n := range x.Near {
+		grant := grantText(n.Grant)
+		if problems[grant] == nil {
+			order = append(order, grant)
+		}
+		for _, problem := range n.Problems {
+			if !slices.Contains(problems[grant], problem) {
+				problems[grant] = append(problems[grant], problem)
+			}
+		}
+	}
+	for i, grant := range order {
+		if i == most {
+			fmt.Fprintf(b, "\n   and %d more\n", len(order)-most)
+			break
+		}
+		fmt.Fprintf(b, "\n   %s\n", grant)
+		for _, problem := range problems[grant] {
+			fmt.Fprintf(b, "     but %s\n", problem)
+		}
+	}
+	if x.AddTo != "" && len(x.Offers) > 0 {
+		fmt.Fprintf(b, "\nTo allow it, add %q to the permissions of the capability %q, which is for this caller%s.\n", x.Offers[0], x.AddTo, parenthesis(x.addToPlace))
+	}
+}
+
+func (x *Explanation) notGranted(b *strings.Builder) {
+	b.WriteString("\nNo capability allows this command.\n")
+	if x.AddTo != "" {
+		fmt.Fprintf(b, "To allow it, add %q to the permissions of the capability %q%s.\n", x.Offers[0], x.AddTo, parenthesis(x.addToPlace))
+		return
+	}
+	fmt.Fprintf(b, "No capability is for %s either.\nTo allow it, write one with %q in its permissions.\n", x.caller(), x.Offers[0])
+}
+
+func parenthesis(s string) string {
+	if s == "" {
+		return ""
+	}
+	return " (" + s + ")"
+}

@@ -1,0 +1,86 @@
+package format
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/capability"
+)
+
+const sample = `# what the main window may do
+"$schema" = "../gen/schemas/desktop-schema.json"
+identifier = "main"
+windows = ["main", # the first one
+  "settings-*"]
+platforms = ["linux"]
+permissions = ["core:default", {identifier = "fs:scope", allow = [{path = "$APP/**"}, [true, 0x1F]]}]
+
+[remote]
+urls = ["https://*.example.com"]
+`
+
+func TestTOML(t *testing.T) {
+	t.Parallel()
+	in := `# the main window
+
+permissions = ["fs:default", "core:default", {identifier = "dialog:default"}, 'fs:default'] # all
+# who
+windows   = ["main"]
+
+
+identifier = "main"
+[remote] # pages
+urls = ["https://x.y"]
+# end
+`
+	d := capability.Parse([]byte(in), capability.Options{Format: capability.TOML})
+	out, err := Source(d)
+	require.NoError(t, err)
+	require.Equal(t, `# the main window
+
+identifier = "main"
+# who
+windows   = ["main"]
+permissions = [
+  "core:default",
+  {identifier = "dialog:default"},
+  "fs:default",
+] # all
+
+[remote] # pages
+urls = ["https://x.y"]
+
+# end
+`, out)
+	again, err := Source(capability.Parse([]byte(out), capability.Options{Format: capability.TOML}))
+	require.NoError(t, err)
+	require.Equal(t, out, again)
+	marked, err := Source(capability.Parse([]byte("\ufeff"+in), capability.Options{Format: capability.TOML}))
+	require.NoError(t, err)
+	require.Equal(t, out, marked)
+	_, err = Source(capability.Parse([]byte("identifier = "), capability.Options{Format: capability.TOML}))
+	require.Error(t, err)
+}
+
+// quoted are strings: those written twice go, and what they hold with them.
+var quoted = regexp.MustCompile(`"[^"\n]*"|'[^'\n]*'`)
+
+func FuzzTOML(f *testing.F) {
+	f.Add(sample)
+	f.Add("permissions = [ # x\n \"a\", \"b\"]\nidentifier = 'a'\n\n# y\n[[permissions]]\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		d := capability.Parse([]byte(text), capability.Options{Format: capability.TOML})
+		out, err := Source(d)
+		if err != nil {
+			return
+		}
+		comments := func(text string) int { return strings.Count(quoted.ReplaceAllString(text, ""), "#") }
+		require.Equal(t, comments(text), comments(out), "%q → %q", text, out)
+		again, err := Source(capability.Parse([]byte(out), capability.Options{Format: capability.TOML}))
+		require.NoError(t, err, "%q → %q", text, out)
+		require.Equal(t, out, again, "%q", text)
+	})
+}

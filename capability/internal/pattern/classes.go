@@ -1,0 +1,182 @@
+package pattern
+
+import (
+	"encoding/binary"
+	"slices"
+)
+
+// step is a part of a pattern: a letter that it takes, or any number of them.
+// What a letter is, a character or the label of a host, is up to the caller.
+type step struct {
+	takes  func(letter int) bool // nil for every letter
+	repeat bool
+	skip   int // no letter: go on with the next step, or leave out so many
+}
+
+// class is a set of words that no pattern tells apart: one of those words, and
+// the patterns that match them.
+type class struct {
+	word    []int
+	matches bits
+}
+
+// mostWork bounds the search for classes: patterns with many stars at odd
+// places have more of them than can be told.
+const mostWork = 20_000_000
+
+// classes returns all classes of words over letters from 0 on, each with a
+// shortest word. It walks the automaton of all patterns at once. Where follows
+// is not nil, it says which letter may come after another, or first, after -1,
+// and the empty word is none. It returns false where there are too many.
+func classes(patterns [][]step, letters int, follows func(before, letter int) bool) ([]class, bool) {
+	w := walk{ordered: follows != nil, seen: make(map[string]bool), found: make(map[string]bool)}
+	var at []int32
+	for _, p := range patterns {
+		first := int32(len(w.steps))
+		w.steps = append(w.steps, p...)
+		w.steps = append(w.steps, step{}) // the end
+		w.ends = append(w.ends, int32(len(w.steps)-1))
+		at = w.enter(at, first)
+	}
+	slices.Sort(at)
+	w.visit(slices.Compact(at), -1, -1)
+	work := 0
+	for from := 0; from < len(w.states); from++ {
+		s := w.states[from]
+		if work += letters * (1 + len(s.at)); work > mostWork {
+			return nil, false
+		}
+		for letter := range letters {
+			if follows == nil || follows(s.letter, letter) {
+				w.visit(w.next(s.at, letter), from, letter)
+			}
+		}
+	}
+	return w.classes, true
+}
+
+// walk goes through the states of the automaton, nearest first.
+type walk struct {
+	steps       []step
+	ends        []int32 // of the patterns in order
+	ordered     bool
+	states      []state
+	seen, found map[string]bool
+	classes     []class
+}
+
+// state is where all patterns stand after a word.
+type state struct {
+	at     []int32 // steps in order, each once
+	from   int     // the state before its last letter
+	letter int
+}
+
+// enter adds a step, and those behind it that are reached without a letter.
+func (w *walk) enter(at []int32, i int32) []int32 {
+	s := &w.steps[i]
+	if s.skip > 0 {
+		return w.enter(w.enter(at, i+1), i+int32(s.skip))
+	}
+	at = append(at, i)
+	if s.repeat {
+		at = w.enter(at, i+1)
+	}
+	return at
+}
+
+func (w *walk) next(at []int32, letter int) []int32 {
+	var to []int32
+	for _, i := range at {
+		s := &w.steps[i]
+		if _, end := slices.BinarySearch(w.ends, i); end || s.takes != nil && !s.takes(letter) {
+			continue
+		}
+		if !s.repeat {
+			i++
+		}
+		to = w.enter(to, i)
+	}
+	slices.Sort(to)
+	return slices.Compact(to)
+}
+
+// visit keeps a state that is new, and its class where that is new.
+func (w *walk) visit(at []int32, from, letter int) {
+	key := make([]byte, 0, 4*len(at)+4)
+	for _, i := range at {
+		key = binary.LittleEndian.AppendUint32(key, uint32(i))
+	}
+	if w.ordered {
+		key = binary.LittleEndian.AppendUint32(key, uint32(letter))
+	}
+	if w.seen[string(key)] {
+		return
+	}
+	w.seen[string(key)] = true
+	w.states = append(w.states, state{at, from, letter})
+	if w.ordered && from < 0 {
+		return
+	}
+	matches := newBits(len(w.ends))
+	for _, i := range at {
+		if pattern, end := slices.BinarySearch(w.ends, i); end {
+			matches.set(pattern)
+		}
+	}
+	if !w.found[matches.key()] {
+		w.found[matches.key()] = true
+		w.classes = append(w.classes, class{w.word(len(w.states) - 1), matches})
+	}
+}
+
+func (w *walk) word(i int) []int {
+	var word []int
+	for ; w.states[i].from >= 0; i = w.states[i].from {
+		word = append(word, w.states[i].letter)
+	}
+	slices.Reverse(word)
+	return word
+}
+
+// bits is a set of small numbers.
+type bits []uint64
+
+func newBits(n int) bits { return make(bits, (n+63)/64) }
+
+// everything is the set of all numbers.
+func everything(n int) bits {
+	b := newBits(n)
+	for i := range b {
+		b[i] = ^uint64(0)
+	}
+	return b
+}
+
+func (b bits) set(i int) { b[i/64] |= 1 << (i % 64) }
+
+func (b bits) and(c bits) bits {
+	both := make(bits, len(b))
+	for i := range b {
+		both[i] = b[i] & c[i]
+	}
+	return both
+}
+
+// within reports whether all of b is in c.
+func (b bits) within(c bits) bool {
+	for i := range b {
+		if b[i]&^c[i] != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func (b bits) key() string {
+	var key []byte
+	for _, x := range b {
+		key = binary.LittleEndian.AppendUint64(key, x)
+	}
+	return string(key)
+}

@@ -1,0 +1,271 @@
+package pattern
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	urlpattern "github.com/dunglas/go-urlpattern"
+
+	"lessonkit.example/capability/internal/words"
+)
+
+// URL is a pattern of remote URLs: a URLPattern of the WHATWG
+// standard with the reference implementation's rule for parts that are
+// missing: no path or "/", no query and no fragment mean any. A pattern
+// without a scheme is accepted, and then matches any host. A URL may
+// be used by several goroutines.
+type URL struct {
+	text string
+
+	// The parts as a simple pattern has them, where slow is nil.
+	protocol, host, port, path string
+	slow                       *urlpattern.URLPattern
+}
+
+// URLError tells why a pattern is not well-formed.
+type URLError struct {
+	Pattern string
+	hint    string
+	cause   error
+}
+
+// Error says what is wrong, with a hint where there is one.
+func (e *URLError) Error() string {
+	return fmt.Sprintf("%s is no URL pattern: %s", words.Quote(e.Pattern), e.hint)
+}
+
+// Unwrap returns the error of the pattern library.
+func (e *URLError) Unwrap() error { return e.cause }
+
+// Permanent reports true: trying again cannot help.
+func (e *URLError) Permanent() bool { return true }
+
+// CompileURL reads a pattern. The error is a [*URLError].
+func CompileURL(pattern string) (*URL, error) {
+	if p := compileSimple(pattern); p != nil {
+		return p, nil
+	}
+	p, err := compileFull(pattern)
+	if err != nil {
+		return nil, &URLError{Pattern: pattern, hint: remoteHint(pattern, err), cause: err}
+	}
+	return p, nil
+}
+
+// errDots is what becomes of a panic: the standard's way to tidy a path takes
+// two characters off what ".." may have left empty, and the library follows it.
+var errDots = errors.New(`the path has ".." where what it goes back over may vary; write the path that is meant`)
+
+// compileFull leaves everything to the pattern library.
+func compileFull(pattern string) (p *URL, err error) {
+	defer func() {
+		if recover() != nil {
+			p, err = nil, errDots
+		}
+	}()
+	read, err := urlpattern.New(pattern, "", nil)
+	relative := errors.Is(err, urlpattern.ErrNoBaseURL)
+	bare := false
+	if relative {
+		// Without a scheme the pattern is a path, query and fragment of any
+		// host. Giving it a host for a moment lets the library split them.
+		bare = !strings.HasPrefix(pattern, "/")
+		if bare {
+			read, err = urlpattern.New("https://h/"+pattern, "", nil)
+		} else {
+			read, err = urlpattern.New("https://h"+pattern, "", nil)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	path, search, hash := read.Pathname(), read.Search(), read.Hash()
+	if bare {
+		path = strings.TrimPrefix(path, "/")
+	}
+	if path == "" || path == "/" {
+		path = "*"
+	}
+	if search == "" {
+		search = "*"
+	}
+	if hash == "" {
+		hash = "*"
+	}
+	parts := urlpattern.URLPatternInit{Pathname: &path, Search: &search, Hash: &hash}
+	if !relative {
+		protocol, username, password, host, port := read.Protocol(), read.Username(), read.Password(), read.Hostname(), read.Port()
+		parts.Protocol, parts.Username, parts.Password, parts.Hostname, parts.Port = &protocol, &username, &password, &host, &port
+	}
+	slow, err := parts.New(nil)
+	if err != nil {
+		return nil, err
+	}
+	return &URL{text: pattern, slow: slow}, nil
+}
+
+// compileSimple reads the shapes that nearly all patterns have: http, https or
+// any scheme; a host of plain labels and stars; a port; a path of plain
+// characters and stars. It returns nil for all others, so that only what is
+// sure to mean the same here and in the library takes the short way.
+func compileSimple(pattern string) *URL {
+	protocol, rest, ok := strings.Cut(pattern, "://")
+	if !ok || protocol != "http" && protocol != "https" && protocol != "*" {
+		return nil
+	}
+	path := ""
+	if slash := strings.IndexByte(rest, '/'); slash >= 0 {
+		rest, path = rest[:slash], rest[slash:]
+	}
+	host, port, hasPort := strings.Cut(rest, ":")
+	if !simpleHost(host) || hasPort && !simplePort(port) || !simplePath(path) {
+		return nil
+	}
+	if protocol == "http" && port == "80" || protocol == "https" && port == "443" {
+		port = ""
+	}
+	if path == "" || path == "/" {
+		path = "*"
+	}
+	return &URL{text: pattern, protocol: protocol, host: host, port: port, path: path}
+}
+
+func simpleHost(host string) bool {
+	if host == "" {
+		return false
+	}
+	for label := range strings.SplitSeq(host, ".") {
+		if label == "*" {
+			continue
+		}
+		letters := false
+		for i := range len(label) {
+			c := label[i]
+			if c >= 'a' && c <= 'z' {
+				letters = true
+			} else if (c < '0' || c > '9') && c != '-' {
+				return false
+			}
+		}
+		// Digits alone may be an address, 0x… a number, and so may what begins with
+		// very many digits; hyphens at the ends and in the third and fourth place
+		// have a meaning in domain names.
+		if !letters || strings.HasPrefix(label, "0x") || label[0] <= '9' && len(label) > 18 || label[0] == '-' || label[len(label)-1] == '-' ||
+			strings.Contains(label, "--") || len(label) > 63 {
+			return false
+		}
+	}
+	return len(host) < 200
+}
+
+func simplePort(port string) bool {
+	if port == "*" {
+		return true
+	}
+	if port == "" || len(port) > 5 || port[0] == '0' || len(port) == 5 && port > "65535" {
+		return false
+	}
+	return strings.Trim(port, "0123456789") == ""
+}
+
+func simplePath(path string) bool {
+	for i := range len(path) {
+		switch c := path[i]; {
+		case (c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9') || c == '-' || c == '_':
+		case c == '.' && path[i-1] != '/' && path[i-1] != '.' && path[i-1] != '*':
+		case c == '/' && (i == 0 || path[i-1] != '/'):
+		case c == '*' && path[i-1] != '*':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// remoteHint says what is wrong with a pattern in words of this format.
+func remoteHint(pattern string, err error) string {
+	switch {
+	case strings.Contains(pattern, "[") && strings.Contains(pattern, ":"):
+		return `write the colons of an IPv6 address with backslashes, such as [\:\:1]`
+	case strings.Count(pattern, "{") != strings.Count(pattern, "}"):
+		return "a brace is opened and not closed"
+	case strings.Count(pattern, "(") != strings.Count(pattern, ")"):
+		return "a parenthesis is opened and not closed"
+	case errors.Is(err, urlpattern.ErrInvalidPort) || strings.Contains(err.Error(), "port is outside"):
+		return "the port must be a number up to 65535, or *"
+	}
+	text := err.Error()
+	if strings.Contains(text, "&urlpattern.") {
+		text = "its special characters : { } ( ) ? + * do not stand where they may; put a backslash before those that stand for themselves"
+	}
+	return strings.TrimPrefix(strings.TrimPrefix(text, "type error: "), "Error: ")
+}
+
+// String returns the pattern as it is written.
+func (p *URL) String() string { return p.text }
+
+// Match reports whether the pattern matches an address.
+func (p *URL) Match(a Address) bool {
+	if p.slow != nil {
+		return p.slow.Test(a.Text, "")
+	}
+	return MatchStars(p.protocol, a.Protocol) && (p.port == "*" || p.port == a.Port) &&
+		MatchStars(p.host, a.Host) && MatchStars(p.path, a.Path)
+}
+
+// Simple reports whether the pattern has only plain hosts, ports, paths and stars, so that
+// comparing its parts decides about a match.
+func (p *URL) Simple() bool { return p.slow == nil }
+
+// Parts returns the patterns of the parts of a URL; Text is the whole pattern.
+func (p *URL) Parts() Address {
+	if p.slow == nil {
+		return Address{p.text, p.protocol, p.host, p.port, p.path}
+	}
+	return Address{p.text, p.slow.Protocol(), p.slow.Hostname(), p.slow.Port(), p.slow.Pathname()}
+}
+
+// MatchStars compares with a pattern in which only "*" is special.
+func MatchStars(pattern, s string) bool {
+	p, at, retry, retryAt := 0, 0, -1, 0
+	for {
+		switch {
+		case p < len(pattern) && pattern[p] == '*':
+			if p == len(pattern)-1 {
+				return true
+			}
+			retry, retryAt = p+1, at
+			p++
+			continue
+		case p < len(pattern) && at < len(s) && pattern[p] == s[at]:
+			p++
+			at++
+			continue
+		case p == len(pattern) && at == len(s):
+			return true
+		}
+		if retry < 0 || retryAt >= len(s) {
+			return false
+		}
+		retryAt++
+		p, at = retry, retryAt
+	}
+}
+
+// Address is a URL and its parts.
+type Address struct{ Text, Protocol, Host, Port, Path string }
+
+// ParseAddress reads a URL by the rules of the WHATWG.
+func ParseAddress(url string) (Address, error) {
+	star := "*"
+	every, err := (&urlpattern.URLPatternInit{Protocol: &star}).New(nil)
+	if err != nil {
+		return Address{}, err
+	}
+	r := every.Exec(url, "")
+	if r == nil {
+		return Address{}, fmt.Errorf("%s is not a URL; write it in full, such as https://example.com/page", words.Quote(url))
+	}
+	return Address{url, r.Protocol.Input, r.Hostname.Input, r.Port.Input, r.Pathname.Input}, nil
+}

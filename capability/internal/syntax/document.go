@@ -1,0 +1,220 @@
+// Package syntax reads JSON, JSON5 and TOML into values that know their position in the text.
+package syntax
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Format is the syntax of a text.
+type Format uint8
+
+// The formats.
+const (
+	JSON Format = iota
+	JSON5
+	TOML
+)
+
+// Options configures [Parse].
+type Options struct {
+	Name     string // the file's name
+	Format   Format
+	MaxBytes int // at most 1 GiB
+	MaxDepth int // of nested arrays and objects
+}
+
+// Document is a text that was read. It is immutable and safe for concurrent use.
+type Document struct {
+	name     string
+	format   Format
+	src      string
+	nodes    []node
+	text     map[int32]string // of nodes whose text differs from the source
+	comments []Span
+	faults   []Fault
+	damaged  bool
+	lines    lineTable
+}
+
+// Fault is a mistake in a text, with the code of the rule it breaks.
+type Fault struct {
+	Code    string
+	Message string
+	Span    Span
+	Fix     *Edit // nil if there is none
+}
+
+// The codes of faults.
+const (
+	FaultSyntax        = "syntax"
+	FaultComment       = "comment"
+	FaultTrailingComma = "trailing-comma"
+	FaultNotJSON       = "not-json"
+	FaultByteOrderMark = "byte-order-mark"
+	FaultEncoding      = "encoding"
+	FaultTooLarge      = "too-large"
+	FaultTooDeep       = "too-deep"
+	FaultNumberRange   = "number-range"
+	FaultSurrogate     = "surrogate"
+)
+
+// Span is a range of bytes in a source, without the byte at End.
+type Span struct{ Start, End int }
+
+// Edit replaces a range of bytes; Title describes it.
+type Edit struct {
+	Title string
+	Span  Span
+	Text  string
+}
+
+// Parse reads a text. It always returns a document, whose Faults are what is wrong with the text.
+func Parse(src []byte, o Options) *Document {
+	d := &Document{name: o.Name, format: o.Format}
+	if !d.check(src, o) {
+		d.push(Broken, 0, 0)
+		d.damaged = true
+		return d
+	}
+	if o.Format == TOML {
+		d.parseTOML(o.MaxDepth)
+		return d
+	}
+	// As many as there are strings and containers, and room for a few other values.
+	strings, containers := strings.Count(d.src, `"`)/2, strings.Count(d.src, "{")+strings.Count(d.src, "[")
+	d.nodes = slices.Grow(d.nodes, 4+strings+containers)
+	s := scanner{doc: d, src: d.src, json5: o.Format == JSON5, limit: o.MaxDepth}
+	s.document()
+	if o.Format == JSON {
+		d.reportComments()
+	}
+	return d
+}
+
+// check verifies the size and the encoding, and keeps the source.
+func (d *Document) check(src []byte, o Options) bool {
+	if len(src) > o.MaxBytes {
+		message := fmt.Sprintf("The file has %d bytes; the limit is %d.", len(src), o.MaxBytes)
+		d.addFault(Fault{Code: FaultTooLarge, Message: message})
+		return false
+	}
+	d.src = string(src)
+	if utf8.ValidString(d.src) {
+		return true
+	}
+	for at := 0; at < len(d.src); {
+		r, size := utf8.DecodeRuneInString(d.src[at:])
+		if r == utf8.RuneError && size == 1 {
+			message := fmt.Sprintf("Byte 0x%02x at offset %d is not valid UTF-8; save the file as UTF-8.", d.src[at], at)
+			d.addFault(Fault{Code: FaultEncoding, Message: message, Span: Span{at, at + 1}})
+			break
+		}
+		at += size
+	}
+	return false
+}
+
+func (d *Document) push(kind Kind, start, end int) int32 {
+	n := int32(len(d.nodes))
+	d.nodes = append(d.nodes, node{start: int32(start), end: int32(end), next: n + 1, kind: kind})
+	return n
+}
+
+func (d *Document) store(n int32, text string) {
+	if d.text == nil {
+		d.text = make(map[int32]string)
+	}
+	d.text[n] = text
+	d.nodes[n].form = textStored
+}
+
+func (d *Document) textOf(n int32) string {
+	nd := d.nodes[n]
+	switch nd.kind {
+	case String, Number, Bool, Date:
+	default:
+		return ""
+	}
+	switch nd.form {
+	case textQuoted:
+		return d.src[nd.start+1 : nd.end-1]
+	case textStored:
+		return d.text[n]
+	default:
+		return d.src[nd.start:nd.end]
+	}
+}
+
+// reportComments reports the comments of a JSON file once. There is no fix: deleting them would
+// lose what they say.
+func (d *Document) reportComments() {
+	if len(d.comments) == 0 {
+		return
+	}
+	message := "JSON does not allow comments; remove it, or rename the file to .json5."
+	if n := len(d.comments); n > 1 {
+		message = fmt.Sprintf("JSON does not allow comments; remove this one, the first of %d, and the others, "+
+			"or rename the file to .json5.", n)
+	}
+	d.addFault(Fault{Code: FaultComment, Message: message, Span: d.comments[0]})
+}
+
+// mostPerCode bounds the faults of one code, so that a hostile file does not fill the memory.
+const mostPerCode = 50
+
+func (d *Document) addFault(f Fault) {
+	same := 0
+	for i := range d.faults {
+		if d.faults[i].Code == f.Code {
+			same++
+		}
+	}
+	if same < mostPerCode {
+		f.Span.End = min(f.Span.End, len(d.src))
+		f.Span.Start = min(f.Span.Start, f.Span.End)
+		d.faults = append(d.faults, f)
+	}
+}
+
+// Name returns the name given to [Parse].
+func (d *Document) Name() string { return d.name }
+
+// Format returns the format given to [Parse].
+func (d *Document) Format() Format { return d.format }
+
+// Source returns the text.
+func (d *Document) Source() string { return d.src }
+
+// Faults returns what is wrong with the text. The caller must not change the slice.
+func (d *Document) Faults() []Fault { return d.faults }
+
+// Damaged reports whether the structure of the text is in doubt, so that a missing key may not be
+// missing.
+func (d *Document) Damaged() bool { return d.damaged }
+
+// Comments returns the places of the comments in order. The caller must not change the slice.
+func (d *Document) Comments() []Span { return d.comments }
+
+// Root returns the outermost value.
+func (d *Document) Root() Value { return Value{d, 0} }
+
+// Innermost returns the innermost value that contains the whole range.
+func (d *Document) Innermost(at Span) Value {
+	best, size := int32(0), int32(1<<31-1)
+	for n := range d.nodes {
+		nd := &d.nodes[n]
+		start, end := int(nd.start), int(nd.end)
+		if start <= at.Start && end >= at.End && at.Start < max(end, start+1) && nd.end-nd.start <= size {
+			best, size = int32(n), nd.end-nd.start
+		}
+	}
+	return Value{d, best}
+}
+
+func tooDeep(at, limit int) Fault {
+	message := fmt.Sprintf("Values are nested deeper than %d levels; a capability file needs about six.", limit)
+	return Fault{Code: FaultTooDeep, Message: message, Span: Span{at, at + 1}}
+}

@@ -1,0 +1,233 @@
+package syntax
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"lessonkit.example/capability/internal/words"
+)
+
+// text reads a string from its opening quote.
+func (s *scanner) text(quote byte) {
+	start := s.pos
+	n := s.push(String, start, textQuoted)
+	src, i := s.src, start+1
+	for i < len(src) && plain[src[i]] {
+		i++
+	}
+	// Most strings end here; the rest have escapes, faults or single quotes.
+	if i < len(src) && src[i] == '"' && quote == '"' {
+		s.pos = i + 1
+		s.doc.nodes[n].end = int32(s.pos)
+		return
+	}
+	s.escapedText(n, start, quote)
+}
+
+func (s *scanner) escapedText(n int32, start int, quote byte) {
+	var b strings.Builder
+	i := start + 1
+	from := i
+	for i < len(s.src) {
+		c := s.src[i]
+		switch {
+		case c == quote:
+			b.WriteString(s.src[from:i])
+			s.pos = i + 1
+			s.doc.nodes[n].end = int32(s.pos)
+			if b.Len() != i-start-1 || b.String() != s.src[start+1:i] {
+				s.doc.store(n, b.String())
+			}
+			return
+		case c == '\\':
+			b.WriteString(s.src[from:i])
+			i = s.escape(&b, i)
+			from = i
+		case c == '\n' || c == '\r':
+			s.unterminated(n, start, i)
+			return
+		case c < 0x20:
+			if !s.json5 {
+				escape := fmt.Sprintf("\\u%04x", c)
+				message := fmt.Sprintf("The control character %U must be written as %s inside a string.", c, escape)
+				s.reportFix(FaultSyntax, i, i+1, message, "Write "+escape, escape)
+			}
+			i++
+		default:
+			i++
+		}
+	}
+	s.unterminated(n, start, i)
+}
+
+func (s *scanner) unterminated(n int32, start, end int) {
+	s.broken(start, end, "The string that begins here has no closing quote on its line.")
+	nd := &s.doc.nodes[n]
+	nd.kind, nd.form, nd.end = Broken, textRaw, int32(end)
+	s.pos = end
+}
+
+// escape reads the escape at i and returns the place after it.
+func (s *scanner) escape(b *strings.Builder, i int) int {
+	if i+1 >= len(s.src) {
+		return i + 1
+	}
+	const short = "\"\"\\\\//b\bf\fn\nr\rt\t"
+	c := s.src[i+1]
+	for k := 0; k < len(short); k += 2 {
+		if short[k] == c {
+			b.WriteByte(short[k+1])
+			return i + 2
+		}
+	}
+	switch {
+	case c == 'u':
+		return s.unicodeEscape(b, i)
+	case c == 'x':
+		if r, ok := hexadecimal(s.src[i+2:], 2); ok {
+			s.lax(i, i+4, fmt.Sprintf("JSON has no \\x escape; write \\u%04x.", r))
+			b.WriteRune(r)
+			return i + 4
+		}
+	case c == '\n' || c == '\r':
+		s.lax(i, i+1, "A JSON string cannot go on in the next line.")
+		if strings.HasPrefix(s.src[i+1:], "\r\n") {
+			return i + 3
+		}
+		return i + 2
+	case c == '0' && (i+2 >= len(s.src) || s.src[i+2] < '0' || s.src[i+2] > '9'):
+		s.lax(i, i+2, `JSON has no \0 escape; write \u0000.`)
+		b.WriteByte(0)
+		return i + 2
+	case c == 'v':
+		s.lax(i, i+2, `JSON has no \v escape; write \u000b.`)
+		b.WriteByte('\v')
+		return i + 2
+	case c < '1' || c > '9':
+		r, size := utf8.DecodeRuneInString(s.src[i+1:])
+		s.lax(i, i+1+size, fmt.Sprintf("JSON has no escape \\%c; write \\\\ for a backslash.", r))
+		if r != '\u2028' && r != '\u2029' {
+			b.WriteString(s.src[i+1 : i+1+size])
+		}
+		return i + 1 + size
+	}
+	s.report(FaultSyntax, i, i+2, fmt.Sprintf("There is no escape \\%c; write \\\\ for a backslash.", c))
+	return i + 2
+}
+
+func (s *scanner) unicodeEscape(b *strings.Builder, i int) int {
+	r, ok := hexadecimal(s.src[i+2:], 4)
+	if !ok {
+		s.report(FaultSyntax, i, i+2, `\u is followed by four hexadecimal digits.`)
+		return i + 2
+	}
+	if !utf16.IsSurrogate(r) {
+		b.WriteRune(r)
+		return i + 6
+	}
+	if strings.HasPrefix(s.src[i+6:], `\u`) {
+		if low, ok := hexadecimal(s.src[i+8:], 4); ok {
+			if pair := utf16.DecodeRune(r, low); pair != utf8.RuneError {
+				b.WriteRune(pair)
+				return i + 12
+			}
+		}
+	}
+	s.report(FaultSurrogate, i, i+6, fmt.Sprintf("%s is half of a surrogate pair and stands alone, so it is no character.", s.src[i:i+6]))
+	b.WriteRune(utf8.RuneError)
+	return i + 6
+}
+
+func hexadecimal(s string, digits int) (rune, bool) {
+	if len(s) < digits {
+		return 0, false
+	}
+	for i := range digits {
+		if c := s[i]; (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'f') {
+			return 0, false
+		}
+	}
+	n, err := strconv.ParseUint(s[:digits], 16, 32)
+	return rune(n), err == nil
+}
+
+// number reads a number, or what begins like one.
+func (s *scanner) number() {
+	start := s.pos
+	n := s.push(Number, start, textRaw)
+	i := start
+	for i < len(s.src) && (isWordByte(s.src[i]) || s.src[i] == '+' || s.src[i] == '-' || s.src[i] == '.') {
+		i++
+	}
+	s.pos = i
+	s.doc.nodes[n].end = int32(i)
+	literal := s.src[start:i]
+	if i-start <= 15 && isJSONNumber(literal) && !strings.ContainsAny(literal, "eE") {
+		return
+	}
+	s.checkNumber(n, start, i, literal)
+}
+
+func (s *scanner) checkNumber(n int32, start, end int, literal string) {
+	name := strings.TrimLeft(literal, "+-")
+	switch {
+	case len(literal)-len(name) <= 1 && (name == "Infinity" || name == "NaN"):
+		s.lax(start, end, fmt.Sprintf("JSON has no number %s.", literal))
+		s.rangeFault(start, end, literal)
+		return
+	case isJSONNumber(literal):
+		s.checkRange(start, end, literal)
+		return
+	case isJSON5Number(literal):
+		s.lax(start, end, fmt.Sprintf("JSON does not write numbers as %s; write %s.", literal, appendNumber(nil, literal)))
+		s.checkRange(start, end, literal)
+		return
+	}
+	s.doc.nodes[n].kind = Broken
+	s.broken(start, end, fmt.Sprintf("%s is no number; put strings in double quotes.", words.Quote(literal)))
+}
+
+// checkRange refuses what no 64-bit floating point number can hold: the
+// reference implementation cannot read it.
+func (s *scanner) checkRange(start, end int, literal string) {
+	d, ok := parseDecimal(literal)
+	if ok {
+		f, err := strconv.ParseFloat(string(d.append(nil)), 64)
+		ok = err == nil && f-f == 0
+	} else if at := strings.IndexAny(literal, "eE"); at >= 0 && strings.HasPrefix(literal[at+1:], "-") {
+		ok = true // as small as zero
+	} else {
+		ok = strings.Trim(literal[:max(at, 0)], "+-0.") == "" // zero with a huge exponent
+	}
+	if !ok {
+		s.rangeFault(start, end, literal)
+	}
+}
+
+func (s *scanner) rangeFault(start, end int, literal string) {
+	s.report(FaultNumberRange, start, end, fmt.Sprintf("The number %s cannot be kept as a 64-bit number.", words.Quote(literal)))
+}
+
+// isJSON5Number reports whether the literal is one of the further forms of
+// JSON5: a plus sign, a leading or trailing point, hexadecimal digits.
+func isJSON5Number(s string) bool {
+	if s != "" && (s[0] == '+' || s[0] == '-') {
+		s = s[1:]
+	}
+	if len(s) > 2 && s[0] == '0' && s[1]|0x20 == 'x' {
+		return strings.Trim(s[2:], "0123456789abcdefABCDEF") == ""
+	}
+	mantissa, exponent := s, ""
+	if at := strings.IndexAny(s, "eE"); at >= 0 {
+		mantissa, exponent = s[:at], s[at:]
+	}
+	if strings.HasPrefix(mantissa, ".") {
+		mantissa = "0" + mantissa
+	} else {
+		mantissa = strings.TrimSuffix(mantissa, ".")
+	}
+	return s != "." && !strings.HasPrefix(s, ".e") && !strings.HasPrefix(s, ".E") && mantissa != "" && mantissa[0] != '-' && isJSONNumber(mantissa+exponent)
+}

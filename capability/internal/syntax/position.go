@@ -1,0 +1,66 @@
+package syntax
+
+import (
+	"fmt"
+	"sort"
+	"sync"
+	"unicode/utf8"
+)
+
+// Position is a place in a text. The zero Position is not a place.
+type Position struct {
+	Offset int `json:"offset"` // in bytes, from 0
+	Line   int `json:"line"`   // from 1
+	Column int `json:"column"` // in Unicode characters, from 1
+}
+
+// IsValid reports whether the position is a place.
+func (p Position) IsValid() bool { return p.Line > 0 }
+
+// String returns "line:column".
+func (p Position) String() string { return fmt.Sprintf("%d:%d", p.Line, p.Column) }
+
+// lineTable contains the offsets at which lines begin. It is built on first use: a valid document
+// is never asked for a position.
+type lineTable struct {
+	once   sync.Once
+	starts []int
+}
+
+func (d *Document) lineStarts() []int {
+	d.lines.once.Do(func() {
+		d.lines.starts = append(d.lines.starts, 0)
+		for i := range len(d.src) {
+			if d.src[i] == '\n' {
+				d.lines.starts = append(d.lines.starts, i+1)
+			}
+		}
+	})
+	return d.lines.starts
+}
+
+// PositionAt returns the position of an offset in bytes, that of the end for one beyond it.
+func (d *Document) PositionAt(offset int) Position {
+	offset = min(max(offset, 0), len(d.src))
+	starts := d.lineStarts()
+	line := sort.Search(len(starts), func(i int) bool { return starts[i] > offset })
+	column := utf8.RuneCountInString(d.src[starts[line-1]:offset]) + 1
+	return Position{Offset: offset, Line: line, Column: column}
+}
+
+// Line returns the text of a line, counted from 1, without its line break; "" if there is no such
+// line.
+func (d *Document) Line(line int) string {
+	starts := d.lineStarts()
+	if line < 1 || line > len(starts) {
+		return ""
+	}
+	start, end := starts[line-1], len(d.src)
+	if line < len(starts) {
+		end = starts[line] - 1
+	}
+	if end > start && d.src[end-1] == '\r' {
+		end--
+	}
+	return d.src[start:end]
+}

@@ -1,0 +1,311 @@
+// Package lint reports likely mistakes and risks in capability files: permissions that have no
+// effect or contradict each other, windows and URLs that get more than was probably meant, and
+// scopes that their plugin does not accept.
+package lint
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"lessonkit.example/capability"
+	"lessonkit.example/capability/internal/pattern"
+	"lessonkit.example/capability/internal/syntax"
+	"lessonkit.example/capability/internal/words"
+)
+
+var (
+	capabilityKeys = []string{
+		"identifier", "description", "remote", "local", "windows", "webviews", "permissions", "platforms",
+	}
+	entryKeys = []string{"identifier", "allow", "deny"}
+)
+
+// Options configures [Check]. Its Mode selects the rules.
+type Options struct {
+	capability.ResolveOptions
+	// Severities replaces the severities of rules; Off silences one.
+	Severities map[capability.Code]capability.Severity
+}
+
+// Check checks files, what they refer to, and how they fit together: all that
+// [capability.Document.Check] and [capability.Resolve] report, and in mode lint the rules about
+// likely mistakes and risks. The diagnostics are sorted by file and position.
+func Check(docs []*capability.Document, manifests *capability.Manifests, o Options) capability.Diagnostics {
+	var found capability.Diagnostics
+	var capabilities []capability.Capability
+	for _, d := range docs {
+		found = append(found, d.Check(o.Mode)...)
+		capabilities = append(capabilities, d.Capabilities()...)
+	}
+	if o.Mode != capability.ModeSchema {
+		policy, references := capability.Resolve(capabilities, manifests, o.ResolveOptions)
+		found = append(found, references...)
+		if o.Mode == capability.ModeLint {
+			found = append(found, mistakes(docs, capabilities, policy, manifests, o)...)
+		}
+	}
+	found = Weigh(found, o.Severities)
+	found.Sort()
+	return found
+}
+
+// Weigh replaces severities, as [Options] does, and drops the diagnostics whose rule is off.
+func Weigh(ds capability.Diagnostics, severities map[capability.Code]capability.Severity) capability.Diagnostics {
+	kept := capability.Diagnostics{}
+	for _, d := range ds {
+		if s, ok := severities[d.Code]; ok {
+			d.Severity = s
+		}
+		if d.Severity != capability.Off {
+			kept = append(kept, d)
+		}
+	}
+	return kept
+}
+
+// linter applies the rules of mode lint.
+type linter struct {
+	policy       *capability.Policy
+	denyByOrigin bool
+	manifests    *capability.Manifests
+	expansions   map[string]expansion
+	schemas      map[string]*jsonschema.Resolved
+	reported     map[capability.Code]int
+	renamed      map[capability.Position]bool // keys of a file that were reported instead of a missing one
+	found        capability.Diagnostics
+}
+
+type expansion struct {
+	permissions []capability.Expansion
+	complete    bool
+}
+
+func mistakes(docs []*capability.Document, capabilities []capability.Capability, policy *capability.Policy,
+	manifests *capability.Manifests, o Options) capability.Diagnostics {
+	l := &linter{
+		policy:       policy,
+		denyByOrigin: o.DenyByOrigin,
+		manifests:    manifests,
+		expansions:   make(map[string]expansion),
+		schemas:      make(map[string]*jsonschema.Resolved),
+		reported:     make(map[capability.Code]int),
+	}
+	for _, d := range docs {
+		l.unknownKeys(d)
+		if d.Format() == capability.JSON5 && len(d.Capabilities()) > 0 {
+			l.report(codeJSON5Feature, d.Root(), "JSON5 files are ignored unless the build has the Cargo feature config-json5.")
+		}
+	}
+	for i := range capabilities {
+		l.capability(&capabilities[i])
+	}
+	l.denials()
+	l.missingScopes(capabilities)
+	return l.found
+}
+
+// mostReported bounds the diagnostics of one rule over all files.
+const mostReported = 1000
+
+func (l *linter) report(code capability.Code, v capability.Value, format string, args ...any) *capability.Diagnostic {
+	if l.reported[code]++; l.reported[code] > mostReported {
+		return &capability.Diagnostic{}
+	}
+	l.found = append(l.found, capability.NewDiagnostic(v, code, severityOf(code), fmt.Sprintf(format, args...)))
+	return &l.found[len(l.found)-1]
+}
+
+// fix returns the fix that makes one edit, nil without one.
+func fix(e *syntax.Edit, guess bool) *capability.Fix {
+	if e == nil {
+		return nil
+	}
+	edit := capability.Edit{Start: e.Span.Start, End: e.Span.End, Text: e.Text}
+	return &capability.Fix{Title: e.Title, Edits: []capability.Edit{edit}, Guess: guess}
+}
+
+// at returns a member of a capability, the capability itself if there is none.
+func at(c *capability.Capability, key string) capability.Value {
+	if v := c.Value().Get(key); v.Exists() {
+		return v
+	}
+	return c.Value()
+}
+
+// item returns an item of a list, the capability itself if it was not read from a file.
+func item(c *capability.Capability, list capability.Value, index int) capability.Value {
+	if v := list.Item(index); v.Exists() {
+		return v
+	}
+	return c.Value()
+}
+
+// identifierOf returns the value of an entry's identifier.
+func identifierOf(e *capability.Entry) capability.Value {
+	if v := e.Value().Get("identifier"); v.Exists() {
+		return v
+	}
+	return e.Value()
+}
+
+// split returns the plugin and the name of an identifier.
+func split(identifier string) (plugin, name string) {
+	if i := strings.LastIndexByte(identifier, ':'); i >= 0 {
+		return identifier[:i], identifier[i+1:]
+	}
+	return "", identifier
+}
+
+func (l *linter) capability(c *capability.Capability) {
+	l.reach(c)
+	l.labels(c)
+	l.remotes(c)
+	l.dangers(c)
+	l.entries(c)
+	l.redundant(c)
+	for i := range c.Permissions {
+		l.scopes(&c.Permissions[i])
+	}
+}
+
+// reach reports capabilities that reach nobody. What has the wrong type was
+// reported already, and is not taken for missing.
+func (l *linter) reach(c *capability.Capability) {
+	if len(c.Permissions) == 0 && holds(c, "permissions", syntax.Array) == 0 {
+		l.report(codeEmptyPermissions, at(c, "permissions"), "The capability %q has no permissions, so it grants nothing.", c.Identifier)
+	}
+	if len(c.Windows)+len(c.Webviews) == 0 && !resembles(c, "windows", "webviews") && holds(c, "windows", syntax.Array)+holds(c, "webviews", syntax.Array) == 0 {
+		l.report(codeNoWindows, at(c, "identifier"), `The capability %q names neither windows nor webviews, so its commands reach none; add "windows": ["main"].`, c.Identifier)
+	}
+	if !c.Local && len(c.Remote) == 0 && holds(c, "remote", syntax.Object) == 0 {
+		l.report(codeNoOrigin, at(c, "local"), `The capability %q is not for the application's own pages, and "remote" lists no URL; leave "local" out, or add "remote": {"urls": [...]}.`, c.Identifier)
+	}
+	if c.Platforms != nil && len(c.Platforms) == 0 && holds(c, "platforms", syntax.Array) == 0 {
+		l.report(codeEmptyPlatforms, at(c, "platforms"), `An empty "platforms" keeps the capability %q from ever being active; leave it out for all platforms.`, c.Identifier)
+	}
+}
+
+// resembles reports whether an unknown key looks like one of keys. It is reported itself, so what is
+// missing because of it is not.
+func resembles(c *capability.Capability, keys ...string) bool {
+	for key := range c.Value().Members() {
+		name := key.Text()
+		if !slices.Contains(capabilityKeys, name) && slices.Contains(keys, words.Closest(name, capabilityKeys)) {
+			return true
+		}
+	}
+	return false
+}
+
+// holds returns how much a member holds, and 1 for one of the wrong kind.
+func holds(c *capability.Capability, key string, kind syntax.Kind) int {
+	v := c.Value().Get(key)
+	switch {
+	case !v.Exists() || v.Kind() == syntax.Null:
+		return 0
+	case v.Kind() != kind:
+		return 1
+	case kind == syntax.Object:
+		if urls := v.Get("urls"); urls.Exists() && urls.Kind() != syntax.Array || urls.Len() > 0 {
+			return 1
+		}
+		return 0
+	}
+	return v.Len()
+}
+
+// labels reports patterns with characters that labels cannot have.
+func (l *linter) labels(c *capability.Capability) {
+	check := func(key string, patterns []string) {
+		for i, text := range patterns {
+			place := func() capability.Value { return item(c, c.Value().Get(key), i) }
+			if strings.TrimSpace(text) == "" {
+				l.report(codeImpossibleLabel, place(), "No window has the label %q; write its label, or \"*\" for all.", text)
+				continue
+			}
+			if _, err := pattern.CompileGlob(text); err != nil {
+				continue // reported as a pattern
+			}
+			if at := strings.IndexAny(withoutClasses(text), `{}, .\^()+|$@#%&"'`); at >= 0 {
+				l.report(codeImpossibleLabel, place(), "%q has no special meaning in a pattern, and labels cannot contain it: "+
+					"they consist of letters, digits, - / : and _. Patterns have *, ? and [abc]; write each label as a "+
+					"separate item.", string([]rune(text[at:])[0]))
+			}
+		}
+	}
+	check("windows", c.Windows)
+	check("webviews", c.Webviews)
+}
+
+// withoutClasses blanks out character classes, keeping the offsets.
+func withoutClasses(pattern string) string {
+	b := []byte(pattern)
+	open := -1
+	for i := range b {
+		switch {
+		case open < 0 && b[i] == '[':
+			open = i
+		case open >= 0 && b[i] == ']' && i > open+1:
+			for k := open; k <= i; k++ {
+				b[k] = 'x'
+			}
+			open = -1
+		}
+	}
+	return string(b)
+}
+
+// unknownKeys reports keys that are ignored, in every object of the format.
+func (l *linter) unknownKeys(d *capability.Document) {
+	l.renamed = make(map[capability.Position]bool)
+	for _, f := range d.Check(capability.ModeLint) {
+		l.renamed[f.Start] = l.renamed[f.Start] || f.Code == "missing-field"
+	}
+	root := d.Root()
+	if root.Kind() == syntax.Object && root.Get("capabilities").Exists() {
+		l.keys(root, "the list", []string{"capabilities"}, nil)
+	}
+	capabilities := d.Capabilities()
+	for i := range capabilities {
+		c := &capabilities[i]
+		l.keys(c.Value(), "a capability", capabilityKeys, nil)
+		if remote := c.Value().Get("remote"); remote.Kind() == syntax.Object {
+			l.keys(remote, "\"remote\"", []string{"urls"}, nil)
+		}
+		for k := range c.Permissions {
+			if v := c.Permissions[k].Value(); v.Kind() == syntax.Object {
+				l.keys(v, "a permission", entryKeys, capabilityKeys)
+			}
+		}
+	}
+}
+
+func (l *linter) keys(object capability.Value, owner string, known, outside []string) {
+	for key := range object.Members() {
+		name := key.Text()
+		if l.renamed[key.Position()] {
+			continue // reported instead of the missing key that it resembles
+		}
+		if slices.Contains(known, name) || name == "$schema" && object.Path() == "" || strings.HasPrefix(name, "//") || name == "$comment" {
+			continue
+		}
+		if owner == "a permission" && name == "scope" {
+			l.report(codeUnknownKey, key, `"scope" has no effect in a permission; put "allow" and "deny" beside "identifier".`)
+			continue
+		}
+		if slices.Contains(outside, name) {
+			l.report(codeUnknownKey, key, "%q has no effect in a permission; it belongs to the capability around it.", name)
+			continue
+		}
+		like := words.Closest(name, known)
+		if like == "" || object.Get(like).Exists() {
+			l.report(codeUnknownKey, key, "The key %q means nothing in %s and is ignored; there are %s.", name, owner, strings.Join(known, ", "))
+			continue
+		}
+		f := l.report(codeUnknownKey, key, "The key %q means nothing in %s and is ignored; did you mean %q?", name, owner, like)
+		f.Fix = fix(key.Rename(like), true)
+	}
+}

@@ -1,0 +1,254 @@
+package lint
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"os"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/capability"
+)
+
+const scopedPlugin = `{
+  "shell": {"default_permission": null, "permission_sets": {}, "global_scope_schema": null, "permissions": {
+    "allow-execute": {"identifier": "allow-execute", "description": "", "commands": {"allow": ["execute"], "deny": []}},
+    "deny-execute": {"identifier": "deny-execute", "description": "", "commands": {"allow": [], "deny": ["execute"]}},
+    "allow-open": {"identifier": "allow-open", "description": "", "commands": {"allow": ["open"], "deny": []}, "platforms": ["linux"]}}},
+  "fs": {"default_permission": null, "permission_sets": {}, "permissions": {
+    "allow-read": {"identifier": "allow-read", "description": "", "commands": {"allow": ["read"], "deny": []}},
+    "scope": {"identifier": "scope", "description": "", "commands": {"allow": [], "deny": []}}},
+    "global_scope_schema": {"anyOf": [{"type": "string"}, {"type": "object", "required": ["path"], "properties": {"path": {"type": "string"}}}]}},
+  "http": {"default_permission": null, "permission_sets": {}, "global_scope_schema": null, "permissions": {
+    "allow-fetch": {"identifier": "allow-fetch", "description": "", "commands": {"allow": ["fetch"], "deny": []}}}},
+  "sql": {"default_permission": null, "permission_sets": {}, "global_scope_schema": null, "permissions": {
+    "allow-load": {"identifier": "allow-load", "description": "", "commands": {"allow": ["load"], "deny": []}}}}
+}`
+
+func lintManifests(t testing.TB) *capability.Manifests {
+	t.Helper()
+	m := capability.CoreManifests()
+	require.Empty(t, m.Load("acl-manifests.json", []byte(scopedPlugin)))
+	return m
+}
+
+func check(t testing.TB, texts ...string) capability.Diagnostics {
+	t.Helper()
+	var docs []*capability.Document
+	for i, text := range texts {
+		docs = append(docs, capability.Parse([]byte(text), capability.Options{Name: string(rune('a'+i)) + ".json"}))
+	}
+	return Check(docs, lintManifests(t), Options{})
+}
+
+// Each rule finds its pattern, at its place, and nothing else is found there.
+func TestLintRules(t *testing.T) {
+	t.Parallel()
+	const head = `{"identifier":"a","windows":["main"],`
+	for _, c := range []struct {
+		in, path, message string
+		code              capability.Code
+	}{
+		{head + `"permissions":["core:default"],"permission":[]}`, "/permission", "is ignored", codeUnknownKey},
+		{head + `"permissions":["core:default"],"platform":["linux"]}`, "/platform", `did you mean "platforms"?`, codeUnknownKey},
+		{head + `"permissions":[{"identifier":"fs:scope","scope":{}}]}`, "/permissions/0/scope", "beside", codeUnknownKey},
+		{head + `"permissions":[{"identifier":"fs:scope","windows":[]}]}`, "/permissions/0/windows", "belongs to the capability", codeUnknownKey},
+		{head + `"permissions":["core:default"],"remote":{"urls":["https://a.b"],"hosts":[]}}`, "/remote/hosts", "there are urls", codeUnknownKey},
+		{`{"identifier":"a","permissions":["core:default"]}`, "/identifier", `add "windows"`, codeNoWindows},
+		{head + `"local":false,"permissions":["core:default"]}`, "/local", "lists no URL", codeNoOrigin},
+		{head + `"platforms":[],"permissions":["core:default"]}`, "/platforms", "leave it out", codeEmptyPlatforms},
+		{head + `"permissions":[]}`, "/permissions", "grants nothing", codeEmptyPermissions},
+		{`{"identifier":"a","windows":["{main,other}"],"permissions":["core:default"]}`, "/windows/0", "separate item", codeImpossibleLabel},
+		{`{"identifier":"a","webviews":[" "],"permissions":["core:default"]}`, "/webviews/0", "No window", codeImpossibleLabel},
+		{`{"identifier":"a","windows":["main**"],"permissions":["core:default"]}`, "/windows/0", "whole component", "window-pattern"},
+		{head + `"permissions":["shell:allow-execute",{"identifier":"shell:allow-execute","allow":[{"name":"x","cmd":"x"}]}]}`, "/permissions/0", "adds nothing", codeBareAndScoped},
+		{head + `"permissions":[{"identifier":"fs:scope","allow":["$APP"]},{"identifier":"fs:scope","allow":["$LOG"]}]}`, "/permissions/1/identifier", "both add up", codeScopedTwice},
+		{head + `"permissions":[{"identifier":"shell:allow-execute","allow":[]}]}`, "/permissions/0/allow", "no limit", codeEmptyAllow},
+		{head + `"permissions":["fs:allow-read"]}`, "/permissions/0", "$APPDATA/**", codeMissingScope},
+		{head + `"permissions":["http:allow-fetch"]}`, "/permissions/0", "api.example.com", codeMissingScope},
+		{head + `"permissions":[{"identifier":"fs:scope","allow":[{"url":"x"}]}]}`, "/permissions/0/allow/0", "keys path", codeUnusedScope},
+		{head + `"permissions":["core:default","core:window:default"]}`, "/permissions/1", `already in "core:default"`, codeRedundantPermission},
+		{head + `"permissions":["core:default","core:app:allow-version"]}`, "/permissions/1", "can be removed", codeRedundantPermission},
+		{head + `"permissions":["shell:deny-execute"]}`, "/permissions/0", "nothing allows", codeDeadDeny},
+		{head + `"permissions":["shell:allow-execute","shell:deny-execute"]}`, "/permissions/1", "a denial wins", codeAllowAndDeny},
+		{head + `"permissions":[{"identifier":"fs:scope","allow":["$APP/**"],"deny":["$APP/**"]}]}`, "/permissions/0/allow/0", "allows and denies", codeAllowAndDeny},
+		{head + `"platforms":["macOS"],"permissions":["shell:allow-open"]}`, "/permissions/0", "on linux only", codePlatformMismatch},
+		{head + `"permissions":["shell:allow--x"]}`, "/permissions/0", "older releases", codeDoubleHyphen},
+		{head + `"permissions":["core:default"],"remote":{"urls":["example.com/x"]}}`, "/remote/urls/0", "path on every host", codeRemoteWithoutScheme},
+		{head + `"permissions":["core:default"],"remote":{"urls":["localhost:1420"]}}`, "/remote/urls/0", `write "http://localhost:1420"`, codeRemoteWithoutScheme},
+		{head + `"permissions":["core:default"],"remote":{"urls":["http://localhost"]}}`, "/remote/urls/0", "http://localhost:*", codeRemoteDefaultPort},
+		{head + `"permissions":["core:default"],"remote":{"urls":["https://*:*"]}}`, "/remote/urls/0", "every site", codeRemoteAnyHost},
+		{head + `"permissions":["core:default"],"remote":{"urls":["https://*:*","http://localhost:1420"]}}`, "/remote/urls/0", "is for https only", codeRemoteMissesHTTP},
+		{head + `"permissions":["core:default"],"remote":{"urls":["http://example.com"]}}`, "/remote/urls/0", "not encrypted", codeRemotePlainHTTP},
+		{head + `"permissions":["core:default"],"remote":{"urls":["https://[::1]"]}}`, "/remote/urls/0", "IPv6", "remote-pattern"},
+		{head + `"permissions":["sql:allow-load"],"remote":{"urls":["https://a.example"]}}`, "/permissions/0", "remote pages", codeRemoteDangerous},
+		{`{"identifier":"a","windows":["*"],"permissions":["sql:allow-load"]}`, "/permissions/0", "every window", codeAnyWindowDangerous},
+		{head + `"permissions":[{"identifier":"fs:scope","allow":["**"]}]}`, "/permissions/0/allow/0", "all files", codeScopeAllFiles},
+		{head + `"permissions":[{"identifier":"fs:scope","allow":[{"path":"$HOME/**"}]}]}`, "/permissions/0/allow/0/path", "passwords", codeScopeAllFiles},
+		{head + `"permissions":[{"identifier":"http:allow-fetch","allow":[{"url":"https://*"}]}]}`, "/permissions/0/allow/0/url", "https://*:*", codeScopeAnyHost},
+		{head + `"permissions":[{"identifier":"shell:allow-execute","allow":[{"name":"x","cmd":"x","args":true}]}]}`, "/permissions/0/allow/0/args", "any arguments", codeShellAnyArguments},
+		{head + `"permissions":[{"identifier":"shell:allow-execute","allow":[{"name":"x","cmd":"x","args":["-c",{"validator":"\\S+"}]}]}]}`, "/permissions/0/allow/0/args/1/validator", "nearly every", codeShellAnyArguments},
+		{head + `"permissions":[{"identifier":"shell:allow-execute","allow":[{"name":"x","cmd":"x","args":[{"validator":"[a-z]+","raw":true}]}]}]}`, "/permissions/0/allow/0/args/0/validator", "^ before", codeShellOpenValidator},
+	} {
+		found := false
+		for _, d := range check(t, c.in) {
+			if d.Code != c.code {
+				continue
+			}
+			found = true
+			require.Equal(t, c.path, d.Path, c.in)
+			require.Contains(t, d.Message, c.message, c.in)
+			require.Equal(t, severityIn(c.code), d.Severity)
+		}
+		require.True(t, found, "%s finds nothing in %s", c.code, c.in)
+	}
+}
+
+func TestLintLeavesSoundFilesAlone(t *testing.T) {
+	t.Parallel()
+	for _, in := range []string{
+		`{"$schema":"../gen/schemas/desktop-schema.json","identifier":"a","description":"","windows":["main","settings-[0-9]"],"permissions":["core:default","core:window:allow-close",{"identifier":"fs:scope","allow":["$APP/**"]},"fs:allow-read"]}`,
+		`{"identifier":"a","local":false,"windows":["main"],"remote":{"urls":["https://*.example.com"]},"platforms":["linux"],"permissions":["core:event:default","core:window:allow-close"]}`,
+		`{"capabilities":[{"identifier":"a","webviews":["x"],"permissions":[{"identifier":"http:allow-fetch","allow":[{"url":"https://api.example.com/*"}]}]}]}`,
+	} {
+		require.Empty(t, check(t, in), in)
+	}
+}
+
+// A value of the wrong type is one mistake: it is not also taken for missing.
+func TestLintDoesNotReportConsequences(t *testing.T) {
+	t.Parallel()
+	ds := check(t, `{"identifier":"a","windows":"main","permissions":["core:default"],"platforms":["macos"],"local":false,"remote":{"urls":"https://x.example"}}`)
+	require.Equal(t, []string{"1:29 wrong-type", "1:80 unknown-platform", "1:120 wrong-type"}, codes(ds))
+	ds = check(t, `{"identifer":"a","window":["main"],"permissions":["core:default"]}`)
+	require.Equal(t, []string{"1:2 missing-field", "1:18 unknown-key"}, codes(ds))
+}
+
+func TestLintAcrossFiles(t *testing.T) {
+	t.Parallel()
+	ds := check(t, `{"identifier":"a","windows":["m"],"permissions":["shell:allow-execute"]}`,
+		`{"identifier":"b","windows":["n"],"permissions":["shell:deny-execute"]}`,
+		`{"identifier":"a","windows":["o"],"permissions":["core:default"]}`)
+	require.Equal(t, []string{"1:50 deny-everywhere", "1:15 duplicate-capability"}, codes(ds))
+	require.Equal(t, "b.json", ds[0].File)
+	require.Contains(t, ds[0].Message, `where "a" allows it`)
+	require.Contains(t, ds[1].Message, "in a.json:1")
+	require.Equal(t, "a.json", ds[1].Related[0].File)
+}
+
+func TestLintSaysThatJSON5NeedsAFeature(t *testing.T) {
+	t.Parallel()
+	d := capability.Parse([]byte(`{identifier: "a", windows: ["m"], permissions: ["core:default"]}`), capability.Options{Format: capability.JSON5})
+	ds := Check([]*capability.Document{d}, lintManifests(t), Options{})
+	require.Equal(t, []string{"1:1 json5-feature"}, codes(ds))
+}
+
+func TestSeveritiesCanBeSet(t *testing.T) {
+	t.Parallel()
+	d := capability.Parse([]byte(`{"identifier":"a","windows":["*"],"permissions":["sql:allow-load"]}`), capability.Options{})
+	ds := Check([]*capability.Document{d}, lintManifests(t), Options{Severities: map[capability.Code]capability.Severity{codeAnyWindowDangerous: capability.Error}})
+	require.Equal(t, capability.Error, ds[0].Severity)
+	ds = Check([]*capability.Document{d}, lintManifests(t), Options{Severities: map[capability.Code]capability.Severity{codeAnyWindowDangerous: capability.Off}})
+	require.Empty(t, ds)
+}
+
+func TestModesOfCheck(t *testing.T) {
+	t.Parallel()
+	d := capability.Parse([]byte(`{"identifier":"a","windows":["*"],"permissions":["sql:allow-load","sql:allow-load","nope:x"]}`), capability.Options{})
+	for mode, want := range map[capability.Mode]string{
+		capability.ModeSchema:    "1:67 duplicate-permission",
+		capability.ModeReference: "1:84 unknown-plugin",
+		capability.ModeLint:      "1:50 any-window-dangerous,1:67 duplicate-permission,1:84 unknown-plugin",
+	} {
+		ds := Check([]*capability.Document{d}, lintManifests(t), Options{ResolveOptions: capability.ResolveOptions{Mode: mode}})
+		require.Equal(t, want, strings.Join(codes(ds), ","), mode)
+	}
+}
+
+func TestEveryRuleIsDescribedOnce(t *testing.T) {
+	t.Parallel()
+	seen := make(map[capability.Code]bool)
+	for _, r := range Rules() {
+		require.False(t, seen[r.Code], r.Code)
+		seen[r.Code] = true
+		require.NotEmpty(t, r.Summary)
+		require.Regexp(t, `^[a-z0-9-]+$`, string(r.Code))
+	}
+}
+
+// Capabilities inside the configuration are checked as those of files are.
+func TestInlinedAreChecked(t *testing.T) {
+	t.Parallel()
+	config := capability.ParseValue([]byte(`{"app":{"security":{"capabilities":["main",
+		{"identifier":"extra","windows":["ma**"],"remote":{"urls":["https://*:*"]},"permisions":[],"permissions":["core:window:alow-close"]}]}}}`), capability.Options{Name: "tauri.conf.json"})
+	var codes []string
+	for _, f := range Check([]*capability.Document{capability.Inlined(config)}, capability.CoreManifests(), Options{}) {
+		require.Equal(t, 2, f.Start.Line)
+		require.Contains(t, f.String(), "tauri.conf.json:2:")
+		codes = append(codes, string(f.Code))
+	}
+	require.Subset(t, codes, []string{"window-pattern", "unknown-permission", "remote-any-host", "unknown-key"})
+	require.Empty(t, config.Check(capability.ModeLint))
+	require.Empty(t, capability.Inlined(capability.ParseValue([]byte(`[]`), capability.Options{})).Capabilities())
+}
+
+// Findings in real files are of known rules, and fixes leave a sound file.
+func TestLintOnRealFiles(t *testing.T) {
+	t.Parallel()
+	m := realManifests(t, "HuLaSpark__HuLa.json")
+	for _, file := range corpus(t, "*.json") {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		d := capability.Parse(text, capability.Options{Name: filepath.Base(file)})
+		for _, f := range Check([]*capability.Document{d}, m, Options{}) {
+			require.True(t, slices.ContainsFunc(Rules(), func(r capability.Rule) bool { return r.Code == f.Code }), "%s", f)
+			require.True(t, f.Start.IsValid())
+			if f.Fix != nil {
+				fixed, err := capability.Apply(d.Source(), f.Fix.Edits)
+				require.NoError(t, err)
+				again := capability.Parse([]byte(fixed), capability.Options{})
+				require.NotEmpty(t, again.Capabilities(), "%s: %s\n%s", file, f, fixed)
+			}
+		}
+	}
+}
+
+// codes returns "line:column code" of each diagnostic.
+func codes(ds capability.Diagnostics) []string {
+	list := []string{}
+	for _, d := range ds {
+		list = append(list, fmt.Sprintf("%s %s", d.Start, d.Code))
+	}
+	return list
+}
+
+func severityIn(code capability.Code) capability.Severity {
+	all := Rules()
+	return all[slices.IndexFunc(all, func(r capability.Rule) bool { return r.Code == code })].Lint
+}
+
+func corpus(t testing.TB, pattern string) []string {
+	t.Helper()
+	dir := os.Getenv("CAPABILITY_CORPUS")
+	if dir == "" {
+		t.Skip("CAPABILITY_CORPUS does not name a folder of real capability files")
+	}
+	files, err := filepath.Glob(filepath.Join(dir, pattern))
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	return files
+}
+
+func realManifests(t testing.TB, name string) *capability.Manifests {
+	t.Helper()
+	corpus(t, "*.json")
+	text, err := os.ReadFile(filepath.Join(os.Getenv("CAPABILITY_CORPUS"), "..", "manifests", name))
+	require.NoError(t, err)
+	m := capability.CoreManifests()
+	require.Empty(t, m.Load(name, text))
+	return m
+}

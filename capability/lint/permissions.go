@@ -1,0 +1,200 @@
+package lint
+
+import (
+	"slices"
+	"strings"
+
+	"lessonkit.example/capability"
+	"lessonkit.example/capability/internal/words"
+)
+
+// entries reports permissions of a capability that get in each other's way.
+func (l *linter) entries(c *capability.Capability) {
+	bare := make(map[string]*capability.Entry)
+	scoped := make(map[string]*capability.Entry)
+	for i := range c.Permissions {
+		e := &c.Permissions[i]
+		if e.Identifier == "" {
+			continue
+		}
+		if strings.Contains(e.Identifier, "--") {
+			l.report(codeDoubleHyphen, identifierOf(e), "%q has two hyphens in a row, which older releases refuse.", e.Identifier)
+		}
+		if e.Allow == nil && e.Deny == nil {
+			bare[e.Identifier] = e
+		} else if first := scoped[e.Identifier]; first != nil && !first.Value().Equal(e.Value()) {
+			f := l.report(codeScopedTwice, identifierOf(e), "%q stands here with another scope than in line %d, and both add up; write one entry with both.", e.Identifier, first.Value().Position().Line)
+			f.Related = []capability.Place{{File: e.Value().File(), Start: first.Value().Position(), Message: "the other entry"}}
+		} else if first == nil {
+			scoped[e.Identifier] = e
+		}
+		l.noEffect(c, e)
+		denied := make(map[string]bool)
+		for _, v := range e.Deny {
+			denied[v.Canonical()] = true
+		}
+		for _, v := range e.Allow {
+			if len(denied) > 0 && denied[v.Canonical()] {
+				l.report(codeAllowAndDeny, v, "The scope allows and denies the same value %s; a denial wins, so remove one of the two.", words.Quote(jsonOf(v)))
+			}
+		}
+	}
+	for i := range c.Permissions {
+		e := &c.Permissions[i]
+		if other := bare[e.Identifier]; other != nil && scoped[e.Identifier] == e && l.hasCommands(e.Identifier) {
+			l.report(codeBareAndScoped, identifierOf(other), "%q stands here without a scope and in line %d with one; both add up, so this one adds nothing and can be removed.", e.Identifier, e.Value().Position().Line).Fix =
+				fix(other.Value().RemoveItem("Remove the entry without a scope"), false)
+		}
+	}
+}
+
+func jsonOf(v capability.Value) string {
+	text, _ := v.MarshalJSON()
+	return string(text)
+}
+
+func (l *linter) expand(identifier string) expansion {
+	x, ok := l.expansions[identifier]
+	if !ok {
+		x.permissions, x.complete = l.manifests.Expand(identifier)
+		l.expansions[identifier] = x
+	}
+	return x
+}
+
+func (l *linter) hasCommands(identifier string) bool {
+	x := l.expand(identifier)
+	return len(x.permissions) == 0 || slices.ContainsFunc(x.permissions, func(p capability.Expansion) bool { return len(p.Permission.Allow)+len(p.Permission.Deny) > 0 })
+}
+
+// noEffect reports permissions that are for other platforms than their capability.
+func (l *linter) noEffect(c *capability.Capability, e *capability.Entry) {
+	x := l.expand(e.Identifier)
+	if len(x.permissions) == 0 || len(c.Platforms) == 0 {
+		return
+	}
+	for _, p := range x.permissions {
+		if p.Permission.Platforms == nil || slices.ContainsFunc(c.Platforms, func(on capability.Platform) bool {
+			return slices.Contains(p.Permission.Platforms, on)
+		}) {
+			return
+		}
+	}
+	l.report(codePlatformMismatch, identifierOf(e), "%q has an effect on %s only, and the capability is for %s.", e.Identifier, words.Join(x.permissions[0].Permission.Platforms), words.Join(c.Platforms))
+}
+
+// redundant reports bare entries all of which is in a set that is listed too.
+func (l *linter) redundant(c *capability.Capability) {
+	type unfolded struct {
+		entry *capability.Entry
+		ids   map[string]bool
+	}
+	var bare []unfolded
+	seen := make(map[string]bool)
+	for i := range c.Permissions {
+		e := &c.Permissions[i]
+		if e.Allow != nil || e.Deny != nil || seen[e.Identifier] {
+			continue
+		}
+		seen[e.Identifier] = true
+		x := l.expand(e.Identifier)
+		if len(x.permissions) == 0 || !x.complete {
+			continue
+		}
+		ids := make(map[string]bool)
+		for _, p := range x.permissions {
+			ids[p.Chain[len(p.Chain)-1]] = true
+		}
+		bare = append(bare, unfolded{e, ids})
+	}
+	for i, small := range bare {
+		for k, large := range bare {
+			if i == k || len(small.ids) > len(large.ids) || len(small.ids) == len(large.ids) && i < k {
+				continue
+			}
+			if containsAll(large.ids, small.ids) {
+				f := l.report(codeRedundantPermission, identifierOf(small.entry), "%q is already in %q; it can be removed.", small.entry.Identifier, large.entry.Identifier)
+				f.Fix = fix(small.entry.Value().RemoveItem("Remove it"), false)
+				break
+			}
+		}
+	}
+}
+
+func containsAll(large, small map[string]bool) bool {
+	for id := range small {
+		if !large[id] {
+			return false
+		}
+	}
+	return true
+}
+
+// denials reports what denials do beyond, or against, what is likely meant.
+func (l *linter) denials() {
+	type key struct {
+		code capability.Code
+		e    *capability.Entry
+	}
+	seen := make(map[key]bool)
+	once := func(code capability.Code, g capability.Grant) bool {
+		k := key{code, g.Entry()}
+		first := !seen[k]
+		seen[k] = true
+		return first
+	}
+	for _, command := range l.policy.Commands() {
+		allowed, denied := l.policy.Grants(command), l.policy.Denials(command)
+		for _, g := range denied {
+			c, e := g.Capability(), g.Entry()
+			if len(allowed) == 0 {
+				if once(codeDeadDeny, g) {
+					l.report(codeDeadDeny, identifierOf(e), "%q denies %s, which nothing allows; it has no effect now.", e.Identifier, command)
+				}
+				continue
+			}
+			if own := slices.IndexFunc(allowed, func(a capability.Grant) bool { return a.Capability() == c }); own >= 0 {
+				if once(codeAllowAndDeny, g) {
+					l.report(codeAllowAndDeny, identifierOf(e), "%q denies %s, which %q of the same capability allows; a denial wins, so it is denied.", e.Identifier, command, allowed[own].Entry().Identifier)
+				}
+			}
+			other := slices.IndexFunc(allowed, func(a capability.Grant) bool { return a.Capability() != c })
+			if other >= 0 && !l.denyByOrigin && once(codeDenyEverywhere, g) {
+				l.report(codeDenyEverywhere, identifierOf(e), "%q denies %s in every window and on every page, not only in those of the capability %q: also where %q allows it.", e.Identifier, command, c.Identifier, allowed[other].Capability().Identifier)
+			}
+		}
+	}
+}
+
+// scopedPlugins refuse everything outside their scope.
+var scopedPlugins = map[string]string{
+	"fs":   `{"path": "$APPDATA/**"}`,
+	"http": `{"url": "https://api.example.com/*"}`,
+}
+
+// missingScopes reports plugins that can do nothing because no scope is given anywhere.
+func (l *linter) missingScopes(capabilities []capability.Capability) {
+	hasScope := make(map[string]bool)
+	first := make(map[string]*capability.Entry)
+	for i := range capabilities {
+		for k := range capabilities[i].Permissions {
+			e := &capabilities[i].Permissions[k]
+			plugin, _ := split(e.Identifier)
+			if scopedPlugins[plugin] == "" {
+				continue
+			}
+			x := l.expand(e.Identifier)
+			if l.manifests.Get(plugin) == nil || len(e.Allow) > 0 || slices.ContainsFunc(x.permissions, func(p capability.Expansion) bool { return len(p.Permission.ScopeAllow) > 0 }) {
+				hasScope[plugin] = true
+			}
+			if first[plugin] == nil && slices.ContainsFunc(x.permissions, func(p capability.Expansion) bool { return len(p.Permission.Allow) > 0 }) {
+				first[plugin] = e
+			}
+		}
+	}
+	for _, plugin := range []string{"fs", "http"} {
+		if e := first[plugin]; e != nil && !hasScope[plugin] {
+			l.report(codeMissingScope, identifierOf(e), "The plugin %s works only within a scope, and none is given, so it refuses all calls; write {\"identifier\": %q, \"allow\": [%s]}.", plugin, e.Identifier, scopedPlugins[plugin])
+		}
+	}
+}

@@ -1,0 +1,75 @@
+package lint
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"lessonkit.example/capability"
+	"lessonkit.example/capability/internal/words"
+)
+
+// scopeForm reports scope values that the plugin's own schema rejects: the plugin ignores them, or
+// fails at the first call.
+func (l *linter) scopeForm(plugin string, e *capability.Entry) {
+	if e.Allow == nil && e.Deny == nil {
+		return
+	}
+	schema := l.scopeSchema(plugin)
+	if schema == nil {
+		return
+	}
+	for _, v := range slices.Concat(e.Allow, e.Deny) {
+		if schema.Validate(v.Interface()) != nil {
+			keys := slices.Sorted(maps.Keys(properties(schema.Schema(), schema.Schema(), 0)))
+			l.report(codeUnusedScope, v, "The schema of the plugin %s rejects this scope value; its values have the keys %s.",
+				plugin, words.Some(keys, 8))
+		}
+	}
+}
+
+// scopeSchema returns the schema of a plugin's scope values, nil if it has none that can be used.
+func (l *linter) scopeSchema(plugin string) *jsonschema.Resolved {
+	if schema, ok := l.schemas[plugin]; ok {
+		return schema
+	}
+	l.schemas[plugin] = nil
+	m := l.manifests.Get(plugin)
+	if m == nil || !m.ScopeSchema.Exists() {
+		return nil
+	}
+	text, err := m.ScopeSchema.MarshalJSON()
+	if err != nil {
+		return nil
+	}
+	schema := &jsonschema.Schema{Schema: "http://json-schema.org/draft-07/schema#"}
+	if json.Unmarshal(text, schema) != nil {
+		return nil
+	}
+	if resolved, err := schema.Resolve(nil); err == nil {
+		l.schemas[plugin] = resolved
+	}
+	return l.schemas[plugin]
+}
+
+// properties returns the keys of the objects that a schema accepts.
+func properties(s, root *jsonschema.Schema, depth int) map[string]bool {
+	keys := make(map[string]bool)
+	if s == nil || depth > 4 {
+		return keys
+	}
+	for key := range s.Properties {
+		keys[key] = true
+	}
+	parts := slices.Concat(s.AnyOf, s.OneOf, s.AllOf)
+	const definitions = "#/definitions/"
+	if len(s.Ref) > len(definitions) && s.Ref[:len(definitions)] == definitions {
+		parts = append(parts, root.Definitions[s.Ref[len(definitions):]])
+	}
+	for _, part := range parts {
+		maps.Copy(keys, properties(part, root, depth+1))
+	}
+	return keys
+}

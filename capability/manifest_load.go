@@ -1,0 +1,248 @@
+package capability
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"lessonkit.example/capability/internal/syntax"
+)
+
+// manifestLimit is generous: the largest real file has 0.2 MiB.
+const manifestLimit = 32 << 20
+
+// Load adds the manifests of an application from its acl-manifests.json, which
+// the build writes: an object with one manifest per plugin. A plugin that is
+// known already is replaced. What is wrong with the file is returned; its
+// sound parts are loaded all the same.
+func (m *Manifests) Load(name string, text []byte) Diagnostics {
+	d := ParseValue(text, Options{Name: name, MaxBytes: manifestLimit})
+	r := newManifestReader(d)
+	if d.Root().Kind() != syntax.Object {
+		if !d.text.Damaged() {
+			r.fault(d.Root(), "the file must hold an object with one manifest per plugin, not %s", d.Root().Kind())
+		}
+		return r.diagnostics()
+	}
+	for key, value := range d.Root().Members() {
+		if r.is(value, syntax.Object, "a manifest") {
+			m.Add(r.manifest(key.Text(), value))
+		}
+	}
+	m.whole = m.whole || !d.text.Damaged()
+	m.addAliases()
+	return r.diagnostics()
+}
+
+// LoadPermissions adds the permissions of a permission file, which a plugin
+// or the application keeps in its permissions folder: objects default, set and
+// permission. The plugin is named as identifiers name it; [AppManifest] is the
+// application. Give a document read by [ParseValue] or package tomlfile.
+func (m *Manifests) LoadPermissions(plugin string, d *Document) Diagnostics {
+	r := newManifestReader(d)
+	root := d.Root()
+	if !r.is(root, syntax.Object, "a permission file") {
+		return r.diagnostics()
+	}
+	manifest := m.byKey[plugin]
+	if manifest == nil {
+		manifest = &Manifest{Plugin: plugin}
+		m.Add(manifest)
+	}
+	if manifest.Permissions == nil {
+		manifest.Permissions = make(map[string]*Permission)
+	}
+	if manifest.Sets == nil {
+		manifest.Sets = make(map[string]*PermissionSet)
+	}
+	for key, value := range root.Members() {
+		switch key.Text() {
+		case "default":
+			manifest.Default = r.set("default", value)
+		case "set":
+			for _, item := range r.array(value, "set") {
+				if set := r.set("", item); set != nil {
+					manifest.Sets[set.Identifier] = set
+				}
+			}
+		case "permission":
+			for _, item := range r.array(value, "permission") {
+				if p := r.permission("", item); p != nil {
+					manifest.Permissions[p.Identifier] = p
+				}
+			}
+		case "commands":
+			manifest.Commands = append(manifest.Commands, r.strings(value, "commands")...)
+		case "$schema":
+		default:
+			r.unknownKey(key, "default", "set", "permission", "commands")
+		}
+	}
+	return r.diagnostics()
+}
+
+// manifestReader keeps what it finds to itself: the document may be in use elsewhere.
+type manifestReader struct {
+	doc   *Document
+	found []Diagnostic
+}
+
+func newManifestReader(d *Document) *manifestReader {
+	return &manifestReader{doc: d, found: slices.Clip(d.found)}
+}
+
+func (r *manifestReader) diagnostics() Diagnostics { return judge(r.found, ModeLint, nil).sorted() }
+
+func (r *manifestReader) add(f Diagnostic) { r.found = r.doc.with(r.found, f) }
+
+func (r *manifestReader) fault(v Value, format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	r.add(Diagnostic{Code: codeManifest, Message: strings.ToUpper(text[:1]) + text[1:] + ".", at: v.Span()})
+}
+
+func (r *manifestReader) unknownKey(key Value, known ...string) {
+	message := fmt.Sprintf("The key %q means nothing here and is ignored; there are %s.", key.Text(), strings.Join(known, ", "))
+	if key.Text() == "scope" {
+		message = `The key "scope" means nothing here and is ignored; a scope belongs into a permission, in TOML as [[permission.scope.allow]].`
+	}
+	r.add(Diagnostic{Code: codeUnknownKey, Message: message, at: key.Span()})
+}
+
+func (r *manifestReader) is(v Value, kind syntax.Kind, what string) bool {
+	if v.Kind() == kind {
+		return true
+	}
+	if v.Exists() && v.Kind() != syntax.Broken {
+		r.fault(v, "%s must be %s, not %s", what, kind, v.Kind())
+	}
+	return false
+}
+
+func (r *manifestReader) array(v Value, what string) []Value {
+	if v.Kind() == syntax.Null || !r.is(v, syntax.Array, what) {
+		return nil
+	}
+	list := []Value{}
+	for item := range v.Items() {
+		list = append(list, item)
+	}
+	return list
+}
+
+func (r *manifestReader) strings(v Value, what string) []string {
+	var list []string
+	for _, item := range r.array(v, what) {
+		if r.is(item, syntax.String, "every item of "+what) {
+			list = append(list, item.Text())
+		}
+	}
+	return list
+}
+
+func (r *manifestReader) text(v Value, what string) string {
+	if !v.Exists() || v.Kind() == syntax.Null || !r.is(v, syntax.String, what) {
+		return ""
+	}
+	return v.Text()
+}
+
+func (r *manifestReader) manifest(plugin string, v Value) *Manifest {
+	m := &Manifest{Plugin: plugin, Permissions: make(map[string]*Permission), Sets: make(map[string]*PermissionSet)}
+	for key, value := range v.Members() {
+		switch key.Text() {
+		case "default_permission":
+			if value.Kind() != syntax.Null {
+				m.Default = r.set("default", value)
+			}
+		case "permissions":
+			if r.is(value, syntax.Object, "permissions") {
+				for id, item := range value.Members() {
+					if p := r.permission(id.Text(), item); p != nil {
+						m.Permissions[id.Text()] = p
+					}
+				}
+			}
+		case "permission_sets":
+			if r.is(value, syntax.Object, "permission_sets") {
+				for id, item := range value.Members() {
+					if set := r.set(id.Text(), item); set != nil {
+						m.Sets[id.Text()] = set
+					}
+				}
+			}
+		case "commands":
+			m.Commands = r.strings(value, "commands")
+		case "global_scope_schema":
+			if value.Kind() == syntax.Object {
+				m.ScopeSchema = value
+			}
+		}
+	}
+	return m
+}
+
+func (r *manifestReader) set(identifier string, v Value) *PermissionSet {
+	if !r.is(v, syntax.Object, "a permission set") {
+		return nil
+	}
+	set := &PermissionSet{Identifier: r.identifier(identifier, v), Description: r.text(v.Get("description"), "description")}
+	permissions := v.Get("permissions")
+	if !permissions.Exists() {
+		r.fault(v, "the set has no permissions; add such as permissions = [\"allow-read\"]")
+	}
+	set.Permissions = r.strings(permissions, "permissions")
+	if set.Identifier == "" {
+		return nil
+	}
+	return set
+}
+
+func (r *manifestReader) permission(identifier string, v Value) *Permission {
+	if !r.is(v, syntax.Object, "a permission") {
+		return nil
+	}
+	p := &Permission{Identifier: r.identifier(identifier, v)}
+	for key, value := range v.Members() {
+		switch key.Text() {
+		case "description":
+			p.Description = r.text(value, "description")
+		case "commands":
+			if value.Kind() != syntax.Null && r.is(value, syntax.Object, "commands") {
+				p.Allow = r.strings(value.Get("allow"), "allow")
+				p.Deny = r.strings(value.Get("deny"), "deny")
+			}
+		case "scope":
+			if value.Kind() != syntax.Null && r.is(value, syntax.Object, "scope") {
+				p.ScopeAllow = r.array(value.Get("allow"), "allow")
+				p.ScopeDeny = r.array(value.Get("deny"), "deny")
+			}
+		case "platforms":
+			if value.Kind() != syntax.Null && r.is(value, syntax.Array, "platforms") {
+				p.Platforms = []Platform{}
+				for _, name := range r.strings(value, "platforms") {
+					p.Platforms = append(p.Platforms, Platform(name))
+				}
+			}
+		case "identifier", "version":
+		default:
+			r.unknownKey(key, "identifier", "description", "commands", "scope", "platforms", "version")
+		}
+	}
+	if p.Identifier == "" {
+		return nil
+	}
+	return p
+}
+
+// identifier prefers the key a permission stands under to what it says itself.
+func (r *manifestReader) identifier(key string, v Value) string {
+	if key != "" {
+		return key
+	}
+	id := v.Get("identifier")
+	if !id.Exists() {
+		r.fault(v, "the entry has no identifier; add such as identifier = \"allow-read\"")
+		return ""
+	}
+	return r.text(id, "identifier")
+}

@@ -1,0 +1,172 @@
+package capability_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/pelletier/go-toml/v2"
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/capability"
+	"lessonkit.example/capability/internal/syntax"
+)
+
+const sample = `# what the main window may do
+"$schema" = "../gen/schemas/desktop-schema.json"
+identifier = "main"
+windows = ["main", # the first one
+  "settings-*"]
+platforms = ["linux"]
+permissions = ["core:default", {identifier = "fs:scope", allow = [{path = "$APP/**"}, [true, 0x1F]]}]
+
+[remote]
+urls = ["https://*.example.com"]
+`
+
+func TestPlacesOfValues(t *testing.T) {
+	t.Parallel()
+	d := capability.Parse([]byte(sample), capability.Options{Format: capability.TOML, Name: "main.toml"})
+	require.Empty(t, d.Check(capability.ModeLint))
+	c := d.Capabilities()[0]
+	require.Equal(t, []string{"main", "settings-*"}, c.Windows)
+	require.Equal(t, []string{"https://*.example.com"}, c.Remote)
+	for path, want := range map[string]string{
+		"/identifier":              "3:14-3:20",
+		"/windows":                 "4:11-5:16",
+		"/windows/1":               "5:3-5:15",
+		"/permissions/1":           "7:32-7:101",
+		"/permissions/1/allow/0":   "7:67-7:85",
+		"/permissions/1/allow/1":   "7:87-7:99",
+		"/permissions/1/allow/1/0": "7:88-7:92",
+		"/permissions/1/allow/1/1": "7:94-7:98",
+		"/remote/urls/0":           "10:9-10:32",
+	} {
+		v := d.Root()
+		for token := range strings.SplitSeq(path[1:], "/") {
+			if v.Kind() == syntax.Array {
+				v = v.Item(int(token[0] - '0'))
+			} else {
+				v = v.Get(token)
+			}
+		}
+		require.Equal(t, want, fmt.Sprintf("%s-%s", v.Position(), v.End()), path)
+		require.Equal(t, path, v.Path())
+	}
+}
+
+func TestTablesAndLists(t *testing.T) {
+	t.Parallel()
+	d := capability.Parse([]byte(`
+[[capabilities]]
+identifier = "a"
+[[capabilities.permissions]]
+identifier = "fs:scope"
+[[capabilities.permissions.allow]]
+path = "**"
+[[capabilities.permissions]]
+identifier = "core:default"
+[[capabilities]]
+identifier = "b"
+permissions = []
+remote.urls = ["https://x.y"]
+`), capability.Options{Format: capability.TOML})
+	require.Empty(t, d.Check(capability.ModeReference))
+	caps := d.Capabilities()
+	require.Len(t, caps, 2)
+	require.Equal(t, "fs:scope", caps[0].Permissions[0].Identifier)
+	require.Len(t, caps[0].Permissions[0].Allow, 1)
+	require.Equal(t, "core:default", caps[0].Permissions[1].Identifier)
+	require.Equal(t, []string{"https://x.y"}, caps[1].Remote)
+}
+
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"identifier = \"a\"\nidentifier = \"b\"\npermissions = []":                                 "2:1 syntax",
+		"identifier = \"a\"\npermissions = [\"a\"":                                                 "syntax",
+		"identifier = 5\npermissions = []":                                                         "1:14 wrong-type",
+		"identifier = \"a\"\npermissions = [\"a_b\"]":                                              "2:16 identifier-syntax",
+		"identifier = \"a\"":                                                                       "1:1 missing-field",
+		"identifier = \"a\"\n[[permissions]]\nidentifer = \"x\"":                                   "3:1 missing-field",
+		"identifier = \"a\"\npermissions = [{identifier = \"x\", allow = [{since = 2020-01-01}]}]": "2:53 unsupported-scope-value",
+		"identifier = \"a\"\npermissions = []\nx = nan":                                            "3:5 number-range",
+		"identifier = \"a\"\npermissions = []\n[remote]\nurls = []\n[remote]\nurls = []":           "5:2 syntax",
+		"identifier = \"a\"\npermissions = []\nremote = {urls = []}\n[remote.x]\ny = 1":            "4:2 syntax",
+		"\xff": "encoding",
+	} {
+		ds := capability.Parse([]byte(in), capability.Options{Format: capability.TOML}).Check(capability.ModeReference)
+		require.Len(t, ds, 1, in)
+		require.Contains(t, fmt.Sprintf("%s %s", ds[0].Start, ds[0].Code), want, in)
+		require.NotContains(t, ds[0].Message, "toml:")
+	}
+	deep := "x = " + strings.Repeat("[", 300) + strings.Repeat("]", 300)
+	require.True(t, capability.Parse([]byte(deep), capability.Options{Format: capability.TOML}).Check(capability.ModeLint).HasErrors())
+}
+
+func TestRealFiles(t *testing.T) {
+	t.Parallel()
+	dir := os.Getenv("CAPABILITY_CORPUS")
+	if dir == "" {
+		t.Skip("CAPABILITY_CORPUS does not name a folder of real capability files")
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*.toml"))
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		d := capability.Parse(text, capability.Options{Name: file})
+		require.Empty(t, d.Check(capability.ModeReference))
+		require.NotEmpty(t, d.Capabilities()[0].Permissions)
+	}
+}
+
+// FuzzParse compares with the library's own decoder: both take the same files
+// and give the same values.
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(sample))
+	f.Add([]byte("[[a]]\n[a.b]\nc.d = 1\n[[a]]\n[a.b]\nx = [[], {}, \"\"\"\ny\"\"\"]\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		d := capability.Parse(text, capability.Options{Format: capability.TOML})
+		textual := false
+		for _, found := range d.Check(capability.ModeLint) {
+			require.NotEmpty(t, found.Message)
+			switch found.Code {
+			case syntax.FaultSyntax, syntax.FaultTooDeep, syntax.FaultEncoding, syntax.FaultNumberRange:
+				textual = true
+			}
+		}
+		want := map[string]any{}
+		if err := toml.Unmarshal(bytes.TrimPrefix(text, []byte("\ufeff")), &want); err != nil {
+			require.True(t, textual, "%q: %v", text, err)
+			return
+		}
+		if textual {
+			return // we may be stricter than the decoder, never laxer
+		}
+		got := d.Root().Interface()
+		wantText, err := json.Marshal(want)
+		if err != nil {
+			return
+		}
+		gotText, err := json.Marshal(got)
+		require.NoError(t, err)
+		if !strings.ContainsAny(string(text), "0123456789") { // dates and large integers are written otherwise
+			require.JSONEq(t, string(wantText), string(gotText), "%q", text)
+		}
+	})
+}
+
+// The reference's reader takes a byte order mark, and places count it.
+func TestByteOrderMark(t *testing.T) {
+	t.Parallel()
+	d := capability.Parse([]byte("\ufeffidentifier = \"a\"\nwindows = [\"m\"]\npermissions = []\n"), capability.Options{Format: capability.TOML})
+	require.Empty(t, d.Check(capability.ModeReference))
+	require.Equal(t, "a", d.Capabilities()[0].Identifier)
+	require.Equal(t, 16, d.Capabilities()[0].Value().Get("identifier").Position().Offset)
+}
