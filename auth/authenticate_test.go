@@ -106,7 +106,8 @@ func TestGuessedTokensTouchNothing(t *testing.T) {
 		_, err := s.Authenticate(t.Context(), token)
 		require.ErrorIs(t, err, auth.ErrInvalidToken)
 	}
-	require.Len(t, store.lookups, 5_000, "want malformed tokens refused without a query, and each other one looked up once")
+	require.Len(t, store.lookups, 5_000,
+		"want malformed tokens refused without a query, and each other one looked up once")
 	require.Equal(t, writes, store.written(), "a guessed token made the store write")
 	after, err := store.Store.Session(t.Context(), sha256.Sum256([]byte(login.Token)))
 	require.NoError(t, err)
@@ -185,7 +186,8 @@ func TestARevokedTokenIsDeadOnEveryNode(t *testing.T) {
 		for _, s := range []*auth.Service{one, two} {
 			p, err := s.Authenticate(t.Context(), login.Token)
 			require.NoError(t, err)
-			require.Equal(t, auth.Principal{TeacherID: login.TeacherID, Method: auth.MethodSession, CreatedAt: login.CreatedAt, ExpiresAt: login.ExpiresAt}, p)
+			require.Equal(t, auth.Principal{TeacherID: login.TeacherID, Method: auth.MethodSession,
+				CreatedAt: login.CreatedAt, ExpiresAt: login.ExpiresAt}, p)
 		}
 		require.NoError(t, revoke(login), name)
 		for _, s := range []*auth.Service{one, two} {

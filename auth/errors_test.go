@@ -13,8 +13,10 @@ import (
 
 func TestExchangeErrorTellsKindAndCause(t *testing.T) {
 	t.Parallel()
-	e := &auth.ExchangeError{Kind: auth.ErrPlatform, PlatformCode: "7", Message: "no answer", Err: io.ErrUnexpectedEOF, After: time.Second}
-	require.EqualError(t, e, "exchange login code: platform did not give a valid answer (platform code 7): no answer: unexpected EOF")
+	e := &auth.ExchangeError{Kind: auth.ErrPlatform, PlatformCode: "7", Message: "no answer", Err: io.ErrUnexpectedEOF,
+		After: time.Second}
+	require.EqualError(t, e,
+		"exchange login code: platform did not give a valid answer (platform code 7): no answer: unexpected EOF")
 	require.ErrorIs(t, e, auth.ErrPlatform)
 	require.ErrorIs(t, e, io.ErrUnexpectedEOF)
 	require.NotErrorIs(t, e, auth.ErrBlocked)

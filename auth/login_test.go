@@ -91,16 +91,17 @@ func TestConcurrentUseOfACodeIsOneExchange(t *testing.T) {
 	require.EqualValues(t, 1, calls.Load())
 }
 
-func TestCallersWhoWaitShareTheOutcome(t *testing.T) {
+func TestConcurrentCallersShareTheResult(t *testing.T) {
 	t.Parallel()
 	store := openStore(t)
 	synctest.Test(t, func(t *testing.T) {
 		var calls atomic.Int32
-		s := newService(t, auth.Config{Store: store, Exchanger: exchange(func(ctx context.Context, code string) (auth.Identity, error) {
+		e := exchange(func(context.Context, string) (auth.Identity, error) {
 			calls.Add(1)
 			time.Sleep(time.Second)
 			return auth.Identity{}, &auth.ExchangeError{Kind: auth.ErrBlocked}
-		})})
+		})
+		s := newService(t, auth.Config{Store: store, Exchanger: e})
 		var wg sync.WaitGroup
 		for range 5 {
 			wg.Go(func() {
@@ -113,7 +114,7 @@ func TestCallersWhoWaitShareTheOutcome(t *testing.T) {
 	})
 }
 
-func TestSpentCodesAreRememberedForFiveMinutes(t *testing.T) {
+func TestUsedCodesAreRememberedForFiveMinutes(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]error{
 		"taken":    nil,
@@ -125,19 +126,20 @@ func TestSpentCodesAreRememberedForFiveMinutes(t *testing.T) {
 			t.Parallel()
 			now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 			calls := 0
-			s := newService(t, auth.Config{Now: func() time.Time { return now }, Exchanger: exchange(func(ctx context.Context, code string) (auth.Identity, error) {
+			e := exchange(func(ctx context.Context, code string) (auth.Identity, error) {
 				calls++
 				if answer != nil {
 					return auth.Identity{}, answer
 				}
 				return everybody(ctx, code)
-			})})
+			})
+			s := newService(t, auth.Config{Now: func() time.Time { return now }, Exchanger: e})
 			_, err := s.Login(t.Context(), "code")
 			require.ErrorIs(t, err, answer)
 			now = now.Add(5*time.Minute - time.Microsecond)
 			_, err = s.Login(t.Context(), "code")
 			require.ErrorIs(t, err, auth.ErrCodeRejected)
-			require.Equal(t, 1, calls, "a spent code went to the platform again")
+			require.Equal(t, 1, calls, "a used code was sent to the platform again")
 			now = now.Add(time.Microsecond)
 			_, err = s.Login(t.Context(), "code")
 			require.ErrorIs(t, err, answer)
@@ -150,14 +152,15 @@ func TestACallerWhoLeavesDoesNotStopTheExchange(t *testing.T) {
 	t.Parallel()
 	store := openStore(t)
 	synctest.Test(t, func(t *testing.T) {
-		s := newService(t, auth.Config{Store: store, Exchanger: exchange(func(ctx context.Context, code string) (auth.Identity, error) {
+		e := exchange(func(ctx context.Context, code string) (auth.Identity, error) {
 			select {
 			case <-time.After(3 * time.Second):
 				return everybody(ctx, code)
 			case <-ctx.Done():
 				return auth.Identity{}, ctx.Err()
 			}
-		})})
+		})
+		s := newService(t, auth.Config{Store: store, Exchanger: e})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		var wg sync.WaitGroup
@@ -177,10 +180,11 @@ func TestAnExchangeThatHangsTimesOut(t *testing.T) {
 	t.Parallel()
 	store := openStore(t)
 	synctest.Test(t, func(t *testing.T) {
-		s := newService(t, auth.Config{Store: store, ExchangeTimeout: 4 * time.Second, Exchanger: exchange(func(ctx context.Context, _ string) (auth.Identity, error) {
+		e := exchange(func(ctx context.Context, _ string) (auth.Identity, error) {
 			<-ctx.Done()
 			return auth.Identity{}, fmt.Errorf("asking: %w", ctx.Err())
-		})})
+		})
+		s := newService(t, auth.Config{Store: store, ExchangeTimeout: 4 * time.Second, Exchanger: e})
 		start := time.Now()
 		_, err := s.Login(t.Context(), "code")
 		require.ErrorIs(t, err, auth.ErrPlatformTimeout)
@@ -207,8 +211,10 @@ func TestExchangersAreNotTrusted(t *testing.T) {
 		"not UTF-8":            change(func(id *auth.Identity) { id.Subject = "\xff" }),
 		"long union id":        change(func(id *auth.Identity) { id.UnionID = strings.Repeat("s", 257) }),
 		"development platform": change(func(id *auth.Identity) { id.Platform = auth.DevelopmentPlatform }),
-		"untyped error":        func(context.Context, string) (auth.Identity, error) { return good, errors.New("boom") },
-		"panic":                func(context.Context, string) (auth.Identity, error) { panic("secret in a panic") },
+		"untyped error": func(context.Context, string) (auth.Identity, error) {
+			return good, errors.New("boom")
+		},
+		"panic": func(context.Context, string) (auth.Identity, error) { panic("secret in a panic") },
 	} {
 		t.Run(rule, func(t *testing.T) {
 			t.Parallel()
@@ -225,7 +231,7 @@ func TestExchangersAreNotTrusted(t *testing.T) {
 func TestMalformedCodesCostNoExchange(t *testing.T) {
 	t.Parallel()
 	s := newService(t, auth.Config{Exchanger: exchange(func(context.Context, string) (auth.Identity, error) {
-		t.Error("the platform was asked")
+		t.Error("the code was sent")
 		return auth.Identity{}, nil
 	})})
 	_, err := s.Login(t.Context(), "")
@@ -244,16 +250,17 @@ func TestLoginWithoutExchanger(t *testing.T) {
 	require.False(t, s.LoginConfigured())
 }
 
-func TestRefusedCredentialsShowUntilThePlatformTakesThem(t *testing.T) {
+func TestLoginIsNotConfiguredWhileThePlatformRefusesTheCredentials(t *testing.T) {
 	t.Parallel()
 	var answer error
 	var log strings.Builder
-	s := newService(t, auth.Config{Logger: slog.New(slog.NewTextHandler(&log, nil)), Exchanger: exchange(func(ctx context.Context, code string) (auth.Identity, error) {
+	e := exchange(func(ctx context.Context, code string) (auth.Identity, error) {
 		if answer != nil {
 			return auth.Identity{}, answer
 		}
 		return everybody(ctx, code)
-	})})
+	})
+	s := newService(t, auth.Config{Logger: slog.New(slog.NewTextHandler(&log, nil)), Exchanger: e})
 	for i, step := range []struct {
 		answer     error
 		configured bool

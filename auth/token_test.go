@@ -35,7 +35,8 @@ func TestEveryChangedCharacterIsNoticed(t *testing.T) {
 		_, ok := hashToken(string(changed))
 		require.False(t, ok, "character %d", i)
 	}
-	for _, bad := range []string{"", "mps_", token[:52], token + "0", " " + token, token + " ", strings.ToUpper(token), token + "\n", "other" + token[5:]} {
+	for _, bad := range []string{"", "mps_", token[:52], token + "0", " " + token, token + " ", strings.ToUpper(token),
+		token + "\n", "other" + token[5:]} {
 		_, ok := hashToken(bad)
 		require.False(t, ok, "%q", bad)
 	}

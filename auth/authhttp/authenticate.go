@@ -15,8 +15,8 @@ import (
 )
 
 // DevelopmentHeader is the request header that names a teacher for
-// [auth.Service.AuthenticateDevelopment], where that is on. A bearer token takes precedence over it,
-// valid or not.
+// [auth.Service.AuthenticateDevelopment], where that is on. A bearer token takes precedence over
+// it, valid or not.
 const DevelopmentHeader = "X-Development-User"
 
 // errNoToken means that a request has no credentials.

@@ -37,15 +37,19 @@ func TestErrorsOfAuthenticateAreAnswers(t *testing.T) {
 		code             string
 		bearer, tryAgain string
 	}{
-		"no token":           {nil, nil, 401, "token_missing", "Bearer", ""},
-		"another scheme":     {nil, bearer("Basic YTpi"), 401, "token_missing", "Bearer", ""},
-		"wrong token":        {nil, bearer("Bearer x"), 401, "token_invalid", `Bearer error="invalid_token"`, ""},
-		"two headers":        {nil, bearer("Bearer "+token, "Bearer "+token), 401, "token_invalid", `Bearer error="invalid_token"`, ""},
-		"cookie":             {nil, http.Header{"Cookie": {"token=" + token}}, 401, "token_missing", "Bearer", ""},
-		"database down":      {auth.Unavailable(errors.New("at 10.1.2.3")), bearer("Bearer " + token), 503, "database_unavailable", "", "5"},
-		"database too slow":  {context.DeadlineExceeded, bearer("Bearer " + token), 503, "database_unavailable", "", "5"},
-		"client went away":   {context.Canceled, bearer("Bearer " + token), 503, "request_canceled", "", "1"},
-		"fault of the store": {errors.New("syntax error at 10.1.2.3"), bearer("Bearer " + token), 500, "internal_error", "", ""},
+		"no token":       {nil, nil, 401, "token_missing", "Bearer", ""},
+		"another scheme": {nil, bearer("Basic YTpi"), 401, "token_missing", "Bearer", ""},
+		"wrong token":    {nil, bearer("Bearer x"), 401, "token_invalid", `Bearer error="invalid_token"`, ""},
+		"two headers": {nil, bearer("Bearer "+token, "Bearer "+token), 401, "token_invalid",
+			`Bearer error="invalid_token"`, ""},
+		"cookie": {nil, http.Header{"Cookie": {"token=" + token}}, 401, "token_missing", "Bearer", ""},
+		"database down": {auth.Unavailable(errors.New("at 10.1.2.3")), bearer("Bearer " + token), 503,
+			"database_unavailable", "", "5"},
+		"database too slow": {context.DeadlineExceeded, bearer("Bearer " + token), 503, "database_unavailable", "",
+			"5"},
+		"client went away": {context.Canceled, bearer("Bearer " + token), 503, "request_canceled", "", "1"},
+		"fault of the store": {errors.New("syntax error at 10.1.2.3"), bearer("Bearer " + token), 500,
+			"internal_error", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -65,7 +69,7 @@ func TestErrorsOfAuthenticateAreAnswers(t *testing.T) {
 			require.Equal(t, c.status, answer.GetStatus())
 			require.Equal(t, c.status == 401, answer.Permanent())
 
-			guarded := authhttp.Middleware(service)(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("let in") }))
+			guarded := authhttp.Middleware(service)(notReached(t))
 			pairs := []string{}
 			for key, values := range c.header {
 				for _, value := range values {

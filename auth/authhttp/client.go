@@ -2,18 +2,18 @@ package authhttp
 
 import (
 	"net/netip"
+	"slices"
 	"strings"
 )
 
-// trustedProxies are the networks whose X-Forwarded-For header is believed.
+// trustedProxies are the networks whose X-Forwarded-For header is trusted.
 type trustedProxies []netip.Prefix
 
-// client is the address of the client behind a connection from remote. A proxy
-// appends the address it was called from to X-Forwarded-For, so the header is
-// read from its end for as long as each address is a trusted proxy's; what
-// stands before the first that is not may be invented. A peer without an IP
-// address, on a unix socket, is a proxy of this machine, and trusted where any
-// is. The result is the zero Addr where nothing is known.
+// client returns the address of the client behind a connection from remote, or the zero Addr if it
+// is unknown. A proxy appends the address of its own peer to X-Forwarded-For, so the header is read
+// from its end as long as each address is a trusted proxy's; anything before the first that is not
+// may be forged. A peer without an IP address, on a unix socket, is a proxy on this machine, which
+// is trusted if any proxy is.
 func (t trustedProxies) client(remote string, forwarded []string) netip.Addr {
 	addr := parseAddr(remote)
 	if len(t) == 0 || addr.IsValid() && !t.contains(addr) {
@@ -34,15 +34,11 @@ func (t trustedProxies) client(remote string, forwarded []string) netip.Addr {
 }
 
 func (t trustedProxies) contains(addr netip.Addr) bool {
-	for _, p := range t {
-		if p.Contains(addr) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t, func(p netip.Prefix) bool { return p.Contains(addr) })
 }
 
-// parseAddr reads an address with or without port and brackets.
+// parseAddr parses an address with or without port and brackets. It returns the zero Addr if s is
+// not an address.
 func parseAddr(s string) netip.Addr {
 	if ap, err := netip.ParseAddrPort(s); err == nil {
 		return ap.Addr().Unmap().WithZone("")

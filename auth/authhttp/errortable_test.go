@@ -62,7 +62,9 @@ func TestErrorTable(t *testing.T) {
 			b.platform.Behave(nil)
 			b.login(t, code).problem(t, http.StatusUnauthorized, "login_code_invalid")
 			require.Equal(t, 1, b.platform.Seen(code), "the code was sent again")
-			require.Equal(t, http.StatusOK, b.login(t, b.platform.Code(authtest.User{OpenID: "the-open-id"})).StatusCode, "want the next login to work")
+			require.Equal(t, http.StatusOK,
+				b.login(t, b.platform.Code(authtest.User{OpenID: "the-open-id"})).StatusCode,
+				"want the next login to work")
 		})
 	}
 }
@@ -72,13 +74,15 @@ func TestInvalidCodesLookTheSame(t *testing.T) {
 	b := setup(t, options{})
 	used := b.platform.Code(authtest.User{OpenID: "o"})
 	require.Equal(t, http.StatusOK, b.login(t, used).StatusCode)
-	exchanger, err := miniapp.New(miniapp.Config{AppID: b.platform.AppID, Secret: b.platform.Secret, Endpoint: b.platform.QueryEndpoint()})
+	exchanger, err := miniapp.New(miniapp.Config{AppID: b.platform.AppID, Secret: b.platform.Secret,
+		Endpoint: b.platform.QueryEndpoint()})
 	require.NoError(t, err)
 	// A node that did not see the code before asks the platform.
 	other := setup(t, options{auth: func(c *auth.Config) { c.Exchanger = exchanger }})
 	var bodies []map[string]any
 	for _, r := range []reply{
-		b.login(t, used), other.login(t, used), other.login(t, "unknown"), other.login(t, "mal formed"), other.login(t, strings.Repeat("a", 129)),
+		b.login(t, used), other.login(t, used), other.login(t, "unknown"), other.login(t, "mal formed"),
+		other.login(t, strings.Repeat("a", 129)),
 	} {
 		r.problem(t, http.StatusUnauthorized, "login_code_invalid")
 		delete(r.json, "instance") // the request's own id
@@ -131,7 +135,8 @@ func TestLogsHoldNoSecrets(t *testing.T) {
 	secrets := []string{b.platform.Secret, "the-open-id", "the-union-id", "session-key"}
 	user := authtest.User{OpenID: "the-open-id", UnionID: "the-union-id"}
 	token := ""
-	for _, mood := range []http.HandlerFunc{nil, authtest.Echo, authtest.Cut, authtest.ErrorCode(40125), authtest.ErrorCode(40029), authtest.ErrorCode(-1), authtest.Text(200, `{"openid":5}`), nil} {
+	for _, mood := range []http.HandlerFunc{nil, authtest.Echo, authtest.Cut, authtest.ErrorCode(40125),
+		authtest.ErrorCode(40029), authtest.ErrorCode(-1), authtest.Text(200, `{"openid":5}`), nil} {
 		b.platform.Behave(mood)
 		code := b.platform.Code(user)
 		secrets = append(secrets, code)
@@ -184,7 +189,8 @@ func TestOtherTeachersAreOutOfReach(t *testing.T) {
 		r := do(t, b.handler, http.MethodGet, attempt[0], "", attempt[1:]...)
 		require.NotEqual(t, bensID, r.json["teacher_id"], "%v", attempt)
 	}
-	r := do(t, b.handler, http.MethodPost, logoutPath, "", "Authorization", "Bearer "+anna, "X-Development-User", "ben")
+	r := do(t, b.handler, http.MethodPost, logoutPath, "", "Authorization", "Bearer "+anna, "X-Development-User",
+		"ben")
 	require.Equal(t, http.StatusNoContent, r.StatusCode)
 	require.Equal(t, http.StatusOK, b.me(t, ben).StatusCode, "ben's session ended")
 }

@@ -67,7 +67,8 @@ func Example() {
 	fmt.Println(answer.Code)
 
 	code := platform.Code(authtest.User{OpenID: "o-1"})
-	request := httptest.NewRequest(http.MethodPost, "/api/v1/auth/miniapp/login", strings.NewReader(`{"code":"`+code+`"}`))
+	request := httptest.NewRequest(http.MethodPost, "/api/v1/auth/miniapp/login",
+		strings.NewReader(`{"code":"`+code+`"}`))
 	request.Header.Set("Content-Type", "application/json")
 	answer = httptest.NewRecorder()
 	server.ServeHTTP(answer, request)

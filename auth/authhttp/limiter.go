@@ -9,12 +9,12 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// maxLimitedClients bounds the memory of the rate limit, at some 300 bytes
-// each. Beyond it the client that was not seen for longest is forgotten.
+// maxLimitedClients bounds the memory of the rate limit, at about 300 bytes for each client. Beyond
+// it, the client that was not seen for the longest time is forgotten.
 const maxLimitedClients = 20_000
 
-// ipv6ClientBits is the network that counts as one client in IPv6: the smallest
-// that providers hand out, whose addresses cost nothing to change.
+// ipv6ClientBits is the prefix length of an IPv6 client: that of the smallest network that
+// providers assign, within which a client can change its address freely.
 const ipv6ClientBits = 64
 
 // limiter is a token bucket for each client.
@@ -50,8 +50,7 @@ func newLimiter(c Config) *limiter {
 	return l
 }
 
-// take takes a token of addr's bucket; where there is none it returns how long
-// until there is one.
+// take takes a token from addr's bucket. If there is none, it returns the time until the next.
 func (l *limiter) take(addr netip.Addr) time.Duration {
 	if l.every == 0 {
 		return 0
@@ -77,8 +76,8 @@ func (l *limiter) take(addr netip.Addr) time.Duration {
 	return wait
 }
 
-// clientOf is the network that addr counts by. All addresses that are not
-// known count as one.
+// clientOf returns the network that identifies the client at addr. All unknown addresses are one
+// client.
 func clientOf(addr netip.Addr) netip.Prefix {
 	bits := addr.BitLen()
 	if addr.Is6() {

@@ -47,6 +47,7 @@ func TestRegisterOnAForeignAPI(t *testing.T) {
 	require.Equal(t, http.StatusOK, r.StatusCode, r.text)
 	do(t, mux, http.MethodGet, "/session/auth/me", "").problem(t, http.StatusUnauthorized, "token_missing")
 	require.NoError(t, b.store.Close())
-	do(t, mux, http.MethodGet, "/session/auth/me", "", "Authorization", "Bearer "+token).problem(t, http.StatusServiceUnavailable, "database_unavailable")
+	do(t, mux, http.MethodGet, "/session/auth/me", "", "Authorization", "Bearer "+token).problem(t,
+		http.StatusServiceUnavailable, "database_unavailable")
 	require.Contains(t, api.OpenAPI().Paths["/session/auth/me"].Get.Security[0], "token")
 }

@@ -15,8 +15,8 @@ import (
 const notConfiguredRetry = time.Minute
 
 func notConfigured() *httpapi.Problem {
-	return problem(http.StatusServiceUnavailable, "database_not_configured", "This server has no database configured.").
-		WithRetryAfter(notConfiguredRetry)
+	return problem(http.StatusServiceUnavailable, "database_not_configured",
+		"This server has no database configured.").WithRetryAfter(notConfiguredRetry)
 }
 
 // problem returns a problem that is not cached.
@@ -68,13 +68,13 @@ func loginRefusal(err error) *httpapi.Problem {
 			"The platform did not answer in time. Get a new login code and try again.")
 	case errors.Is(err, auth.ErrPlatform):
 		return problem(http.StatusBadGateway, "login_upstream_error",
-			"The platform did not answer sensibly. Get a new login code and try again.")
+			"The platform did not give a valid answer. Get a new login code and try again.")
 	case errors.Is(err, auth.ErrMisconfigured):
 		return problem(http.StatusServiceUnavailable, "login_unavailable", "Sign-in does not work at the moment.").
 			WithRetryAfter(notConfiguredRetry)
 	case errors.Is(err, auth.ErrNotConfigured):
-		return problem(http.StatusServiceUnavailable, "login_not_configured", "Sign-in is not configured on this server.").
-			WithRetryAfter(notConfiguredRetry)
+		return problem(http.StatusServiceUnavailable, "login_not_configured",
+			"Sign-in is not configured on this server.").WithRetryAfter(notConfiguredRetry)
 	}
 	return refusal(err) // a fault of the store
 }

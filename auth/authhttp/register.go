@@ -12,12 +12,12 @@ import (
 	"lessonkit.example/internal/httpapi"
 )
 
-// LoginBody is what a client sends to sign in.
+// LoginBody is the body of a sign-in.
 type LoginBody struct {
-	Code string `json:"code" minLength:"1" doc:"The one-time login code that the mini program got from its platform."`
+	Code string `json:"code" minLength:"1" doc:"The one-time login code from the platform."`
 }
 
-// LoginAnswer is what a client gets when it signs in.
+// LoginAnswer is the answer to a sign-in.
 type LoginAnswer struct {
 	Token     string    `json:"token" doc:"The session token. It is shown this once."`
 	TokenType string    `json:"token_type" enum:"Bearer" doc:"How to send the token."`
@@ -25,21 +25,21 @@ type LoginAnswer struct {
 	TeacherID uuid.UUID `json:"teacher_id" format:"uuid" doc:"Who signed in."`
 }
 
-// LoginState is who sends a request, and by which session.
+// LoginState is the sender of a request and the session.
 type LoginState struct {
 	TeacherID uuid.UUID     `json:"teacher_id" format:"uuid" doc:"Who is signed in."`
 	Method    auth.Method   `json:"method" enum:"session,development" doc:"How the request was authenticated."`
-	Session   *LoginSession `json:"session" doc:"The session; null for the development header, which has none."`
+	Session   *LoginSession `json:"session" doc:"The session; null for the development header."`
 }
 
-// LoginSession is a session as its owner sees it.
+// LoginSession is a session in answers.
 type LoginSession struct {
 	_         struct{}  `nullable:"true"`
 	CreatedAt time.Time `json:"created_at" doc:"When the teacher signed in."`
 	ExpiresAt time.Time `json:"expires_at" doc:"When the session ends, used or not."`
 }
 
-// maxLoginBody is the most a sign-in's body may have, in bytes.
+// maxLoginBody is the size limit of the body of a sign-in, in bytes.
 const maxLoginBody = 4 << 10
 
 type loginInput struct{ Body LoginBody }
@@ -54,9 +54,8 @@ type meOutput struct {
 	Body         LoginState
 }
 
-// Register adds the operations to api, below its own prefix: POST
-// /auth/miniapp/login, GET /auth/me and POST /auth/logout. The rate limit is
-// kept in memory, for each call of Register.
+// Register adds the operations to an API, with paths relative to it: POST /auth/miniapp/login, GET
+// /auth/me and POST /auth/logout. Each call of Register has its own rate limit, in memory.
 func Register(api huma.API, c Config) {
 	o := &operations{api: api, service: c.Service, limit: newLimiter(c), trusted: c.TrustedProxies}
 	scheme := c.SecurityScheme
@@ -66,16 +65,19 @@ func Register(api huma.API, c Config) {
 	security := []map[string][]string{{scheme: {}}}
 
 	huma.Register(api, huma.Operation{
-		OperationID:  "login",
-		Method:       http.MethodPost,
-		Path:         "/auth/miniapp/login",
-		Summary:      "Sign in with a login code",
-		Description:  "Exchanges the one-time code of a mini program for a session. A bearer token of the same teacher that is sent along ends.",
+		OperationID: "login",
+		Method:      http.MethodPost,
+		Path:        "/auth/miniapp/login",
+		Summary:     "Sign in with a login code",
+		Description: "Exchanges the one-time code of a mini program for a session. " +
+			"If a bearer token of the same teacher is sent, its session ends.",
 		Tags:         []string{"Sign-in"},
 		MaxBodyBytes: maxLoginBody,
-		Errors: []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusRequestEntityTooLarge,
+		Errors: []int{
+			http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusRequestEntityTooLarge,
 			http.StatusUnprocessableEntity, http.StatusTooManyRequests, http.StatusInternalServerError,
-			http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout},
+			http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout,
+		},
 		Middlewares: huma.Middlewares{o.requireService, o.requireRate, o.keepToken},
 	}, o.login)
 

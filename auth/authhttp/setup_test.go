@@ -41,13 +41,15 @@ type options struct {
 
 func setup(t *testing.T, o options) *bench {
 	t.Helper()
-	b := &bench{platform: authtest.NewPlatform(t), now: time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC), log: &lockedBuffer{}}
+	b := &bench{platform: authtest.NewPlatform(t), now: time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC),
+		log: &lockedBuffer{}}
 	var err error
 	b.store, err = sqlstore.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "auth.db"))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, b.store.Close()) })
 	require.NoError(t, b.store.Migrate(t.Context()))
-	exchanger, err := miniapp.New(miniapp.Config{AppID: b.platform.AppID, Secret: b.platform.Secret, Endpoint: b.platform.QueryEndpoint()})
+	exchanger, err := miniapp.New(miniapp.Config{AppID: b.platform.AppID, Secret: b.platform.Secret,
+		Endpoint: b.platform.QueryEndpoint()})
 	require.NoError(t, err)
 	c := auth.Config{
 		Store: b.store, Exchanger: exchanger, Now: b.clock,
@@ -140,6 +142,11 @@ func (r reply) problem(t *testing.T, status int, code string) {
 	if status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests {
 		require.NotEmpty(t, r.Header.Get("Retry-After"))
 	}
+}
+
+// notReached is a handler behind a middleware that must not let the request in.
+func notReached(t *testing.T) http.Handler {
+	return http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("let in") })
 }
 
 type lockedBuffer struct {

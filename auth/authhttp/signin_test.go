@@ -35,7 +35,8 @@ func TestSignInWhoAmISignOut(t *testing.T) {
 	require.Equal(t, http.StatusNoContent, out.StatusCode, out.text)
 	require.Empty(t, out.text)
 	b.me(t, token).problem(t, http.StatusUnauthorized, "token_invalid")
-	do(t, b.handler, http.MethodPost, logoutPath, "", "Authorization", "Bearer "+token).problem(t, http.StatusUnauthorized, "token_invalid")
+	do(t, b.handler, http.MethodPost, logoutPath, "", "Authorization", "Bearer "+token).problem(t,
+		http.StatusUnauthorized, "token_invalid")
 }
 
 func TestSessionEndsAfterThirtyDaysHoweverMuchUsed(t *testing.T) {
@@ -86,10 +87,11 @@ func TestWithoutDatabaseEverythingIs503(t *testing.T) {
 			{http.MethodGet, mePath, ""},
 			{http.MethodPost, logoutPath, ""},
 		} {
-			do(t, h, call[0], call[1], call[2], "Authorization", token).problem(t, http.StatusServiceUnavailable, "database_not_configured")
+			do(t, h, call[0], call[1], call[2], "Authorization", token).problem(t, http.StatusServiceUnavailable,
+				"database_not_configured")
 		}
 	}
-	guarded := authhttp.Middleware(nil)(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("let in") }))
+	guarded := authhttp.Middleware(nil)(notReached(t))
 	do(t, guarded, http.MethodGet, "/", "").problem(t, http.StatusServiceUnavailable, "database_not_configured")
 }
 
@@ -103,8 +105,9 @@ func TestLostDatabaseIs503(t *testing.T) {
 	b.login(t, code).problem(t, http.StatusServiceUnavailable, "database_unavailable")
 	require.Zero(t, b.platform.Seen(code), "the code was spent for nothing")
 	require.Contains(t, b.log.String(), "session store failed")
-	guarded := authhttp.Middleware(b.service)(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("let in") }))
-	do(t, guarded, http.MethodGet, "/", "", "Authorization", "Bearer "+token).problem(t, http.StatusServiceUnavailable, "database_unavailable")
+	guarded := authhttp.Middleware(b.service)(notReached(t))
+	do(t, guarded, http.MethodGet, "/", "", "Authorization", "Bearer "+token).problem(t, http.StatusServiceUnavailable,
+		"database_unavailable")
 }
 
 func TestMiddlewareGivesTheTeacher(t *testing.T) {
@@ -118,7 +121,8 @@ func TestMiddlewareGivesTheTeacher(t *testing.T) {
 		require.Equal(t, want, id.String())
 		w.WriteHeader(http.StatusTeapot)
 	}))
-	require.Equal(t, http.StatusTeapot, do(t, guarded, http.MethodGet, "/", "", "Authorization", "Bearer "+token).StatusCode)
+	let := do(t, guarded, http.MethodGet, "/", "", "Authorization", "Bearer "+token)
+	require.Equal(t, http.StatusTeapot, let.StatusCode)
 	do(t, guarded, http.MethodGet, "/", "").problem(t, http.StatusUnauthorized, "token_missing")
 }
 
@@ -149,8 +153,10 @@ func TestDevelopmentHeader(t *testing.T) {
 		t.Parallel()
 		b := setup(t, on)
 		token := b.signIn(t, "anna")
-		require.Equal(t, "session", who(t, b, "X-Development-User", "ben", "Authorization", "Bearer "+token).json["method"])
-		who(t, b, "X-Development-User", "ben", "Authorization", "Bearer "+token+"x").problem(t, http.StatusUnauthorized, "token_invalid")
+		me := who(t, b, "X-Development-User", "ben", "Authorization", "Bearer "+token)
+		require.Equal(t, "session", me.json["method"])
+		who(t, b, "X-Development-User", "ben", "Authorization", "Bearer "+token+"x").problem(t,
+			http.StatusUnauthorized, "token_invalid")
 	})
 	t.Run("a bad name is refused", func(t *testing.T) {
 		t.Parallel()
@@ -158,12 +164,14 @@ func TestDevelopmentHeader(t *testing.T) {
 		for _, name := range []string{"", " ", "a b", "a/b", "ä", "a\x00", string(make([]byte, 65))} {
 			who(t, b, "X-Development-User", name).problem(t, http.StatusUnauthorized, "token_invalid")
 		}
-		who(t, b, "X-Development-User", "a", "X-Development-User", "b").problem(t, http.StatusUnauthorized, "token_invalid")
+		who(t, b, "X-Development-User", "a", "X-Development-User", "b").problem(t, http.StatusUnauthorized,
+			"token_invalid")
 	})
 	t.Run("logging out is no error", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t, on)
-		require.Equal(t, http.StatusNoContent, do(t, b.handler, http.MethodPost, logoutPath, "", "X-Development-User", "anna").StatusCode)
+		out := do(t, b.handler, http.MethodPost, logoutPath, "", "X-Development-User", "anna")
+		require.Equal(t, http.StatusNoContent, out.StatusCode)
 	})
 	t.Run("on is loud", func(t *testing.T) {
 		t.Parallel()

@@ -1,4 +1,4 @@
-// Package authtest helps to test programs that use package auth: [NewPlatform]
-// is a mini-program platform to sign in at, with all its moods, and
-// [StoreSuite] proves that an [auth.Store] keeps its promises.
+// Package authtest supports tests of programs that use package auth: [NewPlatform] starts a fake
+// mini-program platform, whose answers a test can choose, and [StoreSuite] is a conformance test of
+// [auth.Store].
 package authtest

@@ -12,7 +12,8 @@ import (
 func ExamplePlatform_Behave() {
 	platform := authtest.StartPlatform()
 	defer platform.Close()
-	client, err := miniapp.New(miniapp.Config{AppID: platform.AppID, Secret: platform.Secret, Endpoint: platform.QueryEndpoint()})
+	client, err := miniapp.New(miniapp.Config{AppID: platform.AppID, Secret: platform.Secret,
+		Endpoint: platform.QueryEndpoint()})
 	if err != nil {
 		panic(err)
 	}

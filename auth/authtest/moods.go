@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// ErrorCode answers with a platform's error code, in the dialect of the request.
+// ErrorCode returns a mood that answers with a platform's error code, in the dialect of the
+// request.
 func ErrorCode(code int) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		const message = "refused, rid: 6530c2b1-0000"
@@ -18,7 +19,7 @@ func ErrorCode(code int) http.HandlerFunc {
 	}
 }
 
-// Text answers with any status and body.
+// Text returns a mood that answers with a status and a body.
 func Text(status int, body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain")
@@ -27,8 +28,8 @@ func Text(status int, body string) http.HandlerFunc {
 	}
 }
 
-// Hang does not answer until the client gives up or release is closed; then it
-// cuts the connection. A nil release is never closed.
+// Hang returns a mood that does not answer: it closes the connection when the client gives up or
+// release is closed. A nil release is never closed.
 func Hang(release <-chan struct{}) http.HandlerFunc {
 	return func(_ http.ResponseWriter, r *http.Request) {
 		select {
@@ -39,10 +40,10 @@ func Hang(release <-chan struct{}) http.HandlerFunc {
 	}
 }
 
-// Cut closes the connection without an answer.
+// Cut is a mood that closes the connection without an answer.
 func Cut(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 
-// CutShort closes the connection in the middle of the answer.
+// CutShort is a mood that closes the connection in the middle of the answer.
 func CutShort(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Length", "1000")
 	_, _ = io.WriteString(w, `{"openid":"`)
@@ -50,10 +51,11 @@ func CutShort(w http.ResponseWriter, _ *http.Request) {
 	panic(http.ErrAbortHandler)
 }
 
-// Echo answers with an error message that repeats the whole request, as a
-// careless platform might: whoever logs it logs the secret.
+// Echo is a mood that answers with an error message which repeats the whole request, including the
+// secret.
 func Echo(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
-	text := r.URL.RawQuery + " " + strings.Join([]string{r.URL.Query().Get("secret"), r.URL.Query().Get("js_code"), string(body)}, " ")
+	q := r.URL.Query()
+	text := strings.Join([]string{r.URL.RawQuery, q.Get("secret"), q.Get("js_code"), string(body)}, " ")
 	write(w, map[string]any{"errcode": 40029, "errmsg": text, "err_no": 40018, "err_tips": text})
 }

@@ -9,11 +9,11 @@ import (
 	"testing"
 )
 
-// Platform is a fake of a mini-program platform. It serves both dialects of the
-// jscode2session interface on a loopback address, checks credentials, and
-// takes each login code once. It is safe for concurrent use.
+// Platform is a fake mini-program platform. It serves both dialects of the jscode2session interface
+// on a loopback address, checks credentials, and accepts each login code once. It is safe for
+// concurrent use.
 type Platform struct {
-	// AppID and Secret are the credentials it takes.
+	// AppID and Secret are the credentials that it accepts.
 	AppID, Secret string
 
 	server *httptest.Server
@@ -30,13 +30,13 @@ type issued struct {
 	used bool
 }
 
-// User is what the platform tells about who a code belongs to.
+// User is the user that a code belongs to.
 type User struct {
 	OpenID  string
-	UnionID string // "" is left out of the answer
+	UnionID string // omitted from the answer if ""
 }
 
-// NewPlatform starts a platform that ends with the test.
+// NewPlatform starts a platform that is closed at the end of the test.
 func NewPlatform(t testing.TB) *Platform {
 	t.Helper()
 	p := StartPlatform()
@@ -44,7 +44,7 @@ func NewPlatform(t testing.TB) *Platform {
 	return p
 }
 
-// StartPlatform starts a platform, which the caller closes.
+// StartPlatform starts a platform. The caller closes it.
 func StartPlatform() *Platform {
 	p := &Platform{
 		AppID:  "app-" + rand.Text()[:8],
@@ -56,7 +56,7 @@ func StartPlatform() *Platform {
 	return p
 }
 
-// Close ends the platform, also what hangs in it.
+// Close stops the platform and the requests in progress.
 func (p *Platform) Close() {
 	p.server.CloseClientConnections()
 	p.server.Close()
@@ -67,10 +67,10 @@ const (
 	jsonPath  = "/api/apps/v2/jscode2session"
 )
 
-// QueryEndpoint is the address for miniapp.Query.
+// QueryEndpoint returns the endpoint for miniapp.Query.
 func (p *Platform) QueryEndpoint() string { return p.server.URL + queryPath }
 
-// JSONEndpoint is the address for miniapp.JSON.
+// JSONEndpoint returns the endpoint for miniapp.JSON.
 func (p *Platform) JSONEndpoint() string { return p.server.URL + jsonPath }
 
 // Code issues a login code for a user, as the platform does to the mini program.
@@ -82,22 +82,22 @@ func (p *Platform) Code(u User) string {
 	return code
 }
 
-// Behave makes the platform answer every exchange by mood, such as
-// [ErrorCode], [Hang], [Cut] or [Text]; nil makes it work again.
+// Behave makes the platform answer every exchange by mood, such as [ErrorCode], [Hang], [Cut] or
+// [Text]. Nil restores the normal behavior.
 func (p *Platform) Behave(mood http.HandlerFunc) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.mood = mood
 }
 
-// Seen returns how often a code arrived.
+// Seen returns how often a code was received.
 func (p *Platform) Seen(code string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.seen[code]
 }
 
-// Exchanges returns how many requests arrived.
+// Exchanges returns how many requests were received.
 func (p *Platform) Exchanges() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -115,7 +115,8 @@ func (p *Platform) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.URL.Path == queryPath && r.Method == http.MethodGet:
 		q := r.URL.Query()
-		in.AppID, in.Secret, in.Code, in.GrantType = q.Get("appid"), q.Get("secret"), q.Get("js_code"), q.Get("grant_type")
+		in.AppID, in.Secret = q.Get("appid"), q.Get("secret")
+		in.Code, in.GrantType = q.Get("js_code"), q.Get("grant_type")
 	case r.URL.Path == jsonPath && r.Method == http.MethodPost:
 		if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
 			http.Error(w, "bad JSON", http.StatusBadRequest)
@@ -141,7 +142,7 @@ func (p *Platform) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.answer(w, r, in.Code)
 }
 
-// wrong returns the error code for what is wrong with an exchange, 0 for nothing.
+// wrong returns the error code of an invalid exchange, or 0.
 func (p *Platform) wrong(r *http.Request, appID, secret, code, grantType string) int {
 	if r.URL.Path == jsonPath {
 		switch {
@@ -189,7 +190,7 @@ func (p *Platform) answer(w http.ResponseWriter, r *http.Request, code string) {
 		ErrorCode(used)(w, r)
 		return
 	}
-	user := map[string]any{"openid": c.user.OpenID, "session_key": "session-key-nobody-needs"}
+	user := map[string]any{"openid": c.user.OpenID, "session_key": "session-key-not-used"}
 	if c.user.UnionID != "" {
 		user["unionid"] = c.user.UnionID
 	}

@@ -15,8 +15,8 @@ import (
 	"lessonkit.example/auth"
 )
 
-// StoreSuite tests that a store implements [auth.Store]. open returns a new, empty, migrated store on
-// each call, and closes it by t.Cleanup.
+// StoreSuite tests that a store implements [auth.Store]. open returns a new, empty, migrated store
+// on each call, and closes it by t.Cleanup.
 func StoreSuite(t *testing.T, open func(t *testing.T) auth.Store) {
 	t.Helper()
 	for name, test := range map[string]func(*testing.T, *bench){

@@ -14,23 +14,22 @@ import (
 	"lessonkit.example/auth"
 )
 
-// maxAnswerBytes bounds what is read of an answer; real ones have a few hundred
-// bytes.
+// maxAnswerBytes is the largest answer that is read; real ones have a few hundred bytes.
 const maxAnswerBytes = 64 << 10
 
-// Client exchanges login codes at one platform. It is an [auth.Exchanger],
-// safe for concurrent use.
+// Client exchanges login codes at one platform. It implements [auth.Exchanger] and is safe for
+// concurrent use.
 type Client struct {
 	platform string
 	http     *http.Client
 
-	// config is behind a function because fmt prints what it finds in fields.
+	// config is a function because fmt prints the values of fields.
 	config func() Config
 }
 
 var _ auth.Exchanger = (*Client)(nil)
 
-// New makes a Client. It fails where the configuration is not complete.
+// New returns a Client. It fails if the configuration is incomplete or invalid.
 func New(c Config) (*Client, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -39,17 +38,17 @@ func New(c Config) (*Client, error) {
 	if base == nil {
 		base, _ = http.DefaultTransport.(*http.Transport)
 	}
-	if base == nil { // a program replaced it
+	if base == nil { // the program replaced it
 		base = &http.Transport{Proxy: http.ProxyFromEnvironment}
 	}
 	transport := base.Clone()
-	// A GET whose reused connection dies is repeated by net/http, and the second
-	// one finds its code used. A connection that is new is never in doubt.
+	// net/http repeats a GET on a reused connection that breaks, and then the code is already used.
+	// On a new connection it does not.
 	transport.DisableKeepAlives = true
 	transport.Protocols = new(http.Protocols)
 	transport.Protocols.SetHTTP1(true)
 	transport.ForceAttemptHTTP2 = false
-	// A transport that has spoken HTTP/2 before still offers it to servers.
+	// A transport that was used for HTTP/2 still offers it to servers.
 	transport.TLSNextProto = map[string]func(string, *tls.Conn) http.RoundTripper{}
 	if transport.TLSClientConfig != nil {
 		transport.TLSClientConfig.NextProtos = nil // Clone has copied the configuration
@@ -64,9 +63,8 @@ func New(c Config) (*Client, error) {
 	}, nil
 }
 
-// Exchange implements [auth.Exchanger]. It sends the code once, whatever
-// happens. Its errors are [auth.ExchangeError]s, and ctx's error when ctx was
-// canceled.
+// Exchange implements [auth.Exchanger]. It sends the code exactly once and waits for the answer
+// until ctx ends. Its errors are [auth.ExchangeError]s, or ctx's error if ctx was canceled.
 func (c *Client) Exchange(ctx context.Context, code string) (auth.Identity, error) {
 	if code == "" {
 		return auth.Identity{}, &auth.ExchangeError{Kind: auth.ErrCodeMissing}
@@ -89,16 +87,17 @@ func (c *Client) Exchange(ctx context.Context, code string) (auth.Identity, erro
 	}
 	id := auth.Identity{Platform: c.platform, AppID: config.AppID, Subject: answer.subject, UnionID: answer.unionID}
 	if !id.Valid() {
-		return auth.Identity{}, &auth.ExchangeError{Kind: auth.ErrPlatform, Message: "user identifier is too long or not printable"}
+		const message = "user identifier is too long or not printable"
+		return auth.Identity{}, &auth.ExchangeError{Kind: auth.ErrPlatform, Message: message}
 	}
 	return id, nil
 }
 
-// send makes the one request and reads the answer.
+// send makes the request and reads the answer.
 func (c *Client) send(ctx context.Context, code string) (status int, body []byte, err error) {
 	req, err := c.config().request(ctx, code)
 	if err != nil {
-		return 0, nil, errors.New("cannot make the request")
+		return 0, nil, errors.New("cannot create the request")
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
@@ -109,10 +108,9 @@ func (c *Client) send(ctx context.Context, code string) (status int, body []byte
 	return resp.StatusCode, body, err
 }
 
-// transportError classifies a failed request. Its text is kept only for kinds
-// of faults known to quote nothing but host names: a *url.Error quotes the
-// address, with the secret in it, and net/http quotes what it cannot read of an
-// answer, which may repeat the request.
+// transportError classifies an error of net/http. It keeps the text only of errors that contain
+// nothing but host names: a *url.Error contains the address with the secret, and an error about an
+// invalid answer contains a part of it, which may repeat the request.
 func (c *Client) transportError(ctx context.Context, err error) error {
 	var timeout net.Error
 	if ctx.Err() != nil || errors.As(err, &timeout) && timeout.Timeout() {
@@ -128,23 +126,24 @@ func (c *Client) transportError(ctx context.Context, err error) error {
 	case errors.As(err, &op):
 		e.Message, e.Err = "cannot reach the platform", op
 	case errors.As(err, &certificate):
-		e.Message, e.Err = "platform cannot prove that it is itself", certificate
+		e.Message, e.Err = "the platform's certificate is not valid", certificate
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		e.Message = "connection cut"
+		e.Message = "connection closed"
 	default:
-		e.Message = "connection cut, or the answer is not HTTP"
+		e.Message = "connection closed, or the answer is not HTTP"
 	}
 	return e
 }
 
-// maxMessageBytes bounds how much of a platform's text goes into an error.
+// maxMessageBytes is how much of a platform's text is kept in an error.
 const maxMessageBytes = 200
 
-// clean makes foreign text fit for a log line: short, printable, and without
-// the secret and the code, should it repeat them.
+// clean makes a platform's text safe to log: short, printable, and without the secret and the code.
 func (c *Client) clean(s, code string) string {
 	secret := c.config().Secret
-	s = strings.NewReplacer(secret, "[secret]", url.QueryEscape(secret), "[secret]", code, "[code]", url.QueryEscape(code), "[code]").Replace(s)
+	s = strings.NewReplacer(
+		secret, "[secret]", url.QueryEscape(secret), "[secret]", code, "[code]", url.QueryEscape(code), "[code]",
+	).Replace(s)
 	s = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
 			return ' '

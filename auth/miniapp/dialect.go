@@ -13,7 +13,7 @@ import (
 	"lessonkit.example/auth"
 )
 
-// request puts the exchange the way the platform wants it.
+// request returns the request that exchanges a code.
 func (c Config) request(ctx context.Context, code string) (*http.Request, error) {
 	if c.Dialect == JSON {
 		body, err := json.Marshal(map[string]string{"appid": c.AppID, "secret": c.Secret, "code": code})
@@ -24,7 +24,7 @@ func (c Config) request(ctx context.Context, code string) (*http.Request, error)
 		if err != nil {
 			return nil, err
 		}
-		req.GetBody = nil // nobody may send it again
+		req.GetBody = nil // it must not be sent again
 		req.Header.Set("Content-Type", "application/json")
 		return req, nil
 	}
@@ -37,12 +37,11 @@ func (c Config) request(ctx context.Context, code string) (*http.Request, error)
 	return http.NewRequestWithContext(ctx, http.MethodGet, c.endpoint()+"?"+query.Encode(), nil)
 }
 
-// answer is what a platform said about a code that it took.
+// answer is a platform's answer to a code that it accepted.
 type answer struct{ subject, unionID string }
 
-// read makes sense of an answer. Its content type is not looked at: real
-// platforms send JSON as text/plain. Names are matched exactly, which
-// encoding/json would not do for struct fields.
+// read parses an answer. It ignores the content type: real platforms send JSON as text/plain. Names
+// are matched exactly, as encoding/json does not do for struct fields.
 func (d Dialect) read(status int, body []byte) (answer, error) {
 	fault := func(format string, args ...any) error {
 		return &auth.ExchangeError{Kind: auth.ErrPlatform, Message: fmt.Sprintf(format, args...)}
@@ -90,8 +89,8 @@ func (d Dialect) read(status int, body []byte) (answer, error) {
 
 type errorField struct{ code, message string }
 
-// errorFields are where an answer tells an error. The JSON dialect had the
-// query dialect's names before its version 2.
+// errorFields returns the fields of an answer that report an error. The JSON dialect used the query
+// dialect's names before its version 2.
 func (d Dialect) errorFields() []errorField {
 	fields := []errorField{{"errcode", "errmsg"}}
 	if d == JSON {
@@ -100,7 +99,7 @@ func (d Dialect) errorFields() []errorField {
 	return fields
 }
 
-// number reads an integer; a missing or null one is 0.
+// number parses an integer; a missing or null one is 0.
 func number(raw json.RawMessage) (n int64, ok bool) {
 	if raw == nil {
 		return 0, true
@@ -108,7 +107,7 @@ func number(raw json.RawMessage) (n int64, ok bool) {
 	return n, json.Unmarshal(raw, &n) == nil
 }
 
-// text reads a string; a missing or null one is "".
+// text parses a string; a missing or null one is "".
 func text(raw json.RawMessage) (s string, ok bool) {
 	if raw == nil {
 		return "", true
@@ -116,8 +115,7 @@ func text(raw json.RawMessage) (s string, ok bool) {
 	return s, json.Unmarshal(raw, &s) == nil
 }
 
-// errorTable says what a platform's error codes mean. Codes that it lacks are
-// faults of the platform.
+// errorTable maps a platform's error codes. Other codes are [auth.ErrPlatform].
 type errorTable map[int64]meaning
 
 type meaning struct {
@@ -125,8 +123,8 @@ type meaning struct {
 	after time.Duration
 }
 
-// The codes of the query dialect. The platform documents -1, 40029, 40226 and
-// 45011; the others are seen in practice.
+// queryErrors returns the codes of the query dialect. The platform documents -1, 40029, 40226 and
+// 45011; the others occur in practice.
 func queryErrors() errorTable {
 	return errorTable{
 		-1:    {auth.ErrPlatformBusy, 2 * time.Second},
@@ -134,8 +132,8 @@ func queryErrors() errorTable {
 		40013: {auth.ErrMisconfigured, 0},         // invalid appid
 		40029: {auth.ErrCodeRejected, 0},          // invalid or expired code
 		40125: {auth.ErrMisconfigured, 0},         // invalid secret
-		40163: {auth.ErrCodeRejected, 0},          // code was used
-		40164: {auth.ErrMisconfigured, 0},         // our network address is not on the platform's list
+		40163: {auth.ErrCodeRejected, 0},          // used code
+		40164: {auth.ErrMisconfigured, 0},         // our network address is not on the allowlist
 		40226: {auth.ErrBlocked, 0},               // user is considered a risk
 		41002: {auth.ErrMisconfigured, 0},         // appid missing
 		41004: {auth.ErrMisconfigured, 0},         // secret missing
@@ -144,7 +142,7 @@ func queryErrors() errorTable {
 	}
 }
 
-// The codes of the JSON dialect.
+// jsonErrors returns the codes of the JSON dialect.
 func jsonErrors() errorTable {
 	return errorTable{
 		-1:    {auth.ErrPlatformBusy, 2 * time.Second},

@@ -15,10 +15,14 @@ import (
 // came out; everything else is an ExchangeError.
 func FuzzAnswer(f *testing.F) {
 	for _, body := range []string{
-		``, `{}`, `null`, `{"openid":"o"}`, `{"openid":"o","errcode":0}`, `{"openid":"o","errcode":40029}`, `{"errcode":-1,"errmsg":"busy"}`,
-		`{"err_no":0,"err_tips":"success","data":{"openid":"o","unionid":"u","anonymous_openid":"a"}}`, `{"err_no":40018}`,
-		`{"OPENID":"o"}`, `{"openid":"o","openid":""}`, `{"openid":"o"} x`, `{"openid":["o"]}`, `{"errcode":1e2,"openid":"o"}`,
-		`{"errcode":9223372036854775808,"openid":"o"}`, `{"data":{"openid":"o"}}`, "\xff\xfe", `{"openid":"\ud800"}`, `{"expires":1e700,"openid":"o"}`,
+		``, `{}`, `null`, `{"openid":"o"}`, `{"openid":"o","errcode":0}`, `{"openid":"o","errcode":40029}`,
+		`{"errcode":-1,"errmsg":"busy"}`,
+		`{"err_no":0,"err_tips":"success","data":{"openid":"o","unionid":"u","anonymous_openid":"a"}}`,
+		`{"err_no":40018}`,
+		`{"OPENID":"o"}`, `{"openid":"o","openid":""}`, `{"openid":"o"} x`, `{"openid":["o"]}`,
+		`{"errcode":1e2,"openid":"o"}`,
+		`{"errcode":9223372036854775808,"openid":"o"}`, `{"data":{"openid":"o"}}`, "\xff\xfe", `{"openid":"\ud800"}`,
+		`{"expires":1e700,"openid":"o"}`,
 	} {
 		f.Add(200, []byte(body))
 	}

@@ -1,22 +1,20 @@
-// Package miniapp exchanges the login codes of mini programs for the users they
-// belong to: [New] makes an [auth.Exchanger] for platforms that have the
-// jscode2session interface, in either of its two dialects.
+// Package miniapp exchanges the login codes of mini programs for the identities of their users:
+// [New] returns an [auth.Exchanger] for platforms with the jscode2session interface, in either of
+// its two dialects.
 //
 //	exchanger, err := miniapp.New(miniapp.Config{AppID: id, Secret: secret})
 //
-// reaches api.weixin.qq.com. Another platform with the same interface needs its
-// address, https://api.q.qq.com/sns/jscode2session say, and a Platform name of
-// its own; developer.toutiao.com is reached with Dialect: miniapp.JSON.
+// uses api.weixin.qq.com. Another platform with the same interface needs its endpoint, such as
+// https://api.q.qq.com/sns/jscode2session, and a Platform name; developer.toutiao.com needs
+// Dialect: miniapp.JSON.
 //
-// # What it takes care of
+// # Guarantees
 //
-//   - A login code is spent by its first use, so it is sent once: no retry, no
-//     reused connection (on which Go's client would repeat a request by itself),
-//     no redirect.
-//   - In the query dialect the secret is part of the address, and Go's errors
-//     quote addresses. No error, log line or printed value here holds the secret
-//     or the code.
-//   - The answer is believed only when it is whole: status 200, valid JSON of
-//     less than 64 KiB, no error code, and a user identifier.
-//   - The session key that comes along is dropped.
+//   - A login code is used up by its first use, so it is sent once: no retries, no reused
+//     connections (on which net/http repeats requests), no redirects.
+//   - In the query dialect the secret is part of the URL, and Go's errors contain URLs. No error,
+//     log line or printed value of this package contains the secret or the code.
+//   - An answer is accepted only if it has status 200, is valid JSON of at most 64 KiB, and has no
+//     error code but a user identifier.
+//   - The session key in the answer is discarded.
 package miniapp

@@ -83,13 +83,17 @@ func TestWhatThePlatformRefuses(t *testing.T) {
 		{"used code", miniapp.Query, nil, used, auth.ErrCodeRejected, "40163"},
 		{"unknown code", miniapp.Query, nil, "unknown", auth.ErrCodeRejected, "40029"},
 		{"no code", miniapp.Query, nil, "", auth.ErrCodeMissing, ""},
-		{"wrong app", miniapp.Query, func(c *miniapp.Config) { c.AppID = "x" }, fresh(), auth.ErrMisconfigured, "40013"},
-		{"wrong secret", miniapp.Query, func(c *miniapp.Config) { c.Secret = "x" }, fresh(), auth.ErrMisconfigured, "40125"},
+		{"wrong app", miniapp.Query, func(c *miniapp.Config) { c.AppID = "x" }, fresh(), auth.ErrMisconfigured,
+			"40013"},
+		{"wrong secret", miniapp.Query, func(c *miniapp.Config) { c.Secret = "x" }, fresh(), auth.ErrMisconfigured,
+			"40125"},
 		{"used code", miniapp.JSON, nil, used, auth.ErrCodeRejected, "40018"},
 		{"unknown code", miniapp.JSON, nil, "unknown", auth.ErrCodeRejected, "40018"},
 		{"no code", miniapp.JSON, nil, "", auth.ErrCodeMissing, ""},
-		{"wrong app", miniapp.JSON, func(c *miniapp.Config) { c.AppID = "x" }, fresh(), auth.ErrMisconfigured, "40015"},
-		{"wrong secret", miniapp.JSON, func(c *miniapp.Config) { c.Secret = "x" }, fresh(), auth.ErrMisconfigured, "40017"},
+		{"wrong app", miniapp.JSON, func(c *miniapp.Config) { c.AppID = "x" }, fresh(), auth.ErrMisconfigured,
+			"40015"},
+		{"wrong secret", miniapp.JSON, func(c *miniapp.Config) { c.Secret = "x" }, fresh(), auth.ErrMisconfigured,
+			"40017"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			t.Parallel()
@@ -149,7 +153,8 @@ func TestUnreachablePlatform(t *testing.T) {
 	require.NoError(t, err)
 	address := l.Addr().String()
 	require.NoError(t, l.Close())
-	_, err = newClient(t, miniapp.Config{AppID: "a", Secret: "TOPSECRET", Endpoint: "http://" + address}).Exchange(t.Context(), "code")
+	client := newClient(t, miniapp.Config{AppID: "a", Secret: "TOPSECRET", Endpoint: "http://" + address})
+	_, err = client.Exchange(t.Context(), "code")
 	e := requireKind(t, err, auth.ErrPlatform, "")
 	require.Contains(t, e.Error(), "connection refused")
 	require.NotContains(t, e.Error(), "TOPSECRET")
@@ -176,7 +181,8 @@ func TestACodeArrivesOnceOverDyingConnections(t *testing.T) {
 		server.Start()
 		defer server.Close()
 		transport := &http.Transport{} // with connections kept, where New did not see to it
-		client := newClient(t, miniapp.Config{AppID: "a", Secret: "s", Dialect: d, Endpoint: server.URL, Transport: transport})
+		client := newClient(t, miniapp.Config{AppID: "a", Secret: "s", Dialect: d, Endpoint: server.URL,
+			Transport: transport})
 		_, err := client.Exchange(t.Context(), "first")
 		require.NoError(t, err)
 		_, err = client.Exchange(t.Context(), "second")
@@ -223,7 +229,8 @@ func TestErrorsTellByMethod(t *testing.T) {
 	var permanent interface{ Permanent() bool }
 	for kind, want := range map[error]bool{
 		auth.ErrBlocked: true, auth.ErrMisconfigured: true,
-		auth.ErrCodeRejected: false, auth.ErrPlatform: false, auth.ErrPlatformBusy: false, auth.ErrRateLimited: false, auth.ErrPlatformTimeout: false,
+		auth.ErrCodeRejected: false, auth.ErrPlatform: false, auth.ErrPlatformBusy: false, auth.ErrRateLimited: false,
+		auth.ErrPlatformTimeout: false,
 	} {
 		require.ErrorAs(t, error(&auth.ExchangeError{Kind: kind}), &permanent)
 		require.Equal(t, want, permanent.Permanent(), "%v", kind)

@@ -98,7 +98,7 @@ func TestNeitherSecretNorCodeIsTold(t *testing.T) {
 	}
 }
 
-func TestPrintingDoesNotTellTheSecret(t *testing.T) {
+func TestPrintingOmitsTheSecret(t *testing.T) {
 	t.Parallel()
 	c := miniapp.Config{AppID: "the-app", Secret: "TOPSECRET"}
 	client := newClient(t, c)
@@ -116,20 +116,20 @@ func TestPrintingDoesNotTellTheSecret(t *testing.T) {
 	require.Contains(t, c.LogValue().String(), "the-app")
 }
 
-func TestNewRefusesWhatIsNotComplete(t *testing.T) {
+func TestNewRejectsInvalidConfigurations(t *testing.T) {
 	t.Parallel()
 	good := miniapp.Config{AppID: "a", Secret: "TOPSECRET"}
 	for want, change := range map[string]func(*miniapp.Config){
-		"AppID and Config.Secret":     func(c *miniapp.Config) { c.AppID = "" },
-		"Secret are both required":    func(c *miniapp.Config) { c.Secret = "" },
-		"Dialect is 7":                func(c *miniapp.Config) { c.Dialect = 7 },
-		"not an absolute address":     func(c *miniapp.Config) { c.Endpoint = "/sns" },
-		"not an absolute":             func(c *miniapp.Config) { c.Endpoint = "https://a b/" },
-		"query, fragment or user":     func(c *miniapp.Config) { c.Endpoint = "https://h/?secret=1" },
-		"has a query, fragment":       func(c *miniapp.Config) { c.Endpoint = "https://u:p@h/" },
-		`scheme "http", want https`:   func(c *miniapp.Config) { c.Endpoint = "http://platform.example/" },
-		`scheme "ftp", want https`:    func(c *miniapp.Config) { c.Endpoint = "ftp://127.0.0.1/" },
-		`scheme "http", want https, `: func(c *miniapp.Config) { c.Endpoint = "http://127.0.0.1.platform.example/" },
+		"AppID and Config.Secret":       func(c *miniapp.Config) { c.AppID = "" },
+		"Secret are both required":      func(c *miniapp.Config) { c.Secret = "" },
+		"Dialect is 7":                  func(c *miniapp.Config) { c.Dialect = 7 },
+		"not an absolute URL":           func(c *miniapp.Config) { c.Endpoint = "/sns" },
+		"not an absolute":               func(c *miniapp.Config) { c.Endpoint = "https://a b/" },
+		"query, fragment or user":       func(c *miniapp.Config) { c.Endpoint = "https://h/?secret=1" },
+		"has a query, fragment":         func(c *miniapp.Config) { c.Endpoint = "https://u:p@h/" },
+		`scheme "http", must be https`:  func(c *miniapp.Config) { c.Endpoint = "http://platform.example/" },
+		`scheme "ftp", must be https`:   func(c *miniapp.Config) { c.Endpoint = "ftp://127.0.0.1/" },
+		`scheme "http", must be https:`: func(c *miniapp.Config) { c.Endpoint = "http://127.0.0.1.platform.example/" },
 	} {
 		c := good
 		change(&c)
@@ -137,7 +137,8 @@ func TestNewRefusesWhatIsNotComplete(t *testing.T) {
 		require.ErrorContains(t, err, want)
 		require.NotContains(t, err.Error(), "TOPSECRET")
 	}
-	for _, endpoint := range []string{"", "https://platform.example/x", "http://127.0.0.1:1/x", "http://[::1]/", "http://localhost/"} {
+	for _, endpoint := range []string{"", "https://platform.example/x", "http://127.0.0.1:1/x", "http://[::1]/",
+		"http://localhost/"} {
 		c := good
 		c.Endpoint = endpoint
 		_, err := miniapp.New(c)

@@ -45,8 +45,8 @@ func (s *Store) Identity(ctx context.Context, teacherID uuid.UUID) (auth.Identit
 	return id, nil
 }
 
-// upsertTeacher finds or creates a teacher. An existing row is locked until the transaction ends, so
-// that concurrent sign-ins of one teacher run one after the other.
+// upsertTeacher finds or creates a teacher. An existing row is locked until the transaction ends,
+// so that concurrent sign-ins of one teacher run one after the other.
 func upsertTeacher(ctx context.Context, tx *sql.Tx, id auth.Identity, now time.Time) (uuid.UUID, error) {
 	const upsert = `
 		insert into auth_teachers (id, platform, app_id, subject, union_id, created_at)

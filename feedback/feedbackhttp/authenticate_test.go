@@ -24,19 +24,25 @@ func TestAnswersToErrorsOfAuthenticate(t *testing.T) {
 		code             string
 		bearer, tryAgain string
 	}{
-		"any error":                {errors.New("expired"), 401, "unauthorized", "Bearer", ""},
-		"permanent":                {fault{permanent: true, after: time.Second}, 401, "unauthorized", "Bearer", ""},
-		"temporary":                {fmt.Errorf("find: %w", fault{after: 5 * time.Second}), 503, "sign_in_unavailable", "", "5"},
-		"temporary, time unknown":  {temporary{}, 503, "sign_in_unavailable", "", ""},
-		"an answer of its own":     {huma.ErrorWithHeaders(huma.Error403Forbidden("blocked"), http.Header{"Retry-After": {"7"}}), 403, "forbidden", "", "7"},
-		"an answer, and temporary": {errors.Join(fault{}, huma.Error403Forbidden("blocked")), 403, "forbidden", "", ""},
+		"any error": {errors.New("expired"), 401, "unauthorized", "Bearer", ""},
+		"permanent": {fault{permanent: true, after: time.Second}, 401, "unauthorized", "Bearer", ""},
+		"temporary": {fmt.Errorf("find: %w", fault{after: 5 * time.Second}), 503, "sign_in_unavailable",
+			"", "5"},
+		"temporary, time unknown": {temporary{}, 503, "sign_in_unavailable", "", ""},
+		"an answer of its own": {huma.ErrorWithHeaders(huma.Error403Forbidden("blocked"),
+			http.Header{"Retry-After": {"7"}}), 403, "forbidden", "", "7"},
+		"an answer, and temporary": {errors.Join(fault{}, huma.Error403Forbidden("blocked")), 403, "forbidden", "",
+			""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			calls := 0
 			one := *e
 			one.t, one.handler = t, feedbackhttp.Handler(feedbackhttp.Config{Service: e.svc,
-				Authenticate: func(context.Context, http.Header) (uuid.UUID, error) { calls++; return uuid.Nil, c.err }})
+				Authenticate: func(context.Context, http.Header) (uuid.UUID, error) {
+					calls++
+					return uuid.Nil, c.err
+				}})
 			// The caller is identified before the request is judged.
 			a := one.do("POST", "/profiles?unknown=1", "{broken").want(c.status, c.code)
 			require.Equal(t, c.bearer, a.Header().Get("WWW-Authenticate"))

@@ -27,11 +27,13 @@ func BenchmarkRequests(b *testing.B) {
 	profile, err := svc.CreateProfile(b.Context(), teacher, feedback.ProfileInput{Name: "Ming"})
 	require.NoError(b, err)
 	for range 60 {
-		_, err := svc.CreateRecord(b.Context(), teacher, feedback.RecordInput{ProfileID: profile.ID, Date: "2026-05-31", Content: strings.Repeat("well done ", 80)})
+		_, err := svc.CreateRecord(b.Context(), teacher,
+			feedback.RecordInput{ProfileID: profile.ID, Date: "2026-05-31", Content: strings.Repeat("well done ", 80)})
 		require.NoError(b, err)
 	}
 	h := feedbackhttp.Handler(feedbackhttp.Config{Service: svc, Authenticate: teacherOf})
-	record := `{"profile_id":"` + profile.ID.String() + `","feedback_date":"2026-05-31","content":"` + strings.Repeat("well done ", 80) + `","feedback_session_id":null}`
+	record := `{"profile_id":"` + profile.ID.String() + `","feedback_date":"2026-05-31","content":"` +
+		strings.Repeat("well done ", 80) + `","feedback_session_id":null}`
 	for _, c := range []struct{ name, method, path, body string }{
 		{"read one", "GET", "/profiles/" + profile.ID.String(), ""},
 		{"list 50", "GET", "/feedback-records", ""},

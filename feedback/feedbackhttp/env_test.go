@@ -170,7 +170,8 @@ func (e *env) tasks() []feedback.Task {
 func (e *env) work() (errs []error) {
 	e.t.Helper()
 	for _, task := range e.tasks() {
-		errs = append(errs, e.svc.RunTask(e.t.Context(), task, feedback.Attempt{LeaseToken: uuid.NewString(), Number: 1, MaxAttempts: 3}))
+		attempt := feedback.Attempt{LeaseToken: uuid.NewString(), Number: 1, MaxAttempts: 3}
+		errs = append(errs, e.svc.RunTask(e.t.Context(), task, attempt))
 	}
 	return errs
 }

@@ -107,13 +107,14 @@ func streamUntil(t *testing.T, errs ...error) (body string, open time.Duration) 
 	session := e.session(e.profile("Ming"))
 	synctest.Test(t, func(t *testing.T) {
 		checks := 0
-		e.handler = feedbackhttp.Handler(feedbackhttp.Config{Service: e.svc, Authenticate: func(context.Context, http.Header) (uuid.UUID, error) {
-			checks++
-			if checks == 1 {
-				return e.teacher, nil
-			}
-			return uuid.Nil, errs[checks-2]
-		}})
+		e.handler = feedbackhttp.Handler(feedbackhttp.Config{Service: e.svc,
+			Authenticate: func(context.Context, http.Header) (uuid.UUID, error) {
+				checks++
+				if checks == 1 {
+					return e.teacher, nil
+				}
+				return uuid.Nil, errs[checks-2]
+			}})
 		began := time.Now()
 		body = e.do("GET", "/feedback-sessions/"+session+"/events", nil).want(200).Body.String()
 		open = time.Since(began)
@@ -142,7 +143,8 @@ func (e *env) another(store feedback.Store) http.Handler {
 	e.t.Helper()
 	audio, err := audiodir.New(e.audioDir)
 	require.NoError(e.t, err)
-	s, err := feedback.New(feedback.Config{Store: store, Audio: audio, Now: e.now.Now, Location: time.UTC, PollInterval: time.Hour})
+	s, err := feedback.New(feedback.Config{Store: store, Audio: audio, Now: e.now.Now, Location: time.UTC,
+		PollInterval: time.Hour})
 	require.NoError(e.t, err)
 	return feedbackhttp.Handler(feedbackhttp.Config{Service: s, Authenticate: teacherOf})
 }

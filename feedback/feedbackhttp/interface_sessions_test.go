@@ -28,13 +28,17 @@ func TestSessions(t *testing.T) {
 		},
 		"POST: 201 new or 200 resumed": func(t *testing.T, e *env) {
 			profile := e.profile("Ming")
-			a := e.do("POST", "/feedback-sessions", object{"profile_id": profile, "feedback_date": "2026-06-01"}).want(201)
+			a := e.do("POST", "/feedback-sessions",
+				object{"profile_id": profile, "feedback_date": "2026-06-01"}).want(201)
 			require.Equal(t, "2026-06-01", a.str("feedback_date"))
 			again := e.do("POST", "/feedback-sessions", object{"profile_id": profile}).want(200)
 			require.Equal(t, a.json, again.json)
-			require.Equal(t, "2026-05-31", e.do("POST", "/feedback-sessions", object{"profile_id": e.profile("Li")}).want(201).str("feedback_date"), "today")
+			require.Equal(t, "2026-05-31",
+				e.do("POST", "/feedback-sessions",
+					object{"profile_id": e.profile("Li")}).want(201).str("feedback_date"), "today")
 			e.do("POST", "/feedback-sessions", object{"profile_id": profile, "feedback_date": "x"}).want(422)
-			require.Equal(t, []string{"body.profile_id"}, locations(e.do("POST", "/feedback-sessions", object{"profile_id": uuid.NewString()}).want(422)))
+			require.Equal(t, []string{"body.profile_id"},
+				locations(e.do("POST", "/feedback-sessions", object{"profile_id": uuid.NewString()}).want(422)))
 		},
 		"at most one active session a profile, also under concurrent calls": func(t *testing.T, e *env) {
 			profile := e.profile("Ming")
@@ -57,7 +61,8 @@ func TestSessions(t *testing.T) {
 		"a session whole": func(t *testing.T, e *env) {
 			session := e.session(e.profile("Ming"))
 			lesson := e.lesson(session)
-			e.upload(lesson, recording("b"), part{name: "sequence", value: "1"}, part{name: "duration_ms", value: "60000"}).want(202)
+			e.upload(lesson, recording("b"), part{name: "sequence", value: "1"},
+				part{name: "duration_ms", value: "60000"}).want(202)
 			e.upload(lesson, recording("a"), part{name: "sequence", value: "0"}).want(202)
 			a := e.do("GET", "/feedback-sessions/"+session, nil).want(200)
 			keys := func(o object) (out []string) {
@@ -66,21 +71,28 @@ func TestSessions(t *testing.T) {
 				}
 				return out
 			}
-			require.ElementsMatch(t, []string{"session_id", "profile_id", "state", "feedback_date", "feedback_text", "generated_text", "created_at", "updated_at", "lessons"}, keys(a.json))
+			require.ElementsMatch(t, []string{"session_id", "profile_id", "state", "feedback_date", "feedback_text",
+				"generated_text", "created_at", "updated_at", "lessons"}, keys(a.json))
 			require.Equal(t, "active", a.str("state"))
 			l := a.json["lessons"].([]any)[0].(object)
-			require.ElementsMatch(t, []string{"lesson_id", "number", "state", "applied", "started_at", "finished_at", "transcript", "segments"}, keys(l))
-			require.Equal(t, []any{lesson, 1.0, "recording", false, nil, ""}, []any{l["lesson_id"], l["number"], l["state"], l["applied"], l["finished_at"], l["transcript"]})
+			require.ElementsMatch(t, []string{"lesson_id", "number", "state", "applied", "started_at", "finished_at",
+				"transcript", "segments"}, keys(l))
+			require.Equal(t, []any{lesson, 1.0, "recording", false, nil, ""},
+				[]any{l["lesson_id"], l["number"], l["state"], l["applied"], l["finished_at"], l["transcript"]})
 			s := l["segments"].([]any)[1].(object)
-			require.ElementsMatch(t, []string{"segment_id", "sequence", "state", "text", "error", "attempts", "duration_ms", "size_bytes", "sha256", "content_type", "created_at", "transcribed_at"}, keys(s))
-			require.Equal(t, []any{1.0, "queued", "", nil, 0.0, 60000.0, float64(len(feedbacktest.MP3("b"))), "audio/mpeg", nil},
-				[]any{s["sequence"], s["state"], s["text"], s["error"], s["attempts"], s["duration_ms"], s["size_bytes"], s["content_type"], s["transcribed_at"]})
+			require.ElementsMatch(t, []string{"segment_id", "sequence", "state", "text", "error", "attempts",
+				"duration_ms", "size_bytes", "sha256", "content_type", "created_at", "transcribed_at"}, keys(s))
+			require.Equal(t, []any{1.0, "queued", "", nil, 0.0, 60000.0, float64(len(feedbacktest.MP3("b"))),
+				"audio/mpeg", nil},
+				[]any{s["sequence"], s["state"], s["text"], s["error"], s["attempts"], s["duration_ms"],
+					s["size_bytes"], s["content_type"], s["transcribed_at"]})
 			require.Empty(t, filterNil(e.work()))
 			a = e.do("GET", "/feedback-sessions/"+session, nil).want(200)
 			l = a.json["lessons"].([]any)[0].(object)
 			require.Equal(t, "said a\nsaid b", l["transcript"], "in sequence order")
 			s = l["segments"].([]any)[0].(object)
-			require.Equal(t, []any{"transcribed", "said a", 1500.0, "2026-05-31T09:00:00Z", 1.0}, []any{s["state"], s["text"], s["duration_ms"], s["transcribed_at"], s["attempts"]})
+			require.Equal(t, []any{"transcribed", "said a", 1500.0, "2026-05-31T09:00:00Z", 1.0},
+				[]any{s["state"], s["text"], s["duration_ms"], s["transcribed_at"], s["attempts"]})
 		},
 		"PUT autosaves what is given": func(t *testing.T, e *env) {
 			session := e.session(e.profile("Ming"))
@@ -89,31 +101,40 @@ func TestSessions(t *testing.T) {
 			a = e.do("PUT", "/feedback-sessions/"+session, object{"feedback_date": "2026-06-01"}).want(200)
 			require.Equal(t, []string{"one", "2026-06-01"}, []string{a.str("feedback_text"), a.str("feedback_date")})
 			e.do("PUT", "/feedback-sessions/"+session, object{}).want(200)
-			require.Empty(t, e.do("PUT", "/feedback-sessions/"+session, object{"feedback_text": ""}).want(200).str("feedback_text"))
-			e.do("PUT", "/feedback-sessions/"+session, object{"feedback_text": strings.Repeat("字", 20_000)}).want(200)
-			e.do("PUT", "/feedback-sessions/"+session, object{"feedback_text": strings.Repeat("字", 20_001)}).want(422)
+			require.Empty(t,
+				e.do("PUT", "/feedback-sessions/"+session, object{"feedback_text": ""}).want(200).str("feedback_text"))
+			for length, status := range map[int]int{20_000: 200, 20_001: 422} {
+				text := strings.Repeat("字", length)
+				e.do("PUT", "/feedback-sessions/"+session, object{"feedback_text": text}).want(status)
+			}
 			e.do("PUT", "/feedback-sessions/"+uuid.NewString(), object{"feedback_text": "x"}).want(404)
 		},
 		"a stale If-Match is 412": func(t *testing.T, e *env) {
 			session := e.session(e.profile("Ming"))
 			tag := e.do("GET", "/feedback-sessions/"+session, nil).want(200).Header().Get("ETag")
 			require.NotEmpty(t, tag)
-			next := e.do("PUT", "/feedback-sessions/"+session, object{"feedback_text": "first device"}, "If-Match", tag).want(200).Header().Get("ETag")
+			next := e.do("PUT", "/feedback-sessions/"+session, object{"feedback_text": "first device"}, "If-Match",
+				tag).want(200).Header().Get("ETag")
 			require.NotEqual(t, tag, next)
-			e.do("PUT", "/feedback-sessions/"+session, object{"feedback_text": "second device"}, "If-Match", tag).want(412, "stale_version")
-			e.do("PUT", "/feedback-sessions/"+session, object{"feedback_text": "x"}, "If-Match", `"nonsense"`).want(412)
+			e.do("PUT", "/feedback-sessions/"+session, object{"feedback_text": "second device"}, "If-Match",
+				tag).want(412, "stale_version")
+			e.do("PUT", "/feedback-sessions/"+session, object{"feedback_text": "x"}, "If-Match",
+				`"nonsense"`).want(412)
 			require.Equal(t, "first device", e.do("GET", "/feedback-sessions/"+session, nil).str("feedback_text"))
-			e.do("PUT", "/feedback-sessions/"+session, object{"feedback_text": "x"}, "If-Match", tag+", "+next).want(200)
+			e.do("PUT", "/feedback-sessions/"+session, object{"feedback_text": "x"}, "If-Match",
+				tag+", "+next).want(200)
 			e.do("PUT", "/feedback-sessions/"+session, object{"feedback_text": "y"}, "If-Match", "*").want(200)
 			tag = e.do("GET", "/feedback-sessions/"+session, nil).Header().Get("ETag")
 			e.upload(e.lesson(session), recording("x")).want(202)
 			e.work()
-			e.do("PUT", "/feedback-sessions/"+session, object{"feedback_text": "z"}, "If-Match", tag).want(200) // transcription is no edit
+			e.do("PUT", "/feedback-sessions/"+session, object{"feedback_text": "z"}, "If-Match",
+				tag).want(200) // transcription is no edit
 		},
 		"a completed session is 409": func(t *testing.T, e *env) {
 			profile := e.profile("Ming")
 			session := e.session(profile)
-			e.do("POST", "/feedback-records", object{"profile_id": profile, "feedback_date": "2026-05-31", "content": "x", "feedback_session_id": session}).want(201)
+			e.do("POST", "/feedback-records", object{"profile_id": profile, "feedback_date": "2026-05-31",
+				"content": "x", "feedback_session_id": session}).want(201)
 			e.do("PUT", "/feedback-sessions/"+session, object{"feedback_text": "x"}).want(409, "session_completed")
 			e.do("POST", "/feedback-sessions/"+session+"/lessons", nil).want(409, "session_completed")
 			e.do("POST", "/feedback-sessions/"+session+"/generate", nil).want(409, "session_completed")
@@ -134,14 +155,20 @@ func TestSessions(t *testing.T) {
 			e.do("PUT", "/feedback-sessions/"+session, object{"feedback_text": "my own"}).want(200)
 			a := e.do("POST", "/feedback-sessions/"+session+"/generate", nil).want(200)
 			require.Equal(t, object{"text": "[said 0][said 1][said 2]", "source": "local", "lessons": 3.0,
-				"segments": object{"total": 4.0, "queued": 1.0, "transcribing": 0.0, "transcribed": 3.0, "failed": 0.0}}, a.json)
+				"segments": object{"total": 4.0, "queued": 1.0, "transcribing": 0.0, "transcribed": 3.0,
+					"failed": 0.0}}, a.json)
 			whole := e.do("GET", "/feedback-sessions/"+session, nil)
-			require.Equal(t, []string{"[said 0][said 1][said 2]", "my own"}, []string{whole.str("generated_text"), whole.str("feedback_text")})
+			require.Equal(t, []string{"[said 0][said 1][said 2]", "my own"},
+				[]string{whole.str("generated_text"), whole.str("feedback_text")})
 
 			e.do("POST", "/feedback-lessons/"+lessons[1]+"/mark-applied", nil).want(200)
-			require.Equal(t, "[said 0][said 2]", e.do("POST", "/feedback-sessions/"+session+"/generate", nil).want(200).str("text"), "without the applied one")
-			require.Equal(t, "[said 0][said 1]", e.do("POST", "/feedback-sessions/"+session+"/generate", object{"lesson_ids": []string{lessons[1], lessons[0]}}).want(200).str("text"), "those named, in order")
-			require.Equal(t, []string{"body.lesson_ids"}, locations(e.do("POST", "/feedback-sessions/"+session+"/generate", object{"lesson_ids": []string{uuid.NewString()}}).want(422)))
+			require.Equal(t, "[said 0][said 2]", e.do("POST", "/feedback-sessions/"+session+"/generate",
+				nil).want(200).str("text"), "without the applied one")
+			require.Equal(t, "[said 0][said 1]", e.do("POST", "/feedback-sessions/"+session+"/generate",
+				object{"lesson_ids": []string{lessons[1], lessons[0]}}).want(200).str("text"), "those named, in order")
+			require.Equal(t, []string{"body.lesson_ids"},
+				locations(e.do("POST", "/feedback-sessions/"+session+"/generate",
+					object{"lesson_ids": []string{uuid.NewString()}}).want(422)))
 			e.do("POST", "/feedback-sessions/"+session+"/generate", object{"lesson_ids": []string{}}).want(422)
 		},
 		"a summary that fails without a fallback is 502": func(t *testing.T, e *env) {
@@ -158,7 +185,8 @@ func TestSessions(t *testing.T) {
 			e.upload(e.lesson(session), recording("x")).want(202)
 			e.work()
 			e.summary.warning = "made here"
-			require.Equal(t, "made here", e.do("POST", "/feedback-sessions/"+session+"/generate", nil).want(200).str("warning"))
+			require.Equal(t, "made here", e.do("POST", "/feedback-sessions/"+session+"/generate",
+				nil).want(200).str("warning"))
 		},
 	}.check(t)
 }
@@ -171,7 +199,8 @@ func TestLessons(t *testing.T) {
 			require.Equal(t, 1.0, a.json["number"])
 			require.Equal(t, "recording", a.str("state"))
 			require.Equal(t, []any{}, a.json["segments"])
-			busy := e.do("POST", "/feedback-sessions/"+session+"/lessons", nil, "X-Request-Id", "r1").want(409, "lesson_in_progress")
+			busy := e.do("POST", "/feedback-sessions/"+session+"/lessons", nil, "X-Request-Id", "r1").want(409,
+				"lesson_in_progress")
 			require.Equal(t, a.str("lesson_id"), busy.str("lesson_id"))
 			require.Equal(t, "r1", busy.str("instance"))
 			e.do("POST", "/feedback-lessons/"+a.str("lesson_id")+"/finish", nil).want(200)
@@ -182,14 +211,16 @@ func TestLessons(t *testing.T) {
 			lesson := e.lesson(e.session(e.profile("Ming")))
 			e.upload(lesson, recording("a")).want(202)
 			a := e.do("POST", "/feedback-lessons/"+lesson+"/finish", nil).want(200)
-			require.Equal(t, object{"total": 1.0, "queued": 1.0, "transcribing": 0.0, "transcribed": 0.0, "failed": 0.0}, a.json["summary"])
+			require.Equal(t, object{"total": 1.0, "queued": 1.0, "transcribing": 0.0, "transcribed": 0.0,
+				"failed": 0.0}, a.json["summary"])
 			require.Equal(t, "finished", a.str("state"))
 			at := a.str("finished_at")
 			e.upload(lesson, recording("b")).want(202) // uploads often trail the finish
 			e.work()
 			e.now.Add(time.Hour)
 			a = e.do("POST", "/feedback-lessons/"+lesson+"/finish", nil).want(200)
-			require.Equal(t, object{"total": 2.0, "queued": 0.0, "transcribing": 0.0, "transcribed": 2.0, "failed": 0.0}, a.json["summary"])
+			require.Equal(t, object{"total": 2.0, "queued": 0.0, "transcribing": 0.0, "transcribed": 2.0,
+				"failed": 0.0}, a.json["summary"])
 			require.Equal(t, at, a.str("finished_at"))
 			e.do("POST", "/feedback-lessons/"+uuid.NewString()+"/finish", nil).want(404)
 		},
@@ -216,26 +247,34 @@ func TestUploads(t *testing.T) {
 		"the parts come in any order, as file or audio": func(t *testing.T, e *env) {
 			lesson := e.lesson(e.session(e.profile("Ming")))
 			audio := part{name: "audio", file: "x", value: string(feedbacktest.MP3("1"))}
-			a := e.upload(lesson, audio, part{name: "duration_ms", value: "10"}, part{name: "sequence", value: "9999"}).want(202)
+			a := e.upload(lesson, audio, part{name: "duration_ms", value: "10"},
+				part{name: "sequence", value: "9999"}).want(202)
 			require.Equal(t, []any{9999.0, 10.0}, []any{a.json["sequence"], a.json["duration_ms"]})
 			e.upload(lesson, part{name: "sequence", value: "0"}, recording("2")).want(202)
 		},
 		"or the audio is the body, the rest query parameters": func(t *testing.T, e *env) {
 			lesson := e.lesson(e.session(e.profile("Ming")))
-			a := e.do("POST", "/feedback-lessons/"+lesson+"/segments?sequence=5&duration_ms=7", string(feedbacktest.MP3("1")), "Content-Type", "audio/mp4").want(202)
-			require.Equal(t, []any{5.0, 7.0, "audio/mpeg"}, []any{a.json["sequence"], a.json["duration_ms"], a.json["content_type"]})
-			require.Equal(t, 6.0, e.do("POST", "/feedback-lessons/"+lesson+"/segments", string(feedbacktest.MP3("2")), "Content-Type", "audio/mpeg").want(202).json["sequence"], "the next")
+			a := e.do("POST", "/feedback-lessons/"+lesson+"/segments?sequence=5&duration_ms=7",
+				string(feedbacktest.MP3("1")), "Content-Type", "audio/mp4").want(202)
+			require.Equal(t, []any{5.0, 7.0, "audio/mpeg"},
+				[]any{a.json["sequence"], a.json["duration_ms"], a.json["content_type"]})
+			require.Equal(t, 6.0, e.do("POST", "/feedback-lessons/"+lesson+"/segments", string(feedbacktest.MP3("2")),
+				"Content-Type", "audio/mpeg").want(202).json["sequence"], "the next")
 		},
 		"recognised by content, not by name or declared type": func(t *testing.T, e *env) {
 			lesson := e.lesson(e.session(e.profile("Ming")))
-			a := e.upload(lesson, part{name: "file", file: "../../etc/passwd.html", contentType: "text/html", value: string(feedbacktest.MP3("1"))}).want(202)
+			a := e.upload(lesson, part{name: "file", file: "../../etc/passwd.html", contentType: "text/html",
+				value: string(feedbacktest.MP3("1"))}).want(202)
 			require.Equal(t, "audio/mpeg", a.str("content_type"))
 			for _, name := range e.files() {
 				require.NotContains(t, name, "passwd")
 			}
-			e.upload(lesson, part{name: "file", file: "a.mp3", contentType: "audio/mpeg", value: "<html>"}).want(415, "not_audio")
-			e.do("POST", "/feedback-lessons/"+lesson+"/segments", "hello", "Content-Type", "audio/mpeg").want(415, "not_audio")
-			e.do("POST", "/feedback-lessons/"+lesson+"/segments", string(feedbacktest.MP3("1")), "Content-Type", "application/octet-stream").want(415, "unsupported_media_type")
+			e.upload(lesson, part{name: "file", file: "a.mp3", contentType: "audio/mpeg", value: "<html>"}).want(415,
+				"not_audio")
+			e.do("POST", "/feedback-lessons/"+lesson+"/segments", "hello", "Content-Type", "audio/mpeg").want(415,
+				"not_audio")
+			e.do("POST", "/feedback-lessons/"+lesson+"/segments", string(feedbacktest.MP3("1")), "Content-Type",
+				"application/octet-stream").want(415, "unsupported_media_type")
 			require.Len(t, e.files(), 1)
 		},
 		"raw samples when declared as such": func(t *testing.T, e *env) {
@@ -245,22 +284,28 @@ func TestUploads(t *testing.T) {
 			a := e.upload(lesson, part{name: "file", file: "x", value: samples}, part{name: "format", value: "pcm"},
 				part{name: "sample_rate", value: "16000"}, part{name: "channels", value: "1"}).want(202)
 			require.Equal(t, []any{"audio/wav", 200.0}, []any{a.json["content_type"], a.json["size_bytes"]})
-			e.do("POST", "/feedback-lessons/"+lesson+"/segments", samples+"\x00\x02", "Content-Type", "audio/pcm; rate=8000; channels=2").want(202)
-			e.do("POST", "/feedback-lessons/"+lesson+"/segments?format=pcm", samples, "Content-Type", "audio/pcm").want(422)
-			e.do("POST", "/feedback-lessons/"+lesson+"/segments?format=mp3", samples, "Content-Type", "audio/pcm").want(422)
-			e.do("POST", "/feedback-lessons/"+lesson+"/segments?sample_rate=1&channels=1", samples, "Content-Type", "audio/pcm").want(422)
+			e.do("POST", "/feedback-lessons/"+lesson+"/segments", samples+"\x00\x02", "Content-Type",
+				"audio/pcm; rate=8000; channels=2").want(202)
+			e.do("POST", "/feedback-lessons/"+lesson+"/segments?format=pcm", samples, "Content-Type",
+				"audio/pcm").want(422)
+			e.do("POST", "/feedback-lessons/"+lesson+"/segments?format=mp3", samples, "Content-Type",
+				"audio/pcm").want(422)
+			e.do("POST", "/feedback-lessons/"+lesson+"/segments?sample_rate=1&channels=1", samples, "Content-Type",
+				"audio/pcm").want(422)
 			wav := e.do("GET", "/audio-segments/"+a.str("segment_id")+"/audio", nil).want(200)
 			require.Equal(t, 244, wav.Body.Len())
 			require.Equal(t, "RIFF", wav.Body.String()[:4])
 		},
 		"empty 422, over the limit 413 and read no further": func(t *testing.T, e *env) {
 			lesson := e.lesson(e.session(e.profile("Ming")))
-			require.Equal(t, []string{"body.file"}, locations(e.upload(lesson, part{name: "file", file: "x"}).want(422, "audio_empty")))
+			require.Equal(t, []string{"body.file"},
+				locations(e.upload(lesson, part{name: "file", file: "x"}).want(422, "audio_empty")))
 			e.upload(lesson, part{name: "sequence", value: "1"}).want(422)
 			path := "/api/v1/feedback-lessons/" + lesson + "/segments"
 			large := string(feedbacktest.MP3(strings.Repeat("x", 1<<20)))
 			e.upload(lesson, part{name: "file", file: "x", value: large}).want(413, "audio_too_large")
-			e.do("POST", strings.TrimPrefix(path, "/api/v1"), large, "Content-Type", "audio/mpeg").want(413, "audio_too_large")
+			e.do("POST", strings.TrimPrefix(path, "/api/v1"), large, "Content-Type", "audio/mpeg").want(413,
+				"audio_too_large")
 			unread := &counter{}
 			r := httptest.NewRequest("POST", path, unread)
 			r.Header.Set("Content-Type", "audio/mpeg")
@@ -275,7 +320,8 @@ func TestUploads(t *testing.T) {
 			again := e.upload(lesson, recording("a"), part{name: "sequence", value: "3"}).want(200)
 			require.Equal(t, first.json, again.json)
 			e.upload(lesson, recording("b"), part{name: "sequence", value: "3"}).want(409, "sequence_taken")
-			require.Equal(t, first.str("segment_id"), e.upload(lesson, recording("a")).want(200).str("segment_id"), "no sequence, the same bytes")
+			require.Equal(t, first.str("segment_id"), e.upload(lesson, recording("a")).want(200).str("segment_id"),
+				"no sequence, the same bytes")
 			require.Len(t, e.files(), 1)
 			require.Equal(t, 1, e.count("test_jobs"))
 		},
@@ -299,13 +345,16 @@ func TestUploads(t *testing.T) {
 		},
 		"fields that are not known or no numbers are 422": func(t *testing.T, e *env) {
 			lesson := e.lesson(e.session(e.profile("Ming")))
-			for _, p := range []part{{name: "sequnce", value: "1"}, {name: "sequence", value: "x"}, {name: "sequence", value: "-1"}, {name: "sequence", value: "10000"},
-				{name: "duration_ms", value: "1e3"}, {name: "duration_ms", value: "-5"}, {name: "sequence", value: strings.Repeat("1", 5000)}} {
+			for _, p := range []part{{name: "sequnce", value: "1"}, {name: "sequence", value: "x"},
+				{name: "sequence", value: "-1"}, {name: "sequence", value: "10000"},
+				{name: "duration_ms", value: "1e3"}, {name: "duration_ms", value: "-5"},
+				{name: "sequence", value: strings.Repeat("1", 5000)}} {
 				e.upload(lesson, p, recording("a")).want(422, "invalid_fields")
 				e.upload(lesson, recording("a"), p).want(422, "invalid_fields")
 			}
 			e.upload(lesson, recording("a"), recording("b")).want(422)
-			e.do("POST", "/feedback-lessons/"+lesson+"/segments?sequnce=1", string(feedbacktest.MP3("1")), "Content-Type", "audio/mpeg").want(422)
+			e.do("POST", "/feedback-lessons/"+lesson+"/segments?sequnce=1", string(feedbacktest.MP3("1")),
+				"Content-Type", "audio/mpeg").want(422)
 			require.Empty(t, e.files())
 			require.Zero(t, e.count("feedback_segments"))
 		},
@@ -337,7 +386,8 @@ func TestSegments(t *testing.T) {
 			e.speech.fail(fault{permanent: true, public: "the audio is damaged"})
 			require.Len(t, filterNil(e.work()), 1)
 			failed := e.do("GET", "/audio-segments/"+id, nil).want(200)
-			require.Equal(t, []string{"failed", "the audio is damaged"}, []string{failed.str("state"), failed.str("error")})
+			require.Equal(t, []string{"failed", "the audio is damaged"},
+				[]string{failed.str("state"), failed.str("error")})
 			a := e.do("POST", "/audio-segments/"+id+"/retry", nil).want(202)
 			require.Equal(t, "queued", a.str("state"))
 			require.Nil(t, a.json["error"])
@@ -383,7 +433,8 @@ func TestBackgroundTranscription(t *testing.T) {
 			e.speech.fail(fault{after: time.Minute, public: "the recogniser is loading"})
 			require.Len(t, filterNil(e.work()), 1)
 			a := e.do("GET", "/audio-segments/"+id, nil).want(200)
-			require.Equal(t, []any{"queued", 0.0, "the recogniser is loading"}, []any{a.json["state"], a.json["attempts"], a.json["error"]})
+			require.Equal(t, []any{"queued", 0.0, "the recogniser is loading"},
+				[]any{a.json["state"], a.json["attempts"], a.json["error"]})
 		},
 		"other faults never show addresses": func(t *testing.T, e *env) {
 			id := e.upload(e.lesson(e.session(e.profile("Ming"))), recording("x")).want(202).str("segment_id")

@@ -57,14 +57,17 @@ func TestConventions(t *testing.T) {
 			require.NotEmpty(t, a.str("detail"))
 		},
 		"422 names each bad field": func(t *testing.T, e *env) {
-			a := e.do("POST", "/profiles", object{"name": "", "academic_year": 1, "start_time": "9:00"}).want(422, "invalid_fields")
+			a := e.do("POST", "/profiles", object{"name": "", "academic_year": 1, "start_time": "9:00"}).want(422,
+				"invalid_fields")
 			require.ElementsMatch(t, []string{"body.name", "body.academic_year", "body.start_time"}, locations(a))
-			a = e.do("POST", "/profiles", object{"name": "  ", "start_time": "10:00", "end_time": "09:00"}).want(422, "invalid_fields")
+			a = e.do("POST", "/profiles", object{"name": "  ", "start_time": "10:00", "end_time": "09:00"}).want(422,
+				"invalid_fields")
 			require.ElementsMatch(t, []string{"body.name", "body.end_time"}, locations(a))
 		},
 		"every response carries X-Request-Id, the caller's own when sane": func(t *testing.T, e *env) {
 			require.NotEmpty(t, e.do("GET", "/profiles", nil).Header().Get("X-Request-Id"))
-			require.Equal(t, "my-id", e.do("GET", "/profiles", nil, "X-Request-Id", "my-id").Header().Get("X-Request-Id"))
+			require.Equal(t, "my-id",
+				e.do("GET", "/profiles", nil, "X-Request-Id", "my-id").Header().Get("X-Request-Id"))
 			a := e.do("GET", "/profiles/"+uuid.NewString(), nil, "X-Request-Id", "evil\tid").want(404)
 			require.NotContains(t, a.Header().Get("X-Request-Id"), "evil")
 			require.Equal(t, a.Header().Get("X-Request-Id"), a.str("instance"))
@@ -92,19 +95,24 @@ func TestConventions(t *testing.T) {
 			a = e.do("GET", "/profiles?cursor="+a.str("next_cursor"), nil).want(200)
 			require.Len(t, a.json["items"], 1)
 			require.Nil(t, a.json["next_cursor"])
-			require.Nil(t, e.do("GET", "/profiles?limit=51", nil).want(200).json["next_cursor"], "a full last page is the last page")
+			require.Nil(t, e.do("GET", "/profiles?limit=51", nil).want(200).json["next_cursor"],
+				"a full last page is the last page")
 			for _, limit := range []string{"0", "201", "-1", "x"} {
-				require.Equal(t, []string{"query.limit"}, locations(e.do("GET", "/profiles?limit="+limit, nil).want(422)), limit)
+				require.Equal(t, []string{"query.limit"},
+					locations(e.do("GET", "/profiles?limit="+limit, nil).want(422)), limit)
 			}
 			e.do("GET", "/feedback-records?limit=200", nil).want(200)
-			require.Equal(t, []string{"query.cursor"}, locations(e.do("GET", "/feedback-records?cursor=nonsense", nil).want(422)))
+			require.Equal(t, []string{"query.cursor"},
+				locations(e.do("GET", "/feedback-records?cursor=nonsense", nil).want(422)))
 		},
 		"400 malformed JSON or multipart": func(t *testing.T, e *env) {
 			e.do("POST", "/profiles", `{"name":`).want(400)
 			e.do("POST", "/profiles", ``).want(400)
 			lesson := e.lesson(e.session(e.profile("Ming")))
-			e.do("POST", "/feedback-lessons/"+lesson+"/segments", "no form", "Content-Type", "multipart/form-data; boundary=x").want(400)
-			e.do("POST", "/feedback-lessons/"+lesson+"/segments", "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a\"\r\n\r\ncut",
+			e.do("POST", "/feedback-lessons/"+lesson+"/segments", "no form", "Content-Type",
+				"multipart/form-data; boundary=x").want(400)
+			e.do("POST", "/feedback-lessons/"+lesson+"/segments",
+				"--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a\"\r\n\r\ncut",
 				"Content-Type", "multipart/form-data; boundary=x").want(400, "upload_broken_off")
 			require.Empty(t, e.files())
 		},
@@ -122,7 +130,8 @@ func TestConventions(t *testing.T) {
 			e.do("PATCH", "/profiles", nil).want(405)
 		},
 		"an identifier that is none is 422": func(t *testing.T, e *env) {
-			for _, path := range []string{"/profiles/x", "/feedback-sessions/x", "/audio-segments/x", "/audio-segments/x/audio", "/feedback-sessions/x/events"} {
+			for _, path := range []string{"/profiles/x", "/feedback-sessions/x", "/audio-segments/x",
+				"/audio-segments/x/audio", "/feedback-sessions/x/events"} {
 				require.Len(t, locations(e.do("GET", path, nil).want(422)), 1, path)
 			}
 		},
@@ -146,7 +155,8 @@ func TestProfiles(t *testing.T) {
 			a := e.do("POST", "/profiles", object{"name": " Ming ", "start_time": "09:15"}).want(201)
 			require.Equal(t, "Ming", a.str("name"))
 			require.Equal(t, []any{"Art class", "Art", 2026.0, "", "", "10:45"},
-				[]any{a.json["grade"], a.json["subject"], a.json["academic_year"], a.json["term"], a.json["guardian_title"], a.json["end_time"]})
+				[]any{a.json["grade"], a.json["subject"], a.json["academic_year"], a.json["term"],
+					a.json["guardian_title"], a.json["end_time"]})
 			e.do("POST", "/profiles", object{}).want(422)
 			a = e.do("POST", "/profiles", object{"name": "Ming", "start_time": "23:00"}).want(201)
 			require.Empty(t, a.str("end_time"), "not on the same day")
@@ -154,19 +164,26 @@ func TestProfiles(t *testing.T) {
 		},
 		"bounds of the fields": func(t *testing.T, e *env) {
 			long := strings.Repeat("字", 100)
-			e.do("POST", "/profiles", object{"name": long, "grade": long, "subject": long, "term": long, "guardian_title": long, "academic_year": 1900}).want(201)
-			e.do("POST", "/profiles", object{"name": long, "academic_year": 2200, "start_time": "00:00", "end_time": "23:59"}).want(201)
-			for _, in := range []object{{"name": long + "字"}, {"name": "a\x07"}, {"name": "a", "grade": "a\nb"}, {"name": "a", "term": long + "x"},
-				{"name": "a", "academic_year": 1899}, {"name": "a", "academic_year": 2201}, {"name": "a", "academic_year": 2026.5},
-				{"name": "a", "start_time": "24:00"}, {"name": "a", "start_time": "10:00", "end_time": "10:00"}, {"name": nil}} {
+			e.do("POST", "/profiles", object{"name": long, "grade": long, "subject": long, "term": long,
+				"guardian_title": long, "academic_year": 1900}).want(201)
+			e.do("POST", "/profiles", object{"name": long, "academic_year": 2200, "start_time": "00:00",
+				"end_time": "23:59"}).want(201)
+			for _, in := range []object{{"name": long + "字"}, {"name": "a\x07"}, {"name": "a", "grade": "a\nb"},
+				{"name": "a", "term": long + "x"},
+				{"name": "a", "academic_year": 1899}, {"name": "a", "academic_year": 2201},
+				{"name": "a", "academic_year": 2026.5},
+				{"name": "a", "start_time": "24:00"}, {"name": "a", "start_time": "10:00", "end_time": "10:00"},
+				{"name": nil}} {
 				e.do("POST", "/profiles", in).want(422, "invalid_fields")
 			}
 		},
 		"PUT replaces the whole profile by the same rules": func(t *testing.T, e *env) {
-			id := e.do("POST", "/profiles", object{"name": "Ming", "term": "spring", "grade": "3"}).want(201).str("profile_id")
+			id := e.do("POST", "/profiles",
+				object{"name": "Ming", "term": "spring", "grade": "3"}).want(201).str("profile_id")
 			e.now.Add(time.Minute)
 			a := e.do("PUT", "/profiles/"+id, object{"name": "Li"}).want(200)
-			require.Equal(t, []string{id, "Li", "", "Art class"}, []string{a.str("profile_id"), a.str("name"), a.str("term"), a.str("grade")})
+			require.Equal(t, []string{id, "Li", "", "Art class"},
+				[]string{a.str("profile_id"), a.str("name"), a.str("term"), a.str("grade")})
 			require.Equal(t, "2026-05-31T09:00:00Z", a.str("created_at"))
 			require.Equal(t, "2026-05-31T09:01:00Z", a.str("updated_at"))
 			e.do("PUT", "/profiles/"+id, object{"term": "x"}).want(422)
@@ -201,19 +218,22 @@ func TestProfiles(t *testing.T) {
 			session := e.session(profile)
 			lesson := e.lesson(session)
 			segment := e.upload(lesson, recording("x")).want(202).str("segment_id")
-			record := e.do("POST", "/feedback-records", object{"profile_id": profile, "feedback_date": "2026-05-31", "content": "x"}).want(201).str("record_id")
+			record := e.do("POST", "/feedback-records", object{"profile_id": profile, "feedback_date": "2026-05-31",
+				"content": "x"}).want(201).str("record_id")
 			e.tasks()
 			e.do("DELETE", "/profiles/"+profile, nil).want(204)
 			require.Equal(t, 1, e.count("test_jobs"), "the file goes by a durable job")
 			require.Len(t, e.files(), 1)
 			require.Empty(t, filterNil(e.work()))
 			require.Empty(t, e.files())
-			for method, path := range map[string]string{"DELETE": "/feedback-records/" + record, "GET": "/feedback-sessions/" + session, "POST": "/feedback-lessons/" + lesson + "/finish"} {
+			for method, path := range map[string]string{"DELETE": "/feedback-records/" + record,
+				"GET": "/feedback-sessions/" + session, "POST": "/feedback-lessons/" + lesson + "/finish"} {
 				e.do(method, path, nil).want(404, "not_found")
 			}
 			e.do("GET", "/audio-segments/"+segment, nil).want(404)
 			e.do("DELETE", "/profiles/"+profile, nil).want(404)
-			for _, table := range []string{"feedback_profiles", "feedback_records", "feedback_sessions", "feedback_lessons", "feedback_segments"} {
+			for _, table := range []string{"feedback_profiles", "feedback_records", "feedback_sessions",
+				"feedback_lessons", "feedback_segments"} {
 				require.Zero(t, e.count(table), table)
 			}
 		},
@@ -224,8 +244,10 @@ func TestProfiles(t *testing.T) {
 			require.Equal(t, mine, e.do("PUT", "/profile-defaults", mine).want(200).json)
 			require.Equal(t, mine, e.do("GET", "/profile-defaults", nil).want(200).json)
 			require.Equal(t, art, e.do("GET", "/profile-defaults", nil, "X-Teacher", uuid.NewString()).want(200).json)
-			for _, in := range []object{{"grade": "3", "subject": "x"}, {"grade": "3", "subject": "x", "lesson_duration_minutes": 0},
-				{"grade": "3", "subject": "x", "lesson_duration_minutes": 601}, {"grade": "3", "lesson_duration_minutes": 1}} {
+			for _, in := range []object{{"grade": "3", "subject": "x"},
+				{"grade": "3", "subject": "x", "lesson_duration_minutes": 0},
+				{"grade": "3", "subject": "x", "lesson_duration_minutes": 601},
+				{"grade": "3", "lesson_duration_minutes": 1}} {
 				e.do("PUT", "/profile-defaults", in).want(422)
 			}
 		},
@@ -236,7 +258,8 @@ func TestRecords(t *testing.T) {
 	rules{
 		"POST makes a record": func(t *testing.T, e *env) {
 			profile := e.profile("Ming")
-			in := object{"profile_id": profile, "feedback_date": "2026-05-31", "content": "well\ndone", "feedback_session_id": nil}
+			in := object{"profile_id": profile, "feedback_date": "2026-05-31", "content": "well\ndone",
+				"feedback_session_id": nil}
 			a := e.do("POST", "/feedback-records", in).want(201)
 			validID(t, a.str("record_id"))
 			require.NotEmpty(t, a.str("created_at"))
@@ -249,18 +272,22 @@ func TestRecords(t *testing.T) {
 		},
 		"content has 1 to 20 000 characters": func(t *testing.T, e *env) {
 			profile := e.profile("Ming")
-			for content, status := range map[string]int{"": 422, "x": 201, strings.Repeat("字", 20_000): 201, strings.Repeat("字", 20_001): 422, "a\x00": 422} {
-				e.do("POST", "/feedback-records", object{"profile_id": profile, "feedback_date": "2026-05-31", "content": content}).want(status)
+			for content, status := range map[string]int{"": 422, "x": 201, strings.Repeat("字", 20_000): 201,
+				strings.Repeat("字", 20_001): 422, "a\x00": 422} {
+				e.do("POST", "/feedback-records", object{"profile_id": profile, "feedback_date": "2026-05-31",
+					"content": content}).want(status)
 			}
 			for _, date := range []string{"", "2026-02-29", "31.05.2026", "2026-5-31", "2026-05-31T00:00:00Z"} {
-				e.do("POST", "/feedback-records", object{"profile_id": profile, "feedback_date": date, "content": "x"}).want(422)
+				e.do("POST", "/feedback-records",
+					object{"profile_id": profile, "feedback_date": date, "content": "x"}).want(422)
 			}
 		},
 		"profile and session are the teacher's and belong together": func(t *testing.T, e *env) {
 			ming, li := e.profile("Ming"), e.profile("Li")
 			session := e.session(ming)
 			post := func(profile string, session any) answer {
-				return e.do("POST", "/feedback-records", object{"profile_id": profile, "feedback_date": "2026-05-31", "content": "x", "feedback_session_id": session})
+				return e.do("POST", "/feedback-records", object{"profile_id": profile, "feedback_date": "2026-05-31",
+					"content": "x", "feedback_session_id": session})
 			}
 			require.Equal(t, []string{"body.profile_id"}, locations(post(uuid.NewString(), nil).want(422)))
 			require.Equal(t, []string{"body.feedback_session_id"}, locations(post(li, session).want(422)))
@@ -271,15 +298,18 @@ func TestRecords(t *testing.T) {
 		"naming a session completes it": func(t *testing.T, e *env) {
 			profile := e.profile("Ming")
 			session := e.session(profile)
-			e.do("POST", "/feedback-records", object{"profile_id": profile, "feedback_date": "2026-05-31", "content": "x", "feedback_session_id": session}).want(201)
+			e.do("POST", "/feedback-records", object{"profile_id": profile, "feedback_date": "2026-05-31",
+				"content": "x", "feedback_session_id": session}).want(201)
 			e.do("GET", "/feedback-sessions/active?profile_id="+profile, nil).want(404, "no_active_session")
 			require.Equal(t, "completed", e.do("GET", "/feedback-sessions/"+session, nil).want(200).str("state"))
 			require.NotEqual(t, session, e.session(profile))
 		},
 		"lists are newest date first, then newest created": func(t *testing.T, e *env) {
 			ming, li := e.profile("Ming"), e.profile("Li")
-			for _, r := range []object{{"profile_id": ming, "feedback_date": "2026-05-30", "content": "3"}, {"profile_id": li, "feedback_date": "2026-05-31", "content": "1"},
-				{"profile_id": ming, "feedback_date": "2026-05-30", "content": "2"}, {"profile_id": ming, "feedback_date": "2025-12-31", "content": "4"}} {
+			for _, r := range []object{{"profile_id": ming, "feedback_date": "2026-05-30", "content": "3"},
+				{"profile_id": li, "feedback_date": "2026-05-31", "content": "1"},
+				{"profile_id": ming, "feedback_date": "2026-05-30", "content": "2"},
+				{"profile_id": ming, "feedback_date": "2025-12-31", "content": "4"}} {
 				e.do("POST", "/feedback-records", r).want(201)
 				e.now.Add(time.Second)
 			}
@@ -303,7 +333,9 @@ func TestRecords(t *testing.T) {
 			require.Empty(t, list("&profile_id="+uuid.Nil.String()), "nobody is no wish for everybody")
 		},
 		"DELETE removes a record": func(t *testing.T, e *env) {
-			id := e.do("POST", "/feedback-records", object{"profile_id": e.profile("Ming"), "feedback_date": "2026-05-31", "content": "x"}).want(201).str("record_id")
+			id := e.do("POST", "/feedback-records",
+				object{"profile_id": e.profile("Ming"), "feedback_date": "2026-05-31",
+					"content": "x"}).want(201).str("record_id")
 			e.do("DELETE", "/feedback-records/"+id, nil).want(204)
 			e.do("DELETE", "/feedback-records/"+id, nil).want(404, "not_found")
 		},

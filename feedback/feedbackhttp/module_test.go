@@ -59,7 +59,9 @@ func main() {
 		Authenticate: func(context.Context, http.Header) (uuid.UUID, error) { return me, nil },
 	})))
 	mux.HandleFunc("GET /hello", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "hello") })
-	for _, request := range []string{"GET /hello", "POST /teach/api/v1/profiles {\"name\":\"Ming\"}", "GET /teach/api/v1/profiles"} {
+	for _, request := range []string{
+		"GET /hello", "POST /teach/api/v1/profiles {\"name\":\"Ming\"}", "GET /teach/api/v1/profiles",
+	} {
 		part := append(strings.SplitN(request, " ", 3), "")
 		r := httptest.NewRequest(part[0], part[1], strings.NewReader(part[2]))
 		w := httptest.NewRecorder()

@@ -63,7 +63,8 @@ func TestDocumentSaysEverything(t *testing.T) {
 			for _, p := range parameters {
 				p := p.(object)
 				schema := p["schema"].(object)
-				require.True(t, p["example"] != nil || schema["examples"] != nil, "%s: the parameter %s lacks an example", name, p["name"])
+				require.True(t, p["example"] != nil || schema["examples"] != nil,
+					"%s: the parameter %s lacks an example", name, p["name"])
 			}
 		}
 	}

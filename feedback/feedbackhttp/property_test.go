@@ -43,19 +43,23 @@ func TestGeneratedRequests(t *testing.T) {
 		t.Logf("run again with -seed=%d", s)
 		mux := http.NewServeMux()
 		api := httpapi.New(mux, httpapi.Options{Title: "t", Version: "1"})
-		feedbackhttp.Register(huma.NewGroup(api, "/api/v1"), feedbackhttp.Config{Service: e.svc, Authenticate: teacherOf})
+		feedbackhttp.Register(huma.NewGroup(api, "/api/v1"),
+			feedbackhttp.Config{Service: e.svc, Authenticate: teacherOf})
 		e.handler = httpapi.Wrap(mux, httpapi.WrapOptions{
-			Logger: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelError})), // the cause of a 500
+			Logger: slog.New(slog.NewTextHandler(t.Output(),
+				&slog.HandlerOptions{Level: slog.LevelError})), // the cause of a 500
 		})
 		g := &generator{Rand: rand.New(rand.NewPCG(s, 0)), env: e, api: api.OpenAPI(), ids: map[string][]string{}}
 		for path, item := range api.OpenAPI().Paths {
-			for method, op := range map[string]*huma.Operation{"GET": item.Get, "POST": item.Post, "PUT": item.Put, "DELETE": item.Delete} {
+			for method, op := range map[string]*huma.Operation{"GET": item.Get, "POST": item.Post, "PUT": item.Put,
+				"DELETE": item.Delete} {
 				if op != nil {
 					g.operations = append(g.operations, operation{method, path, op})
 				}
 			}
 		}
-		slices.SortFunc(g.operations, func(a, b operation) int { return strings.Compare(a.method+a.path, b.method+b.path) })
+		slices.SortFunc(g.operations,
+			func(a, b operation) int { return strings.Compare(a.method+a.path, b.method+b.path) })
 		for range *requests {
 			g.one(t)
 		}
@@ -91,7 +95,8 @@ func (g *generator) one(t *testing.T) {
 		op = g.operations[g.IntN(len(g.operations))] // it ends too many stories
 	}
 	if g.chance(5) {
-		g.env.speech.fail(pick[error](g, nil, nil, fault{permanent: true, public: "no"}, fault{after: time.Second}, errOrdinary))
+		g.env.speech.fail(pick[error](g, nil, nil, fault{permanent: true, public: "no"}, fault{after: time.Second},
+			errOrdinary))
 		g.env.work()
 	}
 	if g.chance(10) {
@@ -174,7 +179,8 @@ func (g *generator) check(t *testing.T, op operation, w *httptest.ResponseRecord
 	var value any
 	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &value), "%s: %s", what, w.Body)
 	result := &huma.ValidateResult{}
-	huma.Validate(g.api.Components.Schemas, content.Schema, huma.NewPathBuffer(nil, 0), huma.ModeReadFromServer, value, result)
+	huma.Validate(g.api.Components.Schemas, content.Schema, huma.NewPathBuffer(nil, 0), huma.ModeReadFromServer, value,
+		result)
 	require.Empty(t, result.Errors, "%s: %s", what, w.Body)
 	g.remember("", value)
 }
@@ -191,14 +197,16 @@ func (g *generator) remember(name string, value any) {
 			g.remember(name, value)
 		}
 	case string:
-		if known := g.ids[name]; (strings.HasSuffix(name, "_id") || strings.HasSuffix(name, "_cursor")) && !slices.Contains(known, v) {
+		if known := g.ids[name]; (strings.HasSuffix(name, "_id") || strings.HasSuffix(name, "_cursor")) &&
+			!slices.Contains(known, v) {
 			g.ids[name] = append(known[max(0, len(known)-20):], v)
 		}
 	}
 }
 
 func (g *generator) id(name string) string {
-	if other, ok := map[string]string{"feedback_session_id": "session_id", "lesson_ids": "lesson_id", "cursor": "next_cursor"}[name]; ok {
+	if other, ok := map[string]string{"feedback_session_id": "session_id", "lesson_ids": "lesson_id",
+		"cursor": "next_cursor"}[name]; ok {
 		name = other
 	}
 	if known := g.ids[name]; len(known) > 0 && g.chance(85) {
@@ -210,9 +218,11 @@ func (g *generator) id(name string) string {
 func (g *generator) parameter(p *huma.Param, broken bool) string {
 	if broken && g.chance(30) {
 		if p.In == "header" {
-			return pick(g, "", "x", `"`, `"1`, `W/"1"`, "bytes=", "bytes=5-2", "bytes=-1,0-0,1-2", "99999999999999999999", "-1")
+			return pick(g, "", "x", `"`, `"1`, `W/"1"`, "bytes=", "bytes=5-2", "bytes=-1,0-0,1-2",
+				"99999999999999999999", "-1")
 		}
-		return pick(g, g.text(30), "x", "%", "0", uuid.Nil.String(), "{"+uuid.NewString()+"}", "urn:uuid:"+uuid.NewString(), strings.Repeat("a", 3000))
+		return pick(g, g.text(30), "x", "%", "0", uuid.Nil.String(), "{"+uuid.NewString()+"}",
+			"urn:uuid:"+uuid.NewString(), strings.Repeat("a", 3000))
 	}
 	if p.Name == "cursor" {
 		return g.id("cursor")
@@ -253,7 +263,8 @@ func (g *generator) value(name string, s *huma.Schema, broken bool) any {
 		s = g.api.Components.Schemas.SchemaFromRef(s.Ref)
 	}
 	if broken && g.chance(15) {
-		return pick[any](g, nil, true, -1, 1.5, 1e300, "", g.text(10), []any{}, []any{nil}, object{}, object{"a": 1}, strings.Repeat("字", 20_001))
+		return pick[any](g, nil, true, -1, 1.5, 1e300, "", g.text(10), []any{}, []any{nil}, object{}, object{"a": 1},
+			strings.Repeat("字", 20_001))
 	}
 	if len(s.Enum) > 0 {
 		return s.Enum[g.IntN(len(s.Enum))]
@@ -336,7 +347,8 @@ func (g *generator) body(op operation, header http.Header, broken bool) []byte {
 		case 2:
 			out = []byte(strings.Repeat("[", 5000))
 		case 3:
-			header.Set("Content-Type", pick(g, "text/plain", "application/cbor", "application/json; charset=latin1", "multipart/form-data", "/", "application/problem+json", ""))
+			header.Set("Content-Type", pick(g, "text/plain", "application/cbor", "application/json; charset=latin1",
+				"multipart/form-data", "/", "application/problem+json", ""))
 		case 4:
 			out = []byte(`{"name":"\ud800","content":"\udfff"}`)
 		case 5:
@@ -347,12 +359,14 @@ func (g *generator) body(op operation, header http.Header, broken bool) []byte {
 }
 
 func (g *generator) recording(header http.Header, broken bool) []byte {
-	audio := string(pick(g, []byte("\xff\xfb\x90\x64"), []byte("\xff\xfb\x90\x64"), []byte("#!AMR\n"), []byte("fLaC\x00\x00\x00\x22"))) + g.plain(1+g.IntN(3))
+	audio := string(pick(g, []byte("\xff\xfb\x90\x64"), []byte("\xff\xfb\x90\x64"), []byte("#!AMR\n"),
+		[]byte("fLaC\x00\x00\x00\x22"))) + g.plain(1+g.IntN(3))
 	if broken {
 		audio = pick(g, "", "x", "<html>", audio, audio, strings.Repeat("\xff", 1<<20+1))
 	}
 	if g.chance(30) {
-		header.Set("Content-Type", pick(g, "audio/mpeg", "audio/aac", "audio/pcm; rate=16000; channels=1", "audio/x-pcm; rate=z"))
+		header.Set("Content-Type", pick(g, "audio/mpeg", "audio/aac", "audio/pcm; rate=16000; channels=1",
+			"audio/x-pcm; rate=z"))
 		return []byte(audio)
 	}
 	var b bytes.Buffer
@@ -379,7 +393,8 @@ func (g *generator) recording(header http.Header, broken bool) []byte {
 		case "format":
 			value = pick(g, "pcm", "pcm", "mp3")
 		}
-		fmt.Fprintf(&b, "--%s\r\nContent-Disposition: form-data; name=%q; filename=\"../x\"\r\n\r\n%s\r\n", boundary, name, value)
+		fmt.Fprintf(&b, "--%s\r\nContent-Disposition: form-data; name=%q; filename=\"../x\"\r\n\r\n%s\r\n", boundary,
+			name, value)
 	}
 	fmt.Fprintf(&b, "--%s--\r\n", boundary)
 	out := b.Bytes()

@@ -42,7 +42,8 @@ func TestWithoutDatabaseEveryRouteAnswers503(t *testing.T) {
 	for _, r := range all {
 		for _, who := range []string{uuid.NewString(), "nobody"} {
 			for _, body := range []any{nil, object{}, "{broken"} {
-				path := strings.NewReplacer("{profile_id}", "x", "{record_id}", uuid.NewString(), "{session_id}", "x", "{lesson_id}", "x", "{segment_id}", "x").Replace(r.path)
+				path := strings.NewReplacer("{profile_id}", "x", "{record_id}", uuid.NewString(), "{session_id}", "x",
+					"{lesson_id}", "x", "{segment_id}", "x").Replace(r.path)
 				a := e.do(r.method, path, body, "X-Teacher", who).want(503, "database_not_configured")
 				require.NotEmpty(t, a.Header().Get("Retry-After"), r.id)
 			}
@@ -59,7 +60,8 @@ func TestDatabaseLostWhileServing(t *testing.T) {
 	e.upload(lesson, recording("before")).want(202)
 	server.Kill()
 	for _, a := range []answer{
-		e.do("GET", "/profiles", nil), e.do("POST", "/profiles", object{"name": "Li"}), e.do("GET", "/profile-defaults", nil),
+		e.do("GET", "/profiles", nil), e.do("POST", "/profiles", object{"name": "Li"}),
+		e.do("GET", "/profile-defaults", nil),
 		e.do("POST", "/feedback-lessons/"+lesson+"/finish", nil), e.upload(lesson, recording("lost")),
 	} {
 		a.want(503, "database_unavailable")
@@ -94,26 +96,32 @@ func TestSecondTeacherReachesNothing(t *testing.T) {
 		segment := e.upload(lesson, recording("x")).want(202).str("segment_id")
 		e.speech.fail(fault{permanent: true})
 		e.work()
-		record := e.do("POST", "/feedback-records", object{"profile_id": profile, "feedback_date": "2026-05-31", "content": "secret"}).want(201).str("record_id")
+		record := e.do("POST", "/feedback-records", object{"profile_id": profile, "feedback_date": "2026-05-31",
+			"content": "secret"}).want(201).str("record_id")
 		look := func() (out []string) {
-			for _, path := range []string{"/profiles", "/feedback-records", "/profile-defaults", "/feedback-sessions/" + session, "/audio-segments/" + segment, "/audio-segments/" + segment + "/audio"} {
+			for _, path := range []string{"/profiles", "/feedback-records", "/profile-defaults",
+				"/feedback-sessions/" + session, "/audio-segments/" + segment, "/audio-segments/" + segment +
+					"/audio"} {
 				out = append(out, e.do("GET", path, nil).want(200).Body.String())
 			}
 			return out
 		}
 		before, first, second := look(), e.teacher, uuid.New()
 
-		ids := strings.NewReplacer("{profile_id}", profile, "{record_id}", record, "{session_id}", session, "{lesson_id}", lesson, "{segment_id}", segment)
+		ids := strings.NewReplacer("{profile_id}", profile, "{record_id}", record, "{session_id}", session,
+			"{lesson_id}", lesson, "{segment_id}", segment)
 		bodies := map[string]any{
 			"create-profile": object{"name": "Li"}, "replace-profile": object{"name": "stolen"},
 			"save-profile-defaults": object{"grade": "x", "subject": "x", "lesson_duration_minutes": 1},
-			"create-record":         object{"profile_id": profile, "feedback_date": "2026-05-31", "content": "x", "feedback_session_id": session},
-			"open-session":          object{"profile_id": profile}, "save-session": object{"feedback_text": "stolen"},
+			"create-record": object{"profile_id": profile, "feedback_date": "2026-05-31", "content": "x",
+				"feedback_session_id": session},
+			"open-session": object{"profile_id": profile}, "save-session": object{"feedback_text": "stolen"},
 			"generate-feedback": object{"lesson_ids": []string{lesson}},
 		}
 		statuses := map[string]int{ // of routes without an identifier in the path
-			"list-profiles": 200, "list-records": 200, "get-profile-defaults": 200, "save-profile-defaults": 200, "create-profile": 201,
-			"create-record": 422, "open-session": 422, "get-active-session": 404,
+			"list-profiles": 200, "list-records": 200, "get-profile-defaults": 200, "save-profile-defaults": 200,
+			"create-profile": 201,
+			"create-record":  422, "open-session": 422, "get-active-session": 404,
 		}
 		e.teacher = second
 		for _, r := range routes(t) {
@@ -122,7 +130,8 @@ func TestSecondTeacherReachesNothing(t *testing.T) {
 				require.Contains(t, r.path, "{", r.id)
 				want = 404
 			}
-			query := map[string]string{"get-active-session": "?profile_id=" + profile, "list-records": "?profile_id=" + profile}[r.id]
+			query := map[string]string{"get-active-session": "?profile_id=" + profile, "list-records": "?profile_id=" +
+				profile}[r.id]
 			var a answer
 			if r.id == "upload-segment" {
 				a = e.upload(lesson, recording("stolen"))
@@ -136,7 +145,8 @@ func TestSecondTeacherReachesNothing(t *testing.T) {
 				}
 			}
 			if strings.Contains(r.path, "{") {
-				unknown := strings.NewReplacer(profile, uuid.NewString(), record, uuid.NewString(), session, uuid.NewString(), lesson, uuid.NewString(), segment, uuid.NewString())
+				unknown := strings.NewReplacer(profile, uuid.NewString(), record, uuid.NewString(), session,
+					uuid.NewString(), lesson, uuid.NewString(), segment, uuid.NewString())
 				other := httptest.NewRecorder()
 				req := httptest.NewRequest(r.method, "/api/v1"+unknown.Replace(ids.Replace(r.path)), http.NoBody)
 				req.Header.Set("X-Teacher", second.String())

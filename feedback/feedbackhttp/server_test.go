@@ -28,7 +28,8 @@ func TestEventStream(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
 		open := func(last string) *bufio.Scanner {
-			r, err := http.NewRequestWithContext(ctx, "GET", server.URL+"/api/v1/feedback-sessions/"+session+"/events", nil)
+			r, err := http.NewRequestWithContext(ctx, "GET", server.URL+"/api/v1/feedback-sessions/"+session+"/events",
+				nil)
 			require.NoError(t, err)
 			r.Header.Set("X-Teacher", e.teacher.String())
 			if last != "" {
@@ -90,7 +91,8 @@ func TestEventStream(t *testing.T) {
 			next = state()
 		}
 		require.Equal(t, "transcribed", next)
-		// Cut off after the first event: each change that was missed is reported with its last state.
+		// Cut off after the first event: each change that was missed is reported with its last
+		// state.
 		again := read(open(first.id))
 		require.Equal(t, "transcribed", again.data["segment"].(object)["state"])
 
@@ -111,11 +113,14 @@ func TestCutUploadLeavesNothing(t *testing.T) {
 		lesson := e.lesson(e.session(e.profile("Ming")))
 		conn, err := net.Dial("tcp", server.Listener.Addr().String())
 		require.NoError(t, err)
-		_, err = io.WriteString(conn, "POST /api/v1/feedback-lessons/"+lesson+"/segments HTTP/1.1\r\nHost: x\r\nX-Teacher: "+e.teacher.String()+
-			"\r\nContent-Type: multipart/form-data; boundary=b\r\nContent-Length: 500000\r\n\r\n--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"x\"\r\n\r\n"+
+		_, err = io.WriteString(conn, "POST /api/v1/feedback-lessons/"+lesson+
+			"/segments HTTP/1.1\r\nHost: x\r\nX-Teacher: "+e.teacher.String()+
+			"\r\nContent-Type: multipart/form-data; boundary=b\r\nContent-Length: 500000\r\n\r\n"+
+			"--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"x\"\r\n\r\n"+
 			string(feedbacktest.MP3(strings.Repeat("x", 200_000))))
 		require.NoError(t, err)
-		require.Eventually(t, func() bool { return len(e.files()) == 1 }, 10*time.Second, time.Millisecond, "it is being received")
+		require.Eventually(t, func() bool { return len(e.files()) == 1 }, 10*time.Second, time.Millisecond,
+			"it is being received")
 		require.NoError(t, conn.Close())
 		require.Equal(t, 400, <-answered)
 		require.Empty(t, e.files())
@@ -133,7 +138,8 @@ func TestTooLargeIsAnsweredOverARealConnection(t *testing.T) {
 	defer server.Close()
 	lesson := e.lesson(e.session(e.profile("Ming")))
 	for _, size := range []int64{2 << 20, 30 << 20} {
-		r, err := http.NewRequestWithContext(t.Context(), "POST", server.URL+"/api/v1/feedback-lessons/"+lesson+"/segments", io.LimitReader(&counter{}, size))
+		r, err := http.NewRequestWithContext(t.Context(), "POST", server.URL+"/api/v1/feedback-lessons/"+lesson+
+			"/segments", io.LimitReader(&counter{}, size))
 		require.NoError(t, err)
 		r.Header.Set("X-Teacher", e.teacher.String())
 		r.Header.Set("Content-Type", "audio/mpeg")

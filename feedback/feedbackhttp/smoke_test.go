@@ -26,7 +26,8 @@ func TestLessonFromRecordingToRecord(t *testing.T) {
 		text := e.do("POST", "/feedback-sessions/"+session+"/generate", nil).want(200).str("text")
 		require.Equal(t, "[said a\nsaid b]", text)
 		e.do("PUT", "/feedback-sessions/"+session, object{"feedback_text": "mine"}).want(200)
-		e.do("POST", "/feedback-records", object{"profile_id": profile, "feedback_date": "2026-05-31", "content": "mine", "feedback_session_id": session}).want(201)
+		e.do("POST", "/feedback-records", object{"profile_id": profile, "feedback_date": "2026-05-31",
+			"content": "mine", "feedback_session_id": session}).want(201)
 		e.do("GET", "/feedback-sessions/active?profile_id="+profile, nil).want(404, "no_active_session")
 
 		e.do("DELETE", "/profiles/"+profile, nil).want(204)

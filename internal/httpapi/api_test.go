@@ -37,13 +37,15 @@ func server(t *testing.T, log io.Writer) (http.Handler, huma.API) {
 	mux := http.NewServeMux()
 	api := httpapi.New(mux, httpapi.Options{Title: "things", Version: "1"})
 	group := huma.NewGroup(api, "/api/v1")
-	huma.Register(group, huma.Operation{OperationID: "create", Method: http.MethodPost, Path: "/things", DefaultStatus: http.StatusCreated},
+	huma.Register(group, huma.Operation{OperationID: "create", Method: http.MethodPost, Path: "/things",
+		DefaultStatus: http.StatusCreated},
 		func(_ context.Context, in *thingInput) (*thingOutput, error) {
 			switch in.Body.Name {
 			case "leak":
 				return nil, errors.New("password authentication failed for user bob")
 			case "gone":
-				return nil, httpapi.Error(http.StatusConflict, "thing_gone", "it went").WithHeader("X-Why", "time").WithCause(errors.New("row deleted"))
+				return nil, httpapi.Error(http.StatusConflict, "thing_gone", "it went").WithHeader("X-Why",
+					"time").WithCause(errors.New("row deleted"))
 			case "panic":
 				panic("dropped it")
 			}
@@ -55,8 +57,11 @@ func server(t *testing.T, log io.Writer) (http.Handler, huma.API) {
 		}) (*struct{ Body []thing }, error) {
 			return &struct{ Body []thing }{Body: []thing{}}, nil
 		})
-	httpapi.Stream(group, huma.Operation{OperationID: "upload", Method: http.MethodPut, Path: "/things/{name}/file", Summary: "Upload", Errors: []int{http.StatusRequestEntityTooLarge},
-		RequestBody: &huma.RequestBody{Content: map[string]*huma.MediaType{"multipart/form-data": {Schema: &huma.Schema{Type: "object"}}}}},
+	httpapi.Stream(group, huma.Operation{OperationID: "upload", Method: http.MethodPut, Path: "/things/{name}/file",
+		Summary: "Upload", Errors: []int{http.StatusRequestEntityTooLarge},
+		RequestBody: &huma.RequestBody{Content: map[string]*huma.MediaType{
+			"multipart/form-data": {Schema: &huma.Schema{Type: "object"}},
+		}}},
 		func(ctx huma.Context) (int, any, error) {
 			r, w := humago.Unwrap(ctx)
 			n, err := io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, 1<<20))
@@ -103,23 +108,35 @@ func TestErrorsAreProblems(t *testing.T) {
 		{"unknown path", "GET", "/nowhere", "", "", 404, "not_found", ""},
 		{"wrong method", "DELETE", "/api/v1/things", "", "", 405, "method_not_allowed", ""},
 		{"malformed JSON", "POST", "/api/v1/things", "application/json", `{"name": "a`, 400, "malformed_request", ""},
-		{"not UTF-8", "POST", "/api/v1/things", "application/json", "{\"name\":\"\xff\",\"tags\":[]}", 400, "malformed_request", ""},
-		{"half a surrogate pair", "POST", "/api/v1/things", "application/json", `{"name":"\ud83d","tags":[]}`, 400, "malformed_request", ""},
-		{"two members of one name", "POST", "/api/v1/things", "application/json", `{"name":"a","tags":["x"],"name":"b"}`, 400, "malformed_request", ""},
-		{"unknown field", "POST", "/api/v1/things", "application/json", `{"name":"a","tags":[],"nmae":"SECRET"}`, 422, "invalid_fields", "body.nmae"},
-		{"unknown field that differs by case", "POST", "/api/v1/things", "application/json", `{"name":"a","tags":[],"Name":"SECRET"}`, 422, "invalid_fields", "body"},
-		{"field in another case", "POST", "/api/v1/things", "application/json", `{"name":"a","TAGS":[]}`, 422, "invalid_fields", "body"},
-		{"field in letters of the same case", "POST", "/api/v1/things", "application/json", `{"name":"a","tags":[],"tagſ":["SECRET"]}`, 422, "invalid_fields", "body"},
+		{"not UTF-8", "POST", "/api/v1/things", "application/json", "{\"name\":\"\xff\",\"tags\":[]}", 400,
+			"malformed_request", ""},
+		{"half a surrogate pair", "POST", "/api/v1/things", "application/json", `{"name":"\ud83d","tags":[]}`, 400,
+			"malformed_request", ""},
+		{"two members of one name", "POST", "/api/v1/things", "application/json",
+			`{"name":"a","tags":["x"],"name":"b"}`, 400, "malformed_request", ""},
+		{"unknown field", "POST", "/api/v1/things", "application/json", `{"name":"a","tags":[],"nmae":"SECRET"}`, 422,
+			"invalid_fields", "body.nmae"},
+		{"unknown field that differs by case", "POST", "/api/v1/things", "application/json",
+			`{"name":"a","tags":[],"Name":"SECRET"}`, 422, "invalid_fields", "body"},
+		{"field in another case", "POST", "/api/v1/things", "application/json", `{"name":"a","TAGS":[]}`, 422,
+			"invalid_fields", "body"},
+		{"field in letters of the same case", "POST", "/api/v1/things", "application/json",
+			`{"name":"a","tags":[],"tagſ":["SECRET"]}`, 422, "invalid_fields", "body"},
 		{"missing field", "POST", "/api/v1/things", "application/json", `{"name":"a"}`, 422, "invalid_fields", "body"},
-		{"field too long", "POST", "/api/v1/things", "application/json", `{"name":"SECRETSECRETSECRET","tags":[]}`, 422, "invalid_fields", "body.name"},
-		{"null list", "POST", "/api/v1/things", "application/json", `{"name":"a","tags":null}`, 422, "invalid_fields", "body.tags"},
+		{"field too long", "POST", "/api/v1/things", "application/json", `{"name":"SECRETSECRETSECRET","tags":[]}`,
+			422, "invalid_fields", "body.name"},
+		{"null list", "POST", "/api/v1/things", "application/json", `{"name":"a","tags":null}`, 422, "invalid_fields",
+			"body.tags"},
 		{"no body", "POST", "/api/v1/things", "application/json", ``, 400, "malformed_request", ""},
 		{"wrong content type", "POST", "/api/v1/things", "text/csv", `SECRET`, 415, "unsupported_media_type", ""},
 		{"query out of range", "GET", "/api/v1/things?limit=9", "", "", 422, "invalid_fields", "query.limit"},
 		{"unknown query parameter", "GET", "/api/v1/things?lmit=2", "", "", 422, "invalid_fields", "query.lmit"},
-		{"a handler's problem", "POST", "/api/v1/things", "application/json", `{"name":"gone","tags":[]}`, 409, "thing_gone", ""},
-		{"a handler's plain error", "POST", "/api/v1/things", "application/json", `{"name":"leak","tags":[]}`, 500, "internal_error", ""},
-		{"a panic", "POST", "/api/v1/things", "application/json", `{"name":"panic","tags":[]}`, 500, "internal_error", ""},
+		{"a handler's problem", "POST", "/api/v1/things", "application/json", `{"name":"gone","tags":[]}`, 409,
+			"thing_gone", ""},
+		{"a handler's plain error", "POST", "/api/v1/things", "application/json", `{"name":"leak","tags":[]}`, 500,
+			"internal_error", ""},
+		{"a panic", "POST", "/api/v1/things", "application/json", `{"name":"panic","tags":[]}`, 500, "internal_error",
+			""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -172,16 +189,19 @@ func TestJSONThatIsOddAndRight(t *testing.T) {
 	t.Parallel()
 	h, _ := server(t, io.Discard)
 	for _, body := range []string{
-		`{"name":"\ud83d\ude00","tags":[]}`, `{"name":"�","tags":[]}`, `{"name":"\ufffd","tags":["name","name"]}`, ` {"tags":["{","\"name\""],"name":"a"} `,
+		`{"name":"\ud83d\ude00","tags":[]}`, `{"name":"�","tags":[]}`, `{"name":"\ufffd","tags":["name","name"]}`,
+		` {"tags":["{","\"name\""],"name":"a"} `,
 	} {
-		require.Equal(t, http.StatusCreated, do(h, "POST", "/api/v1/things", "application/json", strings.NewReader(body)).Code, body)
+		require.Equal(t, http.StatusCreated,
+			do(h, "POST", "/api/v1/things", "application/json", strings.NewReader(body)).Code, body)
 	}
 }
 
 func TestRequestIDs(t *testing.T) {
 	t.Parallel()
 	h, _ := server(t, io.Discard)
-	for given, kept := range map[string]bool{"abc-1.2_3": true, "": false, "a b": false, "x\r\ny": false, strings.Repeat("a", 65): false} {
+	for given, kept := range map[string]bool{"abc-1.2_3": true, "": false, "a b": false, "x\r\ny": false,
+		strings.Repeat("a", 65): false} {
 		r := httptest.NewRequest("GET", "/api/v1/things", nil)
 		r.Header.Set("X-Request-Id", given)
 		w := httptest.NewRecorder()
@@ -195,7 +215,8 @@ func TestRequestIDs(t *testing.T) {
 func TestStreamsAreNotReadForTheHandler(t *testing.T) {
 	t.Parallel()
 	h, _ := server(t, io.Discard)
-	w := do(h, "PUT", "/api/v1/things/a/file", "multipart/form-data; boundary=x", strings.NewReader("raw, not multipart at all"))
+	w := do(h, "PUT", "/api/v1/things/a/file", "multipart/form-data; boundary=x",
+		strings.NewReader("raw, not multipart at all"))
 	require.JSONEq(t, `{"name":"a","bytes":25}`, w.Body.String())
 	w = do(h, "PUT", "/api/v1/things/a/file", "multipart/form-data; boundary=x", bytes.NewReader(make([]byte, 2<<20)))
 	require.Equal(t, "too_large", problem(t, w).Code)
@@ -217,7 +238,8 @@ func TestDocumentSpeaksOfProblems(t *testing.T) {
 	require.Equal(t, "3.1.0", doc.OpenAPI)
 	require.Contains(t, doc.Components.Schemas, "Problem")
 	require.NotContains(t, doc.Components.Schemas, "ErrorModel")
-	require.Contains(t, doc.Paths["/api/v1/things/{name}/file"]["put"].Responses["413"].Content, "application/problem+json", "a stream under a group")
+	require.Contains(t, doc.Paths["/api/v1/things/{name}/file"]["put"].Responses["413"].Content,
+		"application/problem+json", "a stream under a group")
 	require.Contains(t, doc.Paths["/api/v1/things"]["post"].Responses["default"].Content, "application/problem+json")
 }
 

@@ -13,7 +13,7 @@ import (
 
 // Problem is an RFC 9457 problem document. It is an error that Huma handlers can return.
 type Problem struct {
-	Type     string       `json:"type" default:"about:blank" doc:"The kind of problem; about:blank: as the status says."`
+	Type     string       `json:"type" default:"about:blank" doc:"The kind; about:blank: as the status says."`
 	Title    string       `json:"title" example:"Not Found" doc:"The status in words."`
 	Status   int          `json:"status" example:"404" doc:"The HTTP status."`
 	Detail   string       `json:"detail,omitempty" doc:"What went wrong, for a person."`

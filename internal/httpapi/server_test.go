@@ -13,7 +13,8 @@ import (
 	"lessonkit.example/internal/httpapi"
 )
 
-func serve(t *testing.T, h http.HandlerFunc, grace time.Duration) (url string, stop context.CancelFunc, ended <-chan error) {
+func serve(t *testing.T, h http.HandlerFunc, grace time.Duration) (url string, stop context.CancelFunc,
+	ended <-chan error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -50,8 +50,8 @@ func Wrap(h http.Handler, o WrapOptions) http.Handler {
 				}
 				noteError(r.Context(), fmt.Errorf("panic: %v\n%s", v, debug.Stack()))
 				if rec.status != 0 {
-					// Too late for a problem: cut the connection, so that the client does not take half an
-					// answer for a whole one.
+					// Too late for a problem: cut the connection, so that the client does not take
+					// half an answer for a whole one.
 					info.log(log, r, rec.status)
 					panic(http.ErrAbortHandler)
 				}

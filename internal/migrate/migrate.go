@@ -70,7 +70,8 @@ func Pending(ctx context.Context, db *sql.DB, e Engine, table string, migrations
 
 // versions returns the newest version of the migrations and the newest in table. It reads the table
 // itself because goose would create it.
-func versions(ctx context.Context, db *sql.DB, e Engine, table string, migrations fs.FS) (newest, applied int64, err error) {
+func versions(ctx context.Context, db *sql.DB, e Engine, table string, migrations fs.FS) (newest, applied int64,
+	err error) {
 	p, err := provider(db, e, table, migrations)
 	if err != nil {
 		return 0, 0, err

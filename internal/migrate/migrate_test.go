@@ -16,7 +16,8 @@ import (
 )
 
 var first = fstest.MapFS{
-	"00001_one.sql": {Data: []byte("-- +goose Up\ncreate table one (id bigint primary key);\ncreate table one_more (id bigint primary key);\n")},
+	"00001_one.sql": {Data: []byte("-- +goose Up\n" +
+		"create table one (id bigint primary key);\ncreate table one_more (id bigint primary key);\n")},
 }
 
 var both = fstest.MapFS{
@@ -76,7 +77,8 @@ func TestStartersAtOnceAllSucceed(t *testing.T) {
 		for range 6 {
 			db := open()
 			for _, table := range []string{"x_migrations", "y_migrations"} {
-				fs := fstest.MapFS{"00001_one.sql": {Data: []byte("-- +goose Up\ncreate table " + table + "_t (id bigint);\n")}}
+				fs := fstest.MapFS{"00001_one.sql": {Data: []byte("-- +goose Up\ncreate table " + table +
+					"_t (id bigint);\n")}}
 				wg.Go(func() { require.NoError(t, migrate.Up(t.Context(), db, e, table, fs)) })
 			}
 		}
@@ -88,7 +90,8 @@ func TestBrokenMigrationLeavesNothing(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, e migrate.Engine, open func() *sql.DB) {
 		db := open()
-		broken := fstest.MapFS{"00001_one.sql": {Data: []byte("-- +goose Up\ncreate table one (id bigint);\nselect nonsense;\n")}}
+		sql := "-- +goose Up\ncreate table one (id bigint);\nselect nonsense;\n"
+		broken := fstest.MapFS{"00001_one.sql": {Data: []byte(sql)}}
 		require.ErrorContains(t, migrate.Up(t.Context(), db, e, "x_migrations", broken), "x_migrations")
 		require.NoError(t, migrate.Up(t.Context(), db, e, "x_migrations", first))
 	})

@@ -1,10 +1,9 @@
-// Package pgtest gives tests a private PostgreSQL. It finds the programs,
-// starts a server on a socket of its own (as root under another user) and
-// takes everything away when the test process ends, however it ends.
+// Package pgtest starts PostgreSQL servers for tests. It finds the programs, starts a server on its
+// own socket (as root, under another user), and removes everything when the test process ends, even
+// if it is killed.
 //
-// Where there are no programs the tests are skipped, or fail when
-// REQUIRE_POSTGRES=1 is set. TEST_DATABASE_URL names a server to use instead;
-// its user must be allowed to create databases.
+// Without the programs, tests are skipped, or fail if REQUIRE_POSTGRES=1 is set. TEST_DATABASE_URL
+// is the address of a server to use instead; its user must be allowed to create databases.
 package pgtest
 
 import (
@@ -21,7 +20,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-const missing = "PostgreSQL's programs (initdb, postgres) are not here: `apt-get install postgresql` on Debian, or set TEST_DATABASE_URL"
+const missing = "PostgreSQL's programs (initdb, postgres) were not found: " +
+	"run `apt-get install postgresql` on Debian, or set TEST_DATABASE_URL"
 
 // shared is the test process's server for URL and Pool.
 var shared struct {
@@ -31,8 +31,8 @@ var shared struct {
 	count  atomic.Int64
 }
 
-// URL returns the address of a new, empty database on the server that the
-// tests of this process share. That server does not flush to disk.
+// URL returns the address of a new, empty database on a server that the tests of this process
+// share. That server does not flush to disk.
 func URL(t testing.TB) string {
 	t.Helper()
 	shared.Do(func() {
@@ -63,8 +63,8 @@ func Pool(t testing.TB) *pgxpool.Pool {
 	return pool
 }
 
-// Start starts a server of the test's own, which the test may kill and
-// restart. It ends with the test.
+// Start starts a server for one test, which may kill and restart it. It is removed at the end of
+// the test.
 func Start(t testing.TB, o Options) *Server {
 	t.Helper()
 	s, err := start(o)
@@ -93,7 +93,7 @@ func (s *Server) createDatabase(t testing.TB, name string) string {
 		t.Fatal("connect to PostgreSQL: ", err)
 	}
 	defer conn.Close(ctx)
-	// Dropping costs more than creating, and our own server is thrown away whole.
+	// It is not dropped: that takes longer than creating it, and our server is removed as a whole.
 	if _, err := conn.Exec(ctx, "create database "+name); err != nil {
 		t.Fatal("create database: ", err)
 	}

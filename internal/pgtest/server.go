@@ -22,16 +22,16 @@ import (
 
 var errMissing = errors.New("no PostgreSQL programs found")
 
-// Options of [Start].
+// Options configures [Start].
 type Options struct {
-	// Durable makes commits reach the disk, as a real server's do; the data
-	// then lies in the ordinary temporary directory instead of memory.
+	// Durable makes the server flush commits to disk, as in production; the data is then in the
+	// ordinary temporary directory instead of memory.
 	Durable bool
 
-	// TCP makes the server listen on a port of 127.0.0.1 too.
+	// TCP makes the server also listen on a port of 127.0.0.1.
 	TCP bool
 
-	// Settings are further lines of the configuration.
+	// Settings are added to the configuration.
 	Settings map[string]string
 
 	addr string // host:port to listen on; "": any
@@ -48,29 +48,29 @@ type Server struct {
 	bin  string
 	cred *syscall.Credential
 
-	// stop ends the server: its supervisor waits for the end of its standard
-	// input, which comes in any case when this process is gone.
+	// stop is the standard input of the server's supervisor, which stops the server when it is
+	// closed, as it is when this process ends in any way.
 	stop io.WriteCloser
 	done chan struct{}
 }
 
-// URL returns the address of the server's database "postgres", by its socket,
-// or by TCP when that was asked for.
+// URL returns the address of the server's database "postgres": by TCP if [Options] has it, else by
+// the socket.
 func (s *Server) URL() string { return s.base }
 
-// Addr returns host:port, where [Options] asked for TCP.
+// Addr returns host:port if [Options] has TCP.
 func (s *Server) Addr() string { return s.addr }
 
-// Kill ends the server as a crash would ("immediate" mode: nothing is
-// finished, nothing is flushed). It returns when the server is gone.
+// Kill ends the server like a crash ("immediate" mode: nothing is finished or flushed), and waits
+// for its end.
 func (s *Server) Kill() {
 	io.WriteString(s.stop, "keep\n")
 	s.stop.Close()
 	<-s.done
 }
 
-// Restart starts the server again after [Server.Kill], on the same address,
-// and waits until it answers.
+// Restart starts the server again after [Server.Kill], on the same address, and waits until it
+// accepts connections.
 func (s *Server) Restart(t testing.TB) {
 	t.Helper()
 	if err := s.run(); err != nil {
@@ -86,11 +86,12 @@ func (s *Server) remove() {
 
 func start(o Options) (*Server, error) {
 	return startWith(o, func(s *Server) *exec.Cmd {
-		return exec.Command(filepath.Join(s.bin, "initdb"), "--pgdata="+s.data(), "--username=postgres", "--auth=trust", "--no-sync", "--locale=C", "--encoding=UTF8")
+		return exec.Command(filepath.Join(s.bin, "initdb"), "--pgdata="+s.data(),
+			"--username=postgres", "--auth=trust", "--no-sync", "--locale=C", "--encoding=UTF8")
 	})
 }
 
-// startWith starts a server on the data that a command makes.
+// startWith starts a server on the data that a command creates.
 func startWith(o Options, fill func(s *Server) *exec.Cmd) (*Server, error) {
 	bin, err := programs()
 	if err != nil {
@@ -168,9 +169,8 @@ func (s *Server) settings(o Options) ([]string, error) {
 	return args, nil
 }
 
-// supervise runs the server and ends it when standard input does, which
-// happens in any case when the test process is gone. The word "keep" leaves
-// the data where they are.
+// supervise runs the server, and stops it at the end of standard input, which comes when the test
+// process ends in any way. The word "keep" leaves the data in place.
 const supervise = `exec 3<&0
 dir=$1; shift
 "$@" 3<&- </dev/null >>"$dir/log" 2>&1 &
@@ -186,7 +186,8 @@ wait $pid
 `
 
 func (s *Server) run() error {
-	cmd := exec.Command("/bin/sh", append([]string{"-c", supervise, "supervise", s.dir, filepath.Join(s.bin, "postgres"), "-D", s.data()}, s.args...)...)
+	args := []string{"-c", supervise, "supervise", s.dir, filepath.Join(s.bin, "postgres"), "-D", s.data()}
+	cmd := exec.Command("/bin/sh", append(args, s.args...)...)
 	s.prepare(cmd)
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
@@ -221,16 +222,16 @@ func (s *Server) awaitReady() error {
 	}
 }
 
-// prepare makes cmd run outside of our group (an interrupt at the terminal is
-// ours to handle) and, for root, under the server's own user.
+// prepare makes cmd run outside of our process group, so that an interrupt at the terminal does not
+// reach it, and for root under the server's own user.
 func (s *Server) prepare(cmd *exec.Cmd) {
 	cmd.Dir = s.dir
 	cmd.Env = append(os.Environ(), "LC_ALL=C", "TZ=UTC")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: s.cred}
 }
 
-// programs finds the directory of initdb and postgres: on the path, else
-// where Debian keeps them, the newest version.
+// programs returns the directory of initdb and postgres: that on the path, else the newest version
+// where Debian installs them.
 func programs() (string, error) {
 	var candidates []string
 	if path, err := exec.LookPath("initdb"); err == nil {
@@ -253,8 +254,7 @@ func version(bin string) int {
 	return n
 }
 
-// credential returns the user for the server when we are root, which
-// PostgreSQL refuses to run as.
+// credential returns the user for the server if we are root, as which PostgreSQL does not run.
 func credential() (*syscall.Credential, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil
@@ -274,8 +274,8 @@ func credential() (*syscall.Credential, error) {
 	return nil, errors.New("running as root and found neither user postgres nor nobody")
 }
 
-// baseDir prefers memory for servers that need not be durable, where it is
-// large enough: containers often have 64 MB of it.
+// baseDir returns the directory for a server's data: in memory unless it must be durable, if there
+// is enough of it. Containers often have 64 MB.
 func baseDir(o Options) string {
 	const shm, enough = "/dev/shm", 256 << 20
 	var st syscall.Statfs_t

@@ -12,14 +12,13 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Standby starts a copy of s that follows it, on an address (host:port) of
-// 127.0.0.1, and makes s wait for it: from then on a commit is acknowledged
-// when both have it, which takes a durable server or the setting
-// synchronous_commit=on. It ends with the test.
+// Standby starts a synchronous standby of s on an address (host:port) of 127.0.0.1: from then on a
+// commit is acknowledged when both servers have it, which requires a durable server or the setting
+// synchronous_commit=on. It is removed at the end of the test.
 func (s *Server) Standby(t testing.TB, addr string) *Server {
 	t.Helper()
 	if !s.options.Durable && s.options.Settings["synchronous_commit"] != "on" {
-		t.Fatal("a standby of a server that does not wait for commits proves nothing")
+		t.Fatal("a standby requires Durable or synchronous_commit=on")
 	}
 	o := s.options
 	o.TCP, o.addr = true, addr
@@ -37,7 +36,7 @@ func (s *Server) Standby(t testing.TB, addr string) *Server {
 	return standby
 }
 
-// Promote makes a standby the primary and waits until it takes writes.
+// Promote makes a standby the primary and waits until it accepts writes.
 func (s *Server) Promote(t testing.TB) {
 	t.Helper()
 	s.exec(t, "select pg_promote()")
@@ -54,13 +53,13 @@ func (s *Server) exec(t testing.TB, statement string) {
 	}
 }
 
-// await asks until the answer is true.
-func (s *Server) await(t testing.TB, question string) {
+// await repeats a query until its result is true.
+func (s *Server) await(t testing.TB, query string) {
 	t.Helper()
 	if err := s.with(func(ctx context.Context, conn *pgx.Conn) error {
 		for {
 			var yes bool
-			if err := conn.QueryRow(ctx, question).Scan(&yes); err != nil || yes {
+			if err := conn.QueryRow(ctx, query).Scan(&yes); err != nil || yes {
 				return err
 			}
 			select {
@@ -70,7 +69,7 @@ func (s *Server) await(t testing.TB, question string) {
 			}
 		}
 	}); err != nil {
-		t.Fatalf("%s: %v\n%s", question, err, s.log())
+		t.Fatalf("%s: %v\n%s", query, err, s.log())
 	}
 }
 

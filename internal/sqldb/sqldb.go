@@ -111,9 +111,9 @@ func (db *DB) Close() error {
 // updateAttempts is how often a transaction is tried that conflicts with others.
 const updateAttempts = 5
 
-// Update runs fn in a transaction and commits it. An error of fn rolls it back. fn may run more than
-// once: on PostgreSQL after a serialization failure or deadlock, on SQLite because callers share
-// transactions, see [sqlitedb.Group]. There the context of fn does not end: an interrupted
+// Update runs fn in a transaction and commits it. An error of fn rolls it back. fn may run more
+// than once: on PostgreSQL after a serialization failure or deadlock, on SQLite because callers
+// share transactions, see [sqlitedb.Group]. There the context of fn does not end: an interrupted
 // statement would undo what others did in the same transaction.
 func (db *DB) Update(ctx context.Context, fn func(ctx context.Context, tx *sql.Tx) error) error {
 	if db.group != nil {

@@ -56,7 +56,11 @@ func TestErrorsAreClassified(t *testing.T) {
 		_, err := db.W.Exec("create table p (id bigint primary key); create table c (id bigint references p (id))")
 		require.NoError(t, err)
 		add := func(q string) error {
-			return db.Update(t.Context(), func(_ context.Context, tx *sql.Tx) error { _, err := tx.Exec(q); return err })
+			return db.Update(t.Context(), func(_ context.Context, tx *sql.Tx) error {
+				_,
+					err := tx.Exec(q)
+				return err
+			})
 		}
 		require.NoError(t, add("insert into p values (1)"))
 		require.True(t, sqldb.IsUnique(add("insert into p values (1)")))

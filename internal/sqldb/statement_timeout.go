@@ -45,7 +45,8 @@ func (statementTimeout) end(ctx context.Context) {
 
 // The methods below implement pgx's tracers.
 
-func (t statementTimeout) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
+func (t statementTimeout) TraceQueryStart(ctx context.Context, _ *pgx.Conn,
+	_ pgx.TraceQueryStartData) context.Context {
 	return t.begin(ctx)
 }
 
@@ -53,7 +54,8 @@ func (t statementTimeout) TraceQueryEnd(ctx context.Context, _ *pgx.Conn, _ pgx.
 	t.end(ctx)
 }
 
-func (t statementTimeout) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBatchStartData) context.Context {
+func (t statementTimeout) TraceBatchStart(ctx context.Context, _ *pgx.Conn,
+	_ pgx.TraceBatchStartData) context.Context {
 	return t.begin(ctx)
 }
 
@@ -63,7 +65,8 @@ func (t statementTimeout) TraceBatchEnd(ctx context.Context, _ *pgx.Conn, _ pgx.
 	t.end(ctx)
 }
 
-func (t statementTimeout) TraceCopyFromStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceCopyFromStartData) context.Context {
+func (t statementTimeout) TraceCopyFromStart(ctx context.Context, _ *pgx.Conn,
+	_ pgx.TraceCopyFromStartData) context.Context {
 	return t.begin(ctx)
 }
 
@@ -71,7 +74,8 @@ func (t statementTimeout) TraceCopyFromEnd(ctx context.Context, _ *pgx.Conn, _ p
 	t.end(ctx)
 }
 
-func (t statementTimeout) TracePrepareStart(ctx context.Context, _ *pgx.Conn, _ pgx.TracePrepareStartData) context.Context {
+func (t statementTimeout) TracePrepareStart(ctx context.Context, _ *pgx.Conn,
+	_ pgx.TracePrepareStartData) context.Context {
 	return t.begin(ctx)
 }
 

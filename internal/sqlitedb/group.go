@@ -38,10 +38,10 @@ type call struct {
 	done  chan struct{} // closed when err is set
 }
 
-// Do runs fn in a write transaction and returns when its effects are committed. An error of fn rolls
-// back what fn did and nothing else. fn may run on another caller's goroutine, and may run a second
-// time if the shared transaction failed, so it must set, not add to, what it captures. It must not
-// use the pool or call Do.
+// Do runs fn in a write transaction and returns when its effects are committed. An error of fn
+// rolls back what fn did and nothing else. fn may run on another caller's goroutine, and may run a
+// second time if the shared transaction failed, so it must set, not add to, what it captures. It
+// must not use the pool or call Do.
 //
 // If ctx ends while others run, the call is withdrawn. Once its turn has come, Do waits for the
 // result, for up to the busy timeout while another process writes.

@@ -34,7 +34,8 @@ const busyTimeout = 10 * time.Second
 // with its directory. Every commit survives a power cut.
 func Open(path string) (*DB, error) {
 	if path == "" || path == ":memory:" {
-		return nil, errors.New("open sqlite: the path of a file is required (connections cannot share a memory database)")
+		return nil,
+			errors.New("open sqlite: the path of a file is required (connections cannot share a memory database)")
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("open sqlite: %w", err)

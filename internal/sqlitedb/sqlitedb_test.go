@@ -39,7 +39,8 @@ func insert(v int) func(*sql.Tx) error {
 func TestEveryConnectionHasThePragmas(t *testing.T) {
 	t.Parallel()
 	db := open(t)
-	for pragma, want := range map[string]string{"journal_mode": "wal", "foreign_keys": "1", "synchronous": "2", "busy_timeout": "10000"} {
+	for pragma, want := range map[string]string{"journal_mode": "wal", "foreign_keys": "1", "synchronous": "2",
+		"busy_timeout": "10000"} {
 		for range 3 {
 			var got string
 			require.NoError(t, db.W.QueryRow("pragma "+pragma).Scan(&got))

@@ -1,12 +1,11 @@
-// Package auth measures how much of a database's speed is left when requests
-// are authenticated by session tokens: against the bare indexed query that no
-// such check can do without, on the same database and driver, with the token's
-// hash worked out beforehand.
+// Package auth measures the authentication of requests by session tokens against the bare indexed
+// query that every such check needs, on the same database and driver, with the hash of the token
+// computed beforehand.
 //
-// The bare query runs under a context that can end, as in a handler. On SQLite
-// that costs two goroutines a query, which the store saves; so it is compared
-// with a bare query that saves them too: that ratio shows the bare cost of
-// parsing, hashing and judging, about two microseconds, and has no bound.
+// The bare query runs under a context that can be canceled, as in a handler. On SQLite that costs
+// two goroutines a query, which the store saves; so it is also compared with a bare query that
+// saves them. That ratio shows the cost of parsing, hashing and checking, about two microseconds,
+// and has no bound.
 package auth
 
 import (
@@ -35,10 +34,10 @@ import (
 
 const (
 	sessions = 10_000
-	// turns is how often each side of a pair runs, turn for how long.
+	// turns is how often each side of a pair runs, turn is how long.
 	turns = 24
 	turn  = 50 * time.Millisecond
-	// must is the share of the bare query's rate that authenticating has to reach.
+	// must is the required share of the bare query's rate.
 	must = 0.8
 )
 
@@ -57,7 +56,8 @@ func Run(h *harness.Harness) error {
 		return err
 	}
 	defer lite.Close()
-	// The bare query on SQLite is prepared beforehand: compiling it is not part of it.
+	// The bare query on SQLite is prepared beforehand: the measurement does not include its
+	// parsing.
 	bareLite, err := newSide(h.Log, "sqlite", sqlstore.NewSQLite(lite.W, lite.R), lite.R, true)
 	if err != nil {
 		return err
@@ -80,19 +80,22 @@ func Run(h *harness.Harness) error {
 		}
 		if s.stmt != nil {
 			row := harness.Row{
-				Name: "the same, unstoppable peer, " + s.engine, Unit: "1/s", PeerName: "bare query without cancellation",
+				Name: "the same, unstoppable peer, " + s.engine, Unit: "1/s",
+				PeerName: "bare query without cancellation",
 			}
 			unstoppable := func(ctx context.Context, i int) error { return s.bare(context.WithoutCancel(ctx), i) }
 			if err := s.compare(h, row, 1, s.authenticate, unstoppable); err != nil {
 				return err
 			}
 		}
-		// What guesses cost must not tell how right they are.
-		row := harness.Row{Name: "guess right but for its end, " + s.engine, Unit: "1/s", PeerName: "guess wrong throughout"}
+		// The time of a rejection must not depend on how much of a guess is right.
+		row := harness.Row{Name: "guess right except for its end, " + s.engine, Unit: "1/s",
+			PeerName: "guess wrong throughout"}
 		if err := s.compare(h, row, 1, s.guess(nearMiss), s.guess(farMiss)); err != nil {
 			return err
 		}
-		row = harness.Row{Name: "allocations, " + s.engine, Unit: "1/request", PeerName: "bare query", Better: harness.Lower}
+		row = harness.Row{Name: "allocations, " + s.engine, Unit: "1/request", PeerName: "bare query",
+			Better: harness.Lower}
 		if err := h.Alternate(row, s.allocations(s.authenticate), s.allocations(s.bare)); err != nil {
 			return err
 		}
@@ -105,14 +108,15 @@ type side struct {
 	engine  string
 	service *signin.Service
 	db      *sql.DB
-	stmt    *sql.Stmt // nil where the driver keeps prepared statements itself
+	stmt    *sql.Stmt // nil if the driver caches prepared statements
 	tokens  []string
 	hashes  [][]byte
 }
 
 const bareQuery = `select teacher_id, created_at, expires_at from auth_sessions where token_hash = $1`
 
-func newSide(log interface{ Write([]byte) (int, error) }, engine string, store *sqlstore.Store, db *sql.DB, prepare bool) (*side, error) {
+func newSide(log interface{ Write([]byte) (int, error) }, engine string, store *sqlstore.Store, db *sql.DB,
+	prepare bool) (*side, error) {
 	ctx := context.Background()
 	if err := store.Migrate(ctx); err != nil {
 		return nil, err
@@ -150,13 +154,14 @@ func newSide(log interface{ Write([]byte) (int, error) }, engine string, store *
 	return s, err
 }
 
-// anybody takes every code; the user is its part before the last dash.
+// anybody accepts every code; the user is the part before the last dash.
 type anybody struct{}
 
 func (anybody) Exchange(_ context.Context, code string) (signin.Identity, error) {
 	var user, n int
 	_, err := fmt.Sscanf(code, "user-%d-%d", &user, &n)
-	return signin.Identity{Platform: "bench", Subject: base64.RawURLEncoding.EncodeToString([]byte(fmt.Sprint("user ", user)))}, err
+	return signin.Identity{Platform: "bench",
+		Subject: base64.RawURLEncoding.EncodeToString([]byte(fmt.Sprint("user ", user)))}, err
 }
 
 func (s *side) authenticate(ctx context.Context, i int) error {
@@ -186,9 +191,8 @@ func (s *side) bare(ctx context.Context, i int) error {
 // call is one operation on the i-th session.
 type call func(ctx context.Context, i int) error
 
-// compare measures calls a second with some clients at work at once. The two
-// sides take turns many times within each pair, so that what else the machine
-// does meets both.
+// compare measures calls a second of concurrent clients. The two sides take turns many times within
+// each pair, so that other load on the machine affects both.
 func (s *side) compare(h *harness.Harness, row harness.Row, clients int, ours, peer call) error {
 	for pair := range h.Pairs {
 		var calls [2]int
@@ -205,14 +209,14 @@ func (s *side) compare(h *harness.Harness, row harness.Row, clients int, ours, p
 		}
 		row.Ours = append(row.Ours, float64(calls[0])/took[0].Seconds())
 		row.Peer = append(row.Peer, float64(calls[1])/took[1].Seconds())
-		fmt.Fprintf(h.Log, "%s, pair %d of %d: %.4g against %.4g\n", row.Name, pair+1, h.Pairs, row.Ours[pair], row.Peer[pair])
+		fmt.Fprintf(h.Log, "%s, pair %d of %d: %.4g against %.4g\n", row.Name, pair+1, h.Pairs, row.Ours[pair],
+			row.Peer[pair])
 	}
 	h.Add(row)
 	return nil
 }
 
-// run makes calls for one turn. Each client has a context that can end, as
-// requests have.
+// run makes calls for one turn. Each client has a context that can be canceled, as requests have.
 func (s *side) run(clients int, f call) (calls int, took time.Duration, err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

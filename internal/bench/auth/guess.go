@@ -17,8 +17,8 @@ func nearMiss(random []byte) { random[len(random)-1] ^= 1 }
 // farMiss changes them all.
 func farMiss(random []byte) { _, _ = rand.Read(random) }
 
-// guess returns a call that is refused: a token that change made of a good one,
-// with a checksum that is right, so that the store is asked.
+// guess returns a call that is rejected: its token is a valid one after change, with the right
+// checksum, so that the store is queried.
 func (s *side) guess(change func([]byte)) call {
 	const candidates = 256
 	tokens := make([]string, candidates)
@@ -26,7 +26,7 @@ func (s *side) guess(change func([]byte)) call {
 		good := s.tokens[i]
 		random, err := base64.RawURLEncoding.DecodeString(good[4:47])
 		if err != nil {
-			panic(err) // not a token of package auth's
+			panic(err) // not a token of package auth
 		}
 		change(random)
 		tokens[i] = withChecksum(good[:4] + base64.RawURLEncoding.EncodeToString(random))
@@ -40,7 +40,7 @@ func (s *side) guess(change func([]byte)) call {
 	}
 }
 
-// withChecksum appends the checksum that tokens end with: the CRC-32 in base 62.
+// withChecksum appends the checksum of a token: the CRC-32 in base 62.
 func withChecksum(token string) string {
 	const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 	sum := crc32.ChecksumIEEE([]byte(token))
