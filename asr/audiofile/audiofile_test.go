@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 	"testing/iotest"
 	"time"
@@ -243,6 +244,42 @@ func TestBigEndianSamplesAreSwapped(t *testing.T) {
 	got, err := io.ReadAll(pcm.Samples(iotest.OneByteReader(bytes.NewReader(in))))
 	require.NoError(t, err)
 	require.Equal(t, want, got)
+}
+
+// box returns a box of an ISO base media file.
+func box(kind string, content ...[]byte) []byte {
+	body := bytes.Join(content, nil)
+	return append(append(binary.BigEndian.AppendUint32(nil, uint32(8+len(body))), kind...), body...)
+}
+
+// Not parallel: it measures the allocations of the whole process.
+func TestMemoryIsBoundedForSmallFilesThatClaimALot(t *testing.T) {
+	nested := box("free")
+	for range 10000 {
+		nested = box("moov", nested)
+	}
+	ftyp := box("ftyp", []byte("isom\x00\x00\x00\x00isom"))
+	samples := box("trun", []byte("\x00\x00\x01\x00\xff\xff\xff\xff\x00\x00\x00\x01"))
+	for name, data := range map[string][]byte{
+		"four billion samples": append(ftyp, box("moof", box("traf", samples))...),
+		"nested boxes":         append(ftyp, nested...),
+		"many tracks":          append(ftyp, box("moov", bytes.Repeat(box("trak"), 10000))...),
+		"a terabyte in a box":  append(ftyp, "\x00\x00\x00\x01free\x00\x00\x01\x00\x00\x00\x00\x00"...),
+		"a terabyte in a block": []byte("\x1aE\xdf\xa3\x87B\x82\x84webm\x18S\x80g\xff" +
+			"\x1f\x43\xb6\x75\xff\xa3\x01\x00\x01\x00\x00\x00\x00\x00"),
+		"a quarter of a gigabyte of tags": []byte("ID3\x04\x00\x00\x7f\x7f\x7f\x7f"),
+	} {
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		info, err := audiofile.Inspect(bytes.NewReader(data), int64(len(data)))
+		runtime.ReadMemStats(&after)
+		if err != nil {
+			require.ErrorIs(t, err, audiofile.ErrNotAudio, name)
+		}
+		require.Zero(t, info.Duration, name)
+		require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(256<<10), name)
+	}
 }
 
 func FuzzInspect(f *testing.F) {

@@ -72,11 +72,11 @@ func (s *scanner) boxes(off, end int64, depth int, m *movie, t *track) {
 		case "moov", "mdia", "minf", "stbl", "mvex", "moof":
 			s.boxes(body, off, depth+1, m, t)
 		case "trak":
-			t = &track{}
 			if len(m.tracks) < maxTracks {
+				t := &track{}
 				m.tracks = append(m.tracks, t)
+				s.boxes(body, off, depth+1, m, t)
 			}
-			s.boxes(body, off, depth+1, m, t)
 		case "traf":
 			s.boxes(body, off, depth+1, m, &track{})
 		case "mvhd":
