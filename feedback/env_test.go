@@ -20,7 +20,7 @@ import (
 	"lessonkit.example/feedback/sqlstore"
 )
 
-// env is a service over the embedded engine, with a queue that the test plays.
+// env is a service on SQLite. The test runs its tasks.
 type env struct {
 	*feedback.Service
 	t        *testing.T
@@ -51,7 +51,7 @@ func (c *clock) Add(d time.Duration) {
 	c.t = c.t.Add(d)
 }
 
-// speech is a transcriber whose answer a test chooses.
+// speech is a transcriber with an answer of the test's choice.
 type speech struct {
 	answer func(ctx context.Context, a feedback.Audio) (feedback.Transcript, error)
 }
@@ -85,7 +85,7 @@ func newEnv(t *testing.T, change ...func(*feedback.Config)) *env {
 	return e
 }
 
-// service makes a service on the store and audio of e, as another process would.
+// service returns another service on the store and audio of e, like that of another process.
 func (e *env) service(change ...func(*feedback.Config)) *feedback.Service {
 	e.t.Helper()
 	audio, err := audiodir.New(e.audioDir)
@@ -126,7 +126,8 @@ func (e *env) lesson() feedback.Lesson {
 
 func (e *env) add(l feedback.Lesson, marker string) (feedback.Segment, feedback.Task) {
 	e.t.Helper()
-	seg, created, err := e.AddSegment(e.t.Context(), e.teacher, l.ID, bytes.NewReader(feedbacktest.MP3(marker)), feedback.SegmentInput{})
+	seg, created, err := e.AddSegment(e.t.Context(), e.teacher, l.ID, bytes.NewReader(feedbacktest.MP3(marker)),
+		feedback.SegmentInput{})
 	require.NoError(e.t, err)
 	require.True(e.t, created)
 	tasks := e.take()
@@ -148,7 +149,7 @@ func (e *env) files() []string {
 	return names
 }
 
-// fault tells by method what it means.
+// fault is an error with the methods that RunTask looks for.
 type fault struct {
 	permanent bool
 	after     time.Duration

@@ -1,7 +1,6 @@
 package feedback_test
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"fmt"
@@ -14,62 +13,89 @@ import (
 
 	"lessonkit.example/feedback"
 	"lessonkit.example/feedback/audiodir"
-	"lessonkit.example/feedback/feedbacktest"
 	"lessonkit.example/feedback/sqlstore"
 )
 
-// recogniser stands for a speech recogniser.
+// recogniser always recognises the same text.
 type recogniser struct{}
 
 func (recogniser) Transcribe(context.Context, feedback.Audio) (feedback.Transcript, error) {
 	return feedback.Transcript{Text: "today we mixed greens", Duration: 3 * time.Second}, nil
 }
 
-// A lesson is recorded, transcribed in the background, and read. A real
-// program gives the tasks to a durable queue in the outbox's transaction.
-func ExampleService() {
+// newService returns a service in a directory. Instead of adding its tasks to a durable queue within
+// the outbox's transaction, it appends them to a slice.
+func newService(dir string, tasks *[]feedback.Task) (*feedback.Service, error) {
+	ctx := context.Background()
+	store, err := sqlstore.Open(ctx, "sqlite:"+filepath.Join(dir, "feedback.db"),
+		func(_ context.Context, _ *sql.Tx, t feedback.Task) error { *tasks = append(*tasks, t); return nil })
+	if err != nil {
+		return nil, err
+	}
+	if err := store.Migrate(ctx); err != nil {
+		return nil, err
+	}
+	audio, err := audiodir.New(filepath.Join(dir, "audio"))
+	if err != nil {
+		return nil, err
+	}
+	return feedback.New(feedback.Config{Store: store, Audio: audio, Transcriber: recogniser{}})
+}
+
+// A teacher records feedback on a student, without audio.
+func ExampleService_CreateRecord() {
 	dir, err := os.MkdirTemp("", "feedback")
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
+	service, err := newService(dir, new([]feedback.Task))
+	if err != nil {
+		log.Fatal(err)
+	}
 	ctx, teacher := context.Background(), uuid.New()
+	profile, err := service.CreateProfile(ctx, teacher, feedback.ProfileInput{Name: "Ming", StartTime: "09:00"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	record, err := service.CreateRecord(ctx, teacher,
+		feedback.RecordInput{ProfileID: profile.ID, Date: "2026-05-31", Content: "Well mixed greens."})
+	fmt.Println(profile.Name, profile.Subject, profile.EndTime, record.Content, err)
+	// Output: Ming Art 10:30 Well mixed greens. <nil>
+}
 
-	var queue []feedback.Task
-	store, err := sqlstore.Open(ctx, "sqlite:"+filepath.Join(dir, "feedback.db"),
-		func(_ context.Context, _ *sql.Tx, t feedback.Task) error { queue = append(queue, t); return nil })
+// A lesson is recorded, transcribed in the background, and read.
+func ExampleService_RunTask() {
+	dir, err := os.MkdirTemp("", "feedback")
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer store.Close()
-	if err := store.Migrate(ctx); err != nil {
-		log.Fatal(err)
-	}
-	audio, err := audiodir.New(filepath.Join(dir, "audio"))
+	defer os.RemoveAll(dir)
+	var tasks []feedback.Task
+	service, err := newService(dir, &tasks)
 	if err != nil {
 		log.Fatal(err)
 	}
-	service, err := feedback.New(feedback.Config{Store: store, Audio: audio, Transcriber: recogniser{}})
+	recording, err := os.Open("audiotype/testdata/tone.mp3")
 	if err != nil {
 		log.Fatal(err)
 	}
+	defer recording.Close()
 
-	profile, _ := service.CreateProfile(ctx, teacher, feedback.ProfileInput{Name: "Ming", StartTime: "09:00"})
+	ctx, teacher := context.Background(), uuid.New()
+	profile, _ := service.CreateProfile(ctx, teacher, feedback.ProfileInput{Name: "Ming"})
 	session, _, _ := service.OpenSession(ctx, teacher, feedback.SessionInput{ProfileID: profile.ID})
 	lesson, _ := service.StartLesson(ctx, teacher, session.ID)
-	_, _, err = service.AddSegment(ctx, teacher, lesson.ID, bytes.NewReader(feedbacktest.MP3("…")), feedback.SegmentInput{})
-	if err != nil {
+	if _, _, err := service.AddSegment(ctx, teacher, lesson.ID, recording, feedback.SegmentInput{}); err != nil {
 		log.Fatal(err)
 	}
-	for _, task := range queue {
-		if err := service.RunTask(ctx, task, feedback.Attempt{LeaseToken: uuid.NewString(), Number: 1, MaxAttempts: 5}); err != nil {
+	for _, task := range tasks {
+		attempt := feedback.Attempt{LeaseToken: uuid.NewString(), Number: 1, MaxAttempts: 5}
+		if err := service.RunTask(ctx, task, attempt); err != nil {
 			log.Fatal(err)
 		}
 	}
 	lesson, _ = service.FinishLesson(ctx, teacher, lesson.ID)
-	fmt.Println(profile.Name, profile.Subject, profile.EndTime)
-	fmt.Println(lesson.Transcript(), lesson.Counts().Transcribed)
-	// Output:
-	// Ming Art 10:30
-	// today we mixed greens 1
+	fmt.Println(lesson.State, lesson.Transcript(), lesson.Counts().Transcribed)
+	// Output: finished today we mixed greens 1
 }

@@ -9,7 +9,8 @@ import (
 )
 
 // Summarizer turns the transcripts of lessons into feedback text. It is safe for concurrent use.
-// Package summary has one that needs no service, one for chat-completions endpoints, and a fallback.
+// Package summary has one that needs no service, one for chat-completions endpoints, and a
+// fallback.
 type Summarizer interface {
 	// Summarize returns a summary. It fails with [ErrNothingTranscribed] if the transcripts contain
 	// no words.
@@ -60,7 +61,8 @@ func (s *Service) Generate(ctx context.Context, teacher, session uuid.UUID, less
 		return Generated{}, err
 	}
 	if whole.State == SessionCompleted {
-		return Generated{}, &Error{Kind: ErrSessionCompleted, Message: "the session is completed and can no longer be changed"}
+		return Generated{},
+			&Error{Kind: ErrSessionCompleted, Message: "the session is completed and can no longer be changed"}
 	}
 	selected, err := selectLessons(whole.Lessons, lessons)
 	if err != nil {
@@ -99,7 +101,8 @@ func (s *Service) summarize(ctx context.Context, in SummaryInput) (Summary, erro
 			return Summary{}, ctx.Err()
 		}
 		if errors.Is(err, ErrNothingTranscribed) {
-			return Summary{}, &Error{Kind: ErrNothingTranscribed, Message: "the transcripts contain no words", Err: err}
+			return Summary{}, &Error{Kind: ErrNothingTranscribed, Message: "the transcripts contain no words",
+				Err: err}
 		}
 		return Summary{}, &Error{Kind: ErrSummary, Message: "the summary could not be generated", Err: err}
 	}

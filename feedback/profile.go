@@ -27,8 +27,8 @@ type Profile struct {
 }
 
 // ProfileInput holds the fields of a profile. A nil field takes its default: grade and subject come
-// from the teacher's [Defaults], the year is the current one, and the end time is one default lesson
-// after the start time if that is on the same day.
+// from the teacher's [Defaults], the year is the current one, and the end time is one default
+// lesson after the start time if that is on the same day.
 type ProfileInput struct {
 	Name          string // 1 to 100 characters after trimming
 	Grade         *string

@@ -38,8 +38,8 @@ func (in RecordInput) validate() error {
 	return v.err()
 }
 
-// CreateRecord creates a record and completes its session, if it has one. Errors: [ErrInvalid], also
-// if the profile is not the teacher's or the session is not the profile's.
+// CreateRecord creates a record and completes its session, if it has one. Errors: [ErrInvalid],
+// also if the profile is not the teacher's or the session is not the profile's.
 func (s *Service) CreateRecord(ctx context.Context, teacher uuid.UUID, in RecordInput) (Record, error) {
 	if err := in.validate(); err != nil {
 		return Record{}, err

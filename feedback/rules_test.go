@@ -21,24 +21,33 @@ func TestProfileDefaults(t *testing.T) {
 		in   feedback.ProfileInput
 		want func(*feedback.Profile)
 	}{
-		"only a name":                 {feedback.ProfileInput{Name: "  Ming "}, func(*feedback.Profile) {}},
-		"an end after the default":    {feedback.ProfileInput{Name: "Ming", StartTime: "09:00"}, func(p *feedback.Profile) { p.StartTime, p.EndTime = "09:00", "10:30" }},
-		"no end on the next day":      {feedback.ProfileInput{Name: "Ming", StartTime: "22:30"}, func(p *feedback.Profile) { p.StartTime = "22:30" }},
-		"an end in the last minute":   {feedback.ProfileInput{Name: "Ming", StartTime: "22:29"}, func(p *feedback.Profile) { p.StartTime, p.EndTime = "22:29", "23:59" }},
-		"an empty end stays empty":    {feedback.ProfileInput{Name: "Ming", StartTime: "09:00", EndTime: ptr("")}, func(p *feedback.Profile) { p.StartTime = "09:00" }},
-		"an end without start":        {feedback.ProfileInput{Name: "Ming", EndTime: ptr("09:00")}, func(p *feedback.Profile) { p.EndTime = "09:00" }},
-		"given values win, also none": {feedback.ProfileInput{Name: "Ming", Grade: ptr(""), Subject: ptr("Music"), AcademicYear: ptr(1900)}, func(p *feedback.Profile) { p.Grade, p.Subject, p.AcademicYear = "", "Music", 1900 }},
+		"only a name": {feedback.ProfileInput{Name: "  Ming "}, func(*feedback.Profile) {}},
+		"an end after the default": {feedback.ProfileInput{Name: "Ming", StartTime: "09:00"},
+			func(p *feedback.Profile) { p.StartTime, p.EndTime = "09:00", "10:30" }},
+		"no end on the next day": {feedback.ProfileInput{Name: "Ming", StartTime: "22:30"},
+			func(p *feedback.Profile) { p.StartTime = "22:30" }},
+		"an end in the last minute": {feedback.ProfileInput{Name: "Ming", StartTime: "22:29"},
+			func(p *feedback.Profile) { p.StartTime, p.EndTime = "22:29", "23:59" }},
+		"an empty end stays empty": {feedback.ProfileInput{Name: "Ming", StartTime: "09:00", EndTime: ptr("")},
+			func(p *feedback.Profile) { p.StartTime = "09:00" }},
+		"an end without start": {feedback.ProfileInput{Name: "Ming", EndTime: ptr("09:00")},
+			func(p *feedback.Profile) { p.EndTime = "09:00" }},
+		"given values are used, even empty ones": {
+			feedback.ProfileInput{Name: "Ming", Grade: ptr(""), Subject: ptr("Music"), AcademicYear: ptr(1900)},
+			func(p *feedback.Profile) { p.Grade, p.Subject, p.AcademicYear = "", "Music", 1900 }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := e.CreateProfile(t.Context(), e.teacher, c.in)
 			require.NoError(t, err)
-			want := feedback.Profile{ID: got.ID, TeacherID: e.teacher, Name: "Ming", Grade: "Art class", Subject: "Art", AcademicYear: 2027,
+			want := feedback.Profile{ID: got.ID, TeacherID: e.teacher, Name: "Ming",
+				Grade: "Art class", Subject: "Art", AcademicYear: 2027,
 				CreatedAt: e.clock.t, UpdatedAt: e.clock.t}
 			c.want(&want)
 			require.Equal(t, want, got)
 		})
 	}
-	require.NoError(t, e.SaveDefaults(t.Context(), e.teacher, feedback.Defaults{Grade: "3", Subject: "Music", LessonDurationMinutes: 45}))
+	saved := feedback.Defaults{Grade: "3", Subject: "Music", LessonDurationMinutes: 45}
+	require.NoError(t, e.SaveDefaults(t.Context(), e.teacher, saved))
 	got, err := e.CreateProfile(t.Context(), e.teacher, feedback.ProfileInput{Name: "Li", StartTime: "09:00"})
 	require.NoError(t, err)
 	require.Equal(t, []string{"3", "Music", "09:45"}, []string{got.Grade, got.Subject, got.EndTime})
@@ -54,7 +63,8 @@ func TestRulesNameEveryBrokenField(t *testing.T) {
 	}
 	record := func(date, content string) func() error {
 		return func() error {
-			_, err := e.CreateRecord(t.Context(), e.teacher, feedback.RecordInput{ProfileID: p.ID, Date: date, Content: content})
+			_, err := e.CreateRecord(t.Context(), e.teacher,
+				feedback.RecordInput{ProfileID: p.ID, Date: date, Content: content})
 			return err
 		}
 	}
@@ -62,24 +72,31 @@ func TestRulesNameEveryBrokenField(t *testing.T) {
 		call   func() error
 		fields []string
 	}{
-		"name of blanks":           {profile(feedback.ProfileInput{Name: " \t "}), []string{"name"}},
-		"name too long":            {profile(feedback.ProfileInput{Name: long}), []string{"name"}},
-		"all at once":              {profile(feedback.ProfileInput{Name: "", Grade: &long, Term: long, GuardianTitle: long, AcademicYear: ptr(1899)}), []string{"name", "grade", "academic_year", "term", "guardian_title"}},
-		"control characters":       {profile(feedback.ProfileInput{Name: "a\x00b", Subject: ptr("a\nb")}), []string{"name", "subject"}},
-		"not UTF-8":                {profile(feedback.ProfileInput{Name: "a\xff"}), []string{"name"}},
-		"year too late":            {profile(feedback.ProfileInput{Name: "x", AcademicYear: ptr(2201)}), []string{"academic_year"}},
-		"no time of day":           {profile(feedback.ProfileInput{Name: "x", StartTime: "24:00", EndTime: ptr("9:00")}), []string{"start_time", "end_time"}},
-		"end before start":         {profile(feedback.ProfileInput{Name: "x", StartTime: "10:00", EndTime: ptr("10:00")}), []string{"end_time"}},
-		"no such day":              {record("2026-02-29", "x"), []string{"feedback_date"}},
-		"date in another form":     {record("31.05.2026", "x"), []string{"feedback_date"}},
+		"name of spaces": {profile(feedback.ProfileInput{Name: " \t "}), []string{"name"}},
+		"name too long":  {profile(feedback.ProfileInput{Name: long}), []string{"name"}},
+		"several at once": {profile(feedback.ProfileInput{Name: "", Grade: &long, Term: long, GuardianTitle: long,
+			AcademicYear: ptr(1899)}), []string{"name", "grade", "academic_year", "term", "guardian_title"}},
+		"control characters": {profile(feedback.ProfileInput{Name: "a\x00b", Subject: ptr("a\nb")}),
+			[]string{"name", "subject"}},
+		"not UTF-8": {profile(feedback.ProfileInput{Name: "a\xff"}), []string{"name"}},
+		"year too late": {profile(feedback.ProfileInput{Name: "x", AcademicYear: ptr(2201)}),
+			[]string{"academic_year"}},
+		"not a time of day": {profile(feedback.ProfileInput{Name: "x", StartTime: "24:00",
+			EndTime: ptr("9:00")}), []string{"start_time", "end_time"}},
+		"end before start": {profile(feedback.ProfileInput{Name: "x", StartTime: "10:00",
+			EndTime: ptr("10:00")}), []string{"end_time"}},
+		"not a day":              {record("2026-02-29", "x"), []string{"feedback_date"}},
+		"date in another format":     {record("31.05.2026", "x"), []string{"feedback_date"}},
 		"empty content":            {record("2026-05-31", ""), []string{"content"}},
 		"content too long":         {record("2026-05-31", strings.Repeat("字", 20_001)), []string{"content"}},
 		"content with a zero byte": {record("2026-05-31", "a\x00"), []string{"content"}},
 		"defaults": {func() error {
-			return e.SaveDefaults(t.Context(), e.teacher, feedback.Defaults{Grade: long, Subject: long, LessonDurationMinutes: 601})
+			return e.SaveDefaults(t.Context(), e.teacher,
+				feedback.Defaults{Grade: long, Subject: long, LessonDurationMinutes: 601})
 		}, []string{"grade", "subject", "lesson_duration_minutes"}},
 		"session date": {func() error {
-			_, _, err := e.OpenSession(t.Context(), e.teacher, feedback.SessionInput{ProfileID: p.ID, Date: ptr("today")})
+			_, _, err := e.OpenSession(t.Context(), e.teacher,
+				feedback.SessionInput{ProfileID: p.ID, Date: ptr("today")})
 			return err
 		}, []string{"feedback_date"}},
 		"page size": {func() error {
@@ -87,7 +104,8 @@ func TestRulesNameEveryBrokenField(t *testing.T) {
 			return err
 		}, []string{"limit"}},
 		"cursor of another list": {func() error {
-			_, err := e.Profiles(t.Context(), e.teacher, feedback.ProfileFilter{}, feedback.Page{Cursor: "eyJsIjoicmVjb3JkcyJ9"})
+			_, err := e.Profiles(t.Context(), e.teacher, feedback.ProfileFilter{},
+				feedback.Page{Cursor: "eyJsIjoicmVjb3JkcyJ9"})
 			return err
 		}, []string{"cursor"}},
 		"search for a zero byte": {func() error {
@@ -119,6 +137,7 @@ func TestNewNeedsStores(t *testing.T) {
 	_, err := feedback.New(feedback.Config{})
 	require.Error(t, err)
 	e := newEnv(t)
-	_, err = feedback.New(feedback.Config{Store: e.store, Audio: struct{ feedback.AudioStore }{}, Defaults: feedback.Defaults{LessonDurationMinutes: 601}})
+	_, err = feedback.New(feedback.Config{Store: e.store, Audio: struct{ feedback.AudioStore }{},
+		Defaults: feedback.Defaults{LessonDurationMinutes: 601}})
 	require.ErrorIs(t, err, feedback.ErrInvalid)
 }

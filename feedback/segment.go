@@ -91,10 +91,11 @@ func (c *SegmentCounts) add(segments []Segment) {
 }
 
 // AddSegment receives a recording and queues it for transcription. The audio is read once, in
-// constant memory; when AddSegment returns, the audio, its row and its task are durable. If the same
-// recording is there already, AddSegment returns that segment and created false, so that a client
-// can repeat an upload whose answer it has missed. Errors: [ErrNotFound], [ErrInvalid],
-// [ErrAudioEmpty], [ErrAudioTooLarge], [ErrAudioType], [ErrUpload], [ErrStorage], [ErrSequenceTaken].
+// constant memory; when AddSegment returns, the audio, its row and its task are durable. If the
+// same recording is there already, AddSegment returns that segment and created false, so that a
+// client can repeat an upload whose answer it has missed. Errors: [ErrNotFound], [ErrInvalid],
+// [ErrAudioEmpty], [ErrAudioTooLarge], [ErrAudioType], [ErrUpload], [ErrStorage],
+// [ErrSequenceTaken].
 func (s *Service) AddSegment(
 	ctx context.Context, teacher, lesson uuid.UUID, audio io.Reader, in SegmentInput,
 ) (_ Segment, created bool, err error) {

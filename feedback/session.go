@@ -113,7 +113,8 @@ func (e SessionEdit) validate() error {
 
 // OpenSession resumes the student's active session or creates one (created true). Errors:
 // [ErrInvalid], also if the profile is not the teacher's.
-func (s *Service) OpenSession(ctx context.Context, teacher uuid.UUID, in SessionInput) (_ Session, created bool, err error) {
+func (s *Service) OpenSession(ctx context.Context, teacher uuid.UUID, in SessionInput) (_ Session, created bool,
+	err error) {
 	date := s.cfg.Now().In(s.cfg.Location).Format(dateLayout)
 	var v validator
 	date = v.date("feedback_date", orDefault(in.Date, date))

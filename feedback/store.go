@@ -86,10 +86,12 @@ type Store interface {
 	// StartTranscription marks a segment that is queued or transcribing as transcribing under a
 	// lease token and returns it. A segment in another state is returned unchanged.
 	// It fails with [ErrNotFound].
-	StartTranscription(ctx context.Context, id uuid.UUID, leaseToken string, attempts int, at time.Time) (Segment, error)
+	StartTranscription(ctx context.Context, id uuid.UUID, leaseToken string, attempts int, at time.Time) (Segment,
+		error)
 	// FinishTranscription stores the result of an attempt. It fails with [ErrSuperseded] unless the
 	// segment is transcribing under this lease token.
-	FinishTranscription(ctx context.Context, id uuid.UUID, leaseToken string, r TranscriptionResult, at time.Time) (Segment, error)
+	FinishTranscription(ctx context.Context, id uuid.UUID, leaseToken string, r TranscriptionResult,
+		at time.Time) (Segment, error)
 	// FailTranscription marks a segment as failed that is queued or transcribing in this round,
 	// under any lease token. A segment in another state or a later round is returned unchanged.
 	FailTranscription(ctx context.Context, id uuid.UUID, round int64, message string, at time.Time) (Segment, error)

@@ -16,14 +16,16 @@ import (
 	"lessonkit.example/feedback/feedbacktest"
 )
 
-// lostAnswer is a store whose commit succeeds or fails without anybody knowing.
+// lostAnswer is a store whose InsertSegment fails after its commit, or without one.
 type lostAnswer struct {
 	feedback.Store
 	commits bool
 	err     error
 }
 
-func (s *lostAnswer) InsertSegment(ctx context.Context, seg feedback.Segment, next bool) (feedback.Segment, bool, error) {
+func (s *lostAnswer) InsertSegment(
+	ctx context.Context, seg feedback.Segment, next bool,
+) (feedback.Segment, bool, error) {
 	if s.commits {
 		if _, _, err := s.Store.InsertSegment(ctx, seg, next); err != nil {
 			return seg, false, err
@@ -32,27 +34,27 @@ func (s *lostAnswer) InsertSegment(ctx context.Context, seg feedback.Segment, ne
 	return seg, false, s.err
 }
 
-// TestSweepAfterAnUploadWhoseCommitIsUncertain: the audio of a row that was
-// committed stays, and the audio without a row goes.
-func TestSweepAfterAnUploadWhoseCommitIsUncertain(t *testing.T) {
+func TestSweepDeletesAudioWithoutASegment(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
-	e.clock.Add(time.Since(e.clock.Now())) // files carry the real time
+	e.clock.Add(time.Since(e.clock.Now())) // files have the real time
 	l := e.lesson()
 	for _, commits := range []bool{true, false} {
 		s := e.service(func(c *feedback.Config) {
-			c.Store = &lostAnswer{e.store, commits, &feedback.Error{Kind: feedback.ErrUnavailable, Err: errors.New("connection lost")}}
+			c.Store = &lostAnswer{e.store, commits,
+				&feedback.Error{Kind: feedback.ErrUnavailable, Err: errors.New("connection lost")}}
 		})
 		marker := "lost"
 		if commits {
 			marker = "committed"
 		}
-		_, _, err := s.AddSegment(t.Context(), e.teacher, l.ID, bytes.NewReader(feedbacktest.MP3(marker)), feedback.SegmentInput{})
+		_, _, err := s.AddSegment(t.Context(), e.teacher, l.ID, bytes.NewReader(feedbacktest.MP3(marker)),
+			feedback.SegmentInput{})
 		require.ErrorIs(t, err, feedback.ErrUnavailable)
 	}
-	require.Len(t, e.files(), 2, "neither may be deleted on suspicion")
+	require.Len(t, e.files(), 2, "either may have been committed")
 	require.NoError(t, e.Sweep(t.Context()))
-	require.Len(t, e.files(), 2, "too young: an upload may be in progress")
+	require.Len(t, e.files(), 2, "an upload may be in progress")
 	e.clock.Add(2 * time.Hour)
 	require.NoError(t, e.Sweep(t.Context()))
 	require.Len(t, e.files(), 1)
@@ -69,7 +71,7 @@ func TestSweepQueuesStuckSegmentsAgain(t *testing.T) {
 	require.NoError(t, err)
 	e.clock.Add(2 * time.Hour)
 	require.NoError(t, e.Sweep(t.Context()))
-	require.Empty(t, e.take(), "a worker may hold it that long")
+	require.Empty(t, e.take(), "a worker may hold the job that long")
 	e.clock.Add(2 * time.Hour)
 	require.NoError(t, e.Sweep(t.Context()))
 	tasks := e.take()
@@ -96,15 +98,15 @@ func TestRunSweepsUntilStopped(t *testing.T) {
 	require.NoError(t, <-done)
 }
 
-// TestUploadsLeaveNothingBehind goes through the ways an upload can end early.
-func TestUploadsLeaveNothingBehind(t *testing.T) {
+func TestFailedUploadsLeaveNothingBehind(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	l := e.lesson()
 	first, _ := e.add(l, "x")
 	sequence, tooGreat := 0, feedback.MaxSequence+1
 	outbox := e.service(func(c *feedback.Config) {
-		c.Store = &lostAnswer{e.store, false, &feedback.Error{Kind: feedback.ErrNotFound, Message: "the lesson went away"}}
+		c.Store = &lostAnswer{e.store, false,
+			&feedback.Error{Kind: feedback.ErrNotFound, Message: "lesson not found"}}
 	})
 	for name, c := range map[string]struct {
 		service *feedback.Service
@@ -113,18 +115,23 @@ func TestUploadsLeaveNothingBehind(t *testing.T) {
 		in      feedback.SegmentInput
 		want    error
 	}{
-		"cut off":            {e.Service, feedbacktest.MP3("half"), errors.New("reset by peer"), feedback.SegmentInput{}, feedback.ErrUpload},
-		"too large":          {e.Service, feedbacktest.MP3(string(make([]byte, 1<<20))), nil, feedback.SegmentInput{}, feedback.ErrAudioTooLarge},
-		"empty":              {e.Service, nil, nil, feedback.SegmentInput{}, feedback.ErrAudioEmpty},
-		"not audio":          {e.Service, []byte("%PDF-"), nil, feedback.SegmentInput{}, feedback.ErrAudioType},
-		"sequence taken":     {e.Service, feedbacktest.MP3("other"), nil, feedback.SegmentInput{Sequence: &sequence}, feedback.ErrSequenceTaken},
-		"sequence too great": {e.Service, feedbacktest.MP3("other"), nil, feedback.SegmentInput{Sequence: &tooGreat}, feedback.ErrInvalid},
-		"lesson deleted":     {outbox, feedbacktest.MP3("other"), nil, feedback.SegmentInput{}, feedback.ErrNotFound},
+		"cut off": {e.Service, feedbacktest.MP3("half"), errors.New("reset by peer"),
+			feedback.SegmentInput{}, feedback.ErrUpload},
+		"too large": {e.Service, feedbacktest.MP3(string(make([]byte, 1<<20))), nil, feedback.SegmentInput{},
+			feedback.ErrAudioTooLarge},
+		"empty":     {e.Service, nil, nil, feedback.SegmentInput{}, feedback.ErrAudioEmpty},
+		"not audio": {e.Service, []byte("%PDF-"), nil, feedback.SegmentInput{}, feedback.ErrAudioType},
+		"sequence taken": {e.Service, feedbacktest.MP3("other"), nil, feedback.SegmentInput{Sequence: &sequence},
+			feedback.ErrSequenceTaken},
+		"sequence too great": {e.Service, feedbacktest.MP3("other"), nil, feedback.SegmentInput{Sequence: &tooGreat},
+			feedback.ErrInvalid},
+		"lesson deleted": {outbox, feedbacktest.MP3("other"), nil, feedback.SegmentInput{}, feedback.ErrNotFound},
 	} {
 		var r = bytes.NewReader(c.audio)
 		var err error
 		if c.cut != nil {
-			_, _, err = c.service.AddSegment(t.Context(), e.teacher, l.ID, iotest.TimeoutReader(iotest.OneByteReader(r)), c.in)
+			_, _, err = c.service.AddSegment(t.Context(), e.teacher, l.ID,
+				iotest.TimeoutReader(iotest.OneByteReader(r)), c.in)
 		} else {
 			_, _, err = c.service.AddSegment(t.Context(), e.teacher, l.ID, r, c.in)
 		}
@@ -132,7 +139,8 @@ func TestUploadsLeaveNothingBehind(t *testing.T) {
 		require.Len(t, e.files(), 1, name)
 		require.Empty(t, e.take(), name)
 	}
-	again, created, err := e.AddSegment(t.Context(), e.teacher, l.ID, bytes.NewReader(feedbacktest.MP3("x")), feedback.SegmentInput{})
+	again, created, err := e.AddSegment(t.Context(), e.teacher, l.ID, bytes.NewReader(feedbacktest.MP3("x")),
+		feedback.SegmentInput{})
 	require.NoError(t, err)
 	require.False(t, created)
 	require.Equal(t, first, again)

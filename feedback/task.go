@@ -21,7 +21,8 @@ const (
 )
 
 // Task is background work. A store gives it to its outbox within the transaction that makes it
-// necessary; a queue's worker passes it to [Service.RunTask]. Its JSON form is the payload of a job.
+// necessary; a queue's worker passes it to [Service.RunTask]. Its JSON form is the payload of a
+// job.
 type Task struct {
 	Kind      TaskKind  `json:"kind"`
 	SegmentID uuid.UUID `json:"segment_id,omitzero"` // with TaskTranscribe
@@ -118,7 +119,8 @@ func (s *Service) transcribe(ctx context.Context, segment uuid.UUID, a Attempt) 
 // transcriptionResult decides what the result of an attempt means for the segment.
 func transcriptionResult(ctx context.Context, t Transcript, err error, a Attempt) TranscriptionResult {
 	if err == nil {
-		return TranscriptionResult{State: SegmentTranscribed, Text: cleanText(t.Text), Duration: t.Duration, Attempts: a.Number}
+		return TranscriptionResult{State: SegmentTranscribed, Text: cleanText(t.Text), Duration: t.Duration,
+			Attempts: a.Number}
 	}
 	r := TranscriptionResult{State: SegmentQueued, Error: publicText(err), Attempts: a.Number}
 	timedOut := errors.Is(ctx.Err(), context.DeadlineExceeded) // even if the queue sets another cause

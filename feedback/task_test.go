@@ -16,25 +16,37 @@ import (
 	"lessonkit.example/feedback/feedbacktest"
 )
 
-func TestPerformSettlesTheSegmentAsTheErrorTells(t *testing.T) {
+func TestRunTaskSetsTheStateAsTheErrorRequires(t *testing.T) {
 	t.Parallel()
-	away := fault{after: time.Minute, public: "the recogniser is busy"}
+	unavailable := fault{after: time.Minute, public: "the recogniser is busy"}
 	refused := fault{permanent: true, public: "the audio is damaged"}
-	for name, c := range map[string]struct {
-		text     string
-		err      error
-		attempt  feedback.Attempt
+	type attempt = feedback.Attempt
+	type want struct {
 		state    feedback.SegmentState
 		message  string
 		attempts int
+	}
+	for name, c := range map[string]struct {
+		text    string
+		err     error
+		attempt attempt
+		want    want
 	}{
-		"recognised":                      {text: " 画得很好\x00\n", attempt: feedback.Attempt{Number: 2, MaxAttempts: 3}, state: feedback.SegmentTranscribed, attempts: 2},
-		"away costs no attempt":           {err: away, attempt: feedback.Attempt{Number: 2, MaxAttempts: 3}, state: feedback.SegmentQueued, message: "the recogniser is busy", attempts: 1},
-		"away on the last attempt":        {err: fmt.Errorf("wrapped: %w", away), attempt: feedback.Attempt{Number: 3, MaxAttempts: 3}, state: feedback.SegmentQueued, message: "the recogniser is busy", attempts: 2},
-		"refused at once":                 {err: refused, attempt: feedback.Attempt{Number: 1, MaxAttempts: 3}, state: feedback.SegmentFailed, message: "the audio is damaged", attempts: 1},
-		"an ordinary failure waits":       {err: errOrdinary, attempt: feedback.Attempt{Number: 2, MaxAttempts: 3}, state: feedback.SegmentQueued, message: "the recogniser failed", attempts: 2},
-		"the last ordinary failure fails": {err: errOrdinary, attempt: feedback.Attempt{Number: 3, MaxAttempts: 3}, state: feedback.SegmentFailed, message: "the recogniser failed", attempts: 3},
-		"without limit nothing is last":   {err: errOrdinary, attempt: feedback.Attempt{Number: 99}, state: feedback.SegmentQueued, message: "the recogniser failed", attempts: 99},
+		"transcribed": {" 画得很好\x00\n", nil, attempt{Number: 2, MaxAttempts: 3},
+			want{feedback.SegmentTranscribed, "", 2}},
+		"unavailable does not count": {"", unavailable, attempt{Number: 2, MaxAttempts: 3},
+			want{feedback.SegmentQueued, "the recogniser is busy", 1}},
+		"unavailable on the last attempt": {"", fmt.Errorf("wrapped: %w", unavailable),
+			attempt{Number: 3, MaxAttempts: 3},
+			want{feedback.SegmentQueued, "the recogniser is busy", 2}},
+		"refused on the first attempt": {"", refused, attempt{Number: 1, MaxAttempts: 3},
+			want{feedback.SegmentFailed, "the audio is damaged", 1}},
+		"another failure is tried again": {"", errOrdinary, attempt{Number: 2, MaxAttempts: 3},
+			want{feedback.SegmentQueued, "the recogniser failed", 2}},
+		"another failure on the last attempt": {"", errOrdinary, attempt{Number: 3, MaxAttempts: 3},
+			want{feedback.SegmentFailed, "the recogniser failed", 3}},
+		"without a limit no attempt is the last": {"", errOrdinary, attempt{Number: 99},
+			want{feedback.SegmentQueued, "the recogniser failed", 99}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -57,10 +69,8 @@ func TestPerformSettlesTheSegmentAsTheErrorTells(t *testing.T) {
 				require.ErrorIs(t, err, c.err)
 			}
 			got := e.get(seg)
-			require.Equal(t, c.state, got.State)
-			require.Equal(t, c.message, got.Error)
-			require.Equal(t, c.attempts, got.Attempts)
-			if c.state == feedback.SegmentTranscribed {
+			require.Equal(t, c.want, want{got.State, got.Error, got.Attempts})
+			if c.want.state == feedback.SegmentTranscribed {
 				require.Equal(t, "画得很好", got.Text)
 				require.Equal(t, 2*time.Second, got.Duration)
 				require.NoError(t, e.RunTask(t.Context(), task, c.attempt), "a repeated job has nothing to do")
@@ -70,37 +80,49 @@ func TestPerformSettlesTheSegmentAsTheErrorTells(t *testing.T) {
 	}
 }
 
-func TestPerformPutsBackWhatAStoppingWorkerHeld(t *testing.T) {
+// endable is a context that a test ends with an error of its choice.
+type endable struct {
+	context.Context
+	done chan struct{}
+	err  error // set before done is closed
+}
+
+func (c *endable) Done() <-chan struct{} { return c.done }
+
+func (c *endable) Err() error {
+	select {
+	case <-c.done:
+		return c.err
+	default:
+		return nil
+	}
+}
+
+func TestRunTaskRequeuesWhenItsContextEnds(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		context  func(context.Context) (context.Context, context.CancelFunc)
+		err      error
 		attempt  int
 		state    feedback.SegmentState
 		attempts int
 	}{
-		"stopped on the last attempt": {context.WithCancel, 3, feedback.SegmentQueued, 2},
-		"hung":                        {expired, 2, feedback.SegmentQueued, 2},
-		"hung on the last attempt":    {expired, 3, feedback.SegmentFailed, 3},
+		"stopped on the last attempt":   {context.Canceled, 3, feedback.SegmentQueued, 2},
+		"timed out":                     {context.DeadlineExceeded, 2, feedback.SegmentQueued, 2},
+		"timed out on the last attempt": {context.DeadlineExceeded, 3, feedback.SegmentFailed, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			e := newEnv(t)
 			seg, task := e.add(e.lesson(), "x")
-			e.speech.answer = func(ctx context.Context, _ feedback.Audio) (feedback.Transcript, error) {
-				<-ctx.Done()
+			ctx := &endable{Context: t.Context(), done: make(chan struct{})}
+			e.speech.answer = func(context.Context, feedback.Audio) (feedback.Transcript, error) {
+				require.Equal(t, feedback.SegmentTranscribing, e.get(seg).State)
+				ctx.err = c.err
+				close(ctx.done)
 				return feedback.Transcript{}, ctx.Err()
 			}
-			ctx, cancel := c.context(t.Context())
-			defer cancel()
-			done := make(chan error, 1)
-			go func() {
-				done <- e.RunTask(ctx, task, feedback.Attempt{LeaseToken: "lease", Number: c.attempt, MaxAttempts: 3})
-			}()
-			if name == "stopped on the last attempt" {
-				require.Eventually(t, func() bool { return e.get(seg).State == feedback.SegmentTranscribing }, 10*time.Second, time.Millisecond)
-				cancel()
-			}
-			require.Error(t, <-done)
+			err := e.RunTask(ctx, task, feedback.Attempt{LeaseToken: "lease", Number: c.attempt, MaxAttempts: 3})
+			require.ErrorIs(t, err, c.err)
 			got := e.get(seg)
 			require.Equal(t, c.state, got.State)
 			require.Equal(t, c.attempts, got.Attempts)
@@ -108,12 +130,7 @@ func TestPerformPutsBackWhatAStoppingWorkerHeld(t *testing.T) {
 	}
 }
 
-// expired gives work a tenth of a second: enough to begin, and to hang.
-func expired(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(ctx, 100*time.Millisecond, errors.New("the job timed out"))
-}
-
-func TestLateWorkerChangesNothing(t *testing.T) {
+func TestSupersededAttemptChangesNothing(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	seg, task := e.add(e.lesson(), "x")
@@ -128,7 +145,7 @@ func TestLateWorkerChangesNothing(t *testing.T) {
 	require.Equal(t, "by the successor", e.get(seg).Text)
 }
 
-func TestAbandonFailsWhatTheQueueGaveUp(t *testing.T) {
+func TestFailTaskFailsTheSegment(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	seg, task := e.add(e.lesson(), "x")
@@ -145,23 +162,25 @@ func TestAbandonFailsWhatTheQueueGaveUp(t *testing.T) {
 	require.Len(t, retried, 1)
 	require.NoError(t, e.RunTask(t.Context(), retried[0], feedback.Attempt{LeaseToken: "again", Number: 1}))
 	require.Equal(t, feedback.SegmentTranscribed, e.get(seg).State)
-	require.NoError(t, e.FailTask(t.Context(), task), "of a finished segment nothing changes")
+	require.NoError(t, e.FailTask(t.Context(), task), "a transcribed segment does not fail")
 	require.Equal(t, feedback.SegmentTranscribed, e.get(seg).State)
 	require.NoError(t, e.FailTask(t.Context(), feedback.Task{Kind: feedback.TaskTranscribe, SegmentID: uuid.New()}))
 	require.NoError(t, e.FailTask(t.Context(), feedback.Task{Kind: feedback.TaskDeleteAudio, AudioKey: "x"}))
 }
 
-// "failed → queued by retry": what the queue still does for the job that failed undoes nothing.
-func TestRetryIsNotUndoneByTheJobItReplaces(t *testing.T) {
+// A queue may still report the old job after a retry, or run it again.
+func TestRetryIsNotUndoneByTheOldJob(t *testing.T) {
 	t.Parallel()
 	for name, settle := range map[string]func(e *env, old feedback.Task) error{
-		"told that it is dead": func(e *env, old feedback.Task) error { return e.FailTask(t.Context(), old) },
-		"done again, as its worker died before it could report": func(e *env, old feedback.Task) error {
+		"reported as failed": func(e *env, old feedback.Task) error { return e.FailTask(t.Context(), old) },
+		"run again": func(e *env, old feedback.Task) error {
 			e.speech.answer = func(ctx context.Context, _ feedback.Audio) (feedback.Transcript, error) {
 				_, err := e.store.StartTranscription(ctx, old.SegmentID, "the retry's", 1, e.clock.Now())
 				return feedback.Transcript{}, err
 			}
-			require.ErrorIs(t, e.RunTask(t.Context(), old, feedback.Attempt{LeaseToken: "late", Number: 5, MaxAttempts: 5}), feedback.ErrSuperseded)
+			require.ErrorIs(t,
+				e.RunTask(t.Context(), old, feedback.Attempt{LeaseToken: "late", Number: 5, MaxAttempts: 5}),
+				feedback.ErrSuperseded)
 			return e.FailTask(t.Context(), old)
 		},
 	} {
@@ -177,13 +196,14 @@ func TestRetryIsNotUndoneByTheJobItReplaces(t *testing.T) {
 			require.NoError(t, settle(e, old))
 			require.NotEqual(t, feedback.SegmentFailed, e.get(seg).State)
 			e.speech.answer = says("hello", nil)
-			require.NoError(t, e.RunTask(t.Context(), e.take()[0], feedback.Attempt{LeaseToken: "again", Number: 1, MaxAttempts: 5}))
+			require.NoError(t,
+				e.RunTask(t.Context(), e.take()[0], feedback.Attempt{LeaseToken: "again", Number: 1, MaxAttempts: 5}))
 			require.Equal(t, feedback.SegmentTranscribed, e.get(seg).State)
 		})
 	}
 }
 
-func TestTranscriptKeepsTheOrderOfSequences(t *testing.T) {
+func TestTranscriptIsInTheOrderOfSequences(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	l := e.lesson()
@@ -192,7 +212,8 @@ func TestTranscriptKeepsTheOrderOfSequences(t *testing.T) {
 		return feedback.Transcript{Text: string(b[len(b)-1:])}, nil
 	}
 	for _, sequence := range []int{2, 0, 1} { // uploaded and finished out of order
-		_, _, err := e.AddSegment(t.Context(), e.teacher, l.ID, bytes.NewReader(feedbacktest.MP3(fmt.Sprint(sequence))), feedback.SegmentInput{Sequence: &sequence})
+		_, _, err := e.AddSegment(t.Context(), e.teacher, l.ID,
+			bytes.NewReader(feedbacktest.MP3(fmt.Sprint(sequence))), feedback.SegmentInput{Sequence: &sequence})
 		require.NoError(t, err)
 		require.NoError(t, e.RunTask(t.Context(), e.take()[0], feedback.Attempt{LeaseToken: "t", Number: 1}))
 	}
@@ -202,13 +223,16 @@ func TestTranscriptKeepsTheOrderOfSequences(t *testing.T) {
 	require.Equal(t, feedback.SegmentCounts{Total: 3, Transcribed: 3}, l.Counts())
 }
 
-func TestPerformOfWhatIsGone(t *testing.T) {
+func TestRunTaskWithoutSegmentOrAudio(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
-	require.NoError(t, e.RunTask(t.Context(), feedback.Task{Kind: feedback.TaskTranscribe, SegmentID: uuid.New()}, feedback.Attempt{Number: 1}), "a deleted segment")
-	require.NoError(t, e.RunTask(t.Context(), feedback.Task{Kind: feedback.TaskDeleteAudio, AudioKey: "nothing"}, feedback.Attempt{Number: 1}))
+	require.NoError(t, e.RunTask(t.Context(), feedback.Task{Kind: feedback.TaskTranscribe, SegmentID: uuid.New()},
+		feedback.Attempt{Number: 1}), "a deleted segment")
+	require.NoError(t, e.RunTask(t.Context(), feedback.Task{Kind: feedback.TaskDeleteAudio, AudioKey: "nothing"},
+		feedback.Attempt{Number: 1}))
 	var p interface{ Permanent() bool }
-	require.True(t, errors.As(e.RunTask(t.Context(), feedback.Task{Kind: "fly"}, feedback.Attempt{}), &p) && p.Permanent())
+	require.True(t, errors.As(e.RunTask(t.Context(), feedback.Task{Kind: "fly"}, feedback.Attempt{}), &p) &&
+		p.Permanent())
 
 	seg, task := e.add(e.lesson(), "x")
 	for _, name := range e.files() {
@@ -225,8 +249,8 @@ func TestPerformOfWhatIsGone(t *testing.T) {
 	require.Equal(t, "the recording no longer exists", got.Error)
 }
 
-// TestDatabaseLostWhileTranscribing: what was recognised is not lost for ever, and costs no attempt.
-func TestDatabaseLostWhileTranscribing(t *testing.T) {
+// The attempt does not count if its result cannot be stored.
+func TestDatabaseLostDuringTranscription(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	_, task := e.add(e.lesson(), "x")
