@@ -48,7 +48,8 @@ func New(dir string) (*Store, error) {
 	return &Store{dir: dir}, nil
 }
 
-// validKey matches keys, as in "3f/0192f1c5-….mp3": one of 256 subdirectories, a UUID, an extension.
+// validKey matches keys, as in "3f/0192f1c5-….mp3": one of 256 subdirectories, a UUID, an
+// extension.
 var validKey = regexp.MustCompile(`^[0-9a-f]{2}/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\.[a-z0-9]{2,4}$`)
 
 // newKey returns a random key. The end of a version 7 UUID is random, its beginning is the time.

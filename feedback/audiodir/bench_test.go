@@ -37,7 +37,8 @@ func BenchmarkKeep(b *testing.B) {
 			for b.Loop() {
 				f, err := os.CreateTemp(dir, "x")
 				require.NoError(b, err)
-				_, err = io.CopyBuffer(struct{ io.Writer }{f}, struct{ io.Reader }{bytes.NewReader(audio)}, make([]byte, 128<<10))
+				_, err = io.CopyBuffer(struct{ io.Writer }{f}, struct{ io.Reader }{bytes.NewReader(audio)},
+					make([]byte, 128<<10))
 				require.NoError(b, err)
 				require.NoError(b, f.Sync())
 				require.NoError(b, os.Rename(f.Name(), filepath.Join(dir, "kept")))

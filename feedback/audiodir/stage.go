@@ -84,8 +84,8 @@ func (a *staged) receive(ctx context.Context, r io.Reader, maxBytes int64) error
 }
 
 // fill reads until p is full or r fails; full buffers make for few writes. Unlike io.ReadFull it
-// returns the error of r unchanged: io.ErrUnexpectedEOF of a broken connection is not the end of the
-// audio.
+// returns the error of r unchanged: io.ErrUnexpectedEOF of a broken connection is not the end of
+// the audio.
 func fill(r io.Reader, p []byte) (n int, err error) {
 	for n < len(p) && err == nil {
 		var more int

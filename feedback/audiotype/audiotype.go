@@ -1,5 +1,5 @@
-// Package audiotype detects the type of recordings from their content: mp3, AAC (ADTS), m4a, mp4 and
-// 3gp, wav and RF64, ogg and opus, webm, flac and AMR. It is for implementations of
+// Package audiotype detects the type of recordings from their content: mp3, AAC (ADTS), m4a, mp4
+// and 3gp, wav and RF64, ogg and opus, webm, flac and AMR. It is for implementations of
 // [lessonkit.example/feedback.AudioStore].
 package audiotype
 
@@ -20,8 +20,9 @@ type Type struct {
 	Extension   string // as in ".mp3"
 }
 
-// supported maps the types of package mimetype to types of recordings. It does not contain QuickTime
-// (mov), M4V and Matroska (mkv), which usually are films, and SILK, which only one messenger uses.
+// supported maps the types of package mimetype to types of recordings. It does not contain
+// QuickTime (mov), M4V and Matroska (mkv), which usually are films, and SILK, which only one
+// messenger uses.
 var supported = map[string]Type{
 	"audio/mpeg":      {"audio/mpeg", ".mp3"},
 	"audio/aac":       {"audio/aac", ".aac"},
@@ -53,8 +54,8 @@ func Detect(head []byte) (Type, bool) {
 	return t, ok
 }
 
-// DetectInSamples is [Detect] for content that may be raw samples. Since samples can have the value of
-// the sync word of mp3 and AAC, it requires three consecutive frames of these types, or a tag.
+// DetectInSamples is [Detect] for content that may be raw samples. Since samples can have the value
+// of the sync word of mp3 and AAC, it requires three consecutive frames of these types, or a tag.
 func DetectInSamples(head []byte) (Type, bool) {
 	t, ok := Detect(head)
 	if (t == supported["audio/mpeg"] || t == supported["audio/aac"]) && !bytes.HasPrefix(head, []byte("ID3")) {
@@ -72,8 +73,8 @@ func DetectInSamples(head []byte) (Type, bool) {
 // HeaderSize is the length of a [WAVHeader].
 const HeaderSize = 44
 
-// WAVHeader returns the header of a WAV file with size bytes of signed 16-bit little-endian samples.
-// For more than a header can express (4 GiB), it contains the greatest size.
+// WAVHeader returns the header of a WAV file with size bytes of signed 16-bit little-endian
+// samples. For more than a header can express (4 GiB), it contains the greatest size.
 func WAVHeader(size int64, sampleRate, channels int) []byte {
 	const bytesPerSample = 2
 	frame := channels * bytesPerSample

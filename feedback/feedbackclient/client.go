@@ -1,5 +1,5 @@
-// Package feedbackclient is a client of the HTTP API of the teaching-feedback service. It covers what
-// a recording app needs.
+// Package feedbackclient is a client of the HTTP API of the teaching-feedback service. It covers
+// what a recording app needs.
 package feedbackclient
 
 import (
@@ -195,8 +195,8 @@ func (c Client) SaveRecord(
 	}, &r)
 }
 
-// Call sends a request with body as JSON and decodes the answer into out; either may be nil. An error
-// answer is returned as a *Problem.
+// Call sends a request with body as JSON and decodes the answer into out; either may be nil. An
+// error answer is returned as a *Problem.
 func (c Client) Call(ctx context.Context, method, path string, body, out any) error {
 	if body == nil {
 		return c.send(ctx, method, path, "", http.NoBody, out)
@@ -224,7 +224,8 @@ func (c Client) send(ctx context.Context, method, path, contentType string, body
 	return json.NewDecoder(resp.Body).Decode(out)
 }
 
-// do sends a request with headers in addition to the client's. It returns an error answer as a *Problem.
+// do sends a request with headers in addition to the client's. It returns an error answer as a
+// *Problem.
 func (c Client) do(
 	ctx context.Context, method, path string, header http.Header, body io.Reader,
 ) (*http.Response, error) {

@@ -18,9 +18,9 @@ type Event struct {
 	Segment *Segment `json:"segment"`
 }
 
-// Events follows a session until ctx ends. It yields the changes after the event lastEventID, or from
-// now on if that is "". The sequence ends with an error when the connection does; io.EOF if the server
-// has closed it.
+// Events follows a session until ctx ends. It yields the changes after the event lastEventID, or
+// from now on if that is "". The sequence ends with an error when the connection does; io.EOF if
+// the server has closed it.
 func (c Client) Events(ctx context.Context, sessionID, lastEventID string) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		header := http.Header{"Accept": {"text/event-stream"}}

@@ -93,8 +93,10 @@ func (f *fixture) tick() time.Time {
 func (f *fixture) profile(name string) feedback.Profile {
 	f.t.Helper()
 	at := f.tick()
-	p := feedback.Profile{ID: newID(), TeacherID: f.teacher, Name: name, Grade: "3", Subject: "Art", AcademicYear: 2026,
-		Term: "spring", GuardianTitle: "mother", StartTime: "09:00", EndTime: "10:30", CreatedAt: at, UpdatedAt: at}
+	p := feedback.Profile{ID: newID(), TeacherID: f.teacher, Name: name, Grade: "3", Subject: "Art",
+		AcademicYear: 2026,
+		Term:         "spring", GuardianTitle: "mother", StartTime: "09:00", EndTime: "10:30", CreatedAt: at,
+		UpdatedAt: at}
 	require.NoError(f.t, f.Store.InsertProfile(f.t.Context(), p))
 	return p
 }

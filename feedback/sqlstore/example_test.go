@@ -13,8 +13,8 @@ import (
 	"lessonkit.example/feedback/sqlstore"
 )
 
-// The outbox puts tasks into a queue's table with the transaction it is given,
-// so that a row and its task are stored together or not at all.
+// The outbox inserts tasks into a queue's table within the given transaction, so that a row and its
+// task are stored together or not at all.
 func ExampleOpen() {
 	dir, err := os.MkdirTemp("", "feedback")
 	if err != nil {

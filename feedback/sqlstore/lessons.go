@@ -116,7 +116,8 @@ func (s *Store) EditLesson(
 		}
 		edited.Revision = session.Revision
 		_, err = tx.ExecContext(ctx, `
-			update feedback_lessons set state = $2, applied = $3, finished_at = $4, revision = $5 where lesson_id = $1`,
+			update feedback_lessons set state = $2, applied = $3, finished_at = $4, revision = $5
+			where lesson_id = $1`,
 			id, string(edited.State), edited.Applied, sqldb.Time{Time: edited.FinishedAt}, edited.Revision)
 		return err
 	})

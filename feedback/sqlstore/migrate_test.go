@@ -37,7 +37,8 @@ func TestMigrateRound(t *testing.T) {
 				fstest.MapFS{"00001_init.sql": {Data: first}}))
 			ids := fillFirstSchema(t, db.W)
 
-			s, err := sqlstore.Open(t.Context(), url, func(context.Context, *sql.Tx, feedback.Task) error { return nil })
+			outbox := func(context.Context, *sql.Tx, feedback.Task) error { return nil }
+			s, err := sqlstore.Open(t.Context(), url, outbox)
 			require.NoError(t, err)
 			defer s.Close()
 			migrated, err := s.Migrated(t.Context())
@@ -59,7 +60,8 @@ func TestMigrateRound(t *testing.T) {
 			result := feedback.TranscriptionResult{State: feedback.SegmentTranscribed, Text: "hello", Attempts: 1}
 			_, err = s.FinishTranscription(t.Context(), ids["transcribing"], "another lease", result, time.Now())
 			require.ErrorIs(t, err, feedback.ErrSuperseded)
-			_, err = s.FinishTranscription(t.Context(), ids["without a round, transcribing"], "lease-2", result, time.Now())
+			_, err = s.FinishTranscription(t.Context(), ids["without a round, transcribing"], "lease-2", result,
+				time.Now())
 			require.NoError(t, err, "the attempt that was running before the migration")
 			g, err := s.FinishTranscription(t.Context(), ids["transcribing"], "lease 1", result, time.Now())
 			require.NoError(t, err, "the attempt that was running before the migration")
@@ -79,13 +81,14 @@ func fillFirstSchema(t *testing.T, db *sql.DB) map[string]uuid.UUID {
 		_, err := db.ExecContext(t.Context(), query, args...)
 		require.NoError(t, err)
 	}
-	exec(`insert into feedback_profiles (profile_id, teacher_id, name, name_folded, grade, subject, academic_year, term,
-		guardian_title, start_time, end_time, created_at, updated_at)
+	exec(`insert into feedback_profiles (profile_id, teacher_id, name, name_folded, grade, subject, academic_year,
+		term, guardian_title, start_time, end_time, created_at, updated_at)
 		values ($1, $2, 'Ming', 'ming', '', '', 2026, '', '', '', '', $3, $3)`, profile, teacher, now)
 	exec(`insert into feedback_sessions (session_id, teacher_id, profile_id, state, feedback_date, feedback_text,
 		generated_text, version, revision, created_at, updated_at)
 		values ($1, $2, $3, 'active', '2026-05-31', '', '', 1, 20, $4, $4)`, session, teacher, profile, now)
-	exec(`insert into feedback_lessons (lesson_id, session_id, teacher_id, number, state, applied, started_at, revision)
+	exec(`insert into feedback_lessons (lesson_id, session_id, teacher_id, number, state, applied, started_at,
+		revision)
 		values ($1, $2, $3, 1, 'recording', $4, $5, 2)`, lesson, session, teacher, false, now)
 	ids := map[string]uuid.UUID{}
 	for i, s := range []struct{ name, state, token string }{
@@ -96,10 +99,12 @@ func fillFirstSchema(t *testing.T, db *sql.DB) map[string]uuid.UUID {
 		{"without a round, transcribing", "transcribing", "lease-2"},
 	} {
 		id := uuid.New()
-		exec(`insert into feedback_segments (segment_id, lesson_id, session_id, teacher_id, sequence, state, text, error,
-			attempts, token, audio_key, duration_ms, size_bytes, sha256, content_type, created_at, changed_at, revision)
+		exec(`insert into feedback_segments (segment_id, lesson_id, session_id, teacher_id, sequence, state, text,
+			error, attempts, token,
+				audio_key, duration_ms, size_bytes, sha256, content_type, created_at, changed_at, revision)
 			values ($1, $2, $3, $4, $5, $6, '', '', 0, $7, $8, 0, 1, '', 'audio/mpeg', $9, $9, 3)`,
-			id, lesson, session, teacher, i, s.state, sql.NullString{String: s.token, Valid: s.token != ""}, id.String(), now)
+			id, lesson, session, teacher, i, s.state, sql.NullString{String: s.token, Valid: s.token != ""},
+			id.String(), now)
 		ids[s.name] = id
 	}
 	return ids

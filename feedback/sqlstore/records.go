@@ -41,7 +41,8 @@ func (s *Store) InsertRecord(ctx context.Context, r feedback.Record) error {
 func insertRecord(ctx context.Context, db execer, r feedback.Record) error {
 	noProfile := feedback.Invalid("profile_id", "must be one of your profiles")
 	err := execOne(ctx, db, noProfile, `
-		insert into feedback_records (record_id, teacher_id, profile_id, feedback_date, content, session_id, created_at)
+		insert into feedback_records
+			(record_id, teacher_id, profile_id, feedback_date, content, session_id, created_at)
 		select $1, teacher_id, profile_id, $4, $5, $6, $7 from feedback_profiles
 		where profile_id = $2 and teacher_id = $3`,
 		r.ID, r.ProfileID, r.TeacherID, r.Date, r.Content, r.SessionID, sqldb.Time{Time: r.CreatedAt})

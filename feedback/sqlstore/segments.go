@@ -15,16 +15,16 @@ import (
 const segmentColumns = `segment_id, lesson_id, session_id, teacher_id, sequence, state, text, error, attempts,
 	audio_key, duration_ms, size_bytes, sha256, content_type, created_at, transcribed_at, revision`
 
-// scanSegment scans segmentColumns and then any further columns into more.
 func scanSegment(r row) (feedback.Segment, error) { return scanSegmentAnd(r) }
 
+// scanSegmentAnd scans segmentColumns and then further columns into more.
 func scanSegmentAnd(r row, more ...any) (feedback.Segment, error) {
 	var s feedback.Segment
 	var milliseconds int64
 	var created, transcribed sqldb.Time
-	err := r.Scan(append([]any{&s.ID, &s.LessonID, &s.SessionID, &s.TeacherID, &s.Sequence, &s.State, &s.Text, &s.Error,
-		&s.Attempts, &s.AudioKey, &milliseconds, &s.Size, &s.SHA256, &s.ContentType, &created, &transcribed,
-		&s.Revision}, more...)...)
+	err := r.Scan(append([]any{&s.ID, &s.LessonID, &s.SessionID, &s.TeacherID, &s.Sequence,
+		&s.State, &s.Text, &s.Error, &s.Attempts, &s.AudioKey, &milliseconds, &s.Size, &s.SHA256, &s.ContentType,
+		&created, &transcribed, &s.Revision}, more...)...)
 	s.Duration = time.Duration(milliseconds) * time.Millisecond
 	s.CreatedAt, s.TranscribedAt = created.Time, transcribed.Time
 	return s, err
@@ -65,9 +65,10 @@ func (s *Store) InsertSegment(
 		if _, err := tx.ExecContext(ctx, `
 			insert into feedback_segments (`+segmentColumns+`, changed_at, round)
 			values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`,
-			stored.ID, stored.LessonID, stored.SessionID, stored.TeacherID, stored.Sequence, string(stored.State), stored.Text,
-			stored.Error, stored.Attempts, stored.AudioKey, stored.Duration.Milliseconds(), stored.Size, stored.SHA256,
-			stored.ContentType, sqldb.Time{Time: stored.CreatedAt}, sqldb.Time{Time: stored.TranscribedAt}, stored.Revision,
+			stored.ID, stored.LessonID, stored.SessionID, stored.TeacherID, stored.Sequence,
+			string(stored.State), stored.Text, stored.Error, stored.Attempts, stored.AudioKey,
+			stored.Duration.Milliseconds(), stored.Size, stored.SHA256, stored.ContentType,
+			sqldb.Time{Time: stored.CreatedAt}, sqldb.Time{Time: stored.TranscribedAt}, stored.Revision,
 			sqldb.Time{Time: stored.CreatedAt}, stored.Revision); err != nil {
 			return err
 		}
@@ -76,8 +77,8 @@ func (s *Store) InsertSegment(
 	return stored, created && err == nil, err
 }
 
-// sameSegment returns the segment with the audio of n, if the lesson has one under the same sequence
-// or, with next, under any.
+// sameSegment returns the segment with the audio of n, if the lesson has one under the same
+// sequence or, with next, under any.
 func sameSegment(ctx context.Context, tx *sql.Tx, n feedback.Segment, next bool) ([]feedback.Segment, error) {
 	const from = `select ` + segmentColumns + ` from feedback_segments where lesson_id = $1 and `
 	if next {

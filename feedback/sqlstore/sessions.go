@@ -27,8 +27,8 @@ func scanSession(r row) (feedback.Session, error) {
 
 var errSession = feedback.NotFound("session")
 
-// lockSession increases a session's revision, which locks its row until the transaction ends: changes
-// of one session are serialized on both engines.
+// lockSession increases a session's revision, which locks its row until the transaction ends:
+// changes of one session are serialized on both engines.
 func lockSession(ctx context.Context, tx *sql.Tx, teacher, id uuid.UUID, at time.Time) (feedback.Session, error) {
 	return one(ctx, tx, errSession, scanSession, `
 		update feedback_sessions set revision = revision + 1, updated_at = $3
@@ -39,7 +39,8 @@ func lockSession(ctx context.Context, tx *sql.Tx, teacher, id uuid.UUID, at time
 func lockActive(ctx context.Context, tx *sql.Tx, teacher, id uuid.UUID, at time.Time) (feedback.Session, error) {
 	f, err := lockSession(ctx, tx, teacher, id, at)
 	if err == nil && f.State == feedback.SessionCompleted {
-		err = &feedback.Error{Kind: feedback.ErrSessionCompleted, Message: "the session is completed and can no longer be changed"}
+		err = &feedback.Error{Kind: feedback.ErrSessionCompleted,
+			Message: "the session is completed and can no longer be changed"}
 	}
 	return f, err
 }
@@ -134,7 +135,8 @@ func (s *Store) EditSession(
 			return err
 		}
 		if e.IfVersion != nil && !slices.Contains(e.IfVersion, f.Version) {
-			return &feedback.Error{Kind: feedback.ErrStale, Message: "the session has changed since it was read; read it again"}
+			return &feedback.Error{Kind: feedback.ErrStale,
+				Message: "the session has changed since it was read; read it again"}
 		}
 		if e.FeedbackText != nil {
 			f.FeedbackText = *e.FeedbackText
@@ -166,7 +168,8 @@ func (s *Store) SaveGenerated(ctx context.Context, teacher, id uuid.UUID, text s
 	})
 }
 
-// Changes implements [feedback.Store]. What changes after the revision is read is left to the next call.
+// Changes implements [feedback.Store]. What changes after the revision is read is left to the next
+// call.
 func (s *Store) Changes(
 	ctx context.Context, teacher, session uuid.UUID, since int64,
 ) (_ []feedback.Event, revision int64, err error) {

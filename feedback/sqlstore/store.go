@@ -30,8 +30,8 @@ import (
 // task if a transaction is repeated.
 type Outbox func(ctx context.Context, tx *sql.Tx, t feedback.Task) error
 
-// Store implements [feedback.Store]. It is safe for concurrent use, also by several processes on one
-// database.
+// Store implements [feedback.Store]. It is safe for concurrent use, also by several processes on
+// one database.
 type Store struct {
 	db     *sqldb.DB
 	outbox Outbox
@@ -53,8 +53,8 @@ func NewSQLite(write, read *sql.DB, outbox Outbox) *Store {
 	return &Store{db: sqldb.FromSQLite(write, read), outbox: outbox}
 }
 
-// Open opens a database by its URL, `postgres://…` or `sqlite:PATH`, and creates a missing file. The
-// caller closes the store. PostgreSQL need not be reachable yet.
+// Open opens a database by its URL, `postgres://…` or `sqlite:PATH`, and creates a missing file.
+// The caller closes the store. PostgreSQL need not be reachable yet.
 func Open(ctx context.Context, url string, outbox Outbox) (*Store, error) {
 	db, err := sqldb.Open(ctx, url)
 	if err != nil {
@@ -108,7 +108,8 @@ func (s *Store) single(ctx context.Context, op string, fn func(ctx context.Conte
 	return s.update(ctx, op, func(ctx context.Context, tx *sql.Tx) error { return fn(ctx, tx) })
 }
 
-// forUpdate returns the clause that locks rows until the transaction ends. SQLite has a single writer.
+// forUpdate returns the clause that locks rows until the transaction ends. SQLite has a single
+// writer.
 func (s *Store) forUpdate() string {
 	if s.db.Engine == migrate.Postgres {
 		return " for update"
@@ -193,8 +194,8 @@ func execOne(ctx context.Context, db execer, notFound error, query string, args 
 	return err
 }
 
-// wrap returns the errors of package feedback unchanged, classifies those of an unavailable database,
-// and adds the operation to all others.
+// wrap returns the errors of package feedback unchanged, classifies those of an unavailable
+// database, and adds the operation to all others.
 func wrap(op string, err error) error {
 	var known *feedback.Error
 	switch {

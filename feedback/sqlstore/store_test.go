@@ -39,7 +39,7 @@ func TestPostgres(t *testing.T) {
 	})
 }
 
-// harness keeps tasks in a table of the same database, as a queue would.
+// harness stores tasks in a table of the same database, as a queue does.
 func harness(t *testing.T, db *sql.DB, open func(sqlstore.Outbox) *sqlstore.Store) feedbacktest.Harness {
 	var fail atomic.Pointer[error]
 	store := open(func(ctx context.Context, tx *sql.Tx, task feedback.Task) error {
@@ -82,9 +82,11 @@ func harness(t *testing.T, db *sql.DB, open func(sqlstore.Outbox) *sqlstore.Stor
 	}
 }
 
-func TestMigratedTellsBeforeAndAfter(t *testing.T) {
+func TestMigratedBeforeAndAfterMigrate(t *testing.T) {
 	t.Parallel()
-	for name, url := range map[string]string{"sqlite": "sqlite:" + filepath.Join(t.TempDir(), "f.db"), "postgres": pgtest.URL(t)} {
+	for name, url := range map[string]string{
+		"sqlite": "sqlite:" + filepath.Join(t.TempDir(), "f.db"), "postgres": pgtest.URL(t),
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, err := sqlstore.Open(t.Context(), url, nil)
@@ -95,7 +97,7 @@ func TestMigratedTellsBeforeAndAfter(t *testing.T) {
 			require.False(t, ok)
 			_, err = s.Profile(t.Context(), uuid.New(), uuid.New())
 			require.ErrorIs(t, err, feedback.ErrUnavailable, "not migrated")
-			// Several starters at once.
+			// Several processes that start concurrently.
 			done := make(chan error, 3)
 			for range 3 {
 				go func() { done <- s.Migrate(t.Context()) }()

@@ -28,8 +28,8 @@ func (g *segment) waiting() bool {
 	return g.State == feedback.SegmentQueued || g.State == feedback.SegmentTranscribing
 }
 
-// editSegment runs edit in a transaction that holds the lock of the segment's session, and saves the
-// segment if edit has changed it.
+// editSegment runs edit in a transaction that holds the lock of the segment's session, and saves
+// the segment if edit has changed it.
 func (s *Store) editSegment(
 	ctx context.Context, op string, id uuid.UUID, at time.Time,
 	edit func(ctx context.Context, tx *sql.Tx, g *segment) error,
@@ -62,7 +62,8 @@ func (s *Store) editSegment(
 			update feedback_segments set state = $2, text = $3, error = $4, attempts = $5, round = $6, token = $7,
 				duration_ms = $8, transcribed_at = $9, revision = $10, changed_at = $11
 			where segment_id = $1`,
-			g.ID, string(g.State), g.Text, g.Error, g.Attempts, g.round, sql.NullString{String: g.token, Valid: g.token != ""},
+			g.ID, string(g.State), g.Text, g.Error, g.Attempts, g.round,
+			sql.NullString{String: g.token, Valid: g.token != ""},
 			g.Duration.Milliseconds(), sqldb.Time{Time: g.TranscribedAt}, g.Revision, sqldb.Time{Time: at})
 		return err
 	})

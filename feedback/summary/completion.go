@@ -156,11 +156,9 @@ func connectionFailure(ctx context.Context, err error) *failure {
 // 429.
 var exhausted = []string{"insufficient_quota", "billing_hard_limit_reached", "account_deactivated"}
 
-// errorCodes are the other error codes that may be logged. They are words of the protocol and
-// cannot contain anything of the request.
-var errorCodes = strings.Fields(`invalid_api_key rate_limit_exceeded model_not_found context_length_exceeded
-	content_filter invalid_request_error server_error authentication_error permission_error not_found_error
-	overloaded_error unsupported_parameter string_above_max_length`)
+// errorCode matches the form of error codes, which are words of the protocol such as
+// invalid_api_key. Anything else could be a part of the request.
+var errorCode = regexp.MustCompile(`^[a-z]+(_[a-z]+){1,5}$`)
 
 // statusFailure describes an answer other than 200.
 func statusFailure(resp *http.Response, data []byte) *failure {
@@ -175,7 +173,7 @@ func statusFailure(resp *http.Response, data []byte) *failure {
 	_ = json.Unmarshal(data, &body) // a body of another form has no code
 	code, _ := body.Error.Code.(string)
 	for _, c := range []string{code, body.Error.Type} {
-		if slices.Contains(exhausted, c) || slices.Contains(errorCodes, c) {
+		if errorCode.MatchString(c) {
 			f.reason += " (" + c + ")"
 			break
 		}
