@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"reflect"
 	"testing"
 	"time"
 
@@ -41,6 +42,15 @@ func TestNewAppliesDefaultsAndChecksTheConfig(t *testing.T) {
 	_, err = server.New(t.Context(), server.Config{ASRProvider: "other", AudioMaxBytes: -1}, server.Options{})
 	require.ErrorContains(t, err, "ASR_PROVIDER: ")
 	require.ErrorContains(t, err, "AUDIO_MAX_BYTES: ")
+}
+
+func TestREADMEDescribesEveryVariable(t *testing.T) {
+	t.Parallel()
+	readme, err := os.ReadFile("../README.md")
+	require.NoError(t, err)
+	for _, field := range reflect.VisibleFields(reflect.TypeFor[server.Config]()) {
+		require.Contains(t, string(readme), "`"+field.Tag.Get("env")+"`")
+	}
 }
 
 func TestZeroIsNotADefault(t *testing.T) {

@@ -39,7 +39,7 @@ type SpeechReport struct {
 	Provider  string `json:"provider" enum:"local,cloud"`
 	Available bool   `json:"available"`
 	Model     string `json:"model"`
-	Detail    string `json:"detail" doc:"Why it is not available, or what was seen."`
+	Detail    string `json:"detail" doc:"Why it is not available, or a note on its state."`
 }
 
 // QueueReport counts background jobs, each number up to a bound of 10001.

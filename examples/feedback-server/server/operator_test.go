@@ -92,6 +92,11 @@ func TestNoQueuePagesWithoutAnOperatorsPassword(t *testing.T) {
 	s := onSQLite(t, server.RoleAll)
 	require.Equal(t, http.StatusNotFound, request(s, http.MethodGet, "/", basic("operator", "")).Code)
 
+	worker := newServer(t, server.RoleWorker, map[string]string{
+		"DATABASE_URL": "sqlite:" + filepath.Join(t.TempDir(), "x.db"), "OPERATOR_PASSWORD": operatorPassword,
+	})
+	require.Equal(t, http.StatusNotFound, request(worker, http.MethodGet, "/", basic("operator", operatorPassword)).Code)
+
 	_, err := server.ParseConfig(map[string]string{"OPERATOR_PASSWORD": "elevenchars"})
 	require.ErrorContains(t, err, "OPERATOR_PASSWORD: must have at least 12 characters")
 	require.NotContains(t, err.Error(), "elevenchars")

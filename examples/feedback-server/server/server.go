@@ -141,8 +141,8 @@ func build(c Config, o Options, db *database) (*Server, error) {
 		feedbackhttp.Register(v1, feedbackhttp.Config{Service: lessons, Authenticate: authhttp.Authenticate(accounts)})
 		api.OpenAPI().Tags = tags
 		reference := docsui.Handler(docsui.Config{Title: title, Script: c.ScalarJS, Logger: log})
-		mux.Handle("/scalar", reference)
-		mux.Handle("/scalar/", reference)
+		mux.Handle("GET /scalar", reference)
+		mux.Handle("GET /scalar/", reference)
 	}
 	if db != nil && o.Role != RoleWorker && c.OperatorPassword != "" {
 		pages := queueui.New(db.client, queueui.Config{Prefix: "/admin/queue", Title: "Job queue", Logger: log})
