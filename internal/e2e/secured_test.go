@@ -56,7 +56,7 @@ func newSecured(t *testing.T, database string, env ...string) *secured {
 		"AUDIO_MAX_BYTES=1000000",
 		"MINIAPP_APP_ID="+s.platform.AppID, "MINIAPP_APP_SECRET="+s.platform.Secret,
 		"MINIAPP_API_URL="+s.platform.QueryEndpoint(),
-		"LOCAL_ASR_API_KEY="+secret("asr-"+rand.Text()),
+		"LOCAL_ASR_API_KEY="+secret("asr-"+rand.Text()), "OPERATOR_PASSWORD="+secret("operator-"+rand.Text()),
 		"FEEDBACK_SUMMARY_API_URL="+summary.URL, "FEEDBACK_SUMMARY_API_KEY="+secret("sum-"+rand.Text()),
 		"FEEDBACK_SUMMARY_MODEL=any",
 	)

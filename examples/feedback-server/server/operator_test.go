@@ -95,7 +95,8 @@ func TestNoQueuePagesWithoutAnOperatorsPassword(t *testing.T) {
 	worker := newServer(t, server.RoleWorker, map[string]string{
 		"DATABASE_URL": "sqlite:" + filepath.Join(t.TempDir(), "x.db"), "OPERATOR_PASSWORD": operatorPassword,
 	})
-	require.Equal(t, http.StatusNotFound, request(worker, http.MethodGet, "/", basic("operator", operatorPassword)).Code)
+	signedIn := basic("operator", operatorPassword)
+	require.Equal(t, http.StatusNotFound, request(worker, http.MethodGet, "/", signedIn).Code)
 
 	_, err := server.ParseConfig(map[string]string{"OPERATOR_PASSWORD": "elevenchars"})
 	require.ErrorContains(t, err, "OPERATOR_PASSWORD: must have at least 12 characters")
