@@ -23,7 +23,7 @@ import (
 	"lessonkit.example/internal/bench/harness"
 )
 
-// childEnv makes the program one variant; it holds a childSpec.
+// childEnv contains a childSpec, and makes the program run one variant.
 const childEnv = "IMAGEGEN_BENCH_CHILD"
 
 type childSpec struct {
@@ -46,7 +46,7 @@ type measurement struct {
 	MayHaveRun bool
 }
 
-// child carries out a spec and prints a measurement.
+// child runs a spec and prints a measurement.
 func child(text string) error {
 	var spec childSpec
 	if err := json.Unmarshal([]byte(text), &spec); err != nil {
@@ -60,8 +60,8 @@ func child(text string) error {
 	if err != nil {
 		return err
 	}
-	// One small call first, then everything it held is given back: what is measured is what the
-	// large one needs, not the pages of the program that any first call brings in.
+	// First one small call, whose memory is released: what is measured is the memory of the large
+	// call, not the pages of the program that any first call loads.
 	small := spec
 	small.N, small.Bytes = 1, 1
 	warm, err := prepare("receive", variant, small)
@@ -108,7 +108,7 @@ func printMeasurement(m measurement, err error) error {
 	return json.NewEncoder(os.Stdout).Encode(m)
 }
 
-// clear checks that the images have arrived whole, and deletes them.
+// clear checks that the images are complete, and deletes them.
 func clear(spec childSpec) error {
 	names, err := filepath.Glob(filepath.Join(spec.Dir, "image-*"))
 	if err != nil {
@@ -132,7 +132,7 @@ func clear(spec childSpec) error {
 	return nil
 }
 
-// prepare returns one call of a variant.
+// prepare returns a function that makes one call of a variant.
 func prepare(task, variant string, spec childSpec) (func() error, error) {
 	ctx := context.Background()
 	base := sizeURL(spec.URL, spec.Bytes)
@@ -267,7 +267,7 @@ func floorSend(spec childSpec) error {
 	return resp.Body.Close()
 }
 
-// fail makes one call that goes wrong, and returns what it reports.
+// fail makes one call that fails, and returns what it reports.
 func fail(variant string, spec childSpec) (m measurement, err error) {
 	base := spec.URL + "/fault/" + spec.Fault
 	h := &http.Client{Transport: &http.Transport{}}
@@ -289,20 +289,20 @@ func fail(variant string, spec childSpec) (m measurement, err error) {
 	_, err = c.Generate(context.Background(), &imagegen.Request{Prompt: "a fox"}, imagegen.Memory())
 	var e *imagegen.Error
 	if !errors.As(err, &e) {
-		return m, fmt.Errorf("want an *imagegen.Error, got %v", err)
+		return m, fmt.Errorf("not an *imagegen.Error: %v", err)
 	}
 	m.Attempts, m.MayHaveRun = e.Attempts, e.MayHaveRun
 	return m, nil
 }
 
-// processor is the processor time this process has used, in ms.
+// processor returns the processor time of this process, in ms.
 func processor() float64 {
 	var u syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // cannot fail for oneself
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // does not fail for the process itself
 	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e6
 }
 
-// resetPeak sets the high-water mark to what is resident now, and returns that in KiB.
+// resetPeak sets the high-water mark to the current resident size, and returns it in KiB.
 func resetPeak() (int, error) {
 	if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0); err != nil {
 		return 0, err

@@ -15,15 +15,15 @@ import (
 	"time"
 )
 
-// service plays the image-generation service. Images are the same block over and over, so it needs
-// no memory for them.
+// service imitates the image-generation service. Its images repeat one block, so that it needs no
+// memory for them.
 type service struct {
 	url       string
 	server    *http.Server
 	generated atomic.Int64
 }
 
-// block is 48 KiB that begin as a PNG does, and text the same in base64.
+// block returns 48 KiB that begin like a PNG, and the same in base64.
 func block() (data []byte, text string) {
 	data = append([]byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x10\x00\x00\x00\x10\x00\x08\x02\x00\x00\x00"),
 		bytes.Repeat([]byte{0x5a, 0xc3, 0x17}, 48<<10/3)...)[:48<<10]
@@ -38,8 +38,7 @@ func serve() (*service, error) {
 	s := &service{url: "http://" + l.Addr().String()}
 	mux := http.NewServeMux()
 	_, text := block()
-	// how large images are, and what goes wrong, stands in the path, below which the client sees
-	// the interface
+	// the base URL contains the size of the images, or the fault
 	mux.HandleFunc("POST /size/{bytes}/v1/images/{kind}", func(w http.ResponseWriter, r *http.Request) {
 		var body struct{ N int }
 		if r.PathValue("kind") == "edits" {
@@ -70,7 +69,7 @@ func (s *service) close()     { _ = s.server.Close() }
 func (s *service) reset()     { s.generated.Store(0) }
 func (s *service) count() int { return int(s.generated.Load()) }
 
-// repeats is how often the block goes into the size asked for.
+// repeats returns how often to repeat the block for the requested size.
 func repeats(r *http.Request) int {
 	size, _ := strconv.Atoi(r.PathValue("bytes"))
 	return max((size+48<<10-1)/(48<<10), 1)
@@ -95,7 +94,7 @@ func answer(w http.ResponseWriter, n, repeats int, text string) {
 	_, _ = io.WriteString(w, tail)
 }
 
-// fault reads the request, starts a generation, and lets something go wrong.
+// fault reads the request, starts a generation, and fails.
 func (s *service) fault(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	s.generated.Add(1)
@@ -122,7 +121,7 @@ func (s *service) fault(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// writeReference writes a file of size bytes that begins as a PNG does.
+// writeReference writes a file of size bytes that begins like a PNG.
 func writeReference(name string, size int) error {
 	data, _ := block()
 	f, err := os.Create(name)
