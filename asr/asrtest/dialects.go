@@ -30,8 +30,8 @@ const (
 	FunASRRuntime     Dialect = "funasr c++ http"       // every path, all parts are audio
 )
 
-// LocalDialects returns all dialects, which asr/local supports.
-func LocalDialects() []Dialect {
+// Dialects returns all dialects. asr/local supports each of them.
+func Dialects() []Dialect {
 	return []Dialect{
 		WhisperCPP, WhisperCPPConvert, WhisperCPPOld, OpenAI, Speaches, VLLM, LocalAI,
 		FunASR, FunASRCLI, FunASRLlama, FunASRRecognition, FunASRRuntime,

@@ -7,6 +7,10 @@ import (
 
 // scanner reads small pieces of a file at any offset through a buffer, and keeps the first error
 // other than io.EOF.
+//
+// The containers are parsed in this package because a duration must not cost more than its headers:
+// libraries for them decode the audio, read the whole file, or allocate as much memory as a number
+// in a damaged file claims.
 type scanner struct {
 	r     io.ReaderAt
 	size  int64

@@ -33,7 +33,7 @@ func TestConformance(t *testing.T) {
 		asrtest.WhisperCPPConvert, asrtest.WhisperCPPOld, asrtest.FunASR, asrtest.FunASRCLI, asrtest.LocalAI,
 		asrtest.FunASRRecognition,
 	}
-	for _, d := range asrtest.LocalDialects() {
+	for _, d := range asrtest.Dialects() {
 		for name, segments := range map[string]bool{"text": false, "segments": true} {
 			t.Run(string(d)+"/"+name, func(t *testing.T) {
 				t.Parallel()
@@ -58,7 +58,7 @@ func TestConformance(t *testing.T) {
 
 func TestFaults(t *testing.T) {
 	t.Parallel()
-	for _, d := range asrtest.LocalDialects() {
+	for _, d := range asrtest.Dialects() {
 		t.Run(string(d), func(t *testing.T) {
 			t.Parallel()
 			start := func(t testing.TB) *asrtest.Server { return asrtest.NewServer(t, d) }

@@ -13,7 +13,7 @@ import (
 // The server needs no more than the address of a recogniser, of whichever kind.
 func TestAnyRecogniserNeedsOnlyItsAddress(t *testing.T) {
 	t.Parallel()
-	for _, d := range asrtest.LocalDialects() {
+	for _, d := range asrtest.Dialects() {
 		t.Run(string(d), func(t *testing.T) {
 			t.Parallel()
 			rec := asrtest.NewServer(t, d)
