@@ -77,14 +77,6 @@ type databaseState struct {
 	queue               QueueReport
 }
 
-func newHealth(
-	c Config, version string, db *database, accounts *auth.Service, recognizer asr.Recognizer, stopping *atomic.Bool,
-) *health {
-	return &health{
-		config: c, version: version, db: db, accounts: accounts, recognizer: recognizer, stopping: stopping,
-	}
-}
-
 // report returns the state little later than healthTimeout, whatever hangs.
 func (h *health) report(ctx context.Context) Report {
 	speech := h.recognizer.Status(ctx)

@@ -119,7 +119,9 @@ func build(c Config, o Options, db *database) (*Server, error) {
 		}
 	}
 	stopping := new(atomic.Bool)
-	health := newHealth(c, o.Version, db, accounts, recognizer, stopping)
+	health := &health{
+		config: c, version: o.Version, db: db, accounts: accounts, recognizer: recognizer, stopping: stopping,
+	}
 	metrics := newMetrics(health)
 
 	var background []task
