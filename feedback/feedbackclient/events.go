@@ -12,10 +12,11 @@ import (
 
 // Event is a change of a lesson or a segment. Exactly one of Lesson and Segment is set.
 type Event struct {
-	ID      string   `json:"-"` // Events called with it continues after this event
-	Name    string   `json:"-"` // "lesson" or "segment"
-	Lesson  *Lesson  `json:"lesson"`
-	Segment *Segment `json:"segment"`
+	ID       string   `json:"-"` // Events called with it continues after this event
+	Name     string   `json:"-"` // "lesson" or "segment"
+	Lesson   *Lesson  `json:"lesson"`
+	LessonID string   `json:"lesson_id"` // of the segment
+	Segment  *Segment `json:"segment"`
 }
 
 // Events follows a session until ctx ends. It yields the changes after the event lastEventID, or

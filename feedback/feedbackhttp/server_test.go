@@ -1,9 +1,6 @@
 package feedbackhttp_test
 
 import (
-	"bufio"
-	"context"
-	"encoding/json"
 	"io"
 	"net"
 	"net/http"
@@ -22,79 +19,32 @@ import (
 // TestEventStream follows a session over a real connection.
 func TestEventStream(t *testing.T) {
 	engines(t, func(t *testing.T, e *env) {
-		server := httptest.NewServer(e.handler)
-		defer server.Close()
 		session := e.session(e.profile("Ming"))
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-		defer cancel()
-		open := func(last string) *bufio.Scanner {
-			r, err := http.NewRequestWithContext(ctx, "GET", server.URL+"/api/v1/feedback-sessions/"+session+"/events",
-				nil)
-			require.NoError(t, err)
-			r.Header.Set("X-Teacher", e.teacher.String())
-			if last != "" {
-				r.Header.Set("Last-Event-ID", last)
-			}
-			res, err := http.DefaultClient.Do(r)
-			require.NoError(t, err)
-			t.Cleanup(func() { res.Body.Close() })
-			require.Equal(t, 200, res.StatusCode)
-			require.Equal(t, "text/event-stream", res.Header.Get("Content-Type"))
-			s := bufio.NewScanner(res.Body)
-			require.True(t, s.Scan())
-			require.Equal(t, "retry: 2000", s.Text())
-			return s
-		}
-		type event struct {
-			id, name string
-			data     object
-		}
-		read := func(s *bufio.Scanner) (ev event) {
-			for s.Scan() {
-				key, value, _ := strings.Cut(s.Text(), ": ")
-				switch key {
-				case "id":
-					ev.id = value
-				case "event":
-					ev.name = value
-				case "data":
-					require.NoError(t, json.Unmarshal([]byte(value), &ev.data))
-				case "":
-					if ev.data != nil {
-						return ev
-					}
-				}
-			}
-			require.NoError(t, s.Err())
-			t.Fatal("the stream ended")
-			return ev
-		}
-		stream := open("")
 		lesson := e.lesson(session)
-		first := read(stream)
-		require.Equal(t, "lesson", first.name)
-		require.Equal(t, lesson, first.data["lesson"].(object)["lesson_id"])
+		next := stream(t, e.handler, e.teacher, session, "0")
+		first := next()
+		require.Equal(t, "lesson", first.Name)
+		require.Equal(t, lesson, first.Lesson.ID)
 
 		segment := e.upload(lesson, recording("x")).want(202).str("segment_id")
 		state := func() string {
-			ev := read(stream)
-			require.Equal(t, "segment", ev.name)
-			require.Equal(t, lesson, ev.data["lesson_id"])
-			s := ev.data["segment"].(object)
-			require.Equal(t, segment, s["segment_id"])
-			return s["state"].(string)
+			event := next()
+			require.Equal(t, "segment", event.Name)
+			require.Equal(t, lesson, event.LessonID)
+			require.Equal(t, segment, event.Segment.ID)
+			return event.Segment.State
 		}
 		require.Equal(t, "queued", state())
 		e.work()
-		next := state()
-		if next == "transcribing" { // not reported if the segment was transcribed by the next look
-			next = state()
+		last := state()
+		if last == "transcribing" { // not reported if the segment was transcribed by the next look
+			last = state()
 		}
-		require.Equal(t, "transcribed", next)
+		require.Equal(t, "transcribed", last)
 		// Cut off after the first event: each change that was missed is reported with its last
 		// state.
-		again := read(open(first.id))
-		require.Equal(t, "transcribed", again.data["segment"].(object)["state"])
+		again := stream(t, e.handler, e.teacher, session, first.ID)()
+		require.Equal(t, "transcribed", again.Segment.State)
 
 		e.do("GET", "/feedback-sessions/"+session+"/events", nil, "Last-Event-ID", "x").want(422)
 	})
