@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/asr"
+	"lessonkit.example/asr/audiofile"
 	"lessonkit.example/asr/command"
 )
 
@@ -242,4 +243,11 @@ func TestWhisperPresetRunsWhisperCLI(t *testing.T) {
 			{Start: 500 * time.Millisecond, End: time.Second, Text: "练习"},
 		},
 	}, got)
+}
+
+// wavOf returns silence at 8 kHz.
+func wavOf(d time.Duration) []byte {
+	pcm := audiofile.PCM{Rate: 8000, Channels: 1}
+	size := int64(d.Seconds() * 8000 * 2)
+	return append(pcm.Header(size), make([]byte, size)...)
 }
