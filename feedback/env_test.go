@@ -18,6 +18,7 @@ import (
 	"lessonkit.example/feedback/audiodir"
 	"lessonkit.example/feedback/feedbacktest"
 	"lessonkit.example/feedback/sqlstore"
+	"lessonkit.example/internal/testclock"
 )
 
 // env is a service on SQLite. The test runs its tasks.
@@ -28,27 +29,10 @@ type env struct {
 	audioDir string
 	speech   *speech
 	teacher  uuid.UUID
-	clock    *clock
+	clock    *testclock.Clock
 
 	mu    sync.Mutex
 	tasks []feedback.Task
-}
-
-type clock struct {
-	mu sync.Mutex
-	t  time.Time
-}
-
-func (c *clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.t
-}
-
-func (c *clock) Add(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.t = c.t.Add(d)
 }
 
 // speech is a transcriber with an answer of the test's choice.
@@ -69,7 +53,7 @@ func says(text string, err error) func(context.Context, feedback.Audio) (feedbac
 func newEnv(t *testing.T, change ...func(*feedback.Config)) *env {
 	t.Helper()
 	e := &env{t: t, audioDir: t.TempDir(), teacher: uuid.New(), speech: &speech{answer: says("hello", nil)},
-		clock: &clock{t: time.Date(2026, 5, 31, 23, 30, 0, 123456789, time.UTC)}}
+		clock: testclock.New(time.Date(2026, 5, 31, 23, 30, 0, 123456789, time.UTC))}
 	store, err := sqlstore.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "feedback.db"),
 		func(_ context.Context, _ *sql.Tx, task feedback.Task) error {
 			e.mu.Lock()

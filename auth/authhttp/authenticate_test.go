@@ -100,7 +100,7 @@ func TestAuthenticateIdentifiesTheTeacher(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEqual(t, uuid.Nil, developer)
 	require.NotEqual(t, teacher, developer)
-	b.advance(30 * 24 * time.Hour)
+	b.clock.Add(30 * 24 * time.Hour)
 	_, err = authenticate(t.Context(), http.Header{"Authorization": {"Bearer " + token}})
 	require.Error(t, err)
 }

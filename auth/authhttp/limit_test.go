@@ -46,7 +46,7 @@ func TestLoginsAreLimitedForEachClient(t *testing.T) {
 	require.False(t, try(t, b, "192.0.2.1:1001"), "want a burst of 10")
 	require.True(t, try(t, b, "192.0.2.2:1000"), "another client")
 	for range 20 {
-		b.advance(3 * time.Second)
+		b.clock.Add(3 * time.Second)
 		require.True(t, try(t, b, "192.0.2.1:1000"), "want 20 a minute")
 		require.False(t, try(t, b, "192.0.2.1:1000"))
 	}

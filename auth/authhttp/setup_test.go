@@ -19,6 +19,7 @@ import (
 	"lessonkit.example/auth/authtest"
 	"lessonkit.example/auth/miniapp"
 	"lessonkit.example/auth/sqlstore"
+	"lessonkit.example/internal/testclock"
 )
 
 // bench is a server on the embedded engine and a fake platform, with a clock of
@@ -30,8 +31,7 @@ type bench struct {
 	handler  http.Handler
 	log      *lockedBuffer
 
-	mu  sync.Mutex
-	now time.Time
+	clock *testclock.Clock
 }
 
 type options struct {
@@ -41,7 +41,7 @@ type options struct {
 
 func setup(t *testing.T, o options) *bench {
 	t.Helper()
-	b := &bench{platform: authtest.NewPlatform(t), now: time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC),
+	b := &bench{platform: authtest.NewPlatform(t), clock: testclock.New(time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC)),
 		log: &lockedBuffer{}}
 	var err error
 	b.store, err = sqlstore.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "auth.db"))
@@ -52,7 +52,7 @@ func setup(t *testing.T, o options) *bench {
 		Endpoint: b.platform.QueryEndpoint()})
 	require.NoError(t, err)
 	c := auth.Config{
-		Store: b.store, Exchanger: exchanger, Now: b.clock,
+		Store: b.store, Exchanger: exchanger, Now: b.clock.Now,
 		Logger: slog.New(slog.NewJSONHandler(b.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	if o.auth != nil {
@@ -60,24 +60,12 @@ func setup(t *testing.T, o options) *bench {
 	}
 	b.service, err = auth.New(c)
 	require.NoError(t, err)
-	h := authhttp.Config{Service: b.service, Now: b.clock, LoginsPerMinute: -1}
+	h := authhttp.Config{Service: b.service, Now: b.clock.Now, LoginsPerMinute: -1}
 	if o.http != nil {
 		o.http(&h)
 	}
 	b.handler = authhttp.Handler(h)
 	return b
-}
-
-func (b *bench) clock() time.Time {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.now
-}
-
-func (b *bench) advance(d time.Duration) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.now = b.now.Add(d)
 }
 
 // reply is an answer with its body read as JSON, where it is some.

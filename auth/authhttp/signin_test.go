@@ -44,12 +44,12 @@ func TestSessionEndsAfterThirtyDaysHoweverMuchUsed(t *testing.T) {
 	b := setup(t, options{})
 	token := b.signIn(t, "anna")
 	for range 29 {
-		b.advance(24 * time.Hour)
+		b.clock.Add(24 * time.Hour)
 		require.Equal(t, http.StatusOK, b.me(t, token).StatusCode)
 	}
-	b.advance(24*time.Hour - time.Microsecond)
+	b.clock.Add(24*time.Hour - time.Microsecond)
 	require.Equal(t, http.StatusOK, b.me(t, token).StatusCode)
-	b.advance(time.Microsecond)
+	b.clock.Add(time.Microsecond)
 	b.me(t, token).problem(t, http.StatusUnauthorized, "token_invalid")
 }
 
@@ -58,7 +58,7 @@ func TestRefusedTokensLookTheSame(t *testing.T) {
 	b := setup(t, options{})
 	expired, revoked := b.signIn(t, "anna"), b.signIn(t, "ben")
 	require.NoError(t, b.service.Logout(t.Context(), revoked))
-	b.advance(30 * 24 * time.Hour)
+	b.clock.Add(30 * 24 * time.Hour)
 	unknown := b.signIn(t, "carl")
 	require.NoError(t, b.service.Logout(t.Context(), unknown))
 	var bodies []map[string]any

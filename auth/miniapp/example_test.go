@@ -15,7 +15,7 @@ func Example() {
 	defer platform.Close()
 	client, err := miniapp.New(miniapp.Config{
 		AppID: platform.AppID, Secret: platform.Secret,
-		Endpoint: platform.QueryEndpoint(), // left out, it is the real one's
+		Endpoint: platform.QueryEndpoint(), // by default the real one
 	})
 	if err != nil {
 		panic(err)
@@ -28,4 +28,21 @@ func Example() {
 	// Output:
 	// miniapp o-1 <nil>
 	// true
+}
+
+// Platforms with the JSON dialect return the same identities.
+func ExampleNew_json() {
+	platform := authtest.StartPlatform() // instead of the real one
+	defer platform.Close()
+	client, err := miniapp.New(miniapp.Config{
+		AppID: platform.AppID, Secret: platform.Secret,
+		Dialect: miniapp.JSON, Endpoint: platform.JSONEndpoint(),
+	})
+	if err != nil {
+		panic(err)
+	}
+	id, err := client.Exchange(context.Background(), platform.Code(authtest.User{OpenID: "o-1"}))
+	fmt.Println(id.Platform, id.Subject, err)
+	// Output:
+	// miniapp-json o-1 <nil>
 }

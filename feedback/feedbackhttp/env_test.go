@@ -24,6 +24,7 @@ import (
 	"lessonkit.example/feedback/feedbacktest"
 	"lessonkit.example/feedback/sqlstore"
 	"lessonkit.example/internal/pgtest"
+	"lessonkit.example/internal/testclock"
 )
 
 // env is a whole service over one engine, with a queue in the same database.
@@ -37,25 +38,7 @@ type env struct {
 	speech   *speech
 	summary  *joiner
 	teacher  uuid.UUID
-	now      *clock
-}
-
-// clock is an adjustable clock.
-type clock struct {
-	mu sync.Mutex
-	t  time.Time
-}
-
-func (c *clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.t
-}
-
-func (c *clock) Add(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.t = c.t.Add(d)
+	now      *testclock.Clock
 }
 
 // speech is a transcriber that says the last byte of what it hears, or fails.
@@ -130,7 +113,7 @@ func engines(t *testing.T, test func(t *testing.T, e *env)) {
 func newEnv(t *testing.T, url string) *env {
 	t.Helper()
 	e := &env{t: t, speech: &speech{}, summary: &joiner{}, teacher: uuid.New(), audioDir: t.TempDir(),
-		now: &clock{t: time.Date(2026, 5, 31, 9, 0, 0, 0, time.UTC)}}
+		now: testclock.New(time.Date(2026, 5, 31, 9, 0, 0, 0, time.UTC))}
 	store, err := sqlstore.Open(t.Context(), url, outbox)
 	require.NoError(t, err)
 	t.Cleanup(func() { store.Close() })

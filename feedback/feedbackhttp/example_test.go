@@ -6,33 +6,70 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 
 	"github.com/google/uuid"
 
+	"lessonkit.example/feedback"
+	"lessonkit.example/feedback/audiodir"
 	"lessonkit.example/feedback/feedbackhttp"
+	"lessonkit.example/feedback/sqlstore"
 )
 
-// The interface mounts beside anything else. Here no database is configured
-// yet, so there is no Service.
+// The interface behind a sign-in of the program: here a single password for one teacher.
 func ExampleHandler() {
-	api := feedbackhttp.Handler(feedbackhttp.Config{
-		Service: nil,
-		Authenticate: func(context.Context, http.Header) (uuid.UUID, error) {
-			return uuid.Nil, errors.New("not signed in")
+	service, remove := exampleService()
+	defer remove()
+	teacher := uuid.MustParse("0197a000-0000-7000-8000-000000000001")
+	handler := feedbackhttp.Handler(feedbackhttp.Config{
+		Service: service,
+		Authenticate: func(_ context.Context, h http.Header) (uuid.UUID, error) {
+			if h.Get("Authorization") != "Bearer open sesame" {
+				return uuid.Nil, errors.New("wrong password")
+			}
+			return teacher, nil
 		},
-		BasePath: "/teach",
 	})
-	mux := http.NewServeMux()
-	mux.Handle("/teach/", http.StripPrefix("/teach", api))
-	mux.HandleFunc("/hello", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "hello") })
 
-	for _, path := range []string{"/hello", "/teach/openapi.json", "/teach/api/v1/profiles"} {
-		w := httptest.NewRecorder()
-		mux.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
-		fmt.Println(path, w.Code)
-	}
+	request := httptest.NewRequest(http.MethodGet, "/api/v1/profile-defaults", nil)
+	answer := httptest.NewRecorder()
+	handler.ServeHTTP(answer, request)
+	fmt.Println(answer.Code, answer.Header().Get("WWW-Authenticate"))
+
+	request.Header.Set("Authorization", "Bearer open sesame")
+	answer = httptest.NewRecorder()
+	handler.ServeHTTP(answer, request)
+	fmt.Print(answer.Code, " ", answer.Body)
 	// Output:
-	// /hello 200
-	// /teach/openapi.json 200
-	// /teach/api/v1/profiles 503
+	// 401 Bearer
+	// 200 {"grade":"Art class","subject":"Art","lesson_duration_minutes":90}
+}
+
+// exampleService returns a service on a temporary directory, and what removes it.
+func exampleService() (*feedback.Service, func()) {
+	dir, err := os.MkdirTemp("", "feedback")
+	if err != nil {
+		panic(err)
+	}
+	ctx := context.Background()
+	store, err := sqlstore.Open(ctx, "sqlite:"+filepath.Join(dir, "feedback.db"), nil)
+	if err != nil {
+		panic(err)
+	}
+	if err := store.Migrate(ctx); err != nil {
+		panic(err)
+	}
+	audio, err := audiodir.New(filepath.Join(dir, "audio"))
+	if err != nil {
+		panic(err)
+	}
+	service, err := feedback.New(feedback.Config{Store: store, Audio: audio})
+	if err != nil {
+		panic(err)
+	}
+	return service, func() {
+		store.Close()
+		os.RemoveAll(dir)
+	}
 }

@@ -232,11 +232,3 @@ func (w *recorder) limitWrite() {
 
 // Unwrap lets http.ResponseController through.
 func (w *recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
-
-// Flush implements http.Flusher for handlers that do not use http.ResponseController.
-func (w *recorder) Flush() {
-	if w.status == 0 {
-		w.WriteHeader(http.StatusOK)
-	}
-	http.NewResponseController(w.ResponseWriter).Flush()
-}

@@ -18,7 +18,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"runtime"
 	"sync"
 	"time"
 
@@ -77,27 +76,6 @@ func Run(h *harness.Harness) error {
 			if err := s.compare(h, row, clients, s.authenticate, s.bare); err != nil {
 				return err
 			}
-		}
-		if s.stmt != nil {
-			row := harness.Row{
-				Name: "the same, unstoppable peer, " + s.engine, Unit: "1/s",
-				PeerName: "bare query without cancellation",
-			}
-			unstoppable := func(ctx context.Context, i int) error { return s.bare(context.WithoutCancel(ctx), i) }
-			if err := s.compare(h, row, 1, s.authenticate, unstoppable); err != nil {
-				return err
-			}
-		}
-		// The time of a rejection must not depend on how much of a guess is right.
-		row := harness.Row{Name: "guess right except for its end, " + s.engine, Unit: "1/s",
-			PeerName: "guess wrong throughout"}
-		if err := s.compare(h, row, 1, s.guess(nearMiss), s.guess(farMiss)); err != nil {
-			return err
-		}
-		row = harness.Row{Name: "allocations, " + s.engine, Unit: "1/request", PeerName: "bare query",
-			Better: harness.Lower}
-		if err := h.Alternate(row, s.allocations(s.authenticate), s.allocations(s.bare)); err != nil {
-			return err
 		}
 	}
 	return nil
@@ -238,23 +216,4 @@ func (s *side) run(clients int, f call) (calls int, took time.Duration, err erro
 		calls += counts[c]
 	}
 	return calls, took, errors.Join(errs...)
-}
-
-// allocations measures allocations of one call.
-func (s *side) allocations(f call) func() (float64, error) {
-	const n = 2000
-	return func() (float64, error) {
-		ctx, cancel := context.WithCancel(context.Background())
-		defer cancel()
-		var before, after runtime.MemStats
-		runtime.GC()
-		runtime.ReadMemStats(&before)
-		for i := range n {
-			if err := f(ctx, i%len(s.hashes)); err != nil {
-				return 0, err
-			}
-		}
-		runtime.ReadMemStats(&after)
-		return float64(after.Mallocs-before.Mallocs) / n, nil
-	}
 }
