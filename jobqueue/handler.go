@@ -182,12 +182,8 @@ func snoozed(delay time.Duration, err error) (driver.Result, Event) {
 // retry is the result of an attempt that failed with err. When it was the last one, whoever claims
 // the job next only runs its Dead callback.
 func (h *handler) retry(job *Job, err error) (driver.Result, Event) {
-	return failedAttempt(job, err, max(h.backoff(job.Attempt), 0), err)
-}
-
-// failedAttempt returns the job to the queue for delay. The history records noted, the event err.
-func failedAttempt(job *Job, noted error, delay time.Duration, err error) (driver.Result, Event) {
-	return driver.Result{Action: driver.Reschedule, Delay: delay, Error: attemptError(job, noted)},
+	delay := max(h.backoff(job.Attempt), 0)
+	return driver.Result{Action: driver.Reschedule, Delay: delay, Error: attemptError(job, err)},
 		Event{Type: EventFailed, Err: err}
 }
 
@@ -216,7 +212,9 @@ func (w *Worker) dead(ctx context.Context, h *handler, job *Job, cause error, r 
 	if delay <= 0 {
 		delay = max(h.backoff(job.Attempt), 0)
 	}
-	return failedAttempt(job, fmt.Errorf("%w%s%w)", cause, deadNote, err), delay, cause)
+	event.Type = EventFailed
+	err = fmt.Errorf("%w%s%w)", cause, deadNote, err)
+	return driver.Result{Action: driver.Reschedule, Delay: delay, Error: attemptError(job, err)}, event
 }
 
 // deadNote separates, in a stored error, why the job failed from the error of the Dead callback.

@@ -78,7 +78,7 @@ func harness(t *testing.T, pool *pgxpool.Pool, cfg pgqueue.Config) queuetest.Har
 				})
 			},
 		},
-		Features: queuetest.Features{Notifies: !cfg.PollOnly},
+		Notifies: !cfg.PollOnly,
 	}
 }
 

@@ -17,7 +17,6 @@ import (
 var enqueueTests = map[string]func(*testing.T, Harness){
 	"EnqueueKeepsEveryField":           enqueueKeepsEveryField,
 	"EnqueueManyReturnsResultsInOrder": enqueueManyReturnsResultsInOrder,
-	"EnqueueManyAddsAll":               enqueueManyAddsAll,
 	"UniqueUntilDone":                  uniqueUntilDone,
 	"UniqueUntilStarted":               uniqueUntilStarted,
 	"UniqueWithinOneCall":              uniqueWithinOneCall,
@@ -82,28 +81,6 @@ func enqueueManyReturnsResultsInOrder(t *testing.T, h Harness) {
 	none, err := jobqueue.NewClient(h.Store).EnqueueMany(t.Context(), nil)
 	require.NoError(t, err)
 	require.Empty(t, none)
-}
-
-func enqueueManyAddsAll(t *testing.T, h Harness) {
-	c := jobqueue.NewClient(h.Store)
-	ps := make([]jobqueue.Params, 3000)
-	for i := range ps {
-		ps[i] = jobqueue.Params{Kind: "work", Args: args{i}}
-	}
-	_, err := c.EnqueueMany(t.Context(), ps)
-	require.NoError(t, err)
-	ps[0].RunAt = time.Now().Add(time.Hour)
-	ps[1].UniqueKey = "one"
-	_, err = c.EnqueueMany(t.Context(), ps[:2])
-	require.NoError(t, err)
-	ps[1].UniqueKey = ""
-	_, err = c.EnqueueMany(t.Context(), ps[:2])
-	require.NoError(t, err)
-	stats, err := c.Stats(t.Context())
-	require.NoError(t, err)
-	require.Len(t, stats.Queues, 1)
-	require.Equal(t, 3002, stats.Queues[0].Waiting)
-	require.Equal(t, 2, stats.Queues[0].Scheduled)
 }
 
 func uniqueUntilDone(t *testing.T, h Harness) {

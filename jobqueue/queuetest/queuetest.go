@@ -25,20 +25,14 @@ type Harness struct {
 	// InTx functions run f in a transaction of the caller and commit it unless f returns an error,
 	// one for each kind of transaction that the store supports.
 	InTx map[string]func(ctx context.Context, f func(tx Tx) error) error
-	// Features are the optional features that the engine has.
-	Features Features
+	// Notifies is set if the store wakes workers of other processes, not only those of its own.
+	Notifies bool
 }
 
 // Tx contains the methods of a store bound to a transaction of the caller.
 type Tx struct {
 	Enqueue  func(ps ...jobqueue.Params) ([]jobqueue.InsertResult, error)
 	Complete func(job *jobqueue.Job) error
-}
-
-// Features are the differences between engines.
-type Features struct {
-	// Notifies is set if the store wakes workers of other processes, not only those of its own.
-	Notifies bool
 }
 
 // Run runs the suite; open creates a new queue for each test.

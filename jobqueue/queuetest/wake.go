@@ -66,7 +66,7 @@ func sameProcessIsWoken(t *testing.T, h Harness) {
 
 func otherProcessIsWoken(t *testing.T, h Harness) {
 	cfg := jobqueue.WorkerConfig{}
-	if h.Features.Notifies {
+	if h.Notifies {
 		cfg.PollInterval = never
 	}
 	r := idle(t, h.Store, cfg)
@@ -92,7 +92,7 @@ func otherProcessIsWoken(t *testing.T, h Harness) {
 
 func transactionWakes(t *testing.T, h Harness) {
 	cfg := jobqueue.WorkerConfig{}
-	if h.Features.Notifies {
+	if h.Notifies {
 		cfg.PollInterval = never
 	}
 	r := idle(t, h.Store, cfg)
@@ -139,7 +139,7 @@ func scheduledStartsInTime(t *testing.T, h Harness) {
 }
 
 func cancelReachesOthers(t *testing.T, h Harness) {
-	if !h.Features.Notifies {
+	if !h.Notifies {
 		t.Skip("a heartbeat reports the cancellation: see CancelStopsARunningJob")
 	}
 	id := fill(t, h.Store, 1)[0]

@@ -5,7 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
-	"strings"
+	"math"
 	"time"
 
 	"lessonkit.example/jobqueue/driver"
@@ -36,41 +36,25 @@ func (s *Store) Get(ctx context.Context, id int64) (*driver.Job, error) {
 	return jobs[0], nil
 }
 
+// statesSQL selects the jobs in each state. The conditions on jobqueue_done match those of its index.
+var statesSQL = map[driver.State]string{
+	driver.StateWaiting:   selectJob + ` where worker is null and run_at <= ?1`,
+	driver.StateScheduled: selectJob + ` where worker is null and run_at > ?1`,
+	driver.StateRunning:   selectJob + ` where worker is not null`,
+	driver.StateSucceeded: selectDone + ` where state = 4`,
+	driver.StateFailed:    selectDone + ` where state <> 4 and state = 5`,
+	driver.StateCancelled: selectDone + ` where state <> 4 and state = 6`,
+}
+
+const pageSQL = ` and (?2 = '' or queue = ?2) and (?3 = '' or kind = ?3) and id < ?4
+order by id desc limit ?5`
+
 // List implements driver.Store.
 func (s *Store) List(ctx context.Context, f driver.Filter) ([]*driver.Job, error) {
-	query, args := selectJob, []any{s.now()}
-	where := []string{"?1 > 0"} // every query uses its first argument
-	cond := func(format string, arg any) {
-		args = append(args, arg)
-		where = append(where, fmt.Sprintf(format, len(args)))
+	if f.Before == 0 {
+		f.Before = math.MaxInt64
 	}
-	switch f.State {
-	case driver.StateWaiting:
-		where = append(where, "worker is null and run_at <= ?1")
-	case driver.StateScheduled:
-		where = append(where, "worker is null and run_at > ?1")
-	case driver.StateRunning:
-		where = append(where, "worker is not null")
-	case driver.StateSucceeded:
-		query = selectDone
-		where = append(where, "state = 4")
-	default:
-		query = selectDone
-		where = append(where, "state <> 4") // the index's condition
-		cond("state = ?%d", int(f.State))
-	}
-	if f.Queue != "" {
-		cond("queue = ?%d", f.Queue)
-	}
-	if f.Kind != "" {
-		cond("kind = ?%d", f.Kind)
-	}
-	if f.Before != 0 {
-		cond("id < ?%d", f.Before)
-	}
-	args = append(args, f.Limit)
-	query += " where " + strings.Join(where, " and ") + fmt.Sprintf(" order by id desc limit ?%d", len(args))
-	jobs, err := s.jobs(ctx, query, args...)
+	jobs, err := s.jobs(ctx, statesSQL[f.State]+pageSQL, s.now(), f.Queue, f.Kind, f.Before, f.Limit)
 	if err != nil {
 		return nil, fmt.Errorf("list jobs: %w", err)
 	}

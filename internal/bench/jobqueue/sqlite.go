@@ -43,8 +43,7 @@ func sqlite(ctx context.Context, b *bench) error {
 	}{
 		{"SQLite drain", "drain", sqliteDrain, 8, 12},
 		{"SQLite insert 1000 at a time", "batch", sqliteBatch, 4, 10},
-		{"SQLite insert one by one, 8 callers", "single8", sqliteSingles8, 0.9, 2},
-		{"SQLite insert one by one, 1 caller", "single", sqliteSingles1, 0, 0.9},
+		{"SQLite insert one by one, 8 callers", "singles", sqliteSingles, 0.9, 2},
 	} {
 		ours := func() (float64, error) {
 			db, err := sqlitedb.Open(file())
@@ -129,16 +128,8 @@ func sqliteBatch(ctx context.Context, store *sqlitequeue.Store) (float64, error)
 	return n / time.Since(begin).Seconds(), nil
 }
 
-func sqliteSingles1(ctx context.Context, store *sqlitequeue.Store) (float64, error) {
-	return sqliteSingles(ctx, store, 1)
-}
-
-func sqliteSingles8(ctx context.Context, store *sqlitequeue.Store) (float64, error) {
-	return sqliteSingles(ctx, store, 8)
-}
-
-func sqliteSingles(ctx context.Context, store *sqlitequeue.Store, callers int) (float64, error) {
-	const n = 1000
+func sqliteSingles(ctx context.Context, store *sqlitequeue.Store) (float64, error) {
+	const n, callers = 1000, 8
 	client := jobqueue.NewClient(store)
 	errs := make([]error, callers)
 	begin := time.Now()

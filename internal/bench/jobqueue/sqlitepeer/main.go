@@ -1,6 +1,6 @@
 // Command sqlitepeer measures River on SQLite: it prints the jobs per second of
 //
-//	sqlitepeer FILE drain|batch|single|single8
+//	sqlitepeer FILE drain|batch|singles
 //
 // It is a separate module because River's newest SQLite driver needs an older River than the
 // PostgreSQL driver does.
@@ -54,7 +54,7 @@ func args(i int) Args {
 
 func run(ctx context.Context, a []string) (float64, error) {
 	if len(a) != 2 {
-		return 0, errors.New("usage: sqlitepeer FILE drain|batch|single|single8")
+		return 0, errors.New("usage: sqlitepeer FILE drain|batch|singles")
 	}
 	db, err := sql.Open("sqlite", "file:"+a[0]+
 		"?_pragma=busy_timeout(10000)&_pragma=journal_mode(wal)&_pragma=synchronous(full)&_txlock=immediate")
@@ -120,26 +120,20 @@ func run(ctx context.Context, a []string) (float64, error) {
 		begin := time.Now()
 		err := many(n)
 		return n / time.Since(begin).Seconds(), err
-	case "single", "single8":
-		callers := 1
-		if a[1] == "single8" {
-			callers = 8
-		}
-		const n = 1000
+	case "singles":
+		const n, callers = 1000, 8
 		errs := make([]error, callers)
 		begin := time.Now()
 		var group sync.WaitGroup
 		for c := range callers {
-			group.Add(1)
-			go func() {
-				defer group.Done()
+			group.Go(func() {
 				for i := range n {
 					if _, err := client.Insert(ctx, args(i), nil); err != nil {
 						errs[c] = err
 						return
 					}
 				}
-			}()
+			})
 		}
 		group.Wait()
 		return float64(n*callers) / time.Since(begin).Seconds(), errors.Join(errs...)
