@@ -32,16 +32,16 @@ type Capability struct {
 // Value returns the object the capability was read from, or the zero Value.
 func (c *Capability) Value() Value { return c.value }
 
-// On reports whether the capability is active on a platform. The empty
+// on reports whether the capability is active on a platform. The empty
 // platform stands for any.
-func (c *Capability) On(p Platform) bool {
+func (c *Capability) on(p Platform) bool {
 	return c.Platforms == nil || p == "" && len(c.Platforms) > 0 || slices.Contains(c.Platforms, p)
 }
 
 // mobileOnly reports whether the capability is for no desktop platform.
 func (c *Capability) mobileOnly() bool {
 	for _, p := range c.Platforms {
-		if !p.Mobile() {
+		if !p.mobile() {
 			return false
 		}
 	}
@@ -94,5 +94,5 @@ const (
 // Platforms returns all platforms: the desktop ones first.
 func Platforms() []Platform { return []Platform{Linux, MacOS, Windows, Android, IOS} }
 
-// Mobile reports whether the platform is one of telephones and tablets.
-func (p Platform) Mobile() bool { return p == Android || p == IOS }
+// mobile reports whether the platform is one of telephones and tablets.
+func (p Platform) mobile() bool { return p == Android || p == IOS }

@@ -2,6 +2,7 @@ package capability_test
 
 import (
 	"fmt"
+	"strings"
 
 	"lessonkit.example/capability"
 )
@@ -76,4 +77,16 @@ func ExampleValue() {
 	}
 	// Output:
 	// 3:72 /permissions/0/allow/0/path $HOME/notes
+}
+
+func ExampleManifests_Identifiers() {
+	for _, identifier := range capability.CoreManifests().Identifiers() {
+		if strings.HasPrefix(identifier, "core:resources:") {
+			fmt.Println(identifier)
+		}
+	}
+	// Output:
+	// core:resources:allow-close
+	// core:resources:default
+	// core:resources:deny-close
 }

@@ -168,7 +168,7 @@ func (r *resolver) unknownPlugin(plugin, name, identifier string) fault {
 		return f
 	}
 	f.message = fmt.Sprintf("The application has no plugin %q; add tauri-plugin-%s to it, or remove %q.", plugin, plugin, identifier)
-	if like := words.Closest(plugin, r.manifests.Plugins()); like != "" && r.manifests.Get(like).has(name) {
+	if like := words.Closest(plugin, r.manifests.plugins()); like != "" && r.manifests.Get(like).has(name) {
 		f.meant = fullIdentifier(like, name)
 		f.message = fmt.Sprintf("The application has no plugin %q; did you mean %q?", plugin, f.meant)
 	}
@@ -188,7 +188,7 @@ func (r *resolver) unknownPermission(m *Manifest, identifier, name string) fault
 	if m.Plugin == AppManifest {
 		owner = "application"
 	}
-	names := m.Names()
+	names := m.names()
 	like := ""
 	for _, guess := range []string{"allow-" + name, strings.TrimPrefix(name, "allow-"), "allow-" + strings.ToLower(name), strings.ToLower(name)} {
 		if like == "" && guess != name && m.has(guess) {

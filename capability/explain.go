@@ -101,7 +101,7 @@ func (p *Policy) capabilityFor(caller Caller) (identifier, place string) {
 				fits = fits || !caller.Origin.IsLocal() && r.Match(caller.Origin.address)
 			}
 		}
-		if fits && c.On(p.platform) && local.labelMatches(caller.Window, caller.Webview) {
+		if fits && c.on(p.platform) && local.labelMatches(caller.Window, caller.Webview) {
 			if v := c.at("permissions"); v.Exists() {
 				place = placeOf(v)
 			}
@@ -168,7 +168,7 @@ func (p *Policy) offers(command string) (offers []string, meant string) {
 	var sets []string
 	for _, m := range p.manifestsOf(command) {
 		var direct []string
-		for _, id := range m.Names() {
+		for _, id := range m.names() {
 			permission := m.permission(id)
 			if permission == nil {
 				continue
@@ -182,7 +182,7 @@ func (p *Policy) offers(command string) (offers []string, meant string) {
 		if m.Default != nil && slices.ContainsFunc(m.Default.Permissions, func(id string) bool { return slices.Contains(direct, id) }) {
 			sets = append(sets, fullIdentifier(m.Plugin, "default"))
 		}
-		for _, id := range m.Names() {
+		for _, id := range m.names() {
 			if set := m.Sets[id]; set != nil && slices.ContainsFunc(set.Permissions, func(id string) bool { return slices.Contains(direct, id) }) {
 				sets = append(sets, fullIdentifier(m.Plugin, id))
 			}
@@ -228,7 +228,7 @@ func (p *Policy) nearMisses(command string, a *access, c Caller) []NearMiss {
 // problems says in which ways a grant is not for a caller.
 func (p *Policy) problems(g *Grant, c Caller) []string {
 	var problems []string
-	if own := g.Capability(); !own.On(p.platform) {
+	if own := g.Capability(); !own.on(p.platform) {
 		names := []string{}
 		for _, platform := range own.Platforms {
 			names = append(names, string(platform))
@@ -335,7 +335,7 @@ func (g Grant) MarshalJSON() ([]byte, error) {
 		Webviews   []string `json:"webviews"`
 		Scope      int      `json:"scope,omitempty"`
 		Place      *place   `json:"place,omitempty"`
-	}{Capability: g.Capability().Identifier, Permission: g.Permission(), Chain: g.Chain(), Local: g.remote == nil, Windows: g.Windows(), Webviews: g.Webviews(), Scope: g.Scope()}
+	}{Capability: g.Capability().Identifier, Permission: g.permission(), Chain: g.Chain(), Local: g.remote == nil, Windows: g.Windows(), Webviews: g.Webviews(), Scope: g.Scope()}
 	if g.remote != nil {
 		out.URL = g.Remote()
 	}

@@ -67,8 +67,8 @@ func (m *Manifest) permission(name string) *Permission {
 	return nil
 }
 
-// Names returns the names of all permissions and sets in order, "default" first.
-func (m *Manifest) Names() []string {
+// names returns the names of all permissions and sets in order, "default" first.
+func (m *Manifest) names() []string {
 	var names []string
 	if m.Default != nil {
 		names = append(names, "default")
@@ -99,15 +99,15 @@ type Manifests struct {
 // Get returns the manifest of a plugin ("fs", "core:window", [AppManifest]), or nil.
 func (m *Manifests) Get(plugin string) *Manifest { return m.byKey[plugin] }
 
-// Plugins returns the keys of all manifests in order.
-func (m *Manifests) Plugins() []string { return slices.Sorted(maps.Keys(m.byKey)) }
+// plugins returns the keys of all manifests in order.
+func (m *Manifests) plugins() []string { return slices.Sorted(maps.Keys(m.byKey)) }
 
 // Whole reports whether the manifests of a whole application were loaded, so
 // that a plugin that is not there is a mistake and not merely unknown.
 func (m *Manifests) Whole() bool { return m.whole }
 
-// Add adds one manifest, or puts it in place of the one of the same plugin.
-func (m *Manifests) Add(manifest *Manifest) {
+// add adds one manifest, or puts it in place of the one of the same plugin.
+func (m *Manifests) add(manifest *Manifest) {
 	if m.byKey == nil {
 		m.byKey = make(map[string]*Manifest)
 	}
@@ -118,8 +118,8 @@ func (m *Manifests) Add(manifest *Manifest) {
 // order; the application's own have no plugin before them.
 func (m *Manifests) Identifiers() []string {
 	var ids []string
-	for _, plugin := range m.Plugins() {
-		names := m.byKey[plugin].Names()
+	for _, plugin := range m.plugins() {
+		names := m.byKey[plugin].names()
 		if len(names) == 0 || names[0] != "default" {
 			names = append([]string{"default"}, names...) // accepted without being there
 		}

@@ -26,7 +26,7 @@ func (m *Manifests) Load(name string, text []byte) Diagnostics {
 	}
 	for key, value := range d.Root().Members() {
 		if r.is(value, syntax.Object, "a manifest") {
-			m.Add(r.manifest(key.Text(), value))
+			m.add(r.manifest(key.Text(), value))
 		}
 	}
 	m.whole = m.whole || !d.text.Damaged()
@@ -47,7 +47,7 @@ func (m *Manifests) LoadPermissions(plugin string, d *Document) Diagnostics {
 	manifest := m.byKey[plugin]
 	if manifest == nil {
 		manifest = &Manifest{Plugin: plugin}
-		m.Add(manifest)
+		m.add(manifest)
 	}
 	if manifest.Permissions == nil {
 		manifest.Permissions = make(map[string]*Permission)

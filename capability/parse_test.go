@@ -3,9 +3,11 @@ package capability
 import (
 	"bytes"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -240,52 +242,93 @@ b\x41", $id: null,},],},], // last
 	}
 }
 
-// corpus returns the real capability files; the test is skipped where there are none.
+// corpus returns the capability files of testdata/app, and the real ones where CAPABILITY_CORPUS
+// names a folder of them.
 func corpus(t testing.TB, pattern string) []string {
 	t.Helper()
-	dir := os.Getenv("CAPABILITY_CORPUS")
-	if dir == "" {
-		t.Skip("CAPABILITY_CORPUS does not name a folder of real capability files")
-	}
-	files, err := filepath.Glob(filepath.Join(dir, pattern))
+	files, err := filepath.Glob(filepath.Join("testdata", "app", "capabilities", pattern))
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
+	if dir := os.Getenv("CAPABILITY_CORPUS"); dir != "" {
+		real, err := filepath.Glob(filepath.Join(dir, pattern))
+		require.NoError(t, err)
+		files = append(files, real...)
+	}
 	return files
 }
 
-// Every real file builds, so the reference reads it; the only ones the schema
-// refuses list a permission twice.
-func TestRealFiles(t *testing.T) {
+// Every file of the corpus builds, so the reference implementation accepts it; the schema rejects
+// only those that list a permission twice.
+func TestFilesThatBuildAreAccepted(t *testing.T) {
 	t.Parallel()
-	files, refused := 0, 0
-	for _, pattern := range []string{"*.json", "*.json5"} {
-		for _, file := range corpus(t, pattern) {
-			text, err := os.ReadFile(file)
-			require.NoError(t, err)
-			d := Parse(text, Options{Name: filepath.Base(file), Format: formatOf(file)})
-			require.Empty(t, d.Check(ModeReference), file)
-			require.NotEmpty(t, d.Capabilities(), file)
-			files++
-			schema := d.Check(ModeSchema)
-			for _, f := range schema {
-				require.Equal(t, codeDuplicatePermission, f.Code, "%s", f)
-			}
-			if len(schema) > 0 {
-				refused++
-			}
-			// Our reading and encoding/json's give the same values.
-			if d.Format() == JSON {
-				var want any
-				require.NoError(t, json.Unmarshal(text, &want))
-				require.Equal(t, want, d.Root().Interface(), file)
-			}
+	refused := 0
+	for _, file := range slices.Concat(corpus(t, "*.json"), corpus(t, "*.json5"), corpus(t, "*.toml")) {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		d := Parse(text, Options{Name: filepath.Base(file)})
+		require.Empty(t, d.Check(ModeReference), file)
+		require.NotEmpty(t, d.Capabilities(), file)
+		schema := d.Check(ModeSchema)
+		for _, f := range schema {
+			require.Equal(t, codeDuplicatePermission, f.Code, "%s", f)
+		}
+		if len(schema) > 0 {
+			refused++
+		}
+		if d.Format() == JSON { // encoding/json reads the same values
+			var want any
+			require.NoError(t, json.Unmarshal(text, &want))
+			require.Equal(t, want, d.Root().Interface(), file)
 		}
 	}
-	t.Logf("%d files, %d refused by the schema", files, refused)
 	require.Positive(t, refused)
-	if files == 129 { // the sample that the verdicts were noted for
-		require.Equal(t, 6, refused, "six projects list a permission twice, and build all the same")
+}
+
+// golden compares with a file of testdata/app; -update writes it.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", "app", name)
+	if *update {
+		require.NoError(t, os.WriteFile(file, []byte(got), 0o644))
 	}
+	want, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, string(want), got)
+}
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// What each file of the application grants on Linux, with the permissions that lead to it.
+func TestApplicationGrants(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/app/capabilities/*")
+	require.NoError(t, err)
+	var all []Capability
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		all = append(all, Parse(text, Options{Name: filepath.Base(file)}).Capabilities()...)
+	}
+	p, found := Resolve(all, applicationManifests(t), ResolveOptions{Platform: Linux, Mode: ModeReference})
+	require.Empty(t, found)
+	var b strings.Builder
+	for _, line := range snapshot(p) {
+		if !strings.Contains(line, "plugin:path|") && !strings.Contains(line, "plugin:image|") {
+			b.WriteString(line + "\n")
+		}
+	}
+	golden(t, "grants.txt", b.String())
+}
+
+// applicationManifests loads the manifests of testdata/app.
+func applicationManifests(t testing.TB) *Manifests {
+	t.Helper()
+	text, err := os.ReadFile("testdata/app/gen/schemas/acl-manifests.json")
+	require.NoError(t, err)
+	m := CoreManifests()
+	require.Empty(t, m.Load("acl-manifests.json", text))
+	require.True(t, m.Whole())
+	return m
 }
 
 // FuzzParse compares with encoding/json: both take the same texts for JSON and

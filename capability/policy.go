@@ -75,8 +75,8 @@ func (g Grant) Capability() *Capability { return g.source.capability }
 // Entry returns the entry of the capability that grants.
 func (g Grant) Entry() *Entry { return &g.source.capability.Permissions[g.entry] }
 
-// Permission returns the whole identifier of the permission that grants.
-func (g Grant) Permission() string { return g.expanded.chain[len(g.expanded.chain)-1] }
+// permission returns the whole identifier of the permission that grants.
+func (g Grant) permission() string { return g.expanded.chain[len(g.expanded.chain)-1] }
 
 // Chain returns the identifiers that lead from the capability's entry through
 // sets to the permission, both ends included.

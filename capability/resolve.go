@@ -58,7 +58,7 @@ func Resolve(capabilities []Capability, manifests *Manifests, o ResolveOptions) 
 			r.duplicateCapability(ordered[i-1], c)
 		}
 		r.policy.capabilities = append(r.policy.capabilities, c)
-		if c.On(o.Platform) {
+		if c.on(o.Platform) {
 			r.capability(c)
 		} else {
 			r.policy.inactive = append(r.policy.inactive, c)

@@ -277,7 +277,7 @@ func TestCoreTable(t *testing.T) {
 	t.Parallel()
 	m := CoreManifests()
 	permissions := 0
-	for _, plugin := range m.Plugins() {
+	for _, plugin := range m.plugins() {
 		require.Empty(t, m.Get(plugin).Sets)
 		permissions += len(m.Get(plugin).Permissions)
 	}
@@ -293,10 +293,12 @@ func TestCoreTable(t *testing.T) {
 // The core table is that of real builds; identifiers of core in real files exist.
 func TestCoreTableEqualsRealManifests(t *testing.T) {
 	t.Parallel()
-	corpus(t, "*.json")
-	files, err := filepath.Glob(filepath.Join(os.Getenv("CAPABILITY_CORPUS"), "..", "manifests", "*.json"))
-	require.NoError(t, err)
-	require.NotEmpty(t, files)
+	files := []string{"testdata/app/gen/schemas/acl-manifests.json"}
+	if dir := os.Getenv("CAPABILITY_CORPUS"); dir != "" {
+		real, err := filepath.Glob(filepath.Join(dir, "..", "manifests", "*.json"))
+		require.NoError(t, err)
+		files = append(files, real...)
+	}
 	ours := CoreManifests()
 	for _, file := range files {
 		text, err := os.ReadFile(file)
@@ -304,12 +306,12 @@ func TestCoreTableEqualsRealManifests(t *testing.T) {
 		var loaded Manifests
 		require.Empty(t, loaded.Load(file, text))
 		require.True(t, loaded.Whole())
-		for _, plugin := range loaded.Plugins() {
+		for _, plugin := range loaded.plugins() {
 			if plugin != "core" && !strings.HasPrefix(plugin, "core:") {
 				continue
 			}
 			theirs := loaded.Get(plugin)
-			require.Equal(t, theirs.Names(), slices.DeleteFunc(ours.Get(plugin).Names(), func(name string) bool {
+			require.Equal(t, theirs.names(), slices.DeleteFunc(ours.Get(plugin).names(), func(name string) bool {
 				return strings.HasSuffix(name, "-framework-version") && theirs.Permissions[name] == nil
 			}), plugin)
 			require.ElementsMatch(t, theirs.Default.Permissions, ours.Get(plugin).Default.Permissions, plugin)
@@ -321,29 +323,43 @@ func TestCoreTableEqualsRealManifests(t *testing.T) {
 	}
 }
 
-// A project's own manifests know all that its capabilities refer to. Those of
-// a desktop build lack plugins for telephones, which is no mistake of a
-// capability for telephones, unless one builds for them with these manifests.
-func TestRealProjectsResolveWithTheirOwnManifests(t *testing.T) {
+// A project's own manifests contain all that its capabilities refer to. Those of a desktop build
+// lack the plugins for mobile, which is an error only if one resolves for mobile with them.
+func TestProjectsResolveWithTheirOwnManifests(t *testing.T) {
 	t.Parallel()
-	const project = "HuLaSpark__HuLa"
-	m := realManifests(t, project+".json")
-	var caps []Capability
-	for _, file := range corpus(t, project+"__*.json") {
-		text, err := os.ReadFile(file)
+	resolve := func(m *Manifests, files []string) {
+		var caps []Capability
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			require.NoError(t, err)
+			caps = append(caps, Parse(text, Options{Name: filepath.Base(file)}).Capabilities()...)
+		}
+		require.NotEmpty(t, caps)
+		for _, platform := range []Platform{"", Linux, MacOS, Windows} {
+			mode := ModeReference
+			if platform == "" {
+				mode = ModeLint
+			}
+			p, ds := Resolve(caps, m, ResolveOptions{Platform: platform, Mode: mode})
+			require.False(t, ds.HasErrors(), "%v", ds)
+			require.NotEmpty(t, p.Commands())
+		}
+		_, ds := Resolve(caps, m, ResolveOptions{Platform: Android, Mode: ModeReference})
+		require.NotEmpty(t, ds)
+		for _, d := range ds {
+			require.Equal(t, codeUnknownPlugin, d.Code)
+		}
+	}
+	files, err := filepath.Glob("testdata/app/capabilities/*")
+	require.NoError(t, err)
+	resolve(applicationManifests(t), files)
+	t.Run("real project", func(t *testing.T) {
+		t.Parallel()
+		m := realManifests(t, "HuLaSpark__HuLa.json")
+		files, err := filepath.Glob(filepath.Join(os.Getenv("CAPABILITY_CORPUS"), "HuLaSpark__HuLa__*.json"))
 		require.NoError(t, err)
-		caps = append(caps, Parse(text, Options{Name: filepath.Base(file)}).Capabilities()...)
-	}
-	for _, o := range []ResolveOptions{{}, {Platform: Linux, Mode: ModeReference}, {Platform: MacOS, Mode: ModeReference}, {Platform: Windows, Mode: ModeReference}} {
-		p, ds := Resolve(caps, m, o)
-		require.False(t, ds.HasErrors(), "%v", ds)
-		require.NotEmpty(t, p.Commands())
-	}
-	_, ds := Resolve(caps, m, ResolveOptions{Platform: Android, Mode: ModeReference})
-	require.NotEmpty(t, ds)
-	for _, d := range ds {
-		require.Equal(t, codeUnknownPlugin, d.Code)
-	}
+		resolve(m, files)
+	})
 }
 
 func TestManifestFaultsAreReported(t *testing.T) {
@@ -386,8 +402,8 @@ func FuzzResolve(f *testing.F) {
 	core := CoreManifests()
 	f.Fuzz(func(t *testing.T, text, permissions []byte) {
 		m := &Manifests{}
-		for _, plugin := range core.Plugins() {
-			m.Add(core.Get(plugin))
+		for _, plugin := range core.plugins() {
+			m.add(core.Get(plugin))
 		}
 		m.LoadPermissions("x", ParseValue(permissions, Options{}))
 		caps := Parse(text, Options{}).Capabilities()

@@ -109,7 +109,7 @@ func entrySchema(m *Manifests) object {
 	entry := object{{"type", "object"}, {"required", []string{"identifier"}}, {"properties", append(object{{"identifier", ref("Identifier")}}, scopeProperties(ref("Value"))...)}}
 	if m != nil {
 		var branches []any
-		for _, plugin := range m.Plugins() {
+		for _, plugin := range m.plugins() {
 			manifest := m.Get(plugin)
 			if !manifest.ScopeSchema.Exists() {
 				continue

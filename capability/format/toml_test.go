@@ -1,6 +1,7 @@
 package format
 
 import (
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -83,4 +84,21 @@ func FuzzTOML(f *testing.F) {
 		require.NoError(t, err, "%q → %q", text, out)
 		require.Equal(t, out, again, "%q", text)
 	})
+}
+
+// Formatting a file keeps its capabilities, and formatting it again changes nothing.
+func TestTOMLKeepsTheMeaningOfFiles(t *testing.T) {
+	t.Parallel()
+	for _, file := range corpus(t, "*.toml") {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		d := capability.Parse(text, capability.Options{Name: file})
+		out, err := Source(d)
+		require.NoError(t, err)
+		again := capability.Parse([]byte(out), capability.Options{Name: file})
+		require.True(t, sameCapabilities(d.Capabilities(), again.Capabilities()), "%s\n→\n%s", text, out)
+		twice, err := Source(again)
+		require.NoError(t, err)
+		require.Equal(t, out, twice)
+	}
 }

@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"flag"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -199,7 +200,7 @@ func TestInlinedAreChecked(t *testing.T) {
 // Findings in real files are of known rules, and fixes leave a sound file.
 func TestLintOnRealFiles(t *testing.T) {
 	t.Parallel()
-	m := realManifests(t, "HuLaSpark__HuLa.json")
+	m := applicationManifests(t)
 	for _, file := range corpus(t, "*.json") {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
@@ -231,24 +232,53 @@ func severityIn(code capability.Code) capability.Severity {
 	return all[slices.IndexFunc(all, func(r capability.Rule) bool { return r.Code == code })].Lint
 }
 
+// corpus returns the capability files of testdata/app, and the real ones where CAPABILITY_CORPUS
+// names a folder of them.
 func corpus(t testing.TB, pattern string) []string {
 	t.Helper()
-	dir := os.Getenv("CAPABILITY_CORPUS")
-	if dir == "" {
-		t.Skip("CAPABILITY_CORPUS does not name a folder of real capability files")
-	}
-	files, err := filepath.Glob(filepath.Join(dir, pattern))
+	files, err := filepath.Glob(filepath.Join("..", "testdata", "app", "capabilities", pattern))
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
+	if dir := os.Getenv("CAPABILITY_CORPUS"); dir != "" {
+		real, err := filepath.Glob(filepath.Join(dir, pattern))
+		require.NoError(t, err)
+		files = append(files, real...)
+	}
 	return files
 }
 
-func realManifests(t testing.TB, name string) *capability.Manifests {
+func applicationManifests(t testing.TB) *capability.Manifests {
 	t.Helper()
-	corpus(t, "*.json")
-	text, err := os.ReadFile(filepath.Join(os.Getenv("CAPABILITY_CORPUS"), "..", "manifests", name))
+	text, err := os.ReadFile("../testdata/app/gen/schemas/acl-manifests.json")
 	require.NoError(t, err)
 	m := capability.CoreManifests()
-	require.Empty(t, m.Load(name, text))
+	require.Empty(t, m.Load("acl-manifests.json", text))
 	return m
+}
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// The findings in the application of testdata, in the order of the text.
+func TestApplicationFindings(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("../testdata/app/capabilities/*")
+	require.NoError(t, err)
+	require.Len(t, files, 10)
+	var docs []*capability.Document
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		docs = append(docs, capability.Parse(text, capability.Options{Name: filepath.Base(file)}))
+	}
+	var b strings.Builder
+	for _, f := range Check(docs, applicationManifests(t), Options{}) {
+		b.WriteString(f.String() + "\n")
+	}
+	const golden = "../testdata/app/findings.txt"
+	if *update {
+		require.NoError(t, os.WriteFile(golden, []byte(b.String()), 0o644))
+	}
+	want, err := os.ReadFile(golden)
+	require.NoError(t, err)
+	require.Equal(t, string(want), b.String())
 }

@@ -113,14 +113,6 @@ func (v Value) Position() Position {
 	return v.doc.PositionAt(v.Span().Start)
 }
 
-// End returns the place just after the value.
-func (v Value) End() Position {
-	if v.doc == nil {
-		return Position{}
-	}
-	return v.doc.PositionAt(v.Span().End)
-}
-
 // Text returns the content of a string, the literal of a number, boolean or
 // date as it is written, and "" for everything else.
 func (v Value) Text() string {

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -104,6 +105,9 @@ func TestValidatorsAgreeOnProjectSchemas(t *testing.T) {
 		valid := 0
 		for _, f := range files {
 			d := capability.Parse(f, capability.Options{})
+			if root := d.Root(); root.Get("capabilities").Exists() && root.Get("identifier").Exists() {
+				continue // the schema tries two readings; the tests above compare those
+			}
 			ours := refusals(d, s.manifests)
 			theirs := verdict(t, schema, f)
 			require.Equal(t, theirs == nil, len(ours) == 0, "%s\nours: %v\ntheirs: %v", f, ours, theirs)
@@ -116,14 +120,24 @@ func TestValidatorsAgreeOnProjectSchemas(t *testing.T) {
 	}
 }
 
-// refusals returns what a project's schema refuses: what mode schema does, identifiers that do not
-// exist, and scope values that their plugin does not accept.
-func refusals(d *capability.Document, manifests *capability.Manifests) capability.Diagnostics {
-	found := d.Check(capability.ModeSchema)
+// refusals returns what a project's schema refuses: what mode schema does, identifiers that the
+// manifests do not have, and scope values that their plugin does not accept.
+func refusals(d *capability.Document, manifests *capability.Manifests) []string {
+	var found []string
 	for _, f := range lint.Check([]*capability.Document{d}, manifests, lint.Options{}) {
-		switch f.Code {
-		case "identifier-syntax", "unknown-permission", "unknown-plugin", "scope-mismatch":
-			found = append(found, f)
+		if f.Code == "scope-mismatch" {
+			found = append(found, f.String())
+		}
+	}
+	if err := d.Check(capability.ModeSchema).Err(); err != nil {
+		found = append(found, err.Error())
+	}
+	known := manifests.Identifiers()
+	for _, c := range d.Capabilities() {
+		for _, e := range c.Permissions {
+			if !slices.Contains(known, e.Identifier) {
+				found = append(found, "unknown identifier "+e.Identifier)
+			}
 		}
 	}
 	return found

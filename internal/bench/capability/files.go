@@ -1,6 +1,7 @@
 package capability
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -20,7 +21,11 @@ type set struct {
 // sets returns the files made for the purpose and, where CAPABILITY_CORPUS
 // names a folder of real ones, those with the manifests beside it.
 func sets() ([]set, error) {
-	made := set{name: "made", manifests: madeManifests()}
+	manifests, err := madeManifests()
+	if err != nil {
+		return nil, err
+	}
+	made := set{name: "made", manifests: manifests}
 	r := rand.New(rand.NewPCG(1, 2))
 	ids := made.manifests.Identifiers()
 	for range 120 {
@@ -74,22 +79,30 @@ func largestManifests(dir string) (name string, text []byte, err error) {
 }
 
 // madeManifests has as many identifiers as a real project with 25 plugins.
-func madeManifests() *capability.Manifests {
-	m := capability.CoreManifests()
+func madeManifests() (*capability.Manifests, error) {
+	type object = map[string]any
+	plugins := object{}
 	for p := range 25 {
-		plugin := &capability.Manifest{Plugin: fmt.Sprintf("plugin-%c", 'a'+p), Permissions: make(map[string]*capability.Permission), Sets: make(map[string]*capability.PermissionSet)}
-		plugin.Default = &capability.PermissionSet{Identifier: "default"}
+		permissions := object{}
+		var allowed []string
 		for c := range 8 {
 			name := fmt.Sprintf("do-thing-%d", c)
-			command := strings.ReplaceAll(name, "-", "_")
-			plugin.Permissions["allow-"+name] = &capability.Permission{Identifier: "allow-" + name, Allow: []string{command}}
-			plugin.Permissions["deny-"+name] = &capability.Permission{Identifier: "deny-" + name, Deny: []string{command}}
-			plugin.Default.Permissions = append(plugin.Default.Permissions, "allow-"+name)
+			commands := []string{strings.ReplaceAll(name, "-", "_")}
+			permissions["allow-"+name] = object{"commands": object{"allow": commands}}
+			permissions["deny-"+name] = object{"commands": object{"deny": commands}}
+			allowed = append(allowed, "allow-"+name)
 		}
-		plugin.Sets["everything"] = &capability.PermissionSet{Identifier: "everything", Permissions: plugin.Default.Permissions}
-		m.Add(plugin)
+		set := object{"permissions": allowed}
+		plugins[fmt.Sprintf("plugin-%c", 'a'+p)] = object{
+			"default_permission": set, "permissions": permissions, "permission_sets": object{"everything": set},
+		}
 	}
-	return m
+	text, err := json.Marshal(plugins)
+	if err != nil {
+		return nil, err
+	}
+	m := capability.CoreManifests()
+	return m, m.Load("acl-manifests.json", text).Err()
 }
 
 // madeFile has the size and the shape of real files: half a kilobyte or more,
