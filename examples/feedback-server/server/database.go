@@ -23,13 +23,14 @@ type database struct {
 	client   *jobqueue.Client // of jobs
 }
 
-// jobStore is what the two job stores have in common.
+// jobStore is implemented by the job stores of both engines.
 type jobStore interface {
 	jobqueue.Store
 	Migrate(ctx context.Context) error
 	Migrated(ctx context.Context) (bool, error)
 }
 
+// openDatabase opens postgres://… or sqlite:PATH without connecting.
 func openDatabase(ctx context.Context, url string) (*database, error) {
 	db, err := sqldb.Open(ctx, url)
 	if err != nil {
@@ -68,8 +69,8 @@ func outbox(enqueue enqueueTx) feedbackstore.Outbox {
 
 // migrate brings all tables up to date.
 func (db *database) migrate(ctx context.Context) error {
-	for _, migrate := range []func(context.Context) error{db.accounts.Migrate, db.lessons.Migrate, db.jobs.Migrate} {
-		if err := migrate(ctx); err != nil {
+	for _, up := range []func(context.Context) error{db.accounts.Migrate, db.lessons.Migrate, db.jobs.Migrate} {
+		if err := up(ctx); err != nil {
 			return err
 		}
 	}

@@ -15,8 +15,8 @@ const (
 	filesQueue  = "files"
 )
 
-// transcribeAttempts is how often a recording is tried that the recognizer fails on. Attempts while
-// the recognizer is unavailable do not count.
+// transcribeAttempts limits the attempts at one recording. Attempts while the recognizer is
+// unavailable do not count.
 const transcribeAttempts = 5
 
 // jobOf returns the job of a task.
@@ -27,7 +27,7 @@ func jobOf(t feedback.Task) jobqueue.Params {
 	return jobqueue.Params{Queue: filesQueue, Kind: string(t.Kind), Args: t, MaxAttempts: jobqueue.Unlimited}
 }
 
-// newWorker returns a worker that performs the tasks of lessons.
+// newWorker returns a worker that runs the tasks of lessons.
 func newWorker(
 	c Config, store jobqueue.Store, lessons *feedback.Service, onEvent func(jobqueue.Event), log *slog.Logger,
 ) *jobqueue.Worker {
@@ -42,12 +42,12 @@ func newWorker(
 		OnEvent:         onEvent,
 		Logger:          log,
 	})
-	perform := func(ctx context.Context, job *jobqueue.Job, t feedback.Task) error {
+	runTask := func(ctx context.Context, job *jobqueue.Job, t feedback.Task) error {
 		attempt := feedback.Attempt{LeaseToken: job.Token(), Number: job.Attempt, MaxAttempts: max(job.MaxAttempts, 0)}
 		return lessons.RunTask(ctx, t, attempt)
 	}
-	// abandon runs for every job that has failed permanently, also for one whose last worker died.
-	abandon := func(ctx context.Context, job *jobqueue.Job, _ error) error {
+	// failTask runs for every job that has failed permanently, also for one whose last worker died.
+	failTask := func(ctx context.Context, job *jobqueue.Job, _ error) error {
 		var t feedback.Task
 		if err := json.Unmarshal(job.Args, &t); err != nil {
 			return nil // not a task: there is no segment to mark as failed
@@ -55,7 +55,7 @@ func newWorker(
 		return lessons.FailTask(ctx, t)
 	}
 	for _, kind := range []feedback.TaskKind{feedback.TaskTranscribe, feedback.TaskDeleteAudio} {
-		jobqueue.Handle(w, string(kind), perform, jobqueue.WithDead(abandon))
+		jobqueue.Handle(w, string(kind), runTask, jobqueue.WithDead(failTask))
 	}
 	return w
 }
