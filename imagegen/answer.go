@@ -201,7 +201,7 @@ type answer struct {
 }
 
 // interpret decides what a response is by its content, not by the order of its members: image data
-// takes precedence over URLs, then come a task that has ended, an error, and a task that goes on.
+// takes precedence over URLs, then come a task that has ended, an error, and a task that is not done.
 func interpret(meta []byte) (answer, error) {
 	var d document
 	if err := json.Unmarshal(meta, &d); err != nil {
@@ -259,7 +259,7 @@ func interpret(meta []byte) (answer, error) {
 
 const noReason = "the service gave no reason"
 
-// taskError returns why a task that has ended brought no images, or nil if it did.
+// taskError returns why a task that has ended has no images, or nil if it has some.
 func (a answer) taskError(id string, attempts int) error {
 	switch {
 	case a.state == StateFailed:

@@ -195,7 +195,7 @@ func (s *scanner) member(c byte, index int) error {
 	if err != nil {
 		return err
 	}
-	if c == '"' { // an empty string is no image
+	if c == '"' { // an empty string is not an image
 		s.pos++
 		return s.emit([]byte("null")...)
 	}

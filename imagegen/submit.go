@@ -65,7 +65,7 @@ func (c *call) submit(ctx context.Context, req *Request, sink Sink) (*Result, er
 	}
 }
 
-// complete adds what the call knows to an error.
+// complete adds the attempts of the call to an error.
 func (c *call) complete(e *Error) *Error {
 	e.Attempts = c.attempts
 	e.MayHaveRun = e.MayHaveRun || c.unsure > 0

@@ -67,7 +67,7 @@ func (c *call) wait(parent context.Context, id string, sink Sink) (*Result, erro
 		case ctx.Err() != nil:
 			return nil, c.stopWaiting(parent, id, err)
 		case errors.As(err, &e) && isFinal(e, known && time.Since(submitted) < unknownTaskPeriod):
-			c.complete(e).MayHaveRun = true // whatever is wrong with the poll, the task was submitted
+			c.complete(e).MayHaveRun = true // of the task, not of the poll
 			if e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden || e.Status < 400 {
 				return nil, &WaitError{TaskID: id, Err: err}
 			}
@@ -185,7 +185,7 @@ func (c *call) poll(parent context.Context, id string, sink Sink) (*received, er
 	return got, nil
 }
 
-// remember records when a task was submitted, and forgets the tasks that are no longer young.
+// remember records when a task was submitted, and deletes those that are no longer young.
 func (c *Client) remember(id string) {
 	now := time.Now()
 	c.mu.Lock()

@@ -239,7 +239,7 @@ func (g *Gateway) finish(ctx context.Context, t *Task, r *imagegen.Result, err e
 // retried.
 const codeUnavailable = "unavailable"
 
-// explain returns what the caller is told of a generator's error: only the service's own message is
+// explain returns the Failure for a generator's error: only the service's own message is
 // passed on, and everything else is logged.
 func explain(err error) *Failure {
 	var (

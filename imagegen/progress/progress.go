@@ -142,7 +142,7 @@ func (l *Line) elapsed() time.Duration {
 	if l.began.IsZero() {
 		return 0
 	}
-	return time.Now().Sub(l.began).Truncate(time.Second)
+	return time.Since(l.began).Truncate(time.Second)
 }
 
 func (l *Line) draw() {

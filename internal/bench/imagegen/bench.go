@@ -60,25 +60,18 @@ func memoryDir() string {
 
 // receive compares receiving n images of the given size each.
 func receive(h *harness.Harness, s *service, dir string, n, size int) error {
-	got, err := measure(h, fmt.Sprintf("receive %d x %d MiB", n, size),
-		[]string{"ours", "floor", "openai-go"}, func(variant string) childSpec {
-			return childSpec{Task: "receive " + variant, URL: s.url, N: n, Bytes: size * mib, Dir: dir, Calls: 3}
-		})
+	name := fmt.Sprintf("receive %d x %d MiB", n, size)
+	got, err := measure(h, name, []string{"ours", "floor", "openai-go"}, func(variant string) childSpec {
+		return childSpec{Task: "receive " + variant, URL: s.url, N: n, Bytes: size * mib, Dir: dir, Calls: 3}
+	})
 	if err != nil {
 		return err
 	}
-	name := fmt.Sprintf("receive %d x %d MiB", n, size)
-	h.Add(harness.Row{Name: name + ", peak memory", Unit: "MiB", Better: harness.Lower, Ours: got["ours"].peak,
-		Must: 1, Aim: 0.5})
-	h.Add(harness.Row{Name: name + ", peak memory", Unit: "MiB", Better: harness.Lower, Ours: got["ours"].peak,
-		Peer: got["openai-go"].peak, PeerName: "openai-go"})
-	if size < 32 {
-		return nil // too short to measure processor time
+	addMemory(h, name, got, 1, 0.5)
+	if size >= 32 { // else too short to measure processor time
+		addProcessor(h, name, got, "floor", 1.3, 1.1)
+		addProcessor(h, name, got, "openai-go", 1./5, 1./8)
 	}
-	h.Add(harness.Row{Name: name + ", processor", Unit: "ms", Better: harness.Lower, Ours: got["ours"].cpu,
-		Peer: got["floor"].cpu, PeerName: "floor", Must: 1.3, Aim: 1.1})
-	h.Add(harness.Row{Name: name + ", processor", Unit: "ms", Better: harness.Lower, Ours: got["ours"].cpu,
-		Peer: got["openai-go"].cpu, PeerName: "openai-go", Must: 1. / 5, Aim: 1. / 8})
 	return nil
 }
 
@@ -103,15 +96,25 @@ func send(h *harness.Harness, s *service, dir string, n, size int) error {
 	if err != nil {
 		return err
 	}
-	h.Add(harness.Row{Name: title + ", peak memory", Unit: "MiB", Better: harness.Lower, Ours: got["ours"].peak,
-		Must: 2, Aim: 1.2})
-	h.Add(harness.Row{Name: title + ", peak memory", Unit: "MiB", Better: harness.Lower, Ours: got["ours"].peak,
-		Peer: got["openai-go"].peak, PeerName: "openai-go"})
-	h.Add(harness.Row{Name: title + ", processor", Unit: "ms", Better: harness.Lower, Ours: got["ours"].cpu,
-		Peer: got["floor"].cpu, PeerName: "floor", Must: 1.3, Aim: 1.15})
-	h.Add(harness.Row{Name: title + ", processor", Unit: "ms", Better: harness.Lower, Ours: got["ours"].cpu,
-		Peer: got["openai-go"].cpu, PeerName: "openai-go"})
+	addMemory(h, title, got, 2, 1.2)
+	addProcessor(h, title, got, "floor", 1.3, 1.15)
+	addProcessor(h, title, got, "openai-go", 0, 0)
 	return nil
+}
+
+// addMemory adds the peak memory of ours with its bounds, and compared with openai-go.
+func addMemory(h *harness.Harness, name string, got map[string]*series, must, aim float64) {
+	row := harness.Row{Name: name + ", peak memory", Unit: "MiB", Better: harness.Lower, Ours: got["ours"].peak}
+	bounded := row
+	bounded.Must, bounded.Aim = must, aim
+	h.Add(bounded)
+	row.Peer, row.PeerName = got["openai-go"].peak, "openai-go"
+	h.Add(row)
+}
+
+func addProcessor(h *harness.Harness, name string, got map[string]*series, peer string, must, aim float64) {
+	h.Add(harness.Row{Name: name + ", processor", Unit: "ms", Better: harness.Lower, Ours: got["ours"].cpu,
+		Peer: got[peer].cpu, PeerName: peer, Must: must, Aim: aim})
 }
 
 type series struct{ peak, cpu []float64 }
