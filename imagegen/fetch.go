@@ -61,24 +61,15 @@ func (c *call) download(parent context.Context, sink Sink, info Info, address st
 	if err != nil {
 		return nil, &Error{Op: "fetch", TaskID: info.TaskID, Err: err, permanent: true}
 	}
-	info.URL = redact(u.String())
-	fail := func(err error) *Error {
-		return &Error{Op: "fetch", TaskID: info.TaskID, Err: fmt.Errorf("%s: %w", info.URL, cause(err)),
-			permanent: isPermanent(err)}
-	}
 	ctx, cancel := context.WithTimeout(parent, c.config.Timeout)
 	defer cancel()
-	resp, err := c.get(ctx, u, true)
-	if err != nil {
-		return nil, fail(timeLimit(parent, ctx, c.config.Timeout, err))
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		e := fail(errors.New(http.StatusText(resp.StatusCode)))
-		e.Status, e.retryAfter = resp.StatusCode, retryAfter(resp.Header)
+	resp, e := c.open(ctx, u, true)
+	if e != nil {
+		e.TaskID, e.Err = info.TaskID, timeLimit(parent, ctx, c.config.Timeout, e.Err)
 		return nil, e
 	}
-	info.Size = max(resp.ContentLength, 0)
+	defer resp.Body.Close()
+	info.URL, info.Size = redact(u.String()), max(resp.ContentLength, 0)
 	in := c.incoming(ctx, sink, info)
 	in.declared, _ = cutText(resp.Header.Get("Content-Type"))
 	body := newBodyReader(ctx, resp.Body, c.config.IdleTimeout, c.config.Timeout)
@@ -89,11 +80,30 @@ func (c *call) download(parent context.Context, sink Sink, info Info, address st
 	_, err = io.CopyBuffer(in, body, make([]byte, scanBuffer))
 	in.finish(err)
 	if err := in.commit(); err != nil {
-		e := fail(err)
-		e.permanent = errors.Is(err, ErrNotImage)
+		e := fetchError(u, err)
+		e.TaskID, e.permanent = info.TaskID, errors.Is(err, ErrNotImage)
 		return in, e
 	}
 	return in, nil
+}
+
+// open requests u and returns the response, whose status is 200.
+func (c *call) open(ctx context.Context, u *url.URL, result bool) (*http.Response, *Error) {
+	resp, err := c.get(ctx, u, result)
+	if err != nil {
+		return nil, fetchError(u, err)
+	}
+	if resp.StatusCode == http.StatusOK {
+		return resp, nil
+	}
+	resp.Body.Close()
+	e := fetchError(u, errors.New(http.StatusText(resp.StatusCode)))
+	e.Status, e.retryAfter = resp.StatusCode, retryAfter(resp.Header)
+	return nil, e
+}
+
+func fetchError(u *url.URL, err error) *Error {
+	return &Error{Op: "fetch", Err: fmt.Errorf("%s: %w", redact(u.String()), cause(err)), permanent: isPermanent(err)}
 }
 
 // get follows at most three redirects. Each hop uses the client that fits it: the service's for the

@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"mime"
-	"net/http"
 	"net/url"
 	"os"
 	"path"
@@ -219,30 +218,21 @@ func (c *call) fetchReference(parent context.Context, address string) (source, e
 }
 
 func (c *call) tryReference(ctx context.Context, u *url.URL) (source, *Error) {
-	fail := func(err error) (source, *Error) {
-		return source{}, &Error{Op: "fetch", Err: fmt.Errorf("%s: %w", redact(u.String()), cause(err)),
-			permanent: isPermanent(err) || errors.Is(err, ErrTooLarge)}
-	}
-	resp, err := c.get(ctx, u, false)
-	if err != nil {
-		return fail(err)
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		_, e := fail(errors.New(http.StatusText(resp.StatusCode)))
-		e.Status = resp.StatusCode
+	resp, e := c.open(ctx, u, false)
+	if e != nil {
 		return source{}, e
 	}
+	defer resp.Body.Close()
 	limit := c.config.Limits.ReferenceBytes
 	if resp.ContentLength > limit {
-		return fail(fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, resp.ContentLength, limit))
+		return source{}, fetchError(u, fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, resp.ContentLength, limit))
 	}
 	src, err := buffer(io.LimitReader(resp.Body, limit+1))
 	if err == nil && src.size < resp.ContentLength {
 		err = io.ErrUnexpectedEOF
 	}
 	if err != nil {
-		return fail(err)
+		return source{}, fetchError(u, err)
 	}
 	return src, nil
 }

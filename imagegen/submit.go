@@ -247,7 +247,7 @@ func cause(err error) error {
 	return err
 }
 
-// isPermanent reports whether a connection failed for a reason that a retry does not change.
+// isPermanent reports whether a request failed for a reason that a retry does not change.
 func isPermanent(err error) bool {
 	var (
 		verify    *tls.CertificateVerificationError
@@ -257,5 +257,5 @@ func isPermanent(err error) bool {
 		record    tls.RecordHeaderError // the server does not speak TLS
 	)
 	return errors.As(err, &verify) || errors.As(err, &authority) || errors.As(err, &host) ||
-		errors.As(err, &invalid) || errors.As(err, &record) || errors.Is(err, ErrBlockedAddress)
+		errors.As(err, &invalid) || errors.As(err, &record) || errors.Is(err, ErrBlockedAddress) || errors.Is(err, ErrTooLarge)
 }

@@ -7,8 +7,7 @@ import (
 	"lessonkit.example/imagegen/gateway/gatewaytest"
 )
 
-// The test of a store hands the suite a function that opens an empty one. What
-// Memory holds ends with the process, so it cannot be opened again.
+// The test of a store passes a function that opens an empty one. Memory cannot be reopened.
 func ExampleStore() {
 	_ = func(t *testing.T) {
 		gatewaytest.Store(t, func(*testing.T) gateway.Store { return gateway.Memory() }, nil)

@@ -1,4 +1,4 @@
-// Package gatewaytest holds the rules every store of a gateway keeps, as a test suite.
+// Package gatewaytest is a test suite for implementations of gateway.Store.
 package gatewaytest
 
 import (
@@ -14,8 +14,8 @@ import (
 	"lessonkit.example/imagegen/gateway"
 )
 
-// Store checks a store against the contract of gateway.Store. open makes an empty one; reopen, if
-// not nil, opens the same store once more, as after a restart.
+// Store tests a store against the contract of gateway.Store. open returns an empty store; reopen, if
+// not nil, opens the same store again, as after a restart.
 func Store(
 	t *testing.T, open func(t *testing.T) gateway.Store, reopen func(t *testing.T, s gateway.Store) gateway.Store,
 ) {
@@ -28,7 +28,7 @@ func Store(
 		Failure:    &gateway.Failure{Code: "c", Message: "m", RetryAfter: time.Minute},
 		Usage:      []byte(`{"input_tokens":3}`)}
 
-	t.Run("a task comes back as it went in", func(t *testing.T) {
+	t.Run("a task is returned unchanged", func(t *testing.T) {
 		s := open(t)
 		require.NoError(t, s.CreateTask(t.Context(), full))
 		if reopen != nil {
@@ -38,7 +38,7 @@ func Store(
 		require.NoError(t, err)
 		require.Equal(t, full, got)
 	})
-	t.Run("creating twice and updating what is not there", func(t *testing.T) {
+	t.Run("creating twice and updating a missing task", func(t *testing.T) {
 		s := open(t)
 		require.ErrorIs(t, s.UpdateTask(t.Context(), full), gateway.ErrNotFound)
 		require.NoError(t, s.CreateTask(t.Context(), full))
@@ -54,7 +54,7 @@ func Store(
 		_, err = s.Task(t.Context(), full.ID)
 		require.ErrorIs(t, err, gateway.ErrNotFound)
 	})
-	t.Run("of several who create the same task one succeeds", func(t *testing.T) {
+	t.Run("one of several concurrent creations succeeds", func(t *testing.T) {
 		s := open(t)
 		var wg sync.WaitGroup
 		var mu sync.Mutex
@@ -86,7 +86,7 @@ func Store(
 		}
 		require.Empty(t, want)
 	})
-	t.Run("bytes appear when they are committed, whole", func(t *testing.T) {
+	t.Run("bytes are visible after Commit", func(t *testing.T) {
 		s := open(t)
 		b, err := s.CreateBlob(t.Context(), "x.png")
 		require.NoError(t, err)
@@ -116,7 +116,7 @@ func Store(
 		_, err = s.OpenBlob(t.Context(), "x.png")
 		require.ErrorIs(t, err, gateway.ErrNotFound)
 	})
-	t.Run("aborted bytes are gone", func(t *testing.T) {
+	t.Run("aborted bytes are not stored", func(t *testing.T) {
 		s := open(t)
 		b, err := s.CreateBlob(t.Context(), "x.png")
 		require.NoError(t, err)
@@ -124,7 +124,7 @@ func Store(
 		_, err = s.OpenBlob(t.Context(), "x.png")
 		require.ErrorIs(t, err, gateway.ErrNotFound)
 	})
-	t.Run("names do not lead outside", func(t *testing.T) {
+	t.Run("names do not escape the store", func(t *testing.T) {
 		s := open(t)
 		for _, name := range []string{"../tasks/a-1.json", "..", "", "a/b", ".hidden"} {
 			_, err := s.OpenBlob(t.Context(), name)

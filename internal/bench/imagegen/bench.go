@@ -49,8 +49,7 @@ func Run(h *harness.Harness) error {
 	return faults(h, service)
 }
 
-// memoryDir is a directory in memory, so that no disk is measured; "" for the usual one where there
-// is none.
+// memoryDir returns a directory in memory, so that no disk is measured, or "" if there is none.
 func memoryDir() string {
 	if info, err := os.Stat("/dev/shm"); err == nil && info.IsDir() {
 		return "/dev/shm"
