@@ -3,6 +3,7 @@ package feedback_test
 import (
 	"context"
 	"iter"
+	"sync"
 	"testing"
 	"time"
 
@@ -135,16 +136,36 @@ func TestEventsDoNotReportAnUnchangedLesson(t *testing.T) {
 	require.True(t, next().Lesson.Applied)
 }
 
+// firstLook is a store that calls a function after the first read of changes.
+type firstLook struct {
+	feedback.Store
+	once  sync.Once
+	after func()
+}
+
+func (s *firstLook) Changes(
+	ctx context.Context, teacher, session uuid.UUID, since int64,
+) ([]feedback.Event, int64, error) {
+	events, revision, err := s.Store.Changes(ctx, teacher, session, since)
+	s.once.Do(s.after)
+	return events, revision, err
+}
+
 func TestEventsWithoutARevisionStartNow(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t, func(c *feedback.Config) { c.PollInterval = time.Millisecond })
+	e := newEnv(t)
 	l := e.lesson()
 	e.add(l, "before")
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	for event, err := range e.Events(ctx, e.teacher, l.SessionID, -1) {
-		t.Errorf("unexpected event %v, %v", event, err)
-	}
+	service := e.service(func(c *feedback.Config) {
+		c.PollInterval = time.Millisecond
+		c.Store = &firstLook{Store: e.store, after: func() {
+			_, err := e.FinishLesson(t.Context(), e.teacher, l.ID)
+			require.NoError(t, err)
+		}}
+	})
+	first := follow(t, service, e.teacher, l.SessionID, -1)()
+	require.NotNil(t, first.Lesson, "the segment was added before")
+	require.Equal(t, feedback.LessonFinished, first.Lesson.State)
 }
 
 func TestEventsEndWithAnErrorWhenTheSessionIsDeleted(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	"lessonkit.example/feedback/summary"
 )
 
-// "Nothing transcribed: 409", also where the recogniser heard no more than a noise.
-func TestGenerateOfTranscriptsWithoutWordsIsNothingTranscribed(t *testing.T) {
+// A recogniser may transcribe noise as a remark or a mark.
+func TestGenerateWithoutWordsIsNothingTranscribed(t *testing.T) {
 	t.Parallel()
 	local := summary.Extractive{}
 	for _, s := range []feedback.Summarizer{local, summary.Fallback(local, local, nil)} {

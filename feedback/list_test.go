@@ -8,8 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzCursor: whatever a client sends as a cursor is refused or makes a key
-// that every engine can compare.
+// FuzzCursor checks that any string is refused or results in a key that every engine can compare.
 func FuzzCursor(f *testing.F) {
 	f.Add("")
 	f.Add(cursor{List: "profiles", Key: []string{"Ming"}, ID: uuid.Max}.String())

@@ -31,7 +31,7 @@ func files(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// TestKilledUploadIsSwept kills a process in the middle of an upload.
+// TestKilledUploadIsSwept kills a process during an upload.
 func TestKilledUploadIsSwept(t *testing.T) {
 	t.Parallel()
 	if dir := os.Getenv("AUDIODIR_TEST_DIR"); dir != "" {
@@ -68,7 +68,7 @@ func TestKilledUploadIsSwept(t *testing.T) {
 	require.Empty(t, files(t, dir))
 }
 
-func TestNewNeedsADirectoryItCanMake(t *testing.T) {
+func TestNewCreatesTheDirectory(t *testing.T) {
 	t.Parallel()
 	_, err := audiodir.New("")
 	require.Error(t, err)
@@ -81,10 +81,10 @@ func TestNewNeedsADirectoryItCanMake(t *testing.T) {
 	require.NoError(t, err)
 	info, err := os.Stat(dir)
 	require.NoError(t, err)
-	require.Equal(t, os.FileMode(0o700), info.Mode().Perm(), "recordings of children are nobody else's business")
+	require.Equal(t, os.FileMode(0o700), info.Mode().Perm(), "only the owner may read recordings")
 }
 
-func TestMissingDirectoryIsAStorageFault(t *testing.T) {
+func TestMissingDirectoryIsAStorageError(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "audio")
 	s, err := audiodir.New(dir)

@@ -25,7 +25,7 @@ func ExampleNew() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer staged.Discard() // without effect once it is kept
+	defer staged.Discard() // has no effect on kept audio
 	kept, err := staged.Keep(ctx, nil)
 	if err != nil {
 		log.Fatal(err)

@@ -13,7 +13,7 @@ import (
 	"lessonkit.example/feedback/feedbacktest"
 )
 
-// TestFullDisk uses a file system of one megabyte. It needs to be root.
+// TestFullDisk uses a file system of one megabyte. It must run as root.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -28,7 +28,7 @@ func TestFullDisk(t *testing.T) {
 	require.ErrorIs(t, err, syscall.ENOSPC)
 	require.Empty(t, files(t, dir))
 
-	// Raw samples are written twice; the second time there is no room.
+	// Raw samples are written twice; there is no space for the second time.
 	a, err := s.Stage(t.Context(), strings.NewReader(strings.Repeat("\x00\x01", 350_000)), 4<<20)
 	require.NoError(t, err)
 	_, err = a.Keep(t.Context(), &feedback.PCM{SampleRate: 16000, Channels: 1})
@@ -36,7 +36,7 @@ func TestFullDisk(t *testing.T) {
 	require.NoError(t, a.Discard())
 	require.Empty(t, files(t, dir))
 
-	a, err = s.Stage(t.Context(), bytes.NewReader(feedbacktest.MP3("there is room again")), 4<<20)
+	a, err = s.Stage(t.Context(), bytes.NewReader(feedbacktest.MP3("there is space again")), 4<<20)
 	require.NoError(t, err)
 	_, err = a.Keep(t.Context(), nil)
 	require.NoError(t, err)

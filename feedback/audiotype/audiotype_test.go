@@ -97,7 +97,7 @@ func TestDetectFiles(t *testing.T) {
 	}
 }
 
-// "raw pcm when declared as such": a sample is no frame.
+// Samples may have the value of a frame's first bytes.
 func TestDetectInSamples(t *testing.T) {
 	t.Parallel()
 	frames := func(n, size int, header string) string {
@@ -132,7 +132,7 @@ func TestDetectInSamples(t *testing.T) {
 	}
 }
 
-func TestWAVHeaderCountsNoFurtherThanItCan(t *testing.T) {
+func TestWAVHeaderHasAGreatestSize(t *testing.T) {
 	t.Parallel()
 	for size, want := range map[int64]uint32{
 		-1: 0, 0: 0, 32_000: 32_000, math.MaxUint32: math.MaxUint32 - audiotype.HeaderSize,
@@ -144,8 +144,7 @@ func TestWAVHeaderCountsNoFurtherThanItCan(t *testing.T) {
 	}
 }
 
-// FuzzDetect: no content may break the sniffing, and a WAV header is
-// recognised whatever it declares.
+// FuzzDetect checks that no content makes the detection panic, and that any WAV header is detected.
 func FuzzDetect(f *testing.F) {
 	f.Add([]byte("ID3"), 16000, 1)
 	f.Fuzz(func(t *testing.T, head []byte, rate, channels int) {

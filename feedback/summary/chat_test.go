@@ -94,7 +94,7 @@ func TestAnswers(t *testing.T) {
 		{"text parts",
 			`{"choices":[{"message":{"content":[{"type":"text","text":"Well "},{"type":"image"},` +
 				`{"type":"text","text":"drawn."}]}}]}`, "Well drawn.", ""},
-		{"thoughts are left out", `{"choices":[{"message":{"content":"<think>\nhm\n</think>\n\nWell drawn."}}]}`,
+		{"reasoning is left out", `{"choices":[{"message":{"content":"<think>\nhm\n</think>\n\nWell drawn."}}]}`,
 			"Well drawn.", ""},
 		{"control characters are left out", `{"choices":[{"message":{"content":" Well\u0000 drawn.\n\u001b"}}]}`,
 			"Well drawn.", ""},
@@ -117,7 +117,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-func TestAskedAgainAfterAFault(t *testing.T) {
+func TestChatRetries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		client := fake(t, func(attempt int, w http.ResponseWriter, r *http.Request) {
@@ -140,7 +140,7 @@ func TestAskedAgainAfterAFault(t *testing.T) {
 	})
 }
 
-func TestCallersContextEndsTheCall(t *testing.T) {
+func TestChatEndsWithTheContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		client := fake(t, func(_ int, w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) })
@@ -232,7 +232,7 @@ func TestEndpointURL(t *testing.T) {
 	}
 }
 
-func TestBadConfigurationIsNamed(t *testing.T) {
+func TestNewChatNamesTheInvalidField(t *testing.T) {
 	t.Parallel()
 	good := ChatConfig{URL: testURL, APIKey: testKey, Model: "m"}
 	for field, change := range map[string]func(*ChatConfig){

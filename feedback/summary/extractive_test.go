@@ -32,15 +32,15 @@ func TestShortLessonsLoseNothing(t *testing.T) {
 	}{
 		{"utterances get end marks", []string{"today we draw an apple\nmind the shadow"},
 			"today we draw an apple. mind the shadow."},
-		{"Chinese utterances get theirs", []string{"今天画苹果\n注意投影"}, "今天画苹果。注意投影。"},
+		{"Chinese utterances get end marks", []string{"今天画苹果\n注意投影"}, "今天画苹果。注意投影。"},
 		{"end marks are kept", []string{"We draw. Why? 好看吗？好看！"}, "We draw. Why? 好看吗？好看！"},
 		{"a comma at the end becomes an end mark", []string{"先画圆，"}, "先画圆。"},
 		{"a paragraph for each lesson", []string{"first lesson", "second lesson"}, "first lesson.\n\nsecond lesson."},
-		{"repeated sentences come once", []string{"Mind the shadow. We draw.\nmind the shadow!", "We draw."},
+		{"repeated sentences are left out", []string{"Mind the shadow. We draw.\nmind the shadow!", "We draw."},
 			"Mind the shadow. We draw."},
-		{"scripts meet without a blank", []string{"今天学\nnew words\n很好"}, "今天学。new words. 很好。"},
+		{"no space between scripts", []string{"今天学\nnew words\n很好"}, "今天学。new words. 很好。"},
 		{"a number at the end takes the script's mark", []string{"翻到第25\nopen page 25"}, "翻到第25。open page 25."},
-		{"a run without punctuation comes out whole",
+		{"a long sentence without punctuation",
 			[]string{strings.Repeat("今天我们画苹果然后画影子", 1) + "因为光从左边来所以右边最黑大家注意看老师手里的这个苹果上面宽下面窄要先用直线切出来"},
 			"今天我们画苹果然后画影子因为光从左边来所以右边最黑大家注意看老师手里的这个苹果上面宽下面窄要先用直线切出来。"},
 	} {
@@ -51,7 +51,7 @@ func TestShortLessonsLoseNothing(t *testing.T) {
 	}
 }
 
-func TestNoWordsIsAnError(t *testing.T) {
+func TestTranscriptsWithoutWordsAreAnError(t *testing.T) {
 	t.Parallel()
 	for _, in := range [][]string{nil, {""}, {" \n", "[Music]", "……"}} {
 		_, err := Extractive{}.Summarize(t.Context(), feedback.SummaryInput{Transcripts: in})
@@ -95,9 +95,8 @@ func TestSmallestLimitGivesOneSentence(t *testing.T) {
 	}
 }
 
-// TestRules checks on any choice of sentences from the lessons what Extractive
-// promises: a bound on the length, every sentence word for word, in order, none
-// twice, the same text every time.
+// TestRules checks the documented properties on any selection of sentences: the limit, that
+// sentences are verbatim, in order and not repeated, and that the result is deterministic.
 func TestRules(t *testing.T) {
 	t.Parallel()
 	var pool []unit

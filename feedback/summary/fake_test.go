@@ -12,8 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// pipes is an endpoint in memory, so that its faults take no real time inside a
-// synctest bubble.
+// pipes is a listener in memory, for servers in a synctest bubble.
 type pipes struct{ conns chan net.Conn }
 
 func (p pipes) Accept() (net.Conn, error) {
@@ -26,8 +25,7 @@ func (p pipes) Accept() (net.Conn, error) {
 func (p pipes) Close() error   { close(p.conns); return nil }
 func (p pipes) Addr() net.Addr { return &net.UnixAddr{Name: "endpoint"} }
 
-// fake starts an endpoint that answers each attempt by h, and returns a client
-// that reaches nothing else.
+// fake starts an endpoint with the handler h, and returns a client that only connects to it.
 func fake(t *testing.T, h func(attempt int, w http.ResponseWriter, r *http.Request)) *http.Client {
 	p := pipes{make(chan net.Conn)}
 	var attempts atomic.Int32

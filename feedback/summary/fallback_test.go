@@ -41,7 +41,7 @@ func TestFallback(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err = Fallback(fails, works, nil).Summarize(ctx, input)
-	require.Error(t, err, "nobody waits for a fallback")
+	require.Error(t, err, "the context has ended")
 }
 
 func TestFallbackHasTimeLeft(t *testing.T) {

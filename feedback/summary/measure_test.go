@@ -14,9 +14,9 @@ import (
 //go:embed testdata/lessons/*.txt
 var lessonFiles embed.FS
 
-// lesson is a transcript with the points that a reader found in it. The
-// transcripts were written for this test, most of them before there was a
-// ranking, en-water-cycle and zh-calligraphy after its settings were fixed.
+// lesson is a transcript with the important points that a reader found in it. The transcripts were
+// written for this test, most of them before the ranking, en-water-cycle and zh-calligraphy after
+// its constants were chosen.
 type lesson struct {
 	name, transcript string
 	points           string
@@ -36,8 +36,8 @@ func lessons(t testing.TB) []lesson {
 	return out
 }
 
-// recall is ROUGE-N recall: the share of the reference's n-grams that the text
-// has, each as often as the reference at most. English words lose their plural s.
+// recall returns the ROUGE-N recall: the share of the reference's n-grams that the text contains.
+// It ignores the plural s of English words.
 func recall(text, reference string, n int) float64 {
 	have, want := ngrams(text, n), ngrams(reference, n)
 	hit, all := 0, 0
@@ -65,13 +65,13 @@ func ngrams(s string, n int) map[string]int {
 	return m
 }
 
-// leading is the baseline that takes the first sentences, to the last word of the limit.
+// leading is the baseline of the first words.
 func leading(transcript string, limit int) string {
 	tokens := tokenize(transcript)
 	return transcript[:tokens[min(limit, len(tokens))-1].end]
 }
 
-// random is the baseline that takes sentences by chance until none fits.
+// random is the baseline of randomly selected sentences.
 func random(units []unit, limit int, r *rand.Rand) string {
 	var b strings.Builder
 	for _, i := range r.Perm(len(units)) {
@@ -83,14 +83,14 @@ func random(units []unit, limit int, r *rand.Rand) string {
 	return b.String()
 }
 
-// tuned are the lessons that were looked at while the ranking's settings were
-// chosen; the others were only ever measured.
+// tuned are the lessons that were used to choose the constants of the ranking; the others were only
+// measured.
 var tuned = map[string]bool{"en-colour-mixing": true, "en-plants": true, "zh-apple-drawing": true,
 	"zh-multiplication": true}
 
-// TestBetterThanLeadingAndRandomSentences compares summaries of a fifth and of
-// three tenths of each lesson with baselines of the same length: its beginning,
-// sentences by chance (mean of 200 draws), and TextRank.
+// TestBetterThanLeadingAndRandomSentences compares summaries of 20 and 30 percent of each lesson
+// with baselines of the same length: its first words, random sentences (mean of 200 draws), and
+// TextRank.
 func TestBetterThanLeadingAndRandomSentences(t *testing.T) {
 	t.Parallel()
 	type result struct{ ours, lead, chance, rank [3]float64 } // by n of ROUGE-n

@@ -28,17 +28,17 @@ func TestNamesAreHidden(t *testing.T) {
 		{"not every family name is one of two characters", "王同学来了，王小同学也来了", "[NAME_1_1]来了，王小同学也来了", []string{"王小明"}},
 		{"a family name with 小 or 老", "小王和老王来了，小欧阳也来了", "[NAME_1_1]和[NAME_1_2]来了，[NAME_2_1]也来了",
 			[]string{"王小明", "欧阳明"}},
-		{"everyday words are no names", "老师说一小时画小马", "老师说一小时画小马", []string{"师明亮", "时光光", "马大力"}},
+		{"common words are not names", "老师说一小时画小马", "老师说一小时画小马", []string{"师明亮", "时光光", "马大力"}},
 		{"any apostrophe", "O'Brien and O’Brien drew", "[NAME_1_1] and [NAME_1_2] drew", []string{"O’Brien"}},
 		{"a Korean name takes particles", "김민수는 민수가 김민수네 수민이", "[NAME_1_1]는 [NAME_2_1]가 [NAME_1_1]네 수민이",
 			[]string{"김민수", "민수"}},
 		{"a Korean name that is part of a word", "지원이 지원하다", "[NAME_1_1]이 지원하다", []string{"지원"}},
-		{"however its marks are written", "Jos\u00e9 draws", "[NAME_1_1] draws", []string{"Jose\u0301"}},
-		{"blanks between characters", "王 小 明 来 了", "[NAME_1_1] 来 了", []string{"王小明"}},
+		{"in another Unicode form", "Jos\u00e9 draws", "[NAME_1_1] draws", []string{"Jose\u0301"}},
+		{"spaces between characters", "王 小 明 来 了", "[NAME_1_1] 来 了", []string{"王小明"}},
 		{"a class is hidden whole only", "Monday Art Class meets on Monday for art",
 			"[NAME_1_1] meets on Monday for art", []string{"Monday Art Class"}},
-		{"marks of expressions are text", "a.b(c reads", "[NAME_1_1] reads", []string{"a.b(c"}},
-		{"tokens in the text are no tokens of ours", "[NAME_1_1] and Ana", "[NAME_1_1] and [NAMEX_1_1]",
+		{"characters of regular expressions", "a.b(c reads", "[NAME_1_1] reads", []string{"a.b(c"}},
+		{"text that looks like a token", "[NAME_1_1] and Ana", "[NAME_1_1] and [NAMEX_1_1]",
 			[]string{"Ana"}},
 		{"no names", "Ana draws", "Ana draws", []string{"", " "}},
 	} {
@@ -54,7 +54,7 @@ func TestNamesAreHidden(t *testing.T) {
 	}
 }
 
-func TestChangedTokensAreUnderstood(t *testing.T) {
+func TestChangedTokensAreRestored(t *testing.T) {
 	t.Parallel()
 	n := newNames([]string{"Ana Field"}, nil)
 	n.hide("Ana Field and Ana")
@@ -73,9 +73,9 @@ func TestChangedTokensAreUnderstood(t *testing.T) {
 	require.Equal(t, "[NAME_7_1] sang", got)
 }
 
-// TestNamesComeBack: for any text and names, nothing of a whole name is left in
-// what is sent, and putting back what was sent gives the text.
-func TestNamesComeBack(t *testing.T) {
+// TestNamesAreRestored checks for any text and names that no whole name is sent and that the text
+// is restored.
+func TestNamesAreRestored(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		pool := []string{"Ana", "Li", "Wu Bo", "王小明", "欧阳若兰", "Will Long", "d'Arc", "Zoë", "O(b", "李"}

@@ -23,32 +23,32 @@ func TestSplit(t *testing.T) {
 		want     []string
 	}{
 		{"English sentences", "We draw. Why? Because! Yes", []string{"We draw.", "Why?", "Because!", "Yes"}},
-		{"Chinese sentences need no blank", "今天画苹果。好看吗？好看！", []string{"今天画苹果。", "好看吗？", "好看！"}},
-		{"closing quotes stay with their sentence", "她说：“画得好。”大家笑了。", []string{"她说：“画得好。”", "大家笑了。"}},
+		{"Chinese sentences without spaces", "今天画苹果。好看吗？好看！", []string{"今天画苹果。", "好看吗？", "好看！"}},
+		{"closing quotes belong to their sentence", "她说：“画得好。”大家笑了。", []string{"她说：“画得好。”", "大家笑了。"}},
 		{"titles and initials end no sentence", "Mr. Long met J. Short at 3 p.m. today. Fine.",
 			[]string{"Mr. Long met J. Short at 3 p.m. today.", "Fine."}},
-		{"numbers keep their point", "It is 3.5 metres. Next.", []string{"It is 3.5 metres.", "Next."}},
-		{"a number sign is no end, the word no is", "See No. 5 please. I said no. Then go.",
+		{"points in numbers", "It is 3.5 metres. Next.", []string{"It is 3.5 metres.", "Next."}},
+		{"a number sign ends no sentence, the word no does", "See No. 5 please. I said no. Then go.",
 			[]string{"See No. 5 please.", "I said no.", "Then go."}},
-		{"addresses keep their points", "Look at lessons.example.org now. Done.",
+		{"points in addresses", "Look at lessons.example.org now. Done.",
 			[]string{"Look at lessons.example.org now.", "Done."}},
-		{"dots for a pause go on in lower case", "Wait... then look... Good.",
+		{"an ellipsis before lower case", "Wait... then look... Good.",
 			[]string{"Wait... then look...", "Good."}},
-		{"dots for a pause in Chinese", "等一下……再看。", []string{"等一下……", "再看。"}},
+		{"an ellipsis in Chinese", "等一下……再看。", []string{"等一下……", "再看。"}},
 		{"lower case after a point", "we draw. then we cut. p.m. is later, etc. and so on",
 			[]string{"we draw.", "then we cut.", "p.m. is later, etc. and so on"}},
-		{"rows of marks stay together", "Really?! Yes!!!", []string{"Really?!", "Yes!!!"}},
+		{"several marks", "Really?! Yes!!!", []string{"Really?!", "Yes!!!"}},
 		{"one utterance a line", "sit down\nwe draw an apple\n我们画苹果",
 			[]string{"sit down", "we draw an apple", "我们画苹果"}},
 		{"every kind of line end", "a b\r\nc d\re f\u2028g h", []string{"a b", "c d", "e f", "g h"}},
 		{"wrapped prose is joined", "We draw an\napple today. It is\nred.",
 			[]string{"We draw an apple today.", "It is red."}},
-		{"a comma goes on in the next line", "先画一个圆，\n再画叶子", []string{"先画一个圆，再画叶子"}},
-		{"spaces are tidied", "  we \t draw\u3000an\u00a0apple  ", []string{"we draw an apple"}},
-		{"blanks of pauses stay in a short line", "好 今天画苹果 先画圆", []string{"好 今天画苹果 先画圆"}},
+		{"a line continues after a comma", "先画一个圆，\n再画叶子", []string{"先画一个圆，再画叶子"}},
+		{"spaces are normalized", "  we \t draw\u3000an\u00a0apple  ", []string{"we draw an apple"}},
+		{"pauses within a short line are kept", "好 今天画苹果 先画圆", []string{"好 今天画苹果 先画圆"}},
 		{"remarks of a recogniser are left out", "[Music]\n【音乐】\nhello [laughs] all\n♪♪\n...",
 			[]string{"hello [laughs] all"}},
-		{"bytes that are no text are left out", "we\x00 draw\xff", []string{"we draw"}},
+		{"invalid bytes are left out", "we\x00 draw\xff", []string{"we draw"}},
 		{"nothing", " \n\t", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -58,7 +58,7 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-func TestLongRunsAreCutWhereAClauseBegins(t *testing.T) {
+func TestLongSentencesAreCutAtClauses(t *testing.T) {
 	t.Parallel()
 	first := "so please take your ruler and measure the stem from the cotton wool to the tip " +
 		"and write it in the table with the date"
@@ -89,8 +89,8 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// FuzzSplit: whatever the text, its units hold all its letters in their order,
-// recogniser's remarks aside, and none is longer than a unit may be.
+// FuzzSplit checks that the units of a text contain all of its letters in order, except for remarks
+// of the recogniser, and that none is too long.
 func FuzzSplit(f *testing.F) {
 	for _, s := range []string{"We draw. Why?", "今天画苹果。好看吗", "a, b\nc", "p.m. J. 3.5…", "“好。”",
 		strings.Repeat("好吧然后 ", 50), "\u0e01\u0e33\u0e01\u0e33", "[x"} {
@@ -110,7 +110,7 @@ func FuzzSplit(f *testing.F) {
 	})
 }
 
-// bare is letters without marks, which hold no word when they stand alone.
+// bare is letters without combining marks, which alone are not words.
 func bare(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsMark(r) {

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// textRank is the method most summarizers without a model use: sentences are
-// ranked by PageRank over a graph of shared words (Mihalcea and Tarau, 2004),
-// and the best that fit are taken.
+// textRank is the baseline of the most common method without a model: sentences are ranked by
+// PageRank over a graph of shared words (Mihalcea and Tarau, 2004), and the best that fit are
+// selected.
 func textRank(units []unit, limit int) string {
 	words := make([]map[string]bool, len(units))
 	for i, u := range units {

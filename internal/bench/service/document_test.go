@@ -14,7 +14,7 @@ import (
 	"lessonkit.example/imagegen/gateway/draw"
 )
 
-// TestDocumentsAreValid asks somebody else's validator, which is no dependency of the library.
+// TestDocumentsAreValid uses an independent validator, which the library does not depend on.
 func TestDocumentsAreValid(t *testing.T) {
 	t.Parallel()
 	service, err := server.New(t.Context(), server.Config{}, server.Options{Version: server.Version()})
@@ -33,7 +33,7 @@ func TestDocumentsAreValid(t *testing.T) {
 			require.Equal(t, http.StatusOK, w.Code)
 			doc, err := openapi3.NewLoader().LoadFromData(w.Body.Bytes())
 			require.NoError(t, err)
-			// Huma says in it what a pattern means; JSON Schema lets a keyword of one's own be.
+			// Huma describes patterns by this keyword; JSON Schema ignores unknown ones.
 			require.NoError(t, doc.Validate(t.Context(), openapi3.AllowExtraSiblingFields("patternDescription")))
 		})
 	}
