@@ -30,7 +30,7 @@ type jobStore interface {
 	Migrated(ctx context.Context) (bool, error)
 }
 
-// openDatabase opens postgres://… or sqlite:PATH without connecting.
+// openDatabase opens postgres://… or sqlite:PATH. PostgreSQL need not be reachable yet.
 func openDatabase(ctx context.Context, url string) (*database, error) {
 	db, err := sqldb.Open(ctx, url)
 	if err != nil {

@@ -75,7 +75,7 @@ type Server struct {
 type task func(ctx context.Context) error
 
 // New opens the configured database and builds the service. Empty fields of c get their defaults.
-// New connects to nothing and starts nothing. The caller closes the server.
+// PostgreSQL need not be reachable yet. New starts nothing. The caller closes the server.
 func New(ctx context.Context, c Config, o Options) (*Server, error) {
 	c = c.withDefaults()
 	if err := c.check(); err != nil {
