@@ -62,7 +62,7 @@ func (s *Service) findSession(ctx context.Context, hash TokenHash) (Session, err
 
 // AuthenticateDevelopment returns the teacher with the given name, without any proof, where
 // [Config.AllowDevelopment] permits it. A name has 1 to 64 of A-Z, a-z, 0-9 and ". _ @ + -"; each
-// is a teacher of its own, whom no platform's user can be. It fails like [Service.Authenticate].
+// is another teacher, and never one of a platform. It fails like [Service.Authenticate].
 func (s *Service) AuthenticateDevelopment(ctx context.Context, name string) (Principal, error) {
 	if !s.development {
 		return Principal{}, fmt.Errorf("%w: development sign-in is off", ErrInvalidToken)

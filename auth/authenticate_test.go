@@ -107,7 +107,7 @@ func TestGuessedTokensTouchNothing(t *testing.T) {
 		require.ErrorIs(t, err, auth.ErrInvalidToken)
 	}
 	require.Len(t, store.lookups, 5_000,
-		"want malformed tokens refused without a query, and each other one looked up once")
+		"malformed tokens are rejected without a query, each other one is looked up once")
 	require.Equal(t, writes, store.written(), "a guessed token made the store write")
 	after, err := store.Store.Session(t.Context(), sha256.Sum256([]byte(login.Token)))
 	require.NoError(t, err)
@@ -153,7 +153,7 @@ func TestNothingIsComparedWithTheTokensBytes(t *testing.T) {
 			require.ErrorIs(t, err, auth.ErrInvalidToken)
 		}
 	}
-	require.Len(t, store.lookups, 256, "want one lookup for each guess, whichever byte is wrong")
+	require.Len(t, store.lookups, 256, "there is one lookup for each guess, whichever byte is wrong")
 	for _, asked := range store.lookups {
 		for i := range asked {
 			sameBits += 8 - bits.OnesCount8(asked[i]^stored[i])
@@ -196,7 +196,7 @@ func TestARevokedTokenIsDeadOnEveryNode(t *testing.T) {
 			_, err = s.Authenticate(t.Context(), other.Token)
 			require.NoError(t, err)
 		}
-		require.NoError(t, one.Logout(t.Context(), login.Token), "want logging out twice to be no error")
+		require.NoError(t, one.Logout(t.Context(), login.Token), "logging out twice is not an error")
 	}
 	require.NoError(t, one.Logout(t.Context(), "nonsense"))
 }

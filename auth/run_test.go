@@ -26,7 +26,7 @@ func TestRunDeletesExpiredSessionsHourly(t *testing.T) {
 		go func() { done <- s.Run(ctx) }()
 		time.Sleep(2*time.Hour - time.Second)
 		_, err := inner.Session(t.Context(), hash)
-		require.NoError(t, err, "want it still stored")
+		require.NoError(t, err, "it is still stored")
 		time.Sleep(2 * time.Second)
 		_, err = inner.Session(t.Context(), hash)
 		require.ErrorIs(t, err, auth.ErrNoSession)

@@ -19,10 +19,10 @@ func TestTokenForm(t *testing.T) {
 		seen[token] = true
 		random, err := base64.RawURLEncoding.DecodeString(token[4:47])
 		require.NoError(t, err)
-		require.Len(t, random, 32, "want 256 random bits")
+		require.Len(t, random, 32, "a token has 256 random bits")
 		hash, ok := hashToken(token)
 		require.True(t, ok)
-		require.Equal(t, TokenHash(sha256.Sum256([]byte(token))), hash, "want the SHA-256 of the whole token")
+		require.Equal(t, TokenHash(sha256.Sum256([]byte(token))), hash, "the hash is the SHA-256 of the whole token")
 	}
 }
 

@@ -39,7 +39,7 @@ func authenticate(ctx context.Context, s *auth.Service, h http.Header) (auth.Pri
 
 // bearerToken returns the token of the Authorization header by RFC 6750 section 2.1. It fails with
 // errNoToken without such a header or with another scheme, and with [auth.ErrInvalidToken] if the
-// request is ambiguous. Tokens in query strings and forms are ignored: those are logged.
+// request is ambiguous. Tokens in query strings and forms are ignored, because servers log those.
 func bearerToken(h http.Header) (string, error) {
 	values := h["Authorization"]
 	if len(values) == 0 {

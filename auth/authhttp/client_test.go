@@ -19,11 +19,11 @@ func TestClientAddress(t *testing.T) {
 		want      string
 	}{
 		{"no proxy is trusted", nil, "10.0.0.1:5", []string{"192.0.2.1"}, "10.0.0.1"},
-		{"peer is no proxy", proxies, "192.0.2.9:5", []string{"192.0.2.1"}, "192.0.2.9"},
+		{"peer is not a proxy", proxies, "192.0.2.9:5", []string{"192.0.2.1"}, "192.0.2.9"},
 		{"one proxy", proxies, "10.0.0.1:5", []string{"192.0.2.1"}, "192.0.2.1"},
 		{"two proxies", proxies, "10.0.0.1:5", []string{"192.0.2.1, 10.0.0.2"}, "192.0.2.1"},
 		{"two header lines", proxies, "10.0.0.1:5", []string{"192.0.2.1", "10.0.0.2"}, "192.0.2.1"},
-		{"what the client wrote is passed over", proxies, "10.0.0.1:5", []string{"10.9.9.9, 127.0.0.1, 192.0.2.1"},
+		{"forged addresses are ignored", proxies, "10.0.0.1:5", []string{"10.9.9.9, 127.0.0.1, 192.0.2.1"},
 			"192.0.2.1"},
 		{"with port", proxies, "10.0.0.1:5", []string{"192.0.2.1:777"}, "192.0.2.1"},
 		{"IPv6 with port", proxies, "[fd00::1]:5", []string{"[2001:db8::1]:777"}, "2001:db8::1"},
@@ -74,8 +74,8 @@ func TestMemoryOfTheLimitIsBounded(t *testing.T) {
 	}
 	require.Len(t, l.clients, maxLimitedClients)
 	require.Equal(t, maxLimitedClients, l.recent.Len())
-	require.Zero(t, l.take(netip.MustParseAddr("10.0.0.0")), "want the oldest forgotten")
-	require.Positive(t, l.take(addr.Prev()), "want the newest remembered")
+	require.Zero(t, l.take(netip.MustParseAddr("10.0.0.0")), "the oldest is forgotten")
+	require.Positive(t, l.take(addr.Prev()), "the newest is remembered")
 }
 
 func TestARefusedTryCostsNothing(t *testing.T) {

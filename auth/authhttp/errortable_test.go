@@ -14,7 +14,7 @@ import (
 	"lessonkit.example/auth/miniapp"
 )
 
-// What a client is told for everything that a platform can answer.
+// The answers to a client for all answers of a platform.
 func TestErrorTable(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -64,7 +64,7 @@ func TestErrorTable(t *testing.T) {
 			require.Equal(t, 1, b.platform.Seen(code), "the code was sent again")
 			require.Equal(t, http.StatusOK,
 				b.login(t, b.platform.Code(authtest.User{OpenID: "the-open-id"})).StatusCode,
-				"want the next login to work")
+				"the next login works")
 		})
 	}
 }
@@ -128,7 +128,7 @@ func TestLoginBody(t *testing.T) {
 	require.Zero(t, b.platform.Exchanges())
 }
 
-// Nothing that identifies or admits somebody is logged, whatever happens.
+// Nothing is logged that identifies a user or authenticates one, whatever fails.
 func TestLogsHoldNoSecrets(t *testing.T) {
 	t.Parallel()
 	b := setup(t, options{})
@@ -170,8 +170,8 @@ func TestSignInAgainEndsTheOldSession(t *testing.T) {
 	require.Equal(t, http.StatusOK, b.me(t, annas).StatusCode, "another teacher's sign-in ended the session")
 }
 
-// A teacher's token says who the teacher is and ends the teacher's own session:
-// there is no way to name another.
+// A teacher's token identifies the teacher and ends the teacher's own session: a request cannot
+// name another.
 func TestOtherTeachersAreOutOfReach(t *testing.T) {
 	t.Parallel()
 	b := setup(t, options{auth: func(c *auth.Config) { c.AllowDevelopment = true }})

@@ -43,11 +43,11 @@ func TestLoginsAreLimitedForEachClient(t *testing.T) {
 	for range 10 {
 		require.True(t, try(t, b, "192.0.2.1:1000"))
 	}
-	require.False(t, try(t, b, "192.0.2.1:1001"), "want a burst of 10")
+	require.False(t, try(t, b, "192.0.2.1:1001"), "the burst is 10")
 	require.True(t, try(t, b, "192.0.2.2:1000"), "another client")
 	for range 20 {
 		b.clock.Add(3 * time.Second)
-		require.True(t, try(t, b, "192.0.2.1:1000"), "want 20 a minute")
+		require.True(t, try(t, b, "192.0.2.1:1000"), "the rate is 20 a minute")
 		require.False(t, try(t, b, "192.0.2.1:1000"))
 	}
 }
@@ -81,7 +81,7 @@ func TestIPv6ClientsCountByTheirNetwork(t *testing.T) {
 	for range 10 {
 		require.True(t, try(t, b, "192.0.2.1:1000"))
 	}
-	require.False(t, try(t, b, "[::ffff:192.0.2.1]:1000"), "want an IPv4 client to be one, however it is written")
+	require.False(t, try(t, b, "[::ffff:192.0.2.1]:1000"), "an IPv4 client is one client in any notation")
 }
 
 func TestForwardedAddressesAreNotBelievedUnlessTold(t *testing.T) {
@@ -96,7 +96,7 @@ func TestForwardedAddressesAreNotBelievedUnlessTold(t *testing.T) {
 func TestForwardedAddressesOfTrustedProxies(t *testing.T) {
 	t.Parallel()
 	b := limited(t, netip.MustParsePrefix("10.0.0.0/8"))
-	for i := range 10 { // the client may send a header of its own: what the proxy added counts
+	for i := range 10 { // the client may send the header too: the proxy's entry counts
 		require.True(t, try(t, b, "10.0.0.1:1000", fmt.Sprintf("203.0.113.%d, 198.51.100.1", i)))
 	}
 	require.False(t, try(t, b, "10.0.0.2:1000", "203.0.113.77", "198.51.100.1"), "another proxy, two header lines")

@@ -34,8 +34,7 @@ func TestOpenAPIDocument(t *testing.T) {
 	require.Equal(t, string(want), got.String())
 }
 
-// The interface fits into an API that somebody else set up, with Huma's own
-// defaults.
+// The operations can be added to an API with Huma's defaults.
 func TestRegisterOnAForeignAPI(t *testing.T) {
 	t.Parallel()
 	b := setup(t, options{})

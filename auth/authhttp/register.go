@@ -1,6 +1,7 @@
 package authhttp
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"time"
@@ -58,11 +59,7 @@ type meOutput struct {
 // /auth/me and POST /auth/logout. Each call of Register has its own rate limit, in memory.
 func Register(api huma.API, c Config) {
 	o := &operations{api: api, service: c.Service, limit: newLimiter(c), trusted: c.TrustedProxies}
-	scheme := c.SecurityScheme
-	if scheme == "" {
-		scheme = "bearer"
-	}
-	security := []map[string][]string{{scheme: {}}}
+	security := []map[string][]string{{cmp.Or(c.SecurityScheme, "bearer"): {}}}
 
 	huma.Register(api, huma.Operation{
 		OperationID: "login",

@@ -167,7 +167,7 @@ func TestDevelopmentHeader(t *testing.T) {
 		who(t, b, "X-Development-User", "a", "X-Development-User", "b").problem(t, http.StatusUnauthorized,
 			"token_invalid")
 	})
-	t.Run("logging out is no error", func(t *testing.T) {
+	t.Run("logging out is not an error", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t, on)
 		out := do(t, b.handler, http.MethodPost, logoutPath, "", "X-Development-User", "anna")
@@ -182,7 +182,7 @@ func TestDevelopmentHeader(t *testing.T) {
 	for name, change := range map[string]func(*auth.Config){
 		"off unless told":      func(*auth.Config) {},
 		"off in production":    func(c *auth.Config) { c.AllowDevelopment, c.Production = true, true },
-		"production says so":   func(c *auth.Config) { c.AllowDevelopment, c.Production = true, true },
+		"production logs it":   func(c *auth.Config) { c.AllowDevelopment, c.Production = true, true },
 		"production by itself": func(c *auth.Config) { c.Production = true },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -190,7 +190,7 @@ func TestDevelopmentHeader(t *testing.T) {
 			b := setup(t, options{auth: change})
 			require.False(t, b.service.DevelopmentEnabled())
 			who(t, b, "X-Development-User", "anna").problem(t, http.StatusUnauthorized, "token_missing")
-			if name == "production says so" {
+			if name == "production logs it" {
 				require.Contains(t, b.log.String(), "development sign-in is configured but off")
 			}
 		})

@@ -45,7 +45,7 @@ func (b *broken) identity(id auth.Identity) auth.Identity {
 func (b *broken) CreateSession(ctx context.Context, n auth.NewSession) (uuid.UUID, error) {
 	n.Identity = b.identity(n.Identity)
 	switch b.fault {
-	case "knows no limit":
+	case "ignores the limit":
 		n.MaxSessions = 0
 	case "replaces anybody's session":
 		if err := b.Store.DeleteSession(ctx, n.Replaces); err != nil {
@@ -125,7 +125,7 @@ func TestTheSuiteFindsFaults(t *testing.T) {
 		"ignores the platform":        "platform,_app_and_subject_identify_a_teacher",
 		"forgets the union id":        "a_teacher's_identity_is_returned",
 		"folds letters":               "subjects_are_compared_byte_by_byte",
-		"knows no limit":              "the_oldest_sessions_beyond_the_limit_end",
+		"ignores the limit":           "the_oldest_sessions_beyond_the_limit_end",
 		"replaces anybody's session":  "nobody_replaces_another_teacher's_session",
 		"replaces nothing":            "a_replaced_session_ends",
 		"keeps milliseconds":          "a_session_is_returned_as_it_was_stored",

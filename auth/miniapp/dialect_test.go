@@ -40,7 +40,7 @@ func FuzzAnswer(f *testing.F) {
 			require.LessOrEqual(t, len(body), maxAnswerBytes)
 			require.True(t, json.Valid(body))
 			var whole map[string]any
-			// A number that nobody asked for may be too large for a float64.
+			// A number in an unused field may be too large for a float64.
 			numbers := json.NewDecoder(bytes.NewReader(body))
 			numbers.UseNumber()
 			require.NoError(t, numbers.Decode(&whole))

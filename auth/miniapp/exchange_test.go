@@ -187,8 +187,8 @@ func TestACodeArrivesOnceOverDyingConnections(t *testing.T) {
 		require.NoError(t, err)
 		_, err = client.Exchange(t.Context(), "second")
 		requireKind(t, err, auth.ErrPlatform, "")
-		require.EqualValues(t, 2, arrived.Load(), "want each code sent once")
-		require.EqualValues(t, 2, connections.Load(), "want a connection for each exchange")
+		require.EqualValues(t, 2, arrived.Load(), "each code is sent once")
+		require.EqualValues(t, 2, connections.Load(), "each exchange has a connection")
 		require.False(t, transport.DisableKeepAlives, "the caller's transport was changed")
 	})
 }
@@ -218,7 +218,7 @@ func TestCodesAreEscaped(t *testing.T) {
 		for _, code := range []string{"x&appid=other", "a b+c%20", `"},{"`, "ä#?/"} {
 			p := authtest.NewPlatform(t)
 			_, err := newClient(t, config(p, d)).Exchange(t.Context(), code)
-			require.ErrorIs(t, err, auth.ErrCodeRejected, "want the app id untouched: %v", err)
+			require.ErrorIs(t, err, auth.ErrCodeRejected, "the app id is not changed: %v", err)
 			require.Equal(t, 1, p.Seen(code))
 		}
 	})

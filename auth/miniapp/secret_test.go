@@ -25,7 +25,7 @@ import (
 	"lessonkit.example/auth/miniapp"
 )
 
-// leaks tells whether text holds any of the secrets, as they are or escaped.
+// leaks reports whether text contains any of the secrets, verbatim or escaped.
 func leaks(text string, secrets ...string) bool {
 	for _, s := range secrets {
 		if strings.Contains(text, s) || strings.Contains(text, url.QueryEscape(s)) {
@@ -159,7 +159,7 @@ func TestTLSSettingsAreKeptAndHTTP2IsNot(t *testing.T) {
 	defer server.Close()
 	c := miniapp.Config{AppID: "a", Secret: "s", Endpoint: server.URL}
 	_, err := newClient(t, c).Exchange(t.Context(), "code")
-	require.ErrorIs(t, err, auth.ErrPlatform, "want an unknown certificate refused")
+	require.ErrorIs(t, err, auth.ErrPlatform, "an unknown certificate is rejected")
 	require.ErrorContains(t, err, "certificate")
 
 	resp, err := server.Client().Get(server.URL) // the transport has spoken HTTP/2 before it is given

@@ -191,7 +191,7 @@ func TestTwoProgramsShareAFile(t *testing.T) {
 	require.Equal(t, 5, count)
 }
 
-// What is on the disk signs nobody in.
+// The file cannot be used to sign in.
 func TestTheFileHoldsNoToken(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -216,7 +216,7 @@ func TestTheFileHoldsNoToken(t *testing.T) {
 		require.False(t, bytes.Contains(data, []byte("the-one-time-code")))
 		found = found || bytes.Contains(data, hash[:])
 	}
-	require.True(t, found, "want the token's SHA-256 stored")
+	require.True(t, found, "the token's SHA-256 is stored")
 }
 
 type everybody struct{}

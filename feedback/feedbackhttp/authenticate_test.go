@@ -29,9 +29,9 @@ func TestAnswersToErrorsOfAuthenticate(t *testing.T) {
 		"temporary": {fmt.Errorf("find: %w", fault{after: 5 * time.Second}), 503, "sign_in_unavailable",
 			"", "5"},
 		"temporary, time unknown": {temporary{}, 503, "sign_in_unavailable", "", ""},
-		"an answer of its own": {huma.ErrorWithHeaders(huma.Error403Forbidden("blocked"),
+		"a status of its own": {huma.ErrorWithHeaders(huma.Error403Forbidden("blocked"),
 			http.Header{"Retry-After": {"7"}}), 403, "forbidden", "", "7"},
-		"an answer, and temporary": {errors.Join(fault{}, huma.Error403Forbidden("blocked")), 403, "forbidden", "",
+		"a status, and temporary": {errors.Join(fault{}, huma.Error403Forbidden("blocked")), 403, "forbidden", "",
 			""},
 	} {
 		t.Run(name, func(t *testing.T) {

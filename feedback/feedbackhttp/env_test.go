@@ -41,7 +41,7 @@ type env struct {
 	now      *testclock.Clock
 }
 
-// speech is a transcriber that says the last byte of what it hears, or fails.
+// speech is a transcriber that returns the last byte of the recording, or fails.
 type speech struct {
 	mu  sync.Mutex
 	err error

@@ -128,7 +128,7 @@ func TestSessions(t *testing.T) {
 			e.upload(e.lesson(session), recording("x")).want(202)
 			e.work()
 			e.do("PUT", "/feedback-sessions/"+session, object{"feedback_text": "z"}, "If-Match",
-				tag).want(200) // transcription is no edit
+				tag).want(200) // transcription is not an edit
 		},
 		"a completed session is 409": func(t *testing.T, e *env) {
 			profile := e.profile("Ming")

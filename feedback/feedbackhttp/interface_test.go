@@ -330,7 +330,7 @@ func TestRecords(t *testing.T) {
 			require.Equal(t, "234", list("&profile_id="+ming))
 			require.Equal(t, "1", list("&profile_id="+li))
 			require.Empty(t, list("&profile_id="+uuid.NewString()))
-			require.Empty(t, list("&profile_id="+uuid.Nil.String()), "nobody is no wish for everybody")
+			require.Empty(t, list("&profile_id="+uuid.Nil.String()), "the nil UUID is not the absence of a condition")
 		},
 		"DELETE removes a record": func(t *testing.T, e *env) {
 			id := e.do("POST", "/feedback-records",

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// program is somebody else's server: its own sign-in, its own routes, its own
+// program is a server in another module: its own sign-in, routes and
 // queue, and nothing of internal/.
 const program = `package main
 

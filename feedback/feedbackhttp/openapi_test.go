@@ -40,8 +40,8 @@ func TestDocumentIsTheGoldenOne(t *testing.T) {
 	require.JSONEq(t, string(want), string(got), "run the test with -update when the change is meant")
 }
 
-// TestDocumentSaysEverything: a reference page is only as good as its document.
-func TestDocumentSaysEverything(t *testing.T) {
+// TestDocumentIsComplete: a reference page shows what the document contains.
+func TestDocumentIsComplete(t *testing.T) {
 	t.Parallel()
 	var doc object
 	require.NoError(t, json.Unmarshal(document(t), &doc))

@@ -33,7 +33,7 @@ func routes(t testing.TB) (out []route) {
 	return out
 }
 
-// TestWithoutDatabaseEveryRouteAnswers503: signed in or not, whatever is sent.
+// TestWithoutDatabaseEveryRouteAnswers503: signed in or not, with any body.
 func TestWithoutDatabaseEveryRouteAnswers503(t *testing.T) {
 	t.Parallel()
 	e := &env{t: t, handler: feedbackhttp.Handler(feedbackhttp.Config{Authenticate: teacherOf}), teacher: uuid.New()}
@@ -76,7 +76,7 @@ func TestDatabaseLostWhileServing(t *testing.T) {
 	require.Equal(t, 2.0, a.json["summary"].(object)["transcribed"])
 }
 
-// TestNotMigratedIs503: a server may start before its tables are made.
+// TestNotMigratedIs503: a server may start before its tables are created.
 func TestNotMigratedIs503(t *testing.T) {
 	engines(t, func(t *testing.T, e *env) {
 		_, err := e.db.Exec(`drop table feedback_defaults`)

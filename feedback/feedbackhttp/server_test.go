@@ -101,7 +101,7 @@ func TestTooLargeIsAnsweredOverARealConnection(t *testing.T) {
 	require.Empty(t, e.files())
 }
 
-// TestStorageLost: a full or missing disk is nobody's fault who uploads.
+// TestStorageLost: a full or missing disk is a fault of the server.
 func TestStorageLost(t *testing.T) {
 	engines(t, func(t *testing.T, e *env) {
 		lesson := e.lesson(e.session(e.profile("Ming")))
