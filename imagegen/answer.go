@@ -201,7 +201,8 @@ type answer struct {
 }
 
 // interpret decides what a response is by its content, not by the order of its members: image data
-// takes precedence over URLs, then come a task that has ended, an error, and a task that is not done.
+// takes precedence over URLs, then come a task that has ended, an error, and a task that is not
+// done.
 func interpret(meta []byte) (answer, error) {
 	var d document
 	if err := json.Unmarshal(meta, &d); err != nil {

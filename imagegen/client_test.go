@@ -142,7 +142,7 @@ func TestErrorContainsTheServicesError(t *testing.T) {
 func TestEchoedAPIKeyIsRedacted(t *testing.T) {
 	t.Parallel()
 	fake := imagegentest.New(t, imagegentest.Options{})
-	fake.Script(imagegentest.Raw(`{"error":{"message":"key ` + imagegentest.Key + ` is\u0007 over\nits limit"}}`))
+	fake.Script(imagegentest.Raw(`{"error":{"message":"key ` + imagegentest.APIKey + ` is\u0007 over\nits limit"}}`))
 	_, err := fake.Client(nil).Generate(t.Context(), fox(), imagegen.Memory())
 	require.ErrorContains(t, err, "key [key] is over its limit")
 }

@@ -212,7 +212,7 @@ func TestLogsAndValuesHideSecrets(t *testing.T) {
 		require.NoError(t, err)
 		log.Info("end", "client", client)
 		text := out.String() + fmt.Sprintf("%v %+v %#v", client, client, client)
-		for _, secret := range []string{imagegentest.Key, "secret-signature", "secret prompt", "iVBOR"} {
+		for _, secret := range []string{imagegentest.APIKey, "secret-signature", "secret prompt", "iVBOR"} {
 			require.NotContains(t, text, secret)
 		}
 		require.Contains(t, text, "path=/v1/images/edits")

@@ -101,7 +101,7 @@ func TestRetryTable(t *testing.T) {
 					var e *imagegen.Error
 					require.ErrorAs(t, err, &e)
 					got.attempts, got.mayHaveRun = e.Attempts, e.MayHaveRun
-					require.NotContains(t, err.Error(), imagegentest.Key)
+					require.NotContains(t, err.Error(), imagegentest.APIKey)
 				} else {
 					got.attempts, got.ambiguous = r.Attempts, r.Ambiguous
 				}

@@ -257,5 +257,6 @@ func isPermanent(err error) bool {
 		record    tls.RecordHeaderError // the server does not speak TLS
 	)
 	return errors.As(err, &verify) || errors.As(err, &authority) || errors.As(err, &host) ||
-		errors.As(err, &invalid) || errors.As(err, &record) || errors.Is(err, ErrBlockedAddress) || errors.Is(err, ErrTooLarge)
+		errors.As(err, &invalid) || errors.As(err, &record) ||
+		errors.Is(err, ErrBlockedAddress) || errors.Is(err, ErrTooLarge)
 }

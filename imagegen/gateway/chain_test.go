@@ -135,7 +135,7 @@ func TestChainPassesFailuresOn(t *testing.T) {
 				client, _ := serve(t, gateway.Config{Generator: fake.Client(nil), Mode: mode})
 				_, err := client.Generate(t.Context(), &imagegen.Request{Prompt: "x"}, imagegen.Memory())
 				require.ErrorContains(t, err, test.message)
-				require.NotContains(t, err.Error(), imagegentest.Key)
+				require.NotContains(t, err.Error(), imagegentest.APIKey)
 				if mode == gateway.Async {
 					var e *imagegen.TaskError
 					require.ErrorAs(t, err, &e)

@@ -41,15 +41,6 @@ const (
 	Async Mode = "async" // with a task
 )
 
-// ParseMode returns s as a Mode.
-func ParseMode(s string) (Mode, error) {
-	switch m := Mode(s); m {
-	case Auto, Sync, Async:
-		return m, nil
-	}
-	return "", fmt.Errorf("unknown mode %q: use auto, sync or async", s)
-}
-
 // Config configures a [Gateway]. Generator and Keys are required.
 type Config struct {
 	// Generator generates the images.
@@ -168,11 +159,12 @@ func (c Config) withDefaults() (Config, error) {
 	case c.Keys == nil:
 		return c, errors.New("gateway: no keys; use Anyone for an open gateway")
 	}
-	if c.Mode == "" {
+	switch c.Mode {
+	case "":
 		c.Mode = Auto
-	}
-	if _, err := ParseMode(string(c.Mode)); err != nil {
-		return c, fmt.Errorf("gateway: %w", err)
+	case Auto, Sync, Async:
+	default:
+		return c, fmt.Errorf("gateway: unknown mode %q: use auto, sync or async", c.Mode)
 	}
 	if c.PublicURL != "" {
 		u, err := url.Parse(c.PublicURL)

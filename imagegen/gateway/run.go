@@ -183,7 +183,7 @@ func (g *Gateway) generate(work, wait context.Context, t *Task, sink imagegen.Si
 		r, err := sub.Submit(work, req, sink)
 		var unfetched *imagegen.WaitError // the task has ended, but its images could not be fetched
 		switch {
-		case err == nil && len(r.Images) == 0:
+		case err == nil && r != nil && len(r.Images) == 0:
 			t.Upstream = r.TaskID
 		case r == nil && errors.As(err, &unfetched):
 			t.Upstream = unfetched.TaskID

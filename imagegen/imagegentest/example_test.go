@@ -58,7 +58,7 @@ func TestFakeReportsViolations(t *testing.T) {
 			strings.NewReader(test.body))
 		require.NoError(t, err)
 		req.Header.Set("Content-Type", test.kind)
-		req.Header.Set("Authorization", "Bearer "+imagegentest.Key)
+		req.Header.Set("Authorization", "Bearer "+imagegentest.APIKey)
 		resp, err := fake.Config().HTTPClient.Do(req)
 		require.NoError(t, err)
 		resp.Body.Close()

@@ -57,7 +57,7 @@ func (s *Server) violation(format string, args ...any) {
 }
 
 func (s *Server) authorized(r *http.Request) bool {
-	return r.Header.Get("Authorization") == "Bearer "+Key
+	return r.Header.Get("Authorization") == "Bearer "+APIKey
 }
 
 func (s *Server) post(w http.ResponseWriter, r *http.Request) {

@@ -32,8 +32,8 @@ const (
 	ByURL             // with URLs
 )
 
-// Key is the API key the fake accepts.
-const Key = "test-key-3f9a"
+// APIKey is the API key the fake accepts.
+const APIKey = "test-key-3f9a"
 
 // FilesHost is the host of results when Options.OtherHost is set.
 const FilesHost = "files.test"
@@ -184,7 +184,7 @@ func (s *Server) Config() imagegen.Config {
 	}
 	s.t.Cleanup(t.CloseIdleConnections)
 	h := &http.Client{Transport: t}
-	return imagegen.Config{BaseURL: s.URL(), APIKey: Key, HTTPClient: h, FetchClient: h}
+	return imagegen.Config{BaseURL: s.URL(), APIKey: APIKey, HTTPClient: h, FetchClient: h}
 }
 
 // Client returns a client for the fake. edit, if not nil, may change its configuration.

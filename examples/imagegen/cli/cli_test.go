@@ -25,7 +25,7 @@ func setup(t *testing.T, o imagegentest.Options, steps ...imagegentest.Step) *pr
 	fake := imagegentest.New(t, o)
 	fake.Script(steps...)
 	return &program{fake, t.TempDir(),
-		map[string]string{"IMAGE_BASE_URL": fake.Listen(), "IMAGE_API_KEY": imagegentest.Key}}
+		map[string]string{"IMAGE_BASE_URL": fake.Listen(), "IMAGE_API_KEY": imagegentest.APIKey}}
 }
 
 // run runs the program; DIR in an argument is the program's directory.
@@ -37,7 +37,7 @@ func (p *program) run(t *testing.T, stdin string, args ...string) (code int, std
 	}
 	code = cli.Run(t.Context(), args, func(name string) string { return p.env[name] }, strings.NewReader(stdin), &out,
 		&err)
-	require.NotContains(t, out.String()+err.String(), imagegentest.Key)
+	require.NotContains(t, out.String()+err.String(), imagegentest.APIKey)
 	return code, out.String(), err.String()
 }
 
@@ -60,7 +60,7 @@ func TestPromptComesFromFileOrStandardInput(t *testing.T) {
 	p := setup(t, imagegentest.Options{})
 	require.NoError(t, os.WriteFile(filepath.Join(p.dir, "prompt"), []byte("from a file\n"), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(p.dir, "a.png"), []byte("\x89PNG\r\n\x1a\n"), 0o600))
-	require.NoError(t, os.WriteFile(filepath.Join(p.dir, "key"), []byte(imagegentest.Key+"\n"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(p.dir, "key"), []byte(imagegentest.APIKey+"\n"), 0o600))
 	delete(p.env, "IMAGE_API_KEY")
 	code, stdout, stderr := p.run(t, "", "-q", "-key-file", "DIR/key", "-ref", "DIR/a.png", "-ref",
 		"data:image/gif;base64,R0lGODlh", "-o", "-", "@DIR/prompt")
@@ -133,7 +133,7 @@ func TestExitStatuses(t *testing.T) {
 func TestResumeCommandReachesTheSameService(t *testing.T) {
 	t.Parallel()
 	p := setup(t, imagegentest.Options{}, imagegentest.Raw(`{"data":{"id":"t-1"}}`))
-	require.NoError(t, os.WriteFile(filepath.Join(p.dir, "my key"), []byte(imagegentest.Key), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(p.dir, "my key"), []byte(imagegentest.APIKey), 0o600))
 	delete(p.env, "IMAGE_API_KEY")
 	code, _, stderr := p.run(t, "", "-key-file", "DIR/my key", "-allow-private", "-timeout", "100ms", "-o", "DIR/x",
 		"x")

@@ -14,8 +14,8 @@ import (
 	"lessonkit.example/imagegen/gateway"
 )
 
-// Store tests a store against the contract of gateway.Store. open returns an empty store; reopen, if
-// not nil, opens the same store again, as after a restart.
+// Store tests a store against the contract of gateway.Store. open returns an empty store; reopen,
+// if not nil, opens the same store again, as after a restart.
 func Store(
 	t *testing.T, open func(t *testing.T) gateway.Store, reopen func(t *testing.T, s gateway.Store) gateway.Store,
 ) {
