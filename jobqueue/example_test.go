@@ -55,8 +55,8 @@ func Example() {
 	// <nil>
 }
 
-// A kind of job can have its own timeout and backoff. The cause of the context tells a handler why
-// it has to stop.
+// A kind of job can have its own timeout and backoff. The cause of the context is why the handler
+// has to stop.
 func ExampleHandle() {
 	store, remove := open()
 	defer remove()
@@ -81,7 +81,7 @@ func ExampleHandle() {
 	// Output: clean up: jobqueue: job timed out
 }
 
-// A callback is told when a job has failed permanently, even if the worker died during its last
+// A callback runs when a job has failed permanently, even if the worker died during its last
 // attempt.
 func ExampleWithDead() {
 	store, remove := open()

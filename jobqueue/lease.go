@@ -82,7 +82,7 @@ func (w *Worker) loseLease(l *lease) {
 	}
 }
 
-// heartbeatLoop renews the lease. When the database no longer knows it, or did not answer for
+// heartbeatLoop renews the lease. When it no longer exists, or the database did not respond for
 // nearly a whole lease, the worker registers again.
 func (w *Worker) heartbeatLoop(ctx context.Context) {
 	last := time.Now() // start of the last successful heartbeat; monotonic, so clock changes do not matter

@@ -42,7 +42,7 @@ type modelJob struct {
 	Job
 	visible time.Time // when its transaction commits
 	lease   int64
-	taken   time.Time
+	claimed time.Time
 	action  driver.Action
 	cancel  bool // to be cancelled
 }
@@ -178,7 +178,7 @@ func (m *model) exchange(ctx context.Context, x driver.ExchangeRequest) (res dri
 	for _, w := range x.Claims {
 		m.claims++
 		for _, j := range m.due(w) {
-			j.lease, j.taken = x.Worker, time.Now()
+			j.lease, j.claimed = x.Worker, time.Now()
 			j.Fence++
 			j.Attempt++
 			c := j.Job // a copy for the worker

@@ -141,7 +141,7 @@ func (w *Worker) setListening(on bool) {
 }
 
 // signal processes a wake-up and reports whether this worker can start the job immediately.
-func (w *Worker) signal(s driver.Signal) (taken bool) {
+func (w *Worker) signal(s driver.Signal) (started bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if s.Cancel != 0 {

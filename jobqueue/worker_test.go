@@ -66,12 +66,12 @@ func TestNoJobWaitsLongerThanItsBound(t *testing.T) {
 			m := newModel()
 			_, stop := run(t, m,
 				WorkerConfig{Queues: map[string]QueueConfig{DefaultQueue: {}, "other": {MaxWorkers: 1}}}, succeed)
-			type told struct {
+			type inserted struct {
 				*modelJob
 				arrival
 				due time.Time
 			}
-			var jobs []told
+			var jobs []inserted
 			begin := time.Now()
 			for _, a := range arrivals {
 				time.AfterFunc(a.At, func() {
@@ -81,7 +81,7 @@ func TestNoJobWaitsLongerThanItsBound(t *testing.T) {
 					}
 					j := m.addTo(queue, time.Now().Add(a.Delay), time.Now().Add(a.Commit), a.Priority)
 					m.mu.Lock()
-					jobs = append(jobs, told{j, a, time.Now().Add(max(a.Delay, a.Commit))})
+					jobs = append(jobs, inserted{j, a, time.Now().Add(max(a.Delay, a.Commit))})
 					m.mu.Unlock()
 					if a.Notified {
 						time.AfterFunc(a.Commit,
@@ -92,13 +92,13 @@ func TestNoJobWaitsLongerThanItsBound(t *testing.T) {
 			time.Sleep(time.Until(begin.Add(10 * time.Second)))
 			stop()
 			for _, j := range jobs {
-				late := j.taken.Sub(j.due)
+				late := j.claimed.Sub(j.due)
 				bound := fullScanEvery + 1200*time.Millisecond
 				if j.Notified && j.Delay == 0 && j.Commit < watermarkLag {
 					bound = 20 * time.Millisecond
 				}
-				if j.taken.IsZero() || late < 0 || late > bound {
-					failure = fmt.Errorf("%+v: taken %v after it could start, bound %v", j.arrival, late, bound)
+				if j.claimed.IsZero() || late < 0 || late > bound {
+					failure = fmt.Errorf("%+v: claimed %v after it could start, bound %v", j.arrival, late, bound)
 				}
 			}
 		})
@@ -121,7 +121,7 @@ func TestScheduledJobsStartOnTime(t *testing.T) {
 		time.Sleep(6 * time.Second)
 		stop()
 		for _, j := range jobs {
-			require.WithinRange(t, j.taken, j.RunAt, j.RunAt.Add(10*time.Millisecond))
+			require.WithinRange(t, j.claimed, j.RunAt, j.RunAt.Add(10*time.Millisecond))
 		}
 	})
 }
@@ -218,7 +218,7 @@ func TestEveryAttemptIsReportedOnce(t *testing.T) {
 			id     int64
 			number int
 		}
-		told := map[attempt][]EventType{}
+		reported := map[attempt][]EventType{}
 		synctest.Test(t, func(t *testing.T) {
 			m := newModel()
 			random := rand.New(rand.NewPCG(seed, 1))
@@ -234,7 +234,7 @@ func TestEveryAttemptIsReportedOnce(t *testing.T) {
 				m.mu.Lock()
 				defer m.mu.Unlock()
 				a := attempt{e.Job.ID, e.Job.Attempt}
-				told[a] = append(told[a], e.Type)
+				reported[a] = append(reported[a], e.Type)
 			}}
 			_, stop := run(t, m, cfg, func(_ context.Context, job *Job) error {
 				if job.Attempt < 3 {
@@ -245,8 +245,8 @@ func TestEveryAttemptIsReportedOnce(t *testing.T) {
 			time.Sleep(time.Minute)
 			stop()
 		})
-		require.Len(rt, told, 3*n)
-		for a, types := range told {
+		require.Len(rt, reported, 3*n)
+		for a, types := range reported {
 			end := EventFailed
 			if a.number == 3 {
 				end = EventSucceeded
@@ -406,7 +406,7 @@ func TestWatermarkLagsBehindOrdinaryTransactions(t *testing.T) {
 		m.signal(driver.Signal{Queue: DefaultQueue})
 		time.Sleep(20 * time.Millisecond)
 		synctest.Wait()
-		require.False(t, slow.taken.IsZero())
+		require.False(t, slow.claimed.IsZero())
 		stop()
 	})
 }
@@ -456,6 +456,6 @@ func TestFarJobDoesNotHideOthers(t *testing.T) {
 		require.Equal(t, before, claims(), "it is not a reason to poll now")
 		time.Sleep(2 * time.Second)
 		stop()
-		require.WithinRange(t, j.taken, j.RunAt, j.RunAt.Add(10*time.Millisecond))
+		require.WithinRange(t, j.claimed, j.RunAt, j.RunAt.Add(10*time.Millisecond))
 	})
 }

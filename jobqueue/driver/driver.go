@@ -72,7 +72,7 @@ type Listener interface {
 	// call has the zero Signal and comes once Listen receives what this process enqueues. Listen
 	// calls ready when notifications from other processes are certain to arrive, and never when
 	// they cannot. f returns true when its worker can start the job immediately.
-	Listen(ctx context.Context, ready func(), f func(Signal) (taken bool)) error
+	Listen(ctx context.Context, ready func(), f func(Signal) (started bool)) error
 }
 
 // Signal wakes workers. The zero Signal means that any queue may have jobs.

@@ -50,3 +50,24 @@ func ExampleStore_EnqueueTx() {
 	})
 	fmt.Println(err)
 }
+
+// Behind a connection pooler in transaction mode, prepared statements may not work, and LISTEN needs
+// a direct connection. Without one, Config.PollOnly makes workers poll.
+func ExampleNew_connectionPooler() {
+	ctx := context.Background()
+	pooled, err := pgxpool.ParseConfig("postgres://pooler:6432/app")
+	if err != nil {
+		log.Fatal(err)
+	}
+	pooled.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
+	pool, err := pgxpool.NewWithConfig(ctx, pooled)
+	if err != nil {
+		log.Fatal(err)
+	}
+	direct, err := pgx.ParseConfig("postgres://database:5432/app")
+	if err != nil {
+		log.Fatal(err)
+	}
+	store := pgqueue.New(pool, pgqueue.Config{ListenConn: direct})
+	fmt.Println(store.Migrate(ctx))
+}

@@ -217,7 +217,7 @@ func TestConnectionsBreak(t *testing.T) {
 	load(t, pgqueue.New(direct, pgqueue.Config{}), n, 0, 0)
 
 	var mu sync.Mutex
-	told, ran := map[int64]int{}, map[int64]int{}
+	reported, ran := map[int64]int{}, map[int64]int{}
 	ctx, cancel := context.WithCancel(t.Context())
 	w := jobqueue.NewWorker(store, jobqueue.WorkerConfig{
 		Queues:   map[string]jobqueue.QueueConfig{"default": {MaxWorkers: 10}},
@@ -228,9 +228,9 @@ func TestConnectionsBreak(t *testing.T) {
 			switch e.Type {
 			case jobqueue.EventClaimed:
 			case jobqueue.EventSucceeded:
-				told[e.Job.ID]++
+				reported[e.Job.ID]++
 			default:
-				told[e.Job.ID] += 100
+				reported[e.Job.ID] += 100
 			}
 		},
 	})
@@ -252,13 +252,13 @@ func TestConnectionsBreak(t *testing.T) {
 	require.Positive(t, proxy.cuts())
 	require.Equal(t, n, number(t, direct, `select count(*) from jobqueue_done where state = 4`))
 	twice := 0
-	for id, times := range told {
+	for id, times := range reported {
 		require.Equal(t, 1, times, "job %d", id)
 		if ran[id] != 1 {
 			twice++
 		}
 	}
-	require.Len(t, told, n)
+	require.Len(t, reported, n)
 	require.Zero(t, twice, "the lease was never lost, so nothing runs twice")
 	t.Logf("%d connections cut", proxy.cuts())
 }

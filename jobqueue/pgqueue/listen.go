@@ -43,8 +43,8 @@ const maxNameLen = 63 // PostgreSQL truncates longer names in LISTEN and refuses
 func (s *Store) wake(rs []driver.Record) {
 	signals, counts := wake.Of(rs)
 	for _, sig := range signals {
-		taken := s.hub.Emit(sig)
-		if !s.cfg.PollOnly && !(taken && counts[sig.Queue] == 1) {
+		started := s.hub.Emit(sig)
+		if !s.cfg.PollOnly && !(started && counts[sig.Queue] == 1) {
 			s.notify.Add(sig)
 		}
 	}

@@ -256,7 +256,7 @@ func TestRescueAndClaimExcludeEachOther(t *testing.T) {
 	require.NoError(t, err)
 	n, err := store.Rescue(t.Context(), true)
 	require.NoError(t, err)
-	require.Zero(t, n, "the sweeper steps over a worker that claims")
+	require.Zero(t, n, "Rescue skips a worker that is claiming")
 	require.NoError(t, tx.Commit(t.Context()))
 	n, err = store.Rescue(t.Context(), false)
 	require.NoError(t, err)
@@ -282,21 +282,21 @@ func TestLongSchemaNamesNotify(t *testing.T) {
 		require.NoError(t, store.Migrate(t.Context()))
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		up, heard, done := make(chan struct{}), make(chan driver.Signal, 10), make(chan error, 1)
+		up, received, done := make(chan struct{}), make(chan driver.Signal, 10), make(chan error, 1)
 		go func() {
-			done <- store.Listen(ctx, func() { close(up) }, func(s driver.Signal) bool { heard <- s; return false })
+			done <- store.Listen(ctx, func() { close(up) }, func(s driver.Signal) bool { received <- s; return false })
 		}()
 		select {
 		case <-up:
 		case err := <-done:
 			require.NoError(t, err)
 		}
-		require.Zero(t, <-heard)
+		require.Zero(t, <-received)
 		require.NoError(t, pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
 			_, err := store.EnqueueTx(t.Context(), tx, jobqueue.Params{Kind: "work", Queue: schema})
 			return err
 		}))
-		require.Equal(t, driver.Signal{Queue: schema}, <-heard)
+		require.Equal(t, driver.Signal{Queue: schema}, <-received)
 		cancel()
 		require.ErrorIs(t, <-done, context.Canceled)
 	}
@@ -388,10 +388,10 @@ func TestCancelStaysInItsSchema(t *testing.T) {
 	t.Parallel()
 	base := pgtest.Pool(t)
 	type tenant struct {
-		client     *jobqueue.Client // of another process
-		job        int64
-		heard, end chan struct{}
-		ended      chan error
+		client        *jobqueue.Client // of another process
+		job           int64
+		received, end chan struct{}
+		ended         chan error
 	}
 	var tenants []tenant
 	for _, schema := range []string{"one", "two"} {
@@ -404,7 +404,7 @@ func TestCancelStaysInItsSchema(t *testing.T) {
 		w := jobqueue.NewWorker(store, jobqueue.WorkerConfig{PollInterval: time.Hour})
 		jobqueue.Handle(w, "work", func(ctx context.Context, _ *jobqueue.Job, first bool) error {
 			if !first {
-				close(n.heard)
+				close(n.received)
 				return nil
 			}
 			close(started)
@@ -439,7 +439,7 @@ select count(*) from pg_stat_activity where datname = current_database() and que
 	// cancellation.
 	_, err := two.client.Enqueue(t.Context(), jobqueue.Params{Kind: "work", Args: false})
 	require.NoError(t, err)
-	<-two.heard
+	<-two.received
 	close(two.end)
 	require.NoError(t, <-two.ended)
 }
@@ -480,7 +480,7 @@ func TestConnectionsOutsideThePoolUseItsHooks(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			err = store.Listen(ctx, cancel, func(driver.Signal) bool { return false })
-			require.ErrorIs(t, err, context.Canceled, "it listened until it was told to stop")
+			require.ErrorIs(t, err, context.Canceled, "it listened until its context ended")
 		})
 	}
 }

@@ -29,7 +29,7 @@ func ExampleRun() {
 				Store: store,
 				Again: func() driver.Store { return open("queue.db") },
 				Empty: func() driver.Store { return open("empty.db") },
-				// Name here every way in which a program may enqueue in a transaction of its own.
+				// One entry for each kind of transaction that the store supports.
 				InTx: map[string]func(context.Context, func(queuetest.Tx) error) error{},
 			}
 		})

@@ -152,7 +152,7 @@ func cancelReachesOthers(t *testing.T, h Harness) {
 	r.next(jobqueue.EventClaimed)
 	// Long before the heartbeat of a lease of 30 s, once the worker listens.
 	other := h.Again()
-	poll(t, "told", func() bool {
+	poll(t, "cancelled", func() bool {
 		require.NoError(t, other.Cancel(t.Context(), id))
 		select {
 		case cause := <-ended:

@@ -32,8 +32,8 @@ type Config struct {
 	Title string
 	// ReadOnly shows no buttons and refuses to change anything.
 	ReadOnly bool
-	// Logger takes the errors of the store; people see only that there was one. Defaults to one
-	// that discards.
+	// Logger receives the errors of the store, which the pages do not show. Defaults to one that
+	// discards.
 	Logger *slog.Logger
 }
 
@@ -226,7 +226,7 @@ func (u *ui) job(w http.ResponseWriter, r *http.Request) {
 // notes are shown after a change and its redirect.
 var notes = map[string]string{
 	"retry":       "The job will run again.",
-	"cancel":      "The job was cancelled, or its worker was asked to stop it.",
+	"cancel":      "The job was cancelled, or its worker has been notified to stop it.",
 	"cancelstate": "Nothing was changed: the job has ended meanwhile.",
 	"retrystate":  "Nothing was changed: the job cannot be retried in its current state.",
 	"duplicate":   "Nothing was changed: another job holds its unique key.",

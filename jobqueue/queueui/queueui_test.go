@@ -171,7 +171,7 @@ func TestButtons(t *testing.T) {
 	require.Equal(t, jobqueue.StateCancelled, state("waiting"))
 	s.page(post("good", "retry"), "Nothing was changed")
 	s.page(post("good", "cancel"), "Nothing was changed")
-	s.page(post("slow", "cancel"), "asked to stop")
+	s.page(post("slow", "cancel"), "notified to stop")
 	require.Eventually(t, func() bool { return state("slow") == jobqueue.StateCancelled }, 20*time.Second,
 		5*time.Millisecond)
 }

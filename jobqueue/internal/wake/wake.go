@@ -36,13 +36,13 @@ func (h *Hub) Subscribe(f func(driver.Signal) bool) (unsubscribe func()) {
 }
 
 // Emit passes s on and reports whether a worker can start the job immediately.
-func (h *Hub) Emit(s driver.Signal) (taken bool) {
+func (h *Hub) Emit(s driver.Signal) (started bool) {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
 	for _, f := range h.subs {
-		taken = f(s) || taken
+		started = f(s) || started
 	}
-	return taken
+	return started
 }
 
 const gap = 2 * time.Millisecond // the shortest time between two notifications of one store

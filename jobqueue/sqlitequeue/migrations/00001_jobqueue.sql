@@ -2,7 +2,7 @@
 
 -- Times are microseconds since 1970, UTC.
 
--- One row for each worker process. Its existence is what makes the leases of its jobs hold.
+-- One row for each worker process. The leases of its jobs are valid while it exists.
 create table jobqueue_worker (
     id         integer primary key autoincrement,
     name       text    not null,
@@ -10,19 +10,19 @@ create table jobqueue_worker (
     expires_at integer not null
 ) strict;
 
--- Unfinished jobs only, so that it stays small.
+-- Unfinished jobs only, so the table stays small.
 create table jobqueue_job (
     id            integer primary key autoincrement,
     run_at        integer not null,
     created_at    integer not null,
     claimed_at    integer,
-    worker        integer,                      -- holds the lease; null: nobody
-    fence         integer not null default 0,   -- grows whenever the lease changes hands
+    worker        integer,                      -- holds the lease; null: none
+    fence         integer not null default 0,   -- incremented whenever the lease changes
     attempt       integer not null default 0,
     max_attempts  integer not null,             -- negative: unlimited
     priority      integer not null check (priority between 1 and 4),
-    cancel        integer not null default 0,   -- the worker is asked to stop
-    until_started integer not null default 0,   -- unique_key is given up at the claim
+    cancel        integer not null default 0,   -- the running job is to be cancelled
+    until_started integer not null default 0,   -- the claim frees unique_key
     queue         text    not null,
     kind          text    not null,
     unique_key    text,
