@@ -51,8 +51,8 @@ func ExampleStore_EnqueueTx() {
 	fmt.Println(err)
 }
 
-// Behind a connection pooler in transaction mode, prepared statements may not work, and LISTEN needs
-// a direct connection. Without one, Config.PollOnly makes workers poll.
+// Behind a connection pooler in transaction mode, prepared statements may not work, and LISTEN
+// needs a direct connection. Without one, Config.PollOnly makes workers poll.
 func ExampleNew_connectionPooler() {
 	ctx := context.Background()
 	pooled, err := pgxpool.ParseConfig("postgres://pooler:6432/app")

@@ -36,7 +36,8 @@ func (s *Store) Get(ctx context.Context, id int64) (*driver.Job, error) {
 	return jobs[0], nil
 }
 
-// statesSQL selects the jobs in each state. The conditions on jobqueue_done match those of its index.
+// statesSQL selects the jobs in each state. The conditions on jobqueue_done match those of its
+// index.
 var statesSQL = map[driver.State]string{
 	driver.StateWaiting:   selectJob + ` where worker is null and run_at <= ?1`,
 	driver.StateScheduled: selectJob + ` where worker is null and run_at > ?1`,

@@ -4,12 +4,12 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -95,7 +95,6 @@ type process struct {
 	cmd   *exec.Cmd
 	in    io.WriteCloser
 	lines *bufio.Scanner
-	cpu   time.Duration
 }
 
 func startProcess(s childSpec) (*process, error) {
@@ -137,14 +136,7 @@ func (p *process) end() error {
 	p.in.Close()
 	for p.lines.Scan() {
 	}
-	err := p.cmd.Wait()
-	if p.cmd.ProcessState != nil {
-		p.cpu = p.cmd.ProcessState.UserTime() + p.cmd.ProcessState.SystemTime()
-	}
-	if err != nil && strings.Contains(err.Error(), "signal") {
-		return nil
-	}
-	return err
+	return p.cmd.Wait()
 }
 
 // workUntil runs worker processes until they have completed n jobs together and returns how long
@@ -191,10 +183,8 @@ func workUntil(n, processes int, s childSpec) (took, cpu time.Duration, err erro
 	}
 	readers.Wait()
 	for _, p := range ps {
-		if e := p.end(); e != nil && err == nil {
-			err = e
-		}
-		cpu += p.cpu
+		err = errors.Join(err, p.end())
+		cpu += p.cmd.ProcessState.UserTime() + p.cmd.ProcessState.SystemTime()
 	}
 	return took, cpu, err
 }

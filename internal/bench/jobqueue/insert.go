@@ -2,9 +2,9 @@ package jobqueue
 
 import (
 	"context"
-	"errors"
-	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"lessonkit.example/internal/bench/harness"
 )
@@ -35,21 +35,8 @@ func insert(ctx context.Context, b *bench) error {
 				if err := f.reset(ctx, 0); err != nil {
 					return 0, err
 				}
-				begin := time.Now()
-				errs := make([]error, c.writers)
-				var group sync.WaitGroup
-				for w := range c.writers {
-					group.Go(func() {
-						for i := range c.calls {
-							if err := c.call(f, i); err != nil {
-								errs[w] = err
-								return
-							}
-						}
-					})
-				}
-				group.Wait()
-				return float64(c.writers*c.calls*c.jobs) / time.Since(begin).Seconds(), errors.Join(errs...)
+				took, err := concurrently(c.writers, c.calls, func(i int) error { return c.call(f, i) })
+				return float64(c.writers*c.calls*c.jobs) / took.Seconds(), err
 			}
 		}
 		row := harness.Row{Name: c.name, Unit: "jobs/s", PeerName: "River", Must: c.must, Aim: c.aim}
@@ -58,4 +45,22 @@ func insert(ctx context.Context, b *bench) error {
 		}
 	}
 	return nil
+}
+
+// concurrently makes calls calls in each of callers goroutines and returns how long that took.
+func concurrently(callers, calls int, call func(i int) error) (time.Duration, error) {
+	begin := time.Now()
+	var group errgroup.Group
+	for range callers {
+		group.Go(func() error {
+			for i := range calls {
+				if err := call(i); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	err := group.Wait()
+	return time.Since(begin), err
 }

@@ -3,19 +3,16 @@ package jobqueue
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"lessonkit.example/internal/bench/harness"
-	"lessonkit.example/internal/sqlitedb"
-	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/sqlitequeue"
 )
 
@@ -38,26 +35,25 @@ func sqlite(ctx context.Context, b *bench) error {
 	}
 	for _, c := range []struct {
 		name, mode string
-		ours       func(ctx context.Context, store *sqlitequeue.Store) (float64, error)
+		ours       func(context.Context, *ours) (float64, error)
 		must, aim  float64
 	}{
 		{"SQLite drain", "drain", sqliteDrain, 8, 12},
 		{"SQLite insert 1000 at a time", "batch", sqliteBatch, 4, 10},
 		{"SQLite insert one by one, 8 callers", "singles", sqliteSingles, 0.9, 2},
 	} {
-		ours := func() (float64, error) {
-			db, err := sqlitedb.Open(file())
+		measureOurs := func() (float64, error) {
+			store, err := sqlitequeue.Open(file(), sqlitequeue.Config{})
 			if err != nil {
 				return 0, err
 			}
-			defer db.Close()
-			store := sqlitequeue.New(db.W, db.R, sqlitequeue.Config{})
+			defer store.Close()
 			if err := store.Migrate(ctx); err != nil {
 				return 0, err
 			}
-			return c.ours(ctx, store)
+			return c.ours(ctx, newOurs(store))
 		}
-		theirs := func() (float64, error) {
+		measurePeer := func() (float64, error) {
 			var stderr bytes.Buffer
 			cmd := exec.CommandContext(ctx, peer, file(), c.mode)
 			cmd.Stderr = &stderr
@@ -68,7 +64,7 @@ func sqlite(ctx context.Context, b *bench) error {
 			return strconv.ParseFloat(strings.TrimSpace(string(out)), 64)
 		}
 		row := harness.Row{Name: c.name, Unit: "jobs/s", PeerName: "riversqlite", Must: c.must, Aim: c.aim}
-		if err := b.Alternate(row, ours, theirs); err != nil {
+		if err := b.Alternate(row, measureOurs, measurePeer); err != nil {
 			return err
 		}
 	}
@@ -77,11 +73,8 @@ func sqlite(ctx context.Context, b *bench) error {
 
 func buildPeer(ctx context.Context, dir string) (string, error) {
 	program := filepath.Join(dir, "sqlitepeer")
-	if _, err := os.Stat("jobqueue/sqlitepeer"); err != nil {
-		return "", errors.New("run from internal/bench: the SQLite peer is built from jobqueue/sqlitepeer")
-	}
 	cmd := exec.CommandContext(ctx, "go", "build", "-o", program, ".")
-	cmd.Dir = "jobqueue/sqlitepeer"
+	cmd.Dir = "jobqueue/sqlitepeer" // the program runs in internal/bench
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		err = fmt.Errorf("build sqlitepeer: %w: %s", err, out)
@@ -89,61 +82,31 @@ func buildPeer(ctx context.Context, dir string) (string, error) {
 	return program, err
 }
 
-func sqliteDrain(ctx context.Context, store *sqlitequeue.Store) (float64, error) {
+func sqliteDrain(ctx context.Context, o *ours) (float64, error) {
 	const n = 100_000
-	client := jobqueue.NewClient(store)
-	if _, err := client.EnqueueMany(ctx, params(n)); err != nil {
+	if err := o.insertMany(ctx, n); err != nil {
 		return 0, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	var mu sync.Mutex
-	count, done := 0, make(chan struct{})
-	w := jobqueue.NewWorker(store, workerConfig(2000, func() {
-		mu.Lock()
-		defer mu.Unlock()
-		if count++; count == n {
-			close(done)
-		}
-	}))
-	jobqueue.Handle(w, "bench", func(context.Context, *jobqueue.Job, Args) error { return nil })
-	ended := make(chan error, 1)
+	var took time.Duration
+	var count atomic.Int64
 	begin := time.Now()
-	go func() { ended <- w.Run(ctx) }()
-	<-done
-	took := time.Since(begin)
-	cancel()
-	return n / took.Seconds(), <-ended
+	err := o.work(ctx, 2000, func(Args) {}, func() {
+		if count.Add(1) == n {
+			took = time.Since(begin)
+			cancel()
+		}
+	})
+	return n / took.Seconds(), err
 }
 
-func sqliteBatch(ctx context.Context, store *sqlitequeue.Store) (float64, error) {
-	const n = 100_000
-	client := jobqueue.NewClient(store)
-	begin := time.Now()
-	for range n / 1000 {
-		if _, err := client.EnqueueMany(ctx, params(1000)); err != nil {
-			return 0, err
-		}
-	}
-	return n / time.Since(begin).Seconds(), nil
+func sqliteBatch(ctx context.Context, o *ours) (float64, error) {
+	took, err := concurrently(1, 100, func(int) error { return o.insertMany(ctx, 1000) })
+	return 100_000 / took.Seconds(), err
 }
 
-func sqliteSingles(ctx context.Context, store *sqlitequeue.Store) (float64, error) {
-	const n, callers = 1000, 8
-	client := jobqueue.NewClient(store)
-	errs := make([]error, callers)
-	begin := time.Now()
-	var group sync.WaitGroup
-	for c := range callers {
-		group.Go(func() {
-			for i := range n {
-				if _, err := client.Enqueue(ctx, jobqueue.Params{Kind: "bench", Args: argsOf(i)}); err != nil {
-					errs[c] = err
-					return
-				}
-			}
-		})
-	}
-	group.Wait()
-	return float64(n*callers) / time.Since(begin).Seconds(), errors.Join(errs...)
+func sqliteSingles(ctx context.Context, o *ours) (float64, error) {
+	took, err := concurrently(8, 1000, func(i int) error { return o.insert(ctx, argsOf(i)) })
+	return 8000 / took.Seconds(), err
 }

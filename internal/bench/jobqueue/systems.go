@@ -32,17 +32,24 @@ type system interface {
 
 func newSystem(name string, pool *pgxpool.Pool) (system, error) {
 	if name == "ours" {
-		store := pgqueue.New(pool, pgqueue.Config{})
-		return &ours{store: store, client: jobqueue.NewClient(store)}, nil
+		return newOurs(pgqueue.New(pool, pgqueue.Config{})), nil
 	}
 	client, err := river.NewClient(riverpgxv5.New(pool), riverConfig())
 	return &peer{pool: pool, client: client}, err
 }
 
+// store is a store of either engine.
+type store interface {
+	jobqueue.Store
+	Migrate(context.Context) error
+}
+
 type ours struct {
-	store  *pgqueue.Store
+	store  store
 	client *jobqueue.Client
 }
+
+func newOurs(s store) *ours { return &ours{store: s, client: jobqueue.NewClient(s)} }
 
 func (o *ours) migrate(ctx context.Context) error { return o.store.Migrate(ctx) }
 func (o *ours) tables() string                    { return "jobqueue_job, jobqueue_done, jobqueue_worker" }
@@ -68,23 +75,19 @@ func (o *ours) insertMany(ctx context.Context, n int) error {
 func (o *ours) insertFast(ctx context.Context, n int) error { return o.insertMany(ctx, n) }
 
 func (o *ours) work(ctx context.Context, maxWorkers int, handle func(Args), done func()) error {
-	w := jobqueue.NewWorker(o.store, workerConfig(maxWorkers, done))
-	jobqueue.Handle(w, "bench", func(_ context.Context, _ *jobqueue.Job, a Args) error {
-		handle(a)
-		return nil
-	})
-	return w.Run(ctx)
-}
-
-func workerConfig(maxWorkers int, done func()) jobqueue.WorkerConfig {
-	return jobqueue.WorkerConfig{
+	w := jobqueue.NewWorker(o.store, jobqueue.WorkerConfig{
 		Queues: map[string]jobqueue.QueueConfig{jobqueue.DefaultQueue: {MaxWorkers: maxWorkers}},
 		OnEvent: func(e jobqueue.Event) {
 			if e.Type == jobqueue.EventSucceeded {
 				done()
 			}
 		},
-	}
+	})
+	jobqueue.Handle(w, "bench", func(_ context.Context, _ *jobqueue.Job, a Args) error {
+		handle(a)
+		return nil
+	})
+	return w.Run(ctx)
 }
 
 // peer is River.
