@@ -20,8 +20,7 @@ type segment struct {
 	round       int64  // of its newest task; 0 if an earlier version of this package queued it
 	token       string // the lease token of the attempt; "" unless transcribing
 	changedAt   time.Time
-	newRevision int64 // if it changes
-	changed     bool  // edit sets it to have the segment saved
+	newRevision int64 // if it is changed
 }
 
 func (g *segment) waiting() bool {
@@ -54,7 +53,8 @@ func (s *Store) editSegment(
 			return err
 		}
 		g.newRevision = revision
-		if err := edit(ctx, tx, &g); err != nil || !g.changed {
+		before := g
+		if err := edit(ctx, tx, &g); err != nil || g == before {
 			return err
 		}
 		g.Revision = revision
@@ -72,8 +72,7 @@ func (s *Store) editSegment(
 
 // requeue starts a new round with a task of its own.
 func (s *Store) requeue(ctx context.Context, tx *sql.Tx, g *segment) error {
-	g.State, g.Error, g.Attempts, g.token, g.changed = feedback.SegmentQueued, "", 0, "", true
-	g.round = g.newRevision
+	g.State, g.Error, g.Attempts, g.token, g.round = feedback.SegmentQueued, "", 0, "", g.newRevision
 	return s.enqueue(ctx, tx, g.Segment, g.round)
 }
 
@@ -82,7 +81,7 @@ func (s *Store) StartTranscription(
 	ctx context.Context, id uuid.UUID, leaseToken string, attempts int, at time.Time,
 ) (feedback.Segment, error) {
 	return s.editSegment(ctx, "start transcription", id, at, func(_ context.Context, _ *sql.Tx, g *segment) error {
-		if g.changed = g.waiting(); g.changed {
+		if g.waiting() {
 			g.State, g.Attempts, g.token = feedback.SegmentTranscribing, attempts, leaseToken
 		}
 		return nil
@@ -97,7 +96,7 @@ func (s *Store) FinishTranscription(
 		if g.State != feedback.SegmentTranscribing || g.token != leaseToken {
 			return &feedback.Error{Kind: feedback.ErrSuperseded, Message: "another attempt has taken the segment over"}
 		}
-		g.State, g.Text, g.Error, g.Attempts, g.token, g.changed = r.State, r.Text, r.Error, r.Attempts, "", true
+		g.State, g.Text, g.Error, g.Attempts, g.token = r.State, r.Text, r.Error, r.Attempts, ""
 		if r.Duration > 0 {
 			g.Duration = r.Duration.Truncate(time.Millisecond)
 		}
@@ -116,7 +115,7 @@ func (s *Store) FailTranscription(
 		if !g.waiting() || g.round > round {
 			return nil
 		}
-		g.State, g.token, g.changed = feedback.SegmentFailed, "", true
+		g.State, g.token = feedback.SegmentFailed, ""
 		if g.Error == "" {
 			g.Error = message
 		}

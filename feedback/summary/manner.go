@@ -2,6 +2,7 @@ package summary
 
 import (
 	_ "embed"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -24,9 +25,12 @@ var cues, cueWords = func() (parts []string, words map[string]bool) {
 	return parts, words
 }()
 
-// asking are English words at the start, and Chinese words in any place of a question.
-var asking = strings.Fields(`who what why where when which whose how can could may do does did is are has have any
-	什么 谁 有没有 是不是 哪 怎么`)
+// questionOpeners are words that start an English question, questionWords words of a Chinese one.
+var (
+	questionOpeners = strings.Fields(`who what why where when which whose how can could may do does did
+		is are has have any`)
+	questionWords = strings.Fields("什么 谁 有没有 是不是 哪 怎么")
+)
 
 const (
 	cueFactor      = 2.0
@@ -71,14 +75,11 @@ func isQuestion(s string) bool {
 	if endsSentence(s) {
 		return false // with the end mark of a statement
 	}
-	tokens := tokenize(s)
-	for _, a := range asking {
-		if len(a) > 2 && s[0] >= 0x80 && strings.Contains(s, a) && a[0] >= 0x80 {
-			return true
-		}
-		if len(tokens) > 0 && strings.EqualFold(s[tokens[0].start:tokens[0].end], a) {
+	for _, w := range questionWords {
+		if strings.Contains(s, w) {
 			return true
 		}
 	}
-	return false
+	tokens := tokenize(s)
+	return len(tokens) > 0 && slices.Contains(questionOpeners, strings.ToLower(s[tokens[0].start:tokens[0].end]))
 }
