@@ -55,7 +55,8 @@ func Configure(config *Document, capabilities []Capability) ([]Capability, Diagn
 			activate(inlined[0])
 			inlined = inlined[1:]
 		default:
-			add(codeWrongType, item, fmt.Sprintf("A capability of the configuration must be a name or an object, not %s.", item.Kind()))
+			add(codeWrongType, item,
+				fmt.Sprintf("A capability of the configuration must be a name or an object, not %s.", item.Kind()))
 		}
 	}
 	kept := active[:0]
@@ -70,7 +71,8 @@ func Configure(config *Document, capabilities []Capability) ([]Capability, Diagn
 	}
 	for i := range capabilities {
 		if c := &capabilities[i]; !listed[c.Identifier] && c.value.Exists() {
-			add(codeInactiveCapability, c.at("identifier"), fmt.Sprintf("The capability %q is not active: %s lists capabilities in app.security.capabilities, and this one is not among them; add %q there.", c.Identifier, name, c.Identifier))
+			add(codeInactiveCapability, c.at("identifier"),
+				fmt.Sprintf("The capability %q is not active: %s lists capabilities in app.security.capabilities, and this one is not among them; add %q there.", c.Identifier, name, c.Identifier))
 		}
 	}
 	return kept, found.sorted()

@@ -9,12 +9,15 @@ import (
 
 func TestConfigureSaysWhatIsActive(t *testing.T) {
 	t.Parallel()
-	caps := capabilities(t, `[{"identifier":"a","windows":["m"],"permissions":[]},{"identifier":"b","windows":["m"],"permissions":[]}]`)
+	caps := capabilities(t,
+		`[{"identifier":"a","windows":["m"],"permissions":[]},{"identifier":"b","windows":["m"],"permissions":[]}]`)
 	for config, want := range map[string]struct{ active, found string }{
 		`{}`: {"a b", ""},
-		`{"app":{"security":{"capabilities":[]}}}`:                                            {"a b", ""},
-		`{"app":{"security":{"capabilities":["a"]}}}`:                                         {"a", "inactive-capability"},
-		`{"app":{"security":{"capabilities":["a","bb"]}}}`:                                    {"a", "inactive-capability unknown-capability"},
+		`{"app":{"security":{"capabilities":[]}}}`: {"a b", ""},
+		`{"app":{"security":{"capabilities":["a"]}}}`: {"a",
+			"inactive-capability"},
+		`{"app":{"security":{"capabilities":["a","bb"]}}}`: {"a",
+			"inactive-capability unknown-capability"},
 		`{"app":{"security":{"capabilities":["a","b",{"identifier":"c","permissions":[]}]}}}`: {"a b c", ""},
 		`{"app":{"security":{"capabilities":["a","b",{"identifier":"c"}]}}}`:                  {"a b c", ""},
 		// As the reference inserts them: what is listed last replaces what has its name.

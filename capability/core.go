@@ -25,7 +25,9 @@ func CoreManifests() *Manifests {
 	for _, namespace := range coreOrder {
 		defaults = append(defaults, "core:"+namespace+":default")
 	}
-	m.byKey["core"] = &Manifest{Plugin: "core", Default: &PermissionSet{Identifier: "default", Description: "The default sets of all core plugins.", Permissions: defaults}}
+	m.byKey["core"] = &Manifest{Plugin: "core",
+		Default: &PermissionSet{Identifier: "default", Description: "The default sets of all core plugins.",
+			Permissions: defaults}}
 	for line := range strings.Lines(coreTable) {
 		if strings.HasPrefix(line, "#") {
 			continue
@@ -34,7 +36,10 @@ func CoreManifests() *Manifests {
 		key := "core:" + fields[0]
 		manifest := m.byKey[key]
 		if manifest == nil {
-			manifest = &Manifest{Plugin: key, Default: &PermissionSet{Identifier: "default", Description: "The default permissions of " + key + "."}, Permissions: make(map[string]*Permission)}
+			manifest = &Manifest{Plugin: key,
+				Default: &PermissionSet{Identifier: "default", Description: "The default permissions of " + key +
+					"."},
+				Permissions: make(map[string]*Permission)}
 			m.byKey[key] = manifest
 		}
 		if manifest.addCommand(fields[1], fields[1], fields[3]); fields[2] == "default" {
@@ -48,8 +53,10 @@ func CoreManifests() *Manifests {
 // addCommand makes the two permissions that every command has.
 func (m *Manifest) addCommand(name, command, since string) {
 	command = strings.ReplaceAll(command, "-", "_")
-	m.Permissions["allow-"+name] = &Permission{Identifier: "allow-" + name, Description: "Enables the command " + command + ".", Allow: []string{command}, Since: since}
-	m.Permissions["deny-"+name] = &Permission{Identifier: "deny-" + name, Description: "Denies the command " + command + ".", Deny: []string{command}, Since: since}
+	m.Permissions["allow-"+name] = &Permission{Identifier: "allow-" + name, Description: "Enables the command " +
+		command + ".", Allow: []string{command}, Since: since}
+	m.Permissions["deny-"+name] = &Permission{Identifier: "deny-" + name, Description: "Denies the command " +
+		command + ".", Deny: []string{command}, Since: since}
 }
 
 // addAliases makes permissions under a command's second name mean the command

@@ -37,7 +37,8 @@ func (d *Document) permissionIdentifier(v Value) string {
 	f := Diagnostic{Code: codeIdentifierSyntax, at: v.Span()}
 	f.Message = fmt.Sprintf("%s is not a permission identifier: %s.", words.Quote(text), err)
 	if meant := repairIdentifier(text); meant != "" && meant != text {
-		f.Message = fmt.Sprintf("%s is not a permission identifier: %s; did you mean %q?", words.Quote(text), err, meant)
+		f.Message = fmt.Sprintf("%s is not a permission identifier: %s; did you mean %q?", words.Quote(text), err,
+			meant)
 		f.Fix = guessOf(v.Replace(meant))
 	}
 	d.add(f)
@@ -80,7 +81,8 @@ func (d *Document) scope(v Value, key string) []Value {
 // dates reports the dates in a scope, which only TOML can write.
 func (d *Document) dates(v Value) {
 	if v.Kind() == syntax.Date {
-		d.report(codeUnsupportedScope, v, fmt.Sprintf("A scope cannot contain the date %s; write it as a string.", v.Text()))
+		d.report(codeUnsupportedScope, v, fmt.Sprintf("A scope cannot contain the date %s; write it as a string.",
+			v.Text()))
 	}
 	for item := range v.Items() {
 		d.dates(item)

@@ -39,8 +39,8 @@ func formatOf(name string) Format {
 type Options struct {
 	// Name is the file's name. Diagnostics contain it, and its extension selects the format.
 	Name string
-	// Format is the file's syntax. Defaults to TOML for names ending in .toml, JSON5 for .json5, and
-	// JSON for all others.
+	// Format is the file's syntax. Defaults to TOML for names ending in .toml, JSON5 for .json5,
+	// and JSON for all others.
 	Format Format
 	// MaxBytes limits the size of a file. Defaults to 1 MiB; at most 1 GiB.
 	MaxBytes int

@@ -19,12 +19,15 @@ func ExampleParse() {
 	}
 	// Output:
 	// main.json:3:14: error: "windows" must be an array, not a string; write ["main"]. (wrong-type)
-	// main.json:4:35: error: ‘fs.exists’ is not a permission identifier: identifiers consist of letters, digits, hyphens and a colon, not of '.'; did you mean "fs:allow-exists"? (identifier-syntax)
+	// main.json:4:35: error: ‘fs.exists’ is not a permission identifier: identifiers consist of
+	// letters, digits, hyphens and a colon, not of '.'; did you mean "fs:allow-exists"?
+	// (identifier-syntax)
 }
 
 func ExampleResolve() {
 	d := capability.Parse([]byte(`{"identifier": "main", "windows": ["main", "settings-*"], "permissions": ["core:default"]}`), capability.Options{})
-	policy, found := capability.Resolve(d.Capabilities(), capability.CoreManifests(), capability.ResolveOptions{Platform: capability.Linux})
+	policy, found := capability.Resolve(d.Capabilities(), capability.CoreManifests(),
+		capability.ResolveOptions{Platform: capability.Linux})
 	if err := found.Err(); err != nil {
 		fmt.Println(err)
 		return

@@ -36,7 +36,9 @@ func (r *resolver) expand(identifier string) *expansion {
 func (r *resolver) expandUnknown(x *expansion, plugin, name, identifier string) {
 	if r.manifests.Get("core:"+plugin) != nil {
 		meant := "core:" + identifier
-		x.faults = append(x.faults, fault{codeUnknownPlugin, fmt.Sprintf("There is no plugin %q; since version 2.0 the permissions of the core begin with core: — write %q.", plugin, meant), meant})
+		x.faults = append(x.faults,
+			fault{codeUnknownPlugin,
+				fmt.Sprintf("There is no plugin %q; since version 2.0 the permissions of the core begin with core: — write %q.", plugin, meant), meant})
 		return
 	}
 	if !r.options.Partial || strings.HasPrefix(plugin, "core:") {
@@ -46,7 +48,9 @@ func (r *resolver) expandUnknown(x *expansion, plugin, name, identifier string) 
 	if plugin == AppManifest {
 		x.appChecked = true // permissions of the application exist only beside its manifest
 	} else {
-		x.faults = append(x.faults, fault{codeUncheckedPlugin, fmt.Sprintf("Permissions of the plugin %q are not checked: no manifest of it is loaded. The application's build writes them to gen/schemas/acl-manifests.json.", plugin), ""})
+		x.faults = append(x.faults,
+			fault{codeUncheckedPlugin,
+				fmt.Sprintf("Permissions of the plugin %q are not checked: no manifest of it is loaded. The application's build writes them to gen/schemas/acl-manifests.json.", plugin), ""})
 	}
 	p := &Permission{Identifier: name}
 	if command, ok := strings.CutPrefix(name, "allow-"); ok {
@@ -97,7 +101,8 @@ func (e *expander) permission(m *Manifest, name string, chain []string) bool {
 	if p == nil {
 		return false
 	}
-	e.x.permissions = append(e.x.permissions, newExpanded(m.Plugin, p, slices.Concat(chain, []string{fullIdentifier(m.Plugin, name)})))
+	e.x.permissions = append(e.x.permissions,
+		newExpanded(m.Plugin, p, slices.Concat(chain, []string{fullIdentifier(m.Plugin, name)})))
 	return true
 }
 
@@ -108,7 +113,9 @@ func (e *expander) set(m *Manifest, set *PermissionSet, name string, chain []str
 	own := fullIdentifier(m.Plugin, name)
 	if at := slices.Index(chain, own); at >= 0 {
 		cycle := strings.Join(append(slices.Clone(chain[at:]), own), " → ")
-		f := fault{codePermissionCycle, fmt.Sprintf("The permission sets %s contain each other; the plugin's author has to break the circle.", cycle), ""}
+		f := fault{codePermissionCycle,
+			fmt.Sprintf("The permission sets %s contain each other; the plugin's author has to break the circle.",
+				cycle), ""}
 		if !slices.Contains(e.x.faults, f) && len(e.x.faults) < mostPerCode {
 			e.x.faults = append(e.x.faults, f)
 		}
@@ -120,7 +127,8 @@ func (e *expander) set(m *Manifest, set *PermissionSet, name string, chain []str
 	chain = slices.Concat(chain, []string{own})
 	for _, member := range set.Permissions {
 		if !e.member(m, member, chain) {
-			f := fault{codeUnknownSetMember, fmt.Sprintf("The permission %q, which is in the set %s, does not exist; the plugin's author has to correct it.", member, own), ""}
+			f := fault{codeUnknownSetMember,
+				fmt.Sprintf("The permission %q, which is in the set %s, does not exist; the plugin's author has to correct it.", member, own), ""}
 			if len(e.x.faults) < mostPerCode {
 				e.x.faults = append(e.x.faults, f)
 			}
@@ -167,7 +175,8 @@ func (r *resolver) unknownPlugin(plugin, name, identifier string) fault {
 		}
 		return f
 	}
-	f.message = fmt.Sprintf("The application has no plugin %q; add tauri-plugin-%s to it, or remove %q.", plugin, plugin, identifier)
+	f.message = fmt.Sprintf("The application has no plugin %q; add tauri-plugin-%s to it, or remove %q.", plugin,
+		plugin, identifier)
 	if like := words.Closest(plugin, r.manifests.plugins()); like != "" && r.manifests.Get(like).has(name) {
 		f.meant = fullIdentifier(like, name)
 		f.message = fmt.Sprintf("The application has no plugin %q; did you mean %q?", plugin, f.meant)
@@ -190,7 +199,8 @@ func (r *resolver) unknownPermission(m *Manifest, identifier, name string) fault
 	}
 	names := m.names()
 	like := ""
-	for _, guess := range []string{"allow-" + name, strings.TrimPrefix(name, "allow-"), "allow-" + strings.ToLower(name), strings.ToLower(name)} {
+	for _, guess := range []string{"allow-" + name, strings.TrimPrefix(name, "allow-"),
+		"allow-" + strings.ToLower(name), strings.ToLower(name)} {
 		if like == "" && guess != name && m.has(guess) {
 			like = guess
 		}

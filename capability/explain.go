@@ -58,7 +58,8 @@ func (p *Policy) Explain(command string, c Caller) *Explanation {
 	if c.Webview == "" {
 		c.Webview = c.Window
 	}
-	x := &Explanation{Command: command, Window: c.Window, Webview: c.Webview, Origin: c.Origin.String(), Platform: p.platform, denyByOrigin: p.denyByOrigin}
+	x := &Explanation{Command: command, Window: c.Window, Webview: c.Webview, Origin: c.Origin.String(),
+		Platform: p.platform, denyByOrigin: p.denyByOrigin}
 	x.Allowed = p.Allowed(command, c)
 	x.Offers, x.Meant = p.offers(command)
 	a := p.commands[command]
@@ -179,11 +180,13 @@ func (p *Policy) offers(command string) (offers []string, meant string) {
 				offers = append(offers, fullIdentifier(m.Plugin, id))
 			}
 		}
-		if m.Default != nil && slices.ContainsFunc(m.Default.Permissions, func(id string) bool { return slices.Contains(direct, id) }) {
+		if m.Default != nil &&
+			slices.ContainsFunc(m.Default.Permissions, func(id string) bool { return slices.Contains(direct, id) }) {
 			sets = append(sets, fullIdentifier(m.Plugin, "default"))
 		}
 		for _, id := range m.names() {
-			if set := m.Sets[id]; set != nil && slices.ContainsFunc(set.Permissions, func(id string) bool { return slices.Contains(direct, id) }) {
+			if set := m.Sets[id]; set != nil &&
+				slices.ContainsFunc(set.Permissions, func(id string) bool { return slices.Contains(direct, id) }) {
 				sets = append(sets, fullIdentifier(m.Plugin, id))
 			}
 		}
@@ -236,7 +239,8 @@ func (p *Policy) problems(g *Grant, c Caller) []string {
 		if len(names) == 0 {
 			problems = append(problems, "its platforms are empty, so it is never active")
 		} else {
-			problems = append(problems, fmt.Sprintf("it is for %s only, not for %s", strings.Join(names, ", "), p.platform))
+			problems = append(problems, fmt.Sprintf("it is for %s only, not for %s", strings.Join(names, ", "),
+				p.platform))
 		}
 	}
 	if !g.labelMatches(c.Window, c.Webview) {
@@ -258,7 +262,8 @@ func labelProblem(g *Grant, c Caller) string {
 	case len(windows) == 0:
 		return fmt.Sprintf("its webviews are %s, not %q", quotedList(webviews), c.Webview)
 	}
-	return fmt.Sprintf("its windows are %s and its webviews %s, not window %q, webview %q", quotedList(windows), quotedList(webviews), c.Window, c.Webview)
+	return fmt.Sprintf("its windows are %s and its webviews %s, not window %q, webview %q", quotedList(windows),
+		quotedList(webviews), c.Window, c.Webview)
 }
 
 func quotedList(list []string) string {
@@ -293,7 +298,8 @@ func originProblem(p *pattern.URL, origin Origin) string {
 		return fmt.Sprintf("its URL pattern %s is for the default port only, not for %s; %s://%s:* is for all ports",
 			p, o.Port, parts.Protocol, parts.Host)
 	case parts.Port != "*" && parts.Port != o.Port:
-		return fmt.Sprintf("its URL pattern %s is for port %s, not %s", p, parts.Port, cmp.Or(o.Port, "the default port"))
+		return fmt.Sprintf("its URL pattern %s is for port %s, not %s", p, parts.Port,
+			cmp.Or(o.Port, "the default port"))
 	}
 	return fmt.Sprintf("its URL pattern %s is for the path %s, not %s", p, parts.Path, o.Path)
 }
@@ -335,7 +341,8 @@ func (g Grant) MarshalJSON() ([]byte, error) {
 		Webviews   []string `json:"webviews"`
 		Scope      int      `json:"scope,omitempty"`
 		Place      *place   `json:"place,omitempty"`
-	}{Capability: g.Capability().Identifier, Permission: g.permission(), Chain: g.Chain(), Local: g.remote == nil, Windows: g.Windows(), Webviews: g.Webviews(), Scope: g.Scope()}
+	}{Capability: g.Capability().Identifier, Permission: g.permission(), Chain: g.Chain(), Local: g.remote == nil,
+		Windows: g.Windows(), Webviews: g.Webviews(), Scope: g.Scope()}
 	if g.remote != nil {
 		out.URL = g.Remote()
 	}

@@ -49,7 +49,8 @@ func (x *Explanation) String() string {
 		} else {
 			plugin = fmt.Sprintf("plugin %q", plugin)
 		}
-		fmt.Fprintf(&b, "\nNo capability speaks of it, and no manifest of the %s is loaded that would say which permissions allow it.\nGive the application's acl-manifests.json, which its build writes to gen/schemas.\n", plugin)
+		fmt.Fprintf(&b,
+			"\nNo capability speaks of it, and no manifest of the %s is loaded that would say which permissions allow it.\nGive the application's acl-manifests.json, which its build writes to gen/schemas.\n", plugin)
 	}
 	return b.String()
 }
@@ -135,17 +136,20 @@ func (x *Explanation) noMatch(b *strings.Builder) {
 		}
 	}
 	if x.AddTo != "" && len(x.Offers) > 0 {
-		fmt.Fprintf(b, "\nTo allow it, add %q to the permissions of the capability %q, which is for this caller%s.\n", x.Offers[0], x.AddTo, parenthesis(x.addToPlace))
+		fmt.Fprintf(b, "\nTo allow it, add %q to the permissions of the capability %q, which is for this caller%s.\n",
+			x.Offers[0], x.AddTo, parenthesis(x.addToPlace))
 	}
 }
 
 func (x *Explanation) notGranted(b *strings.Builder) {
 	b.WriteString("\nNo capability allows this command.\n")
 	if x.AddTo != "" {
-		fmt.Fprintf(b, "To allow it, add %q to the permissions of the capability %q%s.\n", x.Offers[0], x.AddTo, parenthesis(x.addToPlace))
+		fmt.Fprintf(b, "To allow it, add %q to the permissions of the capability %q%s.\n", x.Offers[0], x.AddTo,
+			parenthesis(x.addToPlace))
 		return
 	}
-	fmt.Fprintf(b, "No capability is for %s either.\nTo allow it, write one with %q in its permissions.\n", x.caller(), x.Offers[0])
+	fmt.Fprintf(b, "No capability is for %s either.\nTo allow it, write one with %q in its permissions.\n", x.caller(),
+		x.Offers[0])
 }
 
 func parenthesis(s string) string {

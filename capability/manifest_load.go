@@ -101,7 +101,8 @@ func (r *manifestReader) fault(v Value, format string, args ...any) {
 }
 
 func (r *manifestReader) unknownKey(key Value, known ...string) {
-	message := fmt.Sprintf("The key %q means nothing here and is ignored; there are %s.", key.Text(), strings.Join(known, ", "))
+	message := fmt.Sprintf("The key %q means nothing here and is ignored; there are %s.", key.Text(),
+		strings.Join(known, ", "))
 	if key.Text() == "scope" {
 		message = `The key "scope" means nothing here and is ignored; a scope belongs into a permission, in TOML as [[permission.scope.allow]].`
 	}
@@ -185,7 +186,8 @@ func (r *manifestReader) set(identifier string, v Value) *PermissionSet {
 	if !r.is(v, syntax.Object, "a permission set") {
 		return nil
 	}
-	set := &PermissionSet{Identifier: r.identifier(identifier, v), Description: r.text(v.Get("description"), "description")}
+	set := &PermissionSet{Identifier: r.identifier(identifier, v),
+		Description: r.text(v.Get("description"), "description")}
 	permissions := v.Get("permissions")
 	if !permissions.Exists() {
 		r.fault(v, "the set has no permissions; add such as permissions = [\"allow-read\"]")

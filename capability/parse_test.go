@@ -91,11 +91,14 @@ func TestOneMistakeIsOneDiagnostic(t *testing.T) {
 		{`{"identifier":"a","permissions":[],"windows":null}`, "1:46 wrong-type", "left out"},
 		{`{"identifier":"a","permissions":[],"windows":[1]}`, "1:47 wrong-type", "must be a string"},
 		{`{"identifier":"a","permissions":[],"local":"yes"}`, "1:44 wrong-type", "true or false"},
-		{`{"identifier":"a","permissions":[],"platforms":["macos"]}`, "1:49 unknown-platform", `did you mean "macOS"?`},
+		{`{"identifier":"a","permissions":[],"platforms":["macos"]}`, "1:49 unknown-platform",
+			`did you mean "macOS"?`},
 		{`{"identifier":"a","permissions":[],"platforms":["FreeBSD"]}`, "1:49 unknown-platform", "linux, macOS"},
 		{`{"identifier":"a","permissions":[],"remote":{"url":["x"]}}`, "1:46 missing-field", `did you mean "urls"?`},
-		{`{"identifier":"a","permissions":[],"remote":{"urls":"https://x"}}`, "1:53 wrong-type", `write ["https://x"]`},
-		{`{"identifier":"a","permissions":["fs.exists"]}`, "1:34 identifier-syntax", `did you mean "fs:allow-exists"?`},
+		{`{"identifier":"a","permissions":[],"remote":{"urls":"https://x"}}`, "1:53 wrong-type",
+			`write ["https://x"]`},
+		{`{"identifier":"a","permissions":["fs.exists"]}`, "1:34 identifier-syntax",
+			`did you mean "fs:allow-exists"?`},
 		{`{"identifier":"a","permissions":[{"identifier":"fs:scope","allow":"x"}]}`, "1:67 wrong-type", `write ["x"]`},
 		{`5`, "1:1 wrong-type", "a capability object"},
 		{`[5]`, "1:2 wrong-type", "must be an object"},
@@ -106,7 +109,8 @@ func TestOneMistakeIsOneDiagnostic(t *testing.T) {
 		{`{"identifier":"a","permissions":["x",]}`, "1:37 trailing-comma", "remove it"},
 		{"{\"identifier\":\"a\", // b\n// c\n\"permissions\":[]}", "1:20 comment", "first of 2"},
 		{"{\"identifier\":\"a\", /* b */ \"permissions\":[]}", "1:20 comment", ".json5"},
-		{`{"identifier":"a" "permissions":[]}`, "1:18 syntax", `comma is missing between the previous value and "permissions"`},
+		{`{"identifier":"a" "permissions":[]}`, "1:18 syntax",
+			`comma is missing between the previous value and "permissions"`},
 		{`{"identifier":"a",,"permissions":[]}`, "1:19 syntax", "no value before it"},
 		{`{"identifier" "a","permissions":[]}`, "1:15 syntax", "colon is missing"},
 		{`{identifier:"a","permissions":[]}`, "1:2 not-json", `write "identifier"`},
@@ -143,7 +147,9 @@ func TestAllMistakesAreReportedInOnePass(t *testing.T) {
   "windows": "main",
   "platforms": ["macos"],
 }`), Options{})
-	require.Equal(t, []string{"2:3 missing-field", "2:21 comment", "3:19 identifier-syntax", "3:32 wrong-type", "3:64 wrong-type", "4:14 wrong-type", "5:17 unknown-platform", "5:25 trailing-comma"}, codes(d.Check(ModeLint)))
+	require.Equal(t, []string{"2:3 missing-field", "2:21 comment", "3:19 identifier-syntax", "3:32 wrong-type",
+		"3:64 wrong-type", "4:14 wrong-type", "5:17 unknown-platform", "5:25 trailing-comma"},
+		codes(d.Check(ModeLint)))
 	require.Equal(t, "/permissions/2/allow", d.Check(ModeLint)[4].Path)
 }
 
@@ -174,46 +180,66 @@ func TestModesDiffer(t *testing.T) {
 		rule, in          string
 		schema, reference bool
 	}{
-		{"duplicates in permissions are refused by the schema alone", `{"identifier":"a","permissions":["x","x"]}`, false, true},
-		{"equal objects are duplicates too", `{"identifier":"a","permissions":[{"identifier":"x","allow":[{"a":1,"b":2}]},{"allow":[{"b":2.0,"a":1}],"identifier":"x"}]}`, false, true},
-		{"an object and a string are not equal", `{"identifier":"a","permissions":["x",{"identifier":"x"}]}`, true, true},
-		{"the grammar of identifiers is the reference's alone", `{"identifier":"a","permissions":["a_b"]}`, true, false},
+		{"duplicates in permissions are refused by the schema alone", `{"identifier":"a","permissions":["x","x"]}`,
+			false, true},
+		{"equal objects are duplicates too",
+			`{"identifier":"a","permissions":[{"identifier":"x","allow":[{"a":1,"b":2}]},{"allow":[{"b":2.0,"a":1}],"identifier":"x"}]}`, false, true},
+		{"an object and a string are not equal", `{"identifier":"a","permissions":["x",{"identifier":"x"}]}`, true,
+			true},
+		{"the grammar of identifiers is the reference's alone", `{"identifier":"a","permissions":["a_b"]}`, true,
+			false},
 		{"the identifier of a capability has no grammar", `{"identifier":"fs_perms","permissions":[]}`, true, true},
-		{"an object with capabilities is a list for the reference", `{"identifier":"a","permissions":[],"capabilities":5}`, true, false},
+		{"an object with capabilities is a list for the reference",
+			`{"identifier":"a","permissions":[],"capabilities":5}`, true, false},
 		{"and its capability keys do not matter", `{"identifier":5,"permissions":5,"capabilities":[]}`, true, true},
-		{"the schema is content with the single reading", `{"identifier":"a","permissions":[],"capabilities":[{}]}`, true, false},
-		{"one bad reading does not excuse the other", `{"identifier":"a","permissions":[1],"capabilities":[{}]}`, false, false},
-		{"a doubled key is refused in an array alone", `[{"identifier":"a","identifier":"b","permissions":[]}]`, true, false},
+		{"the schema is content with the single reading", `{"identifier":"a","permissions":[],"capabilities":[{}]}`,
+			true, false},
+		{"one bad reading does not excuse the other", `{"identifier":"a","permissions":[1],"capabilities":[{}]}`,
+			false, false},
+		{"a doubled key is refused in an array alone", `[{"identifier":"a","identifier":"b","permissions":[]}]`, true,
+			false},
 		{"not in an object", `{"identifier":1,"identifier":"b","permissions":[]}`, true, true},
 		{"nor in a named list", `{"capabilities":[{"identifier":"a","identifier":"b","permissions":[]}]}`, true, true},
-		{"doubled keys of remote in an array", `[{"identifier":"a","permissions":[],"remote":{"urls":[],"urls":[]}}]`, true, false},
-		{"doubled keys of an entry in an array", `[{"identifier":"a","permissions":[{"identifier":"x","allow":[],"allow":[]}]}]`, true, false},
+		{"doubled keys of remote in an array", `[{"identifier":"a","permissions":[],"remote":{"urls":[],"urls":[]}}]`,
+			true, false},
+		{"doubled keys of an entry in an array",
+			`[{"identifier":"a","permissions":[{"identifier":"x","allow":[],"allow":[]}]}]`, true, false},
 		{"doubled unknown keys are ignored", `[{"identifier":"a","permissions":[],"x":1,"x":2}]`, true, true},
-		{"the last of a doubled key counts", `{"identifier":"a","permissions":[],"windows":["a"],"windows":"b"}`, false, false},
-		{"numbers beyond 64 bits", `{"identifier":"a","permissions":[{"identifier":"x","allow":[1e400]}]}`, true, false},
+		{"the last of a doubled key counts", `{"identifier":"a","permissions":[],"windows":["a"],"windows":"b"}`,
+			false, false},
+		{"numbers beyond 64 bits", `{"identifier":"a","permissions":[{"identifier":"x","allow":[1e400]}]}`, true,
+			false},
 		{"also under an unknown key", `{"identifier":"a","permissions":[],"x":1e400}`, true, false},
-		{"but not under one in an array, which is passed over", `[{"identifier":"a","permissions":[],"x":[1e400,"\ud800"],"remote":{"urls":[],"y":1e400}}]`, true, true},
+		{"but not under one in an array, which is passed over",
+			`[{"identifier":"a","permissions":[],"x":[1e400,"\ud800"],"remote":{"urls":[],"y":1e400}}]`, true, true},
 		{"though not in an entry", `[{"identifier":"a","permissions":[{"identifier":"x","y":1e400}]}]`, true, false},
-		{"large integers become floats", `{"identifier":"a","permissions":[{"identifier":"x","allow":[99999999999999999999]}]}`, true, true},
-		{"unknown keys are allowed everywhere", `{"identifier":"a","permissions":[{"identifier":"x","scope":1}],"x":2,"remote":{"urls":[],"y":3}}`, true, true},
-		{"null where it may stand", `{"identifier":"a","permissions":[{"identifier":"x","allow":null,"deny":null}],"remote":null,"platforms":null}`, true, true},
+		{"large integers become floats",
+			`{"identifier":"a","permissions":[{"identifier":"x","allow":[99999999999999999999]}]}`, true, true},
+		{"unknown keys are allowed everywhere",
+			`{"identifier":"a","permissions":[{"identifier":"x","scope":1}],"x":2,"remote":{"urls":[],"y":3}}`, true,
+			true},
+		{"null where it may stand",
+			`{"identifier":"a","permissions":[{"identifier":"x","allow":null,"deny":null}],"remote":null,"platforms":null}`, true, true},
 		{"null local", `{"identifier":"a","permissions":[],"local":null}`, false, false},
 		{"null description", `{"identifier":"a","permissions":[],"description":null}`, false, false},
 		{"null urls", `{"identifier":"a","permissions":[],"remote":{"urls":null}}`, false, false},
 		{"platforms by exact case", `{"identifier":"a","permissions":[],"platforms":["ios"]}`, false, false},
 		{"a lone surrogate", `{"identifier":"\udc00","permissions":[]}`, true, false},
-		{"a pattern is judged when it is used", `{"identifier":"a","permissions":[],"windows":["a**"],"remote":{"urls":["https://[::1]"]}}`, true, true},
+		{"a pattern is judged when it is used",
+			`{"identifier":"a","permissions":[],"windows":["a**"],"remote":{"urls":["https://[::1]"]}}`, true, true},
 	} {
 		d := Parse([]byte(c.in), Options{})
 		require.Equal(t, c.schema, !d.Check(ModeSchema).HasErrors(), "schema: %s: %v", c.rule, d.Check(ModeSchema))
-		require.Equal(t, c.reference, !d.Check(ModeReference).HasErrors(), "reference: %s: %v", c.rule, d.Check(ModeReference))
+		require.Equal(t, c.reference, !d.Check(ModeReference).HasErrors(), "reference: %s: %v", c.rule,
+			d.Check(ModeReference))
 	}
 }
 
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	nested := func(depth int) []byte {
-		return []byte(`{"identifier":"a","permissions":[],"x":` + strings.Repeat("[", depth-1) + strings.Repeat("]", depth-1) + "}")
+		return []byte(`{"identifier":"a","permissions":[],"x":` + strings.Repeat("[", depth-1) +
+			strings.Repeat("]", depth-1) + "}")
 	}
 	require.Empty(t, Parse(nested(127), Options{}).Check(ModeReference))
 	require.EqualValues(t, syntax.FaultTooDeep, Parse(nested(128), Options{}).Check(ModeReference)[0].Code)
@@ -221,7 +247,8 @@ func TestLimits(t *testing.T) {
 	require.EqualValues(t, syntax.FaultTooDeep, Parse(nested(9), Options{MaxDepth: 8}).Check(ModeLint)[0].Code)
 	require.EqualValues(t, syntax.FaultTooLarge, Parse(make([]byte, 1<<20+1), Options{}).Check(ModeLint)[0].Code)
 	require.EqualValues(t, syntax.FaultTooLarge, Parse(nested(4), Options{MaxBytes: 10}).Check(ModeSchema)[0].Code)
-	require.LessOrEqual(t, len(Parse(bytes.Repeat([]byte("[,"), 1000), Options{MaxDepth: 5000}).Check(ModeLint)), 3*mostPerCode)
+	require.LessOrEqual(t, len(Parse(bytes.Repeat([]byte("[,"), 1000), Options{MaxDepth: 5000}).Check(ModeLint)),
+		3*mostPerCode)
 }
 
 func TestJSON5(t *testing.T) {
@@ -237,7 +264,8 @@ b\x41", $id: null,},],},], // last
 	text, err := json.Marshal(c.Permissions[1].Allow[0])
 	require.NoError(t, err)
 	require.JSONEq(t, `{"n":[31,0.5,5,-100],"s":"abA","$id":null}`, string(text))
-	for _, bad := range []string{`{identifier: a}`, `{"a" 1}`, `{a: 1,, b: 2}`, `{"identifier": "a", "permissions": [], x: NaN}`, `{1a: 2}`, `# x`} {
+	for _, bad := range []string{`{identifier: a}`, `{"a" 1}`, `{a: 1,, b: 2}`,
+		`{"identifier": "a", "permissions": [], x: NaN}`, `{1a: 2}`, `# x`} {
 		require.True(t, Parse([]byte(bad), Options{Format: JSON5}).Check(ModeLint).HasErrors(), bad)
 	}
 }
@@ -355,13 +383,16 @@ func FuzzParse(f *testing.F) {
 				}
 			}
 		}
-		textual := map[Code]bool{syntax.FaultSyntax: true, syntax.FaultComment: true, syntax.FaultTrailingComma: true, syntax.FaultNotJSON: true, syntax.FaultByteOrderMark: true, syntax.FaultEncoding: true, syntax.FaultTooDeep: true}
+		textual := map[Code]bool{syntax.FaultSyntax: true, syntax.FaultComment: true, syntax.FaultTrailingComma: true,
+			syntax.FaultNotJSON: true, syntax.FaultByteOrderMark: true, syntax.FaultEncoding: true,
+			syntax.FaultTooDeep: true}
 		sound := true
 		for _, found := range d.Check(ModeSchema) {
 			sound = sound && !textual[found.Code]
 		}
 		if json.Valid(text) && utf8.Valid(text) {
-			require.True(t, sound || bytes.Count(text, []byte("["))+bytes.Count(text, []byte("{")) > 127, "%s: %v", text, d.Check(ModeSchema))
+			require.True(t, sound || bytes.Count(text, []byte("["))+bytes.Count(text, []byte("{")) > 127, "%s: %v",
+				text, d.Check(ModeSchema))
 			var want any
 			if json.Unmarshal(text, &want) == nil && sound {
 				require.Equal(t, want, d.Root().Interface())

@@ -54,7 +54,8 @@ func TestEveryQuestionTakesEverySpelling(t *testing.T) {
 		require.Greater(t, commands, 150)
 		ask("window", "no-such-command")
 		ask("no-such-namespace", "close")
-		require.True(t, p.Allowed("core:app:framework-version", Caller{Window: "main"}), "the second name of a command")
+		require.True(t, p.Allowed("core:app:framework-version", Caller{Window: "main"}),
+			"the second name of a command")
 		require.False(t, p.Allowed("core:window:destroy", Caller{Window: "main"}))
 		require.False(t, p.Allowed("", Caller{Window: "main"}))
 		require.Equal(t, !p.AppChecked(), p.Allowed("greet", Caller{Window: "main"}))
@@ -64,7 +65,8 @@ func TestEveryQuestionTakesEverySpelling(t *testing.T) {
 func withAppManifest(t *testing.T) *Manifests {
 	t.Helper()
 	m := CoreManifests()
-	file := ParseValue([]byte(`{"permission":[{"identifier":"allow-greet","commands":{"allow":["greet"]}}]}`), Options{})
+	file := ParseValue([]byte(`{"permission":[{"identifier":"allow-greet","commands":{"allow":["greet"]}}]}`),
+		Options{})
 	require.Empty(t, m.LoadPermissions(AppManifest, file))
 	return m
 }
@@ -79,7 +81,9 @@ func TestTooManyGrantsAreNone(t *testing.T) {
 		}
 		return strings.Join(items, ",")
 	}
-	text := `{"identifier":"a","windows":["m"],"permissions":[` + list(200, `{"identifier":"core:default","allow":[%d]}`) + `],"remote":{"urls":[` + list(200, `"https://a%d.example"`) + `]}}`
+	text := `{"identifier":"a","windows":["m"],"permissions":[` +
+		list(200, `{"identifier":"core:default","allow":[%d]}`) + `],"remote":{"urls":[` +
+		list(200, `"https://a%d.example"`) + `]}}`
 	policy, found := Resolve(capabilities(t, text), CoreManifests(), ResolveOptions{})
 	require.Len(t, found, 1)
 	require.EqualValues(t, "too-large", found[0].Code)

@@ -54,7 +54,8 @@ func Resolve(capabilities []Capability, manifests *Manifests, o ResolveOptions) 
 	}
 	slices.SortStableFunc(ordered, func(a, b *Capability) int { return strings.Compare(a.Identifier, b.Identifier) })
 	for i, c := range ordered {
-		if i > 0 && ordered[i-1].Identifier == c.Identifier && (c.Identifier != "" || c.value.Get("identifier").Kind() == syntax.String) {
+		if i > 0 && ordered[i-1].Identifier == c.Identifier &&
+			(c.Identifier != "" || c.value.Get("identifier").Kind() == syntax.String) {
 			r.duplicateCapability(ordered[i-1], c)
 		}
 		r.policy.capabilities = append(r.policy.capabilities, c)
@@ -149,7 +150,8 @@ func (r *resolver) capability(c *Capability) {
 		for _, f := range x.faults {
 			if f.code == codeUnknownPlugin && f.meant == "" && o.Platform == "" && c.mobileOnly() {
 				plugin, _ := splitIdentifier(e.Identifier)
-				f = fault{codeUncheckedPlugin, fmt.Sprintf("Permissions of the plugin %q are not checked: the manifests do not have it, as those of a desktop build lack what is for telephones only.", plugin), ""}
+				f = fault{codeUncheckedPlugin,
+					fmt.Sprintf("Permissions of the plugin %q are not checked: the manifests do not have it, as those of a desktop build lack what is for telephones only.", plugin), ""}
 			}
 			if f.code == codeUncheckedPlugin && r.once[f.message] {
 				continue
@@ -258,7 +260,8 @@ func (r *resolver) grant(g *grantSource, c *Capability, entry int, p *expanded, 
 	within := r.grants <= mostGrants
 	if r.grants += len(contexts) * (len(p.allow) + len(p.deny)); r.grants > mostGrants {
 		if within {
-			r.report(syntax.FaultTooLarge, e.identifierValue(), fmt.Sprintf("With this the capabilities make more than %d grants, one for each entry, command and URL; nothing is granted. Put what is the same into one capability.", mostGrants))
+			r.report(syntax.FaultTooLarge, e.identifierValue(),
+				fmt.Sprintf("With this the capabilities make more than %d grants, one for each entry, command and URL; nothing is granted. Put what is the same into one capability.", mostGrants))
 		}
 		return
 	}

@@ -93,54 +93,89 @@ func TestResolveLikeTheReference(t *testing.T) {
 	}{
 		{"one command", `{"identifier":"a","windows":["main"],"permissions":["ping:allow-ping"]}`, Linux,
 			[]string{"allow plugin:ping|ping local win[main] web[]"}},
-		{"webviews, sorted", `{"identifier":"a","webviews":["child2","child1"],"permissions":["ping:allow-ping"]}`, Linux,
+		{"webviews, sorted", `{"identifier":"a","webviews":["child2","child1"],"permissions":["ping:allow-ping"]}`,
+			Linux,
 			[]string{"allow plugin:ping|ping local win[] web[child1 child2]"}},
-		{"a set and a default with a scope", `{"identifier":"a","windows":["main"],"permissions":["fs:read","fs:default"]}`, Linux,
-			[]string{"allow plugin:fs|read_dir local win[main] web[]", "allow plugin:fs|read_file local win[main] web[]", "global fs allow $APP"}},
-		{"remote only; the global scope does not mind", `{"identifier":"a","windows":["main"],"local":false,"remote":{"urls":["https://tauri.app"]},"permissions":["fs:read","fs:default"]}`, Linux,
-			[]string{"allow plugin:fs|read_dir https://tauri.app win[main] web[]", "allow plugin:fs|read_file https://tauri.app win[main] web[]", "global fs allow $APP"}},
-		{"scopes of permissions", `{"identifier":"a","windows":["main"],"permissions":["fs:read","fs:allow-app","fs:deny-home","fs:read-resources","fs:move-temp","fs:read-download"]}`, Linux,
+		{"a set and a default with a scope",
+			`{"identifier":"a","windows":["main"],"permissions":["fs:read","fs:default"]}`, Linux,
+			[]string{"allow plugin:fs|read_dir local win[main] web[]",
+				"allow plugin:fs|read_file local win[main] web[]", "global fs allow $APP"}},
+		{"remote only; the global scope does not mind",
+			`{"identifier":"a","windows":["main"],"local":false,"remote":{"urls":["https://tauri.app"]},"permissions":["fs:read","fs:default"]}`, Linux,
+			[]string{"allow plugin:fs|read_dir https://tauri.app win[main] web[]",
+				"allow plugin:fs|read_file https://tauri.app win[main] web[]", "global fs allow $APP"}},
+		{"scopes of permissions",
+			`{"identifier":"a","windows":["main"],"permissions":["fs:read","fs:allow-app","fs:deny-home","fs:read-resources","fs:move-temp","fs:read-download"]}`, Linux,
 			[]string{"allow plugin:fs|move local win[main] web[] scope 2",
-				"allow plugin:fs|read_dir local win[main] web[]", "allow plugin:fs|read_dir local win[main] web[] scope 1", "allow plugin:fs|read_dir local win[main] web[] scope 3",
-				"allow plugin:fs|read_file local win[main] web[]", "allow plugin:fs|read_file local win[main] web[] scope 1",
-				"scope 1 allow $RESOURCE/** $RESOURCE", "scope 2 allow $TEMP/*", "scope 3 allow $DOWNLOAD $DOWNLOAD/**", "global fs allow $APP deny $HOME"}},
+				"allow plugin:fs|read_dir local win[main] web[]",
+				"allow plugin:fs|read_dir local win[main] web[] scope 1",
+				"allow plugin:fs|read_dir local win[main] web[] scope 3",
+				"allow plugin:fs|read_file local win[main] web[]",
+				"allow plugin:fs|read_file local win[main] web[] scope 1",
+				"scope 1 allow $RESOURCE/** $RESOURCE", "scope 2 allow $TEMP/*",
+				"scope 3 allow $DOWNLOAD $DOWNLOAD/**", "global fs allow $APP deny $HOME"}},
 		{"scopes of entries come first", `{"identifier":"a","windows":["main"],"permissions":[
 			{"identifier":"fs:read-both","allow":[{"path":"$HOME/.config/**"}]}, "fs:deny-home",
 			{"identifier":"fs:read-resources","deny":[{"path":"$RESOURCE/**/*.key"}]}, "fs:move-temp", "fs:read-download",
 			{"identifier":"fs:default","allow":[{"path":"$APP/**"}],"deny":[{"path":"$APP/*.db"}]}]}`, Linux,
 			[]string{"allow plugin:fs|move local win[main] web[] scope 3",
-				"allow plugin:fs|read_dir local win[main] web[] scope 1", "allow plugin:fs|read_dir local win[main] web[] scope 2", "allow plugin:fs|read_dir local win[main] web[] scope 4",
-				"allow plugin:fs|read_file local win[main] web[] scope 1", "allow plugin:fs|read_file local win[main] web[] scope 2",
-				"scope 1 allow $HOME/.config/**", "scope 2 allow $RESOURCE/** $RESOURCE deny $RESOURCE/**/*.key", "scope 3 allow $TEMP/*", "scope 4 allow $DOWNLOAD $DOWNLOAD/**",
+				"allow plugin:fs|read_dir local win[main] web[] scope 1",
+				"allow plugin:fs|read_dir local win[main] web[] scope 2",
+				"allow plugin:fs|read_dir local win[main] web[] scope 4",
+				"allow plugin:fs|read_file local win[main] web[] scope 1",
+				"allow plugin:fs|read_file local win[main] web[] scope 2",
+				"scope 1 allow $HOME/.config/**", "scope 2 allow $RESOURCE/** $RESOURCE deny $RESOURCE/**/*.key",
+				"scope 3 allow $TEMP/*", "scope 4 allow $DOWNLOAD $DOWNLOAD/**",
 				"global fs allow $APP/** $APP deny $HOME $APP/*.db"}},
-		{"two windows; global scopes keep duplicates", `[{"identifier":"main","windows":["main"],"permissions":["fs:move-temp","fs:allow-app","fs:deny-home"]},
+		{"two windows; global scopes keep duplicates",
+			`[{"identifier":"main","windows":["main"],"permissions":["fs:move-temp","fs:allow-app","fs:deny-home"]},
 			{"identifier":"zz-external","windows":["external"],"permissions":["fs:read","fs:deny-home"]}]`, Linux,
-			[]string{"allow plugin:fs|move local win[main] web[] scope 1", "allow plugin:fs|read_dir local win[external] web[]", "allow plugin:fs|read_file local win[external] web[]",
+			[]string{"allow plugin:fs|move local win[main] web[] scope 1",
+				"allow plugin:fs|read_dir local win[external] web[]",
+				"allow plugin:fs|read_file local win[external] web[]",
 				"scope 1 allow $TEMP/*", "global fs allow $APP deny $HOME $HOME"}},
 		{"linux", `{"identifier":"a","windows":["main"],"permissions":["os:spawn"]}`, Linux,
-			[]string{"allow plugin:os|spawn local win[main] web[] scope 1", "allow plugin:os|spawn local win[main] web[] scope 2", "scope 1 allow apt", "scope 2 allow servo", "global os"}},
+			[]string{"allow plugin:os|spawn local win[main] web[] scope 1",
+				"allow plugin:os|spawn local win[main] web[] scope 2", "scope 1 allow apt", "scope 2 allow servo",
+				"global os"}},
 		{"macOS", `{"identifier":"a","windows":["main"],"permissions":["os:spawn"]}`, MacOS,
-			[]string{"allow plugin:os|spawn local win[main] web[] scope 1", "scope 1 allow safari", "global os allow $HOME/Library/**"}},
+			[]string{"allow plugin:os|spawn local win[main] web[] scope 1", "scope 1 allow safari",
+				"global os allow $HOME/Library/**"}},
 		{"windows", `{"identifier":"a","windows":["main"],"permissions":["os:spawn"]}`, Windows,
-			[]string{"allow plugin:os|spawn local win[main] web[] scope 1", "scope 1 allow edge", "global os deny $APP/EBWebView/**"}},
-		{"the order is that of identifiers", `[{"identifier":"b","windows":["b"],"permissions":["ping:default"]},{"identifier":"a","windows":["a"],"permissions":["ping:default"]}]`, Linux,
+			[]string{"allow plugin:os|spawn local win[main] web[] scope 1", "scope 1 allow edge",
+				"global os deny $APP/EBWebView/**"}},
+		{"the order is that of identifiers",
+			`[{"identifier":"b","windows":["b"],"permissions":["ping:default"]},{"identifier":"a","windows":["a"],"permissions":["ping:default"]}]`, Linux,
 			[]string{"allow plugin:ping|ping local win[a] web[]", "allow plugin:ping|ping local win[b] web[]"}},
-		{"an entry's scope goes into every permission of a set", `{"identifier":"a","windows":["m"],"permissions":[{"identifier":"fs:read","allow":[{"path":"x"}]}]}`, Linux,
-			[]string{"allow plugin:fs|read_dir local win[m] web[] scope 1", "allow plugin:fs|read_file local win[m] web[] scope 2", "scope 1 allow x", "scope 2 allow x"}},
-		{"an empty scope is a scope", `{"identifier":"a","windows":["m"],"permissions":[{"identifier":"ping:default","allow":[]}]}`, Linux,
+		{"an entry's scope goes into every permission of a set",
+			`{"identifier":"a","windows":["m"],"permissions":[{"identifier":"fs:read","allow":[{"path":"x"}]}]}`,
+			Linux,
+			[]string{"allow plugin:fs|read_dir local win[m] web[] scope 1",
+				"allow plugin:fs|read_file local win[m] web[] scope 2", "scope 1 allow x", "scope 2 allow x"}},
+		{"an empty scope is a scope",
+			`{"identifier":"a","windows":["m"],"permissions":[{"identifier":"ping:default","allow":[]}]}`, Linux,
 			[]string{"allow plugin:ping|ping local win[m] web[] scope 1", "scope 1"}},
-		{"a null scope is none", `{"identifier":"a","windows":["m"],"permissions":[{"identifier":"ping:default","allow":null}]}`, Linux,
+		{"a null scope is none",
+			`{"identifier":"a","windows":["m"],"permissions":[{"identifier":"ping:default","allow":null}]}`, Linux,
 			[]string{"allow plugin:ping|ping local win[m] web[]"}},
 		{"nested sets and other plugins", `{"identifier":"a","windows":["m"],"permissions":["fs:explore"]}`, Linux,
-			[]string{"allow plugin:fs|read_dir local win[m] web[]", "allow plugin:fs|read_file local win[m] web[]", "allow plugin:ping|ping local win[m] web[]", "global fs allow $APP"}},
-		{"a default that is missing is nothing", `{"identifier":"a","windows":["m"],"permissions":["os:default"]}`, Linux, nil},
-		{"neither local nor remote", `{"identifier":"a","windows":["m"],"local":false,"permissions":["ping:default"]}`, Linux, nil},
-		{"another platform", `{"identifier":"a","windows":["m"],"platforms":["macOS"],"permissions":["ping:default"]}`, Linux, nil},
-		{"no platform at all", `{"identifier":"a","windows":["m"],"platforms":[],"permissions":["ping:default"]}`, Linux, nil},
-		{"a core command loses core:", `{"identifier":"a","windows":["m"],"permissions":["core:window:allow-set-badge-count"]}`, Linux,
+			[]string{"allow plugin:fs|read_dir local win[m] web[]", "allow plugin:fs|read_file local win[m] web[]",
+				"allow plugin:ping|ping local win[m] web[]", "global fs allow $APP"}},
+		{"a default that is missing is nothing", `{"identifier":"a","windows":["m"],"permissions":["os:default"]}`,
+			Linux, nil},
+		{"neither local nor remote", `{"identifier":"a","windows":["m"],"local":false,"permissions":["ping:default"]}`,
+			Linux, nil},
+		{"another platform", `{"identifier":"a","windows":["m"],"platforms":["macOS"],"permissions":["ping:default"]}`,
+			Linux, nil},
+		{"no platform at all", `{"identifier":"a","windows":["m"],"platforms":[],"permissions":["ping:default"]}`,
+			Linux, nil},
+		{"a core command loses core:",
+			`{"identifier":"a","windows":["m"],"permissions":["core:window:allow-set-badge-count"]}`, Linux,
 			[]string{"allow plugin:window|set_badge_count local win[m] web[]"}},
-		{"local and each URL", `{"identifier":"a","windows":["m"],"remote":{"urls":["https://b.c","https://a.b"]},"permissions":["ping:default"]}`, Linux,
-			[]string{"allow plugin:ping|ping local win[m] web[]", "allow plugin:ping|ping https://b.c win[m] web[]", "allow plugin:ping|ping https://a.b win[m] web[]"}},
+		{"local and each URL",
+			`{"identifier":"a","windows":["m"],"remote":{"urls":["https://b.c","https://a.b"]},"permissions":["ping:default"]}`, Linux,
+			[]string{"allow plugin:ping|ping local win[m] web[]", "allow plugin:ping|ping https://b.c win[m] web[]",
+				"allow plugin:ping|ping https://a.b win[m] web[]"}},
 	} {
 		p, ds := Resolve(capabilities(t, c.in), plugins(t), ResolveOptions{Platform: c.platform, Mode: ModeReference})
 		require.Empty(t, ds, c.name)
@@ -186,10 +221,15 @@ func TestResolveReportsWhatDoesNotExist(t *testing.T) {
 func TestMembersOfSetsArePermissionsFirst(t *testing.T) {
 	t.Parallel()
 	m := &Manifests{}
-	require.Empty(t, m.LoadPermissions("fs", ParseValue([]byte(`{"permission":[{"identifier":"both","commands":{"allow":["from_permission"]}},{"identifier":"other","commands":{"allow":["from_set"]}}],"set":[{"identifier":"both","description":"","permissions":["other"]}]}`), Options{})))
-	require.Empty(t, m.LoadPermissions("dialog", ParseValue([]byte(`{"default":{"permissions":["fs:both"]}}`), Options{})))
-	for entry, want := range map[string]string{"dialog:default": "plugin:fs|from_permission", "fs:both": "plugin:fs|from_set"} {
-		p, ds := Resolve(capabilities(t, `{"identifier":"a","windows":["m"],"permissions":["`+entry+`"]}`), m, ResolveOptions{})
+	require.Empty(t,
+		m.LoadPermissions("fs",
+			ParseValue([]byte(`{"permission":[{"identifier":"both","commands":{"allow":["from_permission"]}},{"identifier":"other","commands":{"allow":["from_set"]}}],"set":[{"identifier":"both","description":"","permissions":["other"]}]}`), Options{})))
+	require.Empty(t,
+		m.LoadPermissions("dialog", ParseValue([]byte(`{"default":{"permissions":["fs:both"]}}`), Options{})))
+	for entry, want := range map[string]string{"dialog:default": "plugin:fs|from_permission",
+		"fs:both": "plugin:fs|from_set"} {
+		p, ds := Resolve(capabilities(t, `{"identifier":"a","windows":["m"],"permissions":["`+entry+`"]}`), m,
+			ResolveOptions{})
 		require.Empty(t, ds)
 		require.Equal(t, []string{want}, p.Commands())
 	}
@@ -207,7 +247,8 @@ func TestResolveReportsPatternsAndDuplicates(t *testing.T) {
 	require.Equal(t, "/0/windows/0", ds[0].Path)
 
 	// An empty name is a name too.
-	_, ds = Resolve(capabilities(t, `[{"identifier":"","permissions":[]},{"identifier":"","permissions":[]}]`), plugins(t), ResolveOptions{Mode: ModeReference})
+	_, ds = Resolve(capabilities(t, `[{"identifier":"","permissions":[]},{"identifier":"","permissions":[]}]`),
+		plugins(t), ResolveOptions{Mode: ModeReference})
 	require.Len(t, ds, 1)
 	require.Equal(t, codeDuplicateCapability, ds[0].Code)
 
@@ -227,14 +268,16 @@ func TestResolveReportsPatternsAndDuplicates(t *testing.T) {
 
 func TestPartialManifestsTakePermissionsByTheirNames(t *testing.T) {
 	t.Parallel()
-	caps := capabilities(t, `{"identifier":"a","windows":["m"],"permissions":["http:allow-fetch-send","http:deny-fetch","http:default","allow-greet"]}`)
+	caps := capabilities(t,
+		`{"identifier":"a","windows":["m"],"permissions":["http:allow-fetch-send","http:deny-fetch","http:default","allow-greet"]}`)
 	p, ds := Resolve(caps, CoreManifests(), ResolveOptions{Partial: true})
 	require.False(t, ds.HasErrors())
 	require.NotEmpty(t, ds)
 	require.True(t, p.Allowed("plugin:http|fetch_send", Caller{Window: "m"}))
 	require.False(t, p.Allowed("plugin:http|fetch", Caller{Window: "m"}))
 	require.True(t, p.Allowed("greet", Caller{Window: "m"}))
-	require.False(t, p.Allowed("other", Caller{Window: "m"}), "a permission of the application shows that it has a manifest")
+	require.False(t, p.Allowed("other", Caller{Window: "m"}),
+		"a permission of the application shows that it has a manifest")
 	require.True(t, p.AppChecked())
 }
 
@@ -283,7 +326,9 @@ func TestCoreTable(t *testing.T) {
 	}
 	require.Equal(t, 326+2, permissions, "163 commands, one of them under two names, each allowed and denied")
 	require.Equal(t, "2026", m.Get("core:window").Permissions["allow-scene-identifier"].Since)
-	p, ds := Resolve([]Capability{{Identifier: "a", Local: true, Windows: []string{"m"}, Permissions: []Entry{{Identifier: "core:default"}, {Identifier: "core:app:allow-framework-version"}}}}, m, ResolveOptions{})
+	p, ds := Resolve([]Capability{{Identifier: "a", Local: true, Windows: []string{"m"},
+		Permissions: []Entry{{Identifier: "core:default"}, {Identifier: "core:app:allow-framework-version"}}}}, m,
+		ResolveOptions{})
 	require.Empty(t, ds)
 	require.True(t, p.Allowed("plugin:app|tauri_version", Caller{Window: "m"}))
 	require.True(t, p.Allowed("plugin:app|framework_version", Caller{Window: "m"}), "a second name is a spelling")
@@ -397,7 +442,8 @@ func TestPermissionsAreAddedToAnyManifest(t *testing.T) {
 }
 
 func FuzzResolve(f *testing.F) {
-	f.Add([]byte(`{"identifier":"a","windows":["m*"],"permissions":["x:a","core:default"]}`), []byte(`{"set":[{"identifier":"a","description":"","permissions":["b","a","x:default"]}],"permission":[{"identifier":"b","commands":{"allow":["c"]}}]}`))
+	f.Add([]byte(`{"identifier":"a","windows":["m*"],"permissions":["x:a","core:default"]}`),
+		[]byte(`{"set":[{"identifier":"a","description":"","permissions":["b","a","x:default"]}],"permission":[{"identifier":"b","commands":{"allow":["c"]}}]}`))
 	f.Add([]byte(`[{"identifier":"a","remote":{"urls":["https://*"]},"permissions":[{"identifier":"x:b","allow":[1]}]}]`), []byte(`{"default":{"permissions":["default"]},"commands":["b"]}`))
 	core := CoreManifests()
 	f.Fuzz(func(t *testing.T, text, permissions []byte) {
@@ -407,7 +453,8 @@ func FuzzResolve(f *testing.F) {
 		}
 		m.LoadPermissions("x", ParseValue(permissions, Options{}))
 		caps := Parse(text, Options{}).Capabilities()
-		for _, o := range []ResolveOptions{{}, {Platform: Linux, Mode: ModeReference}, {Partial: true, DenyByOrigin: true}} {
+		for _, o := range []ResolveOptions{{}, {Platform: Linux, Mode: ModeReference},
+			{Partial: true, DenyByOrigin: true}} {
 			p, ds := Resolve(caps, m, o)
 			for _, d := range ds {
 				require.NotEmpty(t, d.Message)
@@ -426,7 +473,8 @@ func FuzzResolve(f *testing.F) {
 }
 
 func BenchmarkAllowed(b *testing.B) {
-	p, _ := Resolve(capabilities(b, `[{"identifier":"a","windows":["main-*"],"permissions":["core:default"]},{"identifier":"b","windows":["*"],"local":false,"remote":{"urls":["https://*.tauri.app"]},"permissions":["core:default"]}]`), CoreManifests(), ResolveOptions{})
+	p, _ := Resolve(capabilities(b,
+		`[{"identifier":"a","windows":["main-*"],"permissions":["core:default"]},{"identifier":"b","windows":["*"],"local":false,"remote":{"urls":["https://*.tauri.app"]},"permissions":["core:default"]}]`), CoreManifests(), ResolveOptions{})
 	local := Caller{Window: "main-1"}
 	remote := Caller{Window: "main-1", Origin: origin(b, "https://a.tauri.app/x")}
 	b.Run("local", func(b *testing.B) {

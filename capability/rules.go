@@ -117,7 +117,8 @@ var rules = [...]Rule{
 	{codeRemotePattern, "A remote URL pattern is not well-formed.", Error, Off, Error},
 	{codeManifest, "A manifest is not well-formed.", Error, Off, Error},
 	{codeUnknownKey, "A key has no meaning here and is ignored.", Warning, Off, Off},
-	{codeInactiveCapability, "The configuration lists its capabilities, and this one is not among them.", Warning, Off, Off},
+	{codeInactiveCapability, "The configuration lists its capabilities, and this one is not among them.", Warning, Off,
+		Off},
 	{codeUnknownCapability, "The configuration refers to a capability that does not exist.", Error, Off, Error},
 }
 

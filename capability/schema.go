@@ -63,16 +63,21 @@ func schemaOf(m *Manifests) object {
 	text := object{{"type", "string"}}
 	listed := object{{"type", "object"}, {"required", []string{"capabilities"}}, {"properties", object{
 		{"capabilities", described("The capabilities of the file.", arrayOf(ref("Capability"))...)}}}}
-	capability := described("Grants windows and webviews access to commands.", member{"type", "object"}, member{"required", []string{"identifier", "permissions"}}, member{"properties", object{
-		{"identifier", described("Name of the capability.", text...)},
-		{"description", described("What the permissions are for.", member{"default", ""}, text[0])},
-		{"remote", described("Remote pages that may use the permissions.", member{"anyOf", []any{ref("CapabilityRemote"), object{{"type", "null"}}}})},
-		{"local", described("Whether the application's own pages may use the permissions.", member{"default", true}, member{"type", "boolean"})},
-		{"windows", described("Labels of windows, or glob patterns of them.", arrayOf(text)...)},
-		{"webviews", described("Labels of webviews, or glob patterns of them.", arrayOf(text)...)},
-		{"permissions", described("Permissions granted and denied; a denial wins.", append(arrayOf(ref("PermissionEntry")), member{"uniqueItems", true})...)},
-		{"platforms", described("Platforms the capability is for; all of them where it is left out.", member{"type", []string{"array", "null"}}, member{"items", ref("Target")})},
-	}})
+	capability := described("Grants windows and webviews access to commands.", member{"type", "object"},
+		member{"required", []string{"identifier", "permissions"}}, member{"properties", object{
+			{"identifier", described("Name of the capability.", text...)},
+			{"description", described("What the permissions are for.", member{"default", ""}, text[0])},
+			{"remote", described("Remote pages that may use the permissions.",
+				member{"anyOf", []any{ref("CapabilityRemote"), object{{"type", "null"}}}})},
+			{"local", described("Whether the application's own pages may use the permissions.",
+				member{"default", true}, member{"type", "boolean"})},
+			{"windows", described("Labels of windows, or glob patterns of them.", arrayOf(text)...)},
+			{"webviews", described("Labels of webviews, or glob patterns of them.", arrayOf(text)...)},
+			{"permissions", described("Permissions granted and denied; a denial wins.",
+				append(arrayOf(ref("PermissionEntry")), member{"uniqueItems", true})...)},
+			{"platforms", described("Platforms the capability is for; all of them where it is left out.",
+				member{"type", []string{"array", "null"}}, member{"items", ref("Target")})},
+		}})
 	var targets []any
 	for _, p := range Platforms() {
 		targets = append(targets, object{{"type", "string"}, {"enum", []string{string(p)}}})
@@ -84,8 +89,10 @@ func schemaOf(m *Manifests) object {
 		{"PermissionEntry", entrySchema(m)},
 		{"Identifier", identifierSchema(m)},
 		{"Target", object{{"oneOf", targets}}},
-		{"Value", object{{"anyOf", []any{object{{"type", "null"}}, object{{"type", "boolean"}}, object{{"type", "number"}}, text,
-			object(arrayOf(ref("Value"))), object{{"type", "object"}, {"additionalProperties", ref("Value")}}}}}},
+		{"Value",
+			object{{"anyOf", []any{object{{"type", "null"}}, object{{"type", "boolean"}}, object{{"type", "number"}},
+				text,
+				object(arrayOf(ref("Value"))), object{{"type", "object"}, {"additionalProperties", ref("Value")}}}}}},
 	}
 	return object{
 		{"$schema", "http://json-schema.org/draft-07/schema#"},
@@ -98,7 +105,8 @@ func schemaOf(m *Manifests) object {
 func scopeProperties(value any) object {
 	list := object{{"type", []string{"array", "null"}}, {"items", value}}
 	return object{
-		{"allow", append(object{{"description", "What the permission may work on, in the plugin's own terms."}}, list...)},
+		{"allow", append(object{{"description", "What the permission may work on, in the plugin's own terms."}},
+			list...)},
 		{"deny", append(object{{"description", "What it may not work on; wins over allow."}}, list...)},
 	}
 }
@@ -106,7 +114,8 @@ func scopeProperties(value any) object {
 // entrySchema describes an entry of permissions. In a project's schema the
 // scope of each plugin that tells its form must have that form.
 func entrySchema(m *Manifests) object {
-	entry := object{{"type", "object"}, {"required", []string{"identifier"}}, {"properties", append(object{{"identifier", ref("Identifier")}}, scopeProperties(ref("Value"))...)}}
+	entry := object{{"type", "object"}, {"required", []string{"identifier"}},
+		{"properties", append(object{{"identifier", ref("Identifier")}}, scopeProperties(ref("Value"))...)}}
 	if m != nil {
 		var branches []any
 		for _, plugin := range m.plugins() {
@@ -115,10 +124,12 @@ func entrySchema(m *Manifests) object {
 				continue
 			}
 			// The schema is moved, so its references to itself are moved with it.
-			place := "#/definitions/PermissionEntry/anyOf/1/allOf/" + strconv.Itoa(len(branches)) + "/then/definitions/Scope"
+			place := "#/definitions/PermissionEntry/anyOf/1/allOf/" + strconv.Itoa(len(branches)) +
+				"/then/definitions/Scope"
 			branches = append(branches, object{
 				{"if", object{{"properties", object{{"identifier", object{{"pattern", "^" + plugin + ":"}}}}}}},
-				{"then", object{{"properties", scopeProperties(object{{"$ref", place}})}, {"definitions", object{{"Scope", relocated(manifest.ScopeSchema, place)}}}}},
+				{"then", object{{"properties", scopeProperties(object{{"$ref", place}})},
+					{"definitions", object{{"Scope", relocated(manifest.ScopeSchema, place)}}}}},
 			})
 		}
 		if len(branches) > 0 {
@@ -156,7 +167,8 @@ func relocated(schema Value, root string) any {
 
 func identifierSchema(m *Manifests) object {
 	if m == nil {
-		return object{{"description", "<plugin>:<permission>, or the name of one of the application's own permissions."}, {"type", "string"}}
+		return object{{"description",
+			"<plugin>:<permission>, or the name of one of the application's own permissions."}, {"type", "string"}}
 	}
 	var known []any
 	for _, id := range m.Identifiers() {

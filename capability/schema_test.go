@@ -26,10 +26,14 @@ func TestSchemaJudgesLikeModeSchema(t *testing.T) {
 	require.Empty(t, d.Check(ModeSchema))
 	for _, in := range []string{
 		`{"identifier":"a","permissions":["x",{"identifier":"y","allow":[null,{"z":[1.5]}],"deny":null}],"remote":null,"platforms":null}`,
-		`{"identifier":"a","permissions":"x"}`, `{"permissions":[]}`, `[]`, `[{}]`, `{"capabilities":[]}`, `{"capabilities":[1]}`, `5`, `{}`,
-		`{"identifier":"a","permissions":[],"platforms":["macos"]}`, `{"identifier":"a","permissions":[],"platforms":["macOS"]}`,
-		`{"identifier":"a","permissions":[],"local":null}`, `{"identifier":"a","permissions":[],"remote":{}}`, `{"identifier":"a","permissions":[{}]}`,
-		`{"identifier":"a","permissions":[],"capabilities":[{}]}`, `{"identifier":1,"capabilities":[]}`, `{"identifier":"a","permissions":[{"identifier":"x","allow":{}}]}`,
+		`{"identifier":"a","permissions":"x"}`, `{"permissions":[]}`, `[]`, `[{}]`, `{"capabilities":[]}`,
+		`{"capabilities":[1]}`, `5`, `{}`,
+		`{"identifier":"a","permissions":[],"platforms":["macos"]}`,
+		`{"identifier":"a","permissions":[],"platforms":["macOS"]}`,
+		`{"identifier":"a","permissions":[],"local":null}`, `{"identifier":"a","permissions":[],"remote":{}}`,
+		`{"identifier":"a","permissions":[{}]}`,
+		`{"identifier":"a","permissions":[],"capabilities":[{}]}`, `{"identifier":1,"capabilities":[]}`,
+		`{"identifier":"a","permissions":[{"identifier":"x","allow":{}}]}`,
 	} {
 		file := Parse([]byte(in), Options{})
 		require.Equal(t, !file.Check(ModeSchema).HasErrors(), accepts(t, d, file), in)

@@ -103,7 +103,9 @@ func TestFaults(t *testing.T) {
 		require.NotContains(t, ds[0].Message, "toml:")
 	}
 	deep := "x = " + strings.Repeat("[", 300) + strings.Repeat("]", 300)
-	require.True(t, capability.Parse([]byte(deep), capability.Options{Format: capability.TOML}).Check(capability.ModeLint).HasErrors())
+	require.True(t,
+		capability.Parse([]byte(deep),
+			capability.Options{Format: capability.TOML}).Check(capability.ModeLint).HasErrors())
 }
 
 // FuzzTOML compares with the library's own decoder: both take the same files
@@ -145,7 +147,8 @@ func FuzzTOML(f *testing.F) {
 // The reference's reader takes a byte order mark, and places count it.
 func TestByteOrderMark(t *testing.T) {
 	t.Parallel()
-	d := capability.Parse([]byte("\ufeffidentifier = \"a\"\nwindows = [\"m\"]\npermissions = []\n"), capability.Options{Format: capability.TOML})
+	d := capability.Parse([]byte("\ufeffidentifier = \"a\"\nwindows = [\"m\"]\npermissions = []\n"),
+		capability.Options{Format: capability.TOML})
 	require.Empty(t, d.Check(capability.ModeReference))
 	require.Equal(t, "a", d.Capabilities()[0].Identifier)
 	require.Equal(t, 16, d.Capabilities()[0].Value().Get("identifier").Position().Offset)

@@ -52,8 +52,8 @@ func callersOf(grants []grant) (*callers, bool) {
 	if !ok {
 		return nil, false
 	}
-	// A grant is for some windows or for some webviews. So with each label of one kind only those of
-	// the other kind are needed that the fewest patterns match.
+	// A grant is for some windows or for some webviews. So with each label of one kind only those
+	// of the other kind are needed that the fewest patterns match.
 	var who []caller
 	for _, view := range pattern.Least(inWebviews) {
 		for _, w := range inWindows {

@@ -58,7 +58,8 @@ type Audience struct {
 // Widens reports whether the change gives more than there was before: what a
 // review should look at.
 func (c Change) Widens() bool {
-	return c.Kind == CommandsGranted || c.Kind == AppUnchecked || c.Kind == Incomparable || len(c.AllowAdded) > 0 || len(c.DenyRemoved) > 0 ||
+	return c.Kind == CommandsGranted || c.Kind == AppUnchecked || c.Kind == Incomparable || len(c.AllowAdded) > 0 ||
+		len(c.DenyRemoved) > 0 ||
 		// Without an allow list many plugins allow everything.
 		c.Kind == ScopeChanged && len(c.AllowRemoved) > 0
 }
@@ -121,7 +122,8 @@ func (d *differ) compare(old, now *policy, platform capability.Platform) {
 	commands := slices.Concat(old.Commands(), now.Commands())
 	slices.Sort(commands)
 	commands = slices.DeleteFunc(slices.Compact(commands), func(command string) bool {
-		return sameAccess(old, now, command) || old.AppChecked() != now.AppChecked() && !strings.HasPrefix(command, "plugin:")
+		return sameAccess(old, now, command) || old.AppChecked() != now.AppChecked() &&
+			!strings.HasPrefix(command, "plugin:")
 	})
 	who, ok := callersOf(slices.Concat(old.about(commands), now.about(commands)))
 	if !ok || len(who.list)*len(commands) > mostCompared {
@@ -239,10 +241,13 @@ func (d *differ) changes(platforms int) []Change {
 	for c, on := range d.cells {
 		slices.Sort(on)
 		on = slices.Compact(on)
-		key := strings.Join([]string{string(c.kind), c.plugin, c.window, c.webview, c.origin, c.allowMore, c.allowLess, c.denyMore, c.denyLess, words.Join(on)}, "\x00")
+		key := strings.Join([]string{string(c.kind), c.plugin, c.window, c.webview, c.origin, c.allowMore, c.allowLess,
+			c.denyMore, c.denyLess, words.Join(on)}, "\x00")
 		change := merged[key]
 		if change == nil {
-			change = &Change{Kind: c.kind, Plugin: c.plugin, AllowAdded: splitLines(c.allowMore), AllowRemoved: splitLines(c.allowLess), DenyAdded: splitLines(c.denyMore), DenyRemoved: splitLines(c.denyLess)}
+			change = &Change{Kind: c.kind, Plugin: c.plugin, AllowAdded: splitLines(c.allowMore),
+				AllowRemoved: splitLines(c.allowLess), DenyAdded: splitLines(c.denyMore),
+				DenyRemoved: splitLines(c.denyLess)}
 			change.Audience = Audience{Windows: oneOf(c.window), Webviews: oneOf(c.webview), Origins: oneOf(c.origin)}
 			if len(on) < platforms {
 				change.Audience.Platforms = on
@@ -283,14 +288,17 @@ func joinAudiences(list []Change) []Change {
 		at := make(map[string]int)
 		for _, c := range list {
 			a := c.Audience
-			parts := []string{strings.Join(a.Windows, "\x01"), strings.Join(a.Webviews, "\x01"), strings.Join(a.Origins, "\x01")}
+			parts := []string{strings.Join(a.Windows, "\x01"), strings.Join(a.Webviews, "\x01"),
+				strings.Join(a.Origins, "\x01")}
 			if parts[pass] == "" {
 				joined = append(joined, c)
 				continue
 			}
 			parts[pass] = "\x02"
-			key := strings.Join(slices.Concat(parts, []string{string(c.Kind), c.Plugin, words.Join(a.Platforms)}, c.Commands,
-				c.AllowAdded, []string{"\x03"}, c.AllowRemoved, []string{"\x03"}, c.DenyAdded, []string{"\x03"}, c.DenyRemoved), "\x00")
+			key := strings.Join(slices.Concat(parts, []string{string(c.Kind), c.Plugin, words.Join(a.Platforms)},
+				c.Commands,
+				c.AllowAdded, []string{"\x03"}, c.AllowRemoved, []string{"\x03"}, c.DenyAdded, []string{"\x03"},
+				c.DenyRemoved), "\x00")
 			if i, ok := at[key]; ok {
 				b := &joined[i].Audience
 				switch pass {

@@ -15,14 +15,18 @@ import (
 func TestCompareComparesMeaning(t *testing.T) {
 	t.Parallel()
 	diff := func(before, after string) []Change {
-		return Compare(Side{capabilities(t, before), plugins(t)}, Side{capabilities(t, after), plugins(t)}, capability.ResolveOptions{})
+		return Compare(Side{capabilities(t, before), plugins(t)}, Side{capabilities(t, after), plugins(t)},
+			capability.ResolveOptions{})
 	}
 	base := `{"identifier":"a","windows":["main"],"permissions":["ping:default",{"identifier":"fs:allow-read-file","allow":[{"path":"a"}]}]}`
 	// Written otherwise, the same meaning.
-	require.Empty(t, diff(base, `[{"identifier":"b","windows":["main"],"permissions":[{"allow":[{"path":"a"}],"identifier":"fs:allow-read-file"}]},{"identifier":"c","windows":["main"],"permissions":["ping:allow-ping"]}]`))
+	require.Empty(t,
+		diff(base,
+			`[{"identifier":"b","windows":["main"],"permissions":[{"allow":[{"path":"a"}],"identifier":"fs:allow-read-file"}]},{"identifier":"c","windows":["main"],"permissions":["ping:allow-ping"]}]`))
 
 	// More windows: granted to those, nothing revoked.
-	changes := diff(base, `{"identifier":"a","windows":["*"],"permissions":["ping:default",{"identifier":"fs:allow-read-file","allow":[{"path":"a"}]}]}`)
+	changes := diff(base,
+		`{"identifier":"a","windows":["*"],"permissions":["ping:default",{"identifier":"fs:allow-read-file","allow":[{"path":"a"}]}]}`)
 	require.Len(t, changes, 1)
 	require.Equal(t, CommandsGranted, changes[0].Kind)
 	require.Equal(t, []string{"*"}, changes[0].Audience.Windows)
@@ -31,12 +35,16 @@ func TestCompareComparesMeaning(t *testing.T) {
 	require.True(t, changes[0].Widens())
 
 	// A remote URL, on one platform.
-	changes = diff(base, `[`+base+`,{"identifier":"b","windows":["main"],"platforms":["linux"],"local":false,"remote":{"urls":["https://*.x.dev"]},"permissions":["ping:default"]}]`)
+	changes = diff(base,
+		`[`+base+
+			`,{"identifier":"b","windows":["main"],"platforms":["linux"],"local":false,"remote":{"urls":["https://*.x.dev"]},"permissions":["ping:default"]}]`)
 	require.Len(t, changes, 1)
-	require.Equal(t, Audience{Windows: []string{"main"}, Origins: []string{"https://*.x.dev"}, Platforms: []capability.Platform{capability.Linux}}, changes[0].Audience)
+	require.Equal(t, Audience{Windows: []string{"main"}, Origins: []string{"https://*.x.dev"},
+		Platforms: []capability.Platform{capability.Linux}}, changes[0].Audience)
 
 	// Scopes.
-	changes = diff(base, `{"identifier":"a","windows":["main"],"permissions":["ping:default",{"identifier":"fs:allow-read-file","allow":[{"path":"b"}],"deny":[{"path":"c"}]}]}`)
+	changes = diff(base,
+		`{"identifier":"a","windows":["main"],"permissions":["ping:default",{"identifier":"fs:allow-read-file","allow":[{"path":"b"}],"deny":[{"path":"c"}]}]}`)
 	require.Len(t, changes, 1)
 	require.Equal(t, ScopeChanged, changes[0].Kind)
 	require.Equal(t, []string{`{"path":"b"}`}, changes[0].AllowAdded)
@@ -44,7 +52,8 @@ func TestCompareComparesMeaning(t *testing.T) {
 	require.Equal(t, []string{`{"path":"c"}`}, changes[0].DenyAdded)
 
 	// A global scope.
-	changes = diff(base, `{"identifier":"a","windows":["main"],"permissions":["ping:default","fs:allow-app",{"identifier":"fs:allow-read-file","allow":[{"path":"a"}]}]}`)
+	changes = diff(base,
+		`{"identifier":"a","windows":["main"],"permissions":["ping:default","fs:allow-app",{"identifier":"fs:allow-read-file","allow":[{"path":"a"}]}]}`)
 	require.Len(t, changes, 1)
 	require.Equal(t, "fs", changes[0].Plugin)
 
@@ -63,14 +72,18 @@ func TestCompareComparesMeaning(t *testing.T) {
 	for i := range 500 {
 		urls = append(urls, fmt.Sprintf(`"https://a%d.example"`, i))
 	}
-	changes = diff(base, `{"identifier":"a","windows":[`+strings.Join(many, ",")+`],"remote":{"urls":[`+strings.Join(urls, ",")+`]},"permissions":["core:default"]}`)
+	changes = diff(base, `{"identifier":"a","windows":[`+strings.Join(many, ",")+`],"remote":{"urls":[`+
+		strings.Join(urls, ",")+`]},"permissions":["core:default"]}`)
 	require.Equal(t, Incomparable, changes[0].Kind)
 	require.True(t, changes[0].Widens())
 
 	// An application manifest that comes or goes is one change, not one a command.
 	app := plugins(t)
-	require.Empty(t, app.LoadPermissions(capability.AppManifest, capability.ParseValue([]byte(`{"permission":[{"identifier":"allow-greet","commands":{"allow":["greet"]}}]}`), capability.Options{})))
-	with := capabilities(t, `{"identifier":"a","windows":["main"],"permissions":["ping:default","allow-greet",{"identifier":"fs:allow-read-file","allow":[{"path":"a"}]}]}`)
+	require.Empty(t,
+		app.LoadPermissions(capability.AppManifest,
+			capability.ParseValue([]byte(`{"permission":[{"identifier":"allow-greet","commands":{"allow":["greet"]}}]}`), capability.Options{})))
+	with := capabilities(t,
+		`{"identifier":"a","windows":["main"],"permissions":["ping:default","allow-greet",{"identifier":"fs:allow-read-file","allow":[{"path":"a"}]}]}`)
 	changes = Compare(Side{capabilities(t, base), plugins(t)}, Side{with, app}, capability.ResolveOptions{})
 	require.Len(t, changes, 1)
 	require.Equal(t, AppChecked, changes[0].Kind)
@@ -89,14 +102,20 @@ func TestCompareMissesNothing(t *testing.T) {
 	const window = `"windows":["%s"]`
 	const remote = `"windows":["m"],"local":false,"remote":{"urls":["%s"]}`
 	for _, c := range []struct{ form, narrow, wide string }{
-		{window, "a*", "*"}, {window, "*-*", "*"}, {window, "doc-[0-3]", "doc-[0-9]"}, {window, "a?", "a*"}, {window, "[!x]", "?"},
-		{window, "a/**/b", "a*b"}, {window, "any-other-label", "*"}, {window, "*a*b*", "*b*"}, {window, "[a-\U0010ffff]", "?"}, {window, "[\ud7ff]", "[\ud7ff-\ue000]"},
-		{remote, "https://*:*", "*://*:*"}, {remote, "http://localhost:4711", "http://localhost:*"}, {remote, "https://x.com/a*", "https://x.com/*"},
-		{remote, "https://x.com/any", "https://x.com"}, {remote, "https://*.x.com", "https://*"}, {remote, "https://*", "https://*:*"}, {remote, "https://a.*.com", "https://*.com"},
-		{remote, "http://127.0.0.1:4711", "http://127.0.0.1:*"}, {remote, "http://*/a/*/b", "http://*/a/*"}, {remote, "http://*:8080", "*://*:8080"},
+		{window, "a*", "*"}, {window, "*-*", "*"}, {window, "doc-[0-3]", "doc-[0-9]"}, {window, "a?", "a*"},
+		{window, "[!x]", "?"},
+		{window, "a/**/b", "a*b"}, {window, "any-other-label", "*"}, {window, "*a*b*", "*b*"},
+		{window, "[a-\U0010ffff]", "?"}, {window, "[\ud7ff]", "[\ud7ff-\ue000]"},
+		{remote, "https://*:*", "*://*:*"}, {remote, "http://localhost:4711", "http://localhost:*"},
+		{remote, "https://x.com/a*", "https://x.com/*"},
+		{remote, "https://x.com/any", "https://x.com"}, {remote, "https://*.x.com", "https://*"},
+		{remote, "https://*", "https://*:*"}, {remote, "https://a.*.com", "https://*.com"},
+		{remote, "http://127.0.0.1:4711", "http://127.0.0.1:*"}, {remote, "http://*/a/*/b", "http://*/a/*"},
+		{remote, "http://*:8080", "*://*:8080"},
 	} {
 		side := func(pattern string) Side {
-			return Side{capabilities(t, `{"identifier":"a","permissions":["core:window:allow-close"],`+fmt.Sprintf(c.form, pattern)+`}`), capability.CoreManifests()}
+			return Side{capabilities(t, `{"identifier":"a","permissions":["core:window:allow-close"],`+
+				fmt.Sprintf(c.form, pattern)+`}`), capability.CoreManifests()}
 		}
 		wider := Compare(side(c.narrow), side(c.wide), capability.ResolveOptions{})
 		require.True(t, slices.ContainsFunc(wider, Change.Widens), "%s → %s: %v", c.narrow, c.wide, wider)

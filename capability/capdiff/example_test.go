@@ -18,5 +18,6 @@ func ExampleCompare() {
 		fmt.Println(c.Kind, c.Audience.Windows, c.Commands)
 	}
 	// Output:
-	// granted [*] [plugin:event|emit plugin:event|emit_to plugin:event|listen plugin:event|unlisten]
+	// granted [*] [plugin:event|emit plugin:event|emit_to plugin:event|listen
+	// plugin:event|unlisten]
 }

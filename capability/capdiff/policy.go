@@ -96,7 +96,8 @@ func (g *grant) matchesLabels(c caller) bool {
 // matching returns the grants that allow a command to a caller.
 func (p *policy) matching(command string, c caller) []grant {
 	a := p.commands[command]
-	if len(a.denied) > 0 && (!p.denyByOrigin || slices.ContainsFunc(a.denied, func(g grant) bool { return g.isFor(c) })) {
+	if len(a.denied) > 0 &&
+		(!p.denyByOrigin || slices.ContainsFunc(a.denied, func(g grant) bool { return g.isFor(c) })) {
 		return nil
 	}
 	var grants []grant

@@ -15,9 +15,11 @@ import (
 func check(c *command, args []string) (int, error) {
 	var rules list
 	c.sourceFlags()
-	mode := c.flags.String("mode", "lint", "`measure` to judge by: lint (mistakes and risks), schema (the JSON Schema), reference (what the build accepts)")
+	mode := c.flags.String("mode", "lint",
+		"`measure` to judge by: lint (mistakes and risks), schema (the JSON Schema), reference (what the build accepts)")
 	c.flags.Var(&rules, "rule", "`CODE=LEVEL` sets a rule to off, info, warning or error; may be repeated")
-	fix := c.flags.Bool("fix", false, "write the changes that are mechanical into the files, none that is a guess, then check again")
+	fix := c.flags.Bool("fix", false,
+		"write the changes that are mechanical into the files, none that is a guess, then check again")
 	if err := c.parse(args, "[FLAGS] [PATH...]", "text", "json", "sarif"); err != nil {
 		return 0, err
 	}
@@ -48,7 +50,8 @@ func check(c *command, args []string) (int, error) {
 	case "sarif":
 		err = report.SARIF(c.env.Stdout, found, lint.Rules())
 	default:
-		err = report.Text(c.env.Stdout, found, report.TextOptions{Color: c.env.Color, Files: len(p.docs) + len(p.inlined)})
+		err = report.Text(c.env.Stdout, found,
+			report.TextOptions{Color: c.env.Color, Files: len(p.docs) + len(p.inlined)})
 	}
 	if err != nil {
 		return 0, err

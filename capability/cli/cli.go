@@ -88,7 +88,8 @@ func Run(args []string, env Env) int {
 	}
 	run := commands[name]
 	if run == nil {
-		fmt.Fprintf(env.Stderr, "capability: there is no command %q; there are check, explain, who, diff, schema and fmt. \"capability help\" says what they do.\n", name)
+		fmt.Fprintf(env.Stderr,
+			"capability: there is no command %q; there are check, explain, who, diff, schema and fmt. \"capability help\" says what they do.\n", name)
 		return ExitUsage
 	}
 	c := &command{env: env, flags: flag.NewFlagSet("capability "+name, flag.ContinueOnError)}
@@ -137,9 +138,12 @@ func (c *command) parse(args []string, synopsis string, formats ...string) error
 
 // sourceFlags adds the flags that say what capabilities are resolved with.
 func (c *command) sourceFlags() {
-	c.flags.Var(&c.manifests, "manifest", "`FILE` with manifests: an acl-manifests.json, or PLUGIN=FILE with the permissions of one plugin; may be repeated")
-	c.flags.StringVar(&c.platform, "platform", "", "`platform` to look at: linux, macOS, windows, android, iOS (default all)")
-	c.flags.StringVar(&c.config, "config", "", "`FILE` tauri.conf.json that lists the active capabilities; \"none\" for none (default: the one beside the folder)")
+	c.flags.Var(&c.manifests, "manifest",
+		"`FILE` with manifests: an acl-manifests.json, or PLUGIN=FILE with the permissions of one plugin; may be repeated")
+	c.flags.StringVar(&c.platform, "platform", "",
+		"`platform` to look at: linux, macOS, windows, android, iOS (default all)")
+	c.flags.StringVar(&c.config, "config", "",
+		"`FILE` tauri.conf.json that lists the active capabilities; \"none\" for none (default: the one beside the folder)")
 }
 
 func (c *command) target() (capability.Platform, error) {

@@ -48,8 +48,10 @@ func TestCheck(t *testing.T) {
 	code, out, errs := run("check", dir)
 	require.Equal(t, cli.ExitFindings, code)
 	require.Empty(t, errs)
-	require.Contains(t, out, `fs.toml:3:16: error: The plugin fs has no permission "fs:alow-read-file"; did you mean "fs:allow-read-file"? [unknown-permission]`)
-	require.Contains(t, out, "    3 | permissions = [\"fs:alow-read-file\"]\n      |                ^^^^^^^^^^^^^^^^^^^\n")
+	require.Contains(t, out,
+		`fs.toml:3:16: error: The plugin fs has no permission "fs:alow-read-file"; did you mean "fs:allow-read-file"? [unknown-permission]`)
+	require.Contains(t, out,
+		"    3 | permissions = [\"fs:alow-read-file\"]\n      |                ^^^^^^^^^^^^^^^^^^^\n")
 	require.Contains(t, out, "2 files checked: 1 error.")
 
 	code, out, _ = run("check", "-mode", "schema", dir)
@@ -67,7 +69,8 @@ func TestCheck(t *testing.T) {
 	}
 	require.NoError(t, json.Unmarshal([]byte(out), &findings))
 	require.Len(t, findings, 1)
-	require.Equal(t, "unknown-permission error /permissions/0", strings.Join([]string{findings[0].Code, findings[0].Severity, findings[0].Path}, " "))
+	require.Equal(t, "unknown-permission error /permissions/0",
+		strings.Join([]string{findings[0].Code, findings[0].Severity, findings[0].Path}, " "))
 	require.Equal(t, 16, findings[0].Start.Column)
 
 	code, out, _ = run("check", "-format", "sarif", dir)
@@ -83,16 +86,19 @@ func TestCheckFixes(t *testing.T) {
 	})
 	code, out, errs := run("check", "-fix", dir)
 	require.Equal(t, cli.ExitFindings, code)
-	require.Contains(t, out, "1 file checked: 1 error.", "what was probably meant is a guess, and nothing is granted by a guess")
+	require.Contains(t, out, "1 file checked: 1 error.",
+		"what was probably meant is a guess, and nothing is granted by a guess")
 	require.Contains(t, errs, "changes made")
 	text, err := os.ReadFile(filepath.Join(dir, "capabilities/a.json"))
 	require.NoError(t, err)
-	require.JSONEq(t, `{"identifier": "a", "windows": ["main"], "permissions": ["core:default", "fs:alow-read-file", {"identifier": "fs:scope", "allow": ["$APP"]}, "core:window:allow-close"], "platforms": ["macOS"]}`, string(text))
+	require.JSONEq(t,
+		`{"identifier": "a", "windows": ["main"], "permissions": ["core:default", "fs:alow-read-file", {"identifier": "fs:scope", "allow": ["$APP"]}, "core:window:allow-close"], "platforms": ["macOS"]}`, string(text))
 }
 
 func TestCheckWithoutManifestsSaysWhatItLeavesOut(t *testing.T) {
 	t.Parallel()
-	dir := project(t, map[string]string{"a.json": `{"identifier": "a", "windows": ["main"], "permissions": ["http:default", "http:allow-x", "window:allow-close"]}`})
+	dir := project(t,
+		map[string]string{"a.json": `{"identifier": "a", "windows": ["main"], "permissions": ["http:default", "http:allow-x", "window:allow-close"]}`})
 	code, out, _ := run("check", filepath.Join(dir, "a.json"))
 	require.Equal(t, cli.ExitFindings, code)
 	require.Equal(t, 1, strings.Count(out, "unchecked-plugin"))
@@ -119,7 +125,8 @@ func TestCheckFollowsTheConfiguration(t *testing.T) {
 func TestInlineCapabilities(t *testing.T) {
 	t.Parallel()
 	inline := `{"app": {"security": {"capabilities": ["main", {"identifier": "extra", "windows": ["main"], "permissions": ["core:window:alow-hide"]}]}}}`
-	dir := project(t, map[string]string{"src-tauri/capabilities/main.json": sound, "src-tauri/tauri.conf.json": inline})
+	dir := project(t, map[string]string{"src-tauri/capabilities/main.json": sound,
+		"src-tauri/tauri.conf.json": inline})
 	for _, mode := range []string{"lint", "reference"} {
 		code, out, _ := run("check", "-mode", mode, dir)
 		require.Equal(t, cli.ExitFindings, code)
@@ -127,7 +134,10 @@ func TestInlineCapabilities(t *testing.T) {
 		require.Contains(t, out, "2 files checked: 1 error.")
 	}
 
-	dir = project(t, map[string]string{"package.json": `{"name": "x"}`, "src-tauri/tauri.conf.json": strings.Replace(strings.Replace(inline, `"main", {`, "{", 1), "alow", "allow", 1)})
+	dir = project(t,
+		map[string]string{"package.json": `{"name": "x"}`,
+			"src-tauri/tauri.conf.json": strings.Replace(strings.Replace(inline, `"main", {`, "{", 1), "alow", "allow",
+				1)})
 	code, out, errs := run("check", dir)
 	require.Equal(t, cli.ExitClean, code, out+errs)
 	require.Equal(t, "1 file checked, nothing found.\n", out, "package.json is no capability file")
@@ -139,7 +149,9 @@ func TestInlineCapabilities(t *testing.T) {
 // permissions is one before any build.
 func TestOwnPermissionsLimitOwnCommands(t *testing.T) {
 	t.Parallel()
-	dir := project(t, map[string]string{"capabilities/main.json": sound, "permissions/app.toml": "[[permission]]\nidentifier = \"allow-greet\"\n[permission.commands]\nallow = [\"greet\"]\n"})
+	dir := project(t,
+		map[string]string{"capabilities/main.json": sound,
+			"permissions/app.toml": "[[permission]]\nidentifier = \"allow-greet\"\n[permission.commands]\nallow = [\"greet\"]\n"})
 	code, out, _ := run("explain", "-command", "greet", "-window", "main", dir)
 	require.Equal(t, cli.ExitFindings, code)
 	require.Contains(t, out, `"allow-greet"`)
@@ -155,7 +167,10 @@ func TestOwnPermissionsLimitOwnCommands(t *testing.T) {
 // The application's own pages are local, however they are addressed.
 func TestOwnPagesAreLocal(t *testing.T) {
 	t.Parallel()
-	dir := project(t, map[string]string{"capabilities/main.json": sound, "tauri.conf.json": `{"build": {"devUrl": "http://localhost:1420"}}`, "tauri.windows.conf.json": `{"build": {"devUrl": "http://localhost:9000"}}`})
+	dir := project(t,
+		map[string]string{"capabilities/main.json": sound,
+			"tauri.conf.json":         `{"build": {"devUrl": "http://localhost:1420"}}`,
+			"tauri.windows.conf.json": `{"build": {"devUrl": "http://localhost:9000"}}`})
 	for _, c := range []struct {
 		url, platform string
 		code          int
@@ -169,7 +184,8 @@ func TestOwnPagesAreLocal(t *testing.T) {
 		{"http://localhost:1420/", "windows", cli.ExitFindings},
 		{"https://tauri.localhost.example/", "", cli.ExitFindings},
 	} {
-		code, out, errs := run("explain", "-command", "core:window:close", "-window", "main", "-url", c.url, "-platform", c.platform, dir)
+		code, out, errs := run("explain", "-command", "core:window:close", "-window", "main", "-url", c.url,
+			"-platform", c.platform, dir)
 		require.Equal(t, c.code, code, "%v: %s", c, out)
 		require.Equal(t, code == cli.ExitClean, strings.Contains(errs, "a page of the application itself"), errs)
 	}
@@ -197,7 +213,8 @@ func TestConfigurationOfAPlatform(t *testing.T) {
 	require.Empty(t, errs)
 	code, _ = ask("android")
 	require.Equal(t, cli.ExitFindings, code)
-	require.NoError(t, os.Rename(filepath.Join(dir, "tauri.android.conf.json"), filepath.Join(dir, "tauri.conf.json5")))
+	require.NoError(t, os.Rename(filepath.Join(dir, "tauri.android.conf.json"),
+		filepath.Join(dir, "tauri.conf.json5")))
 	code, _ = ask("")
 	require.Equal(t, cli.ExitFindings, code, "the first configuration that is there counts")
 }
@@ -207,7 +224,8 @@ func TestPaths(t *testing.T) {
 	dir := project(t, map[string]string{"real/a.json": sound, "app/src-tauri/x": ""})
 	require.NoError(t, os.Symlink(filepath.Join(dir, "real"), filepath.Join(dir, "app/src-tauri/capabilities")))
 	file := filepath.Join(dir, "real/a.json")
-	for _, paths := range [][]string{{filepath.Join(dir, "app")}, {file, dir + "/real/./a.json"}, {file, filepath.Dir(file)}} {
+	for _, paths := range [][]string{{filepath.Join(dir, "app")}, {file, dir + "/real/./a.json"},
+		{file, filepath.Dir(file)}} {
 		code, out, errs := run(append([]string{"check"}, paths...)...)
 		require.Equal(t, cli.ExitClean, code, out+errs)
 		require.Equal(t, "1 file checked, nothing found.\n", out)
@@ -221,7 +239,8 @@ func TestExplain(t *testing.T) {
 	require.Equal(t, cli.ExitClean, code)
 	require.True(t, strings.HasPrefix(out, "allowed: plugin:window|close"), out)
 
-	code, out, _ = run("explain", "-command", "plugin:window|close", "-window", "main", "-url", "https://x.example/", dir)
+	code, out, _ = run("explain", "-command", "plugin:window|close", "-window", "main", "-url", "https://x.example/",
+		dir)
 	require.Equal(t, cli.ExitFindings, code)
 	require.Contains(t, out, `"urls": ["https://x.example"]`)
 
@@ -248,7 +267,8 @@ func TestWho(t *testing.T) {
 	require.Contains(t, out, `"plugin:window|close"`)
 	_, out, _ = run("who", "-command", "core:window:hide", "-format", "json", dir)
 	require.Contains(t, out, `"core:window:allow-hide"`)
-	denying := project(t, map[string]string{"capabilities/a.json": `{"identifier": "a", "windows": ["main"], "permissions": ["core:window:deny-close"]}`})
+	denying := project(t,
+		map[string]string{"capabilities/a.json": `{"identifier": "a", "windows": ["main"], "permissions": ["core:window:deny-close"]}`})
 	_, out, _ = run("who", "-command", "core:window:close", denying)
 	require.Contains(t, out, "denied to all by")
 	_, out, _ = run("who", "-command", "core:window:close", "-deny-by-origin", denying)
@@ -260,7 +280,8 @@ func TestWho(t *testing.T) {
 
 func TestDiff(t *testing.T) {
 	t.Parallel()
-	dir := project(t, map[string]string{"old/a.json": sound, "new/a.json": strings.Replace(sound, `["main"]`, `["main", "x"]`, 1)})
+	dir := project(t,
+		map[string]string{"old/a.json": sound, "new/a.json": strings.Replace(sound, `["main"]`, `["main", "x"]`, 1)})
 	before, after := filepath.Join(dir, "old"), filepath.Join(dir, "new")
 	code, out, _ := run("diff", before, after)
 	require.Equal(t, cli.ExitFindings, code)
@@ -286,7 +307,8 @@ func TestSchemaAndFormat(t *testing.T) {
 	require.Equal(t, cli.ExitFindings, code)
 	require.Contains(t, out, "a.json")
 	_, out, _ = run("fmt", dir)
-	require.Equal(t, "{\n  \"identifier\": \"main\",\n  \"windows\": [\"main\"],\n  \"permissions\": [\n    \"core:default\",\n    \"core:window:allow-close\"\n  ]\n}\n", out)
+	require.Equal(t,
+		"{\n  \"identifier\": \"main\",\n  \"windows\": [\"main\"],\n  \"permissions\": [\n    \"core:default\",\n    \"core:window:allow-close\"\n  ]\n}\n", out)
 	code, _, _ = run("fmt", "-w", dir)
 	require.Equal(t, cli.ExitClean, code)
 	code, _, _ = run("fmt", "-check", dir)
@@ -315,7 +337,8 @@ func TestUsage(t *testing.T) {
 		{[]string{"check", "-manifest", filepath.Join(dir, "x.toml"), file}, "say whose permissions"},
 		{[]string{"explain", file}, "needs a command and a window"},
 		{[]string{"explain", "-command", "a", "-window", "b", "-url", "x", file}, "https://example.com/page"},
-		{[]string{"explain", "-command", "a", "-window", "b", filepath.Join(dir, "bad.json")}, "must be corrected first"},
+		{[]string{"explain", "-command", "a", "-window", "b", filepath.Join(dir, "bad.json")},
+			"must be corrected first"},
 		{[]string{"diff", file}, "two files or folders"},
 		{[]string{"schema", file}, "-manifest"},
 		{[]string{"fmt", filepath.Join(dir, "bad.json")}, "left as it is"},
@@ -335,8 +358,10 @@ func TestUsage(t *testing.T) {
 // A file's text must not steer the terminal that shows it.
 func TestOutputIsPrintable(t *testing.T) {
 	t.Parallel()
-	dir := project(t, map[string]string{"a.json": "{\"identifier\": \"a\x1b[2J\\u001b[2J\", \"windows\": [\"\\u009b31m\"], \"permissions\": [\"\\u001b]0;x\\u0007\"]}"})
-	for _, args := range [][]string{{"check"}, {"who", "-command", "x\x1b"}, {"explain", "-command", "a\x1b", "-window", "b\x1b"}} {
+	dir := project(t,
+		map[string]string{"a.json": "{\"identifier\": \"a\x1b[2J\\u001b[2J\", \"windows\": [\"\\u009b31m\"], \"permissions\": [\"\\u001b]0;x\\u0007\"]}"})
+	for _, args := range [][]string{{"check"}, {"who", "-command", "x\x1b"},
+		{"explain", "-command", "a\x1b", "-window", "b\x1b"}} {
 		_, out, errs := run(append(args, filepath.Join(dir, "a.json"))...)
 		require.NotContains(t, out+errs, "\x1b")
 		require.NotContains(t, out+errs, "\u009b")

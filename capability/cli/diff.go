@@ -11,11 +11,13 @@ import (
 
 func diff(c *command, args []string) (int, error) {
 	c.sourceFlags()
-	if err := c.parse(args, "[FLAGS] OLD NEW\n\nOLD and NEW are files or folders. The exit code is 1 where NEW grants something that OLD does not.\n", "text", "json"); err != nil {
+	if err := c.parse(args,
+		"[FLAGS] OLD NEW\n\nOLD and NEW are files or folders. The exit code is 1 where NEW grants something that OLD does not.\n", "text", "json"); err != nil {
 		return 0, err
 	}
 	if len(c.args) != 2 {
-		return 0, errors.New("diff needs two files or folders, such as: capability diff old/capabilities src-tauri/capabilities")
+		return 0,
+			errors.New("diff needs two files or folders, such as: capability diff old/capabilities src-tauri/capabilities")
 	}
 	platform, err := c.target()
 	if err != nil {
@@ -44,7 +46,8 @@ func diff(c *command, args []string) (int, error) {
 	changes := capdiff.Compare(*old, *now, o)
 	widens := slices.ContainsFunc(changes, capdiff.Change.Widens)
 	if c.format == "json" {
-		err = report.Encode(c.env.Stdout, map[string]any{"changes": append([]capdiff.Change{}, changes...), "widens": widens})
+		err = report.Encode(c.env.Stdout, map[string]any{"changes": append([]capdiff.Change{}, changes...),
+			"widens": widens})
 	} else {
 		err = report.Changes(c.env.Stdout, changes, report.TextOptions{Color: c.env.Color})
 	}

@@ -19,11 +19,13 @@ type callerFlags struct {
 func (c *command) callerFlags() *callerFlags {
 	f := &callerFlags{}
 	c.sourceFlags()
-	c.flags.StringVar(&f.command, "command", "", "`command`: \"plugin:window|close\", \"core:window:close\", or \"greet\" of the application itself")
+	c.flags.StringVar(&f.command, "command", "",
+		"`command`: \"plugin:window|close\", \"core:window:close\", or \"greet\" of the application itself")
 	c.flags.StringVar(&f.window, "window", "", "`label` of the window")
 	c.flags.StringVar(&f.webview, "webview", "", "`label` of the webview (default that of the window)")
 	c.flags.StringVar(&f.url, "url", "", "`URL` of a remote page (default the application's own page)")
-	c.flags.BoolVar(&f.denyByOrigin, "deny-by-origin", false, "let a denial count only where its capability's origin matches, unlike released versions")
+	c.flags.BoolVar(&f.denyByOrigin, "deny-by-origin", false,
+		"let a denial count only where its capability's origin matches, unlike released versions")
 	return f
 }
 
@@ -82,7 +84,8 @@ func explain(c *command, args []string) (int, error) {
 		return 0, err
 	}
 	if f.command == "" || f.window == "" {
-		return 0, errors.New("explain needs a command and a window, such as: capability explain -command 'plugin:window|close' -window main")
+		return 0,
+			errors.New("explain needs a command and a window, such as: capability explain -command 'plugin:window|close' -window main")
 	}
 	policy, caller, err := c.resolved(f)
 	if err != nil {
@@ -122,11 +125,13 @@ func (c *command) paintVerdict(x *capability.Explanation) string {
 
 func who(c *command, args []string) (int, error) {
 	f := c.callerFlags()
-	if err := c.parse(args, "-command COMMAND | -window LABEL [-url URL] [FLAGS] [PATH...]", "text", "json"); err != nil {
+	if err := c.parse(args, "-command COMMAND | -window LABEL [-url URL] [FLAGS] [PATH...]", "text",
+		"json"); err != nil {
 		return 0, err
 	}
 	if (f.command == "") == (f.window == "") {
-		return 0, errors.New("who needs either a command or a window, such as: capability who -command 'plugin:window|close', or: capability who -window main")
+		return 0,
+			errors.New("who needs either a command or a window, such as: capability who -command 'plugin:window|close', or: capability who -window main")
 	}
 	policy, caller, err := c.resolved(f)
 	if err != nil {
@@ -137,7 +142,9 @@ func who(c *command, args []string) (int, error) {
 	}
 	commands := policy.Callable(caller)
 	if c.format == "json" {
-		return ExitClean, report.Encode(c.env.Stdout, map[string]any{"window": f.window, "origin": caller.Origin.String(), "commands": commands, "applicationCommandsChecked": policy.AppChecked()})
+		return ExitClean,
+			report.Encode(c.env.Stdout, map[string]any{"window": f.window, "origin": caller.Origin.String(),
+				"commands": commands, "applicationCommandsChecked": policy.AppChecked()})
 	}
 	fmt.Fprintf(c.env.Stdout, "window %q, %s, may call %d commands", f.window, pageOf(caller.Origin), len(commands))
 	if !policy.AppChecked() {
@@ -162,7 +169,9 @@ func (c *command) whoMay(policy *capability.Policy, command string, denyByOrigin
 	x := policy.Explain(command, capability.Caller{})
 	grants, denials := policy.Grants(x.Command), policy.Denials(x.Command)
 	if c.format == "json" {
-		return report.Encode(c.env.Stdout, map[string]any{"command": x.Command, "verdict": x.Verdict, "grants": append([]capability.Grant{}, grants...), "denials": append([]capability.Grant{}, denials...), "permissions": append([]string{}, x.Offers...)})
+		return report.Encode(c.env.Stdout, map[string]any{"command": x.Command, "verdict": x.Verdict,
+			"grants": append([]capability.Grant{}, grants...), "denials": append([]capability.Grant{}, denials...),
+			"permissions": append([]string{}, x.Offers...)})
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", x.Command)
@@ -173,14 +182,16 @@ func (c *command) whoMay(policy *capability.Policy, command string, denyByOrigin
 		} else if denyByOrigin {
 			whom = "the application's own pages"
 		}
-		fmt.Fprintf(&b, "  denied to %s by capability %q%s: %s\n", whom, g.Capability().Identifier, placeOf(g), strings.Join(g.Chain(), " → "))
+		fmt.Fprintf(&b, "  denied to %s by capability %q%s: %s\n", whom, g.Capability().Identifier, placeOf(g),
+			strings.Join(g.Chain(), " → "))
 	}
 	for _, g := range grants {
 		page := "the application's own pages"
 		if g.Remote() != "" {
 			page = "pages of " + g.Remote()
 		}
-		fmt.Fprintf(&b, "  %s, %s\n    by capability %q%s: %s\n", audienceOf(g), page, g.Capability().Identifier, placeOf(g), strings.Join(g.Chain(), " → "))
+		fmt.Fprintf(&b, "  %s, %s\n    by capability %q%s: %s\n", audienceOf(g), page, g.Capability().Identifier,
+			placeOf(g), strings.Join(g.Chain(), " → "))
 	}
 	if len(grants) == 0 {
 		switch {

@@ -9,7 +9,8 @@ import (
 
 func formatFiles(c *command, args []string) (int, error) {
 	write := c.flags.Bool("w", false, "write the files instead of printing them")
-	list := c.flags.Bool("check", false, "only list the files that are not in canonical form; exit code 1 if there are any")
+	list := c.flags.Bool("check", false,
+		"only list the files that are not in canonical form; exit code 1 if there are any")
 	if err := c.parse(args, "[-w | -check] [PATH...]", "text", "json"); err != nil {
 		return 0, err
 	}

@@ -32,7 +32,8 @@ func (c *command) load(paths []string) (*project, error) {
 	if len(paths) == 0 {
 		app := appAt(".")
 		if app == "" {
-			return nil, errors.New("there is no folder capabilities or src-tauri/capabilities here; name the files or the folder to look at")
+			return nil,
+				errors.New("there is no folder capabilities or src-tauri/capabilities here; name the files or the folder to look at")
 		}
 		paths = []string{app}
 	}
@@ -331,10 +332,13 @@ func (c *command) policy(p *project, platform capability.Platform, denyByOrigin 
 		broken = append(broken, d.Check(capability.ModeReference)...)
 	}
 	if err := broken.Err(); err != nil {
-		return nil, fmt.Errorf("the files have mistakes that must be corrected first; \"capability check\" shows them all: %w", err)
+		return nil,
+			fmt.Errorf("the files have mistakes that must be corrected first; \"capability check\" shows them all: %w",
+				err)
 	}
 	capabilities, _ := p.capabilities()
-	policy, found := capability.Resolve(capabilities, p.manifests, capability.ResolveOptions{Platform: platform, Partial: !p.manifests.Whole(), DenyByOrigin: denyByOrigin})
+	policy, found := capability.Resolve(capabilities, p.manifests,
+		capability.ResolveOptions{Platform: platform, Partial: !p.manifests.Whole(), DenyByOrigin: denyByOrigin})
 	if err := found.Err(); err != nil {
 		c.note("the files have mistakes, see \"capability check\": %v", err)
 	}

@@ -7,7 +7,8 @@ import (
 )
 
 func schema(c *command, args []string) (int, error) {
-	c.flags.Var(&c.manifests, "manifest", "`FILE` acl-manifests.json: give the project's schema, with the identifiers it knows; may be repeated")
+	c.flags.Var(&c.manifests, "manifest",
+		"`FILE` acl-manifests.json: give the project's schema, with the identifiers it knows; may be repeated")
 	if err := c.parse(args, "[-manifest FILE]...", "json"); err != nil {
 		return 0, err
 	}

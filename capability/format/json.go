@@ -83,9 +83,10 @@ func roleOf(root syntax.Value) role {
 }
 
 var canonicalKeys = map[role][]string{
-	roleOther:      {"$schema", "capabilities"},
-	roleCapability: {"$schema", "identifier", "description", "platforms", "local", "remote", "windows", "webviews", "permissions"},
-	roleEntry:      {"identifier", "allow", "deny"},
+	roleOther: {"$schema", "capabilities"},
+	roleCapability: {"$schema", "identifier", "description", "platforms", "local", "remote", "windows", "webviews",
+		"permissions"},
+	roleEntry: {"identifier", "allow", "deny"},
 }
 
 func childRole(parent role, key string) role {

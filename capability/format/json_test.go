@@ -75,7 +75,8 @@ func sameMeaning(t *testing.T, d *capability.Document) {
 		b := again.Capabilities()[i]
 		require.Equal(t, uniquePermissions(a), uniquePermissions(b), "%s\n→\n%s", d.Source(), out)
 		plain := func(c capability.Capability) capability.Capability {
-			return capability.Capability{Identifier: c.Identifier, Description: c.Description, Local: c.Local, Remote: c.Remote,
+			return capability.Capability{Identifier: c.Identifier, Description: c.Description, Local: c.Local,
+				Remote:  c.Remote,
 				Windows: c.Windows, Webviews: c.Webviews, Platforms: c.Platforms}
 		}
 		require.Equal(t, plain(a), plain(b))

@@ -12,7 +12,8 @@ import (
 
 func formatTOML(d *capability.Document) (string, error) {
 	src := strings.TrimPrefix(d.Source(), "\ufeff")
-	f := formatter{src: src, doc: syntax.Parse([]byte(src), syntax.Options{Format: syntax.TOML, MaxBytes: 1 << 30, MaxDepth: 10_000})}
+	f := formatter{src: src,
+		doc: syntax.Parse([]byte(src), syntax.Options{Format: syntax.TOML, MaxBytes: 1 << 30, MaxDepth: 10_000})}
 	f.split()
 	text := f.join()
 	o := capability.Options{Format: capability.TOML, MaxBytes: 1 << 30, MaxDepth: 10_000}
@@ -39,8 +40,10 @@ func (unchangedError) Permanent() bool { return true }
 // permissions and from duplicates.
 func sameCapabilities(a, b []capability.Capability) bool {
 	return slices.EqualFunc(a, b, func(a, b capability.Capability) bool {
-		return a.Identifier == b.Identifier && a.Description == b.Description && a.Local == b.Local && slices.Equal(a.Remote, b.Remote) &&
-			slices.Equal(a.Windows, b.Windows) && slices.Equal(a.Webviews, b.Webviews) && slices.Equal(a.Platforms, b.Platforms) && slices.Equal(entries(a), entries(b))
+		return a.Identifier == b.Identifier && a.Description == b.Description && a.Local == b.Local &&
+			slices.Equal(a.Remote, b.Remote) &&
+			slices.Equal(a.Windows, b.Windows) && slices.Equal(a.Webviews, b.Webviews) &&
+			slices.Equal(a.Platforms, b.Platforms) && slices.Equal(entries(a), entries(b))
 	})
 }
 
@@ -132,7 +135,8 @@ func (f *formatter) lineEnd(at int) int {
 }
 
 func (f *formatter) emptyLine(from, to int) bool {
-	return from < to && strings.Count(strings.NewReplacer(" ", "", "\t", "", "\r", "").Replace(f.src[from:to]), "\n\n") > 0
+	return from < to && strings.Count(strings.NewReplacer(" ", "", "\t", "", "\r", "").Replace(f.src[from:to]),
+		"\n\n") > 0
 }
 
 // permissions writes the array after a key anew, unless it contains comments.

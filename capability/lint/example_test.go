@@ -16,5 +16,6 @@ permissions = ["core:default", "core:window:default"]
 		fmt.Println(found)
 	}
 	// Output:
-	// main.toml:3:32: info: "core:window:default" is already in "core:default"; it can be removed. (redundant-permission)
+	// main.toml:3:32: info: "core:window:default" is already in "core:default"; it can be removed.
+	// (redundant-permission)
 }

@@ -96,7 +96,8 @@ func mistakes(docs []*capability.Document, capabilities []capability.Capability,
 	for _, d := range docs {
 		l.unknownKeys(d)
 		if d.Format() == capability.JSON5 && len(d.Capabilities()) > 0 {
-			l.report(codeJSON5Feature, d.Root(), "JSON5 files are ignored unless the build has the Cargo feature config-json5.")
+			l.report(codeJSON5Feature, d.Root(),
+				"JSON5 files are ignored unless the build has the Cargo feature config-json5.")
 		}
 	}
 	for i := range capabilities {
@@ -175,21 +176,27 @@ func (l *linter) capability(c *capability.Capability) {
 // reported already, and is not taken for missing.
 func (l *linter) reach(c *capability.Capability) {
 	if len(c.Permissions) == 0 && holds(c, "permissions", syntax.Array) == 0 {
-		l.report(codeEmptyPermissions, at(c, "permissions"), "The capability %q has no permissions, so it grants nothing.", c.Identifier)
+		l.report(codeEmptyPermissions, at(c, "permissions"),
+			"The capability %q has no permissions, so it grants nothing.", c.Identifier)
 	}
-	if len(c.Windows)+len(c.Webviews) == 0 && !resembles(c, "windows", "webviews") && holds(c, "windows", syntax.Array)+holds(c, "webviews", syntax.Array) == 0 {
-		l.report(codeNoWindows, at(c, "identifier"), `The capability %q names neither windows nor webviews, so its commands reach none; add "windows": ["main"].`, c.Identifier)
+	if len(c.Windows)+len(c.Webviews) == 0 && !resembles(c, "windows", "webviews") &&
+		holds(c, "windows", syntax.Array)+holds(c, "webviews", syntax.Array) == 0 {
+		l.report(codeNoWindows, at(c, "identifier"),
+			`The capability %q names neither windows nor webviews, so its commands reach none; add "windows": ["main"].`, c.Identifier)
 	}
 	if !c.Local && len(c.Remote) == 0 && holds(c, "remote", syntax.Object) == 0 {
-		l.report(codeNoOrigin, at(c, "local"), `The capability %q is not for the application's own pages, and "remote" lists no URL; leave "local" out, or add "remote": {"urls": [...]}.`, c.Identifier)
+		l.report(codeNoOrigin, at(c, "local"),
+			`The capability %q is not for the application's own pages, and "remote" lists no URL; leave "local" out, or add "remote": {"urls": [...]}.`, c.Identifier)
 	}
 	if c.Platforms != nil && len(c.Platforms) == 0 && holds(c, "platforms", syntax.Array) == 0 {
-		l.report(codeEmptyPlatforms, at(c, "platforms"), `An empty "platforms" keeps the capability %q from ever being active; leave it out for all platforms.`, c.Identifier)
+		l.report(codeEmptyPlatforms, at(c, "platforms"),
+			`An empty "platforms" keeps the capability %q from ever being active; leave it out for all platforms.`,
+			c.Identifier)
 	}
 }
 
-// resembles reports whether an unknown key looks like one of keys. It is reported itself, so what is
-// missing because of it is not.
+// resembles reports whether an unknown key looks like one of keys. It is reported itself, so what
+// is missing because of it is not.
 func resembles(c *capability.Capability, keys ...string) bool {
 	for key := range c.Value().Members() {
 		name := key.Text()
@@ -223,16 +230,18 @@ func (l *linter) labels(c *capability.Capability) {
 		for i, text := range patterns {
 			place := func() capability.Value { return item(c, c.Value().Get(key), i) }
 			if strings.TrimSpace(text) == "" {
-				l.report(codeImpossibleLabel, place(), "No window has the label %q; write its label, or \"*\" for all.", text)
+				l.report(codeImpossibleLabel, place(),
+					"No window has the label %q; write its label, or \"*\" for all.", text)
 				continue
 			}
 			if _, err := pattern.CompileGlob(text); err != nil {
 				continue // reported as a pattern
 			}
 			if at := strings.IndexAny(withoutClasses(text), `{}, .\^()+|$@#%&"'`); at >= 0 {
-				l.report(codeImpossibleLabel, place(), "%q has no special meaning in a pattern, and labels cannot contain it: "+
-					"they consist of letters, digits, - / : and _. Patterns have *, ? and [abc]; write each label as a "+
-					"separate item.", string([]rune(text[at:])[0]))
+				l.report(codeImpossibleLabel, place(),
+					"%q has no special meaning in a pattern, and labels cannot contain it: "+
+						"they consist of letters, digits, - / : and _. Patterns have *, ? and [abc]; write each label as a "+
+						"separate item.", string([]rune(text[at:])[0]))
 			}
 		}
 	}
@@ -289,23 +298,28 @@ func (l *linter) keys(object capability.Value, owner string, known, outside []st
 		if l.renamed[key.Position()] {
 			continue // reported instead of the missing key that it resembles
 		}
-		if slices.Contains(known, name) || name == "$schema" && object.Path() == "" || strings.HasPrefix(name, "//") || name == "$comment" {
+		if slices.Contains(known, name) || name == "$schema" && object.Path() == "" || strings.HasPrefix(name, "//") ||
+			name == "$comment" {
 			continue
 		}
 		if owner == "a permission" && name == "scope" {
-			l.report(codeUnknownKey, key, `"scope" has no effect in a permission; put "allow" and "deny" beside "identifier".`)
+			l.report(codeUnknownKey, key,
+				`"scope" has no effect in a permission; put "allow" and "deny" beside "identifier".`)
 			continue
 		}
 		if slices.Contains(outside, name) {
-			l.report(codeUnknownKey, key, "%q has no effect in a permission; it belongs to the capability around it.", name)
+			l.report(codeUnknownKey, key, "%q has no effect in a permission; it belongs to the capability around it.",
+				name)
 			continue
 		}
 		like := words.Closest(name, known)
 		if like == "" || object.Get(like).Exists() {
-			l.report(codeUnknownKey, key, "The key %q means nothing in %s and is ignored; there are %s.", name, owner, strings.Join(known, ", "))
+			l.report(codeUnknownKey, key, "The key %q means nothing in %s and is ignored; there are %s.", name, owner,
+				strings.Join(known, ", "))
 			continue
 		}
-		f := l.report(codeUnknownKey, key, "The key %q means nothing in %s and is ignored; did you mean %q?", name, owner, like)
+		f := l.report(codeUnknownKey, key, "The key %q means nothing in %s and is ignored; did you mean %q?", name,
+			owner, like)
 		f.Fix = fix(key.Rename(like), true)
 	}
 }

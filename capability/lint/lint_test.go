@@ -55,45 +55,77 @@ func TestLintRules(t *testing.T) {
 		code              capability.Code
 	}{
 		{head + `"permissions":["core:default"],"permission":[]}`, "/permission", "is ignored", codeUnknownKey},
-		{head + `"permissions":["core:default"],"platform":["linux"]}`, "/platform", `did you mean "platforms"?`, codeUnknownKey},
-		{head + `"permissions":[{"identifier":"fs:scope","scope":{}}]}`, "/permissions/0/scope", "beside", codeUnknownKey},
-		{head + `"permissions":[{"identifier":"fs:scope","windows":[]}]}`, "/permissions/0/windows", "belongs to the capability", codeUnknownKey},
-		{head + `"permissions":["core:default"],"remote":{"urls":["https://a.b"],"hosts":[]}}`, "/remote/hosts", "there are urls", codeUnknownKey},
+		{head + `"permissions":["core:default"],"platform":["linux"]}`, "/platform", `did you mean "platforms"?`,
+			codeUnknownKey},
+		{head + `"permissions":[{"identifier":"fs:scope","scope":{}}]}`, "/permissions/0/scope", "beside",
+			codeUnknownKey},
+		{head + `"permissions":[{"identifier":"fs:scope","windows":[]}]}`, "/permissions/0/windows",
+			"belongs to the capability", codeUnknownKey},
+		{head + `"permissions":["core:default"],"remote":{"urls":["https://a.b"],"hosts":[]}}`, "/remote/hosts",
+			"there are urls", codeUnknownKey},
 		{`{"identifier":"a","permissions":["core:default"]}`, "/identifier", `add "windows"`, codeNoWindows},
 		{head + `"local":false,"permissions":["core:default"]}`, "/local", "lists no URL", codeNoOrigin},
 		{head + `"platforms":[],"permissions":["core:default"]}`, "/platforms", "leave it out", codeEmptyPlatforms},
 		{head + `"permissions":[]}`, "/permissions", "grants nothing", codeEmptyPermissions},
-		{`{"identifier":"a","windows":["{main,other}"],"permissions":["core:default"]}`, "/windows/0", "separate item", codeImpossibleLabel},
-		{`{"identifier":"a","webviews":[" "],"permissions":["core:default"]}`, "/webviews/0", "No window", codeImpossibleLabel},
-		{`{"identifier":"a","windows":["main**"],"permissions":["core:default"]}`, "/windows/0", "whole component", "window-pattern"},
-		{head + `"permissions":["shell:allow-execute",{"identifier":"shell:allow-execute","allow":[{"name":"x","cmd":"x"}]}]}`, "/permissions/0", "adds nothing", codeBareAndScoped},
-		{head + `"permissions":[{"identifier":"fs:scope","allow":["$APP"]},{"identifier":"fs:scope","allow":["$LOG"]}]}`, "/permissions/1/identifier", "both add up", codeScopedTwice},
-		{head + `"permissions":[{"identifier":"shell:allow-execute","allow":[]}]}`, "/permissions/0/allow", "no limit", codeEmptyAllow},
+		{`{"identifier":"a","windows":["{main,other}"],"permissions":["core:default"]}`, "/windows/0", "separate item",
+			codeImpossibleLabel},
+		{`{"identifier":"a","webviews":[" "],"permissions":["core:default"]}`, "/webviews/0", "No window",
+			codeImpossibleLabel},
+		{`{"identifier":"a","windows":["main**"],"permissions":["core:default"]}`, "/windows/0", "whole component",
+			"window-pattern"},
+		{head +
+			`"permissions":["shell:allow-execute",{"identifier":"shell:allow-execute","allow":[{"name":"x","cmd":"x"}]}]}`, "/permissions/0", "adds nothing", codeBareAndScoped},
+		{head +
+			`"permissions":[{"identifier":"fs:scope","allow":["$APP"]},{"identifier":"fs:scope","allow":["$LOG"]}]}`,
+			"/permissions/1/identifier", "both add up", codeScopedTwice},
+		{head + `"permissions":[{"identifier":"shell:allow-execute","allow":[]}]}`, "/permissions/0/allow", "no limit",
+			codeEmptyAllow},
 		{head + `"permissions":["fs:allow-read"]}`, "/permissions/0", "$APPDATA/**", codeMissingScope},
 		{head + `"permissions":["http:allow-fetch"]}`, "/permissions/0", "api.example.com", codeMissingScope},
-		{head + `"permissions":[{"identifier":"fs:scope","allow":[{"url":"x"}]}]}`, "/permissions/0/allow/0", "keys path", codeUnusedScope},
-		{head + `"permissions":["core:default","core:window:default"]}`, "/permissions/1", `already in "core:default"`, codeRedundantPermission},
-		{head + `"permissions":["core:default","core:app:allow-version"]}`, "/permissions/1", "can be removed", codeRedundantPermission},
+		{head + `"permissions":[{"identifier":"fs:scope","allow":[{"url":"x"}]}]}`, "/permissions/0/allow/0",
+			"keys path", codeUnusedScope},
+		{head + `"permissions":["core:default","core:window:default"]}`, "/permissions/1", `already in "core:default"`,
+			codeRedundantPermission},
+		{head + `"permissions":["core:default","core:app:allow-version"]}`, "/permissions/1", "can be removed",
+			codeRedundantPermission},
 		{head + `"permissions":["shell:deny-execute"]}`, "/permissions/0", "nothing allows", codeDeadDeny},
-		{head + `"permissions":["shell:allow-execute","shell:deny-execute"]}`, "/permissions/1", "a denial wins", codeAllowAndDeny},
-		{head + `"permissions":[{"identifier":"fs:scope","allow":["$APP/**"],"deny":["$APP/**"]}]}`, "/permissions/0/allow/0", "allows and denies", codeAllowAndDeny},
-		{head + `"platforms":["macOS"],"permissions":["shell:allow-open"]}`, "/permissions/0", "on linux only", codePlatformMismatch},
+		{head + `"permissions":["shell:allow-execute","shell:deny-execute"]}`, "/permissions/1", "a denial wins",
+			codeAllowAndDeny},
+		{head + `"permissions":[{"identifier":"fs:scope","allow":["$APP/**"],"deny":["$APP/**"]}]}`,
+			"/permissions/0/allow/0", "allows and denies", codeAllowAndDeny},
+		{head + `"platforms":["macOS"],"permissions":["shell:allow-open"]}`, "/permissions/0", "on linux only",
+			codePlatformMismatch},
 		{head + `"permissions":["shell:allow--x"]}`, "/permissions/0", "older releases", codeDoubleHyphen},
-		{head + `"permissions":["core:default"],"remote":{"urls":["example.com/x"]}}`, "/remote/urls/0", "path on every host", codeRemoteWithoutScheme},
-		{head + `"permissions":["core:default"],"remote":{"urls":["localhost:1420"]}}`, "/remote/urls/0", `write "http://localhost:1420"`, codeRemoteWithoutScheme},
-		{head + `"permissions":["core:default"],"remote":{"urls":["http://localhost"]}}`, "/remote/urls/0", "http://localhost:*", codeRemoteDefaultPort},
-		{head + `"permissions":["core:default"],"remote":{"urls":["https://*:*"]}}`, "/remote/urls/0", "every site", codeRemoteAnyHost},
-		{head + `"permissions":["core:default"],"remote":{"urls":["https://*:*","http://localhost:1420"]}}`, "/remote/urls/0", "is for https only", codeRemoteMissesHTTP},
-		{head + `"permissions":["core:default"],"remote":{"urls":["http://example.com"]}}`, "/remote/urls/0", "not encrypted", codeRemotePlainHTTP},
-		{head + `"permissions":["core:default"],"remote":{"urls":["https://[::1]"]}}`, "/remote/urls/0", "IPv6", "remote-pattern"},
-		{head + `"permissions":["sql:allow-load"],"remote":{"urls":["https://a.example"]}}`, "/permissions/0", "remote pages", codeRemoteDangerous},
-		{`{"identifier":"a","windows":["*"],"permissions":["sql:allow-load"]}`, "/permissions/0", "every window", codeAnyWindowDangerous},
-		{head + `"permissions":[{"identifier":"fs:scope","allow":["**"]}]}`, "/permissions/0/allow/0", "all files", codeScopeAllFiles},
-		{head + `"permissions":[{"identifier":"fs:scope","allow":[{"path":"$HOME/**"}]}]}`, "/permissions/0/allow/0/path", "passwords", codeScopeAllFiles},
-		{head + `"permissions":[{"identifier":"http:allow-fetch","allow":[{"url":"https://*"}]}]}`, "/permissions/0/allow/0/url", "https://*:*", codeScopeAnyHost},
-		{head + `"permissions":[{"identifier":"shell:allow-execute","allow":[{"name":"x","cmd":"x","args":true}]}]}`, "/permissions/0/allow/0/args", "any arguments", codeShellAnyArguments},
-		{head + `"permissions":[{"identifier":"shell:allow-execute","allow":[{"name":"x","cmd":"x","args":["-c",{"validator":"\\S+"}]}]}]}`, "/permissions/0/allow/0/args/1/validator", "nearly every", codeShellAnyArguments},
-		{head + `"permissions":[{"identifier":"shell:allow-execute","allow":[{"name":"x","cmd":"x","args":[{"validator":"[a-z]+","raw":true}]}]}]}`, "/permissions/0/allow/0/args/0/validator", "^ before", codeShellOpenValidator},
+		{head + `"permissions":["core:default"],"remote":{"urls":["example.com/x"]}}`, "/remote/urls/0",
+			"path on every host", codeRemoteWithoutScheme},
+		{head + `"permissions":["core:default"],"remote":{"urls":["localhost:1420"]}}`, "/remote/urls/0",
+			`write "http://localhost:1420"`, codeRemoteWithoutScheme},
+		{head + `"permissions":["core:default"],"remote":{"urls":["http://localhost"]}}`, "/remote/urls/0",
+			"http://localhost:*", codeRemoteDefaultPort},
+		{head + `"permissions":["core:default"],"remote":{"urls":["https://*:*"]}}`, "/remote/urls/0", "every site",
+			codeRemoteAnyHost},
+		{head + `"permissions":["core:default"],"remote":{"urls":["https://*:*","http://localhost:1420"]}}`,
+			"/remote/urls/0", "is for https only", codeRemoteMissesHTTP},
+		{head + `"permissions":["core:default"],"remote":{"urls":["http://example.com"]}}`, "/remote/urls/0",
+			"not encrypted", codeRemotePlainHTTP},
+		{head + `"permissions":["core:default"],"remote":{"urls":["https://[::1]"]}}`, "/remote/urls/0", "IPv6",
+			"remote-pattern"},
+		{head + `"permissions":["sql:allow-load"],"remote":{"urls":["https://a.example"]}}`, "/permissions/0",
+			"remote pages", codeRemoteDangerous},
+		{`{"identifier":"a","windows":["*"],"permissions":["sql:allow-load"]}`, "/permissions/0", "every window",
+			codeAnyWindowDangerous},
+		{head + `"permissions":[{"identifier":"fs:scope","allow":["**"]}]}`, "/permissions/0/allow/0", "all files",
+			codeScopeAllFiles},
+		{head + `"permissions":[{"identifier":"fs:scope","allow":[{"path":"$HOME/**"}]}]}`,
+			"/permissions/0/allow/0/path", "passwords", codeScopeAllFiles},
+		{head + `"permissions":[{"identifier":"http:allow-fetch","allow":[{"url":"https://*"}]}]}`,
+			"/permissions/0/allow/0/url", "https://*:*", codeScopeAnyHost},
+		{head + `"permissions":[{"identifier":"shell:allow-execute","allow":[{"name":"x","cmd":"x","args":true}]}]}`,
+			"/permissions/0/allow/0/args", "any arguments", codeShellAnyArguments},
+		{head +
+			`"permissions":[{"identifier":"shell:allow-execute","allow":[{"name":"x","cmd":"x","args":["-c",{"validator":"\\S+"}]}]}]}`, "/permissions/0/allow/0/args/1/validator", "nearly every", codeShellAnyArguments},
+		{head +
+			`"permissions":[{"identifier":"shell:allow-execute","allow":[{"name":"x","cmd":"x","args":[{"validator":"[a-z]+","raw":true}]}]}]}`, "/permissions/0/allow/0/args/0/validator", "^ before", codeShellOpenValidator},
 	} {
 		found := false
 		for _, d := range check(t, c.in) {
@@ -123,7 +155,8 @@ func TestLintLeavesSoundFilesAlone(t *testing.T) {
 // A value of the wrong type is one mistake: it is not also taken for missing.
 func TestLintDoesNotReportConsequences(t *testing.T) {
 	t.Parallel()
-	ds := check(t, `{"identifier":"a","windows":"main","permissions":["core:default"],"platforms":["macos"],"local":false,"remote":{"urls":"https://x.example"}}`)
+	ds := check(t,
+		`{"identifier":"a","windows":"main","permissions":["core:default"],"platforms":["macos"],"local":false,"remote":{"urls":"https://x.example"}}`)
 	require.Equal(t, []string{"1:29 wrong-type", "1:80 unknown-platform", "1:120 wrong-type"}, codes(ds))
 	ds = check(t, `{"identifer":"a","window":["main"],"permissions":["core:default"]}`)
 	require.Equal(t, []string{"1:2 missing-field", "1:18 unknown-key"}, codes(ds))
@@ -143,17 +176,21 @@ func TestLintAcrossFiles(t *testing.T) {
 
 func TestLintSaysThatJSON5NeedsAFeature(t *testing.T) {
 	t.Parallel()
-	d := capability.Parse([]byte(`{identifier: "a", windows: ["m"], permissions: ["core:default"]}`), capability.Options{Format: capability.JSON5})
+	d := capability.Parse([]byte(`{identifier: "a", windows: ["m"], permissions: ["core:default"]}`),
+		capability.Options{Format: capability.JSON5})
 	ds := Check([]*capability.Document{d}, lintManifests(t), Options{})
 	require.Equal(t, []string{"1:1 json5-feature"}, codes(ds))
 }
 
 func TestSeveritiesCanBeSet(t *testing.T) {
 	t.Parallel()
-	d := capability.Parse([]byte(`{"identifier":"a","windows":["*"],"permissions":["sql:allow-load"]}`), capability.Options{})
-	ds := Check([]*capability.Document{d}, lintManifests(t), Options{Severities: map[capability.Code]capability.Severity{codeAnyWindowDangerous: capability.Error}})
+	d := capability.Parse([]byte(`{"identifier":"a","windows":["*"],"permissions":["sql:allow-load"]}`),
+		capability.Options{})
+	ds := Check([]*capability.Document{d}, lintManifests(t),
+		Options{Severities: map[capability.Code]capability.Severity{codeAnyWindowDangerous: capability.Error}})
 	require.Equal(t, capability.Error, ds[0].Severity)
-	ds = Check([]*capability.Document{d}, lintManifests(t), Options{Severities: map[capability.Code]capability.Severity{codeAnyWindowDangerous: capability.Off}})
+	ds = Check([]*capability.Document{d}, lintManifests(t),
+		Options{Severities: map[capability.Code]capability.Severity{codeAnyWindowDangerous: capability.Off}})
 	require.Empty(t, ds)
 }
 
@@ -165,7 +202,8 @@ func TestModesOfCheck(t *testing.T) {
 		capability.ModeReference: "1:84 unknown-plugin",
 		capability.ModeLint:      "1:50 any-window-dangerous,1:67 duplicate-permission,1:84 unknown-plugin",
 	} {
-		ds := Check([]*capability.Document{d}, lintManifests(t), Options{ResolveOptions: capability.ResolveOptions{Mode: mode}})
+		ds := Check([]*capability.Document{d}, lintManifests(t),
+			Options{ResolveOptions: capability.ResolveOptions{Mode: mode}})
 		require.Equal(t, want, strings.Join(codes(ds), ","), mode)
 	}
 }
@@ -187,7 +225,8 @@ func TestInlinedAreChecked(t *testing.T) {
 	config := capability.ParseValue([]byte(`{"app":{"security":{"capabilities":["main",
 		{"identifier":"extra","windows":["ma**"],"remote":{"urls":["https://*:*"]},"permisions":[],"permissions":["core:window:alow-close"]}]}}}`), capability.Options{Name: "tauri.conf.json"})
 	var codes []string
-	for _, f := range Check([]*capability.Document{capability.Inlined(config)}, capability.CoreManifests(), Options{}) {
+	for _, f := range Check([]*capability.Document{capability.Inlined(config)}, capability.CoreManifests(),
+		Options{}) {
 		require.Equal(t, 2, f.Start.Line)
 		require.Contains(t, f.String(), "tauri.conf.json:2:")
 		codes = append(codes, string(f.Code))
@@ -206,7 +245,8 @@ func TestLintOnRealFiles(t *testing.T) {
 		require.NoError(t, err)
 		d := capability.Parse(text, capability.Options{Name: filepath.Base(file)})
 		for _, f := range Check([]*capability.Document{d}, m, Options{}) {
-			require.True(t, slices.ContainsFunc(Rules(), func(r capability.Rule) bool { return r.Code == f.Code }), "%s", f)
+			require.True(t, slices.ContainsFunc(Rules(), func(r capability.Rule) bool { return r.Code == f.Code }),
+				"%s", f)
 			require.True(t, f.Start.IsValid())
 			if f.Fix != nil {
 				fixed, err := capability.Apply(d.Source(), f.Fix.Edits)

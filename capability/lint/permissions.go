@@ -18,13 +18,17 @@ func (l *linter) entries(c *capability.Capability) {
 			continue
 		}
 		if strings.Contains(e.Identifier, "--") {
-			l.report(codeDoubleHyphen, identifierOf(e), "%q has two hyphens in a row, which older releases refuse.", e.Identifier)
+			l.report(codeDoubleHyphen, identifierOf(e), "%q has two hyphens in a row, which older releases refuse.",
+				e.Identifier)
 		}
 		if e.Allow == nil && e.Deny == nil {
 			bare[e.Identifier] = e
 		} else if first := scoped[e.Identifier]; first != nil && !first.Value().Equal(e.Value()) {
-			f := l.report(codeScopedTwice, identifierOf(e), "%q stands here with another scope than in line %d, and both add up; write one entry with both.", e.Identifier, first.Value().Position().Line)
-			f.Related = []capability.Place{{File: e.Value().File(), Start: first.Value().Position(), Message: "the other entry"}}
+			f := l.report(codeScopedTwice, identifierOf(e),
+				"%q stands here with another scope than in line %d, and both add up; write one entry with both.",
+				e.Identifier, first.Value().Position().Line)
+			f.Related = []capability.Place{{File: e.Value().File(), Start: first.Value().Position(),
+				Message: "the other entry"}}
 		} else if first == nil {
 			scoped[e.Identifier] = e
 		}
@@ -35,14 +39,17 @@ func (l *linter) entries(c *capability.Capability) {
 		}
 		for _, v := range e.Allow {
 			if len(denied) > 0 && denied[v.Canonical()] {
-				l.report(codeAllowAndDeny, v, "The scope allows and denies the same value %s; a denial wins, so remove one of the two.", words.Quote(jsonOf(v)))
+				l.report(codeAllowAndDeny, v,
+					"The scope allows and denies the same value %s; a denial wins, so remove one of the two.",
+					words.Quote(jsonOf(v)))
 			}
 		}
 	}
 	for i := range c.Permissions {
 		e := &c.Permissions[i]
 		if other := bare[e.Identifier]; other != nil && scoped[e.Identifier] == e && l.hasCommands(e.Identifier) {
-			l.report(codeBareAndScoped, identifierOf(other), "%q stands here without a scope and in line %d with one; both add up, so this one adds nothing and can be removed.", e.Identifier, e.Value().Position().Line).Fix =
+			l.report(codeBareAndScoped, identifierOf(other),
+				"%q stands here without a scope and in line %d with one; both add up, so this one adds nothing and can be removed.", e.Identifier, e.Value().Position().Line).Fix =
 				fix(other.Value().RemoveItem("Remove the entry without a scope"), false)
 		}
 	}
@@ -64,7 +71,11 @@ func (l *linter) expand(identifier string) expansion {
 
 func (l *linter) hasCommands(identifier string) bool {
 	x := l.expand(identifier)
-	return len(x.permissions) == 0 || slices.ContainsFunc(x.permissions, func(p capability.Expansion) bool { return len(p.Permission.Allow)+len(p.Permission.Deny) > 0 })
+	return len(x.permissions) == 0 ||
+		slices.ContainsFunc(x.permissions, func(p capability.Expansion) bool {
+			return len(p.Permission.Allow)+
+				len(p.Permission.Deny) > 0
+		})
 }
 
 // noEffect reports permissions that are for other platforms than their capability.
@@ -80,7 +91,8 @@ func (l *linter) noEffect(c *capability.Capability, e *capability.Entry) {
 			return
 		}
 	}
-	l.report(codePlatformMismatch, identifierOf(e), "%q has an effect on %s only, and the capability is for %s.", e.Identifier, words.Join(x.permissions[0].Permission.Platforms), words.Join(c.Platforms))
+	l.report(codePlatformMismatch, identifierOf(e), "%q has an effect on %s only, and the capability is for %s.",
+		e.Identifier, words.Join(x.permissions[0].Permission.Platforms), words.Join(c.Platforms))
 }
 
 // redundant reports bare entries all of which is in a set that is listed too.
@@ -113,7 +125,8 @@ func (l *linter) redundant(c *capability.Capability) {
 				continue
 			}
 			if containsAll(large.ids, small.ids) {
-				f := l.report(codeRedundantPermission, identifierOf(small.entry), "%q is already in %q; it can be removed.", small.entry.Identifier, large.entry.Identifier)
+				f := l.report(codeRedundantPermission, identifierOf(small.entry),
+					"%q is already in %q; it can be removed.", small.entry.Identifier, large.entry.Identifier)
 				f.Fix = fix(small.entry.Value().RemoveItem("Remove it"), false)
 				break
 			}
@@ -149,18 +162,23 @@ func (l *linter) denials() {
 			c, e := g.Capability(), g.Entry()
 			if len(allowed) == 0 {
 				if once(codeDeadDeny, g) {
-					l.report(codeDeadDeny, identifierOf(e), "%q denies %s, which nothing allows; it has no effect now.", e.Identifier, command)
+					l.report(codeDeadDeny, identifierOf(e),
+						"%q denies %s, which nothing allows; it has no effect now.", e.Identifier, command)
 				}
 				continue
 			}
-			if own := slices.IndexFunc(allowed, func(a capability.Grant) bool { return a.Capability() == c }); own >= 0 {
+			if own := slices.IndexFunc(allowed,
+				func(a capability.Grant) bool { return a.Capability() == c }); own >= 0 {
 				if once(codeAllowAndDeny, g) {
-					l.report(codeAllowAndDeny, identifierOf(e), "%q denies %s, which %q of the same capability allows; a denial wins, so it is denied.", e.Identifier, command, allowed[own].Entry().Identifier)
+					l.report(codeAllowAndDeny, identifierOf(e),
+						"%q denies %s, which %q of the same capability allows; a denial wins, so it is denied.",
+						e.Identifier, command, allowed[own].Entry().Identifier)
 				}
 			}
 			other := slices.IndexFunc(allowed, func(a capability.Grant) bool { return a.Capability() != c })
 			if other >= 0 && !l.denyByOrigin && once(codeDenyEverywhere, g) {
-				l.report(codeDenyEverywhere, identifierOf(e), "%q denies %s in every window and on every page, not only in those of the capability %q: also where %q allows it.", e.Identifier, command, c.Identifier, allowed[other].Capability().Identifier)
+				l.report(codeDenyEverywhere, identifierOf(e),
+					"%q denies %s in every window and on every page, not only in those of the capability %q: also where %q allows it.", e.Identifier, command, c.Identifier, allowed[other].Capability().Identifier)
 			}
 		}
 	}
@@ -184,17 +202,22 @@ func (l *linter) missingScopes(capabilities []capability.Capability) {
 				continue
 			}
 			x := l.expand(e.Identifier)
-			if l.manifests.Get(plugin) == nil || len(e.Allow) > 0 || slices.ContainsFunc(x.permissions, func(p capability.Expansion) bool { return len(p.Permission.ScopeAllow) > 0 }) {
+			if l.manifests.Get(plugin) == nil || len(e.Allow) > 0 ||
+				slices.ContainsFunc(x.permissions,
+					func(p capability.Expansion) bool { return len(p.Permission.ScopeAllow) > 0 }) {
 				hasScope[plugin] = true
 			}
-			if first[plugin] == nil && slices.ContainsFunc(x.permissions, func(p capability.Expansion) bool { return len(p.Permission.Allow) > 0 }) {
+			if first[plugin] == nil &&
+				slices.ContainsFunc(x.permissions,
+					func(p capability.Expansion) bool { return len(p.Permission.Allow) > 0 }) {
 				first[plugin] = e
 			}
 		}
 	}
 	for _, plugin := range []string{"fs", "http"} {
 		if e := first[plugin]; e != nil && !hasScope[plugin] {
-			l.report(codeMissingScope, identifierOf(e), "The plugin %s works only within a scope, and none is given, so it refuses all calls; write {\"identifier\": %q, \"allow\": [%s]}.", plugin, e.Identifier, scopedPlugins[plugin])
+			l.report(codeMissingScope, identifierOf(e),
+				"The plugin %s works only within a scope, and none is given, so it refuses all calls; write {\"identifier\": %q, \"allow\": [%s]}.", plugin, e.Identifier, scopedPlugins[plugin])
 		}
 	}
 }

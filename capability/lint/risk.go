@@ -20,25 +20,34 @@ func (l *linter) remotes(c *capability.Capability) {
 		}
 		parts := p.Parts()
 		if !strings.Contains(text, "://") && parts.Protocol == "*" {
-			l.report(codeRemoteWithoutScheme, place(), `The URL pattern %q has no scheme, so it is taken for a path on every host; write "https://" before the host.`, text)
+			l.report(codeRemoteWithoutScheme, place(),
+				`The URL pattern %q has no scheme, so it is taken for a path on every host; write "https://" before the host.`, text)
 			continue
 		} else if !strings.Contains(text, "://") && strings.Contains(text, ":") {
-			l.report(codeRemoteWithoutScheme, place(), `The URL pattern %q takes %q for the scheme and matches no page; write "http://%s".`, text, parts.Protocol, text)
+			l.report(codeRemoteWithoutScheme, place(),
+				`The URL pattern %q takes %q for the scheme and matches no page; write "http://%s".`, text,
+				parts.Protocol, text)
 			continue
 		}
 		web := parts.Protocol == "http" || parts.Protocol == "https" || parts.Protocol == "*"
 		anyHost := strings.Trim(parts.Host, "*.") == "" && parts.Host != ""
-		loopback := parts.Host == "localhost" || strings.HasSuffix(parts.Host, ".localhost") || strings.HasPrefix(parts.Host, "127.") || parts.Host == "[::1]"
+		loopback := parts.Host == "localhost" || strings.HasSuffix(parts.Host, ".localhost") ||
+			strings.HasPrefix(parts.Host, "127.") || parts.Host == "[::1]"
 		if anyHost && web {
-			l.report(codeRemoteAnyHost, place(), `The URL pattern %q gives the permissions of this capability to every site that a window loads; name the hosts, such as "https://*.example.com".`, text)
+			l.report(codeRemoteAnyHost, place(),
+				`The URL pattern %q gives the permissions of this capability to every site that a window loads; name the hosts, such as "https://*.example.com".`, text)
 		} else if parts.Protocol == "http" && !loopback {
-			l.report(codeRemotePlainHTTP, place(), "%q is not encrypted, so whoever is on the network can put a page of theirs in its place; write https.", text)
+			l.report(codeRemotePlainHTTP, place(),
+				"%q is not encrypted, so whoever is on the network can put a page of theirs in its place; write https.", text)
 		}
 		if web && parts.Port == "" && (anyHost || loopback) {
-			l.report(codeRemoteDefaultPort, place(), "%q is for the default port only; write %s://%s:* for all ports.", text, parts.Protocol, parts.Host)
+			l.report(codeRemoteDefaultPort, place(), "%q is for the default port only; write %s://%s:* for all ports.",
+				text, parts.Protocol, parts.Host)
 		}
-		if other := "http://" + strings.TrimPrefix(text, "https://"); anyHost && parts.Protocol == "https" && !slices.Contains(c.Remote, other) && slices.ContainsFunc(c.Remote, isLoopbackHTTP) {
-			l.report(codeRemoteMissesHTTP, place(), "%q is for https only, while another URL of this capability is http; add %q if pages of both are meant.", text, other)
+		if other := "http://" + strings.TrimPrefix(text, "https://"); anyHost && parts.Protocol == "https" &&
+			!slices.Contains(c.Remote, other) && slices.ContainsFunc(c.Remote, isLoopbackHTTP) {
+			l.report(codeRemoteMissesHTTP, place(),
+				"%q is for https only, while another URL of this capability is http; add %q if pages of both are meant.", text, other)
 		}
 	}
 }
@@ -56,7 +65,8 @@ var (
 // dangers reports wide audiences of dangerous plugins, once per plugin.
 func (l *linter) dangers(c *capability.Capability) {
 	remote := len(c.Remote) > 0
-	anyWindow := slices.Contains(c.Windows, "*") || slices.Contains(c.Webviews, "*") || slices.Contains(c.Windows, "**")
+	anyWindow := slices.Contains(c.Windows, "*") || slices.Contains(c.Webviews, "*") ||
+		slices.Contains(c.Windows, "**")
 	reported := make(map[string]bool)
 	for i := range c.Permissions {
 		e := &c.Permissions[i]
@@ -66,10 +76,13 @@ func (l *linter) dangers(c *capability.Capability) {
 		}
 		if remote && slices.Contains(remoteDangers, plugin) {
 			reported[plugin] = true
-			l.report(codeRemoteDangerous, identifierOf(e), "%q is given to remote pages (%s): whoever controls such a page gets at it; give it to local pages in a capability of its own.", e.Identifier, words.Some(c.Remote, 2))
+			l.report(codeRemoteDangerous, identifierOf(e),
+				"%q is given to remote pages (%s): whoever controls such a page gets at it; give it to local pages in a capability of its own.", e.Identifier, words.Some(c.Remote, 2))
 		} else if anyWindow && slices.Contains(windowDangers, plugin) {
 			reported[plugin] = true
-			l.report(codeAnyWindowDangerous, identifierOf(e), `%q is given to every window, also to those made later; list the windows that need it instead of "*".`, e.Identifier)
+			l.report(codeAnyWindowDangerous, identifierOf(e),
+				`%q is given to every window, also to those made later; list the windows that need it instead of "*".`,
+				e.Identifier)
 		}
 	}
 }
@@ -79,7 +92,8 @@ func (l *linter) scopes(e *capability.Entry) {
 	plugin, _ := split(e.Identifier)
 	if e.Allow != nil && len(e.Allow) == 0 && len(e.Deny) == 0 {
 		if v := e.Value().Get("allow"); v.Exists() {
-			l.report(codeEmptyAllow, v, "An empty \"allow\" is no limit: many plugins take it for everything that is not denied; leave it out, or list what is allowed.")
+			l.report(codeEmptyAllow, v,
+				"An empty \"allow\" is no limit: many plugins take it for everything that is not denied; leave it out, or list what is allowed.")
 		}
 	}
 	for _, v := range e.Allow {
@@ -113,9 +127,11 @@ func (l *linter) fileScope(v capability.Value) {
 	}
 	switch text := path.Text(); text {
 	case "**", "**/*", "/**", "/**/*", "/*", "*", "C:\\**", "C:/**":
-		l.report(codeScopeAllFiles, path, "%q takes in all files of the computer; name the folders that are needed, such as \"$APPDATA/**\".", text)
+		l.report(codeScopeAllFiles, path,
+			"%q takes in all files of the computer; name the folders that are needed, such as \"$APPDATA/**\".", text)
 	case "$HOME/**", "$HOME/**/*", "$HOME", "~/**":
-		l.report(codeScopeAllFiles, path, "%q takes in all of the user's files, keys and passwords among them; name the folders that are needed, such as \"$DOCUMENT/**\".", text)
+		l.report(codeScopeAllFiles, path,
+			"%q takes in all of the user's files, keys and passwords among them; name the folders that are needed, such as \"$DOCUMENT/**\".", text)
 	}
 }
 
@@ -134,10 +150,12 @@ func (l *linter) hostScope(e *capability.Entry, v capability.Value) {
 	host, _, _ := strings.Cut(rest, "/")
 	if strings.Trim(host, "*:.") == "" {
 		hint := ""
-		if plugin, _ := split(e.Identifier); plugin == "http" && strings.Contains(text, "://") && !strings.Contains(host, ":") {
+		if plugin, _ := split(e.Identifier); plugin == "http" && strings.Contains(text, "://") &&
+			!strings.Contains(host, ":") {
 			hint = " It is for default ports only; \"https://*:*\" is for all."
 		}
-		l.report(codeScopeAnyHost, url, "%q takes in every host; name those that are needed, such as \"https://api.example.com/*\".%s", text, hint)
+		l.report(codeScopeAnyHost, url,
+			"%q takes in every host; name those that are needed, such as \"https://api.example.com/*\".%s", text, hint)
 	}
 }
 
@@ -145,7 +163,8 @@ func (l *linter) hostScope(e *capability.Entry, v capability.Value) {
 func (l *linter) shellScope(v capability.Value) {
 	args := v.Get("args")
 	if args.Bool() {
-		l.report(codeShellAnyArguments, args, "\"args\": true lets pages run %s with any arguments; list the arguments, with a validator for those that vary.", words.Quote(v.Get("name").Text()))
+		l.report(codeShellAnyArguments, args,
+			"\"args\": true lets pages run %s with any arguments; list the arguments, with a validator for those that vary.", words.Quote(v.Get("name").Text()))
 		return
 	}
 	for arg := range args.Items() {
@@ -155,11 +174,13 @@ func (l *linter) shellScope(v capability.Value) {
 		case "":
 			continue
 		case ".*", ".+", `\S+`, `\S*`, `[\s\S]*`, `[\s\S]+`, `.*?`, `(?s).*`:
-			l.report(codeShellAnyArguments, validator, "The validator %q takes nearly every argument; write what the argument looks like, such as \"[a-z0-9-]+\".", text)
+			l.report(codeShellAnyArguments, validator,
+				"The validator %q takes nearly every argument; write what the argument looks like, such as \"[a-z0-9-]+\".", text)
 			continue
 		}
 		if arg.Get("raw").Bool() && (!strings.HasPrefix(text, "^") || !strings.HasSuffix(text, "$")) {
-			l.report(codeShellOpenValidator, validator, "With \"raw\" the validator %q is content with any argument that holds a match; write ^ before and $ after it.", text)
+			l.report(codeShellOpenValidator, validator,
+				"With \"raw\" the validator %q is content with any argument that holds a match; write ^ before and $ after it.", text)
 		}
 	}
 }

@@ -24,7 +24,8 @@ func (l *linter) scopeForm(plugin string, e *capability.Entry) {
 	for _, v := range slices.Concat(e.Allow, e.Deny) {
 		if schema.Validate(v.Interface()) != nil {
 			keys := slices.Sorted(maps.Keys(properties(schema.Schema(), schema.Schema(), 0)))
-			l.report(codeUnusedScope, v, "The schema of the plugin %s rejects this scope value; its values have the keys %s.",
+			l.report(codeUnusedScope, v,
+				"The schema of the plugin %s rejects this scope value; its values have the keys %s.",
 				plugin, words.Some(keys, 8))
 		}
 	}

@@ -27,7 +27,8 @@ func Changes(w io.Writer, changes []capdiff.Change, o TextOptions) error {
 		for _, list := range []struct {
 			label  string
 			values []string
-		}{{"also allows", c.AllowAdded}, {"no longer lists", c.AllowRemoved}, {"also denies", c.DenyAdded}, {"no longer denies", c.DenyRemoved}} {
+		}{{"also allows", c.AllowAdded}, {"no longer lists", c.AllowRemoved}, {"also denies", c.DenyAdded},
+			{"no longer denies", c.DenyRemoved}} {
 			for _, value := range list.values {
 				fmt.Fprintf(&b, "      %s %s\n", list.label, Printable(value))
 			}

@@ -14,7 +14,8 @@ import (
 )
 
 func ExampleText() {
-	d := capability.Parse([]byte("{\n  \"identifier\": \"main\",\n  \"windows\": \"main\",\n  \"permissions\": []\n}"), capability.Options{Name: "main.json"})
+	d := capability.Parse([]byte("{\n  \"identifier\": \"main\",\n  \"windows\": \"main\",\n  \"permissions\": []\n}"),
+		capability.Options{Name: "main.json"})
 	_ = report.Text(os.Stdout, d.Check(capability.ModeReference), report.TextOptions{Files: 1})
 	// Output:
 	// main.json:3:14: error: "windows" must be an array, not a string; write ["main"]. [wrong-type]
@@ -42,7 +43,8 @@ func TestTextShowsLongLinesAroundThePlace(t *testing.T) {
 
 func TestSARIF(t *testing.T) {
 	t.Parallel()
-	d := capability.Parse([]byte(`{"identifier":"é","permissions":["x","x",],"windows":["m"]}`), capability.Options{Name: "dir/a b.json"})
+	d := capability.Parse([]byte(`{"identifier":"é","permissions":["x","x",],"windows":["m"]}`),
+		capability.Options{Name: "dir/a b.json"})
 	var b bytes.Buffer
 	require.NoError(t, report.SARIF(&b, d.Check(capability.ModeLint), capability.Rules()))
 	var log struct {

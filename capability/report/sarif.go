@@ -90,15 +90,20 @@ func SARIF(w io.Writer, ds capability.Diagnostics, rules []capability.Rule) erro
 	for i, r := range rules {
 		index[r.Code] = i
 		level := r.Lint
-		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{ID: string(r.Code), Description: sarifText{r.Summary}, Configuration: sarifDefault{sarifLevel(level)}})
+		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules,
+			sarifRule{ID: string(r.Code), Description: sarifText{r.Summary},
+				Configuration: sarifDefault{sarifLevel(level)}})
 	}
 	for _, d := range ds {
-		r := sarifResult{RuleID: string(d.Code), RuleIndex: index[d.Code], Level: sarifLevel(d.Severity), Message: sarifText{d.Message}}
+		r := sarifResult{RuleID: string(d.Code), RuleIndex: index[d.Code], Level: sarifLevel(d.Severity),
+			Message: sarifText{d.Message}}
 		if d.File != "" {
-			r.Locations = []sarifLocation{{Physical: sarifPhysical{Artifact: sarifArtifact{fileURI(d.File)}, Region: region(d.Start, d.End)}}}
+			r.Locations = []sarifLocation{{Physical: sarifPhysical{Artifact: sarifArtifact{fileURI(d.File)},
+				Region: region(d.Start, d.End)}}}
 		}
 		for i, p := range d.Related {
-			r.Related = append(r.Related, sarifLocation{ID: i + 1, Message: &sarifText{p.Message}, Physical: sarifPhysical{Artifact: sarifArtifact{fileURI(p.File)}, Region: region(p.Start, p.Start)}})
+			r.Related = append(r.Related, sarifLocation{ID: i + 1, Message: &sarifText{p.Message},
+				Physical: sarifPhysical{Artifact: sarifArtifact{fileURI(p.File)}, Region: region(p.Start, p.Start)}})
 		}
 		if d.Fix != nil && d.File != "" {
 			change := sarifChange{Artifact: sarifArtifact{fileURI(d.File)}}
@@ -113,7 +118,8 @@ func SARIF(w io.Writer, ds capability.Diagnostics, rules []capability.Rule) erro
 		}
 		run.Results = append(run.Results, r)
 	}
-	return Encode(w, sarifLog{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []sarifRun{run}})
+	return Encode(w, sarifLog{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0",
+		Runs: []sarifRun{run}})
 }
 
 func sarifLevel(s capability.Severity) string {

@@ -62,7 +62,8 @@ func Text(w io.Writer, ds capability.Diagnostics, o TextOptions) error {
 		if place != "" {
 			b.WriteString(o.paint(bold, Printable(place)) + ": ")
 		}
-		fmt.Fprintf(&b, "%s: %s %s\n", o.paint(severityColor(d.Severity), d.Severity.String()), Printable(d.Message), o.paint(cyan, "["+string(d.Code)+"]"))
+		fmt.Fprintf(&b, "%s: %s %s\n", o.paint(severityColor(d.Severity), d.Severity.String()), Printable(d.Message),
+			o.paint(cyan, "["+string(d.Code)+"]"))
 		excerpt(&b, d, o)
 	}
 	b.WriteString(summary(counts, o.Files))
@@ -129,8 +130,10 @@ func excerpt(b *strings.Builder, d capability.Diagnostic, o TextOptions) {
 		text += "…"
 	}
 	margin := fmt.Sprintf("%5d", d.Start.Line)
-	marks := strings.Repeat(" ", from-shift) + o.paint(severityColor(d.Severity), strings.Repeat("^", max(1, min(to, end)-from)))
-	fmt.Fprintf(b, "%s %s\n%s %s\n", o.paint(blue, margin+" |"), text, o.paint(blue, strings.Repeat(" ", len(margin))+" |"), marks)
+	marks := strings.Repeat(" ", from-shift) + o.paint(severityColor(d.Severity),
+		strings.Repeat("^", max(1, min(to, end)-from)))
+	fmt.Fprintf(b, "%s %s\n%s %s\n", o.paint(blue, margin+" |"), text,
+		o.paint(blue, strings.Repeat(" ", len(margin))+" |"), marks)
 }
 
 // Printable replaces control characters, so that a file's text cannot steer a

@@ -66,7 +66,8 @@ func TestClassesOfURLsAreComplete(t *testing.T) {
 	for range 60 {
 		var patterns []*URL
 		for len(patterns) < 4 {
-			p, err := CompileURL(one("http", "https", "*") + "://" + one("*", "a.*", "*.b", "a.b", "*.a.*", "a") + one("", ":*", ":80", ":443", ":7") + one("", "/", "/x", "/x*", "/*/y", "/x/*", "/*.html*", "/x.html"))
+			p, err := CompileURL(one("http", "https", "*") + "://" + one("*", "a.*", "*.b", "a.b", "*.a.*", "a") +
+				one("", ":*", ":80", ":443", ":7") + one("", "/", "/x", "/x*", "/*/y", "/x/*", "/*.html*", "/x.html"))
 			if err == nil && p.slow == nil {
 				patterns = append(patterns, p)
 			}
@@ -85,7 +86,9 @@ func TestClassesOfURLsAreComplete(t *testing.T) {
 		}
 		require.Len(t, known, len(list)+1)
 		for range 40 {
-			o, err := ParseAddress(one("http", "https", "app") + "://" + one("a", "b", "a.b", "c.b", "a.c", "c.a.b", "a.a.a", "c") + one("", ":80", ":443", ":7", ":8") + one("", "/", "/x", "/xx", "/x/y", "/z/y", "/x.html", "/a.html/", "/x//y"))
+			o, err := ParseAddress(one("http", "https", "app") + "://" + one("a", "b", "a.b", "c.b", "a.c", "c.a.b",
+				"a.a.a", "c") + one("", ":80", ":443", ":7", ":8") + one("", "/", "/x", "/xx", "/x/y", "/z/y",
+				"/x.html", "/a.html/", "/x//y"))
 			require.NoError(t, err)
 			require.True(t, known[matches(o)], "%s is in no class of %v", o, patterns)
 		}

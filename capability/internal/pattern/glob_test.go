@@ -55,10 +55,14 @@ func TestGlobRules(t *testing.T) {
 		pattern, label string
 		want           bool
 	}{
-		{"", "", true}, {"", "a", false}, {"*", "", true}, {"*", "a/b", true}, {"main-*", "main-", true}, {"main-*", "main", false},
-		{"*-x", "-x", true}, {"?", "é", true}, {"?", "ab", false}, {"[!a]", "b", true}, {"[^a]", "^", true}, {"[]a]", "]", true},
-		{"[z-a]", "m", false}, {`a\*`, `a\b`, true}, {"{a,b}", "a", false}, {"a/**", "a", false}, {"a/**", "a/b/c", true},
-		{"**/a", "a", true}, {"**/a", "b/a", true}, {"**/a", "ba", false}, {"a/**/b", "a/b", true}, {"a/**/b", "a/x/y/b", true},
+		{"", "", true}, {"", "a", false}, {"*", "", true}, {"*", "a/b", true}, {"main-*", "main-", true},
+		{"main-*", "main", false},
+		{"*-x", "-x", true}, {"?", "é", true}, {"?", "ab", false}, {"[!a]", "b", true}, {"[^a]", "^", true},
+		{"[]a]", "]", true},
+		{"[z-a]", "m", false}, {`a\*`, `a\b`, true}, {"{a,b}", "a", false}, {"a/**", "a", false},
+		{"a/**", "a/b/c", true},
+		{"**/a", "a", true}, {"**/a", "b/a", true}, {"**/a", "ba", false}, {"a/**/b", "a/b", true},
+		{"a/**/b", "a/x/y/b", true},
 		{"**/*x", "a/bx", true}, {"A", "a", false}, {"]", "]", true}, {"*a*b*", "xxaxxbxx", true},
 	} {
 		g, err := CompileGlob(c.pattern)
@@ -77,7 +81,8 @@ func TestGlobIsNotSlowedByHostilePatterns(t *testing.T) {
 
 // FuzzGlob compares with a regular expression made of the tokens.
 func FuzzGlob(f *testing.F) {
-	for _, seed := range [][2]string{{"main-*", "main-1"}, {"a/**/b", "a/x/b"}, {"[!a-c]?", "zé"}, {"**/x*", "q/xx"}, {"*a*", "bab"}} {
+	for _, seed := range [][2]string{{"main-*", "main-1"}, {"a/**/b", "a/x/b"}, {"[!a-c]?", "zé"}, {"**/x*", "q/xx"},
+		{"*a*", "bab"}} {
 		f.Add(seed[0], seed[1])
 	}
 	f.Fuzz(func(t *testing.T, pattern, label string) {

@@ -95,8 +95,10 @@ func compileFull(pattern string) (p *URL, err error) {
 	}
 	parts := urlpattern.URLPatternInit{Pathname: &path, Search: &search, Hash: &hash}
 	if !relative {
-		protocol, username, password, host, port := read.Protocol(), read.Username(), read.Password(), read.Hostname(), read.Port()
-		parts.Protocol, parts.Username, parts.Password, parts.Hostname, parts.Port = &protocol, &username, &password, &host, &port
+		protocol, username, password, host, port := read.Protocol(), read.Username(), read.Password(), read.Hostname(),
+			read.Port()
+		parts.Protocol, parts.Username, parts.Password, parts.Hostname, parts.Port = &protocol, &username, &password,
+			&host, &port
 	}
 	slow, err := parts.New(nil)
 	if err != nil {
@@ -151,7 +153,8 @@ func simpleHost(host string) bool {
 		// Digits alone may be an address, 0x… a number, and so may what begins with
 		// very many digits; hyphens at the ends and in the third and fourth place
 		// have a meaning in domain names.
-		if !letters || strings.HasPrefix(label, "0x") || label[0] <= '9' && len(label) > 18 || label[0] == '-' || label[len(label)-1] == '-' ||
+		if !letters || strings.HasPrefix(label, "0x") || label[0] <= '9' && len(label) > 18 || label[0] == '-' ||
+			label[len(label)-1] == '-' ||
 			strings.Contains(label, "--") || len(label) > 63 {
 			return false
 		}
@@ -265,7 +268,8 @@ func ParseAddress(url string) (Address, error) {
 	}
 	r := every.Exec(url, "")
 	if r == nil {
-		return Address{}, fmt.Errorf("%s is not a URL; write it in full, such as https://example.com/page", words.Quote(url))
+		return Address{}, fmt.Errorf("%s is not a URL; write it in full, such as https://example.com/page",
+			words.Quote(url))
 	}
 	return Address{url, r.Protocol.Input, r.Hostname.Input, r.Port.Input, r.Pathname.Input}, nil
 }

@@ -14,7 +14,8 @@ func TestURLVectors(t *testing.T) {
 		pattern string
 		yes, no []string
 	}{
-		{"https://tauri.app", []string{"https://tauri.app/any/path?q=1#h", "https://user:pw@tauri.app/"}, []string{"https://tauri.app:8443/", "http://tauri.app/"}},
+		{"https://tauri.app", []string{"https://tauri.app/any/path?q=1#h", "https://user:pw@tauri.app/"},
+			[]string{"https://tauri.app:8443/", "http://tauri.app/"}},
 		{"https://tauri.app/", []string{"https://tauri.app/any/path"}, nil},
 		{"https://*.tauri.app", []string{"https://a.b.tauri.app/x"}, []string{"https://tauri.app/"}},
 		{"http://*.tauri.app", []string{"http://api.tauri.app"}, []string{"http://tauri.app"}},
@@ -27,9 +28,11 @@ func TestURLVectors(t *testing.T) {
 		{"http://localhost:*", []string{"http://localhost:1420/x", "http://localhost/x"}, nil},
 		{"http://localhost:3000/*", []string{"http://localhost:3000/a/b"}, nil},
 		{"http://localhost:3000/**", []string{"http://localhost:3000/a/b"}, nil},
-		{"https://mydomain.dev/api/*", []string{"https://mydomain.dev/api/users"}, []string{"https://mydomain.dev/api"}},
+		{"https://mydomain.dev/api/*", []string{"https://mydomain.dev/api/users"},
+			[]string{"https://mydomain.dev/api"}},
 		{"https://mydomain.dev/api", []string{"https://mydomain.dev/api?x=1"}, []string{"https://mydomain.dev/api/"}},
-		{"*://localhost", []string{"custom://localhost/path", "http://localhost/", "https://localhost/"}, []string{"http://localhost:1420/"}},
+		{"*://localhost", []string{"custom://localhost/path", "http://localhost/", "https://localhost/"},
+			[]string{"http://localhost:1420/"}},
 		{"*://*", []string{"http://a.b/"}, []string{"http://a.b:99/"}},
 		{"*", []string{"https://x.y/"}, nil},
 		{"/path", []string{"https://tauri.app/path"}, []string{"https://tauri.app/other"}},
@@ -81,7 +84,8 @@ func TestURLErrorsSayWhatToWrite(t *testing.T) {
 
 func TestCommonURLsTakeTheShortWay(t *testing.T) {
 	t.Parallel()
-	for _, pattern := range []string{"https://tauri.app", "https://*.tauri.app/*", "http://localhost:*", "http://localhost:1420/", "*://localhost", "https://*", "https://*:*", "https://a-b.dev/api/v1.2/*"} {
+	for _, pattern := range []string{"https://tauri.app", "https://*.tauri.app/*", "http://localhost:*",
+		"http://localhost:1420/", "*://localhost", "https://*", "https://*:*", "https://a-b.dev/api/v1.2/*"} {
 		p, err := CompileURL(pattern)
 		require.NoError(t, err)
 		require.Nil(t, p.slow, pattern)
@@ -91,8 +95,10 @@ func TestCommonURLsTakeTheShortWay(t *testing.T) {
 // FuzzURL proves that the short way and the pattern library agree, on
 // whether a pattern is one and on what it matches.
 func FuzzURL(f *testing.F) {
-	for _, pattern := range []string{"https://*.tauri.app/api/*", "http://localhost:*", "*://*", "https://192.168.*.*", "*", "/path", "https://a.com:443/x.y/", "http://a*b.c*/d*e/*", "http://20000000000000000000a"} {
-		for _, url := range []string{"https://a.tauri.app/api/x", "http://localhost:1420/", "https://a.com/x.y/", "http://axxb.cyy/dzze/q?x#y", "app://localhost/x"} {
+	for _, pattern := range []string{"https://*.tauri.app/api/*", "http://localhost:*", "*://*", "https://192.168.*.*",
+		"*", "/path", "https://a.com:443/x.y/", "http://a*b.c*/d*e/*", "http://20000000000000000000a"} {
+		for _, url := range []string{"https://a.tauri.app/api/x", "http://localhost:1420/", "https://a.com/x.y/",
+			"http://axxb.cyy/dzze/q?x#y", "app://localhost/x"} {
 			f.Add(pattern, url)
 		}
 	}
@@ -134,10 +140,12 @@ func TestTheShortWayAgreesWithTheLibrary(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	pick := func(list ...string) string { return list[r.IntN(len(list))] }
 	label := func() string {
-		return pick("*", "a", "ab", "a-b", "x1", "1x", "com", "a*", "*a", "a*b", "localhost", "xn--a", "1", "127", "0x1f", "é", "A", "-a", "")
+		return pick("*", "a", "ab", "a-b", "x1", "1x", "com", "a*", "*a", "a*b", "localhost", "xn--a", "1", "127",
+			"0x1f", "é", "A", "-a", "")
 	}
 	segment := func() string {
-		return pick("", "*", "a", "api", "v1.2", "a*", "*b", "**", ".", "..", ".well-known", "%41", "a_b", "a~", "é", ":id", "a.", "*.x", "a..b")
+		return pick("", "*", "a", "api", "v1.2", "a*", "*b", "**", ".", "..", ".well-known", "%41", "a_b", "a~", "é",
+			":id", "a.", "*.x", "a..b")
 	}
 	simple := 0
 	for range 25_000 {
@@ -148,7 +156,8 @@ func TestTheShortWayAgreesWithTheLibrary(t *testing.T) {
 		for range r.IntN(4) {
 			path = append(path, segment())
 		}
-		pattern := pick("http", "https", "*", "app") + "://" + strings.Join(host, ".") + pick("", "", ":*", ":80", ":443", ":8080", ":0", ":080", ":65536", ":1*")
+		pattern := pick("http", "https", "*", "app") + "://" + strings.Join(host, ".") + pick("", "", ":*", ":80",
+			":443", ":8080", ":0", ":080", ":65536", ":1*")
 		if len(path) > 0 {
 			pattern += "/" + strings.Join(path, "/")
 		}
@@ -166,11 +175,13 @@ func TestTheShortWayAgreesWithTheLibrary(t *testing.T) {
 				}
 				return s
 			}
-			url := pick(fill(short.protocol), "http", "https", "app") + "://" + pick("", "", "u:p@") + fill(strings.Join(host, "."))
+			url := pick(fill(short.protocol), "http", "https", "app") + "://" + pick("", "", "u:p@") +
+				fill(strings.Join(host, "."))
 			if port := pick(short.port, "", "80", "443", "9"); port != "" && port != "*" {
 				url += ":" + port
 			}
-			url += pick("", "/", fill(short.path), "/"+strings.Join(path, "/"), "/api") + pick("", "", "?q=/x", "#h", "?q#h")
+			url += pick("", "/", fill(short.path), "/"+strings.Join(path, "/"), "/api") + pick("", "", "?q=/x", "#h",
+				"?q#h")
 			o, err := ParseAddress(url)
 			if err != nil {
 				continue

@@ -49,20 +49,23 @@ func (s *scanner) document() {
 	s.space()
 	if s.pos >= len(s.src) {
 		s.push(Broken, s.pos, textRaw)
-		s.broken(s.pos, s.pos, "The file is empty; it must hold a capability object, an array of them, or {\"capabilities\": [...]}.")
+		s.broken(s.pos, s.pos,
+			"The file is empty; it must hold a capability object, an array of them, or {\"capabilities\": [...]}.")
 		return
 	}
 	s.value()
 	s.space()
 	if s.pos < len(s.src) && !s.stop {
-		s.broken(s.pos, len(s.src), fmt.Sprintf("The file goes on with %s after the end of its value; put several capabilities into one array.", s.found()))
+		s.broken(s.pos, len(s.src),
+			fmt.Sprintf("The file goes on with %s after the end of its value; put several capabilities into one array.", s.found()))
 	}
 }
 
 // push appends a node that begins at start; the caller closes it.
 func (s *scanner) push(kind Kind, start int, form textForm) int32 {
 	n := int32(len(s.doc.nodes))
-	s.doc.nodes = append(s.doc.nodes, node{start: int32(start), end: int32(start), next: n + 1, kind: kind, form: form})
+	s.doc.nodes = append(s.doc.nodes, node{start: int32(start), end: int32(start), next: n + 1, kind: kind,
+		form: form})
 	return n
 }
 
@@ -127,7 +130,8 @@ func (s *scanner) members(kind Kind, closing byte) {
 			s.pos++
 			continue
 		} else if c == '}' || c == ']' {
-			s.broken(s.pos, s.pos+1, fmt.Sprintf("Here stands %q, but the %q of line %d is closed by %q.", c, s.src[opened], s.doc.PositionAt(opened).Line, closing))
+			s.broken(s.pos, s.pos+1, fmt.Sprintf("Here stands %q, but the %q of line %d is closed by %q.", c,
+				s.src[opened], s.doc.PositionAt(opened).Line, closing))
 			if s.depth == 1 {
 				s.pos++
 				continue
@@ -180,7 +184,8 @@ func (s *scanner) missingComma(after int) {
 }
 
 func (s *scanner) unclosed(opened int, closing byte) {
-	s.broken(opened, opened+1, fmt.Sprintf("The %q that is opened here is never closed; the file ends without its %q.", s.src[opened], closing))
+	s.broken(opened, opened+1, fmt.Sprintf("The %q that is opened here is never closed; the file ends without its %q.",
+		s.src[opened], closing))
 	s.stop = true
 }
 
@@ -200,7 +205,8 @@ func (s *scanner) key() bool {
 	end, text := s.identifierName()
 	if end == start {
 		s.skipJunk()
-		s.broken(start, s.pos, fmt.Sprintf("A key in double quotes is expected here, not %s.", words.Quote(s.src[start:s.pos])))
+		s.broken(start, s.pos, fmt.Sprintf("A key in double quotes is expected here, not %s.",
+			words.Quote(s.src[start:s.pos])))
 		for s.pos < len(s.src) && s.src[s.pos] == ':' {
 			s.pos++
 		}
@@ -208,7 +214,8 @@ func (s *scanner) key() bool {
 	}
 	if !s.json5 {
 		quoted := fmt.Sprintf("%q", text)
-		s.reportFix(FaultNotJSON, start, end, "JSON keys must be in double quotes: write "+quoted+".", "Write "+quoted, quoted)
+		s.reportFix(FaultNotJSON, start, end, "JSON keys must be in double quotes: write "+quoted+".", "Write "+quoted,
+			quoted)
 	}
 	n := s.push(String, start, textRaw)
 	if text != s.src[start:end] {
@@ -240,7 +247,8 @@ func (s *scanner) identifierName() (end int, text string) {
 			r, size = code, 6
 		}
 		if !unicode.IsLetter(r) && r != '$' && r != '_' && !unicode.Is(unicode.Nl, r) &&
-			(i == s.pos || !unicode.In(r, unicode.Mn, unicode.Mc, unicode.Nd, unicode.Pc) && r != '\u200c' && r != '\u200d') {
+			(i == s.pos || !unicode.In(r, unicode.Mn, unicode.Mc, unicode.Nd, unicode.Pc) && r != '\u200c' &&
+				r != '\u200d') {
 			break
 		}
 		b.WriteRune(r)
@@ -331,7 +339,8 @@ func (s *scanner) blanks() {
 			if c >= utf8.RuneSelf && r != '\ufeff' && r != '\u2028' && r != '\u2029' && !unicode.Is(unicode.Zs, r) {
 				return
 			}
-			s.lax(i, i+size, fmt.Sprintf("The character %U is no white space of JSON; replace it by an ordinary blank.", r))
+			s.lax(i, i+size,
+				fmt.Sprintf("The character %U is no white space of JSON; replace it by an ordinary blank.", r))
 			s.pos += size
 		default:
 			return
@@ -397,7 +406,8 @@ func (s *scanner) report(code string, start, end int, message string) {
 // reportFix reports text that can be replaced.
 func (s *scanner) reportFix(code string, start, end int, message, title, replacement string) {
 	at := Span{start, end}
-	s.doc.addFault(Fault{Code: code, Message: message, Span: at, Fix: &Edit{Title: title, Span: at, Text: replacement}})
+	s.doc.addFault(Fault{Code: code, Message: message, Span: at,
+		Fix: &Edit{Title: title, Span: at, Text: replacement}})
 }
 
 // broken reports text that leaves the structure of the file in doubt.

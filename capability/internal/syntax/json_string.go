@@ -136,7 +136,8 @@ func (s *scanner) unicodeEscape(b *strings.Builder, i int) int {
 			}
 		}
 	}
-	s.report(FaultSurrogate, i, i+6, fmt.Sprintf("%s is half of a surrogate pair and stands alone, so it is no character.", s.src[i:i+6]))
+	s.report(FaultSurrogate, i, i+6,
+		fmt.Sprintf("%s is half of a surrogate pair and stands alone, so it is no character.", s.src[i:i+6]))
 	b.WriteRune(utf8.RuneError)
 	return i + 6
 }
@@ -182,7 +183,8 @@ func (s *scanner) checkNumber(n int32, start, end int, literal string) {
 		s.checkRange(start, end, literal)
 		return
 	case isJSON5Number(literal):
-		s.lax(start, end, fmt.Sprintf("JSON does not write numbers as %s; write %s.", literal, appendNumber(nil, literal)))
+		s.lax(start, end, fmt.Sprintf("JSON does not write numbers as %s; write %s.", literal,
+			appendNumber(nil, literal)))
 		s.checkRange(start, end, literal)
 		return
 	}
@@ -208,7 +210,8 @@ func (s *scanner) checkRange(start, end int, literal string) {
 }
 
 func (s *scanner) rangeFault(start, end int, literal string) {
-	s.report(FaultNumberRange, start, end, fmt.Sprintf("The number %s cannot be kept as a 64-bit number.", words.Quote(literal)))
+	s.report(FaultNumberRange, start, end, fmt.Sprintf("The number %s cannot be kept as a 64-bit number.",
+		words.Quote(literal)))
 }
 
 // isJSON5Number reports whether the literal is one of the further forms of
@@ -229,5 +232,6 @@ func isJSON5Number(s string) bool {
 	} else {
 		mantissa = strings.TrimSuffix(mantissa, ".")
 	}
-	return s != "." && !strings.HasPrefix(s, ".e") && !strings.HasPrefix(s, ".E") && mantissa != "" && mantissa[0] != '-' && isJSONNumber(mantissa+exponent)
+	return s != "." && !strings.HasPrefix(s, ".e") && !strings.HasPrefix(s, ".E") && mantissa != "" &&
+		mantissa[0] != '-' && isJSONNumber(mantissa+exponent)
 }

@@ -160,8 +160,10 @@ func (r *reader) open(n *unstable.Node) []*value {
 		case m == nil:
 			m = &value{kind: Object, start: k.start, end: k.end}
 			v.add(k, m)
-		case last && array && !m.tables, m.inline, m.kind != Object && m.kind != Array, last && !array && (m.header || m.kind != Object):
-			r.fault(k.start, k.end, "The key %q is already defined in line %d; tables and keys are defined once.", k.text, r.line(m.start))
+		case last && array && !m.tables, m.inline, m.kind != Object && m.kind != Array, last && !array &&
+			(m.header || m.kind != Object):
+			r.fault(k.start, k.end, "The key %q is already defined in line %d; tables and keys are defined once.",
+				k.text, r.line(m.start))
 			return []*value{{kind: Object}} // what follows goes nowhere
 		}
 		m.end = max(m.end, k.end)
@@ -192,7 +194,8 @@ func (r *reader) assign(table *value, n *unstable.Node) {
 		m := table.member(k.text)
 		if i == len(keys)-1 {
 			if m != nil {
-				r.fault(k.start, k.end, "The key %q is already defined in line %d; a key is defined once.", k.text, r.line(m.start))
+				r.fault(k.start, k.end, "The key %q is already defined in line %d; a key is defined once.", k.text,
+					r.line(m.start))
 				return
 			}
 			from := k.end
@@ -208,7 +211,8 @@ func (r *reader) assign(table *value, n *unstable.Node) {
 			table.add(k, m)
 		}
 		if m.inline || m.kind != Object {
-			r.fault(k.start, k.end, "The key %q is already defined in line %d; nothing can be added to it.", k.text, r.line(m.start))
+			r.fault(k.start, k.end, "The key %q is already defined in line %d; nothing can be added to it.", k.text,
+				r.line(m.start))
 			return
 		}
 		m.end = max(m.end, end)

@@ -49,7 +49,8 @@ func agree(t *testing.T, all map[string]*jsonschema.Schema, text []byte) bool {
 	ours := capability.Parse(text, capability.Options{}).Check(capability.ModeSchema)
 	for name, schema := range all {
 		theirs := verdict(t, schema, text)
-		require.Equal(t, theirs == nil, !ours.HasErrors(), "%s schema on %s\nours: %v\ntheirs: %v", name, text, ours, theirs)
+		require.Equal(t, theirs == nil, !ours.HasErrors(), "%s schema on %s\nours: %v\ntheirs: %v", name, text, ours,
+			theirs)
 	}
 	return !ours.HasErrors()
 }
@@ -165,7 +166,10 @@ func (g generator) value(depth int) string {
 	case 0:
 		return g.list(3, func() string { return g.value(depth - 1) })
 	case 1:
-		return g.object(3, func() (string, string) { return g.pick("a", "b", "identifier", "urls"), g.value(depth - 1) })
+		return g.object(3, func() (string, string) {
+			return g.pick("a", "b", "identifier", "urls"),
+				g.value(depth - 1)
+		})
 	}
 	return g.value(0)
 }
@@ -196,7 +200,8 @@ func (g generator) scope() string {
 }
 
 func (g generator) permission() string {
-	id := g.wrong(fmt.Sprintf("%q", g.pick("core:default", "fs:allow-exists", "fs:scope", "a_b", "x:y", "core:window:allow-close", "opener:default")))
+	id := g.wrong(fmt.Sprintf("%q", g.pick("core:default", "fs:allow-exists", "fs:scope", "a_b", "x:y",
+		"core:window:allow-close", "opener:default")))
 	if g.IntN(3) > 0 {
 		return id
 	}

@@ -72,7 +72,8 @@ func startNode(h *harness.Harness, schema []byte, files [][]byte) (_ *node, err 
 	if err != nil {
 		return nil, err
 	}
-	for name, text := range map[string][]byte{"schema.json": schema, "files.json": list, "run.js": []byte(script), "package.json": []byte(`{"private": true}`)} {
+	for name, text := range map[string][]byte{"schema.json": schema, "files.json": list, "run.js": []byte(script),
+		"package.json": []byte(`{"private": true}`)} {
 		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
 			return nil, err
 		}

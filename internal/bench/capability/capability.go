@@ -86,7 +86,8 @@ func reading(h *harness.Harness, s set) error {
 		})
 		return seconds * 1e6, err
 	}
-	return h.Alternate(harness.Row{Name: s.name + ": parse and validate", Unit: "µs/file", PeerName: "encoding/json into any", Better: harness.Lower, Must: 1.5, Aim: 1.0}, ours, peer)
+	return h.Alternate(harness.Row{Name: s.name + ": parse and validate", Unit: "µs/file",
+		PeerName: "encoding/json into any", Better: harness.Lower, Must: 1.5, Aim: 1.0}, ours, peer)
 }
 
 // judge keeps the measured work from being taken for unused: every file of the
@@ -139,7 +140,8 @@ func validators(h *harness.Harness, s set) error {
 			return nil
 		}))
 	}
-	// What the identifiers and scopes of a project's schema add is a part of what lint.Check reports.
+	// What the identifiers and scopes of a project's schema add is a part of what lint.Check
+	// reports.
 	withProject := func() (float64, error) {
 		return perSecond(each(s.files, func(f []byte) error {
 			d := capability.Parse(f, capability.Options{})
@@ -147,11 +149,13 @@ func validators(h *harness.Harness, s set) error {
 			return nil
 		}))
 	}
-	if err := h.Alternate(harness.Row{Name: s.name + ": plain schema", Unit: "files/s", PeerName: "santhosh-tekuri", Better: harness.Higher, Must: 4, Aim: 8}, plain, validate(generic)); err != nil {
+	if err := h.Alternate(harness.Row{Name: s.name + ": plain schema", Unit: "files/s", PeerName: "santhosh-tekuri",
+		Better: harness.Higher, Must: 4, Aim: 8}, plain, validate(generic)); err != nil {
 		return err
 	}
 	name := fmt.Sprintf("%s: lint, or a schema with %d identifiers", s.name, len(s.manifests.Identifiers()))
-	if err := h.Alternate(harness.Row{Name: name, Unit: "files/s", PeerName: "santhosh-tekuri", Better: harness.Higher, Must: 5, Aim: 10}, withProject, validate(project)); err != nil {
+	if err := h.Alternate(harness.Row{Name: name, Unit: "files/s", PeerName: "santhosh-tekuri", Better: harness.Higher,
+		Must: 5, Aim: 10}, withProject, validate(project)); err != nil {
 		return err
 	}
 	node, err := startNode(h, projectText, s.files)
@@ -160,7 +164,8 @@ func validators(h *harness.Harness, s set) error {
 		return nil
 	}
 	defer node.stop()
-	return h.Alternate(harness.Row{Name: name, Unit: "files/s", PeerName: "ajv", Better: harness.Higher, Must: 2, Aim: 5}, withProject, node.measure)
+	return h.Alternate(harness.Row{Name: name, Unit: "files/s", PeerName: "ajv", Better: harness.Higher, Must: 2,
+		Aim: 5}, withProject, node.measure)
 }
 
 // decisions measures resolving a project of 30 capabilities, and deciding
@@ -178,7 +183,8 @@ func decisions(h *harness.Harness, s set) error {
 	}
 	var policy *capability.Policy
 	o := capability.ResolveOptions{Platform: capability.Linux, Partial: true}
-	resolve := harness.Row{Name: fmt.Sprintf("%s: resolve %d capabilities", s.name, len(capabilities)), Unit: "ms", Better: harness.Lower, Must: 2, Aim: 0.5}
+	resolve := harness.Row{Name: fmt.Sprintf("%s: resolve %d capabilities", s.name, len(capabilities)), Unit: "ms",
+		Better: harness.Lower, Must: 2, Aim: 0.5}
 	for range h.Pairs {
 		seconds, err := each([][]byte{nil}, func([]byte) error {
 			policy, _ = capability.Resolve(capabilities, s.manifests, o)
@@ -195,10 +201,13 @@ func decisions(h *harness.Harness, s set) error {
 	if err != nil {
 		return err
 	}
-	callers := []capability.Caller{{Window: "main"}, {Window: "settings-1"}, {Window: "none"}, {Window: "main", Origin: remote}}
+	callers := []capability.Caller{{Window: "main"}, {Window: "settings-1"}, {Window: "none"},
+		{Window: "main", Origin: remote}}
 	commands := []string{"plugin:window|title", "plugin:event|emit_to", "plugin:window|destroy", "plugin:nope|x"}
-	decide := harness.Row{Name: s.name + ": one access decision", Unit: "ns", Better: harness.Lower, Must: 200, Aim: 60}
-	allocations := harness.Row{Name: s.name + ": allocations of a decision", Unit: "allocs", Better: harness.Lower, Must: 1e-3}
+	decide := harness.Row{Name: s.name + ": one access decision", Unit: "ns", Better: harness.Lower, Must: 200,
+		Aim: 60}
+	allocations := harness.Row{Name: s.name + ": allocations of a decision", Unit: "allocs", Better: harness.Lower,
+		Must: 1e-3}
 	for range h.Pairs {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
