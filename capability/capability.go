@@ -8,17 +8,17 @@ type Capability struct {
 	// Identifier is the capability's name. Unlike permission identifiers it
 	// follows no grammar.
 	Identifier string
-	// Description says what the capability is for.
+	// Description describes what the capability is for.
 	Description string
-	// Local says whether the application's own pages may use the permissions.
-	// It is true in a file that does not say so; in Go the zero value is false.
+	// Local reports whether the application's own pages may use the permissions.
+	// It defaults to true in a file; in Go the zero value is false.
 	Local bool
-	// Remote holds the patterns of the URLs that may use the permissions.
+	// Remote lists the patterns of the URLs that may use the permissions.
 	Remote []string
-	// Windows holds the labels of windows, as glob patterns. All webviews of a
+	// Windows lists the labels of windows, as glob patterns. All webviews of a
 	// window that matches may use the permissions.
 	Windows []string
-	// Webviews holds the labels of webviews, as glob patterns.
+	// Webviews lists the labels of webviews, as glob patterns.
 	Webviews []string
 	// Permissions are the permissions granted and denied.
 	Permissions []Entry
@@ -33,7 +33,7 @@ type Capability struct {
 func (c *Capability) Value() Value { return c.value }
 
 // on reports whether the capability is active on a platform. The empty
-// platform stands for any.
+// platform means any.
 func (c *Capability) on(p Platform) bool {
 	return c.Platforms == nil || p == "" && len(c.Platforms) > 0 || slices.Contains(c.Platforms, p)
 }
@@ -57,7 +57,7 @@ func (c *Capability) at(key string) Value {
 }
 
 // Entry is one item of a capability's permissions: a permission or a set of
-// permissions, with a scope of its own where it is written as an object.
+// permissions, with an additional scope if it is written as an object.
 type Entry struct {
 	// Identifier names the permission; see [ParseIdentifier].
 	Identifier string
@@ -94,5 +94,5 @@ const (
 // Platforms returns all platforms: the desktop ones first.
 func Platforms() []Platform { return []Platform{Linux, MacOS, Windows, Android, IOS} }
 
-// mobile reports whether the platform is one of telephones and tablets.
+// mobile reports whether the platform is Android or iOS.
 func (p Platform) mobile() bool { return p == Android || p == IOS }

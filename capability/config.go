@@ -48,7 +48,8 @@ func Configure(config *Document, capabilities []Capability) ([]Capability, Diagn
 			}
 			message := fmt.Sprintf("The configuration refers to a capability %q, which no file defines.", name)
 			if like := words.Closest(name, names); like != "" {
-				message = fmt.Sprintf("The configuration refers to a capability %q, which no file defines; did you mean %q?", name, like)
+				message = fmt.Sprintf("The configuration refers to a capability %q, which no file defines; did "+
+					"you mean %q?", name, like)
 			}
 			add(codeUnknownCapability, item, message)
 		case syntax.Object:
@@ -72,7 +73,8 @@ func Configure(config *Document, capabilities []Capability) ([]Capability, Diagn
 	for i := range capabilities {
 		if c := &capabilities[i]; !listed[c.Identifier] && c.value.Exists() {
 			add(codeInactiveCapability, c.at("identifier"),
-				fmt.Sprintf("The capability %q is not active: %s lists capabilities in app.security.capabilities, and this one is not among them; add %q there.", c.Identifier, name, c.Identifier))
+				fmt.Sprintf("The capability %q is not active: %s lists capabilities in app.security.capabilities, "+
+					"and this one is not among them; add %q there.", c.Identifier, name, c.Identifier))
 		}
 	}
 	return kept, found.sorted()

@@ -173,7 +173,8 @@ func (d *Document) duplicateKey(before, again Value) {
 	start := before.Position()
 	d.add(Diagnostic{
 		Code: codeDuplicateKey,
-		Message: fmt.Sprintf("The key %q already occurs in line %d, and only the last one counts; remove one of the two.",
+		Message: fmt.Sprintf("The key %q already occurs in line %d, and only the last one counts; remove one of "+
+			"the two.",
 			again.Text(), start.Line),
 		at:      again.Span(),
 		Related: []Place{{File: d.Name(), Start: start, Message: "first occurrence"}},

@@ -9,10 +9,10 @@ import (
 	"lessonkit.example/capability/internal/syntax"
 )
 
-// Severity says how much a diagnostic weighs.
+// Severity is how serious a diagnostic is.
 type Severity uint8
 
-// The severities. Off is that of a rule that says nothing in a mode.
+// The severities. Off means that a mode does not report a rule.
 const (
 	Off Severity = iota
 	Info
@@ -39,7 +39,7 @@ func (s *Severity) UnmarshalText(text []byte) error {
 	return permanentf("severity %q is none of off, info, warning, error", text)
 }
 
-// Diagnostic is one thing found in a file: a sentence that says what is wrong
+// Diagnostic is a mistake or risk in a file: a sentence that states what is wrong
 // and what would be right, and the place.
 type Diagnostic struct {
 	Code     Code     `json:"code"`
@@ -47,7 +47,7 @@ type Diagnostic struct {
 	Message  string   `json:"message"`
 	File     string   `json:"file,omitempty"`
 	Path     string   `json:"path"`              // JSON pointer of the value
-	Start    Position `json:"start"`             // zero where the diagnostic is about no file
+	Start    Position `json:"start"`             // zero if the diagnostic is not about a file
 	End      Position `json:"end"`               // the place just after
 	Related  []Place  `json:"related,omitempty"` // other places that belong to it
 	Fix      *Fix     `json:"fix,omitempty"`     // nil where no mechanical change helps
@@ -96,7 +96,7 @@ func (d Diagnostic) String() string {
 	return fmt.Sprintf("%s%s: %s (%s)", place, d.Severity, d.Message, d.Code)
 }
 
-// Place is a further place a diagnostic speaks of.
+// Place is another place that a diagnostic refers to.
 type Place struct {
 	File    string   `json:"file,omitempty"`
 	Start   Position `json:"start"`
@@ -107,8 +107,8 @@ type Place struct {
 type Fix struct {
 	Title string `json:"title"`
 	Edits []Edit `json:"edits"`
-	// Guess says that the change is what was probably meant and may grant
-	// something else: nobody should make it without a look.
+	// Guess reports that the change is what was probably meant and may grant
+	// something else: it must not be made without review.
 	Guess bool `json:"guess,omitempty"`
 }
 
@@ -155,7 +155,7 @@ func (ds Diagnostics) Sort() {
 	})
 }
 
-// Err returns the diagnostics of severity Error as one error, nil where there
+// Err returns the diagnostics of severity Error as one error, nil if there
 // is none. The error is permanent: trying again cannot help.
 func (ds Diagnostics) Err() error {
 	var bad Diagnostics
@@ -170,7 +170,7 @@ func (ds Diagnostics) Err() error {
 	return &InvalidError{Diagnostics: bad}
 }
 
-// InvalidError tells that files are not sound.
+// InvalidError reports that files are invalid.
 type InvalidError struct {
 	Diagnostics Diagnostics // at least one, all of severity Error
 }
@@ -187,7 +187,7 @@ func (e *InvalidError) Error() string {
 // Permanent reports true: the same files stay invalid.
 func (e *InvalidError) Permanent() bool { return true }
 
-// permanentError is an error that needs no type of its own.
+// permanentError marks an error as permanent.
 type permanentError struct{ error }
 
 func permanentf(format string, args ...any) error {

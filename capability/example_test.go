@@ -15,17 +15,16 @@ func ExampleParse() {
 }`)
 	d := capability.Parse(file, capability.Options{Name: "main.json"})
 	for _, found := range d.Check(capability.ModeReference) {
-		fmt.Println(found)
+		fmt.Println(found.Start, found.Code, found.Fix.Title)
 	}
 	// Output:
-	// main.json:3:14: error: "windows" must be an array, not a string; write ["main"]. (wrong-type)
-	// main.json:4:35: error: ‘fs.exists’ is not a permission identifier: identifiers consist of
-	// letters, digits, hyphens and a colon, not of '.'; did you mean "fs:allow-exists"?
-	// (identifier-syntax)
+	// 3:14 wrong-type Put it into an array
+	// 4:35 identifier-syntax Write "fs:allow-exists"
 }
 
 func ExampleResolve() {
-	d := capability.Parse([]byte(`{"identifier": "main", "windows": ["main", "settings-*"], "permissions": ["core:default"]}`), capability.Options{})
+	d := capability.Parse([]byte(`{"identifier": "main", "windows": ["main", "settings-*"], "permissions": `+
+		`["core:default"]}`), capability.Options{})
 	policy, found := capability.Resolve(d.Capabilities(), capability.CoreManifests(),
 		capability.ResolveOptions{Platform: capability.Linux})
 	if err := found.Err(); err != nil {
@@ -40,21 +39,17 @@ func ExampleResolve() {
 }
 
 func ExamplePolicy_Explain() {
-	d := capability.Parse([]byte(`{"identifier": "main", "windows": ["main"], "permissions": ["core:window:allow-close"]}`), capability.Options{Name: "main.json"})
+	d := capability.Parse([]byte(`identifier = "main"
+windows = ["main"]
+permissions = ["core:event:default"]
+`), capability.Options{Name: "main.toml"})
 	policy, _ := capability.Resolve(d.Capabilities(), capability.CoreManifests(), capability.ResolveOptions{})
-	page, err := capability.ParseOrigin("http://localhost:1420/")
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Print(policy.Explain("core:window:close", capability.Caller{Window: "main", Origin: page}))
+	fmt.Print(policy.Explain("core:window:close", capability.Caller{Window: "main"}))
 	// Output:
-	// denied: plugin:window|close from window "main", page http://localhost:1420/
+	// denied: plugin:window|close from window "main", the application's own page
 	//
-	// Capabilities allow this command, but not to this caller:
-	//
-	//    capability "main", main.json:1:61, permission core:window:allow-close
-	//      but it is for the application's own pages only; for http://localhost:1420/ it would need "remote": {"urls": ["http://localhost:1420"]}
+	// No capability allows this command.
+	// To allow it, add "core:window:allow-close" to the permissions of the capability "main" (main.toml:3:15).
 }
 
 func ExampleParseIdentifier() {

@@ -8,8 +8,8 @@ import (
 	"lessonkit.example/capability/internal/words"
 )
 
-// expand returns what a permission identifier stands for. The same identifier
-// is worked out once.
+// expand returns the permissions of an identifier. The same identifier
+// is expanded once.
 func (r *resolver) expand(identifier string) *expansion {
 	if x := r.expansions[identifier]; x != nil {
 		return x
@@ -32,13 +32,14 @@ func (r *resolver) expand(identifier string) *expansion {
 	return x
 }
 
-// expandUnknown deals with a plugin of which there is no manifest.
+// expandUnknown handles a plugin without a manifest.
 func (r *resolver) expandUnknown(x *expansion, plugin, name, identifier string) {
 	if r.manifests.Get("core:"+plugin) != nil {
 		meant := "core:" + identifier
 		x.faults = append(x.faults,
 			fault{codeUnknownPlugin,
-				fmt.Sprintf("There is no plugin %q; since version 2.0 the permissions of the core begin with core: — write %q.", plugin, meant), meant})
+				fmt.Sprintf("There is no plugin %q; since version 2.0 core permissions begin with core: — "+
+					"write %q.", plugin, meant), meant})
 		return
 	}
 	if !r.options.Partial || strings.HasPrefix(plugin, "core:") {
@@ -50,7 +51,8 @@ func (r *resolver) expandUnknown(x *expansion, plugin, name, identifier string) 
 	} else {
 		x.faults = append(x.faults,
 			fault{codeUncheckedPlugin,
-				fmt.Sprintf("Permissions of the plugin %q are not checked: no manifest of it is loaded. The application's build writes them to gen/schemas/acl-manifests.json.", plugin), ""})
+				fmt.Sprintf("Permissions of the plugin %q are not checked: no manifest of it is loaded. The "+
+					"application's build writes them to gen/schemas/acl-manifests.json.", plugin), ""})
 	}
 	p := &Permission{Identifier: name}
 	if command, ok := strings.CutPrefix(name, "allow-"); ok {
@@ -80,8 +82,8 @@ type expander struct {
 	x *expansion
 }
 
-// name adds what a name of a manifest stands for: the default set, then sets,
-// then permissions. It returns false where there is nothing of that name.
+// name adds the permissions of a name in a manifest: the default set, then sets,
+// then permissions. It returns false if the name does not exist.
 func (e *expander) name(m *Manifest, name string, chain []string) bool {
 	if name == "default" {
 		if m.Default != nil {
@@ -128,7 +130,8 @@ func (e *expander) set(m *Manifest, set *PermissionSet, name string, chain []str
 	for _, member := range set.Permissions {
 		if !e.member(m, member, chain) {
 			f := fault{codeUnknownSetMember,
-				fmt.Sprintf("The permission %q, which is in the set %s, does not exist; the plugin's author has to correct it.", member, own), ""}
+				fmt.Sprintf("The permission %q, which is in the set %s, does not exist; the plugin's author has "+
+					"to correct it.", member, own), ""}
 			if len(e.x.faults) < mostPerCode {
 				e.x.faults = append(e.x.faults, f)
 			}
@@ -164,7 +167,8 @@ func (r *resolver) unknownPlugin(plugin, name, identifier string) fault {
 		return f
 	}
 	if plugin == AppManifest {
-		f.message = fmt.Sprintf("%q is a permission of the application itself, which has no manifest: list its commands in the build script, or put the plugin before the name, such as \"fs:%s\".", identifier, name)
+		f.message = fmt.Sprintf("%q is a permission of the application itself, which has no manifest: list its "+
+			"commands in the build script, or put the plugin before the name, such as \"fs:%s\".", identifier, name)
 		return f
 	}
 	if namespace, ok := strings.CutPrefix(plugin, "core:"); ok {

@@ -25,7 +25,7 @@ const (
 	UnknownPlugin  Verdict = "unknown-plugin"  // no manifest of the plugin is loaded
 )
 
-// Explanation says whether a caller may call a command, and why.
+// Explanation explains whether a caller may call a command.
 type Explanation struct {
 	Command  string     `json:"command"` // as it is called: "plugin:window|close"
 	Window   string     `json:"window"`
@@ -51,7 +51,7 @@ type NearMiss struct {
 	Problems []string `json:"problems"` // each a clause: "its windows are …"
 }
 
-// Explain decides like [Policy.Allowed] and says why. It takes commands in all
+// Explain decides like [Policy.Allowed] and explains why. It accepts commands in all
 // ways they are written: "plugin:window|close", "core:window:close".
 func (p *Policy) Explain(command string, c Caller) *Explanation {
 	command = canonicalCommand(command)
@@ -147,7 +147,7 @@ func splitCommand(command string) (plugin, name string) {
 	return AppManifest, command
 }
 
-// manifestsOf returns the manifests that a command's plugin name may stand for.
+// manifestsOf returns the manifests that a command's plugin name may mean.
 func (p *Policy) manifestsOf(command string) []*Manifest {
 	plugin, _ := splitCommand(command)
 	var found []*Manifest
@@ -228,7 +228,7 @@ func (p *Policy) nearMisses(command string, a *access, c Caller) []NearMiss {
 	return near
 }
 
-// problems says in which ways a grant is not for a caller.
+// problems returns the reasons why a grant does not apply to a caller.
 func (p *Policy) problems(g *Grant, c Caller) []string {
 	var problems []string
 	if own := g.Capability(); !own.on(p.platform) {
@@ -256,7 +256,7 @@ func labelProblem(g *Grant, c Caller) string {
 	windows, webviews := g.Windows(), g.Webviews()
 	switch {
 	case len(windows) == 0 && len(webviews) == 0:
-		return "it names neither windows nor webviews, so it matches none"
+		return "it names neither windows nor webviews, so it matches nothing"
 	case len(webviews) == 0:
 		return fmt.Sprintf("its windows are %s, not %q", quotedList(windows), c.Window)
 	case len(windows) == 0:
@@ -274,7 +274,7 @@ func quotedList(list []string) string {
 	return strings.Join(quoted, ", ")
 }
 
-// originProblem says what part of a URL keeps a pattern from matching.
+// originProblem describes which part of a URL does not match a pattern.
 func originProblem(p *pattern.URL, origin Origin) string {
 	o := origin.address
 	if p == nil {

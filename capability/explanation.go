@@ -9,7 +9,7 @@ import (
 )
 
 // String returns the explanation as text for people: the decision in the
-// first line, the reasons below it, and at last what to do.
+// first line, then the reasons, then what to do.
 func (x *Explanation) String() string {
 	var b strings.Builder
 	verb := "denied"
@@ -21,7 +21,9 @@ func (x *Explanation) String() string {
 	case Granted:
 		x.granted(&b)
 	case Unchecked:
-		b.WriteString("\nCapabilities do not limit this command: the application has no manifest of its own, so every window\nand every page may call its commands. List them in the build script (AppManifest::commands) to change that.\n")
+		b.WriteString("\nCapabilities do not limit this command: the application has no manifest, so every " +
+			"window\nand every page may call its commands. List them in the build script (AppManifest::commands) " +
+			"to change that.\n")
 	case Denied:
 		x.denied(&b)
 	case NoMatch:
@@ -50,7 +52,8 @@ func (x *Explanation) String() string {
 			plugin = fmt.Sprintf("plugin %q", plugin)
 		}
 		fmt.Fprintf(&b,
-			"\nNo capability speaks of it, and no manifest of the %s is loaded that would say which permissions allow it.\nGive the application's acl-manifests.json, which its build writes to gen/schemas.\n", plugin)
+			"\nNo capability names it, and no manifest of the %s is loaded, so the permissions that allow it are "+
+				"unknown.\nGive the application's acl-manifests.json, which its build writes to gen/schemas.\n", plugin)
 	}
 	return b.String()
 }
@@ -101,7 +104,7 @@ func (x *Explanation) denied(b *strings.Builder) {
 			fmt.Fprintf(b, "   %s\n", strings.Join(g.expanded.chain, " → "))
 		}
 	}
-	b.WriteString("\nA denial wins over whatever allows the command.")
+	b.WriteString("\nA denial overrides everything that allows the command.")
 	if !x.denyByOrigin {
 		b.WriteString(" It holds for all windows and pages, not only for\nthose of its capability.")
 	}

@@ -32,7 +32,7 @@ func (id Identifier) Plugin() string {
 // Name returns the part after the last colon.
 func (id Identifier) Name() string { return id.text[id.sep+1:] }
 
-// identifierFault says what is wrong with an identifier.
+// identifierFault is what is wrong with an identifier.
 type identifierFault uint8
 
 // The faults, named as the reference implementation names them, in the order
@@ -47,14 +47,14 @@ const (
 	trailingHyphen
 )
 
-// identifierError tells why an identifier is not well-formed.
+// identifierError reports why an identifier is not well-formed.
 type identifierError struct {
 	Fault  identifierFault
 	Offset int // the byte where the fault is
 	text   string
 }
 
-// Error says what is wrong and what would be right.
+// Error describes what is wrong and how to correct it.
 func (e *identifierError) Error() string {
 	switch e.Fault {
 	case startsWithTauriPlugin:

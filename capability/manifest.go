@@ -23,7 +23,7 @@ type Permission struct {
 	Since string
 }
 
-// on reports whether the permission holds on a platform, "" standing for any.
+// on reports whether the permission applies to a platform, "" for any.
 func (p *Permission) on(platform Platform) bool {
 	return p.Platforms == nil || platform == "" || slices.Contains(p.Platforms, platform)
 }
@@ -36,10 +36,10 @@ type PermissionSet struct {
 	Permissions []string
 }
 
-// Manifest holds what one plugin, or the application, lets capabilities refer to.
+// Manifest lists the permissions of one plugin, or of the application.
 type Manifest struct {
 	Plugin      string         // "fs", "core:window", or AppManifest
-	Default     *PermissionSet // nil where there is none
+	Default     *PermissionSet // nil if there is none
 	Permissions map[string]*Permission
 	Sets        map[string]*PermissionSet
 	// Commands are known by name only; allow- and deny- permissions of theirs

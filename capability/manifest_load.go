@@ -20,7 +20,7 @@ func (m *Manifests) Load(name string, text []byte) Diagnostics {
 	r := newManifestReader(d)
 	if d.Root().Kind() != syntax.Object {
 		if !d.text.Damaged() {
-			r.fault(d.Root(), "the file must hold an object with one manifest per plugin, not %s", d.Root().Kind())
+			r.fault(d.Root(), "the file must contain an object with one manifest per plugin, not %s", d.Root().Kind())
 		}
 		return r.diagnostics()
 	}
@@ -101,10 +101,11 @@ func (r *manifestReader) fault(v Value, format string, args ...any) {
 }
 
 func (r *manifestReader) unknownKey(key Value, known ...string) {
-	message := fmt.Sprintf("The key %q means nothing here and is ignored; there are %s.", key.Text(),
+	message := fmt.Sprintf("The key %q has no meaning here and is ignored; the keys are %s.", key.Text(),
 		strings.Join(known, ", "))
 	if key.Text() == "scope" {
-		message = `The key "scope" means nothing here and is ignored; a scope belongs into a permission, in TOML as [[permission.scope.allow]].`
+		message = `The key "scope" has no meaning here and is ignored; a scope belongs in a permission, in TOML ` +
+			`as [[permission.scope.allow]].`
 	}
 	r.add(Diagnostic{Code: codeUnknownKey, Message: message, at: key.Span()})
 }
@@ -236,7 +237,7 @@ func (r *manifestReader) permission(identifier string, v Value) *Permission {
 	return p
 }
 
-// identifier prefers the key a permission stands under to what it says itself.
+// identifier returns the key of a permission, or its identifier if it has no key.
 func (r *manifestReader) identifier(key string, v Value) string {
 	if key != "" {
 		return key

@@ -47,7 +47,8 @@ func TestParseReadsTheThreeForms(t *testing.T) {
 
 func TestParseFillsInDefaults(t *testing.T) {
 	t.Parallel()
-	d := Parse([]byte(`{"identifier":"a","permissions":["x", {"identifier":"plugin:perm","allow":[],"deny":null}],"remote":null,"platforms":null}`), Options{})
+	d := Parse([]byte(`{"identifier":"a","permissions":["x", `+
+		`{"identifier":"plugin:perm","allow":[],"deny":null}],"remote":null,"platforms":null}`), Options{})
 	require.Empty(t, d.Check(ModeLint))
 	c := d.Capabilities()[0]
 	require.True(t, c.Local)
@@ -63,7 +64,8 @@ func TestParseFillsInDefaults(t *testing.T) {
 
 func TestEveryValueKnowsItsPlace(t *testing.T) {
 	t.Parallel()
-	d := Parse([]byte("{\n  \"é\": 1, \"identifier\": \"a\",\n  \"permissions\": [\"x\",\n    {\"identifier\": \"y\", \"a/b~c\": 2}]}"), Options{})
+	d := Parse([]byte("{\n  \"é\": 1, \"identifier\": \"a\",\n  \"permissions\": [\"x\",\n    {\"identifier\": "+
+		"\"y\", \"a/b~c\": 2}]}"), Options{})
 	entry := d.Capabilities()[0].Permissions[1]
 	require.Equal(t, "4:5", entry.Value().Position().String())
 	require.Equal(t, "/permissions/1", entry.Value().Path())
@@ -118,7 +120,7 @@ func TestOneMistakeIsOneDiagnostic(t *testing.T) {
 		{`{"identifier":"a","permissions":[]`, "1:1 syntax", "never closed"},
 		{`{"identifier":"a","permissions":[]} {}`, "1:37 syntax", "one array"},
 		{`{"identifier":"a","permissions":[],"local":True}`, "1:44 syntax", "true in lower case"},
-		{`{"identifier":"a","permissions":[],"x":01}`, "1:40 syntax", "no number"},
+		{`{"identifier":"a","permissions":[],"x":01}`, "1:40 syntax", "not a number"},
 		{`{"identifier":"a","permissions":[],"x":1e999}`, "1:40 number-range", "64-bit"},
 		{`{"identifier":"a","permissions":[],"x":"\ud800"}`, "1:41 surrogate", "half"},
 		{`{"identifier":"a","permissions":[],"x":"\q"}`, "1:41 not-json", "backslash"},
@@ -156,7 +158,8 @@ func TestAllMistakesAreReportedInOnePass(t *testing.T) {
 // Fixes applied together give a file that is sound.
 func TestFixesRepairAFile(t *testing.T) {
 	t.Parallel()
-	text := "\ufeff{'identifier': 'a', // name\n permissions: [\"fs.exists\", \"x\", \"x\",],\n windows: \"main\", \"platforms\": [\"macos\"] }"
+	text := "\ufeff{'identifier': 'a', // name\n permissions: [\"fs.exists\", \"x\", \"x\",],\n windows: " +
+		"\"main\", \"platforms\": [\"macos\"] }"
 	d := Parse([]byte(text), Options{Format: JSON5})
 	for range 4 {
 		var edits []Edit

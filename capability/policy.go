@@ -218,8 +218,8 @@ func (p *Policy) Scope(number int) Scope {
 	return p.scopes[number-1]
 }
 
-// GlobalScopes returns the scopes that hold for all commands of a plugin, by
-// the plugin's name. They hold for every window and origin.
+// GlobalScopes returns the scopes that apply to all commands of a plugin, by
+// the plugin's name. They apply to every window and origin.
 func (p *Policy) GlobalScopes() map[string]Scope {
 	scopes := make(map[string]Scope, len(p.global))
 	for plugin, scope := range p.global {
@@ -229,5 +229,5 @@ func (p *Policy) GlobalScopes() map[string]Scope {
 }
 
 // AppChecked reports whether the application's own commands are subject to
-// capabilities, which they are only where it has a manifest.
+// capabilities, which they are only if it has a manifest.
 func (p *Policy) AppChecked() bool { return p.appChecked }

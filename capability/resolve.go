@@ -10,25 +10,25 @@ import (
 	"lessonkit.example/capability/internal/syntax"
 )
 
-// ResolveOptions say for what a policy is made. The zero value makes it for
+// ResolveOptions configures [Resolve]. The zero value resolves for
 // all platforms at once.
 type ResolveOptions struct {
 	// Platform is the target. Empty leaves out nothing.
 	Platform Platform
 	// Mode sets how findings weigh. Defaults to ModeLint.
 	Mode Mode
-	// Partial says that the manifests are not those of a whole application. A
+	// Partial means that the manifests are not those of a complete application. A
 	// plugin without a manifest is then no error, and its permissions are taken
 	// by their names: "x:allow-open-file" to allow the command open_file of x.
 	Partial bool
-	// DenyByOrigin lets a deny count only where the origin of its capability
+	// DenyByOrigin makes a denial apply only if the origin of its capability
 	// matches. Released versions of the reference implementation let any deny of
 	// an active capability count everywhere, and so does the zero value.
 	DenyByOrigin bool
 }
 
 // Resolve brings capabilities and manifests together. It reports what they
-// refer to in vain; the policy holds all that could be resolved. Capabilities
+// refer to and does not exist; the policy contains all that could be resolved. Capabilities
 // take effect in the order of their identifiers.
 func Resolve(capabilities []Capability, manifests *Manifests, o ResolveOptions) (*Policy, Diagnostics) {
 	r := &resolver{
@@ -72,7 +72,7 @@ func Resolve(capabilities []Capability, manifests *Manifests, o ResolveOptions) 
 }
 
 // mostGrants is ten times what a very large project has: each entry counts once
-// for each of its commands and each URL. A small file can hold millions.
+// for each of its commands and each URL. A small file can contain millions.
 const mostGrants = 1_000_000
 
 type resolver struct {
@@ -92,7 +92,7 @@ type resolver struct {
 // mostReported bounds the findings of one rule over all files.
 const mostReported = 1000
 
-// expansion is what a permission identifier stands for.
+// expansion is the result of expanding a permission identifier.
 type expansion struct {
 	permissions []expanded
 	faults      []fault
@@ -151,7 +151,8 @@ func (r *resolver) capability(c *Capability) {
 			if f.code == codeUnknownPlugin && f.meant == "" && o.Platform == "" && c.mobileOnly() {
 				plugin, _ := splitIdentifier(e.Identifier)
 				f = fault{codeUncheckedPlugin,
-					fmt.Sprintf("Permissions of the plugin %q are not checked: the manifests do not have it, as those of a desktop build lack what is for telephones only.", plugin), ""}
+					fmt.Sprintf("Permissions of the plugin %q are not checked: manifests of a desktop build do "+
+						"not contain plugins for mobile.", plugin), ""}
 			}
 			if f.code == codeUncheckedPlugin && r.once[f.message] {
 				continue
@@ -200,8 +201,8 @@ func (r *resolver) contexts(c *Capability) []*pattern.URL {
 	return contexts
 }
 
-// checkRemotes reports patterns that are none. The reference implementation
-// notices them only where the capability has a command to use them with.
+// checkRemotes reports malformed patterns. The reference implementation
+// notices them only if the capability has a command to use them with.
 func (r *resolver) checkRemotes(c *Capability, used bool) {
 	if !used && r.options.Mode == ModeReference {
 		return
@@ -235,7 +236,7 @@ func (r *resolver) globs(c *Capability, key string, patterns []string, dead bool
 	return globs
 }
 
-// item returns the place of an item, or the capability's where it was not read from a file.
+// item returns an item of a list, the capability itself if it was not read from a file.
 func (c *Capability) item(list Value, index int) Value {
 	if v := list.Item(index); v.Exists() {
 		return v
@@ -261,7 +262,8 @@ func (r *resolver) grant(g *grantSource, c *Capability, entry int, p *expanded, 
 	if r.grants += len(contexts) * (len(p.allow) + len(p.deny)); r.grants > mostGrants {
 		if within {
 			r.report(syntax.FaultTooLarge, e.identifierValue(),
-				fmt.Sprintf("With this the capabilities make more than %d grants, one for each entry, command and URL; nothing is granted. Put what is the same into one capability.", mostGrants))
+				fmt.Sprintf("With this the capabilities make more than %d grants, one for each entry, command and "+
+					"URL; nothing is granted. Put what is the same into one capability.", mostGrants))
 		}
 		return
 	}

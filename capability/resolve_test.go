@@ -432,7 +432,8 @@ func TestManifestFaultsAreReported(t *testing.T) {
 // A permission file may add to a plugin that is built in or has no permissions yet.
 func TestPermissionsAreAddedToAnyManifest(t *testing.T) {
 	t.Parallel()
-	file := ParseValue([]byte(`{"set": [{"identifier": "both", "permissions": ["p"]}], "permission": [{"identifier": "p", "commands": {"allow": ["c"]}}]}`), Options{})
+	file := ParseValue([]byte(`{"set": [{"identifier": "both", "permissions": ["p"]}], "permission": `+
+		`[{"identifier": "p", "commands": {"allow": ["c"]}}]}`), Options{})
 	for _, plugin := range []string{"core", "core:window", "new"} {
 		m := CoreManifests()
 		require.Empty(t, m.LoadPermissions(plugin, file), plugin)

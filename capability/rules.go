@@ -10,7 +10,7 @@ import (
 // baselines and links.
 type Code string
 
-// Mode says by which measure a file is judged.
+// Mode selects the rules that [Document.Check] applies.
 type Mode uint8
 
 const (
@@ -98,7 +98,7 @@ var rules = [...]Rule{
 	{syntax.FaultTooLarge, "The file, or what it grants in all, is larger than the limit.", Error, Error, Error},
 	{syntax.FaultTooDeep, "Values are nested deeper than the limit.", Error, Error, Error},
 	{syntax.FaultNumberRange, "A number does not fit into 64 bits.", Error, Off, Error},
-	{syntax.FaultSurrogate, "An escape stands for half a character.", Error, Off, Error},
+	{syntax.FaultSurrogate, "An escape is half a character.", Error, Off, Error},
 	{codeWrongType, "A value has the wrong type.", Error, Error, Error},
 	{codeMissingField, "A required key is missing.", Error, Error, Error},
 	{codeUnknownPlatform, "A platform does not exist.", Error, Error, Error},

@@ -73,9 +73,9 @@ func schemaOf(m *Manifests) object {
 				member{"default", true}, member{"type", "boolean"})},
 			{"windows", described("Labels of windows, or glob patterns of them.", arrayOf(text)...)},
 			{"webviews", described("Labels of webviews, or glob patterns of them.", arrayOf(text)...)},
-			{"permissions", described("Permissions granted and denied; a denial wins.",
+			{"permissions", described("Permissions granted and denied; a denial takes precedence.",
 				append(arrayOf(ref("PermissionEntry")), member{"uniqueItems", true})...)},
-			{"platforms", described("Platforms the capability is for; all of them where it is left out.",
+			{"platforms", described("Platforms the capability is for; all of them if it is left out.",
 				member{"type", []string{"array", "null"}}, member{"items", ref("Target")})},
 		}})
 	var targets []any
@@ -107,12 +107,12 @@ func scopeProperties(value any) object {
 	return object{
 		{"allow", append(object{{"description", "What the permission may work on, in the plugin's own terms."}},
 			list...)},
-		{"deny", append(object{{"description", "What it may not work on; wins over allow."}}, list...)},
+		{"deny", append(object{{"description", "What it may not work on; takes precedence over allow."}}, list...)},
 	}
 }
 
 // entrySchema describes an entry of permissions. In a project's schema the
-// scope of each plugin that tells its form must have that form.
+// scope of each plugin that has a schema must match it.
 func entrySchema(m *Manifests) object {
 	entry := object{{"type", "object"}, {"required", []string{"identifier"}},
 		{"properties", append(object{{"identifier", ref("Identifier")}}, scopeProperties(ref("Value"))...)}}

@@ -85,16 +85,20 @@ remote.urls = ["https://x.y"]
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		"identifier = \"a\"\nidentifier = \"b\"\npermissions = []":                                 "2:1 syntax",
-		"identifier = \"a\"\npermissions = [\"a\"":                                                 "syntax",
-		"identifier = 5\npermissions = []":                                                         "1:14 wrong-type",
-		"identifier = \"a\"\npermissions = [\"a_b\"]":                                              "2:16 identifier-syntax",
-		"identifier = \"a\"":                                                                       "1:1 missing-field",
-		"identifier = \"a\"\n[[permissions]]\nidentifer = \"x\"":                                   "3:1 missing-field",
-		"identifier = \"a\"\npermissions = [{identifier = \"x\", allow = [{since = 2020-01-01}]}]": "2:53 unsupported-scope-value",
-		"identifier = \"a\"\npermissions = []\nx = nan":                                            "3:5 number-range",
-		"identifier = \"a\"\npermissions = []\n[remote]\nurls = []\n[remote]\nurls = []":           "5:2 syntax",
-		"identifier = \"a\"\npermissions = []\nremote = {urls = []}\n[remote.x]\ny = 1":            "4:2 syntax",
+		"identifier = \"a\"\nidentifier = \"b\"\npermissions = []": "2:1 syntax",
+		"identifier = \"a\"\npermissions = [\"a\"":                 "syntax",
+		"identifier = 5\npermissions = []":                         "1:14 wrong-type",
+		"identifier = \"a\"\npermissions = " +
+			"[\"a_b\"]": "2:16 identifier-syntax",
+		"identifier " +
+			"= \"a\"": "1:1 missing-field",
+		"identifier = \"a\"\n[[permissions]]\nidentifer " +
+			"= \"x\"": "3:1 missing-field",
+		"identifier = \"a\"\npermissions = [{identifier = \"x\", allow = [{since = " +
+			"2020-01-01}]}]": "2:53 unsupported-scope-value",
+		"identifier = \"a\"\npermissions = []\nx = nan":                                  "3:5 number-range",
+		"identifier = \"a\"\npermissions = []\n[remote]\nurls = []\n[remote]\nurls = []": "5:2 syntax",
+		"identifier = \"a\"\npermissions = []\nremote = {urls = []}\n[remote.x]\ny = 1":  "4:2 syntax",
 		"\xff": "encoding",
 	} {
 		ds := capability.Parse([]byte(in), capability.Options{Format: capability.TOML}).Check(capability.ModeReference)

@@ -18,7 +18,7 @@ type Change struct {
 	Kind     ChangeKind `json:"kind"`
 	Audience Audience   `json:"audience"`
 	Commands []string   `json:"commands,omitempty"`
-	// Plugin is set where the scope for a whole plugin changed; it holds for
+	// Plugin is set if the scope of a whole plugin changed, which applies to
 	// every audience.
 	Plugin string `json:"plugin,omitempty"`
 	// The scope values that came and went, as JSON.

@@ -12,12 +12,11 @@ func ExampleCompare() {
 		d := capability.Parse([]byte(text), capability.Options{})
 		return capdiff.Side{Capabilities: d.Capabilities(), Manifests: capability.CoreManifests()}
 	}
-	before := read(`{"identifier": "a", "windows": ["main"], "permissions": ["core:event:default"]}`)
-	after := read(`{"identifier": "a", "windows": ["*"], "permissions": ["core:event:default"]}`)
+	before := read(`{"identifier": "a", "windows": ["main"], "permissions": ["core:resources:default"]}`)
+	after := read(`{"identifier": "a", "windows": ["*"], "permissions": ["core:resources:default"]}`)
 	for _, c := range capdiff.Compare(before, after, capability.ResolveOptions{}) {
 		fmt.Println(c.Kind, c.Audience.Windows, c.Commands)
 	}
 	// Output:
-	// granted [*] [plugin:event|emit plugin:event|emit_to plugin:event|listen
-	// plugin:event|unlisten]
+	// granted [*] [plugin:resources|close]
 }

@@ -16,10 +16,11 @@ func check(c *command, args []string) (int, error) {
 	var rules list
 	c.sourceFlags()
 	mode := c.flags.String("mode", "lint",
-		"`measure` to judge by: lint (mistakes and risks), schema (the JSON Schema), reference (what the build accepts)")
+		"`measure` to judge by: lint (mistakes and risks), schema (the JSON Schema), reference (what the build "+
+			"accepts)")
 	c.flags.Var(&rules, "rule", "`CODE=LEVEL` sets a rule to off, info, warning or error; may be repeated")
 	fix := c.flags.Bool("fix", false,
-		"write the changes that are mechanical into the files, none that is a guess, then check again")
+		"apply fixes to the files, except guesses, then check again")
 	if err := c.parse(args, "[FLAGS] [PATH...]", "text", "json", "sarif"); err != nil {
 		return 0, err
 	}
@@ -69,7 +70,7 @@ func (c *command) lintOptions(mode string, rules list) (o lint.Options, err erro
 	modes := []capability.Mode{capability.ModeLint, capability.ModeSchema, capability.ModeReference}
 	at := slices.IndexFunc(modes, func(m capability.Mode) bool { return m.String() == mode })
 	if at < 0 {
-		return o, fmt.Errorf("there is no mode %q; there are lint, schema and reference", mode)
+		return o, fmt.Errorf("unknown mode %q; use lint, schema and reference", mode)
 	}
 	o.Mode = modes[at]
 	o.Severities = make(map[capability.Code]capability.Severity)

@@ -24,17 +24,17 @@ const (
 
 // Env is what a command line works with.
 type Env struct {
-	// Stdout takes the result, Stderr what else is to say.
+	// Stdout receives the result, Stderr errors and notes.
 	Stdout, Stderr io.Writer
-	// Color says that Stdout is a terminal that shows colours.
+	// Color enables colors, for a terminal.
 	Color bool
 }
 
 const usage = `usage: capability COMMAND [FLAGS] [PATH...]
 
   check    report mistakes and risks, with the place and what would be right
-  explain  say whether a window may call a command, and why
-  who      say who may call a command, or what a window may call
+  explain  show whether a window may call a command, and why
+  who      list who may call a command, or what a window may call
   diff     compare what two sets of files grant
   schema   print the JSON Schema, with -manifest the one of a project
   fmt      print files in canonical form, with -w write them
@@ -50,7 +50,7 @@ capabilities in tauri.conf.json, are found next to the folder.
 type command struct {
 	env   Env
 	flags *flag.FlagSet
-	args  []string // what is no flag
+	args  []string // without the flags
 
 	format    string
 	platform  string
@@ -89,7 +89,8 @@ func Run(args []string, env Env) int {
 	run := commands[name]
 	if run == nil {
 		fmt.Fprintf(env.Stderr,
-			"capability: there is no command %q; there are check, explain, who, diff, schema and fmt. \"capability help\" says what they do.\n", name)
+			"capability: unknown command %q; use check, explain, who, diff, schema or fmt. \"capability help\" "+
+				"describes them.\n", name)
 		return ExitUsage
 	}
 	c := &command{env: env, flags: flag.NewFlagSet("capability "+name, flag.ContinueOnError)}
@@ -109,7 +110,7 @@ func Run(args []string, env Env) int {
 
 var errFlags = errors.New("flags")
 
-// parse reads flags, which may stand before and after the paths.
+// parse reads flags, which may come before and after the paths.
 func (c *command) parse(args []string, synopsis string, formats ...string) error {
 	c.flags.StringVar(&c.format, "format", formats[0], "`format` of the output: "+strings.Join(formats, ", "))
 	c.flags.Usage = func() {
@@ -133,17 +134,19 @@ func (c *command) parse(args []string, synopsis string, formats ...string) error
 	if slices.Contains(formats, c.format) {
 		return nil
 	}
-	return fmt.Errorf("there is no format %q; there are %s", c.format, strings.Join(formats, ", "))
+	return fmt.Errorf("unknown format %q; use %s", c.format, strings.Join(formats, ", "))
 }
 
-// sourceFlags adds the flags that say what capabilities are resolved with.
+// sourceFlags adds the flags for manifests, platform and configuration.
 func (c *command) sourceFlags() {
 	c.flags.Var(&c.manifests, "manifest",
-		"`FILE` with manifests: an acl-manifests.json, or PLUGIN=FILE with the permissions of one plugin; may be repeated")
+		"`FILE` with manifests: an acl-manifests.json, or PLUGIN=FILE with the permissions of one plugin; may be "+
+			"repeated")
 	c.flags.StringVar(&c.platform, "platform", "",
 		"`platform` to look at: linux, macOS, windows, android, iOS (default all)")
 	c.flags.StringVar(&c.config, "config", "",
-		"`FILE` tauri.conf.json that lists the active capabilities; \"none\" for none (default: the one beside the folder)")
+		"`FILE` tauri.conf.json that lists the active capabilities; \"none\" for none (default: the one beside "+
+			"the folder)")
 }
 
 func (c *command) target() (capability.Platform, error) {
@@ -152,12 +155,12 @@ func (c *command) target() (capability.Platform, error) {
 	}
 	p := capability.PlatformNamed(c.platform)
 	if p == "" {
-		return "", fmt.Errorf("there is no platform %q; there are linux, macOS, windows, android and iOS", c.platform)
+		return "", fmt.Errorf("unknown platform %q; use linux, macOS, windows, android or iOS", c.platform)
 	}
 	return p, nil
 }
 
-// note says something beside the result.
+// note writes to Stderr.
 func (c *command) note(format string, args ...any) {
 	fmt.Fprintf(c.env.Stderr, "capability: "+format+"\n", args...)
 }

@@ -40,8 +40,9 @@ const sound = `{"identifier": "main", "windows": ["main"], "permissions": ["core
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	dir := project(t, map[string]string{
-		"src-tauri/capabilities/main.json":         sound,
-		"src-tauri/capabilities/fs.toml":           "identifier = \"fs\"\nwindows = [\"main\"]\npermissions = [\"fs:alow-read-file\"]\n",
+		"src-tauri/capabilities/main.json": sound,
+		"src-tauri/capabilities/fs.toml": "identifier = \"fs\"\nwindows = [\"main\"]\npermissions = " +
+			"[\"fs:alow-read-file\"]\n",
 		"src-tauri/capabilities/schemas/x.json":    "not read",
 		"src-tauri/gen/schemas/acl-manifests.json": manifests,
 	})
@@ -49,7 +50,8 @@ func TestCheck(t *testing.T) {
 	require.Equal(t, cli.ExitFindings, code)
 	require.Empty(t, errs)
 	require.Contains(t, out,
-		`fs.toml:3:16: error: The plugin fs has no permission "fs:alow-read-file"; did you mean "fs:allow-read-file"? [unknown-permission]`)
+		`fs.toml:3:16: error: The plugin fs has no permission "fs:alow-read-file"; did you mean `+
+			`"fs:allow-read-file"? [unknown-permission]`)
 	require.Contains(t, out,
 		"    3 | permissions = [\"fs:alow-read-file\"]\n      |                ^^^^^^^^^^^^^^^^^^^\n")
 	require.Contains(t, out, "2 files checked: 1 error.")
@@ -81,7 +83,9 @@ func TestCheck(t *testing.T) {
 func TestCheckFixes(t *testing.T) {
 	t.Parallel()
 	dir := project(t, map[string]string{
-		"capabilities/a.json":            `{"identifier": "a", "windows": "main", "permissions": ["core:default", "core:default", "fs:alow-read-file", {"identifier": "fs:scope", "allow": ["$APP"]}, "window:allow-close",], "platforms": ["macos"] }`,
+		"capabilities/a.json": `{"identifier": "a", "windows": "main", "permissions": ["core:default", ` +
+			`"core:default", "fs:alow-read-file", {"identifier": "fs:scope", "allow": ["$APP"]}, ` +
+			`"window:allow-close",], "platforms": ["macos"] }`,
 		"gen/schemas/acl-manifests.json": manifests,
 	})
 	code, out, errs := run("check", "-fix", dir)
@@ -92,13 +96,16 @@ func TestCheckFixes(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(dir, "capabilities/a.json"))
 	require.NoError(t, err)
 	require.JSONEq(t,
-		`{"identifier": "a", "windows": ["main"], "permissions": ["core:default", "fs:alow-read-file", {"identifier": "fs:scope", "allow": ["$APP"]}, "core:window:allow-close"], "platforms": ["macOS"]}`, string(text))
+		`{"identifier": "a", "windows": ["main"], "permissions": ["core:default", "fs:alow-read-file", `+
+			`{"identifier": "fs:scope", "allow": ["$APP"]}, "core:window:allow-close"], "platforms": `+
+			`["macOS"]}`, string(text))
 }
 
 func TestCheckWithoutManifestsSaysWhatItLeavesOut(t *testing.T) {
 	t.Parallel()
 	dir := project(t,
-		map[string]string{"a.json": `{"identifier": "a", "windows": ["main"], "permissions": ["http:default", "http:allow-x", "window:allow-close"]}`})
+		map[string]string{"a.json": `{"identifier": "a", "windows": ["main"], "permissions": ["http:default", ` +
+			`"http:allow-x", "window:allow-close"]}`})
 	code, out, _ := run("check", filepath.Join(dir, "a.json"))
 	require.Equal(t, cli.ExitFindings, code)
 	require.Equal(t, 1, strings.Count(out, "unchecked-plugin"))
@@ -124,7 +131,8 @@ func TestCheckFollowsTheConfiguration(t *testing.T) {
 // What a configuration holds inline is part of the app, also where it is all.
 func TestInlineCapabilities(t *testing.T) {
 	t.Parallel()
-	inline := `{"app": {"security": {"capabilities": ["main", {"identifier": "extra", "windows": ["main"], "permissions": ["core:window:alow-hide"]}]}}}`
+	inline := `{"app": {"security": {"capabilities": ["main", {"identifier": "extra", "windows": ["main"], ` +
+		`"permissions": ["core:window:alow-hide"]}]}}}`
 	dir := project(t, map[string]string{"src-tauri/capabilities/main.json": sound,
 		"src-tauri/tauri.conf.json": inline})
 	for _, mode := range []string{"lint", "reference"} {
@@ -151,7 +159,8 @@ func TestOwnPermissionsLimitOwnCommands(t *testing.T) {
 	t.Parallel()
 	dir := project(t,
 		map[string]string{"capabilities/main.json": sound,
-			"permissions/app.toml": "[[permission]]\nidentifier = \"allow-greet\"\n[permission.commands]\nallow = [\"greet\"]\n"})
+			"permissions/app.toml": "[[permission]]\nidentifier = \"allow-greet\"\n[permission.commands]\nallow = " +
+				"[\"greet\"]\n"})
 	code, out, _ := run("explain", "-command", "greet", "-window", "main", dir)
 	require.Equal(t, cli.ExitFindings, code)
 	require.Contains(t, out, `"allow-greet"`)
@@ -161,7 +170,7 @@ func TestOwnPermissionsLimitOwnCommands(t *testing.T) {
 	require.Contains(t, out, `"verdict": "unchecked"`, "no grants, and yet everyone may")
 	code, out, _ = run("explain", "-command", "greet", "-window", "main", dir)
 	require.Equal(t, cli.ExitClean, code)
-	require.Contains(t, out, "no manifest of its own")
+	require.Contains(t, out, "the application has no manifest")
 }
 
 // The application's own pages are local, however they are addressed.
@@ -195,8 +204,9 @@ func TestOwnPagesAreLocal(t *testing.T) {
 func TestConfigurationOfAPlatform(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{
-		"capabilities/main.json":  sound,
-		"capabilities/mob.json":   `{"identifier": "mob", "windows": ["main"], "permissions": ["core:window:allow-hide"]}`,
+		"capabilities/main.json": sound,
+		"capabilities/mob.json": `{"identifier": "mob", "windows": ["main"], "permissions": ` +
+			`["core:window:allow-hide"]}`,
 		"Tauri.toml":              "[app.security]\ncapabilities = [\"main\"]\n",
 		"tauri.android.conf.json": `{"app": {"security": {"capabilities": ["mob"]}}}`,
 	}
@@ -268,7 +278,8 @@ func TestWho(t *testing.T) {
 	_, out, _ = run("who", "-command", "core:window:hide", "-format", "json", dir)
 	require.Contains(t, out, `"core:window:allow-hide"`)
 	denying := project(t,
-		map[string]string{"capabilities/a.json": `{"identifier": "a", "windows": ["main"], "permissions": ["core:window:deny-close"]}`})
+		map[string]string{"capabilities/a.json": `{"identifier": "a", "windows": ["main"], "permissions": ` +
+			`["core:window:deny-close"]}`})
 	_, out, _ = run("who", "-command", "core:window:close", denying)
 	require.Contains(t, out, "denied to all by")
 	_, out, _ = run("who", "-command", "core:window:close", "-deny-by-origin", denying)
@@ -308,7 +319,8 @@ func TestSchemaAndFormat(t *testing.T) {
 	require.Contains(t, out, "a.json")
 	_, out, _ = run("fmt", dir)
 	require.Equal(t,
-		"{\n  \"identifier\": \"main\",\n  \"windows\": [\"main\"],\n  \"permissions\": [\n    \"core:default\",\n    \"core:window:allow-close\"\n  ]\n}\n", out)
+		"{\n  \"identifier\": \"main\",\n  \"windows\": [\"main\"],\n  \"permissions\": [\n    "+
+			"\"core:default\",\n    \"core:window:allow-close\"\n  ]\n}\n", out)
 	code, _, _ = run("fmt", "-w", dir)
 	require.Equal(t, cli.ExitClean, code)
 	code, _, _ = run("fmt", "-check", dir)
@@ -325,7 +337,7 @@ func TestUsage(t *testing.T) {
 		want string
 	}{
 		{nil, "usage: capability"},
-		{[]string{"chek"}, `there is no command "chek"`},
+		{[]string{"chek"}, `unknown command "chek"`},
 		{[]string{"check", "-mdoe", "lint", file}, "-mdoe"},
 		{[]string{"check", "-mode", "strict", file}, "lint, schema and reference"},
 		{[]string{"check", "-format", "xml", file}, "text, json, sarif"},
@@ -334,7 +346,7 @@ func TestUsage(t *testing.T) {
 		{[]string{"check", "-rule", "syntax=loud", file}, "off, info, warning or error"},
 		{[]string{"check", filepath.Join(dir, "none")}, "no such file"},
 		{[]string{"check", filepath.Join(dir, "empty")}, "no .json, .json5 or .toml file"},
-		{[]string{"check", "-manifest", filepath.Join(dir, "x.toml"), file}, "say whose permissions"},
+		{[]string{"check", "-manifest", filepath.Join(dir, "x.toml"), file}, "name the plugin"},
 		{[]string{"explain", file}, "needs a command and a window"},
 		{[]string{"explain", "-command", "a", "-window", "b", "-url", "x", file}, "https://example.com/page"},
 		{[]string{"explain", "-command", "a", "-window", "b", filepath.Join(dir, "bad.json")},
@@ -359,7 +371,8 @@ func TestUsage(t *testing.T) {
 func TestOutputIsPrintable(t *testing.T) {
 	t.Parallel()
 	dir := project(t,
-		map[string]string{"a.json": "{\"identifier\": \"a\x1b[2J\\u001b[2J\", \"windows\": [\"\\u009b31m\"], \"permissions\": [\"\\u001b]0;x\\u0007\"]}"})
+		map[string]string{"a.json": "{\"identifier\": \"a\x1b[2J\\u001b[2J\", \"windows\": [\"\\u009b31m\"], " +
+			"\"permissions\": [\"\\u001b]0;x\\u0007\"]}"})
 	for _, args := range [][]string{{"check"}, {"who", "-command", "x\x1b"},
 		{"explain", "-command", "a\x1b", "-window", "b\x1b"}} {
 		_, out, errs := run(append(args, filepath.Join(dir, "a.json"))...)

@@ -12,12 +12,14 @@ import (
 func diff(c *command, args []string) (int, error) {
 	c.sourceFlags()
 	if err := c.parse(args,
-		"[FLAGS] OLD NEW\n\nOLD and NEW are files or folders. The exit code is 1 where NEW grants something that OLD does not.\n", "text", "json"); err != nil {
+		"[FLAGS] OLD NEW\n\nOLD and NEW are files or folders. The exit code is 1 where NEW grants something that "+
+			"OLD does not.\n", "text", "json"); err != nil {
 		return 0, err
 	}
 	if len(c.args) != 2 {
 		return 0,
-			errors.New("diff needs two files or folders, such as: capability diff old/capabilities src-tauri/capabilities")
+			errors.New("diff needs two files or folders, such as: capability diff old/capabilities " +
+				"src-tauri/capabilities")
 	}
 	platform, err := c.target()
 	if err != nil {

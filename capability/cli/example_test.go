@@ -8,9 +8,12 @@ import (
 )
 
 func ExampleRun() {
-	code := cli.Run([]string{"explain", "-window", "main"}, cli.Env{Stdout: os.Stdout, Stderr: os.Stdout})
-	fmt.Println(code)
+	args := []string{"who", "-command", "core:window:set-title", "../testdata/app"}
+	code := cli.Run(args, cli.Env{Stdout: os.Stdout, Stderr: os.Stdout})
+	fmt.Println("exit code", code)
 	// Output:
-	// capability: explain needs a command and a window, such as: capability explain -command
-	// 'plugin:window|close' -window main 2
+	// plugin:window|set_title
+	//   windows main, the application's own pages
+	//     by capability "main" (../testdata/app/capabilities/main.json:8:5): core:window:allow-set-title
+	// exit code 0
 }

@@ -10,7 +10,7 @@ import (
 	"lessonkit.example/capability/report"
 )
 
-// callerFlags are those that say who calls.
+// callerFlags are the flags that identify a caller.
 type callerFlags struct {
 	command, window, webview, url string
 	denyByOrigin                  bool
@@ -22,10 +22,10 @@ func (c *command) callerFlags() *callerFlags {
 	c.flags.StringVar(&f.command, "command", "",
 		"`command`: \"plugin:window|close\", \"core:window:close\", or \"greet\" of the application itself")
 	c.flags.StringVar(&f.window, "window", "", "`label` of the window")
-	c.flags.StringVar(&f.webview, "webview", "", "`label` of the webview (default that of the window)")
+	c.flags.StringVar(&f.webview, "webview", "", "`label` of the webview (default: that of the window)")
 	c.flags.StringVar(&f.url, "url", "", "`URL` of a remote page (default the application's own page)")
 	c.flags.BoolVar(&f.denyByOrigin, "deny-by-origin", false,
-		"let a denial count only where its capability's origin matches, unlike released versions")
+		"apply a denial only if its capability's origin matches, unlike released versions")
 	return f
 }
 
@@ -52,7 +52,7 @@ func (c *command) resolved(f *callerFlags) (*capability.Policy, capability.Calle
 	return policy, caller, err
 }
 
-// ownPage says why a URL is the application's own, "" where it is not.
+// ownPage returns why a URL is one of the application's own, "" if it is not.
 func (p *project) ownPage(page string) string {
 	u, err := url.Parse(page)
 	switch {
@@ -85,7 +85,8 @@ func explain(c *command, args []string) (int, error) {
 	}
 	if f.command == "" || f.window == "" {
 		return 0,
-			errors.New("explain needs a command and a window, such as: capability explain -command 'plugin:window|close' -window main")
+			errors.New("explain needs a command and a window, such as: capability explain -command " +
+				"'plugin:window|close' -window main")
 	}
 	policy, caller, err := c.resolved(f)
 	if err != nil {
@@ -131,7 +132,8 @@ func who(c *command, args []string) (int, error) {
 	}
 	if (f.command == "") == (f.window == "") {
 		return 0,
-			errors.New("who needs either a command or a window, such as: capability who -command 'plugin:window|close', or: capability who -window main")
+			errors.New("who needs either a command or a window, such as: capability who -command " +
+				"'plugin:window|close', or: capability who -window main")
 	}
 	policy, caller, err := c.resolved(f)
 	if err != nil {
@@ -202,7 +204,7 @@ func (c *command) whoMay(policy *capability.Policy, command string, denyByOrigin
 		case x.Meant != "":
 			fmt.Fprintf(&b, "  nobody: there is no such command; did you mean %s?\n", x.Meant)
 		default:
-			b.WriteString("  nobody: no capability and no manifest speaks of it\n")
+			b.WriteString("  nobody: it is not in any capability or manifest\n")
 		}
 	}
 	lines := strings.Split(b.String(), "\n")

@@ -16,7 +16,7 @@ import (
 type project struct {
 	docs      []*capability.Document
 	manifests *capability.Manifests
-	main      *capability.Document // the configuration, and what it has of its own for the platform; nil without one
+	main      *capability.Document // the configuration and that of the platform, nil without one
 	special   *capability.Document
 	inlined   []*capability.Document // of the capabilities in the configuration, where there are any
 	found     capability.Diagnostics // in manifests and configuration
@@ -33,7 +33,8 @@ func (c *command) load(paths []string) (*project, error) {
 		app := appAt(".")
 		if app == "" {
 			return nil,
-				errors.New("there is no folder capabilities or src-tauri/capabilities here; name the files or the folder to look at")
+				errors.New("there is no folder capabilities or src-tauri/capabilities here; name the files or " +
+					"the folder")
 		}
 		paths = []string{app}
 	}
@@ -78,7 +79,7 @@ func isDir(path string) bool {
 }
 
 // appAt returns the folder of the app at a path that has its capabilities or
-// its configuration, "" where there is no app.
+// its configuration, "" if there is no app.
 func appAt(path string) string {
 	for _, dir := range []string{filepath.Join(path, "src-tauri"), path} {
 		if isDir(filepath.Join(dir, "capabilities")) || configAt(dir, "") != "" {
@@ -108,7 +109,7 @@ func filesAt(path string) ([]string, error) {
 }
 
 // filesBelow returns the files of a folder. As for the reference
-// implementation, folders named schemas hold none.
+// implementation, it skips folders named schemas.
 func filesBelow(path string) ([]string, error) {
 	root := path + string(filepath.Separator) // with the separator a link is followed
 	var files []string
@@ -209,7 +210,7 @@ func (c *command) loadManifests(p *project, root string) error {
 			return err
 		}
 	}
-	// An app with permissions of its own has a manifest, whether or not the build
+	// An app with its own permissions has a manifest, whether or not the build
 	// has written it yet: its commands are checked.
 	own := filepath.Join(root, "permissions")
 	if p.manifests.Get(capability.AppManifest) != nil || !isDir(own) {
@@ -223,7 +224,8 @@ func (c *command) loadManifest(p *project, name string) error {
 	if !named {
 		file = name
 		if filepath.Ext(file) == ".toml" {
-			return fmt.Errorf("-manifest %s: say whose permissions these are: PLUGIN=%s, or %s=%s for the application's own", name, file, capability.AppManifest, file)
+			return fmt.Errorf("-manifest %s: name the plugin of these permissions: PLUGIN=%s, or %s=%s for the "+
+				"application", name, file, capability.AppManifest, file)
 		}
 		text, err := os.ReadFile(file)
 		if err != nil {
@@ -302,7 +304,7 @@ func (c *command) loadConfig(p *project, root string, platform capability.Platfo
 	return nil
 }
 
-// config returns the part of the configuration that says which capabilities
+// config returns the part of the configuration that lists which capabilities
 // are active, nil without one. A list for the platform replaces the other.
 func (p *project) config() *capability.Document {
 	if p.special != nil && capability.Configured(p.special).Exists() {

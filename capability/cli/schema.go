@@ -8,7 +8,7 @@ import (
 
 func schema(c *command, args []string) (int, error) {
 	c.flags.Var(&c.manifests, "manifest",
-		"`FILE` acl-manifests.json: give the project's schema, with the identifiers it knows; may be repeated")
+		"`FILE` acl-manifests.json: print the project's schema, with its identifiers; may be repeated")
 	if err := c.parse(args, "[-manifest FILE]...", "json"); err != nil {
 		return 0, err
 	}

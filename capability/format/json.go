@@ -13,7 +13,7 @@ import (
 // line, sorted (the core first, then by plugin, default before the others) and without duplicates.
 // Formatting does not change what the file means, and formatting twice changes nothing more.
 //
-// Comments stay with what they belong to; a comment on a line of its own begins a group of
+// Comments stay with what they belong to; a comment on a separate line begins a group of
 // permissions, and permissions are sorted within their group. JSON is indented by two spaces. TOML
 // keeps the text of its values, and arrays with comments and tables of permissions as they are.
 //
@@ -60,7 +60,7 @@ func formatJSON(root syntax.Value) string {
 	return p.b.String()
 }
 
-// role says what a value is in the format, as far as printing differs.
+// role is what a value is in the format, as far as printing differs.
 type role uint8
 
 const (
@@ -105,7 +105,7 @@ func childRole(parent role, key string) role {
 	return roleOther
 }
 
-// printer writes values anew.
+// printer writes values.
 type printer struct {
 	doc      *syntax.Document
 	src      string
@@ -198,8 +198,8 @@ func (p *printer) inside(v syntax.Value) []syntax.Span {
 	return list
 }
 
-// children returns what an array or object holds in canonical order, each with
-// its comments, and the comments that stand after the last one.
+// children returns the items of an array or object in canonical order, each with
+// its comments, and the comments after the last one.
 func (p *printer) children(v syntax.Value, r role) (children []child, dangling []syntax.Span) {
 	for item := range v.Items() {
 		children = append(children, child{value: item})

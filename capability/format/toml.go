@@ -28,7 +28,7 @@ var errUnchanged = unchangedError{}
 
 type unchangedError struct{}
 
-// Error says why the file stays as it is.
+// Error describes why the file stays as it is.
 func (unchangedError) Error() string {
 	return "format: the file cannot be sorted without changing its meaning"
 }
@@ -36,7 +36,7 @@ func (unchangedError) Error() string {
 // Permanent reports true.
 func (unchangedError) Permanent() bool { return true }
 
-// sameCapabilities compares what two texts say, apart from the order of
+// sameCapabilities reports whether two texts mean the same, apart from the order of
 // permissions and from duplicates.
 func sameCapabilities(a, b []capability.Capability) bool {
 	return slices.EqualFunc(a, b, func(a, b capability.Capability) bool {
@@ -75,7 +75,7 @@ type formatter struct {
 	rest  []string // comments after the last expression
 }
 
-// split takes the source apart. Expressions keep their text and whatever
+// split divides the source into expressions, which keep their text and any
 // comment follows on their line.
 func (f *formatter) split() {
 	var p unstable.Parser
@@ -139,7 +139,7 @@ func (f *formatter) emptyLine(from, to int) bool {
 		"\n\n") > 0
 }
 
-// permissions writes the array after a key anew, unless it contains comments.
+// permissions rewrites the array after a key, unless it contains comments.
 func (f *formatter) permissions(keyEnd int, text string, end int) string {
 	at := keyEnd + strings.IndexByte(f.src[keyEnd:], '[')
 	array := f.doc.Innermost(syntax.Span{Start: at, End: at + 1})
@@ -158,7 +158,7 @@ func (f *formatter) permissions(keyEnd int, text string, end int) string {
 		same := one.text
 		if item.Kind() == syntax.String {
 			one.rank = permissionRank(item.Text())
-			same = `"` + item.Text() // in whatever quotes
+			same = `"` + item.Text() // ignore the kind of quotes
 		}
 		if !seen[same] {
 			seen[same] = true

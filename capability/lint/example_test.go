@@ -13,9 +13,8 @@ windows = ["main"]
 permissions = ["core:default", "core:window:default"]
 `), capability.Options{Name: "main.toml"})
 	for _, found := range lint.Check([]*capability.Document{d}, capability.CoreManifests(), lint.Options{}) {
-		fmt.Println(found)
+		fmt.Println(found.Start, found.Severity, found.Message)
 	}
 	// Output:
-	// main.toml:3:32: info: "core:window:default" is already in "core:default"; it can be removed.
-	// (redundant-permission)
+	// 3:32 info "core:window:default" is already in "core:default"; it can be removed.
 }

@@ -172,7 +172,7 @@ func (l *linter) capability(c *capability.Capability) {
 	}
 }
 
-// reach reports capabilities that reach nobody. What has the wrong type was
+// reach reports capabilities that no window or page can use. What has the wrong type was
 // reported already, and is not taken for missing.
 func (l *linter) reach(c *capability.Capability) {
 	if len(c.Permissions) == 0 && holds(c, "permissions", syntax.Array) == 0 {
@@ -182,11 +182,13 @@ func (l *linter) reach(c *capability.Capability) {
 	if len(c.Windows)+len(c.Webviews) == 0 && !resembles(c, "windows", "webviews") &&
 		holds(c, "windows", syntax.Array)+holds(c, "webviews", syntax.Array) == 0 {
 		l.report(codeNoWindows, at(c, "identifier"),
-			`The capability %q names neither windows nor webviews, so its commands reach none; add "windows": ["main"].`, c.Identifier)
+			`The capability %q names neither windows nor webviews, so its commands reach none; add "windows": `+
+				`["main"].`, c.Identifier)
 	}
 	if !c.Local && len(c.Remote) == 0 && holds(c, "remote", syntax.Object) == 0 {
 		l.report(codeNoOrigin, at(c, "local"),
-			`The capability %q is not for the application's own pages, and "remote" lists no URL; leave "local" out, or add "remote": {"urls": [...]}.`, c.Identifier)
+			`The capability %q is not for the application's own pages, and "remote" lists no URL; leave "local" `+
+				`out, or add "remote": {"urls": [...]}.`, c.Identifier)
 	}
 	if c.Platforms != nil && len(c.Platforms) == 0 && holds(c, "platforms", syntax.Array) == 0 {
 		l.report(codeEmptyPlatforms, at(c, "platforms"),
@@ -207,7 +209,7 @@ func resembles(c *capability.Capability, keys ...string) bool {
 	return false
 }
 
-// holds returns how much a member holds, and 1 for one of the wrong kind.
+// holds returns the number of items of a member, and 1 for one of the wrong kind.
 func holds(c *capability.Capability, key string, kind syntax.Kind) int {
 	v := c.Value().Get(key)
 	switch {
@@ -240,7 +242,8 @@ func (l *linter) labels(c *capability.Capability) {
 			if at := strings.IndexAny(withoutClasses(text), `{}, .\^()+|$@#%&"'`); at >= 0 {
 				l.report(codeImpossibleLabel, place(),
 					"%q has no special meaning in a pattern, and labels cannot contain it: "+
-						"they consist of letters, digits, - / : and _. Patterns have *, ? and [abc]; write each label as a "+
+						"they consist of letters, digits, - / : and _. Patterns have *, ? and [abc]; write each "+
+						"label as a "+
 						"separate item.", string([]rune(text[at:])[0]))
 			}
 		}
@@ -314,11 +317,12 @@ func (l *linter) keys(object capability.Value, owner string, known, outside []st
 		}
 		like := words.Closest(name, known)
 		if like == "" || object.Get(like).Exists() {
-			l.report(codeUnknownKey, key, "The key %q means nothing in %s and is ignored; there are %s.", name, owner,
+			l.report(codeUnknownKey, key, "The key %q has no meaning in %s and is ignored; the keys "+
+				"are %s.", name, owner,
 				strings.Join(known, ", "))
 			continue
 		}
-		f := l.report(codeUnknownKey, key, "The key %q means nothing in %s and is ignored; did you mean %q?", name,
+		f := l.report(codeUnknownKey, key, "The key %q has no meaning in %s and is ignored; did you mean %q?", name,
 			owner, like)
 		f.Fix = fix(key.Rename(like), true)
 	}

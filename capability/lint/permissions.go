@@ -25,7 +25,7 @@ func (l *linter) entries(c *capability.Capability) {
 			bare[e.Identifier] = e
 		} else if first := scoped[e.Identifier]; first != nil && !first.Value().Equal(e.Value()) {
 			f := l.report(codeScopedTwice, identifierOf(e),
-				"%q stands here with another scope than in line %d, and both add up; write one entry with both.",
+				"%q has another scope here than in line %d, and the two add up; write one entry with both.",
 				e.Identifier, first.Value().Position().Line)
 			f.Related = []capability.Place{{File: e.Value().File(), Start: first.Value().Position(),
 				Message: "the other entry"}}
@@ -40,7 +40,8 @@ func (l *linter) entries(c *capability.Capability) {
 		for _, v := range e.Allow {
 			if len(denied) > 0 && denied[v.Canonical()] {
 				l.report(codeAllowAndDeny, v,
-					"The scope allows and denies the same value %s; a denial wins, so remove one of the two.",
+					"The scope allows and denies the same value %s; a denial takes precedence, so remove one of "+
+						"the two.",
 					words.Quote(jsonOf(v)))
 			}
 		}
@@ -49,7 +50,8 @@ func (l *linter) entries(c *capability.Capability) {
 		e := &c.Permissions[i]
 		if other := bare[e.Identifier]; other != nil && scoped[e.Identifier] == e && l.hasCommands(e.Identifier) {
 			l.report(codeBareAndScoped, identifierOf(other),
-				"%q stands here without a scope and in line %d with one; both add up, so this one adds nothing and can be removed.", e.Identifier, e.Value().Position().Line).Fix =
+				"%q has no scope here and one in line %d; the two add up, so this one adds nothing and can be "+
+					"removed.", e.Identifier, e.Value().Position().Line).Fix =
 				fix(other.Value().RemoveItem("Remove the entry without a scope"), false)
 		}
 	}
@@ -171,14 +173,16 @@ func (l *linter) denials() {
 				func(a capability.Grant) bool { return a.Capability() == c }); own >= 0 {
 				if once(codeAllowAndDeny, g) {
 					l.report(codeAllowAndDeny, identifierOf(e),
-						"%q denies %s, which %q of the same capability allows; a denial wins, so it is denied.",
+						"%q denies %s, which %q of the same capability allows; a denial takes precedence, so it "+
+							"is denied.",
 						e.Identifier, command, allowed[own].Entry().Identifier)
 				}
 			}
 			other := slices.IndexFunc(allowed, func(a capability.Grant) bool { return a.Capability() != c })
 			if other >= 0 && !l.denyByOrigin && once(codeDenyEverywhere, g) {
 				l.report(codeDenyEverywhere, identifierOf(e),
-					"%q denies %s in every window and on every page, not only in those of the capability %q: also where %q allows it.", e.Identifier, command, c.Identifier, allowed[other].Capability().Identifier)
+					"%q denies %s in every window and on every page, not only in those of the capability %q: also "+
+						"where %q allows it.", e.Identifier, command, c.Identifier, allowed[other].Capability().Identifier)
 			}
 		}
 	}
@@ -217,7 +221,8 @@ func (l *linter) missingScopes(capabilities []capability.Capability) {
 	for _, plugin := range []string{"fs", "http"} {
 		if e := first[plugin]; e != nil && !hasScope[plugin] {
 			l.report(codeMissingScope, identifierOf(e),
-				"The plugin %s works only within a scope, and none is given, so it refuses all calls; write {\"identifier\": %q, \"allow\": [%s]}.", plugin, e.Identifier, scopedPlugins[plugin])
+				"The plugin %s works only within a scope, and none is given, so it refuses all calls; write "+
+					"{\"identifier\": %q, \"allow\": [%s]}.", plugin, e.Identifier, scopedPlugins[plugin])
 		}
 	}
 }

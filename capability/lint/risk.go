@@ -21,7 +21,8 @@ func (l *linter) remotes(c *capability.Capability) {
 		parts := p.Parts()
 		if !strings.Contains(text, "://") && parts.Protocol == "*" {
 			l.report(codeRemoteWithoutScheme, place(),
-				`The URL pattern %q has no scheme, so it is taken for a path on every host; write "https://" before the host.`, text)
+				`The URL pattern %q has no scheme, so it is taken for a path on every host; write "https://" `+
+					`before the host.`, text)
 			continue
 		} else if !strings.Contains(text, "://") && strings.Contains(text, ":") {
 			l.report(codeRemoteWithoutScheme, place(),
@@ -35,10 +36,11 @@ func (l *linter) remotes(c *capability.Capability) {
 			strings.HasPrefix(parts.Host, "127.") || parts.Host == "[::1]"
 		if anyHost && web {
 			l.report(codeRemoteAnyHost, place(),
-				`The URL pattern %q gives the permissions of this capability to every site that a window loads; name the hosts, such as "https://*.example.com".`, text)
+				`The URL pattern %q gives the permissions of this capability to every site that a window loads; `+
+					`name the hosts, such as "https://*.example.com".`, text)
 		} else if parts.Protocol == "http" && !loopback {
 			l.report(codeRemotePlainHTTP, place(),
-				"%q is not encrypted, so whoever is on the network can put a page of theirs in its place; write https.", text)
+				"%q is not encrypted, so anyone on the network can replace the page; write https.", text)
 		}
 		if web && parts.Port == "" && (anyHost || loopback) {
 			l.report(codeRemoteDefaultPort, place(), "%q is for the default port only; write %s://%s:* for all ports.",
@@ -47,7 +49,8 @@ func (l *linter) remotes(c *capability.Capability) {
 		if other := "http://" + strings.TrimPrefix(text, "https://"); anyHost && parts.Protocol == "https" &&
 			!slices.Contains(c.Remote, other) && slices.ContainsFunc(c.Remote, isLoopbackHTTP) {
 			l.report(codeRemoteMissesHTTP, place(),
-				"%q is for https only, while another URL of this capability is http; add %q if pages of both are meant.", text, other)
+				"%q is for https only, while another URL of this capability is http; add %q if pages of both "+
+					"are meant.", text, other)
 		}
 	}
 }
@@ -56,7 +59,7 @@ func isLoopbackHTTP(url string) bool {
 	return strings.HasPrefix(url, "http://localhost") || strings.HasPrefix(url, "http://127.")
 }
 
-// Plugins whose commands harm when a page that nobody vouches for calls them.
+// Plugins whose commands do harm if an untrusted page calls them.
 var (
 	remoteDangers = []string{"fs", "shell", "process", "sql", "updater"}
 	windowDangers = []string{"fs", "shell", "process", "sql", "http"}
@@ -77,7 +80,8 @@ func (l *linter) dangers(c *capability.Capability) {
 		if remote && slices.Contains(remoteDangers, plugin) {
 			reported[plugin] = true
 			l.report(codeRemoteDangerous, identifierOf(e),
-				"%q is given to remote pages (%s): whoever controls such a page gets at it; give it to local pages in a capability of its own.", e.Identifier, words.Some(c.Remote, 2))
+				"%q is given to remote pages (%s): anyone who controls such a page can use it; grant it to local "+
+					"pages in a separate capability.", e.Identifier, words.Some(c.Remote, 2))
 		} else if anyWindow && slices.Contains(windowDangers, plugin) {
 			reported[plugin] = true
 			l.report(codeAnyWindowDangerous, identifierOf(e),
@@ -87,13 +91,14 @@ func (l *linter) dangers(c *capability.Capability) {
 	}
 }
 
-// scopes reports values that take in nearly everything.
+// scopes reports values that match nearly everything.
 func (l *linter) scopes(e *capability.Entry) {
 	plugin, _ := split(e.Identifier)
 	if e.Allow != nil && len(e.Allow) == 0 && len(e.Deny) == 0 {
 		if v := e.Value().Get("allow"); v.Exists() {
 			l.report(codeEmptyAllow, v,
-				"An empty \"allow\" is no limit: many plugins take it for everything that is not denied; leave it out, or list what is allowed.")
+				"An empty \"allow\" is not a limit: many plugins allow everything that is not denied; leave it "+
+					"out, or list what is allowed.")
 		}
 	}
 	for _, v := range e.Allow {
@@ -112,7 +117,7 @@ func (l *linter) scopes(e *capability.Entry) {
 	l.scopeForm(plugin, e)
 }
 
-// scopeMember returns a string member of a value, or the value itself where it is a string.
+// scopeMember returns a string member of a value, or the value itself if it is a string.
 func scopeMember(v capability.Value, key string) capability.Value {
 	if v.Kind() == syntax.String {
 		return v
@@ -128,10 +133,11 @@ func (l *linter) fileScope(v capability.Value) {
 	switch text := path.Text(); text {
 	case "**", "**/*", "/**", "/**/*", "/*", "*", "C:\\**", "C:/**":
 		l.report(codeScopeAllFiles, path,
-			"%q takes in all files of the computer; name the folders that are needed, such as \"$APPDATA/**\".", text)
+			"%q matches all files of the computer; name the folders that are needed, such as \"$APPDATA/**\".", text)
 	case "$HOME/**", "$HOME/**/*", "$HOME", "~/**":
 		l.report(codeScopeAllFiles, path,
-			"%q takes in all of the user's files, keys and passwords among them; name the folders that are needed, such as \"$DOCUMENT/**\".", text)
+			"%q matches all of the user's files, including keys and passwords; name the folders that are needed, "+
+				"such as \"$DOCUMENT/**\".", text)
 	}
 }
 
@@ -155,7 +161,7 @@ func (l *linter) hostScope(e *capability.Entry, v capability.Value) {
 			hint = " It is for default ports only; \"https://*:*\" is for all."
 		}
 		l.report(codeScopeAnyHost, url,
-			"%q takes in every host; name those that are needed, such as \"https://api.example.com/*\".%s", text, hint)
+			"%q matches every host; name those that are needed, such as \"https://api.example.com/*\".%s", text, hint)
 	}
 }
 
@@ -164,7 +170,8 @@ func (l *linter) shellScope(v capability.Value) {
 	args := v.Get("args")
 	if args.Bool() {
 		l.report(codeShellAnyArguments, args,
-			"\"args\": true lets pages run %s with any arguments; list the arguments, with a validator for those that vary.", words.Quote(v.Get("name").Text()))
+			"\"args\": true lets pages run %s with any arguments; list the arguments, with a validator for those "+
+				"that vary.", words.Quote(v.Get("name").Text()))
 		return
 	}
 	for arg := range args.Items() {
@@ -175,12 +182,14 @@ func (l *linter) shellScope(v capability.Value) {
 			continue
 		case ".*", ".+", `\S+`, `\S*`, `[\s\S]*`, `[\s\S]+`, `.*?`, `(?s).*`:
 			l.report(codeShellAnyArguments, validator,
-				"The validator %q takes nearly every argument; write what the argument looks like, such as \"[a-z0-9-]+\".", text)
+				"The validator %q accepts nearly every argument; write what the argument looks like, such as "+
+					"\"[a-z0-9-]+\".", text)
 			continue
 		}
 		if arg.Get("raw").Bool() && (!strings.HasPrefix(text, "^") || !strings.HasSuffix(text, "$")) {
 			l.report(codeShellOpenValidator, validator,
-				"With \"raw\" the validator %q is content with any argument that holds a match; write ^ before and $ after it.", text)
+				"With \"raw\" the validator %q accepts any argument that contains a match; write ^ before and $ "+
+					"after it.", text)
 		}
 	}
 }

@@ -35,7 +35,7 @@ func Changes(w io.Writer, changes []capdiff.Change, o TextOptions) error {
 		}
 	}
 	if len(changes) == 0 {
-		b.WriteString("Both grant the same.\n")
+		b.WriteString("Both sides grant the same.\n")
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -48,7 +48,8 @@ func heading(c capdiff.Change) string {
 	case capdiff.CommandsRevoked:
 		return "revoked from " + audience(c.Audience)
 	case capdiff.AppUnchecked:
-		return "the application's own commands are no longer subject to capabilities: every window and page may call them" + platforms(c.Audience)
+		return "the application's own commands are no longer subject to capabilities: every window and page may " +
+			"call them" + platforms(c.Audience)
 	case capdiff.Incomparable:
 		return "there are too many labels and URLs to compare what is granted" + platforms(c.Audience)
 	case capdiff.AppChecked:

@@ -13,7 +13,7 @@ import (
 	"lessonkit.example/capability"
 )
 
-// TextOptions say how text looks.
+// TextOptions configures [Text] and [Changes].
 type TextOptions struct {
 	// Color uses the colours of a terminal. Defaults to none.
 	Color bool
@@ -49,7 +49,7 @@ func severityColor(s capability.Severity) string {
 }
 
 // Text writes each diagnostic in one line, the line of the file below it with
-// a caret, and at last how many there are.
+// a caret, and finally how many there are.
 func Text(w io.Writer, ds capability.Diagnostics, o TextOptions) error {
 	var b strings.Builder
 	counts := make(map[capability.Severity]int)

@@ -13,7 +13,7 @@ type step struct {
 	skip   int // no letter: go on with the next step, or leave out so many
 }
 
-// class is a set of words that no pattern tells apart: one of those words, and
+// class is a set of words that no pattern distinguishes: one of those words, and
 // the patterns that match them.
 type class struct {
 	word    []int
@@ -65,7 +65,7 @@ type walk struct {
 	classes     []class
 }
 
-// state is where all patterns stand after a word.
+// state is the state of all patterns after a word.
 type state struct {
 	at     []int32 // steps in order, each once
 	from   int     // the state before its last letter

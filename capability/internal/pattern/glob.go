@@ -50,14 +50,14 @@ const (
 	tokenRecursive // **
 )
 
-// GlobError tells why a pattern is not well-formed.
+// GlobError reports why a pattern is not well-formed.
 type GlobError struct {
 	Pattern string
 	Offset  int // in characters, as the reference implementation counts
 	Message string
 }
 
-// Error says what is wrong and where.
+// Error describes what is wrong and where.
 func (e *GlobError) Error() string {
 	return fmt.Sprintf("%q is not a pattern of labels: at character %d, %s", e.Pattern, e.Offset+1, e.Message)
 }
@@ -67,8 +67,9 @@ func (e *GlobError) Permanent() bool { return true }
 
 const (
 	globWildcards = "wildcards are either one * or the recursive **"
-	globRecursive = "the recursive ** must be a whole component, between slashes or the ends; one * takes any characters"
-	globInvalid   = "the range that opens here is not closed or empty; write such as [abc], [a-z] or [!abc]"
+	globRecursive = "the recursive ** must be a whole component, between slashes or the ends; one * takes any " +
+		"characters"
+	globInvalid = "the range that opens here is not closed or empty; write such as [abc], [a-z] or [!abc]"
 )
 
 // CompileGlob reads a pattern. The error is a [*GlobError].

@@ -23,16 +23,16 @@ type URL struct {
 	slow                       *urlpattern.URLPattern
 }
 
-// URLError tells why a pattern is not well-formed.
+// URLError reports why a pattern is not well-formed.
 type URLError struct {
 	Pattern string
 	hint    string
 	cause   error
 }
 
-// Error says what is wrong, with a hint where there is one.
+// Error describes what is wrong, with a hint if there is one.
 func (e *URLError) Error() string {
-	return fmt.Sprintf("%s is no URL pattern: %s", words.Quote(e.Pattern), e.hint)
+	return fmt.Sprintf("%s is not a URL pattern: %s", words.Quote(e.Pattern), e.hint)
 }
 
 // Unwrap returns the error of the pattern library.
@@ -186,7 +186,7 @@ func simplePath(path string) bool {
 	return true
 }
 
-// remoteHint says what is wrong with a pattern in words of this format.
+// remoteHint describes what is wrong with a pattern in terms of this format.
 func remoteHint(pattern string, err error) string {
 	switch {
 	case strings.Contains(pattern, "[") && strings.Contains(pattern, ":"):
@@ -200,7 +200,8 @@ func remoteHint(pattern string, err error) string {
 	}
 	text := err.Error()
 	if strings.Contains(text, "&urlpattern.") {
-		text = "its special characters : { } ( ) ? + * do not stand where they may; put a backslash before those that stand for themselves"
+		text = "its special characters : { } ( ) ? + * are misplaced; put a backslash before those that are meant " +
+			"literally"
 	}
 	return strings.TrimPrefix(strings.TrimPrefix(text, "type error: "), "Error: ")
 }

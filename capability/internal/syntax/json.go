@@ -22,7 +22,7 @@ type scanner struct {
 	stop  bool // a limit was passed: read no further
 }
 
-// plain marks the bytes that stand for themselves in a string.
+// plain marks the bytes that are literal in a string.
 var plain = func() (t [256]bool) {
 	for c := 0x20; c < 256; c++ {
 		t[c] = c != '"' && c != '\\'
@@ -41,7 +41,8 @@ var blank = func() (t [256]bool) {
 func (s *scanner) document() {
 	if strings.HasPrefix(s.src, "\ufeff") {
 		if !s.json5 {
-			const message = "The file begins with a byte order mark, which JSON does not allow; save it as UTF-8 without BOM."
+			const message = "The file begins with a byte order mark, which JSON does not allow; save it as UTF-8 " +
+				"without BOM."
 			s.reportFix(FaultByteOrderMark, 0, 3, message, "Remove the byte order mark", "")
 		}
 		s.pos = 3
@@ -50,14 +51,15 @@ func (s *scanner) document() {
 	if s.pos >= len(s.src) {
 		s.push(Broken, s.pos, textRaw)
 		s.broken(s.pos, s.pos,
-			"The file is empty; it must hold a capability object, an array of them, or {\"capabilities\": [...]}.")
+			"The file is empty; it must contain a capability object, an array of them, or {\"capabilities\": [...]}.")
 		return
 	}
 	s.value()
 	s.space()
 	if s.pos < len(s.src) && !s.stop {
 		s.broken(s.pos, len(s.src),
-			fmt.Sprintf("The file goes on with %s after the end of its value; put several capabilities into one array.", s.found()))
+			fmt.Sprintf("unexpected %s after the end of the value; put several capabilities into "+
+				"one array.", s.found()))
 	}
 }
 
@@ -85,7 +87,7 @@ func (s *scanner) value() {
 	case c == '[':
 		s.container(Array, ']')
 	case c == '\'':
-		s.lax(start, start+1, "JSON strings stand in double quotes, not in single ones.")
+		s.lax(start, start+1, "JSON strings must be in double quotes, not in single quotes.")
 		s.text('\'')
 	case c == '-' || c >= '0' && c <= '9' || c == '+' || c == '.':
 		s.number()
@@ -130,7 +132,7 @@ func (s *scanner) members(kind Kind, closing byte) {
 			s.pos++
 			continue
 		} else if c == '}' || c == ']' {
-			s.broken(s.pos, s.pos+1, fmt.Sprintf("Here stands %q, but the %q of line %d is closed by %q.", c,
+			s.broken(s.pos, s.pos+1, fmt.Sprintf("Unexpected %q: the %q of line %d is closed by %q.", c,
 				s.src[opened], s.doc.PositionAt(opened).Line, closing))
 			if s.depth == 1 {
 				s.pos++
@@ -198,7 +200,7 @@ func (s *scanner) key() bool {
 		s.text('"')
 		return true
 	case c == '\'':
-		s.lax(start, start+1, "JSON keys stand in double quotes, not in single ones.")
+		s.lax(start, start+1, "JSON keys must be in double quotes, not in single quotes.")
 		s.text('\'')
 		return true
 	}
@@ -276,7 +278,7 @@ func (s *scanner) word() {
 	if kind == Broken {
 		s.skipJunk()
 		end = s.pos
-		s.broken(start, end, fmt.Sprintf("%s is no JSON value; %s", words.Quote(s.src[start:end]), wordHint(text)))
+		s.broken(start, end, fmt.Sprintf("%s is not a JSON value; %s", words.Quote(s.src[start:end]), wordHint(text)))
 	}
 	s.doc.nodes[n].end = int32(end)
 	s.pos = end
@@ -340,7 +342,7 @@ func (s *scanner) blanks() {
 				return
 			}
 			s.lax(i, i+size,
-				fmt.Sprintf("The character %U is no white space of JSON; replace it by an ordinary blank.", r))
+				fmt.Sprintf("The character %U is not white space in JSON; replace it by a space.", r))
 			s.pos += size
 		default:
 			return

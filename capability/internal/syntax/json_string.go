@@ -114,7 +114,7 @@ func (s *scanner) escape(b *strings.Builder, i int) int {
 		}
 		return i + 1 + size
 	}
-	s.report(FaultSyntax, i, i+2, fmt.Sprintf("There is no escape \\%c; write \\\\ for a backslash.", c))
+	s.report(FaultSyntax, i, i+2, fmt.Sprintf("The escape \\%c does not exist; write \\\\ for a backslash.", c))
 	return i + 2
 }
 
@@ -137,7 +137,7 @@ func (s *scanner) unicodeEscape(b *strings.Builder, i int) int {
 		}
 	}
 	s.report(FaultSurrogate, i, i+6,
-		fmt.Sprintf("%s is half of a surrogate pair and stands alone, so it is no character.", s.src[i:i+6]))
+		fmt.Sprintf("%s is half of a surrogate pair without the other half, so it is not a character.", s.src[i:i+6]))
 	b.WriteRune(utf8.RuneError)
 	return i + 6
 }
@@ -189,7 +189,7 @@ func (s *scanner) checkNumber(n int32, start, end int, literal string) {
 		return
 	}
 	s.doc.nodes[n].kind = Broken
-	s.broken(start, end, fmt.Sprintf("%s is no number; put strings in double quotes.", words.Quote(literal)))
+	s.broken(start, end, fmt.Sprintf("%s is not a number; put strings in double quotes.", words.Quote(literal)))
 }
 
 // checkRange refuses what no 64-bit floating point number can hold: the

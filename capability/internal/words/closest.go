@@ -2,7 +2,7 @@
 // lists the names of a file.
 package words
 
-// Closest returns the candidate that is most like a word, or "" where none is
+// Closest returns the candidate that is most like a word, or "" if none is
 // like enough: at most a third of its letters may differ.
 func Closest(word string, candidates []string) string {
 	if len(word) < 2 {

@@ -110,7 +110,8 @@ func madeManifests() (*capability.Manifests, error) {
 func madeFile(r *rand.Rand, ids []string) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b,
-		"{\n  \"$schema\": \"../gen/schemas/desktop-schema.json\",\n  \"identifier\": \"capability-%d\",\n  \"description\": \"What the window may do\",\n  \"windows\": [\"main\", \"settings-*\"],\n", r.IntN(1e6))
+		"{\n  \"$schema\": \"../gen/schemas/desktop-schema.json\",\n  \"identifier\": \"capability-%d\",\n  "+
+			"\"description\": \"What the window may do\",\n  \"windows\": [\"main\", \"settings-*\"],\n", r.IntN(1e6))
 	if r.IntN(3) == 0 {
 		b.WriteString("  \"platforms\": [\"linux\", \"macOS\", \"windows\"],\n")
 	}
@@ -127,7 +128,8 @@ func madeFile(r *rand.Rand, ids []string) []byte {
 		seen[id] = true
 		if r.IntN(20) == 0 {
 			fmt.Fprintf(&b,
-				",\n    {\n      \"identifier\": %q,\n      \"allow\": [{ \"path\": \"$APPDATA/**\" }, { \"url\": \"https://*\" }]\n    }", id)
+				",\n    {\n      \"identifier\": %q,\n      \"allow\": [{ \"path\": \"$APPDATA/**\" }, { \"url\": "+
+					"\"https://*\" }]\n    }", id)
 		} else {
 			fmt.Fprintf(&b, ",\n    %q", id)
 		}
