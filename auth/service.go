@@ -85,15 +85,12 @@ func New(c Config) (*Service, error) {
 		storeTimeout:    cmp.Or(c.StoreTimeout, 5*time.Second),
 		development:     c.AllowDevelopment && !c.Production,
 		clock:           c.Now,
-		log:             c.Logger,
+		log:             cmp.Or(c.Logger, slog.New(slog.DiscardHandler)),
 		running:         semaphore.NewWeighted(maxExchanges),
 		used:            usedCodes{at: map[[sha256.Size]byte]time.Time{}},
 	}
 	if s.clock == nil {
 		s.clock = time.Now
-	}
-	if s.log == nil {
-		s.log = slog.New(slog.DiscardHandler)
 	}
 	if s.store == nil {
 		return nil, errors.New("auth: Config.Store is nil")

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,12 +28,10 @@ type WrapOptions struct {
 
 // Wrap adds what every server needs to a handler: a request id (the client's X-Request-Id if it is
 // short and plain), panics and the mux's own 404 and 405 as problems, deadlines for slow clients,
-// and a line in the log for each request, which contains no query, headers or bodies.
+// and a line in the log for each request, which contains no query, headers or bodies. Middleware
+// between Wrap and the mux must not copy the request, in which the mux records the route.
 func Wrap(h http.Handler, o WrapOptions) http.Handler {
-	log := o.Logger
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
+	log := cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		info := &requestInfo{id: requestID(r), started: time.Now()}
 		w.Header().Set("X-Request-Id", info.id)
@@ -62,7 +61,7 @@ func Wrap(h http.Handler, o WrapOptions) http.Handler {
 				status = http.StatusOK
 			}
 			if o.Observe != nil {
-				o.Observe(r.Method, info.routeOf(r), status, time.Since(info.started))
+				o.Observe(r.Method, r.Pattern, status, time.Since(info.started))
 			}
 			info.log(log, r, status)
 		}()
@@ -102,19 +101,6 @@ func Annotate(ctx context.Context, attrs ...slog.Attr) {
 	}
 }
 
-// NoteRoute records the pattern of the mux that a request matched, for the log and for metrics, if
-// there is middleware between [Wrap] and the mux that copies requests.
-func NoteRoute(mux *http.ServeMux) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		defer func() {
-			if info := infoOf(r.Context()); info != nil {
-				info.routeOf(r)
-			}
-		}()
-		mux.ServeHTTP(w, r)
-	})
-}
-
 // noteError adds an error, unless it is nil, to the request's line in the log.
 func noteError(ctx context.Context, err error) {
 	if info := infoOf(ctx); info != nil && err != nil {
@@ -130,7 +116,6 @@ type requestInfo struct {
 	started time.Time
 
 	mu    sync.Mutex
-	route string
 	attrs []slog.Attr
 	err   error
 }
@@ -142,25 +127,14 @@ func infoOf(ctx context.Context) *requestInfo {
 	return info
 }
 
-// routeOf returns the mux's pattern, which r does not have if a middleware copied it.
-func (i *requestInfo) routeOf(r *http.Request) string {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.route == "" {
-		i.route = r.Pattern
-	}
-	return i.route
-}
-
 func (i *requestInfo) log(log *slog.Logger, r *http.Request, status int) {
-	route := i.routeOf(r)
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	level := slog.LevelInfo
 	attrs := append([]slog.Attr{
 		slog.String("request_id", i.id),
 		slog.String("method", r.Method),
-		slog.String("route", route),
+		slog.String("route", r.Pattern),
 		slog.Int("status", status),
 		slog.Duration("took", time.Since(i.started)),
 	}, i.attrs...)

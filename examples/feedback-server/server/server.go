@@ -154,7 +154,7 @@ func build(c Config, o Options, db *database) (*Server, error) {
 		log:   log,
 		drain: c.Drain,
 		db:    db,
-		handler: httpapi.Wrap(closeConnections(stopping, httpapi.NoteRoute(mux)),
+		handler: httpapi.Wrap(closeConnections(stopping, mux),
 			httpapi.WrapOptions{Logger: log, Observe: metrics.observeRequest}),
 		recognizer: recognizer,
 		background: background,
