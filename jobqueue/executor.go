@@ -209,17 +209,13 @@ func (w *Worker) ended(x exchange) {
 
 // report emits and logs the events of done.
 func (w *Worker) report(ctx context.Context, done []*attempt, lost []driver.Lease) {
-	isLost := map[driver.Lease]bool{}
-	for _, l := range lost {
-		isLost[l] = true
-	}
 	for _, a := range done {
 		e := a.event
 		e.Job = a.job
-		switch {
-		case isLost[a.result.Lease] && driver.IsCompleted(a.job):
+		switch isLost := slices.Contains(lost, a.result.Lease); {
+		case isLost && driver.IsCompleted(a.job):
 			e.Type, e.Err = EventSucceeded, nil // by CompleteTx
-		case isLost[a.result.Lease] && !(a.unsure && w.wasRecorded(ctx, a)):
+		case isLost && !(a.unsure && w.wasRecorded(ctx, a)):
 			e.Type, e.Err = EventLost, ErrLeaseLost
 		}
 		w.log(ctx, e)

@@ -67,15 +67,7 @@ func New(pool *pgxpool.Pool, cfg Config) *Store {
 //go:embed migrations
 var embedded embed.FS
 
-// Migrations returns the schema as goose files, for callers that run migrations themselves. They
-// use the first schema of the search path.
-func Migrations() fs.FS {
-	sub, err := fs.Sub(embedded, "migrations")
-	if err != nil {
-		panic(err) // the directory is embedded
-	}
-	return sub
-}
+var migrations, _ = fs.Sub(embedded, "migrations") // cannot fail, the directory is embedded
 
 const versionTable = "jobqueue_migrations"
 
@@ -96,12 +88,12 @@ func (s *Store) Migrate(ctx context.Context) error {
 	}
 	db := s.sqlDB()
 	defer db.Close()
-	return migrate.Up(ctx, db, migrate.Postgres, versionTable, Migrations())
+	return migrate.Up(ctx, db, migrate.Postgres, versionTable, migrations)
 }
 
 // Migrated reports whether the tables exist and are up to date.
 func (s *Store) Migrated(ctx context.Context) (bool, error) {
-	files, err := fs.Glob(Migrations(), "*.sql")
+	files, err := fs.Glob(migrations, "*.sql")
 	if err != nil {
 		return false, err
 	}

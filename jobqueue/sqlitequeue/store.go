@@ -97,25 +97,18 @@ func New(write, read *sql.DB, cfg Config) *Store {
 //go:embed migrations
 var embedded embed.FS
 
-// Migrations returns the schema as goose files, for callers that run migrations themselves.
-func Migrations() fs.FS {
-	sub, err := fs.Sub(embedded, "migrations")
-	if err != nil {
-		panic(err) // the directory is embedded
-	}
-	return sub
-}
+var migrations, _ = fs.Sub(embedded, "migrations") // cannot fail, the directory is embedded
 
 const versionTable = "jobqueue_migrations"
 
 // Migrate creates the tables or updates them. Several processes may do so at once.
 func (s *Store) Migrate(ctx context.Context) error {
-	return migrate.Up(ctx, s.w, migrate.SQLite, versionTable, Migrations())
+	return migrate.Up(ctx, s.w, migrate.SQLite, versionTable, migrations)
 }
 
 // Migrated reports whether the tables exist and are up to date. It does not wait for writers.
 func (s *Store) Migrated(ctx context.Context) (bool, error) {
-	pending, err := migrate.Pending(ctx, s.r, migrate.SQLite, versionTable, Migrations())
+	pending, err := migrate.Pending(ctx, s.r, migrate.SQLite, versionTable, migrations)
 	return err == nil && !pending, err
 }
 
