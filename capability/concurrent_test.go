@@ -11,7 +11,8 @@ import (
 // the race detector watches.
 func TestConcurrentUse(t *testing.T) {
 	t.Parallel()
-	d := Parse([]byte(`{"identifier":"a","windows":"m","permissions":["core:default","core:default","a_b"],"remote":{"urls":["https://*.x.dev","https://a.dev/\\?q"]}}`), Options{})
+	d := Parse([]byte(`{"identifier":"a","windows":"m","permissions":["core:default","core:default","a_b"],`+
+		`"remote":{"urls":["https://*.x.dev","https://a.dev/\\?q"]}}`), Options{})
 	m := CoreManifests()
 	p, _ := Resolve(d.Capabilities(), m, ResolveOptions{})
 	remote := origin(t, "https://a.x.dev/")

@@ -21,8 +21,10 @@ func TestConfigureSaysWhatIsActive(t *testing.T) {
 		`{"app":{"security":{"capabilities":["a","b",{"identifier":"c","permissions":[]}]}}}`: {"a b c", ""},
 		`{"app":{"security":{"capabilities":["a","b",{"identifier":"c"}]}}}`:                  {"a b c", ""},
 		// As the reference inserts them: what is listed last replaces what has its name.
-		`{"app":{"security":{"capabilities":["a","b",{"identifier":"a","windows":["x"],"permissions":[]},"b"]}}}`: {"a b", ""},
-		`{"app":{"security":{"capabilities":["a","b",5]}}}`:                                                       {"a b", "wrong-type"},
+		`{"app":{"security":{"capabilities":["a","b",{"identifier":"a","windows":["x"],"permissions":[]},` +
+			`"b"]}}}`: {"a b", ""},
+		`{"app":{"security":{"capabilities":["a","b",` +
+			`5]}}}`: {"a b", "wrong-type"},
 	} {
 		active, found := Configure(ParseValue([]byte(config), Options{Name: "zz.json"}), caps)
 		var names, list []string

@@ -1,29 +1,30 @@
-// Package capability reads, judges and explains capability files: the JSON,
-// JSON5 or TOML files that say which windows of a desktop application may call
-// which commands (the format of Tauri 2, the reference implementation).
+// Package capability reads, checks and explains capability files: the JSON, JSON5 or TOML files
+// that define which windows of a desktop application may call which commands (the format of
+// Tauri 2, the reference implementation).
 //
-// [Parse] reads a file and keeps the place of every value; [Document.Check]
-// says what is wrong with it, each finding in one sentence with its place, a
-// stable code and, where it is mechanical, a fix. [Resolve] brings capabilities
-// and the manifests of plugins together into a [Policy], which decides whether
-// a window may call a command and explains why.
+// [Parse] reads a file and keeps the position of every value. [Document.Check] returns what is
+// wrong with it: each diagnostic is one sentence with its position, a stable code and, if the
+// correction is mechanical, a fix. [Resolve] combines capabilities with the manifests of plugins
+// into a [Policy], which decides whether a window may call a command and explains why.
+//
+// Package lint reports likely mistakes and risks, capdiff compares what two sets of files grant,
+// format writes files in canonical form, and report prints diagnostics for people and programs.
 //
 // # Modes
 //
-// A file can be judged exactly as the format's JSON Schema does ([ModeSchema]),
-// exactly as the reference implementation reads it ([ModeReference]), or by
-// everything that is likely a mistake or a risk ([ModeLint]). The first two differ:
-// the schema refuses permissions that are listed twice, which the reference
-// accepts, and it knows nothing of the grammar of identifiers.
+// A file can be checked exactly as the format's JSON Schema does ([ModeSchema]), exactly as the
+// reference implementation reads it ([ModeReference]), or for everything that is likely a mistake
+// or a risk ([ModeLint]). The first two differ: the schema rejects permissions that are listed
+// twice, which the reference implementation accepts, and it does not know the grammar of
+// identifiers.
 //
 // # Errors
 //
-// Reading never fails: a document says itself what is wrong with it. The errors
-// of what fails have a method Permanent that reports true: trying again cannot
-// help.
+// Parsing never fails: a document reports what is wrong with it. Errors of other functions have a
+// method Permanent that returns true: retrying cannot help.
 //
 // # Concurrency
 //
-// Documents, policies, patterns and manifests do not change once they are made
-// and may be used by several goroutines.
+// Documents, policies and manifests are immutable once they are loaded, and safe for concurrent
+// use.
 package capability

@@ -39,17 +39,17 @@ func ExampleResolve() {
 }
 
 func ExamplePolicy_Explain() {
-	d := capability.Parse([]byte(`identifier = "main"
+	d := capability.Parse([]byte(`identifier = "a"
 windows = ["main"]
 permissions = ["core:event:default"]
-`), capability.Options{Name: "main.toml"})
+`), capability.Options{Name: "a", Format: capability.TOML})
 	policy, _ := capability.Resolve(d.Capabilities(), capability.CoreManifests(), capability.ResolveOptions{})
 	fmt.Print(policy.Explain("core:window:close", capability.Caller{Window: "main"}))
 	// Output:
 	// denied: plugin:window|close from window "main", the application's own page
 	//
 	// No capability allows this command.
-	// To allow it, add "core:window:allow-close" to the permissions of the capability "main" (main.toml:3:15).
+	// To allow it, add "core:window:allow-close" to the permissions of the capability "a" (a:3:15).
 }
 
 func ExampleParseIdentifier() {

@@ -11,7 +11,8 @@ func TestExplain(t *testing.T) {
 	t.Parallel()
 	caps := capabilities(t, `[
 		{"identifier":"main","windows":["main"],"permissions":["core:default","ping:default"]},
-		{"identifier":"web","windows":["main-*"],"platforms":["macOS"],"local":false,"remote":{"urls":["https://*.example.com","http://localhost:1420"]},"permissions":["ping:allow-ping"]},
+		{"identifier":"web","windows":["main-*"],"platforms":["macOS"],"local":false,"remote":{
+      "urls":["https://*.example.com","http://localhost:1420"]},"permissions":["ping:allow-ping"]},
 		{"identifier":"deny","windows":["x"],"permissions":["fs:allow-read-file","fs:deny-read-file"]}]`)
 	p, ds := Resolve(caps, plugins(t), ResolveOptions{Platform: Linux})
 	require.Empty(t, ds)

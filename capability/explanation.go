@@ -53,7 +53,8 @@ func (x *Explanation) String() string {
 		}
 		fmt.Fprintf(&b,
 			"\nNo capability names it, and no manifest of the %s is loaded, so the permissions that allow it are "+
-				"unknown.\nGive the application's acl-manifests.json, which its build writes to gen/schemas.\n", plugin)
+				"unknown.\nGive the application's acl-manifests.json, which its build writes to "+
+				"gen/schemas.\n", plugin)
 	}
 	return b.String()
 }

@@ -186,7 +186,8 @@ func TestModesDiffer(t *testing.T) {
 		{"duplicates in permissions are refused by the schema alone", `{"identifier":"a","permissions":["x","x"]}`,
 			false, true},
 		{"equal objects are duplicates too",
-			`{"identifier":"a","permissions":[{"identifier":"x","allow":[{"a":1,"b":2}]},{"allow":[{"b":2.0,"a":1}],"identifier":"x"}]}`, false, true},
+			`{"identifier":"a","permissions":[{"identifier":"x","allow":[{"a":1,"b":2}]},{"allow":[{"b":2.0,` +
+				`"a":1}],"identifier":"x"}]}`, false, true},
 		{"an object and a string are not equal", `{"identifier":"a","permissions":["x",{"identifier":"x"}]}`, true,
 			true},
 		{"the grammar of identifiers is the reference's alone", `{"identifier":"a","permissions":["a_b"]}`, true,
@@ -222,7 +223,8 @@ func TestModesDiffer(t *testing.T) {
 			`{"identifier":"a","permissions":[{"identifier":"x","scope":1}],"x":2,"remote":{"urls":[],"y":3}}`, true,
 			true},
 		{"null where it may stand",
-			`{"identifier":"a","permissions":[{"identifier":"x","allow":null,"deny":null}],"remote":null,"platforms":null}`, true, true},
+			`{"identifier":"a","permissions":[{"identifier":"x","allow":null,"deny":null}],"remote":null,` +
+				`"platforms":null}`, true, true},
 		{"null local", `{"identifier":"a","permissions":[],"local":null}`, false, false},
 		{"null description", `{"identifier":"a","permissions":[],"description":null}`, false, false},
 		{"null urls", `{"identifier":"a","permissions":[],"remote":{"urls":null}}`, false, false},
@@ -257,7 +259,8 @@ func TestLimits(t *testing.T) {
 func TestJSON5(t *testing.T) {
 	t.Parallel()
 	d := Parse([]byte(`// first
-{ identifier: 'it\'s', /* two */ "permissions": ['core:default', {identifier: "x", allow: [{n: [0x1F, +.5, 5., -1e2], s: "a\
+{ identifier: 'it\'s', /* two */ "permissions": ['core:default', {identifier: "x", allow: [{n: [0x1F, +.5, 5.,
+      -1e2], s: "a\
 b\x41", $id: null,},],},], // last
   ünïcode_key: true, "local": false, }`), Options{Format: JSON5})
 	require.Empty(t, d.Check(ModeLint))
@@ -365,7 +368,9 @@ func applicationManifests(t testing.TB) *Manifests {
 // FuzzParse compares with encoding/json: both take the same texts for JSON and
 // give the same values, except for what is stricter here by intent.
 func FuzzParse(f *testing.F) {
-	for _, seed := range []string{`{"identifier":"a","permissions":["x",{"identifier":"y","allow":[1.5e3,null,true]}]}`, `[{}]`, `{"capabilities":[]}`, "// x\n[1,]", `{'a':+.5,}`, `"\ud83d\ude00\u00e9"`, "\ufeff{}", `{"a":{"b":[[],{}]},"a":1}`} {
+	for _, seed := range []string{`{"identifier":"a","permissions":["x",{"identifier":"y","allow":[1.5e3,null,` +
+		`true]}]}`, `[{}]`, `{"capabilities":[]}`, "// x\n[1,]", `{'a':+.5,}`, `"\ud83d\ude00\u00e9"`, "\ufeff{}",
+		`{"a":{"b":[[],{}]},"a":1}`} {
 		f.Add([]byte(seed), false)
 		f.Add([]byte(seed), true)
 	}

@@ -29,7 +29,7 @@ func TestEveryQuestionTakesEverySpelling(t *testing.T) {
 		`"core:window:allow-close","core:window:allow-hide","core:window:deny-hide"]}`
 	for _, manifests := range []*Manifests{CoreManifests(), withAppManifest(t)} {
 		p, found := Resolve(capabilities(t, text), manifests, ResolveOptions{})
-		require.Empty(t, found.Err())
+		require.NoError(t, found.Err())
 		ask := func(namespace, command string) {
 			canonical := "plugin:" + namespace + "|" + strings.ReplaceAll(command, "-", "_")
 			want := p.Explain(canonical, Caller{Window: "main"})

@@ -101,11 +101,13 @@ func TestResolveLikeTheReference(t *testing.T) {
 			[]string{"allow plugin:fs|read_dir local win[main] web[]",
 				"allow plugin:fs|read_file local win[main] web[]", "global fs allow $APP"}},
 		{"remote only; the global scope does not mind",
-			`{"identifier":"a","windows":["main"],"local":false,"remote":{"urls":["https://tauri.app"]},"permissions":["fs:read","fs:default"]}`, Linux,
+			`{"identifier":"a","windows":["main"],"local":false,"remote":{"urls":["https://tauri.app"]},` +
+				`"permissions":["fs:read","fs:default"]}`, Linux,
 			[]string{"allow plugin:fs|read_dir https://tauri.app win[main] web[]",
 				"allow plugin:fs|read_file https://tauri.app win[main] web[]", "global fs allow $APP"}},
 		{"scopes of permissions",
-			`{"identifier":"a","windows":["main"],"permissions":["fs:read","fs:allow-app","fs:deny-home","fs:read-resources","fs:move-temp","fs:read-download"]}`, Linux,
+			`{"identifier":"a","windows":["main"],"permissions":["fs:read","fs:allow-app","fs:deny-home",` +
+				`"fs:read-resources","fs:move-temp","fs:read-download"]}`, Linux,
 			[]string{"allow plugin:fs|move local win[main] web[] scope 2",
 				"allow plugin:fs|read_dir local win[main] web[]",
 				"allow plugin:fs|read_dir local win[main] web[] scope 1",
@@ -116,7 +118,8 @@ func TestResolveLikeTheReference(t *testing.T) {
 				"scope 3 allow $DOWNLOAD $DOWNLOAD/**", "global fs allow $APP deny $HOME"}},
 		{"scopes of entries come first", `{"identifier":"a","windows":["main"],"permissions":[
 			{"identifier":"fs:read-both","allow":[{"path":"$HOME/.config/**"}]}, "fs:deny-home",
-			{"identifier":"fs:read-resources","deny":[{"path":"$RESOURCE/**/*.key"}]}, "fs:move-temp", "fs:read-download",
+			{"identifier":"fs:read-resources","deny":[{"path":"$RESOURCE/**/*.key"}]}, "fs:move-temp",
+      "fs:read-download",
 			{"identifier":"fs:default","allow":[{"path":"$APP/**"}],"deny":[{"path":"$APP/*.db"}]}]}`, Linux,
 			[]string{"allow plugin:fs|move local win[main] web[] scope 3",
 				"allow plugin:fs|read_dir local win[main] web[] scope 1",
@@ -145,7 +148,8 @@ func TestResolveLikeTheReference(t *testing.T) {
 			[]string{"allow plugin:os|spawn local win[main] web[] scope 1", "scope 1 allow edge",
 				"global os deny $APP/EBWebView/**"}},
 		{"the order is that of identifiers",
-			`[{"identifier":"b","windows":["b"],"permissions":["ping:default"]},{"identifier":"a","windows":["a"],"permissions":["ping:default"]}]`, Linux,
+			`[{"identifier":"b","windows":["b"],"permissions":["ping:default"]},{"identifier":"a","windows":["a"],` +
+				`"permissions":["ping:default"]}]`, Linux,
 			[]string{"allow plugin:ping|ping local win[a] web[]", "allow plugin:ping|ping local win[b] web[]"}},
 		{"an entry's scope goes into every permission of a set",
 			`{"identifier":"a","windows":["m"],"permissions":[{"identifier":"fs:read","allow":[{"path":"x"}]}]}`,
@@ -173,7 +177,8 @@ func TestResolveLikeTheReference(t *testing.T) {
 			`{"identifier":"a","windows":["m"],"permissions":["core:window:allow-set-badge-count"]}`, Linux,
 			[]string{"allow plugin:window|set_badge_count local win[m] web[]"}},
 		{"local and each URL",
-			`{"identifier":"a","windows":["m"],"remote":{"urls":["https://b.c","https://a.b"]},"permissions":["ping:default"]}`, Linux,
+			`{"identifier":"a","windows":["m"],"remote":{"urls":["https://b.c","https://a.b"]},` +
+				`"permissions":["ping:default"]}`, Linux,
 			[]string{"allow plugin:ping|ping local win[m] web[]", "allow plugin:ping|ping https://b.c win[m] web[]",
 				"allow plugin:ping|ping https://a.b win[m] web[]"}},
 	} {
@@ -187,7 +192,8 @@ func TestResolveReportsWhatDoesNotExist(t *testing.T) {
 	t.Parallel()
 	m := plugins(t)
 	require.Empty(t, m.LoadPermissions("odd", ParseValue([]byte(`{
-		"set": [{"identifier":"a","description":"","permissions":["b"]},{"identifier":"b","description":"","permissions":["a","odd:c"]},{"identifier":"d","description":"","permissions":["gone"]}]}`), Options{})))
+		"set": [{"identifier":"a","description":"","permissions":["b"]},{"identifier":"b","description":"",
+      "permissions":["a","odd:c"]},{"identifier":"d","description":"","permissions":["gone"]}]}`), Options{})))
 	for _, c := range []struct {
 		entry, message string
 		code           Code
@@ -223,7 +229,9 @@ func TestMembersOfSetsArePermissionsFirst(t *testing.T) {
 	m := &Manifests{}
 	require.Empty(t,
 		m.LoadPermissions("fs",
-			ParseValue([]byte(`{"permission":[{"identifier":"both","commands":{"allow":["from_permission"]}},{"identifier":"other","commands":{"allow":["from_set"]}}],"set":[{"identifier":"both","description":"","permissions":["other"]}]}`), Options{})))
+			ParseValue([]byte(`{"permission":[{"identifier":"both","commands":{"allow":["from_permission"]}},`+
+				`{"identifier":"other","commands":{"allow":["from_set"]}}],"set":[{"identifier":"both",`+
+				`"description":"","permissions":["other"]}]}`), Options{})))
 	require.Empty(t,
 		m.LoadPermissions("dialog", ParseValue([]byte(`{"default":{"permissions":["fs:both"]}}`), Options{})))
 	for entry, want := range map[string]string{"dialog:default": "plugin:fs|from_permission",
@@ -269,7 +277,8 @@ func TestResolveReportsPatternsAndDuplicates(t *testing.T) {
 func TestPartialManifestsTakePermissionsByTheirNames(t *testing.T) {
 	t.Parallel()
 	caps := capabilities(t,
-		`{"identifier":"a","windows":["m"],"permissions":["http:allow-fetch-send","http:deny-fetch","http:default","allow-greet"]}`)
+		`{"identifier":"a","windows":["m"],"permissions":["http:allow-fetch-send","http:deny-fetch",`+
+			`"http:default","allow-greet"]}`)
 	p, ds := Resolve(caps, CoreManifests(), ResolveOptions{Partial: true})
 	require.False(t, ds.HasErrors())
 	require.NotEmpty(t, ds)
@@ -285,8 +294,10 @@ func TestAllowedDecidesLikeTheReference(t *testing.T) {
 	t.Parallel()
 	caps := capabilities(t, `[
 		{"identifier":"a","windows":["main-*"],"webviews":["side"],"permissions":["ping:default","fs:read"]},
-		{"identifier":"b","windows":["*"],"local":false,"remote":{"urls":["http://tauri.*","https://*.tauri.app"]},"permissions":["fs:allow-read-dir"]},
-		{"identifier":"c","windows":["other"],"local":false,"remote":{"urls":["https://x.y"]},"permissions":["fs:deny-read-file"]}]`)
+		{"identifier":"b","windows":["*"],"local":false,"remote":{"urls":["http://tauri.*",
+      "https://*.tauri.app"]},"permissions":["fs:allow-read-dir"]},
+		{"identifier":"c","windows":["other"],"local":false,"remote":{"urls":["https://x.y"]},
+      "permissions":["fs:deny-read-file"]}]`)
 	p, ds := Resolve(caps, plugins(t), ResolveOptions{Platform: Linux, Mode: ModeReference})
 	require.Empty(t, ds)
 	remote := func(url string) Caller { return Caller{Window: "any", Origin: origin(t, url)} }
@@ -444,8 +455,10 @@ func TestPermissionsAreAddedToAnyManifest(t *testing.T) {
 
 func FuzzResolve(f *testing.F) {
 	f.Add([]byte(`{"identifier":"a","windows":["m*"],"permissions":["x:a","core:default"]}`),
-		[]byte(`{"set":[{"identifier":"a","description":"","permissions":["b","a","x:default"]}],"permission":[{"identifier":"b","commands":{"allow":["c"]}}]}`))
-	f.Add([]byte(`[{"identifier":"a","remote":{"urls":["https://*"]},"permissions":[{"identifier":"x:b","allow":[1]}]}]`), []byte(`{"default":{"permissions":["default"]},"commands":["b"]}`))
+		[]byte(`{"set":[{"identifier":"a","description":"","permissions":["b","a","x:default"]}],`+
+			`"permission":[{"identifier":"b","commands":{"allow":["c"]}}]}`))
+	f.Add([]byte(`[{"identifier":"a","remote":{"urls":["https://*"]},"permissions":[{"identifier":"x:b",`+
+		`"allow":[1]}]}]`), []byte(`{"default":{"permissions":["default"]},"commands":["b"]}`))
 	core := CoreManifests()
 	f.Fuzz(func(t *testing.T, text, permissions []byte) {
 		m := &Manifests{}
@@ -475,7 +488,9 @@ func FuzzResolve(f *testing.F) {
 
 func BenchmarkAllowed(b *testing.B) {
 	p, _ := Resolve(capabilities(b,
-		`[{"identifier":"a","windows":["main-*"],"permissions":["core:default"]},{"identifier":"b","windows":["*"],"local":false,"remote":{"urls":["https://*.tauri.app"]},"permissions":["core:default"]}]`), CoreManifests(), ResolveOptions{})
+		`[{"identifier":"a","windows":["main-*"],"permissions":["core:default"]},{"identifier":"b",`+
+			`"windows":["*"],"local":false,"remote":{"urls":["https://*.tauri.app"]},`+
+			`"permissions":["core:default"]}]`), CoreManifests(), ResolveOptions{})
 	local := Caller{Window: "main-1"}
 	remote := Caller{Window: "main-1", Origin: origin(b, "https://a.tauri.app/x")}
 	b.Run("local", func(b *testing.B) {

@@ -25,7 +25,8 @@ func TestSchemaJudgesLikeModeSchema(t *testing.T) {
 	d := ParseValue(Schema(), Options{})
 	require.Empty(t, d.Check(ModeSchema))
 	for _, in := range []string{
-		`{"identifier":"a","permissions":["x",{"identifier":"y","allow":[null,{"z":[1.5]}],"deny":null}],"remote":null,"platforms":null}`,
+		`{"identifier":"a","permissions":["x",{"identifier":"y","allow":[null,{"z":[1.5]}],"deny":null}],` +
+			`"remote":null,"platforms":null}`,
 		`{"identifier":"a","permissions":"x"}`, `{"permissions":[]}`, `[]`, `[{}]`, `{"capabilities":[]}`,
 		`{"capabilities":[1]}`, `5`, `{}`,
 		`{"identifier":"a","permissions":[],"platforms":["macos"]}`,
@@ -46,9 +47,12 @@ func TestProjectSchemaKnowsIdentifiers(t *testing.T) {
 	d := ParseValue(ProjectSchema(m), Options{})
 	require.Empty(t, d.Check(ModeSchema))
 	for in, want := range map[string]bool{
-		`{"identifier":"a","permissions":["fs:read","core:default","core:app:allow-tauri-version","os:default"]}`: true,
-		`{"identifier":"a","permissions":["fs:reed"]}`:                                                            false,
-		`{"identifier":"a","permissions":[{"identifier":"nope:default"}]}`:                                        false,
+		`{"identifier":"a","permissions":["fs:read","core:default","core:app:allow-tauri-version",` +
+			`"os:default"]}`: true,
+		`{"identifier":"a",` +
+			`"permissions":["fs:reed"]}`: false,
+		`{"identifier":"a",` +
+			`"permissions":[{"identifier":"nope:default"}]}`: false,
 	} {
 		file := Parse([]byte(in), Options{})
 		require.Equal(t, want, accepts(t, d, file), in)

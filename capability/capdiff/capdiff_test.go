@@ -18,15 +18,19 @@ func TestCompareComparesMeaning(t *testing.T) {
 		return Compare(Side{capabilities(t, before), plugins(t)}, Side{capabilities(t, after), plugins(t)},
 			capability.ResolveOptions{})
 	}
-	base := `{"identifier":"a","windows":["main"],"permissions":["ping:default",{"identifier":"fs:allow-read-file","allow":[{"path":"a"}]}]}`
+	base := `{"identifier":"a","windows":["main"],"permissions":["ping:default",` +
+		`{"identifier":"fs:allow-read-file","allow":[{"path":"a"}]}]}`
 	// Written otherwise, the same meaning.
 	require.Empty(t,
 		diff(base,
-			`[{"identifier":"b","windows":["main"],"permissions":[{"allow":[{"path":"a"}],"identifier":"fs:allow-read-file"}]},{"identifier":"c","windows":["main"],"permissions":["ping:allow-ping"]}]`))
+			`[{"identifier":"b","windows":["main"],"permissions":[{"allow":[{"path":"a"}],`+
+				`"identifier":"fs:allow-read-file"}]},{"identifier":"c","windows":["main"],`+
+				`"permissions":["ping:allow-ping"]}]`))
 
 	// More windows: granted to those, nothing revoked.
 	changes := diff(base,
-		`{"identifier":"a","windows":["*"],"permissions":["ping:default",{"identifier":"fs:allow-read-file","allow":[{"path":"a"}]}]}`)
+		`{"identifier":"a","windows":["*"],"permissions":["ping:default",{"identifier":"fs:allow-read-file",`+
+			`"allow":[{"path":"a"}]}]}`)
 	require.Len(t, changes, 1)
 	require.Equal(t, CommandsGranted, changes[0].Kind)
 	require.Equal(t, []string{"*"}, changes[0].Audience.Windows)
@@ -37,14 +41,16 @@ func TestCompareComparesMeaning(t *testing.T) {
 	// A remote URL, on one platform.
 	changes = diff(base,
 		`[`+base+
-			`,{"identifier":"b","windows":["main"],"platforms":["linux"],"local":false,"remote":{"urls":["https://*.x.dev"]},"permissions":["ping:default"]}]`)
+			`,{"identifier":"b","windows":["main"],"platforms":["linux"],"local":false,`+
+			`"remote":{"urls":["https://*.x.dev"]},"permissions":["ping:default"]}]`)
 	require.Len(t, changes, 1)
 	require.Equal(t, Audience{Windows: []string{"main"}, Origins: []string{"https://*.x.dev"},
 		Platforms: []capability.Platform{capability.Linux}}, changes[0].Audience)
 
 	// Scopes.
 	changes = diff(base,
-		`{"identifier":"a","windows":["main"],"permissions":["ping:default",{"identifier":"fs:allow-read-file","allow":[{"path":"b"}],"deny":[{"path":"c"}]}]}`)
+		`{"identifier":"a","windows":["main"],"permissions":["ping:default",{"identifier":"fs:allow-read-file",`+
+			`"allow":[{"path":"b"}],"deny":[{"path":"c"}]}]}`)
 	require.Len(t, changes, 1)
 	require.Equal(t, ScopeChanged, changes[0].Kind)
 	require.Equal(t, []string{`{"path":"b"}`}, changes[0].AllowAdded)
@@ -53,7 +59,8 @@ func TestCompareComparesMeaning(t *testing.T) {
 
 	// A global scope.
 	changes = diff(base,
-		`{"identifier":"a","windows":["main"],"permissions":["ping:default","fs:allow-app",{"identifier":"fs:allow-read-file","allow":[{"path":"a"}]}]}`)
+		`{"identifier":"a","windows":["main"],"permissions":["ping:default","fs:allow-app",`+
+			`{"identifier":"fs:allow-read-file","allow":[{"path":"a"}]}]}`)
 	require.Len(t, changes, 1)
 	require.Equal(t, "fs", changes[0].Plugin)
 
@@ -81,9 +88,11 @@ func TestCompareComparesMeaning(t *testing.T) {
 	app := plugins(t)
 	require.Empty(t,
 		app.LoadPermissions(capability.AppManifest,
-			capability.ParseValue([]byte(`{"permission":[{"identifier":"allow-greet","commands":{"allow":["greet"]}}]}`), capability.Options{})))
+			capability.ParseValue([]byte(`{"permission":[{"identifier":"allow-greet",`+
+				`"commands":{"allow":["greet"]}}]}`), capability.Options{})))
 	with := capabilities(t,
-		`{"identifier":"a","windows":["main"],"permissions":["ping:default","allow-greet",{"identifier":"fs:allow-read-file","allow":[{"path":"a"}]}]}`)
+		`{"identifier":"a","windows":["main"],"permissions":["ping:default","allow-greet",`+
+			`{"identifier":"fs:allow-read-file","allow":[{"path":"a"}]}]}`)
 	changes = Compare(Side{capabilities(t, base), plugins(t)}, Side{with, app}, capability.ResolveOptions{})
 	require.Len(t, changes, 1)
 	require.Equal(t, AppChecked, changes[0].Kind)

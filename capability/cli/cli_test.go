@@ -13,8 +13,10 @@ import (
 	"lessonkit.example/capability/cli"
 )
 
-const manifests = `{"fs": {"default_permission": null, "permission_sets": {}, "global_scope_schema": null, "permissions": {
-  "allow-read-file": {"identifier": "allow-read-file", "description": "", "commands": {"allow": ["read_file"], "deny": []}},
+const manifests = `{"fs": {"default_permission": null, "permission_sets": {},
+  "global_scope_schema": null, "permissions": {
+  "allow-read-file": {"identifier": "allow-read-file", "description": "", "commands": {"allow": ["read_file"],
+      "deny": []}},
   "scope": {"identifier": "scope", "description": "", "commands": {"allow": [], "deny": []}}}}}`
 
 // project writes files into a new folder and returns it.

@@ -8,12 +8,12 @@ import (
 )
 
 func ExampleRun() {
-	args := []string{"who", "-command", "core:window:set-title", "../testdata/app"}
+	args := []string{"who", "-command", "export_notes", "../testdata/app"}
 	code := cli.Run(args, cli.Env{Stdout: os.Stdout, Stderr: os.Stdout})
 	fmt.Println("exit code", code)
 	// Output:
-	// plugin:window|set_title
+	// export_notes
 	//   windows main, the application's own pages
-	//     by capability "main" (../testdata/app/capabilities/main.json:8:5): core:window:allow-set-title
+	//     by capability "main" (../testdata/app/capabilities/main.json:11:5): allow-export-notes
 	// exit code 0
 }

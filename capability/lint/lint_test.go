@@ -17,13 +17,16 @@ import (
 
 const scopedPlugin = `{
   "shell": {"default_permission": null, "permission_sets": {}, "global_scope_schema": null, "permissions": {
-    "allow-execute": {"identifier": "allow-execute", "description": "", "commands": {"allow": ["execute"], "deny": []}},
+    "allow-execute": {"identifier": "allow-execute", "description": "", "commands": {"allow": ["execute"],
+      "deny": []}},
     "deny-execute": {"identifier": "deny-execute", "description": "", "commands": {"allow": [], "deny": ["execute"]}},
-    "allow-open": {"identifier": "allow-open", "description": "", "commands": {"allow": ["open"], "deny": []}, "platforms": ["linux"]}}},
+    "allow-open": {"identifier": "allow-open", "description": "", "commands": {"allow": ["open"], "deny": []},
+      "platforms": ["linux"]}}},
   "fs": {"default_permission": null, "permission_sets": {}, "permissions": {
     "allow-read": {"identifier": "allow-read", "description": "", "commands": {"allow": ["read"], "deny": []}},
     "scope": {"identifier": "scope", "description": "", "commands": {"allow": [], "deny": []}}},
-    "global_scope_schema": {"anyOf": [{"type": "string"}, {"type": "object", "required": ["path"], "properties": {"path": {"type": "string"}}}]}},
+    "global_scope_schema": {"anyOf": [{"type": "string"}, {"type": "object", "required": ["path"],
+      "properties": {"path": {"type": "string"}}}]}},
   "http": {"default_permission": null, "permission_sets": {}, "global_scope_schema": null, "permissions": {
     "allow-fetch": {"identifier": "allow-fetch", "description": "", "commands": {"allow": ["fetch"], "deny": []}}}},
   "sql": {"default_permission": null, "permission_sets": {}, "global_scope_schema": null, "permissions": {
@@ -74,11 +77,13 @@ func TestLintRules(t *testing.T) {
 		{`{"identifier":"a","windows":["main**"],"permissions":["core:default"]}`, "/windows/0", "whole component",
 			"window-pattern"},
 		{head +
-			`"permissions":["shell:allow-execute",{"identifier":"shell:allow-execute","allow":[{"name":"x","cmd":"x"}]}]}`, "/permissions/0", "adds nothing", codeBareAndScoped},
+			`"permissions":["shell:allow-execute",{"identifier":"shell:allow-execute","allow":[{"name":"x",` +
+			`"cmd":"x"}]}]}`, "/permissions/0", "adds nothing", codeBareAndScoped},
 		{head +
 			`"permissions":[{"identifier":"fs:scope","allow":["$APP"]},{"identifier":"fs:scope","allow":["$LOG"]}]}`,
 			"/permissions/1/identifier", "the two add up", codeScopedTwice},
-		{head + `"permissions":[{"identifier":"shell:allow-execute","allow":[]}]}`, "/permissions/0/allow", "not a limit",
+		{head + `"permissions":[{"identifier":"shell:allow-execute",` +
+			`"allow":[]}]}`, "/permissions/0/allow", "not a limit",
 			codeEmptyAllow},
 		{head + `"permissions":["fs:allow-read"]}`, "/permissions/0", "$APPDATA/**", codeMissingScope},
 		{head + `"permissions":["http:allow-fetch"]}`, "/permissions/0", "api.example.com", codeMissingScope},
@@ -123,9 +128,13 @@ func TestLintRules(t *testing.T) {
 		{head + `"permissions":[{"identifier":"shell:allow-execute","allow":[{"name":"x","cmd":"x","args":true}]}]}`,
 			"/permissions/0/allow/0/args", "any arguments", codeShellAnyArguments},
 		{head +
-			`"permissions":[{"identifier":"shell:allow-execute","allow":[{"name":"x","cmd":"x","args":["-c",{"validator":"\\S+"}]}]}]}`, "/permissions/0/allow/0/args/1/validator", "nearly every", codeShellAnyArguments},
+			`"permissions":[{"identifier":"shell:allow-execute","allow":[{"name":"x","cmd":"x","args":["-c",` +
+			`{"validator":"\\S+"}]}]}]}`,
+			"/permissions/0/allow/0/args/1/validator", "nearly every", codeShellAnyArguments},
 		{head +
-			`"permissions":[{"identifier":"shell:allow-execute","allow":[{"name":"x","cmd":"x","args":[{"validator":"[a-z]+","raw":true}]}]}]}`, "/permissions/0/allow/0/args/0/validator", "^ before", codeShellOpenValidator},
+			`"permissions":[{"identifier":"shell:allow-execute","allow":[{"name":"x","cmd":"x",` +
+			`"args":[{"validator":"[a-z]+",` +
+			`"raw":true}]}]}]}`, "/permissions/0/allow/0/args/0/validator", "^ before", codeShellOpenValidator},
 	} {
 		found := false
 		for _, d := range check(t, c.in) {
@@ -144,9 +153,13 @@ func TestLintRules(t *testing.T) {
 func TestLintLeavesSoundFilesAlone(t *testing.T) {
 	t.Parallel()
 	for _, in := range []string{
-		`{"$schema":"../gen/schemas/desktop-schema.json","identifier":"a","description":"","windows":["main","settings-[0-9]"],"permissions":["core:default","core:window:allow-close",{"identifier":"fs:scope","allow":["$APP/**"]},"fs:allow-read"]}`,
-		`{"identifier":"a","local":false,"windows":["main"],"remote":{"urls":["https://*.example.com"]},"platforms":["linux"],"permissions":["core:event:default","core:window:allow-close"]}`,
-		`{"capabilities":[{"identifier":"a","webviews":["x"],"permissions":[{"identifier":"http:allow-fetch","allow":[{"url":"https://api.example.com/*"}]}]}]}`,
+		`{"$schema":"../gen/schemas/desktop-schema.json","identifier":"a","description":"","windows":["main",` +
+			`"settings-[0-9]"],"permissions":["core:default","core:window:allow-close",{"identifier":"fs:scope",` +
+			`"allow":["$APP/**"]},"fs:allow-read"]}`,
+		`{"identifier":"a","local":false,"windows":["main"],"remote":{"urls":["https://*.example.com"]},` +
+			`"platforms":["linux"],"permissions":["core:event:default","core:window:allow-close"]}`,
+		`{"capabilities":[{"identifier":"a","webviews":["x"],"permissions":[{"identifier":"http:allow-fetch",` +
+			`"allow":[{"url":"https://api.example.com/*"}]}]}]}`,
 	} {
 		require.Empty(t, check(t, in), in)
 	}
@@ -156,7 +169,8 @@ func TestLintLeavesSoundFilesAlone(t *testing.T) {
 func TestLintDoesNotReportConsequences(t *testing.T) {
 	t.Parallel()
 	ds := check(t,
-		`{"identifier":"a","windows":"main","permissions":["core:default"],"platforms":["macos"],"local":false,"remote":{"urls":"https://x.example"}}`)
+		`{"identifier":"a","windows":"main","permissions":["core:default"],"platforms":["macos"],"local":false,`+
+			`"remote":{"urls":"https://x.example"}}`)
 	require.Equal(t, []string{"1:29 wrong-type", "1:80 unknown-platform", "1:120 wrong-type"}, codes(ds))
 	ds = check(t, `{"identifer":"a","window":["main"],"permissions":["core:default"]}`)
 	require.Equal(t, []string{"1:2 missing-field", "1:18 unknown-key"}, codes(ds))
@@ -196,7 +210,8 @@ func TestSeveritiesCanBeSet(t *testing.T) {
 
 func TestModesOfCheck(t *testing.T) {
 	t.Parallel()
-	d := capability.Parse([]byte(`{"identifier":"a","windows":["*"],"permissions":["sql:allow-load","sql:allow-load","nope:x"]}`), capability.Options{})
+	d := capability.Parse([]byte(`{"identifier":"a","windows":["*"],"permissions":["sql:allow-load",`+
+		`"sql:allow-load","nope:x"]}`), capability.Options{})
 	for mode, want := range map[capability.Mode]string{
 		capability.ModeSchema:    "1:67 duplicate-permission",
 		capability.ModeReference: "1:84 unknown-plugin",
@@ -222,8 +237,9 @@ func TestEveryRuleIsDescribedOnce(t *testing.T) {
 // Capabilities inside the configuration are checked as those of files are.
 func TestInlinedAreChecked(t *testing.T) {
 	t.Parallel()
-	config := capability.ParseValue([]byte(`{"app":{"security":{"capabilities":["main",
-		{"identifier":"extra","windows":["ma**"],"remote":{"urls":["https://*:*"]},"permisions":[],"permissions":["core:window:alow-close"]}]}}}`), capability.Options{Name: "tauri.conf.json"})
+	config := capability.ParseValue([]byte(`{"app":{"security":{"capabilities":["main",`+"\n"+
+		`{"identifier":"extra","windows":["ma**"],"remote":{"urls":["https://*:*"]},"permisions":[],`+
+		`"permissions":["core:window:alow-close"]}]}}}`), capability.Options{Name: "tauri.conf.json"})
 	var codes []string
 	for _, f := range Check([]*capability.Document{capability.Inlined(config)}, capability.CoreManifests(),
 		Options{}) {

@@ -182,7 +182,8 @@ func (l *linter) denials() {
 			if other >= 0 && !l.denyByOrigin && once(codeDenyEverywhere, g) {
 				l.report(codeDenyEverywhere, identifierOf(e),
 					"%q denies %s in every window and on every page, not only in those of the capability %q: also "+
-						"where %q allows it.", e.Identifier, command, c.Identifier, allowed[other].Capability().Identifier)
+						"where %q "+
+						"allows it.", e.Identifier, command, c.Identifier, allowed[other].Capability().Identifier)
 			}
 		}
 	}

@@ -135,8 +135,8 @@ func combine(a, b []part) []part {
 type alphabet struct {
 	separator string // between letters
 	first     []string
-	star      []step   // what "*" matches
-	unused    []string // candidates for a letter that no pattern contains
+	star      []step                      // what "*" matches
+	unused    func(taken []string) string // a letter that no pattern contains, "" if there is none
 	follows   func(before, letter string) bool
 }
 
@@ -144,16 +144,29 @@ type alphabet struct {
 var hostAlphabet = alphabet{
 	separator: ".",
 	star:      []step{{}, {repeat: true}}, // one or more
-	unused:    []string{"other", "others", "otherss", "othersss"},
-	follows:   func(string, string) bool { return true },
+	unused: func(taken []string) string {
+		other := "other"
+		for slices.Contains(taken, other) {
+			other += "s"
+		}
+		return other
+	},
+	follows: func(string, string) bool { return true },
 }
 
 // The letters of a path are its characters. Components of dots are left out: they are resolved
 // before a path is matched.
 var pathAlphabet = alphabet{
-	first:  []string{"/"},
-	star:   []step{{repeat: true}},
-	unused: strings.Split("zyxwvutsrqponmlkjihgfedcbaZYXWVUTSRQPONMLKJIHGFEDCBA9876543210-_", ""),
+	first: []string{"/"},
+	star:  []step{{repeat: true}},
+	unused: func(taken []string) string {
+		for _, c := range "zyxwvutsrqponmlkjihgfedcbaZYXWVUTSRQPONMLKJIHGFEDCBA9876543210-_" {
+			if !slices.Contains(taken, string(c)) {
+				return string(c)
+			}
+		}
+		return ""
+	},
 	follows: func(before, letter string) bool {
 		if letter == "." {
 			return before != "" && before != "/" && before != "."
@@ -168,11 +181,8 @@ func (k alphabet) classes(patterns []*URL, partOf func(*URL) string) ([]part, bo
 		letters = append(letters, strings.Split(partOf(p), k.separator)...)
 	}
 	letters = distinct(letters)
-	for _, letter := range k.unused {
-		if !slices.Contains(letters, letter) {
-			letters = append(letters, letter)
-			break
-		}
+	if letter := k.unused(letters); letter != "" {
+		letters = append(letters, letter)
 	}
 	steps := make([][]step, len(patterns))
 	for i, p := range patterns {
