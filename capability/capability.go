@@ -3,7 +3,7 @@ package capability
 import "slices"
 
 // Capability grants windows and webviews access to commands. Make one in Go,
-// or read it with [Parse]; those that were read know their place.
+// or read it with [Parse]; those that were read have a position.
 type Capability struct {
 	// Identifier is the capability's name. Unlike permission identifiers it
 	// follows no grammar.

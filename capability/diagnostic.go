@@ -40,7 +40,7 @@ func (s *Severity) UnmarshalText(text []byte) error {
 }
 
 // Diagnostic is a mistake or risk in a file: a sentence that states what is wrong
-// and what would be right, and the place.
+// and how to correct it, with its position.
 type Diagnostic struct {
 	Code     Code     `json:"code"`
 	Severity Severity `json:"severity"`
@@ -50,7 +50,7 @@ type Diagnostic struct {
 	Start    Position `json:"start"`             // zero if the diagnostic is not about a file
 	End      Position `json:"end"`               // the place just after
 	Related  []Place  `json:"related,omitempty"` // other places that belong to it
-	Fix      *Fix     `json:"fix,omitempty"`     // nil where no mechanical change helps
+	Fix      *Fix     `json:"fix,omitempty"`     // nil if there is no mechanical change
 
 	text *syntax.Document
 	at   syntax.Span
@@ -119,8 +119,8 @@ type Edit struct {
 	Text  string `json:"text"`
 }
 
-// Apply returns the source with the edits made. It fails where edits overlap
-// or lie outside.
+// Apply returns the source with the edits made. It fails if edits overlap
+// or are outside the source.
 func Apply(source string, edits []Edit) (string, error) {
 	sorted := slices.SortedStableFunc(slices.Values(edits), func(a, b Edit) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End))
@@ -140,7 +140,7 @@ func Apply(source string, edits []Edit) (string, error) {
 	return b.String(), nil
 }
 
-// Diagnostics are findings in the order of their places.
+// Diagnostics is a list of diagnostics, usually sorted by position.
 type Diagnostics []Diagnostic
 
 // HasErrors reports whether there is a diagnostic of severity Error.

@@ -87,8 +87,7 @@ func (e *identifierError) Permanent() bool { return true }
 
 // ParseIdentifier reads a permission identifier by the grammar of the
 // reference implementation, in its newer form, which allows hyphens in a row.
-// Upper case is allowed, non-ASCII characters are not. The error is an
-// [*identifierError].
+// Upper case is allowed, non-ASCII characters are not. The error is permanent.
 func ParseIdentifier(s string) (Identifier, error) {
 	fail := func(fault identifierFault, at int) (Identifier, error) {
 		return Identifier{}, &identifierError{Fault: fault, Offset: at, text: s}

@@ -19,7 +19,7 @@ type Permission struct {
 	ScopeAllow, ScopeDeny []Value
 	// Platforms limits the permission. Nil means all platforms.
 	Platforms []Platform
-	// Since is the release a core permission came with, "" where that is not known.
+	// Since is the release a core permission came with, "" if unknown.
 	Since string
 }
 
@@ -46,7 +46,7 @@ type Manifest struct {
 	// exist without being listed.
 	Commands []string
 	// ScopeSchema is the JSON Schema of the plugin's scope values, absent
-	// where any value may stand.
+	// if it accepts any value.
 	ScopeSchema Value
 }
 
@@ -88,8 +88,8 @@ func (m *Manifest) names() []string {
 	return append(names, slices.Sorted(maps.Keys(all))...)
 }
 
-// Manifests are the manifests of an application. Loading changes them; once all
-// are loaded they may be used by several goroutines. The zero Manifests is
+// Manifests contains the manifests of an application. Loading is not safe for concurrent
+// use; reading is. The zero Manifests is
 // empty and lacks even the core plugins: start from [CoreManifests].
 type Manifests struct {
 	byKey map[string]*Manifest

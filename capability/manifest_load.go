@@ -37,7 +37,7 @@ func (m *Manifests) Load(name string, text []byte) Diagnostics {
 // LoadPermissions adds the permissions of a permission file, which a plugin
 // or the application keeps in its permissions folder: objects default, set and
 // permission. The plugin is named as identifiers name it; [AppManifest] is the
-// application. Give a document read by [ParseValue] or package tomlfile.
+// application. Give a document read by [ParseValue].
 func (m *Manifests) LoadPermissions(plugin string, d *Document) Diagnostics {
 	r := newManifestReader(d)
 	root := d.Root()

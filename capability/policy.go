@@ -82,7 +82,11 @@ func (g Grant) permission() string { return g.expanded.chain[len(g.expanded.chai
 // sets to the permission, both ends included.
 func (g Grant) Chain() []string { return slices.Clone(g.expanded.chain) }
 
-// Remote returns the pattern of the URLs that the grant is for, "" for the application's own pages.
+// Local reports whether the grant is for the application's own pages.
+func (g Grant) Local() bool { return g.remote == nil }
+
+// Remote returns the pattern of the URLs that the grant is for, "" for a local one. The pattern may
+// be empty too, which matches every URL.
 func (g Grant) Remote() string {
 	if g.remote == nil {
 		return ""
@@ -128,7 +132,7 @@ func (g *Grant) labelMatches(window, webview string) bool {
 	return false
 }
 
-// Caller is who calls a command.
+// Caller identifies who calls a command.
 type Caller struct {
 	// Window is the label of the window.
 	Window string

@@ -27,7 +27,7 @@ type ResolveOptions struct {
 	DenyByOrigin bool
 }
 
-// Resolve brings capabilities and manifests together. It reports what they
+// Resolve combines capabilities with manifests. It reports what they
 // refer to and does not exist; the policy contains all that could be resolved. Capabilities
 // take effect in the order of their identifiers.
 func Resolve(capabilities []Capability, manifests *Manifests, o ResolveOptions) (*Policy, Diagnostics) {

@@ -17,9 +17,9 @@ const (
 	// ModeLint reports what the schema refuses, what the reference implementation
 	// refuses, and everything that is likely a mistake or a risk.
 	ModeLint Mode = iota
-	// ModeSchema judges exactly as the JSON Schema of the format does.
+	// ModeSchema accepts exactly what the JSON Schema of the format does.
 	ModeSchema
-	// ModeReference judges exactly as the reference implementation reads a file.
+	// ModeReference accepts exactly what the reference implementation does.
 	ModeReference
 )
 

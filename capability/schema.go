@@ -8,14 +8,14 @@ import (
 	"lessonkit.example/capability/internal/syntax"
 )
 
-// Schema returns the JSON Schema (draft 07) of capability files. It judges as
-// mode schema does.
+// Schema returns the JSON Schema (draft 07) of capability files. It accepts the
+// same files as [ModeSchema].
 func Schema() []byte { return encodeSchema(schemaOf(nil)) }
 
 // ProjectSchema returns the schema with the permission identifiers that the
-// manifests know, each with its description, so that editors complete them and
-// report those that do not exist. Scope values must have the form that their
-// plugin reads.
+// manifests contain, each with its description, so that editors complete them and
+// report those that do not exist. Scope values must match the schema of
+// their plugin.
 func ProjectSchema(m *Manifests) []byte { return encodeSchema(schemaOf(m)) }
 
 // object keeps the order of its members, unlike a map.

@@ -200,6 +200,7 @@ func (c *cell) describe(who *callers, one caller, grants []grant) bool {
 			}
 		}
 	}
+	c.origin = cmp.Or(c.origin, "*") // the empty pattern matches every URL
 	return c.window != "" || c.webview != ""
 }
 

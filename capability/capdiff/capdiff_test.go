@@ -47,6 +47,13 @@ func TestCompareComparesMeaning(t *testing.T) {
 	require.Equal(t, Audience{Windows: []string{"main"}, Origins: []string{"https://*.x.dev"},
 		Platforms: []capability.Platform{capability.Linux}}, changes[0].Audience)
 
+	// The empty URL pattern matches every page.
+	changes = diff(`{"identifier":"a","windows":["main"],"permissions":["ping:default"]}`,
+		`{"identifier":"a","windows":["main"],"remote":{"urls":[""]},"permissions":["ping:default"]}`)
+	require.Len(t, changes, 1)
+	require.True(t, changes[0].Widens())
+	require.Equal(t, []string{"*"}, changes[0].Audience.Origins)
+
 	// Scopes.
 	changes = diff(base,
 		`{"identifier":"a","windows":["main"],"permissions":["ping:default",{"identifier":"fs:allow-read-file",`+

@@ -48,7 +48,7 @@ func (c *compiler) grants(p *capability.Policy, grants []capability.Grant) []gra
 			c.labels[owner] = &labels{globs(g.Windows()), globs(g.Webviews())}
 		}
 		compiled := grant{labels: c.labels[owner], capability: owner, scope: p.Scope(g.Scope())}
-		if text := g.Remote(); text != "" {
+		if text := g.Remote(); !g.Local() {
 			if c.urls[text] == nil {
 				c.urls[text], _ = pattern.CompileURL(text) // a grant has valid patterns only
 			}

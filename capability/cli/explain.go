@@ -179,7 +179,7 @@ func (c *command) whoMay(policy *capability.Policy, command string, denyByOrigin
 	fmt.Fprintf(&b, "%s\n", x.Command)
 	for _, g := range denials {
 		whom := "all"
-		if denyByOrigin && g.Remote() != "" {
+		if denyByOrigin && !g.Local() {
 			whom = "pages of " + g.Remote()
 		} else if denyByOrigin {
 			whom = "the application's own pages"
@@ -189,7 +189,7 @@ func (c *command) whoMay(policy *capability.Policy, command string, denyByOrigin
 	}
 	for _, g := range grants {
 		page := "the application's own pages"
-		if g.Remote() != "" {
+		if !g.Local() {
 			page = "pages of " + g.Remote()
 		}
 		fmt.Fprintf(&b, "  %s, %s\n    by capability %q%s: %s\n", audienceOf(g), page, g.Capability().Identifier,

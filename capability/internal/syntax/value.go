@@ -1,9 +1,10 @@
 package syntax
 
 import (
+	"bytes"
+	"encoding/json"
 	"iter"
 	"strconv"
-	"unicode/utf8"
 )
 
 // Kind is the type of a [Value], in JSON's terms.
@@ -331,44 +332,11 @@ func appendNumber(dst []byte, literal string) []byte {
 	return d.append(dst)
 }
 
-// AppendQuoted writes s as a JSON string, with no escape that JSON does not ask for.
+// AppendQuoted appends s as a JSON string.
 func AppendQuoted(dst []byte, s string) []byte {
-	const hex = "0123456789abcdef"
-	dst = append(dst, '"')
-	from := 0
-	for i := 0; i < len(s); {
-		c := s[i]
-		if c >= 0x20 && c != '"' && c != '\\' && c < utf8.RuneSelf {
-			i++
-			continue
-		}
-		if c >= utf8.RuneSelf {
-			r, size := utf8.DecodeRuneInString(s[i:])
-			if r != utf8.RuneError || size > 1 {
-				i += size
-				continue
-			}
-		}
-		dst = append(dst, s[from:i]...)
-		switch c {
-		case '"', '\\':
-			dst = append(dst, '\\', c)
-		case '\n':
-			dst = append(dst, '\\', 'n')
-		case '\r':
-			dst = append(dst, '\\', 'r')
-		case '\t':
-			dst = append(dst, '\\', 't')
-		default:
-			if c >= utf8.RuneSelf {
-				dst = append(dst, `\ufffd`...)
-			} else {
-				dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
-			}
-		}
-		i++
-		from = i
-	}
-	dst = append(dst, s[from:]...)
-	return append(dst, '"')
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(s) // a string can always be encoded
+	return append(dst, bytes.TrimSuffix(b.Bytes(), []byte("\n"))...)
 }
