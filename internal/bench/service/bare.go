@@ -157,8 +157,26 @@ func (b *bare) keep(body io.Reader) error {
 		return err
 	}
 	defer f.Close()
-	hash := sha256.New()
-	if _, err := io.CopyBuffer(io.MultiWriter(f, hash), body, make([]byte, 128<<10)); err != nil {
+	hash, chunks, hashed := sha256.New(), make(chan []byte), make(chan struct{})
+	go func() { // as ours does
+		defer close(hashed)
+		for chunk := range chunks {
+			hash.Write(chunk)
+		}
+	}()
+	buffers := new([2][128 << 10]byte)
+	for i := 0; err == nil; i++ {
+		buf, n := buffers[i%2][:], 0
+		n, err = io.ReadFull(body, buf)
+		chunks <- buf[:n]
+		if _, err := f.Write(buf[:n]); err != nil {
+			close(chunks)
+			return err
+		}
+	}
+	close(chunks)
+	<-hashed
+	if err != io.EOF && err != io.ErrUnexpectedEOF {
 		return err
 	}
 	if err := f.Sync(); err != nil {
