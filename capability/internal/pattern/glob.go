@@ -16,20 +16,8 @@ import (
 // goroutines. The zero Glob matches only the empty label.
 type Glob struct {
 	text   string
-	fixed  string // what a simple shape compares with
-	shape  globShape
 	tokens []globToken
 }
-
-type globShape uint8
-
-const (
-	globLiteral globShape = iota // "main"
-	globAny                      // "*"
-	globPrefix                   // "main-*"
-	globSuffix                   // "*-main"
-	globGeneral
-)
 
 type globToken struct {
 	kind   globTokenKind
@@ -75,22 +63,6 @@ const (
 // CompileGlob reads a pattern. The error is a [*GlobError].
 func CompileGlob(pattern string) (Glob, error) {
 	g := Glob{text: pattern}
-	special := strings.IndexAny(pattern, "*?[")
-	switch {
-	case special < 0:
-		g.fixed = pattern
-		return g, nil
-	case pattern == "*":
-		g.shape = globAny
-		return g, nil
-	case special == len(pattern)-1 && pattern[special] == '*':
-		g.shape, g.fixed = globPrefix, pattern[:special]
-		return g, nil
-	case special == 0 && pattern[0] == '*' && !strings.ContainsAny(pattern[1:], "*?["):
-		g.shape, g.fixed = globSuffix, pattern[1:]
-		return g, nil
-	}
-	g.shape = globGeneral
 	chars := []rune(pattern)
 	for i := 0; i < len(chars); {
 		switch chars[i] {
@@ -117,22 +89,6 @@ func CompileGlob(pattern string) (Glob, error) {
 		}
 	}
 	return g, nil
-}
-
-// allTokens returns the tokens, also those of the simple shapes.
-func (g *Glob) allTokens() []globToken {
-	if g.shape == globGeneral {
-		return g.tokens
-	}
-	var tokens []globToken
-	for _, r := range g.text {
-		if r == '*' {
-			tokens = append(tokens, globToken{kind: tokenSequence})
-		} else {
-			tokens = append(tokens, globToken{kind: tokenChar, char: r})
-		}
-	}
-	return tokens
 }
 
 // globStars reads one or two stars at i.
@@ -188,25 +144,12 @@ func globClass(chars []rune, i int) (next int, token globToken, ok bool) {
 func (g *Glob) String() string { return g.text }
 
 // Match reports whether the pattern matches the whole label.
-func (g *Glob) Match(label string) bool {
-	switch g.shape {
-	case globLiteral:
-		return label == g.fixed
-	case globAny:
-		return true
-	case globPrefix:
-		return strings.HasPrefix(label, g.fixed)
-	case globSuffix:
-		return strings.HasSuffix(label, g.fixed)
-	}
-	return g.match(label)
-}
-
-// match tries the shortest extent of each wildcard first and goes back to the
+//
+// It tries the shortest extent of each wildcard first and goes back to the
 // last one only: what follows a wildcard at its first place leaves the most
 // text to the later ones, so earlier wildcards never need a second try. The
 // time is bounded by the product of both lengths.
-func (g *Glob) match(label string) bool {
+func (g *Glob) Match(label string) bool {
 	token, at := 0, 0
 	retryToken, retryAt := -1, 0
 	for {

@@ -22,7 +22,7 @@ func LabelClasses(globs []Glob) ([]LabelClass, bool) {
 	bounds := []rune{0}
 	patterns := make([][]globToken, len(globs))
 	for i := range globs {
-		patterns[i] = globs[i].allTokens()
+		patterns[i] = globs[i].tokens
 		for _, t := range patterns[i] {
 			switch t.kind {
 			case tokenChar:

@@ -146,11 +146,6 @@ func hexadecimal(s string, digits int) (rune, bool) {
 	if len(s) < digits {
 		return 0, false
 	}
-	for i := range digits {
-		if c := s[i]; (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'f') {
-			return 0, false
-		}
-	}
 	n, err := strconv.ParseUint(s[:digits], 16, 32)
 	return rune(n), err == nil
 }

@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"encoding/json"
 	"maps"
 	"math/big"
 	"slices"
@@ -89,37 +90,7 @@ func (d decimal) append(dst []byte) []byte {
 
 // isJSONNumber reports whether the literal is a number by RFC 8259.
 func isJSONNumber(s string) bool {
-	i := 0
-	digits := func() bool {
-		from := i
-		for i < len(s) && s[i] >= '0' && s[i] <= '9' {
-			i++
-		}
-		return i > from
-	}
-	if i < len(s) && s[i] == '-' {
-		i++
-	}
-	whole := i
-	if !digits() || s[whole] == '0' && i > whole+1 {
-		return false
-	}
-	if i < len(s) && s[i] == '.' {
-		i++
-		if !digits() {
-			return false
-		}
-	}
-	if i < len(s) && s[i]|0x20 == 'e' {
-		i++
-		if i < len(s) && (s[i] == '+' || s[i] == '-') {
-			i++
-		}
-		if !digits() {
-			return false
-		}
-	}
-	return i == len(s)
+	return s != "" && (s[0] == '-' || s[0] >= '0' && s[0] <= '9') && json.Valid([]byte(s))
 }
 
 // Equal reports whether two values are the same by JSON Schema's rule: numbers
