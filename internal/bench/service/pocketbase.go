@@ -151,10 +151,11 @@ func seedPocketBase(app core.App) (world, error) {
 			var profiles []string
 			for i := range profilesOf {
 				p := id(t*profilesOf + i)
-				if _, err := tx.DB().Insert("profiles",
-					dbx.Params{"id": p, "owner": owner, "name": fmt.Sprintf("student %d", i), "grade": "3", "subject": "Art",
-						"academic_year": 2026, "term": "spring", "guardian_title": "mother",
-						"start_time": "09:00", "end_time": "10:30", "created": now, "updated": now}).Execute(); err != nil {
+				if _, err := tx.DB().Insert("profiles", dbx.Params{
+					"id": p, "owner": owner, "name": fmt.Sprintf("student %d", i), "grade": "3", "subject": "Art",
+					"academic_year": 2026, "term": "spring", "guardian_title": "mother",
+					"start_time": "09:00", "end_time": "10:30", "created": now, "updated": now,
+				}).Execute(); err != nil {
 					return err
 				}
 				profiles = append(profiles, p)
