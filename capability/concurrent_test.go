@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Documents, policies and patterns may be used by several goroutines at once;
-// the race detector watches.
+// Documents and policies are safe for concurrent use, as
+// the race detector proves.
 func TestConcurrentUse(t *testing.T) {
 	t.Parallel()
 	d := Parse([]byte(`{"identifier":"a","windows":"m","permissions":["core:default","core:default","a_b"],`+

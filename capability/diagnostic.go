@@ -156,7 +156,7 @@ func (ds Diagnostics) Sort() {
 }
 
 // Err returns the diagnostics of severity Error as one error, nil if there
-// is none. The error is permanent: trying again cannot help.
+// is none. The error is permanent: retrying cannot help.
 func (ds Diagnostics) Err() error {
 	var bad Diagnostics
 	for _, d := range ds {
@@ -197,7 +197,7 @@ func permanentf(format string, args ...any) error {
 // Unwrap returns the error with its text and cause.
 func (e permanentError) Unwrap() error { return e.error }
 
-// Permanent reports true: trying again cannot help.
+// Permanent reports true: retrying cannot help.
 func (permanentError) Permanent() bool { return true }
 
 // sorted fills in the positions and sorts by them.

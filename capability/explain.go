@@ -162,7 +162,7 @@ func (p *Policy) manifestsOf(command string) []*Manifest {
 func (p *Policy) pluginKnown(command string) bool { return len(p.manifestsOf(command)) > 0 }
 
 // offers returns the permissions and sets that allow a command, the narrowest
-// first, and for a command that none allows the one that may be meant.
+// first, and for a command that none allows the one that was probably meant.
 func (p *Policy) offers(command string) (offers []string, meant string) {
 	_, name := splitCommand(command)
 	var known []string

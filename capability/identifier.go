@@ -82,7 +82,7 @@ func (e *identifierError) Error() string {
 	return fmt.Sprintf("identifiers consist of letters, digits, hyphens and a colon, not of %q", r)
 }
 
-// Permanent reports true: trying again cannot help.
+// Permanent reports true: retrying cannot help.
 func (e *identifierError) Permanent() bool { return true }
 
 // ParseIdentifier reads a permission identifier by the grammar of the

@@ -59,7 +59,7 @@ func TestProjectSchemaKnowsIdentifiers(t *testing.T) {
 	}
 }
 
-// realManifests loads the manifests of a real project; it skips the test where there are none.
+// realManifests loads the manifests of a real project; it skips the test if there are none.
 func realManifests(t testing.TB, name string) *Manifests {
 	t.Helper()
 	dir := os.Getenv("CAPABILITY_CORPUS")

@@ -130,7 +130,7 @@ func TestCheckFollowsTheConfiguration(t *testing.T) {
 	require.Equal(t, cli.ExitClean, code)
 }
 
-// What a configuration holds inline is part of the app, also where it is all.
+// What a configuration contains inline is part of the app, also where it is all.
 func TestInlineCapabilities(t *testing.T) {
 	t.Parallel()
 	inline := `{"app": {"security": {"capabilities": ["main", {"identifier": "extra", "windows": ["main"], ` +

@@ -90,7 +90,7 @@ func appAt(path string) string {
 }
 
 // filesAt returns the capability files of a path. An app may have none: its
-// configuration may hold them all.
+// configuration may contain them all.
 func filesAt(path string) ([]string, error) {
 	info, err := os.Stat(path)
 	if err != nil {

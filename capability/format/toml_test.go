@@ -66,7 +66,7 @@ urls = ["https://x.y"]
 	require.Error(t, err)
 }
 
-// quoted are strings: those written twice go, and what they hold with them.
+// quoted are strings: those written twice are removed with their content.
 var quoted = regexp.MustCompile(`"[^"\n]*"|'[^'\n]*'`)
 
 func FuzzTOML(f *testing.F) {

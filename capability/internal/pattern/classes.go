@@ -27,7 +27,7 @@ const mostWork = 20_000_000
 // classes returns all classes of words over letters from 0 on, each with a
 // shortest word. It walks the automaton of all patterns at once. Where follows
 // is not nil, it says which letter may come after another, or first, after -1,
-// and the empty word is none. It returns false where there are too many.
+// and the empty word is none. It returns false if there are too many.
 func classes(patterns [][]step, letters int, follows func(before, letter int) bool) ([]class, bool) {
 	w := walk{ordered: follows != nil, seen: make(map[string]bool), found: make(map[string]bool)}
 	var at []int32

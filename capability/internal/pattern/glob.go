@@ -50,7 +50,7 @@ func (e *GlobError) Error() string {
 	return fmt.Sprintf("%q is not a pattern of labels: at character %d, %s", e.Pattern, e.Offset+1, e.Message)
 }
 
-// Permanent reports true: trying again cannot help.
+// Permanent reports true: retrying cannot help.
 func (e *GlobError) Permanent() bool { return true }
 
 const (

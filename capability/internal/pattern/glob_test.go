@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The vectors hold what the reference implementation's library answers.
+// The vectors contain what the reference implementation's library answers.
 func TestGlobAnswersLikeTheReference(t *testing.T) {
 	t.Parallel()
 	cases, err := os.ReadFile("testdata/glob/cases.tsv")

@@ -38,7 +38,7 @@ func (e *URLError) Error() string {
 // Unwrap returns the error of the pattern library.
 func (e *URLError) Unwrap() error { return e.cause }
 
-// Permanent reports true: trying again cannot help.
+// Permanent reports true: retrying cannot help.
 func (e *URLError) Permanent() bool { return true }
 
 // CompileURL reads a pattern. The error is a [*URLError].

@@ -192,7 +192,7 @@ func (s *scanner) unclosed(opened int, closing byte) {
 }
 
 // key reads the key of a member. False means that there was none, and that
-// what stood there has been passed over.
+// what stood there has been skipped.
 func (s *scanner) key() bool {
 	start := s.pos
 	switch c := s.src[start]; {
@@ -260,7 +260,7 @@ func (s *scanner) identifierName() (end int, text string) {
 }
 
 // word reads true, false, null and the names of JSON5; anything else is junk
-// that is passed over up to the next sign of structure.
+// that is skipped up to the next sign of structure.
 func (s *scanner) word() {
 	start := s.pos
 	end, text := s.identifierName()
@@ -298,7 +298,7 @@ func wordHint(word string) string {
 	return "put strings in double quotes."
 }
 
-// skipJunk passes over text that cannot be read, at least one character of it.
+// skipJunk skips text that cannot be read, at least one character of it.
 func (s *scanner) skipJunk() {
 	start := s.pos
 	for s.pos < len(s.src) && !strings.ContainsRune(",:[]{}\"\r\n", rune(s.src[s.pos])) {
@@ -313,7 +313,7 @@ func (s *scanner) skipJunk() {
 	}
 }
 
-// space passes over white space and comments. Often there are none, so it is
+// space skips white space and comments. Often there are none, so it is
 // small enough to be inlined.
 func (s *scanner) space() {
 	if s.pos < len(s.src) && !blank[s.src[s.pos]] {
@@ -350,7 +350,7 @@ func (s *scanner) blanks() {
 	}
 }
 
-// comment passes over a comment and remembers it; false means that there is none.
+// comment skips a comment and remembers it; false means that there is none.
 func (s *scanner) comment() bool {
 	start := s.pos
 	rest := s.src[start:]

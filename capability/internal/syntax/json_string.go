@@ -187,7 +187,7 @@ func (s *scanner) checkNumber(n int32, start, end int, literal string) {
 	s.broken(start, end, fmt.Sprintf("%s is not a number; put strings in double quotes.", words.Quote(literal)))
 }
 
-// checkRange refuses what no 64-bit floating point number can hold: the
+// checkRange refuses what no 64-bit floating point number can represent: the
 // reference implementation cannot read it.
 func (s *scanner) checkRange(start, end int, literal string) {
 	d, ok := parseDecimal(literal)

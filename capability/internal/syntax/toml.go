@@ -221,7 +221,7 @@ func (r *reader) assign(table *value, n *unstable.Node) {
 }
 
 // value reads the value that stands somewhere after from, and returns the
-// place after it. The library tells the place of only some kinds of values;
+// place after it. The library reports the position of only some kinds of values;
 // that of the others follows from what stands before them.
 func (r *reader) value(n *unstable.Node, from int) (v *value, end int) {
 	start := r.skip(from)
@@ -272,7 +272,7 @@ func (r *reader) value(n *unstable.Node, from int) (v *value, end int) {
 	return v, v.end
 }
 
-// skip passes over what may stand between values.
+// skip skips what may be between values.
 func (r *reader) skip(at int) int {
 	for at < len(r.src) {
 		switch r.src[at] {

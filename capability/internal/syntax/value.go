@@ -176,7 +176,7 @@ func (v Value) Members() iter.Seq2[Value, Value] {
 }
 
 // Get returns the member of an object with that key, the last one where it is
-// written several times, and the zero Value where there is none.
+// written several times, and the zero Value if there is none.
 func (v Value) Get(key string) Value {
 	var found Value
 	for k, val := range v.Members() {
