@@ -1,5 +1,5 @@
-// Package archtest holds the project to its architecture: which package may
-// know which other, and what may stand where.
+// Package archtest tests the architecture: which package may import which, what the root packages
+// may export, and where files may be.
 package archtest
 
 import (
@@ -11,24 +11,29 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 )
 
 const module = "lessonkit.example/"
 
-// roots are the packages that stand alone, with the modules each may compile
-// beyond the standard library.
+// roots are the independent packages, with the modules that each may compile beyond the standard
+// library.
 var roots = map[string][]string{
-	"feedback":   {"github.com/google/uuid"},
-	"auth":       {"github.com/google/uuid", "golang.org/x/sync"},
-	"asr":        {},
-	"jobqueue":   {},
-	"imagegen":   {},
-	"capability": {"github.com/dunglas/go-urlpattern", "github.com/pelletier/go-toml/v2", "github.com/nlnwa/whatwg-url", "github.com/bits-and-blooms/bitset", "golang.org/x/exp", "golang.org/x/net", "golang.org/x/text"},
+	"feedback": {"github.com/google/uuid"},
+	"auth":     {"github.com/google/uuid", "golang.org/x/sync"},
+	"asr":      {},
+	"jobqueue": {},
+	"imagegen": {},
+	"capability": {
+		"github.com/pelletier/go-toml/v2",
+		"github.com/dunglas/go-urlpattern", "github.com/nlnwa/whatwg-url", "github.com/bits-and-blooms/bitset",
+		"golang.org/x/exp", "golang.org/x/net", "golang.org/x/text",
+	},
 }
 
-// pkg is what `go list` says of a package.
+// pkg is a package as `go list` prints it.
 type pkg struct {
 	ImportPath, Dir, Name           string
 	Standard                        bool
@@ -39,7 +44,8 @@ type pkg struct {
 
 // list returns the module's packages and, by path, everything they compile.
 func list(t *testing.T) (ours []pkg, all map[string]pkg) {
-	cmd := exec.Command("go", "list", "-deps", "-json=ImportPath,Dir,Name,Standard,GoFiles,Imports,TestImports,XTestImports,Deps,Module", "./...")
+	cmd := exec.Command("go", "list", "-deps",
+		"-json=ImportPath,Dir,Name,Standard,GoFiles,Imports,TestImports,XTestImports,Deps,Module", "./...")
 	cmd.Dir = "../.."
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
@@ -65,7 +71,7 @@ func top(importPath string) string {
 
 func own(importPath string) bool { return strings.HasPrefix(importPath, module) }
 
-func TestIndependentPackagesDoNotKnowEachOther(t *testing.T) {
+func TestRootsDoNotImportEachOther(t *testing.T) {
 	t.Parallel()
 	ours, _ := list(t)
 	for _, p := range ours {
@@ -75,13 +81,13 @@ func TestIndependentPackagesDoNotKnowEachOther(t *testing.T) {
 		}
 		for _, imported := range slices.Concat(p.Deps, p.TestImports, p.XTestImports) {
 			if _, foreign := roots[top(imported)]; own(imported) && foreign && top(imported) != home {
-				t.Errorf("%s knows %s", p.ImportPath, imported)
+				t.Errorf("%s imports %s", p.ImportPath, imported)
 			}
 		}
 	}
 }
 
-func TestRootPackagesStayLight(t *testing.T) {
+func TestRootsCompileFewModules(t *testing.T) {
 	t.Parallel()
 	_, all := list(t)
 	for root, allowed := range roots {
@@ -102,18 +108,58 @@ func TestRootPackagesStayLight(t *testing.T) {
 	}
 }
 
-func TestExamplesAndTestPackagesAreNotImported(t *testing.T) {
+// checks are the packages below internal that test the whole, or measure it.
+var checks = []string{"archtest", "bench", "e2e", "readme"}
+
+// foundation are the packages below internal that the root packages are built on.
+var foundation = []string{"httpapi", "migrate", "pgtest", "sqldb", "sqlitedb", "testclock"}
+
+// below returns the folder after the first: "e2e" of internal/e2e.
+func below(importPath string) string {
+	_, rest, _ := strings.Cut(strings.TrimPrefix(importPath, module), "/")
+	folder, _, _ := strings.Cut(rest, "/")
+	return folder
+}
+
+func TestInternalIsTheFoundationAndTheChecks(t *testing.T) {
+	t.Parallel()
+	ours, _ := list(t)
+	for _, p := range ours {
+		if top(p.ImportPath) != "internal" || slices.Contains(checks, below(p.ImportPath)) {
+			continue
+		}
+		if !slices.Contains(foundation, below(p.ImportPath)) {
+			t.Errorf("%s is neither part of the foundation nor a check", p.ImportPath)
+		}
+		for _, imported := range slices.Concat(p.Imports, p.TestImports, p.XTestImports) {
+			if own(imported) && top(imported) != "internal" {
+				t.Errorf("%s imports %s", p.ImportPath, imported)
+			}
+		}
+	}
+}
+
+func TestExamplesAreImportedByExamplesAndChecks(t *testing.T) {
+	t.Parallel()
+	ours, _ := list(t)
+	for _, p := range ours {
+		if top(p.ImportPath) == "examples" || slices.Contains(checks, below(p.ImportPath)) {
+			continue
+		}
+		for _, imported := range slices.Concat(p.Imports, p.TestImports, p.XTestImports) {
+			if own(imported) && top(imported) == "examples" {
+				t.Errorf("%s imports %s", p.ImportPath, imported)
+			}
+		}
+	}
+}
+
+func TestTestPackagesAreImportedByTests(t *testing.T) {
 	t.Parallel()
 	ours, _ := list(t)
 	for _, p := range ours {
 		for _, imported := range p.Imports {
-			if !own(imported) {
-				continue
-			}
-			if top(imported) == "examples" && top(p.ImportPath) != "examples" {
-				t.Errorf("%s imports the example %s", p.ImportPath, imported)
-			}
-			if strings.HasSuffix(imported, "test") && !strings.HasSuffix(p.ImportPath, "test") {
+			if own(imported) && strings.HasSuffix(imported, "test") && !strings.HasSuffix(p.ImportPath, "test") {
 				t.Errorf("%s imports %s outside of its tests", p.ImportPath, imported)
 			}
 		}
@@ -139,7 +185,10 @@ func TestMainsAreThin(t *testing.T) {
 
 func TestTopLevel(t *testing.T) {
 	t.Parallel()
-	allowed := []string{"feedback", "auth", "asr", "jobqueue", "imagegen", "capability", "examples", "internal", "go.mod", "go.sum", "README.md"}
+	allowed := []string{
+		"feedback", "auth", "asr", "jobqueue", "imagegen", "capability",
+		"examples", "internal", "go.mod", "go.sum", "README.md",
+	}
 	out, err := exec.Command("git", "-C", "../..", "ls-files").Output()
 	if err != nil {
 		t.Skip("not a git checkout: ", err)
@@ -147,16 +196,38 @@ func TestTopLevel(t *testing.T) {
 	for _, path := range strings.Fields(string(out)) {
 		first, _, _ := strings.Cut(path, "/")
 		if !strings.HasPrefix(first, ".") && !slices.Contains(allowed, first) {
-			t.Errorf("%s stands at the top level", first)
+			t.Errorf("%s is at the top level", first)
 		}
 	}
 }
 
-func TestPeersAreNoDependencies(t *testing.T) {
+func TestBenchmarkPeersAreNotDependencies(t *testing.T) {
 	t.Parallel()
 	mod, err := os.ReadFile("../../go.mod")
 	require.NoError(t, err)
 	for _, peer := range []string{"riverqueue", "pocketbase", "openai-go", "santhosh-tekuri"} {
 		require.NotContains(t, string(mod), peer)
+	}
+}
+
+// Code lines are held below 120 columns by the linter; comments wrap at 100.
+func TestCommentsWrapAt100Columns(t *testing.T) {
+	t.Parallel()
+	out, err := exec.Command("git", "-C", "../..", "ls-files", "*.go").Output()
+	if err != nil {
+		t.Skip("not a git checkout: ", err)
+	}
+	for _, path := range strings.Fields(string(out)) {
+		text, err := os.ReadFile(filepath.Join("../..", path))
+		require.NoError(t, err)
+		number := 0
+		for line := range strings.Lines(string(text)) {
+			number++
+			line = strings.ReplaceAll(strings.TrimRight(line, "\n"), "\t", "    ")
+			comment := strings.HasPrefix(strings.TrimSpace(line), "// ")
+			if comment && utf8.RuneCountInString(line) > 100 && strings.Contains(strings.TrimSpace(line)[3:], " ") {
+				t.Errorf("%s:%d: a comment wider than 100 columns", path, number)
+			}
+		}
 	}
 }
