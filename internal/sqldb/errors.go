@@ -13,12 +13,6 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// IsUnique reports whether err is a violation of a unique or primary key.
-func IsUnique(err error) bool {
-	return pgCode(err) == "23505" ||
-		sqliteCode(err) == sqlite3.SQLITE_CONSTRAINT_UNIQUE || sqliteCode(err) == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY
-}
-
 // IsForeignKey reports whether err is a reference to a row that does not exist.
 func IsForeignKey(err error) bool {
 	return pgCode(err) == "23503" || sqliteCode(err) == sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY

@@ -57,13 +57,11 @@ func TestErrorsAreClassified(t *testing.T) {
 		require.NoError(t, err)
 		add := func(q string) error {
 			return db.Update(t.Context(), func(_ context.Context, tx *sql.Tx) error {
-				_,
-					err := tx.Exec(q)
+				_, err := tx.Exec(q)
 				return err
 			})
 		}
 		require.NoError(t, add("insert into p values (1)"))
-		require.True(t, sqldb.IsUnique(add("insert into p values (1)")))
 		require.True(t, sqldb.IsForeignKey(add("insert into c values (9)")))
 		missing := add("insert into nowhere values (1)")
 		require.True(t, sqldb.IsUnavailable(missing), "not migrated: %v", missing)

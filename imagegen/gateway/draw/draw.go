@@ -50,23 +50,19 @@ func (g Generator) Generate(ctx context.Context, req *imagegen.Request, sink ima
 		}
 		info := imagegen.Info{Index: i, Type: "image/png", Ext: ".png", Width: w, Height: h,
 			Size: int64(data.Len()), Prompt: req.Prompt, Received: time.Now().UTC()}
-		if err := store(ctx, sink, info, data.Bytes()); err != nil {
+		blob, err := sink.Open(ctx, info)
+		if err != nil {
+			return nil, fmt.Errorf("draw: store: %w", err)
+		}
+		if _, err := blob.Write(data.Bytes()); err != nil {
+			return nil, fmt.Errorf("draw: store: %w", errors.Join(err, blob.Abort()))
+		}
+		if err := blob.Commit(); err != nil {
 			return nil, fmt.Errorf("draw: store: %w", err)
 		}
 		result.Images = append(result.Images, info)
 	}
 	return result, nil
-}
-
-func store(ctx context.Context, sink imagegen.Sink, info imagegen.Info, data []byte) error {
-	blob, err := sink.Open(ctx, info)
-	if err != nil {
-		return err
-	}
-	if _, err := blob.Write(data); err != nil {
-		return errors.Join(err, blob.Abort())
-	}
-	return blob.Commit()
 }
 
 // decode returns the references that are PNG or JPEG, and skips the others.
