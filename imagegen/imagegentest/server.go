@@ -212,7 +212,7 @@ func (s *Server) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	case refuse:
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}
 	case tlsEOF:
-		client, server := net.Pipe()
+		client, server := connect()
 		go func() {
 			_, _ = server.Read(make([]byte, 1024))
 			server.Close()
@@ -234,7 +234,7 @@ func newPipeListener() *pipeListener {
 }
 
 func (l *pipeListener) dial(ctx context.Context) (net.Conn, error) {
-	client, server := net.Pipe()
+	client, server := connect()
 	select {
 	case l.conns <- server:
 		return client, nil

@@ -118,17 +118,16 @@ func (h *health) state(ctx context.Context) databaseState {
 	if age < healthMaxAge {
 		return last
 	}
-	result := h.checks.DoChan("", func() (any, error) {
-		return h.check(context.WithoutCancel(ctx)), nil // other callers wait for the same result
-	})
-	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
-	defer cancel()
+	// Other callers wait for the same result: the end of this request does not cancel it.
+	shared := context.WithoutCancel(ctx)
+	result := h.checks.DoChan("", func() (any, error) { return h.check(shared), nil })
 	select {
 	case r := <-result:
 		return r.Val.(databaseState)
 	case <-ctx.Done():
-		return databaseState{}
+	case <-time.After(healthTimeout):
 	}
+	return databaseState{}
 }
 
 func (h *health) check(ctx context.Context) databaseState {
