@@ -47,6 +47,7 @@ func run(subject string, args []string) error {
 	if err != nil {
 		return err
 	}
+	defer h.TB.Release()
 	if err := subjects[subject](h); err != nil {
 		return err
 	}

@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"syscall"
 	"time"
 
 	"lessonkit.example/asr"
@@ -29,19 +28,16 @@ const (
 
 // Run adds the rows of this subject.
 func Run(h *harness.Harness) error {
-	if os.Getenv(drainEnv) != "" {
-		return drainServer()
-	}
-	server, err := startDrain()
+	harness.RunChild(drain)
+	server, err := h.StartChild(struct{}{})
 	if err != nil {
 		return err
 	}
-	defer server.stop()
-	dir, err := os.MkdirTemp("", "asr-bench-")
-	if err != nil {
+	var addr string
+	if err := server.Next(&addr); err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
+	dir := h.TB.TempDir()
 	large, err := recording(filepath.Join(dir, "200.wav"), total)
 	if err != nil {
 		return err
@@ -50,12 +46,12 @@ func Run(h *harness.Harness) error {
 	if err != nil {
 		return err
 	}
-	localRec, err := local.New(local.Config{URL: "http://" + server.addr + "/v1/audio/transcriptions?model=m"})
+	localRec, err := local.New(local.Config{URL: "http://" + addr + "/v1/audio/transcriptions?model=m"})
 	if err != nil {
 		return err
 	}
 	cloudRec, err := cloud.New(cloud.Config{
-		AppID: "1", SecretID: "id", SecretKey: "key", FlashURL: "http://" + server.addr,
+		AppID: "1", SecretID: "id", SecretKey: "key", FlashURL: "http://" + addr,
 	})
 	if err != nil {
 		return err
@@ -75,7 +71,7 @@ func Run(h *harness.Harness) error {
 		}
 		copied := func() error {
 			for sent := int64(0); sent < total; sent += c.audio.Size {
-				if err := copyOver(server.addr, c.audio); err != nil {
+				if err := copyOver(addr, c.audio); err != nil {
 					return err
 				}
 			}
@@ -155,30 +151,18 @@ func copyOver(addr string, a asr.Audio) error {
 	return err
 }
 
-// cpu measures the processor time of this process, user and system, in milliseconds.
+// cpu measures the processor time of this process in milliseconds.
 func cpu(f func() error) func() (float64, error) {
 	return func() (float64, error) {
 		runtime.GC()
-		before, err := used()
-		if err != nil {
-			return 0, err
-		}
+		before := harness.ProcessorTime()
 		for range rounds {
 			if err := f(); err != nil {
 				return 0, err
 			}
 		}
-		after, err := used()
-		return float64(after-before) / float64(time.Millisecond) / rounds, err
+		return float64(harness.ProcessorTime()-before) / float64(time.Millisecond) / rounds, nil
 	}
-}
-
-func used() (time.Duration, error) {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		return 0, err
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano()), nil
 }
 
 // allocated returns what f allocates in total, in MiB; its peak is lower.

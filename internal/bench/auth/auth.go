@@ -13,16 +13,15 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"encoding/base64"
-	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/stdlib"
+	"golang.org/x/sync/errgroup"
 
 	signin "lessonkit.example/auth"
 	"lessonkit.example/auth/sqlstore"
@@ -42,15 +41,7 @@ const (
 
 // Run measures both engines, with one client and with several.
 func Run(h *harness.Harness) error {
-	dir, err := os.MkdirTemp("", "bench-auth")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	tb := &harness.TB{}
-	defer tb.Release()
-
-	lite, err := sqlitedb.Open(filepath.Join(dir, "auth.db"))
+	lite, err := sqlitedb.Open(filepath.Join(h.TB.TempDir(), "auth.db"))
 	if err != nil {
 		return err
 	}
@@ -61,7 +52,7 @@ func Run(h *harness.Harness) error {
 	if err != nil {
 		return err
 	}
-	pool := pgtest.Pool(tb)
+	pool := pgtest.Pool(&h.TB)
 	pg := stdlib.OpenDBFromPool(pool)
 	barePG, err := newSide(h.Log, "postgres", sqlstore.NewPostgres(pg), pg, false)
 	if err != nil {
@@ -93,7 +84,7 @@ type side struct {
 
 const bareQuery = `select teacher_id, created_at, expires_at from auth_sessions where token_hash = $1`
 
-func newSide(log interface{ Write([]byte) (int, error) }, engine string, store *sqlstore.Store, db *sql.DB,
+func newSide(log io.Writer, engine string, store *sqlstore.Store, db *sql.DB,
 	prepare bool) (*side, error) {
 	ctx := context.Background()
 	if err := store.Migrate(ctx); err != nil {
@@ -103,25 +94,21 @@ func newSide(log interface{ Write([]byte) (int, error) }, engine string, store *
 	if err != nil {
 		return nil, err
 	}
-	s := &side{engine: engine, service: service, db: db}
-	var wg sync.WaitGroup
-	var mu sync.Mutex
-	for worker := range 8 {
-		wg.Go(func() {
-			for i := worker; i < sessions; i += 8 {
-				login, loginErr := service.Login(ctx, fmt.Sprintf("user-%d-%d", i%1000, i))
-				hash := sha256.Sum256([]byte(login.Token))
-				mu.Lock()
-				if loginErr != nil {
-					err = loginErr
-				}
-				s.tokens = append(s.tokens, login.Token)
-				s.hashes = append(s.hashes, hash[:])
-				mu.Unlock()
-			}
+	s := &side{
+		engine: engine, service: service, db: db,
+		tokens: make([]string, sessions), hashes: make([][]byte, sessions),
+	}
+	var g errgroup.Group
+	g.SetLimit(8)
+	for i := range sessions {
+		g.Go(func() error {
+			login, err := service.Login(ctx, fmt.Sprintf("user-%d-%d", i%1000, i))
+			hash := sha256.Sum256([]byte(login.Token))
+			s.tokens[i], s.hashes[i] = login.Token, hash[:]
+			return err
 		})
 	}
-	wg.Wait()
+	err = g.Wait()
 	if err == nil && engine == "postgres" {
 		_, err = db.ExecContext(ctx, "analyze auth_sessions")
 	}
@@ -198,22 +185,24 @@ func (s *side) compare(h *harness.Harness, row harness.Row, clients int, ours, p
 func (s *side) run(clients int, f call) (calls int, took time.Duration, err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	counts, errs := make([]int, clients), make([]error, clients)
-	var wg sync.WaitGroup
+	counts := make([]int, clients)
+	var g errgroup.Group
 	start := time.Now()
 	for c := range clients {
-		wg.Go(func() {
+		g.Go(func() error {
 			random := rand.New(rand.NewPCG(uint64(c), uint64(start.UnixNano())))
-			for time.Since(start) < turn && errs[c] == nil {
-				errs[c] = f(ctx, random.IntN(len(s.hashes)))
-				counts[c]++
+			for ; time.Since(start) < turn; counts[c]++ {
+				if err := f(ctx, random.IntN(len(s.hashes))); err != nil {
+					return err
+				}
 			}
+			return nil
 		})
 	}
-	wg.Wait()
+	err = g.Wait()
 	took = time.Since(start)
-	for c := range clients {
-		calls += counts[c]
+	for _, n := range counts {
+		calls += n
 	}
-	return calls, took, errors.Join(errs...)
+	return calls, took, err
 }

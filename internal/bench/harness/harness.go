@@ -7,6 +7,7 @@
 package harness
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -32,9 +33,13 @@ type Harness struct {
 	// Log receives progress messages.
 	Log io.Writer
 
-	check bool
-	json  string
-	rows  []Row
+	// TB keeps resources until the end of the subject, or of the part that acquired them.
+	TB TB
+
+	subject string
+	check   bool
+	json    string
+	rows    []Row
 }
 
 // Better is the direction in which a measure improves.
@@ -65,7 +70,7 @@ type Row struct {
 
 // New parses the flags of a subject's command line.
 func New(subject string, args []string) (*Harness, error) {
-	h := &Harness{Log: os.Stderr}
+	h := &Harness{Log: os.Stderr, subject: subject}
 	fs := flag.NewFlagSet(subject, flag.ContinueOnError)
 	fs.BoolVar(&h.check, "check", false, "fail if a measure misses its bound")
 	fs.StringVar(&h.json, "json", "", "also write the measurements to this `file`")
@@ -78,6 +83,32 @@ func New(subject string, args []string) (*Harness, error) {
 	}
 	h.Args = fs.Args()
 	return h, nil
+}
+
+// Part is a part of a subject, which can be run alone.
+type Part struct {
+	Name string
+	Run  func(context.Context) error
+}
+
+// RunParts runs the parts that the arguments name, or all of them.
+func (h *Harness) RunParts(ctx context.Context, parts []Part) error {
+	for _, arg := range h.Args {
+		if !slices.ContainsFunc(parts, func(p Part) bool { return p.Name == arg }) {
+			return fmt.Errorf("unknown part %q", arg)
+		}
+	}
+	acquired := len(h.TB.cleanups)
+	for _, p := range parts {
+		if len(h.Args) > 0 && !slices.Contains(h.Args, p.Name) {
+			continue
+		}
+		if err := p.Run(ctx); err != nil {
+			return fmt.Errorf("%s: %w", p.Name, err)
+		}
+		h.TB.release(acquired)
+	}
+	return nil
 }
 
 // Alternate measures ours and the peer one after the other, changing which goes first, and adds row

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TB implements the part of testing.TB that starting a private PostgreSQL needs. The zero value is
-// ready to use; Release stops what was started with it.
+// TB implements the part of testing.TB that subjects and package pgtest need. The zero value is
+// ready to use.
 type TB struct {
 	testing.TB
 	cleanups []func()
@@ -28,9 +28,23 @@ func (t *TB) Fatal(args ...any) {
 	os.Exit(1)
 }
 
+// TempDir creates a directory that exists until Release.
+func (t *TB) TempDir() string {
+	dir, err := os.MkdirTemp("", "bench-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
 // Release calls the functions registered with Cleanup, the newest first.
-func (t *TB) Release() {
-	for i := len(t.cleanups) - 1; i >= 0; i-- {
+func (t *TB) Release() { t.release(0) }
+
+// release calls all functions registered after the first n.
+func (t *TB) release(n int) {
+	for i := len(t.cleanups) - 1; i >= n; i-- {
 		t.cleanups[i]()
 	}
+	t.cleanups = t.cleanups[:n]
 }

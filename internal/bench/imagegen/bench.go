@@ -8,10 +8,9 @@
 package imagegen
 
 import (
-	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 
 	"lessonkit.example/internal/bench/harness"
@@ -21,13 +20,7 @@ const mib = 1 << 20
 
 // Run measures everything.
 func Run(h *harness.Harness) error {
-	if spec := os.Getenv(childEnv); spec != "" {
-		if err := child(spec); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
+	harness.RunChild(child)
 	service, err := serve()
 	if err != nil {
 		return err
@@ -126,7 +119,7 @@ func measure(
 	for i := range h.Pairs {
 		for k := range variants {
 			variant := variants[(i+k)%len(variants)]
-			m, err := start(spec(variant))
+			m, err := start(h, spec(variant))
 			if err != nil {
 				return nil, fmt.Errorf("%s, %s: %w", name, variant, err)
 			}
@@ -143,23 +136,13 @@ func measure(
 }
 
 // start runs one variant in its own process.
-func start(spec childSpec) (m measurement, err error) {
-	text, err := json.Marshal(spec)
+func start(h *harness.Harness, spec childSpec) (m measurement, err error) {
+	c, err := h.StartChild(spec)
 	if err != nil {
 		return m, err
 	}
-	program, err := os.Executable()
-	if err != nil {
-		return m, err
-	}
-	cmd := exec.Command(program, "imagegen")
-	cmd.Env = append(os.Environ(), childEnv+"="+string(text))
-	cmd.Stderr = os.Stderr
-	out, err := cmd.Output()
-	if err != nil {
-		return m, err
-	}
-	return m, json.Unmarshal(out, &m)
+	err = c.Next(&m)
+	return m, errors.Join(c.Stop(), err)
 }
 
 // faults counts the generations that one call starts, by ours and by openai-go with their defaults,
@@ -177,7 +160,7 @@ func faults(h *harness.Harness, s *service) error {
 		var counts [3]float64
 		for i, task := range []string{"fault ours", "fault openai-go", "fault unsent"} {
 			s.reset()
-			m, err := start(childSpec{Task: task, URL: s.url, Fault: f.fault})
+			m, err := start(h, childSpec{Task: task, URL: s.url, Fault: f.fault})
 			if err != nil {
 				return fmt.Errorf("%s: %w", f.name, err)
 			}

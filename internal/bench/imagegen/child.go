@@ -3,7 +3,6 @@ package imagegen
 import (
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +12,6 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/openai/openai-go/v3"
@@ -23,9 +21,7 @@ import (
 	"lessonkit.example/internal/bench/harness"
 )
 
-// childEnv contains a childSpec, and makes the program run one variant.
-const childEnv = "IMAGEGEN_BENCH_CHILD"
-
+// childSpec is the spec of a child process, which runs one variant.
 type childSpec struct {
 	Task  string // such as "receive ours"
 	URL   string
@@ -37,7 +33,7 @@ type childSpec struct {
 	Calls int // after the first
 }
 
-// measurement is what a child prints.
+// measurement is the report of a child.
 type measurement struct {
 	Peak      float64 // MiB above idle
 	CPU, Wall float64 // ms, median
@@ -46,15 +42,15 @@ type measurement struct {
 	MayHaveRun bool
 }
 
-// child runs a spec and prints a measurement.
-func child(text string) error {
-	var spec childSpec
-	if err := json.Unmarshal([]byte(text), &spec); err != nil {
-		return err
-	}
+// child runs a spec and reports a measurement.
+func child(spec childSpec) error {
 	task, variant, _ := strings.Cut(spec.Task, " ")
 	if task == "fault" {
-		return printMeasurement(fail(variant, spec))
+		m, err := fail(variant, spec)
+		if err != nil {
+			return err
+		}
+		return harness.Report(m)
 	}
 	call, err := prepare(task, variant, spec)
 	if err != nil {
@@ -73,39 +69,37 @@ func child(text string) error {
 	}
 	http.DefaultClient.CloseIdleConnections()
 	debug.FreeOSMemory()
-	idle, err := resetPeak()
+	pid := os.Getpid()
+	if err := harness.ResetPeak(pid); err != nil {
+		return err
+	}
+	idle, err := harness.Memory(pid, "VmHWM")
 	if err != nil {
 		return err
 	}
 	var m measurement
 	var cpu, wall []float64
 	for i := range spec.Calls + 1 {
-		before, began := processor(), time.Now()
+		before, began := harness.ProcessorTime(), time.Now()
 		if err := call(); err != nil {
 			return err
 		}
 		if i == 0 {
-			peak, err := status("VmHWM:")
+			peak, err := harness.Memory(pid, "VmHWM")
 			if err != nil {
 				return err
 			}
-			m.Peak = float64(peak-idle) / 1024
+			m.Peak = (peak - idle) / mib
 		} else {
-			cpu, wall = append(cpu, processor()-before), append(wall, float64(time.Since(began))/1e6)
+			cpu = append(cpu, float64(harness.ProcessorTime()-before)/1e6)
+			wall = append(wall, float64(time.Since(began))/1e6)
 		}
 		if err := clear(spec); err != nil {
 			return err
 		}
 	}
 	m.CPU, m.Wall = harness.Median(cpu), harness.Median(wall)
-	return printMeasurement(m, nil)
-}
-
-func printMeasurement(m measurement, err error) error {
-	if err != nil {
-		return err
-	}
-	return json.NewEncoder(os.Stdout).Encode(m)
+	return harness.Report(m)
 }
 
 // clear checks that the images are complete, and deletes them.
@@ -293,33 +287,4 @@ func fail(variant string, spec childSpec) (m measurement, err error) {
 	}
 	m.Attempts, m.MayHaveRun = e.Attempts, e.MayHaveRun
 	return m, nil
-}
-
-// processor returns the processor time of this process, in ms.
-func processor() float64 {
-	var u syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // does not fail for the process itself
-	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e6
-}
-
-// resetPeak sets the high-water mark to the current resident size, and returns it in KiB.
-func resetPeak() (int, error) {
-	if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0); err != nil {
-		return 0, err
-	}
-	return status("VmHWM:")
-}
-
-// status reads a number of KiB from /proc/self/status.
-func status(name string) (int, error) {
-	text, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		return 0, err
-	}
-	for line := range strings.Lines(string(text)) {
-		if rest, ok := strings.CutPrefix(line, name); ok {
-			return strconv.Atoi(strings.Fields(rest)[0])
-		}
-	}
-	return 0, fmt.Errorf("no %s in /proc/self/status", name)
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // backlog compares the drain with a large table with the drain of an empty one.
-func backlog(ctx context.Context, b *bench) error {
+func (b *bench) backlog(ctx context.Context) error {
 	none, err := b.contender(ctx, "ours", "backlog_none")
 	if err != nil {
 		return err
@@ -69,7 +69,7 @@ from generate_series(1, 500000) n`},
 }
 
 // pinned drains while another transaction keeps every dead row from being vacuumed.
-func pinned(ctx context.Context, b *bench) error {
+func (b *bench) pinned(ctx context.Context) error {
 	const jobs = 500_000
 	ours, river, err := b.contenders(ctx, "pinned")
 	if err != nil {

@@ -9,51 +9,24 @@ package jobqueue
 
 import (
 	"context"
-	"fmt"
-	"os"
-	"slices"
 
 	"lessonkit.example/internal/bench/harness"
 )
 
-// part is one part of the comparison.
-type part struct {
-	name string
-	run  func(context.Context, *bench) error
-}
-
-var parts = []part{
-	{"drain", drain}, {"raw", raw}, {"insert", insert}, {"latency", latency}, {"backlog", backlog}, {"pinned", pinned},
-	{"sqlite", sqlite},
-}
-
 // Run measures the parts given on the command line.
 func Run(h *harness.Harness) error {
-	if spec := os.Getenv(childEnv); spec != "" {
-		return child(spec)
-	}
-	for _, arg := range h.Args {
-		if !slices.ContainsFunc(parts, func(p part) bool { return p.name == arg }) {
-			return fmt.Errorf("unknown part %q", arg)
-		}
-	}
+	harness.RunChild(child)
 	ctx := context.Background()
-	t := &harness.TB{}
-	defer t.Release()
-	pg, err := startServer(ctx, t)
+	pg, err := startServer(ctx, &h.TB)
 	if err != nil {
 		return err
 	}
 	b := &bench{Harness: h, pg: pg}
-	for _, p := range parts {
-		if len(h.Args) > 0 && !slices.Contains(h.Args, p.name) {
-			continue
-		}
-		if err := p.run(ctx, b); err != nil {
-			return fmt.Errorf("%s: %w", p.name, err)
-		}
-	}
-	return nil
+	return h.RunParts(ctx, []harness.Part{
+		{Name: "drain", Run: b.drain}, {Name: "raw", Run: b.raw}, {Name: "insert", Run: b.insert},
+		{Name: "latency", Run: b.latency}, {Name: "backlog", Run: b.backlog}, {Name: "pinned", Run: b.pinned},
+		{Name: "sqlite", Run: b.sqlite},
+	})
 }
 
 type bench struct {

@@ -1,42 +1,30 @@
 package jobqueue
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"os/exec"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"lessonkit.example/internal/bench/harness"
 )
 
-// childEnv makes the program a worker process; its value is a childSpec.
-const childEnv = "JOBQUEUE_BENCH_CHILD"
-
+// childSpec is the spec of a worker process.
 type childSpec struct {
 	System     string
 	URL        string
 	MaxWorkers int
-	Latency    bool // print a line for each job: the nanoseconds from enqueuing to the start of its handler
+	Latency    bool // report the nanoseconds from enqueuing to the start of the handler of each job
 }
 
-// child prints "ready", waits for a line, runs jobs, prints how many it has completed whenever that
-// has changed, and ends when its input does.
-func child(spec string) error {
-	var s childSpec
-	if err := json.Unmarshal([]byte(spec), &s); err != nil {
-		return err
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	pool, err := openPool(ctx, s.URL)
+// child reports 0 when it is ready, waits for a line, and runs jobs until it is stopped. Whenever
+// the number of completed jobs has changed, it reports that, unless the spec has Latency.
+func child(s childSpec) error {
+	pool, err := openPool(context.Background(), s.URL)
 	if err != nil {
 		return err
 	}
@@ -45,36 +33,29 @@ func child(spec string) error {
 	if err != nil {
 		return err
 	}
-	in := bufio.NewReader(os.Stdin)
-	fmt.Println("ready")
-	if _, err := in.ReadString('\n'); err != nil {
+	if err := harness.Report(0); err != nil {
 		return err
 	}
-	go func() {
-		_, _ = io.Copy(io.Discard, in)
-		cancel()
-	}()
-	var count atomic.Int64
-	handle := func(Args) {}
-	if s.Latency {
-		var mu sync.Mutex
-		handle = func(a Args) {
-			late := time.Now().UnixNano() - a.Started
-			mu.Lock()
-			defer mu.Unlock()
-			fmt.Println(late)
-		}
-	} else {
-		go func() {
-			for last := int64(0); ctx.Err() == nil; time.Sleep(2 * time.Millisecond) {
-				if n := count.Load(); n != last {
-					fmt.Println(n)
-					last = n
-				}
-			}
-		}()
+	var line string
+	if _, err := fmt.Scanln(&line); err != nil {
+		return err
 	}
-	return sys.work(ctx, s.MaxWorkers, handle, func() { count.Add(1) })
+	ctx := harness.UntilStopped()
+	if s.Latency {
+		return sys.work(ctx, s.MaxWorkers, func(a Args) {
+			_ = harness.Report(time.Now().UnixNano() - a.Started)
+		}, func() {})
+	}
+	var count atomic.Int64
+	go func() {
+		for last := int64(0); ctx.Err() == nil; time.Sleep(2 * time.Millisecond) {
+			if n := count.Load(); n != last {
+				_ = harness.Report(n)
+				last = n
+			}
+		}
+	}()
+	return sys.work(ctx, s.MaxWorkers, func(Args) {}, func() { count.Add(1) })
 }
 
 func openPool(ctx context.Context, url string) (*pgxpool.Pool, error) {
@@ -90,61 +71,22 @@ func openPool(ctx context.Context, url string) (*pgxpool.Pool, error) {
 	return pool, pool.Ping(ctx)
 }
 
-// process is a running child.
-type process struct {
-	cmd   *exec.Cmd
-	in    io.WriteCloser
-	lines *bufio.Scanner
-}
-
-func startProcess(s childSpec) (*process, error) {
-	spec, err := json.Marshal(s)
+// startWorker starts a worker process and waits until it is ready.
+func (b *bench) startWorker(s childSpec) (*harness.Child, error) {
+	c, err := b.StartChild(s)
 	if err != nil {
 		return nil, err
 	}
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	p := &process{cmd: exec.Command(self, "jobqueue")}
-	p.cmd.Env = append(os.Environ(), childEnv+"="+string(spec))
-	p.cmd.Stderr = os.Stderr
-	if p.in, err = p.cmd.StdinPipe(); err != nil {
-		return nil, err
-	}
-	out, err := p.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := p.cmd.Start(); err != nil {
-		return nil, err
-	}
-	p.lines = bufio.NewScanner(out)
-	if !p.lines.Scan() || p.lines.Text() != "ready" {
-		_ = p.cmd.Process.Kill()
-		return nil, fmt.Errorf("worker process: %q", p.lines.Text())
-	}
-	return p, nil
-}
-
-func (p *process) begin() error {
-	_, err := io.WriteString(p.in, "go\n")
-	return err
-}
-
-func (p *process) end() error {
-	p.in.Close()
-	for p.lines.Scan() {
-	}
-	return p.cmd.Wait()
+	var count int
+	return c, c.Next(&count)
 }
 
 // workUntil runs worker processes until they have completed n jobs together and returns how long
 // that took and the processor time of the processes.
-func workUntil(n, processes int, s childSpec) (took, cpu time.Duration, err error) {
-	ps := make([]*process, processes)
-	for i := range ps {
-		if ps[i], err = startProcess(s); err != nil {
+func (b *bench) workUntil(n, processes int, s childSpec) (took, cpu time.Duration, err error) {
+	workers := make([]*harness.Child, processes)
+	for i := range workers {
+		if workers[i], err = b.startWorker(s); err != nil {
 			return 0, 0, err
 		}
 	}
@@ -152,39 +94,30 @@ func workUntil(n, processes int, s childSpec) (took, cpu time.Duration, err erro
 	done := make(chan struct{})
 	var once sync.Once
 	begin := time.Now()
-	for _, p := range ps {
-		if err := p.begin(); err != nil {
+	for _, c := range workers {
+		if err := c.Send("go"); err != nil {
 			return 0, 0, err
 		}
 	}
-	var readers sync.WaitGroup
-	for _, p := range ps {
-		readers.Go(func() {
-			last := int64(0)
-			for p.lines.Scan() {
-				count, err := strconv.ParseInt(p.lines.Text(), 10, 64)
-				if err != nil {
-					continue
-				}
+	for _, c := range workers {
+		go func() {
+			var last, count int64
+			for c.Next(&count) == nil {
 				if total.Add(count-last) >= int64(n) {
 					once.Do(func() { took = time.Since(begin); close(done) })
 				}
 				last = count
 			}
-		})
+		}()
 	}
 	select {
 	case <-done:
 	case <-time.After(5 * time.Minute):
-		err = fmt.Errorf("%s: %d of %d jobs after 5 minutes", s.System, total.Load(), n)
+		return 0, 0, fmt.Errorf("%s: %d of %d jobs after 5 minutes", s.System, total.Load(), n)
 	}
-	for _, p := range ps {
-		p.in.Close()
-	}
-	readers.Wait()
-	for _, p := range ps {
-		err = errors.Join(err, p.end())
-		cpu += p.cmd.ProcessState.UserTime() + p.cmd.ProcessState.SystemTime()
+	for _, c := range workers {
+		err = errors.Join(err, c.Stop())
+		cpu += c.ProcessorTime()
 	}
 	return took, cpu, err
 }

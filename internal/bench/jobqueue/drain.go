@@ -80,7 +80,7 @@ func (f *contender) drain(ctx context.Context, jobs, processes, maxWorkers int) 
 		return r, err
 	}
 	cpu0 := f.b.pg.cpu()
-	took, cpu, err := workUntil(jobs, processes, childSpec{System: f.name, URL: f.url, MaxWorkers: maxWorkers})
+	took, cpu, err := f.b.workUntil(jobs, processes, childSpec{System: f.name, URL: f.url, MaxWorkers: maxWorkers})
 	if err != nil {
 		return r, err
 	}
@@ -94,7 +94,7 @@ func (f *contender) drain(ctx context.Context, jobs, processes, maxWorkers int) 
 
 const drainJobs = 100_000
 
-func drain(ctx context.Context, b *bench) error {
+func (b *bench) drain(ctx context.Context) error {
 	ours, river, err := b.contenders(ctx, "drain")
 	if err != nil {
 		return err
@@ -143,7 +143,7 @@ func drain(ctx context.Context, b *bench) error {
 
 // raw compares the drain with plain SQL on one connection: claim 1000, finish 1000, as fast as
 // possible.
-func raw(ctx context.Context, b *bench) error {
+func (b *bench) raw(ctx context.Context) error {
 	f, err := b.contender(ctx, "ours", "raw")
 	if err != nil {
 		return err

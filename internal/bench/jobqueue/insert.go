@@ -9,7 +9,7 @@ import (
 	"lessonkit.example/internal/bench/harness"
 )
 
-func insert(ctx context.Context, b *bench) error {
+func (b *bench) insert(ctx context.Context) error {
 	ours, river, err := b.contenders(ctx, "insert")
 	if err != nil {
 		return err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	"lessonkit.example/internal/bench/harness"
@@ -12,7 +11,7 @@ import (
 
 // latency measures the time from the call that enqueues a job to the start of its handler in
 // another process, with one job every 10 ms.
-func latency(ctx context.Context, b *bench) error {
+func (b *bench) latency(ctx context.Context) error {
 	ours, river, err := b.contenders(ctx, "latency")
 	if err != nil {
 		return err
@@ -44,20 +43,20 @@ func (f *contender) latencies(ctx context.Context, n int) ([]float64, error) {
 	if err := f.reset(ctx, 0); err != nil {
 		return nil, err
 	}
-	p, err := startProcess(childSpec{System: f.name, URL: f.url, Latency: true, MaxWorkers: 50})
+	c, err := f.b.startWorker(childSpec{System: f.name, URL: f.url, Latency: true, MaxWorkers: 50})
 	if err != nil {
 		return nil, err
 	}
-	if err := p.begin(); err != nil {
+	if err := c.Send("go"); err != nil {
 		return nil, err
 	}
 	const warm = 50
 	done := make(chan []float64, 1)
 	go func() {
 		var all []float64
-		for len(all) < warm+n && p.lines.Scan() {
-			ns, _ := strconv.ParseInt(p.lines.Text(), 10, 64)
-			all = append(all, float64(ns)/1e6)
+		var ns float64
+		for len(all) < warm+n && c.Next(&ns) == nil {
+			all = append(all, ns/1e6)
 		}
 		done <- all
 	}()
@@ -72,7 +71,7 @@ func (f *contender) latencies(ctx context.Context, n int) ([]float64, error) {
 		time.Sleep(time.Until(next))
 	}
 	all := <-done
-	if err := p.end(); err != nil {
+	if err := c.Stop(); err != nil {
 		return nil, err
 	}
 	if len(all) != warm+n {

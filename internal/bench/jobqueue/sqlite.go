@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -18,12 +17,8 @@ import (
 
 // sqlite compares both on SQLite with synchronous=FULL. The peer is a program of another module,
 // which is built here.
-func sqlite(ctx context.Context, b *bench) error {
-	dir, err := os.MkdirTemp("", "jobqueue-bench-sqlite-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
+func (b *bench) sqlite(ctx context.Context) error {
+	dir := b.TB.TempDir()
 	peer, err := buildPeer(ctx, dir)
 	if err != nil {
 		return err

@@ -17,6 +17,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
+
+	"lessonkit.example/internal/bench/harness"
 )
 
 // bare is the floor: net/http, encoding/json and the statements that ours executes, including the
@@ -39,13 +41,15 @@ func serveBare(ctx context.Context, s spec) error {
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /api/v1/profiles/{id}", b.profile)
+	mux.HandleFunc("PUT /api/v1/profiles/{id}", b.replaceProfile)
+	mux.HandleFunc("GET /api/v1/feedback-records", b.records)
 	mux.HandleFunc("POST /api/v1/feedback-records", b.createRecord)
 	mux.HandleFunc("POST /upload", b.upload)
 	l, err := net.Listen("tcp", s.Addr)
 	if err != nil {
 		return err
 	}
-	if err := ready(world{}); err != nil {
+	if err := harness.Report(world{}); err != nil {
 		return err
 	}
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
@@ -102,18 +106,51 @@ type bareProfile struct {
 	UpdatedAt     time.Time `json:"updated_at"`
 }
 
+const profileColumns = `profile_id, teacher_id, name, grade, subject, academic_year, term, guardian_title,
+	start_time, end_time, created_at, updated_at`
+
+func (p *bareProfile) scan(r *sql.Row) error {
+	return r.Scan(&p.ID, &p.TeacherID, &p.Name, &p.Grade, &p.Subject, &p.AcademicYear, &p.Term, &p.GuardianTitle,
+		&p.StartTime, &p.EndTime, &p.CreatedAt, &p.UpdatedAt)
+}
+
 func (b *bare) profile(w http.ResponseWriter, r *http.Request) {
 	teacher, ok := b.teacher(w, r)
 	if !ok {
 		return
 	}
 	var p bareProfile
+	err := p.scan(b.db.QueryRowContext(r.Context(), `
+		select `+profileColumns+` from feedback_profiles where profile_id = $1 and teacher_id = $2`,
+		r.PathValue("id"), teacher))
+	answer(w, http.StatusOK, p, err)
+}
+
+func (b *bare) replaceProfile(w http.ResponseWriter, r *http.Request) {
+	teacher, ok := b.teacher(w, r)
+	if !ok {
+		return
+	}
+	var p bareProfile
+	if err := json.NewDecoder(r.Body).Decode(&p); err != nil {
+		answer(w, 0, nil, err)
+		return
+	}
+	var grade, subject string
+	var minutes int
 	err := b.db.QueryRowContext(r.Context(), `
-		select profile_id, teacher_id, name, grade, subject, academic_year, term, guardian_title,
-			start_time, end_time, created_at, updated_at
-		from feedback_profiles where profile_id = $1 and teacher_id = $2`, r.PathValue("id"), teacher).
-		Scan(&p.ID, &p.TeacherID, &p.Name, &p.Grade, &p.Subject, &p.AcademicYear, &p.Term, &p.GuardianTitle,
-			&p.StartTime, &p.EndTime, &p.CreatedAt, &p.UpdatedAt)
+		select grade, subject, lesson_duration_minutes from feedback_defaults where teacher_id = $1`, teacher).
+		Scan(&grade, &subject, &minutes)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		answer(w, 0, nil, err)
+		return
+	}
+	err = p.scan(b.db.QueryRowContext(r.Context(), `
+		update feedback_profiles set name = $3, name_folded = $4, grade = $5, subject = $6, academic_year = $7,
+			term = $8, guardian_title = $9, start_time = $10, end_time = $11, updated_at = $12
+		where profile_id = $1 and teacher_id = $2 returning `+profileColumns,
+		r.PathValue("id"), teacher, p.Name, strings.ToLower(p.Name), p.Grade, p.Subject, p.AcademicYear, p.Term,
+		p.GuardianTitle, p.StartTime, p.EndTime, time.Now()))
 	answer(w, http.StatusOK, p, err)
 }
 
@@ -124,6 +161,36 @@ type bareRecord struct {
 	Content   string    `json:"content"`
 	SessionID *string   `json:"feedback_session_id"`
 	CreatedAt time.Time `json:"created_at"`
+}
+
+func (b *bare) records(w http.ResponseWriter, r *http.Request) {
+	teacher, ok := b.teacher(w, r)
+	if !ok {
+		return
+	}
+	query, args := `
+		select record_id, profile_id, feedback_date, content, session_id, created_at
+		from feedback_records where teacher_id = $1`, []any{teacher}
+	if profile := r.URL.Query().Get("profile_id"); profile != "" {
+		query, args = query+` and profile_id = $2`, append(args, profile)
+	}
+	rows, err := b.db.QueryContext(r.Context(),
+		query+` order by feedback_date desc, created_at desc, record_id desc limit 51`, args...)
+	if err != nil {
+		answer(w, 0, nil, err)
+		return
+	}
+	defer rows.Close()
+	var items []bareRecord
+	for rows.Next() {
+		var f bareRecord
+		if err := rows.Scan(&f.ID, &f.ProfileID, &f.Date, &f.Content, &f.SessionID, &f.CreatedAt); err != nil {
+			answer(w, 0, nil, err)
+			return
+		}
+		items = append(items, f)
+	}
+	answer(w, http.StatusOK, map[string]any{"items": items[:min(50, len(items))], "next_cursor": nil}, rows.Err())
 }
 
 func (b *bare) createRecord(w http.ResponseWriter, r *http.Request) {

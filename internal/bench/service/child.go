@@ -1,24 +1,15 @@
 package service
 
 import (
-	"bufio"
-	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"net"
-	"os"
-	"os/exec"
-	"strconv"
+	"path/filepath"
 	"strings"
-	"syscall"
 
 	"github.com/google/uuid"
-)
 
-// childEnv is the environment variable with the spec of a child process.
-const childEnv = "SERVICE_BENCH_CHILD"
+	"lessonkit.example/internal/bench/harness"
+)
 
 // spec configures the server of a child process.
 type spec struct {
@@ -44,18 +35,9 @@ const (
 	recordCount = 100_000
 )
 
-// child serves until its standard input is closed. It prints its world first.
-func child(text string) error {
-	var s spec
-	if err := json.Unmarshal([]byte(text), &s); err != nil {
-		return err
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		cancel()
-	}()
+// child serves until the parent stops it. Its report is its world, when it is listening.
+func child(s spec) error {
+	ctx := harness.UntilStopped()
 	switch s.Side {
 	case "ours":
 		return serveOurs(ctx, s)
@@ -67,19 +49,19 @@ func child(text string) error {
 	return fmt.Errorf("unknown side %q", s.Side)
 }
 
-// ready reports to the parent process that the server is listening.
-func ready(w world) error { return json.NewEncoder(os.Stdout).Encode(w) }
-
-// process is a child process.
+// process is a child process with a server.
 type process struct {
+	*harness.Child
 	world
-	spec  spec
-	cmd   *exec.Cmd
-	stdin io.Closer
+	spec spec
 }
 
-// start starts a server and waits until it is listening.
-func start(s spec) (*process, error) {
+// start starts a server with a new directory, and waits until it is listening.
+func (b *bench) start(s spec) (*process, error) {
+	s.Dir = b.TB.TempDir()
+	if s.Side == "ours" && s.URL == "" {
+		s.URL = "sqlite:" + filepath.Join(s.Dir, "feedback.db")
+	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
@@ -88,61 +70,16 @@ func start(s spec) (*process, error) {
 	if err := l.Close(); err != nil {
 		return nil, err
 	}
-	text, err := json.Marshal(s)
+	fmt.Fprintf(b.Log, "starting %s\n", s.Side)
+	c, err := b.StartChild(s)
 	if err != nil {
 		return nil, err
 	}
-	c := &process{spec: s, cmd: exec.Command(os.Args[0], "service")}
-	c.cmd.Env = append(os.Environ(), childEnv+"="+string(text))
-	c.cmd.Stderr = os.Stderr
-	c.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if c.stdin, err = c.cmd.StdinPipe(); err != nil {
-		return nil, err
+	p := &process{Child: c, spec: s}
+	if err := c.Next(&p.world); err != nil {
+		return nil, fmt.Errorf("%s did not start: %w", s.Side, err)
 	}
-	out, err := c.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := c.cmd.Start(); err != nil {
-		return nil, err
-	}
-	lines := bufio.NewReaderSize(out, 1<<20)
-	for {
-		line, err := lines.ReadBytes('\n')
-		if err != nil {
-			return nil, errors.Join(fmt.Errorf("%s did not start: %w", s.Side, err), c.stop())
-		}
-		if json.Unmarshal(line, &c.world) == nil {
-			go func() { _, _ = io.Copy(io.Discard, lines) }()
-			return c, nil
-		}
-	}
-}
-
-func (c *process) stop() error {
-	err := c.stdin.Close()
-	_ = c.cmd.Wait() // its exit status does not matter
-	return err
-}
-
-// memory returns a figure of the process in bytes: VmRSS now, VmHWM at its peak.
-func (c *process) memory(name string) (float64, error) {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.cmd.Process.Pid))
-	if err != nil {
-		return 0, err
-	}
-	for line := range strings.Lines(string(b)) {
-		if fields := strings.Fields(line); len(fields) == 3 && fields[0] == name+":" {
-			kib, err := strconv.ParseFloat(fields[1], 64)
-			return kib * 1024, err
-		}
-	}
-	return 0, fmt.Errorf("no %s in /proc", name)
-}
-
-// resetPeak resets VmHWM.
-func (c *process) resetPeak() error {
-	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", c.cmd.Process.Pid), []byte("5"), 0)
+	return p, nil
 }
 
 func newID() string { return uuid.Must(uuid.NewV7()).String() }

@@ -14,6 +14,7 @@ import (
 	"lessonkit.example/auth"
 	authstore "lessonkit.example/auth/sqlstore"
 	"lessonkit.example/examples/feedback-server/server"
+	"lessonkit.example/internal/bench/harness"
 	"lessonkit.example/internal/migrate"
 	"lessonkit.example/internal/sqldb"
 )
@@ -44,7 +45,7 @@ func serveOurs(ctx context.Context, s spec) error {
 	if err != nil {
 		return err
 	}
-	if err := ready(w); err != nil {
+	if err := harness.Report(w); err != nil {
 		return err
 	}
 	return srv.Run(ctx, l)

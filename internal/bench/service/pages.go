@@ -15,23 +15,20 @@ import (
 
 // pages compares the time of a page of a list of a million records with that of a thousand: first
 // pages and pages in the middle, on both engines.
-func (b *bench) pages() error {
-	h := &harness.TB{}
-	defer h.Release()
-	defer b.stopAll() // before the database stops
-	pg := pgtest.Start(h, pgtest.Options{Settings: map[string]string{"shared_buffers": "512MB"}})
+func (b *bench) pages(ctx context.Context) error {
+	pg := pgtest.Start(&b.TB, pgtest.Options{Settings: map[string]string{"shared_buffers": "512MB"}})
 	for _, engine := range []string{"sqlite", "postgres"} {
 		s := spec{Side: "ours"}
 		if engine == "postgres" {
 			s.URL = pg.URL()
 		}
-		ours, err := b.start("ours-pages-"+engine, s)
+		ours, err := b.start(s)
 		if err != nil {
 			return err
 		}
 		var lists [2]request
 		for i, n := range []int{1_000_000, 1_000} {
-			if lists[i], err = longList(ours, i, n); err != nil {
+			if lists[i], err = longList(ctx, ours, i, n); err != nil {
 				return err
 			}
 		}
@@ -52,8 +49,7 @@ func (b *bench) pages() error {
 
 // longList inserts n records of a new student of a teacher, and returns requests for pages of that
 // student's records: half of them the first, half from the middle.
-func longList(ours *process, teacher, n int) (request, error) {
-	ctx := context.Background()
+func longList(ctx context.Context, ours *process, teacher, n int) (request, error) {
 	w := ours.world
 	db, err := sqldb.Open(ctx, ours.spec.URL)
 	if err != nil {

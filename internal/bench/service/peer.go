@@ -1,6 +1,7 @@
 package service
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -62,16 +63,16 @@ func uploadForm(w world, path func(lesson string) string, fields func(teacher in
 	}
 }
 
-func (b *bench) peer() error {
-	ours, err := b.start("ours", spec{Side: "ours"})
+func (b *bench) peer(context.Context) error {
+	ours, err := b.start(spec{Side: "ours"})
 	if err != nil {
 		return err
 	}
-	normal, err := b.start("pocketbase", spec{Side: "pocketbase"})
+	normal, err := b.start(spec{Side: "pocketbase"})
 	if err != nil {
 		return err
 	}
-	full, err := b.start("pocketbase-full", spec{Side: "pocketbase", Full: true})
+	full, err := b.start(spec{Side: "pocketbase", Full: true})
 	if err != nil {
 		return err
 	}
@@ -91,7 +92,7 @@ func (b *bench) peer() error {
 		{"create, both FULL", 1.5, 3, side{ours, 201, createRecord(ours.world)},
 			side{full, 200, pocketCreate(full.world)}},
 	} {
-		if err := b.measure(m.name, "PocketBase", m.must, m.aim, connections, m.ours, m.theirs); err != nil {
+		if err := b.measure(m.name, "PocketBase", m.must, m.aim, m.ours, m.theirs); err != nil {
 			return err
 		}
 	}
@@ -99,16 +100,16 @@ func (b *bench) peer() error {
 }
 
 // peerUpload compares uploads. PocketBase does not sync files.
-func (b *bench) peerUpload() error {
-	ours, err := b.start("ours-forms", spec{Side: "ours"})
+func (b *bench) peerUpload(context.Context) error {
+	ours, err := b.start(spec{Side: "ours"})
 	if err != nil {
 		return err
 	}
-	normal, err := b.start("pocketbase-forms", spec{Side: "pocketbase"})
+	normal, err := b.start(spec{Side: "pocketbase"})
 	if err != nil {
 		return err
 	}
-	return b.measure("upload of 2 MB, ours synced", "PocketBase", 1.2, 2, connections,
+	return b.measure("upload of 2 MB, ours synced", "PocketBase", 1.2, 2,
 		side{ours, 202, uploadForm(ours.world, segmentsPath, func(int) map[string]string { return nil })},
 		side{normal, 200, uploadForm(normal.world, pocketSegments, func(t int) map[string]string {
 			return map[string]string{"owner": normal.Owners[t], "lesson": normal.Lessons[t]}

@@ -11,6 +11,8 @@ import (
 	"github.com/pocketbase/pocketbase/apis"
 	"github.com/pocketbase/pocketbase/core"
 	_ "github.com/pocketbase/pocketbase/migrations" // its system collections
+
+	"lessonkit.example/internal/bench/harness"
 )
 
 // servePocketBase serves the same collections with the same indexes and rules. Its request log is
@@ -46,7 +48,7 @@ func servePocketBase(ctx context.Context, s spec) error {
 	if err := await(s.Addr); err != nil {
 		return err
 	}
-	if err := ready(w); err != nil {
+	if err := harness.Report(w); err != nil {
 		return err
 	}
 	select {

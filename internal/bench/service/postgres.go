@@ -1,21 +1,23 @@
 package service
 
 import (
-	"lessonkit.example/internal/bench/harness"
+	"context"
 	"lessonkit.example/internal/pgtest"
+	"math/rand/v2"
+	"net"
 )
 
-// postgres compares a read and a write with the bare handler, on one durable database.
-func (b *bench) postgres() error {
-	h := &harness.TB{}
-	defer h.Release()
-	pg := pgtest.Start(h, pgtest.Options{Durable: true})
-	defer b.stopAll() // before the database stops
-	ours, err := b.start("ours-postgres", spec{Side: "ours", URL: pg.URL()})
+const profileBody = `{"name":"student","grade":"3","subject":"Art","academic_year":2026,"term":"spring",` +
+	`"guardian_title":"mother","start_time":"09:00","end_time":"10:30"}`
+
+// postgres compares reads and writes with the bare handler, on one durable database.
+func (b *bench) postgres(context.Context) error {
+	pg := pgtest.Start(&b.TB, pgtest.Options{Durable: true})
+	ours, err := b.start(spec{Side: "ours", URL: pg.URL()})
 	if err != nil {
 		return err
 	}
-	plain, err := b.start("bare", spec{Side: "bare", URL: pg.URL()})
+	plain, err := b.start(spec{Side: "bare", URL: pg.URL()})
 	if err != nil {
 		return err
 	}
@@ -26,9 +28,15 @@ func (b *bench) postgres() error {
 		request
 	}{
 		{"read one", 200, get(w, profilePath)},
+		{"list 50", 200, get(w, listPath)},
+		{"filtered list", 200, get(w, filterPath)},
 		{"create", 201, createRecord(w)},
+		{"replace", 200, func(r *rand.Rand, _ int) net.Buffers {
+			token, profile := w.any(r)
+			return message("PUT", profilePath(profile), token, "application/json", []byte(profileBody))
+		}},
 	} {
-		if err := b.measure(m.name+" on PostgreSQL", "bare handler", 0.75, 0.9, connections,
+		if err := b.measure(m.name+" on PostgreSQL", "bare handler", 0.75, 0.9,
 			side{ours, m.status, m.request}, side{plain, m.status, m.request}); err != nil {
 			return err
 		}

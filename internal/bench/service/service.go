@@ -8,11 +8,8 @@
 package service
 
 import (
-	"fmt"
+	"context"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
-	"slices"
 
 	"lessonkit.example/internal/bench/harness"
 )
@@ -20,66 +17,15 @@ import (
 // Run measures the parts that the arguments name, or all: peer, peer-upload, postgres, upload,
 // memory, pages.
 func Run(h *harness.Harness) error {
-	if text := os.Getenv(childEnv); text != "" {
-		if err := child(text); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
-	dir, err := os.MkdirTemp("", "bench-service")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	b := &bench{Harness: h, dir: dir}
-	defer b.stopAll()
-	for _, part := range []struct {
-		name string
-		run  func() error
-	}{
-		{"peer", b.peer}, {"peer-upload", b.peerUpload}, {"postgres", b.postgres},
-		{"upload", b.uploads}, {"memory", b.memory}, {"pages", b.pages},
-	} {
-		if len(h.Args) == 0 || slices.Contains(h.Args, part.name) {
-			if err := part.run(); err != nil {
-				return fmt.Errorf("%s: %w", part.name, err)
-			}
-			b.stopAll()
-		}
-	}
-	return nil
+	harness.RunChild(child)
+	b := &bench{h}
+	return h.RunParts(context.Background(), []harness.Part{
+		{Name: "peer", Run: b.peer}, {Name: "peer-upload", Run: b.peerUpload}, {Name: "postgres", Run: b.postgres},
+		{Name: "upload", Run: b.uploads}, {Name: "memory", Run: b.memory}, {Name: "pages", Run: b.pages},
+	})
 }
 
-type bench struct {
-	*harness.Harness
-	dir     string
-	running []*process
-}
-
-func (b *bench) start(name string, s spec) (*process, error) {
-	s.Dir = filepath.Join(b.dir, name)
-	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
-		return nil, err
-	}
-	if s.Side == "ours" && s.URL == "" {
-		s.URL = "sqlite:" + filepath.Join(s.Dir, "feedback.db")
-	}
-	fmt.Fprintf(b.Log, "starting %s\n", name)
-	c, err := start(s)
-	if err != nil {
-		return nil, err
-	}
-	b.running = append(b.running, c)
-	return c, nil
-}
-
-func (b *bench) stopAll() {
-	for _, c := range b.running {
-		_ = c.stop() // it is killed with this process anyway
-	}
-	b.running = nil
-}
+type bench struct{ *harness.Harness }
 
 // side is one of the two compared servers with the requests to it.
 type side struct {
@@ -89,11 +35,11 @@ type side struct {
 }
 
 // measure compares the rates of two servers, and adds a row with their 99th percentiles.
-func (b *bench) measure(name, peer string, must, aim float64, conns int, ours, theirs side) error {
+func (b *bench) measure(name, peer string, must, aim float64, ours, theirs side) error {
 	tails := [2][]float64{}
 	run := func(i int, s side) func() (float64, error) {
 		return func() (float64, error) {
-			res, err := load(s.spec.Addr, conns, s.status, s.request)
+			res, err := load(s.spec.Addr, connections, s.status, s.request)
 			tails[i] = append(tails[i], res.p99)
 			return res.rate, err
 		}

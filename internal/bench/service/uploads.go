@@ -2,6 +2,7 @@ package service
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -31,16 +32,16 @@ func uploadRaw(w world, path func(lesson string) string, size int) request {
 func bareUpload(string) string { return "/upload" }
 
 // uploads compares with a handler that copies, hashes, syncs and renames.
-func (b *bench) uploads() error {
-	ours, err := b.start("ours-upload", spec{Side: "ours"})
+func (b *bench) uploads(context.Context) error {
+	ours, err := b.start(spec{Side: "ours"})
 	if err != nil {
 		return err
 	}
-	plain, err := b.start("bare-upload", spec{Side: "bare"})
+	plain, err := b.start(spec{Side: "bare"})
 	if err != nil {
 		return err
 	}
-	if err := b.measure("upload of 2 MB", "bare copy + hash", 0.8, 0.95, connections,
+	if err := b.measure("upload of 2 MB", "bare copy + hash", 0.8, 0.95,
 		side{ours, 202, uploadRaw(ours.world, segmentsPath, uploadSize)},
 		side{plain, 202, uploadRaw(plain.world, bareUpload, uploadSize)}); err != nil {
 		return err
@@ -87,8 +88,8 @@ func send(s *process, conns, count int, next request) error {
 }
 
 // memory measures how much memory uploads take above that of the idle process.
-func (b *bench) memory() error {
-	ours, err := b.start("ours-memory", spec{Side: "ours"})
+func (b *bench) memory(context.Context) error {
+	ours, err := b.start(spec{Side: "ours"})
 	if err != nil {
 		return err
 	}
@@ -104,17 +105,17 @@ func (b *bench) memory() error {
 	}{{"memory over idle, 100 MB upload", 1, 4}, {"memory over idle, 16 such at once", connections, 32}} {
 		row := harness.Row{Name: m.name, Unit: "MiB", Better: harness.Lower, Must: m.must}
 		for range b.Pairs {
-			idle, err := ours.memory("VmRSS")
+			idle, err := harness.Memory(ours.Pid(), "VmRSS")
 			if err != nil {
 				return err
 			}
-			if err := ours.resetPeak(); err != nil {
+			if err := harness.ResetPeak(ours.Pid()); err != nil {
 				return err
 			}
 			if err := send(ours, m.conns, 1, upload); err != nil {
 				return err
 			}
-			peak, err := ours.memory("VmHWM")
+			peak, err := harness.Memory(ours.Pid(), "VmHWM")
 			if err != nil {
 				return err
 			}

@@ -1,0 +1,144 @@
+package harness
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// childEnv is the environment variable with the spec of a child process, in JSON.
+const childEnv = "BENCH_CHILD"
+
+// Child is this program in another process, where it does one side's work and is measured alone.
+// The parent starts it with a spec. The child sends reports, of which the first usually means that
+// it is ready.
+type Child struct {
+	cmd     *exec.Cmd
+	stdin   io.WriteCloser
+	stdout  io.Reader
+	reports *json.Decoder
+}
+
+// StartChild starts a child, whose [RunChild] receives the spec by way of JSON. It is stopped with
+// the other resources of the subject or its part, unless [Child.Stop] has stopped it before.
+func (h *Harness) StartChild(spec any) (*Child, error) {
+	text, err := json.Marshal(spec)
+	if err != nil {
+		return nil, err
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(program, h.subject)
+	cmd.Env = append(os.Environ(), childEnv+"="+string(text))
+	cmd.Stderr = os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	c := &Child{cmd, stdin, stdout, json.NewDecoder(stdout)}
+	h.TB.Cleanup(func() { _ = c.Stop() })
+	return c, nil
+}
+
+// Next reads the next report into v. After the last one it returns [io.EOF].
+func (c *Child) Next(v any) error { return c.reports.Decode(v) }
+
+// Send sends a line of text to the child's standard input.
+func (c *Child) Send(line string) error {
+	_, err := io.WriteString(c.stdin, line+"\n")
+	return err
+}
+
+// Stop ends [UntilStopped] in the child, discards further reports, and waits until it has ended. A
+// stopped child is not stopped again.
+func (c *Child) Stop() error {
+	if c.cmd.ProcessState != nil {
+		return nil
+	}
+	_ = c.stdin.Close()
+	_, _ = io.Copy(io.Discard, c.stdout)
+	return c.cmd.Wait()
+}
+
+// ProcessorTime returns the user and system time of a stopped child.
+func (c *Child) ProcessorTime() time.Duration {
+	return c.cmd.ProcessState.UserTime() + c.cmd.ProcessState.SystemTime()
+}
+
+// Pid returns the process ID of the child.
+func (c *Child) Pid() int { return c.cmd.Process.Pid }
+
+// RunChild calls run with the spec in a process that [Harness.StartChild] started, and then ends
+// it. In any other process it does nothing.
+func RunChild[Spec any](run func(Spec) error) {
+	text, ok := os.LookupEnv(childEnv)
+	if !ok {
+		return
+	}
+	var spec Spec
+	err := json.Unmarshal([]byte(text), &spec)
+	if err == nil {
+		err = run(spec)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// UntilStopped returns a context that ends when the parent stops this process. It reads the
+// standard input.
+func UntilStopped() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		defer cancel()
+		_, _ = io.Copy(io.Discard, os.Stdin)
+	}()
+	return ctx
+}
+
+// Report sends v to the parent, which receives it with [Child.Next]. It is safe for concurrent use.
+func Report(v any) error { return json.NewEncoder(os.Stdout).Encode(v) }
+
+// ProcessorTime returns the user and system time of this process.
+func ProcessorTime() time.Duration {
+	var u syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // does not fail for the process itself
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// Memory returns the resident memory of a process in bytes: VmRSS is the current value, VmHWM the
+// largest since [ResetPeak].
+func Memory(pid int, name string) (float64, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, err
+	}
+	_, after, _ := strings.Cut(string(text), name+":")
+	number, _, _ := strings.Cut(strings.TrimSpace(after), " ")
+	kib, err := strconv.ParseFloat(number, 64)
+	return kib * 1024, err
+}
+
+// ResetPeak resets VmHWM of a process.
+func ResetPeak(pid int) error {
+	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0)
+}
