@@ -187,7 +187,11 @@ func (h *Harness) Finish(out io.Writer) error {
 	}
 	fmt.Fprintln(out, machine())
 	if h.json != "" {
-		if err := h.writeJSON(); err != nil {
+		body, err := json.MarshalIndent(map[string]any{"machine": machine(), "rows": h.rows}, "", "  ")
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(h.json, append(body, '\n'), 0o644); err != nil {
 			return err
 		}
 	}
@@ -205,14 +209,6 @@ func (r Row) bound(v float64) string {
 		return fmt.Sprintf("≥ %.4g", v)
 	}
 	return fmt.Sprintf("≤ %.4g", v)
-}
-
-func (h *Harness) writeJSON() error {
-	body, err := json.MarshalIndent(map[string]any{"machine": machine(), "rows": h.rows}, "", "  ")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(h.json, append(body, '\n'), 0o644)
 }
 
 // machine describes what the figures depend on. Uploads, for one, cost little more than their

@@ -26,7 +26,7 @@ func Run(h *harness.Harness) error {
 		return err
 	}
 	defer service.close()
-	dir, err := os.MkdirTemp(memoryDir(), "bench-imagegen")
+	dir, err := os.MkdirTemp("/dev/shm", "bench-imagegen") // in memory, so that no disk is measured
 	if err != nil {
 		return err
 	}
@@ -42,18 +42,10 @@ func Run(h *harness.Harness) error {
 	return faults(h, service)
 }
 
-// memoryDir returns a directory in memory, so that no disk is measured, or "" if there is none.
-func memoryDir() string {
-	if info, err := os.Stat("/dev/shm"); err == nil && info.IsDir() {
-		return "/dev/shm"
-	}
-	return ""
-}
-
 // receive compares receiving n images of the given size each.
 func receive(h *harness.Harness, s *service, dir string, n, size int) error {
 	name := fmt.Sprintf("receive %d x %d MiB", n, size)
-	got, err := measure(h, name, []string{"ours", "floor", "openai-go"}, func(variant string) childSpec {
+	got, err := measure(h, name, func(variant string) childSpec {
 		return childSpec{Task: "receive " + variant, URL: s.url, N: n, Bytes: size * mib, Dir: dir, Calls: 3}
 	})
 	if err != nil {
@@ -78,7 +70,7 @@ func send(h *harness.Harness, s *service, dir string, n, size int) error {
 		return err
 	}
 	title := fmt.Sprintf("send %d x %d MiB", n, size)
-	got, err := measure(h, title, []string{"ours", "floor", "openai-go"}, func(variant string) childSpec {
+	got, err := measure(h, title, func(variant string) childSpec {
 		file := name
 		if variant == "floor" {
 			file = whole
@@ -112,10 +104,9 @@ func addProcessor(h *harness.Harness, name string, got map[string]*series, peer 
 type series struct{ peak, cpu []float64 }
 
 // measure runs every variant once for each pair, in rotating order.
-func measure(
-	h *harness.Harness, name string, variants []string, spec func(variant string) childSpec,
-) (map[string]*series, error) {
-	got := map[string]*series{}
+func measure(h *harness.Harness, name string, spec func(variant string) childSpec) (map[string]*series, error) {
+	variants := []string{"ours", "floor", "openai-go"}
+	got := map[string]*series{"ours": {}, "floor": {}, "openai-go": {}}
 	for i := range h.Pairs {
 		for k := range variants {
 			variant := variants[(i+k)%len(variants)]
@@ -123,11 +114,8 @@ func measure(
 			if err != nil {
 				return nil, fmt.Errorf("%s, %s: %w", name, variant, err)
 			}
-			if got[variant] == nil {
-				got[variant] = &series{}
-			}
-			got[variant].peak = append(got[variant].peak, m.Peak)
-			got[variant].cpu = append(got[variant].cpu, m.CPU)
+			s := got[variant]
+			s.peak, s.cpu = append(s.peak, m.Peak), append(s.cpu, m.CPU)
 			fmt.Fprintf(h.Log, "%s, round %d of %d, %s: %.2f MiB, %.1f ms processor, %.1f ms\n", name, i+1, h.Pairs,
 				variant, m.Peak, m.CPU, m.Wall)
 		}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -124,16 +123,7 @@ func (s *service) fault(w http.ResponseWriter, r *http.Request) {
 // writeReference writes a file of size bytes that begins like a PNG.
 func writeReference(name string, size int) error {
 	data, _ := block()
-	f, err := os.Create(name)
-	if err != nil {
-		return err
-	}
-	for left := size; left > 0; left -= len(data) {
-		if _, err := f.Write(data[:min(left, len(data))]); err != nil {
-			return fmt.Errorf("write %s: %w", name, err)
-		}
-	}
-	return f.Close()
+	return os.WriteFile(name, bytes.Repeat(data, size/len(data)+1)[:size], 0o600)
 }
 
 func sizeURL(base string, size int) string {

@@ -24,11 +24,15 @@ type childSpec struct {
 // child reports 0 when it is ready, waits for a line, and runs jobs until it is stopped. Whenever
 // the number of completed jobs has changed, it reports that, unless the spec has Latency.
 func child(s childSpec) error {
-	pool, err := openPool(context.Background(), s.URL)
+	ctx := context.Background()
+	pool, err := pgxpool.New(ctx, s.URL)
 	if err != nil {
 		return err
 	}
 	defer pool.Close()
+	if err := pool.Ping(ctx); err != nil {
+		return err
+	}
 	sys, err := newSystem(s.System, pool)
 	if err != nil {
 		return err
@@ -40,7 +44,7 @@ func child(s childSpec) error {
 	if _, err := fmt.Scanln(&line); err != nil {
 		return err
 	}
-	ctx := harness.UntilStopped()
+	ctx = harness.UntilStopped()
 	if s.Latency {
 		return sys.work(ctx, s.MaxWorkers, func(a Args) {
 			_ = harness.Report(time.Now().UnixNano() - a.Started)
@@ -56,19 +60,6 @@ func child(s childSpec) error {
 		}
 	}()
 	return sys.work(ctx, s.MaxWorkers, func(Args) {}, func() { count.Add(1) })
-}
-
-func openPool(ctx context.Context, url string) (*pgxpool.Pool, error) {
-	cfg, err := pgxpool.ParseConfig(url)
-	if err != nil {
-		return nil, err
-	}
-	cfg.MaxConns = 10
-	pool, err := pgxpool.NewWithConfig(ctx, cfg)
-	if err != nil {
-		return nil, err
-	}
-	return pool, pool.Ping(ctx)
 }
 
 // startWorker starts a worker process and waits until it is ready.

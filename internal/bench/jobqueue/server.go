@@ -34,7 +34,7 @@ func startServer(ctx context.Context, t *harness.TB) (*server, error) {
 	return s, conn.QueryRow(ctx, pidSQL).Scan(&s.pid)
 }
 
-// database creates an empty database and returns its URL.
+// database creates an empty database and returns its URL, for a pool of up to 10 connections.
 func (s *server) database(ctx context.Context, name string) (string, error) {
 	conn, err := pgx.Connect(ctx, s.url)
 	if err != nil {
@@ -52,6 +52,9 @@ func (s *server) database(ctx context.Context, name string) (string, error) {
 		return "", err
 	}
 	u.Path = "/" + name
+	q := u.Query()
+	q.Set("pool_max_conns", "10")
+	u.RawQuery = q.Encode()
 	return u.String(), nil
 }
 

@@ -18,15 +18,10 @@ import (
 // sqlite compares both on SQLite with synchronous=FULL. The peer is a program of another module,
 // which is built here.
 func (b *bench) sqlite(ctx context.Context) error {
-	dir := b.TB.TempDir()
-	peer, err := buildPeer(ctx, dir)
+	file := func() string { return filepath.Join(b.TB.TempDir(), "jobs.db") }
+	peer, err := buildPeer(ctx, b.TB.TempDir())
 	if err != nil {
 		return err
-	}
-	files := 0
-	file := func() string {
-		files++
-		return filepath.Join(dir, fmt.Sprintf("%d.db", files))
 	}
 	for _, c := range []struct {
 		name, mode string

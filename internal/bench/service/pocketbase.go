@@ -73,17 +73,13 @@ func await(addr string) error {
 }
 
 const (
-	ownRule  = `owner = @request.auth.id`
 	dateForm = `^\d{4}-\d{2}-\d{2}$`
 	timeForm = `^(([01][0-9]|2[0-3]):[0-5][0-9])?$`
 )
 
-func pocketCollections(app core.App) (profiles, records, segments *core.Collection, err error) {
-	users, err := app.FindCollectionByNameOrId("users")
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	rule := ownRule
+// pocketCollections creates the collections, whose records belong to users.
+func pocketCollections(app core.App, users *core.Collection) error {
+	rule := `owner = @request.auth.id`
 	owned := func(name string) *core.Collection {
 		c := core.NewBaseCollection(name)
 		c.ListRule, c.ViewRule, c.CreateRule, c.UpdateRule, c.DeleteRule = &rule, &rule, &rule, &rule, &rule
@@ -93,7 +89,7 @@ func pocketCollections(app core.App) (profiles, records, segments *core.Collecti
 		return c
 	}
 	least, most := 1900.0, 2200.0
-	profiles = owned("profiles")
+	profiles := owned("profiles")
 	profiles.Fields.Add(
 		&core.TextField{Name: "name", Required: true, Max: 100}, &core.TextField{Name: "grade", Max: 100},
 		&core.TextField{Name: "subject", Max: 100},
@@ -104,9 +100,9 @@ func pocketCollections(app core.App) (profiles, records, segments *core.Collecti
 		&core.AutodateField{Name: "updated", OnCreate: true, OnUpdate: true})
 	profiles.AddIndex("idx_profiles_name", false, "owner, name", "")
 	if err := app.Save(profiles); err != nil {
-		return nil, nil, nil, err
+		return err
 	}
-	records = owned("records")
+	records := owned("records")
 	records.Fields.Add(
 		&core.RelationField{Name: "profile", CollectionId: profiles.Id, MaxSelect: 1, Required: true,
 			CascadeDelete: true},
@@ -115,22 +111,22 @@ func pocketCollections(app core.App) (profiles, records, segments *core.Collecti
 	records.AddIndex("idx_records_owner", false, "owner, feedback_date, created", "")
 	records.AddIndex("idx_records_profile", false, "owner, profile, feedback_date, created", "")
 	if err := app.Save(records); err != nil {
-		return nil, nil, nil, err
+		return err
 	}
-	segments = owned("segments")
+	segments := owned("segments")
 	segments.Fields.Add(&core.TextField{Name: "lesson", Required: true},
 		&core.FileField{Name: "file", MaxSelect: 1, MaxSize: 128 << 20, Required: true})
 	segments.AddIndex("idx_segments_lesson", false, "owner, lesson", "")
-	return profiles, records, segments, app.Save(segments)
+	return app.Save(segments)
 }
 
 func seedPocketBase(app core.App) (world, error) {
 	var w world
-	if _, _, _, err := pocketCollections(app); err != nil {
-		return w, err
-	}
 	users, err := app.FindCollectionByNameOrId("users")
 	if err != nil {
+		return w, err
+	}
+	if err := pocketCollections(app, users); err != nil {
 		return w, err
 	}
 	for i := range teachers {
