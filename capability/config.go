@@ -8,10 +8,10 @@ import (
 )
 
 // Configure selects the capabilities that an application's configuration activates, at
-// app.security.capabilities of tauri.conf.json. If it lists none, all are active. If it lists
-// some, by name or as objects, only those are active, and of two with the same name the one listed
-// last. The diagnostics report the inactive ones and names that do not exist; check the objects
-// with [Inlined]. Read the configuration with [ParseValue].
+// app.security.capabilities of tauri.conf.json. If it lists none, all are active. If it lists some,
+// by name or as objects, only those are active, and of two with the same name the one listed last.
+// The diagnostics report the inactive ones and names that do not exist; check the objects with
+// [Inlined]. Read the configuration with [ParseValue].
 func Configure(config *Document, capabilities []Capability) ([]Capability, Diagnostics) {
 	list := Configured(config)
 	if list.Kind() != syntax.Array || list.Len() == 0 {

@@ -11,14 +11,14 @@ var coreTable string
 // coreOrder is the order of the namespaces in core:default.
 var coreOrder = []string{"path", "event", "window", "webview", "app", "image", "resources", "menu", "tray"}
 
-// aliases are commands that have a second name: namespace, name in the
-// interface document of the format, name in the reference implementation.
+// aliases are commands that have a second name: namespace, name in the interface document of the
+// format, name in the reference implementation.
 var aliases = [...]struct{ plugin, alias, command string }{
 	{"core:app", "framework-version", "tauri-version"},
 }
 
-// CoreManifests returns the manifests of the core plugins, which every
-// application has. Load an application's own manifests on top of it.
+// CoreManifests returns the manifests of the core plugins, which every application has. Load an
+// application's own manifests on top of it.
 func CoreManifests() *Manifests {
 	m := &Manifests{byKey: make(map[string]*Manifest)}
 	defaults := make([]string, 0, len(coreOrder))
@@ -59,8 +59,8 @@ func (m *Manifest) addCommand(name, command, since string) {
 		command + ".", Deny: []string{command}, Since: since}
 }
 
-// addAliases makes permissions under a command's second name mean the command
-// itself, where only one of the names is known.
+// addAliases makes permissions under a command's second name mean the command itself, where only
+// one of the names is known.
 func (m *Manifests) addAliases() {
 	for _, a := range aliases {
 		manifest := m.byKey[a.plugin]

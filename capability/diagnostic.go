@@ -39,8 +39,8 @@ func (s *Severity) UnmarshalText(text []byte) error {
 	return permanentf("severity %q is none of off, info, warning, error", text)
 }
 
-// Diagnostic is a mistake or risk in a file: a sentence that states what is wrong
-// and how to correct it, with its position.
+// Diagnostic is a mistake or risk in a file: a sentence that states what is wrong and how to
+// correct it, with its position.
 type Diagnostic struct {
 	Code     Code     `json:"code"`
 	Severity Severity `json:"severity"`
@@ -107,8 +107,8 @@ type Place struct {
 type Fix struct {
 	Title string `json:"title"`
 	Edits []Edit `json:"edits"`
-	// Guess reports that the change is what was probably meant and may grant
-	// something else: it must not be made without review.
+	// Guess reports that the change is what was probably meant and may grant something else: it
+	// must not be made without review.
 	Guess bool `json:"guess,omitempty"`
 }
 
@@ -119,8 +119,8 @@ type Edit struct {
 	Text  string `json:"text"`
 }
 
-// Apply returns the source with the edits made. It fails if edits overlap
-// or are outside the source.
+// Apply returns the source with the edits made. It fails if edits overlap or are outside the
+// source.
 func Apply(source string, edits []Edit) (string, error) {
 	sorted := slices.SortedStableFunc(slices.Values(edits), func(a, b Edit) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End))
@@ -155,8 +155,8 @@ func (ds Diagnostics) Sort() {
 	})
 }
 
-// Err returns the diagnostics of severity Error as one error, nil if there
-// is none. The error is permanent: retrying cannot help.
+// Err returns the diagnostics of severity Error as one error, nil if there is none. The error is
+// permanent: retrying cannot help.
 func (ds Diagnostics) Err() error {
 	var bad Diagnostics
 	for _, d := range ds {

@@ -1,6 +1,6 @@
 // Package capability reads, checks and explains capability files: the JSON, JSON5 or TOML files
-// that define which windows of a desktop application may call which commands (the format of
-// Tauri 2, the reference implementation).
+// that define which windows of a desktop application may call which commands (the format of Tauri
+// 2, the reference implementation).
 //
 // [Parse] reads a file and keeps the position of every value. [Document.Check] returns what is
 // wrong with it: each diagnostic is one sentence with its position, a stable code and, if the

@@ -49,14 +49,14 @@ type Options struct {
 	MaxDepth int
 }
 
-// Value is a value of a file with its position. It is small: pass it by value. The zero Value
-// means that there is no value; all methods work on it.
+// Value is a value of a file with its position. It is small: pass it by value. The zero Value means
+// that there is no value; all methods work on it.
 //
 // The methods Get(key), Item(index), Items, Members and Len reach into objects and arrays. Text
 // returns the content of a string and the literal of a number or boolean, Bool reports true, and
 // Interface returns the value as encoding/json would decode it. Exists tells a value from the zero
-// Value, and Equal compares by the rules of JSON Schema. Position returns where the value
-// begins, File the name of its file, Path its RFC 6901 JSON pointer. A Value marshals to JSON.
+// Value, and Equal compares by the rules of JSON Schema. Position returns where the value begins,
+// File the name of its file, Path its RFC 6901 JSON pointer. A Value marshals to JSON.
 type Value = syntax.Value
 
 // Position is a place in a file: the Offset in bytes from 0, the Line from 1, and the Column in
@@ -70,8 +70,8 @@ type reading struct {
 	found        []Diagnostic
 }
 
-// Document is a file that was read: its values with their positions, its capabilities, and what
-// is wrong with it. It is immutable and safe for concurrent use.
+// Document is a file that was read: its values with their positions, its capabilities, and what is
+// wrong with it. It is immutable and safe for concurrent use.
 type Document struct {
 	text   *syntax.Document
 	format Format
@@ -88,8 +88,8 @@ func Parse(src []byte, o Options) *Document {
 	return d
 }
 
-// ParseValue reads a file that contains something other than capabilities, such as permissions or
-// a configuration. It checks only the syntax.
+// ParseValue reads a file that contains something other than capabilities, such as permissions or a
+// configuration. It checks only the syntax.
 func ParseValue(src []byte, o Options) *Document {
 	if o.Format == 0 {
 		o.Format = formatOf(o.Name)

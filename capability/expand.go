@@ -8,8 +8,7 @@ import (
 	"lessonkit.example/capability/internal/words"
 )
 
-// expand returns the permissions of an identifier. The same identifier
-// is expanded once.
+// expand returns the permissions of an identifier. The same identifier is expanded once.
 func (r *resolver) expand(identifier string) *expansion {
 	if x := r.expansions[identifier]; x != nil {
 		return x
@@ -82,8 +81,8 @@ type expander struct {
 	x *expansion
 }
 
-// name adds the permissions of a name in a manifest: the default set, then sets,
-// then permissions. It returns false if the name does not exist.
+// name adds the permissions of a name in a manifest: the default set, then sets, then permissions.
+// It returns false if the name does not exist.
 func (e *expander) name(m *Manifest, name string, chain []string) bool {
 	if name == "default" {
 		if m.Default != nil {
@@ -139,9 +138,8 @@ func (e *expander) set(m *Manifest, set *PermissionSet, name string, chain []str
 	}
 }
 
-// member looks a set's member up: in another plugin where its prefix names one
-// that exists, otherwise as a whole in its own. Unlike in a capability,
-// permissions come before sets.
+// member looks a set's member up: in another plugin where its prefix names one that exists,
+// otherwise as a whole in its own. Unlike in a capability, permissions come before sets.
 func (e *expander) member(m *Manifest, member string, chain []string) bool {
 	if plugin, name := splitIdentifier(member); plugin != AppManifest {
 		if other := e.r.manifests.Get(plugin); other != nil {

@@ -51,8 +51,8 @@ type NearMiss struct {
 	Problems []string `json:"problems"` // each a clause: "its windows are …"
 }
 
-// Explain decides like [Policy.Allowed] and explains why. It accepts commands in all
-// ways they are written: "plugin:window|close", "core:window:close".
+// Explain decides like [Policy.Allowed] and explains why. It accepts commands in all ways they are
+// written: "plugin:window|close", "core:window:close".
 func (p *Policy) Explain(command string, c Caller) *Explanation {
 	command = canonicalCommand(command)
 	if c.Webview == "" {
@@ -91,8 +91,8 @@ func (p *Policy) Explain(command string, c Caller) *Explanation {
 	return x
 }
 
-// capabilityFor returns the first capability that is for a caller, whatever it
-// grants, and its place.
+// capabilityFor returns the first capability that is for a caller, whatever it grants, and its
+// place.
 func (p *Policy) capabilityFor(caller Caller) (identifier, place string) {
 	for _, c := range p.capabilities {
 		local := Grant{source: &grantSource{capability: c, windows: globsOf(c.Windows), webviews: globsOf(c.Webviews)}}
@@ -161,8 +161,8 @@ func (p *Policy) manifestsOf(command string) []*Manifest {
 
 func (p *Policy) pluginKnown(command string) bool { return len(p.manifestsOf(command)) > 0 }
 
-// offers returns the permissions and sets that allow a command, the narrowest
-// first, and for a command that none allows the one that was probably meant.
+// offers returns the permissions and sets that allow a command, the narrowest first, and for a
+// command that none allows the one that was probably meant.
 func (p *Policy) offers(command string) (offers []string, meant string) {
 	_, name := splitCommand(command)
 	var known []string
@@ -312,9 +312,8 @@ func suggestedPattern(a pattern.Address) string {
 	return s
 }
 
-// Callable returns the commands a caller may call, in order: those that
-// capabilities speak of. Commands that are not subject to capabilities are not
-// among them.
+// Callable returns the commands a caller may call, in order: those that capabilities speak of.
+// Commands that are not subject to capabilities are not among them.
 func (p *Policy) Callable(c Caller) []string {
 	callable := []string{}
 	for _, command := range p.Commands() {

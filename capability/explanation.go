@@ -8,8 +8,8 @@ import (
 	"lessonkit.example/capability/internal/words"
 )
 
-// String returns the explanation as text for people: the decision in the
-// first line, then the reasons, then what to do.
+// String returns the explanation as text for people: the decision in the first line, then the
+// reasons, then what to do.
 func (x *Explanation) String() string {
 	var b strings.Builder
 	verb := "denied"

@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// maxIdentifier is the longest permission identifier in bytes: a package name
-// of 64 without its prefix of 13, a colon and 64 more.
+// maxIdentifier is the longest permission identifier in bytes: a package name of 64 without its
+// prefix of 13, a colon and 64 more.
 const maxIdentifier = (64 - len("tauri-plugin-")) + 1 + 64
 
-// Identifier is a permission identifier that is well-formed: "default",
-// "fs:allow-read-file", "core:window:allow-close".
+// Identifier is a permission identifier that is well-formed: "default", "fs:allow-read-file",
+// "core:window:allow-close".
 type Identifier struct {
 	text string
 	sep  int // place of the colon before the name, -1 without one
@@ -20,8 +20,7 @@ type Identifier struct {
 // String returns the whole identifier.
 func (id Identifier) String() string { return id.text }
 
-// Plugin returns the part before the last colon, "" for a permission of the
-// application itself.
+// Plugin returns the part before the last colon, "" for a permission of the application itself.
 func (id Identifier) Plugin() string {
 	if id.sep < 0 {
 		return ""
@@ -35,8 +34,8 @@ func (id Identifier) Name() string { return id.text[id.sep+1:] }
 // identifierFault is what is wrong with an identifier.
 type identifierFault uint8
 
-// The faults, named as the reference implementation names them, in the order
-// in which it looks for them.
+// The faults, named as the reference implementation names them, in the order in which it looks for
+// them.
 const (
 	startsWithTauriPlugin identifierFault = iota + 1
 	empty
@@ -85,9 +84,9 @@ func (e *identifierError) Error() string {
 // Permanent reports true: retrying cannot help.
 func (e *identifierError) Permanent() bool { return true }
 
-// ParseIdentifier reads a permission identifier by the grammar of the
-// reference implementation, in its newer form, which allows hyphens in a row.
-// Upper case is allowed, non-ASCII characters are not. The error is permanent.
+// ParseIdentifier reads a permission identifier by the grammar of the reference implementation, in
+// its newer form, which allows hyphens in a row. Upper case is allowed, non-ASCII characters are
+// not. The error is permanent.
 func ParseIdentifier(s string) (Identifier, error) {
 	fail := func(fault identifierFault, at int) (Identifier, error) {
 		return Identifier{}, &identifierError{Fault: fault, Offset: at, text: s}

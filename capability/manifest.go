@@ -42,16 +42,14 @@ type Manifest struct {
 	Default     *PermissionSet // nil if there is none
 	Permissions map[string]*Permission
 	Sets        map[string]*PermissionSet
-	// Commands are known by name only; allow- and deny- permissions of theirs
-	// exist without being listed.
+	// Commands are known by name only; allow- and deny- permissions of theirs exist without being
+	// listed.
 	Commands []string
-	// ScopeSchema is the JSON Schema of the plugin's scope values, absent
-	// if it accepts any value.
+	// ScopeSchema is the JSON Schema of the plugin's scope values, absent if it accepts any value.
 	ScopeSchema Value
 }
 
-// permission returns a permission by its name, also one that follows from the
-// list of commands.
+// permission returns a permission by its name, also one that follows from the list of commands.
 func (m *Manifest) permission(name string) *Permission {
 	if p := m.Permissions[name]; p != nil {
 		return p
@@ -88,9 +86,9 @@ func (m *Manifest) names() []string {
 	return append(names, slices.Sorted(maps.Keys(all))...)
 }
 
-// Manifests contains the manifests of an application. Loading is not safe for concurrent
-// use; reading is. The zero Manifests is
-// empty and lacks even the core plugins: start from [CoreManifests].
+// Manifests contains the manifests of an application. Loading is not safe for concurrent use;
+// reading is. The zero Manifests is empty and lacks even the core plugins: start from
+// [CoreManifests].
 type Manifests struct {
 	byKey map[string]*Manifest
 	whole bool // an acl-manifests file was loaded
@@ -102,8 +100,8 @@ func (m *Manifests) Get(plugin string) *Manifest { return m.byKey[plugin] }
 // plugins returns the keys of all manifests in order.
 func (m *Manifests) plugins() []string { return slices.Sorted(maps.Keys(m.byKey)) }
 
-// Whole reports whether the manifests of a whole application were loaded, so
-// that a plugin that is not there is a mistake and not merely unknown.
+// Whole reports whether the manifests of a whole application were loaded, so that a plugin that is
+// not there is a mistake and not merely unknown.
 func (m *Manifests) Whole() bool { return m.whole }
 
 // add adds one manifest, or puts it in place of the one of the same plugin.
@@ -114,8 +112,8 @@ func (m *Manifests) add(manifest *Manifest) {
 	m.byKey[manifest.Plugin] = manifest
 }
 
-// Identifiers returns all permission identifiers that a capability may use, in
-// order; the application's own have no plugin before them.
+// Identifiers returns all permission identifiers that a capability may use, in order; the
+// application's own have no plugin before them.
 func (m *Manifests) Identifiers() []string {
 	var ids []string
 	for _, plugin := range m.plugins() {

@@ -11,10 +11,9 @@ import (
 // manifestLimit is generous: the largest real file has 0.2 MiB.
 const manifestLimit = 32 << 20
 
-// Load adds the manifests of an application from its acl-manifests.json, which
-// the build writes: an object with one manifest per plugin. A plugin that is
-// known already is replaced. What is wrong with the file is returned; its
-// sound parts are loaded all the same.
+// Load adds the manifests of an application from its acl-manifests.json, which the build writes: an
+// object with one manifest per plugin. A plugin that is known already is replaced. What is wrong
+// with the file is returned; its sound parts are loaded all the same.
 func (m *Manifests) Load(name string, text []byte) Diagnostics {
 	d := ParseValue(text, Options{Name: name, MaxBytes: manifestLimit})
 	r := newManifestReader(d)
@@ -34,10 +33,9 @@ func (m *Manifests) Load(name string, text []byte) Diagnostics {
 	return r.diagnostics()
 }
 
-// LoadPermissions adds the permissions of a permission file, which a plugin
-// or the application keeps in its permissions folder: objects default, set and
-// permission. The plugin is named as identifiers name it; [AppManifest] is the
-// application. Give a document read by [ParseValue].
+// LoadPermissions adds the permissions of a permission file, which a plugin or the application
+// keeps in its permissions folder: objects default, set and permission. The plugin is named as
+// identifiers name it; [AppManifest] is the application. Give a document read by [ParseValue].
 func (m *Manifests) LoadPermissions(plugin string, d *Document) Diagnostics {
 	r := newManifestReader(d)
 	root := d.Root()

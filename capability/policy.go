@@ -8,9 +8,8 @@ import (
 	"lessonkit.example/capability/internal/pattern"
 )
 
-// Policy is what capabilities grant, resolved to commands. It decides about
-// calls and explains the decisions. It does not change and may be used by
-// several goroutines.
+// Policy is what capabilities grant, resolved to commands. It decides about calls and explains the
+// decisions. It does not change and may be used by several goroutines.
 type Policy struct {
 	platform     Platform
 	denyByOrigin bool
@@ -45,9 +44,9 @@ func (p *Policy) access(command string) *access {
 	return a
 }
 
-// Scope is what a plugin's command may work on, in the plugin's own terms.
-// An empty Allow leaves it to the plugin what that means: many take it for
-// everything that is not denied, others for nothing.
+// Scope is what a plugin's command may work on, in the plugin's own terms. An empty Allow leaves it
+// to the plugin what that means: many take it for everything that is not denied, others for
+// nothing.
 type Scope struct {
 	Allow []Value `json:"allow,omitempty"`
 	Deny  []Value `json:"deny,omitempty"`
@@ -59,8 +58,8 @@ type grantSource struct {
 	windows, webviews []pattern.Glob
 }
 
-// Grant is one reason why a command is allowed, or denied: an entry of a
-// capability, for one origin.
+// Grant is one reason why a command is allowed, or denied: an entry of a capability, for one
+// origin.
 type Grant struct {
 	source   *grantSource
 	remote   *pattern.URL
@@ -78,8 +77,8 @@ func (g Grant) Entry() *Entry { return &g.source.capability.Permissions[g.entry]
 // permission returns the whole identifier of the permission that grants.
 func (g Grant) permission() string { return g.expanded.chain[len(g.expanded.chain)-1] }
 
-// Chain returns the identifiers that lead from the capability's entry through
-// sets to the permission, both ends included.
+// Chain returns the identifiers that lead from the capability's entry through sets to the
+// permission, both ends included.
 func (g Grant) Chain() []string { return slices.Clone(g.expanded.chain) }
 
 // Local reports whether the grant is for the application's own pages.
@@ -136,17 +135,17 @@ func (g *Grant) labelMatches(window, webview string) bool {
 type Caller struct {
 	// Window is the label of the window.
 	Window string
-	// Webview is the label of the webview. Defaults to the window's: a window
-	// with one webview has one label for both.
+	// Webview is the label of the webview. Defaults to the window's: a window with one webview has
+	// one label for both.
 	Webview string
 	// Origin is where the page comes from. Defaults to the application itself.
 	Origin Origin
 }
 
 // Allowed reports whether a caller may call a command. A command that a capability denies is
-// denied, even if others allow it. Commands of the application itself, such as "greet", are
-// allowed to every caller if the application has no manifest; a plugin command that nothing
-// grants, or that does not exist, is never allowed.
+// denied, even if others allow it. Commands of the application itself, such as "greet", are allowed
+// to every caller if the application has no manifest; a plugin command that nothing grants, or that
+// does not exist, is never allowed.
 //
 // Like all methods that take a command it accepts every spelling: "plugin:window|close",
 // "core:window:close", "window:close", "window|close", and permission identifiers such as
@@ -197,8 +196,7 @@ func (p *Policy) exempt(command string) bool {
 // Commands returns all commands that some capability allows or denies, in order.
 func (p *Policy) Commands() []string { return slices.Sorted(maps.Keys(p.commands)) }
 
-// Grants returns why a command is allowed, in the order in which capabilities
-// take effect.
+// Grants returns why a command is allowed, in the order in which capabilities take effect.
 func (p *Policy) Grants(command string) []Grant {
 	if a := p.find(command); a != nil {
 		return slices.Clone(a.allowed)
@@ -222,8 +220,8 @@ func (p *Policy) Scope(number int) Scope {
 	return p.scopes[number-1]
 }
 
-// GlobalScopes returns the scopes that apply to all commands of a plugin, by
-// the plugin's name. They apply to every window and origin.
+// GlobalScopes returns the scopes that apply to all commands of a plugin, by the plugin's name.
+// They apply to every window and origin.
 func (p *Policy) GlobalScopes() map[string]Scope {
 	scopes := make(map[string]Scope, len(p.global))
 	for plugin, scope := range p.global {
@@ -232,6 +230,6 @@ func (p *Policy) GlobalScopes() map[string]Scope {
 	return scopes
 }
 
-// AppChecked reports whether the application's own commands are subject to
-// capabilities, which they are only if it has a manifest.
+// AppChecked reports whether the application's own commands are subject to capabilities, which they
+// are only if it has a manifest.
 func (p *Policy) AppChecked() bool { return p.appChecked }

@@ -10,26 +10,25 @@ import (
 	"lessonkit.example/capability/internal/syntax"
 )
 
-// ResolveOptions configures [Resolve]. The zero value resolves for
-// all platforms at once.
+// ResolveOptions configures [Resolve]. The zero value resolves for all platforms at once.
 type ResolveOptions struct {
 	// Platform is the target. Empty leaves out nothing.
 	Platform Platform
 	// Mode sets how findings weigh. Defaults to ModeLint.
 	Mode Mode
-	// Partial means that the manifests are not those of a complete application. A
-	// plugin without a manifest is then no error, and its permissions are taken
-	// by their names: "x:allow-open-file" to allow the command open_file of x.
+	// Partial means that the manifests are not those of a complete application. A plugin without a
+	// manifest is then no error, and its permissions are taken by their names: "x:allow-open-file"
+	// to allow the command open_file of x.
 	Partial bool
-	// DenyByOrigin makes a denial apply only if the origin of its capability
-	// matches. Released versions of the reference implementation let any deny of
-	// an active capability count everywhere, and so does the zero value.
+	// DenyByOrigin makes a denial apply only if the origin of its capability matches. Released
+	// versions of the reference implementation let any deny of an active capability count
+	// everywhere, and so does the zero value.
 	DenyByOrigin bool
 }
 
-// Resolve combines capabilities with manifests. It reports what they
-// refer to and does not exist; the policy contains all that could be resolved. Capabilities
-// take effect in the order of their identifiers.
+// Resolve combines capabilities with manifests. It reports what they refer to and does not exist;
+// the policy contains all that could be resolved. Capabilities take effect in the order of their
+// identifiers.
 func Resolve(capabilities []Capability, manifests *Manifests, o ResolveOptions) (*Policy, Diagnostics) {
 	r := &resolver{
 		options:    o,
@@ -71,8 +70,8 @@ func Resolve(capabilities []Capability, manifests *Manifests, o ResolveOptions) 
 	return r.policy, r.found.sorted()
 }
 
-// mostGrants is ten times what a very large project has: each entry counts once
-// for each of its commands and each URL. A small file can contain millions.
+// mostGrants is ten times what a very large project has: each entry counts once for each of its
+// commands and each URL. A small file can contain millions.
 const mostGrants = 1_000_000
 
 type resolver struct {
@@ -201,8 +200,8 @@ func (r *resolver) contexts(c *Capability) []*pattern.URL {
 	return contexts
 }
 
-// checkRemotes reports malformed patterns. The reference implementation
-// notices them only if the capability has a command to use them with.
+// checkRemotes reports malformed patterns. The reference implementation notices them only if the
+// capability has a command to use them with.
 func (r *resolver) checkRemotes(c *Capability, used bool) {
 	if !used && r.options.Mode == ModeReference {
 		return

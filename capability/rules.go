@@ -6,16 +6,15 @@ import (
 	"lessonkit.example/capability/internal/syntax"
 )
 
-// Code names a rule. Codes are stable: they may be used in configuration,
-// baselines and links.
+// Code names a rule. Codes are stable: they may be used in configuration, baselines and links.
 type Code string
 
 // Mode selects the rules that [Document.Check] applies.
 type Mode uint8
 
 const (
-	// ModeLint reports what the schema refuses, what the reference implementation
-	// refuses, and everything that is likely a mistake or a risk.
+	// ModeLint reports what the schema refuses, what the reference implementation refuses, and
+	// everything that is likely a mistake or a risk.
 	ModeLint Mode = iota
 	// ModeSchema accepts exactly what the JSON Schema of the format does.
 	ModeSchema

@@ -12,14 +12,13 @@ import (
 	"lessonkit.example/capability/internal/words"
 )
 
-// Change is a difference between two sets of capabilities: commands that an
-// audience may call, or may no longer call, or with another scope.
+// Change is a difference between two sets of capabilities: commands that an audience may call, or
+// may no longer call, or with another scope.
 type Change struct {
 	Kind     ChangeKind `json:"kind"`
 	Audience Audience   `json:"audience"`
 	Commands []string   `json:"commands,omitempty"`
-	// Plugin is set if the scope of a whole plugin changed, which applies to
-	// every audience.
+	// Plugin is set if the scope of a whole plugin changed, which applies to every audience.
 	Plugin string `json:"plugin,omitempty"`
 	// The scope values that came and went, as JSON.
 	AllowAdded   []string `json:"allowAdded,omitempty"`
@@ -31,9 +30,9 @@ type Change struct {
 // ChangeKind is the kind of a [Change].
 type ChangeKind string
 
-// The kinds. AppUnchecked means that the application's own commands are no
-// longer subject to capabilities, AppChecked that they became so, and
-// Incomparable that there are too many labels and URLs to compare.
+// The kinds. AppUnchecked means that the application's own commands are no longer subject to
+// capabilities, AppChecked that they became so, and Incomparable that there are too many labels and
+// URLs to compare.
 const (
 	CommandsGranted ChangeKind = "granted"
 	CommandsRevoked ChangeKind = "revoked"
@@ -45,8 +44,7 @@ const (
 
 // Audience is who a change concerns.
 type Audience struct {
-	// Windows and Webviews are the labels, or patterns of them. Anyone else is
-	// written as "*".
+	// Windows and Webviews are the labels, or patterns of them. Anyone else is written as "*".
 	Windows  []string `json:"windows,omitempty"`
 	Webviews []string `json:"webviews,omitempty"`
 	// Origins are "local" or URL patterns.
@@ -55,8 +53,7 @@ type Audience struct {
 	Platforms []capability.Platform `json:"platforms,omitempty"`
 }
 
-// Widens reports whether the change gives more than there was before: what a
-// review should look at.
+// Widens reports whether the change gives more than there was before: what a review should look at.
 func (c Change) Widens() bool {
 	return c.Kind == CommandsGranted || c.Kind == AppUnchecked || c.Kind == Incomparable || len(c.AllowAdded) > 0 ||
 		len(c.DenyRemoved) > 0 ||
@@ -91,8 +88,8 @@ func Compare(before, after Side, o capability.ResolveOptions) []Change {
 	return d.changes(len(platforms))
 }
 
-// cell is one difference on one platform. All parts are text so that equal
-// differences of several platforms fall together.
+// cell is one difference on one platform. All parts are text so that equal differences of several
+// platforms fall together.
 type cell struct {
 	kind                    ChangeKind
 	command, plugin         string
@@ -281,8 +278,7 @@ func oneOf(s string) []string {
 	return []string{s}
 }
 
-// joinAudiences joins changes that are the same for several windows, webviews
-// or origins.
+// joinAudiences joins changes that are the same for several windows, webviews or origins.
 func joinAudiences(list []Change) []Change {
 	for pass := range 3 {
 		var joined []Change

@@ -112,8 +112,8 @@ func (c *command) checked(o lint.Options) (*project, capability.Diagnostics, err
 	return p, found, nil
 }
 
-// fix writes the mechanical changes and reports whether there were any. Of
-// changes that overlap the first one is made; the rest is found again.
+// fix writes the mechanical changes and reports whether there were any. Of changes that overlap the
+// first one is made; the rest is found again.
 func (c *command) fix(p *project, found capability.Diagnostics) (changed bool, err error) {
 	for _, d := range p.docs {
 		var edits []capability.Edit

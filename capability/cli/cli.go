@@ -1,6 +1,5 @@
-// Package cli is the command line of package capability: it checks, explains,
-// compares and formats capability files. A main calls [Run] and exits with
-// what it returns.
+// Package cli is the command line of package capability: it checks, explains, compares and formats
+// capability files. A main calls [Run] and exits with what it returns.
 package cli
 
 import (
@@ -70,8 +69,7 @@ func (l *list) Set(s string) error {
 	return nil
 }
 
-// Run runs one command, without the program's name in args, and returns the
-// exit code.
+// Run runs one command, without the program's name in args, and returns the exit code.
 func Run(args []string, env Env) int {
 	if len(args) == 0 {
 		fmt.Fprint(env.Stderr, usage)

@@ -22,8 +22,8 @@ type project struct {
 	found     capability.Diagnostics // in manifests and configuration
 }
 
-// load reads the files at paths, and manifests and configuration: those that
-// flags name, or those that lie where a project has them.
+// load reads the files at paths, and manifests and configuration: those that flags name, or those
+// that lie where a project has them.
 func (c *command) load(paths []string) (*project, error) {
 	platform, err := c.target()
 	if err != nil {
@@ -78,8 +78,8 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// appAt returns the folder of the app at a path that has its capabilities or
-// its configuration, "" if there is no app.
+// appAt returns the folder of the app at a path that has its capabilities or its configuration, ""
+// if there is no app.
 func appAt(path string) string {
 	for _, dir := range []string{filepath.Join(path, "src-tauri"), path} {
 		if isDir(filepath.Join(dir, "capabilities")) || configAt(dir, "") != "" {
@@ -89,8 +89,8 @@ func appAt(path string) string {
 	return ""
 }
 
-// filesAt returns the capability files of a path. An app may have none: its
-// configuration may contain them all.
+// filesAt returns the capability files of a path. An app may have none: its configuration may
+// contain them all.
 func filesAt(path string) ([]string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -108,8 +108,8 @@ func filesAt(path string) ([]string, error) {
 	return filesBelow(path)
 }
 
-// filesBelow returns the files of a folder. As for the reference
-// implementation, it skips folders named schemas.
+// filesBelow returns the files of a folder. As for the reference implementation, it skips folders
+// named schemas.
 func filesBelow(path string) ([]string, error) {
 	root := path + string(filepath.Separator) // with the separator a link is followed
 	var files []string
@@ -178,8 +178,7 @@ func projectRoot(path string) string {
 	return ""
 }
 
-// shorten returns a file's name as seen from the working directory, where it
-// lies in or near it.
+// shorten returns a file's name as seen from the working directory, where it lies in or near it.
 func shorten(file string) string {
 	if !filepath.IsAbs(file) {
 		return file
@@ -210,8 +209,8 @@ func (c *command) loadManifests(p *project, root string) error {
 			return err
 		}
 	}
-	// An app with its own permissions has a manifest, whether or not the build
-	// has written it yet: its commands are checked.
+	// An app with its own permissions has a manifest, whether or not the build has written it yet:
+	// its commands are checked.
 	own := filepath.Join(root, "permissions")
 	if p.manifests.Get(capability.AppManifest) != nil || !isDir(own) {
 		return nil
@@ -251,8 +250,8 @@ func (c *command) loadManifest(p *project, name string) error {
 	return nil
 }
 
-// configAt returns the configuration in a folder, or what it has of its own for
-// a platform, by the names and in the order in which the build looks for them.
+// configAt returns the configuration in a folder, or what it has of its own for a platform, by the
+// names and in the order in which the build looks for them.
 func configAt(dir string, platform capability.Platform) string {
 	names := []string{"tauri.conf.json", "tauri.conf.json5", "Tauri.toml"}
 	if platform != "" {
@@ -304,8 +303,8 @@ func (c *command) loadConfig(p *project, root string, platform capability.Platfo
 	return nil
 }
 
-// config returns the part of the configuration that lists which capabilities
-// are active, nil without one. A list for the platform replaces the other.
+// config returns the part of the configuration that lists which capabilities are active, nil
+// without one. A list for the platform replaces the other.
 func (p *project) config() *capability.Document {
 	if p.special != nil && capability.Configured(p.special).Exists() {
 		return p.special
@@ -313,8 +312,7 @@ func (p *project) config() *capability.Document {
 	return p.main
 }
 
-// capabilities returns those that are active by the configuration, and what
-// was found in it.
+// capabilities returns those that are active by the configuration, and what was found in it.
 func (p *project) capabilities() ([]capability.Capability, capability.Diagnostics) {
 	var all []capability.Capability
 	for _, d := range p.docs {
@@ -326,8 +324,8 @@ func (p *project) capabilities() ([]capability.Capability, capability.Diagnostic
 	return capability.Configure(p.config(), all)
 }
 
-// policy resolves the project for a decision. It refuses files that could not
-// be read whole, as a decision about half of one would mislead.
+// policy resolves the project for a decision. It refuses files that could not be read whole, as a
+// decision about half of one would mislead.
 func (c *command) policy(p *project, platform capability.Platform, denyByOrigin bool) (*capability.Policy, error) {
 	broken := slices.Clone(p.found)
 	for _, d := range slices.Concat(p.docs, p.inlined) {

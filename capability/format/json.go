@@ -198,8 +198,8 @@ func (p *printer) inside(v syntax.Value) []syntax.Span {
 	return list
 }
 
-// children returns the items of an array or object in canonical order, each with
-// its comments, and the comments after the last one.
+// children returns the items of an array or object in canonical order, each with its comments, and
+// the comments after the last one.
 func (p *printer) children(v syntax.Value, r role) (children []child, dangling []syntax.Span) {
 	for item := range v.Items() {
 		children = append(children, child{value: item})
@@ -248,8 +248,8 @@ func (c *child) start() int {
 	return c.value.Span().Start
 }
 
-// ordered sorts members by key and permissions within their group, and leaves
-// out permissions that are there already.
+// ordered sorts members by key and permissions within their group, and leaves out permissions that
+// are there already.
 func ordered(children []child, r role) []child {
 	if keys := canonicalKeys[r]; keys != nil {
 		rank := func(c child) int {
@@ -294,8 +294,8 @@ func ordered(children []child, r role) []child {
 	return kept
 }
 
-// permissionRank orders permissions: the core, the plugins, the application;
-// within each default first.
+// permissionRank orders permissions: the core, the plugins, the application; within each default
+// first.
 func permissionRank(identifier string) string {
 	at := strings.LastIndexByte(identifier, ':')
 	plugin, name := identifier[:max(at, 0)], identifier[at+1:]

@@ -36,8 +36,8 @@ func (unchangedError) Error() string {
 // Permanent reports true.
 func (unchangedError) Permanent() bool { return true }
 
-// sameCapabilities reports whether two texts mean the same, apart from the order of
-// permissions and from duplicates.
+// sameCapabilities reports whether two texts mean the same, apart from the order of permissions and
+// from duplicates.
 func sameCapabilities(a, b []capability.Capability) bool {
 	return slices.EqualFunc(a, b, func(a, b capability.Capability) bool {
 		return a.Identifier == b.Identifier && a.Description == b.Description && a.Local == b.Local &&
@@ -75,8 +75,8 @@ type formatter struct {
 	rest  []string // comments after the last expression
 }
 
-// split divides the source into expressions, which keep their text and any
-// comment follows on their line.
+// split divides the source into expressions, which keep their text and any comment follows on their
+// line.
 func (f *formatter) split() {
 	var p unstable.Parser
 	p.KeepComments = true

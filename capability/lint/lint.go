@@ -172,8 +172,8 @@ func (l *linter) capability(c *capability.Capability) {
 	}
 }
 
-// reach reports capabilities that no window or page can use. What has the wrong type was
-// reported already, and is not taken for missing.
+// reach reports capabilities that no window or page can use. What has the wrong type was reported
+// already, and is not taken for missing.
 func (l *linter) reach(c *capability.Capability) {
 	if len(c.Permissions) == 0 && holds(c, "permissions", syntax.Array) == 0 {
 		l.report(codeEmptyPermissions, at(c, "permissions"),

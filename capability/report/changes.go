@@ -8,8 +8,8 @@ import (
 	"lessonkit.example/capability/capdiff"
 )
 
-// Changes writes what two sets of capabilities grant differently: first what
-// there is more of, then what there is less of.
+// Changes writes what two sets of capabilities grant differently: first what there is more of, then
+// what there is less of.
 func Changes(w io.Writer, changes []capdiff.Change, o TextOptions) error {
 	var b strings.Builder
 	for _, c := range changes {

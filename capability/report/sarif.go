@@ -80,9 +80,9 @@ type (
 	}
 )
 
-// SARIF writes the diagnostics as a SARIF 2.1.0 log with one run. Columns are
-// counted in Unicode characters. File names are written as relative references
-// or, where they are absolute, as file URLs.
+// SARIF writes the diagnostics as a SARIF 2.1.0 log with one run. Columns are counted in Unicode
+// characters. File names are written as relative references or, where they are absolute, as file
+// URLs.
 func SARIF(w io.Writer, ds capability.Diagnostics, rules []capability.Rule) error {
 	run := sarifRun{ColumnKind: "unicodeCodePoints", Results: []sarifResult{}}
 	run.Tool.Driver.Name = "capability"

@@ -1,6 +1,6 @@
-// Package report writes what was found in capability files, for people and for
-// other programs: as text with the lines in question, as JSON, and as SARIF
-// 2.1.0, which code hosts show beside a change.
+// Package report writes what was found in capability files, for people and for other programs: as
+// text with the lines in question, as JSON, and as SARIF 2.1.0, which code hosts show beside a
+// change.
 package report
 
 import (
@@ -48,8 +48,8 @@ func severityColor(s capability.Severity) string {
 	}
 }
 
-// Text writes each diagnostic in one line, the line of the file below it with
-// a caret, and finally how many there are.
+// Text writes each diagnostic in one line, the line of the file below it with a caret, and finally
+// how many there are.
 func Text(w io.Writer, ds capability.Diagnostics, o TextOptions) error {
 	var b strings.Builder
 	counts := make(map[capability.Severity]int)
@@ -136,8 +136,7 @@ func excerpt(b *strings.Builder, d capability.Diagnostic, o TextOptions) {
 		o.paint(blue, strings.Repeat(" ", len(margin))+" |"), marks)
 }
 
-// Printable replaces control characters, so that a file's text cannot steer a
-// terminal.
+// Printable replaces control characters, so that a file's text cannot steer a terminal.
 func Printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {

@@ -5,29 +5,29 @@ import (
 	"slices"
 )
 
-// step is a part of a pattern: a letter that it takes, or any number of them.
-// What a letter is, a character or the label of a host, is up to the caller.
+// step is a part of a pattern: a letter that it takes, or any number of them. What a letter is, a
+// character or the label of a host, is up to the caller.
 type step struct {
 	takes  func(letter int) bool // nil for every letter
 	repeat bool
 	skip   int // no letter: go on with the next step, or leave out so many
 }
 
-// class is a set of words that no pattern distinguishes: one of those words, and
-// the patterns that match them.
+// class is a set of words that no pattern distinguishes: one of those words, and the patterns that
+// match them.
 type class struct {
 	word    []int
 	matches bits
 }
 
-// mostWork bounds the search for classes: patterns with many stars at odd
-// places have more of them than can be told.
+// mostWork bounds the search for classes: patterns with many stars at odd places have more of them
+// than can be told.
 const mostWork = 20_000_000
 
-// classes returns all classes of words over letters from 0 on, each with a
-// shortest word. It walks the automaton of all patterns at once. Where follows
-// is not nil, it says which letter may come after another, or first, after -1,
-// and the empty word is none. It returns false if there are too many.
+// classes returns all classes of words over letters from 0 on, each with a shortest word. It walks
+// the automaton of all patterns at once. Where follows is not nil, it says which letter may come
+// after another, or first, after -1, and the empty word is none. It returns false if there are too
+// many.
 func classes(patterns [][]step, letters int, follows func(before, letter int) bool) ([]class, bool) {
 	w := walk{ordered: follows != nil, seen: make(map[string]bool), found: make(map[string]bool)}
 	var at []int32

@@ -7,13 +7,12 @@ import (
 	"unicode/utf8"
 )
 
-// Glob is a pattern of window or webview labels. It matches exactly as the
-// reference implementation's library does, Rust's glob with its default
-// options: "?" is any character and "*" any number of them, "/" included;
-// "[a-z]" and "[!a-z]" are one character in or out of ranges; "**" is a
-// component of its own between slashes, and "**/" also matches nothing. There
-// is no escape and no "{a,b}", and case matters. A Glob may be used by several
-// goroutines. The zero Glob matches only the empty label.
+// Glob is a pattern of window or webview labels. It matches exactly as the reference
+// implementation's library does, Rust's glob with its default options: "?" is any character and "*"
+// any number of them, "/" included; "[a-z]" and "[!a-z]" are one character in or out of ranges;
+// "**" is a component of its own between slashes, and "**/" also matches nothing. There is no
+// escape and no "{a,b}", and case matters. A Glob may be used by several goroutines. The zero Glob
+// matches only the empty label.
 type Glob struct {
 	text   string
 	tokens []globToken
@@ -112,8 +111,7 @@ func globStars(pattern string, chars []rune, i int) (next int, token globToken, 
 	return 0, token, &GlobError{pattern, end, globRecursive}
 }
 
-// globClass reads a range of characters. The first one in it always stands for
-// itself, "]" too.
+// globClass reads a range of characters. The first one in it always stands for itself, "]" too.
 func globClass(chars []rune, i int) (next int, token globToken, ok bool) {
 	token.kind = tokenWithin
 	first := i + 1
@@ -145,10 +143,9 @@ func (g *Glob) String() string { return g.text }
 
 // Match reports whether the pattern matches the whole label.
 //
-// It tries the shortest extent of each wildcard first and goes back to the
-// last one only: what follows a wildcard at its first place leaves the most
-// text to the later ones, so earlier wildcards never need a second try. The
-// time is bounded by the product of both lengths.
+// It tries the shortest extent of each wildcard first and goes back to the last one only: what
+// follows a wildcard at its first place leaves the most text to the later ones, so earlier
+// wildcards never need a second try. The time is bounded by the product of both lengths.
 func (g *Glob) Match(label string) bool {
 	token, at := 0, 0
 	retryToken, retryAt := -1, 0
@@ -177,8 +174,8 @@ func (g *Glob) Match(label string) bool {
 	}
 }
 
-// extend lets a wildcard take more of the label: one character for "*", and up
-// to the next component or the end for "**".
+// extend lets a wildcard take more of the label: one character for "*", and up to the next
+// component or the end for "**".
 func (g *Glob) extend(token int, label string, at int) int {
 	_, size := utf8.DecodeRuneInString(label[at:])
 	if g.tokens[token].kind == tokenSequence {

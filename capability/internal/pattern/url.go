@@ -10,11 +10,10 @@ import (
 	"lessonkit.example/capability/internal/words"
 )
 
-// URL is a pattern of remote URLs: a URLPattern of the WHATWG
-// standard with the reference implementation's rule for parts that are
-// missing: no path or "/", no query and no fragment mean any. A pattern
-// without a scheme is accepted, and then matches any host. A URL may
-// be used by several goroutines.
+// URL is a pattern of remote URLs: a URLPattern of the WHATWG standard with the reference
+// implementation's rule for parts that are missing: no path or "/", no query and no fragment mean
+// any. A pattern without a scheme is accepted, and then matches any host. A URL may be used by
+// several goroutines.
 type URL struct {
 	text string
 
@@ -53,8 +52,8 @@ func CompileURL(pattern string) (*URL, error) {
 	return p, nil
 }
 
-// errDots is what becomes of a panic: the standard's way to tidy a path takes
-// two characters off what ".." may have left empty, and the library follows it.
+// errDots is what becomes of a panic: the standard's way to tidy a path takes two characters off
+// what ".." may have left empty, and the library follows it.
 var errDots = errors.New(`the path has ".." where what it goes back over may vary; write the path that is meant`)
 
 // compileFull leaves everything to the pattern library.
@@ -68,8 +67,8 @@ func compileFull(pattern string) (p *URL, err error) {
 	relative := errors.Is(err, urlpattern.ErrNoBaseURL)
 	bare := false
 	if relative {
-		// Without a scheme the pattern is a path, query and fragment of any
-		// host. Giving it a host for a moment lets the library split them.
+		// Without a scheme the pattern is a path, query and fragment of any host. Giving it a host
+		// for a moment lets the library split them.
 		bare = !strings.HasPrefix(pattern, "/")
 		if bare {
 			read, err = urlpattern.New("https://h/"+pattern, "", nil)
@@ -107,10 +106,9 @@ func compileFull(pattern string) (p *URL, err error) {
 	return &URL{text: pattern, slow: slow}, nil
 }
 
-// compileSimple reads the shapes that nearly all patterns have: http, https or
-// any scheme; a host of plain labels and stars; a port; a path of plain
-// characters and stars. It returns nil for all others, so that only what is
-// sure to mean the same here and in the library takes the short way.
+// compileSimple reads the shapes that nearly all patterns have: http, https or any scheme; a host
+// of plain labels and stars; a port; a path of plain characters and stars. It returns nil for all
+// others, so that only what is sure to mean the same here and in the library takes the short way.
 func compileSimple(pattern string) *URL {
 	protocol, rest, ok := strings.Cut(pattern, "://")
 	if !ok || protocol != "http" && protocol != "https" && protocol != "*" {
@@ -150,9 +148,9 @@ func simpleHost(host string) bool {
 				return false
 			}
 		}
-		// Digits alone may be an address, 0x… a number, and so may what begins with
-		// very many digits; hyphens at the ends and in the third and fourth place
-		// have a meaning in domain names.
+		// Digits alone may be an address, 0x… a number, and so may what begins with very many
+		// digits; hyphens at the ends and in the third and fourth place have a meaning in domain
+		// names.
 		if !letters || strings.HasPrefix(label, "0x") || label[0] <= '9' && len(label) > 18 || label[0] == '-' ||
 			label[len(label)-1] == '-' ||
 			strings.Contains(label, "--") || len(label) > 63 {

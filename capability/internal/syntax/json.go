@@ -9,9 +9,8 @@ import (
 	"lessonkit.example/capability/internal/words"
 )
 
-// scanner reads JSON and JSON5 into nodes. There is one for both: to say well
-// what is wrong with a strict file it has to understand what people write
-// into it anyway, and that is JSON5.
+// scanner reads JSON and JSON5 into nodes. There is one for both: to say well what is wrong with a
+// strict file it has to understand what people write into it anyway, and that is JSON5.
 type scanner struct {
 	doc   *Document
 	src   string
@@ -191,8 +190,8 @@ func (s *scanner) unclosed(opened int, closing byte) {
 	s.stop = true
 }
 
-// key reads the key of a member. False means that there was none, and that
-// what stood there has been skipped.
+// key reads the key of a member. False means that there was none, and that what stood there has
+// been skipped.
 func (s *scanner) key() bool {
 	start := s.pos
 	switch c := s.src[start]; {
@@ -259,8 +258,8 @@ func (s *scanner) identifierName() (end int, text string) {
 	return i, b.String()
 }
 
-// word reads true, false, null and the names of JSON5; anything else is junk
-// that is skipped up to the next sign of structure.
+// word reads true, false, null and the names of JSON5; anything else is junk that is skipped up to
+// the next sign of structure.
 func (s *scanner) word() {
 	start := s.pos
 	end, text := s.identifierName()
@@ -313,8 +312,7 @@ func (s *scanner) skipJunk() {
 	}
 }
 
-// space skips white space and comments. Often there are none, so it is
-// small enough to be inlined.
+// space skips white space and comments. Often there are none, so it is small enough to be inlined.
 func (s *scanner) space() {
 	if s.pos < len(s.src) && !blank[s.src[s.pos]] {
 		return

@@ -187,8 +187,8 @@ func (s *scanner) checkNumber(n int32, start, end int, literal string) {
 	s.broken(start, end, fmt.Sprintf("%s is not a number; put strings in double quotes.", words.Quote(literal)))
 }
 
-// checkRange refuses what no 64-bit floating point number can represent: the
-// reference implementation cannot read it.
+// checkRange refuses what no 64-bit floating point number can represent: the reference
+// implementation cannot read it.
 func (s *scanner) checkRange(start, end int, literal string) {
 	d, ok := parseDecimal(literal)
 	if ok {
@@ -209,8 +209,8 @@ func (s *scanner) rangeFault(start, end int, literal string) {
 		words.Quote(literal)))
 }
 
-// isJSON5Number reports whether the literal is one of the further forms of
-// JSON5: a plus sign, a leading or trailing point, hexadecimal digits.
+// isJSON5Number reports whether the literal is one of the further forms of JSON5: a plus sign, a
+// leading or trailing point, hexadecimal digits.
 func isJSON5Number(s string) bool {
 	if s != "" && (s[0] == '+' || s[0] == '-') {
 		s = s[1:]

@@ -9,17 +9,17 @@ import (
 	"strings"
 )
 
-// decimal is a number as ±0.digits × 10^exp with neither leading nor trailing
-// zeros, so that two numbers are equal exactly when their decimals are. It
-// keeps huge exponents as numbers and never as digits.
+// decimal is a number as ±0.digits × 10^exp with neither leading nor trailing zeros, so that two
+// numbers are equal exactly when their decimals are. It keeps huge exponents as numbers and never
+// as digits.
 type decimal struct {
 	negative bool
 	digits   string
 	exp      int64
 }
 
-// parseDecimal reads a number literal of JSON, JSON5 or TOML. It refuses
-// infinities, NaN and exponents beyond an int64.
+// parseDecimal reads a number literal of JSON, JSON5 or TOML. It refuses infinities, NaN and
+// exponents beyond an int64.
 func parseDecimal(literal string) (decimal, bool) {
 	s := strings.ReplaceAll(literal, "_", "")
 	d := decimal{}
@@ -93,9 +93,9 @@ func isJSONNumber(s string) bool {
 	return s != "" && (s[0] == '-' || s[0] >= '0' && s[0] <= '9') && json.Valid([]byte(s))
 }
 
-// Equal reports whether two values are the same by JSON Schema's rule: numbers
-// by their mathematical value, objects without regard to the order of their
-// members, and the last one of a key written twice counts.
+// Equal reports whether two values are the same by JSON Schema's rule: numbers by their
+// mathematical value, objects without regard to the order of their members, and the last one of a
+// key written twice counts.
 func (v Value) Equal(w Value) bool {
 	if v.Kind() != w.Kind() {
 		return false

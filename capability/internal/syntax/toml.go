@@ -23,8 +23,8 @@ func (d *Document) parseTOML(maxDepth int) {
 	r.emit(r.root, 1, maxDepth)
 }
 
-// value is a TOML value. Tables grow while the file is read: their parts may be
-// far from one another.
+// value is a TOML value. Tables grow while the file is read: their parts may be far from one
+// another.
 type value struct {
 	kind       Kind
 	text       string
@@ -108,8 +108,8 @@ func (r *reader) comments(n *unstable.Node) {
 	}
 }
 
-// check asks the library's decoder whether it takes the file, for all that the
-// walk over its expressions does not see.
+// check asks the library's decoder whether it takes the file, for all that the walk over its
+// expressions does not see.
 func (r *reader) check(syntax error) {
 	var ignored map[string]any
 	err := toml.Unmarshal(r.src, &ignored)
@@ -220,9 +220,9 @@ func (r *reader) assign(table *value, n *unstable.Node) {
 	}
 }
 
-// value reads the value that stands somewhere after from, and returns the
-// place after it. The library reports the position of only some kinds of values;
-// that of the others follows from what stands before them.
+// value reads the value that stands somewhere after from, and returns the place after it. The
+// library reports the position of only some kinds of values; that of the others follows from what
+// stands before them.
 func (r *reader) value(n *unstable.Node, from int) (v *value, end int) {
 	start := r.skip(from)
 	v = &value{start: start, text: string(n.Data), inline: true}

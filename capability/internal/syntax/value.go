@@ -10,8 +10,8 @@ import (
 // Kind is the type of a [Value], in JSON's terms.
 type Kind uint8
 
-// The kinds of a value. Absent is the kind of the zero Value; Broken stands
-// where a value was expected and the text could not be read as one.
+// The kinds of a value. Absent is the kind of the zero Value; Broken stands where a value was
+// expected and the text could not be read as one.
 const (
 	Absent Kind = iota
 	Broken
@@ -48,9 +48,8 @@ func (k Kind) String() string {
 	}
 }
 
-// node is one value of a document. Nodes lie in document order: the children
-// of an array or object follow it, and an object's children alternate between
-// key and value.
+// node is one value of a document. Nodes lie in document order: the children of an array or object
+// follow it, and an object's children alternate between key and value.
 type node struct {
 	start, end int32 // bytes of the source
 	next       int32 // index of the first node that is not inside this one
@@ -67,9 +66,8 @@ const (
 	textStored                 // in Document.text: it was written with escapes
 )
 
-// Value is a value of a document together with its place. It is a small handle:
-// copy it freely. The zero Value is absent: all its methods work, and find
-// nothing.
+// Value is a value of a document together with its place. It is a small handle: copy it freely. The
+// zero Value is absent: all its methods work, and find nothing.
 type Value struct {
 	doc *Document
 	n   int32
@@ -114,8 +112,8 @@ func (v Value) Position() Position {
 	return v.doc.PositionAt(v.Span().Start)
 }
 
-// Text returns the content of a string, the literal of a number, boolean or
-// date as it is written, and "" for everything else.
+// Text returns the content of a string, the literal of a number, boolean or date as it is written,
+// and "" for everything else.
 func (v Value) Text() string {
 	if v.doc == nil {
 		return ""
@@ -157,8 +155,8 @@ func (v Value) Items() iter.Seq[Value] {
 	}
 }
 
-// Members yields the members of an object in the order they are written, key
-// first; a key written twice comes twice.
+// Members yields the members of an object in the order they are written, key first; a key written
+// twice comes twice.
 func (v Value) Members() iter.Seq2[Value, Value] {
 	return func(yield func(key, value Value) bool) {
 		if v.Kind() != Object {
@@ -175,8 +173,8 @@ func (v Value) Members() iter.Seq2[Value, Value] {
 	}
 }
 
-// Get returns the member of an object with that key, the last one where it is
-// written several times, and the zero Value if there is none.
+// Get returns the member of an object with that key, the last one where it is written several
+// times, and the zero Value if there is none.
 func (v Value) Get(key string) Value {
 	var found Value
 	for k, val := range v.Members() {
@@ -198,8 +196,8 @@ func (v Value) Item(index int) Value {
 	return Value{}
 }
 
-// Path returns the value's place as an RFC 6901 JSON pointer, "" for the root.
-// For a member's key it returns the pointer of the member.
+// Path returns the value's place as an RFC 6901 JSON pointer, "" for the root. For a member's key
+// it returns the pointer of the member.
 func (v Value) Path() string {
 	if v.doc == nil {
 		return ""
@@ -251,8 +249,8 @@ func appendPointerToken(dst []byte, token string) []byte {
 	return dst
 }
 
-// Interface returns the value as encoding/json would give it: nil, bool,
-// float64, string, []any or map[string]any.
+// Interface returns the value as encoding/json would give it: nil, bool, float64, string, []any or
+// map[string]any.
 func (v Value) Interface() any {
 	switch v.Kind() {
 	case Bool:
@@ -279,8 +277,7 @@ func (v Value) Interface() any {
 	}
 }
 
-// MarshalJSON returns the value as compact JSON with its members in the order
-// they are written.
+// MarshalJSON returns the value as compact JSON with its members in the order they are written.
 func (v Value) MarshalJSON() ([]byte, error) { return v.appendJSON(nil), nil }
 
 func (v Value) appendJSON(dst []byte) []byte {

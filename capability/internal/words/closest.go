@@ -2,8 +2,8 @@
 // lists the names of a file.
 package words
 
-// Closest returns the candidate that is most like a word, or "" if none is
-// like enough: at most a third of its letters may differ.
+// Closest returns the candidate that is most like a word, or "" if none is like enough: at most a
+// third of its letters may differ.
 func Closest(word string, candidates []string) string {
 	if len(word) < 2 {
 		return ""
@@ -20,9 +20,8 @@ func Closest(word string, candidates []string) string {
 	return best
 }
 
-// editDistance counts the letters to insert, delete, replace or swap with their
-// neighbour to make one word of the other. Above the limit it may return any
-// larger number.
+// editDistance counts the letters to insert, delete, replace or swap with their neighbour to make
+// one word of the other. Above the limit it may return any larger number.
 func editDistance(a, b string, limit int) int {
 	if d := len(a) - len(b); d > limit || -d > limit {
 		return limit + 1

@@ -18,8 +18,8 @@ import (
 // ajvVersion is the one that the figures are quoted for.
 const ajvVersion = "8.17.1"
 
-// script compiles the schema once, then answers each line by the files that it
-// parses and validates in a second of the processor's time.
+// script compiles the schema once, then answers each line by the files that it parses and validates
+// in a second of the processor's time.
 const script = `
 const fs = require("fs");
 const Ajv = require("ajv");

@@ -1,7 +1,7 @@
-// Package capability measures the reading, judging and resolving of capability
-// files against encoding/json, which only reads them, and against two general
-// validators with the format's JSON Schema: santhosh-tekuri/jsonschema in Go
-// and ajv in node, whose compiled code is the fastest there is.
+// Package capability measures the reading, judging and resolving of capability files against
+// encoding/json, which only reads them, and against two general validators with the format's JSON
+// Schema: santhosh-tekuri/jsonschema in Go and ajv in node, whose compiled code is the fastest
+// there is.
 package capability
 
 import (
@@ -42,9 +42,8 @@ func Run(h *harness.Harness) error {
 	return nil
 }
 
-// each runs do over the files for a while and returns the processor's seconds
-// per file, collecting garbage included. Time on the clock would measure the
-// machine's other work too.
+// each runs do over the files for a while and returns the processor's seconds per file, collecting
+// garbage included. Time on the clock would measure the machine's other work too.
 func each(files [][]byte, do func([]byte) error) (float64, error) {
 	runtime.GC()
 	n := 0
@@ -90,8 +89,8 @@ func reading(h *harness.Harness, s set) error {
 		PeerName: "encoding/json into any", Better: harness.Lower, Must: 1.5, Aim: 1.0}, ours, peer)
 }
 
-// judge keeps the measured work from being taken for unused: every file of the
-// sets is read by the reference implementation.
+// judge keeps the measured work from being taken for unused: every file of the sets is read by the
+// reference implementation.
 func judge(ds capability.Diagnostics, s set) error {
 	if ds.HasErrors() {
 		return fmt.Errorf("%s: %s", s.name, ds[0])
@@ -168,8 +167,7 @@ func validators(h *harness.Harness, s set) error {
 		Aim: 5}, withProject, node.measure)
 }
 
-// decisions measures resolving a project of 30 capabilities, and deciding
-// about calls by it.
+// decisions measures resolving a project of 30 capabilities, and deciding about calls by it.
 func decisions(h *harness.Harness, s set) error {
 	var capabilities []capability.Capability
 	for i, f := range s.files {

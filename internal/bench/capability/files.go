@@ -18,8 +18,8 @@ type set struct {
 	manifests *capability.Manifests
 }
 
-// sets returns the files made for the purpose and, where CAPABILITY_CORPUS
-// names a folder of real ones, those with the manifests beside it.
+// sets returns the files made for the purpose and, where CAPABILITY_CORPUS names a folder of real
+// ones, those with the manifests beside it.
 func sets() ([]set, error) {
 	manifests, err := madeManifests()
 	if err != nil {
@@ -105,8 +105,8 @@ func madeManifests() (*capability.Manifests, error) {
 	return m, m.Load("acl-manifests.json", text).Err()
 }
 
-// madeFile has the size and the shape of real files: half a kilobyte or more,
-// one entry in twenty with a scope.
+// madeFile has the size and the shape of real files: half a kilobyte or more, one entry in twenty
+// with a scope.
 func madeFile(r *rand.Rand, ids []string) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b,
