@@ -46,14 +46,6 @@ func (c *Capability) mobileOnly() bool {
 	return len(c.Platforms) > 0
 }
 
-// at returns the value at a member of the capability, or the capability's own.
-func (c *Capability) at(key string) Value {
-	if v := c.value.Get(key); v.Exists() {
-		return v
-	}
-	return c.value
-}
-
 // Entry is one item of a capability's permissions: a permission or a set of permissions, with an
 // additional scope if it is written as an object.
 type Entry struct {
@@ -69,13 +61,8 @@ type Entry struct {
 // Value returns the value the entry was read from, or the zero Value.
 func (e *Entry) Value() Value { return e.value }
 
-// identifierValue returns the place of the identifier itself.
-func (e *Entry) identifierValue() Value {
-	if v := e.value.Get("identifier"); v.Exists() {
-		return v
-	}
-	return e.value
-}
+// identifierValue returns the value of the identifier itself.
+func (e *Entry) identifierValue() Value { return e.value.Get("identifier").Or(e.value) }
 
 // Platform is a target an application is built for.
 type Platform string

@@ -72,7 +72,7 @@ func Configure(config *Document, capabilities []Capability) ([]Capability, Diagn
 	}
 	for i := range capabilities {
 		if c := &capabilities[i]; !listed[c.Identifier] && c.value.Exists() {
-			add(codeInactiveCapability, c.at("identifier"),
+			add(codeInactiveCapability, c.value.Get("identifier").Or(c.value),
 				fmt.Sprintf("The capability %q is not active: %s lists capabilities in app.security.capabilities, "+
 					"and this one is not among them; add %q there.", c.Identifier, name, c.Identifier))
 		}
@@ -83,7 +83,7 @@ func Configure(config *Document, capabilities []Capability) ([]Capability, Diagn
 // Inlined returns the capabilities that a configuration contains as objects, in order, as a
 // document that can be checked like a file. Positions in it are those in the configuration.
 func Inlined(config *Document) *Document {
-	d := &Document{text: config.text, format: config.format}
+	d := &Document{text: config.text}
 	for item := range Configured(config).Items() {
 		if item.Kind() == syntax.Object {
 			d.capabilities = append(d.capabilities, d.capability(item, false))

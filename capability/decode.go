@@ -114,7 +114,8 @@ func (d *Document) missingKey(v Value, key, owner, example string, known []strin
 		if name := k.Text(); !slices.Contains(known, name) && words.Closest(name, known) == key {
 			f.Message = fmt.Sprintf("%s has no %q, but a key %q; did you mean %q?", owner, key, name, key)
 			f.at = k.Span()
-			f.Fix = guessOf(k.Rename(key))
+			f.Fix = k.Rename(key)
+			f.Fix.Guess = true
 		}
 	}
 	d.add(f)
@@ -187,7 +188,7 @@ func (d *Document) wrongType(v Value, key string) {
 			write = "it in brackets"
 		}
 		f.Message = fmt.Sprintf("%q must be an array, not a string; write %s.", key, write)
-		f.Fix = fixOf(&syntax.Edit{Title: "Put it into an array", Span: f.at, Text: text})
+		f.Fix = syntax.NewFix("Put it into an array", f.at, text)
 	case v.Kind() == syntax.Null:
 		f.Message = fmt.Sprintf("%q must not be null; it must be %s, or be left out.", key, expected)
 		if slices.Contains([]string{"identifier", "permissions", "urls", "capabilities"}, key) {
@@ -266,7 +267,7 @@ func (d *Document) unknownPlatform(v Value, name string) {
 		words.Quote(name))
 	if meant := PlatformNamed(name); meant != "" {
 		f.Message = fmt.Sprintf("The platform %s does not exist; did you mean %q?", words.Quote(name), meant)
-		f.Fix = fixOf(v.Replace(string(meant)))
+		f.Fix = v.Replace(string(meant))
 		f.Fix.Guess = !strings.EqualFold(name, string(meant))
 	}
 	d.add(f)

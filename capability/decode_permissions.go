@@ -39,7 +39,8 @@ func (d *Document) permissionIdentifier(v Value) string {
 	if meant := repairIdentifier(text); meant != "" && meant != text {
 		f.Message = fmt.Sprintf("%s is not a permission identifier: %s; did you mean %q?", words.Quote(text), err,
 			meant)
-		f.Fix = guessOf(v.Replace(meant))
+		f.Fix = v.Replace(meant)
+		f.Fix.Guess = true
 	}
 	d.add(f)
 	return text
@@ -72,7 +73,7 @@ func (d *Document) scope(v Value, key string) []Value {
 			values = append(values, item)
 		}
 	}
-	if d.format == TOML {
+	if d.Format() == TOML {
 		d.dates(v)
 	}
 	return values
@@ -141,7 +142,7 @@ func (d *Document) duplicatePermission(before, again *Entry) {
 		Message: fmt.Sprintf("%s already listed in line %d; remove one of the two.", what, start.Line),
 		at:      again.value.Span(),
 		Related: []Place{{File: d.Name(), Start: start, Message: "listed here first"}},
-		Fix:     fixOf(again.value.RemoveItem("Remove the second one")),
+		Fix:     again.value.RemoveItem("Remove the second one"),
 	})
 }
 

@@ -103,21 +103,13 @@ type Place struct {
 	Message string   `json:"message"`
 }
 
-// Fix is a change that removes what a diagnostic is about.
-type Fix struct {
-	Title string `json:"title"`
-	Edits []Edit `json:"edits"`
-	// Guess reports that the change is what was probably meant and may grant something else: it
-	// must not be made without review.
-	Guess bool `json:"guess,omitempty"`
-}
+// Fix is a change that removes what a diagnostic is about: a Title and the Edits to make together.
+// Guess reports that the change is what was probably meant and may grant something else: it must
+// not be made without review.
+type Fix = syntax.Fix
 
 // Edit replaces the bytes from Start up to End of a source by Text.
-type Edit struct {
-	Start int    `json:"start"`
-	End   int    `json:"end"`
-	Text  string `json:"text"`
-}
+type Edit = syntax.Edit
 
 // Apply returns the source with the edits made. It fails if edits overlap or are outside the
 // source.
@@ -219,19 +211,4 @@ func (d *Diagnostic) locate() {
 	if d.Path == "" {
 		d.Path = d.text.Innermost(d.at).Path()
 	}
-}
-
-// fixOf returns the fix that makes one edit, nil without one.
-func fixOf(e *syntax.Edit) *Fix {
-	if e == nil {
-		return nil
-	}
-	return &Fix{Title: e.Title, Edits: []Edit{{Start: e.Span.Start, End: e.Span.End, Text: e.Text}}}
-}
-
-// guessOf returns the fix of an edit that may not be what was meant.
-func guessOf(e *syntax.Edit) *Fix {
-	f := fixOf(e)
-	f.Guess = true
-	return f
 }

@@ -7,20 +7,16 @@ import (
 	"lessonkit.example/capability/internal/syntax"
 )
 
-// Format is a syntax in which capability files are written.
-type Format uint8
+// Format is a syntax in which capability files are written. The zero Format means the one that the
+// file's name indicates.
+type Format = syntax.Format
 
-// The formats. The zero Format means the one that the file's name indicates.
+// The formats.
 const (
-	JSON Format = iota + 1
-	JSON5
-	TOML
+	JSON  = syntax.JSON
+	JSON5 = syntax.JSON5
+	TOML  = syntax.TOML
 )
-
-// String returns the format's name in upper case.
-func (f Format) String() string {
-	return [...]string{"", "JSON", "JSON5", "TOML"}[min(f, TOML)]
-}
 
 // formatOf chooses a format by the extension as the reference implementation does: .toml, .json5,
 // and JSON for all others.
@@ -73,8 +69,7 @@ type reading struct {
 // Document is a file that was read: its values with their positions, its capabilities, and what is
 // wrong with it. It is immutable and safe for concurrent use.
 type Document struct {
-	text   *syntax.Document
-	format Format
+	text *syntax.Document
 	reading
 	ignored []syntax.Span // values that the reference implementation ignores
 	single  *reading      // the file as one capability, if it also is a list
@@ -94,17 +89,16 @@ func ParseValue(src []byte, o Options) *Document {
 	if o.Format == 0 {
 		o.Format = formatOf(o.Name)
 	}
-	s := syntax.Options{Name: o.Name, MaxBytes: 1 << 20, MaxDepth: 127}
-	s.Format = map[Format]syntax.Format{JSON5: syntax.JSON5, TOML: syntax.TOML}[o.Format]
+	s := syntax.Options{Name: o.Name, Format: o.Format, MaxBytes: 1 << 20, MaxDepth: 127}
 	if o.MaxBytes > 0 {
 		s.MaxBytes = min(o.MaxBytes, 1<<30)
 	}
 	if o.MaxDepth > 0 {
 		s.MaxDepth = min(o.MaxDepth, 10_000)
 	}
-	d := &Document{text: syntax.Parse(src, s), format: o.Format}
+	d := &Document{text: syntax.Parse(src, s)}
 	for _, f := range d.text.Faults() {
-		d.add(Diagnostic{Code: Code(f.Code), Message: f.Message, Fix: fixOf(f.Fix), at: f.Span})
+		d.add(Diagnostic{Code: Code(f.Code), Message: f.Message, Fix: f.Fix, at: f.Span})
 	}
 	return d
 }
@@ -134,7 +128,7 @@ func (d *Document) with(found []Diagnostic, f Diagnostic) []Diagnostic {
 func (d *Document) Name() string { return d.text.Name() }
 
 // Format returns the syntax of the document.
-func (d *Document) Format() Format { return d.format }
+func (d *Document) Format() Format { return d.text.Format() }
 
 // Source returns the text of the document.
 func (d *Document) Source() string { return d.text.Source() }

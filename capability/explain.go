@@ -103,7 +103,7 @@ func (p *Policy) capabilityFor(caller Caller) (identifier, place string) {
 			}
 		}
 		if fits && c.on(p.platform) && local.labelMatches(caller.Window, caller.Webview) {
-			if v := c.at("permissions"); v.Exists() {
+			if v := c.value.Get("permissions").Or(c.value); v.Exists() {
 				place = placeOf(v)
 			}
 			return c.Identifier, place
@@ -232,14 +232,10 @@ func (p *Policy) nearMisses(command string, a *access, c Caller) []NearMiss {
 func (p *Policy) problems(g *Grant, c Caller) []string {
 	var problems []string
 	if own := g.Capability(); !own.on(p.platform) {
-		names := []string{}
-		for _, platform := range own.Platforms {
-			names = append(names, string(platform))
-		}
-		if len(names) == 0 {
+		if len(own.Platforms) == 0 {
 			problems = append(problems, "its platforms are empty, so it is never active")
 		} else {
-			problems = append(problems, fmt.Sprintf("it is for %s only, not for %s", strings.Join(names, ", "),
+			problems = append(problems, fmt.Sprintf("it is for %s only, not for %s", words.Join(own.Platforms),
 				p.platform))
 		}
 	}

@@ -106,7 +106,7 @@ func ParseIdentifier(s string) (Identifier, error) {
 	sep := -1
 	for i := 1; i < len(s); i++ {
 		switch {
-		case inName[s[i]]:
+		case isAlphanumeric(s[i]) || s[i] == '-':
 			continue
 		case s[i] != ':':
 			return fail(invalidFormat, i)
@@ -127,14 +127,6 @@ func ParseIdentifier(s string) (Identifier, error) {
 	}
 	return Identifier{text: s, sep: sep}, nil
 }
-
-// inName marks the bytes of plugin and permission names.
-var inName = func() (t [256]bool) {
-	for c := range t {
-		t[c] = isAlphanumeric(byte(c)) || c == '-'
-	}
-	return t
-}()
 
 func isAlphanumeric(c byte) bool {
 	return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9'

@@ -118,17 +118,7 @@ func (g *Grant) originMatches(o *Origin) bool {
 }
 
 func (g *Grant) labelMatches(window, webview string) bool {
-	for i := range g.source.webviews {
-		if g.source.webviews[i].Match(webview) {
-			return true
-		}
-	}
-	for i := range g.source.windows {
-		if g.source.windows[i].Match(window) {
-			return true
-		}
-	}
-	return false
+	return pattern.MatchAny(g.source.webviews, webview) || pattern.MatchAny(g.source.windows, window)
 }
 
 // Caller identifies who calls a command.

@@ -37,7 +37,6 @@ func Resolve(capabilities []Capability, manifests *Manifests, o ResolveOptions) 
 		remotes:    make(map[string]*pattern.URL),
 		once:       make(map[string]bool),
 		reported:   make(map[Code]int),
-		usual:      min(len(capabilities), 32),
 		policy: &Policy{
 			platform:     o.Platform,
 			denyByOrigin: o.DenyByOrigin,
@@ -85,7 +84,6 @@ type resolver struct {
 	reported   map[Code]int
 	faults     int
 	grants     int
-	usual      int // how many grants a command may have
 }
 
 // mostReported bounds the findings of one rule over all files.
@@ -110,8 +108,6 @@ type expanded struct {
 	permission  *Permission
 	chain       []string // from the entry's identifier to the permission's, whole identifiers
 	allow, deny []string // command keys
-
-	allowed, denied []*access // of the commands, once they are granted
 }
 
 func (r *resolver) report(code Code, v Value, message string) *Diagnostic {
@@ -125,12 +121,12 @@ func (r *resolver) report(code Code, v Value, message string) *Diagnostic {
 }
 
 func (r *resolver) duplicateCapability(a, b *Capability) {
-	first, where := a.at("identifier"), ""
+	first, where := a.value.Get("identifier").Or(a.value), ""
 	if first.Exists() {
 		where = " in " + strings.TrimPrefix(fmt.Sprintf("%s:%d", first.File(), first.Position().Line), ":")
 	}
 	message := fmt.Sprintf("There is already a capability %q%s; give this one another name.", b.Identifier, where)
-	if f := r.report(codeDuplicateCapability, b.at("identifier"), message); f != nil && first.Exists() {
+	if f := r.report(codeDuplicateCapability, b.value.Get("identifier").Or(b.value), message); f != nil && first.Exists() {
 		f.Related = append(f.Related, Place{File: first.File(), Start: first.Position(), Message: "the other one"})
 	}
 }
@@ -158,7 +154,7 @@ func (r *resolver) capability(c *Capability) {
 			}
 			r.once[f.message] = true
 			if d := r.report(f.code, e.identifierValue(), f.message); d != nil && f.meant != "" && e.value.Exists() {
-				d.Fix = fixOf(e.identifierValue().Replace(f.meant))
+				d.Fix = e.identifierValue().Replace(f.meant)
 				d.Fix.Guess = f.meant != "core:"+e.Identifier
 			}
 		}
@@ -216,7 +212,7 @@ func (r *resolver) checkRemotes(c *Capability, used bool) {
 		}
 		_, err := pattern.CompileURL(url)
 		message := err.Error()
-		r.report(codeRemotePattern, c.item(c.value.Get("remote").Get("urls"), i), message+".")
+		r.report(codeRemotePattern, c.value.Get("remote").Get("urls").Item(i).Or(c.value), message+".")
 	}
 }
 
@@ -228,19 +224,11 @@ func (r *resolver) globs(c *Capability, key string, patterns []string, dead bool
 		if err == nil {
 			globs = append(globs, g)
 		} else if bad++; bad <= mostReported && (!dead || r.options.Mode != ModeReference) {
-			r.report(codeWindowPattern, c.item(c.value.Get(key), i), fmt.Sprintf("%s.", err))
+			r.report(codeWindowPattern, c.value.Get(key).Item(i).Or(c.value), fmt.Sprintf("%s.", err))
 		}
 	}
 	slices.SortFunc(globs, func(a, b pattern.Glob) int { return cmp.Compare(a.String(), b.String()) })
 	return globs
-}
-
-// item returns an item of a list, the capability itself if it was not read from a file.
-func (c *Capability) item(list Value, index int) Value {
-	if v := list.Item(index); v.Exists() {
-		return v
-	}
-	return c.value
 }
 
 func (r *resolver) globalScope(e *Entry, p *expanded) {
@@ -274,23 +262,14 @@ func (r *resolver) grant(g *grantSource, c *Capability, entry int, p *expanded, 
 		})
 		scope = len(r.policy.scopes)
 	}
-	if p.allowed == nil && p.denied == nil && len(contexts) > 0 {
-		for _, command := range p.allow {
-			p.allowed = append(p.allowed, r.policy.access(command))
-		}
-		for _, command := range p.deny {
-			p.denied = append(p.denied, r.policy.access(command))
-		}
-	}
 	for _, context := range contexts {
 		grant := Grant{source: g, remote: context, expanded: p, entry: int32(entry), scope: int32(scope)}
-		for _, a := range p.allowed {
-			if a.allowed == nil {
-				a.allowed = make([]Grant, 0, r.usual)
-			}
+		for _, command := range p.allow {
+			a := r.policy.access(command)
 			a.allowed = append(a.allowed, grant)
 		}
-		for _, a := range p.denied {
+		for _, command := range p.deny {
+			a := r.policy.access(command)
 			a.denied = append(a.denied, grant)
 		}
 	}

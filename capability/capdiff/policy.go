@@ -80,17 +80,7 @@ func (g *grant) isFor(c caller) bool {
 }
 
 func (g *grant) matchesLabels(c caller) bool {
-	for i := range g.webviews {
-		if g.webviews[i].Match(c.webview) {
-			return true
-		}
-	}
-	for i := range g.windows {
-		if g.windows[i].Match(c.window) {
-			return true
-		}
-	}
-	return false
+	return pattern.MatchAny(g.webviews, c.webview) || pattern.MatchAny(g.windows, c.window)
 }
 
 // matching returns the grants that allow a command to a caller.

@@ -119,37 +119,9 @@ func (l *linter) report(code capability.Code, v capability.Value, format string,
 	return &l.found[len(l.found)-1]
 }
 
-// fix returns the fix that makes one edit, nil without one.
-func fix(e *syntax.Edit, guess bool) *capability.Fix {
-	if e == nil {
-		return nil
-	}
-	edit := capability.Edit{Start: e.Span.Start, End: e.Span.End, Text: e.Text}
-	return &capability.Fix{Title: e.Title, Edits: []capability.Edit{edit}, Guess: guess}
-}
-
-// at returns a member of a capability, the capability itself if there is none.
-func at(c *capability.Capability, key string) capability.Value {
-	if v := c.Value().Get(key); v.Exists() {
-		return v
-	}
-	return c.Value()
-}
-
-// item returns an item of a list, the capability itself if it was not read from a file.
-func item(c *capability.Capability, list capability.Value, index int) capability.Value {
-	if v := list.Item(index); v.Exists() {
-		return v
-	}
-	return c.Value()
-}
-
 // identifierOf returns the value of an entry's identifier.
 func identifierOf(e *capability.Entry) capability.Value {
-	if v := e.Value().Get("identifier"); v.Exists() {
-		return v
-	}
-	return e.Value()
+	return e.Value().Get("identifier").Or(e.Value())
 }
 
 // split returns the plugin and the name of an identifier.
@@ -176,22 +148,22 @@ func (l *linter) capability(c *capability.Capability) {
 // already, and is not taken for missing.
 func (l *linter) reach(c *capability.Capability) {
 	if len(c.Permissions) == 0 && holds(c, "permissions", syntax.Array) == 0 {
-		l.report(codeEmptyPermissions, at(c, "permissions"),
+		l.report(codeEmptyPermissions, c.Value().Get("permissions").Or(c.Value()),
 			"The capability %q has no permissions, so it grants nothing.", c.Identifier)
 	}
 	if len(c.Windows)+len(c.Webviews) == 0 && !resembles(c, "windows", "webviews") &&
 		holds(c, "windows", syntax.Array)+holds(c, "webviews", syntax.Array) == 0 {
-		l.report(codeNoWindows, at(c, "identifier"),
+		l.report(codeNoWindows, c.Value().Get("identifier").Or(c.Value()),
 			`The capability %q names neither windows nor webviews, so its commands reach none; add "windows": `+
 				`["main"].`, c.Identifier)
 	}
 	if !c.Local && len(c.Remote) == 0 && holds(c, "remote", syntax.Object) == 0 {
-		l.report(codeNoOrigin, at(c, "local"),
+		l.report(codeNoOrigin, c.Value().Get("local").Or(c.Value()),
 			`The capability %q is not for the application's own pages, and "remote" lists no URL; leave "local" `+
 				`out, or add "remote": {"urls": [...]}.`, c.Identifier)
 	}
 	if c.Platforms != nil && len(c.Platforms) == 0 && holds(c, "platforms", syntax.Array) == 0 {
-		l.report(codeEmptyPlatforms, at(c, "platforms"),
+		l.report(codeEmptyPlatforms, c.Value().Get("platforms").Or(c.Value()),
 			`An empty "platforms" keeps the capability %q from ever being active; leave it out for all platforms.`,
 			c.Identifier)
 	}
@@ -230,7 +202,7 @@ func holds(c *capability.Capability, key string, kind syntax.Kind) int {
 func (l *linter) labels(c *capability.Capability) {
 	check := func(key string, patterns []string) {
 		for i, text := range patterns {
-			place := func() capability.Value { return item(c, c.Value().Get(key), i) }
+			place := func() capability.Value { return c.Value().Get(key).Item(i).Or(c.Value()) }
 			if strings.TrimSpace(text) == "" {
 				l.report(codeImpossibleLabel, place(),
 					"No window has the label %q; write its label, or \"*\" for all.", text)
@@ -324,6 +296,7 @@ func (l *linter) keys(object capability.Value, owner string, known, outside []st
 		}
 		f := l.report(codeUnknownKey, key, "The key %q has no meaning in %s and is ignored; did you mean %q?", name,
 			owner, like)
-		f.Fix = fix(key.Rename(like), true)
+		f.Fix = key.Rename(like)
+		f.Fix.Guess = true
 	}
 }

@@ -52,7 +52,7 @@ func (l *linter) entries(c *capability.Capability) {
 			l.report(codeBareAndScoped, identifierOf(other),
 				"%q has no scope here and one in line %d; the two add up, so this one adds nothing and can be "+
 					"removed.", e.Identifier, e.Value().Position().Line).Fix =
-				fix(other.Value().RemoveItem("Remove the entry without a scope"), false)
+				other.Value().RemoveItem("Remove the entry without a scope")
 		}
 	}
 }
@@ -129,7 +129,7 @@ func (l *linter) redundant(c *capability.Capability) {
 			if containsAll(large.ids, small.ids) {
 				f := l.report(codeRedundantPermission, identifierOf(small.entry),
 					"%q is already in %q; it can be removed.", small.entry.Identifier, large.entry.Identifier)
-				f.Fix = fix(small.entry.Value().RemoveItem("Remove it"), false)
+				f.Fix = small.entry.Value().RemoveItem("Remove it")
 				break
 			}
 		}

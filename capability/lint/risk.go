@@ -13,7 +13,7 @@ import (
 // remotes reports URL patterns that let in more, or less, than is likely meant.
 func (l *linter) remotes(c *capability.Capability) {
 	for i, text := range c.Remote {
-		place := func() capability.Value { return item(c, c.Value().Get("remote").Get("urls"), i) }
+		place := func() capability.Value { return c.Value().Get("remote").Get("urls").Item(i).Or(c.Value()) }
 		p, err := pattern.CompileURL(text)
 		if err != nil {
 			continue // reported as a pattern

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"lessonkit.example/capability/capdiff"
+	"lessonkit.example/capability/internal/words"
 )
 
 // Changes writes what two sets of capabilities grant differently: first what there is more of, then
@@ -105,9 +106,5 @@ func platforms(a capdiff.Audience) string {
 	if len(a.Platforms) == 0 {
 		return ""
 	}
-	names := make([]string, len(a.Platforms))
-	for i, p := range a.Platforms {
-		names[i] = string(p)
-	}
-	return ", on " + strings.Join(names, ", ")
+	return ", on " + words.Join(a.Platforms)
 }

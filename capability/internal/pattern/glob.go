@@ -3,6 +3,7 @@ package pattern
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -172,6 +173,11 @@ func (g *Glob) Match(label string) bool {
 		retryAt = g.extend(retryToken, label, retryAt)
 		token, at = retryToken+1, retryAt
 	}
+}
+
+// MatchAny reports whether one of the patterns matches the whole label.
+func MatchAny(globs []Glob, label string) bool {
+	return slices.ContainsFunc(globs, func(g Glob) bool { return g.Match(label) })
 }
 
 // extend lets a wildcard take more of the label: one character for "*", and up to the next

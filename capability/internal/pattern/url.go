@@ -3,6 +3,7 @@ package pattern
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	urlpattern "github.com/dunglas/go-urlpattern"
@@ -106,21 +107,29 @@ func compileFull(pattern string) (p *URL, err error) {
 	return &URL{text: pattern, slow: slow}, nil
 }
 
-// compileSimple reads the shapes that nearly all patterns have: http, https or any scheme; a host
-// of plain labels and stars; a port; a path of plain characters and stars. It returns nil for all
-// others, so that only what is sure to mean the same here and in the library takes the short way.
+// simplePattern describes nearly all patterns: http, https or any scheme; a host of plain labels and
+// stars; a port; a path of plain characters and stars. A label has a letter before any hyphen, as
+// digits alone may be an address, and no hyphens in a row, which have a meaning in domain names.
+var simplePattern = regexp.MustCompile(`^(https?|\*)://` +
+	`(` + simpleLabel + `(?:\.` + simpleLabel + `)*)(?::(\*|[1-9][0-9]{0,4}))?(/[\w.*/-]*)?$`)
+
+const simpleLabel = `(?:\*|(?:[1-9][0-9]{0,16})?[a-z][a-z0-9]*(?:-[a-z0-9]+)*)`
+
+// compileSimple reads a simple pattern. It returns nil for all others, so that only what is sure to
+// mean the same here and in the library is matched here.
 func compileSimple(pattern string) *URL {
-	protocol, rest, ok := strings.Cut(pattern, "://")
-	if !ok || protocol != "http" && protocol != "https" && protocol != "*" {
+	parts := simplePattern.FindStringSubmatch(pattern)
+	if parts == nil {
 		return nil
 	}
-	path := ""
-	if slash := strings.IndexByte(rest, '/'); slash >= 0 {
-		rest, path = rest[:slash], rest[slash:]
-	}
-	host, port, hasPort := strings.Cut(rest, ":")
-	if !simpleHost(host) || hasPort && !simplePort(port) || !simplePath(path) {
+	protocol, host, port, path := parts[1], parts[2], parts[3], parts[4]
+	if len(host) > 63 || len(port) == 5 && port > "65535" {
 		return nil
+	}
+	for _, special := range []string{"//", "**", "/.", "..", "*."} {
+		if strings.Contains(path, special) {
+			return nil
+		}
 	}
 	if protocol == "http" && port == "80" || protocol == "https" && port == "443" {
 		port = ""
@@ -129,59 +138,6 @@ func compileSimple(pattern string) *URL {
 		path = "*"
 	}
 	return &URL{text: pattern, protocol: protocol, host: host, port: port, path: path}
-}
-
-func simpleHost(host string) bool {
-	if host == "" {
-		return false
-	}
-	for label := range strings.SplitSeq(host, ".") {
-		if label == "*" {
-			continue
-		}
-		letters := false
-		for i := range len(label) {
-			c := label[i]
-			if c >= 'a' && c <= 'z' {
-				letters = true
-			} else if (c < '0' || c > '9') && c != '-' {
-				return false
-			}
-		}
-		// Digits alone may be an address, 0x… a number, and so may what begins with very many
-		// digits; hyphens at the ends and in the third and fourth place have a meaning in domain
-		// names.
-		if !letters || strings.HasPrefix(label, "0x") || label[0] <= '9' && len(label) > 18 || label[0] == '-' ||
-			label[len(label)-1] == '-' ||
-			strings.Contains(label, "--") || len(label) > 63 {
-			return false
-		}
-	}
-	return len(host) < 200
-}
-
-func simplePort(port string) bool {
-	if port == "*" {
-		return true
-	}
-	if port == "" || len(port) > 5 || port[0] == '0' || len(port) == 5 && port > "65535" {
-		return false
-	}
-	return strings.Trim(port, "0123456789") == ""
-}
-
-func simplePath(path string) bool {
-	for i := range len(path) {
-		switch c := path[i]; {
-		case (c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9') || c == '-' || c == '_':
-		case c == '.' && path[i-1] != '/' && path[i-1] != '.' && path[i-1] != '*':
-		case c == '/' && (i == 0 || path[i-1] != '/'):
-		case c == '*' && path[i-1] != '*':
-		default:
-			return false
-		}
-	}
-	return true
 }
 
 // remoteHint describes what is wrong with a pattern in terms of this format.

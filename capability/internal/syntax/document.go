@@ -13,7 +13,7 @@ type Format uint8
 
 // The formats.
 const (
-	JSON Format = iota
+	JSON Format = iota + 1
 	JSON5
 	TOML
 )
@@ -44,7 +44,7 @@ type Fault struct {
 	Code    string
 	Message string
 	Span    Span
-	Fix     *Edit // nil if there is none
+	Fix     *Fix // nil if there is none
 }
 
 // The codes of faults.
@@ -63,13 +63,6 @@ const (
 
 // Span is a range of bytes in a source, without the byte at End.
 type Span struct{ Start, End int }
-
-// Edit replaces a range of bytes; Title describes it.
-type Edit struct {
-	Title string
-	Span  Span
-	Text  string
-}
 
 // Parse reads a text. It always returns a document, whose Faults are what is wrong with the text.
 func Parse(src []byte, o Options) *Document {

@@ -21,22 +21,6 @@ type scanner struct {
 	stop  bool // a limit was passed: read no further
 }
 
-// plain marks the bytes that are literal in a string.
-var plain = func() (t [256]bool) {
-	for c := 0x20; c < 256; c++ {
-		t[c] = c != '"' && c != '\\'
-	}
-	return t
-}()
-
-// blank marks the bytes that white space and comments may begin with.
-var blank = func() (t [256]bool) {
-	for c := range t {
-		t[c] = c <= ' ' || c >= utf8.RuneSelf || c == '/' || c == '#'
-	}
-	return t
-}()
-
 func (s *scanner) document() {
 	if strings.HasPrefix(s.src, "\ufeff") {
 		if !s.json5 {
@@ -229,15 +213,8 @@ func (s *scanner) key() bool {
 
 // identifierName reads the unquoted key of JSON5.
 func (s *scanner) identifierName() (end int, text string) {
-	i := s.pos
-	for i < len(s.src) && isAlphanumeric(s.src[i]) && (i > s.pos || s.src[i] > '9') {
-		i++
-	}
-	if i < len(s.src) && s.src[i] < utf8.RuneSelf && !strings.ContainsRune(`\$_`, rune(s.src[i])) {
-		return i, s.src[s.pos:i] // most are true and false
-	}
 	var b strings.Builder
-	i = s.pos
+	i := s.pos
 	for i < len(s.src) {
 		r, size := utf8.DecodeRuneInString(s.src[i:])
 		if r == '\\' && strings.HasPrefix(s.src[i:], `\u`) {
@@ -312,15 +289,8 @@ func (s *scanner) skipJunk() {
 	}
 }
 
-// space skips white space and comments. Often there are none, so it is small enough to be inlined.
+// space skips white space and comments.
 func (s *scanner) space() {
-	if s.pos < len(s.src) && !blank[s.src[s.pos]] {
-		return
-	}
-	s.blanks()
-}
-
-func (s *scanner) blanks() {
 	for {
 		src, i := s.src, s.pos
 		for i < len(src) && isSpace(src[i]) {
@@ -407,7 +377,7 @@ func (s *scanner) report(code string, start, end int, message string) {
 func (s *scanner) reportFix(code string, start, end int, message, title, replacement string) {
 	at := Span{start, end}
 	s.doc.addFault(Fault{Code: code, Message: message, Span: at,
-		Fix: &Edit{Title: title, Span: at, Text: replacement}})
+		Fix: NewFix(title, at, replacement)})
 }
 
 // broken reports text that leaves the structure of the file in doubt.
@@ -421,10 +391,6 @@ func (s *scanner) lax(start, end int, message string) {
 	if !s.json5 {
 		s.report(FaultNotJSON, start, end, message)
 	}
-}
-
-func isAlphanumeric(c byte) bool {
-	return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9'
 }
 
 func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }

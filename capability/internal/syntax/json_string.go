@@ -14,20 +14,6 @@ import (
 func (s *scanner) text(quote byte) {
 	start := s.pos
 	n := s.push(String, start, textQuoted)
-	src, i := s.src, start+1
-	for i < len(src) && plain[src[i]] {
-		i++
-	}
-	// Most strings end here; the rest have escapes, faults or single quotes.
-	if i < len(src) && src[i] == '"' && quote == '"' {
-		s.pos = i + 1
-		s.doc.nodes[n].end = int32(s.pos)
-		return
-	}
-	s.escapedText(n, start, quote)
-}
-
-func (s *scanner) escapedText(n int32, start int, quote byte) {
 	var b strings.Builder
 	i := start + 1
 	from := i
@@ -35,10 +21,10 @@ func (s *scanner) escapedText(n int32, start int, quote byte) {
 		c := s.src[i]
 		switch {
 		case c == quote:
-			b.WriteString(s.src[from:i])
 			s.pos = i + 1
 			s.doc.nodes[n].end = int32(s.pos)
-			if b.Len() != i-start-1 || b.String() != s.src[start+1:i] {
+			if from > start+1 { // there were escapes
+				b.WriteString(s.src[from:i])
 				s.doc.store(n, b.String())
 			}
 			return
@@ -49,12 +35,10 @@ func (s *scanner) escapedText(n int32, start int, quote byte) {
 		case c == '\n' || c == '\r':
 			s.unterminated(n, start, i)
 			return
-		case c < 0x20:
-			if !s.json5 {
-				escape := fmt.Sprintf("\\u%04x", c)
-				message := fmt.Sprintf("The control character %U must be written as %s inside a string.", c, escape)
-				s.reportFix(FaultSyntax, i, i+1, message, "Write "+escape, escape)
-			}
+		case c < 0x20 && !s.json5:
+			escape := fmt.Sprintf("\\u%04x", c)
+			message := fmt.Sprintf("The control character %U must be written as %s inside a string.", c, escape)
+			s.reportFix(FaultSyntax, i, i+1, message, "Write "+escape, escape)
 			i++
 		default:
 			i++
@@ -161,72 +145,21 @@ func (s *scanner) number() {
 	s.pos = i
 	s.doc.nodes[n].end = int32(i)
 	literal := s.src[start:i]
-	if i-start <= 15 && isJSONNumber(literal) && !strings.ContainsAny(literal, "eE") {
-		return
-	}
-	s.checkNumber(n, start, i, literal)
-}
-
-func (s *scanner) checkNumber(n int32, start, end int, literal string) {
 	name := strings.TrimLeft(literal, "+-")
 	switch {
 	case len(literal)-len(name) <= 1 && (name == "Infinity" || name == "NaN"):
-		s.lax(start, end, fmt.Sprintf("JSON has no number %s.", literal))
-		s.rangeFault(start, end, literal)
-		return
+		s.lax(start, i, fmt.Sprintf("JSON has no number %s.", literal))
 	case isJSONNumber(literal):
-		s.checkRange(start, end, literal)
+	case json5Number.MatchString(literal):
+		s.lax(start, i, fmt.Sprintf("JSON does not write numbers as %s; write %s.", literal,
+			appendNumber(nil, literal, false)))
+	default:
+		s.doc.nodes[n].kind = Broken
+		s.broken(start, i, fmt.Sprintf("%s is not a number; put strings in double quotes.", words.Quote(literal)))
 		return
-	case isJSON5Number(literal):
-		s.lax(start, end, fmt.Sprintf("JSON does not write numbers as %s; write %s.", literal,
-			appendNumber(nil, literal)))
-		s.checkRange(start, end, literal)
-		return
 	}
-	s.doc.nodes[n].kind = Broken
-	s.broken(start, end, fmt.Sprintf("%s is not a number; put strings in double quotes.", words.Quote(literal)))
-}
-
-// checkRange refuses what no 64-bit floating point number can represent: the reference
-// implementation cannot read it.
-func (s *scanner) checkRange(start, end int, literal string) {
-	d, ok := parseDecimal(literal)
-	if ok {
-		f, err := strconv.ParseFloat(string(d.append(nil)), 64)
-		ok = err == nil && f-f == 0
-	} else if at := strings.IndexAny(literal, "eE"); at >= 0 && strings.HasPrefix(literal[at+1:], "-") {
-		ok = true // as small as zero
-	} else {
-		ok = strings.Trim(literal[:max(at, 0)], "+-0.") == "" // zero with a huge exponent
+	if !inRange(literal) {
+		s.report(FaultNumberRange, start, i,
+			fmt.Sprintf("The number %s cannot be kept as a 64-bit number.", words.Quote(literal)))
 	}
-	if !ok {
-		s.rangeFault(start, end, literal)
-	}
-}
-
-func (s *scanner) rangeFault(start, end int, literal string) {
-	s.report(FaultNumberRange, start, end, fmt.Sprintf("The number %s cannot be kept as a 64-bit number.",
-		words.Quote(literal)))
-}
-
-// isJSON5Number reports whether the literal is one of the further forms of JSON5: a plus sign, a
-// leading or trailing point, hexadecimal digits.
-func isJSON5Number(s string) bool {
-	if s != "" && (s[0] == '+' || s[0] == '-') {
-		s = s[1:]
-	}
-	if len(s) > 2 && s[0] == '0' && s[1]|0x20 == 'x' {
-		return strings.Trim(s[2:], "0123456789abcdefABCDEF") == ""
-	}
-	mantissa, exponent := s, ""
-	if at := strings.IndexAny(s, "eE"); at >= 0 {
-		mantissa, exponent = s[:at], s[at:]
-	}
-	if strings.HasPrefix(mantissa, ".") {
-		mantissa = "0" + mantissa
-	} else {
-		mantissa = strings.TrimSuffix(mantissa, ".")
-	}
-	return s != "." && !strings.HasPrefix(s, ".e") && !strings.HasPrefix(s, ".E") && mantissa != "" &&
-		mantissa[0] != '-' && isJSONNumber(mantissa+exponent)
 }

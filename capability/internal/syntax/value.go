@@ -3,8 +3,11 @@ package syntax
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"iter"
-	"strconv"
+	"maps"
+	"slices"
+	"strings"
 )
 
 // Kind is the type of a [Value], in JSON's terms.
@@ -26,26 +29,8 @@ const (
 
 // String returns the kind with its article, as messages use it.
 func (k Kind) String() string {
-	switch k {
-	case Broken:
-		return "an unreadable value"
-	case Null:
-		return "null"
-	case Bool:
-		return "a boolean"
-	case Number:
-		return "a number"
-	case String:
-		return "a string"
-	case Array:
-		return "an array"
-	case Object:
-		return "an object"
-	case Date:
-		return "a date"
-	default:
-		return "nothing"
-	}
+	return [...]string{"nothing", "an unreadable value", "null", "a boolean", "a number", "a string", "an array",
+		"an object", "a date"}[k]
 }
 
 // node is one value of a document. Nodes lie in document order: the children of an array or object
@@ -196,137 +181,114 @@ func (v Value) Item(index int) Value {
 	return Value{}
 }
 
+// Or returns the value, or another one if it does not exist.
+func (v Value) Or(other Value) Value {
+	if v.Exists() {
+		return v
+	}
+	return other
+}
+
 // Path returns the value's place as an RFC 6901 JSON pointer, "" for the root. For a member's key
 // it returns the pointer of the member.
 func (v Value) Path() string {
 	if v.doc == nil {
 		return ""
 	}
-	var path []byte
-	nodes := v.doc.nodes
-	at := int32(0)
-	for at != v.n && at < int32(len(nodes)) {
-		end := nodes[at].next
-		child := at + 1
-		for index := 0; child < end; index++ {
-			key := child
-			if nodes[at].kind == Object {
-				child = nodes[child].next
-			}
-			if v.n < nodes[child].next || v.n == key {
-				path = append(path, '/')
-				if nodes[at].kind == Object {
-					path = appendPointerToken(path, v.doc.textOf(key))
-				} else {
-					path = strconv.AppendInt(path, int64(index), 10)
-				}
-				if v.n == key {
-					return string(path)
-				}
+	var path strings.Builder
+	for at := v.doc.Root(); at.Exists() && at.n < v.n; {
+		var inside Value
+		index := 0
+		for item := range at.Items() {
+			if item.contains(v) {
+				inside = item
+				fmt.Fprintf(&path, "/%d", index)
 				break
 			}
-			child = nodes[child].next
+			index++
 		}
-		if child >= end {
-			break
+		for key, member := range at.Members() {
+			if key == v || member.contains(v) {
+				inside = member
+				path.WriteString("/" + pointerEscapes.Replace(key.Text()))
+				break
+			}
 		}
-		at = child
+		at = inside
 	}
-	return string(path)
+	return path.String()
 }
 
-func appendPointerToken(dst []byte, token string) []byte {
-	for i := range len(token) {
-		switch token[i] {
-		case '~':
-			dst = append(dst, "~0"...)
-		case '/':
-			dst = append(dst, "~1"...)
-		default:
-			dst = append(dst, token[i])
-		}
-	}
-	return dst
-}
+// pointerEscapes escapes a token of a JSON pointer.
+var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
 
-// Interface returns the value as encoding/json would give it: nil, bool, float64, string, []any or
-// map[string]any.
+// contains reports whether another value of the document is this one or inside it.
+func (v Value) contains(other Value) bool { return v.n <= other.n && other.n < v.doc.nodes[v.n].next }
+
+// Interface returns the value as encoding/json would decode it: nil, bool, float64, string, []any
+// or map[string]any.
 func (v Value) Interface() any {
-	switch v.Kind() {
-	case Bool:
-		return v.Bool()
-	case Number:
-		f, _ := strconv.ParseFloat(v.Text(), 64)
-		return f
-	case String, Date:
-		return v.Text()
-	case Array:
-		items := []any{}
-		for item := range v.Items() {
-			items = append(items, item.Interface())
-		}
-		return items
-	case Object:
-		members := map[string]any{}
-		for key, val := range v.Members() {
-			members[key.Text()] = val.Interface()
-		}
-		return members
-	default:
-		return nil
-	}
+	var decoded any
+	_ = json.Unmarshal(v.appendJSON(nil, false), &decoded) // a number outside the range becomes 0
+	return decoded
 }
 
 // MarshalJSON returns the value as compact JSON with its members in the order they are written.
-func (v Value) MarshalJSON() ([]byte, error) { return v.appendJSON(nil), nil }
+func (v Value) MarshalJSON() ([]byte, error) { return v.appendJSON(nil, false), nil }
 
-func (v Value) appendJSON(dst []byte) []byte {
+// Canonical returns the value as text that is the same for equal values only.
+func (v Value) Canonical() string { return string(v.appendJSON(nil, true)) }
+
+// Equal reports whether two values are the same by JSON Schema's rule: numbers by their
+// mathematical value, objects without regard to the order of their members, and the last one of a
+// key written twice counts.
+func (v Value) Equal(w Value) bool { return v.Kind() == w.Kind() && v.Canonical() == w.Canonical() }
+
+// appendJSON appends the value as JSON. The canonical form has the members of objects in order and
+// one notation for each number.
+func (v Value) appendJSON(dst []byte, canonical bool) []byte {
 	switch v.Kind() {
 	case Bool:
 		return append(dst, v.Text()...)
 	case Number:
-		return appendNumber(dst, v.Text())
+		return appendNumber(dst, v.Text(), canonical)
 	case String, Date:
 		return AppendQuoted(dst, v.Text())
 	case Array:
 		dst = append(dst, '[')
-		first := true
 		for item := range v.Items() {
-			if !first {
-				dst = append(dst, ',')
-			}
-			first = false
-			dst = item.appendJSON(dst)
+			dst = append(item.appendJSON(dst, canonical), ',')
 		}
-		return append(dst, ']')
+		return append(bytes.TrimSuffix(dst, []byte(",")), ']')
 	case Object:
 		dst = append(dst, '{')
-		first := true
-		for key, val := range v.Members() {
-			if !first {
-				dst = append(dst, ',')
-			}
-			first = false
-			dst = AppendQuoted(dst, key.Text())
-			dst = append(dst, ':')
-			dst = val.appendJSON(dst)
+		for key, member := range v.members(canonical) {
+			dst = append(AppendQuoted(dst, key), ':')
+			dst = append(member.appendJSON(dst, canonical), ',')
 		}
-		return append(dst, '}')
+		return append(bytes.TrimSuffix(dst, []byte(",")), '}')
 	default:
 		return append(dst, "null"...)
 	}
 }
 
-// appendNumber writes a literal of any accepted syntax as a JSON number.
-func appendNumber(dst []byte, literal string) []byte {
-	if isJSONNumber(literal) {
-		return append(dst, literal...)
+// members yields the members of an object, in canonical form each key once and in order.
+func (v Value) members(canonical bool) iter.Seq2[string, Value] {
+	return func(yield func(string, Value) bool) {
+		last := make(map[string]Value)
+		for key, member := range v.Members() {
+			if canonical {
+				last[key.Text()] = member
+			} else if !yield(key.Text(), member) {
+				return
+			}
+		}
+		for _, key := range slices.Sorted(maps.Keys(last)) {
+			if !yield(key, last[key]) {
+				return
+			}
+		}
 	}
-	d, ok := parseDecimal(literal)
-	if !ok {
-		return append(dst, "null"...)
-	}
-	return d.append(dst)
 }
 
 // AppendQuoted appends s as a JSON string.
