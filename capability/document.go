@@ -13,9 +13,9 @@ type Format = syntax.Format
 
 // The formats.
 const (
-	JSON  = syntax.JSON
-	JSON5 = syntax.JSON5
-	TOML  = syntax.TOML
+	JSON  Format = syntax.JSON
+	JSON5 Format = syntax.JSON5
+	TOML  Format = syntax.TOML
 )
 
 // formatOf chooses a format by the extension as the reference implementation does: .toml, .json5,

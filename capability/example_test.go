@@ -24,7 +24,7 @@ func ExampleParse() {
 
 func ExampleResolve() {
 	d := capability.Parse([]byte(`{"identifier": "main", "windows": ["main", "settings-*"], "permissions": `+
-		`["core:default"]}`), capability.Options{})
+		`["core:default"]}`), capability.Options{Format: capability.JSON})
 	policy, found := capability.Resolve(d.Capabilities(), capability.CoreManifests(),
 		capability.ResolveOptions{Platform: capability.Linux})
 	if err := found.Err(); err != nil {

@@ -126,7 +126,8 @@ func (r *resolver) duplicateCapability(a, b *Capability) {
 		where = " in " + strings.TrimPrefix(fmt.Sprintf("%s:%d", first.File(), first.Position().Line), ":")
 	}
 	message := fmt.Sprintf("There is already a capability %q%s; give this one another name.", b.Identifier, where)
-	if f := r.report(codeDuplicateCapability, b.value.Get("identifier").Or(b.value), message); f != nil && first.Exists() {
+	second := b.value.Get("identifier").Or(b.value)
+	if f := r.report(codeDuplicateCapability, second, message); f != nil && first.Exists() {
 		f.Related = append(f.Related, Place{File: first.File(), Start: first.Position(), Message: "the other one"})
 	}
 }

@@ -107,7 +107,7 @@ func compileFull(pattern string) (p *URL, err error) {
 	return &URL{text: pattern, slow: slow}, nil
 }
 
-// simplePattern describes nearly all patterns: http, https or any scheme; a host of plain labels and
+// simplePattern describes nearly all patterns: http, https or any scheme; a host of plain labels or
 // stars; a port; a path of plain characters and stars. A label has a letter before any hyphen, as
 // digits alone may be an address, and no hyphens in a row, which have a meaning in domain names.
 var simplePattern = regexp.MustCompile(`^(https?|\*)://` +
