@@ -19,7 +19,7 @@ func (x *Explanation) String() string {
 	fmt.Fprintf(&b, "%s: %s from %s\n", verb, x.Command, x.caller())
 	switch x.Verdict {
 	case Granted:
-		x.granted(&b)
+		writeGrants(&b, x.Grants)
 	case Unchecked:
 		b.WriteString("\nCapabilities do not limit this command: the application has no manifest, so every " +
 			"window\nand every page may call its commands. List them in the build script (AppManifest::commands) " +
@@ -34,29 +34,26 @@ func (x *Explanation) String() string {
 			fmt.Fprintf(&b, "Permissions that allow it: %s.\n", words.Some(x.Offers, 6))
 		}
 	case UnknownCommand:
-		plugin, _ := splitCommand(x.Command)
-		if plugin == AppManifest {
-			plugin = "application"
-		} else {
-			plugin = "plugin " + plugin
-		}
-		fmt.Fprintf(&b, "\nThe %s has no such command.\n", plugin)
+		fmt.Fprintf(&b, "\nThe %s has no such command.\n", x.owner("plugin %s"))
 		if x.Meant != "" {
 			fmt.Fprintf(&b, "Did you mean %s?\n", x.Meant)
 		}
 	case UnknownPlugin:
-		plugin, _ := splitCommand(x.Command)
-		if plugin == AppManifest {
-			plugin = "application"
-		} else {
-			plugin = fmt.Sprintf("plugin %q", plugin)
-		}
 		fmt.Fprintf(&b,
 			"\nNo capability names it, and no manifest of the %s is loaded, so the permissions that allow it are "+
 				"unknown.\nGive the application's acl-manifests.json, which its build writes to "+
-				"gen/schemas.\n", plugin)
+				"gen/schemas.\n", x.owner("plugin %q"))
 	}
 	return b.String()
+}
+
+// owner names the application, or the plugin of the command in a format.
+func (x *Explanation) owner(format string) string {
+	plugin, _ := splitCommand(x.Command)
+	if plugin == AppManifest {
+		return "application"
+	}
+	return fmt.Sprintf(format, plugin)
 }
 
 func (x *Explanation) caller() string {
@@ -75,9 +72,10 @@ func (x *Explanation) caller() string {
 	return s
 }
 
-func (x *Explanation) granted(b *strings.Builder) {
+// writeGrants lists grants, equal lines once.
+func writeGrants(b *strings.Builder, grants []Grant) {
 	seen := make(map[string]bool)
-	for _, g := range x.Grants {
+	for _, g := range grants {
 		line := fmt.Sprintf("\nby %s\n", grantText(g))
 		if len(g.expanded.chain) > 1 {
 			line += fmt.Sprintf("   %s\n", strings.Join(g.expanded.chain, " → "))
@@ -99,12 +97,7 @@ func grantText(g Grant) string {
 }
 
 func (x *Explanation) denied(b *strings.Builder) {
-	for _, g := range x.Denials {
-		fmt.Fprintf(b, "\nby %s\n", grantText(g))
-		if len(g.expanded.chain) > 1 {
-			fmt.Fprintf(b, "   %s\n", strings.Join(g.expanded.chain, " → "))
-		}
-	}
+	writeGrants(b, x.Denials)
 	b.WriteString("\nA denial overrides everything that allows the command.")
 	if !x.denyByOrigin {
 		b.WriteString(" It holds for all windows and pages, not only for\nthose of its capability.")

@@ -54,13 +54,7 @@ func check(c *command, args []string) (int, error) {
 		err = report.Text(c.env.Stdout, found,
 			report.TextOptions{Color: c.env.Color, Files: len(p.docs) + len(p.inlined)})
 	}
-	if err != nil {
-		return 0, err
-	}
-	if found.HasErrors() {
-		return ExitFindings, nil
-	}
-	return ExitClean, nil
+	return exit(found.HasErrors()), err
 }
 
 func (c *command) lintOptions(mode string, rules list) (o lint.Options, err error) {

@@ -158,6 +158,14 @@ func (c *command) target() (capability.Platform, error) {
 	return p, nil
 }
 
+// exit returns the exit code of a command that found something, or did not.
+func exit(found bool) int {
+	if found {
+		return ExitFindings
+	}
+	return ExitClean
+}
+
 // note writes to Stderr.
 func (c *command) note(format string, args ...any) {
 	fmt.Fprintf(c.env.Stderr, "capability: "+format+"\n", args...)

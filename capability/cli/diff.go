@@ -53,11 +53,5 @@ func diff(c *command, args []string) (int, error) {
 	} else {
 		err = report.Changes(c.env.Stdout, changes, report.TextOptions{Color: c.env.Color})
 	}
-	if err != nil {
-		return 0, err
-	}
-	if widens {
-		return ExitFindings, nil
-	}
-	return ExitClean, nil
+	return exit(widens), err
 }

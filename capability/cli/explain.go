@@ -98,21 +98,11 @@ func explain(c *command, args []string) (int, error) {
 	} else {
 		_, err = fmt.Fprint(c.env.Stdout, c.paintVerdict(x))
 	}
-	if err != nil {
-		return 0, err
-	}
-	if !x.Allowed {
-		return ExitFindings, nil
-	}
-	return ExitClean, nil
+	return exit(!x.Allowed), err
 }
 
 func (c *command) paintVerdict(x *capability.Explanation) string {
-	lines := strings.Split(x.String(), "\n")
-	for i := range lines {
-		lines[i] = report.Printable(lines[i])
-	}
-	text := strings.Join(lines, "\n")
+	text := printable(x.String())
 	if !c.env.Color {
 		return text
 	}
@@ -207,12 +197,17 @@ func (c *command) whoMay(policy *capability.Policy, command string, denyByOrigin
 			b.WriteString("  nobody: it is not in any capability or manifest\n")
 		}
 	}
-	lines := strings.Split(b.String(), "\n")
+	_, err := fmt.Fprint(c.env.Stdout, printable(b.String()))
+	return err
+}
+
+// printable replaces the control characters of a text, except its line breaks.
+func printable(text string) string {
+	lines := strings.Split(text, "\n")
 	for i := range lines {
 		lines[i] = report.Printable(lines[i])
 	}
-	_, err := fmt.Fprint(c.env.Stdout, strings.Join(lines, "\n"))
-	return err
+	return strings.Join(lines, "\n")
 }
 
 func audienceOf(g capability.Grant) string {

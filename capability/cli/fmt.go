@@ -58,8 +58,5 @@ func formatFiles(c *command, args []string) (int, error) {
 			return 0, err
 		}
 	}
-	if *list && changed {
-		return ExitFindings, nil
-	}
-	return ExitClean, nil
+	return exit(*list && changed), nil
 }

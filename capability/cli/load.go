@@ -94,7 +94,7 @@ func appAt(path string) string {
 func filesAt(path string) ([]string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, errors.New(plainError(err))
+		return nil, plainError(err)
 	}
 	if !info.IsDir() {
 		return []string{path}, nil
@@ -130,7 +130,7 @@ func filesBelow(path string) ([]string, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, errors.New(plainError(err))
+		return nil, plainError(err)
 	}
 	if len(files) == 0 {
 		return nil, fmt.Errorf("there is no .json, .json5 or .toml file in %s", path)
@@ -138,12 +138,13 @@ func filesBelow(path string) ([]string, error) {
 	return files, nil
 }
 
-func plainError(err error) string {
+// plainError leaves the name of the system call out of an error.
+func plainError(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {
-		return fmt.Sprintf("%s: %s", path.Path, path.Err)
+		return fmt.Errorf("%s: %w", path.Path, path.Err)
 	}
-	return err.Error()
+	return err
 }
 
 // mostBytes is far more than any real file has, and keeps one from filling the memory.
@@ -156,7 +157,7 @@ func read(file string, parse func([]byte, capability.Options) *capability.Docume
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return nil, errors.New(plainError(err))
+		return nil, plainError(err)
 	}
 	return parse(text, capability.Options{Name: filepath.ToSlash(file)}), nil
 }
@@ -228,7 +229,7 @@ func (c *command) loadManifest(p *project, name string) error {
 		}
 		text, err := os.ReadFile(file)
 		if err != nil {
-			return errors.New(plainError(err))
+			return plainError(err)
 		}
 		p.found = append(p.found, p.manifests.Load(filepath.ToSlash(file), text)...)
 		return nil
