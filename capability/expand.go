@@ -8,7 +8,7 @@ import (
 	"lessonkit.example/capability/internal/words"
 )
 
-// expand returns the permissions of an identifier. The same identifier is expanded once.
+// expand returns the permissions of an identifier. Results are cached.
 func (r *resolver) expand(identifier string) *expansion {
 	if x := r.expansions[identifier]; x != nil {
 		return x
@@ -75,14 +75,14 @@ func newExpanded(plugin string, p *Permission, chain []string) expanded {
 	return e
 }
 
-// expander unfolds sets. A set that is open is not entered again.
+// expander expands sets. It does not enter a set that it is already inside of.
 type expander struct {
 	r *resolver
 	x *expansion
 }
 
-// name adds the permissions of a name in a manifest: the default set, then sets, then permissions.
-// It returns false if the name does not exist.
+// name adds the permissions of a name in a manifest. It tries the default set, then sets, then
+// permissions, and returns false if the name does not exist.
 func (e *expander) name(m *Manifest, name string, chain []string) bool {
 	if name == "default" {
 		if m.Default != nil {
@@ -107,7 +107,7 @@ func (e *expander) permission(m *Manifest, name string, chain []string) bool {
 	return true
 }
 
-// mostExpanded keeps manifests that multiply sets from filling the memory.
+// mostExpanded limits the memory that nested sets can take.
 const mostExpanded = 100_000
 
 func (e *expander) set(m *Manifest, set *PermissionSet, name string, chain []string) {
@@ -138,8 +138,9 @@ func (e *expander) set(m *Manifest, set *PermissionSet, name string, chain []str
 	}
 }
 
-// member looks a set's member up: in another plugin where its prefix names one that exists,
-// otherwise as a whole in its own. Unlike in a capability, permissions come before sets.
+// member adds the permissions of a set's member. A prefix that names an existing plugin refers to
+// that plugin; otherwise the whole member is a name in the set's own plugin. Unlike in a
+// capability, permissions take precedence over sets.
 func (e *expander) member(m *Manifest, member string, chain []string) bool {
 	if plugin, name := splitIdentifier(member); plugin != AppManifest {
 		if other := e.r.manifests.Get(plugin); other != nil {

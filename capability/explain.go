@@ -91,8 +91,8 @@ func (p *Policy) Explain(command string, c Caller) *Explanation {
 	return x
 }
 
-// capabilityFor returns the first capability that is for a caller, whatever it grants, and its
-// place.
+// capabilityFor returns the identifier and the place of the first capability that applies to a
+// caller, regardless of what it grants.
 func (p *Policy) capabilityFor(caller Caller) (identifier, place string) {
 	for _, c := range p.capabilities {
 		local := Grant{source: &grantSource{capability: c, windows: globsOf(c.Windows), webviews: globsOf(c.Webviews)}}
@@ -308,8 +308,8 @@ func suggestedPattern(a pattern.Address) string {
 	return s
 }
 
-// Callable returns the commands a caller may call, in order: those that capabilities speak of.
-// Commands that are not subject to capabilities are not among them.
+// Callable returns the commands that a caller may call, sorted: those that some capability grants.
+// It does not include commands that are not subject to capabilities.
 func (p *Policy) Callable(c Caller) []string {
 	callable := []string{}
 	for _, command := range p.Commands() {

@@ -8,8 +8,8 @@ import (
 	"lessonkit.example/capability/internal/words"
 )
 
-// String returns the explanation as text for people: the decision in the first line, then the
-// reasons, then what to do.
+// String returns the explanation as readable text: the decision in the first line, then the
+// reasons, then how to change it.
 func (x *Explanation) String() string {
 	var b strings.Builder
 	verb := "denied"
@@ -47,7 +47,7 @@ func (x *Explanation) String() string {
 	return b.String()
 }
 
-// owner names the application, or the plugin of the command in a format.
+// owner returns "application", or the plugin of the command in the given format.
 func (x *Explanation) owner(format string) string {
 	plugin, _ := splitCommand(x.Command)
 	if plugin == AppManifest {
@@ -72,7 +72,7 @@ func (x *Explanation) caller() string {
 	return s
 }
 
-// writeGrants lists grants, equal lines once.
+// writeGrants lists grants without repeating equal ones.
 func writeGrants(b *strings.Builder, grants []Grant) {
 	seen := make(map[string]bool)
 	for _, g := range grants {
@@ -87,7 +87,7 @@ func writeGrants(b *strings.Builder, grants []Grant) {
 	}
 }
 
-// grantText names a grant and its place.
+// grantText describes a grant and where it is written.
 func grantText(g Grant) string {
 	s := fmt.Sprintf("capability %q", g.Capability().Identifier)
 	if v := g.Entry().value; v.Exists() {
@@ -105,7 +105,7 @@ func (x *Explanation) denied(b *strings.Builder) {
 	b.WriteString(" To allow the command, remove the denial.\n")
 }
 
-// noMatch lists the nearest misses, those of one entry together.
+// noMatch lists the nearest misses, grouped by entry.
 func (x *Explanation) noMatch(b *strings.Builder) {
 	b.WriteString("\nCapabilities allow this command, but not to this caller:\n")
 	const most = 5

@@ -12,23 +12,23 @@ import (
 
 // ResolveOptions configures [Resolve]. The zero value resolves for all platforms at once.
 type ResolveOptions struct {
-	// Platform is the target. Empty leaves out nothing.
+	// Platform is the target platform. Empty means all platforms.
 	Platform Platform
-	// Mode sets how findings weigh. Defaults to ModeLint.
+	// Mode selects the severities of diagnostics. Defaults to ModeLint.
 	Mode Mode
-	// Partial means that the manifests are not those of a complete application. A plugin without a
-	// manifest is then no error, and its permissions are taken by their names: "x:allow-open-file"
-	// to allow the command open_file of x.
+	// Partial means that the manifests are incomplete. A plugin without a manifest is then not an
+	// error, and the commands of its permissions are derived from their names: "x:allow-open-file"
+	// allows the command open_file of the plugin x.
 	Partial bool
-	// DenyByOrigin makes a denial apply only if the origin of its capability matches. Released
-	// versions of the reference implementation let any deny of an active capability count
-	// everywhere, and so does the zero value.
+	// DenyByOrigin limits a denial to the origins of its capability. By default a denial of an
+	// active capability applies everywhere, as in released versions of the reference
+	// implementation.
 	DenyByOrigin bool
 }
 
-// Resolve combines capabilities with manifests. It reports what they refer to and does not exist;
-// the policy contains all that could be resolved. Capabilities take effect in the order of their
-// identifiers.
+// Resolve resolves the permissions of capabilities with the manifests. The diagnostics report
+// references to permissions and plugins that do not exist; the policy contains everything that
+// could be resolved. Capabilities take effect in the order of their identifiers.
 func Resolve(capabilities []Capability, manifests *Manifests, o ResolveOptions) (*Policy, Diagnostics) {
 	r := &resolver{
 		options:    o,
@@ -69,8 +69,8 @@ func Resolve(capabilities []Capability, manifests *Manifests, o ResolveOptions) 
 	return r.policy, r.found.sorted()
 }
 
-// mostGrants is ten times what a very large project has: each entry counts once for each of its
-// commands and each URL. A small file can contain millions.
+// mostGrants limits the grants of a policy, as a small file can produce millions: each entry counts
+// once for each of its commands and each URL. A very large project has a tenth of it.
 const mostGrants = 1_000_000
 
 type resolver struct {
@@ -80,13 +80,13 @@ type resolver struct {
 	found      Diagnostics
 	expansions map[string]*expansion
 	remotes    map[string]*pattern.URL
-	once       map[string]bool // messages that were given, of those given once
+	once       map[string]bool // messages that were already reported
 	reported   map[Code]int
 	faults     int
 	grants     int
 }
 
-// mostReported bounds the findings of one rule over all files.
+// mostReported limits the diagnostics of one rule over all files.
 const mostReported = 1000
 
 // expansion is the result of expanding a permission identifier.
@@ -178,7 +178,8 @@ func (r *resolver) capability(c *Capability) {
 	r.checkRemotes(c, used)
 }
 
-// contexts returns what origins a capability is for: nil is the local one.
+// contexts returns the origins of a capability: nil for the application itself, and its URL
+// patterns.
 func (r *resolver) contexts(c *Capability) []*pattern.URL {
 	var contexts []*pattern.URL
 	if c.Local {
@@ -197,8 +198,8 @@ func (r *resolver) contexts(c *Capability) []*pattern.URL {
 	return contexts
 }
 
-// checkRemotes reports malformed patterns. The reference implementation notices them only if the
-// capability has a command to use them with.
+// checkRemotes reports malformed patterns. The reference implementation reports them only if the
+// capability grants a command.
 func (r *resolver) checkRemotes(c *Capability, used bool) {
 	if !used && r.options.Mode == ModeReference {
 		return
@@ -243,7 +244,7 @@ func (r *resolver) globalScope(e *Entry, p *expanded) {
 	scope.Deny = append(append(scope.Deny, e.Deny...), p.permission.ScopeDeny...)
 }
 
-// grant records what a permission allows and denies in a capability.
+// grant adds the grants and denials of a permission in a capability.
 func (r *resolver) grant(g *grantSource, c *Capability, entry int, p *expanded, contexts []*pattern.URL) {
 	e := &c.Permissions[entry]
 	within := r.grants <= mostGrants

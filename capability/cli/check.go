@@ -16,7 +16,7 @@ func check(c *command, args []string) (int, error) {
 	var rules list
 	c.sourceFlags()
 	mode := c.flags.String("mode", "lint",
-		"`measure` to judge by: lint (mistakes and risks), schema (the JSON Schema), reference (what the build "+
+		"`rules` to apply: lint (mistakes and risks), schema (the JSON Schema), reference (what the build "+
 			"accepts)")
 	c.flags.Var(&rules, "rule", "`CODE=LEVEL` sets a rule to off, info, warning or error; may be repeated")
 	fix := c.flags.Bool("fix", false,
@@ -32,7 +32,7 @@ func check(c *command, args []string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	// A change may bring out what it had hidden.
+	// One fix may reveal another problem.
 	for pass := 0; *fix && pass < 5; pass++ {
 		changed, err := c.fix(p, found)
 		if err != nil {
@@ -106,8 +106,8 @@ func (c *command) checked(o lint.Options) (*project, capability.Diagnostics, err
 	return p, found, nil
 }
 
-// fix writes the mechanical changes and reports whether there were any. Of changes that overlap the
-// first one is made; the rest is found again.
+// fix applies the fixes that are not guesses and reports whether it changed a file. Of overlapping
+// edits it makes the first; the next pass finds the others again.
 func (c *command) fix(p *project, found capability.Diagnostics) (changed bool, err error) {
 	for _, d := range p.docs {
 		var edits []capability.Edit
@@ -137,7 +137,7 @@ func (c *command) fix(p *project, found capability.Diagnostics) (changed bool, e
 	return changed, nil
 }
 
-// rewrite puts a new text in place of a file's, whole or not at all.
+// rewrite replaces the content of a file atomically.
 func rewrite(file, text string) error {
 	if target, err := filepath.EvalSymlinks(file); err == nil {
 		file = target // a link stays a link

@@ -1,5 +1,5 @@
-// Package cli is the command line of package capability: it checks, explains, compares and formats
-// capability files. A main calls [Run] and exits with what it returns.
+// Package cli implements a command line that checks, explains, compares and formats capability
+// files. A main function calls [Run] and exits with the code it returns.
 package cli
 
 import (
@@ -21,9 +21,9 @@ const (
 	ExitUsage    = 2 // wrong usage, or files that cannot be read
 )
 
-// Env is what a command line works with.
+// Env is the environment of a command line.
 type Env struct {
-	// Stdout receives the result, Stderr errors and notes.
+	// Stdout receives the result; Stderr receives errors and notes.
 	Stdout, Stderr io.Writer
 	// Color enables colors, for a terminal.
 	Color bool
@@ -57,7 +57,7 @@ type command struct {
 	config    string
 }
 
-// list is a flag that may be given several times.
+// list is the value of a flag that may be repeated.
 type list []string
 
 // String returns the values, separated by commas.
@@ -69,7 +69,7 @@ func (l *list) Set(s string) error {
 	return nil
 }
 
-// Run runs one command, without the program's name in args, and returns the exit code.
+// Run runs one command and returns the exit code. The arguments do not include the program's name.
 func Run(args []string, env Env) int {
 	if len(args) == 0 {
 		fmt.Fprint(env.Stderr, usage)
@@ -141,7 +141,7 @@ func (c *command) sourceFlags() {
 		"`FILE` with manifests: an acl-manifests.json, or PLUGIN=FILE with the permissions of one plugin; may be "+
 			"repeated")
 	c.flags.StringVar(&c.platform, "platform", "",
-		"`platform` to look at: linux, macOS, windows, android, iOS (default all)")
+		"target `platform`: linux, macOS, windows, android, iOS (default all)")
 	c.flags.StringVar(&c.config, "config", "",
 		"`FILE` tauri.conf.json that lists the active capabilities; \"none\" for none (default: the one beside "+
 			"the folder)")
@@ -158,7 +158,7 @@ func (c *command) target() (capability.Platform, error) {
 	return p, nil
 }
 
-// exit returns the exit code of a command that found something, or did not.
+// exit returns the exit code for a result.
 func exit(found bool) int {
 	if found {
 		return ExitFindings

@@ -52,7 +52,7 @@ func (c *command) resolved(f *callerFlags) (*capability.Policy, capability.Calle
 	return policy, caller, err
 }
 
-// ownPage returns why a URL is one of the application's own, "" if it is not.
+// ownPage returns why a URL is a page of the application itself, "" if it is not.
 func (p *project) ownPage(page string) string {
 	u, err := url.Parse(page)
 	switch {
@@ -156,7 +156,7 @@ func pageOf(o capability.Origin) string {
 	return "page " + report.Printable(o.String())
 }
 
-// whoMay lists who may call a command, and what denies it.
+// whoMay lists who may call a command, and to whom it is denied.
 func (c *command) whoMay(policy *capability.Policy, command string, denyByOrigin bool) error {
 	x := policy.Explain(command, capability.Caller{})
 	grants, denials := policy.Grants(x.Command), policy.Denials(x.Command)

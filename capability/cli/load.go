@@ -12,7 +12,7 @@ import (
 	"lessonkit.example/capability"
 )
 
-// project is all that a command looks at.
+// project contains the files that a command reads.
 type project struct {
 	docs      []*capability.Document
 	manifests *capability.Manifests
@@ -22,8 +22,8 @@ type project struct {
 	found     capability.Diagnostics // in manifests and configuration
 }
 
-// load reads the files at paths, and manifests and configuration: those that flags name, or those
-// that lie where a project has them.
+// load reads the capability files at paths, the manifests and the configuration. Without flags,
+// manifests and configuration are read from their usual places in a project.
 func (c *command) load(paths []string) (*project, error) {
 	platform, err := c.target()
 	if err != nil {
@@ -78,8 +78,8 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// appAt returns the folder of the app at a path that has its capabilities or its configuration, ""
-// if there is no app.
+// appAt returns the folder of an application at a path: the one with its capabilities or its
+// configuration. It returns "" if there is none.
 func appAt(path string) string {
 	for _, dir := range []string{filepath.Join(path, "src-tauri"), path} {
 		if isDir(filepath.Join(dir, "capabilities")) || configAt(dir, "") != "" {
@@ -89,8 +89,8 @@ func appAt(path string) string {
 	return ""
 }
 
-// filesAt returns the capability files of a path. An app may have none: its configuration may
-// contain them all.
+// filesAt returns the capability files of a path. An application may have none, because its
+// configuration may contain all capabilities.
 func filesAt(path string) ([]string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -108,7 +108,7 @@ func filesAt(path string) ([]string, error) {
 	return filesBelow(path)
 }
 
-// filesBelow returns the files of a folder. As for the reference implementation, it skips folders
+// filesBelow returns the files of a folder. Like the reference implementation, it skips folders
 // named schemas.
 func filesBelow(path string) ([]string, error) {
 	root := path + string(filepath.Separator) // with the separator a link is followed
@@ -147,7 +147,7 @@ func plainError(err error) error {
 	return err
 }
 
-// mostBytes is far more than any real file has, and keeps one from filling the memory.
+// mostBytes limits the memory that a file takes; real files are far smaller.
 const mostBytes = 32 << 20
 
 func read(file string, parse func([]byte, capability.Options) *capability.Document) (*capability.Document, error) {
@@ -162,7 +162,7 @@ func read(file string, parse func([]byte, capability.Options) *capability.Docume
 	return parse(text, capability.Options{Name: filepath.ToSlash(file)}), nil
 }
 
-// projectRoot returns the folder around the folder of capabilities.
+// projectRoot returns the folder that contains the capabilities folder.
 func projectRoot(path string) string {
 	if app := appAt(path); app != "" {
 		return app
@@ -179,7 +179,8 @@ func projectRoot(path string) string {
 	return ""
 }
 
-// shorten returns a file's name as seen from the working directory, where it lies in or near it.
+// shorten returns the name of a file relative to the working directory if the file is in or near
+// it.
 func shorten(file string) string {
 	if !filepath.IsAbs(file) {
 		return file
@@ -210,8 +211,8 @@ func (c *command) loadManifests(p *project, root string) error {
 			return err
 		}
 	}
-	// An app with its own permissions has a manifest, whether or not the build has written it yet:
-	// its commands are checked.
+	// An application with its own permissions has a manifest even before the build has written it,
+	// so its commands are checked.
 	own := filepath.Join(root, "permissions")
 	if p.manifests.Get(capability.AppManifest) != nil || !isDir(own) {
 		return nil
@@ -251,8 +252,8 @@ func (c *command) loadManifest(p *project, name string) error {
 	return nil
 }
 
-// configAt returns the configuration in a folder, or what it has of its own for a platform, by the
-// names and in the order in which the build looks for them.
+// configAt returns the configuration file in a folder, or the one for a platform. It tries the
+// names in the same order as the build.
 func configAt(dir string, platform capability.Platform) string {
 	names := []string{"tauri.conf.json", "tauri.conf.json5", "Tauri.toml"}
 	if platform != "" {
@@ -304,8 +305,8 @@ func (c *command) loadConfig(p *project, root string, platform capability.Platfo
 	return nil
 }
 
-// config returns the part of the configuration that lists which capabilities are active, nil
-// without one. A list for the platform replaces the other.
+// config returns the file that lists the active capabilities, nil if there is none. The list of the
+// platform replaces the general one.
 func (p *project) config() *capability.Document {
 	if p.special != nil && capability.Configured(p.special).Exists() {
 		return p.special
@@ -313,7 +314,8 @@ func (p *project) config() *capability.Document {
 	return p.main
 }
 
-// capabilities returns those that are active by the configuration, and what was found in it.
+// capabilities returns the capabilities that are active according to the configuration, and the
+// diagnostics about it.
 func (p *project) capabilities() ([]capability.Capability, capability.Diagnostics) {
 	var all []capability.Capability
 	for _, d := range p.docs {
@@ -325,8 +327,8 @@ func (p *project) capabilities() ([]capability.Capability, capability.Diagnostic
 	return capability.Configure(p.config(), all)
 }
 
-// policy resolves the project for a decision. It refuses files that could not be read whole, as a
-// decision about half of one would mislead.
+// policy resolves the project for a decision. It fails if a file could not be read completely,
+// because a decision based on a part of it would be misleading.
 func (c *command) policy(p *project, platform capability.Platform, denyByOrigin bool) (*capability.Policy, error) {
 	broken := slices.Clone(p.found)
 	for _, d := range slices.Concat(p.docs, p.inlined) {

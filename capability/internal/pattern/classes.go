@@ -5,29 +5,29 @@ import (
 	"slices"
 )
 
-// step is a part of a pattern: a letter that it takes, or any number of them. What a letter is, a
-// character or the label of a host, is up to the caller.
+// step is one step of a pattern: it matches one letter, or any number of letters. The caller
+// defines what a letter is: a character, or a label of a host.
 type step struct {
 	takes  func(letter int) bool // nil for every letter
 	repeat bool
 	skip   int // no letter: go on with the next step, or leave out so many
 }
 
-// class is a set of words that no pattern distinguishes: one of those words, and the patterns that
-// match them.
+// class is an equivalence class of words that no pattern distinguishes. It contains one of the
+// words and the patterns that match it.
 type class struct {
 	word    []int
 	matches bits
 }
 
-// mostWork bounds the search for classes: patterns with many stars at odd places have more of them
-// than can be told.
+// mostWork limits the search for classes, whose number can grow exponentially with the stars of the
+// patterns.
 const mostWork = 20_000_000
 
-// classes returns all classes of words over letters from 0 on, each with a shortest word. It walks
-// the automaton of all patterns at once. Where follows is not nil, it says which letter may come
-// after another, or first, after -1, and the empty word is none. It returns false if there are too
-// many.
+// classes returns all classes of words over the letters 0 to letters-1, each with a shortest word.
+// It explores the product automaton of all patterns breadth first. If follows is not nil, it
+// reports whether a letter may follow another one, or may be the first if before is -1, and the
+// empty word is left out. It returns false if the search exceeds its limit.
 func classes(patterns [][]step, letters int, follows func(before, letter int) bool) ([]class, bool) {
 	w := walk{ordered: follows != nil, seen: make(map[string]bool), found: make(map[string]bool)}
 	var at []int32
@@ -55,7 +55,7 @@ func classes(patterns [][]step, letters int, follows func(before, letter int) bo
 	return w.classes, true
 }
 
-// walk goes through the states of the automaton, nearest first.
+// walk explores the states of the automaton breadth first.
 type walk struct {
 	steps       []step
 	ends        []int32 // of the patterns in order
@@ -65,14 +65,14 @@ type walk struct {
 	classes     []class
 }
 
-// state is the state of all patterns after a word.
+// state is the set of steps that the patterns can be at after a word.
 type state struct {
 	at     []int32 // steps in order, each once
 	from   int     // the state before its last letter
 	letter int
 }
 
-// enter adds a step, and those behind it that are reached without a letter.
+// enter adds a step and the steps that are reached from it without a letter.
 func (w *walk) enter(at []int32, i int32) []int32 {
 	s := &w.steps[i]
 	if s.skip > 0 {
@@ -101,7 +101,7 @@ func (w *walk) next(at []int32, letter int) []int32 {
 	return slices.Compact(to)
 }
 
-// visit keeps a state that is new, and its class where that is new.
+// visit records a state that was not seen before, and its class if that is new.
 func (w *walk) visit(at []int32, from, letter int) {
 	key := make([]byte, 0, 4*len(at)+4)
 	for _, i := range at {
@@ -139,12 +139,12 @@ func (w *walk) word(i int) []int {
 	return word
 }
 
-// bits is a set of small numbers.
+// bits is a set of small integers.
 type bits []uint64
 
 func newBits(n int) bits { return make(bits, (n+63)/64) }
 
-// everything is the set of all numbers.
+// everything returns the set that contains all numbers.
 func everything(n int) bits {
 	b := newBits(n)
 	for i := range b {
@@ -163,7 +163,7 @@ func (b bits) and(c bits) bits {
 	return both
 }
 
-// within reports whether all of b is in c.
+// within reports whether b is a subset of c.
 func (b bits) within(c bits) bool {
 	for i := range b {
 		if b[i]&^c[i] != 0 {

@@ -11,7 +11,7 @@ import (
 // Glob is a pattern of window or webview labels. It matches exactly as the reference
 // implementation's library does, Rust's glob with its default options: "?" is any character and "*"
 // any number of them, "/" included; "[a-z]" and "[!a-z]" are one character in or out of ranges;
-// "**" is a component of its own between slashes, and "**/" also matches nothing. There is no
+// "**" is a whole component between slashes, and "**/" also matches nothing. There is no
 // escape and no "{a,b}", and case matters. A Glob may be used by several goroutines. The zero Glob
 // matches only the empty label.
 type Glob struct {
@@ -112,7 +112,7 @@ func globStars(pattern string, chars []rune, i int) (next int, token globToken, 
 	return 0, token, &GlobError{pattern, end, globRecursive}
 }
 
-// globClass reads a range of characters. The first one in it always stands for itself, "]" too.
+// globClass reads a character class. Its first character is always literal, even "]".
 func globClass(chars []rune, i int) (next int, token globToken, ok bool) {
 	token.kind = tokenWithin
 	first := i + 1

@@ -9,8 +9,8 @@ import (
 	"lessonkit.example/capability/internal/words"
 )
 
-// scanner reads JSON and JSON5 into nodes. There is one for both: to say well what is wrong with a
-// strict file it has to understand what people write into it anyway, and that is JSON5.
+// scanner reads JSON and JSON5 into nodes. Both share one scanner, because people write JSON5 into
+// JSON files and a good error message has to recognize it.
 type scanner struct {
 	doc   *Document
 	src   string

@@ -20,6 +20,8 @@ func (s *scanner) text(quote byte) {
 	for i < len(s.src) {
 		c := s.src[i]
 		switch {
+		case c >= 0x20 && c != quote && c != '\\':
+			i++
 		case c == quote:
 			s.pos = i + 1
 			s.doc.nodes[n].end = int32(s.pos)

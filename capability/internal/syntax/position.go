@@ -20,8 +20,8 @@ func (p Position) IsValid() bool { return p.Line > 0 }
 // String returns "line:column".
 func (p Position) String() string { return fmt.Sprintf("%d:%d", p.Line, p.Column) }
 
-// lineTable contains the offsets at which lines begin. It is built on first use: a valid document
-// is never asked for a position.
+// lineTable contains the offsets at which lines begin. It is built on first use, because a valid
+// document usually needs no positions.
 type lineTable struct {
 	once   sync.Once
 	starts []int

@@ -23,8 +23,8 @@ func (d *Document) parseTOML(maxDepth int) {
 	r.emit(r.root, 1, maxDepth)
 }
 
-// value is a TOML value. Tables grow while the file is read: their parts may be far from one
-// another.
+// value is a TOML value. A table grows while the file is read, as its parts may be in different
+// places.
 type value struct {
 	kind       Kind
 	text       string
@@ -35,7 +35,7 @@ type value struct {
 	items      []*value
 
 	inline bool // written at one place: nothing can be added
-	header bool // has had a [header] of its own
+	header bool // has had a [header]
 	tables bool // an array of [[tables]]
 }
 
@@ -108,8 +108,7 @@ func (r *reader) comments(n *unstable.Node) {
 	}
 }
 
-// check asks the library's decoder whether it takes the file, for all that the walk over its
-// expressions does not see.
+// check reports what only the decoder of the library rejects, not its parser.
 func (r *reader) check(syntax error) {
 	var ignored map[string]any
 	err := toml.Unmarshal(r.src, &ignored)
@@ -145,7 +144,7 @@ func keysOf(it unstable.Iterator) []key {
 	return keys
 }
 
-// open enters the table of a [header] and returns it with all around it.
+// open enters the table of a [header] and returns the path to it.
 func (r *reader) open(n *unstable.Node) []*value {
 	keys := keysOf(n.Key())
 	array := n.Kind == unstable.ArrayTable
@@ -220,9 +219,8 @@ func (r *reader) assign(table *value, n *unstable.Node) {
 	}
 }
 
-// value reads the value that stands somewhere after from, and returns the place after it. The
-// library reports the position of only some kinds of values; that of the others follows from what
-// stands before them.
+// value reads the value that begins after from and returns it with its end. The library reports
+// positions only for some kinds of values; those of the others follow from the text before them.
 func (r *reader) value(n *unstable.Node, from int) (v *value, end int) {
 	start := r.skip(from)
 	v = &value{start: start, text: string(n.Data), inline: true}
@@ -272,7 +270,7 @@ func (r *reader) value(n *unstable.Node, from int) (v *value, end int) {
 	return v, v.end
 }
 
-// skip skips what may be between values.
+// skip skips white space, commas and comments.
 func (r *reader) skip(at int) int {
 	for at < len(r.src) {
 		switch r.src[at] {

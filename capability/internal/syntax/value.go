@@ -13,8 +13,8 @@ import (
 // Kind is the type of a [Value], in JSON's terms.
 type Kind uint8
 
-// The kinds of a value. Absent is the kind of the zero Value; Broken stands where a value was
-// expected and the text could not be read as one.
+// The kinds of a value. Absent is the kind of the zero Value; Broken is the kind of text that could
+// not be read as a value.
 const (
 	Absent Kind = iota
 	Broken
@@ -42,7 +42,7 @@ type node struct {
 	form       textForm
 }
 
-// textForm says where the text of a string, number or boolean is.
+// textForm is where the text of a string, number or boolean is stored.
 type textForm uint8
 
 const (

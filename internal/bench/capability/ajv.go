@@ -48,11 +48,11 @@ type node struct {
 	out     *bufio.Scanner
 }
 
-// startNode installs ajv into a folder of its own and starts it there.
+// startNode installs ajv into a temporary folder and starts node there.
 func startNode(h *harness.Harness, schema []byte, files [][]byte) (_ *node, err error) {
 	npm, err := exec.LookPath("npm")
 	if err != nil {
-		return nil, errors.New("there is no npm")
+		return nil, errors.New("npm is not installed")
 	}
 	dir, err := os.MkdirTemp("", "bench-ajv")
 	if err != nil {

@@ -73,7 +73,7 @@ func largestManifests(dir string) (name string, text []byte, err error) {
 		}
 	}
 	if name == "" {
-		return "", nil, fmt.Errorf("%s holds no acl-manifests.json", dir)
+		return "", nil, fmt.Errorf("%s does not contain an acl-manifests.json", dir)
 	}
 	return name, text, nil
 }
