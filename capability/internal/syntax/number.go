@@ -27,7 +27,7 @@ func appendNumber(dst []byte, literal string, canonical bool) []byte {
 		return append(dst, '0')
 	case canonical:
 		return f.Append(dst, 'p', 0) // unlike a decimal fraction short for any exponent
-	case f.IsInt():
+	case f.IsInt() && f.MantExp(nil) <= 64:
 		return f.Append(dst, 'f', 0)
 	}
 	return f.Append(dst, 'g', -1)
