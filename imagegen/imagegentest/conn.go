@@ -9,8 +9,8 @@ import (
 )
 
 // connect returns the two ends of a connection in memory. Unlike those of net.Pipe they buffer, as
-// sockets do: a TLS connection sends an alert when it is closed, and if both ends are closed at once
-// neither reads the other's.
+// sockets do: a TLS connection sends an alert when it is closed, and two ends that are closed at
+// once do not read each other's.
 func connect() (client, server net.Conn) {
 	a, b := newHalf(), newHalf()
 	return &conn{in: a, out: b}, &conn{in: b, out: a}
