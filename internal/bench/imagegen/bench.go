@@ -54,7 +54,7 @@ func receive(h *harness.Harness, s *service, dir string, n, size int) error {
 	addMemory(h, name, got, 1, 0.5)
 	if size >= 32 { // else too short to measure processor time
 		addProcessor(h, name, got, "floor", 1.3, 1.1)
-		addProcessor(h, name, got, "openai-go", 1./5, 1./8)
+		addProcessor(h, name, got, "openai-go", 1./8, 1./12)
 	}
 	return nil
 }
