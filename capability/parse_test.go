@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"lessonkit.example/capability/internal/corpustest"
 	"lessonkit.example/capability/internal/syntax"
 )
 
@@ -276,27 +277,13 @@ b\x41", $id: null,},],},], // last
 	}
 }
 
-// corpus returns the capability files of testdata/app, and the real ones where CAPABILITY_CORPUS
-// names a folder of them.
-func corpus(t testing.TB, pattern string) []string {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join("testdata", "app", "capabilities", pattern))
-	require.NoError(t, err)
-	require.NotEmpty(t, files)
-	if dir := os.Getenv("CAPABILITY_CORPUS"); dir != "" {
-		real, err := filepath.Glob(filepath.Join(dir, pattern))
-		require.NoError(t, err)
-		files = append(files, real...)
-	}
-	return files
-}
-
 // Every file of the corpus builds, so the reference implementation accepts it; the schema rejects
 // only those that list a permission twice.
 func TestFilesThatBuildAreAccepted(t *testing.T) {
 	t.Parallel()
 	refused := 0
-	for _, file := range slices.Concat(corpus(t, "*.json"), corpus(t, "*.json5"), corpus(t, "*.toml")) {
+	for _, file := range slices.Concat(corpustest.Files(t, "testdata/app", "*.json"),
+		corpustest.Files(t, "testdata/app", "*.json5"), corpustest.Files(t, "testdata/app", "*.toml")) {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
 		d := Parse(text, Options{Name: filepath.Base(file)})

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/capability"
+	"lessonkit.example/capability/internal/corpustest"
 	"lessonkit.example/capability/internal/syntax"
 )
 
@@ -99,7 +100,8 @@ func uniquePermissions(c capability.Capability) []string {
 
 func TestFormatKeepsTheMeaningOfRealFiles(t *testing.T) {
 	t.Parallel()
-	for _, file := range slices.Concat(corpus(t, "*.json"), corpus(t, "*.json5")) {
+	for _, file := range slices.Concat(corpustest.Files(t, "../testdata/app", "*.json"),
+		corpustest.Files(t, "../testdata/app", "*.json5")) {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
 		sameMeaning(t, capability.Parse(text, capability.Options{Name: filepath.Base(file)}))
@@ -119,19 +121,4 @@ func FuzzFormat(f *testing.F) {
 		}
 		sameMeaning(t, d)
 	})
-}
-
-// corpus returns the capability files of testdata/app, and the real ones where CAPABILITY_CORPUS
-// names a folder of them.
-func corpus(t testing.TB, pattern string) []string {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join("..", "testdata", "app", "capabilities", pattern))
-	require.NoError(t, err)
-	require.NotEmpty(t, files)
-	if dir := os.Getenv("CAPABILITY_CORPUS"); dir != "" {
-		real, err := filepath.Glob(filepath.Join(dir, pattern))
-		require.NoError(t, err)
-		files = append(files, real...)
-	}
-	return files
 }

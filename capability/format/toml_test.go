@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/capability"
+	"lessonkit.example/capability/internal/corpustest"
 )
 
 const sample = `# what the main window may do
@@ -89,7 +90,7 @@ func FuzzTOML(f *testing.F) {
 // Formatting a file keeps its capabilities, and formatting it again changes nothing.
 func TestTOMLKeepsTheMeaningOfFiles(t *testing.T) {
 	t.Parallel()
-	for _, file := range corpus(t, "*.toml") {
+	for _, file := range corpustest.Files(t, "../testdata/app", "*.toml") {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
 		d := capability.Parse(text, capability.Options{Name: file})

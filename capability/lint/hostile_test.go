@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -14,8 +15,9 @@ import (
 )
 
 // Large files, made to be slow, are judged with an effort that a service can bear. Allocated memory
-// measures it: unlike time it does not depend on what else the machine does. The test is not
-// parallel, so all of the memory is its own.
+// does not depend on what else the machine does; the time limit, many times what a case takes,
+// catches what is slow without allocating. The test is not parallel, so all of the memory is its
+// own.
 func TestHostileFilesAreJudgedWithBoundedEffort(t *testing.T) {
 	repeat := func(head string, item func(i int) string, tail string) string {
 		var b strings.Builder
@@ -60,6 +62,7 @@ func TestHostileFilesAreJudgedWithBoundedEffort(t *testing.T) {
 	} {
 		var start, end runtime.MemStats
 		runtime.ReadMemStats(&start)
+		began := time.Now()
 		d := capability.Parse([]byte(text), capability.Options{})
 		core := capability.CoreManifests()
 		lint.Check([]*capability.Document{d}, core, lint.Options{})
@@ -69,5 +72,6 @@ func TestHostileFilesAreJudgedWithBoundedEffort(t *testing.T) {
 		spent := (end.TotalAlloc - start.TotalAlloc) >> 20
 		t.Logf("%s: %d MiB allocated", name, spent)
 		require.Less(t, spent, uint64(2048), name)
+		require.Less(t, time.Since(began), time.Minute, name)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/capability"
+	"lessonkit.example/capability/internal/corpustest"
 )
 
 const scopedPlugin = `{
@@ -256,7 +257,7 @@ func TestInlinedAreChecked(t *testing.T) {
 func TestLintOnRealFiles(t *testing.T) {
 	t.Parallel()
 	m := applicationManifests(t)
-	for _, file := range corpus(t, "*.json") {
+	for _, file := range corpustest.Files(t, "../testdata/app", "*.json") {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
 		d := capability.Parse(text, capability.Options{Name: filepath.Base(file)})
@@ -286,21 +287,6 @@ func codes(ds capability.Diagnostics) []string {
 func severityIn(code capability.Code) capability.Severity {
 	all := Rules()
 	return all[slices.IndexFunc(all, func(r capability.Rule) bool { return r.Code == code })].Lint
-}
-
-// corpus returns the capability files of testdata/app, and the real ones where CAPABILITY_CORPUS
-// names a folder of them.
-func corpus(t testing.TB, pattern string) []string {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join("..", "testdata", "app", "capabilities", pattern))
-	require.NoError(t, err)
-	require.NotEmpty(t, files)
-	if dir := os.Getenv("CAPABILITY_CORPUS"); dir != "" {
-		real, err := filepath.Glob(filepath.Join(dir, pattern))
-		require.NoError(t, err)
-		files = append(files, real...)
-	}
-	return files
 }
 
 func applicationManifests(t testing.TB) *capability.Manifests {

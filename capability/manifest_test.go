@@ -1,0 +1,137 @@
+package capability
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestCoreTable(t *testing.T) {
+	t.Parallel()
+	m := CoreManifests()
+	permissions := 0
+	for _, plugin := range m.plugins() {
+		require.Empty(t, m.Get(plugin).Sets)
+		permissions += len(m.Get(plugin).Permissions)
+	}
+	require.Equal(t, 326+2, permissions, "163 commands, one of them under two names, each allowed and denied")
+	require.Equal(t, "2026", m.Get("core:window").Permissions["allow-scene-identifier"].Since)
+	p, ds := Resolve([]Capability{{Identifier: "a", Local: true, Windows: []string{"m"},
+		Permissions: []Entry{{Identifier: "core:default"}, {Identifier: "core:app:allow-framework-version"}}}}, m,
+		ResolveOptions{})
+	require.Empty(t, ds)
+	require.True(t, p.Allowed("plugin:app|tauri_version", Caller{Window: "m"}))
+	require.True(t, p.Allowed("plugin:app|framework_version", Caller{Window: "m"}), "a second name is a spelling")
+	require.False(t, p.Allowed("plugin:window|close", Caller{Window: "m"}))
+}
+
+// The core table is that of real builds; identifiers of core in real files exist.
+func TestCoreTableEqualsRealManifests(t *testing.T) {
+	t.Parallel()
+	files := []string{"testdata/app/gen/schemas/acl-manifests.json"}
+	if dir := os.Getenv("CAPABILITY_CORPUS"); dir != "" {
+		real, err := filepath.Glob(filepath.Join(dir, "..", "manifests", "*.json"))
+		require.NoError(t, err)
+		files = append(files, real...)
+	}
+	ours := CoreManifests()
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		var loaded Manifests
+		require.Empty(t, loaded.Load(file, text))
+		require.True(t, loaded.Whole())
+		for _, plugin := range loaded.plugins() {
+			if plugin != "core" && !strings.HasPrefix(plugin, "core:") {
+				continue
+			}
+			theirs := loaded.Get(plugin)
+			require.Equal(t, theirs.names(), slices.DeleteFunc(ours.Get(plugin).names(), func(name string) bool {
+				return strings.HasSuffix(name, "-framework-version") && theirs.Permissions[name] == nil
+			}), plugin)
+			require.ElementsMatch(t, theirs.Default.Permissions, ours.Get(plugin).Default.Permissions, plugin)
+			for name, p := range theirs.Permissions {
+				require.ElementsMatch(t, p.Allow, ours.Get(plugin).Permissions[name].Allow, name)
+				require.ElementsMatch(t, p.Deny, ours.Get(plugin).Permissions[name].Deny, name)
+			}
+		}
+	}
+}
+
+// A project's own manifests contain all that its capabilities refer to. Those of a desktop build
+// lack the plugins for mobile, which is an error only if one resolves for mobile with them.
+func TestProjectsResolveWithTheirOwnManifests(t *testing.T) {
+	t.Parallel()
+	resolve := func(m *Manifests, files []string) {
+		var caps []Capability
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			require.NoError(t, err)
+			caps = append(caps, Parse(text, Options{Name: filepath.Base(file)}).Capabilities()...)
+		}
+		require.NotEmpty(t, caps)
+		for _, platform := range []Platform{"", Linux, MacOS, Windows} {
+			mode := ModeReference
+			if platform == "" {
+				mode = ModeLint
+			}
+			p, ds := Resolve(caps, m, ResolveOptions{Platform: platform, Mode: mode})
+			require.False(t, ds.HasErrors(), "%v", ds)
+			require.NotEmpty(t, p.Commands())
+		}
+		_, ds := Resolve(caps, m, ResolveOptions{Platform: Android, Mode: ModeReference})
+		require.NotEmpty(t, ds)
+		for _, d := range ds {
+			require.Equal(t, codeUnknownPlugin, d.Code)
+		}
+	}
+	files, err := filepath.Glob("testdata/app/capabilities/*")
+	require.NoError(t, err)
+	resolve(applicationManifests(t), files)
+	t.Run("real project", func(t *testing.T) {
+		t.Parallel()
+		m := realManifests(t, "HuLaSpark__HuLa.json")
+		files, err := filepath.Glob(filepath.Join(os.Getenv("CAPABILITY_CORPUS"), "HuLaSpark__HuLa__*.json"))
+		require.NoError(t, err)
+		resolve(m, files)
+	})
+}
+
+func TestManifestFaultsAreReported(t *testing.T) {
+	t.Parallel()
+	var m Manifests
+	for in, want := range map[string]string{
+		`[]`:                          "one manifest per plugin",
+		`{"fs": 5}`:                   "A manifest must be an object",
+		`{"fs": {"permissions": []}}`: "must be an object",
+		`{"fs": {"permission_sets": {"a": {"description": ""}}}}`:      "has no permissions",
+		`{"fs": {"permissions": {"a": {"commands": {"allow": "x"}}}}}`: "must be an array",
+		`{"fs": {"permissions": {"a": {"commands": {"allow": [1]}}}}}`: "must be a string",
+		`{"fs": {`: "never closed",
+	} {
+		ds := m.Load("m.json", []byte(in))
+		require.NotEmpty(t, ds, in)
+		require.Contains(t, ds[0].Message, want)
+	}
+	ds := m.LoadPermissions("fs", ParseValue([]byte(`{"scope": {"deny": [1]}, "permission": [{}]}`), Options{}))
+	require.Len(t, ds, 2)
+	require.Contains(t, ds[0].Message, "[[permission.scope.allow]]")
+	require.Contains(t, ds[1].Message, "no identifier")
+}
+
+// A permission file may add to a plugin that is built in or has no permissions yet.
+func TestPermissionsAreAddedToAnyManifest(t *testing.T) {
+	t.Parallel()
+	file := ParseValue([]byte(`{"set": [{"identifier": "both", "permissions": ["p"]}], "permission": `+
+		`[{"identifier": "p", "commands": {"allow": ["c"]}}]}`), Options{})
+	for _, plugin := range []string{"core", "core:window", "new"} {
+		m := CoreManifests()
+		require.Empty(t, m.LoadPermissions(plugin, file), plugin)
+		require.Contains(t, m.Get(plugin).Sets, "both")
+		require.Contains(t, m.Get(plugin).Permissions, "p")
+	}
+}
