@@ -2,10 +2,11 @@ package imagegen
 
 import (
 	"bytes"
-	"encoding/base64"
 	"errors"
 	"io"
 	"unicode"
+
+	"github.com/segmentio/asm/base64" // several times as fast as encoding/base64
 )
 
 var errBase64 = errors.New("image data is not valid base64")
@@ -15,9 +16,8 @@ const (
 	maxPrefix  = 128 // bytes of "data:image/png;base64" before the comma
 )
 
-// base64Decoder decodes base64 text that arrives in pieces of any length. It decodes large blocks,
-// which is two to three times faster than base64.NewDecoder, and accepts both alphabets, missing
-// padding and a data: prefix.
+// base64Decoder decodes base64 text that arrives in pieces of any length. It accepts both alphabets,
+// missing padding and a data: prefix.
 type base64Decoder struct {
 	w       io.Writer
 	in, out []byte

@@ -2,7 +2,6 @@ package imagegen
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
+	"github.com/segmentio/asm/base64"
 
 	"lessonkit.example/imagegen"
 	"lessonkit.example/internal/bench/harness"
