@@ -16,8 +16,8 @@ const (
 	maxPrefix  = 128 // bytes of "data:image/png;base64" before the comma
 )
 
-// base64Decoder decodes base64 text that arrives in pieces of any length. It accepts both alphabets,
-// missing padding and a data: prefix.
+// base64Decoder decodes base64 text that arrives in pieces of any length. It accepts both
+// alphabets, missing padding and a data: prefix.
 type base64Decoder struct {
 	w       io.Writer
 	in, out []byte
