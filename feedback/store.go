@@ -83,11 +83,12 @@ type Store interface {
 	// outbox a [TaskTranscribe] of a greater round. It fails with [ErrNotFailed] in other states.
 	RetrySegment(ctx context.Context, teacher, id uuid.UUID, at time.Time) (Segment, error)
 
-	// StartTranscription marks a segment that is queued or transcribing as transcribing under a
-	// lease token and returns it. A segment in another state is returned unchanged.
-	// It fails with [ErrNotFound].
-	StartTranscription(ctx context.Context, id uuid.UUID, leaseToken string, attempts int, at time.Time) (Segment,
-		error)
+	// StartTranscription marks a segment as transcribing under a lease token and returns it, also
+	// one that has failed: its task runs again because somebody has retried it in the queue. A
+	// transcribed segment is returned unchanged. It fails with [ErrSuperseded] when a later round
+	// of the segment has begun, and with [ErrNotFound].
+	StartTranscription(ctx context.Context, id uuid.UUID, round int64, leaseToken string, attempts int,
+		at time.Time) (Segment, error)
 	// FinishTranscription stores the result of an attempt. It fails with [ErrSuperseded] unless the
 	// segment is transcribing under this lease token.
 	FinishTranscription(ctx context.Context, id uuid.UUID, leaseToken string, r TranscriptionResult,

@@ -66,8 +66,8 @@ func TestSweepDeletesAudioWithoutASegment(t *testing.T) {
 func TestSweepQueuesStuckSegmentsAgain(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
-	seg, _ := e.add(e.lesson(), "x")
-	_, err := e.store.StartTranscription(t.Context(), seg.ID, "dead", 1, e.clock.Now())
+	seg, task := e.add(e.lesson(), "x")
+	_, err := e.store.StartTranscription(t.Context(), seg.ID, task.Round, "dead", 1, e.clock.Now())
 	require.NoError(t, err)
 	e.clock.Add(2 * time.Hour)
 	require.NoError(t, e.Sweep(t.Context()))

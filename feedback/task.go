@@ -49,12 +49,16 @@ func (a Attempt) last() bool { return a.MaxAttempts > 0 && a.Number >= a.MaxAtte
 // otherwise count the attempt and try again. When RunTask returns, the segment's state agrees:
 // queued if there will be another attempt, failed if not.
 //
+// A task of a failed segment that the queue runs again, because somebody has retried its job there,
+// transcribes the segment as [Service.RetrySegment] would. After RetrySegment the older task can
+// only fail permanently, with [ErrSuperseded].
+//
 // If ctx ends during an attempt (the worker stops or loses its lease), the segment goes back to
 // queued, unless it was the last attempt and exceeded its deadline.
 func (s *Service) RunTask(ctx context.Context, t Task, a Attempt) error {
 	switch t.Kind {
 	case TaskTranscribe:
-		return s.transcribe(ctx, t.SegmentID, a)
+		return s.transcribe(ctx, t, a)
 	case TaskDeleteAudio:
 		return s.cfg.Audio.Delete(ctx, t.AudioKey)
 	}
@@ -83,15 +87,17 @@ func (s *Service) FailTask(ctx context.Context, t Task) error {
 // finishTimeout limits how long storing the result may take after the attempt's context has ended.
 const finishTimeout = 10 * time.Second
 
-func (s *Service) transcribe(ctx context.Context, segment uuid.UUID, a Attempt) error {
+func (s *Service) transcribe(ctx context.Context, t Task, a Attempt) error {
 	if s.cfg.Transcriber == nil {
 		return errors.New("feedback: no Transcriber is configured")
 	}
-	seg, err := s.store.StartTranscription(ctx, segment, a.LeaseToken, a.Number, s.now())
-	if errors.Is(err, ErrNotFound) {
+	seg, err := s.store.StartTranscription(ctx, t.SegmentID, t.Round, a.LeaseToken, a.Number, s.now())
+	switch {
+	case errors.Is(err, ErrNotFound):
 		return nil // deleted meanwhile
-	}
-	if err != nil {
+	case errors.Is(err, ErrSuperseded): // for ever: rounds only increase
+		return permanentError{public: "the newest task of the segment transcribes it, not this one", err: err}
+	case err != nil:
 		return err
 	}
 	if seg.State != SegmentTranscribing {

@@ -149,7 +149,7 @@ func TestFailTaskFailsTheSegment(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	seg, task := e.add(e.lesson(), "x")
-	_, err := e.store.StartTranscription(t.Context(), seg.ID, "died", 3, e.clock.Now())
+	_, err := e.store.StartTranscription(t.Context(), seg.ID, task.Round, "died", 3, e.clock.Now())
 	require.NoError(t, err)
 	require.NoError(t, e.FailTask(t.Context(), task))
 	got := e.get(seg)
@@ -174,13 +174,11 @@ func TestRetryIsNotUndoneByTheOldJob(t *testing.T) {
 	for name, settle := range map[string]func(e *env, old feedback.Task) error{
 		"reported as failed": func(e *env, old feedback.Task) error { return e.FailTask(t.Context(), old) },
 		"run again": func(e *env, old feedback.Task) error {
-			e.speech.answer = func(ctx context.Context, _ feedback.Audio) (feedback.Transcript, error) {
-				_, err := e.store.StartTranscription(ctx, old.SegmentID, "the retry's", 1, e.clock.Now())
-				return feedback.Transcript{}, err
-			}
-			require.ErrorIs(t,
-				e.RunTask(t.Context(), old, feedback.Attempt{LeaseToken: "late", Number: 5, MaxAttempts: 5}),
-				feedback.ErrSuperseded)
+			e.speech.answer = says("", errOrdinary)
+			err := e.RunTask(t.Context(), old, feedback.Attempt{LeaseToken: "late", Number: 1, MaxAttempts: 5})
+			require.ErrorIs(t, err, feedback.ErrSuperseded)
+			var p interface{ Permanent() bool }
+			require.True(t, errors.As(err, &p) && p.Permanent(), "no later attempt can do it")
 			return e.FailTask(t.Context(), old)
 		},
 	} {
@@ -201,6 +199,27 @@ func TestRetryIsNotUndoneByTheOldJob(t *testing.T) {
 			require.Equal(t, feedback.SegmentTranscribed, e.get(seg).State)
 		})
 	}
+}
+
+// An operator retries a failed job in the queue instead of the segment.
+func TestFailedTaskThatRunsAgainTranscribes(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	seg, task := e.add(e.lesson(), "x")
+	run := func(token string) error {
+		return e.RunTask(t.Context(), task, feedback.Attempt{LeaseToken: token, Number: 1, MaxAttempts: 1})
+	}
+	for _, token := range []string{"one", "two"} {
+		e.speech.answer = says("", errOrdinary)
+		require.Error(t, run(token))
+		require.Equal(t, feedback.SegmentFailed, e.get(seg).State)
+	}
+	e.speech.answer = says("hello", nil)
+	require.NoError(t, run("three"))
+	got := e.get(seg)
+	require.Equal(t, feedback.SegmentTranscribed, got.State)
+	require.Equal(t, "hello", got.Text)
+	require.Empty(t, got.Error)
 }
 
 func TestTranscriptIsInTheOrderOfSequences(t *testing.T) {

@@ -115,7 +115,7 @@ func profileDeletion(t *testing.T, f *fixture) {
 	_, err = f.Store.Segment(t.Context(), f.teacher, first.ID)
 	require.ErrorIs(t, err, feedback.ErrNotFound)
 	require.ErrorIs(t, f.Store.DeleteRecord(t.Context(), f.teacher, r.ID), feedback.ErrNotFound)
-	_, err = f.Store.StartTranscription(t.Context(), first.ID, "token", 1, f.tick())
+	_, err = f.Store.StartTranscription(t.Context(), first.ID, anyRound, "token", 1, f.tick())
 	require.ErrorIs(t, err, feedback.ErrNotFound)
 	_, err = f.Store.Segment(t.Context(), f.teacher, keptSegment.ID)
 	require.NoError(t, err)

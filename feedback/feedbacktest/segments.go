@@ -2,6 +2,7 @@ package feedbacktest
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"testing"
@@ -104,9 +105,12 @@ func (f *fixture) round(g feedback.Segment) int64 {
 	return tasks[0].Round
 }
 
+// anyRound is not before any round.
+const anyRound = math.MaxInt64
+
 func (f *fixture) begin(g feedback.Segment, token string) feedback.Segment {
 	f.t.Helper()
-	g, err := f.Store.StartTranscription(f.t.Context(), g.ID, token, 1, f.tick())
+	g, err := f.Store.StartTranscription(f.t.Context(), g.ID, anyRound, token, 1, f.tick())
 	require.NoError(f.t, err)
 	return g
 }
@@ -233,12 +237,23 @@ func transcriptionRetried(t *testing.T, f *fixture) {
 	got, err := f.Store.Segment(t.Context(), f.teacher, g.ID)
 	require.NoError(t, err)
 	stays(got)
+	_, err = f.Store.StartTranscription(t.Context(), g.ID, first, "late", 1, f.tick())
+	require.ErrorIs(t, err, feedback.ErrSuperseded, "the task of the first round runs again")
 	stays(f.begin(g, "two"))
 	stays(f.end(g, "two", feedback.TranscriptionResult{State: feedback.SegmentQueued, Error: "broke off",
 		Attempts: 1}))
 	got, err = f.Store.FailTranscription(t.Context(), g.ID, second, "given up", f.tick())
 	require.NoError(t, err)
 	require.Equal(t, feedback.SegmentFailed, got.State)
+
+	_, err = f.Store.StartTranscription(t.Context(), g.ID, first, "late", 1, f.tick())
+	require.ErrorIs(t, err, feedback.ErrSuperseded, "the task of the first round runs again")
+	got, err = f.Store.StartTranscription(t.Context(), g.ID, second, "three", 1, f.tick())
+	require.NoError(t, err, "the newest task runs again")
+	require.Equal(t, feedback.SegmentTranscribing, got.State)
+	require.Empty(t, got.Error)
+	require.Equal(t, "heard", f.end(got, "three",
+		feedback.TranscriptionResult{State: feedback.SegmentTranscribed, Text: "heard", Attempts: 1}).Text)
 }
 
 func transcriptionStuck(t *testing.T, f *fixture) {
@@ -260,7 +275,7 @@ func transcriptionStuck(t *testing.T, f *fixture) {
 	_, err = f.Store.FinishTranscription(t.Context(), stuck.ID, "one",
 		feedback.TranscriptionResult{State: feedback.SegmentTranscribed, Text: "late"}, f.tick())
 	require.ErrorIs(t, err, feedback.ErrSuperseded)
-	_, err = f.Store.StartTranscription(t.Context(), queued.ID, "two", 1, f.tick())
+	_, err = f.Store.StartTranscription(t.Context(), queued.ID, anyRound, "two", 1, f.tick())
 	require.NoError(t, err)
 }
 

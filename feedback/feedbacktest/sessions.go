@@ -175,7 +175,7 @@ func changesInOrder(t *testing.T, f *fixture) {
 	l := f.lesson(s)
 	g := f.segment(l, 0)
 	h := f.segment(l, 1)
-	_, err = f.Store.StartTranscription(t.Context(), g.ID, "token", 1, f.tick())
+	_, err = f.Store.StartTranscription(t.Context(), g.ID, anyRound, "token", 1, f.tick())
 	require.NoError(t, err)
 
 	events, revision, err := f.Store.Changes(t.Context(), f.teacher, s.ID, start)

@@ -78,12 +78,20 @@ func (s *Store) requeue(ctx context.Context, tx *sql.Tx, g *segment) error {
 
 // StartTranscription implements [feedback.Store].
 func (s *Store) StartTranscription(
-	ctx context.Context, id uuid.UUID, leaseToken string, attempts int, at time.Time,
+	ctx context.Context, id uuid.UUID, round int64, leaseToken string, attempts int, at time.Time,
 ) (feedback.Segment, error) {
 	return s.editSegment(ctx, "start transcription", id, at, func(_ context.Context, _ *sql.Tx, g *segment) error {
-		if g.waiting() {
-			g.State, g.Attempts, g.token = feedback.SegmentTranscribing, attempts, leaseToken
+		if g.State == feedback.SegmentTranscribed {
+			return nil
 		}
+		if g.round > round {
+			return &feedback.Error{Kind: feedback.ErrSuperseded,
+				Message: "the segment has been queued again since, with a newer task"}
+		}
+		if g.State == feedback.SegmentFailed {
+			g.Error = ""
+		}
+		g.State, g.Attempts, g.token = feedback.SegmentTranscribing, attempts, leaseToken
 		return nil
 	})
 }

@@ -1,0 +1,155 @@
+package server_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/examples/feedback-server/server"
+	"lessonkit.example/feedback/feedbackclient"
+	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/sqlitequeue"
+)
+
+// retried is a running server with one recording, whose recogniser can be switched.
+type retried struct {
+	t       *testing.T
+	server  *server.Server
+	client  feedbackclient.Client
+	session string
+	segment string
+	jobs    *jobqueue.Client
+	refuses atomic.Bool // the recogniser refuses every recording
+}
+
+// withFailedSegment returns a server whose only recording was refused by the recogniser.
+func withFailedSegment(t *testing.T) *retried {
+	f := &retried{t: t}
+	f.refuses.Store(true)
+	speech := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		if f.refuses.Load() {
+			http.Error(w, `{"error":{"message":"no speech in it"}}`, http.StatusUnprocessableEntity)
+			return
+		}
+		io.WriteString(w, `{"text":"heard"}`)
+	}))
+	t.Cleanup(speech.Close)
+	file := filepath.Join(t.TempDir(), "x.db")
+	f.server = newServer(t, server.RoleAll, map[string]string{
+		"DATABASE_URL": "sqlite:" + file, "ALLOW_DEVELOPMENT_USER_HEADER": "true",
+		"OPERATOR_PASSWORD": operatorPassword, "LOCAL_ASR_URL": speech.URL,
+	})
+	require.NoError(t, f.server.Migrate(t.Context()))
+	store, err := sqlitequeue.Open(file, sqlitequeue.Config{})
+	require.NoError(t, err)
+	t.Cleanup(func() { store.Close() })
+	f.jobs = jobqueue.NewClient(store)
+	f.client = feedbackclient.Development("http://"+serve(t, f.server), "someone")
+
+	profile, err := f.client.EnsureProfile(t.Context(), "Someone")
+	require.NoError(t, err)
+	session, err := f.client.OpenSession(t.Context(), profile.ID)
+	require.NoError(t, err)
+	f.session = session.ID
+	lesson, err := f.client.StartLesson(t.Context(), session.ID)
+	require.NoError(t, err)
+	audio, err := os.ReadFile("../../internal/demo/speech/lesson1-segment1.mp3")
+	require.NoError(t, err)
+	_, err = f.client.Upload(t.Context(), lesson.ID, 0, "a.mp3", audio)
+	require.NoError(t, err)
+	f.waitSegment("failed")
+	return f
+}
+
+// waitSegment waits until the segment is in the state.
+func (f *retried) waitSegment(state string) {
+	f.t.Helper()
+	require.Eventually(f.t, func() bool {
+		s, err := f.client.Session(context.Background(), f.session)
+		if err != nil || string(s.Lessons[0].Segments[0].State) != state {
+			return false
+		}
+		f.segment = s.Lessons[0].Segments[0].ID
+		return true
+	}, time.Minute, 10*time.Millisecond, state)
+}
+
+// waitJob waits until the only job with the state has n errors.
+func (f *retried) waitJob(state jobqueue.State, n int) *jobqueue.Job {
+	f.t.Helper()
+	var job *jobqueue.Job
+	require.Eventually(f.t, func() bool {
+		jobs, err := f.jobs.List(context.Background(), jobqueue.Filter{State: state, Kind: "transcribe"})
+		if err != nil || len(jobs) != 1 || len(jobs[0].Errors) != n {
+			return false
+		}
+		job = jobs[0]
+		return true
+	}, time.Minute, 10*time.Millisecond, state.String())
+	return job
+}
+
+// retryJob retries a job in the operator's page.
+func (f *retried) retryJob(id int64) {
+	f.t.Helper()
+	w := request(f.server, http.MethodPost, fmt.Sprintf("/jobs/%d/retry", id), basic("operator", operatorPassword))
+	require.Equal(f.t, http.StatusSeeOther, w.Code)
+	require.True(f.t, strings.HasSuffix(w.Header().Get("Location"), "note=retry"), w.Header())
+}
+
+func TestRetryOfAJobTranscribesItsFailedSegment(t *testing.T) {
+	t.Parallel()
+	f := withFailedSegment(t)
+	job := f.waitJob(jobqueue.StateFailed, 1)
+	f.retryJob(job.ID)
+	require.Equal(t, job.ID, f.waitJob(jobqueue.StateFailed, 2).ID, "it was refused once more")
+	f.waitSegment("failed")
+
+	f.refuses.Store(false)
+	f.retryJob(job.ID)
+	require.Equal(t, job.ID, f.waitJob(jobqueue.StateSucceeded, 2).ID)
+	f.waitSegment("transcribed")
+}
+
+func TestRetryOfAJobFailsAfterTheSegmentWasRetried(t *testing.T) {
+	t.Parallel()
+	f := withFailedSegment(t)
+	old := f.waitJob(jobqueue.StateFailed, 1)
+	retry := "/api/v1/audio-segments/" + f.segment + "/retry"
+	require.NoError(t, f.client.Call(t.Context(), http.MethodPost, retry, nil, nil))
+	require.Eventually(t, func() bool {
+		failed, err := f.jobs.List(t.Context(), jobqueue.Filter{State: jobqueue.StateFailed})
+		return err == nil && len(failed) == 2
+	}, time.Minute, 10*time.Millisecond, "the recogniser refuses the second job too")
+
+	f.refuses.Store(false)
+	f.retryJob(old.ID)
+	var errs []jobqueue.AttemptError
+	require.Eventually(t, func() bool {
+		job, err := f.jobs.Get(t.Context(), old.ID)
+		if err != nil || !job.State.Finished() || len(job.Errors) < 2 {
+			return false
+		}
+		require.Equal(t, jobqueue.StateFailed, job.State)
+		errs = job.Errors
+		return true
+	}, time.Minute, 10*time.Millisecond)
+	require.Contains(t, errs[1].Error, "queued again")
+	f.waitSegment("failed")
+
+	failed, err := f.jobs.List(t.Context(), jobqueue.Filter{State: jobqueue.StateFailed})
+	require.NoError(t, err)
+	f.retryJob(failed[0].ID)
+	f.waitSegment("transcribed")
+}
