@@ -2,8 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -28,20 +26,20 @@ func check(c *command, args []string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	p, found, err := c.checked(o)
+	projects, found, err := c.checked(o)
 	if err != nil {
 		return 0, err
 	}
 	// One fix may reveal another problem.
 	for pass := 0; *fix && pass < 5; pass++ {
-		changed, err := c.fix(p, found)
+		changed, err := c.fix(projects, found)
 		if err != nil {
 			return 0, err
 		}
 		if !changed {
 			break
 		}
-		if p, found, err = c.checked(o); err != nil {
+		if projects, found, err = c.checked(o); err != nil {
 			return 0, err
 		}
 	}
@@ -51,8 +49,11 @@ func check(c *command, args []string) (int, error) {
 	case "sarif":
 		err = report.SARIF(c.env.Stdout, found, lint.Rules())
 	default:
-		err = report.Text(c.env.Stdout, found,
-			report.TextOptions{Color: c.env.Color, Files: len(p.docs) + len(p.inlined)})
+		files := 0
+		for _, p := range projects {
+			files += len(p.docs) + len(p.inlined)
+		}
+		err = report.Text(c.env.Stdout, found, report.TextOptions{Color: c.env.Color, Files: files})
 	}
 	return exit(found.HasErrors()), err
 }
@@ -82,11 +83,20 @@ func (c *command) lintOptions(mode string, rules list) (o lint.Options, err erro
 	return o, nil
 }
 
-func (c *command) checked(o lint.Options) (*project, capability.Diagnostics, error) {
-	p, err := c.load(c.args)
+// checked reads the files and checks each application.
+func (c *command) checked(o lint.Options) ([]*project, capability.Diagnostics, error) {
+	projects, err := c.load(c.args)
 	if err != nil {
 		return nil, nil, err
 	}
+	var found capability.Diagnostics
+	for _, p := range projects {
+		found = append(found, p.check(o)...)
+	}
+	return projects, found, nil
+}
+
+func (p *project) check(o lint.Options) capability.Diagnostics {
 	o.Partial = !p.manifests.Whole()
 	found := slices.Clone(p.found)
 	if o.Mode == capability.ModeSchema {
@@ -103,56 +113,52 @@ func (c *command) checked(o lint.Options) (*project, capability.Diagnostics, err
 	if o.Mode != capability.ModeSchema {
 		found = append(found, lint.Check(p.inlined, p.manifests, o)...)
 	}
-	return p, found, nil
+	return found
 }
 
 // fix applies the fixes that are not guesses and reports whether it changed a file. Of overlapping
 // edits it makes the first; the next pass finds the others again.
-func (c *command) fix(p *project, found capability.Diagnostics) (changed bool, err error) {
-	for _, d := range p.docs {
-		var edits []capability.Edit
-		fixed := 0
-		for _, f := range found {
-			if f.File != d.Name() || f.Fix == nil || f.Fix.Guess {
+func (c *command) fix(projects []*project, found capability.Diagnostics) (changed bool, err error) {
+	for _, p := range projects {
+		for _, d := range p.docs {
+			text, fixed := fixed(d, found)
+			if fixed == 0 {
 				continue
 			}
-			if _, err := capability.Apply(d.Source(), slices.Concat(edits, f.Fix.Edits)); err == nil {
-				edits = append(edits, f.Fix.Edits...)
-				fixed++
+			if err := rewrite(d.Name(), p.within[d.Name()], text); err != nil {
+				return changed, err
 			}
+			changed = true
+			c.note("%s: %d changes made", d.Name(), fixed)
 		}
-		if fixed == 0 {
-			continue
-		}
-		text, err := capability.Apply(d.Source(), edits)
-		if err != nil {
-			return changed, err
-		}
-		if err := rewrite(d.Name(), text); err != nil {
-			return changed, err
-		}
-		changed = true
-		c.note("%s: %d changes made", d.Name(), fixed)
 	}
 	return changed, nil
 }
 
-// rewrite replaces the content of a file atomically.
-func rewrite(file, text string) error {
-	if target, err := filepath.EvalSymlinks(file); err == nil {
-		file = target // a link stays a link
+// fixed returns the text of a document with its fixes, and their number.
+func fixed(d *capability.Document, found capability.Diagnostics) (text string, count int) {
+	var edits []capability.Edit
+	for _, f := range found {
+		if f.File != d.Name() || f.Fix == nil || f.Fix.Guess || overlap(edits, f.Fix.Edits) {
+			continue
+		}
+		edits = append(edits, f.Fix.Edits...)
+		count++
 	}
-	mode := os.FileMode(0o644)
-	if info, err := os.Stat(file); err == nil {
-		mode = info.Mode().Perm()
+	text, err := capability.Apply(d.Source(), edits)
+	if err != nil {
+		return d.Source(), 0 // a fix whose own edits overlap
 	}
-	temporary := file + ".new"
-	if err := os.WriteFile(temporary, []byte(text), mode); err != nil {
-		return err
+	return text, count
+}
+
+func overlap(edits, more []capability.Edit) bool {
+	for _, a := range edits {
+		for _, b := range more {
+			if a.Start < b.End && b.Start < a.End {
+				return true
+			}
+		}
 	}
-	if err := os.Rename(temporary, file); err != nil {
-		os.Remove(temporary)
-		return err
-	}
-	return nil
+	return false
 }

@@ -38,10 +38,11 @@ const usage = `usage: capability COMMAND [FLAGS] [PATH...]
   schema   print the JSON Schema, with -manifest the one of a project
   fmt      print files in canonical form, with -w write them
 
-A PATH is a file (.json, .json5, .toml) or a folder; without one, the folders
-capabilities and src-tauri/capabilities are looked for. The manifests that the
-application's build writes to gen/schemas/acl-manifests.json, and the list of
-capabilities in tauri.conf.json, are found next to the folder.
+A PATH is a file (.json, .json5, .toml), a folder of files, an application or a
+folder above several; without one, the folders capabilities and
+src-tauri/capabilities are looked for. The manifests that the application's
+build writes to gen/schemas/acl-manifests.json, and the list of capabilities in
+tauri.conf.json, are found next to the folder. No link is followed out of it.
 
 "capability COMMAND -h" shows the flags of a command.
 `

@@ -233,10 +233,10 @@ func TestConfigurationOfAPlatform(t *testing.T) {
 
 func TestPaths(t *testing.T) {
 	t.Parallel()
-	dir := project(t, map[string]string{"real/a.json": sound, "app/src-tauri/x": ""})
-	require.NoError(t, os.Symlink(filepath.Join(dir, "real"), filepath.Join(dir, "app/src-tauri/capabilities")))
-	file := filepath.Join(dir, "real/a.json")
-	for _, paths := range [][]string{{filepath.Join(dir, "app")}, {file, dir + "/real/./a.json"},
+	dir := project(t, map[string]string{"app/shared/a.json": sound, "app/src-tauri/x": ""})
+	require.NoError(t, os.Symlink(filepath.Join("..", "shared"), filepath.Join(dir, "app/src-tauri/capabilities")))
+	file := filepath.Join(dir, "app/shared/a.json")
+	for _, paths := range [][]string{{filepath.Join(dir, "app")}, {file, dir + "/app/shared/./a.json"},
 		{file, filepath.Dir(file)}} {
 		code, out, errs := run(append([]string{"check"}, paths...)...)
 		require.Equal(t, cli.ExitClean, code, out+errs)

@@ -28,7 +28,7 @@ func diff(c *command, args []string) (int, error) {
 	var sides [2]*project
 	var compared [2]capdiff.Side
 	for i, path := range c.args {
-		if sides[i], err = c.load([]string{path}); err != nil {
+		if sides[i], err = c.loadOne([]string{path}); err != nil {
 			return 0, err
 		}
 		if _, err := c.policy(sides[i], platform, false); err != nil {

@@ -40,7 +40,7 @@ func (c *command) resolved(f *callerFlags) (*capability.Policy, capability.Calle
 			return nil, caller, fmt.Errorf("-url: %w", err)
 		}
 	}
-	p, err := c.load(c.args)
+	p, err := c.loadOne(c.args)
 	if err != nil {
 		return nil, caller, err
 	}

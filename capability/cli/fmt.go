@@ -2,7 +2,9 @@ package cli
 
 import (
 	"fmt"
+	"maps"
 
+	"lessonkit.example/capability"
 	"lessonkit.example/capability/format"
 	"lessonkit.example/capability/report"
 )
@@ -14,7 +16,7 @@ func formatFiles(c *command, args []string) (int, error) {
 	if err := c.parse(args, "[-w | -check] [PATH...]", "text", "json"); err != nil {
 		return 0, err
 	}
-	p, err := c.load(c.args)
+	projects, err := c.load(c.args)
 	if err != nil {
 		return 0, err
 	}
@@ -25,7 +27,13 @@ func formatFiles(c *command, args []string) (int, error) {
 	}
 	results := []result{}
 	changed := false
-	for _, d := range p.docs {
+	var docs []*capability.Document
+	within := make(map[string]string)
+	for _, p := range projects {
+		docs = append(docs, p.docs...)
+		maps.Copy(within, p.within)
+	}
+	for _, d := range docs {
 		text, err := format.Source(d)
 		if err != nil {
 			return 0, fmt.Errorf("%s is left as it is: %w", d.Name(), err)
@@ -39,12 +47,12 @@ func formatFiles(c *command, args []string) (int, error) {
 			}
 		case *write:
 			if r.Changed {
-				if err := rewrite(d.Name(), text); err != nil {
+				if err := rewrite(d.Name(), within[d.Name()], text); err != nil {
 					return 0, err
 				}
 			}
 		case c.format == "text":
-			if len(p.docs) > 1 {
+			if len(docs) > 1 {
 				fmt.Fprintf(c.env.Stdout, "==> %s <==\n", report.Printable(d.Name()))
 			}
 			fmt.Fprint(c.env.Stdout, text)

@@ -1,9 +1,7 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,8 +10,10 @@ import (
 	"lessonkit.example/capability"
 )
 
-// project contains the files that a command reads.
+// project contains the files of an application, or files that belong to none.
 type project struct {
+	root      string            // the application's folder, "" without one
+	within    map[string]string // by the name of a file: the folder that it must be in
 	docs      []*capability.Document
 	manifests *capability.Manifests
 	main      *capability.Document // the configuration and that of the platform, nil without one
@@ -22,205 +22,114 @@ type project struct {
 	found     capability.Diagnostics // in manifests and configuration
 }
 
-// load reads the capability files at paths, the manifests and the configuration. Without flags,
-// manifests and configuration are read from their usual places in a project.
-func (c *command) load(paths []string) (*project, error) {
+// load reads the capability files at paths, and for each application its manifests and its
+// configuration. Without flags, manifests and configuration are read from their usual places.
+func (c *command) load(paths []string) ([]*project, error) {
 	platform, err := c.target()
 	if err != nil {
 		return nil, err
 	}
 	if len(paths) == 0 {
-		app := appAt(".")
-		if app == "" {
-			return nil,
-				errors.New("there is no folder capabilities or src-tauri/capabilities here; name the files or " +
-					"the folder")
-		}
-		paths = []string{app}
-	}
-	p := &project{manifests: capability.CoreManifests()}
-	seen := make(map[string]bool)
-	for _, path := range paths {
-		files, err := filesAt(path)
+		app, err := here()
 		if err != nil {
 			return nil, err
 		}
-		for _, file := range files {
-			name, err := filepath.Abs(file)
-			if err != nil || seen[name] {
-				continue
-			}
-			seen[name] = true
-			d, err := read(file, capability.Parse)
-			if err != nil {
-				return nil, err
-			}
-			p.docs = append(p.docs, d)
-		}
+		paths = []string{app}
 	}
-	root := projectRoot(paths[0])
-	if err := c.loadManifests(p, root); err != nil {
-		return nil, err
-	}
-	if err := c.loadConfig(p, root, platform); err != nil {
-		return nil, err
-	}
-	if p.config() != nil {
-		if d := capability.Inlined(p.config()); len(d.Capabilities()) > 0 {
-			p.inlined = append(p.inlined, d)
-		}
-	}
-	return p, nil
-}
-
-func isDir(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
-}
-
-// appAt returns the folder of an application at a path: the one with its capabilities or its
-// configuration. It returns "" if there is none.
-func appAt(path string) string {
-	for _, dir := range []string{filepath.Join(path, "src-tauri"), path} {
-		if isDir(filepath.Join(dir, "capabilities")) || configAt(dir, "") != "" {
-			return dir
-		}
-	}
-	return ""
-}
-
-// filesAt returns the capability files of a path. An application may have none, because its
-// configuration may contain all capabilities.
-func filesAt(path string) ([]string, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, plainError(err)
-	}
-	if !info.IsDir() {
-		return []string{path}, nil
-	}
-	if app := appAt(path); app != "" {
-		path = filepath.Join(app, "capabilities")
-		if !isDir(path) {
-			return nil, nil
-		}
-	}
-	return filesBelow(path)
-}
-
-// filesBelow returns the files of a folder. Like the reference implementation, it skips folders
-// named schemas.
-func filesBelow(path string) ([]string, error) {
-	root := path + string(filepath.Separator) // with the separator a link is followed
-	var files []string
-	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
+	var projects []*project
+	seen := make(map[string]bool)
+	for _, path := range paths {
+		places, err := locate(path)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if entry.IsDir() {
-			if entry.Name() == "schemas" && name != root {
-				return filepath.SkipDir
+		for _, at := range places {
+			p := projectAt(&projects, at)
+			for _, file := range at.files {
+				name, err := filepath.Abs(file)
+				if err != nil || seen[name] {
+					continue
+				}
+				seen[name] = true
+				d, err := read(file, at.within, capability.Parse)
+				if err != nil {
+					return nil, err
+				}
+				p.docs = append(p.docs, d)
+				p.within[d.Name()] = at.within
 			}
-			return nil
-		}
-		switch filepath.Ext(name) {
-		case ".json", ".json5", ".toml":
-			files = append(files, name)
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, plainError(err)
-	}
-	if len(files) == 0 {
-		return nil, fmt.Errorf("there is no .json, .json5 or .toml file in %s", path)
-	}
-	return files, nil
-}
-
-// plainError leaves the name of the system call out of an error.
-func plainError(err error) error {
-	var path *fs.PathError
-	if errors.As(err, &path) {
-		return fmt.Errorf("%s: %w", path.Path, path.Err)
-	}
-	return err
-}
-
-// mostBytes limits the memory that a file takes; real files are far smaller.
-const mostBytes = 32 << 20
-
-func read(file string, parse func([]byte, capability.Options) *capability.Document) (*capability.Document, error) {
-	info, err := os.Stat(file)
-	if err == nil && info.Size() > mostBytes {
-		return nil, fmt.Errorf("%s has %d bytes; at most %d are read", file, info.Size(), mostBytes)
-	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return nil, plainError(err)
-	}
-	return parse(text, capability.Options{Name: filepath.ToSlash(file)}), nil
-}
-
-// projectRoot returns the folder that contains the capabilities folder.
-func projectRoot(path string) string {
-	if app := appAt(path); app != "" {
-		return app
-	}
-	absolute, err := filepath.Abs(path)
-	if err != nil {
-		return filepath.Dir(path)
-	}
-	for dir := absolute; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
-		if filepath.Base(dir) == "capabilities" {
-			return filepath.Dir(dir)
 		}
 	}
-	return ""
+	for _, p := range projects {
+		if err := c.loadManifests(p); err != nil {
+			return nil, err
+		}
+		if err := c.loadConfig(p, platform); err != nil {
+			return nil, err
+		}
+		if p.config() != nil {
+			if d := capability.Inlined(p.config()); len(d.Capabilities()) > 0 {
+				p.inlined = append(p.inlined, d)
+			}
+		}
+	}
+	return projects, nil
 }
 
-// shorten returns the name of a file relative to the working directory if the file is in or near
-// it.
-func shorten(file string) string {
-	if !filepath.IsAbs(file) {
-		return file
+// projectAt returns the project of a place, a new one if it is the first of its application.
+func projectAt(projects *[]*project, at place) *project {
+	root, _ := filepath.Abs(at.root)
+	for _, p := range *projects {
+		if known, _ := filepath.Abs(p.root); known == root && (p.root == "") == (at.root == "") {
+			return p
+		}
 	}
-	dir, err := os.Getwd()
+	p := &project{root: at.root, manifests: capability.CoreManifests(), within: map[string]string{"": at.within}}
+	*projects = append(*projects, p)
+	return p
+}
+
+// loadOne is load for commands that answer about one application.
+func (c *command) loadOne(paths []string) (*project, error) {
+	projects, err := c.load(paths)
 	if err != nil {
-		return file
+		return nil, err
 	}
-	relative, err := filepath.Rel(dir, file)
-	if err != nil || strings.HasPrefix(relative, filepath.Join("..", "..", "..")) {
-		return file
+	if len(projects) == 1 {
+		return projects[0], nil
 	}
-	return relative
+	var roots []string
+	for _, p := range projects {
+		roots = append(roots, p.root)
+	}
+	return nil, fmt.Errorf("there are %d applications; name one of them: %s", len(roots), strings.Join(roots, ", "))
 }
 
-func (c *command) loadManifests(p *project, root string) error {
+func (c *command) loadManifests(p *project) error {
 	for _, name := range c.manifests {
-		if err := c.loadManifest(p, name); err != nil {
+		if err := loadManifest(p, name, ""); err != nil {
 			return err
 		}
 	}
-	if len(c.manifests) > 0 || root == "" {
+	if len(c.manifests) > 0 || p.root == "" {
 		return nil
 	}
-	file := filepath.Join(root, "gen", "schemas", "acl-manifests.json")
+	file := filepath.Join(p.root, "gen", "schemas", "acl-manifests.json")
 	if _, err := os.Stat(file); err == nil {
-		if err := c.loadManifest(p, shorten(file)); err != nil {
+		if err := loadManifest(p, shorten(file), p.within[""]); err != nil {
 			return err
 		}
 	}
 	// An application with its own permissions has a manifest even before the build has written it,
 	// so its commands are checked.
-	own := filepath.Join(root, "permissions")
+	own := filepath.Join(p.root, "permissions")
 	if p.manifests.Get(capability.AppManifest) != nil || !isDir(own) {
 		return nil
 	}
-	return c.loadManifest(p, capability.AppManifest+"="+shorten(own))
+	return loadManifest(p, capability.AppManifest+"="+shorten(own), p.within[""])
 }
 
-func (c *command) loadManifest(p *project, name string) error {
+func loadManifest(p *project, name, within string) error {
 	plugin, file, named := strings.Cut(name, "=")
 	if !named {
 		file = name
@@ -228,9 +137,9 @@ func (c *command) loadManifest(p *project, name string) error {
 			return fmt.Errorf("-manifest %s: name the plugin of these permissions: PLUGIN=%s, or %s=%s for the "+
 				"application", name, file, capability.AppManifest, file)
 		}
-		text, err := os.ReadFile(file)
+		text, err := readFile(file, within)
 		if err != nil {
-			return plainError(err)
+			return err
 		}
 		p.found = append(p.found, p.manifests.Load(filepath.ToSlash(file), text)...)
 		return nil
@@ -238,12 +147,12 @@ func (c *command) loadManifest(p *project, name string) error {
 	files := []string{file}
 	if isDir(file) {
 		var err error
-		if files, err = filesBelow(file); err != nil {
+		if files, err = filesBelow(file, within); err != nil {
 			return err
 		}
 	}
 	for _, file := range files {
-		d, err := read(file, capability.ParseValue)
+		d, err := read(file, within, capability.ParseValue)
 		if err != nil {
 			return err
 		}
@@ -252,32 +161,15 @@ func (c *command) loadManifest(p *project, name string) error {
 	return nil
 }
 
-// configAt returns the configuration file in a folder, or the one for a platform. It tries the
-// names in the same order as the build.
-func configAt(dir string, platform capability.Platform) string {
-	names := []string{"tauri.conf.json", "tauri.conf.json5", "Tauri.toml"}
-	if platform != "" {
-		of := strings.ToLower(string(platform))
-		names = []string{"tauri." + of + ".conf.json", "tauri." + of + ".conf.json5", "Tauri." + of + ".toml"}
-	}
-	for _, name := range names {
-		file := filepath.Join(dir, name)
-		if info, err := os.Stat(file); err == nil && !info.IsDir() {
-			return file
-		}
-	}
-	return ""
-}
-
-func (c *command) loadConfig(p *project, root string, platform capability.Platform) error {
-	if c.config == "none" || c.config == "" && root == "" {
+func (c *command) loadConfig(p *project, platform capability.Platform) error {
+	if c.config == "none" || c.config == "" && p.root == "" {
 		return nil
 	}
-	readConfig := func(file string) (*capability.Document, error) {
+	readConfig := func(file, within string) (*capability.Document, error) {
 		if file == "" {
 			return nil, nil
 		}
-		d, err := read(file, capability.ParseValue)
+		d, err := read(file, within, capability.ParseValue)
 		if err == nil {
 			p.found = append(p.found, d.Check(capability.ModeReference)...)
 		}
@@ -285,19 +177,20 @@ func (c *command) loadConfig(p *project, root string, platform capability.Platfo
 	}
 	var err error
 	if c.config != "" {
-		p.main, err = readConfig(c.config)
+		p.main, err = readConfig(c.config, "")
 		return err
 	}
-	if p.main, err = readConfig(shorten(configAt(root, ""))); err != nil || p.main == nil {
+	within := p.within[""]
+	if p.main, err = readConfig(shorten(configAt(p.root, "")), within); err != nil || p.main == nil {
 		return err
 	}
 	if platform != "" {
-		p.special, err = readConfig(shorten(configAt(root, platform)))
+		p.special, err = readConfig(shorten(configAt(p.root, platform)), within)
 		return err
 	}
 	for _, platform := range capability.Platforms() {
-		if file := shorten(configAt(root, platform)); file != "" {
-			if d, err := read(file, capability.ParseValue); err == nil && capability.Configured(d).Exists() {
+		if file := shorten(configAt(p.root, platform)); file != "" {
+			if d, err := read(file, within, capability.ParseValue); err == nil && capability.Configured(d).Exists() {
 				c.note("%s lists other capabilities; with -platform %s they count", file, platform)
 			}
 		}

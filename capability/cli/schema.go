@@ -18,7 +18,7 @@ func schema(c *command, args []string) (int, error) {
 	text := capability.Schema()
 	if len(c.manifests) > 0 {
 		p := &project{manifests: capability.CoreManifests()}
-		if err := c.loadManifests(p, ""); err != nil {
+		if err := c.loadManifests(p); err != nil {
 			return 0, err
 		}
 		if err := p.found.Err(); err != nil {
