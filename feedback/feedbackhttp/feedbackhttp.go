@@ -57,14 +57,11 @@ type Config struct {
 // if Config.Authenticate is nil.
 func Handler(c Config) http.Handler {
 	mux := http.NewServeMux()
-	o := httpapi.Options{
-		Title: "Teaching feedback", Version: "1", BearerScheme: c.SecurityScheme,
+	api := httpapi.New(mux, httpapi.Options{
+		Title: "Teaching feedback", Version: "1", BearerScheme: c.SecurityScheme, BasePath: c.BasePath,
 		Description: "Students' profiles, feedback records, and voice sessions with background transcription.",
-	}
-	if c.BasePath != "" {
-		o.Servers = []string{c.BasePath}
-	}
-	Register(huma.NewGroup(httpapi.New(mux, o), "/api/v1"), c)
+	})
+	Register(huma.NewGroup(api, "/api/v1"), c)
 	return httpapi.Wrap(mux, httpapi.WrapOptions{Logger: c.Logger})
 }
 

@@ -5,8 +5,10 @@ package httpapi
 
 import (
 	"cmp"
+	"fmt"
 	"net/http"
 	"reflect"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
@@ -17,9 +19,9 @@ type Options struct {
 	// Title, Version and Description appear in the OpenAPI document.
 	Title, Version, Description string
 
-	// Servers are base URLs in the document, for handlers that are mounted below a path. Defaults
-	// to none: paths are absolute.
-	Servers []string
+	// BasePath is the path that the handler is mounted below, such as "/teach". It is the server in
+	// the document. Defaults to the root.
+	BasePath string
 
 	// BearerScheme is the name of the security scheme of operations that require a bearer token.
 	// Defaults to "bearer".
@@ -32,15 +34,13 @@ type Options struct {
 func New(mux *http.ServeMux, o Options) huma.API {
 	config := huma.DefaultConfig(o.Title, o.Version)
 	config.Info.Description = o.Description
+	config.OpenAPIPath = ""  // ours keeps the order of the operations
 	config.DocsPath = ""     // its page needs a CDN
 	config.SchemasPath = ""  // with CreateHooks:
 	config.CreateHooks = nil // no $schema links in answers
 	config.RejectUnknownQueryParameters = true
 	config.Formats = map[string]huma.Format{"application/json": strictJSON, "json": strictJSON}
-	config.OpenAPIPath = "/openapi"
-	for _, url := range o.Servers {
-		config.Servers = append(config.Servers, &huma.Server{URL: url})
-	}
+	config.Servers = []*huma.Server{{URL: cmp.Or(o.BasePath, "/")}}
 	config.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
 		cmp.Or(o.BearerScheme, "bearer"): {
 			Type: "http", Scheme: "bearer", Description: "A session token, as sign-in returns it.",
@@ -49,6 +49,10 @@ func New(mux *http.ServeMux, o Options) huma.API {
 	// Huma's own errors appear as ours in the document and in answers.
 	config.Components.Schemas.RegisterTypeAlias(reflect.TypeFor[huma.ErrorModel](), reflect.TypeFor[Problem]())
 	config.Transformers = []huma.Transformer{toProblem}
+	config.Components.Schemas.Schema(reflect.TypeFor[Problem](), true, "")
+	doc := &document{oapi: config.OpenAPI}
+	config.OnAddOperation = append(config.OnAddOperation, doc.complete)
+	mux.HandleFunc("GET /openapi.json", doc.handler())
 	return humago.New(mux, config)
 }
 
@@ -68,12 +72,28 @@ func toProblem(ctx huma.Context, _ string, v any) (any, error) {
 			p.Detail = internalDetail
 			return p.forRequest(ctx.Context()), nil
 		}
-		for _, d := range e.Errors {
+		for i, d := range e.Errors {
+			if i == maxFields {
+				p.WithField("", fmt.Sprintf("and %d more", len(e.Errors)-maxFields))
+				break
+			}
 			if d != nil { // without d.Value, which is what the client sent
-				p.WithField(d.Location, d.Message)
+				p.WithField(cut(d.Location), cut(d.Message))
 			}
 		}
 		return p.forRequest(ctx.Context()), nil
 	}
 	return v, nil
+}
+
+const (
+	maxFields = 20  // invalid fields that an answer lists
+	maxEcho   = 200 // bytes of a location or a message, which contain names that a client sent
+)
+
+func cut(s string) string {
+	if len(s) <= maxEcho {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxEcho], "") + "…"
 }

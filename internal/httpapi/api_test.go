@@ -1,16 +1,21 @@
 package httpapi_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
@@ -22,7 +27,15 @@ import (
 type thing struct {
 	Name string   `json:"name" minLength:"1" maxLength:"10"`
 	Tags []string `json:"tags" nullable:"false"`
+	When month    `json:"when,omitzero"`
 }
+
+// month is a type that refuses values which its schema allows.
+type month struct{ time.Month }
+
+func (month) Schema(huma.Registry) *huma.Schema { return &huma.Schema{Type: "string"} }
+
+func (m *month) UnmarshalText([]byte) error { return errors.New("not a month") }
 
 type thingInput struct {
 	Body thing
@@ -129,6 +142,10 @@ func TestErrorsAreProblems(t *testing.T) {
 			"body.tags"},
 		{"no body", "POST", "/api/v1/things", "application/json", ``, 400, "malformed_request", ""},
 		{"wrong content type", "POST", "/api/v1/things", "text/csv", `SECRET`, 415, "unsupported_media_type", ""},
+		{"malformed query", "GET", "/api/v1/things?query=%zz", "", "", 400, "malformed_request", ""},
+		{"malformed query of an unknown path", "GET", "/nowhere?%zz", "", "", 400, "malformed_request", ""},
+		{"value that only the type refuses", "POST", "/api/v1/things", "application/json",
+			`{"name":"a","tags":[],"when":"SECRET"}`, 422, "invalid_fields", "body"},
 		{"query out of range", "GET", "/api/v1/things?limit=9", "", "", 422, "invalid_fields", "query.limit"},
 		{"unknown query parameter", "GET", "/api/v1/things?lmit=2", "", "", 422, "invalid_fields", "query.lmit"},
 		{"a handler's problem", "POST", "/api/v1/things", "application/json", `{"name":"gone","tags":[]}`, 409,
@@ -152,6 +169,7 @@ func TestErrorsAreProblems(t *testing.T) {
 			require.NotContains(t, w.Body.String(), "SECRET", "what was sent is not echoed")
 			require.NotContains(t, w.Body.String(), "bob", "causes are not shown")
 			require.NotContains(t, w.Body.String(), "dropped it")
+			require.NotRegexp(t, `httpapi|Go |\.thing`, w.Body.String(), "Go types are not shown")
 		})
 	}
 }
@@ -230,17 +248,125 @@ func TestDocumentSpeaksOfProblems(t *testing.T) {
 	var doc struct {
 		OpenAPI string
 		Paths   map[string]map[string]struct {
+			Responses map[string]struct {
+				Ref     string `json:"$ref"`
+				Content map[string]any
+			}
+		}
+		Components struct {
+			Schemas   map[string]any
 			Responses map[string]struct{ Content map[string]any }
 		}
-		Components struct{ Schemas map[string]any }
 	}
 	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &doc))
 	require.Equal(t, "3.1.0", doc.OpenAPI)
 	require.Contains(t, doc.Components.Schemas, "Problem")
 	require.NotContains(t, doc.Components.Schemas, "ErrorModel")
-	require.Contains(t, doc.Paths["/api/v1/things/{name}/file"]["put"].Responses["413"].Content,
-		"application/problem+json", "a stream under a group")
+	require.Equal(t, "#/components/responses/RequestEntityTooLarge",
+		doc.Paths["/api/v1/things/{name}/file"]["put"].Responses["413"].Ref, "a stream under a group")
+	require.Contains(t, doc.Components.Responses["RequestEntityTooLarge"].Content, "application/problem+json")
 	require.Contains(t, doc.Paths["/api/v1/things"]["post"].Responses["default"].Content, "application/problem+json")
+}
+
+// TestDocumentKeepsTheOrderOfTheOperations: a reference page shows them as the document has them.
+func TestDocumentKeepsTheOrderOfTheOperations(t *testing.T) {
+	t.Parallel()
+	mux := http.NewServeMux()
+	api := httpapi.New(mux, httpapi.Options{Title: "order", Version: "1"})
+	handler := func(huma.Context) (int, any, error) { return 204, nil, nil }
+	form := map[string]*huma.MediaType{"audio/*": {}, "multipart/form-data": {}}
+	for _, path := range []string{"/start", "/finish", "/again"} {
+		httpapi.Stream(api, huma.Operation{OperationID: path[1:], Method: "POST", Path: path,
+			RequestBody: &huma.RequestBody{Content: form}}, handler)
+	}
+	text := do(mux, "GET", "/openapi.json", "", nil).Body.String()
+	at := func(s string) int {
+		require.Contains(t, text, s)
+		return strings.Index(text, s)
+	}
+	require.Less(t, at(`"/start":`), at(`"/finish":`))
+	require.Less(t, at(`"/finish":`), at(`"/again":`))
+	require.Less(t, at(`"multipart/form-data":`), at(`"audio/*":`), "what tools choose first")
+	require.Contains(t, text, `"servers":[{"url":"/"}]`)
+}
+
+func TestAnswersInJSONAreNotStored(t *testing.T) {
+	t.Parallel()
+	h, _ := server(t, io.Discard)
+	for path, cache := range map[string]string{
+		"/api/v1/things": "no-store", "/api/v1/things?x=1": "no-store", "/nowhere": "no-store", "/?%zz": "no-store",
+		"/openapi.json": "no-cache",
+	} {
+		w := do(h, "GET", path, "", nil)
+		require.Equal(t, cache, w.Header().Get("Cache-Control"), path)
+		require.Equal(t, "nosniff", w.Header().Get("X-Content-Type-Options"), path)
+	}
+}
+
+func TestCacheBustersAreIgnored(t *testing.T) {
+	t.Parallel()
+	h, _ := server(t, io.Discard)
+	for _, query := range []string{"_=1", "_t=1&limit=2", "limit=2&_timestamp=1&_t", "_%20x=1"} {
+		require.Equal(t, 200, do(h, "GET", "/api/v1/things?"+query, "", nil).Code, query)
+	}
+	require.Equal(t, 422, do(h, "GET", "/api/v1/things?_t=1&limit=9", "", nil).Code)
+	require.Equal(t, 422, do(h, "GET", "/api/v1/things?t=1", "", nil).Code)
+	require.Equal(t, 422,
+		do(h, "POST", "/api/v1/things?_t=1", "application/json", strings.NewReader(`{"name":"a","tags":[]}`)).Code)
+}
+
+// TestMalformedChunksAre400: the body cannot be read, which is not the server's fault.
+func TestMalformedChunksAre400(t *testing.T) {
+	t.Parallel()
+	var log lockedBuffer
+	h, _ := server(t, &log)
+	s := httptest.NewServer(h)
+	defer s.Close()
+	conn, err := net.Dial("tcp", s.Listener.Addr().String())
+	require.NoError(t, err)
+	defer conn.Close()
+	fmt.Fprint(conn, "POST /api/v1/things HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"+
+		"Transfer-Encoding: chunked\r\nConnection: close\r\n\r\nnot a length\r\n{}\r\n0\r\n\r\n")
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	var p httpapi.Problem
+	require.NoError(t, json.NewDecoder(resp.Body).Decode(&p))
+	require.Equal(t, 400, resp.StatusCode)
+	require.Equal(t, "malformed_request", p.Code)
+	s.Close() // waits for the line in the log
+	require.Contains(t, log.String(), `"status":400`)
+	require.NotContains(t, log.String(), `"level":"ERROR"`)
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.Buffer.Write(p)
+}
+
+// TestErrorsAreShort: names that a client sends are cut, and so is a long list of them.
+func TestErrorsAreShort(t *testing.T) {
+	t.Parallel()
+	h, _ := server(t, io.Discard)
+	long := strings.Repeat("x", 100_000)
+	w := do(h, "POST", "/api/v1/things", "application/json", strings.NewReader(`{"name":"a","tags":[],"`+long+`":1}`))
+	require.Equal(t, 422, w.Code)
+	require.Less(t, w.Body.Len(), 2000)
+	many := &strings.Builder{}
+	for i := range 1000 {
+		fmt.Fprintf(many, `,"x%d":1`, i)
+	}
+	w = do(h, "POST", "/api/v1/things", "application/json", strings.NewReader(`{"name":"a","tags":[]`+many.String()+`}`))
+	p := problem(t, w)
+	require.Len(t, p.Errors, 21)
+	require.Contains(t, p.Errors[20].Message, "980 more")
+	require.Equal(t, 422, do(h, "GET", "/api/v1/things?"+long+"=1", "", nil).Code)
 }
 
 func TestPanicAfterTheAnswerBeganCutsTheConnection(t *testing.T) {

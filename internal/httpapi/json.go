@@ -16,9 +16,14 @@ var strictJSON = huma.Format{
 	Unmarshal: func(data []byte, v any) error {
 		err := json.Unmarshal(data, v, json.RejectUnknownMembers(true))
 		var fault *json.SemanticError
-		if errors.Is(err, json.ErrUnknownName) && errors.As(err, &fault) {
+		switch {
+		case !errors.As(err, &fault):
+			return err
+		case errors.Is(err, json.ErrUnknownName):
 			return fmt.Errorf("unexpected property %q", fault.JSONPointer)
+		case fault.Err != nil:
+			return fmt.Errorf("the value of %q is not valid: %w", fault.JSONPointer, fault.Err)
 		}
-		return err
+		return fmt.Errorf("the value of %q is of the wrong type", fault.JSONPointer) // without our Go type
 	},
 }

@@ -21,6 +21,9 @@ type Problem struct {
 	Instance string       `json:"instance,omitempty" doc:"The request id, as in the X-Request-Id header and the log."`
 	Errors   []FieldError `json:"errors,omitempty" nullable:"false" doc:"The fields that are not valid."`
 
+	// RetryAfterSeconds repeats the header for clients that cannot read headers.
+	RetryAfterSeconds int `json:"retry_after_seconds,omitempty" doc:"As in the Retry-After header."`
+
 	cause   error
 	headers http.Header
 }
@@ -61,10 +64,11 @@ func (p *Problem) WithHeader(key, value string) *Problem {
 	return p
 }
 
-// WithRetryAfter adds a Retry-After header of d, rounded up to whole seconds, at least one.
+// WithRetryAfter adds a Retry-After header of d, rounded up to whole seconds, at least one, and
+// repeats it in the body.
 func (p *Problem) WithRetryAfter(d time.Duration) *Problem {
-	seconds := max(1, int((d+time.Second-1)/time.Second))
-	return p.WithHeader("Retry-After", strconv.Itoa(seconds))
+	p.RetryAfterSeconds = max(1, int((d+time.Second-1)/time.Second))
+	return p.WithHeader("Retry-After", strconv.Itoa(p.RetryAfterSeconds))
 }
 
 // WithCause adds the underlying error, which is logged but not shown.
@@ -137,6 +141,7 @@ func WriteError(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	h.Del("Content-Length")
 	h.Set("Content-Type", problemJSON)
+	setCommonHeaders(h)
 	w.WriteHeader(p.Status)
 	w.Write(append(body, '\n'))
 }

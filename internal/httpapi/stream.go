@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"net/http"
 	"reflect"
 	"strconv"
 
@@ -13,16 +12,12 @@ import (
 // op.Errors as a [Problem]. The handler sets the deadline and the limit of the body. It returns the
 // value to send as JSON, or a nil body if it has answered itself or there is nothing to send.
 func Stream(api huma.API, op huma.Operation, handler func(ctx huma.Context) (status int, body any, err error)) {
-	problem := &huma.MediaType{Schema: &huma.Schema{Ref: "#/components/schemas/Problem"}}
 	api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[Problem](), true, "")
 	if op.Responses == nil {
 		op.Responses = map[string]*huma.Response{}
 	}
 	for _, status := range op.Errors {
-		op.Responses[strconv.Itoa(status)] = &huma.Response{
-			Description: http.StatusText(status),
-			Content:     map[string]*huma.MediaType{problemJSON: problem},
-		}
+		op.Responses[strconv.Itoa(status)] = problemResponse(status)
 	}
 	if documenter, ok := api.(huma.OperationDocumenter); ok {
 		documenter.DocumentOperation(&op) // a group, which adds its prefix

@@ -5,8 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"maps"
 	"net/http"
+	"net/url"
 	"regexp"
 	"runtime/debug"
 	"strings"
@@ -28,8 +31,10 @@ type WrapOptions struct {
 
 // Wrap adds what every server needs to a handler: a request id (the client's X-Request-Id if it is
 // short and plain), panics and the mux's own 404 and 405 as problems, deadlines for slow clients,
-// and a line in the log for each request, which contains no query, headers or bodies. Middleware
-// between Wrap and the mux must not copy the request, in which the mux records the route.
+// and a line in the log for each request, which contains no query, headers or bodies. A query that
+// cannot be parsed is answered 400; names that begin with "_", which clients add to the query of a
+// GET to avoid caches, are removed. JSON is not stored by caches unless the handler says otherwise.
+// Middleware between Wrap and the mux must not copy the request, in which the mux records the route.
 func Wrap(h http.Handler, o WrapOptions) http.Handler {
 	log := cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -41,6 +46,8 @@ func Wrap(h http.Handler, o WrapOptions) http.Handler {
 		if r.Body != nil && r.Body != http.NoBody {
 			limitBody(w, unreadBody)
 			defer limitBody(w, leftBody)
+			rec.body = &body{ReadCloser: r.Body}
+			r.Body = rec.body
 		}
 		defer func() {
 			if v := recover(); v != nil {
@@ -65,8 +72,44 @@ func Wrap(h http.Handler, o WrapOptions) http.Handler {
 			}
 			info.log(log, r, status)
 		}()
+		if err := cleanQuery(r); err != nil {
+			WriteError(rec, r, err)
+			return
+		}
 		h.ServeHTTP(rec, r)
 	})
+}
+
+// cleanQuery removes names that begin with "_" from the query of a GET.
+func cleanQuery(r *http.Request) error {
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return Error(http.StatusBadRequest, codeOf(http.StatusBadRequest),
+			"the query of the address cannot be parsed: a % must be followed by two hexadecimal digits, "+
+				"and parameters are separated by &")
+	}
+	if r.Method != http.MethodGet || !strings.Contains(r.URL.RawQuery, "_") {
+		return nil
+	}
+	maps.DeleteFunc(query, func(name string, _ []string) bool { return strings.HasPrefix(name, "_") })
+	clean := *r.URL
+	clean.RawQuery = query.Encode()
+	r.URL = &clean
+	return nil
+}
+
+// body keeps the error of a body that cannot be read, which is the client's fault.
+type body struct {
+	io.ReadCloser
+	err error
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil && err != io.EOF {
+		b.err = err
+	}
+	return n, err
 }
 
 const (
@@ -162,6 +205,7 @@ func requestID(r *http.Request) string {
 type recorder struct {
 	http.ResponseWriter
 	request  *http.Request
+	body     *body // of the request; nil if it has none
 	status   int
 	replaced bool // the handler's body is discarded
 }
@@ -170,10 +214,17 @@ func (w *recorder) WriteHeader(status int) {
 	if w.status != 0 {
 		return
 	}
+	w.limitWrite()
+	if status == http.StatusInternalServerError && w.body != nil && w.body.err != nil {
+		// Huma's answer to a body that it cannot read, such as one with malformed chunks.
+		w.status, w.replaced = http.StatusBadRequest, true
+		WriteError(w.ResponseWriter, w.request, Error(w.status, codeOf(w.status), "the body cannot be read"))
+		return
+	}
 	if status >= 200 {
 		w.status = status
+		setCommonHeaders(w.Header())
 	}
-	w.limitWrite()
 	plain := strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain")
 	if plain && (status == http.StatusNotFound || status == http.StatusMethodNotAllowed) {
 		w.replaced = true
@@ -185,6 +236,14 @@ func (w *recorder) WriteHeader(status int) {
 		return
 	}
 	w.ResponseWriter.WriteHeader(status)
+}
+
+// setCommonHeaders sets the headers that every answer has, unless its handler has set them.
+func setCommonHeaders(h http.Header) {
+	h.Set("X-Content-Type-Options", "nosniff")
+	if h.Get("Cache-Control") == "" && strings.HasSuffix(h.Get("Content-Type"), "json") {
+		h.Set("Cache-Control", "no-store")
+	}
 }
 
 func (w *recorder) Write(p []byte) (int, error) {
