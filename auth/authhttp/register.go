@@ -59,6 +59,9 @@ type meOutput struct {
 // /auth/me and POST /auth/logout. Each call of Register has its own rate limit, in memory.
 func Register(api huma.API, c Config) {
 	o := &operations{api: api, service: c.Service, limit: newLimiter(c), trusted: c.TrustedProxies}
+	api.OpenAPI().Tags = append(api.OpenAPI().Tags, &huma.Tag{
+		Name: "Sign-in", Description: "Sessions of teachers, by the login of a mini program.",
+	})
 	security := []map[string][]string{{cmp.Or(c.SecurityScheme, "bearer"): {}}}
 
 	huma.Register(api, huma.Operation{
@@ -69,10 +72,11 @@ func Register(api huma.API, c Config) {
 		Description: "Exchanges the one-time code of a mini program for a session. " +
 			"If a bearer token of the same teacher is sent, its session ends.",
 		Tags:         []string{"Sign-in"},
+		Security:     []map[string][]string{}, // none is required
 		MaxBodyBytes: maxLoginBody,
 		Errors: []int{
-			http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusRequestEntityTooLarge,
-			http.StatusUnprocessableEntity, http.StatusTooManyRequests, http.StatusInternalServerError,
+			http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusRequestTimeout,
+			http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity, http.StatusTooManyRequests, http.StatusInternalServerError,
 			http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout,
 		},
 		Middlewares: huma.Middlewares{o.requireService, o.requireRate, o.keepToken},

@@ -19,6 +19,7 @@ import (
 	"lessonkit.example/auth/authtest"
 	"lessonkit.example/auth/miniapp"
 	"lessonkit.example/auth/sqlstore"
+	"lessonkit.example/internal/httpapi/apitest"
 	"lessonkit.example/internal/testclock"
 )
 
@@ -87,6 +88,7 @@ func do(t *testing.T, h http.Handler, method, path, body string, header ...strin
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
 	out := reply{Response: w.Result(), text: w.Body.String()}
+	apitest.Parse(t, document(t)).Check(t, r, out.StatusCode, out.Header)
 	if strings.Contains(out.Header.Get("Content-Type"), "json") {
 		require.NoError(t, json.Unmarshal([]byte(out.text), &out.json), out.text)
 	}

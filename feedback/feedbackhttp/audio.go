@@ -40,20 +40,26 @@ func (s *server) registerAudio(api huma.API) {
 		Method: http.MethodGet, Path: "/audio-segments/{segment_id}/audio", OperationID: "get-segment-audio",
 		Tags: []string{segmentsTag}, Summary: "Listen to a segment",
 		Description: "The recording as it was sent, or as a WAV file if raw samples were. Ranges are supported.",
-		Errors: []int{
-			http.StatusNotFound, http.StatusPreconditionFailed, http.StatusRequestedRangeNotSatisfiable,
-		},
+		Errors:      []int{http.StatusNotFound},
 		Parameters: []*huma.Param{pathParam("segment_id"), {
-			Name: "Range", In: "header", Description: "The bytes to answer.",
-			Schema: &huma.Schema{Type: "string"}, Example: "bytes=0-1023",
+			Name: "Range", In: "header", Description: "The bytes to answer, as in bytes=0-1023.",
+			Schema: &huma.Schema{Type: "string"},
 		}},
 		Responses: map[string]*huma.Response{
-			"200": {Description: "The recording", Content: map[string]*huma.MediaType{"audio/*": binary}},
+			"200": {
+				Description: "The recording", Headers: audioHeaders("Accept-Ranges", "Content-Disposition"),
+				Content: map[string]*huma.MediaType{"audio/*": binary},
+			},
 			"206": {
 				Description: "A part of the recording, or several if several ranges were requested",
+				Headers:     audioHeaders("Accept-Ranges", "Content-Disposition", "Content-Range"),
 				Content:     map[string]*huma.MediaType{"audio/*": binary, "multipart/byteranges": binary},
 			},
-			"304": {Description: "Not changed"},
+			"304": {Description: "Not changed", Headers: audioHeaders("Content-Disposition")},
+			"412": problemWith(api, "Not the recording of If-Match",
+				audioHeaders("Accept-Ranges", "Content-Disposition")),
+			"416": problemWith(api, "Not bytes of the recording",
+				audioHeaders("Accept-Ranges", "Content-Disposition", "Content-Range")),
 		},
 	})
 	httpapi.Stream(api, op, func(ctx huma.Context) (int, any, error) {
@@ -80,6 +86,30 @@ func (s *server) registerAudio(api huma.API) {
 		http.ServeContent(&rangeProblems{ResponseWriter: w, api: api, ctx: ctx}, r, "", time.Time{}, f)
 		return 0, nil, nil
 	})
+}
+
+// audioHeaders documents the headers of an answer about a recording.
+func audioHeaders(more ...string) map[string]*huma.Param {
+	headers := map[string]*huma.Param{
+		"ETag":          textHeader("The SHA-256 of the recording, for If-None-Match and If-Range."),
+		"Cache-Control": textHeader("private, no-cache"),
+	}
+	for _, name := range more {
+		headers[name] = textHeader("By RFC 9110 and RFC 6266.")
+	}
+	return headers
+}
+
+func textHeader(description string) *huma.Param {
+	return &huma.Param{Description: description, Schema: &huma.Schema{Type: "string"}}
+}
+
+// problemWith documents a problem with headers of its own.
+func problemWith(api huma.API, description string, headers map[string]*huma.Param) *huma.Response {
+	return &huma.Response{
+		Description: description, Headers: headers,
+		Content: map[string]*huma.MediaType{"application/problem+json": {Schema: schemaOf[httpapi.Problem](api)}},
+	}
 }
 
 // rangeProblems answers a range that cannot be served, or an If-Match that does not match, with a

@@ -38,6 +38,7 @@ func TestAnswersToErrorsOfAuthenticate(t *testing.T) {
 			t.Parallel()
 			calls := 0
 			one := *e
+			one.document = nil // it has not the statuses of the embedding program
 			one.t, one.handler = t, feedbackhttp.Handler(feedbackhttp.Config{Service: e.svc,
 				Authenticate: func(context.Context, http.Header) (uuid.UUID, error) {
 					calls++

@@ -23,6 +23,7 @@ import (
 	"lessonkit.example/feedback/feedbackhttp"
 	"lessonkit.example/feedback/feedbacktest"
 	"lessonkit.example/feedback/sqlstore"
+	"lessonkit.example/internal/httpapi/apitest"
 	"lessonkit.example/internal/pgtest"
 	"lessonkit.example/internal/testclock"
 )
@@ -31,6 +32,7 @@ import (
 type env struct {
 	t        *testing.T
 	handler  http.Handler
+	document *apitest.Document // every answer is checked against it, unless it is nil
 	svc      *feedback.Service
 	store    *sqlstore.Store
 	db       *sql.DB // a connection of the test's own
@@ -113,7 +115,8 @@ func engines(t *testing.T, test func(t *testing.T, e *env)) {
 func newEnv(t *testing.T, url string) *env {
 	t.Helper()
 	e := &env{t: t, speech: &speech{}, summary: &joiner{}, teacher: uuid.New(), audioDir: t.TempDir(),
-		now: testclock.New(time.Date(2026, 5, 31, 9, 0, 0, 0, time.UTC))}
+		document: apitest.Parse(t, document(t)),
+		now:      testclock.New(time.Date(2026, 5, 31, 9, 0, 0, 0, time.UTC))}
 	store, err := sqlstore.Open(t.Context(), url, outbox)
 	require.NoError(t, err)
 	t.Cleanup(func() { store.Close() })
@@ -195,6 +198,9 @@ func (e *env) send(r *http.Request) answer {
 	}
 	w := httptest.NewRecorder()
 	e.handler.ServeHTTP(w, r)
+	if e.document != nil {
+		e.document.Check(e.t, r, w.Code, w.Result().Header)
+	}
 	a := answer{ResponseRecorder: w, t: e.t}
 	if body := w.Body.Bytes(); len(body) > 0 && body[0] == '{' {
 		require.NoError(e.t, json.Unmarshal(body, &a.json), "body: %s", body)

@@ -56,11 +56,14 @@ func (s *server) registerEvents(api huma.API) {
 		Errors: []int{http.StatusNotFound},
 		Parameters: []*huma.Param{pathParam("session_id"), {
 			Name: "Last-Event-ID", In: "header", Description: "The id of the last event that was received.",
-			Schema: &huma.Schema{Type: "string"}, Example: "17",
+			Schema: &huma.Schema{Type: "string"},
 		}},
 		Responses: map[string]*huma.Response{"200": {
 			Description: "A stream that lasts while the caller is signed in",
-			Content:     map[string]*huma.MediaType{"text/event-stream": {Schema: events}},
+			Headers: map[string]*huma.Param{
+				"X-Accel-Buffering": textHeader("no: proxies should not delay events."),
+			},
+			Content: map[string]*huma.MediaType{"text/event-stream": {Schema: events}},
 		}},
 	})
 	httpapi.Stream(api, op, func(ctx huma.Context) (int, any, error) {

@@ -77,15 +77,25 @@ func Register(api huma.API, c Config) {
 	}
 	group.UseMiddleware(s.requireTeacher)
 	group.UseTransformer(addRequestID)
+	// In the order in which a client uses them, which is that of the document.
+	api.OpenAPI().Tags = append(api.OpenAPI().Tags, tags...)
 	s.registerProfiles(group)
 	s.registerDefaults(group)
-	s.registerRecords(group)
 	s.registerSessions(group)
-	s.registerLessons(group)
-	s.registerSegments(group)
-	s.registerUpload(group)
-	s.registerAudio(group)
 	s.registerEvents(group)
+	s.registerLessons(group)
+	s.registerUpload(group)
+	s.registerSegments(group)
+	s.registerAudio(group)
+	s.registerRecords(group)
+}
+
+var tags = []*huma.Tag{
+	{Name: profilesTag, Description: "The teacher's students, and the defaults of new profiles."},
+	{Name: sessionsTag, Description: "A student's lessons until their feedback is written: at most one is active."},
+	{Name: lessonsTag, Description: "The lessons of a session, each recorded in segments."},
+	{Name: segmentsTag, Description: "Recordings, which are transcribed in the background."},
+	{Name: recordsTag, Description: "The finished feedback, by date."},
 }
 
 // server has what the handlers share.

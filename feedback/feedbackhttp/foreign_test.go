@@ -20,7 +20,7 @@ func TestRegisterOnSomebodyElsesAPI(t *testing.T) {
 		api := humago.New(mux, huma.DefaultConfig("school", "1"))
 		feedbackhttp.Register(huma.NewGroup(api, "/api/v1"),
 			feedbackhttp.Config{Service: e.svc, Authenticate: teacherOf, SecurityScheme: "school"})
-		e.handler = mux
+		e.handler, e.document = mux, nil
 		lesson := e.lesson(e.session(e.profile("Ming")))
 		segment := e.upload(lesson, recording("0123")).want(202).str("segment_id")
 		require.Equal(t, "01", e.do("GET", "/audio-segments/"+segment+"/audio", nil, "Range",

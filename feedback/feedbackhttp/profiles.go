@@ -56,7 +56,8 @@ func (profileFields) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Sche
 		"subject":        "Defaults to the teacher's default.",
 		"academic_year":  "Defaults to the current year.",
 		"guardian_title": "How the guardian is addressed.",
-		"end_time":       "Defaults to start_time plus the default lesson duration, on the same day.",
+		"start_time":     "HH:MM, or empty.",
+		"end_time":       "HH:MM, or empty. Defaults to start_time plus the default lesson duration, on the same day.",
 	})
 }
 
@@ -73,7 +74,7 @@ type clockTime string
 // Schema implements [huma.SchemaProvider].
 func (clockTime) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{
-		Type: "string", Pattern: "^(([01][0-9]|2[0-3]):[0-5][0-9])?$", PatternDescription: "HH:MM or empty",
+		Type: "string", Pattern: "^(([01][0-9]|2[0-3]):[0-5][0-9])?$",
 	}
 }
 
@@ -96,9 +97,9 @@ func (s *server) registerProfiles(api huma.API) {
 		Description: "By name. The conditions combine.",
 	}), func(ctx context.Context, in *struct {
 		Page
-		Query   string `query:"query" maxLength:"100" example:"min" doc:"Is part of the name, ignoring case."`
-		Grade   string `query:"grade" maxLength:"100" example:"Art class" doc:"Equals the grade."`
-		Subject string `query:"subject" maxLength:"100" example:"Art" doc:"Equals the subject."`
+		Query   string `query:"query" maxLength:"100" doc:"Is part of the name, ignoring case."`
+		Grade   string `query:"grade" maxLength:"100" doc:"Equals the grade."`
+		Subject string `query:"subject" maxLength:"100" doc:"Equals the subject."`
 	}) (*output[profileList], error) {
 		filter := feedback.ProfileFilter{Query: in.Query, Grade: in.Grade, Subject: in.Subject}
 		list, err := s.svc.Profiles(ctx, teacher(ctx), filter, in.Page.page())

@@ -162,6 +162,9 @@ func (g *generator) check(t *testing.T, op operation, w *httptest.ResponseRecord
 	require.Less(t, w.Code, 500, "%s: %s", what, w.Body)
 	documented := op.Responses[strconv.Itoa(w.Code)]
 	require.NotNil(t, documented, "%s: undocumented status %d: %s", what, w.Code, w.Body)
+	if name, ok := strings.CutPrefix(documented.Ref, "#/components/responses/"); ok {
+		documented = g.api.Components.Responses[name]
+	}
 	if w.Body.Len() == 0 {
 		require.Empty(t, documented.Content, what)
 		return

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
-	"github.com/google/uuid"
 
 	"lessonkit.example/feedback"
 )
@@ -39,7 +38,7 @@ type recordFields struct {
 
 	Content string `json:"content" minLength:"1" maxLength:"20000" example:"Ming mixed her own greens today."`
 
-	FeedbackSessionID *identifier `json:"feedback_session_id,omitempty" nullable:"true"`
+	FeedbackSessionID *optionalIdentifier `json:"feedback_session_id,omitempty" nullable:"true"`
 }
 
 // TransformSchema implements [huma.SchemaTransformer].
@@ -75,7 +74,7 @@ func (s *server) registerRecords(api huma.API) {
 			ProfileID: in.Body.ProfileID.UUID, Date: in.Body.FeedbackDate, Content: in.Body.Content,
 		}
 		if id := in.Body.FeedbackSessionID; id != nil {
-			r.SessionID = uuid.NullUUID{UUID: id.UUID, Valid: true}
+			r.SessionID = id.NullUUID
 		}
 		record, err := s.svc.CreateRecord(ctx, teacher(ctx), r)
 		return &output[feedbackRecord]{recordOut(record)}, problem("body", err)

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/feedback/feedbackhttp"
+	"lessonkit.example/internal/httpapi/apitest"
 	"lessonkit.example/internal/pgtest"
 )
 
@@ -36,7 +37,8 @@ func routes(t testing.TB) (out []route) {
 // TestWithoutDatabaseEveryRouteAnswers503: signed in or not, with any body.
 func TestWithoutDatabaseEveryRouteAnswers503(t *testing.T) {
 	t.Parallel()
-	e := &env{t: t, handler: feedbackhttp.Handler(feedbackhttp.Config{Authenticate: teacherOf}), teacher: uuid.New()}
+	e := &env{t: t, handler: feedbackhttp.Handler(feedbackhttp.Config{Authenticate: teacherOf}), teacher: uuid.New(),
+		document: apitest.Parse(t, document(t))}
 	all := routes(t)
 	require.Len(t, all, 23)
 	for _, r := range all {

@@ -21,6 +21,8 @@ type sessionOutput struct {
 	Body   feedbackSession
 }
 
+const etagDoc = "The version of the teacher's text and date, for If-Match."
+
 func sessionAnswer(status int, s feedback.Session, err error) (*sessionOutput, error) {
 	return &sessionOutput{Status: status, ETag: etag(s.Version), Body: sessionOut(s)}, problem("body", err)
 }
@@ -93,18 +95,6 @@ func (generated) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
 
 func (s *server) registerSessions(api huma.API) {
 	huma.Register(api, s.operation(huma.Operation{
-		Method: http.MethodGet, Path: "/feedback-sessions/active", OperationID: "get-active-session",
-		Tags: []string{sessionsTag}, Summary: "Read a student's session in progress",
-		Description: "With its lessons and their segments.",
-		Errors:      []int{http.StatusNotFound},
-	}), func(ctx context.Context, in *struct {
-		ProfileID identifier `query:"profile_id" required:"true" doc:"The student."`
-	}) (*sessionOutput, error) {
-		session, err := s.svc.ActiveSession(ctx, teacher(ctx), in.ProfileID.UUID)
-		return sessionAnswer(http.StatusOK, session, err)
-	})
-
-	huma.Register(api, s.operation(huma.Operation{
 		Method: http.MethodPost, Path: "/feedback-sessions", OperationID: "open-session",
 		Tags: []string{sessionsTag}, Summary: "Create or resume a session",
 		Description:   "A student has at most one active session: 201 if it is new, 200 if it is resumed.",
@@ -112,6 +102,7 @@ func (s *server) registerSessions(api huma.API) {
 		Errors:        jsonBody,
 		Responses: map[string]*huma.Response{"200": {
 			Description: "Resumed",
+			Headers:     map[string]*huma.Param{"ETag": textHeader(etagDoc)},
 			Content:     map[string]*huma.MediaType{"application/json": {Schema: schemaOf[feedbackSession](api)}},
 		}},
 	}), func(ctx context.Context, in *struct{ Body sessionOpening }) (*sessionOutput, error) {
@@ -123,6 +114,18 @@ func (s *server) registerSessions(api huma.API) {
 			status = http.StatusCreated
 		}
 		return sessionAnswer(status, session, err)
+	})
+
+	huma.Register(api, s.operation(huma.Operation{
+		Method: http.MethodGet, Path: "/feedback-sessions/active", OperationID: "get-active-session",
+		Tags: []string{sessionsTag}, Summary: "Read a student's session in progress",
+		Description: "With its lessons and their segments.",
+		Errors:      []int{http.StatusNotFound},
+	}), func(ctx context.Context, in *struct {
+		ProfileID identifier `query:"profile_id" required:"true" doc:"The student."`
+	}) (*sessionOutput, error) {
+		session, err := s.svc.ActiveSession(ctx, teacher(ctx), in.ProfileID.UUID)
+		return sessionAnswer(http.StatusOK, session, err)
 	})
 
 	huma.Register(api, s.operation(huma.Operation{
@@ -144,7 +147,7 @@ func (s *server) registerSessions(api huma.API) {
 			[]int{http.StatusNotFound, http.StatusConflict, http.StatusPreconditionFailed}),
 	}), func(ctx context.Context, in *struct {
 		SessionPath
-		IfMatch string `header:"If-Match" doc:"The ETag of the session as it was read." example:"\"3\""`
+		IfMatch string `header:"If-Match" doc:"The ETag of the session as it was read."`
 		Body    sessionEdit
 	}) (*sessionOutput, error) {
 		session, err := s.svc.EditSession(ctx, teacher(ctx), in.ID.UUID, feedback.SessionEdit{

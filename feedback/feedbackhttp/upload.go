@@ -38,23 +38,23 @@ const (
 // uploadFields are the text parts and query parameters.
 var uploadFields = []*huma.Param{
 	{
-		Name: "sequence", Schema: integer(0, feedback.MaxSequence), Example: 0,
+		Name: "sequence", Schema: integer(0, feedback.MaxSequence),
 		Description: "The position of the segment in the lesson. Defaults to the next number.",
 	},
 	{
-		Name: "duration_ms", Schema: integer(0, maxDurationMS), Example: 60_000,
+		Name: "duration_ms", Schema: integer(0, maxDurationMS),
 		Description: "The length that the recorder reports.",
 	},
 	{
-		Name: "format", Schema: &huma.Schema{Type: "string", Enum: []any{"pcm"}}, Example: "pcm",
+		Name: "format", Schema: &huma.Schema{Type: "string", Enum: []any{"pcm"}},
 		Description: "\"pcm\" declares raw samples: signed 16-bit little-endian, interleaved.",
 	},
 	{
-		Name: "sample_rate", Schema: integer(4000, 384_000), Example: 16_000,
+		Name: "sample_rate", Schema: integer(4000, 384_000),
 		Description: "With format=pcm: samples a second.",
 	},
 	{
-		Name: "channels", Schema: integer(1, 8), Example: 1,
+		Name: "channels", Schema: integer(1, 8),
 		Description: "With format=pcm.",
 	},
 }

@@ -25,17 +25,24 @@ func (identifier) Schema(huma.Registry) *huma.Schema {
 // optionalIdentifier is an identifier that may be absent.
 type optionalIdentifier struct{ uuid.NullUUID }
 
-// Schema implements [huma.SchemaProvider].
-func (optionalIdentifier) Schema(r huma.Registry) *huma.Schema { return identifier{}.Schema(r) }
+// Schema implements [huma.SchemaProvider]. It has no example, which tools would send.
+func (optionalIdentifier) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: "string", Format: "uuid"}
+}
 
 // Page is the query of every list. It is exported for Huma, which ignores other embedded
 // types.
 type Page struct {
-	Limit  int    `query:"limit" example:"50" minimum:"1" maximum:"200" default:"50" doc:"How many items at most."`
-	Cursor string `query:"cursor" example:"eyJsIjoi" doc:"The next_cursor of the previous page."`
+	Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"50" doc:"How many items at most."`
+	Cursor string `query:"cursor" doc:"The next_cursor of the previous page. Empty or null: the first page."`
 }
 
-func (p Page) page() feedback.Page { return feedback.Page{Limit: p.Limit, Cursor: p.Cursor} }
+func (p Page) page() feedback.Page {
+	if p.Cursor == "null" { // the last page's, as clients in JavaScript send it
+		p.Cursor = ""
+	}
+	return feedback.Page{Limit: p.Limit, Cursor: p.Cursor}
+}
 
 func nextCursor(s string) *string {
 	if s == "" {

@@ -362,8 +362,8 @@ func TestErrorsAreShort(t *testing.T) {
 	for i := range 1000 {
 		fmt.Fprintf(many, `,"x%d":1`, i)
 	}
-	w = do(h, "POST", "/api/v1/things", "application/json", strings.NewReader(`{"name":"a","tags":[]`+many.String()+`}`))
-	p := problem(t, w)
+	body := `{"name":"a","tags":[]` + many.String() + `}`
+	p := problem(t, do(h, "POST", "/api/v1/things", "application/json", strings.NewReader(body)))
 	require.Len(t, p.Errors, 21)
 	require.Contains(t, p.Errors[20].Message, "980 more")
 	require.Equal(t, 422, do(h, "GET", "/api/v1/things?"+long+"=1", "", nil).Code)

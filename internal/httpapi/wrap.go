@@ -34,7 +34,8 @@ type WrapOptions struct {
 // and a line in the log for each request, which contains no query, headers or bodies. A query that
 // cannot be parsed is answered 400; names that begin with "_", which clients add to the query of a
 // GET to avoid caches, are removed. JSON is not stored by caches unless the handler says otherwise.
-// Middleware between Wrap and the mux must not copy the request, in which the mux records the route.
+// Middleware between Wrap and the mux must not copy the request, in which the mux records the
+// route.
 func Wrap(h http.Handler, o WrapOptions) http.Handler {
 	log := cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

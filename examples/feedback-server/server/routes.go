@@ -18,17 +18,15 @@ const description = "A teacher keeps student profiles, records comments on lesso
 	"summarized, and saves dated feedback records.\n\n" +
 	"Sign in at `POST /api/v1/auth/miniapp/login` and send the token as `Authorization: Bearer …`."
 
-// tags are in the order in which a client uses the API.
-var tags = []*huma.Tag{
-	{Name: "Sign-in"}, {Name: "Profiles"}, {Name: "Voice sessions"}, {Name: "Lessons"},
-	{Name: "Audio segments"}, {Name: "Feedback records"}, {Name: "State"},
-}
-
 // registerState adds the endpoints for operators and load balancers.
 func registerState(api huma.API, h *health) {
+	api.OpenAPI().Tags = append(api.OpenAPI().Tags, &huma.Tag{
+		Name: "State", Description: "For operators and load balancers.",
+	})
 	huma.Register(api, huma.Operation{
 		OperationID: "health", Method: http.MethodGet, Path: "/health", Tags: []string{"State"},
-		SkipValidateParams: true, // a prober may add a query of its own
+		Security:           []map[string][]string{}, // none is required
+		SkipValidateParams: true,                    // a prober may add a query of its own
 		Summary:            "State of the service",
 		Description:        "Answers 200 within two seconds while the process serves, also without a database.",
 	}, func(ctx context.Context, _ *struct{}) (*struct{ Body Report }, error) {
@@ -36,6 +34,7 @@ func registerState(api huma.API, h *health) {
 	})
 	huma.Register(api, huma.Operation{
 		OperationID: "ready", Method: http.MethodGet, Path: "/readyz", Tags: []string{"State"},
+		Security:           []map[string][]string{},
 		SkipValidateParams: true,
 		Summary:            "Readiness, for load balancers",
 		Description: "Answers 200 while the database is reachable and migrated and the server is not stopping, " +

@@ -135,17 +135,16 @@ func build(c Config, o Options, db *database) (*Server, error) {
 
 	mux := http.NewServeMux()
 	api := httpapi.New(mux, httpapi.Options{Title: title, Version: o.Version, Description: description})
-	registerState(api, health)
 	mux.Handle("GET /metrics", metrics.handler())
 	if o.Role != RoleWorker {
 		v1 := huma.NewGroup(api, "/api/v1")
 		authhttp.Register(v1, authhttp.Config{Service: accounts, TrustedProxies: c.TrustedProxies})
 		feedbackhttp.Register(v1, feedbackhttp.Config{Service: lessons, Authenticate: authhttp.Authenticate(accounts)})
-		api.OpenAPI().Tags = tags
 		reference := docsui.Handler(docsui.Config{Title: title, Script: c.ScalarJS, Logger: log})
 		mux.Handle("GET /scalar", reference)
 		mux.Handle("GET /scalar/", reference)
 	}
+	registerState(api, health)
 	if db != nil && o.Role != RoleWorker && c.OperatorPassword != "" {
 		pages := queueui.New(db.client, queueui.Config{Prefix: "/admin/queue", Title: "Job queue", Logger: log})
 		mux.Handle("/admin/queue/", requireOperator(c.OperatorPassword, pages))
