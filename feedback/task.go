@@ -28,6 +28,10 @@ type Task struct {
 	SegmentID uuid.UUID `json:"segment_id,omitzero"` // with TaskTranscribe
 	Round     int64     `json:"round,omitzero"`      // with TaskTranscribe: increases each time the segment is queued
 	AudioKey  string    `json:"audio_key,omitempty"` // with TaskDeleteAudio
+	// Turn, with TaskTranscribe, is the position of the task: a queue should start tasks in the
+	// order of their turns, so that the recordings of one teacher do not keep those of others
+	// waiting. It is always in the past, so that a queue may use it as the earliest start.
+	Turn time.Time `json:"turn,omitzero"`
 }
 
 // Attempt identifies one attempt at a [Task].

@@ -24,7 +24,7 @@ type Event struct {
 	Job  *Job // must not be changed
 	Err  error
 	// Wait is how long the job could have started before it was claimed (EventClaimed), by the
-	// clock of the database.
+	// clock of the database: since its RunAt, or since it was enqueued if that was later.
 	Wait time.Duration
 	// Took is how long the handler ran (every other type).
 	Took time.Duration

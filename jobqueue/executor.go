@@ -139,7 +139,7 @@ func (w *Worker) settle(ctx context.Context, x exchange, res driver.ExchangeResp
 		return cmp.Or(cmp.Compare(a.Priority, b.Priority), a.RunAt.Compare(b.RunAt), cmp.Compare(a.ID, b.ID))
 	})
 	for _, job := range res.Jobs { // before any of them can end
-		w.emit(Event{Type: EventClaimed, Job: job, Wait: job.ClaimedAt.Sub(job.RunAt)})
+		w.emit(Event{Type: EventClaimed, Job: job, Wait: waited(job)})
 	}
 	now := time.Now()
 	w.mu.Lock()
@@ -194,6 +194,14 @@ func (w *Worker) settle(ctx context.Context, x exchange, res driver.ExchangeResp
 		go w.work(q)
 	}
 	w.report(ctx, unreported, res.Lost)
+}
+
+// waited returns how long a job could have started before it was claimed.
+func waited(j *Job) time.Duration {
+	if j.RunAt.Before(j.CreatedAt) {
+		return j.ClaimedAt.Sub(j.CreatedAt)
+	}
+	return j.ClaimedAt.Sub(j.RunAt)
 }
 
 // ended undoes what next has counted. Worker.mu is held.

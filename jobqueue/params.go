@@ -36,7 +36,8 @@ type Params struct {
 	// order of RunAt, then of their ids.
 	Priority int
 	// RunAt is the earliest start, in the years 1 to 9999. The zero value means now, by the clock
-	// of the database.
+	// of the database. A time in the past moves the job forward in the queue: for example, users
+	// take turns if a job of one who has n unfinished jobs gets a RunAt 1/(n+1) of a day ago.
 	RunAt time.Time
 	// MaxAttempts is how often the job may be started before it counts as failed. Defaults to 10;
 	// Unlimited, like any negative number, means no limit.

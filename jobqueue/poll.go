@@ -156,9 +156,12 @@ func (w *Worker) signal(s driver.Signal) (started bool) {
 	if q == nil || w.stopping {
 		return false
 	}
-	if s.In > 0 {
+	switch {
+	case s.In > 0:
 		w.alarm(s.In)
 		return false
+	case s.In < -watermarkLag: // the job may be behind the watermark
+		q.scanned = time.Time{}
 	}
 	q.wake()
 	w.cond.Broadcast()

@@ -92,8 +92,9 @@ func (q *queue) measure(took time.Duration) {
 // would cost more than the one before.
 //
 // A job can become visible behind the watermark: its transaction committed late, or its RunAt is in
-// the past. So the watermark lags behind by watermarkLag, which covers ordinary transactions, and
-// every fullScanEvery one claim starts from the beginning. No job waits longer than that.
+// the past. So the watermark lags behind by watermarkLag, which covers ordinary transactions, a
+// claim after the signal of a job with an older RunAt starts from the beginning, and so does one
+// every fullScanEvery. No job waits longer than that.
 type watermark struct {
 	at       driver.Cursor // claims start after it
 	newest   driver.Cursor // becomes at when it is watermarkLag old

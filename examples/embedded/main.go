@@ -57,7 +57,7 @@ func run(ctx context.Context, l net.Listener, dir string) error {
 	defer queue.Close()
 	// The outbox enqueues a job in the transaction that stores a recording: both commit or neither.
 	outbox := func(ctx context.Context, tx *sql.Tx, task feedback.Task) error {
-		_, err := queue.EnqueueTx(ctx, tx, jobqueue.Params{Kind: string(task.Kind), Args: task})
+		_, err := queue.EnqueueTx(ctx, tx, jobqueue.Params{Kind: string(task.Kind), Args: task, RunAt: task.Turn})
 		return err
 	}
 	write, read := queue.DB()

@@ -50,6 +50,7 @@ func Store(t *testing.T, open func(t *testing.T) Harness) {
 		"the same audio is the same segment":                       segmentsRepeated,
 		"segments get the next number":                             segmentsNumbers,
 		"segments and tasks are stored together":                   segmentsOutbox,
+		"teachers take turns":                                      segmentsTurns,
 		"only failed segments are retried":                         segmentsRetry,
 		"a superseded attempt changes nothing":                     transcriptionFence,
 		"a finished segment is not started again":                  transcriptionFinished,

@@ -2,6 +2,7 @@ package feedbacktest
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"sync"
@@ -96,12 +97,52 @@ func segmentsOutbox(t *testing.T, f *fixture) {
 	require.NoError(t, err)
 }
 
+// The order of the turns is the order in which a queue starts the tasks.
+func segmentsTurns(t *testing.T, f *fixture) {
+	turns := map[uuid.UUID]time.Time{}
+	add := func(l feedback.Lesson, sequence int) uuid.UUID {
+		g := f.segment(l, sequence)
+		turns[g.ID] = f.Tasks(t)[0].Turn
+		require.Less(t, turns[g.ID], g.CreatedAt.Add(-time.Second))
+		return g.ID
+	}
+	var many []uuid.UUID
+	long := f.lessonOf("Ming")
+	for i := range 20 {
+		many = append(many, add(long, i))
+	}
+	f.teacher = uuid.New()
+	short := f.lessonOf("Li")
+	one, two := add(short, 0), add(short, 1)
+	order := slices.SortedFunc(maps.Keys(turns), func(a, b uuid.UUID) int { return turns[a].Compare(turns[b]) })
+	require.Equal(t, append([]uuid.UUID{many[0], one, many[1], two}, many[2:]...), order)
+
+	// When the first is finished, the next one still comes after the second, which waits.
+	g := f.begin(feedback.Segment{ID: one}, "a")
+	f.end(g, "a", feedback.TranscriptionResult{State: feedback.SegmentFailed, Attempts: 1})
+	third := add(short, 2)
+	require.Greater(t, turns[third], turns[two])
+	require.Less(t, turns[third], turns[many[2]])
+	_, err := f.Store.RetrySegment(t.Context(), f.teacher, one, f.tick())
+	require.NoError(t, err)
+	require.Greater(t, f.Tasks(t)[0].Turn, turns[third])
+
+	// Whoever has waited for a day comes before all that arrive later.
+	f.mu.Lock()
+	f.now = f.now.Add(25 * time.Hour)
+	f.mu.Unlock()
+	f.teacher = uuid.New()
+	late := add(f.lessonOf("Wang"), 0)
+	require.Greater(t, turns[late], turns[many[19]])
+}
+
 // round takes the only task from the outbox, which must be of g, and returns its round.
 func (f *fixture) round(g feedback.Segment) int64 {
 	f.t.Helper()
 	tasks := f.Tasks(f.t)
 	require.Len(f.t, tasks, 1)
-	require.Equal(f.t, feedback.Task{Kind: feedback.TaskTranscribe, SegmentID: g.ID, Round: tasks[0].Round}, tasks[0])
+	require.Equal(f.t, feedback.Task{Kind: feedback.TaskTranscribe, SegmentID: g.ID, Round: tasks[0].Round,
+		Turn: tasks[0].Turn}, tasks[0])
 	return tasks[0].Round
 }
 

@@ -62,17 +62,21 @@ func (s *Store) InsertSegment(
 			}
 		}
 		stored.State, stored.Revision = feedback.SegmentQueued, session.Revision
+		turn, err := nextTurn(ctx, tx, stored, n.CreatedAt)
+		if err != nil {
+			return err
+		}
 		if _, err := tx.ExecContext(ctx, `
-			insert into feedback_segments (`+segmentColumns+`, changed_at, round)
-			values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`,
+			insert into feedback_segments (`+segmentColumns+`, changed_at, round, turn)
+			values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)`,
 			stored.ID, stored.LessonID, stored.SessionID, stored.TeacherID, stored.Sequence,
 			string(stored.State), stored.Text, stored.Error, stored.Attempts, stored.AudioKey,
 			stored.Duration.Milliseconds(), stored.Size, stored.SHA256, stored.ContentType,
 			sqldb.Time{Time: stored.CreatedAt}, sqldb.Time{Time: stored.TranscribedAt}, stored.Revision,
-			sqldb.Time{Time: stored.CreatedAt}, stored.Revision); err != nil {
+			sqldb.Time{Time: stored.CreatedAt}, stored.Revision, sqldb.Time{Time: turn}); err != nil {
 			return err
 		}
-		return s.enqueue(ctx, tx, stored, stored.Revision)
+		return s.enqueue(ctx, tx, stored, stored.Revision, turn)
 	})
 	return stored, created && err == nil, err
 }
@@ -118,6 +122,6 @@ func (s *Store) RetrySegment(ctx context.Context, teacher, id uuid.UUID, at time
 			return &feedback.Error{Kind: feedback.ErrNotFailed,
 				Message: "only a failed segment can be retried; this one is " + string(g.State)}
 		}
-		return s.requeue(ctx, tx, g)
+		return s.requeue(ctx, tx, g, at)
 	})
 }

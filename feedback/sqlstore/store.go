@@ -19,6 +19,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"time"
 
 	"lessonkit.example/feedback"
 	"lessonkit.example/internal/migrate"
@@ -118,8 +119,9 @@ func (s *Store) forUpdate() string {
 }
 
 // enqueue adds the task of a segment's round.
-func (s *Store) enqueue(ctx context.Context, tx *sql.Tx, g feedback.Segment, round int64) error {
-	return s.addTask(ctx, tx, feedback.Task{Kind: feedback.TaskTranscribe, SegmentID: g.ID, Round: round})
+func (s *Store) enqueue(ctx context.Context, tx *sql.Tx, g feedback.Segment, round int64, turn time.Time) error {
+	return s.addTask(ctx, tx,
+		feedback.Task{Kind: feedback.TaskTranscribe, SegmentID: g.ID, Round: round, Turn: turn})
 }
 
 func (s *Store) addTask(ctx context.Context, tx *sql.Tx, t feedback.Task) error {

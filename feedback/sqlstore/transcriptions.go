@@ -20,7 +20,8 @@ type segment struct {
 	round       int64  // of its newest task; 0 if an earlier version of this package queued it
 	token       string // the lease token of the attempt; "" unless transcribing
 	changedAt   time.Time
-	newRevision int64 // if it is changed
+	turn        time.Time // zero if an earlier version of this package queued it
+	newRevision int64     // if it is changed
 }
 
 func (g *segment) waiting() bool {
@@ -43,11 +44,11 @@ func (s *Store) editSegment(
 			return err
 		}
 		g, err = one(ctx, tx, errSegment, func(r row) (g segment, err error) {
-			var changed sqldb.Time
-			g.Segment, err = scanSegmentAnd(r, &g.round, &g.token, &changed)
-			g.changedAt = changed.Time
+			var changed, turn sqldb.Time
+			g.Segment, err = scanSegmentAnd(r, &g.round, &g.token, &changed, &turn)
+			g.changedAt, g.turn = changed.Time, turn.Time
 			return g, err
-		}, `select `+segmentColumns+`, round, coalesce(token, ''), changed_at
+		}, `select `+segmentColumns+`, round, coalesce(token, ''), changed_at, turn
 			from feedback_segments where segment_id = $1`, id)
 		if err != nil {
 			return err
@@ -60,20 +61,24 @@ func (s *Store) editSegment(
 		g.Revision = revision
 		_, err = tx.ExecContext(ctx, `
 			update feedback_segments set state = $2, text = $3, error = $4, attempts = $5, round = $6, token = $7,
-				duration_ms = $8, transcribed_at = $9, revision = $10, changed_at = $11
+				duration_ms = $8, transcribed_at = $9, revision = $10, changed_at = $11, turn = $12
 			where segment_id = $1`,
 			g.ID, string(g.State), g.Text, g.Error, g.Attempts, g.round,
 			sql.NullString{String: g.token, Valid: g.token != ""},
-			g.Duration.Milliseconds(), sqldb.Time{Time: g.TranscribedAt}, g.Revision, sqldb.Time{Time: at})
+			g.Duration.Milliseconds(), sqldb.Time{Time: g.TranscribedAt}, g.Revision, sqldb.Time{Time: at},
+			sqldb.Time{Time: g.turn})
 		return err
 	})
 	return g.Segment, err
 }
 
 // requeue starts a new round with a task of its own.
-func (s *Store) requeue(ctx context.Context, tx *sql.Tx, g *segment) error {
+func (s *Store) requeue(ctx context.Context, tx *sql.Tx, g *segment, at time.Time) (err error) {
+	if g.turn, err = nextTurn(ctx, tx, g.Segment, at); err != nil {
+		return err
+	}
 	g.State, g.Error, g.Attempts, g.token, g.round = feedback.SegmentQueued, "", 0, "", g.newRevision
-	return s.enqueue(ctx, tx, g.Segment, g.round)
+	return s.enqueue(ctx, tx, g.Segment, g.round, g.turn)
 }
 
 // StartTranscription implements [feedback.Store].
@@ -144,7 +149,7 @@ func (s *Store) RequeueStuck(ctx context.Context, before, at time.Time) ([]feedb
 		stuck := false
 		edit := func(ctx context.Context, tx *sql.Tx, g *segment) error {
 			if stuck = g.State == feedback.SegmentTranscribing && g.changedAt.Before(before); stuck {
-				return s.requeue(ctx, tx, g)
+				return s.requeue(ctx, tx, g, at)
 			}
 			return nil // finished or started again since
 		}

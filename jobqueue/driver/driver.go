@@ -77,7 +77,8 @@ type Listener interface {
 
 // Signal wakes workers. The zero Signal means that any queue may have jobs.
 type Signal struct {
-	// Queue has a job that may start after In.
+	// Queue has a job that may start after In. If In is negative, its RunAt is that long in the
+	// past, so the job may come before others that are waiting.
 	Queue string
 	In    time.Duration
 	// Cancel, when not 0, is the id of a running job that may have to be cancelled; the worker

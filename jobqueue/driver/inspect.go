@@ -53,8 +53,8 @@ type QueueStats struct {
 	Running   int
 	Failed    int
 	Cancelled int
-	// Oldest is how long the job that has waited longest could have started already; 0 when none
-	// waits.
+	// Oldest is how long the job that has waited longest could have started already, since its
+	// RunAt or since it was enqueued if that was later; 0 when none waits.
 	Oldest time.Duration
 }
 

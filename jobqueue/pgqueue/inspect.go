@@ -104,8 +104,8 @@ with recursive names as (
   from names n where n.queue is not null)
 select n.queue, w.count, s.count, coalesce((extract(epoch from now() - w.oldest) * 1000000)::bigint, 0)
 from names n,
-  lateral (select count(*), min(run_at) as oldest from generate_series(1, 4) p, lateral (
-    select run_at from jobqueue_job
+  lateral (select count(*), min(t.since) as oldest from generate_series(1, 4) p, lateral (
+    select greatest(run_at, created_at) as since from jobqueue_job
     where worker is null and queue = n.queue and priority = p::smallint and run_at <= now()
     order by run_at limit $1) t) w,
   lateral (select count(*) from generate_series(1, 4) p, lateral (

@@ -64,6 +64,8 @@ func (s *Store) sendNotify(signals []driver.Signal) {
 	_, _ = s.pool.Exec(ctx, notifyAfterSQL, s.channel(), payloads(signals))
 }
 
+const maxMicroseconds = int64(math.MaxInt64 / time.Microsecond)
+
 // payloads encodes signals: "q MICROSECONDS QUEUE" or "c ID".
 func payloads(signals []driver.Signal) []string {
 	texts := make([]string, len(signals))
@@ -83,10 +85,10 @@ func parse(text string) (sig driver.Signal, ok bool) {
 	number, queue, _ := strings.Cut(rest, " ")
 	n, err := strconv.ParseInt(number, 10, 64)
 	switch {
-	case err != nil || n < 0:
+	case err != nil || n < -maxMicroseconds || n > maxMicroseconds:
 	case kind == "c" && n > 0:
 		return driver.Signal{Cancel: n}, true
-	case kind == "q" && queue != "" && n <= int64(math.MaxInt64/time.Microsecond):
+	case kind == "q" && queue != "":
 		return driver.Signal{Queue: queue, In: time.Duration(n) * time.Microsecond}, true
 	}
 	return sig, false

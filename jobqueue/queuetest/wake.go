@@ -21,6 +21,7 @@ var wakeTests = map[string]func(*testing.T, Harness){
 	"CancelReachesOthers":     cancelReachesOthers,
 	"CancelSparesTheRetry":    cancelSparesTheRetry,
 	"RetryWakes":              retryWakes,
+	"PastRunAtGoesFirst":      pastRunAtGoesFirst,
 	"RetentionNoneKeepsNone":  retentionNoneKeepsNone,
 	"RunChecksTheSchema":      runChecksTheSchema,
 }
@@ -204,6 +205,40 @@ func retryWakes(t *testing.T, h Harness) {
 	require.NoError(t, c.Cancel(t.Context(), id))
 	require.NoError(t, c.Retry(t.Context(), id))
 	require.Equal(t, id, r.next(jobqueue.EventSucceeded).Job.ID)
+}
+
+// A worker that has claimed later jobs for a while sees one that is put before them.
+func pastRunAtGoesFirst(t *testing.T, h Harness) {
+	starts, finish := make(chan int, 1), make(chan struct{})
+	r := start(t, h.Store, jobqueue.WorkerConfig{PollInterval: never, Prefetch: -1,
+		Queues: map[string]jobqueue.QueueConfig{"default": {MaxWorkers: 1}}},
+		handle(func(_ context.Context, _ *jobqueue.Job, a args) error {
+			starts <- a.N
+			<-finish
+			return nil
+		}))
+	defer r.stop()
+	defer close(finish)
+	fill(t, h.Store, 500)
+	for i := range 30 { // longer than the lag of the watermark
+		require.Equal(t, i, receive(t, starts))
+		time.Sleep(10 * time.Millisecond)
+		finish <- struct{}{}
+	}
+	receive(t, starts)
+	// In the middle of two scans from the beginning, which alone would find the job.
+	for past := 0; past < 3; past++ {
+		fill(t, h.Store, 1, func(p *jobqueue.Params) {
+			p.RunAt, p.Args = time.Now().Add(-time.Hour), args{1000}
+		})
+		finish <- struct{}{}
+		require.Equal(t, 1000, receive(t, starts))
+		finish <- struct{}{}
+		require.Less(t, receive(t, starts), 500)
+	}
+	for len(r.events) > 0 {
+		require.Less(t, (<-r.events).Wait, time.Minute, "a job does not wait before it is enqueued")
+	}
 }
 
 func retentionNoneKeepsNone(t *testing.T, h Harness) {

@@ -98,8 +98,9 @@ select n.queue,
     where worker is null and queue = n.queue and priority = p and run_at <= ?1 limit ?2))) from priorities),
   (select sum((select count(*) from (select 1 from jobqueue_job
     where worker is null and queue = n.queue and priority = p and run_at > ?1 limit ?2))) from priorities),
-  coalesce((select min((select min(run_at) from jobqueue_job
-    where worker is null and queue = n.queue and priority = p and run_at <= ?1)) from priorities), ?1)
+  coalesce((select min((select min(since) from (select max(run_at, created_at) as since from jobqueue_job
+    where worker is null and queue = n.queue and priority = p and run_at <= ?1 order by run_at limit ?2)))
+    from priorities), ?1)
 from names n where n.queue is not null`
 
 // countsSQL counts the running jobs and the newest failed and cancelled ones by queue and state.

@@ -22,7 +22,8 @@ const transcribeAttempts = 5
 // jobOf returns the job of a task.
 func jobOf(t feedback.Task) jobqueue.Params {
 	if t.Kind == feedback.TaskTranscribe {
-		return jobqueue.Params{Queue: speechQueue, Kind: string(t.Kind), Args: t, MaxAttempts: transcribeAttempts}
+		return jobqueue.Params{Queue: speechQueue, Kind: string(t.Kind), Args: t, MaxAttempts: transcribeAttempts,
+			RunAt: t.Turn} // teachers take turns
 	}
 	return jobqueue.Params{Queue: filesQueue, Kind: string(t.Kind), Args: t, MaxAttempts: jobqueue.Unlimited}
 }

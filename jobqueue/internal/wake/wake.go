@@ -105,7 +105,7 @@ func Of(rs []driver.Record) (signals []driver.Signal, counts map[string]int) {
 	for _, r := range rs {
 		s := driver.Signal{Queue: r.Queue}
 		if !r.RunAt.IsZero() {
-			s.In = max(0, time.Until(r.RunAt))
+			s.In = time.Until(r.RunAt)
 		}
 		signals = merge(signals, s)
 		counts[r.Queue]++

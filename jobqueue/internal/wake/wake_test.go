@@ -65,7 +65,10 @@ func TestOfReturnsTheEarliestOfEachQueue(t *testing.T) {
 	t.Parallel()
 	signals, counts := Of([]driver.Record{
 		{Queue: "a", RunAt: time.Now().Add(time.Hour)}, {Queue: "b", RunAt: time.Now().Add(-time.Hour)}, {Queue: "a"},
+		{Queue: "b"},
 	})
-	require.Equal(t, []driver.Signal{{Queue: "a"}, {Queue: "b"}}, signals)
-	require.Equal(t, map[string]int{"a": 2, "b": 1}, counts)
+	require.Len(t, signals, 2)
+	require.Equal(t, driver.Signal{Queue: "a"}, signals[0])
+	require.InDelta(t, -time.Hour, signals[1].In, float64(time.Minute))
+	require.Equal(t, map[string]int{"a": 2, "b": 2}, counts)
 }

@@ -1,0 +1,37 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"lessonkit.example/feedback"
+	"lessonkit.example/internal/sqldb"
+)
+
+// headStart is how long before its arrival the only unfinished recording of a teacher counts as
+// queued. With n others the recording has 1/(n+1) of that. So teachers take turns: the first
+// recording of each comes before the second of any, whoever uploaded first, while a recording that
+// has waited for a day comes before all that arrive later.
+const headStart = 24 * time.Hour
+
+// maxWaiting limits the count of unfinished recordings, and so keeps every turn more than a minute
+// in the past, where clocks of several machines agree that it is.
+const maxWaiting = 1000
+
+// nextTurn returns the turn of a recording that is queued now, at at: never before an unfinished
+// one that the teacher queued earlier.
+func nextTurn(ctx context.Context, tx *sql.Tx, g feedback.Segment, at time.Time) (time.Time, error) {
+	const unfinished = ` from feedback_segments
+		where teacher_id = $1 and segment_id <> $2 and state in ('queued', 'transcribing')`
+	var waiting int
+	var last sqldb.Time
+	err := tx.QueryRowContext(ctx, `
+		select (select count(*) from (select 1`+unfinished+` limit $3) as t),
+			(select max(turn)`+unfinished+`)`, g.TeacherID, g.ID, maxWaiting).Scan(&waiting, &last)
+	turn := at.Add(-headStart / time.Duration(1+waiting)).Truncate(time.Microsecond)
+	if !turn.After(last.Time) {
+		turn = last.Add(time.Microsecond)
+	}
+	return turn, err
+}
