@@ -13,8 +13,8 @@ import (
 type SegmentState string
 
 // The states of a segment: queued → transcribing → transcribed or failed, and failed → queued by a
-// retry. A segment goes back from transcribing to queued if there will be another attempt, and from
-// failed to transcribing if the queue runs its task again.
+// retry. A segment goes back from transcribing to queued if there will be another attempt, and
+// from failed to transcribing if the queue runs its task again.
 const (
 	SegmentQueued       SegmentState = "queued"
 	SegmentTranscribing SegmentState = "transcribing"

@@ -110,7 +110,17 @@ select set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 
 
 // Exchange implements driver.Store: all statements travel together, in one transaction that needs
 // no BEGIN.
-func (s *Store) Exchange(ctx context.Context, x driver.ExchangeRequest) (driver.ExchangeResponse, error) {
+func (s *Store) Exchange(
+	ctx context.Context, x driver.ExchangeRequest,
+) (res driver.ExchangeResponse, err error) {
+	err = s.despiteDamage(ctx, func() (err error) {
+		res, err = s.exchange(ctx, x)
+		return err
+	})
+	return res, err
+}
+
+func (s *Store) exchange(ctx context.Context, x driver.ExchangeRequest) (driver.ExchangeResponse, error) {
 	var res driver.ExchangeResponse
 	if len(x.Results) == 0 && len(x.Claims) == 0 {
 		return res, nil

@@ -2,7 +2,6 @@ package pgqueue
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
 	"time"
@@ -85,9 +84,7 @@ func (s *Store) jobs(ctx context.Context, query string, args ...any) ([]*driver.
 		if finished != nil {
 			j.FinishedAt = finished.UTC()
 		}
-		if err := json.Unmarshal(errors, &j.Errors); err != nil {
-			return nil, fmt.Errorf("errors of job %d: %w", j.ID, err)
-		}
+		j.Errors = driver.DecodeErrors(errors)
 		for i := range j.Errors {
 			j.Errors[i].At = j.Errors[i].At.UTC()
 		}

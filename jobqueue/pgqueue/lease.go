@@ -63,6 +63,16 @@ const unregisterSQL = `delete from jobqueue_worker where id = $1`
 func (s *Store) Release(
 	ctx context.Context, worker int64, keep []driver.Lease, unregister bool,
 ) (released int, err error) {
+	err = s.despiteDamage(ctx, func() (err error) {
+		released, err = s.release(ctx, worker, keep, unregister)
+		return err
+	})
+	return released, err
+}
+
+func (s *Store) release(
+	ctx context.Context, worker int64, keep []driver.Lease, unregister bool,
+) (released int, err error) {
 	ids, fences := make([]int64, len(keep)), make([]int32, len(keep))
 	for i, l := range keep {
 		ids[i], fences[i] = l.ID, int32(l.Fence)
@@ -109,6 +119,14 @@ const removeWorkersSQL = `delete from jobqueue_worker where id = any ($1::bigint
 
 // Rescue implements driver.Store.
 func (s *Store) Rescue(ctx context.Context, orphans bool) (rescued int, err error) {
+	err = s.despiteDamage(ctx, func() (err error) {
+		rescued, err = s.rescue(ctx, orphans)
+		return err
+	})
+	return rescued, err
+}
+
+func (s *Store) rescue(ctx context.Context, orphans bool) (rescued int, err error) {
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, s.sql(expiredSQL))
 		if err != nil {

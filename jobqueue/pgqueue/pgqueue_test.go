@@ -3,6 +3,7 @@ package pgqueue_test
 import (
 	"context"
 	"database/sql"
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -77,6 +78,17 @@ func harness(t *testing.T, pool *pgxpool.Pool, cfg pgqueue.Config) queuetest.Har
 					})
 				})
 			},
+		},
+		Exec: func(ctx context.Context, statement string) error {
+			if cfg.Schema != "" {
+				schema := pgx.Identifier{cfg.Schema}.Sanitize()
+				statement = strings.ReplaceAll(statement, "jobqueue_", schema+".jobqueue_")
+			}
+			_, err := pool.Exec(ctx, statement)
+			return err
+		},
+		Damage: map[string]string{
+			"errors": `errors = '{"not": "an array"}'`, "fence": "fence = 2147483647", "attempt": "attempt = 2147483647",
 		},
 		Notifies: !cfg.PollOnly,
 	}

@@ -25,6 +25,10 @@ type Harness struct {
 	// InTx functions run f in a transaction of the caller and commit it unless f returns an error,
 	// one for each kind of transaction that the store supports.
 	InTx map[string]func(ctx context.Context, f func(tx Tx) error) error
+	// Exec runs a statement on the database, without the store.
+	Exec func(ctx context.Context, statement string) error
+	// Damage has assignments to columns of jobqueue_job that damage a row, by name.
+	Damage map[string]string
 	// Notifies is set if the store wakes workers of other processes, not only those of its own.
 	Notifies bool
 }
@@ -38,7 +42,7 @@ type Tx struct {
 // Run runs the suite; open creates a new queue for each test.
 func Run(t *testing.T, open func(t *testing.T) Harness) {
 	for _, group := range []map[string]func(*testing.T, Harness){
-		enqueueTests, leaseTests, workerTests, wakeTests, inspectTests,
+		enqueueTests, leaseTests, workerTests, wakeTests, inspectTests, damageTests,
 	} {
 		for name, test := range group {
 			t.Run(name, func(t *testing.T) {

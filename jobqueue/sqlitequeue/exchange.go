@@ -71,7 +71,7 @@ where queue = ? and priority = ? and worker is null and run_at > ? order by run_
 // Exchange implements driver.Store.
 func (s *Store) Exchange(ctx context.Context, x driver.ExchangeRequest) (driver.ExchangeResponse, error) {
 	var res driver.ExchangeResponse
-	err := s.update(ctx, func(tx *sql.Tx, now int64) error {
+	err := s.updateDespiteDamage(ctx, func(tx *sql.Tx, now int64) error {
 		res = driver.ExchangeResponse{}
 		if err := record(tx, now, x, &res); err != nil {
 			return err

@@ -3,7 +3,6 @@ package sqlitequeue
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"fmt"
 	"math"
 	"time"
@@ -76,9 +75,7 @@ func (s *Store) jobs(ctx context.Context, query string, args ...any) ([]*driver.
 		}
 		j.CreatedAt, j.RunAt = timeOf(created), time.UnixMicro(runAt).UTC()
 		j.ClaimedAt, j.FinishedAt = timeOf(claimed), timeOf(finished)
-		if err := json.Unmarshal(errors, &j.Errors); err != nil {
-			return fmt.Errorf("errors of job %d: %w", j.ID, err)
-		}
+		j.Errors = driver.DecodeErrors(errors)
 		jobs = append(jobs, j)
 		return nil
 	})

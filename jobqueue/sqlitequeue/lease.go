@@ -71,7 +71,7 @@ func (s *Store) Release(
 		return 0, err
 	}
 	var queues map[string]bool
-	err = s.update(ctx, func(tx *sql.Tx, _ int64) error {
+	err = s.updateDespiteDamage(ctx, func(tx *sql.Tx, _ int64) error {
 		released, queues = 0, map[string]bool{}
 		if unregister {
 			if _, err := tx.Exec(unregisterSQL, worker); err != nil {
@@ -122,7 +122,7 @@ const (
 
 // Rescue implements driver.Store.
 func (s *Store) Rescue(ctx context.Context, orphans bool) (rescued int, err error) {
-	err = s.update(ctx, func(tx *sql.Tx, now int64) error {
+	err = s.updateDespiteDamage(ctx, func(tx *sql.Tx, now int64) error {
 		rescued = 0
 		at := timeOf(now).Format(time.RFC3339Nano)
 		rescue := func(query string, args ...any) error {
