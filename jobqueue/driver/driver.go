@@ -22,9 +22,9 @@ import (
 // the connection broke during the commit: the worker finds out with Release and Get.
 //
 // A row that was damaged from outside must not stop the queue. If the engine cannot process it (its
-// errors are not a JSON array, or its fence cannot grow), Exchange, Release and Rescue have the next
-// worker fail the job: they take it away from its worker, replace its errors by one that begins
-// with [DamagedRow], and leave no attempt.
+// errors are not a JSON array, or its fence cannot grow), Exchange, Release and Rescue have the
+// next worker fail the job: they take it away from its worker, replace its errors by one that
+// begins with [DamagedRow], and leave no attempt.
 //
 // A job's fence grows by one whenever a worker claims the job, and whenever anybody but that worker
 // takes the job away from it.

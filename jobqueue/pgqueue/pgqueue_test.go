@@ -88,7 +88,8 @@ func harness(t *testing.T, pool *pgxpool.Pool, cfg pgqueue.Config) queuetest.Har
 			return err
 		},
 		Damage: map[string]string{
-			"errors": `errors = '{"not": "an array"}'`, "fence": "fence = 2147483647", "attempt": "attempt = 2147483647",
+			"errors": `errors = '{"not": "an array"}'`,
+			"fence":  "fence = 2147483647", "attempt": "attempt = 2147483647",
 		},
 		Notifies: !cfg.PollOnly,
 	}
