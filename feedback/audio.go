@@ -9,11 +9,15 @@ import (
 
 // AudioStore keeps recordings. It chooses their keys; no part of a key comes from a client.
 // Implementations are safe for concurrent use; package feedbacktest tests them.
+//
+// A store of limited space may have a method CheckSpace(ctx context.Context) error, which fails
+// with [ErrStorageFull] if a recording would not be accepted now. It is called before an upload is
+// read.
 type AudioStore interface {
 	// Stage reads r to its end, once, in constant memory, and holds the bytes outside of the store.
 	// It reads at most one byte more than maxBytes. It fails with [ErrAudioTooLarge], with
-	// [ErrAudioEmpty], with [ErrUpload] if r fails, and with [ErrStorage] if there is no space. A
-	// failed Stage leaves nothing behind.
+	// [ErrAudioEmpty], with [ErrUpload] if r fails, with [ErrStorageFull] if there is no space, and
+	// with [ErrStorage]. A failed Stage leaves nothing behind.
 	Stage(ctx context.Context, r io.Reader, maxBytes int64) (StagedAudio, error)
 
 	// Open opens kept audio, or fails with [ErrNotFound].

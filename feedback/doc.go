@@ -9,7 +9,8 @@
 //
 // # From the request to the stored text
 //
-//  1. The HTTP handler calls [Service.ReceiveAudio], which streams the body to [AudioStore.Stage].
+//  1. The HTTP handler calls [Service.StartUpload], which checks the limits, and [Upload.Receive],
+//     which streams the body to [AudioStore.Stage].
 //  2. [Upload.Submit] calls [StagedAudio.Keep]: from here on the audio is durable.
 //  3. [Store.InsertSegment] inserts the segment and gives its outbox a [Task], in one transaction.
 //  4. The handler answers; with the commit, the outbox has made the task a job of a queue.

@@ -39,8 +39,12 @@ var (
 	ErrSummary = errors.New("summary failed")
 	// ErrUnavailable: the database cannot be reached or is overloaded.
 	ErrUnavailable = errors.New("database unavailable")
-	// ErrStorage: the audio store cannot be written or read, for example because the disk is full.
+	// ErrStorage: the audio store cannot be written or read.
 	ErrStorage = errors.New("audio storage unavailable")
+	// ErrStorageFull: the audio store has no space for another recording.
+	ErrStorageFull = errors.New("audio storage full")
+	// ErrLimit: the teacher has reached one of the [Limits]; [Error.After] tells until when.
+	ErrLimit = errors.New("limit reached")
 	// ErrSuperseded: another attempt has taken the segment over; nothing was changed.
 	ErrSuperseded = errors.New("superseded by another attempt")
 )
@@ -51,7 +55,9 @@ type Error struct {
 	Message  string       // can be shown to the caller
 	Fields   []FieldError // with ErrInvalid
 	LessonID uuid.UUID    // with ErrLessonInProgress
-	Err      error        // the cause, for logs only; may be nil
+
+	After time.Duration // with ErrLimit: how long the limit lasts
+	Err   error         // the cause, for logs only; may be nil
 }
 
 // FieldError describes an invalid field.
@@ -83,13 +89,16 @@ func (e *Error) Unwrap() []error {
 	return []error{e.Kind, e.Err}
 }
 
-// RetryAfter returns how long to wait before trying again if a database or an audio store is
-// unavailable, and 0 for other kinds.
+// RetryAfter returns how long to wait before trying again if a limit is reached or a database or an
+// audio store is unavailable or full, and 0 for other kinds.
 func (e *Error) RetryAfter() time.Duration {
-	if e.Kind == ErrUnavailable || e.Kind == ErrStorage {
+	switch e.Kind {
+	case ErrUnavailable, ErrStorage:
 		return 5 * time.Second
+	case ErrStorageFull:
+		return time.Minute
 	}
-	return 0
+	return e.After
 }
 
 // NotFound returns an [*Error] of kind ErrNotFound; what names the kind of resource.

@@ -1,9 +1,13 @@
 package feedback
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 )
@@ -51,11 +55,38 @@ type Generated struct {
 	Segments SegmentCounts // of all selected lessons
 }
 
+// generateTimeout is how long one summary may take, its storage included.
+const generateTimeout = 5 * time.Minute
+
 // Generate summarizes the transcribed segments of the session's unapplied lessons, or of the given
 // lessons, in order, and saves the summary as the session's generated text; the teacher's own text
-// is not changed. Errors: [ErrNotFound], [ErrInvalid] if a lesson is not the session's,
-// [ErrSessionCompleted], [ErrNothingTranscribed], [ErrSummary].
+// is not changed. Concurrent calls of this Service for the same lessons share one summary, which is
+// completed even if ctx ends. Errors: [ErrNotFound], [ErrInvalid] if a lesson is not the session's,
+// [ErrSessionCompleted], [ErrNothingTranscribed], [ErrLimit], [ErrSummary].
 func (s *Service) Generate(ctx context.Context, teacher, session uuid.UUID, lessons []uuid.UUID) (Generated, error) {
+	lessons = slices.Clone(lessons)
+	slices.SortFunc(lessons, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+	key := fmt.Sprint(teacher, session, slices.Compact(lessons))
+	result := s.summaries.DoChan(key, func() (g any, err error) {
+		defer func() {
+			if v := recover(); v != nil { // it would end the process
+				err = fmt.Errorf("feedback: summarizer panicked: %v\n%s", v, debug.Stack())
+			}
+		}()
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), generateTimeout)
+		defer cancel()
+		return s.generate(ctx, teacher, session, lessons)
+	})
+	select {
+	case r := <-result:
+		g, _ := r.Val.(Generated)
+		return g, r.Err
+	case <-ctx.Done():
+		return Generated{}, ctx.Err()
+	}
+}
+
+func (s *Service) generate(ctx context.Context, teacher, session uuid.UUID, lessons []uuid.UUID) (Generated, error) {
 	whole, err := s.store.Session(ctx, teacher, session)
 	if err != nil {
 		return Generated{}, err
@@ -84,11 +115,24 @@ func (s *Service) Generate(ctx context.Context, teacher, session uuid.UUID, less
 	if err != nil {
 		return Generated{}, err
 	}
+	if err := s.countSummary(ctx, teacher); err != nil {
+		return Generated{}, err
+	}
 	g.Summary, err = s.summarize(ctx, SummaryInput{Transcripts: transcripts, Names: []string{profile.Name}})
 	if err != nil {
 		return Generated{}, err
 	}
 	return g, s.store.SaveGenerated(ctx, teacher, session, g.Text, s.now())
+}
+
+// countSummary counts a summary before it is made: it may be paid for even if it fails.
+func (s *Service) countSummary(ctx context.Context, teacher uuid.UUID) error {
+	now := s.now()
+	used, err := s.store.AddUsage(ctx, teacher, Usage{Summaries: 1}, now)
+	if limit := s.cfg.Limits.Summaries; err == nil && limit >= 0 && used.Summaries > limit {
+		return limitReached(now, "%d summaries", limit)
+	}
+	return err
 }
 
 func (s *Service) summarize(ctx context.Context, in SummaryInput) (Summary, error) {

@@ -95,46 +95,68 @@ func (c *SegmentCounts) add(segments []Segment) {
 // constant memory; when AddSegment returns, the audio, its row and its task are durable. If the
 // same recording is there already, AddSegment returns that segment and created false, so that a
 // client can repeat an upload whose answer it has missed. Errors: [ErrNotFound], [ErrInvalid],
-// [ErrAudioEmpty], [ErrAudioTooLarge], [ErrAudioType], [ErrUpload], [ErrStorage],
-// [ErrSequenceTaken].
+// [ErrLimit], [ErrStorageFull], [ErrAudioEmpty], [ErrAudioTooLarge], [ErrAudioType], [ErrUpload],
+// [ErrStorage], [ErrSequenceTaken].
 func (s *Service) AddSegment(
 	ctx context.Context, teacher, lesson uuid.UUID, audio io.Reader, in SegmentInput,
 ) (_ Segment, created bool, err error) {
 	if err := in.validate(); err != nil {
 		return Segment{}, false, err
 	}
-	u, err := s.ReceiveAudio(ctx, teacher, lesson, audio)
+	u, err := s.StartUpload(ctx, teacher, lesson)
 	if err != nil {
 		return Segment{}, false, err
 	}
 	defer u.Discard()
+	if err := u.Receive(ctx, audio); err != nil {
+		return Segment{}, false, err
+	}
 	return u.Submit(ctx, in)
 }
 
-// Upload is audio that has been received for a lesson and is not yet a segment. It is for callers
-// that receive the [SegmentInput] after the audio; otherwise [Service.AddSegment] is simpler.
+// Upload is audio for a lesson that is not yet a segment. It is for callers that receive the
+// [SegmentInput] after the audio; otherwise [Service.AddSegment] is simpler. It is not safe for
+// concurrent use.
 type Upload struct {
 	service                  *Service
 	teacher, lesson, session uuid.UUID
-	staged                   StagedAudio
+	staged                   StagedAudio // nil until received
 }
 
-// ReceiveAudio reads a recording for a lesson of the teacher to its end. The caller must call
-// [Upload.Discard], also after [Upload.Submit]. Errors: see [Service.AddSegment].
-func (s *Service) ReceiveAudio(ctx context.Context, teacher, lesson uuid.UUID, audio io.Reader) (*Upload, error) {
+// StartUpload checks whether a recording for a lesson of the teacher would be accepted, before any
+// of it is read. Then follow [Upload.Receive] and [Upload.Submit]; the caller must call
+// [Upload.Discard] in any case. Errors: [ErrNotFound], [ErrLimit], [ErrStorageFull].
+func (s *Service) StartUpload(ctx context.Context, teacher, lesson uuid.UUID) (*Upload, error) {
 	session, err := s.store.LessonSession(ctx, teacher, lesson)
 	if err != nil {
 		return nil, err
 	}
-	staged, err := s.cfg.Audio.Stage(ctx, audio, s.cfg.MaxAudioBytes)
-	if err != nil {
+	if err := s.checkUsage(ctx, teacher); err != nil {
 		return nil, err
 	}
-	return &Upload{service: s, teacher: teacher, lesson: lesson, session: session, staged: staged}, nil
+	if store, ok := s.cfg.Audio.(interface{ CheckSpace(context.Context) error }); ok {
+		if err := store.CheckSpace(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return &Upload{service: s, teacher: teacher, lesson: lesson, session: session}, nil
+}
+
+// Received reports whether Receive has succeeded.
+func (u *Upload) Received() bool { return u.staged != nil }
+
+// Receive reads the recording to its end. It must be called once. Errors: [ErrStorageFull],
+// [ErrAudioEmpty], [ErrAudioTooLarge], [ErrUpload], [ErrStorage].
+func (u *Upload) Receive(ctx context.Context, audio io.Reader) (err error) {
+	u.staged, err = u.service.cfg.Audio.Stage(ctx, audio, u.service.cfg.MaxAudioBytes)
+	return err
 }
 
 // Discard deletes the received audio unless it has become a segment. It may be called repeatedly.
 func (u *Upload) Discard() {
+	if u.staged == nil {
+		return
+	}
 	if err := u.staged.Discard(); err != nil {
 		u.service.cfg.Logger.Error("discarding an upload failed", "error", err)
 	}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"log/slog"
 	"time"
+
+	"golang.org/x/sync/singleflight"
 )
 
 // Config configures a [Service].
@@ -22,6 +24,8 @@ type Config struct {
 	Defaults Defaults
 	// MaxAudioBytes limits one recording. Defaults to 128 MiB.
 	MaxAudioBytes int64
+	// Limits bound what one teacher may use in a day.
+	Limits Limits
 	// Location determines the current day and year. Defaults to time.Local.
 	Location *time.Location
 
@@ -45,6 +49,8 @@ type Service struct {
 	cfg    Config
 	store  Store
 	broker broker
+
+	summaries singleflight.Group // running ones, by teacher, session and lessons
 }
 
 // New returns a Service. It starts nothing.
@@ -57,6 +63,7 @@ func New(c Config) (*Service, error) {
 		return nil, err
 	}
 	c.MaxAudioBytes = cmp.Or(max(c.MaxAudioBytes, 0), 128<<20)
+	c.Limits = c.Limits.withDefaults()
 	c.Location = cmp.Or(c.Location, time.Local)
 	c.PollInterval = cmp.Or(max(c.PollInterval, 0), time.Second)
 	c.StuckThreshold = cmp.Or(max(c.StuckThreshold, 0), 3*time.Hour)

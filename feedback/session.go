@@ -2,6 +2,7 @@ package feedback
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -112,7 +113,7 @@ func (e SessionEdit) validate() error {
 }
 
 // OpenSession resumes the student's active session or creates one (created true). Errors:
-// [ErrInvalid], also if the profile is not the teacher's.
+// [ErrInvalid], also if the profile is not the teacher's; [ErrLimit], if there is none to resume.
 func (s *Service) OpenSession(ctx context.Context, teacher uuid.UUID, in SessionInput) (_ Session, created bool,
 	err error) {
 	date := s.cfg.Now().In(s.cfg.Location).Format(dateLayout)
@@ -126,6 +127,17 @@ func (s *Service) OpenSession(ctx context.Context, teacher uuid.UUID, in Session
 		return Session{}, false, err
 	}
 	now := s.now()
+	used, err := s.store.Usage(ctx, teacher, now)
+	if err != nil {
+		return Session{}, false, err
+	}
+	if limit := s.cfg.Limits.Sessions; limit >= 0 && used.Sessions >= limit {
+		active, err := s.store.ActiveSession(ctx, teacher, in.ProfileID)
+		if errors.Is(err, ErrNoActiveSession) {
+			err = limitReached(now, "%d new sessions", limit)
+		}
+		return active, false, err
+	}
 	return s.store.OpenSession(ctx, Session{ID: id, TeacherID: teacher, ProfileID: in.ProfileID,
 		State: SessionActive, Date: date, Version: 1, Revision: 1, CreatedAt: now, UpdatedAt: now})
 }

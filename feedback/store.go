@@ -17,6 +17,12 @@ type Store interface {
 	// SaveDefaults inserts or replaces the teacher's defaults.
 	SaveDefaults(ctx context.Context, teacher uuid.UUID, d Defaults, at time.Time) error
 
+	// Usage returns what the teacher has used on the day (UTC) of a time.
+	Usage(ctx context.Context, teacher uuid.UUID, at time.Time) (Usage, error)
+	// AddUsage adds to what the teacher has used on the day (UTC) of a time, and returns the sum.
+	// Only the sums of one day are kept.
+	AddUsage(ctx context.Context, teacher uuid.UUID, u Usage, at time.Time) (Usage, error)
+
 	InsertProfile(ctx context.Context, p Profile) error
 	// ReplaceProfile replaces everything but the identifiers and CreatedAt, and returns the result,
 	// or [ErrNotFound].
@@ -44,8 +50,8 @@ type Store interface {
 	// serialized.
 
 	// OpenSession returns the profile's active session with its lessons (created false) or inserts
-	// s. Concurrent calls return the same session. If the profile is not the teacher's, it fails
-	// with [ErrInvalid] on profile_id.
+	// s and adds it to the teacher's usage. Concurrent calls return the same session. If the
+	// profile is not the teacher's, it fails with [ErrInvalid] on profile_id.
 	OpenSession(ctx context.Context, s Session) (_ Session, created bool, err error)
 	// ActiveSession returns the profile's active session with its lessons, or [ErrNoActiveSession].
 	ActiveSession(ctx context.Context, teacher, profile uuid.UUID) (Session, error)
@@ -71,11 +77,11 @@ type Store interface {
 	// changed. It returns the lesson with its segments.
 	EditLesson(ctx context.Context, teacher, id uuid.UUID, e LessonEdit, at time.Time) (Lesson, error)
 
-	// InsertSegment inserts s as queued and gives the outbox a [TaskTranscribe] in the same
-	// transaction. If next is set, the sequence is one more than the lesson's greatest. If the same
-	// audio (by SHA-256) is there under the same sequence, or with next anywhere in the lesson,
-	// it returns that segment and created false; if other audio is there under the sequence, it
-	// fails with [ErrSequenceTaken].
+	// InsertSegment inserts s as queued, adds it to the teacher's usage and gives the outbox a
+	// [TaskTranscribe], in one transaction. If next is set, the sequence is one more than the
+	// lesson's greatest. If the same audio (by SHA-256) is there under the same sequence, or with
+	// next anywhere in the lesson, it returns that segment and created false; if other audio is
+	// there under the sequence, it fails with [ErrSequenceTaken].
 	InsertSegment(ctx context.Context, s Segment, next bool) (_ Segment, created bool, err error)
 	// Segment returns one segment, or [ErrNotFound].
 	Segment(ctx context.Context, teacher, id uuid.UUID) (Segment, error)

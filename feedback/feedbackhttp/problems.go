@@ -30,6 +30,8 @@ var answers = []struct {
 	{feedback.ErrAudioTooLarge, http.StatusRequestEntityTooLarge, "audio_too_large"},
 	{feedback.ErrAudioType, http.StatusUnsupportedMediaType, "not_audio"},
 	{feedback.ErrUpload, http.StatusBadRequest, "upload_broken_off"},
+	{feedback.ErrLimit, http.StatusTooManyRequests, "daily_limit_reached"},
+	{feedback.ErrStorageFull, http.StatusInsufficientStorage, "storage_full"},
 	{feedback.ErrSummary, http.StatusBadGateway, "summary_failed"},
 	{feedback.ErrUnavailable, http.StatusServiceUnavailable, "database_unavailable"},
 	{feedback.ErrStorage, http.StatusServiceUnavailable, "storage_unavailable"},

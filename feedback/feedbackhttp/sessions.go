@@ -97,9 +97,10 @@ func (s *server) registerSessions(api huma.API) {
 	huma.Register(api, s.operation(huma.Operation{
 		Method: http.MethodPost, Path: "/feedback-sessions", OperationID: "open-session",
 		Tags: []string{sessionsTag}, Summary: "Create or resume a session",
-		Description:   "A student has at most one active session: 201 if it is new, 200 if it is resumed.",
+		Description: "A student has at most one active session: 201 if it is new, 200 if it is resumed. The new " +
+			"sessions of a day are limited (429).",
 		DefaultStatus: http.StatusCreated,
-		Errors:        jsonBody,
+		Errors:        slices.Concat(jsonBody, []int{http.StatusTooManyRequests}),
 		Responses: map[string]*huma.Response{"200": {
 			Description: "Resumed",
 			Headers:     map[string]*huma.Param{"ETag": textHeader(etagDoc)},
@@ -161,8 +162,11 @@ func (s *server) registerSessions(api huma.API) {
 		OperationID: "generate-feedback", Tags: []string{sessionsTag},
 		Summary: "Summarise the lessons into feedback text",
 		Description: "Uses every transcribed segment of the lessons that are not applied, or of those named, and " +
-			"saves the result as generated_text; feedback_text is not changed.",
-		Errors: slices.Concat(jsonBody, []int{http.StatusNotFound, http.StatusConflict, http.StatusBadGateway}),
+			"saves the result as generated_text; feedback_text is not changed. Concurrent requests for the same " +
+			"lessons share one summary. The summaries of a day are limited (429).",
+		Errors: slices.Concat(jsonBody, []int{
+			http.StatusNotFound, http.StatusConflict, http.StatusTooManyRequests, http.StatusBadGateway,
+		}),
 	}), func(ctx context.Context, in *struct {
 		SessionPath
 		Body *summaryChoice `required:"false"`

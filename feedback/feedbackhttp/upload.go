@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
-	"github.com/google/uuid"
 
 	"lessonkit.example/feedback"
 	"lessonkit.example/internal/httpapi"
@@ -85,11 +84,13 @@ func (s *server) registerUpload(api huma.API) {
 			"the recording as the body. The type is recognised by content: mp3, AAC, m4a or mp4, wav, ogg or opus, " +
 			"webm, flac, AMR; raw samples if declared. The answer is sent as soon as the recording and its " +
 			"transcription task are durable. The same recording again (same sequence, or no sequence) is answered " +
-			"with the existing segment: 200.",
+			"with the existing segment: 200. The segments and bytes of a day are limited (429); 507 means that the " +
+			"server has no space. Both are answered before the recording is read.",
 		DefaultStatus: http.StatusAccepted,
 		Errors: []int{
 			http.StatusBadRequest, http.StatusNotFound, http.StatusRequestTimeout, http.StatusConflict,
 			http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType,
+			http.StatusTooManyRequests, http.StatusInsufficientStorage,
 		},
 		Parameters: parameters,
 		RequestBody: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
@@ -139,18 +140,18 @@ func (s *server) upload(ctx huma.Context) (feedback.Segment, bool, error) {
 	if n, err := strconv.ParseInt(ctx.Header("Content-Length"), 10, 64); err == nil && n > limit {
 		return none, false, problem("body", tooLarge(s.svc.MaxAudioBytes()))
 	}
+	up, err := s.svc.StartUpload(ctx.Context(), teacher(ctx.Context()), lesson)
+	if err != nil {
+		return none, false, problem("path", err)
+	}
+	defer up.Discard()
 	body := &bodyReader{ctx: ctx, left: limit + 1}
-
-	var up *feedback.Upload
 	if isForm {
 		values.in = "body"
 		form := multipart.NewReader(bufio.NewReaderSize(body, formBuffer), params["boundary"])
-		up, err = s.readForm(ctx, form, lesson, &values)
+		err = readForm(ctx.Context(), form, up, &values)
 	} else if err = values.contentType(kind, params); err == nil {
-		up, err = s.receive(ctx.Context(), lesson, body)
-	}
-	if up != nil {
-		defer up.Discard()
+		err = receive(ctx.Context(), up, body)
 	}
 	if err != nil {
 		return none, false, err
@@ -165,55 +166,52 @@ func (s *server) upload(ctx huma.Context) (feedback.Segment, bool, error) {
 	return seg, created, problem(values.in, err)
 }
 
-// readForm reads the parts in any order. The caller discards the upload, which may be returned with
-// an error.
-func (s *server) readForm(
-	ctx huma.Context, form *multipart.Reader, lesson uuid.UUID, values *uploadValues,
-) (up *feedback.Upload, err error) {
+// readForm reads the parts in any order.
+func readForm(ctx context.Context, form *multipart.Reader, up *feedback.Upload, values *uploadValues) error {
 	for {
 		part, err := form.NextPart()
 		if err == io.EOF {
 			break
 		}
 		if err != nil {
-			return up, brokenForm(err)
+			return brokenForm(err)
 		}
 		switch name := part.FormName(); name {
 		case "file", "audio":
-			if up != nil {
-				return up, fieldProblem("body."+name, "is a second recording; a request has one")
+			if up.Received() {
+				return fieldProblem("body."+name, "is a second recording; a request has one")
 			}
 			kind, params, err := mime.ParseMediaType(part.Header.Get("Content-Type"))
 			if err == nil {
 				if err := values.contentType(kind, params); err != nil {
-					return up, err
+					return err
 				}
 			}
-			if up, err = s.receive(ctx.Context(), lesson, part); err != nil {
-				return up, err
+			if err := receive(ctx, up, part); err != nil {
+				return err
 			}
 		default:
 			value, err := io.ReadAll(io.LimitReader(part, maxValue+1))
 			if err != nil {
-				return up, brokenForm(err)
+				return brokenForm(err)
 			}
 			if err := values.set(name, string(value)); err != nil {
-				return up, err
+				return err
 			}
 		}
 	}
-	if up == nil {
-		return nil, fieldProblem("body.file", "is required: the part with the recording")
+	if !up.Received() {
+		return fieldProblem("body.file", "is required: the part with the recording")
 	}
-	return up, nil
+	return nil
 }
 
-func (s *server) receive(ctx context.Context, lesson uuid.UUID, audio io.Reader) (*feedback.Upload, error) {
-	up, err := s.svc.ReceiveAudio(ctx, teacher(ctx), lesson, audio)
+func receive(ctx context.Context, up *feedback.Upload, audio io.Reader) error {
+	err := up.Receive(ctx, audio)
 	if errors.Is(err, feedback.ErrUpload) {
-		return nil, brokenForm(err)
+		return brokenForm(err)
 	}
-	return up, problem("path", err)
+	return problem("path", err)
 }
 
 func tooLarge(limit int64) error {

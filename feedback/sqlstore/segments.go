@@ -76,7 +76,11 @@ func (s *Store) InsertSegment(
 			sqldb.Time{Time: stored.CreatedAt}, stored.Revision, sqldb.Time{Time: turn}); err != nil {
 			return err
 		}
-		return s.enqueue(ctx, tx, stored, stored.Revision, turn)
+		if err := s.enqueue(ctx, tx, stored, stored.Revision, turn); err != nil {
+			return err
+		}
+		_, err = addUsage(ctx, tx, stored.TeacherID, feedback.Usage{Segments: 1, Bytes: stored.Size}, stored.CreatedAt)
+		return err
 	})
 	return stored, created && err == nil, err
 }

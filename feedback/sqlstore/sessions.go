@@ -92,7 +92,10 @@ func (s *Store) OpenSession(
 			return err
 		}
 		created = rows > 0
-		open, err = active(ctx, tx, noProfile, n.TeacherID, n.ProfileID)
+		if open, err = active(ctx, tx, noProfile, n.TeacherID, n.ProfileID); err != nil || !created {
+			return err
+		}
+		_, err = addUsage(ctx, tx, n.TeacherID, feedback.Usage{Sessions: 1}, n.CreatedAt)
 		return err
 	})
 	return open, created, err

@@ -51,6 +51,12 @@ type Config struct {
 	AudioStorageDir string `env:"AUDIO_STORAGE_DIR"` // defaults to lessonkit-data/audio
 	AudioMaxBytes   int64  `env:"AUDIO_MAX_BYTES"`   // defaults to 128 MiB
 
+	// Limits of one teacher in a day (UTC); 0 means the default of package feedback, -1 none.
+	LimitBytes     int64 `env:"LIMIT_BYTES_PER_DAY"`
+	LimitSegments  int   `env:"LIMIT_SEGMENTS_PER_DAY"`
+	LimitSessions  int   `env:"LIMIT_SESSIONS_PER_DAY"`
+	LimitSummaries int   `env:"LIMIT_SUMMARIES_PER_DAY"`
+
 	ASRProvider          string        `env:"ASR_PROVIDER"` // local (default) or cloud
 	LocalASRURL          string        `env:"LOCAL_ASR_URL"`
 	LocalASRModel        string        `env:"LOCAL_ASR_MODEL"`

@@ -25,11 +25,14 @@ func newFeedback(
 		return nil, err
 	}
 	return feedback.New(feedback.Config{
-		Store:          store,
-		Audio:          audio,
-		Transcriber:    transcriber{recognizer},
-		Summarizer:     summarizer,
-		MaxAudioBytes:  c.AudioMaxBytes,
+		Store:         store,
+		Audio:         audio,
+		Transcriber:   transcriber{recognizer},
+		Summarizer:    summarizer,
+		MaxAudioBytes: c.AudioMaxBytes,
+		Limits: feedback.Limits{
+			Bytes: c.LimitBytes, Segments: c.LimitSegments, Sessions: c.LimitSessions, Summaries: c.LimitSummaries,
+		},
 		StuckThreshold: 2 * c.ASRJobLease,
 		Logger:         log,
 	})

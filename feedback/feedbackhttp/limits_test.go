@@ -1,0 +1,79 @@
+package feedbackhttp_test
+
+import (
+	"io"
+	"net/http/httptest"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/feedback"
+	"lessonkit.example/feedback/audiodir"
+	"lessonkit.example/feedback/feedbackhttp"
+)
+
+// serve replaces the handler by one with another configuration.
+func (e *env) serve(change func(*feedback.Config, *feedbackhttp.Config)) {
+	e.t.Helper()
+	audio, err := audiodir.New(e.audioDir)
+	require.NoError(e.t, err)
+	service := feedback.Config{Store: e.store, Audio: audio, Transcriber: e.speech, Summarizer: e.summary,
+		Now: e.now.Now, Location: time.UTC, MaxAudioBytes: 1 << 20, PollInterval: 20 * time.Millisecond}
+	config := feedbackhttp.Config{Authenticate: teacherOf}
+	change(&service, &config)
+	e.svc, err = feedback.New(service)
+	require.NoError(e.t, err)
+	config.Service = e.svc
+	e.handler = feedbackhttp.Handler(config)
+}
+
+func (a answer) wantRetryAfter(d time.Duration) {
+	a.t.Helper()
+	require.Equal(a.t, strconv.Itoa(int(d.Seconds())), a.Header().Get("Retry-After"))
+}
+
+func TestDailyLimitsAreAnswered(t *testing.T) {
+	engines(t, func(t *testing.T, e *env) {
+		e.serve(func(c *feedback.Config, _ *feedbackhttp.Config) {
+			c.Limits = feedback.Limits{Segments: 1, Sessions: 1, Summaries: 1}
+		})
+		const left = 15 * time.Hour // of the day of the test's clock
+		session := e.session(e.profile("Ming"))
+		lesson := e.lesson(session)
+		e.upload(lesson, recording("a")).want(202)
+		require.Equal(t, []error{nil}, e.work())
+		e.upload(lesson, recording("b")).want(429, "daily_limit_reached").wantRetryAfter(left)
+
+		e.do("POST", "/feedback-sessions/"+session+"/generate", nil).want(200)
+		e.do("POST", "/feedback-sessions/"+session+"/generate", nil).
+			want(429, "daily_limit_reached").wantRetryAfter(left)
+
+		other := e.profile("Wei")
+		e.do("POST", "/feedback-sessions", object{"profile_id": other}).
+			want(429, "daily_limit_reached").wantRetryAfter(left)
+	})
+}
+
+// An upload that is refused is not read, in either form.
+func TestRefusedUploadIsNotRead(t *testing.T) {
+	e := newEnv(t, "sqlite:"+t.TempDir()+"/feedback.db")
+	lesson := e.lesson(e.session(e.profile("Ming")))
+	e.upload(lesson, recording("a")).want(202)
+	e.serve(func(c *feedback.Config, _ *feedbackhttp.Config) { c.Limits.Segments = 1 })
+	for _, contentType := range []string{"audio/mpeg", "multipart/form-data; boundary=b"} {
+		body := &counted{}
+		r := httptest.NewRequestWithContext(t.Context(), "POST", "/api/v1/feedback-lessons/"+lesson+"/segments", body)
+		r.Header.Set("Content-Type", contentType)
+		e.send(r).want(429)
+		require.Zero(t, body.read, contentType)
+	}
+}
+
+type counted struct{ read int }
+
+func (c *counted) Read(p []byte) (int, error) {
+	c.read++
+	return 0, io.EOF
+}

@@ -1,0 +1,74 @@
+package feedbacktest
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/feedback"
+)
+
+// usage returns the teacher's usage at the time of the last tick.
+func (f *fixture) usage(at time.Time) feedback.Usage {
+	f.t.Helper()
+	u, err := f.Store.Usage(f.t.Context(), f.teacher, at)
+	require.NoError(f.t, err)
+	return u
+}
+
+func usageCounted(t *testing.T, f *fixture) {
+	require.Zero(t, f.usage(f.now))
+	p := f.profile("Ming")
+	s := f.session(p)
+	_, created, err := f.Store.OpenSession(t.Context(), f.newSession(p))
+	require.NoError(t, err)
+	require.False(t, created)
+	l := f.lesson(s)
+	g := f.segment(l, 0)
+	_, created, err = f.Store.InsertSegment(t.Context(), f.newSegment(l, 0, g.SHA256), false)
+	require.NoError(t, err)
+	require.False(t, created)
+	want := feedback.Usage{Sessions: 1, Segments: 1, Bytes: g.Size}
+	require.Equal(t, want, f.usage(f.now), "what was there already does not count")
+
+	f.FailOutbox(errors.New("down"))
+	_, _, err = f.Store.InsertSegment(t.Context(), f.newSegment(l, 1, "other"), false)
+	require.Error(t, err)
+	f.FailOutbox(nil)
+	require.Equal(t, want, f.usage(f.now), "what was rolled back does not count")
+
+	require.NoError(t, f.Store.DeleteProfile(t.Context(), f.teacher, p.ID))
+	require.Equal(t, want, f.usage(f.now), "what was deleted counts")
+	other, err := f.Store.Usage(t.Context(), uuid.New(), f.now)
+	require.NoError(t, err)
+	require.Zero(t, other, "of another teacher")
+}
+
+func usageOfADay(t *testing.T, f *fixture) {
+	day := time.Date(2026, 5, 31, 0, 0, 0, 0, time.UTC)
+	add := func(at time.Time) feedback.Usage {
+		u, err := f.Store.AddUsage(t.Context(), f.teacher, feedback.Usage{Summaries: 1, Bytes: 5 << 40}, at)
+		require.NoError(t, err)
+		return u
+	}
+	require.Equal(t, feedback.Usage{Summaries: 1, Bytes: 5 << 40}, add(day))
+	last := day.Add(24*time.Hour - time.Microsecond)
+	require.Equal(t, feedback.Usage{Summaries: 2, Bytes: 10 << 40}, add(last))
+	require.Equal(t, 2, f.usage(day).Summaries)
+	require.Zero(t, f.usage(day.Add(24*time.Hour)))
+	require.Equal(t, 1, add(day.Add(24*time.Hour)).Summaries)
+}
+
+func usageConcurrent(t *testing.T, f *fixture) {
+	const n = 16
+	for _, err := range concurrently(n, func(int) error {
+		_, err := f.Store.AddUsage(t.Context(), f.teacher, feedback.Usage{Summaries: 1}, f.now)
+		return err
+	}) {
+		require.NoError(t, err)
+	}
+	require.Equal(t, n, f.usage(f.now).Summaries)
+}

@@ -1,0 +1,67 @@
+package feedback
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Limits bound what one teacher may use in a day, so that nobody takes the storage, the recogniser
+// or the summary service from the others. A day begins at 00:00 UTC. A field of 0 has its default;
+// a negative field sets no limit. What is deleted still counts.
+type Limits struct {
+	Bytes     int64 // of recordings; defaults to 8 GiB
+	Segments  int   // defaults to 5000
+	Sessions  int   // newly created; defaults to 500
+	Summaries int   // by [Service.Generate]; defaults to 200
+}
+
+func (l Limits) withDefaults() Limits {
+	return Limits{
+		Bytes:     orDefaultLimit(l.Bytes, 8<<30),
+		Segments:  orDefaultLimit(l.Segments, 5000),
+		Sessions:  orDefaultLimit(l.Sessions, 500),
+		Summaries: orDefaultLimit(l.Summaries, 200),
+	}
+}
+
+// orDefaultLimit returns -1 for any negative limit.
+func orDefaultLimit[T int | int64](limit, standard T) T {
+	if limit == 0 {
+		return standard
+	}
+	return max(limit, -1)
+}
+
+// Usage is what one teacher has used on one day.
+type Usage struct {
+	Bytes                         int64
+	Segments, Sessions, Summaries int
+}
+
+// checkUsage fails with [ErrLimit] if the teacher has no bytes or segments left today. Uploads that
+// are in progress are not counted.
+func (s *Service) checkUsage(ctx context.Context, teacher uuid.UUID) error {
+	now := s.now()
+	used, err := s.store.Usage(ctx, teacher, now)
+	if err != nil {
+		return err
+	}
+	l := s.cfg.Limits
+	if l.Segments >= 0 && used.Segments >= l.Segments {
+		return limitReached(now, "%d segments", l.Segments)
+	}
+	if l.Bytes >= 0 && used.Bytes >= l.Bytes {
+		return limitReached(now, "%d bytes of recordings", l.Bytes)
+	}
+	return nil
+}
+
+// limitReached returns the error of a limit that lasts until the end of the day.
+func limitReached(now time.Time, format string, limit any) error {
+	tomorrow := now.Truncate(24 * time.Hour).Add(24 * time.Hour)
+	return &Error{Kind: ErrLimit, After: tomorrow.Sub(now),
+		Message: "today's limit of " + fmt.Sprintf(format, limit) + " is reached; the next day begins at 00:00 UTC"}
+}

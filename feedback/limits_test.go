@@ -1,0 +1,209 @@
+package feedback_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/feedback"
+	"lessonkit.example/feedback/feedbacktest"
+)
+
+// paid is a summarizer that counts its calls, each of which takes a minute.
+type paid struct {
+	calls atomic.Int64
+	err   error
+}
+
+func (p *paid) Summarize(ctx context.Context, _ feedback.SummaryInput) (feedback.Summary, error) {
+	p.calls.Add(1)
+	select {
+	case <-time.After(time.Minute):
+	case <-ctx.Done():
+		return feedback.Summary{}, ctx.Err()
+	}
+	return feedback.Summary{Text: "summary", Source: feedback.SummaryRemote}, p.err
+}
+
+// transcribed returns a lesson of a new profile with a text.
+func (e *env) transcribed() feedback.Lesson {
+	e.t.Helper()
+	l := e.lesson()
+	_, task := e.add(l, uuid.NewString())
+	require.NoError(e.t, e.RunTask(e.t.Context(), task, feedback.Attempt{LeaseToken: "t", Number: 1}))
+	return l
+}
+
+func TestConcurrentSummariesOfASessionArePaidOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := &paid{}
+		e := newEnv(t, func(c *feedback.Config) { c.Summarizer = p })
+		l, other := e.transcribed(), e.transcribed()
+		generate := func(ctx context.Context, session uuid.UUID, lessons ...uuid.UUID) <-chan error {
+			done := make(chan error, 1)
+			go func() {
+				g, err := e.Generate(ctx, e.teacher, session, lessons)
+				if err == nil && g.Text != "summary" {
+					err = fmt.Errorf("text %q", g.Text)
+				}
+				done <- err
+			}()
+			return done
+		}
+		// The first caller goes away: the others still get the summary that it started.
+		impatient, leave := context.WithCancel(t.Context())
+		first := generate(impatient, l.SessionID)
+		synctest.Wait()
+		var calls []<-chan error
+		for range 300 {
+			calls = append(calls, generate(t.Context(), l.SessionID))
+		}
+		synctest.Wait()
+		require.EqualValues(t, 1, p.calls.Load())
+		leave()
+		require.ErrorIs(t, <-first, context.Canceled)
+		calls = append(calls, generate(t.Context(), other.SessionID)) // does not wait for them
+		synctest.Wait()
+		require.EqualValues(t, 2, p.calls.Load())
+		for _, call := range calls {
+			require.NoError(t, <-call)
+		}
+		require.EqualValues(t, 2, p.calls.Load())
+
+		// Another teacher does not share what is running.
+		running := generate(t.Context(), l.SessionID)
+		synctest.Wait()
+		_, err := e.Generate(t.Context(), uuid.New(), l.SessionID, nil)
+		require.ErrorIs(t, err, feedback.ErrNotFound)
+		require.NoError(t, <-running)
+	})
+}
+
+func TestSummariesOfADayAreLimited(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := &paid{err: errors.New("overloaded")} // a failed summary may be paid for, too
+		e := newEnv(t, func(c *feedback.Config) { c.Summarizer, c.Limits.Summaries = p, 3 })
+		l := e.transcribed()
+		for i := range 300 {
+			_, err := e.Generate(t.Context(), e.teacher, l.SessionID, nil)
+			if i < 3 {
+				require.ErrorIs(t, err, feedback.ErrSummary)
+				continue
+			}
+			requireLimit(t, err, 30*time.Minute) // it is 23:30
+		}
+		require.EqualValues(t, 3, p.calls.Load())
+
+		e.clock.Add(30 * time.Minute)
+		_, err := e.Generate(t.Context(), e.teacher, l.SessionID, nil)
+		require.ErrorIs(t, err, feedback.ErrSummary, "a new day")
+		require.EqualValues(t, 4, p.calls.Load())
+	})
+}
+
+func requireLimit(t *testing.T, err error, after time.Duration) {
+	t.Helper()
+	require.ErrorIs(t, err, feedback.ErrLimit)
+	var e *feedback.Error
+	require.ErrorAs(t, err, &e)
+	require.InDelta(t, after.Seconds(), e.RetryAfter().Seconds(), 1)
+}
+
+func TestPanickingSummarizerIsAnError(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t, func(c *feedback.Config) { c.Summarizer = panicking{} })
+	_, err := e.Generate(t.Context(), e.teacher, e.transcribed().SessionID, nil)
+	require.ErrorContains(t, err, "panicked")
+}
+
+type panicking struct{}
+
+func (panicking) Summarize(context.Context, feedback.SummaryInput) (feedback.Summary, error) {
+	panic("out of range")
+}
+
+func TestSessionsOfADayAreLimited(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t, func(c *feedback.Config) { c.Limits.Sessions = 2 })
+	open := func(p feedback.Profile) (feedback.Session, error) {
+		s, _, err := e.OpenSession(t.Context(), e.teacher, feedback.SessionInput{ProfileID: p.ID})
+		return s, err
+	}
+	first := e.profile()
+	want, err := open(first)
+	require.NoError(t, err)
+	_, err = open(e.profile())
+	require.NoError(t, err)
+	third := e.profile()
+	_, err = open(third)
+	requireLimit(t, err, 30*time.Minute)
+	got, err := open(first)
+	require.NoError(t, err, "a session can be resumed")
+	require.Equal(t, want, got)
+
+	e.teacher = uuid.New()
+	_, err = open(e.profile())
+	require.NoError(t, err, "another teacher")
+}
+
+func TestUploadsOfADayAreLimitedBeforeTheyAreRead(t *testing.T) {
+	t.Parallel()
+	for name, limits := range map[string]feedback.Limits{
+		"segments": {Segments: 2},
+		"bytes":    {Bytes: int64(len(feedbacktest.MP3("0")) + 1)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := newEnv(t, func(c *feedback.Config) { c.Limits = limits })
+			l := e.lesson()
+			e.add(l, "0")
+			e.add(l, "1")
+			_, _, err := e.AddSegment(t.Context(), e.teacher, l.ID, mustNotRead{t}, feedback.SegmentInput{})
+			requireLimit(t, err, 30*time.Minute)
+			require.Len(t, e.files(), 2)
+
+			e.teacher = uuid.New()
+			e.add(e.lesson(), "2")
+		})
+	}
+}
+
+// mustNotRead fails the test if it is read.
+type mustNotRead struct{ t *testing.T }
+
+func (r mustNotRead) Read([]byte) (int, error) {
+	r.t.Error("the upload was read")
+	return 0, errors.New("read")
+}
+
+func TestNegativeLimitsAreNone(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t, func(c *feedback.Config) {
+		c.Limits = feedback.Limits{Bytes: -1, Segments: -5, Sessions: -1, Summaries: -1}
+		c.Summarizer = instant{}
+	})
+	l := e.transcribed()
+	for range 3 {
+		_, err := e.Generate(t.Context(), e.teacher, l.SessionID, nil)
+		require.NoError(t, err)
+	}
+	_, _, err := e.AddSegment(t.Context(), e.teacher, l.ID, bytes.NewReader(feedbacktest.MP3("x")),
+		feedback.SegmentInput{})
+	require.NoError(t, err)
+}
+
+type instant struct{}
+
+func (instant) Summarize(context.Context, feedback.SummaryInput) (feedback.Summary, error) {
+	return feedback.Summary{Text: "summary"}, nil
+}

@@ -1,0 +1,59 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+
+	"lessonkit.example/feedback"
+)
+
+const usageColumns = `bytes, segments, sessions, summaries`
+
+func scanUsage(r row) (u feedback.Usage, err error) {
+	return u, r.Scan(&u.Bytes, &u.Segments, &u.Sessions, &u.Summaries)
+}
+
+// usageDay returns the day that usage at a time is counted for.
+func usageDay(at time.Time) string { return at.UTC().Format(time.DateOnly) }
+
+// Usage implements [feedback.Store].
+func (s *Store) Usage(ctx context.Context, teacher uuid.UUID, at time.Time) (feedback.Usage, error) {
+	u, err := scanUsage(s.db.QueryRowContext(ctx,
+		`select `+usageColumns+` from feedback_usage where teacher_id = $1 and day = $2`, teacher, usageDay(at)))
+	if errors.Is(err, sql.ErrNoRows) {
+		return feedback.Usage{}, nil
+	}
+	return u, wrap("read usage", err)
+}
+
+// AddUsage implements [feedback.Store].
+func (s *Store) AddUsage(
+	ctx context.Context, teacher uuid.UUID, u feedback.Usage, at time.Time,
+) (sum feedback.Usage, err error) {
+	err = s.single(ctx, "count usage", func(ctx context.Context, db execer) error {
+		sum, err = addUsage(ctx, db, teacher, u, at)
+		return err
+	})
+	return sum, err
+}
+
+// addUsage locks the teacher's row until the transaction ends: it is the last statement of each.
+func addUsage(
+	ctx context.Context, q querier, teacher uuid.UUID, u feedback.Usage, at time.Time,
+) (feedback.Usage, error) {
+	// A row of another day is replaced.
+	return scanUsage(q.QueryRowContext(ctx, `
+		insert into feedback_usage as f (teacher_id, day, `+usageColumns+`) values ($1, $2, $3, $4, $5, $6)
+		on conflict (teacher_id) do update set
+			day = excluded.day,
+			bytes = excluded.bytes + case when f.day = excluded.day then f.bytes else 0 end,
+			segments = excluded.segments + case when f.day = excluded.day then f.segments else 0 end,
+			sessions = excluded.sessions + case when f.day = excluded.day then f.sessions else 0 end,
+			summaries = excluded.summaries + case when f.day = excluded.day then f.summaries else 0 end
+		returning `+usageColumns,
+		teacher, usageDay(at), u.Bytes, u.Segments, u.Sessions, u.Summaries))
+}
