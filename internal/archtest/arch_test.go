@@ -21,7 +21,7 @@ const module = "lessonkit.example/"
 // roots are the independent packages, with the modules that each may compile beyond the standard
 // library.
 var roots = map[string][]string{
-	"feedback": {"github.com/google/uuid"},
+	"feedback": {"github.com/google/uuid", "golang.org/x/sync"},
 	"auth":     {"github.com/google/uuid", "golang.org/x/sync"},
 	"asr":      {},
 	"jobqueue": {},
