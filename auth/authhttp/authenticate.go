@@ -38,7 +38,7 @@ func authenticate(ctx context.Context, s *auth.Service, h http.Header) (auth.Pri
 }
 
 // bearerToken returns the token of the Authorization header by RFC 6750 section 2.1. It fails with
-// errNoToken without such a header or with another scheme, and with [auth.ErrInvalidToken] if the
+// errNoToken without such a header, with another scheme or with an empty token, and with [auth.ErrInvalidToken] if the
 // request is ambiguous. Tokens in query strings and forms are ignored, because servers log those.
 func bearerToken(h http.Header) (string, error) {
 	values := h["Authorization"]
@@ -49,7 +49,8 @@ func bearerToken(h http.Header) (string, error) {
 		return "", fmt.Errorf("%w: more than one Authorization header", auth.ErrInvalidToken)
 	}
 	scheme, token, _ := strings.Cut(values[0], " ")
-	if !strings.EqualFold(scheme, "Bearer") {
+	// Clients with an empty field for the token send the scheme alone.
+	if !strings.EqualFold(scheme, "Bearer") || strings.TrimSpace(token) == "" {
 		return "", errNoToken
 	}
 	return token, nil

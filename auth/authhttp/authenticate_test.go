@@ -39,6 +39,7 @@ func TestErrorsOfAuthenticateAreAnswers(t *testing.T) {
 	}{
 		"no token":       {nil, nil, 401, "token_missing", "Bearer", ""},
 		"another scheme": {nil, bearer("Basic YTpi"), 401, "token_missing", "Bearer", ""},
+		"empty token":    {nil, bearer("Bearer "), 401, "token_missing", "Bearer", ""},
 		"wrong token":    {nil, bearer("Bearer x"), 401, "token_invalid", `Bearer error="invalid_token"`, ""},
 		"two headers": {nil, bearer("Bearer "+token, "Bearer "+token), 401, "token_invalid",
 			`Bearer error="invalid_token"`, ""},
@@ -100,6 +101,12 @@ func TestAuthenticateIdentifiesTheTeacher(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEqual(t, uuid.Nil, developer)
 	require.NotEqual(t, teacher, developer)
+	for _, empty := range []string{"", "Bearer", "bearer ", "Bearer  "} {
+		again, err := authenticate(t.Context(),
+			http.Header{"Authorization": {empty}, authhttp.DevelopmentHeader: {"anna"}})
+		require.NoError(t, err, "an empty token is no credential: %q", empty)
+		require.Equal(t, developer, again)
+	}
 	b.clock.Add(30 * 24 * time.Hour)
 	_, err = authenticate(t.Context(), http.Header{"Authorization": {"Bearer " + token}})
 	require.Error(t, err)

@@ -58,11 +58,17 @@ func TestSwaggerUISendsARequestWithAToken(t *testing.T) {
 	b.requireOnly(url)
 }
 
-func TestScalarSendsARequestWithAToken(t *testing.T) {
-	t.Parallel()
+// requireScalar skips the test in builds without Scalar.
+func requireScalar(t *testing.T) {
+	t.Helper()
 	if _, err := os.Stat("../../internal/docsui/dist/scalar-" + docsui.Version + ".js.gz"); err != nil {
 		t.Skip("Scalar is not embedded; go generate fetches it: ", err)
 	}
+}
+
+func TestScalarSendsARequestWithAToken(t *testing.T) {
+	t.Parallel()
+	requireScalar(t)
 	b := newBrowser(t)
 	url, token, teacher := withReference(t, "")
 	b.do(chromedp.Navigate(url + "/scalar"))
@@ -74,6 +80,51 @@ func TestScalarSendsARequestWithAToken(t *testing.T) {
 	b.waitText(teacher)
 	b.screenshot("answer")
 	b.requireOnly(url)
+}
+
+// Nothing is typed in: the page sends the development header by itself.
+func TestReferenceSendsTheDevelopmentHeader(t *testing.T) {
+	t.Parallel()
+	developer := func(url string) string {
+		me, err := feedbackclient.Development(url, "developer").Me(t.Context())
+		require.NoError(t, err)
+		return me.ID
+	}
+	t.Run("Swagger UI", func(t *testing.T) {
+		t.Parallel()
+		b := newBrowser(t)
+		url := "http://" + serve(t, onSQLite(t, server.RoleAPI))
+		const operation = "#operations-Sign-in-me "
+		b.do(chromedp.Navigate(url+"/scalar?swagger-ui"),
+			chromedp.Click(chromedp.CSS(operation+".opblock-summary-control")),
+			chromedp.WaitVisible(chromedp.CSS(operation+".responses-table .model-example")),
+			chromedp.Click(chromedp.CSS(operation+"button.execute")))
+		b.waitText(developer(url))
+		b.requireOnly(url)
+	})
+	t.Run("Scalar", func(t *testing.T) {
+		t.Parallel()
+		requireScalar(t)
+		b := newBrowser(t)
+		url := "http://" + serve(t, onSQLite(t, server.RoleAPI))
+		b.do(chromedp.Navigate(url + "/scalar"))
+		b.waitText("Teaching feedback")
+		b.clickButton("(get /api/v1/auth/me)")
+		b.clickButton("Send get request")
+		b.waitText(developer(url))
+		b.screenshot("answer")
+		b.requireOnly(url)
+	})
+}
+
+func TestDocumentNamesTheDevelopmentSignInOnlyWhileItIsOn(t *testing.T) {
+	t.Parallel()
+	const scheme = `"X-Development-User"`
+	require.Contains(t, get(onSQLite(t, server.RoleAPI).Handler(), "/openapi.json").Body.String(), scheme)
+	production := newServer(t, server.RoleAPI, map[string]string{
+		"APP_ENV": "production", "ALLOW_DEVELOPMENT_USER_HEADER": "true",
+	})
+	require.NotContains(t, get(production.Handler(), "/openapi.json").Body.String(), scheme)
 }
 
 func TestSwaggerUIReplacesAScriptThatDoesNotLoad(t *testing.T) {
@@ -92,7 +143,7 @@ func TestReferenceMayOnlyUseItsOwnOrigin(t *testing.T) {
 	url, token, _ := withReference(t, `window.Scalar = {createApiReference: (where, o) => {
 		document.querySelector(where).textContent = "drawn from " + o.url }}`)
 	b.do(chromedp.Navigate(url + "/scalar"))
-	b.waitText("drawn from /openapi.json")
+	b.waitText("drawn from openapi.json")
 	fetch := func(token string) string {
 		return b.eval(`fetch("/api/v1/profiles", {headers: {Authorization: "Bearer ` + token + `"}})
 			.then((r) => String(r.status))`)

@@ -5,10 +5,12 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"net/http"
+	"slices"
 	"sync/atomic"
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"lessonkit.example/auth/authhttp"
 	"lessonkit.example/internal/httpapi"
 )
 
@@ -82,4 +84,29 @@ func requireOperator(password string, next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// documentSignIn completes the OpenAPI document with the ways to sign in, as the default of the
+// document and of each operation that requires one. The development header comes first where it is
+// accepted: tools prepare requests with the first.
+func documentSignIn(doc *huma.OpenAPI, development bool) {
+	doc.Security = []map[string][]string{{"bearer": {}}}
+	if !development {
+		return
+	}
+	const scheme = "development"
+	doc.Components.SecuritySchemes[scheme] = &huma.SecurityScheme{
+		Type: "apiKey", In: "header", Name: authhttp.DevelopmentHeader,
+		Description: "Any name; each is a teacher of its own. Only servers for development accept it.",
+		// The reference page starts with this name filled in.
+		Extensions: map[string]any{"x-scalar-secret-token": "developer"},
+	}
+	doc.Security = slices.Insert(doc.Security, 0, map[string][]string{scheme: {}})
+	for _, path := range doc.Paths {
+		for _, op := range []*huma.Operation{path.Get, path.Post, path.Put, path.Patch, path.Delete} {
+			if op != nil && len(op.Security) > 0 {
+				op.Security = doc.Security
+			}
+		}
+	}
 }

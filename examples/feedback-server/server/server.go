@@ -145,6 +145,7 @@ func build(c Config, o Options, db *database) (*Server, error) {
 		mux.Handle("GET /scalar/", reference)
 	}
 	registerState(api, health)
+	documentSignIn(api.OpenAPI(), c.DevelopmentSignIn())
 	if db != nil && o.Role != RoleWorker && c.OperatorPassword != "" {
 		pages := queueui.New(db.client, queueui.Config{Prefix: "/admin/queue", Title: "Job queue", Logger: log})
 		mux.Handle("/admin/queue/", requireOperator(c.OperatorPassword, pages))

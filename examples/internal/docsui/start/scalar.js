@@ -1,14 +1,13 @@
 "use strict";
 if (window.Scalar) {
   Scalar.createApiReference("#reference", {
-    url: "/openapi.json",
+    url: "openapi.json",
     withDefaultFonts: false, // they are on another origin
     telemetry: false,
     hideClientButton: true,
     showDeveloperTools: "never",
     agent: { disabled: true },
     mcp: { disabled: true },
-    authentication: { preferredSecurityScheme: "bearer" },
     metaData: { title: document.title },
   });
 } else {
