@@ -38,8 +38,9 @@ func authenticate(ctx context.Context, s *auth.Service, h http.Header) (auth.Pri
 }
 
 // bearerToken returns the token of the Authorization header by RFC 6750 section 2.1. It fails with
-// errNoToken without such a header, with another scheme or with an empty token, and with [auth.ErrInvalidToken] if the
-// request is ambiguous. Tokens in query strings and forms are ignored, because servers log those.
+// errNoToken without such a header, with another scheme or with an empty token, and with
+// [auth.ErrInvalidToken] if the request is ambiguous. Tokens in query strings and forms are
+// ignored, because servers log those.
 func bearerToken(h http.Header) (string, error) {
 	values := h["Authorization"]
 	if len(values) == 0 {

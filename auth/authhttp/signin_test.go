@@ -62,7 +62,7 @@ func TestRefusedTokensLookTheSame(t *testing.T) {
 	unknown := b.signIn(t, "carl")
 	require.NoError(t, b.service.Logout(t.Context(), unknown))
 	var bodies []map[string]any
-	for _, token := range []string{expired, revoked, unknown, "x", expired + "x", "", "mps_"} {
+	for _, token := range []string{expired, revoked, unknown, "x", expired + "x", "mps_"} {
 		r := b.me(t, token)
 		r.problem(t, http.StatusUnauthorized, "token_invalid")
 		require.Equal(t, `Bearer error="invalid_token"`, r.Header.Get("WWW-Authenticate"))
@@ -72,9 +72,10 @@ func TestRefusedTokensLookTheSame(t *testing.T) {
 	for _, body := range bodies {
 		require.Equal(t, bodies[0], body)
 	}
-	none := do(t, b.handler, http.MethodGet, mePath, "")
-	none.problem(t, http.StatusUnauthorized, "token_missing")
-	require.Equal(t, "Bearer", none.Header.Get("WWW-Authenticate"))
+	for _, none := range []reply{do(t, b.handler, http.MethodGet, mePath, ""), b.me(t, "")} {
+		none.problem(t, http.StatusUnauthorized, "token_missing")
+		require.Equal(t, "Bearer", none.Header.Get("WWW-Authenticate"))
+	}
 }
 
 func TestWithoutDatabaseEverythingIs503(t *testing.T) {

@@ -3,9 +3,15 @@ package server
 import (
 	"fmt"
 	"log/slog"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
 
 	"lessonkit.example/auth"
+	"lessonkit.example/auth/authhttp"
 	"lessonkit.example/auth/miniapp"
+	"lessonkit.example/internal/httpapi"
 )
 
 // newAccounts returns the service that signs teachers in.
@@ -27,4 +33,40 @@ func newAccounts(c Config, store auth.Store, log *slog.Logger) (*auth.Service, e
 		config.Exchanger = platform
 	}
 	return auth.New(config)
+}
+
+// logDevelopmentSignIn says what the configuration means for the development header.
+func logDevelopmentSignIn(c Config, log *slog.Logger) {
+	switch {
+	case c.DevelopmentSignIn():
+		log.Warn("development sign-in is on: whoever reaches the server signs in as anybody",
+			"header", authhttp.DevelopmentHeader, "address", c.HTTPAddr, "hosts", c.DevelopmentHosts)
+	case c.AllowDevelopmentUser:
+		log.Warn("ALLOW_DEVELOPMENT_USER_HEADER is ignored, because APP_ENV is production")
+	}
+}
+
+// checkDevelopmentHost refuses requests with the development header that are addressed to another
+// host than this machine or one of hosts. A page on the web whose name resolves to this machine
+// could send them from a developer's browser otherwise.
+func checkDevelopmentHost(hosts []string, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get(authhttp.DevelopmentHeader) != "" && !isDevelopmentHost(r.Host, hosts) {
+			httpapi.WriteError(w, r, httpapi.Error(http.StatusForbidden, "development_host_refused",
+				"the development header is accepted at localhost, at loopback addresses and at the hosts in "+
+					"DEVELOPMENT_HOSTS"))
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// isDevelopmentHost reports whether the Host header of a request names this machine or one of hosts.
+func isDevelopmentHost(header string, hosts []string) bool {
+	host, _, err := net.SplitHostPort(header)
+	if err != nil {
+		host = strings.Trim(header, "[]") // there is no port
+	}
+	return isLoopbackHost(host) ||
+		slices.ContainsFunc(hosts, func(h string) bool { return strings.EqualFold(h, host) })
 }

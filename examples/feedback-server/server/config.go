@@ -43,10 +43,18 @@ type Config struct {
 	// are no such pages; otherwise it has at least 12 characters.
 	OperatorPassword string `env:"OPERATOR_PASSWORD"`
 
-	MiniappAppID         string `env:"MINIAPP_APP_ID"`
-	MiniappAppSecret     string `env:"MINIAPP_APP_SECRET"`
-	MiniappAPIURL        string `env:"MINIAPP_API_URL"` // defaults to the platform's
-	AllowDevelopmentUser bool   `env:"ALLOW_DEVELOPMENT_USER_HEADER"`
+	MiniappAppID     string `env:"MINIAPP_APP_ID"`
+	MiniappAppSecret string `env:"MINIAPP_APP_SECRET"`
+	MiniappAPIURL    string `env:"MINIAPP_API_URL"` // defaults to the platform's
+
+	// AllowDevelopmentUser accepts the development header as a sign-in, with which everybody can be
+	// every developer. It is an error with a HTTPAddr that other machines reach, or together with
+	// the credentials of real teachers, unless DevelopmentHosts are set. Ignored in production.
+	AllowDevelopmentUser bool `env:"ALLOW_DEVELOPMENT_USER_HEADER"`
+
+	// DevelopmentHosts are the names and addresses, without port, besides those of the loopback
+	// interface, by which requests with the development header may address the server.
+	DevelopmentHosts []string `env:"DEVELOPMENT_HOSTS"`
 
 	AudioStorageDir string `env:"AUDIO_STORAGE_DIR"` // defaults to lessonkit-data/audio
 	AudioMaxBytes   int64  `env:"AUDIO_MAX_BYTES"`   // defaults to 128 MiB
@@ -165,6 +173,13 @@ var parsers = map[reflect.Type]env.ParserFunc{
 		}
 		return networks, nil
 	},
+	reflect.TypeFor[[]string](): func(text string) (any, error) {
+		items := strings.Split(text, ",")
+		for i, item := range items {
+			items[i] = strings.TrimSpace(item)
+		}
+		return items, nil
+	},
 }
 
 // parseNetwork accepts an address too, as a network of one.
@@ -237,6 +252,16 @@ func (c Config) mistakes() (bad []string) {
 			c.ASRRequestTimeout.Seconds()))
 	must((c.MiniappAppID == "") == (c.MiniappAppSecret == ""), "MINIAPP_APP_ID, MINIAPP_APP_SECRET",
 		"must both be set or both be empty")
+	if c.DevelopmentSignIn() && len(c.DevelopmentHosts) == 0 {
+		const unless = "; if everybody who reaches the server may sign in as anybody, set DEVELOPMENT_HOSTS"
+		must(isLoopback(c.HTTPAddr), "ALLOW_DEVELOPMENT_USER_HEADER",
+			"must not be true while other machines can reach HTTP_ADDR"+unless)
+		must(!c.MiniappConfigured(), "ALLOW_DEVELOPMENT_USER_HEADER",
+			"must not be true together with MINIAPP_APP_ID"+unless)
+	}
+	for _, host := range c.DevelopmentHosts {
+		must(isHost(host), "DEVELOPMENT_HOSTS", "must be host names or addresses without port, separated by commas")
+	}
 	if c.ASRProvider == "cloud" {
 		bad = append(bad, c.cloudMistakes()...)
 	}
@@ -277,4 +302,21 @@ func isHostPort(address string) bool {
 	}
 	_, err = net.LookupPort("tcp", port)
 	return err == nil
+}
+
+// isLoopback reports whether only this machine can reach a host:port.
+func isLoopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	return err == nil && isLoopbackHost(host)
+}
+
+func isLoopbackHost(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	return strings.EqualFold(host, "localhost") || err == nil && addr.IsLoopback()
+}
+
+// isHost reports whether text is a host name or an IP address, without port.
+func isHost(text string) bool {
+	_, err := netip.ParseAddr(text)
+	return err == nil || text != "" && !strings.ContainsAny(text, ":/@[] ")
 }

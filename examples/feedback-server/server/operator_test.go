@@ -33,6 +33,7 @@ func withOperator(t *testing.T) (s *server.Server, file string) {
 // request sends a request to the pages of the queue.
 func request(s *server.Server, method, path string, header func(*http.Request)) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, "/admin/queue"+path, nil)
+	r.Host = "localhost"
 	header(r)
 	w := httptest.NewRecorder()
 	s.Handler().ServeHTTP(w, r)

@@ -85,6 +85,7 @@ func New(ctx context.Context, c Config, o Options) (*Server, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
+	logDevelopmentSignIn(c, o.Logger)
 	if c.DatabaseURL == "" {
 		o.Logger.Warn("DATABASE_URL is not set: /health works, data endpoints answer 503")
 		return build(c, o, nil)
@@ -150,11 +151,15 @@ func build(c Config, o Options, db *database) (*Server, error) {
 		pages := queueui.New(db.client, queueui.Config{Prefix: "/admin/queue", Title: "Job queue", Logger: log})
 		mux.Handle("/admin/queue/", requireOperator(c.OperatorPassword, pages))
 	}
+	var handler http.Handler = mux
+	if c.DevelopmentSignIn() {
+		handler = checkDevelopmentHost(c.DevelopmentHosts, handler)
+	}
 	return &Server{
 		log:   log,
 		drain: c.Drain,
 		db:    db,
-		handler: httpapi.Wrap(closeConnections(stopping, mux),
+		handler: httpapi.Wrap(closeConnections(stopping, handler),
 			httpapi.WrapOptions{Logger: log, Observe: metrics.observeRequest}),
 		recognizer: recognizer,
 		background: background,

@@ -58,6 +58,7 @@ func serve(t *testing.T, s *server.Server) string {
 
 func get(h http.Handler, path string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(http.MethodGet, path, nil)
+	r.Host = "localhost"
 	r.Header.Set("X-Development-User", "someone")
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
@@ -262,6 +263,7 @@ func TestAnswersBelowTheAPIPrefixComeInOrder(t *testing.T) {
 	} {
 		send := func(h http.Handler, user string) *httptest.ResponseRecorder {
 			r := httptest.NewRequest(c.method, c.path, strings.NewReader(c.body))
+			r.Host = "localhost"
 			r.Header.Set("Content-Type", "application/json")
 			if user != "" {
 				r.Header.Set("X-Development-User", user)

@@ -108,6 +108,9 @@ func (d *demo) environment(ctx context.Context, group *errgroup.Group, log *slog
 	environment["AUDIO_STORAGE_DIR"] = filepath.Join(d.Dir, "audio")
 	environment["ALLOW_DEVELOPMENT_USER_HEADER"] = "true"
 	environment["APP_ENV"] = "development"
+	// No real teachers sign in to the demo, and the development sign-in is refused beside theirs.
+	delete(environment, "MINIAPP_APP_ID")
+	delete(environment, "MINIAPP_APP_SECRET")
 
 	if environment["LOCAL_ASR_URL"] == "" && environment["ASR_PROVIDER"] != "cloud" {
 		environment["LOCAL_ASR_URL"], d.missing = startRecognizer(ctx, group, log)
