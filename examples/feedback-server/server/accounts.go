@@ -61,7 +61,7 @@ func checkDevelopmentHost(hosts []string, next http.Handler) http.Handler {
 	})
 }
 
-// isDevelopmentHost reports whether the Host header of a request names this machine or one of hosts.
+// isDevelopmentHost reports whether a Host header names this machine or one of hosts.
 func isDevelopmentHost(header string, hosts []string) bool {
 	host, _, err := net.SplitHostPort(header)
 	if err != nil {
