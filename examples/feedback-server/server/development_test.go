@@ -32,9 +32,9 @@ func TestDevelopmentSignInIsRefusedAtTheStart(t *testing.T) {
 		"address of a network":   {map[string]string{"HTTP_ADDR": "192.0.2.1:8080"}, "can reach HTTP_ADDR"},
 		"name":                   {map[string]string{"HTTP_ADDR": "server:8080"}, "can reach HTTP_ADDR"},
 		"platform's credentials": {credentials, "together with MINIAPP_APP_ID"},
-		"hosts are named":        {map[string]string{"HTTP_ADDR": ":80", "DEVELOPMENT_HOSTS": "a.example, ::1"}, ""},
+		"hosts are named":        {map[string]string{"HTTP_ADDR": ":80", "DEVELOPMENT_HOSTS": "a.test, ::1"}, ""},
 		"production":             {map[string]string{"HTTP_ADDR": ":8080", "APP_ENV": "production"}, ""},
-		"host with a port":       {map[string]string{"DEVELOPMENT_HOSTS": "a.example:80"}, "DEVELOPMENT_HOSTS: must be"},
+		"host with a port":       {map[string]string{"DEVELOPMENT_HOSTS": "a.test:80"}, "DEVELOPMENT_HOSTS: must be"},
 		"empty host":             {map[string]string{"DEVELOPMENT_HOSTS": "a.example,"}, "DEVELOPMENT_HOSTS: must be"},
 	} {
 		t.Run(name, func(t *testing.T) {
