@@ -1,10 +1,12 @@
 package feedback
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"path"
 	"time"
 
@@ -43,6 +45,11 @@ type Attempt struct {
 	Number int
 	// MaxAttempts is the number of the last attempt; 0 means no limit.
 	MaxAttempts int
+	// Logger receives a line when the attempt starts (debug) and one when it ends (info), with the
+	// identifiers of segment and session, the size of the recording, the time it took in
+	// milliseconds, and the outcome: the state of the segment, or why nothing was changed. A queue
+	// adds the job. Defaults to Config.Logger.
+	Logger *slog.Logger
 }
 
 func (a Attempt) last() bool { return a.MaxAttempts > 0 && a.Number >= a.MaxAttempts }
@@ -60,11 +67,12 @@ func (a Attempt) last() bool { return a.MaxAttempts > 0 && a.Number >= a.MaxAtte
 // If ctx ends during an attempt (the worker stops or loses its lease), the segment goes back to
 // queued, unless it was the last attempt and exceeded its deadline.
 func (s *Service) RunTask(ctx context.Context, t Task, a Attempt) error {
+	log := cmp.Or(a.Logger, s.cfg.Logger).With("attempt", a.Number)
 	switch t.Kind {
 	case TaskTranscribe:
-		return s.transcribe(ctx, t, a)
+		return s.transcribe(ctx, t, a, log.With("segment_id", t.SegmentID))
 	case TaskDeleteAudio:
-		return s.cfg.Audio.Delete(ctx, t.AudioKey)
+		return s.deleteAudio(ctx, t.AudioKey, log.With("audio_key", t.AudioKey))
 	}
 	return permanentError{public: "unknown task", err: fmt.Errorf("task of unknown kind %q", t.Kind)}
 }
@@ -91,22 +99,31 @@ func (s *Service) FailTask(ctx context.Context, t Task) error {
 // finishTimeout limits how long storing the result may take after the attempt's context has ended.
 const finishTimeout = 10 * time.Second
 
-func (s *Service) transcribe(ctx context.Context, t Task, a Attempt) error {
+func (s *Service) transcribe(ctx context.Context, t Task, a Attempt, log *slog.Logger) error {
 	if s.cfg.Transcriber == nil {
 		return errors.New("feedback: no Transcriber is configured")
 	}
+	started := time.Now()
+	ended := func(outcome string, err error) { logEnd(ctx, log, "transcription ended", started, outcome, err) }
 	seg, err := s.store.StartTranscription(ctx, t.SegmentID, t.Round, a.LeaseToken, a.Number, s.now())
 	switch {
 	case errors.Is(err, ErrNotFound):
-		return nil // deleted meanwhile
+		ended("deleted meanwhile", nil)
+		return nil
 	case errors.Is(err, ErrSuperseded): // for ever: rounds only increase
+		ended("superseded", nil)
 		return permanentError{public: "the newest task of the segment transcribes it, not this one", err: err}
 	case err != nil:
+		ended("not started", err)
 		return err
 	}
+	log = log.With("session_id", seg.SessionID, "lesson_id", seg.LessonID, "size_bytes", seg.Size)
 	if seg.State != SegmentTranscribing {
-		return nil // an earlier attempt finished, and died before it could report that
+		// An earlier attempt finished, and died before it could report that.
+		ended(string(seg.State)+" before", nil)
+		return nil
 	}
+	log.DebugContext(ctx, "transcription started", "content_type", seg.ContentType)
 	s.broker.notify(seg.SessionID)
 
 	transcript, err := s.cfg.Transcriber.Transcribe(ctx, s.audioOf(ctx, seg))
@@ -115,15 +132,41 @@ func (s *Service) transcribe(ctx context.Context, t Task, a Attempt) error {
 	// The result is stored even if ctx has ended: no segment may stay transcribing.
 	finish, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
 	defer cancel()
-	_, finishErr := s.store.FinishTranscription(finish, seg.ID, a.LeaseToken, result, s.now())
+	seg, finishErr := s.store.FinishTranscription(finish, seg.ID, a.LeaseToken, result, s.now())
 	switch {
 	case errors.Is(finishErr, ErrNotFound):
+		ended("deleted meanwhile", err)
 		return nil
 	case finishErr != nil:
-		return errors.Join(finishErr, err)
+		err = errors.Join(finishErr, err)
+		ended("result not stored", err)
+		return err
 	}
+	log = log.With("audio_ms", seg.Duration.Milliseconds())
+	ended(string(seg.State), err)
 	s.broker.notify(seg.SessionID)
 	return err
+}
+
+func (s *Service) deleteAudio(ctx context.Context, key string, log *slog.Logger) error {
+	log.DebugContext(ctx, "deleting audio started")
+	started, outcome := time.Now(), "deleted"
+	err := s.cfg.Audio.Delete(ctx, key)
+	if err != nil {
+		outcome = "not deleted"
+	}
+	logEnd(ctx, log, "deleting audio ended", started, outcome, err)
+	return err
+}
+
+// logEnd logs the end of an attempt at a task.
+func logEnd(ctx context.Context, log *slog.Logger, message string, started time.Time, outcome string, err error) {
+	took := float64(time.Since(started).Microseconds()) / 1000
+	log = log.With("outcome", outcome, "took_ms", took)
+	if err != nil {
+		log = log.With("error", err)
+	}
+	log.InfoContext(ctx, message)
 }
 
 // transcriptionResult decides what the result of an attempt means for the segment.

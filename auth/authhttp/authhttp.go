@@ -51,5 +51,5 @@ func Handler(c Config) http.Handler {
 	mux := http.NewServeMux()
 	api := httpapi.New(mux, httpapi.Options{Title: "Sign-in", Version: "1", BearerScheme: c.SecurityScheme})
 	Register(huma.NewGroup(api, "/api/v1"), c)
-	return httpapi.Wrap(mux, httpapi.WrapOptions{Logger: c.Logger})
+	return httpapi.Wrap(mux, httpapi.WrapOptions{Logger: c.Logger, TrustedProxies: c.TrustedProxies})
 }

@@ -111,7 +111,7 @@ type operations struct {
 	api     huma.API
 	service *auth.Service
 	limit   *limiter
-	trusted trustedProxies
+	trusted httpapi.TrustedProxies
 }
 
 func (o *operations) requireService(ctx huma.Context, next func(huma.Context)) {
@@ -123,7 +123,7 @@ func (o *operations) requireService(ctx huma.Context, next func(huma.Context)) {
 }
 
 func (o *operations) requireRate(ctx huma.Context, next func(huma.Context)) {
-	client := o.trusted.client(ctx.RemoteAddr(), httpapi.Header(ctx)["X-Forwarded-For"])
+	client := o.trusted.Client(ctx.RemoteAddr(), httpapi.Header(ctx)["X-Forwarded-For"])
 	if wait := o.limit.take(client); wait > 0 {
 		httpapi.Refuse(o.api, ctx, loginRefusal(&auth.ExchangeError{Kind: auth.ErrRateLimited, After: wait}))
 		return

@@ -28,8 +28,16 @@ func (s *server) requireTeacher(ctx huma.Context, next func(huma.Context)) {
 		httpapi.Refuse(s.api, ctx, authError(err))
 		return
 	}
-	httpapi.Annotate(ctx.Context(), slog.String("teacher_id", teacher.String()))
+	annotate(ctx.Context(), "teacher_id", teacher)
 	next(huma.WithValue(ctx, teacherKey{}, teacher))
+}
+
+// annotate adds an identifier, unless it is zero, to the request's line in the log. Those in the
+// path are there already.
+func annotate(ctx context.Context, name string, id uuid.UUID) {
+	if id != uuid.Nil {
+		httpapi.Annotate(ctx, slog.String(name, id.String()))
+	}
 }
 
 // authError turns an error of Config.Authenticate into an answer.

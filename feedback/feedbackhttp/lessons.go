@@ -35,6 +35,7 @@ func (s *server) registerLessons(api huma.API) {
 		}},
 	}), func(ctx context.Context, in *SessionPath) (*output[FeedbackLesson], error) {
 		l, err := s.svc.StartLesson(ctx, teacher(ctx), in.ID.UUID)
+		annotate(ctx, "lesson_id", l.ID)
 		return &output[FeedbackLesson]{lessonOut(l)}, problem("path", err)
 	})
 

@@ -115,6 +115,7 @@ func (s *server) registerProfiles(api huma.API) {
 		Errors:        jsonBody,
 	}), func(ctx context.Context, in *struct{ Body profileFields }) (*output[studentProfile], error) {
 		p, err := s.svc.CreateProfile(ctx, teacher(ctx), in.Body.input())
+		annotate(ctx, "profile_id", p.ID)
 		return &output[studentProfile]{profileOut(p)}, problem("body", err)
 	})
 

@@ -77,6 +77,7 @@ func (s *server) registerRecords(api huma.API) {
 			r.SessionID = id.NullUUID
 		}
 		record, err := s.svc.CreateRecord(ctx, teacher(ctx), r)
+		annotate(ctx, "record_id", record.ID)
 		return &output[feedbackRecord]{recordOut(record)}, problem("body", err)
 	})
 

@@ -110,6 +110,7 @@ func (s *server) registerSessions(api huma.API) {
 		session, created, err := s.svc.OpenSession(ctx, teacher(ctx), feedback.SessionInput{
 			ProfileID: in.Body.ProfileID.UUID, Date: in.Body.FeedbackDate,
 		})
+		annotate(ctx, "session_id", session.ID)
 		status := http.StatusOK
 		if created {
 			status = http.StatusCreated

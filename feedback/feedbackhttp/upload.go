@@ -104,6 +104,8 @@ func (s *server) registerUpload(api huma.API) {
 	})
 	httpapi.Stream(api, op, func(ctx huma.Context) (int, any, error) {
 		seg, created, err := s.upload(ctx)
+		annotate(ctx.Context(), "segment_id", seg.ID)
+		annotate(ctx.Context(), "session_id", seg.SessionID)
 		switch {
 		case err != nil:
 			return 0, nil, err

@@ -186,6 +186,48 @@ func TestCausesAreLoggedUnderTheRequestID(t *testing.T) {
 	}
 }
 
+func TestRequestLineHasResourceBytesAndClient(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	h, _ := server(t, &log)
+	w := do(h, "PUT", "/api/v1/things/abc/file?secret=1", "text/plain", strings.NewReader("12345"))
+	require.Equal(t, http.StatusOK, w.Code)
+	var line struct {
+		Level    string
+		Name     string
+		BytesIn  int     `json:"bytes_in"`
+		BytesOut int     `json:"bytes_out"`
+		TookMS   float64 `json:"took_ms"`
+		Client   string
+	}
+	require.NoError(t, json.Unmarshal(log.Bytes(), &line))
+	require.Equal(t, "abc", line.Name)
+	require.Equal(t, 5, line.BytesIn)
+	require.Equal(t, w.Body.Len(), line.BytesOut)
+	require.Positive(t, line.TookMS)
+	require.Equal(t, "192.0.2.1", line.Client, "of httptest")
+	require.NotContains(t, log.String(), "secret")
+
+	log.Reset()
+	do(h, "PUT", "/api/v1/things/%22line%0Aend/file", "text/plain", strings.NewReader("12345"))
+	require.NotContains(t, log.String(), "end", "only plain values are logged")
+}
+
+func TestRequestsOfProbesAreLoggedAtDebug(t *testing.T) {
+	t.Parallel()
+	for status, level := range map[int]string{200: "DEBUG", 503: "INFO"} {
+		var log bytes.Buffer
+		mux := http.NewServeMux()
+		mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
+		h := httpapi.Wrap(mux, httpapi.WrapOptions{
+			Logger: slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+			Probes: []string{"GET /readyz"},
+		})
+		do(h, "GET", "/readyz", "", nil)
+		require.Contains(t, log.String(), `"level":"`+level+`"`)
+	}
+}
+
 func TestProblemHeadersAreSent(t *testing.T) {
 	t.Parallel()
 	h, _ := server(t, io.Discard)

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"regexp"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -27,11 +28,19 @@ type WrapOptions struct {
 	// Observe is called after each request, for metrics. The route is the mux's pattern, or "" if
 	// none matched. If nil, it is not called.
 	Observe func(method, route string, status int, took time.Duration)
+
+	// TrustedProxies decide which address is logged as the client.
+	TrustedProxies TrustedProxies
+
+	// Probes are the routes of monitors, such as "GET /health", which ask every few seconds. Their
+	// lines have the level debug unless they fail.
+	Probes []string
 }
 
 // Wrap adds what every server needs to a handler: a request id (the client's X-Request-Id if it is
 // short and plain), panics and the mux's own 404 and 405 as problems, deadlines for slow clients,
-// and a line in the log for each request, which contains no query, headers or bodies. A query that
+// and a line in the log for each request. The line has the wildcards of the route's path, the bytes
+// of both bodies and the client's address, and contains no query, headers or bodies. A query that
 // cannot be parsed is answered 400; names that begin with "_", which clients add to the query of a
 // GET to avoid caches, are removed. JSON is not stored by caches unless the handler says otherwise.
 // Middleware between Wrap and the mux must not copy the request, in which the mux records the
@@ -50,6 +59,13 @@ func Wrap(h http.Handler, o WrapOptions) http.Handler {
 			rec.body = &body{ReadCloser: r.Body}
 			r.Body = rec.body
 		}
+		logLine := func(status int) {
+			var in int64
+			if rec.body != nil {
+				in = rec.body.read
+			}
+			info.log(log, o, r, status, in, rec.written)
+		}
 		defer func() {
 			if v := recover(); v != nil {
 				if v == http.ErrAbortHandler {
@@ -59,7 +75,7 @@ func Wrap(h http.Handler, o WrapOptions) http.Handler {
 				if rec.status != 0 {
 					// Too late for a problem: cut the connection, so that the client does not take
 					// half an answer for a whole one.
-					info.log(log, r, rec.status)
+					logLine(rec.status)
 					panic(http.ErrAbortHandler)
 				}
 				WriteError(rec, r, Internal(nil))
@@ -71,7 +87,7 @@ func Wrap(h http.Handler, o WrapOptions) http.Handler {
 			if o.Observe != nil {
 				o.Observe(r.Method, r.Pattern, status, time.Since(info.started))
 			}
-			info.log(log, r, status)
+			logLine(status)
 		}()
 		if err := cleanQuery(r); err != nil {
 			WriteError(rec, r, err)
@@ -102,11 +118,13 @@ func cleanQuery(r *http.Request) error {
 // body keeps the error of a body that cannot be read, which is the client's fault.
 type body struct {
 	io.ReadCloser
-	err error
+	read int64 // bytes
+	err  error
 }
 
 func (b *body) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
+	b.read += int64(n)
 	if err != nil && err != io.EOF {
 		b.err = err
 	}
@@ -171,17 +189,29 @@ func infoOf(ctx context.Context) *requestInfo {
 	return info
 }
 
-func (i *requestInfo) log(log *slog.Logger, r *http.Request, status int) {
+func (i *requestInfo) log(log *slog.Logger, o WrapOptions, r *http.Request, status int, in, out int64) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	level := slog.LevelInfo
-	attrs := append([]slog.Attr{
+	if slices.Contains(o.Probes, r.Pattern) && status < http.StatusBadRequest {
+		level = slog.LevelDebug
+	}
+	attrs := []slog.Attr{
 		slog.String("request_id", i.id),
 		slog.String("method", r.Method),
 		slog.String("route", r.Pattern),
 		slog.Int("status", status),
-		slog.Duration("took", time.Since(i.started)),
-	}, i.attrs...)
+		Milliseconds("took_ms", time.Since(i.started)),
+		slog.Int64("bytes_in", in),
+		slog.Int64("bytes_out", out),
+		slog.String("client", o.TrustedProxies.Client(r.RemoteAddr, r.Header["X-Forwarded-For"]).String()),
+	}
+	for _, wildcard := range wildcards.FindAllStringSubmatch(r.Pattern, -1) {
+		if value := r.PathValue(wildcard[1]); plainID.MatchString(value) {
+			attrs = append(attrs, slog.String(wildcard[1], value))
+		}
+	}
+	attrs = append(attrs, i.attrs...)
 	if i.err != nil {
 		attrs = append(attrs, slog.String("error", i.err.Error()))
 		if level = slog.LevelWarn; status >= http.StatusInternalServerError {
@@ -191,7 +221,16 @@ func (i *requestInfo) log(log *slog.Logger, r *http.Request, status int) {
 	log.LogAttrs(r.Context(), level, "request", attrs...)
 }
 
-// plainID matches ids of clients that are accepted: the log must not be broken or flooded.
+// wildcards matches the wildcards of a mux's pattern.
+var wildcards = regexp.MustCompile(`\{([a-z_]+)\}`)
+
+// Milliseconds returns an attribute of a duration in milliseconds, to the microsecond.
+func Milliseconds(key string, d time.Duration) slog.Attr {
+	return slog.Float64(key, float64(d.Microseconds())/1000)
+}
+
+// plainID matches ids of clients that are accepted and logged: the log must not be broken or
+// flooded.
 var plainID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
 func requestID(r *http.Request) string {
@@ -208,7 +247,8 @@ type recorder struct {
 	request  *http.Request
 	body     *body // of the request; nil if it has none
 	status   int
-	replaced bool // the handler's body is discarded
+	written  int64 // bytes of the body
+	replaced bool  // the handler's body is discarded
 }
 
 func (w *recorder) WriteHeader(status int) {
@@ -255,7 +295,9 @@ func (w *recorder) Write(p []byte) (int, error) {
 		return len(p), nil
 	}
 	w.limitWrite()
-	return w.ResponseWriter.Write(p)
+	n, err := w.ResponseWriter.Write(p)
+	w.written += int64(n)
+	return n, err
 }
 
 // limitWrite sets a deadline for the next write: a client that reads nothing would hold its

@@ -62,7 +62,7 @@ type enqueueTx func(ctx context.Context, tx *sql.Tx, ps ...jobqueue.Params) ([]j
 // are committed or neither.
 func outbox(enqueue enqueueTx) feedbackstore.Outbox {
 	return func(ctx context.Context, tx *sql.Tx, t feedback.Task) error {
-		_, err := enqueue(ctx, tx, jobOf(t))
+		_, err := enqueue(ctx, tx, jobOf(ctx, t))
 		return err
 	}
 }

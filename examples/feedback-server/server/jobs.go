@@ -6,6 +6,7 @@ import (
 	"log/slog"
 
 	"lessonkit.example/feedback"
+	"lessonkit.example/internal/httpapi"
 	"lessonkit.example/jobqueue"
 )
 
@@ -19,13 +20,21 @@ const (
 // unavailable do not count.
 const transcribeAttempts = 5
 
-// jobOf returns the job of a task.
-func jobOf(t feedback.Task) jobqueue.Params {
+// jobArgs are the arguments of a job: a task, and the request that made it necessary, by which the
+// job's lines in the log are found. Earlier versions store no request, and ignore one.
+type jobArgs struct {
+	feedback.Task
+	RequestID string `json:"request_id,omitempty"`
+}
+
+// jobOf returns the job of a task. ctx is that of the request, if there is one.
+func jobOf(ctx context.Context, t feedback.Task) jobqueue.Params {
+	args := jobArgs{Task: t, RequestID: httpapi.RequestID(ctx)}
 	if t.Kind == feedback.TaskTranscribe {
-		return jobqueue.Params{Queue: speechQueue, Kind: string(t.Kind), Args: t, MaxAttempts: transcribeAttempts,
+		return jobqueue.Params{Queue: speechQueue, Kind: string(t.Kind), Args: args, MaxAttempts: transcribeAttempts,
 			RunAt: t.Turn} // teachers take turns
 	}
-	return jobqueue.Params{Queue: filesQueue, Kind: string(t.Kind), Args: t, MaxAttempts: jobqueue.Unlimited}
+	return jobqueue.Params{Queue: filesQueue, Kind: string(t.Kind), Args: args, MaxAttempts: jobqueue.Unlimited}
 }
 
 // newWorker returns a worker that runs the tasks of lessons.
@@ -43,17 +52,19 @@ func newWorker(
 		OnEvent:         onEvent,
 		Logger:          log,
 	})
-	runTask := func(ctx context.Context, job *jobqueue.Job, t feedback.Task) error {
-		attempt := feedback.Attempt{LeaseToken: job.Token(), Number: job.Attempt, MaxAttempts: max(job.MaxAttempts, 0)}
-		return lessons.RunTask(ctx, t, attempt)
+	runTask := func(ctx context.Context, job *jobqueue.Job, args jobArgs) error {
+		jobLog := log.With("job", job.ID, "request_id", args.RequestID)
+		return lessons.RunTask(ctx, args.Task, feedback.Attempt{
+			LeaseToken: job.Token(), Number: job.Attempt, MaxAttempts: max(job.MaxAttempts, 0), Logger: jobLog,
+		})
 	}
 	// failTask runs for every job that has failed permanently, also for one whose last worker died.
 	failTask := func(ctx context.Context, job *jobqueue.Job, _ error) error {
-		var t feedback.Task
-		if err := json.Unmarshal(job.Args, &t); err != nil {
+		var args jobArgs
+		if err := json.Unmarshal(job.Args, &args); err != nil {
 			return nil // not a task: there is no segment to mark as failed
 		}
-		return lessons.FailTask(ctx, t)
+		return lessons.FailTask(ctx, args.Task)
 	}
 	for _, kind := range []feedback.TaskKind{feedback.TaskTranscribe, feedback.TaskDeleteAudio} {
 		jobqueue.Handle(w, string(kind), runTask, jobqueue.WithDead(failTask))

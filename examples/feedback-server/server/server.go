@@ -160,7 +160,10 @@ func build(c Config, o Options, db *database) (*Server, error) {
 		drain: c.Drain,
 		db:    db,
 		handler: httpapi.Wrap(closeConnections(stopping, handler),
-			httpapi.WrapOptions{Logger: log, Observe: metrics.observeRequest}),
+			httpapi.WrapOptions{
+				Logger: log, Observe: metrics.observeRequest, TrustedProxies: c.TrustedProxies,
+				Probes: []string{"GET /health", "GET /readyz", "GET /metrics"},
+			}),
 		recognizer: recognizer,
 		background: background,
 		stopping:   stopping,
