@@ -9,6 +9,11 @@ import (
 
 const unknownType = "application/octet-stream"
 
+// DetectType returns the media type of an image by its first bytes, of which at most 512 are
+// considered. It returns another type than image/… for data that is not an image, and
+// "application/octet-stream" for data it does not know.
+func DetectType(data []byte) string { return sniff(data[:min(len(data), sniffBytes)]) }
+
 // sniff returns the media type of data that begins with head, or unknownType.
 func sniff(head []byte) string {
 	if len(head) >= 12 && string(head[4:8]) == "ftyp" {

@@ -3,6 +3,7 @@ package imagegen
 import (
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,6 +32,22 @@ func ParseRatio(s string) (Ratio, error) {
 		all = append(all, string(r))
 	}
 	return "", fmt.Errorf("unsupported size %q: use one of %s", s, strings.Join(all, " "))
+}
+
+// NearestRatio returns the one of [Ratios] that differs least from an image of w by h pixels, by
+// factor: 1:1 if w or h is not positive.
+func NearestRatio(w, h int) (nearest Ratio) {
+	if w <= 0 || h <= 0 {
+		return "1:1"
+	}
+	least := math.Inf(1)
+	for r := range Ratios() {
+		a, b, _ := r.sides()
+		if d := math.Abs(math.Log(float64(w) / float64(h) * float64(b) / float64(a))); d < least {
+			nearest, least = r, d
+		}
+	}
+	return nearest
 }
 
 // sides returns the two numbers of r; ok is false unless r is two positive numbers around a colon.

@@ -1,6 +1,8 @@
 package imagegen
 
 import (
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -64,5 +66,25 @@ func TestParseRatio(t *testing.T) {
 	for _, s := range []string{"", "16:10", "16x9", "1:1 ", "0:0"} {
 		_, err := ParseRatio(s)
 		require.ErrorContains(t, err, "use one of 1:1 16:9", s)
+	}
+}
+
+func TestNearestRatio(t *testing.T) {
+	t.Parallel()
+	for r := range Ratios() {
+		left, right, _ := strings.Cut(string(r), ":")
+		w, err := strconv.Atoi(left)
+		require.NoError(t, err)
+		h, err := strconv.Atoi(right)
+		require.NoError(t, err)
+		for _, scale := range []int{1, 7, 1000} {
+			require.Equal(t, r, NearestRatio(w*scale, h*scale))
+		}
+	}
+	for size, want := range map[[2]int]Ratio{
+		{1792, 1024}: "16:9", {1024, 1792}: "9:16", {100_000, 1}: "21:9", {1, 100_000}: "9:21",
+		{0, 5}: "1:1", {5, -1}: "1:1",
+	} {
+		require.Equal(t, want, NearestRatio(size[0], size[1]), size)
 	}
 }

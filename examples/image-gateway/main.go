@@ -53,6 +53,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 	upstream := flags.String("upstream", "", "`address` of a service to send requests to, instead of drawing")
 	workers := flags.Int("workers", 2, "concurrent generations")
 	perMinute := flags.Float64("per-minute", 60, "requests per minute and caller")
+	edge := flags.Int("edge", 0, "longer side of the drawings in `pixels`; 0 means 1280")
 	delay := flags.Duration("delay", 0, "`time` each drawing takes")
 	if err := program.ParseAll(flags, args, stdout, usage, variables); err != nil {
 		return err
@@ -63,9 +64,9 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 	}
 	logger := slog.New(slog.NewTextHandler(stderr, nil))
 	config := gateway.Config{
-		Generator: draw.Generator{Delay: *delay}, Rerun: true, Keys: keys, Mode: gateway.Mode(*mode), Budget: *budget,
-		PublicURL: *public, Secret: []byte(getenv("IMAGE_GATEWAY_SECRET")), MaxWorkers: *workers,
-		Limits: gateway.Limits{PerMinute: *perMinute}, Logger: logger,
+		Generator: draw.Generator{LongEdge: *edge, Delay: *delay}, Rerun: true, Keys: keys,
+		Mode: gateway.Mode(*mode), Budget: *budget, PublicURL: *public, Secret: []byte(getenv("IMAGE_GATEWAY_SECRET")),
+		MaxWorkers: *workers, Limits: gateway.Limits{PerMinute: *perMinute}, Logger: logger,
 	}
 	if *upstream != "" {
 		key := getenv("IMAGE_API_KEY")

@@ -11,16 +11,19 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/examples/internal/nodetest"
 )
 
-// start runs the program and returns its address.
-func start(t *testing.T) string {
+// start runs the program with further arguments, and returns its address.
+func start(t *testing.T, env map[string]string, args ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	logged, stderr := io.Pipe()
 	ended := make(chan error, 1)
 	go func() {
-		ended <- run(ctx, []string{"-addr", "127.0.0.1:0"}, func(string) string { return "" }, io.Discard, stderr)
+		args := append([]string{"-addr", "127.0.0.1:0"}, args...)
+		ended <- run(ctx, args, func(name string) string { return env[name] }, io.Discard, stderr)
 		stderr.Close()
 	}()
 	lines := bufio.NewReader(logged)
@@ -39,7 +42,7 @@ func start(t *testing.T) string {
 // Any web page may post a form, and here it needs no API key either.
 func TestCrossOriginRequestsAreRefused(t *testing.T) {
 	t.Parallel()
-	address := start(t)
+	address := start(t, nil)
 	for name, test := range map[string]struct {
 		header, value string
 		refused       bool
@@ -62,4 +65,12 @@ func TestCrossOriginRequestsAreRefused(t *testing.T) {
 		require.NoError(t, resp.Body.Close())
 		require.Equal(t, test.refused, resp.StatusCode == http.StatusForbidden, name)
 	}
+}
+
+func TestOpenAIClient(t *testing.T) {
+	t.Parallel()
+	address := start(t, map[string]string{"IMAGE_GATEWAY_KEYS": "alice:s3cret"}, "-mode", "sync",
+		"-edge", "240", "-per-minute", "6000")
+	env := []string{"GATEWAY=" + address, "KEY=s3cret"}
+	require.Equal(t, "done\n", nodetest.Run(t, "testdata/openai", env, "images.mjs"))
 }

@@ -1,175 +1,238 @@
-// Package fit crops images to a ratio on their way into a sink. The service treats the ratio of a
-// request as a wish, so a caller that needs a fixed frame puts [Sink] before its own sink:
+// Package fit crops images to a ratio, or converts them to a format, on their way into a sink. The
+// service treats the ratio of a request as a wish, so a caller that needs a fixed frame puts [Sink]
+// before its own sink:
 //
 //	sink := fit.Sink(imagegen.Dir(".", "fox{ext}"), fit.Config{Ratio: "16:9"})
 //
 // The crop is the largest centered one. An image that has the ratio within 1 % is stored unchanged;
-// a cropped one is encoded again, PNG and WebP as PNG and JPEG as JPEG, and loses its metadata.
-// EXIF orientation is applied first, so the image is cropped as it is displayed.
+// a cropped one is encoded again, PNG and WebP as PNG and JPEG as JPEG unless [Config].Type says
+// otherwise, and loses its metadata. EXIF orientation is applied first, so the image is cropped as
+// it is displayed.
 //
 // A generation is paid, so an image that cannot be cropped (another format, too many pixels,
 // invalid data) is never dropped: it is stored unchanged, and [Config].OnUncropped receives the
 // reason.
+//
+// Memory is bounded: an image that would take more than 256 MB is not cropped. That is room for
+// about 60 megapixels of a PNG with 8 bits per channel.
 package fit
 
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"image"
+	"image/color"
+	"image/draw"
 	"image/jpeg"
 	"image/png"
+	"io"
 
 	_ "golang.org/x/image/webp" // for image.Decode
 
 	"lessonkit.example/imagegen"
 )
 
-// ErrUnsupported reports an image of another format than PNG, JPEG and WebP.
+// ErrUnsupported reports an image of another format than PNG, JPEG and WebP, or a [Config].Type
+// other than PNG and JPEG.
 var ErrUnsupported = errors.New("only PNG, JPEG and WebP can be cropped")
 
-// ErrTooManyPixels reports an image of more than [Config].MaxPixels.
+// ErrTooManyPixels reports an image of more than [Config].MaxPixels, or one that would take more
+// than 256 MB of memory.
 var ErrTooManyPixels = errors.New("image has too many pixels to be cropped")
+
+const maxMemory = 256 << 20
 
 // Config configures cropping.
 type Config struct {
 	// Ratio is the ratio to crop to. If empty, images are not cropped.
 	Ratio imagegen.Ratio
 
-	// MaxPixels limits the images that are decoded, which takes at least 4 bytes per pixel.
-	// Defaults to 100 million.
+	// Type, if not empty, is the media type to convert to: "image/png" or "image/jpeg", in which
+	// transparent parts become white.
+	Type string
+
+	// MaxPixels limits the images that are decoded. Defaults to 100 million.
 	MaxPixels int
 
-	// OnUncropped, if not nil, is called for each image that could not be cropped and was stored
-	// unchanged. It must be safe for concurrent use if several calls use the sink.
+	// OnUncropped, if not nil, is called for each image that could not be cropped or converted and
+	// was stored unchanged. It must be safe for concurrent use if several calls use the sink.
 	OnUncropped func(imagegen.Info, error)
 }
 
-// Crop returns an encoded image cropped, with its media type. It returns data itself if the image
-// has the ratio already. Errors wrap [ErrUnsupported], [ErrTooManyPixels] or the error of the
-// decoder.
-func Crop(data []byte, c Config) (cropped []byte, mediaType string, err error) {
-	header, format, err := image.DecodeConfig(bytes.NewReader(data))
-	mediaType = "image/" + format
-	if errors.Is(err, image.ErrFormat) || err == nil && !supported(mediaType) {
-		return nil, "", ErrUnsupported
-	}
-	if err != nil {
-		return nil, "", err
-	}
-	turn := orientation(data, mediaType)
-	w, h := header.Width, header.Height
-	if turn >= 5 {
-		w, h = h, w
-	}
-	if c.Ratio.Matches(w, h) {
-		return data, mediaType, nil
-	}
-	maxPixels := cmp.Or(c.MaxPixels, 100_000_000)
-	if w <= 0 || h <= 0 || w > maxPixels/h {
-		return nil, "", fmt.Errorf("%w: %dx%d, at most %d", ErrTooManyPixels, w, h, maxPixels)
-	}
-	img, _, err := image.Decode(bytes.NewReader(data))
-	if err != nil {
-		return nil, "", err
-	}
-	x, y, cw, ch := c.Ratio.Crop(w, h)
-	img = upright(img, turn, image.Rect(x, y, x+cw, y+ch))
-	var out bytes.Buffer
-	if format == "jpeg" {
-		err = jpeg.Encode(&out, img, &jpeg.Options{Quality: 92})
-	} else {
-		mediaType = "image/png"
-		err = png.Encode(&out, img)
-	}
-	return out.Bytes(), mediaType, err
-}
-
-func supported(mediaType string) bool {
-	return mediaType == "image/png" || mediaType == "image/jpeg" || mediaType == "image/webp"
-}
-
-// Sink returns a sink that crops every image before passing it to next. It holds one encoded image
-// in memory at a time, and its pixels while it crops; the image is cropped and passed on when it is
-// committed. Images of unsupported formats are not held.
-func Sink(next imagegen.Sink, c Config) imagegen.Sink { return &sink{next, c} }
-
-type sink struct {
-	next imagegen.Sink
-	c    Config
-}
-
-// Prepare implements [imagegen.Preparer].
-func (s *sink) Prepare(ctx context.Context, n int) error {
-	if s.c.Ratio != "" {
-		if _, err := imagegen.ParseRatio(string(s.c.Ratio)); err != nil {
+func (c Config) check() error {
+	if c.Ratio != "" {
+		if _, err := imagegen.ParseRatio(string(c.Ratio)); err != nil {
 			return err
 		}
 	}
-	if p, ok := s.next.(imagegen.Preparer); ok {
-		return p.Prepare(ctx, n)
+	if c.Type != "" && c.Type != "image/png" && c.Type != "image/jpeg" {
+		return fmt.Errorf("%w to image/png and image/jpeg, not %s", ErrUnsupported, c.Type)
 	}
 	return nil
 }
 
-// Open implements [imagegen.Sink].
-func (s *sink) Open(ctx context.Context, info imagegen.Info) (imagegen.Blob, error) {
-	if s.c.Ratio == "" {
-		return s.next.Open(ctx, info)
-	}
-	if !supported(info.Type) {
-		s.uncropped(info, fmt.Errorf("%w, not %s", ErrUnsupported, info.Type))
-		return s.next.Open(ctx, info)
-	}
-	return &blob{ctx: ctx, s: s, info: info}, nil
-}
-
-func (s *sink) uncropped(info imagegen.Info, err error) {
-	if s.c.OnUncropped != nil {
-		s.c.OnUncropped(info, err)
-	}
-}
-
-type blob struct {
-	bytes.Buffer
-	ctx  context.Context
-	s    *sink
-	info imagegen.Info
-	next imagegen.Blob
-}
-
-func (b *blob) Commit() error {
-	data, mediaType, err := Crop(b.Bytes(), b.s.c)
+// Crop returns an encoded image cropped and converted, with its media type. It returns data itself
+// if the image has the ratio and the type already. Errors wrap [ErrUnsupported], [ErrTooManyPixels]
+// or the error of the decoder.
+func Crop(data []byte, c Config) (cropped []byte, mediaType string, err error) {
+	p, err := newPlan(data, c)
 	if err != nil {
-		b.s.uncropped(b.info, err)
-		data, mediaType = b.Bytes(), b.info.Type
+		return nil, "", err
 	}
-	b.info.Size = int64(len(data))
-	if mediaType != b.info.Type {
-		b.info.Type, b.info.Ext = mediaType, ".png"
+	if p.unchanged {
+		return data, p.mediaType, nil
 	}
-	if header, _, err := image.DecodeConfig(bytes.NewReader(data)); err == nil {
-		b.info.Width, b.info.Height = header.Width, header.Height
+	// the encoded image is smaller than its pixels, but the buffer for it grows by doubling
+	const output = 3 * 4
+	if need := p.memory() + output*int64(p.w)*int64(p.h); need > maxMemory {
+		return nil, "", p.tooLarge(need)
 	}
-	if b.next, err = b.s.next.Open(b.ctx, b.info); err != nil {
-		return err
+	var out bytes.Buffer
+	img, err := p.decode(data)
+	if err == nil {
+		err = p.encode(&out, img)
 	}
-	if _, err := b.next.Write(data); err != nil {
-		return errors.Join(err, b.next.Abort())
-	}
-	b.Buffer = bytes.Buffer{}
-	return b.next.Commit()
+	return out.Bytes(), p.mediaType, err
 }
 
-func (b *blob) Abort() error { return nil }
+// plan is what will be done with an image, decided by its header.
+type plan struct {
+	unchanged   bool
+	header      image.Config
+	mediaType   string // of the result
+	perPixel    int64  // bytes that the decoder takes for each pixel
+	orientation int
+	x, y, w, h  int // of the result, in the upright image
+}
 
-// Describe implements [imagegen.Describer].
-func (b *blob) Describe(info *imagegen.Info) {
-	info.Type, info.Ext = b.info.Type, b.info.Ext
-	info.Width, info.Height, info.Size = b.info.Width, b.info.Height, b.info.Size
-	if d, ok := b.next.(imagegen.Describer); ok {
-		d.Describe(info)
+// newPlan reads the header of an image.
+func newPlan(data []byte, c Config) (*plan, error) {
+	if err := c.check(); err != nil {
+		return nil, err
 	}
+	header, format, err := image.DecodeConfig(bytes.NewReader(data))
+	mediaType := "image/" + format
+	if errors.Is(err, image.ErrFormat) || err == nil && !supported(mediaType) {
+		return nil, ErrUnsupported
+	}
+	if err != nil {
+		return nil, err
+	}
+	p := &plan{header: header, orientation: orientation(data, mediaType), mediaType: c.Type}
+	w, h := header.Width, header.Height
+	if p.orientation >= 5 {
+		w, h = h, w
+	}
+	p.x, p.y, p.w, p.h = c.Ratio.Crop(w, h)
+	if c.Ratio.Matches(w, h) {
+		p.x, p.y, p.w, p.h = 0, 0, w, h
+		if p.unchanged = c.Type == "" || c.Type == mediaType; p.unchanged {
+			p.mediaType = mediaType
+			return p, nil
+		}
+	}
+	if p.mediaType == "" {
+		p.mediaType = "image/png"
+		if mediaType == "image/jpeg" {
+			p.mediaType = mediaType
+		}
+	}
+	maxPixels := cmp.Or(c.MaxPixels, 100_000_000)
+	if w <= 0 || h <= 0 || w > maxPixels/h {
+		return nil, fmt.Errorf("%w: %dx%d, at most %d", ErrTooManyPixels, w, h, maxPixels)
+	}
+	const maxJPEG = 1<<16 - 1
+	if p.mediaType == "image/jpeg" && max(p.w, p.h) > maxJPEG {
+		return nil, fmt.Errorf("%w: %dx%d, at most %d on a side of a JPEG", ErrTooManyPixels, p.w, p.h, maxJPEG)
+	}
+	p.perPixel = decoderBytes(data, mediaType, header.ColorModel)
+	return p, nil
+}
+
+// decoderBytes returns an upper bound of the memory that decoding takes for each pixel.
+func decoderBytes(data []byte, mediaType string, model color.Model) int64 {
+	channels := int64(4)
+	switch model {
+	case color.GrayModel:
+		channels = 1
+	case color.Gray16Model:
+		channels = 2
+	case color.YCbCrModel:
+		channels = 3
+	case color.RGBA64Model, color.NRGBA64Model:
+		channels = 8
+	}
+	if _, paletted := model.(color.Palette); paletted {
+		channels = 1
+	}
+	switch mediaType {
+	case "image/png":
+		const interlace = 28 // offset in the file
+		if len(data) > interlace && data[interlace] != 0 {
+			return 2 * channels // the passes are images of their own
+		}
+		return channels
+	case "image/webp":
+		if model == color.YCbCrModel {
+			return channels
+		}
+		return 3 * 4 // transformations work on copies
+	}
+	need := channels
+	if model == color.CMYKModel || model == color.RGBAModel {
+		need = 2 * channels // converted from another image
+	}
+	if bytes.Contains(data, []byte{0xff, 0xc2}) { // progressive: all coefficients are held, as int32
+		need += 4 * channels
+	}
+	return need
+}
+
+// memory returns an upper bound of the memory that decode takes.
+func (p *plan) memory() int64 {
+	const block = 16 // a JPEG is decoded in blocks of up to that many pixels a side
+	need := p.perPixel * int64(p.header.Width+block) * int64(p.header.Height+block)
+	result := int64(p.w) * int64(p.h)
+	if p.orientation > 1 {
+		need += 2 * 4 * result
+	}
+	if p.mediaType == "image/jpeg" {
+		need += 4 * result // for a white background
+	}
+	return need
+}
+
+func (p *plan) tooLarge(need int64) error {
+	return fmt.Errorf("%w: %dx%d takes %d MB of memory, at most %d", ErrTooManyPixels, p.header.Width,
+		p.header.Height, need>>20, maxMemory>>20)
+}
+
+// decode returns the pixels of the result.
+func (p *plan) decode(data []byte) (image.Image, error) {
+	img, _, err := image.Decode(bytes.NewReader(data))
+	if err != nil {
+		return nil, err
+	}
+	img = upright(img, p.orientation, image.Rect(p.x, p.y, p.x+p.w, p.y+p.h))
+	opaque, known := img.(interface{ Opaque() bool })
+	if p.mediaType == "image/jpeg" && known && !opaque.Opaque() {
+		white := image.NewRGBA(img.Bounds())
+		draw.Draw(white, white.Rect, image.White, image.Point{}, draw.Src)
+		draw.Draw(white, white.Rect, img, white.Rect.Min, draw.Over)
+		img = white
+	}
+	return img, nil
+}
+
+func (p *plan) encode(w io.Writer, img image.Image) error {
+	if p.mediaType == "image/jpeg" {
+		return jpeg.Encode(w, img, &jpeg.Options{Quality: 92})
+	}
+	return png.Encode(w, img)
+}
+
+func supported(mediaType string) bool {
+	return mediaType == "image/png" || mediaType == "image/jpeg" || mediaType == "image/webp"
 }

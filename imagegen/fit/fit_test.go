@@ -207,6 +207,55 @@ func TestSinkCropsAndDescribes(t *testing.T) {
 	require.FileExists(t, r.Images[2].Path)
 }
 
+func TestTypeConverts(t *testing.T) {
+	t.Parallel()
+	clear := image.NewNRGBA(image.Rect(0, 0, 40, 20)) // transparent
+	dark, white := encodeJPEG(t, image.NewGray(clear.Rect)), color.Gray{255}
+	for name, test := range map[string]struct {
+		data  []byte
+		c     fit.Config
+		want  string
+		color color.Gray
+	}{
+		"transparent becomes white": {encodePNG(t, clear), fit.Config{Type: "image/jpeg"}, "image/jpeg", white},
+		"JPEG to PNG":               {dark, fit.Config{Type: "image/png"}, "image/png", color.Gray{0}},
+		"cropped":                   {encodePNG(t, clear), fit.Config{Type: "image/jpeg", Ratio: "1:1"}, "image/jpeg", white},
+	} {
+		out, mediaType, err := fit.Crop(test.data, test.c)
+		require.NoError(t, err, name)
+		require.Equal(t, test.want, mediaType, name)
+		img, format, err := image.Decode(bytes.NewReader(out))
+		require.NoError(t, err, name)
+		require.Equal(t, test.want, "image/"+format, name)
+		require.True(t, test.c.Ratio.Matches(img.Bounds().Dx(), img.Bounds().Dy()), name)
+		require.Equal(t, test.color, color.GrayModel.Convert(img.At(10, 10)), name)
+	}
+	data := encodePNG(t, clear)
+	out, _, err := fit.Crop(data, fit.Config{Type: "image/png"})
+	require.NoError(t, err)
+	require.Equal(t, data, out, "it has the type already")
+	_, _, err = fit.Crop(data, fit.Config{Type: "image/webp"})
+	require.ErrorIs(t, err, fit.ErrUnsupported)
+	wide := encodePNG(t, image.NewGray(image.Rect(0, 0, 70_000, 1)))
+	_, _, err = fit.Crop(wide, fit.Config{Type: "image/jpeg"})
+	require.ErrorIs(t, err, fit.ErrTooManyPixels, "a JPEG cannot be so wide")
+}
+
+func TestSinkConverts(t *testing.T) {
+	t.Parallel()
+	fake := imagegentest.New(t, imagegentest.Options{})
+	dir := t.TempDir()
+	r, err := fake.Client(nil).Generate(t.Context(), &imagegen.Request{Prompt: "x"},
+		fit.Sink(imagegen.Dir(dir, ""), fit.Config{Type: "image/jpeg"}))
+	require.NoError(t, err)
+	data, err := os.ReadFile(filepath.Join(dir, "image-1.jpg"))
+	require.NoError(t, err)
+	_, err = jpeg.Decode(bytes.NewReader(data))
+	require.NoError(t, err)
+	require.Equal(t, "image/jpeg", r.Images[0].Type)
+	require.Equal(t, int64(len(data)), r.Images[0].Size)
+}
+
 func TestSinkRefusesAnInvalidRatioBeforeAnythingIsPaid(t *testing.T) {
 	t.Parallel()
 	fake := imagegentest.New(t, imagegentest.Options{})

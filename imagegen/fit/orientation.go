@@ -33,10 +33,16 @@ func orientation(data []byte, mediaType string) int {
 	return found
 }
 
-// upright returns the part r of img, where r is measured after applying the orientation.
+// upright returns the part r of img, where r is measured after applying the orientation. An image
+// that is upright already is not copied.
 func upright(img image.Image, orientation int, r image.Rectangle) image.Image {
 	b := img.Bounds()
 	w, h := b.Dx(), b.Dy()
+	if s, ok := img.(interface {
+		SubImage(image.Rectangle) image.Image
+	}); ok && orientation <= 1 {
+		return s.SubImage(r.Add(b.Min))
+	}
 	// stored maps a pixel of the upright image to the stored one
 	stored := func(x, y int) (int, int) { return x, y }
 	switch orientation {

@@ -19,8 +19,18 @@
 // Interrupted work without such an identifier is reported as failed and not repeated, unless
 // [Config].Rerun permits it.
 //
+// # Clients for OpenAI
+//
+// The endpoints and errors are those of OpenAI's image API, so its clients work with a gateway in
+// mode [Sync]; a task means nothing to them. A size in pixels is mapped to the nearest ratio, and
+// "auto" leaves the ratio to the generator; the response header Image-Ratio says so. An
+// output_format of "png" or "jpeg" converts the images, a response_format of "url" returns signed
+// URLs, and /v1/models lists the model. What cannot be honored, such as a stream or a quality, is
+// refused with status 400, never ignored.
+//
 // # Memory
 //
 // References stream from the request into the store, and images from the generator into the store
-// and from there into the response, whose length is known beforehand. Neither is held in memory.
+// and from there into the response, whose length is known beforehand. Neither is held in memory,
+// except images that are converted: see package fit.
 package gateway

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -15,6 +16,8 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+
+	"lessonkit.example/imagegen"
 )
 
 //go:embed openapi.json
@@ -59,6 +62,8 @@ func New(c Config) (*Gateway, error) {
 		"/v1/images/edits":       {http.MethodPost: g.authorized(g.edit)},
 		"/v1/tasks/{id}":         {http.MethodGet: g.authorized(g.task)},
 		"/v1/files/{name}":       {http.MethodGet: g.file},
+		"/v1/models":             {http.MethodGet: g.authorized(g.models)},
+		"/v1/models/{model}":     {http.MethodGet: g.authorized(g.model)},
 		"/openapi.json":          {http.MethodGet: describe},
 		"/":                      {},
 	}
@@ -238,6 +243,37 @@ func writeBody(w http.ResponseWriter, status int, data []byte) {
 }
 
 func describe(w http.ResponseWriter, _ *http.Request) { writeBody(w, http.StatusOK, openAPI) }
+
+type modelDescription struct {
+	ID      string `json:"id"`
+	Object  string `json:"object"`
+	Created int64  `json:"created"`
+	OwnedBy string `json:"owned_by"`
+}
+
+// describeModel describes a model as OpenAI does; nothing but its name is known.
+func describeModel(name string) modelDescription {
+	return modelDescription{name, "model", 0, "image-gateway"}
+}
+
+// models lists the model that Config names, else the one of the interface.
+func (g *Gateway) models(w http.ResponseWriter, _ *http.Request, _ string) *failure {
+	name := cmp.Or(g.c.Model, imagegen.DefaultModel)
+	writeJSON(w, http.StatusOK, map[string]any{"object": "list", "data": []any{describeModel(name)}})
+	return nil
+}
+
+// model describes one model. Without Config.Model requests may name any.
+func (g *Gateway) model(w http.ResponseWriter, r *http.Request, _ string) *failure {
+	name := r.PathValue("model")
+	if g.c.Model != "" && name != g.c.Model {
+		f := problem(404, "model_not_found", "unknown model; use "+g.c.Model)
+		f.Param = "model"
+		return f
+	}
+	writeJSON(w, http.StatusOK, describeModel(name))
+	return nil
+}
 
 const retryLater = 10 * time.Second // Retry-After when the wait is not known
 

@@ -113,7 +113,15 @@ func TestInvalidRequestsAreExplained(t *testing.T) {
 			"n zero":          {`{"prompt":"x","n":0}`, "out_of_range", "n", 400},
 			"n large":         {`{"prompt":"x","n":9}`, "out_of_range", "n", 400},
 			"n a half":        {`{"prompt":"x","n":1.5}`, "out_of_range", "n", 400},
-			"unknown size":    {`{"prompt":"x","size":"1024x1024"}`, "invalid_size", "size", 400},
+			"unknown size":    {`{"prompt":"x","size":"7:5"}`, "invalid_size", "size", 400},
+			"no pixels":       {`{"prompt":"x","size":"1024x0"}`, "invalid_size", "size", 400},
+			"many pixels":     {`{"prompt":"x","size":"1024x99999999999999999999"}`, "invalid_size", "size", 400},
+			"size a number":   {`{"prompt":"x","size":1024}`, "invalid_type", "size", 400},
+			"stream":          {`{"prompt":"x","stream":true}`, "unsupported_value", "stream", 400},
+			"quality":         {`{"prompt":"x","quality":"high"}`, "unsupported_value", "quality", 400},
+			"webp":            {`{"prompt":"x","output_format":"webp"}`, "unsupported_value", "output_format", 400},
+			"an object":       {`{"prompt":"x","svg":{"model":"m"}}`, "invalid_type", "svg", 400},
+			"unknown":         {`{"prompt":"x","seed":7}`, "unknown_parameter", "seed", 400},
 			"unknown model":   {`{"prompt":"x","model":"other"}`, "unknown_model", "model", 400},
 			"huge":            {`{"prompt":"` + strings.Repeat("x", 2<<20) + `"}`, "too_large", "", 413},
 		} {
@@ -128,10 +136,14 @@ func TestInvalidRequestsAreExplained(t *testing.T) {
 			code   string
 			status int
 		}{
-			"no image":   {func(w *multipart.Writer) { _ = w.WriteField("prompt", "x") }, "missing", 400},
-			"no prompt":  {func(w *multipart.Writer) { file(w, "image[]", "image/png", "x") }, "missing", 400},
-			"other name": {func(w *multipart.Writer) { file(w, "image", "image/png", "x") }, "unknown_file", 400},
+			"no image":  {func(w *multipart.Writer) { _ = w.WriteField("prompt", "x") }, "missing", 400},
+			"no prompt": {func(w *multipart.Writer) { file(w, "image[]", "image/png", "x") }, "missing", 400},
+			"mask":      {func(w *multipart.Writer) { file(w, "mask", "image/png", "x") }, "unknown_file", 400},
+			"unknown":   {func(w *multipart.Writer) { _ = w.WriteField("frames", "9") }, "unknown_parameter", 400},
+			"stream":    {func(w *multipart.Writer) { _ = w.WriteField("stream", "true") }, "unsupported_value", 400},
 			"not an image": {func(w *multipart.Writer) { file(w, "image[]", "application/octet-stream", "x") },
+				"not_an_image", 400},
+			"not an image without a type": {func(w *multipart.Writer) { file(w, "image", "", "<html>") },
 				"not_an_image", 400},
 			"empty image": {func(w *multipart.Writer) { file(w, "image[]", "image/png", "") }, "not_an_image",
 				400},
@@ -170,8 +182,8 @@ func TestInvalidRequestsAreExplained(t *testing.T) {
 	})
 }
 
-// A form may contain thousands of unknown fields: they are ignored and not held.
-func TestUnknownFieldsAreIgnored(t *testing.T) {
+// A form may contain thousands of ignored fields: they are not held.
+func TestIgnoredFields(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := running(t, gateway.Config{Limits: gateway.Limits{PromptBytes: 100}})

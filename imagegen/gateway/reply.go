@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
@@ -19,8 +20,9 @@ import (
 	"lessonkit.example/imagegen"
 )
 
-// reply waits for a task according to the mode, and responds.
-func (g *Gateway) reply(w http.ResponseWriter, r *http.Request, id string, j *job) *failure {
+// reply waits for a task according to the mode, and responds: with URLs of the images if urls is
+// set, else with their data.
+func (g *Gateway) reply(w http.ResponseWriter, r *http.Request, id string, j *job, urls bool) *failure {
 	var budget <-chan time.Time
 	switch g.c.Mode {
 	case Async:
@@ -49,7 +51,48 @@ func (g *Gateway) reply(w http.ResponseWriter, r *http.Request, id string, j *jo
 	if t.Failure != nil {
 		return t.Failure.answer()
 	}
+	if urls {
+		g.addresses(w, r, t)
+		return nil
+	}
 	return g.data(w, r, t)
+}
+
+// addresses responds with signed URLs of the images.
+func (g *Gateway) addresses(w http.ResponseWriter, r *http.Request, t Task) {
+	items := []any{}
+	for i := range t.count() {
+		if i >= len(t.Images) || t.Images[i].Name == "" {
+			items = append(items, t.missing(i))
+			continue
+		}
+		item := map[string]string{"url": g.sign(r, t.Images[i].Name)}
+		if prompt := t.Images[i].Prompt; prompt != "" {
+			item["revised_prompt"] = prompt
+		}
+		items = append(items, item)
+	}
+	doc := map[string]any{"created": t.Ended.Unix(), "data": items, "usage": t.usage()}
+	if format := t.format(); format != "" {
+		doc["output_format"] = format
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	writeJSON(w, http.StatusOK, doc)
+}
+
+// format returns the format of the images as OpenAI names it, or "" if it is not the same for all.
+func (t Task) format() (format string) {
+	for _, b := range t.Images {
+		if b.Name == "" {
+			continue
+		}
+		own := strings.TrimSuffix(strings.TrimPrefix(b.Type, "image/"), "+xml")
+		if format != "" && own != format {
+			return ""
+		}
+		format = own
+	}
+	return format
 }
 
 // answer returns the error response for a failed task. Only for a request that was not carried out
@@ -83,8 +126,7 @@ func (g *Gateway) data(w http.ResponseWriter, r *http.Request, t Task) *failure 
 			text([]byte(","))
 		}
 		if i >= len(t.Images) || t.Images[i].Name == "" {
-			missing := map[string]string{"code": "failed", "message": t.missing(i)}
-			item, _ := json.Marshal(map[string]any{"error": missing})
+			item, _ := json.Marshal(t.missing(i))
 			text(item)
 			continue
 		}
@@ -110,7 +152,12 @@ func (g *Gateway) data(w http.ResponseWriter, r *http.Request, t Task) *failure 
 		pieces = append(pieces, []byte(`"}`))
 	}
 	usage, _ := json.Marshal(t.usage())
-	text(append(append([]byte(`],"usage":`), usage...), '}'))
+	text(append([]byte(`],"usage":`), usage...))
+	if format := t.format(); format != "" {
+		quoted, _ := json.Marshal(format)
+		text(append([]byte(`,"output_format":`), quoted...))
+	}
+	text([]byte("}"))
 	for _, p := range pieces {
 		length += int64(len(p))
 	}
@@ -154,12 +201,10 @@ func (t Task) count() int {
 	return n
 }
 
-// missing returns why image i is missing.
-func (t Task) missing(i int) string {
-	if s := t.Errors[i]; s != "" {
-		return s
-	}
-	return "the image was not generated"
+// missing returns what a response contains in place of image i.
+func (t Task) missing(i int) any {
+	message := cmp.Or(t.Errors[i], "the image was not generated")
+	return map[string]any{"error": map[string]string{"code": "failed", "message": message}}
 }
 
 // usage returns what the generator reported, or else the one number the interface requires.
@@ -195,7 +240,7 @@ func (g *Gateway) document(r *http.Request, t Task) any {
 		images := []any{}
 		for i := range t.count() {
 			if i >= len(t.Images) || t.Images[i].Name == "" {
-				images = append(images, map[string]any{"error": map[string]string{"message": t.missing(i)}})
+				images = append(images, t.missing(i))
 				continue
 			}
 			image := map[string]any{"url": []string{g.sign(r, t.Images[i].Name)}}

@@ -1,10 +1,11 @@
 package gateway
 
 import (
+	"bufio"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,7 +13,6 @@ import (
 	"mime/multipart"
 	"net/http"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -22,8 +22,9 @@ import (
 )
 
 const (
-	maxJSON   = 1 << 20
-	refPrefix = "ref-" // of the names of stored references
+	maxJSON    = 1 << 20
+	sniffBytes = 512
+	refPrefix  = "ref-" // of the names of stored references
 )
 
 // generation handles a request without references.
@@ -40,27 +41,16 @@ func (g *Gateway) generation(w http.ResponseWriter, r *http.Request, caller stri
 	if err != nil {
 		return unreadable(err)
 	}
-	var body struct {
-		Model  string      `json:"model"`
-		Prompt string      `json:"prompt"`
-		N      json.Number `json:"n"`
-		Size   string      `json:"size"`
-	}
-	if err := json.Unmarshal(data, &body); err != nil {
-		var kind *json.UnmarshalTypeError
-		if errors.As(err, &kind) && kind.Field != "" {
-			return invalid(400, kind.Field, "invalid_type", "%s must not be a %s", kind.Field, kind.Value)
-		}
-		return problem(400, "invalid_json", "the body is not a JSON object")
-	}
-	t := Task{Model: body.Model, Prompt: body.Prompt}
-	if f := g.check(&t, body.N.String(), body.Size); f != nil {
+	p, f := jsonParameters(data)
+	if f != nil {
 		return f
 	}
-	return g.accept(w, r, caller, t, nil, leave)
+	var t Task
+	if f := g.check(&t, p); f != nil {
+		return f
+	}
+	return g.accept(w, r, caller, t, p, nil, leave)
 }
-
-var formFields = []string{"model", "prompt", "n", "size"}
 
 // edit handles a request with references. Its files stream into the store.
 func (g *Gateway) edit(w http.ResponseWriter, r *http.Request, caller string) *failure {
@@ -77,24 +67,23 @@ func (g *Gateway) edit(w http.ResponseWriter, r *http.Request, caller string) *f
 	}
 	var t Task
 	digest := sha256.New()
-	fields, f := g.readForm(r.Context(), form, &t, digest)
+	p, f := g.readForm(r.Context(), form, &t, digest)
 	if f == nil {
-		t.Model, t.Prompt = fields["model"], fields["prompt"]
-		f = g.check(&t, fields["n"], fields["size"])
+		f = g.check(&t, p)
 	}
 	if f != nil {
 		g.deleteBlobs(context.WithoutCancel(r.Context()), t.References)
 		return f
 	}
-	return g.accept(w, r, caller, t, digest.Sum(nil), leave)
+	return g.accept(w, r, caller, t, p, digest.Sum(nil), leave)
 }
 
-// readForm returns the text fields of a form, and adds its references to t, even if it fails.
+// readForm returns the parameters of a form, and adds its references to t, even if it fails.
 func (g *Gateway) readForm(
 	ctx context.Context, form *multipart.Reader, t *Task, digest io.Writer,
-) (map[string]string, *failure) {
+) (parameters, *failure) {
 	limits := g.c.Limits
-	fields := map[string]string{}
+	p := parameters{}
 	for {
 		part, err := form.NextPart()
 		if err == io.EOF {
@@ -104,23 +93,16 @@ func (g *Gateway) readForm(
 			return nil, unreadable(err)
 		}
 		name := part.FormName()
+		isReference := name == "image" || name == "image[]"
 		switch {
-		case part.FileName() == "" && slices.Contains(formFields, name):
-			value, err := io.ReadAll(io.LimitReader(part, int64(limits.PromptBytes)+1))
-			if err != nil {
-				return nil, unreadable(err)
+		case part.FileName() == "" && ignored(name):
+		case part.FileName() == "" && !isReference:
+			if f := p.readField(part, limits.PromptBytes); f != nil {
+				return nil, f
 			}
-			if len(value) > limits.PromptBytes {
-				return nil, invalid(400, name, "too_long", "%s has more than %d bytes", name, limits.PromptBytes)
-			}
-			if _, duplicate := fields[name]; duplicate {
-				return nil, invalid(400, name, "repeated", "duplicate field %s", name)
-			}
-			fields[name] = string(value)
-		case part.FileName() == "" && name != "image[]":
-			// ignored, as in JSON
-		case name != "image[]":
-			return nil, invalid(400, name, "unknown_file", "unknown file %q: reference images are named image[]", name)
+		case !isReference:
+			return nil, invalid(400, name, "unknown_file",
+				"unknown file %q: only reference images are supported, named image or image[]", name)
 		case len(t.References) == limits.References:
 			return nil, invalid(400, name, "too_many_images", "more than %d reference images", limits.References)
 		default:
@@ -132,25 +114,27 @@ func (g *Gateway) readForm(
 		}
 	}
 	if len(t.References) == 0 {
-		return nil, invalid(400, "image[]", "missing", "an edit needs at least one image[] file part")
+		return nil, invalid(400, "image", "missing", "an edit needs at least one file named image or image[]")
 	}
-	return fields, nil
+	return p, nil
 }
 
 // receive streams one reference into the store, and adds its hash to digest.
 func (g *Gateway) receive(ctx context.Context, part *multipart.Part, digest io.Writer) (Blob, *failure) {
-	kind, _, err := mime.ParseMediaType(part.Header.Get("Content-Type"))
-	if err != nil || !strings.HasPrefix(kind, "image/") {
-		return Blob{}, invalid(400, "image[]", "not_an_image", "each image[] needs a content type such as image/png")
-	}
+	param := part.FormName()
 	file := path.Base(strings.ReplaceAll(part.FileName(), "\\", "/"))
-	ref := Blob{Name: refPrefix + uuid.Must(uuid.NewV7()).String(), File: file, Type: kind}
+	ref := Blob{Name: refPrefix + uuid.Must(uuid.NewV7()).String(), File: file}
+	body := bufio.NewReader(part)
+	if ref.Type, _, _ = mime.ParseMediaType(part.Header.Get("Content-Type")); !isImage(ref.Type) {
+		head, _ := body.Peek(sniffBytes) // an error is found again by reading
+		ref.Type = imagegen.DetectType(head)
+	}
 	b, err := g.c.Store.CreateBlob(ctx, ref.Name)
 	if err != nil {
 		return Blob{}, internal(err)
 	}
 	own := sha256.New()
-	source := &reading{r: io.LimitReader(part, g.c.Limits.ReferenceBytes+1)}
+	source := &reading{r: io.LimitReader(body, g.c.Limits.ReferenceBytes+1)}
 	ref.Size, err = io.Copy(io.MultiWriter(b, own), source)
 	var f *failure
 	switch {
@@ -159,9 +143,11 @@ func (g *Gateway) receive(ctx context.Context, part *multipart.Part, digest io.W
 	case err != nil:
 		f = internal(err)
 	case ref.Size > g.c.Limits.ReferenceBytes:
-		f = invalid(413, "image[]", "too_large", "a reference image has more than %d bytes", g.c.Limits.ReferenceBytes)
+		f = invalid(413, param, "too_large", "a reference image has more than %d bytes", g.c.Limits.ReferenceBytes)
 	case ref.Size == 0:
-		f = invalid(400, "image[]", "not_an_image", "a reference image is empty")
+		f = invalid(400, param, "not_an_image", "a reference image is empty")
+	case !isImage(ref.Type):
+		f = invalid(400, param, "not_an_image", "file %q is not an image", file)
 	}
 	if f != nil {
 		if err := b.Abort(); err != nil {
@@ -172,9 +158,11 @@ func (g *Gateway) receive(ctx context.Context, part *multipart.Part, digest io.W
 	if err := b.Commit(); err != nil {
 		return Blob{}, internal(err)
 	}
-	fmt.Fprintf(digest, "%s %x\n", kind, own.Sum(nil))
+	fmt.Fprintf(digest, "%s %x\n", ref.Type, own.Sum(nil))
 	return ref, nil
 }
+
+func isImage(mediaType string) bool { return strings.HasPrefix(mediaType, "image/") }
 
 // reading keeps the error of the reader apart from that of the writer.
 type reading struct {
@@ -198,39 +186,14 @@ func unreadable(err error) *failure {
 	return problem(400, "unreadable", "the body is incomplete or malformed")
 }
 
-// check checks the parameters common to both endpoints, and sets them in t.
-func (g *Gateway) check(t *Task, n, size string) *failure {
-	limits := g.c.Limits
-	switch {
-	case strings.TrimSpace(t.Prompt) == "":
-		return invalid(400, "prompt", "missing", "prompt is missing")
-	case len(t.Prompt) > limits.PromptBytes:
-		return invalid(400, "prompt", "too_long", "prompt has more than %d bytes", limits.PromptBytes)
-	case g.c.Model != "" && t.Model != "" && t.Model != g.c.Model:
-		return invalid(400, "model", "unknown_model", "unknown model; use %s", g.c.Model)
-	}
-	if n != "" {
-		count, err := strconv.Atoi(n)
-		if err != nil || count < 1 || count > limits.Images {
-			return invalid(400, "n", "out_of_range", "n must be an integer from 1 to %d", limits.Images)
-		}
-		t.N = count
-	}
-	if size != "" {
-		ratio, err := imagegen.ParseRatio(size)
-		if err != nil {
-			return invalid(400, "size", "invalid_size", "%v", err)
-		}
-		t.Size = ratio
-	}
-	return nil
-}
-
 // accept creates a task for a request and responds according to the mode. refs is the digest of its
 // references.
 func (g *Gateway) accept(
-	w http.ResponseWriter, r *http.Request, caller string, t Task, refs []byte, leave func(),
+	w http.ResponseWriter, r *http.Request, caller string, t Task, p parameters, refs []byte, leave func(),
 ) *failure {
+	if size := p["size"]; size != string(t.Size) {
+		w.Header().Set("Image-Ratio", cmp.Or(string(t.Size), size))
+	}
 	// a request that has been accepted is carried out even if the caller disconnects
 	ctx := context.WithoutCancel(r.Context())
 	t.ID, t.Caller, t.State, t.Created = uuid.Must(uuid.NewV7()).String(), caller, imagegen.StatePending, now()
@@ -240,14 +203,14 @@ func (g *Gateway) accept(
 			return invalid(400, "Idempotency-Key", "too_long", "Idempotency-Key has more than 255 bytes")
 		}
 		t.ID = digestOf(caller, key)
-		t.Digest = digestOf(t.Model, t.Prompt, strconv.Itoa(t.N), string(t.Size), string(refs))
+		t.Digest = digestOf(t.Model, t.Prompt, strconv.Itoa(t.N), string(t.Size)+t.Format, string(refs))
 	}
 	j, f := g.create(ctx, t)
 	leave()
 	if f != nil {
 		return f
 	}
-	return g.reply(w, r, t.ID, j)
+	return g.reply(w, r, t.ID, j, p["response_format"] == "url")
 }
 
 // create stores and queues a new task, or finds the one of an earlier equal request. It runs that

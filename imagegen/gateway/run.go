@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"lessonkit.example/imagegen"
+	"lessonkit.example/imagegen/fit"
 )
 
 // begin adds a task to the unfinished ones, or returns the job of the one with the same identifier.
@@ -148,7 +149,7 @@ func (g *Gateway) perform(work, wait context.Context, id string) {
 	}
 	began := now()
 	sink := &taskSink{g: g, id: id}
-	result, err := g.generate(work, wait, &t, sink)
+	result, err := g.generate(work, wait, &t, g.convert(sink, t.Format))
 	t.Images = sink.images
 	if again := (*imagegen.WaitError)(nil); errors.As(err, &again) && t.Upstream != "" {
 		if wait.Err() != nil {
@@ -167,6 +168,17 @@ func (g *Gateway) perform(work, wait context.Context, id string) {
 	g.c.Logger.LogAttrs(work, slog.LevelInfo, "task ended", slog.String("task", id),
 		slog.String("state", string(t.State)), slog.Int("images", len(t.Images)),
 		slog.Duration("elapsed", now().Sub(began)))
+}
+
+// convert returns a sink that stores images in sink, in a format if that is not empty. Images that
+// cannot be converted are paid as well, and stored as they are.
+func (g *Gateway) convert(sink *taskSink, format string) imagegen.Sink {
+	if format == "" {
+		return sink
+	}
+	return fit.Sink(sink, fit.Config{Type: "image/" + format, OnUncropped: func(i imagegen.Info, err error) {
+		g.c.Logger.Warn("image not converted", "task", sink.id, "index", i.Index, "format", format, "error", err)
+	}})
 }
 
 // generate calls the generator, in the resumable way if it is a Submitter.

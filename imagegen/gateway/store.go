@@ -30,6 +30,7 @@ type Task struct {
 	Prompt     string          `json:"prompt"`
 	N          int             `json:"n,omitempty"`
 	Size       imagegen.Ratio  `json:"size,omitempty"`
+	Format     string          `json:"format,omitempty"` // of the images: "png" or "jpeg"; empty for any
 	References []Blob          `json:"refs,omitempty"`
 	Upstream   string          `json:"upstream,omitempty"` // the generator's own task, if any
 	Images     []Blob          `json:"images,omitempty"`   // by index; those without Name failed

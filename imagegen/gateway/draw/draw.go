@@ -24,7 +24,7 @@ import (
 
 // Generator paints pictures. The zero value works. It is safe for concurrent use.
 type Generator struct {
-	LongEdge int           // longer side in pixels, at most 4096; defaults to 1280
+	LongEdge int           // longer side in pixels, at most 4096; 1280 if it is not positive
 	Delay    time.Duration // how long each picture takes, to imitate a slow service
 }
 
@@ -35,7 +35,10 @@ func (g Generator) Generate(ctx context.Context, req *imagegen.Request, sink ima
 	if err != nil {
 		return nil, err
 	}
-	edge := min(cmp.Or(g.LongEdge, 1280), 4096)
+	edge := min(g.LongEdge, 4096)
+	if edge <= 0 {
+		edge = 1280
+	}
 	_, _, w, h := cmp.Or(req.Size, "1:1").Crop(edge, edge)
 	result := &imagegen.Result{Created: time.Now().UTC(), Attempts: 1}
 	for i := range max(req.N, 1) {

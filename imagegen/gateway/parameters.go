@@ -1,0 +1,169 @@
+package gateway
+
+import (
+	"encoding/json"
+	"io"
+	"maps"
+	"mime/multipart"
+	"slices"
+	"strconv"
+	"strings"
+
+	"lessonkit.example/imagegen"
+)
+
+// parameters are the parameters of a request by name, whether it is JSON or a form. Absent, null
+// and empty are the same.
+type parameters map[string]string
+
+// accepted returns the values that a parameter may have, nil if they are checked elsewhere. Besides
+// the parameters of the interface there are those of OpenAI's clients. What is neither is refused,
+// so that nobody pays for other images than the ones described.
+func accepted(name string) (values []string, known bool) {
+	switch name {
+	case "model", "prompt", "n", "size":
+		return nil, true
+	case "background", "moderation", "quality":
+		return []string{"auto"}, true
+	case "output_format":
+		return []string{"png", "jpeg"}, true
+	case "partial_images":
+		return []string{"0"}, true
+	case "response_format":
+		return []string{"b64_json", "url"}, true
+	case "stream":
+		return []string{"false"}, true
+	}
+	return nil, false
+}
+
+// set sets a parameter that is known and has an accepted value.
+func (p parameters) set(name, value string) *failure {
+	values, known := accepted(name)
+	switch {
+	case !known:
+		return invalid(400, name, "unknown_parameter", "unsupported parameter %q", shorten(name))
+	case value != "" && values != nil && !slices.Contains(values, value):
+		return invalid(400, name, "unsupported_value", "unsupported value of %s: use %s, or leave it out", name,
+			strings.Join(values, " or "))
+	}
+	p[name] = value
+	return nil
+}
+
+// ignored reports whether a parameter does not affect the images: the interface ignores image_urls,
+// and the others identify the end user to OpenAI.
+func ignored(name string) bool {
+	return name == "image_urls" || name == "user" || name == "safety_identifier"
+}
+
+// jsonParameters returns the parameters in a JSON object.
+func jsonParameters(data []byte) (parameters, *failure) {
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal(data, &object); err != nil || object == nil {
+		return nil, problem(400, "invalid_json", "the body is not a JSON object")
+	}
+	p := parameters{}
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		raw := object[name]
+		var f *failure
+		switch kind := jsonType(raw); {
+		case ignored(name), kind == "null":
+		case kind == "string":
+			var text string
+			_ = json.Unmarshal(raw, &text) // raw is valid
+			f = p.set(name, text)
+		case kind == "array", kind == "object", name == "model", name == "prompt", name == "size":
+			f = invalid(400, name, "invalid_type", "%q must not be of type %s", shorten(name), kind)
+		default:
+			f = p.set(name, string(raw))
+		}
+		if f != nil {
+			return nil, f
+		}
+	}
+	return p, nil
+}
+
+// jsonType returns the type of a JSON value.
+func jsonType(raw json.RawMessage) string {
+	switch raw[0] {
+	case '"':
+		return "string"
+	case '[':
+		return "array"
+	case '{':
+		return "object"
+	case 'n':
+		return "null"
+	case 't', 'f':
+		return "boolean"
+	}
+	return "number"
+}
+
+// readField sets the parameter in a text field of a form, of at most limit bytes.
+func (p parameters) readField(part *multipart.Part, limit int) *failure {
+	name := part.FormName()
+	value, err := io.ReadAll(io.LimitReader(part, int64(limit)+1))
+	if err != nil {
+		return unreadable(err)
+	}
+	if len(value) > limit {
+		return invalid(400, name, "too_long", "%q has more than %d bytes", shorten(name), limit)
+	}
+	if _, duplicate := p[name]; duplicate {
+		return invalid(400, name, "repeated", "duplicate field %q", name)
+	}
+	return p.set(name, string(value))
+}
+
+// shorten returns the beginning of a name that the caller chose.
+func shorten(name string) string { return name[:min(len(name), 64)] }
+
+// check checks the parameters and sets them in t.
+func (g *Gateway) check(t *Task, p parameters) *failure {
+	limits := g.c.Limits
+	t.Model, t.Prompt, t.Format = p["model"], p["prompt"], p["output_format"]
+	switch {
+	case strings.TrimSpace(t.Prompt) == "":
+		return invalid(400, "prompt", "missing", "prompt is missing")
+	case len(t.Prompt) > limits.PromptBytes:
+		return invalid(400, "prompt", "too_long", "prompt has more than %d bytes", limits.PromptBytes)
+	case g.c.Model != "" && t.Model != "" && t.Model != g.c.Model:
+		return invalid(400, "model", "unknown_model", "unknown model; use %s", g.c.Model)
+	}
+	if n := p["n"]; n != "" {
+		count, err := strconv.Atoi(n)
+		if err != nil || count < 1 || count > limits.Images {
+			return invalid(400, "n", "out_of_range", "n must be an integer from 1 to %d", limits.Images)
+		}
+		t.N = count
+	}
+	var ok bool
+	if t.Size, ok = ratio(p["size"]); !ok {
+		_, err := imagegen.ParseRatio(p["size"])
+		return invalid(400, "size", "invalid_size", "%v, a size in pixels such as 1536x1024, or auto", err)
+	}
+	return nil
+}
+
+const maxEdge = 1 << 15 // pixels
+
+// ratio returns the ratio for a size: that ratio itself, the one nearest to a size in pixels, or ""
+// if the generator may choose.
+func ratio(size string) (imagegen.Ratio, bool) {
+	if size == "" || size == "auto" {
+		return "", true
+	}
+	if r, err := imagegen.ParseRatio(size); err == nil {
+		return r, true
+	}
+	left, right, _ := strings.Cut(size, "x")
+	w, errW := strconv.ParseUint(left, 10, 64)
+	h, errH := strconv.ParseUint(right, 10, 64)
+	if errW != nil || errH != nil || w < 1 || h < 1 || w > maxEdge || h > maxEdge {
+		return "", false
+	}
+	return imagegen.NearestRatio(int(w), int(h)), true
+}

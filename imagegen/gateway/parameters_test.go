@@ -1,0 +1,149 @@
+package gateway_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"image"
+	"image/jpeg"
+	"image/png"
+	"mime/multipart"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/imagegen/gateway"
+)
+
+func TestSizesInPixelsAreMappedToTheNearestRatio(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := running(t, gateway.Config{Limits: gateway.Limits{Burst: 100}})
+		for size, test := range map[string]struct {
+			header        string
+			width, height int // of drawings whose longer edge has 32 pixels
+		}{
+			"16:9":      {"", 32, 18},
+			"":          {"", 32, 32},
+			"auto":      {"auto", 32, 32},
+			"1024x1024": {"1:1", 32, 32},
+			"1536x1024": {"3:2", 32, 21},
+			"1024x1536": {"2:3", 21, 32},
+			"1792x1024": {"16:9", 32, 18},
+			"3840x1080": {"21:9", 32, 14},
+			"3x2":       {"3:2", 32, 21},
+		} {
+			a := send(t, h, "POST", generations, `{"prompt":"x","size":"`+size+`"}`, nil)
+			require.Equal(t, 200, a.Code, size)
+			require.Equal(t, test.header, a.Header().Get("Image-Ratio"), size)
+			config, err := png.DecodeConfig(bytes.NewReader(imageData(t, a)))
+			require.NoError(t, err)
+			require.Equal(t, [2]int{test.width, test.height}, [2]int{config.Width, config.Height}, size)
+		}
+	})
+}
+
+// imageData returns the first image of a response.
+func imageData(t *testing.T, a answer) []byte {
+	t.Helper()
+	text := a.body["data"].([]any)[0].(map[string]any)["b64_json"].(string)
+	data, err := base64.StdEncoding.DecodeString(text)
+	require.NoError(t, err)
+	return data
+}
+
+func TestParametersThatChangeNothingAreAccepted(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := running(t, gateway.Config{})
+		a := send(t, h, "POST", generations, `{"prompt":"x","n":null,"size":"","user":"u","safety_identifier":"s",
+			"background":"auto","moderation":"auto","quality":"auto","stream":false,"partial_images":0,
+			"style":null,"response_format":"b64_json","image_urls":["https://images.example/x.png"]}`, nil)
+		require.Equal(t, 200, a.Code, a.Body)
+		require.Equal(t, "png", a.body["output_format"])
+	})
+}
+
+func TestOutputFormat(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := running(t, gateway.Config{})
+		for _, format := range []string{"png", "jpeg"} {
+			a := send(t, h, "POST", generations, `{"prompt":"x","output_format":"`+format+`"}`, nil)
+			require.Equal(t, format, a.body["output_format"])
+			_, got, err := image.Decode(bytes.NewReader(imageData(t, a)))
+			require.NoError(t, err)
+			require.Equal(t, format, got)
+		}
+	})
+}
+
+// An Idempotency-Key does not give a JPEG to whom it promised a PNG.
+func TestOutputFormatIsPartOfTheRequest(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := running(t, gateway.Config{})
+		keyed := func(r *http.Request) { r.Header.Set("Idempotency-Key", "k") }
+		require.Equal(t, 200, send(t, h, "POST", generations, `{"prompt":"x"}`, keyed).Code)
+		require.Equal(t, 409, send(t, h, "POST", generations, `{"prompt":"x","output_format":"jpeg"}`, keyed).Code)
+	})
+}
+
+func TestResponseFormatURL(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := running(t, gateway.Config{PublicURL: "https://img.example"})
+		request := `{"prompt":"x","n":2,"response_format":"url","output_format":"jpeg"}`
+		a := send(t, h, "POST", generations, request, nil)
+		require.Equal(t, 200, a.Code)
+		require.Equal(t, "jpeg", a.body["output_format"])
+		items := a.body["data"].([]any)
+		require.Len(t, items, 2)
+		for _, item := range items {
+			require.NotContains(t, item, "b64_json")
+			path, ok := strings.CutPrefix(item.(map[string]any)["url"].(string), "https://img.example")
+			require.True(t, ok)
+			file := send(t, h, "GET", path, "", func(r *http.Request) { r.Header.Del("Authorization") })
+			require.Equal(t, "image/jpeg", file.Header().Get("Content-Type"))
+			_, err := jpeg.Decode(file.Body)
+			require.NoError(t, err)
+		}
+	})
+}
+
+func TestReferencesWithoutATypeOrInASingleField(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := running(t, gateway.Config{})
+		for _, name := range []string{"image", "image[]"} {
+			for _, kind := range []string{"", "application/octet-stream", "image/png"} {
+				body, edit := form(t, func(w *multipart.Writer) {
+					_ = w.WriteField("prompt", "x")
+					_ = w.WriteField("size", "1536x1024")
+					file(w, name, kind, string(pngHead))
+				})
+				a := send(t, h, "POST", edits, body, edit)
+				require.Equal(t, 200, a.Code, "%s %s: %s", name, kind, a.Body)
+				require.Equal(t, "3:2", a.Header().Get("Image-Ratio"))
+			}
+		}
+	})
+}
+
+func TestModels(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		open := running(t, gateway.Config{})
+		one := running(t, gateway.Config{Model: "house-style"})
+		for name, h := range map[string]http.Handler{"svc-image-2": open, "house-style": one} {
+			list := send(t, h, "GET", "/v1/models", "", nil)
+			require.Equal(t, "list", list.body["object"])
+			require.Equal(t, name, list.body["data"].([]any)[0].(map[string]any)["id"])
+			require.Equal(t, name, send(t, h, "GET", "/v1/models/"+name, "", nil).body["id"])
+		}
+		require.Equal(t, "other", send(t, open, "GET", "/v1/models/other", "", nil).body["id"])
+		require.Equal(t, "model_not_found", send(t, one, "GET", "/v1/models/other", "", nil).errorCode())
+	})
+}
