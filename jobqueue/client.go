@@ -2,6 +2,8 @@ package jobqueue
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 
 	"lessonkit.example/jobqueue/driver"
@@ -60,6 +62,34 @@ func (c *Client) List(ctx context.Context, f Filter) ([]*Job, error) {
 	}
 	f.Limit = min(f.Limit, 1000)
 	return c.store.List(ctx, f)
+}
+
+// maxFound is the number of jobs that one Search returns at most.
+const maxFound = 50
+
+// Search returns jobs in any state, the newest first, whose arguments contain text: a string that
+// they contain or a part of it, or a number. It reads only the [SearchWindow] jobs before the
+// one whose id is before, or the newest ones if before is 0, so that its cost does not grow with
+// the history. Call it again with next as before to read on; next is 0 after the oldest job. An
+// empty page may have a next one.
+func (c *Client) Search(ctx context.Context, text string, before int64) (jobs []*Job, next int64, err error) {
+	if text == "" {
+		return nil, 0, errors.New("jobqueue: search: the text is empty")
+	}
+	encoded, err := json.Marshal(text)
+	if err != nil {
+		return nil, 0, fmt.Errorf("jobqueue: search: %w", err)
+	}
+	jobs, from, err := c.store.Search(ctx, string(encoded[1:len(encoded)-1]), before, maxFound)
+	switch {
+	case err != nil:
+		return nil, 0, err
+	case len(jobs) == maxFound:
+		return jobs, jobs[maxFound-1].ID, nil
+	case from > 1:
+		return jobs, from, nil
+	}
+	return jobs, 0, nil
 }
 
 // Stats counts the jobs of every queue, each count up to [StatsLimit]+1. Counting the running jobs

@@ -42,5 +42,8 @@ type Filter = driver.Filter
 // has waited longest could have started already.
 type Stats = driver.Stats
 
+// SearchWindow is how many jobs one [Client.Search] reads at most.
+const SearchWindow = driver.SearchWindow
+
 // StatsLimit is where [Client.Stats] stops counting: StatsLimit+1 means "more".
 const StatsLimit = driver.StatsLimit

@@ -275,8 +275,11 @@ func (m *model) Get(ctx context.Context, id int64) (*Job, error) {
 
 func (m *model) List(context.Context, Filter) ([]*Job, error) { return nil, nil }
 func (m *model) Stats(context.Context) (Stats, error)         { return Stats{}, nil }
-func (m *model) Retry(context.Context, int64) error           { return nil }
-func (m *model) Cancel(context.Context, int64) error          { return nil }
+func (m *model) Search(context.Context, string, int64, int) ([]*Job, int64, error) {
+	return nil, 0, nil
+}
+func (m *model) Retry(context.Context, int64) error  { return nil }
+func (m *model) Cancel(context.Context, int64) error { return nil }
 
 func (m *model) Purge(ctx context.Context, f driver.PurgeFilter) (int, error) {
 	unlock, err := m.call(ctx)

@@ -58,6 +58,11 @@ type Store interface {
 	Get(ctx context.Context, id int64) (*Job, error)
 	// List returns jobs in descending order of their ids.
 	List(ctx context.Context, f Filter) ([]*Job, error)
+	// Search returns up to limit jobs, in any state, in descending order of their ids, whose
+	// arguments contain text, which is JSON or a part of it. It reads only the jobs with the
+	// SearchWindow ids before an id, or up to the newest one if that is 0, and returns the least of
+	// these ids.
+	Search(ctx context.Context, text string, before int64, limit int) (jobs []*Job, from int64, err error)
 	// Stats counts the jobs of each queue and state, up to StatsLimit+1.
 	Stats(ctx context.Context) (Stats, error)
 	// Retry makes a failed, cancelled or scheduled job wait to start now, with all its attempts. It

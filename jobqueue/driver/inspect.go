@@ -17,6 +17,9 @@ type Filter struct {
 	Limit int
 }
 
+// SearchWindow is the number of ids that one Search reads.
+const SearchWindow = 100_000
+
 // PurgeFilter selects finished jobs to delete.
 type PurgeFilter struct {
 	State State         // StateSucceeded, StateFailed or StateCancelled

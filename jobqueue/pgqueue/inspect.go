@@ -62,6 +62,30 @@ func (s *Store) List(ctx context.Context, f driver.Filter) ([]*driver.Job, error
 	return jobs, nil
 }
 
+const newestSQL = `
+select greatest((select max(id) from jobqueue_job), (select max(id) from jobqueue_done), 0)`
+
+const searchSQL = selectJob + ` where id >= $2 and id < $3 and strpos(args::text, $1) > 0
+union all ` + selectDone + ` where id >= $2 and id < $3 and strpos(args::text, $1) > 0
+order by id desc limit $4`
+
+// Search implements driver.Store.
+func (s *Store) Search(
+	ctx context.Context, text string, before int64, limit int,
+) (jobs []*driver.Job, from int64, err error) {
+	if before == 0 {
+		if err := s.pool.QueryRow(ctx, s.sql(newestSQL)).Scan(&before); err != nil {
+			return nil, 0, fmt.Errorf("search jobs: %w", err)
+		}
+		before++
+	}
+	from = max(before-driver.SearchWindow, 1)
+	if jobs, err = s.jobs(ctx, s.sql(searchSQL), text, from, before, limit); err != nil {
+		return nil, 0, fmt.Errorf("search jobs: %w", err)
+	}
+	return jobs, from, nil
+}
+
 func (s *Store) jobs(ctx context.Context, query string, args ...any) ([]*driver.Job, error) {
 	rows, err := s.pool.Query(ctx, query, args...)
 	if err != nil {

@@ -1,6 +1,7 @@
 package queuetest
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -11,11 +12,13 @@ import (
 )
 
 var inspectTests = map[string]func(*testing.T, Harness){
-	"ListPagesByStateQueueAndKind": listPagesByStateQueueAndKind,
-	"StatsCount":                   statsCount,
-	"RetryByHand":                  retryByHand,
-	"CancelByHand":                 cancelByHand,
-	"PurgeByAgeAndState":           purgeByAgeAndState,
+	"ListPagesByStateQueueAndKind":  listPagesByStateQueueAndKind,
+	"SearchByArguments":             searchByArguments,
+	"SearchReadsPartOfALongHistory": searchReadsPartOfALongHistory,
+	"StatsCount":                    statsCount,
+	"RetryByHand":                   retryByHand,
+	"CancelByHand":                  cancelByHand,
+	"PurgeByAgeAndState":            purgeByAgeAndState,
 }
 
 func listPagesByStateQueueAndKind(t *testing.T, h Harness) {
@@ -52,6 +55,77 @@ func listPagesByStateQueueAndKind(t *testing.T, h Harness) {
 	require.Equal(t, []int64{jobs[2].ID}, list(jobqueue.Filter{State: jobqueue.StateCancelled, Queue: "b"}))
 	_, err := c.List(t.Context(), jobqueue.Filter{})
 	require.Error(t, err)
+}
+
+func searchByArguments(t *testing.T, h Harness) {
+	c := jobqueue.NewClient(h.Store)
+	texts := []string{
+		"0197a000-0000-7000-8000-000000000001", `a \ "quoted"`, "100% <b>&", "_%", "'; --", "画得很好", "line\nbreak",
+	}
+	ids := make([]int64, len(texts))
+	for i, text := range texts {
+		args := map[string]any{"text": text, "n": 7000 + i}
+		r, err := c.Enqueue(t.Context(), jobqueue.Params{Kind: "work", Args: args})
+		require.NoError(t, err)
+		ids[i] = r.ID
+	}
+	search := func(text string) (found []int64) {
+		jobs, next, err := c.Search(t.Context(), text, 0)
+		require.NoError(t, err)
+		require.Zero(t, next)
+		for _, j := range jobs {
+			found = append(found, j.ID)
+		}
+		return found
+	}
+	find := func(states ...jobqueue.State) {
+		for i, text := range texts {
+			require.Equal(t, []int64{ids[i]}, search(text), text)
+			require.Contains(t, states, get(t, h.Store, ids[i]).State)
+		}
+	}
+	find(jobqueue.StateWaiting)
+	require.Equal(t, ids[4:5], search("7004"))
+	require.Empty(t, search("nowhere"))
+	require.Len(t, search("text"), len(texts), "the newest first")
+	require.Equal(t, ids[len(ids)-1], search("text")[0])
+
+	w := register(t, h.Store, time.Minute)
+	jobs := claim(t, h.Store, w, "default", 4)
+	find(jobqueue.StateWaiting, jobqueue.StateRunning)
+	require.Empty(t, record(t, h.Store, w, result(jobs[0], driver.Complete), result(jobs[1], driver.Fail),
+		result(jobs[2], driver.Cancel)))
+	find(jobqueue.StateWaiting, jobqueue.StateRunning, jobqueue.StateSucceeded, jobqueue.StateFailed,
+		jobqueue.StateCancelled)
+	_, _, err := c.Search(t.Context(), "", 0)
+	require.Error(t, err)
+}
+
+func searchReadsPartOfALongHistory(t *testing.T, h Harness) {
+	c := jobqueue.NewClient(h.Store)
+	ids := fill(t, h.Store, 60)
+	// As if most of a long history were deleted.
+	move := fmt.Sprintf("update jobqueue_job set id = id + 3 * %d where id > %d", driver.SearchWindow, ids[2])
+	require.NoError(t, h.Exec(t.Context(), move))
+	var found []int
+	pages := 0
+	for before := int64(0); ; pages++ {
+		jobs, next, err := c.Search(t.Context(), `n`, before)
+		require.NoError(t, err)
+		for _, j := range jobs {
+			found = append(found, int(j.ID%driver.SearchWindow))
+		}
+		if next == 0 {
+			break
+		}
+		if before != 0 {
+			require.Less(t, next, before)
+		}
+		before = next
+	}
+	require.Len(t, found, 60)
+	require.IsDecreasing(t, found)
+	require.Equal(t, 4, pages, "full, the rest of its window, empty, the oldest")
 }
 
 func statsCount(t *testing.T, h Harness) {

@@ -16,21 +16,29 @@ func (u *ui) funcs() template.FuncMap {
 	return template.FuncMap{
 		"path":   func(s string) string { return u.cfg.Prefix + s },
 		"count":  count,
+		"group":  group,
 		"age":    age,
 		"ago":    func(t time.Time) string { return ago(time.Since(t)) },
 		"stamp":  func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.000 UTC") },
 		"iso":    func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) },
 		"pretty": pretty,
 		"short":  short,
+		"last":   last,
+		"since":  since,
 		"query":  func(f jobqueue.Filter, key string, value any) string { return query(f, key, fmt.Sprint(value)) },
 	}
 }
 
-// count groups digits, and marks a count above StatsLimit with a plus sign.
+// count groups the digits of n, and marks a count above StatsLimit with a plus sign.
 func count(n int) string {
 	if n > jobqueue.StatsLimit {
-		return count(jobqueue.StatsLimit) + "+"
+		return group(jobqueue.StatsLimit) + "+"
 	}
+	return group(n)
+}
+
+// group groups digits.
+func group(n int) string {
 	s := strconv.Itoa(n)
 	for i := len(s) - 3; i > 0; i -= 3 {
 		s = s[:i] + "\u202F" + s[i:]
@@ -75,6 +83,25 @@ func short(raw any) string {
 		return string(s[:79]) + "…"
 	}
 	return string(s)
+}
+
+// last returns the error of the last failed attempt, or nil.
+func last(errs []jobqueue.AttemptError) *jobqueue.AttemptError {
+	if len(errs) == 0 {
+		return nil
+	}
+	return &errs[len(errs)-1]
+}
+
+// since returns since when the job has its state, or when it may start.
+func since(j *jobqueue.Job) time.Time {
+	switch {
+	case j.State.Finished():
+		return j.FinishedAt
+	case j.State == jobqueue.StateRunning:
+		return j.ClaimedAt
+	}
+	return j.RunAt
 }
 
 // step is something that happened to a job.

@@ -1,5 +1,6 @@
 // Package queueui shows a job queue in the browser: the depth and age of every queue, jobs by
-// state, one job with its arguments, errors and timeline, and buttons to retry and to cancel it.
+// state, one job with its arguments, errors and timeline, buttons to retry and to cancel it, and a
+// search by the number of a job or any text in its arguments: see jobqueue.Client's Search.
 //
 // [New] returns an http.Handler. The pages are plain HTML without scripts. Put authentication in
 // front of it: whoever reaches it sees the arguments of every job and, unless Config.ReadOnly is
@@ -56,15 +57,17 @@ func New(client *jobqueue.Client, cfg Config) http.Handler {
 	}
 	cfg.Prefix = strings.TrimRight(cfg.Prefix, "/")
 	u := &ui{client: client, cfg: cfg, pages: map[string]*template.Template{}}
-	for _, name := range []string{"queues", "jobs", "job", "error"} {
+	for _, name := range []string{"queues", "jobs", "search", "job", "error"} {
 		page := template.New("layout.html").Funcs(u.funcs())
-		u.pages[name] = template.Must(page.ParseFS(files, "templates/layout.html", "templates/"+name+".html"))
+		u.pages[name] = template.Must(page.ParseFS(files, "templates/layout.html", "templates/table.html",
+			"templates/"+name+".html"))
 	}
 
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+cfg.Prefix+"/{$}", u.queues)
 	mux.HandleFunc("GET "+cfg.Prefix+"/jobs", u.jobs)
 	mux.HandleFunc("GET "+cfg.Prefix+"/jobs/{id}", u.job)
+	mux.HandleFunc("GET "+cfg.Prefix+"/search", u.search)
 	mux.HandleFunc("GET "+cfg.Prefix+"/style.css", u.style)
 	mux.HandleFunc("POST "+cfg.Prefix+"/jobs/{id}/{action}", u.change)
 	mux.HandleFunc("GET "+cfg.Prefix+"/", func(w http.ResponseWriter, r *http.Request) {
@@ -88,14 +91,18 @@ type page struct {
 	Heading  string
 	ReadOnly bool
 	Now      time.Time
-	Refresh  int // seconds, 0: never
+	Refresh  bool
+	Search   string // text of the search
 	Data     any
 }
 
 func (u *ui) render(w http.ResponseWriter, r *http.Request, status int, name, heading string, data any) {
 	p := page{Title: u.cfg.Title, Heading: heading, ReadOnly: u.cfg.ReadOnly, Now: time.Now().UTC(), Data: data}
-	if r.URL.Query().Get("refresh") != "" {
-		p.Refresh = 5
+	if p.Refresh = r.URL.Query().Get("refresh") != ""; p.Refresh {
+		w.Header().Set("Refresh", "5")
+	}
+	if name == "search" {
+		p.Search = r.URL.Query().Get("q")
 	}
 	var body bytes.Buffer
 	if err := u.pages[name].Execute(&body, p); err != nil {
@@ -137,13 +144,20 @@ var states = []jobqueue.State{
 	jobqueue.StateSucceeded, jobqueue.StateFailed, jobqueue.StateCancelled,
 }
 
-// jobsData is a page of jobs.
+// table is a table of jobs.
+type table struct {
+	Jobs       []*jobqueue.Job
+	AllStates  bool   // the jobs may have different states
+	TimeColumn string // heading
+	Paged      bool   // not the first page
+}
+
+// jobsData is a page of jobs in one state.
 type jobsData struct {
+	table
 	Filter jobqueue.Filter
 	States []jobqueue.State
-	Jobs   []*jobqueue.Job
 	Next   string // query of the next page, "" on the last one
-	Paged  bool   // not the first page
 }
 
 func (u *ui) jobs(w http.ResponseWriter, r *http.Request) {
@@ -157,24 +171,44 @@ func (u *ui) jobs(w http.ResponseWriter, r *http.Request) {
 		}
 		f.State = states[i]
 	}
-	if before := q.Get("before"); before != "" {
-		var err error
-		if f.Before, err = strconv.ParseInt(before, 10, 64); err != nil {
-			u.fail(w, r, http.StatusBadRequest, "The page number is not a number.", nil)
-			return
-		}
+	var ok bool
+	if f.Before, ok = u.before(w, r); !ok {
+		return
 	}
 	jobs, err := u.client.List(r.Context(), f)
 	if err != nil {
 		u.storeFailed(w, r, err)
 		return
 	}
-	d := jobsData{Filter: f, States: states, Jobs: jobs, Paged: f.Before != 0}
+	d := jobsData{table: table{Jobs: jobs, Paged: f.Before != 0}, Filter: f, States: states}
+	switch {
+	case f.State.Finished():
+		d.TimeColumn = "Ended"
+	case f.State == jobqueue.StateRunning:
+		d.TimeColumn = "Started"
+	default:
+		d.TimeColumn = "May start"
+	}
 	if len(jobs) > pageSize {
 		d.Jobs = jobs[:pageSize]
 		d.Next = query(f, "before", strconv.FormatInt(jobs[pageSize-1].ID, 10))
 	}
 	u.render(w, r, http.StatusOK, "jobs", "Jobs", d)
+}
+
+// before returns the id before which a page begins, 0 for the first page. If it is not a number, it
+// answers the request.
+func (u *ui) before(w http.ResponseWriter, r *http.Request) (id int64, ok bool) {
+	text := r.URL.Query().Get("before")
+	if text == "" {
+		return 0, true
+	}
+	id, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || id < 0 {
+		u.fail(w, r, http.StatusBadRequest, "The page number is not a number.", nil)
+		return 0, false
+	}
+	return id, true
 }
 
 // query returns the URL query of f with one value changed.

@@ -61,6 +61,30 @@ func (s *Store) List(ctx context.Context, f driver.Filter) ([]*driver.Job, error
 	return jobs, nil
 }
 
+const newestSQL = `
+select max(coalesce((select max(id) from jobqueue_job), 0), coalesce((select max(id) from jobqueue_done), 0))`
+
+const searchSQL = selectJob + ` where id >= ?3 and id < ?4 and instr(args, ?2) > 0
+union all ` + selectDone + ` where id >= ?3 and id < ?4 and instr(args, ?2) > 0
+order by id desc limit ?5`
+
+// Search implements driver.Store.
+func (s *Store) Search(
+	ctx context.Context, text string, before int64, limit int,
+) (jobs []*driver.Job, from int64, err error) {
+	if before == 0 {
+		if err := s.r.QueryRowContext(ctx, newestSQL).Scan(&before); err != nil {
+			return nil, 0, fmt.Errorf("search jobs: %w", err)
+		}
+		before++
+	}
+	from = max(before-driver.SearchWindow, 1)
+	if jobs, err = s.jobs(ctx, searchSQL, s.now(), text, from, before, limit); err != nil {
+		return nil, 0, fmt.Errorf("search jobs: %w", err)
+	}
+	return jobs, from, nil
+}
+
 func (s *Store) jobs(ctx context.Context, query string, args ...any) ([]*driver.Job, error) {
 	var jobs []*driver.Job
 	rows, err := s.r.QueryContext(ctx, query, args...)

@@ -25,6 +25,7 @@ import (
 type retried struct {
 	t       *testing.T
 	server  *server.Server
+	address string
 	client  feedbackclient.Client
 	session string
 	segment string
@@ -55,7 +56,8 @@ func withFailedSegment(t *testing.T) *retried {
 	require.NoError(t, err)
 	t.Cleanup(func() { store.Close() })
 	f.jobs = jobqueue.NewClient(store)
-	f.client = feedbackclient.Development("http://"+serve(t, f.server), "someone")
+	f.address = serve(t, f.server)
+	f.client = feedbackclient.Development("http://"+f.address, "someone")
 
 	profile, err := f.client.EnsureProfile(t.Context(), "Someone")
 	require.NoError(t, err)

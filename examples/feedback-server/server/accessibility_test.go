@@ -1,0 +1,107 @@
+package server_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/examples/internal/nodetest"
+	"lessonkit.example/jobqueue"
+)
+
+// screen is a kind of screen that people use.
+type screen struct {
+	width, height int64
+	scheme        string // of colours
+}
+
+var screens = map[string]screen{
+	"desktop": {1400, 1000, "light"}, "dark": {1400, 1000, "dark"},
+	"phone": {360, 740, "light"}, "dark phone": {360, 740, "dark"},
+}
+
+func (b *browser) emulate(s screen) {
+	b.t.Helper()
+	b.do(chromedp.EmulateViewport(s.width, s.height), chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: s.scheme}},
+		})
+		return err
+	}))
+}
+
+// violations returns what axe-core, whose script is axe, objects to in the page: a line for each
+// rule, with the first elements.
+func (b *browser) violations(axe string) string {
+	b.t.Helper()
+	b.eval(axe + "; ''")
+	return b.eval(`axe.run(document).then((r) => r.violations.map((v) => [v.id + ": " + v.help,
+		...v.nodes.slice(0, 5).map((n) => n.html + " " + n.failureSummary)].join("\n\t")).join("\n"))`)
+}
+
+// queuePages returns the pages of a queue with a failed job, by name.
+func queuePages(t *testing.T, f *retried) map[string]string {
+	t.Helper()
+	job := f.waitJob(jobqueue.StateFailed, 1)
+	return map[string]string{
+		"queues": "/", "failed": "/jobs?state=failed", "none": "/jobs?state=cancelled",
+		"job":    fmt.Sprintf("/jobs/%d", job.ID),
+		"search": "/search?q=" + f.segment, "nothing found": "/search?q=nothing", "no page": "/nowhere",
+		"succeeded": "/jobs?state=succeeded", "note": fmt.Sprintf("/jobs/%d?note=retrystate", job.ID),
+	}
+}
+
+func TestQueuePagesAreAccessible(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t)
+	axe := nodetest.Run(t, "testdata/axe", nil, "print.mjs")
+	f := withFailedSegment(t)
+	base := f.address + "/admin/queue"
+	b.do(chromedp.Navigate("http://operator:" + strings.ReplaceAll(operatorPassword, " ", "%20") + "@" + base + "/"))
+	for name, s := range screens {
+		b.emulate(s)
+		for page, path := range queuePages(t, f) {
+			b.do(chromedp.Navigate("http://" + base + path))
+			b.waitText("Queues")
+			b.screenshot(page + " " + name)
+			require.Empty(t, b.violations(axe), "%s, %s", page, name)
+		}
+	}
+}
+
+// The table fits a phone: nobody scrolls sideways to learn why a job has failed.
+func TestAttemptsAndErrorAreVisibleOnAPhone(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t)
+	f := withFailedSegment(t)
+	f.waitJob(jobqueue.StateFailed, 1)
+	base := f.address + "/admin/queue"
+	b.do(chromedp.Navigate("http://operator:" + strings.ReplaceAll(operatorPassword, " ", "%20") + "@" + base + "/"))
+	b.emulate(screens["phone"])
+	b.do(chromedp.Navigate("http://" + base + "/jobs?state=failed"))
+	for _, text := range []string{"1 of 5", "no speech in it"} {
+		require.Equal(t, "visible", b.eval(fmt.Sprintf(`(() => {
+			const cell = [...document.querySelectorAll("td, td .error")].filter((e) => e.innerText.includes(%q)).pop();
+			if (!cell) return "absent";
+			const r = cell.getBoundingClientRect();
+			return r.width > 0 && r.left >= 0 && r.right <= 360 ? "visible" : r.left + " to " + r.right;
+		})()`, text)), text)
+	}
+	require.Equal(t, "360", b.eval(`String(document.documentElement.scrollWidth)`))
+}
+
+func TestOperatorFindsTheJobOfASegment(t *testing.T) {
+	t.Parallel()
+	f := withFailedSegment(t)
+	job := f.waitJob(jobqueue.StateFailed, 1)
+	w := request(f.server, http.MethodGet, "/search?q="+f.segment, basic("operator", operatorPassword))
+	require.Equal(t, http.StatusOK, w.Code)
+	require.Contains(t, w.Body.String(), fmt.Sprintf(`href="/admin/queue/jobs/%d"`, job.ID))
+}
