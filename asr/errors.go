@@ -9,9 +9,12 @@ import (
 
 // The classes of errors. errors.Is finds them in an *Error.
 var (
-	// ErrUnavailable means that the recogniser is down, loading or busy. A later retry costs
-	// nothing.
+	// ErrUnavailable means that the recogniser is down, loading or busy, or that it fails with every
+	// recording. A later retry costs nothing.
 	ErrUnavailable = errors.New("the recogniser is not available")
+	// ErrLost means that the recogniser was lost after the recording had been sent to it: the
+	// connection broke, or the time ran out. The recording may be the cause.
+	ErrLost = errors.New("the recogniser was lost while it worked on the recording")
 	// ErrUnusableAudio means that the recording cannot be recognised: it is not audio, damaged,
 	// empty, too long or too large. It is permanent.
 	ErrUnusableAudio = errors.New("the audio cannot be used")
@@ -32,8 +35,8 @@ const (
 
 // Error is the error of a recogniser. Its text and its fields contain no secrets.
 type Error struct {
-	// Class is ErrUnavailable, ErrUnusableAudio, ErrMisconfigured or ErrRefused. Nil means an
-	// ordinary failure, which may be the fault of the recording or of the recogniser.
+	// Class is ErrUnavailable, ErrLost, ErrUnusableAudio, ErrMisconfigured or ErrRefused. Nil means
+	// an ordinary failure, which may be the fault of the recording or of the recogniser.
 	Class error
 	// Op is the operation: "local"; "cloud", or its interface, "flash", "task" or "sentence";
 	// "command", "ffmpeg", or the name of the program that was run.
@@ -103,7 +106,7 @@ func (e *Error) Permanent() bool {
 // RetryAfter returns how long to wait before a retry, if the failure is certainly not the fault of
 // the recording. Otherwise it returns 0.
 func (e *Error) RetryAfter() time.Duration {
-	if e.Permanent() || e.Class == nil {
+	if e.Permanent() || e.Class == nil || e.Class == ErrLost {
 		return 0
 	}
 	if e.After > 0 {
@@ -117,6 +120,10 @@ func (e *Error) RetryAfter() time.Duration {
 	}
 	return unavailableDelay
 }
+
+// Suspect reports whether the recording may have made the recogniser stop or hang. Such a recording
+// should be retried late, alone and a few times only.
+func (e *Error) Suspect() bool { return e.Class == ErrLost }
 
 // PublicText returns a description for the owner of the recording: that of the class, with the
 // message for ErrUnusableAudio, or the public text of a cause that has one.

@@ -25,16 +25,16 @@ type Outcome struct {
 // "", these are the faults that are the same for every server.
 func Outcomes(d Dialect) map[Fault]Outcome {
 	misconfigured := Outcome{asr.ErrMisconfigured, time.Second}
-	unavailable := Outcome{asr.ErrUnavailable, time.Second}
+	lost := Outcome{Class: asr.ErrLost}
 	unusable := Outcome{Class: asr.ErrUnusableAudio}
 	failure := Outcome{}
 	outcomes := map[Fault]Outcome{
 		Busy:         {asr.ErrUnavailable, 7 * time.Second},
 		BusyDate:     {asr.ErrUnavailable, 30 * time.Minute},
-		Gateway:      unavailable,
-		GatewaySlow:  {asr.ErrUnavailable, 3 * time.Second}, // the duration of the recording
-		Reset:        unavailable,
-		Hang:         {asr.ErrUnavailable, 3 * time.Second},
+		Gateway:      lost,
+		GatewaySlow:  lost,
+		Reset:        lost,
+		Hang:         lost,
 		Redirect:     misconfigured,
 		Unauthorized: misconfigured,
 		TooLarge:     unusable,
@@ -47,6 +47,9 @@ func Outcomes(d Dialect) map[Fault]Outcome {
 	}
 	if d != "" && d != FunASRRuntime {
 		outcomes[Unprocessed], outcomes[Gone] = unusable, misconfigured
+	}
+	if d == FunASRLlama {
+		outcomes[Hang] = Outcome{asr.ErrUnavailable, time.Second} // already when asked for its models
 	}
 	if d != "" && d.rules().needModel {
 		outcomes[NoModel] = misconfigured

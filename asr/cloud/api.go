@@ -37,7 +37,7 @@ func (r *Recognizer) call(ctx context.Context, op string, request tchttp.Request
 	p.HttpProfile.ReqTimeout = int(r.cfg.requestTimeout()/time.Second) + 1
 	p.DisableRegionBreaker = true
 	client := common.NewCommonClient(common.NewCredential(r.cfg.SecretID, r.cfg.SecretKey), "", p)
-	transport := &apiTransport{base: r.client.Transport, address: r.cfg.APIURL}
+	transport := &apiTransport{op: op, base: r.transport, address: r.cfg.APIURL}
 	client.WithHttpTransport(transport)
 	request.SetContext(ctx)
 	err := client.Send(request, response)
@@ -49,7 +49,7 @@ func (r *Recognizer) call(ctx context.Context, op string, request tchttp.Request
 	case err == nil && resp != nil && resp.StatusCode == http.StatusOK:
 		return nil
 	case transport.err != nil:
-		return remote.SendError(op, transport.err)
+		return transport.err
 	case resp != nil && resp.StatusCode != http.StatusOK && (!ok || strings.HasPrefix(e.GetCode(), "ClientError.")):
 		return statusError(op, resp, r.now()) // the SDK drops the status
 	case ok && strings.HasPrefix(e.GetCode(), "ClientError."):
@@ -65,6 +65,7 @@ func (r *Recognizer) call(ctx context.Context, op string, request tchttp.Request
 // keeps the result, which the SDK does not return, and in tests sends the request to another
 // address than the one that was signed.
 type apiTransport struct {
+	op      string
 	base    http.RoundTripper
 	address string
 
@@ -84,7 +85,7 @@ func (t *apiTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		req.URL.Scheme, req.URL.Host = u.Scheme, u.Host
 	}
-	t.resp, t.err = t.base.RoundTrip(req)
+	t.resp, t.err = remote.Do(t.op, t.base, req)
 	if t.err != nil {
 		return nil, t.err
 	}

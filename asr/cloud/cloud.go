@@ -72,8 +72,14 @@ type Config struct {
 	Mode Mode
 	// Options are further parameters of the flash interface, such as hotword_id or filter_dirty.
 	Options map[string]string
-	// RequestTimeout limits the time for one recording. Defaults to 30 minutes.
+	// RequestTimeout is the longest time for one recording. Defaults to 30 minutes.
 	RequestTimeout time.Duration
+	// TimeoutFactor and MinTimeout shorten the time for short recordings, but not for tasks, which
+	// wait in the cloud: it is TimeoutFactor times the duration of the recording, at least
+	// MinTimeout and at most RequestTimeout. A recording of unknown duration gets RequestTimeout.
+	// Default to 10 and to 5 minutes.
+	TimeoutFactor float64
+	MinTimeout    time.Duration
 	// PollInterval is the first pause between two requests for the status of a task; it grows to
 	// eight times as long. Defaults to 2 seconds.
 	PollInterval time.Duration
@@ -95,6 +101,13 @@ func (c Config) mode() Mode     { return cmp.Or(c.Mode, Flash) }
 func (c Config) requestTimeout() time.Duration {
 	return cmp.Or(max(c.RequestTimeout, 0), 30*time.Minute)
 }
+
+// timeLimit returns the time for a recording of the duration, 0 if that is unknown.
+func (c Config) timeLimit(duration time.Duration) time.Duration {
+	return source.TimeLimit(duration, cmp.Or(max(c.TimeoutFactor, 0), 10), cmp.Or(max(c.MinTimeout, 0), 5*time.Minute),
+		c.requestTimeout())
+}
+
 func (c Config) pollInterval() time.Duration { return cmp.Or(max(c.PollInterval, 0), 2*time.Second) }
 
 var plain = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
@@ -145,11 +158,12 @@ func (c Config) check() error {
 // Recognizer is a client of the cloud. It implements [asr.Recognizer] and is safe for concurrent
 // use.
 type Recognizer struct {
-	cfg    Config
-	client *http.Client
-	slots  *semaphore.Weighted
-	now    func() time.Time
-	log    *slog.Logger
+	cfg       Config
+	transport http.RoundTripper
+	slots     *semaphore.Weighted
+	now       func() time.Time
+	log       *slog.Logger
+	faults    remote.Faults
 
 	mu     sync.Mutex
 	status asr.Status
@@ -163,11 +177,11 @@ func New(cfg Config) (*Recognizer, error) {
 		return nil, err
 	}
 	r := &Recognizer{
-		cfg:    cfg,
-		client: remote.NewClient(remote.NewTransport(http.ProxyFromEnvironment, cfg.requestTimeout())),
-		slots:  semaphore.NewWeighted(int64(max(cfg.Concurrency, 1))),
-		now:    cfg.Now,
-		log:    cfg.Logger,
+		cfg:       cfg,
+		transport: remote.NewTransport(http.ProxyFromEnvironment, cfg.requestTimeout()),
+		slots:     semaphore.NewWeighted(int64(max(cfg.Concurrency, 1))),
+		now:       cfg.Now,
+		log:       cfg.Logger,
 	}
 	if r.now == nil {
 		r.now = time.Now
@@ -198,8 +212,9 @@ func (r *Recognizer) Status(context.Context) asr.Status {
 	return s
 }
 
-// updateStatus records the result of a recording.
-func (r *Recognizer) updateStatus(err error) {
+// updateStatus records the result of a recording. failing means that the last recordings have all
+// failed.
+func (r *Recognizer) updateStatus(err error, failing bool) {
 	e, _ := errors.AsType[*asr.Error](err)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -208,8 +223,8 @@ func (r *Recognizer) updateStatus(err error) {
 		r.status.Available, r.status.Reason = true, ""
 	case e == nil || e.Class == nil || e.Class == asr.ErrUnusableAudio:
 		return
-	case e.Class == asr.ErrUnavailable && (e.Status != 0 || e.Code != ""):
-		return // reachable, but busy
+	case !failing && (e.Class == asr.ErrLost || e.Class == asr.ErrUnavailable && (e.Status != 0 || e.Code != "")):
+		return // reachable
 	default:
 		r.status.Available, r.status.Reason = false, e.Message
 		if e.Code != "" {
@@ -227,13 +242,12 @@ func (r *Recognizer) Recognize(ctx context.Context, audio asr.Audio) (asr.Transc
 		return asr.Transcript{}, source.Interrupted(ctx, "cloud")
 	}
 	defer r.slots.Release(1)
-	work, cancel := context.WithTimeoutCause(ctx, r.cfg.requestTimeout(), errTimeout)
-	defer cancel()
-	t, err := r.recognize(work, audio)
+	t, err := r.recognize(ctx, audio)
 	if err != nil && ctx.Err() != nil {
 		return asr.Transcript{}, source.Interrupted(ctx, "cloud")
 	}
-	r.updateStatus(err)
+	err, failing := r.faults.Judge(audio, err)
+	r.updateStatus(err, failing)
 	if errors.Is(err, asr.ErrMisconfigured) || errors.Is(err, asr.ErrRefused) {
 		r.log.ErrorContext(ctx, "the cloud rejects requests; an operator must act", "error", err)
 	}
@@ -247,13 +261,6 @@ func (r *Recognizer) recognize(ctx context.Context, audio asr.Audio) (asr.Transc
 	}
 	defer src.Close()
 	t, err := r.send(ctx, src, audio)
-	if err != nil && context.Cause(ctx) == errTimeout {
-		err = &asr.Error{
-			Op: "cloud", Class: asr.ErrUnavailable, Err: context.DeadlineExceeded,
-			Message: fmt.Sprintf("no result within %v", r.cfg.requestTimeout()),
-			After:   max(30*time.Second, src.Info.Duration),
-		}
-	}
 	if err != nil {
 		return asr.Transcript{}, err
 	}
@@ -267,17 +274,39 @@ func (r *Recognizer) recognize(ctx context.Context, audio asr.Audio) (asr.Transc
 	return t, nil
 }
 
-// send selects the interface. A task that exists is continued in every mode.
+// send selects the interface and limits the time. A task that exists is continued in every mode.
 func (r *Recognizer) send(ctx context.Context, src *source.Source, audio asr.Audio) (asr.Transcript, error) {
-	if task, ok := parseTask(audio.Task); ok && r.clock().Sub(task.created) < taskLifetime {
-		return r.task(ctx, src, audio, &task)
+	mode, limit := r.choose(src.Info, src.Size), r.cfg.timeLimit(src.Info.Duration)
+	task, exists := parseTask(audio.Task)
+	if exists = exists && r.clock().Sub(task.created) < taskLifetime; exists {
+		mode = Task
 	}
-	switch r.choose(src.Info, src.Size) {
-	case Task:
-		return r.task(ctx, src, audio, nil)
-	case Sentence:
-		return r.sentence(ctx, src)
+	if mode == Task {
+		limit = r.cfg.requestTimeout()
+	}
+	work, cancel := context.WithTimeoutCause(ctx, limit, errTimeout)
+	defer cancel()
+	var t asr.Transcript
+	var err error
+	switch {
+	case exists:
+		t, err = r.task(work, src, audio, &task)
+	case mode == Task:
+		t, err = r.task(work, src, audio, nil)
+	case mode == Sentence:
+		t, err = r.sentence(work, src)
 	default:
-		return r.flash(ctx, src, audio)
+		t, err = r.flash(work, src, audio)
 	}
+	if err == nil || ctx.Err() != nil || context.Cause(work) != errTimeout {
+		return t, err
+	}
+	e := &asr.Error{
+		Op: "cloud", Class: asr.ErrLost, Err: context.DeadlineExceeded,
+		Message: fmt.Sprintf("no result within %v", limit),
+	}
+	if mode == Task { // it continues in the cloud; the next call waits for its result
+		e.Class, e.After = asr.ErrUnavailable, 30*time.Second
+	}
+	return asr.Transcript{}, e
 }

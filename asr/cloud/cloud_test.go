@@ -76,7 +76,6 @@ func TestFaults(t *testing.T) {
 	t.Run("flash", func(t *testing.T) {
 		t.Parallel()
 		outcomes := asrtest.Outcomes("")
-		outcomes[asrtest.Failure] = unavailable
 		outcomes[asrtest.ErrorIn200] = asrtest.Outcome{Class: asr.ErrUnusableAudio} // 5002, twice
 		asrtest.RunFaults(t, newFlash, outcomes, client(cloud.Flash))
 	})
@@ -86,7 +85,7 @@ func TestFaults(t *testing.T) {
 		delete(outcomes, asrtest.ErrorIn200)
 		delete(outcomes, asrtest.NoText)
 		// The SDK cannot distinguish these from a network failure.
-		for _, f := range []asrtest.Fault{asrtest.Failure, asrtest.HTML, asrtest.Cut, asrtest.Endlessly} {
+		for _, f := range []asrtest.Fault{asrtest.HTML, asrtest.Cut, asrtest.Endlessly} {
 			outcomes[f] = unavailable
 		}
 		start := func(t testing.TB) *asrtest.Server { return newAPI(t).Server }
@@ -142,7 +141,8 @@ func TestClassesOfFlashCodes(t *testing.T) {
 	for class, codes := range map[error][]int{
 		asr.ErrMisconfigured: {4001, 4002, 6001},
 		asr.ErrRefused:       {4003, 4004, 4005},
-		asr.ErrUnavailable:   {4006, 4008, 4009, 5000, 5001, 5003},
+		asr.ErrUnavailable:   {4006, 4008, 4009},
+		asr.ErrLost:          {5003},
 		asr.ErrUnusableAudio: {4007, 4010, 4011, 4012, 5002},
 	} {
 		for _, code := range codes {
@@ -153,7 +153,7 @@ func TestClassesOfFlashCodes(t *testing.T) {
 			require.ErrorIs(t, err, class, "%d", code)
 			e, _ := errors.AsType[*asr.Error](err)
 			require.Equal(t, class == asr.ErrUnusableAudio, e.Permanent(), "%d", code)
-			available := class == asr.ErrUnavailable || class == asr.ErrUnusableAudio
+			available := class == asr.ErrUnavailable || class == asr.ErrLost || class == asr.ErrUnusableAudio
 			require.Equal(t, available, rec.Status(t.Context()).Available, "%d", code)
 			sent := 1
 			if code == 5002 {
@@ -278,9 +278,9 @@ func TestClassesOfAPICodes(t *testing.T) {
 	}{
 		{"RequestLimitExceeded", asr.ErrUnavailable, false},
 		{"RequestLimitExceeded.UinLimitExceeded", asr.ErrUnavailable, false},
-		{"InternalError", asr.ErrUnavailable, false},
-		{"InternalError.ErrorRecognize", asr.ErrUnavailable, false},
-		{"FailedOperation.ErrorRecognize", asr.ErrUnavailable, false},
+		{"InternalError", nil, false},
+		{"InternalError.ErrorRecognize", nil, false},
+		{"FailedOperation.ErrorRecognize", nil, false},
 		{"FailedOperation.UserHasNoAmount", asr.ErrRefused, false},
 		{"FailedOperation.UserHasNoFreeAmount", asr.ErrRefused, false},
 		{"FailedOperation.ServiceIsolate", asr.ErrRefused, false},

@@ -20,8 +20,10 @@ func flashError(code int, message string) error {
 		e.Class = asr.ErrMisconfigured
 	case 4003, 4004, 4005: // service not enabled, quota used up, overdue
 		e.Class = asr.ErrRefused
-	case 4006, 4008, 4009, 5000, 5001, 5003: // too many at once, slow upload, disconnected, internal
+	case 4006, 4008, 4009: // too many at once, slow upload, disconnected
 		e.Class = asr.ErrUnavailable
+	case 5003: // the engine took too long
+		e.Class = asr.ErrLost
 	case 4007, 4010, 4011, 4012, 5002: // undecodable, unexpected text message, too large, empty, failed
 		e.Class = asr.ErrUnusableAudio
 	}
@@ -39,8 +41,8 @@ func apiError(op, code, message string) *asr.Error {
 		}
 		return false
 	}
-	switch {
-	case is("RequestLimitExceeded", "InternalError", "FailedOperation.ErrorRecognize", "ClientError"):
+	switch { // without a class: InternalError, FailedOperation.ErrorRecognize
+	case is("RequestLimitExceeded", "ClientError"):
 		e.Class = asr.ErrUnavailable
 	case is("FailedOperation.UserHasNoAmount", "FailedOperation.UserHasNoFreeAmount", "FailedOperation.ServiceIsolate",
 		"FailedOperation.UserNotRegistered", "LimitExceeded"):
@@ -61,9 +63,12 @@ func apiError(op, code, message string) *asr.Error {
 func statusError(op string, resp *http.Response, now time.Time) *asr.Error {
 	e := &asr.Error{Op: op, Status: resp.StatusCode, Message: http.StatusText(resp.StatusCode)}
 	switch s := resp.StatusCode; {
-	case s == http.StatusRequestTimeout, s == http.StatusTooManyRequests, s >= 500:
+	case s == http.StatusBadGateway, s == http.StatusGatewayTimeout:
+		e.Class = asr.ErrLost
+	case s == http.StatusRequestTimeout, s == http.StatusTooManyRequests, s > http.StatusInternalServerError:
 		e.Class = asr.ErrUnavailable
 		e.After = remote.RetryAfter(resp.Header.Get("Retry-After"), now)
+	case s == http.StatusInternalServerError: // perhaps because of the recording
 	case s == http.StatusRequestEntityTooLarge:
 		e.Class = asr.ErrUnusableAudio
 	case s >= 300 && s < 400:

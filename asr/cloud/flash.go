@@ -65,19 +65,15 @@ func (r *Recognizer) flashOnce(ctx context.Context, src *source.Source, format s
 	req.ContentLength = src.Size // the interface does not accept a chunked body
 	req.Header.Set("Authorization", signature)
 	req.Header.Set("Content-Type", "application/octet-stream")
-	resp, err := r.client.Do(req)
+	resp, err := remote.Do(flashOp, r.transport, req)
 	if err != nil {
-		return asr.Transcript{}, remote.SendError(flashOp, err)
+		return asr.Transcript{}, err
 	}
 	defer resp.Body.Close()
 	body, err := remote.ReadBody(resp.Body, maxAnswer)
 	switch {
 	case resp.StatusCode != http.StatusOK:
-		e := statusError(flashOp, resp, r.now())
-		if resp.StatusCode == http.StatusGatewayTimeout {
-			e.After = max(e.RetryAfter(), src.Info.Duration)
-		}
-		return asr.Transcript{}, e
+		return asr.Transcript{}, statusError(flashOp, resp, r.now())
 	case err != nil:
 		return asr.Transcript{}, &asr.Error{
 			Op: flashOp, Status: resp.StatusCode, Message: "incomplete answer", Err: err,

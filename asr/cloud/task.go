@@ -115,7 +115,7 @@ func (r *Recognizer) task(
 		switch e, _ := errors.AsType[*asr.Error](err); {
 		case err == nil && status.Status == statusSuccess:
 			return status.transcript(), nil
-		case e != nil && e.Code == "FailedOperation.NoSuchTask":
+		case e != nil && e.Code == noSuchTask:
 			r.log.WarnContext(ctx, "the cloud does not know a task; creating another one", "task", running.String())
 			if attempt++; attempt > maxAttempts {
 				r.save(ctx, audio, "") // so that the next call creates a new task
@@ -183,6 +183,7 @@ func (r *Recognizer) save(ctx context.Context, audio asr.Audio, name string) boo
 }
 
 const (
+	noSuchTask    = "FailedOperation.NoSuchTask"
 	statusSuccess = 2
 	statusFailed  = 3
 )
@@ -204,10 +205,11 @@ func (r *Recognizer) wait(ctx context.Context, t cloudTask, audio asr.Audio) (*t
 		request := &describeRequest{BaseRequest: apiRequest("DescribeTaskStatus"), TaskId: t.id}
 		response := &describeResponse{BaseResponse: &tchttp.BaseResponse{}}
 		err := r.call(ctx, taskOp, request, response)
+		e, _ := errors.AsType[*asr.Error](err)
 		switch {
 		case ctx.Err() != nil:
 			return nil, &asr.Error{Op: taskOp, Err: ctx.Err()}
-		case errors.Is(err, asr.ErrUnavailable):
+		case e != nil && (e.Class == asr.ErrUnavailable || e.Class == asr.ErrLost || e.Class == nil && e.Code != noSuchTask):
 			continue
 		case err != nil:
 			return nil, err

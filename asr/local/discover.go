@@ -101,7 +101,11 @@ func (r *Recognizer) probe(ctx context.Context, ep *endpoint) (found, sure bool,
 	case s == http.StatusUnauthorized, s == http.StatusForbidden, s == http.StatusProxyAuthRequired,
 		s == http.StatusBadGateway, s == http.StatusServiceUnavailable, s == http.StatusGatewayTimeout,
 		s == http.StatusTooManyRequests, s == http.StatusRequestTimeout, s >= 300 && s < 400:
-		return false, false, r.refusal(resp, body, "")
+		e := r.refusal(resp, body, "")
+		if e.Class == asr.ErrLost {
+			e.Class = asr.ErrUnavailable // no recording was sent that could be the cause
+		}
+		return false, false, e
 	case s == http.StatusOK && looksHTML(body):
 		return false, false, nil // a page for every path
 	case s == http.StatusOK:
@@ -202,16 +206,21 @@ func (r *Recognizer) get(ctx context.Context, url string) (status int, body []by
 // do makes a request without a recording, and reads at most 1 MiB of the answer.
 func (r *Recognizer) do(req *http.Request) (*http.Response, []byte, error) {
 	r.target.authorize(req)
-	resp, err := r.client.Do(req)
-	if err != nil {
-		return nil, nil, remote.SendError(op, err)
+	resp, err := remote.Do(op, r.cfg.Transport, req)
+	var body []byte
+	if err == nil {
+		defer resp.Body.Close()
+		body, err = io.ReadAll(io.LimitReader(resp.Body, 1<<20))
 	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
-	if err != nil {
-		return nil, nil, remote.SendError(op, err)
+	if err == nil {
+		return resp, body, nil
 	}
-	return resp, body, nil
+	e, ok := errors.AsType[*asr.Error](err)
+	if !ok {
+		e = &asr.Error{Op: op, Message: "incomplete answer", Err: err}
+	}
+	e.Class = asr.ErrUnavailable // no recording was sent that could be the cause
+	return nil, nil, e
 }
 
 // Causes of errors which show that the server has changed since it was discovered.

@@ -54,9 +54,14 @@ type Config struct {
 	// Segments requests segments with times, which costs some servers a second pass. Defaults to
 	// text only.
 	Segments bool
-	// RequestTimeout limits the time for one recording: sending, recognition and answer. Defaults
-	// to 30 minutes.
+	// RequestTimeout is the longest time for one recording: sending, recognition and answer.
+	// Defaults to 30 minutes.
 	RequestTimeout time.Duration
+	// TimeoutFactor and MinTimeout shorten the time for short recordings: it is TimeoutFactor times
+	// the duration of the recording, at least MinTimeout and at most RequestTimeout. A recording of
+	// unknown duration gets RequestTimeout. Default to 10 and to 5 minutes.
+	TimeoutFactor float64
+	MinTimeout    time.Duration
 	// Concurrency is the number of recordings sent at once; further calls wait. Servers on one
 	// machine gain little from more than one, and whisper.cpp must not get more than 8. Defaults
 	// to 1.
@@ -73,14 +78,20 @@ func (c Config) requestTimeout() time.Duration {
 	return cmp.Or(max(c.RequestTimeout, 0), 30*time.Minute)
 }
 
+// timeLimit returns the time for a recording of the duration, 0 if that is unknown.
+func (c Config) timeLimit(duration time.Duration) time.Duration {
+	return source.TimeLimit(duration, cmp.Or(max(c.TimeoutFactor, 0), 10), cmp.Or(max(c.MinTimeout, 0), 5*time.Minute),
+		c.requestTimeout())
+}
+
 // Recognizer is a client of one server. It implements [asr.Recognizer] and is safe for concurrent
 // use.
 type Recognizer struct {
 	cfg    Config
 	target target
-	client *http.Client
 	slots  *semaphore.Weighted
 	log    *slog.Logger
+	faults remote.Faults
 	server server
 	health health
 }
@@ -99,7 +110,6 @@ func New(cfg Config) (*Recognizer, error) {
 	r := &Recognizer{
 		cfg:    cfg,
 		target: t,
-		client: remote.NewClient(cfg.Transport),
 		slots:  semaphore.NewWeighted(int64(max(cfg.Concurrency, 1))),
 		log:    cfg.Logger,
 	}
@@ -118,7 +128,11 @@ func (r *Recognizer) Recognize(ctx context.Context, audio asr.Audio) (asr.Transc
 	defer r.slots.Release(1)
 	r.health.begin()
 	t, err := r.recognize(ctx, audio)
-	r.health.end(t.Model, err, ctx.Err() != nil)
+	failing := false
+	if ctx.Err() == nil {
+		err, failing = r.faults.Judge(audio, err)
+	}
+	r.health.end(t.Model, err, failing, ctx.Err() != nil)
 	return t, err
 }
 
@@ -126,8 +140,9 @@ var errTimeout = errors.New("request timeout")
 
 // recognize tries a second time, at once, where the answer shows that the server has changed.
 func (r *Recognizer) recognize(ctx context.Context, audio asr.Audio) (asr.Transcript, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, r.cfg.requestTimeout(), errTimeout)
-	defer cancel()
+	if err := r.ready(ctx); err != nil {
+		return asr.Transcript{}, err
+	}
 	t, model, err := r.attempt(ctx, audio)
 	if err != nil && r.forget(err, model) {
 		r.log.WarnContext(ctx, "recogniser has changed, discovering it again", "error", err)
@@ -143,22 +158,22 @@ func (r *Recognizer) attempt(ctx context.Context, audio asr.Audio) (t asr.Transc
 		return t, "", err
 	}
 	defer src.Close()
-	ep, err := r.endpoint(ctx)
+	limit := r.cfg.timeLimit(src.Info.Duration)
+	work, cancel := context.WithTimeoutCause(ctx, limit, errTimeout)
+	defer cancel()
+	ep, err := r.endpoint(work)
 	if err == nil {
-		model = r.model(ctx, ep)
-		t, err = r.send(ctx, src, ep, model, audio.Language)
+		model = r.model(work, ep)
+		t, err = r.send(work, src, ep, model, audio.Language)
 	}
+	e, _ := errors.AsType[*asr.Error](err)
 	switch {
 	case err == nil:
 		return t, model, nil
-	case context.Cause(ctx) == errTimeout:
-		err = &asr.Error{
-			Op: op, Class: asr.ErrUnavailable, Err: context.DeadlineExceeded,
-			Message: fmt.Sprintf("no answer within %v", r.cfg.requestTimeout()),
-			After:   max(30*time.Second, src.Info.Duration),
-		}
 	case ctx.Err() != nil:
 		err = source.Interrupted(ctx, op)
+	case context.Cause(work) == errTimeout && e != nil:
+		e.Message, e.Err = fmt.Sprintf("no answer within %v", limit), context.DeadlineExceeded
 	}
 	return asr.Transcript{}, model, err
 }
@@ -175,21 +190,15 @@ func (r *Recognizer) send(
 		return asr.Transcript{}, &asr.Error{Op: op, Message: "make request", Err: err}
 	}
 	r.target.authorize(req)
-	resp, err := r.client.Do(req)
+	resp, err := remote.Do(op, r.cfg.Transport, req)
 	if err != nil {
-		return asr.Transcript{}, remote.SendError(op, err)
+		return asr.Transcript{}, err
 	}
 	defer resp.Body.Close()
 	body, err := remote.ReadBody(resp.Body, maxAnswer)
 	switch {
 	case resp.StatusCode != http.StatusOK:
-		e := r.refusal(resp, body, model)
-		if resp.StatusCode == http.StatusGatewayTimeout {
-			// The recogniser behind the proxy is still working; an earlier retry would double its
-			// load.
-			e.After = max(e.RetryAfter(), src.Info.Duration)
-		}
-		return asr.Transcript{}, e
+		return asr.Transcript{}, r.refusal(resp, body, model)
 	case err != nil:
 		return asr.Transcript{}, &asr.Error{Op: op, Status: resp.StatusCode, Message: "incomplete answer", Err: err}
 	}

@@ -16,9 +16,11 @@ func (r *Recognizer) refusal(resp *http.Response, body []byte, model string) *as
 	e := &asr.Error{Op: op, Status: resp.StatusCode, Message: errorText(body)}
 	switch s := resp.StatusCode; {
 	case s == http.StatusRequestTimeout, s == http.StatusTooEarly, s == http.StatusTooManyRequests, s == 499,
-		s == http.StatusBadGateway, s == http.StatusServiceUnavailable, s == http.StatusGatewayTimeout:
+		s == http.StatusServiceUnavailable:
 		e.Class = asr.ErrUnavailable
 		e.After = remote.RetryAfter(resp.Header.Get("Retry-After"), time.Now())
+	case s == http.StatusBadGateway, s == http.StatusGatewayTimeout:
+		e.Class = asr.ErrLost // a proxy has lost the recogniser behind it
 	case s >= 300 && s < 400:
 		e.Class = asr.ErrMisconfigured
 		e.Message = "it redirects, which is not followed; configure the address it redirects to"

@@ -16,20 +16,23 @@ const (
 	checkTimeout  = 2 * time.Second
 	// busyLimit is how long after a success a server that does not answer is presumed to be busy.
 	busyLimit = 5 * time.Minute
-	// misconfiguredFor is how long a wrong setting that a recording has shown outweighs successful
-	// health checks.
+	// misconfiguredFor and failingFor are how long a recording that has shown a wrong setting, or
+	// the last of several that have all failed, outweighs successful health checks.
 	misconfiguredFor = 2 * time.Minute
+	failingFor       = 15 * time.Minute
 )
 
 var errModelNotListed = errors.New("it does not list the model that is configured")
 
 // health is the status of the server and what it is based on.
 type health struct {
-	mu            sync.Mutex
-	status        asr.Status
-	running       int       // recordings
-	succeeded     time.Time // last success of a recording
-	misconfigured time.Time // last time a recording has shown a wrong setting, unless one succeeded since
+	mu        sync.Mutex
+	status    asr.Status
+	running   int       // recordings
+	succeeded time.Time // last success of a recording
+	badUntil  time.Time // until then successful health checks do not count
+	down      time.Time // start of the outage; zero if the server has answered since
+	lost      bool      // a recording was lost, and the server has not answered since
 }
 
 func (h *health) begin() {
@@ -39,24 +42,79 @@ func (h *health) begin() {
 }
 
 // end records the result of a recording. A success or a refused connection is more reliable than
-// any health check.
-func (h *health) end(model string, err error, interrupted bool) {
+// any health check. failing means that the last recordings have all failed.
+func (h *health) end(model string, err error, failing, interrupted bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.running--
 	e, _ := errors.AsType[*asr.Error](err)
-	switch {
+	switch now := time.Now(); {
 	case err == nil:
-		h.succeeded, h.misconfigured = time.Now(), time.Time{}
+		h.succeeded, h.badUntil = now, time.Time{}
+		h.answered()
 		h.set(true, model, "")
 	case interrupted || e == nil:
-	case e.Class == asr.ErrMisconfigured || e.Class == asr.ErrRefused:
-		h.misconfigured = time.Now()
+	case failing:
+		h.badUntil = now.Add(failingFor)
 		h.set(false, "", e.Message)
-	case e.Class == asr.ErrUnavailable && e.Status == 0 && !errors.Is(err, context.DeadlineExceeded):
-		h.succeeded = time.Time{}
+	case e.Class == asr.ErrLost:
+		h.lost = true
 		h.set(false, "", reason(e))
+	case e.Class == asr.ErrMisconfigured || e.Class == asr.ErrRefused:
+		h.badUntil = now.Add(misconfiguredFor)
+		h.set(false, "", e.Message)
+	case e.Class == asr.ErrUnavailable && e.Status == 0:
+		if h.down.IsZero() {
+			h.down = now
+		}
+		if e.After == 0 { // soon after a restart, seldom during a long outage
+			e.After = min(max(now.Sub(h.down), time.Second), maxOutageDelay)
+		}
+		if !errors.Is(err, context.DeadlineExceeded) {
+			h.succeeded = time.Time{}
+			h.set(false, "", reason(e))
+		}
 	}
+}
+
+// maxOutageDelay is the longest delay of a recording while the server cannot be reached.
+const maxOutageDelay = 15 * time.Second
+
+// answered records that the server is there. h.mu is held.
+func (h *health) answered() { h.down, h.lost = time.Time{}, false }
+
+// ready returns an error of class ErrUnavailable if a recording was lost and the server has not
+// answered since. Without this, a server that hangs would make every recording suspect.
+func (r *Recognizer) ready(ctx context.Context) error {
+	h := &r.health
+	h.mu.Lock()
+	lost := h.lost
+	h.mu.Unlock()
+	if !lost {
+		return nil
+	}
+	if err := r.answers(ctx); err != nil {
+		return &asr.Error{Op: op, Class: asr.ErrUnavailable, Message: "no answer since a recording was lost", Err: err}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.answered()
+	return nil
+}
+
+// answers asks the server, without audio, whether it is there.
+func (r *Recognizer) answers(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	healthy, err := r.healthy(ctx)
+	if err != nil || healthy {
+		return err
+	}
+	ep, err := r.endpoint(ctx)
+	if err == nil {
+		_, _, err = r.probe(ctx, &ep)
+	}
+	return err
 }
 
 func (h *health) set(available bool, model, reason string) {
@@ -122,8 +180,10 @@ func (r *Recognizer) Check(ctx context.Context) asr.Status {
 		h.set(true, model, "") // the server accepts the model by another name than it lists
 	case err != nil:
 		h.set(false, model, reason(err))
-	case !h.misconfigured.IsZero() && time.Since(h.misconfigured) < misconfiguredFor:
+	case time.Now().Before(h.badUntil):
+		h.answered()
 	default:
+		h.answered()
 		h.set(true, model, "")
 	}
 	return h.status

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -35,24 +37,23 @@ func NewTransport(proxy func(*http.Request) (*url.URL, error), timeout time.Dura
 	}
 }
 
-// NewClient returns a client that does not follow redirects.
-func NewClient(transport http.RoundTripper) *http.Client {
-	return &http.Client{
-		Transport:     transport,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+// Do sends a request; redirects are not followed. Its error is the *asr.Error from reading the recording, else one of class
+// ErrUnavailable, or of class ErrLost if the connection broke after the request had been sent. It
+// does not contain the address.
+func Do(op string, transport http.RoundTripper, req *http.Request) (*http.Response, error) {
+	var sent atomic.Bool // also by a goroutine that outlives the call
+	trace := &httptrace.ClientTrace{WroteHeaders: func() { sent.Store(true) }}
+	resp, err := transport.RoundTrip(req.WithContext(httptrace.WithClientTrace(req.Context(), trace)))
+	if err == nil {
+		return resp, nil
 	}
-}
-
-// SendError returns the *asr.Error for an error of http.Client.Do: the one from reading the
-// recording, else one of class ErrUnavailable. It does not contain the address.
-func SendError(op string, err error) error {
 	if e, ok := errors.AsType[*asr.Error](err); ok {
-		return e
+		return nil, e
 	}
-	if u, ok := errors.AsType[*url.Error](err); ok {
-		err = u.Err
+	if sent.Load() {
+		return nil, &asr.Error{Op: op, Class: asr.ErrLost, Message: "the server broke off without an answer", Err: err}
 	}
-	return &asr.Error{Op: op, Class: asr.ErrUnavailable, Message: "no answer from the server", Err: err}
+	return nil, &asr.Error{Op: op, Class: asr.ErrUnavailable, Message: "no answer from the server", Err: err}
 }
 
 // conn reports a broken write only after the answer of the server has been read. A server that

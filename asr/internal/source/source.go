@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"time"
 
 	"lessonkit.example/asr"
 	"lessonkit.example/asr/audiofile"
@@ -111,6 +112,16 @@ func (s *Source) Read(p []byte) (int, error) {
 // Close closes the recording. It may be called more than once and while another goroutine reads:
 // net/http does both.
 func (s *Source) Close() error { return s.close() }
+
+// TimeLimit returns how long the recognition of a recording may take: factor times its duration,
+// within bounds, of which longest wins. It is longest for an unknown duration, 0.
+func TimeLimit(duration time.Duration, factor float64, shortest, longest time.Duration) time.Duration {
+	limit := longest
+	if duration > 0 && factor*float64(duration) < float64(longest) {
+		limit = max(time.Duration(factor*float64(duration)), shortest)
+	}
+	return min(limit, longest)
+}
 
 // Unusable returns an error of class ErrUnusableAudio.
 func Unusable(op, message string) error {

@@ -1,0 +1,118 @@
+package local_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/asr"
+	"lessonkit.example/asr/asrtest"
+	"lessonkit.example/asr/local"
+)
+
+// A server that hangs is not sent recording after recording, which would make all of them suspect.
+func TestAfterALostRecordingTheServerIsAskedBeforeTheNext(t *testing.T) {
+	t.Parallel()
+	s := asrtest.NewServer(t, asrtest.OpenAI)
+	rec := connect(t, local.Config{URL: s.URL})
+	_, err := recognize(t, rec)
+	require.NoError(t, err)
+	s.SetFault(asrtest.Reset)
+	_, err = recognize(t, rec)
+	require.ErrorIs(t, err, asr.ErrLost)
+	require.True(t, err.(*asr.Error).Suspect())
+	require.False(t, rec.Status(t.Context()).Available)
+	sent := len(s.Requests())
+
+	s.SetFault(asrtest.Hang) // GET /health hangs too
+	_, err = recognize(t, rec)
+	require.ErrorIs(t, err, asr.ErrUnavailable)
+	require.ErrorContains(t, err, "no answer since a recording was lost")
+	require.Len(t, s.Requests(), sent, "the recording was not sent")
+
+	s.SetFault(asrtest.NoFault)
+	_, err = recognize(t, rec)
+	require.NoError(t, err)
+}
+
+func TestAnOutageBeforeTheRecordingWasSentIsShortAtFirst(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		refused := roundTrip(func(*http.Request) (*http.Response, error) { return nil, errors.New("refused") })
+		rec := connect(t, local.Config{URL: "http://host/v1/audio/transcriptions?model=m", Transport: refused})
+		for _, want := range []time.Duration{1, 1, 2, 4, 8, 15, 15} {
+			_, err := recognize(t, rec)
+			e, _ := errors.AsType[*asr.Error](err)
+			require.Equal(t, asr.ErrUnavailable, e.Class)
+			require.Equal(t, want*time.Second, e.RetryAfter())
+			time.Sleep(e.RetryAfter())
+		}
+	})
+}
+
+func TestTimeLimitFollowsTheRecording(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		hangs := roundTrip(func(r *http.Request) (*http.Response, error) {
+			<-r.Context().Done()
+			return nil, r.Context().Err()
+		})
+		for duration, want := range map[time.Duration]time.Duration{
+			time.Second: 20 * time.Second, 5 * time.Second: 20 * time.Second, 30 * time.Second: 2 * time.Minute,
+			time.Hour: 3 * time.Minute,
+		} {
+			rec := connect(t, local.Config{URL: "http://host/v1/audio/transcriptions?model=m", Transport: hangs,
+				RequestTimeout: 3 * time.Minute, TimeoutFactor: 4, MinTimeout: 20 * time.Second})
+			start := time.Now()
+			_, err := rec.Recognize(t.Context(), asr.FromBytes("a", asrtest.WAV(duration)))
+			require.ErrorContains(t, err, fmt.Sprint("no answer within ", want))
+			require.Equal(t, want, time.Since(start))
+		}
+	})
+}
+
+// A bad minute of the server is not the fault of the recordings, and its health endpoint does not
+// hide it.
+func TestServerThatFailsWithEveryRecordingIsUnavailable(t *testing.T) {
+	t.Parallel()
+	var bad atomic.Bool
+	bad.Store(true)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case strings.HasSuffix(r.URL.Path, "/health"):
+			_, _ = w.Write([]byte(`{"status":"ok"}`))
+		case r.Method == http.MethodGet:
+			http.NotFound(w, r)
+		case bad.Load():
+			http.Error(w, "out of memory", 500)
+		default:
+			_, _ = w.Write([]byte(`{"text":"x"}`))
+		}
+	}))
+	defer s.Close()
+	rec := connect(t, local.Config{URL: s.URL})
+	send := func(n int) error {
+		_, err := rec.Recognize(t.Context(), asr.FromBytes(fmt.Sprint(n), asrtest.WAV(time.Second)))
+		return err
+	}
+	for n := range 2 {
+		require.NotErrorIs(t, send(n), asr.ErrUnavailable)
+		require.True(t, rec.Check(t.Context()).Available)
+	}
+	require.ErrorIs(t, send(2), asr.ErrUnavailable)
+	require.ErrorIs(t, send(0), asr.ErrUnavailable)
+	st := rec.Check(t.Context())
+	require.False(t, st.Available)
+	require.Contains(t, st.Reason, "the last 3 different recordings have failed: out of memory")
+	bad.Store(false)
+	require.NoError(t, send(0))
+	require.True(t, rec.Status(t.Context()).Available)
+}
