@@ -128,6 +128,12 @@ func retryAfter(err error) time.Duration {
 	return 0
 }
 
+// isSuspect reports whether the recording may have made the recogniser stop or hang.
+func isSuspect(err error) bool {
+	var e interface{ Suspect() bool }
+	return errors.As(err, &e) && e.Suspect()
+}
+
 // publicText returns what is shown to the teacher of a transcriber's error.
 func publicText(err error) string {
 	var e interface{ PublicText() string }

@@ -34,6 +34,8 @@ type Segment struct {
 	Text     string // what was said
 	Error    string // why the last attempt failed; can be shown to the teacher
 	Attempts int    // attempts that counted
+	// Suspicions counts how often the recogniser was lost while it had this recording.
+	Suspicions int
 
 	AudioKey    string        // of the [AudioStore]
 	Duration    time.Duration // in milliseconds; 0 if unknown

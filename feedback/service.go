@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"golang.org/x/sync/semaphore"
 	"golang.org/x/sync/singleflight"
 )
 
@@ -19,6 +20,11 @@ type Config struct {
 	Transcriber Transcriber
 	// Summarizer is used by [Service.Generate]. If nil, Generate fails with [ErrSummary].
 	Summarizer Summarizer
+
+	// RetryDelays are the delays after the first failure of a transcription, the second, and so on;
+	// the last one repeats. See [Service.RetryDelay]. Defaults to 1, 5 and 30 minutes, 2 and 8
+	// hours.
+	RetryDelays []time.Duration
 
 	// Defaults apply to teachers who have saved none. Defaults to an art class of 90 minutes.
 	Defaults Defaults
@@ -49,9 +55,13 @@ type Service struct {
 	cfg    Config
 	store  Store
 	broker broker
+	turns  *semaphore.Weighted // of transcriptions: one for each, all for one that runs alone
 
 	summaries singleflight.Group // running ones, by teacher, session and lessons
 }
+
+// allTurns is more than the number of transcriptions that run at once.
+const allTurns = 1 << 20
 
 // New returns a Service. It starts nothing.
 func New(c Config) (*Service, error) {
@@ -62,6 +72,9 @@ func New(c Config) (*Service, error) {
 	if err := c.Defaults.validate(); err != nil {
 		return nil, err
 	}
+	if len(c.RetryDelays) == 0 {
+		c.RetryDelays = []time.Duration{time.Minute, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 8 * time.Hour}
+	}
 	c.MaxAudioBytes = cmp.Or(max(c.MaxAudioBytes, 0), 128<<20)
 	c.Limits = c.Limits.withDefaults()
 	c.Location = cmp.Or(c.Location, time.Local)
@@ -71,7 +84,7 @@ func New(c Config) (*Service, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	return &Service{cfg: c, store: c.Store}, nil
+	return &Service{cfg: c, store: c.Store, turns: semaphore.NewWeighted(allTurns)}, nil
 }
 
 // MaxAudioBytes returns the size limit of a recording.

@@ -85,8 +85,9 @@ type Store interface {
 	InsertSegment(ctx context.Context, s Segment, next bool) (_ Segment, created bool, err error)
 	// Segment returns one segment, or [ErrNotFound].
 	Segment(ctx context.Context, teacher, id uuid.UUID) (Segment, error)
-	// RetrySegment puts a failed segment back to queued, without attempts and error, and gives the
-	// outbox a [TaskTranscribe] of a greater round. It fails with [ErrNotFailed] in other states.
+	// RetrySegment puts a failed segment back to queued, without attempts, suspicions and error, and
+	// gives the outbox a [TaskTranscribe] of a greater round. It fails with [ErrNotFailed] in other
+	// states.
 	RetrySegment(ctx context.Context, teacher, id uuid.UUID, at time.Time) (Segment, error)
 
 	// StartTranscription marks a segment as transcribing under a lease token and returns it, also
@@ -132,4 +133,6 @@ type TranscriptionResult struct {
 	Duration time.Duration // replaces the segment's if above 0
 	Error    string        // if failed or queued; can be shown to the teacher
 	Attempts int           // that counted
+	// Suspicions replaces the segment's.
+	Suspicions int
 }

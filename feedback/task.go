@@ -57,8 +57,11 @@ func (a Attempt) last() bool { return a.MaxAttempts > 0 && a.Number >= a.MaxAtte
 // RunTask runs a task. A nil error means that it is done or no longer needed. An error's methods
 // tell the queue what to do: if `Permanent() bool` returns true, give up; if `RetryAfter()
 // time.Duration` returns more than 0, try again after that time without counting the attempt;
-// otherwise count the attempt and try again. When RunTask returns, the segment's state agrees:
-// queued if there will be another attempt, failed if not.
+// otherwise count the attempt and try again, after [Service.RetryDelay]. When RunTask returns, the
+// segment's state agrees: queued if there will be another attempt, failed if not.
+//
+// A recording that is suspected of stopping the recogniser runs alone among the tasks of this
+// Service, so that it does not make others suspect.
 //
 // A task of a failed segment that the queue runs again, because somebody has retried its job there,
 // transcribes the segment as [Service.RetrySegment] would. After RetrySegment the older task can
@@ -126,8 +129,12 @@ func (s *Service) transcribe(ctx context.Context, t Task, a Attempt, log *slog.L
 	log.DebugContext(ctx, "transcription started", "content_type", seg.ContentType)
 	s.broker.notify(seg.SessionID)
 
-	transcript, err := s.cfg.Transcriber.Transcribe(ctx, s.audioOf(ctx, seg))
+	transcript, err := s.takeTurn(ctx, seg)
 	result := transcriptionResult(ctx, transcript, err, a)
+	result.Suspicions = seg.Suspicions
+	if result.State == SegmentQueued && ctx.Err() == nil && isSuspect(err) {
+		err = s.suspect(ctx, seg, a, &result, err)
+	}
 
 	// The result is stored even if ctx has ended: no segment may stay transcribing.
 	finish, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
@@ -215,6 +222,16 @@ func (s *Service) audioOf(ctx context.Context, seg Segment) Audio {
 	}
 	return a
 }
+
+// delayedError is an error after which an attempt does not count.
+type delayedError struct {
+	err   error
+	delay time.Duration
+}
+
+func (e delayedError) Error() string             { return e.err.Error() }
+func (e delayedError) Unwrap() error             { return e.err }
+func (e delayedError) RetryAfter() time.Duration { return e.delay }
 
 // permanentError is an error that another attempt cannot mend.
 type permanentError struct {

@@ -61,12 +61,12 @@ func (s *Store) editSegment(
 		g.Revision = revision
 		_, err = tx.ExecContext(ctx, `
 			update feedback_segments set state = $2, text = $3, error = $4, attempts = $5, round = $6, token = $7,
-				duration_ms = $8, transcribed_at = $9, revision = $10, changed_at = $11, turn = $12
+				duration_ms = $8, transcribed_at = $9, revision = $10, changed_at = $11, turn = $12, suspicions = $13
 			where segment_id = $1`,
 			g.ID, string(g.State), g.Text, g.Error, g.Attempts, g.round,
 			sql.NullString{String: g.token, Valid: g.token != ""},
 			g.Duration.Milliseconds(), sqldb.Time{Time: g.TranscribedAt}, g.Revision, sqldb.Time{Time: at},
-			sqldb.Time{Time: g.turn})
+			sqldb.Time{Time: g.turn}, g.Suspicions)
 		return err
 	})
 	return g.Segment, err
@@ -77,7 +77,8 @@ func (s *Store) requeue(ctx context.Context, tx *sql.Tx, g *segment, at time.Tim
 	if g.turn, err = nextTurn(ctx, tx, g.Segment, at); err != nil {
 		return err
 	}
-	g.State, g.Error, g.Attempts, g.token, g.round = feedback.SegmentQueued, "", 0, "", g.newRevision
+	g.State, g.Error, g.Attempts, g.Suspicions = feedback.SegmentQueued, "", 0, 0
+	g.token, g.round = "", g.newRevision
 	return s.enqueue(ctx, tx, g.Segment, g.round, g.turn)
 }
 
@@ -109,7 +110,8 @@ func (s *Store) FinishTranscription(
 		if g.State != feedback.SegmentTranscribing || g.token != leaseToken {
 			return &feedback.Error{Kind: feedback.ErrSuperseded, Message: "another attempt has taken the segment over"}
 		}
-		g.State, g.Text, g.Error, g.Attempts, g.token = r.State, r.Text, r.Error, r.Attempts, ""
+		g.State, g.Text, g.Error, g.token = r.State, r.Text, r.Error, ""
+		g.Attempts, g.Suspicions = r.Attempts, r.Suspicions
 		if r.Duration > 0 {
 			g.Duration = r.Duration.Truncate(time.Millisecond)
 		}

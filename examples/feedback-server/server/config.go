@@ -65,13 +65,20 @@ type Config struct {
 	LimitSessions  int   `env:"LIMIT_SESSIONS_PER_DAY"`
 	LimitSummaries int   `env:"LIMIT_SUMMARIES_PER_DAY"`
 
-	ASRProvider          string        `env:"ASR_PROVIDER"` // local (default) or cloud
-	LocalASRURL          string        `env:"LOCAL_ASR_URL"`
-	LocalASRModel        string        `env:"LOCAL_ASR_MODEL"`
-	LocalASRAPIKey       string        `env:"LOCAL_ASR_API_KEY"`
-	ASRRequestTimeout    time.Duration `env:"ASR_REQUEST_TIMEOUT_SECONDS"` // defaults to 30 minutes
-	ASRWorkerConcurrency int           `env:"ASR_WORKER_CONCURRENCY"`      // defaults to 1
-	ASRJobLease          time.Duration `env:"ASR_JOB_LEASE_SECONDS"`       // time limit of a job; defaults to 1 hour
+	ASRProvider       string        `env:"ASR_PROVIDER"` // local (default) or cloud
+	LocalASRURL       string        `env:"LOCAL_ASR_URL"`
+	LocalASRModel     string        `env:"LOCAL_ASR_MODEL"`
+	LocalASRAPIKey    string        `env:"LOCAL_ASR_API_KEY"`
+	ASRRequestTimeout time.Duration `env:"ASR_REQUEST_TIMEOUT_SECONDS"` // defaults to 30 minutes
+	// ASRTimeoutFactor times the duration of a recording is its time limit, which is at least
+	// ASRMinTimeout and at most ASRRequestTimeout. Default to 10 and to 5 minutes.
+	ASRTimeoutFactor     float64       `env:"ASR_TIMEOUT_FACTOR"`
+	ASRMinTimeout        time.Duration `env:"ASR_MIN_TIMEOUT_SECONDS"`
+	ASRWorkerConcurrency int           `env:"ASR_WORKER_CONCURRENCY"` // defaults to 1
+	ASRJobLease          time.Duration `env:"ASR_JOB_LEASE_SECONDS"`  // time limit of a job; defaults to 1 hour
+	// ASRRetryDelays are the delays after the first failure of a recording, the second, and so on;
+	// the last one repeats. Default to 1, 5 and 30 minutes, 2 and 8 hours.
+	ASRRetryDelays []time.Duration `env:"ASR_RETRY_SECONDS"`
 
 	CloudASRAppID      string `env:"CLOUD_ASR_APP_ID"`
 	CloudASRSecretID   string `env:"CLOUD_ASR_SECRET_ID"`
@@ -97,6 +104,11 @@ func (c Config) withDefaults() Config {
 	c.ASRRequestTimeout = cmp.Or(c.ASRRequestTimeout, 30*time.Minute)
 	c.ASRWorkerConcurrency = cmp.Or(c.ASRWorkerConcurrency, 1)
 	c.ASRJobLease = cmp.Or(c.ASRJobLease, time.Hour)
+	c.ASRTimeoutFactor = cmp.Or(c.ASRTimeoutFactor, 10)
+	c.ASRMinTimeout = cmp.Or(c.ASRMinTimeout, 5*time.Minute)
+	if len(c.ASRRetryDelays) == 0 {
+		c.ASRRetryDelays = []time.Duration{time.Minute, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 8 * time.Hour}
+	}
 	c.CloudASREngineType = cmp.Or(c.CloudASREngineType, "16k_zh")
 	return c
 }
@@ -162,6 +174,17 @@ var parsers = map[reflect.Type]env.ParserFunc{
 		seconds, err := strconv.Atoi(text)
 		return time.Duration(seconds) * time.Second, err
 	},
+	reflect.TypeFor[[]time.Duration](): func(text string) (any, error) {
+		var delays []time.Duration
+		for item := range strings.SplitSeq(text, ",") {
+			seconds, err := strconv.Atoi(strings.TrimSpace(item))
+			if err != nil {
+				return nil, err
+			}
+			delays = append(delays, time.Duration(seconds)*time.Second)
+		}
+		return delays, nil
+	},
 	reflect.TypeFor[[]netip.Prefix](): func(text string) (any, error) {
 		var networks []netip.Prefix
 		for item := range strings.SplitSeq(text, ",") {
@@ -198,9 +221,11 @@ func explain(err error) string {
 	}
 	field, _ := reflect.TypeFor[Config]().FieldByName(parse.Name)
 	expected := map[reflect.Type]string{
-		reflect.TypeFor[bool]():           "true or false",
-		reflect.TypeFor[slog.Level]():     "debug, info, warn or error",
-		reflect.TypeFor[[]netip.Prefix](): "addresses or networks (10.0.0.0/8), separated by commas",
+		reflect.TypeFor[bool]():            "true or false",
+		reflect.TypeFor[float64]():         "a number, as in 2.5",
+		reflect.TypeFor[[]time.Duration](): "whole numbers of seconds, separated by commas",
+		reflect.TypeFor[slog.Level]():      "debug, info, warn or error",
+		reflect.TypeFor[[]netip.Prefix]():  "addresses or networks (10.0.0.0/8), separated by commas",
 	}
 	return field.Tag.Get("env") + ": must be " + cmp.Or(expected[parse.Type], "a whole number")
 }
@@ -247,6 +272,10 @@ func (c Config) mistakes() (bad []string) {
 	must(c.Drain >= 0, "DRAIN_SECONDS", "must not be negative")
 	must(c.ASRWorkerConcurrency > 0, "ASR_WORKER_CONCURRENCY", "must be above 0")
 	must(c.ASRRequestTimeout > 0, "ASR_REQUEST_TIMEOUT_SECONDS", "must be above 0")
+	must(c.ASRTimeoutFactor > 0, "ASR_TIMEOUT_FACTOR", "must be above 0")
+	must(c.ASRMinTimeout > 0, "ASR_MIN_TIMEOUT_SECONDS", "must be above 0")
+	must(!slices.ContainsFunc(c.ASRRetryDelays, func(d time.Duration) bool { return d <= 0 }), "ASR_RETRY_SECONDS",
+		"must all be above 0")
 	must(c.ASRJobLease > c.ASRRequestTimeout, "ASR_JOB_LEASE_SECONDS",
 		fmt.Sprintf("must exceed ASR_REQUEST_TIMEOUT_SECONDS (%.0f), so that a job outlasts its request",
 			c.ASRRequestTimeout.Seconds()))

@@ -33,6 +33,7 @@ func newFeedback(
 		Limits: feedback.Limits{
 			Bytes: c.LimitBytes, Segments: c.LimitSegments, Sessions: c.LimitSessions, Summaries: c.LimitSummaries,
 		},
+		RetryDelays:    c.ASRRetryDelays,
 		StuckThreshold: 2 * c.ASRJobLease,
 		Logger:         log,
 	})

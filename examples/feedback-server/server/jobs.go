@@ -16,9 +16,9 @@ const (
 	filesQueue  = "files"
 )
 
-// transcribeAttempts limits the attempts at one recording. Attempts while the recognizer is
-// unavailable do not count.
-const transcribeAttempts = 5
+// transcribeAttempts limits the attempts at one recording, which Config.ASRRetryDelays spreads over
+// hours. Attempts while the recognizer is unavailable do not count.
+const transcribeAttempts = 6
 
 // jobArgs are the arguments of a job: a task, and the request that made it necessary, by which the
 // job's lines in the log are found. Earlier versions store no request, and ignore one.
@@ -66,8 +66,8 @@ func newWorker(
 		}
 		return lessons.FailTask(ctx, args.Task)
 	}
-	for _, kind := range []feedback.TaskKind{feedback.TaskTranscribe, feedback.TaskDeleteAudio} {
-		jobqueue.Handle(w, string(kind), runTask, jobqueue.WithDead(failTask))
-	}
+	jobqueue.Handle(w, string(feedback.TaskTranscribe), runTask,
+		jobqueue.WithDead(failTask), jobqueue.WithBackoff(lessons.RetryDelay))
+	jobqueue.Handle(w, string(feedback.TaskDeleteAudio), runTask, jobqueue.WithDead(failTask))
 	return w
 }

@@ -19,6 +19,8 @@ func newRecognizer(c Config, log *slog.Logger) (asr.Recognizer, error) {
 			SecretKey:      c.CloudASRSecretKey,
 			EngineType:     c.CloudASREngineType,
 			RequestTimeout: c.ASRRequestTimeout,
+			TimeoutFactor:  c.ASRTimeoutFactor,
+			MinTimeout:     c.ASRMinTimeout,
 			Concurrency:    c.ASRWorkerConcurrency,
 			Logger:         log,
 		})
@@ -31,6 +33,8 @@ func newRecognizer(c Config, log *slog.Logger) (asr.Recognizer, error) {
 		Model:          c.LocalASRModel,
 		APIKey:         c.LocalASRAPIKey,
 		RequestTimeout: c.ASRRequestTimeout,
+		TimeoutFactor:  c.ASRTimeoutFactor,
+		MinTimeout:     c.ASRMinTimeout,
 		Concurrency:    c.ASRWorkerConcurrency,
 		Logger:         log,
 	})
