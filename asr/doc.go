@@ -14,15 +14,15 @@
 //
 // # Errors
 //
-// A Recognizer returns an [*Error] whose class errors.Is finds: [ErrUnavailable],
-// [ErrLost], [ErrUnusableAudio], [ErrMisconfigured], [ErrRefused], or none. Its methods tell a queue what to
+// A Recognizer returns an [*Error] whose class errors.Is finds: [ErrUnavailable], [ErrLost],
+// [ErrUnusableAudio], [ErrMisconfigured], [ErrRefused], or none. Its methods tell a queue what to
 // do:
 //
 //   - Permanent() is true: retries cannot succeed.
 //   - RetryAfter() is positive: the recogniser is unavailable, which is not the fault of the
 //     recording. Retry after that time, without counting an attempt.
-//   - Suspect() is true: the recogniser was lost while it had the recording, which may be the cause.
-//     Retry late, alone and a few times only, or others wait for ever.
+//   - Suspect() is true: the recogniser was lost while it had the recording, which may be the
+//     cause. Retry late, alone and a few times only, or others wait for ever.
 //   - None of these: an ordinary failure. Count an attempt.
 //
 // An error caused by the context of the caller is not an *Error; errors.Is finds the error of the

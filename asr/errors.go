@@ -9,8 +9,8 @@ import (
 
 // The classes of errors. errors.Is finds them in an *Error.
 var (
-	// ErrUnavailable means that the recogniser is down, loading or busy, or that it fails with every
-	// recording. A later retry costs nothing.
+	// ErrUnavailable means that the recogniser is down, loading or busy, or that it fails with
+	// every recording. A later retry costs nothing.
 	ErrUnavailable = errors.New("the recogniser is not available")
 	// ErrLost means that the recogniser was lost after the recording had been sent to it: the
 	// connection broke, or the time ran out. The recording may be the cause.

@@ -74,10 +74,10 @@ type PCM struct {
 // Transcriber turns speech into text. It is safe for concurrent use. The methods of its errors, or
 // of errors they wrap, classify the failure: if `Permanent() bool` returns true, another attempt
 // cannot help; if `RetryAfter() time.Duration` returns more than 0, the recogniser is unavailable
-// and the attempt does not count; if `Suspect() bool` returns true, the recogniser was lost while it
-// had the recording, which may be the cause: the recording is tried again late and alone, and fails
-// after a few times. Otherwise the attempt counts. The text of `PublicText() string` is shown to the
-// teacher.
+// and the attempt does not count; if `Suspect() bool` returns true, the recogniser was lost while
+// it had the recording, which may be the cause: the recording is tried again late and alone, and
+// fails after a few times. Otherwise the attempt counts. The text of `PublicText() string` is shown
+// to the teacher.
 type Transcriber interface {
 	Transcribe(ctx context.Context, a Audio) (Transcript, error)
 }

@@ -137,12 +137,14 @@ func (e *env) files() []string {
 type fault struct {
 	permanent bool
 	after     time.Duration
+	suspect   bool
 	public    string
 }
 
 func (f fault) Error() string             { return "POST http://10.0.0.1/?key=secret failed" }
 func (f fault) Permanent() bool           { return f.permanent }
 func (f fault) RetryAfter() time.Duration { return f.after }
+func (f fault) Suspect() bool             { return f.suspect }
 func (f fault) PublicText() string        { return f.public }
 
 var errOrdinary = errors.New("POST http://10.0.0.1/?key=secret broke off")

@@ -85,9 +85,9 @@ type Store interface {
 	InsertSegment(ctx context.Context, s Segment, next bool) (_ Segment, created bool, err error)
 	// Segment returns one segment, or [ErrNotFound].
 	Segment(ctx context.Context, teacher, id uuid.UUID) (Segment, error)
-	// RetrySegment puts a failed segment back to queued, without attempts, suspicions and error, and
-	// gives the outbox a [TaskTranscribe] of a greater round. It fails with [ErrNotFailed] in other
-	// states.
+	// RetrySegment puts a failed segment back to queued, without attempts, suspicions and error,
+	// and gives the outbox a [TaskTranscribe] of a greater round. It fails with [ErrNotFailed] in
+	// other states.
 	RetrySegment(ctx context.Context, teacher, id uuid.UUID, at time.Time) (Segment, error)
 
 	// StartTranscription marks a segment as transcribing under a lease token and returns it, also

@@ -196,6 +196,7 @@ func transcriptionResult(ctx context.Context, t Transcript, err error, a Attempt
 		r.State = SegmentFailed
 	case retryAfter(err) > 0:
 		r.Attempts = a.Number - 1
+	case isSuspect(err): // Service.suspect counts it
 	case a.last():
 		r.State = SegmentFailed
 	}

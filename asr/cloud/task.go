@@ -209,7 +209,8 @@ func (r *Recognizer) wait(ctx context.Context, t cloudTask, audio asr.Audio) (*t
 		switch {
 		case ctx.Err() != nil:
 			return nil, &asr.Error{Op: taskOp, Err: ctx.Err()}
-		case e != nil && (e.Class == asr.ErrUnavailable || e.Class == asr.ErrLost || e.Class == nil && e.Code != noSuchTask):
+		case errors.Is(err, asr.ErrUnavailable), errors.Is(err, asr.ErrLost),
+			e != nil && e.Class == nil && e.Code != noSuchTask:
 			continue
 		case err != nil:
 			return nil, err

@@ -54,8 +54,14 @@ type Config struct {
 	// Concurrency is the number of recordings recognised at once; further calls wait. Defaults to
 	// 1.
 	Concurrency int
-	// Timeout limits the time for one recording. Defaults to 30 minutes.
+	// Timeout is the longest time for one recording. Defaults to 25 minutes.
 	Timeout time.Duration
+	// TimeoutFactor and MinTimeout shorten the time for short recordings: it is TimeoutFactor times
+	// the duration of the recording, at least MinTimeout and at most Timeout. Default to 8 and to 4
+	// minutes. These times are shorter than those of asr/local, so that a client of a server hears
+	// the reason.
+	TimeoutFactor float64
+	MinTimeout    time.Duration
 	// MaxDuration is the longest recording that is accepted. Defaults to 4 hours.
 	MaxDuration time.Duration
 	// Dir is the parent of the temporary directories. Defaults to os.TempDir.
@@ -65,8 +71,14 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-func (c Config) timeout() time.Duration     { return cmp.Or(max(c.Timeout, 0), 30*time.Minute) }
+func (c Config) timeout() time.Duration     { return cmp.Or(max(c.Timeout, 0), 25*time.Minute) }
 func (c Config) maxDuration() time.Duration { return cmp.Or(max(c.MaxDuration, 0), 4*time.Hour) }
+
+// timeLimit returns the time for a recording of the duration.
+func (c Config) timeLimit(duration time.Duration) time.Duration {
+	return source.TimeLimit(duration, cmp.Or(max(c.TimeoutFactor, 0), 8), cmp.Or(max(c.MinTimeout, 0), 4*time.Minute),
+		c.timeout())
+}
 
 // PocketSphinx configures pocketsphinx_continuous with its standard English model. It is for clear
 // speech, and requires no GPU and no downloads except Debian packages.
@@ -173,17 +185,9 @@ func (r *Recognizer) Recognize(ctx context.Context, audio asr.Audio) (asr.Transc
 		return asr.Transcript{}, source.Interrupted(ctx, "command")
 	}
 	defer r.slots.Release(1)
-	work, cancel := context.WithTimeout(ctx, r.cfg.timeout())
-	defer cancel()
-	t, err := r.recognize(work, audio)
-	switch {
-	case ctx.Err() != nil:
+	t, err := r.recognize(ctx, audio)
+	if ctx.Err() != nil {
 		return asr.Transcript{}, source.Interrupted(ctx, "command")
-	case err != nil && work.Err() != nil:
-		// The program had the whole recording, which may be what makes it hang.
-		err = &asr.Error{
-			Op: "command", Message: fmt.Sprintf("no result within %v", r.cfg.timeout()), Err: context.DeadlineExceeded,
-		}
 	}
 	r.updateStatus(err)
 	return t, err
@@ -216,13 +220,18 @@ func (r *Recognizer) recognize(ctx context.Context, audio asr.Audio) (asr.Transc
 		}
 	}()
 	wav := filepath.Join(dir, "audio.wav")
-	duration, err := r.convert(ctx, audio, dir, wav)
+	work, cancel := context.WithTimeout(ctx, r.cfg.timeout())
+	defer cancel()
+	duration, err := r.convert(work, audio, dir, wav)
 	if err != nil {
-		return asr.Transcript{}, err
+		return asr.Transcript{}, tooLong(work, err, r.cfg.timeout())
 	}
-	t, err := r.run(ctx, audio, dir, wav)
+	limit := r.cfg.timeLimit(duration)
+	work, cancel = context.WithTimeout(work, limit)
+	defer cancel()
+	t, err := r.run(work, audio, dir, wav)
 	if err != nil {
-		return asr.Transcript{}, err
+		return asr.Transcript{}, tooLong(work, err, limit)
 	}
 	t.Text = asr.JoinText(t.Text)
 	if t.Text == "" {
@@ -233,4 +242,15 @@ func (r *Recognizer) recognize(ctx context.Context, audio asr.Audio) (asr.Transc
 		t.Language = audio.Language
 	}
 	return t, nil
+}
+
+// tooLong returns err, or what it means after the time limit. The program had the whole recording,
+// which may be what makes it hang.
+func tooLong(ctx context.Context, err error, limit time.Duration) error {
+	if ctx.Err() == nil {
+		return err
+	}
+	return &asr.Error{
+		Op: "command", Message: fmt.Sprintf("no result within %v", limit), Err: context.DeadlineExceeded,
+	}
 }

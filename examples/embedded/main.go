@@ -99,7 +99,8 @@ func run(ctx context.Context, l net.Listener, dir string) error {
 		return lessons.FailTask(ctx, task)
 	}
 	for _, kind := range []feedback.TaskKind{feedback.TaskTranscribe, feedback.TaskDeleteAudio} {
-		jobqueue.Handle(worker, string(kind), runTask, jobqueue.WithDead(failTask))
+		jobqueue.Handle(worker, string(kind), runTask,
+			jobqueue.WithDead(failTask), jobqueue.WithBackoff(lessons.RetryDelay))
 	}
 
 	// There is one teacher. A real service identifies its users here.

@@ -50,7 +50,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	whisper := flags.String("whisper", "", "use whisper-cli with this `model` file")
 	language := flags.String("language", "", "language of the files to transcribe, such as en")
 	concurrency := flags.Int("concurrency", 1, "number of recordings recognised at once")
-	timeout := flags.Duration("timeout", 30*time.Minute, "time limit for one recording")
+	timeout := flags.Duration("timeout", 25*time.Minute,
+		"longest time limit for one recording; it is 8 times the recording's duration, at least 4 minutes")
 	if err := program.Parse(flags, args, stdout, usage, ""); err != nil {
 		return err
 	}

@@ -195,6 +195,24 @@ func segmentsRetry(t *testing.T, f *fixture) {
 	require.ErrorIs(t, err, feedback.ErrNotFound)
 }
 
+func transcriptionSuspicions(t *testing.T, f *fixture) {
+	g := f.segment(f.lessonOf("Ming"), 0)
+	f.begin(g, "one")
+	suspect := f.end(g, "one",
+		feedback.TranscriptionResult{State: feedback.SegmentQueued, Error: "lost", Suspicions: 2})
+	require.Equal(t, 2, suspect.Suspicions)
+	require.Equal(t, 2, f.begin(g, "two").Suspicions)
+	f.end(g, "two", feedback.TranscriptionResult{State: feedback.SegmentFailed, Error: "lost", Suspicions: 3})
+	got, err := f.Store.Segment(t.Context(), f.teacher, g.ID)
+	require.NoError(t, err)
+	require.Equal(t, 3, got.Suspicions)
+	require.Zero(t, f.begin(g, "the queue's retry").Suspicions)
+	f.end(g, "the queue's retry", feedback.TranscriptionResult{State: feedback.SegmentFailed, Suspicions: 1})
+	got, err = f.Store.RetrySegment(t.Context(), f.teacher, g.ID, f.tick())
+	require.NoError(t, err)
+	require.Zero(t, got.Suspicions)
+}
+
 func transcriptionFence(t *testing.T, f *fixture) {
 	g := f.segment(f.lessonOf("Ming"), 0)
 	first := f.begin(g, "first")

@@ -95,7 +95,7 @@ func (s *Store) StartTranscription(
 				Message: "the segment has been queued again since, with a newer task"}
 		}
 		if g.State == feedback.SegmentFailed {
-			g.Error = ""
+			g.Error, g.Suspicions = "", 0
 		}
 		g.State, g.Attempts, g.token = feedback.SegmentTranscribing, attempts, leaseToken
 		return nil

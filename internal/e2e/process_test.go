@@ -195,6 +195,7 @@ func newService(t *testing.T, database, speechURL string) *service {
 		env: []string{
 			"DATABASE_URL=" + database, "HTTP_ADDR=" + addr, "AUDIO_STORAGE_DIR=" + t.TempDir(),
 			"ALLOW_DEVELOPMENT_USER_HEADER=true", "LOCAL_ASR_URL=" + speechURL,
+			"ASR_RETRY_SECONDS=1",
 		},
 		client: feedbackclient.Development("http://"+addr, "someone"),
 	}

@@ -37,9 +37,9 @@ func NewTransport(proxy func(*http.Request) (*url.URL, error), timeout time.Dura
 	}
 }
 
-// Do sends a request; redirects are not followed. Its error is the *asr.Error from reading the recording, else one of class
-// ErrUnavailable, or of class ErrLost if the connection broke after the request had been sent. It
-// does not contain the address.
+// Do sends a request; redirects are not followed. Its error is the *asr.Error from reading the
+// recording, else one of class ErrUnavailable, or of class ErrLost if the connection broke after
+// the request had been sent. It does not contain the address.
 func Do(op string, transport http.RoundTripper, req *http.Request) (*http.Response, error) {
 	var sent atomic.Bool // also by a goroutine that outlives the call
 	trace := &httptrace.ClientTrace{WroteHeaders: func() { sent.Store(true) }}

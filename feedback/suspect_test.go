@@ -1,0 +1,118 @@
+package feedback_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/feedback"
+)
+
+// A recording that stops the recogniser is delayed, longer each time, and fails in the end; the
+// teacher can retry it.
+func TestSuspectRecordingIsDelayedAndFailsTheFifthTime(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	e := newEnv(t, func(c *feedback.Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+	seg, task := e.add(e.lesson(), "x")
+	e.speech.answer = says("", fault{suspect: true, public: "the recogniser was lost"})
+	attempt := feedback.Attempt{LeaseToken: "lease", Number: 1, MaxAttempts: 1}
+	for n, want := range []time.Duration{time.Minute, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour} {
+		err := e.RunTask(t.Context(), task, attempt)
+		var r interface{ RetryAfter() time.Duration }
+		require.True(t, errors.As(err, &r))
+		require.InEpsilon(t, want, r.RetryAfter(), 0.2, "suspicion %d", n+1)
+		got := e.get(seg)
+		require.Equal(t, feedback.SegmentQueued, got.State)
+		require.Equal(t, n+1, got.Suspicions)
+		require.Zero(t, got.Attempts, "a suspicion is not an attempt")
+		require.Equal(t, "the recogniser was lost", got.Error)
+		require.Contains(t, log.String(), "segment="+seg.ID.String())
+	}
+	err := e.RunTask(t.Context(), task, attempt)
+	var p interface{ Permanent() bool }
+	require.True(t, errors.As(err, &p) && p.Permanent())
+	require.Equal(t, feedback.SegmentFailed, e.get(seg).State)
+	require.Equal(t, "the recogniser was lost", e.get(seg).Error)
+
+	retried, err := e.RetrySegment(t.Context(), e.teacher, seg.ID)
+	require.NoError(t, err)
+	require.Zero(t, retried.Suspicions)
+	e.speech.answer = says("hello", nil)
+	require.NoError(t, e.RunTask(t.Context(), e.take()[0], attempt))
+	require.Equal(t, feedback.SegmentTranscribed, e.get(seg).State)
+}
+
+func TestSuspectRecordingRunsAlone(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	l := e.lesson()
+	suspect, poison := e.add(l, "poison")
+	e.speech.answer = says("", fault{suspect: true})
+	require.Error(t, e.RunTask(t.Context(), poison, feedback.Attempt{LeaseToken: "p", Number: 1}))
+	tasks := []feedback.Task{poison}
+	for _, marker := range []string{"1", "2", "3", "4", "5"} {
+		_, task := e.add(l, marker)
+		tasks = append(tasks, task)
+	}
+	var running, together atomic.Int32
+	e.speech.answer = func(_ context.Context, a feedback.Audio) (feedback.Transcript, error) {
+		n := running.Add(1)
+		defer running.Add(-1)
+		time.Sleep(5 * time.Millisecond) // so that others could start
+		if n = max(n, running.Load()); bytes.Contains(readAll(t, a), []byte("poison")) {
+			together.Store(n)
+		}
+		return feedback.Transcript{Text: "x"}, nil
+	}
+	done := make(chan error)
+	for i, task := range tasks {
+		go func() {
+			done <- e.RunTask(t.Context(), task, feedback.Attempt{LeaseToken: string(rune('a' + i)), Number: 1})
+		}()
+	}
+	for range tasks {
+		require.NoError(t, <-done)
+	}
+	require.EqualValues(t, 1, together.Load())
+	require.Equal(t, feedback.SegmentTranscribed, e.get(suspect).State)
+}
+
+// A worker that stops while a suspect recording waits for its turn costs nothing.
+func TestStopWhileWaitingForATurnCostsNothing(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	l := e.lesson()
+	suspect, poison := e.add(l, "poison")
+	e.speech.answer = says("", fault{suspect: true})
+	require.Error(t, e.RunTask(t.Context(), poison, feedback.Attempt{LeaseToken: "p", Number: 1}))
+	_, other := e.add(l, "other")
+	ctx, stop := context.WithCancel(t.Context())
+	e.speech.answer = func(context.Context, feedback.Audio) (feedback.Transcript, error) {
+		time.AfterFunc(10*time.Millisecond, stop)
+		require.ErrorIs(t, e.RunTask(ctx, poison, feedback.Attempt{LeaseToken: "q", Number: 2}), context.Canceled)
+		return feedback.Transcript{Text: "x"}, nil
+	}
+	require.NoError(t, e.RunTask(t.Context(), other, feedback.Attempt{LeaseToken: "o", Number: 1}))
+	got := e.get(suspect)
+	require.Equal(t, feedback.SegmentQueued, got.State)
+	require.Equal(t, 1, got.Suspicions)
+	require.Equal(t, 1, got.Attempts)
+}
+
+func TestRetryDelayIsSpreadOverHours(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	for failures, want := range []time.Duration{
+		time.Minute, time.Minute, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 8 * time.Hour, 8 * time.Hour,
+	} {
+		require.InEpsilon(t, want, e.RetryDelay(failures), 0.2, failures)
+	}
+	require.NotEqual(t, e.RetryDelay(5), e.RetryDelay(5), "jitter")
+}

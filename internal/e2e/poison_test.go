@@ -1,0 +1,150 @@
+package e2e
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/feedback/feedbackclient"
+)
+
+// newUploads opens a lesson. upload adds a recording to it, segments reads those it has.
+func newUploads(t *testing.T, s *service) (upload func(recording), segments func() []feedbackclient.Segment) {
+	t.Helper()
+	_, session, lesson := s.openLesson(t)
+	sequence := 0
+	upload = func(r recording) {
+		_, err := s.client.Upload(t.Context(), lesson.ID, sequence, "a.wav", r.bytes())
+		require.NoError(t, err)
+		sequence++
+	}
+	return upload, func() []feedbackclient.Segment { return s.lesson(t, session.ID).Segments }
+}
+
+// count returns how many segments are in a state.
+func count(segments []feedbackclient.Segment, state string) (n int) {
+	for _, seg := range segments {
+		if seg.State == state {
+			n++
+		}
+	}
+	return n
+}
+
+// A recording that kills the recogniser each time delays others little, and fails in the end.
+func TestRecordingThatKillsTheRecogniser(t *testing.T) {
+	t.Parallel()
+	for workers := 1; workers <= 2; workers++ {
+		t.Run(fmt.Sprint(workers, " workers"), func(t *testing.T) {
+			t.Parallel()
+			databases(t, func(t *testing.T, url string) { poison(t, url, workers) })
+		})
+	}
+}
+
+func poison(t *testing.T, url string, workers int) {
+	const good = 20
+	rec := newRecogniser(t)
+	s := newService(t, url, rec.url())
+	s.start(t, fmt.Sprint("ASR_WORKER_CONCURRENCY=", workers), "ASR_RETRY_SECONDS=2,4,8,12")
+	var poisonous atomic.Pointer[string]
+	restarted := make(chan struct{}, 16)
+	rec.behave(func(_ http.ResponseWriter, r *http.Request, hash string) bool {
+		switch p := poisonous.Load(); {
+		case hash == "":
+			return false
+		case p != nil && *p == hash:
+			rec.down()
+			time.Sleep(500 * time.Millisecond)
+			rec.up(t)
+			restarted <- struct{}{}
+			return true
+		}
+		time.Sleep(150 * time.Millisecond)
+		return false
+	})
+	upload, segments := newUploads(t, s)
+	run := func() time.Duration {
+		began, before := time.Now(), count(segments(), "transcribed")
+		for range good {
+			upload(newRecording())
+		}
+		eventually(t, "the good recordings are transcribed", func() bool {
+			return count(segments(), "transcribed") == before+good
+		})
+		return time.Since(began)
+	}
+	without := run()
+	deadly := newRecording()
+	hash := hashOf(deadly.bytes())
+	poisonous.Store(&hash)
+	upload(deadly)
+	with := run()
+	eventually(t, "the poisonous recording fails", func() bool { return count(segments(), "failed") == 1 })
+	for range 5 {
+		<-restarted
+	}
+	bad := segments()[good]
+	require.Equal(t, "failed", bad.State)
+	require.Contains(t, bad.Error, "the recogniser was lost")
+	require.Contains(t, s.process.log.String(), bad.ID, "the log names the recording")
+	rec.mu.Lock()
+	runs := rec.asked[hash]
+	rec.mu.Unlock()
+	require.Equal(t, 5, runs)
+	require.LessOrEqual(t, with, 3*without)
+	sum(t, "%d good recordings beside one that kills the recogniser, %d workers: %v, without it %v", good, workers,
+		with.Round(time.Millisecond), without.Round(time.Millisecond))
+
+	poisonous.Store(nil)
+	require.NoError(t, s.client.Call(t.Context(), "POST", "/api/v1/audio-segments/"+bad.ID+"/retry", nil, nil))
+	eventually(t, "a retry is heard", func() bool { return count(segments(), "transcribed") == 2*good+1 })
+}
+
+// A recogniser that fails with everything for a while costs no recording more than an attempt, and
+// /health says so.
+func TestBadMinute(t *testing.T) {
+	t.Parallel()
+	databases(t, func(t *testing.T, url string) {
+		rec := newRecogniser(t)
+		s := newService(t, url, rec.url())
+		s.start(t)
+		rec.behave(func(w http.ResponseWriter, _ *http.Request, hash string) bool {
+			if hash == "" {
+				return false // its own health is fine
+			}
+			w.WriteHeader(http.StatusInternalServerError)
+			_, _ = io.WriteString(w, `{"error":"CUDA error: out of memory"}`)
+			return true
+		})
+		const recordings = 6
+		upload, segments := newUploads(t, s)
+		for range recordings {
+			upload(newRecording())
+		}
+		eventually(t, "/health says that the recogniser fails", func() bool {
+			h, err := s.client.Health(t.Context())
+			require.NoError(t, err)
+			return !h.SpeechAvailable
+		})
+		h, err := s.client.Health(t.Context())
+		require.NoError(t, err)
+		require.Contains(t, h.Speech.Detail, "the last 3 different recordings have failed: CUDA error: out of memory")
+		bad := times(5*time.Second, 20*time.Second, time.Minute)
+		time.Sleep(bad)
+		require.Equal(t, recordings, count(segments(), "queued")+count(segments(), "transcribing"))
+		rec.behave(nil)
+		eventually(t, "all are transcribed", func() bool { return count(segments(), "transcribed") == recordings })
+		most := 0
+		for _, seg := range segments() {
+			most = max(most, seg.Attempts)
+		}
+		require.LessOrEqual(t, most, 2)
+		sum(t, "500 for every recording for %v: %d attempts at most", bad, most)
+	})
+}
