@@ -52,16 +52,16 @@ type Config struct {
 // Service implements the operations of the teaching-feedback service. See the package documentation
 // for what its methods have in common.
 type Service struct {
-	cfg    Config
-	store  Store
-	broker broker
-	turns  *semaphore.Weighted // of transcriptions: one for each, all for one that runs alone
+	cfg     Config
+	store   Store
+	broker  broker
+	running *semaphore.Weighted // transcriptions: 1 for each, maxRunning for one that runs alone
 
 	summaries singleflight.Group // running ones, by teacher, session and lessons
 }
 
-// allTurns is more than the number of transcriptions that run at once.
-const allTurns = 1 << 20
+// maxRunning is more than the number of transcriptions that run at once.
+const maxRunning = 1 << 20
 
 // New returns a Service. It starts nothing.
 func New(c Config) (*Service, error) {
@@ -73,7 +73,9 @@ func New(c Config) (*Service, error) {
 		return nil, err
 	}
 	if len(c.RetryDelays) == 0 {
-		c.RetryDelays = []time.Duration{time.Minute, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 8 * time.Hour}
+		c.RetryDelays = []time.Duration{
+			time.Minute, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 8 * time.Hour,
+		}
 	}
 	c.MaxAudioBytes = cmp.Or(max(c.MaxAudioBytes, 0), 128<<20)
 	c.Limits = c.Limits.withDefaults()
@@ -84,7 +86,7 @@ func New(c Config) (*Service, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	return &Service{cfg: c, store: c.Store, turns: semaphore.NewWeighted(allTurns)}, nil
+	return &Service{cfg: c, store: c.Store, running: semaphore.NewWeighted(maxRunning)}, nil
 }
 
 // MaxAudioBytes returns the size limit of a recording.

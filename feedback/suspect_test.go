@@ -26,14 +26,14 @@ func TestSuspectRecordingIsDelayedAndFailsTheFifthTime(t *testing.T) {
 	for n, want := range []time.Duration{time.Minute, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour} {
 		err := e.RunTask(t.Context(), task, attempt)
 		var r interface{ RetryAfter() time.Duration }
-		require.True(t, errors.As(err, &r))
+		require.ErrorAs(t, err, &r)
 		require.InEpsilon(t, want, r.RetryAfter(), 0.2, "suspicion %d", n+1)
 		got := e.get(seg)
 		require.Equal(t, feedback.SegmentQueued, got.State)
 		require.Equal(t, n+1, got.Suspicions)
 		require.Zero(t, got.Attempts, "a suspicion is not an attempt")
 		require.Equal(t, "the recogniser was lost", got.Error)
-		require.Contains(t, log.String(), "segment="+seg.ID.String())
+		require.Contains(t, log.String(), "segment_id="+seg.ID.String())
 	}
 	err := e.RunTask(t.Context(), task, attempt)
 	var p interface{ Permanent() bool }
@@ -84,8 +84,8 @@ func TestSuspectRecordingRunsAlone(t *testing.T) {
 	require.Equal(t, feedback.SegmentTranscribed, e.get(suspect).State)
 }
 
-// A worker that stops while a suspect recording waits for its turn costs nothing.
-func TestStopWhileWaitingForATurnCostsNothing(t *testing.T) {
+// A worker that stops while a suspect recording waits to run alone costs nothing.
+func TestStopWhileWaitingToRunAloneCostsNothing(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	l := e.lesson()
@@ -114,5 +114,6 @@ func TestRetryDelayIsSpreadOverHours(t *testing.T) {
 	} {
 		require.InEpsilon(t, want, e.RetryDelay(failures), 0.2, failures)
 	}
-	require.NotEqual(t, e.RetryDelay(5), e.RetryDelay(5), "jitter")
+	first, second := e.RetryDelay(5), e.RetryDelay(5)
+	require.NotEqual(t, first, second, "jitter")
 }

@@ -129,7 +129,7 @@ func (s *Service) transcribe(ctx context.Context, t Task, a Attempt, log *slog.L
 	log.DebugContext(ctx, "transcription started", "content_type", seg.ContentType)
 	s.broker.notify(seg.SessionID)
 
-	transcript, err := s.takeTurn(ctx, seg)
+	transcript, err := s.recognize(ctx, seg)
 	result := transcriptionResult(ctx, transcript, err, a)
 	result.Suspicions = seg.Suspicions
 	if result.State == SegmentQueued && ctx.Err() == nil && isSuspect(err) {
@@ -223,16 +223,6 @@ func (s *Service) audioOf(ctx context.Context, seg Segment) Audio {
 	}
 	return a
 }
-
-// delayedError is an error after which an attempt does not count.
-type delayedError struct {
-	err   error
-	delay time.Duration
-}
-
-func (e delayedError) Error() string             { return e.err.Error() }
-func (e delayedError) Unwrap() error             { return e.err }
-func (e delayedError) RetryAfter() time.Duration { return e.delay }
 
 // permanentError is an error that another attempt cannot mend.
 type permanentError struct {

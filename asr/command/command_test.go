@@ -198,7 +198,9 @@ func TestChildThatOutlivesTheProgramIsKilled(t *testing.T) {
 
 func TestTimeLimitFollowsTheRecording(t *testing.T) {
 	t.Parallel()
-	rec := script(t, `sleep 1000`, func(c *command.Config) { c.TimeoutFactor, c.MinTimeout = 0.2, 300*time.Millisecond })
+	rec := script(t, `sleep 1000`, func(c *command.Config) {
+		c.TimeoutFactor, c.MinTimeout = 0.2, 300*time.Millisecond
+	})
 	for duration, want := range map[time.Duration]string{time.Second: "300ms", 3 * time.Second: "600ms"} {
 		_, err := rec.Recognize(t.Context(), asr.FromBytes("a.wav", wavOf(duration)))
 		require.ErrorContains(t, err, "no result within "+want)

@@ -107,7 +107,9 @@ func (c Config) withDefaults() Config {
 	c.ASRTimeoutFactor = cmp.Or(c.ASRTimeoutFactor, 10)
 	c.ASRMinTimeout = cmp.Or(c.ASRMinTimeout, 5*time.Minute)
 	if len(c.ASRRetryDelays) == 0 {
-		c.ASRRetryDelays = []time.Duration{time.Minute, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 8 * time.Hour}
+		c.ASRRetryDelays = []time.Duration{
+			time.Minute, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 8 * time.Hour,
+		}
 	}
 	c.CloudASREngineType = cmp.Or(c.CloudASREngineType, "16k_zh")
 	return c
