@@ -3,6 +3,9 @@
 // An upload is written to a file in the subdirectory "incoming" and hashed on the way. To keep it,
 // the file is synced and renamed, and the directory is synced, so that kept audio survives a power
 // failure and is never incomplete. Keys are random; no part of a path comes from a client.
+//
+// Uploads are refused, and those in progress end, while the file system has less free space than
+// [Store.Reserve]; recordings can still be read and deleted.
 package audiodir
 
 import (
@@ -22,7 +25,14 @@ import (
 )
 
 // Store implements [feedback.AudioStore]. It is safe for concurrent use.
-type Store struct{ dir string }
+type Store struct {
+	// Reserve is how much space, in bytes, uploads leave free on the file system, so that the
+	// database and everything else beside it continue to work. 0 means a twentieth of the file
+	// system, at most 1 GiB; negative means none. It must be set before the store is used.
+	Reserve int64
+
+	dir string
+}
 
 var _ feedback.AudioStore = (*Store)(nil)
 
@@ -197,6 +207,9 @@ func olderThan(e fs.DirEntry, t time.Time) bool {
 }
 
 func storageError(op string, err error) error {
+	if isFull(err) {
+		return full(fmt.Errorf("audiodir: %s: %w", op, err))
+	}
 	return &feedback.Error{Kind: feedback.ErrStorage, Message: "the audio storage is not available",
 		Err: fmt.Errorf("audiodir: %s: %w", op, err)}
 }

@@ -24,7 +24,7 @@ const (
 
 // staged implements [feedback.StagedAudio].
 type staged struct {
-	dir  string
+	store *Store
 	f    *os.File // nil once kept or discarded
 	info feedback.AudioInfo
 	head []byte
@@ -32,11 +32,14 @@ type staged struct {
 
 // Stage implements [feedback.AudioStore].
 func (s *Store) Stage(ctx context.Context, r io.Reader, maxBytes int64) (feedback.StagedAudio, error) {
+	if err := s.CheckSpace(ctx); err != nil {
+		return nil, err
+	}
 	f, err := os.CreateTemp(filepath.Join(s.dir, incoming), "*")
 	if err != nil {
 		return nil, storageError("create", err)
 	}
-	a := &staged{dir: s.dir, f: f}
+	a := &staged{store: s, f: f}
 	if err := a.receive(ctx, r, maxBytes); err != nil {
 		return nil, errors.Join(err, a.Discard())
 	}
@@ -72,6 +75,10 @@ func (a *staged) receive(ctx context.Context, r io.Reader, maxBytes int64) error
 		a.head = append(a.head, chunk[:min(n, audiotype.HeadSize-len(a.head))]...)
 		if _, err := a.f.Write(chunk); err != nil {
 			return storageError("write", err)
+		}
+		// Many uploads that each began while there was space may together take more than there is.
+		if err := a.store.CheckSpace(ctx); err != nil {
+			return err
 		}
 		if a.info.Size-writeback >= writebackStep {
 			startWriteback(a.f, writeback, a.info.Size-writeback)
@@ -172,7 +179,7 @@ func (a *staged) Keep(_ context.Context, pcm *feedback.PCM) (feedback.KeptAudio,
 	if err != nil {
 		return feedback.KeptAudio{}, err
 	}
-	if err := a.moveTo(filepath.Join(a.dir, filepath.FromSlash(key))); err != nil {
+	if err := a.moveTo(filepath.Join(a.store.dir, filepath.FromSlash(key))); err != nil {
 		return feedback.KeptAudio{}, storageError("keep", err)
 	}
 	return feedback.KeptAudio{Key: key, ContentType: kind.ContentType}, nil
@@ -184,7 +191,7 @@ func (a *staged) addHeader(pcm feedback.PCM) error {
 	if _, err := a.f.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Join(a.dir, incoming), "*")
+	f, err := os.CreateTemp(filepath.Join(a.store.dir, incoming), "*")
 	if err != nil {
 		return err
 	}

@@ -51,23 +51,26 @@ type gauges struct{ memory, files int64 }
 
 func (s *service) gauges(t *testing.T) (g gauges) {
 	t.Helper()
+	g.memory = int64(s.metric(t, "process_resident_memory_bytes"))
+	g.files = int64(s.metric(t, "process_open_fds"))
+	return g
+}
+
+// metric returns a metric without labels, which must be there and positive.
+func (s *service) metric(t *testing.T, name string) float64 {
+	t.Helper()
 	resp, err := http.Get(s.client.Base + "/metrics")
 	require.NoError(t, err)
 	defer resp.Body.Close()
+	var number float64
 	lines := bufio.NewScanner(resp.Body)
 	for lines.Scan() {
-		name, value, _ := strings.Cut(lines.Text(), " ")
-		number, _ := strconv.ParseFloat(value, 64)
-		switch name {
-		case "process_resident_memory_bytes":
-			g.memory = int64(number)
-		case "process_open_fds":
-			g.files = int64(number)
+		if n, value, _ := strings.Cut(lines.Text(), " "); n == name {
+			number, _ = strconv.ParseFloat(value, 64)
 		}
 	}
-	require.Positive(t, g.memory)
-	require.Positive(t, g.files)
-	return g
+	require.Positive(t, number, name)
+	return number
 }
 
 // Connections that send nothing, or stop in the middle, delay nobody.

@@ -50,7 +50,8 @@ func (d *disk) writable(t *testing.T) {
 func (l *load) refusals() (n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.problems["503 storage_unavailable"] + l.problems["503 database_unavailable"]
+	return l.problems["503 storage_unavailable"] + l.problems["503 database_unavailable"] +
+		l.problems["507 storage_full"]
 }
 
 // The disk is full; with SQLite, also the database's.
@@ -64,7 +65,8 @@ func TestDiskFull(t *testing.T) {
 		}
 		rec := newRecogniser(t)
 		s := newService(t, url, rec.url())
-		s.env = append(s.env, "AUDIO_STORAGE_DIR="+filepath.Join(d.dir, "audio"), "ASR_WORKER_CONCURRENCY=4")
+		s.env = append(s.env, "AUDIO_STORAGE_DIR="+filepath.Join(d.dir, "audio"), "ASR_WORKER_CONCURRENCY=4",
+			"AUDIO_RESERVE_BYTES=-1")
 		s.start(t)
 		l := startLoad(t, 8, 20*time.Millisecond, s)
 		fills := times(2, 3, 10)

@@ -143,7 +143,11 @@ func mayRetry(err error) bool {
 	if !errors.As(err, &p) {
 		return true
 	}
-	return p.Status == http.StatusServiceUnavailable || p.Status == http.StatusTooManyRequests
+	switch p.Status {
+	case http.StatusServiceUnavailable, http.StatusTooManyRequests, http.StatusInsufficientStorage:
+		return true
+	}
+	return false
 }
 
 // takenSequence sends other bytes with a sequence that has been acknowledged.

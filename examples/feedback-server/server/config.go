@@ -59,6 +59,10 @@ type Config struct {
 	AudioStorageDir string `env:"AUDIO_STORAGE_DIR"` // defaults to lessonkit-data/audio
 	AudioMaxBytes   int64  `env:"AUDIO_MAX_BYTES"`   // defaults to 128 MiB
 
+	// AudioReserve is the space, in bytes, that uploads leave free on the file system of the audio;
+	// 0 means the default of package audiodir, -1 none.
+	AudioReserve int64 `env:"AUDIO_RESERVE_BYTES"`
+
 	// Limits of one teacher in a day (UTC); 0 means the default of package feedback, -1 none.
 	LimitBytes     int64 `env:"LIMIT_BYTES_PER_DAY"`
 	LimitSegments  int   `env:"LIMIT_SEGMENTS_PER_DAY"`

@@ -14,12 +14,8 @@ import (
 
 // newFeedback returns the service of lessons, recordings and feedback records.
 func newFeedback(
-	c Config, store feedback.Store, recognizer asr.Recognizer, log *slog.Logger,
+	c Config, store feedback.Store, audio feedback.AudioStore, recognizer asr.Recognizer, log *slog.Logger,
 ) (*feedback.Service, error) {
-	audio, err := audiodir.New(c.AudioStorageDir)
-	if err != nil {
-		return nil, fmt.Errorf("AUDIO_STORAGE_DIR: %w", err)
-	}
 	summarizer, err := newSummarizer(c, log)
 	if err != nil {
 		return nil, err
@@ -37,6 +33,16 @@ func newFeedback(
 		StuckThreshold: 2 * c.ASRJobLease,
 		Logger:         log,
 	})
+}
+
+// newAudio returns the store of recordings.
+func newAudio(c Config) (*audiodir.Store, error) {
+	audio, err := audiodir.New(c.AudioStorageDir)
+	if err != nil {
+		return nil, fmt.Errorf("AUDIO_STORAGE_DIR: %w", err)
+	}
+	audio.Reserve = c.AudioReserve
+	return audio, nil
 }
 
 // newSummarizer returns a client of the configured endpoint, which falls back to summaries made in

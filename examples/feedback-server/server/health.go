@@ -10,18 +10,21 @@ import (
 
 	"lessonkit.example/asr"
 	"lessonkit.example/auth"
+	"lessonkit.example/feedback/audiodir"
 	"lessonkit.example/jobqueue"
 )
 
 // Report is the body of GET /health.
 type Report struct {
-	Status   string         `json:"status" enum:"ok,degraded" doc:"ok if data endpoints and speech recognition work."`
+	Status   string         `json:"status" enum:"ok,degraded" doc:"ok if data, uploads and recognition work."`
 	Version  string         `json:"version"`
 	Database DatabaseReport `json:"database"`
 	Speech   SpeechReport   `json:"speech"`
 	Queue    QueueReport    `json:"queue"`
+	Storage  StorageReport  `json:"storage"`
 
 	SpeechAvailable        bool `json:"speech_available" doc:"The recogniser can take jobs."`
+	StorageAvailable       bool `json:"storage_available" doc:"There is space for recordings."`
 	MiniappAuthConfigured  bool `json:"miniapp_auth_configured" doc:"Production sign-in is ready."`
 	DevelopmentAuthEnabled bool `json:"development_auth_enabled" doc:"The development header is accepted."`
 }
@@ -49,6 +52,13 @@ type QueueReport struct {
 	Failed  int `json:"failed"`
 }
 
+// StorageReport is the state of the file system of the recordings.
+type StorageReport struct {
+	FreeBytes    int64 `json:"free_bytes"`
+	TotalBytes   int64 `json:"total_bytes" doc:"0 if unknown."`
+	ReserveBytes int64 `json:"reserve_bytes" doc:"Uploads are refused while less is free."`
+}
+
 const (
 	healthTimeout = 1500 * time.Millisecond // a check that takes longer counts as failed
 	healthMaxAge  = 2 * time.Second         // how long a result is used
@@ -59,8 +69,9 @@ const (
 type health struct {
 	config     Config
 	version    string
-	db         *database     // nil if none is configured
-	accounts   *auth.Service // nil without a database
+	db         *database       // nil if none is configured
+	audio      *audiodir.Store // nil without a database
+	accounts   *auth.Service   // nil without a database
 	recognizer asr.Recognizer
 	stopping   *atomic.Bool
 
@@ -75,6 +86,8 @@ type health struct {
 type databaseState struct {
 	reachable, migrated bool
 	queue               QueueReport
+	space               audiodir.Space
+	storage             bool // there is space for recordings
 }
 
 // report returns the state little later than healthTimeout, whatever hangs.
@@ -98,8 +111,12 @@ func (h *health) report(ctx context.Context) Report {
 		Configured: true, Reachable: state.reachable, Migrated: state.migrated, Engine: string(h.db.Engine),
 	}
 	r.Queue = state.queue
+	r.Storage = StorageReport{
+		FreeBytes: state.space.Free, TotalBytes: state.space.Total, ReserveBytes: state.space.Reserve,
+	}
+	r.StorageAvailable = state.storage
 	r.MiniappAuthConfigured = h.accounts.LoginConfigured()
-	if state.migrated && speech.Available {
+	if state.migrated && state.storage && speech.Available {
 		r.Status = "ok"
 	}
 	return r
@@ -138,6 +155,10 @@ func (h *health) check(ctx context.Context) databaseState {
 	checks.Go(func() { state.reachable = h.db.R.PingContext(ctx) == nil })
 	checks.Go(func() { state.migrated, _ = h.db.migrated(ctx) })
 	checks.Go(func() { state.queue = countJobs(ctx, h.db.client) })
+	checks.Go(func() {
+		space, err := h.audio.Space()
+		state.space, state.storage = space, err == nil && !space.Full()
+	})
 	checks.Wait()
 
 	h.mu.Lock()

@@ -84,13 +84,21 @@ var (
 		"1 while the database answers and is migrated.", nil, nil)
 	queueJobs = prometheus.NewDesc("jobqueue_jobs",
 		"Jobs by queue and state, each number up to a bound.", []string{"queue", "state"}, nil)
+	storageFree = prometheus.NewDesc("audio_storage_free_bytes",
+		"Free space of the file system of the recordings.", nil, nil)
+	storageTotal = prometheus.NewDesc("audio_storage_total_bytes",
+		"Size of the file system of the recordings.", nil, nil)
+	storageReserve = prometheus.NewDesc("audio_storage_reserve_bytes",
+		"Free space below which uploads are refused.", nil, nil)
 	queueOldest = prometheus.NewDesc("jobqueue_oldest_seconds",
 		"Time that the oldest waiting job has been due.", []string{"queue"}, nil)
 )
 
 // Describe implements prometheus.Collector.
 func (stateCollector) Describe(descs chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{speechAvailable, databaseReady, queueJobs, queueOldest} {
+	for _, d := range []*prometheus.Desc{
+		speechAvailable, databaseReady, storageFree, storageTotal, storageReserve, queueJobs, queueOldest,
+	} {
 		descs <- d
 	}
 }
@@ -108,6 +116,11 @@ func (c stateCollector) Collect(out chan<- prometheus.Metric) {
 	gauge(databaseReady, oneIf(h.ready(ctx)))
 	if h.db == nil {
 		return
+	}
+	if space := h.state(ctx).space; space.Total > 0 {
+		gauge(storageFree, float64(space.Free))
+		gauge(storageTotal, float64(space.Total))
+		gauge(storageReserve, float64(space.Reserve))
 	}
 	stats, err := h.db.client.Stats(ctx)
 	if err != nil {

@@ -23,6 +23,7 @@ import (
 	"lessonkit.example/auth/authhttp"
 	"lessonkit.example/examples/internal/docsui"
 	"lessonkit.example/feedback"
+	"lessonkit.example/feedback/audiodir"
 	"lessonkit.example/feedback/feedbackhttp"
 	"lessonkit.example/internal/httpapi"
 	"lessonkit.example/jobqueue/queueui"
@@ -110,18 +111,23 @@ func build(c Config, o Options, db *database) (*Server, error) {
 		return nil, err
 	}
 	var accounts *auth.Service
+	var audio *audiodir.Store
 	var lessons *feedback.Service
 	if db != nil {
 		if accounts, err = newAccounts(c, db.accounts, log); err != nil {
 			return nil, err
 		}
-		if lessons, err = newFeedback(c, db.lessons, recognizer, log); err != nil {
+		if audio, err = newAudio(c); err != nil {
+			return nil, err
+		}
+		if lessons, err = newFeedback(c, db.lessons, audio, recognizer, log); err != nil {
 			return nil, err
 		}
 	}
 	stopping := new(atomic.Bool)
 	health := &health{
-		config: c, version: o.Version, db: db, accounts: accounts, recognizer: recognizer, stopping: stopping,
+		config: c, version: o.Version, db: db, audio: audio, accounts: accounts, recognizer: recognizer,
+		stopping: stopping,
 	}
 	metrics := newMetrics(health)
 

@@ -1,0 +1,54 @@
+package audiodir
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"syscall"
+
+	"lessonkit.example/feedback"
+)
+
+// Space is the state of the file system of a [Store], in bytes.
+type Space struct {
+	Free    int64 // for this process's user
+	Total   int64 // 0 if unknown
+	Reserve int64 // uploads are refused while Free is below it
+}
+
+// Full reports whether uploads are refused.
+func (s Space) Full() bool { return s.Total > 0 && s.Free < s.Reserve }
+
+// Space returns the state of the file system. On Windows it is unknown, and nothing is reserved.
+// Errors: [feedback.ErrStorage].
+func (s *Store) Space() (Space, error) {
+	free, total, err := diskSpace(s.dir)
+	if err != nil {
+		return Space{}, storageError("read free space", err)
+	}
+	reserve := max(s.Reserve, 0)
+	if s.Reserve == 0 {
+		reserve = min(total/20, 1<<30)
+	}
+	return Space{Free: free, Total: total, Reserve: reserve}, nil
+}
+
+// CheckSpace fails with [feedback.ErrStorageFull] while there is less free space than the reserve.
+func (s *Store) CheckSpace(context.Context) error {
+	space, err := s.Space()
+	if err != nil {
+		return err
+	}
+	if space.Full() {
+		return full(fmt.Errorf("audiodir: %d bytes are free, and %d reserved", space.Free, space.Reserve))
+	}
+	return nil
+}
+
+func full(cause error) error {
+	return &feedback.Error{Kind: feedback.ErrStorageFull, Err: cause,
+		Message: "the server has no space for another recording at the moment"}
+}
+
+// isFull reports whether a write failed because the disk or a quota is full.
+func isFull(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, errQuota) }

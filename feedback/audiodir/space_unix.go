@@ -1,0 +1,17 @@
+//go:build unix && !solaris && !illumos && !aix && !netbsd && !openbsd
+
+package audiodir
+
+import "syscall"
+
+// errQuota is the error of a write beyond the user's quota.
+var errQuota error = syscall.EDQUOT
+
+func diskSpace(dir string) (free, total int64, err error) {
+	var s syscall.Statfs_t
+	if err := syscall.Statfs(dir, &s); err != nil {
+		return 0, 0, err
+	}
+	block := int64(s.Bsize)
+	return int64(s.Bavail) * block, int64(s.Blocks) * block, nil
+}

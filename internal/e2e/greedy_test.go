@@ -1,0 +1,163 @@
+package e2e
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+
+	"lessonkit.example/feedback/feedbackclient"
+)
+
+// as returns a client of another teacher.
+func (s *service) as(user string) feedbackclient.Client {
+	c := s.client
+	c.Header = http.Header{"X-Development-User": {user}}
+	return c
+}
+
+// lessonOf starts a lesson of a teacher.
+func lessonOf(t *testing.T, c feedbackclient.Client) (profile, session, lesson string) {
+	t.Helper()
+	p, err := c.EnsureProfile(t.Context(), "Someone small")
+	require.NoError(t, err)
+	f, err := c.OpenSession(t.Context(), p.ID)
+	require.NoError(t, err)
+	l, err := c.StartLesson(t.Context(), f.ID)
+	require.NoError(t, err)
+	return p.ID, f.ID, l.ID
+}
+
+// A teacher uploads until the disk is full. With SQLite, the database is on the same disk.
+// Everything but uploads goes on for everybody, and deleting makes space for uploads again.
+func TestOneTeacherFillsTheDisk(t *testing.T) {
+	t.Parallel()
+	databases(t, func(t *testing.T, url string) {
+		d := newDisk(t, 60<<20)
+		if url[:6] == "sqlite" {
+			url = "sqlite:" + filepath.Join(d.dir, "lessonkit.db")
+		}
+		s := newService(t, url, newRecogniser(t).url())
+		s.env = append(s.env, "AUDIO_STORAGE_DIR="+filepath.Join(d.dir, "audio"), "AUDIO_RESERVE_BYTES=10000000")
+		s.start(t)
+		greedy, honest := s.as("greedy"), s.as("honest")
+		profile, session, lesson := lessonOf(t, honest)
+		greedyProfile, _, greedyLesson := lessonOf(t, greedy)
+		_, err := honest.Upload(t.Context(), lesson, 0, "a.wav", newRecording().bytes())
+		require.NoError(t, err)
+
+		stored := fill(t, greedy, greedyLesson)
+		d.take(t, "some", 2<<20) // the last uploads that were refused have left space for small ones
+		status := func(method, path string, body any) int {
+			err := honest.Call(t.Context(), method, "/api/v1"+path, body, nil)
+			var p *feedbackclient.Problem
+			if errors.As(err, &p) {
+				return p.Status
+			}
+			require.NoError(t, err)
+			return http.StatusOK
+		}
+		text := map[string]string{"feedback_text": "Ming mixed greens."}
+		_, err = honest.Upload(t.Context(), lesson, 1, "a.wav", newRecording().bytes())
+		requireProblem(t, err, http.StatusInsufficientStorage, "storage_full")
+		require.Equal(t, 200, status("GET", "/feedback-sessions/"+session, nil))
+		require.Equal(t, 200, status("PUT", "/feedback-sessions/"+session, text))
+		require.Equal(t, 200, status("POST", "/profiles", map[string]string{"name": "Another"}))
+		require.Equal(t, 200, status("POST", "/feedback-lessons/"+lesson+"/finish", nil))
+		var health struct {
+			Status           string `json:"status"`
+			StorageAvailable bool   `json:"storage_available"`
+		}
+		eventually(t, "/health reports the full disk", func() bool {
+			require.NoError(t, s.client.Call(t.Context(), http.MethodGet, "/health", nil, &health))
+			return health.Status == "degraded" && !health.StorageAvailable
+		})
+		require.Less(t, s.metric(t, "audio_storage_free_bytes"), s.metric(t, "audio_storage_reserve_bytes"))
+		// Another program takes the rest, but for what SQLite needs to delete.
+		left := d.take(t, "rest", 1<<30)
+		if s.shared() {
+			require.Zero(t, d.free(t))
+		} else {
+			require.NoError(t, os.Truncate(filepath.Join(d.dir, "rest"), left-1<<20))
+		}
+		require.Equal(t, 200, status("DELETE", "/profiles/"+profile, nil))
+		require.NoError(t, greedy.Call(t.Context(), http.MethodDelete, "/api/v1/profiles/"+greedyProfile, nil, nil))
+		require.NoError(t, os.Remove(filepath.Join(d.dir, "rest")))
+
+		_, _, lesson = lessonOf(t, honest)
+		eventually(t, "uploads are accepted again", func() bool {
+			_, err = honest.Upload(t.Context(), lesson, 0, "a.wav", newRecording().bytes())
+			return err == nil
+		})
+		sum(t, "one teacher stored %d recordings of 1 MB on a disk of 60 MB before 507; %d KB were left", stored,
+			left>>10)
+	})
+}
+
+// fill uploads recordings of 1 MB, four at once, until the server has no space, and returns how
+// many.
+func fill(t *testing.T, c feedbackclient.Client, lesson string) int {
+	t.Helper()
+	var stored atomic.Int64
+	group, ctx := errgroup.WithContext(t.Context())
+	for worker := range 4 {
+		group.Go(func() error {
+			for i := range 100 {
+				audio := recording{seed: uint64(worker*1000 + i), size: 1 << 20}.bytes()
+				_, err := c.Upload(ctx, lesson, worker*1000+i, "a.wav", audio)
+				var p *feedbackclient.Problem
+				switch {
+				case err == nil:
+					stored.Add(1)
+				case errors.As(err, &p) && p.Status == http.StatusInsufficientStorage:
+					return nil
+				case ctx.Err() == nil:
+					return err
+				}
+			}
+			return fmt.Errorf("400 MB fit on the disk")
+		})
+	}
+	require.NoError(t, group.Wait())
+	return int(stored.Load())
+}
+
+func requireProblem(t *testing.T, err error, status int, code string) {
+	t.Helper()
+	var p *feedbackclient.Problem
+	require.ErrorAs(t, err, &p)
+	require.Equal(t, status, p.Status, p)
+	require.Equal(t, code, p.Code)
+}
+
+// take writes a file of the given size, or as large as the disk has space for, and returns its
+// size.
+func (d *disk) take(t *testing.T, name string, size int64) (taken int64) {
+	t.Helper()
+	f, err := os.Create(filepath.Join(d.dir, name))
+	require.NoError(t, err)
+	defer f.Close()
+	for block := make([]byte, 4096); taken < size; {
+		n, err := f.Write(block)
+		taken += int64(n)
+		if errors.Is(err, syscall.ENOSPC) {
+			break
+		}
+		require.NoError(t, err)
+	}
+	return taken
+}
+
+func (d *disk) free(t *testing.T) uint64 {
+	t.Helper()
+	var s syscall.Statfs_t
+	require.NoError(t, syscall.Statfs(d.dir, &s))
+	return s.Bavail
+}
