@@ -25,9 +25,9 @@ const (
 // staged implements [feedback.StagedAudio].
 type staged struct {
 	store *Store
-	f    *os.File // nil once kept or discarded
-	info feedback.AudioInfo
-	head []byte
+	f     *os.File // nil once kept or discarded
+	info  feedback.AudioInfo
+	head  []byte
 }
 
 // Stage implements [feedback.AudioStore].
