@@ -12,22 +12,27 @@ import (
 	"syscall"
 )
 
-// special returns the networks of the IANA special-purpose registries that the methods of
-// netip.Addr do not cover: a host in one of them is not a public server, or is reached through a
-// translation that hides a private address.
+// special returns the networks of the IANA special-purpose address registries that the methods of
+// netip.Addr and the check of 2000::/3 do not cover. The anycast networks among them are reachable,
+// but serve no images.
 func special() []netip.Prefix {
 	var all []netip.Prefix
-	for _, s := range []string{"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24",
-		"198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4", "64:ff9b::/96", "64:ff9b:1::/48",
-		"100::/64", "2001::/23", "2001:db8::/32", "2002::/16", "fec0::/10"} {
+	for _, s := range []string{"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.31.196.0/24",
+		"192.52.193.0/24", "192.88.99.0/24", "192.175.48.0/24", "198.18.0.0/15", "198.51.100.0/24",
+		"203.0.113.0/24", "240.0.0.0/4", "2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48",
+		"3fff::/20"} {
 		all = append(all, netip.MustParsePrefix(s))
 	}
 	return all
 }
 
-// isPublic reports whether a is an address of the public internet.
+// isPublic reports whether a is an address of the public internet. All of IPv6 outside of 2000::/3
+// is private, reserved, or a translation that may lead to a private IPv4 address.
 func isPublic(a netip.Addr, special []netip.Prefix) bool {
 	a = a.Unmap()
+	if a.Is6() && !netip.MustParsePrefix("2000::/3").Contains(a) {
+		return false
+	}
 	return a.IsGlobalUnicast() && !a.IsPrivate() &&
 		!slices.ContainsFunc(special, func(p netip.Prefix) bool { return p.Contains(a) })
 }
