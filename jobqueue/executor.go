@@ -117,8 +117,9 @@ func (w *Worker) addClaims(x *exchange) {
 		if now.Sub(q.scanned) >= fullScanEvery {
 			q.scanned, x.LookAhead = now, true // from the beginning
 		} else {
+			lagging := !w.listening || now.Sub(q.changed) < watermarkLag
 			for p := range claim.After {
-				claim.After[p] = q.marks[p].after(now)
+				claim.After[p] = q.marks[p].after(now, lagging)
 			}
 		}
 		x.Claims, x.wakes = append(x.Claims, claim), append(x.wakes, q.wakes)
@@ -149,6 +150,9 @@ func (w *Worker) settle(ctx context.Context, x exchange, res driver.ExchangeResp
 	for _, a := range x.done {
 		if !a.lost {
 			unreported = append(unreported, a)
+		}
+		if a.result.Action == driver.Reschedule {
+			a.queue.changed = now
 		}
 		// The other executor may have claimed the job again already.
 		if x.lease.held[a.job.ID] == a {

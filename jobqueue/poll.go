@@ -163,6 +163,7 @@ func (w *Worker) signal(s driver.Signal) (started bool) {
 	case s.In < -watermarkLag: // the job may be behind the watermark
 		q.scanned = time.Time{}
 	}
+	q.changed = time.Now()
 	q.wake()
 	w.cond.Broadcast()
 	return w.lease != nil && q.busy < q.maxWorkers

@@ -22,6 +22,7 @@ type queue struct {
 	wakes    uint64     // incremented whenever ready is set
 	marks    [driver.Priorities]watermark
 	scanned  time.Time // start of the last claim from the beginning
+	changed  time.Time // the last signal of a new job, or a result that returned one to the queue
 
 	meanTime time.Duration // of handlers, moving average
 	meanSize int           // of arguments in bytes, moving average
@@ -92,11 +93,13 @@ func (q *queue) measure(took time.Duration) {
 // would cost more than the one before.
 //
 // A job can become visible behind the watermark: its transaction committed late, or its RunAt is in
-// the past. So the watermark lags behind by watermarkLag, which covers ordinary transactions, a
-// claim after the signal of a job with an older RunAt starts from the beginning, and so does one
-// every fullScanEvery. No job waits longer than that.
+// the past. So for watermarkLag after the signal of a new job, and always without signals, the
+// watermark lags behind by watermarkLag, which covers ordinary transactions; a claim after the
+// signal of a job with an older RunAt starts from the beginning, and so does one every
+// fullScanEvery. No job waits longer than that.
 type watermark struct {
-	at       driver.Cursor // claims start after it
+	last     driver.Cursor // the last job claimed
+	at       driver.Cursor // lags behind
 	newest   driver.Cursor // becomes at when it is watermarkLag old
 	newestAt time.Time
 }
@@ -106,15 +109,21 @@ const watermarkLag = 100 * time.Millisecond
 // advance records that everything up to c has been claimed.
 func (wm *watermark) advance(c driver.Cursor, now time.Time) {
 	wm.mature(now)
+	if wm.last.Before(c) {
+		wm.last = c
+	}
 	if wm.newestAt.IsZero() {
 		wm.newest, wm.newestAt = c, now
 	}
 }
 
 // after returns where a claim may start.
-func (wm *watermark) after(now time.Time) driver.Cursor {
+func (wm *watermark) after(now time.Time, lagging bool) driver.Cursor {
 	wm.mature(now)
-	return wm.at
+	if lagging {
+		return wm.at
+	}
+	return wm.last
 }
 
 func (wm *watermark) mature(now time.Time) {
