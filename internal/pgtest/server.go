@@ -169,15 +169,15 @@ func (s *Server) settings(o Options) ([]string, error) {
 	return args, nil
 }
 
-// supervise runs the server, and stops it at the end of standard input, which comes when the test
+// supervisor runs the server, and stops it at the end of standard input, which comes when the test
 // process ends in any way. The word "keep" leaves the data in place.
-const supervise = `exec 3<&0
-dir=$1; shift
+const supervisor = `exec 3<&0
+signal=$1 dir=$2; shift 2
 "$@" 3<&- </dev/null >>"$dir/log" 2>&1 &
 pid=$!
 (
 	read -r word <&3
-	kill -QUIT $pid 2>/dev/null
+	kill -$signal $pid 2>/dev/null
 	[ "$word" = keep ] && exit
 	while kill -0 $pid 2>/dev/null; do sleep 0.1; done
 	rm -rf "$dir"
@@ -186,8 +186,14 @@ wait $pid
 `
 
 func (s *Server) run() error {
-	args := []string{"-c", supervise, "supervise", s.dir, filepath.Join(s.bin, "postgres"), "-D", s.data()}
-	cmd := exec.Command("/bin/sh", append(args, s.args...)...)
+	return s.supervise("QUIT", filepath.Join(s.bin, "postgres"), append([]string{"-D", s.data()}, s.args...)...)
+}
+
+// supervise starts a program, which a signal stops when the test process ends, and waits until
+// s.base answers.
+func (s *Server) supervise(signal, program string, args ...string) error {
+	args = append([]string{"-c", supervisor, "supervise", signal, s.dir, program}, args...)
+	cmd := exec.Command("/bin/sh", args...)
 	s.prepare(cmd)
 	stdin, err := cmd.StdinPipe()
 	if err != nil {

@@ -48,13 +48,15 @@ func IsUnavailable(err error) bool {
 func pgUnavailable(code string) bool {
 	switch code {
 	case "42P01", // undefined_table: not migrated
-		"25006", // read_only_sql_transaction: a standby
-		"58030", // io_error
-		"57P01", // admin_shutdown
-		"57P02", // crash_shutdown
-		"57P03", // cannot_connect_now
-		"57P05", // idle_session_timeout
-		"57014": // query_canceled
+		"25006",            // read_only_sql_transaction: a standby
+		"58030",            // io_error
+		"57P01",            // admin_shutdown
+		"57P02",            // crash_shutdown
+		"57P03",            // cannot_connect_now
+		"57P05",            // idle_session_timeout
+		"57014",            // query_canceled
+		undefinedStatement, // of a connection pooler: see isPoolerError
+		duplicateStatement:
 		return true
 	}
 	// connection_exception and insufficient_resources

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
@@ -33,7 +34,16 @@ type DB struct {
 	group      *sqlitedb.Group // SQLite only
 	statements sync.Map        // SQLite only: query → *sql.Stmt of R
 	opened     bool            // by Open, so Close closes it
+
+	// OnPoolerMisused is called once, when [DB.PoolerMisused] becomes true. It may be nil, and must
+	// be set before the first statement.
+	OnPoolerMisused func()
+	poolerMisused   atomic.Bool
 }
+
+// PoolerMisused reports whether statements have failed because a database that [Open] has opened is
+// behind a connection pooler that its address does not consider, see [PoolerAdvice].
+func (db *DB) PoolerMisused() bool { return db.poolerMisused.Load() }
 
 // FromPostgres returns a DB on a pool of pgx's database/sql driver.
 func FromPostgres(db *sql.DB) *DB {
@@ -61,13 +71,22 @@ func Open(ctx context.Context, url string) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	config.ConnConfig.Tracer = statementTimeout(defaultTimeout)
+	db := &DB{Engine: migrate.Postgres, opened: true}
+	config.ConnConfig.Tracer = tracer{
+		statementTimeout: statementTimeout(defaultTimeout),
+		misused:          &db.poolerMisused,
+		warn: func() {
+			if db.OnPoolerMisused != nil {
+				db.OnPoolerMisused()
+			}
+		},
+	}
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("open postgres: %w", err)
 	}
-	db := FromPostgres(stdlib.OpenDBFromPool(pool))
-	db.Pool, db.opened = pool, true
+	db.Pool, db.W = pool, stdlib.OpenDBFromPool(pool)
+	db.R = db.W
 	return db, nil
 }
 

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"database/sql"
+	"log/slog"
 
 	authstore "lessonkit.example/auth/sqlstore"
 	"lessonkit.example/feedback"
@@ -31,11 +32,12 @@ type jobStore interface {
 }
 
 // openDatabase opens postgres://… or sqlite:PATH. PostgreSQL need not be reachable yet.
-func openDatabase(ctx context.Context, url string) (*database, error) {
+func openDatabase(ctx context.Context, url string, log *slog.Logger) (*database, error) {
 	db, err := sqldb.Open(ctx, url)
 	if err != nil {
 		return nil, err
 	}
+	db.OnPoolerMisused = func() { log.Error("DATABASE_URL: " + sqldb.PoolerAdvice) }
 	if db.Engine == migrate.SQLite {
 		jobs := sqlitequeue.New(db.W, db.R, sqlitequeue.Config{})
 		return &database{

@@ -35,6 +35,9 @@ type DatabaseReport struct {
 	Reachable  bool   `json:"reachable"`
 	Migrated   bool   `json:"migrated"`
 	Engine     string `json:"engine,omitempty" enum:"postgres,sqlite"`
+
+	// PoolerMisused is true from the first error of a connection pooler in transaction mode on.
+	PoolerMisused bool `json:"pooler_misused" doc:"The log says what DATABASE_URL lacks."`
 }
 
 // SpeechReport is the state of the recognizer at its last check or use.
@@ -109,6 +112,7 @@ func (h *health) report(ctx context.Context) Report {
 	state := h.state(ctx)
 	r.Database = DatabaseReport{
 		Configured: true, Reachable: state.reachable, Migrated: state.migrated, Engine: string(h.db.Engine),
+		PoolerMisused: h.db.PoolerMisused(),
 	}
 	r.Queue = state.queue
 	r.Storage = StorageReport{
@@ -116,7 +120,7 @@ func (h *health) report(ctx context.Context) Report {
 	}
 	r.StorageAvailable = state.storage
 	r.MiniappAuthConfigured = h.accounts.LoginConfigured()
-	if state.migrated && state.storage && speech.Available {
+	if state.migrated && state.storage && speech.Available && !r.Database.PoolerMisused {
 		r.Status = "ok"
 	}
 	return r

@@ -91,7 +91,7 @@ func New(ctx context.Context, c Config, o Options) (*Server, error) {
 		o.Logger.Warn("DATABASE_URL is not set: /health works, data endpoints answer 503")
 		return build(c, o, nil)
 	}
-	db, err := openDatabase(ctx, c.DatabaseURL)
+	db, err := openDatabase(ctx, c.DatabaseURL, o.Logger)
 	if err != nil {
 		return nil, err
 	}

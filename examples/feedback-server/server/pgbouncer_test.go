@@ -1,0 +1,72 @@
+package server_test
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/asr/asrtest"
+	"lessonkit.example/examples/feedback-server/server"
+	"lessonkit.example/internal/pgtest"
+)
+
+// pgbouncer 1.18 knows nothing of the statements that clients have prepared.
+func TestPoolerInTransactionMode(t *testing.T) {
+	t.Parallel()
+	postgres := pgtest.Start(t, pgtest.Options{})
+	direct := newServer(t, server.RoleAPI, map[string]string{"DATABASE_URL": postgres.URL()})
+	require.NoError(t, direct.Migrate(t.Context()))
+	pooled := postgres.PgBouncer(t, postgres.URL())
+	for name, c := range map[string]struct {
+		address string
+		misused bool
+	}{
+		"address as of PostgreSQL itself": {pooled, true},
+		"address with the parameter":      {pooled + "&default_query_exec_mode=exec", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			log := new(logBuffer)
+			config, err := server.ParseConfig(map[string]string{
+				"DATABASE_URL": c.address, "AUDIO_STORAGE_DIR": t.TempDir(), "ALLOW_DEVELOPMENT_USER_HEADER": "true",
+				"LOCAL_ASR_URL": asrtest.NewServer(t, asrtest.WhisperCPP).URL,
+			})
+			require.NoError(t, err)
+			s, err := server.New(t.Context(), config, server.Options{Logger: slog.New(slog.NewJSONHandler(log, nil))})
+			require.NoError(t, err)
+			defer s.Close()
+
+			var mu sync.Mutex
+			statuses := map[int]int{}
+			var clients sync.WaitGroup
+			for range 16 {
+				clients.Go(func() {
+					for i := range 20 {
+						w := get(s.Handler(), fmt.Sprintf("/api/v1/profiles?limit=%d", i+1))
+						mu.Lock()
+						statuses[w.Code]++
+						mu.Unlock()
+					}
+				})
+			}
+			clients.Wait()
+			t.Log("statuses: ", statuses)
+			require.Zero(t, statuses[http.StatusInternalServerError])
+			report := health(t, s.Handler())
+			require.Equal(t, c.misused, report.Database.PoolerMisused)
+			const advice = "default_query_exec_mode=exec"
+			if c.misused {
+				require.Equal(t, "degraded", report.Status)
+				require.Positive(t, statuses[http.StatusServiceUnavailable])
+				require.Len(t, log.grep(advice), 1)
+				require.Equal(t, "ERROR", log.grep(advice)[0]["level"])
+				return
+			}
+			require.Equal(t, map[int]int{http.StatusOK: 320}, statuses)
+			require.Empty(t, log.grep(advice))
+		})
+	}
+}

@@ -1,0 +1,62 @@
+package pgtest
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// PgBouncer starts a pgbouncer in transaction mode before the server, until the end of the test,
+// and returns the address of the database that database is the address of through it. It skips the
+// test where pgbouncer is not installed.
+func (s *Server) PgBouncer(t testing.TB, database string) string {
+	t.Helper()
+	program, err := exec.LookPath("pgbouncer")
+	if err != nil {
+		program = "/usr/sbin/pgbouncer"
+	}
+	if _, err := os.Stat(program); err != nil {
+		t.Skip("pgbouncer is not installed")
+	}
+	u, err := url.Parse(database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	_, port, _ := net.SplitHostPort(address)
+	l.Close()
+
+	dir, err := os.MkdirTemp("", "lessonkit-pgbouncer-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := filepath.Join(dir, "pgbouncer.ini")
+	text := fmt.Sprintf("[databases]\n* = host=%s user=%s\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = %s\n"+
+		"unix_socket_dir =\nauth_type = any\npool_mode = transaction\ndefault_pool_size = 4\nmax_client_conn = 500\n",
+		s.dir, u.User.Username(), port)
+	if err := os.WriteFile(config, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	bouncer := &Server{dir: dir, cred: s.cred, base: "postgres://" + address + u.Path + "?sslmode=disable"}
+	if s.cred != nil {
+		if err := os.Chown(dir, int(s.cred.Uid), int(s.cred.Gid)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := bouncer.supervise("TERM", program, config); err != nil {
+		t.Fatal("start pgbouncer: ", err)
+	}
+	t.Cleanup(bouncer.remove)
+	return bouncer.base
+}
