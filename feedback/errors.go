@@ -21,6 +21,8 @@ var (
 	ErrStale = errors.New("stale version")
 	// ErrLessonInProgress: [Error.LessonID] is a lesson of the session that is still recording.
 	ErrLessonInProgress = errors.New("lesson in progress")
+	// ErrKeyReused: the idempotency key was used for another request.
+	ErrKeyReused = errors.New("idempotency key reused")
 	// ErrSequenceTaken: the lesson has other audio with this sequence number.
 	ErrSequenceTaken = errors.New("sequence taken")
 	// ErrNotFailed: only a failed segment can be retried.

@@ -60,7 +60,7 @@ func ExampleService_CreateRecord() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	record, err := service.CreateRecord(ctx, teacher,
+	record, _, err := service.CreateRecord(ctx, teacher,
 		feedback.RecordInput{ProfileID: profile.ID, Date: "2026-05-31", Content: "Well mixed greens."})
 	fmt.Println(profile.Name, profile.Subject, profile.EndTime, record.Content, err)
 	// Output: Ming Art 10:30 Well mixed greens. <nil>

@@ -2,6 +2,10 @@ package feedback
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -24,6 +28,10 @@ type RecordInput struct {
 	Date      string
 	Content   string
 	SessionID uuid.NullUUID // completes this session of the same profile
+
+	// IdempotencyKey, if not "", names the request: for a day, a repeated request with the same key
+	// creates nothing. 1 to 255 visible ASCII characters.
+	IdempotencyKey string
 }
 
 // RecordFilter selects records.
@@ -35,22 +43,57 @@ func (in RecordInput) validate() error {
 	var v validator
 	v.date("feedback_date", in.Date)
 	v.text("content", in.Content, 1)
+	if !visibleASCII(in.IdempotencyKey) || len(in.IdempotencyKey) > maxKeyLength {
+		v.fail("idempotency_key", "must be 1 to %d visible ASCII characters", maxKeyLength)
+	}
 	return v.err()
 }
 
-// CreateRecord creates a record and completes its session, if it has one. Errors: [ErrInvalid],
-// also if the profile is not the teacher's or the session is not the profile's.
-func (s *Service) CreateRecord(ctx context.Context, teacher uuid.UUID, in RecordInput) (Record, error) {
+func visibleASCII(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
+}
+
+const (
+	maxKeyLength = 255            // of an idempotency key
+	keyLifetime  = 24 * time.Hour // of an idempotency key
+)
+
+// IdempotencyKey identifies a request that a client may send repeatedly.
+type IdempotencyKey struct {
+	Key         string
+	Fingerprint string    // of what is requested; the same for the same input
+	UsedAt      time.Time // now
+	ExpiredAt   time.Time // uses up to this time are forgotten
+}
+
+// key returns the input's idempotency key, or nil.
+func (in RecordInput) key(now time.Time) *IdempotencyKey {
+	if in.IdempotencyKey == "" {
+		return nil
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "record %s %s %s %s", in.ProfileID, in.SessionID.UUID, in.Date, in.Content))
+	return &IdempotencyKey{
+		Key: in.IdempotencyKey, Fingerprint: hex.EncodeToString(sum[:]), UsedAt: now, ExpiredAt: now.Add(-keyLifetime),
+	}
+}
+
+// CreateRecord creates a record and completes its session, if it has one. If the session has a
+// record of this date and content already, CreateRecord returns that one and created false. A
+// repeated idempotency key returns what its first use returned. Errors: [ErrInvalid], also if the
+// profile is not the teacher's or the session is not the profile's; [ErrKeyReused].
+func (s *Service) CreateRecord(
+	ctx context.Context, teacher uuid.UUID, in RecordInput,
+) (_ Record, created bool, err error) {
 	if err := in.validate(); err != nil {
-		return Record{}, err
+		return Record{}, false, err
 	}
 	id, err := uuid.NewV7()
 	if err != nil {
-		return Record{}, err
+		return Record{}, false, err
 	}
-	r := Record{ID: id, TeacherID: teacher, ProfileID: in.ProfileID, Date: in.Date,
-		Content: in.Content, SessionID: in.SessionID, CreatedAt: s.now()}
-	return r, s.store.InsertRecord(ctx, r)
+	now := s.now()
+	return s.store.InsertRecord(ctx, Record{ID: id, TeacherID: teacher, ProfileID: in.ProfileID, Date: in.Date,
+		Content: in.Content, SessionID: in.SessionID, CreatedAt: now}, in.key(now))
 }
 
 // Records lists records, newest first. Errors: [ErrInvalid].

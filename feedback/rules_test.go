@@ -63,7 +63,7 @@ func TestRulesNameEveryBrokenField(t *testing.T) {
 	}
 	record := func(date, content string) func() error {
 		return func() error {
-			_, err := e.CreateRecord(t.Context(), e.teacher,
+			_, _, err := e.CreateRecord(t.Context(), e.teacher,
 				feedback.RecordInput{ProfileID: p.ID, Date: date, Content: content})
 			return err
 		}

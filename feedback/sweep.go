@@ -15,9 +15,12 @@ const (
 )
 
 // sweep queues segments again that have been transcribing for longer than any worker may, and
-// deletes audio that no segment refers to.
+// deletes expired idempotency keys and audio that no segment refers to.
 func (s *Service) sweep(ctx context.Context) error {
 	now := s.now()
+	if err := s.store.DeleteIdempotencyKeys(ctx, now.Add(-keyLifetime)); err != nil {
+		return err
+	}
 	stuck, err := s.store.RequeueStuck(ctx, now.Add(-s.cfg.StuckThreshold), now)
 	if err != nil {
 		return err

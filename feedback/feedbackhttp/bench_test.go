@@ -27,7 +27,7 @@ func BenchmarkRequests(b *testing.B) {
 	profile, err := svc.CreateProfile(b.Context(), teacher, feedback.ProfileInput{Name: "Ming"})
 	require.NoError(b, err)
 	for range 60 {
-		_, err := svc.CreateRecord(b.Context(), teacher,
+		_, _, err := svc.CreateRecord(b.Context(), teacher,
 			feedback.RecordInput{ProfileID: profile.ID, Date: "2026-05-31", Content: strings.Repeat("well done ", 80)})
 		require.NoError(b, err)
 	}

@@ -2,6 +2,7 @@ package feedbackhttp_test
 
 import (
 	"bytes"
+	"fmt"
 	"net/http/httptest"
 	"strconv"
 	"strings"
@@ -347,7 +348,6 @@ func TestUploads(t *testing.T) {
 			lesson := e.lesson(e.session(e.profile("Ming")))
 			for _, p := range []part{{name: "sequnce", value: "1"}, {name: "sequence", value: "x"},
 				{name: "sequence", value: "-1"}, {name: "sequence", value: "10000"},
-				{name: "duration_ms", value: "1e3"}, {name: "duration_ms", value: "-5"},
 				{name: "sequence", value: strings.Repeat("1", 5000)}} {
 				e.upload(lesson, p, recording("a")).want(422, "invalid_fields")
 				e.upload(lesson, recording("a"), p).want(422, "invalid_fields")
@@ -357,6 +357,18 @@ func TestUploads(t *testing.T) {
 				"Content-Type", "audio/mpeg").want(422)
 			require.Empty(t, e.files())
 			require.Zero(t, e.count("feedback_segments"))
+		},
+		"duration_ms is a hint": func(t *testing.T, e *env) {
+			lesson := e.lesson(e.session(e.profile("Ming")))
+			for i, c := range []struct {
+				sent string
+				want any
+			}{{"1234.56", 1235.0}, {"1e3", 1000.0}, {"60000", 60000.0}, {"0.2", nil}, {"-5", nil}, {"NaN", nil},
+				{"null", nil}, {"", nil}, {"1e99", nil}, {"86400001", nil}} {
+				sent := part{name: "duration_ms", value: c.sent}
+				a := e.upload(lesson, sent, recording(fmt.Sprint(i))).want(202)
+				require.Equal(t, c.want, a.json["duration_ms"], c.sent)
+			}
 		},
 		"no such lesson is 404, before the body is read": func(t *testing.T, e *env) {
 			unread := &counter{}

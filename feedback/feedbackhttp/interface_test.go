@@ -105,6 +105,43 @@ func TestConventions(t *testing.T) {
 			require.Equal(t, []string{"query.cursor"},
 				locations(e.do("GET", "/feedback-records?cursor=nonsense", nil).want(422)))
 		},
+		"cursor=null and an empty cursor are the first page, names that begin with _ are ignored": func(t *testing.T,
+			e *env) {
+			e.profile("Ming")
+			for _, query := range []string{"cursor=null", "cursor=",
+				"_t=1780000000", "_=1&cursor=null", "limit=&cursor="} {
+				require.Len(t, e.do("GET", "/profiles?"+query, nil).want(200).json["items"], 1, query)
+			}
+			require.Empty(t, e.do("GET", "/feedback-records?profile_id=&_=1", nil).want(200).json["items"])
+			e.do("GET", "/profiles?t=1", nil).want(422)
+			e.do("POST", "/profiles?_t=1", object{"name": "Li"}).want(422)
+		},
+		"a PUT may send back what was read": func(t *testing.T, e *env) {
+			id := e.profile("Ming")
+			read := e.do("GET", "/profiles/"+id, nil).json
+			read["term"] = "spring"
+			e.now.Add(time.Minute)
+			saved := e.do("PUT", "/profiles/"+id, read).want(200).json
+			require.Equal(t, "spring", saved["term"])
+			require.Equal(t, []string{"body.updated_at"}, locations(e.do("PUT", "/profiles/"+id, read).want(422)))
+			saved["profile_id"], saved["created_at"] = uuid.NewString(), "2020-01-01T00:00:00Z"
+			a := e.do("PUT", "/profiles/"+id, saved).want(422, "invalid_fields")
+			require.Equal(t, []string{"body.profile_id", "body.created_at"}, locations(a))
+			e.do("PUT", "/profiles/"+uuid.NewString(), read).want(404)
+
+			session := e.session(id)
+			e.upload(e.lesson(session), recording("x")).want(202)
+			whole := e.do("GET", "/feedback-sessions/"+session, nil).json
+			e.work() // changes the lessons and updated_at
+			whole["feedback_text"] = "Ming mixed greens."
+			e.do("PUT", "/feedback-sessions/"+session, whole).want(200)
+			whole["generated_text"], whole["state"] = "mine", "completed"
+			a = e.do("PUT", "/feedback-sessions/"+session, whole).want(422, "invalid_fields")
+			require.Equal(t, []string{"body.state", "body.generated_text"}, locations(a))
+			e.do("POST", "/feedback-records", object{"profile_id": id, "feedback_date": "2026-05-31", "content": "x",
+				"feedback_session_id": session}).want(201)
+			e.do("PUT", "/feedback-sessions/"+session, whole).want(409, "session_completed")
+		},
 		"400 malformed JSON or multipart": func(t *testing.T, e *env) {
 			e.do("POST", "/profiles", `{"name":`).want(400)
 			e.do("POST", "/profiles", ``).want(400)
@@ -331,6 +368,34 @@ func TestRecords(t *testing.T) {
 			require.Equal(t, "1", list("&profile_id="+li))
 			require.Empty(t, list("&profile_id="+uuid.NewString()))
 			require.Empty(t, list("&profile_id="+uuid.Nil.String()), "the nil UUID is not the absence of a condition")
+		},
+		"a request with an Idempotency-Key is answered once": func(t *testing.T, e *env) {
+			body := object{"profile_id": e.profile("Ming"), "feedback_date": "2026-05-31", "content": "x"}
+			post := func(key string) answer { return e.do("POST", "/feedback-records", body, "Idempotency-Key", key) }
+			first := post("a").want(201)
+			require.Equal(t, first.json, post("a").want(201).json)
+			require.NotEqual(t, first.json, post("b").want(201).json)
+			require.NotEqual(t, first.json, e.do("POST", "/feedback-records", body).want(201).json)
+			body["content"] = "y"
+			post("a").want(422, "idempotency_key_reused")
+			e.now.Add(24*time.Hour - time.Second)
+			post("a").want(422, "idempotency_key_reused")
+			e.now.Add(2 * time.Second)
+			post("a").want(201)
+			require.Equal(t, 4, e.count("feedback_records"))
+			for _, bad := range []string{"a b", "ключ", strings.Repeat("k", 256)} {
+				require.Equal(t, []string{"header.Idempotency-Key"}, locations(post(bad).want(422)), bad)
+			}
+		},
+		"a session has one record of a date and content": func(t *testing.T, e *env) {
+			profile := e.profile("Ming")
+			body := object{"profile_id": profile, "feedback_date": "2026-05-31", "content": "x",
+				"feedback_session_id": e.session(profile)}
+			first := e.do("POST", "/feedback-records", body).want(201)
+			require.Equal(t, first.json, e.do("POST", "/feedback-records", body).want(200).json)
+			body["feedback_date"] = "2026-06-01"
+			e.do("POST", "/feedback-records", body).want(201)
+			require.Equal(t, 2, e.count("feedback_records"))
 		},
 		"DELETE removes a record": func(t *testing.T, e *env) {
 			id := e.do("POST", "/feedback-records",

@@ -80,6 +80,9 @@ func TestDocumentIsComplete(t *testing.T) {
 		}
 		for field, p := range schema.(object)["properties"].(object) {
 			p := p.(object)
+			if p["readOnly"] == true {
+				continue // tools do not send it
+			}
 			if p["$ref"] != nil || p["type"] == "array" || p["type"] == "boolean" || p["enum"] != nil {
 				continue
 			}

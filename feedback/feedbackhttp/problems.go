@@ -26,6 +26,7 @@ var answers = []struct {
 	{feedback.ErrSequenceTaken, http.StatusConflict, "sequence_taken"},
 	{feedback.ErrNotFailed, http.StatusConflict, "segment_not_failed"},
 	{feedback.ErrNothingTranscribed, http.StatusConflict, "nothing_transcribed"},
+	{feedback.ErrKeyReused, http.StatusUnprocessableEntity, "idempotency_key_reused"},
 	{feedback.ErrStale, http.StatusPreconditionFailed, "stale_version"},
 	{feedback.ErrAudioTooLarge, http.StatusRequestEntityTooLarge, "audio_too_large"},
 	{feedback.ErrAudioType, http.StatusUnsupportedMediaType, "not_audio"},

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/google/uuid"
 
 	"lessonkit.example/feedback"
 )
@@ -37,8 +38,9 @@ func profileOut(p feedback.Profile) studentProfile {
 	}
 }
 
-// profileFields is a profile in requests.
-type profileFields struct {
+// ProfileFields is a profile in requests. It is exported for Huma, which ignores other embedded
+// types.
+type ProfileFields struct {
 	Name          string     `json:"name" minLength:"1" doc:"1 to 100 characters after trimming." example:"Ming"`
 	Grade         *string    `json:"grade,omitempty" maxLength:"100" example:"Art class"`
 	Subject       *string    `json:"subject,omitempty" maxLength:"100" example:"Art"`
@@ -50,7 +52,7 @@ type profileFields struct {
 }
 
 // TransformSchema implements [huma.SchemaTransformer].
-func (profileFields) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
+func (ProfileFields) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
 	return describe(s, map[string]string{
 		"grade":          "Defaults to the teacher's default.",
 		"subject":        "Defaults to the teacher's default.",
@@ -61,11 +63,35 @@ func (profileFields) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Sche
 	})
 }
 
-func (p profileFields) input() feedback.ProfileInput {
+func (p ProfileFields) input() feedback.ProfileInput {
 	return feedback.ProfileInput{
 		Name: p.Name, Grade: p.Grade, Subject: p.Subject, AcademicYear: p.AcademicYear, Term: p.Term,
 		GuardianTitle: p.GuardianTitle, StartTime: string(p.StartTime), EndTime: (*string)(p.EndTime),
 	}
+}
+
+// profileReplacement is a profile in a PUT, which may repeat what was read.
+type profileReplacement struct {
+	ProfileFields
+	ProfileID *string `json:"profile_id,omitempty" readOnly:"true" doc:"Read-only."`
+	CreatedAt *string `json:"created_at,omitempty" readOnly:"true" doc:"Read-only."`
+	UpdatedAt *string `json:"updated_at,omitempty" readOnly:"true" doc:"Read-only."`
+}
+
+// checkReadOnly refuses read-only fields of a profile that differ from the current ones.
+func (r profileReplacement) checkReadOnly(ctx context.Context, svc *feedback.Service, id uuid.UUID) error {
+	if r.ProfileID == nil && r.CreatedAt == nil && r.UpdatedAt == nil {
+		return nil
+	}
+	p, err := svc.Profile(ctx, teacher(ctx), id)
+	if err != nil {
+		return problem("path", err)
+	}
+	var fields readOnlyFields
+	fields.compare("profile_id", r.ProfileID, p.ID.String())
+	fields.compareTime("created_at", r.CreatedAt, p.CreatedAt)
+	fields.compareTime("updated_at", r.UpdatedAt, p.UpdatedAt)
+	return fields.problem()
 }
 
 // clockTime is a time of day, HH:MM, or "".
@@ -113,7 +139,7 @@ func (s *server) registerProfiles(api huma.API) {
 		Description:   "Only the name is required.",
 		DefaultStatus: http.StatusCreated,
 		Errors:        jsonBody,
-	}), func(ctx context.Context, in *struct{ Body profileFields }) (*output[studentProfile], error) {
+	}), func(ctx context.Context, in *struct{ Body ProfileFields }) (*output[studentProfile], error) {
 		p, err := s.svc.CreateProfile(ctx, teacher(ctx), in.Body.input())
 		annotate(ctx, "profile_id", p.ID)
 		return &output[studentProfile]{profileOut(p)}, problem("body", err)
@@ -132,12 +158,16 @@ func (s *server) registerProfiles(api huma.API) {
 	huma.Register(api, s.operation(huma.Operation{
 		Method: http.MethodPut, Path: "/profiles/{profile_id}", OperationID: "replace-profile",
 		Tags: []string{profilesTag}, Summary: "Replace a profile",
-		Description: "By the same rules as creating one: omitted fields take their defaults.",
-		Errors:      slices.Concat(jsonBody, []int{http.StatusNotFound}),
+		Description: "By the same rules as creating one: omitted fields take their defaults. Read-only fields may " +
+			"be sent back as they were read.",
+		Errors: slices.Concat(jsonBody, []int{http.StatusNotFound}),
 	}), func(ctx context.Context, in *struct {
 		ProfilePath
-		Body profileFields
+		Body profileReplacement
 	}) (*output[studentProfile], error) {
+		if err := in.Body.checkReadOnly(ctx, s.svc, in.ID.UUID); err != nil {
+			return nil, err
+		}
 		p, err := s.svc.ReplaceProfile(ctx, teacher(ctx), in.ID.UUID, in.Body.input())
 		return &output[studentProfile]{profileOut(p)}, problem("body", err)
 	})

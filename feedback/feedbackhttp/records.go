@@ -66,19 +66,34 @@ func (s *server) registerRecords(api huma.API) {
 	huma.Register(api, s.operation(huma.Operation{
 		Method: http.MethodPost, Path: "/feedback-records", OperationID: "create-record",
 		Tags: []string{recordsTag}, Summary: "Create a feedback record",
-		Description:   "Naming a voice session completes it.",
+		Description: "Naming a voice session completes it; if the session has a record of this date and content, " +
+			"that is the answer (200). A request that is repeated with the same Idempotency-Key is answered as the " +
+			"first one was.",
 		DefaultStatus: http.StatusCreated,
 		Errors:        jsonBody,
-	}), func(ctx context.Context, in *struct{ Body recordFields }) (*output[feedbackRecord], error) {
+		Responses: map[string]*huma.Response{"200": {
+			Description: "The session has this record already",
+			Content:     map[string]*huma.MediaType{"application/json": {Schema: schemaOf[feedbackRecord](api)}},
+		}},
+	}), func(ctx context.Context, in *struct {
+		Key idempotencyKey `header:"Idempotency-Key" doc:"Names the request for a day: a UUID, for example."`
+
+		Body recordFields
+	}) (*recordOutput, error) {
 		r := feedback.RecordInput{
 			ProfileID: in.Body.ProfileID.UUID, Date: in.Body.FeedbackDate, Content: in.Body.Content,
+			IdempotencyKey: string(in.Key),
 		}
 		if id := in.Body.FeedbackSessionID; id != nil {
 			r.SessionID = id.NullUUID
 		}
-		record, err := s.svc.CreateRecord(ctx, teacher(ctx), r)
+		record, created, err := s.svc.CreateRecord(ctx, teacher(ctx), r)
 		annotate(ctx, "record_id", record.ID)
-		return &output[feedbackRecord]{recordOut(record)}, problem("body", err)
+		status := http.StatusOK
+		if created {
+			status = http.StatusCreated
+		}
+		return &recordOutput{Status: status, Body: recordOut(record)}, problem("body", err)
 	})
 
 	huma.Register(api, s.operation(huma.Operation{
@@ -92,6 +107,20 @@ func (s *server) registerRecords(api huma.API) {
 	}) (*struct{}, error) {
 		return nil, problem("path", s.svc.DeleteRecord(ctx, teacher(ctx), in.ID.UUID))
 	})
+}
+
+// idempotencyKey is 1 to 255 visible ASCII characters, or "".
+type idempotencyKey string
+
+// Schema implements [huma.SchemaProvider].
+func (idempotencyKey) Schema(huma.Registry) *huma.Schema {
+	longest := 255
+	return &huma.Schema{Type: "string", MaxLength: &longest, Pattern: "^[!-~]*$"}
+}
+
+type recordOutput struct {
+	Status int
+	Body   feedbackRecord
 }
 
 type recordList struct {

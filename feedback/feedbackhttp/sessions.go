@@ -68,6 +68,34 @@ func (sessionOpening) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Sch
 type sessionEdit struct {
 	FeedbackText *string `json:"feedback_text,omitempty" maxLength:"20000" example:"Ming mixed her own greens today."`
 	FeedbackDate *string `json:"feedback_date,omitempty" format:"date" example:"2026-05-31"`
+
+	SessionID     *string `json:"session_id,omitempty" readOnly:"true" doc:"Read-only."`
+	ProfileID     *string `json:"profile_id,omitempty" readOnly:"true" doc:"Read-only."`
+	State         *string `json:"state,omitempty" readOnly:"true" doc:"Read-only."`
+	GeneratedText *string `json:"generated_text,omitempty" readOnly:"true" doc:"Read-only."`
+	CreatedAt     *string `json:"created_at,omitempty" readOnly:"true" doc:"Read-only."`
+
+	// The service itself changes these at any time, so they are not compared.
+	UpdatedAt *string          `json:"updated_at,omitempty" readOnly:"true" doc:"Ignored."`
+	Lessons   []FeedbackLesson `json:"lessons,omitempty" readOnly:"true" doc:"Ignored."`
+}
+
+// checkReadOnly refuses read-only fields of a session that differ from the current ones.
+func (e sessionEdit) checkReadOnly(ctx context.Context, svc *feedback.Service, id uuid.UUID) error {
+	if e.SessionID == nil && e.ProfileID == nil && e.State == nil && e.GeneratedText == nil && e.CreatedAt == nil {
+		return nil
+	}
+	s, err := svc.Session(ctx, teacher(ctx), id)
+	if err != nil || s.State == feedback.SessionCompleted { // which EditSession refuses
+		return problem("path", err)
+	}
+	var fields readOnlyFields
+	fields.compare("session_id", e.SessionID, s.ID.String())
+	fields.compare("profile_id", e.ProfileID, s.ProfileID.String())
+	fields.compare("state", e.State, string(s.State))
+	fields.compare("generated_text", e.GeneratedText, s.GeneratedText)
+	fields.compareTime("created_at", e.CreatedAt, s.CreatedAt)
+	return fields.problem()
 }
 
 type summaryChoice struct {
@@ -144,7 +172,8 @@ func (s *server) registerSessions(api huma.API) {
 		Method: http.MethodPut, Path: "/feedback-sessions/{session_id}", OperationID: "save-session",
 		Tags: []string{sessionsTag}, Summary: "Save a session's text and date",
 		Description: "Saves the fields that are sent. With If-Match, an edit of a version that has changed since is " +
-			"refused (412). A completed session cannot be edited (409).",
+			"refused (412). A completed session cannot be edited (409). Read-only fields may be sent back as they " +
+			"were read.",
 		Errors: slices.Concat(jsonBody,
 			[]int{http.StatusNotFound, http.StatusConflict, http.StatusPreconditionFailed}),
 	}), func(ctx context.Context, in *struct {
@@ -152,6 +181,9 @@ func (s *server) registerSessions(api huma.API) {
 		IfMatch string `header:"If-Match" doc:"The ETag of the session as it was read."`
 		Body    sessionEdit
 	}) (*sessionOutput, error) {
+		if err := in.Body.checkReadOnly(ctx, s.svc, in.ID.UUID); err != nil {
+			return nil, err
+		}
 		session, err := s.svc.EditSession(ctx, teacher(ctx), in.ID.UUID, feedback.SessionEdit{
 			FeedbackText: in.Body.FeedbackText, Date: in.Body.FeedbackDate, IfVersion: versions(in.IfMatch),
 		})

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"mime"
 	"mime/multipart"
 	"net/http"
@@ -41,8 +42,9 @@ var uploadFields = []*huma.Param{
 		Description: "The position of the segment in the lesson. Defaults to the next number.",
 	},
 	{
-		Name: "duration_ms", Schema: integer(0, maxDurationMS),
-		Description: "The length that the recorder reports.",
+		Name: "duration_ms", Schema: &huma.Schema{Type: "number"},
+		Description: "The length that the recorder reports: a hint. It is rounded, and ignored unless it is a " +
+			"number from 0 to 86400000, a day.",
 	},
 	{
 		Name: "format", Schema: &huma.Schema{Type: "string", Enum: []any{"pcm"}},
@@ -260,7 +262,7 @@ func (r *bodyReader) Read(p []byte) (int, error) {
 type uploadValues struct {
 	in                   string // where the last value came from: "query" or "body"
 	sequence             *int
-	durationMS           *int
+	duration             time.Duration // 0 if unknown
 	pcm                  bool
 	sampleRate, channels *int
 }
@@ -271,7 +273,10 @@ func (v *uploadValues) set(name, value string) error {
 	case "sequence":
 		target = &v.sequence
 	case "duration_ms":
-		target = &v.durationMS
+		if ms, err := strconv.ParseFloat(value, 64); err == nil && ms >= 0 && ms <= maxDurationMS {
+			v.duration = time.Duration(math.Round(ms)) * time.Millisecond
+		}
+		return nil // it is a hint
 	case "sample_rate":
 		target = &v.sampleRate
 	case "channels":
@@ -312,13 +317,7 @@ func (v *uploadValues) contentType(kind string, params map[string]string) error 
 }
 
 func (v *uploadValues) input() (feedback.SegmentInput, error) {
-	in := feedback.SegmentInput{Sequence: v.sequence}
-	if v.durationMS != nil {
-		if *v.durationMS < 0 || *v.durationMS > maxDurationMS {
-			return in, fieldProblem(v.in+".duration_ms", "must be 0 to 86400000, a day")
-		}
-		in.Duration = time.Duration(*v.durationMS) * time.Millisecond
-	}
+	in := feedback.SegmentInput{Sequence: v.sequence, Duration: v.duration}
 	if !v.pcm {
 		return in, nil
 	}

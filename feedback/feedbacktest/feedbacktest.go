@@ -42,6 +42,8 @@ func Store(t *testing.T, open func(t *testing.T) Harness) {
 		"records round trip":                                       recordsRoundTrip,
 		"records are paged newest first":                           recordsPages,
 		"records need a profile and a session of it":               recordsReferences,
+		"a repeated request is answered as the first one":          idempotencyKeys,
+		"concurrent requests with one key insert one record":       oneKeyConcurrently,
 		"concurrent calls open one session":                        sessionsConcurrent,
 		"sessions are edited by version":                           sessionsEdits,
 		"completed sessions cannot be changed":                     sessionsCompleted,
@@ -110,8 +112,14 @@ func (f *fixture) record(p feedback.Profile, date string, created time.Time) fee
 	f.t.Helper()
 	r := feedback.Record{ID: newID(), TeacherID: f.teacher, ProfileID: p.ID, Date: date, Content: "well done",
 		CreatedAt: created}
-	require.NoError(f.t, f.Store.InsertRecord(f.t.Context(), r))
+	require.NoError(f.t, f.insert(r))
 	return r
+}
+
+// insert inserts a record without an idempotency key.
+func (f *fixture) insert(r feedback.Record) error {
+	_, _, err := f.Store.InsertRecord(f.t.Context(), r, nil)
+	return err
 }
 
 func (f *fixture) newSession(p feedback.Profile) feedback.Session {

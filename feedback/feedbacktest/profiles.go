@@ -140,10 +140,9 @@ func profileDeletionRaces(t *testing.T, f *fixture) {
 			case 0:
 				return f.Store.DeleteProfile(t.Context(), f.teacher, p.ID)
 			case 1:
-				return f.Store.InsertRecord(t.Context(),
-					feedback.Record{ID: newID(), TeacherID: f.teacher, ProfileID: p.ID,
-						Date: "2026-05-31", Content: "x", SessionID: uuid.NullUUID{UUID: s.ID, Valid: true},
-						CreatedAt: f.tick()})
+				return f.insert(feedback.Record{ID: newID(), TeacherID: f.teacher, ProfileID: p.ID,
+					Date: "2026-05-31", Content: "x", SessionID: uuid.NullUUID{UUID: s.ID, Valid: true},
+					CreatedAt: f.tick()})
 			case 2:
 				_, _, err := f.Store.OpenSession(t.Context(), f.newSession(p))
 				return err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -21,7 +22,7 @@ func recordsRoundTrip(t *testing.T, f *fixture) {
 	r := feedback.Record{ID: newID(), TeacherID: f.teacher, ProfileID: p.ID, Date: "2026-05-31",
 		Content: strings.Repeat("画", 20_000-1) + "\n", SessionID: uuid.NullUUID{UUID: s.ID, Valid: true},
 		CreatedAt: f.tick()}
-	require.NoError(t, f.Store.InsertRecord(t.Context(), r))
+	require.NoError(t, f.insert(r))
 	got, err := f.Store.Records(t.Context(), f.teacher, feedback.RecordFilter{}, nil, 10)
 	require.NoError(t, err)
 	require.Equal(t, []feedback.Record{r}, got)
@@ -67,25 +68,34 @@ func recordsReferences(t *testing.T, f *fixture) {
 	s := f.session(ming)
 	r := feedback.Record{ID: newID(), TeacherID: f.teacher, ProfileID: newID(), Date: "2026-05-31", Content: "x",
 		CreatedAt: f.tick()}
-	require.Equal(t, "profile_id", field(t, f.Store.InsertRecord(t.Context(), r)))
+	require.Equal(t, "profile_id", field(t, f.insert(r)))
 	r.ProfileID, r.SessionID = li.ID, uuid.NullUUID{UUID: s.ID, Valid: true}
-	require.Equal(t, "feedback_session_id", field(t, f.Store.InsertRecord(t.Context(), r)),
+	require.Equal(t, "feedback_session_id", field(t, f.insert(r)),
 		"another profile's session")
 	r.SessionID.UUID = newID()
-	require.Equal(t, "feedback_session_id", field(t, f.Store.InsertRecord(t.Context(), r)))
+	require.Equal(t, "feedback_session_id", field(t, f.insert(r)))
 	got, err := f.Store.ActiveSession(t.Context(), f.teacher, ming.ID)
 	require.NoError(t, err, "a refused record does not complete the session")
 	require.Equal(t, s.ID, got.ID)
 
 	r.ProfileID, r.SessionID.UUID = ming.ID, s.ID
-	require.NoError(t, f.Store.InsertRecord(t.Context(), r))
+	require.NoError(t, f.insert(r))
 	_, err = f.Store.ActiveSession(t.Context(), f.teacher, ming.ID)
 	require.ErrorIs(t, err, feedback.ErrNoActiveSession)
 	done, err := f.Store.Session(t.Context(), f.teacher, s.ID)
 	require.NoError(t, err)
 	require.Equal(t, feedback.SessionCompleted, done.State)
+	first := r.ID
 	r.ID = newID()
-	require.NoError(t, f.Store.InsertRecord(t.Context(), r), "a second record of the same session")
+	same, created, err := f.Store.InsertRecord(t.Context(), r, nil)
+	require.NoError(t, err)
+	require.False(t, created, "the session has a record of this date and content")
+	require.Equal(t, first, same.ID)
+	r.Content = "y"
+	other, created, err := f.Store.InsertRecord(t.Context(), r, nil)
+	require.NoError(t, err, "a second record of the same session")
+	require.True(t, created)
+	require.Equal(t, r, other)
 	f.session(ming) // there may be a new one now
 }
 
@@ -150,7 +160,7 @@ func otherTeacher(t *testing.T, f *fixture) {
 	require.Equal(t, "profile_id", field(t, err))
 	require.Equal(t, "profile_id",
 		field(t,
-			f.Store.InsertRecord(ctx, feedback.Record{ID: newID(), TeacherID: other, ProfileID: p.ID,
+			f.insert(feedback.Record{ID: newID(), TeacherID: other, ProfileID: p.ID,
 				Date: "2026-05-31", Content: "x", CreatedAt: at})))
 
 	whole, err := f.Store.Session(ctx, f.teacher, s.ID)
@@ -165,7 +175,7 @@ func manyWriters(t *testing.T, f *fixture) {
 	p := f.profile("Ming")
 	const n = 50
 	for i, err := range concurrently(n, func(i int) error {
-		return f.Store.InsertRecord(t.Context(), feedback.Record{ID: newID(), TeacherID: f.teacher, ProfileID: p.ID,
+		return f.insert(feedback.Record{ID: newID(), TeacherID: f.teacher, ProfileID: p.ID,
 			Date: "2026-05-31", Content: fmt.Sprint(i), CreatedAt: f.tick()})
 	}) {
 		require.NoError(t, err, "writer %d", i)
@@ -185,4 +195,74 @@ func canceledContext(t *testing.T, f *fixture) {
 	require.Error(t, f.Store.DeleteProfile(ctx, f.teacher, p.ID))
 	_, err = f.Store.Profile(t.Context(), f.teacher, p.ID)
 	require.NoError(t, err)
+}
+
+// idempotencyKeys: a repeated request is answered as the first one was.
+func idempotencyKeys(t *testing.T, f *fixture) {
+	p := f.profile("Ming")
+	now := f.tick()
+	key := feedback.IdempotencyKey{Key: "k", Fingerprint: "x", UsedAt: now, ExpiredAt: now.Add(-time.Hour)}
+	record := func(content string) feedback.Record {
+		return feedback.Record{ID: newID(), TeacherID: f.teacher, ProfileID: p.ID, Date: "2026-05-31",
+			Content: content, CreatedAt: now}
+	}
+	insert := func(r feedback.Record, k feedback.IdempotencyKey) (feedback.Record, bool) {
+		got, created, err := f.Store.InsertRecord(t.Context(), r, &k)
+		require.NoError(t, err)
+		return got, created
+	}
+	first := record("x")
+	_, created := insert(first, key)
+	require.True(t, created)
+	repeated, created := insert(record("x"), key)
+	require.Equal(t, first, repeated)
+	require.True(t, created, "the answer is the first one's")
+
+	other := key
+	other.Fingerprint = "y"
+	_, _, err := f.Store.InsertRecord(t.Context(), record("y"), &other)
+	require.ErrorIs(t, err, feedback.ErrKeyReused)
+
+	require.NoError(t, f.Store.DeleteRecord(t.Context(), f.teacher, first.ID))
+	_, created = insert(record("y"), other)
+	require.True(t, created, "the key of a deleted record is free")
+
+	later := key
+	later.UsedAt, later.ExpiredAt = now.Add(2*time.Hour), now.Add(time.Hour)
+	expired, created := insert(record("x"), later)
+	require.True(t, created, "the key has expired")
+	require.NoError(t, f.Store.DeleteIdempotencyKeys(t.Context(), later.UsedAt))
+	repeated, _ = insert(record("x"), later)
+	require.Equal(t, expired, repeated, "used at that time, not before")
+	require.NoError(t, f.Store.DeleteIdempotencyKeys(t.Context(), later.UsedAt.Add(time.Microsecond)))
+	repeated, _ = insert(record("x"), later)
+	require.NotEqual(t, expired.ID, repeated.ID)
+
+	stranger := record("x")
+	stranger.TeacherID = newID()
+	_, _, err = f.Store.InsertRecord(t.Context(), stranger, &later)
+	require.Equal(t, "profile_id", field(t, err), "keys are the teacher's own")
+}
+
+// oneKeyConcurrently: of several requests with one key, one inserts a record.
+func oneKeyConcurrently(t *testing.T, f *fixture) {
+	p := f.profile("Ming")
+	s := f.session(p)
+	now := f.tick()
+	for name, session := range map[string]uuid.NullUUID{"free": {}, "of a session": {UUID: s.ID, Valid: true}} {
+		ids := make(chan uuid.UUID, 8)
+		key := feedback.IdempotencyKey{Key: name, Fingerprint: "x", UsedAt: now, ExpiredAt: now.Add(-time.Hour)}
+		for _, err := range concurrently(cap(ids), func(int) error {
+			got, _, err := f.Store.InsertRecord(t.Context(), feedback.Record{ID: newID(), TeacherID: f.teacher,
+				ProfileID: p.ID, Date: "2026-05-31", Content: name, SessionID: session, CreatedAt: now}, &key)
+			ids <- got.ID
+			return err
+		}) {
+			require.NoError(t, err)
+		}
+		first := <-ids
+		for range cap(ids) - 1 {
+			require.Equal(t, first, <-ids, name)
+		}
+	}
 }

@@ -88,7 +88,7 @@ func sessionsCompleted(t *testing.T, f *fixture) {
 	s := f.session(p)
 	l := f.lesson(s)
 	require.NoError(t,
-		f.Store.InsertRecord(t.Context(), feedback.Record{ID: newID(), TeacherID: f.teacher, ProfileID: p.ID,
+		f.insert(feedback.Record{ID: newID(), TeacherID: f.teacher, ProfileID: p.ID,
 			Date:    "2026-05-31",
 			Content: "x", SessionID: uuid.NullUUID{UUID: s.ID, Valid: true}, CreatedAt: f.tick()}))
 	text := "late"

@@ -3,6 +3,8 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"errors"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -10,31 +12,126 @@ import (
 	"lessonkit.example/internal/sqldb"
 )
 
-func scanRecord(r row) (feedback.Record, error) {
+const recordColumns = `record_id, profile_id, teacher_id, feedback_date, content, session_id, created_at`
+
+func scanRecord(r row) (feedback.Record, error) { return scanRecordAfter(r) }
+
+// scanRecordAfter scans other columns and then recordColumns.
+func scanRecordAfter(r row, others ...any) (feedback.Record, error) {
 	var f feedback.Record
 	var created sqldb.Time
-	err := r.Scan(&f.ID, &f.ProfileID, &f.TeacherID, &f.Date, &f.Content, &f.SessionID, &created)
+	err := r.Scan(append(others, &f.ID, &f.ProfileID, &f.TeacherID, &f.Date, &f.Content, &f.SessionID, &created)...)
 	f.CreatedAt = created.Time
 	return f, err
 }
 
 // InsertRecord implements [feedback.Store]. The insert checks the conditions itself, so that the
 // common case is one statement.
-func (s *Store) InsertRecord(ctx context.Context, r feedback.Record) error {
-	if !r.SessionID.Valid {
-		return s.single(ctx, "insert record", func(ctx context.Context, db execer) error {
+func (s *Store) InsertRecord(
+	ctx context.Context, r feedback.Record, key *feedback.IdempotencyKey,
+) (stored feedback.Record, created bool, err error) {
+	if !r.SessionID.Valid && key == nil {
+		err := s.single(ctx, "insert record", func(ctx context.Context, db execer) error {
 			return insertRecord(ctx, db, r)
 		})
+		return r, err == nil, err
 	}
-	return s.update(ctx, "insert record", func(ctx context.Context, tx *sql.Tx) error {
-		noSession := feedback.Invalid("feedback_session_id", "must be a session of this profile")
-		if err := execOne(ctx, tx, noSession, `
-			update feedback_sessions set state = 'completed', updated_at = $4, revision = revision + 1
-			where session_id = $1 and profile_id = $2 and teacher_id = $3`,
-			r.SessionID, r.ProfileID, r.TeacherID, sqldb.Time{Time: r.CreatedAt}); err != nil {
+	for range 3 { // a concurrent call may use the key first
+		err = s.update(ctx, "insert record", func(ctx context.Context, tx *sql.Tx) (err error) {
+			stored, created, err = insertOnce(ctx, tx, r, key)
 			return err
+		})
+		if !errors.Is(err, errKeyTaken) {
+			break
 		}
-		return insertRecord(ctx, tx, r)
+	}
+	return stored, created && err == nil, err
+}
+
+var errKeyTaken = errors.New("the idempotency key was used concurrently")
+
+func insertOnce(
+	ctx context.Context, tx *sql.Tx, r feedback.Record, key *feedback.IdempotencyKey,
+) (stored feedback.Record, created bool, err error) {
+	if key != nil {
+		answers, err := all(ctx, tx, scanAnswer, `
+			select k.fingerprint, k.created, r.record_id, r.profile_id, r.teacher_id, r.feedback_date, r.content,
+				r.session_id, r.created_at
+			from feedback_idempotency_keys k join feedback_records r on r.record_id = k.record_id
+			where k.teacher_id = $1 and k.key = $2 and k.used_at > $3`,
+			r.TeacherID, key.Key, sqldb.Time{Time: key.ExpiredAt})
+		if err != nil {
+			return stored, false, err
+		}
+		if len(answers) > 0 {
+			first := answers[0]
+			if first.fingerprint != key.Fingerprint {
+				err = &feedback.Error{Kind: feedback.ErrKeyReused,
+					Message: "the idempotency key was used for another request; use a new key for each request"}
+			}
+			return first.record, first.created, err
+		}
+	}
+	stored, created = r, true
+	if r.SessionID.Valid {
+		same, err := completeSession(ctx, tx, r)
+		if err != nil {
+			return stored, false, err
+		}
+		if len(same) > 0 {
+			stored, created = same[0], false
+		}
+	}
+	if created {
+		err = insertRecord(ctx, tx, r)
+	}
+	if err == nil && key != nil {
+		err = execOne(ctx, tx, errKeyTaken, `
+			insert into feedback_idempotency_keys (teacher_id, key, fingerprint, record_id, created, used_at)
+			values ($1, $2, $3, $4, $5, $6)
+			on conflict (teacher_id, key) do update set fingerprint = excluded.fingerprint,
+				record_id = excluded.record_id, created = excluded.created, used_at = excluded.used_at
+			where feedback_idempotency_keys.used_at <= $7`,
+			r.TeacherID, key.Key, key.Fingerprint, stored.ID, created, sqldb.Time{Time: key.UsedAt},
+			sqldb.Time{Time: key.ExpiredAt})
+	}
+	return stored, created, err
+}
+
+// answer is what the first use of an idempotency key returned.
+type answer struct {
+	fingerprint string
+	created     bool
+	record      feedback.Record
+}
+
+func scanAnswer(r row) (a answer, err error) {
+	a.record, err = scanRecordAfter(r, &a.fingerprint, &a.created)
+	return a, err
+}
+
+// completeSession completes the session of r, which locks it until the transaction ends, and
+// returns the session's record of the same date and content, if there is one.
+func completeSession(ctx context.Context, tx *sql.Tx, r feedback.Record) ([]feedback.Record, error) {
+	noSession := feedback.Invalid("feedback_session_id", "must be a session of this profile")
+	if err := execOne(ctx, tx, noSession, `
+		update feedback_sessions set state = 'completed', updated_at = $4, revision = revision + 1
+		where session_id = $1 and profile_id = $2 and teacher_id = $3`,
+		r.SessionID, r.ProfileID, r.TeacherID, sqldb.Time{Time: r.CreatedAt}); err != nil {
+		return nil, err
+	}
+	return all(ctx, tx, scanRecord, `
+		select `+recordColumns+` from feedback_records
+		where session_id = $1 and feedback_date = $2 and content = $3 order by record_id limit 1`,
+		r.SessionID, r.Date, r.Content)
+}
+
+// DeleteIdempotencyKeys implements [feedback.Store].
+func (s *Store) DeleteIdempotencyKeys(ctx context.Context, before time.Time) error {
+	return s.single(ctx, "delete idempotency keys", func(ctx context.Context, db execer) error {
+		_, err := db.ExecContext(ctx, `delete from feedback_idempotency_keys where used_at < $1`,
+			sqldb.Time{Time: before})
+		return err
 	})
 }
 
@@ -57,8 +154,7 @@ func (s *Store) Records(
 	ctx context.Context, teacher uuid.UUID, f feedback.RecordFilter, after *feedback.RecordKey, limit int,
 ) ([]feedback.Record, error) {
 	var a args
-	query := `select record_id, profile_id, teacher_id, feedback_date, content, session_id, created_at
-		from feedback_records where teacher_id = ` + a.add(teacher)
+	query := `select ` + recordColumns + ` from feedback_records where teacher_id = ` + a.add(teacher)
 	if f.ProfileID.Valid {
 		query += ` and profile_id = ` + a.add(f.ProfileID)
 	}
