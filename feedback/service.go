@@ -96,7 +96,8 @@ func (s *Service) MaxAudioBytes() int64 { return s.cfg.MaxAudioBytes }
 func (s *Service) now() time.Time { return s.cfg.Now().UTC().Truncate(time.Microsecond) }
 
 // Run deletes audio without a segment and expired idempotency keys, and queues stuck segments
-// again, once now and then every hour, until ctx ends; it then returns nil. One process of several is enough; more do no harm.
+// again, once now and then every hour, until ctx ends; it then returns nil. One process of several
+// is enough; more do no harm.
 func (s *Service) Run(ctx context.Context) error {
 	tick := time.NewTicker(sweepInterval)
 	defer tick.Stop()
