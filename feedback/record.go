@@ -122,7 +122,9 @@ func recordKey(s string) (*RecordKey, error) {
 	}
 	at, err := time.Parse(time.RFC3339Nano, c.Key[1])
 	at = at.UTC()
-	if err != nil || at.Year() < 1 || at.Year() > 9999 { // outside the range of databases
+	var v validator
+	v.date("cursor", c.Key[0])
+	if err != nil || v.err() != nil || at.Year() < 1 || at.Year() > 9999 { // outside the range of databases
 		return nil, Invalid("cursor", "is not a next_cursor of this list")
 	}
 	return &RecordKey{Date: c.Key[0], CreatedAt: at, ID: c.ID}, nil

@@ -31,10 +31,7 @@ func TestMigrateRound(t *testing.T) {
 			db, err := sqldb.Open(t.Context(), url)
 			require.NoError(t, err)
 			defer db.Close()
-			first, err := os.ReadFile(filepath.Join("migrations", string(engine), "00001_init.sql"))
-			require.NoError(t, err)
-			require.NoError(t, migrate.Up(t.Context(), db.W, engine, "feedback_migrations",
-				fstest.MapFS{"00001_init.sql": {Data: first}}))
+			migrateFirst(t, db, 1)
 			ids := fillFirstSchema(t, db.W)
 
 			outbox := func(context.Context, *sql.Tx, feedback.Task) error { return nil }
@@ -69,6 +66,21 @@ func TestMigrateRound(t *testing.T) {
 			require.Equal(t, feedback.SegmentTranscribed, g.State)
 		})
 	}
+}
+
+// migrateFirst applies the first n migrations.
+func migrateFirst(t *testing.T, db *sqldb.DB, n int) {
+	t.Helper()
+	dir := filepath.Join("migrations", string(db.Engine))
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	files := fstest.MapFS{}
+	for _, entry := range entries[:n] {
+		data, err := os.ReadFile(filepath.Join(dir, entry.Name()))
+		require.NoError(t, err)
+		files[entry.Name()] = &fstest.MapFile{Data: data}
+	}
+	require.NoError(t, migrate.Up(t.Context(), db.W, db.Engine, "feedback_migrations", files))
 }
 
 // fillFirstSchema inserts a segment for each form that the column token could have, and returns

@@ -21,7 +21,7 @@ func scanProfile(r row) (feedback.Profile, error) {
 	var p feedback.Profile
 	var created, updated sqldb.Time
 	err := r.Scan(&p.ID, &p.TeacherID, &p.Name, &p.Grade, &p.Subject, &p.AcademicYear, &p.Term,
-		&p.GuardianTitle, &p.StartTime, &p.EndTime, &created, &updated)
+		&p.GuardianTitle, (*sqldb.TimeOfDay)(&p.StartTime), (*sqldb.TimeOfDay)(&p.EndTime), &created, &updated)
 	p.CreatedAt, p.UpdatedAt = created.Time, updated.Time
 	return p, err
 }
@@ -61,8 +61,8 @@ func (s *Store) InsertProfile(ctx context.Context, p feedback.Profile) error {
 		_, err := db.ExecContext(ctx, `
 			insert into feedback_profiles (`+profileColumns+`, name_folded)
 			values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
-			p.ID, p.TeacherID, p.Name, p.Grade, p.Subject, p.AcademicYear, p.Term, p.GuardianTitle, p.StartTime,
-			p.EndTime, sqldb.Time{Time: p.CreatedAt}, sqldb.Time{Time: p.UpdatedAt}, fold(p.Name))
+			p.ID, p.TeacherID, p.Name, p.Grade, p.Subject, p.AcademicYear, p.Term, p.GuardianTitle,
+			sqldb.TimeOfDay(p.StartTime), sqldb.TimeOfDay(p.EndTime), sqldb.Time{Time: p.CreatedAt}, sqldb.Time{Time: p.UpdatedAt}, fold(p.Name))
 		return err
 	})
 }
@@ -76,7 +76,7 @@ func (s *Store) ReplaceProfile(ctx context.Context, p feedback.Profile) (out fee
 			where profile_id = $1 and teacher_id = $2
 			returning `+profileColumns,
 			p.ID, p.TeacherID, p.Name, fold(p.Name), p.Grade, p.Subject, p.AcademicYear,
-			p.Term, p.GuardianTitle, p.StartTime, p.EndTime, sqldb.Time{Time: p.UpdatedAt})
+			p.Term, p.GuardianTitle, sqldb.TimeOfDay(p.StartTime), sqldb.TimeOfDay(p.EndTime), sqldb.Time{Time: p.UpdatedAt})
 		return err
 	})
 	return out, err

@@ -20,7 +20,8 @@ func scanRecord(r row) (feedback.Record, error) { return scanRecordAfter(r) }
 func scanRecordAfter(r row, others ...any) (feedback.Record, error) {
 	var f feedback.Record
 	var created sqldb.Time
-	err := r.Scan(append(others, &f.ID, &f.ProfileID, &f.TeacherID, &f.Date, &f.Content, &f.SessionID, &created)...)
+	err := r.Scan(append(others,
+		&f.ID, &f.ProfileID, &f.TeacherID, (*sqldb.Date)(&f.Date), &f.Content, &f.SessionID, &created)...)
 	f.CreatedAt = created.Time
 	return f, err
 }

@@ -31,7 +31,8 @@ type running struct{}
 func Running(ctx context.Context) bool { return ctx.Value(running{}) != nil }
 
 // Up applies the migrations that table does not list yet, oldest first. The files have names like
-// 00001_name.sql and goose's annotations; each runs in its own transaction.
+// 00001_name.sql and goose's annotations; each runs in its own transaction, unless it is annotated
+// otherwise.
 func Up(ctx context.Context, db *sql.DB, e Engine, table string, migrations fs.FS) error {
 	ctx = context.WithValue(ctx, running{}, true)
 	var err error

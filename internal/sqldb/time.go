@@ -39,3 +39,46 @@ func (t *Time) Scan(src any) error {
 	}
 	return nil
 }
+
+// Date is a date in the form YYYY-MM-DD, which SQLite stores as text and PostgreSQL as a date.
+type Date string
+
+// Scan implements sql.Scanner.
+func (d *Date) Scan(src any) error {
+	switch v := src.(type) {
+	case time.Time:
+		*d = Date(v.Format(time.DateOnly))
+	case string:
+		*d = Date(v)
+	default:
+		return fmt.Errorf("date in the database: unexpected %T", src)
+	}
+	return nil
+}
+
+// TimeOfDay is a time of day in the form HH:MM, which SQLite stores as text and PostgreSQL as a
+// time, or "" for NULL.
+type TimeOfDay string
+
+const timeOfDayLength = len("15:04")
+
+// Value implements [driver.Valuer].
+func (t TimeOfDay) Value() (driver.Value, error) {
+	if t == "" {
+		return nil, nil
+	}
+	return string(t), nil
+}
+
+// Scan implements sql.Scanner.
+func (t *TimeOfDay) Scan(src any) error {
+	switch v := src.(type) {
+	case nil:
+		*t = ""
+	case string:
+		*t = TimeOfDay(v[:min(len(v), timeOfDayLength)]) // without the seconds of PostgreSQL
+	default:
+		return fmt.Errorf("time of day in the database: unexpected %T", src)
+	}
+	return nil
+}

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"log/slog"
 
 	authstore "lessonkit.example/auth/sqlstore"
@@ -76,7 +77,34 @@ func (db *database) migrate(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	return db.referTeachers(ctx)
+}
+
+// referTeachers adds the foreign keys between the tables of packages that do not know each other: a
+// teacher with profiles cannot be deleted. SQLite cannot add foreign keys to a table.
+func (db *database) referTeachers(ctx context.Context) error {
+	if db.Engine == migrate.SQLite {
+		return nil
+	}
+	return db.Update(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		for _, table := range []string{"feedback_profiles", "feedback_defaults"} {
+			var exists bool
+			if err := tx.QueryRowContext(ctx, `
+				select exists (select from pg_constraint where conname = $1 and conrelid = to_regclass($2))`,
+				table+"_teacher", table).Scan(&exists); err != nil {
+				return err
+			}
+			if exists {
+				continue
+			}
+			if _, err := tx.ExecContext(ctx, `alter table `+table+`
+				drop constraint if exists `+table+`_teacher, -- added by another process since
+				add constraint `+table+`_teacher foreign key (teacher_id) references auth_teachers (id)`); err != nil {
+				return fmt.Errorf("reference teachers from %s: %w", table, err)
+			}
+		}
+		return nil
+	})
 }
 
 // migrated reports whether all tables are up to date.

@@ -87,7 +87,8 @@ func longList(ctx context.Context, ours *process, teacher, n int) (request, erro
 	if err := analyze(ctx, db); err != nil {
 		return nil, err
 	}
-	var middle, day string
+	var middle string
+	var day sqldb.Date
 	var created sqldb.Time
 	if err := db.R.QueryRowContext(ctx, `
 		select record_id, feedback_date, created_at from feedback_records where profile_id = $1
@@ -95,7 +96,7 @@ func longList(ctx context.Context, ours *process, teacher, n int) (request, erro
 		Scan(&middle, &day, &created); err != nil {
 		return nil, err
 	}
-	paths := []string{filterPath(profile), filterPath(profile) + "&cursor=" + cursorAt(day, created.Time, middle)}
+	paths := []string{filterPath(profile), filterPath(profile) + "&cursor=" + cursorAt(string(day), created.Time, middle)}
 	return func(r *rand.Rand, _ int) net.Buffers {
 		return message("GET", paths[r.IntN(2)], w.Tokens[teacher], "")
 	}, nil
