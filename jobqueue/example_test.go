@@ -131,6 +131,24 @@ func ExampleWorkerConfig() {
 	// Output: start bill
 }
 
+// A worker claims only kinds that it has a handler for, unless it has one for all others.
+func ExampleWorkerConfig_catchAll() {
+	store, remove := open()
+	defer remove()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+
+	worker := jobqueue.NewWorker(store, jobqueue.WorkerConfig{
+		CatchAll: func(ctx context.Context, job *jobqueue.Job) error {
+			defer cancel()
+			fmt.Println(job.Kind, string(job.Args))
+			return jobqueue.Permanent(errors.New("unknown kind"))
+		},
+	})
+	_, _ = jobqueue.NewClient(store).Enqueue(ctx, jobqueue.Params{Kind: "resise", Args: Resize{"cat.png", 640}})
+	_ = worker.Run(ctx)
+	// Output: resise {"Picture":"cat.png","Width":640}
+}
+
 // A unique key prevents a second job while the first one waits.
 func ExampleClient_Enqueue_unique() {
 	store, remove := open()

@@ -75,7 +75,7 @@ func (w *Worker) next() (exchange, bool) {
 				return exchange{}, true
 			}
 		default:
-			x := exchange{lease: l, ExchangeRequest: driver.ExchangeRequest{Worker: l.worker}}
+			x := exchange{lease: l, ExchangeRequest: driver.ExchangeRequest{Worker: l.worker, Kinds: w.kinds}}
 			w.addClaims(&x)
 			if len(x.Claims) == 0 && len(w.finished) == 0 {
 				break
@@ -367,7 +367,7 @@ func (w *Worker) work(q *queue) {
 	defer func() {
 		if running != nil { // its handler has called runtime.Goexit, as FailNow of a test does
 			running.cancel(nil)
-			result, event := w.handlers[running.job.Kind].retry(running.job, errGoexit)
+			result, event := w.handler(running.job).retry(running.job, errGoexit)
 			event.Took = time.Since(start)
 			w.finish(running, result, event)
 			go w.work(q) // in place of this goroutine
@@ -396,7 +396,7 @@ func (w *Worker) work(q *queue) {
 		} else if w.expired {
 			cancel(ErrStopped)
 		}
-		if h := w.handlers[a.job.Kind]; h != nil && h.timeout > 0 {
+		if h := w.handler(a.job); h.timeout > 0 {
 			a.stuckAt = start.Add(h.timeout + w.cfg.StuckThreshold)
 		}
 		w.mu.Unlock()

@@ -58,6 +58,10 @@ func defaultBackoff(attempt int) time.Duration {
 // Handle makes h the handler of all jobs of one kind; their arguments are decoded from JSON into a
 // T. A job whose arguments cannot be decoded fails permanently.
 //
+// A worker claims only jobs of kinds that it has a handler for. Others wait for a worker that has
+// one, and no attempt of theirs is lost: while a new version of a program replaces the old one,
+// workers of the old one leave the jobs of new kinds alone. WorkerConfig.CatchAll claims them all.
+//
 // Handle panics when the kind already has a handler or the worker is running.
 func Handle[T any](w *Worker, kind string, h func(ctx context.Context, job *Job, args T) error, opts ...HandleOption) {
 	w.handle(kind, func(ctx context.Context, job *Job) error {
@@ -86,14 +90,26 @@ func (w *Worker) handle(kind string, run HandlerFunc, opts []HandleOption) {
 	if err := checkName("kind", kind); err != nil {
 		panic(err.Error())
 	}
-	for _, wrap := range slices.Backward(w.cfg.Middleware) {
-		run = wrap(run)
-	}
-	h := &handler{run: run, timeout: w.cfg.Timeout, backoff: w.cfg.Backoff}
+	h := w.newHandler(run)
 	for _, o := range opts {
 		o(h)
 	}
 	w.handlers[kind] = h
+}
+
+func (w *Worker) newHandler(run HandlerFunc) *handler {
+	for _, wrap := range slices.Backward(w.cfg.Middleware) {
+		run = wrap(run)
+	}
+	return &handler{run: run, timeout: w.cfg.Timeout, backoff: w.cfg.Backoff}
+}
+
+// handler returns the handler of a job, which this worker has because it claims no other kinds.
+func (w *Worker) handler(job *Job) *handler {
+	if h := w.handlers[job.Kind]; h != nil {
+		return h
+	}
+	return w.catchAll
 }
 
 // attempt is one lease of one job: claimed, perhaps running, perhaps finished and not yet recorded.
@@ -123,11 +139,7 @@ func (w *Worker) perform(ctx context.Context, job *Job) (driver.Result, Event) {
 	case cause != nil:
 		return snoozed(0, cause)
 	}
-	h := w.handlers[job.Kind]
-	if h == nil {
-		err := fmt.Errorf("no handler for kind %q", job.Kind)
-		return w.failed(ctx, nil, &handler{backoff: w.cfg.Backoff}, job, err)
-	}
+	h := w.handler(job)
 	if job.MaxAttempts >= 0 && job.Attempt > job.MaxAttempts {
 		// Its last worker died, and only the Dead callback is left to run.
 		return w.dead(ctx, h, job, w.lastError(ctx, job), driver.Result{})

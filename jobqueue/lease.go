@@ -180,7 +180,7 @@ func (w *Worker) failStuck() {
 		if a.settled || a.stuckAt.IsZero() || now.Before(a.stuckAt) {
 			continue
 		}
-		result, event := w.handlers[a.job.Kind].retry(a.job, errStuck)
+		result, event := w.handler(a.job).retry(a.job, errStuck)
 		w.settleAttempt(a, result, event)
 	}
 }

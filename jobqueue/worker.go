@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -51,6 +53,9 @@ type WorkerConfig struct {
 	Backoff func(attempt int) time.Duration
 	// Middleware wraps every handler, the first outermost, for example to log, measure or trace.
 	Middleware []func(next HandlerFunc) HandlerFunc
+	// CatchAll handles the jobs of kinds that have no handler of their own. Without it they are left
+	// to other workers: see [Handle].
+	CatchAll HandlerFunc
 	// OnEvent is called for every event after it is durable, from several goroutines. It must
 	// return quickly.
 	OnEvent func(Event)
@@ -129,6 +134,8 @@ type Worker struct {
 	store    Store
 	cfg      WorkerConfig
 	handlers map[string]*handler
+	catchAll *handler // nil: none
+	kinds    []string // of handlers, sorted; nil with catchAll
 	started  atomic.Bool
 
 	mu         sync.Mutex
@@ -163,6 +170,9 @@ func NewWorker(store Store, cfg WorkerConfig) *Worker {
 		rearm: make(chan struct{}, 1), heartbeatNow: make(chan struct{}, 1),
 	}
 	w.cond = sync.NewCond(&w.mu)
+	if w.cfg.CatchAll != nil {
+		w.catchAll = w.newHandler(w.cfg.CatchAll)
+	}
 	for name, qc := range w.cfg.Queues {
 		q := newQueue(name, qc, w.cfg.Prefetch)
 		w.queues, w.byName[name] = append(w.queues, q), q
@@ -185,6 +195,10 @@ func (w *Worker) Run(ctx context.Context) error {
 		if q.maxWorkers < 1 {
 			return fmt.Errorf("jobqueue: queue %q has MaxWorkers %d", name, q.maxWorkers)
 		}
+	}
+	if w.catchAll == nil {
+		w.kinds = slices.AppendSeq([]string{}, maps.Keys(w.handlers))
+		slices.Sort(w.kinds)
 	}
 	if err := w.await(ctx, "check schema", w.store.Check); err != nil {
 		if ctx.Err() != nil {

@@ -62,6 +62,8 @@ type ExchangeRequest struct {
 	Worker  int64
 	Results []Result
 	Claims  []ClaimRequest
+	// Kinds are the kinds of jobs to claim; nil means all.
+	Kinds []string
 	// LookAhead requests ExchangeResponse.Next.
 	LookAhead bool
 }

@@ -75,6 +75,8 @@ returning j.id`
 //   - Priorities are visited one by one, or every claim would step over the jobs scheduled for
 //     tomorrow at priority 1.
 //   - $4 and $5 are the cursors, four for each queue.
+//   - "case" hides the selection of kinds from the planner, which would otherwise sort all jobs of
+//     a queue where it expects few of a kind.
 const claimSQL = `
 update jobqueue_job set worker = $1::bigint, fence = fence + 1, attempt = attempt + 1, claimed_at = now(),
   unique_key = case when until_started then null else unique_key end
@@ -89,6 +91,7 @@ where exists (select from jobqueue_worker where id = $1::bigint and expires_at >
             select ctid from jobqueue_job
             where queue = q.name and priority = p::smallint and worker is null and run_at <= now()
               and (run_at, id) > (($4::timestamptz[])[q.i * 4 - 4 + p], ($5::bigint[])[q.i * 4 - 4 + p])
+              and case when $6::text[] is null then true else kind = any ($6) end
             order by run_at, id limit q.n for update skip locked) s
         limit q.n) r))
 returning id, fence, attempt, max_attempts, priority, queue, kind, args, run_at, created_at, claimed_at, cancel`
@@ -242,7 +245,7 @@ func (s *Store) queueClaims(b *pgx.Batch, x driver.ExchangeRequest, res *driver.
 			times, ids = append(times, after.RunAt), append(ids, after.ID)
 		}
 	}
-	b.Queue(s.sql(claimSQL), x.Worker, names, limits, times, ids).Query(func(rows pgx.Rows) error {
+	b.Queue(s.sql(claimSQL), x.Worker, names, limits, times, ids, x.Kinds).Query(func(rows pgx.Rows) error {
 		defer rows.Close()
 		for rows.Next() {
 			j := &driver.Job{Worker: x.Worker, State: driver.StateRunning}

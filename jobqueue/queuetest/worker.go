@@ -21,6 +21,7 @@ var workerTests = map[string]func(*testing.T, Harness){
 	"PanicIsRecorded":                  panicIsRecorded,
 	"GoexitIsAFailure":                 goexitIsAFailure,
 	"UndecodableFailsAlone":            undecodableFailsAlone,
+	"OtherKindsAreLeftToOthers":        otherKindsAreLeftToOthers,
 	"TimeoutEndsTheContext":            timeoutEndsTheContext,
 	"CancelStopsARunningJob":           cancelStopsARunningJob,
 	"DeadRunsOnce":                     deadRunsOnce,
@@ -191,19 +192,52 @@ func undecodableFailsAlone(t *testing.T, h Harness) {
 	c := jobqueue.NewClient(h.Store)
 	bad, err := c.Enqueue(t.Context(), jobqueue.Params{Kind: "work", Args: []string{"not", "an", "object"}})
 	require.NoError(t, err)
-	unknown, err := c.Enqueue(t.Context(), jobqueue.Params{Kind: "nobody's", MaxAttempts: 1})
-	require.NoError(t, err)
 	good := fill(t, h.Store, 5)
 	r := start(t, h.Store, jobqueue.WorkerConfig{},
 		handle(func(context.Context, *jobqueue.Job, args) error { return nil }))
-	for range 7 {
+	for range 6 {
 		r.next(jobqueue.EventSucceeded, jobqueue.EventDead)
 	}
 	require.Contains(t, get(t, h.Store, bad.ID).Errors[0].Error, "decode arguments")
-	require.Contains(t, get(t, h.Store, unknown.ID).Errors[0].Error, `no handler for kind "nobody's"`)
 	for _, id := range good {
 		require.Equal(t, jobqueue.StateSucceeded, get(t, h.Store, id).State)
 	}
+}
+
+// Jobs of a kind that a worker has no handler for keep nobody waiting, and wait for a worker that
+// has one.
+func otherKindsAreLeftToOthers(t *testing.T, h Harness) {
+	other := fill(t, h.Store, 2000, func(p *jobqueue.Params) { p.Kind = "new"; p.MaxAttempts = 1 })
+	fill(t, h.Store, 10)
+	r := start(t, h.Store, jobqueue.WorkerConfig{Prefetch: 100},
+		handle(func(context.Context, *jobqueue.Job, args) error { return nil }))
+	for range 10 {
+		r.next(jobqueue.EventSucceeded)
+	}
+	fill(t, h.Store, 1)
+	r.next(jobqueue.EventSucceeded)
+	r.wait()
+	j := get(t, h.Store, other[0])
+	require.Equal(t, jobqueue.StateWaiting, j.State)
+	require.Zero(t, j.Fence, "it was never claimed")
+
+	r = start(t, h.Store, jobqueue.WorkerConfig{}, func(*jobqueue.Worker) {})
+	r.wait()
+	require.Zero(t, get(t, h.Store, other[0]).Fence, "a worker without handlers claims nothing")
+
+	caught := make(chan string, 1)
+	r = start(t, h.Store, jobqueue.WorkerConfig{
+		Queues:   map[string]jobqueue.QueueConfig{"default": {MaxWorkers: 1}},
+		CatchAll: func(_ context.Context, job *jobqueue.Job) error { caught <- job.Kind; return nil },
+	}, func(*jobqueue.Worker) {})
+	require.Equal(t, "new", receive(t, caught))
+	require.Equal(t, other[0], r.next(jobqueue.EventSucceeded).Job.ID)
+	go func() {
+		for range caught {
+		}
+	}()
+	r.wait()
+	close(caught)
 }
 
 func timeoutEndsTheContext(t *testing.T, h Harness) {

@@ -56,12 +56,13 @@ where id = ? and fence = ? and worker = ?`
 const aliveSQL = `select id from jobqueue_worker where id = ? and expires_at > ?`
 
 const claimSQL = `
-update jobqueue_job set worker = ?, fence = fence + 1, attempt = attempt + 1, claimed_at = ?,
+update jobqueue_job set worker = ?1, fence = fence + 1, attempt = attempt + 1, claimed_at = ?2,
   unique_key = case when until_started = 1 then null else unique_key end
 where id in (
   select id from jobqueue_job
-  where queue = ? and priority = ? and worker is null and run_at <= ? and (run_at, id) > (?, ?)
-  order by run_at, id limit ?)
+  where queue = ?3 and priority = ?4 and worker is null and run_at <= ?2 and (run_at, id) > (?5, ?6)
+    and (?8 is null or +kind in (select value from json_each(?8)))
+  order by run_at, id limit ?7)
 returning id, fence, attempt, max_attempts, priority, queue, kind, args, run_at, created_at, claimed_at, cancel`
 
 const nextSQL = `
@@ -218,13 +219,21 @@ func claim(tx *sql.Tx, now int64, x driver.ExchangeRequest, res *driver.Exchange
 	if err != nil || len(alive) == 0 {
 		return err
 	}
+	var kinds sql.NullString
+	if x.Kinds != nil {
+		text, err := json.Marshal(x.Kinds)
+		if err != nil {
+			return err
+		}
+		kinds = sql.NullString{String: string(text), Valid: true}
+	}
 	for _, c := range x.Claims {
 		for p, after := range c.After {
 			if c.Limit <= 0 {
 				break
 			}
-			rows, err := tx.Query(claimSQL, x.Worker, now, c.Queue, p+1, now, after.RunAt.UnixMicro(), after.ID,
-				c.Limit)
+			rows, err := tx.Query(claimSQL, x.Worker, now, c.Queue, p+1, after.RunAt.UnixMicro(), after.ID, c.Limit,
+				kinds)
 			err = each(rows, err, func() error {
 				j := &driver.Job{Worker: x.Worker, State: driver.StateRunning}
 				var runAt, created, claimed int64
