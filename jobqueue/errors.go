@@ -11,7 +11,8 @@ import (
 
 // Errors of [Client] and of a store's CompleteTx, to be tested with errors.Is.
 var (
-	// ErrNotFound: no job has this id, neither unfinished nor in the history.
+	// ErrNotFound: no job has this id, neither unfinished nor in the history, or no schedule has
+	// this name.
 	ErrNotFound = driver.ErrNotFound
 	// ErrState: the job cannot be cancelled because it is finished, or cannot be retried because it
 	// is not failed, cancelled or scheduled.

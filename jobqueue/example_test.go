@@ -149,6 +149,66 @@ func ExampleWorkerConfig_catchAll() {
 	// Output: resise {"Picture":"cat.png","Width":640}
 }
 
+// The database keeps the state of schedules: however many workers run, each time is one job.
+func ExampleSchedule() {
+	store, remove := open()
+	defer remove()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		berlin = time.UTC // a system without time zones
+	}
+	nightly, err := jobqueue.Cron("30 3 * * *", berlin)
+	if err != nil {
+		log.Fatal(err)
+	}
+	worker := jobqueue.NewWorker(store, jobqueue.WorkerConfig{Schedules: []jobqueue.Schedule{
+		{Name: "clean", When: jobqueue.Every(50 * time.Millisecond), Params: jobqueue.Params{Kind: "clean"}},
+		{Name: "report", When: nightly, Params: jobqueue.Params{Kind: "report"}},
+	}})
+	jobqueue.Handle(worker, "clean", func(_ context.Context, job *jobqueue.Job, _ any) error {
+		fmt.Println("clean", job.RunAt.UnixMilli()%50)
+		cancel()
+		return nil
+	})
+	_ = worker.Run(ctx)
+	// Output: clean 0
+}
+
+// Schedules are inspected, paused and run by hand.
+func ExampleClient_Schedules() {
+	store, remove := open()
+	defer remove()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	yearly, _ := jobqueue.Cron("@yearly", nil)
+	worker := jobqueue.NewWorker(store, jobqueue.WorkerConfig{Schedules: []jobqueue.Schedule{
+		{Name: "taxes", When: yearly, Params: jobqueue.Params{Kind: "taxes"}},
+	}})
+	jobqueue.Handle(worker, "taxes", func(context.Context, *jobqueue.Job, any) error {
+		fmt.Println("taxes are paid")
+		cancel()
+		return nil
+	})
+	client := jobqueue.NewClient(store)
+	go func() {
+		var schedules []jobqueue.ScheduleInfo
+		for len(schedules) == 0 && ctx.Err() == nil { // until the worker has stored it
+			schedules, _ = client.Schedules(ctx)
+			time.Sleep(10 * time.Millisecond)
+		}
+		s := schedules[0]
+		fmt.Println(s.Name, s.Spec, s.NextAt.Format("2 January"))
+		_ = client.PauseSchedule(ctx, s.Name)
+		_ = client.ResumeSchedule(ctx, s.Name)
+		_ = client.RunSchedule(ctx, s.Name)
+	}()
+	_ = worker.Run(ctx)
+	// Output:
+	// taxes @yearly UTC 1 January
+	// taxes are paid
+}
+
 // A unique key prevents a second job while the first one waits.
 func ExampleClient_Enqueue_unique() {
 	store, remove := open()

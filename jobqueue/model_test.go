@@ -13,6 +13,8 @@ import (
 // model is a Store in memory for tests of the worker's decisions in virtual time. What the real
 // stores do is proved by queuetest.
 type model struct {
+	driver.Store // nil: the schedules are not modelled
+
 	mu      sync.Mutex
 	jobs    map[int64]*modelJob
 	done    map[int64]*modelJob

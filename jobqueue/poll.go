@@ -144,6 +144,10 @@ func (w *Worker) setListening(on bool) {
 func (w *Worker) signal(s driver.Signal) (started bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if s.Schedules {
+		notify(w.scheduleNow)
+		return false
+	}
 	if s.Cancel != 0 {
 		w.checkCancelled(s.Cancel)
 		return false

@@ -20,6 +20,8 @@ import (
 type WorkerConfig struct {
 	// Queues to process, by name. Defaults to DefaultQueue with a zero QueueConfig.
 	Queues map[string]QueueConfig
+	// Schedules enqueue jobs periodically, for any worker that has their queue.
+	Schedules []Schedule
 	// Name identifies this process to people. Defaults to host name and process id.
 	Name string
 	// Lease is how long the jobs of a process that died or lost the database remain its own. One
@@ -53,8 +55,8 @@ type WorkerConfig struct {
 	Backoff func(attempt int) time.Duration
 	// Middleware wraps every handler, the first outermost, for example to log, measure or trace.
 	Middleware []func(next HandlerFunc) HandlerFunc
-	// CatchAll handles the jobs of kinds that have no handler of their own. Without it they are left
-	// to other workers: see [Handle].
+	// CatchAll handles the jobs of kinds that have no handler of their own. Without it they are
+	// left to other workers: see [Handle].
 	CatchAll HandlerFunc
 	// OnEvent is called for every event after it is durable, from several goroutines. It must
 	// return quickly.
@@ -160,6 +162,7 @@ type Worker struct {
 
 	rearm        chan struct{} // wakes pollLoop
 	heartbeatNow chan struct{} // wakes heartbeatLoop: a job may have been cancelled
+	scheduleNow  chan struct{} // wakes scheduleLoop: a schedule was changed
 }
 
 // NewWorker returns a worker; it starts nothing.
@@ -168,6 +171,7 @@ func NewWorker(store Store, cfg WorkerConfig) *Worker {
 		store: store, cfg: cfg.withDefaults(), handlers: map[string]*handler{},
 		byName: map[string]*queue{}, maxResults: maxResults,
 		rearm: make(chan struct{}, 1), heartbeatNow: make(chan struct{}, 1),
+		scheduleNow: make(chan struct{}, 1),
 	}
 	w.cond = sync.NewCond(&w.mu)
 	if w.cfg.CatchAll != nil {
@@ -196,6 +200,9 @@ func (w *Worker) Run(ctx context.Context) error {
 			return fmt.Errorf("jobqueue: queue %q has MaxWorkers %d", name, q.maxWorkers)
 		}
 	}
+	if err := checkSchedules(w.cfg.Schedules); err != nil {
+		return err
+	}
 	if w.catchAll == nil {
 		w.kinds = slices.AppendSeq([]string{}, maps.Keys(w.handlers))
 		slices.Sort(w.kinds)
@@ -219,6 +226,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	loops.Go(func() { w.purgeLoop(base) })
 	loops.Go(func() { w.pollLoop(base) })
 	loops.Go(func() { w.listenLoop(base) })
+	loops.Go(func() { w.scheduleLoop(ctx) })
 	for range executors {
 		exchanging.Go(func() { w.executor(base) })
 	}

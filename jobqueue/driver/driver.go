@@ -71,6 +71,17 @@ type Store interface {
 	// Cancel ends a job that is not running, and has Heartbeat report a running one to its worker.
 	// It returns ErrNotFound or ErrState.
 	Cancel(ctx context.Context, id int64) error
+	// Schedules returns all schedules by name, and the time now.
+	Schedules(ctx context.Context) (schedules []Schedule, now time.Time, err error)
+	// PutSchedule adds a schedule, or replaces Spec and NextAt of the one of its name if that has
+	// another Spec.
+	PutSchedule(ctx context.Context, s Schedule) error
+	// Tick moves a schedule to its next time and inserts the jobs that are due, except those whose
+	// unique key is taken. It does nothing if the schedule no longer has this Spec and Due.
+	Tick(ctx context.Context, t Tick) error
+	// ChangeSchedule returns ErrNotFound for an unknown name.
+	ChangeSchedule(ctx context.Context, name string, c ScheduleChange) error
+
 	// Purge deletes finished jobs, at most a few thousand, and returns how many; 0 means that no
 	// more match.
 	Purge(ctx context.Context, f PurgeFilter) (int, error)
@@ -94,4 +105,6 @@ type Signal struct {
 	// Cancel, when not 0, is the id of a running job that may have to be cancelled; the worker
 	// sends a heartbeat to find out. Queue is empty then.
 	Cancel int64
+	// Schedules is set when a schedule was changed. Queue and Cancel are empty then.
+	Schedules bool
 }

@@ -4,8 +4,9 @@ import "errors"
 
 // Errors that engines return, wrapped.
 var (
-	// ErrNotFound: no job has this id, neither unfinished nor in the history.
-	ErrNotFound = errors.New("jobqueue: job not found")
+	// ErrNotFound: no job has this id, neither unfinished nor in the history, or no schedule has
+	// this name.
+	ErrNotFound = errors.New("jobqueue: not found")
 	// ErrState: the state of the job does not allow the operation.
 	ErrState = errors.New("jobqueue: not possible in the job's state")
 	// ErrDuplicate: another job holds the unique key.

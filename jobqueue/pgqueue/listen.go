@@ -66,11 +66,14 @@ func (s *Store) sendNotify(signals []driver.Signal) {
 
 const maxMicroseconds = int64(math.MaxInt64 / time.Microsecond)
 
-// payloads encodes signals: "q MICROSECONDS QUEUE" or "c ID".
+// payloads encodes signals: "q MICROSECONDS QUEUE", "c ID" or "s 1" for
+// a changed schedule.
 func payloads(signals []driver.Signal) []string {
 	texts := make([]string, len(signals))
 	for i, sig := range signals {
-		if sig.Cancel != 0 {
+		if sig.Schedules {
+			texts[i] = "s 1"
+		} else if sig.Cancel != 0 {
 			texts[i] = "c " + strconv.FormatInt(sig.Cancel, 10)
 		} else {
 			texts[i] = "q " + strconv.FormatInt(sig.In.Microseconds(), 10) + " " + sig.Queue
@@ -86,6 +89,8 @@ func parse(text string) (sig driver.Signal, ok bool) {
 	n, err := strconv.ParseInt(number, 10, 64)
 	switch {
 	case err != nil || n < -maxMicroseconds || n > maxMicroseconds:
+	case text == "s 1":
+		return driver.Signal{Schedules: true}, true
 	case kind == "c" && n > 0:
 		return driver.Signal{Cancel: n}, true
 	case kind == "q" && queue != "":

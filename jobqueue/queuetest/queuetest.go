@@ -42,7 +42,7 @@ type Tx struct {
 // Run runs the suite; open creates a new queue for each test.
 func Run(t *testing.T, open func(t *testing.T) Harness) {
 	for _, group := range []map[string]func(*testing.T, Harness){
-		enqueueTests, leaseTests, workerTests, wakeTests, inspectTests, damageTests,
+		enqueueTests, leaseTests, workerTests, wakeTests, inspectTests, damageTests, scheduleTests,
 	} {
 		for name, test := range group {
 			t.Run(name, func(t *testing.T) {

@@ -91,7 +91,7 @@ func (c *Coalescer) run() {
 // merge adds s to signals, at most one for each queue.
 func merge(signals []driver.Signal, s driver.Signal) []driver.Signal {
 	for i, o := range signals {
-		if o.Queue == s.Queue && o.Cancel == s.Cancel {
+		if o.Queue == s.Queue && o.Cancel == s.Cancel && o.Schedules == s.Schedules {
 			signals[i].In = min(o.In, s.In)
 			return signals
 		}

@@ -1,0 +1,45 @@
+package driver
+
+import "time"
+
+// Schedule is a periodic job as a store keeps it.
+type Schedule struct {
+	Name string
+	// Spec identifies the rule that returns its times.
+	Spec   string
+	NextAt time.Time // when the next job is due
+	LastAt time.Time // when the last job was due; zero: there was none
+	// Skipped counts the times without a job: missed while no process was running, or while the
+	// schedule was paused.
+	Skipped int64
+	Paused  bool // its times pass without jobs
+}
+
+// Tick moves a schedule to its next time and inserts the jobs that are due. It has an effect only
+// if no other process was faster.
+type Tick struct {
+	Name, Spec string
+	Due        time.Time // Schedule.NextAt so far
+	Next       time.Time // Schedule.NextAt from now on
+	Jobs       []Record  // not inserted if the schedule is paused
+	Skipped    int64     // times before Next that have no job
+}
+
+// Last returns the time of the last job; the zero Time if there are none.
+func (t Tick) Last() time.Time {
+	if len(t.Jobs) == 0 {
+		return time.Time{}
+	}
+	return t.Jobs[len(t.Jobs)-1].RunAt
+}
+
+// ScheduleChange changes a schedule by hand.
+type ScheduleChange uint8
+
+// The changes.
+const (
+	PauseSchedule  ScheduleChange = iota
+	ResumeSchedule                // also of one that is not paused
+	RunSchedule                   // makes its next job due now
+	DeleteSchedule
+)

@@ -1,0 +1,108 @@
+package pgqueue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"lessonkit.example/jobqueue/driver"
+)
+
+// The clock is read even if there are no schedules.
+const schedulesSQL = `
+select coalesce(s.name, ''), coalesce(s.spec, ''), coalesce(s.next_at, now), s.last_at, coalesce(s.skipped, 0),
+  coalesce(s.paused, false), now
+from (select clock_timestamp() as now) t left join jobqueue_schedule s on true order by s.name`
+
+// Schedules implements driver.Store.
+func (s *Store) Schedules(ctx context.Context) (schedules []driver.Schedule, now time.Time, err error) {
+	rows, err := s.pool.Query(ctx, s.sql(schedulesSQL))
+	if err == nil {
+		var r driver.Schedule
+		var last *time.Time
+		columns := []any{&r.Name, &r.Spec, &r.NextAt, &last, &r.Skipped, &r.Paused, &now}
+		_, err = pgx.ForEachRow(rows, columns, func() error {
+			r.NextAt, r.LastAt = r.NextAt.UTC(), time.Time{}
+			if last != nil {
+				r.LastAt = last.UTC()
+			}
+			if r.Name != "" {
+				schedules = append(schedules, r)
+			}
+			return nil
+		})
+	}
+	if err != nil {
+		return nil, now, fmt.Errorf("schedules: %w", err)
+	}
+	return schedules, now.UTC(), nil
+}
+
+const putScheduleSQL = `
+insert into jobqueue_schedule (name, spec, next_at) values ($1, $2, $3)
+on conflict (name) do update set spec = excluded.spec, next_at = excluded.next_at
+where jobqueue_schedule.spec <> excluded.spec`
+
+// PutSchedule implements driver.Store.
+func (s *Store) PutSchedule(ctx context.Context, n driver.Schedule) error {
+	if _, err := s.pool.Exec(ctx, s.sql(putScheduleSQL), n.Name, n.Spec, n.NextAt); err != nil {
+		return fmt.Errorf("store schedule %q: %w", n.Name, err)
+	}
+	return nil
+}
+
+// Of several processes that are equally fast, the others wait here for the first one to commit and
+// then find another next_at.
+const tickSQL = `
+update jobqueue_schedule set next_at = $4, last_at = case when paused then last_at else coalesce($7, last_at) end,
+  skipped = skipped + $5 + case when paused then $6::bigint else 0 end
+where name = $1 and spec = $2 and next_at = $3 returning paused`
+
+// Tick implements driver.Store.
+func (s *Store) Tick(ctx context.Context, t driver.Tick) error {
+	var enqueued bool
+	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		var paused bool
+		err := tx.QueryRow(ctx, s.sql(tickSQL), t.Name, t.Spec, t.Due, t.Next, t.Skipped, int64(len(t.Jobs)),
+			timeOrNull(t.Last())).Scan(&paused)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil // another process was faster
+		}
+		if err != nil || paused || len(t.Jobs) == 0 {
+			return err
+		}
+		enqueued = true
+		_, err = s.insert(ctx, pgxQuerier{tx}, t.Jobs)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("schedule %q: %w", t.Name, err)
+	}
+	if enqueued {
+		s.wake(t.Jobs)
+	}
+	return nil
+}
+
+var changeScheduleSQL = map[driver.ScheduleChange]string{
+	driver.PauseSchedule:  `update jobqueue_schedule set paused = true where name = $1`,
+	driver.ResumeSchedule: `update jobqueue_schedule set paused = false where name = $1`,
+	driver.RunSchedule:    `update jobqueue_schedule set next_at = least(next_at, clock_timestamp()) where name = $1`,
+	driver.DeleteSchedule: `delete from jobqueue_schedule where name = $1`,
+}
+
+// ChangeSchedule implements driver.Store.
+func (s *Store) ChangeSchedule(ctx context.Context, name string, c driver.ScheduleChange) error {
+	tag, err := s.pool.Exec(ctx, s.sql(changeScheduleSQL[c]), name)
+	if err == nil && tag.RowsAffected() == 0 {
+		err = driver.ErrNotFound
+	}
+	if err != nil {
+		return fmt.Errorf("schedule %q: %w", name, err)
+	}
+	s.signal(driver.Signal{Schedules: true})
+	return nil
+}

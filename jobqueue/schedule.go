@@ -1,0 +1,214 @@
+package jobqueue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"lessonkit.example/jobqueue/driver"
+)
+
+// Schedule enqueues a job periodically: see WorkerConfig.Schedules. The database keeps its state,
+// so any number of workers may have the same schedule: each time becomes one job, whichever process
+// is running, and a crash neither loses nor repeats one.
+type Schedule struct {
+	// Name identifies the schedule in the database, at most 200 bytes of UTF-8 without NUL.
+	Name string
+	// When returns the times: see [Cron] and [Every]. When another rule is deployed, the schedule
+	// starts anew with the next time of the rule that was started last.
+	When When
+	// Params of the jobs. RunAt is the time of each; it and UniqueKey must be empty. Params may
+	// differ between workers: the one that is first enqueues its own.
+	Params Params
+	// CatchUp is how many times that passed without a running worker still become jobs, the newest.
+	// Defaults to 1; negative means none. At most 1000.
+	CatchUp int
+	// Overlap allows a job while the previous one is unfinished, running or waiting for another
+	// attempt. By default there is none then: the schedule's name is the unique key of its jobs.
+	Overlap bool
+}
+
+// ScheduleInfo is the state of a schedule in the database: its Name, the Spec of its rule, when its
+// next job is due (NextAt) and the last one was (LastAt, zero if there was none), how many times
+// were Skipped because no worker was running or it was Paused, and whether it is Paused.
+type ScheduleInfo = driver.Schedule
+
+const (
+	maxCatchUp       = 1000
+	scheduleInterval = 30 * time.Second    // for changes made by other processes
+	scheduleExpiry   = 30 * 24 * time.Hour // overdue for so long, no worker has it any more
+)
+
+// Schedules returns all schedules by name, including those that no worker has any more; they
+// disappear 30 days after they should have run.
+func (c *Client) Schedules(ctx context.Context) ([]ScheduleInfo, error) {
+	schedules, _, err := c.store.Schedules(ctx)
+	return schedules, err
+}
+
+// PauseSchedule lets the times of a schedule pass without jobs until [Client.ResumeSchedule]. It
+// returns ErrNotFound for an unknown name, as do the following methods.
+func (c *Client) PauseSchedule(ctx context.Context, name string) error {
+	return c.store.ChangeSchedule(ctx, name, driver.PauseSchedule)
+}
+
+// ResumeSchedule ends the effect of PauseSchedule. What was missed is not repeated.
+func (c *Client) ResumeSchedule(ctx context.Context, name string) error {
+	return c.store.ChangeSchedule(ctx, name, driver.ResumeSchedule)
+}
+
+// RunSchedule makes a job of a schedule due now, besides its own times. A paused schedule has to be
+// resumed first.
+func (c *Client) RunSchedule(ctx context.Context, name string) error {
+	return c.store.ChangeSchedule(ctx, name, driver.RunSchedule)
+}
+
+// checkSchedules returns an error if a schedule cannot work.
+func checkSchedules(schedules []Schedule) error {
+	names := map[string]bool{}
+	for _, s := range schedules {
+		if err := checkName("schedule name", s.Name); err != nil {
+			return err
+		}
+		err := error(nil)
+		switch {
+		case names[s.Name]:
+			err = errors.New("there are two of this name")
+		case s.When == nil:
+			err = errors.New("When is nil")
+		case s.CatchUp > maxCatchUp:
+			err = fmt.Errorf("CatchUp %d is more than %d", s.CatchUp, maxCatchUp)
+		case !s.Params.RunAt.IsZero() || s.Params.UniqueKey != "":
+			err = errors.New("Params have a RunAt or UniqueKey")
+		default:
+			_, err = s.Params.record()
+		}
+		if err != nil {
+			return fmt.Errorf("jobqueue: schedule %q: %w", s.Name, err)
+		}
+		names[s.Name] = true
+	}
+	return nil
+}
+
+// scheduleLoop enqueues the jobs of the schedules. Every process does it: whoever moves a schedule
+// to its next time, in the same transaction, enqueues the job of this time.
+func (w *Worker) scheduleLoop(ctx context.Context) {
+	if len(w.cfg.Schedules) == 0 {
+		return
+	}
+	for starting := true; ; {
+		pause, err := w.runSchedules(ctx, starting)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			w.cfg.Logger.Warn("schedules, trying again", "error", err)
+			pause = time.Second
+		default:
+			starting = false
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-w.scheduleNow:
+		case <-ctx.Done():
+		}
+		timer.Stop()
+	}
+}
+
+// runSchedules enqueues what is due and returns the time until something may be due again. With
+// starting it stores new and changed schedules first.
+func (w *Worker) runSchedules(ctx context.Context, starting bool) (pause time.Duration, err error) {
+	stored, now, err := w.store.Schedules(ctx)
+	if err != nil {
+		return 0, err
+	}
+	begin := time.Now()
+	byName := map[string]driver.Schedule{}
+	for _, s := range stored {
+		if now.Sub(s.NextAt) < scheduleExpiry {
+			byName[s.Name] = s
+		} else if err := w.store.ChangeSchedule(ctx, s.Name, driver.DeleteSchedule); !errors.Is(err, ErrNotFound) &&
+			err != nil {
+			return 0, err
+		}
+	}
+	next := now.Add(scheduleInterval)
+	for _, s := range w.cfg.Schedules {
+		row, ok := byName[s.Name]
+		if !ok || starting && row.Spec != s.When.String() {
+			row = driver.Schedule{Name: s.Name, Spec: s.When.String(), NextAt: following(s.When, now)}
+			if err := w.store.PutSchedule(ctx, row); err != nil {
+				return 0, err
+			}
+		}
+		if row.Spec != s.When.String() { // another version of the program has changed it
+			continue
+		}
+		if !row.NextAt.After(now) {
+			tick, err := s.tick(row, now)
+			if err != nil {
+				return 0, err
+			}
+			if err := w.store.Tick(ctx, tick); err != nil {
+				return 0, err
+			}
+			row.NextAt = tick.Next
+		}
+		if row.NextAt.Before(next) {
+			next = row.NextAt
+		}
+	}
+	return next.Sub(now) - time.Since(begin), nil
+}
+
+// tick returns what is due at now.
+func (s Schedule) tick(row driver.Schedule, now time.Time) (driver.Tick, error) {
+	times, next, skipped := plan(row.NextAt, now, s.When, s.CatchUp)
+	t := driver.Tick{Name: s.Name, Spec: row.Spec, Due: row.NextAt, Next: next, Skipped: skipped}
+	for _, at := range times {
+		p := s.Params
+		p.RunAt = at
+		if !s.Overlap {
+			p.UniqueKey = s.Name
+		}
+		r, err := p.record()
+		if err != nil {
+			return t, err
+		}
+		t.Jobs = append(t.Jobs, r)
+	}
+	return t, nil
+}
+
+// plan returns the newest catchUp of the times from due to now, at least that of now, how many
+// older ones are skipped, and the first time after now.
+func plan(due, now time.Time, when When, catchUp int) (times []time.Time, next time.Time, skipped int64) {
+	keep := max(catchUp, 1)
+	for next = due; !next.After(now); {
+		if len(times) == keep {
+			times = append(times[:0], times[1:]...)
+			skipped++
+		}
+		times = append(times, next)
+		next = following(when, next)
+	}
+	if catchUp < 0 && now.Sub(times[0]) > onTime {
+		return nil, next, skipped + 1
+	}
+	return times, next, skipped
+}
+
+// onTime is how late a job may be enqueued without having been missed.
+const onTime = time.Minute
+
+// following returns the first time of when after t, or a distant one if there is none.
+func following(when When, t time.Time) time.Time {
+	if next := when.Next(t); next.After(t) {
+		return next.UTC().Truncate(time.Microsecond)
+	}
+	return time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
+}

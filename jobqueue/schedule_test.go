@@ -1,0 +1,75 @@
+package jobqueue
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// Whenever processes look at a schedule, and however late, every time is enqueued once or skipped,
+// in order, and with enough CatchUp none is skipped.
+func TestPlanLosesAndRepeatsNoTime(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		when := Every(time.Duration(rapid.IntRange(1, 500).Draw(rt, "seconds")) * time.Second)
+		catchUp := rapid.IntRange(-1, 20).Draw(rt, "catchUp")
+		begin := time.Unix(rapid.Int64Range(0, 1e9).Draw(rt, "begin"), 0).UTC()
+		due, now := when.Next(begin), begin
+		var enqueued []time.Time
+		var skipped int64
+		for range rapid.IntRange(1, 10).Draw(rt, "passes") {
+			now = now.Add(time.Duration(rapid.IntRange(0, 5000).Draw(rt, "pause")) * time.Second)
+			if due.After(now) {
+				continue
+			}
+			times, next, n := plan(due, now, when, catchUp)
+			if len(times) > max(catchUp, 1) || n > 0 && len(times) < max(catchUp, 0) {
+				rt.Fatalf("%d times and %d skipped", len(times), n)
+			}
+			if !next.After(now) || !when.Next(now).Equal(next) {
+				rt.Fatalf("the next time is %v", next)
+			}
+			for _, at := range times {
+				if at.Before(due) || at.After(now) {
+					rt.Fatalf("%v is not between %v and %v", at, due, now)
+				}
+			}
+			enqueued, skipped, due = append(enqueued, times...), skipped+n, next
+		}
+		all := int64(0)
+		for at := when.Next(begin); at.Before(due); at = when.Next(at) {
+			all++
+		}
+		if all != int64(len(enqueued))+skipped {
+			rt.Fatalf("%d times, %d jobs, %d skipped", all, len(enqueued), skipped)
+		}
+		for i := 1; i < len(enqueued); i++ {
+			if !enqueued[i].After(enqueued[i-1]) {
+				rt.Fatalf("%v after %v", enqueued[i], enqueued[i-1])
+			}
+		}
+	})
+}
+
+// once is a rule with a single time.
+type once time.Time
+
+func (o once) String() string { return "once" }
+
+func (o once) Next(after time.Time) time.Time {
+	if at := time.Time(o); at.After(after) {
+		return at
+	}
+	return time.Time{}
+}
+
+func TestPlanOfARuleThatEnds(t *testing.T) {
+	t.Parallel()
+	at := time.Unix(1000, 0).UTC()
+	times, next, skipped := plan(at, at.Add(time.Hour), once(at), 5)
+	require.Equal(t, []time.Time{at}, times)
+	require.Equal(t, 9999, next.Year())
+	require.Zero(t, skipped)
+}

@@ -1,0 +1,105 @@
+package sqlitequeue
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"lessonkit.example/jobqueue/driver"
+)
+
+const schedulesSQL = `
+select name, spec, next_at, coalesce(last_at, 0), skipped, paused from jobqueue_schedule order by name`
+
+// Schedules implements driver.Store.
+func (s *Store) Schedules(ctx context.Context) (schedules []driver.Schedule, now time.Time, err error) {
+	rows, err := s.r.QueryContext(ctx, schedulesSQL)
+	err = each(rows, err, func() error {
+		var r driver.Schedule
+		var next, last int64
+		err := rows.Scan(&r.Name, &r.Spec, &next, &last, &r.Skipped, &r.Paused)
+		r.NextAt, r.LastAt = timeOf(next), timeOf(last)
+		schedules = append(schedules, r)
+		return err
+	})
+	if err != nil {
+		return nil, now, fmt.Errorf("schedules: %w", err)
+	}
+	return schedules, timeOf(s.now()), nil
+}
+
+const putScheduleSQL = `
+insert into jobqueue_schedule (name, spec, next_at) values (?, ?, ?)
+on conflict (name) do update set spec = excluded.spec, next_at = excluded.next_at
+where jobqueue_schedule.spec <> excluded.spec`
+
+// PutSchedule implements driver.Store.
+func (s *Store) PutSchedule(ctx context.Context, n driver.Schedule) error {
+	err := s.update(ctx, func(tx *sql.Tx, _ int64) error {
+		_, err := tx.Exec(putScheduleSQL, n.Name, n.Spec, n.NextAt.UnixMicro())
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("store schedule %q: %w", n.Name, err)
+	}
+	return nil
+}
+
+const tickSQL = `
+update jobqueue_schedule set next_at = ?4, last_at = case when paused then last_at else coalesce(?7, last_at) end,
+  skipped = skipped + ?5 + case when paused then ?6 else 0 end
+where name = ?1 and spec = ?2 and next_at = ?3 returning paused`
+
+// Tick implements driver.Store.
+func (s *Store) Tick(ctx context.Context, t driver.Tick) error {
+	var enqueued bool
+	err := s.update(ctx, func(tx *sql.Tx, now int64) error {
+		enqueued = false
+		var paused bool
+		last := sql.NullInt64{Int64: t.Last().UnixMicro(), Valid: len(t.Jobs) > 0}
+		err := tx.QueryRow(tickSQL, t.Name, t.Spec, t.Due.UnixMicro(), t.Next.UnixMicro(), t.Skipped, len(t.Jobs),
+			last).Scan(&paused)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil // another process was faster
+		}
+		if err != nil || paused || len(t.Jobs) == 0 {
+			return err
+		}
+		enqueued = true
+		_, err = insert(context.WithoutCancel(ctx), tx, now, t.Jobs)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("schedule %q: %w", t.Name, err)
+	}
+	if enqueued {
+		s.wake(t.Jobs)
+	}
+	return nil
+}
+
+// ?2 is now.
+var changeScheduleSQL = map[driver.ScheduleChange]string{
+	driver.PauseSchedule:  `update jobqueue_schedule set paused = 1 where name = ?1 and ?2`,
+	driver.ResumeSchedule: `update jobqueue_schedule set paused = 0 where name = ?1 and ?2`,
+	driver.RunSchedule:    `update jobqueue_schedule set next_at = min(next_at, ?2) where name = ?1`,
+	driver.DeleteSchedule: `delete from jobqueue_schedule where name = ?1 and ?2`,
+}
+
+// ChangeSchedule implements driver.Store.
+func (s *Store) ChangeSchedule(ctx context.Context, name string, c driver.ScheduleChange) error {
+	err := s.update(ctx, func(tx *sql.Tx, now int64) error {
+		changed, err := affected(tx.Exec(changeScheduleSQL[c], name, now))
+		if err == nil && !changed {
+			err = driver.ErrNotFound
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("schedule %q: %w", name, err)
+	}
+	s.hub.Emit(driver.Signal{Schedules: true})
+	return nil
+}
