@@ -2,7 +2,6 @@ package feedback
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"log/slog"
 	"time"
@@ -38,7 +37,7 @@ type Config struct {
 	// PollInterval is how often [Service.Events] looks for changes made by other processes.
 	// Defaults to 1 second.
 	PollInterval time.Duration
-	// StuckThreshold is how long a segment may be transcribing before [Service.Run] queues it
+	// StuckThreshold is how long a segment may be transcribing before [Service.Sweep] queues it
 	// again. It must be longer than a worker may hold a job: it is a last resort behind the
 	// queue's own leases. Defaults to 3 hours.
 	StuckThreshold time.Duration
@@ -94,21 +93,3 @@ func (s *Service) MaxAudioBytes() int64 { return s.cfg.MaxAudioBytes }
 
 // now is the current time as every store can represent it: UTC, in microseconds.
 func (s *Service) now() time.Time { return s.cfg.Now().UTC().Truncate(time.Microsecond) }
-
-// Run deletes audio without a segment and expired idempotency keys, and queues stuck segments
-// again, once now and then every hour, until ctx ends; it then returns nil. One process of several
-// is enough; more do no harm.
-func (s *Service) Run(ctx context.Context) error {
-	tick := time.NewTicker(sweepInterval)
-	defer tick.Stop()
-	for {
-		if err := s.sweep(ctx); err != nil && ctx.Err() == nil {
-			s.cfg.Logger.ErrorContext(ctx, "sweep failed", "error", err)
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
-	}
-}

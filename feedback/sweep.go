@@ -7,16 +7,16 @@ import (
 )
 
 const (
-	sweepInterval = time.Hour
 	// orphanAge is how old audio must be before it counts as an orphan. Uploads take less.
 	orphanAge = time.Hour
 	// sweepBatch is how many keys are looked up at once.
 	sweepBatch = 500
 )
 
-// sweep queues segments again that have been transcribing for longer than any worker may, and
-// deletes expired idempotency keys and audio that no segment refers to.
-func (s *Service) sweep(ctx context.Context) error {
+// Sweep queues segments again that have been transcribing for longer than any worker may, and
+// deletes expired idempotency keys and audio that no segment refers to. Call it every hour or so,
+// for example as a periodic job. Concurrent calls do no harm.
+func (s *Service) Sweep(ctx context.Context) error {
 	now := s.now()
 	if err := s.store.DeleteIdempotencyKeys(ctx, now.Add(-keyLifetime)); err != nil {
 		return err

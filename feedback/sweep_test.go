@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/feedback"
-	"lessonkit.example/feedback/audiodir"
 	"lessonkit.example/feedback/feedbacktest"
 )
 
@@ -78,24 +77,6 @@ func TestSweepQueuesStuckSegmentsAgain(t *testing.T) {
 	require.Len(t, tasks, 1)
 	require.NoError(t, e.RunTask(t.Context(), tasks[0], feedback.Attempt{LeaseToken: "new", Number: 1}))
 	require.Equal(t, feedback.SegmentTranscribed, e.get(seg).State)
-}
-
-func TestRunSweepsUntilStopped(t *testing.T) {
-	t.Parallel()
-	e := newEnv(t)
-	e.clock.Add(time.Since(e.clock.Now()) + 2*time.Hour)
-	audio, err := audiodir.New(e.audioDir)
-	require.NoError(t, err)
-	a, err := audio.Stage(t.Context(), bytes.NewReader(feedbacktest.MP3("left")), 1<<20)
-	require.NoError(t, err)
-	_, err = a.Keep(t.Context(), nil)
-	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- e.Run(ctx) }()
-	require.Eventually(t, func() bool { return len(e.files()) == 0 }, 10*time.Second, time.Millisecond)
-	cancel()
-	require.NoError(t, <-done)
 }
 
 func TestFailedUploadsLeaveNothingBehind(t *testing.T) {

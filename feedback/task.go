@@ -83,7 +83,7 @@ func (s *Service) RunTask(ctx context.Context, t Task, a Attempt) error {
 // FailTask must be called when the queue gives a task up, whether its last attempt returned an
 // error or died with its process. A segment that still waits for its text fails, and can be
 // retried; a segment that has been retried since waits for the newer task. Audio that was not
-// deleted is left to [Service.Run].
+// deleted is left to [Service.Sweep].
 func (s *Service) FailTask(ctx context.Context, t Task) error {
 	if t.Kind != TaskTranscribe {
 		return nil

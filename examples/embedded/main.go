@@ -86,7 +86,12 @@ func run(ctx context.Context, l net.Listener, dir string) error {
 	}
 
 	// The worker runs the tasks, and reports those that have failed permanently.
-	worker := jobqueue.NewWorker(queue, jobqueue.WorkerConfig{})
+	worker := jobqueue.NewWorker(queue, jobqueue.WorkerConfig{Schedules: []jobqueue.Schedule{
+		{Name: "sweep", When: jobqueue.Every(time.Hour), Params: jobqueue.Params{Kind: "sweep"}},
+	}})
+	jobqueue.Handle(worker, "sweep", func(ctx context.Context, _ *jobqueue.Job, _ any) error {
+		return lessons.Sweep(ctx)
+	})
 	runTask := func(ctx context.Context, job *jobqueue.Job, task feedback.Task) error {
 		attempt := feedback.Attempt{LeaseToken: job.Token(), Number: job.Attempt, MaxAttempts: job.MaxAttempts}
 		return lessons.RunTask(ctx, task, attempt)
@@ -112,7 +117,6 @@ func run(ctx context.Context, l net.Listener, dir string) error {
 	server := http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
 
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return lessons.Run(ctx) })
 	group.Go(func() error { return worker.Run(ctx) })
 	group.Go(func() error { return server.Serve(l) })
 	context.AfterFunc(ctx, func() { server.Close() })

@@ -15,6 +15,9 @@ import (
 	"lessonkit.example/feedback"
 	"lessonkit.example/feedback/feedbackclient"
 	"lessonkit.example/internal/sqldb"
+	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/pgqueue"
+	"lessonkit.example/jobqueue/sqlitequeue"
 )
 
 // audit stops the load and proves that nothing was lost: every acknowledged segment is there byte
@@ -153,6 +156,7 @@ func (l *load) auditFiles(t *testing.T, s *service) {
 	for _, key := range s.files(t) {
 		require.NoError(t, os.Chtimes(filepath.Join(s.audioDir(t), filepath.FromSlash(key)), old, old))
 	}
+	s.sweep(t)
 	s.start(t)
 	var left []string
 	eventually(t, "the sweep leaves exactly the files that rows name", func() bool {
@@ -162,6 +166,19 @@ func (l *load) auditFiles(t *testing.T, s *service) {
 	for _, key := range left {
 		require.Contains(t, rows, key, "audio without a row")
 	}
+}
+
+// sweep makes the hourly job that deletes audio without a row due at the next start.
+func (s *service) sweep(t *testing.T) {
+	t.Helper()
+	db, err := sqldb.Open(t.Context(), s.value("DATABASE_URL"))
+	require.NoError(t, err)
+	defer db.Close()
+	jobs := jobqueue.NewClient(sqlitequeue.New(db.W, db.R, sqlitequeue.Config{}))
+	if db.Pool != nil {
+		jobs = jobqueue.NewClient(pgqueue.New(db.Pool, pgqueue.Config{}))
+	}
+	require.NoError(t, jobs.RunSchedule(t.Context(), "sweep"))
 }
 
 // rows are the hashes of all segments by their audio's key.

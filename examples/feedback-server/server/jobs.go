@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"time"
 
 	"lessonkit.example/feedback"
 	"lessonkit.example/internal/httpapi"
@@ -19,6 +20,9 @@ const (
 // transcribeAttempts limits the attempts at one recording, which Config.ASRRetryDelays spreads over
 // hours. Attempts while the recognizer is unavailable do not count.
 const transcribeAttempts = 6
+
+// sweepKind is the kind of the hourly job that deletes what nothing refers to.
+const sweepKind = "sweep"
 
 // jobArgs are the arguments of a job: a task, and the request that made it necessary, by which the
 // job's lines in the log are found. Earlier versions store no request, and ignore one.
@@ -49,8 +53,13 @@ func newWorker(
 		Timeout:         c.ASRJobLease,
 		ShutdownTimeout: shutdownTimeout / 2, // then a transcription returns to the queue
 		Prefetch:        -1,                  // claim a recording only when its work starts
-		OnEvent:         onEvent,
-		Logger:          log,
+		Schedules: []jobqueue.Schedule{{
+			Name:   sweepKind,
+			When:   jobqueue.Every(time.Hour),
+			Params: jobqueue.Params{Queue: filesQueue, Kind: sweepKind, MaxAttempts: 1}, // the next one is soon
+		}},
+		OnEvent: onEvent,
+		Logger:  log,
 	})
 	runTask := func(ctx context.Context, job *jobqueue.Job, args jobArgs) error {
 		jobLog := log.With("job", job.ID, "request_id", args.RequestID)
@@ -69,5 +78,8 @@ func newWorker(
 	jobqueue.Handle(w, string(feedback.TaskTranscribe), runTask,
 		jobqueue.WithDead(failTask), jobqueue.WithBackoff(lessons.RetryDelay))
 	jobqueue.Handle(w, string(feedback.TaskDeleteAudio), runTask, jobqueue.WithDead(failTask))
+	jobqueue.Handle(w, sweepKind, func(ctx context.Context, _ *jobqueue.Job, _ any) error {
+		return lessons.Sweep(ctx)
+	})
 	return w
 }

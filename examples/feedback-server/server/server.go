@@ -137,7 +137,7 @@ func build(c Config, o Options, db *database) (*Server, error) {
 	}
 	if db != nil && o.Role != RoleAPI {
 		worker := newWorker(c, db.jobs, lessons, metrics.observeJob, log)
-		background = append(background, lessons.Run, worker.Run)
+		background = append(background, worker.Run)
 	}
 
 	mux := http.NewServeMux()
