@@ -97,11 +97,7 @@ func migrate(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	srv, err := server.New(ctx, config, server.Options{Logger: log})
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(srv.Migrate(ctx), srv.Close()); err != nil {
+	if err := server.Migrate(ctx, config, log); err != nil {
 		return err
 	}
 	log.Info("the database is up to date")

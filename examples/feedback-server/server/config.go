@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"net/url"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,10 +28,22 @@ import (
 type Config struct {
 	DatabaseURL string `env:"DATABASE_URL"` // postgres://… or sqlite:PATH; if empty, there are no data endpoints
 
+	// MigrateDatabaseURL is the address of the same database for [Migrate], as the role that owns
+	// the tables. Defaults to DatabaseURL.
+	MigrateDatabaseURL string `env:"MIGRATE_DATABASE_URL"`
+
 	HTTPAddr  string     `env:"HTTP_ADDR"`  // defaults to 127.0.0.1:8080
 	AppEnv    string     `env:"APP_ENV"`    // development (default) or production
 	LogLevel  slog.Level `env:"LOG_LEVEL"`  // debug, info (default), warn or error
 	LogFormat string     `env:"LOG_FORMAT"` // text (default) or json
+
+	// BasePath is the path below which clients reach the server through a proxy, such as "/teach".
+	// The proxy may pass it on or remove it. Defaults to the root.
+	BasePath string `env:"BASE_PATH"`
+
+	// OpsAddr is an address of its own for /metrics and the pages of the job queue, which are then
+	// not on HTTPAddr. If empty, they are.
+	OpsAddr string `env:"OPS_ADDR"`
 
 	// Drain is how long a stopping server continues to serve while /readyz answers 503, so that
 	// load balancers choose other servers before the port closes.
@@ -266,7 +279,13 @@ func (c Config) mistakes() (bad []string) {
 	oneOf(c.ASRProvider, "ASR_PROVIDER", "local", "cloud")
 	must(c.DatabaseURL == "" || sqldb.Check(c.DatabaseURL) == nil, "DATABASE_URL",
 		"must be a valid postgres://… address or sqlite:PATH")
+	must(c.MigrateDatabaseURL == "" || sqldb.Check(c.MigrateDatabaseURL) == nil, "MIGRATE_DATABASE_URL",
+		"must be a valid postgres://… address or sqlite:PATH")
 	must(isHostPort(c.HTTPAddr), "HTTP_ADDR", "must be host:port, as in 127.0.0.1:8080 or :8080")
+	must(c.OpsAddr == "" || isHostPort(c.OpsAddr) && c.OpsAddr != c.HTTPAddr, "OPS_ADDR",
+		"must be host:port, other than HTTP_ADDR")
+	must(c.BasePath == "" || basePath.MatchString(c.BasePath), "BASE_PATH",
+		"must be a path that begins with / and does not end with it, as in /teach")
 	must(c.OperatorPassword == "" || len([]rune(c.OperatorPassword)) >= minOperatorPassword, "OPERATOR_PASSWORD",
 		fmt.Sprintf("must have at least %d characters", minOperatorPassword))
 	httpAddress(c.LocalASRURL, "LOCAL_ASR_URL")
@@ -308,6 +327,9 @@ func (c Config) mistakes() (bad []string) {
 }
 
 const minOperatorPassword = 12
+
+// basePath matches paths that mean the same in an address, in a link and in an OpenAPI document.
+var basePath = regexp.MustCompile(`^(/[A-Za-z0-9_-]+)+$`)
 
 // cloudMistakes returns the errors of the cloud recognizer with the names of the variables.
 func (c Config) cloudMistakes() []string {

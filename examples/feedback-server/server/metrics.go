@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"lessonkit.example/feedback"
 	"lessonkit.example/jobqueue"
 )
 
@@ -37,6 +38,12 @@ func newMetrics(h *health) *metrics {
 			Name: "job_wait_seconds", Help: "Time that background jobs were due before their attempt started.",
 			Buckets: []float64{.01, .1, 1, 10, 60, 600, 3600, 86400},
 		}, []string{"kind"}),
+	}
+	// A series that begins with its first failure shows no increase.
+	for _, kind := range []feedback.TaskKind{feedback.TaskTranscribe, feedback.TaskDeleteAudio} {
+		for _, outcome := range outcomes {
+			m.jobs.WithLabelValues(string(kind), outcome)
+		}
 	}
 	m.registry.MustRegister(
 		collectors.NewGoCollector(),
@@ -71,7 +78,18 @@ func (m *metrics) observeJob(e jobqueue.Event) {
 		m.waits.WithLabelValues(e.Job.Kind).Observe(e.Wait.Seconds())
 		return
 	}
-	m.jobs.WithLabelValues(e.Job.Kind, string(e.Type)).Observe(e.Took.Seconds())
+	m.jobs.WithLabelValues(e.Job.Kind, outcomes[e.Type]).Observe(e.Took.Seconds())
+}
+
+// outcomes are the values of the label outcome. "failed" means permanently, as it does for jobs in
+// jobqueue_jobs, in /health and on the pages of the queue.
+var outcomes = map[jobqueue.EventType]string{
+	jobqueue.EventSucceeded: "succeeded",
+	jobqueue.EventFailed:    "retried",
+	jobqueue.EventDead:      "failed",
+	jobqueue.EventSnoozed:   "snoozed",
+	jobqueue.EventCancelled: "cancelled",
+	jobqueue.EventLost:      "lost",
 }
 
 // stateCollector reads the state of database, queue and recognizer at each scrape.
@@ -83,7 +101,8 @@ var (
 	databaseReady = prometheus.NewDesc("database_ready",
 		"1 while the database answers and is migrated.", nil, nil)
 	queueJobs = prometheus.NewDesc("jobqueue_jobs",
-		"Jobs by queue and state, each number up to a bound.", []string{"queue", "state"}, nil)
+		"Jobs of the database by queue and state, each number up to a bound. "+
+			"Every process reports the same: aggregate by max, not by sum.", []string{"queue", "state"}, nil)
 	storageFree = prometheus.NewDesc("audio_storage_free_bytes",
 		"Free space of the file system of the recordings.", nil, nil)
 	storageTotal = prometheus.NewDesc("audio_storage_total_bytes",
@@ -91,7 +110,8 @@ var (
 	storageReserve = prometheus.NewDesc("audio_storage_reserve_bytes",
 		"Free space below which uploads are refused.", nil, nil)
 	queueOldest = prometheus.NewDesc("jobqueue_oldest_seconds",
-		"Time that the oldest waiting job has been due.", []string{"queue"}, nil)
+		"Time that the oldest waiting job of the database has been due. "+
+			"Every process reports the same.", []string{"queue"}, nil)
 )
 
 // Describe implements prometheus.Collector.

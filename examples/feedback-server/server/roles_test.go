@@ -2,11 +2,18 @@ package server_test
 
 import (
 	"io"
+	"io/fs"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -14,12 +21,44 @@ import (
 
 	"lessonkit.example/examples/feedback-server/server"
 	"lessonkit.example/feedback/feedbackclient"
+	"lessonkit.example/internal/migrate"
 	"lessonkit.example/internal/pgtest"
+	"lessonkit.example/internal/sqldb"
 )
 
-// These are the roles and grants of the README.
+// These are the roles and grants of the README: migrations by the owner of the tables, on an empty
+// database and on one of the first version, and everything else by the server's role.
 func TestServerNeedsOnlyPrivilegesOnRows(t *testing.T) {
 	t.Parallel()
+	for name, older := range map[string]bool{"empty database": false, "database of the first version": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			testRoles(t, older)
+		})
+	}
+}
+
+// migrateToFirst applies the first migration of every package.
+func migrateToFirst(t *testing.T, address string) {
+	db, err := sqldb.Open(t.Context(), address)
+	require.NoError(t, err)
+	defer db.Close()
+	for table, dir := range map[string]string{
+		"auth_migrations": "auth/sqlstore/migrations/postgres", "jobqueue_migrations": "jobqueue/pgqueue/migrations",
+		"feedback_migrations": "feedback/sqlstore/migrations/postgres",
+	} {
+		all := os.DirFS("../../../" + dir)
+		names, err := fs.Glob(all, "00001_*.sql")
+		require.NoError(t, err)
+		require.Len(t, names, 1)
+		text, err := fs.ReadFile(all, names[0])
+		require.NoError(t, err)
+		first := fstest.MapFS{names[0]: {Data: text}}
+		require.NoError(t, migrate.Up(t.Context(), db.W, migrate.Postgres, table, first))
+	}
+}
+
+func testRoles(t *testing.T, older bool) {
 	database := pgtest.Start(t, pgtest.Options{}).URL()
 	run := func(as string, statements ...string) {
 		conn, err := pgx.Connect(t.Context(), as)
@@ -41,10 +80,18 @@ func TestServerNeedsOnlyPrivilegesOnRows(t *testing.T) {
 	run(as("feedback_owner"),
 		"alter default privileges grant select, insert, update, delete on tables to feedback_server",
 		"alter default privileges grant usage on sequences to feedback_server")
-	owner := newServer(t, server.RoleAll, map[string]string{"DATABASE_URL": as("feedback_owner")})
+	if older {
+		migrateToFirst(t, as("feedback_owner"))
+	}
+	config, err := server.ParseConfig(map[string]string{"DATABASE_URL": as("feedback_server")})
+	require.NoError(t, err)
+	log := slog.New(slog.DiscardHandler)
+	const insufficientPrivilege = "42501"
+	require.ErrorContains(t, server.Migrate(t.Context(), config, log), insufficientPrivilege)
+	config.MigrateDatabaseURL = as("feedback_owner")
 	migrated := make(chan error, 3)
 	for range cap(migrated) {
-		go func() { migrated <- owner.Migrate(t.Context()) }()
+		go func() { migrated <- server.Migrate(t.Context(), config, log) }()
 	}
 	for range cap(migrated) {
 		require.NoError(t, <-migrated)
@@ -82,4 +129,33 @@ func TestServerNeedsOnlyPrivilegesOnRows(t *testing.T) {
 		return err == nil && s.Lessons[0].Segments[0].State == "transcribed"
 	}, time.Minute, 20*time.Millisecond)
 	require.NoError(t, c.Call(t.Context(), http.MethodDelete, "/api/v1/profiles/"+p.ID, nil, nil))
+}
+
+// The server's unit does not migrate: its role may not. The unit for that has the owner's address.
+func TestUnitsKeepTheRolesApart(t *testing.T) {
+	t.Parallel()
+	read := func(name string) string {
+		text, err := os.ReadFile("../" + name)
+		require.NoError(t, err)
+		return string(text)
+	}
+	service, migration := read("feedback-server.service"), read("feedback-server-migrate.service")
+	require.NotContains(t, service, "feedback-server migrate")
+	require.Contains(t, service, "Wants=network-online.target feedback-server-migrate.service\n")
+	require.Regexp(t, `(?m)^After=.* feedback-server-migrate.service$`, service)
+	require.Contains(t, migration, "ExecStart=/usr/local/bin/feedback-server migrate\n")
+	environment := regexp.MustCompile(`(?m)^EnvironmentFile=.*$`)
+	require.NotEqual(t, environment.FindString(service), environment.FindString(migration))
+
+	analyze := installedProgram(t, "systemd-analyze")
+	dir := t.TempDir()
+	for name, text := range map[string]string{"feedback-server.service": service,
+		"feedback-server-migrate.service": migration} {
+		text = strings.ReplaceAll(text, "/usr/local/bin/feedback-server", "/bin/true") // it must exist
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	out, err := exec.Command(analyze, "verify", "--man=no", filepath.Join(dir, "feedback-server.service"),
+		filepath.Join(dir, "feedback-server-migrate.service")).CombinedOutput()
+	require.NoError(t, err, string(out))
+	require.NotContains(t, string(out), "feedback-server", "warnings")
 }

@@ -67,6 +67,8 @@ type Server struct {
 	drain      time.Duration
 	db         *database // nil if none is configured
 	handler    http.Handler
+	opsAddr    string
+	ops        http.Handler // of opsAddr; nil if that is empty
 	recognizer asr.Recognizer
 	background []task       // need a migrated database
 	stopping   *atomic.Bool // true from the start of the drain time
@@ -141,8 +143,8 @@ func build(c Config, o Options, db *database) (*Server, error) {
 	}
 
 	mux := http.NewServeMux()
-	api := httpapi.New(mux, httpapi.Options{Title: title, Version: o.Version, Description: description})
-	mux.Handle("GET /metrics", metrics.handler())
+	api := httpapi.New(mux, httpapi.Options{Title: title, Version: o.Version, Description: description,
+		BasePath: c.BasePath})
 	if o.Role != RoleWorker {
 		v1 := huma.NewGroup(api, "/api/v1")
 		authhttp.Register(v1, authhttp.Config{Service: accounts, TrustedProxies: c.TrustedProxies})
@@ -150,33 +152,60 @@ func build(c Config, o Options, db *database) (*Server, error) {
 		reference := docsui.Handler(docsui.Config{Title: title, Script: c.ScalarJS, Logger: log})
 		mux.Handle("GET /scalar", reference)
 		mux.Handle("GET /scalar/", reference)
+		mux.Handle("GET /{$}", startPage())
 	}
 	registerState(api, health)
 	documentSignIn(api.OpenAPI(), c.DevelopmentSignIn())
+	// What is for operators is on the same listener or on one of its own.
+	wrap := httpapi.WrapOptions{
+		Logger: log, Observe: metrics.observeRequest, TrustedProxies: c.TrustedProxies,
+		Probes: []string{"GET /health", "GET /readyz", "GET /metrics"},
+	}
+	opsMux, opsPath := mux, c.BasePath
+	var ops http.Handler
+	if c.OpsAddr != "" {
+		opsMux, opsPath = http.NewServeMux(), ""
+		ops = httpapi.Wrap(opsMux, wrap)
+	}
+	opsMux.Handle("GET /metrics", metrics.handler())
 	if db != nil && o.Role != RoleWorker && c.OperatorPassword != "" {
-		pages := queueui.New(db.client, queueui.Config{Prefix: "/admin/queue", Title: "Job queue", Logger: log})
-		mux.Handle("/admin/queue/", requireOperator(c.OperatorPassword, pages))
+		prefix := opsPath + "/admin/queue"
+		pages := queueui.New(db.client, queueui.Config{Prefix: prefix, Title: "Job queue", Logger: log})
+		opsMux.Handle("/admin/queue/", requireOperator(c.OperatorPassword, addPrefix(opsPath, pages)))
+		opsMux.HandleFunc("GET /admin/queue", redirect("queue/"))
 	}
 	var handler http.Handler = mux
 	if c.DevelopmentSignIn() {
 		handler = checkDevelopmentHost(c.DevelopmentHosts, handler)
 	}
 	return &Server{
-		log:   log,
-		drain: c.Drain,
-		db:    db,
-		handler: httpapi.Wrap(closeConnections(stopping, handler),
-			httpapi.WrapOptions{
-				Logger: log, Observe: metrics.observeRequest, TrustedProxies: c.TrustedProxies,
-				Probes: []string{"GET /health", "GET /readyz", "GET /metrics"},
-			}),
+		log:        log,
+		drain:      c.Drain,
+		db:         db,
+		handler:    below(c.BasePath, httpapi.Wrap(closeConnections(stopping, handler), wrap)),
+		opsAddr:    c.OpsAddr,
+		ops:        ops,
 		recognizer: recognizer,
 		background: background,
 		stopping:   stopping,
 	}, nil
 }
 
-// Handler returns the handler of all requests.
+// Migrate brings all tables of the configured database up to date, as the role of
+// Config.MigrateDatabaseURL if that is set. Several processes may call it at once.
+func Migrate(ctx context.Context, c Config, log *slog.Logger) error {
+	address := cmp.Or(c.MigrateDatabaseURL, c.DatabaseURL)
+	if address == "" {
+		return errors.New("neither MIGRATE_DATABASE_URL nor DATABASE_URL is set")
+	}
+	db, err := openDatabase(ctx, address, log)
+	if err != nil {
+		return err
+	}
+	return errors.Join(db.migrate(ctx), db.Close())
+}
+
+// Handler returns the handler of all requests, except those to Config.OpsAddr.
 func (s *Server) Handler() http.Handler { return s.handler }
 
 // Close closes the database.
@@ -198,24 +227,37 @@ func (s *Server) Migrate(ctx context.Context) error {
 // shutdownTimeout is how long requests and jobs may continue after the drain time.
 const shutdownTimeout = 15 * time.Second
 
-// Run serves on l and does the role's background work until ctx is done. It then lets requests and
-// jobs finish within the shutdown timeout and returns nil.
+// Run serves on l, and on Config.OpsAddr if that is set, and does the role's background work until
+// ctx is done. It then lets requests and jobs finish within the shutdown timeout and returns nil.
 func (s *Server) Run(ctx context.Context, l net.Listener) error {
+	var opsListener net.Listener
+	if s.ops != nil {
+		var err error
+		if opsListener, err = net.Listen("tcp", s.opsAddr); err != nil {
+			return errors.Join(fmt.Errorf("OPS_ADDR: %w", err), l.Close())
+		}
+	}
 	group, ctx := errgroup.WithContext(ctx)
 	if monitored, ok := s.recognizer.(interface{ Run(context.Context) error }); ok {
 		group.Go(func() error { return monitored.Run(ctx) })
 	}
 	group.Go(func() error { return s.runBackground(ctx) })
-	group.Go(func() error {
-		server := httpapi.NewServer(s.handler)
-		server.ErrorLog = slog.NewLogLogger(s.log.Handler(), slog.LevelWarn)
-		if err := httpapi.Serve(s.drained(ctx), server, l, shutdownTimeout); err != nil {
-			return fmt.Errorf("serve HTTP: %w", err)
-		}
-		return nil
-	})
+	serving := s.drained(ctx)
+	group.Go(func() error { return s.serve(serving, s.handler, l) })
+	if opsListener != nil {
+		group.Go(func() error { return s.serve(serving, s.ops, opsListener) })
+	}
 	if err := group.Wait(); !errors.Is(err, context.Canceled) {
 		return err
+	}
+	return nil
+}
+
+func (s *Server) serve(ctx context.Context, handler http.Handler, l net.Listener) error {
+	server := httpapi.NewServer(handler)
+	server.ErrorLog = slog.NewLogLogger(s.log.Handler(), slog.LevelWarn)
+	if err := httpapi.Serve(ctx, server, l, shutdownTimeout); err != nil {
+		return fmt.Errorf("serve HTTP: %w", err)
 	}
 	return nil
 }

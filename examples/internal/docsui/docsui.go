@@ -1,5 +1,5 @@
 // Package docsui serves an interactive reference of an HTTP interface at /scalar, for the OpenAPI
-// document at /openapi.json.
+// document at /openapi.json. All addresses are relative: both may be below any path of a proxy.
 //
 // The reference is Scalar where there is a script for it: [Config.Script], or the script that
 // go generate fetched and the build embedded. Otherwise, and with the query "?swagger-ui", it is
@@ -92,7 +92,10 @@ func Handler(cfg Config) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /scalar/start/", http.StripPrefix("/scalar/", statigz.FileServer(start)))
 	mux.Handle("GET /scalar/swagger-ui/", http.StripPrefix("/scalar/swagger-ui/", statigz.FileServer(static.FS)))
-	mux.Handle("GET /scalar/{$}", http.RedirectHandler("../scalar", http.StatusPermanentRedirect))
+	mux.HandleFunc("GET /scalar/{$}", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Location", "../scalar") // http.Redirect would make it absolute, a proxy may have a prefix
+		w.WriteHeader(http.StatusPermanentRedirect)
+	})
 
 	configured := cfg.Script
 	if err := checkScript(configured); err != nil {

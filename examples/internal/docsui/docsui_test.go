@@ -124,5 +124,5 @@ func TestOnlyGETAndHEAD(t *testing.T) {
 		require.Equal(t, status, w.Code)
 	}
 	require.Equal(t, http.StatusNotFound, get(newHandler(""), "/scalar/other.js").Code)
-	require.Equal(t, "/scalar", get(newHandler(""), "/scalar/").Header().Get("Location"))
+	require.Equal(t, "../scalar", get(newHandler(""), "/scalar/").Header().Get("Location"))
 }

@@ -1,0 +1,78 @@
+package server_test
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/examples/feedback-server/server"
+	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/sqlitequeue"
+)
+
+func TestPrometheusAcceptsMetricsAndAlerts(t *testing.T) {
+	t.Parallel()
+	promtool := installedProgram(t, "promtool")
+	check := exec.Command(promtool, "check", "metrics")
+	check.Stdin = strings.NewReader(get(onSQLite(t, server.RoleAll).Handler(), "/metrics").Body.String())
+	out, err := check.CombinedOutput()
+	require.NoError(t, err, string(out))
+	require.Empty(t, string(out))
+
+	out, err = exec.Command(promtool, "check", "rules", "../alerts.yml").CombinedOutput()
+	require.NoError(t, err, string(out))
+	rules, err := os.ReadFile("../alerts.yml")
+	require.NoError(t, err)
+	tests, err := os.ReadFile("testdata/alerts_test.yml")
+	require.NoError(t, err)
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "alerts.yml"), rules, 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "test.yml"), tests, 0o600))
+	out, err = exec.Command(promtool, "test", "rules", filepath.Join(dir, "test.yml")).CombinedOutput()
+	require.NoError(t, err, string(out))
+}
+
+// Every metric and label that the alerts name is served, also before anything has happened.
+func TestAlertsUseMetricsThatExist(t *testing.T) {
+	t.Parallel()
+	rules, err := os.ReadFile("../alerts.yml")
+	require.NoError(t, err)
+	s := onSQLite(t, server.RoleAll)
+	text := get(s.Handler(), "/metrics").Body.String()
+	names := regexp.MustCompile(`\b[a-z]+(_[a-z]+)+\b`)
+	for _, expr := range regexp.MustCompile(`(?m)^ +expr: (.*)$`).FindAllStringSubmatch(string(rules), -1) {
+		for _, name := range names.FindAllString(expr[1], -1) {
+			if name != "jobqueue_oldest_seconds" { // a queue is there from its first job on
+				require.Contains(t, text, "\n"+name, expr[1])
+			}
+		}
+	}
+	require.Contains(t, text, `job_duration_seconds_count{kind="transcribe",outcome="failed"} 0`)
+}
+
+// A job that has failed is "failed" in every place.
+func TestFailedJobHasOneName(t *testing.T) {
+	t.Parallel()
+	s, file := withOperator(t)
+	jobs, err := sqlitequeue.Open(file, sqlitequeue.Config{})
+	require.NoError(t, err)
+	defer jobs.Close()
+	_, err = jobqueue.NewClient(jobs).Enqueue(t.Context(), jobqueue.Params{
+		Queue: "files", Kind: "delete_audio", Args: json.RawMessage(`"not a task"`),
+	})
+	require.NoError(t, err)
+	serve(t, s)
+	require.Eventually(t, func() bool {
+		text := get(s.Handler(), "/metrics").Body.String()
+		return strings.Contains(text, `job_duration_seconds_count{kind="delete_audio",outcome="failed"} 1`) &&
+			strings.Contains(text, `jobqueue_jobs{queue="files",state="failed"} 1`)
+	}, time.Minute, 20*time.Millisecond)
+	require.NotContains(t, get(s.Handler(), "/metrics").Body.String(), "dead")
+}

@@ -1,0 +1,281 @@
+package server_test
+
+import (
+	"bytes"
+	"html"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/examples/feedback-server/server"
+	"lessonkit.example/feedback/feedbackclient"
+)
+
+// installedProgram returns the path of a program, and skips the test where it is not installed.
+func installedProgram(t *testing.T, name string) string {
+	t.Helper()
+	for _, candidate := range []string{name, "/usr/sbin/" + name} {
+		if path, err := exec.LookPath(candidate); err == nil {
+			return path
+		}
+	}
+	t.Skip(name + " is not installed")
+	return ""
+}
+
+// freeAddress returns an address that nobody listens on.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// edited returns a configuration of the folder above with replacements for the test's addresses and
+// without TLS.
+func edited(t *testing.T, name string, replacements ...string) string {
+	t.Helper()
+	text, err := os.ReadFile("../" + name)
+	require.NoError(t, err)
+	for i := 0; i < len(replacements); i += 2 {
+		require.Contains(t, string(text), replacements[i])
+	}
+	return strings.NewReplacer(replacements...).Replace(string(text))
+}
+
+func runProxy(t *testing.T, address, program string, args ...string) {
+	t.Helper()
+	var log bytes.Buffer
+	cmd := exec.Command(program, args...)
+	cmd.Stdout, cmd.Stderr = &log, &log
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(os.Interrupt)
+		_ = cmd.Wait()
+		if t.Failed() {
+			t.Log(log.String())
+		}
+	})
+	require.Eventually(t, func() bool {
+		conn, err := net.Dial("tcp", address)
+		if err == nil {
+			conn.Close()
+		}
+		return err == nil
+	}, 30*time.Second, 20*time.Millisecond)
+}
+
+func TestProxiesPassLargeRecordingsAndEvents(t *testing.T) {
+	t.Parallel()
+	for _, proxy := range []struct {
+		name, path string
+		start      func(t *testing.T, program, backend string) (address string)
+	}{
+		{"nginx", "/teach", func(t *testing.T, program, backend string) string {
+			address, dir := freeAddress(t), t.TempDir()
+			block := edited(t, "nginx.conf", "127.0.0.1:8080", backend, "listen 443 ssl;", "listen "+address+";",
+				"ssl_certificate     /etc/ssl/certs/feedback.pem;", "",
+				"ssl_certificate_key /etc/ssl/private/feedback.key;", "")
+			whole := "error_log stderr;\npid pid;\nevents {}\nhttp {\naccess_log off;\n" + block + "}\n"
+			if os.Geteuid() == 0 {
+				whole = "user root;\n" + whole // the directory is ours
+			}
+			for _, kind := range []string{"client_body", "proxy", "fastcgi", "uwsgi", "scgi"} {
+				whole = strings.Replace(whole, "access_log off;\n", "access_log off;\n"+kind+"_temp_path temp-"+kind+
+					";\n", 1)
+			}
+			file := filepath.Join(dir, "nginx.conf")
+			require.NoError(t, os.WriteFile(file, []byte(whole), 0o600))
+			out, err := exec.Command(program, "-t", "-p", dir, "-c", file).CombinedOutput()
+			require.NoError(t, err, string(out))
+			runProxy(t, address, program, "-p", dir, "-c", file, "-g", "daemon off;")
+			return address
+		}},
+		{"haproxy", "", func(t *testing.T, program, backend string) string {
+			address, file := freeAddress(t), filepath.Join(t.TempDir(), "haproxy.cfg")
+			text := edited(t, "haproxy.cfg", "127.0.0.1:8080", backend,
+				"bind :443 ssl crt /etc/haproxy/feedback.pem", "bind "+address)
+			require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+			out, err := exec.Command(program, "-c", "-f", file).CombinedOutput()
+			require.NoError(t, err, string(out))
+			runProxy(t, address, program, "-db", "-f", file)
+			return address
+		}},
+	} {
+		t.Run(proxy.name, func(t *testing.T) {
+			t.Parallel()
+			program := installedProgram(t, proxy.name)
+			s := newServer(t, server.RoleAPI, map[string]string{
+				"DATABASE_URL": "sqlite:" + filepath.Join(t.TempDir(), "x.db"), "BASE_PATH": proxy.path,
+				"ALLOW_DEVELOPMENT_USER_HEADER": "true", "TRUSTED_PROXIES": "127.0.0.1",
+			})
+			require.NoError(t, s.Migrate(t.Context()))
+			address := proxy.start(t, program, serve(t, s))
+			c := feedbackclient.Development("http://"+address+proxy.path, "someone")
+			require.Eventually(t, func() bool { _, err := c.Me(t.Context()); return err == nil }, 30*time.Second,
+				50*time.Millisecond, "haproxy first checks the server")
+			p, err := c.EnsureProfile(t.Context(), "Someone")
+			require.NoError(t, err)
+			session, err := c.OpenSession(t.Context(), p.ID)
+			require.NoError(t, err)
+
+			events := make(chan feedbackclient.Event, 1)
+			go func() {
+				for event, err := range c.Events(t.Context(), session.ID, "0") {
+					if err == nil {
+						events <- event
+					}
+					return
+				}
+			}()
+			time.Sleep(100 * time.Millisecond) // let the stream begin; what comes earlier is sent too
+			lesson, err := c.StartLesson(t.Context(), session.ID)
+			require.NoError(t, err)
+			select {
+			case event := <-events:
+				require.Equal(t, lesson.ID, event.Lesson.ID)
+			case <-time.After(10 * time.Second):
+				require.Fail(t, "the proxy keeps events back")
+			}
+
+			speech, err := os.ReadFile("../../internal/demo/speech/lesson1-segment1.mp3")
+			require.NoError(t, err)
+			const largest = 128 << 20
+			recording := bytes.Repeat(speech, largest/len(speech)+1)[:largest]
+			segment, err := c.Upload(t.Context(), lesson.ID, 0, "a.mp3", recording)
+			require.NoError(t, err)
+			require.Equal(t, "queued", segment.State)
+		})
+	}
+}
+
+// fetch sends a GET request as the operator and as a developer.
+func fetch(h http.Handler, path string) (status int, location, body string) {
+	r := httptest.NewRequest(http.MethodGet, path, nil)
+	r.Host = "localhost"
+	if strings.Contains(path, "/admin/") {
+		r.SetBasicAuth("operator", operatorPassword)
+	}
+	r.Header.Set("X-Development-User", "someone")
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w.Code, w.Header().Get("Location"), w.Body.String()
+}
+
+var link = regexp.MustCompile(`(?:href|src|action)="([^"#]+)"`)
+
+// followLinks fetches a page and everything that it links to, one step away, all of which must be
+// there.
+func followLinks(t *testing.T, h http.Handler, page string, visit func(path string)) {
+	t.Helper()
+	base, err := url.Parse(page)
+	require.NoError(t, err)
+	status, _, body := fetch(h, base.Path)
+	require.Equal(t, http.StatusOK, status, page)
+	links := link.FindAllStringSubmatch(body, -1)
+	require.NotEmpty(t, links)
+	for _, l := range links {
+		to, err := base.Parse(html.UnescapeString(l[1]))
+		require.NoError(t, err)
+		if to.Scheme == "data" {
+			continue
+		}
+		visit(to.Path)
+		status, _, _ := fetch(h, to.RequestURI()) // a form may be refused without its fields
+		require.True(t, status == http.StatusOK || status == http.StatusBadRequest, "%s: %d", to, status)
+	}
+}
+
+func TestEverythingWorksBelowAPath(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, server.RoleAll, map[string]string{
+		"DATABASE_URL": "sqlite:" + filepath.Join(t.TempDir(), "x.db"), "ALLOW_DEVELOPMENT_USER_HEADER": "true",
+		"OPERATOR_PASSWORD": operatorPassword, "BASE_PATH": "/teach",
+	})
+	require.NoError(t, s.Migrate(t.Context()))
+	status, location, _ := fetch(s.Handler(), "/teach")
+	require.Equal(t, http.StatusPermanentRedirect, status)
+	require.Equal(t, "/teach/", location)
+
+	passedOn := s.Handler()
+	removed := http.StripPrefix("/teach", s.Handler())
+	for name, proxy := range map[string]http.Handler{"passed on": passedOn, "removed": removed} {
+		var visited []string
+		followLinks(t, proxy, "http://host/teach/", func(path string) {
+			require.True(t, strings.HasPrefix(path, "/teach/"), "%s: %s leaves the path", name, path)
+			visited = append(visited, path)
+		})
+		followLinks(t, proxy, "http://host/teach/admin/queue/", func(path string) {
+			require.True(t, strings.HasPrefix(path, "/teach/admin/queue/"), "%s: %s leaves the path", name, path)
+			visited = append(visited, path)
+		})
+		require.Contains(t, visited, "/teach/scalar")
+		require.Contains(t, visited, "/teach/openapi.json")
+		require.Contains(t, visited, "/teach/admin/queue/style.css")
+		for from, to := range map[string]string{"/teach/admin/queue": "queue/", "/teach/scalar/": "../scalar"} {
+			status, location, _ := fetch(proxy, from)
+			require.Equal(t, http.StatusPermanentRedirect, status)
+			require.Equal(t, to, location)
+		}
+		_, _, document := fetch(proxy, "/teach/openapi.json")
+		require.Contains(t, document, `"servers":[{"url":"/teach"}]`)
+		status, _, _ = fetch(proxy, "/teach/api/v1/auth/me")
+		require.Equal(t, http.StatusOK, status)
+	}
+}
+
+func TestOpsAddrTakesMetricsAndQueueAway(t *testing.T) {
+	t.Parallel()
+	ops := freeAddress(t)
+	s := newServer(t, server.RoleAll, map[string]string{
+		"DATABASE_URL": "sqlite:" + filepath.Join(t.TempDir(), "x.db"), "OPERATOR_PASSWORD": operatorPassword,
+		"OPS_ADDR": ops, "BASE_PATH": "/teach",
+	})
+	require.NoError(t, s.Migrate(t.Context()))
+	address := serve(t, s)
+	statusOf := func(url string) (status int) {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+		require.NoError(t, err)
+		r.SetBasicAuth("operator", operatorPassword)
+		require.Eventually(t, func() bool {
+			resp, err := http.DefaultClient.Do(r)
+			if err != nil {
+				return false
+			}
+			resp.Body.Close()
+			status = resp.StatusCode
+			return true
+		}, 10*time.Second, 10*time.Millisecond, url)
+		return status
+	}
+	for _, path := range []string{"/metrics", "/admin/queue/", "/admin/queue/style.css"} {
+		require.Equal(t, http.StatusOK, statusOf("http://"+ops+path), path)
+		require.Equal(t, http.StatusNotFound, statusOf("http://"+address+path), path)
+	}
+	require.Equal(t, http.StatusNotFound, statusOf("http://"+ops+"/api/v1/profiles"))
+	require.Equal(t, http.StatusOK, statusOf("http://"+address+"/teach/health"))
+
+	taken := newServer(t, server.RoleAll, map[string]string{"OPS_ADDR": ops})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.ErrorContains(t, taken.Run(t.Context(), l), "OPS_ADDR: ")
+	for _, bad := range []string{"nonsense", "127.0.0.1:8080"} {
+		_, err = server.ParseConfig(map[string]string{"OPS_ADDR": bad})
+		require.ErrorContains(t, err, "OPS_ADDR: must be", bad)
+	}
+	for _, bad := range []string{"teach", "/teach/", "//", "/a b", `/a"b`} {
+		_, err = server.ParseConfig(map[string]string{"BASE_PATH": bad})
+		require.ErrorContains(t, err, "BASE_PATH: must be", bad)
+	}
+}
