@@ -60,10 +60,14 @@ type call struct {
 	op       string // for errors
 	attempts int    // requests for images sent
 	unsure   int    // attempts that may have run without a response
+	left     int64  // bytes that its images may still have
+	buffered int64  // bytes of fetched references in memory
 	gate     *gate
 }
 
-func (c *Client) newCall() *call { return &call{Client: c, op: "poll"} }
+func (c *Client) newCall() *call {
+	return &call{Client: c, op: "poll", left: c.config.Limits.ResultBytes}
+}
 
 func (c *call) event(e Event) {
 	e.Attempt = c.attempts

@@ -97,6 +97,7 @@ type Limits struct {
 	References     int   // reference images in one request; defaults to 16
 	ReferenceBytes int64 // bytes of one reference; defaults to 50 MB
 	ImageBytes     int64 // bytes of one received image; defaults to 256 MiB
+	ResultBytes    int64 // bytes of all images of one call; defaults to 1 GiB
 }
 
 // String describes c without its key.
@@ -116,6 +117,7 @@ func (c Config) withDefaults() Config {
 	c.Limits.References = cmp.Or(c.Limits.References, 16)
 	c.Limits.ReferenceBytes = cmp.Or(c.Limits.ReferenceBytes, 50_000_000)
 	c.Limits.ImageBytes = cmp.Or(c.Limits.ImageBytes, 256<<20)
+	c.Limits.ResultBytes = cmp.Or(c.Limits.ResultBytes, 1<<30)
 	if c.HTTPClient == nil {
 		c.HTTPClient = &http.Client{Transport: newTransport(newDialer())}
 	}

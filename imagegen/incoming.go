@@ -13,11 +13,13 @@ type incoming struct {
 	sink     Sink
 	info     Info
 	limit    int64
+	left     *int64        // bytes that the images of the call may still have
 	progress func(n int64) // called now and then
 	declared string        // media type from the server
 	head     []byte
 	dims     dimensions
 	size     int64
+	counted  int64 // subtracted from left
 	reported int64
 	blob     Blob
 	err      error
@@ -36,8 +38,13 @@ func (in *incoming) Write(p []byte) (int, error) {
 		return 0, in.err
 	}
 	in.size += int64(len(p))
-	if in.size > in.limit {
+	in.counted += int64(len(p))
+	*in.left -= int64(len(p))
+	switch {
+	case in.size > in.limit:
 		return 0, in.fail(fmt.Errorf("%w: image of more than %d bytes", ErrTooLarge, in.limit))
+	case *in.left < 0:
+		return 0, in.fail(fmt.Errorf("%w: the images have more bytes than Limits.ResultBytes", ErrTooLarge))
 	}
 	in.dims.write(p)
 	if in.size-in.reported >= progressBytes {
@@ -117,6 +124,8 @@ func (in *incoming) storeFailed(err error) error {
 }
 
 func (in *incoming) abort() {
+	*in.left += in.counted
+	in.counted = 0
 	if in.blob != nil {
 		if err := in.blob.Abort(); err != nil && in.err != nil {
 			in.err = errors.Join(in.err, fmt.Errorf("clean up: %w", err))

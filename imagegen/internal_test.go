@@ -106,6 +106,49 @@ func (f answering) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: 200, Body: f(), ContentLength: -1, Request: r}, nil
 }
 
+// An image that is received again, after a failed attempt, counts once.
+func TestAbortedImagesDoNotCount(t *testing.T) {
+	t.Parallel()
+	c, err := New(Config{BaseURL: "http://images.test"})
+	require.NoError(t, err)
+	call := c.newCall()
+	before := call.left
+	for _, n := range []int{10, 10_000} { // before and after the sink is opened
+		in := call.incoming(t.Context(), Memory(), Info{})
+		_, err = in.Write(bytes.Repeat([]byte("GIF89a"), n))
+		require.NoError(t, err)
+		require.Equal(t, before-int64(6*n), call.left)
+		in.fail(io.ErrUnexpectedEOF)
+		require.Equal(t, before, call.left)
+	}
+}
+
+// However many references a request has, those in memory have a common limit.
+func TestFetchedReferencesShareTheirMemory(t *testing.T) {
+	t.Parallel()
+	image := append([]byte("GIF89a"), make([]byte, 5<<20)...)
+	serve := func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(image) }
+	site := httptest.NewServer(http.HandlerFunc(serve))
+	t.Cleanup(site.Close)
+	c, err := New(Config{BaseURL: "http://images.test", AllowPrivate: true})
+	require.NoError(t, err)
+	files, free, err := c.newCall().attach(t.Context(), []Reference{URL(site.URL), URL(site.URL), URL(site.URL)})
+	require.NoError(t, err)
+	defer free()
+	inMemory := 0
+	for _, f := range files {
+		if f.free == nil {
+			inMemory++
+		}
+		r, err := f.open()
+		require.NoError(t, err)
+		data, err := io.ReadAll(r)
+		require.NoError(t, err)
+		require.True(t, bytes.Equal(image, data))
+	}
+	require.Equal(t, 1, inMemory)
+}
+
 // The memory a call allocates does not depend on the number and size of its images.
 func TestFourLargeImagesAllocateLessThanAMegabyte(t *testing.T) {
 	const megabytes = 32

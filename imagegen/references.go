@@ -18,8 +18,8 @@ import (
 )
 
 // Reference is a reference image. Its data is read when a request is sent, and again when it is
-// retried, without being held in memory. Only data fetched from a URL is buffered, in memory up to
-// 8 MiB and in a temporary file beyond.
+// retried, without being held in memory. Only data fetched from a URL is buffered, for each call in
+// memory up to 8 MiB and in temporary files beyond.
 type Reference struct {
 	name      string
 	mediaType string // declared by the caller
@@ -227,26 +227,30 @@ func (c *call) tryReference(ctx context.Context, u *url.URL) (source, *Error) {
 	if resp.ContentLength > limit {
 		return source{}, fetchError(u, fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, resp.ContentLength, limit))
 	}
-	src, err := buffer(io.LimitReader(resp.Body, limit+1))
+	src, err := buffer(io.LimitReader(resp.Body, limit+1), maxBuffered-c.buffered)
 	if err == nil && src.size < resp.ContentLength {
 		err = io.ErrUnexpectedEOF
 	}
 	if err != nil {
 		return source{}, fetchError(u, err)
 	}
+	if src.free == nil {
+		c.buffered += src.size
+	}
 	return src, nil
 }
 
-const maxBuffered = 8 << 20 // bytes of a fetched reference that are kept in memory
+const maxBuffered = 8 << 20 // bytes of the fetched references of a call that are kept in memory
 
-// buffer reads r to its end, so that its size is known and it can be read again.
-func buffer(r io.Reader) (source, error) {
+// buffer reads r to its end, so that its size is known and it can be read again: in memory up to
+// limit bytes, else in a temporary file.
+func buffer(r io.Reader, limit int64) (source, error) {
 	var head bytes.Buffer
-	n, err := io.CopyN(&head, r, maxBuffered+1)
+	n, err := io.CopyN(&head, r, limit+1)
 	if err != nil && err != io.EOF {
 		return source{}, err
 	}
-	if n <= maxBuffered {
+	if n <= limit {
 		return bytesSource(head.Bytes()), nil
 	}
 	f, err := os.CreateTemp("", "imagegen-reference-*")

@@ -156,6 +156,27 @@ func TestTooLargeImageIsRefused(t *testing.T) {
 	}
 }
 
+// Each image is small, but all together are not.
+func TestImagesAboveTheLimitOfACallAreMissing(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []imagegentest.Mode{imagegentest.Sync, imagegentest.ByURL} {
+		image := bytes.Repeat([]byte("GIF89a"), 200)
+		fake := imagegentest.New(t, imagegentest.Options{Mode: mode,
+			Image: func(imagegentest.Post, int) []byte { return image }})
+		client := fake.Client(func(c *imagegen.Config) { c.Limits.ResultBytes = 3000 })
+		for range 2 { // the limit is that of a call, not of the client
+			images := imagegen.Memory()
+			r, err := client.Generate(t.Context(), &imagegen.Request{Prompt: "x", N: 4}, images)
+			var partial *imagegen.PartialError
+			require.ErrorAs(t, err, &partial)
+			require.ErrorIs(t, err, imagegen.ErrTooLarge)
+			require.Len(t, partial.Failed, 2)
+			require.Len(t, r.Images, 2)
+			require.Equal(t, image, images.Get(1))
+		}
+	}
+}
+
 func TestWriterTakesOneImage(t *testing.T) {
 	t.Parallel()
 	fake := imagegentest.New(t, imagegentest.Options{})

@@ -53,6 +53,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 	upstream := flags.String("upstream", "", "`address` of a service to send requests to, instead of drawing")
 	workers := flags.Int("workers", 2, "concurrent generations")
 	perMinute := flags.Float64("per-minute", 60, "requests per minute and caller")
+	stored := flags.Int64("storage-mb", 0, "`megabytes` to store; 0 means 256, or 16000 with -data")
 	edge := flags.Int("edge", 0, "longer side of the drawings in `pixels`; 0 means 1280")
 	delay := flags.Duration("delay", 0, "`time` each drawing takes")
 	if err := program.ParseAll(flags, args, stdout, usage, variables); err != nil {
@@ -66,7 +67,8 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 	config := gateway.Config{
 		Generator: draw.Generator{LongEdge: *edge, Delay: *delay}, Rerun: true, Keys: keys,
 		Mode: gateway.Mode(*mode), Budget: *budget, PublicURL: *public, Secret: []byte(getenv("IMAGE_GATEWAY_SECRET")),
-		MaxWorkers: *workers, Limits: gateway.Limits{PerMinute: *perMinute}, Logger: logger,
+		MaxWorkers: *workers, Limits: gateway.Limits{PerMinute: *perMinute, StoredBytes: *stored * 1e6},
+		Logger: logger,
 	}
 	if *upstream != "" {
 		key := getenv("IMAGE_API_KEY")
@@ -111,8 +113,7 @@ func serve(ctx context.Context, g *gateway.Gateway, addr string, logger *slog.Lo
 	}
 	logger.Info("serving", "address", "http://"+listener.Addr().String())
 	server := &http.Server{
-		// without keys, any web page in a browser on this machine could post a form
-		Handler:           http.NewCrossOriginProtection().Handler(g),
+		Handler:           g,
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 	}

@@ -40,7 +40,7 @@ func start(t *testing.T, env map[string]string, args ...string) string {
 }
 
 // Any web page may post a form, and here it needs no API key either.
-func TestCrossOriginRequestsAreRefused(t *testing.T) {
+func TestWebPagesAreKeptOut(t *testing.T) {
 	t.Parallel()
 	address := start(t, nil)
 	for name, test := range map[string]struct {
@@ -51,6 +51,7 @@ func TestCrossOriginRequestsAreRefused(t *testing.T) {
 		"older browser":             {"Origin", "http://elsewhere.example", true},
 		"browser on our own page":   {"Sec-Fetch-Site", "same-origin", false},
 		"program, not in a browser": {"User-Agent", "curl", false},
+		"name of another site":      {"Host", "elsewhere.example", true},
 	} {
 		var body bytes.Buffer
 		form := multipart.NewWriter(&body)
@@ -60,6 +61,7 @@ func TestCrossOriginRequestsAreRefused(t *testing.T) {
 		require.NoError(t, err)
 		req.Header.Set("Content-Type", form.FormDataContentType())
 		req.Header.Set(test.header, test.value)
+		req.Host = req.Header.Get("Host")
 		resp, err := http.DefaultClient.Do(req)
 		require.NoError(t, err)
 		require.NoError(t, resp.Body.Close())

@@ -219,7 +219,8 @@ func TestTypeConverts(t *testing.T) {
 	}{
 		"transparent becomes white": {encodePNG(t, clear), fit.Config{Type: "image/jpeg"}, "image/jpeg", white},
 		"JPEG to PNG":               {dark, fit.Config{Type: "image/png"}, "image/png", color.Gray{0}},
-		"cropped":                   {encodePNG(t, clear), fit.Config{Type: "image/jpeg", Ratio: "1:1"}, "image/jpeg", white},
+		"cropped": {encodePNG(t, clear), fit.Config{Type: "image/jpeg", Ratio: "1:1"},
+			"image/jpeg", white},
 	} {
 		out, mediaType, err := fit.Crop(test.data, test.c)
 		require.NoError(t, err, name)

@@ -106,9 +106,11 @@ func TestLimits(t *testing.T) {
 		time.Sleep(3 * time.Minute)
 	})
 	bubble(t, "not running", func(t *testing.T) {
-		g, err := gateway.New(gateway.Config{Generator: slow, Keys: gateway.Anyone})
+		keys, err := gateway.ParseKeys("me:" + key)
 		require.NoError(t, err)
-		a := post(t, g, "any")
+		g, err := gateway.New(gateway.Config{Generator: slow, Keys: keys})
+		require.NoError(t, err)
+		a := post(t, g, key)
 		require.Equal(t, 503, a.Code)
 		require.NotEmpty(t, a.Header().Get("Retry-After"))
 	})
@@ -188,5 +190,49 @@ func TestLostResponseIsFoundByItsKey(t *testing.T) {
 		require.Len(t, a.body["data"], 1)
 		require.Zero(t, time.Since(began))
 		require.EqualValues(t, 1, g.n.Load())
+	})
+}
+
+// Where no key is needed, the browser of a visitor must not be a way in.
+func TestWebPagesAreKeptOut(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		keyed := running(t, gateway.Config{Limits: gateway.Limits{Burst: 100}})
+		g, err := gateway.New(gateway.Config{Generator: draw.Generator{LongEdge: 32}, Keys: gateway.Anyone,
+			PublicURL: "https://images.example/below"})
+		require.NoError(t, err)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- g.Run(ctx) }()
+		synctest.Wait()
+		for name, test := range map[string]struct {
+			host, header, value, code string
+		}{
+			"program":                   {"127.0.0.1:8085", "User-Agent", "curl", ""},
+			"IPv6":                      {"[::1]:8085", "User-Agent", "curl", ""},
+			"IPv6 without a port":       {"[::1]", "User-Agent", "curl", ""},
+			"name":                      {"localhost", "User-Agent", "curl", ""},
+			"public name":               {"Images.example", "Sec-Fetch-Site", "same-origin", ""},
+			"browser on another site":   {"127.0.0.1:8085", "Sec-Fetch-Site", "cross-site", "cross_origin"},
+			"older browser":             {"127.0.0.1:8085", "Origin", "https://elsewhere.example", "cross_origin"},
+			"name of another site":      {"elsewhere.example:8085", "Sec-Fetch-Site", "same-origin", "unknown_host"},
+			"name of another, with key": {"elsewhere.example", "Authorization", "Bearer any", "unknown_host"},
+			"no name":                   {"", "User-Agent", "curl", "unknown_host"},
+		} {
+			edit := func(r *http.Request) {
+				r.Header.Del("Authorization")
+				r.Host = test.host
+				r.Header.Set(test.header, test.value)
+			}
+			a := send(t, g, "POST", generations, `{"prompt":"x"}`, edit)
+			require.Equal(t, test.code, a.errorCode(), name)
+			require.Equal(t, test.code == "", a.Code == 200, name)
+			withKey := func(r *http.Request) { edit(r); r.Header.Set("Authorization", "Bearer "+key) }
+			require.Equal(t, 200, send(t, keyed, "POST", generations, `{"prompt":"x"}`, withKey).Code, name)
+		}
+		poll := send(t, g, "GET", "/v1/tasks/x", "", func(r *http.Request) { r.Host = "elsewhere.example" })
+		require.Equal(t, "unknown_host", poll.errorCode(), "what a page may read is protected, too")
+		cancel()
+		require.NoError(t, <-ended)
 	})
 }

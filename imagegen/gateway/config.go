@@ -101,6 +101,12 @@ type Limits struct {
 	References     int     // reference images per request; defaults to 16
 	ReferenceBytes int64   // bytes of one reference image; defaults to 50 MB
 	PromptBytes    int     // bytes of a prompt; defaults to 32 KiB
+
+	// StoredBytes limits the references and images in the store. References may take half of it,
+	// and those of one caller a quarter; more are refused with status 429 or 503. For images, the
+	// oldest tasks of the caller who stores most are deleted before their retention has passed.
+	// Defaults to 256 MB if Store is nil, and to 16 GB otherwise.
+	StoredBytes int64
 }
 
 // Keys returns the caller that an API key belongs to, and false for an unknown key. It must take as
@@ -149,7 +155,9 @@ func ParseKeys(list string) (Keys, error) {
 	return StaticKeys(keys)
 }
 
-// Anyone accepts every key, and requests without one, as a single caller.
+// Anyone accepts every key, and requests without one, as a single caller. Like every Keys that
+// accepts the empty key, it keeps web pages out: requests of other sites are refused, and so are
+// those for a host name that is neither localhost nor in Config.PublicURL.
 func Anyone(string) (caller string, ok bool) { return "anyone", true }
 
 func (c Config) withDefaults() (Config, error) {
@@ -175,6 +183,7 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.Store == nil {
 		c.Store = Memory()
+		fallback(&c.Limits.StoredBytes, 256_000_000)
 	}
 	if len(c.Secret) == 0 {
 		c.Secret = make([]byte, 32)
@@ -194,6 +203,7 @@ func (c Config) withDefaults() (Config, error) {
 	fallback(&c.Limits.References, 16)
 	fallback(&c.Limits.ReferenceBytes, 50_000_000)
 	fallback(&c.Limits.PromptBytes, 32<<10)
+	fallback(&c.Limits.StoredBytes, 16_000_000_000)
 	return c, nil
 }
 

@@ -8,7 +8,10 @@ import (
 	"io"
 	"log/slog"
 	"math"
+	"net"
 	"net/http"
+	"net/netip"
+	"net/url"
 	"strconv"
 	"strings"
 	"sync"
@@ -29,6 +32,9 @@ var openAPI []byte
 type Gateway struct {
 	c   Config
 	mux *http.ServeMux
+
+	storage *storage
+	keyless bool // the empty key is accepted
 
 	mu       sync.Mutex
 	open     bool            // Run accepts work
@@ -55,8 +61,10 @@ func New(c Config) (*Gateway, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &Gateway{c: c, mux: http.NewServeMux(), live: map[string]*job{}, limiters: map[string]*rate.Limiter{},
+	g := &Gateway{c: c, mux: http.NewServeMux(), storage: newStorage(c.Limits.StoredBytes),
+		live: map[string]*job{}, limiters: map[string]*rate.Limiter{},
 		entering: map[string]int{}, wake: make(chan struct{}, 1), stopped: make(chan struct{})}
+	_, g.keyless = c.Keys("")
 	routes := map[string]map[string]http.HandlerFunc{
 		"/v1/images/generations": {http.MethodPost: g.authorized(g.generation)},
 		"/v1/images/edits":       {http.MethodPost: g.authorized(g.edit)},
@@ -159,6 +167,10 @@ func (g *Gateway) authorized(h handler) http.HandlerFunc {
 		if !bearer {
 			key = ""
 		}
+		if f := g.checkOrigin(r); g.keyless && f != nil {
+			f.write(w)
+			return
+		}
 		caller, ok := g.c.Keys(key)
 		if !ok {
 			w.Header().Set("WWW-Authenticate", "Bearer")
@@ -175,6 +187,25 @@ func (g *Gateway) authorized(h handler) http.HandlerFunc {
 			f.write(w)
 		}
 	}
+}
+
+// checkOrigin refuses what a web page could send without its visitor knowing: requests of other
+// sites, and those of a site whose name leads to the gateway's address (DNS rebinding).
+func (g *Gateway) checkOrigin(r *http.Request) *failure {
+	if err := http.NewCrossOriginProtection().Check(r); err != nil {
+		return problem(403, "cross_origin", "requests of other sites are refused")
+	}
+	host := r.Host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	}
+	public, _ := url.Parse(g.c.PublicURL) // it is valid
+	_, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	if err != nil && host != "localhost" && !strings.EqualFold(host, public.Hostname()) {
+		return problem(403, "unknown_host", "without keys, the host must be an IP address, localhost or that of the "+
+			"public URL")
+	}
+	return nil
 }
 
 // failure is an error response.

@@ -13,6 +13,7 @@ import (
 type taskSink struct {
 	g      *Gateway
 	id     string
+	caller string
 	mu     sync.Mutex
 	images []Blob // by index
 }
@@ -23,30 +24,26 @@ func (s *taskSink) Open(ctx context.Context, info imagegen.Info) (imagegen.Blob,
 		return nil, fmt.Errorf("unexpected image index %d", info.Index)
 	}
 	b := Blob{Name: fmt.Sprintf("%s-%d%s", s.id, info.Index, info.Ext), Type: info.Type}
-	blob, err := s.g.c.Store.CreateBlob(ctx, b.Name)
+	blob, err := s.g.createBlob(ctx, s.caller, b.Name)
 	if err != nil {
 		return nil, err
 	}
-	return &taskBlob{Blob: blob, s: s, index: info.Index, b: b}, nil
+	return &taskBlob{countedBlob: blob, s: s, index: info.Index, b: b}, nil
 }
 
 type taskBlob struct {
-	imagegen.Blob
+	*countedBlob
 	s     *taskSink
 	index int
 	b     Blob
 }
 
-func (b *taskBlob) Write(p []byte) (int, error) {
-	n, err := b.Blob.Write(p)
-	b.b.Size += int64(n)
-	return n, err
-}
-
+// Commit implements [imagegen.Blob].
 func (b *taskBlob) Commit() error {
-	if err := b.Blob.Commit(); err != nil {
+	if err := b.countedBlob.Commit(); err != nil {
 		return err
 	}
+	b.b.Size = b.size
 	b.s.mu.Lock()
 	defer b.s.mu.Unlock()
 	for len(b.s.images) <= b.index {

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"iter"
@@ -11,13 +10,14 @@ import (
 	"lessonkit.example/imagegen"
 )
 
-// Memory returns a Store in memory. It holds all images until their retention ends.
-func Memory() Store { return &memory{tasks: map[string]Task{}, blobs: map[string][]byte{}} }
+// Memory returns a Store in memory. It holds all images until their retention has passed: see
+// Limits.StoredBytes.
+func Memory() Store { return &memory{tasks: map[string]Task{}, blobs: map[string]pages{}} }
 
 type memory struct {
 	mu    sync.Mutex
 	tasks map[string]Task
-	blobs map[string][]byte
+	blobs map[string]pages
 }
 
 func (m *memory) CreateTask(_ context.Context, t Task) error {
@@ -84,7 +84,7 @@ func (m *memory) OpenBlob(_ context.Context, name string) (io.ReadSeekCloser, er
 	return struct {
 		io.ReadSeeker
 		io.Closer
-	}{bytes.NewReader(data), io.NopCloser(nil)}, nil
+	}{io.NewSectionReader(data, 0, data.size), io.NopCloser(nil)}, nil
 }
 
 func (m *memory) DeleteBlob(_ context.Context, name string) error {
@@ -95,7 +95,7 @@ func (m *memory) DeleteBlob(_ context.Context, name string) error {
 }
 
 type memoryBlob struct {
-	bytes.Buffer
+	pages
 	m    *memory
 	name string
 }
@@ -103,8 +103,48 @@ type memoryBlob struct {
 func (b *memoryBlob) Commit() error {
 	b.m.mu.Lock()
 	defer b.m.mu.Unlock()
-	b.m.blobs[b.name] = b.Bytes()
+	b.m.blobs[b.name] = b.pages
 	return nil
 }
 
 func (b *memoryBlob) Abort() error { return nil }
+
+// pages are bytes in pieces of pageSize, so that they take little more memory than their number.
+type pages struct {
+	all  [][]byte
+	size int64
+}
+
+const pageSize = 64 << 10
+
+func (p *pages) Write(data []byte) (int, error) {
+	for rest := data; len(rest) > 0; {
+		last := len(p.all) - 1
+		if last < 0 || len(p.all[last]) == pageSize {
+			var page []byte
+			if last >= 0 { // a small image does not take a whole page
+				page = make([]byte, 0, pageSize)
+			}
+			p.all = append(p.all, page)
+			last++
+		}
+		n := min(len(rest), pageSize-len(p.all[last]))
+		p.all[last] = append(p.all[last], rest[:n]...)
+		rest = rest[n:]
+	}
+	p.size += int64(len(data))
+	return len(data), nil
+}
+
+// ReadAt implements io.ReaderAt.
+func (p pages) ReadAt(data []byte, off int64) (n int, err error) {
+	for n < len(data) && off < p.size {
+		copied := copy(data[n:], p.all[off/pageSize][off%pageSize:])
+		n += copied
+		off += int64(copied)
+	}
+	if n < len(data) {
+		return n, io.EOF
+	}
+	return n, nil
+}

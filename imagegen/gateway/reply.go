@@ -41,6 +41,9 @@ func (g *Gateway) reply(w http.ResponseWriter, r *http.Request, id string, j *jo
 	case <-r.Context().Done():
 	}
 	t, err := g.c.Store.Task(r.Context(), id)
+	if errors.Is(err, ErrNotFound) {
+		return problem(507, codeFull, "the images have been deleted already, to make room for others")
+	}
 	if err != nil {
 		return internal(err)
 	}
@@ -101,6 +104,8 @@ func (f *Failure) answer() *failure {
 	switch f.Code {
 	case codeUnavailable:
 		return problem(503, f.Code, f.Message).after(max(f.RetryAfter, time.Second))
+	case codeFull:
+		return problem(507, f.Code, f.Message)
 	case "failed", "interrupted":
 		return problem(502, f.Code, f.Message)
 	}

@@ -165,7 +165,7 @@ func TestUploadsAndImagesStream(t *testing.T) {
 		bytes.NewReader(head.Bytes()[len(start):]))
 	for {
 		if probe := httptest.NewRecorder(); true {
-			r := httptest.NewRequest("POST", generations, nil)
+			r := httptest.NewRequest("POST", "http://localhost"+generations, nil)
 			h.ServeHTTP(probe, r)
 			if probe.Code == 415 { // it runs
 				break
@@ -173,7 +173,7 @@ func TestUploadsAndImagesStream(t *testing.T) {
 			runtime.Gosched()
 		}
 	}
-	r := httptest.NewRequest("POST", edits, body)
+	r := httptest.NewRequest("POST", "http://localhost"+edits, body)
 	r.Header.Set("Content-Type", w.FormDataContentType())
 	out := &discard{ResponseWriter: httptest.NewRecorder()}
 	var before, after runtime.MemStats

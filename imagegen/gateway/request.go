@@ -67,12 +67,12 @@ func (g *Gateway) edit(w http.ResponseWriter, r *http.Request, caller string) *f
 	}
 	var t Task
 	digest := sha256.New()
-	p, f := g.readForm(r.Context(), form, &t, digest)
+	p, f := g.readForm(r.Context(), form, caller, &t, digest)
 	if f == nil {
 		f = g.check(&t, p)
 	}
 	if f != nil {
-		g.deleteBlobs(context.WithoutCancel(r.Context()), t.References)
+		g.deleteBlobs(context.WithoutCancel(r.Context()), caller, t.References)
 		return f
 	}
 	return g.accept(w, r, caller, t, p, digest.Sum(nil), leave)
@@ -80,7 +80,7 @@ func (g *Gateway) edit(w http.ResponseWriter, r *http.Request, caller string) *f
 
 // readForm returns the parameters of a form, and adds its references to t, even if it fails.
 func (g *Gateway) readForm(
-	ctx context.Context, form *multipart.Reader, t *Task, digest io.Writer,
+	ctx context.Context, form *multipart.Reader, caller string, t *Task, digest io.Writer,
 ) (parameters, *failure) {
 	limits := g.c.Limits
 	p := parameters{}
@@ -106,7 +106,7 @@ func (g *Gateway) readForm(
 		case len(t.References) == limits.References:
 			return nil, invalid(400, name, "too_many_images", "more than %d reference images", limits.References)
 		default:
-			ref, f := g.receive(ctx, part, digest)
+			ref, f := g.receive(ctx, part, caller, bytesOf(t.References), digest)
 			if f != nil {
 				return nil, f
 			}
@@ -119,8 +119,11 @@ func (g *Gateway) readForm(
 	return p, nil
 }
 
-// receive streams one reference into the store, and adds its hash to digest.
-func (g *Gateway) receive(ctx context.Context, part *multipart.Part, digest io.Writer) (Blob, *failure) {
+// receive streams one reference into the store, and adds its hash to digest. before is the size of
+// the references of the same request that have been stored before.
+func (g *Gateway) receive(
+	ctx context.Context, part *multipart.Part, caller string, before int64, digest io.Writer,
+) (Blob, *failure) {
 	param := part.FormName()
 	file := path.Base(strings.ReplaceAll(part.FileName(), "\\", "/"))
 	ref := Blob{Name: refPrefix + uuid.Must(uuid.NewV7()).String(), File: file}
@@ -129,21 +132,29 @@ func (g *Gateway) receive(ctx context.Context, part *multipart.Part, digest io.W
 		head, _ := body.Peek(sniffBytes) // an error is found again by reading
 		ref.Type = imagegen.DetectType(head)
 	}
-	b, err := g.c.Store.CreateBlob(ctx, ref.Name)
+	b, err := g.createBlob(ctx, caller, ref.Name)
 	if err != nil {
 		return Blob{}, internal(err)
 	}
 	own := sha256.New()
-	source := &reading{r: io.LimitReader(body, g.c.Limits.ReferenceBytes+1)}
+	most, inAll := g.c.Limits.ReferenceBytes, g.storage.shareOfReferences()
+	limit := min(most, inAll-before)
+	source := &reading{r: io.LimitReader(body, limit+1)}
 	ref.Size, err = io.Copy(io.MultiWriter(b, own), source)
 	var f *failure
 	switch {
 	case source.err != nil:
 		f = unreadable(source.err)
+	case source.n > most:
+		f = invalid(413, param, "too_large", "a reference image has more than %d bytes", most)
+	case source.n > limit:
+		f = invalid(413, param, "too_large", "the reference images have more than %d bytes in all", inAll)
+	case errors.Is(err, errShare):
+		f = problem(429, "too_many_bytes", err.Error()).after(retryLater)
+	case errors.Is(err, errFull):
+		f = problem(503, codeFull, err.Error()).after(retryLater)
 	case err != nil:
 		f = internal(err)
-	case ref.Size > g.c.Limits.ReferenceBytes:
-		f = invalid(413, param, "too_large", "a reference image has more than %d bytes", g.c.Limits.ReferenceBytes)
 	case ref.Size == 0:
 		f = invalid(400, param, "not_an_image", "a reference image is empty")
 	case !isImage(ref.Type):
@@ -164,14 +175,16 @@ func (g *Gateway) receive(ctx context.Context, part *multipart.Part, digest io.W
 
 func isImage(mediaType string) bool { return strings.HasPrefix(mediaType, "image/") }
 
-// reading keeps the error of the reader apart from that of the writer.
+// reading counts what is read, and keeps the error of the reader apart from that of the writer.
 type reading struct {
 	r   io.Reader
+	n   int64
 	err error
 }
 
 func (r *reading) Read(p []byte) (int, error) {
 	n, err := r.r.Read(p)
+	r.n += int64(n)
 	if err != nil && err != io.EOF {
 		r.err = err
 	}
@@ -199,7 +212,7 @@ func (g *Gateway) accept(
 	t.ID, t.Caller, t.State, t.Created = uuid.Must(uuid.NewV7()).String(), caller, imagegen.StatePending, now()
 	if key := r.Header.Get("Idempotency-Key"); key != "" {
 		if len(key) > 255 {
-			g.deleteBlobs(ctx, t.References)
+			g.deleteBlobs(ctx, t.Caller, t.References)
 			return invalid(400, "Idempotency-Key", "too_long", "Idempotency-Key has more than 255 bytes")
 		}
 		t.ID = digestOf(caller, key)
@@ -228,9 +241,10 @@ func (g *Gateway) create(ctx context.Context, t Task) (*job, *failure) {
 		same := old.Digest == t.Digest
 		switch {
 		case err == nil && same && fresh && old.Failure != nil && old.Failure.Code == codeUnavailable:
+			g.storage.forget(t.ID)
 			err = g.c.Store.UpdateTask(ctx, t)
 		case err == nil:
-			g.deleteBlobs(ctx, t.References)
+			g.deleteBlobs(ctx, t.Caller, t.References)
 			if fresh {
 				g.end(t.ID) // it ended earlier
 			}
@@ -241,7 +255,7 @@ func (g *Gateway) create(ctx context.Context, t Task) (*job, *failure) {
 		}
 	}
 	if err != nil {
-		g.deleteBlobs(ctx, t.References)
+		g.deleteBlobs(ctx, t.Caller, t.References)
 		if fresh {
 			g.end(t.ID)
 		}
@@ -258,15 +272,4 @@ func digestOf(parts ...string) string {
 		fmt.Fprintf(h, "%d:%s,", len(p), p)
 	}
 	return hex.EncodeToString(h.Sum(nil))
-}
-
-func (g *Gateway) deleteBlobs(ctx context.Context, blobs []Blob) {
-	for _, b := range blobs {
-		if b.Name == "" {
-			continue
-		}
-		if err := g.c.Store.DeleteBlob(ctx, b.Name); err != nil {
-			g.c.Logger.Error("delete stored bytes", "blob", b.Name, "error", err)
-		}
-	}
 }

@@ -108,16 +108,24 @@ func (g *Gateway) Run(ctx context.Context) error {
 	return nil
 }
 
-// resume queues the tasks that the last run left unfinished.
+// resume counts what is stored, and queues the tasks that the last run left unfinished.
 func (g *Gateway) resume(ctx context.Context) error {
-	var left []Task
+	var left, ended []Task
 	for t, err := range g.c.Store.Tasks(ctx) {
 		if err != nil {
 			return err
 		}
-		if !t.State.Done() {
+		g.storage.add(t.Caller, true, bytesOf(t.References))
+		g.storage.add(t.Caller, false, bytesOf(t.Images))
+		if t.State.Done() {
+			ended = append(ended, t)
+		} else {
 			left = append(left, t)
 		}
+	}
+	slices.SortFunc(ended, func(a, b Task) int { return a.Ended.Compare(b.Ended) })
+	for _, t := range ended {
+		g.storage.end(t)
 	}
 	slices.SortFunc(left, func(a, b Task) int { return a.Created.Compare(b.Created) })
 	for _, t := range left {
@@ -148,7 +156,7 @@ func (g *Gateway) perform(work, wait context.Context, id string) {
 		return
 	}
 	began := now()
-	sink := &taskSink{g: g, id: id}
+	sink := &taskSink{g: g, id: id, caller: t.Caller}
 	result, err := g.generate(work, wait, &t, g.convert(sink, t.Format))
 	t.Images = sink.images
 	if again := (*imagegen.WaitError)(nil); errors.As(err, &again) && t.Upstream != "" {
@@ -227,7 +235,7 @@ func (g *Gateway) finish(ctx context.Context, t *Task, r *imagegen.Result, err e
 	case err != nil:
 		t.State, t.Failure = imagegen.StateFailed, explain(err)
 		g.c.Logger.Warn("task failed", "task", t.ID, "code", t.Failure.Code, "error", err)
-		g.deleteBlobs(ctx, t.Images)
+		g.deleteBlobs(ctx, t.Caller, t.Images)
 		t.Images = nil
 	default:
 		t.Usage = r.Usage.Raw
@@ -242,10 +250,14 @@ func (g *Gateway) finish(ctx context.Context, t *Task, r *imagegen.Result, err e
 	if err := g.c.Store.UpdateTask(ctx, *t); err != nil {
 		g.c.Logger.Error("store task", "task", t.ID, "error", err)
 	} else {
-		g.deleteBlobs(ctx, refs)
+		g.deleteBlobs(ctx, t.Caller, refs)
+		g.storage.end(*t)
 	}
 	g.end(t.ID)
 }
+
+// codeFull is the code of what does not fit into the storage.
+const codeFull = "storage_full"
 
 // codeUnavailable is the code of a task that failed before anything was generated and may be
 // retried.
@@ -267,6 +279,8 @@ func explain(err error) *Failure {
 		f = &Failure{Code: "generation_failed", Message: task.Message}
 	case errors.Is(err, imagegen.ErrNoImages):
 		f = &Failure{Code: "no_images", Message: "no images were generated; the request may have been filtered"}
+	case errors.Is(err, errFull):
+		f = &Failure{Code: codeFull, Message: "the images were generated, but the gateway cannot store as many bytes"}
 	case errors.Is(err, errInterrupted):
 		f = &Failure{Code: "interrupted", Message: "a restart interrupted the generation; it may have been charged"}
 	case errors.As(err, &final) && final.Permanent():
@@ -297,11 +311,8 @@ func (g *Gateway) sweep(ctx context.Context) {
 				g.c.Logger.Error("list tasks", "error", err)
 				break
 			}
-			if t.State.Done() && now().Sub(t.Ended) > g.c.Retention {
-				g.deleteBlobs(ctx, t.Images)
-				if err := g.c.Store.DeleteTask(ctx, t.ID); err != nil {
-					g.c.Logger.Error("delete task", "task", t.ID, "error", err)
-				}
+			if t.State.Done() && now().Sub(t.Ended) > g.c.Retention && g.storage.forget(t.ID) {
+				g.deleteTask(ctx, t)
 			}
 		}
 	}

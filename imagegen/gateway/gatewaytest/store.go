@@ -2,6 +2,7 @@
 package gatewaytest
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"sync"
@@ -115,6 +116,32 @@ func Store(
 		require.NoError(t, s.DeleteBlob(t.Context(), "x.png"))
 		_, err = s.OpenBlob(t.Context(), "x.png")
 		require.ErrorIs(t, err, gateway.ErrNotFound)
+	})
+	t.Run("many bytes are returned unchanged, from everywhere", func(t *testing.T) {
+		s := open(t)
+		data := make([]byte, 300_000)
+		for i := range data {
+			data[i] = byte(i * 31 >> 7)
+		}
+		b, err := s.CreateBlob(t.Context(), "x.png")
+		require.NoError(t, err)
+		for rest := data; len(rest) > 0; {
+			n := min(len(rest), 40_009)
+			_, err := b.Write(rest[:n])
+			require.NoError(t, err)
+			rest = rest[n:]
+		}
+		require.NoError(t, b.Commit())
+		r, err := s.OpenBlob(t.Context(), "x.png")
+		require.NoError(t, err)
+		for _, from := range []int{0, 65_535, 65_536, 131_073, len(data)} {
+			_, err = r.Seek(int64(from), io.SeekStart)
+			require.NoError(t, err)
+			got, err := io.ReadAll(r)
+			require.NoError(t, err)
+			require.True(t, bytes.Equal(data[from:], got), "from byte %d", from)
+		}
+		require.NoError(t, r.Close())
 	})
 	t.Run("aborted bytes are not stored", func(t *testing.T) {
 		s := open(t)
