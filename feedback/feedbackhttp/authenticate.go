@@ -16,7 +16,7 @@ import (
 type teacherKey struct{}
 
 // requireTeacher is the middleware of all operations: without a database it answers 503, without a
-// teacher what authError returns.
+// teacher what authError returns, and 429 to a teacher with too many requests.
 func (s *server) requireTeacher(ctx huma.Context, next func(huma.Context)) {
 	if s.svc == nil {
 		httpapi.Refuse(s.api, ctx, httpapi.Error(http.StatusServiceUnavailable, "database_not_configured",
@@ -29,6 +29,12 @@ func (s *server) requireTeacher(ctx huma.Context, next func(huma.Context)) {
 		return
 	}
 	annotate(ctx.Context(), "teacher_id", teacher)
+	leave, err := s.requests.enter(teacher)
+	if err != nil {
+		httpapi.Refuse(s.api, ctx, err)
+		return
+	}
+	defer leave()
 	next(huma.WithValue(ctx, teacherKey{}, teacher))
 }
 

@@ -16,8 +16,8 @@ import (
 	"lessonkit.example/internal/httpapi"
 )
 
-// keepAlive is how often a stream sends a comment, which keeps proxies from closing it, and checks
-// that its reader is still signed in.
+// keepAlive is how often a stream without events sends a comment, which keeps proxies from closing
+// it, and checks that its reader is still signed in.
 const keepAlive = 15 * time.Second
 
 // lessonEvent and segmentEvent are the data of an event.
@@ -52,7 +52,7 @@ func (s *server) registerEvents(api huma.API) {
 		Tags: []string{sessionsTag}, Summary: "Follow a session",
 		Description: "Server-sent events: one named \"lesson\" or \"segment\" for each change of state from now on. " +
 			"A client that reconnects with the id of the last event as Last-Event-ID receives what it missed; " +
-			"it may receive again what it has.",
+			"it may receive again what it has. A teacher may have a few streams at once (429).",
 		Errors: []int{http.StatusNotFound},
 		Parameters: []*huma.Param{pathParam("session_id"), {
 			Name: "Last-Event-ID", In: "header", Description: "The id of the last event that was received.",
@@ -88,6 +88,11 @@ func (s *server) registerEvents(api huma.API) {
 		if err != nil {
 			return 0, nil, err
 		}
+		leave, err := s.streams.enter(teacher(ctx.Context()))
+		if err != nil {
+			return 0, nil, err
+		}
+		defer leave()
 		h := w.Header()
 		h.Set("Content-Type", "text/event-stream")
 		h.Set("Cache-Control", "no-store")
@@ -129,12 +134,12 @@ func (s *server) follow(ctx huma.Context, w http.ResponseWriter, id uuid.UUID, s
 		case <-httpapi.Stopping(ctx.Context()):
 			return // the client reconnects, to another server or to the restarted one
 		case e, ok := <-events:
-			if !ok {
+			if !ok || s.signedOut(ctx) {
 				return
 			}
 			err = writeEvent(w, e)
 		case <-tick.C:
-			if _, err := s.authenticate(ctx.Context(), httpapi.Header(ctx)); err != nil && !isTemporary(err) {
+			if s.signedOut(ctx) {
 				return
 			}
 			_, err = io.WriteString(w, ": still here\n\n")
@@ -143,6 +148,12 @@ func (s *server) follow(ctx huma.Context, w http.ResponseWriter, id uuid.UUID, s
 			return
 		}
 	}
+}
+
+// signedOut reports whether the teacher of the request is no longer signed in.
+func (s *server) signedOut(ctx huma.Context) bool {
+	_, err := s.authenticate(ctx.Context(), httpapi.Header(ctx))
+	return err != nil && !isTemporary(err)
 }
 
 func writeEvent(w io.Writer, e feedback.Event) error {

@@ -31,8 +31,8 @@ type Config struct {
 	Service *feedback.Service
 
 	// Authenticate identifies the teacher who sends a request, from the request's context and
-	// header. It is called once for each request before anything else of it is read, and every
-	// 15 seconds while a stream of events is open. Required. It must be safe for concurrent use.
+	// header. It is called once for each request before anything else of it is read, and while a
+	// stream of events is open before each event and every 15 seconds. Required. It must be safe for concurrent use.
 	//
 	// An error is answered 401 with a WWW-Authenticate header, and ends a stream of events. An
 	// error with a method Permanent() bool that returns false reports nothing about the caller:
@@ -40,6 +40,11 @@ type Config struct {
 	// returns, and does not end a stream. An error that is a [huma.StatusError] is answered with
 	// its own status, headers and body.
 	Authenticate func(ctx context.Context, header http.Header) (uuid.UUID, error)
+
+	// MaxRequests is how many requests of one teacher this process serves at once, MaxStreams how
+	// many of them may be streams of events, and MaxStreamsInAll how many streams all teachers may
+	// have. Others are answered 429. They default to 128, 8 and 1000; negative means no limit.
+	MaxRequests, MaxStreams, MaxStreamsInAll int
 
 	// SecurityScheme is the name of the bearer scheme in the OpenAPI document. Defaults to
 	// "bearer".
@@ -74,6 +79,8 @@ func Register(api huma.API, c Config) {
 	group := huma.NewGroup(api)
 	s := &server{
 		api: api, svc: c.Service, scheme: cmp.Or(c.SecurityScheme, "bearer"), authenticate: c.Authenticate,
+		requests: newGate(cmp.Or(c.MaxRequests, 128), -1),
+		streams:  newGate(cmp.Or(c.MaxStreams, 8), cmp.Or(c.MaxStreamsInAll, 1000)),
 	}
 	group.UseMiddleware(s.requireTeacher)
 	group.UseTransformer(addRequestID)
@@ -104,10 +111,17 @@ type server struct {
 	svc          *feedback.Service // nil without a database
 	scheme       string
 	authenticate func(ctx context.Context, header http.Header) (uuid.UUID, error)
+	requests     *gate
+	streams      *gate // are requests, too
 }
 
-// bodyTimeout is how long a JSON body may take to arrive.
-const bodyTimeout = 30 * time.Second
+const (
+	// bodyTimeout is how long a JSON body may take to arrive.
+	bodyTimeout = 30 * time.Second
+	// maxBody is the size of the largest JSON body, in bytes: 20 000 characters, if each is escaped
+	// as two surrogates, are 240 000.
+	maxBody = 256 << 10
+)
 
 // schemaOf returns the schema of a response that Huma does not derive from a handler.
 func schemaOf[T any](api huma.API) *huma.Schema {
@@ -117,7 +131,7 @@ func schemaOf[T any](api huma.API) *huma.Schema {
 var (
 	// always are the statuses that every operation can fail with.
 	always = []int{
-		http.StatusUnauthorized, http.StatusUnprocessableEntity,
+		http.StatusUnauthorized, http.StatusUnprocessableEntity, http.StatusTooManyRequests,
 		http.StatusInternalServerError, http.StatusServiceUnavailable,
 	}
 	// jsonBody are the further statuses of an operation with a JSON body.
@@ -131,6 +145,6 @@ var (
 func (s *server) operation(op huma.Operation) huma.Operation {
 	op.Errors = slices.Concat(always, op.Errors)
 	op.Security = []map[string][]string{{s.scheme: {}}}
-	op.BodyReadTimeout = bodyTimeout
+	op.BodyReadTimeout, op.MaxBodyBytes = bodyTimeout, maxBody
 	return op
 }

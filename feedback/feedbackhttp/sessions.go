@@ -128,7 +128,7 @@ func (s *server) registerSessions(api huma.API) {
 		Description: "A student has at most one active session: 201 if it is new, 200 if it is resumed. The new " +
 			"sessions of a day are limited (429).",
 		DefaultStatus: http.StatusCreated,
-		Errors:        slices.Concat(jsonBody, []int{http.StatusTooManyRequests}),
+		Errors:        jsonBody,
 		Responses: map[string]*huma.Response{"200": {
 			Description: "Resumed",
 			Headers:     map[string]*huma.Param{"ETag": textHeader(etagDoc)},
@@ -197,9 +197,7 @@ func (s *server) registerSessions(api huma.API) {
 		Description: "Uses every transcribed segment of the lessons that are not applied, or of those named, and " +
 			"saves the result as generated_text; feedback_text is not changed. Concurrent requests for the same " +
 			"lessons share one summary. The summaries of a day are limited (429).",
-		Errors: slices.Concat(jsonBody, []int{
-			http.StatusNotFound, http.StatusConflict, http.StatusTooManyRequests, http.StatusBadGateway,
-		}),
+		Errors: slices.Concat(jsonBody, []int{http.StatusNotFound, http.StatusConflict, http.StatusBadGateway}),
 	}), func(ctx context.Context, in *struct {
 		SessionPath
 		Body *summaryChoice `required:"false"`

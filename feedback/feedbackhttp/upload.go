@@ -22,13 +22,19 @@ import (
 )
 
 const (
-	// stallTimeout is how long an upload may send nothing. There is no limit on the whole upload,
-	// which takes long on a slow mobile network.
-	stallTimeout = time.Minute
+	// partTimeout is how long each partSize bytes of an upload may take to arrive: 1 KiB a second is
+	// less than any recorder makes. There is no limit on the whole upload, which takes long on a
+	// slow mobile network.
+	partTimeout = time.Minute
+	partSize    = 60 << 10
 	// formOverhead is how much larger than the recording a form may be, in bytes.
 	formOverhead = 1 << 20
 	// formBuffer is larger than the 4 KiB of package multipart, to make fewer system calls.
 	formBuffer = 64 << 10
+	// maxParts is the largest number of parts of a form, and maxPartHeader the largest size of a
+	// part's header, in bytes.
+	maxParts      = 16
+	maxPartHeader = 16 << 10
 	// maxValue is the largest text part, in bytes; all of them are numbers or words.
 	maxValue = 256
 	// maxDurationMS is a day.
@@ -87,12 +93,13 @@ func (s *server) registerUpload(api huma.API) {
 			"webm, flac, AMR; raw samples if declared. The answer is sent as soon as the recording and its " +
 			"transcription task are durable. The same recording again (same sequence, or no sequence) is answered " +
 			"with the existing segment: 200. The segments and bytes of a day are limited (429); 507 means that the " +
-			"server has no space. Both are answered before the recording is read.",
+			"server has no space. Both are answered before the recording is read. An upload of which less than 60 KiB arrive in a minute " +
+			"ends with 408.",
 		DefaultStatus: http.StatusAccepted,
 		Errors: []int{
 			http.StatusBadRequest, http.StatusNotFound, http.StatusRequestTimeout, http.StatusConflict,
 			http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType,
-			http.StatusTooManyRequests, http.StatusInsufficientStorage,
+			http.StatusInsufficientStorage,
 		},
 		Parameters: parameters,
 		RequestBody: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
@@ -153,7 +160,7 @@ func (s *server) upload(ctx huma.Context) (feedback.Segment, bool, error) {
 	if isForm {
 		values.in = "body"
 		form := multipart.NewReader(bufio.NewReaderSize(body, formBuffer), params["boundary"])
-		err = readForm(ctx.Context(), form, up, &values)
+		err = readForm(ctx.Context(), body, form, up, &values)
 	} else if err = values.contentType(kind, params); err == nil {
 		err = receive(ctx.Context(), up, body)
 	}
@@ -171,11 +178,20 @@ func (s *server) upload(ctx huma.Context) (feedback.Segment, bool, error) {
 }
 
 // readForm reads the parts in any order.
-func readForm(ctx context.Context, form *multipart.Reader, up *feedback.Upload, values *uploadValues) error {
-	for {
+func readForm(
+	ctx context.Context, body *bodyReader, form *multipart.Reader, up *feedback.Upload, values *uploadValues,
+) error {
+	for parts := 0; ; parts++ {
+		// Package multipart takes headers of 10 MB. The parts before have been read: what it reads
+		// now, apart from what it reads ahead, is the header.
+		body.limit(formBuffer + maxPartHeader)
 		part, err := form.NextPart()
+		body.limit(math.MaxInt64)
 		if err == io.EOF {
 			break
+		}
+		if err == nil && parts == maxParts {
+			err = errFormShape
 		}
 		if err != nil {
 			return brokenForm(err)
@@ -230,7 +246,10 @@ func brokenForm(err error) error {
 			"the form is larger than a recording may be")
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return httpapi.Error(http.StatusRequestTimeout, "upload_stalled",
-			"nothing was received for a minute; send the recording again").WithCause(err)
+			"less than 60 KiB were received in a minute; send the recording again").WithCause(err)
+	case errors.Is(err, errFormShape):
+		return httpapi.Error(http.StatusBadRequest, "malformed_form",
+			"the form has more than 16 parts, or a part with a header of more than 16 KiB")
 	}
 	return httpapi.Error(http.StatusBadRequest, "upload_broken_off",
 		"the body ended early or is not a form of its declared boundary").WithCause(err)
@@ -241,20 +260,35 @@ func fieldProblem(location, message string) *httpapi.Problem {
 		WithField(location, message)
 }
 
-// bodyReader sets a deadline for each read, and limits the size of the body.
+// errFormShape means that a form has too many parts or too large headers.
+var errFormShape = errors.New("too many parts or too large headers")
+
+// bodyReader limits the size of the body and the time that each part of it takes.
 type bodyReader struct {
-	ctx  huma.Context
-	left int64
+	ctx   huma.Context
+	left  int64
+	until int64 // if left falls below it, the next read fails with errFormShape
+	part  int64 // bytes until the next deadline
 }
+
+// limit makes reads fail with errFormShape after the next n bytes.
+func (r *bodyReader) limit(n int64) { r.until = r.left - n }
 
 func (r *bodyReader) Read(p []byte) (int, error) {
 	if r.left <= 0 {
 		return 0, &feedback.Error{Kind: feedback.ErrAudioTooLarge}
 	}
-	// Not every transport has deadlines; those of net/http do.
-	_ = r.ctx.SetReadDeadline(time.Now().Add(stallTimeout))
+	if r.left <= r.until {
+		return 0, errFormShape
+	}
+	if r.part <= 0 {
+		r.part = partSize
+		// Not every transport has deadlines; those of net/http do.
+		_ = r.ctx.SetReadDeadline(time.Now().Add(partTimeout))
+	}
 	n, err := r.ctx.BodyReader().Read(p[:min(int64(len(p)), r.left)])
 	r.left -= int64(n)
+	r.part -= int64(n)
 	return n, err
 }
 
