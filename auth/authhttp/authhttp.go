@@ -24,9 +24,11 @@ type Config struct {
 	// answers 503 with the code database_not_configured.
 	Service *auth.Service
 
-	// LoginsPerMinute is how many sign-ins a client address may try each minute in the long run,
-	// LoginBurst how many at once. An IPv6 client is identified by its /64 network. They default
-	// to 20 and 10; a negative LoginsPerMinute sets no limit.
+	// LoginsPerMinute is how many sign-ins of a client address may fail each minute in the long
+	// run, LoginBurst how many may fail or be in progress at once. Sign-ins that succeed do not
+	// count, so that a school behind one address is not locked out; neither do faults of the
+	// platform or the store. An IPv6 client is identified by its /64 network. They default to 20
+	// and 50; a negative LoginsPerMinute sets no limit. Each process counts for itself.
 	LoginsPerMinute int
 	LoginBurst      int
 

@@ -6,12 +6,15 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/auth/authhttp"
+	"lessonkit.example/auth/authtest"
 )
 
 // try signs in with a code of no value from an address, and tells whether the
@@ -33,6 +36,9 @@ func try(t *testing.T, b *bench, remote string, forwarded ...string) bool {
 	return true
 }
 
+// burst is the default of Config.LoginBurst.
+const burst = 50
+
 func limited(t *testing.T, trusted ...netip.Prefix) *bench {
 	return setup(t, options{http: func(c *authhttp.Config) { c.LoginsPerMinute, c.TrustedProxies = 0, trusted }})
 }
@@ -40,10 +46,10 @@ func limited(t *testing.T, trusted ...netip.Prefix) *bench {
 func TestLoginsAreLimitedForEachClient(t *testing.T) {
 	t.Parallel()
 	b := limited(t)
-	for range 10 {
+	for range burst {
 		require.True(t, try(t, b, "192.0.2.1:1000"))
 	}
-	require.False(t, try(t, b, "192.0.2.1:1001"), "the burst is 10")
+	require.False(t, try(t, b, "192.0.2.1:1001"), "the burst is spent")
 	require.True(t, try(t, b, "192.0.2.2:1000"), "another client")
 	for range 20 {
 		b.clock.Add(3 * time.Second)
@@ -55,10 +61,49 @@ func TestLoginsAreLimitedForEachClient(t *testing.T) {
 func TestBodiesThatAreRefusedCount(t *testing.T) {
 	t.Parallel()
 	b := limited(t)
-	for range 10 {
+	for range burst {
 		require.Equal(t, http.StatusBadRequest, do(t, b.handler, http.MethodPost, loginPath, "{").StatusCode)
 	}
 	do(t, b.handler, http.MethodPost, loginPath, "{").problem(t, http.StatusTooManyRequests, "login_rate_limited")
+}
+
+// 25 teachers of a school sign in at once behind one address, and again, and again.
+func TestSchoolBehindOneAddressSignsIn(t *testing.T) {
+	t.Parallel()
+	b := limited(t)
+	for range 10 {
+		codes := make([]string, 25)
+		for i := range codes {
+			codes[i] = b.platform.Code(authtest.User{OpenID: fmt.Sprint("teacher-", i)})
+		}
+		var refused atomic.Int64
+		var school sync.WaitGroup
+		for _, code := range codes {
+			school.Go(func() {
+				r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, loginPath,
+					strings.NewReader(`{"code":"`+code+`"}`))
+				r.Header.Set("Content-Type", "application/json")
+				w := httptest.NewRecorder()
+				b.handler.ServeHTTP(w, r)
+				if w.Code != http.StatusOK {
+					refused.Add(1)
+				}
+			})
+		}
+		school.Wait()
+		require.Zero(t, refused.Load())
+	}
+}
+
+func TestFaultsOfThePlatformDoNotCount(t *testing.T) {
+	t.Parallel()
+	b := limited(t)
+	b.platform.Behave(authtest.Cut)
+	for i := range 2 * burst {
+		b.login(t, fmt.Sprint("code-", i)).problem(t, http.StatusBadGateway, "login_upstream_error")
+	}
+	b.platform.Behave(nil)
+	b.signIn(t, "anna")
 }
 
 func TestLimitIsForLoginsAlone(t *testing.T) {
@@ -73,12 +118,12 @@ func TestLimitIsForLoginsAlone(t *testing.T) {
 func TestIPv6ClientsCountByTheirNetwork(t *testing.T) {
 	t.Parallel()
 	b := limited(t)
-	for i := range 10 {
+	for i := range burst {
 		require.True(t, try(t, b, fmt.Sprintf("[2001:db8:0:1::%d]:1000", i+1)))
 	}
 	require.False(t, try(t, b, "[2001:db8:0:1:ffff::1]:1000"))
 	require.True(t, try(t, b, "[2001:db8:0:2::1]:1000"))
-	for range 10 {
+	for range burst {
 		require.True(t, try(t, b, "192.0.2.1:1000"))
 	}
 	require.False(t, try(t, b, "[::ffff:192.0.2.1]:1000"), "an IPv4 client is one client in any notation")
@@ -87,7 +132,7 @@ func TestIPv6ClientsCountByTheirNetwork(t *testing.T) {
 func TestForwardedAddressesAreNotBelievedUnlessTold(t *testing.T) {
 	t.Parallel()
 	b := limited(t)
-	for i := range 10 {
+	for i := range burst {
 		require.True(t, try(t, b, "192.0.2.1:1000", fmt.Sprintf("198.51.100.%d", i)))
 	}
 	require.False(t, try(t, b, "192.0.2.1:1000", "198.51.100.99"))
@@ -96,7 +141,7 @@ func TestForwardedAddressesAreNotBelievedUnlessTold(t *testing.T) {
 func TestForwardedAddressesOfTrustedProxies(t *testing.T) {
 	t.Parallel()
 	b := limited(t, netip.MustParsePrefix("10.0.0.0/8"))
-	for i := range 10 { // the client may send the header too: the proxy's entry counts
+	for i := range burst { // the client may send the header too: the proxy's entry counts
 		require.True(t, try(t, b, "10.0.0.1:1000", fmt.Sprintf("203.0.113.%d, 198.51.100.1", i)))
 	}
 	require.False(t, try(t, b, "10.0.0.2:1000", "203.0.113.77", "198.51.100.1"), "another proxy, two header lines")

@@ -5,8 +5,6 @@ import (
 	"net/netip"
 	"sync"
 	"time"
-
-	"golang.org/x/time/rate"
 )
 
 // maxLimitedClients bounds the memory of the rate limit, at about 300 bytes for each client. Beyond
@@ -17,10 +15,11 @@ const maxLimitedClients = 20_000
 // providers assign, within which a client can change its address freely.
 const ipv6ClientBits = 64
 
-// limiter is a token bucket for each client.
+// limiter is a token bucket of failed sign-ins for each client. A sign-in takes a token before it
+// is tried, and gives it back unless it fails.
 type limiter struct {
 	every time.Duration // 0: no limit
-	burst int
+	burst float64
 	now   func() time.Time
 
 	mu      sync.Mutex
@@ -30,11 +29,12 @@ type limiter struct {
 
 type bucket struct {
 	client netip.Prefix
-	tokens *rate.Limiter
+	tokens float64
+	at     time.Time // when tokens was right
 }
 
 func newLimiter(c Config) *limiter {
-	l := &limiter{burst: c.LoginBurst, now: c.Now, clients: map[netip.Prefix]*list.Element{}}
+	l := &limiter{burst: float64(c.LoginBurst), now: c.Now, clients: map[netip.Prefix]*list.Element{}}
 	switch {
 	case c.LoginsPerMinute == 0:
 		l.every = time.Minute / 20
@@ -42,7 +42,7 @@ func newLimiter(c Config) *limiter {
 		l.every = time.Minute / time.Duration(c.LoginsPerMinute)
 	}
 	if l.burst <= 0 {
-		l.burst = 10
+		l.burst = 50
 	}
 	if l.now == nil {
 		l.now = time.Now
@@ -50,30 +50,43 @@ func newLimiter(c Config) *limiter {
 	return l
 }
 
-// take takes a token from addr's bucket. If there is none, it returns the time until the next.
-func (l *limiter) take(addr netip.Addr) time.Duration {
+// take takes a token from addr's bucket, which giveBack returns. If there is none, it returns the
+// time until the next.
+func (l *limiter) take(addr netip.Addr) (giveBack func(), wait time.Duration) {
 	if l.every == 0 {
-		return 0
+		return func() {}, 0
 	}
-	client := clientOf(addr)
 	now := l.now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	b := l.bucket(clientOf(addr), now)
+	if now.After(b.at) {
+		b.tokens = min(l.burst, b.tokens+float64(now.Sub(b.at))/float64(l.every))
+		b.at = now
+	}
+	if b.tokens < 1 {
+		return nil, time.Duration((1 - b.tokens) * float64(l.every))
+	}
+	b.tokens--
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		b.tokens = min(l.burst, b.tokens+1)
+	}, 0
+}
+
+// bucket returns a client's bucket, which is full if the client is new.
+func (l *limiter) bucket(client netip.Prefix, now time.Time) *bucket {
 	e, known := l.clients[client]
 	if !known {
 		if l.recent.Len() >= maxLimitedClients {
 			delete(l.clients, l.recent.Remove(l.recent.Back()).(*bucket).client)
 		}
-		e = l.recent.PushFront(&bucket{client, rate.NewLimiter(rate.Every(l.every), l.burst)})
+		e = l.recent.PushFront(&bucket{client: client, tokens: l.burst, at: now})
 		l.clients[client] = e
 	}
 	l.recent.MoveToFront(e)
-	r := e.Value.(*bucket).tokens.ReserveN(now, 1)
-	wait := r.DelayFrom(now)
-	if wait > 0 {
-		r.CancelAt(now)
-	}
-	return wait
+	return e.Value.(*bucket)
 }
 
 // clientOf returns the network that identifies the client at addr. All unknown addresses are one

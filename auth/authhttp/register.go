@@ -3,6 +3,7 @@ package authhttp
 import (
 	"cmp"
 	"context"
+	"errors"
 	"net/http"
 	"time"
 
@@ -56,7 +57,7 @@ type meOutput struct {
 }
 
 // Register adds the operations to an API, with paths relative to it: POST /auth/miniapp/login, GET
-// /auth/me and POST /auth/logout. Each call of Register has its own rate limit, in memory.
+// /auth/me, POST /auth/logout and POST /auth/logout-all. Each call of Register has its own rate limit, in memory.
 func Register(api huma.API, c Config) {
 	o := &operations{api: api, service: c.Service, limit: newLimiter(c), trusted: c.TrustedProxies}
 	api.OpenAPI().Tags = append(api.OpenAPI().Tags, &huma.Tag{
@@ -76,7 +77,8 @@ func Register(api huma.API, c Config) {
 		MaxBodyBytes: maxLoginBody,
 		Errors: []int{
 			http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusRequestTimeout,
-			http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity, http.StatusTooManyRequests, http.StatusInternalServerError,
+			http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType,
+			http.StatusUnprocessableEntity, http.StatusTooManyRequests, http.StatusInternalServerError,
 			http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout,
 		},
 		Middlewares: huma.Middlewares{o.requireService, o.requireRate, o.keepToken},
@@ -105,6 +107,19 @@ func Register(api huma.API, c Config) {
 		Errors:        []int{http.StatusUnauthorized, http.StatusInternalServerError, http.StatusServiceUnavailable},
 		Middlewares:   huma.Middlewares{o.requireService, o.keepToken, o.requireTeacher},
 	}, o.logout)
+
+	huma.Register(api, huma.Operation{
+		OperationID:   "logout-all",
+		Method:        http.MethodPost,
+		Path:          "/auth/logout-all",
+		Summary:       "Sign out everywhere",
+		Description:   "Ends all sessions of the teacher, at once, as when a phone is lost.",
+		Tags:          []string{"Sign-in"},
+		Security:      security,
+		DefaultStatus: http.StatusNoContent,
+		Errors:        []int{http.StatusUnauthorized, http.StatusInternalServerError, http.StatusServiceUnavailable},
+		Middlewares:   huma.Middlewares{o.requireService, o.requireTeacher},
+	}, o.logoutAll)
 }
 
 type operations struct {
@@ -124,11 +139,21 @@ func (o *operations) requireService(ctx huma.Context, next func(huma.Context)) {
 
 func (o *operations) requireRate(ctx huma.Context, next func(huma.Context)) {
 	client := o.trusted.Client(ctx.RemoteAddr(), httpapi.Header(ctx)["X-Forwarded-For"])
-	if wait := o.limit.take(client); wait > 0 {
+	giveBack, wait := o.limit.take(client)
+	if wait > 0 {
 		httpapi.Refuse(o.api, ctx, loginRefusal(&auth.ExchangeError{Kind: auth.ErrRateLimited, After: wait}))
 		return
 	}
-	next(ctx)
+	next(huma.WithValue(ctx, giveBackKey{}, giveBack))
+}
+
+type giveBackKey struct{}
+
+// notCounted takes the sign-in of a request out of the rate limit.
+func notCounted(ctx context.Context) {
+	if giveBack, ok := ctx.Value(giveBackKey{}).(func()); ok {
+		giveBack()
+	}
 }
 
 type tokenKey struct{}
@@ -164,6 +189,9 @@ func principal(ctx context.Context) auth.Principal {
 
 func (o *operations) login(ctx context.Context, in *loginInput) (*loginOutput, error) {
 	login, err := o.service.Relogin(ctx, in.Body.Code, token(ctx))
+	if !errors.Is(err, auth.ErrCodeRejected) && !errors.Is(err, auth.ErrBlocked) {
+		notCounted(ctx)
+	}
 	if err != nil {
 		return nil, loginRefusal(err)
 	}
@@ -189,6 +217,13 @@ func (o *operations) logout(ctx context.Context, _ *struct{}) (*struct{}, error)
 		return nil, nil // the development sign-in has no session to end
 	}
 	if err := o.service.Logout(ctx, token(ctx)); err != nil {
+		return nil, refusal(err)
+	}
+	return nil, nil
+}
+
+func (o *operations) logoutAll(ctx context.Context, _ *struct{}) (*struct{}, error) {
+	if _, err := o.service.LogoutAll(ctx, principal(ctx).TeacherID); err != nil {
 		return nil, refusal(err)
 	}
 	return nil, nil

@@ -197,3 +197,19 @@ func TestDevelopmentHeader(t *testing.T) {
 		})
 	}
 }
+
+func TestLogoutAllEndsEverySession(t *testing.T) {
+	t.Parallel()
+	b := setup(t, options{})
+	first, second, ben := b.signIn(t, "anna"), b.signIn(t, "anna"), b.signIn(t, "ben")
+	const path = "/api/v1/auth/logout-all"
+	out := do(t, b.handler, http.MethodPost, path, "", "Authorization", "Bearer "+first)
+	require.Equal(t, http.StatusNoContent, out.StatusCode)
+	for _, token := range []string{first, second} {
+		b.me(t, token).problem(t, http.StatusUnauthorized, "token_invalid")
+	}
+	require.Equal(t, http.StatusOK, b.me(t, ben).StatusCode)
+	do(t, b.handler, http.MethodPost, path, "", "Authorization", "Bearer "+second).
+		problem(t, http.StatusUnauthorized, "token_invalid")
+	do(t, b.handler, http.MethodPost, path, "").problem(t, http.StatusUnauthorized, "token_missing")
+}

@@ -32,7 +32,8 @@ type Config struct {
 
 	// Authenticate identifies the teacher who sends a request, from the request's context and
 	// header. It is called once for each request before anything else of it is read, and while a
-	// stream of events is open before each event and every 15 seconds. Required. It must be safe for concurrent use.
+	// stream of events is open before each event and every 15 seconds. Required. It must be safe
+	// for concurrent use.
 	//
 	// An error is answered 401 with a WWW-Authenticate header, and ends a stream of events. An
 	// error with a method Permanent() bool that returns false reports nothing about the caller:

@@ -110,11 +110,12 @@ func TestFormsHaveFewPartsWithSmallHeaders(t *testing.T) {
 		"a long preamble":  strings.Repeat("x\r\n", 300_000),
 		"many parts":       strings.Repeat(sequence, 10_000),
 		"a later header":   sequence + "--b\r\nX-Header: " + strings.Repeat("x", 9<<20),
-		"an endless value": "--b\r\nContent-Disposition: form-data; name=\"sequence\"\r\n\r\n" + strings.Repeat("0", 9<<20),
+		"an endless value": strings.TrimSuffix(sequence, "1\r\n") + strings.Repeat("0", 9<<20),
 	} {
 		t.Run(name, func(t *testing.T) {
 			body := &countingReader{Reader: strings.NewReader(form)}
-			r := httptest.NewRequestWithContext(t.Context(), "POST", "/api/v1/feedback-lessons/"+lesson+"/segments", body)
+			path := "/api/v1/feedback-lessons/" + lesson + "/segments"
+			r := httptest.NewRequestWithContext(t.Context(), "POST", path, body)
 			r.Header.Set("Content-Type", "multipart/form-data; boundary=b")
 			a := e.send(r)
 			require.Contains(t, []int{400, 422}, a.Code, a.Body)

@@ -22,8 +22,8 @@ import (
 )
 
 const (
-	// partTimeout is how long each partSize bytes of an upload may take to arrive: 1 KiB a second is
-	// less than any recorder makes. There is no limit on the whole upload, which takes long on a
+	// partTimeout is how long each partSize bytes of an upload may take to arrive: 1 KiB a second
+	// is less than any recorder makes. There is no limit on the whole upload, which takes long on a
 	// slow mobile network.
 	partTimeout = time.Minute
 	partSize    = 60 << 10
@@ -93,8 +93,8 @@ func (s *server) registerUpload(api huma.API) {
 			"webm, flac, AMR; raw samples if declared. The answer is sent as soon as the recording and its " +
 			"transcription task are durable. The same recording again (same sequence, or no sequence) is answered " +
 			"with the existing segment: 200. The segments and bytes of a day are limited (429); 507 means that the " +
-			"server has no space. Both are answered before the recording is read. An upload of which less than 60 KiB arrive in a minute " +
-			"ends with 408.",
+			"server has no space. Both are answered before the recording is read. An upload of which " +
+			"less than 60 KiB arrive in a minute ends with 408.",
 		DefaultStatus: http.StatusAccepted,
 		Errors: []int{
 			http.StatusBadRequest, http.StatusNotFound, http.StatusRequestTimeout, http.StatusConflict,

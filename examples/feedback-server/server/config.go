@@ -56,6 +56,9 @@ type Config struct {
 	// are no such pages; otherwise it has at least 12 characters.
 	OperatorPassword string `env:"OPERATOR_PASSWORD"`
 
+	LoginsPerMinute int `env:"LOGINS_PER_MINUTE"` // of an address that may fail; defaults to 20
+	LoginBurst      int `env:"LOGIN_BURST"`       // that may fail at once; defaults to 50
+
 	MiniappAppID     string `env:"MINIAPP_APP_ID"`
 	MiniappAppSecret string `env:"MINIAPP_APP_SECRET"`
 	MiniappAPIURL    string `env:"MINIAPP_API_URL"` // defaults to the platform's
@@ -81,6 +84,12 @@ type Config struct {
 	LimitSegments  int   `env:"LIMIT_SEGMENTS_PER_DAY"`
 	LimitSessions  int   `env:"LIMIT_SESSIONS_PER_DAY"`
 	LimitSummaries int   `env:"LIMIT_SUMMARIES_PER_DAY"`
+
+	// Limits of what runs at once in this process; 0 means the default of package feedbackhttp, -1
+	// none.
+	LimitRequests     int `env:"LIMIT_REQUESTS"`       // of one teacher
+	LimitStreams      int `env:"LIMIT_STREAMS"`        // of events, of one teacher
+	LimitStreamsInAll int `env:"LIMIT_STREAMS_IN_ALL"` // of events, of all teachers
 
 	ASRProvider       string        `env:"ASR_PROVIDER"` // local (default) or cloud
 	LocalASRURL       string        `env:"LOCAL_ASR_URL"`

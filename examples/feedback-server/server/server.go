@@ -147,8 +147,14 @@ func build(c Config, o Options, db *database) (*Server, error) {
 		BasePath: c.BasePath})
 	if o.Role != RoleWorker {
 		v1 := huma.NewGroup(api, "/api/v1")
-		authhttp.Register(v1, authhttp.Config{Service: accounts, TrustedProxies: c.TrustedProxies})
-		feedbackhttp.Register(v1, feedbackhttp.Config{Service: lessons, Authenticate: authhttp.Authenticate(accounts)})
+		authhttp.Register(v1, authhttp.Config{
+			Service: accounts, TrustedProxies: c.TrustedProxies,
+			LoginsPerMinute: c.LoginsPerMinute, LoginBurst: c.LoginBurst,
+		})
+		feedbackhttp.Register(v1, feedbackhttp.Config{
+			Service: lessons, Authenticate: authhttp.Authenticate(accounts),
+			MaxRequests: c.LimitRequests, MaxStreams: c.LimitStreams, MaxStreamsInAll: c.LimitStreamsInAll,
+		})
 		reference := docsui.Handler(docsui.Config{Title: title, Script: c.ScalarJS, Logger: log})
 		mux.Handle("GET /scalar", reference)
 		mux.Handle("GET /scalar/", reference)
