@@ -57,7 +57,8 @@ type meOutput struct {
 }
 
 // Register adds the operations to an API, with paths relative to it: POST /auth/miniapp/login, GET
-// /auth/me, POST /auth/logout and POST /auth/logout-all. Each call of Register has its own rate limit, in memory.
+// /auth/me, POST /auth/logout and POST /auth/logout-all. Each call of Register has its own rate
+// limit, in memory.
 func Register(api huma.API, c Config) {
 	o := &operations{api: api, service: c.Service, limit: newLimiter(c), trusted: c.TrustedProxies}
 	api.OpenAPI().Tags = append(api.OpenAPI().Tags, &huma.Tag{

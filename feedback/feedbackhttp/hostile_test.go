@@ -44,6 +44,7 @@ func (e *env) serveOnce(t *testing.T) net.Conn {
 	t.Cleanup(func() {
 		client.Close()
 		server.Close()
+		time.Sleep(time.Second) // the server waits before it closes a connection
 	})
 	return client
 }
