@@ -50,7 +50,7 @@ func TestServerReturnsWhatItReceives(t *testing.T) {
 	require.Equal(t, asrtest.Heard(audio), got.Text)
 	require.NotEqual(t, asrtest.Heard(audio), asrtest.Heard(audio[:len(audio)-1]))
 	require.EqualValues(t, len(audio), server.Requests()[0].Size)
-	require.Equal(t, "POST /v1/audio/transcriptions", server.Paths()[0])
+	require.Equal(t, "GET /health", server.Paths()[0])
 
 	server.SetFault(asrtest.Busy)
 	_, err = rec.Recognize(t.Context(), asr.FromBytes("a.wav", audio))

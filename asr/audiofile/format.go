@@ -3,7 +3,7 @@
 // that raw samples lack.
 //
 // It supports what phones and browsers record: WAV, MP3, AAC (ADTS), M4A/MP4/3GP, Ogg (Opus,
-// Vorbis, Speex, FLAC), FLAC, WebM, AMR and SILK. File names and declared types are ignored.
+// Vorbis, Speex, FLAC), FLAC, WebM, AMR, CAF, AIFF and SILK. File names and declared types are ignored.
 // Nothing is decoded: a duration comes from the headers of the container or of the frames, and is
 // checked against the size of the file.
 //
@@ -17,6 +17,7 @@ package audiofile
 import (
 	"bytes"
 	"cmp"
+	"strings"
 
 	"github.com/gabriel-vasile/mimetype"
 )
@@ -33,6 +34,8 @@ const (
 	OGG  Format = "ogg"  // Opus, Vorbis, Speex or FLAC in Ogg
 	FLAC Format = "flac" // native FLAC
 	WebM Format = "webm" // WebM or Matroska
+	CAF  Format = "caf"  // Apple's Core Audio Format
+	AIFF Format = "aiff" // AIFF or AIFF-C
 	AMR  Format = "amr"  // AMR or AMR-WB, one channel or several
 	SILK Format = "silk" // SILK v3, with or without the first byte that WeChat and QQ add
 )
@@ -50,6 +53,8 @@ var contentTypes = map[Format]string{
 	WebM: "audio/webm",
 	AMR:  "audio/amr",
 	SILK: "audio/silk",
+	CAF:  "audio/x-caf",
+	AIFF: "audio/aiff",
 }
 
 // ContentType returns the media type of the format, or "application/octet-stream" for an unknown
@@ -69,6 +74,10 @@ func Sniff(head []byte) Format {
 		return SILK
 	case bytes.HasPrefix(head, []byte("#!AMR")): // RFC 4867: AMR, AMR-WB, _MC1.0
 		return AMR
+	case bytes.HasPrefix(head, []byte("caff\x00\x01")):
+		return CAF
+	case bytes.HasPrefix(head, []byte("FORM")) && len(head) >= 12 && strings.HasPrefix(string(head[8:12]), "AIF"):
+		return AIFF
 	case bytes.HasPrefix(head, []byte("RF64")) && len(head) >= 12 && string(head[8:12]) == "WAVE":
 		return WAV
 	}

@@ -16,7 +16,8 @@ type Info struct {
 	Format Format
 	// Codec is "opus", "vorbis", "speex" or "flac" for Ogg, and empty for other formats.
 	Codec string
-	// Duration is 0 when it is unknown or not plausible for the size of the file.
+	// Duration is 0 when it is unknown, as for CAF and AIFF, or not plausible for the size of the
+	// file.
 	Duration time.Duration
 	// SampleRate is in samples per second, Channels the number of channels.
 	SampleRate int

@@ -29,6 +29,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"lessonkit.example/asr"
+	"lessonkit.example/asr/internal/ffmpeg"
 	"lessonkit.example/asr/internal/source"
 )
 
@@ -86,6 +87,16 @@ func PocketSphinx() Config {
 	return Config{
 		Args:     []string{"pocketsphinx_continuous", "-infile", "{input}", "-time", "yes", "-logfn", "{log}"},
 		Parse:    TimedWords,
+		Model:    "pocketsphinx-en-us",
+		Packages: []string{"pocketsphinx", "pocketsphinx-en-us"},
+	}
+}
+
+// PocketSphinx5 configures the program pocketsphinx of release 5 with its standard English model.
+func PocketSphinx5() Config {
+	return Config{
+		Args:     []string{"pocketsphinx", "-logfn", "{log}", "single", "{input}"},
+		Parse:    JSON,
 		Model:    "pocketsphinx-en-us",
 		Packages: []string{"pocketsphinx", "pocketsphinx-en-us"},
 	}
@@ -212,7 +223,7 @@ func (r *Recognizer) updateStatus(err error) {
 func (r *Recognizer) recognize(ctx context.Context, audio asr.Audio) (asr.Transcript, error) {
 	dir, err := os.MkdirTemp(r.cfg.Dir, "asr-")
 	if err != nil {
-		return asr.Transcript{}, noSpace(err)
+		return asr.Transcript{}, ffmpeg.NoSpace("command", err)
 	}
 	defer func() {
 		if err := os.RemoveAll(dir); err != nil {
@@ -222,20 +233,21 @@ func (r *Recognizer) recognize(ctx context.Context, audio asr.Audio) (asr.Transc
 	wav := filepath.Join(dir, "audio.wav")
 	work, cancel := context.WithTimeout(ctx, r.cfg.timeout())
 	defer cancel()
-	duration, err := r.convert(work, audio, dir, wav)
+	src, err := source.Open("command", audio)
+	if err != nil {
+		return asr.Transcript{}, err
+	}
+	defer src.Close()
+	duration, err := ffmpeg.Convert(work, "command", r.ffmpeg, src, dir, wav, r.cfg.maxDuration())
 	if err != nil {
 		return asr.Transcript{}, tooLong(work, err, r.cfg.timeout())
 	}
 	limit := r.cfg.timeLimit(duration)
 	work, cancel = context.WithTimeout(work, limit)
 	defer cancel()
-	t, err := r.run(work, audio, dir, wav)
+	t, err := r.run(work, audio, dir, wav, duration)
 	if err != nil {
 		return asr.Transcript{}, tooLong(work, err, limit)
-	}
-	t.Text = asr.JoinText(t.Text)
-	if t.Text == "" {
-		t.Text = asr.JoinSegments(t.Segments)
 	}
 	t.Duration, t.Model = duration, r.cfg.Model
 	if t.Language == "" {

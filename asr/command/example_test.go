@@ -28,7 +28,7 @@ func Example() {
 func ExampleNew() {
 	_, err := command.New(command.Config{
 		Args:     []string{"my-recogniser", "--wav", "{input}", "--language", "{language}"},
-		Parse:    command.JSONLine, // it prints {"text": "…"}
+		Parse:    command.JSON, // it prints {"text": "…"}
 		Packages: []string{"my-recogniser"},
 		FFmpeg:   "my-ffmpeg",
 	})

@@ -2,6 +2,7 @@ package command
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"regexp"
 	"strconv"
@@ -68,16 +69,54 @@ func TimedLines(t *asr.Transcript) func(string) {
 	}
 }
 
-// JSONLine is a Parser for output with a JSON object in one line, such as that of
-// sherpa-onnx-offline: it takes the field "text" of the last object that has one.
-func JSONLine(t *asr.Transcript) func(string) {
+// JSON is a Parser for output with a JSON object in a line: that of sherpa-onnx-offline, whose text
+// is the field "text" of the last object that has one; and that of PocketSphinx 5, which has an
+// object for each utterance, with the fields "t" (text), "b" (start) and "d" (duration, seconds).
+func JSON(t *asr.Transcript) func(string) {
 	return func(line string) {
 		var v struct {
-			Text *string `json:"text"`
+			Text      *string `json:"text"`
+			Utterance *string `json:"t"`
+			Start     float64 `json:"b"`
+			Duration  float64 `json:"d"`
 		}
-		if strings.HasPrefix(line, "{") && json.Unmarshal([]byte(line), &v) == nil && v.Text != nil {
+		if !strings.HasPrefix(line, "{") || json.Unmarshal([]byte(line), &v) != nil {
+			return
+		}
+		switch {
+		case v.Utterance != nil:
+			t.Segments = append(t.Segments, asr.Segment{
+				Start: seconds(v.Start), End: seconds(v.Start + v.Duration), Text: strings.TrimSpace(*v.Utterance),
+			})
+		case v.Text != nil:
 			t.Text = strings.TrimSpace(*v.Text)
 		}
+	}
+}
+
+// ParserNamed returns Lines for "lines", JSON for "json" and, for "timed", a parser of lines with
+// times, those of whisper-cli and of pocketsphinx_continuous.
+func ParserNamed(name string) (Parser, error) {
+	switch name {
+	case "lines":
+		return Lines, nil
+	case "json":
+		return JSON, nil
+	case "timed":
+		return Timed, nil
+	}
+	return nil, fmt.Errorf("unknown parser %q: must be lines, json or timed", name)
+}
+
+// Timed is a Parser for lines with times in either form: see TimedLines and TimedWords.
+func Timed(t *asr.Transcript) func(string) {
+	lines, words := TimedLines(t), TimedWords(t)
+	return func(line string) {
+		if timedLine.MatchString(line) {
+			lines(line)
+			return
+		}
+		words(line)
 	}
 }
 
@@ -91,8 +130,13 @@ func span(text []string, units ...float64) time.Duration {
 		n, _ := strconv.ParseFloat(text[i], 64) // too many digits give infinity
 		sum += n * unit
 	}
-	if sum > longest {
+	return seconds(sum)
+}
+
+// seconds returns n seconds in milliseconds; 0 for what is not a time in a recording.
+func seconds(n float64) time.Duration {
+	if !(n >= 0 && n <= longest) {
 		return 0
 	}
-	return time.Duration(math.Round(sum*1000)) * time.Millisecond
+	return time.Duration(math.Round(n*1000)) * time.Millisecond
 }

@@ -39,9 +39,26 @@ func TestParsers(t *testing.T) {
 			}},
 		},
 		{
-			"sherpa-onnx-offline", command.JSONLine,
+			"sherpa-onnx-offline", command.JSON,
 			"Started\n{\"lang\":\"en\", \"text\": \" hello\"}\nreal time factor\n{broken\n",
 			asr.Transcript{Text: "hello"},
+		},
+		{
+			"pocketsphinx 5", command.JSON,
+			`{"b":0.000,"d":1.500,"p":1.0,"t":"hello world","w":[{"b":0.1,"d":0.4,"p":1.0,"t":"hello"}]}` + "\n" +
+				`{"b":2.000,"d":1.000,"p":1.0,"t":"six"}` + "\n",
+			asr.Transcript{Segments: []asr.Segment{
+				{End: 1500 * time.Millisecond, Text: "hello world"},
+				{Start: 2 * time.Second, End: 3 * time.Second, Text: "six"},
+			}},
+		},
+		{
+			"timed", command.Timed,
+			"hello\nhello 0.210 0.500 0.99\n[00:00:01.000 --> 00:00:02.500]   today\n",
+			asr.Transcript{Segments: []asr.Segment{
+				{Start: 210 * time.Millisecond, End: 500 * time.Millisecond, Text: "hello"},
+				{Start: time.Second, End: 2500 * time.Millisecond, Text: "today"},
+			}},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -62,7 +79,7 @@ func FuzzParsers(f *testing.F) {
 	f.Add("[8000000:0:0.0 --> 0:0:0.0]")
 	f.Add(`{"text":"x"}`)
 	f.Fuzz(func(t *testing.T, line string) {
-		for _, p := range []command.Parser{command.Lines, command.TimedWords, command.TimedLines, command.JSONLine} {
+		for _, p := range []command.Parser{command.Lines, command.TimedWords, command.Timed, command.JSON} {
 			var got asr.Transcript
 			feed := p(&got)
 			feed("first")

@@ -13,24 +13,30 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"lessonkit.example/asr"
+	"lessonkit.example/asr/internal/markers"
+	"lessonkit.example/asr/internal/process"
+	"lessonkit.example/asr/internal/source"
 )
 
 // maxOutput limits the standard output of a program.
 const maxOutput = 8 << 20
 
 // run runs the program on the WAV file and parses its output.
-func (r *Recognizer) run(ctx context.Context, audio asr.Audio, dir, wav string) (asr.Transcript, error) {
+func (r *Recognizer) run(
+	ctx context.Context, audio asr.Audio, dir, wav string, duration time.Duration,
+) (asr.Transcript, error) {
 	logFile := filepath.Join(dir, "log")
-	language := cmp.Or(languageCode(audio.Language), "auto")
+	language := cmp.Or(source.PrimaryLanguage(audio.Language), "auto")
 	replace := strings.NewReplacer("{input}", wav, "{dir}", dir, "{log}", logFile, "{language}", language)
 	args := make([]string, 0, len(r.cfg.Args))
 	for _, a := range r.cfg.Args[1:] {
 		args = append(args, replace.Replace(a))
 	}
 	cmd := exec.CommandContext(ctx, r.program, args...)
-	var stderr tail
+	var stderr process.Tail
 	cmd.Dir, cmd.Stderr = dir, &stderr
 	var t asr.Transcript
 	parse := r.cfg.Parse(&t)
@@ -43,7 +49,7 @@ func (r *Recognizer) run(ctx context.Context, audio asr.Audio, dir, wav string) 
 		}
 	}}
 	cmd.Stdout = out
-	err := runGroup(cmd)
+	err := process.Run(cmd)
 	if errors.Is(err, exec.ErrWaitDelay) {
 		err = nil // the program succeeded; a child of it kept the output open
 	}
@@ -51,30 +57,57 @@ func (r *Recognizer) run(ctx context.Context, audio asr.Audio, dir, wav string) 
 		return t, &asr.Error{Op: "command", Err: ctx.Err()}
 	}
 	out.flush()
+	t.Text = cmp.Or(markers.Drop(t.Text), dropMarkers(t.Segments))
+	refused := checkText(t.Text, duration, errorLine(stderr.String()))
 	if err == nil && out.err == nil {
-		return t, nil
+		return t, refused
 	}
-	message := strings.TrimSpace(stderr.line(dir) + " " + logErrors(logFile, dir))
+	message := strings.TrimSpace(process.OneLine(stderr.String(), dir) + " " + logErrors(logFile, dir))
 	e := &asr.Error{
 		Op: filepath.Base(r.program), Message: cmp.Or(message, "it failed without a message"),
 		Err: cmp.Or(out.err, err),
 	}
-	if _, isExit := errors.AsType[*exec.ExitError](err); err != nil && !isExit {
+	if _, isExit := errors.AsType[*exec.ExitError](err); err != nil && out.err == nil && !isExit {
 		e.Class = asr.ErrUnavailable // it could not be started
 	}
 	return t, e
 }
 
-// languageCode returns s if it can be a language code, else "": a program takes an argument that
-// begins with "-" for an option.
-func languageCode(s string) string {
-	for i, r := range s {
-		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
-		if !letter && (i == 0 || r != '-') || i > 15 {
-			return ""
+// dropMarkers drops them from the segments and returns the text of these.
+func dropMarkers(segments []asr.Segment) string {
+	for i := range segments {
+		segments[i].Text = markers.Drop(segments[i].Text)
+	}
+	return asr.JoinSegments(segments)
+}
+
+// errorLine returns the first message of a program that begins with "error:". whisper-cli reports
+// errors so, and exits with status 0.
+func errorLine(stderr string) string {
+	for line := range strings.Lines(stderr) {
+		if strings.HasPrefix(strings.ToLower(line), "error:") {
+			return strings.TrimSpace(line)
 		}
 	}
-	return s
+	return ""
+}
+
+// checkText returns an error for a text that cannot be what was said in a recording of the
+// duration: it is empty because of an error, it is JSON, or it is longer than anybody can speak.
+func checkText(text string, duration time.Duration, errorLine string) error {
+	const perSecond, more = 50, 200 // characters; fast speakers reach 25 in a second
+	switch n := utf8.RuneCountInString(text); {
+	case text == "" && errorLine != "":
+		return &asr.Error{Op: "command", Message: process.OneLine(errorLine, "")}
+	case strings.HasPrefix(text, "{") && strings.HasSuffix(text, "}"):
+		return &asr.Error{Op: "command", Class: asr.ErrMisconfigured,
+			Message: "the program prints JSON, which would become the text; parse it (speech-server -parse json)"}
+	case n > more+int(perSecond*duration.Seconds()):
+		return &asr.Error{Op: "command", Class: asr.ErrMisconfigured,
+			Message: fmt.Sprintf("the program prints %d characters for %v of audio, which is not speech; "+
+				"silence its messages", n, duration.Round(time.Second))}
+	}
+	return nil
 }
 
 // lineWriter calls a function with each line that is written to it.
@@ -96,39 +129,28 @@ func (w *lineWriter) Write(p []byte) (int, error) {
 		if !ok {
 			return len(p), nil
 		}
-		w.line(strings.TrimRight(strings.ToValidUTF8(string(line), "\uFFFD"), "\r"))
 		w.rest = rest
+		if err := w.emit(line); err != nil {
+			return 0, err
+		}
 	}
+}
+
+// emit refuses a line that is not text.
+func (w *lineWriter) emit(line []byte) error {
+	if !utf8.Valid(line) {
+		w.err = errors.New("its output is not UTF-8")
+		return w.err
+	}
+	w.line(strings.TrimRight(string(line), "\r"))
+	return nil
 }
 
 func (w *lineWriter) flush() {
-	if len(w.rest) > 0 {
-		w.line(strings.ToValidUTF8(string(w.rest), "\uFFFD"))
+	if len(w.rest) > 0 && w.err == nil {
+		_ = w.emit(w.rest) // kept in w.err
 		w.rest = nil
 	}
-}
-
-// tail keeps the end of what is written to it.
-type tail struct{ buf []byte }
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.buf = append(t.buf, p...)
-	if extra := len(t.buf) - 4096; extra > 0 {
-		t.buf = append(t.buf[:0], t.buf[extra:]...)
-	}
-	return len(p), nil
-}
-
-// line returns the text as one line of at most 200 bytes, without the path of the temporary file.
-func (t *tail) line(path string) string { return oneLine(t.buf, path) }
-
-func oneLine(b []byte, path string) string {
-	s := strings.ReplaceAll(strings.ToValidUTF8(string(b), "\uFFFD"), path, "audio")
-	s = strings.Join(strings.Fields(s), " ")
-	if len(s) > 200 {
-		s = strings.ToValidUTF8(s[len(s)-200:], "")
-	}
-	return s
 }
 
 // logErrors returns the errors in a log file, or its last line.
@@ -152,5 +174,5 @@ func logErrors(path, dir string) string {
 			errs += " " + line
 		}
 	}
-	return oneLine([]byte(cmp.Or(errs, last)), dir)
+	return process.OneLine(cmp.Or(errs, last), dir)
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"lessonkit.example/asr"
+	"lessonkit.example/asr/internal/markers"
 	"lessonkit.example/asr/internal/remote"
 )
 
@@ -76,9 +77,14 @@ func unexpected(message string, err error) error {
 	return &asr.Error{Op: op, Status: http.StatusOK, Message: message, Err: err}
 }
 
-// clean joins the lines of a text, which has one for each segment.
+// clean joins the lines of a text, which has one for each segment, and drops markers such as
+// [BLANK_AUDIO].
 func clean(text string) string {
-	return asr.JoinText(strings.Split(strings.ToValidUTF8(text, "\uFFFD"), "\n")...)
+	lines := strings.Split(strings.ToValidUTF8(text, "\uFFFD"), "\n")
+	for i, line := range lines {
+		lines[i] = markers.Drop(line)
+	}
+	return asr.JoinText(lines...)
 }
 
 // number is a JSON number or, from vLLM, a string that contains one. Anything else is 0.

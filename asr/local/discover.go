@@ -26,6 +26,7 @@ const (
 type server struct {
 	mu       sync.Mutex // held during discovery, so that concurrent calls share one
 	endpoint endpoint
+	missing  int // candidates for the endpoint that a recording has shown to be missing
 	model    string
 	textOnly bool // it does not return segments
 }
@@ -49,7 +50,18 @@ func (r *Recognizer) endpoint(ctx context.Context) (endpoint, error) {
 	ctx, cancel := context.WithTimeout(ctx, discoveryTimeout)
 	defer cancel()
 	var tried []string
-	for _, ep := range r.target.candidates() {
+	candidates := r.target.candidates()
+	healthy, err := r.healthy(ctx)
+	e, _ := errors.AsType[*asr.Error](err)
+	switch {
+	case e != nil && (e.Status == 0 || e.Status == http.StatusServiceUnavailable):
+		e.Class = asr.ErrUnavailable
+		return endpoint{}, e
+	case healthy && r.server.missing < len(candidates):
+		// A probe may wait for a recording that such a server works on, as in whisper.cpp.
+		return candidates[r.server.missing], nil
+	}
+	for _, ep := range candidates {
 		found, sure, err := r.probe(ctx, &ep)
 		if err != nil {
 			return endpoint{}, err
@@ -63,9 +75,20 @@ func (r *Recognizer) endpoint(ctx context.Context) (endpoint, error) {
 		}
 		tried = append(tried, ep.url)
 	}
+	r.server.missing = 0 // it may change
 	return endpoint{}, &asr.Error{
 		Op: op, Class: asr.ErrMisconfigured, Status: http.StatusNotFound,
 		Message: "no recogniser at this address; tried " + strings.Join(tried, ", "),
+	}
+}
+
+// remember keeps the endpoint that a recording has succeeded at.
+func (r *Recognizer) remember(ep endpoint) {
+	r.server.mu.Lock()
+	defer r.server.mu.Unlock()
+	if r.target.fixed == nil && r.server.endpoint.url == "" {
+		r.log.Info("recogniser found", "endpoint", ep.url)
+		r.server.endpoint = ep
 	}
 }
 
@@ -109,18 +132,21 @@ func (r *Recognizer) probe(ctx context.Context, ep *endpoint) (found, sure bool,
 	case s == http.StatusOK && looksHTML(body):
 		return false, false, nil // a page for every path
 	case s == http.StatusOK:
-		// FunASR's C++ server answers every path, and takes every part of the form for audio.
-		var answer struct {
-			Mode    string `json:"mode"`
-			WavName string `json:"wav_name"`
-		}
-		if json.Unmarshal(body, &answer) == nil && (answer.Mode != "" || answer.WavName != "") {
-			ep.fileOnly = true
-		}
+		ep.fileOnly = isRuntime(body)
 		return true, true, nil
 	default:
 		return true, s < 500, nil // some servers answer 500 when the file is missing
 	}
+}
+
+// isRuntime reports whether an answer is that of FunASR's C++ server, which answers every path, and
+// takes every part of a form for audio.
+func isRuntime(body []byte) bool {
+	var answer struct {
+		Mode    string `json:"mode"`
+		WavName string `json:"wav_name"`
+	}
+	return json.Unmarshal(body, &answer) == nil && (answer.Mode != "" || answer.WavName != "")
 }
 
 // model returns the model to request, or "" where the endpoint takes none.
@@ -151,6 +177,19 @@ type modelInfo struct {
 	ID    string `json:"id"`
 	Ready *bool  `json:"ready"` // FunASR
 	Task  string `json:"task"`  // speaches
+	// Languages are the languages of the model, if the server lists them; speaches does.
+	Languages languages `json:"language"`
+}
+
+// languages is a list of language codes. JSON of another form is an empty list.
+type languages []string
+
+func (l *languages) UnmarshalJSON(b []byte) error {
+	var list []string
+	if json.Unmarshal(b, &list) == nil {
+		*l = list
+	}
+	return nil
 }
 
 func (m modelInfo) loading() bool { return m.Ready != nil && !*m.Ready }
@@ -230,9 +269,9 @@ var (
 	errNoSegments = errors.New("it does not return segments")
 )
 
-// forget drops what err, the error of a request for model, has shown to be out of date, and reports
-// whether trying again can help.
-func (r *Recognizer) forget(err error, model string) bool {
+// forget drops what err, the error of a request, has shown to be out of date, and reports whether
+// trying again can help.
+func (r *Recognizer) forget(err error, to asked) bool {
 	r.server.mu.Lock()
 	defer r.server.mu.Unlock()
 	switch {
@@ -240,13 +279,20 @@ func (r *Recognizer) forget(err error, model string) bool {
 		r.server.textOnly = true
 		return true
 	case errors.Is(err, errNoEndpoint):
-		r.server.endpoint = endpoint{}
-		return r.target.fixed == nil
+		candidates := r.target.candidates()
+		if r.server.endpoint == to.endpoint {
+			r.server.endpoint = endpoint{}
+		}
+		// Unless a concurrent call has found out.
+		if r.server.missing < len(candidates) && candidates[r.server.missing] == to.endpoint {
+			r.server.missing++
+		}
+		return r.target.fixed == nil && (r.server.endpoint.url != "" || r.server.missing < len(candidates))
 	case errors.Is(err, errNoModel):
-		if r.target.model != "" || model == "" || model == fallbackModel && r.server.model == "" {
+		if r.target.model != "" || to.model == "" || to.model == fallbackModel && r.server.model == "" {
 			return false
 		}
-		if r.server.model == model {
+		if r.server.model == to.model {
 			r.server.model = ""
 		}
 		return true

@@ -31,11 +31,16 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"time"
 
 	"golang.org/x/sync/semaphore"
 
 	"lessonkit.example/asr"
+	"lessonkit.example/asr/audiofile"
+	"lessonkit.example/asr/internal/ffmpeg"
 	"lessonkit.example/asr/internal/remote"
 	"lessonkit.example/asr/internal/source"
 )
@@ -51,6 +56,10 @@ type Config struct {
 	Model string
 	// APIKey is sent as a bearer token. It overrides the one in URL. Defaults to none.
 	APIKey string
+	// FFmpeg is the program that converts recordings to WAV before they are sent, except those that
+	// every server reads (wav, mp3, flac). If empty, nothing is converted. It is for servers such
+	// as whisper.cpp without its option --convert.
+	FFmpeg string
 	// Segments requests segments with times, which costs some servers a second pass. Defaults to
 	// text only.
 	Segments bool
@@ -104,6 +113,11 @@ func New(cfg Config) (*Recognizer, error) {
 	if err != nil {
 		return nil, err
 	}
+	if cfg.FFmpeg != "" {
+		if cfg.FFmpeg, err = exec.LookPath(cfg.FFmpeg); err != nil {
+			return nil, fmt.Errorf("local recogniser: the converter: %w", err)
+		}
+	}
 	if cfg.Transport == nil {
 		cfg.Transport = remote.NewTransport(proxy, cfg.requestTimeout())
 	}
@@ -138,44 +152,91 @@ func (r *Recognizer) Recognize(ctx context.Context, audio asr.Audio) (asr.Transc
 
 var errTimeout = errors.New("request timeout")
 
-// recognize tries a second time, at once, where the answer shows that the server has changed.
+// recognize tries again, at once, where the answer shows that the server has changed or has the
+// endpoint elsewhere.
 func (r *Recognizer) recognize(ctx context.Context, audio asr.Audio) (asr.Transcript, error) {
 	if err := r.ready(ctx); err != nil {
 		return asr.Transcript{}, err
 	}
-	t, model, err := r.attempt(ctx, audio)
-	if err != nil && r.forget(err, model) {
-		r.log.WarnContext(ctx, "recogniser has changed, discovering it again", "error", err)
-		t, _, err = r.attempt(ctx, audio)
+	t, asked, err := r.attempt(ctx, audio)
+	for tries := 1; err != nil && tries < maxTries && r.forget(err, asked); tries++ {
+		r.log.DebugContext(ctx, "discovering the recogniser again", "error", err)
+		t, asked, err = r.attempt(ctx, audio)
 	}
 	return t, err
 }
 
-// attempt sends the recording once. model is the one that was requested.
-func (r *Recognizer) attempt(ctx context.Context, audio asr.Audio) (t asr.Transcript, model string, err error) {
-	src, err := source.Open(op, audio)
+// maxTries limits the requests for one recording: one for each possible endpoint, and one more for
+// another model or form.
+const maxTries = 4
+
+// asked is where a recording was sent, and the model that was requested.
+type asked struct {
+	endpoint
+	model string
+}
+
+// attempt sends the recording once.
+func (r *Recognizer) attempt(ctx context.Context, audio asr.Audio) (t asr.Transcript, to asked, err error) {
+	src, err := r.open(ctx, audio)
 	if err != nil {
-		return t, "", err
+		return t, to, err
 	}
 	defer src.Close()
 	limit := r.cfg.timeLimit(src.Info.Duration)
 	work, cancel := context.WithTimeoutCause(ctx, limit, errTimeout)
 	defer cancel()
-	ep, err := r.endpoint(work)
+	to.endpoint, err = r.endpoint(work)
 	if err == nil {
-		model = r.model(work, ep)
-		t, err = r.send(work, src, ep, model, audio.Language)
+		to.model = r.model(work, to.endpoint)
+		if work.Err() != nil {
+			err = &asr.Error{Op: op, Class: asr.ErrUnavailable} // nothing was sent
+		} else {
+			t, err = r.send(work, src, to, audio.Language)
+		}
 	}
 	e, _ := errors.AsType[*asr.Error](err)
 	switch {
 	case err == nil:
-		return t, model, nil
+		r.remember(to.endpoint)
+		return t, to, nil
 	case ctx.Err() != nil:
 		err = source.Interrupted(ctx, op)
 	case context.Cause(work) == errTimeout && e != nil:
 		e.Message, e.Err = fmt.Sprintf("no answer within %v", limit), context.DeadlineExceeded
 	}
-	return asr.Transcript{}, model, err
+	return asr.Transcript{}, to, err
+}
+
+// open opens the recording, converted if that is configured and necessary.
+func (r *Recognizer) open(ctx context.Context, audio asr.Audio) (*source.Source, error) {
+	src, err := source.Open(op, audio)
+	if err != nil || r.cfg.FFmpeg == "" || decodedByAll(src.Info.Format) {
+		return src, err
+	}
+	defer src.Close()
+	dir, err := os.MkdirTemp("", "asr-")
+	if err != nil {
+		return nil, ffmpeg.NoSpace(op, err)
+	}
+	defer os.RemoveAll(dir) // an open file remains readable
+	wav := filepath.Join(dir, "audio.wav")
+	if _, err := ffmpeg.Convert(ctx, op, r.cfg.FFmpeg, src, dir, wav, maxConverted); err != nil {
+		return nil, err
+	}
+	converted, err := asr.FromFile(wav)
+	if err != nil {
+		return nil, ffmpeg.NoSpace(op, err)
+	}
+	return source.Open(op, converted)
+}
+
+// maxConverted limits a recording that is converted.
+const maxConverted = 12 * time.Hour
+
+// decodedByAll reports whether every server decodes the format.
+func decodedByAll(f audiofile.Format) bool {
+	return f == audiofile.WAV || f == audiofile.MP3 || f == audiofile.FLAC
 }
 
 // maxAnswer limits an answer. Verbose JSON of many hours of speech is shorter.
@@ -183,9 +244,9 @@ const maxAnswer = 8 << 20
 
 // send makes one request. Its errors are of type *asr.Error.
 func (r *Recognizer) send(
-	ctx context.Context, src *source.Source, ep endpoint, model, language string,
+	ctx context.Context, src *source.Source, to asked, language string,
 ) (asr.Transcript, error) {
-	req, err := newRequest(ctx, ep, r.fields(ep, model, language), src)
+	req, err := newRequest(ctx, to.endpoint, r.fields(to, language), src)
 	if err != nil {
 		return asr.Transcript{}, &asr.Error{Op: op, Message: "make request", Err: err}
 	}
@@ -198,7 +259,13 @@ func (r *Recognizer) send(
 	body, err := remote.ReadBody(resp.Body, maxAnswer)
 	switch {
 	case resp.StatusCode != http.StatusOK:
-		return asr.Transcript{}, r.refusal(resp, body, model)
+		e := r.refusal(resp, body, to.model)
+		if e.Class == asr.ErrUnusableAudio && !to.openAI && !decodedByAll(src.Info.Format) && vague(e.Message) {
+			e.Class = asr.ErrMisconfigured
+			e.Message = fmt.Sprintf("whisper.cpp does not decode %s by itself: start it with --convert "+
+				"(it needs ffmpeg), or let recordings be converted before they are sent", src.Info.Format)
+		}
+		return asr.Transcript{}, e
 	case err != nil:
 		return asr.Transcript{}, &asr.Error{Op: op, Status: resp.StatusCode, Message: "incomplete answer", Err: err}
 	}
@@ -208,6 +275,6 @@ func (r *Recognizer) send(
 		return asr.Transcript{}, err
 	}
 	// One server reports its processing time as "duration", so that field is not used.
-	t.Model, t.Duration = model, src.Info.Duration
+	t.Model, t.Duration = to.model, src.Info.Duration
 	return t, nil
 }

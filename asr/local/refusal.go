@@ -47,7 +47,16 @@ func (r *Recognizer) refusal(resp *http.Response, body []byte, model string) *as
 	case s >= 400 && s < 500:
 		e.Class = asr.ErrMisconfigured
 	}
+	if e.Class != nil { // a server that uses this package names the class, as Error does
+		e.Message = strings.TrimPrefix(e.Message, e.Class.Error()+": ")
+	}
 	return e
+}
+
+// vague reports whether a message of whisper.cpp may be about the format: those of releases since
+// 2025, and of those before.
+func vague(message string) bool {
+	return strings.Contains(message, "Invalid request") || strings.Contains(message, "failed to read")
 }
 
 // namesModel reports whether an error is about the model, as in "Model 'x' not found" and "Model x

@@ -2,6 +2,7 @@ package local
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -19,8 +20,8 @@ import (
 type field struct{ name, value string }
 
 // fields returns the text fields to send, in order.
-func (r *Recognizer) fields(ep endpoint, model, language string) []field {
-	if ep.fileOnly {
+func (r *Recognizer) fields(to asked, language string) []field {
+	if to.fileOnly {
 		return nil
 	}
 	format := "json"
@@ -28,13 +29,10 @@ func (r *Recognizer) fields(ep endpoint, model, language string) []field {
 		format = "verbose_json"
 	}
 	fields := []field{{"response_format", format}}
-	if model != "" {
-		fields = append(fields, field{"model", model})
+	if to.model != "" {
+		fields = append(fields, field{"model", to.model})
 	}
-	if language == "" {
-		language = r.target.language
-	}
-	if language != "" {
+	if language = source.PrimaryLanguage(cmp.Or(language, r.target.language)); language != "" {
 		fields = append(fields, field{"language", language})
 	}
 	return append(fields, r.target.extra...)

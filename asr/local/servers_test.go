@@ -18,25 +18,27 @@ import (
 func TestEachServerGetsTheFormItAccepts(t *testing.T) {
 	t.Parallel()
 	const path, post = "/v1/audio/transcriptions", "POST /v1/audio/transcriptions"
+	const health, noHealth, models = "GET /health, ", "GET /health, GET /readyz, ", "GET /v1/models, "
 	for _, c := range []struct {
 		dialect asrtest.Dialect
 		path    string
 		names   string // of the parts, in order: the file is last
 		model   string
-		tried   string // the requests of the discovery
+		tried   string // before the first recording is accepted
 	}{
-		{asrtest.WhisperCPP, "/inference", "response_format file", "", post + ", POST /inference"},
-		{asrtest.WhisperCPPConvert, "/inference", "response_format file", "", post + ", POST /inference"},
-		{asrtest.WhisperCPPOld, "/inference", "response_format file", "", post + ", POST /inference"},
-		{asrtest.OpenAI, path, "response_format model file", "tiny", post + ", GET /v1/models"},
-		{asrtest.Speaches, path, "response_format model file", "tiny", post + ", GET /v1/models"},
-		{asrtest.VLLM, path, "response_format model file", "tiny", post + ", GET /v1/models"},
-		{asrtest.LocalAI, path, "response_format model file", "tiny", post + ", GET /v1/models"},
-		{asrtest.FunASR, path, "response_format model file", "tiny", post + ", GET /v1/models"},
-		{asrtest.FunASRCLI, path, "response_format model file", "tiny", post + ", GET /v1/models"},
-		{asrtest.FunASRLlama, path, "response_format model file", "whisper-1", post + ", GET /v1/models"},
-		{asrtest.FunASRRecognition, "/recognition", "audio", "", post + ", POST /inference, POST /recognition"},
-		{asrtest.FunASRRuntime, path, "file", "", post},
+		{asrtest.WhisperCPP, "/inference", "response_format file", "", health + models + post + ", " + health},
+		{asrtest.WhisperCPPConvert, "/inference", "response_format file", "", health + models + post + ", " + health},
+		{asrtest.WhisperCPPOld, "/inference", "response_format file", "", noHealth + post + ", POST /inference, "},
+		{asrtest.OpenAI, path, "response_format model file", "tiny", noHealth + post + ", " + models},
+		{asrtest.Speaches, path, "response_format model file", "tiny", health + models},
+		{asrtest.VLLM, path, "response_format model file", "tiny", health + models},
+		{asrtest.LocalAI, path, "response_format model file", "tiny", noHealth + models},
+		{asrtest.FunASR, path, "response_format model file", "tiny", health + models},
+		{asrtest.FunASRCLI, path, "response_format model file", "tiny", health + models},
+		{asrtest.FunASRLlama, path, "response_format model file", "whisper-1", health + models},
+		{asrtest.FunASRRecognition, "/recognition", "audio", "",
+			noHealth + post + ", POST /inference, POST /recognition, "},
+		{asrtest.FunASRRuntime, path, "file", "", noHealth + post + ", "},
 	} {
 		t.Run(string(c.dialect), func(t *testing.T) {
 			t.Parallel()
@@ -59,7 +61,7 @@ func TestEachServerGetsTheFormItAccepts(t *testing.T) {
 				}
 			}
 			again := "POST " + c.path
-			all := c.tried + ", " + again + ", " + lastModels(c.dialect) + again
+			all := c.tried + again + ", " + lastModels(c.dialect) + again
 			require.Equal(t, all, strings.Join(s.Paths(), ", "), "one discovery")
 		})
 	}

@@ -4,11 +4,16 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"lessonkit.example/asr"
+	"lessonkit.example/asr/internal/remote"
+	"lessonkit.example/asr/internal/source"
 )
 
 const (
@@ -229,7 +234,7 @@ func (r *Recognizer) healthy(ctx context.Context) (bool, error) {
 		case err != nil:
 			return false, err
 		case status == http.StatusNotFound, status == http.StatusMethodNotAllowed,
-			status == http.StatusOK && looksHTML(body):
+			status == http.StatusOK && (looksHTML(body) || isRuntime(body)):
 			continue
 		case status != http.StatusOK:
 			return false, &asr.Error{Op: op, Status: status, Message: "the server is not ready: " + errorText(body)}
@@ -262,6 +267,10 @@ func (r *Recognizer) checkModel(list []modelInfo) (string, error) {
 	switch {
 	case m.ID == "":
 		return r.target.model, errModelNotListed
+	case r.target.language != "" && len(m.Languages) > 0 &&
+		!slices.Contains(m.Languages, source.PrimaryLanguage(r.target.language)):
+		return m.ID, &asr.Error{Op: op, Message: fmt.Sprintf("the model does not know the configured language %q; "+
+			"it knows %s", r.target.language, remote.Excerpt(strings.Join(m.Languages, ", ")))}
 	case m.loading():
 		return m.ID, &asr.Error{Op: op, Message: "the model is not ready yet"}
 	}

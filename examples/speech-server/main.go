@@ -21,11 +21,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
-
 	"lessonkit.example/asr"
 	"lessonkit.example/asr/asrhttp"
-	"lessonkit.example/asr/audiofile"
 	"lessonkit.example/asr/command"
 	"lessonkit.example/examples/internal/program"
 )
@@ -47,6 +44,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("speech-server", flag.ContinueOnError)
 	addr := flags.String("addr", "127.0.0.1:8090", "`address` to serve on")
 	transcribe := flags.Bool("transcribe", false, "print the text of the files named, instead of serving")
+	parse := flags.String("parse", "lines", "what the program prints: lines, json or timed lines")
+	sphinx5 := flags.Bool("pocketsphinx5", false, "use the program pocketsphinx of release 5")
 	whisper := flags.String("whisper", "", "use whisper-cli with this `model` file")
 	language := flags.String("language", "", "language of the files to transcribe, such as en")
 	concurrency := flags.Int("concurrency", 1, "number of recordings recognised at once")
@@ -68,12 +67,24 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	cfg := command.PocketSphinx()
 	switch {
 	case len(recogniser) > 0:
-		cfg = command.Config{Args: recogniser}
+		parser, err := command.ParserNamed(*parse)
+		if err != nil {
+			return program.Usage{Err: fmt.Errorf("-parse: %w", err)}
+		}
+		cfg = command.Config{Args: recogniser, Parse: parser}
+	case *sphinx5:
+		cfg = command.PocketSphinx5()
 	case *whisper != "":
 		cfg = command.Whisper(*whisper)
 	}
 	log := slog.New(slog.NewTextHandler(stderr, nil))
 	cfg.Concurrency, cfg.Timeout, cfg.Logger = *concurrency, *timeout, log
+	dir, err := newTempDir(os.TempDir())
+	if err != nil {
+		return err
+	}
+	defer dir.remove()
+	cfg.Dir = dir.path
 	rec, err := command.New(cfg)
 	if err != nil {
 		return err
@@ -81,12 +92,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if *transcribe {
 		return transcribeFiles(ctx, rec, files, *language, stdout, stderr)
 	}
-	return serve(ctx, rec, *addr, log)
+	return serve(ctx, rec, *addr, dir.path, log)
 }
 
 // serve answers requests until ctx ends.
-func serve(ctx context.Context, rec asr.Recognizer, addr string, log *slog.Logger) error {
-	handler, err := asrhttp.New(asrhttp.Config{Recognizer: rec, Logger: log})
+func serve(ctx context.Context, rec asr.Recognizer, addr, dir string, log *slog.Logger) error {
+	handler, err := asrhttp.New(asrhttp.Config{Recognizer: rec, Dir: dir, Logger: log})
 	if err != nil {
 		return err
 	}
@@ -96,49 +107,4 @@ func serve(ctx context.Context, rec asr.Recognizer, addr string, log *slog.Logge
 	}
 	log.Info("serving", "url", "http://"+listener.Addr().String(), "model", rec.Status(ctx).Model)
 	return handler.Serve(ctx, listener)
-}
-
-// transcribeFiles prints the text of each file to stdout, and the progress to stderr.
-func transcribeFiles(
-	ctx context.Context, rec asr.Recognizer, files []string, language string, stdout, stderr io.Writer,
-) error {
-	var failed []error
-	for i, path := range files {
-		audio, err := asr.FromFile(path)
-		if err != nil {
-			failed = append(failed, err)
-			continue
-		}
-		audio.Language = language
-		bar := progressbar.NewOptions64(max(length(path).Milliseconds(), 1),
-			progressbar.OptionSetWriter(stderr),
-			progressbar.OptionSetDescription(fmt.Sprintf("%d/%d %s", i+1, len(files), audio.Name)),
-			progressbar.OptionSetWidth(30),
-			progressbar.OptionSetElapsedTime(true),
-			progressbar.OptionClearOnFinish(),
-			progressbar.OptionThrottle(100*time.Millisecond))
-		audio.Progress = func(done time.Duration) { _ = bar.Set64(min(done.Milliseconds(), bar.GetMax64())) }
-		_ = bar.RenderBlank()
-		t, err := rec.Recognize(ctx, audio)
-		_ = bar.Clear()
-		if err != nil {
-			failed = append(failed, fmt.Errorf("%s: %w", path, err))
-			continue
-		}
-		fmt.Fprintf(stderr, "%d/%d %s: %v of audio\n", i+1, len(files), path, t.Duration.Round(10*time.Millisecond))
-		fmt.Fprintln(stdout, t.Text)
-	}
-	return errors.Join(failed...)
-}
-
-// length returns the duration of a recording, or 0 if it is unknown.
-func length(path string) time.Duration {
-	f, err := os.Open(path)
-	if err != nil {
-		return 0
-	}
-	defer f.Close()
-	size, _ := f.Seek(0, io.SeekEnd)
-	info, _ := audiofile.Inspect(f, size)
-	return info.Duration
 }

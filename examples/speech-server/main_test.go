@@ -3,13 +3,17 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
+	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -124,6 +128,7 @@ func TestMistakesAreExplained(t *testing.T) {
 		{[]string{"--", "no-such-program", "{input}"}, "missing for speech recognition: no-such-program"},
 		{[]string{"-whisper", "/no/model.bin"}, "/no/model.bin"},
 		{[]string{"--", "sh", "-c", "true"}, "{input}"},
+		{[]string{"-parse", "xml", "--", "sh", "{input}"}, "must be lines, json or timed"},
 		{[]string{"-addr"}, "needs an argument"},
 		{[]string{"-transcribe", "/no/such.wav", "--", "sh", "-c", "true", "{input}"}, "/no/such.wav"},
 	} {
@@ -131,4 +136,56 @@ func TestMistakesAreExplained(t *testing.T) {
 		err := run(t.Context(), c.args, &output{}, &stderr)
 		require.ErrorContains(t, err, c.says, strings.Join(c.args, " "))
 	}
+}
+
+// A server that is killed leaves no program running, and the next one deletes its files.
+func TestServerThatIsKilledLeavesNothing(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"ffmpeg", "go"} {
+		if _, err := exec.LookPath(name); err != nil {
+			t.Skip(name + " is not installed")
+		}
+	}
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux kills the programs of a process that has died")
+	}
+	tmp, binary := t.TempDir(), filepath.Join(t.TempDir(), "speech-server")
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, ".").CombinedOutput()
+	require.NoError(t, err, string(out))
+	pidFile := filepath.Join(t.TempDir(), "pid")
+	cmd := exec.CommandContext(t.Context(), binary, "-addr", "127.0.0.1:0", "--",
+		"sh", "-c", "echo $$ > "+pidFile+"; exec sleep 1000 # $0", "{input}")
+	var stderr output
+	cmd.Env, cmd.Stderr = append(os.Environ(), "TMPDIR="+tmp), &stderr
+	require.NoError(t, cmd.Start())
+	serving := regexp.MustCompile(`url=(\S+)`)
+	eventually := func(ok func() bool) { t.Helper(); require.Eventually(t, ok, 20*time.Second, 10*time.Millisecond) }
+	eventually(func() bool { return serving.MatchString(stderr.String()) })
+	rec, err := local.New(local.Config{URL: serving.FindStringSubmatch(stderr.String())[1]})
+	require.NoError(t, err)
+	go func() { _, _ = rec.Recognize(t.Context(), asr.FromBytes("a.wav", asrtest.WAV(time.Second))) }()
+	var pid int
+	eventually(func() bool {
+		data, _ := os.ReadFile(pidFile)
+		pid, _ = strconv.Atoi(strings.TrimSpace(string(data)))
+		return pid > 0
+	})
+	require.NoError(t, cmd.Process.Kill())
+	_ = cmd.Wait()
+	eventually(func() bool { return syscall.Kill(pid, 0) != nil })
+
+	left := func() int {
+		names, err := filepath.Glob(filepath.Join(tmp, "*"))
+		require.NoError(t, err)
+		return len(names)
+	}
+	require.Equal(t, 1, left())
+	living, err := newTempDir(tmp)
+	require.NoError(t, err)
+	require.Equal(t, 1, left(), "that of the dead process is deleted")
+	second, err := newTempDir(tmp)
+	require.NoError(t, err)
+	require.Equal(t, 2, left(), "that of a living process is not")
+	require.NoError(t, errors.Join(living.remove(), second.remove()))
+	require.Zero(t, left())
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"time"
 
@@ -75,8 +76,8 @@ func (s *Source) start() error {
 	}
 	pcm, isPCM, err := audiofile.ParsePCM(s.audio.ContentType)
 	if !isPCM {
-		return Unusable(s.op, "it is not audio of a known format (wav, mp3, aac, m4a, ogg, flac, webm, amr, silk; "+
-			"raw samples need a declared type such as audio/pcm;rate=16000)")
+		return Unusable(s.op, "it is not audio of a known format (wav, mp3, aac, m4a, mov, ogg, flac, webm, mka, amr, "+
+			"caf, aiff; raw samples need a declared type such as audio/pcm;rate=16000)")
 	}
 	if err != nil {
 		return Unusable(s.op, err.Error())
@@ -121,6 +122,17 @@ func TimeLimit(duration time.Duration, factor float64, shortest, longest time.Du
 		limit = max(time.Duration(factor*float64(duration)), shortest)
 	}
 	return min(limit, longest)
+}
+
+// PrimaryLanguage returns the primary subtag of a language tag in lower case: "zh" for "zh-CN".
+// Recognisers of Whisper's kind know no others. It returns "" for what is not a language tag.
+func PrimaryLanguage(tag string) string {
+	primary, _, _ := strings.Cut(strings.ReplaceAll(strings.TrimSpace(tag), "_", "-"), "-")
+	primary = strings.ToLower(primary)
+	if len(primary) < 2 || len(primary) > 8 || strings.Trim(primary, "abcdefghijklmnopqrstuvwxyz") != "" {
+		return ""
+	}
+	return primary
 }
 
 // Unusable returns an error of class ErrUnusableAudio.

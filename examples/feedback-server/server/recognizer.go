@@ -28,7 +28,12 @@ func newRecognizer(c Config, log *slog.Logger) (asr.Recognizer, error) {
 	if c.LocalASRURL == "" {
 		return noRecognizer{}, nil
 	}
+	converter := ""
+	if c.LocalASRConvert {
+		converter = "ffmpeg"
+	}
 	r, err := local.New(local.Config{
+		FFmpeg:         converter,
 		URL:            c.LocalASRURL,
 		Model:          c.LocalASRModel,
 		APIKey:         c.LocalASRAPIKey,

@@ -1,4 +1,6 @@
-package command
+// Package ffmpeg converts recordings to WAV, 16 kHz, one channel, 16 bit, which every recogniser
+// reads.
+package ffmpeg
 
 import (
 	"context"
@@ -14,6 +16,7 @@ import (
 
 	"lessonkit.example/asr"
 	"lessonkit.example/asr/audiofile"
+	"lessonkit.example/asr/internal/process"
 	"lessonkit.example/asr/internal/source"
 )
 
@@ -30,46 +33,50 @@ var demuxers = map[audiofile.Format]string{
 	audiofile.FLAC: "flac",
 	audiofile.WebM: "matroska",
 	audiofile.AMR:  "amr",
+	audiofile.CAF:  "caf",
+	audiofile.AIFF: "aiff",
 }
 
-// convert writes the recording to the file wav as 16 kHz mono and returns its duration.
-func (r *Recognizer) convert(ctx context.Context, audio asr.Audio, dir, wav string) (time.Duration, error) {
-	src, err := source.Open("command", audio)
-	if err != nil {
-		return 0, err
-	}
-	defer src.Close()
+// Convert writes the recording to the file wav as 16 kHz mono and returns its duration. program is
+// ffmpeg, op the operation for errors, and dir a directory for temporary files that the caller
+// removes.
+func Convert(
+	ctx context.Context, op, program string, src *source.Source, dir, wav string, longest time.Duration,
+) (time.Duration, error) {
 	demuxer := demuxers[src.Info.Format]
+	if src.Info.Format == audiofile.SILK {
+		return 0, source.Unusable(op, "it is SILK, the format of a messenger's voice messages, which ffmpeg cannot "+
+			"decode; set the recorder to mp3, aac or wav")
+	}
 	if demuxer == "" {
-		return 0, source.Unusable("command", fmt.Sprintf("it is %s, which ffmpeg cannot decode", src.Info.Format))
+		return 0, source.Unusable(op, fmt.Sprintf("it is %s, which ffmpeg cannot decode", src.Info.Format))
 	}
 	// ffmpeg must be able to seek in some formats.
 	in := filepath.Join(dir, "input")
-	if err := copyTo(ctx, in, src); err != nil {
+	if err := copyTo(ctx, op, in, src); err != nil {
 		return 0, err
 	}
-	limit := r.cfg.maxDuration()
-	cmd := exec.CommandContext(ctx, r.ffmpeg, "-nostdin", "-hide_banner", "-v", "error", "-y", "-threads", "1",
+	cmd := exec.CommandContext(ctx, program, "-nostdin", "-hide_banner", "-v", "error", "-y", "-threads", "1",
 		"-protocol_whitelist", "file", "-f", demuxer, "-i", "file:"+in,
 		"-map", "0:a:0", "-vn", "-sn", "-dn", "-map_metadata", "-1",
-		"-t", strconv.Itoa(int(limit/time.Second)+1), "-ar", strconv.Itoa(sampleRate), "-ac", "1", "-c:a", "pcm_s16le",
+		"-t", strconv.Itoa(int(longest/time.Second)+1), "-ar", strconv.Itoa(sampleRate), "-ac", "1", "-c:a", "pcm_s16le",
 		"-bitexact", "-f", "wav", "file:"+wav)
-	var stderr tail
+	var stderr process.Tail
 	cmd.Dir, cmd.Stderr = dir, &stderr
-	if err := runGroup(cmd); err != nil {
-		return 0, conversionError(ctx, err, stderr.line(in))
+	if err := process.Run(cmd); err != nil {
+		return 0, conversionError(ctx, err, process.OneLine(stderr.String(), in))
 	}
 	info, err := os.Stat(wav)
 	if err != nil {
 		return 0, &asr.Error{Op: "ffmpeg", Message: "no output file", Err: err}
 	}
 	if info.Size() <= audiofile.HeaderSize {
-		return 0, source.Unusable("command", "it contains no sound")
+		return 0, source.Unusable(op, "it contains no sound")
 	}
 	pcm := audiofile.PCM{Rate: sampleRate, Channels: 1}
 	duration := pcm.Duration(info.Size() - audiofile.HeaderSize)
-	if duration > limit {
-		return 0, source.Unusable("command", fmt.Sprintf("it is longer than %v", limit))
+	if duration > longest {
+		return 0, source.Unusable(op, fmt.Sprintf("it is longer than %v", longest))
 	}
 	return duration, nil
 }
@@ -96,10 +103,10 @@ func conversionError(ctx context.Context, err error, stderr string) error {
 }
 
 // copyTo writes the whole recording to a new file.
-func copyTo(ctx context.Context, path string, src *source.Source) error {
+func copyTo(ctx context.Context, op, path string, src *source.Source) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return noSpace(err)
+		return NoSpace(op, err)
 	}
 	_, err = io.Copy(f, contextReader{ctx, src})
 	if cerr := f.Close(); err == nil {
@@ -112,13 +119,14 @@ func copyTo(ctx context.Context, path string, src *source.Source) error {
 	case reading:
 		return e
 	case ctx.Err() != nil:
-		return &asr.Error{Op: "command", Err: ctx.Err()}
+		return &asr.Error{Op: op, Err: ctx.Err()}
 	}
-	return noSpace(err)
+	return NoSpace(op, err)
 }
 
-func noSpace(err error) error {
-	return &asr.Error{Op: "command", Class: asr.ErrUnavailable, Message: "cannot write temporary files", Err: err}
+// NoSpace returns the error for temporary files that cannot be written.
+func NoSpace(op string, err error) error {
+	return &asr.Error{Op: op, Class: asr.ErrUnavailable, Message: "cannot write temporary files", Err: err}
 }
 
 // contextReader returns the error of ctx once it has ended.

@@ -1,0 +1,79 @@
+package command_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/asr"
+	"lessonkit.example/asr/command"
+)
+
+// The noise of a program must not become the text of a recording.
+func TestNoiseOfAProgramIsNotText(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		script string
+		class  error
+		says   string
+	}{
+		"JSON": {`echo '{"b":0.0,"d":1.0,"t":"hello"}'`, asr.ErrMisconfigured, "prints JSON"},
+		"a banner": {`for i in $(seq 400); do echo "INFO: a line of a banner"; done`,
+			asr.ErrMisconfigured, "which is not speech"},
+		"not UTF-8":                  {`printf 'caf\351\n'`, nil, "its output is not UTF-8"},
+		"not UTF-8, no newline":      {`printf 'caf\351'`, nil, "its output is not UTF-8"},
+		"an error and status 0":      {`echo "error: unknown language 'xx'" >&2`, nil, "unknown language 'xx'"},
+		"a later error and status 0": {`echo loading >&2; echo "error: failed to read" >&2`, nil, "failed to read"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := script(t, c.script, nil).Recognize(t.Context(), asr.FromBytes("a.wav", wavOf(time.Second)))
+			require.ErrorContains(t, err, c.says)
+			require.Equal(t, c.class, err.(*asr.Error).Class)
+		})
+	}
+	got, err := script(t, `echo "error: 3 words were unclear" >&2; echo "(music)"; echo "[BLANK_AUDIO] well done"`, nil).
+		Recognize(t.Context(), asr.FromBytes("a.wav", wavOf(time.Second)))
+	require.NoError(t, err, "there is a text")
+	require.Equal(t, "well done", got.Text)
+}
+
+func TestProgramGetsThePrimarySubtagOfTheLanguage(t *testing.T) {
+	t.Parallel()
+	for tag, want := range map[string]string{"zh-CN": "zh", "": "auto", "-x": "auto", "en": "en"} {
+		audio := asr.FromBytes("a.wav", wavOf(time.Second))
+		audio.Language = tag
+		got, err := script(t, `echo $3`, nil).Recognize(t.Context(), audio)
+		require.NoError(t, err)
+		require.Equal(t, want, got.Text, tag)
+	}
+}
+
+// PocketSphinx 5 is not in every distribution: a script prints what it prints.
+func TestPresetOfPocketSphinx5(t *testing.T) {
+	t.Parallel()
+	cfg := command.PocketSphinx5()
+	require.Equal(t, []string{"pocketsphinx", "-logfn", "{log}", "single", "{input}"}, cfg.Args)
+	rec := script(t, `echo '{"b":0.0,"d":1.0,"p":1.0,"t":"hello world","w":[]}'`, func(c *command.Config) {
+		c.Parse = cfg.Parse
+	})
+	got, err := rec.Recognize(t.Context(), asr.FromBytes("a.wav", wavOf(time.Second)))
+	require.NoError(t, err)
+	require.Equal(t, "hello world", got.Text)
+	require.Equal(t, time.Second, got.Segments[0].End)
+}
+
+func TestMessagesOfFFmpegHaveNoAddresses(t *testing.T) {
+	t.Parallel()
+	rec := script(t, "echo heard", nil)
+	damaged := append([]byte("\x00\x00\x00\x18ftypM4A \x00\x00\x00\x00M4A mp42"), make([]byte, 4000)...)
+	_, err := rec.Recognize(t.Context(), asr.FromBytes("a.m4a", damaged))
+	require.ErrorIs(t, err, asr.ErrUnusableAudio)
+	require.NotContains(t, err.Error(), "0x")
+	require.NotContains(t, err.Error(), " @ ")
+	require.NotContains(t, err.Error(), os.TempDir())
+	require.Equal(t, 1, strings.Count(err.Error(), "cannot be used"))
+}

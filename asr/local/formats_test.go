@@ -1,0 +1,98 @@
+package local_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/asr"
+	"lessonkit.example/asr/asrtest"
+	"lessonkit.example/asr/local"
+)
+
+// encoded returns two seconds of audio in a file that ffmpeg writes, or skips the test.
+func encoded(t *testing.T, name string) asr.Audio {
+	t.Helper()
+	if _, err := exec.LookPath("ffmpeg"); err != nil {
+		t.Skip("ffmpeg is not installed (Debian: apt-get install ffmpeg)")
+	}
+	dir := t.TempDir()
+	wav := filepath.Join(dir, "in.wav")
+	require.NoError(t, os.WriteFile(wav, asrtest.WAV(2*time.Second), 0o600))
+	out, err := exec.CommandContext(t.Context(), "ffmpeg", "-v", "error", "-nostdin", "-i", wav,
+		filepath.Join(dir, name)).CombinedOutput()
+	require.NoError(t, err, string(out))
+	audio, err := asr.FromFile(filepath.Join(dir, name))
+	require.NoError(t, err)
+	return audio
+}
+
+func TestWhisperWithoutConvertIsMisconfigured(t *testing.T) {
+	t.Parallel()
+	s := asrtest.NewServer(t, asrtest.WhisperCPP)
+	rec := connect(t, local.Config{URL: s.URL})
+	_, err := rec.Recognize(t.Context(), encoded(t, "a.m4a"))
+	require.ErrorIs(t, err, asr.ErrMisconfigured, "the audio waits")
+	require.ErrorContains(t, err, "start it with --convert")
+	require.Contains(t, rec.Check(t.Context()).Reason, "whisper.cpp does not decode m4a by itself")
+	_, err = rec.Recognize(t.Context(), asr.FromBytes("a.wav", asrtest.Damaged()))
+	require.ErrorIs(t, err, asr.ErrUnusableAudio, "a WAV file that it refuses is damaged")
+}
+
+func TestRecordingsAreConvertedForServersThatCannot(t *testing.T) {
+	t.Parallel()
+	audio := encoded(t, "a.m4a")
+	s := asrtest.NewServer(t, asrtest.WhisperCPP)
+	rec := connect(t, local.Config{URL: s.URL, FFmpeg: "ffmpeg"})
+	got, err := rec.Recognize(t.Context(), audio)
+	require.NoError(t, err)
+	require.Contains(t, got.Text, "heard")
+	require.InDelta(t, 2, got.Duration.Seconds(), 0.1)
+	require.Equal(t, "audio/wav", s.Requests()[0].FileType)
+	_, err = local.New(local.Config{URL: s.URL, FFmpeg: "no-such-program"})
+	require.ErrorContains(t, err, "no-such-program")
+}
+
+func TestPrimarySubtagOfTheLanguageIsSent(t *testing.T) {
+	t.Parallel()
+	for tag, want := range map[string]string{"zh-CN": "zh", "en_US": "en", "ZH": "zh", "yue-HK": "yue", "": ""} {
+		s := asrtest.NewServer(t, asrtest.OpenAI)
+		rec := connect(t, local.Config{URL: s.URL})
+		audio := asr.FromBytes("a", asrtest.WAV(time.Second))
+		audio.Language = tag
+		_, err := rec.Recognize(t.Context(), audio)
+		require.NoError(t, err)
+		require.Equal(t, want, s.Requests()[0].Fields["language"], tag)
+	}
+}
+
+func TestLanguageIsCheckedWhereTheServerListsThem(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/v1/models" {
+			_, _ = w.Write([]byte(`{"data":[{"id":"m","language":["en","zh"]}]}`))
+		}
+	}))
+	defer s.Close()
+	require.True(t, connect(t, local.Config{URL: s.URL + "?language=zh-CN"}).Check(t.Context()).Available)
+	st := connect(t, local.Config{URL: s.URL + "?language=xx"}).Check(t.Context())
+	require.False(t, st.Available)
+	require.Contains(t, st.Reason, `does not know the configured language "xx"; it knows en, zh`)
+}
+
+func TestMarkersAndRepeatedPrefixesAreDropped(t *testing.T) {
+	t.Parallel()
+	rec := connect(t, local.Config{URL: fixed(t, 200, `{"text":" [BLANK_AUDIO]\n (music)\n well done\n"}`)})
+	got, err := recognize(t, rec)
+	require.NoError(t, err)
+	require.Equal(t, "well done", got.Text)
+	rec = connect(t, local.Config{URL: fixed(t, 400, `{"error":"the audio cannot be used: it is empty"}`)})
+	_, err = recognize(t, rec)
+	require.EqualError(t, err, "recognize (local): the audio cannot be used: it is empty (HTTP 400)")
+}
