@@ -3,9 +3,9 @@
 // that raw samples lack.
 //
 // It supports what phones and browsers record: WAV, MP3, AAC (ADTS), M4A/MP4/3GP, Ogg (Opus,
-// Vorbis, Speex, FLAC), FLAC, WebM, AMR, CAF, AIFF and SILK. File names and declared types are ignored.
-// Nothing is decoded: a duration comes from the headers of the container or of the frames, and is
-// checked against the size of the file.
+// Vorbis, Speex, FLAC), FLAC, WebM, AMR, CAF, AIFF and SILK. File names and declared types are
+// ignored. Nothing is decoded: a duration comes from the headers of the container or of the frames,
+// and is checked against the size of the file.
 //
 // All functions are safe for concurrent use. Their memory is bounded for any input.
 //

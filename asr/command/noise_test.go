@@ -35,8 +35,8 @@ func TestNoiseOfAProgramIsNotText(t *testing.T) {
 			require.Equal(t, c.class, err.(*asr.Error).Class)
 		})
 	}
-	got, err := script(t, `echo "error: 3 words were unclear" >&2; echo "(music)"; echo "[BLANK_AUDIO] well done"`, nil).
-		Recognize(t.Context(), asr.FromBytes("a.wav", wavOf(time.Second)))
+	rec := script(t, `echo "error: 3 words were unclear" >&2; echo "(music)"; echo "[BLANK_AUDIO] well done"`, nil)
+	got, err := rec.Recognize(t.Context(), asr.FromBytes("a.wav", wavOf(time.Second)))
 	require.NoError(t, err, "there is a text")
 	require.Equal(t, "well done", got.Text)
 }

@@ -25,6 +25,8 @@ import (
 	"lessonkit.example/asr/asrhttp"
 	"lessonkit.example/asr/command"
 	"lessonkit.example/examples/internal/program"
+	"lessonkit.example/examples/internal/tempdir"
+	"lessonkit.example/examples/speech-server/batch"
 )
 
 const usage = `usage:
@@ -79,20 +81,20 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	}
 	log := slog.New(slog.NewTextHandler(stderr, nil))
 	cfg.Concurrency, cfg.Timeout, cfg.Logger = *concurrency, *timeout, log
-	dir, err := newTempDir(os.TempDir())
+	dir, err := tempdir.New(os.TempDir(), "speech-server-")
 	if err != nil {
 		return err
 	}
-	defer dir.remove()
-	cfg.Dir = dir.path
+	defer dir.Remove()
+	cfg.Dir = dir.Path
 	rec, err := command.New(cfg)
 	if err != nil {
 		return err
 	}
 	if *transcribe {
-		return transcribeFiles(ctx, rec, files, *language, stdout, stderr)
+		return batch.Transcribe(ctx, rec, files, *language, stdout, stderr)
 	}
-	return serve(ctx, rec, *addr, dir.path, log)
+	return serve(ctx, rec, *addr, dir.Path, log)
 }
 
 // serve answers requests until ctx ends.

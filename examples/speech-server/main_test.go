@@ -23,6 +23,7 @@ import (
 	"lessonkit.example/asr/asrtest"
 	"lessonkit.example/asr/command"
 	"lessonkit.example/asr/local"
+	"lessonkit.example/examples/internal/tempdir"
 )
 
 const sentence = "please practice the second page before the next lesson"
@@ -180,12 +181,12 @@ func TestServerThatIsKilledLeavesNothing(t *testing.T) {
 		return len(names)
 	}
 	require.Equal(t, 1, left())
-	living, err := newTempDir(tmp)
+	living, err := tempdir.New(tmp, "speech-server-")
 	require.NoError(t, err)
 	require.Equal(t, 1, left(), "that of the dead process is deleted")
-	second, err := newTempDir(tmp)
+	second, err := tempdir.New(tmp, "speech-server-")
 	require.NoError(t, err)
 	require.Equal(t, 2, left(), "that of a living process is not")
-	require.NoError(t, errors.Join(living.remove(), second.remove()))
+	require.NoError(t, errors.Join(living.Remove(), second.Remove()))
 	require.Zero(t, left())
 }

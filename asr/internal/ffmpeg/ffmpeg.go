@@ -59,7 +59,8 @@ func Convert(
 	cmd := exec.CommandContext(ctx, program, "-nostdin", "-hide_banner", "-v", "error", "-y", "-threads", "1",
 		"-protocol_whitelist", "file", "-f", demuxer, "-i", "file:"+in,
 		"-map", "0:a:0", "-vn", "-sn", "-dn", "-map_metadata", "-1",
-		"-t", strconv.Itoa(int(longest/time.Second)+1), "-ar", strconv.Itoa(sampleRate), "-ac", "1", "-c:a", "pcm_s16le",
+		"-t", strconv.Itoa(int(longest/time.Second)+1),
+		"-ar", strconv.Itoa(sampleRate), "-ac", "1", "-c:a", "pcm_s16le",
 		"-bitexact", "-f", "wav", "file:"+wav)
 	var stderr process.Tail
 	cmd.Dir, cmd.Stderr = dir, &stderr

@@ -76,8 +76,8 @@ func (s *Source) start() error {
 	}
 	pcm, isPCM, err := audiofile.ParsePCM(s.audio.ContentType)
 	if !isPCM {
-		return Unusable(s.op, "it is not audio of a known format (wav, mp3, aac, m4a, mov, ogg, flac, webm, mka, amr, "+
-			"caf, aiff; raw samples need a declared type such as audio/pcm;rate=16000)")
+		return Unusable(s.op, "it is not audio of a known format (wav, mp3, aac, m4a, mov, ogg, flac, webm, mka, "+
+			"amr, caf, aiff; raw samples need a declared type such as audio/pcm;rate=16000)")
 	}
 	if err != nil {
 		return Unusable(s.op, err.Error())

@@ -1,4 +1,5 @@
-package main
+// Package batch transcribes files from a command line.
+package batch
 
 import (
 	"context"
@@ -14,8 +15,8 @@ import (
 	"lessonkit.example/asr/audiofile"
 )
 
-// transcribeFiles prints the text of each file to stdout, and the progress to stderr.
-func transcribeFiles(
+// Transcribe prints the text of each file to stdout, and the progress to stderr.
+func Transcribe(
 	ctx context.Context, rec asr.Recognizer, files []string, language string, stdout, stderr io.Writer,
 ) error {
 	var failed []error

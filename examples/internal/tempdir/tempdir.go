@@ -1,0 +1,60 @@
+// Package tempdir makes directories for temporary files that do not outlive their process for long.
+package tempdir
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// Dir is a directory for the temporary files of this process. It is locked while the process lives,
+// so that a later one can delete what a process left that was killed.
+type Dir struct {
+	Path string
+	lock *os.File
+}
+
+// New makes a directory below parent whose name begins with prefix, and deletes those of processes
+// that have died.
+func New(parent, prefix string) (*Dir, error) {
+	d, err := newDir(parent, prefix)
+	if err != nil {
+		return nil, fmt.Errorf("temporary files: %w", err)
+	}
+	others, err := filepath.Glob(filepath.Join(parent, prefix+"*"))
+	if err != nil {
+		return nil, errors.Join(err, d.Remove())
+	}
+	for _, path := range others {
+		// That of a process that has just started, and of another user, has no lock to take.
+		lock, err := os.OpenFile(filepath.Join(path, "lock"), os.O_RDWR, 0)
+		if err != nil {
+			continue
+		}
+		if path != d.Path && tryLock(lock) == nil {
+			_ = os.RemoveAll(path)
+		}
+		lock.Close()
+	}
+	return d, nil
+}
+
+func newDir(parent, prefix string) (*Dir, error) {
+	path, err := os.MkdirTemp(parent, prefix)
+	if err != nil {
+		return nil, err
+	}
+	// The lock has its name only once it is held.
+	lock, err := os.CreateTemp(path, "new-")
+	if err == nil {
+		err = errors.Join(tryLock(lock), os.Rename(lock.Name(), filepath.Join(path, "lock")))
+	}
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(path))
+	}
+	return &Dir{Path: path, lock: lock}, nil
+}
+
+// Remove deletes the directory.
+func (d *Dir) Remove() error { return errors.Join(os.RemoveAll(d.Path), d.lock.Close()) }
