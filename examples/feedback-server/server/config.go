@@ -301,6 +301,13 @@ func (c Config) mistakes() (bad []string) {
 	httpAddress(c.LocalASRURL, "LOCAL_ASR_URL")
 	httpAddress(c.MiniappAPIURL, "MINIAPP_API_URL")
 	httpAddress(c.SummaryAPIURL, "FEEDBACK_SUMMARY_API_URL")
+	encrypted := func(address, name, secret, secretName string) {
+		must(secret == "" || !isHTTP(address) || isEncrypted(address), name,
+			"must be an https:// address, or one of this machine, because "+secretName+" is sent to it")
+	}
+	encrypted(c.LocalASRURL, "LOCAL_ASR_URL", c.LocalASRAPIKey, "LOCAL_ASR_API_KEY")
+	encrypted(c.SummaryAPIURL, "FEEDBACK_SUMMARY_API_URL", c.SummaryAPIKey, "FEEDBACK_SUMMARY_API_KEY")
+	encrypted(c.MiniappAPIURL, "MINIAPP_API_URL", c.MiniappAppSecret, "MINIAPP_APP_SECRET")
 	must(!strings.HasPrefix(c.ScalarJS, "http://"), "SCALAR_JS", "must be a file or an https:// address")
 	must(c.AudioMaxBytes > 0 && c.AudioMaxBytes <= 1<<40, "AUDIO_MAX_BYTES",
 		"must be above 0 and at most 1099511627776 (1 TiB)")
@@ -360,6 +367,12 @@ func (c Config) cloudMistakes() []string {
 func isHTTP(address string) bool {
 	u, err := url.Parse(address)
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
+}
+
+// isEncrypted reports whether nobody between this process and an address can read what is sent.
+func isEncrypted(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && (u.Scheme == "https" || isLoopbackHost(u.Hostname()))
 }
 
 func isHostPort(address string) bool {

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"maps"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -148,4 +149,39 @@ func TestEnvironmentOverridesTheFile(t *testing.T) {
 	_, err = server.Environment(nil, file)
 	require.ErrorContains(t, err, "NAME=value")
 	require.NotContains(t, err.Error(), "SECRET")
+}
+
+func TestSecretsAreNotSentUnencrypted(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		address string
+		ok      bool
+	}{
+		{"https://service.example/v1", true},
+		{"http://127.0.0.1:8090", true},
+		{"http://[::1]:8090", true},
+		{"http://localhost:8090", true},
+		{"http://service.example/v1", false},
+		{"HTTP://192.168.1.5:8090", false},
+		{"http://localhost.example", false},
+		{"http://127.0.0.1@service.example", false},
+	} {
+		for name, secrets := range map[string]map[string]string{
+			"LOCAL_ASR_URL":            {"LOCAL_ASR_API_KEY": "hush"},
+			"FEEDBACK_SUMMARY_API_URL": {"FEEDBACK_SUMMARY_API_KEY": "hush"},
+			"MINIAPP_API_URL":          {"MINIAPP_APP_ID": "id", "MINIAPP_APP_SECRET": "hush"},
+		} {
+			environment := map[string]string{name: c.address, "FEEDBACK_SUMMARY_MODEL": "m"}
+			_, err := server.ParseConfig(environment)
+			require.NoError(t, err, "nothing secret is sent to %s", c.address)
+			maps.Copy(environment, secrets)
+			_, err = server.ParseConfig(environment)
+			if c.ok {
+				require.NoError(t, err, c.address)
+				continue
+			}
+			require.ErrorContains(t, err, name+": must be an https:// address", c.address)
+			require.NotContains(t, err.Error(), "hush")
+		}
+	}
 }

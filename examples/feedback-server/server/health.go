@@ -14,14 +14,15 @@ import (
 	"lessonkit.example/jobqueue"
 )
 
-// Report is the body of GET /health.
+// Report is the body of GET /health. Everybody gets the flags; only operators get the details, such
+// as names of hosts, sizes and counts, which are empty for others.
 type Report struct {
 	Status   string         `json:"status" enum:"ok,degraded" doc:"ok if data, uploads and recognition work."`
-	Version  string         `json:"version"`
+	Version  string         `json:"version,omitempty" doc:"For operators."`
 	Database DatabaseReport `json:"database"`
 	Speech   SpeechReport   `json:"speech"`
-	Queue    QueueReport    `json:"queue"`
-	Storage  StorageReport  `json:"storage"`
+	Queue    *QueueReport   `json:"queue,omitempty" doc:"For operators."`
+	Storage  *StorageReport `json:"storage,omitempty" doc:"For operators."`
 
 	SpeechAvailable        bool `json:"speech_available" doc:"The recogniser can take jobs."`
 	StorageAvailable       bool `json:"storage_available" doc:"There is space for recordings."`
@@ -34,7 +35,7 @@ type DatabaseReport struct {
 	Configured bool   `json:"configured"`
 	Reachable  bool   `json:"reachable"`
 	Migrated   bool   `json:"migrated"`
-	Engine     string `json:"engine,omitempty" enum:"postgres,sqlite"`
+	Engine     string `json:"engine,omitempty" enum:"postgres,sqlite" doc:"For operators."`
 
 	// PoolerMisused is true from the first error of a connection pooler in transaction mode on.
 	PoolerMisused bool `json:"pooler_misused" doc:"The log says what DATABASE_URL lacks."`
@@ -44,8 +45,8 @@ type DatabaseReport struct {
 type SpeechReport struct {
 	Provider  string `json:"provider" enum:"local,cloud"`
 	Available bool   `json:"available"`
-	Model     string `json:"model"`
-	Detail    string `json:"detail" doc:"Why it is not available, or a note on its state."`
+	Model     string `json:"model,omitempty" doc:"For operators."`
+	Detail    string `json:"detail,omitempty" doc:"For operators: why it is not available, or a note on its state."`
 }
 
 // QueueReport counts background jobs, each number up to a bound of 10001.
@@ -93,6 +94,14 @@ type databaseState struct {
 	storage             bool // there is space for recordings
 }
 
+// withoutDetails returns what everybody may know.
+func (r Report) withoutDetails() Report {
+	r.Version, r.Queue, r.Storage = "", nil, nil
+	r.Database.Engine = ""
+	r.Speech.Model, r.Speech.Detail = "", ""
+	return r
+}
+
 // report returns the state little later than healthTimeout, whatever hangs.
 func (h *health) report(ctx context.Context) Report {
 	speech := h.recognizer.Status(ctx)
@@ -114,8 +123,8 @@ func (h *health) report(ctx context.Context) Report {
 		Configured: true, Reachable: state.reachable, Migrated: state.migrated, Engine: string(h.db.Engine),
 		PoolerMisused: h.db.PoolerMisused(),
 	}
-	r.Queue = state.queue
-	r.Storage = StorageReport{
+	r.Queue = &state.queue
+	r.Storage = &StorageReport{
 		FreeBytes: state.space.Free, TotalBytes: state.space.Total, ReserveBytes: state.space.Reserve,
 	}
 	r.StorageAvailable = state.storage

@@ -30,9 +30,16 @@ func registerState(api huma.API, h *health) {
 		Security:           []map[string][]string{}, // none is required
 		SkipValidateParams: true,                    // a prober may add a query of its own
 		Summary:            "State of the service",
-		Description:        "Answers 200 within two seconds while the process serves, also without a database.",
-	}, func(ctx context.Context, _ *struct{}) (*struct{ Body Report }, error) {
-		return &struct{ Body Report }{h.report(ctx)}, nil
+		Description: "Answers 200 within two seconds while the process serves, also without a database. Details are " +
+			"for operators, with their password by HTTP Basic authentication, and on servers for development.",
+	}, func(ctx context.Context, in *struct {
+		Authorization string `header:"Authorization" hidden:"true"`
+	}) (*struct{ Body Report }, error) {
+		report := h.report(ctx)
+		if !h.config.DevelopmentSignIn() && !isOperator(h.config.OperatorPassword, in.Authorization) {
+			report = report.withoutDetails()
+		}
+		return &struct{ Body Report }{report}, nil
 	})
 	huma.Register(api, huma.Operation{
 		OperationID: "ready", Method: http.MethodGet, Path: "/readyz", Tags: []string{"State"},
@@ -69,14 +76,10 @@ func closeConnections(stopping *atomic.Bool, next http.Handler) http.Handler {
 }
 
 // requireOperator lets requests through that have the password by HTTP Basic authentication, with
-// any user name. It compares hashes, in constant time, so that the time tells neither the password
-// nor its length.
+// any user name.
 func requireOperator(password string, next http.Handler) http.Handler {
-	want := sha256.Sum256([]byte(password))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, password, _ := r.BasicAuth()
-		got := sha256.Sum256([]byte(password))
-		if subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
+		if !isOperator(password, r.Header.Get("Authorization")) {
 			w.Header().Set("Cache-Control", "no-store")
 			w.Header().Set("WWW-Authenticate", `Basic realm="operator", charset="UTF-8"`)
 			http.Error(w, "The operator's password is required.", http.StatusUnauthorized)
@@ -84,6 +87,15 @@ func requireOperator(password string, next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// isOperator reports whether an Authorization header has the password. There are no operators
+// without one. It compares hashes, in constant time, so that the time tells neither the password
+// nor its length.
+func isOperator(password, authorization string) bool {
+	_, given, _ := (&http.Request{Header: http.Header{"Authorization": {authorization}}}).BasicAuth()
+	got, want := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(password))
+	return password != "" && subtle.ConstantTimeCompare(got[:], want[:]) == 1
 }
 
 // documentSignIn completes the OpenAPI document with the ways to sign in, as the default of the

@@ -76,7 +76,7 @@ func health(t *testing.T, h http.Handler) server.Report {
 
 func TestHealthReportsWhatIsConfigured(t *testing.T) {
 	t.Parallel()
-	r := health(t, newServer(t, server.RoleAll, map[string]string{}).Handler())
+	r := health(t, newServer(t, server.RoleAll, map[string]string{"ALLOW_DEVELOPMENT_USER_HEADER": "true"}).Handler())
 	require.Equal(t, "degraded", r.Status)
 	require.Equal(t, server.DatabaseReport{}, r.Database)
 	require.False(t, r.SpeechAvailable)
@@ -88,6 +88,43 @@ func TestHealthReportsWhatIsConfigured(t *testing.T) {
 	require.True(t, r.DevelopmentAuthEnabled)
 	require.False(t, r.MiniappAuthConfigured)
 	require.Equal(t, "test", r.Version)
+}
+
+func TestHealthTellsDetailsToOperatorsOnly(t *testing.T) {
+	t.Parallel()
+	h := newServer(t, server.RoleAll, map[string]string{
+		"DATABASE_URL": "sqlite:" + filepath.Join(t.TempDir(), "x.db"), "OPERATOR_PASSWORD": operatorPassword,
+		"LOCAL_ASR_URL": "http://127.0.0.1:1/internal-name",
+	}).Handler()
+	report := func(header func(*http.Request)) (server.Report, string) {
+		r := httptest.NewRequest(http.MethodGet, "/health", nil)
+		header(r)
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		require.Equal(t, http.StatusOK, w.Code)
+		var report server.Report
+		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &report))
+		return report, w.Body.String()
+	}
+	for name, header := range map[string]func(*http.Request){
+		"nothing":             func(*http.Request) {},
+		"another password":    basic("operator", "x"),
+		"no password":         basic("operator", ""),
+		"bearer token":        bearer(operatorPassword),
+		"development sign-in": func(r *http.Request) { r.Header.Set("X-Development-User", "someone") },
+	} {
+		r, text := report(header)
+		require.Equal(t, "local", r.Speech.Provider, name)
+		require.True(t, r.Database.Reachable)
+		for _, detail := range []string{"version", "engine", "detail", "model", "queue", "storage\"", "127.0.0.1"} {
+			require.NotContains(t, text, detail, name)
+		}
+	}
+	r, _ := report(basic("any name", operatorPassword))
+	require.Equal(t, "test", r.Version)
+	require.Equal(t, "sqlite", r.Database.Engine)
+	require.NotNil(t, r.Queue)
+	require.NotNil(t, r.Storage)
 }
 
 func TestHealthReportsTheWaysToSignInToProduction(t *testing.T) {
