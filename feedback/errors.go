@@ -39,6 +39,8 @@ var (
 	ErrUpload = errors.New("upload failed")
 	// ErrSummary: the summary could not be generated.
 	ErrSummary = errors.New("summary failed")
+	// ErrNoOutbox: the store has no outbox for background work, so that it cannot take recordings.
+	ErrNoOutbox = errors.New("no outbox")
 	// ErrUnavailable: the database cannot be reached or is overloaded.
 	ErrUnavailable = errors.New("database unavailable")
 	// ErrStorage: the audio store cannot be written or read.

@@ -73,7 +73,13 @@ func TestRulesNameEveryBrokenField(t *testing.T) {
 		fields []string
 	}{
 		"name of spaces": {profile(feedback.ProfileInput{Name: " \t "}), []string{"name"}},
-		"name too long":  {profile(feedback.ProfileInput{Name: long}), []string{"name"}},
+		"name without a visible character": {profile(feedback.ProfileInput{Name: "\u200b\u3164 \u2800\u0301"}),
+			[]string{"name"}},
+		"direction overrides": {profile(feedback.ProfileInput{Name: "Ming\u202egnim", Grade: ptr("\u2066"),
+			Term: "\u202a", GuardianTitle: "x\u2069"}), []string{"name", "grade", "term", "guardian_title"}},
+		"line separators": {profile(feedback.ProfileInput{Name: "Ming\u2028Li", Subject: ptr("x\u2029")}),
+			[]string{"name", "subject"}},
+		"name too long": {profile(feedback.ProfileInput{Name: long}), []string{"name"}},
 		"several at once": {profile(feedback.ProfileInput{Name: "", Grade: &long, Term: long, GuardianTitle: long,
 			AcademicYear: ptr(1899)}), []string{"name", "grade", "academic_year", "term", "guardian_title"}},
 		"control characters": {profile(feedback.ProfileInput{Name: "a\x00b", Subject: ptr("a\nb")}),

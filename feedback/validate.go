@@ -34,8 +34,21 @@ func (v *validator) name(field, s string) string {
 	s = strings.TrimSpace(s)
 	if s == "" {
 		v.fail(field, "must not be empty")
+	} else if !strings.ContainsFunc(s, isVisible) {
+		v.fail(field, "must contain a visible character")
 	}
 	return v.line(field, s)
+}
+
+// isVisible reports whether a character leaves a mark of its own. Unicode classifies some that do
+// not as letters and symbols.
+func isVisible(r rune) bool {
+	switch r {
+	case '\u115F', '\u1160', '\u3164', '\uFFA0', // Hangul fillers
+		'\u2800': // Braille pattern blank
+		return false
+	}
+	return unicode.In(r, unicode.L, unicode.N, unicode.P, unicode.S)
 }
 
 // line validates a short text of one line.
@@ -44,7 +57,17 @@ func (v *validator) line(field, s string) string {
 		v.fail(field, "has %d characters; at most %d are allowed", n, maxStringLength)
 	}
 	v.characters(field, s, "")
+	if i := strings.IndexFunc(s, breaksLine); i >= 0 {
+		r, _ := utf8.DecodeRuneInString(s[i:])
+		v.fail(field, "contains the control character %U", r)
+	}
 	return s
+}
+
+// breaksLine reports whether a character changes the direction or the line of what is shown around
+// the text.
+func breaksLine(r rune) bool {
+	return r >= '\u202A' && r <= '\u202E' || r >= '\u2066' && r <= '\u2069' || r == '\u2028' || r == '\u2029'
 }
 
 // text validates a long text of any number of lines.

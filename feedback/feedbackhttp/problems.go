@@ -34,6 +34,7 @@ var answers = []struct {
 	{feedback.ErrLimit, http.StatusTooManyRequests, "daily_limit_reached"},
 	{feedback.ErrStorageFull, http.StatusInsufficientStorage, "storage_full"},
 	{feedback.ErrSummary, http.StatusBadGateway, "summary_failed"},
+	{feedback.ErrNoOutbox, http.StatusNotImplemented, "recordings_not_supported"},
 	{feedback.ErrUnavailable, http.StatusServiceUnavailable, "database_unavailable"},
 	{feedback.ErrStorage, http.StatusServiceUnavailable, "storage_unavailable"},
 }

@@ -29,7 +29,7 @@ func (s *server) registerSegments(api huma.API) {
 		Tags: []string{segmentsTag}, Summary: "Transcribe a failed segment again",
 		Description:   "Any other state is 409.",
 		DefaultStatus: http.StatusAccepted,
-		Errors:        []int{http.StatusNotFound, http.StatusConflict},
+		Errors:        []int{http.StatusNotFound, http.StatusConflict, http.StatusNotImplemented},
 	}), func(ctx context.Context, in *segmentPath) (*output[audioSegment], error) {
 		segment, err := s.svc.RetrySegment(ctx, teacher(ctx), in.ID.UUID)
 		return &output[audioSegment]{segmentOut(segment)}, problem("path", err)

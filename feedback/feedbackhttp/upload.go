@@ -99,7 +99,7 @@ func (s *server) registerUpload(api huma.API) {
 		Errors: []int{
 			http.StatusBadRequest, http.StatusNotFound, http.StatusRequestTimeout, http.StatusConflict,
 			http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType,
-			http.StatusInsufficientStorage,
+			http.StatusNotImplemented, http.StatusInsufficientStorage,
 		},
 		Parameters: parameters,
 		RequestBody: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{

@@ -30,11 +30,20 @@ import (
 	"lessonkit.example/feedback"
 	"lessonkit.example/internal/migrate"
 	"lessonkit.example/internal/sqldb"
+	"lessonkit.example/internal/sqlitedb"
 )
 
 // Outbox stores a task as a job of a queue. It must use tx for that and no other connection to the
 // database. If it returns an error, the transaction is rolled back. It is called again for the same
 // task if a transaction is repeated.
+//
+// With the queues of package jobqueue, it calls EnqueueTx of a sqlitequeue.Store on the same file,
+// or EnqueueSQL of a pgqueue.Store on the same database:
+//
+//	func(ctx context.Context, tx *sql.Tx, t feedback.Task) error {
+//		_, err := queue.EnqueueTx(ctx, tx, jobqueue.Params{Kind: string(t.Kind), Args: t})
+//		return err
+//	}
 type Outbox func(ctx context.Context, tx *sql.Tx, t feedback.Task) error
 
 // Store implements [feedback.Store]. It is safe for concurrent use, also by several processes on
@@ -47,15 +56,17 @@ type Store struct {
 var _ feedback.Store = (*Store)(nil)
 
 // NewPostgres returns a store on a pool of the pgx driver (package
-// github.com/jackc/pgx/v5/stdlib), which the caller closes. If outbox is nil, all operations with
-// background work fail.
+// github.com/jackc/pgx/v5/stdlib), which the caller closes. If outbox is nil, operations with
+// background work, such as taking a recording, fail with [feedback.ErrNoOutbox].
 func NewPostgres(db *sql.DB, outbox Outbox) *Store {
 	return &Store{db: sqldb.FromPostgres(db), outbox: outbox}
 }
 
 // NewSQLite returns a store on two pools of one file, which the caller closes: write with
 // SetMaxOpenConns(1) and immediate transactions, and read for everything else. Both need the pragma
-// foreign_keys(1). If outbox is nil, all operations with background work fail.
+// foreign_keys(1). [OpenSQLite] returns such pools, and so does DB of a sqlitequeue.Store: the
+// store and the queue can share one file, and should where the outbox adds jobs to the queue. If
+// outbox is nil, operations with background work fail with [feedback.ErrNoOutbox].
 func NewSQLite(write, read *sql.DB, outbox Outbox) *Store {
 	return &Store{db: sqldb.FromSQLite(write, read), outbox: outbox}
 }
@@ -68,6 +79,19 @@ func Open(ctx context.Context, url string, outbox Outbox) (*Store, error) {
 		return nil, err
 	}
 	return &Store{db: db, outbox: outbox}, nil
+}
+
+// OpenSQLite opens the SQLite file at path, and creates a missing one that its owner only can read.
+// The pools are for [NewSQLite], for other stores of this module on the same file, and for
+// transactions of the caller, which begin on write; it has one connection, so a transaction must
+// not use it a second time. read refuses to write. Every commit survives a power failure. The
+// caller closes both.
+func OpenSQLite(path string) (write, read *sql.DB, err error) {
+	db, err := sqlitedb.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	return db.W, db.R, nil
 }
 
 // Close closes the database of a store returned by [Open].
@@ -132,7 +156,8 @@ func (s *Store) enqueue(ctx context.Context, tx *sql.Tx, g feedback.Segment, rou
 
 func (s *Store) addTask(ctx context.Context, tx *sql.Tx, t feedback.Task) error {
 	if s.outbox == nil {
-		return errors.New("the store has no outbox for background work")
+		return &feedback.Error{Kind: feedback.ErrNoOutbox,
+			Message: "recordings are not taken: the service has no queue for their transcription"}
 	}
 	if err := s.outbox(ctx, tx, t); err != nil {
 		return fmt.Errorf("outbox: %w", err)
