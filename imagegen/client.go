@@ -58,10 +58,11 @@ func withoutRedirects(h *http.Client) *http.Client {
 type call struct {
 	*Client
 	op       string // for errors
-	attempts int    // requests for images sent
-	unsure   int    // attempts that may have run without a response
-	left     int64  // bytes that its images may still have
-	buffered int64  // bytes of fetched references in memory
+	req      *Request
+	attempts int   // requests for images sent
+	unsure   int   // attempts that may have run without a response
+	left     int64 // bytes that its images may still have
+	buffered int64 // bytes of fetched references in memory
 	gate     *gate
 }
 
@@ -70,7 +71,7 @@ func (c *Client) newCall() *call {
 }
 
 func (c *call) event(e Event) {
-	e.Attempt = c.attempts
+	e.Request, e.Attempt = c.req, c.attempts
 	c.config.OnEvent(e)
 }
 
@@ -106,8 +107,9 @@ func (c *Client) Submit(ctx context.Context, req *Request, sink Sink) (*Result, 
 }
 
 // Wait polls the task with that identifier until it ends, and stores its images in sink. It accepts
-// any task the service still knows, whoever submitted it, and polls at once unless this Client
-// submitted the task less than [Poll].First ago.
+// any task the service still knows, whoever submitted it. The first poll is [Poll].First after this
+// Client submitted the task, or after the call if it did not: the task may then have been submitted
+// just now.
 func (c *Client) Wait(ctx context.Context, taskID string, sink Sink) (*Result, error) {
 	return c.newCall().wait(ctx, taskID, sink)
 }

@@ -82,7 +82,10 @@ const (
 // Poll is the schedule for polling a task. The defaults follow the interface: the first poll after
 // 10 to 20 s, then one every 3 to 5 s.
 type Poll struct {
-	First time.Duration // before the first poll, plus up to half of it at random; defaults to 10 s
+	// First is the time before the first poll, plus up to half of it at random. Defaults to 10 s;
+	// negative means none, for a Client that only waits for tasks known to be older.
+	First time.Duration
+
 	Every time.Duration // between polls, plus up to two thirds of it at random; defaults to 3 s
 	Max   time.Duration // total time to wait for a task; defaults to 30 minutes
 }

@@ -18,7 +18,8 @@ const (
 // Event reports progress of a call. Fields that do not apply to the kind are zero.
 type Event struct {
 	Kind    EventKind
-	Attempt int // requests for images sent so far by this call
+	Request *Request // of the call, as it was passed; nil in Wait
+	Attempt int      // requests for images sent so far by this call
 	TaskID  string
 	State   State
 	Polls   int // polls answered so far by this call

@@ -96,7 +96,7 @@ func (c *call) newPost(ctx context.Context, req *Request, sink Sink) (p *post, f
 	if req != nil && len(req.References) > 0 {
 		p.op, p.path = "edit", "/v1/images/edits"
 	}
-	c.op = p.op
+	c.op, c.req = p.op, req
 	fields, err := c.check(ctx, req, sink)
 	if err != nil {
 		return nil, nil, &Error{Op: p.op, Err: err}

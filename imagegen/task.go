@@ -42,9 +42,9 @@ func (c *call) wait(parent context.Context, id string, sink Sink) (*Result, erro
 	defer cancel()
 	task := slog.String("task", clean(id, 128))
 	submitted, known := c.submittedAt(id)
-	var pause time.Duration
+	pause := schedule.First + jitter(schedule.First/2)
 	if known {
-		pause = schedule.First + jitter(schedule.First/2) - time.Since(submitted)
+		pause -= time.Since(submitted)
 	}
 	for polls := 0; ; {
 		if sleep(ctx, pause) != nil {

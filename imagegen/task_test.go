@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -196,11 +197,12 @@ func TestCanceledWaitIsResumedByAnotherClient(t *testing.T) {
 		time.Sleep(time.Minute)
 		resumed := time.Now()
 		images := imagegen.Memory()
-		r, err := fake.Client(nil).Wait(t.Context(), w.TaskID, images)
+		another := fake.Client(func(c *imagegen.Config) { c.Poll.First = -1 })
+		r, err := another.Wait(t.Context(), w.TaskID, images)
 		require.NoError(t, err)
 		require.Equal(t, w.TaskID, r.TaskID)
 		require.NotEmpty(t, images.Get(0))
-		require.Zero(t, time.Since(resumed), "an old task is polled at once")
+		require.Zero(t, time.Since(resumed), "a task known to be old is polled at once")
 		require.Equal(t, 1, fake.Counts().Generations)
 	})
 }
@@ -219,10 +221,27 @@ func TestWaitAfterSubmitDelaysTheFirstPoll(t *testing.T) {
 	})
 }
 
+// The fake reports a first poll that is too early, whichever client sends it.
+func TestWaitForATaskOfAnotherClientFollowsTheSchedule(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		fake := imagegentest.New(t, imagegentest.Options{Mode: imagegentest.Async})
+		sent, err := fake.Client(nil).Submit(t.Context(), fox(), imagegen.Memory())
+		require.NoError(t, err)
+		began := time.Now()
+		_, err = fake.Client(nil).Wait(t.Context(), sent.TaskID, imagegen.Memory())
+		require.NoError(t, err)
+		first := fake.Counts().Polls[0].Sub(began)
+		require.GreaterOrEqual(t, first, 10*time.Second)
+		require.LessOrEqual(t, first, 20*time.Second)
+	})
+}
+
 func TestWaitForAnUnknownTaskEndsAtOnce(t *testing.T) {
 	t.Parallel()
 	fake := imagegentest.New(t, imagegentest.Options{})
-	_, err := fake.Client(nil).Wait(t.Context(), "../odd?id", imagegen.Memory())
+	client := fake.Client(func(c *imagegen.Config) { c.Poll.First = -1 })
+	_, err := client.Wait(t.Context(), "../odd?id", imagegen.Memory())
 	var e *imagegen.Error
 	require.ErrorAs(t, err, &e)
 	require.Equal(t, http.StatusNotFound, e.Status)
@@ -249,5 +268,51 @@ func TestTaskIDIsReportedBeforeTheFirstPoll(t *testing.T) {
 		require.Equal(t, []imagegen.EventKind{imagegen.EventAttempt, imagegen.EventTask, imagegen.EventPoll},
 			kinds[:3])
 		require.Equal(t, imagegen.EventImage, kinds[len(kinds)-1])
+	})
+}
+
+// One function receives the events of all calls of a Client.
+func TestEventsCarryTheirRequest(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		fake := imagegentest.New(t, imagegentest.Options{Mode: imagegentest.Async})
+		var mu sync.Mutex
+		events := map[*imagegen.Request][]imagegen.EventKind{}
+		client := fake.Client(func(c *imagegen.Config) {
+			c.OnEvent = func(e imagegen.Event) {
+				mu.Lock()
+				defer mu.Unlock()
+				events[e.Request] = append(events[e.Request], e.Kind)
+			}
+		})
+		requests := []*imagegen.Request{fox(), {Prompt: "an owl", References: []imagegen.Reference{
+			imagegen.Bytes("owl.png", pngHead)}}}
+		all := func(yield func(*imagegen.Request, imagegen.Sink) bool) {
+			for _, r := range requests {
+				if !yield(r, imagegen.Memory()) {
+					return
+				}
+			}
+		}
+		for _, outcome := range client.Batch(t.Context(), 2, all) {
+			require.NoError(t, outcome.Err)
+		}
+		require.Len(t, events, 2)
+		for _, r := range requests {
+			kinds := events[r]
+			require.Equal(t, imagegen.EventAttempt, kinds[0])
+			require.Contains(t, kinds, imagegen.EventTask)
+			require.Contains(t, kinds, imagegen.EventPoll)
+			require.Equal(t, imagegen.EventImage, kinds[len(kinds)-1])
+		}
+
+		clear(events)
+		sent, err := client.Submit(t.Context(), fox(), imagegen.Memory())
+		require.NoError(t, err)
+		clear(events)
+		_, err = client.Wait(t.Context(), sent.TaskID, imagegen.Memory())
+		require.NoError(t, err)
+		require.Len(t, events, 1)
+		require.NotEmpty(t, events[nil], "Wait knows no request")
 	})
 }

@@ -21,11 +21,11 @@ type sink struct {
 	c    Config
 
 	mu   sync.Mutex
-	room int64 // bytes that may still be taken
+	room int64 // bytes that may still be reserved
 }
 
-// take takes n bytes of memory if there is room.
-func (s *sink) take(n int64) bool {
+// reserve reserves n bytes of memory, if they are within the limit.
+func (s *sink) reserve(n int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if n > s.room {
@@ -35,7 +35,7 @@ func (s *sink) take(n int64) bool {
 	return true
 }
 
-func (s *sink) give(n int64) {
+func (s *sink) release(n int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.room += n
@@ -104,18 +104,18 @@ func (b *blob) Write(p []byte) (int, error) {
 // grow makes room for n bytes in b.data, or returns false.
 func (b *blob) grow(n int) bool {
 	size := min(max(n, 2*cap(b.data), minBuffer, int(min(b.info.Size, maxEncoded))), maxEncoded)
-	if n > size || !b.s.take(int64(size)) {
+	if n > size || !b.s.reserve(int64(size)) {
 		return false
 	}
 	old := b.data
 	b.data = append(make([]byte, 0, size), old...)
-	b.s.give(int64(cap(old)))
+	b.s.release(int64(cap(old)))
 	return true
 }
 
 // free releases the collected data.
 func (b *blob) free() {
-	b.s.give(int64(cap(b.data)))
+	b.s.release(int64(cap(b.data)))
 	b.data = nil
 }
 
@@ -163,10 +163,10 @@ func (b *blob) crop() error {
 		return b.pass(err)
 	}
 	need := p.memory()
-	if !b.s.take(need) {
+	if !b.s.reserve(need) {
 		return b.pass(p.tooLarge(need))
 	}
-	defer b.s.give(need)
+	defer b.s.release(need)
 	img, err := p.decode(b.data)
 	if err != nil {
 		return b.pass(err)

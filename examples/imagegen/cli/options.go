@@ -96,9 +96,11 @@ func parse(args []string, getenv func(string) string, stdin io.Reader, stdout io
 		}
 		o.config.APIKey = strings.TrimSpace(string(key))
 	}
-	if o.resume == "" {
-		o.request.Prompt, err = prompt(f.Args(), stdin)
+	if o.resume != "" {
+		o.config.Poll.First = -1 // by the time somebody types the command, the task is old
+		return o, nil
 	}
+	o.request.Prompt, err = prompt(f.Args(), stdin)
 	return o, err
 }
 
