@@ -33,7 +33,11 @@ func Configure(config *Document, capabilities []Capability) ([]Capability, Diagn
 		last[c.Identifier] = len(active)
 		active = append(active, c)
 	}
+	reported := make(map[Code]int)
 	add := func(code Code, v Value, message string) {
+		if reported[code]++; reported[code] > mostReported {
+			return
+		}
 		f := Diagnostic{Code: code, Severity: ruleOf(code).Lint, Message: message, text: v.Document(), at: v.Span()}
 		f.Path = v.Path()
 		found = append(found, f)
@@ -47,14 +51,20 @@ func Configure(config *Document, capabilities []Capability) ([]Capability, Diagn
 				continue
 			}
 			message := fmt.Sprintf("The configuration refers to a capability %q, which no file defines.", name)
-			if like := words.Closest(name, names); like != "" {
+			like := ""
+			if reported[codeUnknownCapability] < mostReported {
+				like = words.Closest(name, names)
+			}
+			if like != "" {
 				message = fmt.Sprintf("The configuration refers to a capability %q, which no file defines; did "+
 					"you mean %q?", name, like)
 			}
 			add(codeUnknownCapability, item, message)
 		case syntax.Object:
-			activate(inlined[0])
-			inlined = inlined[1:]
+			if len(inlined) > 0 { // beyond the limit there are none
+				activate(inlined[0])
+				inlined = inlined[1:]
+			}
 		default:
 			add(codeWrongType, item,
 				fmt.Sprintf("A capability of the configuration must be a name or an object, not %s.", item.Kind()))
@@ -85,9 +95,15 @@ func Configure(config *Document, capabilities []Capability) ([]Capability, Diagn
 func Inlined(config *Document) *Document {
 	d := &Document{text: config.text}
 	for item := range Configured(config).Items() {
-		if item.Kind() == syntax.Object {
-			d.capabilities = append(d.capabilities, d.capability(item, false))
+		if item.Kind() != syntax.Object {
+			continue
 		}
+		if len(d.capabilities) == mostCapabilities {
+			d.report(syntax.FaultTooLarge, item, fmt.Sprintf("There are more than %d capabilities; this one and "+
+				"those after it are not read.", mostCapabilities))
+			break
+		}
+		d.capabilities = append(d.capabilities, d.capability(item, false))
 	}
 	return d
 }

@@ -59,6 +59,21 @@ func (m *Manifest) addCommand(name, command, since string) {
 		command + ".", Deny: []string{command}, Since: since}
 }
 
+// addCommands makes the permissions of commands that are known by name only, where they are not
+// listed.
+func (m *Manifest) addCommands(commands []string) {
+	for _, command := range commands {
+		name := strings.ReplaceAll(command, "_", "-")
+		allow, deny := "allow-"+name, "deny-"+name
+		if m.Permissions[allow] == nil {
+			m.Permissions[allow] = &Permission{Identifier: allow, Allow: []string{command}}
+		}
+		if m.Permissions[deny] == nil {
+			m.Permissions[deny] = &Permission{Identifier: deny, Deny: []string{command}}
+		}
+	}
+}
+
 // addAliases makes permissions under a command's second name mean the command itself, where only
 // one of the names is known.
 func (m *Manifests) addAliases() {

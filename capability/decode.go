@@ -46,9 +46,17 @@ func (d *Document) decodeNamedList(list Value) {
 	d.capabilities = d.list(list, false)
 }
 
+// mostCapabilities limits the capabilities of one file; the largest real one has five.
+const mostCapabilities = 10_000
+
 func (d *Document) list(v Value, inArray bool) []Capability {
-	capabilities := make([]Capability, 0, v.Len())
+	capabilities := make([]Capability, 0, min(v.Len(), mostCapabilities))
 	for item := range v.Items() {
+		if len(capabilities) == mostCapabilities {
+			d.report(syntax.FaultTooLarge, item, fmt.Sprintf("There are more than %d capabilities; this one and "+
+				"those after it are not read.", mostCapabilities))
+			break
+		}
 		switch item.Kind() {
 		case syntax.Object:
 			capabilities = append(capabilities, d.capability(item, inArray))
@@ -107,6 +115,9 @@ func (d *Document) ignore(v Value) {
 
 // missingKey reports a required key that is missing, and the unknown one that was probably meant.
 func (d *Document) missingKey(v Value, key, owner, example string, known []string) {
+	if full(d.found, codeMissingField) {
+		return
+	}
 	start := v.Span().Start
 	f := Diagnostic{Code: codeMissingField, at: syntax.Span{Start: start, End: start + 1}, Path: v.Path()}
 	f.Message = fmt.Sprintf("%s has no %q; add one, such as %s.", owner, key, example)
@@ -202,13 +213,22 @@ func (d *Document) report(code Code, v Value, message string) {
 	d.add(Diagnostic{Code: code, Message: message, at: v.Span()})
 }
 
+// mostPatterns limits the patterns in one list, each of which is compared with each caller. Real
+// lists have at most a dozen.
+const mostPatterns = 1000
+
 // strings reads an array of strings.
 func (d *Document) strings(v Value, key string) []string {
 	if !d.is(v, syntax.Array, key) {
 		return nil
 	}
-	list := make([]string, 0, v.Len())
+	list := make([]string, 0, min(v.Len(), mostPatterns))
 	for item := range v.Items() {
+		if len(list) == mostPatterns {
+			d.report(syntax.FaultTooLarge, item, fmt.Sprintf("%q has more than %d items; this one and those after it "+
+				"are not read.", key, mostPatterns))
+			break
+		}
 		switch item.Kind() {
 		case syntax.String:
 			list = append(list, item.Text())

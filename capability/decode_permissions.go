@@ -82,8 +82,8 @@ func (d *Document) scope(v Value, key string) []Value {
 // dates reports the dates in a scope, which only TOML can write.
 func (d *Document) dates(v Value) {
 	if v.Kind() == syntax.Date {
-		d.report(codeUnsupportedScope, v, fmt.Sprintf("A scope cannot contain the date %s; write it as a string.",
-			v.Text()))
+		d.report(codeUnsupportedScope, v, fmt.Sprintf("The date %s reaches the plugin as an object, not as a string; "+
+			"write it in quotes.", v.Text()))
 	}
 	for item := range v.Items() {
 		d.dates(item)

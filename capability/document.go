@@ -111,17 +111,22 @@ func (d *Document) add(f Diagnostic) { d.found = d.with(d.found, f) }
 
 // with appends a diagnostic about the document, up to the limit.
 func (d *Document) with(found []Diagnostic, f Diagnostic) []Diagnostic {
-	same := 0
-	for i := range found {
-		if found[i].Code == f.Code {
-			same++
-		}
-	}
-	if same >= mostPerCode {
+	if full(found, f.Code) {
 		return found
 	}
 	f.text = d.text
 	return append(found, f)
+}
+
+// full reports whether no more diagnostics of a rule are kept.
+func full(found []Diagnostic, code Code) bool {
+	same := 0
+	for i := range found {
+		if found[i].Code == code {
+			same++
+		}
+	}
+	return same >= mostPerCode
 }
 
 // Name returns the name given in [Options].

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"lessonkit.example/capability/internal/syntax"
 	"lessonkit.example/capability/internal/words"
 )
 
@@ -15,8 +16,8 @@ func (r *resolver) expand(identifier string) *expansion {
 	}
 	x := &expansion{}
 	r.expansions[identifier] = x
-	if _, err := ParseIdentifier(identifier); err != nil {
-		return x // reported when the file was read
+	if _, err := ParseIdentifier(identifier); err != nil || r.expanded > mostGrants {
+		return x // reported when the file was read, or as too large
 	}
 	plugin, name := splitIdentifier(identifier)
 	manifest := r.manifests.Get(plugin)
@@ -24,9 +25,13 @@ func (r *resolver) expand(identifier string) *expansion {
 		r.expandUnknown(x, plugin, name, identifier)
 		return x
 	}
-	e := expander{r: r, x: x}
+	e := expander{r: r, x: x, expanded: make(map[*PermissionSet]bool)}
 	if !e.name(manifest, name, nil) {
 		x.faults = append(x.faults, r.unknownPermission(manifest, identifier, name))
+	}
+	if r.expanded += len(x.permissions); r.expanded > mostGrants {
+		e.fault(syntax.FaultTooLarge, "With this the permission sets contain more than %d permissions in all; "+
+			"nothing is granted.", mostGrants)
 	}
 	return x
 }
@@ -75,10 +80,12 @@ func newExpanded(plugin string, p *Permission, chain []string) expanded {
 	return e
 }
 
-// expander expands sets. It does not enter a set that it is already inside of.
+// expander expands sets, each of them once: a set that is in two others adds nothing the second
+// time, and expanding it each time would take exponential time.
 type expander struct {
-	r *resolver
-	x *expansion
+	r        *resolver
+	x        *expansion
+	expanded map[*PermissionSet]bool
 }
 
 // name adds the permissions of a name in a manifest. It tries the default set, then sets, then
@@ -98,7 +105,7 @@ func (e *expander) name(m *Manifest, name string, chain []string) bool {
 }
 
 func (e *expander) permission(m *Manifest, name string, chain []string) bool {
-	p := m.permission(name)
+	p := m.Permissions[name]
 	if p == nil {
 		return false
 	}
@@ -107,34 +114,39 @@ func (e *expander) permission(m *Manifest, name string, chain []string) bool {
 	return true
 }
 
-// mostExpanded limits the memory that nested sets can take.
-const mostExpanded = 100_000
+// mostNested limits how deeply sets contain each other; real ones do up to three levels.
+const mostNested = 64
 
 func (e *expander) set(m *Manifest, set *PermissionSet, name string, chain []string) {
 	own := fullIdentifier(m.Plugin, name)
 	if at := slices.Index(chain, own); at >= 0 {
 		cycle := strings.Join(append(slices.Clone(chain[at:]), own), " → ")
-		f := fault{codePermissionCycle,
-			fmt.Sprintf("The permission sets %s contain each other; the plugin's author has to break the circle.",
-				cycle), ""}
-		if !slices.Contains(e.x.faults, f) && len(e.x.faults) < mostPerCode {
-			e.x.faults = append(e.x.faults, f)
-		}
+		e.fault(codePermissionCycle, "The permission sets %s contain each other; the plugin's author has to break "+
+			"the circle.", cycle)
 		return
 	}
-	if len(e.x.permissions) > mostExpanded || len(chain) > 64 {
+	if e.expanded[set] {
+		return
+	}
+	e.expanded[set] = true
+	if len(chain) == mostNested {
+		e.fault(syntax.FaultTooDeep, "The permission set %s is nested in %d others; what it contains is left out.",
+			own, mostNested)
 		return
 	}
 	chain = slices.Concat(chain, []string{own})
 	for _, member := range set.Permissions {
 		if !e.member(m, member, chain) {
-			f := fault{codeUnknownSetMember,
-				fmt.Sprintf("The permission %q, which is in the set %s, does not exist; the plugin's author has "+
-					"to correct it.", member, own), ""}
-			if len(e.x.faults) < mostPerCode {
-				e.x.faults = append(e.x.faults, f)
-			}
+			e.fault(codeUnknownSetMember, "The permission %q, which is in the set %s, does not exist; the plugin's "+
+				"author has to correct it.", member, own)
 		}
+	}
+}
+
+// fault adds a fault, up to a limit.
+func (e *expander) fault(code Code, format string, args ...any) {
+	if len(e.x.faults) < mostPerCode {
+		e.x.faults = append(e.x.faults, fault{code: code, message: fmt.Sprintf(format, args...)})
 	}
 }
 
@@ -180,7 +192,7 @@ func (r *resolver) unknownPlugin(plugin, name, identifier string) fault {
 	}
 	f.message = fmt.Sprintf("The application has no plugin %q; add tauri-plugin-%s to it, or remove %q.", plugin,
 		plugin, identifier)
-	if like := words.Closest(plugin, r.manifests.plugins()); like != "" && r.manifests.Get(like).has(name) {
+	if like := r.closest(plugin, r.names(nil)); like != "" && r.manifests.Get(like).has(name) {
 		f.meant = fullIdentifier(like, name)
 		f.message = fmt.Sprintf("The application has no plugin %q; did you mean %q?", plugin, f.meant)
 	}
@@ -188,7 +200,7 @@ func (r *resolver) unknownPlugin(plugin, name, identifier string) fault {
 }
 
 func (m *Manifest) has(name string) bool {
-	return m != nil && (name == "default" || m.Sets[name] != nil || m.permission(name) != nil)
+	return m != nil && (name == "default" || m.Sets[name] != nil || m.Permissions[name] != nil)
 }
 
 func (r *resolver) unknownPermission(m *Manifest, identifier, name string) fault {
@@ -200,7 +212,7 @@ func (r *resolver) unknownPermission(m *Manifest, identifier, name string) fault
 	if m.Plugin == AppManifest {
 		owner = "application"
 	}
-	names := m.names()
+	names := r.names(m)
 	like := ""
 	for _, guess := range []string{"allow-" + name, strings.TrimPrefix(name, "allow-"),
 		"allow-" + strings.ToLower(name), strings.ToLower(name)} {
@@ -209,7 +221,7 @@ func (r *resolver) unknownPermission(m *Manifest, identifier, name string) fault
 		}
 	}
 	if like == "" {
-		like = words.Closest(name, names)
+		like = r.closest(name, names)
 	}
 	switch {
 	case like != "":
@@ -221,6 +233,28 @@ func (r *resolver) unknownPermission(m *Manifest, identifier, name string) fault
 		f.message = fmt.Sprintf("The %s has no permission %q; it has %s.", owner, identifier, words.Some(names, 8))
 	}
 	return f
+}
+
+// names returns the names of a manifest, or of all plugins if it is nil.
+func (r *resolver) names(m *Manifest) []string {
+	names, ok := r.known[m]
+	if !ok {
+		if names = r.manifests.plugins(); m != nil {
+			names = m.names()
+		}
+		r.known[m] = names
+	}
+	return names
+}
+
+// mostCompared limits the search for what may be meant; the largest real plugin has 300 names.
+const mostCompared = 1_000_000
+
+func (r *resolver) closest(name string, names []string) string {
+	if r.compared += len(names); r.compared > mostCompared {
+		return ""
+	}
+	return words.Closest(name, names)
 }
 
 // Expansion is a permission to which an identifier of a capability expands.
@@ -235,6 +269,7 @@ type Expansion struct {
 // without a manifest are derived from their names, as by ResolveOptions.Partial.
 func (m *Manifests) Expand(identifier string) (expansions []Expansion, complete bool) {
 	r := resolver{manifests: m, options: ResolveOptions{Partial: true}, expansions: make(map[string]*expansion)}
+	r.faults = mostReported // the messages are not used
 	x := r.expand(identifier)
 	for _, p := range x.permissions {
 		expansions = append(expansions, Expansion{p.permission, p.chain})

@@ -168,25 +168,27 @@ func (p *Policy) offers(command string) (offers []string, meant string) {
 	var known []string
 	var sets []string
 	for _, m := range p.manifestsOf(command) {
-		var direct []string
-		for _, id := range m.names() {
-			permission := m.permission(id)
+		direct := make(map[string]bool)
+		offering := func(set *PermissionSet) bool {
+			return slices.ContainsFunc(set.Permissions, func(id string) bool { return direct[id] })
+		}
+		names := m.names()
+		for _, id := range names {
+			permission := m.Permissions[id]
 			if permission == nil {
 				continue
 			}
 			known = append(known, permission.Allow...)
 			if slices.Contains(permission.Allow, name) {
-				direct = append(direct, id)
+				direct[id] = true
 				offers = append(offers, fullIdentifier(m.Plugin, id))
 			}
 		}
-		if m.Default != nil &&
-			slices.ContainsFunc(m.Default.Permissions, func(id string) bool { return slices.Contains(direct, id) }) {
+		if m.Default != nil && offering(m.Default) {
 			sets = append(sets, fullIdentifier(m.Plugin, "default"))
 		}
-		for _, id := range m.names() {
-			if set := m.Sets[id]; set != nil &&
-				slices.ContainsFunc(set.Permissions, func(id string) bool { return slices.Contains(direct, id) }) {
+		for _, id := range names {
+			if set := m.Sets[id]; set != nil && offering(set) {
 				sets = append(sets, fullIdentifier(m.Plugin, id))
 			}
 		}

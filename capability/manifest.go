@@ -42,27 +42,8 @@ type Manifest struct {
 	Default     *PermissionSet // nil if there is none
 	Permissions map[string]*Permission
 	Sets        map[string]*PermissionSet
-	// Commands are known by name only; allow- and deny- permissions of theirs exist without being
-	// listed.
-	Commands []string
 	// ScopeSchema is the JSON Schema of the plugin's scope values, absent if it accepts any value.
 	ScopeSchema Value
-}
-
-// permission returns a permission by its name, also one that follows from the list of commands.
-func (m *Manifest) permission(name string) *Permission {
-	if p := m.Permissions[name]; p != nil {
-		return p
-	}
-	for _, command := range m.Commands {
-		switch hyphened := strings.ReplaceAll(command, "_", "-"); name {
-		case "allow-" + hyphened:
-			return &Permission{Identifier: name, Allow: []string{command}}
-		case "deny-" + hyphened:
-			return &Permission{Identifier: name, Deny: []string{command}}
-		}
-	}
-	return nil
 }
 
 // names returns the names of all permissions and sets in order, "default" first.
@@ -77,10 +58,6 @@ func (m *Manifest) names() []string {
 	}
 	for name := range m.Sets {
 		all[name] = true
-	}
-	for _, command := range m.Commands {
-		hyphened := strings.ReplaceAll(command, "_", "-")
-		all["allow-"+hyphened], all["deny-"+hyphened] = true, true
 	}
 	delete(all, "default")
 	return append(names, slices.Sorted(maps.Keys(all))...)

@@ -70,7 +70,7 @@ func (m *Manifests) LoadPermissions(plugin string, d *Document) Diagnostics {
 				}
 			}
 		case "commands":
-			manifest.Commands = append(manifest.Commands, r.strings(value, "commands")...)
+			manifest.addCommands(r.strings(value, "commands"))
 		case "$schema":
 		default:
 			r.unknownKey(key, "default", "set", "permission", "commands")
@@ -148,6 +148,7 @@ func (r *manifestReader) text(v Value, what string) string {
 
 func (r *manifestReader) manifest(plugin string, v Value) *Manifest {
 	m := &Manifest{Plugin: plugin, Permissions: make(map[string]*Permission), Sets: make(map[string]*PermissionSet)}
+	var commands []string
 	for key, value := range v.Members() {
 		switch key.Text() {
 		case "default_permission":
@@ -171,13 +172,14 @@ func (r *manifestReader) manifest(plugin string, v Value) *Manifest {
 				}
 			}
 		case "commands":
-			m.Commands = r.strings(value, "commands")
+			commands = r.strings(value, "commands")
 		case "global_scope_schema":
 			if value.Kind() == syntax.Object {
 				m.ScopeSchema = value
 			}
 		}
 	}
+	m.addCommands(commands)
 	return m
 }
 

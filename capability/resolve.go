@@ -36,6 +36,7 @@ func Resolve(capabilities []Capability, manifests *Manifests, o ResolveOptions) 
 		expansions: make(map[string]*expansion),
 		remotes:    make(map[string]*pattern.URL),
 		once:       make(map[string]bool),
+		known:      make(map[*Manifest][]string),
 		reported:   make(map[Code]int),
 		policy: &Policy{
 			platform:     o.Platform,
@@ -63,15 +64,15 @@ func Resolve(capabilities []Capability, manifests *Manifests, o ResolveOptions) 
 			r.policy.inactive = append(r.policy.inactive, c)
 		}
 	}
-	if r.grants > mostGrants {
+	if r.grants > mostGrants || r.expanded > mostGrants {
 		r.policy.clear()
 	}
 	return r.policy, r.found.sorted()
 }
 
 // mostGrants limits the grants of a policy, as a small file can produce millions: each entry counts
-// once for each of its commands and each URL. A very large project has a tenth of it.
-const mostGrants = 1_000_000
+// once for each of its commands and each URL. A very large project has a fifth of it.
+const mostGrants = 500_000
 
 type resolver struct {
 	options    ResolveOptions
@@ -82,12 +83,15 @@ type resolver struct {
 	remotes    map[string]*pattern.URL
 	once       map[string]bool // messages that were already reported
 	reported   map[Code]int
+	known      map[*Manifest][]string
 	faults     int
 	grants     int
+	expanded   int // permissions in all expansions
+	compared   int // names in the search for what may be meant
 }
 
 // mostReported limits the diagnostics of one rule over all files.
-const mostReported = 1000
+const mostReported = 200
 
 // expansion is the result of expanding a permission identifier.
 type expansion struct {
@@ -244,6 +248,14 @@ func (r *resolver) globalScope(e *Entry, p *expanded) {
 	scope.Deny = append(append(scope.Deny, e.Deny...), p.permission.ScopeDeny...)
 }
 
+// joined returns the values of both lists. All permissions of a set share the scope of their entry.
+func joined(entry, permission []Value) []Value {
+	if len(permission) == 0 {
+		return slices.Clip(entry)
+	}
+	return slices.Concat(entry, permission)
+}
+
 // grant adds the grants and denials of a permission in a capability.
 func (r *resolver) grant(g *grantSource, c *Capability, entry int, p *expanded, contexts []*pattern.URL) {
 	e := &c.Permissions[entry]
@@ -259,8 +271,8 @@ func (r *resolver) grant(g *grantSource, c *Capability, entry int, p *expanded, 
 	scope := 0
 	if e.Allow != nil || e.Deny != nil || p.permission.ScopeAllow != nil || p.permission.ScopeDeny != nil {
 		r.policy.scopes = append(r.policy.scopes, Scope{
-			Allow: slices.Concat(e.Allow, p.permission.ScopeAllow),
-			Deny:  slices.Concat(e.Deny, p.permission.ScopeDeny),
+			Allow: joined(e.Allow, p.permission.ScopeAllow),
+			Deny:  joined(e.Deny, p.permission.ScopeDeny),
 		})
 		scope = len(r.policy.scopes)
 	}

@@ -154,7 +154,7 @@ func (m *Manifests) describe(identifier string) string {
 	case manifest.Sets[name] != nil:
 		return manifest.Sets[name].Description
 	}
-	if p := manifest.permission(name); p != nil {
+	if p := manifest.Permissions[name]; p != nil {
 		return p.Description
 	}
 	return ""

@@ -94,9 +94,13 @@ func TestFaults(t *testing.T) {
 			"= \"a\"": "1:1 missing-field",
 		"identifier = \"a\"\n[[permissions]]\nidentifer " +
 			"= \"x\"": "3:1 missing-field",
-		"identifier = \"a\"\npermissions = [{identifier = \"x\", allow = [{since = " +
-			"2020-01-01}]}]": "2:53 unsupported-scope-value",
-		"identifier = \"a\"\npermissions = []\nx = nan":                                  "3:5 number-range",
+		"identifier = \"a\"\npermissions = []\nx = 1e400":                                "3:5 number-range",
+		"identifier = \"a\"\npermissions = []\nx = 18446744073709551616":                 "3:5 number-range",
+		"identifier = \"a\"\npermissions = []\nx = -9223372036854775809":                 "3:5 number-range",
+		"identifier = \"a\"\npermissions = []\nx = 2020-02-30":                           "3:5 syntax",
+		"identifier = \"a\"\npermissions = []\na.b = 1\n[a]":                             "4:2 syntax",
+		"identifier = \"a\"\npermissions = []\n[a.b]\n[a]\nb.c = 1":                      "5:1 syntax",
+		"identifier = \"a\"\npermissions = []\nx = 01":                                   "syntax",
 		"identifier = \"a\"\npermissions = []\n[remote]\nurls = []\n[remote]\nurls = []": "5:2 syntax",
 		"identifier = \"a\"\npermissions = []\nremote = {urls = []}\n[remote.x]\ny = 1":  "4:2 syntax",
 		"\xff": "encoding",
@@ -112,6 +116,46 @@ func TestFaults(t *testing.T) {
 			capability.Options{Format: capability.TOML}).Check(capability.ModeLint).HasErrors())
 }
 
+// TOML 1.1, and the values that only TOML has, as the reference implementation's command line takes
+// them.
+func TestTOML11(t *testing.T) {
+	t.Parallel()
+	for scope, want := range map[string]string{
+		"{\n a = 1 # one\n , b = 2,\n}": `{"a":1,"b":2}`,
+		"{a = 1,}":                      `{"a":1}`,
+		`"\x41\e"`:                      `"A\u001b"`,
+		"07:32":                         `"07:32"`,
+		"2020-01-01T07:32Z":             `"2020-01-01T07:32Z"`,
+		"2020-01-01 07:32:01.5+01:00":   `"2020-01-01 07:32:01.5+01:00"`,
+		"inf":                           "null",
+		"-nan":                          "null",
+		"9223372036854775808":           "9223372036854775808",
+		"18_446744073709551615":         "18446744073709551615",
+		"-9223372036854775808":          "-9223372036854775808",
+		"0xFFFF_FFFF_FFFF_FFFF":         "18446744073709551615",
+		"1.7e308":                       "1.7e308",
+	} {
+		text := "identifier = \"a\"\nwindows = [\"m\"]\npermissions = [{identifier = \"fs:x\", allow = [" + scope + "]}]"
+		d := capability.Parse([]byte(text), capability.Options{Format: capability.TOML})
+		require.Empty(t, d.Check(capability.ModeReference), scope)
+		got, err := d.Capabilities()[0].Permissions[0].Allow[0].MarshalJSON()
+		require.NoError(t, err)
+		require.Equal(t, want, string(got), scope)
+		var codes []string
+		for _, found := range d.Check(capability.ModeLint) {
+			codes = append(codes, found.Severity.String()+" "+string(found.Code))
+		}
+		switch {
+		case want == "null":
+			require.Equal(t, []string{"warning not-finite"}, codes)
+		case strings.Contains(scope, ":"):
+			require.Equal(t, []string{"warning unsupported-scope-value"}, codes)
+		default:
+			require.Empty(t, codes, scope)
+		}
+	}
+}
+
 // FuzzTOML compares with the library's own decoder: both take the same files
 // and give the same values.
 func FuzzTOML(f *testing.F) {
@@ -123,7 +167,7 @@ func FuzzTOML(f *testing.F) {
 		for _, found := range d.Check(capability.ModeLint) {
 			require.NotEmpty(t, found.Message)
 			switch found.Code {
-			case syntax.FaultSyntax, syntax.FaultTooDeep, syntax.FaultEncoding, syntax.FaultNumberRange:
+			case syntax.FaultNotFinite, syntax.FaultSyntax, syntax.FaultTooDeep, syntax.FaultEncoding, syntax.FaultNumberRange:
 				textual = true
 			}
 		}

@@ -76,6 +76,9 @@ func callersOf(grants []grant) (*callers, bool) {
 			all.list = append(all.list, c)
 		}
 	}
+	if len(addresses)*len(urls) > mostCallers {
+		return nil, false
+	}
 	all.urls = make(map[string]int)
 	for _, a := range addresses {
 		for _, u := range urls {

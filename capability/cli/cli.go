@@ -27,6 +27,9 @@ type Env struct {
 	Stdout, Stderr io.Writer
 	// Color enables colors, for a terminal.
 	Color bool
+	// Terminal reports that Stdout is a terminal: then even text that is printed as it is in a file
+	// has its control characters replaced.
+	Terminal bool
 }
 
 const usage = `usage: capability COMMAND [FLAGS] [PATH...]
@@ -93,7 +96,7 @@ func Run(args []string, env Env) int {
 		return ExitUsage
 	}
 	c := &command{env: env, flags: flag.NewFlagSet("capability "+name, flag.ContinueOnError)}
-	c.flags.SetOutput(env.Stderr)
+	c.flags.SetOutput(printableWriter{env.Stderr})
 	code, err := run(c, args[1:])
 	switch {
 	case errors.Is(err, flag.ErrHelp):
@@ -105,6 +108,18 @@ func Run(args []string, env Env) int {
 		return ExitUsage
 	}
 	return code
+}
+
+// printableWriter replaces the control characters of what is written to it, except line breaks and
+// tabs.
+type printableWriter struct{ io.Writer }
+
+// Write writes a text that ends with a whole character.
+func (w printableWriter) Write(text []byte) (int, error) {
+	if _, err := io.WriteString(w.Writer, printable(string(text))); err != nil {
+		return 0, err
+	}
+	return len(text), nil
 }
 
 var errFlags = errors.New("flags")
@@ -169,5 +184,5 @@ func exit(found bool) int {
 
 // note writes to Stderr.
 func (c *command) note(format string, args ...any) {
-	fmt.Fprintf(c.env.Stderr, "capability: "+format+"\n", args...)
+	fmt.Fprintf(c.env.Stderr, "capability: %s\n", report.Printable(fmt.Sprintf(format, args...)))
 }

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
@@ -369,16 +371,41 @@ func TestUsage(t *testing.T) {
 	require.Equal(t, cli.ExitClean, code)
 }
 
-// A file's text must not steer the terminal that shows it.
+// Neither a file's text, nor its name, nor an argument can control the terminal that shows them.
 func TestOutputIsPrintable(t *testing.T) {
 	t.Parallel()
-	dir := project(t,
-		map[string]string{"a.json": "{\"identifier\": \"a\x1b[2J\\u001b[2J\", \"windows\": [\"\\u009b31m\"], " +
-			"\"permissions\": [\"\\u001b]0;x\\u0007\"]}"})
-	for _, args := range [][]string{{"check"}, {"who", "-command", "x\x1b"},
-		{"explain", "-command", "a\x1b", "-window", "b\x1b"}} {
-		_, out, errs := run(append(args, filepath.Join(dir, "a.json"))...)
-		require.NotContains(t, out+errs, "\x1b")
-		require.NotContains(t, out+errs, "\u009b")
+	const bad = "\x1b[2J\u009b31m\u202e\xff\x9b"
+	escaped := `{"identifier": "a\u001b[2J\u202e", "windows": ["\u009b31m"], "permissions": ["\u001b]0;x\u0007"]}`
+	dir := project(t, map[string]string{
+		"raw/a.json":                              "{\"identifier\": \"a" + bad + "\", \"windows\": [\"m\"], \"permissions\": []}",
+		"escaped/a.json":                          escaped,
+		"named/" + bad + "/capabilities/a.json":   unformatted,
+		"named/" + bad + "/tauri.conf.json":       "{}",
+		"named/" + bad + "/tauri.linux.conf.json": `{"app": {"security": {"capabilities": ["main"]}}}`,
+		"comment/a.json5":                         "// \x1b[2J\u009b\n{identifier: 'a', windows: ['m'], permissions: []}",
+	})
+	var calls [][]string
+	for _, folder := range []string{"raw", "escaped", "named/" + bad, "comment", "missing" + bad} {
+		path := filepath.Join(dir, folder)
+		for _, format := range []string{"text", "json"} {
+			calls = append(calls, []string{"check", "-format", format, path}, []string{"fmt", "-format", format, path},
+				[]string{"fmt", "-check", "-format", format, path},
+				[]string{"who", "-command", "x" + bad, "-format", format, path},
+				[]string{"explain", "-command", "a" + bad, "-window", "b" + bad, "-format", format, path},
+				[]string{"diff", "-format", format, path, filepath.Join(dir, "escaped")})
+		}
+		calls = append(calls, []string{"check", "-format", "sarif", path}, []string{"check", "-fix", path},
+			[]string{"fmt", "-w", path}, []string{"check", "-config", bad, path}, []string{"check", "-" + bad, path},
+			[]string{"check", "-platform", bad, path}, []string{"check", "-rule", bad, path}, []string{bad})
+	}
+	for _, args := range calls {
+		var out, errs bytes.Buffer
+		cli.Run(args, cli.Env{Stdout: &out, Stderr: &errs, Terminal: true})
+		for _, text := range []string{out.String(), errs.String()} {
+			require.True(t, utf8.ValidString(text), "%q: %q", args, text)
+			require.False(t, strings.ContainsFunc(text, func(r rune) bool {
+				return r != '\n' && r != '\t' && unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)
+			}), "%q: %q", args, text)
+		}
 	}
 }

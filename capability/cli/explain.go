@@ -201,13 +201,21 @@ func (c *command) whoMay(policy *capability.Policy, command string, denyByOrigin
 	return err
 }
 
-// printable replaces the control characters of a text, except its line breaks.
+// printable replaces the control characters of a text, except line breaks and tabs.
 func printable(text string) string {
-	lines := strings.Split(text, "\n")
-	for i := range lines {
-		lines[i] = report.Printable(lines[i])
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		for i, part := range strings.Split(strings.TrimSuffix(line, "\n"), "\t") {
+			if i > 0 {
+				b.WriteByte('\t')
+			}
+			b.WriteString(report.Printable(part))
+		}
+		if strings.HasSuffix(line, "\n") {
+			b.WriteByte('\n')
+		}
 	}
-	return strings.Join(lines, "\n")
+	return b.String()
 }
 
 func audienceOf(g capability.Grant) string {

@@ -55,6 +55,9 @@ func formatFiles(c *command, args []string) (int, error) {
 			if len(docs) > 1 {
 				fmt.Fprintf(c.env.Stdout, "==> %s <==\n", report.Printable(d.Name()))
 			}
+			if c.env.Terminal {
+				text = printable(text)
+			}
 			fmt.Fprint(c.env.Stdout, text)
 		default:
 			r.Text = text

@@ -2,76 +2,235 @@ package lint_test
 
 import (
 	"fmt"
-	"runtime"
+	"io"
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/capability"
 	"lessonkit.example/capability/capdiff"
+	"lessonkit.example/capability/format"
+	"lessonkit.example/capability/internal/effort"
 	"lessonkit.example/capability/lint"
+	"lessonkit.example/capability/report"
 )
 
-// Large files, made to be slow, are judged with an effort that a service can bear. Allocated memory
-// does not depend on what else the machine does; the time limit, many times what a case takes,
-// catches what is slow without allocating. The test is not parallel, so all of the memory is its
-// own.
-func TestHostileFilesAreJudgedWithBoundedEffort(t *testing.T) {
-	repeat := func(head string, item func(i int) string, tail string) string {
-		var b strings.Builder
-		b.WriteString(head)
-		for i := 0; b.Len() < 1<<18; i++ {
-			if i > 0 {
-				b.WriteByte(',')
-			}
-			b.WriteString(item(i))
+// size is that of the hostile inputs.
+const size = (1<<20 - 1<<10) / effort.Share
+
+// repeat returns a text of about the given size.
+func repeat(head, separator string, item func(i int) string, tail string) string {
+	var b strings.Builder
+	b.WriteString(head)
+	for i := 0; b.Len() < size-len(tail); i++ {
+		if i > 0 {
+			b.WriteString(separator)
 		}
-		return b.String() + tail
+		b.WriteString(item(i))
 	}
-	const head = `{"identifier":"a","windows":["m"],"permissions":[`
+	b.WriteString(tail)
+	return b.String()
+}
+
+func same(s string) func(int) string { return func(int) string { return s } }
+
+func numbered(format string) func(int) string {
+	return func(i int) string { return fmt.Sprintf(format, i) }
+}
+
+// bounded does with a file what each command of the command line does, and limits the effort of
+// each. The manifests are those of a file, if its text is not empty.
+func bounded(t *testing.T, name, text string, o capability.Options, manifestText string) {
+	t.Helper()
+	read := func() (*capability.Document, *capability.Manifests) {
+		m := capability.CoreManifests()
+		if manifestText != "" {
+			m.Load("acl-manifests.json", []byte(manifestText))
+		}
+		return capability.Parse([]byte(text), o), m
+	}
+	effort.Bounded(t, "check: "+name, func() {
+		d, m := read()
+		found := lint.Check([]*capability.Document{d}, m, lint.Options{})
+		_ = report.Text(io.Discard, found, report.TextOptions{})
+		_ = report.JSON(io.Discard, found)
+		_ = report.SARIF(io.Discard, found, lint.Rules())
+	})
+	effort.Bounded(t, "fmt: "+name, func() {
+		d, _ := read()
+		_, _ = format.Source(d)
+	})
+	effort.Bounded(t, "explain: "+name, func() {
+		d, m := read()
+		policy, _ := capability.Resolve(d.Capabilities(), m, capability.ResolveOptions{Partial: true})
+		caller := capability.Caller{Window: strings.Repeat("a", 100)}
+		_ = policy.Explain("core:window:close", caller).String()
+		_ = policy.Explain("plugin:x|c5", caller).String()
+		policy.Callable(caller)
+	})
+	effort.Bounded(t, "diff: "+name, func() {
+		d, m := read()
+		before, after := capdiff.Side{Manifests: m}, capdiff.Side{Capabilities: d.Capabilities(), Manifests: m}
+		changes := capdiff.Compare(before, after, capability.ResolveOptions{Platform: capability.Linux, Partial: true})
+		_ = report.Changes(io.Discard, changes, report.TextOptions{})
+	})
+}
+
+const head = `{"identifier":"a","windows":["m"],"permissions":[`
+
+// Files of 1 MB, made to be slow, take no more than two seconds and 256 MiB.
+func TestHostileFilesAreJudgedWithBoundedEffort(t *testing.T) {
+	const core = `{"identifier":"a","permissions":["core:default"],"windows":["m"]`
 	for name, text := range map[string]string{
-		"equal permissions":     repeat(head, func(int) string { return `"fs:x"` }, "]}"),
-		"different permissions": repeat(head, func(i int) string { return fmt.Sprintf(`"fs:x-%d"`, i) }, "]}"),
-		"scopes of one": repeat(head,
-			func(i int) string { return fmt.Sprintf(`{"identifier":"core:default","allow":[%d]}`, i) }, "]}"),
-		"one long scope": repeat(head+`{"identifier":"core:default","allow":[`,
-			func(i int) string { return fmt.Sprint(i) }, `],"deny":[5]}]}`),
-		"keys": repeat(`{"identifier":"a","permissions":[],`,
-			func(i int) string { return fmt.Sprintf(`"k%d":1`, i) }, "}"),
-		"equal keys": repeat(`{"identifier":"a","permissions":[],`,
-			func(int) string { return `"windows":["m"]` }, "}"),
-		"capabilities": repeat("[",
-			func(int) string { return `{"identifier":"a","permissions":["core:default"],"windows":["m"]}` }, "]"),
-		"patterns": repeat(`{"identifier":"a","permissions":["core:default"],"windows":[`,
-			func(i int) string { return fmt.Sprintf(`"*a?%d*"`, i) }, "]}"),
-		"URLs": repeat(`{"identifier":"a","permissions":["core:default"],"windows":["m"],"remote":{"urls":[`,
-			func(i int) string { return fmt.Sprintf(`"https://a%d.*"`, i) }, "]}}"),
-		"scopes of one and URLs": repeat(head,
-			func(i int) string { return fmt.Sprintf(`{"identifier":"core:default","allow":[%d]}`, i) },
-			repeat(`],"remote":{"urls":[`, func(i int) string { return fmt.Sprintf(`"https://a%d.*"`, i) }, "]}}")),
-		"bad patterns": repeat(`{"identifier":"a","permissions":["core:default"],"windows":[`,
-			func(int) string { return `"["` }, "]}"),
-		"bad URLs": repeat(`{"identifier":"a","permissions":["core:default"],"windows":["m"],"remote":{"urls":[`,
-			func(int) string { return `"https://a:x"` }, "]}}"),
-		"faults":         repeat(head, func(int) string { return "5 5" }, "]}"),
-		"unknown values": repeat(head, func(int) string { return "x" }, "]}"),
-		"unclosed":       strings.Repeat(`{"a":`, 1<<15),
-		"comments":       strings.Repeat("//\n", 1<<16),
+		"equal permissions":     repeat(head, ",", same(`"fs:x"`), "]}"),
+		"different permissions": repeat(head, ",", numbered(`"fs:x-%d"`), "]}"),
+		"unknown permissions":   repeat(head, ",", numbered(`"core:window:x-%d"`), "]}"),
+		"unknown plugins":       repeat(head, ",", numbered(`"p%d:allow-x"`), "]}"),
+		"bad identifiers":       repeat(head, ",", numbered(`"a_%d"`), "]}"),
+		"one identifier":        head + `"` + strings.Repeat("a-", size/2) + `a"]}`,
+		"scopes of one":         repeat(head, ",", numbered(`{"identifier":"core:default","allow":[%d]}`), "]}"),
+		"one long scope": repeat(head+`{"identifier":"core:default","allow":[`, ",", numbered("%d"),
+			`],"deny":[5]}]}`),
+		"paths":      repeat(head+`{"identifier":"fs:scope","allow":[`, ",", same(`"**"`), `]}]}`),
+		"keys":       repeat(`{"identifier":"a","permissions":[],`, ",", numbered(`"k%d":1`), "}"),
+		"equal keys": repeat(`{"identifier":"a","permissions":[],`, ",", same(`"windows":["m"]`), "}"),
+		"equal keys in arrays": repeat(`[{"identifier":"a","permissions":[],`, ",", same(`"windows":["m"]`),
+			"}]"),
+		"capabilities": repeat("[", ",",
+			same(`{"identifier":"a","permissions":["core:default"],"windows":["m"]}`), "]"),
+		"different capabilities": repeat("[", ",",
+			numbered(`{"identifier":"a%d","permissions":["core:default"],"windows":["m%[1]d*"]}`), "]"),
+		"patterns":           repeat(core[:len(core)-4], ",", numbered(`"*a?%d*"`), "]}"),
+		"recursive patterns": core[:len(core)-4] + `"` + strings.Repeat("**/", 3000) + `"]}`,
+		"long pattern":       core[:len(core)-4] + `"` + strings.Repeat("*/", size/2) + `"]}`,
+		"longer pattern":     core[:len(core)-4] + `"` + strings.Repeat("**/", size/3) + `"]}`,
+		"classes":            core[:len(core)-4] + `"` + strings.Repeat("[a-z]", size/5) + `"]}`,
+		"plain label":        core[:len(core)-4] + `"` + strings.Repeat("a", size) + `"]}`,
+		"recursive classes":  repeat(core[:len(core)-4], ",", numbered(`"**/[a-f]%d/**/*"`), "]}"),
+		"URLs":               repeat(core+`,"remote":{"urls":[`, ",", numbered(`"https://a%d.*"`), "]}}"),
+		"URL paths":          repeat(core+`,"remote":{"urls":[`, ",", numbered(`"https://a.b/*x%d*"`), "]}}"),
+		"URL of backslashes": core + `,"remote":{"urls":["https://a.b/` + strings.Repeat(`\\`, size/2) + `"]}}`,
+		"URL of groups":      core + `,"remote":{"urls":["https://a.b/` + strings.Repeat(`{a}?`, size/4) + `"]}}`,
+		"URL of names":       core + `,"remote":{"urls":["https://a.b` + strings.Repeat(`/:a`, size/3) + `"]}}`,
+		"URLs of names": repeat(core+`,"remote":{"urls":[`, ",", numbered(`"https://:h%d.b/:p/(x|y)*"`),
+			"]}}"),
+		"long host": core + `,"remote":{"urls":["https://` + strings.Repeat("a.", size/2) + `b"]}}`,
+		"scopes of one and URLs": repeat(head, ",", numbered(`{"identifier":"core:default","allow":[%d]}`),
+			`],"remote":{"urls":[`+strings.Repeat(`"https://a.*",`, 999)+`"https://b.*"]}}`),
+		"bad patterns":      repeat(core[:len(core)-4], ",", same(`"["`), "]}"),
+		"bad URLs":          repeat(core+`,"remote":{"urls":[`, ",", same(`"https://a:x"`), "]}}"),
+		"faults":            repeat(head, ",", same("5 5"), "]}"),
+		"unknown values":    repeat(head, ",", same("x"), "]}"),
+		"unclosed":          strings.Repeat(`{"a":`, size/5),
+		"brackets":          strings.Repeat("[", size),
+		"comments":          strings.Repeat("//\n", size/3),
+		"escapes":           head + `"` + strings.Repeat(`\ud800`, size/6) + `"]}`,
+		"numbers":           repeat(head+`{"identifier":"x:y","allow":[`, ",", same("1e999"), "]}]}"),
+		"one number":        head + `{"identifier":"x:y","allow":[` + strings.Repeat("9", size) + `]}]}`,
+		"one exponent":      head + `{"identifier":"x:y","allow":[1e` + strings.Repeat("9", size) + `]}]}`,
+		"one long line":     head + strings.Repeat(`"a_",`, size/5) + `"b"]}`,
+		"deep scope":        head + `{"identifier":"x:y","allow":` + strings.Repeat("[", 120) + strings.Repeat("]", 120) + "}]}",
+		"nested duplicates": strings.Repeat(`{"a":1,"a":`, 120) + "1" + strings.Repeat("}", 120),
 	} {
-		var start, end runtime.MemStats
-		runtime.ReadMemStats(&start)
-		began := time.Now()
-		d := capability.Parse([]byte(text), capability.Options{})
-		core := capability.CoreManifests()
-		lint.Check([]*capability.Document{d}, core, lint.Options{})
-		before, after := capdiff.Side{Manifests: core}, capdiff.Side{Capabilities: d.Capabilities(), Manifests: core}
-		capdiff.Compare(before, after, capability.ResolveOptions{Platform: capability.Linux})
-		runtime.ReadMemStats(&end)
-		spent := (end.TotalAlloc - start.TotalAlloc) >> 20
-		t.Logf("%s: %d MiB allocated", name, spent)
-		require.Less(t, spent, uint64(2048), name)
-		require.Less(t, time.Since(began), time.Minute, name)
+		bounded(t, name, text, capability.Options{Format: capability.JSON}, "")
+		effort.Bounded(t, "JSON5: "+name, func() {
+			capability.Parse([]byte(text), capability.Options{Format: capability.JSON5}).Check(capability.ModeLint)
+		})
+	}
+}
+
+func TestHostileTOMLIsJudgedWithBoundedEffort(t *testing.T) {
+	const core = "identifier = \"a\"\npermissions = [\"core:default\"]\nwindows = [\"m\"]\n"
+	for name, text := range map[string]string{
+		"one dotted key":    strings.Repeat("a.", size/2) + "a = 1",
+		"dotted keys":       repeat("", "\n", numbered("a.b.c.d%d.e = 1"), "\n"),
+		"one long header":   "[" + strings.Repeat("a.", size/2) + "a]",
+		"headers":           repeat(core, "\n", numbered("[a%d]"), "\n"),
+		"nested headers":    repeat(core, "\n", numbered("[a.b.c%d.d]"), "\n"),
+		"equal keys":        repeat(core, "\n", same("a = 1"), "\n"),
+		"equal headers":     repeat(core, "\n", same("[a]"), "\n"),
+		"lists":             repeat(core, "\n", same("[[a]]"), "\n"),
+		"lists in lists":    repeat(core, "\n", same("[[a]]\n[[a.b]]"), "\n"),
+		"capabilities":      repeat("", "\n", same("[[capabilities]]\nidentifier=\"a\"\npermissions=[\"core:default\"]"), "\n"),
+		"inline tables":     repeat("a = [", ",", same("{a.b.c = 1}"), "]"),
+		"keys of a table":   repeat("a = {", ",", numbered("k%d = 1"), "}"),
+		"equal inline keys": repeat("a = {", ",", same("k = 1"), "}"),
+		"comments":          core + strings.Repeat("#\n", size/2),
+		"comments in array": "a = [" + strings.Repeat("#\n", size/2) + "]",
+		"spaces":            repeat("a = [", ",", same(strings.Repeat(" ", 1000)+"1"), "]"),
+		"arrays":            "a = " + strings.Repeat("[", size),
+		"tables":            strings.Repeat("a = {", size/5),
+		"numbers":           repeat("a = [", ",", same("inf"), "]"),
+		"one number":        "a = " + strings.Repeat("9", size),
+		"dates":             repeat("a = [", ",", same("2020-01-01"), "]"),
+		"one string":        `a = "` + strings.Repeat(`\u0041`, size/6) + `"`,
+		"quotes":            "a = " + strings.Repeat(`"`, size),
+		"junk":              strings.Repeat("]\n", size/2),
+	} {
+		bounded(t, name, text, capability.Options{Format: capability.TOML}, "")
+		effort.Bounded(t, "permissions: "+name, func() {
+			m := capability.CoreManifests()
+			m.LoadPermissions("x", capability.ParseValue([]byte(text), capability.Options{Format: capability.TOML}))
+		})
+	}
+}
+
+func TestHostileManifestsAreResolvedWithBoundedEffort(t *testing.T) {
+	const open = `{"x":{"permissions":{`
+	const set = `"s%d":{"identifier":"s%[1]d","description":"","permissions":["s%[2]d","s%[2]d","s%[2]d"]}`
+	nested := func(i int) string { return fmt.Sprintf(set, i, i+1) }
+	for name, c := range map[string]struct{ manifests, entry string }{
+		"nested sets": {repeat(open+`},"permission_sets":{`, ",", nested, `}}}`), "x:s0"},
+		"few nested sets": {open + `},"permission_sets":{` + nested(0) + "," + nested(1) + strings.Repeat(" ", 9) +
+			"," + nested(2) + `}}}`, "x:s0"},
+		"wide sets": {repeat(open+`},"permission_sets":{`, ",", func(i int) string {
+			return fmt.Sprintf(`"s%d":{"description":"","permissions":["s0","s1","s2","s3","s4","s5"]}`, i)
+		}, `}}}`), "x:s9"},
+		"missing members": {repeat(open+`},"permission_sets":{"s":{"description":"","permissions":[`, ",",
+			numbered(`"m%d"`), `]}}}}`), "x:s"},
+		"permissions": {repeat(open, ",", numbered(`"allow-%d":{"commands":{"allow":["c%[1]d"],"deny":[]}}`),
+			`},"permission_sets":{}}}`), "x:allow-5"},
+		"commands": {repeat(open+`},"permission_sets":{"s":{"description":"","permissions":["allow-c5"]}},"commands":[`,
+			",", numbered(`"c%d"`), `]}}`), "x:s"},
+		"commands of one": {repeat(open+`"allow-a":{"commands":{"deny":[],"allow":[`, ",", numbered(`"c%d"`),
+			`]}}},"permission_sets":{}}}`), "x:allow-a"},
+		"scopes": {repeat(open+`"allow-a":{"commands":{"allow":["a"],"deny":[]},"scope":{"allow":[`, ",",
+			numbered(`%d`), `]}}},"permission_sets":{}}}`), "x:allow-a"},
+		"plugins": {repeat("{", ",", numbered(`"p%d":{"permissions":{},"permission_sets":{}}`), "}"), "p5:x"},
+		"scope schema": {repeat(open+`},"permission_sets":{},"global_scope_schema":{"anyOf":[`, ",",
+			numbered(`{"const":%d}`), `]}}}`), "x:default"},
+	} {
+		entries := repeat(head+`{"identifier":"`+c.entry+`","allow":[1]},"`+c.entry+`","x:default",`, ",",
+			numbered(`"x:unknown-%d"`), "]}")
+		for _, text := range []string{head + `"` + c.entry + `"]}`, entries} {
+			bounded(t, fmt.Sprintf("%s, %d bytes", name, len(text)), text, capability.Options{}, c.manifests)
+		}
+	}
+	// Twenty-six sets, each of which has the next one twice, in 2 kB.
+	var sets []string
+	for i := range 26 {
+		sets = append(sets, fmt.Sprintf(`"s%d":{"description":"","permissions":["s%d","s%[2]d"]}`, i, i+1))
+	}
+	small := open + `"s26":{"commands":{"allow":["c"],"deny":[]}}},"permission_sets":{` + strings.Join(sets, ",") + `}}}`
+	bounded(t, "sets twice in sets", head+`"x:s0"]}`, capability.Options{}, small)
+}
+
+func TestHostileConfigurationsAreReadWithBoundedEffort(t *testing.T) {
+	const open = `{"app":{"security":{"capabilities":[`
+	for name, text := range map[string]string{
+		"names":         repeat(open, ",", numbered(`"n%d"`), "]}}}"),
+		"equal names":   repeat(open, ",", same(`"a"`), "]}}}"),
+		"objects":       repeat(open, ",", same(`{"identifier":"a","permissions":["core:default"]}`), "]}}}"),
+		"wrong types":   repeat(open, ",", same(`5`), "]}}}"),
+		"empty objects": repeat(open, ",", same(`{}`), "]}}}"),
+	} {
+		effort.Bounded(t, name, func() {
+			config := capability.ParseValue([]byte(text), capability.Options{})
+			var files []capability.Capability
+			for i := range 1000 {
+				files = append(files, capability.Capability{Identifier: fmt.Sprint("x", i)})
+			}
+			capability.Configure(config, files)
+			lint.Check([]*capability.Document{capability.Inlined(config)}, capability.CoreManifests(), lint.Options{})
+		})
 	}
 }

@@ -72,6 +72,7 @@ type linter struct {
 	denyByOrigin bool
 	manifests    *capability.Manifests
 	expansions   map[string]expansion
+	expanded     int // permissions in all expansions
 	schemas      map[string]*jsonschema.Resolved
 	reported     map[capability.Code]int
 	renamed      map[capability.Position]bool // keys of a file that were reported instead of a missing one
@@ -109,7 +110,7 @@ func mistakes(docs []*capability.Document, capabilities []capability.Capability,
 }
 
 // mostReported bounds the diagnostics of one rule over all files.
-const mostReported = 1000
+const mostReported = 200
 
 func (l *linter) report(code capability.Code, v capability.Value, format string, args ...any) *capability.Diagnostic {
 	if l.reported[code]++; l.reported[code] > mostReported {

@@ -62,11 +62,16 @@ func jsonOf(v capability.Value) string {
 	return string(text)
 }
 
+// mostExpanded limits the permissions of all expansions, because each of many sets can contain all
+// others. Beyond it [capability.Resolve] reports an error.
+const mostExpanded = 500_000
+
 func (l *linter) expand(identifier string) expansion {
 	x, ok := l.expansions[identifier]
-	if !ok {
+	if !ok && l.expanded < mostExpanded {
 		x.permissions, x.complete = l.manifests.Expand(identifier)
 		l.expansions[identifier] = x
+		l.expanded += len(x.permissions)
 	}
 	return x
 }
@@ -121,10 +126,29 @@ func (l *linter) redundant(c *capability.Capability) {
 		}
 		bare = append(bare, unfolded{e, ids})
 	}
+	containing := make(map[string][]int) // by a permission: the entries that contain it
+	for k, large := range bare {
+		if len(large.ids) > 1 {
+			for id := range large.ids {
+				containing[id] = append(containing[id], k)
+			}
+		}
+	}
+	compared := 0
 	for i, small := range bare {
-		for k, large := range bare {
+		var candidates []int
+		for id := range small.ids {
+			if k := containing[id]; candidates == nil || len(k) < len(candidates) {
+				candidates = k
+			}
+		}
+		for _, k := range candidates {
+			large := bare[k]
 			if i == k || len(small.ids) > len(large.ids) || len(small.ids) == len(large.ids) && i < k {
 				continue
+			}
+			if compared += len(small.ids); compared > mostExpanded {
+				return
 			}
 			if containsAll(large.ids, small.ids) {
 				f := l.report(codeRedundantPermission, identifierOf(small.entry),

@@ -4,6 +4,7 @@
 package report
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -139,12 +140,15 @@ func excerpt(b *strings.Builder, d capability.Diagnostic, o TextOptions) {
 // Printable replaces control characters, so that a file's text cannot steer a terminal.
 func Printable(s string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
+		if steers(r) {
 			return '\ufffd'
 		}
 		return r
 	}, s)
 }
+
+// steers reports whether a character controls a terminal or the direction of a text.
+func steers(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
 
 // JSON writes the diagnostics as an array.
 func JSON(w io.Writer, ds capability.Diagnostics) error {
@@ -154,10 +158,23 @@ func JSON(w io.Writer, ds capability.Diagnostics) error {
 	return Encode(w, ds)
 }
 
-// Encode writes a value as indented JSON.
+// Encode writes a value as indented JSON, with escapes for all control characters.
 func Encode(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	return e.Encode(v)
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	var escaped strings.Builder
+	for _, r := range b.String() {
+		if r != '\n' && steers(r) { // only in a string, and never beyond 16 bits
+			fmt.Fprintf(&escaped, "\\u%04x", r)
+		} else {
+			escaped.WriteRune(r)
+		}
+	}
+	_, err := io.WriteString(w, escaped.String())
+	return err
 }

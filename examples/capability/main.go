@@ -12,9 +12,11 @@ import (
 
 func main() {
 	_, plain := os.LookupEnv("NO_COLOR")
+	terminal := term.IsTerminal(int(os.Stdout.Fd()))
 	os.Exit(cli.Run(os.Args[1:], cli.Env{
-		Stdout: os.Stdout,
-		Stderr: os.Stderr,
-		Color:  !plain && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(os.Stdout.Fd())),
+		Stdout:   os.Stdout,
+		Stderr:   os.Stderr,
+		Color:    !plain && os.Getenv("TERM") != "dumb" && terminal,
+		Terminal: terminal,
 	}))
 }

@@ -12,8 +12,12 @@ type AddressClass struct {
 	Pattern string // instead of an address: the pattern for which none could be made
 }
 
-// mostAddresses bounds the number of classes.
-const mostAddresses = 200_000
+// mostAddresses bounds the number of classes, and mostSampled that of the addresses of patterns that
+// are not simple, which the pattern library matches a thousand times as slowly.
+const (
+	mostAddresses = 200_000
+	mostSampled   = 1000
+)
 
 // AddressClasses returns an address of each class that some pattern matches. It returns false if
 // there are too many. Patterns that are not simple are represented by samples.
@@ -27,6 +31,9 @@ func AddressClasses(urls []*URL) ([]AddressClass, bool) {
 		if p.Simple() {
 			simple = append(simple, p)
 			continue
+		}
+		if len(list) > mostSampled {
+			return nil, false
 		}
 		samples := p.samples()
 		for _, a := range samples {
@@ -58,8 +65,12 @@ func simpleClasses(patterns []*URL) ([]Address, bool) {
 		return nil, false
 	}
 	all := []part{{matches: everything(len(patterns))}}
-	for _, next := range [][]part{schemesAndPorts(patterns), hosts, paths} {
-		if len(all)*len(next) > mostAddresses {
+	outset, ok := schemesAndPorts(patterns)
+	if !ok {
+		return nil, false
+	}
+	for _, next := range [][]part{outset, hosts, paths} {
+		if len(all)*len(next) > mostAddresses || len(all)*len(next)*len(all[0].matches) > mostWork {
 			return nil, false
 		}
 		all = combine(all, next)
@@ -79,7 +90,7 @@ func simpleClasses(patterns []*URL) ([]Address, bool) {
 	return addresses, true
 }
 
-func schemesAndPorts(patterns []*URL) []part {
+func schemesAndPorts(patterns []*URL) ([]part, bool) {
 	ports := []string{""}
 	for _, p := range patterns {
 		if p.port != "" && p.port != "*" {
@@ -87,6 +98,9 @@ func schemesAndPorts(patterns []*URL) []part {
 		}
 	}
 	ports = distinct(ports)
+	if 3*len(ports)*len(patterns) > mostWork {
+		return nil, false
+	}
 	unused := 61387
 	for slices.Contains(ports, strconv.Itoa(unused)) {
 		unused++
@@ -106,7 +120,7 @@ func schemesAndPorts(patterns []*URL) []part {
 			parts = append(parts, part{text: []string{protocol + ":" + port}, matches: matches})
 		}
 	}
-	return parts
+	return parts, true
 }
 
 // part is the beginning of an address, or a part of it, with the patterns that still can match.

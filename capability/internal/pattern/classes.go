@@ -11,6 +11,7 @@ type step struct {
 	takes  func(letter int) bool // nil for every letter
 	repeat bool
 	skip   int // no letter: go on with the next step, or leave out so many
+	cost   int // how much longer takes takes than for one letter
 }
 
 // class is an equivalence class of words that no pattern distinguishes. It contains one of the
@@ -21,8 +22,8 @@ type class struct {
 }
 
 // mostWork limits the search for classes, whose number can grow exponentially with the stars of the
-// patterns.
-const mostWork = 20_000_000
+// patterns: the steps that are entered and tried, and the words of the sets that are kept.
+const mostWork = 5_000_000
 
 // classes returns all classes of words over the letters 0 to letters-1, each with a shortest word.
 // It explores the product automaton of all patterns breadth first. If follows is not nil, it
@@ -30,25 +31,29 @@ const mostWork = 20_000_000
 // empty word is left out. It returns false if the search exceeds its limit.
 func classes(patterns [][]step, letters int, follows func(before, letter int) bool) ([]class, bool) {
 	w := walk{ordered: follows != nil, seen: make(map[string]bool), found: make(map[string]bool)}
-	var at []int32
+	var firsts []int32
 	for _, p := range patterns {
-		first := int32(len(w.steps))
+		firsts = append(firsts, int32(len(w.steps)))
 		w.steps = append(w.steps, p...)
 		w.steps = append(w.steps, step{}) // the end
 		w.ends = append(w.ends, int32(len(w.steps)-1))
+	}
+	w.entered = make([]int32, len(w.steps))
+	w.round = 1
+	var at []int32
+	for _, first := range firsts {
 		at = w.enter(at, first)
 	}
 	slices.Sort(at)
-	w.visit(slices.Compact(at), -1, -1)
-	work := 0
+	w.visit(at, -1, -1)
 	for from := 0; from < len(w.states); from++ {
 		s := w.states[from]
-		if work += letters * (1 + len(s.at)); work > mostWork {
-			return nil, false
-		}
 		for letter := range letters {
 			if follows == nil || follows(s.letter, letter) {
 				w.visit(w.next(s.at, letter), from, letter)
+			}
+			if w.work > mostWork {
+				return nil, false
 			}
 		}
 	}
@@ -60,6 +65,9 @@ type walk struct {
 	steps       []step
 	ends        []int32 // of the patterns in order
 	ordered     bool
+	entered     []int32 // by step: the round in which it was entered last
+	round       int32
+	work        int
 	states      []state
 	seen, found map[string]bool
 	classes     []class
@@ -72,23 +80,36 @@ type state struct {
 	letter int
 }
 
-// enter adds a step and the steps that are reached from it without a letter.
+// enter adds a step and the steps that are reached from it without a letter, each once in a round.
 func (w *walk) enter(at []int32, i int32) []int32 {
-	s := &w.steps[i]
-	if s.skip > 0 {
-		return w.enter(w.enter(at, i+1), i+int32(s.skip))
-	}
-	at = append(at, i)
-	if s.repeat {
-		at = w.enter(at, i+1)
+	for pending := []int32{i}; len(pending) > 0; {
+		i, pending = pending[len(pending)-1], pending[:len(pending)-1]
+		if w.entered[i] == w.round {
+			continue
+		}
+		w.entered[i] = w.round
+		w.work++
+		s := &w.steps[i]
+		if s.skip == 0 {
+			at = append(at, i)
+		}
+		if s.skip > 0 {
+			pending = append(pending, i+int32(s.skip))
+		}
+		if s.skip > 0 || s.repeat {
+			pending = append(pending, i+1)
+		}
 	}
 	return at
 }
 
 func (w *walk) next(at []int32, letter int) []int32 {
 	var to []int32
+	w.round++
+	w.work += len(at)
 	for _, i := range at {
 		s := &w.steps[i]
+		w.work += s.cost
 		if _, end := slices.BinarySearch(w.ends, i); end || s.takes != nil && !s.takes(letter) {
 			continue
 		}
@@ -98,7 +119,7 @@ func (w *walk) next(at []int32, letter int) []int32 {
 		to = w.enter(to, i)
 	}
 	slices.Sort(to)
-	return slices.Compact(to)
+	return to
 }
 
 // visit records a state that was not seen before, and its class if that is new.
@@ -119,6 +140,7 @@ func (w *walk) visit(at []int32, from, letter int) {
 		return
 	}
 	matches := newBits(len(w.ends))
+	w.work += len(matches)
 	for _, i := range at {
 		if pattern, end := slices.BinarySearch(w.ends, i); end {
 			matches.set(pattern)

@@ -60,8 +60,14 @@ const (
 	globInvalid = "the range that opens here is not closed or empty; write such as [abc], [a-z] or [!abc]"
 )
 
+// mostGlob is the length in bytes of the longest pattern that is read; real labels are far shorter.
+const mostGlob = 1024
+
 // CompileGlob reads a pattern. The error is a [*GlobError].
 func CompileGlob(pattern string) (Glob, error) {
+	if len(pattern) > mostGlob {
+		return Glob{}, &GlobError{pattern[:40] + "…", mostGlob, fmt.Sprintf("it is longer than %d bytes", mostGlob)}
+	}
 	g := Glob{text: pattern}
 	chars := []rune(pattern)
 	for i := 0; i < len(chars); {

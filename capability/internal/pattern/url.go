@@ -41,8 +41,16 @@ func (e *URLError) Unwrap() error { return e.cause }
 // Permanent reports true: retrying cannot help.
 func (e *URLError) Permanent() bool { return true }
 
+// mostURL is the length in bytes of the longest pattern that is read: the time that the library
+// takes grows with its square. Browsers limit URLs to about as much.
+const mostURL = 2048
+
 // CompileURL reads a pattern. The error is a [*URLError].
 func CompileURL(pattern string) (*URL, error) {
+	if len(pattern) > mostURL {
+		return nil, &URLError{Pattern: pattern, hint: fmt.Sprintf("it has %d bytes; the limit is %d", len(pattern),
+			mostURL)}
+	}
 	if p := compileSimple(pattern); p != nil {
 		return p, nil
 	}
@@ -217,6 +225,9 @@ type Address struct{ Text, Protocol, Host, Port, Path string }
 // ParseAddress reads a URL by the rules of the WHATWG.
 func ParseAddress(url string) (Address, error) {
 	star := "*"
+	if len(url) > mostURL {
+		return Address{}, fmt.Errorf("%s has %d bytes; the limit is %d", words.Quote(url), len(url), mostURL)
+	}
 	every, err := (&urlpattern.URLPatternInit{Protocol: &star}).New(nil)
 	if err != nil {
 		return Address{}, err

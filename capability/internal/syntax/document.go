@@ -59,6 +59,7 @@ const (
 	FaultTooDeep       = "too-deep"
 	FaultNumberRange   = "number-range"
 	FaultSurrogate     = "surrogate"
+	FaultNotFinite     = "not-finite"
 )
 
 // Span is a range of bytes in a source, without the byte at End.

@@ -11,10 +11,13 @@ import (
 // precision is enough to tell any two numbers of 300 digits apart.
 const precision = 1024
 
+// longNumber is the length of literals that are compared as text, because reading them takes long.
+const longNumber = 2000
+
 // appendNumber appends a literal of JSON, JSON5 or TOML as a JSON number, null if it is infinite or
 // not a number. The canonical form is the same for equal numbers, and is not JSON.
 func appendNumber(dst []byte, literal string, canonical bool) []byte {
-	if !canonical && isJSONNumber(literal) {
+	if !canonical && isJSONNumber(literal) || canonical && len(literal) > longNumber {
 		return append(dst, literal...)
 	}
 	f, _, err := big.ParseFloat(strings.ReplaceAll(literal, "_", ""), 0, precision, big.ToNearestEven)

@@ -20,38 +20,63 @@ func (p Position) IsValid() bool { return p.Line > 0 }
 // String returns "line:column".
 func (p Position) String() string { return fmt.Sprintf("%d:%d", p.Line, p.Column) }
 
-// lineTable contains the offsets at which lines begin. It is built on first use, because a valid
-// document usually needs no positions.
+// lineTable contains the offsets at which lines begin, and how many characters begin before each
+// block of the text. It is built on first use, because a valid document usually needs no positions.
 type lineTable struct {
 	once   sync.Once
 	starts []int
+	blocks []int
 }
 
-func (d *Document) lineStarts() []int {
+// blockSize is the number of bytes that are counted for the column of one position: a hostile file
+// has only one line.
+const blockSize = 1 << 10
+
+func (d *Document) table() *lineTable {
 	d.lines.once.Do(func() {
 		d.lines.starts = append(d.lines.starts, 0)
+		characters := 0
 		for i := range len(d.src) {
+			if i%blockSize == 0 {
+				d.lines.blocks = append(d.lines.blocks, characters)
+			}
+			if utf8.RuneStart(d.src[i]) {
+				characters++
+			}
 			if d.src[i] == '\n' {
 				d.lines.starts = append(d.lines.starts, i+1)
 			}
 		}
+		d.lines.blocks = append(d.lines.blocks, characters)
 	})
-	return d.lines.starts
+	return &d.lines
+}
+
+// charactersBefore returns the number of characters that begin before an offset.
+func (d *Document) charactersBefore(offset int) int {
+	block := offset / blockSize
+	count := d.table().blocks[block]
+	for i := block * blockSize; i < offset; i++ {
+		if utf8.RuneStart(d.src[i]) {
+			count++
+		}
+	}
+	return count
 }
 
 // PositionAt returns the position of an offset in bytes, that of the end for one beyond it.
 func (d *Document) PositionAt(offset int) Position {
 	offset = min(max(offset, 0), len(d.src))
-	starts := d.lineStarts()
+	starts := d.table().starts
 	line := sort.Search(len(starts), func(i int) bool { return starts[i] > offset })
-	column := utf8.RuneCountInString(d.src[starts[line-1]:offset]) + 1
+	column := d.charactersBefore(offset) - d.charactersBefore(starts[line-1]) + 1
 	return Position{Offset: offset, Line: line, Column: column}
 }
 
 // Line returns the text of a line, counted from 1, without its line break; "" if there is no such
 // line.
 func (d *Document) Line(line int) string {
-	starts := d.lineStarts()
+	starts := d.table().starts
 	if line < 1 || line > len(starts) {
 		return ""
 	}

@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
+
+	"lessonkit.example/capability/internal/words"
 )
 
 // byteOrderMark is accepted at the beginning of a TOML file, unlike by the library.
@@ -18,9 +19,9 @@ func (d *Document) parseTOML(maxDepth int) {
 	if bytes.HasPrefix(src, byteOrderMark) {
 		src = append([]byte("   "), src[len(byteOrderMark):]...) // offsets stay the same
 	}
-	r := &reader{src: src, doc: d, root: &value{kind: Object, end: len(src)}}
+	r := &reader{src: src, doc: d, root: &value{kind: Object, end: len(src)}, limit: maxDepth}
 	r.read()
-	r.emit(r.root, 1, maxDepth)
+	r.emit(r.root, 1)
 }
 
 // value is a TOML value. A table grows while the file is read, as its parts may be in different
@@ -29,14 +30,19 @@ type value struct {
 	kind       Kind
 	text       string
 	start, end int
-	keys       []key
-	members    []*value
-	index      map[string]int
+	members    []member
+	index      map[string]int // of the members, if there are many
 	items      []*value
 
 	inline bool // written at one place: nothing can be added
 	header bool // has had a [header]
+	dotted bool // made by a dotted key
 	tables bool // an array of [[tables]]
+}
+
+type member struct {
+	key
+	value *value
 }
 
 type key struct {
@@ -44,34 +50,53 @@ type key struct {
 	start, end int
 }
 
-func (v *value) member(name string) *value {
+// fewMembers are found faster, and in less memory, without an index.
+const fewMembers = 8
+
+func (v *value) get(name string) *value {
+	if v.index == nil {
+		for i := range v.members {
+			if v.members[i].key.text == name {
+				return v.members[i].value
+			}
+		}
+		return nil
+	}
 	if at, ok := v.index[name]; ok {
-		return v.members[at]
+		return v.members[at].value
 	}
 	return nil
 }
 
 func (v *value) add(k key, m *value) {
-	if v.index == nil {
+	v.members = append(v.members, member{k, m})
+	switch {
+	case v.index != nil:
+		v.index[k.text] = len(v.members) - 1
+	case len(v.members) > fewMembers:
 		v.index = make(map[string]int)
+		for i := range v.members {
+			v.index[v.members[i].key.text] = i
+		}
 	}
-	v.index[k.text] = len(v.members)
-	v.keys = append(v.keys, k)
-	v.members = append(v.members, m)
 }
 
 type reader struct {
-	src    []byte
-	doc    *Document
-	root   *value
-	faults int
+	src   []byte
+	doc   *Document
+	root  *value
+	limit int // how deeply values may be nested
+	deep  bool
 }
 
 func (r *reader) fault(start, end int, format string, args ...any) {
-	r.faults++
-	r.doc.damaged = true
+	r.faultOf(FaultSyntax, start, end, format, args...)
+}
+
+func (r *reader) faultOf(code string, start, end int, format string, args ...any) {
+	r.doc.damaged = r.doc.damaged || code == FaultSyntax
 	start = min(start, len(r.src))
-	r.doc.addFault(Fault{Code: FaultSyntax, Message: fmt.Sprintf(format, args...), Span: Span{start, max(start, end)}})
+	r.doc.addFault(Fault{Code: code, Message: fmt.Sprintf(format, args...), Span: Span{start, max(start, end)}})
 }
 
 func (r *reader) read() {
@@ -80,7 +105,7 @@ func (r *reader) read() {
 	p.Reset(r.src)
 	table := r.root
 	path := []*value{r.root}
-	for p.NextExpression() {
+	for !r.deep && p.NextExpression() {
 		n := p.Expression()
 		r.comments(n)
 		switch n.Kind {
@@ -108,50 +133,52 @@ func (r *reader) comments(n *unstable.Node) {
 	}
 }
 
-// check reports what only the decoder of the library rejects, not its parser.
-func (r *reader) check(syntax error) {
-	var ignored map[string]any
-	err := toml.Unmarshal(r.src, &ignored)
-	if err == nil || syntax == nil && r.faults > 0 {
+// check reports what the parser of the library rejects.
+func (r *reader) check(err error) {
+	if err == nil || r.deep {
 		return
 	}
-	at := 0
-	var decode *toml.DecodeError
-	if errors.As(err, &decode) {
-		line, column := decode.Position()
-		at = offset(r.src, line, column)
+	at := len(r.src)
+	var fault *unstable.ParserError
+	if errors.As(err, &fault) && len(fault.Highlight) > 0 {
+		// The highlight is a part of the source, so their capacities end at the same byte.
+		if offset := cap(r.src) - cap(fault.Highlight); offset >= 0 && offset < len(r.src) {
+			at = offset
+		}
 	}
 	message := strings.TrimPrefix(err.Error(), "toml: ")
 	r.fault(at, at+1, "The text is not TOML: %s.", message)
 }
 
-func offset(src []byte, line, column int) int {
-	at := 0
-	for ; line > 1 && at < len(src); at++ {
-		if src[at] == '\n' {
-			line--
-		}
-	}
-	return min(at+max(column-1, 0), len(src))
-}
-
-func keysOf(it unstable.Iterator) []key {
+// keysOf returns the parts of a key. It returns nil, and ends the reading, if there are more than
+// values may be nested.
+func (r *reader) keysOf(it unstable.Iterator) []key {
 	var keys []key
 	for it.Next() {
 		n := it.Node()
-		keys = append(keys, key{string(n.Data), int(n.Raw.Offset), int(n.Raw.Offset + n.Raw.Length)})
+		start, end := int(n.Raw.Offset), int(n.Raw.Offset+n.Raw.Length)
+		text := r.doc.src[start:end]
+		if text != string(n.Data) {
+			text = string(n.Data) // it was quoted
+		}
+		keys = append(keys, key{text, start, end})
+		if len(keys) > r.limit {
+			r.doc.addFault(tooDeep(keys[0].start, r.limit))
+			r.doc.damaged, r.deep = true, true
+			return nil
+		}
 	}
 	return keys
 }
 
 // open enters the table of a [header] and returns the path to it.
 func (r *reader) open(n *unstable.Node) []*value {
-	keys := keysOf(n.Key())
+	keys := r.keysOf(n.Key())
 	array := n.Kind == unstable.ArrayTable
 	v, path := r.root, []*value{r.root}
 	for i, k := range keys {
 		last := i == len(keys)-1
-		m := v.member(k.text)
+		m := v.get(k.text)
 		switch {
 		case m == nil && last && array:
 			m = &value{kind: Array, start: k.start, end: k.end, tables: true}
@@ -160,7 +187,7 @@ func (r *reader) open(n *unstable.Node) []*value {
 			m = &value{kind: Object, start: k.start, end: k.end}
 			v.add(k, m)
 		case last && array && !m.tables, m.inline, m.kind != Object && m.kind != Array, last && !array &&
-			(m.header || m.kind != Object):
+			(m.header || m.dotted || m.kind != Object):
 			r.fault(k.start, k.end, "The key %q is already defined in line %d; tables and keys are defined once.",
 				k.text, r.line(m.start))
 			return []*value{{kind: Object}} // what follows goes nowhere
@@ -183,14 +210,14 @@ func (r *reader) open(n *unstable.Node) []*value {
 	return path
 }
 
-func (r *reader) line(at int) int { return strings.Count(string(r.src[:at]), "\n") + 1 }
+func (r *reader) line(at int) int { return r.doc.PositionAt(at).Line }
 
 // assign reads key = value into a table.
 func (r *reader) assign(table *value, n *unstable.Node) {
-	keys := keysOf(n.Key())
+	keys := r.keysOf(n.Key())
 	end := int(n.Raw.Offset + n.Raw.Length)
 	for i, k := range keys {
-		m := table.member(k.text)
+		m := table.get(k.text)
 		if i == len(keys)-1 {
 			if m != nil {
 				r.fault(k.start, k.end, "The key %q is already defined in line %d; a key is defined once.", k.text,
@@ -206,10 +233,10 @@ func (r *reader) assign(table *value, n *unstable.Node) {
 			return
 		}
 		if m == nil {
-			m = &value{kind: Object, start: k.start}
+			m = &value{kind: Object, start: k.start, dotted: true}
 			table.add(k, m)
 		}
-		if m.inline || m.kind != Object {
+		if m.inline || m.header || m.kind != Object {
 			r.fault(k.start, k.end, "The key %q is already defined in line %d; nothing can be added to it.", k.text,
 				r.line(m.start))
 			return
@@ -230,11 +257,7 @@ func (r *reader) value(n *unstable.Node, from int) (v *value, end int) {
 	case unstable.Bool:
 		v.kind = Bool
 	case unstable.Integer, unstable.Float:
-		v.kind = Number
-		if name := strings.TrimLeft(v.text, "+-"); name == "inf" || name == "nan" {
-			message := fmt.Sprintf("The number %s is not allowed in a capability file.", v.text)
-			r.doc.addFault(Fault{Code: FaultNumberRange, Message: message, Span: Span{start, start + len(v.text)}})
-		}
+		r.number(v)
 	case unstable.Array:
 		v.kind = Array
 		at := start + 1
@@ -261,6 +284,9 @@ func (r *reader) value(n *unstable.Node, from int) (v *value, end int) {
 		return v, v.end
 	default:
 		v.kind = Date
+		if !isDate(v.text) {
+			r.fault(start, start+len(v.text), "There is no date or time %s.", words.Quote(v.text))
+		}
 	}
 	v.end = start + len(v.text)
 	if n.Raw.Length > 0 {
@@ -295,24 +321,24 @@ func (r *reader) closing(at int, bracket byte) int {
 }
 
 // emit appends a value and what it contains to the nodes of the document.
-func (r *reader) emit(v *value, depth, maxDepth int) {
+func (r *reader) emit(v *value, depth int) {
 	d := r.doc
 	n := d.push(v.kind, v.start, v.end)
 	if v.kind != Object && v.kind != Array {
 		d.setText(n, v.text)
 		return
 	}
-	if depth > maxDepth {
-		d.addFault(tooDeep(v.start, maxDepth))
+	if depth > r.limit {
+		d.addFault(tooDeep(v.start, r.limit))
 		d.damaged = true
 		return
 	}
-	for i, k := range v.keys {
-		d.setText(d.push(String, k.start, k.end), k.text)
-		r.emit(v.members[i], depth+1, maxDepth)
+	for _, m := range v.members {
+		d.setText(d.push(String, m.start, m.end), m.text)
+		r.emit(m.value, depth+1)
 	}
 	for _, item := range v.items {
-		r.emit(item, depth+1, maxDepth)
+		r.emit(item, depth+1)
 	}
 	d.nodes[n].next = int32(len(d.nodes))
 }
