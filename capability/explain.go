@@ -38,11 +38,17 @@ type Explanation struct {
 	Denials  []Grant    `json:"denials,omitempty"`     // those that deny
 	Near     []NearMiss `json:"nearMisses,omitempty"`  // grants that do not match, the nearest first
 	Offers   []string   `json:"permissions,omitempty"` // permissions that would allow the command
-	Meant    string     `json:"didYouMean,omitempty"`  // a command that exists, for one that does not
+	Meant    []string   `json:"didYouMean,omitempty"`  // commands that exist, for one that does not
 	AddTo    string     `json:"addTo,omitempty"`       // a capability that is for the caller already
 
 	addToPlace   string
 	denyByOrigin bool
+}
+
+// Unknown reports whether the command was not recognized, so that nothing is said about it: it may
+// be misspelled.
+func (x *Explanation) Unknown() bool {
+	return x.Verdict == UnknownCommand || x.Verdict == UnknownPlugin
 }
 
 // NearMiss is a grant that would allow the command if the caller were another.
@@ -54,14 +60,14 @@ type NearMiss struct {
 // Explain decides like [Policy.Allowed] and explains why. It accepts commands in all ways they are
 // written: "plugin:window|close", "core:window:close".
 func (p *Policy) Explain(command string, c Caller) *Explanation {
-	command = canonicalCommand(command)
+	command = p.canonical(command)
 	if c.Webview == "" {
 		c.Webview = c.Window
 	}
 	x := &Explanation{Command: command, Window: c.Window, Webview: c.Webview, Origin: c.Origin.String(),
 		Platform: p.platform, denyByOrigin: p.denyByOrigin}
 	x.Allowed = p.Allowed(command, c)
-	x.Offers, x.Meant = p.offers(command)
+	x.Offers = p.offers(command)
 	a := p.commands[command]
 	if a == nil {
 		a = &access{}
@@ -85,7 +91,9 @@ func (p *Policy) Explain(command string, c Caller) *Explanation {
 		x.Verdict = Denied
 	default:
 		x.Near = p.nearMisses(command, a, c)
-		x.Verdict = p.verdictWithout(command, x)
+		if x.Verdict = p.verdictWithout(command, x); x.Unknown() {
+			x.Meant = p.meant(command)
+		}
 		x.AddTo, x.addToPlace = p.capabilityFor(c)
 	}
 	return x
@@ -130,21 +138,13 @@ func (p *Policy) verdictWithout(command string, x *Explanation) Verdict {
 	switch {
 	case len(x.Near) > 0:
 		return NoMatch
-	case len(x.Offers) > 0:
+	case len(x.Offers) > 0, !strings.HasPrefix(command, "plugin:") && !p.appChecked && p.own(command):
 		return NotGranted
-	case p.pluginKnown(command):
+	case p.pluginKnown(command), !strings.HasPrefix(command, "plugin:") && !p.appChecked:
 		return UnknownCommand
 	default:
 		return UnknownPlugin
 	}
-}
-
-func splitCommand(command string) (plugin, name string) {
-	if rest, ok := strings.CutPrefix(command, "plugin:"); ok {
-		plugin, name, _ = strings.Cut(rest, "|")
-		return plugin, name
-	}
-	return AppManifest, command
 }
 
 // manifestsOf returns the manifests that a command's plugin name may mean.
@@ -161,12 +161,10 @@ func (p *Policy) manifestsOf(command string) []*Manifest {
 
 func (p *Policy) pluginKnown(command string) bool { return len(p.manifestsOf(command)) > 0 }
 
-// offers returns the permissions and sets that allow a command, the narrowest first, and for a
-// command that none allows the one that was probably meant.
-func (p *Policy) offers(command string) (offers []string, meant string) {
+// offers returns the permissions and sets that allow a command, the narrowest first.
+func (p *Policy) offers(command string) []string {
 	_, name := splitCommand(command)
-	var known []string
-	var sets []string
+	var offers, sets []string
 	for _, m := range p.manifestsOf(command) {
 		direct := make(map[string]bool)
 		offering := func(set *PermissionSet) bool {
@@ -178,7 +176,6 @@ func (p *Policy) offers(command string) (offers []string, meant string) {
 			if permission == nil {
 				continue
 			}
-			known = append(known, permission.Allow...)
 			if slices.Contains(permission.Allow, name) {
 				direct[id] = true
 				offers = append(offers, fullIdentifier(m.Plugin, id))
@@ -194,13 +191,7 @@ func (p *Policy) offers(command string) (offers []string, meant string) {
 		}
 	}
 	slices.SortStableFunc(offers, func(a, b string) int { return exactness(b, name) - exactness(a, name) })
-	if len(offers) == 0 {
-		if like := words.Closest(name, known); like != "" {
-			plugin, _ := splitCommand(command)
-			meant = commandKey(plugin, like)
-		}
-	}
-	return append(offers, sets...), meant
+	return append(offers, sets...)
 }
 
 // exactness prefers the permission that is named for the command.

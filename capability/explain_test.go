@@ -2,6 +2,7 @@ package capability
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -43,7 +44,7 @@ func TestExplain(t *testing.T) {
 		{"plugin:window|minimise", Caller{Window: "main"}, UnknownCommand,
 			[]string{"Did you mean plugin:window|minimize?"}},
 		{"plugin:nope|x", Caller{Window: "main"}, UnknownPlugin, []string{"acl-manifests.json"}},
-		{"greet", Caller{Window: "main"}, Unchecked, []string{"every window"}},
+		{"greet", Caller{Window: "main"}, Unchecked, []string{"in every"}},
 	} {
 		x := p.Explain(c.command, c.caller)
 		require.Equal(t, c.verdict, x.Verdict, "%s\n%s", c.command, x)
@@ -83,9 +84,50 @@ func TestCommandsAreTakenInAllSpellings(t *testing.T) {
 		"core:app:framework-version":     "plugin:app|tauri_version",
 		"plugin:app|framework_version":   "plugin:app|tauri_version",
 		"my-command":                     "my_command",
+		"fs.read_text_file":              "plugin:fs|read_text_file",
+		"fs.readTextFile":                "plugin:fs|read_text_file",
+		"Window.setTitle":                "plugin:window|set_title",
+		"a.b.c":                          "a.b.c",
 		"plugin:__TAURI_CHANNEL__|fetch": "plugin:__TAURI_CHANNEL__|fetch",
 		"plugin:broken":                  "plugin:broken",
 	} {
 		require.Equal(t, want, canonicalCommand(in), in)
+	}
+}
+
+// A name that no manifest and no rule explains is not called allowed, and what may be meant is
+// said.
+func TestUnknownCommandsAreNotAllowed(t *testing.T) {
+	t.Parallel()
+	caps := capabilities(t, `{"identifier":"main","windows":["main"],"permissions":["core:default",
+		"core:window:allow-set-fullscreen","fs:allow-read-file"]}`)
+	for _, c := range []struct {
+		command  string
+		commands []string // of the application, where they are known
+		verdict  Verdict
+		meant    []string
+	}{
+		{"fs.read_text_file", nil, UnknownCommand, nil},
+		{"fs.readFile", nil, Granted, nil},
+		{"fs.readFil", nil, UnknownCommand, []string{"plugin:fs|read_file"}},
+		{"setFullscreen", nil, Granted, nil},
+		{"setTitle", nil, UnknownCommand, []string{"plugin:tray|set_title", "plugin:window|set_title"}},
+		{"set_title", nil, UnknownCommand, []string{"plugin:tray|set_title", "plugin:window|set_title"}},
+		{"setFulscreen", nil, UnknownCommand, []string{"plugin:window|set_fullscreen"}},
+		{"Invoke the thing!", nil, UnknownCommand, nil},
+		{"nope.x", nil, UnknownPlugin, nil},
+		{"greet", nil, Unchecked, nil},
+		{"greet", []string{"greet"}, Unchecked, nil},
+		{"gret", []string{"greet"}, UnknownCommand, []string{"greet", "plugin:menu|get"}},
+		{"set_title", []string{"set_title"}, Unchecked, nil},
+	} {
+		p, ds := Resolve(caps, plugins(t), ResolveOptions{AppCommands: c.commands})
+		require.Empty(t, ds)
+		x := p.Explain(c.command, Caller{Window: "main"})
+		require.Equal(t, c.verdict, x.Verdict, c.command)
+		require.Equal(t, c.verdict == Granted || c.verdict == Unchecked, x.Allowed, c.command)
+		require.Equal(t, x.Allowed, p.Allowed(c.command, Caller{Window: "main"}), c.command)
+		require.ElementsMatch(t, c.meant, x.Meant, c.command)
+		require.Equal(t, !x.Allowed, strings.HasPrefix(x.String(), "unknown: "), x)
 	}
 }

@@ -15,15 +15,17 @@ func (x *Explanation) String() string {
 	verb := "denied"
 	if x.Allowed {
 		verb = "allowed"
+	} else if x.Unknown() {
+		verb = "unknown"
 	}
 	fmt.Fprintf(&b, "%s: %s from %s\n", verb, x.Command, x.caller())
 	switch x.Verdict {
 	case Granted:
 		writeGrants(&b, x.Grants)
 	case Unchecked:
-		b.WriteString("\nCapabilities do not limit this command: the application has no manifest, so every " +
-			"window\nand every page may call its commands. List them in the build script (AppManifest::commands) " +
-			"to change that.\n")
+		b.WriteString("\nCapabilities do not limit this command: the application has no manifest, so its own " +
+			"pages in every\nwindow may call its commands. List them in the build script (AppManifest::commands) to " +
+			"change that.\n")
 	case Denied:
 		x.denied(&b)
 	case NoMatch:
@@ -35,16 +37,21 @@ func (x *Explanation) String() string {
 		}
 	case UnknownCommand:
 		fmt.Fprintf(&b, "\nThe %s has no such command.\n", x.owner("plugin %s"))
-		if x.Meant != "" {
-			fmt.Fprintf(&b, "Did you mean %s?\n", x.Meant)
-		}
+		x.didYouMean(&b)
 	case UnknownPlugin:
 		fmt.Fprintf(&b,
 			"\nNo capability names it, and no manifest of the %s is loaded, so the permissions that allow it are "+
 				"unknown.\nGive the application's acl-manifests.json, which its build writes to "+
 				"gen/schemas.\n", x.owner("plugin %q"))
+		x.didYouMean(&b)
 	}
 	return b.String()
+}
+
+func (x *Explanation) didYouMean(b *strings.Builder) {
+	if len(x.Meant) > 0 {
+		fmt.Fprintf(b, "Did you mean %s?\n", strings.Join(x.Meant, " or "))
+	}
 }
 
 // owner returns "application", or the plugin of the command in the given format.
@@ -139,6 +146,12 @@ func (x *Explanation) noMatch(b *strings.Builder) {
 }
 
 func (x *Explanation) notGranted(b *strings.Builder) {
+	if len(x.Offers) == 0 {
+		fmt.Fprintf(b, "\nThe application has no manifest, so its own pages may call its commands; since Tauri %s "+
+			"other pages may\nnot. To allow it, list the commands in the build script (AppManifest::commands), and "+
+			"%q in a\ncapability for this page.\n", remoteChecked, "allow-"+strings.ReplaceAll(x.Command, "_", "-"))
+		return
+	}
 	b.WriteString("\nNo capability allows this command.\n")
 	if x.AddTo != "" {
 		fmt.Fprintf(b, "To allow it, add %q to the permissions of the capability %q%s.\n", x.Offers[0], x.AddTo,

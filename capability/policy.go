@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"lessonkit.example/capability/internal/pattern"
 )
@@ -21,6 +22,12 @@ type Policy struct {
 	scopes       []Scope // the scope numbered 1 comes first
 	global       map[string]*Scope
 	tooLarge     bool
+	version      Version
+	ownCommands  []string // nil if they are not known
+	names        struct {
+		once     sync.Once
+		commands map[string][]string
+	}
 }
 
 // TooLarge reports whether there were too many grants to resolve. Such a policy denies everything.
@@ -133,17 +140,18 @@ type Caller struct {
 }
 
 // Allowed reports whether a caller may call a command. A command that a capability denies is
-// denied, even if others allow it. Commands of the application itself, such as "greet", are allowed
-// to every caller if the application has no manifest; a plugin command that nothing grants, or that
-// does not exist, is never allowed.
+// denied, even if others allow it. If the application has no manifest, its own commands, such as
+// "greet", are allowed to its own pages, and in releases before 2.11.1 to all others. A plugin
+// command that nothing grants is never allowed, nor is a name that cannot be a command.
 //
 // Like all methods that take a command it accepts every spelling: "plugin:window|close",
-// "core:window:close", "window:close", "window|close", and permission identifiers such as
-// "core:window:allow-close".
+// "core:window:close", "window:close", "window|close", permission identifiers such as
+// "core:window:allow-close", "window.close" as the framework's messages have it, and names of
+// JavaScript such as "setFullscreen", if only one plugin has the command.
 func (p *Policy) Allowed(command string, c Caller) bool {
 	a := p.find(command)
 	if a == nil {
-		return p.exempt(canonicalCommand(command))
+		return p.exempt(p.canonical(command), c.Origin)
 	}
 	if len(a.denied) > 0 && p.denies(a, &c.Origin) {
 		return false
@@ -165,7 +173,7 @@ func (p *Policy) find(command string) *access {
 	if a := p.commands[command]; a != nil {
 		return a
 	}
-	return p.commands[canonicalCommand(command)]
+	return p.commands[p.canonical(command)]
 }
 
 func (p *Policy) denies(a *access, o *Origin) bool {
@@ -175,12 +183,19 @@ func (p *Policy) denies(a *access, o *Origin) bool {
 	return slices.ContainsFunc(a.denied, func(g Grant) bool { return g.originMatches(o) })
 }
 
-// exempt reports whether a command is not subject to capabilities.
-func (p *Policy) exempt(command string) bool {
+// exempt reports whether a command is not subject to capabilities for pages of an origin.
+func (p *Policy) exempt(command string, o Origin) bool {
 	if strings.HasPrefix(command, "plugin:") {
 		return command == "plugin:__TAURI_CHANNEL__|fetch"
 	}
-	return !p.appChecked && command != ""
+	return p.AppOpen(o) && p.own(command)
+}
+
+// AppOpen reports whether pages of an origin may call all of the application's own commands,
+// because it has no manifest that makes them subject to capabilities. Since release 2.11.1 this is
+// so for its own pages only.
+func (p *Policy) AppOpen(o Origin) bool {
+	return !p.appChecked && (o.IsLocal() || p.version.before(remoteChecked))
 }
 
 // Commands returns all commands that some capability allows or denies, in order.

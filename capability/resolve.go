@@ -24,6 +24,11 @@ type ResolveOptions struct {
 	// active capability applies everywhere, as in released versions of the reference
 	// implementation.
 	DenyByOrigin bool
+	// Version is the release of the framework. Defaults to the newest one known.
+	Version Version
+	// AppCommands are the application's own commands, if they are known without a manifest. Nil
+	// means that they are not: any name that can be one is then taken for a command.
+	AppCommands []string
 }
 
 // Resolve resolves the permissions of capabilities with the manifests. The diagnostics report
@@ -45,6 +50,8 @@ func Resolve(capabilities []Capability, manifests *Manifests, o ResolveOptions) 
 			manifests:    manifests,
 			commands:     make(map[string]*access),
 			global:       make(map[string]*Scope),
+			version:      o.Version,
+			ownCommands:  o.AppCommands,
 		},
 	}
 	ordered := make([]*Capability, len(capabilities))

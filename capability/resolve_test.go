@@ -318,9 +318,20 @@ func TestAllowedDecidesLikeTheReference(t *testing.T) {
 		{"plugin:fs|read_file", Caller{Window: "main-1"}, false}, // denied elsewhere, and so everywhere
 		{"plugin:fs|unknown", Caller{Window: "main-1"}, false},
 		{"plugin:__TAURI_CHANNEL__|fetch", Caller{Window: "none"}, true},
-		{"greet", remote("https://evil.example/"), true}, // no manifest of the application
+		{"greet", Caller{Window: "any"}, true}, // no manifest of the application
+		{"greet", remote("https://evil.example/"), false},
+		{"set_title", Caller{Window: "any"}, false}, // a command of plugins
+		{"not a name", Caller{Window: "any"}, false},
 	} {
 		require.Equal(t, c.want, p.Allowed(c.command, c.caller), "%s by %+v", c.command, c.caller)
+	}
+	for version, want := range map[Version]bool{{2, 0, 0}: true, {2, 11, 0}: true, {2, 11, 1}: false,
+		{2, 12, 0}: false, {}: false} {
+		p, _ := Resolve(caps, plugins(t), ResolveOptions{Version: version})
+		require.Equal(t, want, p.Allowed("greet", remote("https://evil.example/")), version)
+		require.Equal(t, want, p.AppOpen(remote("https://evil.example/").Origin), version)
+		require.True(t, p.Allowed("greet", Caller{Window: "any"}), version)
+		require.Equal(t, want, p.Explain("greet", remote("https://evil.example/")).Allowed, version)
 	}
 	p, _ = Resolve(caps, plugins(t), ResolveOptions{DenyByOrigin: true})
 	require.True(t, p.Allowed("plugin:fs|read_file", Caller{Window: "main-1"}))

@@ -135,7 +135,8 @@ func TestTOML11(t *testing.T) {
 		"0xFFFF_FFFF_FFFF_FFFF":         "18446744073709551615",
 		"1.7e308":                       "1.7e308",
 	} {
-		text := "identifier = \"a\"\nwindows = [\"m\"]\npermissions = [{identifier = \"fs:x\", allow = [" + scope + "]}]"
+		text := "identifier = \"a\"\nwindows = [\"m\"]\n" +
+			"permissions = [{identifier = \"fs:x\", allow = [" + scope + "]}]"
 		d := capability.Parse([]byte(text), capability.Options{Format: capability.TOML})
 		require.Empty(t, d.Check(capability.ModeReference), scope)
 		got, err := d.Capabilities()[0].Permissions[0].Allow[0].MarshalJSON()
@@ -167,7 +168,8 @@ func FuzzTOML(f *testing.F) {
 		for _, found := range d.Check(capability.ModeLint) {
 			require.NotEmpty(t, found.Message)
 			switch found.Code {
-			case syntax.FaultNotFinite, syntax.FaultSyntax, syntax.FaultTooDeep, syntax.FaultEncoding, syntax.FaultNumberRange:
+			case syntax.FaultNotFinite, syntax.FaultSyntax, syntax.FaultTooDeep, syntax.FaultEncoding,
+				syntax.FaultNumberRange:
 				textual = true
 			}
 		}

@@ -123,7 +123,7 @@ func (d *differ) compare(old, now *policy, platform capability.Platform) {
 			!strings.HasPrefix(command, "plugin:")
 	})
 	who, ok := callersOf(slices.Concat(old.about(commands), now.about(commands)))
-	if !ok || len(who.list)*len(commands) > mostCompared {
+	if !ok || len(who.list)*(old.effort(commands)+now.effort(commands)) > mostCompared {
 		d.note(cell{kind: Incomparable}, platform)
 		return
 	}
@@ -158,8 +158,19 @@ func (d *differ) compare(old, now *policy, platform capability.Platform) {
 	}
 }
 
-// mostCompared keeps a hostile file from making a comparison endless.
+// mostCompared keeps a hostile file from making a comparison endless: the number of callers times
+// the effort for one.
 const mostCompared = 20_000_000
+
+// effort returns what it takes to find out what one caller may call: the number of grants, and more
+// for each value of a scope.
+func (p *policy) effort(commands []string) int {
+	effort := len(commands)
+	for _, g := range p.about(commands) {
+		effort += 1 + 8*(len(g.scope.Allow)+len(g.scope.Deny))
+	}
+	return effort
+}
 
 // about returns all grants and denials of commands.
 func (p *policy) about(commands []string) []grant {

@@ -59,6 +59,7 @@ type command struct {
 	platform  string
 	manifests list
 	config    string
+	tauri     string
 }
 
 // list is the value of a flag that may be repeated.
@@ -161,6 +162,12 @@ func (c *command) sourceFlags() {
 	c.flags.StringVar(&c.config, "config", "",
 		"`FILE` tauri.conf.json that lists the active capabilities; \"none\" for none (default: the one beside "+
 			"the folder)")
+}
+
+// versionFlag adds the flag for the release of the framework.
+func (c *command) versionFlag() {
+	c.flags.StringVar(&c.tauri, "tauri", "",
+		"`release` of Tauri, such as 2.9 (default: the one in Cargo.lock or package.json, or the newest)")
 }
 
 func (c *command) target() (capability.Platform, error) {

@@ -376,12 +376,12 @@ func TestOutputIsPrintable(t *testing.T) {
 	t.Parallel()
 	const bad = "\x1b[2J\u009b31m\u202e\xff\x9b"
 	escaped := `{"identifier": "a\u001b[2J\u202e", "windows": ["\u009b31m"], "permissions": ["\u001b]0;x\u0007"]}`
-	dir := project(t, map[string]string{
-		"raw/a.json":                              "{\"identifier\": \"a" + bad + "\", \"windows\": [\"m\"], \"permissions\": []}",
-		"escaped/a.json":                          escaped,
+	raw := "{\"identifier\": \"a" + bad + "\", \"windows\": [\"m\"], \"permissions\": []}"
+	lists := `{"app": {"security": {"capabilities": ["main"]}}}`
+	dir := project(t, map[string]string{"raw/a.json": raw, "escaped/a.json": escaped,
 		"named/" + bad + "/capabilities/a.json":   unformatted,
 		"named/" + bad + "/tauri.conf.json":       "{}",
-		"named/" + bad + "/tauri.linux.conf.json": `{"app": {"security": {"capabilities": ["main"]}}}`,
+		"named/" + bad + "/tauri.linux.conf.json": lists,
 		"comment/a.json5":                         "// \x1b[2J\u009b\n{identifier: 'a', windows: ['m'], permissions: []}",
 	})
 	var calls [][]string

@@ -19,8 +19,10 @@ type callerFlags struct {
 func (c *command) callerFlags() *callerFlags {
 	f := &callerFlags{}
 	c.sourceFlags()
+	c.versionFlag()
 	c.flags.StringVar(&f.command, "command", "",
-		"`command`: \"plugin:window|close\", \"core:window:close\", or \"greet\" of the application itself")
+		"`command`: \"plugin:window|close\", \"core:window:close\", \"window.close\", or \"greet\" of the "+
+			"application itself")
 	c.flags.StringVar(&f.window, "window", "", "`label` of the window")
 	c.flags.StringVar(&f.webview, "webview", "", "`label` of the webview (default: that of the window)")
 	c.flags.StringVar(&f.url, "url", "", "`URL` of a remote page (default the application's own page)")
@@ -98,6 +100,9 @@ func explain(c *command, args []string) (int, error) {
 	} else {
 		_, err = fmt.Fprint(c.env.Stdout, c.paintVerdict(x))
 	}
+	if x.Unknown() {
+		return ExitUsage, err
+	}
 	return exit(!x.Allowed), err
 }
 
@@ -130,16 +135,16 @@ func who(c *command, args []string) (int, error) {
 		return 0, err
 	}
 	if f.command != "" {
-		return ExitClean, c.whoMay(policy, f.command, f.denyByOrigin)
+		return c.whoMay(policy, f.command, f.denyByOrigin)
 	}
 	commands := policy.Callable(caller)
 	if c.format == "json" {
 		return ExitClean,
 			report.Encode(c.env.Stdout, map[string]any{"window": f.window, "origin": caller.Origin.String(),
-				"commands": commands, "applicationCommandsChecked": policy.AppChecked()})
+				"commands": commands, "applicationCommandsChecked": !policy.AppOpen(caller.Origin)})
 	}
 	fmt.Fprintf(c.env.Stdout, "window %q, %s, may call %d commands", f.window, pageOf(caller.Origin), len(commands))
-	if !policy.AppChecked() {
+	if policy.AppOpen(caller.Origin) {
 		fmt.Fprint(c.env.Stdout, " and all of the application's own, which no manifest limits")
 	}
 	fmt.Fprintln(c.env.Stdout)
@@ -157,11 +162,15 @@ func pageOf(o capability.Origin) string {
 }
 
 // whoMay lists who may call a command, and to whom it is denied.
-func (c *command) whoMay(policy *capability.Policy, command string, denyByOrigin bool) error {
+func (c *command) whoMay(policy *capability.Policy, command string, denyByOrigin bool) (int, error) {
 	x := policy.Explain(command, capability.Caller{})
+	code := ExitClean
+	if x.Unknown() {
+		code = ExitUsage
+	}
 	grants, denials := policy.Grants(x.Command), policy.Denials(x.Command)
 	if c.format == "json" {
-		return report.Encode(c.env.Stdout, map[string]any{"command": x.Command, "verdict": x.Verdict,
+		return code, report.Encode(c.env.Stdout, map[string]any{"command": x.Command, "verdict": x.Verdict,
 			"grants": append([]capability.Grant{}, grants...), "denials": append([]capability.Grant{}, denials...),
 			"permissions": append([]string{}, x.Offers...)})
 	}
@@ -188,17 +197,26 @@ func (c *command) whoMay(policy *capability.Policy, command string, denyByOrigin
 	if len(grants) == 0 {
 		switch {
 		case x.Verdict == capability.Unchecked:
-			b.WriteString("  everyone: the application has no manifest that would limit its own commands\n")
+			fmt.Fprintf(&b, "  everyone on %s: the application has no manifest that would limit its own commands\n",
+				openPages(policy))
 		case len(x.Offers) > 0:
 			fmt.Fprintf(&b, "  nobody: no capability allows it; it is allowed by %s\n", strings.Join(x.Offers, ", "))
-		case x.Meant != "":
-			fmt.Fprintf(&b, "  nobody: there is no such command; did you mean %s?\n", x.Meant)
+		case len(x.Meant) > 0:
+			fmt.Fprintf(&b, "  nobody: there is no such command; did you mean %s?\n", strings.Join(x.Meant, " or "))
 		default:
 			b.WriteString("  nobody: it is not in any capability or manifest\n")
 		}
 	}
 	_, err := fmt.Fprint(c.env.Stdout, printable(b.String()))
-	return err
+	return code, err
+}
+
+// openPages names the pages that may call commands without a manifest.
+func openPages(policy *capability.Policy) string {
+	if elsewhere, err := capability.ParseOrigin("https://example.com/"); err == nil && policy.AppOpen(elsewhere) {
+		return "every page, remote ones too"
+	}
+	return "the application's own pages"
 }
 
 // printable replaces the control characters of a text, except line breaks and tabs.

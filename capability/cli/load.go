@@ -232,9 +232,14 @@ func (c *command) policy(p *project, platform capability.Platform, denyByOrigin 
 			fmt.Errorf("the files have mistakes that must be corrected first; \"capability check\" shows them all: %w",
 				err)
 	}
+	versions, err := c.versions(p)
+	if err != nil {
+		return nil, err
+	}
 	capabilities, _ := p.capabilities()
 	policy, found := capability.Resolve(capabilities, p.manifests,
-		capability.ResolveOptions{Platform: platform, Partial: !p.manifests.Whole(), DenyByOrigin: denyByOrigin})
+		capability.ResolveOptions{Platform: platform, Partial: !p.manifests.Whole(), DenyByOrigin: denyByOrigin,
+			Version: versions["tauri"], AppCommands: p.ownCommands()})
 	if err := found.Err(); err != nil {
 		c.note("the files have mistakes, see \"capability check\": %v", err)
 	}

@@ -116,19 +116,20 @@ func TestHostileFilesAreJudgedWithBoundedEffort(t *testing.T) {
 		"long host": core + `,"remote":{"urls":["https://` + strings.Repeat("a.", size/2) + `b"]}}`,
 		"scopes of one and URLs": repeat(head, ",", numbered(`{"identifier":"core:default","allow":[%d]}`),
 			`],"remote":{"urls":[`+strings.Repeat(`"https://a.*",`, 999)+`"https://b.*"]}}`),
-		"bad patterns":      repeat(core[:len(core)-4], ",", same(`"["`), "]}"),
-		"bad URLs":          repeat(core+`,"remote":{"urls":[`, ",", same(`"https://a:x"`), "]}}"),
-		"faults":            repeat(head, ",", same("5 5"), "]}"),
-		"unknown values":    repeat(head, ",", same("x"), "]}"),
-		"unclosed":          strings.Repeat(`{"a":`, size/5),
-		"brackets":          strings.Repeat("[", size),
-		"comments":          strings.Repeat("//\n", size/3),
-		"escapes":           head + `"` + strings.Repeat(`\ud800`, size/6) + `"]}`,
-		"numbers":           repeat(head+`{"identifier":"x:y","allow":[`, ",", same("1e999"), "]}]}"),
-		"one number":        head + `{"identifier":"x:y","allow":[` + strings.Repeat("9", size) + `]}]}`,
-		"one exponent":      head + `{"identifier":"x:y","allow":[1e` + strings.Repeat("9", size) + `]}]}`,
-		"one long line":     head + strings.Repeat(`"a_",`, size/5) + `"b"]}`,
-		"deep scope":        head + `{"identifier":"x:y","allow":` + strings.Repeat("[", 120) + strings.Repeat("]", 120) + "}]}",
+		"bad patterns":   repeat(core[:len(core)-4], ",", same(`"["`), "]}"),
+		"bad URLs":       repeat(core+`,"remote":{"urls":[`, ",", same(`"https://a:x"`), "]}}"),
+		"faults":         repeat(head, ",", same("5 5"), "]}"),
+		"unknown values": repeat(head, ",", same("x"), "]}"),
+		"unclosed":       strings.Repeat(`{"a":`, size/5),
+		"brackets":       strings.Repeat("[", size),
+		"comments":       strings.Repeat("//\n", size/3),
+		"escapes":        head + `"` + strings.Repeat(`\ud800`, size/6) + `"]}`,
+		"numbers":        repeat(head+`{"identifier":"x:y","allow":[`, ",", same("1e999"), "]}]}"),
+		"one number":     head + `{"identifier":"x:y","allow":[` + strings.Repeat("9", size) + `]}]}`,
+		"one exponent":   head + `{"identifier":"x:y","allow":[1e` + strings.Repeat("9", size) + `]}]}`,
+		"one long line":  head + strings.Repeat(`"a_",`, size/5) + `"b"]}`,
+		"deep scope": head + `{"identifier":"x:y","allow":` + strings.Repeat("[", 120) +
+			strings.Repeat("]", 120) + "}]}",
 		"nested duplicates": strings.Repeat(`{"a":1,"a":`, 120) + "1" + strings.Repeat("}", 120),
 	} {
 		bounded(t, name, text, capability.Options{Format: capability.JSON}, "")
@@ -141,16 +142,17 @@ func TestHostileFilesAreJudgedWithBoundedEffort(t *testing.T) {
 func TestHostileTOMLIsJudgedWithBoundedEffort(t *testing.T) {
 	const core = "identifier = \"a\"\npermissions = [\"core:default\"]\nwindows = [\"m\"]\n"
 	for name, text := range map[string]string{
-		"one dotted key":    strings.Repeat("a.", size/2) + "a = 1",
-		"dotted keys":       repeat("", "\n", numbered("a.b.c.d%d.e = 1"), "\n"),
-		"one long header":   "[" + strings.Repeat("a.", size/2) + "a]",
-		"headers":           repeat(core, "\n", numbered("[a%d]"), "\n"),
-		"nested headers":    repeat(core, "\n", numbered("[a.b.c%d.d]"), "\n"),
-		"equal keys":        repeat(core, "\n", same("a = 1"), "\n"),
-		"equal headers":     repeat(core, "\n", same("[a]"), "\n"),
-		"lists":             repeat(core, "\n", same("[[a]]"), "\n"),
-		"lists in lists":    repeat(core, "\n", same("[[a]]\n[[a.b]]"), "\n"),
-		"capabilities":      repeat("", "\n", same("[[capabilities]]\nidentifier=\"a\"\npermissions=[\"core:default\"]"), "\n"),
+		"one dotted key":  strings.Repeat("a.", size/2) + "a = 1",
+		"dotted keys":     repeat("", "\n", numbered("a.b.c.d%d.e = 1"), "\n"),
+		"one long header": "[" + strings.Repeat("a.", size/2) + "a]",
+		"headers":         repeat(core, "\n", numbered("[a%d]"), "\n"),
+		"nested headers":  repeat(core, "\n", numbered("[a.b.c%d.d]"), "\n"),
+		"equal keys":      repeat(core, "\n", same("a = 1"), "\n"),
+		"equal headers":   repeat(core, "\n", same("[a]"), "\n"),
+		"lists":           repeat(core, "\n", same("[[a]]"), "\n"),
+		"lists in lists":  repeat(core, "\n", same("[[a]]\n[[a.b]]"), "\n"),
+		"capabilities": repeat("", "\n",
+			same("[[capabilities]]\nidentifier=\"a\"\npermissions=[\"core:default\"]"), "\n"),
 		"inline tables":     repeat("a = [", ",", same("{a.b.c = 1}"), "]"),
 		"keys of a table":   repeat("a = {", ",", numbered("k%d = 1"), "}"),
 		"equal inline keys": repeat("a = {", ",", same("k = 1"), "}"),
@@ -189,8 +191,9 @@ func TestHostileManifestsAreResolvedWithBoundedEffort(t *testing.T) {
 			numbered(`"m%d"`), `]}}}}`), "x:s"},
 		"permissions": {repeat(open, ",", numbered(`"allow-%d":{"commands":{"allow":["c%[1]d"],"deny":[]}}`),
 			`},"permission_sets":{}}}`), "x:allow-5"},
-		"commands": {repeat(open+`},"permission_sets":{"s":{"description":"","permissions":["allow-c5"]}},"commands":[`,
-			",", numbered(`"c%d"`), `]}}`), "x:s"},
+		"commands": {repeat(
+			open+`},"permission_sets":{"s":{"description":"","permissions":["allow-c5"]}},"commands":[`, ",",
+			numbered(`"c%d"`), `]}}`), "x:s"},
 		"commands of one": {repeat(open+`"allow-a":{"commands":{"deny":[],"allow":[`, ",", numbered(`"c%d"`),
 			`]}}},"permission_sets":{}}}`), "x:allow-a"},
 		"scopes": {repeat(open+`"allow-a":{"commands":{"allow":["a"],"deny":[]},"scope":{"allow":[`, ",",
@@ -210,7 +213,8 @@ func TestHostileManifestsAreResolvedWithBoundedEffort(t *testing.T) {
 	for i := range 26 {
 		sets = append(sets, fmt.Sprintf(`"s%d":{"description":"","permissions":["s%d","s%[2]d"]}`, i, i+1))
 	}
-	small := open + `"s26":{"commands":{"allow":["c"],"deny":[]}}},"permission_sets":{` + strings.Join(sets, ",") + `}}}`
+	small := open + `"s26":{"commands":{"allow":["c"],"deny":[]}}},"permission_sets":{` +
+		strings.Join(sets, ",") + `}}}`
 	bounded(t, "sets twice in sets", head+`"x:s0"]}`, capability.Options{}, small)
 }
 

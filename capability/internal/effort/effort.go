@@ -14,8 +14,8 @@ const (
 	mostMemory = 256 << 20
 )
 
-// Bounded fails the test if a function takes more than two seconds of processor time, or if the heap
-// grows by more than 256 MiB meanwhile. Tests that call it must not be parallel, as all of the
+// Bounded fails the test if a function takes more than two seconds of processor time, or if the
+// heap grows by more than 256 MiB meanwhile. Tests that call it must not be parallel, as all of the
 // process counts.
 func Bounded(t testing.TB, what string, f func()) {
 	t.Helper()

@@ -12,8 +12,8 @@ type AddressClass struct {
 	Pattern string // instead of an address: the pattern for which none could be made
 }
 
-// mostAddresses bounds the number of classes, and mostSampled that of the addresses of patterns that
-// are not simple, which the pattern library matches a thousand times as slowly.
+// mostAddresses bounds the number of classes, and mostSampled that of the addresses of patterns
+// that are not simple, which the pattern library matches a thousand times as slowly.
 const (
 	mostAddresses = 200_000
 	mostSampled   = 1000

@@ -44,6 +44,10 @@ func LabelClasses(globs []Glob) ([]LabelClass, bool) {
 		}
 	}
 	all, ok := classes(steps, len(bounds), nil)
+	// What uses the classes compares each with each, and with each pattern.
+	if n := len(all); n*n*(len(globs)/64+1) > mostCompared || n*len(globs) > mostWork {
+		return nil, false
+	}
 	list := make([]LabelClass, len(all))
 	for i, c := range all {
 		label := make([]rune, len(c.word))
@@ -54,6 +58,9 @@ func LabelClasses(globs []Glob) ([]LabelClass, bool) {
 	}
 	return list, ok
 }
+
+// mostCompared limits the comparisons of classes; a thousand windows are within it.
+const mostCompared = 50_000_000
 
 // after returns the next character, 0 after the last one.
 func after(r rune) rune {

@@ -1,0 +1,80 @@
+package cli_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/capability/cli"
+)
+
+// What is asked for in the words of a message or of JavaScript is found, and what is not recognized
+// is unknown and not allowed.
+func TestExplainRecognizesCommands(t *testing.T) {
+	t.Parallel()
+	dir := project(t, map[string]string{"src-tauri/capabilities/main.json": sound, "src-tauri/tauri.conf.json": "{}"})
+	withSource := project(t, map[string]string{"src-tauri/capabilities/main.json": sound,
+		"src-tauri/tauri.conf.json": "{}",
+		"src-tauri/src/lib.rs": "#[tauri::command(async)]\n#[allow(dead_code)]\n" +
+			"pub(crate) async fn greet(name: &str) {}\n" +
+			"#[command]\nfn set_title() {}\n// #[tauri::command] fn gone() {}\n"})
+	for _, c := range []struct {
+		command, dir string
+		code         int
+		out          string
+	}{
+		{"window.close", dir, cli.ExitClean, "allowed: plugin:window|close"},
+		{"window.setTitle", dir, cli.ExitFindings, "denied: plugin:window|set_title"},
+		{"setFullscreen", dir, cli.ExitFindings, "denied: plugin:window|set_fullscreen"},
+		{"setTitle", dir, cli.ExitUsage, "Did you mean plugin:tray|set_title or plugin:window|set_title?"},
+		{"fs.read_text_file", dir, cli.ExitUsage, "unknown: plugin:fs|read_text_file"},
+		{"windw.close", dir, cli.ExitUsage, "unknown: "},
+		{"greet", dir, cli.ExitClean, "allowed: greet"},
+		{"greet", withSource, cli.ExitClean, "allowed: greet"},
+		{"set_title", withSource, cli.ExitClean, "allowed: set_title"},
+		{"gone", withSource, cli.ExitUsage, "unknown: gone"},
+		{"greed", withSource, cli.ExitUsage, "Did you mean greet?"},
+	} {
+		code, out, errs := run("explain", "-command", c.command, "-window", "main", c.dir)
+		require.Equal(t, c.code, code, "%s: %s%s", c.command, out, errs)
+		require.Contains(t, out, c.out)
+	}
+}
+
+// Since 2.11.1 the application's own commands are not open to pages from elsewhere.
+func TestRemotePagesAndOwnCommandsByVersion(t *testing.T) {
+	t.Parallel()
+	lock := func(version string) string {
+		return "[[package]]\nname = \"tauri\"\nversion = \"" + version + "\"\nsource = \"x\"\n"
+	}
+	for _, c := range []struct {
+		name, file, text string
+		flag             string
+		code             int
+	}{
+		{"newest", "x", "", "", cli.ExitFindings},
+		{"lock file", "src-tauri/Cargo.lock", lock("2.11.0"), "", cli.ExitClean},
+		{"newer lock file", "src-tauri/Cargo.lock", lock("2.11.1"), "", cli.ExitFindings},
+		{"workspace", "Cargo.lock", lock("2.9.4"), "", cli.ExitClean},
+		{"package.json", "package.json", `{"dependencies": {"@tauri-apps/api": "^2.9.0"}}`, "", cli.ExitClean},
+		{"flag", "src-tauri/Cargo.lock", lock("2.11.1"), "2.10", cli.ExitClean},
+	} {
+		dir := project(t, map[string]string{"src-tauri/capabilities/main.json": sound, c.file: c.text,
+			"src-tauri/tauri.conf.json": "{}"})
+		args := []string{"-url", "https://evil.example/", dir}
+		if c.flag != "" {
+			args = append(args, "-tauri", c.flag)
+		}
+		code, out, errs := run(append([]string{"explain", "-command", "greet", "-window", "main"}, args...)...)
+		require.Equal(t, c.code, code, "%s: %s%s", c.name, out, errs)
+		require.Equal(t, code == cli.ExitFindings, strings.Contains(out, "since Tauri 2.11.1"), out)
+		_, out, _ = run(append([]string{"who", "-window", "main"}, args...)...)
+		require.Equal(t, code == cli.ExitClean, strings.Contains(out, "all of the application's own"), out)
+		_, out, _ = run(append([]string{"who", "-command", "greet"}, args...)...)
+		require.Equal(t, code == cli.ExitClean, strings.Contains(out, "remote ones too"), out)
+	}
+	code, _, errs := run("explain", "-command", "greet", "-window", "main", "-tauri", "new", t.TempDir())
+	require.Equal(t, cli.ExitUsage, code)
+	require.NotEmpty(t, errs)
+}

@@ -1,0 +1,52 @@
+package capability
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+)
+
+// Version is a release of the framework or of a plugin. The zero Version is the newest one known.
+type Version struct{ Major, Minor, Patch int }
+
+// versionText takes what lock files and manifests of packages contain: a missing part is zero.
+var versionText = regexp.MustCompile(`^[v^~=]*(\d{1,6})(?:\.(\d{1,6}))?(?:\.(\d{1,6}))?(?:[-+][0-9A-Za-z.+-]*)?$`)
+
+// ParseVersion reads a version such as "2.9", "2.11.1" or "2.0.0-rc.4"; what follows the hyphen
+// does not count. A range of package managers, such as "^2.9.0", is its lowest version.
+func ParseVersion(s string) (Version, error) {
+	parts := versionText.FindStringSubmatch(s)
+	if parts == nil {
+		return Version{}, permanentf("version %q is not of the form 2.9 or 2.11.1", s)
+	}
+	number := func(i int) int {
+		n, _ := strconv.Atoi(parts[i]) // digits, or none
+		return n
+	}
+	return Version{number(1), number(2), number(3)}, nil
+}
+
+// String returns the version as "2.11.1", the zero Version as "newest".
+func (v Version) String() string {
+	if v == (Version{}) {
+		return "newest"
+	}
+	return fmt.Sprintf("%d.%d.%d", v.Major, v.Minor, v.Patch)
+}
+
+// before reports whether a version is older than another one; the zero Version is older than none.
+func (v Version) before(w Version) bool {
+	switch {
+	case v == (Version{}):
+		return false
+	case v.Major != w.Major:
+		return v.Major < w.Major
+	case v.Minor != w.Minor:
+		return v.Minor < w.Minor
+	}
+	return v.Patch < w.Patch
+}
+
+// remoteChecked is the release since which pages from elsewhere may call the application's own
+// commands only if a capability allows it, even if the application has no manifest.
+var remoteChecked = Version{2, 11, 1}
