@@ -382,7 +382,7 @@ func TestOutputIsPrintable(t *testing.T) {
 		"named/" + bad + "/capabilities/a.json":   unformatted,
 		"named/" + bad + "/tauri.conf.json":       "{}",
 		"named/" + bad + "/tauri.linux.conf.json": lists,
-		"comment/a.json5":                         "// \x1b[2J\u009b\n{identifier: 'a', windows: ['m'], permissions: []}",
+		"comment/a.json5":                         "// \x1b[2J\u009b\n{identifier: 'a', permissions: []}",
 	})
 	var calls [][]string
 	for _, folder := range []string{"raw", "escaped", "named/" + bad, "comment", "missing" + bad} {
