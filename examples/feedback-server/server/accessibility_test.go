@@ -29,12 +29,14 @@ var screens = map[string]screen{
 
 func (b *browser) emulate(s screen) {
 	b.t.Helper()
-	b.do(chromedp.EmulateViewport(s.width, s.height), chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
-		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: s.scheme}},
-		})
+	media := emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: s.scheme}},
+	}
+	setMedia := chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, media)
 		return err
-	}))
+	})
+	b.do(chromedp.EmulateViewport(s.width, s.height), setMedia)
 }
 
 // violations returns what axe-core, whose script is axe, objects to in the page: a line for each
@@ -104,4 +106,20 @@ func TestOperatorFindsTheJobOfASegment(t *testing.T) {
 	w := request(f.server, http.MethodGet, "/search?q="+f.segment, basic("operator", operatorPassword))
 	require.Equal(t, http.StatusOK, w.Code)
 	require.Contains(t, w.Body.String(), fmt.Sprintf(`href="/admin/queue/jobs/%d"`, job.ID))
+}
+
+func TestReferencePageIsAccessible(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t)
+	axe := nodetest.Run(t, "testdata/axe", nil, "print.mjs")
+	url, _, _ := withReference(t, "")
+	for name, s := range screens {
+		b.emulate(s)
+		for _, path := range []string{"/scalar", "/scalar?swagger-ui"} {
+			b.do(chromedp.Navigate(url + path))
+			b.waitText("Teaching feedback")
+			b.screenshot("reference " + name)
+			require.Empty(t, b.violations(axe), "%s, %s", path, name)
+		}
+	}
 }
