@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 
+	_ "modernc.org/sqlite" // the driver of the database
+
 	"lessonkit.example/auth"
 	"lessonkit.example/auth/sqlstore"
 )

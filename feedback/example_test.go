@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	_ "modernc.org/sqlite" // the driver of the database
 
 	"lessonkit.example/feedback"
 	"lessonkit.example/feedback/audiodir"

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	_ "modernc.org/sqlite" // the driver of the database
+
 	"lessonkit.example/auth"
 	"lessonkit.example/auth/authhttp"
 	"lessonkit.example/auth/authtest"

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	_ "modernc.org/sqlite" // the driver
 
 	"lessonkit.example/auth"
 	"lessonkit.example/auth/authhttp"

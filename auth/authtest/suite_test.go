@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+	_ "modernc.org/sqlite" // the driver
 
 	"lessonkit.example/auth"
 	"lessonkit.example/auth/authtest"

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 
+	_ "modernc.org/sqlite" // the driver of the database
+
 	"lessonkit.example/auth/sqlstore"
 )
 

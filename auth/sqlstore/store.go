@@ -1,5 +1,6 @@
 // Package sqlstore is an [auth.Store] in PostgreSQL or SQLite, on database/sql. [Open] is enough
-// for most programs; [NewPostgres] and [NewSQLite] take databases that the program has already
+// for most programs, with the driver that they import (github.com/jackc/pgx/v5/stdlib or
+// modernc.org/sqlite); [NewPostgres] and [NewSQLite] take databases that the program has already
 // opened. Call [Store.Migrate] before the first use.
 //
 // Table names begin with auth_, so they fit beside others in one database. Of a session token only
@@ -27,8 +28,8 @@ var _ auth.Store = (*Store)(nil)
 // Open opens a database by its address, postgres://… or sqlite:PATH (a file that does not exist
 // is created). It does not connect to PostgreSQL yet: a program may start before its database.
 // Close the store after use.
-func Open(ctx context.Context, address string) (*Store, error) {
-	db, err := sqldb.Open(ctx, address)
+func Open(_ context.Context, address string) (*Store, error) {
+	db, err := sqldb.Open(address)
 	if err != nil {
 		return nil, fmt.Errorf("sqlstore: %w", err)
 	}

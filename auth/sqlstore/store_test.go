@@ -6,6 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/stretchr/testify/require"
+	_ "modernc.org/sqlite" // the driver
 
 	"lessonkit.example/auth"
 	"lessonkit.example/auth/authtest"

@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+	_ "modernc.org/sqlite" // the driver
 
 	"lessonkit.example/feedback"
 	"lessonkit.example/feedback/audiodir"

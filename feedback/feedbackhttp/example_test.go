@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/google/uuid"
+	_ "modernc.org/sqlite" // the driver of the database
 
 	"lessonkit.example/feedback"
 	"lessonkit.example/feedback/audiodir"

@@ -26,6 +26,7 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
+	_ "modernc.org/sqlite"
 
 	"lessonkit.example/feedback"
 	"lessonkit.example/feedback/audiodir"

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 
+	_ "modernc.org/sqlite" // the driver of the database
+
 	"lessonkit.example/feedback"
 	"lessonkit.example/feedback/sqlstore"
 )

@@ -28,7 +28,7 @@ func TestMigrateRound(t *testing.T) {
 	} {
 		t.Run(string(engine), func(t *testing.T) {
 			t.Parallel()
-			db, err := sqldb.Open(t.Context(), url)
+			db, err := sqldb.Open(url)
 			require.NoError(t, err)
 			defer db.Close()
 			migrateFirst(t, db, 1)

@@ -25,7 +25,7 @@ func databases(t *testing.T, test func(t *testing.T, db *sqldb.DB, url string)) 
 	} {
 		t.Run(string(engine), func(t *testing.T) {
 			t.Parallel()
-			db, err := sqldb.Open(t.Context(), url)
+			db, err := sqldb.Open(url)
 			require.NoError(t, err)
 			t.Cleanup(func() { db.Close() })
 			test(t, db, url)

@@ -1,7 +1,8 @@
 // Package sqlstore implements [feedback.Store] on PostgreSQL and SQLite.
 //
 // [NewPostgres] uses a pool of pgx's driver, [NewSQLite] two pools of one file, of which one has a
-// single connection and writes; [Open] opens either by its URL. [Store.Migrate] brings the tables
+// single connection and writes; [Open] opens either by its URL, with the driver that the program
+// imports: github.com/jackc/pgx/v5/stdlib or modernc.org/sqlite. [Store.Migrate] brings the tables
 // (prefix feedback_) up to date. No extensions, triggers or enumerated types are used.
 //
 // Background work is handed to an [Outbox], within the transaction that makes it necessary.
@@ -73,8 +74,8 @@ func NewSQLite(write, read *sql.DB, outbox Outbox) *Store {
 
 // Open opens a database by its URL, `postgres://…` or `sqlite:PATH`, and creates a missing file.
 // The caller closes the store. PostgreSQL need not be reachable yet.
-func Open(ctx context.Context, url string, outbox Outbox) (*Store, error) {
-	db, err := sqldb.Open(ctx, url)
+func Open(_ context.Context, url string, outbox Outbox) (*Store, error) {
+	db, err := sqldb.Open(url)
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ import (
 
 	"lessonkit.example/feedback"
 	"lessonkit.example/feedback/feedbackclient"
-	"lessonkit.example/internal/sqldb"
+	"lessonkit.example/internal/opendb"
 	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/pgqueue"
 	"lessonkit.example/jobqueue/sqlitequeue"
@@ -171,7 +171,7 @@ func (l *load) auditFiles(t *testing.T, s *service) {
 // sweep makes the hourly job that deletes audio without a row due at the next start.
 func (s *service) sweep(t *testing.T) {
 	t.Helper()
-	db, err := sqldb.Open(t.Context(), s.value("DATABASE_URL"))
+	db, err := opendb.Open(t.Context(), s.value("DATABASE_URL"))
 	require.NoError(t, err)
 	defer db.Close()
 	jobs := jobqueue.NewClient(sqlitequeue.New(db.W, db.R, sqlitequeue.Config{}))
@@ -184,7 +184,7 @@ func (s *service) sweep(t *testing.T) {
 // rows are the hashes of all segments by their audio's key.
 func (s *service) rows(t *testing.T) map[string]string {
 	t.Helper()
-	db, err := sqldb.Open(t.Context(), s.value("DATABASE_URL"))
+	db, err := opendb.Open(t.Context(), s.value("DATABASE_URL"))
 	require.NoError(t, err)
 	defer db.Close()
 	rows, err := db.R.QueryContext(t.Context(), "select audio_key, sha256, state from feedback_segments")

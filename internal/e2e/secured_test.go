@@ -19,6 +19,7 @@ import (
 
 	"lessonkit.example/auth/authtest"
 	"lessonkit.example/feedback/feedbackclient"
+	"lessonkit.example/internal/opendb"
 	"lessonkit.example/internal/sqldb"
 )
 
@@ -118,7 +119,7 @@ func (s *secured) spareProfile(t *testing.T) string {
 // expire sets the end of a token's session into the past.
 func (s *secured) expire(t *testing.T, token string) {
 	t.Helper()
-	db, err := sqldb.Open(t.Context(), s.value("DATABASE_URL"))
+	db, err := opendb.Open(t.Context(), s.value("DATABASE_URL"))
 	require.NoError(t, err)
 	defer db.Close()
 	hash := sha256.Sum256([]byte(token))

@@ -11,7 +11,6 @@ import (
 	"io/fs"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/pressly/goose/v3"
 )
 
@@ -129,8 +128,8 @@ func (l blockingLock) key() int64 {
 // migrate unlocked.
 func ignoreMissing(err error) error {
 	const undefinedFunction, featureNotSupported = "42883", "0A000"
-	var e *pgconn.PgError
-	if errors.As(err, &e) && (e.Code == undefinedFunction || e.Code == featureNotSupported) {
+	var e interface{ SQLState() string } // of pgx
+	if errors.As(err, &e) && (e.SQLState() == undefinedFunction || e.SQLState() == featureNotSupported) {
 		return nil
 	}
 	return err

@@ -7,15 +7,25 @@ import (
 	"io"
 	"net"
 	"strings"
+)
 
-	"github.com/jackc/pgx/v5/pgconn"
-	"modernc.org/sqlite"
-	sqlite3 "modernc.org/sqlite/lib"
+// Result codes of SQLite (sqlite.org/rescode.html).
+const (
+	sqliteError                = 1
+	sqliteBusy                 = 5
+	sqliteLocked               = 6
+	sqliteReadonly             = 8
+	sqliteIOErr                = 10
+	sqliteCorrupt              = 11
+	sqliteFull                 = 13
+	sqliteCantOpen             = 14
+	sqliteNotADB               = 26
+	sqliteConstraintForeignKey = 787
 )
 
 // IsForeignKey reports whether err is a reference to a row that does not exist.
 func IsForeignKey(err error) bool {
-	return pgCode(err) == "23503" || sqliteCode(err) == sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY
+	return pgCode(err) == "23503" || sqliteCode(err) == sqliteConstraintForeignKey
 }
 
 // IsUnavailable reports whether the database is at fault rather than the statement: it cannot be
@@ -28,17 +38,16 @@ func IsUnavailable(err error) bool {
 	if code := pgCode(err); code != "" {
 		return pgUnavailable(code)
 	}
-	var lite *sqlite.Error
-	if errors.As(err, &lite) {
-		return sqliteUnavailable(lite)
+	if code := sqliteCode(err); code != 0 {
+		return sqliteUnavailable(code) || isMissingTable(err)
 	}
-	var connect *pgconn.ConnectError
 	var network net.Error
-	return errors.As(err, &connect) || errors.As(err, &network) ||
+	var unsent interface{ SafeToRetry() bool } // pgx: nothing was sent
+	return errors.As(err, &network) || errors.As(err, &unsent) && unsent.SafeToRetry() ||
 		errors.Is(err, driver.ErrBadConn) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
 		errors.Is(err, net.ErrClosed) || errors.Is(err, context.DeadlineExceeded) ||
-		pgconn.SafeToRetry(err) ||
-		// database/sql and the pools have no error value for these.
+		// database/sql and the pools have no error value for these, or one of a driver.
+		strings.Contains(err.Error(), "failed to connect to `") ||
 		strings.Contains(err.Error(), "database is closed") ||
 		strings.Contains(err.Error(), "conn closed") ||
 		strings.Contains(err.Error(), "closed pool")
@@ -55,7 +64,7 @@ func pgUnavailable(code string) bool {
 		"57P03",            // cannot_connect_now
 		"57P05",            // idle_session_timeout
 		"57014",            // query_canceled
-		undefinedStatement, // of a connection pooler: see isPoolerError
+		undefinedStatement, // of a connection pooler: see IsPoolerError
 		duplicateStatement:
 		return true
 	}
@@ -63,15 +72,39 @@ func pgUnavailable(code string) bool {
 	return strings.HasPrefix(code, "08") || strings.HasPrefix(code, "53")
 }
 
-func sqliteUnavailable(err *sqlite.Error) bool {
-	switch err.Code() & 0xff {
-	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL,
-		sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT:
+func sqliteUnavailable(code int) bool {
+	switch code & 0xff {
+	case sqliteBusy, sqliteLocked, sqliteIOErr, sqliteFull, sqliteCantOpen, sqliteReadonly, sqliteNotADB,
+		sqliteCorrupt:
 		return true
-	case sqlite3.SQLITE_ERROR:
-		return strings.Contains(err.Error(), "no such table") // not migrated
 	}
 	return false
+}
+
+// IsNotMigrated reports whether err is due to a table or column that does not exist.
+func IsNotMigrated(err error) bool {
+	const undefinedTable, undefinedColumn = "42P01", "42703"
+	code := pgCode(err)
+	return code == undefinedTable || code == undefinedColumn || isMissingTable(err)
+}
+
+// isMissingTable reports whether SQLite misses a table or a column.
+func isMissingTable(err error) bool {
+	return sqliteCode(err) == sqliteError && (strings.Contains(err.Error(), "no such table") ||
+		strings.Contains(err.Error(), "no such column") || strings.Contains(err.Error(), "has no column named"))
+}
+
+const (
+	undefinedStatement = "26000"
+	duplicateStatement = "42P05"
+)
+
+// IsPoolerError reports whether a prepared statement was not found or existed already. pgx prepares
+// the statements of a connection once. A pooler in transaction mode runs each transaction on any
+// connection of the server, where other statements are prepared.
+func IsPoolerError(err error) bool {
+	code := pgCode(err)
+	return code == undefinedStatement || code == duplicateStatement
 }
 
 // isConflict reports whether a transaction failed because of another and may succeed when it is run
@@ -81,16 +114,18 @@ func isConflict(err error) bool {
 	return code == "40001" || code == "40P01" // serialization_failure, deadlock_detected
 }
 
+// pgCode returns the code of an error of pgx, or "".
 func pgCode(err error) string {
-	var e *pgconn.PgError
+	var e interface{ SQLState() string }
 	if errors.As(err, &e) {
-		return e.Code
+		return e.SQLState()
 	}
 	return ""
 }
 
+// sqliteCode returns the extended result code of an error of modernc.org/sqlite, or 0.
 func sqliteCode(err error) int {
-	var e *sqlite.Error
+	var e interface{ Code() int }
 	if errors.As(err, &e) {
 		return e.Code()
 	}

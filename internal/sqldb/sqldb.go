@@ -1,5 +1,6 @@
 // Package sqldb is the common part of the SQL stores on their two engines: a database handle,
-// transactions, reading, times, and the classification of errors.
+// transactions, reading, times, and the classification of errors. It links no driver: a program
+// links the drivers that it imports.
 package sqldb
 
 import (
@@ -8,12 +9,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"strings"
 	"sync"
-	"sync/atomic"
-
-	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/jackc/pgx/v5/stdlib"
 
 	"lessonkit.example/internal/migrate"
 	"lessonkit.example/internal/sqlitedb"
@@ -28,22 +26,10 @@ type DB struct {
 	// are the same pool.
 	W, R *sql.DB
 
-	// Pool is PostgreSQL's native pool behind W and R, if [Open] created it.
-	Pool *pgxpool.Pool
-
 	group      *sqlitedb.Group // SQLite only
 	statements sync.Map        // SQLite only: query → *sql.Stmt of R
 	opened     bool            // by Open, so Close closes it
-
-	// OnPoolerMisused is called once, when [DB.PoolerMisused] becomes true. It may be nil, and must
-	// be set before the first statement.
-	OnPoolerMisused func()
-	poolerMisused   atomic.Bool
 }
-
-// PoolerMisused reports whether statements have failed because a database that [Open] has opened is
-// behind a connection pooler that its address does not consider, see [PoolerAdvice].
-func (db *DB) PoolerMisused() bool { return db.poolerMisused.Load() }
 
 // FromPostgres returns a DB on a pool of pgx's database/sql driver.
 func FromPostgres(db *sql.DB) *DB {
@@ -55,10 +41,11 @@ func FromSQLite(w, r *sql.DB) *DB {
 	return &DB{Engine: migrate.SQLite, W: w, R: r, group: sqlitedb.NewGroup(w)}
 }
 
-// Open opens `postgres://…` or `sqlite:PATH`. It does not connect to PostgreSQL yet: a server may
-// start before its database.
-func Open(ctx context.Context, url string) (*DB, error) {
-	if path, ok := strings.CutPrefix(url, "sqlite:"); ok {
+// Open opens `postgres://…` or `sqlite:PATH` with the driver that the program has imported:
+// github.com/jackc/pgx/v5/stdlib or modernc.org/sqlite. It does not connect to PostgreSQL yet: a
+// server may start before its database.
+func Open(address string) (*DB, error) {
+	if path, ok := strings.CutPrefix(address, "sqlite:"); ok {
 		db, err := sqlitedb.Open(path)
 		if err != nil {
 			return nil, err
@@ -67,49 +54,31 @@ func Open(ctx context.Context, url string) (*DB, error) {
 		opened.opened = true
 		return opened, nil
 	}
-	config, err := parsePostgres(url)
-	if err != nil {
+	if err := CheckPostgres(address); err != nil {
 		return nil, err
 	}
-	db := &DB{Engine: migrate.Postgres, opened: true}
-	config.ConnConfig.Tracer = tracer{
-		statementTimeout: statementTimeout(defaultTimeout),
-		misused:          &db.poolerMisused,
-		warn: func() {
-			if db.OnPoolerMisused != nil {
-				db.OnPoolerMisused()
-			}
-		},
-	}
-	pool, err := pgxpool.NewWithConfig(ctx, config)
+	db, err := sql.Open("pgx", address)
 	if err != nil {
-		return nil, fmt.Errorf("open postgres: %w", err)
+		return nil, fmt.Errorf("open postgres with github.com/jackc/pgx/v5/stdlib: %w", err)
 	}
-	db.Pool, db.W = pool, stdlib.OpenDBFromPool(pool)
-	db.R = db.W
-	return db, nil
+	opened := FromPostgres(db)
+	opened.opened = true
+	return opened, nil
 }
 
-// Check returns an error if [Open] does not accept an address. The error does not contain the
-// address.
-func Check(url string) error {
-	if path, ok := strings.CutPrefix(url, "sqlite:"); ok && path != "" {
-		return nil
-	}
-	_, err := parsePostgres(url)
-	return err
-}
+// ErrPostgresAddress is the error of an address that is not a URL, which it does not repeat.
+var ErrPostgresAddress = errors.New("database address: not a valid postgres:// address")
 
-func parsePostgres(url string) (*pgxpool.Config, error) {
-	if !strings.HasPrefix(url, "postgres://") && !strings.HasPrefix(url, "postgresql://") {
-		return nil, errors.New("database address: must be postgres://… or sqlite:PATH")
+// CheckPostgres returns an error, without the address, if it is not the URL of a PostgreSQL
+// database.
+func CheckPostgres(address string) error {
+	if !strings.HasPrefix(address, "postgres://") && !strings.HasPrefix(address, "postgresql://") {
+		return errors.New("database address: must be postgres://… or sqlite:PATH")
 	}
-	config, err := pgxpool.ParseConfig(url)
-	if err != nil {
-		// pgx redacts the password, but repeats an address that it cannot parse.
-		return nil, errors.New("database address: not a valid postgres:// address")
+	if _, err := url.Parse(address); err != nil {
+		return ErrPostgresAddress
 	}
-	return config, nil
+	return nil
 }
 
 // Close closes what [Open] opened, and does nothing for pools of the caller.
@@ -120,9 +89,6 @@ func (db *DB) Close() error {
 	err := db.W.Close()
 	if db.R != db.W {
 		err = errors.Join(db.R.Close(), err)
-	}
-	if db.Pool != nil {
-		db.Pool.Close()
 	}
 	return err
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/stretchr/testify/require"
+	_ "modernc.org/sqlite" // the driver
 
 	"lessonkit.example/internal/pgtest"
 	"lessonkit.example/internal/sqldb"
@@ -18,7 +19,7 @@ import (
 func engines(t *testing.T, test func(t *testing.T, db *sqldb.DB)) {
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
-		db, err := sqldb.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "x.db"))
+		db, err := sqldb.Open("sqlite:" + filepath.Join(t.TempDir(), "x.db"))
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, db.Close()) })
 		test(t, db)
@@ -74,7 +75,7 @@ func TestErrorsAreClassified(t *testing.T) {
 func TestLostServerIsUnavailable(t *testing.T) {
 	t.Parallel()
 	s := pgtest.Start(t, pgtest.Options{})
-	db, err := sqldb.Open(t.Context(), s.URL())
+	db, err := sqldb.Open(s.URL())
 	require.NoError(t, err)
 	defer db.Close()
 	require.NoError(t, db.W.Ping())
@@ -94,7 +95,7 @@ func TestLostServerIsUnavailable(t *testing.T) {
 func TestOpenRejectsInvalidAddresses(t *testing.T) {
 	t.Parallel()
 	for _, bad := range []string{"", "mysql://x", "postgres://u:secret@h:notaport/x"} {
-		_, err := sqldb.Open(t.Context(), bad)
+		_, err := sqldb.Open(bad)
 		require.ErrorContains(t, err, "database address")
 		require.NotContains(t, err.Error(), "secret")
 	}

@@ -13,9 +13,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"time"
-
-	"modernc.org/sqlite" // the driver, registered as "sqlite"
-	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // DB is a database file that is opened twice. W writes; it has a single connection and takes the
@@ -108,6 +105,7 @@ func pingUntilFree(db *sql.DB) error {
 }
 
 func isBusy(err error) bool {
-	var e *sqlite.Error
-	return errors.As(err, &e) && e.Code()&0xff == sqlite3.SQLITE_BUSY
+	const busy = 5                // SQLITE_BUSY
+	var e interface{ Code() int } // of the driver
+	return errors.As(err, &e) && e.Code()&0xff == busy
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	_ "modernc.org/sqlite" // the driver
 
 	"lessonkit.example/internal/sqlitedb"
 )

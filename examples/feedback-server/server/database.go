@@ -10,7 +10,7 @@ import (
 	"lessonkit.example/feedback"
 	feedbackstore "lessonkit.example/feedback/sqlstore"
 	"lessonkit.example/internal/migrate"
-	"lessonkit.example/internal/sqldb"
+	"lessonkit.example/internal/opendb"
 	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/pgqueue"
 	"lessonkit.example/jobqueue/sqlitequeue"
@@ -18,7 +18,7 @@ import (
 
 // database is one database with the stores of all packages.
 type database struct {
-	*sqldb.DB
+	*opendb.DB
 	accounts *authstore.Store
 	lessons  *feedbackstore.Store
 	jobs     jobStore
@@ -34,11 +34,11 @@ type jobStore interface {
 
 // openDatabase opens postgres://… or sqlite:PATH. PostgreSQL need not be reachable yet.
 func openDatabase(ctx context.Context, url string, log *slog.Logger) (*database, error) {
-	db, err := sqldb.Open(ctx, url)
+	db, err := opendb.Open(ctx, url)
 	if err != nil {
 		return nil, err
 	}
-	db.OnPoolerMisused = func() { log.Error("DATABASE_URL: " + sqldb.PoolerAdvice) }
+	db.OnPoolerMisused = func() { log.Error("DATABASE_URL: " + opendb.PoolerAdvice) }
 	if db.Engine == migrate.SQLite {
 		jobs := sqlitequeue.New(db.W, db.R, sqlitequeue.Config{})
 		return &database{

@@ -23,7 +23,7 @@ import (
 	"lessonkit.example/feedback/feedbackclient"
 	"lessonkit.example/internal/migrate"
 	"lessonkit.example/internal/pgtest"
-	"lessonkit.example/internal/sqldb"
+	"lessonkit.example/internal/opendb"
 )
 
 // These are the roles and grants of the README: migrations by the owner of the tables, on an empty
@@ -40,7 +40,7 @@ func TestServerNeedsOnlyPrivilegesOnRows(t *testing.T) {
 
 // migrateToFirst applies the first migration of every package.
 func migrateToFirst(t *testing.T, address string) {
-	db, err := sqldb.Open(t.Context(), address)
+	db, err := opendb.Open(t.Context(), address)
 	require.NoError(t, err)
 	defer db.Close()
 	for table, dir := range map[string]string{

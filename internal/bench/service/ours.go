@@ -16,6 +16,7 @@ import (
 	"lessonkit.example/examples/feedback-server/server"
 	"lessonkit.example/internal/bench/harness"
 	"lessonkit.example/internal/migrate"
+	"lessonkit.example/internal/opendb"
 	"lessonkit.example/internal/sqldb"
 )
 
@@ -80,7 +81,7 @@ func seedOurs(ctx context.Context, url string) (world, error) {
 		w.Tokens = append(w.Tokens, login.Token)
 		ids = append(ids, login.TeacherID)
 	}
-	db, err := sqldb.Open(ctx, url)
+	db, err := opendb.Open(ctx, url)
 	if err != nil {
 		return w, err
 	}
@@ -124,7 +125,7 @@ func seedOurs(ctx context.Context, url string) (world, error) {
 }
 
 // analyze updates the statistics of the query planner.
-func analyze(ctx context.Context, db *sqldb.DB) error {
+func analyze(ctx context.Context, db *opendb.DB) error {
 	statement := "analyze"
 	if db.Engine == migrate.Postgres {
 		statement = "vacuum analyze"

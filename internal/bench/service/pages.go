@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"lessonkit.example/internal/bench/harness"
+	"lessonkit.example/internal/opendb"
 	"lessonkit.example/internal/pgtest"
 	"lessonkit.example/internal/sqldb"
 )
@@ -51,7 +52,7 @@ func (b *bench) pages(ctx context.Context) error {
 // student's records: half of them the first, half from the middle.
 func longList(ctx context.Context, ours *process, teacher, n int) (request, error) {
 	w := ours.world
-	db, err := sqldb.Open(ctx, ours.spec.URL)
+	db, err := opendb.Open(ctx, ours.spec.URL)
 	if err != nil {
 		return nil, err
 	}

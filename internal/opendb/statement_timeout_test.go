@@ -1,4 +1,4 @@
-package sqldb
+package opendb
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 
 	"lessonkit.example/internal/migrate"
 	"lessonkit.example/internal/pgtest"
+	"lessonkit.example/internal/sqldb"
 )
 
 func TestStatementsHaveATimeout(t *testing.T) {
@@ -23,11 +24,11 @@ func TestStatementsHaveATimeout(t *testing.T) {
 	pool, err := pgxpool.NewWithConfig(t.Context(), config)
 	require.NoError(t, err)
 	defer pool.Close()
-	db := FromPostgres(stdlib.OpenDBFromPool(pool))
+	db := sqldb.FromPostgres(stdlib.OpenDBFromPool(pool))
 
 	began := time.Now()
 	_, err = db.W.ExecContext(t.Context(), "select pg_sleep(30)")
-	require.True(t, IsUnavailable(err), "%v", err)
+	require.True(t, sqldb.IsUnavailable(err), "%v", err)
 	_, err = pool.Exec(t.Context(), "select pg_sleep(30)")
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.Less(t, time.Since(began), 20*time.Second)

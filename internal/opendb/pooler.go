@@ -1,10 +1,12 @@
-package sqldb
+package opendb
 
 import (
 	"context"
 	"sync/atomic"
 
 	"github.com/jackc/pgx/v5"
+
+	"lessonkit.example/internal/sqldb"
 )
 
 // PoolerAdvice says what to do about [DB.PoolerMisused].
@@ -18,21 +20,8 @@ type tracer struct {
 	warn    func() // called at the first such error
 }
 
-const (
-	undefinedStatement = "26000"
-	duplicateStatement = "42P05"
-)
-
-// isPoolerError reports whether a prepared statement was not found or existed already. pgx prepares
-// the statements of a connection once. A pooler in transaction mode runs each transaction on any
-// connection of the server, where other statements are prepared.
-func isPoolerError(err error) bool {
-	code := pgCode(err)
-	return code == undefinedStatement || code == duplicateStatement
-}
-
 func (t tracer) check(err error) {
-	if isPoolerError(err) && !t.misused.Swap(true) {
+	if sqldb.IsPoolerError(err) && !t.misused.Swap(true) {
 		t.warn()
 	}
 }
