@@ -22,8 +22,8 @@ import (
 	"lessonkit.example/examples/feedback-server/server"
 	"lessonkit.example/feedback/feedbackclient"
 	"lessonkit.example/internal/migrate"
-	"lessonkit.example/internal/pgtest"
 	"lessonkit.example/internal/opendb"
+	"lessonkit.example/internal/pgtest"
 )
 
 // These are the roles and grants of the README: migrations by the owner of the tables, on an empty
