@@ -222,6 +222,35 @@ func ExampleClient_Enqueue_unique() {
 	// Output: false true true
 }
 
+// Jobs with the same serial key run one at a time, in the order in which they were enqueued.
+func ExampleClient_Enqueue_serial() {
+	store, remove := open()
+	defer remove()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	client := jobqueue.NewClient(store)
+	for _, step := range []string{"open", "deposit", "close"} {
+		_, _ = client.Enqueue(ctx, jobqueue.Params{Kind: step, SerialKey: "account 7"})
+	}
+	held, _ := client.List(ctx, jobqueue.Filter{State: jobqueue.StateHeld})
+	fmt.Println(len(held), "wait for their turn")
+
+	worker := jobqueue.NewWorker(store, jobqueue.WorkerConfig{
+		CatchAll: func(_ context.Context, job *jobqueue.Job) error {
+			fmt.Println(job.Kind, job.SerialKey)
+			if job.Kind == "close" {
+				cancel()
+			}
+			return nil
+		},
+	})
+	_ = worker.Run(ctx)
+	// Output:
+	// 2 wait for their turn
+	// open account 7
+	// deposit account 7
+	// close account 7
+}
+
 // Many jobs are enqueued in one round trip, all or none.
 func ExampleClient_EnqueueMany() {
 	store, remove := open()

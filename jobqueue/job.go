@@ -2,13 +2,13 @@ package jobqueue
 
 import "lessonkit.example/jobqueue/driver"
 
-// State is the state of a job. Its String method returns "waiting" to "cancelled", Finished reports
+// State is the state of a job. Its String method returns "waiting" and so on, Finished reports
 // whether the job has left the queue for the history, and Valid whether it is one of the states
 // below.
 type State = driver.State
 
-// The states of a job. The first three are unfinished; a failed or cancelled job can be retried:
-// see [Client.Retry].
+// The states of a job. The first three and the last are unfinished; a failed or cancelled job can
+// be retried: see [Client.Retry].
 const (
 	StateWaiting   = driver.StateWaiting   // may start now
 	StateScheduled = driver.StateScheduled // may start at RunAt: delayed, snoozed, or due for another attempt
@@ -16,6 +16,7 @@ const (
 	StateSucceeded = driver.StateSucceeded
 	StateFailed    = driver.StateFailed // permanently: no attempts left, or a permanent error
 	StateCancelled = driver.StateCancelled
+	StateHeld      = driver.StateHeld // unfinished: waits for another job of its SerialKey
 )
 
 // Job is a job as handlers, [Client.Get] and [Client.List] receive it: its ID, Queue, Kind, Args,

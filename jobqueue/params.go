@@ -49,6 +49,11 @@ type Params struct {
 	// another one runs. By default the key is held until the job has succeeded, failed or been
 	// cancelled.
 	UniqueUntilStarted bool
+	// SerialKey, when not empty, makes the jobs with this key, of any kinds and queues, run one at
+	// a time in the order of their ids, whatever their Priority and RunAt. A job has its turn until
+	// it has succeeded, failed or been cancelled, also while it waits for RunAt or for another
+	// attempt. At most 200 bytes of UTF-8 without NUL.
+	SerialKey string
 }
 
 // Records checks and encodes ps for a [driver.Store], which calls it for jobs enqueued in a
@@ -71,7 +76,7 @@ func Records(ps []Params) ([]driver.Record, error) {
 func (p Params) record() (driver.Record, error) {
 	r := driver.Record{
 		Queue: p.Queue, Kind: p.Kind, Priority: p.Priority, MaxAttempts: p.MaxAttempts,
-		UniqueKey: p.UniqueKey, UntilStarted: p.UniqueKey != "" && p.UniqueUntilStarted,
+		UniqueKey: p.UniqueKey, UntilStarted: p.UniqueKey != "" && p.UniqueUntilStarted, SerialKey: p.SerialKey,
 	}
 	if r.Queue == "" {
 		r.Queue = DefaultQueue
@@ -94,6 +99,11 @@ func (p Params) record() (driver.Record, error) {
 	}
 	if r.UniqueKey != "" {
 		if err := checkName("unique key", r.UniqueKey); err != nil {
+			return r, err
+		}
+	}
+	if r.SerialKey != "" {
+		if err := checkName("serial key", r.SerialKey); err != nil {
 			return r, err
 		}
 	}

@@ -107,4 +107,6 @@ type Signal struct {
 	Cancel int64
 	// Schedules is set when a schedule was changed. Queue and Cancel are empty then.
 	Schedules bool
+	// SerialKey, when not empty, has a new job. Only a store uses it.
+	SerialKey string
 }

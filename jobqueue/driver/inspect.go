@@ -54,6 +54,7 @@ type QueueStats struct {
 	Waiting   int
 	Scheduled int
 	Running   int
+	Held      int // wait for another job of their serial key
 	Failed    int
 	Cancelled int
 	// Oldest is how long the job that has waited longest could have started already, since its
@@ -61,11 +62,13 @@ type QueueStats struct {
 	Oldest time.Duration
 }
 
-// Set sets the number of running, failed or cancelled jobs.
+// Set sets the number of running, held, failed or cancelled jobs.
 func (q *QueueStats) Set(state State, n int) {
 	switch state {
 	case StateRunning:
 		q.Running = n
+	case StateHeld:
+		q.Held = n
 	case StateFailed:
 		q.Failed = n
 	case StateCancelled:

@@ -11,7 +11,8 @@ import (
 // State is the state of a job. The numbers of finished states are stored in databases.
 type State uint8
 
-// The states of a job. The first three are unfinished; a failed or cancelled job can be retried.
+// The states of a job. The first three and the last are unfinished; a failed or cancelled job can
+// be retried.
 const (
 	StateWaiting   State = 1 // may start now
 	StateScheduled State = 2 // may start at RunAt: delayed, snoozed, or due for another attempt
@@ -19,11 +20,12 @@ const (
 	StateSucceeded State = 4
 	StateFailed    State = 5 // permanently: no attempts left, or a permanent error
 	StateCancelled State = 6
+	StateHeld      State = 7 // unfinished: waits for another job of its serial key
 )
 
-var stateNames = [...]string{"", "waiting", "scheduled", "running", "succeeded", "failed", "cancelled"}
+var stateNames = [...]string{"", "waiting", "scheduled", "running", "succeeded", "failed", "cancelled", "held"}
 
-// String returns the lower-case name, "waiting" to "cancelled".
+// String returns the lower-case name, such as "waiting".
 func (s State) String() string {
 	if !s.Valid() {
 		return "state " + strconv.Itoa(int(s))
@@ -32,10 +34,10 @@ func (s State) String() string {
 }
 
 // Valid reports whether s is one of the states above.
-func (s State) Valid() bool { return s >= StateWaiting && s <= StateCancelled }
+func (s State) Valid() bool { return s >= StateWaiting && s <= StateHeld }
 
 // Finished reports whether the job has left the queue for the history.
-func (s State) Finished() bool { return s >= StateSucceeded }
+func (s State) Finished() bool { return s >= StateSucceeded && s <= StateCancelled }
 
 // Job is a job as handlers, Client.Get and Client.List receive it.
 type Job struct {
@@ -50,6 +52,7 @@ type Job struct {
 	Args        json.RawMessage // JSON
 	CreatedAt   time.Time
 	RunAt       time.Time // the earliest start
+	SerialKey   string    // empty: none
 
 	// Worker and Fence identify the lease: see Token.
 	Worker    int64
@@ -114,6 +117,7 @@ type Record struct {
 	MaxAttempts  int       // negative: unlimited
 	UniqueKey    string    // empty: none
 	UntilStarted bool      // the key is freed when a worker claims the job
+	SerialKey    string    // empty: none
 	Args         []byte    // valid JSON
 }
 

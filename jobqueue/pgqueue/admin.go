@@ -15,11 +15,11 @@ import (
 const requeueSQL = `
 with gone as (delete from jobqueue_done where id = $1 and state <> 4 returning *)
 insert into jobqueue_job (id, run_at, created_at, fence, max_attempts, priority, until_started,
-  queue, kind, unique_key, args, errors)
+  queue, kind, unique_key, args, errors, serial_key, worker)
 select id, clock_timestamp(), created_at, fence, max_attempts, priority, until_started,
-  queue, kind, unique_key, args, errors
+  queue, kind, unique_key, args, errors, serial_key, case when serial_key is null then null else 0 end
 from gone
-returning queue`
+returning queue, coalesce(serial_key, '')`
 
 const runNowSQL = `
 update jobqueue_job set run_at = clock_timestamp() where id = $1 and worker is null and run_at > now() returning queue`
@@ -29,8 +29,8 @@ select exists (select from jobqueue_job where id = $1), exists (select from jobq
 
 // Retry implements driver.Store.
 func (s *Store) Retry(ctx context.Context, id int64) error {
-	var queue string
-	err := s.pool.QueryRow(ctx, s.sql(requeueSQL), id).Scan(&queue)
+	var queue, serial string
+	err := s.pool.QueryRow(ctx, s.sql(requeueSQL), id).Scan(&queue, &serial)
 	if errors.Is(err, pgx.ErrNoRows) {
 		err = s.pool.QueryRow(ctx, s.sql(runNowSQL), id).Scan(&queue)
 	}
@@ -51,6 +51,7 @@ func (s *Store) Retry(ctx context.Context, id int64) error {
 		return fmt.Errorf("retry job %d: %w", id, err)
 	}
 	s.signal(driver.Signal{Queue: queue})
+	s.promoteAfter(ctx, serial)
 	return nil
 }
 
@@ -60,12 +61,12 @@ func (s *Store) exists(ctx context.Context, id int64) (unfinished, finished bool
 }
 
 const cancelIdleSQL = `
-with gone as (delete from jobqueue_job where id = $1 and worker is null returning *)
+with gone as (delete from jobqueue_job where id = $1 and coalesce(worker, 0) = 0 returning *)
 insert into jobqueue_done (id, state, errors, ` + sharedColumns + `)
 select id, 6, errors, ` + sharedColumns + ` from gone
-returning id`
+returning coalesce(serial_key, '')`
 
-const cancelRunningSQL = `update jobqueue_job set cancel = true where id = $1 and worker is not null returning id`
+const cancelRunningSQL = `update jobqueue_job set cancel = true where id = $1 and worker <> 0 returning id`
 
 // Cancel implements driver.Store.
 func (s *Store) Cancel(ctx context.Context, id int64) error {
@@ -78,8 +79,10 @@ func (s *Store) Cancel(ctx context.Context, id int64) error {
 func (s *Store) cancel(ctx context.Context, id int64) error {
 	// A job may start or stop between the two statements, but hardly ten times in a row.
 	for range 10 {
-		err := s.pool.QueryRow(ctx, s.sql(cancelIdleSQL), id).Scan(&id)
+		var serial string
+		err := s.pool.QueryRow(ctx, s.sql(cancelIdleSQL), id).Scan(&serial)
 		if !errors.Is(err, pgx.ErrNoRows) {
+			s.promoteAfter(ctx, serial)
 			return err
 		}
 		err = s.pool.QueryRow(ctx, s.sql(cancelRunningSQL), id).Scan(&id)

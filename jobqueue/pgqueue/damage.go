@@ -11,7 +11,7 @@ import (
 // fence is unique too. An unlimited number of attempts would allow more.
 const failDamagedSQL = `
 update jobqueue_job j set
-  worker = null,
+  worker = case when worker = 0 then 0 end, -- still held for its turn
   run_at = least(run_at, now()),
   fence = case when fence < 2147483647 then fence + 1 else -2147483647 end,
   attempt = d.last,

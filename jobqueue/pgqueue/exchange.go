@@ -17,7 +17,7 @@ import (
 
 // sharedColumns are the columns that jobqueue_job and jobqueue_done have in common.
 const sharedColumns = `run_at, created_at, claimed_at, fence, attempt, max_attempts, priority, until_started,
-  queue, kind, unique_key, args`
+  queue, kind, unique_key, args, serial_key`
 
 // The arrays are passed as (select $1), so that the planner does not know their length: for a
 // thousand leases it would scan the whole table instead of probing the index a thousand times.
@@ -50,7 +50,7 @@ with gone as (
   where j.id = x.id and j.fence = x.fence and j.worker = $3::bigint
   returning j.id, x.state, ` + withError + ` as new_errors, j.run_at, j.created_at, j.claimed_at, j.fence,
     case when j.max_attempts < 0 then j.attempt else least(j.attempt, j.max_attempts) end as attempt,
-    j.max_attempts, j.priority, j.until_started, j.queue, j.kind, j.unique_key, j.args)
+    j.max_attempts, j.priority, j.until_started, j.queue, j.kind, j.unique_key, j.args, j.serial_key)
 insert into jobqueue_done (id, state, errors, ` + sharedColumns + `)
 select id, state, new_errors, ` + sharedColumns + ` from gone
 returning id`
@@ -94,7 +94,8 @@ where exists (select from jobqueue_worker where id = $1::bigint and expires_at >
               and case when $6::text[] is null then true else kind = any ($6) end
             order by run_at, id limit q.n for update skip locked) s
         limit q.n) r))
-returning id, fence, attempt, max_attempts, priority, queue, kind, args, run_at, created_at, claimed_at, cancel`
+returning id, fence, attempt, max_attempts, priority, queue, kind, args, run_at, created_at, claimed_at, cancel,
+  serial_key`
 
 const nextSQL = `
 select (extract(epoch from min(t.run_at) - now()) * 1000000)::bigint
@@ -130,9 +131,16 @@ func (s *Store) exchange(ctx context.Context, x driver.ExchangeRequest) (driver.
 	}
 	var b pgx.Batch
 	b.Queue(planSQL)
+	keys, promoted := endedKeys(x.Results), []driver.Signal(nil)
+	if len(keys) > 0 {
+		s.queueLock(&b, keys)
+	}
 	recorded := make(map[int64]struct{}, len(x.Results))
 	if err := s.queueResults(&b, x, recorded); err != nil {
 		return res, err
+	}
+	if len(keys) > 0 {
+		s.queuePromote(&b, keys, &promoted)
 	}
 	if len(x.Claims) > 0 {
 		s.queueClaims(&b, x, &res)
@@ -149,6 +157,12 @@ func (s *Store) exchange(ctx context.Context, x driver.ExchangeRequest) (driver.
 		if _, ok := recorded[r.ID]; !ok {
 			res.Lost = append(res.Lost, r.Lease)
 		}
+	}
+	for _, sig := range promoted {
+		s.signal(sig)
+	}
+	if x.LookAhead && s.listening.Load() == 0 {
+		_ = s.promoteIdle(ctx) // nobody else knows of jobs of EnqueueTx; tried again soon
 	}
 	return res, nil
 }
@@ -249,10 +263,14 @@ func (s *Store) queueClaims(b *pgx.Batch, x driver.ExchangeRequest, res *driver.
 		defer rows.Close()
 		for rows.Next() {
 			j := &driver.Job{Worker: x.Worker, State: driver.StateRunning}
+			var serial *string
 			err := rows.Scan(&j.ID, &j.Fence, &j.Attempt, &j.MaxAttempts, &j.Priority, &j.Queue, &j.Kind,
-				(*[]byte)(&j.Args), &j.RunAt, &j.CreatedAt, &j.ClaimedAt, &j.Cancelling)
+				(*[]byte)(&j.Args), &j.RunAt, &j.CreatedAt, &j.ClaimedAt, &j.Cancelling, &serial)
 			if err != nil {
 				return err
+			}
+			if serial != nil {
+				j.SerialKey = *serial
 			}
 			j.RunAt, j.CreatedAt, j.ClaimedAt = j.RunAt.UTC(), j.CreatedAt.UTC(), j.ClaimedAt.UTC()
 			res.Jobs = append(res.Jobs, j)

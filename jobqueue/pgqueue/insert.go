@@ -15,18 +15,23 @@ import (
 )
 
 const insertSQL = `
-insert into jobqueue_job (queue, kind, priority, run_at, max_attempts, unique_key, until_started, args)
-values ($1, $2, $3, coalesce($4::timestamptz, clock_timestamp()), $5, $6::text, $7, $8::json)
+insert into jobqueue_job (queue, kind, priority, run_at, max_attempts, unique_key, until_started, args,
+  serial_key, worker)
+values ($1, $2, $3, coalesce($4::timestamptz, clock_timestamp()), $5, $6::text, $7, $8::json, $9::text,
+  case when $9::text is null then null else 0 end)
 on conflict (kind, unique_key) where unique_key is not null do nothing
 returning id`
 
 // The ids of the rows without a key are returned in the order of the rows, because rows are
 // inserted in that order; those with a key are matched by it.
 const insertManySQL = `
-insert into jobqueue_job (queue, kind, priority, run_at, max_attempts, unique_key, until_started, args)
-select queue, kind, priority, coalesce(run_at, clock_timestamp()), max_attempts, unique_key, until_started, args::json
+insert into jobqueue_job (queue, kind, priority, run_at, max_attempts, unique_key, until_started, args,
+  serial_key, worker)
+select queue, kind, priority, coalesce(run_at, clock_timestamp()), max_attempts, unique_key, until_started, args::json,
+  serial_key, case when serial_key is null then null else 0 end
 from unnest($1::text[], $2::text[], $3::smallint[], $4::timestamptz[], $5::int[], $6::text[], $7::boolean[],
-  $8::text[]) as x (queue, kind, priority, run_at, max_attempts, unique_key, until_started, args)
+  $8::text[], $9::text[])
+  as x (queue, kind, priority, run_at, max_attempts, unique_key, until_started, args, serial_key)
 on conflict (kind, unique_key) where unique_key is not null do nothing
 returning id, kind, unique_key`
 
@@ -59,6 +64,9 @@ func (s *Store) enqueueIn(ctx context.Context, db querier, ps []jobqueue.Params)
 		return results, nil
 	}
 	signals, _ := wake.Of(rs)
+	for _, key := range serialKeys(rs) {
+		signals = append(signals, driver.Signal{SerialKey: key}) // tx could hold the lock for long
+	}
 	ignore := func(rows) error { return nil }
 	if err := db.query(ctx, notifySQL, ignore, s.channel(), payloads(signals)); err != nil {
 		return nil, fmt.Errorf("enqueue: notify: %w", err)
@@ -69,10 +77,12 @@ func (s *Store) enqueueIn(ctx context.Context, db querier, ps []jobqueue.Params)
 // Insert implements driver.Store.
 func (s *Store) Insert(ctx context.Context, rs []driver.Record) ([]driver.InsertResult, error) {
 	results, err := s.insert(ctx, pgxQuerier{s.pool}, rs)
-	if err == nil {
-		s.wake(rs)
+	if err != nil {
+		return nil, err
 	}
-	return results, err
+	s.wake(rs)
+	s.promoteAfter(ctx, serialKeys(rs)...)
+	return results, nil
 }
 
 func (s *Store) insert(
@@ -101,7 +111,7 @@ func (s *Store) insert(
 func (s *Store) insertOne(ctx context.Context, db querier, r driver.Record) (id int64, err error) {
 	err = db.query(ctx, s.sql(insertSQL), func(rs rows) error { return rs.Scan(&id) },
 		r.Queue, r.Kind, int16(r.Priority), timeOrNull(r.RunAt), int32(r.MaxAttempts), textOrNull(r.UniqueKey),
-		r.UntilStarted, string(r.Args))
+		r.UntilStarted, string(r.Args), textOrNull(r.SerialKey))
 	return id, err
 }
 
@@ -112,12 +122,13 @@ func (s *Store) insertMany(ctx context.Context, db querier, rs []driver.Record) 
 	n := len(rs)
 	queues, kinds, args := make([]string, n), make([]string, n), make([]string, n)
 	priorities, limits := make([]int16, n), make([]int32, n)
-	times, keys, until := make([]*time.Time, n), make([]*string, n), make([]bool, n)
+	times, until := make([]*time.Time, n), make([]bool, n)
+	keys, serial := make([]*string, n), make([]*string, n)
 	for i := range rs {
 		r := &rs[i]
 		queues[i], kinds[i], args[i] = r.Queue, r.Kind, string(r.Args)
 		priorities[i], limits[i], until[i] = int16(r.Priority), int32(r.MaxAttempts), r.UntilStarted
-		times[i], keys[i] = timeOrNull(r.RunAt), textOrNull(r.UniqueKey)
+		times[i], keys[i], serial[i] = timeOrNull(r.RunAt), textOrNull(r.UniqueKey), textOrNull(r.SerialKey)
 	}
 	unkeyed := make([]int64, 0, n)
 	keyed := map[uniqueKey]int64{}
@@ -132,7 +143,7 @@ func (s *Store) insertMany(ctx context.Context, db querier, rs []driver.Record) 
 			keyed[uniqueKey{kind, *key}] = id
 		}
 		return err
-	}, queues, kinds, priorities, times, limits, keys, until, args)
+	}, queues, kinds, priorities, times, limits, keys, until, args, serial)
 	if err != nil {
 		return nil, err
 	}

@@ -12,11 +12,11 @@ import (
 )
 
 const columns = `id, priority, attempt, max_attempts, fence, queue, kind, coalesce(unique_key, ''), args,
-  coalesce(errors, '[]'), created_at, run_at, claimed_at`
+  coalesce(errors, '[]'), created_at, run_at, claimed_at, coalesce(serial_key, '')`
 
 const (
 	selectJob = `select ` + columns + `, null::timestamptz, coalesce(worker, 0), cancel,
-  case when worker is not null then 3 when run_at > now() then 2 else 1 end
+  case when worker = 0 then 7 when worker is not null then 3 when run_at > now() then 2 else 1 end
 from jobqueue_job`
 	selectDone = `select ` + columns + `, finished_at, 0, false, state from jobqueue_done`
 )
@@ -41,7 +41,8 @@ func (s *Store) Get(ctx context.Context, id int64) (*driver.Job, error) {
 var statesSQL = map[driver.State]string{
 	driver.StateWaiting:   selectJob + ` where worker is null and run_at <= now()`,
 	driver.StateScheduled: selectJob + ` where worker is null and run_at > now()`,
-	driver.StateRunning:   selectJob + ` where worker is not null`,
+	driver.StateRunning:   selectJob + ` where worker <> 0`,
+	driver.StateHeld:      selectJob + ` where worker = 0`,
 	driver.StateSucceeded: selectDone + ` where state = 4`,
 	driver.StateFailed:    selectDone + ` where state <> 4 and state = 5`,
 	driver.StateCancelled: selectDone + ` where state <> 4 and state = 6`,
@@ -95,9 +96,9 @@ func (s *Store) jobs(ctx context.Context, query string, args ...any) ([]*driver.
 		var j driver.Job
 		var errors []byte
 		var claimed, finished *time.Time
-		err := row.Scan(&j.ID, &j.Priority, &j.Attempt, &j.MaxAttempts, &j.Fence, &j.Queue, &j.Kind, &j.UniqueKey,
-			(*[]byte)(&j.Args), &errors, &j.CreatedAt, &j.RunAt, &claimed, &finished, &j.Worker, &j.Cancelling,
-			&j.State)
+		err := row.Scan(&j.ID, &j.Priority, &j.Attempt, &j.MaxAttempts, &j.Fence, &j.Queue, &j.Kind,
+			&j.UniqueKey, (*[]byte)(&j.Args), &errors, &j.CreatedAt, &j.RunAt, &claimed,
+			&j.SerialKey, &finished, &j.Worker, &j.Cancelling, &j.State)
 		if err != nil {
 			return nil, err
 		}
@@ -135,7 +136,9 @@ from names n,
 where n.queue is not null`
 
 const runningSQL = `
-select queue, 3, count(*) from (select queue from jobqueue_job where worker is not null limit $1) t group by queue`
+select queue, 3, count(*) from (select queue from jobqueue_job where worker <> 0 limit $1) t group by queue
+union all
+select queue, 7, count(*) from (select queue from jobqueue_job where worker = 0 limit $1) t group by queue`
 
 const endedSQL = `
 select queue, state, count(*) from (
@@ -144,7 +147,7 @@ select queue, state, count(*) from (
   (select queue, state from jobqueue_done where state <> 4 and state = 6 order by id desc limit $1)) t
 group by queue, state`
 
-const workersSQL = `select id, name, started_at, expires_at from jobqueue_worker order by id`
+const workersSQL = `select id, name, started_at, expires_at from jobqueue_worker where id <> 0 order by id`
 
 // Stats implements driver.Store.
 func (s *Store) Stats(ctx context.Context) (driver.Stats, error) {

@@ -155,6 +155,9 @@ func (s *Store) rescue(ctx context.Context, orphans bool) (rescued int, err erro
 		}
 		return nil
 	})
+	if err == nil {
+		err = s.promoteIdle(ctx)
+	}
 	if err != nil {
 		return 0, fmt.Errorf("rescue: %w", err)
 	}

@@ -66,12 +66,14 @@ func (s *Store) sendNotify(signals []driver.Signal) {
 
 const maxMicroseconds = int64(math.MaxInt64 / time.Microsecond)
 
-// payloads encodes signals: "q MICROSECONDS QUEUE", "c ID" or "s 1" for
-// a changed schedule.
+// payloads encodes signals: "q MICROSECONDS QUEUE", "c ID", "k 1 SERIAL_KEY", or "s 1" for a
+// changed schedule.
 func payloads(signals []driver.Signal) []string {
 	texts := make([]string, len(signals))
 	for i, sig := range signals {
-		if sig.Schedules {
+		if sig.SerialKey != "" {
+			texts[i] = "k 1 " + sig.SerialKey
+		} else if sig.Schedules {
 			texts[i] = "s 1"
 		} else if sig.Cancel != 0 {
 			texts[i] = "c " + strconv.FormatInt(sig.Cancel, 10)
@@ -89,6 +91,8 @@ func parse(text string) (sig driver.Signal, ok bool) {
 	n, err := strconv.ParseInt(number, 10, 64)
 	switch {
 	case err != nil || n < -maxMicroseconds || n > maxMicroseconds:
+	case kind == "k" && n == 1 && queue != "":
+		return driver.Signal{SerialKey: queue}, true
 	case text == "s 1":
 		return driver.Signal{Schedules: true}, true
 	case kind == "c" && n > 0:
@@ -130,8 +134,12 @@ func (s *Store) Listen(ctx context.Context, ready func(), f func(driver.Signal) 
 			return fmt.Errorf("listen: %w", err)
 		}
 		if n.Payload == echo {
+			s.listening.Add(1)
+			defer s.listening.Add(-1)
 			ready()
-		} else if sig, ok := parse(n.Payload); ok {
+		} else if sig, ok := parse(n.Payload); ok && sig.SerialKey != "" {
+			s.promoter.Add(sig)
+		} else if ok {
 			f(sig)
 		}
 	}

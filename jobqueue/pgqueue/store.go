@@ -19,6 +19,7 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+	"sync/atomic"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -50,6 +51,9 @@ type Store struct {
 	cfg    Config
 	hub    wake.Hub
 	notify *wake.Coalescer
+
+	promoter  *wake.Coalescer // of keys with jobs of EnqueueTx
+	listening atomic.Int32    // how many Listen receive notifications
 }
 
 var (
@@ -61,6 +65,7 @@ var (
 func New(pool *pgxpool.Pool, cfg Config) *Store {
 	s := &Store{pool: pool, cfg: cfg}
 	s.notify = wake.NewCoalescer(s.sendNotify)
+	s.promoter = wake.NewCoalescer(s.promoteAll)
 	return s
 }
 

@@ -14,10 +14,11 @@ import (
 // The fence is kept, so that the next lease has a new token.
 const requeueSQL = `
 insert into jobqueue_job (id, run_at, created_at, fence, max_attempts, priority, until_started,
-  queue, kind, unique_key, args, errors)
-select id, ?2, created_at, fence, max_attempts, priority, until_started, queue, kind, unique_key, args, errors
+  queue, kind, unique_key, args, errors, serial_key, worker)
+select id, ?2, created_at, fence, max_attempts, priority, until_started, queue, kind, unique_key, args, errors,
+  serial_key, case when serial_key is null then null else 0 end
 from jobqueue_done where id = ?1 and state <> 4
-returning queue`
+returning queue, coalesce(serial_key, '')`
 
 const deleteDoneSQL = `delete from jobqueue_done where id = ?`
 
@@ -29,11 +30,13 @@ select exists (select 1 from jobqueue_job where id = ?1), exists (select 1 from 
 
 // Retry implements driver.Store.
 func (s *Store) Retry(ctx context.Context, id int64) error {
-	var queue string
+	var queue, serial string
 	err := s.update(ctx, func(tx *sql.Tx, now int64) error {
-		err := tx.QueryRow(requeueSQL, id, now).Scan(&queue)
+		err := tx.QueryRow(requeueSQL, id, now).Scan(&queue, &serial)
 		if err == nil {
-			_, err = tx.Exec(deleteDoneSQL, id)
+			if _, err = tx.Exec(deleteDoneSQL, id); err == nil && serial != "" {
+				_, err = promote(context.WithoutCancel(ctx), tx, now, serial)
+			}
 			return err
 		}
 		if errors.Is(err, sql.ErrNoRows) {
@@ -66,29 +69,35 @@ func stateError(tx *sql.Tx, id int64) error {
 	return driver.ErrNotFound
 }
 
-const idleSQL = `select id from jobqueue_job where id = ? and worker is null`
+const idleSQL = `select coalesce(serial_key, '') from jobqueue_job where id = ? and coalesce(worker, 0) = 0`
 
-const cancelRunningSQL = `update jobqueue_job set cancel = 1 where id = ? and worker is not null`
+const cancelRunningSQL = `update jobqueue_job set cancel = 1 where id = ? and worker <> 0`
 
 // Cancel implements driver.Store.
 func (s *Store) Cancel(ctx context.Context, id int64) error {
 	var running bool
+	var promoted []driver.Signal
 	err := s.update(ctx, func(tx *sql.Tx, now int64) (err error) {
 		if running, err = affected(tx.Exec(cancelRunningSQL, id)); err != nil || running {
 			return err
 		}
-		idle, err := ids(tx.Query(idleSQL, id))
-		switch {
-		case err != nil:
-			return err
-		case len(idle) == 0:
+		var serial string
+		err = tx.QueryRow(idleSQL, id).Scan(&serial)
+		if errors.Is(err, sql.ErrNoRows) {
 			return stateError(tx, id)
 		}
-		return archiveOne(tx, now, id, driver.StateCancelled)
+		if err == nil {
+			err = archiveOne(tx, now, id, driver.StateCancelled)
+		}
+		if err == nil && serial != "" {
+			promoted, err = promote(context.WithoutCancel(ctx), tx, now, serial)
+		}
+		return err
 	})
 	if err != nil {
 		return fmt.Errorf("cancel job %d: %w", id, err)
 	}
+	s.emit(promoted)
 	if running {
 		s.hub.Emit(driver.Signal{Cancel: id})
 	}

@@ -17,7 +17,7 @@ import (
 // text.
 const failDamagedSQL = `
 update jobqueue_job set
-  worker = null,
+  worker = case when worker = 0 then 0 end, -- still held for its turn
   run_at = min(run_at, ?1),
   fence = case when fence < 9223372036854775807 then fence + 1 else -9223372036854775807 end,
   attempt = d.last,

@@ -14,7 +14,7 @@ import (
 
 // sharedColumns are the columns that jobqueue_job and jobqueue_done have in common.
 const sharedColumns = `run_at, created_at, claimed_at, fence, attempt, max_attempts, priority, until_started,
-  queue, kind, unique_key, args`
+  queue, kind, unique_key, args, serial_key`
 
 // leased joins the jobs to the leases in ?1, a JSON object of fences by id; ?2 is the worker. The
 // cross join keeps the planner from scanning the jobs.
@@ -63,7 +63,8 @@ where id in (
   where queue = ?3 and priority = ?4 and worker is null and run_at <= ?2 and (run_at, id) > (?5, ?6)
     and (?8 is null or +kind in (select value from json_each(?8)))
   order by run_at, id limit ?7)
-returning id, fence, attempt, max_attempts, priority, queue, kind, args, run_at, created_at, claimed_at, cancel`
+returning id, fence, attempt, max_attempts, priority, queue, kind, args, run_at, created_at, claimed_at, cancel,
+  coalesce(serial_key, '')`
 
 const nextSQL = `
 select run_at from jobqueue_job
@@ -72,9 +73,14 @@ where queue = ? and priority = ? and worker is null and run_at > ? order by run_
 // Exchange implements driver.Store.
 func (s *Store) Exchange(ctx context.Context, x driver.ExchangeRequest) (driver.ExchangeResponse, error) {
 	var res driver.ExchangeResponse
+	var promoted []driver.Signal
 	err := s.updateDespiteDamage(ctx, func(tx *sql.Tx, now int64) error {
 		res = driver.ExchangeResponse{}
 		if err := record(tx, now, x, &res); err != nil {
+			return err
+		}
+		var err error
+		if promoted, err = promote(context.WithoutCancel(ctx), tx, now, endedKeys(x.Results)...); err != nil {
 			return err
 		}
 		if err := claim(tx, now, x, &res); err != nil || !x.LookAhead {
@@ -89,6 +95,7 @@ func (s *Store) Exchange(ctx context.Context, x driver.ExchangeRequest) (driver.
 		}
 		return driver.ExchangeResponse{}, err
 	}
+	s.emit(promoted)
 	return res, nil
 }
 
@@ -238,7 +245,7 @@ func claim(tx *sql.Tx, now int64, x driver.ExchangeRequest, res *driver.Exchange
 				j := &driver.Job{Worker: x.Worker, State: driver.StateRunning}
 				var runAt, created, claimed int64
 				err := rows.Scan(&j.ID, &j.Fence, &j.Attempt, &j.MaxAttempts, &j.Priority, &j.Queue, &j.Kind,
-					(*[]byte)(&j.Args), &runAt, &created, &claimed, &j.Cancelling)
+					(*[]byte)(&j.Args), &runAt, &created, &claimed, &j.Cancelling, &j.SerialKey)
 				j.RunAt, j.CreatedAt, j.ClaimedAt = time.UnixMicro(runAt).UTC(), timeOf(created), timeOf(claimed)
 				res.Jobs = append(res.Jobs, j)
 				c.Limit--
@@ -282,6 +289,11 @@ func (s *Store) CompleteTx(ctx context.Context, tx *sql.Tx, job *jobqueue.Job) e
 	}
 	if err == nil {
 		_, err = tx.ExecContext(ctx, deleteSQL, lease, job.Worker)
+	}
+	if err == nil && job.SerialKey != "" {
+		var promoted []driver.Signal
+		promoted, err = promote(ctx, tx, s.now(), job.SerialKey)
+		s.emit(promoted) // workers look as soon as they can write, which is after the commit
 	}
 	if err != nil {
 		return fmt.Errorf("complete job %d: %w", job.ID, err)

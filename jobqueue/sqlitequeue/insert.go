@@ -11,8 +11,9 @@ import (
 )
 
 const insertSQL = `
-insert into jobqueue_job (queue, kind, priority, run_at, created_at, max_attempts, unique_key, until_started, args)
-values (?, ?, ?, ?, ?, ?, ?, ?, ?)
+insert into jobqueue_job (queue, kind, priority, run_at, created_at, max_attempts, unique_key, until_started, args,
+  serial_key, worker)
+values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?10, case when ?10 is null then null else 0 end)
 on conflict (kind, unique_key) where unique_key is not null do nothing`
 
 const findUniqueSQL = `select id from jobqueue_job where kind = ? and unique_key = ?`
@@ -56,13 +57,15 @@ func insert(ctx context.Context, tx *sql.Tx, now int64, rs []driver.Record) ([]d
 	}
 	defer stmt.Close()
 	results := make([]driver.InsertResult, len(rs))
+	var keys []string
 	for i, r := range rs {
 		runAt := now
 		if !r.RunAt.IsZero() {
 			runAt = r.RunAt.UnixMicro()
 		}
 		res, err := stmt.ExecContext(ctx, r.Queue, r.Kind, r.Priority, runAt, now, r.MaxAttempts,
-			sql.NullString{String: r.UniqueKey, Valid: r.UniqueKey != ""}, r.UntilStarted, string(r.Args))
+			sql.NullString{String: r.UniqueKey, Valid: r.UniqueKey != ""}, r.UntilStarted, string(r.Args),
+			sql.NullString{String: r.SerialKey, Valid: r.SerialKey != ""})
 		inserted, err := affected(res, err)
 		switch {
 		case err != nil:
@@ -75,8 +78,12 @@ func insert(ctx context.Context, tx *sql.Tx, now int64, rs []driver.Record) ([]d
 		if err != nil {
 			return nil, err
 		}
+		if r.SerialKey != "" {
+			keys = append(keys, r.SerialKey)
+		}
 	}
-	return results, nil
+	_, err = promote(ctx, tx, now, keys...) // wake signals the queues of all
+	return results, err
 }
 
 func (s *Store) wake(rs []driver.Record) {

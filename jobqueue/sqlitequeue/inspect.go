@@ -11,12 +11,12 @@ import (
 )
 
 const columns = `id, priority, attempt, max_attempts, fence, queue, kind, coalesce(unique_key, ''), args,
-  coalesce(errors, '[]'), created_at, run_at, coalesce(claimed_at, 0)`
+  coalesce(errors, '[]'), created_at, run_at, coalesce(claimed_at, 0), coalesce(serial_key, '')`
 
 // ?1 is now.
 const (
 	selectJob = `select ` + columns + `, 0, coalesce(worker, 0), cancel,
-  case when worker is not null then 3 when run_at > ?1 then 2 else 1 end
+  case when worker = 0 then 7 when worker is not null then 3 when run_at > ?1 then 2 else 1 end
 from jobqueue_job`
 	selectDone = `select ` + columns + `, finished_at, 0, 0, state from jobqueue_done`
 )
@@ -40,7 +40,8 @@ func (s *Store) Get(ctx context.Context, id int64) (*driver.Job, error) {
 var statesSQL = map[driver.State]string{
 	driver.StateWaiting:   selectJob + ` where worker is null and run_at <= ?1`,
 	driver.StateScheduled: selectJob + ` where worker is null and run_at > ?1`,
-	driver.StateRunning:   selectJob + ` where worker is not null`,
+	driver.StateRunning:   selectJob + ` where worker <> 0`,
+	driver.StateHeld:      selectJob + ` where worker = 0`,
 	driver.StateSucceeded: selectDone + ` where state = 4`,
 	driver.StateFailed:    selectDone + ` where state <> 4 and state = 5`,
 	driver.StateCancelled: selectDone + ` where state <> 4 and state = 6`,
@@ -92,8 +93,9 @@ func (s *Store) jobs(ctx context.Context, query string, args ...any) ([]*driver.
 		j := &driver.Job{}
 		var errors []byte
 		var created, runAt, claimed, finished int64
-		err := rows.Scan(&j.ID, &j.Priority, &j.Attempt, &j.MaxAttempts, &j.Fence, &j.Queue, &j.Kind, &j.UniqueKey,
-			(*[]byte)(&j.Args), &errors, &created, &runAt, &claimed, &finished, &j.Worker, &j.Cancelling, &j.State)
+		err := rows.Scan(&j.ID, &j.Priority, &j.Attempt, &j.MaxAttempts, &j.Fence, &j.Queue, &j.Kind,
+			&j.UniqueKey, (*[]byte)(&j.Args), &errors, &created, &runAt, &claimed,
+			&j.SerialKey, &finished, &j.Worker, &j.Cancelling, &j.State)
 		if err != nil {
 			return err
 		}
@@ -124,9 +126,12 @@ select n.queue,
     from priorities), ?1)
 from names n where n.queue is not null`
 
-// countsSQL counts the running jobs and the newest failed and cancelled ones by queue and state.
+// countsSQL counts the running and held jobs and the newest failed and cancelled ones by queue and
+// state.
 const countsSQL = `
-select queue, 3, count(*) from (select queue from jobqueue_job where worker is not null limit ?1) group by queue
+select queue, 3, count(*) from (select queue from jobqueue_job where worker <> 0 limit ?1) group by queue
+union all
+select queue, 7, count(*) from (select queue from jobqueue_job where worker = 0 limit ?1) group by queue
 union all
 select queue, 5, count(*) from (
   select queue from jobqueue_done where state <> 4 and state = 5 order by id desc limit ?1) group by queue
@@ -134,7 +139,7 @@ union all
 select queue, 6, count(*) from (
   select queue from jobqueue_done where state <> 4 and state = 6 order by id desc limit ?1) group by queue`
 
-const workersSQL = `select id, name, started_at, expires_at from jobqueue_worker order by id`
+const workersSQL = `select id, name, started_at, expires_at from jobqueue_worker where id <> 0 order by id`
 
 // Stats implements driver.Store.
 func (s *Store) Stats(ctx context.Context) (driver.Stats, error) {

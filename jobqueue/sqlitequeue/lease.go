@@ -122,6 +122,7 @@ const (
 
 // Rescue implements driver.Store.
 func (s *Store) Rescue(ctx context.Context, orphans bool) (rescued int, err error) {
+	var promoted []driver.Signal
 	err = s.updateDespiteDamage(ctx, func(tx *sql.Tx, now int64) error {
 		rescued = 0
 		at := timeOf(now).Format(time.RFC3339Nano)
@@ -147,12 +148,16 @@ func (s *Store) Rescue(ctx context.Context, orphans bool) (rescued int, err erro
 			}
 		}
 		if orphans {
-			return rescue(rescueOrphansSQL, at)
+			if err := rescue(rescueOrphansSQL, at); err != nil {
+				return err
+			}
 		}
-		return nil
+		promoted, err = promoteIdle(context.WithoutCancel(ctx), tx, now)
+		return err
 	})
 	if err != nil {
 		return 0, fmt.Errorf("rescue: %w", err)
 	}
+	s.emit(promoted)
 	return rescued, nil
 }

@@ -91,8 +91,9 @@ func (c *Coalescer) run() {
 // merge adds s to signals, at most one for each queue.
 func merge(signals []driver.Signal, s driver.Signal) []driver.Signal {
 	for i, o := range signals {
-		if o.Queue == s.Queue && o.Cancel == s.Cancel && o.Schedules == s.Schedules {
-			signals[i].In = min(o.In, s.In)
+		in := min(o.In, s.In)
+		if o.In, s.In = in, in; o == s {
+			signals[i].In = in
 			return signals
 		}
 	}

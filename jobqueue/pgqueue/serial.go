@@ -1,0 +1,137 @@
+package pgqueue
+
+import (
+	"context"
+	"hash/crc32"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"lessonkit.example/jobqueue/driver"
+)
+
+// Whoever ends a job that has a serial key and whoever adds one lock the key, of which 256 share a
+// lock, so that one of them sees the other's job. Keys are locked in one order, against deadlocks.
+// A lock for each key would exceed the lock table.
+const lockKeysSQL = `
+select pg_advisory_xact_lock($1, h) from (
+  select distinct hashtext(key) & 255 as h from unnest($2::text[]) k (key) order by 1) s`
+
+// promoteSQL lets the first held job of each key run, unless another one of the key may. Comparing
+// rows makes the planner use the index; "not exists" would make it join all jobs.
+const promoteSQL = `
+update jobqueue_job set worker = null, run_at = greatest(run_at, now())
+where worker = 0 and ctid = any (array(
+  select n.ctid
+  from unnest($1::text[]) k (key),
+    lateral (
+      select serial_key, ctid from jobqueue_job h
+      where h.worker = 0 and (h.serial_key, h.id) >= (k.key, 0) order by h.serial_key, h.id limit 1) n
+  where n.serial_key = k.key
+    and (select a.id from jobqueue_job a where a.serial_key = k.key and a.worker is distinct from 0 limit 1) is null))
+returning queue, (extract(epoch from run_at - now()) * 1000000)::bigint`
+
+// idleKeysSQL finds keys with held jobs of which none may run, skipping from key to key through the
+// index. That happens when a process died between two steps, or to jobs of EnqueueTx of which no
+// worker was notified.
+const idleKeysSQL = `
+with recursive keys (key) as (
+  (select serial_key from jobqueue_job where worker = 0 order by serial_key limit 1)
+  union all
+  select (select serial_key from jobqueue_job where worker = 0 and serial_key > k.key order by serial_key limit 1)
+  from keys k where k.key is not null)
+select key from keys k
+where key is not null
+  and (select a.id from jobqueue_job a where a.serial_key = k.key and a.worker is distinct from 0 limit 1) is null
+limit 1000`
+
+func (s *Store) lockNamespace() int32 { return int32(crc32.ChecksumIEEE([]byte(s.channel()))) }
+
+// queueLock adds the statement that locks keys.
+func (s *Store) queueLock(b *pgx.Batch, keys []string) {
+	b.Queue(lockKeysSQL, s.lockNamespace(), keys)
+}
+
+// queuePromote adds the statement that lets the next jobs of keys run, and has their queues added
+// to promoted.
+func (s *Store) queuePromote(b *pgx.Batch, keys []string, promoted *[]driver.Signal) {
+	b.Queue(s.sql(promoteSQL), keys).Query(func(rows pgx.Rows) error {
+		var queue string
+		var in int64
+		_, err := pgx.ForEachRow(rows, []any{&queue, &in}, func() error {
+			*promoted = append(*promoted, driver.Signal{Queue: queue, In: duration(in)})
+			return nil
+		})
+		return err
+	})
+}
+
+// promote lets the next job of each key run, if none may.
+func (s *Store) promote(ctx context.Context, keys []string) error {
+	for batch := range slices.Chunk(keys, 1000) {
+		var b pgx.Batch
+		var promoted []driver.Signal
+		s.queueLock(&b, batch)
+		s.queuePromote(&b, batch, &promoted)
+		if err := s.pool.SendBatch(ctx, &b).Close(); err != nil {
+			return err
+		}
+		for _, sig := range promoted {
+			s.signal(sig)
+		}
+	}
+	return nil
+}
+
+// promoteIdle does the same for all keys.
+func (s *Store) promoteIdle(ctx context.Context) error {
+	rows, err := s.pool.Query(ctx, s.sql(idleKeysSQL))
+	if err != nil {
+		return err
+	}
+	keys, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return err
+	}
+	return s.promote(ctx, keys)
+}
+
+// promoteAfter is promote for a caller that has committed a change of jobs with these keys. What
+// fails here, promoteIdle finds.
+func (s *Store) promoteAfter(ctx context.Context, keys ...string) {
+	if keys = slices.DeleteFunc(keys, func(key string) bool { return key == "" }); len(keys) > 0 {
+		_ = s.promote(ctx, keys)
+	}
+}
+
+// promoteAll does the same for the keys of which this process was notified.
+func (s *Store) promoteAll(signals []driver.Signal) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	keys := make([]string, len(signals))
+	for i, sig := range signals {
+		keys[i] = sig.SerialKey
+	}
+	s.promoteAfter(ctx, keys...)
+}
+
+// endedKeys returns the keys of the jobs that have ended.
+func endedKeys(results []driver.Result) (keys []string) {
+	for _, r := range results {
+		if r.SerialKey != "" && r.Action != driver.Reschedule {
+			keys = append(keys, r.SerialKey)
+		}
+	}
+	return keys
+}
+
+// serialKeys returns the keys of records.
+func serialKeys(rs []driver.Record) (keys []string) {
+	for _, r := range rs {
+		if r.SerialKey != "" {
+			keys = append(keys, r.SerialKey)
+		}
+	}
+	return keys
+}

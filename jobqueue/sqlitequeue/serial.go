@@ -1,0 +1,88 @@
+package sqlitequeue
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+
+	"lessonkit.example/jobqueue/driver"
+)
+
+// promoteSQL lets the first held job of each key of ?1, a JSON array, run, unless another one of
+// the key may.
+const promoteSQL = `
+update jobqueue_job set worker = null, run_at = max(run_at, ?2)
+where id in (
+  select (select id from jobqueue_job where worker = 0 and serial_key = k.value order by id limit 1)
+  from json_each(?1) k
+  where not exists (
+    select 1 from jobqueue_job a
+    where a.serial_key = k.value and a.serial_key is not null and (a.worker is null or a.worker <> 0)))
+returning queue, run_at - ?2`
+
+// idleKeysSQL finds keys with held jobs of which none may run, skipping from key to key through the
+// index. Earlier versions leave them when they end a job.
+const idleKeysSQL = `
+with recursive keys (key) as (
+  select min(serial_key) from jobqueue_job where worker = 0
+  union all
+  select (select min(serial_key) from jobqueue_job where worker = 0 and serial_key > k.key)
+  from keys k where k.key is not null)
+select key from keys k
+where key is not null and not exists (
+  select 1 from jobqueue_job a
+  where a.serial_key = k.key and a.serial_key is not null and (a.worker is null or a.worker <> 0))
+limit 1000`
+
+// promote lets the next job of each key run, if none may, and returns signals for their queues.
+func promote(ctx context.Context, tx *sql.Tx, now int64, keys ...string) (promoted []driver.Signal, err error) {
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	text, err := json.Marshal(keys)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := tx.QueryContext(ctx, promoteSQL, string(text), now)
+	err = each(rows, err, func() error {
+		var sig driver.Signal
+		var in int64
+		err := rows.Scan(&sig.Queue, &in)
+		sig.In = duration(in)
+		promoted = append(promoted, sig)
+		return err
+	})
+	return promoted, err
+}
+
+// promoteIdle does the same for all keys.
+func promoteIdle(ctx context.Context, tx *sql.Tx, now int64) ([]driver.Signal, error) {
+	var keys []string
+	rows, err := tx.QueryContext(ctx, idleKeysSQL)
+	err = each(rows, err, func() error {
+		var key string
+		err := rows.Scan(&key)
+		keys = append(keys, key)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return promote(ctx, tx, now, keys...)
+}
+
+func (s *Store) emit(signals []driver.Signal) {
+	for _, sig := range signals {
+		s.hub.Emit(sig)
+	}
+}
+
+// endedKeys returns the serial keys of the jobs that have ended.
+func endedKeys(results []driver.Result) (keys []string) {
+	for _, r := range results {
+		if r.SerialKey != "" && r.Action != driver.Reschedule {
+			keys = append(keys, r.SerialKey)
+		}
+	}
+	return keys
+}
