@@ -251,6 +251,27 @@ func ExampleClient_Enqueue_serial() {
 	// close account 7
 }
 
+// A queue is paused while what its jobs need is not available; then all that failed is retried.
+func ExampleClient_RetryMany() {
+	store, remove := open()
+	defer remove()
+	ctx := context.Background()
+	client := jobqueue.NewClient(store)
+	for range 3 {
+		_, _ = client.Enqueue(ctx, jobqueue.Params{Kind: "mail", Queue: "mails"})
+	}
+	_ = client.Pause(ctx, "mails", time.Now().Add(time.Hour)) // without a time, until Resume
+	stats, _ := client.Stats(ctx)
+	fmt.Println(stats.Queues[0].Queue, "paused:", stats.Queues[0].PausedUntil.After(time.Now()))
+	cancelled, _, _ := client.CancelMany(ctx, jobqueue.Filter{State: jobqueue.StateWaiting, Queue: "mails"})
+	_ = client.Resume(ctx, "mails")
+	retried, skipped, _ := client.RetryMany(ctx, jobqueue.Filter{State: jobqueue.StateCancelled, Queue: "mails"})
+	fmt.Println(cancelled, "cancelled,", retried, "retried,", skipped, "skipped")
+	// Output:
+	// mails paused: true
+	// 3 cancelled, 3 retried, 0 skipped
+}
+
 // Many jobs are enqueued in one round trip, all or none.
 func ExampleClient_EnqueueMany() {
 	store, remove := open()

@@ -210,5 +210,7 @@ func following(when When, t time.Time) time.Time {
 	if next := when.Next(t); next.After(t) {
 		return next.UTC().Truncate(time.Microsecond)
 	}
-	return time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
+	return farFuture
 }
+
+var farFuture = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)

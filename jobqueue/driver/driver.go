@@ -82,6 +82,13 @@ type Store interface {
 	// ChangeSchedule returns ErrNotFound for an unknown name.
 	ChangeSchedule(ctx context.Context, name string, c ScheduleChange) error
 
+	// Pause makes claims take no job of a queue until a time, or ends that if it is zero.
+	Pause(ctx context.Context, queue string, until time.Time) error
+	// RetryMany does what Retry does for the newest f.Limit jobs that f selects, and CancelMany
+	// what Cancel does.
+	RetryMany(ctx context.Context, f Filter) (Page, error)
+	CancelMany(ctx context.Context, f Filter) (Page, error)
+
 	// Purge deletes finished jobs, at most a few thousand, and returns how many; 0 means that no
 	// more match.
 	Purge(ctx context.Context, f PurgeFilter) (int, error)

@@ -20,6 +20,12 @@ type Filter struct {
 // SearchWindow is the number of ids that one Search reads.
 const SearchWindow = 100_000
 
+// Page is the result of a change of several jobs.
+type Page struct {
+	Changed, Skipped int
+	Last             int64 // the least id, after which the next page begins; 0 after the last page
+}
+
 // PurgeFilter selects finished jobs to delete.
 type PurgeFilter struct {
 	State State         // StateSucceeded, StateFailed or StateCancelled
@@ -60,6 +66,8 @@ type QueueStats struct {
 	// Oldest is how long the job that has waited longest could have started already, since its
 	// RunAt or since it was enqueued if that was later; 0 when none waits.
 	Oldest time.Duration
+	// PausedUntil is the end of the pause; zero when the queue is not paused.
+	PausedUntil time.Time
 }
 
 // Set sets the number of running, held, failed or cancelled jobs.

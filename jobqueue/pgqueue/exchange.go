@@ -93,7 +93,8 @@ where exists (select from jobqueue_worker where id = $1::bigint and expires_at >
               and (run_at, id) > (($4::timestamptz[])[q.i * 4 - 4 + p], ($5::bigint[])[q.i * 4 - 4 + p])
               and case when $6::text[] is null then true else kind = any ($6) end
             order by run_at, id limit q.n for update skip locked) s
-        limit q.n) r))
+        limit q.n) r
+    where not exists (select from jobqueue_pause h where h.queue = q.name and h.until > now())))
 returning id, fence, attempt, max_attempts, priority, queue, kind, args, run_at, created_at, claimed_at, cancel,
   serial_key`
 

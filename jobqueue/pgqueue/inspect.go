@@ -147,6 +147,8 @@ select queue, state, count(*) from (
   (select queue, state from jobqueue_done where state <> 4 and state = 6 order by id desc limit $1)) t
 group by queue, state`
 
+const pausesSQL = `select queue, until from jobqueue_pause where until > now()`
+
 const workersSQL = `select id, name, started_at, expires_at from jobqueue_worker where id <> 0 order by id`
 
 // Stats implements driver.Store.
@@ -175,6 +177,14 @@ func (s *Store) Stats(ctx context.Context) (driver.Stats, error) {
 			return err
 		})
 	}
+	b.Queue(s.sql(pausesSQL)).Query(func(rows pgx.Rows) error {
+		var until time.Time
+		_, err := pgx.ForEachRow(rows, []any{&name, &until}, func() error {
+			stats.Queue(name).PausedUntil = until.UTC()
+			return nil
+		})
+		return err
+	})
 	b.Queue(s.sql(workersSQL)).Query(func(rows pgx.Rows) (err error) {
 		stats.Workers, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (w driver.WorkerInfo, err error) {
 			err = row.Scan(&w.ID, &w.Name, &w.StartedAt, &w.ExpiresAt)

@@ -30,22 +30,12 @@ select exists (select 1 from jobqueue_job where id = ?1), exists (select 1 from 
 
 // Retry implements driver.Store.
 func (s *Store) Retry(ctx context.Context, id int64) error {
-	var queue, serial string
-	err := s.update(ctx, func(tx *sql.Tx, now int64) error {
-		err := tx.QueryRow(requeueSQL, id, now).Scan(&queue, &serial)
-		if err == nil {
-			if _, err = tx.Exec(deleteDoneSQL, id); err == nil && serial != "" {
-				_, err = promote(context.WithoutCancel(ctx), tx, now, serial)
-			}
-			return err
+	var signals []driver.Signal
+	err := s.update(ctx, func(tx *sql.Tx, now int64) (err error) {
+		if signals, err = retry(tx, now, id); err == nil && len(signals) == 0 {
+			err = stateError(tx, id)
 		}
-		if errors.Is(err, sql.ErrNoRows) {
-			err = tx.QueryRow(runNowSQL, id, now).Scan(&queue)
-		}
-		if !errors.Is(err, sql.ErrNoRows) {
-			return err
-		}
-		return stateError(tx, id)
+		return err
 	})
 	if constraint(err) == sqlite3.SQLITE_CONSTRAINT_UNIQUE {
 		err = driver.ErrDuplicate
@@ -53,8 +43,26 @@ func (s *Store) Retry(ctx context.Context, id int64) error {
 	if err != nil {
 		return fmt.Errorf("retry job %d: %w", id, err)
 	}
-	s.hub.Emit(driver.Signal{Queue: queue})
+	s.emit(signals)
 	return nil
+}
+
+// retry makes a job wait to start now, if its state allows it, and returns signals of the change.
+func retry(tx *sql.Tx, now, id int64) ([]driver.Signal, error) {
+	var queue, serial string
+	err := tx.QueryRow(requeueSQL, id, now).Scan(&queue, &serial)
+	switch {
+	case err == nil:
+		if _, err = tx.Exec(deleteDoneSQL, id); err == nil && serial != "" {
+			_, err = promote(context.Background(), tx, now, serial)
+		}
+	case errors.Is(err, sql.ErrNoRows):
+		err = tx.QueryRow(runNowSQL, id, now).Scan(&queue)
+	}
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	return []driver.Signal{{Queue: queue}}, err
 }
 
 // stateError returns why a job could not be changed.
@@ -69,39 +77,45 @@ func stateError(tx *sql.Tx, id int64) error {
 	return driver.ErrNotFound
 }
 
-const idleSQL = `select coalesce(serial_key, '') from jobqueue_job where id = ? and coalesce(worker, 0) = 0`
+const idleSQL = `select queue, coalesce(serial_key, '') from jobqueue_job where id = ? and coalesce(worker, 0) = 0`
 
 const cancelRunningSQL = `update jobqueue_job set cancel = 1 where id = ? and worker <> 0`
 
 // Cancel implements driver.Store.
 func (s *Store) Cancel(ctx context.Context, id int64) error {
-	var running bool
-	var promoted []driver.Signal
+	var signals []driver.Signal
 	err := s.update(ctx, func(tx *sql.Tx, now int64) (err error) {
-		if running, err = affected(tx.Exec(cancelRunningSQL, id)); err != nil || running {
-			return err
-		}
-		var serial string
-		err = tx.QueryRow(idleSQL, id).Scan(&serial)
-		if errors.Is(err, sql.ErrNoRows) {
-			return stateError(tx, id)
-		}
-		if err == nil {
-			err = archiveOne(tx, now, id, driver.StateCancelled)
-		}
-		if err == nil && serial != "" {
-			promoted, err = promote(context.WithoutCancel(ctx), tx, now, serial)
+		if signals, err = cancel(tx, now, id); err == nil && len(signals) == 0 {
+			err = stateError(tx, id)
 		}
 		return err
 	})
 	if err != nil {
 		return fmt.Errorf("cancel job %d: %w", id, err)
 	}
-	s.emit(promoted)
-	if running {
-		s.hub.Emit(driver.Signal{Cancel: id})
-	}
+	s.emit(signals)
 	return nil
+}
+
+// cancel cancels a job, if it is unfinished, and returns signals of the change.
+func cancel(tx *sql.Tx, now, id int64) ([]driver.Signal, error) {
+	running, err := affected(tx.Exec(cancelRunningSQL, id))
+	if err != nil || running {
+		return []driver.Signal{{Cancel: id}}, err
+	}
+	var queue, serial string
+	err = tx.QueryRow(idleSQL, id).Scan(&queue, &serial)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err == nil {
+		err = archiveOne(tx, now, id, driver.StateCancelled)
+	}
+	var promoted []driver.Signal
+	if err == nil && serial != "" {
+		promoted, err = promote(context.Background(), tx, now, serial)
+	}
+	return append(promoted, driver.Signal{Queue: queue}), err
 }
 
 const purgeBatch = 5000

@@ -62,6 +62,7 @@ where id in (
   select id from jobqueue_job
   where queue = ?3 and priority = ?4 and worker is null and run_at <= ?2 and (run_at, id) > (?5, ?6)
     and (?8 is null or +kind in (select value from json_each(?8)))
+    and not exists (select 1 from jobqueue_pause where queue = ?3 and until > ?2)
   order by run_at, id limit ?7)
 returning id, fence, attempt, max_attempts, priority, queue, kind, args, run_at, created_at, claimed_at, cancel,
   coalesce(serial_key, '')`

@@ -139,6 +139,8 @@ union all
 select queue, 6, count(*) from (
   select queue from jobqueue_done where state <> 4 and state = 6 order by id desc limit ?1) group by queue`
 
+const pausesSQL = `select queue, until from jobqueue_pause where until > ?`
+
 const workersSQL = `select id, name, started_at, expires_at from jobqueue_worker where id <> 0 order by id`
 
 // Stats implements driver.Store.
@@ -178,6 +180,17 @@ func (s *Store) stats(ctx context.Context) (stats driver.Stats, err error) {
 		var n int
 		err := rows.Scan(&queue, &state, &n)
 		stats.Queue(queue).Set(state, n)
+		return err
+	})
+	if err != nil {
+		return stats, err
+	}
+	rows, err = tx.QueryContext(ctx, pausesSQL, now)
+	err = each(rows, err, func() error {
+		var queue string
+		var until int64
+		err := rows.Scan(&queue, &until)
+		stats.Queue(queue).PausedUntil = timeOf(until)
 		return err
 	})
 	if err != nil {

@@ -1,0 +1,100 @@
+package sqlitequeue
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"math"
+	"time"
+
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"lessonkit.example/jobqueue/driver"
+)
+
+const (
+	pauseSQL = `
+insert into jobqueue_pause (queue, until) values (?, ?) on conflict (queue) do update set until = excluded.until`
+	resumeSQL = `delete from jobqueue_pause where queue = ?`
+)
+
+// Pause implements driver.Store.
+func (s *Store) Pause(ctx context.Context, queue string, until time.Time) error {
+	err := s.update(ctx, func(tx *sql.Tx, _ int64) (err error) {
+		if until.IsZero() {
+			_, err = tx.Exec(resumeSQL, queue)
+		} else {
+			_, err = tx.Exec(pauseSQL, queue, until.UnixMicro())
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("pause queue %q: %w", queue, err)
+	}
+	if until.IsZero() {
+		s.hub.Emit(driver.Signal{Queue: queue})
+	}
+	return nil
+}
+
+// idsSQL selects the ids of the jobs in each state; ?1 is now.
+var idsSQL = map[driver.State]string{
+	driver.StateWaiting:   `select id from jobqueue_job where worker is null and run_at <= ?1`,
+	driver.StateScheduled: `select id from jobqueue_job where worker is null and run_at > ?1`,
+	driver.StateHeld:      `select id from jobqueue_job where worker = 0 and ?1`,
+	driver.StateRunning:   `select id from jobqueue_job where worker <> 0 and ?1`,
+	driver.StateFailed:    `select id from jobqueue_done where state <> 4 and state = 5 and ?1`,
+	driver.StateCancelled: `select id from jobqueue_done where state <> 4 and state = 6 and ?1`,
+}
+
+// RetryMany implements driver.Store.
+func (s *Store) RetryMany(ctx context.Context, f driver.Filter) (driver.Page, error) {
+	return s.changePage(ctx, f, func(tx *sql.Tx, now, id int64) ([]driver.Signal, error) {
+		signals, err := retry(tx, now, id)
+		if constraint(err) == sqlite3.SQLITE_CONSTRAINT_UNIQUE {
+			return nil, nil // only this statement has failed
+		}
+		return signals, err
+	})
+}
+
+// CancelMany implements driver.Store.
+func (s *Store) CancelMany(ctx context.Context, f driver.Filter) (driver.Page, error) {
+	return s.changePage(ctx, f, cancel)
+}
+
+// changePage calls change, which returns no signal for a job that is skipped, for a page of jobs.
+func (s *Store) changePage(
+	ctx context.Context, f driver.Filter, change func(tx *sql.Tx, now, id int64) ([]driver.Signal, error),
+) (p driver.Page, err error) {
+	if f.Before == 0 {
+		f.Before = math.MaxInt64
+	}
+	var signals []driver.Signal
+	err = s.update(ctx, func(tx *sql.Tx, now int64) error {
+		p, signals = driver.Page{}, nil
+		page, err := ids(tx.Query(idsSQL[f.State]+pageSQL, now, f.Queue, f.Kind, f.Before, f.Limit))
+		if err != nil {
+			return err
+		}
+		for _, id := range page {
+			p.Last = id
+			changed, err := change(tx, now, id)
+			if err != nil {
+				return err
+			}
+			if len(changed) == 0 {
+				p.Skipped++
+				continue
+			}
+			p.Changed++
+			signals = append(signals, changed...)
+		}
+		return nil
+	})
+	if err != nil {
+		return driver.Page{}, fmt.Errorf("change jobs that are %v: %w", f.State, err)
+	}
+	s.emit(signals)
+	return p, nil
+}
