@@ -39,8 +39,8 @@ type InsertResult = driver.InsertResult
 type Filter = driver.Filter
 
 // Stats is a summary of all Queues, by name, and Workers, by id: see [Client.Stats]. A queue has a
-// count of jobs for each state, at most StatsLimit+1, and Oldest, which is how long the job that
-// has waited longest could have started already.
+// count of jobs for each state, at most StatsLimit+1, Oldest, which is how long the job that has
+// waited longest could have started already, and PausedUntil, which is zero unless it is paused.
 type Stats = driver.Stats
 
 // SearchWindow is how many jobs one [Client.Search] reads at most.
