@@ -68,11 +68,13 @@ func newWorker(
 		})
 	}
 	// failTask runs for every job that has failed permanently, also for one whose last worker died.
-	failTask := func(ctx context.Context, job *jobqueue.Job, _ error) error {
+	failTask := func(ctx context.Context, job *jobqueue.Job, cause error) error {
 		var args jobArgs
 		if err := json.Unmarshal(job.Args, &args); err != nil {
 			return nil // not a task: there is no segment to mark as failed
 		}
+		log.WarnContext(ctx, "job given up", "job", job.ID, "request_id", args.RequestID,
+			"segment_id", args.SegmentID, "audio_key", args.AudioKey, "error", cause)
 		return lessons.FailTask(ctx, args.Task)
 	}
 	jobqueue.Handle(w, string(feedback.TaskTranscribe), runTask,

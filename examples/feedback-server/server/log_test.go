@@ -3,8 +3,10 @@ package server_test
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -48,13 +50,14 @@ func (b *logBuffer) grep(text string) (lines []map[string]any) {
 	return lines
 }
 
-// logged returns a client of a server that runs until the test ends, its log and its database.
-func logged(t *testing.T) (c feedbackclient.Client, log *logBuffer, file string) {
+// logged returns a client of a server that uses a recognizer and runs until the test ends, its log
+// and its database.
+func logged(t *testing.T, recognizer string) (c feedbackclient.Client, log *logBuffer, file string) {
 	file, log = filepath.Join(t.TempDir(), "x.db"), new(logBuffer)
 	config, err := server.ParseConfig(map[string]string{
 		"DATABASE_URL": "sqlite:" + file, "AUDIO_STORAGE_DIR": t.TempDir(),
 		"ALLOW_DEVELOPMENT_USER_HEADER": "true",
-		"LOCAL_ASR_URL":                 asrtest.NewServer(t, asrtest.WhisperCPP).URL,
+		"LOCAL_ASR_URL":                 recognizer,
 	})
 	require.NoError(t, err)
 	debug := &slog.HandlerOptions{Level: slog.LevelDebug}
@@ -65,19 +68,56 @@ func logged(t *testing.T) (c feedbackclient.Client, log *logBuffer, file string)
 	return feedbackclient.Development("http://"+serve(t, s), "someone"), log, file
 }
 
-func TestLogTellsTheStoryOfASegment(t *testing.T) {
-	t.Parallel()
-	c, log, _ := logged(t)
+// uploadSegment uploads a recording to a new lesson.
+func uploadSegment(t *testing.T, c feedbackclient.Client) (
+	p feedbackclient.Profile, session feedbackclient.Session, lesson feedbackclient.Lesson,
+	segment feedbackclient.Segment, audio []byte,
+) {
+	t.Helper()
 	p, err := c.EnsureProfile(t.Context(), "Someone")
 	require.NoError(t, err)
-	session, err := c.OpenSession(t.Context(), p.ID)
+	session, err = c.OpenSession(t.Context(), p.ID)
 	require.NoError(t, err)
-	lesson, err := c.StartLesson(t.Context(), session.ID)
+	lesson, err = c.StartLesson(t.Context(), session.ID)
 	require.NoError(t, err)
-	audio, err := os.ReadFile("../../internal/demo/speech/lesson1-segment1.mp3")
+	audio, err = os.ReadFile("../../internal/demo/speech/lesson1-segment1.mp3")
 	require.NoError(t, err)
-	segment, err := c.Upload(t.Context(), lesson.ID, 0, "a.mp3", audio)
+	segment, err = c.Upload(t.Context(), lesson.ID, 0, "a.mp3", audio)
 	require.NoError(t, err)
+	return p, session, lesson, segment, audio
+}
+
+func TestLogSaysWhyASegmentHasNoText(t *testing.T) {
+	t.Parallel()
+	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		http.Error(w, "no speech in it", http.StatusUnprocessableEntity)
+	}))
+	defer refusing.Close()
+	c, log, _ := logged(t, refusing.URL)
+	_, _, _, segment, _ := uploadSegment(t, c)
+	require.Eventually(t, func() bool { return len(log.grep(segment.ID)) >= 4 }, time.Minute, 5*time.Millisecond)
+	var ended, givenUp map[string]any
+	for _, line := range log.grep(segment.ID) {
+		switch line["msg"] {
+		case "transcription ended":
+			ended = line
+		case "job given up":
+			givenUp = line
+		}
+	}
+	require.Equal(t, "failed", ended["outcome"])
+	require.Equal(t, "WARN", givenUp["level"])
+	for _, line := range []map[string]any{ended, givenUp} {
+		require.Contains(t, line["error"], "no speech in it")
+		require.NotEmpty(t, line["request_id"])
+	}
+}
+
+func TestLogTellsTheStoryOfASegment(t *testing.T) {
+	t.Parallel()
+	c, log, _ := logged(t, asrtest.NewServer(t, asrtest.WhisperCPP).URL)
+	p, session, lesson, segment, audio := uploadSegment(t, c)
 
 	require.Eventually(t, func() bool { return len(log.grep(segment.ID)) >= 3 }, time.Minute, 5*time.Millisecond)
 	story := log.grep(segment.ID)
@@ -122,7 +162,7 @@ func TestLogTellsTheStoryOfASegment(t *testing.T) {
 // The arguments are those of jobs that versions before the request id have stored.
 func TestJobsWithoutARequestStillRun(t *testing.T) {
 	t.Parallel()
-	_, log, file := logged(t)
+	_, log, file := logged(t, asrtest.NewServer(t, asrtest.WhisperCPP).URL)
 	jobs, err := sqlitequeue.Open(file, sqlitequeue.Config{})
 	require.NoError(t, err)
 	defer jobs.Close()

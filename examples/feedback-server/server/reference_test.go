@@ -12,6 +12,7 @@ import (
 	"lessonkit.example/auth/authtest"
 	"lessonkit.example/examples/feedback-server/server"
 	"lessonkit.example/examples/internal/docsui"
+	"lessonkit.example/examples/internal/nodetest"
 	"lessonkit.example/feedback/feedbackclient"
 )
 
@@ -82,9 +83,18 @@ func TestScalarSendsARequestWithAToken(t *testing.T) {
 	b.requireOnly(url)
 }
 
-// Nothing is typed in: the page sends the development header by itself.
+// Nothing is typed in: the page sends the development header by itself, also below a path.
 func TestReferenceSendsTheDevelopmentHeader(t *testing.T) {
 	t.Parallel()
+	belowPath := func(t *testing.T) (origin, url string) {
+		s := newServer(t, server.RoleAPI, map[string]string{
+			"DATABASE_URL":                  "sqlite:" + filepath.Join(t.TempDir(), "x.db"),
+			"ALLOW_DEVELOPMENT_USER_HEADER": "true", "BASE_PATH": "/teach",
+		})
+		require.NoError(t, s.Migrate(t.Context()))
+		origin = "http://" + serve(t, s)
+		return origin, origin + "/teach"
+	}
 	developer := func(url string) string {
 		me, err := feedbackclient.Development(url, "developer").Me(t.Context())
 		require.NoError(t, err)
@@ -93,28 +103,44 @@ func TestReferenceSendsTheDevelopmentHeader(t *testing.T) {
 	t.Run("Swagger UI", func(t *testing.T) {
 		t.Parallel()
 		b := newBrowser(t)
-		url := "http://" + serve(t, onSQLite(t, server.RoleAPI))
+		origin, url := belowPath(t)
 		const operation = "#operations-Sign-in-me "
 		b.do(chromedp.Navigate(url+"/scalar?swagger-ui"),
 			chromedp.Click(chromedp.CSS(operation+".opblock-summary-control")),
 			chromedp.WaitVisible(chromedp.CSS(operation+".responses-table .model-example")),
 			chromedp.Click(chromedp.CSS(operation+"button.execute")))
 		b.waitText(developer(url))
-		b.requireOnly(url)
+		b.requireOnly(origin)
 	})
 	t.Run("Scalar", func(t *testing.T) {
 		t.Parallel()
 		requireScalar(t)
 		b := newBrowser(t)
-		url := "http://" + serve(t, onSQLite(t, server.RoleAPI))
+		origin, url := belowPath(t)
 		b.do(chromedp.Navigate(url + "/scalar"))
 		b.waitText("Teaching feedback")
 		b.clickButton("(get /api/v1/auth/me)")
 		b.clickButton("Send get request")
 		b.waitText(developer(url))
 		b.screenshot("answer")
-		b.requireOnly(url)
+		b.requireOnly(origin)
 	})
+}
+
+func TestStartPageIsAccessible(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t)
+	axe := nodetest.Run(t, "testdata/axe", nil, "print.mjs")
+	url := "http://" + serve(t, onSQLite(t, server.RoleAPI))
+	for name, s := range screens {
+		b.emulate(s)
+		b.do(chromedp.Navigate(url + "/"))
+		b.waitText("Teaching feedback")
+		require.Empty(t, b.violations(axe), name)
+	}
+	b.do(chromedp.Click(chromedp.CSS(`a[href="scalar"]`)))
+	b.waitText("Sign-in")
+	b.requireOnly(url)
 }
 
 func TestDocumentNamesTheDevelopmentSignInOnlyWhileItIsOn(t *testing.T) {
