@@ -1,22 +1,26 @@
-// Package feedbackclient is a client of the HTTP API of the teaching-feedback service. It covers
-// what a recording app needs.
+// Package feedbackclient is a client of the HTTP API of the teaching-feedback service: every
+// operation of its OpenAPI document is a method of [Client].
+//
+// Refusals of the server are a [*Problem], which errors.As finds. Lists and events are iterators.
+// Clients ignore fields and values that they do not know, so that a server may be newer.
 package feedbackclient
 
 import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"maps"
-	"mime/multipart"
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
+	"time"
 )
 
-// Client calls one server as one teacher. It is safe for concurrent use.
+// Client calls one server as one teacher. Its methods are safe for concurrent use.
 type Client struct {
 	// Base is the URL of the server, as in http://host:port.
 	Base string
@@ -26,6 +30,21 @@ type Client struct {
 
 	// HTTP sends the requests. Defaults to http.DefaultClient.
 	HTTP *http.Client
+
+	// MaxRetries is how often a request is sent again that was answered 429, or 503 if repeating it
+	// does no harm, with a Retry-After of up to a minute. The client waits as long as that says.
+	// Defaults to 0.
+	MaxRetries int
+}
+
+// New returns a client that is signed in by a token, as [Client.Login] returns it. The token may be
+// empty for the operations that need none.
+func New(base, token string) Client {
+	c := Client{Base: base, Header: http.Header{}}
+	if token != "" {
+		c.Header.Set("Authorization", "Bearer "+token)
+	}
+	return c
 }
 
 // Development returns a client that uses the development sign-in.
@@ -33,208 +52,100 @@ func Development(base, user string) Client {
 	return Client{Base: base, Header: http.Header{"X-Development-User": {user}}}
 }
 
-// Problem is an error answer of the service.
+// Problem is an error answer of the service, an RFC 9457 problem document.
 type Problem struct {
-	Status int    `json:"status"`
-	Code   string `json:"code"`
-	Detail string `json:"detail"`
+	Type     string `json:"type"`
+	Title    string `json:"title"`
+	Status   int    `json:"status"` // of HTTP
+	Detail   string `json:"detail"` // for a person
+	Code     string `json:"code"`   // for a program: a stable word, such as "not_found"
+	Instance string `json:"instance"`
+
+	Errors            []FieldError `json:"errors"`              // the invalid fields
+	RetryAfterSeconds int          `json:"retry_after_seconds"` // 0 if unknown
+	LessonID          string       `json:"lesson_id"`           // with the code lesson_in_progress
 }
 
-// Error implements error.
-func (p *Problem) Error() string { return fmt.Sprintf("%d %s: %s", p.Status, p.Code, p.Detail) }
+// FieldError describes an invalid field.
+type FieldError struct {
+	Location string `json:"location"` // such as "body.name"
+	Message  string `json:"message"`
+}
 
-// The answers of the service. They contain only some of their fields.
-type (
-	// Teacher is the signed-in teacher.
-	Teacher struct {
-		ID string `json:"teacher_id"`
+// Error returns the status, the code, the detail and the invalid fields.
+func (p *Problem) Error() string {
+	text := fmt.Sprintf("%d %s: %s", p.Status, p.Code, p.Detail)
+	for _, f := range p.Errors {
+		text += "; " + f.Location + ": " + f.Message
 	}
-	// Profile is a student.
-	Profile struct {
-		ID   string `json:"profile_id"`
-		Name string `json:"name"`
-	}
-	// Session is a voice session.
-	Session struct {
-		ID      string   `json:"session_id"`
-		State   string   `json:"state"`
-		Lessons []Lesson `json:"lessons"`
-	}
-	// Lesson is one lesson of a session.
-	Lesson struct {
-		ID         string    `json:"lesson_id"`
-		Number     int       `json:"number"`
-		State      string    `json:"state"`
-		Transcript string    `json:"transcript"`
-		Segments   []Segment `json:"segments"`
-		Summary    struct {
-			Total       int `json:"total"`
-			Transcribed int `json:"transcribed"`
-		} `json:"summary"`
-	}
-	// Segment is one recording of a lesson.
-	Segment struct {
-		ID       string `json:"segment_id"`
-		Sequence int    `json:"sequence"`
-		State    string `json:"state"`
-		Text     string `json:"text"`
-		Error    string `json:"error"`
-		Attempts int    `json:"attempts"`
-		SHA256   string `json:"sha256"`
-	}
-	// Generated is a generated feedback text.
-	Generated struct {
-		Text    string `json:"text"`
-		Source  string `json:"source"`
-		Warning string `json:"warning"`
-	}
-	// Record is a saved feedback record.
-	Record struct {
-		ID      string `json:"record_id"`
-		Date    string `json:"feedback_date"`
-		Content string `json:"content"`
-	}
-	// Health is the state of the server.
-	Health struct {
-		Status   string `json:"status"`
-		Database struct {
-			Configured bool `json:"configured"`
-			Reachable  bool `json:"reachable"`
-			Migrated   bool `json:"migrated"`
-		} `json:"database"`
-		Speech struct {
-			Provider  string `json:"provider"`
-			Available bool   `json:"available"`
-			Detail    string `json:"detail"`
-		} `json:"speech"`
-		SpeechAvailable bool `json:"speech_available"`
-	}
+	return text
+}
+
+// Permanent reports whether sending the same request again cannot succeed.
+func (p *Problem) Permanent() bool {
+	return p.Status < http.StatusInternalServerError && p.Status != http.StatusTooManyRequests
+}
+
+// RetryAfter returns how long to wait before sending the request again, or 0 if that is unknown.
+func (p *Problem) RetryAfter() time.Duration { return time.Duration(p.RetryAfterSeconds) * time.Second }
+
+const (
+	longestWait = time.Minute // before a request is sent again
+	maxProblem  = 1 << 20     // bytes of a problem that are read
 )
 
-// Me returns the signed-in teacher.
-func (c Client) Me(ctx context.Context) (t Teacher, err error) {
-	return t, c.Call(ctx, http.MethodGet, "/api/v1/auth/me", nil, &t)
+// request is a request that may be sent more than once.
+type request struct {
+	method, path string
+	header       http.Header // in addition to the client's
+	body         func() (r io.Reader, size int64, err error)
+	repeatable   bool // sending it twice has the effect of sending it once
 }
 
-// Health returns the server's state.
-func (c Client) Health(ctx context.Context) (h Health, err error) {
-	return h, c.Call(ctx, http.MethodGet, "/health", nil, &h)
-}
-
-// EnsureProfile returns the teacher's profile with this name and creates it if there is none.
-func (c Client) EnsureProfile(ctx context.Context, name string) (p Profile, err error) {
-	var list struct {
-		Items []Profile `json:"items"`
-	}
-	if err := c.Call(ctx, http.MethodGet, "/api/v1/profiles?query="+url.QueryEscape(name), nil, &list); err != nil {
-		return p, err
-	}
-	for _, p := range list.Items {
-		if strings.EqualFold(p.Name, name) {
-			return p, nil
+// do sends a request. The caller closes the body of the response. An error answer is returned as a
+// *Problem.
+func (c Client) do(ctx context.Context, r request) (*http.Response, error) {
+	for attempt := 0; ; attempt++ {
+		resp, err := c.once(ctx, r)
+		var p *Problem
+		if !errors.As(err, &p) || attempt >= c.MaxRetries {
+			return resp, err
+		}
+		retry := p.Status == http.StatusTooManyRequests || p.Status == http.StatusServiceUnavailable && r.repeatable
+		if wait := p.RetryAfter(); !retry || wait <= 0 || wait > longestWait || !sleep(ctx, wait) {
+			return nil, err
 		}
 	}
-	return p, c.Call(ctx, http.MethodPost, "/api/v1/profiles", map[string]string{"name": name}, &p)
 }
 
-// OpenSession opens or resumes the profile's voice session.
-func (c Client) OpenSession(ctx context.Context, profileID string) (s Session, err error) {
-	return s, c.Call(ctx, http.MethodPost, "/api/v1/feedback-sessions", map[string]string{"profile_id": profileID}, &s)
-}
-
-// Session returns a session with its lessons.
-func (c Client) Session(ctx context.Context, id string) (s Session, err error) {
-	return s, c.Call(ctx, http.MethodGet, "/api/v1/feedback-sessions/"+id, nil, &s)
-}
-
-// StartLesson starts the session's next lesson.
-func (c Client) StartLesson(ctx context.Context, sessionID string) (l Lesson, err error) {
-	return l, c.Call(ctx, http.MethodPost, "/api/v1/feedback-sessions/"+sessionID+"/lessons", nil, &l)
-}
-
-// FinishLesson finishes a lesson.
-func (c Client) FinishLesson(ctx context.Context, id string) (l Lesson, err error) {
-	return l, c.Call(ctx, http.MethodPost, "/api/v1/feedback-lessons/"+id+"/finish", nil, &l)
-}
-
-// Upload uploads one segment in a multipart form, as the mini program's recorder does.
-func (c Client) Upload(
-	ctx context.Context, lessonID string, sequence int, name string, audio []byte,
-) (s Segment, err error) {
-	var form bytes.Buffer
-	w := multipart.NewWriter(&form)
-	if err := w.WriteField("sequence", strconv.Itoa(sequence)); err != nil {
-		return s, err
+// sleep reports false if ctx ends first.
+func sleep(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
 	}
-	part, err := w.CreateFormFile("file", name)
-	if err != nil {
-		return s, err
-	}
-	if _, err := part.Write(audio); err != nil {
-		return s, err
-	}
-	if err := w.Close(); err != nil {
-		return s, err
-	}
-	path := "/api/v1/feedback-lessons/" + lessonID + "/segments"
-	return s, c.send(ctx, http.MethodPost, path, w.FormDataContentType(), &form, &s)
 }
 
-// Generate generates a feedback text from the transcripts of lessons.
-func (c Client) Generate(ctx context.Context, sessionID string, lessonIDs []string) (g Generated, err error) {
-	path := "/api/v1/feedback-sessions/" + sessionID + "/generate"
-	return g, c.Call(ctx, http.MethodPost, path, map[string]any{"lesson_ids": lessonIDs}, &g)
-}
-
-// SaveRecord creates a feedback record, which completes its session.
-func (c Client) SaveRecord(
-	ctx context.Context, profileID, sessionID, date, content string,
-) (r Record, err error) {
-	return r, c.Call(ctx, http.MethodPost, "/api/v1/feedback-records", map[string]string{
-		"profile_id": profileID, "feedback_session_id": sessionID, "feedback_date": date, "content": content,
-	}, &r)
-}
-
-// Call sends a request with body as JSON and decodes the answer into out; either may be nil. An
-// error answer is returned as a *Problem.
-func (c Client) Call(ctx context.Context, method, path string, body, out any) error {
-	if body == nil {
-		return c.send(ctx, method, path, "", http.NoBody, out)
+func (c Client) once(ctx context.Context, r request) (*http.Response, error) {
+	var body io.Reader = http.NoBody
+	var size int64
+	if r.body != nil {
+		var err error
+		if body, size, err = r.body(); err != nil {
+			return nil, err
+		}
 	}
-	b, err := json.Marshal(body)
-	if err != nil {
-		return err
-	}
-	return c.send(ctx, method, path, "application/json", bytes.NewReader(b), out)
-}
-
-func (c Client) send(ctx context.Context, method, path, contentType string, body io.Reader, out any) error {
-	header := http.Header{}
-	if contentType != "" {
-		header.Set("Content-Type", contentType)
-	}
-	resp, err := c.do(ctx, method, path, header, body)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	if out == nil {
-		return nil
-	}
-	return json.NewDecoder(resp.Body).Decode(out)
-}
-
-// do sends a request with headers in addition to the client's. It returns an error answer as a
-// *Problem.
-func (c Client) do(
-	ctx context.Context, method, path string, header http.Header, body io.Reader,
-) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, method, c.Base+path, body)
+	req, err := http.NewRequestWithContext(ctx, r.method, c.Base+r.path, body)
 	if err != nil {
 		return nil, err
 	}
+	if r.body != nil {
+		req.ContentLength = size // -1 if unknown
+	}
 	maps.Copy(req.Header, c.Header)
-	maps.Copy(req.Header, header)
+	maps.Copy(req.Header, r.header)
 	client := c.HTTP
 	if client == nil {
 		client = http.DefaultClient
@@ -243,13 +154,103 @@ func (c Client) do(
 	if err != nil {
 		return nil, err
 	}
-	if resp.StatusCode < 400 {
+	if resp.StatusCode < http.StatusBadRequest {
 		return resp, nil
 	}
 	defer resp.Body.Close()
-	p := Problem{Status: resp.StatusCode}
-	if err := json.NewDecoder(resp.Body).Decode(&p); err != nil {
+	p := &Problem{Status: resp.StatusCode}
+	if err := json.NewDecoder(io.LimitReader(resp.Body, maxProblem)).Decode(p); err != nil {
 		p.Detail = "the answer is not a problem document"
 	}
-	return nil, fmt.Errorf("%s %s: %w", method, path, &p)
+	if p.RetryAfterSeconds == 0 { // as of a proxy
+		p.RetryAfterSeconds, _ = strconv.Atoi(resp.Header.Get("Retry-After"))
+	}
+	return nil, fmt.Errorf("%s %s: %w", r.method, r.path, p)
+}
+
+// Call sends a request with body as JSON and decodes the answer into out; either may be nil. An
+// error answer is returned as a *Problem. It is for operations that have no method yet.
+func (c Client) Call(ctx context.Context, method, path string, body, out any) error {
+	r, err := jsonRequest(method, path, body)
+	if err != nil {
+		return err
+	}
+	return c.decode(ctx, r, out)
+}
+
+// jsonRequest returns a request with a JSON body, or without one if body is nil.
+func jsonRequest(method, path string, body any) (request, error) {
+	r := request{method: method, path: path, repeatable: method != http.MethodPost, header: http.Header{}}
+	if body == nil {
+		return r, nil
+	}
+	b, err := json.Marshal(body)
+	if err != nil {
+		return r, err
+	}
+	r.header.Set("Content-Type", "application/json")
+	r.body = func() (io.Reader, int64, error) { return bytes.NewReader(b), int64(len(b)), nil }
+	return r, nil
+}
+
+// decode sends a request and decodes the answer into out, unless out is nil.
+func (c Client) decode(ctx context.Context, r request, out any) error {
+	resp, err := c.do(ctx, r)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if out == nil {
+		return nil
+	}
+	if err := json.NewDecoder(resp.Body).Decode(out); err != nil {
+		return fmt.Errorf("%s %s: decode the answer: %w", r.method, r.path, err)
+	}
+	return nil
+}
+
+// post is Call for a POST that can be repeated.
+func (c Client) post(ctx context.Context, path string, body, out any) error {
+	r, err := jsonRequest(http.MethodPost, path, body)
+	if err != nil {
+		return err
+	}
+	r.repeatable = true
+	return c.decode(ctx, r, out)
+}
+
+// list yields the items of all pages of a list. It ends after its first error.
+func list[T any](ctx context.Context, c Client, path string, query url.Values) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		query := maps.Clone(query)
+		for {
+			var page struct {
+				Items      []T    `json:"items"`
+				NextCursor string `json:"next_cursor"`
+			}
+			if err := c.Call(ctx, http.MethodGet, path+"?"+query.Encode(), nil, &page); err != nil {
+				var none T
+				yield(none, err)
+				return
+			}
+			for _, item := range page.Items {
+				if !yield(item, nil) {
+					return
+				}
+			}
+			if page.NextCursor == "" {
+				return
+			}
+			query.Set("cursor", page.NextCursor)
+		}
+	}
+}
+
+// path returns a path of the API with escaped segments in the place of each %s.
+func path(format string, segments ...string) string {
+	escaped := make([]any, len(segments))
+	for i, s := range segments {
+		escaped[i] = url.PathEscape(s)
+	}
+	return "/api/v1" + fmt.Sprintf(format, escaped...)
 }

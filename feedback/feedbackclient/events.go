@@ -4,39 +4,97 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"net/http"
+	"strconv"
 	"strings"
+	"time"
 )
 
 // Event is a change of a lesson or a segment. Exactly one of Lesson and Segment is set.
 type Event struct {
-	ID       string   `json:"-"` // Events called with it continues after this event
-	Name     string   `json:"-"` // "lesson" or "segment"
-	Lesson   *Lesson  `json:"lesson"`
-	LessonID string   `json:"lesson_id"` // of the segment
-	Segment  *Segment `json:"segment"`
+	ID        string   `json:"-"` // Events and Follow called with it continue after this event
+	Name      string   `json:"-"` // "lesson" or "segment"
+	SessionID string   `json:"session_id"`
+	Lesson    *Lesson  `json:"lesson"`    // without its segments
+	LessonID  string   `json:"lesson_id"` // of the segment
+	Segment   *Segment `json:"segment"`
 }
 
-// Events follows a session until ctx ends. It yields the changes after the event lastEventID, or
-// from now on if that is "". The sequence ends with an error when the connection does; io.EOF if
-// the server has closed it.
+// Events follows a session over one connection until ctx ends. It yields the changes after the
+// event lastEventID, or from now on if that is "". The sequence ends with an error when the
+// connection does; io.EOF if the server has closed it. [Client.Follow] connects again.
 func (c Client) Events(ctx context.Context, sessionID, lastEventID string) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		header := http.Header{"Accept": {"text/event-stream"}}
-		if lastEventID != "" {
-			header.Set("Last-Event-ID", lastEventID)
+		s := stream{lastID: lastEventID}
+		for e, err := range s.events(ctx, c, sessionID) {
+			if !yield(e, err) {
+				return
+			}
 		}
-		path := "/api/v1/feedback-sessions/" + sessionID + "/events"
-		resp, err := c.do(ctx, http.MethodGet, path, header, http.NoBody)
+	}
+}
+
+// Follow follows a session until ctx ends, over as many connections as it takes: after a lost
+// connection, or an answer that says that the server is not available, it continues after the last
+// event. It yields the changes after the event lastEventID, or from now on if that is "". The
+// sequence ends with an error if the server refuses it, as when the session is deleted or the
+// teacher has signed out, and without one when ctx ends.
+func (c Client) Follow(ctx context.Context, sessionID, lastEventID string) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		s := stream{lastID: lastEventID, retry: 2 * time.Second}
+		for {
+			wait := s.retry
+			for e, err := range s.events(ctx, c, sessionID) {
+				if err == nil {
+					if !yield(e, nil) {
+						return
+					}
+					continue
+				}
+				var p *Problem
+				if errors.As(err, &p) && p.Permanent() {
+					yield(Event{}, err)
+					return
+				}
+				if p != nil {
+					wait = max(wait, p.RetryAfter())
+				}
+			}
+			if !sleep(ctx, max(wait, s.retry)) {
+				return
+			}
+		}
+	}
+}
+
+// stream is a stream of server-sent events, over any number of connections.
+type stream struct {
+	lastID string
+	retry  time.Duration // before connecting again; the server can change it
+}
+
+// events yields the events of one connection, and then the error that it ended with.
+func (s *stream) events(ctx context.Context, c Client, sessionID string) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		header := http.Header{"Accept": {"text/event-stream"}}
+		if s.lastID != "" {
+			header.Set("Last-Event-ID", s.lastID)
+		}
+		c.MaxRetries = 0
+		resp, err := c.do(ctx, request{
+			method: http.MethodGet, path: path("/feedback-sessions/%s/events", sessionID), header: header,
+		})
 		if err != nil {
 			yield(Event{}, err)
 			return
 		}
 		defer resp.Body.Close()
 		for r := bufio.NewReader(resp.Body); ; {
-			e, err := readEvent(r)
+			e, err := s.read(r)
 			if !yield(e, err) || err != nil {
 				return
 			}
@@ -44,29 +102,63 @@ func (c Client) Events(ctx context.Context, sessionID, lastEventID string) iter.
 	}
 }
 
-// readEvent reads the next event of a stream of server-sent events.
-func readEvent(r *bufio.Reader) (Event, error) {
-	var e Event
+// read reads the next event, by the HTML standard's section on server-sent events.
+func (s *stream) read(r *bufio.Reader) (Event, error) {
+	name, id := "", s.lastID
 	var data strings.Builder
 	for {
-		line, err := r.ReadString('\n')
+		line, err := readLine(r)
 		if err != nil {
 			return Event{}, err
 		}
-		field, value, _ := strings.Cut(strings.TrimRight(line, "\r\n"), ":")
+		field, value, _ := strings.Cut(line, ":")
 		value = strings.TrimPrefix(value, " ")
-		switch {
-		case field == "id":
-			e.ID = value
-		case field == "event":
-			e.Name = value
-		case field == "data":
+		switch field {
+		case "id":
+			id = value
+		case "event":
+			name = value
+		case "data":
 			data.WriteString(value + "\n")
-		case field == "" && value == "" && data.Len() > 0: // an empty line ends the event
-			if err := json.Unmarshal([]byte(data.String()), &e); err != nil {
-				return Event{}, fmt.Errorf("event %s: %w", e.ID, err)
+		case "retry":
+			if ms, err := strconv.Atoi(value); err == nil && ms >= 0 {
+				s.retry = time.Duration(ms) * time.Millisecond
 			}
-			return e, nil
 		}
+		if line != "" {
+			continue
+		}
+		s.lastID = id // an empty line ends an event, of which the first has no data
+		if data.Len() == 0 {
+			continue
+		}
+		e := Event{ID: id, Name: name}
+		if err := json.Unmarshal([]byte(data.String()), &e); err != nil {
+			return Event{}, fmt.Errorf("event %s: %w", e.ID, err)
+		}
+		return e, nil
+	}
+}
+
+// maxLine is the longest line of a stream: an event with the text of a segment is one line.
+const maxLine = 16 << 20
+
+// readLine returns the next line without its end.
+func readLine(r *bufio.Reader) (string, error) {
+	var line []byte
+	for {
+		part, err := r.ReadSlice('\n')
+		line = append(line, part...)
+		switch {
+		case len(line) > maxLine:
+			return "", fmt.Errorf("a line of the stream is longer than %d bytes", maxLine)
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case errors.Is(err, io.EOF):
+			return "", io.EOF
+		case err != nil:
+			return "", err
+		}
+		return strings.TrimRight(string(line), "\r\n"), nil
 	}
 }

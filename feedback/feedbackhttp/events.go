@@ -123,7 +123,8 @@ func (s *server) follow(ctx huma.Context, w http.ResponseWriter, id uuid.UUID, s
 			}
 		}
 	}()
-	if _, err := io.WriteString(w, "retry: 2000\n\n"); err != nil || flush() != nil {
+	// The id lets a client continue that loses its connection before the first event.
+	if _, err := fmt.Fprintf(w, "retry: 2000\nid: %d\n\n", since); err != nil || flush() != nil {
 		return
 	}
 	tick := time.NewTicker(keepAlive)

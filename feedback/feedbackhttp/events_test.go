@@ -128,7 +128,7 @@ func streamUntil(t *testing.T, errs ...error) (body string, open time.Duration) 
 func TestEventStreamEndsWithTheLogout(t *testing.T) {
 	t.Parallel()
 	body, open := streamUntil(t, errors.New("logged out"))
-	require.Equal(t, "retry: 2000\n\n", body)
+	require.Equal(t, "retry: 2000\nid: 1\n\n", body, "the id of the state so far")
 	require.Equal(t, 15*time.Second, open)
 }
 

@@ -235,6 +235,18 @@ func TestProblemHeadersAreSent(t *testing.T) {
 	require.Equal(t, "time", w.Header().Get("X-Why"))
 }
 
+// TestRetryAfterIsInTheBodyToo: some clients cannot read headers.
+func TestRetryAfterIsInTheBodyToo(t *testing.T) {
+	t.Parallel()
+	w := httptest.NewRecorder()
+	err := httpapi.Error(http.StatusServiceUnavailable, "later", "").WithRetryAfter(1500 * time.Millisecond)
+	httpapi.WriteError(w, httptest.NewRequest("GET", "/", nil), err)
+	require.Equal(t, "2", w.Header().Get("Retry-After"))
+	var p httpapi.Problem
+	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &p))
+	require.Equal(t, 2, p.RetryAfterSeconds)
+}
+
 func TestAnswersCarryNoSchemaLinks(t *testing.T) {
 	t.Parallel()
 	h, _ := server(t, io.Discard)

@@ -1,0 +1,45 @@
+package feedbackclient
+
+import (
+	"context"
+	"net/http"
+	"time"
+)
+
+// Login is a new session of a teacher. [New] returns a client that uses its token.
+type Login struct {
+	Token     string    `json:"token"`
+	TokenType string    `json:"token_type"` // Bearer
+	ExpiresAt time.Time `json:"expires_at"`
+	TeacherID string    `json:"teacher_id"`
+}
+
+// Teacher is the signed-in teacher.
+type Teacher struct {
+	ID      string        `json:"teacher_id"`
+	Method  string        `json:"method"`  // session or development
+	Session *LoginSession `json:"session"` // nil with the development sign-in
+}
+
+// LoginSession is the session of a token.
+type LoginSession struct {
+	CreatedAt time.Time `json:"created_at"`
+	ExpiresAt time.Time `json:"expires_at"`
+}
+
+// Login signs in with the one-time code of a mini program. It is sent once, whatever MaxRetries is:
+// the code may be spent.
+func (c Client) Login(ctx context.Context, code string) (l Login, err error) {
+	c.MaxRetries = 0
+	return l, c.Call(ctx, http.MethodPost, path("/auth/miniapp/login"), map[string]string{"code": code}, &l)
+}
+
+// Me returns the signed-in teacher.
+func (c Client) Me(ctx context.Context) (t Teacher, err error) {
+	return t, c.Call(ctx, http.MethodGet, path("/auth/me"), nil, &t)
+}
+
+// Logout ends the session of the client's token.
+func (c Client) Logout(ctx context.Context) error {
+	return c.Call(ctx, http.MethodPost, path("/auth/logout"), nil, nil)
+}

@@ -1,0 +1,106 @@
+package feedbackclient
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// Profile is a student.
+type Profile struct {
+	ID            string    `json:"profile_id"`
+	Name          string    `json:"name"`
+	Grade         string    `json:"grade"`
+	Subject       string    `json:"subject"`
+	AcademicYear  int       `json:"academic_year"`
+	Term          string    `json:"term"`
+	GuardianTitle string    `json:"guardian_title"`
+	StartTime     string    `json:"start_time"` // HH:MM or ""
+	EndTime       string    `json:"end_time"`   // HH:MM or ""
+	CreatedAt     time.Time `json:"created_at"`
+	UpdatedAt     time.Time `json:"updated_at"`
+}
+
+// ProfileInput holds the fields of a profile. Only the name is required; nil fields take the
+// teacher's defaults.
+type ProfileInput struct {
+	Name          string  `json:"name"`
+	Grade         *string `json:"grade,omitempty"`
+	Subject       *string `json:"subject,omitempty"`
+	AcademicYear  *int    `json:"academic_year,omitempty"`
+	Term          string  `json:"term,omitempty"`
+	GuardianTitle string  `json:"guardian_title,omitempty"`
+	StartTime     string  `json:"start_time,omitempty"` // HH:MM or ""
+	EndTime       *string `json:"end_time,omitempty"`
+}
+
+// ProfileFilter selects profiles. All conditions must hold; "" is no condition.
+type ProfileFilter struct {
+	Query   string // is part of the name, ignoring case
+	Grade   string // equals exactly
+	Subject string // equals exactly
+}
+
+// Defaults are the default values of new profiles.
+type Defaults struct {
+	Grade                 string `json:"grade"`
+	Subject               string `json:"subject"`
+	LessonDurationMinutes int    `json:"lesson_duration_minutes"`
+}
+
+// pageSize is the greatest that the service allows.
+const pageSize = "200"
+
+// Profiles lists profiles by name. It ends after its first error.
+func (c Client) Profiles(ctx context.Context, f ProfileFilter) iter.Seq2[Profile, error] {
+	query := url.Values{"limit": {pageSize}}
+	for name, value := range map[string]string{"query": f.Query, "grade": f.Grade, "subject": f.Subject} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	return list[Profile](ctx, c, path("/profiles"), query)
+}
+
+// EnsureProfile returns the teacher's profile with this name and creates it if there is none.
+func (c Client) EnsureProfile(ctx context.Context, name string) (Profile, error) {
+	for p, err := range c.Profiles(ctx, ProfileFilter{Query: name}) {
+		if err != nil || strings.EqualFold(p.Name, name) {
+			return p, err
+		}
+	}
+	return c.CreateProfile(ctx, ProfileInput{Name: name})
+}
+
+// CreateProfile creates a profile.
+func (c Client) CreateProfile(ctx context.Context, in ProfileInput) (p Profile, err error) {
+	return p, c.Call(ctx, http.MethodPost, path("/profiles"), in, &p)
+}
+
+// Profile returns one profile.
+func (c Client) Profile(ctx context.Context, id string) (p Profile, err error) {
+	return p, c.Call(ctx, http.MethodGet, path("/profiles/%s", id), nil, &p)
+}
+
+// ReplaceProfile replaces all fields of a profile.
+func (c Client) ReplaceProfile(ctx context.Context, id string, in ProfileInput) (p Profile, err error) {
+	return p, c.Call(ctx, http.MethodPut, path("/profiles/%s", id), in, &p)
+}
+
+// DeleteProfile deletes a profile with its records, sessions and recordings.
+func (c Client) DeleteProfile(ctx context.Context, id string) error {
+	return c.Call(ctx, http.MethodDelete, path("/profiles/%s", id), nil, nil)
+}
+
+// Defaults returns the defaults of new profiles.
+func (c Client) Defaults(ctx context.Context) (d Defaults, err error) {
+	return d, c.Call(ctx, http.MethodGet, path("/profile-defaults"), nil, &d)
+}
+
+// SaveDefaults saves the defaults of new profiles and returns them.
+func (c Client) SaveDefaults(ctx context.Context, d Defaults) (saved Defaults, err error) {
+	return saved, c.Call(ctx, http.MethodPut, path("/profile-defaults"), d, &saved)
+}

@@ -1,0 +1,67 @@
+package feedbackclient
+
+import (
+	"context"
+	"crypto/rand"
+	"iter"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// Record is a saved feedback record.
+type Record struct {
+	ID        string    `json:"record_id"`
+	ProfileID string    `json:"profile_id"`
+	Date      string    `json:"feedback_date"` // YYYY-MM-DD
+	Content   string    `json:"content"`
+	SessionID string    `json:"feedback_session_id"` // "" if it comes from no session
+	CreatedAt time.Time `json:"created_at"`
+}
+
+// RecordInput holds the fields of a new record.
+type RecordInput struct {
+	ProfileID string `json:"profile_id"`
+	Date      string `json:"feedback_date"` // YYYY-MM-DD
+	Content   string `json:"content"`
+	SessionID string `json:"feedback_session_id,omitempty"` // is completed
+
+	// IdempotencyKey names the request: however often it is sent within a day, it creates one
+	// record. If "", the call has a key of its own.
+	IdempotencyKey string `json:"-"`
+}
+
+// Records lists records, newest first, of one student or of all if profileID is "". It ends after
+// its first error.
+func (c Client) Records(ctx context.Context, profileID string) iter.Seq2[Record, error] {
+	query := url.Values{"limit": {pageSize}}
+	if profileID != "" {
+		query.Set("profile_id", profileID)
+	}
+	return list[Record](ctx, c, path("/feedback-records"), query)
+}
+
+// CreateRecord creates a feedback record.
+func (c Client) CreateRecord(ctx context.Context, in RecordInput) (record Record, err error) {
+	r, err := jsonRequest(http.MethodPost, path("/feedback-records"), in)
+	if err != nil {
+		return record, err
+	}
+	key := in.IdempotencyKey
+	if key == "" {
+		key = rand.Text()
+	}
+	r.header.Set("Idempotency-Key", key)
+	r.repeatable = true
+	return record, c.decode(ctx, r, &record)
+}
+
+// SaveRecord creates a feedback record, which completes its session.
+func (c Client) SaveRecord(ctx context.Context, profileID, sessionID, date, content string) (Record, error) {
+	return c.CreateRecord(ctx, RecordInput{ProfileID: profileID, Date: date, Content: content, SessionID: sessionID})
+}
+
+// DeleteRecord deletes one record.
+func (c Client) DeleteRecord(ctx context.Context, id string) error {
+	return c.Call(ctx, http.MethodDelete, path("/feedback-records/%s", id), nil, nil)
+}

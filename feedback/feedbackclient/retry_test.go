@@ -1,0 +1,289 @@
+package feedbackclient_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/feedback/feedbackclient"
+)
+
+// transport answers requests without a network, so that the clock of a test can be a fake one.
+type transport func(r *http.Request) (status int, header http.Header, body string)
+
+func (f transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	status, header, body := f(r)
+	if header == nil {
+		header = http.Header{}
+	}
+	if r.Body != nil {
+		r.Body.Close()
+	}
+	answer := io.NopCloser(strings.NewReader(body))
+	return &http.Response{StatusCode: status, Header: header, Body: answer, Request: r}, nil
+}
+
+const busy = `{"code":"x","retry_after_seconds":7}`
+
+func TestRetries(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		call     func(t *testing.T, c feedbackclient.Client) error
+		status   int
+		body     string
+		header   http.Header
+		retries  int
+		requests int // of which all but the third are refused
+		waited   time.Duration
+	}{
+		"a read that is refused twice": {readProfile, 503, busy, nil, 3, 3, 14 * time.Second},
+		"the header of a proxy": {readProfile, 429, `<html>`, http.Header{"Retry-After": {"2"}}, 3, 3,
+			4 * time.Second},
+		"as often as is allowed":       {readProfile, 503, busy, nil, 1, 2, 7 * time.Second},
+		"none by default":              {readProfile, 503, busy, nil, 0, 1, 0},
+		"not without Retry-After":      {readProfile, 503, `{}`, nil, 3, 1, 0},
+		"not for longer than a minute": {readProfile, 503, `{"retry_after_seconds":61}`, nil, 3, 1, 0},
+		"not after other refusals":     {readProfile, 507, busy, nil, 3, 1, 0},
+		"a POST that may have created": {createProfile, 503, busy, nil, 3, 1, 0},
+		"a POST that was not started":  {createProfile, 429, busy, nil, 3, 3, 14 * time.Second},
+		"a record has a key":           {createRecord, 503, busy, nil, 3, 3, 14 * time.Second},
+		"a login code is spent once":   {login, 429, busy, nil, 3, 1, 0},
+		"a file is sent again":         {uploadFile, 503, busy, nil, 3, 3, 14 * time.Second},
+		"a stream is read once":        {uploadStream, 429, busy, nil, 3, 1, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				requests, bodies, keys := 0, map[string]bool{}, map[string]bool{}
+				client := feedbackclient.Client{MaxRetries: c.retries, HTTP: &http.Client{Transport: transport(
+					func(r *http.Request) (int, http.Header, string) {
+						requests++
+						body, err := io.ReadAll(r.Body)
+						require.NoError(t, err)
+						bodies[string(body)] = true
+						keys[r.Header.Get("Idempotency-Key")] = true
+						if requests == 3 {
+							return 200, nil, `{}`
+						}
+						return c.status, c.header, c.body
+					})}}
+				began := time.Now()
+				err := c.call(t, client)
+				require.Equal(t, c.requests, requests)
+				require.Equal(t, c.waited, time.Since(began))
+				require.Len(t, bodies, 1, "each request has the same body")
+				require.Len(t, keys, 1)
+				if c.requests == 3 {
+					require.NoError(t, err)
+					return
+				}
+				var p *feedbackclient.Problem
+				require.ErrorAs(t, err, &p)
+				require.Equal(t, c.status, p.Status)
+			})
+		})
+	}
+}
+
+func readProfile(t *testing.T, c feedbackclient.Client) error {
+	_, err := c.Profile(t.Context(), "id")
+	return err
+}
+
+func createProfile(t *testing.T, c feedbackclient.Client) error {
+	_, err := c.CreateProfile(t.Context(), feedbackclient.ProfileInput{Name: "Ming"})
+	return err
+}
+
+func createRecord(t *testing.T, c feedbackclient.Client) error {
+	_, err := c.SaveRecord(t.Context(), "p", "s", "2026-05-31", "x")
+	return err
+}
+
+func login(t *testing.T, c feedbackclient.Client) error {
+	_, err := c.Login(t.Context(), "code")
+	return err
+}
+
+func uploadFile(t *testing.T, c feedbackclient.Client) error {
+	f, err := os.Open("../audiotype/testdata/tone.mp3")
+	require.NoError(t, err)
+	defer f.Close()
+	_, err = c.UploadRecording(t.Context(), "id", feedbackclient.Recording{Audio: f})
+	return err
+}
+
+func uploadStream(t *testing.T, c feedbackclient.Client) error {
+	audio := io.MultiReader(strings.NewReader("x"))
+	_, err := c.UploadRecording(t.Context(), "id", feedbackclient.Recording{Audio: audio})
+	return err
+}
+
+// TestFollowConnectsAgain: it continues after the last whole event, until the server refuses.
+func TestFollowConnectsAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		var sent []string
+		client := feedbackclient.Client{HTTP: &http.Client{Transport: transport(
+			func(r *http.Request) (int, http.Header, string) {
+				sent = append(sent, fmt.Sprintf("%s after %s", r.Header.Get("Last-Event-ID"), time.Since(began)))
+				switch len(sent) {
+				case 1: // closed before an event
+					return 200, nil, "retry: 3000\nid: 4\n\n"
+				case 2: // cut off in the middle of an event
+					return 200, nil, "id: 5\nevent: lesson\ndata: {\"lesson\":{\"lesson_id\":\"a\"}}\n\n" +
+						"id: 6\nevent: lesson\ndata: {\"less"
+				case 3:
+					return 503, nil, busy
+				case 4:
+					return 200, nil, ": still here\r\n\r\nid: 6\r\nevent: segment\r\n" +
+						"data: {\"segment\":\r\ndata: {\"segment_id\":\"b\"}}\r\n\r\n"
+				}
+				return 404, nil, `{"code":"not_found"}`
+			})}}
+		var events []string
+		var last error
+		for e, err := range client.Follow(t.Context(), "s", "") {
+			if last = err; err != nil {
+				continue
+			}
+			id := ""
+			if e.Lesson != nil {
+				id = e.Lesson.ID
+			} else {
+				id = e.Segment.ID
+			}
+			events = append(events, e.ID+" "+e.Name+" "+id)
+		}
+		require.Equal(t, []string{"5 lesson a", "6 segment b"}, events)
+		require.Equal(t, []string{" after 0s", "4 after 3s", "5 after 6s", "5 after 13s", "6 after 16s"}, sent)
+		var p *feedbackclient.Problem
+		require.ErrorAs(t, last, &p)
+		require.Equal(t, "not_found", p.Code)
+	})
+}
+
+// TestUploadIsStreamed: the server receives the first bytes of a recording before the last exist.
+func TestUploadIsStreamed(t *testing.T) {
+	t.Parallel()
+	received := make(chan string)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		form, err := r.MultipartReader()
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		part, err := form.NextPart()
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		first := make([]byte, 5)
+		io.ReadFull(part, first)
+		received <- string(first)
+		rest, _ := io.ReadAll(part)
+		fmt.Fprintf(w, `{"size_bytes":%d}`, len(first)+len(rest))
+	}))
+	defer server.Close()
+	audio, microphone := io.Pipe()
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		io.WriteString(microphone, "first")
+		if <-received == "first" {
+			io.WriteString(microphone, " and last")
+		}
+		microphone.Close()
+	})
+	s, err := feedbackclient.New(server.URL, "token").UploadRecording(t.Context(), "id",
+		feedbackclient.Recording{Audio: audio})
+	require.NoError(t, err)
+	wg.Wait()
+	require.EqualValues(t, len("first and last"), s.SizeBytes)
+}
+
+// TestAgainstTheService uses the methods that other tests do not, against a real service.
+func TestAgainstTheService(t *testing.T) {
+	t.Parallel()
+	server, err := newServer(t.TempDir())
+	require.NoError(t, err)
+	defer server.Close()
+	ctx, c := t.Context(), feedbackclient.Development(server.URL, "lin")
+
+	for i := range 203 { // more than a page
+		_, err := c.CreateProfile(ctx, feedbackclient.ProfileInput{Name: fmt.Sprintf("Student %03d", i)})
+		require.NoError(t, err)
+	}
+	var names []string
+	for p, err := range c.Profiles(ctx, feedbackclient.ProfileFilter{Query: "student"}) {
+		require.NoError(t, err)
+		names = append(names, p.Name)
+	}
+	require.Len(t, names, 203)
+	require.Equal(t, "Student 202", names[202])
+
+	_, err = c.SaveDefaults(ctx, feedbackclient.Defaults{Grade: "3", Subject: "Music", LessonDurationMinutes: 45})
+	require.NoError(t, err)
+	profile, err := c.EnsureProfile(ctx, "Ming")
+	require.NoError(t, err)
+	require.Equal(t, "Music", profile.Subject)
+	profile, err = c.ReplaceProfile(ctx, profile.ID, feedbackclient.ProfileInput{Name: "Ming", StartTime: "10:00"})
+	require.NoError(t, err)
+	require.Equal(t, "10:45", profile.EndTime)
+
+	session, err := c.OpenSessionWith(ctx,
+		feedbackclient.SessionInput{ProfileID: profile.ID, FeedbackDate: "2026-05-31"})
+	require.NoError(t, err)
+	words := "Ming mixed greens."
+	edit := feedbackclient.SessionEdit{FeedbackText: &words, IfMatch: session.ETag}
+	edited, err := c.SaveSession(ctx, session.ID, edit)
+	require.NoError(t, err)
+	require.Equal(t, words, edited.FeedbackText)
+	_, err = c.SaveSession(ctx, session.ID, edit)
+	var p *feedbackclient.Problem
+	require.ErrorAs(t, err, &p)
+	require.Equal(t, "stale_version", p.Code)
+
+	lesson, err := c.StartLesson(ctx, session.ID)
+	require.NoError(t, err)
+	_, err = c.StartLesson(ctx, session.ID)
+	require.ErrorAs(t, err, &p)
+	require.Equal(t, lesson.ID, p.LessonID)
+	segment, err := c.UploadRecording(ctx, lesson.ID, feedbackclient.Recording{Audio: strings.NewReader("#!AMR\n…"),
+		Duration: 3 * time.Second})
+	require.NoError(t, err)
+	audio, err := c.Audio(ctx, segment.ID, 2)
+	require.NoError(t, err)
+	heard, err := io.ReadAll(audio)
+	require.NoError(t, err)
+	require.NoError(t, audio.Close())
+	require.Equal(t, "AMR\n…", string(heard))
+	require.EqualValues(t, len(heard), audio.Size)
+	lesson, err = c.MarkApplied(ctx, lesson.ID)
+	require.NoError(t, err)
+	require.True(t, lesson.Applied)
+
+	in := feedbackclient.RecordInput{ProfileID: profile.ID, Date: "2026-05-31", Content: words, IdempotencyKey: "k"}
+	record, err := c.CreateRecord(ctx, in)
+	require.NoError(t, err)
+	again, err := c.CreateRecord(ctx, in)
+	require.NoError(t, err)
+	require.Equal(t, record, again)
+	for r, err := range c.Records(ctx, profile.ID) {
+		require.NoError(t, err)
+		require.Equal(t, record, r)
+	}
+	require.NoError(t, c.DeleteProfile(ctx, profile.ID))
+	_, err = c.Profile(ctx, profile.ID)
+	require.ErrorAs(t, err, &p)
+	require.True(t, p.Permanent())
+}

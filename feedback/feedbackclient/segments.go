@@ -1,0 +1,150 @@
+package feedbackclient
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// Segment is one recording of a lesson.
+type Segment struct {
+	ID            string     `json:"segment_id"`
+	Sequence      int        `json:"sequence"`
+	State         string     `json:"state"` // queued, transcribing, transcribed or failed
+	Text          string     `json:"text"`
+	Error         string     `json:"error"` // why the last attempt failed, or ""
+	Attempts      int        `json:"attempts"`
+	DurationMS    int64      `json:"duration_ms"` // 0 if unknown
+	SizeBytes     int64      `json:"size_bytes"`
+	SHA256        string     `json:"sha256"` // of the bytes as sent, in hex
+	ContentType   string     `json:"content_type"`
+	CreatedAt     time.Time  `json:"created_at"`
+	TranscribedAt *time.Time `json:"transcribed_at"` // nil until transcribed
+}
+
+// Recording is a recording to upload.
+type Recording struct {
+	// Audio is read once, and never held in memory. If it is an io.Seeker, the upload can be
+	// repeated after an answer with Retry-After, from where Audio stands at the call.
+	Audio io.Reader
+
+	Name     string        // of the file; may be ""
+	Sequence *int          // the position in the lesson; nil: the next one
+	Duration time.Duration // 0 if unknown
+
+	// SampleRate and Channels, if not 0, declare raw samples: signed 16-bit little-endian,
+	// interleaved.
+	SampleRate, Channels int
+}
+
+// form returns the fields of a form around the recording, and its content type.
+func (r Recording) form() (before, after []byte, contentType string, err error) {
+	var out bytes.Buffer
+	form := multipart.NewWriter(&out)
+	fields := [][2]string{}
+	if r.Sequence != nil {
+		fields = append(fields, [2]string{"sequence", strconv.Itoa(*r.Sequence)})
+	}
+	if r.Duration > 0 {
+		fields = append(fields, [2]string{"duration_ms", strconv.FormatInt(r.Duration.Milliseconds(), 10)})
+	}
+	if r.SampleRate != 0 || r.Channels != 0 {
+		fields = append(fields, [2]string{"format", "pcm"},
+			[2]string{"sample_rate", strconv.Itoa(r.SampleRate)}, [2]string{"channels", strconv.Itoa(r.Channels)})
+	}
+	for _, f := range fields {
+		if err := form.WriteField(f[0], f[1]); err != nil {
+			return nil, nil, "", err
+		}
+	}
+	name := r.Name
+	if name == "" {
+		name = "recording"
+	}
+	if _, err := form.CreateFormFile("file", name); err != nil {
+		return nil, nil, "", err
+	}
+	n := out.Len()
+	err = form.Close()
+	return out.Bytes()[:n], out.Bytes()[n:], form.FormDataContentType(), err
+}
+
+// UploadRecording uploads one segment of a lesson, streaming it. The same recording again is
+// answered with the segment that exists.
+func (c Client) UploadRecording(ctx context.Context, lessonID string, in Recording) (s Segment, err error) {
+	before, after, contentType, err := in.form()
+	if err != nil {
+		return s, err
+	}
+	r := request{
+		method: http.MethodPost, path: path("/feedback-lessons/%s/segments", lessonID),
+		header: http.Header{"Content-Type": {contentType}},
+	}
+	seeker, ok := in.Audio.(io.Seeker)
+	if !ok {
+		c.MaxRetries = 0 // the audio can be read once only
+		r.body = func() (io.Reader, int64, error) {
+			return io.MultiReader(bytes.NewReader(before), in.Audio, bytes.NewReader(after)), -1, nil
+		}
+		return s, c.decode(ctx, r, &s)
+	}
+	start, err := seeker.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return s, fmt.Errorf("upload: %w", err)
+	}
+	end, err := seeker.Seek(0, io.SeekEnd)
+	if err != nil {
+		return s, fmt.Errorf("upload: %w", err)
+	}
+	r.repeatable = true
+	r.body = func() (io.Reader, int64, error) {
+		_, err := seeker.Seek(start, io.SeekStart)
+		body := io.MultiReader(bytes.NewReader(before), io.LimitReader(in.Audio, end-start), bytes.NewReader(after))
+		return body, int64(len(before)) + end - start + int64(len(after)), err
+	}
+	return s, c.decode(ctx, r, &s)
+}
+
+// Upload uploads one segment that is in memory.
+func (c Client) Upload(
+	ctx context.Context, lessonID string, sequence int, name string, audio []byte,
+) (Segment, error) {
+	return c.UploadRecording(ctx, lessonID, Recording{Audio: bytes.NewReader(audio), Name: name, Sequence: &sequence})
+}
+
+// Segment returns one segment.
+func (c Client) Segment(ctx context.Context, id string) (s Segment, err error) {
+	return s, c.Call(ctx, http.MethodGet, path("/audio-segments/%s", id), nil, &s)
+}
+
+// RetrySegment queues a failed segment again.
+func (c Client) RetrySegment(ctx context.Context, id string) (s Segment, err error) {
+	return s, c.Call(ctx, http.MethodPost, path("/audio-segments/%s/retry", id), nil, &s)
+}
+
+// Audio is a recording that is being downloaded. The caller closes it.
+type Audio struct {
+	io.ReadCloser
+	ContentType string
+	Size        int64 // bytes that follow; -1 if unknown
+}
+
+// Audio downloads a segment's recording from an offset on, in bytes.
+func (c Client) Audio(ctx context.Context, id string, offset int64) (*Audio, error) {
+	r := request{method: http.MethodGet, path: path("/audio-segments/%s/audio", id), repeatable: true}
+	if offset > 0 {
+		r.header = http.Header{"Range": {fmt.Sprintf("bytes=%d-", offset)}}
+	}
+	resp, err := c.do(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return &Audio{
+		ReadCloser: resp.Body, ContentType: resp.Header.Get("Content-Type"), Size: resp.ContentLength,
+	}, nil
+}

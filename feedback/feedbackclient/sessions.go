@@ -1,0 +1,153 @@
+package feedbackclient
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// Session is a voice session with its lessons.
+type Session struct {
+	ID            string    `json:"session_id"`
+	ProfileID     string    `json:"profile_id"`
+	State         string    `json:"state"`         // active or completed
+	FeedbackDate  string    `json:"feedback_date"` // YYYY-MM-DD
+	FeedbackText  string    `json:"feedback_text"` // the teacher's own
+	GeneratedText string    `json:"generated_text"`
+	CreatedAt     time.Time `json:"created_at"`
+	UpdatedAt     time.Time `json:"updated_at"`
+	Lessons       []Lesson  `json:"lessons"` // by number
+
+	// ETag is the version of the teacher's text and date, for [SessionEdit].
+	ETag string `json:"-"`
+}
+
+// Lesson is one lesson of a session.
+type Lesson struct {
+	ID         string     `json:"lesson_id"`
+	Number     int        `json:"number"` // from 1
+	State      string     `json:"state"`  // recording or finished
+	Applied    bool       `json:"applied"`
+	StartedAt  time.Time  `json:"started_at"`
+	FinishedAt *time.Time `json:"finished_at"` // nil while recording
+	Transcript string     `json:"transcript"`  // of the transcribed segments, a line each
+	Segments   []Segment  `json:"segments"`    // by sequence; nil in events
+
+	Summary SegmentCounts `json:"summary"` // of FinishLesson only
+}
+
+// SegmentCounts counts segments by state.
+type SegmentCounts struct {
+	Total        int `json:"total"`
+	Queued       int `json:"queued"`
+	Transcribing int `json:"transcribing"`
+	Transcribed  int `json:"transcribed"`
+	Failed       int `json:"failed"`
+}
+
+// SessionInput holds the fields of a new session.
+type SessionInput struct {
+	ProfileID    string `json:"profile_id"`
+	FeedbackDate string `json:"feedback_date,omitempty"` // YYYY-MM-DD; defaults to today
+}
+
+// SessionEdit changes a session. Nil fields are not changed.
+type SessionEdit struct {
+	FeedbackText *string `json:"feedback_text,omitempty"`
+	FeedbackDate *string `json:"feedback_date,omitempty"`
+
+	// IfMatch, if not "", is the ETag that the session must still have; else the edit is refused
+	// with status 412.
+	IfMatch string `json:"-"`
+}
+
+// Generated is a generated feedback text.
+type Generated struct {
+	Text     string        `json:"text"`
+	Source   string        `json:"source"`  // remote or local
+	Lessons  int           `json:"lessons"` // how many it summarizes
+	Segments SegmentCounts `json:"segments"`
+	Warning  string        `json:"warning"`
+}
+
+// OpenSession opens or resumes the profile's voice session of today.
+func (c Client) OpenSession(ctx context.Context, profileID string) (Session, error) {
+	return c.OpenSessionWith(ctx, SessionInput{ProfileID: profileID})
+}
+
+// OpenSessionWith opens a voice session, or resumes the profile's active one, whatever its date.
+func (c Client) OpenSessionWith(ctx context.Context, in SessionInput) (Session, error) {
+	r, err := jsonRequest(http.MethodPost, path("/feedback-sessions"), in)
+	if err != nil {
+		return Session{}, err
+	}
+	r.repeatable = true
+	return c.session(ctx, r)
+}
+
+// ActiveSession returns the profile's session in progress. The code of the [*Problem] is
+// no_active_session if there is none.
+func (c Client) ActiveSession(ctx context.Context, profileID string) (Session, error) {
+	active := path("/feedback-sessions/active") + "?" + url.Values{"profile_id": {profileID}}.Encode()
+	return c.session(ctx, request{method: http.MethodGet, path: active, repeatable: true})
+}
+
+// Session returns a session in any state.
+func (c Client) Session(ctx context.Context, id string) (Session, error) {
+	return c.session(ctx, request{method: http.MethodGet, path: path("/feedback-sessions/%s", id), repeatable: true})
+}
+
+// SaveSession changes a session's text or date.
+func (c Client) SaveSession(ctx context.Context, id string, e SessionEdit) (Session, error) {
+	r, err := jsonRequest(http.MethodPut, path("/feedback-sessions/%s", id), e)
+	if err != nil {
+		return Session{}, err
+	}
+	if e.IfMatch != "" {
+		r.header.Set("If-Match", e.IfMatch)
+		r.repeatable = false // the first one may have changed the ETag
+	}
+	return c.session(ctx, r)
+}
+
+func (c Client) session(ctx context.Context, r request) (s Session, err error) {
+	resp, err := c.do(ctx, r)
+	if err != nil {
+		return s, err
+	}
+	defer resp.Body.Close()
+	s.ETag = resp.Header.Get("ETag")
+	if err := json.NewDecoder(resp.Body).Decode(&s); err != nil {
+		return s, fmt.Errorf("%s %s: decode the answer: %w", r.method, r.path, err)
+	}
+	return s, nil
+}
+
+// Generate generates a feedback text from the transcripts of lessons, or of those that are not
+// applied if there are none.
+func (c Client) Generate(ctx context.Context, sessionID string, lessonIDs []string) (g Generated, err error) {
+	var body any
+	if len(lessonIDs) > 0 {
+		body = map[string]any{"lesson_ids": lessonIDs}
+	}
+	return g, c.Call(ctx, http.MethodPost, path("/feedback-sessions/%s/generate", sessionID), body, &g)
+}
+
+// StartLesson starts the session's next lesson. If one is still recording, the LessonID of the
+// [*Problem] is its identifier.
+func (c Client) StartLesson(ctx context.Context, sessionID string) (l Lesson, err error) {
+	return l, c.Call(ctx, http.MethodPost, path("/feedback-sessions/%s/lessons", sessionID), nil, &l)
+}
+
+// FinishLesson finishes a lesson.
+func (c Client) FinishLesson(ctx context.Context, id string) (l Lesson, err error) {
+	return l, c.post(ctx, path("/feedback-lessons/%s/finish", id), nil, &l)
+}
+
+// MarkApplied records that the feedback contains a lesson's text, so that summaries omit it.
+func (c Client) MarkApplied(ctx context.Context, id string) (l Lesson, err error) {
+	return l, c.post(ctx, path("/feedback-lessons/%s/mark-applied", id), nil, &l)
+}

@@ -1,0 +1,50 @@
+package feedbackclient
+
+import (
+	"context"
+	"net/http"
+)
+
+// Health is the state of the server.
+type Health struct {
+	Status   string `json:"status"` // ok or degraded
+	Version  string `json:"version"`
+	Database struct {
+		Configured    bool   `json:"configured"`
+		Reachable     bool   `json:"reachable"`
+		Migrated      bool   `json:"migrated"`
+		Engine        string `json:"engine"` // postgres or sqlite
+		PoolerMisused bool   `json:"pooler_misused"`
+	} `json:"database"`
+	Speech struct {
+		Provider  string `json:"provider"`
+		Available bool   `json:"available"`
+		Model     string `json:"model"`
+		Detail    string `json:"detail"`
+	} `json:"speech"`
+	Queue struct {
+		Waiting int `json:"waiting"`
+		Running int `json:"running"`
+		Failed  int `json:"failed"`
+	} `json:"queue"`
+	Storage struct {
+		FreeBytes    int64 `json:"free_bytes"`
+		TotalBytes   int64 `json:"total_bytes"`
+		ReserveBytes int64 `json:"reserve_bytes"`
+	} `json:"storage"`
+	SpeechAvailable        bool `json:"speech_available"`
+	StorageAvailable       bool `json:"storage_available"`
+	MiniappAuthConfigured  bool `json:"miniapp_auth_configured"`
+	DevelopmentAuthEnabled bool `json:"development_auth_enabled"`
+}
+
+// Health returns the server's state.
+func (c Client) Health(ctx context.Context) (h Health, err error) {
+	return h, c.Call(ctx, http.MethodGet, "/health", nil, &h)
+}
+
+// Ready returns nil if the server can take requests. It does not wait until it can.
+func (c Client) Ready(ctx context.Context) error {
+	c.MaxRetries = 0
+	return c.Call(ctx, http.MethodGet, "/readyz", nil, nil)
+}
