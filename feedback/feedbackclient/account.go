@@ -39,6 +39,11 @@ func (c Client) Me(ctx context.Context) (t Teacher, err error) {
 	return t, c.Call(ctx, http.MethodGet, path("/auth/me"), nil, &t)
 }
 
+// LogoutAll ends every session of the teacher, the client's own too.
+func (c Client) LogoutAll(ctx context.Context) error {
+	return c.Call(ctx, http.MethodPost, path("/auth/logout-all"), nil, nil)
+}
+
 // Logout ends the session of the client's token.
 func (c Client) Logout(ctx context.Context) error {
 	return c.Call(ctx, http.MethodPost, path("/auth/logout"), nil, nil)

@@ -5,29 +5,29 @@ import (
 	"net/http"
 )
 
-// Health is the state of the server.
+// Health is the state of the server. What is for operators is empty for others.
 type Health struct {
-	Status   string `json:"status"` // ok or degraded
-	Version  string `json:"version"`
+	Status   string `json:"status"`  // ok or degraded
+	Version  string `json:"version"` // for operators
 	Database struct {
 		Configured    bool   `json:"configured"`
 		Reachable     bool   `json:"reachable"`
 		Migrated      bool   `json:"migrated"`
-		Engine        string `json:"engine"` // postgres or sqlite
+		Engine        string `json:"engine"` // postgres or sqlite; for operators
 		PoolerMisused bool   `json:"pooler_misused"`
 	} `json:"database"`
 	Speech struct {
 		Provider  string `json:"provider"`
 		Available bool   `json:"available"`
-		Model     string `json:"model"`
-		Detail    string `json:"detail"`
+		Model     string `json:"model"`  // for operators
+		Detail    string `json:"detail"` // for operators
 	} `json:"speech"`
-	Queue struct {
+	Queue *struct { // for operators
 		Waiting int `json:"waiting"`
 		Running int `json:"running"`
 		Failed  int `json:"failed"`
 	} `json:"queue"`
-	Storage struct {
+	Storage *struct { // for operators
 		FreeBytes    int64 `json:"free_bytes"`
 		TotalBytes   int64 `json:"total_bytes"`
 		ReserveBytes int64 `json:"reserve_bytes"`

@@ -42,7 +42,7 @@ import (
 // or EnqueueSQL of a pgqueue.Store on the same database:
 //
 //	func(ctx context.Context, tx *sql.Tx, t feedback.Task) error {
-//		_, err := queue.EnqueueTx(ctx, tx, jobqueue.Params{Kind: string(t.Kind), Args: t})
+//		_, err := queue.EnqueueTx(ctx, tx, jobqueue.Params{Kind: string(t.Kind), Args: t, RunAt: t.Turn})
 //		return err
 //	}
 type Outbox func(ctx context.Context, tx *sql.Tx, t feedback.Task) error

@@ -40,7 +40,8 @@ var clientCalls = map[string]struct {
 		_, err := c.Me(t.Context())
 		return err
 	}, feedbackclient.Teacher{}},
-	"logout": {func(t *testing.T, c feedbackclient.Client) error { return c.Logout(t.Context()) }, nil},
+	"logout-all": {func(t *testing.T, c feedbackclient.Client) error { return c.LogoutAll(t.Context()) }, nil},
+	"logout":     {func(t *testing.T, c feedbackclient.Client) error { return c.Logout(t.Context()) }, nil},
 	"list-profiles": {func(t *testing.T, c feedbackclient.Client) (last error) {
 		filter := feedbackclient.ProfileFilter{Query: "q", Grade: "g", Subject: "s"}
 		for _, err := range c.Profiles(t.Context(), filter) {
