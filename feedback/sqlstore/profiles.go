@@ -62,7 +62,8 @@ func (s *Store) InsertProfile(ctx context.Context, p feedback.Profile) error {
 			insert into feedback_profiles (`+profileColumns+`, name_folded)
 			values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
 			p.ID, p.TeacherID, p.Name, p.Grade, p.Subject, p.AcademicYear, p.Term, p.GuardianTitle,
-			sqldb.TimeOfDay(p.StartTime), sqldb.TimeOfDay(p.EndTime), sqldb.Time{Time: p.CreatedAt}, sqldb.Time{Time: p.UpdatedAt}, fold(p.Name))
+			sqldb.TimeOfDay(p.StartTime), sqldb.TimeOfDay(p.EndTime), sqldb.Time{Time: p.CreatedAt},
+			sqldb.Time{Time: p.UpdatedAt}, fold(p.Name))
 		return err
 	})
 }
@@ -76,7 +77,8 @@ func (s *Store) ReplaceProfile(ctx context.Context, p feedback.Profile) (out fee
 			where profile_id = $1 and teacher_id = $2
 			returning `+profileColumns,
 			p.ID, p.TeacherID, p.Name, fold(p.Name), p.Grade, p.Subject, p.AcademicYear,
-			p.Term, p.GuardianTitle, sqldb.TimeOfDay(p.StartTime), sqldb.TimeOfDay(p.EndTime), sqldb.Time{Time: p.UpdatedAt})
+			p.Term, p.GuardianTitle, sqldb.TimeOfDay(p.StartTime), sqldb.TimeOfDay(p.EndTime),
+			sqldb.Time{Time: p.UpdatedAt})
 		return err
 	})
 	return out, err

@@ -73,7 +73,8 @@ func (s *Store) InsertSegment(
 			string(stored.State), stored.Text, stored.Error, stored.Attempts, stored.AudioKey,
 			stored.Duration.Milliseconds(), stored.Size, stored.SHA256, stored.ContentType,
 			sqldb.Time{Time: stored.CreatedAt}, sqldb.Time{Time: stored.TranscribedAt}, stored.Revision,
-			stored.Suspicions, sqldb.Time{Time: stored.CreatedAt}, stored.Revision, sqldb.Time{Time: turn}); err != nil {
+			stored.Suspicions, sqldb.Time{Time: stored.CreatedAt}, stored.Revision,
+			sqldb.Time{Time: turn}); err != nil {
 			return err
 		}
 		if err := s.enqueue(ctx, tx, stored, stored.Revision, turn); err != nil {

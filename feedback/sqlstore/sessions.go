@@ -19,7 +19,8 @@ const sessionColumns = `session_id, teacher_id, profile_id, state, feedback_date
 func scanSession(r row) (feedback.Session, error) {
 	var f feedback.Session
 	var created, updated sqldb.Time
-	err := r.Scan(&f.ID, &f.TeacherID, &f.ProfileID, &f.State, (*sqldb.Date)(&f.Date), &f.FeedbackText, &f.GeneratedText,
+	err := r.Scan(&f.ID, &f.TeacherID, &f.ProfileID, &f.State, (*sqldb.Date)(&f.Date),
+		&f.FeedbackText, &f.GeneratedText,
 		&f.Version, &f.Revision, &created, &updated)
 	f.CreatedAt, f.UpdatedAt = created.Time, updated.Time
 	return f, err

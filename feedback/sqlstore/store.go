@@ -42,7 +42,8 @@ import (
 // or EnqueueSQL of a pgqueue.Store on the same database:
 //
 //	func(ctx context.Context, tx *sql.Tx, t feedback.Task) error {
-//		_, err := queue.EnqueueTx(ctx, tx, jobqueue.Params{Kind: string(t.Kind), Args: t, RunAt: t.Turn})
+//		job := jobqueue.Params{Kind: string(t.Kind), Args: t, RunAt: t.Turn}
+//		_, err := queue.EnqueueTx(ctx, tx, job)
 //		return err
 //	}
 type Outbox func(ctx context.Context, tx *sql.Tx, t feedback.Task) error
