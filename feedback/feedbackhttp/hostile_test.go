@@ -248,6 +248,7 @@ func TestEventStreamChecksTheSessionAtEachEvent(t *testing.T) {
 		return text
 	}
 	require.Equal(t, "retry: 2000\n", read())
+	require.Contains(t, read(), "id: ", "of the state so far")
 	require.Equal(t, "\n", read())
 	e.upload(lesson, recording("x")).want(202)
 	require.Contains(t, read(), "id: ")
