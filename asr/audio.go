@@ -23,6 +23,9 @@ type Audio struct {
 	// Language is the language of the speech, as an ISO 639-1 code such as "zh" or "en". If it is
 	// empty, the recogniser detects the language.
 	Language string
+	// Prompt contains words that are likely in the recording, such as names, for recognisers that
+	// take such hints. It is not logged.
+	Prompt string
 	// Size is the number of bytes that Open's reader returns. Recognisers announce it before they
 	// send the recording, so it must be exact.
 	Size int64

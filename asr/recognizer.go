@@ -28,6 +28,9 @@ type Transcript struct {
 	// Segments are the parts of the text with their times, in order. It is empty if the recogniser
 	// does not return times.
 	Segments []Segment
+	// Words are the words of the text with their times, in order. It is empty if the recogniser
+	// does not return them.
+	Words []Word
 	// Language is the language of the speech, as the recogniser names it ("en", "zh", "english"),
 	// or "".
 	Language string
@@ -45,6 +48,12 @@ type Segment struct {
 	Text string
 	// Speaker identifies the speaker ("0", "1") if the recogniser distinguishes speakers, else "".
 	Speaker string
+}
+
+// Word is a word of a transcript. Its times are relative to the start of the recording.
+type Word struct {
+	Start, End time.Duration
+	Text       string
 }
 
 // Status tells whether a recogniser is ready.

@@ -1,10 +1,15 @@
 // Package asrhttp serves any [asr.Recognizer] with OpenAI's transcription interface, so that every
 // client of that interface can use it.
 //
-//	POST /v1/audio/transcriptions   a multipart form: file, language, response_format (json, text,
-//	                                verbose_json); other fields are ignored
+//	POST /v1/audio/transcriptions   a multipart form; see below
 //	GET  /v1/models                 the model in use
+//	GET  /v1/models/{id}            the same, or 404
 //	GET  /health                    200 while recognition is available, else 503 with the reason
+//
+// The fields of the form are file, model (any), language, prompt (a hint for recognisers that take
+// one), response_format (json, text, verbose_json, srt, vtt), timestamp_granularities[] (segment,
+// word; with verbose_json) and stream (with json). The header X-Ignored-Fields of an answer names
+// fields that had no effect, such as temperature.
 //
 // Errors have OpenAI's form: {"error":{"message","type","param","code"}}. Audio that cannot be used
 // is a 400 with the reason; a recogniser that is busy or unavailable is a 503 with Retry-After.
@@ -38,11 +43,11 @@ type Config struct {
 	Recognizer asr.Recognizer
 	// MaxBytes is the size of the largest recording that is accepted. Defaults to 256 MiB.
 	MaxBytes int64
-	// MaxPending is the number of recordings that are accepted at once; the answer to others is
-	// 503. Defaults to 16.
+	// MaxPending is the number of recordings that wait or are recognised at once; the answer to
+	// others is 503. Four times as many may arrive at once. Defaults to 16.
 	MaxPending int
-	// ReadPause is the longest pause while a recording arrives before the request is rejected.
-	// Defaults to 1 minute.
+	// ReadPause is the longest pause while a recording arrives before the request is rejected. It
+	// must also arrive at 1 KiB per second after the first pause. Defaults to 1 minute.
 	ReadPause time.Duration
 	// Dir is the directory for temporary files. Defaults to os.TempDir.
 	Dir string
@@ -55,8 +60,11 @@ type Handler struct {
 	cfg     Config
 	mux     *http.ServeMux
 	log     *slog.Logger
-	pending chan struct{}
+	pending chan struct{} // recordings that have arrived
 	started time.Time
+
+	arriving chan struct{} // recordings that arrive
+	origins  http.CrossOriginProtection
 }
 
 // New returns a Handler. It starts nothing. The only error is a missing Recognizer.
@@ -79,19 +87,29 @@ func New(cfg Config) (*Handler, error) {
 		log:     cfg.Logger,
 		pending: make(chan struct{}, cfg.MaxPending),
 		started: time.Now(),
+
+		arriving: make(chan struct{}, 4*cfg.MaxPending),
 	}
 	if h.log == nil {
 		h.log = slog.New(slog.DiscardHandler)
 	}
 	h.mux.HandleFunc("POST /v1/audio/transcriptions", h.transcribe)
 	h.mux.HandleFunc("GET /v1/models", h.models)
+	h.mux.HandleFunc("GET /v1/models/{id...}", h.model)
 	h.mux.HandleFunc("GET /health", h.health)
 	h.mux.HandleFunc("/", h.fallback)
 	return h, nil
 }
 
 // ServeHTTP implements http.Handler.
-func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.mux.ServeHTTP(w, r) }
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	// No key is needed, so that any web page in a browser on this network could post a form.
+	if err := h.origins.Check(r); err != nil {
+		h.fail(w, &failure{status: http.StatusForbidden, code: "cross_origin", message: "requests of web pages are refused"})
+		return
+	}
+	h.mux.ServeHTTP(w, r)
+}
 
 func (h *Handler) health(w http.ResponseWriter, r *http.Request) {
 	s := h.cfg.Recognizer.Status(r.Context())
@@ -105,22 +123,40 @@ func (h *Handler) health(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, status, body)
 }
 
+// model is a model in OpenAI's form, with a field of speaches.
+type model struct {
+	ID      string `json:"id"`
+	Object  string `json:"object"`
+	Created int64  `json:"created"`
+	OwnedBy string `json:"owned_by"`
+	Task    string `json:"task"`
+}
+
+// inUse returns the model in use, if it is known.
+func (h *Handler) inUse(ctx context.Context) []model {
+	s := h.cfg.Recognizer.Status(ctx)
+	if s.Model == "" {
+		return []model{}
+	}
+	return []model{{
+		ID: s.Model, Object: "model", Created: h.started.Unix(), OwnedBy: cmp.Or(s.Provider, "local"),
+		Task: "automatic-speech-recognition",
+	}}
+}
+
 func (h *Handler) models(w http.ResponseWriter, r *http.Request) {
-	type model struct {
-		ID      string `json:"id"`
-		Object  string `json:"object"`
-		Created int64  `json:"created"`
-		OwnedBy string `json:"owned_by"`
-		Task    string `json:"task"`
+	writeJSON(w, http.StatusOK, map[string]any{"object": "list", "data": h.inUse(r.Context())})
+}
+
+func (h *Handler) model(w http.ResponseWriter, r *http.Request) {
+	for _, m := range h.inUse(r.Context()) {
+		if m.ID == r.PathValue("id") {
+			writeJSON(w, http.StatusOK, m)
+			return
+		}
 	}
-	data := []model{}
-	if s := h.cfg.Recognizer.Status(r.Context()); s.Model != "" {
-		data = append(data, model{
-			ID: s.Model, Object: "model", Created: h.started.Unix(), OwnedBy: cmp.Or(s.Provider, "local"),
-			Task: "automatic-speech-recognition",
-		})
-	}
-	writeJSON(w, http.StatusOK, map[string]any{"object": "list", "data": data})
+	h.fail(w, &failure{status: http.StatusNotFound, param: "model", code: "model_not_found",
+		message: "this server does not have the model; see GET /v1/models"})
 }
 
 // fallback handles requests that match no route, with an error in OpenAI's form.

@@ -133,8 +133,13 @@ func TestInvalidRequestsAreExplained(t *testing.T) {
 		{"no file", nil, []string{"model=x"}, 400, `the form has no field \"file\"`},
 		{"empty file", nil, []string{"file=@"}, 400, "the recording is empty"},
 		{"two files", wav(0), []string{"file=@", "file=@"}, 400, "more than one"},
-		{"unknown format", wav(0), []string{"file=@", "response_format=srt"}, 400, "must be json, text or verbose"},
-		{"streaming", wav(0), []string{"file=@", "stream=true"}, 400, "streaming is not supported"},
+		{"unknown format", wav(0), []string{"file=@", "response_format=xml"}, 400, "must be json, text, verbose_json"},
+		{"stream of text", wav(0), []string{"file=@", "stream=true", "response_format=text"}, 400, "stream needs"},
+		{"hot", wav(0), []string{"file=@", "temperature=hot"}, 400, "a number from 0 to 1"},
+		{"logprobs", wav(0), []string{"file=@", "include[]=logprobs"}, 400, "not supported"},
+		{"words without verbose_json", wav(0), []string{"file=@", "timestamp_granularities[]=word"}, 400,
+			"needs response_format verbose_json"},
+		{"granularity", wav(0), []string{"file=@", "timestamp_granularities[]=letter"}, 400, "must be word or segment"},
 		{"too large", wav(time.Second), []string{"file=@"}, 413, "larger than 1000 bytes"},
 		{"long field", wav(0), []string{"prompt=" + strings.Repeat("x", 5000)}, 400, "longer than"},
 	} {
@@ -228,7 +233,7 @@ func TestStalledUploadTimesOut(t *testing.T) {
 	answer, err := io.ReadAll(c)
 	require.NoError(t, err)
 	require.Contains(t, string(answer), "408 Request Timeout")
-	require.Contains(t, string(answer), "no data received for 50ms")
+	require.Contains(t, string(answer), "no data received for 50ms, or too slowly")
 	_, body := post(t, url, wav(0), "file=@")
 	require.Contains(t, body, "next", "the slot is free again")
 }

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -44,17 +45,34 @@ func (h *Handler) transcribe(w http.ResponseWriter, r *http.Request) {
 	h.write(w, form, t)
 }
 
-// work reads the form and recognises the recording.
-func (h *Handler) work(w http.ResponseWriter, r *http.Request) (*form, asr.Transcript, error) {
+// take takes a place of those in places; the caller must call the function that it returns.
+func take(places chan struct{}, what string) (leave func(), err error) {
 	select {
-	case h.pending <- struct{}{}:
-		defer func() { <-h.pending }()
+	case places <- struct{}{}:
+		return func() { <-places }, nil
 	default:
-		return nil, asr.Transcript{}, &failure{
+		return nil, &failure{
 			status: http.StatusServiceUnavailable, code: "busy", retryAfter: 15 * time.Second,
-			message: fmt.Sprintf("busy: %d recordings are pending", cap(h.pending)),
+			message: fmt.Sprintf("busy: %d recordings are %s", cap(places), what),
 		}
 	}
+}
+
+// work reads the form and recognises the recording. A slow client does not take the place of a
+// recording that has arrived.
+func (h *Handler) work(w http.ResponseWriter, r *http.Request) (*form, asr.Transcript, error) {
+	if len(h.pending) == cap(h.pending) {
+		_, err := take(h.pending, "pending") // before a byte is read
+		if err != nil {
+			return nil, asr.Transcript{}, err
+		}
+		<-h.pending // a place has become free since
+	}
+	leave, err := take(h.arriving, "arriving")
+	if err != nil {
+		return nil, asr.Transcript{}, err
+	}
+	defer func() { leave() }()
 	dir, err := os.MkdirTemp(h.cfg.Dir, "asrhttp-")
 	if err != nil {
 		return nil, asr.Transcript{}, cannotStore(err)
@@ -64,12 +82,24 @@ func (h *Handler) work(w http.ResponseWriter, r *http.Request) (*form, asr.Trans
 	if err != nil {
 		return nil, asr.Transcript{}, err
 	}
+	leave()
+	leave = func() {}
+	done, err := take(h.pending, "pending")
+	if err != nil {
+		return nil, asr.Transcript{}, err
+	}
+	defer done()
 	audio, err := asr.FromFile(filepath.Join(dir, "audio"))
 	if err != nil {
 		return nil, asr.Transcript{}, err
 	}
-	audio.Name, audio.ContentType, audio.Language = form.name, form.contentType, form.language
+	audio.Name, audio.ContentType = form.name, form.contentType
+	audio.Language, audio.Prompt = form.language, form.prompt
 	t, err := h.cfg.Recognizer.Recognize(r.Context(), audio)
+	if err == nil && form.words && len(t.Words) == 0 && t.Text != "" {
+		err = badRequest("timestamp_granularities[]", "unsupported_value",
+			"this recogniser does not return the times of words; request segment")
+	}
 	return form, t, err
 }
 
@@ -78,6 +108,10 @@ type form struct {
 	name, contentType string
 	size              int64
 	language, format  string
+	prompt            string
+	words, segments   bool // timestamp_granularities[]
+	stream            bool
+	ignored           []string // fields that have no effect
 	hasFile           bool
 }
 
@@ -90,7 +124,7 @@ func (h *Handler) readForm(w http.ResponseWriter, r *http.Request, path string) 
 				`the body must be multipart/form-data with the recording in the field "file"`)
 	}
 	conn := http.NewResponseController(w)
-	r.Body = http.MaxBytesReader(w, paced{r.Body, conn, h.cfg.ReadPause}, h.cfg.MaxBytes+overhead)
+	r.Body = http.MaxBytesReader(w, &paced{ReadCloser: r.Body, conn: conn, pause: h.cfg.ReadPause, started: time.Now()}, h.cfg.MaxBytes+overhead)
 	reader := multipart.NewReader(r.Body, params["boundary"])
 	f := &form{format: "json"}
 	for parts := 0; ; parts++ {
@@ -113,25 +147,29 @@ func (h *Handler) readForm(w http.ResponseWriter, r *http.Request, path string) 
 		return nil, h.formError(err)
 	}
 	_ = conn.SetReadDeadline(time.Time{}) // net/http keeps reading to notice a client that disconnects
-	switch {
-	case !f.hasFile:
-		return nil, badRequest("file", "missing_file", `the form has no field "file" with the recording`)
-	case f.size == 0:
-		return nil, badRequest("file", "invalid_audio", "the recording is empty")
-	}
-	return f, nil
+	return f, f.check()
 }
 
-// paced fails if the client stops sending.
+// paced fails if the client stops sending, or sends more slowly than any network does.
 type paced struct {
 	io.ReadCloser
-	conn  *http.ResponseController
-	pause time.Duration
+	conn    *http.ResponseController
+	pause   time.Duration
+	started time.Time
+	n       int64 // bytes read
 }
 
-func (p paced) Read(b []byte) (int, error) {
+// minRate is the lowest rate of an upload after the first pause, in bytes per second.
+const minRate = 1024
+
+func (p *paced) Read(b []byte) (int, error) {
+	if time.Since(p.started) > p.pause+time.Duration(p.n/minRate)*time.Second {
+		return 0, os.ErrDeadlineExceeded
+	}
 	_ = p.conn.SetReadDeadline(time.Now().Add(p.pause)) // not every ResponseWriter supports it
-	return p.ReadCloser.Read(b)
+	n, err := p.ReadCloser.Read(b)
+	p.n += int64(n)
+	return n, err
 }
 
 func (h *Handler) readPart(f *form, part *multipart.Part, path string) error {
@@ -153,18 +191,55 @@ func (h *Handler) readPart(f *form, part *multipart.Part, path string) error {
 	switch text := strings.TrimSpace(string(value)); name {
 	case "language":
 		f.language = text
+	case "prompt":
+		f.prompt = text
 	case "response_format":
-		if !slices.Contains([]string{"json", "text", "verbose_json"}, text) {
-			return badRequest(name, "invalid_value", "response_format is %q; it must be json, text or verbose_json",
-				text)
+		if !slices.Contains(formats, text) {
+			return badRequest(name, "invalid_value", "response_format is %q; it must be json, text, verbose_json, "+
+				"srt or vtt", text)
 		}
 		f.format = text
 	case "stream":
-		if text == "true" || text == "1" {
-			return badRequest(name, "invalid_value", "streaming is not supported")
+		f.stream = text == "true" || text == "1"
+	case "timestamp_granularities":
+		switch text {
+		case "word":
+			f.words = true
+		case "segment":
+			f.segments = true
+		default:
+			return badRequest(name, "invalid_value", "timestamp_granularities is %q; it must be word or segment", text)
 		}
+	case "temperature":
+		if n, err := strconv.ParseFloat(text, 64); err != nil || !(n >= 0 && n <= 1) {
+			return badRequest(name, "invalid_value", "temperature is %q; it must be a number from 0 to 1", text)
+		}
+		f.ignored = append(f.ignored, name)
+	case "include":
+		return badRequest(name, "unsupported_value", "include is not supported")
+	case "model": // there is one, and clients must name any
+	default:
+		f.ignored = append(f.ignored, name)
 	}
-	return nil // model, prompt, temperature and others are for other recognisers
+	return nil
+}
+
+var formats = []string{"json", "text", "verbose_json", "srt", "vtt"}
+
+// check returns an error for fields that do not fit together.
+func (f *form) check() error {
+	switch {
+	case !f.hasFile:
+		return badRequest("file", "missing_file", `the form has no field "file" with the recording`)
+	case f.size == 0:
+		return badRequest("file", "invalid_audio", "the recording is empty")
+	case (f.words || f.segments) && f.format != "verbose_json":
+		return badRequest("timestamp_granularities[]", "invalid_value",
+			"timestamp_granularities needs response_format verbose_json")
+	case f.stream && f.format != "json":
+		return badRequest("stream", "invalid_value", "stream needs response_format json")
+	}
+	return nil
 }
 
 func (h *Handler) store(f *form, part io.Reader, path string) error {
@@ -195,7 +270,7 @@ func (h *Handler) formError(err error) error {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return &failure{
 			status: http.StatusRequestTimeout, code: "too_slow", cause: err,
-			message: fmt.Sprintf("no data received for %v", h.cfg.ReadPause),
+			message: fmt.Sprintf("no data received for %v, or too slowly", h.cfg.ReadPause),
 		}
 	}
 	return &failure{
@@ -214,35 +289,5 @@ func cannotStore(err error) error {
 	return &failure{
 		status: http.StatusServiceUnavailable, code: "no_room", message: "the recording cannot be stored",
 		retryAfter: time.Minute, cause: err,
-	}
-}
-
-// write answers in the requested format.
-func (h *Handler) write(w http.ResponseWriter, f *form, t asr.Transcript) {
-	switch f.format {
-	case "text":
-		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		w.Header().Set("X-Content-Type-Options", "nosniff")
-		_, _ = io.WriteString(w, t.Text+"\n")
-	case "verbose_json":
-		type segment struct {
-			ID    int     `json:"id"`
-			Start float64 `json:"start"`
-			End   float64 `json:"end"`
-			Text  string  `json:"text"`
-		}
-		segments := make([]segment, len(t.Segments))
-		for i, s := range t.Segments {
-			segments[i] = segment{i, s.Start.Seconds(), s.End.Seconds(), s.Text}
-		}
-		writeJSON(w, http.StatusOK, map[string]any{
-			"task": "transcribe", "language": t.Language, "duration": t.Duration.Seconds(), "text": t.Text,
-			"segments": segments,
-		})
-	default:
-		seconds := int64((t.Duration + time.Second - 1) / time.Second)
-		writeJSON(w, http.StatusOK, map[string]any{
-			"text": t.Text, "usage": map[string]any{"type": "duration", "seconds": seconds},
-		})
 	}
 }

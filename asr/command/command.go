@@ -37,9 +37,9 @@ import (
 // complete configurations.
 type Config struct {
 	// Args is the program and its arguments. In each argument, {input} is replaced by the path of
-	// the WAV file, {language} by the language of the recording (or "auto"), {dir} by the temporary
-	// directory and {log} by the path of a file in it, whose last lines explain a failure. {input}
-	// is required.
+	// the WAV file, {language} by the language of the recording (or "auto"), {prompt} by
+	// Audio.Prompt, {dir} by the temporary directory and {log} by the path of a file in it, whose
+	// last lines explain a failure. {input} is required.
 	Args []string
 	// Parse parses the standard output of the program line by line. Defaults to Lines.
 	Parse Parser
@@ -105,7 +105,7 @@ func PocketSphinx5() Config {
 // Whisper configures whisper-cli of whisper.cpp with the model in a file such as ggml-base.bin.
 func Whisper(model string) Config {
 	return Config{
-		Args:  []string{"whisper-cli", "-m", model, "-f", "{input}", "-l", "{language}", "-np"},
+		Args:  []string{"whisper-cli", "-m", model, "-f", "{input}", "-l", "{language}", "--prompt", "{prompt}", "-np"},
 		Parse: TimedLines,
 		Model: strings.TrimSuffix(filepath.Base(model), filepath.Ext(model)),
 		Needs: []string{model},

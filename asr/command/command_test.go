@@ -236,7 +236,7 @@ func TestWhisperPresetRunsWhisperCLI(t *testing.T) {
 	require.ErrorContains(t, err, model, "the missing model is named")
 	require.NoError(t, os.WriteFile(model, nil, 0o600))
 	require.NoError(t, os.WriteFile(program, []byte("#!/bin/sh\n"+
-		`test "$1 $2 $3 $5 $6 $7" = "-m `+model+` -f -l zh -np" && test -s "$4" || exit 3`+"\n"+
+		`test "$1 $2 $3 $5 $6 $7 $8 $9" = "-m `+model+` -f -l zh --prompt Ming -np" && test -s "$4" || exit 3`+"\n"+
 		"echo '[00:00:00.000 --> 00:00:00.500]   今天'\n"+
 		"echo '[00:00:00.500 --> 00:00:01.000]   练习'\n"), 0o700))
 	cfg := command.Whisper(model)
@@ -244,7 +244,7 @@ func TestWhisperPresetRunsWhisperCLI(t *testing.T) {
 	rec, err := command.New(cfg)
 	require.NoError(t, err)
 	audio := asr.FromBytes("a.wav", wavOf(time.Second))
-	audio.Language = "zh"
+	audio.Language, audio.Prompt = "zh", "-- Ming"
 	got, err := rec.Recognize(t.Context(), audio)
 	require.NoError(t, err)
 	require.Equal(t, asr.Transcript{

@@ -42,10 +42,13 @@ func TimedWords(t *asr.Transcript) func(string) {
 			return
 		}
 		s := &t.Segments[n-1]
+		start, end := span(m[2:3], 1), span(m[3:4], 1)
 		if s.End == 0 {
-			s.Start = span(m[2:3], 1)
+			s.Start = start
 		}
-		s.End = span(m[3:4], 1)
+		s.End = end
+		text, _, _ := strings.Cut(m[1], "(") // "hello(2)" is the second pronunciation
+		t.Words = append(t.Words, asr.Word{Start: start, End: end, Text: text})
 	}
 }
 
@@ -79,6 +82,11 @@ func JSON(t *asr.Transcript) func(string) {
 			Utterance *string `json:"t"`
 			Start     float64 `json:"b"`
 			Duration  float64 `json:"d"`
+			Words     []struct {
+				Text     string  `json:"t"`
+				Start    float64 `json:"b"`
+				Duration float64 `json:"d"`
+			} `json:"w"`
 		}
 		if !strings.HasPrefix(line, "{") || json.Unmarshal([]byte(line), &v) != nil {
 			return
@@ -88,6 +96,15 @@ func JSON(t *asr.Transcript) func(string) {
 			t.Segments = append(t.Segments, asr.Segment{
 				Start: seconds(v.Start), End: seconds(v.Start + v.Duration), Text: strings.TrimSpace(*v.Utterance),
 			})
+			for _, w := range v.Words {
+				if strings.HasPrefix(w.Text, "<") || strings.HasPrefix(w.Text, "[") {
+					continue
+				}
+				word, _, _ := strings.Cut(w.Text, "(")
+				t.Words = append(t.Words, asr.Word{
+					Start: seconds(w.Start), End: seconds(w.Start + w.Duration), Text: word,
+				})
+			}
 		case v.Text != nil:
 			t.Text = strings.TrimSpace(*v.Text)
 		}

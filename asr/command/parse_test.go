@@ -28,6 +28,11 @@ func TestParsers(t *testing.T) {
 			asr.Transcript{Segments: []asr.Segment{
 				{Start: 210 * time.Millisecond, End: 900 * time.Millisecond, Text: "hello world"},
 				{Start: 2500 * time.Millisecond, End: 3 * time.Second, Text: "six seven"},
+			}, Words: []asr.Word{
+				{Start: 210 * time.Millisecond, End: 500 * time.Millisecond, Text: "hello"},
+				{Start: 510 * time.Millisecond, End: 900 * time.Millisecond, Text: "world"},
+				{Start: 2500 * time.Millisecond, End: 2700 * time.Millisecond, Text: "six"},
+				{Start: 2710 * time.Millisecond, End: 3 * time.Second, Text: "seven"},
 			}},
 		},
 		{
@@ -50,7 +55,7 @@ func TestParsers(t *testing.T) {
 			asr.Transcript{Segments: []asr.Segment{
 				{End: 1500 * time.Millisecond, Text: "hello world"},
 				{Start: 2 * time.Second, End: 3 * time.Second, Text: "six"},
-			}},
+			}, Words: []asr.Word{{Start: 100 * time.Millisecond, End: 500 * time.Millisecond, Text: "hello"}}},
 		},
 		{
 			"timed", command.Timed,
@@ -58,7 +63,7 @@ func TestParsers(t *testing.T) {
 			asr.Transcript{Segments: []asr.Segment{
 				{Start: 210 * time.Millisecond, End: 500 * time.Millisecond, Text: "hello"},
 				{Start: time.Second, End: 2500 * time.Millisecond, Text: "today"},
-			}},
+			}, Words: []asr.Word{{Start: 210 * time.Millisecond, End: 500 * time.Millisecond, Text: "hello"}}},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -30,7 +30,8 @@ func (r *Recognizer) run(
 ) (asr.Transcript, error) {
 	logFile := filepath.Join(dir, "log")
 	language := cmp.Or(source.PrimaryLanguage(audio.Language), "auto")
-	replace := strings.NewReplacer("{input}", wav, "{dir}", dir, "{log}", logFile, "{language}", language)
+	replace := strings.NewReplacer("{input}", wav, "{dir}", dir, "{log}", logFile, "{language}", language,
+		"{prompt}", strings.TrimLeft(audio.Prompt, "- "))
 	args := make([]string, 0, len(r.cfg.Args))
 	for _, a := range r.cfg.Args[1:] {
 		args = append(args, replace.Replace(a))

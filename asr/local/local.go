@@ -192,7 +192,7 @@ func (r *Recognizer) attempt(ctx context.Context, audio asr.Audio) (t asr.Transc
 		if work.Err() != nil {
 			err = &asr.Error{Op: op, Class: asr.ErrUnavailable} // nothing was sent
 		} else {
-			t, err = r.send(work, src, to, audio.Language)
+			t, err = r.send(work, src, to, audio)
 		}
 	}
 	e, _ := errors.AsType[*asr.Error](err)
@@ -244,9 +244,9 @@ const maxAnswer = 8 << 20
 
 // send makes one request. Its errors are of type *asr.Error.
 func (r *Recognizer) send(
-	ctx context.Context, src *source.Source, to asked, language string,
+	ctx context.Context, src *source.Source, to asked, audio asr.Audio,
 ) (asr.Transcript, error) {
-	req, err := newRequest(ctx, to.endpoint, r.fields(to, language), src)
+	req, err := newRequest(ctx, to.endpoint, r.fields(to, audio.Language, audio.Prompt), src)
 	if err != nil {
 		return asr.Transcript{}, &asr.Error{Op: op, Message: "make request", Err: err}
 	}

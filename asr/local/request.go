@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"net/textproto"
 	"net/url"
+	"slices"
 	"strings"
 
 	"lessonkit.example/asr/internal/source"
@@ -20,7 +21,7 @@ import (
 type field struct{ name, value string }
 
 // fields returns the text fields to send, in order.
-func (r *Recognizer) fields(to asked, language string) []field {
+func (r *Recognizer) fields(to asked, language, prompt string) []field {
 	if to.fileOnly {
 		return nil
 	}
@@ -35,7 +36,11 @@ func (r *Recognizer) fields(to asked, language string) []field {
 	if language = source.PrimaryLanguage(cmp.Or(language, r.target.language)); language != "" {
 		fields = append(fields, field{"language", language})
 	}
-	return append(fields, r.target.extra...)
+	extra := r.target.extra
+	if prompt != "" && !slices.ContainsFunc(extra, func(f field) bool { return f.name == "prompt" }) {
+		fields = append(fields, field{"prompt", prompt})
+	}
+	return append(fields, extra...)
 }
 
 // newRequest returns a POST of a multipart form with a Content-Length. Only the parts of the form

@@ -23,6 +23,7 @@ import (
 	"lessonkit.example/asr/asrtest"
 	"lessonkit.example/asr/command"
 	"lessonkit.example/asr/local"
+	"lessonkit.example/examples/internal/nodetest"
 	"lessonkit.example/examples/internal/tempdir"
 )
 
@@ -189,4 +190,17 @@ func TestServerThatIsKilledLeavesNothing(t *testing.T) {
 	require.Equal(t, 2, left(), "that of a living process is not")
 	require.NoError(t, errors.Join(living.Remove(), second.Remove()))
 	require.Zero(t, left())
+}
+
+func TestOfficialClientOfOpenAI(t *testing.T) {
+	t.Parallel()
+	if _, err := command.New(command.PocketSphinx()); err != nil {
+		t.Skip(err)
+	}
+	file, err := filepath.Abs("../internal/demo/speech/lesson1-segment1.mp3")
+	require.NoError(t, err)
+	url, stop := start(t, "-concurrency", "2")
+	t.Cleanup(stop)
+	env := []string{"SERVER=" + url, "AUDIO=" + file, "SAID=she finished the picture with great care"}
+	require.Equal(t, "done\n", nodetest.Run(t, "testdata/openai", env, "transcriptions.mjs"))
 }
