@@ -89,7 +89,8 @@ const (
 // Write implements io.Writer.
 func (b *blob) Write(p []byte) (int, error) {
 	if b.next == nil && len(b.data)+len(p) > cap(b.data) && !b.grow(len(b.data)+len(p)) {
-		err := fmt.Errorf("%w: more than %d MB are held", ErrTooManyPixels, maxEncoded>>20)
+		err := fmt.Errorf("%w: its data has more than %d MB, or that of all images more than %d MB",
+			ErrTooManyPixels, maxEncoded>>20, maxMemory>>20)
 		if err := b.pass(err); err != nil {
 			return 0, err
 		}

@@ -19,7 +19,7 @@
 // Interrupted work without such an identifier is reported as failed and not repeated, unless
 // [Config].Rerun permits it.
 //
-// # Clients of OpenAI
+// # OpenAI clients
 //
 // The endpoints and errors are those of OpenAI's image API, so its clients work with a gateway in
 // mode [Sync]; a task means nothing to them. A size in pixels is mapped to the nearest ratio, and

@@ -242,7 +242,7 @@ func internal(cause error) *failure {
 // invalid returns a failure that is caused by one parameter.
 func invalid(status int, param, code, format string, args ...any) *failure {
 	f := problem(status, code, fmt.Sprintf(format, args...))
-	f.Param = param
+	f.Param = shorten(param)
 	return f
 }
 

@@ -122,14 +122,19 @@ func TestInvalidRequestsAreExplained(t *testing.T) {
 			"webp":            {`{"prompt":"x","output_format":"webp"}`, "unsupported_value", "output_format", 400},
 			"an object":       {`{"prompt":"x","svg":{"model":"m"}}`, "invalid_type", "svg", 400},
 			"unknown":         {`{"prompt":"x","seed":7}`, "unknown_parameter", "seed", 400},
-			"unknown model":   {`{"prompt":"x","model":"other"}`, "unknown_model", "model", 400},
-			"huge":            {`{"prompt":"` + strings.Repeat("x", 2<<20) + `"}`, "too_large", "", 413},
+			"long name": {`{"prompt":"x","` + strings.Repeat("y", 9000) + `":7}`, "unknown_parameter",
+				strings.Repeat("y", 64), 400},
+			"long model":    {`{"prompt":"x","model":"` + strings.Repeat("y", 9000) + `"}`, "too_long", "model", 400},
+			"long size":     {`{"prompt":"x","size":"` + strings.Repeat("y", 999) + `"}`, "invalid_size", "size", 400},
+			"unknown model": {`{"prompt":"x","model":"other"}`, "unknown_model", "model", 400},
+			"huge":          {`{"prompt":"` + strings.Repeat("x", 2<<20) + `"}`, "too_large", "", 413},
 		} {
 			a := send(t, h, "POST", generations, test.body, nil)
 			require.Equal(t, test.status, a.Code, name)
 			require.Equal(t, test.code, a.errorCode(), name)
 			param, _ := a.body["error"].(map[string]any)["param"].(string)
 			require.Equal(t, test.param, param, name)
+			require.Less(t, a.Body.Len(), 1000, name)
 		}
 		for name, test := range map[string]struct {
 			write  func(w *multipart.Writer)

@@ -17,8 +17,8 @@ import (
 type parameters map[string]string
 
 // accepted returns the values that a parameter may have, nil if they are checked elsewhere. Besides
-// the parameters of the interface there are those of OpenAI's clients. What is neither is refused,
-// so that nobody pays for other images than the ones described.
+// the parameters of the interface there are those of OpenAI's clients. All others are refused, so
+// that no caller pays for images other than those requested.
 func accepted(name string) (values []string, known bool) {
 	switch name {
 	case "model", "prompt", "n", "size":
@@ -118,8 +118,9 @@ func (p parameters) readField(part *multipart.Part, limit int) *failure {
 	return p.set(name, string(value))
 }
 
-// shorten returns the beginning of a name that the caller chose.
-func shorten(name string) string { return name[:min(len(name), 64)] }
+const maxName = 64 // bytes of a name or value that is repeated to the caller
+
+func shorten(s string) string { return s[:min(len(s), maxName)] }
 
 // check checks the parameters and sets them in t.
 func (g *Gateway) check(t *Task, p parameters) *failure {
@@ -130,6 +131,8 @@ func (g *Gateway) check(t *Task, p parameters) *failure {
 		return invalid(400, "prompt", "missing", "prompt is missing")
 	case len(t.Prompt) > limits.PromptBytes:
 		return invalid(400, "prompt", "too_long", "prompt has more than %d bytes", limits.PromptBytes)
+	case len(t.Model) > maxModel:
+		return invalid(400, "model", "too_long", "model has more than %d bytes", maxModel)
 	case g.c.Model != "" && t.Model != "" && t.Model != g.c.Model:
 		return invalid(400, "model", "unknown_model", "unknown model; use %s", g.c.Model)
 	}
@@ -142,13 +145,16 @@ func (g *Gateway) check(t *Task, p parameters) *failure {
 	}
 	var ok bool
 	if t.Size, ok = ratio(p["size"]); !ok {
-		_, err := imagegen.ParseRatio(p["size"])
+		_, err := imagegen.ParseRatio(shorten(p["size"]))
 		return invalid(400, "size", "invalid_size", "%v, a size in pixels such as 1536x1024, or auto", err)
 	}
 	return nil
 }
 
-const maxEdge = 1 << 15 // pixels
+const (
+	maxModel = 256     // bytes of the name of a model
+	maxEdge  = 1 << 15 // pixels
+)
 
 // ratio returns the ratio for a size: that ratio itself, the one nearest to a size in pixels, or ""
 // if the generator may choose.

@@ -102,7 +102,8 @@ func (g *Gateway) readForm(
 			}
 		case !isReference:
 			return nil, invalid(400, name, "unknown_file",
-				"unknown file %q: only reference images are supported, named image or image[]", name)
+				"unknown file %q: only reference images are supported, named image or image[]",
+				shorten(name))
 		case len(t.References) == limits.References:
 			return nil, invalid(400, name, "too_many_images", "more than %d reference images", limits.References)
 		default:
@@ -158,7 +159,7 @@ func (g *Gateway) receive(
 	case ref.Size == 0:
 		f = invalid(400, param, "not_an_image", "a reference image is empty")
 	case !isImage(ref.Type):
-		f = invalid(400, param, "not_an_image", "file %q is not an image", file)
+		f = invalid(400, param, "not_an_image", "file %q is not an image", shorten(file))
 	}
 	if f != nil {
 		if err := b.Abort(); err != nil {

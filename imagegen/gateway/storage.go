@@ -118,6 +118,7 @@ func bytesOf(blobs []Blob) (total int64) {
 // room makes room for n more bytes, if necessary by deleting tasks that have ended, and counts
 // them.
 func (g *Gateway) room(ctx context.Context, caller string, isReference bool, n int64) error {
+	ctx = context.WithoutCancel(ctx) // a caller who leaves must not stop a deletion halfway
 	for {
 		remove, err := g.storage.reserve(caller, isReference, n)
 		if remove == "" {
