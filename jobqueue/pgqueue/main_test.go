@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("lessonkit.example/internal/pgtest.(*Server).run.func1"))
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("lessonkit.example/internal/pgtest.(*Server).supervise.func1"))
 }
 
 const childLease = 2 * time.Second

@@ -75,12 +75,15 @@ func plan(t *testing.T, pool *pgxpool.Pool, worker int64, n int) string {
 	defer tx.Rollback(t.Context())
 	var text string
 	err = tx.QueryRow(t.Context(), "explain (analyze, buffers, format json) "+pgqueue.ClaimSQL,
-		worker, []string{"default"}, []int32{int32(n)}, times, ids).Scan(&text)
+		worker, []string{"default"}, []int32{int32(n)}, times, ids, kinds).Scan(&text)
 	require.NoError(t, err)
 	return text
 }
 
 // node is a plan node.
+// kinds is the argument of a claim of few kinds among others that the planner has never seen.
+var kinds = []string{"work", "a kind that no job has"}
+
 type node struct {
 	Type     string  `json:"Node Type"`
 	Index    string  `json:"Index Name"`
@@ -224,7 +227,7 @@ func TestWatermarkSkipsDeadEntries(t *testing.T) {
 		defer tx.Rollback(t.Context())
 		var text string
 		require.NoError(t, tx.QueryRow(t.Context(), "explain (analyze, buffers, format json) "+pgqueue.ClaimSQL,
-			worker, []string{"default"}, []int32{1}, times, ids).Scan(&text))
+			worker, []string{"default"}, []int32{1}, times, ids, kinds).Scan(&text))
 		n := nodes(t, text)[0]
 		return n.Hit + n.Read
 	}
@@ -248,7 +251,8 @@ func TestRescueAndClaimExcludeEachOther(t *testing.T) {
 	tx, err := pool.Begin(t.Context())
 	require.NoError(t, err)
 	defer tx.Rollback(t.Context())
-	_, err = tx.Exec(t.Context(), pgqueue.ClaimSQL, worker, []string{"default"}, []int32{1}, times, make([]int64, 4))
+	_, err = tx.Exec(t.Context(), pgqueue.ClaimSQL, worker, []string{"default"}, []int32{1}, times, make([]int64, 4),
+		kinds)
 	require.NoError(t, err)
 	_, _, err = store.Heartbeat(t.Context(), worker, time.Minute)
 	require.NoError(t, err, "the heartbeat does not wait for claims")
