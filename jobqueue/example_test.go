@@ -104,8 +104,8 @@ func ExampleWithDead() {
 	// Output: tell the owner: not a picture
 }
 
-// Middleware wraps all handlers of a worker; queues differ in how many jobs run at a time and how
-// long the history keeps them.
+// Middleware wraps all handlers of a worker; queues differ in how many jobs run at a time, in this
+// process and in all (Limit), and how long the history keeps them.
 func ExampleWorkerConfig() {
 	store, remove := open()
 	defer remove()
@@ -114,7 +114,7 @@ func ExampleWorkerConfig() {
 	worker := jobqueue.NewWorker(store, jobqueue.WorkerConfig{
 		Queues: map[string]jobqueue.QueueConfig{
 			jobqueue.DefaultQueue: {MaxWorkers: 4, Retention: jobqueue.KeepNone},
-			"invoices":            {MaxWorkers: 1, Retention: jobqueue.KeepForever},
+			"invoices":            {MaxWorkers: 2, Limit: 3, Retention: jobqueue.KeepForever},
 		},
 		Middleware: []func(jobqueue.HandlerFunc) jobqueue.HandlerFunc{
 			func(next jobqueue.HandlerFunc) jobqueue.HandlerFunc {

@@ -110,6 +110,9 @@ func (w *Worker) addClaims(x *exchange) {
 	left := maxClaim
 	for _, q := range w.queues {
 		n := min(q.capacity(), left)
+		if q.limit > 0 && q.ready && q.inUse() >= q.slots && q.slots < q.wantSlots() {
+			notify(w.slotsNow)
+		}
 		if !q.ready || n <= 0 {
 			continue
 		}
@@ -180,6 +183,11 @@ func (w *Worker) settle(ctx context.Context, x exchange, res driver.ExchangeResp
 	}
 	for i, claim := range x.Claims {
 		q := w.byName[claim.Queue]
+		if q.found = got[q.name] > 0; q.found {
+			q.slotsUsed = now
+		} else if q.slots > 0 {
+			notify(w.slotsNow) // others may need them
+		}
 		if got[q.name] < claim.Limit && q.wakes == x.wakes[i] {
 			q.ready = false
 		}

@@ -49,6 +49,9 @@ func (w *Worker) newLease(ctx context.Context) error {
 	w.mu.Lock()
 	w.lease = l
 	w.uncertain = false
+	for _, q := range w.queues {
+		q.slots = 0 // those of an earlier lease are gone
+	}
 	w.wakeAll(true)
 	w.mu.Unlock()
 	return nil

@@ -14,15 +14,19 @@ type queue struct {
 	retention       time.Duration
 	retentionFailed time.Duration // of failed and cancelled jobs
 
-	busy     int        // handlers running
-	starting bool       // one of them has not begun yet
-	buffer   []*attempt // claimed, not started
-	claiming int        // requested by claims in progress
-	ready    bool       // a claim may find something
-	wakes    uint64     // incremented whenever ready is set
-	marks    [driver.Priorities]watermark
-	scanned  time.Time // start of the last claim from the beginning
-	changed  time.Time // the last signal of a new job, or a result that returned one to the queue
+	busy      int        // handlers running
+	starting  bool       // one of them has not begun yet
+	buffer    []*attempt // claimed, not started
+	claiming  int        // requested by claims in progress
+	ready     bool       // a claim may find something
+	limit     int        // of jobs in all processes; 0: none
+	slots     int        // that the lease has, of a queue with a limit
+	found     bool       // the last claim found a job
+	slotsUsed time.Time  // when a claim last found a job
+	wakes     uint64     // incremented whenever ready is set
+	marks     [driver.Priorities]watermark
+	scanned   time.Time // start of the last claim from the beginning
+	changed   time.Time // the last signal of a new job, or a result that returned one to the queue
 
 	meanTime time.Duration // of handlers, moving average
 	meanSize int           // of arguments in bytes, moving average
@@ -31,7 +35,7 @@ type queue struct {
 func newQueue(name string, c QueueConfig, prefetch int) *queue {
 	q := &queue{
 		name: name, maxWorkers: c.MaxWorkers, prefetch: prefetch, ready: true,
-		retention: c.Retention, retentionFailed: c.RetentionFailed,
+		retention: c.Retention, retentionFailed: c.RetentionFailed, limit: c.Limit,
 	}
 	if q.maxWorkers == 0 {
 		q.maxWorkers = 50
@@ -64,7 +68,10 @@ func (q *queue) ahead() int {
 
 // capacity returns how many jobs the queue can claim now.
 func (q *queue) capacity() int {
-	n := q.maxWorkers + q.ahead() - q.busy - len(q.buffer) - q.claiming
+	n := q.maxWorkers + q.ahead() - q.inUse()
+	if q.limit > 0 {
+		n = min(n, q.slots-q.inUse())
+	}
 	if q.meanSize > 0 {
 		n = min(n, max(1, prefetchBytes/q.meanSize))
 	}

@@ -69,6 +69,10 @@ type WorkerConfig struct {
 type QueueConfig struct {
 	// MaxWorkers is how many jobs of the queue this process runs at a time. Defaults to 50.
 	MaxWorkers int
+	// Limit is how many jobs of the queue all processes together run at a time, at most 10,000; 0
+	// means no limit. All workers of the queue must have the same Limit. The jobs of a process that
+	// dies count until they are rescued.
+	Limit int
 	// Retention is how long succeeded jobs stay in the history. Defaults to 7 days. KeepNone
 	// deletes a job when it succeeds, which is cheaper; KeepForever never deletes. Older jobs are
 	// deleted every 15 minutes, or as often as the shortest retention of the worker's queues where
@@ -163,6 +167,7 @@ type Worker struct {
 	rearm        chan struct{} // wakes pollLoop
 	heartbeatNow chan struct{} // wakes heartbeatLoop: a job may have been cancelled
 	scheduleNow  chan struct{} // wakes scheduleLoop: a schedule was changed
+	slotsNow     chan struct{} // wakes slotLoop: a queue needs slots
 }
 
 // NewWorker returns a worker; it starts nothing.
@@ -171,7 +176,7 @@ func NewWorker(store Store, cfg WorkerConfig) *Worker {
 		store: store, cfg: cfg.withDefaults(), handlers: map[string]*handler{},
 		byName: map[string]*queue{}, maxResults: maxResults,
 		rearm: make(chan struct{}, 1), heartbeatNow: make(chan struct{}, 1),
-		scheduleNow: make(chan struct{}, 1),
+		scheduleNow: make(chan struct{}, 1), slotsNow: make(chan struct{}, 1),
 	}
 	w.cond = sync.NewCond(&w.mu)
 	if w.cfg.CatchAll != nil {
@@ -198,6 +203,9 @@ func (w *Worker) Run(ctx context.Context) error {
 		}
 		if q.maxWorkers < 1 {
 			return fmt.Errorf("jobqueue: queue %q has MaxWorkers %d", name, q.maxWorkers)
+		}
+		if q.limit < 0 || q.limit > maxLimit {
+			return fmt.Errorf("jobqueue: queue %q has Limit %d, not 0 to %d", name, q.limit, maxLimit)
 		}
 	}
 	if err := checkSchedules(w.cfg.Schedules); err != nil {
@@ -227,6 +235,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	loops.Go(func() { w.pollLoop(base) })
 	loops.Go(func() { w.listenLoop(base) })
 	loops.Go(func() { w.scheduleLoop(ctx) })
+	loops.Go(func() { w.slotLoop(base) })
 	for range executors {
 		exchanging.Go(func() { w.executor(base) })
 	}

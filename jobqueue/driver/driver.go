@@ -45,6 +45,10 @@ type Store interface {
 	// Exchange records results and claims jobs in one transaction. Its error has a method
 	// Permanent() bool that returns true when the database will never accept these results.
 	Exchange(ctx context.Context, x ExchangeRequest) (ExchangeResponse, error)
+	// Slots gets or returns slots of a queue that runs at most limit jobs at a time, so that the
+	// worker has target, and returns how many it has: less than target if other workers have them.
+	// Release with unregister and Rescue return those of workers that end.
+	Slots(ctx context.Context, worker int64, queue string, limit, target int) (held int, err error)
 	// Release returns every job of the worker to the queue except those in keep, without counting
 	// their attempts. With unregister it removes the worker too.
 	Release(ctx context.Context, worker int64, keep []Lease, unregister bool) (released int, err error)

@@ -83,6 +83,9 @@ func (s *Store) release(
 		b.Queue(s.sql(unregisterSQL), worker)
 	}
 	queues := map[string]bool{}
+	if unregister {
+		b.Queue(s.sql(freeSlotsSQL))
+	}
 	b.Queue(s.sql(releaseSQL), worker, ids, fences).Query(func(rows pgx.Rows) error {
 		var queue string
 		_, err := pgx.ForEachRow(rows, []any{&queue}, func() error {
@@ -153,7 +156,8 @@ func (s *Store) rescue(ctx context.Context, orphans bool) (rescued int, err erro
 			}
 			rescued += int(tag.RowsAffected())
 		}
-		return nil
+		_, err = tx.Exec(ctx, s.sql(freeSlotsSQL))
+		return err
 	})
 	if err == nil {
 		err = s.promoteIdle(ctx)

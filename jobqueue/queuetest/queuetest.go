@@ -43,7 +43,7 @@ type Tx struct {
 func Run(t *testing.T, open func(t *testing.T) Harness) {
 	for _, group := range []map[string]func(*testing.T, Harness){
 		enqueueTests, leaseTests, workerTests, wakeTests, inspectTests, damageTests, scheduleTests,
-		serialTests, bulkTests,
+		serialTests, bulkTests, limitTests,
 	} {
 		for name, test := range group {
 			t.Run(name, func(t *testing.T) {

@@ -77,6 +77,9 @@ func (s *Store) Release(
 			if _, err := tx.Exec(unregisterSQL, worker); err != nil {
 				return err
 			}
+			if _, err := tx.Exec(freeSlotsSQL); err != nil {
+				return err
+			}
 		}
 		rows, err := tx.Query(releaseSQL, worker, fences)
 		return each(rows, err, func() error {
@@ -151,6 +154,9 @@ func (s *Store) Rescue(ctx context.Context, orphans bool) (rescued int, err erro
 			if err := rescue(rescueOrphansSQL, at); err != nil {
 				return err
 			}
+		}
+		if _, err := tx.Exec(freeSlotsSQL); err != nil {
+			return err
 		}
 		promoted, err = promoteIdle(context.WithoutCancel(ctx), tx, now)
 		return err

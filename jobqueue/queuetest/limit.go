@@ -1,0 +1,116 @@
+package queuetest
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/jobqueue"
+)
+
+var limitTests = map[string]func(*testing.T, Harness){
+	"LimitHoldsOverAllWorkers":  limitHoldsOverAllWorkers,
+	"LimitIsUsedByWhoeverWorks": limitIsUsedByWhoeverWorks,
+	"LimitOfADeadWorkerIsFreed": limitOfADeadWorkerIsFreed,
+	"SlotsAreSharedAndReturned": slotsAreSharedAndReturned,
+	"LimitIsChecked":            limitIsChecked,
+}
+
+func limited(limit int) jobqueue.WorkerConfig {
+	return jobqueue.WorkerConfig{Queues: map[string]jobqueue.QueueConfig{"default": {Limit: limit, MaxWorkers: 5}}}
+}
+
+// Workers come and go; jobs are never more than the limit, and reach it.
+func limitHoldsOverAllWorkers(t *testing.T, h Harness) {
+	const limit, jobs = 3, 300
+	fill(t, h.Store, jobs)
+	var parallel, most, total atomic.Int32
+	set := handle(func(context.Context, *jobqueue.Job, args) error {
+		n := parallel.Add(1)
+		defer parallel.Add(-1)
+		for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+		}
+		time.Sleep(time.Millisecond)
+		total.Add(1)
+		return nil
+	})
+	workers := make([]*running, 4)
+	for i := range workers {
+		workers[i] = start(t, h.Again(), limited(limit), set)
+	}
+	for i := range 6 {
+		poll(t, "progress", func() bool { return int(total.Load()) >= jobs*i/8 })
+		workers[i%4].wait()
+		workers[i%4] = start(t, h.Again(), limited(limit), set)
+	}
+	poll(t, "all jobs run", func() bool { return total.Load() == jobs })
+	require.EqualValues(t, limit, most.Load())
+}
+
+// A worker that is idle returns its slots to one that has jobs.
+func limitIsUsedByWhoeverWorks(t *testing.T, h Harness) {
+	quick := handle(func(context.Context, *jobqueue.Job, args) error { return nil })
+	fill(t, h.Store, 1)
+	first := start(t, h.Store, limited(1), quick)
+	first.next(jobqueue.EventSucceeded)
+	fill(t, h.Store, 3, func(p *jobqueue.Params) { p.Kind = "other" })
+	second := start(t, h.Again(), limited(1), func(w *jobqueue.Worker) {
+		jobqueue.Handle(w, "other", func(context.Context, *jobqueue.Job, args) error { return nil })
+	})
+	for range 3 {
+		second.next(jobqueue.EventSucceeded)
+	}
+}
+
+func limitOfADeadWorkerIsFreed(t *testing.T, h Harness) {
+	dead := register(t, h.Store, time.Minute)
+	held, err := h.Store.Slots(t.Context(), dead, "default", 2, 2)
+	require.NoError(t, err)
+	require.Equal(t, 2, held)
+	fill(t, h.Store, 1)
+	r := start(t, h.Again(), limited(2), handle(func(context.Context, *jobqueue.Job, args) error { return nil }))
+	select {
+	case e := <-r.events:
+		require.Fail(t, "a job beyond the limit", "%+v", e)
+	case <-time.After(300 * time.Millisecond):
+	}
+	die(t, h.Store, dead)
+	_, err = h.Store.Rescue(t.Context(), false)
+	require.NoError(t, err)
+	r.next(jobqueue.EventSucceeded)
+	held, err = h.Store.Slots(t.Context(), dead, "default", 2, 2)
+	require.NoError(t, err)
+	require.Zero(t, held, "a dead worker gets none")
+}
+
+func slotsAreSharedAndReturned(t *testing.T, h Harness) {
+	a, b := register(t, h.Store, time.Minute), register(t, h.Store, time.Minute)
+	slots := func(worker int64, queue string, target, want int) {
+		t.Helper()
+		held, err := h.Store.Slots(t.Context(), worker, queue, 5, target)
+		require.NoError(t, err)
+		require.Equal(t, want, held)
+	}
+	slots(a, "q", 3, 3)
+	slots(a, "q", 3, 3)
+	slots(b, "q", 5, 2)
+	slots(b, "other", 5, 5)
+	slots(a, "q", 1, 1)
+	slots(b, "q", 5, 4)
+	_, err := h.Store.Release(t.Context(), a, nil, true)
+	require.NoError(t, err)
+	slots(b, "q", 5, 5)
+	slots(b, "q", 0, 0)
+	held, err := h.Store.Slots(t.Context(), b, "q", 2, 5) // the limit is lower now
+	require.NoError(t, err)
+	require.Equal(t, 2, held)
+}
+
+func limitIsChecked(t *testing.T, h Harness) {
+	for _, limit := range []int{-1, 10_001} {
+		require.ErrorContains(t, jobqueue.NewWorker(h.Store, limited(limit)).Run(t.Context()), "Limit")
+	}
+}
