@@ -105,7 +105,8 @@ func ExampleWithDead() {
 }
 
 // Middleware wraps all handlers of a worker; queues differ in how many jobs run at a time, in this
-// process and in all (Limit), and how long the history keeps them.
+// process and in all (Limit), in how many start in a time (Rate), and in how long the history keeps
+// them.
 func ExampleWorkerConfig() {
 	store, remove := open()
 	defer remove()
@@ -114,6 +115,7 @@ func ExampleWorkerConfig() {
 	worker := jobqueue.NewWorker(store, jobqueue.WorkerConfig{
 		Queues: map[string]jobqueue.QueueConfig{
 			jobqueue.DefaultQueue: {MaxWorkers: 4, Retention: jobqueue.KeepNone},
+			"mails":               {Rate: jobqueue.Rate{N: 100, Per: time.Minute, Burst: 10}},
 			"invoices":            {MaxWorkers: 2, Limit: 3, Retention: jobqueue.KeepForever},
 		},
 		Middleware: []func(jobqueue.HandlerFunc) jobqueue.HandlerFunc{

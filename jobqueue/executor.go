@@ -116,7 +116,7 @@ func (w *Worker) addClaims(x *exchange) {
 		if !q.ready || n <= 0 {
 			continue
 		}
-		claim := driver.ClaimRequest{Queue: q.name, Limit: n}
+		claim := driver.ClaimRequest{Queue: q.name, Limit: n, Rate: q.rate}
 		if now.Sub(q.scanned) >= fullScanEvery {
 			q.scanned, x.LookAhead = now, true // from the beginning
 		} else {

@@ -19,11 +19,12 @@ type queue struct {
 	buffer    []*attempt // claimed, not started
 	claiming  int        // requested by claims in progress
 	ready     bool       // a claim may find something
-	limit     int        // of jobs in all processes; 0: none
-	slots     int        // that the lease has, of a queue with a limit
-	found     bool       // the last claim found a job
-	slotsUsed time.Time  // when a claim last found a job
-	wakes     uint64     // incremented whenever ready is set
+	rate      driver.Rate
+	limit     int       // of jobs in all processes; 0: none
+	slots     int       // that the lease has, of a queue with a limit
+	found     bool      // the last claim found a job
+	slotsUsed time.Time // when a claim last found a job
+	wakes     uint64    // incremented whenever ready is set
 	marks     [driver.Priorities]watermark
 	scanned   time.Time // start of the last claim from the beginning
 	changed   time.Time // the last signal of a new job, or a result that returned one to the queue
@@ -36,6 +37,9 @@ func newQueue(name string, c QueueConfig, prefetch int) *queue {
 	q := &queue{
 		name: name, maxWorkers: c.MaxWorkers, prefetch: prefetch, ready: true,
 		retention: c.Retention, retentionFailed: c.RetentionFailed, limit: c.Limit,
+	}
+	if c.Rate.N > 0 {
+		q.rate = driver.Rate{Every: c.Rate.every(), Burst: max(c.Rate.Burst, 1)}
 	}
 	if q.maxWorkers == 0 {
 		q.maxWorkers = 50
@@ -58,6 +62,8 @@ const (
 // ahead returns how many jobs may be claimed beyond the free workers.
 func (q *queue) ahead() int {
 	switch {
+	case q.rate.Every > 0:
+		return 0 // a job that is claimed starts
 	case q.prefetch != 0:
 		return max(q.prefetch, 0)
 	case q.meanTime == 0 || q.meanTime >= prefetchBelow:

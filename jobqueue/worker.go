@@ -73,6 +73,9 @@ type QueueConfig struct {
 	// means no limit. All workers of the queue must have the same Limit. The jobs of a process that
 	// dies count until they are rescued.
 	Limit int
+	// Rate limits how many jobs of the queue all processes together start in a time. All workers of
+	// the queue must have the same Rate.
+	Rate Rate
 	// Retention is how long succeeded jobs stay in the history. Defaults to 7 days. KeepNone
 	// deletes a job when it succeeds, which is cheaper; KeepForever never deletes. Older jobs are
 	// deleted every 15 minutes, or as often as the shortest retention of the worker's queues where
@@ -81,6 +84,27 @@ type QueueConfig struct {
 	// RetentionFailed is how long failed and cancelled jobs stay. Defaults to 30 days; KeepNone and
 	// KeepForever as above.
 	RetentionFailed time.Duration
+}
+
+// Rate is a number of starts in a time: in any period t at most N × t / Per + Burst jobs
+// start. The zero value means no limit.
+type Rate struct {
+	N   int
+	Per time.Duration // at least N microseconds
+	// Burst is how many jobs may start at once when none has started for a while. Defaults to 1.
+	Burst int
+}
+
+// every returns the time between two starts.
+func (r Rate) every() time.Duration {
+	if r.N == 0 {
+		return 0
+	}
+	return (r.Per / time.Duration(r.N)).Truncate(time.Microsecond)
+}
+
+func (r Rate) valid() bool {
+	return r == Rate{} || r.N > 0 && r.every() > 0 && r.Burst >= 0 && r.Burst <= maxLimit && r.Per <= 366*24*time.Hour
 }
 
 // Values of QueueConfig.Retention and RetentionFailed.
@@ -203,6 +227,9 @@ func (w *Worker) Run(ctx context.Context) error {
 		}
 		if q.maxWorkers < 1 {
 			return fmt.Errorf("jobqueue: queue %q has MaxWorkers %d", name, q.maxWorkers)
+		}
+		if rate := w.cfg.Queues[name].Rate; !rate.valid() {
+			return fmt.Errorf("jobqueue: queue %q has the invalid Rate %+v", name, rate)
 		}
 		if q.limit < 0 || q.limit > maxLimit {
 			return fmt.Errorf("jobqueue: queue %q has Limit %d, not 0 to %d", name, q.limit, maxLimit)

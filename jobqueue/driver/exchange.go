@@ -57,6 +57,15 @@ type ClaimRequest struct {
 	Queue string
 	Limit int
 	After [Priorities]Cursor
+	// Rate, if its Every is not 0, limits how many jobs of the queue are claimed, by all workers.
+	// ExchangeResponse.Next then considers when the next one may be claimed.
+	Rate Rate
+}
+
+// Rate is at most one job for each interval, and a burst of several after a time without.
+type Rate struct {
+	Every time.Duration // in microseconds
+	Burst int           // at least 1
 }
 
 // ExchangeRequest is the argument of [Store.Exchange].
@@ -80,4 +89,11 @@ type ExchangeResponse struct {
 	// Next is the time until the next scheduled job of the claimed queues may start, or 0 when
 	// there is none. Times too long for a Duration are the longest one.
 	Next time.Duration
+}
+
+// AddNext makes Next consider that something may start after d.
+func (r *ExchangeResponse) AddNext(d time.Duration) {
+	if d > 0 && (r.Next == 0 || d < r.Next) {
+		r.Next = d
+	}
 }

@@ -83,7 +83,7 @@ update jobqueue_job set worker = $1::bigint, fence = fence + 1, attempt = attemp
 where exists (select from jobqueue_worker where id = $1::bigint and expires_at > now() for key share)
   and ctid = any (array(
     select r.ctid
-    from unnest($2::text[], $3::int[]) with ordinality q (name, n, i),
+    from ` + claimQueues + `,
       lateral (
         select s.ctid
         from generate_series(1, 4) p,
@@ -250,17 +250,43 @@ func errorText(e driver.AttemptError) (string, error) {
 
 // queueClaims adds the statements that claim jobs and look ahead.
 func (s *Store) queueClaims(b *pgx.Batch, x driver.ExchangeRequest, res *driver.ExchangeResponse) {
-	var names []string
+	var names, plain []string
 	var limits []int32
 	var times []time.Time
 	var ids []int64
 	for _, c := range x.Claims {
-		names, limits = append(names, c.Queue), append(limits, int32(c.Limit))
+		names = append(names, c.Queue)
+		if c.Rate.Every > 0 {
+			continue
+		}
+		plain, limits = append(plain, c.Queue), append(limits, int32(c.Limit))
 		for _, after := range c.After {
 			times, ids = append(times, after.RunAt), append(ids, after.ID)
 		}
 	}
-	b.Queue(s.sql(claimSQL), x.Worker, names, limits, times, ids, x.Kinds).Query(func(rows pgx.Rows) error {
+	if len(plain) > 0 {
+		b.Queue(s.sql(claimSQL), x.Worker, plain, limits, times, ids, x.Kinds).Query(claimed(x, res))
+	}
+	if x.LookAhead {
+		b.Queue(s.sql(nextSQL), names).QueryRow(func(row pgx.Row) error {
+			var next *int64
+			err := row.Scan(&next)
+			if next != nil {
+				res.AddNext(duration(*next))
+			}
+			return err
+		})
+	}
+	for _, c := range x.Claims {
+		if c.Rate.Every > 0 {
+			s.queueRateClaim(b, x, c, res)
+		}
+	}
+}
+
+// claimed returns a function that adds the claimed jobs to res.
+func claimed(x driver.ExchangeRequest, res *driver.ExchangeResponse) func(pgx.Rows) error {
+	return func(rows pgx.Rows) error {
 		defer rows.Close()
 		for rows.Next() {
 			j := &driver.Job{Worker: x.Worker, State: driver.StateRunning}
@@ -277,18 +303,7 @@ func (s *Store) queueClaims(b *pgx.Batch, x driver.ExchangeRequest, res *driver.
 			res.Jobs = append(res.Jobs, j)
 		}
 		return rows.Err()
-	})
-	if !x.LookAhead {
-		return
 	}
-	b.Queue(s.sql(nextSQL), names).QueryRow(func(row pgx.Row) error {
-		var next *int64
-		err := row.Scan(&next)
-		if next != nil {
-			res.Next = duration(*next)
-		}
-		return err
-	})
 }
 
 // duration returns us microseconds, or the longest Duration.

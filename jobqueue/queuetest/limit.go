@@ -2,6 +2,8 @@ package queuetest
 
 import (
 	"context"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -9,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/driver"
 )
 
 var limitTests = map[string]func(*testing.T, Harness){
@@ -17,6 +20,9 @@ var limitTests = map[string]func(*testing.T, Harness){
 	"LimitOfADeadWorkerIsFreed": limitOfADeadWorkerIsFreed,
 	"SlotsAreSharedAndReturned": slotsAreSharedAndReturned,
 	"LimitIsChecked":            limitIsChecked,
+	"RateHoldsOverAllWorkers":   rateHoldsOverAllWorkers,
+	"RateAllowsABurst":          rateAllowsABurst,
+	"RateKeepsNoOtherQueue":     rateKeepsNoOtherQueue,
 }
 
 func limited(limit int) jobqueue.WorkerConfig {
@@ -112,5 +118,71 @@ func slotsAreSharedAndReturned(t *testing.T, h Harness) {
 func limitIsChecked(t *testing.T, h Harness) {
 	for _, limit := range []int{-1, 10_001} {
 		require.ErrorContains(t, jobqueue.NewWorker(h.Store, limited(limit)).Run(t.Context()), "Limit")
+	}
+}
+
+// In no period do more jobs start than the rate and the burst allow, and no time is wasted.
+func rateHoldsOverAllWorkers(t *testing.T, h Harness) {
+	const jobs, burst, every = 200, 10, 5 * time.Millisecond
+	fill(t, h.Store, jobs)
+	cfg := jobqueue.WorkerConfig{Queues: map[string]jobqueue.QueueConfig{
+		"default": {Rate: jobqueue.Rate{N: 200, Per: time.Second, Burst: burst}}}}
+	var mu sync.Mutex
+	var claimed []time.Time
+	for range 4 {
+		start(t, h.Again(), cfg, handle(func(_ context.Context, job *jobqueue.Job, _ args) error {
+			mu.Lock()
+			defer mu.Unlock()
+			claimed = append(claimed, job.ClaimedAt)
+			return nil
+		}))
+	}
+	poll(t, "all jobs run", func() bool { mu.Lock(); defer mu.Unlock(); return len(claimed) == jobs })
+	mu.Lock()
+	defer mu.Unlock()
+	slices.SortFunc(claimed, time.Time.Compare)
+	for i := range claimed {
+		for j := i; j < len(claimed); j++ {
+			most := int(claimed[j].Sub(claimed[i])/every) + burst + 1
+			require.LessOrEqual(t, j-i+1, most, "between %v and %v", claimed[i], claimed[j])
+		}
+	}
+	took := claimed[jobs-1].Sub(claimed[0])
+	require.Less(t, took, 3*(jobs-burst)*every, "%d jobs", jobs)
+	t.Log("mean", float64(jobs-burst)/took.Seconds(), "a second")
+}
+
+func rateAllowsABurst(t *testing.T, h Harness) {
+	fill(t, h.Store, 10)
+	w := register(t, h.Store, time.Minute)
+	claim := func() driver.ExchangeResponse {
+		res, err := h.Store.Exchange(t.Context(), driver.ExchangeRequest{Worker: w, Claims: []driver.ClaimRequest{
+			{Queue: "default", Limit: 5, Rate: driver.Rate{Every: time.Hour, Burst: 3}}}})
+		require.NoError(t, err)
+		return res
+	}
+	res := claim()
+	require.Len(t, res.Jobs, 3)
+	require.InDelta(t, time.Hour, res.Next, float64(time.Minute))
+	res = claim()
+	require.Empty(t, res.Jobs)
+	require.InDelta(t, time.Hour, res.Next, float64(time.Minute))
+}
+
+func rateKeepsNoOtherQueue(t *testing.T, h Harness) {
+	fill(t, h.Store, 5)
+	fill(t, h.Store, 5, func(p *jobqueue.Params) { p.Queue = "free" })
+	r := start(t, h.Store, jobqueue.WorkerConfig{Queues: map[string]jobqueue.QueueConfig{
+		"default": {Rate: jobqueue.Rate{N: 1, Per: time.Hour}}, "free": {}}},
+		handle(func(context.Context, *jobqueue.Job, args) error { return nil }))
+	queues := map[string]int{}
+	for range 6 {
+		queues[r.next(jobqueue.EventSucceeded).Job.Queue]++
+	}
+	require.Equal(t, map[string]int{"default": 1, "free": 5}, queues)
+	for _, rate := range []jobqueue.Rate{{N: -1}, {N: 1}, {N: 10, Per: time.Microsecond}, {Per: time.Second},
+		{N: 1, Per: time.Second, Burst: -1}} {
+		cfg := jobqueue.WorkerConfig{Queues: map[string]jobqueue.QueueConfig{"default": {Rate: rate}}}
+		require.ErrorContains(t, jobqueue.NewWorker(h.Store, cfg).Run(t.Context()), "invalid Rate", "%+v", rate)
 	}
 }

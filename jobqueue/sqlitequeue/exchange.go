@@ -236,6 +236,14 @@ func claim(tx *sql.Tx, now int64, x driver.ExchangeRequest, res *driver.Exchange
 		kinds = sql.NullString{String: string(text), Valid: true}
 	}
 	for _, c := range x.Claims {
+		var r rate
+		if c.Rate.Every > 0 {
+			if r, err = readRate(tx, now, c); err != nil {
+				return err
+			}
+			c.Limit = min(c.Limit, r.free)
+		}
+		before := len(res.Jobs)
 		for p, after := range c.After {
 			if c.Limit <= 0 {
 				break
@@ -256,6 +264,11 @@ func claim(tx *sql.Tx, now int64, x driver.ExchangeRequest, res *driver.Exchange
 				return err
 			}
 		}
+		if c.Rate.Every > 0 {
+			if err := r.spend(tx, now, len(res.Jobs)-before, res); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
@@ -271,9 +284,7 @@ func next(tx *sql.Tx, now int64, x driver.ExchangeRequest, res *driver.ExchangeR
 			case err != nil:
 				return err
 			}
-			if d := duration(at - now); res.Next == 0 || d < res.Next {
-				res.Next = d
-			}
+			res.AddNext(duration(at - now))
 		}
 	}
 	return nil
