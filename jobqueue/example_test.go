@@ -121,16 +121,17 @@ func ExampleWorkerConfig() {
 		Middleware: []func(jobqueue.HandlerFunc) jobqueue.HandlerFunc{
 			func(next jobqueue.HandlerFunc) jobqueue.HandlerFunc {
 				return func(ctx context.Context, job *jobqueue.Job) error {
-					fmt.Println("start", job.Kind)
+					fmt.Println("start", job.Kind, "of request", job.Meta["request"])
 					return next(ctx, job)
 				}
 			},
 		},
 	})
 	jobqueue.Handle(worker, "bill", func(context.Context, *jobqueue.Job, string) error { cancel(); return nil })
-	_, _ = jobqueue.NewClient(store).Enqueue(ctx, jobqueue.Params{Kind: "bill", Queue: "invoices", Args: "March"})
+	_, _ = jobqueue.NewClient(store).Enqueue(ctx, jobqueue.Params{Kind: "bill", Queue: "invoices", Args: "March",
+		Meta: map[string]string{"request": "4711"}})
 	_ = worker.Run(ctx)
-	// Output: start bill
+	// Output: start bill of request 4711
 }
 
 // A worker claims only kinds that it has a handler for, unless it has one for all others.

@@ -21,6 +21,7 @@ const (
 	defaultPriority    = 2
 	defaultMaxAttempts = 10
 	maxNameLen         = 200 // bytes
+	maxMeta            = 8 << 10
 )
 
 // Params describe a job to enqueue. Kind is required.
@@ -54,6 +55,9 @@ type Params struct {
 	// it has succeeded, failed or been cancelled, also while it waits for RunAt or for another
 	// attempt. At most 200 bytes of UTF-8 without NUL.
 	SerialKey string
+	// Meta is for what callers and middleware attach to a job, such as the request or the trace
+	// that it belongs to. At most 8 KiB as JSON.
+	Meta map[string]string
 }
 
 // Records checks and encodes ps for a [driver.Store], which calls it for jobs enqueued in a
@@ -123,6 +127,15 @@ func (p Params) record() (driver.Record, error) {
 		return r, fmt.Errorf("jobqueue: encode arguments of kind %q: %w", p.Kind, err)
 	}
 	r.Args = args
+	if len(p.Meta) == 0 {
+		return r, nil
+	}
+	if r.Meta, err = json.Marshal(p.Meta); err == nil && len(r.Meta) > maxMeta {
+		err = fmt.Errorf("%d bytes are more than %d", len(r.Meta), maxMeta)
+	}
+	if err != nil {
+		return r, fmt.Errorf("jobqueue: Meta of kind %q: %w", p.Kind, err)
+	}
 	return r, nil
 }
 

@@ -53,6 +53,7 @@ type Job struct {
 	CreatedAt   time.Time
 	RunAt       time.Time // the earliest start
 	SerialKey   string    // empty: none
+	Meta        map[string]string
 
 	// Worker and Fence identify the lease: see Token.
 	Worker    int64
@@ -68,6 +69,14 @@ type Job struct {
 	Cancelling bool           // running, and to be cancelled
 
 	completed uint32 // atomic; not an atomic.Bool, so that a Job may be copied
+}
+
+// DecodeMeta returns the Meta of a job, nil if text is empty or damaged.
+func DecodeMeta(text []byte) (meta map[string]string) {
+	if len(text) == 0 || json.Unmarshal(text, &meta) != nil {
+		return nil
+	}
+	return meta
 }
 
 // Token returns a text unique to this lease of this job: a later lease of the same job has another
@@ -118,6 +127,7 @@ type Record struct {
 	UniqueKey    string    // empty: none
 	UntilStarted bool      // the key is freed when a worker claims the job
 	SerialKey    string    // empty: none
+	Meta         []byte    // JSON object of texts; nil: none
 	Args         []byte    // valid JSON
 }
 

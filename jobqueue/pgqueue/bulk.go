@@ -47,9 +47,9 @@ const requeueManySQL = `
 with page as (select * from jobqueue_done where state <> 4 and state = $5` + filterSQL + `),
 changed as (
   insert into jobqueue_job (id, run_at, created_at, fence, max_attempts, priority, until_started,
-    queue, kind, unique_key, args, errors, serial_key, worker)
+    queue, kind, unique_key, args, errors, serial_key, worker, meta)
   select id, clock_timestamp(), created_at, fence, max_attempts, priority, until_started,
-    queue, kind, unique_key, args, errors, serial_key, case when serial_key is null then null else 0 end
+    queue, kind, unique_key, args, errors, serial_key, case when serial_key is null then null else 0 end, meta
   from page
   on conflict (kind, unique_key) where unique_key is not null do nothing
   returning id, queue, serial_key),

@@ -16,9 +16,9 @@ import (
 
 const insertSQL = `
 insert into jobqueue_job (queue, kind, priority, run_at, max_attempts, unique_key, until_started, args,
-  serial_key, worker)
+  serial_key, worker, meta)
 values ($1, $2, $3, coalesce($4::timestamptz, clock_timestamp()), $5, $6::text, $7, $8::json, $9::text,
-  case when $9::text is null then null else 0 end)
+  case when $9::text is null then null else 0 end, $10::json)
 on conflict (kind, unique_key) where unique_key is not null do nothing
 returning id`
 
@@ -26,12 +26,12 @@ returning id`
 // inserted in that order; those with a key are matched by it.
 const insertManySQL = `
 insert into jobqueue_job (queue, kind, priority, run_at, max_attempts, unique_key, until_started, args,
-  serial_key, worker)
+  serial_key, worker, meta)
 select queue, kind, priority, coalesce(run_at, clock_timestamp()), max_attempts, unique_key, until_started, args::json,
-  serial_key, case when serial_key is null then null else 0 end
+  serial_key, case when serial_key is null then null else 0 end, meta::json
 from unnest($1::text[], $2::text[], $3::smallint[], $4::timestamptz[], $5::int[], $6::text[], $7::boolean[],
-  $8::text[], $9::text[])
-  as x (queue, kind, priority, run_at, max_attempts, unique_key, until_started, args, serial_key)
+  $8::text[], $9::text[], $10::text[])
+  as x (queue, kind, priority, run_at, max_attempts, unique_key, until_started, args, serial_key, meta)
 on conflict (kind, unique_key) where unique_key is not null do nothing
 returning id, kind, unique_key`
 
@@ -111,7 +111,8 @@ func (s *Store) insert(
 func (s *Store) insertOne(ctx context.Context, db querier, r driver.Record) (id int64, err error) {
 	err = db.query(ctx, s.sql(insertSQL), func(rs rows) error { return rs.Scan(&id) },
 		r.Queue, r.Kind, int16(r.Priority), timeOrNull(r.RunAt), int32(r.MaxAttempts), textOrNull(r.UniqueKey),
-		r.UntilStarted, string(r.Args), textOrNull(r.SerialKey))
+		r.UntilStarted, string(r.Args), textOrNull(r.SerialKey),
+		textOrNull(string(r.Meta)))
 	return id, err
 }
 
@@ -123,12 +124,13 @@ func (s *Store) insertMany(ctx context.Context, db querier, rs []driver.Record) 
 	queues, kinds, args := make([]string, n), make([]string, n), make([]string, n)
 	priorities, limits := make([]int16, n), make([]int32, n)
 	times, until := make([]*time.Time, n), make([]bool, n)
-	keys, serial := make([]*string, n), make([]*string, n)
+	keys, serial, meta := make([]*string, n), make([]*string, n), make([]*string, n)
 	for i := range rs {
 		r := &rs[i]
 		queues[i], kinds[i], args[i] = r.Queue, r.Kind, string(r.Args)
 		priorities[i], limits[i], until[i] = int16(r.Priority), int32(r.MaxAttempts), r.UntilStarted
 		times[i], keys[i], serial[i] = timeOrNull(r.RunAt), textOrNull(r.UniqueKey), textOrNull(r.SerialKey)
+		meta[i] = textOrNull(string(r.Meta))
 	}
 	unkeyed := make([]int64, 0, n)
 	keyed := map[uniqueKey]int64{}
@@ -143,7 +145,7 @@ func (s *Store) insertMany(ctx context.Context, db querier, rs []driver.Record) 
 			keyed[uniqueKey{kind, *key}] = id
 		}
 		return err
-	}, queues, kinds, priorities, times, limits, keys, until, args, serial)
+	}, queues, kinds, priorities, times, limits, keys, until, args, serial, meta)
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 const columns = `id, priority, attempt, max_attempts, fence, queue, kind, coalesce(unique_key, ''), args,
-  coalesce(errors, '[]'), created_at, run_at, claimed_at, coalesce(serial_key, '')`
+  coalesce(errors, '[]'), created_at, run_at, claimed_at, coalesce(serial_key, ''), meta`
 
 const (
 	selectJob = `select ` + columns + `, null::timestamptz, coalesce(worker, 0), cancel,
@@ -94,15 +94,15 @@ func (s *Store) jobs(ctx context.Context, query string, args ...any) ([]*driver.
 	}
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (*driver.Job, error) {
 		var j driver.Job
-		var errors []byte
+		var errors, meta []byte
 		var claimed, finished *time.Time
 		err := row.Scan(&j.ID, &j.Priority, &j.Attempt, &j.MaxAttempts, &j.Fence, &j.Queue, &j.Kind,
 			&j.UniqueKey, (*[]byte)(&j.Args), &errors, &j.CreatedAt, &j.RunAt, &claimed,
-			&j.SerialKey, &finished, &j.Worker, &j.Cancelling, &j.State)
+			&j.SerialKey, &meta, &finished, &j.Worker, &j.Cancelling, &j.State)
 		if err != nil {
 			return nil, err
 		}
-		j.CreatedAt, j.RunAt = j.CreatedAt.UTC(), j.RunAt.UTC()
+		j.CreatedAt, j.RunAt, j.Meta = j.CreatedAt.UTC(), j.RunAt.UTC(), driver.DecodeMeta(meta)
 		if claimed != nil {
 			j.ClaimedAt = claimed.UTC()
 		}

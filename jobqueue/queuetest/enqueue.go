@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -26,6 +27,7 @@ var enqueueTests = map[string]func(*testing.T, Harness){
 	"PriorityThenTimeThenId":           priorityThenTimeThenID,
 	"ScheduledJobsAreNotClaimedEarly":  scheduledJobsAreNotClaimedEarly,
 	"FarTimesKeepTheirPlace":           farTimesKeepTheirPlace,
+	"MetaStaysWithTheJob":              metaStaysWithTheJob,
 }
 
 func enqueueKeepsEveryField(t *testing.T, h Harness) {
@@ -302,4 +304,41 @@ func farTimesKeepTheirPlace(t *testing.T, h Harness) {
 
 	fill(t, h.Store, 1, func(p *jobqueue.Params) { p.RunAt = time.Now().Add(time.Hour); p.Priority = 2 })
 	require.InDelta(t, time.Hour, look().Next, float64(time.Minute), "not hidden by the later one")
+}
+
+func metaStaysWithTheJob(t *testing.T, h Harness) {
+	c := jobqueue.NewClient(h.Store)
+	meta := map[string]string{"trace": "00-1", "who": "Zoë \x00 <z>"}
+	ids := fill(t, h.Store, 3, func(p *jobqueue.Params) {
+		if p.Args.(args).N > 0 {
+			p.Meta = meta
+		}
+	})
+	one, err := c.Enqueue(t.Context(), jobqueue.Params{Kind: "work", Meta: meta})
+	require.NoError(t, err)
+	require.Nil(t, get(t, h.Store, ids[0]).Meta)
+	w := register(t, h.Store, time.Minute)
+	for _, j := range claim(t, h.Store, w, "default", 10) {
+		if j.ID == ids[0] {
+			require.Nil(t, j.Meta)
+			continue
+		}
+		require.Equal(t, meta, j.Meta)
+		action := driver.Fail
+		if j.ID == one.ID {
+			action = driver.Complete
+		}
+		require.Empty(t, record(t, h.Store, w, result(j, action)))
+		require.Equal(t, meta, get(t, h.Store, j.ID).Meta, "in the history")
+	}
+	require.NoError(t, c.Retry(t.Context(), ids[1]))
+	n, _, err := c.RetryMany(t.Context(), jobqueue.Filter{State: jobqueue.StateFailed})
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	for _, id := range ids[1:] {
+		require.Equal(t, meta, get(t, h.Store, id).Meta, "retried")
+	}
+	long := map[string]string{"x": strings.Repeat("x", 8192)}
+	_, err = c.Enqueue(t.Context(), jobqueue.Params{Kind: "work", Meta: long})
+	require.ErrorContains(t, err, "Meta of kind")
 }

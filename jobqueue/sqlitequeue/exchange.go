@@ -14,7 +14,7 @@ import (
 
 // sharedColumns are the columns that jobqueue_job and jobqueue_done have in common.
 const sharedColumns = `run_at, created_at, claimed_at, fence, attempt, max_attempts, priority, until_started,
-  queue, kind, unique_key, args, serial_key`
+  queue, kind, unique_key, args, serial_key, meta`
 
 // leased joins the jobs to the leases in ?1, a JSON object of fences by id; ?2 is the worker. The
 // cross join keeps the planner from scanning the jobs.
@@ -65,7 +65,7 @@ where id in (
     and not exists (select 1 from jobqueue_pause where queue = ?3 and until > ?2)
   order by run_at, id limit ?7)
 returning id, fence, attempt, max_attempts, priority, queue, kind, args, run_at, created_at, claimed_at, cancel,
-  coalesce(serial_key, '')`
+  coalesce(serial_key, ''), meta`
 
 const nextSQL = `
 select run_at from jobqueue_job
@@ -253,8 +253,10 @@ func claim(tx *sql.Tx, now int64, x driver.ExchangeRequest, res *driver.Exchange
 			err = each(rows, err, func() error {
 				j := &driver.Job{Worker: x.Worker, State: driver.StateRunning}
 				var runAt, created, claimed int64
+				var meta []byte
 				err := rows.Scan(&j.ID, &j.Fence, &j.Attempt, &j.MaxAttempts, &j.Priority, &j.Queue, &j.Kind,
-					(*[]byte)(&j.Args), &runAt, &created, &claimed, &j.Cancelling, &j.SerialKey)
+					(*[]byte)(&j.Args), &runAt, &created, &claimed, &j.Cancelling, &j.SerialKey, &meta)
+				j.Meta = driver.DecodeMeta(meta)
 				j.RunAt, j.CreatedAt, j.ClaimedAt = time.UnixMicro(runAt).UTC(), timeOf(created), timeOf(claimed)
 				res.Jobs = append(res.Jobs, j)
 				c.Limit--

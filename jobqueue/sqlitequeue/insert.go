@@ -12,8 +12,8 @@ import (
 
 const insertSQL = `
 insert into jobqueue_job (queue, kind, priority, run_at, created_at, max_attempts, unique_key, until_started, args,
-  serial_key, worker)
-values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?10, case when ?10 is null then null else 0 end)
+  serial_key, worker, meta)
+values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?10, case when ?10 is null then null else 0 end, ?11)
 on conflict (kind, unique_key) where unique_key is not null do nothing`
 
 const findUniqueSQL = `select id from jobqueue_job where kind = ? and unique_key = ?`
@@ -65,7 +65,8 @@ func insert(ctx context.Context, tx *sql.Tx, now int64, rs []driver.Record) ([]d
 		}
 		res, err := stmt.ExecContext(ctx, r.Queue, r.Kind, r.Priority, runAt, now, r.MaxAttempts,
 			sql.NullString{String: r.UniqueKey, Valid: r.UniqueKey != ""}, r.UntilStarted, string(r.Args),
-			sql.NullString{String: r.SerialKey, Valid: r.SerialKey != ""})
+			sql.NullString{String: r.SerialKey, Valid: r.SerialKey != ""},
+			sql.NullString{String: string(r.Meta), Valid: len(r.Meta) > 0})
 		inserted, err := affected(res, err)
 		switch {
 		case err != nil:

@@ -11,7 +11,8 @@ import (
 )
 
 const columns = `id, priority, attempt, max_attempts, fence, queue, kind, coalesce(unique_key, ''), args,
-  coalesce(errors, '[]'), created_at, run_at, coalesce(claimed_at, 0), coalesce(serial_key, '')`
+  coalesce(errors, '[]'), created_at, run_at, coalesce(claimed_at, 0), coalesce(serial_key, ''),
+  meta`
 
 // ?1 is now.
 const (
@@ -91,14 +92,15 @@ func (s *Store) jobs(ctx context.Context, query string, args ...any) ([]*driver.
 	rows, err := s.r.QueryContext(ctx, query, args...)
 	err = each(rows, err, func() error {
 		j := &driver.Job{}
-		var errors []byte
+		var errors, meta []byte
 		var created, runAt, claimed, finished int64
 		err := rows.Scan(&j.ID, &j.Priority, &j.Attempt, &j.MaxAttempts, &j.Fence, &j.Queue, &j.Kind,
 			&j.UniqueKey, (*[]byte)(&j.Args), &errors, &created, &runAt, &claimed,
-			&j.SerialKey, &finished, &j.Worker, &j.Cancelling, &j.State)
+			&j.SerialKey, &meta, &finished, &j.Worker, &j.Cancelling, &j.State)
 		if err != nil {
 			return err
 		}
+		j.Meta = driver.DecodeMeta(meta)
 		j.CreatedAt, j.RunAt = timeOf(created), time.UnixMicro(runAt).UTC()
 		j.ClaimedAt, j.FinishedAt = timeOf(claimed), timeOf(finished)
 		j.Errors = driver.DecodeErrors(errors)
