@@ -10,12 +10,13 @@ import (
 // Configure selects the capabilities that an application's configuration activates, at
 // app.security.capabilities of tauri.conf.json. If it lists none, all are active. If it lists some,
 // by name or as objects, only those are active, and of two with the same name the one listed last.
-// The diagnostics report the inactive ones and names that do not exist; check the objects with
-// [Inlined]. Read the configuration with [ParseValue].
+// The diagnostics report the inactive ones, names that do not exist or are listed twice, and
+// objects that take the place of others; check the objects with [Inlined]. Read the configuration
+// with [ParseValue].
 func Configure(config *Document, capabilities []Capability) ([]Capability, Diagnostics) {
 	list := Configured(config)
 	if list.Kind() != syntax.Array || list.Len() == 0 {
-		return capabilities, nil
+		return capabilities, wrongList(list)
 	}
 	byName := make(map[string]*Capability)
 	var names []string
@@ -28,6 +29,7 @@ func Configure(config *Document, capabilities []Capability) ([]Capability, Diagn
 	active := []Capability{}
 	listed := make(map[string]bool)
 	last := make(map[string]int)
+	named := make(map[string]bool)
 	activate := func(c Capability) {
 		listed[c.Identifier] = true
 		last[c.Identifier] = len(active)
@@ -46,6 +48,12 @@ func Configure(config *Document, capabilities []Capability) ([]Capability, Diagn
 		switch item.Kind() {
 		case syntax.String:
 			name := item.Text()
+			if named[name] {
+				add(codeDuplicateCapability, item, fmt.Sprintf("The configuration lists the capability %q twice, which "+
+					"fails the build; remove one of the two.", name))
+				continue
+			}
+			named[name] = true
 			if c := byName[name]; c != nil {
 				activate(*c)
 				continue
@@ -62,8 +70,12 @@ func Configure(config *Document, capabilities []Capability) ([]Capability, Diagn
 			add(codeUnknownCapability, item, message)
 		case syntax.Object:
 			if len(inlined) > 0 { // beyond the limit there are none
-				activate(inlined[0])
+				c := inlined[0]
 				inlined = inlined[1:]
+				if other := byName[c.Identifier]; other != nil || listed[c.Identifier] {
+					add(codeCapabilityOverride, item.Get("identifier").Or(item), overrideMessage(c.Identifier, other))
+				}
+				activate(c)
 			}
 		default:
 			add(codeWrongType, item,
@@ -90,10 +102,35 @@ func Configure(config *Document, capabilities []Capability) ([]Capability, Diagn
 	return kept, found.sorted()
 }
 
+// wrongList reports a list of capabilities that is none.
+func wrongList(list Value) Diagnostics {
+	if !list.Exists() || list.Kind() == syntax.Array || list.Kind() == syntax.Broken {
+		return nil
+	}
+	message := fmt.Sprintf("The configuration's list of capabilities must be an array, not %s.", list.Kind())
+	f := NewDiagnostic(list, codeWrongType, Error, message)
+	if list.Kind() == syntax.String {
+		text := list.Document().Source()[list.Span().Start:list.Span().End]
+		f.Fix = syntax.NewFix("Put it into an array", list.Span(), "["+text+"]")
+	}
+	return Diagnostics{f}
+}
+
+// overrideMessage says which of two capabilities of one name is used.
+func overrideMessage(name string, other *Capability) string {
+	where := "the one that is listed before"
+	if other != nil && other.value.Exists() {
+		where = "the one of that name in " + placeOf(other.value)
+	}
+	return fmt.Sprintf("The capability %q of the configuration is used instead of %s; give one of them another name.",
+		name, where)
+}
+
 // Inlined returns the capabilities that a configuration contains as objects, in order, as a
 // document that can be checked like a file. Positions in it are those in the configuration.
 func Inlined(config *Document) *Document {
-	d := &Document{text: config.text}
+	// The schema of the configuration contains that of capabilities; it is not applied to TOML.
+	d := &Document{text: config.text, bySchema: config.Format() != TOML}
 	for item := range Configured(config).Items() {
 		if item.Kind() != syntax.Object {
 			continue

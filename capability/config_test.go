@@ -21,8 +21,10 @@ func TestConfigureSaysWhatIsActive(t *testing.T) {
 		`{"app":{"security":{"capabilities":["a","b",{"identifier":"c","permissions":[]}]}}}`: {"a b c", ""},
 		`{"app":{"security":{"capabilities":["a","b",{"identifier":"c"}]}}}`:                  {"a b c", ""},
 		// As the reference inserts them: what is listed last replaces what has its name.
-		`{"app":{"security":{"capabilities":["a","b",{"identifier":"a","windows":["x"],"permissions":[]},` +
-			`"b"]}}}`: {"a b", ""},
+		`{"app":{"security":{"capabilities":["a","b",{"identifier":"a","windows":["x"],"permissions":[]}` +
+			`]}}}`: {"b a", "capability-override"},
+		`{"app":{"security":{"capabilities":["a","b","a"]}}}`: {"a b", "duplicate-capability"},
+		`{"app":{"security":{"capabilities":"a"}}}`:           {"a b", "wrong-type"},
 		`{"app":{"security":{"capabilities":["a","b",` +
 			`5]}}}`: {"a b", "wrong-type"},
 	} {
@@ -37,7 +39,23 @@ func TestConfigureSaysWhatIsActive(t *testing.T) {
 		require.Equal(t, want.active, strings.Join(names, " "), config)
 		require.Equal(t, want.found, strings.Join(list, " "), config)
 		if strings.Contains(config, `"x"`) {
-			require.Equal(t, []string{"x"}, active[0].Windows, "the file's own is replaced")
+			require.Equal(t, []string{"x"}, active[1].Windows, "the file's own is replaced")
+			require.Contains(t, found[0].Message, `"a" of the configuration is used instead of the one of that name in`)
 		}
+	}
+}
+
+// The schema of the configuration contains that of capabilities, so it counts for objects in it,
+// other than for files; it is not applied to TOML.
+func TestInlinedCapabilitiesAreCheckedBySchema(t *testing.T) {
+	t.Parallel()
+	const object = `{"identifier":"a","windows":["m"],"permissions":["core:default","core:default"]}`
+	inJSON := ParseValue([]byte(`{"app":{"security":{"capabilities":[`+object+`]}}}`), Options{})
+	inTOML := ParseValue([]byte("[app.security]\ncapabilities = [{identifier = \"a\", windows = [\"m\"], "+
+		"permissions = [\"core:default\", \"core:default\"]}]\n"), Options{Format: TOML})
+	for _, mode := range []Mode{ModeReference, ModeLint} {
+		require.True(t, Inlined(inJSON).Check(mode).HasErrors(), mode)
+		require.False(t, Inlined(inTOML).Check(mode).HasErrors(), mode)
+		require.False(t, Parse([]byte(object), Options{}).Check(mode).HasErrors(), mode)
 	}
 }

@@ -12,7 +12,7 @@ var coreTable string
 var coreOrder = []string{"path", "event", "window", "webview", "app", "image", "resources", "menu", "tray"}
 
 // aliases are commands that have a second name: namespace, name in the interface document of the
-// format, name in the reference implementation.
+// format, name in the reference implementation. The manifests of a build have only the latter.
 var aliases = [...]struct{ plugin, alias, command string }{
 	{"core:app", "framework-version", "tauri-version"},
 }

@@ -73,6 +73,8 @@ type Document struct {
 	reading
 	ignored []syntax.Span // values that the reference implementation ignores
 	single  *reading      // the file as one capability, if it also is a list
+	// bySchema means that the reference implementation also applies the schema.
+	bySchema bool
 }
 
 // Parse reads a capability file in JSON, JSON5 or TOML. It never fails: [Document.Check] returns

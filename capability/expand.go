@@ -95,7 +95,7 @@ func (e *expander) name(m *Manifest, name string, chain []string) bool {
 		if m.Default != nil {
 			e.set(m, m.Default, "default", chain)
 		}
-		return true // every manifest has a default, if only an empty one
+		return m.Default != nil
 	}
 	if set := m.Sets[name]; set != nil {
 		e.set(m, set, name, chain)
@@ -200,7 +200,7 @@ func (r *resolver) unknownPlugin(plugin, name, identifier string) fault {
 }
 
 func (m *Manifest) has(name string) bool {
-	return m != nil && (name == "default" || m.Sets[name] != nil || m.Permissions[name] != nil)
+	return m != nil && (name == "default" && m.Default != nil || m.Sets[name] != nil || m.Permissions[name] != nil)
 }
 
 func (r *resolver) unknownPermission(m *Manifest, identifier, name string) fault {

@@ -42,6 +42,7 @@ type Explanation struct {
 	AddTo    string     `json:"addTo,omitempty"`       // a capability that is for the caller already
 
 	addToPlace   string
+	idle         string // the permission that the capability AddTo already lists
 	denyByOrigin bool
 }
 
@@ -94,14 +95,24 @@ func (p *Policy) Explain(command string, c Caller) *Explanation {
 		if x.Verdict = p.verdictWithout(command, x); x.Unknown() {
 			x.Meant = p.meant(command)
 		}
-		x.AddTo, x.addToPlace = p.capabilityFor(c)
+		if own := p.capabilityFor(c); own != nil {
+			x.AddTo = own.Identifier
+			if v := own.value.Get("permissions").Or(own.value); v.Exists() {
+				x.addToPlace = placeOf(v)
+			}
+			for _, e := range own.Permissions {
+				if slices.Contains(x.Offers, e.Identifier) {
+					x.idle = e.Identifier
+				}
+			}
+		}
 	}
 	return x
 }
 
-// capabilityFor returns the identifier and the place of the first capability that applies to a
-// caller, regardless of what it grants.
-func (p *Policy) capabilityFor(caller Caller) (identifier, place string) {
+// capabilityFor returns the first capability that applies to a caller, regardless of what it
+// grants; nil if there is none.
+func (p *Policy) capabilityFor(caller Caller) *Capability {
 	for _, c := range p.capabilities {
 		local := Grant{source: &grantSource{capability: c, windows: globsOf(c.Windows), webviews: globsOf(c.Webviews)}}
 		fits := c.Local && local.originMatches(&caller.Origin)
@@ -111,13 +122,10 @@ func (p *Policy) capabilityFor(caller Caller) (identifier, place string) {
 			}
 		}
 		if fits && c.on(p.platform) && local.labelMatches(caller.Window, caller.Webview) {
-			if v := c.value.Get("permissions").Or(c.value); v.Exists() {
-				place = placeOf(v)
-			}
-			return c.Identifier, place
+			return c
 		}
 	}
-	return "", ""
+	return nil
 }
 
 // globsOf compiles the patterns that are well-formed.

@@ -123,10 +123,9 @@ func (x *Explanation) noMatch(b *strings.Builder) {
 		if problems[grant] == nil {
 			order = append(order, grant)
 		}
-		for _, problem := range n.Problems {
-			if !slices.Contains(problems[grant], problem) {
-				problems[grant] = append(problems[grant], problem)
-			}
+		// An entry makes a grant for each origin: what is said of one stays together.
+		if all := strings.Join(n.Problems, ", and "); !slices.Contains(problems[grant], all) {
+			problems[grant] = append(problems[grant], all)
 		}
 	}
 	for i, grant := range order {
@@ -139,7 +138,7 @@ func (x *Explanation) noMatch(b *strings.Builder) {
 			fmt.Fprintf(b, "     but %s\n", problem)
 		}
 	}
-	if x.AddTo != "" && len(x.Offers) > 0 {
+	if x.AddTo != "" && len(x.Offers) > 0 && x.idle == "" {
 		fmt.Fprintf(b, "\nTo allow it, add %q to the permissions of the capability %q, which is for this caller%s.\n",
 			x.Offers[0], x.AddTo, parenthesis(x.addToPlace))
 	}
@@ -153,6 +152,10 @@ func (x *Explanation) notGranted(b *strings.Builder) {
 		return
 	}
 	b.WriteString("\nNo capability allows this command.\n")
+	if x.idle != "" {
+		fmt.Fprintf(b, "The capability %q lists %q, which has no effect on this platform.\n", x.AddTo, x.idle)
+		return
+	}
 	if x.AddTo != "" {
 		fmt.Fprintf(b, "To allow it, add %q to the permissions of the capability %q%s.\n", x.Offers[0], x.AddTo,
 			parenthesis(x.addToPlace))

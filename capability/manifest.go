@@ -94,11 +94,7 @@ func (m *Manifests) add(manifest *Manifest) {
 func (m *Manifests) Identifiers() []string {
 	var ids []string
 	for _, plugin := range m.plugins() {
-		names := m.byKey[plugin].names()
-		if len(names) == 0 || names[0] != "default" {
-			names = append([]string{"default"}, names...) // accepted without being there
-		}
-		for _, name := range names {
+		for _, name := range m.byKey[plugin].names() {
 			ids = append(ids, fullIdentifier(plugin, name))
 		}
 	}

@@ -29,7 +29,6 @@ func (m *Manifests) Load(name string, text []byte) Diagnostics {
 		}
 	}
 	m.whole = m.whole || !d.text.Damaged()
-	m.addAliases()
 	return r.diagnostics()
 }
 
@@ -89,7 +88,9 @@ func newManifestReader(d *Document) *manifestReader {
 	return &manifestReader{doc: d, found: slices.Clip(d.found)}
 }
 
-func (r *manifestReader) diagnostics() Diagnostics { return judge(r.found, ModeLint, nil).sorted() }
+func (r *manifestReader) diagnostics() Diagnostics {
+	return judge(r.found, ModeLint, nil, false).sorted()
+}
 
 func (r *manifestReader) add(f Diagnostic) { r.found = r.doc.with(r.found, f) }
 

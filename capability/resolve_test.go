@@ -164,8 +164,6 @@ func TestResolveLikeTheReference(t *testing.T) {
 		{"nested sets and other plugins", `{"identifier":"a","windows":["m"],"permissions":["fs:explore"]}`, Linux,
 			[]string{"allow plugin:fs|read_dir local win[m] web[]", "allow plugin:fs|read_file local win[m] web[]",
 				"allow plugin:ping|ping local win[m] web[]", "global fs allow $APP"}},
-		{"a default that is missing is nothing", `{"identifier":"a","windows":["m"],"permissions":["os:default"]}`,
-			Linux, nil},
 		{"neither local nor remote", `{"identifier":"a","windows":["m"],"local":false,"permissions":["ping:default"]}`,
 			Linux, nil},
 		{"another platform", `{"identifier":"a","windows":["m"],"platforms":["macOS"],"permissions":["ping:default"]}`,
@@ -335,6 +333,30 @@ func TestAllowedDecidesLikeTheReference(t *testing.T) {
 	}
 	p, _ = Resolve(caps, plugins(t), ResolveOptions{DenyByOrigin: true})
 	require.True(t, p.Allowed("plugin:fs|read_file", Caller{Window: "main-1"}))
+}
+
+// A default set must exist, and the document's second name of a command exists in the built-in
+// table only: the manifests of a build do not have it.
+func TestManifestsOfABuildCount(t *testing.T) {
+	t.Parallel()
+	core := CoreManifests()
+	built := CoreManifests()
+	require.Empty(t, built.Load("acl-manifests.json", []byte(`{"core:app":{"default_permission":null,`+
+		`"permission_sets":{},"permissions":{"allow-tauri-version":{"identifier":"allow-tauri-version",`+
+		`"commands":{"allow":["tauri_version"],"deny":[]}}}}}`)))
+	for _, c := range []struct {
+		manifests  *Manifests
+		permission string
+		found      bool
+	}{
+		{core, "core:app:allow-framework-version", true}, {built, "core:app:allow-framework-version", false},
+		{core, "core:app:allow-tauri-version", true}, {built, "core:app:allow-tauri-version", true},
+		{core, "core:app:default", true}, {built, "core:app:default", false},
+	} {
+		_, ds := Resolve(capabilities(t, `{"identifier":"a","windows":["m"],"permissions":["`+c.permission+`"]}`),
+			c.manifests, ResolveOptions{Mode: ModeReference})
+		require.Equal(t, c.found, !ds.HasErrors(), "%s: %v", c.permission, ds)
+	}
 }
 
 func FuzzResolve(f *testing.F) {

@@ -53,6 +53,7 @@ const (
 	codeUnknownKey          Code = "unknown-key"
 	codeInactiveCapability  Code = "inactive-capability"
 	codeUnknownCapability   Code = "unknown-capability"
+	codeCapabilityOverride  Code = "capability-override"
 )
 
 // Rule describes what a code reports, with its severity in each mode.
@@ -119,6 +120,7 @@ var rules = [...]Rule{
 	{codeUnknownKey, "A key has no meaning here and is ignored.", Warning, Off, Off},
 	{codeInactiveCapability, "The configuration lists its capabilities, and this one is not among them.", Warning, Off,
 		Off},
+	{codeCapabilityOverride, "A capability of the configuration takes the place of another one.", Warning, Off, Off},
 	{codeUnknownCapability, "The configuration refers to a capability that does not exist.", Error, Off, Error},
 }
 
@@ -126,21 +128,26 @@ var rules = [...]Rule{
 // It looks at this file alone; [Resolve] checks what the file refers to, and package lint checks
 // files together.
 func (d *Document) Check(m Mode) Diagnostics {
-	found := judge(d.found, m, d.ignored)
+	found := judge(d.found, m, d.ignored, d.bySchema)
 	if m == ModeSchema && d.single != nil && found.HasErrors() {
 		// The schema accepts either reading of an object that is one capability and a list.
-		if other := judge(d.single.found, m, nil); !other.HasErrors() {
+		if other := judge(d.single.found, m, nil, d.bySchema); !other.HasErrors() {
 			found = other
 		}
 	}
 	return found.sorted()
 }
 
-// judge returns the diagnostics that a mode reports, without their positions.
-func judge(found []Diagnostic, m Mode, ignored []syntax.Span) Diagnostics {
+// judge returns the diagnostics that a mode reports, without their positions. What the schema
+// refuses is an error in every mode if it is applied too.
+func judge(found []Diagnostic, m Mode, ignored []syntax.Span, bySchema bool) Diagnostics {
 	var ds Diagnostics
 	for _, f := range found {
-		if f.Severity = ruleOf(f.Code).severity(m); f.Severity == Off {
+		rule := ruleOf(f.Code)
+		if f.Severity = rule.severity(m); bySchema {
+			f.Severity = max(f.Severity, rule.Schema)
+		}
+		if f.Severity == Off {
 			continue
 		}
 		// The reference implementation does not look at the values that it ignores.

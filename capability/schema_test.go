@@ -47,8 +47,9 @@ func TestProjectSchemaKnowsIdentifiers(t *testing.T) {
 	d := ParseValue(ProjectSchema(m), Options{})
 	require.Empty(t, d.Check(ModeSchema))
 	for in, want := range map[string]bool{
-		`{"identifier":"a","permissions":["fs:read","core:default","core:app:allow-tauri-version",` +
-			`"os:default"]}`: true,
+		`{"identifier":"a","permissions":["fs:read","core:default",` +
+			`"core:app:allow-tauri-version"]}`: true,
+		`{"identifier":"a","permissions":["os:default"]}`: false, // the plugin has no default set
 		`{"identifier":"a",` +
 			`"permissions":["fs:reed"]}`: false,
 		`{"identifier":"a",` +

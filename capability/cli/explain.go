@@ -65,16 +65,18 @@ func (p *project) ownPage(page string) string {
 	case u.Host == "tauri.localhost":
 		return "as Windows and Android name it"
 	}
-	for _, config := range []*capability.Document{p.special, p.main} {
-		if config == nil {
-			continue
-		}
-		if server := config.Root().Get("build").Get("devUrl"); server.Text() != "" {
-			own, err := url.Parse(server.Text())
-			if err == nil && own.Scheme == u.Scheme && own.Host == u.Host {
-				return "served by its devUrl"
+	for _, key := range []string{"devUrl", "frontendDist"} {
+		for _, config := range []*capability.Document{p.special, p.main} {
+			if config == nil {
+				continue
 			}
-			return ""
+			if server := config.Root().Get("build").Get(key); server.Exists() {
+				own, err := url.Parse(server.Text())
+				if err == nil && own.Host != "" && own.Scheme == u.Scheme && own.Host == u.Host {
+					return "served by its " + key
+				}
+				break // the configuration of the platform replaces the general one
+			}
 		}
 	}
 	return ""

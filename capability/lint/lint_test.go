@@ -86,7 +86,6 @@ func TestLintRules(t *testing.T) {
 		{head + `"permissions":[{"identifier":"shell:allow-execute",` +
 			`"allow":[]}]}`, "/permissions/0/allow", "not a limit",
 			codeEmptyAllow},
-		{head + `"permissions":["fs:allow-read"]}`, "/permissions/0", "$APPDATA/**", codeMissingScope},
 		{head + `"permissions":["http:allow-fetch"]}`, "/permissions/0", "api.example.com", codeMissingScope},
 		{head + `"permissions":[{"identifier":"fs:scope","allow":[{"url":"x"}]}]}`, "/permissions/0/allow/0",
 			"keys path", codeUnusedScope},
@@ -148,6 +147,44 @@ func TestLintRules(t *testing.T) {
 			require.Equal(t, severityIn(c.code), d.Severity)
 		}
 		require.True(t, found, "%s finds nothing in %s", c.code, c.in)
+	}
+}
+
+// Dialogs and dropped files extend the scope of fs, so that it may work without one.
+func TestScopeOfFilesMayComeFromDialogs(t *testing.T) {
+	t.Parallel()
+	const head = `{"identifier":"a","windows":["main"],`
+	ds := check(t, head+`"permissions":["fs:allow-read"]}`)
+	require.Equal(t, []string{"1:53 missing-scope"}, codes(ds))
+	require.Equal(t, capability.Info, ds[0].Severity)
+	require.Contains(t, ds[0].Message, "$APPDATA/**")
+	d := capability.Parse([]byte(head+`"permissions":["fs:allow-read","dialog:default"]}`), capability.Options{})
+	ds = Check([]*capability.Document{d}, lintManifests(t),
+		Options{ResolveOptions: capability.ResolveOptions{Partial: true}})
+	require.NotContains(t, codes(ds), "1:53 missing-scope")
+}
+
+// Findings that were made of what is right, or of the wrong one of two.
+func TestLintIsSilentAboutWhatIsMeant(t *testing.T) {
+	t.Parallel()
+	const head = `{"identifier":"a","windows":["main"],`
+	for in, want := range map[string][]string{
+		// A set without one of its commands is written so; only both written out contradict each
+		// other.
+		head + `"permissions":["core:default","core:app:deny-version"]}`: {},
+		head + `"permissions":["core:app:allow-version","core:app:deny-version"]}`: {
+			"1:78 allow-and-deny"},
+		// The colons of an address are written with backslashes.
+		head + `"permissions":["core:default"],"remote":{"urls":["http://[\\:\\:1]:3000"]}}`: {},
+		// What is advised is there already.
+		head + `"permissions":["core:default"],"remote":{"urls":["http://localhost","http://localhost:*"]}}`: {},
+		// The set is kept, and what is in it is removed, in either order.
+		head + `"permissions":["core:resources:allow-close","core:resources:default"]}`: {
+			"1:53 redundant-permission"},
+		head + `"permissions":["core:resources:default","core:resources:allow-close"]}`: {
+			"1:78 redundant-permission"},
+	} {
+		require.Equal(t, want, codes(check(t, in)), in)
 	}
 }
 

@@ -107,6 +107,7 @@ func (l *linter) redundant(c *capability.Capability) {
 	type unfolded struct {
 		entry *capability.Entry
 		ids   map[string]bool
+		set   bool
 	}
 	var bare []unfolded
 	seen := make(map[string]bool)
@@ -120,18 +121,17 @@ func (l *linter) redundant(c *capability.Capability) {
 		if len(x.permissions) == 0 || !x.complete {
 			continue
 		}
-		ids := make(map[string]bool)
+		one := unfolded{entry: e, ids: make(map[string]bool)}
 		for _, p := range x.permissions {
-			ids[p.Chain[len(p.Chain)-1]] = true
+			one.ids[p.Chain[len(p.Chain)-1]] = true
+			one.set = one.set || len(p.Chain) > 1
 		}
-		bare = append(bare, unfolded{e, ids})
+		bare = append(bare, one)
 	}
 	containing := make(map[string][]int) // by a permission: the entries that contain it
 	for k, large := range bare {
-		if len(large.ids) > 1 {
-			for id := range large.ids {
-				containing[id] = append(containing[id], k)
-			}
+		for id := range large.ids {
+			containing[id] = append(containing[id], k)
 		}
 	}
 	compared := 0
@@ -144,7 +144,11 @@ func (l *linter) redundant(c *capability.Capability) {
 		}
 		for _, k := range candidates {
 			large := bare[k]
-			if i == k || len(small.ids) > len(large.ids) || len(small.ids) == len(large.ids) && i < k {
+			if i == k || len(small.ids) > len(large.ids) {
+				continue
+			}
+			// Of two that are the same the set is kept, and of two sets or none the first.
+			if len(small.ids) == len(large.ids) && (small.set && !large.set || small.set == large.set && i < k) {
 				continue
 			}
 			if compared += len(small.ids); compared > mostExpanded {
@@ -193,8 +197,11 @@ func (l *linter) denials() {
 				}
 				continue
 			}
-			if own := slices.IndexFunc(allowed,
-				func(a capability.Grant) bool { return a.Capability() == c }); own >= 0 {
+			// Denying some commands of a set is the way to have the rest of it; only both written
+			// out contradict each other.
+			if own := slices.IndexFunc(allowed, func(a capability.Grant) bool {
+				return a.Capability() == c && len(a.Chain()) == 1
+			}); own >= 0 && len(g.Chain()) == 1 {
 				if once(codeAllowAndDeny, g) {
 					l.report(codeAllowAndDeny, identifierOf(e),
 						"%q denies %s, which %q of the same capability allows; a denial takes precedence, so it "+
@@ -219,7 +226,9 @@ var scopedPlugins = map[string]string{
 	"http": `{"url": "https://api.example.com/*"}`,
 }
 
-// missingScopes reports plugins that can do nothing because no scope is given anywhere.
+// missingScopes reports plugins that can do nothing because no scope is given anywhere. Dialogs,
+// and files that are dropped on a window, extend the scope of fs at run time: beside permissions of
+// dialog it needs none, and without them it may not.
 func (l *linter) missingScopes(capabilities []capability.Capability) {
 	hasScope := make(map[string]bool)
 	first := make(map[string]*capability.Entry)
@@ -227,6 +236,9 @@ func (l *linter) missingScopes(capabilities []capability.Capability) {
 		for k := range capabilities[i].Permissions {
 			e := &capabilities[i].Permissions[k]
 			plugin, _ := split(e.Identifier)
+			if plugin == "dialog" {
+				hasScope["fs"] = true
+			}
 			if scopedPlugins[plugin] == "" {
 				continue
 			}
@@ -245,6 +257,13 @@ func (l *linter) missingScopes(capabilities []capability.Capability) {
 	}
 	for _, plugin := range []string{"fs", "http"} {
 		if e := first[plugin]; e != nil && !hasScope[plugin] {
+			if plugin == "fs" {
+				l.report(codeMissingScope, identifierOf(e),
+					"The plugin fs works only within a scope, and none is given, so it refuses all files but those that "+
+						"are dropped on a window; write {\"identifier\": %q, \"allow\": [%s]}.", e.Identifier,
+					scopedPlugins[plugin]).Severity = capability.Info
+				continue
+			}
 			l.report(codeMissingScope, identifierOf(e),
 				"The plugin %s works only within a scope, and none is given, so it refuses all calls; write "+
 					"{\"identifier\": %q, \"allow\": [%s]}.", plugin, e.Identifier, scopedPlugins[plugin])

@@ -32,8 +32,7 @@ func (l *linter) remotes(c *capability.Capability) {
 		}
 		web := parts.Protocol == "http" || parts.Protocol == "https" || parts.Protocol == "*"
 		anyHost := strings.Trim(parts.Host, "*.") == "" && parts.Host != ""
-		loopback := parts.Host == "localhost" || strings.HasSuffix(parts.Host, ".localhost") ||
-			strings.HasPrefix(parts.Host, "127.") || parts.Host == "[::1]"
+		loopback := isLoopback(parts.Host)
 		if anyHost && web {
 			l.report(codeRemoteAnyHost, place(),
 				`The URL pattern %q gives the permissions of this capability to every site that a window loads; `+
@@ -42,9 +41,11 @@ func (l *linter) remotes(c *capability.Capability) {
 			l.report(codeRemotePlainHTTP, place(),
 				"%q is not encrypted, so anyone on the network can replace the page; write https.", text)
 		}
-		if web && parts.Port == "" && (anyHost || loopback) {
-			l.report(codeRemoteDefaultPort, place(), "%q is for the default port only; write %s://%s:* for all ports.",
-				text, parts.Protocol, parts.Host)
+		allPorts := parts.Protocol + "://" + parts.Host + ":*"
+		listed := slices.ContainsFunc(c.Remote, func(url string) bool { return strings.HasPrefix(url, allPorts) })
+		if web && parts.Port == "" && (anyHost || loopback) && !listed {
+			l.report(codeRemoteDefaultPort, place(), "%q is for the default port only; write %s for all ports.", text,
+				allPorts)
 		}
 		if other := "http://" + strings.TrimPrefix(text, "https://"); anyHost && parts.Protocol == "https" &&
 			!slices.Contains(c.Remote, other) && slices.ContainsFunc(c.Remote, isLoopbackHTTP) {
@@ -55,8 +56,16 @@ func (l *linter) remotes(c *capability.Capability) {
 	}
 }
 
+// isLoopback reports whether the host of a pattern is the user's own machine. In a pattern the
+// colons of an address are written with backslashes.
+func isLoopback(host string) bool {
+	return host == "localhost" || strings.HasSuffix(host, ".localhost") || strings.HasPrefix(host, "127.") ||
+		strings.ReplaceAll(host, `\`, "") == "[::1]"
+}
+
 func isLoopbackHTTP(url string) bool {
-	return strings.HasPrefix(url, "http://localhost") || strings.HasPrefix(url, "http://127.")
+	p, err := pattern.CompileURL(url)
+	return err == nil && p.Parts().Protocol == "http" && isLoopback(p.Parts().Host)
 }
 
 // Plugins whose commands do harm if an untrusted page calls them.
