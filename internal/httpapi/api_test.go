@@ -211,6 +211,11 @@ func TestRequestLineHasResourceBytesAndClient(t *testing.T) {
 	log.Reset()
 	do(h, "PUT", "/api/v1/things/%22line%0Aend/file", "text/plain", strings.NewReader("12345"))
 	require.NotContains(t, log.String(), "end", "only plain values are logged")
+
+	log.Reset()
+	w = do(h, "GET", "/nowhere", "", nil)
+	require.NoError(t, json.Unmarshal(log.Bytes(), &line))
+	require.Equal(t, w.Body.Len(), line.BytesOut)
 }
 
 func TestRequestsOfProbesAreLoggedAtDebug(t *testing.T) {

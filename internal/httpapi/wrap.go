@@ -259,7 +259,7 @@ func (w *recorder) WriteHeader(status int) {
 	if status == http.StatusInternalServerError && w.body != nil && w.body.err != nil {
 		// Huma's answer to a body that it cannot read, such as one with malformed chunks.
 		w.status, w.replaced = http.StatusBadRequest, true
-		WriteError(w.ResponseWriter, w.request, Error(w.status, codeOf(w.status), "the body cannot be read"))
+		WriteError(replacement{w}, w.request, Error(w.status, codeOf(w.status), "the body cannot be read"))
 		return
 	}
 	if status >= 200 {
@@ -273,7 +273,7 @@ func (w *recorder) WriteHeader(status int) {
 		if status == http.StatusMethodNotAllowed {
 			detail = "the methods of this path are " + w.Header().Get("Allow")
 		}
-		WriteError(w.ResponseWriter, w.request, Error(status, codeOf(status), detail))
+		WriteError(replacement{w}, w.request, Error(status, codeOf(status), detail))
 		return
 	}
 	w.ResponseWriter.WriteHeader(status)
@@ -295,6 +295,17 @@ func (w *recorder) Write(p []byte) (int, error) {
 		return len(p), nil
 	}
 	w.limitWrite()
+	n, err := w.ResponseWriter.Write(p)
+	w.written += int64(n)
+	return n, err
+}
+
+// replacement writes the answer that takes the place of a handler's.
+type replacement struct{ *recorder }
+
+func (w replacement) WriteHeader(status int) { w.ResponseWriter.WriteHeader(status) }
+
+func (w replacement) Write(p []byte) (int, error) {
 	n, err := w.ResponseWriter.Write(p)
 	w.written += int64(n)
 	return n, err

@@ -6,11 +6,13 @@ import (
 	"net/http"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/asr/asrtest"
 	"lessonkit.example/examples/feedback-server/server"
+	"lessonkit.example/feedback/feedbackclient"
 	"lessonkit.example/internal/pgtest"
 )
 
@@ -67,6 +69,15 @@ func TestPoolerInTransactionMode(t *testing.T) {
 			}
 			require.Equal(t, map[int]int{http.StatusOK: 320}, statuses)
 			require.Empty(t, log.grep(advice))
+
+			// The queue works without notifications, too.
+			client := feedbackclient.Development("http://"+serve(t, s), "someone")
+			_, session, _, _, _ := uploadSegment(t, client)
+			require.Eventually(t, func() bool {
+				now, err := client.Session(t.Context(), session.ID)
+				return err == nil && now.Lessons[0].Segments[0].State == "transcribed"
+			}, time.Minute, 20*time.Millisecond)
+			require.False(t, health(t, s.Handler()).Database.PoolerMisused)
 		})
 	}
 }
