@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
+	"log/slog"
 	"net/http"
 	"slices"
 	"sync/atomic"
@@ -12,6 +13,8 @@ import (
 
 	"lessonkit.example/auth/authhttp"
 	"lessonkit.example/internal/httpapi"
+	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/queueui"
 )
 
 const title = "Teaching feedback"
@@ -73,6 +76,13 @@ func closeConnections(stopping *atomic.Bool, next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// registerQueue adds the pages of the job queue to a mux that clients reach below a path.
+func registerQueue(mux *http.ServeMux, path string, jobs *jobqueue.Client, password string, log *slog.Logger) {
+	pages := queueui.New(jobs, queueui.Config{Prefix: path + "/admin/queue", Title: "Job queue", Logger: log})
+	mux.Handle("/admin/queue/", requireOperator(password, addPrefix(path, pages)))
+	mux.HandleFunc("GET /admin/queue", redirect("queue/"))
 }
 
 // requireOperator lets requests through that have the password by HTTP Basic authentication, with

@@ -26,7 +26,6 @@ import (
 	"lessonkit.example/feedback/audiodir"
 	"lessonkit.example/feedback/feedbackhttp"
 	"lessonkit.example/internal/httpapi"
-	"lessonkit.example/jobqueue/queueui"
 )
 
 // Options configures what does not come from the environment.
@@ -162,23 +161,23 @@ func build(c Config, o Options, db *database) (*Server, error) {
 	}
 	registerState(api, health)
 	documentSignIn(api.OpenAPI(), c.DevelopmentSignIn())
-	// What is for operators is on the same listener or on one of its own.
 	wrap := httpapi.WrapOptions{
 		Logger: log, Observe: metrics.observeRequest, TrustedProxies: c.TrustedProxies,
 		Probes: []string{"GET /health", "GET /readyz", "GET /metrics"},
 	}
-	opsMux, opsPath := mux, c.BasePath
-	var ops http.Handler
-	if c.OpsAddr != "" {
-		opsMux, opsPath = http.NewServeMux(), ""
-		ops = httpapi.Wrap(opsMux, wrap)
+	registerOperator := func(mux *http.ServeMux, path string) {
+		mux.Handle("GET /metrics", metrics.handler())
+		if db != nil && o.Role != RoleWorker && c.OperatorPassword != "" {
+			registerQueue(mux, path, db.client, c.OperatorPassword, log)
+		}
 	}
-	opsMux.Handle("GET /metrics", metrics.handler())
-	if db != nil && o.Role != RoleWorker && c.OperatorPassword != "" {
-		prefix := opsPath + "/admin/queue"
-		pages := queueui.New(db.client, queueui.Config{Prefix: prefix, Title: "Job queue", Logger: log})
-		opsMux.Handle("/admin/queue/", requireOperator(c.OperatorPassword, addPrefix(opsPath, pages)))
-		opsMux.HandleFunc("GET /admin/queue", redirect("queue/"))
+	var ops http.Handler
+	if c.OpsAddr == "" {
+		registerOperator(mux, c.BasePath)
+	} else {
+		opsMux := http.NewServeMux()
+		registerOperator(opsMux, "")
+		ops = httpapi.Wrap(opsMux, wrap)
 	}
 	var handler http.Handler = mux
 	if c.DevelopmentSignIn() {
