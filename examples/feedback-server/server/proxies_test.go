@@ -139,7 +139,6 @@ func TestProxiesPassLargeRecordingsAndEvents(t *testing.T) {
 					return
 				}
 			}()
-			time.Sleep(100 * time.Millisecond) // let the stream begin; what comes earlier is sent too
 			lesson, err := c.StartLesson(t.Context(), session.ID)
 			require.NoError(t, err)
 			select {
