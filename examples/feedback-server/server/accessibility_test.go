@@ -88,7 +88,7 @@ func TestAttemptsAndErrorAreVisibleOnAPhone(t *testing.T) {
 	b.do(chromedp.Navigate("http://operator:" + strings.ReplaceAll(operatorPassword, " ", "%20") + "@" + base + "/"))
 	b.emulate(screens["phone"])
 	b.do(chromedp.Navigate("http://" + base + "/jobs?state=failed"))
-	for _, text := range []string{"1 of 5", "no speech in it"} {
+	for _, text := range []string{"1 of 6", "no speech in it"} {
 		require.Equal(t, "visible", b.eval(fmt.Sprintf(`(() => {
 			const cell = [...document.querySelectorAll("td, td .error")].filter((e) => e.innerText.includes(%q)).pop();
 			if (!cell) return "absent";
