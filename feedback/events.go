@@ -47,6 +47,9 @@ func (s *Service) Events(ctx context.Context, teacher, session uuid.UUID, since 
 				}
 			}
 			since = revision // also where a restored database is behind since
+			if len(events) > 0 {
+				continue // there may be more
+			}
 			select {
 			case <-ctx.Done():
 				return

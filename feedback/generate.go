@@ -101,9 +101,14 @@ func (s *Service) generate(ctx context.Context, teacher, session uuid.UUID, less
 	}
 	var g Generated
 	var transcripts []string
+	left := maxSummaryText
 	for _, l := range selected {
-		g.Segments.add(l.Segments)
-		if t := l.Transcript(); t != "" {
+		g.Segments.add(l.Counts)
+		t, err := s.transcript(ctx, teacher, l, left)
+		if err != nil {
+			return Generated{}, err
+		}
+		if left -= len(t); t != "" {
 			transcripts = append(transcripts, t)
 		}
 	}
@@ -123,6 +128,35 @@ func (s *Service) generate(ctx context.Context, teacher, session uuid.UUID, less
 		return Generated{}, err
 	}
 	return g, s.store.SaveGenerated(ctx, teacher, session, g.Text, s.now())
+}
+
+// maxSummaryText is the size of the transcripts of one summary, in bytes: more than 20 hours of
+// speech.
+const maxSummaryText = 1 << 20
+
+// transcript returns the transcript of a lesson, also of a truncated one, up to a size.
+func (s *Service) transcript(ctx context.Context, teacher uuid.UUID, l Lesson, limit int) (string, error) {
+	size := 0
+	for after, more := -1, l.Truncated; more; {
+		var page []Segment
+		var err error
+		if page, more, err = s.store.Segments(ctx, teacher, l.ID, after, maxPageSize); err != nil {
+			return "", err
+		}
+		for _, g := range page {
+			size += len(g.Text) + 1
+			after = g.Sequence
+		}
+		if l.Segments = append(l.Segments, page...); size > limit {
+			break
+		}
+	}
+	text := l.Transcript()
+	if len(text) > limit {
+		return "", Invalid("lesson_ids", "select more than %d bytes of transcripts; select fewer lessons",
+			maxSummaryText)
+	}
+	return text, nil
 }
 
 // countSummary counts a summary before it is made: it may be paid for even if it fails.

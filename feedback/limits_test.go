@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -205,5 +206,60 @@ func TestNegativeLimitsAreNone(t *testing.T) {
 type instant struct{}
 
 func (instant) Summarize(context.Context, feedback.SummaryInput) (feedback.Summary, error) {
+	return feedback.Summary{Text: "summary"}, nil
+}
+
+// A lesson that is too large to be read with its session is summarized, too.
+func TestSummaryOfALongLesson(t *testing.T) {
+	t.Parallel()
+	s := &listening{}
+	e := newEnv(t, func(c *feedback.Config) { c.Summarizer = s })
+	l := e.lesson()
+	var want string
+	add := func(text string) {
+		e.speech.answer = says(text, nil)
+		_, task := e.add(l, uuid.NewString())
+		require.NoError(t, e.RunTask(t.Context(), task, feedback.Attempt{LeaseToken: "t", Number: 1}))
+		want += text + "\n"
+	}
+	for i := range 5 {
+		add(strings.Repeat(fmt.Sprint(i), feedback.MaxSessionText/2))
+	}
+	g, err := e.Generate(t.Context(), e.teacher, l.SessionID, nil)
+	require.NoError(t, err)
+	require.Equal(t, feedback.SegmentCounts{Total: 5, Transcribed: 5}, g.Segments)
+	require.Equal(t, strings.TrimSuffix(want, "\n"), s.heard)
+
+	for range 4 {
+		add(strings.Repeat("x", feedback.MaxSessionText/2))
+	}
+	_, err = e.Generate(t.Context(), e.teacher, l.SessionID, nil)
+	require.ErrorIs(t, err, feedback.ErrInvalid)
+	require.ErrorContains(t, err, "select fewer lessons")
+
+	// The list of segments has them all.
+	var read []string
+	for p := (feedback.Page{}); ; {
+		list, err := e.Segments(t.Context(), e.teacher, l.ID, p)
+		require.NoError(t, err)
+		for _, g := range list.Items {
+			read = append(read, g.Text)
+		}
+		if p.Cursor = list.NextCursor; p.Cursor == "" {
+			break
+		}
+	}
+	require.Equal(t, want, strings.Join(read, "\n")+"\n")
+	_, err = e.Segments(t.Context(), e.teacher, uuid.New(), feedback.Page{})
+	require.ErrorIs(t, err, feedback.ErrNotFound)
+	_, err = e.Segments(t.Context(), e.teacher, l.ID, feedback.Page{Cursor: "x"})
+	require.ErrorIs(t, err, feedback.ErrInvalid)
+}
+
+// listening is a summarizer that keeps what it is given.
+type listening struct{ heard string }
+
+func (l *listening) Summarize(_ context.Context, in feedback.SummaryInput) (feedback.Summary, error) {
+	l.heard = strings.Join(in.Transcripts, "|")
 	return feedback.Summary{Text: "summary"}, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strconv"
 	"time"
 
 	"github.com/google/uuid"
@@ -77,20 +78,12 @@ type SegmentCounts struct {
 	Total, Queued, Transcribing, Transcribed, Failed int
 }
 
-func (c *SegmentCounts) add(segments []Segment) {
-	for _, s := range segments {
-		c.Total++
-		switch s.State {
-		case SegmentQueued:
-			c.Queued++
-		case SegmentTranscribing:
-			c.Transcribing++
-		case SegmentTranscribed:
-			c.Transcribed++
-		case SegmentFailed:
-			c.Failed++
-		}
-	}
+func (c *SegmentCounts) add(d SegmentCounts) {
+	c.Total += d.Total
+	c.Queued += d.Queued
+	c.Transcribing += d.Transcribing
+	c.Transcribed += d.Transcribed
+	c.Failed += d.Failed
 }
 
 // AddSegment receives a recording and queues it for transcription. The audio is read once, in
@@ -207,6 +200,32 @@ func (s *Service) deleteUnused(ctx context.Context, key string, err error) {
 	if err := s.cfg.Audio.Delete(context.WithoutCancel(ctx), key); err != nil {
 		s.cfg.Logger.ErrorContext(ctx, "deleting unused audio failed", "error", err)
 	}
+}
+
+// Segments lists the segments of a lesson by sequence. A page ends early if it has more than
+// [MaxSessionText] bytes of text. Errors: [ErrNotFound], [ErrInvalid].
+func (s *Service) Segments(ctx context.Context, teacher, lesson uuid.UUID, p Page) (List[Segment], error) {
+	limit, err := p.limit()
+	if err != nil {
+		return List[Segment]{}, err
+	}
+	c, err := parseCursor(p.Cursor, "segments", 1)
+	if err != nil {
+		return List[Segment]{}, err
+	}
+	after := -1
+	if c != nil {
+		if after, err = strconv.Atoi(c.Key[0]); err != nil || c.ID != lesson {
+			return List[Segment]{}, Invalid("cursor", "is not a next_cursor of this list")
+		}
+	}
+	items, more, err := s.store.Segments(ctx, teacher, lesson, after, limit)
+	list := List[Segment]{Items: items}
+	if more {
+		last := strconv.Itoa(items[len(items)-1].Sequence)
+		list.NextCursor = cursor{List: "segments", Key: []string{last}, ID: lesson}.String()
+	}
+	return list, err
 }
 
 // Segment returns one segment. Errors: [ErrNotFound].

@@ -63,11 +63,25 @@ type Lesson struct {
 
 	Revision int64 // of the session, when this lesson last changed
 
-	Segments []Segment // by sequence
+	Counts   SegmentCounts // of all segments of the lesson
+	Segments []Segment     // by sequence; none if Truncated
+
+	// Truncated means that Segments has been left out: a session is read with at most
+	// [MaxSessionText] bytes of text and [MaxSessionSegments] segments, and those of its last
+	// lessons come first. [Service.Segments] reads them in pages.
+	Truncated bool
 }
 
+// Limits of what is read with a session or a lesson.
+const (
+	MaxSessionText     = 256 << 10 // bytes
+	MaxSessionSegments = 1000
+
+	MaxLessons = 1000 // of a session
+)
+
 // Transcript returns the text of the lesson's transcribed segments in the order of their sequence
-// numbers, one line each.
+// numbers, one line each. It is empty if the lesson is truncated.
 func (l Lesson) Transcript() string {
 	var parts []string
 	for _, s := range l.Segments {
@@ -76,13 +90,6 @@ func (l Lesson) Transcript() string {
 		}
 	}
 	return strings.Join(parts, "\n")
-}
-
-// Counts counts the lesson's segments by state.
-func (l Lesson) Counts() SegmentCounts {
-	var c SegmentCounts
-	c.add(l.Segments)
-	return c
 }
 
 // SessionInput holds the fields of a new session.
@@ -161,8 +168,8 @@ func (s *Service) EditSession(ctx context.Context, teacher, id uuid.UUID, e Sess
 	return s.store.EditSession(ctx, teacher, id, e, s.now())
 }
 
-// StartLesson starts the next lesson. Errors: [ErrNotFound], [ErrSessionCompleted],
-// [ErrLessonInProgress].
+// StartLesson starts the next lesson. A session has at most 1000. Errors: [ErrNotFound],
+// [ErrInvalid], [ErrSessionCompleted], [ErrLessonInProgress].
 func (s *Service) StartLesson(ctx context.Context, teacher, session uuid.UUID) (Lesson, error) {
 	id, err := uuid.NewV7()
 	if err != nil {

@@ -52,6 +52,10 @@ type Store interface {
 	// DeleteRecord deletes one record, or fails with [ErrNotFound].
 	DeleteRecord(ctx context.Context, teacher, id uuid.UUID) error
 
+	// Sessions and lessons are returned with segments up to [MaxSessionText] and
+	// [MaxSessionSegments]: beginning with the last lesson, each is left out and marked as
+	// truncated that would exceed one of them.
+	//
 	// Every change of a session, its lessons and segments increases the session's revision and
 	// sets the revision of the lesson or segment that has changed. Changes of one session are
 	// serialized.
@@ -69,12 +73,15 @@ type Store interface {
 	EditSession(ctx context.Context, teacher, id uuid.UUID, e SessionEdit, at time.Time) (Session, error)
 	// SaveGenerated stores a summary, or fails with [ErrSessionCompleted].
 	SaveGenerated(ctx context.Context, teacher, id uuid.UUID, text string, at time.Time) error
-	// Changes returns the session's revision, and the lessons and segments that changed after the
-	// revision since and up to that one, ordered by revision.
+	// Changes returns the lessons and segments that changed after the revision since, ordered by
+	// revision, and the revision up to which they are complete: the session's, or a smaller one
+	// if the segments have more than [MaxSessionText] bytes of text. At least one is returned if
+	// there are any.
 	Changes(ctx context.Context, teacher, session uuid.UUID, since int64) (_ []Event, revision int64, err error)
 
 	// StartLesson inserts l with the next number. It fails with [ErrLessonInProgress] while another
-	// lesson is recording, and with [ErrSessionCompleted].
+	// lesson is recording, with [ErrSessionCompleted], and with [ErrInvalid] on session_id if the
+	// number exceeds [MaxLessons].
 	StartLesson(ctx context.Context, teacher uuid.UUID, l Lesson) (Lesson, error)
 	// Lesson returns a lesson with its segments, or [ErrNotFound].
 	Lesson(ctx context.Context, teacher, id uuid.UUID) (Lesson, error)
@@ -90,6 +97,10 @@ type Store interface {
 	// next anywhere in the lesson, it returns that segment and created false; if other audio is
 	// there under the sequence, it fails with [ErrSequenceTaken].
 	InsertSegment(ctx context.Context, s Segment, next bool) (_ Segment, created bool, err error)
+	// Segments returns up to limit segments of a lesson by sequence, after a sequence (negative:
+	// from the first), and whether there are more. It returns fewer, but at least one, if they have
+	// more than [MaxSessionText] bytes of text.
+	Segments(ctx context.Context, teacher, lesson uuid.UUID, after, limit int) (_ []Segment, more bool, err error)
 	// Segment returns one segment, or [ErrNotFound].
 	Segment(ctx context.Context, teacher, id uuid.UUID) (Segment, error)
 	// RetrySegment puts a failed segment back to queued, without attempts, suspicions and error,

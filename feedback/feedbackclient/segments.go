@@ -5,8 +5,10 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"iter"
 	"mime/multipart"
 	"net/http"
+	"net/url"
 	"strconv"
 	"time"
 )
@@ -115,6 +117,12 @@ func (c Client) Upload(
 	ctx context.Context, lessonID string, sequence int, name string, audio []byte,
 ) (Segment, error) {
 	return c.UploadRecording(ctx, lessonID, Recording{Audio: bytes.NewReader(audio), Name: name, Sequence: &sequence})
+}
+
+// Segments returns the segments of a lesson by sequence, a page at a time.
+func (c Client) Segments(ctx context.Context, lessonID string) iter.Seq2[Segment, error] {
+	query := url.Values{"limit": {pageSize}}
+	return list[Segment](ctx, c, path("/feedback-lessons/%s/segments", lessonID), query)
 }
 
 // Segment returns one segment.

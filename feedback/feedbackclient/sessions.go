@@ -36,6 +36,10 @@ type Lesson struct {
 	Transcript string     `json:"transcript"`  // of the transcribed segments, a line each
 	Segments   []Segment  `json:"segments"`    // by sequence; nil in events
 
+	// Truncated means that Transcript and Segments have been left out, for size: Client.Segments
+	// reads them.
+	Truncated bool `json:"truncated"`
+
 	Summary SegmentCounts `json:"summary"` // of FinishLesson only
 }
 

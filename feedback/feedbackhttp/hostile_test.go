@@ -260,3 +260,49 @@ func TestEventStreamChecksTheSessionAtEachEvent(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, string(rest))
 }
+
+// Sixty long transcripts: no answer is much larger than a megabyte, and all texts can be read.
+func TestAnswersOfALongSessionAreBounded(t *testing.T) {
+	engines(t, func(t *testing.T, e *env) {
+		session := e.session(e.profile("Ming"))
+		lesson := e.lesson(session)
+		for i := range 60 {
+			e.upload(lesson, recording(fmt.Sprint(i))).want(202)
+		}
+		e.work()
+		_, err := e.db.Exec(`update feedback_segments set text = $1`, strings.Repeat("x", 100_000))
+		require.NoError(t, err)
+		const bound = 1 << 20
+		bounded := func(a answer, status int) answer {
+			t.Helper()
+			a.want(status)
+			require.Less(t, a.Body.Len(), bound)
+			return a
+		}
+		path := "/feedback-sessions/" + session
+		bounded(e.do("GET", path, nil), 200)
+		saved := bounded(e.do("PUT", path, object{"feedback_text": "saved"}), 200)
+		l := saved.json["lessons"].([]any)[0].(object)
+		require.Equal(t, true, l["truncated"])
+		require.Empty(t, l["segments"])
+		require.Empty(t, l["transcript"])
+		finished := bounded(e.do("POST", "/feedback-lessons/"+lesson+"/finish", nil), 200)
+		require.InDelta(t, 60, finished.json["summary"].(object)["transcribed"], 0)
+		bounded(e.do("POST", "/feedback-lessons/"+lesson+"/mark-applied", nil), 200)
+
+		texts, cursor := 0, ""
+		for {
+			page := bounded(e.do("GET", "/feedback-lessons/"+lesson+"/segments?cursor="+cursor, nil), 200)
+			for _, item := range page.json["items"].([]any) {
+				require.Len(t, item.(object)["text"], 100_000)
+				texts++
+			}
+			var more bool
+			if cursor, more = page.json["next_cursor"].(string); !more {
+				break
+			}
+		}
+		require.Equal(t, 60, texts)
+		e.do("GET", "/feedback-lessons/"+lesson+"/segments", nil, "X-Teacher", uuid.NewString()).want(404)
+	})
+}

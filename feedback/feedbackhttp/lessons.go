@@ -15,7 +15,9 @@ type finishedLesson struct {
 	Summary segmentCounts `json:"summary"`
 }
 
-type lessonPath struct {
+// LessonPath is the path parameter of a lesson. It is exported for Huma, which ignores other
+// embedded types.
+type LessonPath struct {
 	ID identifier `path:"lesson_id"`
 }
 
@@ -44,9 +46,9 @@ func (s *server) registerLessons(api huma.API) {
 		Tags: []string{lessonsTag}, Summary: "Finish a lesson",
 		Description: "And count its segments by state. A finished lesson is answered with fresh counts.",
 		Errors:      []int{http.StatusNotFound},
-	}), func(ctx context.Context, in *lessonPath) (*output[finishedLesson], error) {
+	}), func(ctx context.Context, in *LessonPath) (*output[finishedLesson], error) {
 		l, err := s.svc.FinishLesson(ctx, teacher(ctx), in.ID.UUID)
-		return &output[finishedLesson]{finishedLesson{lessonOut(l), countsOut(l.Counts())}}, problem("path", err)
+		return &output[finishedLesson]{finishedLesson{lessonOut(l), countsOut(l.Counts)}}, problem("path", err)
 	})
 
 	huma.Register(api, s.operation(huma.Operation{
@@ -54,7 +56,7 @@ func (s *server) registerLessons(api huma.API) {
 		OperationID: "mark-lesson-applied", Tags: []string{lessonsTag}, Summary: "Mark a lesson's text as applied",
 		Description: "It is in the feedback already, so summaries omit it.",
 		Errors:      []int{http.StatusNotFound},
-	}), func(ctx context.Context, in *lessonPath) (*output[FeedbackLesson], error) {
+	}), func(ctx context.Context, in *LessonPath) (*output[FeedbackLesson], error) {
 		l, err := s.svc.MarkApplied(ctx, teacher(ctx), in.ID.UUID)
 		return &output[FeedbackLesson]{lessonOut(l)}, problem("path", err)
 	})

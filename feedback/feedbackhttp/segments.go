@@ -13,7 +13,29 @@ type segmentPath struct {
 	ID identifier `path:"segment_id"`
 }
 
+type segmentList struct {
+	Items []audioSegment `json:"items" nullable:"false" doc:"By sequence."`
+
+	NextCursor *string `json:"next_cursor" example:"eyJsIjoi" doc:"Of the next page; null on the last one."`
+}
+
 func (s *server) registerSegments(api huma.API) {
+	huma.Register(api, s.operation(huma.Operation{
+		Method: http.MethodGet, Path: "/feedback-lessons/{lesson_id}/segments", OperationID: "list-segments",
+		Tags: []string{segmentsTag}, Summary: "List the segments of a lesson",
+		Description: "With their texts, by sequence. A page ends early if its texts are more than 256 KiB. Answers " +
+			"with a session or a lesson leave out the segments of lessons that are truncated: those beyond 1000 " +
+			"segments or 256 KiB of text, counted from the last lesson.",
+		Errors: []int{http.StatusNotFound},
+	}), func(ctx context.Context, in *struct {
+		LessonPath
+		Page
+	}) (*output[segmentList], error) {
+		list, err := s.svc.Segments(ctx, teacher(ctx), in.ID.UUID, in.Page.page())
+		out := segmentList{mapped(list.Items, segmentOut), nextCursor(list.NextCursor)}
+		return &output[segmentList]{out}, problem("query", err)
+	})
+
 	huma.Register(api, s.operation(huma.Operation{
 		Method: http.MethodGet, Path: "/audio-segments/{segment_id}", OperationID: "get-segment",
 		Tags: []string{segmentsTag}, Summary: "Read a segment",

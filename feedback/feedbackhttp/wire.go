@@ -111,13 +111,14 @@ type FeedbackLesson struct {
 	FinishedAt *time.Time     `json:"finished_at" example:"2026-05-31T09:00:00Z" doc:"null while recording."`
 	Transcript string         `json:"transcript" example:"Today we mixed greens." doc:"Of the segments, a line each."`
 	Segments   []audioSegment `json:"segments" nullable:"false" doc:"By sequence."`
+	Truncated  bool           `json:"truncated" doc:"Segments and transcript are left out; list-segments has them."`
 }
 
 func lessonOut(l feedback.Lesson) FeedbackLesson {
 	return FeedbackLesson{
 		LessonID: identifier{l.ID}, Number: l.Number, State: string(l.State), Applied: l.Applied,
 		StartedAt: l.StartedAt, FinishedAt: timeOrNull(l.FinishedAt),
-		Transcript: l.Transcript(), Segments: mapped(l.Segments, segmentOut),
+		Transcript: l.Transcript(), Segments: mapped(l.Segments, segmentOut), Truncated: l.Truncated,
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -20,6 +22,67 @@ func scanLesson(r row) (feedback.Lesson, error) {
 	err := r.Scan(&l.ID, &l.SessionID, &l.Number, &l.State, &l.Applied, &started, &finished, &l.Revision)
 	l.StartedAt, l.FinishedAt = started.Time, finished.Time
 	return l, err
+}
+
+// A lesson is read with the counts and the size of its segments, to see which of them to read.
+const (
+	selectLessons = `
+		select l.lesson_id, l.session_id, l.number, l.state, l.applied, l.started_at, l.finished_at, l.revision,
+			count(g.segment_id), count(case g.state when 'queued' then 1 end),
+			count(case g.state when 'transcribing' then 1 end), count(case g.state when 'transcribed' then 1 end),
+			count(case g.state when 'failed' then 1 end), coalesce(sum(octet_length(g.text)), 0)
+		from feedback_lessons l left join feedback_segments g on g.lesson_id = l.lesson_id
+		`
+	groupLessons = `group by l.lesson_id order by l.number`
+)
+
+// sizedLesson is a lesson without its segments.
+type sizedLesson struct {
+	feedback.Lesson
+	text int // bytes of its segments
+}
+
+func scanSizedLesson(r row) (l sizedLesson, err error) {
+	var started, finished sqldb.Time
+	err = r.Scan(&l.ID, &l.SessionID, &l.Number, &l.State, &l.Applied, &started, &finished, &l.Revision,
+		&l.Counts.Total, &l.Counts.Queued, &l.Counts.Transcribing, &l.Counts.Transcribed, &l.Counts.Failed, &l.text)
+	l.StartedAt, l.FinishedAt = started.Time, finished.Time
+	return l, err
+}
+
+// withSegments returns lessons with their segments, as far as these are not too many or too large.
+func withSegments(ctx context.Context, q querier, sized []sizedLesson) ([]feedback.Lesson, error) {
+	segments, text := 0, 0
+	var read args
+	var in []string
+	for i, l := range slices.Backward(sized) {
+		if l.Counts.Total == 0 {
+			continue
+		}
+		if segments+l.Counts.Total > feedback.MaxSessionSegments || text+l.text > feedback.MaxSessionText {
+			sized[i].Truncated = true
+			continue
+		}
+		segments, text = segments+l.Counts.Total, text+l.text
+		in = append(in, read.add(l.ID))
+	}
+	segmentsOf := map[uuid.UUID][]feedback.Segment{}
+	if len(in) > 0 {
+		found, err := all(ctx, q, scanSegment, `select `+segmentColumns+` from feedback_segments
+			where lesson_id in (`+strings.Join(in, ", ")+`) order by sequence`, read...)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range found {
+			segmentsOf[s.LessonID] = append(segmentsOf[s.LessonID], s)
+		}
+	}
+	var lessons []feedback.Lesson
+	for _, l := range sized {
+		l.Segments = segmentsOf[l.ID]
+		lessons = append(lessons, l.Lesson)
+	}
+	return lessons, nil
 }
 
 var errLesson = feedback.NotFound("lesson")
@@ -48,6 +111,9 @@ func (s *Store) StartLesson(
 			}
 			started.Number = last[0].Number + 1
 		}
+		if started.Number > feedback.MaxLessons {
+			return feedback.Invalid("session_id", "has %d lessons, as many as a session can have", feedback.MaxLessons)
+		}
 		_, err = tx.ExecContext(ctx, `
 			insert into feedback_lessons (`+lessonColumns+`, teacher_id)
 			values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
@@ -65,14 +131,16 @@ func (s *Store) Lesson(ctx context.Context, teacher, id uuid.UUID) (feedback.Les
 }
 
 func lesson(ctx context.Context, q querier, teacher, id uuid.UUID) (feedback.Lesson, error) {
-	l, err := one(ctx, q, errLesson, scanLesson,
-		`select `+lessonColumns+` from feedback_lessons where lesson_id = $1 and teacher_id = $2`, id, teacher)
+	l, err := one(ctx, q, errLesson, scanSizedLesson,
+		selectLessons+`where l.lesson_id = $1 and l.teacher_id = $2 `+groupLessons, id, teacher)
 	if err != nil {
-		return l, err
+		return feedback.Lesson{}, err
 	}
-	l.Segments, err = all(ctx, q, scanSegment,
-		`select `+segmentColumns+` from feedback_segments where lesson_id = $1 order by sequence`, id)
-	return l, err
+	lessons, err := withSegments(ctx, q, []sizedLesson{l})
+	if err != nil {
+		return feedback.Lesson{}, err
+	}
+	return lessons[0], nil
 }
 
 // LessonSession implements [feedback.Store].

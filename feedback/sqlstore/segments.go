@@ -110,6 +110,19 @@ func nextSequence(ctx context.Context, tx *sql.Tx, lesson uuid.UUID) (int, error
 	return n, err
 }
 
+// Segments implements [feedback.Store].
+func (s *Store) Segments(
+	ctx context.Context, teacher, lesson uuid.UUID, after, limit int,
+) (segments []feedback.Segment, more bool, err error) {
+	if _, err := lessonSession(ctx, s.db, teacher, lesson); err != nil {
+		return nil, false, wrap("list segments", err)
+	}
+	segments, more, err = segmentsUpTo(ctx, s.db, limit, `
+		select `+segmentColumns+` from feedback_segments where lesson_id = $1 and sequence > $2
+		order by sequence limit $3`, lesson, after, limit+1)
+	return segments, more, wrap("list segments", err)
+}
+
 // Segment implements [feedback.Store].
 func (s *Store) Segment(ctx context.Context, teacher, id uuid.UUID) (feedback.Segment, error) {
 	g, err := one(ctx, s.db, errSegment, scanSegment,

@@ -48,25 +48,12 @@ func lockActive(ctx context.Context, tx *sql.Tx, teacher, id uuid.UUID, at time.
 
 // withLessons returns f with its lessons and their segments.
 func withLessons(ctx context.Context, q querier, f feedback.Session) (feedback.Session, error) {
-	lessons, err := all(ctx, q, scanLesson,
-		`select `+lessonColumns+` from feedback_lessons where session_id = $1 order by number`, f.ID)
-	if err != nil || len(lessons) == 0 {
-		return f, err
-	}
-	segments, err := all(ctx, q, scanSegment,
-		`select `+segmentColumns+` from feedback_segments where session_id = $1 order by sequence`, f.ID)
+	lessons, err := all(ctx, q, scanSizedLesson, selectLessons+`where l.session_id = $1 `+groupLessons, f.ID)
 	if err != nil {
 		return f, err
 	}
-	for i, l := range lessons {
-		for _, s := range segments {
-			if s.LessonID == l.ID {
-				lessons[i].Segments = append(lessons[i].Segments, s)
-			}
-		}
-	}
-	f.Lessons = lessons
-	return f, nil
+	f.Lessons, err = withSegments(ctx, q, lessons)
+	return f, err
 }
 
 // OpenSession implements [feedback.Store].
@@ -184,13 +171,16 @@ func (s *Store) Changes(
 		return nil, revision, wrap("read changes", err)
 	}
 	const changed = ` where session_id = $1 and revision > $2 and revision <= $3`
-	lessons, err := all(ctx, q, scanLesson,
-		`select `+lessonColumns+` from feedback_lessons`+changed, session, since, revision)
+	segments, more, err := segmentsUpTo(ctx, q, feedback.MaxSessionSegments,
+		`select `+segmentColumns+` from feedback_segments`+changed+` order by revision`, session, since, revision)
 	if err != nil {
 		return nil, 0, wrap("read changes", err)
 	}
-	segments, err := all(ctx, q, scanSegment,
-		`select `+segmentColumns+` from feedback_segments`+changed, session, since, revision)
+	if more {
+		revision = segments[len(segments)-1].Revision
+	}
+	lessons, err := all(ctx, q, scanLesson,
+		`select `+lessonColumns+` from feedback_lessons`+changed, session, since, revision)
 	if err != nil {
 		return nil, 0, wrap("read changes", err)
 	}

@@ -205,6 +205,31 @@ func all[T any](
 	return items, rows.Err()
 }
 
+// segmentsUpTo returns the segments of a query, which selects segmentColumns, as long as they have
+// at most [feedback.MaxSessionText] bytes of text and at most limit of them; at least one. more
+// means that the query has others.
+func segmentsUpTo(
+	ctx context.Context, q querier, limit int, query string, args ...any,
+) (segments []feedback.Segment, more bool, err error) {
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, false, err
+	}
+	defer rows.Close()
+	for size := 0; rows.Next(); {
+		s, err := scanSegment(rows)
+		if err != nil {
+			return nil, false, err
+		}
+		size += len(s.Text)
+		if len(segments) == limit || len(segments) > 0 && size > feedback.MaxSessionText {
+			return segments, true, nil
+		}
+		segments = append(segments, s)
+	}
+	return segments, false, rows.Err()
+}
+
 // one returns a single row, or notFound.
 func one[T any](
 	ctx context.Context, q querier, notFound error, scan func(row) (T, error), query string, args ...any,

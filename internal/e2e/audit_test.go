@@ -56,6 +56,7 @@ func (l *load) awaitTexts(t *testing.T, s *service) {
 		for waiting := true; waiting; time.Sleep(50 * time.Millisecond) {
 			session, err := c.Session(t.Context(), p.session)
 			if err == nil {
+				s.complete(t, c, &session.Lessons[0])
 				segments := session.Lessons[0].Segments
 				texts := 0
 				for _, seg := range segments {
@@ -84,6 +85,7 @@ func (l *load) auditPhone(t *testing.T, s *service, p *phone) (acknowledged, una
 	session, err := c.Session(t.Context(), p.session)
 	require.NoError(t, err)
 	lesson := session.Lessons[0]
+	s.complete(t, c, &lesson)
 	kept := map[int]feedbackclient.Segment{}
 	var texts []string
 	for i, seg := range lesson.Segments {
@@ -116,6 +118,20 @@ func (l *load) auditPhone(t *testing.T, s *service, p *phone) (acknowledged, una
 	require.Equal(t, strings.Fields(strings.Join(texts, " ")), strings.Fields(lesson.Transcript),
 		"the transcript is the texts in order")
 	return acknowledged, unacknowledged
+}
+
+// complete reads the segments of a lesson that has too many to be read with its session.
+func (s *service) complete(t *testing.T, c feedbackclient.Client, lesson *feedbackclient.Lesson) {
+	t.Helper()
+	if !lesson.Truncated {
+		return
+	}
+	var texts []string
+	for g, err := range c.Segments(t.Context(), lesson.ID) {
+		require.NoError(t, err)
+		texts, lesson.Segments = append(texts, g.Text), append(lesson.Segments, g)
+	}
+	lesson.Transcript = strings.Join(texts, "\n")
 }
 
 // audio fetches a segment's recording.

@@ -72,6 +72,12 @@ var clientCalls = map[string]struct {
 		_, err := c.SaveDefaults(t.Context(), feedbackclient.Defaults{})
 		return err
 	}, feedbackclient.Defaults{}},
+	"list-segments": {func(t *testing.T, c feedbackclient.Client) (last error) {
+		for _, err := range c.Segments(t.Context(), "id") {
+			last = err
+		}
+		return last
+	}, page[feedbackclient.Segment]{}},
 	"open-session": {func(t *testing.T, c feedbackclient.Client) error {
 		_, err := c.OpenSessionWith(t.Context(), feedbackclient.SessionInput{ProfileID: "id", FeedbackDate: "d"})
 		return err

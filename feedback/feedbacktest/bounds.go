@@ -1,0 +1,141 @@
+package feedbacktest
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/feedback"
+)
+
+// text gives a segment a text.
+func (f *fixture) text(g feedback.Segment, text string) {
+	f.t.Helper()
+	_, err := f.Store.StartTranscription(f.t.Context(), g.ID, g.Revision, "token", 1, f.tick())
+	require.NoError(f.t, err)
+	_, err = f.Store.FinishTranscription(f.t.Context(), g.ID, "token",
+		feedback.TranscriptionResult{State: feedback.SegmentTranscribed, Text: text, Attempts: 1}, f.tick())
+	require.NoError(f.t, err)
+}
+
+// lessonWithTexts adds a finished lesson with a segment for each text.
+func (f *fixture) lessonWithTexts(s feedback.Session, texts ...string) feedback.Lesson {
+	f.t.Helper()
+	l := f.lesson(s)
+	for i, text := range texts {
+		f.text(f.segment(l, i), text)
+	}
+	l, err := f.Store.EditLesson(f.t.Context(), f.teacher, l.ID, feedback.LessonEdit{Finish: true}, f.tick())
+	require.NoError(f.t, err)
+	return l
+}
+
+func sessionsBounded(t *testing.T, f *fixture) {
+	s := f.session(f.profile("Ming"))
+	half := strings.Repeat("课", feedback.MaxSessionText/6) // three bytes each
+	old := f.lessonWithTexts(s, half, "a few more")
+	large := f.lessonWithTexts(s, half, half, "a few more")
+	fits := f.lessonWithTexts(s, half)
+	last := f.lesson(s)
+	f.segment(last, 0)
+
+	require.True(t, large.Truncated)
+	require.Empty(t, large.Segments)
+	require.Equal(t, feedback.SegmentCounts{Total: 3, Transcribed: 3}, large.Counts)
+	require.False(t, old.Truncated)
+
+	text := "saved"
+	for name, read := range map[string]func() (feedback.Session, error){
+		"Session": func() (feedback.Session, error) { return f.Store.Session(t.Context(), f.teacher, s.ID) },
+		"ActiveSession": func() (feedback.Session, error) {
+			return f.Store.ActiveSession(t.Context(), f.teacher, s.ProfileID)
+		},
+		"OpenSession": func() (feedback.Session, error) {
+			got, _, err := f.Store.OpenSession(t.Context(), f.newSession(feedback.Profile{ID: s.ProfileID}))
+			return got, err
+		},
+		"EditSession": func() (feedback.Session, error) {
+			edit := feedback.SessionEdit{FeedbackText: &text}
+			return f.Store.EditSession(t.Context(), f.teacher, s.ID, edit, f.tick())
+		},
+	} {
+		got, err := read()
+		require.NoError(t, err, name)
+		var truncated []bool
+		var segments []int
+		for _, l := range got.Lessons {
+			truncated, segments = append(truncated, l.Truncated), append(segments, len(l.Segments))
+		}
+		require.Equal(t, []bool{true, true, false, false}, truncated, name)
+		require.Equal(t, []int{0, 0, 1, 1}, segments, name)
+		require.Equal(t, old.Counts, got.Lessons[0].Counts, name)
+		require.Equal(t, fits.Segments, got.Lessons[2].Segments, name)
+		require.Equal(t, feedback.SegmentCounts{Total: 1, Queued: 1}, got.Lessons[3].Counts, name)
+	}
+}
+
+func segmentsPaged(t *testing.T, f *fixture) {
+	s := f.session(f.profile("Ming"))
+	big := strings.Repeat("x", feedback.MaxSessionText)
+	l := f.lessonWithTexts(s, "a", "b", big, big, "c")
+	pages := func(limit int) (pages [][]int) {
+		for after, more := -1, true; more; {
+			var segments []feedback.Segment
+			var err error
+			segments, more, err = f.Store.Segments(t.Context(), f.teacher, l.ID, after, limit)
+			require.NoError(t, err)
+			require.NotEmpty(t, segments)
+			var page []int
+			for _, g := range segments {
+				require.NotEmpty(t, g.Text)
+				page = append(page, g.Sequence)
+				after = g.Sequence
+			}
+			pages = append(pages, page)
+		}
+		return pages
+	}
+	require.Equal(t, [][]int{{0, 1}, {2}, {3}, {4}}, pages(10))
+	require.Equal(t, [][]int{{0}, {1}, {2}, {3}, {4}}, pages(1))
+
+	_, _, err := f.Store.Segments(t.Context(), newID(), l.ID, -1, 10)
+	require.ErrorIs(t, err, feedback.ErrNotFound, "another teacher")
+	segments, more, err := f.Store.Segments(t.Context(), f.teacher, f.lesson(s).ID, -1, 10)
+	require.NoError(t, err)
+	require.Empty(t, segments)
+	require.False(t, more)
+}
+
+func changesBounded(t *testing.T, f *fixture) {
+	s := f.session(f.profile("Ming"))
+	big := strings.Repeat("x", feedback.MaxSessionText)
+	l := f.lessonWithTexts(s, "a", big, big, "b")
+	end, err := f.Store.Session(t.Context(), f.teacher, s.ID)
+	require.NoError(t, err)
+	var order []string
+	since, looks := int64(0), 0
+	for ; ; looks++ {
+		events, revision, err := f.Store.Changes(t.Context(), f.teacher, s.ID, since)
+		require.NoError(t, err)
+		if len(events) == 0 {
+			require.Equal(t, end.Revision, revision)
+			break
+		}
+		size := 0
+		for _, e := range events {
+			require.Greater(t, e.Revision, since)
+			require.LessOrEqual(t, e.Revision, revision)
+			if e.Lesson != nil {
+				order = append(order, "lesson")
+			} else {
+				order, size = append(order, e.Segment.Text[:1]), size+len(e.Segment.Text)
+			}
+		}
+		require.LessOrEqual(t, size, feedback.MaxSessionText+1)
+		since = revision
+	}
+	require.Equal(t, []string{"a", "x", "x", "b", "lesson"}, order)
+	require.Greater(t, looks, 2)
+	require.True(t, l.Truncated)
+}
