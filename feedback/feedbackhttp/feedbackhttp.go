@@ -44,7 +44,7 @@ type Config struct {
 
 	// MaxRequests is how many requests of one teacher this process serves at once, MaxStreams how
 	// many of them may be streams of events, and MaxStreamsInAll how many streams all teachers may
-	// have. Others are answered 429. They default to 128, 8 and 1000; negative means no limit.
+	// have. Others are answered 429. They default to 64, 8 and 1000; negative means no limit.
 	MaxRequests, MaxStreams, MaxStreamsInAll int
 
 	// SecurityScheme is the name of the bearer scheme in the OpenAPI document. Defaults to
@@ -80,7 +80,7 @@ func Register(api huma.API, c Config) {
 	group := huma.NewGroup(api)
 	s := &server{
 		api: api, svc: c.Service, scheme: cmp.Or(c.SecurityScheme, "bearer"), authenticate: c.Authenticate,
-		requests: newGate(cmp.Or(c.MaxRequests, 128), -1),
+		requests: newGate(cmp.Or(c.MaxRequests, 64), -1),
 		streams:  newGate(cmp.Or(c.MaxStreams, 8), cmp.Or(c.MaxStreamsInAll, 1000)),
 	}
 	group.UseMiddleware(s.requireTeacher)
