@@ -44,6 +44,21 @@
 // panic. [WithDead] sets a callback for jobs that fail permanently, even if a process died during
 // the last attempt.
 //
+// # Periodic jobs
+//
+// WorkerConfig.Schedules enqueue jobs by cron expressions ([Cron]) or at intervals ([Every]). The
+// database keeps their state, so every time becomes one job, whichever processes run and whenever
+// they crash. [Client.Schedules] lists them; they are paused and run by hand with
+// [Client.PauseSchedule], [Client.ResumeSchedule] and [Client.RunSchedule].
+//
+// # Order and limits
+//
+// Jobs start in the order of Priority, then RunAt. Params.SerialKey makes the jobs of one key run
+// one at a time, in order. QueueConfig.Limit limits how many jobs of a queue run at a time in all
+// processes together, QueueConfig.Rate how many start in a time. [Client.Pause] stops a queue.
+// There are no limits for single keys and no dependencies between jobs: a handler that enqueues the
+// next job with EnqueueTx, in the transaction of CompleteTx, makes a chain.
+//
 // # Compatibility
 //
 // Before version 1 anything may change, but Migrate of a store always updates older tables.
