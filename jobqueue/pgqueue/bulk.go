@@ -96,6 +96,13 @@ func (s *Store) CancelMany(ctx context.Context, f driver.Filter) (driver.Page, e
 	return s.changePage(ctx, page+cancelManyRunningSQL, f)
 }
 
+// pagePlanSQL makes the statement read one page by the index. Without statistics of the jobs that
+// have just failed, the planner would sort all of them for every page.
+const pagePlanSQL = `
+select set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
+  set_config('enable_mergejoin', 'off', true), set_config('enable_bitmapscan', 'off', true),
+  set_config('enable_sort', 'off', true)`
+
 // changePage runs a statement that changes a page of jobs, and notifies workers.
 func (s *Store) changePage(
 	ctx context.Context, query string, f driver.Filter, more ...any,
@@ -111,6 +118,9 @@ func (s *Store) changePage(
 		into = append(into, &running)
 	}
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, pagePlanSQL); err != nil {
+			return err
+		}
 		args := append([]any{f.Queue, f.Kind, f.Before, f.Limit}, more...)
 		return tx.QueryRow(ctx, s.sql(query), args...).Scan(into...)
 	})

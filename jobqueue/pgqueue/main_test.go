@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -36,6 +37,23 @@ func TestMain(m *testing.M) {
 
 const childLease = 2 * time.Second
 
+// schedulesEnv is the number of schedules that worker processes have.
+const schedulesEnv = "JOBQUEUE_TEST_SCHEDULES"
+
+const scheduleEvery = 100 * time.Millisecond
+
+func childSchedules() (schedules []jobqueue.Schedule) {
+	n, _ := strconv.Atoi(os.Getenv(schedulesEnv))
+	for i := range n {
+		name := fmt.Sprint("schedule ", i)
+		schedules = append(schedules, jobqueue.Schedule{
+			Name: name, When: jobqueue.Every(scheduleEvery), CatchUp: 1000, Overlap: true,
+			Params: jobqueue.Params{Kind: "work", Args: time.Duration(0), Meta: map[string]string{"schedule": name}},
+		})
+	}
+	return schedules
+}
+
 // workerProcess runs jobs until it is interrupted and then prints how many of its results were
 // lost.
 func workerProcess(url string) error {
@@ -48,7 +66,8 @@ func workerProcess(url string) error {
 	defer pool.Close()
 	var lost atomic.Int64
 	w := jobqueue.NewWorker(pgqueue.New(pool, pgqueue.Config{}), jobqueue.WorkerConfig{
-		Lease: childLease,
+		Lease:     childLease,
+		Schedules: childSchedules(),
 		OnEvent: func(e jobqueue.Event) {
 			if e.Type == jobqueue.EventLost {
 				lost.Add(1)
