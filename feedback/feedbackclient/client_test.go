@@ -93,7 +93,7 @@ func Example() {
 	if _, err := client.Upload(ctx, lesson.ID, 0, "lesson.mp3", recording); err != nil {
 		log.Fatal(err)
 	}
-	for event, err := range client.Events(ctx, session.ID, "0") {
+	for event, err := range client.Follow(ctx, session.ID, "0") { // over lost connections, too
 		if err != nil {
 			log.Fatal(err)
 		}
