@@ -52,7 +52,8 @@ func (s *server) registerEvents(api huma.API) {
 		Tags: []string{sessionsTag}, Summary: "Follow a session",
 		Description: "Server-sent events: one named \"lesson\" or \"segment\" for each change of state from now on. " +
 			"A client that reconnects with the last id as Last-Event-ID receives what it missed; it may receive " +
-			"again what it has. The first id comes without an event, for connections that are lost early. A teacher may have a few streams at once (429).",
+			"again what it has. The first id comes without an event, for connections that are lost early. " +
+			"A teacher may have a few streams at once (429).",
 		Errors: []int{http.StatusNotFound},
 		Parameters: []*huma.Param{pathParam("session_id"), {
 			Name: "Last-Event-ID", In: "header", Description: "The id of the last event that was received.",
