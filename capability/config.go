@@ -49,8 +49,8 @@ func Configure(config *Document, capabilities []Capability) ([]Capability, Diagn
 		case syntax.String:
 			name := item.Text()
 			if named[name] {
-				add(codeDuplicateCapability, item, fmt.Sprintf("The configuration lists the capability %q twice, which "+
-					"fails the build; remove one of the two.", name))
+				add(codeDuplicateCapability, item, fmt.Sprintf("The configuration lists the capability %q twice, "+
+					"which fails the build; remove one of the two.", name))
 				continue
 			}
 			named[name] = true

@@ -40,7 +40,7 @@ func TestConfigureSaysWhatIsActive(t *testing.T) {
 		require.Equal(t, want.found, strings.Join(list, " "), config)
 		if strings.Contains(config, `"x"`) {
 			require.Equal(t, []string{"x"}, active[1].Windows, "the file's own is replaced")
-			require.Contains(t, found[0].Message, `"a" of the configuration is used instead of the one of that name in`)
+			require.Contains(t, found[0].Message, `"a" of the configuration is used instead of the one of that name`)
 		}
 	}
 }

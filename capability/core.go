@@ -5,8 +5,13 @@ import (
 	"strings"
 )
 
+//go:generate go run ./internal/coretable core.tsv
+
 //go:embed core.tsv
 var coreTable string
+
+// coreNewest is the release of the framework up to which the table of the core is complete.
+var coreNewest = Version{2, 12, 5}
 
 // coreOrder is the order of the namespaces in core:default.
 var coreOrder = []string{"path", "event", "window", "webview", "app", "image", "resources", "menu", "tray"}
@@ -39,10 +44,11 @@ func CoreManifests() *Manifests {
 			manifest = &Manifest{Plugin: key,
 				Default: &PermissionSet{Identifier: "default", Description: "The default permissions of " + key +
 					"."},
-				Permissions: make(map[string]*Permission)}
+				Permissions: make(map[string]*Permission), builtIn: true}
 			m.byKey[key] = manifest
 		}
-		if manifest.addCommand(fields[1], fields[1], fields[3]); fields[2] == "default" {
+		since, _ := ParseVersion(fields[3]) // "-" is not known
+		if manifest.addCommand(fields[1], fields[1], since); fields[2] == "default" {
 			manifest.Default.Permissions = append(manifest.Default.Permissions, "allow-"+fields[1])
 		}
 	}
@@ -51,7 +57,7 @@ func CoreManifests() *Manifests {
 }
 
 // addCommand makes the two permissions that every command has.
-func (m *Manifest) addCommand(name, command, since string) {
+func (m *Manifest) addCommand(name, command string, since Version) {
 	command = strings.ReplaceAll(command, "-", "_")
 	m.Permissions["allow-"+name] = &Permission{Identifier: "allow-" + name, Description: "Enables the command " +
 		command + ".", Allow: []string{command}, Since: since}

@@ -109,6 +109,9 @@ func (e *expander) permission(m *Manifest, name string, chain []string) bool {
 	if p == nil {
 		return false
 	}
+	if e.r.options.Version.before(p.Since) {
+		return len(chain) > 0 // the set did not have it yet
+	}
 	e.x.permissions = append(e.x.permissions,
 		newExpanded(m.Plugin, p, slices.Concat(chain, []string{fullIdentifier(m.Plugin, name)})))
 	return true
@@ -205,8 +208,22 @@ func (m *Manifest) has(name string) bool {
 
 func (r *resolver) unknownPermission(m *Manifest, identifier, name string) fault {
 	f := fault{code: codeUnknownPermission}
+	if m.builtIn && coreNewest.before(r.options.Version) {
+		f.code = codeNewerPermission
+	}
 	if r.faults++; r.faults > mostReported {
 		return f // not reported, so spare the search for what may be meant
+	}
+	if p := m.Permissions[name]; p != nil {
+		f.message = fmt.Sprintf("The permission %q came with Tauri %d.%d, and the application uses %s; update it, or "+
+			"remove the permission.", identifier, p.Since.Major, p.Since.Minor, r.options.Version)
+		return f
+	}
+	if f.code == codeNewerPermission {
+		f.message = fmt.Sprintf("The permission %q is not known up to Tauri %s, and the application uses %s, which may "+
+			"have it; build the application, which writes gen/schemas/acl-manifests.json.", identifier, coreNewest,
+			r.options.Version)
+		return f
 	}
 	owner := "plugin " + m.Plugin
 	if m.Plugin == AppManifest {

@@ -19,8 +19,9 @@ type Permission struct {
 	ScopeAllow, ScopeDeny []Value
 	// Platforms limits the permission. Nil means all platforms.
 	Platforms []Platform
-	// Since is the release a core permission came with, "" if unknown.
-	Since string
+	// Since is the release of the framework that a core permission came with, zero if it is not
+	// known.
+	Since Version
 }
 
 // on reports whether the permission applies to a platform, "" for any.
@@ -44,6 +45,8 @@ type Manifest struct {
 	Sets        map[string]*PermissionSet
 	// ScopeSchema is the JSON Schema of the plugin's scope values, absent if it accepts any value.
 	ScopeSchema Value
+
+	builtIn bool // from the table of the core, not from the application's build
 }
 
 // names returns the names of all permissions and sets in order, "default" first.

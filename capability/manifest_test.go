@@ -18,8 +18,8 @@ func TestCoreTable(t *testing.T) {
 		require.Empty(t, m.Get(plugin).Sets)
 		permissions += len(m.Get(plugin).Permissions)
 	}
-	require.Equal(t, 326+2, permissions, "163 commands, one of them under two names, each allowed and denied")
-	require.Equal(t, "2026", m.Get("core:window").Permissions["allow-scene-identifier"].Since)
+	require.Equal(t, 330+2, permissions, "165 commands, one of them under two names, each allowed and denied")
+	require.Equal(t, Version{2, 11, 0}, m.Get("core:window").Permissions["allow-scene-identifier"].Since)
 	p, ds := Resolve([]Capability{{Identifier: "a", Local: true, Windows: []string{"m"},
 		Permissions: []Entry{{Identifier: "core:default"}, {Identifier: "core:app:allow-framework-version"}}}}, m,
 		ResolveOptions{})
@@ -50,8 +50,11 @@ func TestCoreTableEqualsRealManifests(t *testing.T) {
 				continue
 			}
 			theirs := loaded.Get(plugin)
+			// The builds are of release 2.11, and do not know the second name.
 			require.Equal(t, theirs.names(), slices.DeleteFunc(ours.Get(plugin).names(), func(name string) bool {
-				return strings.HasSuffix(name, "-framework-version") && theirs.Permissions[name] == nil
+				p := ours.Get(plugin).Permissions[name]
+				return theirs.Permissions[name] == nil && (strings.HasSuffix(name, "-framework-version") ||
+					p != nil && Version{2, 11, 0}.before(p.Since))
 			}), plugin)
 			require.ElementsMatch(t, theirs.Default.Permissions, ours.Get(plugin).Default.Permissions, plugin)
 			for name, p := range theirs.Permissions {

@@ -44,6 +44,7 @@ const (
 	codeUnknownPermission   Code = "unknown-permission"
 	codeUnknownPlugin       Code = "unknown-plugin"
 	codeUncheckedPlugin     Code = "unchecked-plugin"
+	codeNewerPermission     Code = "newer-permission"
 	codeUnknownSetMember    Code = "unknown-set-member"
 	codePermissionCycle     Code = "permission-cycle"
 	codeDuplicateCapability Code = "duplicate-capability"
@@ -109,6 +110,8 @@ var rules = [...]Rule{
 	{codeDuplicatePermission, "A permission is listed twice.", Warning, Error, Off},
 	{codeUnsupportedScope, "A scope contains a date, which plugins get as an object.", Warning, Off, Off},
 	{codeUnknownPermission, "A permission does not exist.", Error, Off, Error},
+	{codeNewerPermission, "A core permission is not known, but the framework is newer than what is known.", Warning,
+		Off, Off},
 	{codeUnknownPlugin, "No manifest of the plugin is known.", Error, Off, Error},
 	{codeUncheckedPlugin, "Permissions of a plugin could not be checked.", Info, Off, Off},
 	{codeUnknownSetMember, "A permission set refers to a permission that does not exist.", Error, Off, Error},

@@ -97,7 +97,7 @@ func (c *command) checked(o lint.Options) ([]*project, capability.Diagnostics, e
 }
 
 func (p *project) check(o lint.Options) capability.Diagnostics {
-	o.Partial = !p.manifests.Whole()
+	o.Partial, o.Version = !p.manifests.Whole(), p.version
 	found := slices.Clone(p.found)
 	if o.Mode == capability.ModeSchema {
 		found = nil

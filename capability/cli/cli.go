@@ -152,7 +152,7 @@ func (c *command) parse(args []string, synopsis string, formats ...string) error
 	return fmt.Errorf("unknown format %q; use %s", c.format, strings.Join(formats, ", "))
 }
 
-// sourceFlags adds the flags for manifests, platform and configuration.
+// sourceFlags adds the flags for manifests, platform, configuration and release.
 func (c *command) sourceFlags() {
 	c.flags.Var(&c.manifests, "manifest",
 		"`FILE` with manifests: an acl-manifests.json, or PLUGIN=FILE with the permissions of one plugin; may be "+
@@ -162,10 +162,6 @@ func (c *command) sourceFlags() {
 	c.flags.StringVar(&c.config, "config", "",
 		"`FILE` tauri.conf.json that lists the active capabilities; \"none\" for none (default: the one beside "+
 			"the folder)")
-}
-
-// versionFlag adds the flag for the release of the framework.
-func (c *command) versionFlag() {
 	c.flags.StringVar(&c.tauri, "tauri", "",
 		"`release` of Tauri, such as 2.9 (default: the one in Cargo.lock or package.json, or the newest)")
 }

@@ -44,7 +44,7 @@ func diff(c *command, args []string) (int, error) {
 	} else if old.Manifests.Whole() && !now.Manifests.Whole() {
 		now.Manifests = old.Manifests
 	}
-	o := capability.ResolveOptions{Platform: platform, Partial: !now.Manifests.Whole()}
+	o := capability.ResolveOptions{Platform: platform, Partial: !now.Manifests.Whole(), Version: sides[1].version}
 	changes := capdiff.Compare(*old, *now, o)
 	widens := slices.ContainsFunc(changes, capdiff.Change.Widens)
 	if c.format == "json" {

@@ -19,7 +19,6 @@ type callerFlags struct {
 func (c *command) callerFlags() *callerFlags {
 	f := &callerFlags{}
 	c.sourceFlags()
-	c.versionFlag()
 	c.flags.StringVar(&f.command, "command", "",
 		"`command`: \"plugin:window|close\", \"core:window:close\", \"window.close\", or \"greet\" of the "+
 			"application itself")

@@ -20,6 +20,7 @@ type project struct {
 	main      *capability.Document // the configuration and that of the platform, nil without one
 	special   *capability.Document
 	inlined   []*capability.Document // of the capabilities in the configuration, where there are any
+	version   capability.Version     // of the framework
 	found     capability.Diagnostics // in manifests and configuration
 }
 
@@ -66,6 +67,9 @@ func (c *command) load(paths []string) ([]*project, error) {
 			return nil, err
 		}
 		if err := c.loadConfig(p, platform); err != nil {
+			return nil, err
+		}
+		if p.version, err = c.frameworkVersion(p); err != nil {
 			return nil, err
 		}
 		if p.config() != nil {
@@ -265,14 +269,10 @@ func (c *command) policy(p *project, platform capability.Platform, denyByOrigin 
 			fmt.Errorf("the files have mistakes that must be corrected first; \"capability check\" shows them all: %w",
 				err)
 	}
-	versions, err := c.versions(p)
-	if err != nil {
-		return nil, err
-	}
 	capabilities, _ := p.capabilities()
 	policy, found := capability.Resolve(capabilities, p.manifests,
 		capability.ResolveOptions{Platform: platform, Partial: !p.manifests.Whole(), DenyByOrigin: denyByOrigin,
-			Version: versions["tauri"], AppCommands: p.ownCommands()})
+			Version: p.version, AppCommands: p.ownCommands()})
 	if err := found.Err(); err != nil {
 		c.note("the files have mistakes, see \"capability check\": %v", err)
 	}

@@ -10,50 +10,40 @@ import (
 	"lessonkit.example/capability"
 )
 
-// lockedPackage describes a package in a Cargo.lock.
-var lockedPackage = regexp.MustCompile(`(?m)^name = "([^"]+)"\r?\nversion = "([^"]+)"`)
+// lockedTauri describes the framework's package in a Cargo.lock, npmTauri the one in a
+// package.json.
+var (
+	lockedTauri = regexp.MustCompile(`(?m)^name = "tauri"\r?\nversion = "([^"]+)"`)
+	npmTauri    = regexp.MustCompile(`"@tauri-apps/api"\s*:\s*"([^"]+)"`)
+)
 
-// npmDependency describes the framework's package in a package.json.
-var npmDependency = regexp.MustCompile(`"@tauri-apps/api"\s*:\s*"([^"]+)"`)
-
-// versions returns the releases that an application uses, by the names of the packages in Rust:
-// those of the flag, or those in the Cargo.lock of the application or of the workspace around it,
-// or the one in its package.json, whose releases have the numbers of the framework's.
-func (c *command) versions(p *project) (map[string]capability.Version, error) {
+// frameworkVersion returns the release of the framework that an application uses: that of the flag,
+// or the one in the Cargo.lock of the application or of the workspace around it, or the one in its
+// package.json, as the npm package has the same numbers. It is zero if there is none.
+func (c *command) frameworkVersion(p *project) (capability.Version, error) {
 	if c.tauri != "" {
-		v, err := capability.ParseVersion(c.tauri)
-		return map[string]capability.Version{"tauri": v}, err
+		return capability.ParseVersion(c.tauri)
 	}
-	found := make(map[string]capability.Version)
 	if p.root == "" {
-		return found, nil
+		return capability.Version{}, nil
 	}
-	folders := []string{p.root, filepath.Join(p.root, ".."), filepath.Join(p.root, "..", "..")}
-	for _, folder := range folders {
-		text, err := readFile(filepath.Join(folder, "Cargo.lock"), folder)
-		if err != nil {
-			continue // there is none, or none that can be used
-		}
-		for _, match := range lockedPackage.FindAllSubmatch(text, -1) {
-			if v, err := capability.ParseVersion(string(match[2])); err == nil {
-				found[string(match[1])] = v
+	for _, source := range []struct {
+		name    string
+		version *regexp.Regexp
+	}{{"Cargo.lock", lockedTauri}, {"package.json", npmTauri}} {
+		for _, folder := range []string{p.root, filepath.Join(p.root, ".."), filepath.Join(p.root, "..", "..")} {
+			text, err := readFile(filepath.Join(folder, source.name), folder)
+			if err != nil {
+				continue // there is none, or none that can be used
+			}
+			if match := source.version.FindSubmatch(text); match != nil {
+				if v, err := capability.ParseVersion(string(match[1])); err == nil {
+					return v, nil
+				}
 			}
 		}
-		return found, nil
 	}
-	for _, folder := range folders {
-		text, err := readFile(filepath.Join(folder, "package.json"), folder)
-		if err != nil {
-			continue
-		}
-		if match := npmDependency.FindSubmatch(text); match != nil {
-			if v, err := capability.ParseVersion(string(match[1])); err == nil {
-				found["tauri"] = v
-			}
-			break
-		}
-	}
-	return found, nil
+	return capability.Version{}, nil
 }
 
 // ownCommand describes a function that is a command of the application.

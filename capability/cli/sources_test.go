@@ -78,3 +78,40 @@ func TestRemotePagesAndOwnCommandsByVersion(t *testing.T) {
 	require.Equal(t, cli.ExitUsage, code)
 	require.NotEmpty(t, errs)
 }
+
+// The table of the core knows the release that each permission came with.
+func TestCorePermissionsByVersion(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		permission, version string
+		code                int
+		out                 string
+	}{
+		{"core:app:allow-exit", "", cli.ExitClean, "nothing found"},
+		{"core:window:allow-set-fullscreen-on-monitor", "2.12.0", cli.ExitClean, "nothing found"},
+		{"core:window:allow-set-fullscreen-on-monitor", "2.11.1", cli.ExitFindings, "came with Tauri 2.12"},
+		{"core:window:allow-set-badge-count", "2.1.1", cli.ExitFindings, "came with Tauri 2.2"},
+		{"core:window:allow-set-badge-count", "2.2.0", cli.ExitClean, "nothing found"},
+		{"core:window:default", "2.0.0", cli.ExitClean, "nothing found"},
+		{"core:window:allow-fly", "", cli.ExitFindings, "has no permission"},
+		{"core:window:allow-fly", "2.12.5", cli.ExitFindings, "has no permission"},
+		{"core:window:allow-fly", "2.99", cli.ExitClean, "warning: The permission \"core:window:allow-fly\" is not known"},
+	} {
+		dir := project(t, map[string]string{"src-tauri/tauri.conf.json": "{}",
+			"src-tauri/capabilities/main.json": `{"identifier": "main", "windows": ["main"], "permissions": ["` +
+				c.permission + `"]}`})
+		args := []string{"check", dir}
+		if c.version != "" {
+			args = append(args, "-tauri", c.version)
+		}
+		code, out, errs := run(args...)
+		require.Equal(t, c.code, code, "%s %s: %s%s", c.permission, c.version, out, errs)
+		require.Contains(t, out, c.out)
+	}
+	// A default set contains what its release had.
+	dir := project(t, map[string]string{"capabilities/main.json": sound})
+	for version, want := range map[string]int{"2.3": cli.ExitFindings, "2.4": cli.ExitClean} {
+		code, out, _ := run("explain", "-command", "window.is_always_on_top", "-window", "main", "-tauri", version, dir)
+		require.Equal(t, want, code, out)
+	}
+}

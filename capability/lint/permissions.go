@@ -259,8 +259,8 @@ func (l *linter) missingScopes(capabilities []capability.Capability) {
 		if e := first[plugin]; e != nil && !hasScope[plugin] {
 			if plugin == "fs" {
 				l.report(codeMissingScope, identifierOf(e),
-					"The plugin fs works only within a scope, and none is given, so it refuses all files but those that "+
-						"are dropped on a window; write {\"identifier\": %q, \"allow\": [%s]}.", e.Identifier,
+					"The plugin fs works only within a scope, and none is given, so it refuses all files but those "+
+						"that are dropped on a window; write {\"identifier\": %q, \"allow\": [%s]}.", e.Identifier,
 					scopedPlugins[plugin]).Severity = capability.Info
 				continue
 			}

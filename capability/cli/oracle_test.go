@@ -1,0 +1,189 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/capability"
+)
+
+// raw is text that stands in a configuration as it is, where JSON and TOML have the same.
+type raw string
+
+// pair is a member of an object; objects are lists of them, so that a key can be written twice.
+type pair struct {
+	key   string
+	value any
+}
+
+type mutation struct{ *rand.Rand }
+
+func (m mutation) pick(choices ...any) any { return choices[m.IntN(len(choices))] }
+
+// absent leaves a member out.
+type absent struct{}
+
+func (m mutation) list(most int, item func() any) []any {
+	items := []any{}
+	for range m.IntN(most + 1) {
+		items = append(items, item())
+	}
+	return items
+}
+
+func (m mutation) scopeValue() any {
+	return m.pick("$APP/**", raw("1"), raw("1.5"), raw("true"), raw("9223372036854775808"), raw("1e400"),
+		raw("-9223372036854775809"), []pair{{"path", "x"}}, []pair{{"path", "x"}, {"path", "y"}}, []any{"x"}, nil)
+}
+
+func (m mutation) entry() any {
+	switch m.IntN(8) {
+	case 0:
+		return m.pick("bad_id", "tauri-plugin-x:y", "a--b", "", "a:b:c", "core:a:b:c", "A", ":a", "a:", "a-", "fs:*",
+			strings.Repeat("a", 116), strings.Repeat("a", 117), raw("5"), nil, []any{})
+	case 1, 2:
+		object := []pair{{"identifier", m.pick("fs:scope", "fs:scope", "fs:allow-x", "bad_id", raw("5"), absent{})}}
+		scope := func() any {
+			return m.pick(absent{}, m.list(2, m.scopeValue), m.list(2, m.scopeValue), nil, "x", []pair{})
+		}
+		return append(object, pair{"allow", scope()}, pair{"deny", scope()}, pair{m.pick("scope", "x").(string),
+			m.pick(absent{}, raw("1"))})
+	}
+	return m.pick("core:default", "fs:allow-x", "core:window:allow-close", "greet", "shell:default")
+}
+
+func (m mutation) capability() any {
+	labels := func() any {
+		return m.pick(absent{}, []any{"main"}, []any{"main"}, []any{}, []any{"a", "b-*"}, []any{"[bad"}, nil, "main",
+			[]any{raw("5")})
+	}
+	object := []pair{
+		{"identifier", m.pick("a", "a", "a", "x y", "", raw("5"), nil, absent{})},
+		{"description", m.pick(absent{}, absent{}, "d", nil, raw("5"))},
+		{"local", m.pick(absent{}, absent{}, raw("true"), raw("false"), nil, "true")},
+		{"remote", m.pick(absent{}, absent{}, nil, []pair{{"urls", []any{"https://*.a.b"}}}, []pair{{"urls", []any{}}},
+			[]pair{}, []pair{{"urls", nil}}, []any{}, []pair{{"urls", []any{raw("5")}}},
+			[]pair{{"urls", []any{}}, {"x", raw("1")}})},
+		{"windows", labels()}, {"webviews", labels()},
+		{"platforms", m.pick(absent{}, absent{}, nil, []any{"linux"}, []any{"macOS", "windows", "iOS"}, []any{"macos"},
+			[]any{}, "linux", []any{raw("5")}, []any{"linux", "linux"})},
+		{"permissions", m.pick(m.list(4, m.entry), m.list(4, m.entry), m.list(4, m.entry), m.list(4, m.entry), nil,
+			"core:default", absent{})},
+		{"x", m.pick(absent{}, absent{}, raw("1"), nil)},
+	}
+	if m.IntN(10) == 0 {
+		object = append(object, object[m.IntN(len(object))]) // a key twice
+	}
+	// Most have one mistake or none, so that it is that which decides.
+	for i := range object {
+		if m.IntN(3) > 0 && object[i].key != "identifier" && object[i].key != "permissions" {
+			object[i].value = absent{}
+		}
+	}
+	return object
+}
+
+func (m mutation) configuration() any {
+	one := func() any { return m.pick(m.capability(), m.capability(), m.capability(), "main") }
+	switch m.IntN(12) {
+	case 0:
+		return m.pick("main", nil, []pair{}, []any{raw("5")}, []any{nil}, []any{[]any{}}, []any{}, raw("5"))
+	case 1:
+		return m.list(3, one)
+	}
+	return []any{m.capability()}
+}
+
+// write returns a value as JSON or as TOML; it is false for what TOML cannot write.
+func write(value any, asTOML bool) (string, bool) {
+	ok := true
+	inner := func(v any) string {
+		text, sound := write(v, asTOML)
+		ok = ok && sound
+		return text
+	}
+	switch v := value.(type) {
+	case raw:
+		return string(v), true
+	case string:
+		text, _ := json.Marshal(v)
+		return string(text), true
+	case []any:
+		var items []string
+		for _, item := range v {
+			items = append(items, inner(item))
+		}
+		return "[" + strings.Join(items, ", ") + "]", ok
+	case []pair:
+		var members []string
+		separator := ": "
+		if asTOML {
+			separator = " = "
+		}
+		for _, p := range v {
+			if _, no := p.value.(absent); !no {
+				members = append(members, fmt.Sprintf("%q%s%s", p.key, separator, inner(p.value)))
+			}
+		}
+		return "{" + strings.Join(members, ", ") + "}", ok
+	}
+	return "null", !asTOML
+}
+
+// The real command line accepts and refuses the same configurations: it reads them before anything
+// else that it does, checks JSON by its schema, and decodes them.
+func TestConfigurationsAreJudgedLikeByTheRealCommandLine(t *testing.T) {
+	t.Parallel()
+	script := os.Getenv("TAURI_CLI")
+	if script == "" {
+		t.Skip("TAURI_CLI does not name the tauri.js of the npm package @tauri-apps/cli")
+	}
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	m := mutation{rand.New(rand.NewPCG(seed, 0))}
+	accepted := 0
+	for done := 0; done < 500; {
+		asTOML := m.IntN(3) == 0
+		list, ok := write(m.configuration(), asTOML)
+		if !ok {
+			continue
+		}
+		done++
+		name, text := "tauri.conf.json", `{"productName": "x", "version": "0.1.0", "identifier": "com.example.x", `+
+			`"app": {"security": {"capabilities": `+list+`}}}`
+		if asTOML {
+			name, text = "Tauri.toml", "productName = \"x\"\nversion = \"0.1.0\"\nidentifier = \"com.example.x\"\n"+
+				"[app.security]\ncapabilities = "+list+"\n"
+		}
+		dir := project(t, map[string]string{filepath.Join("src-tauri", name): text})
+		command := exec.Command("node", script, "inspect", "wix-upgrade-code")
+		command.Dir = dir
+		out, _ := command.CombinedOutput()
+		theirs := strings.Contains(string(out), "Cargo.toml") // it read the configuration and went on
+		config := capability.ParseValue([]byte(text), capability.Options{Name: name})
+		found := append(config.Check(capability.ModeReference),
+			capability.Inlined(config).Check(capability.ModeReference)...)
+		_, configured := capability.Configure(config, nil)
+		for _, d := range configured {
+			if d.Code == "wrong-type" { // the names are not looked up here
+				found = append(found, d)
+			}
+		}
+		require.Equal(t, theirs, !found.HasErrors(), "%s\n%s\n%v", text, out, found)
+		if theirs {
+			accepted++
+		}
+	}
+	t.Logf("%d of 500 accepted", accepted)
+	require.Greater(t, accepted, 50)
+	require.Less(t, accepted, 450)
+}
