@@ -220,9 +220,9 @@ func (r *resolver) unknownPermission(m *Manifest, identifier, name string) fault
 		return f
 	}
 	if f.code == codeNewerPermission {
-		f.message = fmt.Sprintf("The permission %q is not known up to Tauri %s, and the application uses %s, which may "+
-			"have it; build the application, which writes gen/schemas/acl-manifests.json.", identifier, coreNewest,
-			r.options.Version)
+		f.message = fmt.Sprintf("The permission %q is not known up to Tauri %s, and the application uses %s, which "+
+			"may have it; build the application, which writes gen/schemas/acl-manifests.json.", identifier,
+			coreNewest, r.options.Version)
 		return f
 	}
 	owner := "plugin " + m.Plugin

@@ -18,7 +18,7 @@ import (
 const (
 	ExitClean    = 0 // nothing found; the command is allowed; nothing more is granted
 	ExitFindings = 1 // findings of level error; the command is denied; more is granted
-	ExitUsage    = 2 // wrong usage, or files that cannot be read
+	ExitUsage    = 2 // wrong usage, files that cannot be read, or a command that is not known
 )
 
 // Env is the environment of a command line.

@@ -95,7 +95,8 @@ func TestCorePermissionsByVersion(t *testing.T) {
 		{"core:window:default", "2.0.0", cli.ExitClean, "nothing found"},
 		{"core:window:allow-fly", "", cli.ExitFindings, "has no permission"},
 		{"core:window:allow-fly", "2.12.5", cli.ExitFindings, "has no permission"},
-		{"core:window:allow-fly", "2.99", cli.ExitClean, "warning: The permission \"core:window:allow-fly\" is not known"},
+		{"core:window:allow-fly", "2.99", cli.ExitClean,
+			"warning: The permission \"core:window:allow-fly\" is not known"},
 	} {
 		dir := project(t, map[string]string{"src-tauri/tauri.conf.json": "{}",
 			"src-tauri/capabilities/main.json": `{"identifier": "main", "windows": ["main"], "permissions": ["` +
@@ -111,7 +112,8 @@ func TestCorePermissionsByVersion(t *testing.T) {
 	// A default set contains what its release had.
 	dir := project(t, map[string]string{"capabilities/main.json": sound})
 	for version, want := range map[string]int{"2.3": cli.ExitFindings, "2.4": cli.ExitClean} {
-		code, out, _ := run("explain", "-command", "window.is_always_on_top", "-window", "main", "-tauri", version, dir)
+		code, out, _ := run("explain", "-command", "window.is_always_on_top", "-window", "main", "-tauri", version,
+			dir)
 		require.Equal(t, want, code, out)
 	}
 }
