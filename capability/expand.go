@@ -54,9 +54,8 @@ func (r *resolver) expandUnknown(x *expansion, plugin, name, identifier string) 
 		x.appChecked = true // permissions of the application exist only beside its manifest
 	} else {
 		x.faults = append(x.faults,
-			fault{codeUncheckedPlugin,
-				fmt.Sprintf("Permissions of the plugin %q are not checked: no manifest of it is loaded. The "+
-					"application's build writes them to gen/schemas/acl-manifests.json.", plugin), ""})
+			fault{code: codeUncheckedPlugin, message: "no manifest of a build is loaded, which the application's " +
+				"build writes to gen/schemas/acl-manifests.json"})
 	}
 	p := &Permission{Identifier: name}
 	if command, ok := strings.CutPrefix(name, "allow-"); ok {

@@ -8,6 +8,7 @@ import (
 
 	"lessonkit.example/capability/internal/pattern"
 	"lessonkit.example/capability/internal/syntax"
+	"lessonkit.example/capability/internal/words"
 )
 
 // ResolveOptions configures [Resolve]. The zero value resolves for all platforms at once.
@@ -71,6 +72,7 @@ func Resolve(capabilities []Capability, manifests *Manifests, o ResolveOptions) 
 			r.policy.inactive = append(r.policy.inactive, c)
 		}
 	}
+	r.reportUnchecked()
 	if r.grants > mostGrants || r.expanded > mostGrants {
 		r.policy.clear()
 	}
@@ -88,7 +90,8 @@ type resolver struct {
 	found      Diagnostics
 	expansions map[string]*expansion
 	remotes    map[string]*pattern.URL
-	once       map[string]bool // messages that were already reported
+	once       map[string]bool // plugins that were already noted as unchecked, after the reason
+	unchecked  []unchecked
 	reported   map[Code]int
 	known      map[*Manifest][]string
 	faults     int
@@ -156,15 +159,13 @@ func (r *resolver) capability(c *Capability) {
 		}
 		for _, f := range x.faults {
 			if f.code == codeUnknownPlugin && f.meant == "" && o.Platform == "" && c.mobileOnly() {
-				plugin, _ := splitIdentifier(e.Identifier)
-				f = fault{codeUncheckedPlugin,
-					fmt.Sprintf("Permissions of the plugin %q are not checked: manifests of a desktop build do "+
-						"not contain plugins for mobile.", plugin), ""}
+				f = fault{code: codeUncheckedPlugin,
+					message: "manifests of a desktop build do not contain plugins for mobile"}
 			}
-			if f.code == codeUncheckedPlugin && r.once[f.message] {
+			if f.code == codeUncheckedPlugin {
+				r.leaveUnchecked(e, f.message)
 				continue
 			}
-			r.once[f.message] = true
 			if d := r.report(f.code, e.identifierValue(), f.message); d != nil && f.meant != "" && e.value.Exists() {
 				d.Fix = e.identifierValue().Replace(f.meant)
 				d.Fix.Guess = f.meant != "core:"+e.Identifier
@@ -187,6 +188,41 @@ func (r *resolver) capability(c *Capability) {
 	g.windows = r.globs(c, "windows", c.Windows, dead)
 	g.webviews = r.globs(c, "webviews", c.Webviews, dead)
 	r.checkRemotes(c, used)
+}
+
+// unchecked are the plugins whose permissions are not checked for one reason. They are reported
+// together: it is one thing that is to be done about them.
+type unchecked struct {
+	reason  string
+	plugins []string
+	first   Value
+}
+
+func (r *resolver) leaveUnchecked(e *Entry, reason string) {
+	plugin, _ := splitIdentifier(e.Identifier)
+	for i := range r.unchecked {
+		if u := &r.unchecked[i]; u.reason == reason {
+			if !r.once[reason+plugin] {
+				u.plugins = append(u.plugins, plugin)
+			}
+			r.once[reason+plugin] = true
+			return
+		}
+	}
+	r.once[reason+plugin] = true
+	r.unchecked = append(r.unchecked, unchecked{reason, []string{plugin}, e.identifierValue()})
+}
+
+func (r *resolver) reportUnchecked() {
+	for _, u := range r.unchecked {
+		slices.Sort(u.plugins)
+		noun := "plugin"
+		if len(u.plugins) > 1 {
+			noun = "plugins"
+		}
+		r.report(codeUncheckedPlugin, u.first, fmt.Sprintf("Permissions of the %s %s are not checked: %s.", noun,
+			words.Some(u.plugins, 10), u.reason))
+	}
 }
 
 // contexts returns the origins of a capability: nil for the application itself, and its URL
