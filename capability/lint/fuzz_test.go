@@ -1,0 +1,81 @@
+package lint_test
+
+import (
+	"io"
+	"testing"
+
+	"lessonkit.example/capability"
+	"lessonkit.example/capability/capdiff"
+	"lessonkit.example/capability/format"
+	"lessonkit.example/capability/internal/effort"
+	"lessonkit.example/capability/lint"
+	"lessonkit.example/capability/report"
+)
+
+// mostFuzzed is the size up to which inputs are fuzzed; the limits of effort are for a megabyte.
+const mostFuzzed = 64 << 10
+
+var fuzzedFiles = []string{
+	`{"identifier":"a","windows":["m*"],"permissions":["core:default",{"identifier":"fs:scope","allow":["**"]}]}`,
+	`[{"identifier":"a","local":false,"remote":{"urls":["https://*.a.b/:c"]},"webviews":["**/[a-z]"],` +
+		`"permissions":[]}]`,
+	"identifier = \"a\"\npermissions = [{identifier = \"x\", allow = [1, inf, 2020-01-01]}]\n[remote]\nurls = []\n",
+	"a.b.c = {d = [\n1, # one\n]}\n[[e]]\n[e.f]\n",
+	"// comment\n{identifier: 'a', permissions: [+.5, 0x1F, NaN,]}",
+}
+
+// FuzzEffort proves that no file, in any format, takes long or much memory to be read, checked,
+// formatted, resolved and compared.
+func FuzzEffort(f *testing.F) {
+	for _, text := range fuzzedFiles {
+		for format := range byte(3) {
+			f.Add([]byte(text), format)
+		}
+	}
+	core := capability.CoreManifests()
+	f.Fuzz(func(t *testing.T, text []byte, form byte) {
+		if len(text) > mostFuzzed {
+			t.Skip()
+		}
+		effort.Limited(t, func() {
+			o := capability.Options{Format: []capability.Format{capability.JSON, capability.JSON5,
+				capability.TOML}[form%3]}
+			d := capability.Parse(text, o)
+			found := lint.Check([]*capability.Document{d}, core, lint.Options{})
+			_ = report.Text(io.Discard, found, report.TextOptions{})
+			_, _ = format.Source(d)
+			before := capdiff.Side{Manifests: core}
+			after := capdiff.Side{Capabilities: d.Capabilities(), Manifests: core}
+			capdiff.Compare(before, after, capability.ResolveOptions{Platform: capability.Linux, Partial: true})
+			policy, _ := capability.Resolve(d.Capabilities(), core, capability.ResolveOptions{Partial: true})
+			_ = policy.Explain("window.close", capability.Caller{Window: "m"}).String()
+		})
+	})
+}
+
+// FuzzEffortOfManifests proves the same of manifests, permission files and configurations.
+func FuzzEffortOfManifests(f *testing.F) {
+	f.Add([]byte(`{"x":{"default_permission":{"permissions":["s"]},` +
+		`"permission_sets":{"s":{"permissions":["s","a"]}},"permissions":{"a":{"commands":{"allow":["b"]},"scope":{"deny":[1]}}},"commands":["c"]}}`))
+	f.Add([]byte("[default]\npermissions = [\"a\"]\n[[permission]]\nidentifier = \"a\"\n" +
+		"commands.allow = [\"b\"]\n"))
+	f.Add([]byte(`{"app":{"security":{"capabilities":["a",{"identifier":"b","permissions":["x:s"]}]}}}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if len(text) > mostFuzzed {
+			t.Skip()
+		}
+		effort.Limited(t, func() {
+			m := capability.CoreManifests()
+			m.Load("acl-manifests.json", text)
+			for _, form := range []capability.Format{capability.JSON, capability.TOML} {
+				d := capability.ParseValue(text, capability.Options{Format: form})
+				m.LoadPermissions("x", d)
+				capability.Configure(d, nil)
+				lint.Check([]*capability.Document{capability.Inlined(d)}, m, lint.Options{})
+			}
+			for _, id := range m.Identifiers() {
+				m.Expand(id)
+			}
+		})
+	})
+}
