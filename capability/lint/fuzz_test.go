@@ -56,7 +56,8 @@ func FuzzEffort(f *testing.F) {
 // FuzzEffortOfManifests proves the same of manifests, permission files and configurations.
 func FuzzEffortOfManifests(f *testing.F) {
 	f.Add([]byte(`{"x":{"default_permission":{"permissions":["s"]},` +
-		`"permission_sets":{"s":{"permissions":["s","a"]}},"permissions":{"a":{"commands":{"allow":["b"]},"scope":{"deny":[1]}}},"commands":["c"]}}`))
+		`"permission_sets":{"s":{"permissions":["s","a"]}},` +
+		`"permissions":{"a":{"commands":{"allow":["b"]},"scope":{"deny":[1]}}},"commands":["c"]}}`))
 	f.Add([]byte("[default]\npermissions = [\"a\"]\n[[permission]]\nidentifier = \"a\"\n" +
 		"commands.allow = [\"b\"]\n"))
 	f.Add([]byte(`{"app":{"security":{"capabilities":["a",{"identifier":"b","permissions":["x:s"]}]}}}`))
