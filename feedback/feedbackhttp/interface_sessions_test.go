@@ -77,7 +77,7 @@ func TestSessions(t *testing.T) {
 			require.Equal(t, "active", a.str("state"))
 			l := a.json["lessons"].([]any)[0].(object)
 			require.ElementsMatch(t, []string{"lesson_id", "number", "state", "applied", "started_at", "finished_at",
-				"transcript", "segments"}, keys(l))
+				"transcript", "segments", "truncated"}, keys(l))
 			require.Equal(t, []any{lesson, 1.0, "recording", false, nil, ""},
 				[]any{l["lesson_id"], l["number"], l["state"], l["applied"], l["finished_at"], l["transcript"]})
 			s := l["segments"].([]any)[1].(object)
