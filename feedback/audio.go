@@ -90,6 +90,13 @@ type Audio struct {
 
 	// Open opens the audio at its start. It may be called more than once.
 	Open func() (io.ReadCloser, error)
+
+	// Task is what SaveTask was given last for this recording, also by a process that has died, or
+	// "". A transcriber whose provider knows the task waits for its result instead of paying again.
+	Task string
+	// SaveTask stores the name of a task that a provider has created for the recording, before the
+	// transcriber waits for it; "" forgets it. Names are shorter than 256 bytes.
+	SaveTask func(ctx context.Context, task string) error
 }
 
 // Transcript is recognised speech.

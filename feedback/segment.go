@@ -37,6 +37,8 @@ type Segment struct {
 	Attempts int    // attempts that counted
 	// Suspicions counts how often the recogniser was lost while it had this recording.
 	Suspicions int
+	// RecogniserTask is the provider's name of the task for this recording, or "".
+	RecogniserTask string
 
 	AudioKey    string        // of the [AudioStore]
 	Duration    time.Duration // in milliseconds; 0 if unknown
@@ -49,6 +51,17 @@ type Segment struct {
 
 	Revision int64 // of the session, when this segment last changed
 }
+
+// Warning describes what is doubtful about the text, for the teacher, or returns "".
+func (s Segment) Warning() string {
+	if s.State == SegmentTranscribed && s.Text == "" && s.Duration > shortAudio {
+		return "no speech was recognised"
+	}
+	return ""
+}
+
+// shortAudio is the longest recording in which it is not strange that nobody speaks.
+const shortAudio = 2 * time.Second
 
 // MaxSequence is the greatest sequence number of a segment.
 const MaxSequence = 9999

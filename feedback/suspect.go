@@ -11,7 +11,7 @@ import (
 const maxSuspicions = 5
 
 // recognize transcribes a segment, alone if it is suspect.
-func (s *Service) recognize(ctx context.Context, seg Segment) (Transcript, error) {
+func (s *Service) recognize(ctx context.Context, seg Segment, a Attempt) (Transcript, error) {
 	weight := int64(1)
 	if seg.Suspicions > 0 {
 		weight = maxRunning
@@ -20,7 +20,7 @@ func (s *Service) recognize(ctx context.Context, seg Segment) (Transcript, error
 		return Transcript{}, err
 	}
 	defer s.running.Release(weight)
-	return s.cfg.Transcriber.Transcribe(ctx, s.audioOf(ctx, seg))
+	return s.cfg.Transcriber.Transcribe(ctx, s.audioOf(ctx, seg, a.LeaseToken))
 }
 
 // suspect counts a suspicion in place of an attempt, and returns the error that delays the task or,

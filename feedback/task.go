@@ -129,7 +129,7 @@ func (s *Service) transcribe(ctx context.Context, t Task, a Attempt, log *slog.L
 	log.DebugContext(ctx, "transcription started", "content_type", seg.ContentType)
 	s.broker.notify(seg.SessionID)
 
-	transcript, err := s.recognize(ctx, seg)
+	transcript, err := s.recognize(ctx, seg, a)
 	result := transcriptionResult(ctx, transcript, err, a)
 	result.Suspicions = seg.Suspicions
 	if result.State == SegmentQueued && ctx.Err() == nil && isSuspect(err) {
@@ -150,6 +150,9 @@ func (s *Service) transcribe(ctx context.Context, t Task, a Attempt, log *slog.L
 		return err
 	}
 	log = log.With("audio_ms", seg.Duration.Milliseconds())
+	if warning := seg.Warning(); warning != "" {
+		log = log.With("warning", warning)
+	}
 	ended(string(seg.State), err)
 	s.broker.notify(seg.SessionID)
 	return err
@@ -203,7 +206,7 @@ func transcriptionResult(ctx context.Context, t Transcript, err error, a Attempt
 	return r
 }
 
-func (s *Service) audioOf(ctx context.Context, seg Segment) Audio {
+func (s *Service) audioOf(ctx context.Context, seg Segment, leaseToken string) Audio {
 	open := func() (AudioFile, error) {
 		f, err := s.cfg.Audio.Open(ctx, seg.AudioKey)
 		if errors.Is(err, ErrNotFound) {
@@ -216,6 +219,10 @@ func (s *Service) audioOf(ctx context.Context, seg Segment) Audio {
 		ContentType: seg.ContentType,
 		Size:        seg.Size,
 		Open:        func() (io.ReadCloser, error) { return open() },
+		Task:        seg.RecogniserTask,
+		SaveTask: func(ctx context.Context, task string) error {
+			return s.store.SaveRecogniserTask(ctx, seg.ID, leaseToken, task, s.now())
+		},
 	}
 	if f, err := open(); err == nil { // raw samples are kept with a header, larger than they were sent
 		a.Size = f.Size()

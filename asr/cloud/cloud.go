@@ -50,7 +50,7 @@ type Mode string
 // The interfaces.
 const (
 	// Flash streams up to 100 MB and 2 hours, and returns the text at once. It requires the AppID.
-	// This is the default.
+	// This is the default. A recording that it does not take, and Task does, becomes a task.
 	Flash Mode = "flash"
 	// Task creates a recording task and waits for it: up to 5 MB.
 	Task Mode = "task"

@@ -19,18 +19,21 @@ const (
 
 // choose returns the interface for a recording.
 func (r *Recognizer) choose(info audiofile.Info, size int64) Mode {
-	mode := r.cfg.mode()
-	if mode != Auto {
+	task := size <= taskBytes && taskFormat(info)
+	fits := flashFormat(info) != "" && size <= flashBytes && info.Duration <= flashDuration
+	switch mode := r.cfg.mode(); {
+	case mode == Flash && !fits && task:
+		return Task
+	case mode != Auto:
 		return mode
 	}
 	short := info.Duration > 0 && info.Duration <= sentenceDuration && size <= sentenceBytes
-	flash := r.cfg.AppID != "" && flashFormat(info) != "" && size <= flashBytes && info.Duration <= flashDuration
 	switch {
 	case short && flashFormat(info) != "":
 		return Sentence
-	case flash:
+	case fits && r.cfg.AppID != "":
 		return Flash
-	case size <= taskBytes && taskFormat(info):
+	case task:
 		return Task
 	case r.cfg.AppID != "":
 		return Flash // its error tells what is wrong

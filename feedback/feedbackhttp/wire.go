@@ -130,6 +130,8 @@ type audioSegment struct {
 
 	Error *string `json:"error" example:"the audio cannot be used" doc:"Why the last attempt failed, or null."`
 
+	Warning *string `json:"warning" example:"no speech was recognised" doc:"What is doubtful about the text, or null."`
+
 	Attempts      int        `json:"attempts" example:"1" doc:"Attempts that counted."`
 	DurationMS    *int64     `json:"duration_ms" example:"60000" doc:"null if unknown."`
 	SizeBytes     int64      `json:"size_bytes" example:"360000" doc:"As sent."`
@@ -155,6 +157,9 @@ func segmentOut(s feedback.Segment) audioSegment {
 	}
 	if s.Error != "" {
 		out.Error = &s.Error
+	}
+	if warning := s.Warning(); warning != "" {
+		out.Warning = &warning
 	}
 	if ms := s.Duration.Milliseconds(); ms > 0 {
 		out.DurationMS = &ms

@@ -55,6 +55,7 @@ func Store(t *testing.T, open func(t *testing.T) Harness) {
 		"teachers take turns":                                      segmentsTurns,
 		"only failed segments are retried":                         segmentsRetry,
 		"a superseded attempt changes nothing":                     transcriptionFence,
+		"the recogniser's task is kept until it is done":           transcriptionTask,
 		"suspicions are kept until a retry":                        transcriptionSuspicions,
 		"a finished segment is not started again":                  transcriptionFinished,
 		"a task that was given up fails its segment":               transcriptionFailed,

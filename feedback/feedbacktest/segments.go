@@ -213,6 +213,26 @@ func transcriptionSuspicions(t *testing.T, f *fixture) {
 	require.Zero(t, got.Suspicions)
 }
 
+func transcriptionTask(t *testing.T, f *fixture) {
+	g := f.segment(f.lessonOf("Ming"), 0)
+	f.begin(g, "one")
+	save := func(token, task string) error {
+		return f.Store.SaveRecogniserTask(t.Context(), g.ID, token, task, f.tick())
+	}
+	require.NoError(t, save("one", "task/1"))
+	require.Equal(t, "task/1", f.begin(g, "two").RecogniserTask, "the next attempt resumes the task")
+	require.ErrorIs(t, save("one", "task/2"), feedback.ErrSuperseded)
+	require.ErrorIs(t, f.Store.SaveRecogniserTask(t.Context(), newID(), "one", "x", f.tick()), feedback.ErrNotFound)
+	require.Equal(t, "task/1", f.end(g, "two",
+		feedback.TranscriptionResult{State: feedback.SegmentFailed, Error: "lost", Attempts: 1}).RecogniserTask)
+	_, err := f.Store.RetrySegment(t.Context(), f.teacher, g.ID, f.tick())
+	require.NoError(t, err)
+	require.Equal(t, "task/1", f.begin(g, "three").RecogniserTask, "so does a retry by the teacher")
+	done := f.end(g, "three", feedback.TranscriptionResult{State: feedback.SegmentTranscribed, Text: "x", Attempts: 1})
+	require.Empty(t, done.RecogniserTask)
+	require.ErrorIs(t, save("three", "task/3"), feedback.ErrSuperseded)
+}
+
 func transcriptionFence(t *testing.T, f *fixture) {
 	g := f.segment(f.lessonOf("Ming"), 0)
 	first := f.begin(g, "first")

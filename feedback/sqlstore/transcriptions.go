@@ -61,12 +61,13 @@ func (s *Store) editSegment(
 		g.Revision = revision
 		_, err = tx.ExecContext(ctx, `
 			update feedback_segments set state = $2, text = $3, error = $4, attempts = $5, round = $6, token = $7,
-				duration_ms = $8, transcribed_at = $9, revision = $10, changed_at = $11, turn = $12, suspicions = $13
+				duration_ms = $8, transcribed_at = $9, revision = $10, changed_at = $11, turn = $12, suspicions = $13,
+				recogniser_task = $14
 			where segment_id = $1`,
 			g.ID, string(g.State), g.Text, g.Error, g.Attempts, g.round,
 			sql.NullString{String: g.token, Valid: g.token != ""},
 			g.Duration.Milliseconds(), sqldb.Time{Time: g.TranscribedAt}, g.Revision, sqldb.Time{Time: at},
-			sqldb.Time{Time: g.turn}, g.Suspicions)
+			sqldb.Time{Time: g.turn}, g.Suspicions, g.RecogniserTask)
 		return err
 	})
 	return g.Segment, err
@@ -108,7 +109,7 @@ func (s *Store) FinishTranscription(
 ) (feedback.Segment, error) {
 	return s.editSegment(ctx, "finish transcription", id, at, func(_ context.Context, _ *sql.Tx, g *segment) error {
 		if g.State != feedback.SegmentTranscribing || g.token != leaseToken {
-			return &feedback.Error{Kind: feedback.ErrSuperseded, Message: "another attempt has taken the segment over"}
+			return errTakenOver
 		}
 		g.State, g.Text, g.Error, g.token = r.State, r.Text, r.Error, ""
 		g.Attempts, g.Suspicions = r.Attempts, r.Suspicions
@@ -116,10 +117,26 @@ func (s *Store) FinishTranscription(
 			g.Duration = r.Duration.Truncate(time.Millisecond)
 		}
 		if r.State == feedback.SegmentTranscribed {
-			g.TranscribedAt = at
+			g.TranscribedAt, g.RecogniserTask = at, ""
 		}
 		return nil
 	})
+}
+
+// SaveRecogniserTask implements [feedback.Store].
+func (s *Store) SaveRecogniserTask(ctx context.Context, id uuid.UUID, leaseToken, task string, at time.Time) error {
+	_, err := s.editSegment(ctx, "save task", id, at, func(_ context.Context, _ *sql.Tx, g *segment) error {
+		if g.State != feedback.SegmentTranscribing || g.token != leaseToken {
+			return errTakenOver
+		}
+		g.RecogniserTask = task
+		return nil
+	})
+	return err
+}
+
+var errTakenOver = &feedback.Error{
+	Kind: feedback.ErrSuperseded, Message: "another attempt has taken the segment over",
 }
 
 // FailTranscription implements [feedback.Store].

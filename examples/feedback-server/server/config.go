@@ -111,6 +111,7 @@ type Config struct {
 	CloudASRSecretID   string `env:"CLOUD_ASR_SECRET_ID"`
 	CloudASRSecretKey  string `env:"CLOUD_ASR_SECRET_KEY"`
 	CloudASREngineType string `env:"CLOUD_ASR_ENGINE_TYPE"` // defaults to 16k_zh
+	CloudASRMode       string `env:"CLOUD_ASR_MODE"`        // flash (default), task, sentence or auto
 
 	SummaryAPIURL string `env:"FEEDBACK_SUMMARY_API_URL"`
 	SummaryAPIKey string `env:"FEEDBACK_SUMMARY_API_KEY"`
@@ -360,7 +361,7 @@ func (c Config) cloudMistakes() []string {
 	}
 	_, text, _ := strings.Cut(err.Error(), ": ")
 	names := strings.NewReplacer("AppID", "CLOUD_ASR_APP_ID:", "SecretID", "CLOUD_ASR_SECRET_ID:",
-		"SecretKey", "CLOUD_ASR_SECRET_KEY:", "EngineType", "CLOUD_ASR_ENGINE_TYPE:")
+		"SecretKey", "CLOUD_ASR_SECRET_KEY:", "EngineType", "CLOUD_ASR_ENGINE_TYPE:", "Mode is", "CLOUD_ASR_MODE: is")
 	return strings.Split(names.Replace(text), "; ")
 }
 

@@ -74,6 +74,8 @@ func (t transcriber) Transcribe(ctx context.Context, a feedback.Audio) (feedback
 		ContentType: a.ContentType,
 		Size:        a.Size,
 		Open:        func() (io.ReadCloser, error) { return a.Open() },
+		Task:        a.Task,
+		SaveTask:    a.SaveTask,
 	})
 	return feedback.Transcript{Text: transcript.Text, Duration: transcript.Duration}, err
 }

@@ -18,6 +18,7 @@ func newRecognizer(c Config, log *slog.Logger) (asr.Recognizer, error) {
 			SecretID:       c.CloudASRSecretID,
 			SecretKey:      c.CloudASRSecretKey,
 			EngineType:     c.CloudASREngineType,
+			Mode:           cloud.Mode(c.CloudASRMode),
 			RequestTimeout: c.ASRRequestTimeout,
 			TimeoutFactor:  c.ASRTimeoutFactor,
 			MinTimeout:     c.ASRMinTimeout,
