@@ -105,7 +105,9 @@ func New(cfg Config) (*Handler, error) {
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// No key is needed, so that any web page in a browser on this network could post a form.
 	if err := h.origins.Check(r); err != nil {
-		h.fail(w, &failure{status: http.StatusForbidden, code: "cross_origin", message: "requests of web pages are refused"})
+		h.fail(w, &failure{
+			status: http.StatusForbidden, code: "cross_origin", message: "requests of web pages are refused",
+		})
 		return
 	}
 	h.mux.ServeHTTP(w, r)

@@ -52,7 +52,8 @@ func TestSubtitlesWordsAndStreams(t *testing.T) {
 				`data: {"text":"hello world. goodbye","type":"transcript.text.done",` +
 				`"usage":{"seconds":3724,"type":"duration"}}`},
 	} {
-		resp, body := post(t, url, wav(time.Second), append(strings.Fields(c.fields), "file=@", "prompt=Anna, Ming")...)
+		fields := append(strings.Fields(c.fields), "file=@", "prompt=Anna, Ming")
+		resp, body := post(t, url, wav(time.Second), fields...)
 		require.Equal(t, 200, resp.StatusCode, body)
 		require.Equal(t, c.contentType+"; charset=utf-8", resp.Header.Get("Content-Type"), c.name)
 		require.Equal(t, c.body, strings.TrimSpace(body), c.name)

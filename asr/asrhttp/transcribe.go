@@ -124,7 +124,8 @@ func (h *Handler) readForm(w http.ResponseWriter, r *http.Request, path string) 
 				`the body must be multipart/form-data with the recording in the field "file"`)
 	}
 	conn := http.NewResponseController(w)
-	r.Body = http.MaxBytesReader(w, &paced{ReadCloser: r.Body, conn: conn, pause: h.cfg.ReadPause, started: time.Now()}, h.cfg.MaxBytes+overhead)
+	body := &paced{ReadCloser: r.Body, conn: conn, pause: h.cfg.ReadPause, started: time.Now()}
+	r.Body = http.MaxBytesReader(w, body, h.cfg.MaxBytes+overhead)
 	reader := multipart.NewReader(r.Body, params["boundary"])
 	f := &form{format: "json"}
 	for parts := 0; ; parts++ {

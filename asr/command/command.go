@@ -105,7 +105,9 @@ func PocketSphinx5() Config {
 // Whisper configures whisper-cli of whisper.cpp with the model in a file such as ggml-base.bin.
 func Whisper(model string) Config {
 	return Config{
-		Args:  []string{"whisper-cli", "-m", model, "-f", "{input}", "-l", "{language}", "--prompt", "{prompt}", "-np"},
+		Args: []string{
+			"whisper-cli", "-m", model, "-f", "{input}", "-l", "{language}", "--prompt", "{prompt}", "-np",
+		},
 		Parse: TimedLines,
 		Model: strings.TrimSuffix(filepath.Base(model), filepath.Ext(model)),
 		Needs: []string{model},

@@ -20,6 +20,7 @@ type Segment struct {
 	State         string     `json:"state"` // queued, transcribing, transcribed or failed
 	Text          string     `json:"text"`
 	Error         string     `json:"error"` // why the last attempt failed, or ""
+	Warning       string     `json:"warning"` // what is doubtful about the text, or ""
 	Attempts      int        `json:"attempts"`
 	DurationMS    int64      `json:"duration_ms"` // 0 if unknown
 	SizeBytes     int64      `json:"size_bytes"`

@@ -75,7 +75,8 @@ func (s *Store) InsertSegment(
 			string(stored.State), stored.Text, stored.Error, stored.Attempts, stored.AudioKey,
 			stored.Duration.Milliseconds(), stored.Size, stored.SHA256, stored.ContentType,
 			sqldb.Time{Time: stored.CreatedAt}, sqldb.Time{Time: stored.TranscribedAt}, stored.Revision,
-			stored.Suspicions, stored.RecogniserTask, sqldb.Time{Time: stored.CreatedAt}, stored.Revision,
+			stored.Suspicions, stored.RecogniserTask,
+			sqldb.Time{Time: stored.CreatedAt}, stored.Revision,
 			sqldb.Time{Time: turn}); err != nil {
 			return err
 		}

@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"lessonkit.example/feedback/audiotype"
 	"lessonkit.example/feedback/feedbackclient"
 )
 
@@ -147,4 +149,41 @@ func TestBadMinute(t *testing.T) {
 		require.LessOrEqual(t, most, 2)
 		sum(t, "500 for every recording for %v: %d attempts at most", bad, most)
 	})
+}
+
+// whisper.cpp answers an empty text for a language that it does not know. The teacher, the log and
+// the metrics say so.
+func TestLanguageThatTheRecogniserDoesNotKnow(t *testing.T) {
+	t.Parallel()
+	rec := newRecogniser(t)
+	s := newService(t, "sqlite:"+t.TempDir()+"/lessonkit.db", rec.url()+"?language=xx-YY")
+	s.start(t)
+	languages := make(chan string, 16)
+	rec.behave(func(w http.ResponseWriter, r *http.Request, hash string) bool {
+		if hash == "" {
+			return false
+		}
+		languages <- r.FormValue("language")
+		_, _ = io.WriteString(w, `{"text":""}`)
+		return true
+	})
+	_, session, lesson := s.openLesson(t)
+	size := int64(3 * 32000)
+	audio := append(audiotype.WAVHeader(size, 16000, 1), make([]byte, size)...)
+	_, err := s.client.Upload(t.Context(), lesson.ID, 0, "a.wav", audio)
+	require.NoError(t, err)
+	segments := func() []feedbackclient.Segment { return s.lesson(t, session.ID).Segments }
+	eventually(t, "it is transcribed", func() bool { return count(segments(), "transcribed") == 1 })
+	require.Equal(t, "xx", <-languages, "the primary subtag")
+	require.Equal(t, "no speech was recognised", segments()[0].Warning)
+	eventually(t, "the log says so", func() bool {
+		return strings.Contains(s.process.log.String(), "no speech was recognised")
+	})
+	resp, err := http.Get(s.client.Base + "/metrics")
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	require.Contains(t, string(body), `speech_silent_recordings_total{provider="local"} 1`)
+	sum(t, "an unknown language: the empty text has a warning")
 }

@@ -12,7 +12,8 @@ func TestOnlyKnownMarkersAreDropped(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"[BLANK_AUDIO]": "", "(music)": "", "[ Silence ]": "", "*coughs*": "", "♪♪": "", "[_TT_250]": "",
-		"<sil> hello <sil>": "hello", "well done (upbeat music) goodbye": "well done goodbye", "【音乐】画得很好": "画得很好",
+		"<sil> hello <sil>": "hello", "well done (upbeat music) goodbye": "well done goodbye",
+		"【音乐】画得很好":                      "画得很好",
 		"<|nospeech|> a":                "<|nospeech|> a",
 		"she likes music":               "she likes music",
 		"the second (and last) page":    "the second (and last) page",

@@ -111,6 +111,7 @@ func build(c Config, o Options, db *database) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	measured := newMeasuredRecognizer(recognizer, c.ASRProvider)
 	var accounts *auth.Service
 	var audio *audiodir.Store
 	var lessons *feedback.Service
@@ -121,7 +122,7 @@ func build(c Config, o Options, db *database) (*Server, error) {
 		if audio, err = newAudio(c); err != nil {
 			return nil, err
 		}
-		if lessons, err = newFeedback(c, db.lessons, audio, recognizer, log); err != nil {
+		if lessons, err = newFeedback(c, db.lessons, audio, measured, log); err != nil {
 			return nil, err
 		}
 	}
@@ -131,6 +132,7 @@ func build(c Config, o Options, db *database) (*Server, error) {
 		stopping: stopping,
 	}
 	metrics := newMetrics(health)
+	metrics.registry.MustRegister(measured.collectors()...)
 
 	var background []task
 	if db != nil && o.Role != RoleWorker {
