@@ -141,7 +141,8 @@ func TestInvalidRequestsAreExplained(t *testing.T) {
 		{"logprobs", wav(0), []string{"file=@", "include[]=logprobs"}, 400, "not supported"},
 		{"words without verbose_json", wav(0), []string{"file=@", "timestamp_granularities[]=word"}, 400,
 			"needs response_format verbose_json"},
-		{"granularity", wav(0), []string{"file=@", "timestamp_granularities[]=letter"}, 400, "must be word or segment"},
+		{"granularity", wav(0), []string{"file=@", "timestamp_granularities[]=letter"}, 400,
+			"must be word or segment"},
 		{"too large", wav(time.Second), []string{"file=@"}, 413, "larger than 1000 bytes"},
 		{"long field", wav(0), []string{"prompt=" + strings.Repeat("x", 5000)}, 400, "longer than"},
 	} {
