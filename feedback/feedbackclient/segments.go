@@ -19,7 +19,7 @@ type Segment struct {
 	Sequence      int        `json:"sequence"`
 	State         string     `json:"state"` // queued, transcribing, transcribed or failed
 	Text          string     `json:"text"`
-	Error         string     `json:"error"` // why the last attempt failed, or ""
+	Error         string     `json:"error"`   // why the last attempt failed, or ""
 	Warning       string     `json:"warning"` // what is doubtful about the text, or ""
 	Attempts      int        `json:"attempts"`
 	DurationMS    int64      `json:"duration_ms"` // 0 if unknown
