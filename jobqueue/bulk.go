@@ -12,6 +12,9 @@ import (
 // [Client.Resume] if it is zero. No claim that begins after Pause has returned takes a job; jobs
 // that run already are not affected. [Client.Stats] shows the pause.
 func (c *Client) Pause(ctx context.Context, queue string, until time.Time) error {
+	if err := c.usable(); err != nil {
+		return err
+	}
 	if err := checkName("queue", queue); err != nil {
 		return err
 	}
@@ -23,6 +26,9 @@ func (c *Client) Pause(ctx context.Context, queue string, until time.Time) error
 
 // Resume ends the pause of a queue. It does nothing if there is none.
 func (c *Client) Resume(ctx context.Context, queue string) error {
+	if err := c.usable(); err != nil {
+		return err
+	}
 	return c.store.Pause(ctx, queue, time.Time{})
 }
 
@@ -31,6 +37,9 @@ func (c *Client) Resume(ctx context.Context, queue string) error {
 // of up to 1000 jobs, so when it returns an error, part of the jobs may have been retried. Before
 // and Limit of f are ignored.
 func (c *Client) RetryMany(ctx context.Context, f Filter) (retried, skipped int, err error) {
+	if err := c.usable(); err != nil {
+		return 0, 0, err
+	}
 	switch f.State {
 	case StateFailed, StateCancelled, StateScheduled:
 		return allPages(ctx, f, c.store.RetryMany)
@@ -41,6 +50,9 @@ func (c *Client) RetryMany(ctx context.Context, f Filter) (retried, skipped int,
 // CancelMany cancels the unfinished jobs that f selects, as [Client.Cancel] does, and returns how
 // many. It skips those that start or stop at the same moment, and works like RetryMany otherwise.
 func (c *Client) CancelMany(ctx context.Context, f Filter) (cancelled, skipped int, err error) {
+	if err := c.usable(); err != nil {
+		return 0, 0, err
+	}
 	if !f.State.Valid() || f.State.Finished() {
 		return 0, 0, fmt.Errorf("jobqueue: cancel jobs that are %v: %w", f.State, ErrState)
 	}

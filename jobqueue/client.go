@@ -18,8 +18,23 @@ type Client struct {
 	store Store
 }
 
-// NewClient returns a client of the queue in store.
+// NewClient returns a client of the queue in store. All methods of a client whose store is nil
+// return an error.
 func NewClient(store Store) *Client { return &Client{store: store} }
+
+func (c *Client) usable() error {
+	if c == nil {
+		return errNoStore
+	}
+	return usable(c.store)
+}
+
+func usable(s Store) error {
+	if s == nil {
+		return errNoStore
+	}
+	return s.Usable()
+}
 
 // Enqueue adds a job in one round trip. To enqueue in a transaction of the caller, use EnqueueTx of
 // the store.
@@ -34,6 +49,9 @@ func (c *Client) Enqueue(ctx context.Context, p Params) (InsertResult, error) {
 // EnqueueMany adds all jobs or none, in one round trip, and returns a result for each in the same
 // order.
 func (c *Client) EnqueueMany(ctx context.Context, ps []Params) ([]InsertResult, error) {
+	if err := c.usable(); err != nil {
+		return nil, err
+	}
 	if len(ps) == 0 {
 		return nil, nil
 	}
@@ -49,11 +67,19 @@ func (c *Client) EnqueueMany(ctx context.Context, ps []Params) ([]InsertResult, 
 }
 
 // Get returns a job, unfinished or from the history, or ErrNotFound.
-func (c *Client) Get(ctx context.Context, id int64) (*Job, error) { return c.store.Get(ctx, id) }
+func (c *Client) Get(ctx context.Context, id int64) (*Job, error) {
+	if err := c.usable(); err != nil {
+		return nil, err
+	}
+	return c.store.Get(ctx, id)
+}
 
 // List returns a page of jobs, the newest first. Running jobs have no index, because every claim
 // would pay for it: listing them reads all unfinished jobs when few of them run.
 func (c *Client) List(ctx context.Context, f Filter) ([]*Job, error) {
+	if err := c.usable(); err != nil {
+		return nil, err
+	}
 	if !f.State.Valid() {
 		return nil, fmt.Errorf("jobqueue: list: unknown %v", f.State)
 	}
@@ -73,6 +99,9 @@ const maxFound = 50
 // the history. Call it again with next as before to read on; next is 0 after the oldest job. An
 // empty page may have a next one.
 func (c *Client) Search(ctx context.Context, text string, before int64) (jobs []*Job, next int64, err error) {
+	if err := c.usable(); err != nil {
+		return nil, 0, err
+	}
 	if text == "" {
 		return nil, 0, errors.New("jobqueue: search: the text is empty")
 	}
@@ -94,14 +123,29 @@ func (c *Client) Search(ctx context.Context, text string, before int64) (jobs []
 
 // Stats counts the jobs of every queue, each count up to [StatsLimit]+1. Counting the running jobs
 // reads all unfinished ones, as in List.
-func (c *Client) Stats(ctx context.Context) (Stats, error) { return c.store.Stats(ctx) }
+func (c *Client) Stats(ctx context.Context) (Stats, error) {
+	if err := c.usable(); err != nil {
+		return Stats{}, err
+	}
+	return c.store.Stats(ctx)
+}
 
 // Retry makes a failed or cancelled job wait to run again, with the same id and all its attempts,
 // and a scheduled one run now. It returns ErrNotFound, ErrState, or ErrDuplicate when another job
 // holds its unique key.
-func (c *Client) Retry(ctx context.Context, id int64) error { return c.store.Retry(ctx, id) }
+func (c *Client) Retry(ctx context.Context, id int64) error {
+	if err := c.usable(); err != nil {
+		return err
+	}
+	return c.store.Retry(ctx, id)
+}
 
 // Cancel ends a job that has not started. The context of a running one ends with cause
 // ErrCancelled; if its handler succeeds regardless, the job counts as succeeded. It returns
 // ErrNotFound or ErrState.
-func (c *Client) Cancel(ctx context.Context, id int64) error { return c.store.Cancel(ctx, id) }
+func (c *Client) Cancel(ctx context.Context, id int64) error {
+	if err := c.usable(); err != nil {
+		return err
+	}
+	return c.store.Cancel(ctx, id)
+}

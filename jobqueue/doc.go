@@ -20,6 +20,9 @@
 //	args := Welcome{"ann@example.org"}
 //	_, err = client.Enqueue(ctx, jobqueue.Params{Kind: "welcome", Args: args})
 //
+// [Define] joins the name and the type, so that wrong arguments do not compile. Package jobtest
+// runs handlers in tests without a database.
+//
 // # Guarantees
 //
 // An enqueued job runs until it has succeeded, failed permanently or been cancelled: at least once,

@@ -23,6 +23,12 @@ var (
 	// and it is the cause (context.Cause) of the handler's context. What the handler returns is
 	// ignored.
 	ErrLeaseLost = driver.ErrLeaseLost
+	// ErrSchema: the tables are missing or of another version; Migrate of the store creates them.
+	// A worker's Run returns it too.
+	ErrSchema = driver.ErrSchema
+	// ErrUnavailable: the database cannot be reached, is stopping or overloaded, or its disk fails.
+	// The same call may succeed later. Whether a job was enqueued is then unknown.
+	ErrUnavailable = driver.ErrUnavailable
 )
 
 // Causes of the end of a handler's context, besides ErrLeaseLost, and of the failure of a job.
@@ -39,8 +45,9 @@ var (
 )
 
 var (
-	errGoexit = errors.New("jobqueue: the handler called runtime.Goexit")
-	errStuck  = fmt.Errorf("%w, and the handler did not return", ErrTimeout)
+	errNoStore = errors.New("jobqueue: the store is nil")
+	errGoexit  = errors.New("jobqueue: the handler called runtime.Goexit")
+	errStuck   = fmt.Errorf("%w, and the handler did not return", ErrTimeout)
 )
 
 // Permanent wraps err so that the job fails at once, without the attempts that are left.

@@ -55,6 +55,57 @@ func Example() {
 	// <nil>
 }
 
+// Errors tell what to do: create the tables, or try again later.
+func ExampleClient_Enqueue() {
+	dir, err := os.MkdirTemp("", "")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	store, err := sqlitequeue.Open(filepath.Join(dir, "queue.db"), sqlitequeue.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	client := jobqueue.NewClient(store)
+	_, err = client.Enqueue(context.Background(), jobqueue.Params{Kind: "resize"})
+	fmt.Println("no tables:", errors.Is(err, jobqueue.ErrSchema))
+
+	store.Close()
+	_, err = client.Enqueue(context.Background(), jobqueue.Params{Kind: "resize"})
+	fmt.Println("no database:", errors.Is(err, jobqueue.ErrUnavailable))
+	// Output:
+	// no tables: true
+	// no database: true
+}
+
+// A definition has the type of the arguments: enqueuing others does not compile.
+func ExampleDefine() {
+	store, remove := open()
+	defer remove()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+
+	resize := jobqueue.Define[Resize]("resize") // usually a package-level variable
+	worker := jobqueue.NewWorker(store, jobqueue.WorkerConfig{})
+	resize.Handle(worker, func(ctx context.Context, job *jobqueue.Job, r Resize) error {
+		defer cancel()
+		fmt.Println(r.Picture, job.Priority)
+		return nil
+	})
+	client := jobqueue.NewClient(store)
+	params := resize.Params(Resize{"dog.png", 320})
+	params.Priority = 1
+	_, err := client.EnqueueMany(ctx, []jobqueue.Params{params})
+	fmt.Println(err)
+	fmt.Println(worker.Run(ctx))
+	result, err := resize.Enqueue(context.Background(), client, Resize{"cat.png", 640})
+	fmt.Println(result.Duplicate, err)
+	// Output:
+	// <nil>
+	// dog.png 1
+	// <nil>
+	// false <nil>
+}
+
 // A kind of job can have its own timeout and backoff. The cause of the context is why the handler
 // has to stop.
 func ExampleHandle() {

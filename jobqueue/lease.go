@@ -3,6 +3,7 @@ package jobqueue
 import (
 	"context"
 	"maps"
+	"slices"
 	"time"
 
 	"lessonkit.example/jobqueue/driver"
@@ -35,11 +36,12 @@ func (l *lease) end(cause error) {
 
 // newLease registers this process; it tries until ctx ends.
 func (w *Worker) newLease(ctx context.Context) error {
+	queues := slices.Sorted(maps.Keys(w.byName))
 	var id int64
 	err := w.await(ctx, "register worker", func(ctx context.Context) (err error) {
 		ctx, cancel := context.WithTimeout(ctx, w.cfg.Lease/3)
 		defer cancel()
-		id, err = w.store.Register(ctx, w.cfg.Name, w.cfg.Lease)
+		id, err = w.store.Register(ctx, w.cfg.Name, queues, w.cfg.Lease)
 		return err
 	})
 	if err != nil {

@@ -104,7 +104,7 @@ func (m *model) Insert(context.Context, []driver.Record) ([]InsertResult, error)
 	return nil, errors.ErrUnsupported
 }
 
-func (m *model) Register(ctx context.Context, _ string, lease time.Duration) (int64, error) {
+func (m *model) Register(ctx context.Context, _ string, _ []string, lease time.Duration) (int64, error) {
 	unlock, err := m.call(ctx)
 	if err != nil {
 		return 0, err
@@ -275,6 +275,7 @@ func (m *model) Get(ctx context.Context, id int64) (*Job, error) {
 	return nil, ErrNotFound
 }
 
+func (m *model) Usable() error                                { return nil }
 func (m *model) List(context.Context, Filter) ([]*Job, error) { return nil, nil }
 func (m *model) Stats(context.Context) (Stats, error)         { return Stats{}, nil }
 func (m *model) Search(context.Context, string, int64, int) ([]*Job, int64, error) {

@@ -43,6 +43,9 @@ const (
 // Schedules returns all schedules by name, including those that no worker has any more; they
 // disappear 30 days after they should have run.
 func (c *Client) Schedules(ctx context.Context) ([]ScheduleInfo, error) {
+	if err := c.usable(); err != nil {
+		return nil, err
+	}
 	schedules, _, err := c.store.Schedules(ctx)
 	return schedules, err
 }
@@ -50,17 +53,26 @@ func (c *Client) Schedules(ctx context.Context) ([]ScheduleInfo, error) {
 // PauseSchedule lets the times of a schedule pass without jobs until [Client.ResumeSchedule]. It
 // returns ErrNotFound for an unknown name, as do the following methods.
 func (c *Client) PauseSchedule(ctx context.Context, name string) error {
+	if err := c.usable(); err != nil {
+		return err
+	}
 	return c.store.ChangeSchedule(ctx, name, driver.PauseSchedule)
 }
 
 // ResumeSchedule ends the effect of PauseSchedule. What was missed is not repeated.
 func (c *Client) ResumeSchedule(ctx context.Context, name string) error {
+	if err := c.usable(); err != nil {
+		return err
+	}
 	return c.store.ChangeSchedule(ctx, name, driver.ResumeSchedule)
 }
 
 // RunSchedule makes a job of a schedule due now, besides its own times. A paused schedule has to be
 // resumed first.
 func (c *Client) RunSchedule(ctx context.Context, name string) error {
+	if err := c.usable(); err != nil {
+		return err
+	}
 	return c.store.ChangeSchedule(ctx, name, driver.RunSchedule)
 }
 

@@ -21,6 +21,9 @@ import (
 // that machine's. A method may return an error although its change was committed, for example when
 // the connection broke during the commit: the worker finds out with Release and Get.
 //
+// Insert and the methods from Get to Cancel return errors that wrap [ErrSchema] when the tables do
+// not match, and [ErrUnavailable] when the database is at fault.
+//
 // A row that was damaged from outside must not stop the queue. If the engine cannot process it (its
 // errors are not a JSON array, or its fence cannot grow), Exchange, Release and Rescue have the
 // next worker fail the job: they take it away from its worker, replace its errors by one that
@@ -29,6 +32,9 @@ import (
 // A job's fence grows by one whenever a worker claims the job, and whenever anybody but that worker
 // takes the job away from it.
 type Store interface {
+	// Usable returns an error when the store has no database: it is nil or made of nil.
+	Usable() error
+
 	// Check returns an error that wraps ErrSchema when the tables do not match this version.
 	Check(ctx context.Context) error
 
@@ -36,8 +42,9 @@ type Store interface {
 	// call with the same unique key are the same job.
 	Insert(ctx context.Context, rs []Record) ([]InsertResult, error)
 
-	// Register adds a worker whose lease ends after lease unless Heartbeat extends it.
-	Register(ctx context.Context, name string, lease time.Duration) (worker int64, err error)
+	// Register adds a worker that serves queues and whose lease ends after lease unless Heartbeat
+	// extends it.
+	Register(ctx context.Context, name string, queues []string, lease time.Duration) (worker int64, err error)
 	// Heartbeat extends the worker's lease and returns the ids of its jobs that are to be
 	// cancelled. alive is false when the worker no longer exists: another process has rescued its
 	// jobs.
@@ -67,7 +74,8 @@ type Store interface {
 	// SearchWindow ids before an id, or up to the newest one if that is 0, and returns the least of
 	// these ids.
 	Search(ctx context.Context, text string, before int64, limit int) (jobs []*Job, from int64, err error)
-	// Stats counts the jobs of each queue and state, up to StatsLimit+1.
+	// Stats counts the jobs of each queue and state, up to StatsLimit+1. It contains every queue
+	// that has jobs or is served by a worker.
 	Stats(ctx context.Context) (Stats, error)
 	// Retry makes a failed, cancelled or scheduled job wait to start now, with all its attempts. It
 	// returns ErrNotFound, ErrState or ErrDuplicate.

@@ -15,4 +15,6 @@ var (
 	ErrLeaseLost = errors.New("jobqueue: lease lost")
 	// ErrSchema: the tables are missing or of another version; the store's Migrate creates them.
 	ErrSchema = errors.New("jobqueue: schema does not match")
+	// ErrUnavailable: the database cannot be reached, is stopping or overloaded, or its disk fails.
+	ErrUnavailable = errors.New("jobqueue: database not available")
 )

@@ -42,6 +42,14 @@ type Stats struct {
 	Workers []WorkerInfo // by id
 }
 
+// AddWorker adds a worker, and its queues if they have no jobs.
+func (s *Stats) AddWorker(w WorkerInfo) {
+	s.Workers = append(s.Workers, w)
+	for _, name := range w.Queues {
+		s.Queue(name)
+	}
+}
+
 // Queue returns the entry of a queue, which it adds if there is none.
 func (s *Stats) Queue(name string) *QueueStats {
 	i, found := slices.BinarySearchFunc(s.Queues, name, func(q QueueStats, name string) int {
@@ -90,4 +98,5 @@ type WorkerInfo struct {
 	Name      string
 	StartedAt time.Time
 	ExpiresAt time.Time // of its lease
+	Queues    []string  // that it serves; none if its program is older than this field
 }

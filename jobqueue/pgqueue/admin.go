@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"lessonkit.example/jobqueue/driver"
+	"lessonkit.example/jobqueue/internal/dberr"
 )
 
 // The fence is kept, so that the next lease has a new token. A conflict of the unique key is an
@@ -28,9 +29,10 @@ const existsSQL = `
 select exists (select from jobqueue_job where id = $1), exists (select from jobqueue_done where id = $1)`
 
 // Retry implements driver.Store.
-func (s *Store) Retry(ctx context.Context, id int64) error {
+func (s *Store) Retry(ctx context.Context, id int64) (err error) {
+	defer dberr.Classify(&err)
 	var queue, serial string
-	err := s.pool.QueryRow(ctx, s.sql(requeueSQL), id).Scan(&queue, &serial)
+	err = s.pool.QueryRow(ctx, s.sql(requeueSQL), id).Scan(&queue, &serial)
 	if errors.Is(err, pgx.ErrNoRows) {
 		err = s.pool.QueryRow(ctx, s.sql(runNowSQL), id).Scan(&queue)
 	}
@@ -69,7 +71,8 @@ returning coalesce(serial_key, '')`
 const cancelRunningSQL = `update jobqueue_job set cancel = true where id = $1 and worker <> 0 returning id`
 
 // Cancel implements driver.Store.
-func (s *Store) Cancel(ctx context.Context, id int64) error {
+func (s *Store) Cancel(ctx context.Context, id int64) (err error) {
+	defer dberr.Classify(&err)
 	if err := s.cancel(ctx, id); err != nil {
 		return fmt.Errorf("cancel job %d: %w", id, err)
 	}

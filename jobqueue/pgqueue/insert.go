@@ -11,6 +11,7 @@ import (
 
 	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/driver"
+	"lessonkit.example/jobqueue/internal/dberr"
 	"lessonkit.example/jobqueue/internal/wake"
 )
 
@@ -37,18 +38,42 @@ returning id, kind, unique_key`
 
 const findUniqueSQL = `select id from jobqueue_job where kind = $1 and unique_key = $2`
 
-// EnqueueTx enqueues jobs in tx and returns a result for each. They exist, and workers are notified
-// of them, when tx commits.
-func (s *Store) EnqueueTx(ctx context.Context, tx pgx.Tx, ps ...jobqueue.Params) ([]jobqueue.InsertResult, error) {
+// EnqueueTx enqueues a job in tx. It exists, and workers are notified of it, when tx commits.
+func (s *Store) EnqueueTx(ctx context.Context, tx pgx.Tx, p jobqueue.Params) (jobqueue.InsertResult, error) {
+	return first(s.enqueueIn(ctx, pgxQuerier{tx}, []jobqueue.Params{p}))
+}
+
+// EnqueueManyTx is EnqueueTx for any number of jobs; it returns a result for each in the same
+// order.
+func (s *Store) EnqueueManyTx(
+	ctx context.Context, tx pgx.Tx, ps []jobqueue.Params,
+) ([]jobqueue.InsertResult, error) {
 	return s.enqueueIn(ctx, pgxQuerier{tx}, ps)
 }
 
 // EnqueueSQL is EnqueueTx for a transaction of database/sql over pgx's stdlib driver.
-func (s *Store) EnqueueSQL(ctx context.Context, tx *sql.Tx, ps ...jobqueue.Params) ([]jobqueue.InsertResult, error) {
+func (s *Store) EnqueueSQL(ctx context.Context, tx *sql.Tx, p jobqueue.Params) (jobqueue.InsertResult, error) {
+	return first(s.enqueueIn(ctx, sqlQuerier{tx}, []jobqueue.Params{p}))
+}
+
+// EnqueueManySQL is EnqueueManyTx for a transaction of database/sql over pgx's stdlib driver.
+func (s *Store) EnqueueManySQL(
+	ctx context.Context, tx *sql.Tx, ps []jobqueue.Params,
+) ([]jobqueue.InsertResult, error) {
 	return s.enqueueIn(ctx, sqlQuerier{tx}, ps)
 }
 
-func (s *Store) enqueueIn(ctx context.Context, db querier, ps []jobqueue.Params) ([]jobqueue.InsertResult, error) {
+func first(results []jobqueue.InsertResult, err error) (jobqueue.InsertResult, error) {
+	if err != nil {
+		return jobqueue.InsertResult{}, err
+	}
+	return results[0], nil
+}
+
+func (s *Store) enqueueIn(
+	ctx context.Context, db querier, ps []jobqueue.Params,
+) (_ []jobqueue.InsertResult, err error) {
+	defer dberr.Classify(&err)
 	if len(ps) == 0 {
 		return nil, nil
 	}
@@ -75,8 +100,9 @@ func (s *Store) enqueueIn(ctx context.Context, db querier, ps []jobqueue.Params)
 }
 
 // Insert implements driver.Store.
-func (s *Store) Insert(ctx context.Context, rs []driver.Record) ([]driver.InsertResult, error) {
-	results, err := s.insert(ctx, pgxQuerier{s.pool}, rs)
+func (s *Store) Insert(ctx context.Context, rs []driver.Record) (results []driver.InsertResult, err error) {
+	defer dberr.Classify(&err)
+	results, err = s.insert(ctx, pgxQuerier{s.pool}, rs)
 	if err != nil {
 		return nil, err
 	}

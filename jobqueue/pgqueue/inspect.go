@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"lessonkit.example/jobqueue/driver"
+	"lessonkit.example/jobqueue/internal/dberr"
 )
 
 const columns = `id, priority, attempt, max_attempts, fence, queue, kind, coalesce(unique_key, ''), args,
@@ -24,7 +25,8 @@ from jobqueue_job`
 const getSQL = selectJob + ` where id = $1 union all ` + selectDone + ` where id = $1`
 
 // Get implements driver.Store.
-func (s *Store) Get(ctx context.Context, id int64) (*driver.Job, error) {
+func (s *Store) Get(ctx context.Context, id int64) (_ *driver.Job, err error) {
+	defer dberr.Classify(&err)
 	// json has no equality, so union all; an id is in one table only.
 	jobs, err := s.jobs(ctx, s.sql(getSQL), id)
 	if err != nil {
@@ -52,7 +54,8 @@ const pageSQL = ` and ($1 = '' or queue = $1) and ($2 = '' or kind = $2) and id 
 order by id desc limit $4`
 
 // List implements driver.Store.
-func (s *Store) List(ctx context.Context, f driver.Filter) ([]*driver.Job, error) {
+func (s *Store) List(ctx context.Context, f driver.Filter) (_ []*driver.Job, err error) {
+	defer dberr.Classify(&err)
 	if f.Before == 0 {
 		f.Before = math.MaxInt64
 	}
@@ -74,6 +77,7 @@ order by id desc limit $4`
 func (s *Store) Search(
 	ctx context.Context, text string, before int64, limit int,
 ) (jobs []*driver.Job, from int64, err error) {
+	defer dberr.Classify(&err)
 	if before == 0 {
 		if err := s.pool.QueryRow(ctx, s.sql(newestSQL)).Scan(&before); err != nil {
 			return nil, 0, fmt.Errorf("search jobs: %w", err)
@@ -149,10 +153,11 @@ group by queue, state`
 
 const pausesSQL = `select queue, until from jobqueue_pause where until > now()`
 
-const workersSQL = `select id, name, started_at, expires_at from jobqueue_worker where id <> 0 order by id`
+const workersSQL = `select id, name, started_at, expires_at, queues from jobqueue_worker where id <> 0 order by id`
 
 // Stats implements driver.Store.
-func (s *Store) Stats(ctx context.Context) (driver.Stats, error) {
+func (s *Store) Stats(ctx context.Context) (_ driver.Stats, err error) {
+	defer dberr.Classify(&err)
 	const limit = driver.StatsLimit + 1
 	var stats driver.Stats
 	var name string
@@ -185,11 +190,14 @@ func (s *Store) Stats(ctx context.Context) (driver.Stats, error) {
 		})
 		return err
 	})
-	b.Queue(s.sql(workersSQL)).Query(func(rows pgx.Rows) (err error) {
-		stats.Workers, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (w driver.WorkerInfo, err error) {
-			err = row.Scan(&w.ID, &w.Name, &w.StartedAt, &w.ExpiresAt)
+	b.Queue(s.sql(workersSQL)).Query(func(rows pgx.Rows) error {
+		var w driver.WorkerInfo
+		into := []any{&w.ID, &w.Name, &w.StartedAt, &w.ExpiresAt, &w.Queues}
+		_, err := pgx.ForEachRow(rows, into, func() error {
 			w.StartedAt, w.ExpiresAt = w.StartedAt.UTC(), w.ExpiresAt.UTC()
-			return w, err
+			stats.AddWorker(w)
+			w.Queues = nil // the next row must not overwrite it
+			return nil
 		})
 		return err
 	})

@@ -12,11 +12,15 @@ import (
 )
 
 const registerSQL = `
-insert into jobqueue_worker (name, expires_at) values ($1, now() + $2::bigint * interval '1 microsecond') returning id`
+insert into jobqueue_worker (name, expires_at, queues)
+values ($1, now() + $2::bigint * interval '1 microsecond', coalesce($3::text[], '{}'))
+returning id`
 
 // Register implements driver.Store.
-func (s *Store) Register(ctx context.Context, name string, lease time.Duration) (worker int64, err error) {
-	err = s.pool.QueryRow(ctx, s.sql(registerSQL), name, lease.Microseconds()).Scan(&worker)
+func (s *Store) Register(
+	ctx context.Context, name string, queues []string, lease time.Duration,
+) (worker int64, err error) {
+	err = s.pool.QueryRow(ctx, s.sql(registerSQL), name, lease.Microseconds(), queues).Scan(&worker)
 	return worker, err
 }
 

@@ -97,7 +97,7 @@ func TestWorkersOfTheFirstVersionContinue(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, jobqueue.StateWaiting, j.State, "a newer worker does")
 	id := one(firstInsert)
-	newer, err := store.Register(ctx, "newer", time.Minute)
+	newer, err := store.Register(ctx, "newer", nil, time.Minute)
 	require.NoError(t, err)
 	res, err := store.Exchange(ctx, driver.ExchangeRequest{Worker: newer,
 		Claims: []driver.ClaimRequest{{Queue: "default", Limit: 10}}})

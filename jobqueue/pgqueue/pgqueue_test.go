@@ -55,12 +55,21 @@ func harness(t *testing.T, pool *pgxpool.Pool, cfg pgqueue.Config) queuetest.Har
 		Store: store,
 		Again: func() driver.Store { return pgqueue.New(pool, cfg) },
 		Empty: func() driver.Store { return pgqueue.New(pool, pgqueue.Config{Schema: "elsewhere"}) },
+		Broken: func() driver.Store {
+			pool, err := pgxpool.New(context.Background(), "postgres://u@127.0.0.1:1/none?connect_timeout=5")
+			require.NoError(t, err)
+			t.Cleanup(pool.Close)
+			return pgqueue.New(pool, cfg)
+		},
+		Nil: map[string]driver.Store{
+			"nil interface": nil, "nil store": (*pgqueue.Store)(nil), "store without a pool": pgqueue.New(nil, cfg),
+		},
 		InTx: map[string]func(context.Context, func(queuetest.Tx) error) error{
 			"pgx": func(ctx context.Context, f func(queuetest.Tx) error) error {
 				return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
 					return f(queuetest.Tx{
 						Enqueue: func(ps ...jobqueue.Params) ([]jobqueue.InsertResult, error) {
-							return store.EnqueueTx(ctx, tx, ps...)
+							return store.EnqueueManyTx(ctx, tx, ps)
 						},
 						Complete: func(job *jobqueue.Job) error { return store.CompleteTx(ctx, tx, job) },
 					})
@@ -72,7 +81,7 @@ func harness(t *testing.T, pool *pgxpool.Pool, cfg pgqueue.Config) queuetest.Har
 				return inSQL(ctx, db, func(tx *sql.Tx) error {
 					return f(queuetest.Tx{
 						Enqueue: func(ps ...jobqueue.Params) ([]jobqueue.InsertResult, error) {
-							return store.EnqueueSQL(ctx, tx, ps...)
+							return store.EnqueueManySQL(ctx, tx, ps)
 						},
 						Complete: func(job *jobqueue.Job) error { return store.CompleteSQL(ctx, tx, job) },
 					})

@@ -55,7 +55,7 @@ func TestLongTransactionDoesNotBackdateJobs(t *testing.T) {
 	require.NoError(t, pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
 		require.NoError(t, tx.QueryRow(t.Context(), `select now() from pg_sleep(0.1)`).Scan(&began))
 		rs, err := store.EnqueueTx(t.Context(), tx, jobqueue.Params{Kind: "work"})
-		id = rs[0].ID
+		id = rs.ID
 		return err
 	}))
 	j, err := store.Get(t.Context(), id)
@@ -124,7 +124,7 @@ from generate_series(1, 40000) n`)
 	require.NoError(t, err)
 	_, err = pool.Exec(t.Context(), `analyze jobqueue_job`)
 	require.NoError(t, err)
-	worker, err := store.Register(t.Context(), "w", time.Minute)
+	worker, err := store.Register(t.Context(), "w", nil, time.Minute)
 	require.NoError(t, err)
 	text := plan(t, pool, worker, 10)
 	all := nodes(t, text)
@@ -192,7 +192,7 @@ func TestWatermarkSkipsDeadEntries(t *testing.T) {
 	_, err = pin.Exec(t.Context(), "select count(*) from jobqueue_job")
 	require.NoError(t, err)
 	load(t, store, 10_000, 0, 0)
-	worker, err := store.Register(t.Context(), "w", time.Minute)
+	worker, err := store.Register(t.Context(), "w", nil, time.Minute)
 	require.NoError(t, err)
 	var after [4]driver.Cursor
 	taken := 0
@@ -242,7 +242,7 @@ func TestRescueAndClaimExcludeEachOther(t *testing.T) {
 	t.Parallel()
 	pool, store := migrated(t)
 	load(t, store, 1, 0, 0)
-	worker, err := store.Register(t.Context(), "w", time.Minute)
+	worker, err := store.Register(t.Context(), "w", nil, time.Minute)
 	require.NoError(t, err)
 	times := make([]time.Time, 4)
 	for i := range times {
@@ -332,7 +332,7 @@ func TestRefusedResultIsPermanent(t *testing.T) {
 	t.Parallel()
 	pool, store := migrated(t)
 	load(t, store, 1, 0, 0)
-	worker, err := store.Register(t.Context(), "w", time.Minute)
+	worker, err := store.Register(t.Context(), "w", nil, time.Minute)
 	require.NoError(t, err)
 	res, err := store.Exchange(t.Context(),
 		driver.ExchangeRequest{Worker: worker, Claims: []driver.ClaimRequest{{Queue: "default", Limit: 1}}})

@@ -81,6 +81,9 @@ const appliedSQL = `select coalesce(max(version_id), 0) from jobqueue_migrations
 // Migrate creates the tables or updates them. Several processes may do so at once. It connects
 // outside the pool, with the pool's BeforeConnect and AfterConnect.
 func (s *Store) Migrate(ctx context.Context) error {
+	if err := s.Usable(); err != nil {
+		return err
+	}
 	if s.cfg.Schema != "" {
 		create := "create schema if not exists " + quote(s.cfg.Schema)
 		_, err := s.pool.Exec(ctx, create)
@@ -98,6 +101,9 @@ func (s *Store) Migrate(ctx context.Context) error {
 
 // Migrated reports whether the tables exist and are up to date.
 func (s *Store) Migrated(ctx context.Context) (bool, error) {
+	if err := s.Usable(); err != nil {
+		return false, err
+	}
 	files, err := fs.Glob(migrations, "*.sql")
 	if err != nil {
 		return false, err
@@ -108,6 +114,14 @@ func (s *Store) Migrated(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	return err == nil && applied >= len(files), err // versions are 1, 2, …
+}
+
+// Usable implements driver.Store.
+func (s *Store) Usable() error {
+	if s == nil || s.pool == nil {
+		return errors.New("pgqueue: the store is nil or has no pool")
+	}
+	return nil
 }
 
 // Check implements driver.Store.

@@ -1,6 +1,7 @@
 package queuetest
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -16,6 +17,8 @@ var inspectTests = map[string]func(*testing.T, Harness){
 	"SearchByArguments":             searchByArguments,
 	"SearchReadsPartOfALongHistory": searchReadsPartOfALongHistory,
 	"StatsCount":                    statsCount,
+	"StatsListServedQueues":         statsListServedQueues,
+	"ErrorsAreClassified":           errorsAreClassified,
 	"RetryByHand":                   retryByHand,
 	"CancelByHand":                  cancelByHand,
 	"PurgeByAgeAndState":            purgeByAgeAndState,
@@ -154,6 +157,74 @@ func statsCount(t *testing.T, h Harness) {
 	require.Len(t, stats.Workers, 1)
 	require.Equal(t, t.Name(), stats.Workers[0].Name)
 	require.WithinDuration(t, time.Now().Add(time.Minute), stats.Workers[0].ExpiresAt, 30*time.Second)
+}
+
+func statsListServedQueues(t *testing.T, h Harness) {
+	fill(t, h.Store, 2, func(p *jobqueue.Params) { p.Queue = "b" })
+	queues := map[string]jobqueue.QueueConfig{"c": {}, "a": {}}
+	start(t, h.Store, jobqueue.WorkerConfig{Queues: queues}, handle(nothing))
+	c := jobqueue.NewClient(h.Again())
+	var stats jobqueue.Stats
+	poll(t, "worker registered", func() bool {
+		var err error
+		stats, err = c.Stats(t.Context())
+		require.NoError(t, err)
+		return len(stats.Workers) == 1
+	})
+	require.Equal(t, []string{"a", "c"}, stats.Workers[0].Queues)
+	require.Len(t, stats.Queues, 3)
+	require.Equal(t, driver.QueueStats{Queue: "a"}, stats.Queues[0], "zeros")
+	require.Equal(t, 2, stats.Queues[1].Waiting)
+	require.Equal(t, driver.QueueStats{Queue: "c"}, stats.Queues[2], "zeros")
+}
+
+// calls are all methods of a client that need tables.
+func calls(c *jobqueue.Client) map[string]func(ctx context.Context) error {
+	return map[string]func(context.Context) error{
+		"Enqueue": func(ctx context.Context) error {
+			_, err := c.Enqueue(ctx, jobqueue.Params{Kind: "work"})
+			return err
+		},
+		"EnqueueMany": func(ctx context.Context) error {
+			_, err := c.EnqueueMany(ctx, []jobqueue.Params{{Kind: "work"}, {Kind: "work", UniqueKey: "k"}})
+			return err
+		},
+		"Get": func(ctx context.Context) error { _, err := c.Get(ctx, 1); return err },
+		"List": func(ctx context.Context) error {
+			_, err := c.List(ctx, jobqueue.Filter{State: jobqueue.StateFailed})
+			return err
+		},
+		"Search": func(ctx context.Context) error { _, _, err := c.Search(ctx, "x", 0); return err },
+		"Stats":  func(ctx context.Context) error { _, err := c.Stats(ctx); return err },
+		"Retry":  func(ctx context.Context) error { return c.Retry(ctx, 1) },
+		"Cancel": func(ctx context.Context) error { return c.Cancel(ctx, 1) },
+	}
+}
+
+func errorsAreClassified(t *testing.T, h Harness) {
+	for name, call := range calls(jobqueue.NewClient(h.Empty())) {
+		err := call(t.Context())
+		require.ErrorIs(t, err, jobqueue.ErrSchema, name)
+		require.NotErrorIs(t, err, jobqueue.ErrUnavailable, name)
+	}
+	for name, call := range calls(jobqueue.NewClient(h.Broken())) {
+		err := call(t.Context())
+		require.ErrorIs(t, err, jobqueue.ErrUnavailable, name)
+		require.NotErrorIs(t, err, jobqueue.ErrSchema, name)
+	}
+	for what, store := range h.Nil {
+		for name, call := range calls(jobqueue.NewClient(store)) {
+			require.Error(t, call(t.Context()), "%s of a %s", name, what)
+		}
+		require.Error(t, jobqueue.NewWorker(store, jobqueue.WorkerConfig{}).Run(t.Context()), what)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name, call := range calls(jobqueue.NewClient(h.Store)) {
+		err := call(ctx)
+		require.ErrorIs(t, err, context.Canceled, name)
+		require.NotErrorIs(t, err, jobqueue.ErrUnavailable, name)
+	}
 }
 
 func retryByHand(t *testing.T, h Harness) {

@@ -22,6 +22,10 @@ type Harness struct {
 	Again func() driver.Store
 	// Empty returns a store on a database without its tables.
 	Empty func() driver.Store
+	// Broken returns a store whose database cannot be reached.
+	Broken func() driver.Store
+	// Nil has stores without a database, by name.
+	Nil map[string]driver.Store
 	// InTx functions run f in a transaction of the caller and commit it unless f returns an error,
 	// one for each kind of transaction that the store supports.
 	InTx map[string]func(ctx context.Context, f func(tx Tx) error) error
@@ -91,7 +95,7 @@ func claim(t *testing.T, s driver.Store, worker int64, queue string, n int) []*j
 
 func register(t *testing.T, s driver.Store, lease time.Duration) int64 {
 	t.Helper()
-	id, err := s.Register(t.Context(), t.Name(), lease)
+	id, err := s.Register(t.Context(), t.Name(), nil, lease)
 	require.NoError(t, err)
 	return id
 }

@@ -9,6 +9,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"lessonkit.example/jobqueue/driver"
+	"lessonkit.example/jobqueue/internal/dberr"
 )
 
 // The fence is kept, so that the next lease has a new token.
@@ -29,9 +30,10 @@ const existsSQL = `
 select exists (select 1 from jobqueue_job where id = ?1), exists (select 1 from jobqueue_done where id = ?1)`
 
 // Retry implements driver.Store.
-func (s *Store) Retry(ctx context.Context, id int64) error {
+func (s *Store) Retry(ctx context.Context, id int64) (err error) {
+	defer dberr.Classify(&err)
 	var signals []driver.Signal
-	err := s.update(ctx, func(tx *sql.Tx, now int64) (err error) {
+	err = s.update(ctx, func(tx *sql.Tx, now int64) (err error) {
 		if signals, err = retry(tx, now, id); err == nil && len(signals) == 0 {
 			err = stateError(tx, id)
 		}
@@ -82,9 +84,10 @@ const idleSQL = `select queue, coalesce(serial_key, '') from jobqueue_job where 
 const cancelRunningSQL = `update jobqueue_job set cancel = 1 where id = ? and worker <> 0`
 
 // Cancel implements driver.Store.
-func (s *Store) Cancel(ctx context.Context, id int64) error {
+func (s *Store) Cancel(ctx context.Context, id int64) (err error) {
+	defer dberr.Classify(&err)
 	var signals []driver.Signal
-	err := s.update(ctx, func(tx *sql.Tx, now int64) (err error) {
+	err = s.update(ctx, func(tx *sql.Tx, now int64) (err error) {
 		if signals, err = cancel(tx, now, id); err == nil && len(signals) == 0 {
 			err = stateError(tx, id)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/driver"
+	"lessonkit.example/jobqueue/internal/dberr"
 	"lessonkit.example/jobqueue/internal/wake"
 )
 
@@ -18,9 +19,22 @@ on conflict (kind, unique_key) where unique_key is not null do nothing`
 
 const findUniqueSQL = `select id from jobqueue_job where kind = ? and unique_key = ?`
 
-// EnqueueTx enqueues jobs in tx and returns a result for each. They exist when tx commits; workers
-// of this process look for them as soon as they can write, which is then.
-func (s *Store) EnqueueTx(ctx context.Context, tx *sql.Tx, ps ...jobqueue.Params) ([]jobqueue.InsertResult, error) {
+// EnqueueTx enqueues a job in tx. It exists when tx commits; workers of this process look for it as
+// soon as they can write, which is then.
+func (s *Store) EnqueueTx(ctx context.Context, tx *sql.Tx, p jobqueue.Params) (jobqueue.InsertResult, error) {
+	results, err := s.EnqueueManyTx(ctx, tx, []jobqueue.Params{p})
+	if err != nil {
+		return jobqueue.InsertResult{}, err
+	}
+	return results[0], nil
+}
+
+// EnqueueManyTx is EnqueueTx for any number of jobs; it returns a result for each in the same
+// order.
+func (s *Store) EnqueueManyTx(
+	ctx context.Context, tx *sql.Tx, ps []jobqueue.Params,
+) (_ []jobqueue.InsertResult, err error) {
+	defer dberr.Classify(&err)
 	if len(ps) == 0 {
 		return nil, nil
 	}
@@ -38,6 +52,7 @@ func (s *Store) EnqueueTx(ctx context.Context, tx *sql.Tx, ps ...jobqueue.Params
 
 // Insert implements driver.Store.
 func (s *Store) Insert(ctx context.Context, rs []driver.Record) (results []driver.InsertResult, err error) {
+	defer dberr.Classify(&err)
 	err = s.update(ctx, func(tx *sql.Tx, now int64) (err error) {
 		// Not ctx: others share the transaction.
 		results, err = insert(context.WithoutCancel(ctx), tx, now, rs)

@@ -3,11 +3,13 @@ package sqlitequeue
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
 	"math"
 	"time"
 
 	"lessonkit.example/jobqueue/driver"
+	"lessonkit.example/jobqueue/internal/dberr"
 )
 
 const columns = `id, priority, attempt, max_attempts, fence, queue, kind, coalesce(unique_key, ''), args,
@@ -25,7 +27,8 @@ from jobqueue_job`
 const getSQL = selectJob + ` where id = ?2 union all ` + selectDone + ` where id = ?2`
 
 // Get implements driver.Store.
-func (s *Store) Get(ctx context.Context, id int64) (*driver.Job, error) {
+func (s *Store) Get(ctx context.Context, id int64) (_ *driver.Job, err error) {
+	defer dberr.Classify(&err)
 	jobs, err := s.jobs(ctx, getSQL, s.now(), id)
 	if err != nil {
 		return nil, fmt.Errorf("get job %d: %w", id, err)
@@ -52,7 +55,8 @@ const pageSQL = ` and (?2 = '' or queue = ?2) and (?3 = '' or kind = ?3) and id 
 order by id desc limit ?5`
 
 // List implements driver.Store.
-func (s *Store) List(ctx context.Context, f driver.Filter) ([]*driver.Job, error) {
+func (s *Store) List(ctx context.Context, f driver.Filter) (_ []*driver.Job, err error) {
+	defer dberr.Classify(&err)
 	if f.Before == 0 {
 		f.Before = math.MaxInt64
 	}
@@ -74,6 +78,7 @@ order by id desc limit ?5`
 func (s *Store) Search(
 	ctx context.Context, text string, before int64, limit int,
 ) (jobs []*driver.Job, from int64, err error) {
+	defer dberr.Classify(&err)
 	if before == 0 {
 		if err := s.r.QueryRowContext(ctx, newestSQL).Scan(&before); err != nil {
 			return nil, 0, fmt.Errorf("search jobs: %w", err)
@@ -143,10 +148,11 @@ select queue, 6, count(*) from (
 
 const pausesSQL = `select queue, until from jobqueue_pause where until > ?`
 
-const workersSQL = `select id, name, started_at, expires_at from jobqueue_worker where id <> 0 order by id`
+const workersSQL = `select id, name, started_at, expires_at, queues from jobqueue_worker where id <> 0 order by id`
 
 // Stats implements driver.Store.
-func (s *Store) Stats(ctx context.Context) (driver.Stats, error) {
+func (s *Store) Stats(ctx context.Context) (_ driver.Stats, err error) {
+	defer dberr.Classify(&err)
 	stats, err := s.stats(ctx)
 	if err != nil {
 		return driver.Stats{}, fmt.Errorf("stats: %w", err)
@@ -202,9 +208,13 @@ func (s *Store) stats(ctx context.Context) (stats driver.Stats, err error) {
 	err = each(rows, err, func() error {
 		var w driver.WorkerInfo
 		var started, expires int64
-		err := rows.Scan(&w.ID, &w.Name, &started, &expires)
+		var queues []byte
+		if err := rows.Scan(&w.ID, &w.Name, &started, &expires, &queues); err != nil {
+			return err
+		}
 		w.StartedAt, w.ExpiresAt = timeOf(started), timeOf(expires)
-		stats.Workers = append(stats.Workers, w)
+		err := json.Unmarshal(queues, &w.Queues)
+		stats.AddWorker(w)
 		return err
 	})
 	return stats, err

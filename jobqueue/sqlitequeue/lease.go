@@ -12,10 +12,17 @@ import (
 )
 
 // Register implements driver.Store.
-func (s *Store) Register(ctx context.Context, name string, lease time.Duration) (worker int64, err error) {
+func (s *Store) Register(
+	ctx context.Context, name string, queues []string, lease time.Duration,
+) (worker int64, err error) {
+	served, err := json.Marshal(append([]string{}, queues...))
+	if err != nil {
+		return 0, err
+	}
 	err = s.update(ctx, func(tx *sql.Tx, now int64) error {
-		return tx.QueryRow(`insert into jobqueue_worker (name, started_at, expires_at) values (?, ?, ?) returning id`,
-			name, now, now+lease.Microseconds()).Scan(&worker)
+		return tx.QueryRow(
+			`insert into jobqueue_worker (name, started_at, expires_at, queues) values (?, ?, ?, ?) returning id`,
+			name, now, now+lease.Microseconds(), string(served)).Scan(&worker)
 	})
 	return worker, err
 }

@@ -37,6 +37,16 @@ func harness(t *testing.T) queuetest.Harness {
 		Store: store,
 		Again: func() driver.Store { return open("queue.db") },
 		Empty: func() driver.Store { return open("empty.db") },
+		Broken: func() driver.Store {
+			db, err := sqlitedb.Open(filepath.Join(dir, "closed.db"))
+			require.NoError(t, err)
+			require.NoError(t, db.Close())
+			return sqlitequeue.New(db.W, db.R, sqlitequeue.Config{})
+		},
+		Nil: map[string]driver.Store{
+			"nil interface": nil, "nil store": (*sqlitequeue.Store)(nil),
+			"store without a database": sqlitequeue.New(nil, nil, sqlitequeue.Config{}),
+		},
 		InTx: map[string]func(context.Context, func(queuetest.Tx) error) error{
 			"sql": func(ctx context.Context, f func(queuetest.Tx) error) error {
 				tx, err := db.W.BeginTx(ctx, nil)
@@ -46,7 +56,7 @@ func harness(t *testing.T) queuetest.Harness {
 				defer tx.Rollback()
 				err = f(queuetest.Tx{
 					Enqueue: func(ps ...jobqueue.Params) ([]jobqueue.InsertResult, error) {
-						return store.EnqueueTx(ctx, tx, ps...)
+						return store.EnqueueManyTx(ctx, tx, ps)
 					},
 					Complete: func(job *jobqueue.Job) error { return store.CompleteTx(ctx, tx, job) },
 				})

@@ -103,13 +103,27 @@ const versionTable = "jobqueue_migrations"
 
 // Migrate creates the tables or updates them. Several processes may do so at once.
 func (s *Store) Migrate(ctx context.Context) error {
+	if err := s.Usable(); err != nil {
+		return err
+	}
 	return migrate.Up(ctx, s.w, migrate.SQLite, versionTable, migrations)
 }
 
 // Migrated reports whether the tables exist and are up to date. It does not wait for writers.
 func (s *Store) Migrated(ctx context.Context) (bool, error) {
+	if err := s.Usable(); err != nil {
+		return false, err
+	}
 	pending, err := migrate.Pending(ctx, s.r, migrate.SQLite, versionTable, migrations)
 	return err == nil && !pending, err
+}
+
+// Usable implements driver.Store.
+func (s *Store) Usable() error {
+	if s == nil || s.w == nil || s.r == nil {
+		return errors.New("sqlitequeue: the store is nil or has no database")
+	}
+	return nil
 }
 
 // Check implements driver.Store.

@@ -59,7 +59,7 @@ func openDatabase(ctx context.Context, url string, log *slog.Logger) (*database,
 	}, nil
 }
 
-type enqueueTx func(ctx context.Context, tx *sql.Tx, ps ...jobqueue.Params) ([]jobqueue.InsertResult, error)
+type enqueueTx func(ctx context.Context, tx *sql.Tx, p jobqueue.Params) (jobqueue.InsertResult, error)
 
 // outbox enqueues the job of a task in the transaction that stores the reason for the task: both
 // are committed or neither.

@@ -1,0 +1,20 @@
+// Package dberr classifies the errors of databases.
+package dberr
+
+import (
+	"fmt"
+
+	"lessonkit.example/internal/sqldb"
+	"lessonkit.example/jobqueue/driver"
+)
+
+// Classify wraps an error of a database in driver.ErrSchema or driver.ErrUnavailable if it is one.
+func Classify(err *error) {
+	switch {
+	case *err == nil:
+	case sqldb.IsNotMigrated(*err):
+		*err = fmt.Errorf("%w (run Migrate): %w", driver.ErrSchema, *err)
+	case sqldb.IsUnavailable(*err):
+		*err = fmt.Errorf("%w: %w", driver.ErrUnavailable, *err)
+	}
+}

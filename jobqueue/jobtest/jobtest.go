@@ -1,0 +1,79 @@
+// Package jobtest runs jobs of package jobqueue in tests, without a database.
+package jobtest
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"lessonkit.example/jobqueue"
+)
+
+// maxAttempts is how often a job may be started, so that one that never ends fails its test.
+const maxAttempts = 1000
+
+// Result is what became of a job.
+type Result struct {
+	// Job has its final State, the number of the last Attempt and the Errors of all attempts.
+	Job *jobqueue.Job
+	// Events are those of the worker, from the first EventClaimed to the end of the last attempt.
+	Events []jobqueue.Event
+	// Delays are the times between the end of an attempt and the start of the next one.
+	Delays []time.Duration
+}
+
+// Run enqueues p in a queue in memory and runs it as a worker does: it encodes and decodes the
+// arguments, calls the middleware and the handler, tries again after errors, and calls the Dead
+// callback. It returns when the job has succeeded, failed or been cancelled.
+//
+// The worker has the configuration cfg, except for its queues, and the handlers that register adds.
+// Run does not wait between attempts: Result.Delays tells how long a worker would have waited. The
+// test fails if p is invalid, if no handler is registered for its kind, or if the job does not end
+// after a thousand attempts.
+func Run(t testing.TB, p jobqueue.Params, cfg jobqueue.WorkerConfig, register func(w *jobqueue.Worker)) Result {
+	t.Helper()
+	records, err := jobqueue.Records([]jobqueue.Params{p})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newStore(records[0])
+
+	var mu sync.Mutex
+	var events []jobqueue.Event
+	onEvent := cfg.OnEvent
+	cfg.OnEvent = func(e jobqueue.Event) {
+		mu.Lock()
+		events = append(events, e)
+		mu.Unlock()
+		if onEvent != nil {
+			onEvent(e)
+		}
+	}
+	cfg.Queues = map[string]jobqueue.QueueConfig{records[0].Queue: {MaxWorkers: 1}}
+	w := jobqueue.NewWorker(s, cfg)
+	register(w)
+
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	defer cancel()
+	stopped := make(chan error, 1)
+	go func() { stopped <- w.Run(ctx) }()
+	select {
+	case <-s.ended:
+		cancel()
+		err = <-stopped
+	case err = <-stopped:
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	job, delays, failed := s.result()
+	if failed != "" {
+		t.Fatalf("jobtest: job of kind %q: %s; its last errors: %+v", job.Kind, failed,
+			job.Errors[max(len(job.Errors)-3, 0):])
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	return Result{Job: job, Events: slices.Clone(events), Delays: delays}
+}

@@ -1,0 +1,169 @@
+package jobtest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/jobtest"
+)
+
+type welcome struct{ Address string }
+
+var errMail = errors.New("the mail server does not answer")
+
+// handler registers h for jobs of the kind "welcome".
+func handler(
+	h func(ctx context.Context, job *jobqueue.Job, w welcome) error, opts ...jobqueue.HandleOption,
+) func(*jobqueue.Worker) {
+	return func(w *jobqueue.Worker) { jobqueue.Handle(w, "welcome", h, opts...) }
+}
+
+func TestRunDecodesAndCallsTheMiddleware(t *testing.T) {
+	t.Parallel()
+	var calls []string
+	cfg := jobqueue.WorkerConfig{Middleware: []func(jobqueue.HandlerFunc) jobqueue.HandlerFunc{
+		func(next jobqueue.HandlerFunc) jobqueue.HandlerFunc {
+			return func(ctx context.Context, job *jobqueue.Job) error {
+				calls = append(calls, "before "+job.Kind)
+				return next(ctx, job)
+			}
+		},
+	}}
+	p := jobqueue.Params{Kind: "welcome", Queue: "mail", Args: welcome{"ann@mail.example"}}
+	r := jobtest.Run(t, p, cfg, handler(func(_ context.Context, job *jobqueue.Job, w welcome) error {
+		calls = append(calls, w.Address)
+		return nil
+	}))
+	require.Equal(t, []string{"before welcome", "ann@mail.example"}, calls)
+	require.Equal(t, jobqueue.StateSucceeded, r.Job.State)
+	require.Equal(t, 1, r.Job.Attempt)
+	require.Empty(t, r.Delays)
+	require.Len(t, r.Events, 2)
+	require.Equal(t, jobqueue.EventSucceeded, r.Events[1].Type)
+}
+
+func TestRunRetriesWithoutWaiting(t *testing.T) {
+	t.Parallel()
+	began := time.Now()
+	backoff := func(attempt int) time.Duration { return time.Duration(attempt) * time.Hour }
+	r := jobtest.Run(t, jobqueue.Params{Kind: "welcome", Args: welcome{}}, jobqueue.WorkerConfig{Backoff: backoff},
+		handler(func(_ context.Context, job *jobqueue.Job, _ welcome) error {
+			switch {
+			case job.Attempt == 1:
+				return errMail
+			case job.Attempt == 2 && job.Fence == 2:
+				return jobqueue.Snooze(time.Minute)
+			case job.Attempt == 2:
+				panic("no template")
+			}
+			return nil
+		}))
+	require.Equal(t, jobqueue.StateSucceeded, r.Job.State)
+	require.Equal(t, 3, r.Job.Attempt)
+	require.Equal(t, []time.Duration{time.Hour, time.Minute, 2 * time.Hour}, r.Delays)
+	require.Len(t, r.Job.Errors, 2, "a snooze is not an error")
+	require.Equal(t, errMail.Error(), r.Job.Errors[0].Error)
+	require.Contains(t, r.Job.Errors[1].Stack, "jobtest_test.go")
+	require.Less(t, time.Since(began), time.Minute)
+}
+
+func TestRunCallsTheDeadCallback(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		err      error
+		attempts int
+	}{
+		"the last attempt": {errMail, 3}, "a permanent error": {jobqueue.Permanent(errMail), 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dead := 0
+			onDead := func(_ context.Context, _ *jobqueue.Job, cause error) error {
+				require.ErrorContains(t, cause, errMail.Error())
+				if dead++; dead == 1 {
+					return errors.New("not now")
+				}
+				return nil
+			}
+			r := jobtest.Run(t, jobqueue.Params{Kind: "welcome", MaxAttempts: c.attempts, Args: welcome{}},
+				jobqueue.WorkerConfig{}, handler(func(context.Context, *jobqueue.Job, welcome) error { return c.err },
+					jobqueue.WithDead(onDead)))
+			require.Equal(t, jobqueue.StateFailed, r.Job.State)
+			require.Equal(t, c.attempts, r.Job.Attempt)
+			require.Equal(t, 2, dead)
+		})
+	}
+}
+
+func TestRunOfArgumentsThatDoNotFit(t *testing.T) {
+	t.Parallel()
+	r := jobtest.Run(t, jobqueue.Params{Kind: "welcome", Args: "no object"}, jobqueue.WorkerConfig{},
+		handler(func(context.Context, *jobqueue.Job, welcome) error { return nil }))
+	require.Equal(t, jobqueue.StateFailed, r.Job.State)
+	require.Contains(t, r.Job.Errors[0].Error, "decode arguments")
+}
+
+// failing is a test that can fail without failing this one.
+type failing struct {
+	testing.TB
+	message string
+}
+
+func (f *failing) Fatal(args ...any)                 { f.fail(fmt.Sprint(args...)) }
+func (f *failing) Fatalf(format string, args ...any) { f.fail(fmt.Sprintf(format, args...)) }
+func (f *failing) fail(message string) {
+	f.message = message
+	panic(f)
+}
+
+func TestRunFailsTheTest(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		params  jobqueue.Params
+		message string
+	}{
+		"invalid":    {jobqueue.Params{}, "kind is empty"},
+		"no handler": {jobqueue.Params{Kind: "other"}, "no handler is registered for its kind"},
+		"never ends": {jobqueue.Params{Kind: "welcome", MaxAttempts: jobqueue.Unlimited}, "1000 attempts"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := &failing{TB: t}
+			require.Panics(t, func() {
+				jobtest.Run(f, c.params, jobqueue.WorkerConfig{},
+					handler(func(context.Context, *jobqueue.Job, welcome) error { return errMail }))
+			})
+			require.Contains(t, f.message, c.message)
+		})
+	}
+}
+
+func ExampleRun() {
+	var t testing.TB = exampleTest{} // of the test function
+	welcomeKind := jobqueue.Define[welcome]("welcome")
+	result := jobtest.Run(t, welcomeKind.Params(welcome{"ann@mail.example"}), jobqueue.WorkerConfig{},
+		func(w *jobqueue.Worker) {
+			welcomeKind.Handle(w, func(_ context.Context, job *jobqueue.Job, w welcome) error {
+				if job.Attempt == 1 {
+					return errMail
+				}
+				return nil
+			})
+		})
+	fmt.Println(result.Job.State, "after attempt", result.Job.Attempt)
+	fmt.Println(result.Job.Errors[0].Error)
+	// Output:
+	// succeeded after attempt 2
+	// the mail server does not answer
+}
+
+type exampleTest struct{ testing.TB }
+
+func (exampleTest) Helper()                  {}
+func (exampleTest) Context() context.Context { return context.Background() }

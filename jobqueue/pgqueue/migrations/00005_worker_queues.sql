@@ -1,0 +1,3 @@
+-- +goose Up
+
+alter table jobqueue_worker add column queues text[] not null default '{}'; -- that the worker serves
