@@ -139,12 +139,12 @@ func (s *apiServer) serve(server *asrtest.Server, w http.ResponseWriter, r *http
 }
 
 // firstTask is above 2^53, where float64 cannot represent every integer.
-const firstTask = 9007199254740993
+const firstTask uint64 = 9007199254740993
 
 func (s *apiServer) create(audio []byte, fault asrtest.Fault) uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	id := uint64(firstTask + len(s.tasks)*2)
+	id := firstTask + uint64(len(s.tasks))*2
 	t := &task{text: asrtest.Heard(audio)}
 	t.failed = fault == taskFails || fault == taskFailsOnce || strings.Contains(string(audio), "damaged")
 	if fault == taskFailsOnce {

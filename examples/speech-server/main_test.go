@@ -174,7 +174,10 @@ func TestServerThatIsKilledLeavesNothing(t *testing.T) {
 	})
 	require.NoError(t, cmd.Process.Kill())
 	_ = cmd.Wait()
-	eventually(func() bool { return syscall.Kill(pid, 0) != nil })
+	eventually(func() bool {
+		p, err := os.FindProcess(pid)
+		return err != nil || p.Signal(syscall.Signal(0)) != nil
+	})
 
 	left := func() int {
 		names, err := filepath.Glob(filepath.Join(tmp, "*"))

@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
+	"math"
 	"math/rand/v2"
 	"mime"
 	"net/http"
@@ -284,7 +285,7 @@ func (g *generator) value(name string, s *huma.Schema, broken bool) any {
 			high = int(*s.Maximum)
 		}
 		if broken {
-			return pick(g, low-1, high+1, 0, -1<<63, 1<<62)
+			return pick(g, low-1, high+1, 0, math.MinInt, math.MaxInt/2)
 		}
 		return pick(g, low, high, low+g.IntN(high-low+1))
 	case "array":

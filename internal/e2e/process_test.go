@@ -1,3 +1,5 @@
+//go:build linux
+
 // Package e2e tests the built programs as processes: real databases, real
 // speech, real signals, and real faults while phones upload.
 //

@@ -50,7 +50,7 @@ func (s *Server) PgBouncer(t testing.TB, database string) string {
 	}
 	bouncer := &Server{dir: dir, cred: s.cred, base: "postgres://" + address + u.Path + "?sslmode=disable"}
 	if s.cred != nil {
-		if err := os.Chown(dir, int(s.cred.Uid), int(s.cred.Gid)); err != nil {
+		if err := os.Chown(dir, s.cred.uid, s.cred.gid); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"syscall"
 	"testing"
 	"time"
 
@@ -46,7 +45,7 @@ type Server struct {
 	dir  string // holds the data, the socket and the log
 	args []string
 	bin  string
-	cred *syscall.Credential
+	cred *credential // nil: ours
 
 	// stop is the standard input of the server's supervisor, which stops the server when it is
 	// closed, as it is when this process ends in any way.
@@ -98,14 +97,14 @@ func startWith(o Options, fill func(s *Server) *exec.Cmd) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{options: o, bin: bin}
-	if s.cred, err = credential(); err != nil {
+	if s.cred, err = serverUser(); err != nil {
 		return nil, err
 	}
 	if s.dir, err = os.MkdirTemp(baseDir(o), "lessonkit-pg-"); err != nil {
 		return nil, err
 	}
 	if s.cred != nil {
-		if err := os.Chown(s.dir, int(s.cred.Uid), int(s.cred.Gid)); err != nil {
+		if err := os.Chown(s.dir, s.cred.uid, s.cred.gid); err != nil {
 			return nil, err
 		}
 	}
@@ -233,7 +232,7 @@ func (s *Server) awaitReady() error {
 func (s *Server) prepare(cmd *exec.Cmd) {
 	cmd.Dir = s.dir
 	cmd.Env = append(os.Environ(), "LC_ALL=C", "TZ=UTC")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: s.cred}
+	cmd.SysProcAttr = processAttributes(s.cred)
 }
 
 // programs returns the directory of initdb and postgres: that on the path, else the newest version
@@ -260,8 +259,11 @@ func version(bin string) int {
 	return n
 }
 
-// credential returns the user for the server if we are root, as which PostgreSQL does not run.
-func credential() (*syscall.Credential, error) {
+// credential is the user that runs a server.
+type credential struct{ uid, gid int }
+
+// serverUser returns the user for the server if we are root, as which PostgreSQL does not run.
+func serverUser() (*credential, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil
 	}
@@ -275,7 +277,7 @@ func credential() (*syscall.Credential, error) {
 		if err := errors.Join(err1, err2); err != nil {
 			return nil, err
 		}
-		return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
+		return &credential{uid: int(uid), gid: int(gid)}, nil
 	}
 	return nil, errors.New("running as root and found neither user postgres nor nobody")
 }
@@ -284,8 +286,7 @@ func credential() (*syscall.Credential, error) {
 // is enough of it. Containers often have 64 MB.
 func baseDir(o Options) string {
 	const shm, enough = "/dev/shm", 256 << 20
-	var st syscall.Statfs_t
-	if !o.Durable && syscall.Statfs(shm, &st) == nil && st.Bavail*uint64(st.Bsize) > enough {
+	if !o.Durable && freeBytes(shm) > enough {
 		return shm
 	}
 	return "" // the ordinary temporary directory

@@ -89,7 +89,7 @@ func TestProcessesKilledAndStopped(t *testing.T) {
 	eventually(t, 30*time.Second, "both hold jobs", func() bool { return held(v) > 0 && held(z) > 0 })
 
 	victim.signal(syscall.SIGKILL)
-	zombie.signal(syscall.SIGSTOP)
+	zombie.signal(suspend)
 	died := time.Now()
 	orphans, stopped := 0, 0 // a transaction in progress may commit after the death
 	eventually(t, 30*time.Second, "recovery", func() bool {
@@ -100,7 +100,7 @@ func TestProcessesKilledAndStopped(t *testing.T) {
 	recovery := time.Since(died)
 	require.Less(t, recovery, promised(t))
 	require.Zero(t, workerOf(zombie), "its worker is gone")
-	zombie.signal(syscall.SIGCONT)
+	zombie.signal(resume)
 
 	eventually(t, 60*time.Second, "all done", func() bool {
 		return number(t, pool, `select count(*) from jobqueue_job`) == 0

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"os"
+	"runtime"
 	"syscall"
 	"testing"
 
@@ -44,6 +46,11 @@ func TestStatuses(t *testing.T) {
 func TestASignalEndsTheContext(t *testing.T) {
 	ctx := program.Context()
 	require.NoError(t, ctx.Err())
-	require.NoError(t, syscall.Kill(syscall.Getpid(), syscall.SIGTERM))
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no such signal")
+	}
+	this, err := os.FindProcess(os.Getpid())
+	require.NoError(t, err)
+	require.NoError(t, this.Signal(syscall.SIGTERM))
 	<-ctx.Done()
 }
