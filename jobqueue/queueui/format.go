@@ -24,10 +24,16 @@ func (u *ui) funcs() template.FuncMap {
 		"pretty": pretty,
 		"short":  short,
 		"last":   last,
-		"since":  since,
-		"query":  func(f jobqueue.Filter, key string, value any) string { return query(f, key, fmt.Sprint(value)) },
+		"action": func(s jobqueue.ScheduleInfo, action, label string) scheduleAction {
+			return scheduleAction{Name: s.Name, Action: action, Label: label}
+		},
+		"since": since,
+		"query": func(f jobqueue.Filter, key string, value any) string { return query(f, key, fmt.Sprint(value)) },
 	}
 }
+
+// scheduleAction is a button of a schedule.
+type scheduleAction struct{ Name, Action, Label string }
 
 // count groups the digits of n, and marks a count above StatsLimit with a plus sign.
 func count(n int) string {

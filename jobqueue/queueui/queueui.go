@@ -1,5 +1,6 @@
 // Package queueui shows a job queue in the browser: the depth and age of every queue, jobs by
-// state, one job with its arguments, errors and timeline, buttons to retry and to cancel it, and a
+// state, one job with its arguments, errors and timeline, the schedules, buttons to retry and to
+// cancel one job or all of a list, to pause queues and schedules and to run a schedule now, and a
 // search by the number of a job or any text in its arguments: see jobqueue.Client's Search.
 //
 // [New] returns an http.Handler. The pages are plain HTML without scripts. Put authentication in
@@ -57,7 +58,7 @@ func New(client *jobqueue.Client, cfg Config) http.Handler {
 	}
 	cfg.Prefix = strings.TrimRight(cfg.Prefix, "/")
 	u := &ui{client: client, cfg: cfg, pages: map[string]*template.Template{}}
-	for _, name := range []string{"queues", "jobs", "search", "job", "error"} {
+	for _, name := range []string{"queues", "jobs", "search", "job", "bulk", "error"} {
 		page := template.New("layout.html").Funcs(u.funcs())
 		u.pages[name] = template.Must(page.ParseFS(files, "templates/layout.html", "templates/table.html",
 			"templates/"+name+".html"))
@@ -70,6 +71,10 @@ func New(client *jobqueue.Client, cfg Config) http.Handler {
 	mux.HandleFunc("GET "+cfg.Prefix+"/search", u.search)
 	mux.HandleFunc("GET "+cfg.Prefix+"/style.css", u.style)
 	mux.HandleFunc("POST "+cfg.Prefix+"/jobs/{id}/{action}", u.change)
+	mux.HandleFunc("GET "+cfg.Prefix+"/bulk/{action}", u.confirmBulk)
+	mux.HandleFunc("POST "+cfg.Prefix+"/bulk/{action}", u.bulk)
+	mux.HandleFunc("POST "+cfg.Prefix+"/queues/{action}", u.changeQueue)
+	mux.HandleFunc("POST "+cfg.Prefix+"/schedules/{action}", u.changeSchedule)
 	mux.HandleFunc("GET "+cfg.Prefix+"/", func(w http.ResponseWriter, r *http.Request) {
 		u.fail(w, r, http.StatusNotFound, "This page does not exist.", nil)
 	})
@@ -133,7 +138,20 @@ func (u *ui) queues(w http.ResponseWriter, r *http.Request) {
 		u.storeFailed(w, r, err)
 		return
 	}
-	u.render(w, r, http.StatusOK, "queues", "Queues", stats)
+	schedules, err := u.client.Schedules(r.Context())
+	if err != nil {
+		u.storeFailed(w, r, err)
+		return
+	}
+	d := queuesData{Stats: stats, Schedules: schedules, MayChange: !u.cfg.ReadOnly}
+	u.render(w, r, http.StatusOK, "queues", "Queues", d)
+}
+
+// queuesData is the first page.
+type queuesData struct {
+	jobqueue.Stats
+	Schedules []jobqueue.ScheduleInfo
+	MayChange bool
 }
 
 const pageSize = 50
@@ -158,6 +176,9 @@ type jobsData struct {
 	Filter jobqueue.Filter
 	States []jobqueue.State
 	Next   string // query of the next page, "" on the last one
+	// Retry and Cancel are set if they apply to all jobs of the list.
+	Retry, Cancel bool
+	Note          string
 }
 
 func (u *ui) jobs(w http.ResponseWriter, r *http.Request) {
@@ -181,6 +202,11 @@ func (u *ui) jobs(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	d := jobsData{table: table{Jobs: jobs, Paged: f.Before != 0}, Filter: f, States: states}
+	if !u.cfg.ReadOnly && len(jobs) > 0 {
+		d.Retry = slices.Contains(bulkActions["retry"], f.State)
+		d.Cancel = slices.Contains(bulkActions["cancel"], f.State)
+	}
+	d.Note = bulkNote(q)
 	switch {
 	case f.State.Finished():
 		d.TimeColumn = "Ended"

@@ -7,6 +7,7 @@ import (
 	"html"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -41,7 +42,9 @@ func setup(t *testing.T, cfg queueui.Config) *site {
 	ctx, cancel := context.WithCancel(t.Context())
 	w := jobqueue.NewWorker(store, jobqueue.WorkerConfig{
 		Name: "teacher-1/4711", ShutdownTimeout: time.Millisecond,
-		Queues:  map[string]jobqueue.QueueConfig{"transcribe": {}, "mail": {}},
+		Queues: map[string]jobqueue.QueueConfig{"transcribe": {}, "mail": {}},
+		Schedules: []jobqueue.Schedule{{Name: "sweep <all>", When: jobqueue.Every(24 * time.Hour),
+			Params: jobqueue.Params{Kind: "sweep", Queue: "nightly"}}},
 		Backoff: func(attempt int) time.Duration { return time.Duration(attempt-1) * time.Hour },
 	})
 	started := make(chan struct{})
@@ -202,6 +205,78 @@ func TestButtons(t *testing.T) {
 		5*time.Millisecond)
 }
 
+// submit sends a form and returns the page that it redirects to.
+func (s *site) submit(path string, form url.Values) string {
+	s.t.Helper()
+	r := httptest.NewRequest("POST", path, strings.NewReader(form.Encode()))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	w := httptest.NewRecorder()
+	s.handler.ServeHTTP(w, r)
+	require.Equal(s.t, http.StatusSeeOther, w.Code, w.Body)
+	return w.Header().Get("Location")
+}
+
+func TestPauseOfAQueue(t *testing.T) {
+	s := setup(t, queueui.Config{Prefix: "/q"})
+	s.page("/q/", `aria-label="Pause queue nightly"`)
+	s.page(s.submit("/q/queues/pause", url.Values{"queue": {"nightly"}}), "paused", `aria-label="Resume queue nightly"`)
+	stats, err := s.client.Stats(t.Context())
+	require.NoError(t, err)
+	require.False(t, stats.Queue("nightly").PausedUntil.IsZero())
+	s.page(s.submit("/q/queues/resume", url.Values{"queue": {"nightly"}}), `aria-label="Pause queue nightly"`)
+	require.Equal(t, http.StatusBadRequest, s.do("POST", "/q/queues/pause").Code)
+}
+
+func TestSchedules(t *testing.T) {
+	s := setup(t, queueui.Config{Prefix: "/q"})
+	schedule := func() jobqueue.ScheduleInfo {
+		schedules, err := s.client.Schedules(t.Context())
+		require.NoError(t, err)
+		require.Len(t, schedules, 1)
+		return schedules[0]
+	}
+	require.Eventually(t, func() bool {
+		schedules, err := s.client.Schedules(t.Context())
+		return err == nil && len(schedules) == 1
+	}, 20*time.Second, 5*time.Millisecond)
+	next := schedule().NextAt
+	s.page("/q/", "sweep &lt;all&gt;", "Schedules", "Run now")
+	name := url.Values{"name": {"sweep <all>"}}
+	s.page(s.submit("/q/schedules/pause", name), "paused", "Resume: schedule sweep &lt;all&gt;")
+	require.True(t, schedule().Paused)
+	s.page(s.submit("/q/schedules/resume", name), "Pause: schedule")
+	require.False(t, schedule().Paused)
+	s.submit("/q/schedules/run", name)
+	require.Eventually(t, func() bool { return !schedule().LastAt.IsZero() || schedule().NextAt.Before(next) },
+		20*time.Second, 5*time.Millisecond)
+	unknown := s.do("POST", "/q/schedules/explode")
+	require.Equal(t, http.StatusNotFound, unknown.Code)
+}
+
+func TestBulkActions(t *testing.T) {
+	s := setup(t, queueui.Config{Prefix: "/q"})
+	ps := make([]jobqueue.Params, 70)
+	for i := range ps {
+		ps[i] = jobqueue.Params{Kind: "many & more", Queue: "bulk"}
+	}
+	_, err := s.client.EnqueueMany(t.Context(), ps)
+	require.NoError(t, err)
+	list := "state=waiting&queue=bulk"
+	s.page("/q/jobs?"+list, "Cancel all…")
+	s.page("/q/bulk/cancel?"+list, "Cancel waiting jobs (70)?", "Queue bulk", "Cancel them")
+	form := url.Values{"state": {"waiting"}, "queue": {"bulk"}, "kind": {"many & more"}}
+	s.page(s.submit("/q/bulk/cancel", form), "Jobs changed: 70.")
+	require.Contains(t, s.page("/q/jobs?state=cancelled&queue=bulk", "Retry all…"), "Older")
+	form.Set("state", "cancelled")
+	s.page(s.submit("/q/bulk/retry", form), "Jobs changed: 70.")
+	stats, err := s.client.Stats(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 70, stats.Queue("bulk").Waiting)
+	for _, path := range []string{"/q/bulk/retry?state=succeeded", "/q/bulk/explode?state=failed", "/q/bulk/cancel"} {
+		require.Equal(t, http.StatusBadRequest, s.do("GET", path).Code, path)
+	}
+}
+
 func TestCrossSitePostsAreRefused(t *testing.T) {
 	s := setup(t, queueui.Config{})
 	path := fmt.Sprintf("/jobs/%d/cancel", s.ids["waiting"])
@@ -217,7 +292,13 @@ func TestReadOnly(t *testing.T) {
 	s := setup(t, queueui.Config{ReadOnly: true})
 	body := s.page(fmt.Sprintf("/jobs/%d", s.ids["bad"]), "read only")
 	require.NotContains(t, body, `method="post"`)
-	require.Equal(t, http.StatusForbidden, s.do("POST", fmt.Sprintf("/jobs/%d/retry", s.ids["bad"])).Code)
+	for _, path := range []string{
+		fmt.Sprintf("/jobs/%d/retry", s.ids["bad"]), "/queues/pause", "/schedules/pause", "/bulk/retry",
+	} {
+		require.Equal(t, http.StatusForbidden, s.do("POST", path).Code, path)
+	}
+	require.NotContains(t, s.page("/"), `method="post"`)
+	require.NotContains(t, s.page("/jobs?state=failed"), "Retry all")
 }
 
 func TestPaging(t *testing.T) {

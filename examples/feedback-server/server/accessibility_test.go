@@ -54,6 +54,7 @@ func queuePages(t *testing.T, f *retried) map[string]string {
 	job := f.waitJob(jobqueue.StateFailed, 1)
 	return map[string]string{
 		"queues": "/", "failed": "/jobs?state=failed", "none": "/jobs?state=cancelled",
+		"retry all": "/bulk/retry?state=failed", "retried": "/jobs?state=failed&changed=3&skipped=1",
 		"job":    fmt.Sprintf("/jobs/%d", job.ID),
 		"search": "/search?q=" + f.segment, "nothing found": "/search?q=nothing", "no page": "/nowhere",
 		"succeeded": "/jobs?state=succeeded", "note": fmt.Sprintf("/jobs/%d?note=retrystate", job.ID),
@@ -86,9 +87,11 @@ func TestAttemptsAndErrorAreVisibleOnAPhone(t *testing.T) {
 	f.waitJob(jobqueue.StateFailed, 1)
 	base := f.address + "/admin/queue"
 	b.do(chromedp.Navigate("http://operator:" + strings.ReplaceAll(operatorPassword, " ", "%20") + "@" + base + "/"))
+	b.waitText("Workers")
 	b.emulate(screens["phone"])
 	b.do(chromedp.Navigate("http://" + base + "/jobs?state=failed"))
-	for _, text := range []string{"1 of 6", "no speech in it"} {
+	b.waitText("no speech in it")
+	for _, text := range []string{"1 of ", "no speech in it"} {
 		require.Equal(t, "visible", b.eval(fmt.Sprintf(`(() => {
 			const cell = [...document.querySelectorAll("td, td .error")].filter((e) => e.innerText.includes(%q)).pop();
 			if (!cell) return "absent";

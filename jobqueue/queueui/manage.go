@@ -1,0 +1,155 @@
+package queueui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"lessonkit.example/jobqueue"
+)
+
+const maxForm = 16 << 10 // bytes
+
+// form reads the form of a request that changes something. If it must not, it answers the request.
+func (u *ui) form(w http.ResponseWriter, r *http.Request) bool {
+	if u.cfg.ReadOnly {
+		u.fail(w, r, http.StatusForbidden, "These pages are read-only.", nil)
+		return false
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	if err := r.ParseForm(); err != nil {
+		u.fail(w, r, http.StatusBadRequest, "The form cannot be read.", nil)
+		return false
+	}
+	return true
+}
+
+// changeQueue pauses or resumes the queue that the form names.
+func (u *ui) changeQueue(w http.ResponseWriter, r *http.Request) {
+	if !u.form(w, r) {
+		return
+	}
+	change := func(ctx context.Context, queue string) error { return u.client.Pause(ctx, queue, time.Time{}) }
+	if r.PathValue("action") == "resume" {
+		change = u.client.Resume
+	}
+	u.changeNamed(w, r, r.PostForm.Get("queue"), change)
+}
+
+// changeSchedule pauses, resumes or runs the schedule that the form names.
+func (u *ui) changeSchedule(w http.ResponseWriter, r *http.Request) {
+	if !u.form(w, r) {
+		return
+	}
+	change := map[string]func(context.Context, string) error{
+		"pause": u.client.PauseSchedule, "resume": u.client.ResumeSchedule, "run": u.client.RunSchedule,
+	}[r.PathValue("action")]
+	if change == nil {
+		u.fail(w, r, http.StatusNotFound, "This action does not exist.", nil)
+		return
+	}
+	u.changeNamed(w, r, r.PostForm.Get("name"), change)
+}
+
+func (u *ui) changeNamed(
+	w http.ResponseWriter, r *http.Request, name string, change func(context.Context, string) error,
+) {
+	switch err := change(r.Context(), name); {
+	case name == "":
+		u.fail(w, r, http.StatusBadRequest, "The form has no name.", nil)
+	case errors.Is(err, jobqueue.ErrNotFound):
+		u.fail(w, r, http.StatusNotFound, "This schedule does not exist any more.", nil)
+	case err != nil:
+		u.storeFailed(w, r, err)
+	default:
+		http.Redirect(w, r, u.cfg.Prefix+"/", http.StatusSeeOther)
+	}
+}
+
+// bulkActions are the changes of all jobs of a list, by name, with the states that they apply to.
+var bulkActions = map[string][]jobqueue.State{
+	"retry":  {jobqueue.StateFailed, jobqueue.StateCancelled, jobqueue.StateScheduled},
+	"cancel": {jobqueue.StateWaiting, jobqueue.StateScheduled, jobqueue.StateRunning},
+}
+
+// maxCounted is how many jobs the confirmation of a bulk action counts.
+const maxCounted = 1000
+
+// bulkData is the confirmation of a bulk action.
+type bulkData struct {
+	Filter jobqueue.Filter
+	Action string
+	Count  string
+}
+
+// bulkFilter reads the list and the action of a bulk action. If they do not fit, it answers the
+// request.
+func (u *ui) bulkFilter(w http.ResponseWriter, r *http.Request, v url.Values) (f jobqueue.Filter, ok bool) {
+	f = jobqueue.Filter{Queue: v.Get("queue"), Kind: v.Get("kind"), Limit: maxCounted}
+	states := bulkActions[r.PathValue("action")]
+	i := slices.IndexFunc(states, func(s jobqueue.State) bool { return s.String() == v.Get("state") })
+	if i < 0 {
+		u.fail(w, r, http.StatusBadRequest, "This action does not exist for jobs in this state.", nil)
+		return f, false
+	}
+	f.State = states[i]
+	return f, true
+}
+
+// confirmBulk asks for a confirmation, with the number of jobs.
+func (u *ui) confirmBulk(w http.ResponseWriter, r *http.Request) {
+	f, ok := u.bulkFilter(w, r, r.URL.Query())
+	if !ok {
+		return
+	}
+	jobs, err := u.client.List(r.Context(), f)
+	if err != nil {
+		u.storeFailed(w, r, err)
+		return
+	}
+	d := bulkData{Filter: f, Action: r.PathValue("action"), Count: group(len(jobs))}
+	if len(jobs) == maxCounted {
+		d.Count += " or more"
+	}
+	u.render(w, r, http.StatusOK, "bulk", "Confirmation", d)
+}
+
+// bulk changes all jobs of a list.
+func (u *ui) bulk(w http.ResponseWriter, r *http.Request) {
+	if !u.form(w, r) {
+		return
+	}
+	f, ok := u.bulkFilter(w, r, r.PostForm)
+	if !ok {
+		return
+	}
+	change := u.client.RetryMany
+	if r.PathValue("action") == "cancel" {
+		change = u.client.CancelMany
+	}
+	changed, skipped, err := change(r.Context(), f)
+	if err != nil {
+		u.storeFailed(w, r, fmt.Errorf("%s, %d changed: %w", r.PathValue("action"), changed, err))
+		return
+	}
+	target := query(f, "changed", strconv.Itoa(changed)) + "&skipped=" + strconv.Itoa(skipped)
+	http.Redirect(w, r, u.cfg.Prefix+"/jobs"+target, http.StatusSeeOther)
+}
+
+// bulkNote is shown after a bulk action.
+func bulkNote(v url.Values) string {
+	changed, err := strconv.Atoi(v.Get("changed"))
+	if err != nil {
+		return ""
+	}
+	note := "Jobs changed: " + group(changed) + "."
+	if skipped, err := strconv.Atoi(v.Get("skipped")); err == nil && skipped > 0 {
+		note += " Not changed, because they started, or another job holds their unique key: " + group(skipped) + "."
+	}
+	return note
+}
