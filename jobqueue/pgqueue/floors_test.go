@@ -117,7 +117,7 @@ func TestFloorClaimBehindHeldJobs(t *testing.T) {
 		_, err := client.EnqueueMany(t.Context(), held)
 		require.NoError(t, err)
 	}
-	worker, err := store.Register(t.Context(), "w", time.Minute)
+	worker, err := store.Register(t.Context(), "w", nil, time.Minute)
 	require.NoError(t, err)
 	best := time.Hour
 	for range 20 {
