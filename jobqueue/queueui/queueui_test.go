@@ -219,7 +219,8 @@ func (s *site) submit(path string, form url.Values) string {
 func TestPauseOfAQueue(t *testing.T) {
 	s := setup(t, queueui.Config{Prefix: "/q"})
 	s.page("/q/", `aria-label="Pause queue nightly"`)
-	s.page(s.submit("/q/queues/pause", url.Values{"queue": {"nightly"}}), "paused", `aria-label="Resume queue nightly"`)
+	s.page(s.submit("/q/queues/pause", url.Values{"queue": {"nightly"}}),
+		"paused", `aria-label="Resume queue nightly"`)
 	stats, err := s.client.Stats(t.Context())
 	require.NoError(t, err)
 	require.False(t, stats.Queue("nightly").PausedUntil.IsZero())
