@@ -97,7 +97,8 @@ func longList(ctx context.Context, ours *process, teacher, n int) (request, erro
 		Scan(&middle, &day, &created); err != nil {
 		return nil, err
 	}
-	paths := []string{filterPath(profile), filterPath(profile) + "&cursor=" + cursorAt(string(day), created.Time, middle)}
+	first := filterPath(profile)
+	paths := []string{first, first + "&cursor=" + cursorAt(string(day), created.Time, middle)}
 	return func(r *rand.Rand, _ int) net.Buffers {
 		return message("GET", paths[r.IntN(2)], w.Tokens[teacher], "")
 	}, nil
