@@ -30,7 +30,7 @@ type browser struct {
 
 // newBrowser starts a browser with a profile of its own, which ends with the test. It skips the
 // test where no Chromium is installed.
-func newBrowser(t *testing.T) *browser {
+func newBrowser(t *testing.T, more ...chromedp.ExecAllocatorOption) *browser {
 	t.Helper()
 	if !installed() {
 		t.Skip("Chromium is not installed")
@@ -39,6 +39,7 @@ func newBrowser(t *testing.T) *browser {
 		chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WindowSize(1400, 1000),
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
 	)
+	options = append(options, more...)
 	allocator, cancel := chromedp.NewExecAllocator(context.Background(), options...)
 	t.Cleanup(cancel)
 	tab, cancel := chromedp.NewContext(allocator)

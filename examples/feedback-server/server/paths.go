@@ -1,7 +1,6 @@
 package server
 
 import (
-	"html/template"
 	"net/http"
 	"strings"
 )
@@ -44,37 +43,4 @@ func redirect(location string) http.HandlerFunc {
 		w.Header().Set("Location", location)
 		w.WriteHeader(http.StatusPermanentRedirect)
 	}
-}
-
-// startPage serves links to what a browser can show. They are relative, for any path of a proxy.
-func startPage() http.Handler {
-	page := template.Must(template.New("").Parse(`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{{.}}</title>
-<link rel="icon" href="data:,">
-</head>
-<body>
-<main>
-<h1>{{.}}</h1>
-<ul>
-<li><a href="scalar">Reference of the HTTP interface</a></li>
-<li><a href="openapi.json">OpenAPI document</a></li>
-<li><a href="health">State of the service</a></li>
-</ul>
-</main>
-</body>
-</html>
-`))
-	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		h := w.Header()
-		h.Set("Content-Type", "text/html; charset=utf-8")
-		h.Set("Content-Security-Policy", "default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'; "+
-			"frame-ancestors 'none'")
-		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("Referrer-Policy", "no-referrer")
-		_ = page.Execute(w, title) // only the connection can fail
-	})
 }

@@ -22,6 +22,7 @@ import (
 	"lessonkit.example/auth"
 	"lessonkit.example/auth/authhttp"
 	"lessonkit.example/examples/internal/docsui"
+	"lessonkit.example/examples/internal/webui"
 	"lessonkit.example/feedback"
 	"lessonkit.example/feedback/audiodir"
 	"lessonkit.example/feedback/feedbackhttp"
@@ -159,7 +160,9 @@ func build(c Config, o Options, db *database) (*Server, error) {
 		reference := docsui.Handler(docsui.Config{Title: title, Script: c.ScalarJS, Logger: log})
 		mux.Handle("GET /scalar", reference)
 		mux.Handle("GET /scalar/", reference)
-		mux.Handle("GET /{$}", startPage())
+		page := webui.Handler()
+		mux.Handle("GET /{$}", page)
+		mux.Handle("GET /page/", page)
 	}
 	registerState(api, health)
 	documentSignIn(api.OpenAPI(), c.DevelopmentSignIn())

@@ -90,6 +90,9 @@ func Run(ctx context.Context, o Options) error {
 			d.printf("%v.", err)
 		}
 		d.printf("Still serving. API reference: %s/scalar   State: %s/health   Stop with Ctrl-C.", d.url, d.url)
+		page := d.url + "/#sign-in=" + teacher
+		d.printf("The teacher's page: %s", page)
+		openBrowser(ctx, page)
 		return nil
 	})
 	err = group.Wait()

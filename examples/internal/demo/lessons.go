@@ -10,8 +10,11 @@ import (
 	"lessonkit.example/feedback/feedbackclient"
 )
 
-// student is the subject of the spoken lessons.
-const student = "Sample student"
+// teacher signs in by name and has the student of the spoken lessons.
+const (
+	teacher = "demo"
+	student = "Sample student"
+)
 
 // pollInterval is how often the demo reads the state of the transcription.
 const pollInterval = 300 * time.Millisecond
@@ -23,7 +26,7 @@ func (d *demo) runLessons(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c := feedbackclient.Development(d.url, "demo")
+	c := feedbackclient.Development(d.url, teacher)
 	me, err := c.Me(ctx)
 	if err != nil {
 		return err

@@ -1,0 +1,169 @@
+package server_test
+
+import (
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/asr/asrhttp"
+	"lessonkit.example/asr/command"
+	"lessonkit.example/examples/feedback-server/server"
+	"lessonkit.example/examples/internal/nodetest"
+	"lessonkit.example/feedback/feedbackclient"
+)
+
+// listening returns browser options for a microphone that plays the demo's first lesson once, after
+// a second of silence, and for a user who permits its use.
+func listening(t *testing.T) []chromedp.ExecAllocatorOption {
+	t.Helper()
+	installedProgram(t, "ffmpeg")
+	file := filepath.Join(t.TempDir(), "speech.wav")
+	const speech = "../../internal/demo/speech/lesson1-segment"
+	out, err := exec.Command("ffmpeg", "-nostdin", "-v", "error", "-i", speech+"0.mp3", "-i", speech+"1.mp3",
+		"-i", speech+"2.mp3", "-filter_complex", "[0][1][2]concat=n=3:v=0:a=1,adelay=1000",
+		"-ar", "48000", "-ac", "1", "-c:a", "pcm_s16le", file).CombinedOutput()
+	require.NoError(t, err, string(out))
+	return []chromedp.ExecAllocatorOption{
+		chromedp.Flag("use-fake-device-for-media-stream", true),
+		chromedp.Flag("use-fake-ui-for-media-stream", true),
+		chromedp.Flag("use-file-for-fake-audio-capture", file+"%noloop"),
+		chromedp.Flag("lang", "en-US"),
+	}
+}
+
+// recognizing returns the address of a server with a recogniser, for development.
+func recognizing(t *testing.T, more ...string) string {
+	t.Helper()
+	installedProgram(t, "pocketsphinx_continuous")
+	recognizer, err := command.New(command.PocketSphinx())
+	require.NoError(t, err)
+	handler, err := asrhttp.New(asrhttp.Config{Recognizer: recognizer})
+	require.NoError(t, err)
+	asr := httptest.NewServer(handler)
+	t.Cleanup(asr.Close)
+	environment := map[string]string{
+		"DATABASE_URL":                  "sqlite:" + filepath.Join(t.TempDir(), "x.db"),
+		"ALLOW_DEVELOPMENT_USER_HEADER": "true", "LOCAL_ASR_URL": asr.URL, "ASR_WORKER_CONCURRENCY": "2",
+	}
+	for i := 0; i < len(more); i += 2 {
+		environment[more[i]] = more[i+1]
+	}
+	s := newServer(t, server.RoleAll, environment)
+	require.NoError(t, s.Migrate(t.Context()))
+	return "http://" + serve(t, s)
+}
+
+// withStudent creates a student of a development teacher and returns the client and the student.
+func withStudent(t *testing.T, url, teacher string) (feedbackclient.Client, feedbackclient.Profile) {
+	t.Helper()
+	c := feedbackclient.Development(url, teacher)
+	p, err := c.EnsureProfile(t.Context(), "Ming")
+	require.NoError(t, err)
+	return c, p
+}
+
+// The whole main job: sign in, add a student, speak, read the words, generate, edit, save. The page
+// sends no request elsewhere and keeps to its Content-Security-Policy.
+func TestTeacherSpeaksAndSavesTheFeedback(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t, listening(t)...)
+	url := recognizing(t)
+	b.do(chromedp.Navigate(url + "/"))
+	b.waitText("Sign in")
+	b.screenshot("sign-in")
+	b.do(chromedp.SendKeys(chromedp.CSS("input[name=name]"), "anna\r"))
+	b.waitText("There are no students yet")
+	b.do(chromedp.Click(chromedp.CSS(`a[href="#/edit/"]`)),
+		chromedp.SendKeys(chromedp.CSS("input[name=name]"), "Ming\r"))
+	b.waitText("Recording starts lesson 1")
+	b.clickButton("Record")
+	b.waitText("good level")
+	b.screenshot("recording")
+	b.waitText("0:14")
+	b.clickButton("Stop")
+	b.waitText("Recording has stopped")
+	b.waitText("she should practice drawing for fifteen minutes every day")
+	b.clickButton("Finish the lesson")
+	b.waitText("Lesson 1 is finished")
+	b.clickButton("Generate")
+	b.until(`() => document.querySelector("textarea").value.includes("this was a very good lesson")`, "")
+	b.do(chromedp.SendKeys(chromedp.CSS("textarea"), " Well done!"))
+	b.waitText("Saved.")
+	b.screenshot("written")
+	b.clickButton("Save as record")
+	b.waitText("The record is saved")
+	b.waitText("Recording starts lesson 1") // of a new session
+	c := feedbackclient.Development(url, "anna")
+	var contents []string
+	for record, err := range c.Records(t.Context(), "") {
+		require.NoError(t, err)
+		contents = append(contents, record.Content)
+	}
+	require.Len(t, contents, 1)
+	require.Contains(t, contents[0], "this was a very good lesson")
+	require.Contains(t, contents[0], "Well done!")
+	b.requireOnly(url)
+}
+
+func TestPageIsAccessible(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t, listening(t)...)
+	axe := nodetest.Run(t, "testdata/axe", nil, "print.mjs")
+	url := recognizing(t)
+	c, p := withStudent(t, url, "anna")
+	_, err := c.SaveRecord(t.Context(), p.ID, "", "2026-05-31", "She mixed greens.")
+	require.NoError(t, err)
+	s, err := c.OpenSession(t.Context(), p.ID)
+	require.NoError(t, err)
+	l, err := c.StartLesson(t.Context(), s.ID)
+	require.NoError(t, err)
+	speech, err := os.ReadFile("../../internal/demo/speech/lesson1-segment1.mp3")
+	require.NoError(t, err)
+	_, err = c.Upload(t.Context(), l.ID, 0, "a.mp3", speech)
+	require.NoError(t, err)
+
+	b.do(chromedp.Navigate(url + "/"))
+	b.waitText("Sign in with this name")
+	check := func(view string) {
+		for _, width := range []int64{360, 768, 1280} {
+			for _, scheme := range []string{"light", "dark"} {
+				b.emulate(screen{width, 900, scheme})
+				name := fmt.Sprintf("%s %d %s", view, width, scheme)
+				b.screenshot(name)
+				require.Empty(t, b.violations(axe), name)
+				require.LessOrEqual(t, b.eval(`String(document.documentElement.scrollWidth)`), fmt.Sprint(width), name)
+				require.Empty(t, b.eval(`[...document.querySelectorAll("button, main a, nav a, input, select")]
+					.filter((e) => e.checkVisibility() && e.getBoundingClientRect().height < 44)
+					.map((e) => e.outerHTML).join("\n")`), name)
+			}
+		}
+	}
+	check("sign-in en")
+	b.do(chromedp.Navigate(url + "/#sign-in=anna"))
+	for _, language := range []struct{ name, words, other string }{
+		{"en", "finished the picture", "中文"}, {"zh", "反馈记录", "English"},
+	} {
+		b.do(chromedp.Navigate(url + "/#/"))
+		b.waitText("Ming")
+		check("students " + language.name)
+		b.do(chromedp.Navigate(url + "/#/edit/" + p.ID))
+		b.until(`() => Boolean(document.querySelector("input[name=guardian_title]"))`, "")
+		check("edit " + language.name)
+		b.do(chromedp.Navigate(url + "/#/student/" + p.ID))
+		b.waitText("She mixed greens.")
+		b.waitText(language.words)
+		check("student " + language.name)
+		b.do(chromedp.Navigate(url + "/#/records"))
+		b.waitText("She mixed greens.")
+		check("records " + language.name)
+		b.clickButton(language.other)
+		b.until(`(text) => !document.querySelector("header").innerText.includes(text)`, language.other)
+	}
+	b.requireOnly(url)
+}

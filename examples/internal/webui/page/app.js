@@ -1,0 +1,120 @@
+// The page of a teacher: sign in, students, recordings that become text, feedback records.
+
+import { account } from "./api.js";
+import { button, explain, h, language, once, say, t, useLanguage } from "./dom.js";
+import { outbox, recover, retryNow } from "./outbox.js";
+import { recordsView } from "./views/records.js";
+import { signInForm, signInView } from "./views/signin.js";
+import { studentView } from "./views/student.js";
+import { editView, studentsView } from "./views/students.js";
+
+/** @type {[RegExp, View][]} */
+const routes = [
+	[/^$/, studentsView],
+	[/^student\/([\w-]+)$/, studentView],
+	[/^edit\/([\w-]*)$/, editView],
+	[/^records$/, recordsView],
+];
+
+const main = /** @type {HTMLElement} */ (document.getElementById("main"));
+const languageKey = "lessonkit-language";
+/** @type {void | (() => Promise<void>)} */
+let leave;
+let shown = 0;
+
+const here = () => location.hash.replace(/^#\/?/, "");
+
+/** Shows the view of the address. */
+async function show() {
+	const number = ++shown;
+	const ending = leave;
+	leave = undefined;
+	await ending?.();
+	drawFrame();
+	const path = here();
+	const route = routes.find(([pattern]) => pattern.test(path));
+	const root = h("div", { class: "view" });
+	try {
+		if (!account.teacher) {
+			await signInView(root);
+		} else {
+			const [pattern, view] = route ?? /** @type {[RegExp, View]} */ (routes[0]);
+			const end = await view(root, ...(pattern.exec(path)?.slice(1) ?? []));
+			if (number === shown) leave = end;
+			else await end?.();
+		}
+	} catch (error) {
+		root.append(h("p", { class: "error" }, explain(error)), button(t("tryAgain"), show));
+	}
+	if (number !== shown) return;
+	main.replaceChildren(root);
+	document.title = (root.querySelector("h1")?.textContent ?? "") + " – " + t("title");
+	if (document.activeElement === document.body) main.focus({ preventScroll: true });
+}
+
+function drawFrame() {
+	const path = here();
+	/** @param {string} to @param {string} label */
+	const link = (to, label) => h("a", { href: "#/" + to, "aria-current": path === to && "page" }, label);
+	const other = language === "zh" ? "en" : "zh";
+	document.getElementById("header")?.replaceChildren(
+		h("p", { class: "brand" }, t("title")),
+		...(account.teacher ? [h("nav", { "aria-label": t("navigation") }, link("", t("students")),
+			link("records", t("records")))] : []),
+		h("span", { class: "spacer" }),
+		button(other === "zh" ? "中文" : "English", async () => {
+			localStorage.setItem(languageKey, other);
+			await useLanguage(other);
+			await show();
+		}, { class: "quiet", lang: other === "zh" ? "zh-CN" : "en" }),
+		...(account.teacher ? [button(t("signOut"), () => account.signOut(), { class: "quiet" })] : []));
+	document.getElementById("footer")?.replaceChildren(
+		h("a", { href: "scalar" }, t("reference")), " · ", h("a", { href: "openapi.json" }, "OpenAPI"), " · ",
+		h("a", { href: "health" }, t("health")));
+	drawBanner();
+}
+
+/** Shows what is not sent, and asks an expired teacher to sign in, without leaving the view. */
+function drawBanner() {
+	const banner = document.getElementById("banner");
+	const { unsent, refused, others, problem } = outbox.state;
+	/** @type {HTMLElement[]} */
+	const parts = [];
+	if (account.expired) {
+		parts.push(h("section", { class: "notice", "aria-label": t("signIn") },
+			h("p", {}, t("expired")), signInForm()));
+	}
+	if (unsent > 0 && problem) {
+		parts.push(h("div", { class: "notice row" },
+			h("p", { class: "grow" }, t("unsent", { n: unsent }) + " " + problem), button(t("sendNow"), retryNow)));
+	}
+	if (refused.length > 0) parts.push(h("p", { class: "notice" }, t("refusedParts", { n: refused.length })));
+	if (others > 0 && account.teacher) parts.push(h("p", { class: "notice" }, t("othersUnsent", { n: others })));
+	// The form of an expired teacher is not replaced while it is filled in.
+	if (account.expired && banner?.querySelector("form")) return;
+	banner?.replaceChildren(...parts);
+}
+
+addEventListener("hashchange", show);
+outbox.addEventListener("change", drawBanner);
+addEventListener("beforeunload", (event) => {
+	if (outbox.state.unsent > 0) event.preventDefault();
+});
+
+let teacher = "";
+account.addEventListener("change", () => {
+	if (account.teacher !== teacher) {
+		teacher = account.teacher;
+		void show();
+	} else {
+		document.getElementById("banner")?.replaceChildren();
+		drawBanner();
+	}
+});
+
+await useLanguage(localStorage.getItem(languageKey) ?? navigator.language);
+if (Object.keys(account.headers).length > 0) {
+	await account.signIn(account.headers).catch((error) => say(explain(error), true));
+}
+if (!account.teacher) await show();
+await once(main, recover);

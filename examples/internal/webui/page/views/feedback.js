@@ -1,0 +1,176 @@
+// Writing the feedback: generate, edit with autosave, save as a record.
+
+import { request, requestKey } from "../api.js";
+import { button, explain, field, h, once, say, t, today } from "../dom.js";
+
+/**
+ * @param {import("./student.js").Work} work
+ * @param {() => Promise<void>} saved is called with a new record
+ */
+export function feedbackSection(work, saved) {
+	const editor = h("textarea", { rows: 12, maxlength: 20000, lang: "" });
+	const date = h("input", { type: "date", required: true, value: today() });
+	const state = h("p", { class: "hint saving", role: "status" });
+	const choice = h("div", { class: "notice", hidden: true });
+	const generate = button(t("generate"), generateText);
+	const save = button(t("saveRecord"), saveRecord, { class: "primary" });
+	const element = h("section", { class: "card", "aria-labelledby": "feedback" },
+		h("h2", { id: "feedback" }, t("feedback")), h("div", { class: "row" }, generate), choice,
+		field(t("feedbackText"), editor), state, h("div", { class: "row end" }, field(t("date"), date), save));
+
+	// What is typed is kept on the device until the server has it.
+	const draftKey = () => "lessonkit-draft-" + work.profile.profile_id;
+	let dirty = false;
+	let conflict = false;
+	let key = requestKey(); // of the record, until it is saved
+	/** @type {ReturnType<typeof setTimeout> | undefined} */
+	let timer;
+	let saving = Promise.resolve();
+
+	editor.addEventListener("input", edited);
+	date.addEventListener("change", edited);
+
+	function edited() {
+		dirty = true;
+		key = requestKey();
+		localStorage.setItem(draftKey(), JSON.stringify({ text: editor.value, etag: work.etag }));
+		state.textContent = t("unsaved");
+		schedule(800);
+	}
+
+	/** @param {number} ms */
+	function schedule(ms) {
+		clearTimeout(timer);
+		timer = setTimeout(() => {
+			saving = saving.then(autosave);
+		}, ms);
+	}
+
+	async function autosave() {
+		if (!dirty || conflict) return;
+		try {
+			const session = await work.ensure();
+			dirty = false;
+			const { etag } = await request("PUT", "feedback-sessions/" + session.session_id, {
+				body: { feedback_text: editor.value, ...(date.value && { feedback_date: date.value }) },
+				headers: work.etag ? { "If-Match": work.etag } : {},
+			});
+			work.etag = etag;
+			if (dirty) return;
+			localStorage.removeItem(draftKey());
+			state.textContent = t("saved");
+		} catch (error) {
+			dirty = true;
+			const { status, retryAfter = 0 } = /** @type {any} */ (error);
+			state.textContent = t("notSaved") + " " + explain(error);
+			if (status === 412) await resolveConflict();
+			else if (!status || status === 429 || status >= 500) schedule(1000 * (retryAfter || 5));
+		}
+	}
+
+	/** Lets the teacher choose between two versions of the text. */
+	async function resolveConflict() {
+		conflict = true;
+		const session = await work.ensure();
+		const { body, etag } = await request("GET", "feedback-sessions/" + session.session_id);
+		/** @param {boolean} mine */
+		const choose = (mine) => {
+			conflict = false;
+			work.etag = etag;
+			choice.hidden = true;
+			if (mine) {
+				edited();
+			} else {
+				dirty = false;
+				localStorage.removeItem(draftKey());
+				show(body.feedback_text, body.feedback_date);
+			}
+			editor.focus();
+		};
+		offer(t("conflict"), body.feedback_text,
+			button(t("keepMine"), () => choose(true)), button(t("takeOther"), () => choose(false)));
+	}
+
+	/** @param {string} question @param {string} text @param {...HTMLElement} buttons */
+	function offer(question, text, ...buttons) {
+		choice.replaceChildren(h("p", {}, question), h("p", { class: "text" }, text),
+			h("div", { class: "row" }, ...buttons));
+		choice.hidden = false;
+		buttons[0]?.focus();
+	}
+
+	async function generateText() {
+		const session = await work.ensure();
+		const { body } = await request("POST", `feedback-sessions/${session.session_id}/generate`, { seconds: 180 });
+		say(body.warning || t("generated", { lessons: body.lessons, n: body.segments.transcribed }));
+		if (!editor.value.trim()) {
+			use(body.text);
+			return;
+		}
+		offer(t("replaceQuestion"), body.text, button(t("replace"), () => use(body.text)),
+			button(t("append"), () => use(editor.value.trimEnd() + "\n\n" + body.text)),
+			button(t("cancel"), () => { choice.hidden = true; }));
+	}
+
+	/** @param {string} text */
+	function use(text) {
+		choice.hidden = true;
+		editor.value = text;
+		edited();
+		editor.focus();
+	}
+
+	async function saveRecord() {
+		if (!editor.value.trim() || !date.value) {
+			say(t("nothingToSave"), true);
+			return;
+		}
+		clearTimeout(timer);
+		await saving;
+		await request("POST", "feedback-records", {
+			headers: { "Idempotency-Key": key },
+			body: {
+				profile_id: work.profile.profile_id, feedback_date: date.value, content: editor.value,
+				feedback_session_id: work.session?.session_id ?? null,
+			},
+		});
+		dirty = conflict = false;
+		localStorage.removeItem(draftKey());
+		work.completed();
+		say(t("recordSaved"));
+		await saved();
+	}
+
+	/** @param {string} text @param {string} day */
+	function show(text, day) {
+		editor.value = text;
+		date.value = day;
+		state.textContent = "";
+	}
+
+	let filled = false;
+	work.addEventListener("session", () => {
+		if (filled) return;
+		filled = true;
+		show(work.session?.feedback_text ?? "", work.session?.feedback_date ?? today());
+		const draft = JSON.parse(localStorage.getItem(draftKey()) ?? "null");
+		if (!draft || draft.text === editor.value) return;
+		// The version that the draft belongs to tells whether the text has changed elsewhere since.
+		work.etag = draft.etag || work.etag;
+		editor.value = draft.text;
+		edited();
+	});
+	work.addEventListener("replaced", () => {
+		key = requestKey();
+		show("", today());
+	});
+
+	return {
+		element,
+		async leave() {
+			clearTimeout(timer);
+			await saving;
+			await once(element, autosave);
+		},
+	};
+}

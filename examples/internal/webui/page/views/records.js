@@ -1,0 +1,56 @@
+// Saved feedback: by student and date.
+
+import { all, request } from "../api.js";
+import { ask, button, field, h, once, say, t } from "../dom.js";
+
+/** @param {HTMLElement} root */
+export async function recordsView(root) {
+	/** @type {Profile[]} */
+	const profiles = await all("profiles");
+	const names = new Map(profiles.map((p) => [p.profile_id, p.name]));
+	const student = h("select", {}, h("option", { value: "" }, t("any")),
+		...profiles.map((p) => h("option", { value: p.profile_id }, p.name)));
+	const date = h("input", { type: "date" });
+	const list = h("div", {});
+	const draw = async () => {
+		/** @type {FeedbackRecord[]} */
+		const records = await all("feedback-records", student.value ? { profile_id: student.value } : {});
+		const wanted = records.filter((r) => !date.value || r.feedback_date === date.value);
+		list.replaceChildren(recordList(wanted, (r) => names.get(r.profile_id) ?? "", "h2"));
+	};
+	for (const control of [student, date]) control.addEventListener("change", () => once(list, draw));
+	root.append(h("h1", {}, t("records")),
+		h("div", { class: "row filters" }, field(t("student"), student), field(t("date"), date)), list);
+	await draw();
+}
+
+/**
+ * A list of records.
+ * @param {FeedbackRecord[]} records
+ * @param {(r: FeedbackRecord) => string} name of the student
+ * @param {"h2" | "h3"} heading the tag of the titles
+ */
+export function recordList(records, name, heading) {
+	if (records.length === 0) return h("p", { class: "hint" }, t("noRecords"));
+	return h("ul", { class: "list records" }, ...records.map((r) => {
+		const title = [r.feedback_date, name(r)].filter(Boolean).join(" · ");
+		const item = h("li", { class: "card" }, h(heading, {}, title), h("p", { class: "text" }, r.content),
+			h("div", { class: "row" },
+				button(t("copy"), async () => {
+					await navigator.clipboard.writeText(r.content);
+					say(t("copied"));
+				}, { of: title }),
+				button(t("print"), () => {
+					item.classList.add("printed");
+					print();
+					item.classList.remove("printed");
+				}, { of: title }),
+				button(t("delete"), async () => {
+					if (!await ask(t("deleteRecordQuestion", { title }), t("delete"))) return;
+					await request("DELETE", "feedback-records/" + r.record_id);
+					item.remove();
+					say(t("deleted"));
+				}, { class: "danger", of: title })));
+		return item;
+	}));
+}

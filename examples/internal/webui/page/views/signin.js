@@ -1,0 +1,36 @@
+// Signing in: by a name on servers for development, or with a session token.
+
+import { account, developmentHeaders, tokenHeaders } from "../api.js";
+import { explain, field, form, h, say, t } from "../dom.js";
+
+/** @param {HTMLElement} root */
+export async function signInView(root) {
+	const name = /^#sign-in=([\w.@+-]+)$/.exec(location.hash)?.[1];
+	if (name) {
+		history.replaceState(null, "", "#/");
+		try {
+			return await account.signIn(developmentHeaders(name));
+		} catch (error) {
+			say(explain(error), true);
+		}
+	}
+	root.append(h("h1", {}, t("signIn")), h("p", { class: "hint" }, t("signInHint")));
+	const health = await fetch("health", { cache: "no-store" }).then((r) => r.json()).catch(() => ({}));
+	if (health.development_auth_enabled) {
+		root.append(form(({ name = "" }) => account.signIn(developmentHeaders(name)), { class: "card" },
+			h("p", {}, t("developmentHint")),
+			field(t("name"), h("input", {
+				name: "name", required: true, pattern: "[A-Za-z0-9._@+\\-]{1,64}", title: t("nameRule"),
+				autocomplete: "username",
+			})),
+			h("button", { class: "primary" }, t("signInByName"))));
+	}
+	root.append(h("div", { class: "card" }, h("p", {}, t("tokenHint")), signInForm()));
+}
+
+/** The form for a session token. */
+export function signInForm() {
+	return form(({ token = "" }) => account.signIn(tokenHeaders(token)), {},
+		field(t("token"), h("input", { name: "token", type: "password", required: true, autocomplete: "off" })),
+		h("button", {}, t("signInByToken")));
+}

@@ -1,0 +1,108 @@
+// The types of the page's scripts, beside those that they declare themselves. Nothing of it is served.
+
+interface Segment {
+	segment_id: string;
+	sequence: number;
+	state: "queued" | "transcribing" | "transcribed" | "failed";
+	text: string;
+	error: string | null;
+	duration_ms: number | null;
+}
+
+interface Lesson {
+	lesson_id: string;
+	number: number;
+	state: "recording" | "finished";
+	applied: boolean;
+	segments: Segment[];
+}
+
+interface Session {
+	session_id: string;
+	feedback_date: string;
+	feedback_text: string;
+	lessons: Lesson[];
+}
+
+interface Profile {
+	profile_id: string;
+	name: string;
+	grade: string;
+	subject: string;
+	academic_year: number;
+	term: string;
+	guardian_title: string;
+	start_time: string;
+	end_time: string;
+}
+
+interface FeedbackRecord {
+	record_id: string;
+	profile_id: string;
+	feedback_date: string;
+	content: string;
+}
+
+/** A problem document of the interface. */
+interface ProblemBody {
+	code?: string;
+	detail?: string;
+	title?: string;
+	retry_after_seconds?: number;
+	lesson_id?: string;
+	errors?: { location: string; message: string }[];
+}
+
+interface RequestOptions {
+	/** An object becomes JSON. */
+	body?: any;
+	headers?: Record<string, string>;
+	/** The time limit. Defaults to 30. */
+	seconds?: number;
+	/** Sends no credentials but those in headers. */
+	anonymous?: boolean;
+}
+
+/** The data of an event of a session. */
+interface SessionEvent {
+	lesson_id?: string;
+	segment?: Segment;
+}
+
+/** A recording that waits on the device. */
+interface Recording {
+	lesson: string;
+	sequence: number;
+	teacher: string;
+	type: string;
+	/** In milliseconds; 0 if unknown. */
+	duration: number;
+	complete: boolean;
+	/** Why the server does not take it, or "". */
+	refused: string;
+	/** Of a file, or "". */
+	name: string;
+}
+
+interface OutboxState {
+	/** How many of the teacher's recordings the server has not confirmed. */
+	unsent: number;
+	refused: Recording[];
+	/** How many are those of other teachers. */
+	others: number;
+	/** Why nothing is being sent, or "". */
+	problem: string;
+}
+
+/** Receives the audio of one segment. */
+interface Sink {
+	chunk(data: Blob): void;
+	/** The duration is in milliseconds. */
+	end(duration: number): Promise<void>;
+}
+
+type Key = keyof typeof import("./page/i18n/en.json");
+type Child = string | Node | null | undefined | false;
+
+/** Fills main. The function that it returns ends it. */
+type View = (main: HTMLElement, ...args: string[]) => Promise<void | (() => Promise<void>)>;
