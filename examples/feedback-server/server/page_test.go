@@ -146,6 +146,7 @@ func TestPageIsAccessible(t *testing.T) {
 	}
 	check("sign-in en")
 	b.do(chromedp.Navigate(url + "/#sign-in=anna"))
+	b.waitText("Sign out")
 	for _, language := range []struct{ name, words, other string }{
 		{"en", "finished the picture", "中文"}, {"zh", "反馈记录", "English"},
 	} {
