@@ -34,7 +34,7 @@ func (s *Service) Events(ctx context.Context, teacher, session uuid.UUID, since 
 			since = math.MaxInt64 // the first look returns the current revision alone
 		}
 		for {
-			events, revision, err := s.store.Changes(ctx, teacher, session, since)
+			events, revision, err := s.changes(ctx, teacher, session, since)
 			if err != nil {
 				if ctx.Err() == nil {
 					yield(Event{}, err)
@@ -58,6 +58,21 @@ func (s *Service) Events(ctx context.Context, teacher, session uuid.UUID, since 
 			}
 		}
 	}
+}
+
+// changes reads what has changed since a revision, with the progress of segments.
+func (s *Service) changes(ctx context.Context, teacher, session uuid.UUID, since int64) ([]Event, int64, error) {
+	events, revision, err := s.store.Changes(ctx, teacher, session, since)
+	if err != nil {
+		return nil, 0, err
+	}
+	var segments []*Segment
+	for _, e := range events {
+		if e.Segment != nil {
+			segments = append(segments, e.Segment)
+		}
+	}
+	return events, revision, s.withProgress(ctx, segments...)
 }
 
 // broker tells the subscribers of a session within this process that something has changed. The

@@ -50,6 +50,10 @@ type Segment struct {
 	TranscribedAt time.Time // zero until transcribed
 
 	Revision int64 // of the session, when this segment last changed
+
+	// Progress is set by methods of [Service] that read sessions, segments and events, if the
+	// segment is queued or transcribing.
+	Progress *Progress
 }
 
 // Warning describes what is doubtful about the text, for the teacher, or returns "".
@@ -233,17 +237,24 @@ func (s *Service) Segments(ctx context.Context, teacher, lesson uuid.UUID, p Pag
 		}
 	}
 	items, more, err := s.store.Segments(ctx, teacher, lesson, after, limit)
+	if err != nil {
+		return List[Segment]{}, err
+	}
 	list := List[Segment]{Items: items}
 	if more {
 		last := strconv.Itoa(items[len(items)-1].Sequence)
 		list.NextCursor = cursor{List: "segments", Key: []string{last}, ID: lesson}.String()
 	}
-	return list, err
+	return list, s.withProgress(ctx, pointers(items)...)
 }
 
 // Segment returns one segment. Errors: [ErrNotFound].
 func (s *Service) Segment(ctx context.Context, teacher, id uuid.UUID) (Segment, error) {
-	return s.store.Segment(ctx, teacher, id)
+	seg, err := s.store.Segment(ctx, teacher, id)
+	if err != nil {
+		return Segment{}, err
+	}
+	return seg, s.withProgress(ctx, &seg)
 }
 
 // RetrySegment queues a failed segment again. Errors: [ErrNotFound], [ErrNotFailed].

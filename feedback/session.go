@@ -151,12 +151,14 @@ func (s *Service) OpenSession(ctx context.Context, teacher uuid.UUID, in Session
 
 // ActiveSession returns the student's active session. Errors: [ErrNoActiveSession].
 func (s *Service) ActiveSession(ctx context.Context, teacher, profile uuid.UUID) (Session, error) {
-	return s.store.ActiveSession(ctx, teacher, profile)
+	f, err := s.store.ActiveSession(ctx, teacher, profile)
+	return s.sessionWithProgress(ctx, f, err)
 }
 
 // Session returns one session in any state. Errors: [ErrNotFound].
 func (s *Service) Session(ctx context.Context, teacher, id uuid.UUID) (Session, error) {
-	return s.store.Session(ctx, teacher, id)
+	f, err := s.store.Session(ctx, teacher, id)
+	return s.sessionWithProgress(ctx, f, err)
 }
 
 // EditSession changes a session's text or date. Errors: [ErrInvalid], [ErrNotFound],

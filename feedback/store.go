@@ -128,8 +128,18 @@ type Store interface {
 	// RequeueStuck puts the segments that have been transcribing since before a time back to
 	// queued, each with a [TaskTranscribe] for the outbox, and returns them.
 	RequeueStuck(ctx context.Context, before, at time.Time) ([]Segment, error)
+	// Unfinished returns the recordings of all teachers that are transcribing, and then those that
+	// are queued in the order of [Task.Turn], up to limit in all.
+	Unfinished(ctx context.Context, limit int) ([]UnfinishedSegment, error)
 	// AudioInUse returns those of the keys that belong to a segment.
 	AudioInUse(ctx context.Context, keys []string) ([]string, error)
+}
+
+// UnfinishedSegment is what [Store].Unfinished returns of a segment.
+type UnfinishedSegment struct {
+	ID       uuid.UUID
+	State    SegmentState  // transcribing or queued
+	Duration time.Duration // 0 if unknown
 }
 
 // ProfileKey is a position in the list of profiles.

@@ -1,6 +1,7 @@
 package feedback
 
 import (
+	"cmp"
 	"context"
 	"math/rand/v2"
 	"time"
@@ -20,7 +21,14 @@ func (s *Service) recognize(ctx context.Context, seg Segment, a Attempt) (Transc
 		return Transcript{}, err
 	}
 	defer s.running.Release(weight)
-	return s.cfg.Transcriber.Transcribe(ctx, s.audioOf(ctx, seg, a.LeaseToken))
+	s.speed.started(s.cfg.Now())
+	t, err := s.cfg.Transcriber.Transcribe(ctx, s.audioOf(ctx, seg, a.LeaseToken))
+	measured := cmp.Or(t.Duration, seg.Duration)
+	if err != nil {
+		measured = 0
+	}
+	s.speed.ended(s.cfg.Now(), measured)
+	return t, err
 }
 
 // suspect counts a suspicion in place of an attempt, and returns the error that delays the task or,

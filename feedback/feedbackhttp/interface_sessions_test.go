@@ -82,7 +82,8 @@ func TestSessions(t *testing.T) {
 				[]any{l["lesson_id"], l["number"], l["state"], l["applied"], l["finished_at"], l["transcript"]})
 			s := l["segments"].([]any)[1].(object)
 			require.ElementsMatch(t, []string{"segment_id", "sequence", "state", "text", "error", "warning",
-				"attempts", "duration_ms", "size_bytes", "sha256", "content_type", "created_at", "transcribed_at",
+				"attempts", "ahead", "estimated_wait_seconds", "duration_ms", "size_bytes", "sha256", "content_type",
+				"created_at", "transcribed_at",
 			}, keys(s))
 			require.Equal(t, []any{1.0, "queued", "", nil, 0.0, 60000.0, float64(len(feedbacktest.MP3("b"))),
 				"audio/mpeg", nil},

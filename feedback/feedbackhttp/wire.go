@@ -1,6 +1,7 @@
 package feedbackhttp
 
 import (
+	"math"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -132,13 +133,27 @@ type audioSegment struct {
 
 	Warning *string `json:"warning" example:"no speech was recognised" doc:"What is doubtful about the text, or null."`
 
-	Attempts      int        `json:"attempts" example:"1" doc:"Attempts that counted."`
+	Attempts int `json:"attempts" example:"1" doc:"Attempts that counted."`
+
+	Ahead         *int   `json:"ahead" example:"2" minimum:"0" maximum:"1000"`
+	EstimatedWait *int64 `json:"estimated_wait_seconds" example:"40" minimum:"1"`
+
 	DurationMS    *int64     `json:"duration_ms" example:"60000" doc:"null if unknown."`
 	SizeBytes     int64      `json:"size_bytes" example:"360000" doc:"As sent."`
 	SHA256        sha256Hex  `json:"sha256" doc:"Of the bytes as sent, in hex."`
 	ContentType   string     `json:"content_type" doc:"As recognised by content." example:"audio/mpeg"`
 	CreatedAt     time.Time  `json:"created_at" example:"2026-05-31T09:00:00Z"`
 	TranscribedAt *time.Time `json:"transcribed_at" example:"2026-05-31T09:00:00Z"`
+}
+
+// TransformSchema implements [huma.SchemaTransformer].
+func (audioSegment) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
+	return describe(s, map[string]string{
+		"ahead": "How many recordings of all teachers are transcribed before this one; 1000: that many or more. " +
+			"null unless the segment is queued or transcribing, and in answers to changes.",
+		"estimated_wait_seconds": "About how long it takes until the text is there, from the recogniser's recent " +
+			"speed. null where ahead is, while the speed is unknown, and after a failed attempt.",
+	})
 }
 
 type sha256Hex string
@@ -157,6 +172,13 @@ func segmentOut(s feedback.Segment) audioSegment {
 	}
 	if s.Error != "" {
 		out.Error = &s.Error
+	}
+	if p := s.Progress; p != nil {
+		out.Ahead = &p.Ahead
+		if p.Wait > 0 {
+			seconds := int64(math.Ceil(p.Wait.Seconds()))
+			out.EstimatedWait = &seconds
+		}
 	}
 	if warning := s.Warning(); warning != "" {
 		out.Warning = &warning
