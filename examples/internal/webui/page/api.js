@@ -21,9 +21,10 @@ const storageKey = "lessonkit-sign-in";
 
 /** account is who is signed in. Its event "change" tells of signing in and out. */
 class Account extends EventTarget {
-	teacher = "";
-	/** @type {Record<string, string>} */
-	headers = JSON.parse(sessionStorage.getItem(storageKey) ?? "{}");
+	/** @type {{teacher: string, headers: Record<string, string>}} */
+	#stored = JSON.parse(sessionStorage.getItem(storageKey) ?? '{"teacher": "", "headers": {}}');
+	teacher = this.#stored.teacher;
+	headers = this.#stored.headers;
 	expired = false;
 
 	/**
@@ -35,7 +36,7 @@ class Account extends EventTarget {
 		this.headers = headers;
 		this.teacher = body.teacher_id;
 		this.expired = false;
-		sessionStorage.setItem(storageKey, JSON.stringify(headers));
+		sessionStorage.setItem(storageKey, JSON.stringify({ teacher: this.teacher, headers }));
 		this.dispatchEvent(new Event("change"));
 	}
 

@@ -1,7 +1,7 @@
 // The page of a teacher: sign in, students, recordings that become text, feedback records.
 
 import { account } from "./api.js";
-import { button, explain, h, language, once, say, t, useLanguage } from "./dom.js";
+import { button, explain, h, language, once, t, useLanguage } from "./dom.js";
 import { outbox, recover, retryNow } from "./outbox.js";
 import { recordsView } from "./views/records.js";
 import { signInForm, signInView } from "./views/signin.js";
@@ -101,7 +101,7 @@ addEventListener("beforeunload", (event) => {
 	if (outbox.state.unsent > 0) event.preventDefault();
 });
 
-let teacher = "";
+let { teacher } = account;
 account.addEventListener("change", () => {
 	if (account.teacher !== teacher) {
 		teacher = account.teacher;
@@ -113,8 +113,5 @@ account.addEventListener("change", () => {
 });
 
 await useLanguage(localStorage.getItem(languageKey) ?? navigator.language);
-if (Object.keys(account.headers).length > 0) {
-	await account.signIn(account.headers).catch((error) => say(explain(error), true));
-}
-if (!account.teacher) await show();
+await show();
 await once(main, recover);

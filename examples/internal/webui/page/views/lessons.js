@@ -117,6 +117,7 @@ export function lessonsSection(work) {
 		const recording = newRecording(lesson, sequence, type);
 		let n = 0;
 		let stored = keep(() => put(recording));
+		void stored.then(changed);
 		return {
 			chunk(data) {
 				const number = n++;

@@ -1,0 +1,317 @@
+package server_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	cdppage "github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/storage"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/auth/authtest"
+	"lessonkit.example/examples/feedback-server/server"
+	"lessonkit.example/feedback/feedbackclient"
+)
+
+// faultyNetwork is between the page and the server. fault, if set, may answer a request of the interface
+// itself, and reports whether it did.
+type faultyNetwork struct {
+	url   string
+	fault atomic.Pointer[func(http.ResponseWriter, *http.Request) bool]
+}
+
+func newFaultyNetwork(t *testing.T, backend string) *faultyNetwork {
+	t.Helper()
+	to, err := url.Parse(backend)
+	require.NoError(t, err)
+	proxy := httputil.NewSingleHostReverseProxy(to)
+	proxy.FlushInterval = -1
+	proxy.ErrorHandler = func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) }
+	n := &faultyNetwork{}
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fault := n.fault.Load()
+		if fault == nil || !strings.HasPrefix(r.URL.Path, "/api/") || !(*fault)(w, r) {
+			proxy.ServeHTTP(w, r)
+		}
+	}))
+	t.Cleanup(front.CloseClientConnections)
+	n.url = front.URL
+	return n
+}
+
+func (n *faultyNetwork) fail(fault func(http.ResponseWriter, *http.Request) bool) {
+	n.fault.Store(&fault)
+}
+func (n *faultyNetwork) recover() { n.fault.Store(nil) }
+
+// unreachable drops every connection.
+func unreachable(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }
+
+// uploads answers uploads with a problem, and counts them.
+func uploads(status int, body string, count *atomic.Int32) func(http.ResponseWriter, *http.Request) bool {
+	return func(w http.ResponseWriter, r *http.Request) bool {
+		if !strings.HasSuffix(r.URL.Path, "/segments") {
+			return false
+		}
+		count.Add(1)
+		w.Header().Set("Content-Type", "application/problem+json")
+		w.WriteHeader(status)
+		fmt.Fprint(w, body)
+		return true
+	}
+}
+
+// acceptDialogs answers the browser's question whether to leave the page.
+func (b *browser) acceptDialogs() {
+	require.NoError(b.t, chromedp.Listen(b.ctx, func(event any) {
+		if _, ok := event.(*cdppage.EventJavascriptDialogOpening); ok {
+			go func() {
+				_ = chromedp.Do(b.ctx, chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+					_, err := cdp.Call(ctx, t, cdppage.HandleJavaScriptDialog, cdppage.HandleJavaScriptDialogParams{Accept: true})
+					return err
+				}))
+			}()
+		}
+	}))
+}
+
+func (b *browser) openStudent(url, profile string) {
+	b.t.Helper()
+	b.do(chromedp.Navigate(url + "/#sign-in=anna"))
+	b.waitText("Sign out")
+	b.do(chromedp.Navigate(url + "/#/student/" + profile))
+	b.waitText("Recording starts lesson 1")
+}
+
+// parts returns the recordings of the student's session once there are n, and checks that each
+// decodes on its own. durations are in seconds, of the decoded audio.
+func parts(t *testing.T, c feedbackclient.Client, profile string, n int) (files []string, durations []float64) {
+	t.Helper()
+	var segments []feedbackclient.Segment
+	require.Eventually(t, func() bool {
+		s, err := c.ActiveSession(t.Context(), profile)
+		require.NoError(t, err)
+		segments = nil
+		for _, l := range s.Lessons {
+			segments = append(segments, l.Segments...)
+		}
+		return len(segments) >= n
+	}, timeout, 100*time.Millisecond)
+	require.Len(t, segments, n)
+	for i, s := range segments {
+		require.Equal(t, i, s.Sequence)
+		audio, err := c.Audio(t.Context(), s.ID, 0)
+		require.NoError(t, err)
+		var encoded bytes.Buffer
+		_, err = encoded.ReadFrom(audio)
+		require.NoError(t, err)
+		require.NoError(t, audio.Close())
+		file := filepath.Join(t.TempDir(), "part")
+		require.NoError(t, os.WriteFile(file, encoded.Bytes(), 0o600))
+		pcm, err := exec.Command("ffmpeg", "-nostdin", "-v", "error", "-xerror", "-i", file, "-ar", "16000", "-ac", "1",
+			"-f", "s16le", "-").Output()
+		require.NoError(t, err)
+		files, durations = append(files, file), append(durations, float64(len(pcm))/2/16000)
+	}
+	return files, durations
+}
+
+// The server is away in the middle of a lesson, and the answer to an upload is lost: everything
+// arrives, once.
+func TestNothingIsLostWhileTheServerIsAway(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t, listening(t)...)
+	n := newFaultyNetwork(t, recognizing(t))
+	c, p := withStudent(t, n.url, "anna")
+	b.acceptDialogs()
+	b.openStudent(n.url, p.ID)
+	b.clickButton("Record")
+	b.waitText("0:02")
+	n.fail(unreachable)
+	b.waitText("0:06")
+	b.clickButton("Stop")
+	b.waitText("Recordings on this device that are not sent yet: 1. The server cannot be reached.")
+	b.screenshot("away")
+	// Also after a reload, while the server is still away.
+	b.do(chromedp.Reload())
+	b.waitText("not sent yet: 1")
+	var lost atomic.Bool
+	n.fail(func(w http.ResponseWriter, r *http.Request) bool {
+		if !strings.HasSuffix(r.URL.Path, "/segments") || lost.Swap(true) {
+			return false
+		}
+		r.URL.Scheme, r.URL.Host, r.RequestURI = "http", strings.TrimPrefix(n.url, "http://"), ""
+		response, err := http.DefaultClient.Do(r.Clone(context.Background())) // comes back here, once
+		if err == nil {
+			response.Body.Close()
+		}
+		panic(http.ErrAbortHandler)
+	})
+	b.clickButton("Send now")
+	b.until(`() => !document.body.innerText.includes("not sent yet")`, "")
+	require.True(t, lost.Load())
+	_, durations := parts(t, c, p.ID, 1)
+	require.InDelta(t, 6.5, durations[0], 1.5)
+	b.do(chromedp.Reload())
+	b.waitText("this was a very good lesson")
+}
+
+// A reload in the middle of a recording, as after a crash: what was spoken until then arrives, and
+// the lesson continues.
+func TestReloadInTheMiddleOfARecordingLosesNothing(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t, listening(t)...)
+	url := recognizing(t)
+	c, p := withStudent(t, url, "anna")
+	b.acceptDialogs()
+	b.openStudent(url, p.ID)
+	b.clickButton("Record")
+	b.waitText("0:06")
+	b.do(chromedp.Reload())
+	b.waitText("Lesson 1 is open")
+	_, durations := parts(t, c, p.ID, 1)
+	require.InDelta(t, 6, durations[0], 1, "all but the last half second")
+	b.waitText("this was a very good lesson")
+	b.clickButton("Record")
+	b.waitText("0:02")
+	b.clickButton("Stop")
+	parts(t, c, p.ID, 2)
+}
+
+// A device without space stops the recording and says so; what was recorded arrives.
+func TestFullDeviceStopsTheRecordingLoudly(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t, listening(t)...)
+	url := recognizing(t)
+	c, p := withStudent(t, url, "anna")
+	b.openStudent(url, p.ID)
+	quota := func(bytes *float64) {
+		b.do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+			_, err := cdp.Call(ctx, t, storage.OverrideQuotaForOrigin,
+				storage.OverrideQuotaForOriginParams{Origin: url, QuotaSize: bytes})
+			return err
+		}))
+	}
+	b.clickButton("Record")
+	b.waitText("0:03")
+	none := 1.0
+	quota(&none)
+	b.waitText("this device cannot store more")
+	b.screenshot("full")
+	quota(nil)
+	_, durations := parts(t, c, p.ID, 1)
+	require.GreaterOrEqual(t, durations[0], 3.0)
+}
+
+func TestServersRefusalsAreExplained(t *testing.T) {
+	t.Parallel()
+	platform := authtest.NewPlatform(t)
+	s := newServer(t, server.RoleAPI, map[string]string{
+		"DATABASE_URL":   "sqlite:" + filepath.Join(t.TempDir(), "x.db"),
+		"MINIAPP_APP_ID": platform.AppID, "MINIAPP_APP_SECRET": platform.Secret,
+		"MINIAPP_API_URL": platform.QueryEndpoint(),
+	})
+	require.NoError(t, s.Migrate(t.Context()))
+	n := newFaultyNetwork(t, "http://"+serve(t, s))
+	client := func() (string, feedbackclient.Client) {
+		token := signIn(t, s.Handler(), platform)
+		return token, feedbackclient.Client{Base: n.url, Header: http.Header{"Authorization": {"Bearer " + token}}}
+	}
+	token, c := client()
+	p, err := c.EnsureProfile(t.Context(), "Ming")
+	require.NoError(t, err)
+
+	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
+	b.acceptDialogs()
+	b.do(chromedp.Navigate(n.url + "/"))
+	b.waitText("Session token")
+	b.eval(`document.body.innerText.includes("with this name") ? Promise.reject("offered") : ""`)
+	b.do(chromedp.SendKeys(chromedp.CSS("input[name=token]"), "wrong\r"))
+	b.waitText("You are not signed in, or what you entered is not valid.")
+	b.eval(`document.querySelector("input[name=token]").value = ""`)
+	b.do(chromedp.SendKeys(chromedp.CSS("input[name=token]"), token+"\r"))
+	b.waitText("Ming")
+	b.do(chromedp.Navigate(n.url + "/#/student/" + p.ID))
+	b.waitText("Recording starts lesson 1")
+	add := func(file string) {
+		path, err := filepath.Abs("../../internal/demo/speech/" + file)
+		require.NoError(t, err)
+		b.do(chromedp.SetUploadFiles(chromedp.CSS("input[type=file]"), []string{path}))
+	}
+
+	// 429 is repeated when the server says so, without another request before.
+	var refused atomic.Int32
+	n.fail(uploads(http.StatusTooManyRequests, `{"code":"daily_limit_reached","retry_after_seconds":3}`, &refused))
+	add("lesson1-segment0.mp3")
+	b.waitText("A limit of the server is reached. It continues at")
+	n.recover()
+	parts(t, c, p.ID, 1)
+	require.Equal(t, int32(1), refused.Load())
+
+	// 401 keeps the recording and asks for a new sign-in, in place.
+	require.NoError(t, c.Logout(t.Context()))
+	add("lesson1-segment1.mp3")
+	b.waitText("Your sign-in has expired. Recordings are kept on this device")
+	b.screenshot("expired")
+	token, c = client()
+	b.do(chromedp.SendKeys(chromedp.CSS("#banner input[name=token]"), token+"\r"))
+	parts(t, c, p.ID, 2)
+	b.until(`() => !document.body.innerText.includes("expired")`, "")
+
+	// 409: another device was faster. The recording is kept until the teacher discards it.
+	n.fail(unreachable)
+	add("lesson1-segment2.mp3")
+	b.waitText("not sent yet: 1")
+	n.recover()
+	session, err := c.ActiveSession(t.Context(), p.ID)
+	require.NoError(t, err)
+	other, err := os.ReadFile("../../internal/demo/speech/lesson2-segment0.mp3")
+	require.NoError(t, err)
+	n.fail(func(w http.ResponseWriter, r *http.Request) bool {
+		if r.Method == http.MethodPost && strings.HasPrefix(r.Header.Get("User-Agent"), "Mozilla") {
+			panic(http.ErrAbortHandler)
+		}
+		return false
+	})
+	_, err = c.Upload(t.Context(), session.Lessons[0].ID, 2, "b.mp3", other)
+	require.NoError(t, err)
+	n.recover()
+	b.clickButton("Send now")
+	b.waitText("The server has another recording in this place of the lesson.")
+	b.waitText("Recordings that the server did not accept: 1")
+	b.screenshot("refused")
+	b.clickButton("Discard")
+	b.until(`() => !document.body.innerText.includes("did not accept")`, "")
+
+	// 412: the text was changed elsewhere. The teacher chooses.
+	b.do(chromedp.SendKeys(chromedp.CSS("textarea"), "Mine"))
+	b.waitText("Saved.")
+	text := "Theirs"
+	_, err = c.SaveSession(t.Context(), session.ID, feedbackclient.SessionEdit{FeedbackText: &text})
+	require.NoError(t, err)
+	b.do(chromedp.SendKeys(chromedp.CSS("textarea"), ", longer"))
+	b.waitText("The text was changed on another device")
+	b.waitText("Theirs")
+	b.screenshot("changed elsewhere")
+	b.clickButton("Keep mine")
+	b.waitText("Saved.")
+	require.Eventually(t, func() bool {
+		session, err = c.ActiveSession(t.Context(), p.ID)
+		require.NoError(t, err)
+		return session.FeedbackText == "Mine, longer"
+	}, timeout, 100*time.Millisecond)
+}
