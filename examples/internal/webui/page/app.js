@@ -61,7 +61,6 @@ function drawFrame() {
 		h("p", { class: "brand" }, t("title")),
 		...(account.teacher ? [h("nav", { "aria-label": t("navigation") }, link("", t("students")),
 			link("records", t("records")))] : []),
-		h("span", { class: "spacer" }),
 		button(other === "zh" ? "中文" : "English", async () => {
 			localStorage.setItem(languageKey, other);
 			await useLanguage(other);

@@ -35,7 +35,7 @@ export async function follow(session, handlers, signal) {
 				if (data) handlers.event(JSON.parse(data));
 			}
 		} catch {
-			// The server stopped, the network is gone or the page was hidden: connect again.
+			// The connection ended: make another.
 			pause = Math.min(2 * pause, 30_000);
 		} finally {
 			document.removeEventListener("visibilitychange", onHide);

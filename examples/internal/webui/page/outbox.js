@@ -182,8 +182,7 @@ async function drain() {
 }
 
 /**
- * Reports whether a request that was answered so may succeed later: there was no answer, the
- * session has expired, the server is busy or out of order.
+ * Reports whether a request may succeed later that had this answer, or none.
  * @param {number | undefined} status
  */
 const isTemporary = (status) => !status || [401, 408, 425, 429].includes(status) || status >= 500;

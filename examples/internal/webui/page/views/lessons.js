@@ -21,7 +21,7 @@ export function lessonsSection(work) {
 	const drop = h("label", { class: "drop" }, t("dropFiles"), files);
 	const element = h("section", { class: "card", "aria-labelledby": "lessons" },
 		h("h2", { id: "lessons" }, t("lessons")), lessonNote, record,
-		h("div", { class: "row levels" }, meter, words, h("span", { class: "spacer" }), time),
+		h("div", { class: "row levels" }, meter, words, time),
 		h("div", { class: "row" }, finish, drop), waiting, text);
 
 	/** @type {Recorder | null} */
@@ -96,15 +96,15 @@ export function lessonsSection(work) {
 		const stopping = recorder;
 		if (!stopping) return;
 		recorder = null;
-		await stopping.stop();
-		release();
-		awake.abort();
 		record.textContent = t("record");
 		record.classList.remove("on");
 		document.title = work.profile.name + " – " + t("title");
 		meter.value = 0;
 		words.textContent = "";
 		drawSession();
+		await stopping.stop();
+		release();
+		awake.abort();
 		say(t("recordingStopped"));
 	}
 
@@ -140,13 +140,13 @@ export function lessonsSection(work) {
 	 * @param {() => Promise<unknown>} store
 	 */
 	async function keep(store) {
-		for (;;) {
+		for (let told = false;; told = true) {
 			try {
 				await store();
 				return;
 			} catch (error) {
 				void stop();
-				say(t("deviceFull", { detail: explain(error) }), true);
+				if (!told) say(t("deviceFull", { detail: explain(error) }), true);
 				await delay(2000);
 			}
 		}
@@ -246,14 +246,14 @@ export function lessonsSection(work) {
 			h("p", { class: "text" }, !recording.complete ? t("beingRecorded")
 				: recording.refused ? t("refused") + ": " + recording.refused : t("notSent")),
 			h("div", { class: "row" }, h("span", { class: "hint grow" }, label),
-				Boolean(recording.refused) && button(t("download"), async () => {
+				recording.refused && button(t("download"), async () => {
 					const url = URL.createObjectURL(await audio(recording));
 					const extension = recording.type.replace(/^audio\//, "").replace("mpeg", "mp3");
 			const download = recording.name || `${work.profile.name}-${recording.sequence}.${extension}`;
 					h("a", { href: url, download }).click();
 					setTimeout(() => URL.revokeObjectURL(url), 60_000);
 				}),
-				Boolean(recording.refused) && button(t("discard"), () => remove(recording), { class: "danger" })));
+				recording.refused && button(t("discard"), () => remove(recording), { class: "danger" })));
 		return row;
 	}
 

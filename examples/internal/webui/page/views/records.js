@@ -16,7 +16,7 @@ export async function recordsView(root) {
 		/** @type {FeedbackRecord[]} */
 		const records = await all("feedback-records", student.value ? { profile_id: student.value } : {});
 		const wanted = records.filter((r) => !date.value || r.feedback_date === date.value);
-		list.replaceChildren(recordList(wanted, (r) => names.get(r.profile_id) ?? "", "h2"));
+		list.replaceChildren(recordList(wanted, (r) => names.get(r.profile_id) ?? "", "h2", draw));
 	};
 	for (const control of [student, date]) control.addEventListener("change", () => once(list, draw));
 	root.append(h("h1", {}, t("records")),
@@ -29,8 +29,9 @@ export async function recordsView(root) {
  * @param {FeedbackRecord[]} records
  * @param {(r: FeedbackRecord) => string} name of the student
  * @param {"h2" | "h3"} heading the tag of the titles
+ * @param {() => unknown} deleted is called when one was deleted
  */
-export function recordList(records, name, heading) {
+export function recordList(records, name, heading, deleted) {
 	if (records.length === 0) return h("p", { class: "hint" }, t("noRecords"));
 	return h("ul", { class: "list records" }, ...records.map((r) => {
 		const title = [r.feedback_date, name(r)].filter(Boolean).join(" · ");
@@ -48,7 +49,8 @@ export function recordList(records, name, heading) {
 				button(t("delete"), async () => {
 					if (!await ask(t("deleteRecordQuestion", { title }), t("delete"))) return;
 					await request("DELETE", "feedback-records/" + r.record_id);
-					item.remove();
+					await deleted();
+					document.getElementById("main")?.focus();
 					say(t("deleted"));
 				}, { class: "danger", of: title })));
 		return item;

@@ -96,8 +96,8 @@ export async function studentView(root, id = "") {
 	const { body: profile } = await request("GET", "profiles/" + id);
 	const work = new Work(profile);
 	const records = h("div", {});
-	const drawRecords = async () =>
-		records.replaceChildren(recordList(await all("feedback-records", { profile_id: id }), () => "", "h3"));
+	const drawRecords = async () => records.replaceChildren(
+		recordList(await all("feedback-records", { profile_id: id }), () => "", "h3", drawRecords));
 	const lessons = lessonsSection(work);
 	const feedback = feedbackSection(work, () => once(records, drawRecords));
 	root.append(
