@@ -87,6 +87,8 @@ type Audio struct {
 	Name        string // a file name with a suitable extension, without a directory
 	ContentType string
 	Size        int64 // bytes that Open's reader returns
+	// UploadedAt is when the upload was complete.
+	UploadedAt time.Time
 
 	// Open opens the audio at its start. It may be called more than once.
 	Open func() (io.ReadCloser, error)

@@ -111,8 +111,14 @@ func (e *env) lesson() feedback.Lesson {
 
 func (e *env) add(l feedback.Lesson, marker string) (feedback.Segment, feedback.Task) {
 	e.t.Helper()
+	return e.addOf(l, marker, 0)
+}
+
+// addOf adds a recording whose sender gives a duration.
+func (e *env) addOf(l feedback.Lesson, marker string, d time.Duration) (feedback.Segment, feedback.Task) {
+	e.t.Helper()
 	seg, created, err := e.AddSegment(e.t.Context(), e.teacher, l.ID, bytes.NewReader(feedbacktest.MP3(marker)),
-		feedback.SegmentInput{})
+		feedback.SegmentInput{Duration: d})
 	require.NoError(e.t, err)
 	require.True(e.t, created)
 	tasks := e.take()

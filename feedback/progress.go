@@ -106,12 +106,12 @@ func (s *speed) started(now time.Time) {
 func (s *speed) ended(now time.Time, audio time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.change(now, -1)
 	if audio > 0 {
 		s.busy, s.audio, s.recordings = s.busy*speedDecay, s.audio*speedDecay, s.recordings*speedDecay
 		s.audio += audio.Seconds()
 		s.recordings++
 	}
+	s.change(now, -1)
 }
 
 func (s *speed) change(now time.Time, by int) {

@@ -218,6 +218,7 @@ func (s *Service) audioOf(ctx context.Context, seg Segment, leaseToken string) A
 		Name:        path.Base(seg.AudioKey),
 		ContentType: seg.ContentType,
 		Size:        seg.Size,
+		UploadedAt:  seg.CreatedAt,
 		Open:        func() (io.ReadCloser, error) { return open() },
 		Task:        seg.RecogniserTask,
 		SaveTask: func(ctx context.Context, task string) error {

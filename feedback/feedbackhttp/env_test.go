@@ -46,8 +46,9 @@ type env struct {
 
 // speech is a transcriber that returns the last byte of the recording, or fails.
 type speech struct {
-	mu  sync.Mutex
-	err error
+	mu     sync.Mutex
+	err    error
+	during func() // if not nil, is called by each transcription
 }
 
 func (s *speech) fail(err error) {
@@ -68,6 +69,9 @@ func (s *speech) Transcribe(_ context.Context, a feedback.Audio) (feedback.Trans
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.during != nil {
+		s.during()
+	}
 	return feedback.Transcript{Text: "said " + string(audio[len(audio)-1:]), Duration: 1500 * time.Millisecond}, s.err
 }
 

@@ -53,6 +53,7 @@ func Store(t *testing.T, open func(t *testing.T) Harness) {
 		"segments get the next number":                             segmentsNumbers,
 		"segments and tasks are stored together":                   segmentsOutbox,
 		"teachers take turns":                                      segmentsTurns,
+		"unfinished segments are listed in turn":                   segmentsUnfinished,
 		"only failed segments are retried":                         segmentsRetry,
 		"a superseded attempt changes nothing":                     transcriptionFence,
 		"the recogniser's task is kept until it is done":           transcriptionTask,

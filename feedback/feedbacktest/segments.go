@@ -136,6 +136,35 @@ func segmentsTurns(t *testing.T, f *fixture) {
 	require.Greater(t, turns[late], turns[many[19]])
 }
 
+// segmentsUnfinished has the store for itself: the list is of all teachers.
+func segmentsUnfinished(t *testing.T, f *fixture) {
+	list := func(limit int) []feedback.UnfinishedSegment {
+		got, err := f.Store.Unfinished(t.Context(), limit)
+		require.NoError(t, err)
+		return got
+	}
+	require.Empty(t, list(10))
+	of := func(g feedback.Segment, state feedback.SegmentState) feedback.UnfinishedSegment {
+		return feedback.UnfinishedSegment{ID: g.ID, State: state, Duration: g.Duration}
+	}
+	mine := f.lessonOf("Ming")
+	first, second, third := f.segment(mine, 0), f.segment(mine, 1), f.segment(mine, 2)
+	f.teacher = uuid.New()
+	other := f.segment(f.lessonOf("Li"), 0)
+	const queued, transcribing = feedback.SegmentQueued, feedback.SegmentTranscribing
+	require.Equal(t, []feedback.UnfinishedSegment{of(first, queued), of(other, queued), of(second, queued),
+		of(third, queued)}, list(10))
+	require.Equal(t, []feedback.UnfinishedSegment{of(first, queued), of(other, queued)}, list(2))
+
+	f.begin(third, "a")
+	require.Equal(t, []feedback.UnfinishedSegment{of(third, transcribing), of(first, queued), of(other, queued),
+		of(second, queued)}, list(10), "those that have started come first")
+	f.end(third, "a", feedback.TranscriptionResult{State: feedback.SegmentTranscribed, Attempts: 1})
+	f.begin(first, "b")
+	f.end(first, "b", feedback.TranscriptionResult{State: feedback.SegmentFailed, Attempts: 1})
+	require.Equal(t, []feedback.UnfinishedSegment{of(other, queued), of(second, queued)}, list(10))
+}
+
 // round takes the only task from the outbox, which must be of g, and returns its round.
 func (f *fixture) round(g feedback.Segment) int64 {
 	f.t.Helper()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"time"
 
 	"lessonkit.example/asr"
 	"lessonkit.example/feedback"
@@ -14,7 +15,8 @@ import (
 
 // newFeedback returns the service of lessons, recordings and feedback records.
 func newFeedback(
-	c Config, store feedback.Store, audio feedback.AudioStore, recognizer asr.Recognizer, log *slog.Logger,
+	c Config, store feedback.Store, audio feedback.AudioStore, recognizer measuredRecognizer,
+	log *slog.Logger,
 ) (*feedback.Service, error) {
 	summarizer, err := newSummarizer(c, log)
 	if err != nil {
@@ -66,7 +68,7 @@ func newSummarizer(c Config, log *slog.Logger) (feedback.Summarizer, error) {
 
 // transcriber adapts a recognizer to the feedback service. It returns the recognizer's errors
 // unchanged: their methods tell the queue when to retry.
-type transcriber struct{ asr.Recognizer }
+type transcriber struct{ measuredRecognizer }
 
 func (t transcriber) Transcribe(ctx context.Context, a feedback.Audio) (feedback.Transcript, error) {
 	transcript, err := t.Recognize(ctx, asr.Audio{
@@ -77,5 +79,8 @@ func (t transcriber) Transcribe(ctx context.Context, a feedback.Audio) (feedback
 		Task:        a.Task,
 		SaveTask:    a.SaveTask,
 	})
+	if err == nil {
+		t.wait.Observe(time.Since(a.UploadedAt).Seconds())
+	}
 	return feedback.Transcript{Text: transcript.Text, Duration: transcript.Duration}, err
 }

@@ -14,6 +14,7 @@ import (
 type measuredRecognizer struct {
 	asr.Recognizer
 	audio, work, silent prometheus.Counter
+	wait                prometheus.Histogram // from the upload of a recording to its text, in seconds
 }
 
 // silentAudio is the shortest recording whose empty text is counted.
@@ -31,6 +32,11 @@ func newMeasuredRecognizer(r asr.Recognizer, provider string) measuredRecognizer
 		work:       counter("speech_recognition_seconds_total", "Time that their recognition took."),
 		silent: counter("speech_silent_recordings_total",
 			"Recordings of more than two seconds in which no speech was recognised."),
+		wait: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "speech_wait_seconds", Help: "Time from the upload of a recording to its text.",
+			ConstLabels: prometheus.Labels{"provider": provider},
+			Buckets:     []float64{1, 2, 5, 10, 30, 60, 2 * 60, 5 * 60, 15 * 60, 60 * 60, 4 * 60 * 60, 24 * 60 * 60},
+		}),
 	}
 }
 
@@ -50,5 +56,5 @@ func (m measuredRecognizer) Recognize(ctx context.Context, a asr.Audio) (asr.Tra
 
 // collectors returns the metrics.
 func (m measuredRecognizer) collectors() []prometheus.Collector {
-	return []prometheus.Collector{m.audio, m.work, m.silent}
+	return []prometheus.Collector{m.audio, m.work, m.silent, m.wait}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/asr"
+	"lessonkit.example/feedback"
 )
 
 // hears is a recognizer with answers of the test's choice.
@@ -35,10 +36,10 @@ func TestSpeechIsMeasured(t *testing.T) {
 		{Text: "hello", Duration: 10 * time.Second}, {Duration: time.Second}, {Duration: 3 * time.Second},
 	}}, "local")
 	for range 3 {
-		_, err := m.Recognize(t.Context(), asr.Audio{})
+		_, err := transcriber{m}.Transcribe(t.Context(), feedback.Audio{UploadedAt: time.Now().Add(-20 * time.Second)})
 		require.NoError(t, err)
 	}
-	_, err := m.Recognize(t.Context(), asr.Audio{})
+	_, err := transcriber{m}.Transcribe(t.Context(), feedback.Audio{UploadedAt: time.Now().Add(-20 * time.Second)})
 	require.Error(t, err)
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(m.collectors()...)
@@ -47,4 +48,7 @@ func TestSpeechIsMeasured(t *testing.T) {
 	require.Contains(t, w.Body.String(), `speech_audio_seconds_total{provider="local"} 14`)
 	require.Contains(t, w.Body.String(), `speech_silent_recordings_total{provider="local"} 1`)
 	require.Contains(t, w.Body.String(), `speech_recognition_seconds_total{provider="local"}`)
+	require.Contains(t, w.Body.String(), `speech_wait_seconds_bucket{provider="local",le="10"} 0`)
+	require.Contains(t, w.Body.String(), `speech_wait_seconds_bucket{provider="local",le="30"} 3`)
+	require.Contains(t, w.Body.String(), `speech_wait_seconds_count{provider="local"} 3`, "failures have no text")
 }
