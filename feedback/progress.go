@@ -9,17 +9,17 @@ import (
 	"github.com/google/uuid"
 )
 
-// MaxAhead is the greatest [Progress.Ahead].
-const MaxAhead = 1000
+// maxAhead is the greatest Progress.Ahead.
+const maxAhead = 1000
 
 // Progress is the place of an unfinished segment among the recordings of all teachers.
 type Progress struct {
 	// Ahead is how many recordings are being transcribed or come before this one in the order of
-	// [Task.Turn]; 0 if this one is being transcribed. [MaxAhead] means that many or more.
+	// [Task.Turn]; 0 if this one is being transcribed. 1000 means that many or more.
 	Ahead int
 	// Wait is an estimate of the time until the text is there, from the speed at which this
 	// Service has transcribed recently. It is 0 if that is unknown: the Service has transcribed
-	// nothing yet, [MaxAhead] recordings are ahead, or the last attempt has failed, so that the
+	// nothing yet, 1000 recordings are ahead, or the last attempt has failed, so that the
 	// next one is delayed.
 	Wait time.Duration
 }
@@ -32,7 +32,7 @@ func (s *Service) withProgress(ctx context.Context, segments ...*Segment) error 
 	if len(segments) == 0 {
 		return nil
 	}
-	unfinished, err := s.store.Unfinished(ctx, MaxAhead)
+	unfinished, err := s.store.Unfinished(ctx, maxAhead)
 	if err != nil {
 		return err
 	}
@@ -50,8 +50,8 @@ func (s *Service) withProgress(ctx context.Context, segments ...*Segment) error 
 	for _, g := range segments {
 		p, ok := progress[g.ID]
 		switch {
-		case !ok && len(unfinished) == MaxAhead:
-			p.Ahead = MaxAhead
+		case !ok && len(unfinished) == maxAhead:
+			p.Ahead = maxAhead
 		case !ok:
 			continue // finished since it was read
 		}
