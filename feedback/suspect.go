@@ -22,12 +22,12 @@ func (s *Service) recognize(ctx context.Context, seg Segment, a Attempt) (Transc
 	}
 	defer s.running.Release(weight)
 	s.speed.started(s.cfg.Now())
+	var transcribed time.Duration
+	defer func() { s.speed.ended(s.cfg.Now(), transcribed) }() // even after a panic
 	t, err := s.cfg.Transcriber.Transcribe(ctx, s.audioOf(ctx, seg, a.LeaseToken))
-	measured := cmp.Or(t.Duration, seg.Duration)
-	if err != nil {
-		measured = 0
+	if err == nil {
+		transcribed = cmp.Or(t.Duration, seg.Duration)
 	}
-	s.speed.ended(s.cfg.Now(), measured)
 	return t, err
 }
 
