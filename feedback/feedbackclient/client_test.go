@@ -172,3 +172,26 @@ func TestEventsEndWithAnError(t *testing.T) {
 		})
 	}
 }
+
+func TestSegmentsTellTheirProgress(t *testing.T) {
+	t.Parallel()
+	answers := []string{
+		`{"state": "queued", "ahead": 2, "estimated_wait_seconds": 40}`,
+		`{"state": "transcribing", "ahead": 0, "estimated_wait_seconds": null}`,
+		`{"state": "transcribed", "ahead": null, "estimated_wait_seconds": null}`,
+	}
+	two, none, forty := 2, 0, 40
+	for i, want := range []feedbackclient.Segment{
+		{State: "queued", Ahead: &two, EstimatedWait: &forty},
+		{State: "transcribing", Ahead: &none},
+		{State: "transcribed"},
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write([]byte(answers[i]))
+		}))
+		defer server.Close()
+		got, err := feedbackclient.Development(server.URL, "lin").Segment(t.Context(), "1")
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	}
+}

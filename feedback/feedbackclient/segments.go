@@ -22,8 +22,8 @@ type Segment struct {
 	Error         string     `json:"error"`   // why the last attempt failed, or ""
 	Warning       string     `json:"warning"` // what is doubtful about the text, or ""
 	Attempts      int        `json:"attempts"`
-	Ahead         *int       `json:"ahead"`                  // recordings before this one, or nil
-	EstimatedWait *int       `json:"estimated_wait_seconds"` // until the text is there, or nil
+	Ahead         *int       `json:"ahead"`                  // recordings before this one; nil unless unfinished
+	EstimatedWait *int       `json:"estimated_wait_seconds"` // until the text is there; nil if unknown
 	DurationMS    int64      `json:"duration_ms"`            // 0 if unknown
 	SizeBytes     int64      `json:"size_bytes"`
 	SHA256        string     `json:"sha256"` // of the bytes as sent, in hex
