@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -171,7 +172,8 @@ func TestTextsOfThePageAreInOneLanguage(t *testing.T) {
 	b.do(chromedp.Navigate(url + "/#sign-in=anna"))
 	b.waitText("退出登录")
 	for path, text := range map[string]string{
-		"": "找到", "edit/": "家长称呼", "edit/" + p.ID: "删除学生", "records": "复制", "student/" + p.ID: "等待识别",
+		"": "找到", "edit/": "家长称呼", "edit/" + p.ID: "删除学生", "records": "复制",
+		"student/" + p.ID: "等待识别",
 	} {
 		b.do(chromedp.Navigate(url + "/#/" + path))
 		b.waitText(text)
@@ -182,4 +184,51 @@ func TestTextsOfThePageAreInOneLanguage(t *testing.T) {
 		require.NotRegexp(t, `[A-Za-z]{2,}`, words, path)
 	}
 	require.Equal(t, "zh-CN", b.eval(`document.documentElement.lang`))
+}
+
+// While text is awaited the page says how much waits and how long, and what arrives moves nothing.
+func TestWaitingIsANumberAndArrivingTextMovesNothing(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
+	n := newFaultyNetwork(t, recognizing(t, "ASR_WORKER_CONCURRENCY", "1"))
+	_, p := withStudent(t, n.url, "anna")
+	b.openStudent(n.url, p.ID)
+	// What moves, but for the box of the text, which scrolls, and messages, which lie over the page.
+	b.eval(`window.moved = ""; new PerformanceObserver((list) => {
+		for (const { node, previousRect, currentRect } of list.getEntries().flatMap((e) => e.sources)) {
+			const element = node?.nodeType === Node.TEXT_NODE ? node.parentElement : node;
+			if (element && !element.closest(".transcript, #status")) {
+				window.moved += element.outerHTML.slice(0, 100) + JSON.stringify([previousRect, currentRect]);
+			}
+		}
+	}).observe({ type: "layout-shift" }); ""`)
+	var files []string
+	for _, name := range []string{"lesson1-segment0.mp3", "lesson1-segment1.mp3", "lesson1-segment2.mp3"} {
+		path, err := filepath.Abs("../../internal/demo/speech/" + name)
+		require.NoError(t, err)
+		files = append(files, path)
+	}
+	b.do(chromedp.SetUploadFiles(chromedp.CSS("input[type=file]"), files))
+	b.waitText("Recordings waiting to become text: ")
+	b.waitText("she should practice drawing for fifteen minutes every day")
+	b.until(`() => !document.body.innerText.includes("waiting to become text")`, "")
+	require.Empty(t, b.eval(`window.moved`))
+}
+
+func TestFirstPaintIsFast(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t)
+	url := "http://" + serve(t, onSQLite(t, server.RoleAPI))
+	b.do(chromedp.Navigate(url + "/"))
+	b.waitText("Session token")
+	paint := b.eval(`String(performance.getEntriesByName("first-contentful-paint")[0].startTime)`)
+	size := b.eval(`String([...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")]
+		.reduce((sum, e) => sum + e.decodedBodySize, 0))`)
+	t.Logf("first contentful paint after %s ms, %s bytes", paint, size)
+	bytes, err := strconv.Atoi(size)
+	require.NoError(t, err)
+	require.Less(t, bytes, 100_000)
+	ms, err := strconv.ParseFloat(paint, 64)
+	require.NoError(t, err)
+	require.Less(t, ms, 3000.0, "generous, for loaded machines")
 }

@@ -7,6 +7,8 @@ interface Segment {
 	text: string;
 	error: string | null;
 	duration_ms: number | null;
+	ahead: number | null;
+	estimated_wait_seconds: number | null;
 }
 
 interface Lesson {

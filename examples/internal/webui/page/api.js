@@ -116,7 +116,7 @@ export async function all(path, query = {}) {
 	return items;
 }
 
-/** A random name for a request that creates something. */
+/** A random name of a request. */
 export function requestKey() {
-	return [...crypto.getRandomValues(new Uint8Array(16))].map((n) => n.toString(16).padStart(2, "0")).join("");
+	return crypto.getRandomValues(new Uint32Array(4)).join("-");
 }

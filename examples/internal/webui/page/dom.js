@@ -139,11 +139,8 @@ export function minutes(seconds) {
 	return Math.floor(whole / 60) + ":" + String(whole % 60).padStart(2, "0");
 }
 
-/** Today as YYYY-MM-DD, where the reader is. */
-export function today() {
-	const now = new Date();
-	return [now.getFullYear(), now.getMonth() + 1, now.getDate()].map((n) => String(n).padStart(2, "0")).join("-");
-}
+/** Today as YYYY-MM-DD, where the reader is. Swedes write dates so. */
+export const today = () => new Date().toLocaleDateString("sv");
 
 /**
  * Asks a question in a dialog.

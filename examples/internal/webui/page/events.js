@@ -1,4 +1,4 @@
-// The events of a session, read with fetch because EventSource cannot send an Authorization header.
+// The events of a session, read with fetch because EventSource cannot send a token.
 
 import { account } from "./api.js";
 

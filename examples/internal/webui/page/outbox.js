@@ -111,7 +111,7 @@ export const outbox = new Outbox();
 const channel = new BroadcastChannel("lessonkit-outbox");
 channel.onmessage = () => void wake();
 
-/** Tells this tab and others that recordings were added or removed. */
+/** Tells all tabs of a change. */
 export function changed() {
 	channel.postMessage("");
 	return wake();
@@ -128,17 +128,16 @@ export async function wake() {
 	clearTimeout(timer);
 	const left = retryAt - Date.now();
 	if (left > 0) {
-		timer = setTimeout(wake, Math.min(left, 60 * 60 * 1000));
+		timer = setTimeout(wake, left);
 		return;
 	}
 	const release = await hold("sender");
 	if (release) await drain().finally(release);
 	await report();
-	if (retryAt > Date.now()) timer = setTimeout(wake, Math.min(retryAt - Date.now(), 60 * 60 * 1000));
+	if (retryAt > Date.now()) timer = setTimeout(wake, retryAt - Date.now());
 	else if (outbox.state.unsent > 0) timer = setTimeout(wake, 5000); // another tab may be sending them
 }
 
-/** Sends at once what waits for a time to retry. */
 export function retryNow() {
 	retryAt = 0;
 	return wake();

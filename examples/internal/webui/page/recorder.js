@@ -2,8 +2,7 @@
 
 import { happens } from "./events.js";
 
-// Safari's mp4 comes first because its webm did not always play; browsers that cannot record AAC
-// skip it.
+// Safari's webm did not always play; others cannot record AAC.
 const types = ["audio/mp4;codecs=mp4a.40.2", "audio/webm;codecs=opus", "audio/ogg;codecs=opus"];
 
 const shortest = 20_000; // ms of a segment, from which on a pause ends it

@@ -1,4 +1,4 @@
-// Recording lessons, and their text as it arrives.
+// Recordings and their text.
 
 import { account, request } from "../api.js";
 import { button, explain, h, minutes, once, say, t } from "../dom.js";
@@ -13,6 +13,7 @@ export function lessonsSection(work) {
 	const time = h("span", { class: "time", role: "timer" }, "0:00");
 	const record = button(t("record"), toggle, { class: "record" });
 	const lessonNote = h("p", { class: "hint" });
+	const spoken = h("p", { class: "hidden", role: "status" });
 	const waiting = h("p", { class: "hint waiting" });
 	const finish = button(t("finishLesson"), finishLesson);
 	const text = h("div", { class: "transcript", tabindex: 0, role: "region", "aria-label": t("textRegion") });
@@ -22,7 +23,7 @@ export function lessonsSection(work) {
 	const element = h("section", { class: "card", "aria-labelledby": "lessons" },
 		h("h2", { id: "lessons" }, t("lessons")), lessonNote, record,
 		h("div", { class: "row levels" }, meter, words, time),
-		h("div", { class: "row" }, finish, drop), waiting, text);
+		h("div", { class: "row" }, finish, drop), waiting, text, spoken);
 
 	/** @type {Recorder | null} */
 	let recorder = null;
@@ -47,7 +48,7 @@ export function lessonsSection(work) {
 		try {
 			id = (await request("POST", `feedback-sessions/${session.session_id}/lessons`)).body.lesson_id;
 		} catch (error) {
-			id = /** @type {any} */ (error).lessonID; // of a lesson that another device started
+			id = /** @type {any} */ (error).lessonID; // of another device
 			if (!id) throw error;
 		}
 		await work.refresh();
@@ -227,10 +228,9 @@ export function lessonsSection(work) {
 		const seconds = segment.duration_ms ? " · " + minutes(segment.duration_ms / 1000) : "";
 		const label = t("part", { n: segment.sequence + 1 }) + seconds;
 		const player = h("span", {});
-		const states = { queued: t("queued"), transcribing: t("transcribing"), transcribed: "", failed: t("failed") };
 		const row = h("li", { tabindex: -1, class: segment.state },
 			h("p", { class: "text" }, segment.state === "transcribed" ? segment.text || t("nothingSaid")
-				: states[segment.state] + (segment.error ? ": " + segment.error : "")),
+				: t(segment.state) + (segment.error ? ": " + segment.error : "")),
 			h("div", { class: "row" }, h("span", { class: "hint grow" }, label),
 				segment.state === "failed" && button(t("retry"), () => retry(segment), { of: label }),
 				button(t("listen"), () => listen(`audio-segments/${segment.segment_id}/audio`, player),
@@ -248,8 +248,7 @@ export function lessonsSection(work) {
 			h("div", { class: "row" }, h("span", { class: "hint grow" }, label),
 				recording.refused && button(t("download"), async () => {
 					const url = URL.createObjectURL(await audio(recording));
-					const extension = recording.type.replace(/^audio\//, "").replace("mpeg", "mp3");
-			const download = recording.name || `${work.profile.name}-${recording.sequence}.${extension}`;
+					const download = recording.name || "recording." + recording.type.split("/")[1];
 					h("a", { href: url, download }).click();
 					setTimeout(() => URL.revokeObjectURL(url), 60_000);
 				}),
@@ -271,7 +270,7 @@ export function lessonsSection(work) {
 		const player = h("audio", { controls: true, src: url });
 		place.replaceChildren(player);
 		player.focus();
-		await player.play().catch(() => {}); // the reader can start it
+		await player.play().catch(() => {});
 	}
 
 	/** @param {Segment} segment */
@@ -285,12 +284,21 @@ export function lessonsSection(work) {
 		drawWaiting();
 	}
 
-	function drawWaiting() {
-		const all = work.session?.lessons.flatMap((l) => l.segments) ?? [];
-		const left = all.filter((s) => s.state === "queued" || s.state === "transcribing");
-		const ms = left.reduce((sum, s) => sum + (s.duration_ms ?? 0), 0);
-		waiting.textContent = left.length ? t("waiting", { n: left.length, time: minutes(ms / 1000) }) : "";
+	/** Says how much waits, and how long. The answers to changes do not know that, so it is read. */
+	function drawWaiting(session = work.session) {
+		const left = (session?.lessons ?? []).flatMap((l) => l.segments)
+			.filter((s) => s.state === "queued" || s.state === "transcribing");
+		const ahead = Math.min(...left.map((s) => s.ahead ?? Infinity));
+		const wait = Math.max(...left.map((s) => s.estimated_wait_seconds ?? 0));
+		waiting.textContent = left.length ? [t("waiting", { n: left.length }),
+			ahead < Infinity && t("ahead", { n: ahead }), wait > 0 && t("estimate", { time: minutes(wait) })]
+			.filter(Boolean).join(" ") : "";
 	}
+	const progress = setInterval(() => once(waiting, async () => {
+		if (!waiting.textContent || !work.session || document.hidden) return;
+		const path = "feedback-sessions/" + work.session.session_id;
+		await request("GET", path).then((answer) => drawWaiting(answer.body), () => {});
+	}), 3000);
 
 	const onOutbox = async () => {
 		const before = JSON.stringify(unsent);
@@ -316,7 +324,7 @@ export function lessonsSection(work) {
 		replaceRow(segment);
 		if (segment.state === "transcribed" || segment.state === "failed") {
 			const n = segment.sequence + 1;
-			say(t("textOf", { n }) + " " + (segment.state === "failed" ? t("failed") : segment.text));
+			spoken.textContent = t("textOf", { n }) + " " + (segment.state === "failed" ? t("failed") : segment.text);
 		}
 	};
 	work.addEventListener("session", drawSession);
@@ -331,6 +339,7 @@ export function lessonsSection(work) {
 	return {
 		element,
 		async leave() {
+			clearInterval(progress);
 			outbox.removeEventListener("change", onOutbox);
 			outbox.removeEventListener("sent", onSent);
 			document.removeEventListener("keydown", onKey);

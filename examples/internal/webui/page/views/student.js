@@ -72,7 +72,7 @@ export class Work extends EventTarget {
 		if (!this.session) return;
 		const id = this.session.session_id;
 		void follow(id, {
-			opened: () => void this.refresh().catch(() => {}), // which is tried again with the stream
+			opened: () => void this.refresh().catch(() => {}),
 			event: ({ segment, lesson_id }) => {
 				const lesson = this.session?.lessons.find((l) => l.lesson_id === lesson_id);
 				const index = lesson?.segments.findIndex((s) => s.segment_id === segment?.segment_id) ?? -1;
