@@ -136,6 +136,7 @@ func TestPageWorksBelowAPathAndByKeyboard(t *testing.T) {
 	tab("Save as record")
 	press("\r")
 	b.waitText("The record is saved")
+	b.waitText("Copy") // the list of records has it
 	tab("Delete")
 	press("\r")
 	b.waitText("This cannot be undone")
