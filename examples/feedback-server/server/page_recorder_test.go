@@ -194,7 +194,8 @@ func TestWaitingIsANumberAndArrivingTextMovesNothing(t *testing.T) {
 	n := newFaultyNetwork(t, recognizing(t, "ASR_WORKER_CONCURRENCY", "1"))
 	_, p := withStudent(t, n.url, "anna")
 	b.openStudent(n.url, p.ID)
-	// What moves, but for the box of the text, which scrolls, and messages, which lie over the page.
+	// What moves, but for the box of the text, which scrolls, and messages, which lie over the
+	// page.
 	b.eval(`window.moved = ""; new PerformanceObserver((list) => {
 		for (const { node, previousRect, currentRect } of list.getEntries().flatMap((e) => e.sources)) {
 			const element = node?.nodeType === Node.TEXT_NODE ? node.parentElement : node;
