@@ -31,7 +31,7 @@ func serialKey(key string) func(*jobqueue.Params) {
 // Several workers and enqueuers share keys across two queues and two kinds; jobs fail and are
 // snoozed on the way.
 func serialRunsOneAtATimeInOrder(t *testing.T, h Harness) {
-	const keys, each, enqueuers = 8, 25, 4
+	const keys, each, enqueuers = 8, 10, 4
 	type run struct{ enqueuer, n int }
 	var mu sync.Mutex
 	busy, ended := map[string]bool{}, map[string][]run{}
