@@ -34,10 +34,19 @@ func limitHoldsOverAllWorkers(t *testing.T, h Harness) {
 	const limit, jobs = 3, 300
 	fill(t, h.Store, jobs)
 	var parallel, most, total atomic.Int32
-	set := handle(func(context.Context, *jobqueue.Job, args) error {
+	reached, once := make(chan struct{}), sync.Once{}
+	set := handle(func(ctx context.Context, _ *jobqueue.Job, _ args) error {
 		n := parallel.Add(1)
 		defer parallel.Add(-1)
 		for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+		}
+		if n == limit {
+			once.Do(func() { close(reached) })
+		}
+		select {
+		case <-reached: // The first jobs wait for one another.
+		case <-ctx.Done():
+			return ctx.Err()
 		}
 		time.Sleep(time.Millisecond)
 		total.Add(1)
@@ -47,6 +56,7 @@ func limitHoldsOverAllWorkers(t *testing.T, h Harness) {
 	for i := range workers {
 		workers[i] = start(t, h.Again(), limited(limit), set)
 	}
+	poll(t, "as many jobs as the limit run", func() bool { return total.Load() > 0 })
 	for i := range 6 {
 		poll(t, "progress", func() bool { return int(total.Load()) >= jobs*i/8 })
 		workers[i%4].wait()
