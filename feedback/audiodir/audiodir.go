@@ -31,6 +31,11 @@ type Store struct {
 	// system, at most 1 GiB; negative means none. It must be set before the store is used.
 	Reserve int64
 
+	// Converted tells that recordings are converted before they are recognised, so that types which
+	// few recognisers decode are accepted too: see [lessonkit.example/feedback/audiotype.Type.Check].
+	// It must be set before the store is used.
+	Converted bool
+
 	dir string
 }
 

@@ -68,6 +68,29 @@ func TestKilledUploadIsSwept(t *testing.T) {
 	require.Empty(t, files(t, dir))
 }
 
+func TestMoreTypesAreAcceptedIfTheyAreConverted(t *testing.T) {
+	t.Parallel()
+	for _, converted := range []bool{false, true} {
+		s, err := audiodir.New(t.TempDir())
+		require.NoError(t, err)
+		s.Converted = converted
+		a, err := s.Stage(t.Context(), strings.NewReader("caff\x00\x01\x00\x00desc"), 1<<20)
+		require.NoError(t, err)
+		kept, err := a.Keep(t.Context(), nil)
+		if !converted {
+			require.ErrorIs(t, err, feedback.ErrAudioType)
+			require.NoError(t, a.Discard())
+			continue
+		}
+		require.NoError(t, err)
+		require.Equal(t, "audio/x-caf", kept.ContentType)
+		require.Equal(t, ".caf", filepath.Ext(kept.Key))
+		f, err := s.Open(t.Context(), kept.Key)
+		require.NoError(t, err)
+		require.NoError(t, f.Close())
+	}
+}
+
 func TestNewCreatesTheDirectory(t *testing.T) {
 	t.Parallel()
 	_, err := audiodir.New("")

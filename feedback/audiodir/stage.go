@@ -164,16 +164,14 @@ func (a *staged) Keep(_ context.Context, pcm *feedback.PCM) (feedback.KeptAudio,
 		detect = audiotype.DetectInSamples
 	}
 	kind, ok := detect(a.head)
-	if !ok {
-		if pcm == nil {
-			return feedback.KeptAudio{}, &feedback.Error{Kind: feedback.ErrAudioType,
-				Message: "the content is not audio of a supported type: " +
-					"mp3, aac, m4a, wav, ogg, webm, flac, amr, or raw samples if declared"}
-		}
+	if !ok && pcm != nil {
 		if err := a.addHeader(*pcm); err != nil {
 			return feedback.KeptAudio{}, storageError("write", err)
 		}
 		kind = audiotype.WAV()
+	}
+	if err := kind.Check(a.store.Converted); err != nil {
+		return feedback.KeptAudio{}, &feedback.Error{Kind: feedback.ErrAudioType, Message: err.Error()}
 	}
 	key, err := newKey(kind.Extension)
 	if err != nil {

@@ -1,11 +1,13 @@
 // Package audiotype detects the type of recordings from their content: mp3, AAC (ADTS), m4a, mp4
-// and 3gp, wav and RF64, ogg and opus, webm, flac and AMR. It is for implementations of
-// [lessonkit.example/feedback.AudioStore].
+// and 3gp, wav and RF64, ogg and opus, webm, flac and AMR, which are accepted; QuickTime, Matroska,
+// CAF and AIFF, which are accepted if recordings are converted; and SILK, which is not. It is for
+// implementations of [lessonkit.example/feedback.AudioStore].
 package audiotype
 
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"math"
 
 	"github.com/gabriel-vasile/mimetype"
@@ -20,9 +22,7 @@ type Type struct {
 	Extension   string // as in ".mp3"
 }
 
-// supported maps the types of package mimetype to types of recordings. It does not contain
-// QuickTime (mov), M4V and Matroska (mkv), which usually are films, and SILK, which only one
-// messenger uses.
+// supported maps the types of package mimetype to types of recordings that recognisers decode.
 var supported = map[string]Type{
 	"audio/mpeg":      {"audio/mpeg", ".mp3"},
 	"audio/aac":       {"audio/aac", ".aac"},
@@ -40,17 +40,72 @@ var supported = map[string]Type{
 	"audio/amr":       {"audio/amr", ".amr"},
 }
 
+// Types that are not supported, or only if recordings are converted.
+var (
+	mov  = Type{"video/quicktime", ".mov"}
+	mka  = Type{"audio/x-matroska", ".mka"}
+	caf  = Type{"audio/x-caf", ".caf"}
+	aiff = Type{"audio/aiff", ".aiff"}
+	silk = Type{"audio/silk", ".silk"}
+)
+
+// convertible maps the types of package mimetype to types of recordings that few recognisers
+// decode, but ffmpeg does.
+var convertible = map[string]Type{
+	"video/quicktime": mov, "video/x-m4v": mov, "video/matroska": mka, "audio/aiff": aiff,
+}
+
+// advice tells, for the types that are not supported, what they are and what to change.
+var advice = map[Type]string{
+	mov: "a film (QuickTime, mov); record only the sound, with the phone's voice recorder, and set its " +
+		"format to m4a or mp3 (an iPhone's Voice Memos records m4a)",
+	mka: "Matroska (mka or mkv); set the format of the recorder to m4a, mp3 or ogg",
+	caf: "Core Audio (caf); set the format of the recorder to m4a (AAC) or mp3, or record with an iPhone's " +
+		"Voice Memos, which records m4a",
+	aiff: "AIFF; set the format of the recorder to m4a, mp3 or wav",
+	silk: "SILK, a messenger's voice message; record with the phone's voice recorder, set to m4a or mp3, " +
+		"and upload that file",
+}
+
+// Check returns nil if recordings of the type are accepted. Otherwise the error tells the teacher
+// what to change. converted tells whether ffmpeg converts recordings before they are recognised.
+// The zero Type is content that is not audio of a known type.
+func (t Type) Check(converted bool) error {
+	what, listed := advice[t]
+	switch {
+	case t == Type{}:
+		return errors.New("the content is not audio of a supported type: " +
+			"mp3, aac, m4a, wav, ogg, webm, flac, amr, or raw samples if declared")
+	case listed && !(converted && t != silk):
+		return errors.New("the recording cannot be used, because it is " + what)
+	}
+	return nil
+}
+
 // WAV is the type of audio that starts with a [WAVHeader].
 func WAV() Type { return supported["audio/wav"] }
 
-// Detect returns the type of a recording from its first bytes, and whether it is supported.
+// Detect returns the type of a recording from its first bytes, and whether it is known. Not every
+// known type is accepted: see [Type.Check].
 func Detect(head []byte) (Type, bool) {
 	head = head[:min(len(head), HeadSize)]
-	// RF64 is WAV with lengths of 64 bits (EBU Tech 3306), which mimetype does not support.
-	if bytes.HasPrefix(head, []byte("RF64")) && bytes.HasPrefix(head[min(8, len(head)):], []byte("WAVE")) {
+	is := func(magic string) bool { return bytes.HasPrefix(head, []byte(magic)) }
+	switch {
+	// RF64 is WAV with lengths of 64 bits (EBU Tech 3306). mimetype does not support these types.
+	case is("RF64") && bytes.HasPrefix(head[min(8, len(head)):], []byte("WAVE")):
 		return WAV(), true
+	case is("caff\x00\x01"):
+		return caf, true
+	case is("FORM") && bytes.HasPrefix(head[min(8, len(head)):], []byte("AIFC")): // AIFF, compressed
+		return aiff, true
+	case is("#!SILK_V3"), is("\x02#!SILK_V3"):
+		return silk, true
 	}
-	t, ok := supported[mimetype.Detect(head).String()]
+	kind := mimetype.Detect(head).String()
+	if t, ok := supported[kind]; ok {
+		return t, true
+	}
+	t, ok := convertible[kind]
 	return t, ok
 }
 

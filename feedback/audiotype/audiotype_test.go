@@ -53,13 +53,19 @@ func TestDetect(t *testing.T) {
 		"another rf64":       {"RF64\xff\xff\xff\xffAVI ds64", ""},
 		"a cut rf64":         {"RF64", ""},
 		"matroska": {"\x1a\x45\xdf\xa3\xa3\x42\x86\x81\x01\x42\xf7\x81\x01" +
-			"\x42\xf2\x81\x04\x42\xf3\x81\x08\x42\x82\x88matroska", ""},
-		"m4v":                 {mp4("M4V "), ""},
-		"silk":                {"#!SILK_V3\x14\x00", ""},
-		"silk of a messenger": {"\x02#!SILK_V3\x14\x00", ""},
+			"\x42\xf2\x81\x04\x42\xf3\x81\x08\x42\x82\x88matroska", "audio/x-matroska"},
+		"m4v":                 {mp4("M4V "), "video/quicktime"},
+		"mov":                 {"\x00\x00\x00\x14ftypqt  ", "video/quicktime"},
+		"mov of old":          {"\x00\x00\x00\x08wide\x00\x00\x10\x00mdat", "video/quicktime"},
+		"caf":                 {"caff\x00\x01\x00\x00desc", "audio/x-caf"},
+		"aiff":                {"FORM\x00\x00\x10\x00AIFFCOMM", "audio/aiff"},
+		"compressed aiff":     {"FORM\x00\x00\x10\x00AIFCFVER", "audio/aiff"},
+		"silk":                {"#!SILK_V3\x14\x00", "audio/silk"},
+		"silk of a messenger": {"\x02#!SILK_V3\x14\x00", "audio/silk"},
 		"a page":              {"<!doctype html><html>", ""},
 		"a picture":           {"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", ""},
-		"a film with picture": {"\x00\x00\x00\x14ftypqt  ", ""},
+		"another form":        {"FORM\x00\x00\x10\x00ILBM", ""},
+		"a cut form":          {"FORM", ""},
 		"another riff":        {"RIFF\x24\x00\x00\x00AVI LIST", ""},
 		"text":                {"hello", ""},
 		"nothing":             {"", ""},
@@ -82,6 +88,8 @@ func TestDetectFiles(t *testing.T) {
 	for file, want := range map[string]string{
 		"tone.mp3": "audio/mpeg", "tone.aac": "audio/aac", "tone.m4a": "audio/mp4", "tone.3gp": "audio/mp4",
 		"tone.wav": "audio/wav", "tone.ogg": "audio/ogg", "tone.webm": "audio/webm", "tone.flac": "audio/flac",
+		"tone.mov": "video/quicktime", "tone.mka": "audio/x-matroska", "tone.caf": "audio/x-caf",
+		"tone.aiff": "audio/aiff",
 	} {
 		t.Run(file, func(t *testing.T) {
 			t.Parallel()
@@ -94,6 +102,39 @@ func TestDetectFiles(t *testing.T) {
 			require.True(t, ok, "even if declared as raw samples")
 			require.Equal(t, got, declared)
 		})
+	}
+}
+
+// Types that few recognisers decode are accepted if they are converted; otherwise the teacher reads
+// what to change.
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		head string
+		says string // what is to be changed; "" for a type that is accepted
+	}{
+		"amr":  {"#!AMR\n\x3c", ""},
+		"mov":  {"\x00\x00\x00\x14ftypqt  ", "set its format to m4a or mp3"},
+		"mka":  {"\x1a\x45\xdf\xa3\xa3\x42\x82\x88matroska", "set the format of the recorder to m4a, mp3 or ogg"},
+		"caf":  {"caff\x00\x01\x00\x00desc", "Voice Memos"},
+		"aiff": {"FORM\x00\x00\x10\x00AIFFCOMM", "set the format of the recorder to m4a, mp3 or wav"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, ok := audiotype.Detect([]byte(c.head))
+			require.True(t, ok)
+			require.NoError(t, got.Check(true))
+			if c.says == "" {
+				require.NoError(t, got.Check(false))
+			} else {
+				require.ErrorContains(t, got.Check(false), c.says)
+			}
+		})
+	}
+	for _, converted := range []bool{false, true} {
+		silk, _ := audiotype.Detect([]byte("\x02#!SILK_V3\x14\x00"))
+		require.ErrorContains(t, silk.Check(converted), "SILK, a messenger's voice message", "ffmpeg has no decoder")
+		require.ErrorContains(t, audiotype.Type{}.Check(converted), "not audio of a supported type: mp3")
 	}
 }
 

@@ -301,6 +301,19 @@ func TestUploads(t *testing.T) {
 				"application/octet-stream").want(415, "unsupported_media_type")
 			require.Len(t, e.files(), 1)
 		},
+		"415 names what to change at the recorder": func(t *testing.T, e *env) {
+			lesson := e.lesson(e.session(e.profile("Ming")))
+			for content, says := range map[string]string{
+				"\x00\x00\x00\x14ftypqt  ":      "set its format to m4a or mp3",
+				"caff\x00\x01\x00\x00desc":      "Voice Memos",
+				"FORM\x00\x00\x10\x00AIFFCOMM":  "set the format of the recorder to m4a, mp3 or wav",
+				"\x02#!SILK_V3\x14\x00 speech ": "set to m4a or mp3",
+			} {
+				a := e.upload(lesson, part{name: "file", file: "a.m4a", value: content}).want(415, "not_audio")
+				require.Contains(t, a.str("detail"), says)
+			}
+			require.Empty(t, e.files())
+		},
 		"raw samples when declared as such": func(t *testing.T, e *env) {
 			lesson := e.lesson(e.session(e.profile("Ming")))
 			samples := strings.Repeat("\x00\x01", 100)

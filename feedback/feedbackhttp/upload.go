@@ -90,7 +90,9 @@ func (s *server) registerUpload(api huma.API) {
 		Tags: []string{segmentsTag}, Summary: "Upload a segment of a lesson's recording",
 		Description: "As a form with the recording in the part \"file\" (or \"audio\"), parts in any order, or with " +
 			"the recording as the body. The type is recognised by content: mp3, AAC, m4a or mp4, wav, ogg or opus, " +
-			"webm, flac, AMR; raw samples if declared. The answer is sent as soon as the recording and its " +
+			"webm, flac, AMR; mov, mka, caf and aiff if the server converts recordings; raw samples if declared. " +
+			"Other types are answered with 415 and what to change at the recorder. " +
+			"The answer is sent as soon as the recording and its " +
 			"transcription task are durable. The same recording again (same sequence, or no sequence) is answered " +
 			"with the existing segment: 200. The segments and bytes of a day are limited (429); 507 means that the " +
 			"server has no space. Both are answered before the recording is read. An upload of which " +

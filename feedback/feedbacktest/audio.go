@@ -23,6 +23,7 @@ func AudioStore(t *testing.T, open func(t *testing.T) feedback.AudioStore) {
 		"audio round trip":                     audioRoundTrip,
 		"no more is read than the limit":       audioLimit,
 		"content that is not audio is refused": audioRefused,
+		"a messenger's format is refused":      audioSILK,
 		"a broken upload leaves nothing":       audioBroken,
 		"discarded audio leaves nothing":       audioDiscarded,
 		"raw samples get a header":             audioPCM,
@@ -139,6 +140,17 @@ func audioRefused(t *testing.T, s feedback.AudioStore) {
 		a := stage(t, s, []byte(content))
 		_, err := a.Keep(t.Context(), nil)
 		require.ErrorIs(t, err, feedback.ErrAudioType, "%.10q", content)
+		require.NoError(t, a.Discard())
+	}
+	require.Empty(t, keys(t, s, later()))
+}
+
+func audioSILK(t *testing.T, s feedback.AudioStore) {
+	for _, pcm := range []*feedback.PCM{nil, {SampleRate: 16000, Channels: 1}} {
+		a := stage(t, s, []byte("\x02#!SILK_V3\x14\x00"))
+		_, err := a.Keep(t.Context(), pcm)
+		require.ErrorIs(t, err, feedback.ErrAudioType)
+		require.ErrorContains(t, err, "set to m4a or mp3", "it says what to change")
 		require.NoError(t, a.Discard())
 	}
 	require.Empty(t, keys(t, s, later()))

@@ -44,6 +44,7 @@ func newAudio(c Config) (*audiodir.Store, error) {
 		return nil, fmt.Errorf("AUDIO_STORAGE_DIR: %w", err)
 	}
 	audio.Reserve = c.AudioReserve
+	audio.Converted = c.ASRProvider == "local" && c.LocalASRConvert
 	return audio, nil
 }
 
