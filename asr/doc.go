@@ -10,6 +10,7 @@
 //     recording.
 //   - asr/asrhttp: an http.Handler that serves any Recognizer with OpenAI's interface.
 //   - asr/audiofile: the format and the duration of a recording, from its bytes.
+//   - asr/provider: what every recogniser must do, for those who write one.
 //   - asr/asrtest: a conformance suite for recognisers, and fake servers with faults.
 //
 // # Errors

@@ -7,17 +7,24 @@ import (
 
 // A Recognizer converts speech to text. It is safe for concurrent use.
 type Recognizer interface {
-	// Recognize returns the transcript of the audio. It reads the audio through Audio.Open,
-	// possibly more than once, and closes every reader before it returns. For a recording without
-	// speech, the text is empty and the error nil.
+	// Recognize returns the transcript of the audio. It reads the audio through Audio.Open, at
+	// least once in each call, and closes every reader before it returns. For a recording without
+	// speech, the text is empty and the error nil. An implementation limits how many recordings it
+	// processes at once: a call may wait.
 	//
-	// It returns soon after ctx ends, with an error that wraps the error of ctx. Other errors are
-	// of type *Error; see the package documentation. An implementation limits how many recordings
-	// it processes at once: a call may wait.
+	// It returns soon after ctx ends, or at once if ctx has ended already, with an error that wraps
+	// the error of ctx and is not an *Error, because it says nothing about the recording or the
+	// recogniser. Other errors are of type *Error, contain no secrets, and have
+	//   - the class ErrUnusableAudio if the recording is empty, not audio, or raw PCM without a
+	//     rate in its ContentType; and, if the recogniser can tell, if it is damaged;
+	//   - no class, and the cause in Err, if the recording cannot be opened or read, or ends before
+	//     Size bytes;
+	//   - else the class that the package documentation describes.
 	Recognize(ctx context.Context, audio Audio) (Transcript, error)
 
 	// Status reports whether recognition is expected to work. It returns what is already known,
 	// without a request and without blocking, so that a health endpoint can call it every time.
+	// After a recording was recognised, it is available.
 	Status(ctx context.Context) Status
 }
 
@@ -25,8 +32,8 @@ type Recognizer interface {
 type Transcript struct {
 	// Text is the whole text, trimmed. It is empty if nothing was said.
 	Text string
-	// Segments are the parts of the text with their times, in order. It is empty if the recogniser
-	// does not return times.
+	// Segments are the parts of the text, in order of Start; JoinSegments makes Text of them. It is
+	// empty if the recogniser does not return times.
 	Segments []Segment
 	// Words are the words of the text with their times, in order. It is empty if the recogniser
 	// does not return them.
@@ -60,7 +67,7 @@ type Word struct {
 type Status struct {
 	// Available reports whether recognition of a recording sent now is expected to work.
 	Available bool
-	// Provider is the kind of recogniser: "local", "cloud", "command".
+	// Provider is the kind of recogniser: "local", "cloud", "command". It is never empty.
 	Provider string
 	// Model is the name of the model or engine in use, or "" if it is unknown.
 	Model string

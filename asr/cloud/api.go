@@ -15,7 +15,7 @@ import (
 	"github.com/tencentcloud/tencentcloud-sdk-go/tencentcloud/common/profile"
 
 	"lessonkit.example/asr"
-	"lessonkit.example/asr/internal/remote"
+	"lessonkit.example/asr/provider"
 )
 
 const (
@@ -85,7 +85,7 @@ func (t *apiTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		req.URL.Scheme, req.URL.Host = u.Scheme, u.Host
 	}
-	t.resp, t.err = remote.Do(t.op, t.base, req)
+	t.resp, t.err = provider.Do(t.op, t.base, req)
 	if t.err != nil {
 		return nil, t.err
 	}

@@ -40,8 +40,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"lessonkit.example/asr"
-	"lessonkit.example/asr/internal/remote"
-	"lessonkit.example/asr/internal/source"
+	"lessonkit.example/asr/provider"
 )
 
 // Mode is one of the interfaces of the cloud.
@@ -104,8 +103,8 @@ func (c Config) requestTimeout() time.Duration {
 
 // timeLimit returns the time for a recording of the duration, 0 if that is unknown.
 func (c Config) timeLimit(duration time.Duration) time.Duration {
-	return source.TimeLimit(duration, cmp.Or(max(c.TimeoutFactor, 0), 10), cmp.Or(max(c.MinTimeout, 0), 5*time.Minute),
-		c.requestTimeout())
+	return provider.TimeLimit(duration,
+		cmp.Or(max(c.TimeoutFactor, 0), 10), cmp.Or(max(c.MinTimeout, 0), 5*time.Minute), c.requestTimeout())
 }
 
 func (c Config) pollInterval() time.Duration { return cmp.Or(max(c.PollInterval, 0), 2*time.Second) }
@@ -163,7 +162,7 @@ type Recognizer struct {
 	slots     *semaphore.Weighted
 	now       func() time.Time
 	log       *slog.Logger
-	faults    remote.Faults
+	faults    provider.Faults
 
 	mu     sync.Mutex
 	status asr.Status
@@ -178,7 +177,7 @@ func New(cfg Config) (*Recognizer, error) {
 	}
 	r := &Recognizer{
 		cfg:       cfg,
-		transport: remote.NewTransport(http.ProxyFromEnvironment, cfg.requestTimeout()),
+		transport: provider.NewTransport(http.ProxyFromEnvironment, cfg.requestTimeout()),
 		slots:     semaphore.NewWeighted(int64(max(cfg.Concurrency, 1))),
 		now:       cfg.Now,
 		log:       cfg.Logger,
@@ -239,12 +238,12 @@ var errTimeout = errors.New("request timeout")
 // Recognize sends the recording and returns the transcript. See [asr.Recognizer].
 func (r *Recognizer) Recognize(ctx context.Context, audio asr.Audio) (asr.Transcript, error) {
 	if err := r.slots.Acquire(ctx, 1); err != nil {
-		return asr.Transcript{}, source.Interrupted(ctx, "cloud")
+		return asr.Transcript{}, provider.Interrupted(ctx, "cloud")
 	}
 	defer r.slots.Release(1)
 	t, err := r.recognize(ctx, audio)
 	if err != nil && ctx.Err() != nil {
-		return asr.Transcript{}, source.Interrupted(ctx, "cloud")
+		return asr.Transcript{}, provider.Interrupted(ctx, "cloud")
 	}
 	err, failing := r.faults.Judge(audio, err)
 	r.updateStatus(err, failing)
@@ -255,7 +254,7 @@ func (r *Recognizer) Recognize(ctx context.Context, audio asr.Audio) (asr.Transc
 }
 
 func (r *Recognizer) recognize(ctx context.Context, audio asr.Audio) (asr.Transcript, error) {
-	src, err := source.Open("cloud", audio)
+	src, err := provider.Open("cloud", audio)
 	if err != nil {
 		return asr.Transcript{}, err
 	}
@@ -275,7 +274,7 @@ func (r *Recognizer) recognize(ctx context.Context, audio asr.Audio) (asr.Transc
 }
 
 // send selects the interface and limits the time. A task that exists is continued in every mode.
-func (r *Recognizer) send(ctx context.Context, src *source.Source, audio asr.Audio) (asr.Transcript, error) {
+func (r *Recognizer) send(ctx context.Context, src *provider.Source, audio asr.Audio) (asr.Transcript, error) {
 	mode, limit := r.choose(src.Info, src.Size), r.cfg.timeLimit(src.Info.Duration)
 	task, exists := parseTask(audio.Task)
 	if exists = exists && r.clock().Sub(task.created) < taskLifetime; exists {

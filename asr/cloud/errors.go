@@ -7,14 +7,14 @@ import (
 	"time"
 
 	"lessonkit.example/asr"
-	"lessonkit.example/asr/internal/remote"
+	"lessonkit.example/asr/provider"
 )
 
 const flashRecognitionFailed = "5002"
 
 // flashError maps an error code of the flash interface (documents 1093/52097 and 1093/52099).
 func flashError(code int, message string) error {
-	e := &asr.Error{Op: flashOp, Code: strconv.Itoa(code), Message: remote.Excerpt(message)}
+	e := &asr.Error{Op: flashOp, Code: strconv.Itoa(code), Message: provider.Excerpt(message)}
 	switch code {
 	case 4001, 4002, 6001: // parameter, signature, call from abroad
 		e.Class = asr.ErrMisconfigured
@@ -32,7 +32,7 @@ func flashError(code int, message string) error {
 
 // apiError maps an error code of API 3.0. The more specific codes come first.
 func apiError(op, code, message string) *asr.Error {
-	e := &asr.Error{Op: op, Code: code, Message: remote.Excerpt(message)}
+	e := &asr.Error{Op: op, Code: code, Message: provider.Excerpt(message)}
 	is := func(names ...string) bool {
 		for _, n := range names {
 			if code == n || strings.HasPrefix(code, n+".") {
@@ -59,22 +59,15 @@ func apiError(op, code, message string) *asr.Error {
 	return e
 }
 
-// statusError maps an answer that does not come from the interface itself.
+// statusError maps an answer that does not come from the interface itself, which always answers
+// 200: it cannot tell what the recording is like, except that it is too large.
 func statusError(op string, resp *http.Response, now time.Time) *asr.Error {
-	e := &asr.Error{Op: op, Status: resp.StatusCode, Message: http.StatusText(resp.StatusCode)}
+	e := provider.StatusError(op, resp, http.StatusText(resp.StatusCode), now)
 	switch s := resp.StatusCode; {
-	case s == http.StatusBadGateway, s == http.StatusGatewayTimeout:
-		e.Class = asr.ErrLost
-	case s == http.StatusRequestTimeout, s == http.StatusTooManyRequests, s > http.StatusInternalServerError:
-		e.Class = asr.ErrUnavailable
-		e.After = remote.RetryAfter(resp.Header.Get("Retry-After"), now)
-	case s == http.StatusInternalServerError: // perhaps because of the recording
-	case s == http.StatusRequestEntityTooLarge:
-		e.Class = asr.ErrUnusableAudio
-	case s >= 300 && s < 400:
-		e.Class, e.Message = asr.ErrMisconfigured, "it redirects, which is not followed"
-	case s >= 400:
+	case e.Class == asr.ErrUnusableAudio && s != http.StatusRequestEntityTooLarge:
 		e.Class = asr.ErrMisconfigured
+	case e.Class == nil && s > http.StatusInternalServerError:
+		e.Class = asr.ErrUnavailable
 	}
 	return e
 }

@@ -18,8 +18,7 @@ import (
 	"time"
 
 	"lessonkit.example/asr"
-	"lessonkit.example/asr/internal/remote"
-	"lessonkit.example/asr/internal/source"
+	"lessonkit.example/asr/provider"
 )
 
 // flashHost is the host that is signed, even if the request goes to another address.
@@ -31,14 +30,14 @@ const flashOp = "flash"
 const maxAnswer = 16 << 20
 
 // flash streams the recording up. A recording that the engine fails on is sent once more.
-func (r *Recognizer) flash(ctx context.Context, src *source.Source, audio asr.Audio) (asr.Transcript, error) {
+func (r *Recognizer) flash(ctx context.Context, src *provider.Source, audio asr.Audio) (asr.Transcript, error) {
 	format := flashFormat(src.Info)
 	if err := checkLimits(flashOp, format, src, flashBytes, flashDuration); err != nil {
 		return asr.Transcript{}, err
 	}
 	t, err := r.flashOnce(ctx, src, format)
 	if e, ok := errors.AsType[*asr.Error](err); ok && e.Code == flashRecognitionFailed {
-		again, err := source.Open(flashOp, audio)
+		again, err := provider.Open(flashOp, audio)
 		if err != nil {
 			return asr.Transcript{}, err
 		}
@@ -48,7 +47,7 @@ func (r *Recognizer) flash(ctx context.Context, src *source.Source, audio asr.Au
 	return t, err
 }
 
-func (r *Recognizer) flashOnce(ctx context.Context, src *source.Source, format string) (asr.Transcript, error) {
+func (r *Recognizer) flashOnce(ctx context.Context, src *provider.Source, format string) (asr.Transcript, error) {
 	params := map[string]string{}
 	maps.Copy(params, r.cfg.Options)
 	params["secretid"] = r.cfg.SecretID
@@ -65,12 +64,12 @@ func (r *Recognizer) flashOnce(ctx context.Context, src *source.Source, format s
 	req.ContentLength = src.Size // the interface does not accept a chunked body
 	req.Header.Set("Authorization", signature)
 	req.Header.Set("Content-Type", "application/octet-stream")
-	resp, err := remote.Do(flashOp, r.transport, req)
+	resp, err := provider.Do(flashOp, r.transport, req)
 	if err != nil {
 		return asr.Transcript{}, err
 	}
 	defer resp.Body.Close()
-	body, err := remote.ReadBody(resp.Body, maxAnswer)
+	body, err := provider.ReadBody(resp.Body, maxAnswer)
 	switch {
 	case resp.StatusCode != http.StatusOK:
 		return asr.Transcript{}, statusError(flashOp, resp, r.now())
@@ -116,7 +115,7 @@ func parseFlash(answer []byte) (asr.Transcript, error) {
 	var v flashReply
 	if err := json.Unmarshal(answer, &v); err != nil || v.Code == nil {
 		return asr.Transcript{}, &asr.Error{
-			Op: flashOp, Message: "the answer cannot be parsed: " + remote.Excerpt(string(answer)), Err: err,
+			Op: flashOp, Message: "the answer cannot be parsed: " + provider.Excerpt(string(answer)), Err: err,
 		}
 	}
 	if *v.Code != 0 {

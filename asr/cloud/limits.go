@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"lessonkit.example/asr/audiofile"
-	"lessonkit.example/asr/internal/source"
+	"lessonkit.example/asr/provider"
 )
 
 // Limits of the interfaces, from the documentation of the cloud.
@@ -68,7 +68,7 @@ func taskFormat(info audiofile.Info) bool {
 
 // checkLimits checks a recording against the limits of an interface before anything is sent.
 // format is empty for a format that the interface does not take, and maxDuration 0 for no limit.
-func checkLimits(op, format string, src *source.Source, maxBytes int64, maxDuration time.Duration) error {
+func checkLimits(op, format string, src *provider.Source, maxBytes int64, maxDuration time.Duration) error {
 	name := string(src.Info.Format)
 	if src.Info.Codec != "" {
 		name += " with " + src.Info.Codec
@@ -77,11 +77,11 @@ func checkLimits(op, format string, src *source.Source, maxBytes int64, maxDurat
 	length := src.Info.Duration.Round(time.Second)
 	switch {
 	case format == "":
-		return source.Unusable(op, fmt.Sprintf("this interface does not take %s (it takes %s)", name, takes))
+		return provider.Unusable(op, fmt.Sprintf("this interface does not take %s (it takes %s)", name, takes))
 	case src.Size > maxBytes:
-		return source.Unusable(op, fmt.Sprintf("it has %d bytes; this interface takes up to %d", src.Size, maxBytes))
+		return provider.Unusable(op, fmt.Sprintf("it has %d bytes; this interface takes up to %d", src.Size, maxBytes))
 	case maxDuration > 0 && src.Info.Duration > maxDuration:
-		return source.Unusable(op, fmt.Sprintf("it lasts %v; this interface takes up to %v", length, maxDuration))
+		return provider.Unusable(op, fmt.Sprintf("it lasts %v; this interface takes up to %v", length, maxDuration))
 	}
 	return nil
 }

@@ -8,7 +8,7 @@ import (
 	tchttp "github.com/tencentcloud/tencentcloud-sdk-go/tencentcloud/common/http"
 
 	"lessonkit.example/asr"
-	"lessonkit.example/asr/internal/source"
+	"lessonkit.example/asr/provider"
 )
 
 type sentenceRequest struct {
@@ -29,7 +29,7 @@ type sentenceResponse struct {
 }
 
 // sentence recognises up to a minute in one call.
-func (r *Recognizer) sentence(ctx context.Context, src *source.Source) (asr.Transcript, error) {
+func (r *Recognizer) sentence(ctx context.Context, src *provider.Source) (asr.Transcript, error) {
 	const op = "sentence"
 	format := flashFormat(src.Info)
 	if err := checkLimits(op, format, src, sentenceBytes, sentenceDuration); err != nil {

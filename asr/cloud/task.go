@@ -13,8 +13,7 @@ import (
 	tchttp "github.com/tencentcloud/tencentcloud-sdk-go/tencentcloud/common/http"
 
 	"lessonkit.example/asr"
-	"lessonkit.example/asr/internal/remote"
-	"lessonkit.example/asr/internal/source"
+	"lessonkit.example/asr/provider"
 )
 
 // taskLifetime is how long the name of a task is valid. The cloud keeps results for 24 hours, and
@@ -97,7 +96,7 @@ const (
 
 // task creates a task unless one is running, and waits for the result.
 func (r *Recognizer) task(
-	ctx context.Context, src *source.Source, audio asr.Audio, running *cloudTask,
+	ctx context.Context, src *provider.Source, audio asr.Audio, running *cloudTask,
 ) (asr.Transcript, error) {
 	attempt := 1
 	if running != nil {
@@ -126,13 +125,14 @@ func (r *Recognizer) task(
 		default:
 			if attempt++; attempt > maxAttempts {
 				r.save(ctx, audio, "") // so that a retry by a user creates a new task
-				return asr.Transcript{}, source.Unusable(taskOp, "the task failed: "+remote.Excerpt(status.ErrorMsg))
+				message := "the task failed: " + provider.Excerpt(status.ErrorMsg)
+				return asr.Transcript{}, provider.Unusable(taskOp, message)
 			}
 			r.log.WarnContext(ctx, "a task failed; creating another one",
-				"task", running.String(), "message", remote.Excerpt(status.ErrorMsg))
+				"task", running.String(), "message", provider.Excerpt(status.ErrorMsg))
 		}
 		running = nil
-		again, err := source.Open(taskOp, audio)
+		again, err := provider.Open(taskOp, audio)
 		if err != nil {
 			return asr.Transcript{}, err
 		}
@@ -142,7 +142,7 @@ func (r *Recognizer) task(
 }
 
 // create sends the recording and returns the new task.
-func (r *Recognizer) create(ctx context.Context, src *source.Source, attempt int) (cloudTask, error) {
+func (r *Recognizer) create(ctx context.Context, src *provider.Source, attempt int) (cloudTask, error) {
 	format := ""
 	if taskFormat(src.Info) {
 		format = string(src.Info.Format)

@@ -30,7 +30,7 @@ import (
 
 	"lessonkit.example/asr"
 	"lessonkit.example/asr/internal/ffmpeg"
-	"lessonkit.example/asr/internal/source"
+	"lessonkit.example/asr/provider"
 )
 
 // Config selects the program to run. Only Args is required; [PocketSphinx] and [Whisper] return
@@ -77,8 +77,8 @@ func (c Config) maxDuration() time.Duration { return cmp.Or(max(c.MaxDuration, 0
 
 // timeLimit returns the time for a recording of the duration.
 func (c Config) timeLimit(duration time.Duration) time.Duration {
-	return source.TimeLimit(duration, cmp.Or(max(c.TimeoutFactor, 0), 8), cmp.Or(max(c.MinTimeout, 0), 4*time.Minute),
-		c.timeout())
+	return provider.TimeLimit(duration,
+		cmp.Or(max(c.TimeoutFactor, 0), 8), cmp.Or(max(c.MinTimeout, 0), 4*time.Minute), c.timeout())
 }
 
 // PocketSphinx configures pocketsphinx_continuous with its standard English model. It is for clear
@@ -195,12 +195,12 @@ func (r *Recognizer) Status(context.Context) asr.Status {
 // Recognize converts the recording and runs the program on it. See [asr.Recognizer].
 func (r *Recognizer) Recognize(ctx context.Context, audio asr.Audio) (asr.Transcript, error) {
 	if err := r.slots.Acquire(ctx, 1); err != nil {
-		return asr.Transcript{}, source.Interrupted(ctx, "command")
+		return asr.Transcript{}, provider.Interrupted(ctx, "command")
 	}
 	defer r.slots.Release(1)
 	t, err := r.recognize(ctx, audio)
 	if ctx.Err() != nil {
-		return asr.Transcript{}, source.Interrupted(ctx, "command")
+		return asr.Transcript{}, provider.Interrupted(ctx, "command")
 	}
 	r.updateStatus(err)
 	return t, err
@@ -235,7 +235,7 @@ func (r *Recognizer) recognize(ctx context.Context, audio asr.Audio) (asr.Transc
 	wav := filepath.Join(dir, "audio.wav")
 	work, cancel := context.WithTimeout(ctx, r.cfg.timeout())
 	defer cancel()
-	src, err := source.Open("command", audio)
+	src, err := provider.Open("command", audio)
 	if err != nil {
 		return asr.Transcript{}, err
 	}

@@ -18,7 +18,7 @@ import (
 	"lessonkit.example/asr"
 	"lessonkit.example/asr/internal/markers"
 	"lessonkit.example/asr/internal/process"
-	"lessonkit.example/asr/internal/source"
+	"lessonkit.example/asr/provider"
 )
 
 // maxOutput limits the standard output of a program.
@@ -29,7 +29,7 @@ func (r *Recognizer) run(
 	ctx context.Context, audio asr.Audio, dir, wav string, duration time.Duration,
 ) (asr.Transcript, error) {
 	logFile := filepath.Join(dir, "log")
-	language := cmp.Or(source.PrimaryLanguage(audio.Language), "auto")
+	language := cmp.Or(provider.PrimaryLanguage(audio.Language), "auto")
 	replace := strings.NewReplacer("{input}", wav, "{dir}", dir, "{log}", logFile, "{language}", language,
 		"{prompt}", strings.TrimLeft(audio.Prompt, "- "))
 	args := make([]string, 0, len(r.cfg.Args))

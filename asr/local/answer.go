@@ -12,7 +12,7 @@ import (
 
 	"lessonkit.example/asr"
 	"lessonkit.example/asr/internal/markers"
-	"lessonkit.example/asr/internal/remote"
+	"lessonkit.example/asr/provider"
 )
 
 // reply is the union of what the servers return.
@@ -45,16 +45,16 @@ func parseAnswer(body []byte) (asr.Transcript, error) {
 	}
 	var v reply
 	if len(body) == 0 || body[0] != '{' {
-		return asr.Transcript{}, unexpected("the answer is not JSON: "+remote.Excerpt(string(body)), nil)
+		return asr.Transcript{}, unexpected("the answer is not JSON: "+provider.Excerpt(string(body)), nil)
 	}
 	if err := json.Unmarshal(body, &v); err != nil {
-		return asr.Transcript{}, unexpected("the answer cannot be parsed: "+remote.Excerpt(string(body)), err)
+		return asr.Transcript{}, unexpected("the answer cannot be parsed: "+provider.Excerpt(string(body)), err)
 	}
 	if present(v.Error) || failed(v.Code) {
 		return asr.Transcript{}, unexpected(errorText(body), nil)
 	}
 	if v.Text == nil {
-		return asr.Transcript{}, unexpected("the answer has no text: "+remote.Excerpt(string(body)), nil)
+		return asr.Transcript{}, unexpected("the answer has no text: "+provider.Excerpt(string(body)), nil)
 	}
 	t := asr.Transcript{Text: clean(*v.Text), Language: v.Language}
 	for _, s := range v.Segments {
@@ -128,12 +128,12 @@ func errorText(body []byte) string {
 	if json.Unmarshal(body, &v) != nil {
 		var s string
 		if json.Unmarshal(body, &s) == nil {
-			return remote.Excerpt(s)
+			return provider.Excerpt(s)
 		}
 		if looksHTML(body) {
 			return "an HTML page"
 		}
-		return remote.Excerpt(string(body))
+		return provider.Excerpt(string(body))
 	}
 	for _, name := range []string{"error", "detail", "msg", "message"} {
 		raw := v[name]
@@ -148,9 +148,9 @@ func errorText(body []byte) string {
 		}
 		switch {
 		case json.Unmarshal(raw, &text) == nil && text != "":
-			return remote.Excerpt(text)
+			return provider.Excerpt(text)
 		case json.Unmarshal(raw, &object) == nil && object.Message+object.Msg != "":
-			return remote.Excerpt(object.Message + object.Msg)
+			return provider.Excerpt(object.Message + object.Msg)
 		case json.Unmarshal(raw, &list) == nil && len(list) > 0: // FastAPI's validation
 			var parts []string
 			for _, e := range list {
@@ -160,10 +160,10 @@ func errorText(body []byte) string {
 				}
 				parts = append(parts, strings.Trim(strings.Join(loc, ".")+": "+e.Msg, ": "))
 			}
-			return remote.Excerpt(strings.Join(parts, "; "))
+			return provider.Excerpt(strings.Join(parts, "; "))
 		}
 	}
-	return remote.Excerpt(string(body))
+	return provider.Excerpt(string(body))
 }
 
 func looksHTML(body []byte) bool {

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"lessonkit.example/asr"
-	"lessonkit.example/asr/internal/remote"
+	"lessonkit.example/asr/provider"
 )
 
 const (
@@ -245,7 +245,7 @@ func (r *Recognizer) get(ctx context.Context, url string) (status int, body []by
 // do makes a request without a recording, and reads at most 1 MiB of the answer.
 func (r *Recognizer) do(req *http.Request) (*http.Response, []byte, error) {
 	r.target.authorize(req)
-	resp, err := remote.Do(op, r.cfg.Transport, req)
+	resp, err := provider.Do(op, r.cfg.Transport, req)
 	var body []byte
 	if err == nil {
 		defer resp.Body.Close()

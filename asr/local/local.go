@@ -41,8 +41,7 @@ import (
 	"lessonkit.example/asr"
 	"lessonkit.example/asr/audiofile"
 	"lessonkit.example/asr/internal/ffmpeg"
-	"lessonkit.example/asr/internal/remote"
-	"lessonkit.example/asr/internal/source"
+	"lessonkit.example/asr/provider"
 )
 
 const op = "local"
@@ -89,8 +88,8 @@ func (c Config) requestTimeout() time.Duration {
 
 // timeLimit returns the time for a recording of the duration, 0 if that is unknown.
 func (c Config) timeLimit(duration time.Duration) time.Duration {
-	return source.TimeLimit(duration, cmp.Or(max(c.TimeoutFactor, 0), 10), cmp.Or(max(c.MinTimeout, 0), 5*time.Minute),
-		c.requestTimeout())
+	return provider.TimeLimit(duration,
+		cmp.Or(max(c.TimeoutFactor, 0), 10), cmp.Or(max(c.MinTimeout, 0), 5*time.Minute), c.requestTimeout())
 }
 
 // Recognizer is a client of one server. It implements [asr.Recognizer] and is safe for concurrent
@@ -100,7 +99,7 @@ type Recognizer struct {
 	target target
 	slots  *semaphore.Weighted
 	log    *slog.Logger
-	faults remote.Faults
+	faults provider.Faults
 	server server
 	health health
 }
@@ -119,7 +118,7 @@ func New(cfg Config) (*Recognizer, error) {
 		}
 	}
 	if cfg.Transport == nil {
-		cfg.Transport = remote.NewTransport(proxy, cfg.requestTimeout())
+		cfg.Transport = provider.NewTransport(proxy, cfg.requestTimeout())
 	}
 	r := &Recognizer{
 		cfg:    cfg,
@@ -137,7 +136,7 @@ func New(cfg Config) (*Recognizer, error) {
 // Recognize sends the recording and returns the transcript. See [asr.Recognizer].
 func (r *Recognizer) Recognize(ctx context.Context, audio asr.Audio) (asr.Transcript, error) {
 	if err := r.slots.Acquire(ctx, 1); err != nil {
-		return asr.Transcript{}, source.Interrupted(ctx, op)
+		return asr.Transcript{}, provider.Interrupted(ctx, op)
 	}
 	defer r.slots.Release(1)
 	r.health.begin()
@@ -201,7 +200,7 @@ func (r *Recognizer) attempt(ctx context.Context, audio asr.Audio) (t asr.Transc
 		r.remember(to.endpoint)
 		return t, to, nil
 	case ctx.Err() != nil:
-		err = source.Interrupted(ctx, op)
+		err = provider.Interrupted(ctx, op)
 	case context.Cause(work) == errTimeout && e != nil:
 		e.Message, e.Err = fmt.Sprintf("no answer within %v", limit), context.DeadlineExceeded
 	}
@@ -209,8 +208,8 @@ func (r *Recognizer) attempt(ctx context.Context, audio asr.Audio) (t asr.Transc
 }
 
 // open opens the recording, converted if that is configured and necessary.
-func (r *Recognizer) open(ctx context.Context, audio asr.Audio) (*source.Source, error) {
-	src, err := source.Open(op, audio)
+func (r *Recognizer) open(ctx context.Context, audio asr.Audio) (*provider.Source, error) {
+	src, err := provider.Open(op, audio)
 	if err != nil || r.cfg.FFmpeg == "" || decodedByAll(src.Info.Format) {
 		return src, err
 	}
@@ -228,7 +227,7 @@ func (r *Recognizer) open(ctx context.Context, audio asr.Audio) (*source.Source,
 	if err != nil {
 		return nil, ffmpeg.NoSpace(op, err)
 	}
-	return source.Open(op, converted)
+	return provider.Open(op, converted)
 }
 
 // maxConverted limits a recording that is converted.
@@ -244,19 +243,19 @@ const maxAnswer = 8 << 20
 
 // send makes one request. Its errors are of type *asr.Error.
 func (r *Recognizer) send(
-	ctx context.Context, src *source.Source, to asked, audio asr.Audio,
+	ctx context.Context, src *provider.Source, to asked, audio asr.Audio,
 ) (asr.Transcript, error) {
 	req, err := newRequest(ctx, to.endpoint, r.fields(to, audio.Language, audio.Prompt), src)
 	if err != nil {
 		return asr.Transcript{}, &asr.Error{Op: op, Message: "make request", Err: err}
 	}
 	r.target.authorize(req)
-	resp, err := remote.Do(op, r.cfg.Transport, req)
+	resp, err := provider.Do(op, r.cfg.Transport, req)
 	if err != nil {
 		return asr.Transcript{}, err
 	}
 	defer resp.Body.Close()
-	body, err := remote.ReadBody(resp.Body, maxAnswer)
+	body, err := provider.ReadBody(resp.Body, maxAnswer)
 	switch {
 	case resp.StatusCode != http.StatusOK:
 		e := r.refusal(resp, body, to.model)

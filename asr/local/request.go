@@ -14,7 +14,7 @@ import (
 	"slices"
 	"strings"
 
-	"lessonkit.example/asr/internal/source"
+	"lessonkit.example/asr/provider"
 )
 
 // field is a text field of the form.
@@ -33,7 +33,7 @@ func (r *Recognizer) fields(to asked, language, prompt string) []field {
 	if to.model != "" {
 		fields = append(fields, field{"model", to.model})
 	}
-	if language = source.PrimaryLanguage(cmp.Or(language, r.target.language)); language != "" {
+	if language = provider.PrimaryLanguage(cmp.Or(language, r.target.language)); language != "" {
 		fields = append(fields, field{"language", language})
 	}
 	extra := r.target.extra
@@ -45,7 +45,7 @@ func (r *Recognizer) fields(to asked, language, prompt string) []field {
 
 // newRequest returns a POST of a multipart form with a Content-Length. Only the parts of the form
 // around the recording are held in memory.
-func newRequest(ctx context.Context, ep endpoint, fields []field, src *source.Source) (*http.Request, error) {
+func newRequest(ctx context.Context, ep endpoint, fields []field, src *provider.Source) (*http.Request, error) {
 	var buf bytes.Buffer // writing to it cannot fail
 	w := multipart.NewWriter(&buf)
 	for _, f := range fields {

@@ -12,8 +12,7 @@ import (
 	"time"
 
 	"lessonkit.example/asr"
-	"lessonkit.example/asr/internal/remote"
-	"lessonkit.example/asr/internal/source"
+	"lessonkit.example/asr/provider"
 )
 
 const (
@@ -268,9 +267,9 @@ func (r *Recognizer) checkModel(list []modelInfo) (string, error) {
 	case m.ID == "":
 		return r.target.model, errModelNotListed
 	case r.target.language != "" && len(m.Languages) > 0 &&
-		!slices.Contains(m.Languages, source.PrimaryLanguage(r.target.language)):
+		!slices.Contains(m.Languages, provider.PrimaryLanguage(r.target.language)):
 		return m.ID, &asr.Error{Op: op, Message: fmt.Sprintf("the model does not know the configured language %q; "+
-			"it knows %s", r.target.language, remote.Excerpt(strings.Join(m.Languages, ", ")))}
+			"it knows %s", r.target.language, provider.Excerpt(strings.Join(m.Languages, ", ")))}
 	case m.loading():
 		return m.ID, &asr.Error{Op: op, Message: "the model is not ready yet"}
 	}

@@ -17,7 +17,7 @@ import (
 	"lessonkit.example/asr"
 	"lessonkit.example/asr/audiofile"
 	"lessonkit.example/asr/internal/process"
-	"lessonkit.example/asr/internal/source"
+	"lessonkit.example/asr/provider"
 )
 
 const sampleRate = 16000
@@ -41,15 +41,15 @@ var demuxers = map[audiofile.Format]string{
 // ffmpeg, op the operation for errors, and dir a directory for temporary files that the caller
 // removes.
 func Convert(
-	ctx context.Context, op, program string, src *source.Source, dir, wav string, longest time.Duration,
+	ctx context.Context, op, program string, src *provider.Source, dir, wav string, longest time.Duration,
 ) (time.Duration, error) {
 	demuxer := demuxers[src.Info.Format]
 	if src.Info.Format == audiofile.SILK {
-		return 0, source.Unusable(op, "it is SILK, the format of a messenger's voice messages, which ffmpeg cannot "+
+		return 0, provider.Unusable(op, "it is SILK, the format of a messenger's voice messages, which ffmpeg cannot "+
 			"decode; set the recorder to mp3, aac or wav")
 	}
 	if demuxer == "" {
-		return 0, source.Unusable(op, fmt.Sprintf("it is %s, which ffmpeg cannot decode", src.Info.Format))
+		return 0, provider.Unusable(op, fmt.Sprintf("it is %s, which ffmpeg cannot decode", src.Info.Format))
 	}
 	// ffmpeg must be able to seek in some formats.
 	in := filepath.Join(dir, "input")
@@ -72,12 +72,12 @@ func Convert(
 		return 0, &asr.Error{Op: "ffmpeg", Message: "no output file", Err: err}
 	}
 	if info.Size() <= audiofile.HeaderSize {
-		return 0, source.Unusable(op, "it contains no sound")
+		return 0, provider.Unusable(op, "it contains no sound")
 	}
 	pcm := audiofile.PCM{Rate: sampleRate, Channels: 1}
 	duration := pcm.Duration(info.Size() - audiofile.HeaderSize)
 	if duration > longest {
-		return 0, source.Unusable(op, fmt.Sprintf("it is longer than %v", longest))
+		return 0, provider.Unusable(op, fmt.Sprintf("it is longer than %v", longest))
 	}
 	return duration, nil
 }
@@ -104,7 +104,7 @@ func conversionError(ctx context.Context, err error, stderr string) error {
 }
 
 // copyTo writes the whole recording to a new file.
-func copyTo(ctx context.Context, op, path string, src *source.Source) error {
+func copyTo(ctx context.Context, op, path string, src *provider.Source) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return NoSpace(op, err)

@@ -1,4 +1,4 @@
-package remote_test
+package provider_test
 
 import (
 	"fmt"
@@ -9,13 +9,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/asr"
-	"lessonkit.example/asr/internal/remote"
+	"lessonkit.example/asr/provider"
 )
 
 func TestDifferentRecordingsThatFailInARowAreTheFaultOfTheRecogniser(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var f remote.Faults
+		var f provider.Faults
 		recording := func(n int) asr.Audio { return asr.Audio{Name: fmt.Sprint(n), Size: 1} }
 		failure := &asr.Error{Op: "local", Status: 500, Message: "CUDA"}
 		lost := &asr.Error{Op: "local", Class: asr.ErrLost}

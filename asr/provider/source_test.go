@@ -1,4 +1,4 @@
-package source_test
+package provider_test
 
 import (
 	"errors"
@@ -12,7 +12,7 @@ import (
 
 	"lessonkit.example/asr"
 	"lessonkit.example/asr/asrtest"
-	"lessonkit.example/asr/internal/source"
+	"lessonkit.example/asr/provider"
 )
 
 // sequential returns the recording with readers that can only be read from start to end.
@@ -36,7 +36,7 @@ func TestReadsTheWholeRecordingFromAnyReader(t *testing.T) {
 		"samples":            samples,
 		"sequential samples": sequential(samples),
 	} {
-		src, err := source.Open("test", audio)
+		src, err := provider.Open("test", audio)
 		require.NoError(t, err, name)
 		got, err := io.ReadAll(src)
 		require.NoError(t, err, name)
@@ -62,7 +62,7 @@ func TestReaderIsClosedWhenOpenFails(t *testing.T) {
 	} {
 		rc := &closer{Reader: r}
 		audio := asr.Audio{Size: 10, Open: func() (io.ReadCloser, error) { return rc, nil }}
-		_, err := source.Open("test", audio)
+		_, err := provider.Open("test", audio)
 		require.Error(t, err, name)
 		require.Equal(t, 1, rc.closed, name)
 	}
@@ -77,9 +77,21 @@ func TestDurationComesFromTheBytesBeforeTheDeclaration(t *testing.T) {
 	for name, audio := range map[string]asr.Audio{
 		"samples": samples, "sequential samples": sequential(samples), "wav": wav,
 	} {
-		src, err := source.Open("test", audio)
+		src, err := provider.Open("test", audio)
 		require.NoError(t, err, name)
 		require.Equal(t, 2*time.Second, src.Info.Duration, name)
 		require.NoError(t, src.Close())
 	}
+}
+
+func TestTimeLimitFollowsTheDuration(t *testing.T) {
+	t.Parallel()
+	const shortest, longest = 5 * time.Minute, 30 * time.Minute
+	for duration, want := range map[time.Duration]time.Duration{
+		0: longest, time.Second: shortest, 31 * time.Second: 310 * time.Second, 2 * time.Minute: 20 * time.Minute,
+		time.Hour: longest, 1 << 62: longest,
+	} {
+		require.Equal(t, want, provider.TimeLimit(duration, 10, shortest, longest), duration)
+	}
+	require.Equal(t, time.Second, provider.TimeLimit(time.Minute, 10, shortest, time.Second), "the longest wins")
 }

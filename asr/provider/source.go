@@ -1,5 +1,4 @@
-// Package source opens recordings for recognisers.
-package source
+package provider
 
 import (
 	"bytes"

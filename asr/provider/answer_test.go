@@ -1,4 +1,4 @@
-package remote_test
+package provider_test
 
 import (
 	"net/http"
@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lessonkit.example/asr/internal/remote"
+	"lessonkit.example/asr/provider"
 )
 
 func TestRetryAfter(t *testing.T) {
@@ -22,7 +22,7 @@ func TestRetryAfter(t *testing.T) {
 		now.Add(2 * time.Hour).Format(http.TimeFormat):     time.Hour,
 		" " + now.Add(time.Minute).Format(http.TimeFormat): time.Minute,
 	} {
-		require.Equal(t, want, remote.RetryAfter(value, now), value)
+		require.Equal(t, want, provider.RetryAfter(value, now), value)
 	}
 }
 
@@ -38,6 +38,6 @@ func TestExcerpt(t *testing.T) {
 		strings.Repeat("\xff ", 1<<10):        strings.TrimSpace(strings.Repeat("\uFFFD ", 50)),
 		strings.Repeat(" ", 400) + "indented": "indented",
 	} {
-		require.Equal(t, want, remote.Excerpt(text))
+		require.Equal(t, want, provider.Excerpt(text))
 	}
 }

@@ -1,5 +1,4 @@
-// Package remote holds what the clients of remote recognisers share.
-package remote
+package provider
 
 import (
 	"context"

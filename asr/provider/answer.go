@@ -1,0 +1,96 @@
+package provider
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"lessonkit.example/asr"
+)
+
+// ReadBody reads an answer of at most limit bytes.
+func ReadBody(r io.Reader, limit int64) ([]byte, error) {
+	b, err := io.ReadAll(io.LimitReader(r, limit+1))
+	if err == nil && int64(len(b)) > limit {
+		err = fmt.Errorf("longer than %d bytes", limit)
+	}
+	return b, err
+}
+
+// StatusError returns the error for an answer whose status is not 200, with the class that the
+// status means for a recording whose format Open has accepted. message is what the answer says;
+// pass it through Excerpt.
+//
+//   - 408, 425, 429, 499, 503: ErrUnavailable, with the delay of Retry-After.
+//   - 502, 504: ErrLost, because a proxy has lost the recogniser behind it.
+//   - 400, 413, 415, 422: ErrUnusableAudio.
+//   - 402: ErrRefused.
+//   - 3xx, 501 and other 4xx: ErrMisconfigured.
+//   - others, such as 500: none.
+func StatusError(op string, resp *http.Response, message string, now time.Time) *asr.Error {
+	e := &asr.Error{Op: op, Status: resp.StatusCode, Message: message}
+	switch s := resp.StatusCode; {
+	case s == http.StatusRequestTimeout, s == http.StatusTooEarly, s == http.StatusTooManyRequests, s == 499,
+		s == http.StatusServiceUnavailable:
+		e.Class = asr.ErrUnavailable
+		e.After = RetryAfter(resp.Header.Get("Retry-After"), now)
+	case s == http.StatusBadGateway, s == http.StatusGatewayTimeout:
+		e.Class = asr.ErrLost
+	case s == http.StatusBadRequest, s == http.StatusRequestEntityTooLarge, s == http.StatusUnsupportedMediaType,
+		s == http.StatusUnprocessableEntity:
+		e.Class = asr.ErrUnusableAudio
+	case s == http.StatusPaymentRequired:
+		e.Class = asr.ErrRefused
+	case s >= 300 && s < 400:
+		e.Class = asr.ErrMisconfigured
+		e.Message = "it redirects, which is not followed; configure the address it redirects to"
+	case s == http.StatusUnauthorized, s == http.StatusForbidden, s == http.StatusProxyAuthRequired:
+		e.Class = asr.ErrMisconfigured
+		e.Message = "the key is missing or wrong: " + e.Message
+	case s >= 400 && s < 500, s == http.StatusNotImplemented:
+		e.Class = asr.ErrMisconfigured
+	}
+	return e
+}
+
+// RetryAfter parses a Retry-After header: seconds or a date (RFC 9110, section 10.2.3). The result
+// is at most an hour, and 0 for a header that is missing or malformed.
+func RetryAfter(value string, now time.Time) time.Duration {
+	value = strings.TrimSpace(value)
+	if seconds, err := strconv.ParseInt(value, 10, 64); err == nil {
+		return time.Duration(min(max(seconds, 0), 3600)) * time.Second
+	}
+	if date, err := http.ParseTime(value); err == nil {
+		return min(max(date.Sub(now), 0), time.Hour)
+	}
+	return 0
+}
+
+// Excerpt returns the start of a text as one printable line of at most 200 bytes.
+func Excerpt(text string) string {
+	const limit = 200
+	text = cut(text, 4*limit) // an answer may have megabytes
+	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "\uFFFD")), " ")
+	text = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return -1
+		}
+		return r
+	}, text)
+	return strings.TrimSpace(cut(text, limit))
+}
+
+// cut returns at most the first n bytes of text, without splitting a character.
+func cut(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:n]
+}
