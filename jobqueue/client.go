@@ -130,6 +130,15 @@ func (c *Client) Stats(ctx context.Context) (Stats, error) {
 	return c.store.Stats(ctx)
 }
 
+// GroupStats counts the jobs of a group (see Params.Group), those in the history as long as that
+// keeps them. Jobs of queues that keep no history are counted until they end.
+func (c *Client) GroupStats(ctx context.Context, group string) (GroupStats, error) {
+	if err := c.usable(); err != nil {
+		return GroupStats{}, err
+	}
+	return c.store.GroupStats(ctx, group)
+}
+
 // Retry makes a failed or cancelled job wait to run again, with the same id and all its attempts,
 // and a scheduled one run now. It returns ErrNotFound, ErrState, or ErrDuplicate when another job
 // holds its unique key.

@@ -59,8 +59,11 @@
 // Jobs start in the order of Priority, then RunAt. Params.SerialKey makes the jobs of one key run
 // one at a time, in order. QueueConfig.Limit limits how many jobs of a queue run at a time in all
 // processes together, QueueConfig.Rate how many start in a time. [Client.Pause] stops a queue.
-// There are no limits for single keys and no dependencies between jobs: a handler that enqueues the
-// next job with EnqueueTx, in the transaction of CompleteTx, makes a chain.
+// There are no limits for single keys.
+//
+// Params.Group and AfterGroup make a job start when the members of a group have ended: fan-out and
+// fan-in, and chains of both. [Client.GroupStats] tells how they ended. A handler that enqueues the
+// next job with EnqueueTx, in the transaction of CompleteTx, makes a chain without a group.
 //
 // # Compatibility
 //

@@ -305,6 +305,38 @@ func ExampleClient_Enqueue_serial() {
 	// close account 7
 }
 
+// Three pages are converted at the same time, and the book is bound when all have ended.
+func ExampleClient_GroupStats() {
+	store, remove := open()
+	defer remove()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	client := jobqueue.NewClient(store)
+	ps := []jobqueue.Params{{Kind: "bind", Args: "moby.pdf", AfterGroup: "book 7"}}
+	for page := range 3 {
+		ps = append(ps, jobqueue.Params{Kind: "convert", Args: page, Group: "book 7", MaxAttempts: 1})
+	}
+	_, err := client.EnqueueMany(ctx, ps)
+	fmt.Println(err)
+
+	worker := jobqueue.NewWorker(store, jobqueue.WorkerConfig{})
+	jobqueue.Handle(worker, "convert", func(_ context.Context, _ *jobqueue.Job, page int) error {
+		if page == 2 {
+			return errors.New("the page is empty")
+		}
+		return nil
+	})
+	jobqueue.Handle(worker, "bind", func(ctx context.Context, job *jobqueue.Job, file string) error {
+		defer cancel()
+		pages, err := client.GroupStats(ctx, job.AfterGroup)
+		fmt.Printf("%s has %d pages, %d failed\n", file, pages.Succeeded, pages.Failed)
+		return err
+	})
+	_ = worker.Run(ctx)
+	// Output:
+	// <nil>
+	// moby.pdf has 2 pages, 1 failed
+}
+
 // A queue is paused while what its jobs need is not available; then all that failed is retried.
 func ExampleClient_RetryMany() {
 	store, remove := open()

@@ -326,7 +326,7 @@ func (w *Worker) isolateRefused(done []*attempt, err error) []*attempt {
 	a.refused = true
 	err = fmt.Errorf("the result could not be recorded: %w", err)
 	a.result = driver.Result{
-		Lease: a.result.Lease, SerialKey: a.job.SerialKey,
+		Lease: a.result.Lease, SerialKey: a.job.SerialKey, Group: a.job.Group,
 		Action: driver.Reschedule, Delay: time.Minute, Error: attemptError(a.job, err),
 	}
 	a.event = Event{Type: EventFailed, Err: err, Took: a.event.Took}
@@ -444,7 +444,8 @@ func (w *Worker) finish(a *attempt, r driver.Result, e Event) {
 
 // settleAttempt queues the result of a for the next exchange. Worker.mu is held.
 func (w *Worker) settleAttempt(a *attempt, r driver.Result, e Event) {
-	r.Lease, r.SerialKey = driver.Lease{ID: a.job.ID, Fence: a.job.Fence}, a.job.SerialKey
+	r.Lease = driver.Lease{ID: a.job.ID, Fence: a.job.Fence}
+	r.SerialKey, r.Group = a.job.SerialKey, a.job.Group
 	switch r.Action {
 	case driver.Complete:
 		r.Discard = a.queue.retention == KeepNone

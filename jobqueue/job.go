@@ -16,7 +16,7 @@ const (
 	StateSucceeded = driver.StateSucceeded
 	StateFailed    = driver.StateFailed // permanently: no attempts left, or a permanent error
 	StateCancelled = driver.StateCancelled
-	StateHeld      = driver.StateHeld // unfinished: waits for another job of its SerialKey
+	StateHeld      = driver.StateHeld // unfinished: waits for a job of its SerialKey, or for a group
 )
 
 // Job is a job as handlers, [Client.Get] and [Client.List] receive it: its ID, Queue, Kind, Args,
@@ -42,6 +42,10 @@ type Filter = driver.Filter
 // count of jobs for each state, at most StatsLimit+1, Oldest, which is how long the job that has
 // waited longest could have started already, and PausedUntil, which is zero unless it is paused.
 type Stats = driver.Stats
+
+// GroupStats is how many jobs of a group are Unfinished, Succeeded, Failed and Cancelled, each up to
+// StatsLimit+1: see [Client.GroupStats].
+type GroupStats = driver.GroupStats
 
 // SearchWindow is how many jobs one [Client.Search] reads at most.
 const SearchWindow = driver.SearchWindow

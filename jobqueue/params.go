@@ -55,6 +55,15 @@ type Params struct {
 	// it has succeeded, failed or been cancelled, also while it waits for RunAt or for another
 	// attempt. At most 200 bytes of UTF-8 without NUL.
 	SerialKey string
+	// Group makes the job a member of a group: see AfterGroup. A duplicate does not become one. At
+	// most 200 bytes of UTF-8 without NUL; a name that is used again continues the same group.
+	Group string
+	// AfterGroup, when not empty, holds the job until the members of this group have ended, however
+	// they have ended: see [Client.GroupStats]. Enqueue it together with the members or after them,
+	// because a group without unfinished members has ended. Later, only a running member may add
+	// further members. A job with another Group of its own continues a chain. Not together with
+	// SerialKey.
+	AfterGroup string
 	// Meta is for what callers and middleware attach to a job, such as the request or the trace
 	// that it belongs to. At most 8 KiB as JSON.
 	Meta map[string]string
@@ -81,6 +90,7 @@ func (p Params) record() (driver.Record, error) {
 	r := driver.Record{
 		Queue: p.Queue, Kind: p.Kind, Priority: p.Priority, MaxAttempts: p.MaxAttempts,
 		UniqueKey: p.UniqueKey, UntilStarted: p.UniqueKey != "" && p.UniqueUntilStarted, SerialKey: p.SerialKey,
+		Group: p.Group, AfterGroup: p.AfterGroup,
 	}
 	if r.Queue == "" {
 		r.Queue = DefaultQueue
@@ -101,15 +111,22 @@ func (p Params) record() (driver.Record, error) {
 	if err := checkName("queue", r.Queue); err != nil {
 		return r, err
 	}
-	if r.UniqueKey != "" {
-		if err := checkName("unique key", r.UniqueKey); err != nil {
+	for _, key := range []struct{ what, value string }{
+		{"unique key", r.UniqueKey}, {"serial key", r.SerialKey}, {"group", r.Group}, {"AfterGroup", r.AfterGroup},
+	} {
+		if key.value == "" {
+			continue
+		}
+		if err := checkName(key.what, key.value); err != nil {
 			return r, err
 		}
 	}
-	if r.SerialKey != "" {
-		if err := checkName("serial key", r.SerialKey); err != nil {
-			return r, err
-		}
+	if r.AfterGroup != "" && r.SerialKey != "" {
+		return r, fmt.Errorf("jobqueue: a job of kind %q has both AfterGroup and SerialKey", p.Kind)
+	}
+	if r.AfterGroup != "" && r.AfterGroup == r.Group {
+		return r, fmt.Errorf("jobqueue: a job of kind %q would wait for itself: it is in the group %q",
+			p.Kind, p.Group)
 	}
 	if r.Priority < 1 || r.Priority > driver.Priorities {
 		return r, fmt.Errorf("jobqueue: priority %d of kind %q is not 1 to %d", p.Priority, p.Kind, driver.Priorities)

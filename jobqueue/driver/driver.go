@@ -49,7 +49,8 @@ type Store interface {
 	// cancelled. alive is false when the worker no longer exists: another process has rescued its
 	// jobs.
 	Heartbeat(ctx context.Context, worker int64, lease time.Duration) (cancelled []int64, alive bool, err error)
-	// Exchange records results and claims jobs in one transaction. Its error has a method
+	// Exchange records results and claims jobs in one transaction. When it has ended the last
+	// member of a group, the jobs that are to start after the group may start. Its error has a method
 	// Permanent() bool that returns true when the database will never accept these results.
 	Exchange(ctx context.Context, x ExchangeRequest) (ExchangeResponse, error)
 	// Slots gets or returns slots of a queue that runs at most limit jobs at a time, so that the
@@ -77,6 +78,8 @@ type Store interface {
 	// Stats counts the jobs of each queue and state, up to StatsLimit+1. It contains every queue
 	// that has jobs or is served by a worker.
 	Stats(ctx context.Context) (Stats, error)
+	// GroupStats counts the members of a group that are unfinished or in the history.
+	GroupStats(ctx context.Context, group string) (GroupStats, error)
 	// Retry makes a failed, cancelled or scheduled job wait to start now, with all its attempts. It
 	// returns ErrNotFound, ErrState or ErrDuplicate.
 	Retry(ctx context.Context, id int64) error
@@ -126,6 +129,6 @@ type Signal struct {
 	Cancel int64
 	// Schedules is set when a schedule was changed. Queue and Cancel are empty then.
 	Schedules bool
-	// SerialKey, when not empty, has a new job. Only a store uses it.
-	SerialKey string
+	// SerialKey and AfterGroup, when not empty, have a new job. Only a store uses them.
+	SerialKey, AfterGroup string
 }

@@ -25,8 +25,8 @@ type Result struct {
 	Action Action
 	// Discard deletes the job instead of moving it to the history.
 	Discard bool
-	// SerialKey is that of the job.
-	SerialKey string
+	// SerialKey and Group are those of the job.
+	SerialKey, Group string
 	// Error, when its text is not empty, is appended to the job's errors with the time of the
 	// database.
 	Error AttemptError

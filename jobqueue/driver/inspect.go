@@ -68,7 +68,7 @@ type QueueStats struct {
 	Waiting   int
 	Scheduled int
 	Running   int
-	Held      int // wait for another job of their serial key
+	Held      int // wait for another job of their serial key, or for a group
 	Failed    int
 	Cancelled int
 	// Oldest is how long the job that has waited longest could have started already, since its
@@ -89,6 +89,25 @@ func (q *QueueStats) Set(state State, n int) {
 		q.Failed = n
 	case StateCancelled:
 		q.Cancelled = n
+	}
+}
+
+// GroupStats counts the jobs of a group, each count up to StatsLimit+1.
+type GroupStats struct {
+	Unfinished, Succeeded, Failed, Cancelled int
+}
+
+// Set sets the number of jobs in a state; all unfinished states are the same.
+func (g *GroupStats) Set(state State, n int) {
+	switch state {
+	case StateSucceeded:
+		g.Succeeded = n
+	case StateFailed:
+		g.Failed = n
+	case StateCancelled:
+		g.Cancelled = n
+	default:
+		g.Unfinished = n
 	}
 }
 

@@ -20,7 +20,7 @@ const (
 	StateSucceeded State = 4
 	StateFailed    State = 5 // permanently: no attempts left, or a permanent error
 	StateCancelled State = 6
-	StateHeld      State = 7 // unfinished: waits for another job of its serial key
+	StateHeld      State = 7 // unfinished: waits for another job of its serial key, or for a group
 )
 
 var stateNames = [...]string{"", "waiting", "scheduled", "running", "succeeded", "failed", "cancelled", "held"}
@@ -53,6 +53,8 @@ type Job struct {
 	CreatedAt   time.Time
 	RunAt       time.Time // the earliest start
 	SerialKey   string    // empty: none
+	Group       string    // that it is a member of; empty: none
+	AfterGroup  string    // that it started after; empty: none
 	Meta        map[string]string
 
 	// Worker and Fence identify the lease: see Token.
@@ -127,6 +129,8 @@ type Record struct {
 	UniqueKey    string    // empty: none
 	UntilStarted bool      // the key is freed when a worker claims the job
 	SerialKey    string    // empty: none
+	Group        string    // empty: none
+	AfterGroup   string    // empty: none; not together with SerialKey
 	Meta         []byte    // JSON object of texts; nil: none
 	Args         []byte    // valid JSON
 }

@@ -16,11 +16,12 @@ import (
 const requeueSQL = `
 with gone as (delete from jobqueue_done where id = $1 and state <> 4 returning *)
 insert into jobqueue_job (id, run_at, created_at, fence, max_attempts, priority, until_started,
-  queue, kind, unique_key, args, errors, serial_key, worker, meta)
+  queue, kind, unique_key, args, errors, serial_key, worker, meta, in_group, after_group)
 select id, clock_timestamp(), created_at, fence, max_attempts, priority, until_started,
-  queue, kind, unique_key, args, errors, serial_key, case when serial_key is null then null else 0 end, meta
+  queue, kind, unique_key, args, errors, serial_key,
+  case when serial_key is null and after_group is null then null else 0 end, meta, in_group, after_group
 from gone
-returning queue, coalesce(serial_key, '')`
+returning queue, coalesce(serial_key, ''), coalesce(after_group, '')`
 
 const runNowSQL = `
 update jobqueue_job set run_at = clock_timestamp() where id = $1 and worker is null and run_at > now() returning queue`
@@ -31,8 +32,8 @@ select exists (select from jobqueue_job where id = $1), exists (select from jobq
 // Retry implements driver.Store.
 func (s *Store) Retry(ctx context.Context, id int64) (err error) {
 	defer dberr.Classify(&err)
-	var queue, serial string
-	err = s.pool.QueryRow(ctx, s.sql(requeueSQL), id).Scan(&queue, &serial)
+	var queue, serial, group string
+	err = s.pool.QueryRow(ctx, s.sql(requeueSQL), id).Scan(&queue, &serial, &group)
 	if errors.Is(err, pgx.ErrNoRows) {
 		err = s.pool.QueryRow(ctx, s.sql(runNowSQL), id).Scan(&queue)
 	}
@@ -53,7 +54,7 @@ func (s *Store) Retry(ctx context.Context, id int64) (err error) {
 		return fmt.Errorf("retry job %d: %w", id, err)
 	}
 	s.signal(driver.Signal{Queue: queue})
-	s.promoteAfter(ctx, serial)
+	s.promoteAfter(ctx, []string{serial}, []string{group})
 	return nil
 }
 
@@ -66,7 +67,7 @@ const cancelIdleSQL = `
 with gone as (delete from jobqueue_job where id = $1 and coalesce(worker, 0) = 0 returning *)
 insert into jobqueue_done (id, state, errors, ` + sharedColumns + `)
 select id, 6, errors, ` + sharedColumns + ` from gone
-returning coalesce(serial_key, '')`
+returning coalesce(serial_key, ''), coalesce(in_group, '')`
 
 const cancelRunningSQL = `update jobqueue_job set cancel = true where id = $1 and worker <> 0 returning id`
 
@@ -82,10 +83,10 @@ func (s *Store) Cancel(ctx context.Context, id int64) (err error) {
 func (s *Store) cancel(ctx context.Context, id int64) error {
 	// A job may start or stop between the two statements, but hardly ten times in a row.
 	for range 10 {
-		var serial string
-		err := s.pool.QueryRow(ctx, s.sql(cancelIdleSQL), id).Scan(&serial)
+		var serial, group string
+		err := s.pool.QueryRow(ctx, s.sql(cancelIdleSQL), id).Scan(&serial, &group)
 		if !errors.Is(err, pgx.ErrNoRows) {
-			s.promoteAfter(ctx, serial)
+			s.promoteAfter(ctx, []string{serial}, []string{group})
 			return err
 		}
 		err = s.pool.QueryRow(ctx, s.sql(cancelRunningSQL), id).Scan(&id)

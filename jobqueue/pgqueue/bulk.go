@@ -35,31 +35,33 @@ func (s *Store) Pause(ctx context.Context, queue string, until time.Time) error 
 const filterSQL = ` and ($1 = '' or queue = $1) and ($2 = '' or kind = $2) and id < $3
   order by id desc limit $4 for update skip locked`
 
-// summarySQL returns the size and the last id of a page, the number of changed jobs, their queues
-// and their serial keys.
+// summarySQL returns the size and the last id of a page, the number of changed jobs, and the queues,
+// serial keys and groups whose other jobs may have to be promoted.
 const summarySQL = `
 select (select count(*) from page), coalesce((select min(id) from page), 0), (select count(*) from changed),
   array(select distinct queue from changed),
-  array(select distinct serial_key from changed where serial_key is not null)`
+  array(select distinct serial_key from changed where serial_key is not null),
+  array(select distinct changed_group from changed where changed_group is not null)`
 
 // The history keeps the jobs whose unique key is taken.
 const requeueManySQL = `
 with page as (select * from jobqueue_done where state <> 4 and state = $5` + filterSQL + `),
 changed as (
   insert into jobqueue_job (id, run_at, created_at, fence, max_attempts, priority, until_started,
-    queue, kind, unique_key, args, errors, serial_key, worker, meta)
+    queue, kind, unique_key, args, errors, serial_key, worker, meta, in_group, after_group)
   select id, clock_timestamp(), created_at, fence, max_attempts, priority, until_started,
-    queue, kind, unique_key, args, errors, serial_key, case when serial_key is null then null else 0 end, meta
+    queue, kind, unique_key, args, errors, serial_key,
+    case when serial_key is null and after_group is null then null else 0 end, meta, in_group, after_group
   from page
   on conflict (kind, unique_key) where unique_key is not null do nothing
-  returning id, queue, serial_key),
+  returning id, queue, serial_key, after_group as changed_group),
 gone as (delete from jobqueue_done where id in (select id from changed))` + summarySQL
 
 const runManyNowSQL = `
 with page as (select id from jobqueue_job where worker is null and run_at > now()` + filterSQL + `),
 changed as (
   update jobqueue_job set run_at = clock_timestamp() where id in (select id from page)
-  returning queue, null::text as serial_key)` + summarySQL
+  returning queue, null::text as serial_key, null::text as changed_group)` + summarySQL
 
 // RetryMany implements driver.Store.
 func (s *Store) RetryMany(ctx context.Context, f driver.Filter) (driver.Page, error) {
@@ -70,7 +72,7 @@ func (s *Store) RetryMany(ctx context.Context, f driver.Filter) (driver.Page, er
 }
 
 const cancelManySQL = `),
-changed as (delete from jobqueue_job where id in (select id from page) returning *),
+changed as (delete from jobqueue_job where id in (select id from page) returning *, in_group as changed_group),
 added as (
   insert into jobqueue_done (id, state, errors, ` + sharedColumns + `)
   select id, 6, errors, ` + sharedColumns + ` from changed)` + summarySQL
@@ -78,7 +80,8 @@ added as (
 const cancelManyRunningSQL = `),
 changed as (
   update jobqueue_job set cancel = true where id in (select id from page)
-  returning id, queue, null::text as serial_key)` + summarySQL + `, array(select id from changed)`
+  returning id, queue, null::text as serial_key, null::text as changed_group)` + summarySQL + `,
+  array(select id from changed)`
 
 var unfinishedSQL = map[driver.State]string{
 	driver.StateWaiting:   `worker is null and run_at <= now()`,
@@ -111,9 +114,9 @@ func (s *Store) changePage(
 		f.Before = math.MaxInt64
 	}
 	var total int
-	var queues, keys []string
+	var queues, keys, groups []string
 	var running []int64
-	into := []any{&total, &p.Last, &p.Changed, &queues, &keys}
+	into := []any{&total, &p.Last, &p.Changed, &queues, &keys, &groups}
 	if f.State == driver.StateRunning {
 		into = append(into, &running)
 	}
@@ -134,6 +137,6 @@ func (s *Store) changePage(
 	for _, id := range running {
 		s.signal(driver.Signal{Cancel: id})
 	}
-	s.promoteAfter(ctx, keys...)
+	s.promoteAfter(ctx, keys, groups)
 	return p, nil
 }

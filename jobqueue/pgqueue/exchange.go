@@ -17,7 +17,7 @@ import (
 
 // sharedColumns are the columns that jobqueue_job and jobqueue_done have in common.
 const sharedColumns = `run_at, created_at, claimed_at, fence, attempt, max_attempts, priority, until_started,
-  queue, kind, unique_key, args, serial_key, meta`
+  queue, kind, unique_key, args, serial_key, meta, in_group, after_group`
 
 // The arrays are passed as (select $1), so that the planner does not know their length: for a
 // thousand leases it would scan the whole table instead of probing the index a thousand times.
@@ -50,7 +50,8 @@ with gone as (
   where j.id = x.id and j.fence = x.fence and j.worker = $3::bigint
   returning j.id, x.state, ` + withError + ` as new_errors, j.run_at, j.created_at, j.claimed_at, j.fence,
     case when j.max_attempts < 0 then j.attempt else least(j.attempt, j.max_attempts) end as attempt,
-    j.max_attempts, j.priority, j.until_started, j.queue, j.kind, j.unique_key, j.args, j.serial_key, j.meta)
+    j.max_attempts, j.priority, j.until_started, j.queue, j.kind, j.unique_key, j.args, j.serial_key, j.meta,
+    j.in_group, j.after_group)
 insert into jobqueue_done (id, state, errors, ` + sharedColumns + `)
 select id, state, new_errors, ` + sharedColumns + ` from gone
 returning id`
@@ -96,7 +97,7 @@ where exists (select from jobqueue_worker where id = $1::bigint and expires_at >
         limit q.n) r
     where not exists (select from jobqueue_pause h where h.queue = q.name and h.until > now())))
 returning id, fence, attempt, max_attempts, priority, queue, kind, args, run_at, created_at, claimed_at, cancel,
-  serial_key, meta`
+  serial_key, meta, in_group, after_group`
 
 const nextSQL = `
 select (extract(epoch from min(t.run_at) - now()) * 1000000)::bigint
@@ -154,14 +155,21 @@ func (s *Store) exchange(ctx context.Context, x driver.ExchangeRequest) (driver.
 		}
 		return driver.ExchangeResponse{}, err
 	}
-	for _, r := range x.Results {
-		if _, ok := recorded[r.ID]; !ok {
-			res.Lost = append(res.Lost, r.Lease)
-		}
-	}
 	for _, sig := range promoted {
 		s.signal(sig)
 	}
+	lostKeys, groups := []string(nil), []string(nil)
+	for _, r := range x.Results {
+		_, ok := recorded[r.ID]
+		if !ok {
+			res.Lost = append(res.Lost, r.Lease)
+			lostKeys = append(lostKeys, r.SerialKey) // it may have ended with CompleteTx
+		}
+		if !ok || r.Action != driver.Reschedule {
+			groups = append(groups, r.Group)
+		}
+	}
+	s.promoteAfter(ctx, lostKeys, groups)
 	if x.LookAhead && s.listening.Load() == 0 {
 		_ = s.promoteIdle(ctx) // nobody else knows of jobs of EnqueueTx; tried again soon
 	}
@@ -290,17 +298,15 @@ func claimed(x driver.ExchangeRequest, res *driver.ExchangeResponse) func(pgx.Ro
 		defer rows.Close()
 		for rows.Next() {
 			j := &driver.Job{Worker: x.Worker, State: driver.StateRunning}
-			var serial *string
+			var serial, group, after *string
 			var meta []byte
 			err := rows.Scan(&j.ID, &j.Fence, &j.Attempt, &j.MaxAttempts, &j.Priority, &j.Queue, &j.Kind,
 				(*[]byte)(&j.Args), &j.RunAt, &j.CreatedAt, &j.ClaimedAt, &j.Cancelling, &serial,
-				&meta)
+				&meta, &group, &after)
 			if err != nil {
 				return err
 			}
-			if serial != nil {
-				j.SerialKey = *serial
-			}
+			j.SerialKey, j.Group, j.AfterGroup = textOrEmpty(serial), textOrEmpty(group), textOrEmpty(after)
 			j.Meta = driver.DecodeMeta(meta)
 			j.RunAt, j.CreatedAt, j.ClaimedAt = j.RunAt.UTC(), j.CreatedAt.UTC(), j.ClaimedAt.UTC()
 			res.Jobs = append(res.Jobs, j)

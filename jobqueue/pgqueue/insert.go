@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -17,22 +18,24 @@ import (
 
 const insertSQL = `
 insert into jobqueue_job (queue, kind, priority, run_at, max_attempts, unique_key, until_started, args,
-  serial_key, worker, meta)
+  serial_key, worker, meta, in_group, after_group)
 values ($1, $2, $3, coalesce($4::timestamptz, clock_timestamp()), $5, $6::text, $7, $8::json, $9::text,
-  case when $9::text is null then null else 0 end, $10::json)
+  case when $9::text is null and $12::text is null then null else 0 end, $10::json, $11::text, $12::text)
 on conflict (kind, unique_key) where unique_key is not null do nothing
 returning id`
 
 // The ids of the rows without a key are returned in the order of the rows, because rows are
-// inserted in that order; those with a key are matched by it.
+// inserted in that order; those with a key are matched by it. The last two arrays may be null.
 const insertManySQL = `
 insert into jobqueue_job (queue, kind, priority, run_at, max_attempts, unique_key, until_started, args,
-  serial_key, worker, meta)
+  serial_key, worker, meta, in_group, after_group)
 select queue, kind, priority, coalesce(run_at, clock_timestamp()), max_attempts, unique_key, until_started, args::json,
-  serial_key, case when serial_key is null then null else 0 end, meta::json
+  serial_key, case when serial_key is null and after_group is null then null else 0 end, meta::json,
+  in_group, after_group
 from unnest($1::text[], $2::text[], $3::smallint[], $4::timestamptz[], $5::int[], $6::text[], $7::boolean[],
-  $8::text[], $9::text[], $10::text[])
-  as x (queue, kind, priority, run_at, max_attempts, unique_key, until_started, args, serial_key, meta)
+  $8::text[], $9::text[], $10::text[], $11::text[], $12::text[])
+  as x (queue, kind, priority, run_at, max_attempts, unique_key, until_started, args, serial_key, meta,
+    in_group, after_group)
 on conflict (kind, unique_key) where unique_key is not null do nothing
 returning id, kind, unique_key`
 
@@ -92,6 +95,9 @@ func (s *Store) enqueueIn(
 	for _, key := range serialKeys(rs) {
 		signals = append(signals, driver.Signal{SerialKey: key}) // tx could hold the lock for long
 	}
+	for _, group := range afterGroups(rs) {
+		signals = append(signals, driver.Signal{AfterGroup: group})
+	}
 	ignore := func(rows) error { return nil }
 	if err := db.query(ctx, notifySQL, ignore, s.channel(), payloads(signals)); err != nil {
 		return nil, fmt.Errorf("enqueue: notify: %w", err)
@@ -107,7 +113,7 @@ func (s *Store) Insert(ctx context.Context, rs []driver.Record) (results []drive
 		return nil, err
 	}
 	s.wake(rs)
-	s.promoteAfter(ctx, serialKeys(rs)...)
+	s.promoteAfter(ctx, serialKeys(rs), afterGroups(rs))
 	return results, nil
 }
 
@@ -138,7 +144,7 @@ func (s *Store) insertOne(ctx context.Context, db querier, r driver.Record) (id 
 	err = db.query(ctx, s.sql(insertSQL), func(rs rows) error { return rs.Scan(&id) },
 		r.Queue, r.Kind, int16(r.Priority), timeOrNull(r.RunAt), int32(r.MaxAttempts), textOrNull(r.UniqueKey),
 		r.UntilStarted, string(r.Args), textOrNull(r.SerialKey),
-		textOrNull(string(r.Meta)))
+		textOrNull(string(r.Meta)), textOrNull(r.Group), textOrNull(r.AfterGroup))
 	return id, err
 }
 
@@ -158,6 +164,12 @@ func (s *Store) insertMany(ctx context.Context, db querier, rs []driver.Record) 
 		times[i], keys[i], serial[i] = timeOrNull(r.RunAt), textOrNull(r.UniqueKey), textOrNull(r.SerialKey)
 		meta[i] = textOrNull(string(r.Meta))
 	}
+	var groups, after []*string
+	if slices.ContainsFunc(rs, func(r driver.Record) bool { return r.Group != "" || r.AfterGroup != "" }) {
+		for i := range rs {
+			groups, after = append(groups, textOrNull(rs[i].Group)), append(after, textOrNull(rs[i].AfterGroup))
+		}
+	}
 	unkeyed := make([]int64, 0, n)
 	keyed := map[uniqueKey]int64{}
 	err := db.query(ctx, s.sql(insertManySQL), func(rs rows) error {
@@ -171,7 +183,7 @@ func (s *Store) insertMany(ctx context.Context, db querier, rs []driver.Record) 
 			keyed[uniqueKey{kind, *key}] = id
 		}
 		return err
-	}, queues, kinds, priorities, times, limits, keys, until, args, serial, meta)
+	}, queues, kinds, priorities, times, limits, keys, until, args, serial, meta, groups, after)
 	if err != nil {
 		return nil, err
 	}
@@ -210,6 +222,13 @@ func timeOrNull(t time.Time) *time.Time {
 		return nil
 	}
 	return &t
+}
+
+func textOrEmpty(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
 }
 
 func textOrNull(s string) *string {

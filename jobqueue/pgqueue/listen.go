@@ -66,18 +66,21 @@ func (s *Store) sendNotify(signals []driver.Signal) {
 
 const maxMicroseconds = int64(math.MaxInt64 / time.Microsecond)
 
-// payloads encodes signals: "q MICROSECONDS QUEUE", "c ID", "k 1 SERIAL_KEY", or "s 1" for a
-// changed schedule.
+// payloads encodes signals: "q MICROSECONDS QUEUE", "c ID", "k 1 SERIAL_KEY", "g 1 AFTER_GROUP", or
+// "s 1" for a changed schedule.
 func payloads(signals []driver.Signal) []string {
 	texts := make([]string, len(signals))
 	for i, sig := range signals {
-		if sig.SerialKey != "" {
+		switch {
+		case sig.SerialKey != "":
 			texts[i] = "k 1 " + sig.SerialKey
-		} else if sig.Schedules {
+		case sig.AfterGroup != "":
+			texts[i] = "g 1 " + sig.AfterGroup
+		case sig.Schedules:
 			texts[i] = "s 1"
-		} else if sig.Cancel != 0 {
+		case sig.Cancel != 0:
 			texts[i] = "c " + strconv.FormatInt(sig.Cancel, 10)
-		} else {
+		default:
 			texts[i] = "q " + strconv.FormatInt(sig.In.Microseconds(), 10) + " " + sig.Queue
 		}
 	}
@@ -93,6 +96,8 @@ func parse(text string) (sig driver.Signal, ok bool) {
 	case err != nil || n < -maxMicroseconds || n > maxMicroseconds:
 	case kind == "k" && n == 1 && queue != "":
 		return driver.Signal{SerialKey: queue}, true
+	case kind == "g" && n == 1 && queue != "":
+		return driver.Signal{AfterGroup: queue}, true
 	case text == "s 1":
 		return driver.Signal{Schedules: true}, true
 	case kind == "c" && n > 0:
@@ -137,7 +142,7 @@ func (s *Store) Listen(ctx context.Context, ready func(), f func(driver.Signal) 
 			s.listening.Add(1)
 			defer s.listening.Add(-1)
 			ready()
-		} else if sig, ok := parse(n.Payload); ok && sig.SerialKey != "" {
+		} else if sig, ok := parse(n.Payload); ok && (sig.SerialKey != "" || sig.AfterGroup != "") {
 			s.promoter.Add(sig)
 		} else if ok {
 			f(sig)

@@ -309,7 +309,7 @@ func TestLongSchemaNamesNotify(t *testing.T) {
 // FuzzParse checks that any notification can be parsed, and that our own survive a round trip.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{"q 0 default", "q 1500 a b c", "c 12", "", "q", "q x y", "c -1", "q -1 a", "q 1", "c 0",
-		"q 9223372036854775807 a", "echo ABC", "s 1", "k 1 a b"} {
+		"q 9223372036854775807 a", "echo ABC", "s 1", "k 1 a b", "g 1 a b"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -321,7 +321,8 @@ func FuzzParse(f *testing.F) {
 		again, ok := pgqueue.Parse(pgqueue.Payload(sig))
 		require.True(t, ok, "%q", text)
 		require.Equal(t, sig, again)
-		set := fmt.Sprint(sig.Cancel > 0, sig.Queue != "", sig.Schedules, sig.SerialKey != "")
+		set := fmt.Sprint(sig.Cancel > 0, sig.Queue != "", sig.Schedules, sig.SerialKey != "",
+			sig.AfterGroup != "")
 		require.Equal(t, 1, strings.Count(set, "true"), "%v", sig)
 	})
 }

@@ -83,6 +83,7 @@ func (s *Store) Tick(ctx context.Context, t driver.Tick) error {
 	}
 	if enqueued {
 		s.wake(t.Jobs)
+		s.promoteAfter(ctx, serialKeys(t.Jobs), afterGroups(t.Jobs))
 	}
 	return nil
 }

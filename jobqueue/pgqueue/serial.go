@@ -56,7 +56,12 @@ func (s *Store) queueLock(b *pgx.Batch, keys []string) {
 // queuePromote adds the statement that lets the next jobs of keys run, and has their queues added
 // to promoted.
 func (s *Store) queuePromote(b *pgx.Batch, keys []string, promoted *[]driver.Signal) {
-	b.Queue(s.sql(promoteSQL), keys).Query(func(rows pgx.Rows) error {
+	b.Queue(s.sql(promoteSQL), keys).Query(addSignals(promoted))
+}
+
+// addSignals returns a function that adds a signal for each row of promoteSQL or promoteGroupsSQL.
+func addSignals(promoted *[]driver.Signal) func(pgx.Rows) error {
+	return func(rows pgx.Rows) error {
 		var queue string
 		var in int64
 		_, err := pgx.ForEachRow(rows, []any{&queue, &in}, func() error {
@@ -64,7 +69,7 @@ func (s *Store) queuePromote(b *pgx.Batch, keys []string, promoted *[]driver.Sig
 			return nil
 		})
 		return err
-	})
+	}
 }
 
 // promote lets the next job of each key run, if none may.
@@ -84,36 +89,60 @@ func (s *Store) promote(ctx context.Context, keys []string) error {
 	return nil
 }
 
-// promoteIdle does the same for all keys.
+// promoteIdle does the same for all keys and groups.
 func (s *Store) promoteIdle(ctx context.Context) error {
-	rows, err := s.pool.Query(ctx, s.sql(idleKeysSQL))
+	keys, err := s.texts(ctx, idleKeysSQL)
+	if err == nil {
+		err = s.promote(ctx, keys)
+	}
 	if err != nil {
 		return err
 	}
-	keys, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		return err
+	groups, err := s.texts(ctx, idleGroupsSQL)
+	if err == nil {
+		err = s.promoteGroups(ctx, groups)
 	}
-	return s.promote(ctx, keys)
+	return err
 }
 
-// promoteAfter is promote for a caller that has committed a change of jobs with these keys. What
-// fails here, promoteIdle finds.
-func (s *Store) promoteAfter(ctx context.Context, keys ...string) {
-	if keys = slices.DeleteFunc(keys, func(key string) bool { return key == "" }); len(keys) > 0 {
+func (s *Store) texts(ctx context.Context, query string) ([]string, error) {
+	rows, err := s.pool.Query(ctx, s.sql(query))
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[string])
+}
+
+// promoteAfter promotes jobs after a change of others with these keys and groups, some of which may
+// be empty, was committed. What fails here, promoteIdle finds.
+func (s *Store) promoteAfter(ctx context.Context, keys, groups []string) {
+	if keys = distinct(keys); len(keys) > 0 {
 		_ = s.promote(ctx, keys)
 	}
+	if groups = distinct(groups); len(groups) > 0 {
+		_ = s.promoteGroups(ctx, groups)
+	}
 }
 
-// promoteAll does the same for the keys of which this process was notified.
+// distinct returns the texts that are not empty, each once.
+func distinct(texts []string) []string {
+	slices.Sort(texts)
+	texts = slices.Compact(texts)
+	if len(texts) > 0 && texts[0] == "" {
+		texts = texts[1:]
+	}
+	return texts
+}
+
+// promoteAll does the same for the keys and groups of which this process was notified.
 func (s *Store) promoteAll(signals []driver.Signal) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	keys := make([]string, len(signals))
-	for i, sig := range signals {
-		keys[i] = sig.SerialKey
+	var keys, groups []string
+	for _, sig := range signals {
+		keys, groups = append(keys, sig.SerialKey), append(groups, sig.AfterGroup)
 	}
-	s.promoteAfter(ctx, keys...)
+	s.promoteAfter(ctx, keys, groups)
 }
 
 // endedKeys returns the keys of the jobs that have ended.

@@ -47,7 +47,7 @@ type Tx struct {
 func Run(t *testing.T, open func(t *testing.T) Harness) {
 	for _, group := range []map[string]func(*testing.T, Harness){
 		enqueueTests, leaseTests, workerTests, wakeTests, inspectTests, damageTests, scheduleTests,
-		serialTests, bulkTests, limitTests,
+		serialTests, groupTests, bulkTests, limitTests,
 	} {
 		for name, test := range group {
 			t.Run(name, func(t *testing.T) {

@@ -221,7 +221,7 @@ func serialInTransactions(t *testing.T, h Harness) {
 			return err
 		}))
 		var order []int64
-		r := start(t, h.Store, jobqueue.WorkerConfig{Lease: 2 * time.Second},
+		r := start(t, h.Store, jobqueue.WorkerConfig{Lease: time.Hour}, // Rescue comes too late
 			handle(func(ctx context.Context, job *jobqueue.Job, _ args) error {
 				order = append(order, job.ID)
 				return inTx(ctx, func(tx Tx) error { return tx.Complete(job) })

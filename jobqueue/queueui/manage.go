@@ -74,7 +74,7 @@ func (u *ui) changeNamed(
 // bulkActions are the changes of all jobs of a list, by name, with the states that they apply to.
 var bulkActions = map[string][]jobqueue.State{
 	"retry":  {jobqueue.StateFailed, jobqueue.StateCancelled, jobqueue.StateScheduled},
-	"cancel": {jobqueue.StateWaiting, jobqueue.StateScheduled, jobqueue.StateRunning},
+	"cancel": {jobqueue.StateWaiting, jobqueue.StateScheduled, jobqueue.StateHeld, jobqueue.StateRunning},
 }
 
 // maxCounted is how many jobs the confirmation of a bulk action counts.

@@ -11,8 +11,10 @@ package queueui
 
 import (
 	"bytes"
+	"context"
 	"embed"
 	"errors"
+	"fmt"
 	"html/template"
 	"log/slog"
 	"net/http"
@@ -158,7 +160,7 @@ const pageSize = 50
 
 // states are the tabs of the list, in the order of a job's life.
 var states = []jobqueue.State{
-	jobqueue.StateWaiting, jobqueue.StateScheduled, jobqueue.StateRunning,
+	jobqueue.StateWaiting, jobqueue.StateScheduled, jobqueue.StateHeld, jobqueue.StateRunning,
 	jobqueue.StateSucceeded, jobqueue.StateFailed, jobqueue.StateCancelled,
 }
 
@@ -256,6 +258,29 @@ type jobData struct {
 	Steps             []step
 	MayRetry, MayStop bool
 	Note              string
+	Groups            []groupData
+}
+
+// groupData is a group of a job.
+type groupData struct{ Heading, Name, Counts string }
+
+// groups returns the group of a job and the one that it waits for, if any.
+func (u *ui) groups(ctx context.Context, job *jobqueue.Job) (groups []groupData, err error) {
+	for _, g := range []groupData{
+		{Heading: "Group", Name: job.Group}, {Heading: "After group", Name: job.AfterGroup},
+	} {
+		if g.Name == "" {
+			continue
+		}
+		n, err := u.client.GroupStats(ctx, g.Name)
+		if err != nil {
+			return nil, err
+		}
+		g.Counts = fmt.Sprintf("%s unfinished, %s succeeded, %s failed, %s cancelled",
+			count(n.Unfinished), count(n.Succeeded), count(n.Failed), count(n.Cancelled))
+		groups = append(groups, g)
+	}
+	return groups, nil
 }
 
 func (u *ui) job(w http.ResponseWriter, r *http.Request) {
@@ -273,7 +298,12 @@ func (u *ui) job(w http.ResponseWriter, r *http.Request) {
 		u.storeFailed(w, r, err)
 		return
 	}
-	d := jobData{Job: job, Steps: timeline(job)}
+	groups, err := u.groups(r.Context(), job)
+	if err != nil {
+		u.storeFailed(w, r, err)
+		return
+	}
+	d := jobData{Job: job, Steps: timeline(job), Groups: groups}
 	if !u.cfg.ReadOnly {
 		d.MayRetry = job.State == jobqueue.StateFailed || job.State == jobqueue.StateCancelled ||
 			job.State == jobqueue.StateScheduled

@@ -278,6 +278,22 @@ func TestBulkActions(t *testing.T) {
 	}
 }
 
+func TestHeldJobsAndGroups(t *testing.T) {
+	s := setup(t, queueui.Config{Prefix: "/q"})
+	s.enqueue("page", jobqueue.Params{Kind: "convert", Queue: "books", Group: "book <7>"})
+	s.enqueue("other page", jobqueue.Params{Kind: "convert", Queue: "books", Group: "book <7>"})
+	s.enqueue("book", jobqueue.Params{Kind: "bind", Queue: "books", AfterGroup: "book <7>"})
+	s.enqueue("first", jobqueue.Params{Kind: "move", Queue: "books", SerialKey: "shelf 3"})
+	s.enqueue("second", jobqueue.Params{Kind: "move", Queue: "books", SerialKey: "shelf 3"})
+	require.NoError(t, s.client.Cancel(t.Context(), s.ids["page"]))
+	s.page("/q/", `href="/q/jobs?state=held&amp;queue=books">2<`)
+	s.page("/q/jobs?state=held&queue=books", "bind", "move", "Cancel all…")
+	counts := "<code>book &lt;7&gt;</code>: 1 unfinished, 0 succeeded, 0 failed, 1 cancelled"
+	s.page(fmt.Sprintf("/q/jobs/%d", s.ids["page"]), "<dt>Group</dt><dd>"+counts)
+	s.page(fmt.Sprintf("/q/jobs/%d", s.ids["book"]), "<dt>After group</dt><dd>"+counts, "held")
+	s.page(fmt.Sprintf("/q/jobs/%d", s.ids["second"]), "<dt>Serial key</dt><dd><code>shelf 3</code>")
+}
+
 func TestCrossSitePostsAreRefused(t *testing.T) {
 	s := setup(t, queueui.Config{})
 	path := fmt.Sprintf("/jobs/%d/cancel", s.ids["waiting"])

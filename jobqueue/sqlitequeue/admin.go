@@ -15,11 +15,11 @@ import (
 // The fence is kept, so that the next lease has a new token.
 const requeueSQL = `
 insert into jobqueue_job (id, run_at, created_at, fence, max_attempts, priority, until_started,
-  queue, kind, unique_key, args, errors, serial_key, worker, meta)
+  queue, kind, unique_key, args, errors, serial_key, worker, meta, in_group, after_group)
 select id, ?2, created_at, fence, max_attempts, priority, until_started, queue, kind, unique_key, args, errors,
-  serial_key, case when serial_key is null then null else 0 end, meta
+  serial_key, case when serial_key is null and after_group is null then null else 0 end, meta, in_group, after_group
 from jobqueue_done where id = ?1 and state <> 4
-returning queue, coalesce(serial_key, '')`
+returning queue, coalesce(serial_key, ''), coalesce(after_group, '')`
 
 const deleteDoneSQL = `delete from jobqueue_done where id = ?`
 
@@ -51,12 +51,12 @@ func (s *Store) Retry(ctx context.Context, id int64) (err error) {
 
 // retry makes a job wait to start now, if its state allows it, and returns signals of the change.
 func retry(tx *sql.Tx, now, id int64) ([]driver.Signal, error) {
-	var queue, serial string
-	err := tx.QueryRow(requeueSQL, id, now).Scan(&queue, &serial)
+	var queue, serial, group string
+	err := tx.QueryRow(requeueSQL, id, now).Scan(&queue, &serial, &group)
 	switch {
 	case err == nil:
-		if _, err = tx.Exec(deleteDoneSQL, id); err == nil && serial != "" {
-			_, err = promote(context.Background(), tx, now, serial)
+		if _, err = tx.Exec(deleteDoneSQL, id); err == nil {
+			_, err = promote(context.Background(), tx, now, present(serial), present(group))
 		}
 	case errors.Is(err, sql.ErrNoRows):
 		err = tx.QueryRow(runNowSQL, id, now).Scan(&queue)
@@ -79,7 +79,9 @@ func stateError(tx *sql.Tx, id int64) error {
 	return driver.ErrNotFound
 }
 
-const idleSQL = `select queue, coalesce(serial_key, '') from jobqueue_job where id = ? and coalesce(worker, 0) = 0`
+const idleSQL = `
+select queue, coalesce(serial_key, ''), coalesce(in_group, '') from jobqueue_job
+where id = ? and coalesce(worker, 0) = 0`
 
 const cancelRunningSQL = `update jobqueue_job set cancel = 1 where id = ? and worker <> 0`
 
@@ -106,8 +108,8 @@ func cancel(tx *sql.Tx, now, id int64) ([]driver.Signal, error) {
 	if err != nil || running {
 		return []driver.Signal{{Cancel: id}}, err
 	}
-	var queue, serial string
-	err = tx.QueryRow(idleSQL, id).Scan(&queue, &serial)
+	var queue, serial, group string
+	err = tx.QueryRow(idleSQL, id).Scan(&queue, &serial, &group)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
@@ -115,10 +117,18 @@ func cancel(tx *sql.Tx, now, id int64) ([]driver.Signal, error) {
 		err = archiveOne(tx, now, id, driver.StateCancelled)
 	}
 	var promoted []driver.Signal
-	if err == nil && serial != "" {
-		promoted, err = promote(context.Background(), tx, now, serial)
+	if err == nil {
+		promoted, err = promote(context.Background(), tx, now, present(serial), present(group))
 	}
 	return append(promoted, driver.Signal{Queue: queue}), err
+}
+
+// present returns no name if name is empty.
+func present(name string) []string {
+	if name == "" {
+		return nil
+	}
+	return []string{name}
 }
 
 const purgeBatch = 5000

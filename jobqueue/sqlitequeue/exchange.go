@@ -14,7 +14,7 @@ import (
 
 // sharedColumns are the columns that jobqueue_job and jobqueue_done have in common.
 const sharedColumns = `run_at, created_at, claimed_at, fence, attempt, max_attempts, priority, until_started,
-  queue, kind, unique_key, args, serial_key, meta`
+  queue, kind, unique_key, args, serial_key, meta, in_group, after_group`
 
 // leased joins the jobs to the leases in ?1, a JSON object of fences by id; ?2 is the worker. The
 // cross join keeps the planner from scanning the jobs.
@@ -65,7 +65,7 @@ where id in (
     and not exists (select 1 from jobqueue_pause where queue = ?3 and until > ?2)
   order by run_at, id limit ?7)
 returning id, fence, attempt, max_attempts, priority, queue, kind, args, run_at, created_at, claimed_at, cancel,
-  coalesce(serial_key, ''), meta`
+  coalesce(serial_key, ''), meta, coalesce(in_group, ''), coalesce(after_group, '')`
 
 const nextSQL = `
 select run_at from jobqueue_job
@@ -80,8 +80,9 @@ func (s *Store) Exchange(ctx context.Context, x driver.ExchangeRequest) (driver.
 		if err := record(tx, now, x, &res); err != nil {
 			return err
 		}
+		keys, groups := ended(x.Results)
 		var err error
-		if promoted, err = promote(context.WithoutCancel(ctx), tx, now, endedKeys(x.Results)...); err != nil {
+		if promoted, err = promote(context.WithoutCancel(ctx), tx, now, keys, groups); err != nil {
 			return err
 		}
 		if err := claim(tx, now, x, &res); err != nil || !x.LookAhead {
@@ -255,7 +256,8 @@ func claim(tx *sql.Tx, now int64, x driver.ExchangeRequest, res *driver.Exchange
 				var runAt, created, claimed int64
 				var meta []byte
 				err := rows.Scan(&j.ID, &j.Fence, &j.Attempt, &j.MaxAttempts, &j.Priority, &j.Queue, &j.Kind,
-					(*[]byte)(&j.Args), &runAt, &created, &claimed, &j.Cancelling, &j.SerialKey, &meta)
+					(*[]byte)(&j.Args), &runAt, &created, &claimed, &j.Cancelling, &j.SerialKey, &meta,
+					&j.Group, &j.AfterGroup)
 				j.Meta = driver.DecodeMeta(meta)
 				j.RunAt, j.CreatedAt, j.ClaimedAt = time.UnixMicro(runAt).UTC(), timeOf(created), timeOf(claimed)
 				res.Jobs = append(res.Jobs, j)
@@ -304,9 +306,9 @@ func (s *Store) CompleteTx(ctx context.Context, tx *sql.Tx, job *jobqueue.Job) e
 	if err == nil {
 		_, err = tx.ExecContext(ctx, deleteSQL, lease, job.Worker)
 	}
-	if err == nil && job.SerialKey != "" {
+	if err == nil {
 		var promoted []driver.Signal
-		promoted, err = promote(ctx, tx, s.now(), job.SerialKey)
+		promoted, err = promote(ctx, tx, s.now(), present(job.SerialKey), present(job.Group))
 		s.emit(promoted) // workers look as soon as they can write, which is after the commit
 	}
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 
 const insertSQL = `
 insert into jobqueue_job (queue, kind, priority, run_at, created_at, max_attempts, unique_key, until_started, args,
-  serial_key, worker, meta)
-values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?10, case when ?10 is null then null else 0 end, ?11)
+  serial_key, worker, meta, in_group, after_group)
+values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?10, case when ?10 is null and ?13 is null then null else 0 end, ?11, ?12, ?13)
 on conflict (kind, unique_key) where unique_key is not null do nothing`
 
 const findUniqueSQL = `select id from jobqueue_job where kind = ? and unique_key = ?`
@@ -72,16 +72,15 @@ func insert(ctx context.Context, tx *sql.Tx, now int64, rs []driver.Record) ([]d
 	}
 	defer stmt.Close()
 	results := make([]driver.InsertResult, len(rs))
-	var keys []string
+	var keys, groups []string
 	for i, r := range rs {
 		runAt := now
 		if !r.RunAt.IsZero() {
 			runAt = r.RunAt.UnixMicro()
 		}
 		res, err := stmt.ExecContext(ctx, r.Queue, r.Kind, r.Priority, runAt, now, r.MaxAttempts,
-			sql.NullString{String: r.UniqueKey, Valid: r.UniqueKey != ""}, r.UntilStarted, string(r.Args),
-			sql.NullString{String: r.SerialKey, Valid: r.SerialKey != ""},
-			sql.NullString{String: string(r.Meta), Valid: len(r.Meta) > 0})
+			textOrNull(r.UniqueKey), r.UntilStarted, string(r.Args), textOrNull(r.SerialKey),
+			textOrNull(string(r.Meta)), textOrNull(r.Group), textOrNull(r.AfterGroup))
 		inserted, err := affected(res, err)
 		switch {
 		case err != nil:
@@ -97,10 +96,15 @@ func insert(ctx context.Context, tx *sql.Tx, now int64, rs []driver.Record) ([]d
 		if r.SerialKey != "" {
 			keys = append(keys, r.SerialKey)
 		}
+		if r.AfterGroup != "" {
+			groups = append(groups, r.AfterGroup)
+		}
 	}
-	_, err = promote(ctx, tx, now, keys...) // wake signals the queues of all
+	_, err = promote(ctx, tx, now, keys, groups) // wake signals the queues of all
 	return results, err
 }
+
+func textOrNull(s string) sql.NullString { return sql.NullString{String: s, Valid: s != ""} }
 
 func (s *Store) wake(rs []driver.Record) {
 	signals, _ := wake.Of(rs)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"slices"
 
 	"lessonkit.example/jobqueue/driver"
 )
@@ -34,16 +35,30 @@ where key is not null and not exists (
   where a.serial_key = k.key and a.serial_key is not null and (a.worker is null or a.worker <> 0))
 limit 1000`
 
-// promote lets the next job of each key run, if none may, and returns signals for their queues.
-func promote(ctx context.Context, tx *sql.Tx, now int64, keys ...string) (promoted []driver.Signal, err error) {
-	if len(keys) == 0 {
-		return nil, nil
+// promote lets the next job of each key run, if none may, and the jobs that wait for groups without
+// unfinished members. It returns signals for their queues.
+func promote(
+	ctx context.Context, tx *sql.Tx, now int64, keys, groups []string,
+) (promoted []driver.Signal, err error) {
+	if len(keys) > 0 {
+		promoted, err = promoteBy(ctx, tx, promoteSQL, now, keys)
 	}
-	text, err := json.Marshal(keys)
+	if err == nil && len(groups) > 0 {
+		var more []driver.Signal
+		more, err = promoteBy(ctx, tx, promoteGroupsSQL, now, groups)
+		promoted = append(promoted, more...)
+	}
+	return promoted, err
+}
+
+func promoteBy(
+	ctx context.Context, tx *sql.Tx, query string, now int64, names []string,
+) (promoted []driver.Signal, err error) {
+	text, err := json.Marshal(names)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := tx.QueryContext(ctx, promoteSQL, string(text), now)
+	rows, err := tx.QueryContext(ctx, query, string(text), now)
 	err = each(rows, err, func() error {
 		var sig driver.Signal
 		var in int64
@@ -55,20 +70,28 @@ func promote(ctx context.Context, tx *sql.Tx, now int64, keys ...string) (promot
 	return promoted, err
 }
 
-// promoteIdle does the same for all keys.
+// promoteIdle does the same for all keys and groups.
 func promoteIdle(ctx context.Context, tx *sql.Tx, now int64) ([]driver.Signal, error) {
-	var keys []string
-	rows, err := tx.QueryContext(ctx, idleKeysSQL)
-	err = each(rows, err, func() error {
-		var key string
-		err := rows.Scan(&key)
-		keys = append(keys, key)
-		return err
-	})
+	keys, err := texts(ctx, tx, idleKeysSQL)
 	if err != nil {
 		return nil, err
 	}
-	return promote(ctx, tx, now, keys...)
+	groups, err := texts(ctx, tx, idleGroupsSQL)
+	if err != nil {
+		return nil, err
+	}
+	return promote(ctx, tx, now, keys, groups)
+}
+
+func texts(ctx context.Context, tx *sql.Tx, query string) (texts []string, err error) {
+	rows, err := tx.QueryContext(ctx, query)
+	err = each(rows, err, func() error {
+		var text string
+		err := rows.Scan(&text)
+		texts = append(texts, text)
+		return err
+	})
+	return texts, err
 }
 
 func (s *Store) emit(signals []driver.Signal) {
@@ -77,12 +100,15 @@ func (s *Store) emit(signals []driver.Signal) {
 	}
 }
 
-// endedKeys returns the serial keys of the jobs that have ended.
-func endedKeys(results []driver.Result) (keys []string) {
+// ended returns the serial keys and the groups of the jobs that have ended.
+func ended(results []driver.Result) (keys, groups []string) {
 	for _, r := range results {
 		if r.SerialKey != "" && r.Action != driver.Reschedule {
 			keys = append(keys, r.SerialKey)
 		}
+		if r.Group != "" && r.Action != driver.Reschedule && !slices.Contains(groups, r.Group) {
+			groups = append(groups, r.Group)
+		}
 	}
-	return keys
+	return keys, groups
 }

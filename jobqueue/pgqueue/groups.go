@@ -1,0 +1,83 @@
+package pgqueue
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"lessonkit.example/jobqueue/driver"
+	"lessonkit.example/jobqueue/internal/dberr"
+)
+
+// promoteGroupsSQL lets the jobs start that wait for one of the groups, if that has no unfinished
+// member. It runs after the commit that ended members: inside it, two workers that end the last two
+// members at the same time would each see the other's. The member is looked up by a subquery,
+// because "not exists" would make the planner join all jobs.
+const promoteGroupsSQL = `
+update jobqueue_job set worker = null, run_at = greatest(run_at, now())
+where worker = 0 and ctid = any (array(
+  select c.ctid from jobqueue_job c
+  where c.worker = 0 and c.after_group = any ($1::text[])
+    and (select m.id from jobqueue_job m where m.in_group = c.after_group limit 1) is null))
+returning queue, (extract(epoch from run_at - now()) * 1000000)::bigint`
+
+// idleGroupsSQL finds groups without members that jobs wait for, as idleKeysSQL does for keys.
+const idleGroupsSQL = `
+with recursive groups (name) as (
+  (select after_group from jobqueue_job where after_group is not null order by after_group limit 1)
+  union all
+  select (select after_group from jobqueue_job where after_group > g.name order by after_group limit 1)
+  from groups g where g.name is not null)
+select name from groups g
+where name is not null
+  and (select c.id from jobqueue_job c where c.after_group = g.name and c.worker = 0 limit 1) is not null
+  and (select m.id from jobqueue_job m where m.in_group = g.name limit 1) is null
+limit 1000`
+
+// promoteGroups lets the jobs start that wait for groups of which no member is unfinished.
+func (s *Store) promoteGroups(ctx context.Context, groups []string) error {
+	var promoted []driver.Signal
+	rows, err := s.pool.Query(ctx, s.sql(promoteGroupsSQL), groups)
+	if err == nil {
+		err = addSignals(&promoted)(rows)
+	}
+	for _, sig := range promoted {
+		s.signal(sig)
+	}
+	return err
+}
+
+const groupStatsSQL = `
+select 1, count(*) from (select from jobqueue_job where in_group = $1 limit $2) t
+union all
+select s, (select count(*) from (select from jobqueue_done where in_group = $1 and state = s limit $2) t)
+from unnest('{4,5,6}'::smallint[]) s`
+
+// GroupStats implements driver.Store.
+func (s *Store) GroupStats(ctx context.Context, group string) (g driver.GroupStats, err error) {
+	defer dberr.Classify(&err)
+	rows, err := s.pool.Query(ctx, s.sql(groupStatsSQL), group, driver.StatsLimit+1)
+	if err == nil {
+		var state driver.State
+		var n int
+		_, err = pgx.ForEachRow(rows, []any{&state, &n}, func() error {
+			g.Set(state, n)
+			return nil
+		})
+	}
+	if err != nil {
+		return driver.GroupStats{}, fmt.Errorf("group %q: %w", group, err)
+	}
+	return g, nil
+}
+
+// afterGroups returns the groups that records wait for.
+func afterGroups(rs []driver.Record) (groups []string) {
+	for _, r := range rs {
+		if r.AfterGroup != "" {
+			groups = append(groups, r.AfterGroup)
+		}
+	}
+	return groups
+}

@@ -1,0 +1,50 @@
+package sqlitequeue
+
+import (
+	"context"
+	"fmt"
+
+	"lessonkit.example/jobqueue/driver"
+	"lessonkit.example/jobqueue/internal/dberr"
+)
+
+// promoteGroupsSQL lets the jobs start that wait for one of the groups of ?1, a JSON array, if that
+// has no unfinished member.
+const promoteGroupsSQL = `
+update jobqueue_job set worker = null, run_at = max(run_at, ?2)
+where id in (
+  select c.id from json_each(?1) g cross join jobqueue_job c
+  where c.after_group = g.value and c.worker = 0
+    and not exists (select 1 from jobqueue_job m where m.in_group = g.value))
+returning queue, run_at - ?2`
+
+// idleGroupsSQL finds groups without members that jobs wait for. Earlier versions leave them when
+// they end the last member.
+const idleGroupsSQL = `
+select distinct c.after_group from jobqueue_job c
+where c.after_group is not null and c.worker = 0
+  and not exists (select 1 from jobqueue_job m where m.in_group = c.after_group)
+limit 1000`
+
+const groupStatsSQL = `
+select 1, (select count(*) from (select 1 from jobqueue_job where in_group = ?1 limit ?2))
+union all
+select column1, (select count(*) from (select 1 from jobqueue_done where in_group = ?1 and state = column1 limit ?2))
+from (values (4), (5), (6))`
+
+// GroupStats implements driver.Store.
+func (s *Store) GroupStats(ctx context.Context, group string) (g driver.GroupStats, err error) {
+	defer dberr.Classify(&err)
+	rows, err := s.r.QueryContext(ctx, groupStatsSQL, group, driver.StatsLimit+1)
+	err = each(rows, err, func() error {
+		var state driver.State
+		var n int
+		err := rows.Scan(&state, &n)
+		g.Set(state, n)
+		return err
+	})
+	if err != nil {
+		return driver.GroupStats{}, fmt.Errorf("group %q: %w", group, err)
+	}
+	return g, nil
+}
