@@ -23,8 +23,12 @@ type Audio struct {
 	// Language is the language of the speech, as an ISO 639-1 code such as "zh" or "en". If it is
 	// empty, the recogniser detects the language.
 	Language string
-	// Prompt contains words that are likely in the recording, such as names, for recognisers that
-	// take such hints. It is not logged.
+	// Words are names and terms that are likely in the recording, the most important first, for
+	// recognisers that take such hints: as a prompt, as far as they fit into 600 bytes, or as a
+	// list of hot words. They are not logged.
+	Words []string
+	// Prompt is text that precedes the recording or resembles it, for recognisers that take one. It
+	// is sent in place of Words and not logged.
 	Prompt string
 	// Size is the number of bytes that Open's reader returns. Recognisers announce it before they
 	// send the recording, so it must be exact.

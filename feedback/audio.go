@@ -90,6 +90,13 @@ type Audio struct {
 	// UploadedAt is when the upload was complete.
 	UploadedAt time.Time
 
+	// Language is the language of the speech, such as "en" or "zh-CN", or "" if the recogniser's
+	// configuration decides.
+	Language string
+	// Words are names and terms to expect, the most important first: the student's name, the
+	// subject and [Service.Words]. They are personal data: a transcriber does not log them.
+	Words []string
+
 	// Open opens the audio at its start. It may be called more than once.
 	Open func() (io.ReadCloser, error)
 
@@ -104,5 +111,6 @@ type Audio struct {
 // Transcript is recognised speech.
 type Transcript struct {
 	Text     string        // "" if nothing was said
+	Language string        // of the speech, such as "en" or "english"; "" if unknown
 	Duration time.Duration // of the audio; 0 if unknown
 }

@@ -3,6 +3,7 @@ package feedback
 import (
 	"context"
 	"errors"
+	"regexp"
 	"time"
 
 	"github.com/google/uuid"
@@ -47,11 +48,14 @@ type ProfileFilter struct {
 	Subject string // equals exactly
 }
 
-// Defaults are the default values of a teacher's new profiles.
+// Defaults are the default values of a teacher's new profiles and recordings.
 type Defaults struct {
 	Grade                 string
 	Subject               string
 	LessonDurationMinutes int // 1 to 600
+	// Language is the language of the teacher's recordings as a tag such as "en" or "zh-CN". If it
+	// is empty, the configuration of the recogniser decides.
+	Language string
 }
 
 const (
@@ -102,8 +106,14 @@ func (d Defaults) validate() error {
 	v.line("grade", d.Grade)
 	v.line("subject", d.Subject)
 	v.between("lesson_duration_minutes", d.LessonDurationMinutes, 1, maxLessonDuration)
+	if d.Language != "" && !languageTag.MatchString(d.Language) {
+		v.fail("language", "must be a language tag such as en or zh-CN, or empty")
+	}
 	return v.err()
 }
+
+// languageTag matches tags of BCP 47 that begin with a language.
+var languageTag = regexp.MustCompile(`^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}$`)
 
 func orDefault[T any](v *T, def T) T {
 	if v == nil {

@@ -17,6 +17,19 @@ type Store interface {
 	// SaveDefaults inserts or replaces the teacher's defaults.
 	SaveDefaults(ctx context.Context, teacher uuid.UUID, d Defaults, at time.Time) error
 
+	// Words returns the teacher's words, most recently used first.
+	Words(ctx context.Context, teacher uuid.UUID) ([]string, error)
+	// SaveWords replaces the teacher's words, of which no two are equal. The first one counts as
+	// the most recently used.
+	SaveWords(ctx context.Context, teacher uuid.UUID, words []string, at time.Time) error
+	// UseWords adds words to the teacher's, or marks those that are there as used, the first one
+	// most recently. Beyond [MaxWords], those that have not been used for longest are deleted.
+	UseWords(ctx context.Context, teacher uuid.UUID, words []string, at time.Time) error
+	// Hints returns what a recogniser should know about recordings of a session: the language of
+	// the teacher's defaults, or "", and the words to expect: the student's name, the subject and
+	// the teacher's words. Without the session it fails with [ErrNotFound].
+	Hints(ctx context.Context, teacher, session uuid.UUID) (language string, words []string, err error)
+
 	// Usage returns what the teacher has used on the day (UTC) of a time.
 	Usage(ctx context.Context, teacher uuid.UUID, at time.Time) (Usage, error)
 	// AddUsage adds to what the teacher has used on the day (UTC) of a time, and returns the sum.
@@ -162,6 +175,7 @@ type LessonEdit struct{ Finish, Apply bool }
 type TranscriptionResult struct {
 	State    SegmentState  // transcribed, failed, or queued for another attempt
 	Text     string        // if transcribed
+	Language string        // of the speech, if transcribed; "" if unknown
 	Duration time.Duration // replaces the segment's if above 0
 	Error    string        // if failed or queued; can be shown to the teacher
 	Attempts int           // that counted

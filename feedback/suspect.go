@@ -24,8 +24,10 @@ func (s *Service) recognize(ctx context.Context, seg Segment, a Attempt) (Transc
 	s.speed.started(s.cfg.Now())
 	var transcribed time.Duration
 	defer func() { s.speed.ended(s.cfg.Now(), transcribed) }() // even after a panic
-	t, err := s.cfg.Transcriber.Transcribe(ctx, s.audioOf(ctx, seg, a.LeaseToken))
+	audio := s.audioOf(ctx, seg, a.LeaseToken)
+	t, err := s.cfg.Transcriber.Transcribe(ctx, audio)
 	if err == nil {
+		t.Language = cmp.Or(t.Language, audio.Language)
 		transcribed = cmp.Or(t.Duration, seg.Duration)
 	}
 	return t, err

@@ -182,8 +182,8 @@ func logEnd(ctx context.Context, log *slog.Logger, message string, started time.
 // transcriptionResult decides what the result of an attempt means for the segment.
 func transcriptionResult(ctx context.Context, t Transcript, err error, a Attempt) TranscriptionResult {
 	if err == nil {
-		return TranscriptionResult{State: SegmentTranscribed, Text: cleanText(t.Text), Duration: t.Duration,
-			Attempts: a.Number}
+		return TranscriptionResult{State: SegmentTranscribed, Text: cleanText(t.Text), Language: cleanText(t.Language),
+			Duration: t.Duration, Attempts: a.Number}
 	}
 	r := TranscriptionResult{State: SegmentQueued, Error: publicText(err), Attempts: a.Number}
 	timedOut := errors.Is(ctx.Err(), context.DeadlineExceeded) // even if the queue sets another cause
@@ -206,7 +206,12 @@ func transcriptionResult(ctx context.Context, t Transcript, err error, a Attempt
 	return r
 }
 
+// audioOf returns the recording of a segment. Without hints it can be transcribed, too.
 func (s *Service) audioOf(ctx context.Context, seg Segment, leaseToken string) Audio {
+	language, words, err := s.store.Hints(ctx, seg.TeacherID, seg.SessionID)
+	if err != nil {
+		s.cfg.Logger.WarnContext(ctx, "a recording is transcribed without hints", "segment_id", seg.ID, "error", err)
+	}
 	open := func() (AudioFile, error) {
 		f, err := s.cfg.Audio.Open(ctx, seg.AudioKey)
 		if errors.Is(err, ErrNotFound) {
@@ -219,6 +224,8 @@ func (s *Service) audioOf(ctx context.Context, seg Segment, leaseToken string) A
 		ContentType: seg.ContentType,
 		Size:        seg.Size,
 		UploadedAt:  seg.CreatedAt,
+		Language:    cmp.Or(language, s.cfg.Defaults.Language),
+		Words:       words,
 		Open:        func() (io.ReadCloser, error) { return open() },
 		Task:        seg.RecogniserTask,
 		SaveTask: func(ctx context.Context, task string) error {

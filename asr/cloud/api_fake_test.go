@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -31,6 +32,8 @@ const (
 // apiServer is a fake of API 3.0, which checks the TC3 signature.
 type apiServer struct {
 	*asrtest.Server
+
+	hotWords atomic.Pointer[string] // of the last request that sends audio
 
 	mu    sync.Mutex
 	tasks map[uint64]*task
@@ -94,6 +97,7 @@ func (s *apiServer) serve(server *asrtest.Server, w http.ResponseWriter, r *http
 	var in struct {
 		EngineModelType, EngSerViceType, VoiceFormat, Data string
 		ChannelNum, ResTextFormat, SourceType              *uint64
+		HotwordList                                        *string
 		DataLen                                            int
 		TaskId                                             uint64
 	}
@@ -106,6 +110,9 @@ func (s *apiServer) serve(server *asrtest.Server, w http.ResponseWriter, r *http
 	if err != nil || action != "DescribeTaskStatus" && !hasData {
 		fail("InvalidParameter.ErrorContentlength", "Data and DataLen do not match")
 		return
+	}
+	if hasData {
+		s.hotWords.Store(in.HotwordList)
 	}
 	switch action {
 	case "CreateRecTask":

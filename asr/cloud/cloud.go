@@ -11,6 +11,12 @@
 // accepted in asr.Audio.Task, so that a program that was restarted waits for the result instead of
 // paying again.
 //
+// # Names
+//
+// asr.Audio.Words become hot words of the recording: the first 128, at most 2000 bytes, of those
+// with at most 30 characters, or 10 if they are not all ASCII. Options with hotword_id or
+// hotword_list replace them.
+//
 // # Errors
 //
 // The error codes of the cloud are mapped to the classes of package asr. An account without credit
@@ -65,7 +71,9 @@ const (
 type Config struct {
 	// AppID, SecretID and SecretKey are the account.
 	AppID, SecretID, SecretKey string
-	// EngineType is the model: language and sample rate. Defaults to "16k_zh".
+	// EngineType is the model: language and sample rate. Defaults to "16k_zh". For a recording in
+	// another language that has an engine of the same kind, as 16k_en, that one is used instead,
+	// unless this is an engine for several languages or of a special kind.
 	EngineType string
 	// Mode is the interface. Defaults to Flash.
 	Mode Mode
@@ -96,7 +104,23 @@ type Config struct {
 }
 
 func (c Config) engine() string { return cmp.Or(c.EngineType, "16k_zh") }
-func (c Config) mode() Mode     { return cmp.Or(c.Mode, Flash) }
+
+// languages are those of the engines for one language at 16 kHz.
+var languages = []string{
+	"zh", "en", "yue", "ja", "ko", "vi", "ms", "id", "fil", "th", "pt", "tr", "ar", "es", "hi", "fr", "de",
+}
+
+// engineFor returns the engine for recordings in a language, "" if it is unknown.
+func (c Config) engineFor(language string) string {
+	language = provider.PrimaryLanguage(language)
+	configured, ofOne := strings.CutPrefix(c.engine(), "16k_")
+	if ofOne && slices.Contains(languages, configured) && slices.Contains(languages, language) {
+		return "16k_" + language
+	}
+	return c.engine()
+}
+
+func (c Config) mode() Mode { return cmp.Or(c.Mode, Flash) }
 func (c Config) requestTimeout() time.Duration {
 	return cmp.Or(max(c.RequestTimeout, 0), 30*time.Minute)
 }
@@ -263,7 +287,7 @@ func (r *Recognizer) recognize(ctx context.Context, audio asr.Audio) (asr.Transc
 	if err != nil {
 		return asr.Transcript{}, err
 	}
-	t.Model = r.cfg.engine()
+	t.Model = r.cfg.engineFor(audio.Language)
 	if _, language, ok := strings.Cut(t.Model, "_"); ok {
 		t.Language = language
 	}
@@ -293,7 +317,7 @@ func (r *Recognizer) send(ctx context.Context, src *provider.Source, audio asr.A
 	case mode == Task:
 		t, err = r.task(work, src, audio, nil)
 	case mode == Sentence:
-		t, err = r.sentence(work, src)
+		t, err = r.sentence(work, src, audio)
 	default:
 		t, err = r.flash(work, src, audio)
 	}

@@ -35,24 +35,29 @@ func (r *Recognizer) flash(ctx context.Context, src *provider.Source, audio asr.
 	if err := checkLimits(flashOp, format, src, flashBytes, flashDuration); err != nil {
 		return asr.Transcript{}, err
 	}
-	t, err := r.flashOnce(ctx, src, format)
+	t, err := r.flashOnce(ctx, src, format, audio)
 	if e, ok := errors.AsType[*asr.Error](err); ok && e.Code == flashRecognitionFailed {
 		again, err := provider.Open(flashOp, audio)
 		if err != nil {
 			return asr.Transcript{}, err
 		}
 		defer again.Close()
-		return r.flashOnce(ctx, again, format)
+		return r.flashOnce(ctx, again, format, audio)
 	}
 	return t, err
 }
 
-func (r *Recognizer) flashOnce(ctx context.Context, src *provider.Source, format string) (asr.Transcript, error) {
+func (r *Recognizer) flashOnce(
+	ctx context.Context, src *provider.Source, format string, audio asr.Audio,
+) (asr.Transcript, error) {
 	params := map[string]string{}
+	if list := r.hotWords(audio.Words); list != nil {
+		params["hotword_list"] = *list
+	}
 	maps.Copy(params, r.cfg.Options)
 	params["secretid"] = r.cfg.SecretID
 	params["timestamp"] = strconv.FormatInt(r.now().Unix(), 10)
-	params["engine_type"] = r.cfg.engine()
+	params["engine_type"] = r.cfg.engineFor(audio.Language)
 	params["voice_format"] = format
 	target, signature := signFlash(r.cfg.AppID, r.cfg.SecretKey, params)
 

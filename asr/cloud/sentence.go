@@ -18,6 +18,7 @@ type sentenceRequest struct {
 	VoiceFormat    string
 	Data           []byte // base64 in JSON
 	DataLen        int
+	HotwordList    *string `json:",omitnil"`
 }
 
 type sentenceResponse struct {
@@ -29,7 +30,7 @@ type sentenceResponse struct {
 }
 
 // sentence recognises up to a minute in one call.
-func (r *Recognizer) sentence(ctx context.Context, src *provider.Source) (asr.Transcript, error) {
+func (r *Recognizer) sentence(ctx context.Context, src *provider.Source, audio asr.Audio) (asr.Transcript, error) {
 	const op = "sentence"
 	format := flashFormat(src.Info)
 	if err := checkLimits(op, format, src, sentenceBytes, sentenceDuration); err != nil {
@@ -40,8 +41,8 @@ func (r *Recognizer) sentence(ctx context.Context, src *provider.Source) (asr.Tr
 		return asr.Transcript{}, err
 	}
 	request := &sentenceRequest{
-		BaseRequest: apiRequest("SentenceRecognition"), EngSerViceType: r.cfg.engine(), SourceType: 1,
-		VoiceFormat: format, Data: data, DataLen: len(data),
+		BaseRequest: apiRequest("SentenceRecognition"), EngSerViceType: r.cfg.engineFor(audio.Language), SourceType: 1,
+		VoiceFormat: format, Data: data, DataLen: len(data), HotwordList: r.hotWords(audio.Words),
 	}
 	response := &sentenceResponse{BaseResponse: &tchttp.BaseResponse{}}
 	if err := r.call(ctx, op, request, response); err != nil {

@@ -54,6 +54,7 @@ type createRequest struct {
 	SourceType      uint64
 	Data            []byte // base64 in JSON
 	DataLen         int
+	HotwordList     *string `json:",omitnil"`
 }
 
 type createResponse struct {
@@ -104,7 +105,7 @@ func (r *Recognizer) task(
 	}
 	for {
 		if running == nil {
-			t, err := r.create(ctx, src, attempt)
+			t, err := r.create(ctx, src, audio, attempt)
 			if err != nil {
 				return asr.Transcript{}, err
 			}
@@ -142,7 +143,9 @@ func (r *Recognizer) task(
 }
 
 // create sends the recording and returns the new task.
-func (r *Recognizer) create(ctx context.Context, src *provider.Source, attempt int) (cloudTask, error) {
+func (r *Recognizer) create(
+	ctx context.Context, src *provider.Source, audio asr.Audio, attempt int,
+) (cloudTask, error) {
 	format := ""
 	if taskFormat(src.Info) {
 		format = string(src.Info.Format)
@@ -155,8 +158,9 @@ func (r *Recognizer) create(ctx context.Context, src *provider.Source, attempt i
 		return cloudTask{}, err
 	}
 	request := &createRequest{
-		BaseRequest: apiRequest("CreateRecTask"), EngineModelType: r.cfg.engine(),
+		BaseRequest: apiRequest("CreateRecTask"), EngineModelType: r.cfg.engineFor(audio.Language),
 		ChannelNum: 1, ResTextFormat: 0, SourceType: 1, Data: data, DataLen: len(data),
+		HotwordList: r.hotWords(audio.Words),
 	}
 	response := &createResponse{BaseResponse: &tchttp.BaseResponse{}}
 	if err := r.call(ctx, taskOp, request, response); err != nil {

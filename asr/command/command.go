@@ -38,8 +38,9 @@ import (
 type Config struct {
 	// Args is the program and its arguments. In each argument, {input} is replaced by the path of
 	// the WAV file, {language} by the language of the recording (or "auto"), {prompt} by
-	// Audio.Prompt, {dir} by the temporary directory and {log} by the path of a file in it, whose
-	// last lines explain a failure. {input} is required.
+	// Audio.Prompt, or else by Audio.Words, separated by commas, {dir} by the temporary directory
+	// and {log} by the path of a file in it, whose last lines explain a failure. {input} is
+	// required.
 	Args []string
 	// Parse parses the standard output of the program line by line. Defaults to Lines.
 	Parse Parser

@@ -31,7 +31,7 @@ func (r *Recognizer) run(
 	logFile := filepath.Join(dir, "log")
 	language := cmp.Or(provider.PrimaryLanguage(audio.Language), "auto")
 	replace := strings.NewReplacer("{input}", wav, "{dir}", dir, "{log}", logFile, "{language}", language,
-		"{prompt}", strings.TrimLeft(audio.Prompt, "- "))
+		"{prompt}", strings.TrimLeft(provider.Prompt(audio), "- "))
 	args := make([]string, 0, len(r.cfg.Args))
 	for _, a := range r.cfg.Args[1:] {
 		args = append(args, replace.Replace(a))

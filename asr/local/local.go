@@ -245,7 +245,7 @@ const maxAnswer = 8 << 20
 func (r *Recognizer) send(
 	ctx context.Context, src *provider.Source, to asked, audio asr.Audio,
 ) (asr.Transcript, error) {
-	req, err := newRequest(ctx, to.endpoint, r.fields(to, audio.Language, audio.Prompt), src)
+	req, err := newRequest(ctx, to.endpoint, r.fields(to, audio.Language, provider.Prompt(audio)), src)
 	if err != nil {
 		return asr.Transcript{}, &asr.Error{Op: op, Message: "make request", Err: err}
 	}

@@ -1,8 +1,8 @@
 // Package provider has what every recogniser must do, for those who write one: [Open] a recording
 // and check it, send it ([NewTransport], [Do]), classify an answer ([StatusError]) and read it
-// ([ReadBody], [RetryAfter], [Excerpt]), limit the time ([TimeLimit]), and report that the caller
-// has given up ([Interrupted]). The recognisers of this module are built on it; package asrtest
-// tests the result.
+// ([ReadBody], [RetryAfter], [Excerpt]), limit the time ([TimeLimit]), make a prompt of words
+// ([Prompt]), and report that the caller has given up ([Interrupted]). The recognisers of this
+// module are built on it; package asrtest tests the result.
 //
 // The parameter op of the functions is the Op of the errors that they return: the name of the
 // recogniser.

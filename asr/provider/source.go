@@ -144,3 +144,26 @@ func Unusable(op, message string) error {
 func Interrupted(ctx context.Context, op string) error {
 	return fmt.Errorf("recognize (%s): %w", op, ctx.Err())
 }
+
+// maxPrompt is the size of a prompt made of words, in bytes. Whisper reads no more than 224 tokens,
+// and drops the first ones of a longer prompt.
+const maxPrompt = 600
+
+// Prompt returns audio.Prompt, or else as many of the first of audio.Words as fit, separated by
+// commas.
+func Prompt(audio asr.Audio) string {
+	if audio.Prompt != "" {
+		return audio.Prompt
+	}
+	prompt := ""
+	for _, word := range audio.Words {
+		if prompt != "" {
+			word = ", " + word
+		}
+		if len(prompt)+len(word) > maxPrompt {
+			break
+		}
+		prompt += word
+	}
+	return prompt
+}

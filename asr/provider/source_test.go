@@ -2,6 +2,7 @@ package provider_test
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -94,4 +95,18 @@ func TestTimeLimitFollowsTheDuration(t *testing.T) {
 		require.Equal(t, want, provider.TimeLimit(duration, 10, shortest, longest), duration)
 	}
 	require.Equal(t, time.Second, provider.TimeLimit(time.Minute, 10, shortest, time.Second), "the longest wins")
+}
+
+func TestPromptIsMadeOfTheFirstWords(t *testing.T) {
+	t.Parallel()
+	require.Empty(t, provider.Prompt(asr.Audio{}))
+	require.Equal(t, "Siobhan, 小明", provider.Prompt(asr.Audio{Words: []string{"Siobhan", "小明"}}))
+	require.Equal(t, "given", provider.Prompt(asr.Audio{Words: []string{"Siobhan"}, Prompt: "given"}))
+	var words []string
+	for i := range 200 {
+		words = append(words, fmt.Sprintf("Word %03d", i))
+	}
+	prompt := provider.Prompt(asr.Audio{Words: words})
+	require.True(t, strings.HasPrefix(prompt, "Word 000, Word 001"))
+	require.True(t, strings.HasSuffix(prompt, ", Word 059"), prompt)
 }

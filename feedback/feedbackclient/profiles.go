@@ -49,6 +49,8 @@ type Defaults struct {
 	Grade                 string `json:"grade"`
 	Subject               string `json:"subject"`
 	LessonDurationMinutes int    `json:"lesson_duration_minutes"`
+	// Language is the language of recordings, such as "en"; "" leaves it to the server.
+	Language string `json:"language"`
 }
 
 // pageSize is the greatest that the service allows.
@@ -103,4 +105,25 @@ func (c Client) Defaults(ctx context.Context) (d Defaults, err error) {
 // SaveDefaults saves the defaults of new profiles and returns them.
 func (c Client) SaveDefaults(ctx context.Context, d Defaults) (saved Defaults, err error) {
 	return saved, c.Call(ctx, http.MethodPut, path("/profile-defaults"), d, &saved)
+}
+
+// words are names and terms that recognisers should expect.
+type words struct {
+	Words []string `json:"words"`
+}
+
+// Words returns the names and terms to expect in the teacher's recordings, most recently used
+// first.
+func (c Client) Words(ctx context.Context) ([]string, error) {
+	var w words
+	err := c.Call(ctx, http.MethodGet, path("/words"), nil, &w)
+	return w.Words, err
+}
+
+// SaveWords replaces the names and terms to expect, of which there are at most 200, and returns
+// them.
+func (c Client) SaveWords(ctx context.Context, list []string) ([]string, error) {
+	var saved words
+	err := c.Call(ctx, http.MethodPut, path("/words"), words{append([]string{}, list...)}, &saved)
+	return saved.Words, err
 }

@@ -231,8 +231,15 @@ func TestAgainstTheService(t *testing.T) {
 	require.Len(t, names, 203)
 	require.Equal(t, "Student 202", names[202])
 
-	_, err = c.SaveDefaults(ctx, feedbackclient.Defaults{Grade: "3", Subject: "Music", LessonDurationMinutes: 45})
+	_, err = c.SaveDefaults(ctx, feedbackclient.Defaults{Grade: "3", Subject: "Music", LessonDurationMinutes: 45,
+		Language: "en"})
 	require.NoError(t, err)
+	saved, err := c.SaveWords(ctx, []string{"Siobhan", "小明", "Siobhan"})
+	require.NoError(t, err)
+	require.Equal(t, []string{"Siobhan", "小明"}, saved)
+	expected, err := c.Words(ctx)
+	require.NoError(t, err)
+	require.Equal(t, saved, expected)
 	profile, err := c.EnsureProfile(ctx, "Ming")
 	require.NoError(t, err)
 	require.Equal(t, "Music", profile.Subject)

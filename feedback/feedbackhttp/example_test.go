@@ -44,7 +44,7 @@ func ExampleHandler() {
 	fmt.Print(answer.Code, " ", answer.Body)
 	// Output:
 	// 401 Bearer
-	// 200 {"grade":"Art class","subject":"Art","lesson_duration_minutes":90}
+	// 200 {"grade":"Art class","subject":"Art","lesson_duration_minutes":90,"language":""}
 }
 
 // exampleService returns a service on a temporary directory, and what removes it.

@@ -95,6 +95,7 @@ func Register(api huma.API, c Config) {
 	s.registerUpload(group)
 	s.registerSegments(group)
 	s.registerAudio(group)
+	s.registerWords(group)
 	s.registerRecords(group)
 }
 

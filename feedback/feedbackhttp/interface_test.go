@@ -275,18 +275,38 @@ func TestProfiles(t *testing.T) {
 			}
 		},
 		"defaults are an art class until they are saved": func(t *testing.T, e *env) {
-			art := object{"grade": "Art class", "subject": "Art", "lesson_duration_minutes": 90.0}
+			art := object{"grade": "Art class", "subject": "Art", "lesson_duration_minutes": 90.0, "language": ""}
 			require.Equal(t, art, e.do("GET", "/profile-defaults", nil).want(200).json)
-			mine := object{"grade": "", "subject": "Music", "lesson_duration_minutes": 600.0}
+			mine := object{"grade": "", "subject": "Music", "lesson_duration_minutes": 600.0, "language": "zh-CN"}
 			require.Equal(t, mine, e.do("PUT", "/profile-defaults", mine).want(200).json)
 			require.Equal(t, mine, e.do("GET", "/profile-defaults", nil).want(200).json)
 			require.Equal(t, art, e.do("GET", "/profile-defaults", nil, "X-Teacher", uuid.NewString()).want(200).json)
 			for _, in := range []object{{"grade": "3", "subject": "x"},
 				{"grade": "3", "subject": "x", "lesson_duration_minutes": 0},
 				{"grade": "3", "subject": "x", "lesson_duration_minutes": 601},
-				{"grade": "3", "lesson_duration_minutes": 1}} {
+				{"grade": "3", "lesson_duration_minutes": 1},
+				{"grade": "3", "subject": "x", "lesson_duration_minutes": 1, "language": "chinese"}} {
 				e.do("PUT", "/profile-defaults", in).want(422)
 			}
+			other := object{"grade": "4", "subject": "Music", "lesson_duration_minutes": 60.0}
+			kept := e.do("PUT", "/profile-defaults", other).want(200).json
+			require.Equal(t, "zh-CN", kept["language"], "a client that does not know the language keeps it")
+			require.Equal(t, kept, e.do("GET", "/profile-defaults", nil).want(200).json)
+		},
+		"words to expect are a list of the teacher's": func(t *testing.T, e *env) {
+			require.Equal(t, object{"words": []any{}}, e.do("GET", "/words", nil).want(200).json)
+			mine := object{"words": []any{"Siobhan", "小明"}}
+			sent := object{"words": []string{" Siobhan", "小明", "Siobhan"}}
+			require.Equal(t, mine, e.do("PUT", "/words", sent).want(200).json)
+			require.Equal(t, mine, e.do("GET", "/words", nil).want(200).json)
+			require.Empty(t, e.do("GET", "/words", nil, "X-Teacher", uuid.NewString()).want(200).json["words"])
+			for _, in := range []object{{}, {"words": []string{""}}, {"words": []int{1}}, {"words": nil},
+				{"words": make([]string, 201)}} {
+				e.do("PUT", "/words", in).want(422)
+			}
+			require.Equal(t, mine, e.do("GET", "/words", nil).want(200).json)
+			none := object{"words": []any{}}
+			require.Equal(t, none, e.do("PUT", "/words", none).want(200).json)
 		},
 	}.check(t)
 }

@@ -183,11 +183,19 @@ func (s *server) registerProfiles(api huma.API) {
 	})
 }
 
-// profileDefaults are the defaults of new profiles.
+// profileDefaults are the defaults of new profiles and of recordings.
 type profileDefaults struct {
 	Grade                 string `json:"grade" maxLength:"100" example:"Art class"`
 	Subject               string `json:"subject" maxLength:"100" example:"Art"`
 	LessonDurationMinutes int    `json:"lesson_duration_minutes" minimum:"1" maximum:"600" example:"90"`
+
+	Language *string `json:"language,omitempty" maxLength:"35" example:"en" doc:"Of recordings; empty: as configured."`
+}
+
+func defaultsOut(d feedback.Defaults) *output[profileDefaults] {
+	return &output[profileDefaults]{profileDefaults{
+		Grade: d.Grade, Subject: d.Subject, LessonDurationMinutes: d.LessonDurationMinutes, Language: &d.Language,
+	}}
 }
 
 func (s *server) registerDefaults(api huma.API) {
@@ -197,16 +205,25 @@ func (s *server) registerDefaults(api huma.API) {
 		Description: "Those of an art class if none were saved.",
 	}), func(ctx context.Context, _ *struct{}) (*output[profileDefaults], error) {
 		d, err := s.svc.Defaults(ctx, teacher(ctx))
-		return &output[profileDefaults]{profileDefaults(d)}, problem("query", err)
+		return defaultsOut(d), problem("query", err)
 	})
 
 	huma.Register(api, s.operation(huma.Operation{
 		Method: http.MethodPut, Path: "/profile-defaults", OperationID: "save-profile-defaults",
 		Tags: []string{profilesTag}, Summary: "Save the defaults of new profiles",
-		Description: "All three fields are required.",
+		Description: "All fields but the language are required. Without a language, the one that was saved stays.",
 		Errors:      jsonBody,
 	}), func(ctx context.Context, in *struct{ Body profileDefaults }) (*output[profileDefaults], error) {
-		err := s.svc.SaveDefaults(ctx, teacher(ctx), feedback.Defaults(in.Body))
-		return &output[profileDefaults]{in.Body}, problem("body", err)
+		d := feedback.Defaults{
+			Grade: in.Body.Grade, Subject: in.Body.Subject, LessonDurationMinutes: in.Body.LessonDurationMinutes,
+		}
+		if in.Body.Language != nil {
+			d.Language = *in.Body.Language
+		} else if saved, err := s.svc.Defaults(ctx, teacher(ctx)); err != nil {
+			return nil, problem("body", err)
+		} else {
+			d.Language = saved.Language
+		}
+		return defaultsOut(d), problem("body", s.svc.SaveDefaults(ctx, teacher(ctx), d))
 	})
 }

@@ -40,7 +40,7 @@ func TestWithoutDatabaseEveryRouteAnswers503(t *testing.T) {
 	e := &env{t: t, handler: feedbackhttp.Handler(feedbackhttp.Config{Authenticate: teacherOf}), teacher: uuid.New(),
 		document: apitest.Parse(t, document(t))}
 	all := routes(t)
-	require.Len(t, all, 24)
+	require.Len(t, all, 26)
 	for _, r := range all {
 		for _, who := range []string{uuid.NewString(), "nobody"} {
 			for _, body := range []any{nil, object{}, "{broken"} {
@@ -101,7 +101,7 @@ func TestSecondTeacherReachesNothing(t *testing.T) {
 		record := e.do("POST", "/feedback-records", object{"profile_id": profile, "feedback_date": "2026-05-31",
 			"content": "secret"}).want(201).str("record_id")
 		look := func() (out []string) {
-			for _, path := range []string{"/profiles", "/feedback-records", "/profile-defaults",
+			for _, path := range []string{"/profiles", "/feedback-records", "/profile-defaults", "/words",
 				"/feedback-sessions/" + session, "/audio-segments/" + segment, "/audio-segments/" + segment +
 					"/audio"} {
 				out = append(out, e.do("GET", path, nil).want(200).Body.String())
@@ -115,6 +115,7 @@ func TestSecondTeacherReachesNothing(t *testing.T) {
 		bodies := map[string]any{
 			"create-profile": object{"name": "Li"}, "replace-profile": object{"name": "stolen"},
 			"save-profile-defaults": object{"grade": "x", "subject": "x", "lesson_duration_minutes": 1},
+			"save-words":            object{"words": []string{"Li"}},
 			"create-record": object{"profile_id": profile, "feedback_date": "2026-05-31", "content": "x",
 				"feedback_session_id": session},
 			"open-session": object{"profile_id": profile}, "save-session": object{"feedback_text": "stolen"},
@@ -122,8 +123,8 @@ func TestSecondTeacherReachesNothing(t *testing.T) {
 		}
 		statuses := map[string]int{ // of routes without an identifier in the path
 			"list-profiles": 200, "list-records": 200, "get-profile-defaults": 200, "save-profile-defaults": 200,
-			"create-profile": 201,
-			"create-record":  422, "open-session": 422, "get-active-session": 404,
+			"create-profile": 201, "get-words": 200, "save-words": 200,
+			"create-record": 422, "open-session": 422, "get-active-session": 404,
 		}
 		e.teacher = second
 		for _, r := range routes(t) {

@@ -36,9 +36,10 @@ var likeEscaper = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
 // Defaults implements [feedback.Store].
 func (s *Store) Defaults(ctx context.Context, teacher uuid.UUID) (feedback.Defaults, error) {
 	d, err := one(ctx, s.db, feedback.NotFound("saved defaults"), func(r row) (d feedback.Defaults, err error) {
-		err = r.Scan(&d.Grade, &d.Subject, &d.LessonDurationMinutes)
+		err = r.Scan(&d.Grade, &d.Subject, &d.LessonDurationMinutes, &d.Language)
 		return d, err
-	}, `select grade, subject, lesson_duration_minutes from feedback_defaults where teacher_id = $1`, teacher)
+	}, `
+		select grade, subject, lesson_duration_minutes, language from feedback_defaults where teacher_id = $1`, teacher)
 	return d, wrap("read defaults", err)
 }
 
@@ -46,11 +47,13 @@ func (s *Store) Defaults(ctx context.Context, teacher uuid.UUID) (feedback.Defau
 func (s *Store) SaveDefaults(ctx context.Context, teacher uuid.UUID, d feedback.Defaults, at time.Time) error {
 	return s.single(ctx, "save defaults", func(ctx context.Context, db execer) error {
 		_, err := db.ExecContext(ctx, `
-			insert into feedback_defaults (teacher_id, grade, subject, lesson_duration_minutes, updated_at)
-			values ($1, $2, $3, $4, $5)
+			insert into feedback_defaults (teacher_id, grade, subject, lesson_duration_minutes, language,
+				updated_at)
+			values ($1, $2, $3, $4, $5, $6)
 			on conflict (teacher_id) do update set grade = excluded.grade, subject = excluded.subject,
-				lesson_duration_minutes = excluded.lesson_duration_minutes, updated_at = excluded.updated_at`,
-			teacher, d.Grade, d.Subject, d.LessonDurationMinutes, sqldb.Time{Time: at})
+				lesson_duration_minutes = excluded.lesson_duration_minutes, language = excluded.language,
+				updated_at = excluded.updated_at`,
+			teacher, d.Grade, d.Subject, d.LessonDurationMinutes, d.Language, sqldb.Time{Time: at})
 		return err
 	})
 }

@@ -62,12 +62,12 @@ func (s *Store) editSegment(
 		_, err = tx.ExecContext(ctx, `
 			update feedback_segments set state = $2, text = $3, error = $4, attempts = $5, round = $6, token = $7,
 				duration_ms = $8, transcribed_at = $9, revision = $10, changed_at = $11, turn = $12, suspicions = $13,
-				recogniser_task = $14
+				recogniser_task = $14, language = $15
 			where segment_id = $1`,
 			g.ID, string(g.State), g.Text, g.Error, g.Attempts, g.round,
 			sql.NullString{String: g.token, Valid: g.token != ""},
 			g.Duration.Milliseconds(), sqldb.Time{Time: g.TranscribedAt}, g.Revision, sqldb.Time{Time: at},
-			sqldb.Time{Time: g.turn}, g.Suspicions, g.RecogniserTask)
+			sqldb.Time{Time: g.turn}, g.Suspicions, g.RecogniserTask, g.Language)
 		return err
 	})
 	return g.Segment, err
@@ -117,7 +117,7 @@ func (s *Store) FinishTranscription(
 			g.Duration = r.Duration.Truncate(time.Millisecond)
 		}
 		if r.State == feedback.SegmentTranscribed {
-			g.TranscribedAt, g.RecogniserTask = at, ""
+			g.TranscribedAt, g.RecogniserTask, g.Language = at, "", r.Language
 		}
 		return nil
 	})

@@ -75,6 +75,8 @@ func (t transcriber) Transcribe(ctx context.Context, a feedback.Audio) (feedback
 	transcript, err := t.Recognize(ctx, asr.Audio{
 		Name:        a.Name,
 		ContentType: a.ContentType,
+		Language:    a.Language,
+		Words:       a.Words,
 		Size:        a.Size,
 		Open:        func() (io.ReadCloser, error) { return a.Open() },
 		Task:        a.Task,
@@ -83,5 +85,7 @@ func (t transcriber) Transcribe(ctx context.Context, a feedback.Audio) (feedback
 	if err == nil {
 		t.wait.Observe(time.Since(a.UploadedAt).Seconds())
 	}
-	return feedback.Transcript{Text: transcript.Text, Duration: transcript.Duration}, err
+	return feedback.Transcript{
+		Text: transcript.Text, Language: transcript.Language, Duration: transcript.Duration,
+	}, err
 }

@@ -1,0 +1,127 @@
+package cloud_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/asr"
+	"lessonkit.example/asr/asrtest"
+	"lessonkit.example/asr/cloud"
+)
+
+// TestWordsBecomeHotWords in each interface, within the limits of the cloud.
+func TestWordsBecomeHotWords(t *testing.T) {
+	t.Parallel()
+	const ming = "小明和小红和晓茗和小" // 10 characters
+	var many, first []string
+	for i := range 200 {
+		many = append(many, fmt.Sprintf("Word %03d", i))
+		first = append(first, many[i]+"|10")
+	}
+	for name, c := range map[string]struct {
+		words []string
+		want  string
+	}{
+		"none":                {nil, ""},
+		"names":               {[]string{"Siobhan", "小明", "O'Neil"}, "Siobhan|10,小明|10,O'Neil|10"},
+		"no more than 128":    {many, strings.Join(first[:128], ",")},
+		"none of 31 letters":  {[]string{strings.Repeat("x", 31), "Ada"}, "Ada|10"},
+		"none of 11 Chinese":  {[]string{ming + ming, ming}, ming + "|10"},
+		"none with separator": {[]string{"a|b", "a,b", "a，b", "a\nb", "", "Ada"}, "Ada|10"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			audio := asr.FromBytes("a", asrtest.WAV(time.Second))
+			audio.Words = c.words
+			flash := newFlash(t)
+			_, err := connect(t, account(flash, nil, cloud.Flash)).Recognize(t.Context(), audio)
+			require.NoError(t, err)
+			require.Equal(t, c.want, flash.Requests()[0].Fields["hotword_list"])
+			for _, mode := range []cloud.Mode{cloud.Task, cloud.Sentence} {
+				api := newAPI(t)
+				_, err := connect(t, account(nil, api, mode)).Recognize(t.Context(), audio)
+				require.NoError(t, err)
+				if got := api.hotWords.Load(); c.want == "" {
+					require.Nil(t, got)
+				} else {
+					require.Equal(t, c.want, *got)
+				}
+			}
+		})
+	}
+}
+
+func TestHotWordsFitIntoAnAddress(t *testing.T) {
+	t.Parallel()
+	audio := asr.FromBytes("a", asrtest.WAV(time.Second))
+	for i := range 128 {
+		audio.Words = append(audio.Words, string(rune('一'+i))+strings.Repeat("明", 9))
+	}
+	flash := newFlash(t)
+	_, err := connect(t, account(flash, nil, cloud.Flash)).Recognize(t.Context(), audio)
+	require.NoError(t, err)
+	list := flash.Requests()[0].Fields["hotword_list"]
+	require.LessOrEqual(t, len(list), 2000)
+	require.Greater(t, len(list), 1900)
+}
+
+// TestHotWordsOfTheOperatorStay: the cloud would prefer the list of the request.
+func TestHotWordsOfTheOperatorStay(t *testing.T) {
+	t.Parallel()
+	audio := asr.FromBytes("a", asrtest.WAV(time.Second))
+	audio.Words = []string{"Siobhan"}
+	for option, want := range map[string]string{"hotword_id": "", "hotword_list": "Ada|5"} {
+		flash := newFlash(t)
+		cfg := account(flash, nil, cloud.Flash)
+		cfg.Options = map[string]string{option: "Ada|5"}
+		_, err := connect(t, cfg).Recognize(t.Context(), audio)
+		require.NoError(t, err)
+		require.Equal(t, want, flash.Requests()[0].Fields["hotword_list"])
+	}
+}
+
+// TestHotWordsAreNotInErrors: they are in the address of a request.
+func TestHotWordsAreNotInErrors(t *testing.T) {
+	t.Parallel()
+	audio := asr.FromBytes("a", asrtest.WAV(time.Second))
+	audio.Words = []string{"Siobhan"}
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	refusing := newFlash(t)
+	refusing.SetFault(flashCode(4001))
+	for _, cfg := range []cloud.Config{
+		account(nil, nil, cloud.Flash), account(nil, nil, cloud.Task), account(refusing, nil, cloud.Flash),
+	} {
+		for _, ctx := range []context.Context{t.Context(), canceled} {
+			_, err := connect(t, cfg).Recognize(ctx, audio)
+			require.Error(t, err)
+			require.NotContains(t, err.Error(), "Siobhan")
+			require.NotContains(t, err.Error(), "hotword_list")
+		}
+	}
+}
+
+// TestEngineFollowsTheLanguage of the recording, where the engine is for one language.
+func TestEngineFollowsTheLanguage(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ engine, language, want string }{
+		{"", "", "16k_zh"}, {"", "zh-CN", "16k_zh"}, {"", "en", "16k_en"}, {"16k_en", "zh-Hans", "16k_zh"},
+		{"", "is", "16k_zh"}, {"8k_zh", "en", "8k_zh"}, {"16k_zh_en", "en", "16k_zh_en"},
+		{"16k_multi_lang", "de", "16k_multi_lang"}, {"16k_zh-PY", "en", "16k_zh-PY"},
+	} {
+		flash := newFlash(t)
+		cfg := account(flash, nil, cloud.Flash)
+		cfg.EngineType = c.engine
+		audio := asr.FromBytes("a", asrtest.WAV(time.Second))
+		audio.Language = c.language
+		got, err := connect(t, cfg).Recognize(t.Context(), audio)
+		require.NoError(t, err)
+		require.Equal(t, c.want, flash.Requests()[0].Fields["engine_type"], c)
+		require.Equal(t, c.want, got.Model)
+	}
+}

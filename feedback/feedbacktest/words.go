@@ -1,0 +1,99 @@
+package feedbacktest
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/feedback"
+)
+
+func (f *fixture) words() []string {
+	f.t.Helper()
+	words, err := f.Store.Words(f.t.Context(), f.teacher)
+	require.NoError(f.t, err)
+	return words
+}
+
+func wordsSaved(t *testing.T, f *fixture) {
+	require.Empty(t, f.words())
+	for _, words := range [][]string{{"Siobhan", "小明", "O'Neil, \"Nguyễn\"", "siobhan"}, {"小明", "Ada"}, {}} {
+		require.NoError(t, f.Store.SaveWords(t.Context(), f.teacher, words, f.tick()))
+		require.Equal(t, words, append([]string{}, f.words()...), "in the order of the list")
+	}
+	require.NoError(t, f.Store.SaveWords(t.Context(), uuid.New(), []string{"Ada"}, f.tick()))
+	require.Empty(t, f.words(), "those of another teacher")
+}
+
+// wordsForgotten: beyond the limit, the words go that have not been used for longest.
+func wordsForgotten(t *testing.T, f *fixture) {
+	var words []string
+	for i := range feedback.MaxWords {
+		words = append(words, fmt.Sprintf("Word %03d", i))
+	}
+	require.NoError(t, f.Store.SaveWords(t.Context(), f.teacher, words, f.tick()))
+	last := words[len(words)-1]
+	require.NoError(t, f.Store.UseWords(t.Context(), f.teacher, []string{last}, f.tick()))
+	require.Equal(t, last, f.words()[0])
+	require.NoError(t, f.Store.UseWords(t.Context(), f.teacher, []string{"Siobhan", "Ada"}, f.tick()))
+	got := f.words()
+	require.Equal(t, []string{"Siobhan", "Ada", last}, got[:3])
+	require.Len(t, got, feedback.MaxWords)
+	require.NotContains(t, got, words[feedback.MaxWords-2])
+	require.NotContains(t, got, words[feedback.MaxWords-3])
+}
+
+func wordsConcurrent(t *testing.T, f *fixture) {
+	for _, err := range concurrently(8, func(i int) error {
+		words := []string{"Ada", fmt.Sprint("Word ", i), "Siobhan"}
+		if i%2 == 0 {
+			slices.Reverse(words)
+		}
+		return f.Store.UseWords(t.Context(), f.teacher, words, f.tick())
+	}) {
+		require.NoError(t, err)
+	}
+	require.Len(t, f.words(), 10)
+}
+
+func hintsOfSession(t *testing.T, f *fixture) {
+	p := f.profile("Siobhan")
+	s := f.session(p)
+	hints := func() (string, []string) {
+		language, words, err := f.Store.Hints(t.Context(), f.teacher, s.ID)
+		require.NoError(t, err)
+		return language, words
+	}
+	language, words := hints()
+	require.Empty(t, language, "no defaults are saved")
+	require.Equal(t, []string{"Siobhan", "Art"}, words)
+
+	require.NoError(t, f.Store.SaveDefaults(t.Context(), f.teacher,
+		feedback.Defaults{LessonDurationMinutes: 1, Language: "zh-CN"}, f.tick()))
+	require.NoError(t, f.Store.SaveWords(t.Context(), f.teacher, []string{"小明", "Ada"}, f.tick()))
+	p.Subject = ""
+	_, err := f.Store.ReplaceProfile(t.Context(), p)
+	require.NoError(t, err)
+	language, words = hints()
+	require.Equal(t, "zh-CN", language)
+	require.Equal(t, []string{"Siobhan", "小明", "Ada"}, words)
+
+	_, _, err = f.Store.Hints(t.Context(), uuid.New(), s.ID)
+	require.ErrorIs(t, err, feedback.ErrNotFound, "of another teacher")
+}
+
+// transcriptionLanguage: the language is stored with the text.
+func transcriptionLanguage(t *testing.T, f *fixture) {
+	g := f.segment(f.lessonOf("Ming"), 0)
+	_, err := f.Store.StartTranscription(t.Context(), g.ID, anyRound, "token", 1, f.tick())
+	require.NoError(t, err)
+	_, err = f.Store.FinishTranscription(t.Context(), g.ID, "token", feedback.TranscriptionResult{
+		State: feedback.SegmentTranscribed, Text: "hello", Language: "en", Attempts: 1}, f.tick())
+	require.NoError(t, err)
+	got, err := f.Store.Segment(t.Context(), f.teacher, g.ID)
+	require.NoError(t, err)
+	require.Equal(t, "en", got.Language)
+}

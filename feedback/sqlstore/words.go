@@ -1,0 +1,84 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"lessonkit.example/feedback"
+	"lessonkit.example/internal/sqldb"
+)
+
+// Words implements [feedback.Store].
+func (s *Store) Words(ctx context.Context, teacher uuid.UUID) ([]string, error) {
+	words, err := teacherWords(ctx, s.db, teacher)
+	return words, wrap("read words", err)
+}
+
+func teacherWords(ctx context.Context, q querier, teacher uuid.UUID) ([]string, error) {
+	return all(ctx, q, scanValue[string],
+		`select word from feedback_words where teacher_id = $1 order by used_at desc, word`, teacher)
+}
+
+// SaveWords implements [feedback.Store].
+func (s *Store) SaveWords(ctx context.Context, teacher uuid.UUID, words []string, at time.Time) error {
+	return s.update(ctx, "save words", func(ctx context.Context, tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, `delete from feedback_words where teacher_id = $1`, teacher); err != nil {
+			return err
+		}
+		return useWords(ctx, tx, teacher, words, at)
+	})
+}
+
+// UseWords implements [feedback.Store].
+func (s *Store) UseWords(ctx context.Context, teacher uuid.UUID, words []string, at time.Time) error {
+	return s.update(ctx, "use words", func(ctx context.Context, tx *sql.Tx) error {
+		if err := useWords(ctx, tx, teacher, words, at); err != nil {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, `
+			delete from feedback_words where teacher_id = $1 and word not in (
+				select word from feedback_words where teacher_id = $1 order by used_at desc, word limit $2)`,
+			teacher, feedback.MaxWords)
+		return err
+	})
+}
+
+// useWords adds words, each as used a microsecond before the previous one, which keeps their order.
+// They are written in alphabetical order, so that concurrent calls do not wait for each other.
+func useWords(ctx context.Context, tx *sql.Tx, teacher uuid.UUID, words []string, at time.Time) error {
+	usedAt := map[string]time.Time{}
+	for i, word := range words {
+		usedAt[word] = at.Add(-time.Duration(i) * time.Microsecond)
+	}
+	for _, word := range slices.Sorted(slices.Values(words)) {
+		if _, err := tx.ExecContext(ctx, `
+			insert into feedback_words (teacher_id, word, used_at) values ($1, $2, $3)
+			on conflict (teacher_id, word) do update set used_at = excluded.used_at`,
+			teacher, word, sqldb.Time{Time: usedAt[word]}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Hints implements [feedback.Store].
+func (s *Store) Hints(ctx context.Context, teacher, session uuid.UUID) (language string, words []string, err error) {
+	var name, subject string
+	_, err = one(ctx, s.db, errSession, func(r row) (struct{}, error) {
+		return struct{}{}, r.Scan(&name, &subject, &language)
+	}, `
+		select p.name, p.subject, coalesce(d.language, '')
+		from feedback_sessions s join feedback_profiles p on p.profile_id = s.profile_id
+			left join feedback_defaults d on d.teacher_id = s.teacher_id
+		where s.session_id = $1 and s.teacher_id = $2`, session, teacher)
+	if err != nil {
+		return "", nil, wrap("read hints", err)
+	}
+	words, err = teacherWords(ctx, s.db, teacher)
+	words = slices.DeleteFunc(slices.Concat([]string{name, subject}, words), func(w string) bool { return w == "" })
+	return language, words, wrap("read hints", err)
+}

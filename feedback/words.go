@@ -1,0 +1,73 @@
+package feedback
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+)
+
+// MaxWords is how many words of one teacher are kept.
+const MaxWords = 200
+
+// Words returns the names and terms that recognisers should expect in the teacher's recordings,
+// besides the student's name and the subject: those that the teacher has saved, and those that
+// records have corrected, see [Service.CreateRecord]. The most recently used come first.
+func (s *Service) Words(ctx context.Context, teacher uuid.UUID) ([]string, error) {
+	return s.store.Words(ctx, teacher)
+}
+
+// SaveWords replaces the teacher's words and returns them, trimmed and without repetitions. There
+// are at most [MaxWords], each of 1 to 100 characters. The first ones are the most important: they
+// stay longest, and recognisers that take few words get these. Errors: [ErrInvalid].
+func (s *Service) SaveWords(ctx context.Context, teacher uuid.UUID, words []string) ([]string, error) {
+	var v validator
+	v.between("words", len(words), 0, MaxWords)
+	saved := []string{}
+	for i, word := range words {
+		if word = v.name(fmt.Sprintf("words[%d]", i), word); !slices.Contains(saved, word) {
+			saved = append(saved, word)
+		}
+	}
+	if err := v.err(); err != nil {
+		return nil, err
+	}
+	return saved, s.store.SaveWords(ctx, teacher, saved, s.now())
+}
+
+// learn adds the words that a record corrects in what was recognised and summarized in its session,
+// and marks those as used that it contains. A failure is logged only: the record is saved.
+func (s *Service) learn(ctx context.Context, r Record) {
+	if !r.SessionID.Valid {
+		return
+	}
+	err := func() error {
+		session, err := s.store.Session(ctx, r.TeacherID, r.SessionID.UUID)
+		if err != nil {
+			return err
+		}
+		words, err := s.store.Words(ctx, r.TeacherID)
+		if err != nil {
+			return err
+		}
+		recognised := []string{session.GeneratedText}
+		for _, l := range session.Lessons {
+			recognised = append(recognised, l.Transcript())
+		}
+		used := corrections(recognised, r.Content)
+		for _, word := range words {
+			if strings.Contains(r.Content, word) && !slices.Contains(used, word) {
+				used = append(used, word)
+			}
+		}
+		if len(used) == 0 {
+			return nil
+		}
+		return s.store.UseWords(ctx, r.TeacherID, used[:min(len(used), MaxWords)], s.now())
+	}()
+	if err != nil {
+		s.cfg.Logger.WarnContext(ctx, "words of a record were not learnt", "record_id", r.ID, "error", err)
+	}
+}

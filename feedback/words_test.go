@@ -1,0 +1,174 @@
+package feedback_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/feedback"
+)
+
+func TestWordsAreValidated(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	got, err := e.SaveWords(t.Context(), e.teacher, []string{" Siobhan ", "小明", "Siobhan"})
+	require.NoError(t, err)
+	require.Equal(t, []string{"Siobhan", "小明"}, got)
+	for _, bad := range [][]string{{""}, {" "}, {"a\nb"}, {strings.Repeat("x", 101)}, {"\xff"},
+		make([]string, feedback.MaxWords+1)} {
+		_, err := e.SaveWords(t.Context(), e.teacher, bad)
+		require.ErrorIs(t, err, feedback.ErrInvalid, "%q", bad)
+	}
+	got, err = e.Words(t.Context(), e.teacher)
+	require.NoError(t, err)
+	require.Equal(t, []string{"Siobhan", "小明"}, got, "an invalid list changes nothing")
+	for _, tag := range []string{"e", "english", "en_GB", "en-", "en\n", "zh-Hans-CN-x-y"} {
+		require.ErrorIs(t, e.SaveDefaults(t.Context(), e.teacher,
+			feedback.Defaults{LessonDurationMinutes: 1, Language: tag}), feedback.ErrInvalid, tag)
+	}
+}
+
+// TestRecordingsComeWithHints: the recogniser gets the language and the words, and the log does
+// not.
+func TestRecordingsComeWithHints(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	e := newEnv(t, func(c *feedback.Config) {
+		c.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+		c.Defaults = feedback.Defaults{Subject: "Watercolour", LessonDurationMinutes: 60, Language: "en-GB"}
+	})
+	_, err := e.SaveWords(t.Context(), e.teacher, []string{"Siobhan"})
+	require.NoError(t, err)
+	lesson := e.lesson()
+	var got feedback.Audio
+	failure := error(fault{public: "failed"})
+	e.speech.answer = func(_ context.Context, a feedback.Audio) (feedback.Transcript, error) {
+		got = a
+		return feedback.Transcript{Text: "hello"}, failure
+	}
+	seg, task := e.add(lesson, "first")
+	require.Error(t, e.RunTask(t.Context(), task, feedback.Attempt{LeaseToken: "a", Number: 1, MaxAttempts: 3}))
+	failure = nil
+	require.NoError(t, e.RunTask(t.Context(), task, feedback.Attempt{LeaseToken: "b", Number: 2}))
+	require.Equal(t, "en-GB", got.Language, "of the configuration")
+	require.Equal(t, []string{"Ming", "Watercolour", "Siobhan"}, got.Words)
+	require.Equal(t, "en-GB", e.get(seg).Language)
+
+	require.NoError(t, e.SaveDefaults(t.Context(), e.teacher,
+		feedback.Defaults{LessonDurationMinutes: 1, Language: "zh"}))
+	_, task = e.add(lesson, "second")
+	require.NoError(t, e.RunTask(t.Context(), task, feedback.Attempt{LeaseToken: "c", Number: 1}))
+	require.Equal(t, "zh", got.Language, "of the teacher")
+	require.NotEmpty(t, log.String())
+	for _, private := range []string{"Ming", "Watercolour", "Siobhan"} {
+		require.NotContains(t, log.String(), private)
+	}
+}
+
+func TestCorrectedNamesAreLearnt(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		recognised, record string
+		want               []string
+	}{
+		"a name": {"today shevon painted a pond", "Today Siobhan painted a pond.", []string{"Siobhan"}},
+		"a name in two words for one": {"today mick lean painted a pond", "Today MacLean painted a pond.",
+			[]string{"MacLean"}},
+		"a full name": {"with us sersha roman was happy today", "With us, Saoirse Ronan was happy today.",
+			[]string{"Saoirse Ronan"}},
+		"at the end":     {"we painted with shevon", "We painted with Siobhan.", []string{"Siobhan"}},
+		"a Chinese name": {"今天小茗画了一个池塘", "今天晓明画了一个池塘。", []string{"晓明"}},
+		"a Chinese full name": {"今天王小名和大家一起画画", "今天汪晓明和大家一起画画。",
+			[]string{"汪晓明"}},
+		"at the start of a sentence, if it is a name elsewhere": {
+			"shevon painted a pond then we thanked shevon for it",
+			"Siobhan painted a pond. Then we thanked Siobhan for it.",
+			[]string{"Siobhan"}},
+		"not the start of a sentence alone":  {"he painted a pond today", "She painted a pond today.", nil},
+		"not another word":                   {"today she painted a lake", "Today she painted a pond.", nil},
+		"not another case":                   {"today siobhan painted a pond", "Today Siobhan painted a pond.", nil},
+		"not what was recognised elsewhere":  {"ada drew and she drew a cat", "She drew and Ada drew a cat.", nil},
+		"not in a rewritten text":            {"today shevon painted a pond", "Siobhan was very careful.", nil},
+		"not a text of one word":             {"hello", "Siobhan", nil},
+		"not one Chinese character":          {"今天小名画了一个池塘", "今天小明画了一个池塘。", nil},
+		"not an insertion":                   {"today we painted a pond", "Today we and Siobhan painted a pond.", nil},
+		"nothing from a record without text": {"", "Today Siobhan painted a pond.", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := newEnv(t)
+			lesson := e.lesson()
+			e.speech.answer = says(c.recognised, nil)
+			_, task := e.add(lesson, "marker")
+			require.NoError(t, e.RunTask(t.Context(), task, feedback.Attempt{LeaseToken: "a", Number: 1}))
+			e.save(lesson.SessionID, c.record)
+			got, err := e.Words(t.Context(), e.teacher)
+			require.NoError(t, err)
+			require.Equal(t, c.want, got)
+		})
+	}
+}
+
+// save creates a record of a session.
+func (e *env) save(session uuid.UUID, content string) {
+	e.t.Helper()
+	s, err := e.Session(e.t.Context(), e.teacher, session)
+	require.NoError(e.t, err)
+	_, _, err = e.CreateRecord(e.t.Context(), e.teacher, feedback.RecordInput{ProfileID: s.ProfileID,
+		SessionID: uuid.NullUUID{UUID: session, Valid: true}, Date: "2026-05-31", Content: content})
+	require.NoError(e.t, err)
+}
+
+// TestCorrectionsOfTheSummaryAreLearnt: a summary may be in other words than the transcript.
+func TestCorrectionsOfTheSummaryAreLearnt(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t, func(c *feedback.Config) {
+		c.Summarizer = fixedSummary("Everybody liked how Shevon mixed greens.")
+	})
+	_, err := e.SaveWords(t.Context(), e.teacher, []string{"Ada", "greens", "Nguyen"})
+	require.NoError(t, err)
+	lesson := e.lesson()
+	e.speech.answer = says("shevon mixed many greens", nil)
+	_, task := e.add(lesson, "marker")
+	require.NoError(t, e.RunTask(t.Context(), task, feedback.Attempt{LeaseToken: "a", Number: 1}))
+	_, err = e.Generate(t.Context(), e.teacher, lesson.SessionID, nil)
+	require.NoError(t, err)
+	e.clock.Add(time.Second)
+	e.save(lesson.SessionID, "Everybody liked how Siobhan mixed greens.")
+	got, err := e.Words(t.Context(), e.teacher)
+	require.NoError(t, err)
+	require.Equal(t, []string{"Siobhan", "greens", "Ada", "Nguyen"}, got, "the words of a record come first")
+}
+
+type fixedSummary string
+
+func (s fixedSummary) Summarize(context.Context, feedback.SummaryInput) (feedback.Summary, error) {
+	return feedback.Summary{Text: string(s), Source: feedback.SummaryRemote}, nil
+}
+
+// TestRecordsAreSavedWithoutWords: that words cannot be stored does not lose the record.
+func TestRecordsAreSavedWithoutWords(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t, func(c *feedback.Config) { c.Store = wordless{c.Store} })
+	lesson := e.lesson()
+	e.save(lesson.SessionID, "Today Siobhan painted a pond.")
+	_, task := e.add(lesson, "marker")
+	require.NoError(t, e.RunTask(t.Context(), task, feedback.Attempt{LeaseToken: "a", Number: 1}),
+		"a recording is transcribed without hints")
+}
+
+// wordless is a store whose words cannot be read.
+type wordless struct{ feedback.Store }
+
+func (wordless) Words(context.Context, uuid.UUID) ([]string, error) { return nil, errors.New("broken") }
+
+func (wordless) Hints(context.Context, uuid.UUID, uuid.UUID) (string, []string, error) {
+	return "", nil, errors.New("broken")
+}
