@@ -114,36 +114,49 @@ func (d *Document) duplicateField(key Value) {
 		"capabilities; remove one of the two.", key.Text()))
 }
 
-// duplicatePermissions reports entries that are equal to a previous one.
+// duplicatePermissions reports the entries that are equal to a previous one, together.
 func (d *Document) duplicatePermissions(entries []Entry) {
 	type entryKey struct{ identifier, object string }
 	first := make(map[entryKey]int, len(entries))
+	var again []Value
+	var names []string
+	var related []Place
+	message := ""
 	for i := range entries {
-		key := entryKey{identifier: entries[i].Identifier}
-		if entries[i].value.Kind() == syntax.Object {
-			key = entryKey{object: entries[i].value.Canonical()}
+		e := &entries[i]
+		key := entryKey{identifier: e.Identifier}
+		what := fmt.Sprintf("%q", e.Identifier)
+		if e.value.Kind() == syntax.Object {
+			key, what = entryKey{object: e.value.Canonical()}, what+" with the same scope"
 		}
-		if before, ok := first[key]; ok {
-			d.duplicatePermission(&entries[before], &entries[i])
-		} else {
+		before, ok := first[key]
+		if !ok {
 			first[key] = i
+			continue
 		}
+		if len(again) == mostPerCode {
+			break
+		}
+		start := entries[before].value.Position()
+		if len(again) == 0 {
+			message = fmt.Sprintf("The permission %s is already listed in line %d; remove one of the two.", what,
+				start.Line)
+		} else {
+			related = append(related, Place{File: d.Name(), Start: e.value.Position(), Message: what})
+		}
+		again, names = append(again, e.value), append(names, what)
+		related = append(related, Place{File: d.Name(), Start: start, Message: what + " is listed here first"})
 	}
-}
-
-func (d *Document) duplicatePermission(before, again *Entry) {
-	what := fmt.Sprintf("The permission %q is", again.Identifier)
-	if again.value.Kind() == syntax.Object {
-		what = fmt.Sprintf("The permission %q with the same scope is", again.Identifier)
+	if len(again) == 0 {
+		return
 	}
-	start := before.value.Position()
-	d.add(Diagnostic{
-		Code:    codeDuplicatePermission,
-		Message: fmt.Sprintf("%s already listed in line %d; remove one of the two.", what, start.Line),
-		at:      again.value.Span(),
-		Related: []Place{{File: d.Name(), Start: start, Message: "listed here first"}},
-		Fix:     again.value.RemoveItem("Remove the second one"),
-	})
+	title := "Remove the second one"
+	if len(again) > 1 {
+		title = "Remove the second ones"
+		message = fmt.Sprintf("The permissions %s are already listed; remove one of each two.", words.Some(names, 8))
+	}
+	d.add(Diagnostic{Code: codeDuplicatePermission, Message: message, at: again[0].Span(), Related: related,
+		Fix: syntax.RemoveItems(title, again...)})
 }
 
 // duplicateKeys reports the keys that occur twice in an object, or in one inside it.

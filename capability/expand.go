@@ -54,8 +54,8 @@ func (r *resolver) expandUnknown(x *expansion, plugin, name, identifier string) 
 		x.appChecked = true // permissions of the application exist only beside its manifest
 	} else {
 		x.faults = append(x.faults,
-			fault{code: codeUncheckedPlugin, message: "no manifest of a build is loaded, which the application's " +
-				"build writes to gen/schemas/acl-manifests.json"})
+			fault{code: codeUncheckedPlugin, message: "no manifest of a build is loaded; build the application, " +
+				"which writes gen/schemas/acl-manifests.json"})
 	}
 	p := &Permission{Identifier: name}
 	if command, ok := strings.CutPrefix(name, "allow-"); ok {

@@ -160,7 +160,8 @@ func (r *resolver) capability(c *Capability) {
 		for _, f := range x.faults {
 			if f.code == codeUnknownPlugin && f.meant == "" && o.Platform == "" && c.mobileOnly() {
 				f = fault{code: codeUncheckedPlugin,
-					message: "manifests of a desktop build do not contain plugins for mobile"}
+					message: "manifests of a desktop build do not contain plugins for mobile; build for mobile, " +
+						"and check again"}
 			}
 			if f.code == codeUncheckedPlugin {
 				r.leaveUnchecked(e, f.message)

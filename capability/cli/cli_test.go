@@ -88,7 +88,7 @@ func TestCheckFixes(t *testing.T) {
 	t.Parallel()
 	dir := project(t, map[string]string{
 		"capabilities/a.json": `{"identifier": "a", "windows": "main", "permissions": ["core:default", ` +
-			`"core:default", "fs:alow-read-file", {"identifier": "fs:scope", "allow": ["$APP"]}, ` +
+			`"core:default", "fs:alow-read-file", {"identifier": "fs:scope", "allow": ["$APPDATA"]}, ` +
 			`"window:allow-close",], "platforms": ["macos"] }`,
 		"gen/schemas/acl-manifests.json": manifests,
 	})
@@ -101,7 +101,7 @@ func TestCheckFixes(t *testing.T) {
 	require.NoError(t, err)
 	require.JSONEq(t,
 		`{"identifier": "a", "windows": ["main"], "permissions": ["core:default", "fs:alow-read-file", `+
-			`{"identifier": "fs:scope", "allow": ["$APP"]}, "core:window:allow-close"], "platforms": `+
+			`{"identifier": "fs:scope", "allow": ["$APPDATA"]}, "core:window:allow-close"], "platforms": `+
 			`["macOS"]}`, string(text))
 }
 

@@ -76,6 +76,8 @@ type linter struct {
 	schemas      map[string]*jsonschema.Resolved
 	reported     map[capability.Code]int
 	renamed      map[capability.Position]bool // keys of a file that were reported instead of a missing one
+	groups       map[string]*group            // by what they have in common
+	ordered      []*group
 	found        capability.Diagnostics
 }
 
@@ -93,12 +95,13 @@ func mistakes(docs []*capability.Document, capabilities []capability.Capability,
 		expansions:   make(map[string]expansion),
 		schemas:      make(map[string]*jsonschema.Resolved),
 		reported:     make(map[capability.Code]int),
+		groups:       make(map[string]*group),
 	}
 	for _, d := range docs {
 		l.unknownKeys(d)
 		if d.Format() == capability.JSON5 && len(d.Capabilities()) > 0 {
 			l.report(codeJSON5Feature, d.Root(),
-				"JSON5 files are ignored unless the build has the Cargo feature config-json5.")
+				"JSON5 files are ignored unless the build has the Cargo feature config-json5; add it, or write JSON.")
 		}
 	}
 	for i := range capabilities {
@@ -106,6 +109,7 @@ func mistakes(docs []*capability.Document, capabilities []capability.Capability,
 	}
 	l.denials()
 	l.missingScopes(capabilities)
+	l.finish()
 	return l.found
 }
 
@@ -150,7 +154,7 @@ func (l *linter) capability(c *capability.Capability) {
 func (l *linter) reach(c *capability.Capability) {
 	if len(c.Permissions) == 0 && holds(c, "permissions", syntax.Array) == 0 {
 		l.report(codeEmptyPermissions, c.Value().Get("permissions").Or(c.Value()),
-			"The capability %q has no permissions, so it grants nothing.", c.Identifier)
+			"The capability %q has no permissions, so it grants nothing; add some, or remove it.", c.Identifier)
 	}
 	if len(c.Windows)+len(c.Webviews) == 0 && !resembles(c, "windows", "webviews") &&
 		holds(c, "windows", syntax.Array)+holds(c, "webviews", syntax.Array) == 0 {

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -81,14 +82,15 @@ func TestLintRules(t *testing.T) {
 			`"permissions":["shell:allow-execute",{"identifier":"shell:allow-execute","allow":[{"name":"x",` +
 			`"cmd":"x"}]}]}`, "/permissions/0", "adds nothing", codeBareAndScoped},
 		{head +
-			`"permissions":[{"identifier":"fs:scope","allow":["$APP"]},{"identifier":"fs:scope","allow":["$LOG"]}]}`,
-			"/permissions/1/identifier", "the two add up", codeScopedTwice},
+			`"permissions":[{"identifier":"fs:scope","allow":["$APPDATA"]},` +
+			`{"identifier":"fs:scope","allow":["$APPLOG"]}]}`,
+			"/permissions/1/identifier", "the scopes add up", codeScopedTwice},
 		{head + `"permissions":[{"identifier":"shell:allow-execute",` +
 			`"allow":[]}]}`, "/permissions/0/allow", "not a limit",
 			codeEmptyAllow},
 		{head + `"permissions":["http:allow-fetch"]}`, "/permissions/0", "api.example.com", codeMissingScope},
 		{head + `"permissions":[{"identifier":"fs:scope","allow":[{"url":"x"}]}]}`, "/permissions/0/allow/0",
-			"keys path", codeUnusedScope},
+			"the keys path", codeUnusedScope},
 		{head + `"permissions":["core:default","core:window:default"]}`, "/permissions/1", `already in "core:default"`,
 			codeRedundantPermission},
 		{head + `"permissions":["core:default","core:app:allow-version"]}`, "/permissions/1", "can be removed",
@@ -96,7 +98,7 @@ func TestLintRules(t *testing.T) {
 		{head + `"permissions":["shell:deny-execute"]}`, "/permissions/0", "nothing allows", codeDeadDeny},
 		{head + `"permissions":["shell:allow-execute","shell:deny-execute"]}`, "/permissions/1", "takes precedence",
 			codeAllowAndDeny},
-		{head + `"permissions":[{"identifier":"fs:scope","allow":["$APP/**"],"deny":["$APP/**"]}]}`,
+		{head + `"permissions":[{"identifier":"fs:scope","allow":["$APPDATA/**"],"deny":["$APPDATA/**"]}]}`,
 			"/permissions/0/allow/0", "allows and denies", codeAllowAndDeny},
 		{head + `"platforms":["macOS"],"permissions":["shell:allow-open"]}`, "/permissions/0", "on linux only",
 			codePlatformMismatch},
@@ -124,7 +126,24 @@ func TestLintRules(t *testing.T) {
 		{head + `"permissions":[{"identifier":"fs:scope","allow":[{"path":"$HOME/**"}]}]}`,
 			"/permissions/0/allow/0/path", "passwords", codeScopeAllFiles},
 		{head + `"permissions":[{"identifier":"http:allow-fetch","allow":[{"url":"https://*"}]}]}`,
-			"/permissions/0/allow/0/url", "https://*:*", codeScopeAnyHost},
+			"/permissions/0/allow/0/url", "every host", codeScopeAnyHost},
+		{head + `"permissions":[{"identifier":"http:allow-fetch","allow":[{"url":"https://*.example.*/x"}]}]}`,
+			"/permissions/0/allow/0/url", "anyone can register", codeOpenSuffix},
+		{head + `"permissions":["core:default"],"remote":{"urls":["https://*.example.*"]}}`, "/remote/urls/0",
+			"anyone can register", codeOpenSuffix},
+		{head + `"permissions":[{"identifier":"fs:scope","allow":[{"path":"$DOWNLOADS/**"}]}]}`,
+			"/permissions/0/allow/0/path", `write "$DOWNLOAD"`, codeUnknownVariable},
+		{head + `"permissions":[{"identifier":"fs:scope","deny":["$APP/x"]}]}`,
+			"/permissions/0/deny/0", `write "$APPDATA"`, codeUnknownVariable},
+		{head + `"permissions":[{"identifier":"fs:scope","allow":["$NOTHINGLIKEIT/x"]}]}`,
+			"/permissions/0/allow/0", "write one of $APPCACHE", codeUnknownVariable},
+		{head + `"permissions":[{"identifier":"core:window:allow-close","allow":[{"label":"x"}]}]}`,
+			"/permissions/0", "without a limit", codeCoreScope},
+		{head + `"permissions":[{"identifier":"shell:allow-execute","allow":[{"name":"x","cmd":"/bin/python3.12",` +
+			`"args":["-c",{"validator":"[a-z]+"}]}]}]}`, "/permissions/0/allow/0/cmd", "every program",
+			codeShellInterpreter},
+		{head + `"permissions":[{"identifier":"shell:allow-execute","allow":[{"name":"x","cmd":"cmd.exe",` +
+			`"args":true}]}]}`, "/permissions/0/allow/0/cmd", "every program", codeShellInterpreter},
 		{head + `"permissions":[{"identifier":"shell:allow-execute","allow":[{"name":"x","cmd":"x","args":true}]}]}`,
 			"/permissions/0/allow/0/args", "any arguments", codeShellAnyArguments},
 		{head +
@@ -142,6 +161,7 @@ func TestLintRules(t *testing.T) {
 				continue
 			}
 			found = true
+			requireAdvice(t, d)
 			require.Equal(t, c.path, d.Path, c.in)
 			require.Contains(t, d.Message, c.message, c.in)
 			require.Equal(t, severityIn(c.code), d.Severity)
@@ -193,7 +213,7 @@ func TestLintLeavesSoundFilesAlone(t *testing.T) {
 	for _, in := range []string{
 		`{"$schema":"../gen/schemas/desktop-schema.json","identifier":"a","description":"","windows":["main",` +
 			`"settings-[0-9]"],"permissions":["core:default","core:window:allow-close",{"identifier":"fs:scope",` +
-			`"allow":["$APP/**"]},"fs:allow-read"]}`,
+			`"allow":["$APPDATA/**"]},"fs:allow-read"]}`,
 		`{"identifier":"a","local":false,"windows":["main"],"remote":{"urls":["https://*.example.com"]},` +
 			`"platforms":["linux"],"permissions":["core:event:default","core:window:allow-close"]}`,
 		`{"capabilities":[{"identifier":"a","webviews":["x"],"permissions":[{"identifier":"http:allow-fetch",` +
@@ -272,6 +292,62 @@ func TestEveryRuleIsDescribedOnce(t *testing.T) {
 	}
 }
 
+// What was repeated is one finding, with all its places and one fix.
+func TestFindingsOfOneCauseAreOne(t *testing.T) {
+	t.Parallel()
+	const head = `{"identifier":"a","windows":["main"],`
+	for in, want := range map[string]struct {
+		codes   []string
+		message string
+		places  int // besides the first
+		fixed   string
+	}{
+		head + `"permissions":["core:default","core:window:default","core:event:default"]}`: {
+			[]string{"1:68 redundant-permission"}, `"core:window:default" is already in "core:default", ` +
+				`"core:event:default" is already in "core:default"; they can be removed.`, 1,
+			head + `"permissions":["core:default"]}`},
+		head + `"permissions":["core:event:default","core:default", "core:window:default"]}`: {
+			[]string{"1:53 redundant-permission"}, "they can be removed", 1, head + `"permissions":["core:default"]}`},
+		head + `"permissions":["core:default","core:default","sql:allow-load","sql:allow-load","core:default"]}`: {
+			[]string{"1:68 duplicate-permission"}, `"core:default", "sql:allow-load", "core:default" are already`, 5,
+			head + `"permissions":["core:default","sql:allow-load"]}`},
+		`{"identifier":"a","windows":["*"],"permissions":["sql:allow-load","shell:allow-execute"]}`: {
+			[]string{"1:50 any-window-dangerous"}, `"sql:allow-load", "shell:allow-execute" are given`, 1, ""},
+		head + `"permissions":[{"identifier":"http:allow-fetch","allow":[{"url":"https://*"},{"url":"http://*"}]}]}`: {
+			[]string{"1:102 scope-any-host"}, `"https://*", "http://*" match every host`, 1, ""},
+		head + `"permissions":[{"identifier":"fs:scope","allow":["$DOWNLOADS/a"]},` +
+			`{"identifier":"fs:scope","allow":["$DOWNLOADS/b"]}]}`: {
+			[]string{"1:87 unknown-variable", "1:118 scoped-twice"}, `"$DOWNLOADS" is not a variable`, 1,
+			head + `"permissions":[{"identifier":"fs:scope","allow":["$DOWNLOAD/a"]},` +
+				`{"identifier":"fs:scope","allow":["$DOWNLOAD/b"]}]}`},
+	} {
+		ds := check(t, in)
+		require.Equal(t, want.codes, codes(ds), in)
+		require.Contains(t, ds[0].Message, want.message, in)
+		require.Len(t, ds[0].Related, want.places, in)
+		if want.fixed == "" {
+			require.Nil(t, ds[0].Fix, in)
+			continue
+		}
+		fixed, err := capability.Apply(in, ds[0].Fix.Edits)
+		require.NoError(t, err)
+		require.Equal(t, want.fixed, fixed)
+	}
+}
+
+// A finding without a fix says what to do.
+var advice = regexp.MustCompile(
+	`did you mean|; .*\b(write|remove|removed|add|name|list|leave|give|grant|rename|move|` +
+		`put|make|update|build|allow|correct|it has|it belongs|instead|the keys are)\b`,
+)
+
+func requireAdvice(t testing.TB, f capability.Diagnostic) {
+	t.Helper()
+	if f.Fix == nil {
+		require.Regexp(t, advice, f.Message, "%s", f)
+	}
+}
+
 // Capabilities inside the configuration are checked as those of files are.
 func TestInlinedAreChecked(t *testing.T) {
 	t.Parallel()
@@ -302,6 +378,7 @@ func TestLintOnRealFiles(t *testing.T) {
 			require.True(t, slices.ContainsFunc(Rules(), func(r capability.Rule) bool { return r.Code == f.Code }),
 				"%s", f)
 			require.True(t, f.Start.IsValid())
+			requireAdvice(t, f)
 			if f.Fix != nil {
 				fixed, err := capability.Apply(d.Source(), f.Fix.Edits)
 				require.NoError(t, err)

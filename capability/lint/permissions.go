@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -18,17 +19,16 @@ func (l *linter) entries(c *capability.Capability) {
 			continue
 		}
 		if strings.Contains(e.Identifier, "--") {
-			l.report(codeDoubleHyphen, identifierOf(e), "%q has two hyphens in a row, which older releases refuse.",
-				e.Identifier)
+			l.group(codeDoubleHyphen, identifierOf(e), quoted(e.Identifier),
+				"%s [has|have] two hyphens in a row, which older releases refuse; rename [it|them] with one.")
 		}
 		if e.Allow == nil && e.Deny == nil {
 			bare[e.Identifier] = e
 		} else if first := scoped[e.Identifier]; first != nil && !first.Value().Equal(e.Value()) {
-			f := l.report(codeScopedTwice, identifierOf(e),
-				"%q has another scope here than in line %d, and the two add up; write one entry with both.",
-				e.Identifier, first.Value().Position().Line)
-			f.Related = []capability.Place{{File: e.Value().File(), Start: first.Value().Position(),
-				Message: "the other entry"}}
+			l.group(codeScopedTwice, identifierOf(e), quoted(e.Identifier),
+				"%s [has|have] another scope in an entry before, and the scopes add up; write one entry with "+
+					"both scopes.").also = []capability.Place{{File: e.Value().File(),
+				Start: first.Value().Position(), Message: "the other entry"}}
 		} else if first == nil {
 			scoped[e.Identifier] = e
 		}
@@ -49,10 +49,12 @@ func (l *linter) entries(c *capability.Capability) {
 	for i := range c.Permissions {
 		e := &c.Permissions[i]
 		if other := bare[e.Identifier]; other != nil && scoped[e.Identifier] == e && l.hasCommands(e.Identifier) {
-			l.report(codeBareAndScoped, identifierOf(other),
-				"%q has no scope here and one in line %d; the two add up, so this one adds nothing and can be "+
-					"removed.", e.Identifier, e.Value().Position().Line).Fix =
-				other.Value().RemoveItem("Remove the entry without a scope")
+			it := l.group(codeBareAndScoped, identifierOf(other), quoted(e.Identifier),
+				"%s [has|have] no scope here and one in another entry; the two add up, so the [entry|entries] "+
+					"without a scope [adds|add] nothing and can be removed.")
+			it.remove = other.Value()
+			it.also = []capability.Place{{File: e.Value().File(), Start: e.Value().Position(),
+				Message: "the entry with a scope"}}
 		}
 	}
 }
@@ -98,8 +100,14 @@ func (l *linter) noEffect(c *capability.Capability, e *capability.Entry) {
 			return
 		}
 	}
-	l.report(codePlatformMismatch, identifierOf(e), "%q has an effect on %s only, and the capability is for %s.",
-		e.Identifier, words.Join(x.permissions[0].Permission.Platforms), words.Join(c.Platforms))
+	l.report(
+		codePlatformMismatch,
+		identifierOf(e),
+		"%q has an effect on %s only, and the capability is for %s; move it to a capability for the right platform.",
+		e.Identifier,
+		words.Join(x.permissions[0].Permission.Platforms),
+		words.Join(c.Platforms),
+	)
 }
 
 // redundant reports bare entries all of which is in a set that is listed too.
@@ -155,9 +163,9 @@ func (l *linter) redundant(c *capability.Capability) {
 				return
 			}
 			if containsAll(large.ids, small.ids) {
-				f := l.report(codeRedundantPermission, identifierOf(small.entry),
-					"%q is already in %q; it can be removed.", small.entry.Identifier, large.entry.Identifier)
-				f.Fix = small.entry.Value().RemoveItem("Remove it")
+				l.group(codeRedundantPermission, identifierOf(small.entry),
+					fmt.Sprintf("%q is already in %q", small.entry.Identifier, large.entry.Identifier),
+					"%s; [it|they] can be removed.").remove = small.entry.Value()
 				break
 			}
 		}
@@ -192,8 +200,12 @@ func (l *linter) denials() {
 			c, e := g.Capability(), g.Entry()
 			if len(allowed) == 0 {
 				if once(codeDeadDeny, g) {
-					l.report(codeDeadDeny, identifierOf(e),
-						"%q denies %s, which nothing allows; it has no effect now.", e.Identifier, command)
+					l.group(
+						codeDeadDeny,
+						identifierOf(e),
+						quoted(e.Identifier),
+						"%s [denies|deny] what nothing allows; remove [it|them], unless something will allow it later.",
+					)
 				}
 				continue
 			}
@@ -204,17 +216,22 @@ func (l *linter) denials() {
 			}); own >= 0 && len(g.Chain()) == 1 {
 				if once(codeAllowAndDeny, g) {
 					l.report(codeAllowAndDeny, identifierOf(e),
-						"%q denies %s, which %q of the same capability allows; a denial takes precedence, so it "+
-							"is denied.",
+						"%q denies %s, which %q of the same capability allows; a denial takes precedence, so remove "+
+							"one of the two.",
 						e.Identifier, command, allowed[own].Entry().Identifier)
 				}
 			}
 			other := slices.IndexFunc(allowed, func(a capability.Grant) bool { return a.Capability() != c })
 			if other >= 0 && !l.denyByOrigin && once(codeDenyEverywhere, g) {
-				l.report(codeDenyEverywhere, identifierOf(e),
-					"%q denies %s in every window and on every page, not only in those of the capability %q: also "+
-						"where %q "+
-						"allows it.", e.Identifier, command, c.Identifier, allowed[other].Capability().Identifier)
+				l.group(
+					codeDenyEverywhere,
+					identifierOf(e),
+					quoted(e.Identifier),
+					"%s [denies|deny] in every window and on every page, not only in those of the capability %q: "+
+						"also where %q allows it; instead of denying here, allow it only where it is needed.",
+					c.Identifier,
+					allowed[other].Capability().Identifier,
+				)
 			}
 		}
 	}

@@ -33,6 +33,10 @@ const (
 	codeScopeAnyHost        capability.Code = "scope-any-host"
 	codeShellAnyArguments   capability.Code = "shell-any-arguments"
 	codeShellOpenValidator  capability.Code = "shell-open-validator"
+	codeShellInterpreter    capability.Code = "shell-interpreter"
+	codeUnknownVariable     capability.Code = "unknown-variable"
+	codeOpenSuffix          capability.Code = "open-host-suffix"
+	codeCoreScope           capability.Code = "core-scope"
 )
 
 // rules are those of mode lint alone; the other modes do not report them.
@@ -70,6 +74,11 @@ var rules = [...]struct {
 	{codeScopeAnyHost, "A scope matches every host.", capability.Info},
 	{codeShellAnyArguments, "A program may be run with any arguments.", capability.Warning},
 	{codeShellOpenValidator, "A validator of arguments does not look at the whole argument.", capability.Warning},
+	{codeShellInterpreter, "A shell or an interpreter may be run with arguments of the page's choice.",
+		capability.Warning},
+	{codeUnknownVariable, "A path begins with a variable that does not exist.", capability.Warning},
+	{codeOpenSuffix, "A pattern leaves the end of the host's name open.", capability.Warning},
+	{codeCoreScope, "A core permission has a scope, which nothing reads.", capability.Warning},
 }
 
 // Rules returns all rules that [Check] applies: those of package capability and those of this one.

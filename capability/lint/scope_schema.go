@@ -25,7 +25,7 @@ func (l *linter) scopeForm(plugin string, e *capability.Entry) {
 		if schema.Validate(v.Interface()) != nil {
 			keys := slices.Sorted(maps.Keys(properties(schema.Schema(), schema.Schema(), 0)))
 			l.report(codeUnusedScope, v,
-				"The schema of the plugin %s rejects this scope value; its values have the keys %s.",
+				"The schema of the plugin %s rejects this scope value; write an object with the keys %s.",
 				plugin, words.Some(keys, 8))
 		}
 	}

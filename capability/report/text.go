@@ -8,10 +8,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode"
 
 	"lessonkit.example/capability"
+	"lessonkit.example/capability/internal/words"
 )
 
 // TextOptions configures [Text] and [Changes].
@@ -66,10 +68,32 @@ func Text(w io.Writer, ds capability.Diagnostics, o TextOptions) error {
 		fmt.Fprintf(&b, "%s: %s %s\n", o.paint(severityColor(d.Severity), d.Severity.String()), Printable(d.Message),
 			o.paint(cyan, "["+string(d.Code)+"]"))
 		excerpt(&b, d, o)
+		alsoAt(&b, d, o)
 	}
 	b.WriteString(summary(counts, o.Files))
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// mostPlaces limits the further places of a diagnostic that are listed.
+const mostPlaces = 12
+
+// alsoAt lists the lines of a diagnostic's further places.
+func alsoAt(b *strings.Builder, d capability.Diagnostic, o TextOptions) {
+	var lines []string
+	for _, p := range d.Related {
+		line := fmt.Sprint(p.Start.Line)
+		if p.File != d.File {
+			line = fmt.Sprintf("%s:%d", Printable(p.File), p.Start.Line)
+		}
+		if p.Start.IsValid() && !slices.Contains(lines, line) && (p.File != d.File || p.Start.Line != d.Start.Line) {
+			lines = append(lines, line)
+		}
+	}
+	if len(lines) > 0 {
+		slices.SortStableFunc(lines, func(a, b string) int { return len(a) - len(b) })
+		fmt.Fprintf(b, "%s see also line %s\n", o.paint(blue, "      |"), words.Some(lines, mostPlaces))
+	}
 }
 
 func summary(counts map[capability.Severity]int, files int) string {

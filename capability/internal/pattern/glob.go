@@ -55,8 +55,8 @@ func (e *GlobError) Permanent() bool { return true }
 
 const (
 	globWildcards = "wildcards are either one * or the recursive **"
-	globRecursive = "the recursive ** must be a whole component, between slashes or the ends; one * takes any " +
-		"characters"
+	globRecursive = "the recursive ** must be a whole component, between slashes or the ends; write one *, " +
+		"which takes any characters"
 	globInvalid = "the range that opens here is not closed or empty; write such as [abc], [a-z] or [!abc]"
 )
 
