@@ -48,9 +48,6 @@ func Outcomes(d Dialect) map[Fault]Outcome {
 	if d != "" && d != FunASRRuntime {
 		outcomes[Unprocessed], outcomes[Gone] = unusable, misconfigured
 	}
-	if d == FunASRLlama {
-		outcomes[Hang] = Outcome{asr.ErrUnavailable, time.Second} // already when asked for its models
-	}
 	if d != "" && d.rules().needModel {
 		outcomes[NoModel] = misconfigured
 	}

@@ -2,12 +2,15 @@ package local
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"mime/multipart"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -26,9 +29,9 @@ const (
 type server struct {
 	mu       sync.Mutex // held during discovery, so that concurrent calls share one
 	endpoint endpoint
-	missing  int // candidates for the endpoint that a recording has shown to be missing
-	model    string
-	textOnly bool // it does not return segments
+	missing  int         // candidates for the endpoint that a recording has shown to be missing
+	listed   []modelInfo // the models that it lists, nil if that is unknown
+	textOnly bool        // it does not return segments
 }
 
 func (s *server) refusesSegments() bool {
@@ -82,14 +85,21 @@ func (r *Recognizer) endpoint(ctx context.Context) (endpoint, error) {
 	}
 }
 
-// remember keeps the endpoint that a recording has succeeded at.
+// remember keeps an endpoint that has answered.
 func (r *Recognizer) remember(ep endpoint) {
 	r.server.mu.Lock()
 	defer r.server.mu.Unlock()
-	if r.target.fixed == nil && r.server.endpoint.url == "" {
+	if r.server.endpoint.url == "" {
 		r.log.Info("recogniser found", "endpoint", ep.url)
 		r.server.endpoint = ep
 	}
+}
+
+// found reports whether an endpoint has answered.
+func (r *Recognizer) found() bool {
+	r.server.mu.Lock()
+	defer r.server.mu.Unlock()
+	return r.server.endpoint.url != ""
 }
 
 // probe sends a form without a recording. A server without the endpoint answers 404, 405 or 501;
@@ -149,27 +159,29 @@ func isRuntime(body []byte) bool {
 	return json.Unmarshal(body, &answer) == nil && (answer.Mode != "" || answer.WavName != "")
 }
 
-// model returns the model to request, or "" where the endpoint takes none.
-func (r *Recognizer) model(ctx context.Context, ep endpoint) string {
-	if r.target.model != "" {
-		return r.target.model
-	}
-	if !ep.openAI || ep.fileOnly {
-		return ""
+// model returns the model to request, or "" where the endpoint takes none. It fails if the server
+// lists the languages of the model, and that of the recording, "" if unknown, is not one of them:
+// such a server may answer an empty text.
+func (r *Recognizer) model(ctx context.Context, ep endpoint, language string) (string, error) {
+	name := r.target.model
+	if !ep.openAI || ep.fileOnly || name != "" && language == "" {
+		return name, nil
 	}
 	r.server.mu.Lock()
 	defer r.server.mu.Unlock()
-	if r.server.model != "" {
-		return r.server.model
+	m, ok := find(r.server.listed, name)
+	if !ok || m.checkLanguage(language) != nil { // perhaps the list has changed
+		ctx, cancel := context.WithTimeout(ctx, modelsTimeout)
+		defer cancel()
+		if list, _, err := r.models(ctx); err == nil {
+			r.server.listed = list
+		}
+		m, ok = find(r.server.listed, name)
 	}
-	ctx, cancel := context.WithTimeout(ctx, modelsTimeout)
-	defer cancel()
-	list, _, err := r.models(ctx)
-	if err != nil || len(list) == 0 {
-		return fallbackModel // the request with the recording will show whether the server is up
+	if !ok {
+		return cmp.Or(name, fallbackModel), nil // the request with the recording will show whether the server is up
 	}
-	r.server.model = choose(list).ID
-	return r.server.model
+	return m.ID, m.checkLanguage(language)
 }
 
 // modelInfo is an entry of /v1/models, with fields that some servers add to OpenAI's.
@@ -194,6 +206,30 @@ func (l *languages) UnmarshalJSON(b []byte) error {
 
 func (m modelInfo) loading() bool { return m.Ready != nil && !*m.Ready }
 
+// checkLanguage returns an error if the model is listed with languages other than the one given.
+func (m modelInfo) checkLanguage(language string) error {
+	if language == "" || len(m.Languages) == 0 || slices.ContainsFunc(m.Languages, func(l string) bool {
+		return provider.PrimaryLanguage(l) == language
+	}) {
+		return nil
+	}
+	return &asr.Error{Op: op, Class: asr.ErrMisconfigured, Message: fmt.Sprintf(
+		"the model does not know the language %q; it knows %s",
+		language, provider.Excerpt(strings.Join(m.Languages, ", ")))}
+}
+
+// find returns the model of the name, or the one to choose if the name is "".
+func find(list []modelInfo, name string) (modelInfo, bool) {
+	if name == "" && len(list) > 0 {
+		return choose(list), true
+	}
+	i := slices.IndexFunc(list, func(m modelInfo) bool { return m.ID == name })
+	if i < 0 {
+		return modelInfo{}, false
+	}
+	return list[i], true
+}
+
 // choose returns the first model that is ready, else the first for speech recognition, else the
 // first.
 func choose(list []modelInfo) modelInfo {
@@ -212,7 +248,8 @@ func choose(list []modelInfo) modelInfo {
 
 // models requests the list of models. The status of an answer that is not a list is 404.
 func (r *Recognizer) models(ctx context.Context) (list []modelInfo, status int, err error) {
-	status, body, err := r.get(ctx, r.target.api("models"))
+	url := r.target.api("models")
+	status, body, err := r.get(ctx, url)
 	if err != nil || status != http.StatusOK {
 		return nil, status, err
 	}
@@ -220,6 +257,7 @@ func (r *Recognizer) models(ctx context.Context) (list []modelInfo, status int, 
 		Data *[]modelInfo `json:"data"`
 	}
 	if json.Unmarshal(body, &answer) != nil || answer.Data == nil {
+		r.absent.add(url)
 		return nil, http.StatusNotFound, nil
 	}
 	for _, m := range *answer.Data {
@@ -230,7 +268,23 @@ func (r *Recognizer) models(ctx context.Context) (list []modelInfo, status int, 
 	return list, status, nil
 }
 
+// get requests an address, unless it is known to be absent. The status of absent ones is 404.
 func (r *Recognizer) get(ctx context.Context, url string) (status int, body []byte, err error) {
+	if r.absent.contains(url) {
+		return http.StatusNotFound, nil, nil
+	}
+	status, body, err = r.request(ctx, url)
+	switch {
+	case err != nil:
+		r.absent.clear() // another server may answer next
+	case status == http.StatusNotFound || status == http.StatusMethodNotAllowed:
+		r.absent.add(url)
+		return http.StatusNotFound, nil, nil
+	}
+	return status, body, err
+}
+
+func (r *Recognizer) request(ctx context.Context, url string) (status int, body []byte, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return 0, nil, err
@@ -240,6 +294,36 @@ func (r *Recognizer) get(ctx context.Context, url string) (status int, body []by
 		return 0, nil, err
 	}
 	return resp.StatusCode, body, nil
+}
+
+// absentFor is how long an address that the server does not have is not requested again.
+const absentFor = 10 * time.Minute
+
+// absent remembers the addresses that the server does not have. The zero value is empty.
+type absent struct {
+	mu    sync.Mutex
+	until map[string]time.Time
+}
+
+func (a *absent) add(url string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.until == nil {
+		a.until = map[string]time.Time{}
+	}
+	a.until[url] = time.Now().Add(absentFor)
+}
+
+func (a *absent) contains(url string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return time.Now().Before(a.until[url])
+}
+
+func (a *absent) clear() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	clear(a.until)
 }
 
 // do makes a request without a recording, and reads at most 1 MiB of the answer.
@@ -289,11 +373,11 @@ func (r *Recognizer) forget(err error, to asked) bool {
 		}
 		return r.target.fixed == nil && (r.server.endpoint.url != "" || r.server.missing < len(candidates))
 	case errors.Is(err, errNoModel):
-		if r.target.model != "" || to.model == "" || to.model == fallbackModel && r.server.model == "" {
+		if r.target.model != "" || to.model == "" || to.model == fallbackModel && len(r.server.listed) == 0 {
 			return false
 		}
-		if r.server.model == to.model {
-			r.server.model = ""
+		if m, _ := find(r.server.listed, ""); m.ID == to.model {
+			r.server.listed = nil
 		}
 		return true
 	}

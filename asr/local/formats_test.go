@@ -1,11 +1,13 @@
 package local_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -72,18 +74,51 @@ func TestPrimarySubtagOfTheLanguageIsSent(t *testing.T) {
 	}
 }
 
-func TestLanguageIsCheckedWhereTheServerListsThem(t *testing.T) {
+// A recording in a language that the model does not know is not sent: some servers answer an empty
+// text then.
+func TestRecordingsWaitForALanguageThatTheServerListsForTheModel(t *testing.T) {
 	t.Parallel()
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/v1/models" {
-			_, _ = w.Write([]byte(`{"data":[{"id":"m","language":["en","zh"]}]}`))
-		}
-	}))
-	defer s.Close()
-	require.True(t, connect(t, local.Config{URL: s.URL + "?language=zh-CN"}).Check(t.Context()).Available)
-	st := connect(t, local.Config{URL: s.URL + "?language=xx"}).Check(t.Context())
-	require.False(t, st.Available)
-	require.Contains(t, st.Reason, `does not know the configured language "xx"; it knows en, zh`)
+	for name, query := range map[string]string{
+		"model of the list": "?language=xx", "configured model": "?language=xx&model=m",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var sent atomic.Int64
+			var languages atomic.Value
+			languages.Store(`["en-US","zh"]`)
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/v1/models" {
+					_, _ = fmt.Fprintf(w, `{"data":[{"id":"m","language":%s}]}`, languages.Load())
+				}
+				if r.Method == http.MethodPost {
+					sent.Add(1)
+					_, _ = w.Write([]byte(`{"text":"x"}`))
+				}
+			}))
+			defer s.Close()
+			rec := connect(t, local.Config{URL: s.URL + query})
+			audio := asr.FromBytes("a", asrtest.WAV(time.Second))
+			_, err := rec.Recognize(t.Context(), audio)
+			require.ErrorIs(t, err, asr.ErrMisconfigured)
+			require.False(t, err.(*asr.Error).Permanent(), "the audio waits")
+			const says = `the model does not know the language "xx"; it knows en-US, zh`
+			require.ErrorContains(t, err, says)
+			require.Zero(t, sent.Load())
+			require.Equal(t, says, rec.Status(t.Context()).Reason)
+			require.Equal(t, says, connect(t, local.Config{URL: s.URL + query}).Check(t.Context()).Reason)
+
+			audio.Language = "en-GB"
+			_, err = rec.Recognize(t.Context(), audio)
+			require.NoError(t, err, "the language of the recording has priority")
+			audio.Language = ""
+			languages.Store(`["en","xx"]`)
+			_, err = rec.Recognize(t.Context(), audio)
+			require.NoError(t, err, "the list is read again")
+			languages.Store(`"en"`)
+			_, err = connect(t, local.Config{URL: s.URL + query}).Recognize(t.Context(), audio)
+			require.NoError(t, err, "JSON of another form lists none")
+		})
+	}
 }
 
 func TestMarkersAndRepeatedPrefixesAreDropped(t *testing.T) {

@@ -101,6 +101,7 @@ type Recognizer struct {
 	log    *slog.Logger
 	faults provider.Faults
 	server server
+	absent absent
 	health health
 }
 
@@ -187,12 +188,14 @@ func (r *Recognizer) attempt(ctx context.Context, audio asr.Audio) (t asr.Transc
 	defer cancel()
 	to.endpoint, err = r.endpoint(work)
 	if err == nil {
-		to.model = r.model(work, to.endpoint)
-		if work.Err() != nil {
-			err = &asr.Error{Op: op, Class: asr.ErrUnavailable} // nothing was sent
-		} else {
-			t, err = r.send(work, src, to, audio)
-		}
+		to.model, err = r.model(work, to.endpoint, r.language(audio))
+	}
+	switch {
+	case err != nil:
+	case work.Err() != nil:
+		err = &asr.Error{Op: op, Class: asr.ErrUnavailable} // nothing was sent
+	default:
+		t, err = r.send(work, src, to, audio)
 	}
 	e, _ := errors.AsType[*asr.Error](err)
 	switch {
@@ -245,7 +248,7 @@ const maxAnswer = 8 << 20
 func (r *Recognizer) send(
 	ctx context.Context, src *provider.Source, to asked, audio asr.Audio,
 ) (asr.Transcript, error) {
-	req, err := newRequest(ctx, to.endpoint, r.fields(to, audio.Language, provider.Prompt(audio)), src)
+	req, err := newRequest(ctx, to.endpoint, r.fields(to, audio), src)
 	if err != nil {
 		return asr.Transcript{}, &asr.Error{Op: op, Message: "make request", Err: err}
 	}

@@ -14,14 +14,20 @@ import (
 	"slices"
 	"strings"
 
+	"lessonkit.example/asr"
 	"lessonkit.example/asr/provider"
 )
 
 // field is a text field of the form.
 type field struct{ name, value string }
 
+// language returns the language of a recording as it is sent, or "" if it is to be detected.
+func (r *Recognizer) language(audio asr.Audio) string {
+	return provider.PrimaryLanguage(cmp.Or(audio.Language, r.target.language))
+}
+
 // fields returns the text fields to send, in order.
-func (r *Recognizer) fields(to asked, language, prompt string) []field {
+func (r *Recognizer) fields(to asked, audio asr.Audio) []field {
 	if to.fileOnly {
 		return nil
 	}
@@ -33,11 +39,11 @@ func (r *Recognizer) fields(to asked, language, prompt string) []field {
 	if to.model != "" {
 		fields = append(fields, field{"model", to.model})
 	}
-	if language = provider.PrimaryLanguage(cmp.Or(language, r.target.language)); language != "" {
+	if language := r.language(audio); language != "" {
 		fields = append(fields, field{"language", language})
 	}
 	extra := r.target.extra
-	if prompt != "" && !slices.ContainsFunc(extra, func(f field) bool { return f.name == "prompt" }) {
+	if prompt := provider.Prompt(audio); prompt != "" && !slices.ContainsFunc(extra, func(f field) bool { return f.name == "prompt" }) {
 		fields = append(fields, field{"prompt", prompt})
 	}
 	return append(fields, extra...)

@@ -4,10 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -110,6 +107,7 @@ func (r *Recognizer) ready(ctx context.Context) error {
 func (r *Recognizer) answers(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
+	r.absent.clear() // another server may answer
 	healthy, err := r.healthy(ctx)
 	if err != nil || healthy {
 		return err
@@ -139,6 +137,11 @@ func (r *Recognizer) Status(context.Context) asr.Status {
 }
 
 // Run checks the server at once and then every 15 seconds, until ctx ends. It returns nil then.
+//
+// A check is one or two GET requests to addresses that have answered; those that the server does
+// not have are requested again after ten minutes, or when it did not answer. Each process makes its
+// own checks: these requests cost a server less than processes that share results would cost their
+// database, and tell whether this process reaches it.
 func (r *Recognizer) Run(ctx context.Context) error {
 	ticker := time.NewTicker(checkInterval)
 	defer ticker.Stop()
@@ -212,16 +215,33 @@ func (r *Recognizer) check(ctx context.Context) (model string, err error) {
 		return "", &asr.Error{Op: op, Status: status, Message: "the key is missing or wrong"}
 	case healthy:
 		return r.target.model, nil
+	case r.found():
+		return r.target.model, r.alive(deadline)
 	}
 	if r.target.fixed == nil {
 		_, err = r.endpoint(ctx)
 		return r.target.model, err
 	}
 	_, sure, err := r.probe(deadline, &endpoint{url: r.target.fixed.url})
-	if err == nil && !sure {
+	switch {
+	case err == nil && !sure:
 		err = &asr.Error{Op: op, Status: http.StatusNotFound, Message: "no recogniser at this address"}
+	case err == nil:
+		r.remember(*r.target.fixed)
 	}
 	return r.target.model, err
+}
+
+// alive requests the address of the server, which may answer anything but that it is not ready. It
+// is for servers without health and models whose endpoint has answered before.
+func (r *Recognizer) alive(ctx context.Context) error {
+	status, body, err := r.request(ctx, r.target.base.JoinPath("/").String())
+	if err != nil {
+		r.absent.clear()
+	} else if status >= 502 && status <= 504 {
+		err = &asr.Error{Op: op, Status: status, Message: "the server is not ready: " + errorText(body)}
+	}
+	return err
 }
 
 // healthy reports whether the server has a health endpoint that returns success. err tells why one
@@ -232,8 +252,9 @@ func (r *Recognizer) healthy(ctx context.Context) (bool, error) {
 		switch {
 		case err != nil:
 			return false, err
-		case status == http.StatusNotFound, status == http.StatusMethodNotAllowed,
+		case status == http.StatusNotFound,
 			status == http.StatusOK && (looksHTML(body) || isRuntime(body)):
+			r.absent.add(url)
 			continue
 		case status != http.StatusOK:
 			return false, &asr.Error{Op: op, Status: status, Message: "the server is not ready: " + errorText(body)}
@@ -254,22 +275,13 @@ func (r *Recognizer) checkModel(list []modelInfo) (string, error) {
 	if len(list) == 0 {
 		return "", &asr.Error{Op: op, Message: "it lists no model; download one into the server"}
 	}
-	m := choose(list)
-	if r.target.model != "" {
-		m = modelInfo{}
-		for _, l := range list {
-			if l.ID == r.target.model {
-				m = l
-			}
-		}
-	}
-	switch {
-	case m.ID == "":
+	m, ok := find(list, r.target.model)
+	if !ok {
 		return r.target.model, errModelNotListed
-	case r.target.language != "" && len(m.Languages) > 0 &&
-		!slices.Contains(m.Languages, provider.PrimaryLanguage(r.target.language)):
-		return m.ID, &asr.Error{Op: op, Message: fmt.Sprintf("the model does not know the configured language %q; "+
-			"it knows %s", r.target.language, provider.Excerpt(strings.Join(m.Languages, ", ")))}
+	}
+	switch err := m.checkLanguage(provider.PrimaryLanguage(r.target.language)); {
+	case err != nil:
+		return m.ID, err
 	case m.loading():
 		return m.ID, &asr.Error{Op: op, Message: "the model is not ready yet"}
 	}

@@ -32,8 +32,8 @@ type Store struct {
 	Reserve int64
 
 	// Converted tells that recordings are converted before they are recognised, so that types which
-	// few recognisers decode are accepted too: see [lessonkit.example/feedback/audiotype.Type.Check].
-	// It must be set before the store is used.
+	// few recognisers decode are accepted too: see [audiotype.Type.Check]. It must be set before
+	// the store is used.
 	Converted bool
 
 	dir string

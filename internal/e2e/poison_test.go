@@ -191,3 +191,41 @@ func TestLanguageThatTheRecogniserDoesNotKnow(t *testing.T) {
 	require.Contains(t, string(body), `speech_silent_recordings_total{provider="local"} 1`)
 	sum(t, "an unknown language: the empty text has a warning")
 }
+
+// Recordings wait while the recogniser lists other languages than the configured one.
+func TestLanguageThatTheRecogniserDoesNotList(t *testing.T) {
+	t.Parallel()
+	databases(t, func(t *testing.T, url string) {
+		rec := newRecogniser(t)
+		rec.list(`{"data":[{"id":"m","language":["en","zh"]}]}`)
+		s := newService(t, url, rec.url()+"?language=fr")
+		s.start(t)
+		const says = `the model does not know the language "fr"; it knows en, zh`
+		eventually(t, "/health says so", func() bool {
+			h, err := s.client.Health(t.Context())
+			require.NoError(t, err)
+			return !h.SpeechAvailable && h.Speech.Detail == says
+		})
+		upload, segments := newUploads(t, s)
+		upload(newRecording())
+		upload(newRecording())
+		eventually(t, "both wait", func() bool {
+			return count(segments(), "queued") == 2 && segments()[0].Error != "" && segments()[1].Error != ""
+		})
+		for _, seg := range segments() {
+			require.Zero(t, seg.Attempts)
+			require.Equal(t, "the recogniser is misconfigured", seg.Error)
+		}
+		asked, _, _ := rec.counts()
+		require.Zero(t, asked, "no recording was sent")
+		require.Contains(t, s.process.log.String(), "does not know the language")
+
+		rec.list(`{"data":[{"id":"m","language":["en","fr"]}]}`)
+		eventually(t, "both are transcribed", func() bool { return count(segments(), "transcribed") == 2 })
+		eventually(t, "speech is available", func() bool {
+			h, err := s.client.Health(t.Context())
+			return err == nil && h.SpeechAvailable
+		})
+		sum(t, "a language that the recogniser does not list: 2 recordings waited")
+	})
+}

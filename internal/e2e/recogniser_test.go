@@ -26,6 +26,7 @@ type recogniser struct {
 	mu     sync.Mutex
 	server *http.Server // nil while it is down
 	fault  fault
+	models string         // the answer of /v1/models; 404 if ""
 	asked  map[string]int // by hash: recordings that arrived whole
 	heard  int            // recordings that were answered
 }
@@ -75,6 +76,13 @@ func (rec *recogniser) behave(f fault) {
 	rec.fault = f
 }
 
+// list sets the answer of /v1/models.
+func (rec *recogniser) list(models string) {
+	rec.mu.Lock()
+	defer rec.mu.Unlock()
+	rec.models = models
+}
+
 // counts returns how many recordings arrived, how many of them were different, and how many were
 // answered.
 func (rec *recogniser) counts() (asked, different, heard int) {
@@ -95,6 +103,14 @@ func (rec *recogniser) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if f == nil || !f(w, r, "") {
 			io.WriteString(w, `{"status":"ok"}`)
 		}
+	case "GET /v1/models":
+		rec.mu.Lock()
+		models := rec.models
+		rec.mu.Unlock()
+		if models == "" {
+			http.NotFound(w, r)
+		}
+		io.WriteString(w, models)
 	case "POST /v1/audio/transcriptions":
 		rec.transcribe(w, r)
 	default:
