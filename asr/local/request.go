@@ -42,8 +42,8 @@ func (r *Recognizer) fields(to asked, audio asr.Audio) []field {
 	if language := r.language(audio); language != "" {
 		fields = append(fields, field{"language", language})
 	}
-	extra := r.target.extra
-	if prompt := provider.Prompt(audio); prompt != "" && !slices.ContainsFunc(extra, func(f field) bool { return f.name == "prompt" }) {
+	extra, prompt := r.target.extra, provider.Prompt(audio)
+	if prompt != "" && !slices.ContainsFunc(extra, func(f field) bool { return f.name == "prompt" }) {
 		fields = append(fields, field{"prompt", prompt})
 	}
 	return append(fields, extra...)
