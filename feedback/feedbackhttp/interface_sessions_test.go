@@ -21,6 +21,8 @@ func TestSessions(t *testing.T) {
 		"active: the session whole, or 404 no_active_session": func(t *testing.T, e *env) {
 			profile := e.profile("Ming")
 			e.do("GET", "/feedback-sessions/active?profile_id="+profile, nil).want(404, "no_active_session")
+			none := e.do("GET", "/feedback-sessions/active?optional=true&profile_id="+profile, nil).want(204)
+			require.Empty(t, none.Body.String())
 			e.do("GET", "/feedback-sessions/active", nil).want(422)
 			session := e.session(profile)
 			a := e.do("GET", "/feedback-sessions/active?profile_id="+profile, nil).want(200)

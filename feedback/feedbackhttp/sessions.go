@@ -2,6 +2,7 @@ package feedbackhttp
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"slices"
 	"strconv"
@@ -151,10 +152,19 @@ func (s *server) registerSessions(api huma.API) {
 		Tags: []string{sessionsTag}, Summary: "Read a student's session in progress",
 		Description: "With its lessons and their segments.",
 		Errors:      []int{http.StatusNotFound},
+		Responses: map[string]*huma.Response{"204": {
+			Description: "There is none, and optional is true",
+			Headers:     map[string]*huma.Param{"Cache-Control": textHeader("no-store")},
+		}},
 	}), func(ctx context.Context, in *struct {
 		ProfileID identifier `query:"profile_id" required:"true" doc:"The student."`
+
+		Optional bool `query:"optional" doc:"Without a session the answer is 204, not 404, which browsers log."`
 	}) (*sessionOutput, error) {
 		session, err := s.svc.ActiveSession(ctx, teacher(ctx), in.ProfileID.UUID)
+		if in.Optional && errors.Is(err, feedback.ErrNoActiveSession) {
+			return &sessionOutput{Status: http.StatusNoContent}, nil
+		}
 		return sessionAnswer(http.StatusOK, session, err)
 	})
 

@@ -205,6 +205,9 @@ func TestClientHasEveryOperationAndField(t *testing.T) {
 					if p.In == "path" || p.In == "query" && op.OperationID == "upload-segment" { // sent in the form
 						continue
 					}
+					if op.OperationID == "get-active-session" && p.Name == "optional" {
+						continue // for browsers; the client returns an error
+					}
 					require.Contains(t, sent, p.In+" "+strings.ToLower(p.Name))
 				}
 				for _, content := range op.RequestBody.Content {
