@@ -16,6 +16,8 @@ interface Lesson {
 	number: number;
 	state: "recording" | "finished";
 	applied: boolean;
+	/** Whether the segments are left out. */
+	truncated: boolean;
 	segments: Segment[];
 }
 
@@ -27,6 +29,7 @@ interface Session {
 }
 
 interface Profile {
+	[field: string]: any;
 	profile_id: string;
 	name: string;
 	grade: string;
@@ -51,18 +54,31 @@ interface ProblemBody {
 	detail?: string;
 	title?: string;
 	retry_after_seconds?: number;
-	lesson_id?: string;
 	errors?: { location: string; message: string }[];
 }
 
 interface RequestOptions {
-	/** An object becomes JSON. */
+	/** A Blob is sent as it is; another object becomes JSON. */
 	body?: any;
 	headers?: Record<string, string>;
 	/** The time limit. Defaults to 30. */
 	seconds?: number;
 	/** Sends no credentials but those in headers. */
 	anonymous?: boolean;
+}
+
+interface Answer {
+	etag: string;
+	/** The JSON, or null. */
+	body: any;
+	response: Response;
+}
+
+/** Receives the events of a session. */
+interface Follower {
+	/** There is a connection, and events may have been missed. */
+	opened(): void;
+	received(event: SessionEvent): void;
 }
 
 /** The data of an event of a session. */
@@ -96,6 +112,15 @@ interface OutboxState {
 	problem: string;
 }
 
+interface RecorderEvents {
+	/** A segment of this type starts. */
+	segment(type: string): Sink;
+	/** How loud it is, in dBFS, after so many seconds. */
+	level(dBFS: number, seconds: number): void;
+	/** The microphone has gone away. */
+	ended(): void;
+}
+
 /** Receives the audio of one segment. */
 interface Sink {
 	chunk(data: Blob): void;
@@ -103,8 +128,24 @@ interface Sink {
 	end(duration: number): Promise<void>;
 }
 
+type Work = import("./page/work.js").Work;
+
+/** Draws a lesson or a part of one, and returns its element. kept are the lesson's recordings that are on this device. */
+type Draw<T> = (data: T, kept: Recording[]) => HTMLElement;
+
+type Props = Record<string, any>;
+type Action = () => unknown;
+type CreateForm = (
+	action: (values: Record<string, string>) => unknown, props: Props, ...children: Child[]
+) => HTMLFormElement;
+
 type Key = keyof typeof import("./page/i18n/en.json");
 type Child = string | Node | null | undefined | false;
+
+/** name returns that of the student, heading is the tag of the titles, deleted is called when one was deleted. */
+type RecordList = (
+	records: FeedbackRecord[], name: (r: FeedbackRecord) => string, heading: "h2" | "h3", deleted: () => unknown,
+) => HTMLElement;
 
 /** Fills main. The function that it returns ends it. */
 type View = (main: HTMLElement, ...args: string[]) => Promise<void | (() => Promise<void>)>;

@@ -90,7 +90,7 @@ func TestPageIsSmall(t *testing.T) {
 		}
 	}
 	t.Logf("scripts: %d bytes, the rest of the first paint: %d", scripts, rest)
-	require.Less(t, scripts, 60<<10)
+	require.Less(t, scripts, 60_000)
 	require.Less(t, scripts+rest, 100_000)
 }
 

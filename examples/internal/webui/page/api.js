@@ -2,18 +2,16 @@
 
 /** Problem is an answer that is not a success. A request without an answer has status 0. */
 export class Problem extends Error {
-	/**
-	 * @param {number} status
-	 * @param {ProblemBody} body
-	 * @param {number} [retryAfter] in seconds
-	 */
+	/** @param {number} status @param {ProblemBody} body @param {number} [retryAfter] in seconds */
 	constructor(status, body, retryAfter = 0) {
-		const fields = (body.errors ?? []).map((e) => e.location.replace(/^\w+\./, "") + ": " + e.message);
-		super(fields.join("; ") || body.detail || body.title || "HTTP " + status);
+		super(body.detail || body.title || "HTTP " + status);
+		/** The names of the fields that break a rule. */
+		this.fields = (body.errors ?? []).map((e) => e.location.replace(/^\w+\./, ""));
 		this.status = status;
+		/** Whether the same request may succeed later. */
+		this.temporary = [0, 401, 408, 425, 429].includes(status) || status >= 500;
 		this.code = body.code ?? "";
 		this.retryAfter = retryAfter || body.retry_after_seconds || 0;
-		this.lessonID = body.lesson_id ?? "";
 	}
 }
 
@@ -21,32 +19,27 @@ const storageKey = "lessonkit-sign-in";
 
 /** account is who is signed in. Its event "change" tells of signing in and out. */
 class Account extends EventTarget {
-	/** @type {{teacher: string, headers: Record<string, string>}} */
-	#stored = JSON.parse(sessionStorage.getItem(storageKey) ?? '{"teacher": "", "headers": {}}');
-	teacher = this.#stored.teacher;
-	headers = this.#stored.headers;
+	teacher = "";
+	/** @type {Record<string, string>} */
+	headers = {};
 	expired = false;
 
-	/**
-	 * Signs in with the headers of a request, if the server accepts them.
-	 * @param {Record<string, string>} headers
-	 */
+	/** Signs in with these headers, if the server accepts them. @param {Record<string, string>} headers */
 	async signIn(headers) {
 		const { body } = await request("GET", "auth/me", { headers, anonymous: true });
-		this.headers = headers;
-		this.teacher = body.teacher_id;
-		this.expired = false;
-		sessionStorage.setItem(storageKey, JSON.stringify({ teacher: this.teacher, headers }));
-		this.dispatchEvent(new Event("change"));
+		this.#set(body.teacher_id, headers);
 	}
 
 	/** Ends the session, at the server too if it can be reached. */
 	async signOut() {
 		if (this.headers.Authorization) await request("POST", "auth/logout").catch(() => {});
-		this.headers = {};
-		this.teacher = "";
-		this.expired = false;
-		sessionStorage.removeItem(storageKey);
+		this.#set("", {});
+	}
+
+	/** @param {string} teacher @param {Record<string, string>} headers */
+	#set(teacher, headers) {
+		sessionStorage.setItem(storageKey, JSON.stringify({ teacher, headers }));
+		Object.assign(this, { teacher, headers, expired: false });
 		this.dispatchEvent(new Event("change"));
 	}
 
@@ -58,22 +51,11 @@ class Account extends EventTarget {
 	}
 }
 
-export const account = new Account();
+/** @type {Account} */
+export const account = Object.assign(new Account(), JSON.parse(sessionStorage.getItem(storageKey) ?? "{}"));
 
-/** @param {string} name */
-export const developmentHeaders = (name) => ({ "X-Development-User": name });
-/** @param {string} token */
-export const tokenHeaders = (token) => ({ Authorization: "Bearer " + token });
-
-/**
- * Sends a request. JSON bodies are objects; others are Blobs.
- * @param {string} method
- * @param {string} path below api/v1
- * @param {RequestOptions} [options]
- * @returns {Promise<{status: number, etag: string, body: any, response: Response}>}
- */
-export async function request(method, path, options = {}) {
-	const { body, headers = {}, seconds = 30, anonymous = false } = options;
+/** Sends a request. @type {(method: string, path: string, options?: RequestOptions) => Promise<Answer>} */
+export async function request(method, path, { body, headers, seconds = 30, anonymous } = {}) {
 	const blob = body instanceof Blob;
 	const sent = { ...(anonymous ? {} : account.headers), ...headers };
 	if (body !== undefined) sent["Content-Type"] = blob ? body.type : "application/json";
@@ -93,26 +75,22 @@ export async function request(method, path, options = {}) {
 		const problem = await response.json().catch(() => ({}));
 		throw new Problem(response.status, problem, Number(response.headers.get("Retry-After")) || 0);
 	}
-	const json = response.headers.get("Content-Type")?.startsWith("application/json");
+	const json = response.status !== 204 && response.headers.get("Content-Type")?.startsWith("application/json");
 	const etag = response.headers.get("ETag") ?? "";
-	return { status: response.status, etag, body: json ? await response.json() : null, response };
+	return { etag, body: json ? await response.json() : null, response };
 }
 
-/**
- * Reads all pages of a list.
- * @param {string} path
- * @param {Record<string, string>} query
- * @returns {Promise<any[]>}
- */
-export async function all(path, query = {}) {
+/** Reads all pages of a list. @param {string} path @param {Record<string, string>} [query] */
+export async function all(path, query) {
+	/** @type {any[]} */
 	const items = [];
-	for (let cursor = "", more = true; more;) {
-		const search = new URLSearchParams({ ...query, limit: "200", ...(cursor && { cursor }) });
+	let cursor = "";
+	do {
+		const search = new URLSearchParams({ ...query, limit: "200", cursor });
 		const { body } = await request("GET", path + "?" + search);
 		items.push(...body.items);
-		cursor = body.next_cursor ?? "";
-		more = cursor !== "";
-	}
+		cursor = body.next_cursor;
+	} while (cursor);
 	return items;
 }
 

@@ -1,22 +1,16 @@
 // The page of a teacher: sign in, students, recordings that become text, feedback records.
 
 import { account } from "./api.js";
-import { button, explain, h, language, once, t, useLanguage } from "./dom.js";
-import { outbox, recover, retryNow } from "./outbox.js";
+import { button, byId, explain, h, language, once, t, useLanguage } from "./dom.js";
+import { outbox, retryNow, wake } from "./outbox.js";
 import { recordsView } from "./views/records.js";
 import { signInForm, signInView } from "./views/signin.js";
 import { studentView } from "./views/student.js";
 import { editView, studentsView } from "./views/students.js";
 
-/** @type {[RegExp, View][]} */
-const routes = [
-	[/^$/, studentsView],
-	[/^student\/([\w-]+)$/, studentView],
-	[/^edit\/([\w-]*)$/, editView],
-	[/^records$/, recordsView],
-];
-
-const main = /** @type {HTMLElement} */ (document.getElementById("main"));
+/** @type {Record<string, View>} */
+const views = { student: studentView, edit: editView, records: recordsView };
+const main = byId("main");
 const languageKey = "lessonkit-language";
 /** @type {void | (() => Promise<void>)} */
 let leave;
@@ -24,22 +18,19 @@ let shown = 0;
 
 const here = () => location.hash.replace(/^#\/?/, "");
 
-/** Shows the view of the address. */
 async function show() {
 	const number = ++shown;
 	const ending = leave;
 	leave = undefined;
 	await ending?.();
 	drawFrame();
-	const path = here();
-	const route = routes.find(([pattern]) => pattern.test(path));
+	const [name = "", ...args] = here().split("/");
 	const root = h("div", { class: "view" });
 	try {
 		if (!account.teacher) {
 			await signInView(root);
 		} else {
-			const [pattern, view] = route ?? /** @type {[RegExp, View]} */ (routes[0]);
-			const end = await view(root, ...(pattern.exec(path)?.slice(1) ?? []));
+			const end = await (views[name] ?? studentsView)(root, ...args);
 			if (number === shown) leave = end;
 			else await end?.();
 		}
@@ -57,7 +48,7 @@ function drawFrame() {
 	/** @param {string} to @param {string} label */
 	const link = (to, label) => h("a", { href: "#/" + to, "aria-current": path === to && "page" }, label);
 	const other = language === "zh" ? "en" : "zh";
-	document.getElementById("header")?.replaceChildren(
+	byId("header").replaceChildren(
 		h("p", { class: "brand" }, t("title")),
 		...(account.teacher ? [h("nav", { "aria-label": t("navigation") }, link("", t("students")),
 			link("records", t("records")))] : []),
@@ -67,7 +58,7 @@ function drawFrame() {
 			await show();
 		}, { class: "quiet", lang: other === "zh" ? "zh-CN" : "en" }),
 		...(account.teacher ? [button(t("signOut"), () => account.signOut(), { class: "quiet" })] : []));
-	document.getElementById("footer")?.replaceChildren(
+	byId("footer").replaceChildren(
 		h("a", { href: "scalar" }, t("reference")), " · ", h("a", { href: "openapi.json" }, "OpenAPI"), " · ",
 		h("a", { href: "health" }, t("health")));
 	drawBanner();
@@ -75,7 +66,7 @@ function drawFrame() {
 
 /** Shows what is not sent, and asks an expired teacher to sign in, without leaving the view. */
 function drawBanner() {
-	const banner = document.getElementById("banner");
+	const banner = byId("banner");
 	const { unsent, refused, others, problem } = outbox.state;
 	/** @type {HTMLElement[]} */
 	const parts = [];
@@ -89,9 +80,9 @@ function drawBanner() {
 	}
 	if (refused.length > 0) parts.push(h("p", { class: "notice" }, t("refusedParts", { n: refused.length })));
 	if (others > 0 && account.teacher) parts.push(h("p", { class: "notice" }, t("othersUnsent", { n: others })));
-	// The form of an expired teacher is not replaced while it is filled in.
-	if (account.expired && banner?.querySelector("form")) return;
-	banner?.replaceChildren(...parts);
+	// Neither a form that is filled in nor a button that is focused is replaced.
+	if (account.expired && banner.querySelector("form") || banner.textContent === h("div", {}, ...parts).textContent) return;
+	banner.replaceChildren(...parts);
 }
 
 addEventListener("hashchange", show);
@@ -106,11 +97,11 @@ account.addEventListener("change", () => {
 		teacher = account.teacher;
 		void show();
 	} else {
-		document.getElementById("banner")?.replaceChildren();
+		byId("banner").replaceChildren();
 		drawBanner();
 	}
 });
 
 await useLanguage(localStorage.getItem(languageKey) ?? navigator.language);
 await show();
-await once(main, recover);
+await once(main, wake);

@@ -12,23 +12,19 @@ export async function useLanguage(wanted) {
 	document.documentElement.lang = language === "zh" ? "zh-CN" : "en";
 }
 
-/**
- * Returns a text; {name} is replaced by values.name.
- * @param {Key} key
- * @param {Record<string, string | number>} [values]
- */
+/** Returns a text; {name} is replaced by values.name. @type {(key: Key, values?: Props) => string} */
 export function t(key, values = {}) {
 	return texts[key].replace(/\{(\w+)\}/g, (_, name) => String(values[name] ?? ""));
 }
+
+/** @param {string} id */
+export const byId = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
 
 /**
  * Creates an element. Properties that begin with "on" are event listeners, false and undefined are
  * left out, everything else is an attribute.
  * @template {keyof HTMLElementTagNameMap} K
- * @param {K} tag
- * @param {Record<string, any>} [props]
- * @param {...Child} children
- * @returns {HTMLElementTagNameMap[K]}
+ * @param {K} tag @param {Props} [props] @param {...Child} children
  */
 export function h(tag, props = {}, ...children) {
 	const element = document.createElement(tag);
@@ -41,12 +37,28 @@ export function h(tag, props = {}, ...children) {
 	return element;
 }
 
+/** Changes the text of an element, unless it has it: a selection stays. @param {Element} element @param {string} text */
+export function write(element, text) {
+	if (element.textContent !== text) element.textContent = text;
+}
+
+/**
+ * Makes these the children of an element. Those that it has stay in place, with the focus and what
+ * they play, if their order is the same.
+ * @param {Element} parent @param {Element[]} children
+ */
+export function arrange(parent, children) {
+	const wanted = new Set(children);
+	for (const old of [...parent.children]) if (!wanted.has(old)) old.remove();
+	children.forEach((child, i) => {
+		if (parent.children[i] !== child) parent.insertBefore(child, parent.children[i] ?? null);
+	});
+}
+
 /**
  * Creates a button. While its action runs, further clicks do nothing; an error is shown. The
  * property "of" completes the label for those who do not see what is around the button.
- * @param {string} label
- * @param {() => unknown} action
- * @param {Record<string, any>} [props]
+ * @param {string} label @param {Action} action @param {Props} [props]
  */
 export function button(label, action, { of, ...props } = {}) {
 	const b = h("button", { type: "button", "aria-label": of && `${label}: ${of}`, ...props }, label);
@@ -54,11 +66,7 @@ export function button(label, action, { of, ...props } = {}) {
 	return b;
 }
 
-/**
- * Runs an action unless it is running already. Its error is shown.
- * @param {HTMLElement} element
- * @param {() => unknown} action
- */
+/** Runs an action unless it is running already. @param {HTMLElement} element @param {Action} action */
 export async function once(element, action) {
 	if (element.getAttribute("aria-busy") === "true") return;
 	element.setAttribute("aria-busy", "true");
@@ -71,44 +79,28 @@ export async function once(element, action) {
 	}
 }
 
-/**
- * Creates a labelled field.
- * @param {string} label
- * @param {HTMLElement} control
- */
-export function field(label, control) {
-	return h("label", { class: "field" }, h("span", {}, label), control);
-}
+/** Creates a labelled field. @param {string} label @param {HTMLElement} control */
+export const field = (label, control) => h("label", { class: "field" }, h("span", {}, label), control);
 
-/**
- * Creates a form. Its action receives the fields by name, trimmed.
- * @param {(values: Record<string, string>) => unknown} action
- * @param {Record<string, any>} props
- * @param {...Child} children
- */
+/** Creates a form. Its action receives the fields by name, trimmed. @type {CreateForm} */
 export function form(action, props, ...children) {
 	const f = h("form", props, ...children);
 	f.addEventListener("submit", (event) => {
 		event.preventDefault();
-		/** @type {Record<string, string>} */
-		const values = {};
-		for (const [name, value] of new FormData(f)) values[name] = String(value).trim();
+		const values = Object.fromEntries([...new FormData(f)].map(([name, v]) => [name, String(v).trim()]));
 		void once(f, () => action(values));
 	});
 	return f;
 }
 
-/** @type {ReturnType<typeof setTimeout> | undefined} */
-let clearing;
+let clearing = 0;
 
 /**
- * Shows a message, which screen readers read when they have finished. Errors stay until the next
- * message.
- * @param {string} text
- * @param {boolean} [error]
+ * Shows a message, which screen readers read when they have finished. Errors stay until the next.
+ * @param {string} text @param {boolean} [error]
  */
 export function say(text, error = false) {
-	const status = /** @type {HTMLElement} */ (document.getElementById("status"));
+	const status = byId("status");
 	clearTimeout(clearing);
 	status.className = error ? "error" : "";
 	status.replaceChildren(text);
@@ -116,21 +108,14 @@ export function say(text, error = false) {
 	else clearing = setTimeout(() => status.replaceChildren(), 8000);
 }
 
-/**
- * Returns what an error means for the reader.
- * @param {unknown} error
- * @returns {string}
- */
-export function explain(error) {
-	const { name, code, status = 0, message, retryAfter = 0 } = /** @type {any} */ (error);
+/** Returns what an error means for the reader. @param {any} error */
+export function explain({ name, code, status = 0, message, retryAfter = 0, fields = [] }) {
 	const known = ["error_" + code, "error_" + name, "error_" + Math.min(status, 500)].find((key) => key in texts);
-	const values = { time: clock(Date.now() + retryAfter * 1000), detail: message };
-	return known ? t(/** @type {Key} */ (known), values) : message || String(error);
-}
-
-/** @param {number} time in milliseconds */
-export function clock(time) {
-	return new Date(time).toLocaleTimeString(language, { hour: "2-digit", minute: "2-digit" });
+	return t(/** @type {Key} */ (known ?? "error_other"), {
+		time: new Date(Date.now() + retryAfter * 1000).toLocaleTimeString(language, { timeStyle: "short" }),
+		detail: message,
+		fields: fields.map((/** @type {Key} */ f) => texts[f] ?? f).join(", "),
+	});
 }
 
 /** Returns a number of seconds as m:ss. @param {number} seconds */
@@ -139,21 +124,23 @@ export function minutes(seconds) {
 	return Math.floor(whole / 60) + ":" + String(whole % 60).padStart(2, "0");
 }
 
-/** Today as YYYY-MM-DD, where the reader is. Swedes write dates so. */
+/** Returns about how long a number of seconds is, in words. @param {number} seconds */
+export function duration(seconds) {
+	const unit = seconds < 90 ? "second" : "minute";
+	return new Intl.NumberFormat(language, { style: "unit", unit, unitDisplay: "long" })
+		.format(unit === "second" ? seconds : Math.ceil(seconds / 60));
+}
+
+/** Today as YYYY-MM-DD, as Swedes write it. */
 export const today = () => new Date().toLocaleDateString("sv");
 
-/**
- * Asks a question in a dialog.
- * @param {string} question
- * @param {string} action the label of the button that means yes
- * @returns {Promise<boolean>}
- */
-export function ask(question, action) {
+/** Asks a question in a dialog. @type {(question: string, yes: string) => Promise<boolean>} */
+export function ask(question, yes) {
 	return new Promise((resolve) => {
 		const text = h("p", { id: "question" }, question);
 		const dialog = h("dialog", { "aria-labelledby": "question" }, text, h("div", { class: "row" },
 			h("button", { type: "button", onclick: () => dialog.close() }, t("cancel")),
-			h("button", { type: "button", class: "danger", onclick: () => dialog.close("yes") }, action)));
+			h("button", { type: "button", class: "danger", onclick: () => dialog.close("yes") }, yes)));
 		dialog.addEventListener("close", () => {
 			dialog.remove();
 			resolve(dialog.returnValue === "yes");

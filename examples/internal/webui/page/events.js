@@ -5,45 +5,39 @@ import { account } from "./api.js";
 /**
  * Follows a session until the signal is aborted. Lost connections are resumed after the last event.
  * While the page is hidden there is no connection, because browsers allow few of them.
- * @param {string} session
- * @param {{opened: () => void, event: (e: SessionEvent) => void}} handlers opened is called for each
- *   connection that may have missed events
- * @param {AbortSignal} signal
+ * @param {string} session @param {Follower} on @param {AbortSignal} signal
  */
-export async function follow(session, handlers, signal) {
+export async function follow(session, on, signal) {
 	let last = "";
-	let pause = 1000;
+	let pause = 1000; // before the next connection
 	while (!signal.aborted) {
 		if (document.hidden) {
 			await happens(document, "visibilitychange", signal);
 			continue;
 		}
-		const hidden = new AbortController();
-		const onHide = () => document.hidden && hidden.abort();
-		document.addEventListener("visibilitychange", onHide);
+		const end = new AbortController(); // of the connection
+		const signals = AbortSignal.any([signal, end.signal]);
+		document.addEventListener("visibilitychange", () => end.abort(), { signal: signals });
 		try {
 			const response = await fetch(`api/v1/feedback-sessions/${session}/events`, {
 				headers: { ...account.headers, ...(last && { "Last-Event-ID": last }) },
-				cache: "no-store", credentials: "omit", signal: AbortSignal.any([signal, hidden.signal]),
+				cache: "no-store", credentials: "omit", signal: signals,
 			});
 			if (response.status === 401) account.expire();
 			if (!response.ok || !response.body) throw new Error("HTTP " + response.status);
-			if (!last) handlers.opened();
+			if (!last) on.opened();
 			pause = 1000;
 			for await (const { id, data } of messages(response.body)) {
 				last = id || last;
-				if (data) handlers.event(JSON.parse(data));
+				if (data) on.received(JSON.parse(data));
 			}
 		} catch {
 			// The connection ended: make another.
 			pause = Math.min(2 * pause, 30_000);
 		} finally {
-			document.removeEventListener("visibilitychange", onHide);
+			end.abort();
 		}
-		if (!signal.aborted && !document.hidden) {
-			await Promise.race([happens(globalThis, "online", signal), delay(pause)]);
-			if (pause > 2000 && !signal.aborted) handlers.opened(); // without a stream, read the session
-		}
+		if (!document.hidden) await Promise.race([happens(globalThis, "online", signal), delay(pause)]);
 	}
 }
 
@@ -57,12 +51,7 @@ async function* messages(body) {
 		const blocks = (rest + value).split("\n\n");
 		rest = blocks.pop() ?? "";
 		for (const block of blocks) {
-			const message = { id: "", data: "" };
-			for (const line of block.split("\n")) {
-				if (line.startsWith("id: ")) message.id = line.slice(4);
-				if (line.startsWith("data: ")) message.data += line.slice(6);
-			}
-			yield message;
+			yield { id: /^id: (.*)$/m.exec(block)?.[1], data: /^data: (.*)$/m.exec(block)?.[1] };
 		}
 	}
 }
@@ -72,10 +61,7 @@ export const delay = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /**
  * Waits for an event, or the end of the signal.
- * @param {EventTarget} target
- * @param {string} name
- * @param {AbortSignal} [signal]
- * @returns {Promise<void>}
+ * @type {(target: EventTarget, name: string, signal?: AbortSignal) => Promise<void>}
  */
 export function happens(target, name, signal) {
 	return new Promise((resolve) => {

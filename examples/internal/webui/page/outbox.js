@@ -24,7 +24,7 @@ function database() {
 }
 
 /**
- * Runs a transaction and returns the result of its last request, when it is on the disk.
+ * Runs a transaction and returns the result of its request, when everything is on the disk.
  * @template T
  * @param {IDBTransactionMode} mode
  * @param {(recordings: IDBObjectStore, chunks: IDBObjectStore) => IDBRequest<T>} work
@@ -40,26 +40,39 @@ async function transact(mode, work) {
 	});
 }
 
-/** @param {string} lesson @param {number} sequence */
-const chunksOf = (lesson, sequence) =>
-	IDBKeyRange.bound([lesson, sequence, 0], [lesson, sequence, Number.MAX_SAFE_INTEGER]);
+/** The keys that begin with these. @param {...(string | number)} key */
+const below = (...key) => IDBKeyRange.bound(key, [...key, []]);
+
+/**
+ * Adds a recording, with the first sequence from its own on that no recording here has.
+ * @param {Recording} recording
+ */
+export async function create({ ...recording }) {
+	await transact("readwrite", (recordings) => {
+		const keys = recordings.getAllKeys(below(recording.lesson));
+		keys.onsuccess = () => {
+			const taken = /** @type {[string, number][]} */ (keys.result).map(([, sequence]) => sequence + 1);
+			recording.sequence = Math.max(recording.sequence, ...taken);
+			recordings.add(recording);
+		};
+		return keys;
+	});
+	return recording;
+}
 
 /** @param {Recording} recording */
 export const put = (recording) => transact("readwrite", (recordings) => recordings.put(recording));
 
-/**
- * Adds a chunk to a recording.
- * @param {Recording} recording
- * @param {number} n
- * @param {ArrayBuffer} data an ArrayBuffer, because Safari does not store Blobs reliably
- */
-export const append = ({ lesson, sequence }, n, data) =>
-	transact("readwrite", (_, chunks) => chunks.put({ lesson, sequence, n, data }));
+/** Adds a chunk to a recording. @param {Recording} recording @param {number} n @param {Blob} blob */
+export async function append({ lesson, sequence }, n, blob) {
+	const data = await blob.arrayBuffer(); // Safari does not store Blobs reliably
+	await transact("readwrite", (_, chunks) => chunks.put({ lesson, sequence, n, data }));
+}
 
 /** @param {Recording} recording */
 export async function remove({ lesson, sequence }) {
 	await transact("readwrite", (recordings, chunks) => {
-		chunks.delete(chunksOf(lesson, sequence));
+		chunks.delete(below(lesson, sequence));
 		return recordings.delete([lesson, sequence]);
 	});
 	changed();
@@ -70,7 +83,7 @@ export const list = () => transact("readonly", (recordings) => recordings.getAll
 
 /** @param {Recording} recording */
 export async function audio({ lesson, sequence, type }) {
-	const chunks = await transact("readonly", (_, c) => c.getAll(chunksOf(lesson, sequence)));
+	const chunks = await transact("readonly", (_, c) => c.getAll(below(lesson, sequence)));
 	return new Blob(chunks.map((c) => c.data), { type });
 }
 
@@ -88,25 +101,11 @@ export function hold(work) {
 	});
 }
 
-/** Completes recordings that were interrupted by a reload or a crash, unless a tab is recording. */
-export async function recover() {
-	const release = await hold("recording");
-	if (!release) return;
-	for (const recording of await list()) {
-		if (recording.complete) continue;
-		const { size } = await audio(recording);
-		await (size > 0 ? put({ ...recording, complete: true }) : remove(recording));
-	}
-	release();
-	await changed();
-}
-
-/** outbox tells of each change by the event "change". */
-class Outbox extends EventTarget {
+/** Its event "change" tells of changes of the state, "sent" of each recording that was sent. */
+export const outbox = Object.assign(new EventTarget(), {
 	/** @type {OutboxState} */
-	state = { unsent: 0, refused: [], others: 0, problem: "" };
-}
-export const outbox = new Outbox();
+	state: { unsent: 0, refused: [], others: 0, problem: "" },
+});
 
 const channel = new BroadcastChannel("lessonkit-outbox");
 channel.onmessage = () => void wake();
@@ -119,23 +118,19 @@ export function changed() {
 
 let retryAt = 0;
 let failures = 0;
-/** @type {ReturnType<typeof setTimeout> | undefined} */
-let timer;
+let timer = 0;
 
 /** Sends what can be sent, and tells of the state. */
 export async function wake() {
 	await report();
-	clearTimeout(timer);
-	const left = retryAt - Date.now();
-	if (left > 0) {
-		timer = setTimeout(wake, left);
-		return;
+	if (Date.now() >= retryAt) {
+		const release = await hold("sender");
+		if (release) await drain().finally(release);
+		await report();
 	}
-	const release = await hold("sender");
-	if (release) await drain().finally(release);
-	await report();
-	if (retryAt > Date.now()) timer = setTimeout(wake, retryAt - Date.now());
-	else if (outbox.state.unsent > 0) timer = setTimeout(wake, 5000); // another tab may be sending them
+	clearTimeout(timer);
+	// Another tab may be sending, or have crashed.
+	if (outbox.state.unsent > 0) timer = setTimeout(wake, Math.max(retryAt - Date.now(), 0) || 5000);
 }
 
 export function retryNow() {
@@ -156,7 +151,20 @@ async function report(problem = outbox.state.problem) {
 	outbox.dispatchEvent(new Event("change"));
 }
 
+/** Completes recordings that a reload or a crash interrupted, unless a tab is recording. */
+async function recover() {
+	const interrupted = (await list()).filter((r) => !r.complete);
+	const release = interrupted.length > 0 && await hold("recording");
+	if (!release) return;
+	for (const recording of interrupted) {
+		const { size } = await audio(recording);
+		await (size > 0 ? put({ ...recording, complete: true }) : remove(recording));
+	}
+	release();
+}
+
 async function drain() {
+	await recover();
 	while (account.teacher && !account.expired) {
 		const next = (await list()).find((r) => r.complete && !r.refused && r.teacher === account.teacher);
 		if (!next) return;
@@ -167,8 +175,8 @@ async function drain() {
 			await report("");
 			outbox.dispatchEvent(new Event("sent"));
 		} catch (error) {
-			const { status, retryAfter = 0 } = /** @type {any} */ (error);
-			if (!isTemporary(status)) {
+			const { temporary = true, retryAfter = 0 } = /** @type {any} */ (error);
+			if (!temporary) {
 				await put({ ...next, refused: explain(error) });
 				continue;
 			}
@@ -179,12 +187,6 @@ async function drain() {
 		}
 	}
 }
-
-/**
- * Reports whether a request may succeed later that had this answer, or none.
- * @param {number | undefined} status
- */
-const isTemporary = (status) => !status || [401, 408, 425, 429].includes(status) || status >= 500;
 
 /** @param {Recording} recording */
 async function send(recording) {

@@ -1,12 +1,9 @@
 // Writing the feedback: generate, edit with autosave, save as a record.
 
-import { request, requestKey } from "../api.js";
+import { account, request, requestKey } from "../api.js";
 import { button, explain, field, h, once, say, t, today } from "../dom.js";
 
-/**
- * @param {import("./student.js").Work} work
- * @param {() => Promise<void>} saved is called with a new record
- */
+/** @param {Work} work @param {() => Promise<void>} saved is called with a new record */
 export function feedbackSection(work, saved) {
 	const editor = h("textarea", { rows: 12, maxlength: 20000, lang: "" });
 	const date = h("input", { type: "date", required: true, value: today() });
@@ -19,12 +16,11 @@ export function feedbackSection(work, saved) {
 		field(t("feedbackText"), editor), state, h("div", { class: "row end" }, field(t("date"), date), save));
 
 	// What is typed is kept on the device until the server has it.
-	const draftKey = () => "lessonkit-draft-" + work.profile.profile_id;
-	let dirty = false;
+	const draftKey = "lessonkit-draft-" + work.profile.profile_id;
+	let dirty = false; // not saved
 	let conflict = false;
 	let key = requestKey(); // of the record, until it is saved
-	/** @type {ReturnType<typeof setTimeout> | undefined} */
-	let timer;
+	let timer = 0;
 	let saving = Promise.resolve();
 
 	editor.addEventListener("input", edited);
@@ -33,9 +29,14 @@ export function feedbackSection(work, saved) {
 	function edited() {
 		dirty = true;
 		key = requestKey();
-		localStorage.setItem(draftKey(), JSON.stringify({ text: editor.value, etag: work.etag }));
+		localStorage.setItem(draftKey, JSON.stringify({ text: editor.value, etag: work.etag }));
 		state.textContent = t("unsaved");
 		schedule(800);
+	}
+
+	function forgetDraft() {
+		dirty = conflict = false;
+		localStorage.removeItem(draftKey);
 	}
 
 	/** @param {number} ms */
@@ -48,6 +49,7 @@ export function feedbackSection(work, saved) {
 
 	async function autosave() {
 		if (!dirty || conflict) return;
+		if (account.expired) return schedule(3000);
 		try {
 			const session = await work.ensure();
 			dirty = false;
@@ -57,34 +59,29 @@ export function feedbackSection(work, saved) {
 			});
 			work.etag = etag;
 			if (dirty) return;
-			localStorage.removeItem(draftKey());
+			forgetDraft();
 			state.textContent = t("saved");
 		} catch (error) {
 			dirty = true;
-			const { status, retryAfter = 0 } = /** @type {any} */ (error);
-			state.textContent = t("notSaved") + " " + explain(error);
-			if (status === 412) await resolveConflict();
-			else if (!status || status === 429 || status >= 500) schedule(1000 * (retryAfter || 5));
+			const { status, temporary, retryAfter } = /** @type {any} */ (error);
+			state.textContent = t("notSaved") + (status === 412 ? "" : " " + explain(error));
+			if (status === 412) await resolveConflict().catch(() => schedule(5000));
+			else if (temporary) schedule(1000 * (retryAfter || 5));
 		}
 	}
 
 	/** Lets the teacher choose between two versions of the text. */
 	async function resolveConflict() {
-		conflict = true;
 		const session = await work.ensure();
 		const { body, etag } = await request("GET", "feedback-sessions/" + session.session_id);
+		conflict = true;
 		/** @param {boolean} mine */
 		const choose = (mine) => {
-			conflict = false;
+			forgetDraft();
 			work.etag = etag;
 			choice.hidden = true;
-			if (mine) {
-				edited();
-			} else {
-				dirty = false;
-				localStorage.removeItem(draftKey());
-				show(body.feedback_text, body.feedback_date);
-			}
+			if (mine) edited();
+			else show(body.feedback_text, body.feedback_date);
 			editor.focus();
 		};
 		offer(t("conflict"), body.feedback_text,
@@ -103,10 +100,7 @@ export function feedbackSection(work, saved) {
 		const session = await work.ensure();
 		const { body } = await request("POST", `feedback-sessions/${session.session_id}/generate`, { seconds: 180 });
 		say(body.warning || t("generated", { lessons: body.lessons, n: body.segments.transcribed }));
-		if (!editor.value.trim()) {
-			use(body.text);
-			return;
-		}
+		if (!editor.value.trim()) return use(body.text);
 		offer(t("replaceQuestion"), body.text, button(t("replace"), () => use(body.text)),
 			button(t("append"), () => use(editor.value.trimEnd() + "\n\n" + body.text)),
 			button(t("cancel"), () => { choice.hidden = true; }));
@@ -121,10 +115,7 @@ export function feedbackSection(work, saved) {
 	}
 
 	async function saveRecord() {
-		if (!editor.value.trim() || !date.value) {
-			say(t("nothingToSave"), true);
-			return;
-		}
+		if (!editor.value.trim() || !date.value) return say(t("nothingToSave"), true);
 		clearTimeout(timer);
 		await saving;
 		await request("POST", "feedback-records", {
@@ -134,8 +125,7 @@ export function feedbackSection(work, saved) {
 				feedback_session_id: work.session?.session_id ?? null,
 			},
 		});
-		dirty = conflict = false;
-		localStorage.removeItem(draftKey());
+		forgetDraft();
 		work.completed();
 		say(t("recordSaved"));
 		await saved();
@@ -153,7 +143,7 @@ export function feedbackSection(work, saved) {
 		if (filled) return;
 		filled = true;
 		show(work.session?.feedback_text ?? "", work.session?.feedback_date ?? today());
-		const draft = JSON.parse(localStorage.getItem(draftKey()) ?? "null");
+		const draft = JSON.parse(localStorage.getItem(draftKey) ?? "null");
 		if (!draft || draft.text === editor.value) return;
 		// The version that the draft belongs to tells whether the text has changed elsewhere since.
 		work.etag = draft.etag || work.etag;

@@ -1,7 +1,7 @@
 // Saved feedback: by student and date.
 
 import { all, request } from "../api.js";
-import { ask, button, field, h, once, say, t } from "../dom.js";
+import { ask, button, byId, field, h, once, say, t } from "../dom.js";
 
 /** @param {HTMLElement} root */
 export async function recordsView(root) {
@@ -24,13 +24,7 @@ export async function recordsView(root) {
 	await draw();
 }
 
-/**
- * A list of records.
- * @param {FeedbackRecord[]} records
- * @param {(r: FeedbackRecord) => string} name of the student
- * @param {"h2" | "h3"} heading the tag of the titles
- * @param {() => unknown} deleted is called when one was deleted
- */
+/** A list of records. @type {RecordList} */
 export function recordList(records, name, heading, deleted) {
 	if (records.length === 0) return h("p", { class: "hint" }, t("noRecords"));
 	return h("ul", { class: "list records" }, ...records.map((r) => {
@@ -50,7 +44,7 @@ export function recordList(records, name, heading, deleted) {
 					if (!await ask(t("deleteRecordQuestion", { title }), t("delete"))) return;
 					await request("DELETE", "feedback-records/" + r.record_id);
 					await deleted();
-					document.getElementById("main")?.focus();
+					byId("main").focus();
 					say(t("deleted"));
 				}, { class: "danger", of: title })));
 		return item;

@@ -1,7 +1,10 @@
 // Signing in: by a name on servers for development, or with a session token.
 
-import { account, developmentHeaders, tokenHeaders } from "../api.js";
+import { account } from "../api.js";
 import { explain, field, form, h, say, t } from "../dom.js";
+
+/** @param {string} name */
+const byName = (name) => account.signIn({ "X-Development-User": name });
 
 /** @param {HTMLElement} root */
 export async function signInView(root) {
@@ -9,7 +12,7 @@ export async function signInView(root) {
 	if (name) {
 		history.replaceState(null, "", "#/");
 		try {
-			return await account.signIn(developmentHeaders(name));
+			return await byName(name);
 		} catch (error) {
 			say(explain(error), true);
 		}
@@ -17,7 +20,7 @@ export async function signInView(root) {
 	root.append(h("h1", {}, t("signIn")), h("p", { class: "hint" }, t("signInHint")));
 	const health = await fetch("health", { cache: "no-store" }).then((r) => r.json()).catch(() => ({}));
 	if (health.development_auth_enabled) {
-		root.append(form(({ name = "" }) => account.signIn(developmentHeaders(name)), { class: "card" },
+		root.append(form(({ name = "" }) => byName(name), { class: "card" },
 			h("p", {}, t("developmentHint")),
 			field(t("name"), h("input", {
 				name: "name", required: true, pattern: "[A-Za-z0-9._@+\\-]{1,64}", title: t("nameRule"),
@@ -29,8 +32,6 @@ export async function signInView(root) {
 }
 
 /** The form for a session token. */
-export function signInForm() {
-	return form(({ token = "" }) => account.signIn(tokenHeaders(token)), {},
-		field(t("token"), h("input", { name: "token", type: "password", required: true, autocomplete: "off" })),
-		h("button", {}, t("signInByToken")));
-}
+export const signInForm = () => form(({ token }) => account.signIn({ Authorization: "Bearer " + token }), {},
+	field(t("token"), h("input", { name: "token", type: "password", required: true, autocomplete: "off" })),
+	h("button", {}, t("signInByToken")));

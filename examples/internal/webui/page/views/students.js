@@ -1,56 +1,43 @@
 // Students: the list, the form of one, and the defaults of new ones.
 
 import { all, request } from "../api.js";
-import { ask, button, field, form, h, once, say, t } from "../dom.js";
+import { ask, button, field, form, h, say, t, write } from "../dom.js";
 
 /** @param {HTMLElement} root */
 export async function studentsView(root) {
+	/** @type {Profile[]} */
+	const profiles = await all("profiles");
 	const search = h("input", { type: "search", name: "query" });
-	const grade = h("select", { name: "grade" });
-	const subject = h("select", { name: "subject" });
+	const filters = ["grade", "subject"].map((name) => h("select", { name }, h("option", { value: "" }, t("any")),
+		...[...new Set(profiles.map((p) => p[name]))].filter(Boolean).sort().map((v) => h("option", {}, v))));
 	const list = h("ul", { class: "list" });
 	const count = h("p", { class: "hint", role: "status" });
 
-	/** @type {Profile[]} */
-	const profiles = await all("profiles");
-	/** @param {HTMLSelectElement} select @param {"grade" | "subject"} name */
-	const fill = (select, name) => select.replaceChildren(h("option", { value: "" }, t("any")),
-		...[...new Set(profiles.map((p) => p[name]))].filter(Boolean).sort().map((v) => h("option", {}, v)));
-	fill(grade, "grade");
-	fill(subject, "subject");
-
-	const draw = async () => {
-		/** @type {Record<string, string>} */
-		const query = {};
-		for (const control of [search, grade, subject]) if (control.value) query[control.name] = control.value;
-		const wanted = JSON.stringify(query);
-		const found = wanted === "{}" ? profiles : /** @type {Profile[]} */ (await all("profiles", query));
-		count.textContent = profiles.length === 0 ? t("noStudents") : t("found", { n: found.length });
-		list.replaceChildren(...found.map((p) => h("li", {},
-			h("a", { href: "#/student/" + p.profile_id }, h("strong", {}, p.name),
-				h("span", { class: "hint" }, describe(p))))));
+	const draw = () => {
+		const found = profiles.filter((p) => p.name.toLowerCase().includes(search.value.trim().toLowerCase())
+			&& filters.every(({ name, value }) => !value || p[name] === value));
+		write(count, profiles.length === 0 ? t("noStudents") : t("found", { n: found.length }));
+		list.replaceChildren(...found.map((p) => h("li", {}, h("a", { href: "#/student/" + p.profile_id },
+			h("strong", {}, p.name), h("span", { class: "hint" }, describe(p))))));
 	};
-	/** @type {ReturnType<typeof setTimeout> | undefined} */
-	let typing;
-	search.addEventListener("input", () => {
-		clearTimeout(typing);
-		typing = setTimeout(() => once(list, draw), 250);
-	});
-	for (const select of [grade, subject]) select.addEventListener("change", () => once(list, draw));
+	for (const control of [search, ...filters]) control.addEventListener("input", draw);
 
 	root.append(
 		h("div", { class: "row" }, h("h1", { class: "grow" }, t("students")),
 			h("a", { class: "button primary", href: "#/edit/" }, t("addStudent"))),
-		h("div", { class: "row filters" }, field(t("search"), search), field(t("grade"), grade),
-			field(t("subject"), subject)),
+		h("div", { class: "row filters" }, field(t("search"), search),
+			...filters.map((f) => field(t(/** @type {Key} */ (f.name)), f))),
 		count, list, await defaultsForm());
-	await draw();
+	draw();
 }
 
 /** @param {Profile} p */
 export const describe = (p) =>
 	[p.grade, p.subject, p.academic_year, p.term, p.start_time && `${p.start_time}–${p.end_time}`].filter(Boolean)
 		.join(" · ");
+
+/** A labelled input for a field of the interface. @type {(data: any, name: Key, props?: object) => HTMLElement} */
+const input = (data, name, props) => field(t(name), h("input", { name, value: data[name], maxlength: 100, ...props }));
 
 async function defaultsForm() {
 	const { body } = await request("GET", "profile-defaults");
@@ -59,29 +46,16 @@ async function defaultsForm() {
 			body: { ...v, lesson_duration_minutes: Number(v.lesson_duration_minutes) },
 		});
 		say(t("saved"));
-	}, { class: "card" },
-	h("p", { class: "hint" }, t("defaultsHint")),
-	field(t("grade"), h("input", { name: "grade", value: body.grade, maxlength: 100 })),
-	field(t("subject"), h("input", { name: "subject", value: body.subject, maxlength: 100 })),
-	field(t("lessonMinutes"), h("input", {
-		name: "lesson_duration_minutes", type: "number", min: 1, max: 600, value: body.lesson_duration_minutes,
-		required: true,
-	})),
+	}, { class: "card" }, h("p", { class: "hint" }, t("defaultsHint")), input(body, "grade"), input(body, "subject"),
+	input(body, "lesson_duration_minutes", { type: "number", min: 1, max: 600, required: true }),
 	h("button", {}, t("save"))));
 }
 
-/**
- * The form of a student, of a new one if id is "".
- * @param {HTMLElement} root
- * @param {string} [id]
- */
+/** The form of a student, of a new one if id is "". @param {HTMLElement} root @param {string} [id] */
 export async function editView(root, id = "") {
-	/** @type {Partial<Profile>} */
+	/** @type {Profile} */
 	const p = id ? (await request("GET", "profiles/" + id)).body : {};
-	/** @param {keyof Profile} name @param {string} label @param {Record<string, any>} [props] */
-	const input = (name, label, props = {}) =>
-		field(label, h("input", { name, value: p[name], maxlength: 100, ...props }));
-	const save = form(async (v) => {
+	root.append(h("h1", {}, id ? t("editStudent") : t("addStudent")), form(async (v) => {
 		/** @type {Record<string, any>} */
 		const body = { ...v, academic_year: Number(v.academic_year) };
 		// What is left empty takes the teacher's default.
@@ -89,23 +63,21 @@ export async function editView(root, id = "") {
 		const answer = await request(id ? "PUT" : "POST", id ? "profiles/" + id : "profiles", { body });
 		location.hash = "#/student/" + answer.body.profile_id;
 	}, { class: "card" },
-	input("name", t("name"), { required: true }),
-	input("grade", t("grade")), input("subject", t("subject")),
-	input("academic_year", t("year"), { type: "number", min: 1900, max: 2200 }),
-	input("term", t("term")), input("guardian_title", t("guardian")),
-	input("start_time", t("startTime"), { type: "time" }), input("end_time", t("endTime"), { type: "time" }),
+	input(p, "name", { required: true, pattern: ".*\\S.*" }), input(p, "grade"), input(p, "subject"),
+	input(p, "academic_year", { type: "number", min: 1900, max: 2200 }),
+	input(p, "term"), input(p, "guardian_title"),
+	input(p, "start_time", { type: "time" }), input(p, "end_time", { type: "time" }),
 	h("p", { class: "hint" }, t("emptyFields")),
 	h("div", { class: "row" }, h("button", { class: "primary" }, t("save")),
-		h("a", { class: "button", href: id ? "#/student/" + id : "#/" }, t("cancel"))));
-	root.append(h("h1", {}, id ? t("editStudent") : t("addStudent")), save);
-	if (id) root.append(button(t("deleteStudent"), () => remove(/** @type {Profile} */ (p)), { class: "danger" }));
+		h("a", { class: "button", href: id ? "#/student/" + id : "#/" }, t("cancel")))));
+	if (id) root.append(button(t("deleteStudent"), () => remove(p), { class: "danger" }));
 }
 
 /** @param {Profile} p */
-async function remove(p) {
-	const records = await all("feedback-records", { profile_id: p.profile_id });
-	if (!await ask(t("deleteStudentQuestion", { name: p.name, n: records.length }), t("delete"))) return;
-	await request("DELETE", "profiles/" + p.profile_id);
+async function remove({ profile_id, name }) {
+	const records = await all("feedback-records", { profile_id });
+	if (!await ask(t("deleteStudentQuestion", { name, n: records.length }), t("delete"))) return;
+	await request("DELETE", "profiles/" + profile_id);
 	say(t("deleted"));
 	location.hash = "#/";
 }

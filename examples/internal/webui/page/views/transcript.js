@@ -1,0 +1,110 @@
+// The text of the lessons, part by part. What is unchanged keeps its element, and with it the focus,
+// a selection and the recording that plays.
+
+import { request } from "../api.js";
+import { arrange, button, h, minutes, t, write } from "../dom.js";
+import { audio, remove } from "../outbox.js";
+
+/** @param {Work} work */
+export function transcript(work) {
+	const element = h("div", { class: "transcript", tabindex: 0, role: "region", "aria-label": t("textRegion") });
+	const none = h("p", { class: "hint" }, t("noText"));
+	const player = h("audio", { controls: true });
+	/** The lessons and parts that are shown. @type {Map<string, Draw<any>>} */
+	const shown = new Map();
+
+	/** @type {(key: string, create: (data: any) => Draw<any>, data: any, kept?: Recording[]) => HTMLElement} */
+	function show(key, create, data, kept = []) {
+		const draw = shown.get(key) ?? create(data);
+		shown.set(key, draw);
+		return draw(data, kept);
+	}
+
+	/** @param {Recording[]} unsent */
+	function draw(unsent) {
+		const atEnd = element.scrollHeight - element.scrollTop - element.clientHeight < 8;
+		const lessons = work.session?.lessons ?? [];
+		arrange(element, lessons.length === 0 ? [none]
+			: lessons.map((l) => show(l.lesson_id, lessonView, l, unsent.filter((r) => r.lesson === l.lesson_id))));
+		if (atEnd) element.scrollTop = element.scrollHeight;
+	}
+
+	/** @type {(l: Lesson) => Draw<Lesson>} */
+	function lessonView({ lesson_id, number }) {
+		const name = t("lesson", { n: number });
+		const heading = h("h3", { class: "grow" });
+		const apply = button(t("markApplied"), async () => {
+			await request("POST", `feedback-lessons/${lesson_id}/mark-applied`);
+			section.focus();
+			await work.refresh();
+		}, { class: "quiet", title: t("markAppliedHint"), of: name });
+		const list = h("ol", { class: "segments" });
+		const section = h("section", { "aria-label": name, tabindex: -1 },
+			h("div", { class: "row" }, heading, apply), list);
+		return ({ applied, state, segments }, kept) => {
+			write(heading, `${name} · ${applied ? t("applied") : state === "recording" ? t("open") : t("finished")}`);
+			apply.hidden = applied || state === "recording";
+			const sent = new Set(segments.map((s) => s.sequence));
+			arrange(list, [...segments.map((s) => show(s.segment_id, segmentView, s)),
+				...kept.filter((r) => r.refused || !sent.has(r.sequence))
+					.map((r) => show(`${r.lesson} ${r.sequence}`, keptView, r))]);
+			return section;
+		};
+	}
+
+	/** @type {(s: Segment) => Draw<Segment>} */
+	function segmentView({ segment_id, sequence, duration_ms }) {
+		const label = t("part", { n: sequence + 1 }) + (duration_ms ? " · " + minutes(duration_ms / 1000) : "");
+		const text = h("p", { class: "text" });
+		const retry = button(t("retry"), async () => {
+			await request("POST", `audio-segments/${segment_id}/retry`);
+			row.focus();
+			await work.refresh();
+		}, { of: label });
+		const listen = button(t("listen"), () => play(segment_id, row), { class: "quiet", of: label });
+		const row = h("li", { tabindex: -1 }, text,
+			h("div", { class: "row" }, h("span", { class: "hint grow" }, label), retry, listen));
+		return ({ state, text: said, error }) => {
+			row.className = state;
+			retry.hidden = state !== "failed";
+			write(text, state === "transcribed" ? said || t("nothingSaid") : t(state) + (error ? ": " + error : ""));
+			return row;
+		};
+	}
+
+	/** @type {(r: Recording) => Draw<Recording>} */
+	function keptView(recording) {
+		const text = h("p", { class: "text" });
+		const label = recording.name || t("part", { n: recording.sequence + 1 });
+		const choice = h("span", { class: "row" }, button(t("download"), async () => {
+			const href = URL.createObjectURL(await audio(recording));
+			h("a", { href, download: recording.name || "recording." + recording.type.split("/")[1] }).click();
+			setTimeout(() => URL.revokeObjectURL(href), 60_000);
+		}, { of: label }), button(t("discard"), () => remove(recording), { class: "danger", of: label }));
+		const row = h("li", {}, text, h("div", { class: "row" }, h("span", { class: "hint grow" }, label), choice));
+		return ({ refused, complete }) => {
+			row.className = refused ? "failed" : "unsent";
+			choice.hidden = !refused;
+			write(text, refused ? t("refused") + ": " + refused : complete ? t("notSent") : t("beingRecorded"));
+			return row;
+		};
+	}
+
+	/** @param {string} segment @param {HTMLElement} row */
+	async function play(segment, row) {
+		const { response } = await request("GET", `audio-segments/${segment}/audio`, { seconds: 600 });
+		const recording = await response.blob();
+		silence();
+		player.src = URL.createObjectURL(recording);
+		if (player.parentElement !== row) row.append(player);
+		player.focus();
+		await player.play().catch(() => {});
+	}
+
+	function silence() {
+		player.pause();
+		URL.revokeObjectURL(player.src);
+	}
+
+	return { element, draw, silence };
+}

@@ -1,0 +1,93 @@
+// The voice session of a student, as the server has it.
+
+import { all, request } from "./api.js";
+import { follow } from "./events.js";
+
+/** @param {Segment} segment */
+export const isWaiting = ({ state }) => state === "queued" || state === "transcribing";
+
+/** Its events: "session" when something of it may have changed, "segment" with a changed segment in
+ * detail, "replaced" when it is another session. */
+export class Work extends EventTarget {
+	/** @type {Session | null} */
+	session = null;
+	etag = "";
+	end = new AbortController();
+	changes = 0; // that events told
+
+	/** @param {Profile} profile */
+	constructor(profile) {
+		super();
+		this.profile = profile;
+	}
+
+	/** Reads the active session, if there is one. */
+	async load() {
+		await this.read("feedback-sessions/active?optional=true&profile_id=" + this.profile.profile_id);
+	}
+
+	/** Reads the session again. Its text and their version remain those of the editor. */
+	async refresh() {
+		if (this.session) await this.read("feedback-sessions/" + this.session.session_id);
+	}
+
+	/** Returns the active session, which it opens if there is none. */
+	async ensure() {
+		const { profile_id } = this.profile;
+		if (!this.session) await this.read("feedback-sessions", { profile_id });
+		return /** @type {Session} */ (this.session);
+	}
+
+	/** @param {string} path @param {object} [body] of a POST */
+	async read(path, body) {
+		const { changes, end } = this;
+		const answer = await request(body ? "POST" : "GET", path, { body });
+		/** @type {Session | null} */
+		const session = answer.body;
+		for (const lesson of session?.lessons ?? []) {
+			if (!lesson.truncated) continue;
+			const known = this.lesson(lesson.lesson_id)?.segments ?? [];
+			const complete = lesson.state === "finished" && known.length > 0 && !known.some(isWaiting);
+			lesson.segments = complete ? known : await all(`feedback-lessons/${lesson.lesson_id}/segments`);
+		}
+		if (end.signal.aborted) return; // completed meanwhile
+		if (changes !== this.changes) return this.refresh(); // the answer may be older than an event
+		const isNew = !this.session;
+		this.session = session;
+		this.etag ||= answer.etag;
+		if (isNew) this.follow();
+		this.dispatchEvent(new Event("session"));
+	}
+
+	/** @param {string | undefined} id */
+	lesson(id) {
+		return this.session?.lessons.find((l) => l.lesson_id === id);
+	}
+
+	follow() {
+		if (!this.session) return;
+		const refresh = () => void this.refresh().catch(() => {});
+		const received = (/** @type {SessionEvent} */ { segment, lesson_id }) => {
+			const segments = this.lesson(lesson_id)?.segments ?? [];
+			const index = segments.findIndex((s) => s.segment_id === segment?.segment_id);
+			const old = segments[index];
+			if (!segment || !old) return refresh();
+			this.changes++;
+			const { ahead, estimated_wait_seconds } = old; // which events do not tell
+			segments[index] = { ...segment, ahead, estimated_wait_seconds };
+			this.dispatchEvent(new Event("session"));
+			this.dispatchEvent(new CustomEvent("segment", { detail: segment }));
+		};
+		void follow(this.session.session_id, { opened: refresh, received }, this.end.signal);
+	}
+
+	/** Forgets the session, which was completed. */
+	completed() {
+		this.end.abort();
+		this.end = new AbortController();
+		this.session = null;
+		this.etag = "";
+		this.dispatchEvent(new Event("session"));
+		this.dispatchEvent(new Event("replaced"));
+	}
+}
