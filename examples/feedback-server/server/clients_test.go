@@ -3,10 +3,7 @@ package server_test
 import (
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -23,21 +20,10 @@ func documentFile(t *testing.T, s *server.Server) string {
 	return file
 }
 
-// requireNode skips the test if Node.js is older than the packages need: Debian 12 has 18.
-func requireNode(t *testing.T) {
-	t.Helper()
-	version, err := exec.Command(installedProgram(t, "node"), "--version").Output()
-	require.NoError(t, err)
-	major, _, _ := strings.Cut(strings.TrimPrefix(string(version), "v"), ".")
-	if n, err := strconv.Atoi(major); err != nil || n < 20 {
-		t.Skipf("Node.js is %s, and must be 20 or newer", strings.TrimSpace(string(version)))
-	}
-}
-
 // The rules are Redocly's recommended ones. The project has no license to name in the document.
 func TestDocumentSatisfiesTheLinter(t *testing.T) {
 	t.Parallel()
-	requireNode(t)
+	nodetest.RequireNode(t, 20)
 	for name, environment := range map[string]map[string]string{
 		"development": {"ALLOW_DEVELOPMENT_USER_HEADER": "true", "BASE_PATH": "/teach"},
 		"production":  {"APP_ENV": "production"},
@@ -61,7 +47,7 @@ func TestDocumentSatisfiesTheLinter(t *testing.T) {
 
 func TestGeneratedTypeScriptClient(t *testing.T) {
 	t.Parallel()
-	requireNode(t)
+	nodetest.RequireNode(t, 20)
 	s := onSQLite(t, server.RoleAPI)
 	recording, err := filepath.Abs("../../internal/demo/speech/lesson1-segment1.mp3")
 	require.NoError(t, err)

@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -46,6 +47,20 @@ func Run(t testing.TB, dir string, env []string, args ...string) string {
 		t.Fatalf("nodetest: node %s: %v\n%s", strings.Join(args, " "), err, stdout)
 	}
 	return stdout
+}
+
+// RequireNode skips the test if Node.js is missing or older than the packages of the test need:
+// Debian 12 has 18.
+func RequireNode(t testing.TB, major int) {
+	t.Helper()
+	version, err := exec.Command("node", "--version").Output()
+	if err != nil {
+		skip(t, "node is not installed")
+	}
+	text, _, _ := strings.Cut(strings.TrimPrefix(string(version), "v"), ".")
+	if n, err := strconv.Atoi(text); err != nil || n < major {
+		t.Skipf("Node.js is %s, and must be %d or newer", strings.TrimSpace(string(version)), major)
+	}
 }
 
 func skip(t testing.TB, reason string) {

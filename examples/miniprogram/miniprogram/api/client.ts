@@ -1,0 +1,146 @@
+import { Problem, problemOf } from "./problem.js";
+import type { Request, Transport } from "./transport.js";
+import type {
+  AudioSegment, FeedbackLesson, FeedbackRecord, FeedbackSession, FinishedLesson, Generated, LoginAnswer, LoginState,
+  ProfileFields, ProfileList, RecordFields, SegmentList, SessionEdit, StudentProfile,
+} from "./types.js";
+
+/** Where the session token is kept. */
+export interface Tokens {
+  get(): string;
+  set(token: string): void;
+}
+
+/** Calls the service. Every method throws a Problem if the server refuses or does not answer. */
+export class Client<File> {
+  constructor(
+    private readonly server: string,
+    private readonly transport: Transport<File>,
+    private readonly tokens: Tokens,
+  ) {}
+
+  /** Exchanges the code of wx.login for a session, and keeps its token. */
+  async signIn(code: string): Promise<LoginAnswer> {
+    const answer = await this.call<LoginAnswer>("POST", "/auth/miniapp/login", { code });
+    this.tokens.set(answer.token);
+    return answer;
+  }
+
+  me(): Promise<LoginState> { return this.call("GET", "/auth/me"); }
+
+  /** Ends the session. The token is forgotten even if the server does not answer. */
+  async signOut(): Promise<void> {
+    try {
+      await this.call("POST", "/auth/logout");
+    } finally {
+      this.tokens.set("");
+    }
+  }
+
+  /** Returns all students whose names contain the text. */
+  async students(text = ""): Promise<StudentProfile[]> {
+    const all: StudentProfile[] = [];
+    for (let cursor = ""; ;) {
+      const query = { limit: "100", query: text, cursor };
+      const page: ProfileList = await this.call("GET", "/profiles" + queryOf(query));
+      all.push(...page.items);
+      if (!page.next_cursor) return all;
+      cursor = page.next_cursor;
+    }
+  }
+
+  createStudent(fields: ProfileFields): Promise<StudentProfile> { return this.call("POST", "/profiles", fields); }
+
+  /** Opens the session of a student, or finds the one that is open. */
+  openSession(profileID: string): Promise<FeedbackSession> {
+    return this.call("POST", "/feedback-sessions", { profile_id: profileID });
+  }
+
+  session(id: string): Promise<FeedbackSession> { return this.call("GET", "/feedback-sessions/" + id); }
+
+  saveSession(id: string, edit: SessionEdit): Promise<FeedbackSession> {
+    return this.call("PUT", "/feedback-sessions/" + id, edit);
+  }
+
+  /** Starts a lesson, or returns the one that is recording already. */
+  async startLesson(sessionID: string): Promise<Pick<FeedbackLesson, "lesson_id">> {
+    try {
+      return await this.call("POST", `/feedback-sessions/${sessionID}/lessons`);
+    } catch (error) {
+      if (error instanceof Problem && error.code === "lesson_in_progress" && error.lessonID) {
+        return { lesson_id: error.lessonID };
+      }
+      throw error;
+    }
+  }
+
+  finishLesson(id: string): Promise<FinishedLesson> { return this.call("POST", `/feedback-lessons/${id}/finish`); }
+
+  /** Returns all segments of a lesson, also of one that the session shows truncated. */
+  async segments(lessonID: string): Promise<AudioSegment[]> {
+    const all: AudioSegment[] = [];
+    for (let cursor = ""; ;) {
+      const page: SegmentList = await this.call("GET", `/feedback-lessons/${lessonID}/segments` + queryOf({ cursor }));
+      all.push(...page.items);
+      if (!page.next_cursor) return all;
+      cursor = page.next_cursor;
+    }
+  }
+
+  /** Uploads a recording. The same one may be uploaded again: there is one segment of it. */
+  async upload(lessonID: string, file: File, sequence: number, durationMS: number): Promise<AudioSegment> {
+    return this.read(this.transport.upload({
+      url: this.server + `/api/v1/feedback-lessons/${lessonID}/segments`,
+      header: this.header(),
+      file,
+      fields: { sequence: String(sequence), duration_ms: String(durationMS) },
+    }));
+  }
+
+  retrySegment(id: string): Promise<AudioSegment> { return this.call("POST", `/audio-segments/${id}/retry`); }
+
+  generate(sessionID: string): Promise<Generated> {
+    return this.call("POST", `/feedback-sessions/${sessionID}/generate`, {});
+  }
+
+  /** Saves a record and completes its session. With the same key it is saved once. */
+  createRecord(fields: RecordFields, key: string): Promise<FeedbackRecord> {
+    return this.call("POST", "/feedback-records", fields, { "Idempotency-Key": key });
+  }
+
+  private call<T>(
+    method: Request["method"], path: string, body?: object, header: Record<string, string> = {},
+  ): Promise<T> {
+    const request: Request = { method, url: this.server + "/api/v1" + path, header: { ...this.header(), ...header } };
+    if (body !== undefined) {
+      request.header["Content-Type"] = "application/json";
+      request.body = JSON.stringify(body);
+    }
+    return this.read<T>(this.transport.send(request));
+  }
+
+  private header(): Record<string, string> {
+    const token = this.tokens.get();
+    return token ? { Authorization: "Bearer " + token } : {};
+  }
+
+  private async read<T>(sent: Promise<{ status: number; body: string }>): Promise<T> {
+    const { status, body } = await sent.catch((cause: Error) => {
+      throw new Problem(0, "no_answer", "The server does not answer: " + cause.message);
+    });
+    if (status < 200 || status >= 300) throw problemOf(status, body);
+    if (status === 204) return undefined as T;
+    try {
+      return JSON.parse(body) as T;
+    } catch {
+      throw new Problem(status, "no_json", "The answer is not JSON.");
+    }
+  }
+}
+
+/** Returns the query of an address without the fields that are empty. */
+function queryOf(fields: Record<string, string>): string {
+  const parts = Object.entries(fields).filter(([, value]) => value !== "")
+    .map(([name, value]) => name + "=" + encodeURIComponent(value));
+  return parts.length > 0 ? "?" + parts.join("&") : "";
+}

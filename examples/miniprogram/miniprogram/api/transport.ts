@@ -1,0 +1,30 @@
+/** A request with a JSON body, or without a body. */
+export interface Request {
+  method: "GET" | "POST" | "PUT" | "DELETE";
+  url: string;
+  header: Record<string, string>;
+  body?: string;
+}
+
+/** A form with a file in the part "file" and text in the other parts. */
+export interface Upload<File> {
+  url: string;
+  header: Record<string, string>;
+  file: File;
+  fields: Record<string, string>;
+}
+
+/** What the server answers. There are no headers, because wx.uploadFile does not return them. */
+export interface Answer {
+  status: number;
+  body: string;
+}
+
+/**
+ * Sends requests. A promise is rejected if there is no answer. File is what an upload takes: a path
+ * in a mini program, a Blob in a browser.
+ */
+export interface Transport<File> {
+  send(request: Request): Promise<Answer>;
+  upload(upload: Upload<File>): Promise<Answer>;
+}

@@ -1,0 +1,31 @@
+import type { Answer, Transport } from "./transport.js";
+
+const timeout = 60_000; // ms
+
+/** The transport of a mini program. Files are paths. */
+export const wxTransport: Transport<string> = {
+  send: (request) => new Promise<Answer>((resolve, reject) => {
+    wx.request({
+      url: request.url,
+      method: request.method,
+      header: request.header,
+      ...(request.body === undefined ? {} : { data: request.body }),
+      dataType: "text", // anything but "json" leaves the answer as it is
+      timeout,
+      success: (answer) => resolve({ status: answer.statusCode, body: String(answer.data) }),
+      fail: (failure) => reject(new Error(failure.errMsg)),
+    });
+  }),
+  upload: (upload) => new Promise<Answer>((resolve, reject) => {
+    wx.uploadFile({
+      url: upload.url,
+      header: upload.header,
+      filePath: upload.file,
+      name: "file",
+      formData: upload.fields,
+      timeout: 10 * timeout,
+      success: (answer) => resolve({ status: answer.statusCode, body: answer.data }),
+      fail: (failure) => reject(new Error(failure.errMsg)),
+    });
+  }),
+};

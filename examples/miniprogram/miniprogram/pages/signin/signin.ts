@@ -1,0 +1,26 @@
+import { client, report, signIn } from "../../service.js";
+
+Page({
+  data: { busy: false },
+
+  async onLoad() {
+    try {
+      await client.me();
+      await wx.reLaunch({ url: "/pages/student/student" });
+    } catch {
+      // there is no session yet
+    }
+  },
+
+  async signIn() {
+    this.setData({ busy: true });
+    try {
+      await signIn();
+      await wx.reLaunch({ url: "/pages/student/student" });
+    } catch (error) {
+      report(error);
+    } finally {
+      this.setData({ busy: false });
+    }
+  },
+});

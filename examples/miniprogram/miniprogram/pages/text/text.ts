@@ -1,0 +1,102 @@
+import type { AudioSegment, FeedbackSession } from "../../api/types.js";
+import { client, outbox, report } from "../../service.js";
+
+const pollMS = 3000;
+
+/** Lesson is what the page shows of a lesson. */
+interface Lesson {
+  lesson_id: string;
+  number: number;
+  transcript: string;
+  waiting: AudioSegment[];
+  failed: AudioSegment[];
+}
+
+Page({
+  data: { session: "", student: "", date: "", lessons: [] as Lesson[], text: "", saved: "" },
+  timer: 0,
+
+  onLoad(query: Record<string, string | undefined>) {
+    this.setData({ session: query["session"] ?? "" });
+  },
+
+  onShow() {
+    void this.refresh();
+  },
+
+  onHide() {
+    clearTimeout(this.timer);
+  },
+
+  onUnload() {
+    clearTimeout(this.timer);
+  },
+
+  // The session is polled: its event stream would arrive cut inside characters, over HTTP/1 only.
+  async refresh() {
+    clearTimeout(this.timer);
+    try {
+      const session = await client.session(this.data.session);
+      const lessons = await Promise.all(session.lessons.map(lessonOf));
+      this.setData({
+        student: session.profile_id, date: session.feedback_date, lessons,
+        text: this.data.text || session.feedback_text,
+      });
+      if (lessons.some((lesson) => lesson.waiting.length > 0)) {
+        this.timer = setTimeout(() => void this.refresh(), pollMS);
+      }
+    } catch (error) {
+      report(error);
+    }
+  },
+
+  async retry(event: WechatMiniprogram.TouchEvent) {
+    try {
+      await client.retrySegment(event.currentTarget.dataset["id"]);
+      await this.refresh();
+    } catch (error) {
+      report(error);
+    }
+  },
+
+  async generate() {
+    try {
+      const { text } = await client.generate(this.data.session);
+      this.setData({ text: this.data.text ? this.data.text + "\n" + text : text });
+    } catch (error) {
+      report(error);
+    }
+  },
+
+  typeText(event: WechatMiniprogram.Input) {
+    this.setData({ text: event.detail.value });
+  },
+
+  async save() {
+    const { session, student, date, text } = this.data;
+    try {
+      const ours = this.data.lessons.map((lesson) => lesson.lesson_id);
+      if ((await outbox.recordings()).some((r) => !r.refused && ours.includes(r.lessonID))) {
+        throw new Error("Recordings are still on this phone. Saving would end their session.");
+      }
+      await client.saveSession(session, { feedback_text: text });
+      // The key is the session: it becomes one record, however often the button is tapped.
+      const record = await client.createRecord(
+        { profile_id: student, feedback_session_id: session, feedback_date: date, content: text }, session);
+      this.setData({ saved: record.record_id });
+    } catch (error) {
+      report(error);
+    }
+  },
+});
+
+async function lessonOf(lesson: FeedbackSession["lessons"][number]): Promise<Lesson> {
+  const segments = lesson.truncated ? await client.segments(lesson.lesson_id) : lesson.segments;
+  return {
+    lesson_id: lesson.lesson_id,
+    number: lesson.number,
+    transcript: segments.map((s) => s.text).filter(Boolean).join("\n"),
+    waiting: segments.filter((s) => s.state === "queued" || s.state === "transcribing"),
+    failed: segments.filter((s) => s.state === "failed"),
+  };
+}

@@ -1,0 +1,55 @@
+/** What happens to a recorder. */
+export interface Events {
+  /** A segment is in a temporary file. */
+  segment(temporary: string, durationMS: number): void;
+  /** Recording goes on, or has ended; problem is why, unless stop was called. */
+  state(recording: boolean, problem: string): void;
+}
+
+/** Segments are short, so that little is lost with the phone, and text appears while one speaks. */
+const segmentMS = 60_000; // the platform allows ten minutes
+
+/**
+ * Records the microphone in segments, one after the other. There is one recorder manager in a mini
+ * program, so there must be one Recorder.
+ */
+export class Recorder {
+  private readonly manager = wx.getRecorderManager();
+  private wanted = false;
+  private events: Events = { segment() {}, state() {} };
+
+  constructor() {
+    this.manager.onStart(() => this.events.state(true, ""));
+    this.manager.onStop((result) => {
+      const goesOn = this.wanted;
+      if (goesOn) this.next(); // before anything else: what is said meanwhile is lost
+      this.events.segment(result.tempFilePath, Math.round(result.duration));
+      if (!goesOn) this.events.state(false, "");
+    });
+    this.manager.onError((failure) => {
+      this.wanted = false;
+      this.events.state(false, failure.errMsg);
+    });
+    // After a call the platform has paused the recording. What was said before is delivered.
+    this.manager.onInterruptionEnd(() => { if (this.wanted) this.manager.stop(); });
+  }
+
+  /** Starts recording. The events of this recording go to events. */
+  start(events: Events): void {
+    this.events = events;
+    this.wanted = true;
+    this.next();
+  }
+
+  /** Ends recording. The last segment follows. */
+  stop(): void {
+    this.wanted = false;
+    this.manager.stop();
+  }
+
+  private next(): void {
+    this.manager.start({
+      duration: segmentMS, format: "mp3", sampleRate: 16000, numberOfChannels: 1, encodeBitRate: 48000,
+    });
+  }
+}

@@ -1,0 +1,180 @@
+// Package miniprogram_test tests the mini program without the tools of its platform.
+package miniprogram_test
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/asr/asrtest"
+	"lessonkit.example/auth/authtest"
+	"lessonkit.example/examples/feedback-server/server"
+	"lessonkit.example/examples/internal/nodetest"
+	"lessonkit.example/feedback/feedbackclient"
+)
+
+var update = flag.Bool("update", false, "write the generated types anew")
+
+// recordings are files whose text asrtest.Heard tells.
+func recordings(t *testing.T) (paths []string) {
+	t.Helper()
+	for _, n := range []string{"0", "1", "2"} {
+		path, err := filepath.Abs("../internal/demo/speech/lesson1-segment" + n + ".mp3")
+		require.NoError(t, err)
+		paths = append(paths, path)
+	}
+	return paths
+}
+
+// start runs a server whose recogniser returns asrtest.Heard, and returns its address and the
+// platform that its users sign in with.
+func start(t *testing.T) (*server.Server, string, *authtest.Platform) {
+	t.Helper()
+	platform := authtest.NewPlatform(t)
+	config, err := server.ParseConfig(map[string]string{
+		"APP_ENV": "production", "DATABASE_URL": "sqlite:" + filepath.Join(t.TempDir(), "x.db"),
+		"AUDIO_STORAGE_DIR": t.TempDir(), "LOCAL_ASR_URL": asrtest.NewServer(t, asrtest.OpenAI).URL,
+		"MINIAPP_APP_ID": platform.AppID, "MINIAPP_APP_SECRET": platform.Secret,
+		"MINIAPP_API_URL": platform.QueryEndpoint(),
+	})
+	require.NoError(t, err)
+	s, err := server.New(t.Context(), config, server.Options{Role: server.RoleAll, Version: "test"})
+	require.NoError(t, err)
+	t.Cleanup(func() { s.Close() })
+	require.NoError(t, s.Migrate(t.Context()))
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(ctx, listener) }()
+	t.Cleanup(func() {
+		cancel()
+		require.NoError(t, <-ended)
+	})
+	return s, "http://" + listener.Addr().String(), platform
+}
+
+func TestTypesAreThoseOfTheDocument(t *testing.T) {
+	t.Parallel()
+	nodetest.RequireNode(t, 20)
+	s, _, _ := start(t)
+	w := httptest.NewRecorder()
+	s.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/openapi.json", nil))
+	file := filepath.Join(t.TempDir(), "openapi.json")
+	require.NoError(t, os.WriteFile(file, w.Body.Bytes(), 0o600))
+	got := nodetest.Run(t, ".", []string{"OPENAPI=" + file}, "generate.mjs")
+	const types = "miniprogram/api/types.ts"
+	if *update {
+		require.NoError(t, os.WriteFile(types, []byte(got), 0o644))
+	}
+	want, err := os.ReadFile(types)
+	require.NoError(t, err)
+	require.Equal(t, string(want), got, "run the test with -update when the change is meant")
+}
+
+func TestProjectCompilesWithThePlatformsTypes(t *testing.T) {
+	t.Parallel()
+	nodetest.Run(t, ".", nil, "test/compile.mjs", "check")
+}
+
+// inVM runs a test of vm.mjs and decodes what it prints.
+func inVM(t *testing.T, test string, into any) (url string) {
+	t.Helper()
+	_, url, platform := start(t)
+	out := nodetest.Run(t, ".", []string{
+		"SERVER=" + url, "CODES=" + platform.Code(authtest.User{OpenID: "ann"}),
+		"RECORDINGS=" + strings.Join(recordings(t), "\n"),
+	}, "test/vm.mjs", test)
+	require.NoError(t, json.Unmarshal([]byte(out), into), out)
+	return url
+}
+
+func TestContractInABareVM(t *testing.T) {
+	t.Parallel()
+	var result struct{ Uploads int }
+	inVM(t, "contract", &result)
+	require.Equal(t, 5, result.Uploads)
+}
+
+func TestContractByFetchInABrowser(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("chromium"); err != nil {
+		t.Skip("Chromium is not installed")
+	}
+	s, _, platform := start(t)
+	files := t.TempDir()
+	nodetest.Run(t, ".", []string{"OUT=" + files}, "test/compile.mjs", "browser")
+	const page = `<!DOCTYPE html><title>running</title><script type="module" src="main.js"></script>`
+	require.NoError(t, os.WriteFile(filepath.Join(files, "browser", "test.html"), []byte(page), 0o600))
+	for i, path := range recordings(t)[:2] {
+		data, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(files, "browser", strconv.Itoa(i)+".mp3"), data, 0o600))
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/", s.Handler())
+	mux.Handle("/test/", http.StripPrefix("/test/", http.FileServer(http.Dir(files))))
+	web := httptest.NewServer(mux) // one origin for both
+	defer web.Close()
+
+	allocator, cancel := chromedp.NewExecAllocator(t.Context(),
+		append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.DisableGPU)...)
+	defer cancel()
+	tab, cancel := chromedp.NewContext(allocator)
+	defer cancel()
+	tab, cancel = context.WithTimeout(tab, 2*time.Minute)
+	defer cancel()
+	require.NoError(t, chromedp.Do(tab,
+		chromedp.Navigate(web.URL+"/test/browser/test.html?code="+platform.Code(authtest.User{OpenID: "ann"}))))
+	_, err := chromedp.Run(tab, chromedp.PollFunction[bool](`() => document.title !== "running"`))
+	require.NoError(t, err)
+	title, err := chromedp.Run(tab, chromedp.Evaluate[string]("document.title"))
+	require.NoError(t, err)
+	require.Equal(t, "done", title)
+}
+
+// A teacher's way through all pages: two segments are uploaded, the third is recorded without a
+// network and outlives the program, the fourth follows it.
+func TestPagesFromSignInToTheSavedRecord(t *testing.T) {
+	t.Parallel()
+	var result struct {
+		Transcript, Generated, Token string
+		Kept, Left, Toasts           []string
+		Before, Uploads              int
+	}
+	url := inVM(t, "pages", &result)
+	require.Equal(t, 2, result.Before, "uploads before the network went away")
+	require.Equal(t, 4, result.Uploads, "every recording is uploaded once")
+	require.Len(t, result.Kept, 1, "the outbox outlives the program")
+	require.Empty(t, result.Left)
+	require.Empty(t, result.Toasts)
+	var heard []string
+	for _, n := range []int{0, 1, 2, 0} {
+		data, err := os.ReadFile(recordings(t)[n])
+		require.NoError(t, err)
+		heard = append(heard, asrtest.Heard(data))
+	}
+	require.Equal(t, strings.Join(heard, "\n"), result.Transcript, "complete, and in the order in which it was spoken")
+	require.NotEmpty(t, result.Generated)
+
+	c := feedbackclient.Client{Base: url, Header: http.Header{"Authorization": {"Bearer " + result.Token}}}
+	var contents []string
+	for record, err := range c.Records(t.Context(), "") {
+		require.NoError(t, err)
+		contents = append(contents, record.Content)
+	}
+	require.Equal(t, []string{"She mixed her own greens today."}, contents)
+}

@@ -1,0 +1,28 @@
+// Compiles the project and the part for browsers, and requires that a wrong program is refused.
+import { spawnSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+
+export function compile(...args) {
+  const tsc = spawnSync(process.execPath, ["node_modules/typescript/bin/tsc", ...args], { encoding: "utf8" });
+  return tsc.status === 0 ? "" : tsc.stdout + tsc.stderr;
+}
+
+export function mustCompile(...args) {
+  const problems = compile(...args);
+  if (problems) throw new Error(problems);
+}
+
+if (process.argv[2] === "check") {
+  mustCompile("-p", ".", "--noEmit");
+  mustCompile("-p", "browser", "--noEmit");
+  const page = "miniprogram/pages/text/text.ts";
+  const wrong = readFileSync(page, "utf8")
+    .replace("session.feedback_date", "session.feedback_day") // not in the document
+    .replace("event.currentTarget", "event.targets"); // not in the platform's types
+  writeFileSync(page, wrong);
+  const problems = compile("-p", ".", "--noEmit");
+  for (const name of ["feedback_day", "targets"]) {
+    if (!problems.includes(`'${name}' does not exist`)) throw new Error(name + " compiles: " + problems);
+  }
+}
+if (process.argv[2] === "browser") mustCompile("-p", "browser", "--noCheck", "--outDir", process.env.OUT);

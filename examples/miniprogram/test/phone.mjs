@@ -1,0 +1,180 @@
+// A phone for tests: mini programs run in a bare VM that has nothing but JavaScript, timers, wx, App
+// and Page. Its files and its storage outlive the program; requests go over the real network.
+import { copyFileSync, mkdirSync, readFileSync, readdirSync, renameSync, unlinkSync } from "node:fs";
+import { dirname, join, normalize } from "node:path";
+import vm from "node:vm";
+
+export class Phone {
+  /** @param directory of its files; codes are what wx.login returns; config replaces config.ts */
+  constructor(directory, codes, config) {
+    Object.assign(this, { directory, codes, config, storage: {}, online: true, toasts: [], uploads: 0, temporary: 0 });
+    this.recorder = new Recorder(this);
+  }
+
+  /** Starts the program, anew if it was running: then nothing of it goes on. */
+  launch(compiled) {
+    for (const timer of this.timers ?? []) clearTimeout(timer);
+    const timers = (this.timers = []);
+    this.pages = [];
+    this.definitions = {};
+    this.recorder = new Recorder(this);
+    const networkListeners = [];
+    this.connect = () => {
+      this.online = true;
+      for (const listener of networkListeners) listener({ isConnected: true, networkType: "wifi" });
+    };
+    const wx = this.api(networkListeners);
+    let app;
+    let current = "";
+    const context = vm.createContext({
+      wx,
+      App: (options) => { app = options; },
+      Page: (options) => { this.definitions[current] = options; },
+      setTimeout: (f, ms) => {
+        const timer = setTimeout(f, ms / 50); // minutes are seconds
+        if (this.timers === timers) timers.push(timer);
+        else clearTimeout(timer);
+        return timer;
+      },
+      clearTimeout,
+    });
+    const modules = {};
+    const load = (path) => {
+      if (modules[path]) return modules[path].exports;
+      const module = (modules[path] = { exports: {} });
+      if (path === "miniprogram/config.js") return (module.exports = this.config);
+      const source = `(function (exports, require, module) {${readFileSync(join(compiled, path), "utf8")}\n})`;
+      const require = (name) => load(normalize(join(dirname(path), name)));
+      vm.runInContext(source, context, { filename: path })(module.exports, require, module);
+      return module.exports;
+    };
+    this.load = load;
+    const { pages } = JSON.parse(readFileSync("miniprogram/app.json", "utf8"));
+    load("miniprogram/app.js");
+    for (const page of pages) {
+      current = "/" + page;
+      load("miniprogram/" + page + ".js");
+      this.checkTemplate(current);
+    }
+    app.onLaunch?.();
+    app.onShow?.();
+    return this.open("/" + pages[0]);
+  }
+
+  /** Every handler and every variable that a template names is in its page. */
+  checkTemplate(route) {
+    const template = readFileSync("miniprogram" + route + ".wxml", "utf8");
+    const page = this.definitions[route];
+    for (const [, handler] of template.matchAll(/\bbind\w+="(\w+)"/g)) {
+      if (typeof page[handler] !== "function") throw new Error(`${route}: there is no handler ${handler}`);
+    }
+    const local = ["item", "index", ...[...template.matchAll(/wx:for-item="(\w+)"/g)].map((m) => m[1])];
+    for (const [, expression] of template.matchAll(/\{\{(.*?)\}\}/g)) {
+      for (const [name] of expression.replaceAll(/'[^']*'/g, "").matchAll(/(?<![.\w])[a-z]\w*/g)) {
+        if (!local.includes(name) && !["null"].includes(name) && !(name in page.data)) {
+          throw new Error(`${route}: ${name} is not in the data`);
+        }
+      }
+    }
+  }
+
+  open(url) {
+    const [route, query = ""] = url.split("?");
+    const definition = this.definitions[route];
+    if (!definition) throw new Error("there is no page " + route);
+    const page = {
+      ...definition, route, data: structuredClone(definition.data),
+      setData(changes) { Object.assign(this.data, JSON.parse(JSON.stringify(changes))); },
+    };
+    this.pages.push(page);
+    page.onLoad?.(Object.fromEntries(query.split("&").filter(Boolean).map((part) => part.split("="))));
+    page.onShow?.();
+    return page;
+  }
+
+  get page() { return this.pages.at(-1); }
+
+  /** Waits until the page on top has the route, and condition holds for its data. */
+  async until(route, condition = () => true) {
+    for (const start = Date.now(); Date.now() - start < 60_000;) {
+      if (this.page.route === route && condition(this.page.data)) return this.page;
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    throw new Error(`${route}: waited in vain for ${condition}; ${this.page.route} shows ` +
+      JSON.stringify(this.page.data) + " " + JSON.stringify(this.toasts));
+  }
+
+  api(networkListeners) {
+    const answer = (call, options) => {
+      const result = call();
+      if (!options.success && !options.fail && !options.complete) return result;
+      result.then((r) => options.success?.(r), (e) => options.fail?.({ errMsg: String(e.message ?? e) }))
+        .then(() => options.complete?.({}));
+      return undefined;
+    };
+    const file = (call) => (options) => answer(async () => call(options), options);
+    const files = {
+      readdir: file(({ dirPath }) => ({ files: readdirSync(dirPath) })),
+      mkdir: file(({ dirPath }) => { mkdirSync(dirPath); return {}; }),
+      saveFile: file(({ tempFilePath, filePath }) => { renameSync(tempFilePath, filePath); return {}; }),
+      rename: file(({ oldPath, newPath }) => { renameSync(oldPath, newPath); return {}; }),
+      unlink: file(({ filePath }) => { unlinkSync(filePath); return {}; }),
+    };
+    const send = async (url, init) => {
+      if (!this.online) throw new Error("request:fail no network");
+      const response = await fetch(url, init);
+      return { statusCode: response.status, data: await response.text() };
+    };
+    return {
+      env: { USER_DATA_PATH: this.directory },
+      login: (options = {}) => answer(async () => ({ code: this.codes.shift() }), options),
+      request: (options) => answer(async () => {
+        if (options.dataType === "json" || options.dataType === undefined) throw new Error("parsed JSON is not tested");
+        return send(options.url, { method: options.method, headers: options.header, body: options.data });
+      }, options),
+      uploadFile: (options) => answer(async () => {
+        const form = new FormData();
+        for (const [name, value] of Object.entries(options.formData)) form.append(name, value);
+        form.append(options.name, new Blob([readFileSync(options.filePath)]), "recording.mp3");
+        const result = await send(options.url, { method: "POST", headers: options.header, body: form });
+        this.uploads++;
+        return result;
+      }, options),
+      getStorageSync: (key) => this.storage[key] ?? "",
+      setStorageSync: (key, value) => { this.storage[key] = value; },
+      getFileSystemManager: () => files,
+      getRecorderManager: () => this.recorder,
+      onNetworkStatusChange: (listener) => networkListeners.push(listener),
+      navigateTo: async ({ url }) => { this.page.onHide?.(); this.open(url); },
+      reLaunch: async ({ url }) => {
+        for (const page of this.pages.splice(0)) page.onUnload?.();
+        this.open(url);
+      },
+      showToast: async ({ title }) => { this.toasts.push(title); },
+    };
+  }
+}
+
+/** The recorder of a phone, which hears the files in sounds. */
+class Recorder {
+  constructor(phone) { Object.assign(this, { phone, on: {}, running: false }); }
+  onStart(f) { this.on.start = f; }
+  onStop(f) { this.on.stop = f; }
+  onError(f) { this.on.error = f; }
+  onInterruptionEnd(f) { this.on.interruptionEnd = f; }
+
+  start(options) {
+    if (this.running) throw new Error("it is recording already");
+    if (!(options.duration <= 600_000)) throw new Error("longer than the platform records");
+    this.running = true;
+    queueMicrotask(() => this.on.start());
+  }
+
+  /** Ends a segment, as stop does, and as the platform does when the duration has passed. */
+  stop() {
+    this.running = false;
+    const tempFilePath = join(this.phone.directory, `tmp_${this.phone.temporary++}.mp3`);
+    copyFileSync(this.phone.sounds.shift(), tempFilePath);
+    this.on.stop({ tempFilePath, duration: 5000.4, fileSize: 1 });
+  }
+}
