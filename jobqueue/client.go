@@ -55,7 +55,7 @@ func (c *Client) EnqueueMany(ctx context.Context, ps []Params) ([]InsertResult, 
 	if len(ps) == 0 {
 		return nil, nil
 	}
-	rs, err := Records(ps)
+	rs, err := Records(ctx, hookOf(c.store), ps)
 	if err != nil {
 		return nil, err
 	}

@@ -47,6 +47,12 @@
 // panic. [WithDead] sets a callback for jobs that fail permanently, even if a process died during
 // the last attempt.
 //
+// # Saved state
+//
+// The Save method of [Job] stores what the next attempt needs to continue, how far the job is, or
+// what it has produced; SaveTx of the store does so in a transaction of the handler. The next
+// attempt and [Client.Get] find it in Saved.
+//
 // # Periodic jobs
 //
 // WorkerConfig.Schedules enqueue jobs by cron expressions ([Cron]) or at intervals ([Every]). The
@@ -64,6 +70,12 @@
 // Params.Group and AfterGroup make a job start when the members of a group have ended: fan-out and
 // fan-in, and chains of both. [Client.GroupStats] tells how they ended. A handler that enqueues the
 // next job with EnqueueTx, in the transaction of CompleteTx, makes a chain without a group.
+//
+// # Hooks
+//
+// OnEnqueue in the configuration of a store is called before jobs are enqueued, and may attach Meta
+// to them; WorkerConfig.Middleware wraps every handler; WorkerConfig.OnEvent is called for
+// everything that has happened to a job.
 //
 // # Compatibility
 //

@@ -2,6 +2,7 @@ package jobqueue_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log"
@@ -375,4 +376,77 @@ func ExampleClient_EnqueueMany() {
 	// Output:
 	// 3 <nil>
 	// {"Picture":"cat.png","Width":256} <nil>
+}
+
+// A job saves how far it is, so that another attempt continues there.
+func ExampleJob() {
+	store, remove := open()
+	defer remove()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+
+	worker := jobqueue.NewWorker(store, jobqueue.WorkerConfig{
+		Backoff: func(attempt int) time.Duration { return time.Millisecond }})
+	jobqueue.Handle(worker, "import", func(ctx context.Context, job *jobqueue.Job, lines int) error {
+		var state struct {
+			Line     int     `json:"line"`
+			Progress float64 `json:"progress"` // package queueui shows it
+		}
+		if job.Saved != nil {
+			if err := json.Unmarshal(job.Saved, &state); err != nil {
+				return jobqueue.Permanent(err)
+			}
+		}
+		fmt.Println("attempt", job.Attempt, "begins after line", state.Line)
+		for state.Line < lines {
+			state.Line++
+			state.Progress = float64(state.Line) / float64(lines)
+			if err := job.Save(state); err != nil {
+				return err
+			}
+			if state.Line == 3 && job.Attempt == 1 {
+				return errors.New("the network is down")
+			}
+		}
+		cancel()
+		return nil
+	})
+	client := jobqueue.NewClient(store)
+	result, _ := client.Enqueue(ctx, jobqueue.Params{Kind: "import", Args: 5})
+	_ = worker.Run(ctx)
+	job, _ := client.Get(context.Background(), result.ID)
+	fmt.Println(string(job.Saved))
+	// Output:
+	// attempt 1 begins after line 0
+	// attempt 2 begins after line 3
+	// {"line":5,"progress":1}
+}
+
+type requestKey struct{}
+
+// A hook attaches what belongs to the request to every job, also to those of transactions.
+func ExampleEnqueueHook() {
+	dir, err := os.MkdirTemp("", "")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	store, err := sqlitequeue.Open(filepath.Join(dir, "queue.db"), sqlitequeue.Config{
+		OnEnqueue: func(ctx context.Context, ps []jobqueue.Params) error {
+			for _, p := range ps {
+				p.Meta["request"], _ = ctx.Value(requestKey{}).(string)
+			}
+			return nil
+		},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer store.Close()
+	ctx := context.WithValue(context.Background(), requestKey{}, "4711")
+	_ = store.Migrate(ctx)
+	client := jobqueue.NewClient(store)
+	result, _ := client.Enqueue(ctx, jobqueue.Params{Kind: "resize"})
+	job, err := client.Get(ctx, result.ID)
+	fmt.Println(job.Meta["request"], err)
+	// Output: 4711 <nil>
 }

@@ -174,6 +174,7 @@ func (w *Worker) settle(ctx context.Context, x exchange, res driver.ExchangeResp
 			q.meanSize += (len(job.Args) - q.meanSize) / 8
 			q.marks[job.Priority-1].advance(driver.Cursor{RunAt: job.RunAt, ID: job.ID}, now)
 			a := &attempt{job: job, queue: q, lease: x.lease, cancelled: job.Cancelling}
+			driver.SetSaver(job, a)
 			x.lease.held[job.ID] = a
 			claimed = append(claimed, a)
 		}
@@ -445,7 +446,7 @@ func (w *Worker) finish(a *attempt, r driver.Result, e Event) {
 // settleAttempt queues the result of a for the next exchange. Worker.mu is held.
 func (w *Worker) settleAttempt(a *attempt, r driver.Result, e Event) {
 	r.Lease = driver.Lease{ID: a.job.ID, Fence: a.job.Fence}
-	r.SerialKey, r.Group = a.job.SerialKey, a.job.Group
+	r.SerialKey, r.Group, r.Saved = a.job.SerialKey, a.job.Group, a.saved
 	switch r.Action {
 	case driver.Complete:
 		r.Discard = a.queue.retention == KeepNone

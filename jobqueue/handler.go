@@ -126,6 +126,7 @@ type attempt struct {
 	lost      bool                    // reported as lost with its lease
 	unsure    bool                    // an exchange with the result failed and may have been committed
 	refused   bool                    // the database did not accept the first result
+	saved     json.RawMessage         // by the handler; nil: nothing
 
 	result driver.Result
 	event  Event

@@ -43,8 +43,8 @@ type Filter = driver.Filter
 // waited longest could have started already, and PausedUntil, which is zero unless it is paused.
 type Stats = driver.Stats
 
-// GroupStats is how many jobs of a group are Unfinished, Succeeded, Failed and Cancelled, each up to
-// StatsLimit+1: see [Client.GroupStats].
+// GroupStats is how many jobs of a group are Unfinished, Succeeded, Failed and Cancelled, each up
+// to StatsLimit+1: see [Client.GroupStats].
 type GroupStats = driver.GroupStats
 
 // SearchWindow is how many jobs one [Client.Search] reads at most.

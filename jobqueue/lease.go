@@ -11,6 +11,7 @@ import (
 
 // lease is the registration under which this process holds jobs, until it is lost or released.
 type lease struct {
+	owner  *Worker
 	worker int64
 	ctx    context.Context    // parent of all handlers' contexts, never cancelled itself: end cancels each of them
 	held   map[int64]*attempt // by job id: every job claimed and not yet recorded; Worker.mu guards it
@@ -47,7 +48,7 @@ func (w *Worker) newLease(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	l := &lease{worker: id, ctx: context.WithoutCancel(ctx), held: map[int64]*attempt{}}
+	l := &lease{owner: w, worker: id, ctx: context.WithoutCancel(ctx), held: map[int64]*attempt{}}
 	w.mu.Lock()
 	w.lease = l
 	w.uncertain = false

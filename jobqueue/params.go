@@ -1,9 +1,12 @@
 package jobqueue
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -56,7 +59,7 @@ type Params struct {
 	// attempt. At most 200 bytes of UTF-8 without NUL.
 	SerialKey string
 	// Group makes the job a member of a group: see AfterGroup. A duplicate does not become one. At
-	// most 200 bytes of UTF-8 without NUL; a name that is used again continues the same group.
+	// most 200 bytes of UTF-8 without NUL. A name that is used again continues the same group.
 	Group string
 	// AfterGroup, when not empty, holds the job until the members of this group have ended, however
 	// they have ended: see [Client.GroupStats]. Enqueue it together with the members or after them,
@@ -69,9 +72,38 @@ type Params struct {
 	Meta map[string]string
 }
 
-// Records checks and encodes ps for a [driver.Store], which calls it for jobs enqueued in a
-// transaction of the caller. An error states the position of the first invalid element.
-func Records(ps []Params) ([]driver.Record, error) {
+// EnqueueHook is called before jobs are enqueued, in any way: by a [Client], in a transaction of
+// the caller, or by a schedule. It may change ps, which are copies, each with a Meta that is not
+// nil. When it returns an error, none of them is enqueued. It is set in the configuration of a
+// store.
+//
+// What it was called for may not be enqueued then: a job may be a duplicate, the transaction may be
+// rolled back, and of several processes with the same schedule only one enqueues.
+type EnqueueHook func(ctx context.Context, ps []Params) error
+
+// hookOf returns the hook of a store, nil if it has none.
+func hookOf(s Store) EnqueueHook {
+	if s, ok := s.(interface{ EnqueueHook() EnqueueHook }); ok {
+		return s.EnqueueHook()
+	}
+	return nil
+}
+
+// Records calls hook, unless it is nil, then checks and encodes ps for a [driver.Store], which
+// calls it for jobs enqueued in a transaction of the caller. An error states the position of the
+// first invalid element.
+func Records(ctx context.Context, hook EnqueueHook, ps []Params) ([]driver.Record, error) {
+	if hook != nil {
+		ps = slices.Clone(ps)
+		for i := range ps {
+			meta := map[string]string{}
+			maps.Copy(meta, ps[i].Meta)
+			ps[i].Meta = meta
+		}
+		if err := hook(ctx, ps); err != nil {
+			return nil, fmt.Errorf("jobqueue: hook: %w", err)
+		}
+	}
 	rs := make([]driver.Record, len(ps))
 	for i, p := range ps {
 		r, err := p.record()

@@ -161,7 +161,7 @@ func (w *Worker) runSchedules(ctx context.Context, starting bool) (pause time.Du
 			continue
 		}
 		if !row.NextAt.After(now) {
-			tick, err := s.tick(row, now)
+			tick, err := s.tick(ctx, hookOf(w.store), row, now)
 			if err != nil {
 				return 0, err
 			}
@@ -178,22 +178,23 @@ func (w *Worker) runSchedules(ctx context.Context, starting bool) (pause time.Du
 }
 
 // tick returns what is due at now.
-func (s Schedule) tick(row driver.Schedule, now time.Time) (driver.Tick, error) {
+func (s Schedule) tick(
+	ctx context.Context, hook EnqueueHook, row driver.Schedule, now time.Time,
+) (t driver.Tick, err error) {
 	times, next, skipped := plan(row.NextAt, now, s.When, s.CatchUp)
-	t := driver.Tick{Name: s.Name, Spec: row.Spec, Due: row.NextAt, Next: next, Skipped: skipped}
-	for _, at := range times {
-		p := s.Params
-		p.RunAt = at
+	t = driver.Tick{Name: s.Name, Spec: row.Spec, Due: row.NextAt, Next: next, Skipped: skipped}
+	ps := make([]Params, len(times))
+	for i, at := range times {
+		ps[i] = s.Params
+		ps[i].RunAt = at
 		if !s.Overlap {
-			p.UniqueKey = s.Name
+			ps[i].UniqueKey = s.Name
 		}
-		r, err := p.record()
-		if err != nil {
-			return t, err
-		}
-		t.Jobs = append(t.Jobs, r)
 	}
-	return t, nil
+	if len(ps) > 0 {
+		t.Jobs, err = Records(ctx, hook, ps)
+	}
+	return t, err
 }
 
 // plan returns the newest catchUp of the times from due to now, at least that of now, how many

@@ -172,26 +172,28 @@ type Worker struct {
 	cond       *sync.Cond // some of the following has changed
 	queues     []*queue   // in the order in which the next claim serves them
 	byName     map[string]*queue
-	lease      *lease        // nil while there is none
-	finished   []*attempt    // with a result to be recorded
-	maxResults int           // of one exchange
-	exchanges  int           // in progress
-	claims     int           // those of them that claim jobs
-	uncertain  bool          // an exchange failed, so the database may hold jobs for us that we do not know of
-	recheck    bool          // … and may still commit some until the next heartbeat
-	running    int           // handlers running
-	listening  bool          // the store notifies us
-	stopping   bool          // claim no jobs
-	expired    bool          // ShutdownTimeout has passed
-	closed     bool          // executors return once finished is empty
-	lookAhead  bool          // request the time of the next scheduled job
-	eagerPause time.Duration // until the next poll, after jobs were found
-	alarmAt    time.Time     // when a scheduled job is due; zero: none known
+	lease      *lease                // nil while there is none
+	finished   []*attempt            // with a result to be recorded
+	maxResults int                   // of one exchange
+	exchanges  int                   // in progress
+	claims     int                   // those of them that claim jobs
+	uncertain  bool                  // an exchange failed, so the database may hold jobs for us that we do not know of
+	recheck    bool                  // … and may still commit some until the next heartbeat
+	running    int                   // handlers running
+	listening  bool                  // the store notifies us
+	stopping   bool                  // claim no jobs
+	expired    bool                  // ShutdownTimeout has passed
+	closed     bool                  // executors return once finished is empty
+	lookAhead  bool                  // request the time of the next scheduled job
+	eagerPause time.Duration         // until the next poll, after jobs were found
+	alarmAt    time.Time             // when a scheduled job is due; zero: none known
+	unsaved    map[*attempt]struct{} // whose saved states are not stored yet
 
 	rearm        chan struct{} // wakes pollLoop
 	heartbeatNow chan struct{} // wakes heartbeatLoop: a job may have been cancelled
 	scheduleNow  chan struct{} // wakes scheduleLoop: a schedule was changed
 	slotsNow     chan struct{} // wakes slotLoop: a queue needs slots
+	saveNow      chan struct{} // wakes saveLoop: there are unsaved states
 }
 
 // NewWorker returns a worker; it starts nothing.
@@ -200,7 +202,8 @@ func NewWorker(store Store, cfg WorkerConfig) *Worker {
 		store: store, cfg: cfg.withDefaults(), handlers: map[string]*handler{},
 		byName: map[string]*queue{}, maxResults: maxResults,
 		rearm: make(chan struct{}, 1), heartbeatNow: make(chan struct{}, 1),
-		scheduleNow: make(chan struct{}, 1), slotsNow: make(chan struct{}, 1),
+		scheduleNow: make(chan struct{}, 1), slotsNow: make(chan struct{}, 1), saveNow: make(chan struct{}, 1),
+		unsaved: map[*attempt]struct{}{},
 	}
 	w.cond = sync.NewCond(&w.mu)
 	if w.cfg.CatchAll != nil {
@@ -266,6 +269,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	loops.Go(func() { w.listenLoop(base) })
 	loops.Go(func() { w.scheduleLoop(ctx) })
 	loops.Go(func() { w.slotLoop(base) })
+	loops.Go(func() { w.saveLoop(base) })
 	for range executors {
 		exchanging.Go(func() { w.executor(base) })
 	}

@@ -50,9 +50,12 @@ type Store interface {
 	// jobs.
 	Heartbeat(ctx context.Context, worker int64, lease time.Duration) (cancelled []int64, alive bool, err error)
 	// Exchange records results and claims jobs in one transaction. When it has ended the last
-	// member of a group, the jobs that are to start after the group may start. Its error has a method
-	// Permanent() bool that returns true when the database will never accept these results.
+	// member of a group, the jobs that are to start after the group may start. Its error has a
+	// method Permanent() bool that returns true when the database will never accept these results.
 	Exchange(ctx context.Context, x ExchangeRequest) (ExchangeResponse, error)
+	// Save stores the states of running jobs of the worker. It skips those that are no longer its
+	// own, and those that another transaction is changing.
+	Save(ctx context.Context, worker int64, states []Saved) error
 	// Slots gets or returns slots of a queue that runs at most limit jobs at a time, so that the
 	// worker has target, and returns how many it has: less than target if other workers have them.
 	// Release with unregister and Rescue return those of workers that end.

@@ -1,6 +1,9 @@
 package driver
 
-import "time"
+import (
+	"encoding/json"
+	"time"
+)
 
 // Lease identifies one claim of a job.
 type Lease struct {
@@ -23,6 +26,8 @@ const (
 type Result struct {
 	Lease
 	Action Action
+	// Saved replaces the saved state of the job, unless it is nil.
+	Saved json.RawMessage
 	// Discard deletes the job instead of moving it to the history.
 	Discard bool
 	// SerialKey and Group are those of the job.

@@ -56,6 +56,9 @@ type Job struct {
 	Group       string    // that it is a member of; empty: none
 	AfterGroup  string    // that it started after; empty: none
 	Meta        map[string]string
+	// Saved is the JSON that the handler has saved: see Save. A handler's job has that of earlier
+	// attempts. Nil: none.
+	Saved json.RawMessage
 
 	// Worker and Fence identify the lease: see Token.
 	Worker    int64
@@ -71,6 +74,7 @@ type Job struct {
 	Cancelling bool           // running, and to be cancelled
 
 	completed uint32 // atomic; not an atomic.Bool, so that a Job may be copied
+	saver     Saver  // of a handler's job
 }
 
 // DecodeMeta returns the Meta of a job, nil if text is empty or damaged.

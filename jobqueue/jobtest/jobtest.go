@@ -34,7 +34,7 @@ type Result struct {
 // after a thousand attempts.
 func Run(t testing.TB, p jobqueue.Params, cfg jobqueue.WorkerConfig, register func(w *jobqueue.Worker)) Result {
 	t.Helper()
-	records, err := jobqueue.Records([]jobqueue.Params{p})
+	records, err := jobqueue.Records(t.Context(), nil, []jobqueue.Params{p})
 	if err != nil {
 		t.Fatal(err)
 	}

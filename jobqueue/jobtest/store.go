@@ -28,7 +28,8 @@ func newStore(r driver.Record) *store {
 	now := time.Now()
 	return &store{ended: make(chan struct{}), job: driver.Job{
 		ID: 1, Queue: r.Queue, Kind: r.Kind, Priority: r.Priority, MaxAttempts: r.MaxAttempts, Args: r.Args,
-		UniqueKey: r.UniqueKey, CreatedAt: now, RunAt: now, State: driver.StateWaiting,
+		UniqueKey: r.UniqueKey, SerialKey: r.SerialKey, Group: r.Group, AfterGroup: r.AfterGroup,
+		Meta: driver.DecodeMeta(r.Meta), CreatedAt: now, RunAt: now, State: driver.StateWaiting,
 	}}
 }
 
@@ -64,6 +65,9 @@ func (s *store) Register(context.Context, string, []string, time.Duration) (int6
 func (s *store) Heartbeat(context.Context, int64, time.Duration) ([]int64, bool, error) {
 	return nil, true, nil
 }
+
+// Save stores nothing: results have the saved states too.
+func (s *store) Save(context.Context, int64, []driver.Saved) error { return nil }
 
 func (s *store) Rescue(context.Context, bool) (int, error) { return 0, nil }
 
@@ -135,6 +139,8 @@ func (s *store) claim(worker int64) *driver.Job {
 		ID: s.job.ID, Queue: s.job.Queue, Kind: s.job.Kind, Priority: s.job.Priority, Attempt: s.job.Attempt,
 		MaxAttempts: s.job.MaxAttempts, Args: slices.Clone(s.job.Args), CreatedAt: s.job.CreatedAt,
 		RunAt: s.job.RunAt, Worker: worker, Fence: s.job.Fence, ClaimedAt: s.job.ClaimedAt, State: s.job.State,
+		SerialKey: s.job.SerialKey, Group: s.job.Group, AfterGroup: s.job.AfterGroup, Meta: s.job.Meta,
+		Saved: slices.Clone(s.job.Saved),
 	}
 }
 
@@ -142,6 +148,9 @@ func (s *store) record(r driver.Result) {
 	if r.Error.Error != "" {
 		r.Error.At = time.Now()
 		s.job.Errors = append(s.job.Errors, r.Error)
+	}
+	if r.Saved != nil {
+		s.job.Saved = r.Saved
 	}
 	s.job.Worker = 0
 	if r.Action == driver.Reschedule {

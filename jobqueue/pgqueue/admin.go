@@ -16,10 +16,11 @@ import (
 const requeueSQL = `
 with gone as (delete from jobqueue_done where id = $1 and state <> 4 returning *)
 insert into jobqueue_job (id, run_at, created_at, fence, max_attempts, priority, until_started,
-  queue, kind, unique_key, args, errors, serial_key, worker, meta, in_group, after_group)
+  queue, kind, unique_key, args, errors, serial_key, worker, meta, in_group, after_group,
+  saved)
 select id, clock_timestamp(), created_at, fence, max_attempts, priority, until_started,
   queue, kind, unique_key, args, errors, serial_key,
-  case when serial_key is null and after_group is null then null else 0 end, meta, in_group, after_group
+  case when serial_key is null and after_group is null then null else 0 end, meta, in_group, after_group, saved
 from gone
 returning queue, coalesce(serial_key, ''), coalesce(after_group, '')`
 

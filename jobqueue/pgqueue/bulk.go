@@ -35,8 +35,8 @@ func (s *Store) Pause(ctx context.Context, queue string, until time.Time) error 
 const filterSQL = ` and ($1 = '' or queue = $1) and ($2 = '' or kind = $2) and id < $3
   order by id desc limit $4 for update skip locked`
 
-// summarySQL returns the size and the last id of a page, the number of changed jobs, and the queues,
-// serial keys and groups whose other jobs may have to be promoted.
+// summarySQL returns the size and the last id of a page, the number of changed jobs, their queues,
+// and the serial keys and groups whose other jobs may have to be promoted.
 const summarySQL = `
 select (select count(*) from page), coalesce((select min(id) from page), 0), (select count(*) from changed),
   array(select distinct queue from changed),
@@ -48,10 +48,11 @@ const requeueManySQL = `
 with page as (select * from jobqueue_done where state <> 4 and state = $5` + filterSQL + `),
 changed as (
   insert into jobqueue_job (id, run_at, created_at, fence, max_attempts, priority, until_started,
-    queue, kind, unique_key, args, errors, serial_key, worker, meta, in_group, after_group)
+    queue, kind, unique_key, args, errors, serial_key, worker, meta, in_group, after_group,
+    saved)
   select id, clock_timestamp(), created_at, fence, max_attempts, priority, until_started,
     queue, kind, unique_key, args, errors, serial_key,
-    case when serial_key is null and after_group is null then null else 0 end, meta, in_group, after_group
+    case when serial_key is null and after_group is null then null else 0 end, meta, in_group, after_group, saved
   from page
   on conflict (kind, unique_key) where unique_key is not null do nothing
   returning id, queue, serial_key, after_group as changed_group),

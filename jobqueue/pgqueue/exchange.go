@@ -17,7 +17,7 @@ import (
 
 // sharedColumns are the columns that jobqueue_job and jobqueue_done have in common.
 const sharedColumns = `run_at, created_at, claimed_at, fence, attempt, max_attempts, priority, until_started,
-  queue, kind, unique_key, args, serial_key, meta, in_group, after_group`
+  queue, kind, unique_key, args, serial_key, meta, in_group, after_group, saved`
 
 // The arrays are passed as (select $1), so that the planner does not know their length: for a
 // thousand leases it would scan the whole table instead of probing the index a thousand times.
@@ -51,7 +51,7 @@ with gone as (
   returning j.id, x.state, ` + withError + ` as new_errors, j.run_at, j.created_at, j.claimed_at, j.fence,
     case when j.max_attempts < 0 then j.attempt else least(j.attempt, j.max_attempts) end as attempt,
     j.max_attempts, j.priority, j.until_started, j.queue, j.kind, j.unique_key, j.args, j.serial_key, j.meta,
-    j.in_group, j.after_group)
+    j.in_group, j.after_group, j.saved)
 insert into jobqueue_done (id, state, errors, ` + sharedColumns + `)
 select id, state, new_errors, ` + sharedColumns + ` from gone
 returning id`
@@ -97,7 +97,7 @@ where exists (select from jobqueue_worker where id = $1::bigint and expires_at >
         limit q.n) r
     where not exists (select from jobqueue_pause h where h.queue = q.name and h.until > now())))
 returning id, fence, attempt, max_attempts, priority, queue, kind, args, run_at, created_at, claimed_at, cancel,
-  serial_key, meta, in_group, after_group`
+  serial_key, meta, in_group, after_group, saved`
 
 const nextSQL = `
 select (extract(epoch from min(t.run_at) - now()) * 1000000)::bigint
@@ -195,6 +195,7 @@ func (l *leases) add(r driver.Result) {
 
 // queueResults adds one statement for each kind of result that x has.
 func (s *Store) queueResults(b *pgx.Batch, x driver.ExchangeRequest, recorded map[int64]struct{}) error {
+	s.queueSaved(b, x)
 	var discarded, ended, rescheduled leases
 	succeeded := leases{ids: make([]int64, 0, len(x.Results)), fences: make([]int32, 0, len(x.Results))}
 	var states []int16
@@ -302,7 +303,7 @@ func claimed(x driver.ExchangeRequest, res *driver.ExchangeResponse) func(pgx.Ro
 			var meta []byte
 			err := rows.Scan(&j.ID, &j.Fence, &j.Attempt, &j.MaxAttempts, &j.Priority, &j.Queue, &j.Kind,
 				(*[]byte)(&j.Args), &j.RunAt, &j.CreatedAt, &j.ClaimedAt, &j.Cancelling, &serial,
-				&meta, &group, &after)
+				&meta, &group, &after, (*[]byte)(&j.Saved))
 			if err != nil {
 				return err
 			}
@@ -333,6 +334,11 @@ func (s *Store) CompleteSQL(ctx context.Context, tx *sql.Tx, job *jobqueue.Job) 
 }
 
 func (s *Store) complete(ctx context.Context, db querier, job *jobqueue.Job) error {
+	if state := driver.SavedNow(job); state != nil {
+		if err := s.save(ctx, db, job, state); err != nil {
+			return fmt.Errorf("complete job %d: %w", job.ID, err)
+		}
+	}
 	var id int64
 	err := db.query(ctx, s.sql(succeedSQL), func(rs rows) error { return rs.Scan(&id) },
 		[]int64{job.ID}, []int32{int32(job.Fence)}, job.Worker)

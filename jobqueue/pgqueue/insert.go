@@ -80,7 +80,7 @@ func (s *Store) enqueueIn(
 	if len(ps) == 0 {
 		return nil, nil
 	}
-	rs, err := jobqueue.Records(ps)
+	rs, err := jobqueue.Records(ctx, s.cfg.OnEnqueue, ps)
 	if err != nil {
 		return nil, err
 	}

@@ -49,12 +49,15 @@ func without(t *testing.T, mode pgx.QueryExecMode, cfg pgqueue.Config) {
 }
 
 func harness(t *testing.T, pool *pgxpool.Pool, cfg pgqueue.Config) queuetest.Harness {
+	var hook queuetest.Hook
+	cfg.OnEnqueue = hook.Call
 	store := pgqueue.New(pool, cfg)
 	require.NoError(t, store.Migrate(t.Context()))
 	return queuetest.Harness{
-		Store: store,
-		Again: func() driver.Store { return pgqueue.New(pool, cfg) },
-		Empty: func() driver.Store { return pgqueue.New(pool, pgqueue.Config{Schema: "elsewhere"}) },
+		Store:   store,
+		SetHook: hook.Set,
+		Again:   func() driver.Store { return pgqueue.New(pool, cfg) },
+		Empty:   func() driver.Store { return pgqueue.New(pool, pgqueue.Config{Schema: "elsewhere"}) },
 		Broken: func() driver.Store {
 			pool, err := pgxpool.New(context.Background(), "postgres://u@127.0.0.1:1/none?connect_timeout=5")
 			require.NoError(t, err)
@@ -72,6 +75,7 @@ func harness(t *testing.T, pool *pgxpool.Pool, cfg pgqueue.Config) queuetest.Har
 							return store.EnqueueManyTx(ctx, tx, ps)
 						},
 						Complete: func(job *jobqueue.Job) error { return store.CompleteTx(ctx, tx, job) },
+						Save:     func(job *jobqueue.Job, v any) error { return store.SaveTx(ctx, tx, job, v) },
 					})
 				})
 			},
@@ -84,6 +88,7 @@ func harness(t *testing.T, pool *pgxpool.Pool, cfg pgqueue.Config) queuetest.Har
 							return store.EnqueueManySQL(ctx, tx, ps)
 						},
 						Complete: func(job *jobqueue.Job) error { return store.CompleteSQL(ctx, tx, job) },
+						Save:     func(job *jobqueue.Job, v any) error { return store.SaveSQL(ctx, tx, job, v) },
 					})
 				})
 			},

@@ -27,6 +27,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"lessonkit.example/internal/migrate"
+	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/driver"
 	"lessonkit.example/jobqueue/internal/wake"
 )
@@ -42,6 +43,8 @@ type Config struct {
 	// through a pooler in transaction mode, where LISTEN does not work. Workers of the same process
 	// are still woken at once.
 	PollOnly bool
+	// OnEnqueue is called before jobs are enqueued.
+	OnEnqueue jobqueue.EnqueueHook
 }
 
 // Store is a jobqueue.Store. It is safe for concurrent use and has nothing to close; the pool
@@ -123,6 +126,9 @@ func (s *Store) Usable() error {
 	}
 	return nil
 }
+
+// EnqueueHook returns Config.OnEnqueue. Package jobqueue calls it.
+func (s *Store) EnqueueHook() jobqueue.EnqueueHook { return s.cfg.OnEnqueue }
 
 // Check implements driver.Store.
 func (s *Store) Check(ctx context.Context) error {

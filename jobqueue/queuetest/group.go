@@ -279,7 +279,7 @@ func groupIsRepairedByRescue(t *testing.T, h Harness) {
 func groupOfASchedule(t *testing.T, h Harness) {
 	due := time.Now().UTC().Truncate(time.Second)
 	require.NoError(t, h.Store.PutSchedule(t.Context(), driver.Schedule{Name: "s", Spec: "x", NextAt: due}))
-	rs, err := jobqueue.Records([]jobqueue.Params{{Kind: "work", RunAt: due, AfterGroup: "nothing"}})
+	rs, err := jobqueue.Records(t.Context(), nil, []jobqueue.Params{{Kind: "work", RunAt: due, AfterGroup: "nothing"}})
 	require.NoError(t, err)
 	require.NoError(t, h.Store.Tick(t.Context(),
 		driver.Tick{Name: "s", Spec: "x", Due: due, Next: due.Add(time.Hour), Jobs: rs}))

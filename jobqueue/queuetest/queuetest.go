@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -29,6 +30,8 @@ type Harness struct {
 	// InTx functions run f in a transaction of the caller and commit it unless f returns an error,
 	// one for each kind of transaction that the store supports.
 	InTx map[string]func(ctx context.Context, f func(tx Tx) error) error
+	// SetHook sets what the stores have as OnEnqueue.
+	SetHook func(jobqueue.EnqueueHook)
 	// Exec runs a statement on the database, without the store.
 	Exec func(ctx context.Context, statement string) error
 	// Damage has assignments to columns of jobqueue_job that damage a row, by name.
@@ -37,17 +40,34 @@ type Harness struct {
 	Notifies bool
 }
 
+// Hook is a hook that can be set after its store was created. A Harness has one.
+type Hook struct {
+	p atomic.Pointer[jobqueue.EnqueueHook]
+}
+
+// Set sets the hook.
+func (h *Hook) Set(f jobqueue.EnqueueHook) { h.p.Store(&f) }
+
+// Call is for OnEnqueue of the configuration of a store.
+func (h *Hook) Call(ctx context.Context, ps []jobqueue.Params) error {
+	if f := h.p.Load(); f != nil {
+		return (*f)(ctx, ps)
+	}
+	return nil
+}
+
 // Tx contains the methods of a store bound to a transaction of the caller.
 type Tx struct {
 	Enqueue  func(ps ...jobqueue.Params) ([]jobqueue.InsertResult, error)
 	Complete func(job *jobqueue.Job) error
+	Save     func(job *jobqueue.Job, v any) error
 }
 
 // Run runs the suite; open creates a new queue for each test.
 func Run(t *testing.T, open func(t *testing.T) Harness) {
 	for _, group := range []map[string]func(*testing.T, Harness){
 		enqueueTests, leaseTests, workerTests, wakeTests, inspectTests, damageTests, scheduleTests,
-		serialTests, groupTests, bulkTests, limitTests,
+		serialTests, groupTests, bulkTests, limitTests, saveTests, hookTests,
 	} {
 		for name, test := range group {
 			t.Run(name, func(t *testing.T) {

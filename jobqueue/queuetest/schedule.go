@@ -221,7 +221,7 @@ func scheduleDisappearsAfterAMonth(t *testing.T, h Harness) {
 func scheduleTickHasAnEffectOnce(t *testing.T, h Harness) {
 	due := time.Now().UTC().Truncate(time.Microsecond)
 	require.NoError(t, h.Store.PutSchedule(t.Context(), driver.Schedule{Name: "s", Spec: "x", NextAt: due}))
-	jobs, err := jobqueue.Records([]jobqueue.Params{{Kind: "work", RunAt: due, UniqueKey: "taken"},
+	jobs, err := jobqueue.Records(t.Context(), nil, []jobqueue.Params{{Kind: "work", RunAt: due, UniqueKey: "taken"},
 		{Kind: "work", RunAt: due}})
 	require.NoError(t, err)
 	fill(t, h.Store, 1, func(p *jobqueue.Params) { p.UniqueKey = "taken" })

@@ -27,8 +27,9 @@ func (u *ui) funcs() template.FuncMap {
 		"action": func(s jobqueue.ScheduleInfo, action, label string) scheduleAction {
 			return scheduleAction{Name: s.Name, Action: action, Label: label}
 		},
-		"since": since,
-		"query": func(f jobqueue.Filter, key string, value any) string { return query(f, key, fmt.Sprint(value)) },
+		"since":    since,
+		"progress": progress,
+		"query":    func(f jobqueue.Filter, key string, value any) string { return query(f, key, fmt.Sprint(value)) },
 	}
 }
 
@@ -97,6 +98,17 @@ func last(errs []jobqueue.AttemptError) *jobqueue.AttemptError {
 		return nil
 	}
 	return &errs[len(errs)-1]
+}
+
+// progress returns the progress that a job has saved, in percent, "" if none.
+func progress(j *jobqueue.Job) string {
+	var saved struct {
+		Progress *float64 `json:"progress"`
+	}
+	if json.Unmarshal(j.Saved, &saved) != nil || saved.Progress == nil {
+		return ""
+	}
+	return strconv.Itoa(int(100 * min(max(*saved.Progress, 0), 1)))
 }
 
 // since returns since when the job has its state, or when it may start.

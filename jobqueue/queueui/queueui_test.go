@@ -25,6 +25,7 @@ import (
 type site struct {
 	t       *testing.T
 	client  *jobqueue.Client
+	store   *sqlitequeue.Store
 	handler http.Handler
 	ids     map[string]int64
 }
@@ -36,7 +37,7 @@ func setup(t *testing.T, cfg queueui.Config) *site {
 	require.NoError(t, err)
 	t.Cleanup(func() { store.Close() })
 	require.NoError(t, store.Migrate(t.Context()))
-	s := &site{t: t, client: jobqueue.NewClient(store), ids: map[string]int64{}}
+	s := &site{t: t, store: store, client: jobqueue.NewClient(store), ids: map[string]int64{}}
 	s.handler = queueui.New(s.client, cfg)
 
 	ctx, cancel := context.WithCancel(t.Context())
@@ -292,6 +293,34 @@ func TestHeldJobsAndGroups(t *testing.T) {
 	s.page(fmt.Sprintf("/q/jobs/%d", s.ids["page"]), "<dt>Group</dt><dd>"+counts)
 	s.page(fmt.Sprintf("/q/jobs/%d", s.ids["book"]), "<dt>After group</dt><dd>"+counts, "held")
 	s.page(fmt.Sprintf("/q/jobs/%d", s.ids["second"]), "<dt>Serial key</dt><dd><code>shelf 3</code>")
+}
+
+func TestSavedState(t *testing.T) {
+	s := setup(t, queueui.Config{})
+	ctx, cancel := context.WithCancel(t.Context())
+	w := jobqueue.NewWorker(s.store, jobqueue.WorkerConfig{
+		Queues: map[string]jobqueue.QueueConfig{"books": {}}, ShutdownTimeout: time.Millisecond})
+	jobqueue.Handle(w, "bind", func(_ context.Context, job *jobqueue.Job, state any) error { return job.Save(state) })
+	done := make(chan error, 1)
+	go func() { done <- w.Run(ctx) }()
+	defer func() { cancel(); require.NoError(t, <-done) }()
+	for name, state := range map[string]any{
+		"half": map[string]any{"progress": 0.505, "page": "<12>"}, "over": map[string]any{"progress": 7},
+		"text": "progress", "odd": map[string]any{"progress": "half"},
+	} {
+		s.enqueue(name, jobqueue.Params{Kind: "bind", Queue: "books", Args: state})
+		require.Eventually(t, func() bool {
+			j, err := s.client.Get(t.Context(), s.ids[name])
+			return err == nil && j.State == jobqueue.StateSucceeded
+		}, 20*time.Second, 5*time.Millisecond, name)
+	}
+	bar := `<progress max="100" value="50">50 %</progress>`
+	s.page(fmt.Sprintf("/jobs/%d", s.ids["half"]), "Saved state", bar, "&#34;page&#34;: &#34;\\u003c12\\u003e&#34;")
+	s.page("/jobs?state=succeeded&queue=books", bar, `value="100"`)
+	for _, name := range []string{"text", "odd"} {
+		require.NotContains(t, s.page(fmt.Sprintf("/jobs/%d", s.ids[name]), "Saved state"), "<progress")
+	}
+	require.NotContains(t, s.page(fmt.Sprintf("/jobs/%d", s.ids["good"])), "Saved state")
 }
 
 func TestCrossSitePostsAreRefused(t *testing.T) {

@@ -15,9 +15,11 @@ import (
 // The fence is kept, so that the next lease has a new token.
 const requeueSQL = `
 insert into jobqueue_job (id, run_at, created_at, fence, max_attempts, priority, until_started,
-  queue, kind, unique_key, args, errors, serial_key, worker, meta, in_group, after_group)
+  queue, kind, unique_key, args, errors, serial_key, worker, meta, in_group, after_group,
+  saved)
 select id, ?2, created_at, fence, max_attempts, priority, until_started, queue, kind, unique_key, args, errors,
-  serial_key, case when serial_key is null and after_group is null then null else 0 end, meta, in_group, after_group
+  serial_key, case when serial_key is null and after_group is null then null else 0 end, meta, in_group, after_group,
+  saved
 from jobqueue_done where id = ?1 and state <> 4
 returning queue, coalesce(serial_key, ''), coalesce(after_group, '')`
 

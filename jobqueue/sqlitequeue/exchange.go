@@ -14,7 +14,7 @@ import (
 
 // sharedColumns are the columns that jobqueue_job and jobqueue_done have in common.
 const sharedColumns = `run_at, created_at, claimed_at, fence, attempt, max_attempts, priority, until_started,
-  queue, kind, unique_key, args, serial_key, meta, in_group, after_group`
+  queue, kind, unique_key, args, serial_key, meta, in_group, after_group, saved`
 
 // leased joins the jobs to the leases in ?1, a JSON object of fences by id; ?2 is the worker. The
 // cross join keeps the planner from scanning the jobs.
@@ -65,7 +65,8 @@ where id in (
     and not exists (select 1 from jobqueue_pause where queue = ?3 and until > ?2)
   order by run_at, id limit ?7)
 returning id, fence, attempt, max_attempts, priority, queue, kind, args, run_at, created_at, claimed_at, cancel,
-  coalesce(serial_key, ''), meta, coalesce(in_group, ''), coalesce(after_group, '')`
+  coalesce(serial_key, ''), meta, coalesce(in_group, ''), coalesce(after_group, ''),
+  saved`
 
 const nextSQL = `
 select run_at from jobqueue_job
@@ -107,6 +108,11 @@ func record(tx *sql.Tx, now int64, x driver.ExchangeRequest, res *driver.Exchang
 	for _, r := range x.Results {
 		var ok bool
 		var err error
+		if r.Saved != nil && !r.Discard {
+			if _, err := save(tx, x.Worker, driver.Saved{Lease: r.Lease, State: r.Saved}); err != nil {
+				return err
+			}
+		}
 		switch {
 		case r.Action == driver.Reschedule:
 			ok, err = reschedule(tx, now, x.Worker, r)
@@ -257,7 +263,7 @@ func claim(tx *sql.Tx, now int64, x driver.ExchangeRequest, res *driver.Exchange
 				var meta []byte
 				err := rows.Scan(&j.ID, &j.Fence, &j.Attempt, &j.MaxAttempts, &j.Priority, &j.Queue, &j.Kind,
 					(*[]byte)(&j.Args), &runAt, &created, &claimed, &j.Cancelling, &j.SerialKey, &meta,
-					&j.Group, &j.AfterGroup)
+					&j.Group, &j.AfterGroup, (*[]byte)(&j.Saved))
 				j.Meta = driver.DecodeMeta(meta)
 				j.RunAt, j.CreatedAt, j.ClaimedAt = time.UnixMicro(runAt).UTC(), timeOf(created), timeOf(claimed)
 				res.Jobs = append(res.Jobs, j)
@@ -298,6 +304,12 @@ func next(tx *sql.Tx, now int64, x driver.ExchangeRequest, res *driver.ExchangeR
 // its own job, commits, and returns nil. ErrLeaseLost means that the job is no longer the
 // handler's: roll back. The job goes to the history even when the worker's queue keeps none.
 func (s *Store) CompleteTx(ctx context.Context, tx *sql.Tx, job *jobqueue.Job) error {
+	if state := driver.SavedNow(job); state != nil {
+		saved := driver.Saved{Lease: driver.Lease{ID: job.ID, Fence: job.Fence}, State: state}
+		if _, err := save(tx, job.Worker, saved); err != nil {
+			return fmt.Errorf("complete job %d: %w", job.ID, err)
+		}
+	}
 	lease := fmt.Sprintf(`{"%d":%d}`, job.ID, job.Fence)
 	ok, err := affected(tx.ExecContext(ctx, archiveSQL, lease, job.Worker, s.now()))
 	if err == nil && !ok {

@@ -38,7 +38,7 @@ func (s *Store) EnqueueManyTx(
 	if len(ps) == 0 {
 		return nil, nil
 	}
-	rs, err := jobqueue.Records(ps)
+	rs, err := jobqueue.Records(ctx, s.onEnqueue, ps)
 	if err != nil {
 		return nil, err
 	}

@@ -22,8 +22,10 @@ func TestStore(t *testing.T) {
 
 func harness(t *testing.T) queuetest.Harness {
 	dir := t.TempDir()
+	var hook queuetest.Hook
+	cfg := sqlitequeue.Config{OnEnqueue: hook.Call}
 	open := func(name string) driver.Store {
-		s, err := sqlitequeue.Open(filepath.Join(dir, name), sqlitequeue.Config{})
+		s, err := sqlitequeue.Open(filepath.Join(dir, name), cfg)
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, s.Close()) })
 		return s
@@ -31,12 +33,13 @@ func harness(t *testing.T) queuetest.Harness {
 	db, err := sqlitedb.Open(filepath.Join(dir, "queue.db"))
 	require.NoError(t, err)
 	t.Cleanup(func() { db.Close() })
-	store := sqlitequeue.New(db.W, db.R, sqlitequeue.Config{})
+	store := sqlitequeue.New(db.W, db.R, cfg)
 	require.NoError(t, store.Migrate(t.Context()))
 	return queuetest.Harness{
-		Store: store,
-		Again: func() driver.Store { return open("queue.db") },
-		Empty: func() driver.Store { return open("empty.db") },
+		Store:   store,
+		SetHook: hook.Set,
+		Again:   func() driver.Store { return open("queue.db") },
+		Empty:   func() driver.Store { return open("empty.db") },
 		Broken: func() driver.Store {
 			db, err := sqlitedb.Open(filepath.Join(dir, "closed.db"))
 			require.NoError(t, err)
@@ -59,6 +62,7 @@ func harness(t *testing.T) queuetest.Harness {
 						return store.EnqueueManyTx(ctx, tx, ps)
 					},
 					Complete: func(job *jobqueue.Job) error { return store.CompleteTx(ctx, tx, job) },
+					Save:     func(job *jobqueue.Job, v any) error { return store.SaveTx(ctx, tx, job, v) },
 				})
 				if err != nil {
 					return err

@@ -31,6 +31,7 @@ import (
 
 	"lessonkit.example/internal/migrate"
 	"lessonkit.example/internal/sqlitedb"
+	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/driver"
 	"lessonkit.example/jobqueue/internal/wake"
 )
@@ -40,6 +41,9 @@ type Config struct {
 	// Now is the clock of the queue. All processes that share the file must agree on it. Defaults
 	// to time.Now.
 	Now func() time.Time
+	// OnEnqueue is called before jobs are enqueued. With EnqueueTx it must not write to the file by
+	// other means, because the transaction holds its lock.
+	OnEnqueue jobqueue.EnqueueHook
 }
 
 // Store is a jobqueue.Store. It is safe for concurrent use.
@@ -49,6 +53,8 @@ type Store struct {
 	clock func() time.Time
 	group *sqlitedb.Group
 	hub   wake.Hub
+
+	onEnqueue jobqueue.EnqueueHook
 }
 
 var (
@@ -87,7 +93,7 @@ func (s *Store) DB() (write, read *sql.DB) { return s.w, s.r }
 // both use the driver modernc.org/sqlite with journal_mode WAL and a busy_timeout. With synchronous
 // FULL every commit survives a power failure, at little cost for a busy queue.
 func New(write, read *sql.DB, cfg Config) *Store {
-	s := &Store{w: write, r: read, clock: cfg.Now, group: sqlitedb.NewGroup(write)}
+	s := &Store{w: write, r: read, clock: cfg.Now, group: sqlitedb.NewGroup(write), onEnqueue: cfg.OnEnqueue}
 	if s.clock == nil {
 		s.clock = time.Now
 	}
@@ -125,6 +131,9 @@ func (s *Store) Usable() error {
 	}
 	return nil
 }
+
+// EnqueueHook returns Config.OnEnqueue. Package jobqueue calls it.
+func (s *Store) EnqueueHook() jobqueue.EnqueueHook { return s.onEnqueue }
 
 // Check implements driver.Store.
 func (s *Store) Check(ctx context.Context) error {

@@ -1,0 +1,78 @@
+package jobqueue
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"lessonkit.example/jobqueue/driver"
+)
+
+// savePause is the time between two statements that store what handlers have saved.
+const savePause = time.Second
+
+// Save implements driver.Saver.
+func (a *attempt) Save(state json.RawMessage) error {
+	w := a.lease.owner
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if a.settled || w.lease != a.lease {
+		return ErrLeaseLost
+	}
+	a.saved = state
+	w.unsaved[a] = struct{}{}
+	notify(w.saveNow)
+	return nil
+}
+
+// Saved implements driver.Saver.
+func (a *attempt) Saved() json.RawMessage {
+	w := a.lease.owner
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return a.saved
+}
+
+// saveLoop stores what handlers have saved: at once, and then at most once every savePause. The
+// result of an attempt contains the last value too.
+func (w *Worker) saveLoop(ctx context.Context) {
+	for {
+		select {
+		case <-w.saveNow:
+		case <-ctx.Done():
+			return
+		}
+		w.storeSaved(ctx)
+		if !sleep(ctx, savePause) {
+			return
+		}
+	}
+}
+
+func (w *Worker) storeSaved(ctx context.Context) {
+	w.mu.Lock()
+	l, unsaved := w.lease, w.unsaved
+	w.unsaved = map[*attempt]struct{}{}
+	var states []driver.Saved
+	for a := range unsaved {
+		if !a.settled && a.lease == l {
+			lease := driver.Lease{ID: a.job.ID, Fence: a.job.Fence}
+			states = append(states, driver.Saved{Lease: lease, State: a.saved})
+		}
+	}
+	w.mu.Unlock()
+	if len(states) == 0 {
+		return
+	}
+	io, cancel := context.WithTimeout(ctx, w.cfg.Lease/3)
+	defer cancel()
+	if err := w.store.Save(io, l.worker, states); err != nil && ctx.Err() == nil {
+		w.cfg.Logger.Warn("save states of jobs, trying again", "count", len(states), "error", err)
+		w.mu.Lock()
+		for a := range unsaved {
+			w.unsaved[a] = struct{}{}
+		}
+		w.mu.Unlock()
+		notify(w.saveNow)
+	}
+}

@@ -1,0 +1,51 @@
+package sqlitequeue
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/driver"
+)
+
+const saveSQL = `update jobqueue_job set saved = ? where id = ? and fence = ? and worker = ?`
+
+// save reports whether the job is still the worker's.
+func save(tx *sql.Tx, worker int64, r driver.Saved) (bool, error) {
+	return affected(tx.Exec(saveSQL, string(r.State), r.ID, r.Fence, worker))
+}
+
+// Save implements driver.Store.
+func (s *Store) Save(ctx context.Context, worker int64, states []driver.Saved) error {
+	err := s.update(ctx, func(tx *sql.Tx, _ int64) error {
+		for _, r := range states {
+			if _, err := save(tx, worker, r); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("save states: %w", err)
+	}
+	return nil
+}
+
+// SaveTx does what [jobqueue.Job.Save] does, if and when tx commits, for example together with the
+// rows that a part of the job has written. It returns ErrLeaseLost if the job is no longer the
+// handler's, and an error if the handler has called Save during the same attempt.
+func (s *Store) SaveTx(ctx context.Context, tx *sql.Tx, job *jobqueue.Job, v any) error {
+	state, err := driver.EncodeSavedTx(job, v)
+	if err != nil {
+		return err
+	}
+	ok, err := affected(tx.ExecContext(ctx, saveSQL, string(state), job.ID, job.Fence, job.Worker))
+	if err == nil && !ok {
+		err = driver.ErrLeaseLost
+	}
+	if err != nil {
+		return fmt.Errorf("save state of job %d: %w", job.ID, err)
+	}
+	return nil
+}
