@@ -72,6 +72,14 @@ var clientCalls = map[string]struct {
 		_, err := c.SaveDefaults(t.Context(), feedbackclient.Defaults{})
 		return err
 	}, feedbackclient.Defaults{}},
+	"get-words": {func(t *testing.T, c feedbackclient.Client) error {
+		_, err := c.Words(t.Context())
+		return err
+	}, nil},
+	"save-words": {func(t *testing.T, c feedbackclient.Client) error {
+		_, err := c.SaveWords(t.Context(), []string{"Siobhan"})
+		return err
+	}, nil},
 	"list-segments": {func(t *testing.T, c feedbackclient.Client) (last error) {
 		for _, err := range c.Segments(t.Context(), "id") {
 			last = err
