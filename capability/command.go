@@ -95,15 +95,23 @@ func (p *Policy) canonical(command string) string {
 }
 
 // named returns the known commands by their names without the plugin. Commands of the application
-// itself are not among them.
+// itself are not among them, nor those of official plugins that no capability mentions.
 func (p *Policy) named() map[string][]string {
 	p.names.once.Do(func() {
 		named := make(map[string][]string)
+		mentioned := make(map[string]bool)
+		for _, c := range p.capabilities {
+			for i := range c.Permissions {
+				plugin, _ := splitIdentifier(c.Permissions[i].Identifier)
+				mentioned[plugin] = true
+			}
+		}
 		for _, plugin := range p.manifests.plugins() {
-			if plugin == AppManifest {
+			m := p.manifests.Get(plugin)
+			if plugin == AppManifest || m.official && !mentioned[plugin] {
 				continue
 			}
-			for _, permission := range p.manifests.Get(plugin).Permissions {
+			for _, permission := range m.Permissions {
 				for _, name := range permission.Allow {
 					if key := commandKey(plugin, name); !slices.Contains(named[name], key) {
 						named[name] = append(named[name], key)

@@ -108,7 +108,7 @@ func (e *expander) permission(m *Manifest, name string, chain []string) bool {
 	if p == nil {
 		return false
 	}
-	if e.r.options.Version.before(p.Since) {
+	if e.r.release(m).before(p.Since) {
 		return len(chain) > 0 // the set did not have it yet
 	}
 	e.x.permissions = append(e.x.permissions,
@@ -138,7 +138,7 @@ func (e *expander) set(m *Manifest, set *PermissionSet, name string, chain []str
 	}
 	chain = slices.Concat(chain, []string{own})
 	for _, member := range set.Permissions {
-		if !e.member(m, member, chain) {
+		if !e.member(m, member, chain) && !m.official { // a later release has corrected it
 			e.fault(codeUnknownSetMember, "The permission %q, which is in the set %s, does not exist; the plugin's "+
 				"author has to correct it.", member, own)
 		}
@@ -205,20 +205,32 @@ func (m *Manifest) has(name string) bool {
 	return m != nil && (name == "default" && m.Default != nil || m.Sets[name] != nil || m.Permissions[name] != nil)
 }
 
+// release returns the release that an application uses of what a manifest is about.
+func (r *resolver) release(m *Manifest) Version {
+	if m.official {
+		return m.version
+	}
+	return r.options.Version
+}
+
 func (r *resolver) unknownPermission(m *Manifest, identifier, name string) fault {
 	f := fault{code: codeUnknownPermission}
-	if m.builtIn && coreNewest.before(r.options.Version) {
+	if m.builtIn && coreNewest.before(r.options.Version) || m.official && m.beyond() {
 		f.code = codeNewerPermission
 	}
 	if r.faults++; r.faults > mostReported {
 		return f // not reported, so spare the search for what may be meant
 	}
-	if p := m.Permissions[name]; p != nil {
+	if p := m.Permissions[name]; p != nil && m.official {
+		f.message = fmt.Sprintf("The permission %q is not in version %s of tauri-plugin-%s, which the application "+
+			"uses; update it, or remove the permission.", identifier, m.version, m.Plugin)
+		return f
+	} else if p != nil {
 		f.message = fmt.Sprintf("The permission %q came with Tauri %d.%d, and the application uses %s; update it, or "+
 			"remove the permission.", identifier, p.Since.Major, p.Since.Minor, r.options.Version)
 		return f
 	}
-	if f.code == codeNewerPermission {
+	if f.code == codeNewerPermission && !m.official {
 		f.message = fmt.Sprintf("The permission %q is not known up to Tauri %s, and the application uses %s, which "+
 			"may have it; build the application, which writes gen/schemas/acl-manifests.json.", identifier,
 			coreNewest, r.options.Version)
@@ -240,6 +252,9 @@ func (r *resolver) unknownPermission(m *Manifest, identifier, name string) fault
 		like = r.closest(name, names)
 	}
 	switch {
+	case like == "" && f.code == codeNewerPermission:
+		f.message = fmt.Sprintf("The permission %q of the official plugin %s is not known, but newer releases of it "+
+			"may have it; build the application, which writes gen/schemas/acl-manifests.json.", identifier, m.Plugin)
 	case like != "":
 		f.meant = fullIdentifier(m.Plugin, like)
 		f.message = fmt.Sprintf("The %s has no permission %q; did you mean %q?", owner, identifier, f.meant)

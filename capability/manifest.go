@@ -19,8 +19,8 @@ type Permission struct {
 	ScopeAllow, ScopeDeny []Value
 	// Platforms limits the permission. Nil means all platforms.
 	Platforms []Platform
-	// Since is the release of the framework that a core permission came with, zero if it is not
-	// known.
+	// Since is the release of the framework that a core permission came with, or the release of an
+	// official plugin; zero if it is not known.
 	Since Version
 }
 
@@ -46,7 +46,10 @@ type Manifest struct {
 	// ScopeSchema is the JSON Schema of the plugin's scope values, absent if it accepts any value.
 	ScopeSchema Value
 
-	builtIn bool // from the table of the core, not from the application's build
+	builtIn  bool    // from the table of the core, not from the application's build
+	official bool    // from the table of the official plugins
+	version  Version // of an official plugin in the application
+	newest   Version // the release up to which all names of an official plugin are known
 }
 
 // names returns the names of all permissions and sets in order, "default" first.

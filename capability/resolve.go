@@ -167,9 +167,13 @@ func (r *resolver) capability(c *Capability) {
 				r.leaveUnchecked(e, f.message)
 				continue
 			}
+			if f.meant == "core:"+e.Identifier && e.value.Exists() {
+				r.withoutCore(e, f)
+				continue
+			}
 			if d := r.report(f.code, e.identifierValue(), f.message); d != nil && f.meant != "" && e.value.Exists() {
 				d.Fix = e.identifierValue().Replace(f.meant)
-				d.Fix.Guess = f.meant != "core:"+e.Identifier
+				d.Fix.Guess = true
 			}
 		}
 		for k := range x.permissions {
@@ -189,6 +193,26 @@ func (r *resolver) capability(c *Capability) {
 	g.windows = r.globs(c, "windows", c.Windows, dead)
 	g.webviews = r.globs(c, "webviews", c.Webviews, dead)
 	r.checkRemotes(c, used)
+}
+
+// withoutCore reports an identifier of the time before version 2.0, together with the others of its
+// file: all of them want the same correction.
+func (r *resolver) withoutCore(e *Entry, f fault) {
+	v := e.identifierValue()
+	fix := v.Replace(f.meant)
+	for i := range r.found {
+		d := &r.found[i]
+		if d.Code != f.code || d.text != v.Document() || d.Fix == nil || d.Fix.Guess || len(d.Related) == mostPerCode {
+			continue
+		}
+		d.Message = strings.TrimSuffix(d.Message, ".") + fmt.Sprintf(", %q.", f.meant)
+		d.Related = append(d.Related, Place{File: v.File(), Start: v.Position(), Message: f.message})
+		d.Fix.Title, d.Fix.Edits = "Write core: before all of them", append(d.Fix.Edits, fix.Edits...)
+		return
+	}
+	if d := r.report(f.code, v, f.message); d != nil {
+		d.Fix = fix
+	}
 }
 
 // unchecked are the plugins whose permissions are not checked for one reason. They are reported

@@ -108,8 +108,8 @@ func TestCheckFixes(t *testing.T) {
 func TestCheckWithoutManifestsSaysWhatItLeavesOut(t *testing.T) {
 	t.Parallel()
 	dir := project(t,
-		map[string]string{"a.json": `{"identifier": "a", "windows": ["main"], "permissions": ["http:default", ` +
-			`"http:allow-x", "window:allow-close"]}`})
+		map[string]string{"a.json": `{"identifier": "a", "windows": ["main"], "permissions": ["pty:default", ` +
+			`"pty:allow-x", "window:allow-close"]}`})
 	code, out, _ := run("check", filepath.Join(dir, "a.json"))
 	require.Equal(t, cli.ExitFindings, code)
 	require.Equal(t, 1, strings.Count(out, "unchecked-plugin"))

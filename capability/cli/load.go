@@ -63,6 +63,7 @@ func (c *command) load(paths []string) ([]*project, error) {
 		}
 	}
 	for _, p := range projects {
+		p.manifests = capability.KnownManifests(p.pluginVersions())
 		if err := c.loadManifests(p); err != nil {
 			return nil, err
 		}
@@ -89,7 +90,7 @@ func projectAt(projects *[]*project, at place) *project {
 			return p
 		}
 	}
-	p := &project{root: at.root, manifests: capability.CoreManifests(), within: map[string]string{"": at.within}}
+	p := &project{root: at.root, within: map[string]string{"": at.within}}
 	*projects = append(*projects, p)
 	return p
 }

@@ -10,11 +10,12 @@ import (
 	"lessonkit.example/capability"
 )
 
-// lockedTauri describes the framework's package in a Cargo.lock, npmTauri the one in a
-// package.json.
+// lockedTauri describes the framework's package in a Cargo.lock, lockedPlugin those of plugins, and
+// npmTauri the framework's in a package.json.
 var (
-	lockedTauri = regexp.MustCompile(`(?m)^name = "tauri"\r?\nversion = "([^"]+)"`)
-	npmTauri    = regexp.MustCompile(`"@tauri-apps/api"\s*:\s*"([^"]+)"`)
+	lockedTauri  = regexp.MustCompile(`(?m)^name = "tauri"\r?\nversion = "([^"]+)"`)
+	lockedPlugin = regexp.MustCompile(`(?m)^name = "tauri-plugin-([a-z0-9-]+)"\r?\nversion = "([^"]+)"`)
+	npmTauri     = regexp.MustCompile(`"@tauri-apps/api"\s*:\s*"([^"]+)"`)
 )
 
 // frameworkVersion returns the release of the framework that an application uses: that of the flag,
@@ -24,14 +25,11 @@ func (c *command) frameworkVersion(p *project) (capability.Version, error) {
 	if c.tauri != "" {
 		return capability.ParseVersion(c.tauri)
 	}
-	if p.root == "" {
-		return capability.Version{}, nil
-	}
 	for _, source := range []struct {
 		name    string
 		version *regexp.Regexp
 	}{{"Cargo.lock", lockedTauri}, {"package.json", npmTauri}} {
-		for _, folder := range []string{p.root, filepath.Join(p.root, ".."), filepath.Join(p.root, "..", "..")} {
+		for _, folder := range p.folders() {
 			text, err := readFile(filepath.Join(folder, source.name), folder)
 			if err != nil {
 				continue // there is none, or none that can be used
@@ -44,6 +42,34 @@ func (c *command) frameworkVersion(p *project) (capability.Version, error) {
 		}
 	}
 	return capability.Version{}, nil
+}
+
+// pluginVersions returns the versions of plugins in the Cargo.lock of an application, or of the
+// workspace around it.
+func (p *project) pluginVersions() map[string]capability.Version {
+	versions := make(map[string]capability.Version)
+	for _, folder := range p.folders() {
+		text, err := readFile(filepath.Join(folder, "Cargo.lock"), folder)
+		if err != nil {
+			continue // there is none, or none that can be used
+		}
+		for _, match := range lockedPlugin.FindAllSubmatch(text, -1) {
+			if v, err := capability.ParseVersion(string(match[2])); err == nil {
+				versions[string(match[1])] = v
+			}
+		}
+		break
+	}
+	return versions
+}
+
+// folders returns where the files that name versions may be: beside the application, or in the
+// workspace around it.
+func (p *project) folders() []string {
+	if p.root == "" {
+		return nil
+	}
+	return []string{p.root, filepath.Join(p.root, ".."), filepath.Join(p.root, "..", "..")}
 }
 
 // ownCommand describes a function that is a command of the application.

@@ -28,7 +28,8 @@ func TestExplainRecognizesCommands(t *testing.T) {
 		{"window.setTitle", dir, cli.ExitFindings, "denied: plugin:window|set_title"},
 		{"setFullscreen", dir, cli.ExitFindings, "denied: plugin:window|set_fullscreen"},
 		{"setTitle", dir, cli.ExitUsage, "Did you mean plugin:tray|set_title or plugin:window|set_title?"},
-		{"fs.read_text_file", dir, cli.ExitUsage, "unknown: plugin:fs|read_text_file"},
+		{"fs.read_text_file", dir, cli.ExitFindings, "denied: plugin:fs|read_text_file"},
+		{"pty.write", dir, cli.ExitUsage, "unknown: plugin:pty|write"},
 		{"windw.close", dir, cli.ExitUsage, "unknown: "},
 		{"greet", dir, cli.ExitClean, "allowed: greet"},
 		{"greet", withSource, cli.ExitClean, "allowed: greet"},
@@ -39,6 +40,29 @@ func TestExplainRecognizesCommands(t *testing.T) {
 		code, out, errs := run("explain", "-command", c.command, "-window", "main", c.dir)
 		require.Equal(t, c.code, code, "%s: %s%s", c.command, out, errs)
 		require.Contains(t, out, c.out)
+	}
+}
+
+// Permissions of official plugins are checked by the versions in Cargo.lock.
+func TestOfficialPluginsByVersion(t *testing.T) {
+	t.Parallel()
+	for version, want := range map[string]string{
+		"2.0.1": `"store:allow-create-store"`, // renamed in 2.1.0
+		"2.1.0": "did you mean \"store:allow-",
+		"":      "newer-permission",
+	} {
+		dir := project(t, map[string]string{"src-tauri/tauri.conf.json": "{}",
+			"src-tauri/capabilities/main.json": strings.Replace(sound, `"core:window:allow-close"`,
+				`"store:allow-create-store"`, 1),
+			"Cargo.lock": "[[package]]\nname = \"tauri-plugin-store\"\nversion = \"" + version + "\"\n"})
+		code, out, errs := run("check", dir)
+		if version == "2.0.1" {
+			require.Equal(t, cli.ExitClean, code, out+errs)
+			require.Contains(t, out, "nothing found")
+			continue
+		}
+		require.Equal(t, version == "2.1.0", code == cli.ExitFindings, out+errs)
+		require.Contains(t, out, want)
 	}
 }
 

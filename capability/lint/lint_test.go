@@ -337,7 +337,7 @@ func TestFindingsOfOneCauseAreOne(t *testing.T) {
 
 // A finding without a fix says what to do.
 var advice = regexp.MustCompile(
-	`did you mean|; .*\b(write|remove|removed|add|name|list|leave|give|grant|rename|move|` +
+	`did you mean|[;:] .*\b(write|remove|removed|add|name|list|leave|give|grant|rename|move|` +
 		`put|make|update|build|allow|correct|it has|it belongs|instead|the keys are)\b`,
 )
 

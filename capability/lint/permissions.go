@@ -204,7 +204,7 @@ func (l *linter) denials() {
 						codeDeadDeny,
 						identifierOf(e),
 						quoted(e.Identifier),
-						"%s [denies|deny] what nothing allows; remove [it|them], unless something will allow it later.",
+						"%s [denies|deny] what nothing allows; remove [it|them], unless it is needed later.",
 					)
 				}
 				continue

@@ -1,0 +1,241 @@
+// Command plugintable writes the table of the official plugins' permissions: which commands,
+// permissions and sets each of them has, since which release, and what is in them. Its sources are
+//
+//   - a clone of the plugins' repository: the permission files of each release that has a tag;
+//   - manifests that builds of applications wrote, for what came after the last tag;
+//   - the newest npm packages, for commands that neither has.
+//
+// So names are complete up to the last tag, and some later ones are known.
+//
+// Usage: plugintable TABLE CLONE [ACL-MANIFESTS...]
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"lessonkit.example/capability"
+)
+
+func main() {
+	if len(os.Args) < 3 {
+		fmt.Fprintln(os.Stderr, "usage: plugintable TABLE CLONE [ACL-MANIFESTS...]")
+		os.Exit(2)
+	}
+	if err := run(os.Args[1], os.Args[2], os.Args[3:]); err != nil {
+		fmt.Fprintln(os.Stderr, "plugintable:", err)
+		os.Exit(1)
+	}
+}
+
+const head = `# The permissions of the official plugins, one a line: plugin, kind, name, the release of the plugin
+# since which it is so, and the content. "newest" is the release up to which a plugin's names are all known.
+# A "command" has an allow and a deny permission; the content of a "default" and of a "set" are its
+# members, that of a "permission" is that of a manifest, and "none" is a name that was removed. A release of - is not
+# known, and of >2.0.3 is one after that. capability/internal/plugintable writes the table.
+`
+
+// row is the content of a name since a release.
+type row struct{ kind, name, since, content string }
+
+// table contains the rows of each plugin, those of one name in the order of the releases.
+type table map[string][]row
+
+// observe adds what a manifest has and the table has not, and with whole also what it lacks.
+func (t table) observe(plugin string, m *capability.Manifest, since string, whole bool) {
+	last := make(map[string]row)
+	for _, r := range t[plugin] {
+		last[r.name] = r
+	}
+	now := rowsOf(m)
+	for _, name := range slices.Sorted(maps.Keys(now)) {
+		r := now[name]
+		if before := last[name]; before.kind != r.kind || before.content != r.content {
+			r.since = since
+			t[plugin] = append(t[plugin], r)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(last)) {
+		if _, still := now[name]; whole && !still && last[name].kind != "none" {
+			t[plugin] = append(t[plugin], row{"none", name, since, "-"})
+		}
+	}
+}
+
+// rowsOf returns the rows of a manifest by their names; the two permissions of a command are one.
+func rowsOf(m *capability.Manifest) map[string]row {
+	rows := make(map[string]row)
+	if m.Default != nil {
+		rows["default"] = row{kind: "default", name: "default", content: members(m.Default)}
+	}
+	for name, set := range m.Sets {
+		rows[name] = row{kind: "set", name: name, content: members(set)}
+	}
+	for name, p := range m.Permissions {
+		scoped := p.ScopeAllow != nil || p.ScopeDeny != nil
+		if action, rest, ok := strings.Cut(name, "-"); ok && !scoped && len(p.Allow)+len(p.Deny) == 1 {
+			command := slices.Concat(p.Allow, p.Deny)[0]
+			if strings.ReplaceAll(command, "_", "-") == rest && (action == "allow") == (len(p.Allow) == 1) {
+				rows[command] = row{kind: "command", name: command, content: "-"}
+				continue
+			}
+		}
+		content := map[string]any{}
+		if len(p.Allow)+len(p.Deny) > 0 {
+			content["commands"] = map[string]any{"allow": p.Allow, "deny": p.Deny}
+		}
+		if scoped {
+			content["scope"] = map[string]any{"allow": p.ScopeAllow, "deny": p.ScopeDeny}
+		}
+		text, _ := json.Marshal(content) // strings and values that were JSON before
+		rows[name] = row{kind: "permission", name: name, content: string(text)}
+	}
+	return rows
+}
+
+// members returns the members of a set; its order has no effect.
+func members(s *capability.PermissionSet) string {
+	if len(s.Permissions) == 0 {
+		return "-"
+	}
+	return strings.Join(slices.Sorted(slices.Values(s.Permissions)), ",")
+}
+
+func run(file, clone string, builds []string) error {
+	t := make(table)
+	newest := make(map[string]string)
+	if err := t.tags(clone, newest); err != nil {
+		return err
+	}
+	for _, name := range builds {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		m := &capability.Manifests{}
+		if err := m.Load(name, text).Err(); err != nil {
+			return err
+		}
+		for _, plugin := range append(slices.Sorted(maps.Keys(t)), "opener") {
+			if built := m.Get(plugin); built != nil {
+				t.observe(plugin, built, after(newest[plugin]), false)
+			}
+		}
+	}
+	if err := t.npm(newest); err != nil {
+		return err
+	}
+	var b strings.Builder
+	b.WriteString(head)
+	for _, plugin := range slices.Sorted(maps.Keys(t)) {
+		fmt.Fprintf(&b, "%s\tnewest\t-\t%s\t-\n", plugin, cmp.Or(newest[plugin], "-"))
+		for _, r := range t[plugin] {
+			fmt.Fprintf(&b, "%s\t%s\t%s\t%s\t%s\n", plugin, r.kind, r.name, r.since, r.content)
+		}
+	}
+	return os.WriteFile(file, []byte(b.String()), 0o644)
+}
+
+// after describes the releases after one, "-" those of a plugin without any.
+func after(release string) string {
+	if release == "" {
+		return "-"
+	}
+	return ">" + release
+}
+
+var release = regexp.MustCompile(`^(.+)-v(2\.\d+\.\d+)$`)
+
+// tags observes the releases that have a tag, in their order.
+func (t table) tags(clone string, newest map[string]string) error {
+	listed, err := git(clone, "tag", "--sort=v:refname")
+	if err != nil {
+		return err
+	}
+	for tag := range strings.Lines(listed) {
+		match := release.FindStringSubmatch(strings.TrimSpace(tag))
+		if match == nil || strings.HasSuffix(match[1], "-js") {
+			continue
+		}
+		plugin := strings.TrimSuffix(match[1], "-plugin")
+		files, err := git(clone, "ls-tree", "-r", "--name-only", match[0], "plugins/"+plugin+"/permissions/")
+		if err != nil {
+			return err
+		}
+		m := &capability.Manifests{}
+		for file := range strings.Lines(files) {
+			file = strings.TrimSpace(file)
+			if !strings.HasSuffix(file, ".toml") {
+				continue
+			}
+			text, err := git(clone, "show", match[0]+":"+file)
+			if err != nil {
+				return err
+			}
+			d := capability.ParseValue([]byte(text), capability.Options{Name: file})
+			if err := m.LoadPermissions(plugin, d).Err(); err != nil {
+				return fmt.Errorf("%s: %w", match[0], err)
+			}
+		}
+		if built := m.Get(plugin); built != nil {
+			t.observe(plugin, built, match[2], true)
+			newest[plugin] = match[2]
+		}
+	}
+	return nil
+}
+
+func git(clone string, args ...string) (string, error) {
+	out, err := exec.Command("git", append([]string{"-C", clone}, args...)...).Output()
+	if err != nil {
+		return "", fmt.Errorf("git %s: %w", args[0], err)
+	}
+	return string(out), nil
+}
+
+var call = regexp.MustCompile(`plugin:([a-z-]+)\|([a-z_]+)`)
+
+// npm adds the commands that the newest npm packages call and the table lacks. A plugin without a
+// package has none that pages call.
+func (t table) npm(newest map[string]string) error {
+	dir, err := os.MkdirTemp("", "plugintable")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	for _, plugin := range slices.Sorted(maps.Keys(t)) {
+		install := exec.Command("npm", "install", "--silent", "--no-save", "--ignore-scripts", "--prefix", dir,
+			"@tauri-apps/plugin-"+plugin+"@2")
+		if err := install.Run(); err != nil {
+			continue
+		}
+		folder := filepath.Join(dir, "node_modules/@tauri-apps/plugin-"+plugin)
+		files, err := filepath.Glob(filepath.Join(folder, "dist-js", "*.js"))
+		if err != nil {
+			return err
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				return err
+			}
+			for _, match := range call.FindAllStringSubmatch(string(text), -1) {
+				known := slices.ContainsFunc(t[plugin], func(r row) bool {
+					return r.name == match[2] && r.kind == "command"
+				})
+				if match[1] == plugin && !known {
+					t[plugin] = append(t[plugin], row{"command", match[2], after(newest[plugin]), "-"})
+				}
+			}
+		}
+	}
+	return nil
+}
