@@ -212,6 +212,8 @@ func failureOf(err error) *failure {
 		f.status, f.param, f.code = http.StatusBadRequest, "file", "invalid_audio"
 	case e.RetryAfter() > 0:
 		f.status, f.code, f.retryAfter = http.StatusServiceUnavailable, "unavailable", e.RetryAfter()
+	case e.Class == nil && errors.Is(e.Err, context.DeadlineExceeded):
+		f.code, f.message = "timeout", e.PublicText()+": "+e.Message // tells the client which limit has passed
 	}
 	return f
 }

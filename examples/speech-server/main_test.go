@@ -121,6 +121,34 @@ func TestServesAnyProgramAndStopsGracefully(t *testing.T) {
 	require.Error(t, err)
 }
 
+// Of the time limits of the server and of its client, the shorter one is what the client reports.
+func TestTheShorterTimeLimitIsReported(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("ffmpeg"); err != nil {
+		t.Skip("ffmpeg is not installed (Debian: apt-get install ffmpeg)")
+	}
+	for _, c := range []struct {
+		name           string
+		server, client time.Duration
+		says           string
+		class          error // nil: an ordinary failure of a server that is still there
+	}{
+		{"server", 2 * time.Second, 0, "the recogniser failed: no result within 2s (HTTP 500)", nil},
+		{"client", 25 * time.Minute, 2 * time.Second, "no answer within 2s", asr.ErrLost},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			url, stop := start(t, "-timeout", c.server.String(), "--", "sh", "-c", "sleep 1000 # $0", "{input}")
+			rec, err := local.New(local.Config{URL: url, RequestTimeout: c.client})
+			require.NoError(t, err)
+			_, err = rec.Recognize(t.Context(), asr.FromBytes("a.wav", asrtest.WAV(time.Second)))
+			require.ErrorContains(t, err, c.says)
+			require.Equal(t, c.class, err.(*asr.Error).Class)
+			stop()
+		})
+	}
+}
+
 func TestMistakesAreExplained(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
