@@ -43,6 +43,27 @@ func TestAfterALostRecordingTheServerIsAskedBeforeTheNext(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// Recordings that stop the server each time remain suspect, however many there are, if the server
+// answers in between.
+func TestRecordingsThatStopTheServerDoNotExcuseOneAnother(t *testing.T) {
+	t.Parallel()
+	for _, checked := range []bool{false, true} {
+		s := asrtest.NewServer(t, asrtest.OpenAI)
+		rec := connect(t, local.Config{URL: s.URL})
+		for range 3 {
+			for n := range 4 {
+				s.SetFault(asrtest.Reset) // of requests with a recording
+				_, err := rec.Recognize(t.Context(), asr.FromBytes(fmt.Sprint(n), asrtest.WAV(time.Second)))
+				require.ErrorIs(t, err, asr.ErrLost)
+				s.SetFault(asrtest.NoFault) // it has been started again
+				if checked {
+					require.True(t, rec.Check(t.Context()).Available)
+				}
+			}
+		}
+	}
+}
+
 func TestAnOutageBeforeTheRecordingWasSentIsShortAtFirst(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -99,8 +99,16 @@ func (r *Recognizer) ready(ctx context.Context) error {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.answered()
+	r.answered()
 	return nil
+}
+
+// answered records that the server is there. r.health.mu is held.
+func (r *Recognizer) answered() {
+	if r.health.lost {
+		r.faults.Answered()
+	}
+	r.health.answered()
 }
 
 // answers asks the server, without audio, whether it is there.
@@ -188,9 +196,9 @@ func (r *Recognizer) Check(ctx context.Context) asr.Status {
 	case err != nil:
 		h.set(false, model, reason(err))
 	case time.Now().Before(h.badUntil):
-		h.answered()
+		r.answered()
 	default:
-		h.answered()
+		r.answered()
 		h.set(true, model, "")
 	}
 	return h.status

@@ -56,3 +56,12 @@ func (f *Faults) Judge(audio asr.Audio, err error) (_ error, failing bool) {
 		After:   min(max(time.Since(f.since), minDelay), maxDelay),
 	}, true
 }
+
+// Answered must be called when the recogniser has answered a request without a recording, after a
+// result of class ErrLost. It is there again, so that the recording is the likely cause. Without
+// this, several recordings that stop the recogniser would excuse one another for ever.
+func (f *Faults) Answered() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.failed = nil
+}

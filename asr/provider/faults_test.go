@@ -54,3 +54,16 @@ func TestDifferentRecordingsThatFailInARowAreTheFaultOfTheRecogniser(t *testing.
 		require.Nil(t, judge(3, failure))
 	})
 }
+
+// Recordings that stop a recogniser which is there again each time do not excuse one another.
+func TestLostRecordingsAreNotTheFaultOfARecogniserThatAnswersInBetween(t *testing.T) {
+	t.Parallel()
+	var f provider.Faults
+	for n := range 6 {
+		lost := &asr.Error{Op: "local", Class: asr.ErrLost}
+		err, failing := f.Judge(asr.Audio{Name: fmt.Sprint(n), Size: 1}, lost)
+		require.False(t, failing)
+		require.Equal(t, lost, err)
+		f.Answered()
+	}
+}

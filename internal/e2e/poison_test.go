@@ -51,26 +51,45 @@ func TestRecordingThatKillsTheRecogniser(t *testing.T) {
 	}
 }
 
-func poison(t *testing.T, url string, workers int) {
-	const good = 20
-	rec := newRecogniser(t)
-	s := newService(t, url, rec.url())
-	s.start(t, fmt.Sprint("ASR_WORKER_CONCURRENCY=", workers), "ASR_RETRY_SECONDS=2,4,8,12")
-	var poisonous atomic.Pointer[string]
-	restarted := make(chan struct{}, 16)
-	rec.behave(func(_ http.ResponseWriter, r *http.Request, hash string) bool {
-		switch p := poisonous.Load(); {
+// killing makes the recogniser take a while for each recording, and longer to start again after
+// each of those that kill it. The result receives a value for each start.
+func killing(t *testing.T, rec *recogniser, kills func(hash string) bool) (restarted chan struct{}) {
+	takes := times(150*time.Millisecond, 500*time.Millisecond, 5*time.Second)
+	restarts := times(500*time.Millisecond, 2*time.Second, 10*time.Second)
+	restarted = make(chan struct{}, 64)
+	rec.behave(func(_ http.ResponseWriter, _ *http.Request, hash string) bool {
+		switch {
 		case hash == "":
 			return false
-		case p != nil && *p == hash:
+		case kills(hash):
 			rec.down()
-			time.Sleep(500 * time.Millisecond)
+			time.Sleep(restarts)
 			rec.up(t)
 			restarted <- struct{}{}
 			return true
 		}
-		time.Sleep(150 * time.Millisecond)
+		time.Sleep(takes)
 		return false
+	})
+	return restarted
+}
+
+// poisonRetries are the delays after the first four suspicions: the fifth comes while the full run,
+// which takes five minutes, still has good recordings to transcribe.
+func poisonRetries() string {
+	return "ASR_RETRY_SECONDS=" + times("2,4,8,12", "2,4,8,12", "10,20,30,40")
+}
+
+func poison(t *testing.T, url string, workers int) {
+	const good = 20
+	const limit = 10 * time.Minute
+	rec := newRecogniser(t)
+	s := newService(t, url, rec.url())
+	s.start(t, fmt.Sprint("ASR_WORKER_CONCURRENCY=", workers), poisonRetries())
+	var poisonous atomic.Pointer[string]
+	restarted := killing(t, rec, func(hash string) bool {
+		p := poisonous.Load()
+		return p != nil && *p == hash
 	})
 	upload, segments := newUploads(t, s)
 	run := func() time.Duration {
@@ -78,7 +97,7 @@ func poison(t *testing.T, url string, workers int) {
 		for range good {
 			upload(newRecording())
 		}
-		eventually(t, "the good recordings are transcribed", func() bool {
+		within(t, limit, "the good recordings are transcribed", func() bool {
 			return count(segments(), "transcribed") == before+good
 		})
 		return time.Since(began)
@@ -89,7 +108,7 @@ func poison(t *testing.T, url string, workers int) {
 	poisonous.Store(&hash)
 	upload(deadly)
 	with := run()
-	eventually(t, "the poisonous recording fails", func() bool { return count(segments(), "failed") == 1 })
+	within(t, limit, "the poisonous recording fails", func() bool { return count(segments(), "failed") == 1 })
 	for range 5 {
 		<-restarted
 	}
@@ -101,15 +120,42 @@ func poison(t *testing.T, url string, workers int) {
 	runs := rec.asked[hash]
 	rec.mu.Unlock()
 	require.Equal(t, 5, runs)
+	sum(t, "%d good recordings beside one that kills the recogniser, %d workers: %v, without it %v: %.2f times",
+		good, workers, with.Round(time.Millisecond), without.Round(time.Millisecond), with.Seconds()/without.Seconds())
 	// In a plain run other tests take the processors for seconds, in which the recogniser is lost
 	// more often.
 	require.LessOrEqual(t, with, 3*without+times(15*time.Second, 0, 0))
-	sum(t, "%d good recordings beside one that kills the recogniser, %d workers: %v, without it %v", good, workers,
-		with.Round(time.Millisecond), without.Round(time.Millisecond))
 
 	poisonous.Store(nil)
 	require.NoError(t, s.client.Call(t.Context(), "POST", "/api/v1/audio-segments/"+bad.ID+"/retry", nil, nil))
 	eventually(t, "a retry is heard", func() bool { return count(segments(), "transcribed") == 2*good+1 })
+}
+
+// Recordings that kill the recogniser fail also if there are no others: that it answers again after
+// each of them shows that they are the cause.
+func TestOnlyRecordingsThatKillTheRecogniser(t *testing.T) {
+	t.Parallel()
+	databases(t, func(t *testing.T, url string) {
+		const deadly = 4
+		rec := newRecogniser(t)
+		s := newService(t, url, rec.url())
+		s.start(t, poisonRetries())
+		restarted := killing(t, rec, func(string) bool { return true })
+		upload, segments := newUploads(t, s)
+		for range deadly {
+			upload(newRecording())
+		}
+		within(t, 10*time.Minute, "all fail", func() bool { return count(segments(), "failed") == deadly })
+		for range 5 * deadly {
+			<-restarted
+		}
+		asked, different, _ := rec.counts()
+		require.Equal(t, []int{5 * deadly, deadly}, []int{asked, different})
+		for _, seg := range segments() {
+			require.Contains(t, seg.Error, "the recogniser was lost")
+		}
+		sum(t, "%d recordings that kill the recogniser, and no others: all failed after 5 runs each", deadly)
+	})
 }
 
 // A recogniser that fails with everything for a while costs no recording more than an attempt, and

@@ -149,12 +149,18 @@ func (p *process) stop(t *testing.T) error {
 // eventually waits for a condition.
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
+	within(t, waitLimit, what, condition)
+}
+
+// within waits for a condition that may take long.
+func within(t *testing.T, limit time.Duration, what string, condition func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
 	for !condition() {
 		select {
 		case <-ctx.Done():
-			t.Fatalf("not within %v: %s", waitLimit, what)
+			t.Fatalf("not within %v: %s", limit, what)
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
