@@ -11,7 +11,8 @@ const (
 	// maxCorrected is how many words, or characters of a script without spaces, are corrected at
 	// once.
 	maxCorrected = 4
-	// maxCorrections limits what is learnt from one text.
+	// maxCorrections limits what is learnt from one text, and the names in one place of it: without
+	// that, a text of one repeated word would take a time that grows with the square of its length.
 	maxCorrections = 50
 )
 
@@ -32,7 +33,7 @@ func corrections(recognised []string, saved string) []string {
 	for i := range words {
 		for n := 1; n <= maxCorrected && i+n <= len(words); n++ {
 			at := around(words, i, i+n)
-			if name := nameOf(words[i:i+n], named); name != "" && at.enough() {
+			if name := nameOf(words[i:i+n], named); name != "" && at.enough() && len(candidates[at]) < maxCorrections {
 				candidates[at] = append(candidates[at], candidate{name, words[i].folded, words[i+n-1].folded})
 			}
 		}
