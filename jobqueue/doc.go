@@ -75,7 +75,8 @@
 //
 // OnEnqueue in the configuration of a store is called before jobs are enqueued, and may attach Meta
 // to them; WorkerConfig.Middleware wraps every handler; WorkerConfig.OnEvent is called for
-// everything that has happened to a job.
+// everything that has happened to a job. Package queuetrace traces and measures jobs by these, with
+// OpenTelemetry.
 //
 // # Compatibility
 //

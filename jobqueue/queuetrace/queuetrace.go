@@ -1,0 +1,202 @@
+// Package queuetrace traces and measures a job queue with OpenTelemetry, by the semantic
+// conventions for messaging (https://opentelemetry.io/docs/specs/semconv/messaging/).
+//
+// [Tracing.OnEnqueue] of the store's configuration starts a span "send QUEUE" for the jobs of a
+// call and attaches its context to their Meta, in the form of W3C Trace Context.
+// [Tracing.Middleware] of the worker's configuration starts a span "process QUEUE" for every
+// attempt, with a link to that context, and passes it to the handler. Both count messages; the
+// middleware measures how long handlers take.
+//
+// The name of the messaging system is "jobqueue". Two attributes are not of the conventions:
+// jobqueue.kind and jobqueue.attempt.
+package queuetrace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+
+	"lessonkit.example/jobqueue"
+)
+
+// Config configures a [Tracing]. The zero value works.
+type Config struct {
+	// TracerProvider defaults to the global one.
+	TracerProvider trace.TracerProvider
+	// MeterProvider defaults to the global one.
+	MeterProvider metric.MeterProvider
+	// Child makes the first attempt of a job a child of the span that enqueued it, so that both are
+	// in one trace, sampled or not together. Further attempts begin a new trace each. Without it
+	// every attempt does. All attempts have a link to the span that enqueued the job.
+	Child bool
+}
+
+// Tracing traces and measures the jobs of a store and of its workers. It is safe for concurrent
+// use.
+type Tracing struct {
+	child    bool
+	tracer   trace.Tracer
+	sent     metric.Int64Counter
+	consumed metric.Int64Counter
+	duration metric.Float64Histogram
+}
+
+const scope = "lessonkit.example/jobqueue/queuetrace"
+
+// propagator writes and reads the context of a span in the Meta of a job.
+var propagator propagation.TraceContext
+
+// The attributes of the conventions.
+const (
+	system        = attribute.Key("messaging.system")
+	operationName = attribute.Key("messaging.operation.name")
+	operationType = attribute.Key("messaging.operation.type")
+	destination   = attribute.Key("messaging.destination.name")
+	messageID     = attribute.Key("messaging.message.id")
+	batchCount    = attribute.Key("messaging.batch.message_count")
+	errorType     = attribute.Key("error.type")
+)
+
+// New returns a Tracing. It returns an error if the meter provider refuses an instrument.
+func New(cfg Config) (*Tracing, error) {
+	if cfg.TracerProvider == nil {
+		cfg.TracerProvider = otel.GetTracerProvider()
+	}
+	if cfg.MeterProvider == nil {
+		cfg.MeterProvider = otel.GetMeterProvider()
+	}
+	meter := cfg.MeterProvider.Meter(scope)
+	sent, sentErr := meter.Int64Counter("messaging.client.sent.messages", metric.WithUnit("{message}"),
+		metric.WithDescription("Jobs that a program has tried to enqueue."))
+	consumed, consumedErr := meter.Int64Counter("messaging.client.consumed.messages", metric.WithUnit("{message}"),
+		metric.WithDescription("Attempts of jobs that were started."))
+	duration, durationErr := meter.Float64Histogram("messaging.process.duration", metric.WithUnit("s"),
+		metric.WithDescription("Time that the handlers of jobs took."),
+		metric.WithExplicitBucketBoundaries(.005, .01, .025, .05, .075, .1, .25, .5, .75, 1, 2.5, 5, 7.5, 10))
+	if err := errors.Join(sentErr, consumedErr, durationErr); err != nil {
+		return nil, fmt.Errorf("queuetrace: %w", err)
+	}
+	return &Tracing{
+		child: cfg.Child, tracer: cfg.TracerProvider.Tracer(scope),
+		sent: sent, consumed: consumed, duration: duration,
+	}, nil
+}
+
+// OnEnqueue is a jobqueue.EnqueueHook for the configuration of a store. Its span is short, because
+// it ends before the jobs are stored. It does not replace a trace context that Meta has already. It
+// returns no error.
+func (t *Tracing) OnEnqueue(ctx context.Context, ps []jobqueue.Params) error {
+	byQueue := map[string][]jobqueue.Params{}
+	for _, p := range ps {
+		queue := p.Queue
+		if queue == "" {
+			queue = jobqueue.DefaultQueue
+		}
+		byQueue[queue] = append(byQueue[queue], p)
+	}
+	for queue, ps := range byQueue {
+		attributes := []attribute.KeyValue{
+			system.String("jobqueue"), operationName.String("send"), destination.String(queue),
+		}
+		t.sent.Add(ctx, int64(len(ps)), metric.WithAttributes(attributes...))
+		attributes = append(attributes, operationType.String("send"))
+		if len(ps) > 1 {
+			attributes = append(attributes, batchCount.Int(len(ps)))
+		} else {
+			attributes = append(attributes, attribute.String("jobqueue.kind", ps[0].Kind))
+		}
+		spanCtx, span := t.tracer.Start(ctx, "send "+queue,
+			trace.WithSpanKind(trace.SpanKindProducer), trace.WithAttributes(attributes...))
+		for _, p := range ps {
+			if !sender(p.Meta).IsValid() {
+				propagator.Inject(spanCtx, propagation.MapCarrier(p.Meta))
+			}
+		}
+		span.End()
+	}
+	return nil
+}
+
+// sender returns the context of the span that enqueued a job, from its Meta.
+func sender(meta map[string]string) trace.SpanContext {
+	ctx := propagator.Extract(context.Background(), propagation.MapCarrier(meta))
+	return trace.SpanContextFromContext(ctx)
+}
+
+// Middleware is for WorkerConfig.Middleware. A handler that returns jobqueue.Snooze, or another
+// error with RetryAfter, has not failed.
+func (t *Tracing) Middleware(next jobqueue.HandlerFunc) jobqueue.HandlerFunc {
+	return func(ctx context.Context, job *jobqueue.Job) (err error) {
+		attributes := []attribute.KeyValue{
+			system.String("jobqueue"), operationName.String("process"), destination.String(job.Queue),
+		}
+		t.consumed.Add(ctx, 1, metric.WithAttributes(attributes...))
+		ctx, span := t.start(ctx, job, attributes)
+		began := time.Now()
+		failure := "panic" // unless next returns
+		defer func() {
+			if failure != "" {
+				attributes = append(attributes, errorType.String(failure))
+				span.SetAttributes(errorType.String(failure))
+				span.SetStatus(codes.Error, "")
+			}
+			t.duration.Record(ctx, time.Since(began).Seconds(), metric.WithAttributes(attributes...))
+			span.End()
+		}()
+		err = next(ctx, job)
+		if failure = typeOf(err); failure != "" {
+			span.RecordError(err)
+		}
+		return err
+	}
+}
+
+// start starts the span of an attempt.
+func (t *Tracing) start(
+	ctx context.Context, job *jobqueue.Job, attributes []attribute.KeyValue,
+) (context.Context, trace.Span) {
+	options := []trace.SpanStartOption{
+		trace.WithSpanKind(trace.SpanKindConsumer), trace.WithAttributes(attributes...),
+		trace.WithAttributes(operationType.String("process"), messageID.String(strconv.FormatInt(job.ID, 10)),
+			attribute.String("jobqueue.kind", job.Kind), attribute.Int("jobqueue.attempt", job.Attempt)),
+	}
+	from := sender(job.Meta)
+	if from.IsValid() {
+		options = append(options, trace.WithLinks(trace.Link{SpanContext: from}))
+	}
+	if from.IsValid() && t.child && job.Attempt == 1 {
+		ctx = trace.ContextWithRemoteSpanContext(ctx, from)
+	} else {
+		options = append(options, trace.WithNewRoot())
+	}
+	return t.tracer.Start(ctx, "process "+job.Queue, options...)
+}
+
+// typeOf returns the type of the error of a failed attempt, "" if it has not failed. Errors of
+// fmt.Errorf and of jobqueue.Permanent have the type of the error that they wrap.
+func typeOf(err error) string {
+	if err == nil {
+		return ""
+	}
+	var permanent interface{ Permanent() bool }
+	var later interface{ RetryAfter() time.Duration }
+	if !(errors.As(err, &permanent) && permanent.Permanent()) && errors.As(err, &later) && later.RetryAfter() > 0 {
+		return ""
+	}
+	for {
+		inner := errors.Unwrap(err)
+		if inner == nil {
+			return fmt.Sprintf("%T", err)
+		}
+		err = inner
+	}
+}

@@ -1,0 +1,231 @@
+package queuetrace_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	sdk "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
+
+	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/queuetrace"
+	"lessonkit.example/jobqueue/sqlitequeue"
+)
+
+// traced is a queue with the SDK's exporters in memory.
+type traced struct {
+	t        *testing.T
+	spans    *tracetest.InMemoryExporter
+	tracer   trace.Tracer
+	reader   *metric.ManualReader
+	tracing  *queuetrace.Tracing
+	store    *sqlitequeue.Store
+	outcomes chan jobqueue.EventType
+}
+
+func newTraced(t *testing.T, child bool) *traced {
+	t.Helper()
+	x := &traced{t: t, spans: tracetest.NewInMemoryExporter(), reader: metric.NewManualReader(),
+		outcomes: make(chan jobqueue.EventType, 1000)}
+	provider := sdk.NewTracerProvider(sdk.WithSyncer(x.spans))
+	x.tracer = provider.Tracer("test")
+	var err error
+	x.tracing, err = queuetrace.New(queuetrace.Config{
+		TracerProvider: provider, MeterProvider: metric.NewMeterProvider(metric.WithReader(x.reader)), Child: child,
+	})
+	require.NoError(t, err)
+	x.store, err = sqlitequeue.Open(filepath.Join(t.TempDir(), "queue.db"),
+		sqlitequeue.Config{OnEnqueue: x.tracing.OnEnqueue})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, x.store.Close()) })
+	require.NoError(t, x.store.Migrate(t.Context()))
+	return x
+}
+
+// run runs h for jobs of kind "work" until n attempts have ended.
+func (x *traced) run(n int, h func(ctx context.Context, job *jobqueue.Job) error) {
+	x.t.Helper()
+	w := jobqueue.NewWorker(x.store, jobqueue.WorkerConfig{
+		Middleware: []func(jobqueue.HandlerFunc) jobqueue.HandlerFunc{x.tracing.Middleware},
+		Queues:     map[string]jobqueue.QueueConfig{"default": {}, "mails": {}},
+		Backoff:    func(int) time.Duration { return time.Millisecond },
+		OnEvent: func(e jobqueue.Event) {
+			if e.Type != jobqueue.EventClaimed {
+				x.outcomes <- e.Type
+			}
+		},
+	})
+	jobqueue.Handle(w, "work", func(ctx context.Context, job *jobqueue.Job, _ any) error { return h(ctx, job) })
+	ctx, cancel := context.WithCancel(x.t.Context())
+	done := make(chan error, 1)
+	go func() { done <- w.Run(ctx) }()
+	for range n {
+		select {
+		case <-x.outcomes:
+		case <-time.After(60 * time.Second):
+			require.FailNow(x.t, "no event")
+		}
+	}
+	cancel()
+	require.NoError(x.t, <-done)
+}
+
+// named returns the spans of a name in the order of their ends.
+func (x *traced) named(name string) (spans tracetest.SpanStubs) {
+	for _, s := range x.spans.GetSpans() {
+		if s.Name == name {
+			spans = append(spans, s)
+		}
+	}
+	return spans
+}
+
+func values(attributes []attribute.KeyValue) map[string]any {
+	m := map[string]any{}
+	for _, kv := range attributes {
+		m[string(kv.Key)] = kv.Value.AsInterface()
+	}
+	return m
+}
+
+func TestAttemptsAreLinkedToTheSpanThatEnqueued(t *testing.T) {
+	for _, child := range []bool{false, true} {
+		t.Run(fmt.Sprint("child ", child), func(t *testing.T) {
+			x := newTraced(t, child)
+			ctx, request := x.tracer.Start(t.Context(), "request")
+			write, _ := x.store.DB()
+			tx, err := write.BeginTx(ctx, nil)
+			require.NoError(t, err)
+			job := jobqueue.Params{Kind: "work", Meta: map[string]string{"a": "b"}}
+			enqueued, err := x.store.EnqueueTx(ctx, tx, job)
+			require.NoError(t, err)
+			require.NoError(t, tx.Commit())
+			request.End()
+			x.run(2, func(ctx context.Context, job *jobqueue.Job) error {
+				_, inner := x.tracer.Start(ctx, "inner")
+				inner.End()
+				if job.Attempt == 1 {
+					return errors.New("try again")
+				}
+				return nil
+			})
+
+			send := x.named("send default")[0]
+			require.Equal(t, trace.SpanKindProducer, send.SpanKind)
+			require.Equal(t, request.SpanContext().SpanID(), send.Parent.SpanID())
+			require.Equal(t, map[string]any{"messaging.system": "jobqueue", "messaging.operation.name": "send",
+				"messaging.operation.type": "send", "messaging.destination.name": "default", "jobqueue.kind": "work",
+			}, values(send.Attributes))
+
+			attempts := x.named("process default")
+			require.Len(t, attempts, 2)
+			for i, a := range attempts {
+				require.Equal(t, trace.SpanKindConsumer, a.SpanKind)
+				require.Len(t, a.Links, 1)
+				require.Equal(t, send.SpanContext.SpanID(), a.Links[0].SpanContext.SpanID())
+				require.Equal(t, send.SpanContext.TraceID(), a.Links[0].SpanContext.TraceID())
+				sameTrace := a.SpanContext.TraceID() == send.SpanContext.TraceID()
+				require.Equal(t, child && i == 0, sameTrace, "attempt %d", i+1)
+				require.Equal(t, sameTrace, a.Parent.SpanID() == send.SpanContext.SpanID())
+				require.Equal(t, a.SpanContext.SpanID(), x.named("inner")[i].Parent.SpanID(), "the handler's spans")
+			}
+			want := map[string]any{"messaging.system": "jobqueue", "messaging.operation.name": "process",
+				"messaging.operation.type": "process", "messaging.destination.name": "default",
+				"messaging.message.id": fmt.Sprint(enqueued.ID), "jobqueue.kind": "work", "jobqueue.attempt": int64(2)}
+			require.Equal(t, want, values(attempts[1].Attributes))
+			want["jobqueue.attempt"], want["error.type"] = int64(1), "*errors.errorString"
+			require.Equal(t, want, values(attempts[0].Attributes))
+			require.Equal(t, codes.Error, attempts[0].Status.Code)
+			require.Len(t, attempts[0].Events, 1, "the error")
+			require.Equal(t, codes.Unset, attempts[1].Status.Code)
+		})
+	}
+}
+
+func TestJobsOfACallHaveOneSpanForEachQueue(t *testing.T) {
+	x := newTraced(t, false)
+	own := map[string]string{"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}
+	_, err := jobqueue.NewClient(x.store).EnqueueMany(t.Context(), []jobqueue.Params{
+		{Kind: "work"}, {Kind: "work", Queue: "default"}, {Kind: "work", Queue: "mails", Meta: own},
+	})
+	require.NoError(t, err)
+	x.run(3, func(context.Context, *jobqueue.Job) error { return nil })
+	require.Len(t, x.named("send default"), 1)
+	require.Equal(t, int64(2), values(x.named("send default")[0].Attributes)["messaging.batch.message_count"])
+	require.Len(t, x.named("send mails"), 1)
+	require.Len(t, x.named("process default"), 2)
+	link := x.named("process mails")[0].Links[0].SpanContext
+	require.Equal(t, "0af7651916cd43dd8448eb211c80319c", link.TraceID().String(), "the caller's context is kept")
+}
+
+// The type of an error is that of the innermost one; a snooze is none, and a panic is recorded.
+func TestOutcomes(t *testing.T) {
+	for name, c := range map[string]struct {
+		handler func() error
+		want    any
+	}{
+		"success":   {func() error { return nil }, nil},
+		"snooze":    {func() error { return fmt.Errorf("busy: %w", jobqueue.Snooze(time.Hour)) }, nil},
+		"permanent": {func() error { return jobqueue.Permanent(context.Canceled) }, "*errors.errorString"},
+		"wrapped":   {func() error { return fmt.Errorf("read: %w", &fs.PathError{}) }, "*fs.PathError"},
+		"panic":     {func() error { panic("lost") }, "panic"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			x := newTraced(t, false)
+			_, err := jobqueue.NewClient(x.store).Enqueue(t.Context(), jobqueue.Params{Kind: "work", MaxAttempts: 1})
+			require.NoError(t, err)
+			x.run(1, func(context.Context, *jobqueue.Job) error { return c.handler() })
+			span := x.named("process default")[0]
+			require.Equal(t, c.want, values(span.Attributes)["error.type"])
+			require.Equal(t, c.want != nil, span.Status.Code == codes.Error)
+		})
+	}
+}
+
+func TestMetrics(t *testing.T) {
+	x := newTraced(t, false)
+	_, err := jobqueue.NewClient(x.store).EnqueueMany(t.Context(), slices.Repeat([]jobqueue.Params{{Kind: "work"}}, 4))
+	require.NoError(t, err)
+	x.run(5, func(_ context.Context, job *jobqueue.Job) error {
+		if job.ID == 1 && job.Attempt == 1 {
+			return errors.New("try again")
+		}
+		return nil
+	})
+	var all metricdata.ResourceMetrics
+	require.NoError(t, x.reader.Collect(t.Context(), &all))
+	got := map[string]int{}
+	for _, m := range all.ScopeMetrics[0].Metrics {
+		switch data := m.Data.(type) {
+		case metricdata.Sum[int64]:
+			for _, p := range data.DataPoints {
+				queue, _ := values(p.Attributes.ToSlice())["messaging.destination.name"].(string)
+				got[m.Name+" "+m.Unit+" "+queue] = int(p.Value)
+			}
+		case metricdata.Histogram[float64]:
+			for _, p := range data.DataPoints {
+				require.Less(t, p.Sum, 60.0, "seconds")
+				failure, _ := values(p.Attributes.ToSlice())["error.type"].(string)
+				got[m.Name+" "+m.Unit+" "+failure] = int(p.Count)
+			}
+		}
+	}
+	require.Equal(t, map[string]int{
+		"messaging.client.sent.messages {message} default":     4,
+		"messaging.client.consumed.messages {message} default": 5,
+		"messaging.process.duration s ":                        4,
+		"messaging.process.duration s *errors.errorString":     1,
+	}, got)
+}
