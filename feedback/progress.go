@@ -3,7 +3,6 @@ package feedback
 import (
 	"context"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -17,10 +16,10 @@ type Progress struct {
 	// Ahead is how many recordings are being transcribed or come before this one in the order of
 	// [Task.Turn]; 0 if this one is being transcribed. 1000 means that many or more.
 	Ahead int
-	// Wait is an estimate of the time until the text is there, from the speed at which this
-	// Service has transcribed recently. It is 0 if that is unknown: the Service has transcribed
-	// nothing yet, 1000 recordings are ahead, or the last attempt has failed, so that the
-	// next one is delayed.
+	// Wait is an estimate of the time until the text is there, from the speed of the last
+	// transcriptions, in whichever process. It is 0 if that is unknown: nothing was transcribed
+	// yet, 1000 recordings are ahead, or the last attempt has failed, so that the next one is
+	// delayed.
 	Wait time.Duration
 }
 
@@ -36,10 +35,15 @@ func (s *Service) withProgress(ctx context.Context, segments ...*Segment) error 
 	if err != nil {
 		return err
 	}
+	recent, err := s.store.LastTranscriptions(ctx, speedSample)
+	if err != nil {
+		return err
+	}
+	speed := speedOf(recent)
 	progress := map[uuid.UUID]Progress{}
 	wait := time.Duration(0)
 	for i, u := range unfinished {
-		own := s.speed.estimate(u.Duration)
+		own := speed.estimate(u.Duration)
 		wait += own
 		if u.State == SegmentTranscribing {
 			progress[u.ID] = Progress{Wait: own}
@@ -82,56 +86,43 @@ func pointers[T any](items []T) []*T {
 	return out
 }
 
-// speed measures how fast a Service transcribes. Recordings that are transcribed at once count
-// together: the time is that in which at least one was. The zero value has measured nothing.
+// speedSample is how many of the last transcriptions tell the speed.
+const speedSample = 20
+
+// speed is how fast recordings were transcribed recently, by all processes together. The zero value
+// is an unknown speed.
 type speed struct {
-	mu      sync.Mutex
-	running int
-	since   time.Time // of the last change of running
-
-	// Sums in which each recording weighs 0.9 times as much as the next one.
-	busy, audio, recordings float64 // seconds, seconds, count
+	busy, audio time.Duration // in which at least one was transcribed; their duration
+	recordings  int
 }
 
-const speedDecay = 0.9
-
-// started and ended enclose a transcription.
-func (s *speed) started(now time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.change(now, 1)
-}
-
-// ended takes the duration of the audio, or 0 if the transcription has failed or it is unknown.
-func (s *speed) ended(now time.Time, audio time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if audio > 0 {
-		s.busy, s.audio, s.recordings = s.busy*speedDecay, s.audio*speedDecay, s.recordings*speedDecay
-		s.audio += audio.Seconds()
+// speedOf returns the speed of transcriptions, of which the last one comes first. Those that went on
+// at once count together.
+func speedOf(transcriptions []TranscriptionTime) (s speed) {
+	var from time.Time // all since then, up to the end of any further transcription, is counted
+	for i, t := range transcriptions {
+		begin, end := t.Ended.Add(-t.Took), t.Ended
+		if i > 0 && from.Before(end) {
+			end = from
+		}
+		s.busy += max(end.Sub(begin), 0)
+		if i == 0 || begin.Before(from) {
+			from = begin
+		}
+		s.audio += t.Audio
 		s.recordings++
 	}
-	s.change(now, -1)
-}
-
-func (s *speed) change(now time.Time, by int) {
-	if s.running > 0 {
-		s.busy += max(now.Sub(s.since), 0).Seconds()
-	}
-	s.since, s.running = now, s.running+by
+	return s
 }
 
 // estimate returns how long a recording will take, on average if its duration is unknown (0); 0 if
-// nothing has been measured.
-func (s *speed) estimate(audio time.Duration) time.Duration {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.recordings == 0 {
+// the speed is unknown.
+func (s speed) estimate(audio time.Duration) time.Duration {
+	switch {
+	case s.recordings == 0:
 		return 0
+	case audio == 0:
+		return s.busy / time.Duration(s.recordings)
 	}
-	seconds := s.busy / s.recordings
-	if audio > 0 {
-		seconds = audio.Seconds() * s.busy / s.audio
-	}
-	return time.Duration(seconds * float64(time.Second))
+	return time.Duration(audio.Seconds() * float64(s.busy) / s.audio.Seconds())
 }

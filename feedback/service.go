@@ -55,7 +55,6 @@ type Service struct {
 	store   Store
 	broker  broker
 	running *semaphore.Weighted // transcriptions: 1 for each, maxRunning for one that runs alone
-	speed   speed
 
 	summaries singleflight.Group // running ones, by teacher, session and lessons
 }

@@ -144,6 +144,9 @@ type Store interface {
 	// Unfinished returns the recordings of all teachers that are transcribing, and then those that
 	// are queued in the order of [Task.Turn], up to limit in all.
 	Unfinished(ctx context.Context, limit int) ([]UnfinishedSegment, error)
+	// LastTranscriptions returns up to limit transcriptions of recordings of any teacher, the last
+	// one first, without recordings whose duration is unknown.
+	LastTranscriptions(ctx context.Context, limit int) ([]TranscriptionTime, error)
 	// AudioInUse returns those of the keys that belong to a segment.
 	AudioInUse(ctx context.Context, keys []string) ([]string, error)
 }
@@ -153,6 +156,13 @@ type UnfinishedSegment struct {
 	ID       uuid.UUID
 	State    SegmentState  // transcribing or queued
 	Duration time.Duration // 0 if unknown
+}
+
+// TranscriptionTime is what [Store].LastTranscriptions returns of a segment.
+type TranscriptionTime struct {
+	Ended time.Time
+	Took  time.Duration // in milliseconds, at least one
+	Audio time.Duration // duration of the recording
 }
 
 // ProfileKey is a position in the list of profiles.
@@ -177,6 +187,7 @@ type TranscriptionResult struct {
 	Text     string        // if transcribed
 	Language string        // of the speech, if transcribed; "" if unknown
 	Duration time.Duration // replaces the segment's if above 0
+	Took     time.Duration // how long the recognition took, if transcribed
 	Error    string        // if failed or queued; can be shown to the teacher
 	Attempts int           // that counted
 	// Suspicions replaces the segment's.

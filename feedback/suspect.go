@@ -11,26 +11,25 @@ import (
 // recording has failed.
 const maxSuspicions = 5
 
-// recognize transcribes a segment, alone if it is suspect.
-func (s *Service) recognize(ctx context.Context, seg Segment, a Attempt) (Transcript, error) {
+// recognize transcribes a segment, alone if it is suspect. took does not include waiting for others.
+func (s *Service) recognize(
+	ctx context.Context, seg Segment, a Attempt,
+) (t Transcript, took time.Duration, err error) {
 	weight := int64(1)
 	if seg.Suspicions > 0 {
 		weight = maxRunning
 	}
 	if err := s.running.Acquire(ctx, weight); err != nil {
-		return Transcript{}, err
+		return Transcript{}, 0, err
 	}
 	defer s.running.Release(weight)
-	s.speed.started(s.cfg.Now())
-	var transcribed time.Duration
-	defer func() { s.speed.ended(s.cfg.Now(), transcribed) }() // even after a panic
+	started := s.cfg.Now()
 	audio := s.audioOf(ctx, seg, a.LeaseToken)
-	t, err := s.cfg.Transcriber.Transcribe(ctx, audio)
+	t, err = s.cfg.Transcriber.Transcribe(ctx, audio)
 	if err == nil {
 		t.Language = cmp.Or(t.Language, audio.Language)
-		transcribed = cmp.Or(t.Duration, seg.Duration)
 	}
-	return t, err
+	return t, s.cfg.Now().Sub(started), err
 }
 
 // suspect counts a suspicion in place of an attempt, and returns the error that delays the task or,

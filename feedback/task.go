@@ -129,9 +129,9 @@ func (s *Service) transcribe(ctx context.Context, t Task, a Attempt, log *slog.L
 	log.DebugContext(ctx, "transcription started", "content_type", seg.ContentType)
 	s.broker.notify(seg.SessionID)
 
-	transcript, err := s.recognize(ctx, seg, a)
+	transcript, took, err := s.recognize(ctx, seg, a)
 	result := transcriptionResult(ctx, transcript, err, a)
-	result.Suspicions = seg.Suspicions
+	result.Suspicions, result.Took = seg.Suspicions, took
 	if result.State == SegmentQueued && ctx.Err() == nil && isSuspect(err) {
 		err = s.suspect(ctx, seg, a, &result, err)
 	}

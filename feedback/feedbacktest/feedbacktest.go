@@ -59,6 +59,7 @@ func Store(t *testing.T, open func(t *testing.T) Harness) {
 		"segments and tasks are stored together":                   segmentsOutbox,
 		"teachers take turns":                                      segmentsTurns,
 		"unfinished segments are listed in turn":                   segmentsUnfinished,
+		"the last transcriptions are listed with their times":      segmentsTranscriptionTimes,
 		"only failed segments are retried":                         segmentsRetry,
 		"a superseded attempt changes nothing":                     transcriptionFence,
 		"the recogniser's task is kept until it is done":           transcriptionTask,

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -163,6 +164,32 @@ func segmentsUnfinished(t *testing.T, f *fixture) {
 	f.begin(first, "b")
 	f.end(first, "b", feedback.TranscriptionResult{State: feedback.SegmentFailed, Attempts: 1})
 	require.Equal(t, []feedback.UnfinishedSegment{of(other, queued), of(second, queued)}, list(10))
+}
+
+// segmentsTranscriptionTimes has the store for itself: the list is of all teachers.
+func segmentsTranscriptionTimes(t *testing.T, f *fixture) {
+	last := func(limit int) []feedback.TranscriptionTime {
+		got, err := f.Store.LastTranscriptions(t.Context(), limit)
+		require.NoError(t, err)
+		return got
+	}
+	require.Empty(t, last(10))
+	transcribe := func(sequence int, r feedback.TranscriptionResult) feedback.TranscriptionTime {
+		g := f.segment(f.lessonOf(strconv.Itoa(sequence)), 0)
+		f.begin(g, "a")
+		g = f.end(g, "a", r)
+		return feedback.TranscriptionTime{Ended: g.TranscribedAt, Took: r.Took, Audio: g.Duration}
+	}
+	const transcribed = feedback.SegmentTranscribed
+	first := transcribe(1, feedback.TranscriptionResult{State: transcribed, Duration: time.Minute, Took: 5 * time.Second})
+	f.teacher = uuid.New()
+	second := transcribe(2, feedback.TranscriptionResult{State: transcribed, Duration: time.Second, Took: time.Second})
+	quick := transcribe(3, feedback.TranscriptionResult{State: transcribed, Duration: time.Second})
+	quick.Took = time.Millisecond
+	transcribe(4, feedback.TranscriptionResult{State: feedback.SegmentFailed, Took: time.Hour})
+	transcribe(5, feedback.TranscriptionResult{State: feedback.SegmentQueued, Took: time.Hour})
+	require.Equal(t, []feedback.TranscriptionTime{quick, second, first}, last(10), "the last one first")
+	require.Equal(t, []feedback.TranscriptionTime{quick, second}, last(2))
 }
 
 // round takes the only task from the outbox, which must be of g, and returns its round.

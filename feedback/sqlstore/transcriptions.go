@@ -22,6 +22,7 @@ type segment struct {
 	changedAt   time.Time
 	turn        time.Time // zero if an earlier version of this package queued it
 	newRevision int64     // if it is changed
+	tookMS      int64     // of the transcription
 }
 
 func (g *segment) waiting() bool {
@@ -45,10 +46,10 @@ func (s *Store) editSegment(
 		}
 		g, err = one(ctx, tx, errSegment, func(r row) (g segment, err error) {
 			var changed, turn sqldb.Time
-			g.Segment, err = scanSegmentAnd(r, &g.round, &g.token, &changed, &turn)
+			g.Segment, err = scanSegmentAnd(r, &g.round, &g.token, &changed, &turn, &g.tookMS)
 			g.changedAt, g.turn = changed.Time, turn.Time
 			return g, err
-		}, `select `+segmentColumns+`, round, coalesce(token, ''), changed_at, turn
+		}, `select `+segmentColumns+`, round, coalesce(token, ''), changed_at, turn, took_ms
 			from feedback_segments where segment_id = $1`, id)
 		if err != nil {
 			return err
@@ -62,12 +63,12 @@ func (s *Store) editSegment(
 		_, err = tx.ExecContext(ctx, `
 			update feedback_segments set state = $2, text = $3, error = $4, attempts = $5, round = $6, token = $7,
 				duration_ms = $8, transcribed_at = $9, revision = $10, changed_at = $11, turn = $12, suspicions = $13,
-				recogniser_task = $14, language = $15
+				recogniser_task = $14, language = $15, took_ms = $16
 			where segment_id = $1`,
 			g.ID, string(g.State), g.Text, g.Error, g.Attempts, g.round,
 			sql.NullString{String: g.token, Valid: g.token != ""},
 			g.Duration.Milliseconds(), sqldb.Time{Time: g.TranscribedAt}, g.Revision, sqldb.Time{Time: at},
-			sqldb.Time{Time: g.turn}, g.Suspicions, g.RecogniserTask, g.Language)
+			sqldb.Time{Time: g.turn}, g.Suspicions, g.RecogniserTask, g.Language, g.tookMS)
 		return err
 	})
 	return g.Segment, err
@@ -118,6 +119,7 @@ func (s *Store) FinishTranscription(
 		}
 		if r.State == feedback.SegmentTranscribed {
 			g.TranscribedAt, g.RecogniserTask, g.Language = at, "", r.Language
+			g.tookMS = max(r.Took.Milliseconds(), 1)
 		}
 		return nil
 	})

@@ -49,3 +49,18 @@ func (s *Store) Unfinished(ctx context.Context, limit int) ([]feedback.Unfinishe
 		order by state desc, turn limit $1`, limit)
 	return unfinished, wrap("list unfinished segments", err)
 }
+
+// LastTranscriptions implements [feedback.Store].
+func (s *Store) LastTranscriptions(ctx context.Context, limit int) ([]feedback.TranscriptionTime, error) {
+	last, err := all(ctx, s.db, func(r row) (t feedback.TranscriptionTime, err error) {
+		var ended sqldb.Time
+		var took, audio int64
+		err = r.Scan(&ended, &took, &audio)
+		t.Ended = ended.Time
+		t.Took, t.Audio = time.Duration(took)*time.Millisecond, time.Duration(audio)*time.Millisecond
+		return t, err
+	}, `select transcribed_at, took_ms, duration_ms from feedback_segments
+		where took_ms > 0 and duration_ms > 0 and transcribed_at is not null
+		order by transcribed_at desc limit $1`, limit)
+	return last, wrap("list transcriptions", err)
+}
