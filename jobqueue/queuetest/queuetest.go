@@ -66,7 +66,7 @@ type Tx struct {
 // Run runs the suite; open creates a new queue for each test.
 func Run(t *testing.T, open func(t *testing.T) Harness) {
 	for _, group := range []map[string]func(*testing.T, Harness){
-		enqueueTests, leaseTests, workerTests, wakeTests, inspectTests, damageTests, scheduleTests,
+		enqueueTests, leaseTests, workerTests, deadTests, wakeTests, inspectTests, damageTests, scheduleTests,
 		serialTests, groupTests, bulkTests, limitTests, saveTests, hookTests,
 	} {
 		for name, test := range group {

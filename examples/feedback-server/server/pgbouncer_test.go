@@ -16,7 +16,7 @@ import (
 	"lessonkit.example/internal/pgtest"
 )
 
-// pgbouncer 1.18 knows nothing of the statements that clients have prepared.
+// PgBouncer 1.18 does not support prepared statements in transaction mode.
 func TestPoolerInTransactionMode(t *testing.T) {
 	t.Parallel()
 	postgres := pgtest.Start(t, pgtest.Options{})

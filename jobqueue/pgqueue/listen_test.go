@@ -1,0 +1,168 @@
+package pgqueue_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/internal/pgtest"
+	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/driver"
+	"lessonkit.example/jobqueue/pgqueue"
+)
+
+// A burst of inserts sends few notifications, not one each.
+func TestNotificationsAreCoalesced(t *testing.T) {
+	t.Parallel()
+	pool, store := migrated(t)
+	conn, err := pgx.ConnectConfig(t.Context(), pool.Config().ConnConfig)
+	require.NoError(t, err)
+	defer conn.Close(t.Context())
+	_, err = conn.Exec(t.Context(), "listen jobqueue")
+	require.NoError(t, err)
+	client := jobqueue.NewClient(store)
+	const n = 400
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			for range n / 8 {
+				if _, err := client.Enqueue(t.Context(), jobqueue.Params{Kind: "work"}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	_, err = client.Enqueue(t.Context(), jobqueue.Params{Kind: "work", Queue: "last"})
+	require.NoError(t, err)
+	count := 0
+	for {
+		note, err := conn.WaitForNotification(t.Context())
+		require.NoError(t, err)
+		if strings.HasSuffix(note.Payload, " last") {
+			break
+		}
+		require.Equal(t, "q 0 default", note.Payload)
+		count++
+	}
+	require.Positive(t, count)
+	require.Less(t, count, n/2)
+}
+
+// The name of the channel is longer than that of the schema, which may be as long as a name can be.
+func TestLongSchemaNamesNotify(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.Pool(t)
+	long := strings.Repeat("s", 62)
+	for _, schema := range []string{long + "1", long + "2"} {
+		store := pgqueue.New(pool, pgqueue.Config{Schema: schema})
+		require.NoError(t, store.Migrate(t.Context()))
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		up, received, done := make(chan struct{}), make(chan driver.Signal, 10), make(chan error, 1)
+		go func() {
+			done <- store.Listen(ctx, func() { close(up) }, func(s driver.Signal) bool { received <- s; return false })
+		}()
+		select {
+		case <-up:
+		case err := <-done:
+			require.NoError(t, err)
+		}
+		require.Zero(t, <-received)
+		require.NoError(t, pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
+			_, err := store.EnqueueTx(t.Context(), tx, jobqueue.Params{Kind: "work", Queue: schema})
+			return err
+		}))
+		require.Equal(t, driver.Signal{Queue: schema}, <-received)
+		cancel()
+		require.ErrorIs(t, <-done, context.Canceled)
+	}
+}
+
+// FuzzParse checks that any notification can be parsed, and that our own survive a round trip.
+func FuzzParse(f *testing.F) {
+	for _, s := range []string{"q 0 default", "q 1500 a b c", "c 12", "", "q", "q x y", "c -1", "q -1 a", "q 1", "c 0",
+		"q 9223372036854775807 a", "echo ABC", "s 1", "k 1 a b", "g 1 a b"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		sig, ok := pgqueue.Parse(text)
+		if !ok {
+			require.Zero(t, sig)
+			return
+		}
+		again, ok := pgqueue.Parse(pgqueue.Payload(sig))
+		require.True(t, ok, "%q", text)
+		require.Equal(t, sig, again)
+		set := fmt.Sprint(sig.Cancel > 0, sig.Queue != "", sig.Schedules, sig.SerialKey != "",
+			sig.AfterGroup != "")
+		require.Equal(t, 1, strings.Count(set, "true"), "%v", sig)
+	})
+}
+
+// Two queues in schemas selected by the search path share a channel, and their ids are the same.
+func TestCancelStaysInItsSchema(t *testing.T) {
+	t.Parallel()
+	base := pgtest.Pool(t)
+	type tenant struct {
+		client        *jobqueue.Client // of another process
+		job           int64
+		received, end chan struct{}
+		ended         chan error
+	}
+	var tenants []tenant
+	for _, schema := range []string{"one", "two"} {
+		pool := searching(t, base, schema)
+		store := pgqueue.New(pool, pgqueue.Config{})
+		require.NoError(t, store.Migrate(t.Context()))
+		n := tenant{jobqueue.NewClient(pgqueue.New(pool, pgqueue.Config{})), 0, make(chan struct{}),
+			make(chan struct{}), make(chan error, 1)}
+		started := make(chan struct{})
+		w := jobqueue.NewWorker(store, jobqueue.WorkerConfig{PollInterval: time.Hour})
+		jobqueue.Handle(w, "work", func(ctx context.Context, _ *jobqueue.Job, first bool) error {
+			if !first {
+				close(n.received)
+				return nil
+			}
+			close(started)
+			select {
+			case <-ctx.Done():
+			case <-n.end:
+			}
+			n.ended <- context.Cause(ctx)
+			return nil
+		})
+		r, err := n.client.Enqueue(t.Context(), jobqueue.Params{Kind: "work", Args: true})
+		require.NoError(t, err)
+		n.job = r.ID
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- w.Run(ctx) }()
+		defer func() { cancel(); require.NoError(t, <-done) }()
+		<-started
+		tenants = append(tenants, n)
+	}
+	one, two := tenants[0], tenants[1]
+	require.Equal(t, one.job, two.job)
+	require.Eventually(t, func() bool {
+		var n int
+		err := base.QueryRow(t.Context(), `
+select count(*) from pg_stat_activity where datname = current_database() and query like 'listen %'`).Scan(&n)
+		return err == nil && n == 2
+	}, 20*time.Second, 10*time.Millisecond)
+	require.NoError(t, one.client.Cancel(t.Context(), one.job))
+	require.ErrorIs(t, <-one.ended, jobqueue.ErrCancelled)
+	// Notifications arrive in order: when the worker has received this job, it has received the
+	// cancellation.
+	_, err := two.client.Enqueue(t.Context(), jobqueue.Params{Kind: "work", Args: false})
+	require.NoError(t, err)
+	<-two.received
+	close(two.end)
+	require.NoError(t, <-two.ended)
+}

@@ -1,0 +1,194 @@
+package pgqueue_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/driver"
+	"lessonkit.example/jobqueue/pgqueue"
+)
+
+// plan returns the query plan of a claim as JSON.
+func plan(t *testing.T, pool *pgxpool.Pool, worker int64, n int) string {
+	t.Helper()
+	times, ids := make([]time.Time, 4), make([]int64, 4)
+	for i := range times {
+		times[i] = time.Unix(0, 0)
+	}
+	tx, err := pool.Begin(t.Context())
+	require.NoError(t, err)
+	defer tx.Rollback(t.Context())
+	var text string
+	err = tx.QueryRow(t.Context(), "explain (analyze, buffers, format json) "+pgqueue.ClaimSQL,
+		worker, []string{"default"}, []int32{int32(n)}, times, ids, kinds).Scan(&text)
+	require.NoError(t, err)
+	return text
+}
+
+// node is a plan node.
+// kinds is the argument of a claim of few kinds among others that the planner has never seen.
+var kinds = []string{"work", "a kind that no job has"}
+
+type node struct {
+	Type     string  `json:"Node Type"`
+	Index    string  `json:"Index Name"`
+	Relation string  `json:"Relation Name"`
+	Cond     string  `json:"Index Cond"`
+	Loops    float64 `json:"Actual Loops"`
+	Rows     float64 `json:"Actual Rows"`
+	Hit      int     `json:"Shared Hit Blocks"`
+	Read     int     `json:"Shared Read Blocks"`
+	Plans    []node
+}
+
+func nodes(t *testing.T, text string) (all []node) {
+	t.Helper()
+	var plans []struct{ Plan node }
+	require.NoError(t, json.Unmarshal([]byte(text), &plans))
+	var walk func(n node)
+	walk = func(n node) {
+		all = append(all, n)
+		for _, c := range n.Plans {
+			walk(c)
+		}
+	}
+	walk(plans[0].Plan)
+	return all
+}
+
+// A claim finds its jobs once, by the index, without a sort, and reads no others: neither jobs
+// scheduled for tomorrow at a higher priority nor a long queue.
+func TestClaimReadsOnlyItsJobs(t *testing.T) {
+	t.Parallel()
+	pool, store := migrated(t)
+	_, err := pool.Exec(t.Context(), `
+insert into jobqueue_job (queue, kind, priority, run_at, max_attempts, args)
+select 'default', 'work', case when n % 2 = 0 then 1 else 3 end,
+  now() + case when n % 2 = 0 then interval '1 day' else interval '-1 hour' end, 1, 'null'
+from generate_series(1, 40000) n`)
+	require.NoError(t, err)
+	_, err = pool.Exec(t.Context(), `analyze jobqueue_job`)
+	require.NoError(t, err)
+	worker, err := store.Register(t.Context(), "w", nil, time.Minute)
+	require.NoError(t, err)
+	text := plan(t, pool, worker, 10)
+	all := nodes(t, text)
+	scans := 0
+	for _, n := range all {
+		require.NotContains(t, []string{"Sort", "Seq Scan"}, n.Type, text)
+		if n.Index == "jobqueue_job_ready" {
+			scans++
+			require.LessOrEqual(t, n.Loops, 4.0, "each priority once: %s", text)
+			for _, column := range []string{"queue", "priority", "run_at"} {
+				require.Contains(t, n.Cond, column)
+			}
+		}
+	}
+	require.Equal(t, 1, scans, text)
+	require.Less(t, all[0].Hit+all[0].Read, 400, "buffers: %s", text)
+}
+
+// A transaction that stays open keeps dead entries in the index; claims behind the watermark do not
+// step over them.
+func TestWatermarkSkipsDeadEntries(t *testing.T) {
+	t.Parallel()
+	pool, store := migrated(t)
+	pin, err := pool.BeginTx(t.Context(), pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
+	require.NoError(t, err)
+	defer pin.Rollback(t.Context())
+	_, err = pin.Exec(t.Context(), "select count(*) from jobqueue_job")
+	require.NoError(t, err)
+	load(t, store, 10_000, 0, 0)
+	worker, err := store.Register(t.Context(), "w", nil, time.Minute)
+	require.NoError(t, err)
+	var after [4]driver.Cursor
+	taken := 0
+	for taken < 9_000 {
+		res, err := store.Exchange(t.Context(),
+			driver.ExchangeRequest{Worker: worker, Claims: []driver.ClaimRequest{{Queue: "default", Limit: 1000}}})
+		require.NoError(t, err)
+		x := driver.ExchangeRequest{Worker: worker}
+		for _, j := range res.Jobs {
+			if m := (driver.Cursor{RunAt: j.RunAt, ID: j.ID}); m.RunAt.After(after[1].RunAt) ||
+				m.RunAt.Equal(after[1].RunAt) && m.ID > after[1].ID {
+				after[1] = m
+			}
+			x.Results = append(x.Results, driver.Result{Lease: driver.Lease{ID: j.ID, Fence: j.Fence}})
+		}
+		taken += len(res.Jobs)
+		_, err = store.Exchange(t.Context(), x)
+		require.NoError(t, err)
+	}
+	_, err = pool.Exec(t.Context(), `analyze jobqueue_job`)
+	require.NoError(t, err)
+	buffers := func(mark driver.Cursor) int {
+		times, ids := make([]time.Time, 4), make([]int64, 4)
+		for i := range times {
+			times[i] = time.Unix(0, 0)
+		}
+		if !mark.RunAt.IsZero() {
+			times[1], ids[1] = mark.RunAt, mark.ID
+		}
+		tx, err := pool.Begin(t.Context())
+		require.NoError(t, err)
+		defer tx.Rollback(t.Context())
+		var text string
+		require.NoError(t, tx.QueryRow(t.Context(), "explain (analyze, buffers, format json) "+pgqueue.ClaimSQL,
+			worker, []string{"default"}, []int32{1}, times, ids, kinds).Scan(&text))
+		n := nodes(t, text)[0]
+		return n.Hit + n.Read
+	}
+	with, without := buffers(after[1]), buffers(driver.Cursor{})
+	require.Less(t, with*5, without, "buffers with the watermark %d, without %d", with, without)
+	t.Logf("buffers with the watermark %d, without %d", with, without)
+}
+
+func TestStatsStopCounting(t *testing.T) {
+	t.Parallel()
+	_, store := migrated(t)
+	load(t, store, 25_000, 0, 0)
+	stats, err := store.Stats(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, jobqueue.StatsLimit+1, stats.Queues[0].Waiting)
+}
+
+// A purge does not read all of a long history.
+func TestPurgeReadsOnlyWhatIsOld(t *testing.T) {
+	t.Parallel()
+	pool, store := migrated(t)
+	_, err := pool.Exec(t.Context(), `
+insert into jobqueue_done (id, state, finished_at, run_at, created_at, fence, attempt, max_attempts, priority,
+  until_started, queue, kind, args)
+select n, case when n % 1000 = 0 then 5 else 4 end, now() - (100000 - n) * interval '1 second', now(), now(),
+  1, 1, 1, 2, false, 'default', 'work', 'null'
+from generate_series(1, 100000) n`)
+	require.NoError(t, err)
+	_, err = pool.Exec(t.Context(), `vacuum analyze jobqueue_done`)
+	require.NoError(t, err)
+	for _, state := range []jobqueue.State{jobqueue.StateSucceeded, jobqueue.StateFailed} {
+		query, args := pgqueue.PurgeSQL(driver.PurgeFilter{State: state, Queue: "default", Age: 48 * time.Hour})
+		tx, err := pool.Begin(t.Context())
+		require.NoError(t, err)
+		_, err = tx.Exec(t.Context(), "set local enable_seqscan = off")
+		require.NoError(t, err)
+		var text string
+		require.NoError(t, tx.QueryRow(t.Context(), "explain (analyze, buffers, format json) "+query,
+			args...).Scan(&text))
+		require.NoError(t, tx.Rollback(t.Context()))
+		n := nodes(t, text)[0]
+		require.Less(t, n.Hit+n.Read, 300, "%v: %s", state, text)
+	}
+	total, n := 0, 1
+	for ; n > 0; total += n {
+		f := driver.PurgeFilter{State: jobqueue.StateSucceeded, Queue: "default", Age: 50_000 * time.Second}
+		n, err = store.Purge(t.Context(), f)
+		require.NoError(t, err)
+	}
+	require.InDelta(t, 50_000-50, total, 100)
+}
