@@ -28,15 +28,19 @@ func (s Severity) String() string {
 // MarshalText returns the severity's name.
 func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText reads the severity's name.
+// UnmarshalText reads the severity's name; "note" is another one of Info.
 func (s *Severity) UnmarshalText(text []byte) error {
+	if string(text) == "note" {
+		*s = Info
+		return nil
+	}
 	for _, known := range []Severity{Off, Info, Warning, Error} {
 		if known.String() == string(text) {
 			*s = known
 			return nil
 		}
 	}
-	return permanentf("severity %q is none of off, info, warning, error", text)
+	return permanentf("severity %q is none of off, note, warning, error", text)
 }
 
 // Diagnostic is a mistake or risk in a file: a sentence that states what is wrong and how to

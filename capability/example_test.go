@@ -88,3 +88,10 @@ func ExampleManifests_Identifiers() {
 	// core:resources:default
 	// core:resources:deny-close
 }
+
+func ExampleDiagnostics_HasErrors() {
+	d := capability.Parse([]byte(`{"identifier": "main", "windows": "main", "permissions": []}`), capability.Options{})
+	found := d.Check(capability.ModeReference)
+	fmt.Println(found.HasErrors())
+	// Output: true
+}

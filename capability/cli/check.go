@@ -2,6 +2,8 @@ package cli
 
 import (
 	"fmt"
+	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -11,54 +13,70 @@ import (
 )
 
 func check(c *command, args []string) (int, error) {
-	var rules list
+	var levels list
 	c.sourceFlags()
 	mode := c.flags.String("mode", "lint",
 		"`rules` to apply: lint (mistakes and risks), schema (the JSON Schema), reference (what the build "+
 			"accepts)")
-	c.flags.Var(&rules, "rule", "`CODE=LEVEL` sets a rule to off, info, warning or error; may be repeated")
+	c.flags.Var(&levels, "rule", "`CODE=LEVEL` sets a rule to off, note, warning or error; may be repeated")
+	c.flags.StringVar(&c.failOn, "fail-on", "",
+		"`level` of findings from which the exit code is 1: error, warning or note (default error, or that of the "+
+			"project's rules)")
+	c.flags.StringVar(&c.rulesFile, "rules", "",
+		"`FILE` with the project's rules; \"none\" for none (default: "+rulesName+" in or above the application)")
+	update := c.flags.Bool("update-baseline", false,
+		"write all findings to the baseline that the project's rules name")
 	fix := c.flags.Bool("fix", false,
 		"apply fixes to the files, except guesses, then check again")
-	if err := c.parse(args, "[FLAGS] [PATH...]", "text", "json", "sarif"); err != nil {
+	if err := c.parse(args, "[FLAGS] [PATH...]", "text", "json", "sarif", "github"); err != nil {
 		return 0, err
 	}
-	o, err := c.lintOptions(*mode, rules)
+	o, err := c.lintOptions(*mode, levels)
 	if err != nil {
 		return 0, err
 	}
-	projects, found, err := c.checked(o)
+	if *update {
+		return c.updateBaseline(o)
+	}
+	r, err := c.checked(o)
 	if err != nil {
 		return 0, err
 	}
 	// One fix may reveal another problem.
 	for pass := 0; *fix && pass < 5; pass++ {
-		changed, err := c.fix(projects, found)
+		changed, err := c.fix(r.projects, r.found)
 		if err != nil {
 			return 0, err
 		}
 		if !changed {
 			break
 		}
-		if projects, found, err = c.checked(o); err != nil {
+		if r, err = c.checked(o); err != nil {
 			return 0, err
 		}
 	}
+	for _, text := range r.notes {
+		c.note("%s", text)
+	}
 	switch c.format {
 	case "json":
-		err = report.JSON(c.env.Stdout, found)
+		err = report.JSON(c.env.Stdout, r.found)
 	case "sarif":
-		err = report.SARIF(c.env.Stdout, found, lint.Rules())
+		err = report.SARIF(c.env.Stdout, r.found, lint.Rules(), report.SARIFOptions{Version: toolVersion(),
+			Root: repository(".")})
+	case "github":
+		err = report.GitHub(c.env.Stdout, r.found, repository("."))
 	default:
 		files := 0
-		for _, p := range projects {
+		for _, p := range r.projects {
 			files += len(p.docs) + len(p.inlined)
 		}
-		err = report.Text(c.env.Stdout, found, report.TextOptions{Color: c.env.Color, Files: files})
+		err = report.Text(c.env.Stdout, r.found, report.TextOptions{Color: c.env.Color, Files: files})
 	}
-	return exit(found.HasErrors()), err
+	return exit(r.failed), err
 }
 
-func (c *command) lintOptions(mode string, rules list) (o lint.Options, err error) {
+func (c *command) lintOptions(mode string, levels list) (o lint.Options, err error) {
 	if o.Platform, err = c.target(); err != nil {
 		return o, err
 	}
@@ -69,31 +87,79 @@ func (c *command) lintOptions(mode string, rules list) (o lint.Options, err erro
 	}
 	o.Mode = modes[at]
 	o.Severities = make(map[capability.Code]capability.Severity)
-	for _, rule := range rules {
-		code, level, _ := strings.Cut(rule, "=")
-		if !slices.ContainsFunc(lint.Rules(), func(r capability.Rule) bool { return string(r.Code) == code }) {
-			return o, fmt.Errorf("-rule %s: there is no rule %q; findings show their rule in brackets", rule, code)
+	for _, level := range levels {
+		code, name, _ := strings.Cut(level, "=")
+		if o.Severities[capability.Code(code)], err = ruleLevel(code, name); err != nil {
+			return o, fmt.Errorf("-rule %s: write CODE=LEVEL: %w", level, err)
 		}
-		var s capability.Severity
-		if err := s.UnmarshalText([]byte(level)); err != nil {
-			return o, fmt.Errorf("-rule %s: write CODE=LEVEL with a level of off, info, warning or error", rule)
-		}
-		o.Severities[capability.Code(code)] = s
 	}
 	return o, nil
 }
 
+// result is what a check found in all projects.
+type result struct {
+	projects []*project
+	found    capability.Diagnostics
+	notes    []string
+	failed   bool // a finding is as serious as the project's rules say
+}
+
 // checked reads the files and checks each application.
-func (c *command) checked(o lint.Options) ([]*project, capability.Diagnostics, error) {
+func (c *command) checked(o lint.Options) (*result, error) {
 	projects, err := c.load(c.args)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	var found capability.Diagnostics
+	all := &result{projects: projects}
 	for _, p := range projects {
-		found = append(found, p.check(o)...)
+		r, err := c.rulesOf(p)
+		if err != nil {
+			return nil, err
+		}
+		found, ignored, notes := r.accepted(p.check(r.options(o)), c.now())
+		if ignored > 0 {
+			notes = append(notes, fmt.Sprintf("%s: %d findings are accepted", r.file, ignored))
+		}
+		for _, d := range found {
+			all.failed = all.failed || d.Severity >= r.failOn
+		}
+		all.found, all.notes = append(all.found, found...), append(all.notes, notes...)
 	}
-	return projects, found, nil
+	return all, nil
+}
+
+// options returns the options with the severities of the rules. Those of flags take precedence.
+func (r *rules) options(o lint.Options) lint.Options {
+	severities := make(map[capability.Code]capability.Severity)
+	maps.Copy(severities, r.severities)
+	maps.Copy(severities, o.Severities)
+	o.Severities = severities
+	return o
+}
+
+// updateBaseline writes the findings to the baselines of the projects.
+func (c *command) updateBaseline(o lint.Options) (int, error) {
+	projects, err := c.load(c.args)
+	if err != nil {
+		return 0, err
+	}
+	for _, p := range projects {
+		r, err := c.rulesOf(p)
+		if err != nil {
+			return 0, err
+		}
+		if r.Baseline == "" {
+			return 0, fmt.Errorf("no rules name a baseline; write baseline = \"capability-baseline.json\" in %s",
+				rulesName)
+		}
+		r.known = nil
+		found, _, _ := r.accepted(p.check(r.options(o)), c.now())
+		if err := writeBaseline(r.baselineFile(), filepath.Dir(r.file), found); err != nil {
+			return 0, err
+		}
+		c.note("%s: %d findings written", r.baselineFile(), len(found))
+	}
+	return ExitClean, nil
 }
 
 func (p *project) check(o lint.Options) capability.Diagnostics {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"lessonkit.example/capability"
 	"lessonkit.example/capability/report"
@@ -17,7 +18,7 @@ import (
 // Exit codes of [Run].
 const (
 	ExitClean    = 0 // nothing found; the command is allowed; nothing more is granted
-	ExitFindings = 1 // findings of level error; the command is denied; more is granted
+	ExitFindings = 1 // findings of level error, or of the level that is set; the command is denied; more is granted
 	ExitUsage    = 2 // wrong usage, files that cannot be read, or a command that is not known
 )
 
@@ -30,6 +31,8 @@ type Env struct {
 	// Terminal reports that Stdout is a terminal: then even text that is printed as it is in a file
 	// has its control characters replaced.
 	Terminal bool
+	// Now returns the time, for rules that expire. Defaults to [time.Now].
+	Now func() time.Time
 }
 
 const usage = `usage: capability COMMAND [FLAGS] [PATH...]
@@ -60,6 +63,8 @@ type command struct {
 	manifests list
 	config    string
 	tauri     string
+	failOn    string
+	rulesFile string
 }
 
 // list is the value of a flag that may be repeated.
@@ -82,6 +87,7 @@ func Run(args []string, env Env) int {
 	}
 	commands := map[string]func(*command, []string) (int, error){
 		"check": check, "explain": explain, "who": who, "diff": diff, "schema": schema, "fmt": formatFiles,
+		"version": version,
 	}
 	name := args[0]
 	switch name {
@@ -175,6 +181,13 @@ func (c *command) target() (capability.Platform, error) {
 		return "", fmt.Errorf("unknown platform %q; use linux, macOS, windows, android or iOS", c.platform)
 	}
 	return p, nil
+}
+
+func (c *command) now() time.Time {
+	if c.env.Now == nil {
+		return time.Now()
+	}
+	return c.env.Now()
 }
 
 // exit returns the exit code for a result.

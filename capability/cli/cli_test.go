@@ -376,7 +376,7 @@ func TestUsage(t *testing.T) {
 		{[]string{"check", "-format", "xml", file}, "text, json, sarif"},
 		{[]string{"check", "-platform", "plan9", file}, "linux, macOS"},
 		{[]string{"check", "-rule", "nope=off", file}, `no rule "nope"`},
-		{[]string{"check", "-rule", "syntax=loud", file}, "off, info, warning or error"},
+		{[]string{"check", "-rule", "syntax=loud", file}, "off, note, warning or error"},
 		{[]string{"check", filepath.Join(dir, "none")}, "no such file"},
 		{[]string{"check", filepath.Join(dir, "empty")}, "no .json, .json5 or .toml file"},
 		{[]string{"check", "-manifest", filepath.Join(dir, "x.toml"), file}, "name the plugin"},

@@ -139,7 +139,10 @@ func filesBelow(path, within string) ([]string, error) {
 // otherFile reports whether a file is known to contain something other than capabilities.
 func otherFile(name string) bool {
 	lower := strings.ToLower(name)
-	return slices.Contains([]string{"package.json", "package-lock.json", "tsconfig.json", "cargo.toml"}, lower) ||
+	return slices.Contains(
+		[]string{"package.json", "package-lock.json", "tsconfig.json", "cargo.toml", rulesName},
+		lower,
+	) ||
 		strings.HasPrefix(lower, "tauri.") && (strings.Contains(lower, ".conf.json") ||
 			strings.HasSuffix(lower, ".toml"))
 }

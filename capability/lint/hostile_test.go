@@ -53,7 +53,7 @@ func bounded(t *testing.T, name, text string, o capability.Options, manifestText
 		found := lint.Check([]*capability.Document{d}, m, lint.Options{})
 		_ = report.Text(io.Discard, found, report.TextOptions{})
 		_ = report.JSON(io.Discard, found)
-		_ = report.SARIF(io.Discard, found, lint.Rules())
+		_ = report.SARIF(io.Discard, found, lint.Rules(), report.SARIFOptions{})
 	})
 	effort.Bounded(t, "fmt: "+name, func() {
 		d, _ := read()

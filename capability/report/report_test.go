@@ -46,7 +46,8 @@ func TestSARIF(t *testing.T) {
 	d := capability.Parse([]byte(`{"identifier":"é","permissions":["x","x",],"windows":["m"]}`),
 		capability.Options{Name: "dir/a b.json"})
 	var b bytes.Buffer
-	require.NoError(t, report.SARIF(&b, d.Check(capability.ModeLint), capability.Rules()))
+	require.NoError(t, report.SARIF(&b, d.Check(capability.ModeLint), capability.Rules(),
+		report.SARIFOptions{Version: "v1.2.3"}))
 	var log struct {
 		Version string
 		Runs    []struct {

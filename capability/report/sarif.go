@@ -3,7 +3,6 @@ package report
 import (
 	"io"
 	"net/url"
-	"path/filepath"
 	"strings"
 
 	"lessonkit.example/capability"
@@ -19,8 +18,10 @@ type (
 	sarifRun struct {
 		Tool struct {
 			Driver struct {
-				Name  string      `json:"name"`
-				Rules []sarifRule `json:"rules"`
+				Name           string      `json:"name"`
+				Version        string      `json:"version,omitempty"`
+				InformationURI string      `json:"informationUri"`
+				Rules          []sarifRule `json:"rules"`
 			} `json:"driver"`
 		} `json:"tool"`
 		ColumnKind string        `json:"columnKind"`
@@ -29,6 +30,7 @@ type (
 	sarifRule struct {
 		ID            string       `json:"id"`
 		Description   sarifText    `json:"shortDescription"`
+		HelpURI       string       `json:"helpUri"`
 		Configuration sarifDefault `json:"defaultConfiguration"`
 	}
 	sarifDefault struct {
@@ -42,9 +44,13 @@ type (
 		RuleIndex int             `json:"ruleIndex"`
 		Level     string          `json:"level"`
 		Message   sarifText       `json:"message"`
+		Prints    sarifPrints     `json:"partialFingerprints"`
 		Locations []sarifLocation `json:"locations,omitempty"`
 		Related   []sarifLocation `json:"relatedLocations,omitempty"`
 		Fixes     []sarifFix      `json:"fixes,omitempty"`
+	}
+	sarifPrints struct {
+		Finding string `json:"capabilityFinding/v1"`
 	}
 	sarifLocation struct {
 		ID       int           `json:"id,omitempty"`
@@ -78,33 +84,51 @@ type (
 	}
 )
 
+// SARIFOptions configures [SARIF].
+type SARIFOptions struct {
+	// Version is that of the tool. Defaults to none.
+	Version string
+	// Root is the folder that file names are written relative to, which is that of the repository.
+	// Defaults to none: names are written as they are, and absolute ones as file URLs.
+	Root string
+}
+
+// help is the address of the page that describes the rules.
+const help = "https://lessonkit.example/examples/capability/RULES.md"
+
 // SARIF writes the diagnostics as a SARIF 2.1.0 log with one run. Columns are counted in Unicode
-// characters. File names are written as relative references or, where they are absolute, as file
-// URLs.
-func SARIF(w io.Writer, ds capability.Diagnostics, rules []capability.Rule) error {
+// characters.
+func SARIF(w io.Writer, ds capability.Diagnostics, rules []capability.Rule, o SARIFOptions) error {
 	run := sarifRun{ColumnKind: "unicodeCodePoints", Results: []sarifResult{}}
 	run.Tool.Driver.Name = "capability"
+	run.Tool.Driver.Version = o.Version
+	run.Tool.Driver.InformationURI = help
+	prints := Fingerprints(ds, o.Root)
 	index := make(map[capability.Code]int)
 	for i, r := range rules {
 		index[r.Code] = i
 		level := r.Lint
 		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules,
 			sarifRule{ID: string(r.Code), Description: sarifText{r.Summary},
+				HelpURI:       help + "#" + string(r.Code),
 				Configuration: sarifDefault{sarifLevel(level)}})
 	}
-	for _, d := range ds {
+	for i, d := range ds {
 		r := sarifResult{RuleID: string(d.Code), RuleIndex: index[d.Code], Level: sarifLevel(d.Severity),
-			Message: sarifText{d.Message}}
+			Message: sarifText{d.Message}, Prints: sarifPrints{prints[i]}}
 		if d.File != "" {
-			r.Locations = []sarifLocation{{Physical: sarifPhysical{Artifact: sarifArtifact{fileURI(d.File)},
+			r.Locations = []sarifLocation{{Physical: sarifPhysical{Artifact: sarifArtifact{fileURI(o.Root, d.File)},
 				Region: region(d.Start, d.End)}}}
 		}
 		for i, p := range d.Related {
 			r.Related = append(r.Related, sarifLocation{ID: i + 1, Message: &sarifText{p.Message},
-				Physical: sarifPhysical{Artifact: sarifArtifact{fileURI(p.File)}, Region: region(p.Start, p.Start)}})
+				Physical: sarifPhysical{
+					Artifact: sarifArtifact{fileURI(o.Root, p.File)},
+					Region:   region(p.Start, p.Start),
+				}})
 		}
 		if d.Fix != nil && d.File != "" {
-			change := sarifChange{Artifact: sarifArtifact{fileURI(d.File)}}
+			change := sarifChange{Artifact: sarifArtifact{fileURI(o.Root, d.File)}}
 			for _, e := range d.Fix.Edits {
 				replacement := sarifReplacement{Deleted: *region(d.PositionAt(e.Start), d.PositionAt(e.End))}
 				if e.Text != "" {
@@ -144,8 +168,8 @@ func region(start, end capability.Position) *sarifRegion {
 	return r
 }
 
-func fileURI(name string) string {
-	name = filepath.ToSlash(name)
+func fileURI(root, name string) string {
+	name = RelativeTo(root, name)
 	if strings.HasPrefix(name, "/") {
 		return (&url.URL{Scheme: "file", Path: name}).String()
 	}

@@ -1,0 +1,217 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"lessonkit.example/capability"
+	"lessonkit.example/capability/lint"
+	"lessonkit.example/capability/report"
+)
+
+// rulesName is the name of the file with a project's own rules.
+const rulesName = "capability.toml"
+
+// rules are a project's own: which findings count, and how much.
+type rules struct {
+	FailOn   string            `toml:"fail-on"`
+	Baseline string            `toml:"baseline"`
+	Severity map[string]string `toml:"severity"`
+	Ignore   []ignore          `toml:"ignore"`
+
+	file       string // "" without one
+	severities map[capability.Code]capability.Severity
+	failOn     capability.Severity
+	known      map[string]bool // fingerprints of the findings in the baseline
+}
+
+// ignore is a finding that is accepted.
+type ignore struct {
+	Rule   string          `toml:"rule"`
+	File   string          `toml:"file"` // a pattern, relative to the file of rules
+	Text   string          `toml:"text"` // a part of the message
+	Reason string          `toml:"reason"`
+	Until  *toml.LocalDate `toml:"until"`
+}
+
+// rulesOf reads the rules of a project: the file that -rules names, or the one in the application's
+// folder or in the folder above it.
+func (c *command) rulesOf(p *project) (*rules, error) {
+	r := &rules{failOn: capability.Error}
+	file, within := c.rulesFile, ""
+	if file == "" && p.root != "" {
+		for _, folder := range p.folders()[:2] {
+			if name := filepath.Join(folder, rulesName); r.file == "" && isFile(name) {
+				file, within = shorten(name), folder
+				break
+			}
+		}
+	}
+	if file == "none" || file == "" {
+		return r, c.failOnFlag(r)
+	}
+	text, err := readFile(file, within)
+	if err != nil {
+		return nil, err
+	}
+	d := toml.NewDecoder(bytes.NewReader(text)).DisallowUnknownFields()
+	if err := d.Decode(r); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, tomlError(err))
+	}
+	r.file = file
+	if err := r.complete(); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	if r.Baseline != "" {
+		if r.known, err = readBaseline(r.baselineFile(), filepath.Dir(file)); err != nil {
+			return nil, err
+		}
+	}
+	return r, c.failOnFlag(r)
+}
+
+func (c *command) failOnFlag(r *rules) error {
+	if c.failOn == "" {
+		return nil
+	}
+	if err := r.failOn.UnmarshalText([]byte(c.failOn)); err != nil || r.failOn == capability.Off {
+		return fmt.Errorf("-fail-on %s: write error, warning or note", c.failOn)
+	}
+	return nil
+}
+
+// complete checks the rules and converts their texts.
+func (r *rules) complete() error {
+	if r.FailOn != "" {
+		if err := r.failOn.UnmarshalText([]byte(r.FailOn)); err != nil || r.failOn == capability.Off {
+			return fmt.Errorf("fail-on is %q; write error, warning or note", r.FailOn)
+		}
+	}
+	r.severities = make(map[capability.Code]capability.Severity)
+	for code, level := range r.Severity {
+		s, err := ruleLevel(code, level)
+		if err != nil {
+			return fmt.Errorf("severity: %w", err)
+		}
+		r.severities[capability.Code(code)] = s
+	}
+	for i, g := range r.Ignore {
+		if !isRule(g.Rule) {
+			return fmt.Errorf("ignore %d: there is no rule %q; findings show their rule in brackets", i+1, g.Rule)
+		}
+		if strings.TrimSpace(g.Reason) == "" {
+			return fmt.Errorf("ignore %d, of %s, has no reason; write why it is accepted", i+1, g.Rule)
+		}
+		if _, err := path.Match(g.File, ""); err != nil {
+			return fmt.Errorf("ignore %d: %q is not a pattern of files", i+1, g.File)
+		}
+	}
+	return nil
+}
+
+func isRule(code string) bool {
+	return slices.ContainsFunc(lint.Rules(), func(r capability.Rule) bool { return string(r.Code) == code })
+}
+
+// ruleLevel reads the severity of a rule.
+func ruleLevel(code, level string) (s capability.Severity, err error) {
+	if !isRule(code) {
+		return s, fmt.Errorf("there is no rule %q; findings show their rule in brackets", code)
+	}
+	if err := s.UnmarshalText([]byte(level)); err != nil {
+		return s, fmt.Errorf("the level of %s is %q; write off, note, warning or error", code, level)
+	}
+	return s, nil
+}
+
+// tomlError says where a file of rules is wrong.
+func tomlError(err error) error {
+	var unknown *toml.StrictMissingError
+	if errors.As(err, &unknown) && len(unknown.Errors) > 0 {
+		row, _ := unknown.Errors[0].Position()
+		return fmt.Errorf(
+			"line %d: there is no setting %q; there are fail-on, baseline, severity and ignore with rule, "+
+				"file, text, reason and until",
+			row,
+			strings.Join(unknown.Errors[0].Key(), "."),
+		)
+	}
+	var wrong *toml.DecodeError
+	if errors.As(err, &wrong) {
+		row, column := wrong.Position()
+		return fmt.Errorf("line %d, column %d: %w", row, column, err)
+	}
+	return err
+}
+
+// accepted returns the findings that neither the rules nor the baseline accept, and the number of
+// the others. It also returns what is to be said about rules that are out of date.
+func (r *rules) accepted(found capability.Diagnostics, now time.Time) (left capability.Diagnostics, ignored int,
+	notes []string) {
+	used := make([]bool, len(r.Ignore))
+	expired := make([]bool, len(r.Ignore))
+	prints := report.Fingerprints(found, filepath.Dir(r.baselineFile()))
+	for k, d := range found {
+		drop := r.known[prints[k]]
+		for i, g := range r.Ignore {
+			if !g.matches(d, filepath.Dir(r.file)) {
+				continue
+			}
+			used[i] = true
+			if g.Until != nil && !now.Before(g.Until.AsTime(now.Location()).AddDate(0, 0, 1)) {
+				expired[i] = true
+				continue
+			}
+			drop = true
+		}
+		if drop {
+			ignored++
+		} else {
+			left = append(left, d)
+		}
+	}
+	for i, g := range r.Ignore {
+		switch {
+		case expired[i]:
+			notes = append(notes, fmt.Sprintf("%s: ignore %d, of %s (%s), was valid until %s", r.file, i+1, g.Rule,
+				g.Reason, g.Until))
+		case !used[i]:
+			notes = append(notes, fmt.Sprintf("%s: ignore %d, of %s (%s), matches no finding; remove it", r.file, i+1,
+				g.Rule, g.Reason))
+		}
+	}
+	return left, ignored, notes
+}
+
+func (g *ignore) matches(d capability.Diagnostic, folder string) bool {
+	if string(d.Code) != g.Rule || !strings.Contains(d.Message, g.Text) {
+		return false
+	}
+	if g.File == "" {
+		return true
+	}
+	matched, _ := path.Match(g.File, report.RelativeTo(folder, d.File))
+	return matched
+}
+
+// baselineFile returns the name of the baseline, "" without one.
+func (r *rules) baselineFile() string {
+	if r.Baseline == "" || filepath.IsAbs(r.Baseline) {
+		return r.Baseline
+	}
+	return filepath.Join(filepath.Dir(r.file), r.Baseline)
+}
+
+func isFile(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.Mode().IsRegular()
+}

@@ -1,0 +1,199 @@
+package cli_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/capability/cli"
+)
+
+// risky has a warning (any-window-dangerous) and a note (redundant-permission).
+const risky = `{
+  "identifier": "main",
+  "windows": ["*"],
+  "permissions": ["core:default", "core:window:default", "sql:default"]
+}`
+
+func runAt(now string, args ...string) (code int, stdout, stderr string) {
+	day, err := time.Parse(time.DateOnly, now)
+	if err != nil {
+		panic(err)
+	}
+	var out, errs bytes.Buffer
+	code = cli.Run(
+		args,
+		cli.Env{Stdout: &out, Stderr: &errs, Now: func() time.Time { return day.Add(23 * time.Hour) }},
+	)
+	return code, out.String(), errs.String()
+}
+
+func riskyProject(t *testing.T, rules string) string {
+	t.Helper()
+	return project(t, map[string]string{"src-tauri/tauri.conf.json": "{}",
+		"src-tauri/capabilities/main.json": risky, "capability.toml": rules})
+}
+
+func TestFailOn(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, rules string
+		flags       []string
+		code        int
+	}{
+		{"warnings pass", "", nil, cli.ExitClean},
+		{"flag", "", []string{"-fail-on", "warning"}, cli.ExitFindings},
+		{"flag note", `severity = {any-window-dangerous = "off"}`, []string{"-fail-on", "note"}, cli.ExitFindings},
+		{"rules", `fail-on = "warning"`, nil, cli.ExitFindings},
+		{"flag before rules", `fail-on = "warning"`, []string{"-fail-on", "error"}, cli.ExitClean},
+		{"severity", `severity = {any-window-dangerous = "error"}`, nil, cli.ExitFindings},
+		{"flag before severity", `severity = {any-window-dangerous = "error"}`,
+			[]string{"-rule", "any-window-dangerous=note"}, cli.ExitClean},
+		{"no rules", `fail-on = "note"`, []string{"-rules", "none"}, cli.ExitClean},
+	} {
+		dir := riskyProject(t, c.rules)
+		code, out, errs := runAt("2026-06-01", append([]string{"check", dir}, c.flags...)...)
+		require.Equal(t, c.code, code, "%s: %s%s", c.name, out, errs)
+	}
+}
+
+func TestIgnores(t *testing.T) {
+	t.Parallel()
+	const accepted = `fail-on = "warning"
+[[ignore]]
+rule = "any-window-dangerous"
+file = "src-tauri/capabilities/*.json"
+text = "sql:default"
+reason = "every window edits the same notes"
+until = 2026-06-01
+`
+	dir := riskyProject(t, accepted)
+	code, out, errs := runAt("2026-06-01", "check", dir)
+	require.Equal(t, cli.ExitClean, code, errs)
+	require.NotContains(t, out, "any-window-dangerous")
+	require.Contains(t, out, "redundant-permission")
+	require.Contains(t, errs, "1 findings are accepted")
+	code, out, errs = runAt("2026-06-02", "check", dir)
+	require.Equal(t, cli.ExitFindings, code, "the rule has expired")
+	require.Contains(t, out, "any-window-dangerous")
+	require.Contains(t, errs, "was valid until 2026-06-01")
+	for _, other := range []string{strings.Replace(accepted, "*.json", "*.toml", 1),
+		strings.Replace(accepted, "sql:default", "sql:allow", 1)} {
+		code, _, errs = runAt("2026-06-01", "check", riskyProject(t, other))
+		require.Equal(t, cli.ExitFindings, code)
+		require.Contains(t, errs, "matches no finding; remove it")
+	}
+}
+
+func TestBaseline(t *testing.T) {
+	t.Parallel()
+	dir := riskyProject(t, "fail-on = \"note\"\nbaseline = \"known.json\"\n")
+	code, _, _ := run("check", dir)
+	require.Equal(t, cli.ExitFindings, code, "there is no baseline yet")
+	for range 2 { // a new file, and an existing one
+		code, _, errs := run("check", "-update-baseline", dir)
+		require.Equal(t, cli.ExitClean, code, errs)
+		require.Contains(t, errs, "2 findings written")
+	}
+	code, out, _ := run("check", dir)
+	require.Equal(t, cli.ExitClean, code)
+	require.Contains(t, out, "nothing found")
+	// The file around a finding may change.
+	file := filepath.Join(dir, "src-tauri/capabilities/main.json")
+	require.NoError(
+		t,
+		os.WriteFile(file, []byte(strings.Replace(risky, "{\n", "{\n\n  \"description\": \"x\",\n", 1)), 0o644),
+	)
+	code, out, _ = run("check", dir)
+	require.Equal(t, cli.ExitClean, code, out)
+	// What is new is reported.
+	require.NoError(
+		t,
+		os.WriteFile(file, []byte(strings.Replace(risky, `"sql:`, `"process:default", "sql:`, 1)), 0o644),
+	)
+	code, out, _ = run("check", dir)
+	require.Equal(t, cli.ExitFindings, code)
+	require.Contains(t, out, "process:default")
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "known.json"), []byte("{"), 0o644))
+	code, _, errs := run("check", dir)
+	require.Equal(t, cli.ExitUsage, code)
+	require.Contains(t, errs, "is not a baseline")
+}
+
+func TestMistakesInRules(t *testing.T) {
+	t.Parallel()
+	for rules, want := range map[string]string{
+		"fail_on = \"note\"":                `line 1: there is no setting "fail_on"`,
+		"fail-on = \"loud\"":                "write error, warning or note",
+		"\nfail-on = ":                      "line 2",
+		"severity = {nope = \"off\"}":       `there is no rule "nope"`,
+		"severity = {syntax = \"loud\"}":    "write off, note, warning or error",
+		"[[ignore]]\nrule = \"no-windows\"": "has no reason",
+		"[[ignore]]\nrule = \"x\"":          `there is no rule "x"`,
+		"[[ignore]]\nrule = \"no-windows\"\nreason = \"x\"\nfile = \"[\"": "not a pattern",
+		"[[ignore]]\nrule = \"no-windows\"\nuntil = \"soon\"":             "line 3",
+	} {
+		code, _, errs := run("check", riskyProject(t, rules))
+		require.Equal(t, cli.ExitUsage, code, rules)
+		require.Contains(t, errs, want, rules)
+		require.Contains(t, errs, "capability.toml")
+	}
+	code, _, errs := run("check", "-fail-on", "loud", riskyProject(t, ""))
+	require.Equal(t, cli.ExitUsage, code)
+	require.Contains(t, errs, "write error, warning or note")
+	code, _, errs = run("check", "-update-baseline", riskyProject(t, ""))
+	require.Equal(t, cli.ExitUsage, code)
+	require.Contains(t, errs, "no rules name a baseline")
+}
+
+// SARIF and the annotations of GitHub name files as they are called in the repository.
+func TestFormatsForCodeHosts(t *testing.T) {
+	dir := riskyProject(t, "")
+	require.NoError(t, os.Mkdir(filepath.Join(dir, ".git"), 0o755))
+	t.Chdir(filepath.Join(dir, "src-tauri", "capabilities"))
+	code, out, _ := run("check", "-format", "github", "-fail-on", "warning", filepath.Join(dir, "src-tauri"))
+	require.Equal(t, cli.ExitFindings, code)
+	require.Contains(t, out, "::warning file=src-tauri/capabilities/main.json,line=4,col=58,endColumn=71,"+
+		"title=any-window-dangerous::")
+	require.Contains(t, out, "::notice file=src-tauri/capabilities/main.json,line=4,")
+	code, out, _ = run("check", "-format", "sarif", "main.json")
+	require.Equal(t, cli.ExitClean, code)
+	var log struct {
+		Runs []struct {
+			Tool struct {
+				Driver struct {
+					Version, InformationURI string
+					Rules                   []struct{ HelpURI string }
+				}
+			}
+			Results []struct {
+				PartialFingerprints map[string]string
+				Locations           []struct {
+					PhysicalLocation struct{ ArtifactLocation struct{ URI string } }
+				}
+			}
+		}
+	}
+	require.NoError(t, json.Unmarshal([]byte(out), &log))
+	driver := log.Runs[0].Tool.Driver
+	require.NotEmpty(t, driver.Version)
+	require.Contains(t, driver.Rules[0].HelpURI, driver.InformationURI+"#")
+	require.Len(t, log.Runs[0].Results, 2)
+	for _, r := range log.Runs[0].Results {
+		require.Equal(t, "src-tauri/capabilities/main.json", r.Locations[0].PhysicalLocation.ArtifactLocation.URI)
+		require.Len(t, r.PartialFingerprints["capabilityFinding/v1"], 32)
+	}
+}
+
+func TestVersion(t *testing.T) {
+	t.Parallel()
+	code, out, _ := run("version")
+	require.Equal(t, cli.ExitClean, code)
+	require.Regexp(t, `^capability \S+\n$`, out)
+}

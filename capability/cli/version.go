@@ -1,0 +1,49 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+)
+
+// version prints which build this is.
+func version(c *command, args []string) (int, error) {
+	if err := c.parse(args, "", "text"); err != nil {
+		return 0, err
+	}
+	_, err := fmt.Fprintln(c.env.Stdout, "capability "+toolVersion())
+	return ExitClean, err
+}
+
+// toolVersion returns the version of the module, or the revision of the repository it was built
+// from.
+func toolVersion() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	if v := info.Main.Version; v != "" && v != "(devel)" {
+		return v
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			return s.Value
+		}
+	}
+	return "development"
+}
+
+// repository returns the folder of the repository that a folder is in, or the folder itself.
+func repository(folder string) string {
+	absolute, err := filepath.Abs(folder)
+	if err != nil {
+		return folder
+	}
+	for dir := absolute; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil { // a folder, or a file in a worktree
+			return dir
+		}
+	}
+	return absolute
+}

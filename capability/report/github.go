@@ -1,0 +1,45 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"lessonkit.example/capability"
+)
+
+var (
+	githubMessage  = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
+	githubProperty = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
+)
+
+// GitHub writes the diagnostics as workflow commands of GitHub Actions, one a line, which GitHub
+// shows beside the lines of a change. File names are written relative to the folder root, which is
+// that of the repository.
+func GitHub(w io.Writer, ds capability.Diagnostics, root string) error {
+	var b strings.Builder
+	for _, d := range ds {
+		level := d.Severity.String()
+		if d.Severity == capability.Info {
+			level = "notice"
+		}
+		fmt.Fprintf(&b, "::%s ", level)
+		if d.File != "" {
+			fmt.Fprintf(&b, "file=%s,", githubProperty.Replace(RelativeTo(root, d.File)))
+		}
+		if d.Start.IsValid() {
+			fmt.Fprintf(&b, "line=%d,col=%d,", d.Start.Line, d.Start.Column)
+			if d.End.Line == d.Start.Line {
+				fmt.Fprintf(&b, "endColumn=%d,", d.End.Column)
+			}
+		}
+		fmt.Fprintf(
+			&b,
+			"title=%s::%s\n",
+			githubProperty.Replace(string(d.Code)),
+			githubMessage.Replace(Printable(d.Message)),
+		)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
