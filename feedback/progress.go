@@ -96,8 +96,8 @@ type speed struct {
 	recordings  int
 }
 
-// speedOf returns the speed of transcriptions, of which the last one comes first. Those that went on
-// at once count together.
+// speedOf returns the speed of transcriptions, of which the last one comes first. Those that went
+// on at once count together.
 func speedOf(transcriptions []TranscriptionTime) (s speed) {
 	var from time.Time // all since then, up to the end of any further transcription, is counted
 	for i, t := range transcriptions {

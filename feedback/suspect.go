@@ -11,7 +11,8 @@ import (
 // recording has failed.
 const maxSuspicions = 5
 
-// recognize transcribes a segment, alone if it is suspect. took does not include waiting for others.
+// recognize transcribes a segment, alone if it is suspect. took does not include waiting for
+// others.
 func (s *Service) recognize(
 	ctx context.Context, seg Segment, a Attempt,
 ) (t Transcript, took time.Duration, err error) {

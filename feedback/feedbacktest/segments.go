@@ -181,9 +181,11 @@ func segmentsTranscriptionTimes(t *testing.T, f *fixture) {
 		return feedback.TranscriptionTime{Ended: g.TranscribedAt, Took: r.Took, Audio: g.Duration}
 	}
 	const transcribed = feedback.SegmentTranscribed
-	first := transcribe(1, feedback.TranscriptionResult{State: transcribed, Duration: time.Minute, Took: 5 * time.Second})
+	first := transcribe(1, feedback.TranscriptionResult{
+		State: transcribed, Duration: time.Minute, Took: 5 * time.Second})
 	f.teacher = uuid.New()
-	second := transcribe(2, feedback.TranscriptionResult{State: transcribed, Duration: time.Second, Took: time.Second})
+	second := transcribe(2, feedback.TranscriptionResult{
+		State: transcribed, Duration: time.Second, Took: time.Second})
 	quick := transcribe(3, feedback.TranscriptionResult{State: transcribed, Duration: time.Second})
 	quick.Took = time.Millisecond
 	transcribe(4, feedback.TranscriptionResult{State: feedback.SegmentFailed, Took: time.Hour})
