@@ -110,7 +110,9 @@ type Audio struct {
 
 // Transcript is recognised speech.
 type Transcript struct {
-	Text     string        // "" if nothing was said
+	// Text is what was said, "" if nothing. Lines end where the speaker pauses, if that is known;
+	// it matters only for text without punctuation, see [Segment.Sentences].
+	Text     string
 	Language string        // of the speech, such as "en" or "english"; "" if unknown
 	Duration time.Duration // of the audio; 0 if unknown
 }

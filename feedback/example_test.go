@@ -86,5 +86,5 @@ func ExampleService_RunTask() {
 	}
 	lesson, _ = service.FinishLesson(ctx, teacher, lesson.ID)
 	fmt.Println(lesson.State, lesson.Transcript())
-	// Output: finished today we mixed greens
+	// Output: finished Today we mixed greens.
 }

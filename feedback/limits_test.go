@@ -220,7 +220,7 @@ func TestSummaryOfALongLesson(t *testing.T) {
 		e.speech.answer = says(text, nil)
 		_, task := e.add(l, uuid.NewString())
 		require.NoError(t, e.RunTask(t.Context(), task, feedback.Attempt{LeaseToken: "t", Number: 1}))
-		want += text + "\n"
+		want += text + ".\n"
 	}
 	for i := range 5 {
 		add(strings.Repeat(fmt.Sprint(i), feedback.MaxSessionText/2))
@@ -231,7 +231,7 @@ func TestSummaryOfALongLesson(t *testing.T) {
 	require.Equal(t, strings.TrimSuffix(want, "\n"), s.heard)
 
 	for range 4 {
-		add(strings.Repeat("x", feedback.MaxSessionText/2))
+		add(strings.Repeat("8", feedback.MaxSessionText/2))
 	}
 	_, err = e.Generate(t.Context(), e.teacher, l.SessionID, nil)
 	require.ErrorIs(t, err, feedback.ErrInvalid)
@@ -243,7 +243,7 @@ func TestSummaryOfALongLesson(t *testing.T) {
 		list, err := e.Segments(t.Context(), e.teacher, l.ID, p)
 		require.NoError(t, err)
 		for _, g := range list.Items {
-			read = append(read, g.Text)
+			read = append(read, g.Sentences())
 		}
 		if p.Cursor = list.NextCursor; p.Cursor == "" {
 			break

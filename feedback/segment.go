@@ -32,7 +32,7 @@ type Segment struct {
 	Sequence  int // 0 to 9999, unique in the lesson
 
 	State    SegmentState
-	Text     string // what was said, as the recogniser returned it
+	Text     string // what was said, as the recogniser returned it; see Sentences
 	Language string // of the speech, such as "en"; "" if unknown
 	Error    string // why the last attempt failed; can be shown to the teacher
 	Attempts int    // attempts that counted

@@ -80,13 +80,13 @@ const (
 	MaxLessons = 1000 // of a session
 )
 
-// Transcript returns the text of the lesson's transcribed segments in the order of their sequence
-// numbers, one line each. It is empty if the lesson is truncated.
+// Transcript returns the sentences of the lesson's transcribed segments in the order of their
+// sequence numbers, one line each. It is empty if the lesson is truncated.
 func (l Lesson) Transcript() string {
 	var parts []string
 	for _, s := range l.Segments {
 		if s.State == SegmentTranscribed && s.Text != "" {
-			parts = append(parts, s.Text)
+			parts = append(parts, s.Sentences())
 		}
 	}
 	return strings.Join(parts, "\n")

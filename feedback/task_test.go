@@ -238,7 +238,7 @@ func TestTranscriptIsInTheOrderOfSequences(t *testing.T) {
 	}
 	l, err := e.FinishLesson(t.Context(), e.teacher, l.ID)
 	require.NoError(t, err)
-	require.Equal(t, "0\n1\n2", l.Transcript())
+	require.Equal(t, "0.\n1.\n2.", l.Transcript())
 	require.Equal(t, feedback.SegmentCounts{Total: 3, Transcribed: 3}, l.Counts)
 }
 

@@ -78,5 +78,5 @@ func (l *listener) Write(p []byte) (int, error) {
 func (l *listener) damaged() bool { return bytes.Contains(l.head, []byte("damaged")) }
 
 func (l *listener) text() string {
-	return fmt.Sprintf("heard %d bytes %s", l.size, hex.EncodeToString(l.sum.Sum(nil)[:4]))
+	return fmt.Sprintf("heard %d bytes %s.", l.size, hex.EncodeToString(l.sum.Sum(nil)[:4]))
 }

@@ -133,6 +133,8 @@ func (t transcriber) Transcribe(ctx context.Context, a feedback.Audio) (feedback
 	transcript, err := t.Recognize(ctx, asr.Audio{
 		Name:        a.Name,
 		ContentType: a.ContentType,
+		Language:    a.Language,
+		Words:       a.Words,
 		Size:        a.Size,
 		Open:        func() (io.ReadCloser, error) { return a.Open() },
 	})

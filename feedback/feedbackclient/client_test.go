@@ -102,7 +102,7 @@ func Example() {
 			break
 		}
 	}
-	// Output: today we mixed greens
+	// Output: Today we mixed greens.
 }
 
 func TestEventsContinueAfterAnEvent(t *testing.T) {

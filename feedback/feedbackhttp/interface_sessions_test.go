@@ -97,9 +97,9 @@ func TestSessions(t *testing.T) {
 			require.Empty(t, filterNil(e.work()))
 			a = e.do("GET", "/feedback-sessions/"+session, nil).want(200)
 			l = a.json["lessons"].([]any)[0].(object)
-			require.Equal(t, "said a\nsaid b", l["transcript"], "in sequence order")
+			require.Equal(t, "Said a.\nsaid b", l["transcript"], "in sequence order")
 			s = l["segments"].([]any)[0].(object)
-			require.Equal(t, []any{"transcribed", "said a", 1500.0, "2026-05-31T09:00:00Z", 1.0},
+			require.Equal(t, []any{"transcribed", "Said a.", 1500.0, "2026-05-31T09:00:00Z", 1.0},
 				[]any{s["state"], s["text"], s["duration_ms"], s["transcribed_at"], s["attempts"]})
 		},
 		"unfinished segments have their place and an estimate": func(t *testing.T, e *env) {
@@ -180,17 +180,17 @@ func TestSessions(t *testing.T) {
 			e.upload(lessons[2], recording("still waiting")).want(202)
 			e.do("PUT", "/feedback-sessions/"+session, object{"feedback_text": "my own"}).want(200)
 			a := e.do("POST", "/feedback-sessions/"+session+"/generate", nil).want(200)
-			require.Equal(t, object{"text": "[said 0][said 1][said 2]", "source": "local", "lessons": 3.0,
+			require.Equal(t, object{"text": "[Said 0.][Said 1.][Said 2.]", "source": "local", "lessons": 3.0,
 				"segments": object{"total": 4.0, "queued": 1.0, "transcribing": 0.0, "transcribed": 3.0,
 					"failed": 0.0}}, a.json)
 			whole := e.do("GET", "/feedback-sessions/"+session, nil)
-			require.Equal(t, []string{"[said 0][said 1][said 2]", "my own"},
+			require.Equal(t, []string{"[Said 0.][Said 1.][Said 2.]", "my own"},
 				[]string{whole.str("generated_text"), whole.str("feedback_text")})
 
 			e.do("POST", "/feedback-lessons/"+lessons[1]+"/mark-applied", nil).want(200)
-			require.Equal(t, "[said 0][said 2]", e.do("POST", "/feedback-sessions/"+session+"/generate",
+			require.Equal(t, "[Said 0.][Said 2.]", e.do("POST", "/feedback-sessions/"+session+"/generate",
 				nil).want(200).str("text"), "without the applied one")
-			require.Equal(t, "[said 0][said 1]", e.do("POST", "/feedback-sessions/"+session+"/generate",
+			require.Equal(t, "[Said 0.][Said 1.]", e.do("POST", "/feedback-sessions/"+session+"/generate",
 				object{"lesson_ids": []string{lessons[1], lessons[0]}}).want(200).str("text"), "those named, in order")
 			require.Equal(t, []string{"body.lesson_ids"},
 				locations(e.do("POST", "/feedback-sessions/"+session+"/generate",

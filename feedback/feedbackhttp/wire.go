@@ -127,7 +127,7 @@ type audioSegment struct {
 	SegmentID identifier `json:"segment_id"`
 	Sequence  int        `json:"sequence" example:"0" minimum:"0" maximum:"9999"`
 	State     string     `json:"state" enum:"queued,transcribing,transcribed,failed"`
-	Text      string     `json:"text" example:"Today we mixed greens." doc:"What was said."`
+	Text      string     `json:"text" example:"Today we mixed greens."`
 
 	Error *string `json:"error" example:"the audio cannot be used" doc:"Why the last attempt failed, or null."`
 
@@ -149,6 +149,7 @@ type audioSegment struct {
 // TransformSchema implements [huma.SchemaTransformer].
 func (audioSegment) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
 	return describe(s, map[string]string{
+		"text": "What was said. If the recogniser gives no punctuation, with capital letters and full stops.",
 		"ahead": "How many recordings of all teachers are transcribed before this one; 1000: that many or more. " +
 			"null unless the segment is queued or transcribing, and in answers to changes.",
 		"estimated_wait_seconds": "About how long it takes until the text is there, from the recogniser's recent " +
@@ -166,7 +167,7 @@ func (sha256Hex) Schema(huma.Registry) *huma.Schema {
 
 func segmentOut(s feedback.Segment) audioSegment {
 	out := audioSegment{
-		SegmentID: identifier{s.ID}, Sequence: s.Sequence, State: string(s.State), Text: s.Text, Attempts: s.Attempts,
+		SegmentID: identifier{s.ID}, Sequence: s.Sequence, State: string(s.State), Text: s.Sentences(), Attempts: s.Attempts,
 		SizeBytes: s.Size, SHA256: sha256Hex(s.SHA256), ContentType: s.ContentType,
 		CreatedAt: s.CreatedAt, TranscribedAt: timeOrNull(s.TranscribedAt),
 	}

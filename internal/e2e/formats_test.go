@@ -53,6 +53,6 @@ func TestFormatsThatAreConverted(t *testing.T) {
 		return count(s.lesson(t, session.ID).Segments, "transcribed") == len(files)
 	})
 	for _, seg := range s.lesson(t, session.ID).Segments {
-		require.Equal(t, "she finished the picture with great care", strings.TrimSpace(seg.Text), seg.ContentType)
+		require.Equal(t, "She finished the picture with great care.", strings.TrimSpace(seg.Text), seg.ContentType)
 	}
 }

@@ -102,7 +102,7 @@ func TestKillBetweenUploadAndTranscriptionLosesNothing(t *testing.T) {
 		})
 		got := s.lesson(t, session.ID).Segments[0]
 		require.Equal(t, seg.ID, got.ID)
-		require.Equal(t, "she finished the picture with great care", got.Text)
+		require.Equal(t, "She finished the picture with great care.", got.Text)
 		eventually(t, "health sees the recogniser", func() bool {
 			h, err := s.client.Health(t.Context())
 			return err == nil && h.SpeechAvailable
@@ -130,7 +130,7 @@ func TestKillDuringTranscriptionLosesNothing(t *testing.T) {
 			return s.lesson(t, session.ID).Segments[0].State == "transcribed"
 		})
 		require.Less(t, time.Since(began), time.Minute, "a dead worker is noticed within a minute, whatever the lease")
-		require.Equal(t, "heard", s.lesson(t, session.ID).Segments[0].Text)
+		require.Equal(t, "Heard.", s.lesson(t, session.ID).Segments[0].Text)
 	})
 }
 

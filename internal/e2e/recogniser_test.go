@@ -146,7 +146,7 @@ func (rec *recogniser) transcribe(w http.ResponseWriter, r *http.Request) {
 	rec.heard++
 	n := rec.heard
 	rec.mu.Unlock()
-	json.NewEncoder(w).Encode(map[string]string{"text": fmt.Sprintf("%s as answer %d", heardOf(hash), n)})
+	json.NewEncoder(w).Encode(map[string]string{"text": fmt.Sprintf("%s as answer %d.", heardOf(hash), n)})
 }
 
 func hashOf(audio []byte) string {
