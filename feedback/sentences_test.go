@@ -15,7 +15,7 @@ func TestSentences(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ language, text, want string }{
 		{"", "", ""},
-		{"en", "today we mixed greens\ni think i'll paint a pond", "Today we mixed greens. I think I'll paint a pond."},
+		{"en", "we mixed greens\ni think i'll paint a pond", "We mixed greens. I think I'll paint a pond."},
 		{"en-GB", "then i said i’m here", "Then I said I’m here."},
 		{"", "the pond i painted", "The pond I painted."},
 		{"", "i ragazzi e i colori", "I ragazzi e i colori."},

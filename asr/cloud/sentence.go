@@ -18,7 +18,7 @@ type sentenceRequest struct {
 	VoiceFormat    string
 	Data           []byte // base64 in JSON
 	DataLen        int
-	HotwordList    *string `json:",omitnil"`
+	HotwordList    *string `json:",omitempty"`
 }
 
 type sentenceResponse struct {

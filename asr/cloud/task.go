@@ -54,7 +54,7 @@ type createRequest struct {
 	SourceType      uint64
 	Data            []byte // base64 in JSON
 	DataLen         int
-	HotwordList     *string `json:",omitnil"`
+	HotwordList     *string `json:",omitempty"`
 }
 
 type createResponse struct {

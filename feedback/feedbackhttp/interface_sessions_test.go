@@ -97,7 +97,7 @@ func TestSessions(t *testing.T) {
 			require.Empty(t, filterNil(e.work()))
 			a = e.do("GET", "/feedback-sessions/"+session, nil).want(200)
 			l = a.json["lessons"].([]any)[0].(object)
-			require.Equal(t, "Said a.\nsaid b", l["transcript"], "in sequence order")
+			require.Equal(t, "Said a.\nSaid b.", l["transcript"], "in sequence order")
 			s = l["segments"].([]any)[0].(object)
 			require.Equal(t, []any{"transcribed", "Said a.", 1500.0, "2026-05-31T09:00:00Z", 1.0},
 				[]any{s["state"], s["text"], s["duration_ms"], s["transcribed_at"], s["attempts"]})

@@ -20,11 +20,11 @@ func TestLessonFromRecordingToRecord(t *testing.T) {
 		require.Equal(t, "transcribed", got.str("state"))
 		require.Equal(t, "Said b.", got.str("text"))
 		finished := e.do("POST", "/feedback-lessons/"+lesson+"/finish", nil).want(200)
-		require.Equal(t, "Said a.\nsaid b", finished.str("transcript"))
+		require.Equal(t, "Said a.\nSaid b.", finished.str("transcript"))
 		require.Equal(t, 2.0, finished.json["summary"].(object)["transcribed"])
 
 		text := e.do("POST", "/feedback-sessions/"+session+"/generate", nil).want(200).str("text")
-		require.Equal(t, "[Said a.\nsaid b]", text)
+		require.Equal(t, "[Said a.\nSaid b.]", text)
 		e.do("PUT", "/feedback-sessions/"+session, object{"feedback_text": "mine"}).want(200)
 		e.do("POST", "/feedback-records", object{"profile_id": profile, "feedback_date": "2026-05-31",
 			"content": "mine", "feedback_session_id": session}).want(201)

@@ -167,8 +167,8 @@ func (sha256Hex) Schema(huma.Registry) *huma.Schema {
 
 func segmentOut(s feedback.Segment) audioSegment {
 	out := audioSegment{
-		SegmentID: identifier{s.ID}, Sequence: s.Sequence, State: string(s.State), Text: s.Sentences(), Attempts: s.Attempts,
-		SizeBytes: s.Size, SHA256: sha256Hex(s.SHA256), ContentType: s.ContentType,
+		SegmentID: identifier{s.ID}, Sequence: s.Sequence, State: string(s.State), Text: s.Sentences(),
+		Attempts: s.Attempts, SizeBytes: s.Size, SHA256: sha256Hex(s.SHA256), ContentType: s.ContentType,
 		CreatedAt: s.CreatedAt, TranscribedAt: timeOrNull(s.TranscribedAt),
 	}
 	if s.Error != "" {

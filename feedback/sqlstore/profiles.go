@@ -39,7 +39,8 @@ func (s *Store) Defaults(ctx context.Context, teacher uuid.UUID) (feedback.Defau
 		err = r.Scan(&d.Grade, &d.Subject, &d.LessonDurationMinutes, &d.Language)
 		return d, err
 	}, `
-		select grade, subject, lesson_duration_minutes, language from feedback_defaults where teacher_id = $1`, teacher)
+		select grade, subject, lesson_duration_minutes, language
+		from feedback_defaults where teacher_id = $1`, teacher)
 	return d, wrap("read defaults", err)
 }
 

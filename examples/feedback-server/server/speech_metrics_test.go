@@ -65,8 +65,8 @@ func TestPausesEndLines(t *testing.T) {
 		"today we mixed greens":             {Text: "today we mixed greens"},
 		"Today we mixed greens. Well done.": {Text: "Today we mixed greens. Well done.", Segments: segments},
 	} {
-		got, err := transcriber{newMeasuredRecognizer(&hears{answers: []asr.Transcript{transcript}}, "local")}.Transcribe(
-			t.Context(), feedback.Audio{})
+		m := newMeasuredRecognizer(&hears{answers: []asr.Transcript{transcript}}, "local")
+		got, err := transcriber{m}.Transcribe(t.Context(), feedback.Audio{})
 		require.NoError(t, err)
 		require.Equal(t, want, got.Text)
 	}
