@@ -63,7 +63,7 @@ func TestSpokenLessonBecomesRecord(t *testing.T) {
 			return true
 		})
 		require.Equal(t,
-			"this was a very good lesson we talked about light and shadow she finished the picture with great care",
+			"This was a very good lesson we talked about light and shadow. She finished the picture with great care.",
 			strings.Join(strings.Fields(s.lesson(t, session.ID).Transcript), " "))
 
 		g, err := s.client.Generate(t.Context(), session.ID, []string{lesson.ID})
