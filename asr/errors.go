@@ -125,12 +125,12 @@ func (e *Error) RetryAfter() time.Duration {
 // should be retried late, alone and a few times only.
 func (e *Error) Suspect() bool { return e.Class == ErrLost }
 
-// PublicText returns a description for the owner of the recording: that of the class, with the
-// message for ErrUnusableAudio, or the public text of a cause that has one.
+// PublicText returns a description for the owner of the recording: the public text of a cause that
+// has one, or else that of the class, with the message for ErrUnusableAudio.
 func (e *Error) PublicText() string {
 	var cause interface{ PublicText() string }
 	switch {
-	case e.Class == nil && errors.As(e.Err, &cause):
+	case errors.As(e.Err, &cause):
 		return cause.PublicText()
 	case e.Class == ErrUnusableAudio && e.Message != "":
 		return e.Class.Error() + ": " + e.Message

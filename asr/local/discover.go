@@ -213,9 +213,19 @@ func (m modelInfo) checkLanguage(language string) error {
 	}) {
 		return nil
 	}
-	return &asr.Error{Op: op, Class: asr.ErrMisconfigured, Message: fmt.Sprintf(
-		"the model does not know the language %q; it knows %s",
-		language, provider.Excerpt(strings.Join(m.Languages, ", ")))}
+	known := provider.Excerpt(strings.Join(m.Languages, ", "))
+	return &asr.Error{Op: op, Class: asr.ErrMisconfigured, Err: languageError{language, known}}
+}
+
+// languageError means that the model is listed without the language.
+type languageError struct{ language, known string }
+
+func (e languageError) Error() string {
+	return fmt.Sprintf("the model does not know the language %q; it knows %s", e.language, e.known)
+}
+
+func (e languageError) PublicText() string {
+	return fmt.Sprintf("the recogniser does not know the language %q", e.language)
 }
 
 // find returns the model of the name, or the one to choose if the name is "".

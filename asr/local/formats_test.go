@@ -107,9 +107,15 @@ func TestRecordingsWaitForALanguageThatTheServerListsForTheModel(t *testing.T) {
 			require.Equal(t, says, rec.Status(t.Context()).Reason)
 			require.Equal(t, says, connect(t, local.Config{URL: s.URL + query}).Check(t.Context()).Reason)
 
+			require.Equal(t, `the recogniser does not know the language "xx"`, err.(*asr.Error).PublicText())
+
 			audio.Language = "en-GB"
 			_, err = rec.Recognize(t.Context(), audio)
 			require.NoError(t, err, "the language of the recording has priority")
+			audio.Language = "yy"
+			_, err = rec.Recognize(t.Context(), audio)
+			require.ErrorContains(t, err, `does not know the language "yy"`)
+			require.True(t, rec.Status(t.Context()).Available, "a recording's own language is not the server's fault")
 			audio.Language = ""
 			languages.Store(`["en","xx"]`)
 			_, err = rec.Recognize(t.Context(), audio)

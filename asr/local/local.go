@@ -146,7 +146,10 @@ func (r *Recognizer) Recognize(ctx context.Context, audio asr.Audio) (asr.Transc
 	if ctx.Err() == nil {
 		err, failing = r.faults.Judge(audio, err)
 	}
-	r.health.end(t.Model, err, failing, ctx.Err() != nil)
+	// A language that the recording has of its own says nothing about the server.
+	language, ok := errors.AsType[languageError](err)
+	own := ok && language.language != r.language(asr.Audio{})
+	r.health.end(t.Model, err, failing, own || ctx.Err() != nil)
 	return t, err
 }
 

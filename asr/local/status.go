@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -43,8 +44,9 @@ func (h *health) begin() {
 }
 
 // end records the result of a recording. A success or a refused connection is more reliable than
-// any health check. failing means that the last recordings have all failed.
-func (h *health) end(model string, err error, failing, interrupted bool) {
+// any health check. failing means that the last recordings have all failed, unrelated that err says
+// nothing about the server.
+func (h *health) end(model string, err error, failing, unrelated bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.running--
@@ -54,7 +56,7 @@ func (h *health) end(model string, err error, failing, interrupted bool) {
 		h.succeeded, h.badUntil = now, time.Time{}
 		h.answered()
 		h.set(true, model, "")
-	case interrupted || e == nil:
+	case unrelated || e == nil:
 	case failing:
 		h.badUntil = now.Add(failingFor)
 		h.set(false, "", e.Message)
@@ -63,7 +65,7 @@ func (h *health) end(model string, err error, failing, interrupted bool) {
 		h.set(false, "", reason(e))
 	case e.Class == asr.ErrMisconfigured || e.Class == asr.ErrRefused:
 		h.badUntil = now.Add(misconfiguredFor)
-		h.set(false, "", e.Message)
+		h.set(false, "", reason(e))
 	case e.Class == asr.ErrUnavailable && e.Status == 0:
 		if h.down.IsZero() {
 			h.down = now
@@ -303,7 +305,7 @@ func reason(err error) string {
 		return err.Error()
 	}
 	if e.Err != nil {
-		return e.Message + ": " + e.Err.Error()
+		return strings.TrimPrefix(e.Message+": "+e.Err.Error(), ": ")
 	}
 	return e.Message
 }

@@ -260,7 +260,7 @@ func TestLanguageThatTheRecogniserDoesNotList(t *testing.T) {
 		})
 		for _, seg := range segments() {
 			require.Zero(t, seg.Attempts)
-			require.Equal(t, "the recogniser is misconfigured", seg.Error)
+			require.Equal(t, `the recogniser does not know the language "fr"`, seg.Error)
 		}
 		asked, _, _ := rec.counts()
 		require.Zero(t, asked, "no recording was sent")
