@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -18,13 +17,26 @@ import (
 	"go.uber.org/goleak"
 
 	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/driver"
 	"lessonkit.example/jobqueue/pgqueue"
+	"lessonkit.example/jobqueue/queuetest"
 )
 
 // workerEnv makes the test program a worker process on the database with this URL.
 const workerEnv = "JOBQUEUE_TEST_WORKER"
 
 func TestMain(m *testing.M) {
+	floor, err := queuetest.FloorWorker(func(ctx context.Context, url string) (driver.Store, error) {
+		pool, err := pgxpool.New(ctx, url)
+		return pgqueue.New(pool, pgqueue.Config{}), err
+	})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	if floor {
+		return
+	}
 	if url := os.Getenv(workerEnv); url != "" {
 		if err := workerProcess(url); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -36,23 +48,6 @@ func TestMain(m *testing.M) {
 }
 
 const childLease = 2 * time.Second
-
-// schedulesEnv is the number of schedules that worker processes have.
-const schedulesEnv = "JOBQUEUE_TEST_SCHEDULES"
-
-const scheduleEvery = 100 * time.Millisecond
-
-func childSchedules() (schedules []jobqueue.Schedule) {
-	n, _ := strconv.Atoi(os.Getenv(schedulesEnv))
-	for i := range n {
-		name := fmt.Sprint("schedule ", i)
-		schedules = append(schedules, jobqueue.Schedule{
-			Name: name, When: jobqueue.Every(scheduleEvery), CatchUp: 1000, Overlap: true,
-			Params: jobqueue.Params{Kind: "work", Args: time.Duration(0), Meta: map[string]string{"schedule": name}},
-		})
-	}
-	return schedules
-}
 
 // workerProcess runs jobs until it is interrupted and then prints how many of its results were
 // lost.
@@ -66,8 +61,7 @@ func workerProcess(url string) error {
 	defer pool.Close()
 	var lost atomic.Int64
 	w := jobqueue.NewWorker(pgqueue.New(pool, pgqueue.Config{}), jobqueue.WorkerConfig{
-		Lease:     childLease,
-		Schedules: childSchedules(),
+		Lease: childLease,
 		OnEvent: func(e jobqueue.Event) {
 			if e.Type == jobqueue.EventLost {
 				lost.Add(1)

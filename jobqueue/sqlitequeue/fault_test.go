@@ -16,6 +16,8 @@ import (
 
 	"lessonkit.example/internal/sqlitedb"
 	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/driver"
+	"lessonkit.example/jobqueue/queuetest"
 	"lessonkit.example/jobqueue/sqlitequeue"
 )
 
@@ -23,6 +25,16 @@ import (
 const workerEnv = "JOBQUEUE_TEST_WORKER"
 
 func TestMain(m *testing.M) {
+	floor, err := queuetest.FloorWorker(func(_ context.Context, file string) (driver.Store, error) {
+		return sqlitequeue.Open(file, sqlitequeue.Config{})
+	})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	if floor {
+		return
+	}
 	if file := os.Getenv(workerEnv); file != "" {
 		if err := workerProcess(file); err != nil {
 			fmt.Fprintln(os.Stderr, err)

@@ -1,0 +1,412 @@
+package queuetest
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"os/signal"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/driver"
+)
+
+// The environment of a worker process of a floor: its name, the database, and the referee.
+const (
+	floorEnv    = "JOBQUEUE_TEST_FLOOR"
+	databaseEnv = "JOBQUEUE_TEST_DATABASE"
+	refereeEnv  = "JOBQUEUE_TEST_REFEREE"
+)
+
+// Floors are tests with worker processes that are killed all the time. They take minutes, and those
+// that measure need an idle machine.
+type Floors struct {
+	// Open returns a new, migrated queue, and what FloorWorker opens in a worker process.
+	Open func(t *testing.T) (store driver.Store, database string)
+	// Late is how late 99 of 100 jobs of schedules may start; 0 means that it is not checked.
+	Late time.Duration
+}
+
+// Run runs all floors.
+func (f Floors) Run(t *testing.T) {
+	for _, floor := range []struct {
+		name string
+		test func(t *testing.T, x *floor)
+	}{
+		{"Schedules", floorSchedules}, {"SerialKeys", floorSerialKeys}, {"Groups", floorGroups},
+		{"Limit", floorLimit}, {"LimitOfAllWorkers", floorLimitOfAllWorkers}, {"Rate", floorRate},
+		{"RetryMany", floorRetryMany},
+	} {
+		t.Run(floor.name, func(t *testing.T) {
+			x := newFloor(t, floor.name, f.Open)
+			x.late = f.Late
+			floor.test(t, x)
+		})
+	}
+}
+
+const (
+	floorLimitN     = 10
+	floorScheduled  = 20
+	floorEvery      = 100 * time.Millisecond
+	floorRateN      = 200
+	floorRateBurst  = 10
+	floorLease      = 2 * time.Second
+	floorMaxWorkers = 10
+)
+
+// FloorWorker makes the test program a worker process if the environment demands it: then done is
+// true. open opens the database of Floors.Open.
+func FloorWorker(open func(ctx context.Context, database string) (driver.Store, error)) (done bool, err error) {
+	name := os.Getenv(floorEnv)
+	if name == "" {
+		return false, nil
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	store, err := open(ctx, os.Getenv(databaseEnv))
+	if err != nil {
+		return true, err
+	}
+	cfg := jobqueue.WorkerConfig{Lease: floorLease}
+	queue := jobqueue.QueueConfig{MaxWorkers: floorMaxWorkers, Retention: jobqueue.KeepForever}
+	switch name {
+	case "Limit":
+		queue.Limit = floorLimitN
+	case "Rate":
+		queue.Rate = jobqueue.Rate{N: floorRateN, Per: time.Second, Burst: floorRateBurst}
+	case "Schedules":
+		for i := range floorScheduled {
+			schedule := fmt.Sprint("schedule ", i)
+			cfg.Schedules = append(cfg.Schedules, jobqueue.Schedule{
+				Name: schedule, When: jobqueue.Every(floorEvery), CatchUp: 1000, Overlap: true,
+				Params: jobqueue.Params{Kind: "work", Args: time.Duration(0), Meta: map[string]string{"name": schedule}},
+			})
+		}
+	}
+	cfg.Queues = map[string]jobqueue.QueueConfig{jobqueue.DefaultQueue: queue}
+	w := jobqueue.NewWorker(store, cfg)
+	jobqueue.Handle(w, "work", func(ctx context.Context, job *jobqueue.Job, d time.Duration) error {
+		return play(ctx, os.Getenv(refereeEnv), job, func() { time.Sleep(d) })
+	})
+	return true, w.Run(ctx)
+}
+
+// floor is one queue with worker processes.
+type floor struct {
+	t              *testing.T
+	name, database string
+	store          driver.Store
+	client         *jobqueue.Client
+	referee        *referee // nil: none
+	late           time.Duration
+}
+
+func newFloor(t *testing.T, name string, open func(*testing.T) (driver.Store, string)) *floor {
+	t.Helper()
+	x := &floor{t: t, name: name}
+	x.store, x.database = open(t)
+	x.client = jobqueue.NewClient(x.store)
+	return x
+}
+
+func (x *floor) enqueue(ps []jobqueue.Params) {
+	x.t.Helper()
+	for batch := range slices.Chunk(ps, 1000) {
+		_, err := x.client.EnqueueMany(x.t.Context(), batch)
+		require.NoError(x.t, err)
+	}
+}
+
+func (x *floor) start() *exec.Cmd {
+	x.t.Helper()
+	c := exec.Command(os.Args[0])
+	c.Env, c.Stderr = append(os.Environ(), floorEnv+"="+x.name, databaseEnv+"="+x.database), os.Stderr
+	if x.referee != nil {
+		c.Env = append(c.Env, refereeEnv+"="+x.referee.listen.Addr().String())
+	}
+	require.NoError(x.t, c.Start())
+	x.t.Cleanup(func() {
+		_ = c.Process.Kill()
+		_ = c.Wait()
+	})
+	return c
+}
+
+// killSome kills and replaces one of n processes after the other for a time.
+func (x *floor) killSome(n int, pause, d time.Duration) (kills int) {
+	x.t.Helper()
+	seed := rand.Uint64()
+	x.t.Log("seed", seed)
+	r := rand.New(rand.NewPCG(seed, 0))
+	children := make([]*exec.Cmd, n)
+	for i := range children {
+		children[i] = x.start()
+	}
+	for end := time.Now().Add(d); time.Now().Before(end); kills++ {
+		time.Sleep(pause/2 + time.Duration(r.Int64N(int64(pause))))
+		i := r.IntN(n)
+		require.NoError(x.t, children[i].Process.Kill())
+		_ = children[i].Wait()
+		children[i] = x.start()
+	}
+	return kills
+}
+
+// wait waits until every job has ended, and returns all jobs in the order of their ids.
+func (x *floor) wait(timeout time.Duration) []*jobqueue.Job {
+	x.t.Helper()
+	unfinished := []jobqueue.State{jobqueue.StateWaiting, jobqueue.StateScheduled, jobqueue.StateHeld,
+		jobqueue.StateRunning}
+	require.Eventually(x.t, func() bool {
+		for _, state := range unfinished {
+			jobs, err := x.client.List(x.t.Context(), jobqueue.Filter{State: state, Limit: 1})
+			if err != nil || len(jobs) > 0 {
+				return false
+			}
+		}
+		return true
+	}, timeout, 100*time.Millisecond, "all jobs end")
+	return x.succeeded()
+}
+
+func (x *floor) succeeded() (all []*jobqueue.Job) {
+	x.t.Helper()
+	for f := (jobqueue.Filter{State: jobqueue.StateSucceeded, Limit: 1000}); ; {
+		jobs, err := x.client.List(x.t.Context(), f)
+		require.NoError(x.t, err)
+		if len(jobs) == 0 {
+			slices.Reverse(all)
+			return all
+		}
+		all, f.Before = append(all, jobs...), jobs[len(jobs)-1].ID
+	}
+}
+
+// Eight processes with 20 schedules are killed all the time: no time is lost or becomes two jobs.
+func floorSchedules(t *testing.T, x *floor) {
+	kills := x.killSome(8, 250*time.Millisecond, 20*time.Second)
+	var times [floorScheduled][]time.Time
+	var late []time.Duration
+	jobs := x.succeeded()
+	for _, state := range []jobqueue.State{jobqueue.StateWaiting, jobqueue.StateRunning} {
+		unfinished, err := x.client.List(t.Context(), jobqueue.Filter{State: state, Limit: 1000})
+		require.NoError(t, err)
+		jobs = append(jobs, unfinished...)
+	}
+	seen := map[int64]bool{} // a job may end between two lists
+	for _, j := range jobs {
+		if seen[j.ID] {
+			continue
+		}
+		seen[j.ID] = true
+		var i int
+		_, err := fmt.Sscanf(j.Meta["name"], "schedule %d", &i)
+		require.NoError(t, err)
+		times[i] = append(times[i], j.RunAt)
+		if j.Fence == 1 {
+			late = append(late, j.ClaimedAt.Sub(j.RunAt))
+		}
+	}
+	require.Greater(t, len(seen), 2000)
+	for i, at := range times {
+		slices.SortFunc(at, time.Time.Compare)
+		for k := 1; k < len(at); k++ {
+			require.Equal(t, floorEvery, at[k].Sub(at[k-1]), "schedule %d: missing or double", i)
+		}
+	}
+	slices.Sort(late)
+	p99 := late[len(late)*99/100]
+	t.Logf("%d jobs, %d kills, from time to claim p50 %v, p99 %v", len(seen), kills, late[len(late)/2], p99)
+	if x.late > 0 {
+		require.LessOrEqual(t, p99, x.late)
+	}
+}
+
+// Four processes are killed while they run jobs of serial keys: no two of a key overlap, and they
+// end in order.
+func floorSerialKeys(t *testing.T, x *floor) {
+	const jobs, keys = 20_000, 500
+	x.referee = newReferee(t)
+	last, busy := map[string]int64{}, map[string]bool{}
+	x.referee.begin = func(a attempt) {
+		if busy[a.SerialKey] || a.ID < last[a.SerialKey] {
+			t.Errorf("job %d of key %s: another one runs (%t), or %d was before it", a.ID, a.SerialKey,
+				busy[a.SerialKey], last[a.SerialKey])
+		}
+		busy[a.SerialKey], last[a.SerialKey] = true, a.ID
+	}
+	x.referee.end = func(a attempt) { busy[a.SerialKey] = false }
+	ps := make([]jobqueue.Params, jobs)
+	for i := range ps {
+		took := time.Duration(i/keys%3) * time.Millisecond
+		ps[i] = jobqueue.Params{Kind: "work", Args: took, SerialKey: fmt.Sprint(i % keys)}
+	}
+	x.enqueue(ps)
+	began := time.Now()
+	kills := x.killSome(4, 500*time.Millisecond, 10*time.Second)
+	require.Len(t, x.wait(5*time.Minute), jobs)
+	t.Logf("%d jobs of %d keys in %v, %d kills", jobs, keys, time.Since(began), kills)
+}
+
+// Eight processes end the members of 200 groups, and are killed: each job after a group starts when
+// all members have ended, and succeeds once.
+func floorGroups(t *testing.T, x *floor) {
+	const groups, members = 200, 16
+	x.referee = newReferee(t)
+	left := map[string]map[int64]bool{} // members that have not ended
+	x.referee.begin = func(a attempt) {
+		if a.After != "" && len(left[a.After]) > 0 {
+			t.Errorf("job %d begins while %d members of %s have not ended", a.ID, len(left[a.After]), a.After)
+		}
+	}
+	x.referee.end = func(a attempt) {
+		if x.referee.ended[a.ID] > 0 {
+			delete(left[a.Group], a.ID)
+		}
+	}
+	var ps []jobqueue.Params
+	for i := range groups {
+		name := fmt.Sprint("group ", i)
+		ps = append(ps, jobqueue.Params{Kind: "work", Args: 0, AfterGroup: name})
+		for m := range members {
+			took := time.Duration(1+m%3) * 100 * time.Millisecond
+			ps = append(ps, jobqueue.Params{Kind: "work", Args: took, Group: name, MaxAttempts: 100})
+		}
+	}
+	x.referee.mu.Lock()
+	for i := range groups { // whole groups in each call
+		batch := ps[i*(members+1) : (i+1)*(members+1)]
+		rs, err := x.client.EnqueueMany(t.Context(), batch)
+		require.NoError(t, err)
+		left[batch[0].AfterGroup] = map[int64]bool{}
+		for _, r := range rs[1:] {
+			left[batch[0].AfterGroup][r.ID] = true
+		}
+	}
+	x.referee.mu.Unlock()
+	began := time.Now()
+	kills := x.killSome(8, 500*time.Millisecond, 8*time.Second)
+	all := x.wait(5 * time.Minute)
+	require.Len(t, all, groups*(members+1))
+	x.referee.mu.Lock()
+	defer x.referee.mu.Unlock()
+	again := 0
+	for _, j := range all {
+		begun := x.referee.begun[j.ID]
+		require.LessOrEqual(t, begun, j.Fence, "a job begins once for each lease")
+		require.Positive(t, x.referee.ended[j.ID])
+		if begun > 1 {
+			again++
+		}
+	}
+	t.Logf("%d groups of %d in %v, %d kills; %d jobs began again after a kill", groups, members, time.Since(began),
+		kills, again)
+}
+
+// Eight processes run jobs of a queue with a limit, and are killed: never more than the limit run
+// at the same time, and the limit is used.
+func floorLimit(t *testing.T, x *floor) {
+	const jobs = 6000
+	x.referee = newReferee(t)
+	ps := make([]jobqueue.Params, jobs)
+	for i := range ps {
+		ps[i] = jobqueue.Params{Kind: "work", Args: 20 * time.Millisecond, MaxAttempts: 100}
+	}
+	x.enqueue(ps)
+	kills := x.killSome(8, 2*time.Second, 15*time.Second)
+	require.Len(t, x.wait(3*time.Minute), jobs)
+	x.referee.mu.Lock()
+	defer x.referee.mu.Unlock()
+	t.Logf("%d jobs, %d kills, at most %d at the same time", jobs, kills, x.referee.most)
+	require.Equal(t, floorLimitN, x.referee.most)
+}
+
+// A limit as high as all workers together costs next to nothing.
+func floorLimitOfAllWorkers(t *testing.T, x *floor) {
+	const jobs, workers, maxWorkers = 20_000, 2, 20
+	drain := func(limit int) time.Duration {
+		ps := make([]jobqueue.Params, jobs)
+		for i := range ps {
+			ps[i] = jobqueue.Params{Kind: "work", Args: args{}}
+		}
+		x.enqueue(ps)
+		began := time.Now()
+		var all []*running
+		for range workers {
+			all = append(all, start(t, x.store, jobqueue.WorkerConfig{Queues: map[string]jobqueue.QueueConfig{
+				"default": {MaxWorkers: maxWorkers, Limit: limit, Retention: jobqueue.KeepNone}}, Prefetch: -1},
+				handle(func(context.Context, *jobqueue.Job, args) error { time.Sleep(time.Millisecond); return nil })))
+		}
+		x.wait(2 * time.Minute)
+		took := time.Since(began)
+		for _, w := range all {
+			w.wait()
+		}
+		return took
+	}
+	without, with := time.Hour, time.Hour
+	for range 5 {
+		without, with = min(without, drain(0)), min(with, drain(workers*maxWorkers))
+	}
+	t.Logf("%d jobs: %v without a limit, %v with one", jobs, without, with)
+	require.Less(t, with.Seconds()*0.95, without.Seconds())
+}
+
+// Four processes start jobs of a queue with a rate.
+func floorRate(t *testing.T, x *floor) {
+	const jobs = floorRateN * 10
+	x.enqueue(slices.Repeat([]jobqueue.Params{{Kind: "work", Args: 0}}, jobs))
+	for range 4 {
+		x.start()
+	}
+	all := x.wait(2 * time.Minute)
+	require.Len(t, all, jobs)
+	at := make([]time.Time, jobs)
+	for i, j := range all {
+		at[i] = j.ClaimedAt
+	}
+	slices.SortFunc(at, time.Time.Compare)
+	for i := range at {
+		for k := i; k < jobs; k++ {
+			most := at[k].Sub(at[i]).Seconds()*floorRateN + floorRateBurst
+			require.LessOrEqual(t, float64(k-i+1), most+1e-3, "starts %d to %d", i, k)
+		}
+	}
+	mean := float64(jobs-floorRateBurst) / at[jobs-1].Sub(at[0]).Seconds()
+	t.Logf("%d jobs, %.1f in a second", jobs, mean)
+	require.InEpsilon(t, floorRateN, mean, 0.02)
+}
+
+func floorRetryMany(t *testing.T, x *floor) {
+	const jobs = 100_000
+	x.enqueue(slices.Repeat([]jobqueue.Params{{Kind: "work", Args: 0}}, jobs))
+	began := time.Now()
+	n, _, err := x.client.CancelMany(t.Context(), jobqueue.Filter{State: jobqueue.StateWaiting})
+	require.NoError(t, err)
+	require.Equal(t, jobs, n)
+	cancelled := time.Since(began)
+	began = time.Now()
+	retried, longest := 0, time.Duration(0)
+	for f := (jobqueue.Filter{State: jobqueue.StateCancelled, Limit: 1000}); ; { // as Client.RetryMany does
+		transaction := time.Now()
+		page, err := x.store.RetryMany(t.Context(), f)
+		require.NoError(t, err)
+		longest = max(longest, time.Since(transaction))
+		retried += page.Changed
+		if f.Before = page.Last; page.Last == 0 {
+			break
+		}
+	}
+	took := time.Since(began)
+	require.Equal(t, jobs, retried)
+	t.Logf("%d jobs cancelled in %v and retried in %v, the longest transaction %v", jobs, cancelled, took, longest)
+	require.Less(t, took, 10*time.Second)
+	require.Less(t, longest, 250*time.Millisecond)
+}
