@@ -137,7 +137,9 @@ type Store interface {
 	SaveRecogniserTask(ctx context.Context, id uuid.UUID, leaseToken, task string, at time.Time) error
 	// FailTranscription marks a segment as failed that is queued or transcribing in this round,
 	// under any lease token. A segment in another state or a later round is returned unchanged.
-	FailTranscription(ctx context.Context, id uuid.UUID, round int64, message string, at time.Time) (Segment, error)
+	// With keepError, the message does not replace the error of an earlier attempt.
+	FailTranscription(ctx context.Context, id uuid.UUID, round int64, message string, keepError bool,
+		at time.Time) (Segment, error)
 	// RequeueStuck puts the segments that have been transcribing since before a time back to
 	// queued, each with a [TaskTranscribe] for the outbox, and returns them.
 	RequeueStuck(ctx context.Context, before, at time.Time) ([]Segment, error)

@@ -85,10 +85,20 @@ func (s *Service) RunTask(ctx context.Context, t Task, a Attempt) error {
 // retried; a segment that has been retried since waits for the newer task. Audio that was not
 // deleted is left to [Service.Sweep].
 func (s *Service) FailTask(ctx context.Context, t Task) error {
+	return s.failTask(ctx, t, "the transcription was interrupted", true)
+}
+
+// CancelTask must be called when somebody has cancelled a task in the queue. It does what FailTask
+// does; the segment's error tells that the transcription was cancelled.
+func (s *Service) CancelTask(ctx context.Context, t Task) error {
+	return s.failTask(ctx, t, "the transcription was cancelled; it can be retried", false)
+}
+
+func (s *Service) failTask(ctx context.Context, t Task, reason string, keepError bool) error {
 	if t.Kind != TaskTranscribe {
 		return nil
 	}
-	seg, err := s.store.FailTranscription(ctx, t.SegmentID, t.Round, "the transcription was interrupted", s.now())
+	seg, err := s.store.FailTranscription(ctx, t.SegmentID, t.Round, reason, keepError, s.now())
 	switch {
 	case errors.Is(err, ErrNotFound):
 		return nil

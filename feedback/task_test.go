@@ -282,3 +282,20 @@ func TestDatabaseLostDuringTranscription(t *testing.T) {
 	var r interface{ RetryAfter() time.Duration }
 	require.True(t, errors.As(err, &r) && r.RetryAfter() > 0)
 }
+
+func TestCancelledTaskCanBeRetried(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	seg, task := e.add(e.lesson(), "marker")
+	e.speech.answer = says("", fault{after: time.Minute, public: "busy"})
+	require.Error(t, e.RunTask(t.Context(), task, feedback.Attempt{LeaseToken: "a", Number: 1}))
+	require.NoError(t, e.CancelTask(t.Context(), task))
+	got := e.get(seg)
+	require.Equal(t, feedback.SegmentFailed, got.State)
+	require.Contains(t, got.Error, "cancelled")
+	_, err := e.RetrySegment(t.Context(), e.teacher, seg.ID)
+	require.NoError(t, err)
+	require.NoError(t, e.CancelTask(t.Context(), task))
+	require.Equal(t, feedback.SegmentQueued, e.get(seg).State, "the task of the retry is another one")
+	require.NoError(t, e.CancelTask(t.Context(), feedback.Task{Kind: feedback.TaskDeleteAudio, AudioKey: "x"}))
+}

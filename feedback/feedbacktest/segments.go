@@ -326,7 +326,7 @@ func transcriptionFinished(t *testing.T, f *fixture) {
 	done := f.end(g, "one", feedback.TranscriptionResult{State: feedback.SegmentTranscribed, Text: "", Attempts: 1})
 	require.Equal(t, g.Duration, done.Duration, "an unknown duration does not replace a known one")
 	require.Equal(t, done, f.begin(g, "two"))
-	got, err := f.Store.FailTranscription(t.Context(), g.ID, round, "given up", f.tick())
+	got, err := f.Store.FailTranscription(t.Context(), g.ID, round, "given up", true, f.tick())
 	require.NoError(t, err)
 	require.Equal(t, done, got)
 	got, err = f.Store.Segment(t.Context(), f.teacher, g.ID)
@@ -346,15 +346,38 @@ func transcriptionFailed(t *testing.T, f *fixture) {
 	f.begin(again, "one")
 	f.end(again, "one", feedback.TranscriptionResult{State: feedback.SegmentQueued, Error: "given up", Attempts: 1})
 	for _, g := range []feedback.Segment{queued, busy, again} {
-		got, err := f.Store.FailTranscription(t.Context(), g.ID, rounds[g.ID], "given up", f.tick())
+		got, err := f.Store.FailTranscription(t.Context(), g.ID, rounds[g.ID], "given up", true, f.tick())
 		require.NoError(t, err)
 		require.Equal(t, feedback.SegmentFailed, got.State)
 		require.Equal(t, "given up", got.Error)
 	}
-	_, err := f.Store.FinishTranscription(t.Context(), busy.ID, "one",
+	earlier := f.segment(l, 3)
+	f.begin(earlier, "one")
+	f.end(earlier, "one", feedback.TranscriptionResult{State: feedback.SegmentQueued, Error: "busy", Attempts: 1})
+	before, err := f.Store.Session(t.Context(), f.teacher, l.SessionID)
+	require.NoError(t, err)
+	for _, c := range []struct {
+		message string
+		keep    bool
+		want    string
+	}{{"given up", true, "busy"}, {"cancelled", false, "busy"}} {
+		got, err := f.Store.FailTranscription(t.Context(), earlier.ID, anyRound, c.message, c.keep, f.tick())
+		require.NoError(t, err)
+		require.Equal(t, c.want, got.Error, "a failed segment is left as it is")
+	}
+	after, err := f.Store.Session(t.Context(), f.teacher, l.SessionID)
+	require.NoError(t, err)
+	require.Equal(t, before.Revision+1, after.Revision, "the second call changes nothing")
+	other := f.segment(l, 4)
+	f.begin(other, "one")
+	f.end(other, "one", feedback.TranscriptionResult{State: feedback.SegmentQueued, Error: "busy", Attempts: 1})
+	got, err := f.Store.FailTranscription(t.Context(), other.ID, anyRound, "cancelled", false, f.tick())
+	require.NoError(t, err)
+	require.Equal(t, "cancelled", got.Error)
+	_, err = f.Store.FinishTranscription(t.Context(), busy.ID, "one",
 		feedback.TranscriptionResult{State: feedback.SegmentTranscribed, Text: "late"}, f.tick())
 	require.ErrorIs(t, err, feedback.ErrSuperseded)
-	_, err = f.Store.FailTranscription(t.Context(), newID(), 1, "given up", f.tick())
+	_, err = f.Store.FailTranscription(t.Context(), newID(), 1, "given up", true, f.tick())
 	require.ErrorIs(t, err, feedback.ErrNotFound)
 }
 
@@ -367,7 +390,7 @@ func transcriptionRetried(t *testing.T, f *fixture) {
 	require.NoError(t, err)
 	second := f.round(g)
 	stays := func(want feedback.Segment) {
-		got, err := f.Store.FailTranscription(t.Context(), g.ID, first, "given up", f.tick())
+		got, err := f.Store.FailTranscription(t.Context(), g.ID, first, "given up", true, f.tick())
 		require.NoError(t, err)
 		require.Equal(t, want, got)
 	}
@@ -379,7 +402,7 @@ func transcriptionRetried(t *testing.T, f *fixture) {
 	stays(f.begin(g, "two"))
 	stays(f.end(g, "two", feedback.TranscriptionResult{State: feedback.SegmentQueued, Error: "broke off",
 		Attempts: 1}))
-	got, err = f.Store.FailTranscription(t.Context(), g.ID, second, "given up", f.tick())
+	got, err = f.Store.FailTranscription(t.Context(), g.ID, second, "given up", true, f.tick())
 	require.NoError(t, err)
 	require.Equal(t, feedback.SegmentFailed, got.State)
 

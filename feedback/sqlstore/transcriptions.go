@@ -25,7 +25,7 @@ type segment struct {
 	tookMS      int64     // of the transcription
 }
 
-func (g *segment) waiting() bool {
+func isWaiting(g feedback.Segment) bool {
 	return g.State == feedback.SegmentQueued || g.State == feedback.SegmentTranscribing
 }
 
@@ -143,14 +143,19 @@ var errTakenOver = &feedback.Error{
 
 // FailTranscription implements [feedback.Store].
 func (s *Store) FailTranscription(
-	ctx context.Context, id uuid.UUID, round int64, message string, at time.Time,
+	ctx context.Context, id uuid.UUID, round int64, message string, keepError bool, at time.Time,
 ) (feedback.Segment, error) {
+	g, err := one(ctx, s.db, errSegment, scanSegment,
+		`select `+segmentColumns+` from feedback_segments where segment_id = $1`, id)
+	if err != nil || !isWaiting(g) { // most often; this leaves the session's revision as it is
+		return g, wrap("fail transcription", err)
+	}
 	return s.editSegment(ctx, "fail transcription", id, at, func(_ context.Context, _ *sql.Tx, g *segment) error {
-		if !g.waiting() || g.round > round {
+		if !isWaiting(g.Segment) || g.round > round {
 			return nil
 		}
 		g.State, g.token = feedback.SegmentFailed, ""
-		if g.Error == "" {
+		if g.Error == "" || !keepError {
 			g.Error = message
 		}
 		return nil

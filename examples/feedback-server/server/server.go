@@ -141,7 +141,8 @@ func build(c Config, o Options, db *database) (*Server, error) {
 	}
 	if db != nil && o.Role != RoleAPI {
 		worker := newWorker(c, db.jobs, lessons, metrics.observeJob, log)
-		background = append(background, worker.Run)
+		cancelled := &cancelledJobs{client: db.client, lessons: lessons, log: log}
+		background = append(background, worker.Run, cancelled.run)
 	}
 
 	mux := http.NewServeMux()

@@ -1,0 +1,68 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"time"
+
+	"lessonkit.example/feedback"
+	"lessonkit.example/jobqueue"
+)
+
+const (
+	cancelledInterval = 10 * time.Second
+	cancelledPage     = 1000
+)
+
+// cancelledJobs tells the service about transcriptions that an operator has cancelled: the queue
+// calls no handler for a job that had not started.
+type cancelledJobs struct {
+	client  *jobqueue.Client
+	lessons *feedback.Service
+	log     *slog.Logger
+	seen    map[int64]time.Time // when the jobs that the service knows of were cancelled
+}
+
+// run looks for cancelled jobs until ctx is done.
+func (c *cancelledJobs) run(ctx context.Context) error {
+	ticker := time.NewTicker(cancelledInterval)
+	defer ticker.Stop()
+	for {
+		if err := c.check(ctx); err != nil && ctx.Err() == nil {
+			c.log.WarnContext(ctx, "looking for cancelled jobs failed", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+func (c *cancelledJobs) check(ctx context.Context) error {
+	seen := map[int64]time.Time{}
+	page := jobqueue.Filter{
+		State: jobqueue.StateCancelled, Queue: speechQueue, Kind: string(feedback.TaskTranscribe), Limit: cancelledPage,
+	}
+	for {
+		jobs, err := c.client.List(ctx, page)
+		if err != nil {
+			return err
+		}
+		for _, job := range jobs {
+			var args jobArgs
+			if known := c.seen[job.ID].Equal(job.FinishedAt); !known && json.Unmarshal(job.Args, &args) == nil {
+				if err := c.lessons.CancelTask(ctx, args.Task); err != nil {
+					return err
+				}
+			}
+			seen[job.ID] = job.FinishedAt
+			page.Before = job.ID
+		}
+		if len(jobs) < cancelledPage {
+			c.seen = seen
+			return nil
+		}
+	}
+}
