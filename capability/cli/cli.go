@@ -42,7 +42,7 @@ const usage = `usage: capability COMMAND [FLAGS] [PATH...]
   who      list who may call a command, or what a window may call
   diff     compare what two sets of files grant
   schema   print the JSON Schema, with -manifest the one of a project
-  fmt      print files in canonical form, with -w write them
+  fmt      print files in one layout, with -w write them, with -sort in order
 
 A PATH is a file (.json, .json5, .toml), a folder of files, an application or a
 folder above several; without one, the folders capabilities and

@@ -352,12 +352,19 @@ func TestSchemaAndFormat(t *testing.T) {
 	require.Contains(t, out, "a.json")
 	_, out, _ = run("fmt", dir)
 	require.Equal(t,
-		"{\n  \"identifier\": \"main\",\n  \"windows\": [\"main\"],\n  \"permissions\": [\n    "+
-			"\"core:default\",\n    \"core:window:allow-close\"\n  ]\n}\n", out)
+		"{\n  \"identifier\": \"main\",\n  \"windows\": [\"main\"],\n  "+
+			"\"permissions\": [\"core:default\", \"core:window:allow-close\"]\n}\n", out)
 	code, _, _ = run("fmt", "-w", dir)
 	require.Equal(t, cli.ExitClean, code)
 	code, _, _ = run("fmt", "-check", dir)
 	require.Equal(t, cli.ExitClean, code)
+	// The order is the author's, unless sorting is wanted.
+	own := project(t, map[string]string{"capabilities/a.json": "{\n  \"permissions\": [\"fs:default\", " +
+		"\"core:default\"],\n  \"identifier\": \"a\"\n}\n"})
+	code, _, _ = run("fmt", "-check", own)
+	require.Equal(t, cli.ExitClean, code)
+	_, out, _ = run("fmt", "-sort", own)
+	require.Equal(t, "{\n  \"identifier\": \"a\",\n  \"permissions\": [\"core:default\", \"fs:default\"]\n}\n", out)
 }
 
 // Wrong usage exits with 2 and says what would be right.

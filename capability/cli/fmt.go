@@ -12,8 +12,9 @@ import (
 func formatFiles(c *command, args []string) (int, error) {
 	write := c.flags.Bool("w", false, "write the files instead of printing them")
 	list := c.flags.Bool("check", false,
-		"only list the files that are not in canonical form; exit code 1 if there are any")
-	if err := c.parse(args, "[-w | -check] [PATH...]", "text", "json"); err != nil {
+		"only list the files that have another layout; exit code 1 if there are any")
+	sort := c.flags.Bool("sort", false, "also put keys and permissions into one order, and leave duplicates out")
+	if err := c.parse(args, "[-w | -check] [-sort] [PATH...]", "text", "json"); err != nil {
 		return 0, err
 	}
 	projects, err := c.load(c.args)
@@ -34,7 +35,7 @@ func formatFiles(c *command, args []string) (int, error) {
 		maps.Copy(within, p.within)
 	}
 	for _, d := range docs {
-		text, err := format.Source(d)
+		text, err := format.Source(d, format.Options{Sort: *sort})
 		if err != nil {
 			return 0, fmt.Errorf("%s is left as it is: %w", d.Name(), err)
 		}

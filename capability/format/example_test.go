@@ -10,15 +10,12 @@ import (
 func ExampleSource() {
 	d := capability.Parse([]byte(`{permissions: ["fs:allow-exists", "core:default", "core:default"], // what
  identifier: "main"}`), capability.Options{Format: capability.JSON5})
-	text, err := format.Source(d)
+	text, err := format.Source(d, format.Options{Sort: true})
 	fmt.Print(text, err)
 	// Output:
 	// {
-	//   "identifier": "main",
-	//   "permissions": [
-	//     "core:default",
-	//     "fs:allow-exists"
-	//   ] // what
+	//   identifier: "main",
+	//   permissions: ["core:default", "fs:allow-exists"] // what
 	// }
 	// <nil>
 }

@@ -1,25 +1,36 @@
-// Package format writes capability files in canonical form.
+// Package format writes capability files in one layout, and sorts them if wanted.
 package format
 
 import (
 	"slices"
+	"sort"
 	"strings"
 
 	"lessonkit.example/capability"
 	"lessonkit.example/capability/internal/syntax"
 )
 
-// Source returns a capability file in canonical form: the keys in one order, one permission per
-// line, sorted (the core first, then by plugin, default before the others) and without duplicates.
-// Formatting does not change what the file means, and formatting twice changes nothing more.
+// Options configures [Source]. The zero Options keeps the order.
+type Options struct {
+	// Sort puts the keys of capabilities into one order, sorts permissions (the core first, then by
+	// plugin, default before the others), and leaves duplicates out.
+	Sort bool
+}
+
+// Source returns a capability file in one layout, in the order of its author. Formatting does not
+// change what the file means, and formatting twice changes nothing more.
 //
-// Comments stay with what they belong to; a comment on a separate line begins a group of
-// permissions, and permissions are sorted within their group. JSON is indented by two spaces. TOML
-// keeps the text of its values, and arrays with comments and tables of permissions as they are.
+// The layout of JSON is that of the formatter Prettier with its default settings: two spaces, lines
+// of 80 characters, an empty line where there are some. Strings and numbers keep their notation.
+// TOML keeps the text of its values.
+//
+// Comments stay with what they belong to. When sorting, a comment on a separate line begins a group
+// of permissions, which are sorted within their group; in TOML, arrays with comments and tables of
+// permissions stay as they are.
 //
 // It fails with a [*capability.InvalidError] if the text is not well-formed, and with another
 // permanent error if a TOML file cannot be formatted without changing what it means.
-func Source(d *capability.Document) (string, error) {
+func Source(d *capability.Document, o Options) (string, error) {
 	for _, f := range d.Check(capability.ModeLint) {
 		switch f.Code {
 		case syntax.FaultSyntax, syntax.FaultEncoding, syntax.FaultTooLarge, syntax.FaultTooDeep:
@@ -31,13 +42,19 @@ func Source(d *capability.Document) (string, error) {
 		}
 	}
 	if d.Format() == capability.TOML {
-		return formatTOML(d)
+		return formatTOML(d, o)
 	}
-	return formatJSON(d.Root()), nil
+	text := formatJSON(d.Root(), o)
+	if o.Sort { // what is in one line after sorting
+		sorted := syntax.Parse([]byte(text), syntax.Options{Format: d.Format(), MaxBytes: 1 << 30, MaxDepth: 10_000})
+		text = formatJSON(sorted.Root(), Options{})
+	}
+	return text, nil
 }
 
-func formatJSON(root syntax.Value) string {
-	p := &printer{doc: root.Document(), src: root.Document().Source()}
+func formatJSON(root syntax.Value, o Options) string {
+	p := &printer{doc: root.Document(), src: root.Document().Source(), sorted: o.Sort,
+		broken: make(map[syntax.Value]bool)}
 	at := root.Span()
 	var after []syntax.Span
 	for _, c := range p.doc.Comments() {
@@ -50,7 +67,7 @@ func formatJSON(root syntax.Value) string {
 			after = append(after, c)
 		}
 	}
-	p.value(root, 0, roleOf(root))
+	p.value(root, 0, 0, roleOf(root))
 	for len(after) > 0 && !strings.Contains(p.src[at.End:after[0].Start], "\n") {
 		p.b.WriteString(" " + p.comment(after[0]))
 		after = after[1:]
@@ -109,57 +126,75 @@ func childRole(parent role, key string) role {
 type printer struct {
 	doc      *syntax.Document
 	src      string
+	sorted   bool
 	b        strings.Builder
-	comments []syntax.Span // those inside the value that is being written
+	comments []syntax.Span         // those inside the value that is being written
+	broken   map[syntax.Value]bool // whether a value takes several lines wherever it is
 }
 
 // child is an item of an array or a member of an object with its comments.
 type child struct {
 	key, value    syntax.Value // items have no key
 	before, after []syntax.Span
+	gap           bool // an empty line stood before
 	group         int
 	rank          string
 }
 
-const lineWidth = 100
-
-func (p *printer) value(v syntax.Value, depth int, r role) {
-	if v.Kind() != syntax.Array && v.Kind() != syntax.Object {
-		p.b.WriteString(scalar(v))
-		return
-	}
-	oneItemPerLine := r == rolePermissions || r == roleCapability || r == roleList
-	if !oneItemPerLine && len(p.inside(v)) == 0 {
-		if text := oneLine(v); text != "" && len(text)+2*depth <= lineWidth {
-			p.b.WriteString(text)
+// value writes a value whose first character comes after used columns of the line, with a comma or
+// nothing behind it.
+func (p *printer) value(v syntax.Value, depth, used int, r role) {
+	sorts := p.sorted && (r == roleList || r == roleCapability || r == rolePermissions || depth == 0)
+	if !p.breaks(v) && (!sorts || v.Len() == 0) {
+		text, ok := p.flat(nil, v, lineWidth-used)
+		if !ok && v.Len() == 0 { // what has no parts stays in one line
+			text, ok = []byte(p.text(v)), true
+		}
+		if ok {
+			p.b.Write(text)
 			return
 		}
 	}
-	children, dangling := p.children(v, r)
 	opening, closing := "[", "]"
 	if v.Kind() == syntax.Object {
 		opening, closing = "{", "}"
 	}
 	p.b.WriteString(opening)
-	if len(children)+len(dangling) == 0 {
-		p.b.WriteString(closing)
-		return
-	}
 	p.b.WriteByte('\n')
+	if allNumbers(v) && len(p.inside(v)) == 0 {
+		p.numbers(v, depth+1)
+	} else {
+		p.lines(v, depth+1, r)
+	}
+	p.indent(depth)
+	p.b.WriteString(closing)
+}
+
+// lines writes what is in an array or object, one item or member a line.
+func (p *printer) lines(v syntax.Value, depth int, r role) {
+	children, dangling := p.children(v, r)
+	trailing := p.trailingComma(v)
 	for i, c := range children {
-		p.ownLines(c.before, depth+1)
-		p.indent(depth + 1)
-		name := ""
+		if c.gap && i > 0 {
+			p.b.WriteByte('\n')
+		}
+		p.ownLines(c.before, depth)
+		p.indent(depth)
+		name, used := "", 2*depth
 		if c.key.Exists() {
-			name = c.key.Text()
-			p.b.Write(syntax.AppendQuoted(nil, name))
-			p.b.WriteString(": ")
+			key := p.text(c.key) + ": "
+			p.b.WriteString(key)
+			name, used = c.key.Text(), used+columns(key)
+		}
+		last := i == len(children)-1
+		if !last || trailing {
+			used++
 		}
 		saved := p.comments
 		p.comments = p.inside(c.value)
-		p.value(c.value, depth+1, childRole(r, name))
+		p.value(c.value, depth, used, childRole(r, name))
 		p.comments = saved
-		if i < len(children)-1 {
+		if !last || trailing {
 			p.b.WriteByte(',')
 		}
 		for _, comment := range c.after {
@@ -168,9 +203,7 @@ func (p *printer) value(v syntax.Value, depth int, r role) {
 		}
 		p.b.WriteByte('\n')
 	}
-	p.ownLines(dangling, depth+1)
-	p.indent(depth)
-	p.b.WriteString(closing)
+	p.ownLines(dangling, depth)
 }
 
 func (p *printer) indent(depth int) { p.b.WriteString(strings.Repeat("  ", depth)) }
@@ -187,15 +220,12 @@ func (p *printer) comment(c syntax.Span) string {
 	return strings.TrimRight(p.src[c.Start:c.End], " \t\r")
 }
 
+// inside returns the comments in a value, of those in p.comments.
 func (p *printer) inside(v syntax.Value) []syntax.Span {
 	at := v.Span()
-	var list []syntax.Span
-	for _, c := range p.comments {
-		if c.Start >= at.Start && c.End <= at.End {
-			list = append(list, c)
-		}
-	}
-	return list
+	from := sort.Search(len(p.comments), func(i int) bool { return p.comments[i].Start >= at.Start })
+	to := sort.Search(len(p.comments), func(i int) bool { return p.comments[i].End > at.End })
+	return p.comments[from:max(from, to)]
 }
 
 // children returns the items of an array or object in canonical order, each with its comments, and
@@ -208,6 +238,7 @@ func (p *printer) children(v syntax.Value, r role) (children []child, dangling [
 		children = append(children, child{key: key, value: value})
 	}
 	group := 0
+	inOrder := p.sorted && (canonicalKeys[r] != nil || r == rolePermissions)
 	from := v.Span().Start + 1
 	rest := p.inside(v)
 	for i := range children {
@@ -228,6 +259,15 @@ func (p *printer) children(v syntax.Value, r role) (children []child, dangling [
 				c.before = append(c.before, comment)
 			}
 		}
+		first := start
+		if len(c.before) > 0 {
+			first = c.before[0].Start
+		}
+		end := from
+		if i > 0 && len(children[i-1].after) > 0 {
+			end = children[i-1].after[len(children[i-1].after)-1].End
+		}
+		c.gap = !inOrder && gap(v.Kind(), p.src[min(end, first):first])
 		c.group = group
 		from = value.End
 	}
@@ -238,7 +278,10 @@ func (p *printer) children(v syntax.Value, r role) (children []child, dangling [
 			dangling = append(dangling, comment)
 		}
 	}
-	return ordered(children, r), dangling
+	if p.sorted {
+		children = ordered(children, r)
+	}
+	return children, dangling
 }
 
 func (c *child) start() int {
@@ -309,49 +352,4 @@ func permissionRank(identifier string) string {
 		name = ""
 	}
 	return class + plugin + "\x00" + name
-}
-
-// oneLine returns a value without line breaks, "" if it has too many items.
-func oneLine(v syntax.Value) string {
-	var parts []string
-	opening, closing := "[", "]"
-	switch v.Kind() {
-	case syntax.Array:
-		for item := range v.Items() {
-			parts = append(parts, oneLine(item))
-		}
-	case syntax.Object:
-		opening, closing = "{ ", " }"
-		for key, value := range v.Members() {
-			parts = append(parts, string(syntax.AppendQuoted(nil, key.Text()))+": "+oneLine(value))
-		}
-		if v.Get("identifier").Exists() {
-			slices.SortStableFunc(parts, func(a, b string) int { return entryRank(a) - entryRank(b) })
-		}
-	default:
-		return scalar(v)
-	}
-	if len(parts) == 0 {
-		return strings.TrimSpace(opening) + strings.TrimSpace(closing)
-	}
-	return opening + strings.Join(parts, ", ") + closing
-}
-
-func entryRank(member string) int {
-	keys := canonicalKeys[roleEntry]
-	for i, key := range keys {
-		if strings.HasPrefix(member, `"`+key+`":`) {
-			return i
-		}
-	}
-	return len(keys)
-}
-
-// scalar returns a value that contains no others, numbers as they are written.
-func scalar(v syntax.Value) string {
-	if v.Kind() == syntax.Number {
-		return v.Text()
-	}
-	text, _ := v.MarshalJSON()
-	return string(text)
 }

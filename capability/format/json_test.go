@@ -29,7 +29,7 @@ func TestFormatGivesCanonicalForm(t *testing.T) {
 // after
 `
 	d := capability.Parse([]byte(in), capability.Options{Format: capability.JSON5})
-	out, err := Source(d)
+	out, err := Source(d, Options{Sort: true})
 	require.NoError(t, err)
 	require.Equal(t, `// the main window
 {
@@ -45,7 +45,7 @@ func TestFormatGivesCanonicalForm(t *testing.T) {
     { "identifier": "fs:scope", "allow": [{ "path": "x" }] } // last
     // dangling
   ],
-  "x": 0x1F
+  x: 0x1F,
 } // end
 // after
 `, out)
@@ -54,7 +54,7 @@ func TestFormatGivesCanonicalForm(t *testing.T) {
 func TestFormatRefusesWhatItCouldLose(t *testing.T) {
 	t.Parallel()
 	for _, in := range []string{``, `{"identifier":"a"`, `{"a":1,"a":2}`, `{"a":"\ud800"}`} {
-		_, err := Source(capability.Parse([]byte(in), capability.Options{}))
+		_, err := Source(capability.Parse([]byte(in), capability.Options{}), Options{})
 		var invalid *capability.InvalidError
 		require.ErrorAs(t, err, &invalid, in)
 	}
@@ -62,13 +62,13 @@ func TestFormatRefusesWhatItCouldLose(t *testing.T) {
 
 // sameMeaning checks that formatting changes the layout only, that it loses no comment, and that
 // formatting again changes nothing.
-func sameMeaning(t *testing.T, d *capability.Document) {
+func sameMeaning(t *testing.T, d *capability.Document, o Options) {
 	t.Helper()
-	out, err := Source(d)
+	out, err := Source(d, o)
 	require.NoError(t, err)
 	again := capability.Parse([]byte(out), capability.Options{Format: capability.JSON5, MaxBytes: 1 << 24})
 	require.Len(t, commentsOf(out), len(commentsOf(d.Source())), "%s\n→\n%s", d.Source(), out)
-	twice, err := Source(again)
+	twice, err := Source(again, o)
 	require.NoError(t, err, "%s\n→\n%s", d.Source(), out)
 	require.Equal(t, out, twice)
 	require.Len(t, again.Capabilities(), len(d.Capabilities()))
@@ -104,7 +104,9 @@ func TestFormatKeepsTheMeaningOfRealFiles(t *testing.T) {
 		corpustest.Files(t, "../testdata/app", "*.json5")) {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
-		sameMeaning(t, capability.Parse(text, capability.Options{Name: filepath.Base(file)}))
+		for _, o := range []Options{{}, {Sort: true}} {
+			sameMeaning(t, capability.Parse(text, capability.Options{Name: filepath.Base(file)}), o)
+		}
 	}
 }
 
@@ -116,9 +118,10 @@ func FuzzFormat(f *testing.F) {
 			t.Skip() // line breaks inside what looks like one comment
 		}
 		d := capability.Parse([]byte(text), capability.Options{Format: capability.JSON5})
-		if _, err := Source(d); err != nil {
-			return
+		for _, o := range []Options{{}, {Sort: true}} {
+			if _, err := Source(d, o); err == nil {
+				sameMeaning(t, d, o)
+			}
 		}
-		sameMeaning(t, d)
 	})
 }

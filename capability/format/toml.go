@@ -10,9 +10,9 @@ import (
 	"lessonkit.example/capability/internal/syntax"
 )
 
-func formatTOML(d *capability.Document) (string, error) {
+func formatTOML(d *capability.Document, options Options) (string, error) {
 	src := strings.TrimPrefix(d.Source(), "\ufeff")
-	f := formatter{src: src,
+	f := formatter{src: src, sort: options.Sort,
 		doc: syntax.Parse([]byte(src), syntax.Options{Format: syntax.TOML, MaxBytes: 1 << 30, MaxDepth: 10_000})}
 	f.split()
 	text := f.join()
@@ -68,6 +68,7 @@ type line struct {
 }
 
 type formatter struct {
+	sort  bool
 	src   string
 	doc   *syntax.Document
 	head  []string // comments at the top, with an empty line below them
@@ -116,7 +117,7 @@ func (f *formatter) split() {
 		l.gap = gap || len(lead) == 0 && f.emptyLine(from, start)
 		end = f.lineEnd(end)
 		l.text = strings.TrimSpace(f.src[start:end])
-		if l.key == "permissions" && keys == 1 && !l.table && n.Value().Kind == unstable.Array {
+		if f.sort && l.key == "permissions" && keys == 1 && !l.table && n.Value().Kind == unstable.Array {
 			l.text = f.permissions(keyEnd, l.text, end)
 		}
 		f.lines = append(f.lines, l)
@@ -181,7 +182,7 @@ func (f *formatter) join() string {
 		for to < len(f.lines) && !f.lines[to].table {
 			to++
 		}
-		if from == 0 || f.lines[from-1].path == ".capabilities" {
+		if f.sort && (from == 0 || f.lines[from-1].path == ".capabilities") {
 			slices.SortStableFunc(f.lines[from:to], func(a, b line) int { return keyRank(a.key) - keyRank(b.key) })
 		}
 		from = to + 1

@@ -43,7 +43,7 @@ func FuzzEffort(f *testing.F) {
 			d := capability.Parse(text, o)
 			found := lint.Check([]*capability.Document{d}, core, lint.Options{})
 			_ = report.Text(io.Discard, found, report.TextOptions{})
-			_, _ = format.Source(d)
+			_, _ = format.Source(d, format.Options{})
 			before := capdiff.Side{Manifests: core}
 			after := capdiff.Side{Capabilities: d.Capabilities(), Manifests: core}
 			capdiff.Compare(before, after, capability.ResolveOptions{Platform: capability.Linux, Partial: true})

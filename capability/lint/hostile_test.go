@@ -57,7 +57,7 @@ func bounded(t *testing.T, name, text string, o capability.Options, manifestText
 	})
 	effort.Bounded(t, "fmt: "+name, func() {
 		d, _ := read()
-		_, _ = format.Source(d)
+		_, _ = format.Source(d, format.Options{Sort: true})
 	})
 	effort.Bounded(t, "explain: "+name, func() {
 		d, m := read()
