@@ -66,6 +66,13 @@ export type DatabaseReport = {
     reachable: boolean;
 };
 
+export type ExpectedWords = {
+    /**
+     * Most important first.
+     */
+    words: Array<string>;
+};
+
 export type FeedbackLesson = {
     /**
      * The text is in the feedback already; summaries omit it.
@@ -330,6 +337,10 @@ export type Problem = {
 
 export type ProfileDefaults = {
     grade: string;
+    /**
+     * Of recordings; empty: as configured.
+     */
+    language?: string;
     lesson_duration_minutes: number;
     subject: string;
 };
@@ -1283,6 +1294,10 @@ export type GetActiveSessionData = {
          * The student.
          */
         profile_id: string;
+        /**
+         * Without a session the answer is 204, not 404, which browsers log.
+         */
+        optional?: boolean;
     };
     url: '/api/v1/feedback-sessions/active';
 };
@@ -1325,6 +1340,10 @@ export type GetActiveSessionResponses = {
      * OK
      */
     200: FeedbackSession;
+    /**
+     * There is none, and optional is true
+     */
+    204: void;
 };
 
 export type GetActiveSessionResponse = GetActiveSessionResponses[keyof GetActiveSessionResponses];
@@ -2102,6 +2121,108 @@ export type GetSegmentAudioResponses = {
 };
 
 export type GetSegmentAudioResponse = GetSegmentAudioResponses[keyof GetSegmentAudioResponses];
+
+export type GetWordsData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/api/v1/words';
+};
+
+export type GetWordsErrors = {
+    /**
+     * Bad Request
+     */
+    400: Problem;
+    /**
+     * Unauthorized
+     */
+    401: Problem;
+    /**
+     * Unprocessable Entity
+     */
+    422: Problem;
+    /**
+     * Too Many Requests
+     */
+    429: Problem;
+    /**
+     * Internal Server Error
+     */
+    500: Problem;
+    /**
+     * Service Unavailable
+     */
+    503: Problem;
+};
+
+export type GetWordsError = GetWordsErrors[keyof GetWordsErrors];
+
+export type GetWordsResponses = {
+    /**
+     * OK
+     */
+    200: ExpectedWords;
+};
+
+export type GetWordsResponse = GetWordsResponses[keyof GetWordsResponses];
+
+export type SaveWordsData = {
+    body: ExpectedWords;
+    path?: never;
+    query?: never;
+    url: '/api/v1/words';
+};
+
+export type SaveWordsErrors = {
+    /**
+     * Bad Request
+     */
+    400: Problem;
+    /**
+     * Unauthorized
+     */
+    401: Problem;
+    /**
+     * Request Timeout
+     */
+    408: Problem;
+    /**
+     * Request Entity Too Large
+     */
+    413: Problem;
+    /**
+     * Unsupported Media Type
+     */
+    415: Problem;
+    /**
+     * Unprocessable Entity
+     */
+    422: Problem;
+    /**
+     * Too Many Requests
+     */
+    429: Problem;
+    /**
+     * Internal Server Error
+     */
+    500: Problem;
+    /**
+     * Service Unavailable
+     */
+    503: Problem;
+};
+
+export type SaveWordsError = SaveWordsErrors[keyof SaveWordsErrors];
+
+export type SaveWordsResponses = {
+    /**
+     * OK
+     */
+    200: ExpectedWords;
+};
+
+export type SaveWordsResponse = SaveWordsResponses[keyof SaveWordsResponses];
 
 export type ListRecordsData = {
     body?: never;
