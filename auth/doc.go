@@ -1,13 +1,13 @@
-// Package auth signs in the users of mini programs and identifies the sender of a request. It
-// exchanges the one-time login code of the platform for a session, whose bearer token the client
-// sends from then on.
+// Package auth signs in the users of mini programs, or of any platform that hands out one-time
+// codes as OAuth 2 servers do, and identifies the sender of a request. It exchanges the code for a
+// session, whose token the client sends from then on. A user is called a teacher.
 //
 // [New] returns a [Service] from a [Store] (package sqlstore: PostgreSQL or SQLite) and an
 // [Exchanger] (package miniapp: platforms with the jscode2session interface). [Service.Login]
 // starts a session, [Service.Authenticate] returns the teacher that a token belongs to,
 // [Service.Logout] and [Service.LogoutAll] end sessions, and [Service.Run] deletes expired ones.
-// Package authhttp provides the HTTP endpoints and middleware, package authtest a fake platform
-// and a conformance suite for stores.
+// Package authhttp provides the HTTP endpoints, middleware and cookies, package authtest a fake
+// platform and conformance suites for stores and exchangers.
 //
 // # Sessions
 //

@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// maxCodeBytes is the length of the longest login code that is sent to the platform. Platforms
-	// document no length; codes seen in practice have 32 to 64 characters.
-	maxCodeBytes = 128
+	// maxCodeBytes is the length of the longest login code that is given to the Exchanger. Codes of
+	// mini programs have 32 to 64 characters, those of some OAuth 2 servers more than 1000.
+	maxCodeBytes = 2048
 
 	// codeMemory is how long a used code is remembered. Platforms forget a code after 5 minutes.
 	codeMemory = 5 * time.Minute
@@ -27,15 +27,13 @@ const (
 	maxExchanges = 256
 )
 
-// checkCode rejects what cannot be a login code before it costs a request. Only unreserved URL
-// characters are allowed: a code is never part of the syntax of a request it is inserted into.
+// checkCode rejects what cannot be a login code before it costs a request: a code is printable
+// ASCII (RFC 6749, appendix A.11).
 func checkCode(code string) error {
 	if code == "" {
 		return &ExchangeError{Kind: ErrCodeMissing}
 	}
-	if len(code) > maxCodeBytes || strings.ContainsFunc(code, func(r rune) bool {
-		return r != '-' && r != '_' && !strings.ContainsRune(base62, r)
-	}) {
+	if len(code) > maxCodeBytes || strings.ContainsFunc(code, func(r rune) bool { return r < ' ' || r > '~' }) {
 		return &ExchangeError{Kind: ErrCodeRejected, Message: "malformed"}
 	}
 	return nil
@@ -97,6 +95,7 @@ func (s *Service) exchange(ctx context.Context, code string) (id Identity, err e
 		return id, &ExchangeError{Kind: ErrPlatform, Message: "identity is empty, too long or not printable"}
 	}
 	s.refused.Store(false)
+	id.Name, id.Picture = displayName(id.Name), pictureURL(id.Picture)
 	return id, nil
 }
 

@@ -2,14 +2,20 @@ package auth
 
 import (
 	"context"
+	"net/url"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
 
-// An Exchanger exchanges the one-time code that a mini program got from its platform for the
-// identity of the user. Package miniapp implements it; other platforms need an implementation of
-// their own.
+// An Exchanger exchanges the one-time code that a client got from its platform for the identity of
+// the user. Package miniapp implements it for mini programs; other platforms, such as OAuth 2
+// servers, need an implementation of their own, which authtest.ExchangerSuite tests.
+//
+// The code is what the caller of [Service.Login] passed: printable ASCII of at most 2048 bytes. A
+// platform with PKCE (RFC 7636) needs the verifier too. Pass both in one string, the verifier, a
+// space and the code: a verifier contains no space. Nobody who knows only the code shares the
+// result of an exchange then, since concurrent calls share one if their strings are equal.
 //
 // Exchange sends a code at most once: it does not retry, because a code whose first answer was lost
 // is used up. It fails with an [ExchangeError]; any other error counts as [ErrPlatform]. Errors
@@ -46,6 +52,11 @@ type Identity struct {
 	// UnionID is the platform's identifier of the user across apps, or "" if the platform does not
 	// return one. It is stored but does not identify a teacher.
 	UnionID string
+
+	// Name and Picture are what the platform tells about the user, or "". They are not stored:
+	// [Login] returns them to the caller, who may. A name is cut to 256 bytes, without control
+	// characters; a picture that is not an http or https address of at most 2048 bytes is dropped.
+	Name, Picture string
 }
 
 // Valid reports whether all parts are within their limits and are printable text without spaces.
@@ -59,6 +70,32 @@ func (id Identity) Valid() bool {
 func isPlain(s string, limit int) bool {
 	return len(s) <= limit && utf8.ValidString(s) &&
 		!strings.ContainsFunc(s, func(r rune) bool { return r == ' ' || !unicode.IsPrint(r) })
+}
+
+// Limits on what is not stored, in bytes.
+const (
+	maxNameBytes    = 256
+	maxPictureBytes = 2048
+)
+
+// displayName makes a name printable and short.
+func displayName(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(name, ""))
+	return strings.TrimSpace(strings.ToValidUTF8(name[:min(len(name), maxNameBytes)], ""))
+}
+
+// pictureURL returns the address of a picture, or "" if it is not one.
+func pictureURL(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || len(address) > maxPictureBytes || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
+		return ""
+	}
+	return address
 }
 
 // maxDevelopmentName is the length of the longest development name, in bytes.

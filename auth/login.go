@@ -17,6 +17,10 @@ type Login struct {
 	TeacherID uuid.UUID
 	CreatedAt time.Time
 	ExpiresAt time.Time
+
+	// Identity is what the platform told, with the name and the picture, which are not stored. It
+	// is personal data: keep it out of logs.
+	Identity Identity
 }
 
 // Login exchanges a one-time code for a session. The code is sent to the platform at most once:
@@ -60,7 +64,8 @@ func (s *Service) createSession(ctx context.Context, id Identity, replaces Token
 	ctx, cancel := context.WithTimeout(ctx, s.storeTimeout)
 	defer cancel()
 	now := s.now()
-	login := Login{Token: newToken(), CreatedAt: now, ExpiresAt: now.Add(s.lifetime)}
+	login := Login{Token: newToken(), CreatedAt: now, ExpiresAt: now.Add(s.lifetime), Identity: id}
+	id.Name, id.Picture = "", ""
 	hash, _ := hashToken(login.Token)
 	var err error
 	login.TeacherID, err = s.store.CreateSession(ctx, NewSession{

@@ -1,12 +1,16 @@
 // Package authhttp is the HTTP interface of package auth: sign-in, the signed-in teacher, sign-out.
 // [Register] adds the operations to a Huma API, [Handler] returns a complete http.Handler.
-// [Middleware] and [Authenticate] identify the sender of requests to other handlers.
+// [Middleware] and [Authenticate] identify the sender of requests to other handlers. A [Cookie]
+// keeps the tokens of browsers; other clients send theirs as bearer tokens. [Refuse] answers with
+// any error of an [auth.Service], for programs that call it themselves. The example of Cookie is a
+// website with the sign-in of an OAuth 2 server.
 //
 // Errors are RFC 9457 problem documents with a stable "code". Without an [auth.Service] every
 // operation answers 503: a server can start before its database is configured.
 package authhttp
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -37,6 +41,26 @@ type Config struct {
 	// share one limit.
 	TrustedProxies []netip.Prefix
 
+	// Path is the path below which the operations are, relative to the API. Defaults to "/auth".
+	Path string
+	// LoginPath is the path of the sign-in below Path. Defaults to "/miniapp/login". A program that
+	// serves two platforms calls Register for each, with another LoginPath.
+	LoginPath string
+	// LoginDescription tells in the OpenAPI document what a login code is and where clients get it.
+	// Defaults to a sentence about mini programs.
+	LoginDescription string
+	// LoginOnly omits all operations but the sign-in, as for the second platform of a program.
+	LoginOnly bool
+
+	// Cookie, if not nil, keeps the tokens of this interface in a cookie: the sign-in answers as
+	// GET /auth/me does, without the token, and sets the cookie; the sign-outs delete it. Handler
+	// applies Cookie.Handler; callers of Register do that themselves.
+	Cookie *Cookie
+
+	// OnLogin, if not nil, is called after each sign-in, before the answer: to keep the name and
+	// the picture of the user, for example, which are not stored otherwise. It should return soon.
+	OnLogin func(context.Context, auth.Login)
+
 	// SecurityScheme is the name of the bearer scheme in the OpenAPI document. Defaults to
 	// "bearer".
 	SecurityScheme string
@@ -53,5 +77,9 @@ func Handler(c Config) http.Handler {
 	mux := http.NewServeMux()
 	api := httpapi.New(mux, httpapi.Options{Title: "Sign-in", Version: "1", BearerScheme: c.SecurityScheme})
 	Register(huma.NewGroup(api, "/api/v1"), c)
-	return httpapi.Wrap(mux, httpapi.WrapOptions{Logger: c.Logger, TrustedProxies: c.TrustedProxies})
+	var handler http.Handler = mux
+	if c.Cookie != nil {
+		handler = c.Cookie.Handler(mux)
+	}
+	return httpapi.Wrap(handler, httpapi.WrapOptions{Logger: c.Logger, TrustedProxies: c.TrustedProxies})
 }

@@ -113,7 +113,7 @@ func TestLoginBody(t *testing.T) {
 		{"code of another type", `{"code":12}`, "application/json", 422, "body.code"},
 		{"unknown field", `{"code":"TOPCODE","nick":"x"}`, "application/json", 422, "body.nick"},
 		{"list", `["code"]`, "application/json", 422, "body"},
-		{"too large", `{"code":"` + strings.Repeat("a", 5<<10) + `"}`, "application/json", 413, ""},
+		{"too large", `{"code":"` + strings.Repeat("a", 9<<10) + `"}`, "application/json", 413, ""},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			r := do(t, b.handler, http.MethodPost, loginPath, c.body, "X-Test", "1")

@@ -24,7 +24,8 @@ func problem(status int, code, detail string) *httpapi.Problem {
 	return httpapi.Error(status, code, detail).WithHeader("Cache-Control", "no-store")
 }
 
-// refusal returns the answer to an error of authenticate. The service has logged a fault already.
+// refusal returns the answer to an error of an auth.Service or of authenticate. The service has
+// logged a fault already, and the platform's own text, which is never in an answer.
 func refusal(err error) *httpapi.Problem {
 	switch {
 	case errors.Is(err, errNoToken):
@@ -38,17 +39,6 @@ func refusal(err error) *httpapi.Problem {
 	case errors.Is(err, auth.ErrUnavailable):
 		return problem(http.StatusServiceUnavailable, "database_unavailable",
 			"The database is not available at the moment.").WithRetryAfter(retryAfter(err))
-	case errors.Is(err, context.Canceled): // by the client, or by a server that stops
-		return problem(http.StatusServiceUnavailable, "request_canceled",
-			"The request was canceled before it was done.").WithRetryAfter(time.Second)
-	}
-	return problem(http.StatusInternalServerError, "internal_error", "Something went wrong here.")
-}
-
-// loginRefusal returns the answer to an error of a sign-in. The platform's own text is in the
-// service's log, never in the answer.
-func loginRefusal(err error) *httpapi.Problem {
-	switch {
 	case errors.Is(err, auth.ErrCodeMissing):
 		return problem(http.StatusBadRequest, "login_code_missing", "The login code is missing.")
 	case errors.Is(err, auth.ErrCodeRejected):
@@ -75,8 +65,18 @@ func loginRefusal(err error) *httpapi.Problem {
 	case errors.Is(err, auth.ErrNotConfigured):
 		return problem(http.StatusServiceUnavailable, "login_not_configured",
 			"Sign-in is not configured on this server.").WithRetryAfter(notConfiguredRetry)
+	case errors.Is(err, context.Canceled): // by the client, or by a server that stops
+		return problem(http.StatusServiceUnavailable, "request_canceled",
+			"The request was canceled before it was done.").WithRetryAfter(time.Second)
 	}
-	return refusal(err) // a fault of the store
+	return problem(http.StatusInternalServerError, "internal_error", "Something went wrong here.")
+}
+
+// Refuse answers r with the problem document of an error of an [auth.Service], of a sign-in too:
+// status, stable code and headers are those that the operations of this package answer with. The
+// text of err is not in the answer.
+func Refuse(w http.ResponseWriter, r *http.Request, err error) {
+	httpapi.WriteError(w, r, refusal(err))
 }
 
 // retryAfter returns how long err tells to wait, or 0.

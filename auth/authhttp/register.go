@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -41,8 +42,9 @@ type LoginSession struct {
 	ExpiresAt time.Time `json:"expires_at" doc:"When the session ends, used or not."`
 }
 
-// maxLoginBody is the size limit of the body of a sign-in, in bytes.
-const maxLoginBody = 4 << 10
+// maxLoginBody is the size limit of the body of a sign-in, in bytes: a code has at most 2048, which
+// JSON may escape.
+const maxLoginBody = 8 << 10
 
 type loginInput struct{ Body LoginBody }
 
@@ -56,23 +58,52 @@ type meOutput struct {
 	Body         LoginState
 }
 
-// Register adds the operations to an API, with paths relative to it: POST /auth/miniapp/login, GET
-// /auth/me, POST /auth/logout and POST /auth/logout-all. Each call of Register has its own rate
-// limit, in memory.
-func Register(api huma.API, c Config) {
-	o := &operations{api: api, service: c.Service, limit: newLimiter(c), trusted: c.TrustedProxies}
-	api.OpenAPI().Tags = append(api.OpenAPI().Tags, &huma.Tag{
-		Name: "Sign-in", Description: "Sessions of teachers, by the login of a mini program.",
-	})
-	security := []map[string][]string{{cmp.Or(c.SecurityScheme, "bearer"): {}}}
+type cookieOutput struct {
+	CacheControl string      `header:"Cache-Control"`
+	SetCookie    http.Cookie `header:"Set-Cookie"`
+	Body         LoginState
+}
 
-	huma.Register(api, huma.Operation{
-		OperationID: "login",
+type logoutOutput struct {
+	SetCookie http.Cookie `header:"Set-Cookie"`
+}
+
+// Register adds the operations to an API, with paths relative to it: POST /auth/miniapp/login, GET
+// /auth/me, POST /auth/logout and POST /auth/logout-all, unless c names others. Each call of
+// Register has its own rate limit, in memory.
+func Register(api huma.API, c Config) {
+	o := &operations{
+		api: api, service: c.Service, limit: newLimiter(c), trusted: c.TrustedProxies, cookie: c.Cookie,
+		onLogin: c.OnLogin,
+	}
+	path := cmp.Or(c.Path, "/auth")
+	loginPath := cmp.Or(c.LoginPath, "/miniapp/login")
+	loginID := "login"
+	if c.LoginOnly {
+		loginID += strings.ReplaceAll(strings.TrimSuffix(loginPath, "/login"), "/", "-") // unique in the document
+	} else {
+		tag := &huma.Tag{Name: "Sign-in", Description: "Sessions of teachers."}
+		api.OpenAPI().Tags = append(api.OpenAPI().Tags, tag)
+	}
+	security := []map[string][]string{{cmp.Or(c.SecurityScheme, "bearer"): {}}}
+	if c.Cookie != nil {
+		security = append(security, map[string][]string{"cookie": {}})
+		components := api.OpenAPI().Components
+		if components.SecuritySchemes == nil {
+			components.SecuritySchemes = map[string]*huma.SecurityScheme{}
+		}
+		components.SecuritySchemes["cookie"] = &huma.SecurityScheme{
+			Type: "apiKey", In: "cookie", Name: c.Cookie.name(), Description: "A session token, which sign-in sets.",
+		}
+	}
+
+	login := huma.Operation{
+		OperationID: loginID,
 		Method:      http.MethodPost,
-		Path:        "/auth/miniapp/login",
+		Path:        path + loginPath,
 		Summary:     "Sign in with a login code",
-		Description: "Exchanges the one-time code of a mini program for a session. " +
-			"If a bearer token of the same teacher is sent, its session ends.",
+		Description: cmp.Or(c.LoginDescription, "Exchanges the one-time code of a mini program for a session.") +
+			" If a session of the same teacher is sent, it ends.",
 		Tags:         []string{"Sign-in"},
 		Security:     []map[string][]string{}, // none is required
 		MaxBodyBytes: maxLoginBody,
@@ -83,12 +114,20 @@ func Register(api huma.API, c Config) {
 			http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout,
 		},
 		Middlewares: huma.Middlewares{o.requireService, o.requireRate, o.keepToken},
-	}, o.login)
+	}
+	if c.Cookie != nil {
+		huma.Register(api, login, o.loginCookie)
+	} else {
+		huma.Register(api, login, o.login)
+	}
+	if c.LoginOnly {
+		return
+	}
 
 	huma.Register(api, huma.Operation{
 		OperationID: "me",
 		Method:      http.MethodGet,
-		Path:        "/auth/me",
+		Path:        path + "/me",
 		Summary:     "Who is signed in",
 		Tags:        []string{"Sign-in"},
 		Security:    security,
@@ -96,10 +135,10 @@ func Register(api huma.API, c Config) {
 		Middlewares: huma.Middlewares{o.requireService, o.keepToken, o.requireTeacher},
 	}, o.me)
 
-	huma.Register(api, huma.Operation{
+	o.registerLogout(huma.Operation{
 		OperationID:   "logout",
 		Method:        http.MethodPost,
-		Path:          "/auth/logout",
+		Path:          path + "/logout",
 		Summary:       "Sign out",
 		Description:   "Ends the session of the token, at once and everywhere.",
 		Tags:          []string{"Sign-in"},
@@ -109,10 +148,10 @@ func Register(api huma.API, c Config) {
 		Middlewares:   huma.Middlewares{o.requireService, o.keepToken, o.requireTeacher},
 	}, o.logout)
 
-	huma.Register(api, huma.Operation{
+	o.registerLogout(huma.Operation{
 		OperationID:   "logout-all",
 		Method:        http.MethodPost,
-		Path:          "/auth/logout-all",
+		Path:          path + "/logout-all",
 		Summary:       "Sign out everywhere",
 		Description:   "Ends all sessions of the teacher, at once, as when a phone is lost.",
 		Tags:          []string{"Sign-in"},
@@ -128,6 +167,8 @@ type operations struct {
 	service *auth.Service
 	limit   *limiter
 	trusted httpapi.TrustedProxies
+	cookie  *Cookie // or nil
+	onLogin func(context.Context, auth.Login)
 }
 
 func (o *operations) requireService(ctx huma.Context, next func(huma.Context)) {
@@ -142,7 +183,7 @@ func (o *operations) requireRate(ctx huma.Context, next func(huma.Context)) {
 	client := o.trusted.Client(ctx.RemoteAddr(), httpapi.Header(ctx)["X-Forwarded-For"])
 	giveBack, wait := o.limit.take(client)
 	if wait > 0 {
-		httpapi.Refuse(o.api, ctx, loginRefusal(&auth.ExchangeError{Kind: auth.ErrRateLimited, After: wait}))
+		httpapi.Refuse(o.api, ctx, refusal(&auth.ExchangeError{Kind: auth.ErrRateLimited, After: wait}))
 		return
 	}
 	next(huma.WithValue(ctx, giveBackKey{}, giveBack))
@@ -188,13 +229,38 @@ func principal(ctx context.Context) auth.Principal {
 	return p
 }
 
-func (o *operations) login(ctx context.Context, in *loginInput) (*loginOutput, error) {
+// signIn exchanges the code.
+func (o *operations) signIn(ctx context.Context, in *loginInput) (auth.Login, error) {
 	login, err := o.service.Relogin(ctx, in.Body.Code, token(ctx))
 	if !errors.Is(err, auth.ErrCodeRejected) && !errors.Is(err, auth.ErrBlocked) {
 		notCounted(ctx)
 	}
 	if err != nil {
-		return nil, loginRefusal(err)
+		return login, refusal(err)
+	}
+	if o.onLogin != nil {
+		o.onLogin(ctx, login)
+	}
+	return login, nil
+}
+
+func (o *operations) loginCookie(ctx context.Context, in *loginInput) (*cookieOutput, error) {
+	login, err := o.signIn(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	session := &LoginSession{CreatedAt: login.CreatedAt, ExpiresAt: login.ExpiresAt}
+	return &cookieOutput{
+		CacheControl: "no-store",
+		SetCookie:    *o.cookie.of(login),
+		Body:         LoginState{TeacherID: login.TeacherID, Method: auth.MethodSession, Session: session},
+	}, nil
+}
+
+func (o *operations) login(ctx context.Context, in *loginInput) (*loginOutput, error) {
+	login, err := o.signIn(ctx, in)
+	if err != nil {
+		return nil, err
 	}
 	return &loginOutput{
 		CacheControl: "no-store",
@@ -213,19 +279,33 @@ func (o *operations) me(ctx context.Context, _ *struct{}) (*meOutput, error) {
 	return &meOutput{CacheControl: "no-store", Body: state}, nil
 }
 
-func (o *operations) logout(ctx context.Context, _ *struct{}) (*struct{}, error) {
-	if principal(ctx).Method != auth.MethodSession {
-		return nil, nil // the development sign-in has no session to end
+// registerLogout adds a sign-out, which deletes the cookie if there is one.
+func (o *operations) registerLogout(op huma.Operation, end func(context.Context) error) {
+	if o.cookie == nil {
+		huma.Register(o.api, op, func(ctx context.Context, _ *struct{}) (*struct{}, error) { return nil, end(ctx) })
+		return
 	}
-	if err := o.service.Logout(ctx, token(ctx)); err != nil {
-		return nil, refusal(err)
-	}
-	return nil, nil
+	huma.Register(o.api, op, func(ctx context.Context, _ *struct{}) (*logoutOutput, error) {
+		if err := end(ctx); err != nil {
+			return nil, err
+		}
+		return &logoutOutput{SetCookie: *o.cookie.deleted()}, nil
+	})
 }
 
-func (o *operations) logoutAll(ctx context.Context, _ *struct{}) (*struct{}, error) {
-	if _, err := o.service.LogoutAll(ctx, principal(ctx).TeacherID); err != nil {
-		return nil, refusal(err)
+func (o *operations) logout(ctx context.Context) error {
+	if principal(ctx).Method != auth.MethodSession {
+		return nil // the development sign-in has no session to end
 	}
-	return nil, nil
+	if err := o.service.Logout(ctx, token(ctx)); err != nil {
+		return refusal(err)
+	}
+	return nil
+}
+
+func (o *operations) logoutAll(ctx context.Context) error {
+	if _, err := o.service.LogoutAll(ctx, principal(ctx).TeacherID); err != nil {
+		return refusal(err)
+	}
+	return nil
 }

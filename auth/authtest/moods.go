@@ -32,6 +32,7 @@ func Text(status int, body string) http.HandlerFunc {
 // release is closed. A nil release is never closed.
 func Hang(release <-chan struct{}) http.HandlerFunc {
 	return func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // net/http notices that the client gives up after that only
 		select {
 		case <-release:
 		case <-r.Context().Done():

@@ -66,8 +66,8 @@ func New(c Config) (*Client, error) {
 // Exchange implements [auth.Exchanger]. It sends the code exactly once and waits for the answer
 // until ctx ends. Its errors are [auth.ExchangeError]s, or ctx's error if ctx was canceled.
 func (c *Client) Exchange(ctx context.Context, code string) (auth.Identity, error) {
-	if code == "" {
-		return auth.Identity{}, &auth.ExchangeError{Kind: auth.ErrCodeMissing}
+	if err := checkCode(code); err != nil {
+		return auth.Identity{}, err
 	}
 	status, body, err := c.send(ctx, code)
 	if err != nil {
@@ -91,6 +91,24 @@ func (c *Client) Exchange(ctx context.Context, code string) (auth.Identity, erro
 		return auth.Identity{}, &auth.ExchangeError{Kind: auth.ErrPlatform, Message: message}
 	}
 	return id, nil
+}
+
+// maxCodeBytes is the length of the longest code that is sent. Platforms document no length; codes
+// seen in practice have 32 to 64 characters.
+const maxCodeBytes = 128
+
+// checkCode rejects what cannot be a code of a mini program. Only unreserved URL characters are
+// allowed: a code is never part of the syntax of a request it is inserted into.
+func checkCode(code string) error {
+	if code == "" {
+		return &auth.ExchangeError{Kind: auth.ErrCodeMissing}
+	}
+	if len(code) > maxCodeBytes || strings.ContainsFunc(code, func(r rune) bool {
+		return r != '-' && r != '_' && !(r >= '0' && r <= '9') && !(r >= 'A' && r <= 'Z') && !(r >= 'a' && r <= 'z')
+	}) {
+		return &auth.ExchangeError{Kind: auth.ErrCodeRejected, Message: "malformed"}
+	}
+	return nil
 }
 
 // send makes the request and reads the answer.

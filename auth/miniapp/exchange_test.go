@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -212,15 +213,32 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	})
 }
 
-func TestCodesAreEscaped(t *testing.T) {
+func TestMalformedCodesAreNotSent(t *testing.T) {
 	t.Parallel()
 	eachDialect(t, func(t *testing.T, d miniapp.Dialect) {
-		for _, code := range []string{"x&appid=other", "a b+c%20", `"},{"`, "ä#?/"} {
-			p := authtest.NewPlatform(t)
+		p := authtest.NewPlatform(t)
+		for _, code := range []string{
+			"x&appid=other", "a b", "a+c%20", `"},{"`, "ä#?/", "a=b", "a\n", strings.Repeat("a", 129),
+		} {
 			_, err := newClient(t, config(p, d)).Exchange(t.Context(), code)
-			require.ErrorIs(t, err, auth.ErrCodeRejected, "the app id is not changed: %v", err)
-			require.Equal(t, 1, p.Seen(code))
+			require.ErrorIs(t, err, auth.ErrCodeRejected, "%q", code)
 		}
+		require.Zero(t, p.Exchanges())
+	})
+}
+
+func TestClientIsAnExchanger(t *testing.T) {
+	t.Parallel()
+	eachDialect(t, func(t *testing.T, d miniapp.Dialect) {
+		authtest.ExchangerSuite(t, func(t *testing.T) authtest.ExchangerTarget {
+			p := authtest.NewPlatform(t)
+			return authtest.ExchangerTarget{
+				Exchanger: newClient(t, config(p, d)),
+				Code:      func(user string) string { return p.Code(authtest.User{OpenID: user}) },
+				Behave:    p.Behave,
+				Secrets:   []string{p.Secret},
+			}
+		})
 	})
 }
 

@@ -1,0 +1,80 @@
+package authhttp
+
+import (
+	"cmp"
+	"net/http"
+	"time"
+
+	"lessonkit.example/auth"
+	"lessonkit.example/internal/httpapi"
+)
+
+// Cookie keeps the session tokens of browsers in a cookie that scripts cannot read, and refuses
+// requests by which other sites would use it (CSRF). Its zero value is ready. It is safe for
+// concurrent use.
+type Cookie struct {
+	// Name is the name of the cookie. Defaults to "__Host-session", which browsers accept from this
+	// host only, over https, for all of its paths (RFC 6265bis, section 4.1.3.2); with Insecure to
+	// "session".
+	Name string
+	// Insecure sends the cookie over http too. It is for development.
+	Insecure bool
+}
+
+// Handler returns a handler that passes the token of the cookie on to next as a bearer token, so
+// that [Middleware], [Authenticate] and the operations of [Register] accept it. It belongs around
+// all handlers that the cookie is for.
+//
+// A request with an Authorization header is passed on as it is, and its cookie is ignored: another
+// site cannot add that header. Of the others, those that may change something (all but GET, HEAD
+// and OPTIONS) are refused with 403 cross_origin_refused unless they come from a page of this host
+// or not from a browser, as [http.CrossOriginProtection] determines by Sec-Fetch-Site and Origin.
+// So is a sign-in, or another site could sign a user in as somebody else. SameSite=Lax is a second
+// line of defence. Handlers must not change anything on a GET.
+func (c *Cookie) Handler(next http.Handler) http.Handler {
+	protection := http.NewCrossOriginProtection()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Add("Vary", "Cookie")
+		if len(r.Header["Authorization"]) > 0 {
+			next.ServeHTTP(w, r)
+			return
+		}
+		if err := protection.Check(r); err != nil {
+			httpapi.WriteError(w, r, problem(http.StatusForbidden, "cross_origin_refused",
+				"Requests that may change something must come from a page of this server."))
+			return
+		}
+		// Of two cookies of one name, one was set by somebody else.
+		if cookies := r.CookiesNamed(c.name()); len(cookies) == 1 && cookies[0].Value != "" {
+			r = r.WithContext(r.Context())
+			r.Header = r.Header.Clone()
+			r.Header.Set("Authorization", "Bearer "+cookies[0].Value)
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// Set sets the cookie to the token of a sign-in, for as long as the session lasts. It is for
+// programs that call [auth.Service.Login] themselves, such as in the callback of OAuth 2.
+func (c *Cookie) Set(w http.ResponseWriter, login auth.Login) { http.SetCookie(w, c.of(login)) }
+
+func (c *Cookie) of(login auth.Login) *http.Cookie {
+	cookie := c.deleted()
+	cookie.Value = login.Token
+	cookie.MaxAge = max(1, int(login.ExpiresAt.Sub(login.CreatedAt)/time.Second))
+	return cookie
+}
+
+// deleted returns the cookie that deletes the one that is set.
+func (c *Cookie) deleted() *http.Cookie {
+	return &http.Cookie{
+		Name: c.name(), Path: "/", MaxAge: -1, HttpOnly: true, Secure: !c.Insecure, SameSite: http.SameSiteLaxMode,
+	}
+}
+
+func (c *Cookie) name() string {
+	if c.Insecure {
+		return cmp.Or(c.Name, "session")
+	}
+	return cmp.Or(c.Name, "__Host-session")
+}

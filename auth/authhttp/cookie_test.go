@@ -1,0 +1,175 @@
+package authhttp_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/auth"
+	"lessonkit.example/auth/authhttp"
+	"lessonkit.example/auth/authtest"
+)
+
+// send sends a request from a page of the server, unless headers say otherwise.
+func send(h http.Handler, method, path, body string, header ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, "https://school.example"+path, strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	for i := 0; i < len(header); i += 2 {
+		if r.Header.Set(header[i], header[i+1]); header[i+1] == "" {
+			r.Header.Del(header[i])
+		}
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+func TestCookieKeepsTheTokenOfABrowser(t *testing.T) {
+	t.Parallel()
+	var logins []auth.Login
+	b := setup(t, options{http: func(c *authhttp.Config) {
+		c.Cookie = &authhttp.Cookie{}
+		c.OnLogin = func(_ context.Context, l auth.Login) { logins = append(logins, l) }
+	}})
+	w := send(b.handler, http.MethodPost, loginPath, `{"code":"`+b.platform.Code(authtest.User{OpenID: "ann"})+`"}`)
+	require.Equal(t, http.StatusOK, w.Code, w.Body)
+	require.Len(t, logins, 1)
+	require.Equal(t, "ann", logins[0].Identity.Subject)
+	require.NotContains(t, w.Body.String(), logins[0].Token, "scripts never see it")
+	require.Contains(t, w.Body.String(), logins[0].TeacherID.String())
+	cookie := w.Result().Cookies()[0]
+	require.NoError(t, cookie.Valid())
+	require.Equal(t, "__Host-session="+logins[0].Token+"; Path=/; Max-Age=2592000; HttpOnly; Secure; SameSite=Lax",
+		w.Header().Get("Set-Cookie"))
+	me := send(b.handler, http.MethodGet, mePath, "", "Cookie", "__Host-session="+cookie.Value)
+	require.JSONEq(t, w.Body.String(), me.Body.String())
+	require.Equal(t, []string{"Cookie"}, me.Header()["Vary"])
+
+	ended := send(b.handler, http.MethodPost, logoutPath, "", "Cookie", "__Host-session="+cookie.Value)
+	require.Equal(t, http.StatusNoContent, ended.Code)
+	require.Equal(t, "__Host-session=; Path=/; Max-Age=0; HttpOnly; Secure; SameSite=Lax",
+		ended.Header().Get("Set-Cookie"))
+	me = send(b.handler, http.MethodGet, mePath, "", "Cookie", "__Host-session="+cookie.Value)
+	require.Equal(t, http.StatusUnauthorized, me.Code, "it ended on the server, too")
+}
+
+func TestOtherSitesCannotUseTheCookie(t *testing.T) {
+	t.Parallel()
+	b := setup(t, options{http: func(c *authhttp.Config) { c.Cookie = &authhttp.Cookie{} }})
+	login, err := b.service.Login(t.Context(), b.platform.Code(authtest.User{OpenID: "ann"}))
+	require.NoError(t, err)
+	mine := "__Host-session=" + login.Token
+	for _, c := range []struct {
+		rule, method string
+		header       []string
+		status       int
+	}{
+		{"a page of this server", "POST", []string{"Cookie", mine}, 204},
+		{"another site", "POST", []string{"Cookie", mine, "Sec-Fetch-Site", "cross-site"}, 403},
+		{"another host of the same site", "POST", []string{"Cookie", mine, "Sec-Fetch-Site", "same-site"}, 403},
+		{"an old browser, this origin", "POST",
+			[]string{"Cookie", mine, "Sec-Fetch-Site", "", "Origin", "https://school.example"}, 204},
+		{"an old browser, another origin", "POST",
+			[]string{"Cookie", mine, "Sec-Fetch-Site", "", "Origin", "https://evil.example"}, 403},
+		{"an old browser, no origin to tell", "POST",
+			[]string{"Cookie", mine, "Sec-Fetch-Site", "", "Origin", "null"}, 403},
+		{"not a browser", "POST", []string{"Cookie", mine, "Sec-Fetch-Site", ""}, 204},
+		{"another site, without a cookie", "POST", []string{"Sec-Fetch-Site", "cross-site"}, 403},
+		{"another site, reading", "GET", []string{"Cookie", mine, "Sec-Fetch-Site", "cross-site"}, 200},
+		{"a bearer token is not a cookie", "POST",
+			[]string{"Authorization", "Bearer " + login.Token, "Sec-Fetch-Site", "cross-site"}, 204},
+		{"a wrong bearer token is not replaced", "POST", []string{"Authorization", "Bearer x", "Cookie", mine}, 401},
+		{"two cookies of the name", "POST", []string{"Cookie", mine + "; " + mine}, 401},
+		{"an empty cookie", "POST", []string{"Cookie", "__Host-session="}, 401},
+		{"another cookie", "POST", []string{"Cookie", "session=" + login.Token}, 401},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			h := (&authhttp.Cookie{}).Handler(authhttp.Middleware(b.service)(http.HandlerFunc(
+				func(w http.ResponseWriter, r *http.Request) {
+					if r.Method != http.MethodGet {
+						w.WriteHeader(http.StatusNoContent)
+					}
+				})))
+			w := send(h, c.method, "/anything", "", c.header...)
+			require.Equal(t, c.status, w.Code, w.Body)
+			if c.status == http.StatusForbidden {
+				require.Contains(t, w.Body.String(), "cross_origin_refused")
+			}
+		})
+	}
+	code := b.platform.Code(authtest.User{OpenID: "mallory"})
+	w := send(b.handler, http.MethodPost, loginPath, `{"code":"`+code+`"}`, "Sec-Fetch-Site", "cross-site")
+	require.Equal(t, http.StatusForbidden, w.Code, "a sign-in as somebody else")
+	require.Zero(t, b.platform.Seen(code))
+}
+
+func TestCookieForDevelopment(t *testing.T) {
+	t.Parallel()
+	login := auth.Login{Token: "t", CreatedAt: time.Unix(0, 0), ExpiresAt: time.Unix(60, 0)}
+	for want, c := range map[string]*authhttp.Cookie{
+		"session=t; Path=/; Max-Age=60; HttpOnly; SameSite=Lax":                {Insecure: true},
+		"mine=t; Path=/; Max-Age=60; HttpOnly; SameSite=Lax":                   {Insecure: true, Name: "mine"},
+		"mine=t; Path=/; Max-Age=60; HttpOnly; Secure; SameSite=Lax":           {Name: "mine"},
+		"__Host-session=t; Path=/; Max-Age=60; HttpOnly; Secure; SameSite=Lax": {},
+	} {
+		w := httptest.NewRecorder()
+		c.Set(w, login)
+		require.Equal(t, want, w.Header().Get("Set-Cookie"))
+	}
+}
+
+func TestTwoPlatformsOfOneProgram(t *testing.T) {
+	t.Parallel()
+	b := setup(t, options{})
+	mux := http.NewServeMux()
+	api := humago.New(mux, huma.DefaultConfig("Theirs", "1"))
+	authhttp.Register(api, authhttp.Config{Service: b.service})
+	authhttp.Register(api, authhttp.Config{Service: b.service, LoginPath: "/campus/login", LoginOnly: true})
+	for id, path := range map[string]string{"login": "/auth/miniapp/login", "login-campus": "/auth/campus/login"} {
+		require.Equal(t, id, api.OpenAPI().Paths[path].Post.OperationID)
+		code := b.platform.Code(authtest.User{OpenID: "ann"})
+		w := send(mux, http.MethodPost, path, `{"code":"`+code+`"}`)
+		require.Equal(t, http.StatusOK, w.Code, w.Body)
+	}
+}
+
+func TestPathsAreConfigurable(t *testing.T) {
+	t.Parallel()
+	b := setup(t, options{http: func(c *authhttp.Config) {
+		c.Path, c.LoginPath, c.LoginDescription = "/session", "/campus/login", "Takes a code of the campus."
+	}})
+	w := send(b.handler, http.MethodGet, "/openapi.json", "")
+	for _, path := range []string{"/session/campus/login", "/session/me", "/session/logout", "/session/logout-all"} {
+		require.Contains(t, w.Body.String(), `"/api/v1`+path+`"`)
+	}
+	require.Contains(t, w.Body.String(), "Takes a code of the campus. If a session")
+	require.NotContains(t, w.Body.String(), "mini")
+	code := b.platform.Code(authtest.User{OpenID: "ann"})
+	w = send(b.handler, http.MethodPost, "/api/v1/session/campus/login", `{"code":"`+code+`"}`)
+	require.Equal(t, http.StatusOK, w.Code, w.Body)
+}
+
+func TestRefuseAnswersErrorsOfTheService(t *testing.T) {
+	t.Parallel()
+	for code, err := range map[string]error{
+		"login_code_invalid":   &auth.ExchangeError{Kind: auth.ErrCodeRejected, Message: "secret"},
+		"login_upstream_error": &auth.ExchangeError{Kind: auth.ErrPlatform, Message: "secret"},
+		"login_not_configured": auth.ErrNotConfigured,
+		"token_invalid":        auth.ErrInvalidToken,
+		"database_unavailable": auth.Unavailable(context.DeadlineExceeded),
+		"internal_error":       context.DeadlineExceeded,
+	} {
+		w := httptest.NewRecorder()
+		authhttp.Refuse(w, httptest.NewRequest(http.MethodGet, "/callback", nil), err)
+		require.Contains(t, w.Body.String(), `"code":"`+code+`"`)
+		require.NotContains(t, w.Body.String(), "secret")
+	}
+}
