@@ -35,13 +35,9 @@ func newAccounts(c Config, store auth.Store, log *slog.Logger) (*auth.Service, e
 	return auth.New(config)
 }
 
-// logDevelopmentSignIn says what the configuration means for the development header.
+// logDevelopmentSignIn says that the development header is ignored. That it is not, auth.New says.
 func logDevelopmentSignIn(c Config, log *slog.Logger) {
-	switch {
-	case c.DevelopmentSignIn():
-		log.Warn("development sign-in is on: whoever reaches the server signs in as anybody",
-			"header", authhttp.DevelopmentHeader, "address", c.HTTPAddr, "hosts", c.DevelopmentHosts)
-	case c.AllowDevelopmentUser:
+	if c.AllowDevelopmentUser && !c.DevelopmentSignIn() {
 		log.Warn("ALLOW_DEVELOPMENT_USER_HEADER is ignored, because APP_ENV is production")
 	}
 }

@@ -96,20 +96,24 @@ func TestDevelopmentHeaderNeedsAKnownHost(t *testing.T) {
 	}
 }
 
-func TestTheStartSaysWhatTheDevelopmentHeaderDoes(t *testing.T) {
+func TestTheStartSaysOnceWhatTheDevelopmentHeaderDoes(t *testing.T) {
 	t.Parallel()
 	for environment, message := range map[string]string{
-		"development": "development sign-in is on",
+		"development": "DEVELOPMENT SIGN-IN IS ON",
 		"production":  "ALLOW_DEVELOPMENT_USER_HEADER is ignored",
 	} {
 		var logged bytes.Buffer
 		config, err := server.ParseConfig(map[string]string{
 			"ALLOW_DEVELOPMENT_USER_HEADER": "true", "APP_ENV": environment,
+			"DATABASE_URL": "sqlite:" + filepath.Join(t.TempDir(), "x.db"),
 		})
 		require.NoError(t, err)
-		_, err = server.New(t.Context(), config, server.Options{Logger: slog.New(slog.NewTextHandler(&logged, nil))})
+		log := slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelWarn}))
+		s, err := server.New(t.Context(), config, server.Options{Logger: log})
 		require.NoError(t, err)
+		require.NoError(t, s.Close())
 		require.Contains(t, logged.String(), message)
+		require.Equal(t, 1, strings.Count(strings.ToLower(logged.String()), "development"), logged.String())
 	}
 }
 
