@@ -109,7 +109,8 @@ func (b *browser) until(function, text string) {
 	ctx, cancel := context.WithTimeout(b.ctx, timeout)
 	defer cancel()
 	for {
-		_, err := chromedp.Run(ctx, chromedp.PollFunction[bool](function, chromedp.WithPollingArgs(text)))
+		_, err := chromedp.Run(ctx, chromedp.PollFunction[bool](function, chromedp.WithPollingArgs(text),
+			chromedp.WithPollingInterval(100*time.Millisecond)))
 		if err == nil {
 			return
 		}
@@ -123,7 +124,9 @@ func (b *browser) until(function, text string) {
 // eval returns the value of a JavaScript expression in the page; of a promise, its result.
 func (b *browser) eval(expression string) string {
 	b.t.Helper()
-	value, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](expression, chromedp.EvalAwaitPromise))
+	ctx, cancel := context.WithTimeout(b.ctx, timeout)
+	defer cancel()
+	value, err := chromedp.Run(ctx, chromedp.Evaluate[string](expression, chromedp.EvalAwaitPromise))
 	require.NoError(b.t, err)
 	return value
 }
@@ -136,7 +139,9 @@ func (b *browser) screenshot(name string) {
 	if dir == "" {
 		return
 	}
-	picture, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
+	ctx, cancel := context.WithTimeout(b.ctx, timeout)
+	defer cancel()
+	picture, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
 	require.NoError(b.t, err)
 	name = strings.ReplaceAll(b.t.Name(), "/", "-") + "-" + name + ".png"
 	require.NoError(b.t, os.WriteFile(filepath.Join(dir, name), picture, 0o644))

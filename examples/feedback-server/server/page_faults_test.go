@@ -92,6 +92,12 @@ func (b *browser) acceptDialogs() {
 	}))
 }
 
+// addFiles chooses files as recordings of the lesson.
+func (b *browser) addFiles(paths ...string) {
+	b.t.Helper()
+	b.do(chromedp.SetUploadFiles(chromedp.CSS("input[type=file]"), paths))
+}
+
 func (b *browser) openStudent(url, profile string) {
 	b.t.Helper()
 	b.do(chromedp.Navigate(url + "/#sign-in=anna"))
@@ -100,9 +106,9 @@ func (b *browser) openStudent(url, profile string) {
 	b.waitText("Recording starts lesson 1")
 }
 
-// parts returns the recordings of the student's session once there are n, and checks that each
+// storedParts returns the recordings of the student's session once there are n, and checks that each
 // decodes on its own. durations are in seconds, of the decoded audio.
-func parts(t *testing.T, c feedbackclient.Client, profile string, n int) (files []string, durations []float64) {
+func storedParts(t *testing.T, c feedbackclient.Client, profile string, n int) (files []string, durations []float64) {
 	t.Helper()
 	var segments []feedbackclient.Segment
 	require.Eventually(t, func() bool {
@@ -180,7 +186,7 @@ func TestNothingIsLostWhileTheServerIsAway(t *testing.T) {
 	b.clickButton("Send now")
 	b.until(`() => !document.body.innerText.includes("not sent yet")`, "")
 	require.True(t, lost.Load())
-	_, durations := parts(t, c, p.ID, 1)
+	_, durations := storedParts(t, c, p.ID, 1)
 	require.InDelta(t, 6.5, durations[0], 1.5)
 	b.do(chromedp.Reload())
 	b.waitText("this was a very good lesson")
@@ -199,13 +205,13 @@ func TestReloadInTheMiddleOfARecordingLosesNothing(t *testing.T) {
 	b.waitText("0:06")
 	b.do(chromedp.Reload())
 	b.waitText("Lesson 1 is open")
-	_, durations := parts(t, c, p.ID, 1)
+	_, durations := storedParts(t, c, p.ID, 1)
 	require.InDelta(t, 6, durations[0], 1, "all but the last half second")
 	b.waitText("this was a very good lesson")
 	b.clickButton("Record")
 	b.waitText("0:02")
 	b.clickButton("Stop")
-	parts(t, c, p.ID, 2)
+	storedParts(t, c, p.ID, 2)
 }
 
 // A device without space stops the recording and says so; what was recorded arrives.
@@ -229,7 +235,7 @@ func TestFullDeviceStopsTheRecordingLoudly(t *testing.T) {
 	b.waitText("Record")
 	b.screenshot("full")
 	quota(nil)
-	_, durations := parts(t, c, p.ID, 1)
+	_, durations := storedParts(t, c, p.ID, 1)
 	require.Greater(t, durations[0], 0.4)
 }
 
@@ -263,11 +269,7 @@ func TestServersRefusalsAreExplained(t *testing.T) {
 	b.waitText("Ming")
 	b.do(chromedp.Navigate(n.url + "/#/student/" + p.ID))
 	b.waitText("Recording starts lesson 1")
-	add := func(file string) {
-		path, err := filepath.Abs("../../internal/demo/speech/" + file)
-		require.NoError(t, err)
-		b.do(chromedp.SetUploadFiles(chromedp.CSS("input[type=file]"), []string{path}))
-	}
+	add := func(file string) { b.addFiles(sample(t, file)) }
 
 	// 429 is repeated when the server says so, without another request before.
 	var refused atomic.Int32
@@ -275,7 +277,7 @@ func TestServersRefusalsAreExplained(t *testing.T) {
 	add("lesson1-segment0.mp3")
 	b.waitText("A limit of the server is reached. It continues at")
 	n.recover()
-	parts(t, c, p.ID, 1)
+	storedParts(t, c, p.ID, 1)
 	require.Equal(t, int32(1), refused.Load())
 
 	// 401 keeps the recording and asks for a new sign-in, in place.
@@ -285,7 +287,7 @@ func TestServersRefusalsAreExplained(t *testing.T) {
 	b.screenshot("expired")
 	token, c = client()
 	b.do(chromedp.SendKeys(chromedp.CSS("#banner input[name=token]"), token+"\r"))
-	parts(t, c, p.ID, 2)
+	storedParts(t, c, p.ID, 2)
 	b.until(`() => !document.body.innerText.includes("expired")`, "")
 
 	// 409: another device was faster. The recording is kept until the teacher discards it.
@@ -295,7 +297,7 @@ func TestServersRefusalsAreExplained(t *testing.T) {
 	n.recover()
 	session, err := c.ActiveSession(t.Context(), p.ID)
 	require.NoError(t, err)
-	other, err := os.ReadFile("../../internal/demo/speech/lesson2-segment0.mp3")
+	other, err := os.ReadFile(sample(t, "lesson2-segment0.mp3"))
 	require.NoError(t, err)
 	n.fail(func(w http.ResponseWriter, r *http.Request) bool {
 		if r.Method == http.MethodPost && strings.HasPrefix(r.Header.Get("User-Agent"), "Mozilla") {

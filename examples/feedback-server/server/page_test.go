@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -29,6 +30,12 @@ func listening(t *testing.T) []chromedp.ExecAllocatorOption {
 		"-i", speech+"2.mp3", "-filter_complex", "[0][1][2]concat=n=3:v=0:a=1,adelay=1000",
 		"-ar", "48000", "-ac", "1", "-c:a", "pcm_s16le", file).CombinedOutput()
 	require.NoError(t, err, string(out))
+	return microphone(file)
+}
+
+// microphone returns browser options for a microphone that plays the file once, and for a user who
+// permits its use.
+func microphone(file string) []chromedp.ExecAllocatorOption {
 	return []chromedp.ExecAllocatorOption{
 		chromedp.Flag("use-fake-device-for-media-stream", true),
 		chromedp.Flag("use-fake-ui-for-media-stream", true),
@@ -45,7 +52,13 @@ func recognizing(t *testing.T, more ...string) string {
 	require.NoError(t, err)
 	handler, err := asrhttp.New(asrhttp.Config{Recognizer: recognizer})
 	require.NoError(t, err)
-	asr := httptest.NewServer(handler)
+	return development(t, handler, more...)
+}
+
+// development returns the address of a server for development, whose recogniser is the handler.
+func development(t *testing.T, recognizer http.Handler, more ...string) string {
+	t.Helper()
+	asr := httptest.NewServer(recognizer)
 	t.Cleanup(asr.Close)
 	environment := map[string]string{
 		"DATABASE_URL":                  "sqlite:" + filepath.Join(t.TempDir(), "x.db"),
@@ -66,6 +79,32 @@ func withStudent(t *testing.T, url, teacher string) (feedbackclient.Client, feed
 	p, err := c.EnsureProfile(t.Context(), "Ming")
 	require.NoError(t, err)
 	return c, p
+}
+
+// sample returns the path of a spoken sample, for programs that run elsewhere.
+func sample(t *testing.T, name string) string {
+	t.Helper()
+	path, err := filepath.Abs("../../internal/demo/speech/" + name)
+	require.NoError(t, err)
+	return path
+}
+
+// withLesson starts a lesson of the student with the samples, and returns the session.
+func withLesson(t *testing.T, c feedbackclient.Client, profile string, samples ...string) feedbackclient.Session {
+	t.Helper()
+	s, err := c.OpenSession(t.Context(), profile)
+	require.NoError(t, err)
+	l, err := c.StartLesson(t.Context(), s.ID)
+	require.NoError(t, err)
+	for i, name := range samples {
+		speech, err := os.ReadFile(sample(t, name))
+		require.NoError(t, err)
+		_, err = c.Upload(t.Context(), l.ID, i, name, speech)
+		require.NoError(t, err)
+	}
+	s, err = c.Session(t.Context(), s.ID)
+	require.NoError(t, err)
+	return s
 }
 
 // The whole main job: sign in, add a student, speak, read the words, generate, edit, save. The page
@@ -119,14 +158,7 @@ func TestPageIsAccessible(t *testing.T) {
 	c, p := withStudent(t, url, "anna")
 	_, err := c.SaveRecord(t.Context(), p.ID, "", "2026-05-31", "She mixed greens.")
 	require.NoError(t, err)
-	s, err := c.OpenSession(t.Context(), p.ID)
-	require.NoError(t, err)
-	l, err := c.StartLesson(t.Context(), s.ID)
-	require.NoError(t, err)
-	speech, err := os.ReadFile("../../internal/demo/speech/lesson1-segment1.mp3")
-	require.NoError(t, err)
-	_, err = c.Upload(t.Context(), l.ID, 0, "a.mp3", speech)
-	require.NoError(t, err)
+	withLesson(t, c, p.ID, "lesson1-segment1.mp3")
 
 	b.do(chromedp.Navigate(url + "/"))
 	b.waitText("Sign in with this name")

@@ -50,6 +50,7 @@ type demo struct {
 	Options
 	url     string // of the server
 	missing error  // why there is no recognizer, or nil
+	profile string // of the student
 	started time.Time
 }
 
@@ -90,7 +91,7 @@ func Run(ctx context.Context, o Options) error {
 			d.printf("%v.", err)
 		}
 		d.printf("Still serving. API reference: %s/scalar   State: %s/health   Stop with Ctrl-C.", d.url, d.url)
-		page := d.url + "/#sign-in=" + teacher
+		page := d.url + "/#sign-in=" + teacher + "/student/" + d.profile
 		d.printf("The teacher's page: %s", page)
 		openBrowser(ctx, page)
 		return nil

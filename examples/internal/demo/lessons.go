@@ -36,6 +36,7 @@ func (d *demo) runLessons(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	d.profile = p.ID
 	d.printf("Profile of %q: %s.", p.Name, p.ID)
 	s, err := c.OpenSession(ctx, p.ID)
 	if err != nil {

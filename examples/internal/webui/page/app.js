@@ -4,7 +4,7 @@ import { account } from "./api.js";
 import { button, byId, explain, h, language, once, t, useLanguage } from "./dom.js";
 import { outbox, retryNow, wake } from "./outbox.js";
 import { recordsView } from "./views/records.js";
-import { signInForm, signInView } from "./views/signin.js";
+import { signInByAddress, signInForm, signInView } from "./views/signin.js";
 import { studentView } from "./views/student.js";
 import { editView, studentsView } from "./views/students.js";
 
@@ -23,6 +23,8 @@ async function show() {
 	const ending = leave;
 	leave = undefined;
 	await ending?.();
+	await signInByAddress();
+	if (number !== shown) return;
 	drawFrame();
 	const [name = "", ...args] = here().split("/");
 	const root = h("div", { class: "view" });

@@ -89,15 +89,15 @@ export async function audio({ lesson, sequence, type }) {
 
 /**
  * Keeps other tabs, and this one, from doing the same work. Returns the function that ends this, or
- * null if the work is being done.
- * @param {string} work
- * @returns {Promise<(() => void) | null>}
+ * null if the work is still being done after a time in ms.
+ * @type {(work: string, ms?: number) => Promise<(() => void) | null>}
  */
-export function hold(work) {
+export function hold(work, ms) {
 	return new Promise((resolve) => {
-		if (!navigator.locks) resolve(() => {}); // not a secure context, where nothing is recorded
-		else void navigator.locks.request("lessonkit-" + work, { ifAvailable: true },
-			(lock) => lock ? new Promise((release) => resolve(() => release(null))) : resolve(null));
+		if (!navigator.locks) return resolve(() => {}); // not a secure context, where nothing is recorded
+		navigator.locks.request("lessonkit-" + work, ms ? { signal: AbortSignal.timeout(ms) } : { ifAvailable: true },
+			(lock) => lock ? new Promise((release) => resolve(() => release(null))) : resolve(null),
+		).catch(() => resolve(null));
 	});
 }
 

@@ -1,6 +1,6 @@
 // Recording lessons, and what of them waits.
 
-import { account, request } from "../api.js";
+import { account, Problem, request } from "../api.js";
 import { button, duration, explain, h, minutes, once, say, t, write } from "../dom.js";
 import { delay } from "../events.js";
 import { append, changed, create, hold, list, outbox, put } from "../outbox.js";
@@ -58,8 +58,8 @@ export function lessonsSection(work) {
 		try {
 			const lesson = await ensureLesson();
 			// Other tabs leave this one's recordings alone until it has stopped.
-			const held = await hold("recording");
-			if (!held) throw new Error(t("otherTab"));
+			const held = await hold("recording", 2000);
+			if (!held) throw new Problem(409, { code: "other_tab" });
 			release = held;
 			recorder = await recordStream(stream,
 				{ segment: (type) => sink(lesson, type), level: drawLevel, ended: stop });

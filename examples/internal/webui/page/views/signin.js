@@ -6,17 +6,16 @@ import { explain, field, form, h, say, t } from "../dom.js";
 /** @param {string} name */
 const byName = (name) => account.signIn({ "X-Development-User": name });
 
+/** Signs in by the name in the address, if there is one. */
+export async function signInByAddress() {
+	const [, name, path = "/"] = /^#sign-in=([\w.@+-]+)(\/.*)?$/.exec(location.hash) ?? [];
+	if (!name) return;
+	history.replaceState(null, "", "#" + path);
+	await byName(name).catch((error) => say(explain(error), true));
+}
+
 /** @param {HTMLElement} root */
 export async function signInView(root) {
-	const name = /^#sign-in=([\w.@+-]+)$/.exec(location.hash)?.[1];
-	if (name) {
-		history.replaceState(null, "", "#/");
-		try {
-			return await byName(name);
-		} catch (error) {
-			say(explain(error), true);
-		}
-	}
 	root.append(h("h1", {}, t("signIn")), h("p", { class: "hint" }, t("signInHint")));
 	const health = await fetch("health", { cache: "no-store" }).then((r) => r.json()).catch(() => ({}));
 	if (health.development_auth_enabled) {

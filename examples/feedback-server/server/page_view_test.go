@@ -1,11 +1,6 @@
 package server_test
 
 import (
-	"math"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -17,71 +12,6 @@ import (
 	"lessonkit.example/examples/feedback-server/server"
 	"lessonkit.example/feedback/feedbackclient"
 )
-
-// A sound whose pitch rises steadily tells at which second of it a part begins and ends: no time is
-// missing where one part follows another, and little is doubled.
-func TestPartsFollowOneAnotherWithoutAGap(t *testing.T) {
-	t.Parallel()
-	installedProgram(t, "ffmpeg")
-	sound := filepath.Join(t.TempDir(), "rising.wav")
-	// From 500 Hz, 100 Hz more each second; a pause at 21.5 s is where the parts should meet.
-	out, err := exec.Command("ffmpeg", "-nostdin", "-v", "error", "-f", "lavfi", "-i",
-		"aevalsrc='0.3*sin(2*PI*(500*t+50*t*t))*not(between(t,21.5,22.3))':s=48000:d=40",
-		"-c:a", "pcm_s16le", sound).CombinedOutput()
-	require.NoError(t, err, string(out))
-	b := newBrowser(t, chromedp.Flag("use-fake-device-for-media-stream", true),
-		chromedp.Flag("use-fake-ui-for-media-stream", true),
-		chromedp.Flag("use-file-for-fake-audio-capture", sound+"%noloop"), chromedp.Flag("lang", "en-US"))
-	s := onSQLite(t, server.RoleAPI)
-	url := "http://" + serve(t, s)
-	c, p := withStudent(t, url, "anna")
-	b.openStudent(url, p.ID)
-	b.clickButton("Record")
-	b.waitText("0:26")
-	b.clickButton("Stop")
-	files, durations := parts(t, c, p.ID, 2)
-	require.InDelta(t, 21.5, durations[0], 1.5, "the parts meet in the pause")
-
-	first, second := secondsOf(t, files[0]), secondsOf(t, files[1])
-	overlap := first + durations[0] - second
-	t.Logf("the parts overlap by %.0f ms", overlap*1000)
-	require.Greater(t, overlap, -0.005, "seconds are missing")
-	require.Less(t, overlap, 0.25, "seconds are doubled")
-}
-
-// secondsOf returns the second of the rising sound at which a recording of it begins: the median of
-// what its pitch says.
-func secondsOf(t *testing.T, file string) float64 {
-	t.Helper()
-	const window = sampleRate / 10
-	samples := decoded(t, file)
-	var starts []float64
-	for from := 0; from+window < len(samples); from += window {
-		part := samples[from : from+window]
-		first, last, periods := -1.0, -1.0, 0
-		for i := 1; i < len(part); i++ {
-			if part[i-1] < 0 && part[i] >= 0 { // where the line between the two crosses zero
-				last = float64(i-1) + float64(part[i-1])/(float64(part[i-1])-float64(part[i]))
-				if first < 0 {
-					first = last
-				} else {
-					periods++
-				}
-			}
-		}
-		if slices.Max(part) < 2000 || periods < 20 {
-			continue // silence
-		}
-		pitch := float64(periods) * sampleRate / (last - first)
-		middle := (float64(from) + (first+last)/2) / sampleRate
-		starts = append(starts, (pitch-500)/100-middle)
-	}
-	require.Greater(t, len(starts), 20)
-	slices.Sort(starts)
-	median := starts[len(starts)/2]
-	require.Less(t, math.Abs(starts[len(starts)/4]-median), 0.02, "the sound is not the rising one")
-	return median
-}
 
 // Below a path of a proxy, by the keyboard only, and without a message in the browser's console.
 func TestPageWorksBelowAPathAndByKeyboard(t *testing.T) {
@@ -159,14 +89,7 @@ func TestTextsOfThePageAreInOneLanguage(t *testing.T) {
 	c, p := withStudent(t, url, "anna")
 	_, err := c.SaveRecord(t.Context(), p.ID, "", "2026-05-31", "好")
 	require.NoError(t, err)
-	s, err := c.OpenSession(t.Context(), p.ID)
-	require.NoError(t, err)
-	l, err := c.StartLesson(t.Context(), s.ID)
-	require.NoError(t, err)
-	speech, err := os.ReadFile("../../internal/demo/speech/lesson1-segment1.mp3")
-	require.NoError(t, err)
-	_, err = c.Upload(t.Context(), l.ID, 0, "a.mp3", speech)
-	require.NoError(t, err)
+	withLesson(t, c, p.ID, "lesson1-segment1.mp3")
 	b.do(chromedp.Navigate(url + "/#sign-in=anna"))
 	b.waitText("退出登录")
 	for path, text := range map[string]string{
@@ -201,13 +124,7 @@ func TestWaitingIsANumberAndArrivingTextMovesNothing(t *testing.T) {
 			}
 		}
 	}).observe({ type: "layout-shift" }); ""`)
-	var files []string
-	for _, name := range []string{"lesson1-segment0.mp3", "lesson1-segment1.mp3", "lesson1-segment2.mp3"} {
-		path, err := filepath.Abs("../../internal/demo/speech/" + name)
-		require.NoError(t, err)
-		files = append(files, path)
-	}
-	b.do(chromedp.SetUploadFiles(chromedp.CSS("input[type=file]"), files))
+	b.addFiles(sample(t, "lesson1-segment0.mp3"), sample(t, "lesson1-segment1.mp3"), sample(t, "lesson1-segment2.mp3"))
 	b.waitText("Recordings waiting to become text: ")
 	b.waitText("she should practice drawing for fifteen minutes every day")
 	b.until(`() => !document.body.innerText.includes("waiting to become text")`, "")

@@ -1,0 +1,225 @@
+package server_test
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/examples/feedback-server/server"
+)
+
+var long = flag.Bool("long", false, "the network is away for a whole minute while the page records")
+
+// Of the rising sound, in Hz.
+const (
+	lowest    = 500.0
+	perSecond = 50.0
+)
+
+// risingSound writes a sound of 100 seconds whose pitch tells the second at which it was played. It
+// is silent for 0.8 s from each of the pauses on, which are in seconds.
+func risingSound(t *testing.T, pauses ...float64) string {
+	t.Helper()
+	installedProgram(t, "ffmpeg")
+	sound := fmt.Sprintf("0.3*sin(2*PI*(%f*t+%f*t*t))", lowest, perSecond/2)
+	for _, p := range pauses {
+		sound += fmt.Sprintf("*not(between(t,%f,%f))", p, p+0.8)
+	}
+	file := filepath.Join(t.TempDir(), "rising.wav")
+	out, err := exec.Command("ffmpeg", "-nostdin", "-v", "error", "-f", "lavfi", "-i",
+		"aevalsrc='"+sound+"':s=48000:d=100", "-c:a", "pcm_s16le", file).CombinedOutput()
+	require.NoError(t, err, string(out))
+	return file
+}
+
+// heardFrom compares a part that was stored with the rising sound that was played, tenth by tenth of
+// a second: each must be where it belongs, by 30 ms, and at most two seconds be silent. It
+// returns the second of the sound at which the part begins.
+func heardFrom(t *testing.T, file string) float64 {
+	t.Helper()
+	const window = sampleRate / 10
+	samples := decoded(t, file)
+	windows := slices.Collect(slices.Chunk(samples, window))
+	windows = windows[:len(samples)/window]
+	loud := func(i int) bool {
+		for piece := range slices.Chunk(windows[i], window/10) {
+			if slices.Max(piece) < 2000 {
+				return false
+			}
+		}
+		return true
+	}
+	var starts []float64 // of the part, as each of the windows tells
+	for i := 1; i < len(windows)-1; i++ {
+		if loud(i-1) && loud(i) && loud(i+1) { // the codec blurs the edges of silence
+			pitch, middle := pitchOf(windows[i])
+			starts = append(starts, (pitch-lowest)/perSecond-float64(i)/10-middle)
+		}
+	}
+	require.LessOrEqual(t, len(windows)-len(starts), 20, "windows without the sound")
+	slices.Sort(starts)
+	median := starts[len(starts)/2]
+	require.Less(t, median-starts[0], 0.03, "a window is too early")
+	require.Less(t, starts[len(starts)-1]-median, 0.03, "a window is too late")
+	return median
+}
+
+// pitchOf returns the pitch in Hz, and the second in the samples at which it is measured.
+func pitchOf(samples []int16) (pitch, middle float64) {
+	var crossings []float64 // from below zero to above it
+	for i := 1; i < len(samples); i++ {
+		if before, after := float64(samples[i-1]), float64(samples[i]); before < 0 && after >= 0 {
+			crossings = append(crossings, (float64(i-1)+before/(before-after))/sampleRate)
+		}
+	}
+	first, last := crossings[0], crossings[len(crossings)-1]
+	return float64(len(crossings)-1) / (last - first), (first + last) / 2
+}
+
+// requireOnce checks that the parts contain the rising sound without a gap, and returns from which
+// of its seconds to which. Where parts meet, a moment is in both: some 50 ms, more on a busy machine.
+func requireOnce(t *testing.T, files []string, durations []float64) (from, to float64) {
+	t.Helper()
+	for i, file := range files {
+		start := heardFrom(t, file)
+		if i == 0 {
+			from = start
+		} else {
+			t.Logf("parts %d and %d overlap by %.0f ms", i, i+1, (to-start)*1000)
+			require.Greater(t, to-start, -0.005, "seconds are missing")
+			require.Less(t, to-start, 1.0, "seconds are doubled")
+		}
+		to = start + durations[i]
+	}
+	return from, to
+}
+
+// The network is away while the page records. What is stored is what was played, each second once.
+func TestEverySecondArrivesOnceWithoutTheNetwork(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t, microphone(risingSound(t, 21.5, 43))...)
+	n := newFaultyNetwork(t, "http://"+serve(t, onSQLite(t, server.RoleAPI)))
+	c, p := withStudent(t, n.url, "anna")
+	b.openStudent(n.url, p.ID)
+	away, back, parts := []string{"0:18"}, "0:24", 2
+	if *long {
+		away, back, parts = []string{"0:04", "0:24", "0:44"}, "1:04", 3
+	}
+	b.clickButton("Record")
+	b.waitText(away[0])
+	n.fail(unreachable)
+	for _, moment := range away {
+		b.waitText(moment)
+	}
+	b.waitText(back)
+	b.waitText("The server cannot be reached.")
+	n.recover()
+	b.clickButton("Stop")
+	files, durations := storedParts(t, c, p.ID, parts)
+	require.InDelta(t, 21.5, durations[0], 1.5, "the parts meet in the pause")
+	from, to := requireOnce(t, files, durations)
+	t.Logf("%.1f s arrived", to-from)
+	b.until(`() => !document.body.innerText.includes("not sent yet")`, "")
+}
+
+// The server dies while the page records, and the page is reloaded: what is stored is what was
+// played, without more than the last chunk before the reload.
+func TestEverySecondArrivesOnceThoughTheServerIsKilled(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t, microphone(risingSound(t))...)
+	b.acceptDialogs()
+	s := newProcess(t)
+	kill := s.start()
+	c, p := withStudent(t, s.url, "anna")
+	b.openStudent(s.url, p.ID)
+	b.clickButton("Record")
+	b.waitText("0:03")
+	kill()
+	b.waitText("0:06")
+	kill = s.start()
+	b.waitText("0:08")
+	b.do(chromedp.Reload())
+	b.waitText("Lesson 1 is open")
+	b.clickButton("Record")
+	b.waitText("0:03")
+	kill()
+	b.waitText("0:05")
+	b.clickButton("Stop")
+	b.waitText("not sent yet: 1. The server cannot be reached.")
+	s.start()
+	b.clickButton("Send now")
+	files, durations := storedParts(t, c, p.ID, 2)
+	for i, seconds := range []float64{8.5, 5.5} {
+		heardFrom(t, files[i])
+		require.InDelta(t, seconds, durations[i], 1)
+	}
+}
+
+// process is a server that can be killed.
+type process struct {
+	t           *testing.T
+	program     string
+	environment []string
+	url         string
+}
+
+func newProcess(t *testing.T) *process {
+	t.Helper()
+	p := &process{t: t, program: filepath.Join(t.TempDir(), "feedback-server")}
+	out, err := exec.Command("go", "build", "-o", p.program, "lessonkit.example/examples/feedback-server").CombinedOutput()
+	require.NoError(t, err, string(out))
+	address := ""
+	require.Eventually(t, func() bool {
+		// Outside the range of ephemeral ports, so that it is still free when the server restarts.
+		address = fmt.Sprintf("127.0.0.1:%d", 20_000+rand.IntN(12_000))
+		listener, err := net.Listen("tcp", address)
+		return err == nil && listener.Close() == nil
+	}, timeout, time.Millisecond)
+	p.url = "http://" + address
+	p.environment = append(os.Environ(), "HTTP_ADDR="+address, "ALLOW_DEVELOPMENT_USER_HEADER=true",
+		"DATABASE_URL=sqlite:"+filepath.Join(t.TempDir(), "x.db"), "AUDIO_STORAGE_DIR="+t.TempDir())
+	out, err = p.command("migrate").CombinedOutput()
+	require.NoError(t, err, string(out))
+	return p
+}
+
+func (p *process) command(args ...string) *exec.Cmd {
+	cmd := exec.Command(p.program, args...)
+	cmd.Env, cmd.Dir = p.environment, p.t.TempDir()
+	return cmd
+}
+
+// start runs the server until the test ends or the returned function kills it.
+func (p *process) start() (kill func()) {
+	p.t.Helper()
+	cmd := p.command("serve", "-role", "api")
+	var log strings.Builder
+	cmd.Stdout, cmd.Stderr = &log, &log
+	require.NoError(p.t, cmd.Start())
+	kill = func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	}
+	p.t.Cleanup(kill)
+	require.Eventually(p.t, func() bool {
+		resp, err := http.Get(p.url + "/health")
+		if err != nil {
+			return false
+		}
+		resp.Body.Close()
+		return true
+	}, timeout, 50*time.Millisecond)
+	return kill
+}

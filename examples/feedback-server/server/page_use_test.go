@@ -1,0 +1,298 @@
+package server_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/feedback/feedbackclient"
+)
+
+// What arrives leaves in place what is unchanged: the recording that plays, the focus and the
+// reader's position.
+func TestArrivingTextKeepsPlaybackAndFocus(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t, chromedp.Flag("lang", "en-US"), chromedp.Flag("autoplay-policy", "no-user-gesture-required"))
+	url := development(t, saying("heard"))
+	c, p := withStudent(t, url, "anna")
+	s := withLesson(t, c, p.ID, "lesson1-segment0.mp3")
+	b.showStudent(url, p.ID)
+	b.waitText("heard")
+	b.clickButton("Listen")
+	b.until(`() => document.querySelector("audio")?.currentTime > 0`, "")
+	b.eval(`player = document.querySelector("audio"); player.loop = true; stopped = "";
+		player.addEventListener("pause", () => stopped = "paused"); ""`)
+	speech, err := os.ReadFile(sample(t, "lesson1-segment1.mp3"))
+	require.NoError(t, err)
+	_, err = c.Upload(t.Context(), s.Lessons[0].ID, 1, "b.mp3", speech)
+	require.NoError(t, err)
+	b.until(`() => document.querySelectorAll("li.transcribed").length === 2`, "")
+	require.Empty(t, b.eval(`stopped`))
+	require.Equal(t, "AUDIO true", b.eval(`document.activeElement.tagName + " " + player.isConnected`))
+}
+
+// A lesson whose text is too long for the session is read in pages.
+func TestLongLessonsAreShownWhole(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
+	url := development(t, saying(strings.Repeat("word ", 20_000)))
+	c, p := withStudent(t, url, "anna")
+	s := withLesson(t, c, p.ID, "lesson1-segment0.mp3", "lesson1-segment1.mp3", "lesson1-segment2.mp3")
+	require.Eventually(t, func() bool {
+		var err error
+		s, err = c.Session(t.Context(), s.ID)
+		require.NoError(t, err)
+		return s.Lessons[0].Truncated
+	}, timeout, 100*time.Millisecond)
+	b.showStudent(url, p.ID)
+	b.until(`() => document.querySelectorAll("li.transcribed").length === 3`, "")
+	b.until(`() => document.querySelector(".transcript").innerText.length > 290000`, "")
+}
+
+// saying returns a recogniser that hears the text in every recording, unless before, which is called
+// with the number of the recording, from 1, answers.
+func saying(text string, before ...func(n int32, w http.ResponseWriter, r *http.Request) bool) http.Handler {
+	var count atomic.Int32
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			n := count.Add(1)
+			_, _ = io.Copy(io.Discard, r.Body)
+			if len(before) > 0 && before[0](n, w, r) {
+				return
+			}
+		}
+		fmt.Fprintf(w, `{"text":%q}`, text)
+	})
+}
+
+// While recordings wait, the page says in words how many are before them and how long it takes.
+func TestWaitIsToldInWords(t *testing.T) {
+	t.Parallel()
+	held := make(chan struct{})
+	t.Cleanup(func() { close(held) })
+	second := make(chan struct{})
+	url := development(t, saying("heard", func(n int32, _ http.ResponseWriter, r *http.Request) bool {
+		switch n {
+		case 1: // tells the speed
+			return false
+		case 2:
+			close(second)
+		}
+		select {
+		case <-held:
+		case <-r.Context().Done():
+		}
+		return false
+	}), "ASR_WORKER_CONCURRENCY", "1")
+	other, q := withStudent(t, url, "other")
+	withLesson(t, other, q.ID, "lesson1-segment0.mp3", "lesson1-segment1.mp3", "lesson1-segment2.mp3")
+	c, p := withStudent(t, url, "anna")
+	<-second
+	withLesson(t, c, p.ID, "lesson1-segment0.mp3", "lesson1-segment1.mp3")
+	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
+	b.showStudent(url, p.ID)
+	b.until(`() => /text: 2\. Recordings before them: [12]\. All should be there in about \d+ (second|minute)s?\./
+		.test(document.body.innerText)`, "")
+	b.clickButton("中文")
+	b.until(`() => /等待转成文字的录音：2 段。 ?前面还有 [12] 段。 ?预计 \d+(秒钟?|分钟) ?后全部完成/
+		.test(document.body.innerText)`, "")
+}
+
+// showStudent shows a student of anna's.
+func (b *browser) showStudent(url, profile string) {
+	b.t.Helper()
+	b.do(chromedp.Navigate(url + "/#sign-in=anna/student/" + profile))
+	b.waitText("Ming")
+}
+
+func TestFailedPartIsRetriedAndLessonIsApplied(t *testing.T) {
+	t.Parallel()
+	url := development(t, saying("heard", func(n int32, w http.ResponseWriter, _ *http.Request) bool {
+		if n == 1 {
+			http.Error(w, `{"error":{"message":"no speech in it"}}`, http.StatusUnprocessableEntity)
+		}
+		return n == 1
+	}))
+	c, p := withStudent(t, url, "anna")
+	s := withLesson(t, c, p.ID, "lesson1-segment0.mp3")
+	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
+	b.showStudent(url, p.ID)
+	b.waitText("Could not be recognised: the audio cannot be used: no speech in it")
+	b.clickButton("Try again")
+	b.waitText("heard")
+	b.clickButton("Finish the lesson")
+	b.waitText("Lesson 1 · finished")
+	b.clickButton("Mark as applied")
+	b.waitText("Lesson 1 · applied")
+	s, err := c.Session(t.Context(), s.ID)
+	require.NoError(t, err)
+	require.True(t, s.Lessons[0].Applied)
+	b.clickButton("Generate")
+	b.waitText("There is no text yet.") // an applied lesson is left out
+}
+
+func TestStudentsAreFoundFilteredEditedAndDeleted(t *testing.T) {
+	t.Parallel()
+	url := development(t, saying("heard"))
+	c := feedbackclient.Development(url, "anna")
+	for _, s := range []struct{ name, grade, subject string }{
+		{"Ming", "Grade 1", "Art"}, {"Mia", "Grade 2", "Art"}, {"陈晨", "Grade 2", "Music"},
+	} {
+		_, err := c.CreateProfile(t.Context(), feedbackclient.ProfileInput{Name: s.name, Grade: &s.grade, Subject: &s.subject})
+		require.NoError(t, err)
+	}
+	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
+	b.do(chromedp.Navigate(url + "/#sign-in=anna"))
+	b.waitText("3 found")
+	shown := func(names string) {
+		t.Helper()
+		b.until(`(names) => [...document.querySelectorAll("li strong")].map((e) => e.innerText).sort().join() === names`, names)
+	}
+	fill := func(control, value string) {
+		b.eval(fmt.Sprintf(`(() => { const e = document.querySelector("[name=%s]"); e.value = %q;
+			e.dispatchEvent(new Event("input", { bubbles: true })); return ""; })()`, control, value))
+	}
+	fill("query", "mI")
+	shown("Mia,Ming")
+	fill("grade", "Grade 2")
+	shown("Mia")
+	fill("query", "晨")
+	shown("陈晨")
+	fill("subject", "Art")
+	b.waitText("0 found")
+	fill("query", "")
+	shown("Mia")
+
+	// The defaults fill the fields of a new student that are left empty.
+	b.do(chromedp.Click(chromedp.CSS("summary")))
+	fill("lesson_duration_minutes", "45")
+	b.eval(`document.querySelector("details form [name=grade]").value = "Grade 9"`)
+	b.clickButton("Save")
+	b.waitText("Saved.")
+	b.do(chromedp.Navigate(url + "/#/edit/"))
+	b.waitText("Add a student")
+	b.until(`() => Boolean(document.querySelector("[name=guardian_title]"))`, "")
+	fill("name", "Lena")
+	fill("start_time", "09:00")
+	b.clickButton("Save")
+	b.waitText("Grade 9")
+	b.waitText("09:00–09:45")
+
+	// A rule that the browser does not know names the field in the reader's words.
+	b.do(chromedp.Click(chromedp.CSS(`a[href^="#/edit/"]`)))
+	b.until(`() => document.querySelector("[name=name]")?.value === "Lena"`, "")
+	fill("end_time", "08:00")
+	b.clickButton("Save")
+	b.waitText("Please check: Lesson ends.")
+	b.clickButton("Delete the student")
+	b.waitText("Delete Lena? The feedback records (0) and all lessons")
+	b.clickButton("Cancel")
+	b.until(`() => !document.querySelector("dialog")`, "")
+	b.clickButton("Delete the student")
+	b.do(chromedp.Click(chromedp.CSS("dialog .danger")))
+	shown("Mia,Ming,陈晨")
+}
+
+func TestRecordsAreCopiedPrintedAndFiltered(t *testing.T) {
+	t.Parallel()
+	url := development(t, saying("heard"))
+	c, p := withStudent(t, url, "anna")
+	for _, date := range []string{"2026-05-30", "2026-05-31"} {
+		_, err := c.SaveRecord(t.Context(), p.ID, "", date, "Painted on "+date)
+		require.NoError(t, err)
+	}
+	withLesson(t, c, p.ID, "lesson1-segment0.mp3")
+	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
+	b.do(chromedp.Navigate(url + "/#sign-in=anna/records"))
+	b.waitText("Painted on 2026-05-30")
+	b.eval(`copied = printed = ""; navigator.clipboard.writeText = async (text) => { copied = text; };
+		print = () => { printed = document.querySelector(".printed").innerText; }; ""`)
+	b.clickButton("Copy")
+	b.waitText("Copied.")
+	require.Equal(t, "Painted on 2026-05-31", b.eval(`copied`), "the newest is first")
+	b.clickButton("Print")
+	require.Contains(t, b.eval(`printed`), "Painted on 2026-05-31")
+	b.eval(`(() => { const date = document.querySelector("input[type=date]"); date.value = "2026-05-30";
+		date.dispatchEvent(new Event("change")); return ""; })()`)
+	b.until(`() => !document.body.innerText.includes("Painted on 2026-05-31")`, "")
+	b.waitText("Painted on 2026-05-30")
+
+	// A new text is appended to the teacher's own, or replaces it.
+	b.showStudent(url, p.ID)
+	b.waitText("heard")
+	b.do(chromedp.SendKeys(chromedp.CSS("textarea"), "Mine."))
+	b.waitText("Saved.")
+	b.clickButton("Generate")
+	b.waitText("There is text already.")
+	b.clickButton("Append")
+	b.until(`() => /^Mine\.\n\n.*heard/is.test(document.querySelector("textarea").value)`, "")
+	b.clickButton("Generate")
+	b.clickButton("Replace")
+	b.until(`() => /^heard/i.test(document.querySelector("textarea").value)`, "")
+}
+
+func TestMicrophoneThatIsRefusedOrMissingIsExplained(t *testing.T) {
+	t.Parallel()
+	for text, flag := range map[string]string{
+		"The browser does not let this page use the microphone.": "use-fake-device-for-media-stream",
+		"There is no microphone.":                                "use-fake-ui-for-media-stream",
+	} {
+		t.Run(flag, func(t *testing.T) {
+			t.Parallel()
+			url := development(t, saying("heard"))
+			_, p := withStudent(t, url, "anna")
+			b := newBrowser(t, chromedp.Flag("lang", "en-US"), chromedp.Flag(flag, true))
+			b.showStudent(url, p.ID)
+			b.clickButton("Record")
+			b.waitText(text)
+			require.Equal(t, "Record", b.eval(`document.querySelector(".record").innerText`))
+		})
+	}
+}
+
+// What the server refuses for good is kept, with the reason in words, until the teacher discards it.
+func TestRefusedRecordingsAreKept(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
+	b.acceptDialogs()
+	n := newFaultyNetwork(t, development(t, saying("heard")))
+	c, p := withStudent(t, n.url, "anna")
+	b.showStudent(n.url, p.ID)
+	var count atomic.Int32
+	for _, refusal := range []struct {
+		status int
+		code   string
+		words  string
+	}{
+		{http.StatusRequestEntityTooLarge, "audio_too_large", "It is larger than the server allows."},
+		{http.StatusUnsupportedMediaType, "not_audio", "It is not audio that can be recognised."},
+		{http.StatusConflict, "sequence_taken", "The server has another recording in this place of the lesson."},
+	} {
+		n.fail(uploads(refusal.status, `{"code":"`+refusal.code+`"}`, &count))
+		b.addFiles(sample(t, "lesson1-segment0.mp3"))
+		b.waitText("The server did not accept it: " + refusal.words)
+		b.do(chromedp.Reload())
+		b.waitText("Recordings that the server did not accept: 1.")
+		b.clickButton("Discard")
+		b.until(`() => !document.body.innerText.includes("did not accept")`, "")
+	}
+	require.Equal(t, int32(3), count.Load(), "a refusal is final")
+	// A server that is overloaded or out of space takes it later.
+	for _, status := range []int{http.StatusInternalServerError, http.StatusInsufficientStorage} {
+		n.fail(uploads(status, `{"code":"storage_full","retry_after_seconds":60}`, &count))
+		b.addFiles(sample(t, "lesson1-segment0.mp3"))
+		b.waitText("not sent yet: 1. The server has no space")
+		n.recover()
+		b.clickButton("Send now")
+		b.until(`() => !document.body.innerText.includes("not sent yet")`, "")
+	}
+	storedParts(t, c, p.ID, 2)
+}
