@@ -174,7 +174,7 @@ func TestWithoutDatabase(t *testing.T) {
 		"POST /api/v1/auth/logout-all", "GET /api/v1/feedback-lessons/" + id + "/segments",
 		"GET /api/v1/profiles", "POST /api/v1/profiles", "GET /api/v1/profiles/" + id, "PUT /api/v1/profiles/" + id,
 		"DELETE /api/v1/profiles/" + id,
-		"GET /api/v1/profile-defaults", "PUT /api/v1/profile-defaults",
+		"GET /api/v1/profile-defaults", "PUT /api/v1/profile-defaults", "GET /api/v1/words", "PUT /api/v1/words",
 		"GET /api/v1/feedback-records", "POST /api/v1/feedback-records", "DELETE /api/v1/feedback-records/" + id,
 		"GET /api/v1/feedback-sessions/active", "POST /api/v1/feedback-sessions", "PUT /api/v1/feedback-sessions/" +
 			id,

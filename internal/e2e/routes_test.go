@@ -44,6 +44,7 @@ func (s *secured) routes(t *testing.T) (routes []route) {
 		"PUT /api/v1/profiles/{profile_id}": map[string]string{"name": "Renamed"},
 		"PUT /api/v1/profile-defaults": map[string]any{"grade": "g", "subject": "s",
 			"lesson_duration_minutes": 60},
+		"PUT /api/v1/words": map[string]any{"words": []string{"Intruder"}},
 		"POST /api/v1/feedback-records": map[string]any{"profile_id": s.ids["profile_id"],
 			"feedback_date": "2026-03-02", "content": "forged", "feedback_session_id": s.ids["session_id"]},
 		"POST /api/v1/feedback-sessions":                       map[string]string{"profile_id": s.ids["profile_id"]},
@@ -82,7 +83,7 @@ func (s *secured) routes(t *testing.T) (routes []route) {
 func (s *secured) state(t *testing.T) (all []string) {
 	t.Helper()
 	for _, path := range []string{
-		"/api/v1/profiles", "/api/v1/profile-defaults", "/api/v1/feedback-records",
+		"/api/v1/profiles", "/api/v1/profile-defaults", "/api/v1/words", "/api/v1/feedback-records",
 		"/api/v1/feedback-sessions/" + s.ids["session_id"], "/api/v1/audio-segments/" + s.ids["segment_id"],
 		"/api/v1/audio-segments/" + s.ids["segment_id"] + "/audio",
 	} {

@@ -112,6 +112,7 @@ type Config struct {
 	CloudASRSecretKey  string `env:"CLOUD_ASR_SECRET_KEY"`
 	CloudASREngineType string `env:"CLOUD_ASR_ENGINE_TYPE"` // defaults to 16k_zh
 	CloudASRMode       string `env:"CLOUD_ASR_MODE"`        // flash (default), task, sentence or auto
+	CloudASRAPIURL     string `env:"CLOUD_ASR_API_URL"`     // of tasks and sentences; defaults to the cloud's
 
 	SummaryAPIURL string `env:"FEEDBACK_SUMMARY_API_URL"`
 	SummaryAPIKey string `env:"FEEDBACK_SUMMARY_API_KEY"`
@@ -300,6 +301,7 @@ func (c Config) mistakes() (bad []string) {
 	must(c.OperatorPassword == "" || len([]rune(c.OperatorPassword)) >= minOperatorPassword, "OPERATOR_PASSWORD",
 		fmt.Sprintf("must have at least %d characters", minOperatorPassword))
 	httpAddress(c.LocalASRURL, "LOCAL_ASR_URL")
+	httpAddress(c.CloudASRAPIURL, "CLOUD_ASR_API_URL")
 	httpAddress(c.MiniappAPIURL, "MINIAPP_API_URL")
 	httpAddress(c.SummaryAPIURL, "FEEDBACK_SUMMARY_API_URL")
 	encrypted := func(address, name, secret, secretName string) {
@@ -307,6 +309,7 @@ func (c Config) mistakes() (bad []string) {
 			"must be an https:// address, or one of this machine, because "+secretName+" is sent to it")
 	}
 	encrypted(c.LocalASRURL, "LOCAL_ASR_URL", c.LocalASRAPIKey, "LOCAL_ASR_API_KEY")
+	encrypted(c.CloudASRAPIURL, "CLOUD_ASR_API_URL", c.CloudASRSecretKey, "audio")
 	encrypted(c.SummaryAPIURL, "FEEDBACK_SUMMARY_API_URL", c.SummaryAPIKey, "FEEDBACK_SUMMARY_API_KEY")
 	encrypted(c.MiniappAPIURL, "MINIAPP_API_URL", c.MiniappAppSecret, "MINIAPP_APP_SECRET")
 	must(!strings.HasPrefix(c.ScalarJS, "http://"), "SCALAR_JS", "must be a file or an https:// address")

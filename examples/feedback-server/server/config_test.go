@@ -85,6 +85,7 @@ func TestErrorNamesEveryBadVariable(t *testing.T) {
 		"ASR_PROVIDER":                  "cloud",
 		"CLOUD_ASR_SECRET_KEY":          "hush",
 		"LOCAL_ASR_URL":                 "localhost:9000",
+		"CLOUD_ASR_API_URL":             "http://gateway.example",
 		"MINIAPP_APP_SECRET":            "hush",
 		"FEEDBACK_SUMMARY_API_URL":      "https://sum.example/v1",
 		"AUDIO_MAX_BYTES":               "-1",
@@ -95,6 +96,7 @@ func TestErrorNamesEveryBadVariable(t *testing.T) {
 		"DATABASE_URL", "HTTP_ADDR", "APP_ENV", "LOG_LEVEL: must be debug",
 		"ALLOW_DEVELOPMENT_USER_HEADER: must be true or false", "ASR_WORKER_CONCURRENCY: must be a whole number",
 		"ASR_JOB_LEASE_SECONDS: must exceed ASR_REQUEST_TIMEOUT_SECONDS (1800)", "CLOUD_ASR_APP_ID", "LOCAL_ASR_URL",
+		"CLOUD_ASR_API_URL: must be an https:// address",
 		"MINIAPP_APP_ID", "FEEDBACK_SUMMARY_MODEL", "AUDIO_MAX_BYTES", "TRUSTED_PROXIES",
 	} {
 		require.ErrorContains(t, err, name)

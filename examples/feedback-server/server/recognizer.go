@@ -19,6 +19,7 @@ func newRecognizer(c Config, log *slog.Logger) (asr.Recognizer, error) {
 			SecretKey:      c.CloudASRSecretKey,
 			EngineType:     c.CloudASREngineType,
 			Mode:           cloud.Mode(c.CloudASRMode),
+			APIURL:         c.CloudASRAPIURL,
 			RequestTimeout: c.ASRRequestTimeout,
 			TimeoutFactor:  c.ASRTimeoutFactor,
 			MinTimeout:     c.ASRMinTimeout,
