@@ -16,12 +16,10 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
-	"regexp"
 	"time"
 
-	"github.com/google/uuid"
-
 	"lessonkit.example/feedback"
+	"lessonkit.example/feedback/internal/recording"
 )
 
 // Store implements [feedback.AudioStore]. It is safe for concurrent use.
@@ -63,22 +61,8 @@ func New(dir string) (*Store, error) {
 	return &Store{dir: dir}, nil
 }
 
-// validKey matches keys, as in "3f/0192f1c5-….mp3": one of 256 subdirectories, a UUID, an
-// extension.
-var validKey = regexp.MustCompile(`^[0-9a-f]{2}/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\.[a-z0-9]{2,4}$`)
-
-// newKey returns a random key. The end of a version 7 UUID is random, its beginning is the time.
-func newKey(extension string) (string, error) {
-	id, err := uuid.NewV7()
-	if err != nil {
-		return "", err
-	}
-	s := id.String()
-	return s[len(s)-2:] + "/" + s + extension, nil
-}
-
 func (s *Store) path(key string) (string, error) {
-	if !validKey.MatchString(key) {
+	if !recording.IsKey(key) {
 		return "", feedback.NotFound("recording")
 	}
 	return filepath.Join(s.dir, filepath.FromSlash(key)), nil
@@ -177,7 +161,7 @@ func (s *Store) keysIn(ctx context.Context, sub string, before time.Time, yield 
 			return false
 		}
 		key := sub + "/" + e.Name()
-		if !validKey.MatchString(key) || !olderThan(e, before) {
+		if !recording.IsKey(key) || !olderThan(e, before) {
 			continue
 		}
 		if !yield(key, nil) {
@@ -211,13 +195,7 @@ func olderThan(e fs.DirEntry, t time.Time) bool {
 	return err == nil && info.Mode().IsRegular() && info.ModTime().Before(t)
 }
 
-func storageError(op string, err error) error {
-	if isFull(err) {
-		return full(fmt.Errorf("audiodir: %s: %w", op, err))
-	}
-	return &feedback.Error{Kind: feedback.ErrStorage, Message: "the audio storage is not available",
-		Err: fmt.Errorf("audiodir: %s: %w", op, err)}
-}
+func storageError(op string, err error) error { return recording.StorageError("audiodir: "+op, err) }
 
 // syncDir makes the entries of a directory durable.
 func syncDir(dir string) error {

@@ -2,11 +2,9 @@ package audiodir
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"syscall"
 
-	"lessonkit.example/feedback"
+	"lessonkit.example/feedback/internal/recording"
 )
 
 // Space is the state of the file system of a [Store], in bytes.
@@ -40,15 +38,7 @@ func (s *Store) CheckSpace(context.Context) error {
 		return err
 	}
 	if space.Full() {
-		return full(fmt.Errorf("audiodir: %d bytes are free, and %d reserved", space.Free, space.Reserve))
+		return recording.Full(fmt.Errorf("audiodir: %d bytes are free, and %d reserved", space.Free, space.Reserve))
 	}
 	return nil
 }
-
-func full(cause error) error {
-	return &feedback.Error{Kind: feedback.ErrStorageFull, Err: cause,
-		Message: "the server has no space for another recording at the moment"}
-}
-
-// isFull reports whether a write failed because the disk or a quota is full.
-func isFull(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, errQuota) }

@@ -2,9 +2,4 @@
 
 package audiodir
 
-import "errors"
-
-// errQuota matches no error.
-var errQuota = errors.New("quota exceeded")
-
 func diskSpace(string) (free, total int64, err error) { return 0, 0, nil }

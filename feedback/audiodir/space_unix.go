@@ -4,9 +4,6 @@ package audiodir
 
 import "syscall"
 
-// errQuota is the error of a write beyond the user's quota.
-var errQuota error = syscall.EDQUOT
-
 func diskSpace(dir string) (free, total int64, err error) {
 	var s syscall.Statfs_t
 	if err := syscall.Statfs(dir, &s); err != nil {

@@ -2,10 +2,7 @@ package audiodir
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -13,21 +10,17 @@ import (
 
 	"lessonkit.example/feedback"
 	"lessonkit.example/feedback/audiotype"
+	"lessonkit.example/feedback/internal/recording"
 )
 
-const (
-	// copyBuffer is the size of the parts of an upload. Two of them are in memory.
-	copyBuffer = 128 << 10
-	// writebackStep is how much is received before the kernel starts to write it to disk.
-	writebackStep = 8 << 20
-)
+// writebackStep is how much is received before the kernel starts to write it to disk.
+const writebackStep = 8 << 20
 
 // staged implements [feedback.StagedAudio].
 type staged struct {
 	store *Store
 	f     *os.File // nil once kept or discarded
-	info  feedback.AudioInfo
-	head  []byte
+	recording.Received
 }
 
 // Stage implements [feedback.AudioStore].
@@ -40,105 +33,38 @@ func (s *Store) Stage(ctx context.Context, r io.Reader, maxBytes int64) (feedbac
 		return nil, storageError("create", err)
 	}
 	a := &staged{store: s, f: f}
-	if err := a.receive(ctx, r, maxBytes); err != nil {
+	if a.Received, err = recording.Receive(ctx, &incomingFile{File: f, store: s}, r, maxBytes); err != nil {
 		return nil, errors.Join(err, a.Discard())
 	}
 	return a, nil
 }
 
-// receive copies and hashes r. It does not use io.Copy, since errors of r and of the file differ in
-// kind.
-func (a *staged) receive(ctx context.Context, r io.Reader, maxBytes int64) error {
-	buffers := new([2][copyBuffer]byte)
-	hash := newHasher()
-	defer hash.stop()
-	writeback := int64(0) // has been started up to here
-	for i, done := 0, false; !done; i++ {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		buf := buffers[i%2][:]
-		// A byte more than the limit shows that the recording is too large.
-		n, err := fill(r, buf[:min(int64(len(buf)), maxBytes+1-a.info.Size)])
-		chunk := buf[:n]
-		a.info.Size += int64(n)
-		switch {
-		case a.info.Size > maxBytes:
-			return &feedback.Error{Kind: feedback.ErrAudioTooLarge,
-				Message: fmt.Sprintf("the recording is larger than the limit of %d bytes", maxBytes)}
-		case err == io.EOF:
-			done = true
-		case err != nil:
-			return &feedback.Error{Kind: feedback.ErrUpload, Message: "the upload failed", Err: err}
-		}
-		hash.add(chunk)
-		a.head = append(a.head, chunk[:min(n, audiotype.HeadSize-len(a.head))]...)
-		if _, err := a.f.Write(chunk); err != nil {
-			return storageError("write", err)
-		}
-		// Many uploads that each began while there was space may together take more than there is.
-		if err := a.store.CheckSpace(ctx); err != nil {
-			return err
-		}
-		if a.info.Size-writeback >= writebackStep {
-			startWriteback(a.f, writeback, a.info.Size-writeback)
-			writeback = a.info.Size
-		}
-	}
-	if a.info.Size == 0 {
-		return &feedback.Error{Kind: feedback.ErrAudioEmpty, Message: "the recording is empty"}
-	}
-	a.info.SHA256 = hash.stop()
-	return nil
+// incomingFile writes an upload to its file while there is more space than the reserve.
+type incomingFile struct {
+	*os.File
+	store              *Store
+	written, writeback int64 // up to writeback, the kernel has begun to write to disk
 }
 
-// hasher hashes in a goroutine while the next part is read and written. With 16 uploads at once on
-// two processors, that is a fifth faster than hashing in between.
-type hasher struct {
-	chunks chan<- []byte // nil if stopped
-	sum    <-chan string
-	result string
-}
-
-func newHasher() *hasher {
-	chunks, sum := make(chan []byte), make(chan string, 1)
-	go func() {
-		hash := sha256.New()
-		for chunk := range chunks {
-			hash.Write(chunk)
-		}
-		sum <- hex.EncodeToString(hash.Sum(nil))
-	}()
-	return &hasher{chunks: chunks, sum: sum}
-}
-
-// add passes a chunk on. When it returns, the previous chunk is no longer in use.
-func (h *hasher) add(chunk []byte) { h.chunks <- chunk }
-
-// stop waits for the last chunk and returns the sum. It may be called repeatedly.
-func (h *hasher) stop() string {
-	if h.chunks != nil {
-		close(h.chunks)
-		h.chunks = nil
-		h.result = <-h.sum
+func (f *incomingFile) Write(p []byte) (int, error) {
+	n, err := f.File.Write(p)
+	if err != nil {
+		return n, storageError("write", err)
 	}
-	return h.result
-}
-
-// fill reads until p is full or r fails; full buffers make for few writes. Unlike io.ReadFull it
-// returns the error of r unchanged: io.ErrUnexpectedEOF of a broken connection is not the end of
-// the audio.
-func fill(r io.Reader, p []byte) (n int, err error) {
-	for n < len(p) && err == nil {
-		var more int
-		more, err = r.Read(p[n:])
-		n += more
+	f.written += int64(n)
+	// Many uploads that each began while there was space may together take more than there is.
+	if err := f.store.CheckSpace(context.Background()); err != nil {
+		return n, err
 	}
-	return n, err
+	if f.written-f.writeback >= writebackStep {
+		startWriteback(f.File, f.writeback, f.written-f.writeback)
+		f.writeback = f.written
+	}
+	return n, nil
 }
 
 // Info implements [feedback.StagedAudio].
-func (a *staged) Info() feedback.AudioInfo { return a.info }
+func (a *staged) Info() feedback.AudioInfo { return a.AudioInfo }
 
 // Discard implements [feedback.StagedAudio].
 func (a *staged) Discard() error {
@@ -159,21 +85,16 @@ func (a *staged) Keep(_ context.Context, pcm *feedback.PCM) (feedback.KeptAudio,
 	if a.f == nil {
 		return feedback.KeptAudio{}, errors.New("audiodir: keep: already kept or discarded")
 	}
-	detect := audiotype.Detect
-	if pcm != nil {
-		detect = audiotype.DetectInSamples
+	kind, raw, err := a.Type(pcm, a.store.Converted)
+	if err != nil {
+		return feedback.KeptAudio{}, err
 	}
-	kind, ok := detect(a.head)
-	if !ok && pcm != nil {
+	if raw {
 		if err := a.addHeader(*pcm); err != nil {
 			return feedback.KeptAudio{}, storageError("write", err)
 		}
-		kind = audiotype.WAV()
 	}
-	if err := kind.Check(a.store.Converted); err != nil {
-		return feedback.KeptAudio{}, &feedback.Error{Kind: feedback.ErrAudioType, Message: err.Error()}
-	}
-	key, err := newKey(kind.Extension)
+	key, err := recording.NewKey(kind.Extension)
 	if err != nil {
 		return feedback.KeptAudio{}, err
 	}
@@ -195,7 +116,7 @@ func (a *staged) addHeader(pcm feedback.PCM) error {
 	}
 	raw := a.f
 	a.f = f // Discard removes the new file from now on
-	_, err = f.Write(audiotype.WAVHeader(a.info.Size, pcm.SampleRate, pcm.Channels))
+	_, err = f.Write(audiotype.WAVHeader(a.Size, pcm.SampleRate, pcm.Channels))
 	if err == nil {
 		_, err = io.Copy(f, raw)
 	}

@@ -251,6 +251,9 @@ func (s *service) files(t *testing.T) []string {
 
 func (s *service) audioDir(t *testing.T) string {
 	t.Helper()
+	if s.bucketDir != "" {
+		return s.bucketDir
+	}
 	return s.value("AUDIO_STORAGE_DIR")
 }
 

@@ -38,43 +38,48 @@ func TestSpokenLessonBecomesRecord(t *testing.T) {
 	databases(t, func(t *testing.T, url string) {
 		addr := freePort(t)
 		startSpeech(t, addr)
-		s := newService(t, url, "http://"+addr)
-		s.start(t)
-		eventually(t, "speech is available", func() bool {
-			h, err := s.client.Health(t.Context())
-			return err == nil && h.SpeechAvailable && h.Status == "ok"
-		})
-
-		p, session, lesson := s.openLesson(t)
-		for i, name := range []string{"lesson1-segment0", "lesson1-segment1"} {
-			seg, err := s.client.Upload(t.Context(), lesson.ID, i, name+".mp3", sample(t, name))
-			require.NoError(t, err)
-			require.Equal(t, "queued", seg.State, "answered before there is text")
-		}
-		_, err := s.client.FinishLesson(t.Context(), lesson.ID)
-		require.NoError(t, err)
-		eventually(t, "both segments have text", func() bool {
-			for _, seg := range s.lesson(t, session.ID).Segments {
-				require.NotEqual(t, "failed", seg.State, seg.Error)
-				if seg.State != "transcribed" {
-					return false
-				}
-			}
-			return true
-		})
-		require.Equal(t,
-			"This was a very good lesson we talked about light and shadow. She finished the picture with great care.",
-			strings.Join(strings.Fields(s.lesson(t, session.ID).Transcript), " "))
-
-		g, err := s.client.Generate(t.Context(), session.ID, []string{lesson.ID})
-		require.NoError(t, err)
-		r, err := s.client.SaveRecord(t.Context(), p.ID, session.ID, "2026-03-01", g.Text)
-		require.NoError(t, err)
-		for _, said := range []string{"we talked about light and shadow", "she finished the picture with great care"} {
-			require.Contains(t, strings.ToLower(r.Content), said)
-		}
-		require.NoError(t, s.process.stop(t), "SIGTERM ends the server in order")
+		spokenLesson(t, newService(t, url, "http://"+addr))
 	})
+}
+
+// spokenLesson makes a record of two spoken segments.
+func spokenLesson(t *testing.T, s *service) {
+	t.Helper()
+	s.start(t)
+	eventually(t, "speech is available", func() bool {
+		h, err := s.client.Health(t.Context())
+		return err == nil && h.SpeechAvailable && h.Status == "ok"
+	})
+
+	p, session, lesson := s.openLesson(t)
+	for i, name := range []string{"lesson1-segment0", "lesson1-segment1"} {
+		seg, err := s.client.Upload(t.Context(), lesson.ID, i, name+".mp3", sample(t, name))
+		require.NoError(t, err)
+		require.Equal(t, "queued", seg.State, "answered before there is text")
+	}
+	_, err := s.client.FinishLesson(t.Context(), lesson.ID)
+	require.NoError(t, err)
+	eventually(t, "both segments have text", func() bool {
+		for _, seg := range s.lesson(t, session.ID).Segments {
+			require.NotEqual(t, "failed", seg.State, seg.Error)
+			if seg.State != "transcribed" {
+				return false
+			}
+		}
+		return true
+	})
+	require.Equal(t,
+		"This was a very good lesson we talked about light and shadow. She finished the picture with great care.",
+		strings.Join(strings.Fields(s.lesson(t, session.ID).Transcript), " "))
+
+	g, err := s.client.Generate(t.Context(), session.ID, []string{lesson.ID})
+	require.NoError(t, err)
+	r, err := s.client.SaveRecord(t.Context(), p.ID, session.ID, "2026-03-01", g.Text)
+	require.NoError(t, err)
+	for _, said := range []string{"we talked about light and shadow", "she finished the picture with great care"} {
+		require.Contains(t, strings.ToLower(r.Content), said)
+	}
+	require.NoError(t, s.process.stop(t), "SIGTERM ends the server in order")
 }
 
 func TestKillBetweenUploadAndTranscriptionLosesNothing(t *testing.T) {

@@ -193,6 +193,8 @@ type service struct {
 	client  feedbackclient.Client
 	process *process
 	program string // "": feedback-server
+
+	bucketDir string // of the recordings; "": AUDIO_STORAGE_DIR
 }
 
 // newService prepares a migrated service on a database.

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -71,6 +72,20 @@ func TestWeightOfThePrograms(t *testing.T) {
 		assert.InDelta(t, stated[1], len(packages), stated[1]/10, measured)
 		assert.InDelta(t, stated[2], megabytes, stated[2]/10, "%s, %s", measured, runtime.Version())
 	}
+}
+
+var bucketWeight = regexp.MustCompile("`feedback/audios3`, compiles (\\d+) packages of (\\d+) modules")
+
+func TestWeightOfABucket(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(filepath.Join(root, "README.md"))
+	require.NoError(t, err)
+	stated := bucketWeight.FindStringSubmatch(string(text))
+	require.NotNil(t, stated)
+	packages, modules := dependencies(t, "./feedback/audios3")
+	require.Equal(t, stated[1:], []string{strconv.Itoa(len(packages)), strconv.Itoa(len(modules))})
+	_, modules = dependencies(t, "./examples/embedded")
+	require.NotContains(t, modules, "github.com/minio/minio-go/v7")
 }
 
 // isProgramOf reports whether a program is the first one after the bold name of a package.

@@ -20,6 +20,7 @@ import (
 	"github.com/caarlos0/env/v11"
 	"github.com/joho/godotenv"
 
+	"lessonkit.example/feedback/audios3"
 	"lessonkit.example/feedback/summary"
 	"lessonkit.example/internal/opendb"
 )
@@ -72,8 +73,16 @@ type Config struct {
 	// interface, by which requests with the development header may address the server.
 	DevelopmentHosts []string `env:"DEVELOPMENT_HOSTS"`
 
-	AudioStorageDir string `env:"AUDIO_STORAGE_DIR"` // defaults to lessonkit-data/audio
-	AudioMaxBytes   int64  `env:"AUDIO_MAX_BYTES"`   // defaults to 128 MiB
+	// AudioStorageDir is the directory of the recordings, by default lessonkit-data/audio, unless
+	// AudioStorageURL is the address of a bucket: s3://bucket/prefix?endpoint=…&region=….
+	AudioStorageDir string `env:"AUDIO_STORAGE_DIR"`
+	AudioStorageURL string `env:"AUDIO_STORAGE_URL"`
+	// The credentials of AudioStorageURL. Without them they are found as AWS clients find them.
+	AWSAccessKeyID     string `env:"AWS_ACCESS_KEY_ID"`
+	AWSSecretAccessKey string `env:"AWS_SECRET_ACCESS_KEY"`
+	AWSSessionToken    string `env:"AWS_SESSION_TOKEN"`
+
+	AudioMaxBytes int64 `env:"AUDIO_MAX_BYTES"` // defaults to 128 MiB
 
 	// AudioReserve is the space, in bytes, that uploads leave free on the file system of the audio;
 	// 0 means the default of package audiodir, -1 none.
@@ -127,7 +136,6 @@ func (c Config) withDefaults() Config {
 	c.HTTPAddr = cmp.Or(c.HTTPAddr, "127.0.0.1:8080")
 	c.AppEnv = cmp.Or(c.AppEnv, "development")
 	c.LogFormat = cmp.Or(c.LogFormat, "text")
-	c.AudioStorageDir = cmp.Or(c.AudioStorageDir, "lessonkit-data/audio")
 	c.AudioMaxBytes = cmp.Or(c.AudioMaxBytes, 128<<20)
 	c.ASRProvider = cmp.Or(c.ASRProvider, "local")
 	c.ASRRequestTimeout = cmp.Or(c.ASRRequestTimeout, 30*time.Minute)
@@ -315,6 +323,14 @@ func (c Config) mistakes() (bad []string) {
 	must(!strings.HasPrefix(c.ScalarJS, "http://"), "SCALAR_JS", "must be a file or an https:// address")
 	must(c.AudioMaxBytes > 0 && c.AudioMaxBytes <= 1<<40, "AUDIO_MAX_BYTES",
 		"must be above 0 and at most 1099511627776 (1 TiB)")
+	must(c.AudioStorageDir == "" || c.AudioStorageURL == "", "AUDIO_STORAGE_DIR, AUDIO_STORAGE_URL",
+		"must not both be set: recordings are in a directory or in a bucket")
+	must((c.AWSAccessKeyID == "") == (c.AWSSecretAccessKey == ""), "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY",
+		"must both be set or both be empty")
+	if c.AudioStorageURL != "" {
+		_, err := audios3.New(audios3.Config{URL: c.AudioStorageURL})
+		must(err == nil, "AUDIO_STORAGE_URL", "must be s3://bucket/prefix?endpoint=https://host&region=name")
+	}
 	must(c.Drain >= 0, "DRAIN_SECONDS", "must not be negative")
 	must(c.ASRWorkerConcurrency > 0, "ASR_WORKER_CONCURRENCY", "must be above 0")
 	must(c.ASRRequestTimeout > 0, "ASR_REQUEST_TIMEOUT_SECONDS", "must be above 0")

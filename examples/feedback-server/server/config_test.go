@@ -62,6 +62,31 @@ func TestZeroIsNotADefault(t *testing.T) {
 	}
 }
 
+func TestRecordingsAreInADirectoryOrInABucket(t *testing.T) {
+	t.Parallel()
+	const bucket = "s3://recordings/school?endpoint=https://s3.example&region=eu-north-1"
+	for name, c := range map[string]struct {
+		env  map[string]string
+		want string
+	}{
+		"a bucket":    {map[string]string{"AUDIO_STORAGE_URL": bucket}, ""},
+		"a directory": {map[string]string{"AUDIO_STORAGE_DIR": "audio"}, ""},
+		"both": {map[string]string{"AUDIO_STORAGE_URL": bucket, "AUDIO_STORAGE_DIR": "audio"},
+			"must not both be set"},
+		"another scheme": {map[string]string{"AUDIO_STORAGE_URL": "file:///hush"},
+			"AUDIO_STORAGE_URL: must be s3://"},
+		"half of a credential": {map[string]string{"AWS_SECRET_ACCESS_KEY": "hush"}, "must both be set"},
+	} {
+		_, err := server.ParseConfig(c.env)
+		if c.want == "" {
+			require.NoError(t, err, name)
+			continue
+		}
+		require.ErrorContains(t, err, c.want, name)
+		require.NotContains(t, err.Error(), "hush", name)
+	}
+}
+
 func TestProductionDisablesTheDevelopmentSignIn(t *testing.T) {
 	t.Parallel()
 	c, err := server.ParseConfig(map[string]string{"ALLOW_DEVELOPMENT_USER_HEADER": "true"})

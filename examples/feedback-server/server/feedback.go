@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"lessonkit.example/asr"
 	"lessonkit.example/feedback"
 	"lessonkit.example/feedback/audiodir"
+	"lessonkit.example/feedback/audios3"
 	"lessonkit.example/feedback/summary"
 )
 
@@ -38,14 +40,28 @@ func newFeedback(
 	})
 }
 
-// newAudio returns the store of recordings.
-func newAudio(c Config) (*audiodir.Store, error) {
-	audio, err := audiodir.New(c.AudioStorageDir)
+// newAudio returns the store of recordings: a bucket or a directory.
+func newAudio(c Config) (feedback.AudioStore, error) {
+	converted := c.ASRProvider == "local" && c.LocalASRConvert
+	if c.AudioStorageURL != "" {
+		audio, err := audios3.New(audios3.Config{
+			URL:             c.AudioStorageURL,
+			AccessKeyID:     c.AWSAccessKeyID,
+			SecretAccessKey: c.AWSSecretAccessKey,
+			SessionToken:    c.AWSSessionToken,
+			Converted:       converted,
+		})
+		if err != nil {
+			return nil, fmt.Errorf("AUDIO_STORAGE_URL: %w", err)
+		}
+		return audio, nil
+	}
+	audio, err := audiodir.New(cmp.Or(c.AudioStorageDir, "lessonkit-data/audio"))
 	if err != nil {
 		return nil, fmt.Errorf("AUDIO_STORAGE_DIR: %w", err)
 	}
 	audio.Reserve = c.AudioReserve
-	audio.Converted = c.ASRProvider == "local" && c.LocalASRConvert
+	audio.Converted = converted
 	return audio, nil
 }
 

@@ -10,7 +10,9 @@ import (
 
 	"lessonkit.example/asr"
 	"lessonkit.example/auth"
+	"lessonkit.example/feedback"
 	"lessonkit.example/feedback/audiodir"
+	"lessonkit.example/feedback/audios3"
 	"lessonkit.example/jobqueue"
 )
 
@@ -25,7 +27,7 @@ type Report struct {
 	Storage  *StorageReport `json:"storage,omitempty" doc:"For operators."`
 
 	SpeechAvailable        bool `json:"speech_available" doc:"The recogniser can take jobs."`
-	StorageAvailable       bool `json:"storage_available" doc:"There is space for recordings."`
+	StorageAvailable       bool `json:"storage_available" doc:"Recordings are accepted: there is space, and a bucket answers."`
 	MiniappAuthConfigured  bool `json:"miniapp_auth_configured" doc:"Production sign-in is ready."`
 	DevelopmentAuthEnabled bool `json:"development_auth_enabled" doc:"The development header is accepted."`
 }
@@ -73,9 +75,9 @@ const (
 type health struct {
 	config     Config
 	version    string
-	db         *database       // nil if none is configured
-	audio      *audiodir.Store // nil without a database
-	accounts   *auth.Service   // nil without a database
+	db         *database           // nil if none is configured
+	audio      feedback.AudioStore // nil without a database
+	accounts   *auth.Service       // nil without a database
 	recognizer asr.Recognizer
 	stopping   *atomic.Bool
 
@@ -91,7 +93,7 @@ type databaseState struct {
 	reachable, migrated bool
 	queue               QueueReport
 	space               audiodir.Space
-	storage             bool // there is space for recordings
+	storage             bool // recordings are accepted
 }
 
 // withoutDetails returns what everybody may know.
@@ -169,8 +171,7 @@ func (h *health) check(ctx context.Context) databaseState {
 	checks.Go(func() { state.migrated, _ = h.db.migrated(ctx) })
 	checks.Go(func() { state.queue = countJobs(ctx, h.db.client) })
 	checks.Go(func() {
-		space, err := h.audio.Space()
-		state.space, state.storage = space, err == nil && !space.Full()
+		state.space, state.storage = checkStorage(ctx, h.audio)
 	})
 	checks.Wait()
 
@@ -178,6 +179,18 @@ func (h *health) check(ctx context.Context) databaseState {
 	defer h.mu.Unlock()
 	h.last, h.checked = state, time.Now()
 	return state
+}
+
+// checkStorage reports whether uploads are accepted. The space of a bucket is unknown.
+func checkStorage(ctx context.Context, audio feedback.AudioStore) (space audiodir.Space, available bool) {
+	switch audio := audio.(type) {
+	case *audios3.Store:
+		return space, audio.Check(ctx) == nil
+	case *audiodir.Store:
+		space, err := audio.Space()
+		return space, err == nil && !space.Full()
+	}
+	return space, false
 }
 
 func countJobs(ctx context.Context, c *jobqueue.Client) (r QueueReport) {

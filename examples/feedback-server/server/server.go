@@ -24,7 +24,6 @@ import (
 	"lessonkit.example/examples/internal/docsui"
 	"lessonkit.example/examples/internal/webui"
 	"lessonkit.example/feedback"
-	"lessonkit.example/feedback/audiodir"
 	"lessonkit.example/feedback/feedbackhttp"
 	"lessonkit.example/internal/httpapi"
 )
@@ -41,8 +40,8 @@ type Options struct {
 	Role Role
 }
 
-// Role is a part of the service's work. Processes of any roles share one database and one audio
-// directory.
+// Role is a part of the service's work. Processes of any roles share one database and the
+// recordings.
 type Role string
 
 // The roles. A worker serves /health, /readyz and /metrics only.
@@ -114,7 +113,7 @@ func build(c Config, o Options, db *database) (*Server, error) {
 	}
 	measured := newMeasuredRecognizer(recognizer, c.ASRProvider)
 	var accounts *auth.Service
-	var audio *audiodir.Store
+	var audio feedback.AudioStore
 	var lessons *feedback.Service
 	if db != nil {
 		if accounts, err = newAccounts(c, db.accounts, log); err != nil {

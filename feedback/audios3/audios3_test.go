@@ -1,0 +1,57 @@
+package audios3_test
+
+import (
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/feedback"
+	"lessonkit.example/feedback/audios3"
+	"lessonkit.example/feedback/feedbacktest"
+	"lessonkit.example/internal/s3test"
+)
+
+// open returns a store at an endpoint.
+func open(t *testing.T, endpoint, bucketAndPrefix string) *audios3.Store {
+	t.Helper()
+	s, err := audios3.New(audios3.Config{
+		URL:         s3test.URL(endpoint, bucketAndPrefix),
+		AccessKeyID: s3test.AccessKeyID, SecretAccessKey: s3test.SecretAccessKey,
+		TempDir: t.TempDir(), IdleTimeout: 3 * time.Second,
+	})
+	require.NoError(t, err)
+	return s
+}
+
+// objects returns the files of a bucket's directory.
+func objects(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	require.NoError(t, filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && e.Type().IsRegular() {
+			names = append(names, path)
+		}
+		return err
+	}))
+	return names
+}
+
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	server := s3test.Start(t)
+	var n atomic.Int64
+	for _, prefix := range []string{"", "/some/prefix"} {
+		t.Run("prefix "+prefix, func(t *testing.T) {
+			t.Parallel()
+			feedbacktest.AudioStore(t, func(t *testing.T) feedback.AudioStore {
+				bucket := fmt.Sprintf("audio-%d", n.Add(1))
+				server.Bucket(t, bucket)
+				return open(t, server.Endpoint, bucket+prefix)
+			})
+		})
+	}
+}

@@ -1,0 +1,158 @@
+package audios3
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/minio/minio-go/v7"
+
+	"lessonkit.example/feedback"
+	"lessonkit.example/feedback/audiotype"
+	"lessonkit.example/feedback/internal/recording"
+)
+
+// staged implements [feedback.StagedAudio]. A concurrent listing may discard it.
+type staged struct {
+	store *Store
+	at    time.Time
+	recording.Received
+
+	mu sync.Mutex
+	f  *os.File // the upload after a gap for a WAV header; nil once kept or discarded
+}
+
+// Stage implements [feedback.AudioStore].
+func (s *Store) Stage(ctx context.Context, r io.Reader, maxBytes int64) (feedback.StagedAudio, error) {
+	f, err := os.CreateTemp(s.tempDir, "lessonkit-upload-*")
+	if err != nil {
+		return nil, storageError("create", err)
+	}
+	os.Remove(f.Name()) // where open files cannot be removed, Discard does it
+	a := &staged{store: s, at: time.Now(), f: f}
+	a.Received, err = recording.Receive(ctx, tempFile{io.NewOffsetWriter(f, audiotype.HeaderSize)}, r, maxBytes)
+	if err != nil {
+		return nil, errors.Join(err, a.Discard())
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.staged[a] = struct{}{}
+	return a, nil
+}
+
+// tempFile tells errors of the file from errors of the upload.
+type tempFile struct{ w io.Writer }
+
+func (f tempFile) Write(p []byte) (int, error) {
+	n, err := f.w.Write(p)
+	if err != nil {
+		return n, storageError("write", err)
+	}
+	return n, nil
+}
+
+// Info implements [feedback.StagedAudio].
+func (a *staged) Info() feedback.AudioInfo { return a.AudioInfo }
+
+// Discard implements [feedback.StagedAudio].
+func (a *staged) Discard() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.discard()
+}
+
+func (a *staged) discard() error {
+	if a.f == nil {
+		return nil
+	}
+	f := a.f
+	a.f = nil
+	a.store.mu.Lock()
+	delete(a.store.staged, a)
+	a.store.mu.Unlock()
+	err := f.Close()
+	if removed := os.Remove(f.Name()); !errors.Is(removed, fs.ErrNotExist) {
+		err = errors.Join(err, removed)
+	}
+	if err != nil {
+		return storageError("discard", err)
+	}
+	return nil
+}
+
+// discardStaged discards what has been staged before a time.
+func (s *Store) discardStaged(before time.Time) error {
+	s.mu.Lock()
+	var old []*staged
+	for a := range s.staged {
+		if a.at.Before(before) {
+			old = append(old, a)
+		}
+	}
+	s.mu.Unlock()
+	var err error
+	for _, a := range old {
+		err = errors.Join(err, a.Discard())
+	}
+	return err
+}
+
+// Keep implements [feedback.StagedAudio].
+func (a *staged) Keep(ctx context.Context, pcm *feedback.PCM) (feedback.KeptAudio, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.f == nil {
+		return feedback.KeptAudio{}, errors.New("audios3: keep: already kept or discarded")
+	}
+	kind, raw, err := a.Type(pcm, a.store.converted)
+	if err != nil {
+		return feedback.KeptAudio{}, err
+	}
+	key, err := recording.NewKey(kind.Extension)
+	if err != nil {
+		return feedback.KeptAudio{}, err
+	}
+	content, sum := io.NewSectionReader(a.f, audiotype.HeaderSize, a.Size), a.SHA256
+	if raw {
+		if content, sum, err = a.withHeader(*pcm); err != nil {
+			return feedback.KeptAudio{}, storageError("write", err)
+		}
+	}
+	if err := a.store.put(ctx, key, kind.ContentType, content, sum); err != nil {
+		return feedback.KeptAudio{}, err
+	}
+	if err := a.discard(); err != nil {
+		return feedback.KeptAudio{}, errors.Join(err, a.store.Delete(ctx, key))
+	}
+	return feedback.KeptAudio{Key: key, ContentType: kind.ContentType}, nil
+}
+
+// withHeader writes a WAV header before the samples and returns both with their SHA-256.
+func (a *staged) withHeader(pcm feedback.PCM) (*io.SectionReader, string, error) {
+	if _, err := a.f.WriteAt(audiotype.WAVHeader(a.Size, pcm.SampleRate, pcm.Channels), 0); err != nil {
+		return nil, "", err
+	}
+	hash := sha256.New()
+	if _, err := io.Copy(hash, io.NewSectionReader(a.f, 0, audiotype.HeaderSize+a.Size)); err != nil {
+		return nil, "", err
+	}
+	return io.NewSectionReader(a.f, 0, audiotype.HeaderSize+a.Size), hex.EncodeToString(hash.Sum(nil)), nil
+}
+
+// put stores an object. The client can repeat the request because the content can be read again,
+// and because the key is new: an object that a lost answer was about has the same content.
+func (s *Store) put(ctx context.Context, key, contentType string, content *io.SectionReader, sum string) error {
+	// Otherwise the client ignores the sum and divides the body into chunks that it hashes itself.
+	options := minio.PutObjectOptions{ContentType: contentType, DisableContentSha256: true}
+	_, err := s.client.PutObject(ctx, s.bucket, s.prefix+key, content, content.Size(), "", sum, options)
+	if err != nil {
+		return storageError("keep", err)
+	}
+	return nil
+}

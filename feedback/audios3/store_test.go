@@ -1,0 +1,185 @@
+package audios3_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+	_ "modernc.org/sqlite"
+
+	"lessonkit.example/feedback"
+	"lessonkit.example/feedback/audios3"
+	"lessonkit.example/feedback/feedbacktest"
+	"lessonkit.example/feedback/sqlstore"
+	"lessonkit.example/internal/s3test"
+	"lessonkit.example/internal/sqlitedb"
+)
+
+func later() time.Time { return time.Now().Add(time.Hour) }
+
+func TestProcessesShareABucket(t *testing.T) {
+	t.Parallel()
+	server := s3test.Start(t)
+	dir := server.Bucket(t, "audio")
+	a, b := open(t, server.Endpoint, "audio"), open(t, server.Endpoint, "audio")
+	other := open(t, server.Endpoint, "audio/other")
+	kept, err := keep(t.Context(), a, feedbacktest.MP3("shared"))
+	require.NoError(t, err)
+	require.FileExists(t, filepath.Join(dir, kept.Key), "keys are those of a directory")
+	require.Equal(t, feedbacktest.MP3("shared"), readAll(t, b, kept.Key))
+	_, err = other.Open(t.Context(), kept.Key)
+	require.ErrorIs(t, err, feedback.ErrNotFound, "another prefix is another store")
+	for key := range other.Keys(t.Context(), later()) {
+		t.Errorf("%s has another prefix", key)
+	}
+	require.NoError(t, b.Delete(t.Context(), kept.Key))
+	require.Empty(t, objects(t, dir))
+}
+
+// TestKilledBetweenPutAndCommit kills a process that has kept audio and not yet stored a segment.
+func TestKilledBetweenPutAndCommit(t *testing.T) {
+	t.Parallel()
+	if endpoint := os.Getenv("AUDIOS3_TEST_ENDPOINT"); endpoint != "" {
+		s := open(t, endpoint, "audio")
+		_, err := s.Stage(t.Context(), strings.NewReader("staged"), 1<<20)
+		require.NoError(t, err)
+		_, err = keep(t.Context(), s, feedbacktest.MP3("kept"))
+		require.NoError(t, err)
+		fmt.Println("kept")
+		select {}
+	}
+	server := s3test.Start(t)
+	dir, temp := server.Bucket(t, "audio"), t.TempDir()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestKilledBetweenPutAndCommit$")
+	cmd.Env = append(os.Environ(), "AUDIOS3_TEST_ENDPOINT="+server.Endpoint, "TMPDIR="+temp)
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	line := make([]byte, len("kept"))
+	_, err = io.ReadFull(stdout, line)
+	require.NoError(t, err)
+	require.NoError(t, cmd.Process.Kill())
+	require.Error(t, cmd.Wait())
+	require.Len(t, objects(t, dir), 1, "an orphan")
+	if runtime.GOOS != "windows" {
+		require.Empty(t, objects(t, temp), "an upload in progress leaves nothing")
+	}
+
+	db, err := sqlitedb.Open(filepath.Join(t.TempDir(), "lessons.db"))
+	require.NoError(t, err)
+	t.Cleanup(func() { db.Close() })
+	store := sqlstore.NewSQLite(db.W, db.R, nil)
+	require.NoError(t, store.Migrate(t.Context()))
+	for _, c := range []struct {
+		age  time.Duration
+		left int
+	}{{time.Hour, 1}, {2 * time.Hour, 0}} { // an hour, and what clocks may differ
+		service, err := feedback.New(feedback.Config{Store: store, Audio: open(t, server.Endpoint, "audio"),
+			Now: func() time.Time { return time.Now().Add(c.age) }})
+		require.NoError(t, err)
+		require.NoError(t, service.Sweep(t.Context()))
+		require.Len(t, objects(t, dir), c.left, c.age)
+	}
+}
+
+func TestFullTemporaryDirectory(t *testing.T) {
+	t.Parallel()
+	server := s3test.Start(t)
+	dir, temp := server.Bucket(t, "audio"), t.TempDir()
+	mount(t, temp, "1m")
+	s, err := audios3.New(audios3.Config{URL: s3test.URL(server.Endpoint, "audio"), TempDir: temp,
+		AccessKeyID: s3test.AccessKeyID, SecretAccessKey: s3test.SecretAccessKey})
+	require.NoError(t, err)
+	_, err = keep(t.Context(), s, feedbacktest.MP3(strings.Repeat("x", 2<<20)))
+	require.ErrorIs(t, err, feedback.ErrStorageFull)
+	require.ErrorIs(t, err, syscall.ENOSPC)
+	require.Empty(t, objects(t, dir))
+	_, err = keep(t.Context(), s, feedbacktest.MP3(strings.Repeat("x", 1<<19)))
+	require.NoError(t, err, "the failed upload has left no file")
+
+	// Samples do not need the space of a second file for their header.
+	a, err := s.Stage(t.Context(), strings.NewReader(strings.Repeat("\x00\x01", 350_000)), 4<<20)
+	require.NoError(t, err)
+	_, err = a.Keep(t.Context(), &feedback.PCM{SampleRate: 16000, Channels: 1})
+	require.NoError(t, err)
+}
+
+// Many uploads at once take far less memory than they have bytes.
+func TestMemoryOfManyUploads(t *testing.T) {
+	const uploads, size = 32, 16 << 20
+	server := s3test.Start(t)
+	server.Bucket(t, "audio")
+	s := open(t, server.Endpoint, "audio")
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	var g errgroup.Group
+	for range uploads {
+		g.Go(func() error {
+			a, err := s.Stage(t.Context(), io.MultiReader(bytes.NewReader(feedbacktest.MP3("")),
+				io.LimitReader(zeros{}, size)), 1<<30)
+			if err != nil {
+				return err
+			}
+			kept, err := a.Keep(t.Context(), nil)
+			if err != nil {
+				return err
+			}
+			return s.Delete(context.WithoutCancel(t.Context()), kept.Key)
+		})
+	}
+	require.NoError(t, g.Wait())
+	runtime.ReadMemStats(&after)
+	grown := int64(after.Sys) - int64(before.Sys)
+	t.Logf("memory obtained from the system: %d MiB more", grown>>20)
+	require.LessOrEqual(t, grown, int64(32<<20))
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
+
+func TestAddresses(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]string{
+		"s3://bucket": "",
+		"s3://bucket/some/prefix?endpoint=https%3A%2F%2Fs3.example%3A9000&region=eu-north-1": "",
+		"s3://bucket/?endpoint=http://127.0.0.1:9000":                                        "",
+		"":                                    "s3://bucket/prefix",
+		"https://bucket.example":              "s3://bucket/prefix",
+		"s3://key:hush@bucket":                "s3://bucket/prefix",
+		"s3://":                               "must name a bucket",
+		"s3://Bucket_hush":                    "must name a bucket",
+		"s3://bucket/../hush":                 "prefix of letters",
+		"s3://bucket/a//hush":                 "prefix of letters",
+		"s3://bucket?endpoint=hush:9000":      "must have an endpoint",
+		"s3://bucket?endpoint=https://h/hush": "must have an endpoint",
+		"s3://bucket?region=a&region=b":       "each parameter once",
+		"s3://bucket?endpoint=":               "each parameter once",
+		"s3://bucket?secret=hush":             "unknown parameter",
+	} {
+		_, err := audios3.New(audios3.Config{URL: address})
+		if want == "" {
+			require.NoError(t, err, address)
+			continue
+		}
+		require.ErrorContains(t, err, want, address)
+		require.NotContains(t, err.Error(), "hush", "addresses may contain secrets by mistake")
+	}
+	_, err := audios3.New(audios3.Config{URL: "s3://bucket", AccessKeyID: "only one"})
+	require.Error(t, err)
+}

@@ -1,0 +1,160 @@
+// Package recording has what the stores of recordings have in common: how an upload is received,
+// which audio is accepted, and what keys look like.
+package recording
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"syscall"
+
+	"github.com/google/uuid"
+
+	"lessonkit.example/feedback"
+	"lessonkit.example/feedback/audiotype"
+)
+
+// copyBuffer is the size of the parts of an upload. Two of them are in memory.
+const copyBuffer = 128 << 10
+
+// Received describes an upload.
+type Received struct {
+	feedback.AudioInfo
+	Head []byte // its first bytes, up to audiotype.HeadSize
+}
+
+// Receive copies r to w and hashes it, in constant memory. It returns errors of w unchanged; the
+// others are those of [feedback.AudioStore].
+func Receive(ctx context.Context, w io.Writer, r io.Reader, maxBytes int64) (Received, error) {
+	var got Received
+	buffers := new([2][copyBuffer]byte)
+	hash := newHasher()
+	defer hash.stop()
+	for i, done := 0, false; !done; i++ {
+		if err := ctx.Err(); err != nil {
+			return Received{}, err
+		}
+		buf := buffers[i%2][:]
+		// A byte more than the limit shows that the recording is too large.
+		n, err := fill(r, buf[:min(int64(len(buf)), maxBytes+1-got.Size)])
+		chunk := buf[:n]
+		got.Size += int64(n)
+		switch {
+		case got.Size > maxBytes:
+			return Received{}, &feedback.Error{Kind: feedback.ErrAudioTooLarge,
+				Message: fmt.Sprintf("the recording is larger than the limit of %d bytes", maxBytes)}
+		case err == io.EOF:
+			done = true
+		case err != nil:
+			return Received{}, &feedback.Error{Kind: feedback.ErrUpload, Message: "the upload failed", Err: err}
+		}
+		hash.add(chunk)
+		got.Head = append(got.Head, chunk[:min(n, audiotype.HeadSize-len(got.Head))]...)
+		if _, err := w.Write(chunk); err != nil {
+			return Received{}, err
+		}
+	}
+	if got.Size == 0 {
+		return Received{}, &feedback.Error{Kind: feedback.ErrAudioEmpty, Message: "the recording is empty"}
+	}
+	got.SHA256 = hash.stop()
+	return got, nil
+}
+
+// Type returns the type of an upload, and whether it is raw samples, to be kept with a header
+// before them. It fails with [feedback.ErrAudioType].
+func (r Received) Type(pcm *feedback.PCM, converted bool) (kind audiotype.Type, raw bool, err error) {
+	detect := audiotype.Detect
+	if pcm != nil {
+		detect = audiotype.DetectInSamples
+	}
+	kind, known := detect(r.Head)
+	if raw = !known && pcm != nil; raw {
+		kind = audiotype.WAV()
+	}
+	if err := kind.Check(converted); err != nil {
+		return kind, raw, &feedback.Error{Kind: feedback.ErrAudioType, Message: err.Error()}
+	}
+	return kind, raw, nil
+}
+
+// StorageError is the failure of an operation of a store: [feedback.ErrStorageFull] if a disk or a
+// quota is full, else [feedback.ErrStorage].
+func StorageError(op string, err error) error {
+	err = fmt.Errorf("%s: %w", op, err)
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, errQuota) {
+		return Full(err)
+	}
+	return &feedback.Error{Kind: feedback.ErrStorage, Message: "the audio storage is not available", Err: err}
+}
+
+// Full is the failure of an upload for which there is no space.
+func Full(cause error) error {
+	return &feedback.Error{Kind: feedback.ErrStorageFull, Err: cause,
+		Message: "the server has no space for another recording at the moment"}
+}
+
+// keys look like "3f/0192f1c5-….mp3": one of 256 directories, a UUID, an extension.
+var keys = regexp.MustCompile(`^[0-9a-f]{2}/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\.[a-z0-9]{2,4}$`)
+
+// IsKey reports whether a string looks like a key that [NewKey] returns. Others are not audio.
+func IsKey(s string) bool { return keys.MatchString(s) }
+
+// NewKey returns a random key. The end of a version 7 UUID is random, its beginning is the time.
+func NewKey(extension string) (string, error) {
+	id, err := uuid.NewV7()
+	if err != nil {
+		return "", err
+	}
+	s := id.String()
+	return s[len(s)-2:] + "/" + s + extension, nil
+}
+
+// hasher hashes in a goroutine while the next part is read and written. With 16 uploads at once on
+// two processors, that is a fifth faster than hashing in between.
+type hasher struct {
+	chunks chan<- []byte // nil if stopped
+	sum    <-chan string
+	result string
+}
+
+func newHasher() *hasher {
+	chunks, sum := make(chan []byte), make(chan string, 1)
+	go func() {
+		hash := sha256.New()
+		for chunk := range chunks {
+			hash.Write(chunk)
+		}
+		sum <- hex.EncodeToString(hash.Sum(nil))
+	}()
+	return &hasher{chunks: chunks, sum: sum}
+}
+
+// add passes a chunk on. When it returns, the previous chunk is no longer in use.
+func (h *hasher) add(chunk []byte) { h.chunks <- chunk }
+
+// stop waits for the last chunk and returns the sum. It may be called repeatedly.
+func (h *hasher) stop() string {
+	if h.chunks != nil {
+		close(h.chunks)
+		h.chunks = nil
+		h.result = <-h.sum
+	}
+	return h.result
+}
+
+// fill reads until p is full or r fails; full buffers make for few writes. Unlike io.ReadFull it
+// returns the error of r unchanged: io.ErrUnexpectedEOF of a broken connection is not the end of
+// the audio.
+func fill(r io.Reader, p []byte) (n int, err error) {
+	for n < len(p) && err == nil {
+		var more int
+		more, err = r.Read(p[n:])
+		n += more
+	}
+	return n, err
+}

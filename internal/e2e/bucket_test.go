@@ -1,0 +1,48 @@
+//go:build linux
+
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/internal/s3test"
+)
+
+// useBucket moves the recordings of a service from its directory to a new bucket.
+func (s *service) useBucket(t *testing.T) {
+	t.Helper()
+	server := s3test.Start(t)
+	s.bucketDir = filepath.Join(server.Bucket(t, "audio"), "school")
+	require.NoError(t, os.Mkdir(s.bucketDir, 0o755)) // it is missing until the first upload otherwise
+	s.env = append(s.env, "AUDIO_STORAGE_DIR=", "AUDIO_STORAGE_URL="+s3test.URL(server.Endpoint, "audio/school"),
+		"AWS_ACCESS_KEY_ID="+s3test.AccessKeyID, "AWS_SECRET_ACCESS_KEY="+s3test.SecretAccessKey)
+}
+
+func TestSpokenLessonOnABucket(t *testing.T) {
+	t.Parallel()
+	databases(t, func(t *testing.T, url string) {
+		addr := freePort(t)
+		startSpeech(t, addr)
+		s := newService(t, url, "http://"+addr)
+		s.useBucket(t)
+		spokenLesson(t, s)
+		recordings, err := filepath.Glob(filepath.Join(s.bucketDir, "*", "*.mp3"))
+		require.NoError(t, err)
+		require.Len(t, recordings, 2)
+	})
+}
+
+// Servers that share a bucket are killed at random moments.
+func TestKilledProcessesOnABucketLoseNothing(t *testing.T) {
+	t.Parallel()
+	databases(t, func(t *testing.T, url string) {
+		rec := newRecogniser(t)
+		s := newService(t, url, rec.url())
+		s.useBucket(t)
+		killAtRandom(t, s, rec)
+	})
+}
