@@ -172,7 +172,11 @@ func (w *Worker) settle(ctx context.Context, x exchange, res driver.ExchangeResp
 			q := w.byName[job.Queue]
 			got[q.name]++
 			q.meanSize += (len(job.Args) - q.meanSize) / 8
-			q.marks[job.Priority-1].advance(driver.Cursor{RunAt: job.RunAt, ID: job.ID}, now)
+			mark, position := &q.marks[job.Priority-1], driver.Cursor{RunAt: job.RunAt, ID: job.ID}
+			if position.Before(mark.at) {
+				q.scanned = time.Time{} // more may be behind the watermark
+			}
+			mark.advance(position, now)
 			a := &attempt{job: job, queue: q, lease: x.lease, cancelled: job.Cancelling}
 			driver.SetSaver(job, a)
 			x.lease.held[job.ID] = a

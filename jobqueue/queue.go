@@ -109,7 +109,7 @@ func (q *queue) measure(took time.Duration) {
 // the past. So for watermarkLag after the signal of a new job, and always without signals, the
 // watermark lags behind by watermarkLag, which covers ordinary transactions; a claim after the
 // signal of a job with an older RunAt starts from the beginning, and so does one every
-// fullScanEvery. No job waits longer than that.
+// fullScanEvery, and one after a job was found behind the watermark. No job waits longer than that.
 type watermark struct {
 	last     driver.Cursor // the last job claimed
 	at       driver.Cursor // lags behind
