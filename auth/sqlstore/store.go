@@ -27,6 +27,7 @@ var _ auth.Store = (*Store)(nil)
 
 // Open opens a database by its address, postgres://… or sqlite:PATH (a file that does not exist
 // is created). It does not connect to PostgreSQL yet: a program may start before its database.
+// A statement on PostgreSQL that takes longer than 20 seconds fails with [auth.ErrUnavailable].
 // Close the store after use.
 func Open(_ context.Context, address string) (*Store, error) {
 	db, err := sqldb.Open(address)

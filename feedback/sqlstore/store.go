@@ -74,7 +74,8 @@ func NewSQLite(write, read *sql.DB, outbox Outbox) *Store {
 }
 
 // Open opens a database by its URL, `postgres://…` or `sqlite:PATH`, and creates a missing file.
-// The caller closes the store. PostgreSQL need not be reachable yet.
+// The caller closes the store. PostgreSQL need not be reachable yet; a statement that takes longer
+// than 20 seconds there fails with [feedback.ErrUnavailable].
 func Open(_ context.Context, url string, outbox Outbox) (*Store, error) {
 	db, err := sqldb.Open(url)
 	if err != nil {

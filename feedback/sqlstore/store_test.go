@@ -33,9 +33,15 @@ func TestSQLite(t *testing.T) {
 func TestPostgres(t *testing.T) {
 	t.Parallel()
 	feedbacktest.Store(t, func(t *testing.T) feedbacktest.Harness {
-		db := stdlib.OpenDBFromPool(pgtest.Pool(t))
+		pool := pgtest.Pool(t)
+		db := stdlib.OpenDBFromPool(pool)
 		t.Cleanup(func() { db.Close() })
-		return harness(t, db, func(o sqlstore.Outbox) *sqlstore.Store { return sqlstore.NewPostgres(db, o) })
+		return harness(t, db, func(o sqlstore.Outbox) *sqlstore.Store {
+			store, err := sqlstore.Open(t.Context(), pool.Config().ConnString(), o)
+			require.NoError(t, err)
+			t.Cleanup(func() { store.Close() })
+			return store
+		})
 	})
 }
 

@@ -48,7 +48,7 @@ func Open(ctx context.Context, url string) (*DB, error) {
 	}
 	db := &DB{}
 	config.ConnConfig.Tracer = tracer{
-		statementTimeout: statementTimeout(defaultTimeout),
+		statementTimeout: statementTimeout(sqldb.StatementTimeout),
 		misused:          &db.poolerMisused,
 		warn: func() {
 			if db.OnPoolerMisused != nil {

@@ -9,11 +9,6 @@ import (
 	"lessonkit.example/internal/migrate"
 )
 
-// defaultTimeout is how long one statement, or one connect, may take on PostgreSQL: far longer than
-// our statements need. Without a limit, a half-open connection would block its user until TCP
-// gives up.
-const defaultTimeout = 20 * time.Second
-
 // statementTimeout limits every statement of pgx. It is a tracer because a tracer provides the
 // context that pgx continues with. Migrations, and waiting for notifications, have no limit.
 type statementTimeout time.Duration

@@ -7,7 +7,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"io/fs"
 	"net/url"
 	"strings"
@@ -43,7 +42,8 @@ func FromSQLite(w, r *sql.DB) *DB {
 
 // Open opens `postgres://…` or `sqlite:PATH` with the driver that the program has imported:
 // github.com/jackc/pgx/v5/stdlib or modernc.org/sqlite. It does not connect to PostgreSQL yet: a
-// server may start before its database.
+// server may start before its database. Each statement on PostgreSQL has a timeout,
+// [StatementTimeout].
 func Open(address string) (*DB, error) {
 	if path, ok := strings.CutPrefix(address, "sqlite:"); ok {
 		db, err := sqlitedb.Open(path)
@@ -57,9 +57,9 @@ func Open(address string) (*DB, error) {
 	if err := CheckPostgres(address); err != nil {
 		return nil, err
 	}
-	db, err := sql.Open("pgx", address)
+	db, err := openLimited(address, StatementTimeout)
 	if err != nil {
-		return nil, fmt.Errorf("open postgres with github.com/jackc/pgx/v5/stdlib: %w", err)
+		return nil, err
 	}
 	opened := FromPostgres(db)
 	opened.opened = true

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/stretchr/testify/require"
 	_ "modernc.org/sqlite" // the driver
 
@@ -26,7 +25,8 @@ func engines(t *testing.T, test func(t *testing.T, db *sqldb.DB)) {
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		db := sqldb.FromPostgres(stdlib.OpenDBFromPool(pgtest.Pool(t)))
+		db, err := sqldb.Open(pgtest.URL(t))
+		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, db.Close()) })
 		test(t, db)
 	})
