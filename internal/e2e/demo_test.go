@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/feedback/feedbackclient"
 )
 
 func TestDemoSavesRecognisedSpeech(t *testing.T) {
@@ -60,6 +63,45 @@ func TestDemoWithOwnRecording(t *testing.T) {
 	<-missing.done
 	require.Error(t, missing.err)
 	require.Contains(t, missing.log.String(), "nowhere.mp3")
+}
+
+// The demo prints the address of the teacher's page last and opens it in the browser of a desktop.
+// The page has the demo's student, with the record.
+func TestDemoEndsWithTheAddressOfThePage(t *testing.T) {
+	t.Parallel()
+	needSpeech(t)
+	bin := t.TempDir()
+	opened := filepath.Join(bin, "opened")
+	script := "#!/bin/sh\nprintf %s \"$1\" >'" + opened + "'\n"
+	require.NoError(t, os.WriteFile(filepath.Join(bin, "xdg-open"), []byte(script), 0o700))
+	environment := []string{"HTTP_ADDR=127.0.0.1:0", "DISPLAY=:0", "PATH=" + bin + ":" + os.Getenv("PATH")}
+	p := start(t, "feedback-server", environment, "demo", "-data", t.TempDir())
+	const title = "The teacher's page: "
+	eventually(t, "the demo prints the address", func() bool { return strings.Contains(p.log.String(), title) })
+	lines := strings.Split(strings.TrimSpace(p.log.String()), "\n")
+	page, found := strings.CutPrefix(lines[len(lines)-1], title)
+	require.True(t, found, p.log)
+	eventually(t, "the browser opens", func() bool {
+		address, _ := os.ReadFile(opened)
+		return string(address) == page
+	})
+
+	url, student, found := strings.Cut(page, "/#sign-in=demo/student/")
+	require.True(t, found, page)
+	response, err := http.Get(url + "/")
+	require.NoError(t, err)
+	defer response.Body.Close()
+	require.Equal(t, http.StatusOK, response.StatusCode)
+	c := feedbackclient.Development(url, "demo")
+	profile, err := c.Profile(t.Context(), student)
+	require.NoError(t, err)
+	require.Equal(t, "Sample student", profile.Name)
+	for record, err := range c.Records(t.Context(), student) {
+		require.NoError(t, err)
+		require.Contains(t, strings.ToLower(record.Content), "she finished the picture with great care")
+		return
+	}
+	t.Fatal("the student has no record")
 }
 
 // demo.sh passes its arguments on.

@@ -44,8 +44,8 @@ func risingSound(t *testing.T, pauses ...float64) string {
 	return file
 }
 
-// heardFrom compares a part that was stored with the rising sound that was played, tenth by tenth of
-// a second: each must be where it belongs, by 30 ms, and at most two seconds be silent. It
+// heardFrom compares a part that was stored with the rising sound that was played, tenth by tenth
+// of a second: each must be where it belongs, by 30 ms, and at most two seconds be silent. It
 // returns the second of the sound at which the part begins.
 func heardFrom(t *testing.T, file string) float64 {
 	t.Helper()
@@ -89,7 +89,7 @@ func pitchOf(samples []int16) (pitch, middle float64) {
 }
 
 // requireOnce checks that the parts contain the rising sound without a gap, and returns from which
-// of its seconds to which. Where parts meet, a moment is in both: some 50 ms, more on a busy machine.
+// of its seconds to which. Where parts meet, a moment is in both: 50 ms, more on a busy machine.
 func requireOnce(t *testing.T, files []string, durations []float64) (from, to float64) {
 	t.Helper()
 	for i, file := range files {
@@ -178,7 +178,8 @@ type process struct {
 func newProcess(t *testing.T) *process {
 	t.Helper()
 	p := &process{t: t, program: filepath.Join(t.TempDir(), "feedback-server")}
-	out, err := exec.Command("go", "build", "-o", p.program, "lessonkit.example/examples/feedback-server").CombinedOutput()
+	build := exec.Command("go", "build", "-o", p.program, "lessonkit.example/examples/feedback-server")
+	out, err := build.CombinedOutput()
 	require.NoError(t, err, string(out))
 	address := ""
 	require.Eventually(t, func() bool {

@@ -106,8 +106,8 @@ func (b *browser) openStudent(url, profile string) {
 	b.waitText("Recording starts lesson 1")
 }
 
-// storedParts returns the recordings of the student's session once there are n, and checks that each
-// decodes on its own. durations are in seconds, of the decoded audio.
+// storedParts returns the recordings of the student's session once there are n, and checks that
+// each decodes on its own. durations are in seconds, of the decoded audio.
 func storedParts(t *testing.T, c feedbackclient.Client, profile string, n int) (files []string, durations []float64) {
 	t.Helper()
 	var segments []feedbackclient.Segment

@@ -57,8 +57,8 @@ func TestLongLessonsAreShownWhole(t *testing.T) {
 	b.until(`() => document.querySelector(".transcript").innerText.length > 290000`, "")
 }
 
-// saying returns a recogniser that hears the text in every recording, unless before, which is called
-// with the number of the recording, from 1, answers.
+// saying returns a recogniser that hears the text in every recording, unless before answers, which
+// is called with the number of the recording, from 1.
 func saying(text string, before ...func(n int32, w http.ResponseWriter, r *http.Request) bool) http.Handler {
 	var count atomic.Int32
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -99,7 +99,7 @@ func TestWaitIsToldInWords(t *testing.T) {
 	withLesson(t, c, p.ID, "lesson1-segment0.mp3", "lesson1-segment1.mp3")
 	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
 	b.showStudent(url, p.ID)
-	b.until(`() => /text: 2\. Recordings before them: [12]\. All should be there in about \d+ (second|minute)s?\./
+	b.until(`() => /text: 2\. Recordings before them: [12]\. All should be there in about \d+ seconds?\./
 		.test(document.body.innerText)`, "")
 	b.clickButton("中文")
 	b.until(`() => /等待转成文字的录音：2 段。 ?前面还有 [12] 段。 ?预计 \d+(秒钟?|分钟) ?后全部完成/
@@ -146,7 +146,8 @@ func TestStudentsAreFoundFilteredEditedAndDeleted(t *testing.T) {
 	for _, s := range []struct{ name, grade, subject string }{
 		{"Ming", "Grade 1", "Art"}, {"Mia", "Grade 2", "Art"}, {"陈晨", "Grade 2", "Music"},
 	} {
-		_, err := c.CreateProfile(t.Context(), feedbackclient.ProfileInput{Name: s.name, Grade: &s.grade, Subject: &s.subject})
+		in := feedbackclient.ProfileInput{Name: s.name, Grade: &s.grade, Subject: &s.subject}
+		_, err := c.CreateProfile(t.Context(), in)
 		require.NoError(t, err)
 	}
 	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
@@ -154,7 +155,8 @@ func TestStudentsAreFoundFilteredEditedAndDeleted(t *testing.T) {
 	b.waitText("3 found")
 	shown := func(names string) {
 		t.Helper()
-		b.until(`(names) => [...document.querySelectorAll("li strong")].map((e) => e.innerText).sort().join() === names`, names)
+		b.until(`(names) => [...document.querySelectorAll("li strong")].map((e) => e.innerText).sort()
+			.join() === names`, names)
 	}
 	fill := func(control, value string) {
 		b.eval(fmt.Sprintf(`(() => { const e = document.querySelector("[name=%s]"); e.value = %q;
@@ -258,7 +260,7 @@ func TestMicrophoneThatIsRefusedOrMissingIsExplained(t *testing.T) {
 	}
 }
 
-// What the server refuses for good is kept, with the reason in words, until the teacher discards it.
+// What the server refuses for good is kept, with the reason, until the teacher discards it.
 func TestRefusedRecordingsAreKept(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t, chromedp.Flag("lang", "en-US"))

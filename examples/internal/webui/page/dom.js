@@ -118,13 +118,11 @@ export function explain({ name, code, status = 0, message, retryAfter = 0, field
 	});
 }
 
-/** Returns a number of seconds as m:ss. @param {number} seconds */
-export function minutes(seconds) {
-	const whole = Math.round(seconds);
-	return Math.floor(whole / 60) + ":" + String(whole % 60).padStart(2, "0");
-}
+/** Returns seconds as m:ss. @param {number} seconds */
+export const minutes = (seconds) =>
+	Math.floor(seconds / 60) + ":" + String(Math.floor(seconds % 60)).padStart(2, "0");
 
-/** Returns about how long a number of seconds is, in words. @param {number} seconds */
+/** Returns about how long seconds are, in words. @param {number} seconds */
 export function duration(seconds) {
 	const unit = seconds < 90 ? "second" : "minute";
 	return new Intl.NumberFormat(language, { style: "unit", unit, unitDisplay: "long" })

@@ -84,7 +84,6 @@ export async function recordStream(stream, on) {
 	};
 }
 
-/** Asks for the microphone. */
 export function microphone() {
 	if (!navigator.mediaDevices) return Promise.reject(new DOMException("", "SecurityError"));
 	return navigator.mediaDevices.getUserMedia({
@@ -95,8 +94,8 @@ export function microphone() {
 /** Keeps the screen on until the signal is aborted, where the browser can. @param {AbortSignal} signal */
 export function keepAwake(signal) {
 	const acquire = async () => {
-		if (document.hidden || !("wakeLock" in navigator)) return;
-		const lock = await navigator.wakeLock.request("screen").catch(() => null);
+		if (document.hidden) return;
+		const lock = await navigator.wakeLock?.request("screen").catch(() => null);
 		if (signal.aborted) void lock?.release();
 		else signal.addEventListener("abort", () => void lock?.release(), { once: true });
 	};

@@ -21,9 +21,8 @@ export class Work extends EventTarget {
 		this.profile = profile;
 	}
 
-	/** Reads the active session, if there is one. */
-	async load() {
-		await this.read("feedback-sessions/active?optional=true&profile_id=" + this.profile.profile_id);
+	load() {
+		return this.read("feedback-sessions/active?optional=true&profile_id=" + this.profile.profile_id);
 	}
 
 	/** Reads the session again. Its text and their version remain those of the editor. */

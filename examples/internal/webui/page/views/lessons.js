@@ -39,7 +39,7 @@ export function lessonsSection(work) {
 
 	const openLesson = () => work.session?.lessons.find((l) => l.state === "recording");
 
-	/** Returns the lesson that is recording. It starts the next one if there is none. */
+	/** Returns the lesson that is recording, or starts the next one. */
 	async function ensureLesson() {
 		const session = await work.ensure();
 		const open = openLesson();
@@ -173,7 +173,7 @@ export function lessonsSection(work) {
 	function drawLevel(level, seconds) {
 		meter.value = Math.max(0, level + 60);
 		write(words, level < -45 ? t("tooQuiet") : level > -6 ? t("tooLoud") : t("levelGood"));
-		write(time, minutes(Math.floor(seconds)));
+		write(time, minutes(seconds));
 	}
 
 	function draw() {
