@@ -24,7 +24,7 @@ func Configure(config *Document, capabilities []Capability) ([]Capability, Diagn
 		byName[capabilities[i].Identifier] = &capabilities[i]
 		names = append(names, capabilities[i].Identifier)
 	}
-	inlined := Inlined(config).capabilities
+	objects := Inlined(config).capabilities
 	var found Diagnostics
 	active := []Capability{}
 	listed := make(map[string]bool)
@@ -69,9 +69,9 @@ func Configure(config *Document, capabilities []Capability) ([]Capability, Diagn
 			}
 			add(codeUnknownCapability, item, message)
 		case syntax.Object:
-			if len(inlined) > 0 { // beyond the limit there are none
-				c := inlined[0]
-				inlined = inlined[1:]
+			if len(objects) > 0 { // beyond the limit there are none
+				c := objects[0]
+				objects = objects[1:]
 				if other := byName[c.Identifier]; other != nil || listed[c.Identifier] {
 					add(codeCapabilityOverride, item.Get("identifier").Or(item), overrideMessage(c.Identifier, other))
 				}
@@ -129,6 +129,11 @@ func overrideMessage(name string, other *Capability) string {
 // Inlined returns the capabilities that a configuration contains as objects, in order, as a
 // document that can be checked like a file. Positions in it are those in the configuration.
 func Inlined(config *Document) *Document {
+	config.inlined.once.Do(func() { config.inlined.doc = inlined(config) })
+	return config.inlined.doc
+}
+
+func inlined(config *Document) *Document {
 	// The schema of the configuration contains that of capabilities; it is not applied to TOML.
 	d := &Document{text: config.text, bySchema: config.Format() != TOML}
 	for item := range Configured(config).Items() {

@@ -118,6 +118,12 @@ func (d *Document) duplicateField(key Value) {
 func (d *Document) duplicatePermissions(entries []Entry) {
 	type entryKey struct{ identifier, object string }
 	first := make(map[entryKey]int, len(entries))
+	objects := make(map[string]int) // by identifier; most occur once
+	for i := range entries {
+		if entries[i].value.Kind() == syntax.Object {
+			objects[entries[i].Identifier]++
+		}
+	}
 	var again []Value
 	var names []string
 	var related []Place
@@ -127,6 +133,9 @@ func (d *Document) duplicatePermissions(entries []Entry) {
 		key := entryKey{identifier: e.Identifier}
 		what := fmt.Sprintf("%q", e.Identifier)
 		if e.value.Kind() == syntax.Object {
+			if objects[e.Identifier] == 1 {
+				continue
+			}
 			key, what = entryKey{object: e.value.Canonical()}, what+" with the same scope"
 		}
 		before, ok := first[key]

@@ -3,6 +3,7 @@ package capability
 import (
 	"path"
 	"strings"
+	"sync"
 
 	"lessonkit.example/capability/internal/syntax"
 )
@@ -73,6 +74,10 @@ type Document struct {
 	reading
 	ignored []syntax.Span // values that the reference implementation ignores
 	single  *reading      // the file as one capability, if it also is a list
+	inlined struct {
+		once sync.Once
+		doc  *Document // of the capabilities in a configuration
+	}
 	// bySchema means that the reference implementation also applies the schema.
 	bySchema bool
 }

@@ -123,3 +123,20 @@ func splitIdentifier(identifier string) (plugin, name string) {
 	}
 	return identifier[:at], identifier[at+1:]
 }
+
+// Description returns what a permission or a set is for, as its plugin says; "" if it is not known.
+func (m *Manifests) Description(identifier string) string {
+	plugin, name := splitIdentifier(identifier)
+	manifest := m.byKey[plugin]
+	switch {
+	case manifest == nil:
+		return ""
+	case name == "default" && manifest.Default != nil:
+		return manifest.Default.Description
+	case manifest.Sets[name] != nil:
+		return manifest.Sets[name].Description
+	case manifest.Permissions[name] != nil:
+		return manifest.Permissions[name].Description
+	}
+	return ""
+}

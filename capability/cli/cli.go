@@ -26,6 +26,8 @@ const (
 type Env struct {
 	// Stdout receives the result; Stderr receives errors and notes.
 	Stdout, Stderr io.Writer
+	// Stdin is what lsp reads; nothing else does.
+	Stdin io.Reader
 	// Color enables colors, for a terminal.
 	Color bool
 	// Terminal reports that Stdout is a terminal: then even text that is printed as it is in a file
@@ -43,6 +45,8 @@ const usage = `usage: capability COMMAND [FLAGS] [PATH...]
   diff     compare what two sets of files grant
   schema   print the JSON Schema, with -manifest the one of a project
   fmt      print files in one layout, with -w write them, with -sort in order
+  lsp      serve an editor over standard input and output
+  version  print which build this is
 
 A PATH is a file (.json, .json5, .toml), a folder of files, an application or a
 folder above several; without one, the folders capabilities and
@@ -87,7 +91,7 @@ func Run(args []string, env Env) int {
 	}
 	commands := map[string]func(*command, []string) (int, error){
 		"check": check, "explain": explain, "who": who, "diff": diff, "schema": schema, "fmt": formatFiles,
-		"version": version,
+		"version": version, "lsp": serveEditor,
 	}
 	name := args[0]
 	switch name {
@@ -97,9 +101,12 @@ func Run(args []string, env Env) int {
 	}
 	run := commands[name]
 	if run == nil {
-		fmt.Fprintf(env.Stderr,
-			"capability: unknown command %q; use check, explain, who, diff, schema or fmt. \"capability help\" "+
-				"describes them.\n", name)
+		fmt.Fprintf(
+			env.Stderr,
+			"capability: unknown command %q; use check, explain, who, diff, schema, fmt, lsp or version. \"capability help\" "+
+				"describes them.\n",
+			name,
+		)
 		return ExitUsage
 	}
 	c := &command{env: env, flags: flag.NewFlagSet("capability "+name, flag.ContinueOnError)}

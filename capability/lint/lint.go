@@ -71,7 +71,7 @@ type linter struct {
 	policy       *capability.Policy
 	denyByOrigin bool
 	manifests    *capability.Manifests
-	expansions   map[string]expansion
+	expansions   map[string]*expansion
 	expanded     int // permissions in all expansions
 	schemas      map[string]*jsonschema.Resolved
 	reported     map[capability.Code]int
@@ -81,9 +81,13 @@ type linter struct {
 	found        capability.Diagnostics
 }
 
+// expansion contains what an identifier of a permission expands to.
 type expansion struct {
 	permissions []capability.Expansion
 	complete    bool
+	ids         map[string]bool // identifiers of the permissions
+	first       string          // one of them
+	set         bool            // whether it is a set
 }
 
 func mistakes(docs []*capability.Document, capabilities []capability.Capability, policy *capability.Policy,
@@ -92,7 +96,7 @@ func mistakes(docs []*capability.Document, capabilities []capability.Capability,
 		policy:       policy,
 		denyByOrigin: o.DenyByOrigin,
 		manifests:    manifests,
-		expansions:   make(map[string]expansion),
+		expansions:   make(map[string]*expansion),
 		schemas:      make(map[string]*jsonschema.Resolved),
 		reported:     make(map[capability.Code]int),
 		groups:       make(map[string]*group),
@@ -251,7 +255,9 @@ func withoutClasses(pattern string) string {
 func (l *linter) unknownKeys(d *capability.Document) {
 	l.renamed = make(map[capability.Position]bool)
 	for _, f := range d.Check(capability.ModeLint) {
-		l.renamed[f.Start] = l.renamed[f.Start] || f.Code == "missing-field"
+		if f.Code == "missing-field" {
+			l.renamed[f.Start] = true
+		}
 	}
 	root := d.Root()
 	if root.Kind() == syntax.Object && root.Get("capabilities").Exists() {
@@ -275,7 +281,7 @@ func (l *linter) unknownKeys(d *capability.Document) {
 func (l *linter) keys(object capability.Value, owner string, known, outside []string) {
 	for key := range object.Members() {
 		name := key.Text()
-		if l.renamed[key.Position()] {
+		if len(l.renamed) > 0 && l.renamed[key.Position()] {
 			continue // reported instead of the missing key that it resembles
 		}
 		if slices.Contains(known, name) || name == "$schema" && object.Path() == "" || strings.HasPrefix(name, "//") ||

@@ -68,12 +68,21 @@ func jsonOf(v capability.Value) string {
 // others. Beyond it [capability.Resolve] reports an error.
 const mostExpanded = 500_000
 
-func (l *linter) expand(identifier string) expansion {
-	x, ok := l.expansions[identifier]
-	if !ok && l.expanded < mostExpanded {
-		x.permissions, x.complete = l.manifests.Expand(identifier)
-		l.expansions[identifier] = x
-		l.expanded += len(x.permissions)
+func (l *linter) expand(identifier string) *expansion {
+	x := l.expansions[identifier]
+	if x == nil {
+		x = &expansion{}
+		if l.expanded < mostExpanded {
+			x.permissions, x.complete = l.manifests.Expand(identifier)
+			l.expansions[identifier] = x
+			l.expanded += len(x.permissions)
+		}
+		x.ids = make(map[string]bool, len(x.permissions))
+		for _, p := range x.permissions {
+			x.first = p.Chain[len(p.Chain)-1]
+			x.ids[x.first] = true
+			x.set = x.set || len(p.Chain) > 1
+		}
 	}
 	return x
 }
@@ -114,10 +123,9 @@ func (l *linter) noEffect(c *capability.Capability, e *capability.Entry) {
 func (l *linter) redundant(c *capability.Capability) {
 	type unfolded struct {
 		entry *capability.Entry
-		ids   map[string]bool
-		set   bool
+		*expansion
 	}
-	var bare []unfolded
+	var bare, sets []unfolded
 	seen := make(map[string]bool)
 	for i := range c.Permissions {
 		e := &c.Permissions[i]
@@ -129,39 +137,26 @@ func (l *linter) redundant(c *capability.Capability) {
 		if len(x.permissions) == 0 || !x.complete {
 			continue
 		}
-		one := unfolded{entry: e, ids: make(map[string]bool)}
-		for _, p := range x.permissions {
-			one.ids[p.Chain[len(p.Chain)-1]] = true
-			one.set = one.set || len(p.Chain) > 1
-		}
-		bare = append(bare, one)
-	}
-	containing := make(map[string][]int) // by a permission: the entries that contain it
-	for k, large := range bare {
-		for id := range large.ids {
-			containing[id] = append(containing[id], k)
+		bare = append(bare, unfolded{e, x})
+		if x.set {
+			sets = append(sets, unfolded{e, x})
 		}
 	}
 	compared := 0
-	for i, small := range bare {
-		var candidates []int
-		for id := range small.ids {
-			if k := containing[id]; candidates == nil || len(k) < len(candidates) {
-				candidates = k
-			}
-		}
-		for _, k := range candidates {
-			large := bare[k]
-			if i == k || len(small.ids) > len(large.ids) {
-				continue
-			}
-			// Of two that are the same the set is kept, and of two sets or none the first.
-			if len(small.ids) == len(large.ids) && (small.set && !large.set || small.set == large.set && i < k) {
-				continue
-			}
-			if compared += len(small.ids); compared > mostExpanded {
+	for _, small := range bare {
+		for _, large := range sets {
+			if compared++; compared > mostExpanded {
 				return
 			}
+			if small.entry == large.entry || len(small.ids) > len(large.ids) || !large.ids[small.first] {
+				continue
+			}
+			// Of two that are the same the set is kept, and of two sets the first.
+			if len(small.ids) == len(large.ids) && small.set &&
+				small.entry.Value().Span().Start < large.entry.Value().Span().Start {
+				continue
+			}
+			compared += len(small.ids)
 			if containsAll(large.ids, small.ids) {
 				l.group(codeRedundantPermission, identifierOf(small.entry),
 					fmt.Sprintf("%q is already in %q", small.entry.Identifier, large.entry.Identifier),
@@ -195,7 +190,11 @@ func (l *linter) denials() {
 		return first
 	}
 	for _, command := range l.policy.Commands() {
-		allowed, denied := l.policy.Grants(command), l.policy.Denials(command)
+		denied := l.policy.Denials(command)
+		if len(denied) == 0 {
+			continue
+		}
+		allowed := l.policy.Grants(command)
 		for _, g := range denied {
 			c, e := g.Capability(), g.Entry()
 			if len(allowed) == 0 {

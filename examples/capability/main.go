@@ -14,6 +14,7 @@ func main() {
 	_, plain := os.LookupEnv("NO_COLOR")
 	terminal := term.IsTerminal(int(os.Stdout.Fd()))
 	os.Exit(cli.Run(os.Args[1:], cli.Env{
+		Stdin:    os.Stdin,
 		Stdout:   os.Stdout,
 		Stderr:   os.Stderr,
 		Color:    !plain && os.Getenv("TERM") != "dumb" && terminal,

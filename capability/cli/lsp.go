@@ -1,0 +1,140 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"path/filepath"
+	"slices"
+
+	"lessonkit.example/capability"
+	"lessonkit.example/capability/lint"
+	"lessonkit.example/capability/lsp"
+)
+
+// serveEditor runs a language server over standard input and output.
+func serveEditor(c *command, args []string) (int, error) {
+	c.sourceFlags()
+	c.flags.StringVar(&c.rulesFile, "rules", "", "`FILE` with the project's rules; \"none\" for none")
+	c.flags.Bool("stdio", true, "speak over standard input and output, the only way there is")
+	if err := c.parse(args, "[FLAGS]", "json"); err != nil {
+		return 0, err
+	}
+	if c.env.Stdin == nil {
+		return 0, errors.New("lsp needs standard input")
+	}
+	o, err := c.lintOptions("lint", nil)
+	if err != nil {
+		return 0, err
+	}
+	w := &workspace{command: c, options: o, projects: make(map[string]*project), texts: make(map[string]parsed)}
+	return ExitClean, lsp.Serve(context.Background(), stdio{c.env.Stdin, c.env.Stdout},
+		lsp.Options{Workspace: w, Version: toolVersion()})
+}
+
+type stdio struct {
+	io.Reader
+	io.Writer
+}
+
+// Close does nothing: standard input and output belong to the process.
+func (stdio) Close() error { return nil }
+
+// workspace checks the files that an editor has open, each with its application.
+type workspace struct {
+	*command
+	options  lint.Options
+	projects map[string]*project // by folder
+	texts    map[string]parsed   // by absolute name
+}
+
+// parsed is the document of a text, so that only what has changed is read again.
+type parsed struct {
+	text string
+	doc  *capability.Document
+}
+
+// Check implements [lsp.Workspace].
+func (w *workspace) Check(file string, open map[string]string, fresh bool) (capability.Diagnostics,
+	*capability.Manifests, error) {
+	root := appOf(file)
+	p := w.projects[root]
+	if p == nil || fresh {
+		projects, err := w.load([]string{root})
+		if err != nil {
+			return nil, nil, err
+		}
+		p = projects[0]
+		for _, one := range projects {
+			if absolute(one.root) == root {
+				p = one
+			}
+		}
+		w.projects[root] = p
+	}
+	now := *p
+	now.docs = slices.Clone(p.docs)
+	now.within = map[string]string{"": p.within[""]}
+	saved := false
+	for i, d := range now.docs {
+		saved = saved || absolute(d.Name()) == file
+		if text, ok := open[absolute(d.Name())]; ok {
+			now.docs[i] = w.parse(d.Name(), text, capability.Parse)
+		}
+	}
+	if text, ok := open[file]; ok && !saved && projectRoot(file) != "" { // a new file
+		now.docs = append(now.docs, w.parse(file, text, capability.Parse))
+	}
+	if p.main != nil {
+		if text, ok := open[absolute(p.main.Name())]; ok {
+			now.setConfig(w.parse(p.main.Name(), text, capability.ParseValue), p.main)
+		}
+	}
+	r, err := w.rulesOf(&now)
+	if err != nil {
+		return nil, nil, err
+	}
+	found, _, _ := r.accepted(now.check(r.options(w.options)), w.now())
+	return found, now.manifests, nil
+}
+
+// setConfig replaces the configuration by another text of it.
+func (p *project) setConfig(d, before *capability.Document) {
+	p.found = slices.DeleteFunc(slices.Clone(p.found), func(f capability.Diagnostic) bool {
+		return f.File == before.Name()
+	})
+	p.found = append(p.found, d.Check(capability.ModeReference)...)
+	p.main, p.inlined = d, nil
+	if inlined := capability.Inlined(p.config()); len(inlined.Capabilities()) > 0 {
+		p.inlined = append(p.inlined, inlined)
+	}
+}
+
+func (w *workspace) parse(name, text string, parse func([]byte, capability.Options) *capability.Document,
+) *capability.Document {
+	known := w.texts[name]
+	if known.doc == nil || known.text != text {
+		known = parsed{text, parse([]byte(text), capability.Options{Name: name})}
+		w.texts[name] = known
+	}
+	return known.doc
+}
+
+// appOf returns the folder of the application that a file belongs to, or the file.
+func appOf(file string) string {
+	if root := projectRoot(file); root != "" {
+		return absolute(root)
+	}
+	if dir := filepath.Dir(file); appAt(dir) == dir {
+		return dir
+	}
+	return file
+}
+
+func absolute(name string) string {
+	file, err := filepath.Abs(name)
+	if err != nil {
+		return name
+	}
+	return file
+}

@@ -1,0 +1,281 @@
+package cli_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sourcegraph/jsonrpc2"
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/capability"
+	"lessonkit.example/capability/cli"
+)
+
+type lspPosition struct{ Line, Character int }
+
+type lspRange struct{ Start, End lspPosition }
+
+type lspDiagnostic struct {
+	Range              lspRange
+	Severity           int
+	Code, Message      string
+	RelatedInformation []struct{ Message string }
+}
+
+type lspEdit struct {
+	Range   lspRange
+	NewText string
+}
+
+// editor drives the language server as an editor does.
+type editor struct {
+	testing.TB
+	*jsonrpc2.Conn
+	shown   chan shown
+	stopped chan int
+}
+
+type shown struct {
+	URI         string
+	Version     int
+	Diagnostics []lspDiagnostic
+}
+
+type pipes struct {
+	io.Reader
+	io.WriteCloser
+}
+
+func newEditor(t testing.TB, flags ...string) *editor {
+	t.Helper()
+	fromEditor, toServer := io.Pipe()
+	fromServer, toEditor := io.Pipe()
+	e := &editor{TB: t, shown: make(chan shown, 100), stopped: make(chan int, 1)}
+	go func() {
+		e.stopped <- cli.Run(append([]string{"lsp"}, flags...), cli.Env{Stdin: fromEditor, Stdout: toEditor,
+			Stderr: io.Discard})
+	}()
+	handler := jsonrpc2.HandlerWithError(func(_ context.Context, _ *jsonrpc2.Conn, r *jsonrpc2.Request) (any, error) {
+		var s shown
+		if r.Method == "textDocument/publishDiagnostics" && json.Unmarshal(*r.Params, &s) == nil {
+			e.shown <- s
+		}
+		return nil, nil
+	})
+	e.Conn = jsonrpc2.NewConn(t.Context(),
+		jsonrpc2.NewBufferedStream(pipes{fromServer, toServer}, jsonrpc2.VSCodeObjectCodec{}), handler)
+	t.Cleanup(func() { _ = e.Close() })
+	var started struct {
+		Capabilities struct{ HoverProvider bool }
+		ServerInfo   struct{ Name, Version string }
+	}
+	e.call("initialize", map[string]any{"processId": nil, "rootUri": nil, "capabilities": map[string]any{}}, &started)
+	require.True(t, started.Capabilities.HoverProvider)
+	require.NotEmpty(t, started.ServerInfo.Version)
+	e.notify("initialized", map[string]any{})
+	return e
+}
+
+func (e *editor) call(method string, params, result any) {
+	e.Helper()
+	require.NoError(e, e.Call(e.Context(), method, params, result))
+}
+
+func (e *editor) notify(method string, params any) {
+	e.Helper()
+	require.NoError(e, e.Notify(e.Context(), method, params))
+}
+
+// open opens a file and returns what the server shows about it.
+func (e *editor) open(file, text string) []lspDiagnostic {
+	e.Helper()
+	e.notify("textDocument/didOpen", map[string]any{"textDocument": map[string]any{"uri": "file://" + file,
+		"languageId": "json", "version": 1, "text": text}})
+	return e.next(file, 1)
+}
+
+// change replaces a range, or the whole text without one.
+func (e *editor) change(file string, version int, changes ...map[string]any) []lspDiagnostic {
+	e.Helper()
+	e.notify("textDocument/didChange", map[string]any{"contentChanges": changes,
+		"textDocument": map[string]any{"uri": "file://" + file, "version": version}})
+	return e.next(file, version)
+}
+
+// next waits for the findings in a version of a file.
+func (e *editor) next(file string, version int) []lspDiagnostic {
+	e.Helper()
+	for {
+		select {
+		case s := <-e.shown:
+			if s.URI == "file://"+file && s.Version == version {
+				return s.Diagnostics
+			}
+		case <-time.After(time.Minute):
+			require.Fail(e, "the server shows nothing")
+		}
+	}
+}
+
+func at(file string, line, character int) map[string]any {
+	return map[string]any{"textDocument": map[string]any{"uri": "file://" + file},
+		"position": map[string]any{"line": line, "character": character}}
+}
+
+func lspCodes(ds []lspDiagnostic) []string {
+	codes := []string{}
+	for _, d := range ds {
+		codes = append(codes, d.Code)
+	}
+	return codes
+}
+
+func TestEditor(t *testing.T) {
+	t.Parallel()
+	const first = "{\n  \"identifier\": \"main\",\n  \"windows\": [\"main\"],\n  \"description\": \"😀 字\",\n" +
+		"  \"permissions\": [\"core:default\", \"core:window:alow-close\", \"fs:allow-appdata-read\"]\n}\n"
+	dir := project(t, map[string]string{"src-tauri/capabilities/main.json": first,
+		"src-tauri/capabilities/other.json": strings.Replace(sound, "main", "other", 1),
+		"src-tauri/tauri.conf.json":         "{}"})
+	file := filepath.Join(dir, "src-tauri/capabilities/main.json")
+	e := newEditor(t)
+	ds := e.open(file, first)
+	require.Equal(t, []string{"unknown-permission"}, lspCodes(ds))
+	require.Equal(t, 1, ds[0].Severity)
+	require.Equal(t, lspRange{lspPosition{4, 34}, lspPosition{4, 58}}, ds[0].Range)
+
+	// The fix, made as the editor makes it, by UTF-16 positions.
+	var actions []struct {
+		Title, Kind string
+		IsPreferred bool
+		Edit        struct{ Changes map[string][]lspEdit }
+	}
+	e.call("textDocument/codeAction", map[string]any{"textDocument": map[string]any{"uri": "file://" + file},
+		"range": ds[0].Range, "context": map[string]any{"diagnostics": []any{}}}, &actions)
+	require.Len(t, actions, 1)
+	require.Equal(t, "quickfix", actions[0].Kind)
+	require.False(t, actions[0].IsPreferred, "a guess")
+	edit := actions[0].Edit.Changes["file://"+file][0]
+	require.Equal(t, `"core:window:allow-close"`, edit.NewText)
+	ds = e.change(file, 2, map[string]any{"range": edit.Range, "text": edit.NewText})
+	require.Empty(t, ds)
+
+	// An edit behind characters of two UTF-16 units.
+	ds = e.change(file, 3, map[string]any{"range": lspRange{lspPosition{3, 22}, lspPosition{3, 24}}, "text": "\","})
+	require.Empty(t, ds)
+	ds = e.change(file, 4, map[string]any{"range": lspRange{lspPosition{3, 22}, lspPosition{3, 23}}, "text": "5"})
+	require.NotEmpty(t, ds)
+	ds = e.change(file, 5, map[string]any{"text": first})
+	require.Equal(t, []string{"unknown-permission"}, lspCodes(ds))
+
+	var hovered struct{ Contents struct{ Kind, Value string } }
+	e.call("textDocument/hover", at(file, 4, 65), &hovered)
+	require.Contains(t, hovered.Contents.Value, "fs:allow-appdata-read")
+	require.Contains(t, hovered.Contents.Value, "`plugin:fs|read_file`")
+	require.Contains(t, hovered.Contents.Value, "$APPDATA")
+	var nothing any
+	e.call("textDocument/hover", at(file, 1, 20), &nothing)
+	require.Nil(t, nothing)
+
+	var list struct {
+		Items []struct {
+			Label    string
+			TextEdit lspEdit
+		}
+	}
+	e.call("textDocument/completion", at(file, 4, 40), &list)
+	i := slices.IndexFunc(list.Items, func(i struct {
+		Label    string
+		TextEdit lspEdit
+	}) bool {
+		return i.Label == "core:window:allow-close"
+	})
+	require.GreaterOrEqual(t, i, 0)
+	require.Equal(t, lspRange{lspPosition{4, 35}, lspPosition{4, 57}}, list.Items[i].TextEdit.Range)
+	// A string that is not closed yet.
+	e.change(file, 6, map[string]any{"text": "{\"permissions\": [\"core:def"})
+	e.call("textDocument/completion", at(file, 0, 26), &list)
+	require.Greater(t, len(list.Items), 500)
+
+	// What two files cause is shown in both, and gone with its cause.
+	ds = e.change(file, 7, map[string]any{"text": strings.Replace(first, `"main"`, `"other"`, 1)})
+	require.Contains(t, lspCodes(ds), "unknown-permission")
+	other := e.next(filepath.Join(dir, "src-tauri/capabilities/other.json"), 0)
+	require.Equal(t, []string{"duplicate-capability"}, lspCodes(other))
+	e.change(file, 8, map[string]any{"text": sound})
+	require.Empty(t, e.next(filepath.Join(dir, "src-tauri/capabilities/other.json"), 0))
+
+	var edits []lspEdit
+	e.call("textDocument/formatting", at(file, 0, 0), &edits)
+	require.Len(t, edits, 1)
+	require.Contains(t, edits[0].NewText, "\n  \"permissions\": [")
+
+	require.ErrorContains(t, e.Call(t.Context(), "textDocument/rename", at(file, 0, 0), nil), "unknown method")
+	require.ErrorContains(t, e.Call(t.Context(), "textDocument/hover", at("/x.json", 0, 0), nil), "is not open")
+	e.call("shutdown", nil, nil)
+	e.notify("exit", nil)
+	require.Equal(t, cli.ExitClean, <-e.stopped)
+}
+
+// Capabilities inside the configuration are checked as they are edited, and so is the list.
+func TestEditorShowsConfiguration(t *testing.T) {
+	t.Parallel()
+	dir := project(t, map[string]string{"src-tauri/capabilities/main.json": sound, "src-tauri/tauri.conf.json": "{}"})
+	config := filepath.Join(dir, "src-tauri/tauri.conf.json")
+	e := newEditor(t)
+	require.Empty(t, e.open(config, "{}"))
+	ds := e.change(config, 2, map[string]any{"text": `{"app": {"security": {"capabilities": ["main", "mian", ` +
+		`{"identifier": "x", "windows": ["x"], "permissions": ["core:defalt"]}]}}}`})
+	require.Equal(t, []string{"unknown-capability", "unknown-permission"}, lspCodes(ds))
+}
+
+func largeConfiguration() string {
+	var b strings.Builder
+	b.WriteString(`{"app": {"security": {"capabilities": [` + "\n")
+	for i := 0; b.Len() < 200_000; i++ {
+		if i > 0 {
+			b.WriteString(",\n")
+		}
+		fmt.Fprintf(&b, `  {"identifier": "c%d", "windows": ["w%d"], "permissions": ["core:default", "fs:default", `+
+			`"dialog:allow-open", {"identifier": "fs:scope", "allow": [{"path": "$APPDATA/%d/**"}]}]}`, i, i, i)
+	}
+	return b.String() + "\n]}}}"
+}
+
+// BenchmarkEdit measures the time from an edit in a configuration of 200 KB to its findings, and
+// reports the 99th percentile.
+func BenchmarkEdit(b *testing.B) {
+	dir := b.TempDir()
+	file := filepath.Join(dir, "tauri.conf.json")
+	text := largeConfiguration()
+	require.NoError(b, writeFile(file, text))
+	e := newEditor(b)
+	e.open(file, text)
+	var took []time.Duration
+	version := 1
+	for b.Loop() {
+		version++
+		start := time.Now()
+		e.change(file, version, map[string]any{"text": string(rune('a' + version%26)),
+			"range": lspRange{lspPosition{1, 20}, lspPosition{1, 21}}})
+		took = append(took, time.Since(start))
+	}
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "ms-p99")
+}
+
+func TestLargeConfigurationHasNoFindings(t *testing.T) {
+	t.Parallel()
+	config := capability.ParseValue([]byte(largeConfiguration()), capability.Options{})
+	require.Empty(t, capability.Inlined(config).Check(capability.ModeReference))
+}
+
+func writeFile(name, text string) error { return os.WriteFile(name, []byte(text), 0o644) }

@@ -1,0 +1,260 @@
+// Package lsp implements a language server for capability files: editors show what is wrong while
+// it is written, offer fixes, complete the identifiers of permissions and tell what they grant.
+package lsp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/sourcegraph/jsonrpc2"
+
+	"lessonkit.example/capability"
+	"lessonkit.example/capability/format"
+)
+
+// Workspace checks files with the application that they belong to.
+type Workspace interface {
+	// Check returns the findings in the application of a file, with the manifests that it has. Open
+	// contains the texts of files, by their absolute names, that count instead of those on disk.
+	// The findings name files so that [filepath.Abs] returns their absolute names. Fresh means that
+	// files on disk may have changed since the last call.
+	Check(file string, open map[string]string, fresh bool) (capability.Diagnostics, *capability.Manifests, error)
+}
+
+// Options configures [Serve].
+type Options struct {
+	// Workspace checks the files that an editor opens. Required.
+	Workspace Workspace
+	// Version is that of the program, which editors show.
+	Version string
+}
+
+// Serve speaks the Language Server Protocol with an editor until the editor ends the session, the
+// connection is closed, or the context ends. It handles one message after the other.
+func Serve(ctx context.Context, editor io.ReadWriteCloser, o Options) error {
+	session, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s := &server{options: o, open: make(map[string]*file), shown: make(map[string]bool), end: cancel}
+	stream := jsonrpc2.NewBufferedStream(editor, jsonrpc2.VSCodeObjectCodec{})
+	conn := jsonrpc2.NewConn(session, stream, jsonrpc2.HandlerWithError(s.handle).SuppressErrClosed(),
+		jsonrpc2.SetLogger(silent{}))
+	select {
+	case <-conn.DisconnectNotify():
+	case <-session.Done():
+	}
+	_ = conn.Close() // the editor may have closed it
+	return ctx.Err()
+}
+
+// silent drops what the connection would log: it is the editor that reports what went wrong.
+type silent struct{}
+
+func (silent) Printf(string, ...any) {}
+
+// file is a file that the editor has open.
+type file struct {
+	*text
+	version   int
+	found     capability.Diagnostics
+	manifests *capability.Manifests
+}
+
+type server struct {
+	options Options
+	open    map[string]*file // by absolute name
+	shown   map[string]bool  // files whose findings the editor shows
+	ended   bool
+	end     func()
+}
+
+func (s *server) handle(ctx context.Context, conn *jsonrpc2.Conn, r *jsonrpc2.Request) (any, error) {
+	var p params
+	if r.Params != nil && r.Method != "initialize" {
+		if err := json.Unmarshal(*r.Params, &p); err != nil {
+			return nil, &jsonrpc2.Error{Code: jsonrpc2.CodeInvalidParams, Message: err.Error()}
+		}
+	}
+	name := nameOf(p.TextDocument.URI)
+	switch r.Method {
+	case "initialize":
+		return map[string]any{"capabilities": serverCapabilities,
+			"serverInfo": map[string]any{"name": "capability", "version": s.options.Version}}, nil
+	case "shutdown":
+		s.ended = true
+		return nil, nil
+	case "exit":
+		s.end()
+		return nil, nil
+	case "textDocument/didOpen":
+		s.open[name] = &file{text: newText(p.TextDocument.Text), version: p.TextDocument.Version}
+		return nil, s.check(ctx, conn, name, true)
+	case "textDocument/didChange":
+		if f := s.open[name]; f != nil {
+			f.text, f.version = f.changed(p.ContentChanges), p.TextDocument.Version
+			return nil, s.check(ctx, conn, name, false)
+		}
+		return nil, nil
+	case "textDocument/didSave":
+		return nil, s.check(ctx, conn, name, true)
+	case "textDocument/didClose":
+		delete(s.open, name)
+		return nil, s.publish(ctx, conn, name, nil)
+	}
+	f := s.open[name]
+	switch {
+	case !strings.HasPrefix(r.Method, "textDocument/"):
+		if r.Notif {
+			return nil, nil // none that matters
+		}
+		return nil, &jsonrpc2.Error{Code: jsonrpc2.CodeMethodNotFound, Message: "unknown method " + r.Method}
+	case f == nil:
+		return nil, &jsonrpc2.Error{Code: jsonrpc2.CodeInvalidParams, Message: name + " is not open"}
+	}
+	switch r.Method {
+	case "textDocument/codeAction":
+		return s.actions(name, f, p.Range), nil
+	case "textDocument/hover":
+		return f.hover(name, p.Position), nil
+	case "textDocument/completion":
+		return f.complete(name, p.Position), nil
+	case "textDocument/formatting":
+		return f.format(name)
+	}
+	return nil, &jsonrpc2.Error{Code: jsonrpc2.CodeMethodNotFound, Message: "unknown method " + r.Method}
+}
+
+// check checks the application of a file and shows what was found in its files.
+func (s *server) check(ctx context.Context, conn *jsonrpc2.Conn, name string, fresh bool) error {
+	open := make(map[string]string, len(s.open))
+	for name, f := range s.open {
+		open[name] = f.src
+	}
+	found, manifests, err := s.options.Workspace.Check(name, open, fresh)
+	if err != nil {
+		return conn.Notify(ctx, "window/logMessage", map[string]any{"type": 1, "message": err.Error()})
+	}
+	byFile := make(map[string]capability.Diagnostics)
+	for _, d := range found {
+		if file, err := filepath.Abs(d.File); err == nil && d.File != "" {
+			byFile[file] = append(byFile[file], d)
+		}
+	}
+	if f := s.open[name]; f != nil {
+		f.manifests = manifests
+	}
+	var failed error
+	for file := range s.shown {
+		if byFile[file] == nil {
+			byFile[file] = nil // what was shown is gone
+		}
+	}
+	byFile[name] = append(byFile[name], nil...)
+	for file, found := range byFile {
+		failed = errors.Join(failed, s.publish(ctx, conn, file, found))
+	}
+	return failed
+}
+
+// publish shows the findings in a file.
+func (s *server) publish(ctx context.Context, conn *jsonrpc2.Conn, name string, found capability.Diagnostics) error {
+	message := published{URI: uriOf(name), Diagnostics: []diagnostic{}}
+	if f := s.open[name]; f != nil {
+		message.Version, f.found = f.version, found
+	}
+	for _, d := range found {
+		message.Diagnostics = append(message.Diagnostics, s.diagnostic(d))
+	}
+	delete(s.shown, name)
+	if len(found) > 0 {
+		s.shown[name] = true
+	}
+	return conn.Notify(ctx, "textDocument/publishDiagnostics", message)
+}
+
+func (s *server) diagnostic(d capability.Diagnostic) diagnostic {
+	severity := map[capability.Severity]int{capability.Error: 1, capability.Warning: 2, capability.Info: 3}[d.Severity]
+	shown := diagnostic{Range: s.spanOf(d.File, d.Start, d.End), Severity: severity, Code: string(d.Code),
+		Source: "capability", Message: d.Message}
+	for _, p := range d.Related {
+		if file, err := filepath.Abs(p.File); err == nil && p.File != "" {
+			shown.Related = append(shown.Related, related{location{uriOf(file), s.spanOf(p.File, p.Start, p.Start)},
+				p.Message})
+		}
+	}
+	return shown
+}
+
+// spanOf returns a place as the protocol has it. In a file that is not open characters are counted
+// as if each were one UTF-16 unit.
+func (s *server) spanOf(name string, start, end capability.Position) span {
+	file, err := filepath.Abs(name)
+	if f := s.open[file]; err == nil && f != nil {
+		return f.span(start.Offset, end.Offset)
+	}
+	at := func(p capability.Position) position { return position{max(p.Line-1, 0), max(p.Column-1, 0)} }
+	return span{at(start), at(end)}
+}
+
+// actions returns the fixes of findings in a range.
+func (s *server) actions(name string, f *file, at span) []codeAction {
+	actions := []codeAction{}
+	from, to := f.offset(at.Start), f.offset(at.End)
+	for _, d := range f.found {
+		if d.Fix == nil || d.Start.Offset > to || d.End.Offset < from {
+			continue
+		}
+		var edits []textEdit
+		for _, e := range d.Fix.Edits {
+			edits = append(edits, textEdit{f.span(e.Start, e.End), e.Text})
+		}
+		actions = append(actions, codeAction{Title: d.Fix.Title, Kind: "quickfix",
+			Diagnostics: []diagnostic{s.diagnostic(d)}, IsPreferred: !d.Fix.Guess,
+			Edit: workspaceEdit{map[string][]textEdit{uriOf(name): edits}}})
+	}
+	return actions
+}
+
+// format returns the edit that formats a file. A configuration is not formatted: the rest of it is
+// not ours.
+func (f *file) format(name string) ([]textEdit, error) {
+	if !slices.Contains(strings.Split(filepath.ToSlash(name), "/"), "capabilities") {
+		return []textEdit{}, nil
+	}
+	formatted, err := format.Source(capability.Parse([]byte(f.src), capability.Options{Name: name}), format.Options{})
+	if err != nil {
+		return nil, fmt.Errorf("%s is left as it is: %w", name, err)
+	}
+	if formatted == f.src {
+		return []textEdit{}, nil
+	}
+	return []textEdit{{f.span(0, len(f.src)), formatted}}, nil
+}
+
+// nameOf returns the absolute name of the file at an address.
+func nameOf(uri string) string {
+	u, err := url.Parse(uri)
+	if err != nil || u.Scheme != "file" {
+		return uri
+	}
+	name := u.Path
+	if runtime.GOOS == "windows" {
+		name = strings.TrimPrefix(name, "/")
+	}
+	return filepath.Clean(filepath.FromSlash(name))
+}
+
+func uriOf(name string) string {
+	name = filepath.ToSlash(name)
+	if !strings.HasPrefix(name, "/") {
+		name = "/" + name
+	}
+	return (&url.URL{Scheme: "file", Path: name}).String()
+}

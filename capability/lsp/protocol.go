@@ -1,0 +1,106 @@
+package lsp
+
+// The parts of the Language Server Protocol 3.17 that are used, by their names there.
+
+type position struct {
+	Line      int `json:"line"`      // from 0
+	Character int `json:"character"` // in UTF-16 code units, from 0
+}
+
+type span struct {
+	Start position `json:"start"`
+	End   position `json:"end"`
+}
+
+type textDocument struct {
+	URI     string `json:"uri"`
+	Text    string `json:"text,omitempty"`
+	Version int    `json:"version,omitempty"`
+}
+
+type change struct {
+	Range *span  `json:"range"` // nil for the whole text
+	Text  string `json:"text"`
+}
+
+// params has the parameters of all requests and notifications that are answered.
+type params struct {
+	TextDocument   textDocument `json:"textDocument"`
+	ContentChanges []change     `json:"contentChanges"`
+	Position       position     `json:"position"`
+	Range          span         `json:"range"`
+}
+
+type diagnostic struct {
+	Range    span      `json:"range"`
+	Severity int       `json:"severity"`
+	Code     string    `json:"code"`
+	Source   string    `json:"source"`
+	Message  string    `json:"message"`
+	Related  []related `json:"relatedInformation,omitempty"`
+}
+
+type location struct {
+	URI   string `json:"uri"`
+	Range span   `json:"range"`
+}
+
+type related struct {
+	Location location `json:"location"`
+	Message  string   `json:"message"`
+}
+
+type published struct {
+	URI         string       `json:"uri"`
+	Version     int          `json:"version,omitempty"`
+	Diagnostics []diagnostic `json:"diagnostics"`
+}
+
+type textEdit struct {
+	Range   span   `json:"range"`
+	NewText string `json:"newText"`
+}
+
+type workspaceEdit struct {
+	Changes map[string][]textEdit `json:"changes"`
+}
+
+type codeAction struct {
+	Title       string        `json:"title"`
+	Kind        string        `json:"kind"`
+	Diagnostics []diagnostic  `json:"diagnostics"`
+	IsPreferred bool          `json:"isPreferred"`
+	Edit        workspaceEdit `json:"edit"`
+}
+
+type markup struct {
+	Kind  string `json:"kind"`
+	Value string `json:"value"`
+}
+
+type hover struct {
+	Contents markup `json:"contents"`
+	Range    span   `json:"range"`
+}
+
+type completionItem struct {
+	Label    string   `json:"label"`
+	Kind     int      `json:"kind"`
+	Detail   string   `json:"detail,omitempty"`
+	TextEdit textEdit `json:"textEdit"`
+}
+
+type completionList struct {
+	IsIncomplete bool             `json:"isIncomplete"`
+	Items        []completionItem `json:"items"`
+}
+
+// serverCapabilities answers initialize: edits are sent as parts of a text.
+var serverCapabilities = map[string]any{
+	"positionEncoding":           "utf-16",
+	"textDocumentSync":           map[string]any{"openClose": true, "change": 2, "save": true},
+	"hoverProvider":              true,
+	"completionProvider":         map[string]any{"triggerCharacters": []string{`"`, ":"}},
+	"codeActionProvider":         map[string]any{"codeActionKinds": []string{"quickfix"}},
+	"documentFormattingProvider": true,
+}
