@@ -201,7 +201,7 @@ func New(cfg Config) (*Recognizer, error) {
 	}
 	r := &Recognizer{
 		cfg:       cfg,
-		transport: provider.NewTransport(http.ProxyFromEnvironment, cfg.requestTimeout()),
+		transport: provider.NewTransport(http.ProxyFromEnvironment),
 		slots:     semaphore.NewWeighted(int64(max(cfg.Concurrency, 1))),
 		now:       cfg.Now,
 		log:       cfg.Logger,

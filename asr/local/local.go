@@ -119,7 +119,7 @@ func New(cfg Config) (*Recognizer, error) {
 		}
 	}
 	if cfg.Transport == nil {
-		cfg.Transport = provider.NewTransport(proxy, cfg.requestTimeout())
+		cfg.Transport = provider.NewTransport(proxy)
 	}
 	r := &Recognizer{
 		cfg:    cfg,

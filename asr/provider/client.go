@@ -15,11 +15,11 @@ import (
 	"lessonkit.example/asr"
 )
 
-// NewTransport returns a transport for sending recordings that waits for an answer for as long as
-// timeout. Each request gets its own connection: an idle one saves nothing compared with the
-// recognition, may be closed by the server just when the next recording is sent on it, and
-// occupies one of the few threads of some servers.
-func NewTransport(proxy func(*http.Request) (*url.URL, error), timeout time.Duration) *http.Transport {
+// NewTransport returns a transport for sending recordings, which waits for an answer until the
+// context of the request ends: see [TimeLimit]. Each request gets its own connection: an idle one
+// saves nothing compared with the recognition, may be closed by the server just when the next
+// recording is sent on it, and occupies one of the few threads of some servers.
+func NewTransport(proxy func(*http.Request) (*url.URL, error)) *http.Transport {
 	dialer := &net.Dialer{Timeout: 5 * time.Second, KeepAlive: 30 * time.Second}
 	return &http.Transport{
 		Proxy: proxy,
@@ -30,9 +30,8 @@ func NewTransport(proxy func(*http.Request) (*url.URL, error), timeout time.Dura
 			}
 			return &conn{Conn: c, received: make(chan struct{})}, nil
 		},
-		TLSHandshakeTimeout:   10 * time.Second,
-		ResponseHeaderTimeout: timeout, // recognisers send the header after the work
-		DisableKeepAlives:     true,
+		TLSHandshakeTimeout: 10 * time.Second,
+		DisableKeepAlives:   true,
 	}
 }
 

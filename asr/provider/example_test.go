@@ -33,7 +33,7 @@ type Recognizer struct {
 func NewRecognizer(url string, timeout time.Duration) *Recognizer {
 	return &Recognizer{
 		url: url, timeout: timeout, slots: make(chan struct{}, 2),
-		transport: provider.NewTransport(http.ProxyFromEnvironment, timeout),
+		transport: provider.NewTransport(http.ProxyFromEnvironment),
 		status:    asr.Status{Provider: "plain", Reason: "not used yet"},
 	}
 }
