@@ -41,8 +41,8 @@ type Audio struct {
 	// SaveTask. A recogniser that knows the task waits for its result instead of creating, and
 	// paying for, a new one. "" means none.
 	Task string
-	// SaveTask, if not nil, is called with the name of a task, shorter than 256 bytes, as soon as a
-	// recogniser has created a task that outlives the call. Store the name with the recording, and
+	// SaveTask, if not nil, is called with the name of a task, shorter than 256 bytes, when a
+	// recogniser creates a task that outlives the call, and with "" when it is of no more use. Store the name with the recording, and
 	// set Task to it when the call is repeated. If SaveTask fails, recognition continues and the
 	// call is repeated later.
 	SaveTask func(ctx context.Context, task string) error

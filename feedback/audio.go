@@ -103,7 +103,7 @@ type Audio struct {
 	// Task is what SaveTask was given last for this recording, also by a process that has died, or
 	// "". A transcriber whose provider knows the task waits for its result instead of paying again.
 	Task string
-	// SaveTask stores the name of a task that a provider has created for the recording, before the
+	// SaveTask stores the name of a task that a provider creates for the recording, before the
 	// transcriber waits for it; "" forgets it. Names are shorter than 256 bytes.
 	SaveTask func(ctx context.Context, task string) error
 }

@@ -23,7 +23,7 @@ const taskLifetime = 23 * time.Hour
 // cloudTask is a task in the cloud. Its name contains the time, which tells tasks with the same
 // number apart, and how many tasks were created for the recording.
 type cloudTask struct {
-	id      uint64
+	id      uint64 // 0: perhaps created, and its number lost
 	created time.Time
 	attempt int
 }
@@ -103,6 +103,14 @@ func (r *Recognizer) task(
 	if running != nil {
 		attempt = running.attempt
 	}
+	if running != nil && running.id == 0 {
+		r.log.WarnContext(ctx, "a task may have been created, and its number was lost; creating another one")
+		running = nil
+		if attempt++; attempt > maxAttempts {
+			r.save(ctx, audio, "") // so that a retry by a user creates a new task
+			return asr.Transcript{}, &asr.Error{Op: taskOp, Message: "no task was created", Err: interrupted{}}
+		}
+	}
 	for {
 		if running == nil {
 			t, err := r.create(ctx, src, audio, attempt)
@@ -142,7 +150,15 @@ func (r *Recognizer) task(
 	}
 }
 
-// create sends the recording and returns the new task.
+// interrupted is the cause of the failure of a recording for which no further task is created.
+type interrupted struct{}
+
+func (interrupted) Error() string      { return "interrupted as often as tasks may be paid for" }
+func (interrupted) Permanent() bool    { return true }
+func (interrupted) PublicText() string { return "the recognition was interrupted; it can be retried" }
+
+// create sends the recording and returns the new task. In the meantime a name without a number is
+// saved.
 func (r *Recognizer) create(
 	ctx context.Context, src *provider.Source, audio asr.Audio, attempt int,
 ) (cloudTask, error) {
@@ -163,15 +179,19 @@ func (r *Recognizer) create(
 		HotwordList: r.hotWords(audio.Words),
 	}
 	response := &createResponse{BaseResponse: &tchttp.BaseResponse{}}
+	t := cloudTask{created: r.clock().Truncate(time.Second), attempt: attempt}
+	r.save(ctx, audio, t.String())
 	if err := r.call(ctx, taskOp, request, response); err != nil {
+		if ctx.Err() == nil { // the caller counts the failure
+			r.save(ctx, audio, "")
+		}
 		return cloudTask{}, err
 	}
 	if response.Response.Data == nil || response.Response.Data.TaskId == 0 {
 		return cloudTask{}, incomplete(taskOp, "TaskId")
 	}
-	return cloudTask{
-		id: response.Response.Data.TaskId, created: r.clock().Truncate(time.Second), attempt: attempt,
-	}, nil
+	t.id = response.Response.Data.TaskId
+	return t, nil
 }
 
 // save passes the name of a task to Audio.SaveTask, and reports success.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -41,16 +42,19 @@ func TestTaskIsCreatedOnceAcrossARestart(t *testing.T) {
 	var row saved
 	ctx, cancel := context.WithCancel(t.Context())
 	audio.SaveTask = func(ctx context.Context, name string) error {
-		cancel() // the program stops as soon as the name is stored
+		if !pending(name) {
+			cancel() // the program stops as soon as the name is stored
+		}
 		return row.save(ctx, name)
 	}
 	_, err := connect(t, account(nil, s, cloud.Task)).Recognize(ctx, audio)
 	require.ErrorIs(t, err, context.Canceled)
-	require.Len(t, row.names, 1)
-	require.LessOrEqual(t, len(row.names[0]), 255)
+	require.Len(t, row.names, 2)
+	require.True(t, pending(row.names[0]))
+	require.LessOrEqual(t, len(row.names[1]), 255)
 
 	s.SetFault(asrtest.NoFault)
-	audio.Task = row.names[0]
+	audio.Task = row.names[1]
 	audio.SaveTask = row.save
 	for _, mode := range []cloud.Mode{cloud.Task, cloud.Flash} { // the mode may have been changed meanwhile
 		got, err := connect(t, account(nil, s, mode)).Recognize(t.Context(), audio)
@@ -63,7 +67,64 @@ func TestTaskIsCreatedOnceAcrossARestart(t *testing.T) {
 		}, got.Segments)
 	}
 	require.Equal(t, 1, s.Tasks())
-	require.Len(t, row.names, 1)
+	require.Len(t, row.names, 2)
+}
+
+// pending reports whether the name is that of a task whose number is not known yet.
+func pending(name string) bool { return strings.HasSuffix(name, "/0") }
+
+// TestLostTaskIsReplacedOnce: a program died while it created a task, which is paid for perhaps.
+func TestLostTaskIsReplacedOnce(t *testing.T) {
+	t.Parallel()
+	s := newAPI(t)
+	rec := connect(t, account(nil, s, cloud.Task))
+	audio := asr.FromBytes("a", asrtest.WAV(time.Second))
+	s.SetFault(taskSlow)
+	died := func(times int) string {
+		var row saved
+		ctx, cancel := context.WithCancel(t.Context())
+		audio.SaveTask = func(ctx context.Context, name string) error {
+			cancel() // before the request
+			return row.save(ctx, name)
+		}
+		_, err := rec.Recognize(ctx, audio)
+		require.ErrorIs(t, err, context.Canceled)
+		require.Len(t, row.names, 1)
+		require.True(t, pending(row.names[0]))
+		require.Contains(t, row.names[0], "/"+itoa(int64(times))+"/0")
+		return row.names[0]
+	}
+	audio.Task = died(1)
+	audio.Task = died(2)
+	row := saved{names: []string{audio.Task}}
+	audio.SaveTask = row.save
+	s.SetFault(asrtest.NoFault)
+	_, err := rec.Recognize(t.Context(), audio)
+	e, _ := errors.AsType[*asr.Error](err)
+	require.True(t, e.Permanent(), err)
+	require.Equal(t, "the recognition was interrupted; it can be retried", e.PublicText())
+	require.Empty(t, row.names[len(row.names)-1])
+	require.Zero(t, s.Tasks())
+
+	audio.Task = ""
+	_, err = rec.Recognize(t.Context(), audio)
+	require.NoError(t, err)
+	require.Equal(t, 1, s.Tasks())
+}
+
+// TestRefusedTaskIsNotLost: an error of the cloud's is certain, and the next task is the first.
+func TestRefusedTaskIsNotLost(t *testing.T) {
+	t.Parallel()
+	s := newAPI(t)
+	audio := asr.FromBytes("a", asrtest.WAV(time.Second))
+	var row saved
+	audio.SaveTask = row.save
+	for _, fault := range []asrtest.Fault{apiCode("FailedOperation.UserHasNoAmount"), asrtest.Gateway} {
+		s.SetFault(fault)
+		_, err := connect(t, account(nil, s, cloud.Task)).Recognize(t.Context(), audio)
+		require.Error(t, err)
+		require.Empty(t, row.names[len(row.names)-1])
+	}
 }
 
 func TestTaskNameIsSavedAgainWhenThatFails(t *testing.T) {
@@ -91,7 +152,7 @@ func TestTaskTimeoutDoesNotCountAsAnAttempt(t *testing.T) {
 	require.ErrorIs(t, err, asr.ErrUnavailable)
 	e, _ := errors.AsType[*asr.Error](err)
 	require.GreaterOrEqual(t, e.RetryAfter(), 30*time.Second)
-	require.Len(t, row.names, 1)
+	require.Len(t, row.names, 2)
 }
 
 func TestUnknownTaskIsReplaced(t *testing.T) {
@@ -161,7 +222,10 @@ func TestPollingSurvivesAnUnavailableCloud(t *testing.T) {
 	t.Parallel()
 	s := newAPI(t)
 	audio := asr.FromBytes("a", asrtest.WAV(time.Second))
-	audio.SaveTask = func(context.Context, string) error {
+	audio.SaveTask = func(_ context.Context, name string) error {
+		if pending(name) {
+			return nil
+		}
 		s.SetFault(asrtest.Gateway)
 		time.AfterFunc(50*time.Millisecond, func() { s.SetFault(asrtest.NoFault) })
 		return nil
