@@ -18,6 +18,9 @@ type Change struct {
 	Kind     ChangeKind `json:"kind"`
 	Audience Audience   `json:"audience"`
 	Commands []string   `json:"commands,omitempty"`
+	// SameAs is a window that could call the same before and still can, "" if there is none. It is
+	// set for windows that could call nothing before.
+	SameAs string `json:"sameAs,omitempty"`
 	// Plugin is set if the scope of a whole plugin changed, which applies to every audience.
 	Plugin string `json:"plugin,omitempty"`
 	// The scope values that came and went, as JSON.
@@ -85,7 +88,9 @@ func Compare(before, after Side, o capability.ResolveOptions) []Change {
 		now, _ := capability.Resolve(after.Capabilities, after.Manifests, o)
 		d.compare(c.policy(old, o.DenyByOrigin), c.policy(now, o.DenyByOrigin), platform)
 	}
-	return d.changes(len(platforms))
+	changes := d.changes(len(platforms))
+	nameEquals(changes, d.sides, labelsOf(before.Capabilities))
+	return changes
 }
 
 // cell is one difference on one platform. All parts are text so that equal differences of several
@@ -99,6 +104,7 @@ type cell struct {
 }
 
 type differ struct {
+	sides []sides // those that were compared
 	cells map[cell][]capability.Platform
 }
 
@@ -127,6 +133,7 @@ func (d *differ) compare(old, now *policy, platform capability.Platform) {
 		d.note(cell{kind: Incomparable}, platform)
 		return
 	}
+	d.sides = append(d.sides, sides{old, now})
 	for _, one := range who.list {
 		for _, command := range commands {
 			was, is := old.matching(command, one), now.matching(command, one)

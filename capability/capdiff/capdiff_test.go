@@ -164,3 +164,29 @@ func plugins(t testing.TB) *capability.Manifests {
 	}
 	return m
 }
+
+// A window that may now call what another one may is named after it, if it is exactly the same.
+func TestCompareNamesEqualWindows(t *testing.T) {
+	t.Parallel()
+	capability1 := func(windows, permissions string) string {
+		return `{"identifier":"` + strings.Trim(
+			windows,
+			`"`,
+		) + `","windows":[` + windows + `],"permissions":[` + permissions + `]}`
+	}
+	main := capability1(`"main"`, `"ping:default",{"identifier":"fs:allow-read-file","allow":[{"path":"a"}]}`)
+	for after, want := range map[string]string{
+		strings.Replace(main, `"windows":["main"]`, `"windows":["main","x"]`, 1):                 "main",
+		`[` + main + `,` + strings.ReplaceAll(main, `"main"`, `"x"`) + `]`:                       "main",
+		`[` + main + `,` + capability1(`"x"`, `"ping:default"`) + `]`:                            "",
+		`[` + main + `,` + capability1(`"x"`, `"ping:default","fs:allow-read-file"`) + `]`:       "",
+		strings.Replace(main, `"windows":["main"]`, `"windows":["main","x-*"]`, 1):               "",
+		strings.ReplaceAll(main, `"main"`, `"x"`):                                                "",
+		strings.Replace(strings.Replace(main, `["main"]`, `["main","x"]`, 1), `"a"}`, `"b"}`, 1): "",
+	} {
+		changes := Compare(Side{capabilities(t, main), plugins(t)}, Side{capabilities(t, after), plugins(t)},
+			capability.ResolveOptions{})
+		require.NotEmpty(t, changes)
+		require.Equal(t, want, changes[0].SameAs, after)
+	}
+}

@@ -391,7 +391,8 @@ func TestUsage(t *testing.T) {
 		{[]string{"explain", "-command", "a", "-window", "b", "-url", "x", file}, "https://example.com/page"},
 		{[]string{"explain", "-command", "a", "-window", "b", filepath.Join(dir, "bad.json")},
 			"must be corrected first"},
-		{[]string{"diff", file}, "two files or folders"},
+		{[]string{"diff", file, file, file}, "files, folders or revisions"},
+		{[]string{"diff", "no-such-revision"}, "neither a file or folder nor a revision"},
 		{[]string{"schema", file}, "-manifest"},
 		{[]string{"fmt", filepath.Join(dir, "bad.json")}, "left as it is"},
 	} {

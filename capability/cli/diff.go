@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"os"
 	"slices"
 
 	"lessonkit.example/capability"
@@ -12,14 +13,17 @@ import (
 func diff(c *command, args []string) (int, error) {
 	c.sourceFlags()
 	if err := c.parse(args,
-		"[FLAGS] OLD NEW\n\nOLD and NEW are files or folders. The exit code is 1 where NEW grants something that "+
-			"OLD does not.\n", "text", "json"); err != nil {
+		"[FLAGS] OLD [NEW]\n\nOLD and NEW are files, folders, or revisions of the Git repository here; NEW is the "+
+			"application here if\nit is left out. The exit code is 1 where NEW grants something that OLD does not.\n", "text", "json"); err != nil {
 		return 0, err
 	}
-	if len(c.args) != 2 {
-		return 0,
-			errors.New("diff needs two files or folders, such as: capability diff old/capabilities " +
-				"src-tauri/capabilities")
+	switch len(c.args) {
+	case 1:
+		c.args = append(c.args, ".")
+	case 2:
+	default:
+		return 0, errors.New("diff needs one or two files, folders or revisions, such as: capability diff main, or: " +
+			"capability diff old/capabilities src-tauri/capabilities")
 	}
 	platform, err := c.target()
 	if err != nil {
@@ -28,6 +32,14 @@ func diff(c *command, args []string) (int, error) {
 	var sides [2]*project
 	var compared [2]capdiff.Side
 	for i, path := range c.args {
+		if _, err := os.Lstat(path); err != nil {
+			folder, outer, err := revision(path)
+			if err != nil {
+				return 0, err
+			}
+			defer os.RemoveAll(outer)
+			path = folder
+		}
 		if sides[i], err = c.loadOne([]string{path}); err != nil {
 			return 0, err
 		}

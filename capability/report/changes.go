@@ -21,7 +21,12 @@ func Changes(w io.Writer, changes []capdiff.Change, o TextOptions) error {
 		if c.Kind == capdiff.ScopeChanged {
 			sign = "~"
 		}
-		fmt.Fprintf(&b, "%s\n", o.paint(color, sign+" "+Printable(heading(c))))
+		title := heading(c)
+		if c.SameAs != "" {
+			title += fmt.Sprintf(": the same %s as window %q", plural(len(c.Commands), "command"), c.SameAs)
+			c.Commands = nil
+		}
+		fmt.Fprintf(&b, "%s\n", o.paint(color, sign+" "+Printable(title)))
 		for _, command := range c.Commands {
 			fmt.Fprintf(&b, "    %s\n", Printable(command))
 		}
