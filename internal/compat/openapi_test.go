@@ -305,7 +305,8 @@ func TestIncompatibleChangesAreFound(t *testing.T) {
 		"parameters": [{"name": "limit", "in": "query", "schema": {"type": "integer", "minimum": 1, "maximum": 100}}],
 		"requestBody": {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Fields"}}}},
 		"responses": {
-			"201": {"headers": {"ETag": {}}, "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Pupil"}}}},
+			"201": {"headers": {"ETag": {}}, "content": {"application/json": {
+				"schema": {"$ref": "#/components/schemas/Pupil"}}}},
 			"409": {"description": "exists"}}}}},
 		"components": {"schemas": {
 			"Fields": {"type": "object", "required": ["name"], "properties": {
@@ -343,17 +344,20 @@ func TestIncompatibleChangesAreFound(t *testing.T) {
 		{"a shorter text", `"maxLength": 100`, `"maxLength": 50`, []string{"request.name: maxLength is 50, was 100"}},
 		{"a longer text", `"maxLength": 100`, `"maxLength": 200`, nil},
 		{"no limit", `, "maxLength": 100`, ``, nil},
-		{"a longer shortest text", `"minLength": 1`, `"minLength": 2`, []string{"request.name: minLength is 2, was 1"}},
+		{"a longer shortest text", `"minLength": 1`, `"minLength": 2`,
+			[]string{"request.name: minLength is 2, was 1"}},
 		{"a new limit", `"minLength": 1`, `"minLength": 1, "pattern": "^[a-z]+$"`,
 			[]string{"request.name: the pattern ^[a-z]+$ is required"}},
 		{"a lost type", `["string", "null"]`, `"string"`, []string{"request.grade: the type null is refused"}},
 		{"a lost value", `["a", "b"]`, `["a", "c"]`, []string{"request.grade: the value b is refused"}},
 		{"a new value", `["a", "b"]`, `["a", "b", "c"]`, nil},
-		{"a smaller page", `"maximum": 100`, `"maximum": 50`, []string{"query parameter limit: maximum is 50, was 100"}},
+		{"a smaller page", `"maximum": 100`, `"maximum": 50`,
+			[]string{"query parameter limit: maximum is 50, was 100"}},
 		{"a lost parameter", `"name": "limit"`, `"name": "size"`, []string{"the query parameter limit is gone"}},
 		{"a required parameter", `"in": "query",`, `"in": "query", "required": true,`,
 			[]string{"the query parameter limit is required"}},
-		{"a required body", `"requestBody": {`, `"requestBody": {"required": true, `, []string{"a request body is required"}},
+		{"a required body", `"requestBody": {`, `"requestBody": {"required": true, `,
+			[]string{"a request body is required"}},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			t.Parallel()
