@@ -29,6 +29,11 @@ type WrapOptions struct {
 	// none matched. If nil, it is not called.
 	Observe func(method, route string, status int, took time.Duration)
 
+	// Trace is called before each request; the request then has the context that it returns. The
+	// function that it returns is called after the request with the arguments of Observe. If nil,
+	// it is not called.
+	Trace func(r *http.Request) (context.Context, func(route string, status int))
+
 	// TrustedProxies decide which address is logged as the client.
 	TrustedProxies TrustedProxies
 
@@ -51,6 +56,12 @@ func Wrap(h http.Handler, o WrapOptions) http.Handler {
 		info := &requestInfo{id: requestID(r), started: time.Now()}
 		w.Header().Set("X-Request-Id", info.id)
 		r = r.WithContext(context.WithValue(r.Context(), infoKey{}, info))
+		endTrace := func(string, int) {}
+		if o.Trace != nil {
+			var ctx context.Context
+			ctx, endTrace = o.Trace(r)
+			r = r.WithContext(ctx)
+		}
 		rec := &recorder{ResponseWriter: w, request: r}
 		defer rec.limitWrite() // for what is still buffered
 		if r.Body != nil && r.Body != http.NoBody {
@@ -87,6 +98,7 @@ func Wrap(h http.Handler, o WrapOptions) http.Handler {
 			if o.Observe != nil {
 				o.Observe(r.Method, r.Pattern, status, time.Since(info.started))
 			}
+			endTrace(r.Pattern, status)
 			logLine(status)
 		}()
 		if err := cleanQuery(r); err != nil {

@@ -86,7 +86,7 @@ func FloorWorker(open func(ctx context.Context, database string) (driver.Store, 
 			schedule := fmt.Sprint("schedule ", i)
 			cfg.Schedules = append(cfg.Schedules, jobqueue.Schedule{
 				Name: schedule, When: jobqueue.Every(floorEvery), CatchUp: 1000, Overlap: true,
-				Params: jobqueue.Params{Kind: "work", Args: time.Duration(0), Meta: map[string]string{"name": schedule}},
+				Params: jobqueue.Params{Kind: "work", Args: 0, Meta: map[string]string{"name": schedule}},
 			})
 		}
 	}

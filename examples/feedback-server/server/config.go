@@ -57,6 +57,10 @@ type Config struct {
 	// are no such pages; otherwise it has at least 12 characters.
 	OperatorPassword string `env:"OPERATOR_PASSWORD"`
 
+	// OTLPEndpoint is the address of an OpenTelemetry collector that receives traces by OTLP over
+	// HTTP. If empty, nothing is traced.
+	OTLPEndpoint string `env:"OTEL_EXPORTER_OTLP_ENDPOINT"`
+
 	LoginsPerMinute int `env:"LOGINS_PER_MINUTE"` // of an address that may fail; defaults to 20
 	LoginBurst      int `env:"LOGIN_BURST"`       // that may fail at once; defaults to 50
 
@@ -312,6 +316,7 @@ func (c Config) mistakes() (bad []string) {
 	httpAddress(c.CloudASRAPIURL, "CLOUD_ASR_API_URL")
 	httpAddress(c.MiniappAPIURL, "MINIAPP_API_URL")
 	httpAddress(c.SummaryAPIURL, "FEEDBACK_SUMMARY_API_URL")
+	httpAddress(c.OTLPEndpoint, "OTEL_EXPORTER_OTLP_ENDPOINT")
 	encrypted := func(address, name, secret, secretName string) {
 		must(secret == "" || !isHTTP(address) || isEncrypted(address), name,
 			"must be an https:// address, or one of this machine, because "+secretName+" is sent to it")

@@ -32,15 +32,18 @@ type jobStore interface {
 	Migrated(ctx context.Context) (bool, error)
 }
 
-// openDatabase opens postgres://… or sqlite:PATH. PostgreSQL need not be reachable yet.
-func openDatabase(ctx context.Context, url string, log *slog.Logger) (*database, error) {
+// openDatabase opens postgres://… or sqlite:PATH. PostgreSQL need not be reachable yet. onEnqueue
+// may be nil.
+func openDatabase(
+	ctx context.Context, url string, onEnqueue jobqueue.EnqueueHook, log *slog.Logger,
+) (*database, error) {
 	db, err := opendb.Open(ctx, url)
 	if err != nil {
 		return nil, err
 	}
 	db.OnPoolerMisused = func() { log.Error("DATABASE_URL: " + opendb.PoolerAdvice) }
 	if db.Engine == migrate.SQLite {
-		jobs := sqlitequeue.New(db.W, db.R, sqlitequeue.Config{})
+		jobs := sqlitequeue.New(db.W, db.R, sqlitequeue.Config{OnEnqueue: onEnqueue})
 		return &database{
 			DB:       db,
 			accounts: authstore.NewSQLite(db.W, db.R),
@@ -49,7 +52,7 @@ func openDatabase(ctx context.Context, url string, log *slog.Logger) (*database,
 			client:   jobqueue.NewClient(jobs),
 		}, nil
 	}
-	jobs := pgqueue.New(db.Pool, pgqueue.Config{})
+	jobs := pgqueue.New(db.Pool, pgqueue.Config{OnEnqueue: onEnqueue})
 	return &database{
 		DB:       db,
 		accounts: authstore.NewPostgres(db.W),

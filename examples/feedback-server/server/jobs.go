@@ -43,7 +43,8 @@ func jobOf(ctx context.Context, t feedback.Task) jobqueue.Params {
 
 // newWorker returns a worker that runs the tasks of lessons.
 func newWorker(
-	c Config, store jobqueue.Store, lessons *feedback.Service, onEvent func(jobqueue.Event), log *slog.Logger,
+	c Config, store jobqueue.Store, lessons *feedback.Service, traces *tracing, onEvent func(jobqueue.Event),
+	log *slog.Logger,
 ) *jobqueue.Worker {
 	w := jobqueue.NewWorker(store, jobqueue.WorkerConfig{
 		Queues: map[string]jobqueue.QueueConfig{
@@ -58,8 +59,9 @@ func newWorker(
 			When:   jobqueue.Every(time.Hour),
 			Params: jobqueue.Params{Queue: filesQueue, Kind: sweepKind, MaxAttempts: 1}, // the next one is soon
 		}},
-		OnEvent: onEvent,
-		Logger:  log,
+		Middleware: traces.middleware(),
+		OnEvent:    onEvent,
+		Logger:     log,
 	})
 	runTask := func(ctx context.Context, job *jobqueue.Job, args jobArgs) error {
 		jobLog := log.With("job", job.ID, "request_id", args.RequestID)

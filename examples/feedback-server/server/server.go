@@ -71,6 +71,7 @@ type Server struct {
 	recognizer asr.Recognizer
 	background []task       // need a migrated database
 	stopping   *atomic.Bool // true from the start of the drain time
+	traces     *tracing
 }
 
 // task runs until its context is done.
@@ -88,15 +89,19 @@ func New(ctx context.Context, c Config, o Options) (*Server, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	logDevelopmentSignIn(c, o.Logger)
-	if c.DatabaseURL == "" {
-		o.Logger.Warn("DATABASE_URL is not set: /health works, data endpoints answer 503")
-		return build(c, o, nil)
-	}
-	db, err := openDatabase(ctx, c.DatabaseURL, o.Logger)
+	traces, err := newTracing(ctx, c, o.Version, o.Logger)
 	if err != nil {
 		return nil, err
 	}
-	s, err := build(c, o, db)
+	if c.DatabaseURL == "" {
+		o.Logger.Warn("DATABASE_URL is not set: /health works, data endpoints answer 503")
+		return build(c, o, nil, traces)
+	}
+	db, err := openDatabase(ctx, c.DatabaseURL, traces.onEnqueue(), o.Logger)
+	if err != nil {
+		return nil, err
+	}
+	s, err := build(c, o, db, traces)
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
@@ -105,7 +110,7 @@ func New(ctx context.Context, c Config, o Options) (*Server, error) {
 
 // build makes every part of the service and connects them. db is nil if none is configured: the
 // services then stay nil, and their endpoints answer 503.
-func build(c Config, o Options, db *database) (*Server, error) {
+func build(c Config, o Options, db *database, traces *tracing) (*Server, error) {
 	log := o.Logger
 	recognizer, err := newRecognizer(c, log)
 	if err != nil {
@@ -139,7 +144,7 @@ func build(c Config, o Options, db *database) (*Server, error) {
 		background = append(background, accounts.Run)
 	}
 	if db != nil && o.Role != RoleAPI {
-		worker := newWorker(c, db.jobs, lessons, metrics.observeJob, log)
+		worker := newWorker(c, db.jobs, lessons, traces, metrics.observeJob, log)
 		cancelled := &cancelledJobs{client: db.client, lessons: lessons, log: log}
 		background = append(background, worker.Run, cancelled.run)
 	}
@@ -167,7 +172,7 @@ func build(c Config, o Options, db *database) (*Server, error) {
 	registerState(api, health)
 	documentSignIn(api.OpenAPI(), c.DevelopmentSignIn())
 	wrap := httpapi.WrapOptions{
-		Logger: log, Observe: metrics.observeRequest, TrustedProxies: c.TrustedProxies,
+		Logger: log, Observe: metrics.observeRequest, Trace: traces.request(), TrustedProxies: c.TrustedProxies,
 		Probes: []string{"GET /health", "GET /readyz", "GET /metrics"},
 	}
 	registerOperator := func(mux *http.ServeMux, path string) {
@@ -198,6 +203,7 @@ func build(c Config, o Options, db *database) (*Server, error) {
 		recognizer: recognizer,
 		background: background,
 		stopping:   stopping,
+		traces:     traces,
 	}, nil
 }
 
@@ -208,7 +214,7 @@ func Migrate(ctx context.Context, c Config, log *slog.Logger) error {
 	if address == "" {
 		return errors.New("neither MIGRATE_DATABASE_URL nor DATABASE_URL is set")
 	}
-	db, err := openDatabase(ctx, address, log)
+	db, err := openDatabase(ctx, address, nil, log)
 	if err != nil {
 		return err
 	}
@@ -218,12 +224,13 @@ func Migrate(ctx context.Context, c Config, log *slog.Logger) error {
 // Handler returns the handler of all requests, except those to Config.OpsAddr.
 func (s *Server) Handler() http.Handler { return s.handler }
 
-// Close closes the database.
+// Close exports the last traces and closes the database.
 func (s *Server) Close() error {
+	err := s.traces.Close()
 	if s.db == nil {
-		return nil
+		return err
 	}
-	return s.db.Close()
+	return errors.Join(err, s.db.Close())
 }
 
 // Migrate brings all tables up to date. Several processes may call it at once.

@@ -1,0 +1,135 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/metric/noop"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdk "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/queuetrace"
+)
+
+// tracing exports a span for each request and for each attempt of a job. An upload and the first
+// attempt to transcribe it are in one trace. A nil *tracing traces nothing.
+type tracing struct {
+	provider *sdk.TracerProvider
+	tracer   trace.Tracer
+	jobs     *queuetrace.Tracing
+}
+
+// newTracing returns nil if no collector is configured. It does not connect.
+func newTracing(ctx context.Context, c Config, version string, log *slog.Logger) (*tracing, error) {
+	if c.OTLPEndpoint == "" {
+		return nil, nil
+	}
+	endpoint := strings.TrimRight(c.OTLPEndpoint, "/") + "/v1/traces"
+	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(endpoint))
+	if err != nil {
+		return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_ENDPOINT: %w", err)
+	}
+	service, err := resource.New(ctx, resource.WithTelemetrySDK(), resource.WithAttributes(
+		attribute.String("service.name", "feedback-server"), attribute.String("service.version", version),
+	), resource.WithFromEnv()) // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES
+	if err != nil {
+		return nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w", err)
+	}
+	provider := sdk.NewTracerProvider(sdk.WithBatcher(loggedExporter{exporter, log}), sdk.WithResource(service))
+	jobs, err := queuetrace.New(queuetrace.Config{
+		TracerProvider: provider, Child: true,
+		MeterProvider: noop.NewMeterProvider(), // /metrics has figures of the queue
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &tracing{provider: provider, tracer: provider.Tracer("lessonkit.example/feedback-server"), jobs: jobs}, nil
+}
+
+// loggedExporter logs what cannot be exported, instead of writing it to standard error.
+type loggedExporter struct {
+	sdk.SpanExporter
+	log *slog.Logger
+}
+
+func (e loggedExporter) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
+	if err := e.SpanExporter.ExportSpans(ctx, spans); err != nil {
+		e.log.Warn("traces are lost, because the collector cannot be reached or refuses them",
+			"spans", len(spans), "error", err)
+	}
+	return nil
+}
+
+// flushTimeout is how long a stopping server tries to export its last spans.
+const flushTimeout = 5 * time.Second
+
+func (t *tracing) Close() error {
+	if t == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), flushTimeout)
+	defer cancel()
+	return t.provider.Shutdown(ctx)
+}
+
+// onEnqueue returns the hook of the job store.
+func (t *tracing) onEnqueue() jobqueue.EnqueueHook {
+	if t == nil {
+		return nil
+	}
+	return t.jobs.OnEnqueue
+}
+
+// middleware returns the middleware of the worker.
+func (t *tracing) middleware() []func(jobqueue.HandlerFunc) jobqueue.HandlerFunc {
+	if t == nil {
+		return nil
+	}
+	return []func(jobqueue.HandlerFunc) jobqueue.HandlerFunc{t.jobs.Middleware}
+}
+
+// request returns what starts the span of a request: see httpapi.WrapOptions.Trace. Clients do not
+// decide which traces are sampled: a trace of theirs is linked, not continued. Requests of monitors
+// have no span.
+func (t *tracing) request() func(r *http.Request) (context.Context, func(route string, status int)) {
+	if t == nil {
+		return nil
+	}
+	return func(r *http.Request) (context.Context, func(route string, status int)) {
+		switch r.URL.Path {
+		case "/health", "/readyz", "/metrics":
+			return r.Context(), func(string, int) {}
+		}
+		options := []trace.SpanStartOption{
+			trace.WithSpanKind(trace.SpanKindServer), trace.WithNewRoot(),
+			trace.WithAttributes(attribute.String("http.request.method", r.Method)),
+		}
+		client := propagation.TraceContext{}.Extract(context.Background(), propagation.HeaderCarrier(r.Header))
+		if from := trace.SpanContextFromContext(client); from.IsValid() {
+			options = append(options, trace.WithLinks(trace.Link{SpanContext: from}))
+		}
+		ctx, span := t.tracer.Start(r.Context(), r.Method, options...)
+		return ctx, func(route string, status int) {
+			if route != "" {
+				span.SetName(route) // as "GET /api/v1/profiles"
+				_, path, _ := strings.Cut(route, " ")
+				span.SetAttributes(attribute.String("http.route", path))
+			}
+			span.SetAttributes(attribute.Int("http.response.status_code", status))
+			if status >= http.StatusInternalServerError {
+				span.SetStatus(codes.Error, "")
+			}
+			span.End()
+		}
+	}
+}
