@@ -21,11 +21,11 @@ import (
 func TestArrivingTextKeepsPlaybackAndFocus(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t, chromedp.Flag("lang", "en-US"), chromedp.Flag("autoplay-policy", "no-user-gesture-required"))
-	url := development(t, saying("heard"))
+	url := development(t, saying("Heard."))
 	c, p := withStudent(t, url, "anna")
 	s := withLesson(t, c, p.ID, "lesson1-segment0.mp3")
 	b.showStudent(url, p.ID)
-	b.waitText("heard")
+	b.waitText("Heard.")
 	b.clickButton("Listen")
 	b.until(`() => document.querySelector("audio")?.currentTime > 0`, "")
 	b.eval(`player = document.querySelector("audio"); player.loop = true; stopped = "";
@@ -79,7 +79,7 @@ func TestWaitIsToldInWords(t *testing.T) {
 	held := make(chan struct{})
 	t.Cleanup(func() { close(held) })
 	second := make(chan struct{})
-	url := development(t, saying("heard", func(n int32, _ http.ResponseWriter, r *http.Request) bool {
+	url := development(t, saying("Heard.", func(n int32, _ http.ResponseWriter, r *http.Request) bool {
 		switch n {
 		case 1: // tells the speed
 			return false
@@ -115,7 +115,7 @@ func (b *browser) showStudent(url, profile string) {
 
 func TestFailedPartIsRetriedAndLessonIsApplied(t *testing.T) {
 	t.Parallel()
-	url := development(t, saying("heard", func(n int32, w http.ResponseWriter, _ *http.Request) bool {
+	url := development(t, saying("Heard.", func(n int32, w http.ResponseWriter, _ *http.Request) bool {
 		if n == 1 {
 			http.Error(w, `{"error":{"message":"no speech in it"}}`, http.StatusUnprocessableEntity)
 		}
@@ -127,7 +127,7 @@ func TestFailedPartIsRetriedAndLessonIsApplied(t *testing.T) {
 	b.showStudent(url, p.ID)
 	b.waitText("Could not be recognised: the audio cannot be used: no speech in it")
 	b.clickButton("Try again")
-	b.waitText("heard")
+	b.waitText("Heard.")
 	b.clickButton("Finish the lesson")
 	b.waitText("Lesson 1 · finished")
 	b.clickButton("Mark as applied")
@@ -141,7 +141,7 @@ func TestFailedPartIsRetriedAndLessonIsApplied(t *testing.T) {
 
 func TestStudentsAreFoundFilteredEditedAndDeleted(t *testing.T) {
 	t.Parallel()
-	url := development(t, saying("heard"))
+	url := development(t, saying("Heard."))
 	c := feedbackclient.Development(url, "anna")
 	for _, s := range []struct{ name, grade, subject string }{
 		{"Ming", "Grade 1", "Art"}, {"Mia", "Grade 2", "Art"}, {"陈晨", "Grade 2", "Music"},
@@ -205,7 +205,7 @@ func TestStudentsAreFoundFilteredEditedAndDeleted(t *testing.T) {
 
 func TestRecordsAreCopiedPrintedAndFiltered(t *testing.T) {
 	t.Parallel()
-	url := development(t, saying("heard"))
+	url := development(t, saying("Heard."))
 	c, p := withStudent(t, url, "anna")
 	for _, date := range []string{"2026-05-30", "2026-05-31"} {
 		_, err := c.SaveRecord(t.Context(), p.ID, "", date, "Painted on "+date)
@@ -229,7 +229,7 @@ func TestRecordsAreCopiedPrintedAndFiltered(t *testing.T) {
 
 	// A new text is appended to the teacher's own, or replaces it.
 	b.showStudent(url, p.ID)
-	b.waitText("heard")
+	b.waitText("Heard.")
 	b.do(chromedp.SendKeys(chromedp.CSS("textarea"), "Mine."))
 	b.waitText("Saved.")
 	b.clickButton("Generate")
@@ -249,7 +249,7 @@ func TestMicrophoneThatIsRefusedOrMissingIsExplained(t *testing.T) {
 	} {
 		t.Run(flag, func(t *testing.T) {
 			t.Parallel()
-			url := development(t, saying("heard"))
+			url := development(t, saying("Heard."))
 			_, p := withStudent(t, url, "anna")
 			b := newBrowser(t, chromedp.Flag("lang", "en-US"), chromedp.Flag(flag, true))
 			b.showStudent(url, p.ID)
@@ -260,12 +260,32 @@ func TestMicrophoneThatIsRefusedOrMissingIsExplained(t *testing.T) {
 	}
 }
 
+// Another tab, which holds the lock of the recording, keeps this one from recording. A file that is
+// added while this one records gets a place of its own in the lesson.
+func TestRecordingsDoNotDisturbOneAnother(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t, listening(t)...)
+	url := development(t, saying("Heard."))
+	c, p := withStudent(t, url, "anna")
+	b.showStudent(url, p.ID)
+	b.eval(`navigator.locks.request("lessonkit-recording", () => new Promise((end) => { other = end; })); ""`)
+	b.clickButton("Record")
+	b.waitText("Another tab is recording. Stop it there first.")
+	b.eval(`other(); ""`)
+	b.clickButton("Record")
+	b.waitText("0:02")
+	b.addFiles(sample(t, "lesson1-segment0.mp3"))
+	b.waitText("Heard.")
+	b.clickButton("Stop")
+	storedParts(t, c, p.ID, 2)
+}
+
 // What the server refuses for good is kept, with the reason, until the teacher discards it.
 func TestRefusedRecordingsAreKept(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
 	b.acceptDialogs()
-	n := newFaultyNetwork(t, development(t, saying("heard")))
+	n := newFaultyNetwork(t, development(t, saying("Heard.")))
 	c, p := withStudent(t, n.url, "anna")
 	b.showStudent(n.url, p.ID)
 	var count atomic.Int32
