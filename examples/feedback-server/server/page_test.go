@@ -177,6 +177,10 @@ func TestPageIsAccessible(t *testing.T) {
 		}
 	}
 	check("sign-in en")
+	b.clickButton("中文")
+	b.waitText("用此名称登录")
+	check("sign-in zh")
+	b.clickButton("English")
 	b.do(chromedp.Navigate(url + "/#sign-in=anna"))
 	b.waitText("Sign out")
 	for _, language := range []struct{ name, words, other string }{
@@ -188,6 +192,10 @@ func TestPageIsAccessible(t *testing.T) {
 		b.do(chromedp.Navigate(url + "/#/edit/" + p.ID))
 		b.until(`() => Boolean(document.querySelector("input[name=guardian_title]"))`, "")
 		check("edit " + language.name)
+		b.do(chromedp.Click(chromedp.CSS("main button.danger")))
+		b.until(`() => Boolean(document.querySelector("dialog[open]"))`, "")
+		check("question " + language.name)
+		b.do(chromedp.Click(chromedp.CSS("dialog button")))
 		b.do(chromedp.Navigate(url + "/#/student/" + p.ID))
 		b.waitText("She mixed greens.")
 		b.waitText(language.words)

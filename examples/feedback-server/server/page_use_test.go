@@ -102,7 +102,7 @@ func TestWaitIsToldInWords(t *testing.T) {
 	b.until(`() => /text: 2\. Recordings before them: [12]\. All should be there in about \d+ seconds?\./
 		.test(document.body.innerText)`, "")
 	b.clickButton("中文")
-	b.until(`() => /等待转成文字的录音：2 段。 ?前面还有 [12] 段。 ?预计 \d+(秒钟?|分钟) ?后全部完成/
+	b.until(`() => /录音：2 段。 ?前面还有 [12] 段。 ?预计 \d+秒钟? ?后全部完成/
 		.test(document.body.innerText)`, "")
 }
 
