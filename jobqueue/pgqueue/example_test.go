@@ -51,6 +51,24 @@ func ExampleStore_EnqueueTx() {
 	fmt.Println(err)
 }
 
+// What the job writes and its completion are committed together: it is written once, even if the
+// worker loses its lease or stops before it has reported the success.
+func ExampleStore_CompleteTx() {
+	ctx := context.Background()
+	pool, _ := pgxpool.New(ctx, "postgres://localhost/app")
+	store := pgqueue.New(pool, pgqueue.Config{})
+	worker := jobqueue.NewWorker(store, jobqueue.WorkerConfig{})
+	jobqueue.Handle(worker, "charge", func(ctx context.Context, job *jobqueue.Job, w Welcome) error {
+		return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+			if _, err := tx.Exec(ctx, "insert into charges (address, cents) values ($1, 500)", w.Address); err != nil {
+				return err
+			}
+			return store.CompleteTx(ctx, tx, job)
+		})
+	})
+	fmt.Println(worker.Run(ctx))
+}
+
 // Behind a connection pooler in transaction mode, prepared statements may not work, and LISTEN
 // needs a direct connection. Without one, Config.PollOnly makes workers poll.
 func ExampleNew_connectionPooler() {
