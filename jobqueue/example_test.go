@@ -8,6 +8,7 @@ import (
 	"log"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"lessonkit.example/jobqueue"
@@ -202,6 +203,37 @@ func ExampleWorkerConfig_catchAll() {
 	_, _ = jobqueue.NewClient(store).Enqueue(ctx, jobqueue.Params{Kind: "resise", Args: Resize{"cat.png", 640}})
 	_ = worker.Run(ctx)
 	// Output: resise {"Picture":"cat.png","Width":640}
+}
+
+// Events are for metrics. They come from several goroutines.
+func ExampleWorkerConfig_onEvent() {
+	store, remove := open()
+	defer remove()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+
+	var failed, succeeded atomic.Int64
+	worker := jobqueue.NewWorker(store, jobqueue.WorkerConfig{
+		Backoff: func(attempt int) time.Duration { return time.Millisecond },
+		OnEvent: func(e jobqueue.Event) {
+			switch e.Type {
+			case jobqueue.EventFailed:
+				failed.Add(1)
+			case jobqueue.EventSucceeded:
+				succeeded.Add(1)
+				cancel()
+			}
+		},
+	})
+	jobqueue.Handle(worker, "fetch", func(_ context.Context, job *jobqueue.Job, _ string) error {
+		if job.Attempt < 3 {
+			return errors.New("the network is down")
+		}
+		return nil
+	})
+	_, _ = jobqueue.NewClient(store).Enqueue(ctx, jobqueue.Params{Kind: "fetch", Args: "https://pictures.example"})
+	_ = worker.Run(ctx)
+	fmt.Println(failed.Load(), "failed,", succeeded.Load(), "succeeded")
+	// Output: 2 failed, 1 succeeded
 }
 
 // The database keeps the state of schedules: however many workers run, each time is one job.
