@@ -136,6 +136,36 @@ func Apply(source string, edits []Edit) (string, error) {
 	return b.String(), nil
 }
 
+// Fixed returns the source of the document with the fixes of diagnostics about it, and how many
+// were made. Guesses are left out, and so are fixes that overlap one before: check the result again, for
+// these and for what a fix has revealed.
+func (d *Document) Fixed(found Diagnostics) (source string, fixes int) {
+	var edits []Edit
+	for _, f := range found {
+		if f.File != d.Name() || f.Fix == nil || f.Fix.Guess || overlap(edits, f.Fix.Edits) {
+			continue
+		}
+		edits = append(edits, f.Fix.Edits...)
+		fixes++
+	}
+	source, err := Apply(d.Source(), edits)
+	if err != nil {
+		return d.Source(), 0 // a fix whose own edits overlap
+	}
+	return source, fixes
+}
+
+func overlap(edits, more []Edit) bool {
+	for _, a := range edits {
+		for _, b := range more {
+			if a.Start < b.End && b.Start < a.End {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // Diagnostics is a list of diagnostics, usually sorted by position.
 type Diagnostics []Diagnostic
 

@@ -95,3 +95,11 @@ func ExampleDiagnostics_HasErrors() {
 	fmt.Println(found.HasErrors())
 	// Output: true
 }
+
+func ExampleDocument_Fixed() {
+	d := capability.Parse([]byte(`{"identifier": "main", "permissions": ["core:default", "core:default"]}`),
+		capability.Options{})
+	source, fixes := d.Fixed(d.Check(capability.ModeLint))
+	fmt.Println(fixes, source)
+	// Output: 1 {"identifier": "main", "permissions": ["core:default"]}
+}

@@ -13,8 +13,8 @@ type sides struct{ old, now *policy }
 // mostLabels limits the windows with which a new one is compared.
 const mostLabels = 50
 
-// nameEquals sets SameAs of what new windows are granted, if a window that was there before may call
-// exactly the same.
+// nameEquals sets SameAs of what new windows are granted, if a window that was there before may
+// call exactly the same.
 func nameEquals(changes []Change, on []sides, labels []string) {
 	for i := range changes {
 		c := &changes[i]

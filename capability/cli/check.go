@@ -187,7 +187,7 @@ func (p *project) check(o lint.Options) capability.Diagnostics {
 func (c *command) fix(projects []*project, found capability.Diagnostics) (changed bool, err error) {
 	for _, p := range projects {
 		for _, d := range p.docs {
-			text, fixed := fixed(d, found)
+			text, fixed := d.Fixed(found)
 			if fixed == 0 {
 				continue
 			}
@@ -199,32 +199,4 @@ func (c *command) fix(projects []*project, found capability.Diagnostics) (change
 		}
 	}
 	return changed, nil
-}
-
-// fixed returns the text of a document with its fixes, and their number.
-func fixed(d *capability.Document, found capability.Diagnostics) (text string, count int) {
-	var edits []capability.Edit
-	for _, f := range found {
-		if f.File != d.Name() || f.Fix == nil || f.Fix.Guess || overlap(edits, f.Fix.Edits) {
-			continue
-		}
-		edits = append(edits, f.Fix.Edits...)
-		count++
-	}
-	text, err := capability.Apply(d.Source(), edits)
-	if err != nil {
-		return d.Source(), 0 // a fix whose own edits overlap
-	}
-	return text, count
-}
-
-func overlap(edits, more []capability.Edit) bool {
-	for _, a := range edits {
-		for _, b := range more {
-			if a.Start < b.End && b.Start < a.End {
-				return true
-			}
-		}
-	}
-	return false
 }

@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -47,10 +48,11 @@ const usage = `usage: capability COMMAND [FLAGS] [PATH...]
   fmt      print files in one layout, with -w write them, with -sort in order
   lsp      serve an editor over standard input and output
   version  print which build this is
+  completion  print the completions of a shell: bash, zsh or fish
 
 A PATH is a file (.json, .json5, .toml), a folder of files, an application or a
-folder above several; without one, the folders capabilities and
-src-tauri/capabilities are looked for. The manifests that the application's
+folder above several; without one, the application in the working directory or
+above it. The manifests that the application's
 build writes to gen/schemas/acl-manifests.json, and the list of capabilities in
 tauri.conf.json, are found next to the folder. No link is followed out of it.
 
@@ -83,15 +85,19 @@ func (l *list) Set(s string) error {
 	return nil
 }
 
+// commands returns the commands by their names.
+func commands() map[string]func(*command, []string) (int, error) {
+	return map[string]func(*command, []string) (int, error){
+		"check": check, "explain": explain, "who": who, "diff": diff, "schema": schema, "fmt": formatFiles,
+		"version": version, "lsp": serveEditor, "completion": completion,
+	}
+}
+
 // Run runs one command and returns the exit code. The arguments do not include the program's name.
 func Run(args []string, env Env) int {
 	if len(args) == 0 {
 		fmt.Fprint(env.Stderr, usage)
 		return ExitUsage
-	}
-	commands := map[string]func(*command, []string) (int, error){
-		"check": check, "explain": explain, "who": who, "diff": diff, "schema": schema, "fmt": formatFiles,
-		"version": version, "lsp": serveEditor,
 	}
 	name := args[0]
 	switch name {
@@ -99,14 +105,10 @@ func Run(args []string, env Env) int {
 		fmt.Fprint(env.Stdout, usage)
 		return ExitClean
 	}
-	run := commands[name]
+	run := commands()[name]
 	if run == nil {
-		fmt.Fprintf(
-			env.Stderr,
-			"capability: unknown command %q; use check, explain, who, diff, schema, fmt, lsp or version. \"capability help\" "+
-				"describes them.\n",
-			name,
-		)
+		fmt.Fprintf(env.Stderr, "capability: unknown command %q; use %s. \"capability help\" describes them.\n", name,
+			strings.Join(slices.Sorted(maps.Keys(commands())), ", "))
 		return ExitUsage
 	}
 	c := &command{env: env, flags: flag.NewFlagSet("capability "+name, flag.ContinueOnError)}

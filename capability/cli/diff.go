@@ -13,8 +13,9 @@ import (
 func diff(c *command, args []string) (int, error) {
 	c.sourceFlags()
 	if err := c.parse(args,
-		"[FLAGS] OLD [NEW]\n\nOLD and NEW are files, folders, or revisions of the Git repository here; NEW is the "+
-			"application here if\nit is left out. The exit code is 1 where NEW grants something that OLD does not.\n", "text", "json"); err != nil {
+		"[FLAGS] OLD [NEW]\n\nOLD and NEW are files, folders, or revisions of the Git repository here; NEW is "+
+			"the application here if\nit is left out. The exit code is 1 where NEW grants something that OLD does "+
+			"not.\n", "text", "json"); err != nil {
 		return 0, err
 	}
 	switch len(c.args) {

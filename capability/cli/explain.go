@@ -83,13 +83,15 @@ func (p *project) ownPage(page string) string {
 
 func explain(c *command, args []string) (int, error) {
 	f := c.callerFlags()
-	if err := c.parse(args, "-command COMMAND -window LABEL [FLAGS] [PATH...]", "text", "json"); err != nil {
+	if err := c.parse(args, "COMMAND WINDOW [FLAGS] [PATH...]\n\nInstead of a command there may be the message with "+
+		"which the framework refused a call.\n", "text", "json"); err != nil {
 		return 0, err
 	}
+	f.positional(c, true)
 	if f.command == "" || f.window == "" {
 		return 0,
-			errors.New("explain needs a command and a window, such as: capability explain -command " +
-				"'plugin:window|close' -window main")
+			errors.New("explain needs a command and a window, such as: capability explain " +
+				"'plugin:window|close' main")
 	}
 	policy, caller, err := c.resolved(f)
 	if err != nil {
@@ -122,13 +124,16 @@ func (c *command) paintVerdict(x *capability.Explanation) string {
 
 func who(c *command, args []string) (int, error) {
 	f := c.callerFlags()
-	if err := c.parse(args, "-command COMMAND | -window LABEL [-url URL] [FLAGS] [PATH...]", "text",
+	if err := c.parse(args, "COMMAND | -window LABEL [-url URL] [FLAGS] [PATH...]", "text",
 		"json"); err != nil {
 		return 0, err
 	}
+	if f.window == "" {
+		f.positional(c, false)
+	}
 	if (f.command == "") == (f.window == "") {
 		return 0,
-			errors.New("who needs either a command or a window, such as: capability who -command " +
+			errors.New("who needs either a command or a window, such as: capability who " +
 				"'plugin:window|close', or: capability who -window main")
 	}
 	policy, caller, err := c.resolved(f)

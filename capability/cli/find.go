@@ -186,11 +186,24 @@ func configAt(dir string, platform capability.Platform) string {
 	return ""
 }
 
-// here returns the application of the working directory.
+// here returns the application of the working directory, or of the nearest folder above it. The
+// search ends at the top of a repository.
 func here() (string, error) {
-	if appAt(".") == "" {
-		return "", errors.New("there is no folder capabilities or src-tauri/capabilities here; name the files or " +
-			"the folder")
+	dir, err := filepath.Abs(".")
+	if err != nil {
+		return "", err
 	}
-	return ".", nil
+	for {
+		if appAt(dir) != "" {
+			return shorten(dir), nil
+		}
+		up := filepath.Dir(dir)
+		if up == dir || exists(filepath.Join(dir, ".git")) {
+			return "", errors.New(
+				"there is no folder capabilities or src-tauri/capabilities here or above; name the " +
+					"files or the folder",
+			)
+		}
+		dir = up
+	}
 }

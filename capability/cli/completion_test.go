@@ -1,0 +1,82 @@
+package cli_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/capability/cli"
+)
+
+func TestCompletion(t *testing.T) {
+	t.Parallel()
+	for _, shell := range []string{"bash", "zsh", "fish"} {
+		code, script, errs := run("completion", shell)
+		require.Equal(t, cli.ExitClean, code, errs)
+		require.Contains(t, script, "fail-on")
+		program, err := exec.LookPath(shell)
+		if err != nil {
+			t.Logf("%s is not installed", shell)
+			continue
+		}
+		file := filepath.Join(t.TempDir(), "script")
+		require.NoError(t, os.WriteFile(file, []byte(script), 0o600))
+		out, err := exec.Command(program, "-n", file).CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		if shell != "bash" {
+			continue
+		}
+		for words, want := range map[string]string{"capability ch": "check\n", "capability check -fail": "-fail-on\n",
+			"capability explain -web": "-webview\n"} {
+			out, err := exec.Command("bash", "--norc", "-c", `. "$1"; read -ra COMP_WORDS <<< "$2"
+				COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _capability; printf '%s\n' "${COMPREPLY[@]}"`, "x", file,
+				words).CombinedOutput()
+			require.NoError(t, err, "%s", out)
+			require.Equal(t, want, string(out))
+		}
+	}
+	code, _, errs := run("completion", "tcsh")
+	require.Equal(t, cli.ExitUsage, code)
+	require.Contains(t, errs, "bash, zsh or fish")
+}
+
+// A command and a window need no flags, and the framework's message has both.
+func TestExplainArguments(t *testing.T) {
+	dir := project(t, map[string]string{"src-tauri/capabilities/main.json": sound, "src-tauri/tauri.conf.json": "{}",
+		"src-tauri/src/deep/x.txt": ""})
+	for _, c := range []struct {
+		args []string
+		code int
+		out  string
+	}{
+		{[]string{"window.close", "main", dir}, cli.ExitClean, "allowed: plugin:window|close"},
+		{[]string{"window.close", "other", dir}, cli.ExitFindings, "denied: plugin:window|close"},
+		{[]string{`window.close not allowed on window "other", webview "view", URL: local` + "\n\n" +
+			`allowed on: [windows: "main", URL: local]`, dir}, cli.ExitFindings,
+			`denied: plugin:window|close from window "other", webview "view"`},
+		{[]string{`Uncaught (in promise) window.close not allowed on window "main", webview "main", URL: ` +
+			"https://x.example/y", dir}, cli.ExitFindings, "page https://x.example/y"},
+		{[]string{"Command set_title not allowed by ACL", "main", dir}, cli.ExitUsage, "unknown: set_title"},
+		{[]string{"window.set_title not allowed. Permissions associated with this command: core:window:allow-x",
+			"-window", "main", dir}, cli.ExitFindings, "denied: plugin:window|set_title"},
+		{[]string{"window.close explicitly denied on origin local", "main", dir}, cli.ExitClean, "allowed: "},
+	} {
+		code, out, errs := run(append([]string{"explain"}, c.args...)...)
+		require.Equal(t, c.code, code, "%v: %s%s", c.args, out, errs)
+		require.Contains(t, out, c.out)
+	}
+	code, _, errs := run("explain", "Command set_title not allowed by ACL", dir)
+	require.Equal(t, cli.ExitUsage, code)
+	require.Contains(t, errs, "needs a command and a window")
+	code, out, errs := run("who", "window.close", dir)
+	require.Equal(t, cli.ExitClean, code, errs)
+	require.Contains(t, out, "windows main")
+	// The application is found above the working directory.
+	t.Chdir(filepath.Join(dir, "src-tauri", "src", "deep"))
+	code, out, errs = run("check")
+	require.Equal(t, cli.ExitClean, code, errs)
+	require.Contains(t, out, "1 file checked")
+}
