@@ -165,7 +165,7 @@ func (s *Store) exchange(ctx context.Context, x driver.ExchangeRequest) (driver.
 			res.Lost = append(res.Lost, r.Lease)
 			lostKeys = append(lostKeys, r.SerialKey) // it may have ended with CompleteTx
 		}
-		if !ok || r.Action != driver.Reschedule {
+		if r.Group != "" && (!ok || r.Action != driver.Reschedule) {
 			groups = append(groups, r.Group)
 		}
 	}
