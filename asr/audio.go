@@ -42,9 +42,9 @@ type Audio struct {
 	// paying for, a new one. "" means none.
 	Task string
 	// SaveTask, if not nil, is called with the name of a task, shorter than 256 bytes, when a
-	// recogniser creates a task that outlives the call, and with "" when it is of no more use. Store the name with the recording, and
-	// set Task to it when the call is repeated. If SaveTask fails, recognition continues and the
-	// call is repeated later.
+	// recogniser creates a task that outlives the call, and with "" when it is of no more use.
+	// Store the name with the recording, and set Task to it when the call is repeated. If SaveTask
+	// fails, recognition continues and the call is repeated later.
 	SaveTask func(ctx context.Context, task string) error
 	// Progress, if not nil, is called with the position in the recording that recognition has
 	// reached, by recognisers that know it. It is called by one goroutine at a time and should

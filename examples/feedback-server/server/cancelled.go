@@ -43,7 +43,8 @@ func (c *cancelledJobs) run(ctx context.Context) error {
 func (c *cancelledJobs) check(ctx context.Context) error {
 	seen := map[int64]time.Time{}
 	page := jobqueue.Filter{
-		State: jobqueue.StateCancelled, Queue: speechQueue, Kind: string(feedback.TaskTranscribe), Limit: cancelledPage,
+		State: jobqueue.StateCancelled, Queue: speechQueue, Kind: string(feedback.TaskTranscribe),
+		Limit: cancelledPage,
 	}
 	for {
 		jobs, err := c.client.List(ctx, page)
