@@ -108,6 +108,17 @@ func (s *Service) Logout(ctx context.Context, token string) error {
 	return nil
 }
 
+// DeleteTeacher deletes a teacher and ends all its sessions. Delete first what the program keeps of
+// the teacher: the next sign-in of the same person creates another teacher.
+func (s *Service) DeleteTeacher(ctx context.Context, teacherID uuid.UUID) error {
+	ctx, cancel := context.WithTimeout(ctx, s.storeTimeout)
+	defer cancel()
+	if err := s.store.DeleteTeacher(ctx, teacherID); err != nil {
+		return s.storeFault(ctx, "delete teacher", err)
+	}
+	return nil
+}
+
 // LogoutAll ends all sessions of a teacher, as when a phone is lost or a teacher leaves, and
 // returns how many there were.
 func (s *Service) LogoutAll(ctx context.Context, teacherID uuid.UUID) (int, error) {

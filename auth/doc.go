@@ -5,7 +5,8 @@
 // [New] returns a [Service] from a [Store] (package sqlstore: PostgreSQL or SQLite) and an
 // [Exchanger] (package miniapp: platforms with the jscode2session interface). [Service.Login]
 // starts a session, [Service.Authenticate] returns the teacher that a token belongs to,
-// [Service.Logout] and [Service.LogoutAll] end sessions, and [Service.Run] deletes expired ones.
+// [Service.Logout] and [Service.LogoutAll] end sessions, [Service.DeleteTeacher] deletes a teacher,
+// and [Service.Run] deletes expired sessions.
 // Package authhttp provides the HTTP endpoints, middleware and cookies, package authtest a fake
 // platform and conformance suites for stores and exchangers.
 //

@@ -66,6 +66,10 @@ type Store interface {
 	// DeleteSessions deletes all sessions of a teacher and returns their number.
 	DeleteSessions(ctx context.Context, teacherID uuid.UUID) (int, error)
 
+	// DeleteTeacher deletes a teacher and all its sessions. Deleting one that does not exist is not
+	// an error. The next sign-in with the same identity creates another teacher.
+	DeleteTeacher(ctx context.Context, teacherID uuid.UUID) error
+
 	// DeleteExpired deletes at most limit sessions whose ExpiresAt is at or before now, and
 	// returns how many it deleted.
 	DeleteExpired(ctx context.Context, now time.Time, limit int) (int, error)

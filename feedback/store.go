@@ -49,6 +49,11 @@ type Store interface {
 	// the outbox a [TaskDeleteAudio] for each recording.
 	DeleteProfile(ctx context.Context, teacher, id uuid.UUID) error
 
+	// EraseTeacher deletes everything of a teacher, and gives the outbox a [TaskDeleteAudio] for
+	// each recording. If there is an outbox and repeat is set, it is also given a
+	// [TaskEraseTeacher].
+	EraseTeacher(ctx context.Context, teacher uuid.UUID, repeat bool) error
+
 	// InsertRecord fails with [ErrInvalid] on profile_id or feedback_session_id unless the profile
 	// is the teacher's and the session is the profile's. The session becomes completed. If it has a
 	// record of the same date and content, InsertRecord returns that one and created false.
@@ -149,7 +154,10 @@ type Store interface {
 	// LastTranscriptions returns up to limit transcriptions of recordings of any teacher, the last
 	// one first, without recordings whose duration is unknown.
 	LastTranscriptions(ctx context.Context, limit int) ([]TranscriptionTime, error)
-	// AudioInUse returns those of the keys that belong to a segment.
+	// ExpireAudio marks the audio of up to limit segments that were transcribed before a time as
+	// expired, gives the outbox a [TaskDeleteAudio] for each, and returns how many there were.
+	ExpireAudio(ctx context.Context, before time.Time, limit int, at time.Time) (int, error)
+	// AudioInUse returns those of the keys that belong to a segment whose audio has not expired.
 	AudioInUse(ctx context.Context, keys []string) ([]string, error)
 }
 

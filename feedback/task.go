@@ -18,8 +18,9 @@ type TaskKind string
 
 // The kinds of task.
 const (
-	TaskTranscribe  TaskKind = "transcribe"
-	TaskDeleteAudio TaskKind = "delete_audio"
+	TaskTranscribe   TaskKind = "transcribe"
+	TaskDeleteAudio  TaskKind = "delete_audio"
+	TaskEraseTeacher TaskKind = "erase_teacher" // an hour later: see [Service.EraseTeacher]
 )
 
 // Task is background work. A store gives it to its outbox within the transaction that makes it
@@ -30,6 +31,7 @@ type Task struct {
 	SegmentID uuid.UUID `json:"segment_id,omitzero"` // with TaskTranscribe
 	Round     int64     `json:"round,omitzero"`      // with TaskTranscribe: increases each time the segment is queued
 	AudioKey  string    `json:"audio_key,omitempty"` // with TaskDeleteAudio
+	TeacherID uuid.UUID `json:"teacher_id,omitzero"` // with TaskEraseTeacher
 	// Turn, with TaskTranscribe, is the position of the task: a queue should start tasks in the
 	// order of their turns, so that the recordings of one teacher do not keep those of others
 	// waiting. It is always in the past, so that a queue may use it as the earliest start.
@@ -76,6 +78,8 @@ func (s *Service) RunTask(ctx context.Context, t Task, a Attempt) error {
 		return s.transcribe(ctx, t, a, log.With("segment_id", t.SegmentID))
 	case TaskDeleteAudio:
 		return s.deleteAudio(ctx, t.AudioKey, log.With("audio_key", t.AudioKey))
+	case TaskEraseTeacher:
+		return s.store.EraseTeacher(ctx, t.TeacherID, false)
 	}
 	return permanentError{public: "unknown task", err: fmt.Errorf("task of unknown kind %q", t.Kind)}
 }

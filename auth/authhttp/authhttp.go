@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/google/uuid"
 
 	"lessonkit.example/auth"
 	"lessonkit.example/internal/httpapi"
@@ -35,6 +36,11 @@ type Config struct {
 	// and 50; a negative LoginsPerMinute sets no limit. Each process counts for itself.
 	LoginsPerMinute int
 	LoginBurst      int
+
+	// Erase deletes everything that the program keeps of a teacher, before DELETE /auth/me deletes
+	// the teacher. It may be called again for the same teacher. If an error of it has a method
+	// RetryAfter() time.Duration that returns more than 0, the answer is 503, else 500. May be nil.
+	Erase func(ctx context.Context, teacher uuid.UUID) error
 
 	// TrustedProxies are the networks whose X-Forwarded-For header is trusted. If empty, the
 	// client is the peer of the connection. A server behind a proxy needs it, or all its clients

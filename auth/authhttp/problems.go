@@ -72,6 +72,15 @@ func refusal(err error) *httpapi.Problem {
 	return problem(http.StatusInternalServerError, "internal_error", "Something went wrong here.")
 }
 
+// eraseRefusal returns the answer to an error of Config.Erase.
+func eraseRefusal(err error) *httpapi.Problem {
+	if wait := retryAfter(err); wait > 0 {
+		return problem(http.StatusServiceUnavailable, "erase_unavailable",
+			"The data cannot be deleted at the moment. Try again.").WithRetryAfter(wait).WithCause(err)
+	}
+	return problem(http.StatusInternalServerError, "internal_error", "Something went wrong here.").WithCause(err)
+}
+
 // Refuse answers r with the problem document of an error of an [auth.Service], of a sign-in too:
 // status, stable code and headers are those that the operations of this package answer with. The
 // text of err is not in the answer.

@@ -69,12 +69,12 @@ type logoutOutput struct {
 }
 
 // Register adds the operations to an API, with paths relative to it: POST /auth/miniapp/login, GET
-// /auth/me, POST /auth/logout and POST /auth/logout-all, unless c names others. Each call of
-// Register has its own rate limit, in memory.
+// and DELETE /auth/me, POST /auth/logout and POST /auth/logout-all, unless c names others. Each
+// call of Register has its own rate limit, in memory.
 func Register(api huma.API, c Config) {
 	o := &operations{
 		api: api, service: c.Service, limit: newLimiter(c), trusted: c.TrustedProxies, cookie: c.Cookie,
-		onLogin: c.OnLogin,
+		onLogin: c.OnLogin, eraseData: c.Erase,
 	}
 	path := cmp.Or(c.Path, "/auth")
 	loginPath := cmp.Or(c.LoginPath, "/miniapp/login")
@@ -160,6 +160,20 @@ func Register(api huma.API, c Config) {
 		Errors:        []int{http.StatusUnauthorized, http.StatusInternalServerError, http.StatusServiceUnavailable},
 		Middlewares:   huma.Middlewares{o.requireService, o.requireTeacher},
 	}, o.logoutAll)
+
+	o.registerLogout(huma.Operation{
+		OperationID: "erase-me",
+		Method:      http.MethodDelete,
+		Path:        path + "/me",
+		Summary:     "Delete the teacher and everything of the teacher",
+		Description: "Deletes the account with everything that it contains, for good, and ends all sessions. " +
+			"Recordings are deleted soon after.",
+		Tags:          []string{"Sign-in"},
+		Security:      security,
+		DefaultStatus: http.StatusNoContent,
+		Errors:        []int{http.StatusUnauthorized, http.StatusInternalServerError, http.StatusServiceUnavailable},
+		Middlewares:   huma.Middlewares{o.requireService, o.requireTeacher},
+	}, o.erase)
 }
 
 type operations struct {
@@ -169,6 +183,8 @@ type operations struct {
 	trusted httpapi.TrustedProxies
 	cookie  *Cookie // or nil
 	onLogin func(context.Context, auth.Login)
+
+	eraseData func(ctx context.Context, teacher uuid.UUID) error // or nil
 }
 
 func (o *operations) requireService(ctx huma.Context, next func(huma.Context)) {
@@ -305,6 +321,19 @@ func (o *operations) logout(ctx context.Context) error {
 
 func (o *operations) logoutAll(ctx context.Context) error {
 	if _, err := o.service.LogoutAll(ctx, principal(ctx).TeacherID); err != nil {
+		return refusal(err)
+	}
+	return nil
+}
+
+func (o *operations) erase(ctx context.Context) error {
+	teacher := principal(ctx).TeacherID
+	if o.eraseData != nil {
+		if err := o.eraseData(ctx, teacher); err != nil {
+			return eraseRefusal(err)
+		}
+	}
+	if err := o.service.DeleteTeacher(ctx, teacher); err != nil {
 		return refusal(err)
 	}
 	return nil

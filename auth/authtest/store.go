@@ -34,6 +34,7 @@ func StoreSuite(t *testing.T, open func(t *testing.T) auth.Store) {
 		"concurrent sign-ins keep the limit":            concurrentLimit,
 		"a deleted session is gone":                     deleteSession,
 		"all sessions of one teacher end, no others do": deleteSessions,
+		"a deleted teacher is gone with its sessions":   deleteTeacher,
 		"expired sessions are deleted in batches":       deleteExpired,
 		"a canceled context ends the call":              canceled,
 	} {
@@ -300,6 +301,21 @@ func deleteSessions(t *testing.T, b *bench) {
 	n, err = b.DeleteSessions(t.Context(), uuid.New())
 	require.NoError(t, err)
 	require.Zero(t, n)
+}
+
+func deleteTeacher(t *testing.T, b *bench) {
+	teacher, session := b.signIn(t, anna)
+	other, bens := b.signIn(t, ben)
+	require.NoError(t, b.DeleteTeacher(t.Context(), teacher))
+	require.False(t, b.has(t, session))
+	_, err := b.Identity(t.Context(), teacher)
+	require.ErrorIs(t, err, auth.ErrNoTeacher)
+	require.True(t, b.has(t, bens))
+	_, err = b.Identity(t.Context(), other)
+	require.NoError(t, err)
+	require.NoError(t, b.DeleteTeacher(t.Context(), teacher), "again")
+	again, _ := b.signIn(t, anna)
+	require.NotEqual(t, teacher, again, "another teacher")
 }
 
 func deleteExpired(t *testing.T, b *bench) {

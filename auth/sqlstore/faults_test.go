@@ -96,6 +96,7 @@ func TestALostPostgresIsUnavailableUntilItIsBack(t *testing.T) {
 		"delete expired":  func() error { _, err := s.DeleteExpired(t.Context(), noon, 10); return err },
 		"migrated":        func() error { _, err := s.Migrated(t.Context()); return err },
 		"migrate":         func() error { return s.Migrate(t.Context()) },
+		"delete teacher":  func() error { return s.DeleteTeacher(t.Context(), [16]byte{1}) },
 		"delete sessions": func() error { _, err := s.DeleteSessions(t.Context(), [16]byte{1}); return err },
 	} {
 		err := call()

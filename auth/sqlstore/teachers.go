@@ -45,6 +45,12 @@ func (s *Store) Identity(ctx context.Context, teacherID uuid.UUID) (auth.Identit
 	return id, nil
 }
 
+// DeleteTeacher implements [auth.Store]. The sessions go with the teacher, by the foreign key.
+func (s *Store) DeleteTeacher(ctx context.Context, teacherID uuid.UUID) error {
+	_, err := s.exec(ctx, `delete from auth_teachers where id = $1`, teacherID)
+	return wrap("delete teacher", err)
+}
+
 // upsertTeacher finds or creates a teacher. An existing row is locked until the transaction ends,
 // so that concurrent sign-ins of one teacher run one after the other.
 func upsertTeacher(ctx context.Context, tx *sql.Tx, id auth.Identity, now time.Time) (uuid.UUID, error) {

@@ -39,6 +39,11 @@ func (c Client) Me(ctx context.Context) (t Teacher, err error) {
 	return t, c.Call(ctx, http.MethodGet, path("/auth/me"), nil, &t)
 }
 
+// EraseMe deletes the teacher and everything of the teacher, for good.
+func (c Client) EraseMe(ctx context.Context) error {
+	return c.Call(ctx, http.MethodDelete, path("/auth/me"), nil, nil)
+}
+
 // LogoutAll ends every session of the teacher, the client's own too.
 func (c Client) LogoutAll(ctx context.Context) error {
 	return c.Call(ctx, http.MethodPost, path("/auth/logout-all"), nil, nil)

@@ -38,6 +38,8 @@ func Store(t *testing.T, open func(t *testing.T) Harness) {
 		"profiles are paged by name":                               profilesPages,
 		"deleting a profile deletes what belongs to it":            profileDeletion,
 		"deleting a profile during uploads leaves no audio":        profileDeletionRaces,
+		"audio of old transcriptions expires":                      audioExpired,
+		"erasing a teacher deletes everything":                     teacherErased,
 		"defaults are saved for each teacher":                      defaultsOfTeachers,
 		"words are saved in their order":                           wordsSaved,
 		"words unused for longest are forgotten":                   wordsForgotten,

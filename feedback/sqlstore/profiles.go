@@ -118,42 +118,47 @@ func (s *Store) Profiles(
 	return items, wrap("list profiles", err)
 }
 
-// DeleteProfile implements [feedback.Store]. The locks prevent that a segment is added between
-// reading the audio keys and deleting the segments.
+// DeleteProfile implements [feedback.Store].
 func (s *Store) DeleteProfile(ctx context.Context, teacher, id uuid.UUID) error {
 	return s.update(ctx, "delete profile", func(ctx context.Context, tx *sql.Tx) error {
-		if _, err := one(ctx, tx, feedback.NotFound("profile"), scanValue[uuid.UUID],
-			`select profile_id from feedback_profiles where profile_id = $1 and teacher_id = $2`+s.forUpdate(),
-			id, teacher); err != nil {
-			return err
-		}
-		if _, err := all(ctx, tx, scanValue[uuid.UUID],
-			`select session_id from feedback_sessions where profile_id = $1 order by session_id`+s.forUpdate(),
-			id); err != nil {
-			return err
-		}
-		const sessions = `(select session_id from feedback_sessions where profile_id = $1)`
-		keys, err := all(ctx, tx, scanValue[string],
-			`select audio_key from feedback_segments where session_id in `+sessions, id)
-		if err != nil {
-			return err
-		}
-		for _, key := range keys {
-			if err := s.addTask(ctx, tx, feedback.Task{Kind: feedback.TaskDeleteAudio, AudioKey: key}); err != nil {
-				return err
-			}
-		}
-		for _, statement := range []string{
-			`delete from feedback_segments where session_id in ` + sessions,
-			`delete from feedback_lessons where session_id in ` + sessions,
-			`delete from feedback_records where profile_id = $1`,
-			`delete from feedback_sessions where profile_id = $1`,
-			`delete from feedback_profiles where profile_id = $1`,
-		} {
-			if _, err := tx.ExecContext(ctx, statement, id); err != nil {
-				return err
-			}
-		}
-		return nil
+		return s.deleteProfile(ctx, tx, teacher, id)
 	})
+}
+
+// deleteProfile deletes a profile with what belongs to it. The locks prevent that a segment is
+// added between reading the audio keys and deleting the segments.
+func (s *Store) deleteProfile(ctx context.Context, tx *sql.Tx, teacher, id uuid.UUID) error {
+	if _, err := one(ctx, tx, feedback.NotFound("profile"), scanValue[uuid.UUID],
+		`select profile_id from feedback_profiles where profile_id = $1 and teacher_id = $2`+s.forUpdate(),
+		id, teacher); err != nil {
+		return err
+	}
+	if _, err := all(ctx, tx, scanValue[uuid.UUID],
+		`select session_id from feedback_sessions where profile_id = $1 order by session_id`+s.forUpdate(),
+		id); err != nil {
+		return err
+	}
+	const sessions = `(select session_id from feedback_sessions where profile_id = $1)`
+	keys, err := all(ctx, tx, scanValue[string],
+		`select audio_key from feedback_segments where session_id in `+sessions, id)
+	if err != nil {
+		return err
+	}
+	for _, key := range keys {
+		if err := s.addTask(ctx, tx, feedback.Task{Kind: feedback.TaskDeleteAudio, AudioKey: key}); err != nil {
+			return err
+		}
+	}
+	for _, statement := range []string{
+		`delete from feedback_segments where session_id in ` + sessions,
+		`delete from feedback_lessons where session_id in ` + sessions,
+		`delete from feedback_records where profile_id = $1`,
+		`delete from feedback_sessions where profile_id = $1`,
+		`delete from feedback_profiles where profile_id = $1`,
+	} {
+		if _, err := tx.ExecContext(ctx, statement, id); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -191,6 +191,35 @@ func (s *Store) RequeueStuck(ctx context.Context, before, at time.Time) ([]feedb
 	return requeued, nil
 }
 
+// ExpireAudio implements [feedback.Store]. Concurrent calls take different segments.
+func (s *Store) ExpireAudio(ctx context.Context, before time.Time, limit int, at time.Time) (n int, err error) {
+	lock := s.forUpdate()
+	if lock != "" {
+		lock += " skip locked"
+	}
+	err = s.update(ctx, "expire audio", func(ctx context.Context, tx *sql.Tx) error {
+		keys, err := all(ctx, tx, scanValue[string], `
+			select audio_key from feedback_segments
+			where state = 'transcribed' and audio_deleted_at is null and transcribed_at < $1
+			order by transcribed_at limit $2`+lock, sqldb.Time{Time: before}, limit)
+		if err != nil {
+			return err
+		}
+		for _, key := range keys {
+			if _, err := tx.ExecContext(ctx, `update feedback_segments set audio_deleted_at = $1 where audio_key = $2`,
+				sqldb.Time{Time: at}, key); err != nil {
+				return err
+			}
+			if err := s.addTask(ctx, tx, feedback.Task{Kind: feedback.TaskDeleteAudio, AudioKey: key}); err != nil {
+				return err
+			}
+		}
+		n = len(keys)
+		return nil
+	})
+	return n, err
+}
+
 // AudioInUse implements [feedback.Store]. The keys are one JSON parameter, which both engines can
 // expand.
 func (s *Store) AudioInUse(ctx context.Context, keys []string) ([]string, error) {
@@ -203,6 +232,7 @@ func (s *Store) AudioInUse(ctx context.Context, keys []string) ([]string, error)
 		elements = `select jsonb_array_elements_text(cast($1 as jsonb))`
 	}
 	used, err := all(ctx, s.db, scanValue[string],
-		`select audio_key from feedback_segments where audio_key in (`+elements+`)`, string(list))
+		`select audio_key from feedback_segments where audio_deleted_at is null and audio_key in (`+elements+`)`,
+		string(list))
 	return used, wrap("look up audio", err)
 }

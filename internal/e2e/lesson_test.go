@@ -176,7 +176,8 @@ func TestWithoutDatabase(t *testing.T) {
 	const id = "0197a000-0000-7000-8000-000000000000"
 	for _, endpoint := range []string{
 		"POST /api/v1/auth/miniapp/login", "GET /api/v1/auth/me", "POST /api/v1/auth/logout",
-		"POST /api/v1/auth/logout-all", "GET /api/v1/feedback-lessons/" + id + "/segments",
+		"POST /api/v1/auth/logout-all", "DELETE /api/v1/auth/me",
+		"GET /api/v1/feedback-lessons/" + id + "/segments",
 		"GET /api/v1/profiles", "POST /api/v1/profiles", "GET /api/v1/profiles/" + id, "PUT /api/v1/profiles/" + id,
 		"DELETE /api/v1/profiles/" + id,
 		"GET /api/v1/profile-defaults", "PUT /api/v1/profile-defaults", "GET /api/v1/words", "PUT /api/v1/words",

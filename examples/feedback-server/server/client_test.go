@@ -40,6 +40,7 @@ var clientCalls = map[string]struct {
 		_, err := c.Me(t.Context())
 		return err
 	}, feedbackclient.Teacher{}},
+	"erase-me":   {func(t *testing.T, c feedbackclient.Client) error { return c.EraseMe(t.Context()) }, nil},
 	"logout-all": {func(t *testing.T, c feedbackclient.Client) error { return c.LogoutAll(t.Context()) }, nil},
 	"logout":     {func(t *testing.T, c feedbackclient.Client) error { return c.Logout(t.Context()) }, nil},
 	"list-profiles": {func(t *testing.T, c feedbackclient.Client) (last error) {

@@ -88,6 +88,10 @@ type Config struct {
 
 	AudioMaxBytes int64 `env:"AUDIO_MAX_BYTES"` // defaults to 128 MiB
 
+	// AudioRetentionDays is how long the audio of a recording is kept after it was transcribed; the
+	// text stays. 0 means for ever.
+	AudioRetentionDays int `env:"AUDIO_RETENTION_DAYS"`
+
 	// AudioReserve is the space, in bytes, that uploads leave free on the file system of the audio;
 	// 0 means the default of package audiodir, -1 none.
 	AudioReserve int64 `env:"AUDIO_RESERVE_BYTES"`
@@ -336,6 +340,8 @@ func (c Config) mistakes() (bad []string) {
 		_, err := audios3.New(audios3.Config{URL: c.AudioStorageURL})
 		must(err == nil, "AUDIO_STORAGE_URL", "must be s3://bucket/prefix?endpoint=https://host&region=name")
 	}
+	must(c.AudioRetentionDays >= 0 && c.AudioRetentionDays <= 36_500, "AUDIO_RETENTION_DAYS",
+		"must be from 0 (for ever) to 36500")
 	must(c.Drain >= 0, "DRAIN_SECONDS", "must not be negative")
 	must(c.ASRWorkerConcurrency > 0, "ASR_WORKER_CONCURRENCY", "must be above 0")
 	must(c.ASRRequestTimeout > 0, "ASR_REQUEST_TIMEOUT_SECONDS", "must be above 0")

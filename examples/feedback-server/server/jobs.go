@@ -24,6 +24,9 @@ const transcribeAttempts = 6
 // sweepKind is the kind of the hourly job that deletes what nothing refers to.
 const sweepKind = "sweep"
 
+// retentionKind is the kind of the hourly job that deletes recordings after Config.AudioRetention.
+const retentionKind = "retention"
+
 // jobArgs are the arguments of a job: a task, and the request that made it necessary, by which the
 // job's lines in the log are found. Earlier versions store no request, and ignore one.
 type jobArgs struct {
@@ -38,7 +41,11 @@ func jobOf(ctx context.Context, t feedback.Task) jobqueue.Params {
 		return jobqueue.Params{Queue: speechQueue, Kind: string(t.Kind), Args: args, MaxAttempts: transcribeAttempts,
 			RunAt: t.Turn} // teachers take turns
 	}
-	return jobqueue.Params{Queue: filesQueue, Kind: string(t.Kind), Args: args, MaxAttempts: jobqueue.Unlimited}
+	p := jobqueue.Params{Queue: filesQueue, Kind: string(t.Kind), Args: args, MaxAttempts: jobqueue.Unlimited}
+	if t.Kind == feedback.TaskEraseTeacher {
+		p.RunAt = time.Now().Add(time.Hour) // all requests of the teacher have ended by then
+	}
+	return p
 }
 
 // newWorker returns a worker that runs the tasks of lessons.
@@ -46,6 +53,14 @@ func newWorker(
 	c Config, store jobqueue.Store, lessons *feedback.Service, traces *tracing, onEvent func(jobqueue.Event),
 	log *slog.Logger,
 ) *jobqueue.Worker {
+	hourly := func(kind string) jobqueue.Schedule {
+		return jobqueue.Schedule{Name: kind, When: jobqueue.Every(time.Hour),
+			Params: jobqueue.Params{Queue: filesQueue, Kind: kind, MaxAttempts: 1}} // the next one is soon
+	}
+	schedules := []jobqueue.Schedule{hourly(sweepKind)}
+	if c.AudioRetentionDays > 0 {
+		schedules = append(schedules, hourly(retentionKind))
+	}
 	w := jobqueue.NewWorker(store, jobqueue.WorkerConfig{
 		Queues: map[string]jobqueue.QueueConfig{
 			speechQueue: {MaxWorkers: c.ASRWorkerConcurrency},
@@ -54,14 +69,10 @@ func newWorker(
 		Timeout:         c.ASRJobLease,
 		ShutdownTimeout: shutdownTimeout / 2, // then a transcription returns to the queue
 		Prefetch:        -1,                  // claim a recording only when its work starts
-		Schedules: []jobqueue.Schedule{{
-			Name:   sweepKind,
-			When:   jobqueue.Every(time.Hour),
-			Params: jobqueue.Params{Queue: filesQueue, Kind: sweepKind, MaxAttempts: 1}, // the next one is soon
-		}},
-		Middleware: traces.middleware(),
-		OnEvent:    onEvent,
-		Logger:     log,
+		Schedules:       schedules,
+		Middleware:      traces.middleware(),
+		OnEvent:         onEvent,
+		Logger:          log,
 	})
 	runTask := func(ctx context.Context, job *jobqueue.Job, args jobArgs) error {
 		jobLog := log.With("job", job.ID, "request_id", args.RequestID)
@@ -82,8 +93,15 @@ func newWorker(
 	jobqueue.Handle(w, string(feedback.TaskTranscribe), runTask,
 		jobqueue.WithDead(failTask), jobqueue.WithBackoff(lessons.RetryDelay))
 	jobqueue.Handle(w, string(feedback.TaskDeleteAudio), runTask, jobqueue.WithDead(failTask))
+	jobqueue.Handle(w, string(feedback.TaskEraseTeacher), runTask, jobqueue.WithDead(failTask))
 	jobqueue.Handle(w, sweepKind, func(ctx context.Context, _ *jobqueue.Job, _ any) error {
 		return lessons.Sweep(ctx)
+	})
+	jobqueue.Handle(w, retentionKind, func(ctx context.Context, _ *jobqueue.Job, _ any) error {
+		if c.AudioRetentionDays == 0 {
+			return nil // it has been switched off since
+		}
+		return lessons.ExpireAudio(ctx, time.Duration(c.AudioRetentionDays)*24*time.Hour)
 	})
 	return w
 }

@@ -40,7 +40,9 @@ func newMetrics(h *health) *metrics {
 		}, []string{"kind"}),
 	}
 	// A series that begins with its first failure shows no increase.
-	for _, kind := range []feedback.TaskKind{feedback.TaskTranscribe, feedback.TaskDeleteAudio} {
+	for _, kind := range []feedback.TaskKind{
+		feedback.TaskTranscribe, feedback.TaskDeleteAudio, feedback.TaskEraseTeacher,
+	} {
 		for _, outcome := range outcomes {
 			m.jobs.WithLabelValues(string(kind), outcome)
 		}

@@ -157,6 +157,7 @@ func build(c Config, o Options, db *database, traces *tracing) (*Server, error) 
 		authhttp.Register(v1, authhttp.Config{
 			Service: accounts, TrustedProxies: c.TrustedProxies,
 			LoginsPerMinute: c.LoginsPerMinute, LoginBurst: c.LoginBurst,
+			Erase: lessons.EraseTeacher,
 		})
 		feedbackhttp.Register(v1, feedbackhttp.Config{
 			Service: lessons, Authenticate: authhttp.Authenticate(accounts),

@@ -20,7 +20,7 @@ import (
 
 func newServer(t *testing.T, role server.Role, environment map[string]string) *server.Server {
 	t.Helper()
-	if environment["AUDIO_STORAGE_DIR"] == "" {
+	if environment["AUDIO_STORAGE_DIR"] == "" && environment["AUDIO_STORAGE_URL"] == "" {
 		environment["AUDIO_STORAGE_DIR"] = t.TempDir()
 	}
 	config, err := server.ParseConfig(environment)

@@ -42,7 +42,7 @@ export type AudioSegment = {
     size_bytes: number;
     state: 'queued' | 'transcribing' | 'transcribed' | 'failed';
     /**
-     * What was said.
+     * What was said. If the recogniser gives no punctuation, with capital letters and full stops.
      */
     text: string;
     transcribed_at: string | null;
@@ -485,7 +485,7 @@ export type Report = {
      */
     storage?: StorageReport;
     /**
-     * There is space for recordings.
+     * Recordings are accepted: there is space, and a bucket answers.
      */
     storage_available: boolean;
     /**
@@ -711,6 +711,47 @@ export type LoginResponses = {
 };
 
 export type LoginResponse = LoginResponses[keyof LoginResponses];
+
+export type EraseMeData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/api/v1/auth/me';
+};
+
+export type EraseMeErrors = {
+    /**
+     * Bad Request
+     */
+    400: Problem;
+    /**
+     * Unauthorized
+     */
+    401: Problem;
+    /**
+     * Unprocessable Entity
+     */
+    422: Problem;
+    /**
+     * Internal Server Error
+     */
+    500: Problem;
+    /**
+     * Service Unavailable
+     */
+    503: Problem;
+};
+
+export type EraseMeError = EraseMeErrors[keyof EraseMeErrors];
+
+export type EraseMeResponses = {
+    /**
+     * No Content
+     */
+    204: void;
+};
+
+export type EraseMeResponse = EraseMeResponses[keyof EraseMeResponses];
 
 export type MeData = {
     body?: never;

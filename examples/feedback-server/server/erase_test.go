@@ -1,0 +1,195 @@
+package server_test
+
+import (
+	"context"
+	"database/sql"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/asr/asrtest"
+	"lessonkit.example/examples/feedback-server/server"
+	"lessonkit.example/feedback/feedbackclient"
+	"lessonkit.example/internal/opendb"
+	"lessonkit.example/internal/pgtest"
+	"lessonkit.example/internal/s3test"
+	"lessonkit.example/internal/sqldb"
+	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/pgqueue"
+	"lessonkit.example/jobqueue/sqlitequeue"
+)
+
+// storages runs a test on both engines with the recordings in a directory and in a bucket; both
+// have them as files in audio.
+func storages(t *testing.T, test func(t *testing.T, environment map[string]string, audio string)) {
+	for name, database := range map[string]string{
+		"sqlite": "sqlite:" + filepath.Join(t.TempDir(), "x.db"), "postgres": pgtest.URL(t),
+	} {
+		environment := func() map[string]string {
+			return map[string]string{"DATABASE_URL": database, "ALLOW_DEVELOPMENT_USER_HEADER": "true"}
+		}
+		t.Run(name, func(t *testing.T) {
+			if name == "sqlite" {
+				audio, env := t.TempDir(), environment()
+				env["AUDIO_STORAGE_DIR"] = audio
+				test(t, env, audio)
+				return
+			}
+			bucket, env := s3test.Start(t), environment()
+			audio := bucket.Bucket(t, "audio")
+			env["AUDIO_STORAGE_URL"] = s3test.URL(bucket.Endpoint, "audio")
+			env["AWS_ACCESS_KEY_ID"], env["AWS_SECRET_ACCESS_KEY"] = s3test.AccessKeyID, s3test.SecretAccessKey
+			test(t, env, audio)
+		})
+	}
+}
+
+// hearing returns the address of a recogniser that hears "heard".
+func hearing(t *testing.T) string {
+	t.Helper()
+	speech := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		_, _ = io.WriteString(w, `{"text":"heard"}`)
+	}))
+	t.Cleanup(speech.Close)
+	return speech.URL
+}
+
+// teach gives a teacher a student with a transcribed lesson, a record, words and defaults.
+func teach(t *testing.T, c feedbackclient.Client) feedbackclient.Segment {
+	t.Helper()
+	p, err := c.EnsureProfile(t.Context(), "Someone")
+	require.NoError(t, err)
+	session, err := c.OpenSession(t.Context(), p.ID)
+	require.NoError(t, err)
+	lesson, err := c.StartLesson(t.Context(), session.ID)
+	require.NoError(t, err)
+	seg, err := c.Upload(t.Context(), lesson.ID, 0, "a.wav", asrtest.WAV(10*time.Millisecond))
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		seg, err = c.Segment(t.Context(), seg.ID)
+		return err == nil && seg.State == "transcribed"
+	}, time.Minute, 20*time.Millisecond)
+	_, err = c.Generate(t.Context(), session.ID, nil)
+	require.NoError(t, err)
+	_, err = c.SaveRecord(t.Context(), p.ID, session.ID, "2026-03-01", "Well done.")
+	require.NoError(t, err)
+	require.NoError(t, c.Call(t.Context(), "PUT", "/api/v1/words", map[string]any{"words": []string{"clay"}}, nil))
+	require.NoError(t, c.Call(t.Context(), "PUT", "/api/v1/profile-defaults",
+		map[string]any{"grade": "3", "subject": "Art", "lesson_duration_minutes": 60}, nil))
+	return seg
+}
+
+// recordings returns the number of recordings in a directory or in that of a bucket.
+func recordings(t *testing.T, audio string) int {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(audio, "[0-9a-f][0-9a-f]", "*"))
+	require.NoError(t, err)
+	return len(files)
+}
+
+// rowsOfTeachers counts the rows of all tables with a column teacher_id, and teachers.
+func rowsOfTeachers(t *testing.T, url string) map[string]int {
+	t.Helper()
+	db, err := opendb.Open(t.Context(), url)
+	require.NoError(t, err)
+	defer db.Close()
+	tables := map[string]int{"feedback_defaults": 0, "feedback_profiles": 0, "feedback_sessions": 0,
+		"feedback_records": 0, "feedback_lessons": 0, "feedback_segments": 0, "feedback_idempotency_keys": 0,
+		"feedback_usage": 0, "feedback_words": 0, "auth_sessions": 0, "auth_teachers": 0}
+	const onPostgres = `select table_name from information_schema.columns where column_name = 'teacher_id'`
+	const onSQLite = `select m.name from sqlite_schema m, pragma_table_info(m.name) c where c.name = 'teacher_id'`
+	query := onSQLite
+	if db.Pool != nil {
+		query = onPostgres
+	}
+	rows, err := db.R.QueryContext(t.Context(), query)
+	require.NoError(t, err)
+	defer rows.Close()
+	for rows.Next() {
+		var table string
+		require.NoError(t, rows.Scan(&table))
+		require.Contains(t, tables, table, "a new table of teachers: does erasing them delete its rows?")
+	}
+	require.NoError(t, rows.Err())
+	for table := range tables {
+		var n int
+		require.NoError(t, db.R.QueryRowContext(t.Context(), "select count(*) from "+table).Scan(&n))
+		tables[table] = n
+	}
+	return tables
+}
+
+func TestErasingATeacherLeavesNothing(t *testing.T) {
+	t.Parallel()
+	storages(t, func(t *testing.T, environment map[string]string, audio string) {
+		environment["LOCAL_ASR_URL"] = hearing(t)
+		s := newServer(t, server.RoleAll, environment)
+		require.NoError(t, s.Migrate(t.Context()))
+		url := "http://" + serve(t, s)
+		other := teach(t, feedbackclient.Development(url, "other"))
+		before := rowsOfTeachers(t, environment["DATABASE_URL"])
+		require.Equal(t, 1, recordings(t, audio))
+
+		c := feedbackclient.Development(url, "somebody")
+		teach(t, c)
+		require.Equal(t, 2, recordings(t, audio))
+		require.NotEqual(t, before, rowsOfTeachers(t, environment["DATABASE_URL"]))
+		require.NoError(t, c.EraseMe(t.Context()))
+		require.Equal(t, before, rowsOfTeachers(t, environment["DATABASE_URL"]), "at once")
+		require.Eventually(t, func() bool { return recordings(t, audio) == 1 }, time.Minute, 20*time.Millisecond)
+		_, err := feedbackclient.Development(url, "other").Segment(t.Context(), other.ID)
+		require.NoError(t, err, "of another teacher")
+
+		me, err := c.Me(t.Context()) // makes another teacher
+		require.NoError(t, err)
+		require.NotEmpty(t, me.ID)
+		require.NoError(t, c.EraseMe(t.Context()), "who has nothing")
+	})
+}
+
+func TestRecordingsAreDeletedAfterTheRetention(t *testing.T) {
+	t.Parallel()
+	storages(t, func(t *testing.T, environment map[string]string, audio string) {
+		environment["LOCAL_ASR_URL"] = hearing(t)
+		environment["AUDIO_RETENTION_DAYS"] = "30"
+		s := newServer(t, server.RoleAll, environment)
+		require.NoError(t, s.Migrate(t.Context()))
+		c := feedbackclient.Development("http://"+serve(t, s), "somebody")
+		old, recent := teach(t, c), teach(t, c)
+		require.Equal(t, 2, recordings(t, audio))
+
+		db, err := opendb.Open(t.Context(), environment["DATABASE_URL"])
+		require.NoError(t, err)
+		t.Cleanup(func() { db.Close() })
+		require.NoError(t, db.Update(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
+			_, err := tx.ExecContext(ctx, `update feedback_segments set transcribed_at = $1 where segment_id = $2`,
+				sqldb.Time{Time: time.Now().UTC().AddDate(0, 0, -31)}, old.ID)
+			return err
+		}))
+		jobs := jobqueue.NewClient(sqlitequeue.New(db.W, db.R, sqlitequeue.Config{}))
+		if db.Pool != nil {
+			jobs = jobqueue.NewClient(pgqueue.New(db.Pool, pgqueue.Config{}))
+		}
+		require.Eventually(t, func() bool {
+			require.NoError(t, jobs.RunSchedule(t.Context(), "retention"))
+			return recordings(t, audio) == 1
+		}, time.Minute, 200*time.Millisecond)
+		kept, err := c.Segment(t.Context(), old.ID)
+		require.NoError(t, err)
+		require.Equal(t, "heard", strings.ToLower(strings.Trim(kept.Text, ".")), "the text stays")
+		var p *feedbackclient.Problem
+		_, err = c.Audio(t.Context(), old.ID, 0)
+		require.ErrorAs(t, err, &p)
+		require.Equal(t, http.StatusNotFound, p.Status)
+		recording, err := c.Audio(t.Context(), recent.ID, 0)
+		require.NoError(t, err)
+		require.NoError(t, recording.Close())
+	})
+}

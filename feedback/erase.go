@@ -1,0 +1,32 @@
+package feedback
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// EraseTeacher deletes everything of a teacher: students, records, sessions, lessons, segments,
+// defaults, words and usage at once, the audio by tasks. A request that was in progress may store
+// something afterwards. That is deleted by a [TaskEraseTeacher], which a queue should run an hour
+// later; the caller must see to it that there are no new requests of the teacher by then.
+func (s *Service) EraseTeacher(ctx context.Context, teacher uuid.UUID) error {
+	return s.store.EraseTeacher(ctx, teacher, true)
+}
+
+// expireBatch is how many recordings expire in one transaction.
+const expireBatch = 500
+
+// ExpireAudio deletes the audio of segments that were transcribed longer than age ago, by tasks.
+// Their text stays. Call it every hour or so, for example as a periodic job. Concurrent calls do no
+// harm.
+func (s *Service) ExpireAudio(ctx context.Context, age time.Duration) error {
+	now := s.now()
+	for {
+		n, err := s.store.ExpireAudio(ctx, now.Add(-age), expireBatch, now)
+		if err != nil || n < expireBatch {
+			return err
+		}
+	}
+}

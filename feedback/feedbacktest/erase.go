@@ -1,0 +1,108 @@
+package feedbacktest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/feedback"
+)
+
+func teacherErased(t *testing.T, f *fixture) {
+	fill := func() (feedback.Profile, feedback.Segment) {
+		p := f.profile("Ming")
+		require.NoError(t, f.insert(feedback.Record{ID: newID(), TeacherID: f.teacher, ProfileID: p.ID,
+			Date: "2026-05-31", Content: "x", CreatedAt: f.tick()}))
+		require.NoError(t, f.Store.SaveDefaults(t.Context(), f.teacher,
+			feedback.Defaults{Grade: "3", Subject: "Art", LessonDurationMinutes: 90}, f.tick()))
+		require.NoError(t, f.Store.SaveWords(t.Context(), f.teacher, []string{"clay"}, f.tick()))
+		return p, f.segment(f.lesson(f.session(p)), 0)
+	}
+	other := f.teacher
+	kept, keptSegment := fill()
+	f.teacher = uuid.New()
+	first, firstSegment := fill()
+	second, secondSegment := fill()
+	f.Tasks(t)
+
+	want := []feedback.Task{
+		{Kind: feedback.TaskDeleteAudio, AudioKey: firstSegment.AudioKey},
+		{Kind: feedback.TaskDeleteAudio, AudioKey: secondSegment.AudioKey},
+		{Kind: feedback.TaskEraseTeacher, TeacherID: f.teacher},
+	}
+	f.FailOutbox(errOutbox)
+	require.ErrorIs(t, f.Store.EraseTeacher(t.Context(), f.teacher, true), errOutbox)
+	_, err := f.Store.Segment(t.Context(), f.teacher, firstSegment.ID)
+	require.NoError(t, err, "nothing is deleted without a task")
+	f.FailOutbox(nil)
+	require.NoError(t, f.Store.EraseTeacher(t.Context(), f.teacher, true))
+	require.ElementsMatch(t, want, f.Tasks(t))
+	for _, p := range []feedback.Profile{first, second} {
+		_, err := f.Store.Profile(t.Context(), f.teacher, p.ID)
+		require.ErrorIs(t, err, feedback.ErrNotFound)
+	}
+	_, err = f.Store.Defaults(t.Context(), f.teacher)
+	require.ErrorIs(t, err, feedback.ErrNotFound)
+	words, err := f.Store.Words(t.Context(), f.teacher)
+	require.NoError(t, err)
+	require.Empty(t, words)
+	require.Zero(t, f.usage(f.now))
+
+	late := f.profile("stored by a request in progress")
+	require.NoError(t, f.Store.EraseTeacher(t.Context(), f.teacher, false))
+	_, err = f.Store.Profile(t.Context(), f.teacher, late.ID)
+	require.ErrorIs(t, err, feedback.ErrNotFound)
+	require.Empty(t, f.Tasks(t), "not repeated for ever")
+
+	_, err = f.Store.Segment(t.Context(), other, keptSegment.ID)
+	require.NoError(t, err, "of another teacher")
+	_, err = f.Store.Profile(t.Context(), other, kept.ID)
+	require.NoError(t, err)
+	words, err = f.Store.Words(t.Context(), other)
+	require.NoError(t, err)
+	require.Equal(t, []string{"clay"}, words)
+}
+
+func audioExpired(t *testing.T, f *fixture) {
+	l := f.lessonOf("Ming")
+	var transcribed []feedback.Segment
+	for i := range 3 {
+		seg := f.segment(l, i)
+		token := seg.ID.String()
+		_, err := f.Store.StartTranscription(t.Context(), seg.ID, anyRound, token, 1, f.tick())
+		require.NoError(t, err)
+		seg, err = f.Store.FinishTranscription(t.Context(), seg.ID, token,
+			feedback.TranscriptionResult{State: feedback.SegmentTranscribed, Text: "heard", Attempts: 1}, f.tick())
+		require.NoError(t, err)
+		transcribed = append(transcribed, seg)
+	}
+	waiting := f.segment(l, 3)
+	f.Tasks(t)
+	expire := func(before time.Time, limit int) (n int) {
+		n, err := f.Store.ExpireAudio(t.Context(), before, limit, f.tick())
+		require.NoError(t, err)
+		return n
+	}
+	deletion := func(i int) feedback.Task {
+		return feedback.Task{Kind: feedback.TaskDeleteAudio, AudioKey: transcribed[i].AudioKey}
+	}
+	require.Zero(t, expire(transcribed[0].TranscribedAt, 10), "not before its time")
+	require.Equal(t, 1, expire(transcribed[2].TranscribedAt, 1), "the oldest first")
+	require.Equal(t, []feedback.Task{deletion(0)}, f.Tasks(t))
+	f.FailOutbox(errOutbox)
+	_, err := f.Store.ExpireAudio(t.Context(), f.tick(), 10, f.tick())
+	require.ErrorIs(t, err, errOutbox)
+	f.FailOutbox(nil)
+	require.Equal(t, 2, expire(f.tick(), 10), "each once, and those that failed again")
+	require.ElementsMatch(t, []feedback.Task{deletion(1), deletion(2)}, f.Tasks(t))
+	require.Zero(t, expire(f.tick(), 10))
+
+	used, err := f.Store.AudioInUse(t.Context(), []string{transcribed[0].AudioKey, waiting.AudioKey})
+	require.NoError(t, err)
+	require.Equal(t, []string{waiting.AudioKey}, used, "a sweep deletes what a task has not")
+	seg, err := f.Store.Segment(t.Context(), f.teacher, transcribed[0].ID)
+	require.NoError(t, err)
+	require.Equal(t, "heard", seg.Text)
+}

@@ -1,0 +1,36 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/google/uuid"
+
+	"lessonkit.example/feedback"
+)
+
+// EraseTeacher implements [feedback.Store].
+func (s *Store) EraseTeacher(ctx context.Context, teacher uuid.UUID, repeat bool) error {
+	return s.update(ctx, "erase teacher", func(ctx context.Context, tx *sql.Tx) error {
+		profiles, err := all(ctx, tx, scanValue[uuid.UUID],
+			`select profile_id from feedback_profiles where teacher_id = $1 order by profile_id`+s.forUpdate(),
+			teacher)
+		if err != nil {
+			return err
+		}
+		for _, profile := range profiles {
+			if err := s.deleteProfile(ctx, tx, teacher, profile); err != nil {
+				return err
+			}
+		}
+		for _, table := range []string{"feedback_defaults", "feedback_words", "feedback_usage"} {
+			if _, err := tx.ExecContext(ctx, `delete from `+table+` where teacher_id = $1`, teacher); err != nil {
+				return err
+			}
+		}
+		if s.outbox == nil || !repeat {
+			return nil
+		}
+		return s.addTask(ctx, tx, feedback.Task{Kind: feedback.TaskEraseTeacher, TeacherID: teacher})
+	})
+}
