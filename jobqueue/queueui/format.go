@@ -108,7 +108,8 @@ func progress(j *jobqueue.Job) string {
 	if json.Unmarshal(j.Saved, &saved) != nil || saved.Progress == nil {
 		return ""
 	}
-	return strconv.Itoa(int(100 * min(max(*saved.Progress, 0), 1)))
+	const rounding = 1e-9 // 100 * 0.29 is a little less than 29
+	return strconv.Itoa(int(100*min(max(*saved.Progress, 0), 1) + rounding))
 }
 
 // since returns since when the job has its state, or when it may start.

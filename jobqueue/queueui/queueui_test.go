@@ -314,7 +314,7 @@ func TestSavedState(t *testing.T) {
 			return err == nil && j.State == jobqueue.StateSucceeded
 		}, 20*time.Second, 5*time.Millisecond, name)
 	}
-	bar := `<progress max="100" value="50">50 %</progress>`
+	bar := `<progress aria-label="Progress" max="100" value="50">50 %</progress>`
 	s.page(fmt.Sprintf("/jobs/%d", s.ids["half"]), "Saved state", bar, "&#34;page&#34;: &#34;\\u003c12\\u003e&#34;")
 	s.page("/jobs?state=succeeded&queue=books", bar, `value="100"`)
 	for _, name := range []string{"text", "odd"} {
