@@ -103,3 +103,17 @@ func ExampleDocument_Fixed() {
 	fmt.Println(fixes, source)
 	// Output: 1 {"identifier": "main", "permissions": ["core:default"]}
 }
+
+// An editor makes the edits of one fix, also of a guess that was reviewed.
+func ExampleApply() {
+	d := capability.Parse([]byte(`{"identifer": "main", "permissions": ["core:default"]}`), capability.Options{})
+	var edits []capability.Edit
+	for _, found := range d.Check(capability.ModeLint) {
+		if found.Fix != nil && found.Fix.Guess {
+			edits = append(edits, found.Fix.Edits...)
+		}
+	}
+	source, err := capability.Apply(d.Source(), edits)
+	fmt.Println(source, err)
+	// Output: {"identifier": "main", "permissions": ["core:default"]} <nil>
+}
