@@ -129,7 +129,7 @@ export function duration(seconds) {
 		.format(unit === "second" ? seconds : Math.ceil(seconds / 60));
 }
 
-/** Today as YYYY-MM-DD, as Swedes write it. */
+/** YYYY-MM-DD, as Swedes write it. */
 export const today = () => new Date().toLocaleDateString("sv");
 
 /** Asks a question in a dialog. @type {(question: string, yes: string) => Promise<boolean>} */

@@ -67,7 +67,7 @@ export async function recordStream(stream, on) {
 	}
 
 	stream.getAudioTracks()[0]?.addEventListener("ended", on.ended);
-	await context.resume();
+	void context.resume(); // may wait for a device; only the meter needs it
 	let segment = await start();
 	const timer = setInterval(look, tick);
 	return async () => {
