@@ -24,7 +24,8 @@ const transcribeAttempts = 6
 // sweepKind is the kind of the hourly job that deletes what nothing refers to.
 const sweepKind = "sweep"
 
-// retentionKind is the kind of the hourly job that deletes recordings after Config.AudioRetention.
+// retentionKind is the kind of the hourly job that deletes the audio of recordings after
+// Config.AudioRetentionDays.
 const retentionKind = "retention"
 
 // jobArgs are the arguments of a job: a task, and the request that made it necessary, by which the
