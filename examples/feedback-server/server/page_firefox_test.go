@@ -25,7 +25,7 @@ type firefox struct {
 	r    *bufio.Reader
 }
 
-// newFirefox starts a Firefox with a profile of its own, whose microphone plays a tone. It skips the
+// newFirefox starts a Firefox with its own profile, whose microphone plays a tone. It skips the
 // test where no Firefox is installed.
 func newFirefox(t *testing.T) *firefox {
 	t.Helper()

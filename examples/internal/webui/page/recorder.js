@@ -67,7 +67,7 @@ export async function recordStream(stream, on) {
 	}
 
 	stream.getAudioTracks()[0]?.addEventListener("ended", on.ended);
-	void context.resume(); // may wait for a device; only the meter needs it
+	void context.resume(); // the meter may wait for a device
 	let segment = await start();
 	const timer = setInterval(look, tick);
 	return async () => {
