@@ -3,7 +3,6 @@ package audios3_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -217,7 +216,7 @@ func TestCheck(t *testing.T) {
 	require.NoError(t, err)
 	err = wrong.Check(t.Context())
 	require.ErrorIs(t, err, feedback.ErrStorage)
-	require.False(t, errors.Is(err, feedback.ErrNotFound))
+	require.NotErrorIs(t, err, feedback.ErrNotFound)
 
 	down := open(t, "http://127.0.0.1:1", "audio")
 	require.ErrorIs(t, down.Check(t.Context()), syscall.ECONNREFUSED)

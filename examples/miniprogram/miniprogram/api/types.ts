@@ -485,7 +485,7 @@ export type Report = {
      */
     storage?: StorageReport;
     /**
-     * Recordings are accepted: there is space, and a bucket answers.
+     * There is space for recordings; a bucket answers.
      */
     storage_available: boolean;
     /**
