@@ -137,8 +137,8 @@ func Apply(source string, edits []Edit) (string, error) {
 }
 
 // Fixed returns the source of the document with the fixes of diagnostics about it, and how many
-// were made. Guesses are left out, and so are fixes that overlap one before: check the result again, for
-// these and for what a fix has revealed.
+// were made. Guesses are left out, and so are fixes that overlap one before: check the result
+// again, for these and for what a fix has revealed.
 func (d *Document) Fixed(found Diagnostics) (source string, fixes int) {
 	var edits []Edit
 	for _, f := range found {
