@@ -99,9 +99,9 @@ const (
 func (r *Recognizer) task(
 	ctx context.Context, src *provider.Source, audio asr.Audio, running *cloudTask,
 ) (asr.Transcript, error) {
-	attempt := 1
+	attempt, saved := 1, ""
 	if running != nil {
-		attempt = running.attempt
+		attempt, saved = running.attempt, running.String()
 	}
 	if running != nil && running.id == 0 {
 		r.log.WarnContext(ctx, "a task may have been created, and its number was lost; creating another one")
@@ -113,11 +113,11 @@ func (r *Recognizer) task(
 	}
 	for {
 		if running == nil {
-			t, err := r.create(ctx, src, audio, attempt)
+			t, err := r.create(ctx, src, audio, attempt, saved)
 			if err != nil {
 				return asr.Transcript{}, err
 			}
-			running = &t
+			running, saved = &t, t.String()
 		}
 		status, err := r.wait(ctx, *running, audio)
 		switch e, _ := errors.AsType[*asr.Error](err); {
@@ -158,9 +158,9 @@ func (interrupted) Permanent() bool    { return true }
 func (interrupted) PublicText() string { return "the recognition was interrupted; it can be retried" }
 
 // create sends the recording and returns the new task. In the meantime a name without a number is
-// saved.
+// saved; if there is no task, again the one saved before, which counts the tasks paid for.
 func (r *Recognizer) create(
-	ctx context.Context, src *provider.Source, audio asr.Audio, attempt int,
+	ctx context.Context, src *provider.Source, audio asr.Audio, attempt int, saved string,
 ) (cloudTask, error) {
 	format := ""
 	if taskFormat(src.Info) {
@@ -183,7 +183,7 @@ func (r *Recognizer) create(
 	r.save(ctx, audio, t.String())
 	if err := r.call(ctx, taskOp, request, response); err != nil {
 		if ctx.Err() == nil { // the caller counts the failure
-			r.save(ctx, audio, "")
+			r.save(ctx, audio, saved)
 		}
 		return cloudTask{}, err
 	}

@@ -173,7 +173,7 @@ func (r *Recognizer) model(ctx context.Context, ep endpoint, language string) (s
 	if !ok || m.checkLanguage(language) != nil { // perhaps the list has changed
 		ctx, cancel := context.WithTimeout(ctx, modelsTimeout)
 		defer cancel()
-		if list, _, err := r.models(ctx); err == nil {
+		if list, status, err := r.models(ctx); err == nil && status == http.StatusOK {
 			r.server.listed = list
 		}
 		m, ok = find(r.server.listed, name)

@@ -133,8 +133,8 @@ func TestTheShorterTimeLimitIsReported(t *testing.T) {
 		says           string
 		class          error // nil: an ordinary failure of a server that is still there
 	}{
-		{"server", 2 * time.Second, 0, "the recogniser failed: no result within 2s (HTTP 500)", nil},
-		{"client", 25 * time.Minute, 2 * time.Second, "no answer within 2s", asr.ErrLost},
+		{"server", 10 * time.Second, 0, "the recogniser failed: no result within 10s (HTTP 500)", nil},
+		{"client", 25 * time.Minute, 10 * time.Second, "no answer within 10s", asr.ErrLost},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

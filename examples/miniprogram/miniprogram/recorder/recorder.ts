@@ -34,8 +34,9 @@ export class Recorder {
     this.manager.onInterruptionEnd(() => { if (this.wanted) this.manager.stop(); });
   }
 
-  /** Starts recording. The events of this recording go to events. */
+  /** Starts recording, unless it has been started. The events of this recording go to events. */
   start(events: Events): void {
+    if (this.wanted) return; // the button was tapped twice
     this.events = events;
     this.wanted = true;
     this.next();

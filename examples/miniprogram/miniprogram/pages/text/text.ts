@@ -1,4 +1,5 @@
 import type { AudioSegment, FeedbackSession } from "../../api/types.js";
+import { Problem } from "../../api/problem.js";
 import { client, outbox, report } from "../../service.js";
 
 const pollMS = 3000;
@@ -15,20 +16,24 @@ interface Lesson {
 Page({
   data: { session: "", student: "", date: "", lessons: [] as Lesson[], text: "", saved: "" },
   timer: 0,
+  visible: false,
 
   onLoad(query: Record<string, string | undefined>) {
     this.setData({ session: query["session"] ?? "" });
   },
 
   onShow() {
+    this.visible = true;
     void this.refresh();
   },
 
   onHide() {
+    this.visible = false;
     clearTimeout(this.timer);
   },
 
   onUnload() {
+    this.visible = false;
     clearTimeout(this.timer);
   },
 
@@ -42,7 +47,7 @@ Page({
         student: session.profile_id, date: session.feedback_date, lessons,
         text: this.data.text || session.feedback_text,
       });
-      if (lessons.some((lesson) => lesson.waiting.length > 0)) {
+      if (this.visible && lessons.some((lesson) => lesson.waiting.length > 0)) {
         this.timer = setTimeout(() => void this.refresh(), pollMS);
       }
     } catch (error) {
@@ -79,8 +84,11 @@ Page({
       if ((await outbox.recordings()).some((r) => !r.refused && ours.includes(r.lessonID))) {
         throw new Error("Recordings are still on this phone. Saving would end their session.");
       }
-      await client.saveSession(session, { feedback_text: text });
-      // The key is the session: it becomes one record, however often the button is tapped.
+      // The key is the session: it becomes one record, however often the button is tapped. Where
+      // the answer to the last time was lost, the session has ended already.
+      await client.saveSession(session, { feedback_text: text }).catch((error) => {
+        if (!(error instanceof Problem && error.code === "session_completed")) throw error;
+      });
       const record = await client.createRecord(
         { profile_id: student, feedback_session_id: session, feedback_date: date, content: text }, session);
       this.setData({ saved: record.record_id });
