@@ -127,6 +127,32 @@ func TestRefusedTaskIsNotLost(t *testing.T) {
 	}
 }
 
+// TestRefusedSecondTaskDoesNotHideTheFirst: otherwise two more tasks would be paid for.
+func TestRefusedSecondTaskDoesNotHideTheFirst(t *testing.T) {
+	t.Parallel()
+	s := newAPI(t)
+	rec := connect(t, account(nil, s, cloud.Task))
+	audio := asr.FromBytes("a", asrtest.WAV(time.Second))
+	var row saved
+	audio.SaveTask = func(ctx context.Context, name string) error {
+		if pending(name) && strings.Contains(name, "/2/") {
+			s.SetFault(apiCode("FailedOperation.UserHasNoAmount"))
+		}
+		return row.save(ctx, name)
+	}
+	s.SetFault(taskFails)
+	_, err := rec.Recognize(t.Context(), audio)
+	require.Error(t, err)
+	audio.Task = row.names[len(row.names)-1]
+	require.NotEmpty(t, audio.Task)
+	require.False(t, pending(audio.Task))
+
+	s.SetFault(taskFails)
+	_, err = rec.Recognize(t.Context(), audio)
+	require.Error(t, err)
+	require.Equal(t, 1, s.Tasks(), "the second one was refused again")
+}
+
 func TestTaskNameIsSavedAgainWhenThatFails(t *testing.T) {
 	t.Parallel()
 	s := newAPI(t)
