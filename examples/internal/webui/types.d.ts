@@ -128,13 +128,32 @@ interface Sink {
 	end(duration: number): Promise<void>;
 }
 
+type SendRequest = (method: string, path: string, options?: RequestOptions) => Promise<Answer>;
+type WaitForEvent = (target: EventTarget, name: string, signal?: AbortSignal) => Promise<void>;
+type Listen = (target: EventTarget, name: string, listener: (event: any) => unknown) => void;
+type Transact = <T>(
+	mode: IDBTransactionMode, work: (recordings: IDBObjectStore, chunks: IDBObjectStore) => IDBRequest<T>,
+) => Promise<T>;
+type Hold = (work: string, ms?: number) => Promise<(() => void) | null>;
+
+type Keep = <T>(store: () => Promise<T>) => Promise<T>;
+
+/** name and data are those of a file. */
+type AddPart = (lesson: string, type: string, name?: string, data?: ArrayBuffer) => Promise<Recording>;
+
 type Work = import("./page/work.js").Work;
 
 /** Draws a lesson or a part of one, and returns its element. kept are the lesson's recordings that are on this device. */
 type Draw<T> = (data: T, kept: Recording[]) => HTMLElement;
 
+/** Draws what has the key, which create prepares the first time. */
+type Show = (key: string, create: (data: any) => Draw<any>, data: any, kept?: Recording[]) => HTMLElement;
+
 type Props = Record<string, any>;
 type Action = () => unknown;
+type Translate = (key: Key, values?: Props) => string;
+type Ask = (question: string, yes: string) => Promise<boolean>;
+type CreateInput = (data: any, name: Key, props?: object) => HTMLElement;
 type CreateForm = (
 	action: (values: Record<string, string>) => unknown, props: Props, ...children: Child[]
 ) => HTMLFormElement;

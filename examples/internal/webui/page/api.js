@@ -54,7 +54,7 @@ class Account extends EventTarget {
 /** @type {Account} */
 export const account = Object.assign(new Account(), JSON.parse(sessionStorage.getItem(storageKey) ?? "{}"));
 
-/** Sends a request. @type {(method: string, path: string, options?: RequestOptions) => Promise<Answer>} */
+/** Sends a request. @type {SendRequest} */
 export async function request(method, path, { body, headers, seconds = 30, anonymous } = {}) {
 	const blob = body instanceof Blob;
 	const sent = { ...(anonymous ? {} : account.headers), ...headers };

@@ -37,7 +37,7 @@ async function show() {
 			else await end?.();
 		}
 	} catch (error) {
-		root.append(h("p", { class: "error" }, explain(error)), button(t("tryAgain"), show));
+		root.replaceChildren(h("p", { class: "error" }, explain(error)), button(t("tryAgain"), show));
 	}
 	if (number !== shown) return;
 	main.replaceChildren(root);

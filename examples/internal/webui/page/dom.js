@@ -12,7 +12,7 @@ export async function useLanguage(wanted) {
 	document.documentElement.lang = language === "zh" ? "zh-CN" : "en";
 }
 
-/** Returns a text; {name} is replaced by values.name. @type {(key: Key, values?: Props) => string} */
+/** Returns a text; {name} is replaced by values.name. @type {Translate} */
 export function t(key, values = {}) {
 	return texts[key].replace(/\{(\w+)\}/g, (_, name) => String(values[name] ?? ""));
 }
@@ -132,7 +132,7 @@ export function duration(seconds) {
 /** YYYY-MM-DD, as Swedes write it. */
 export const today = () => new Date().toLocaleDateString("sv");
 
-/** Asks a question in a dialog. @type {(question: string, yes: string) => Promise<boolean>} */
+/** Asks a question in a dialog. @type {Ask} */
 export function ask(question, yes) {
 	return new Promise((resolve) => {
 		const text = h("p", { id: "question" }, question);

@@ -59,10 +59,7 @@ async function* messages(body) {
 /** @param {number} ms */
 export const delay = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/**
- * Waits for an event, or the end of the signal.
- * @type {(target: EventTarget, name: string, signal?: AbortSignal) => Promise<void>}
- */
+/** Waits for an event, or the end of the signal. @type {WaitForEvent} */
 export function happens(target, name, signal) {
 	return new Promise((resolve) => {
 		target.addEventListener(name, () => resolve(), { once: true, signal });

@@ -23,13 +23,7 @@ function database() {
 	return opening;
 }
 
-/**
- * Runs a transaction and returns the result of its request, when everything is on the disk.
- * @template T
- * @param {IDBTransactionMode} mode
- * @param {(recordings: IDBObjectStore, chunks: IDBObjectStore) => IDBRequest<T>} work
- * @returns {Promise<T>}
- */
+/** Runs a transaction and returns the result of its request, when everything is on the disk. @type {Transact} */
 async function transact(mode, work) {
 	const db = await database();
 	return new Promise((resolve, reject) => {
@@ -45,15 +39,17 @@ const below = (...key) => IDBKeyRange.bound(key, [...key, []]);
 
 /**
  * Adds a recording, with the first sequence from its own on that no recording here has.
- * @param {Recording} recording
+ * @param {Recording} recording @param {ArrayBuffer} [data] of a complete one
  */
-export async function create({ ...recording }) {
-	await transact("readwrite", (recordings) => {
-		const keys = recordings.getAllKeys(below(recording.lesson));
+export async function create({ ...recording }, data) {
+	const { lesson } = recording;
+	await transact("readwrite", (recordings, chunks) => {
+		const keys = recordings.getAllKeys(below(lesson));
 		keys.onsuccess = () => {
 			const taken = /** @type {[string, number][]} */ (keys.result).map(([, sequence]) => sequence + 1);
 			recording.sequence = Math.max(recording.sequence, ...taken);
 			recordings.add(recording);
+			if (data) chunks.add({ lesson, sequence: recording.sequence, n: 0, data });
 		};
 		return keys;
 	});
@@ -90,7 +86,7 @@ export async function audio({ lesson, sequence, type }) {
 /**
  * Keeps other tabs, and this one, from doing the same work. Returns the function that ends this, or
  * null if the work is still being done after a time in ms.
- * @type {(work: string, ms?: number) => Promise<(() => void) | null>}
+ * @type {Hold}
  */
 export function hold(work, ms) {
 	return new Promise((resolve) => {
@@ -156,11 +152,14 @@ async function recover() {
 	const interrupted = (await list()).filter((r) => !r.complete);
 	const release = interrupted.length > 0 && await hold("recording");
 	if (!release) return;
-	for (const recording of interrupted) {
-		const { size } = await audio(recording);
-		await (size > 0 ? put({ ...recording, complete: true }) : remove(recording));
+	try {
+		for (const recording of interrupted) {
+			const { size } = await audio(recording);
+			await (size > 0 ? put({ ...recording, complete: true }) : remove(recording));
+		}
+	} finally {
+		release();
 	}
-	release();
 }
 
 async function drain() {

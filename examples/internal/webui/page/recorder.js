@@ -35,12 +35,13 @@ export async function recordStream(stream, on) {
 		const recorder = new MediaRecorder(stream, type ? { mimeType: type } : undefined);
 		const sink = on.segment((recorder.mimeType || type || "audio/webm").split(";")[0] ?? "");
 		recorder.addEventListener("dataavailable", (e) => e.data.size > 0 && sink.chunk(e.data));
-		const started = happens(recorder, "start");
+		const stopped = happens(recorder, "stop");
+		const started = Promise.race([happens(recorder, "start"), stopped.then(() => { throw new Error(); })]);
 		// In slices, so that little is lost with the page. Only together they are a recording.
 		recorder.start(500);
 		await started;
 		const began = performance.now();
-		ends.push(happens(recorder, "stop").then(() => sink.end(performance.now() - began)));
+		ends.push(stopped.then(() => sink.end(performance.now() - began)));
 		return { recorder, began };
 	}
 
@@ -55,7 +56,8 @@ export async function recordStream(stream, on) {
 		on.level(level, (now - began) / 1000);
 		const age = now - segment.began;
 		if (!cutting && (age > longest || age > shortest && quiet >= pause)) {
-			cutting = cut().catch(on.ended).finally(() => { cutting = null; });
+			// What stops the recording waits for this: this does not wait for it.
+			cutting = cut().catch(() => { on.ended(); }).finally(() => { cutting = null; });
 		}
 	}
 

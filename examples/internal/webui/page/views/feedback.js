@@ -117,14 +117,14 @@ export function feedbackSection(work, saved) {
 	async function saveRecord() {
 		if (!editor.value.trim() || !date.value) return say(t("nothingToSave"), true);
 		clearTimeout(timer);
-		await saving;
-		await request("POST", "feedback-records", {
+		editor.readOnly = date.readOnly = true; // what is typed now would be in no record
+		await saving.then(() => request("POST", "feedback-records", {
 			headers: { "Idempotency-Key": key },
 			body: {
 				profile_id: work.profile.profile_id, feedback_date: date.value, content: editor.value,
 				feedback_session_id: work.session?.session_id ?? null,
 			},
-		});
+		})).finally(() => { editor.readOnly = date.readOnly = false; });
 		forgetDraft();
 		work.completed();
 		say(t("recordSaved"));

@@ -94,22 +94,22 @@ export function lessonsSection(work) {
 		say(t("recordingStopped"));
 	}
 
-	/**
-	 * Stores a part of a lesson while it arrives.
-	 * @param {string} lesson @param {string} type @param {string} [name] of a file
-	 * @returns {Sink}
-	 */
-	function sink(lesson, type, name = "") {
+	/** Stores a part of a lesson: a file, or a recording without its audio. @type {AddPart} */
+	const add = (lesson, type, name = "", data) => keep(async () => {
+		const sent = work.lesson(lesson)?.segments.map((s) => s.sequence) ?? [];
+		const sequence = Math.max(last.get(lesson) ?? -1, ...sent) + 1;
+		const { teacher } = account;
+		const complete = Boolean(data);
+		const created = await create({ lesson, sequence, type, name, teacher, duration: 0, complete, refused: "" }, data);
+		last.set(lesson, created.sequence);
+		void changed();
+		return created;
+	});
+
+	/** Stores a part while it arrives. @param {string} lesson @param {string} type @returns {Sink} */
+	function sink(lesson, type) {
 		let n = 0;
-		let stored = keep(async () => {
-			const sent = work.lesson(lesson)?.segments.map((s) => s.sequence) ?? [];
-			const sequence = Math.max(last.get(lesson) ?? -1, ...sent) + 1;
-			const { teacher } = account;
-			const created = await create({ lesson, sequence, type, name, teacher, duration: 0, complete: false, refused: "" });
-			last.set(lesson, created.sequence);
-			return created;
-		});
-		void stored.then(changed);
+		let stored = add(lesson, type);
 		return {
 			chunk(data) {
 				const number = n++;
@@ -126,12 +126,8 @@ export function lessonsSection(work) {
 		};
 	}
 
-	/**
-	 * Stores until it succeeds. While the device has no space, recording stops; what was recorded
-	 * stays in memory, and sending what is stored makes space.
-	 * @template T
-	 * @param {() => Promise<T>} store
-	 */
+	/** Stores until it succeeds. While the device has no space, recording stops; what was recorded
+	 * stays in memory, and sending what is stored makes space. @type {Keep} */
 	async function keep(store) {
 		for (let told = false;; told = true) {
 			try {
@@ -150,11 +146,9 @@ export function lessonsSection(work) {
 		if (picked.length === 0) return;
 		const lesson = await ensureLesson();
 		for (const file of picked) {
-			const bytes = await file.arrayBuffer();
+			const data = await file.arrayBuffer();
 			// The server looks at the content; the name decides what the browser calls it.
-			const part = sink(lesson, file.type.startsWith("audio/") ? file.type : "audio/mpeg", file.name);
-			part.chunk(new Blob([bytes]));
-			await part.end(0);
+			await add(lesson, file.type.startsWith("audio/") ? file.type : "audio/mpeg", file.name, data);
 		}
 		files.value = "";
 		say(t("filesAdded", { n: picked.length }));
@@ -194,7 +188,7 @@ export function lessonsSection(work) {
 	const progress = setInterval(() => waiting.textContent && !document.hidden && refresh(), 3000);
 	const refresh = () => work.refresh().catch(() => {});
 	const end = new AbortController();
-	/** @param {EventTarget} target @param {string} name @param {(event: any) => unknown} listener */
+	/** @type {Listen} */
 	const on = (target, name, listener) => target.addEventListener(name, listener, { signal: end.signal });
 	const readOutbox = async () => {
 		unsent = (await list()).filter((r) => r.teacher === account.teacher);

@@ -23,10 +23,16 @@ export async function studentView(root, id = "") {
 			h("a", { class: "button", href: "#/edit/" + id }, t("edit"))),
 		h("div", { class: "columns" }, lessons.element, feedback.element),
 		h("section", { "aria-labelledby": "records" }, h("h2", { id: "records" }, t("records")), records));
-	await work.load();
-	await drawRecords();
-	return async () => {
+	const end = async () => {
 		work.end.abort();
 		await Promise.all([lessons.leave(), feedback.leave()]);
 	};
+	try {
+		await work.load();
+		await drawRecords();
+	} catch (error) {
+		await end();
+		throw error;
+	}
+	return end;
 }

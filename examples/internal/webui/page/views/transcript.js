@@ -13,7 +13,7 @@ export function transcript(work) {
 	/** The lessons and parts that are shown. @type {Map<string, Draw<any>>} */
 	const shown = new Map();
 
-	/** @type {(key: string, create: (data: any) => Draw<any>, data: any, kept?: Recording[]) => HTMLElement} */
+	/** @type {Show} */
 	function show(key, create, data, kept = []) {
 		const draw = shown.get(key) ?? create(data);
 		shown.set(key, draw);

@@ -1,0 +1,151 @@
+package server_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+)
+
+// The next part of a recording cannot start: the recording ends, gives back the microphone and the
+// lock, and what was spoken until then arrives.
+func TestRecordingEndsWhenItsNextPartCannotStart(t *testing.T) {
+	t.Parallel()
+	for name, start := range map[string]string{
+		"throws": `throw new DOMException("", "NotSupportedError");`,
+		"stops":  `this.dispatchEvent(new Event("stop"));`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBrowser(t, listening(t)...)
+			url := development(t, saying("Heard."))
+			c, p := withStudent(t, url, "anna")
+			b.openStudent(url, p.ID)
+			b.eval(`getUserMedia = navigator.mediaDevices.getUserMedia.bind(navigator.mediaDevices);
+				navigator.mediaDevices.getUserMedia = async (wanted) => stream = await getUserMedia(wanted); ""`)
+			b.clickButton("Record")
+			b.waitText("0:02")
+			b.eval(fmt.Sprintf(`MediaRecorder.prototype.start = function () { %s };
+				now = performance.now.bind(performance); performance.now = () => now() + 61000; ""`, start))
+			b.waitText("Recording has stopped.")
+			b.until(`() => stream.getTracks().every((track) => track.readyState === "ended")`, "")
+			b.untilNobodyRecords()
+			storedParts(t, c, p.ID, 1)
+			b.until(`() => !document.body.innerText.includes("Being recorded")`, "")
+		})
+	}
+}
+
+// untilNobodyRecords waits until no tab holds the lock of the recording.
+func (b *browser) untilNobodyRecords() {
+	b.t.Helper()
+	b.until(`() => navigator.locks.query().then(({ held }) =>
+		!held.some(({ name }) => name === "lessonkit-recording"))`, "")
+}
+
+// An error while interrupted recordings are completed keeps nobody from recording.
+func TestFailedRecoveryKeepsNobodyFromRecording(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
+	url := development(t, saying("Heard."))
+	_, p := withStudent(t, url, "anna")
+	b.showStudent(url, p.ID)
+	require.Equal(t, "the disk is broken", b.eval(`(async () => {
+		const outbox = await import("/page/outbox.js");
+		const recording = await outbox.create({ lesson: "l", sequence: 0, type: "audio/webm", name: "",
+			teacher: "other", duration: 0, complete: false, refused: "" });
+		await outbox.append(recording, 0, new Blob(["audio"]));
+		IDBObjectStore.prototype.put = () => { throw new Error("the disk is broken"); };
+		return outbox.wake().then(() => "", (error) => error.message);
+	})()`))
+	b.untilNobodyRecords()
+}
+
+// A file is on the device whole or not at all: no other tab takes it for an interrupted recording.
+func TestFileIsNeverOnTheDeviceInParts(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
+	url := development(t, saying("Heard."))
+	c, p := withStudent(t, url, "anna")
+	b.showStudent(url, p.ID)
+	b.eval(`full = true; for (const method of ["add", "put"]) {
+		const store = IDBObjectStore.prototype[method];
+		IDBObjectStore.prototype[method] = function (value) {
+			if (full && this.name === "chunks") throw new DOMException("", "QuotaExceededError");
+			return store.call(this, value);
+		};
+	}
+	navigator.locks.request("lessonkit-recording", () => new Promise(() => {})); ""`)
+	b.addFiles(sample(t, "lesson1-segment0.mp3"))
+	b.waitText("this device cannot store more")
+	require.Equal(t, "0", b.eval(`import("/page/outbox.js").then(({ list }) => list()).then((l) => String(l.length))`))
+	b.eval(`full = false; ""`)
+	b.waitText("Heard.")
+	storedParts(t, c, p.ID, 1)
+}
+
+// A student that cannot be shown is not recorded by the space bar either.
+func TestStudentThatCannotBeShownIsNotRecorded(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t, listening(t)...)
+	n := newFaultyNetwork(t, development(t, saying("Heard.")))
+	_, p := withStudent(t, n.url, "anna")
+	const space = `String(!document.body.dispatchEvent(
+		new KeyboardEvent("keydown", { code: "Space", bubbles: true, cancelable: true })))`
+	for _, path := range []string{"/feedback-sessions/active", "/feedback-records"} {
+		n.fail(func(w http.ResponseWriter, r *http.Request) bool {
+			fails := strings.HasSuffix(r.URL.Path, path)
+			if fails {
+				w.WriteHeader(http.StatusInternalServerError)
+			}
+			return fails
+		})
+		b.do(chromedp.Navigate(n.url+"/#sign-in=anna/student/"+p.ID), chromedp.Reload())
+		b.waitText("Try again")
+		require.Equal(t, "false", b.eval(space))
+		require.NotContains(t, b.eval(`document.body.innerText`), "Recording starts lesson 1")
+		n.recover()
+		b.clickButton("Try again")
+		b.waitText("Recording starts lesson 1")
+	}
+	require.Equal(t, "true", b.eval(space), "the space bar records")
+}
+
+// While a record is being saved, nothing can be typed that would be in no record.
+func TestTextIsNotLostWhileARecordIsSaved(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
+	n := newFaultyNetwork(t, development(t, saying("Heard.")))
+	c, p := withStudent(t, n.url, "anna")
+	b.showStudent(n.url, p.ID)
+	editor := chromedp.CSS("textarea")
+	b.do(chromedp.SendKeys(editor, "Mine."))
+	b.waitText("Saved.")
+	arrived, answer := make(chan struct{}), make(chan struct{})
+	n.fail(func(_ http.ResponseWriter, r *http.Request) bool {
+		if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/feedback-records") {
+			close(arrived)
+			<-answer
+		}
+		return false
+	})
+	b.clickButton("Save as record")
+	<-arrived
+	b.do(chromedp.SendKeys(editor, " Lost."))
+	typed := b.eval(`document.querySelector("textarea").value`)
+	close(answer)
+	require.Equal(t, "Mine.", typed)
+	b.until(`() => document.querySelector("textarea").value === ""`, "")
+	n.recover()
+	b.do(chromedp.SendKeys(editor, "Next."))
+	require.Equal(t, "Next.", b.eval(`document.querySelector("textarea").value`))
+	content := ""
+	for record, err := range c.Records(t.Context(), p.ID) {
+		require.NoError(t, err)
+		content += record.Content
+	}
+	require.Equal(t, "Mine.", content)
+}
