@@ -171,7 +171,7 @@ func (w *Worker) settle(ctx context.Context, x exchange, res driver.ExchangeResp
 		for _, job := range res.Jobs {
 			q := w.byName[job.Queue]
 			got[q.name]++
-			q.meanSize += (len(job.Args) - q.meanSize) / 8
+			q.meanSize += (len(job.Args) + len(job.Saved) - q.meanSize) / 8
 			mark, position := &q.marks[job.Priority-1], driver.Cursor{RunAt: job.RunAt, ID: job.ID}
 			if position.Before(mark.at) {
 				q.scanned = time.Time{} // more may be behind the watermark

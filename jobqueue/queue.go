@@ -30,7 +30,7 @@ type queue struct {
 	changed   time.Time // the last signal of a new job, or a result that returned one to the queue
 
 	meanTime time.Duration // of handlers, moving average
-	meanSize int           // of arguments in bytes, moving average
+	meanSize int           // of arguments and saved state in bytes, moving average
 }
 
 func newQueue(name string, c QueueConfig, prefetch int) *queue {

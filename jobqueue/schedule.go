@@ -132,7 +132,8 @@ func (w *Worker) scheduleLoop(ctx context.Context) {
 }
 
 // runSchedules enqueues what is due and returns the time until something may be due again. With
-// starting it stores new and changed schedules first.
+// starting it stores new and changed schedules first. A schedule whose jobs are refused, by the
+// EnqueueHook or the store, stops no other.
 func (w *Worker) runSchedules(ctx context.Context, starting bool) (pause time.Duration, err error) {
 	stored, now, err := w.store.Schedules(ctx)
 	if err != nil {
@@ -149,6 +150,7 @@ func (w *Worker) runSchedules(ctx context.Context, starting bool) (pause time.Du
 		}
 	}
 	next := now.Add(scheduleInterval)
+	var refused []error
 	for _, s := range w.cfg.Schedules {
 		row, ok := byName[s.Name]
 		if !ok || starting && row.Spec != s.When.String() {
@@ -162,11 +164,12 @@ func (w *Worker) runSchedules(ctx context.Context, starting bool) (pause time.Du
 		}
 		if !row.NextAt.After(now) {
 			tick, err := s.tick(ctx, hookOf(w.store), row, now)
-			if err != nil {
-				return 0, err
+			if err == nil {
+				err = w.store.Tick(ctx, tick)
 			}
-			if err := w.store.Tick(ctx, tick); err != nil {
-				return 0, err
+			if err != nil {
+				refused = append(refused, fmt.Errorf("schedule %q: %w", s.Name, err))
+				continue
 			}
 			row.NextAt = tick.Next
 		}
@@ -174,7 +177,7 @@ func (w *Worker) runSchedules(ctx context.Context, starting bool) (pause time.Du
 			next = row.NextAt
 		}
 	}
-	return next.Sub(now) - time.Since(begin), nil
+	return next.Sub(now) - time.Since(begin), errors.Join(refused...)
 }
 
 // tick returns what is due at now.

@@ -45,7 +45,7 @@ func SavedNow(j *Job) json.RawMessage {
 // store. It is safe for concurrent use. It returns an error if v cannot be encoded or is longer
 // than 64 KiB, ErrLeaseLost if the attempt has ended, and an error outside of the job's handler.
 func (j *Job) Save(v any) error {
-	state, err := EncodeSaved(j, v)
+	state, err := encodeSaved(j, v)
 	if err != nil {
 		return err
 	}
@@ -58,8 +58,8 @@ func (j *Job) Save(v any) error {
 	return nil
 }
 
-// EncodeSaved encodes v for Save and SaveTx of j.
-func EncodeSaved(j *Job, v any) (json.RawMessage, error) {
+// encodeSaved encodes v for Save and SaveTx of j.
+func encodeSaved(j *Job, v any) (json.RawMessage, error) {
 	state, err := json.Marshal(v)
 	switch {
 	case err != nil:
@@ -74,11 +74,11 @@ func EncodeSaved(j *Job, v any) (json.RawMessage, error) {
 	return state, nil
 }
 
-// EncodeSavedTx is EncodeSaved for a transaction of the caller, whose value a worker must not
-// replace by an older one.
+// EncodeSavedTx encodes v for SaveTx of j, in a transaction of the caller, whose value a worker
+// must not replace by an older one.
 func EncodeSavedTx(j *Job, v any) (json.RawMessage, error) {
 	if SavedNow(j) != nil {
 		return nil, fmt.Errorf("jobqueue: save state of job %d: SaveTx after Save in the same attempt", j.ID)
 	}
-	return EncodeSaved(j, v)
+	return encodeSaved(j, v)
 }

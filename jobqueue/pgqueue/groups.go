@@ -11,41 +11,51 @@ import (
 )
 
 // promoteGroupsSQL lets the jobs start that wait for one of the groups, if that has no unfinished
-// member. It runs after the commit that ended members: inside it, two workers that end the last two
-// members at the same time would each see the other's. The member is looked up by a subquery,
-// because "not exists" would make the planner join all jobs.
+// member: at most 1000 of them, so that no transaction is long. It runs after the commit that ended
+// members: inside it, two workers that end the last two members at the same time would each see the
+// other's. The member is looked up by a subquery, once for each group, because "not exists" would
+// make the planner join all jobs.
 const promoteGroupsSQL = `
-update jobqueue_job set worker = null, run_at = greatest(run_at, now())
-where worker = 0 and ctid = any (array(
-  select c.ctid from jobqueue_job c
-  where c.worker = 0 and c.after_group = any ($1::text[])
-    and (select m.id from jobqueue_job m where m.in_group = c.after_group limit 1) is null))
-returning queue, (extract(epoch from run_at - now()) * 1000000)::bigint`
+with promoted as (
+  update jobqueue_job set worker = null, run_at = greatest(run_at, now())
+  where worker = 0 and ctid = any (array(
+    select c.ctid
+    from unnest($1::text[]) g (name),
+      lateral (select ctid from jobqueue_job where worker = 0 and after_group = g.name limit 1000) c
+    where (select m.id from jobqueue_job m where m.in_group = g.name limit 1) is null
+    limit 1000))
+  returning queue, run_at)
+select queue, (extract(epoch from min(run_at) - now()) * 1000000)::bigint from promoted group by queue`
 
 // idleGroupsSQL finds groups without members that jobs wait for, as idleKeysSQL does for keys.
 const idleGroupsSQL = `
 with recursive groups (name) as (
-  (select after_group from jobqueue_job where after_group is not null order by after_group limit 1)
+  (select after_group from jobqueue_job where worker = 0 and after_group is not null order by after_group limit 1)
   union all
-  select (select after_group from jobqueue_job where after_group > g.name order by after_group limit 1)
+  select (select after_group from jobqueue_job where worker = 0 and after_group > g.name order by after_group limit 1)
   from groups g where g.name is not null)
 select name from groups g
 where name is not null
-  and (select c.id from jobqueue_job c where c.after_group = g.name and c.worker = 0 limit 1) is not null
   and (select m.id from jobqueue_job m where m.in_group = g.name limit 1) is null
 limit 1000`
 
-// promoteGroups lets the jobs start that wait for groups of which no member is unfinished.
+// promoteGroups lets the jobs start that wait for groups of which no member is unfinished. It does
+// not wait for more than the first thousand; the promoter continues until no job is left.
 func (s *Store) promoteGroups(ctx context.Context, groups []string) error {
+	var b pgx.Batch
 	var promoted []driver.Signal
-	rows, err := s.pool.Query(ctx, s.sql(promoteGroupsSQL), groups)
-	if err == nil {
-		err = addSignals(&promoted)(rows)
+	b.Queue(planSQL)
+	b.Queue(s.sql(promoteGroupsSQL), groups).Query(addSignals(&promoted))
+	if err := s.pool.SendBatch(ctx, &b).Close(); err != nil || len(promoted) == 0 {
+		return err
 	}
 	for _, sig := range promoted {
 		s.signal(sig)
 	}
-	return err
+	for _, group := range groups {
+		s.promoter.Add(driver.Signal{AfterGroup: group})
+	}
+	return nil
 }
 
 const groupStatsSQL = `
@@ -72,12 +82,12 @@ func (s *Store) GroupStats(ctx context.Context, group string) (g driver.GroupSta
 	return g, nil
 }
 
-// afterGroups returns the groups that records wait for.
+// afterGroups returns the groups that records wait for, each once.
 func afterGroups(rs []driver.Record) (groups []string) {
 	for _, r := range rs {
 		if r.AfterGroup != "" {
 			groups = append(groups, r.AfterGroup)
 		}
 	}
-	return groups
+	return distinct(groups)
 }

@@ -17,6 +17,17 @@ import (
 	"lessonkit.example/jobqueue/pgqueue"
 )
 
+// within receives from c, for at most a minute.
+func within[T any](t *testing.T, c <-chan T) (v T) {
+	t.Helper()
+	select {
+	case v = <-c:
+	case <-time.After(time.Minute):
+		require.FailNow(t, "nothing received")
+	}
+	return v
+}
+
 // A burst of inserts sends few notifications, not one each.
 func TestNotificationsAreCoalesced(t *testing.T) {
 	t.Parallel()
@@ -42,8 +53,10 @@ func TestNotificationsAreCoalesced(t *testing.T) {
 	_, err = client.Enqueue(t.Context(), jobqueue.Params{Kind: "work", Queue: "last"})
 	require.NoError(t, err)
 	count := 0
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
 	for {
-		note, err := conn.WaitForNotification(t.Context())
+		note, err := conn.WaitForNotification(ctx)
 		require.NoError(t, err)
 		if strings.HasSuffix(note.Payload, " last") {
 			break
@@ -73,15 +86,17 @@ func TestLongSchemaNamesNotify(t *testing.T) {
 		case <-up:
 		case err := <-done:
 			require.NoError(t, err)
+		case <-time.After(time.Minute):
+			require.FailNow(t, "not listening")
 		}
-		require.Zero(t, <-received)
+		require.Zero(t, within(t, received))
 		require.NoError(t, pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
 			_, err := store.EnqueueTx(t.Context(), tx, jobqueue.Params{Kind: "work", Queue: schema})
 			return err
 		}))
-		require.Equal(t, driver.Signal{Queue: schema}, <-received)
+		require.Equal(t, driver.Signal{Queue: schema}, within(t, received))
 		cancel()
-		require.ErrorIs(t, <-done, context.Canceled)
+		require.ErrorIs(t, within(t, done), context.Canceled)
 	}
 }
 
@@ -144,8 +159,8 @@ func TestCancelStaysInItsSchema(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- w.Run(ctx) }()
-		defer func() { cancel(); require.NoError(t, <-done) }()
-		<-started
+		defer func() { cancel(); require.NoError(t, within(t, done)) }()
+		within(t, started)
 		tenants = append(tenants, n)
 	}
 	one, two := tenants[0], tenants[1]
@@ -157,12 +172,12 @@ select count(*) from pg_stat_activity where datname = current_database() and que
 		return err == nil && n == 2
 	}, 20*time.Second, 10*time.Millisecond)
 	require.NoError(t, one.client.Cancel(t.Context(), one.job))
-	require.ErrorIs(t, <-one.ended, jobqueue.ErrCancelled)
+	require.ErrorIs(t, within(t, one.ended), jobqueue.ErrCancelled)
 	// Notifications arrive in order: when the worker has received this job, it has received the
 	// cancellation.
 	_, err := two.client.Enqueue(t.Context(), jobqueue.Params{Kind: "work", Args: false})
 	require.NoError(t, err)
-	<-two.received
+	within(t, two.received)
 	close(two.end)
-	require.NoError(t, <-two.ended)
+	require.NoError(t, within(t, two.ended))
 }

@@ -155,12 +155,12 @@ func endedKeys(results []driver.Result) (keys []string) {
 	return keys
 }
 
-// serialKeys returns the keys of records.
+// serialKeys returns the keys of records, each once.
 func serialKeys(rs []driver.Record) (keys []string) {
 	for _, r := range rs {
 		if r.SerialKey != "" {
 			keys = append(keys, r.SerialKey)
 		}
 	}
-	return keys
+	return distinct(keys)
 }

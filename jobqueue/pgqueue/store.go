@@ -55,7 +55,7 @@ type Store struct {
 	hub    wake.Hub
 	notify *wake.Coalescer
 
-	promoter  *wake.Coalescer // of keys with jobs of EnqueueTx
+	promoter  *wake.Coalescer // of keys and groups
 	listening atomic.Int32    // how many Listen receive notifications
 }
 

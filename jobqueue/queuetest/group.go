@@ -27,6 +27,7 @@ var groupTests = map[string]func(*testing.T, Harness){
 	"GroupOfASchedule":                groupOfASchedule,
 	"GroupWithoutMembersStartsAtOnce": groupWithoutMembersStartsAtOnce,
 	"GroupHasNoDuplicates":            groupHasNoDuplicates,
+	"GroupStartsManyJobsInParts":      groupStartsManyJobsInParts,
 }
 
 func group(name string) func(*jobqueue.Params) {
@@ -130,6 +131,23 @@ func groupStartsOnceAfterAllMembers(t *testing.T, h Harness) {
 	for g := range started {
 		require.EqualValues(t, 1, started[g].Load(), "group %d", g)
 	}
+}
+
+// More jobs wait for a group than one transaction lets start; all start, and no other.
+func groupStartsManyJobsInParts(t *testing.T, h Harness) {
+	const jobs = 2500
+	member := fill(t, h.Store, 1, group("g"))[0]
+	fill(t, h.Store, 1, group("other"))
+	after := fill(t, h.Store, jobs, afterGroup("g"))
+	unrelated := fill(t, h.Store, 1, afterGroup("other"))[0]
+	require.NoError(t, h.Store.Cancel(t.Context(), member))
+	poll(t, "all jobs wait for a worker", func() bool {
+		stats, err := h.Store.Stats(t.Context())
+		require.NoError(t, err)
+		return stats.Queues[0].Waiting == jobs+1
+	})
+	require.Equal(t, jobqueue.StateWaiting, get(t, h.Store, after[jobs-1]).State)
+	require.Equal(t, jobqueue.StateHeld, get(t, h.Store, unrelated).State)
 }
 
 // A running member adds members, and the job after the group is a member of the next one.

@@ -1,7 +1,9 @@
 package queuetest
 
 import (
+	"bytes"
 	"context"
+	"log/slog"
 	"slices"
 	"sync"
 	"testing"
@@ -22,6 +24,7 @@ var scheduleTests = map[string]func(*testing.T, Harness){
 	"ScheduleDisappearsAfterAMonth":  scheduleDisappearsAfterAMonth,
 	"ScheduleTickHasAnEffectOnce":    scheduleTickHasAnEffectOnce,
 	"ScheduleErrorsAreFoundAtTheRun": scheduleErrorsAreFoundAtTheRun,
+	"ScheduleRefusedStopsNoOther":    scheduleRefusedStopsNoOther,
 }
 
 // times collects the RunAt of jobs.
@@ -251,6 +254,28 @@ func scheduleErrorsAreFoundAtTheRun(t *testing.T, h Harness) {
 	twice := schedule(jobqueue.Every(time.Hour))
 	twice.Schedules = append(twice.Schedules, twice.Schedules[0])
 	require.ErrorContains(t, jobqueue.NewWorker(h.Store, twice).Run(t.Context()), "two of this name")
+}
+
+// The hook refuses the jobs of the first schedule; those of the second are enqueued, and the log
+// names the first.
+func scheduleRefusedStopsNoOther(t *testing.T, h Harness) {
+	h.SetHook(func(_ context.Context, ps []jobqueue.Params) error {
+		if ps[0].Queue == "refused" {
+			return errTest
+		}
+		return nil
+	})
+	cfg := schedule(jobqueue.Every(20*time.Millisecond), func(s *jobqueue.Schedule) {
+		s.Name, s.Params.Queue = "first", "refused"
+	})
+	cfg.Schedules = append(cfg.Schedules, schedule(jobqueue.Every(20*time.Millisecond)).Schedules...)
+	var log bytes.Buffer
+	cfg.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	var got times
+	r := start(t, h.Store, cfg, handle(got.handle))
+	got.wait(t, 2)
+	r.wait()
+	require.Contains(t, log.String(), "first")
 }
 
 // concurrently calls f n times at once and returns the errors.

@@ -13,8 +13,10 @@ package queuetrace
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strconv"
 	"time"
 
@@ -51,6 +53,8 @@ type Tracing struct {
 }
 
 const scope = "lessonkit.example/jobqueue/queuetrace"
+
+const maxMeta = 8 << 10 // bytes of Meta as JSON that package jobqueue accepts
 
 // propagator writes and reads the context of a span in the Meta of a job.
 var propagator propagation.TraceContext
@@ -92,8 +96,9 @@ func New(cfg Config) (*Tracing, error) {
 }
 
 // OnEnqueue is a jobqueue.EnqueueHook for the configuration of a store. Its span is short, because
-// it ends before the jobs are stored. It does not replace a trace context that Meta has already. It
-// returns no error.
+// it ends before the jobs are stored. It does not replace a trace context that Meta has already. A
+// tracestate of more than 512 bytes is left out, and a context with which Meta would be too long.
+// It returns no error.
 func (t *Tracing) OnEnqueue(ctx context.Context, ps []jobqueue.Params) error {
 	byQueue := map[string][]jobqueue.Params{}
 	for _, p := range ps {
@@ -118,12 +123,28 @@ func (t *Tracing) OnEnqueue(ctx context.Context, ps []jobqueue.Params) error {
 			trace.WithSpanKind(trace.SpanKindProducer), trace.WithAttributes(attributes...))
 		for _, p := range ps {
 			if !sender(p.Meta).IsValid() {
-				propagator.Inject(spanCtx, propagation.MapCarrier(p.Meta))
+				inject(spanCtx, p.Meta)
 			}
 		}
 		span.End()
 	}
 	return nil
+}
+
+// inject adds the trace context of ctx to meta, of which a client of the program may have chosen
+// the tracestate. By W3C Trace Context, 512 bytes of it should be passed on; a longer one may be
+// dropped.
+func inject(ctx context.Context, meta map[string]string) {
+	added := propagation.MapCarrier{}
+	propagator.Inject(ctx, added)
+	if len(added["tracestate"]) > 512 {
+		delete(added, "tracestate")
+	}
+	with := maps.Clone(meta)
+	maps.Copy(with, added)
+	if text, err := json.Marshal(with); err == nil && len(text) <= maxMeta {
+		maps.Copy(meta, added)
+	}
 }
 
 // sender returns the context of the span that enqueued a job, from its Meta.

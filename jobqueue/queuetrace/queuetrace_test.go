@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -228,4 +230,34 @@ func TestMetrics(t *testing.T) {
 		"messaging.process.duration s ":                        4,
 		"messaging.process.duration s *errors.errorString":     1,
 	}, got)
+}
+
+// A client of the program may send a tracestate of any length: it never makes Enqueue fail.
+func TestTracingNeverMakesMetaTooLong(t *testing.T) {
+	x := newTraced(t, false)
+	long := strings.Repeat("v", 250)
+	for name, c := range map[string]struct {
+		state string
+		meta  int // length of what the caller attaches
+		want  []string
+	}{
+		"short":           {"a=b", 10, []string{"own", "traceparent", "tracestate"}},
+		"long tracestate": {"a=" + long + ",b=" + long + ",c=" + long, 10, []string{"own", "traceparent"}},
+		"full Meta":       {"a=b", 8170, []string{"own"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			state, err := trace.ParseTraceState(c.state)
+			require.NoError(t, err)
+			parent := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1},
+				SpanID: trace.SpanID{1}, TraceFlags: trace.FlagsSampled, TraceState: state})
+			ctx := trace.ContextWithRemoteSpanContext(t.Context(), parent)
+			client := jobqueue.NewClient(x.store)
+			r, err := client.Enqueue(ctx, jobqueue.Params{Kind: "work",
+				Meta: map[string]string{"own": strings.Repeat("x", c.meta)}})
+			require.NoError(t, err)
+			job, err := client.Get(t.Context(), r.ID)
+			require.NoError(t, err)
+			require.Equal(t, c.want, slices.Sorted(maps.Keys(job.Meta)))
+		})
+	}
 }

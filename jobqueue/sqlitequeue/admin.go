@@ -36,7 +36,7 @@ func (s *Store) Retry(ctx context.Context, id int64) (err error) {
 	defer dberr.Classify(&err)
 	var signals []driver.Signal
 	err = s.update(ctx, func(tx *sql.Tx, now int64) (err error) {
-		if signals, err = retry(tx, now, id); err == nil && len(signals) == 0 {
+		if signals, err = s.retry(tx, now, id); err == nil && len(signals) == 0 {
 			err = stateError(tx, id)
 		}
 		return err
@@ -52,13 +52,13 @@ func (s *Store) Retry(ctx context.Context, id int64) (err error) {
 }
 
 // retry makes a job wait to start now, if its state allows it, and returns signals of the change.
-func retry(tx *sql.Tx, now, id int64) ([]driver.Signal, error) {
+func (s *Store) retry(tx *sql.Tx, now, id int64) ([]driver.Signal, error) {
 	var queue, serial, group string
 	err := tx.QueryRow(requeueSQL, id, now).Scan(&queue, &serial, &group)
 	switch {
 	case err == nil:
 		if _, err = tx.Exec(deleteDoneSQL, id); err == nil {
-			_, err = promote(context.Background(), tx, now, present(serial), present(group))
+			_, err = s.promote(context.Background(), tx, now, present(serial), present(group))
 		}
 	case errors.Is(err, sql.ErrNoRows):
 		err = tx.QueryRow(runNowSQL, id, now).Scan(&queue)
@@ -92,7 +92,7 @@ func (s *Store) Cancel(ctx context.Context, id int64) (err error) {
 	defer dberr.Classify(&err)
 	var signals []driver.Signal
 	err = s.update(ctx, func(tx *sql.Tx, now int64) (err error) {
-		if signals, err = cancel(tx, now, id); err == nil && len(signals) == 0 {
+		if signals, err = s.cancel(tx, now, id); err == nil && len(signals) == 0 {
 			err = stateError(tx, id)
 		}
 		return err
@@ -105,7 +105,7 @@ func (s *Store) Cancel(ctx context.Context, id int64) (err error) {
 }
 
 // cancel cancels a job, if it is unfinished, and returns signals of the change.
-func cancel(tx *sql.Tx, now, id int64) ([]driver.Signal, error) {
+func (s *Store) cancel(tx *sql.Tx, now, id int64) ([]driver.Signal, error) {
 	running, err := affected(tx.Exec(cancelRunningSQL, id))
 	if err != nil || running {
 		return []driver.Signal{{Cancel: id}}, err
@@ -120,7 +120,7 @@ func cancel(tx *sql.Tx, now, id int64) ([]driver.Signal, error) {
 	}
 	var promoted []driver.Signal
 	if err == nil {
-		promoted, err = promote(context.Background(), tx, now, present(serial), present(group))
+		promoted, err = s.promote(context.Background(), tx, now, present(serial), present(group))
 	}
 	return append(promoted, driver.Signal{Queue: queue}), err
 }

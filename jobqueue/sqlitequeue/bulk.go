@@ -50,7 +50,7 @@ var idsSQL = map[driver.State]string{
 // RetryMany implements driver.Store.
 func (s *Store) RetryMany(ctx context.Context, f driver.Filter) (driver.Page, error) {
 	return s.changePage(ctx, f, func(tx *sql.Tx, now, id int64) ([]driver.Signal, error) {
-		signals, err := retry(tx, now, id)
+		signals, err := s.retry(tx, now, id)
 		if constraint(err) == sqlite3.SQLITE_CONSTRAINT_UNIQUE {
 			return nil, nil // only this statement has failed
 		}
@@ -60,7 +60,7 @@ func (s *Store) RetryMany(ctx context.Context, f driver.Filter) (driver.Page, er
 
 // CancelMany implements driver.Store.
 func (s *Store) CancelMany(ctx context.Context, f driver.Filter) (driver.Page, error) {
-	return s.changePage(ctx, f, cancel)
+	return s.changePage(ctx, f, s.cancel)
 }
 
 // changePage calls change, which returns no signal for a job that is skipped, for a page of jobs.

@@ -83,7 +83,7 @@ func (s *Store) Exchange(ctx context.Context, x driver.ExchangeRequest) (driver.
 		}
 		keys, groups := ended(x.Results)
 		var err error
-		if promoted, err = promote(context.WithoutCancel(ctx), tx, now, keys, groups); err != nil {
+		if promoted, err = s.promote(context.WithoutCancel(ctx), tx, now, keys, groups); err != nil {
 			return err
 		}
 		if err := claim(tx, now, x, &res); err != nil || !x.LookAhead {
@@ -320,7 +320,7 @@ func (s *Store) CompleteTx(ctx context.Context, tx *sql.Tx, job *jobqueue.Job) e
 	}
 	if err == nil {
 		var promoted []driver.Signal
-		promoted, err = promote(ctx, tx, s.now(), present(job.SerialKey), present(job.Group))
+		promoted, err = s.promote(ctx, tx, s.now(), present(job.SerialKey), present(job.Group))
 		s.emit(promoted) // workers look as soon as they can write, which is after the commit
 	}
 	if err != nil {

@@ -8,22 +8,28 @@ import (
 	"lessonkit.example/jobqueue/internal/dberr"
 )
 
+const maxPromoted = 1000 // by promoteGroupsSQL
+
 // promoteGroupsSQL lets the jobs start that wait for one of the groups of ?1, a JSON array, if that
-// has no unfinished member.
+// has no unfinished member: at most 1000 of them, so that no transaction is long.
 const promoteGroupsSQL = `
 update jobqueue_job set worker = null, run_at = max(run_at, ?2)
 where id in (
   select c.id from json_each(?1) g cross join jobqueue_job c
   where c.after_group = g.value and c.worker = 0
-    and not exists (select 1 from jobqueue_job m where m.in_group = g.value))
+    and not exists (select 1 from jobqueue_job m where m.in_group = g.value)
+  limit 1000)
 returning queue, run_at - ?2`
 
-// idleGroupsSQL finds groups without members that jobs wait for. Earlier versions leave them when
-// they end the last member.
+// idleGroupsSQL finds groups without members that jobs wait for, as idleKeysSQL does for keys.
 const idleGroupsSQL = `
-select distinct c.after_group from jobqueue_job c
-where c.after_group is not null and c.worker = 0
-  and not exists (select 1 from jobqueue_job m where m.in_group = c.after_group)
+with recursive groups (name) as (
+  select min(after_group) from jobqueue_job where worker = 0 and after_group is not null
+  union all
+  select (select min(after_group) from jobqueue_job where worker = 0 and after_group > g.name)
+  from groups g where g.name is not null)
+select name from groups g
+where name is not null and not exists (select 1 from jobqueue_job m where m.in_group = g.name)
 limit 1000`
 
 const groupStatsSQL = `

@@ -42,7 +42,7 @@ func (s *Store) EnqueueManyTx(
 	if err != nil {
 		return nil, err
 	}
-	results, err := insert(ctx, tx, s.now(), rs)
+	results, err := s.insert(ctx, tx, s.now(), rs)
 	if err != nil {
 		return nil, fmt.Errorf("enqueue: %w", err)
 	}
@@ -55,7 +55,7 @@ func (s *Store) Insert(ctx context.Context, rs []driver.Record) (results []drive
 	defer dberr.Classify(&err)
 	err = s.update(ctx, func(tx *sql.Tx, now int64) (err error) {
 		// Not ctx: others share the transaction.
-		results, err = insert(context.WithoutCancel(ctx), tx, now, rs)
+		results, err = s.insert(context.WithoutCancel(ctx), tx, now, rs)
 		return err
 	})
 	if err != nil {
@@ -65,7 +65,7 @@ func (s *Store) Insert(ctx context.Context, rs []driver.Record) (results []drive
 	return results, nil
 }
 
-func insert(ctx context.Context, tx *sql.Tx, now int64, rs []driver.Record) ([]driver.InsertResult, error) {
+func (s *Store) insert(ctx context.Context, tx *sql.Tx, now int64, rs []driver.Record) ([]driver.InsertResult, error) {
 	stmt, err := tx.PrepareContext(ctx, insertSQL)
 	if err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func insert(ctx context.Context, tx *sql.Tx, now int64, rs []driver.Record) ([]d
 			groups = append(groups, r.AfterGroup)
 		}
 	}
-	_, err = promote(ctx, tx, now, keys, groups) // wake signals the queues of all
+	_, err = s.promote(ctx, tx, now, keys, groups) // wake signals the queues of all
 	return results, err
 }
 

@@ -165,7 +165,7 @@ func (s *Store) Rescue(ctx context.Context, orphans bool) (rescued int, err erro
 		if _, err := tx.Exec(freeSlotsSQL); err != nil {
 			return err
 		}
-		promoted, err = promoteIdle(context.WithoutCancel(ctx), tx, now)
+		promoted, err = s.promoteIdle(context.WithoutCancel(ctx), tx, now)
 		return err
 	})
 	if err != nil {

@@ -68,7 +68,7 @@ func (s *Store) Tick(ctx context.Context, t driver.Tick) error {
 			return err
 		}
 		enqueued = true
-		_, err = insert(context.WithoutCancel(ctx), tx, now, t.Jobs)
+		_, err = s.insert(context.WithoutCancel(ctx), tx, now, t.Jobs)
 		return err
 	})
 	if err != nil {

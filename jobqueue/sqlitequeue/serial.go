@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"slices"
+	"time"
 
 	"lessonkit.example/jobqueue/driver"
 )
@@ -36,8 +37,9 @@ where key is not null and not exists (
 limit 1000`
 
 // promote lets the next job of each key run, if none may, and the jobs that wait for groups without
-// unfinished members. It returns signals for their queues.
-func promote(
+// unfinished members. It returns signals for their queues. It does not wait for more than the first
+// thousand jobs of groups; the promoter continues after the commit, until no job is left.
+func (s *Store) promote(
 	ctx context.Context, tx *sql.Tx, now int64, keys, groups []string,
 ) (promoted []driver.Signal, err error) {
 	if len(keys) > 0 {
@@ -47,8 +49,31 @@ func promote(
 		var more []driver.Signal
 		more, err = promoteBy(ctx, tx, promoteGroupsSQL, now, groups)
 		promoted = append(promoted, more...)
+		if len(more) == maxPromoted {
+			for _, group := range groups {
+				s.promoter.Add(driver.Signal{AfterGroup: group})
+			}
+		}
 	}
 	return promoted, err
+}
+
+// promoteRest continues where promote has stopped. What fails here, promoteIdle finds.
+func (s *Store) promoteRest(signals []driver.Signal) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	var groups []string
+	for _, sig := range signals {
+		groups = append(groups, sig.AfterGroup)
+	}
+	var promoted []driver.Signal
+	err := s.update(ctx, func(tx *sql.Tx, now int64) (err error) {
+		promoted, err = s.promote(context.WithoutCancel(ctx), tx, now, nil, groups)
+		return err
+	})
+	if err == nil {
+		s.emit(promoted)
+	}
 }
 
 func promoteBy(
@@ -71,7 +96,7 @@ func promoteBy(
 }
 
 // promoteIdle does the same for all keys and groups.
-func promoteIdle(ctx context.Context, tx *sql.Tx, now int64) ([]driver.Signal, error) {
+func (s *Store) promoteIdle(ctx context.Context, tx *sql.Tx, now int64) ([]driver.Signal, error) {
 	keys, err := texts(ctx, tx, idleKeysSQL)
 	if err != nil {
 		return nil, err
@@ -80,7 +105,7 @@ func promoteIdle(ctx context.Context, tx *sql.Tx, now int64) ([]driver.Signal, e
 	if err != nil {
 		return nil, err
 	}
-	return promote(ctx, tx, now, keys, groups)
+	return s.promote(ctx, tx, now, keys, groups)
 }
 
 func texts(ctx context.Context, tx *sql.Tx, query string) (texts []string, err error) {

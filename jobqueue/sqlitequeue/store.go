@@ -54,6 +54,7 @@ type Store struct {
 	group *sqlitedb.Group
 	hub   wake.Hub
 
+	promoter  *wake.Coalescer // of groups with many jobs
 	onEnqueue jobqueue.EnqueueHook
 }
 
@@ -97,6 +98,7 @@ func New(write, read *sql.DB, cfg Config) *Store {
 	if s.clock == nil {
 		s.clock = time.Now
 	}
+	s.promoter = wake.NewCoalescer(s.promoteRest)
 	return s
 }
 

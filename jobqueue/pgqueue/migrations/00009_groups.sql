@@ -5,5 +5,4 @@ alter table jobqueue_job add column in_group text collate "C", add column after_
 alter table jobqueue_done add column in_group text collate "C", add column after_group text collate "C";
 
 create index jobqueue_job_group on jobqueue_job (in_group) where in_group is not null;
-create index jobqueue_job_after on jobqueue_job (after_group) where after_group is not null;
-create index jobqueue_done_group on jobqueue_done (in_group, state) where in_group is not null;
+create index jobqueue_job_after on jobqueue_job (after_group) where worker = 0 and after_group is not null;
