@@ -61,12 +61,19 @@ func isPunctuated(text string) bool {
 // isEnglish decides by the language and, if that is unknown, by words of English.
 func isEnglish(text, language string) bool {
 	if language != "" {
-		primary, _, _ := strings.Cut(strings.ToLower(language), "-")
+		primary := primaryLanguage(language)
 		return primary == "en" || primary == "english"
 	}
 	return slices.ContainsFunc(strings.Fields(text), func(w string) bool {
 		return strings.EqualFold(w, "the") || len(w) > 1 && isPronounI(w)
 	})
+}
+
+// primaryLanguage returns the language of a tag such as "en-US" without script and region, in lower
+// case. Some recognisers give English names of languages, which stay.
+func primaryLanguage(tag string) string {
+	primary, _, _ := strings.Cut(strings.ToLower(tag), "-")
+	return primary
 }
 
 func isPronounI(word string) bool {
@@ -86,9 +93,11 @@ func capitalized(line, language string) string {
 		unicode.ToLower(upper) != r { // the capital letter is that of another letter, too
 		return line
 	}
-	turkic := strings.HasPrefix(language, "tr") || strings.HasPrefix(language, "az")
-	if r == 'i' && turkic {
-		upper = 'İ'
+	switch primaryLanguage(language) {
+	case "tr", "turkish", "az", "azerbaijani":
+		if r == 'i' {
+			upper = 'İ'
+		}
 	}
 	return string(upper) + line[size:]
 }

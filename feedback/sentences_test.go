@@ -21,6 +21,9 @@ func TestSentences(t *testing.T) {
 		{"", "i ragazzi e i colori", "I ragazzi e i colori."},
 		{"it", "ecco i colori", "Ecco i colori."},
 		{"tr", "ilk ders", "İlk ders."},
+		{"Turkish", "ilk ders", "İlk ders."},
+		{"az-Latn", "ilk", "İlk."},
+		{"trv", "ini", "Ini."},        // Taroko
 		{"tr", "ılık su", "ılık su."}, // its capital letter is that of another letter, too
 		{"zh", "今天我们画画\n明天再来", "今天我们画画。明天再来。"},
 		{"zh", "今天学 photoshop", "今天学 photoshop."},

@@ -45,8 +45,9 @@ type Store interface {
 	// Profiles returns up to limit profiles ordered by name (by code point), then identifier,
 	// starting after a key if it is not nil.
 	Profiles(ctx context.Context, teacher uuid.UUID, f ProfileFilter, after *ProfileKey, limit int) ([]Profile, error)
-	// DeleteProfile deletes a profile with its records, sessions, lessons and segments, and gives
-	// the outbox a [TaskDeleteAudio] for each recording.
+	// DeleteProfile deletes a profile with its records, sessions, lessons and segments and those of
+	// the teacher's words that its name contains, and gives the outbox a [TaskDeleteAudio] for each
+	// recording.
 	DeleteProfile(ctx context.Context, teacher, id uuid.UUID) error
 
 	// EraseTeacher deletes everything of a teacher, and gives the outbox a [TaskDeleteAudio] for

@@ -2,6 +2,7 @@ package authhttp
 
 import (
 	"cmp"
+	"errors"
 	"net/http"
 	"time"
 
@@ -25,8 +26,8 @@ type Cookie struct {
 // that [Middleware], [Authenticate] and the operations of [Register] accept it. It belongs around
 // all handlers that the cookie is for.
 //
-// A request with an Authorization header is passed on as it is, and its cookie is ignored: another
-// site cannot add that header. Of the others, those that may change something (all but GET, HEAD
+// A request with a bearer token is passed on as it is, and its cookie is ignored: another site
+// cannot add that header, and browsers do not repeat it by themselves, as they do with Basic. Of the others, those that may change something (all but GET, HEAD
 // and OPTIONS) are refused with 403 cross_origin_refused unless they come from a page of this host
 // or not from a browser, as [http.CrossOriginProtection] determines by Sec-Fetch-Site and Origin.
 // So is a sign-in, or another site could sign a user in as somebody else. SameSite=Lax is a second
@@ -35,7 +36,7 @@ func (c *Cookie) Handler(next http.Handler) http.Handler {
 	protection := http.NewCrossOriginProtection()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Add("Vary", "Cookie")
-		if len(r.Header["Authorization"]) > 0 {
+		if _, err := bearerToken(r.Header); !errors.Is(err, errNoToken) {
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -46,8 +47,6 @@ func (c *Cookie) Handler(next http.Handler) http.Handler {
 		}
 		// Of two cookies of one name, one was set by somebody else.
 		if cookies := r.CookiesNamed(c.name()); len(cookies) == 1 && cookies[0].Value != "" {
-			r = r.WithContext(r.Context())
-			r.Header = r.Header.Clone()
 			r.Header.Set("Authorization", "Bearer "+cookies[0].Value)
 		}
 		next.ServeHTTP(w, r)

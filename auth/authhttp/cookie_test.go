@@ -15,6 +15,7 @@ import (
 	"lessonkit.example/auth"
 	"lessonkit.example/auth/authhttp"
 	"lessonkit.example/auth/authtest"
+	"lessonkit.example/internal/httpapi"
 )
 
 // send sends a request from a page of the server, unless headers say otherwise.
@@ -61,6 +62,18 @@ func TestCookieKeepsTheTokenOfABrowser(t *testing.T) {
 	require.Equal(t, http.StatusUnauthorized, me.Code, "it ended on the server, too")
 }
 
+func TestCookieDoesNotHideTheRoute(t *testing.T) {
+	t.Parallel()
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /things", func(http.ResponseWriter, *http.Request) {})
+	var route string
+	h := httpapi.Wrap((&authhttp.Cookie{}).Handler(mux), httpapi.WrapOptions{
+		Observe: func(_, pattern string, _ int, _ time.Duration) { route = pattern },
+	})
+	send(h, http.MethodGet, "/things", "", "Cookie", "__Host-session=token")
+	require.Equal(t, "GET /things", route)
+}
+
 func TestOtherSitesCannotUseTheCookie(t *testing.T) {
 	t.Parallel()
 	b := setup(t, options{http: func(c *authhttp.Config) { c.Cookie = &authhttp.Cookie{} }})
@@ -87,6 +100,9 @@ func TestOtherSitesCannotUseTheCookie(t *testing.T) {
 		{"a bearer token is not a cookie", "POST",
 			[]string{"Authorization", "Bearer " + login.Token, "Sec-Fetch-Site", "cross-site"}, 204},
 		{"a wrong bearer token is not replaced", "POST", []string{"Authorization", "Bearer x", "Cookie", mine}, 401},
+		{"Basic is not a token", "POST", []string{"Authorization", "Basic YTpi", "Cookie", mine}, 204},
+		{"Basic, another site", "POST",
+			[]string{"Authorization", "Basic YTpi", "Cookie", mine, "Sec-Fetch-Site", "cross-site"}, 403},
 		{"two cookies of the name", "POST", []string{"Cookie", mine + "; " + mine}, 401},
 		{"an empty cookie", "POST", []string{"Cookie", "__Host-session="}, 401},
 		{"another cookie", "POST", []string{"Cookie", "session=" + login.Token}, 401},

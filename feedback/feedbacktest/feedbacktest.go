@@ -44,6 +44,7 @@ func Store(t *testing.T, open func(t *testing.T) Harness) {
 		"words are saved in their order":                           wordsSaved,
 		"words unused for longest are forgotten":                   wordsForgotten,
 		"words are used concurrently":                              wordsConcurrent,
+		"a deleted student's name is no longer a word":             wordsOfADeletedStudent,
 		"hints are of the session's student and teacher":           hintsOfSession,
 		"the language of the speech is kept":                       transcriptionLanguage,
 		"records round trip":                                       recordsRoundTrip,

@@ -46,6 +46,19 @@ func wordsForgotten(t *testing.T, f *fixture) {
 	require.NotContains(t, got, words[feedback.MaxWords-3])
 }
 
+// wordsOfADeletedStudent: the parts of the name go with the student.
+func wordsOfADeletedStudent(t *testing.T, f *fixture) {
+	p := f.profile("Siobhan 100% 王小明")
+	words, other := []string{"clay", "Siobhan", "小明", "S%n", "_", "100%", "Ada"}, uuid.New()
+	require.NoError(t, f.Store.SaveWords(t.Context(), f.teacher, words, f.tick()))
+	require.NoError(t, f.Store.SaveWords(t.Context(), other, words, f.tick()))
+	require.NoError(t, f.Store.DeleteProfile(t.Context(), f.teacher, p.ID))
+	require.Equal(t, []string{"clay", "S%n", "_", "Ada"}, f.words())
+	kept, err := f.Store.Words(t.Context(), other)
+	require.NoError(t, err)
+	require.Equal(t, words, kept, "of another teacher")
+}
+
 func wordsConcurrent(t *testing.T, f *fixture) {
 	for _, err := range concurrently(8, func(i int) error {
 		words := []string{"Ada", fmt.Sprint("Word ", i), "Siobhan"}

@@ -128,9 +128,9 @@ func (s *Store) DeleteProfile(ctx context.Context, teacher, id uuid.UUID) error 
 // deleteProfile deletes a profile with what belongs to it. The locks prevent that a segment is
 // added between reading the audio keys and deleting the segments.
 func (s *Store) deleteProfile(ctx context.Context, tx *sql.Tx, teacher, id uuid.UUID) error {
-	if _, err := one(ctx, tx, feedback.NotFound("profile"), scanValue[uuid.UUID],
-		`select profile_id from feedback_profiles where profile_id = $1 and teacher_id = $2`+s.forUpdate(),
-		id, teacher); err != nil {
+	name, err := one(ctx, tx, feedback.NotFound("profile"), scanValue[string],
+		`select name from feedback_profiles where profile_id = $1 and teacher_id = $2`+s.forUpdate(), id, teacher)
+	if err != nil {
 		return err
 	}
 	if _, err := all(ctx, tx, scanValue[uuid.UUID],
@@ -160,5 +160,9 @@ func (s *Store) deleteProfile(ctx context.Context, tx *sql.Tx, teacher, id uuid.
 			return err
 		}
 	}
-	return nil
+	// Parts of the name that were learnt from the records. The two engines have no other function
+	// in common that finds one text in another.
+	_, err = tx.ExecContext(ctx, `
+		delete from feedback_words where teacher_id = $1 and replace(cast($2 as text), word, '') <> $2`, teacher, name)
+	return err
 }

@@ -36,19 +36,13 @@ func (s *Store) SaveWords(ctx context.Context, teacher uuid.UUID, words []string
 // UseWords implements [feedback.Store].
 func (s *Store) UseWords(ctx context.Context, teacher uuid.UUID, words []string, at time.Time) error {
 	return s.update(ctx, "use words", func(ctx context.Context, tx *sql.Tx) error {
-		if err := useWords(ctx, tx, teacher, words, at); err != nil {
-			return err
-		}
-		_, err := tx.ExecContext(ctx, `
-			delete from feedback_words where teacher_id = $1 and word not in (
-				select word from feedback_words where teacher_id = $1 order by used_at desc, word limit $2)`,
-			teacher, feedback.MaxWords)
-		return err
+		return useWords(ctx, tx, teacher, words, at)
 	})
 }
 
-// useWords adds words, each as used a microsecond before the previous one, which keeps their order.
-// They are written in alphabetical order, so that concurrent calls do not wait for each other.
+// useWords adds words, each as used a microsecond before the previous one, which keeps their order,
+// and deletes those that are too many then. They are written in alphabetical order, so that
+// concurrent calls do not deadlock.
 func useWords(ctx context.Context, tx *sql.Tx, teacher uuid.UUID, words []string, at time.Time) error {
 	usedAt := map[string]time.Time{}
 	for i, word := range words {
@@ -62,7 +56,11 @@ func useWords(ctx context.Context, tx *sql.Tx, teacher uuid.UUID, words []string
 			return err
 		}
 	}
-	return nil
+	_, err := tx.ExecContext(ctx, `
+		delete from feedback_words where teacher_id = $1 and word not in (
+			select word from feedback_words where teacher_id = $1 order by used_at desc, word limit $2)`,
+		teacher, feedback.MaxWords)
+	return err
 }
 
 // Hints implements [feedback.Store].

@@ -430,14 +430,18 @@ func TestErrorsAreShort(t *testing.T) {
 
 func TestPanicAfterTheAnswerBeganCutsTheConnection(t *testing.T) {
 	t.Parallel()
+	traced := make(chan int, 1)
 	s := httptest.NewServer(httpapi.Wrap(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		io.WriteString(w, strings.Repeat("x", 100_000))
 		panic("half way")
-	}), httpapi.WrapOptions{}))
+	}), httpapi.WrapOptions{Trace: func(r *http.Request) (context.Context, func(string, int)) {
+		return r.Context(), func(_ string, status int) { traced <- status }
+	}}))
 	defer s.Close()
 	resp, err := http.Get(s.URL)
 	require.NoError(t, err)
 	defer resp.Body.Close()
 	_, err = io.ReadAll(resp.Body)
 	require.Error(t, err)
+	require.Equal(t, http.StatusOK, <-traced, "the trace ends, too")
 }

@@ -63,6 +63,9 @@ func Wrap(h http.Handler, o WrapOptions) http.Handler {
 			r = r.WithContext(ctx)
 		}
 		rec := &recorder{ResponseWriter: w, request: r}
+		defer func() { // also after a panic
+			endTrace(r.Pattern, cmp.Or(rec.status, http.StatusOK))
+		}()
 		defer rec.limitWrite() // for what is still buffered
 		if r.Body != nil && r.Body != http.NoBody {
 			limitBody(w, unreadBody)
@@ -98,7 +101,6 @@ func Wrap(h http.Handler, o WrapOptions) http.Handler {
 			if o.Observe != nil {
 				o.Observe(r.Method, r.Pattern, status, time.Since(info.started))
 			}
-			endTrace(r.Pattern, status)
 			logLine(status)
 		}()
 		if err := cleanQuery(r); err != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
@@ -46,6 +47,7 @@ func Open(ctx context.Context, url string) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
+	config.PingTimeout = 5 * time.Second // of a connection that was idle and may be half-open
 	db := &DB{}
 	config.ConnConfig.Tracer = tracer{
 		statementTimeout: statementTimeout(sqldb.StatementTimeout),

@@ -95,6 +95,13 @@ func (c limitedConn) Ping(ctx context.Context) error {
 	return c.pgxConn.Ping(ctx)
 }
 
+// ResetSession implements driver.SessionResetter. pgx pings a connection that was idle.
+func (c limitedConn) ResetSession(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	return c.pgxConn.ResetSession(ctx)
+}
+
 // QueryContext implements driver.QueryerContext. The time includes reading the rows.
 func (c limitedConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	ctx, cancel := c.limit(ctx)
@@ -130,7 +137,7 @@ func (c limitedConn) BeginTx(ctx context.Context, options driver.TxOptions) (dri
 	var err error
 	if limited.Tx, err = c.pgxConn.BeginTx(ctx, options); err != nil {
 		limited.cancel()
-		return nil, err
+		return nil, timedOut(timer, err)
 	}
 	return limited, nil
 }
@@ -151,5 +158,17 @@ func (t limitedTx) end(end func() error) error {
 	defer t.cancel()
 	timer := time.AfterFunc(t.timeout, t.cancel)
 	defer timer.Stop()
-	return end()
+	if err := end(); err != nil {
+		return timedOut(timer, err)
+	}
+	return nil
+}
+
+// timedOut returns the error of a step, as a timeout if the timer has ended it: the driver reports
+// that as canceled, as if the caller had done it.
+func timedOut(timer *time.Timer, err error) error {
+	if timer.Stop() {
+		return err
+	}
+	return fmt.Errorf("%w: %v", context.DeadlineExceeded, err)
 }

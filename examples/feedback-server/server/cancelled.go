@@ -3,7 +3,9 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
+	"maps"
 	"time"
 
 	"lessonkit.example/feedback"
@@ -30,7 +32,7 @@ func (c *cancelledJobs) run(ctx context.Context) error {
 	defer ticker.Stop()
 	for {
 		if err := c.check(ctx); err != nil && ctx.Err() == nil {
-			c.log.WarnContext(ctx, "looking for cancelled jobs failed", "error", err)
+			c.log.WarnContext(ctx, "not all cancelled jobs were handled; trying again", "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -41,7 +43,8 @@ func (c *cancelledJobs) run(ctx context.Context) error {
 }
 
 func (c *cancelledJobs) check(ctx context.Context) error {
-	seen := map[int64]time.Time{}
+	listed := map[int64]bool{}
+	var failed error
 	page := jobqueue.Filter{
 		State: jobqueue.StateCancelled, Queue: speechQueue, Kind: string(feedback.TaskTranscribe),
 		Limit: cancelledPage,
@@ -54,16 +57,18 @@ func (c *cancelledJobs) check(ctx context.Context) error {
 		for _, job := range jobs {
 			var args jobArgs
 			if known := c.seen[job.ID].Equal(job.FinishedAt); !known && json.Unmarshal(job.Args, &args) == nil {
-				if err := c.lessons.CancelTask(ctx, args.Task); err != nil {
-					return err
+				if err := c.lessons.CancelTask(ctx, args.Task); err == nil {
+					c.seen[job.ID] = job.FinishedAt
+				} else {
+					failed = fmt.Errorf("job %d: %w", job.ID, err) // the others do not wait for it
 				}
 			}
-			seen[job.ID] = job.FinishedAt
+			listed[job.ID] = true
 			page.Before = job.ID
 		}
 		if len(jobs) < cancelledPage {
-			c.seen = seen
-			return nil
+			maps.DeleteFunc(c.seen, func(id int64, _ time.Time) bool { return !listed[id] })
+			return failed
 		}
 	}
 }

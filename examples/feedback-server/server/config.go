@@ -339,6 +339,8 @@ func (c Config) mistakes() (bad []string) {
 	if c.AudioStorageURL != "" {
 		_, err := audios3.New(audios3.Config{URL: c.AudioStorageURL})
 		must(err == nil, "AUDIO_STORAGE_URL", "must be s3://bucket/prefix?endpoint=https://host&region=name")
+		must(c.AudioMaxBytes <= 5<<30, "AUDIO_MAX_BYTES",
+			"must be at most 5368709120 (5 GiB) with AUDIO_STORAGE_URL, the limit of S3 for one upload")
 	}
 	must(c.AudioRetentionDays >= 0 && c.AudioRetentionDays <= 36_500, "AUDIO_RETENTION_DAYS",
 		"must be from 0 (for ever) to 36500")

@@ -73,6 +73,11 @@ func TestRecordingsAreInADirectoryOrInABucket(t *testing.T) {
 		"a directory": {map[string]string{"AUDIO_STORAGE_DIR": "audio"}, ""},
 		"both": {map[string]string{"AUDIO_STORAGE_URL": bucket, "AUDIO_STORAGE_DIR": "audio"},
 			"must not both be set"},
+		"the largest upload to a bucket": {
+			map[string]string{"AUDIO_STORAGE_URL": bucket, "AUDIO_MAX_BYTES": "5368709120"}, ""},
+		"larger than a bucket takes": {
+			map[string]string{"AUDIO_STORAGE_URL": bucket, "AUDIO_MAX_BYTES": "5368709121"},
+			"AUDIO_MAX_BYTES: must be at most 5368709120"},
 		"another scheme": {map[string]string{"AUDIO_STORAGE_URL": "file:///hush"},
 			"AUDIO_STORAGE_URL: must be s3://"},
 		"half of a credential": {map[string]string{"AWS_SECRET_ACCESS_KEY": "hush"}, "must both be set"},

@@ -154,6 +154,52 @@ func TestErasingATeacherLeavesNothing(t *testing.T) {
 	})
 }
 
+// TestEraseJobNeedsADeletedAccount: a request that deleted the data, but not the account, has
+// failed, and what was recorded since is kept.
+func TestEraseJobNeedsADeletedAccount(t *testing.T) {
+	t.Parallel()
+	storages(t, func(t *testing.T, environment map[string]string, _ string) {
+		environment["LOCAL_ASR_URL"] = hearing(t)
+		s := newServer(t, server.RoleAll, environment)
+		require.NoError(t, s.Migrate(t.Context()))
+		c := feedbackclient.Development("http://"+serve(t, s), "somebody")
+		seg := teach(t, c)
+		me, err := c.Me(t.Context())
+		require.NoError(t, err)
+
+		db, err := opendb.Open(t.Context(), environment["DATABASE_URL"])
+		require.NoError(t, err)
+		t.Cleanup(func() { db.Close() })
+		jobs := jobqueue.NewClient(sqlitequeue.New(db.W, db.R, sqlitequeue.Config{}))
+		if db.Pool != nil {
+			jobs = jobqueue.NewClient(pgqueue.New(db.Pool, pgqueue.Config{}))
+		}
+		erase := func() {
+			t.Helper()
+			inserted, err := jobs.Enqueue(t.Context(), jobqueue.Params{Queue: "files", Kind: "erase_teacher",
+				Args: map[string]string{"kind": "erase_teacher", "teacher_id": me.ID}})
+			require.NoError(t, err)
+			require.Eventually(t, func() bool {
+				job, err := jobs.Get(t.Context(), inserted.ID)
+				return err == nil && job.State == jobqueue.StateSucceeded
+			}, time.Minute, 20*time.Millisecond)
+		}
+		erase()
+		_, err = c.Segment(t.Context(), seg.ID)
+		require.NoError(t, err)
+
+		if db.Pool != nil {
+			return // a foreign key keeps accounts that have data
+		}
+		require.NoError(t, db.Update(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
+			_, err := tx.ExecContext(ctx, `delete from auth_teachers`)
+			return err
+		}))
+		erase()
+		require.Zero(t, rowsOfTeachers(t, environment["DATABASE_URL"])["feedback_segments"])
+	})
+}
+
 func TestRecordingsAreDeletedAfterTheRetention(t *testing.T) {
 	t.Parallel()
 	storages(t, func(t *testing.T, environment map[string]string, audio string) {

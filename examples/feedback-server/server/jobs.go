@@ -3,9 +3,11 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"time"
 
+	"lessonkit.example/auth"
 	"lessonkit.example/feedback"
 	"lessonkit.example/internal/httpapi"
 	"lessonkit.example/jobqueue"
@@ -51,8 +53,8 @@ func jobOf(ctx context.Context, t feedback.Task) jobqueue.Params {
 
 // newWorker returns a worker that runs the tasks of lessons.
 func newWorker(
-	c Config, store jobqueue.Store, lessons *feedback.Service, traces *tracing, onEvent func(jobqueue.Event),
-	log *slog.Logger,
+	c Config, store jobqueue.Store, accounts *auth.Service, lessons *feedback.Service, traces *tracing,
+	onEvent func(jobqueue.Event), log *slog.Logger,
 ) *jobqueue.Worker {
 	hourly := func(kind string) jobqueue.Schedule {
 		return jobqueue.Schedule{Name: kind, When: jobqueue.Every(time.Hour),
@@ -81,6 +83,15 @@ func newWorker(
 			LeaseToken: job.Token(), Number: job.Attempt, MaxAttempts: max(job.MaxAttempts, 0), Logger: jobLog,
 		})
 	}
+	// eraseTeacher runs only if the account is gone. Otherwise the request to delete it has failed
+	// after it deleted the data, and the teacher may have recorded more since.
+	eraseTeacher := func(ctx context.Context, job *jobqueue.Job, args jobArgs) error {
+		_, err := accounts.Identity(ctx, args.TeacherID)
+		if errors.Is(err, auth.ErrNoTeacher) {
+			return runTask(ctx, job, args)
+		}
+		return err
+	}
 	// failTask runs for every job that has failed permanently, also for one whose last worker died.
 	failTask := func(ctx context.Context, job *jobqueue.Job, cause error) error {
 		var args jobArgs
@@ -94,7 +105,7 @@ func newWorker(
 	jobqueue.Handle(w, string(feedback.TaskTranscribe), runTask,
 		jobqueue.WithDead(failTask), jobqueue.WithBackoff(lessons.RetryDelay))
 	jobqueue.Handle(w, string(feedback.TaskDeleteAudio), runTask, jobqueue.WithDead(failTask))
-	jobqueue.Handle(w, string(feedback.TaskEraseTeacher), runTask, jobqueue.WithDead(failTask))
+	jobqueue.Handle(w, string(feedback.TaskEraseTeacher), eraseTeacher, jobqueue.WithDead(failTask))
 	jobqueue.Handle(w, sweepKind, func(ctx context.Context, _ *jobqueue.Job, _ any) error {
 		return lessons.Sweep(ctx)
 	})

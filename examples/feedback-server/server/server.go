@@ -79,7 +79,7 @@ type task func(ctx context.Context) error
 
 // New opens the configured database and builds the service. Empty fields of c get their defaults.
 // PostgreSQL need not be reachable yet. New starts nothing. The caller closes the server.
-func New(ctx context.Context, c Config, o Options) (*Server, error) {
+func New(ctx context.Context, c Config, o Options) (_ *Server, err error) {
 	c = c.withDefaults()
 	if err := c.check(); err != nil {
 		return nil, err
@@ -93,6 +93,11 @@ func New(ctx context.Context, c Config, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer func() {
+		if err != nil {
+			traces.Close()
+		}
+	}()
 	if c.DatabaseURL == "" {
 		o.Logger.Warn("DATABASE_URL is not set: /health works, data endpoints answer 503")
 		return build(c, o, nil, traces)
@@ -144,8 +149,8 @@ func build(c Config, o Options, db *database, traces *tracing) (*Server, error) 
 		background = append(background, accounts.Run)
 	}
 	if db != nil && o.Role != RoleAPI {
-		worker := newWorker(c, db.jobs, lessons, traces, metrics.observeJob, log)
-		cancelled := &cancelledJobs{client: db.client, lessons: lessons, log: log}
+		worker := newWorker(c, db.jobs, accounts, lessons, traces, metrics.observeJob, log)
+		cancelled := &cancelledJobs{client: db.client, lessons: lessons, log: log, seen: map[int64]time.Time{}}
 		background = append(background, worker.Run, cancelled.run)
 	}
 
@@ -227,11 +232,11 @@ func (s *Server) Handler() http.Handler { return s.handler }
 
 // Close exports the last traces and closes the database.
 func (s *Server) Close() error {
-	err := s.traces.Close()
+	s.traces.Close()
 	if s.db == nil {
-		return err
+		return nil
 	}
-	return errors.Join(err, s.db.Close())
+	return s.db.Close()
 }
 
 // Migrate brings all tables up to date. Several processes may call it at once.

@@ -24,6 +24,7 @@ import (
 // tracing exports a span for each request and for each attempt of a job. An upload and the first
 // attempt to transcribe it are in one trace. A nil *tracing traces nothing.
 type tracing struct {
+	log      *slog.Logger
 	provider *sdk.TracerProvider
 	tracer   trace.Tracer
 	jobs     *queuetrace.Tracing
@@ -53,7 +54,9 @@ func newTracing(ctx context.Context, c Config, version string, log *slog.Logger)
 	if err != nil {
 		return nil, err
 	}
-	return &tracing{provider: provider, tracer: provider.Tracer("lessonkit.example/feedback-server"), jobs: jobs}, nil
+	return &tracing{
+		log: log, provider: provider, tracer: provider.Tracer("lessonkit.example/feedback-server"), jobs: jobs,
+	}, nil
 }
 
 // loggedExporter logs what cannot be exported, instead of writing it to standard error.
@@ -73,13 +76,16 @@ func (e loggedExporter) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpa
 // flushTimeout is how long a stopping server tries to export its last spans.
 const flushTimeout = 5 * time.Second
 
-func (t *tracing) Close() error {
+// Close exports the last spans. That it cannot is logged, since it is not a failure of the service.
+func (t *tracing) Close() {
 	if t == nil {
-		return nil
+		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), flushTimeout)
 	defer cancel()
-	return t.provider.Shutdown(ctx)
+	if err := t.provider.Shutdown(ctx); err != nil {
+		t.log.Warn("the last traces may be lost", "error", err)
+	}
 }
 
 // onEnqueue returns the hook of the job store.

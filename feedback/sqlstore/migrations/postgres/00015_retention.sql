@@ -1,10 +1,12 @@
 -- When the audio of a transcribed segment was deleted because of its age: see Store.ExpireAudio.
+-- Each statement commits by itself and can be repeated: reading does not wait for the index.
 
+-- +goose NO TRANSACTION
 -- +goose Up
-alter table feedback_segments add column audio_deleted_at timestamptz;
-create index feedback_segments_with_audio on feedback_segments (transcribed_at)
+alter table feedback_segments add column if not exists audio_deleted_at timestamptz;
+create index if not exists feedback_segments_with_audio on feedback_segments (transcribed_at)
     where state = 'transcribed' and audio_deleted_at is null;
 
 -- +goose Down
-drop index feedback_segments_with_audio;
-alter table feedback_segments drop column audio_deleted_at;
+drop index if exists feedback_segments_with_audio;
+alter table feedback_segments drop column if exists audio_deleted_at;
