@@ -27,11 +27,12 @@ type Cookie struct {
 // all handlers that the cookie is for.
 //
 // A request with a bearer token is passed on as it is, and its cookie is ignored: another site
-// cannot add that header, and browsers do not repeat it by themselves, as they do with Basic. Of the others, those that may change something (all but GET, HEAD
-// and OPTIONS) are refused with 403 cross_origin_refused unless they come from a page of this host
-// or not from a browser, as [http.CrossOriginProtection] determines by Sec-Fetch-Site and Origin.
-// So is a sign-in, or another site could sign a user in as somebody else. SameSite=Lax is a second
-// line of defence. Handlers must not change anything on a GET.
+// cannot add that header, and browsers do not repeat it by themselves, as they do with Basic. A
+// cookie replaces another Authorization header. Of the others, those that may change something
+// (all but GET, HEAD and OPTIONS) are refused with 403 cross_origin_refused unless they come from
+// a page of this host or not from a browser, as [http.CrossOriginProtection] determines by
+// Sec-Fetch-Site and Origin. So is a sign-in, or another site could sign a user in as somebody
+// else. SameSite=Lax is a second line of defence. Handlers must not change anything on a GET.
 func (c *Cookie) Handler(next http.Handler) http.Handler {
 	protection := http.NewCrossOriginProtection()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

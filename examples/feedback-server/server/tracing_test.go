@@ -107,3 +107,16 @@ func TestUploadAndTranscriptionAreOneTrace(t *testing.T) {
 		})
 	}
 }
+
+// A collector that does not answer does not make a clean stop fail.
+func TestClosingWithoutItsCollector(t *testing.T) {
+	t.Parallel()
+	release := make(chan struct{})
+	slow := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
+	t.Cleanup(slow.Close)
+	t.Cleanup(func() { close(release) })
+	s, err := server.New(t.Context(), server.Config{OTLPEndpoint: slow.URL}, server.Options{})
+	require.NoError(t, err)
+	s.Handler().ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/api/v1/profiles", nil))
+	require.NoError(t, s.Close())
+}
