@@ -111,19 +111,26 @@ func (c *command) checked(o lint.Options) (*result, error) {
 		return nil, err
 	}
 	all := &result{projects: projects}
+	var rulesInUse []*rules // those of several projects in one file are one
 	for _, p := range projects {
 		r, err := c.rulesOf(p)
 		if err != nil {
 			return nil, err
 		}
-		found, ignored, notes := r.accepted(p.check(r.options(o)), c.now())
-		if ignored > 0 {
-			notes = append(notes, fmt.Sprintf("%s: %d findings are accepted", r.file, ignored))
+		same := func(other *rules) bool { return absolute(other.file) == absolute(r.file) }
+		if i := slices.IndexFunc(rulesInUse, same); i >= 0 {
+			r = rulesInUse[i]
+		} else {
+			rulesInUse = append(rulesInUse, r)
 		}
+		found := r.accepted(p.check(r.options(o)), c.now())
 		for _, d := range found {
 			all.failed = all.failed || d.Severity >= r.failOn
 		}
-		all.found, all.notes = append(all.found, found...), append(all.notes, notes...)
+		all.found = append(all.found, found...)
+	}
+	for _, r := range rulesInUse {
+		all.notes = append(all.notes, r.notes()...)
 	}
 	return all, nil
 }
@@ -137,12 +144,14 @@ func (r *rules) options(o lint.Options) lint.Options {
 	return o
 }
 
-// updateBaseline writes the findings to the baselines of the projects.
+// updateBaseline writes the findings to the baselines of the projects. Projects may share one.
 func (c *command) updateBaseline(o lint.Options) (int, error) {
 	projects, err := c.load(c.args)
 	if err != nil {
 		return 0, err
 	}
+	var files []*rules // one for each baseline
+	found := make(map[string]capability.Diagnostics)
 	for _, p := range projects {
 		r, err := c.rulesOf(p)
 		if err != nil {
@@ -153,7 +162,14 @@ func (c *command) updateBaseline(o lint.Options) (int, error) {
 				rulesName)
 		}
 		r.known = nil
-		found, _, _ := r.accepted(p.check(r.options(o)), c.now())
+		file := absolute(r.baselineFile())
+		if _, known := found[file]; !known {
+			files = append(files, r)
+		}
+		found[file] = append(found[file], r.accepted(p.check(r.options(o)), c.now())...)
+	}
+	for _, r := range files {
+		found := found[absolute(r.baselineFile())]
 		if err := writeBaseline(r.baselineFile(), filepath.Dir(r.file), found); err != nil {
 			return 0, err
 		}

@@ -28,8 +28,13 @@ func serveEditor(c *command, args []string) (int, error) {
 		return 0, err
 	}
 	w := &workspace{command: c, options: o, projects: make(map[string]*project), texts: make(map[string]parsed)}
-	return ExitClean, lsp.Serve(context.Background(), stdio{c.env.Stdin, c.env.Stdout},
+	err = lsp.Serve(context.Background(), stdio{c.env.Stdin, c.env.Stdout},
 		lsp.Options{Workspace: w, Version: toolVersion()})
+	if errors.Is(err, lsp.ErrNoShutdown) {
+		c.note("%s", err)
+		return exit(true), nil
+	}
+	return ExitClean, err
 }
 
 type stdio struct {
@@ -94,9 +99,11 @@ func (w *workspace) Check(file string, open map[string]string, fresh bool) (capa
 	if err != nil {
 		return nil, nil, err
 	}
-	found, _, _ := r.accepted(now.check(r.options(w.options)), w.now())
-	return found, now.manifests, nil
+	return r.accepted(now.check(r.options(w.options)), w.now()), now.manifests, nil
 }
+
+// App implements [lsp.Workspace].
+func (w *workspace) App(file string) string { return appOf(file) }
 
 // setConfig replaces the configuration by another text of it.
 func (p *project) setConfig(d, before *capability.Document) {

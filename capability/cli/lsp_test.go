@@ -225,6 +225,35 @@ func TestEditor(t *testing.T) {
 	require.Equal(t, cli.ExitClean, <-e.stopped)
 }
 
+// A check of one application keeps what is shown of another.
+func TestEditorHasTwoApplicationsOpen(t *testing.T) {
+	t.Parallel()
+	dir := twoApplications(t, "")
+	a, b := filepath.Join(dir, "a/capabilities/main.json"), filepath.Join(dir, "b/capabilities/main.json")
+	e := newEditor(t)
+	require.NotEmpty(t, e.open(a, risky))
+	e.notify("textDocument/didOpen", map[string]any{"textDocument": map[string]any{"uri": "file://" + b,
+		"languageId": "json", "version": 1, "text": risky}})
+	e.notify("textDocument/didChange", map[string]any{"contentChanges": []any{map[string]any{"text": sound}},
+		"textDocument": map[string]any{"uri": "file://" + b, "version": 2}})
+	// The server answers in order: with the answer, all that it shows before has arrived.
+	e.call("textDocument/formatting", at(b, 0, 0), nil)
+	changed := false
+	for len(e.shown) > 0 {
+		s := <-e.shown
+		changed = changed || s.URI == "file://"+b && s.Version == 2 && len(s.Diagnostics) == 0
+		require.False(t, s.URI == "file://"+a && len(s.Diagnostics) == 0, "the findings in %s are gone", a)
+	}
+	require.True(t, changed)
+}
+
+func TestEditorExitsWithoutShutdown(t *testing.T) {
+	t.Parallel()
+	e := newEditor(t)
+	e.notify("exit", nil)
+	require.Equal(t, 1, <-e.stopped)
+}
+
 // Capabilities inside the configuration are checked as they are edited, and so is the list.
 func TestEditorShowsConfiguration(t *testing.T) {
 	t.Parallel()

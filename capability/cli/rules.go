@@ -32,6 +32,7 @@ type rules struct {
 	severities map[capability.Code]capability.Severity
 	failOn     capability.Severity
 	known      map[string]bool // fingerprints of the findings in the baseline
+	ignored    int             // findings that were accepted so far
 }
 
 // ignore is a finding that is accepted.
@@ -41,6 +42,8 @@ type ignore struct {
 	Text   string          `toml:"text"` // a part of the message
 	Reason string          `toml:"reason"`
 	Until  *toml.LocalDate `toml:"until"`
+
+	used, expired bool // by the findings so far
 }
 
 // rulesOf reads the rules of a project: the file that -rules names, or the one in the application's
@@ -153,43 +156,50 @@ func tomlError(err error) error {
 	return err
 }
 
-// accepted returns the findings that neither the rules nor the baseline accept, and the number of
-// the others. It also returns what is to be said about rules that are out of date.
-func (r *rules) accepted(found capability.Diagnostics, now time.Time) (left capability.Diagnostics, ignored int,
-	notes []string) {
-	used := make([]bool, len(r.Ignore))
-	expired := make([]bool, len(r.Ignore))
+// accepted returns the findings of a project that neither the rules nor the baseline accept, and
+// notes which rules were used.
+func (r *rules) accepted(found capability.Diagnostics, now time.Time) (left capability.Diagnostics) {
 	prints := report.Fingerprints(found, filepath.Dir(r.baselineFile()))
 	for k, d := range found {
 		drop := r.known[prints[k]]
-		for i, g := range r.Ignore {
+		for i := range r.Ignore {
+			g := &r.Ignore[i]
 			if !g.matches(d, filepath.Dir(r.file)) {
 				continue
 			}
-			used[i] = true
+			g.used = true
 			if g.Until != nil && !now.Before(g.Until.AsTime(now.Location()).AddDate(0, 0, 1)) {
-				expired[i] = true
+				g.expired = true
 				continue
 			}
 			drop = true
 		}
 		if drop {
-			ignored++
+			r.ignored++
 		} else {
 			left = append(left, d)
 		}
 	}
+	return left
+}
+
+// notes returns what is to be said about the rules after the check of all projects that share
+// them: which are out of date, and how many findings they accepted.
+func (r *rules) notes() (notes []string) {
 	for i, g := range r.Ignore {
 		switch {
-		case expired[i]:
+		case g.expired:
 			notes = append(notes, fmt.Sprintf("%s: ignore %d, of %s (%s), was valid until %s", r.file, i+1, g.Rule,
 				g.Reason, g.Until))
-		case !used[i]:
+		case !g.used:
 			notes = append(notes, fmt.Sprintf("%s: ignore %d, of %s (%s), matches no finding; remove it", r.file, i+1,
 				g.Rule, g.Reason))
 		}
 	}
-	return left, ignored, notes
+	if r.ignored > 0 {
+		notes = append(notes, fmt.Sprintf("%s: %d findings are accepted", r.file, r.ignored))
+	}
+	return notes
 }
 
 func (g *ignore) matches(d capability.Diagnostic, folder string) bool {

@@ -3,6 +3,7 @@ package cli_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -124,6 +125,75 @@ func TestBaseline(t *testing.T) {
 	code, _, errs := run("check", dir)
 	require.Equal(t, cli.ExitUsage, code)
 	require.Contains(t, errs, "is not a baseline")
+}
+
+// A message names equal values once and only the first of many, but none of them hides a new one.
+func TestBaselineReportsWhatJoinsAFinding(t *testing.T) {
+	t.Parallel()
+	scoped := func(identifiers ...string) string {
+		var entries []string
+		for _, identifier := range identifiers {
+			entries = append(entries, `{"identifier": "`+identifier+`", "allow": [{"path": "$HOME/**"}]}`)
+		}
+		return strings.Join(entries, ", ")
+	}
+	many := func(n int) string {
+		var entries []string
+		for i := range n {
+			entries = append(entries, fmt.Sprintf(`"sql:allow-%d"`, i))
+		}
+		return strings.Join(entries, ", ")
+	}
+	for name, c := range map[string]struct{ before, after, rule string }{
+		"equal values": {scoped("fs:allow-read-file"), scoped("fs:allow-read-file", "fs:allow-remove"),
+			"scope-all-files"},
+		"more than are named":     {many(9) + `, "sql:old"`, many(9) + `, "sql:new"`, "any-window-dangerous"},
+		"more than are collected": {many(51) + `, "sql:old"`, many(51) + `, "sql:new"`, "any-window-dangerous"},
+	} {
+		const capability = `{"identifier": "main", "windows": ["*"], "permissions": [%s]}`
+		dir := riskyProject(t, "fail-on = \"note\"\nbaseline = \"known.json\"\n")
+		file := filepath.Join(dir, "src-tauri/capabilities/main.json")
+		check := []string{"check", "-rule", "unknown-permission=off", dir}
+		require.NoError(t, writeFile(file, fmt.Sprintf(capability, c.before)))
+		code, _, errs := run(append(check, "-update-baseline")...)
+		require.Equal(t, cli.ExitClean, code, errs)
+		code, out, _ := run(check...)
+		require.Equal(t, cli.ExitClean, code, "%s: %s", name, out)
+		require.NoError(t, writeFile(file, fmt.Sprintf(capability, c.after)))
+		code, out, _ = run(check...)
+		require.Equal(t, cli.ExitFindings, code, name)
+		require.Contains(t, out, c.rule, name)
+	}
+}
+
+// twoApplications share the rules in the folder above them.
+func twoApplications(t *testing.T, rules string) string {
+	t.Helper()
+	return project(t, map[string]string{
+		"a/tauri.conf.json": "{}", "a/capabilities/main.json": risky,
+		"b/tauri.conf.json": "{}", "b/capabilities/main.json": risky, "capability.toml": rules})
+}
+
+func TestApplicationsShareABaseline(t *testing.T) {
+	t.Parallel()
+	dir := twoApplications(t, "fail-on = \"note\"\nbaseline = \"known.json\"\n")
+	apps := []string{filepath.Join(dir, "a"), filepath.Join(dir, "b")}
+	code, _, errs := run(append([]string{"check", "-update-baseline"}, apps...)...)
+	require.Equal(t, cli.ExitClean, code, errs)
+	require.Contains(t, errs, "4 findings written")
+	code, out, _ := run(append([]string{"check"}, apps...)...)
+	require.Equal(t, cli.ExitClean, code, out)
+}
+
+func TestIgnoreIsUsedByOneOfSeveralApplications(t *testing.T) {
+	t.Parallel()
+	dir := twoApplications(t, "[[ignore]]\nrule = \"any-window-dangerous\"\nfile = \"a/capabilities/main.json\"\n"+
+		"reason = \"accepted\"\n")
+	_, _, errs := run("check", filepath.Join(dir, "a"), filepath.Join(dir, "b"))
+	require.Contains(t, errs, "1 findings are accepted")
+	require.NotContains(t, errs, "matches no finding")
+	_, _, errs = run("check", filepath.Join(dir, "b"))
+	require.Contains(t, errs, "matches no finding")
 }
 
 func TestMistakesInRules(t *testing.T) {

@@ -18,6 +18,7 @@ type group struct {
 	format string // its first verb is for the subjects
 	args   []any
 	items  []*item
+	parts  []string // the subjects of all values, also of those beyond mostItems
 }
 
 // item is one of the values of a group.
@@ -30,8 +31,10 @@ type item struct {
 	also    []capability.Place // further places
 }
 
-// mostItems bounds the places of one finding.
-const mostItems = 50
+const (
+	mostItems = 50 // bounds the places of one finding
+	mostNamed = 8  // bounds the subjects that its message names
+)
 
 // group reports a value. Values of one file that are reported by the same rule with the same format
 // and arguments become one finding. The format begins with %s, for what the values are called; it
@@ -47,6 +50,7 @@ func (l *linter) group(code capability.Code, v capability.Value, subject, format
 		l.groups[key] = g
 		l.ordered = append(l.ordered, g)
 	}
+	g.parts = append(g.parts, subject)
 	it := &item{value: v, subject: subject}
 	if len(g.items) < mostItems {
 		g.items = append(g.items, it)
@@ -89,7 +93,10 @@ func (g *group) diagnostic() capability.Diagnostic {
 	if len(subjects) == 1 {
 		number = 1
 	}
-	f.Message = fmt.Sprintf(inNumber(g.format, number), append([]any{words.Some(subjects, 8)}, g.args...)...)
+	f.Message = fmt.Sprintf(inNumber(g.format, number), append([]any{words.Some(subjects, mostNamed)}, g.args...)...)
+	if len(g.parts) > min(len(subjects), mostNamed) {
+		f.Parts = slices.Sorted(slices.Values(g.parts))
+	}
 	switch {
 	case len(remove) > 0:
 		f.Fix = syntax.RemoveItems(inNumber("Remove [it|them]", number), remove...)

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/url"
 	"path/filepath"
 	"runtime"
@@ -27,7 +28,13 @@ type Workspace interface {
 	// The findings name files so that [filepath.Abs] returns their absolute names. Fresh means that
 	// files on disk may have changed since the last call.
 	Check(file string, open map[string]string, fresh bool) (capability.Diagnostics, *capability.Manifests, error)
+	// App returns a name for the application of a file, the same for all of its files.
+	App(file string) string
 }
+
+// ErrNoShutdown is what [Serve] returns if the editor sent exit without shutdown before it. The
+// protocol wants the program to end with code 1 then.
+var ErrNoShutdown = errors.New("the editor sent exit without shutdown")
 
 // Options configures [Serve].
 type Options struct {
@@ -38,11 +45,12 @@ type Options struct {
 }
 
 // Serve speaks the Language Server Protocol with an editor until the editor ends the session, the
-// connection is closed, or the context ends. It handles one message after the other.
+// connection is closed, or the context ends, whose error it returns. It handles one message after
+// the other.
 func Serve(ctx context.Context, editor io.ReadWriteCloser, o Options) error {
-	session, cancel := context.WithCancel(ctx)
-	defer cancel()
-	s := &server{options: o, open: make(map[string]*file), shown: make(map[string]bool), end: cancel}
+	session, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	s := &server{options: o, open: make(map[string]*file), shown: make(map[string]string), end: end}
 	stream := jsonrpc2.NewBufferedStream(editor, jsonrpc2.VSCodeObjectCodec{})
 	conn := jsonrpc2.NewConn(session, stream, jsonrpc2.HandlerWithError(s.handle).SuppressErrClosed(),
 		jsonrpc2.SetLogger(silent{}))
@@ -51,6 +59,9 @@ func Serve(ctx context.Context, editor io.ReadWriteCloser, o Options) error {
 	case <-session.Done():
 	}
 	_ = conn.Close() // the editor may have closed it
+	if errors.Is(context.Cause(session), ErrNoShutdown) {
+		return ErrNoShutdown
+	}
 	return ctx.Err()
 }
 
@@ -70,9 +81,10 @@ type file struct {
 type server struct {
 	options Options
 	open    map[string]*file // by absolute name
-	shown   map[string]bool  // files whose findings the editor shows
-	ended   bool
-	end     func()
+	// shown has the files whose findings the editor shows, each with its application.
+	shown    map[string]string
+	shutdown bool // the editor sent shutdown
+	end      func(cause error)
 }
 
 func (s *server) handle(ctx context.Context, conn *jsonrpc2.Conn, r *jsonrpc2.Request) (any, error) {
@@ -88,10 +100,14 @@ func (s *server) handle(ctx context.Context, conn *jsonrpc2.Conn, r *jsonrpc2.Re
 		return map[string]any{"capabilities": serverCapabilities,
 			"serverInfo": map[string]any{"name": "capability", "version": s.options.Version}}, nil
 	case "shutdown":
-		s.ended = true
+		s.shutdown = true
 		return nil, nil
 	case "exit":
-		s.end()
+		if s.shutdown {
+			s.end(nil)
+		} else {
+			s.end(ErrNoShutdown)
+		}
 		return nil, nil
 	case "textDocument/didOpen":
 		s.open[name] = &file{text: newText(p.TextDocument.Text), version: p.TextDocument.Version}
@@ -106,7 +122,7 @@ func (s *server) handle(ctx context.Context, conn *jsonrpc2.Conn, r *jsonrpc2.Re
 		return nil, s.check(ctx, conn, name, true)
 	case "textDocument/didClose":
 		delete(s.open, name)
-		return nil, s.publish(ctx, conn, name, nil)
+		return nil, s.publish(ctx, conn, "", name, nil)
 	}
 	f := s.open[name]
 	switch {
@@ -141,7 +157,14 @@ func (s *server) check(ctx context.Context, conn *jsonrpc2.Conn, name string, fr
 	if err != nil {
 		return conn.Notify(ctx, "window/logMessage", map[string]any{"type": 1, "message": err.Error()})
 	}
-	byFile := make(map[string]capability.Diagnostics)
+	// An empty list removes what the editor shows. It also tells that the file was checked.
+	byFile := map[string]capability.Diagnostics{name: nil}
+	app := s.options.Workspace.App(name)
+	for file, checked := range s.shown {
+		if checked == app {
+			byFile[file] = nil
+		}
+	}
 	for _, d := range found {
 		if file, err := filepath.Abs(d.File); err == nil && d.File != "" {
 			byFile[file] = append(byFile[file], d)
@@ -151,20 +174,15 @@ func (s *server) check(ctx context.Context, conn *jsonrpc2.Conn, name string, fr
 		f.manifests = manifests
 	}
 	var failed error
-	for file := range s.shown {
-		if byFile[file] == nil {
-			byFile[file] = nil // what was shown is gone
-		}
-	}
-	byFile[name] = append(byFile[name], nil...)
-	for file, found := range byFile {
-		failed = errors.Join(failed, s.publish(ctx, conn, file, found))
+	for _, file := range slices.Sorted(maps.Keys(byFile)) {
+		failed = errors.Join(failed, s.publish(ctx, conn, app, file, byFile[file]))
 	}
 	return failed
 }
 
-// publish shows the findings in a file.
-func (s *server) publish(ctx context.Context, conn *jsonrpc2.Conn, name string, found capability.Diagnostics) error {
+// publish shows the findings in a file that a check of an application had.
+func (s *server) publish(ctx context.Context, conn *jsonrpc2.Conn, app, name string,
+	found capability.Diagnostics) error {
 	message := published{URI: uriOf(name), Diagnostics: []diagnostic{}}
 	if f := s.open[name]; f != nil {
 		message.Version, f.found = f.version, found
@@ -174,7 +192,7 @@ func (s *server) publish(ctx context.Context, conn *jsonrpc2.Conn, name string, 
 	}
 	delete(s.shown, name)
 	if len(found) > 0 {
-		s.shown[name] = true
+		s.shown[name] = app
 	}
 	return conn.Notify(ctx, "textDocument/publishDiagnostics", message)
 }

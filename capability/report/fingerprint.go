@@ -15,7 +15,8 @@ var lineNumber = regexp.MustCompile(`line \d+`)
 
 // Fingerprints returns for each diagnostic a text that stays the same when the file around it
 // changes, so that tools and baselines recognise it: a hash of its rule, its file relative to the
-// folder root, and its message without line numbers. Equal diagnostics of a file are numbered.
+// folder root, its message without line numbers, and its parts. Equal diagnostics of a file are
+// numbered.
 func Fingerprints(ds capability.Diagnostics, root string) []string {
 	prints := make([]string, len(ds))
 	seen := make(map[string]int)
@@ -26,6 +27,9 @@ func Fingerprints(ds capability.Diagnostics, root string) []string {
 			RelativeTo(root, d.File),
 			lineNumber.ReplaceAllString(d.Message, "line"),
 		)
+		if d.Parts != nil {
+			text += fmt.Sprintf("\n%q", d.Parts)
+		}
 		seen[text]++
 		hash := sha256.Sum256(fmt.Appendf(nil, "%s\n%d", text, seen[text]))
 		prints[i] = hex.EncodeToString(hash[:16])
