@@ -70,7 +70,10 @@ func requireScalar(t *testing.T) {
 // sendMe sends "Who is signed in". Scalar draws an operation when it has been scrolled to.
 func sendMe(b *browser) {
 	b.t.Helper()
-	b.eval(`(() => { [...document.querySelectorAll("a")].find((a) => a.innerText.includes("Who is signed in")).click(); return "" })()`)
+	b.eval(`(() => {
+		[...document.querySelectorAll("a")].find((a) => a.innerText.includes("Who is signed in")).click();
+		return "";
+	})()`)
 	b.clickButton("(get /api/v1/auth/me)")
 	b.clickButton("Send get request")
 }
