@@ -28,7 +28,7 @@ type Cookie struct {
 //
 // A request with a bearer token is passed on as it is, and its cookie is ignored: another site
 // cannot add that header, and browsers do not repeat it by themselves, as they do with Basic. A
-// cookie replaces another Authorization header. Of the others, those that may change something
+// cookie replaces another Authorization header. Of all other requests, those that may change data
 // (all but GET, HEAD and OPTIONS) are refused with 403 cross_origin_refused unless they come from
 // a page of this host or not from a browser, as [http.CrossOriginProtection] determines by
 // Sec-Fetch-Site and Origin. So is a sign-in, or another site could sign a user in as somebody
