@@ -115,7 +115,7 @@ const (
 
 const (
 	fullScanEvery  = time.Second // limit of the watermark's delay: see watermark
-	maxClaim       = 3000        // jobs claimed by one exchange; smaller ones would need more commits
+	maxClaim       = 1000        // jobs claimed by one exchange
 	executors      = 2           // so that a claim need not wait for the commit of results
 	orphansEvery   = 5 * time.Minute
 	minPurgePause  = time.Minute
