@@ -28,7 +28,7 @@ var bulkTests = map[string]func(*testing.T, Harness){
 func pauseStopsClaims(t *testing.T, h Harness) {
 	c := jobqueue.NewClient(h.Again())
 	r := idle(t, h.Store, jobqueue.WorkerConfig{
-		Queues: map[string]jobqueue.QueueConfig{"default": {}, "b": {}}, PollInterval: 50 * time.Millisecond,
+		Queues: map[string]jobqueue.QueueConfig{"default": {}, "b": {}}, PollInterval: 200 * time.Millisecond,
 	})
 	require.NoError(t, c.Pause(t.Context(), "default", time.Time{}))
 	paused := fill(t, h.Store, 3)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"testing"
@@ -30,20 +31,23 @@ var scheduleTests = map[string]func(*testing.T, Harness){
 // times collects the RunAt of jobs.
 type times struct {
 	mu sync.Mutex
-	at []time.Time
+	at map[int64]time.Time // by the ids of the jobs: after the end of a lease one runs again
 }
 
 func (c *times) handle(_ context.Context, job *jobqueue.Job, _ args) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.at = append(c.at, job.RunAt)
+	if c.at == nil {
+		c.at = map[int64]time.Time{}
+	}
+	c.at[job.ID] = job.RunAt
 	return nil
 }
 
 func (c *times) sorted() []time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return slices.SortedFunc(slices.Values(c.at), time.Time.Compare)
+	return slices.SortedFunc(maps.Values(c.at), time.Time.Compare)
 }
 
 func (c *times) wait(t *testing.T, n int) {
