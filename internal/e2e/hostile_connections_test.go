@@ -146,7 +146,7 @@ func (h *honest) underAttack(t *testing.T, s *service, name, text, drop string) 
 		if attacked <= 2*idle || round == rounds {
 			sum(t, "%d %s: honest p99 %v, idle %v; memory %+d MB (round %d)", count, name,
 				attacked.Round(100*time.Microsecond), idle.Round(100*time.Microsecond), more>>20, round)
-			require.LessOrEqual(t, attacked, times(max(2*idle, 2*time.Second), 2*idle, 2*idle), name)
+			require.LessOrEqual(t, attacked, times(max(2*idle, 2*time.Second), max(2*idle, 2*time.Second), 2*idle), name)
 			return
 		}
 	}
