@@ -25,8 +25,7 @@ const memoryBound = 200 << 20
 
 // One teacher opens a thousand connections of one kind at once and lets them drip. The others are
 // hardly slowed down, and the server's memory stays bounded.
-func TestHostileConnections(t *testing.T) {
-	t.Parallel()
+func TestHostileConnections(t *testing.T) { // not parallel: it measures times
 	databases(t, func(t *testing.T, url string) {
 		s := newService(t, url, newRecogniser(t).url())
 		s.env = append(s.env, "ASR_WORKER_CONCURRENCY=4", "LOG_LEVEL=warn", "LIMIT_SEGMENTS_PER_DAY=-1")
@@ -126,8 +125,8 @@ func (h *honest) work(t *testing.T, long time.Duration) time.Duration {
 }
 
 // underAttack measures the honest teachers without and with hostile connections, which send text
-// and then drop after drop. Other tests share the machine: the best of a few rounds counts, and the
-// ratio of the times only in a long run.
+// and then drop after drop. The other database's test shares the machine: the best of a few rounds
+// counts, and the ratio of the times only with -faults=ci and full.
 func (h *honest) underAttack(t *testing.T, s *service, name, text, drop string) {
 	t.Helper()
 	count := times(200, 1000, 1000)
@@ -146,7 +145,7 @@ func (h *honest) underAttack(t *testing.T, s *service, name, text, drop string) 
 		if attacked <= 2*idle || round == rounds {
 			sum(t, "%d %s: honest p99 %v, idle %v; memory %+d MB (round %d)", count, name,
 				attacked.Round(100*time.Microsecond), idle.Round(100*time.Microsecond), more>>20, round)
-			require.LessOrEqual(t, attacked, times(max(2*idle, 2*time.Second), max(2*idle, 2*time.Second), 2*idle), name)
+			require.LessOrEqual(t, attacked, times(max(2*idle, 2*time.Second), 2*idle, 2*idle), name)
 			return
 		}
 	}

@@ -24,9 +24,8 @@ type attempt struct {
 	SerialKey, Group, After string
 }
 
-// referee is told by worker processes when handlers begin and end, so that it knows exactly what
-// runs at the same time: a process waits for its answer, and the connection of a process that is
-// killed breaks.
+// referee counts exactly what runs at the same time. Worker processes report to it when handlers
+// begin and end and wait for its answer, and the connection of a process that is killed breaks.
 type referee struct {
 	t      *testing.T
 	listen net.Listener
