@@ -177,7 +177,13 @@ func (w *Worker) runSchedules(ctx context.Context, starting bool) (pause time.Du
 			next = row.NextAt
 		}
 	}
-	return next.Sub(now) - time.Since(begin), errors.Join(refused...)
+	if len(refused) > 0 {
+		w.cfg.Logger.Warn("schedules, trying again", "error", errors.Join(refused...))
+		if again := now.Add(time.Second); again.Before(next) {
+			next = again
+		}
+	}
+	return next.Sub(now) - time.Since(begin), nil
 }
 
 // tick returns what is due at now.

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -261,10 +262,12 @@ func scheduleErrorsAreFoundAtTheRun(t *testing.T, h Harness) {
 }
 
 // The hook refuses the jobs of the first schedule; those of the second are enqueued, and the log
-// names the first.
+// names the first. A newer program's version of the second is not overwritten meanwhile.
 func scheduleRefusedStopsNoOther(t *testing.T, h Harness) {
+	var refused atomic.Int32
 	h.SetHook(func(_ context.Context, ps []jobqueue.Params) error {
 		if ps[0].Queue == "refused" {
+			refused.Add(1)
 			return errTest
 		}
 		return nil
@@ -273,13 +276,25 @@ func scheduleRefusedStopsNoOther(t *testing.T, h Harness) {
 		s.Name, s.Params.Queue = "first", "refused"
 	})
 	cfg.Schedules = append(cfg.Schedules, schedule(jobqueue.Every(20*time.Millisecond)).Schedules...)
+	// The first is due already at the start.
+	require.NoError(t, h.Store.PutSchedule(t.Context(),
+		driver.Schedule{Name: "first", Spec: cfg.Schedules[0].When.String(), NextAt: time.Now().UTC()}))
 	var log bytes.Buffer
 	cfg.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	var got times
 	r := start(t, h.Store, cfg, handle(got.handle))
 	got.wait(t, 2)
+	newer := driver.Schedule{Name: cfg.Schedules[1].Name, Spec: "newer", NextAt: time.Now().UTC().Add(time.Hour)}
+	require.NoError(t, h.Store.PutSchedule(t.Context(), newer))
+	before := refused.Load()
+	poll(t, "the refused schedule is tried again", func() bool { return refused.Load() >= before+2 })
 	r.wait()
 	require.Contains(t, log.String(), "first")
+	schedules, _, err := h.Store.Schedules(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, "newer", schedules[slices.IndexFunc(schedules, func(s driver.Schedule) bool {
+		return s.Name == newer.Name
+	})].Spec)
 }
 
 // concurrently calls f n times at once and returns the errors.
