@@ -116,18 +116,30 @@ func (s *Store) Keys(ctx context.Context, before time.Time) iter.Seq2[string, er
 			yield("", err)
 			return
 		}
-		subdirs, err := os.ReadDir(s.dir)
-		if err != nil {
-			yield("", storageError("list", err))
-			return
+		s.list(ctx, func(e fs.DirEntry) bool { return olderThan(e, before) }, yield)
+	}
+}
+
+// All yields the keys of all audio and discards nothing, so that recordings can be copied while the
+// store is in use. The sequence ends after its first error.
+func (s *Store) All(ctx context.Context) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		s.list(ctx, func(fs.DirEntry) bool { return true }, yield)
+	}
+}
+
+func (s *Store) list(ctx context.Context, wanted func(fs.DirEntry) bool, yield func(string, error) bool) {
+	subdirs, err := os.ReadDir(s.dir)
+	if err != nil {
+		yield("", storageError("list", err))
+		return
+	}
+	for _, sub := range subdirs {
+		if sub.Name() == incoming || !sub.IsDir() {
+			continue
 		}
-		for _, sub := range subdirs {
-			if sub.Name() == incoming || !sub.IsDir() {
-				continue
-			}
-			if !s.keysIn(ctx, sub.Name(), before, yield) {
-				return
-			}
+		if !s.listIn(ctx, sub.Name(), wanted, yield) {
+			return
 		}
 	}
 }
@@ -149,7 +161,9 @@ func (s *Store) fileTime(t time.Time) time.Time {
 	return t.Add(time.Until(info.ModTime()))
 }
 
-func (s *Store) keysIn(ctx context.Context, sub string, before time.Time, yield func(string, error) bool) bool {
+func (s *Store) listIn(
+	ctx context.Context, sub string, wanted func(fs.DirEntry) bool, yield func(string, error) bool,
+) bool {
 	entries, err := os.ReadDir(filepath.Join(s.dir, sub))
 	if err != nil {
 		yield("", storageError("list", err))
@@ -161,7 +175,7 @@ func (s *Store) keysIn(ctx context.Context, sub string, before time.Time, yield 
 			return false
 		}
 		key := sub + "/" + e.Name()
-		if !recording.IsKey(key) || !olderThan(e, before) {
+		if !recording.IsKey(key) || !wanted(e) {
 			continue
 		}
 		if !yield(key, nil) {

@@ -192,24 +192,35 @@ func (s *Store) Keys(ctx context.Context, before time.Time) iter.Seq2[string, er
 			return
 		}
 		before := before.Add(-maxClockDifference)
-		for object := range s.client.ListObjectsIter(ctx, s.bucket, minio.ListObjectsOptions{
-			Prefix: s.prefix, Recursive: true,
-		}) {
-			if object.Err != nil {
-				yield("", storageError("list", object.Err))
-				return
-			}
-			key := strings.TrimPrefix(object.Key, s.prefix)
-			if !recording.IsKey(key) || !object.LastModified.Before(before) {
-				continue
-			}
-			if !yield(key, nil) {
-				return
-			}
+		s.list(ctx, func(written time.Time) bool { return written.Before(before) }, yield)
+	}
+}
+
+// All yields the keys of all audio. The sequence ends after its first error.
+func (s *Store) All(ctx context.Context) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		s.list(ctx, func(time.Time) bool { return true }, yield)
+	}
+}
+
+func (s *Store) list(ctx context.Context, wanted func(written time.Time) bool, yield func(string, error) bool) {
+	for object := range s.client.ListObjectsIter(ctx, s.bucket, minio.ListObjectsOptions{
+		Prefix: s.prefix, Recursive: true,
+	}) {
+		if object.Err != nil {
+			yield("", storageError("list", object.Err))
+			return
 		}
-		if err := ctx.Err(); err != nil {
-			yield("", err)
+		key := strings.TrimPrefix(object.Key, s.prefix)
+		if !recording.IsKey(key) || !wanted(object.LastModified) {
+			continue
 		}
+		if !yield(key, nil) {
+			return
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		yield("", err)
 	}
 }
 

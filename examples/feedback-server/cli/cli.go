@@ -1,0 +1,87 @@
+// Package cli has the commands of feedback-server.
+package cli
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+
+	"lessonkit.example/examples/feedback-server/server"
+	"lessonkit.example/examples/internal/program"
+)
+
+const usage = `usage:
+  feedback-server [serve]     serve, and transcribe in the background, see serve -h
+  feedback-server migrate     bring the database up to date
+  feedback-server copy-audio FROM TO
+                              copy the recordings to another storage, see copy-audio -h
+  feedback-server demo        run the main job on this machine, see demo -h
+  feedback-server version     print the version
+
+It is configured by the environment and by the file .env in the working
+directory; .env.example describes the variables.
+`
+
+// Run runs the command that args name. Its errors are those of package program.
+func Run(ctx context.Context, args []string) error {
+	command := "serve"
+	if len(args) > 0 {
+		command, args = args[0], args[1:]
+	}
+	switch command {
+	case "serve":
+		return serve(ctx, args)
+	case "migrate":
+		return migrate(ctx, args)
+	case "copy-audio":
+		return copyAudio(ctx, args)
+	case "demo":
+		return runDemo(ctx, args)
+	case "version":
+		return version(args)
+	case "help", "-h", "-help", "--help":
+		if len(args) > 0 {
+			return program.Usage{Err: fmt.Errorf("unexpected argument %q; each command has -h", args[0])}
+		}
+		fmt.Print(usage)
+		return nil
+	}
+	return program.Usage{Err: fmt.Errorf("unknown command %q; feedback-server help shows the usage", command)}
+}
+
+func migrate(ctx context.Context, args []string) error {
+	flags := flag.NewFlagSet("feedback-server migrate", flag.ContinueOnError)
+	const help = "usage: feedback-server migrate\n\nBrings the database up to date.\n"
+	if err := program.ParseAll(flags, args, os.Stdout, help, ""); err != nil {
+		return err
+	}
+	config, log, err := configure()
+	if err != nil {
+		return err
+	}
+	if err := server.Migrate(ctx, config, log); err != nil {
+		return err
+	}
+	log.Info("the database is up to date")
+	return nil
+}
+
+func version(args []string) error {
+	flags := flag.NewFlagSet("feedback-server version", flag.ContinueOnError)
+	err := program.ParseAll(flags, args, os.Stdout, "usage: feedback-server version\n\nPrints the version.\n", "")
+	if err == nil {
+		fmt.Println(server.Version())
+	}
+	return err
+}
+
+func configure() (server.Config, *slog.Logger, error) {
+	environment, err := server.Environment(os.Environ(), ".env")
+	if err != nil {
+		return server.Config{}, nil, err
+	}
+	config, err := server.ParseConfig(environment)
+	return config, config.Logger(os.Stderr), err
+}
