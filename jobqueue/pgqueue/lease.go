@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"lessonkit.example/jobqueue/driver"
 )
@@ -108,59 +109,37 @@ func (s *Store) release(
 	return released, nil
 }
 
-// Claims in progress lock the row of their worker, so it is not found here.
-const expiredSQL = `select id from jobqueue_worker where expires_at < now() for update skip locked`
+// Claims in progress lock the row of their worker, so it is not found here. The mark is only
+// visible inside the transaction, which ends by deleting these rows. All its statements travel
+// together, so that no process can be suspended between two of them and keep the rows locked.
+const (
+	markDeadSQL = `
+update jobqueue_worker set expires_at = '-infinity'
+where id = any (array(select id from jobqueue_worker where expires_at < now() for update skip locked))`
+	selectDead       = `select id from jobqueue_worker where expires_at = '-infinity'`
+	removeWorkersSQL = `delete from jobqueue_worker where expires_at = '-infinity'`
+)
 
 const rescueSQL = `
 update jobqueue_job j set worker = null, fence = fence + 1,
   errors = (case when jsonb_array_length(errors) >= 100 then errors - 0 else coalesce(errors, '[]') end)
     || jsonb_build_object('attempt', attempt, 'at', now(), 'error', '` + driver.LeaseExpired + `')
-where worker `
+where `
 
+// Without "exists", which is evaluated first and once, every call would read all unfinished jobs.
 const (
-	rescueJobsSQL    = rescueSQL + `= any ($1::bigint[])`
-	rescueOrphansSQL = rescueSQL + `is not null and not exists (select from jobqueue_worker w where w.id = j.worker)`
+	rescueJobsSQL    = rescueSQL + `exists (` + selectDead + `) and worker = any (array(` + selectDead + `))`
+	rescueOrphansSQL = rescueSQL + `worker is not null
+  and not exists (select from jobqueue_worker w where w.id = j.worker)`
 )
 
-const removeWorkersSQL = `delete from jobqueue_worker where id = any ($1::bigint[])`
-
 // Rescue implements driver.Store.
-func (s *Store) Rescue(ctx context.Context, orphans bool) (rescued int, err error) {
+func (s *Store) Rescue(ctx context.Context, lease time.Duration, orphans bool) (rescued int, err error) {
+	if err := s.endStuckExchanges(ctx, lease); err != nil {
+		return 0, fmt.Errorf("rescue: %w", err)
+	}
 	err = s.despiteDamage(ctx, func() (err error) {
 		rescued, err = s.rescue(ctx, orphans)
-		return err
-	})
-	return rescued, err
-}
-
-func (s *Store) rescue(ctx context.Context, orphans bool) (rescued int, err error) {
-	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, s.sql(expiredSQL))
-		if err != nil {
-			return err
-		}
-		dead, err := pgx.CollectRows(rows, pgx.RowTo[int64])
-		if err != nil {
-			return err
-		}
-		if len(dead) > 0 {
-			tag, err := tx.Exec(ctx, s.sql(rescueJobsSQL), dead)
-			if err != nil {
-				return err
-			}
-			rescued += int(tag.RowsAffected())
-			if _, err := tx.Exec(ctx, s.sql(removeWorkersSQL), dead); err != nil {
-				return err
-			}
-		}
-		if orphans {
-			tag, err := tx.Exec(ctx, s.sql(rescueOrphansSQL))
-			if err != nil {
-				return err
-			}
-			rescued += int(tag.RowsAffected())
-		}
-		_, err = tx.Exec(ctx, s.sql(freeSlotsSQL))
 		return err
 	})
 	if err == nil {
@@ -170,4 +149,21 @@ func (s *Store) rescue(ctx context.Context, orphans bool) (rescued int, err erro
 		return 0, fmt.Errorf("rescue: %w", err)
 	}
 	return rescued, nil
+}
+
+func (s *Store) rescue(ctx context.Context, orphans bool) (rescued int, err error) {
+	count := func(tag pgconn.CommandTag) error {
+		rescued += int(tag.RowsAffected())
+		return nil
+	}
+	var b pgx.Batch
+	b.Queue(s.sql(markDeadSQL))
+	b.Queue(s.sql(rescueJobsSQL)).Exec(count)
+	b.Queue(s.sql(removeWorkersSQL))
+	if orphans {
+		b.Queue(s.sql(rescueOrphansSQL)).Exec(count)
+	}
+	b.Queue(s.sql(freeSlotsSQL))
+	err = s.pool.SendBatch(ctx, &b).Close()
+	return rescued, err
 }

@@ -91,7 +91,7 @@ func TestWorkersOfTheFirstVersionContinue(t *testing.T) {
 	require.Equal(t, int64(1), exec(firstSucceed, waiting, worker))
 	require.Equal(t, int64(1), exec(firstSucceed, serial[0], worker))
 	require.Zero(t, exec(firstClaim, worker, 10), "the first version gives nobody a turn")
-	_, err = store.Rescue(ctx, false)
+	_, err = store.Rescue(ctx, time.Minute, false)
 	require.NoError(t, err)
 	j, err = store.Get(ctx, serial[1])
 	require.NoError(t, err)

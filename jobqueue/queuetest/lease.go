@@ -40,7 +40,7 @@ func rescue(t *testing.T, s driver.Store, want int) {
 	t.Helper()
 	total := 0
 	poll(t, "rescue", func() bool {
-		n, err := s.Rescue(t.Context(), false)
+		n, err := s.Rescue(t.Context(), time.Minute, false)
 		require.NoError(t, err)
 		total += n
 		return total >= want
@@ -73,7 +73,7 @@ func zombieClaimsNothing(t *testing.T, h Harness) {
 	zombie := register(t, h.Store, time.Minute)
 	die(t, h.Store, zombie)
 	poll(t, "the worker's row is gone", func() bool {
-		_, err := h.Store.Rescue(t.Context(), false)
+		_, err := h.Store.Rescue(t.Context(), time.Minute, false)
 		require.NoError(t, err)
 		stats, err := h.Store.Stats(t.Context())
 		require.NoError(t, err)
@@ -116,7 +116,7 @@ func heartbeatKeepsTheLease(t *testing.T, h Harness) {
 	fill(t, h.Store, 2)
 	w := register(t, h.Store, time.Minute)
 	jobs := claim(t, h.Store, w, "default", 2)
-	n, err := h.Store.Rescue(t.Context(), true)
+	n, err := h.Store.Rescue(t.Context(), time.Minute, true)
 	require.NoError(t, err)
 	require.Zero(t, n)
 	cancelled, alive, err := h.Store.Heartbeat(t.Context(), w, time.Minute)
@@ -159,10 +159,10 @@ func rescueFindsOrphans(t *testing.T, h Harness) {
 	_, err := h.Store.Release(t.Context(), w, []driver.Lease{{ID: j.ID, Fence: j.Fence}}, true)
 	require.NoError(t, err)
 	require.Equal(t, jobqueue.StateRunning, get(t, h.Store, j.ID).State)
-	n, err := h.Store.Rescue(t.Context(), false)
+	n, err := h.Store.Rescue(t.Context(), time.Minute, false)
 	require.NoError(t, err)
 	require.Zero(t, n)
-	n, err = h.Store.Rescue(t.Context(), true)
+	n, err = h.Store.Rescue(t.Context(), time.Minute, true)
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 	require.Equal(t, jobqueue.StateWaiting, get(t, h.Store, j.ID).State)

@@ -94,7 +94,7 @@ func limitOfADeadWorkerIsFreed(t *testing.T, h Harness) {
 	case <-time.After(300 * time.Millisecond):
 	}
 	die(t, h.Store, dead)
-	_, err = h.Store.Rescue(t.Context(), false)
+	_, err = h.Store.Rescue(t.Context(), time.Minute, false)
 	require.NoError(t, err)
 	r.next(jobqueue.EventSucceeded)
 	held, err = h.Store.Slots(t.Context(), dead, "default", 2, 2)

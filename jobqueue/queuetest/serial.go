@@ -187,7 +187,7 @@ func serialSurvivesTheDeathOfAWorker(t *testing.T, h Harness) {
 	dead := register(t, h.Store, time.Minute)
 	require.Equal(t, ids[0], claim(t, h.Store, dead, "default", 10)[0].ID)
 	for _, orphans := range []bool{false, true} {
-		_, err := h.Store.Rescue(t.Context(), orphans)
+		_, err := h.Store.Rescue(t.Context(), time.Minute, orphans)
 		require.NoError(t, err)
 	}
 	require.Equal(t, jobqueue.StateHeld, get(t, h.Store, ids[1]).State, "held jobs have no worker and are not orphans")
@@ -252,7 +252,7 @@ func serialLostSignalIsRepaired(t *testing.T, h Harness) {
 			}
 			return err
 		}))
-		_, err := h.Store.Rescue(t.Context(), false)
+		_, err := h.Store.Rescue(t.Context(), time.Minute, false)
 		require.NoError(t, err)
 		require.Equal(t, jobqueue.StateWaiting, get(t, h.Store, id).State)
 	}

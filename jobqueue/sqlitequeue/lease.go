@@ -131,7 +131,7 @@ const (
 )
 
 // Rescue implements driver.Store.
-func (s *Store) Rescue(ctx context.Context, orphans bool) (rescued int, err error) {
+func (s *Store) Rescue(ctx context.Context, _ time.Duration, orphans bool) (rescued int, err error) {
 	var promoted []driver.Signal
 	err = s.updateDespiteDamage(ctx, func(tx *sql.Tx, now int64) error {
 		rescued = 0

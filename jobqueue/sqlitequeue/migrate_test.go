@@ -81,7 +81,7 @@ func TestWorkersOfTheFirstVersionContinue(t *testing.T) {
 	require.Equal(t, 1, exec(firstArchive))
 	require.Equal(t, 1, exec(firstDelete))
 	require.Zero(t, exec(firstClaim), "the first version gives nobody a turn")
-	_, err = store.Rescue(ctx, false)
+	_, err = store.Rescue(ctx, time.Minute, false)
 	require.NoError(t, err)
 	j, err := store.Get(ctx, serial[1])
 	require.NoError(t, err)
