@@ -1,0 +1,82 @@
+//go:build linux
+
+// Command cluster shows the feedback service on several nodes, on one machine: it starts all the
+// parts of a cluster, kills each kind in turn while phones upload, and counts what was lost.
+// cluster.sh installs and builds what it needs.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"lessonkit.example/asr/asrhttp"
+	"lessonkit.example/examples/feedback-server/cluster/phones"
+	"lessonkit.example/examples/feedback-server/cluster/trial"
+	"lessonkit.example/examples/internal/program"
+)
+
+const usage = `usage: cluster [flags] DIRECTORY
+DIRECTORY contains haproxy.cfg and recordings (*.mp3). It is deleted in the end, unless the run fails.
+Flags:
+`
+
+func main() {
+	err := run(program.Context(), os.Args[1:])
+	os.Exit(program.Status("cluster", err, os.Stderr))
+}
+
+func run(ctx context.Context, args []string) error {
+	if len(args) == 2 && args[0] == "recogniser" {
+		return serveRecogniser(ctx, args[1])
+	}
+	var o trial.Options
+	flags := flag.NewFlagSet("cluster", flag.ContinueOnError)
+	flags.IntVar(&o.Phones, "phones", 200, "number of phones")
+	flags.IntVar(&o.Kills, "kills", 5, "how often a part of each kind is killed")
+	flags.DurationVar(&o.Length, "for", time.Minute, "how long the phones upload; longer if the kills take longer")
+	flags.DurationVar(&o.Pace, "pace", 10*time.Second, "mean pause of a phone between two recordings")
+	flags.DurationVar(&o.Patience, "patience", 30*time.Second,
+		"how long a phone repeats an upload before it counts as refused")
+	flags.DurationVar(&o.Down, "down", 500*time.Millisecond,
+		"how long a killed part stays down before it is started again")
+	if err := program.Parse(flags, args, os.Stdout, usage, ""); err != nil {
+		return err
+	}
+	if flags.NArg() != 1 || o.Phones < 1 || o.Kills < 1 || o.Pace <= 0 {
+		return program.Usage{Err: errors.New("name one directory; -phones, -kills and -pace must be above 0")}
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	if o.Dir, err = filepath.Abs(flags.Arg(0)); err != nil {
+		return err
+	}
+	o.Recogniser = []string{self, "recogniser"}
+	if err := trial.Run(ctx, o, os.Stdout); err != nil && ctx.Err() == nil {
+		return fmt.Errorf("%w\nThe logs and the data are in %s", err, o.Dir)
+	}
+	return errors.Join(ctx.Err(), os.RemoveAll(o.Dir))
+}
+
+// serveRecogniser serves the stand-in for a recogniser.
+func serveRecogniser(ctx context.Context, address string) error {
+	handler, err := asrhttp.New(asrhttp.Config{
+		Recognizer: phones.Recognizer(), Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)), MaxPending: 64,
+	})
+	if err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return err
+	}
+	return handler.Serve(ctx, listener)
+}
