@@ -7,13 +7,8 @@ import (
 	"lessonkit.example/capability/internal/words"
 )
 
-// Configure selects the capabilities that an application's configuration activates, at
-// app.security.capabilities of tauri.conf.json. If it lists none, all are active. If it lists some,
-// by name or as objects, only those are active, and of two with the same name the one listed last.
-// The diagnostics report the inactive ones, names that do not exist or are listed twice, and
-// objects that take the place of others; check the objects with [Inlined]. Read the configuration
-// with [ParseValue].
-func Configure(config *Document, capabilities []Capability) ([]Capability, Diagnostics) {
+// configure selects the capabilities that a configuration activates; see [App.Capabilities].
+func configure(config *Document, capabilities []Capability) ([]Capability, Diagnostics) {
 	list := Configured(config)
 	if list.Kind() != syntax.Array || list.Len() == 0 {
 		return capabilities, wrongList(list)

@@ -28,7 +28,7 @@ func TestConfigureSaysWhatIsActive(t *testing.T) {
 		`{"app":{"security":{"capabilities":["a","b",` +
 			`5]}}}`: {"a b", "wrong-type"},
 	} {
-		active, found := Configure(ParseValue([]byte(config), Options{Name: "zz.json"}), caps)
+		active, found := configure(ParseValue([]byte(config), Options{Name: "zz.json"}), caps)
 		var names, list []string
 		for _, c := range active {
 			names = append(names, c.Identifier)

@@ -2,10 +2,14 @@
 // that define which windows of a desktop application may call which commands (the format of Tauri
 // 2, the reference implementation).
 //
-// [Parse] reads a file and keeps the position of every value. [Document.Check] returns what is
+// [LoadApp] reads all files of an application. Package lint checks it, [App.Resolve] returns its
+// [Policy], which decides whether a window may call a command and explains why, and
+// [Document.Fixed] makes the changes that correct its files.
+//
+// [Parse] reads one file and keeps the position of every value. [Document.Check] returns what is
 // wrong with it: each diagnostic is one sentence with its position, a stable code and, if the
 // correction is mechanical, a fix. [Resolve] combines capabilities with the manifests of plugins
-// into a [Policy], which decides whether a window may call a command and explains why.
+// into a [Policy].
 //
 // Package lint reports likely mistakes and risks, capdiff compares what two sets of files grant,
 // format writes files in canonical form, and report prints diagnostics for people and programs.
@@ -21,7 +25,7 @@
 // # Errors
 //
 // Parsing never fails: a document reports what is wrong with it. Errors of other functions have a
-// method Permanent that returns true: retrying cannot help.
+// method Permanent that returns true: retrying cannot help. Only errors of a file system do not.
 //
 // # Concurrency
 //

@@ -2,7 +2,9 @@ package capability_test
 
 import (
 	"fmt"
+	"os"
 	"strings"
+	"testing/fstest"
 
 	"lessonkit.example/capability"
 )
@@ -20,6 +22,39 @@ func ExampleParse() {
 	// Output:
 	// 3:14 wrong-type Put it into an array
 	// 4:35 identifier-syntax Write "fs:allow-exists"
+}
+
+func ExampleLoadApp() {
+	app, err := capability.LoadApp(os.DirFS("testdata/app"), capability.AppOptions{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	policy, found := app.Resolve(capability.ResolveOptions{Platform: capability.Linux})
+	fmt.Println(len(app.Documents), "files,", len(found), "problems")
+	fmt.Print(policy.Explain("export_notes", capability.Caller{Window: "main"}))
+	// Output:
+	// 10 files, 0 problems
+	// allowed: export_notes from window "main", the application's own page, on linux
+	//
+	// by capability "main", capabilities/main.json:11:5, permission allow-export-notes
+}
+
+// A program that searches a repository for applications, and files for capabilities, by itself.
+func ExampleFindApps() {
+	repository := fstest.MapFS{
+		"notes/src-tauri/tauri.conf.json":        {Data: []byte("{}")},
+		"notes/src-tauri/capabilities/main.toml": {Data: []byte(`identifier = "main"`)},
+		"paint/tauri.conf.json":                  {Data: []byte("{}")},
+	}
+	apps, err := capability.FindApps(repository, ".")
+	fmt.Println(apps, err)
+	fmt.Println(capability.AppIn(repository, "notes"))
+	fmt.Println(capability.FindFiles(repository, "notes/src-tauri/capabilities"))
+	// Output:
+	// [notes/src-tauri paint] <nil>
+	// notes/src-tauri
+	// [notes/src-tauri/capabilities/main.toml] <nil>
 }
 
 func ExampleResolve() {

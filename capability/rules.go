@@ -75,8 +75,8 @@ func (r Rule) severity(m Mode) Severity {
 	}
 }
 
-// Rules returns the rules of [Parse], [Resolve], [Configure] and manifests, those about the text
-// first. Package lint has more.
+// Rules returns the rules of [Parse], [Resolve], [App.Capabilities] and of manifests, those about
+// the text first. Package lint has more.
 func Rules() []Rule { return slices.Clone(rules[:]) }
 
 func ruleOf(code Code) Rule {

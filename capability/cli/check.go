@@ -69,7 +69,10 @@ func check(c *command, args []string) (int, error) {
 	default:
 		files := 0
 		for _, p := range r.projects {
-			files += len(p.docs) + len(p.inlined)
+			files += len(p.Documents)
+			if config := p.ConfigFor(o.Platform); config != nil && len(capability.Inlined(config).Capabilities()) > 0 {
+				files++
+			}
 		}
 		err = report.Text(c.env.Stdout, r.found, report.TextOptions{Color: c.env.Color, Files: files})
 	}
@@ -123,7 +126,7 @@ func (c *command) checked(o lint.Options) (*result, error) {
 		} else {
 			rulesInUse = append(rulesInUse, r)
 		}
-		found := r.accepted(p.check(r.options(o)), c.now())
+		found := r.accepted(lint.CheckApp(p.App, r.options(o)), c.now())
 		for _, d := range found {
 			all.failed = all.failed || d.Severity >= r.failOn
 		}
@@ -166,7 +169,7 @@ func (c *command) updateBaseline(o lint.Options) (int, error) {
 		if _, known := found[file]; !known {
 			files = append(files, r)
 		}
-		found[file] = append(found[file], r.accepted(p.check(r.options(o)), c.now())...)
+		found[file] = append(found[file], r.accepted(lint.CheckApp(p.App, r.options(o)), c.now())...)
 	}
 	for _, r := range files {
 		found := found[absolute(r.baselineFile())]
@@ -178,36 +181,16 @@ func (c *command) updateBaseline(o lint.Options) (int, error) {
 	return ExitClean, nil
 }
 
-func (p *project) check(o lint.Options) capability.Diagnostics {
-	o.Partial, o.Version = !p.manifests.Whole(), p.version
-	found := slices.Clone(p.found)
-	if o.Mode == capability.ModeSchema {
-		found = nil
-	} else if p.config() != nil {
-		_, configured := p.capabilities()
-		for _, d := range configured {
-			if d.Severity == capability.Error || o.Mode == capability.ModeLint {
-				found = append(found, d)
-			}
-		}
-	}
-	found = append(lint.Weigh(found, o.Severities), lint.Check(p.docs, p.manifests, o)...)
-	if o.Mode != capability.ModeSchema {
-		found = append(found, lint.Check(p.inlined, p.manifests, o)...)
-	}
-	return found
-}
-
 // fix applies the fixes that are not guesses and reports whether it changed a file. Of overlapping
 // edits it makes the first; the next pass finds the others again.
 func (c *command) fix(projects []*project, found capability.Diagnostics) (changed bool, err error) {
 	for _, p := range projects {
-		for _, d := range p.docs {
+		for _, d := range p.Files() {
 			text, fixed := d.Fixed(found)
 			if fixed == 0 {
 				continue
 			}
-			if err := rewrite(d.Name(), p.within[d.Name()], text); err != nil {
+			if err := rewrite(d.Name(), c.disk.within(absolute(d.Name())), text); err != nil {
 				return changed, err
 			}
 			changed = true

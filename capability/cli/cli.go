@@ -63,6 +63,7 @@ type command struct {
 	env   Env
 	flags *flag.FlagSet
 	args  []string // without the flags
+	disk  disk
 
 	format    string
 	platform  string

@@ -47,8 +47,8 @@ func diff(c *command, args []string) (int, error) {
 		if _, err := c.policy(sides[i], platform, false); err != nil {
 			return 0, err
 		}
-		compared[i].Manifests = sides[i].manifests
-		compared[i].Capabilities, _ = sides[i].capabilities()
+		compared[i].Manifests = sides[i].Manifests
+		compared[i].Capabilities, _ = sides[i].Capabilities(platform)
 	}
 	// If only one side has manifests, both are read with them.
 	old, now := &compared[0], &compared[1]
@@ -57,7 +57,7 @@ func diff(c *command, args []string) (int, error) {
 	} else if old.Manifests.Whole() && !now.Manifests.Whole() {
 		now.Manifests = old.Manifests
 	}
-	o := capability.ResolveOptions{Platform: platform, Partial: !now.Manifests.Whole(), Version: sides[1].version}
+	o := capability.ResolveOptions{Platform: platform, Partial: !now.Manifests.Whole(), Version: sides[1].Version}
 	changes := capdiff.Compare(*old, *now, o)
 	widens := slices.ContainsFunc(changes, capdiff.Change.Widens)
 	if c.format == "json" {

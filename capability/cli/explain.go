@@ -45,7 +45,7 @@ func (c *command) resolved(f *callerFlags) (*capability.Policy, capability.Calle
 	if err != nil {
 		return nil, caller, err
 	}
-	if why := p.ownPage(f.url); why != "" {
+	if why := p.ownPage(f.url, platform); why != "" {
 		c.note("%s is a page of the application itself, %s", f.url, why)
 		caller.Origin = capability.LocalOrigin()
 	}
@@ -54,7 +54,7 @@ func (c *command) resolved(f *callerFlags) (*capability.Policy, capability.Calle
 }
 
 // ownPage returns why a URL is a page of the application itself, "" if it is not.
-func (p *project) ownPage(page string) string {
+func (p *project) ownPage(page string, platform capability.Platform) string {
 	u, err := url.Parse(page)
 	switch {
 	case err != nil || u.Host == "":
@@ -65,7 +65,7 @@ func (p *project) ownPage(page string) string {
 		return "as Windows and Android name it"
 	}
 	for _, key := range []string{"devUrl", "frontendDist"} {
-		for _, config := range []*capability.Document{p.special, p.main} {
+		for _, config := range []*capability.Document{p.PlatformConfigs[platform], p.Config} {
 			if config == nil {
 				continue
 			}

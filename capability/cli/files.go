@@ -1,12 +1,15 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 
 	"lessonkit.example/capability"
@@ -19,15 +22,85 @@ import (
 // mostBytes limits the memory that a file takes; real files are far smaller.
 const mostBytes = 32 << 20
 
-// mostFiles limits the files that are read below one folder.
-const mostFiles = 10_000
+// disk is the file system of the computer, by absolute names without the first slash. It opens
+// files only in the folders that are allowed: those that were named on the command line, or the
+// applications of files that were. Another file, such as one in the folder above an application, is
+// opened if no link leads out of its own folder.
+type disk struct{ folders []string }
+
+func (d *disk) allow(folder string) {
+	if folder = absolute(folder); !slices.Contains(d.folders, folder) {
+		d.folders = append(d.folders, folder)
+	}
+}
+
+// within returns the folder that nothing is read or written outside of if it is about a file: the
+// outermost of those that contain it.
+func (d *disk) within(file string) string {
+	found := ""
+	for _, folder := range d.folders {
+		if below(folder, file) && (found == "" || below(folder, found)) {
+			found = folder
+		}
+	}
+	if found == "" {
+		return filepath.Dir(file)
+	}
+	return found
+}
+
+// Open implements [fs.FS].
+func (d *disk) Open(name string) (fs.File, error) {
+	file := systemName(name)
+	real, err := inside(file, d.within(file))
+	if err != nil {
+		return nil, err
+	}
+	return os.Open(real)
+}
+
+// Stat implements [fs.StatFS]. It does not open the file.
+func (d *disk) Stat(name string) (fs.FileInfo, error) {
+	file := systemName(name)
+	real, err := inside(file, d.within(file))
+	if err != nil {
+		return nil, err
+	}
+	return os.Stat(real)
+}
+
+// nameOnDisk returns the name that a file of the system has in a disk, systemName the opposite.
+func nameOnDisk(file string) string {
+	return cmp.Or(strings.TrimLeft(filepath.ToSlash(absolute(file)), "/"), ".")
+}
+
+func systemName(name string) string {
+	switch {
+	case name == ".":
+		return string(filepath.Separator)
+	case runtime.GOOS != "windows":
+		return "/" + name
+	case filepath.VolumeName(name) == "":
+		return `\\` + filepath.FromSlash(name)
+	}
+	return filepath.FromSlash(name)
+}
+
+// shownName returns the name that a file of a disk has in diagnostics.
+func shownName(name string) string { return filepath.ToSlash(shorten(systemName(name))) }
+
+// below reports whether a file is a folder or is in it, by their absolute names.
+func below(folder, file string) bool {
+	relative, err := filepath.Rel(folder, file)
+	return err == nil && relative != ".." && !strings.HasPrefix(relative, ".."+string(filepath.Separator))
+}
 
 // inside returns the file to which a name leads, through links or not. It fails if the file is not
 // in the folder within, unless that is "".
 func inside(name, within string) (string, error) {
 	file, err := filepath.EvalSymlinks(name)
 	if err != nil || within == "" {
-		return file, plainError(err)
+		return file, err
 	}
 	absolute, err := filepath.Abs(file)
 	if err != nil {
@@ -38,11 +111,11 @@ func inside(name, within string) (string, error) {
 		folder, err = filepath.EvalSymlinks(folder)
 	}
 	if err != nil {
-		return "", plainError(err)
+		return "", err
 	}
-	relative, err := filepath.Rel(folder, absolute)
-	if err != nil || relative == ".." || strings.HasPrefix(relative, ".."+string(filepath.Separator)) {
-		return "", fmt.Errorf("%s leads out of %s, to %s; name a folder that contains both", name, within, absolute)
+	if !below(folder, absolute) {
+		return "", &fs.PathError{Op: "open", Path: name,
+			Err: fmt.Errorf("leads out of %s, to %s; name a folder that contains both", within, absolute)}
 	}
 	return file, nil
 }
@@ -52,7 +125,7 @@ func inside(name, within string) (string, error) {
 func regular(name, within string) (string, fs.FileInfo, error) {
 	file, err := inside(name, within)
 	if err != nil {
-		return "", nil, err
+		return "", nil, plainError(err)
 	}
 	info, err := os.Stat(file)
 	switch {
@@ -83,9 +156,9 @@ func readFile(name, within string) ([]byte, error) {
 	return text, plainError(err)
 }
 
-func read(name, within string, parse func([]byte, capability.Options) *capability.Document) (*capability.Document,
-	error) {
-	text, err := readFile(name, within)
+// read reads a file that a flag names.
+func read(name string, parse func([]byte, capability.Options) *capability.Document) (*capability.Document, error) {
+	text, err := readFile(name, "")
 	if err != nil {
 		return nil, err
 	}

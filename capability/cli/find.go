@@ -3,84 +3,81 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"lessonkit.example/capability"
 )
 
 // place is what a path of the command line leads to: capability files, and the application they
-// belong to.
+// belong to, by their names in a disk.
 type place struct {
-	root   string   // the application's folder, "" for files that belong to none
-	within string   // the folder that nothing is read or written outside of
-	files  []string // may be none: an application's configuration may contain all capabilities
+	dir   string   // the application's folder, "" for files that belong to none
+	files []string // nil for all of the application
 }
 
 // locate returns the places of a path: a file, a folder of files, an application, or a folder above
-// applications.
-func locate(path string) ([]place, error) {
+// applications. It allows files there to be read and written.
+func (c *command) locate(path string) ([]place, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, plainError(err)
 	}
+	dir := ""
 	root := projectRoot(path)
-	if !info.IsDir() {
-		within := root
-		if within == "" {
-			within = filepath.Dir(path)
-		}
-		return []place{{root, within, []string{path}}}, nil
+	if root != "" {
+		dir = nameOnDisk(root)
 	}
-	if app := appAt(path); app != "" {
-		one, err := applicationAt(app, path)
-		return []place{one}, err
+	if !info.IsDir() {
+		if root == "" {
+			root = filepath.Dir(path)
+		}
+		c.disk.allow(root)
+		return []place{{dir, []string{nameOnDisk(path)}}}, nil
+	}
+	if app := capability.AppIn(&c.disk, nameOnDisk(path)); app != "" {
+		c.disk.allow(path)
+		return []place{{dir: app}}, nil
 	}
 	if root != "" {
-		files, err := filesBelow(path, root)
-		return []place{{root, root, files}}, err
+		c.disk.allow(root)
+		return c.loose(path, dir)
 	}
-	apps, err := appsBelow(path)
+	c.disk.allow(path)
+	apps, err := capability.FindApps(&c.disk, nameOnDisk(path))
 	if err != nil {
 		return nil, err
 	}
 	var places []place
 	for _, app := range apps {
-		one, err := applicationAt(app, path)
-		if err != nil {
-			return nil, err
-		}
-		places = append(places, one)
+		places = append(places, place{dir: app})
 	}
 	if places == nil {
-		files, err := filesBelow(path, path)
-		return []place{{"", path, files}}, err
+		return c.loose(path, "")
 	}
 	return places, nil
 }
 
-// applicationAt returns the place of an application in the folder root.
-func applicationAt(root, within string) (place, error) {
-	folder := filepath.Join(root, "capabilities")
-	if !isDir(folder) {
-		return place{root, within, nil}, nil
+// loose returns the place of the files in a folder.
+func (c *command) loose(path, dir string) ([]place, error) {
+	files, err := capability.FindFiles(&c.disk, nameOnDisk(path))
+	if err == nil && len(files) == 0 {
+		err = fmt.Errorf("there is no .json, .json5 or .toml file in %s", path)
 	}
-	files, err := filesBelow(folder, within)
-	return place{root, within, files}, err
+	return []place{{dir, files}}, err
 }
 
-// appAt returns the folder of an application at a path: the one with its capabilities or its
-// configuration. It returns "" if there is none.
-func appAt(path string) string {
-	for _, dir := range []string{filepath.Join(path, "src-tauri"), path} {
-		if isDir(filepath.Join(dir, "capabilities")) || configAt(dir, "") != "" {
-			return dir
-		}
+// filesBelow returns the files of permissions in a folder that a flag names.
+func (c *command) filesBelow(folder string) (files []string, err error) {
+	c.disk.allow(folder)
+	places, err := c.loose(folder, "")
+	if err != nil {
+		return nil, err
 	}
-	return ""
+	for _, name := range places[0].files {
+		files = append(files, shorten(systemName(name)))
+	}
+	return files, nil
 }
 
 // projectRoot returns the folder that contains the capabilities folder that a path is in, "" if the
@@ -92,95 +89,7 @@ func projectRoot(path string) string {
 	}
 	for dir := absolute; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
 		if filepath.Base(dir) == "capabilities" {
-			return shorten(filepath.Dir(dir))
-		}
-	}
-	return ""
-}
-
-// appsBelow returns the folders below a path that contain the configuration of an application.
-func appsBelow(path string) ([]string, error) {
-	var apps []string
-	err := walk(path, path, func(name string, entry fs.DirEntry) error {
-		if entry.IsDir() && configAt(name, "") != "" {
-			apps = append(apps, name)
-			return filepath.SkipDir
-		}
-		return nil
-	})
-	return apps, err
-}
-
-// filesBelow returns the capability files of a folder. Like the reference implementation, it skips
-// folders named schemas. It also skips what is known to be something else.
-func filesBelow(path, within string) ([]string, error) {
-	var files []string
-	err := walk(path, within, func(name string, entry fs.DirEntry) error {
-		if entry.IsDir() {
-			if base := entry.Name(); name != path && (base == "schemas" || base == "permissions") {
-				return filepath.SkipDir
-			}
-			return nil
-		}
-		if !slices.Contains([]string{".json", ".json5", ".toml"}, filepath.Ext(name)) || otherFile(entry.Name()) {
-			return nil
-		}
-		if files = append(files, name); len(files) > mostFiles {
-			return fmt.Errorf("%s contains more than %d files; name a part of it", path, mostFiles)
-		}
-		return nil
-	})
-	if err == nil && len(files) == 0 {
-		err = fmt.Errorf("there is no .json, .json5 or .toml file in %s", path)
-	}
-	return files, err
-}
-
-// otherFile reports whether a file is known to contain something other than capabilities.
-func otherFile(name string) bool {
-	lower := strings.ToLower(name)
-	return slices.Contains(
-		[]string{"package.json", "package-lock.json", "tsconfig.json", "cargo.toml", rulesName},
-		lower,
-	) ||
-		strings.HasPrefix(lower, "tauri.") && (strings.Contains(lower, ".conf.json") ||
-			strings.HasSuffix(lower, ".toml"))
-}
-
-// walk visits a folder and what is below it, in order. It does not follow links, except at the
-// path, and skips folders of build results, dependencies and hidden ones.
-func walk(path, within string, visit func(name string, entry fs.DirEntry) error) error {
-	if _, err := inside(path, within); err != nil {
-		return err
-	}
-	start := path + string(filepath.Separator) // with the separator a link is followed
-	return plainError(filepath.WalkDir(start, func(name string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if name == start {
-			return visit(path, entry)
-		}
-		if base := entry.Name(); entry.IsDir() && (base == "node_modules" || base == "target" ||
-			strings.HasPrefix(base, ".")) {
-			return filepath.SkipDir
-		}
-		return visit(name, entry)
-	}))
-}
-
-// configAt returns the configuration file in a folder, or the one for a platform. It tries the
-// names in the same order as the build.
-func configAt(dir string, platform capability.Platform) string {
-	names := []string{"tauri.conf.json", "tauri.conf.json5", "Tauri.toml"}
-	if platform != "" {
-		of := strings.ToLower(string(platform))
-		names = []string{"tauri." + of + ".conf.json", "tauri." + of + ".conf.json5", "Tauri." + of + ".toml"}
-	}
-	for _, name := range names {
-		file := filepath.Join(dir, name)
-		if info, err := os.Stat(file); err == nil && !info.IsDir() {
-			return file
+			return filepath.Dir(dir)
 		}
 	}
 	return ""
@@ -194,7 +103,7 @@ func here() (string, error) {
 		return "", err
 	}
 	for {
-		if appAt(dir) != "" {
+		if capability.AppIn(&disk{}, nameOnDisk(dir)) != "" {
 			return shorten(dir), nil
 		}
 		up := filepath.Dir(dir)

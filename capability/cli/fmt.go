@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"maps"
 
 	"lessonkit.example/capability"
 	"lessonkit.example/capability/format"
@@ -29,10 +28,8 @@ func formatFiles(c *command, args []string) (int, error) {
 	results := []result{}
 	changed := false
 	var docs []*capability.Document
-	within := make(map[string]string)
 	for _, p := range projects {
-		docs = append(docs, p.docs...)
-		maps.Copy(within, p.within)
+		docs = append(docs, p.Documents...)
 	}
 	for _, d := range docs {
 		text, err := format.Source(d, format.Options{Sort: *sort})
@@ -48,7 +45,7 @@ func formatFiles(c *command, args []string) (int, error) {
 			}
 		case *write:
 			if r.Changed {
-				if err := rewrite(d.Name(), within[d.Name()], text); err != nil {
+				if err := rewrite(d.Name(), c.disk.within(absolute(d.Name())), text); err != nil {
 					return 0, err
 				}
 			}

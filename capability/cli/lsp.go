@@ -77,44 +77,40 @@ func (w *workspace) Check(file string, open map[string]string, fresh bool) (capa
 		}
 		w.projects[root] = p
 	}
-	now := *p
-	now.docs = slices.Clone(p.docs)
-	now.within = map[string]string{"": p.within[""]}
+	now := *p.App
+	now.Documents = slices.Clone(p.Documents)
 	saved := false
-	for i, d := range now.docs {
+	for i, d := range now.Documents {
 		saved = saved || absolute(d.Name()) == file
-		if text, ok := open[absolute(d.Name())]; ok {
-			now.docs[i] = w.parse(d.Name(), text, capability.Parse)
-		}
+		now.Documents[i] = w.current(d, open, capability.Parse)
 	}
 	if text, ok := open[file]; ok && !saved && projectRoot(file) != "" { // a new file
-		now.docs = append(now.docs, w.parse(file, text, capability.Parse))
+		now.Documents = append(now.Documents, w.parse(file, text, capability.Parse))
 	}
-	if p.main != nil {
-		if text, ok := open[absolute(p.main.Name())]; ok {
-			now.setConfig(w.parse(p.main.Name(), text, capability.ParseValue), p.main)
-		}
+	if p.Config != nil {
+		now.Config = w.current(p.Config, open, capability.ParseValue)
 	}
-	r, err := w.rulesOf(&now)
+	now.PlatformConfigs = make(map[capability.Platform]*capability.Document)
+	for platform, d := range p.PlatformConfigs {
+		now.PlatformConfigs[platform] = w.current(d, open, capability.ParseValue)
+	}
+	r, err := w.rulesOf(p)
 	if err != nil {
 		return nil, nil, err
 	}
-	return r.accepted(now.check(r.options(w.options)), w.now()), now.manifests, nil
+	return r.accepted(lint.CheckApp(&now, r.options(w.options)), w.now()), now.Manifests, nil
 }
 
 // App implements [lsp.Workspace].
 func (w *workspace) App(file string) string { return appOf(file) }
 
-// setConfig replaces the configuration by another text of it.
-func (p *project) setConfig(d, before *capability.Document) {
-	p.found = slices.DeleteFunc(slices.Clone(p.found), func(f capability.Diagnostic) bool {
-		return f.File == before.Name()
-	})
-	p.found = append(p.found, d.Check(capability.ModeReference)...)
-	p.main, p.inlined = d, nil
-	if inlined := capability.Inlined(p.config()); len(inlined.Capabilities()) > 0 {
-		p.inlined = append(p.inlined, inlined)
+// current returns the document of the text that an editor has of a file, if it has one.
+func (w *workspace) current(d *capability.Document, open map[string]string,
+	parse func([]byte, capability.Options) *capability.Document) *capability.Document {
+	if text, ok := open[absolute(d.Name())]; ok {
+		return w.parse(d.Name(), text, parse)
 	}
+	return d
 }
 
 func (w *workspace) parse(name, text string, parse func([]byte, capability.Options) *capability.Document,
@@ -132,7 +128,7 @@ func appOf(file string) string {
 	if root := projectRoot(file); root != "" {
 		return absolute(root)
 	}
-	if dir := filepath.Dir(file); appAt(dir) == dir {
+	if dir := filepath.Dir(file); capability.AppIn(&disk{}, nameOnDisk(dir)) == nameOnDisk(dir) {
 		return dir
 	}
 	return file

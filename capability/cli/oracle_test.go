@@ -172,7 +172,7 @@ func TestConfigurationsAreJudgedLikeByTheRealCommandLine(t *testing.T) {
 		config := capability.ParseValue([]byte(text), capability.Options{Name: name})
 		found := append(config.Check(capability.ModeReference),
 			capability.Inlined(config).Check(capability.ModeReference)...)
-		_, configured := capability.Configure(config, nil)
+		_, configured := (&capability.App{Config: config}).Capabilities("")
 		for _, d := range configured {
 			if d.Code == "wrong-type" { // the names are not looked up here
 				found = append(found, d)

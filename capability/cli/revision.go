@@ -71,6 +71,9 @@ func extract(commit, folder string) error {
 	return errors.Join(err, drained, cmd.Wait(), root.Close())
 }
 
+// mostSource limits how much of a revision is read, in bytes.
+const mostSource = 64 << 20
+
 func unpack(files *tar.Reader, root *os.Root) error {
 	left := int64(mostSource)
 	for {

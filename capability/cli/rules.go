@@ -52,7 +52,7 @@ func (c *command) rulesOf(p *project) (*rules, error) {
 	r := &rules{failOn: capability.Error}
 	file, within := c.rulesFile, ""
 	if file == "" && p.root != "" {
-		for _, folder := range p.folders()[:2] {
+		for _, folder := range []string{p.root, filepath.Join(p.root, "..")} {
 			if name := filepath.Join(folder, rulesName); r.file == "" && isFile(name) {
 				file, within = shorten(name), folder
 				break

@@ -17,14 +17,14 @@ func schema(c *command, args []string) (int, error) {
 	}
 	text := capability.Schema()
 	if len(c.manifests) > 0 {
-		p := &project{manifests: capability.CoreManifests()}
+		p := &project{App: &capability.App{Manifests: capability.CoreManifests()}}
 		if err := c.loadManifests(p); err != nil {
 			return 0, err
 		}
-		if err := p.found.Err(); err != nil {
+		if err := p.ManifestProblems.Err(); err != nil {
 			return 0, err
 		}
-		text = capability.ProjectSchema(p.manifests)
+		text = capability.ProjectSchema(p.Manifests)
 	}
 	_, err := c.env.Stdout.Write(text)
 	return ExitClean, err

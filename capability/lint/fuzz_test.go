@@ -71,7 +71,7 @@ func FuzzEffortOfManifests(f *testing.F) {
 			for _, form := range []capability.Format{capability.JSON, capability.TOML} {
 				d := capability.ParseValue(text, capability.Options{Format: form})
 				m.LoadPermissions("x", d)
-				capability.Configure(d, nil)
+				(&capability.App{Config: d}).Capabilities("")
 				lint.Check([]*capability.Document{capability.Inlined(d)}, m, lint.Options{})
 			}
 			for _, id := range m.Identifiers() {

@@ -220,6 +220,10 @@ func TestHostileManifestsAreResolvedWithBoundedEffort(t *testing.T) {
 
 func TestHostileConfigurationsAreReadWithBoundedEffort(t *testing.T) {
 	const open = `{"app":{"security":{"capabilities":[`
+	var files []*capability.Document
+	for i := range 1000 {
+		files = append(files, capability.Parse(fmt.Appendf(nil, `{"identifier":"x%d"}`, i), capability.Options{}))
+	}
 	for name, text := range map[string]string{
 		"names":         repeat(open, ",", numbered(`"n%d"`), "]}}}"),
 		"equal names":   repeat(open, ",", same(`"a"`), "]}}}"),
@@ -229,11 +233,7 @@ func TestHostileConfigurationsAreReadWithBoundedEffort(t *testing.T) {
 	} {
 		effort.Bounded(t, name, func() {
 			config := capability.ParseValue([]byte(text), capability.Options{})
-			var files []capability.Capability
-			for i := range 1000 {
-				files = append(files, capability.Capability{Identifier: fmt.Sprint("x", i)})
-			}
-			capability.Configure(config, files)
+			(&capability.App{Config: config, Documents: files}).Capabilities("")
 			lint.Check([]*capability.Document{capability.Inlined(config)}, capability.CoreManifests(), lint.Options{})
 		})
 	}

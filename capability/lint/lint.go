@@ -47,13 +47,44 @@ func Check(docs []*capability.Document, manifests *capability.Manifests, o Optio
 			found = append(found, mistakes(docs, capabilities, policy, manifests, o)...)
 		}
 	}
-	found = Weigh(found, o.Severities)
+	found = weigh(found, o.Severities)
 	found.Sort()
 	return found
 }
 
-// Weigh replaces severities, as [Options] does, and drops the diagnostics whose rule is off.
-func Weigh(ds capability.Diagnostics, severities map[capability.Code]capability.Severity) capability.Diagnostics {
+// CheckApp checks an application: its capability files and those in its configuration as [Check]
+// does, and also its configuration, manifests and permissions. The application determines the
+// options Partial, and Version unless that is set.
+func CheckApp(app *capability.App, o Options) capability.Diagnostics {
+	o.Partial = !app.Manifests.Whole()
+	if o.Version == (capability.Version{}) {
+		o.Version = app.Version
+	}
+	var found, inlined capability.Diagnostics
+	if o.Mode != capability.ModeSchema {
+		found = slices.Clone(app.ManifestProblems)
+		for _, config := range []*capability.Document{app.Config, app.PlatformConfigs[o.Platform]} {
+			if config != nil {
+				found = append(found, config.Check(capability.ModeReference)...)
+			}
+		}
+		_, configured := app.Capabilities(o.Platform)
+		for _, d := range configured {
+			if d.Severity == capability.Error || o.Mode == capability.ModeLint {
+				found = append(found, d)
+			}
+		}
+		if config := app.ConfigFor(o.Platform); config != nil {
+			inlined = Check([]*capability.Document{capability.Inlined(config)}, app.Manifests, o)
+		}
+	}
+	found = slices.Concat(weigh(found, o.Severities), Check(app.Documents, app.Manifests, o), inlined)
+	found.Sort()
+	return found
+}
+
+// weigh replaces severities, as [Options] does, and drops the diagnostics whose rule is off.
+func weigh(ds capability.Diagnostics, severities map[capability.Code]capability.Severity) capability.Diagnostics {
 	kept := capability.Diagnostics{}
 	for _, d := range ds {
 		if s, ok := severities[d.Code]; ok {

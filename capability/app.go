@@ -1,0 +1,272 @@
+package capability
+
+import (
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+)
+
+// App contains the files of an application that decide what its windows may call. Load one with
+// [LoadApp]. To judge other contents, such as those in an editor, copy it and replace Documents or
+// Config.
+type App struct {
+	// Documents are the capability files in the order of their names.
+	Documents []*Document
+	// Config is tauri.conf.json, tauri.conf.json5 or Tauri.toml; nil if there is none.
+	Config *Document
+	// PlatformConfigs are the configurations for one platform, such as tauri.windows.conf.json.
+	PlatformConfigs map[Platform]*Document
+	// Manifests are those that the build wrote to gen/schemas/acl-manifests.json, or those that are
+	// known without a build; see [KnownManifests]. If the build wrote none of the application
+	// itself, they contain the permissions in its folder permissions.
+	Manifests *Manifests
+	// ManifestProblems are what is wrong with the files of manifests and permissions.
+	ManifestProblems Diagnostics
+	// Version is the framework's in Cargo.lock, or that of its npm package in package.json; zero if
+	// neither names one. The files are those of the application, or of the two folders above it.
+	Version Version
+	// PluginVersions are those of plugins in Cargo.lock, by the names that identifiers have.
+	PluginVersions map[string]Version
+
+	reader *appReader
+	dir    string
+}
+
+// AppOptions configures [LoadApp]. The zero AppOptions finds the application by itself.
+type AppOptions struct {
+	// Dir is the application's folder in the file system, the one with its configuration. Defaults
+	// to the only application that [FindApps] finds.
+	Dir string
+	// Files are the capability files to read instead of those in the application's folder
+	// capabilities. Without Dir they belong to no application: then nothing else is read.
+	Files []string
+	// Name returns the name that a file has in diagnostics. Defaults to its path in the file
+	// system.
+	Name func(path string) string
+}
+
+// LoadApp reads an application from a file system, such as os.DirFS("src-tauri") or that of an
+// os.Root: its configuration, capabilities, manifests, permissions, and the versions of framework
+// and plugins. For the versions in a Cargo workspace give a file system that contains the whole
+// repository.
+//
+// It fails if a file cannot be read, if there is none or more than one application, or if there is
+// too much: more than 10,000 capability or permission files, 100,000 files or folders to search, 64
+// levels of folders, 32 MiB in one file or 64 MiB in all. What the files say is not an error:
+// checking the App reports it.
+func LoadApp(fsys fs.FS, o AppOptions) (*App, error) {
+	r := &appReader{fsys: fsys, name: o.Name}
+	a := &App{reader: r, dir: o.Dir}
+	files := o.Files
+	if a.dir == "" && files == nil {
+		apps, err := FindApps(fsys, ".")
+		switch {
+		case err != nil:
+			return nil, err
+		case len(apps) == 0:
+			return nil, permanentf("there is no application: no folder has capabilities or a file tauri.conf.json, " +
+				"tauri.conf.json5 or Tauri.toml")
+		case len(apps) > 1:
+			return nil, permanentf("there are %d applications; set Dir to one of them: %s", len(apps),
+				strings.Join(apps, ", "))
+		}
+		a.dir = apps[0]
+	}
+	if files == nil {
+		var err error
+		if files, err = r.capabilityFiles(a.dir); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	if a.Documents, err = r.documents(files, Parse); err != nil {
+		return nil, err
+	}
+	a.findVersions()
+	a.Manifests = KnownManifests(a.PluginVersions)
+	if a.dir == "" {
+		return a, nil
+	}
+	if err := a.loadManifests(); err != nil {
+		return nil, err
+	}
+	if err := a.loadConfigs(); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// capabilityFiles returns the files in an application's folder capabilities, none without one.
+func (r *appReader) capabilityFiles(dir string) ([]string, error) {
+	folder := path.Join(dir, "capabilities")
+	if !there(r.fsys, folder, true) {
+		if configIn(r.fsys, dir, "") == "" {
+			return nil, permanentf("%s is not an application: it has neither capabilities nor a configuration",
+				r.called(dir))
+		}
+		return nil, nil
+	}
+	files, err := r.filesBelow(folder)
+	if err == nil && len(files) == 0 {
+		err = permanentf("there is no .json, .json5 or .toml file in %s", r.called(folder))
+	}
+	return files, err
+}
+
+func (a *App) loadManifests() error {
+	r := a.reader
+	file := path.Join(a.dir, "gen", "schemas", "acl-manifests.json")
+	if there(r.fsys, file, false) {
+		text, err := r.read(file)
+		if err != nil {
+			return err
+		}
+		a.ManifestProblems = append(a.ManifestProblems, a.Manifests.Load(r.called(file), text)...)
+	}
+	// An application with its own permissions has a manifest even before the build has written it,
+	// so its commands are checked.
+	own := path.Join(a.dir, "permissions")
+	if a.Manifests.Get(AppManifest) != nil || !there(r.fsys, own, true) {
+		return nil
+	}
+	return a.loadOwnPermissions(own)
+}
+
+// loadOwnPermissions reads the folder of the application's own permissions. A folder in it may
+// contain those of a plugin that is a part of the application, as the build script tells; without
+// it a folder that contains a default set is taken for that of a plugin, as an application has only
+// one.
+func (a *App) loadOwnPermissions(folder string) error {
+	r := a.reader
+	script, scriptErr := r.read(path.Join(a.dir, "build.rs"))
+	var plugins []string
+	for _, match := range inlinedPlugin.FindAllSubmatch(script, -1) {
+		plugins = append(plugins, string(match[1]))
+	}
+	files, err := r.filesBelow(folder)
+	if err != nil {
+		return err
+	}
+	docs, err := r.documents(files, ParseValue)
+	if err != nil {
+		return err
+	}
+	for i, d := range docs {
+		plugin := AppManifest
+		below, _, nested := strings.Cut(strings.TrimPrefix(files[i], folder+"/"), "/")
+		if nested && below != "autogenerated" &&
+			(slices.Contains(plugins, below) || scriptErr != nil && d.Root().Get("default").Exists()) {
+			plugin = below
+		}
+		a.ManifestProblems = append(a.ManifestProblems, a.Manifests.LoadPermissions(plugin, d)...)
+	}
+	return nil
+}
+
+func (a *App) loadConfigs() error {
+	read := func(platform Platform) (*Document, error) {
+		file := configIn(a.reader.fsys, a.dir, platform)
+		if file == "" {
+			return nil, nil
+		}
+		docs, err := a.reader.documents([]string{file}, ParseValue)
+		if err != nil {
+			return nil, err
+		}
+		return docs[0], nil
+	}
+	var err error
+	if a.Config, err = read(""); err != nil || a.Config == nil {
+		return err
+	}
+	a.PlatformConfigs = make(map[Platform]*Document)
+	for _, platform := range Platforms() {
+		d, err := read(platform)
+		if err != nil {
+			return err
+		}
+		if d != nil {
+			a.PlatformConfigs[platform] = d
+		}
+	}
+	return nil
+}
+
+// ConfigFor returns the configuration that lists the active capabilities on a platform, "" for any.
+// The list of a platform's configuration replaces that of Config. It returns nil if there is none.
+func (a *App) ConfigFor(platform Platform) *Document {
+	if d := a.PlatformConfigs[platform]; d != nil && Configured(d).Exists() {
+		return d
+	}
+	return a.Config
+}
+
+// Files returns the capability files and the configurations: all documents that diagnostics have
+// fixes for; see [Document.Fixed].
+func (a *App) Files() []*Document {
+	files := slices.Clone(a.Documents)
+	if a.Config != nil {
+		files = append(files, a.Config)
+	}
+	for _, platform := range Platforms() {
+		if d := a.PlatformConfigs[platform]; d != nil {
+			files = append(files, d)
+		}
+	}
+	return files
+}
+
+// Capabilities returns the capabilities that are active on a platform, "" for any: all of the
+// Documents, unless the configuration lists some at app.security.capabilities. Then only those are
+// active that it lists, by name or as objects, and of two with the same name the one listed last.
+// The diagnostics report the inactive ones, names that do not exist or are listed twice, and
+// objects that take the place of others; check the objects with [Inlined].
+func (a *App) Capabilities(platform Platform) ([]Capability, Diagnostics) {
+	var all []Capability
+	for _, d := range a.Documents {
+		all = append(all, d.Capabilities()...)
+	}
+	if config := a.ConfigFor(platform); config != nil {
+		return configure(config, all)
+	}
+	return all, nil
+}
+
+// Resolve resolves the active capabilities with the manifests of the application, as the function
+// [Resolve] does. The application determines Partial, and Version and AppCommands unless they are
+// set.
+func (a *App) Resolve(o ResolveOptions) (*Policy, Diagnostics) {
+	o.Partial = !a.Manifests.Whole()
+	if o.Version == (Version{}) {
+		o.Version = a.Version
+	}
+	if o.AppCommands == nil {
+		o.AppCommands = a.commands()
+	}
+	capabilities, found := a.Capabilities(o.Platform)
+	policy, references := Resolve(capabilities, a.Manifests, o)
+	found = append(slices.Clip(found), references...)
+	found.Sort()
+	return policy, found
+}
+
+// Err returns the errors in files of the application that keep them from being read completely on a
+// platform, "" for any, as an [InvalidError]; nil if there are none. A decision that is based on a
+// part of a file would be misleading.
+func (a *App) Err(platform Platform) error {
+	found := slices.Clone(a.ManifestProblems)
+	docs := slices.Clone(a.Documents)
+	for _, d := range []*Document{a.Config, a.PlatformConfigs[platform]} {
+		if d != nil {
+			docs = append(docs, d)
+		}
+	}
+	if config := a.ConfigFor(platform); config != nil {
+		docs = append(docs, Inlined(config))
+	}
+	for _, d := range docs {
+		found = append(found, d.Check(ModeReference)...)
+	}
+	return found.Err()
+}

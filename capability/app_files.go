@@ -1,0 +1,214 @@
+package capability
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// The limits of what is read of an application. Real ones are far smaller.
+const (
+	mostFileBytes = 32 << 20
+	mostBytes     = 64 << 20 // in all files of an application but its source
+	mostFiles     = 10_000   // below one folder
+	mostEntries   = 100_000  // files and folders below one folder, whatever they contain
+	mostLevels    = 64       // of folders
+)
+
+// appReader reads files of an application up to the limits.
+type appReader struct {
+	fsys  fs.FS
+	name  func(string) string // nil for names in the file system
+	bytes int                 // read so far
+}
+
+// called returns the name of a file in diagnostics and errors.
+func (r *appReader) called(name string) string {
+	if r.name == nil {
+		return name
+	}
+	return r.name(name)
+}
+
+// there reports whether a file system contains a folder, or with dir false a file. What cannot be
+// examined counts too: reading it tells why.
+func there(fsys fs.FS, name string, dir bool) bool {
+	info, err := fs.Stat(fsys, name)
+	if err != nil {
+		return !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR)
+	}
+	return info.IsDir() == dir
+}
+
+// failed names the file of an error, without the system call.
+func (r *appReader) failed(name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	name = r.called(name)
+	var in *fs.PathError
+	if errors.As(err, &in) {
+		if err = in.Err; r.name == nil {
+			name = in.Path
+		}
+	}
+	return fmt.Errorf("%s: %w", name, err)
+}
+
+// read returns the content of a regular file. It opens no other: opening a pipe waits, and opening
+// a device may have an effect.
+func (r *appReader) read(name string) ([]byte, error) {
+	info, err := fs.Stat(r.fsys, name)
+	switch {
+	case err != nil:
+		return nil, r.failed(name, err)
+	case !info.Mode().IsRegular():
+		return nil, permanentf("%s is not a regular file", r.called(name))
+	case info.Size() > mostFileBytes:
+		return nil, permanentf("%s has %d bytes; at most %d are read", r.called(name), info.Size(), mostFileBytes)
+	}
+	f, err := r.fsys.Open(name)
+	if err != nil {
+		return nil, r.failed(name, err)
+	}
+	text, err := io.ReadAll(io.LimitReader(f, mostFileBytes+1))
+	if err = errors.Join(err, f.Close()); err != nil {
+		return nil, r.failed(name, err)
+	}
+	if len(text) > mostFileBytes {
+		return nil, permanentf("%s has more than %d bytes", r.called(name), mostFileBytes)
+	}
+	if r.bytes += len(text); r.bytes > mostBytes {
+		return nil, permanentf("the files of the application have more than %d bytes, %s is the one too many",
+			mostBytes, r.called(name))
+	}
+	return text, nil
+}
+
+// documents reads files. Those that are named twice are read once.
+func (r *appReader) documents(files []string, parse func([]byte, Options) *Document) ([]*Document, error) {
+	docs := make([]*Document, 0, len(files))
+	for i, file := range files {
+		if slices.Contains(files[:i], file) {
+			continue
+		}
+		text, err := r.read(file)
+		if err != nil {
+			return nil, err
+		}
+		docs = append(docs, parse(text, Options{Name: r.called(file)}))
+	}
+	return docs, nil
+}
+
+// filesBelow is [FindFiles] for a folder of an application.
+func (r *appReader) filesBelow(folder string) ([]string, error) {
+	var files []string
+	err := r.walk(folder, func(name string, entry fs.DirEntry) error {
+		if entry.IsDir() {
+			if base := entry.Name(); name != folder && (base == "schemas" || base == "permissions") {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !slices.Contains([]string{".json", ".json5", ".toml"}, path.Ext(name)) || otherFile(entry.Name()) {
+			return nil
+		}
+		if files = append(files, name); len(files) > mostFiles {
+			return permanentf("%s contains more than %d files; name a part of it", r.called(folder), mostFiles)
+		}
+		return nil
+	})
+	return files, err
+}
+
+// otherFile reports whether a file is known to contain something other than capabilities.
+func otherFile(name string) bool {
+	lower := strings.ToLower(name)
+	return slices.Contains([]string{"package.json", "package-lock.json", "tsconfig.json", "cargo.toml",
+		"capability.toml"}, lower) ||
+		strings.HasPrefix(lower, "tauri.") && (strings.Contains(lower, ".conf.json") ||
+			strings.HasSuffix(lower, ".toml"))
+}
+
+// walk visits a folder and what is below it, in order. It does not follow links, except at the
+// folder, and skips folders of build results, dependencies and hidden ones.
+func (r *appReader) walk(folder string, visit func(name string, entry fs.DirEntry) error) error {
+	entries, levels := 0, strings.Count(folder, "/")
+	return fs.WalkDir(r.fsys, folder, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return r.failed(name, err)
+		}
+		base := entry.Name()
+		if name != folder && entry.IsDir() &&
+			(base == "node_modules" || base == "target" || strings.HasPrefix(base, ".")) {
+			return fs.SkipDir
+		}
+		if entries++; entries > mostEntries {
+			return permanentf("%s contains more than %d files and folders; name a part of it", r.called(folder),
+				mostEntries)
+		}
+		if strings.Count(name, "/")-levels > mostLevels {
+			return permanentf("%s is more than %d folders below %s; name a part of it", r.called(name), mostLevels,
+				r.called(folder))
+		}
+		return visit(name, entry)
+	})
+}
+
+// FindFiles returns the capability or permission files in a folder and those below it, in order:
+// .json, .json5 and .toml. Like the reference implementation, it skips folders named schemas. It
+// also skips what is known to be something else. It has the limits of [LoadApp].
+func FindFiles(fsys fs.FS, folder string) ([]string, error) {
+	return (&appReader{fsys: fsys}).filesBelow(folder)
+}
+
+// AppIn returns the folder of the application in a folder, which is that folder or src-tauri in it:
+// the one with the application's configuration or its folder capabilities. It returns "" if there
+// is none.
+func AppIn(fsys fs.FS, folder string) string {
+	for _, dir := range []string{path.Join(folder, "src-tauri"), path.Clean(folder)} {
+		if there(fsys, path.Join(dir, "capabilities"), true) || configIn(fsys, dir, "") != "" {
+			return dir
+		}
+	}
+	return ""
+}
+
+// FindApps returns the folders of applications: the one that [AppIn] finds in a folder or, if there
+// is none, all below it that have a configuration, in order. It has the limits of [LoadApp].
+func FindApps(fsys fs.FS, folder string) ([]string, error) {
+	if app := AppIn(fsys, folder); app != "" {
+		return []string{app}, nil
+	}
+	var apps []string
+	err := (&appReader{fsys: fsys}).walk(folder, func(name string, entry fs.DirEntry) error {
+		if entry.IsDir() && configIn(fsys, name, "") != "" {
+			apps = append(apps, name)
+			return fs.SkipDir
+		}
+		return nil
+	})
+	return apps, err
+}
+
+// configIn returns the configuration file in a folder, or the one for a platform. It tries the
+// names in the same order as the build.
+func configIn(fsys fs.FS, dir string, platform Platform) string {
+	names := []string{"tauri.conf.json", "tauri.conf.json5", "Tauri.toml"}
+	if platform != "" {
+		of := strings.ToLower(string(platform))
+		names = []string{"tauri." + of + ".conf.json", "tauri." + of + ".conf.json5", "Tauri." + of + ".toml"}
+	}
+	for _, name := range names {
+		if file := path.Join(dir, name); there(fsys, file, false) {
+			return file
+		}
+	}
+	return ""
+}

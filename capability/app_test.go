@@ -1,0 +1,209 @@
+package capability
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/stretchr/testify/require"
+)
+
+// files returns a file system with texts by their names.
+func files(texts map[string]string) fstest.MapFS {
+	fsys := make(fstest.MapFS)
+	for name, text := range texts {
+		fsys[name] = &fstest.MapFile{Data: []byte(text), Mode: 0o644}
+	}
+	return fsys
+}
+
+func namesOf(docs []*Document) []string {
+	names := []string{}
+	for _, d := range docs {
+		names = append(names, d.Name())
+	}
+	return names
+}
+
+const mainCapability = `{"identifier": "main", "windows": ["main"], "permissions": ["core:default"]}`
+
+// wholeApp has everything that an application may have, in a workspace.
+func wholeApp() fstest.MapFS {
+	return files(map[string]string{
+		"Cargo.lock": "[[package]]\nname = \"tauri\"\nversion = \"2.9.4\"\n\n" +
+			"[[package]]\nname = \"tauri-plugin-store\"\nversion = \"2.0.1\"\n",
+		"package.json":                                 `{"dependencies": {"@tauri-apps/api": "^2.1.0"}}`,
+		"app/src-tauri/tauri.conf.json":                `{"app": {"security": {"capabilities": ["main"]}}}`,
+		"app/src-tauri/tauri.windows.conf.json":        `{"app": {"security": {"capabilities": ["other"]}}}`,
+		"app/src-tauri/capabilities/main.json":         mainCapability,
+		"app/src-tauri/capabilities/more/other.toml":   "identifier = \"other\"\npermissions = []\n",
+		"app/src-tauri/capabilities/schemas/x.json":    "skipped",
+		"app/src-tauri/capabilities/node_modules/x.js": "skipped",
+		"app/src-tauri/gen/schemas/acl-manifests.json": `{"pty": {"permissions": {"allow-open": {"commands": ` +
+			`{"allow": ["open"]}}}}}`,
+		"app/src-tauri/build.rs": `Attributes::new().plugin("notes", InlinedPlugin::new())`,
+		"app/src-tauri/permissions/own.toml": "[[permission]]\nidentifier = \"allow-greet\"\n" +
+			"commands.allow = [\"greet\"]\n",
+		"app/src-tauri/permissions/notes/notes.toml": "[default]\npermissions = [\"allow-read\"]\n" +
+			"[[permission]]\nidentifier = \"allow-read\"\n",
+		"app/src-tauri/src/lib.rs": "#[tauri::command]\nfn greet() {}\n",
+	})
+}
+
+func TestLoadAppFindsEverything(t *testing.T) {
+	t.Parallel()
+	a, err := LoadApp(wholeApp(), AppOptions{})
+	require.NoError(t, err)
+	require.Equal(t, []string{"app/src-tauri/capabilities/main.json", "app/src-tauri/capabilities/more/other.toml"},
+		namesOf(a.Documents))
+	require.Equal(t, "app/src-tauri/tauri.conf.json", a.Config.Name())
+	require.Equal(t, []string{"app/src-tauri/capabilities/main.json", "app/src-tauri/capabilities/more/other.toml",
+		"app/src-tauri/tauri.conf.json", "app/src-tauri/tauri.windows.conf.json"}, namesOf(a.Files()))
+	require.True(t, a.Manifests.Whole())
+	require.NotNil(t, a.Manifests.Get("pty").Permissions["allow-open"])
+	require.NotNil(t, a.Manifests.Get(AppManifest).Permissions["allow-greet"])
+	require.Nil(t, a.Manifests.Get(AppManifest).Default, "that of the plugin is not the application's")
+	require.NotNil(t, a.Manifests.Get("notes").Default)
+	require.Equal(t, Version{2, 9, 4}, a.Version, "the lock file comes before package.json")
+	require.Equal(t, map[string]Version{"store": {2, 0, 1}}, a.PluginVersions)
+	require.NotNil(t, a.Manifests.Get("store").Permissions["allow-create-store"], "a name of that version")
+	require.Empty(t, a.ManifestProblems)
+	require.NoError(t, a.Err(""))
+
+	for platform, want := range map[Platform]string{"": "main", Linux: "main", Windows: "other"} {
+		active, _ := a.Capabilities(platform)
+		require.Len(t, active, 1)
+		require.Equal(t, want, active[0].Identifier, platform)
+	}
+	policy, found := a.Resolve(ResolveOptions{})
+	require.NoError(t, found.Err())
+	require.True(t, policy.Allowed("plugin:window|title", Caller{Window: "main"}))
+	require.False(t, policy.Allowed("greet", Caller{Window: "main"}), "the application has a manifest")
+}
+
+// An application with nothing but capabilities, by each way to name it.
+func TestLoadAppBySmallestForm(t *testing.T) {
+	t.Parallel()
+	for dir, o := range map[string]AppOptions{
+		".": {}, "src-tauri": {}, "a/b": {Dir: "a/b"}, "c": {Dir: "c", Files: []string{"c/capabilities/main.json"}},
+		"loose": {Files: []string{"loose/capabilities/main.json"}},
+	} {
+		fsys := files(map[string]string{dir + "/capabilities/main.json": mainCapability, dir + "/src/x.rs": ""})
+		if dir == "." {
+			fsys = files(map[string]string{"capabilities/main.json": mainCapability})
+		}
+		a, err := LoadApp(fsys, o)
+		require.NoError(t, err, dir)
+		require.Len(t, a.Documents, 1, dir)
+		require.Nil(t, a.Config)
+		require.False(t, a.Manifests.Whole())
+		require.Equal(t, Version{}, a.Version)
+		require.Len(t, a.Files(), 1)
+	}
+	a, err := LoadApp(files(map[string]string{"x/Tauri.toml": ""}), AppOptions{Name: strings.ToUpper})
+	require.NoError(t, err)
+	require.Empty(t, a.Documents, "a configuration is enough")
+	require.Equal(t, "X/TAURI.TOML", a.Config.Name())
+}
+
+// A link that leads out of an application is an error: what it hides is not taken for missing.
+func TestLoadAppFromRootOfDisk(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"capabilities", "tauri.conf.json", "gen", "permissions"} {
+		dir := t.TempDir()
+		require.NoError(t, os.CopyFS(dir, files(map[string]string{"app/tauri.conf.json": "{}",
+			"app/capabilities/main.json": mainCapability, "outside/main.json": mainCapability})))
+		require.NoError(t, os.RemoveAll(dir+"/app/"+name))
+		require.NoError(t, os.Symlink("../outside", dir+"/app/"+name))
+		root, err := os.OpenRoot(dir + "/app")
+		require.NoError(t, err)
+		_, err = LoadApp(root.FS(), AppOptions{})
+		require.ErrorContains(t, err, "path escapes from parent")
+		require.ErrorContains(t, err, name)
+		require.NoError(t, root.Close())
+	}
+}
+
+func TestLoadAppRefusesWithAReason(t *testing.T) {
+	t.Parallel()
+	large := &fstest.MapFile{Data: make([]byte, 24<<20), Mode: 0o644}
+	app := func(more fstest.MapFS) fstest.MapFS {
+		more["tauri.conf.json"] = &fstest.MapFile{Data: []byte("{}"), Mode: 0o644}
+		return more
+	}
+	many := func(extension string, n int) fstest.MapFS {
+		fsys := make(fstest.MapFS)
+		for i := range n {
+			fsys[fmt.Sprintf("capabilities/%d.%s", i, extension)] = &fstest.MapFile{Mode: 0o644}
+		}
+		return fsys
+	}
+	for name, c := range map[string]struct {
+		fsys fs.FS
+		o    AppOptions
+		want string
+	}{
+		"no application": {files(map[string]string{"x.json": mainCapability}), AppOptions{},
+			"there is no application"},
+		"no application in Dir": {wholeApp(), AppOptions{Dir: "app"}, "app is not an application"},
+		"several applications": {files(map[string]string{"a/Tauri.toml": "", "b/tauri.conf.json5": ""}), AppOptions{},
+			"there are 2 applications; set Dir to one of them: a, b"},
+		"no capability file": {files(map[string]string{"capabilities/x.txt": ""}), AppOptions{},
+			"there is no .json, .json5 or .toml file in capabilities"},
+		"a file that does not exist": {wholeApp(), AppOptions{Files: []string{"x.json"}},
+			"x.json: file does not exist"},
+		"a device": {app(fstest.MapFS{"capabilities/x.json": &fstest.MapFile{Mode: fs.ModeDevice}}), AppOptions{},
+			"capabilities/x.json is not a regular file"},
+		"a file too large": {app(fstest.MapFS{"gen/schemas/acl-manifests.json": &fstest.MapFile{
+			Data: make([]byte, mostFileBytes+1), Mode: 0o644}}), AppOptions{}, "at most 33554432 are read"},
+		"files too large": {app(fstest.MapFS{"capabilities/a.json": large, "capabilities/b.json": large,
+			"capabilities/c.json": large}), AppOptions{}, "more than 67108864 bytes"},
+		"too many files": {app(many("json", mostFiles+1)), AppOptions{},
+			"capabilities contains more than 10000 files"},
+		"too much to search": {app(many("txt", mostEntries+1)), AppOptions{},
+			"capabilities contains more than 100000 files and folders"},
+		"too deep": {files(map[string]string{"capabilities/" + strings.Repeat("x/", mostLevels+1) + "x.json": ""}),
+			AppOptions{}, "is more than 64 folders below capabilities"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a, err := LoadApp(c.fsys, c.o)
+			require.ErrorContains(t, err, c.want)
+			require.Nil(t, a)
+		})
+	}
+}
+
+// What the files say wrong is reported by checking, and keeps the rest from being decided.
+func TestAppErrIsWhatFilesSay(t *testing.T) {
+	t.Parallel()
+	for file, text := range map[string]string{
+		"capabilities/main.json": `{"identifier": 5}`, "tauri.conf.json": `{"app": `,
+		"permissions/x.toml": "permission = 5\n", "gen/schemas/acl-manifests.json": "[]",
+		"tauri.linux.conf.json": `{"app": {"security": {"capabilities": [{}]}}}`,
+	} {
+		fsys := files(map[string]string{"tauri.conf.json": "{}", "capabilities/main.json": mainCapability})
+		fsys[file] = &fstest.MapFile{Data: []byte(text), Mode: 0o644}
+		a, err := LoadApp(fsys, AppOptions{})
+		require.NoError(t, err, file)
+		var invalid *InvalidError
+		require.ErrorAs(t, a.Err(Linux), &invalid, file)
+		require.Equal(t, file, invalid.Diagnostics[0].File)
+		if file == "tauri.linux.conf.json" {
+			require.NoError(t, a.Err(Windows))
+		}
+	}
+}
+
+func TestLockedVersions(t *testing.T) {
+	t.Parallel()
+	versions := lockedVersions("[[package]]\r\nname = \"tauri\"\r\nversion = \"2.1.0\"\r\n" +
+		"[[package]]\nname = \"tauri-plugin-fs\"\nsource = \"x\"\nversion = \"2.0.0\"\n" +
+		"[[package]]\nname = \"serde\"\nversion = \"1.0.0\"\n" +
+		"[[package]]\nname = \"tauri-plugin-os\"\nversion = \"x\"\n" +
+		"[[package]]\nname = \"tauri-plugin-http\"\nversion = \"2.0.0-rc.4\"")
+	require.Equal(t, map[string]Version{"tauri": {2, 1, 0}, "tauri-plugin-http": {2, 0, 0}}, versions)
+}
