@@ -57,7 +57,13 @@ type AppOptions struct {
 // checking the App reports it.
 func LoadApp(fsys fs.FS, o AppOptions) (*App, error) {
 	r := &appReader{fsys: fsys, name: o.Name}
-	a := &App{reader: r, dir: o.Dir}
+	a := &App{reader: r}
+	if fsys == nil {
+		return nil, permanentf("LoadApp needs a file system, such as os.DirFS(\".\")")
+	}
+	if o.Dir != "" {
+		a.dir = path.Clean(o.Dir)
+	}
 	files := o.Files
 	if a.dir == "" && files == nil {
 		apps, err := FindApps(fsys, ".")

@@ -88,7 +88,7 @@ func TestLoadAppFindsEverything(t *testing.T) {
 func TestLoadAppBySmallestForm(t *testing.T) {
 	t.Parallel()
 	for dir, o := range map[string]AppOptions{
-		".": {}, "src-tauri": {}, "a/b": {Dir: "a/b"}, "c": {Dir: "c", Files: []string{"c/capabilities/main.json"}},
+		".": {}, "src-tauri": {}, "a/b": {Dir: "./a/b/"}, "c": {Dir: "c", Files: []string{"c/capabilities/main.json"}},
 		"loose": {Files: []string{"loose/capabilities/main.json"}},
 	} {
 		fsys := files(map[string]string{dir + "/capabilities/main.json": mainCapability, dir + "/src/x.rs": ""})
@@ -146,6 +146,7 @@ func TestLoadAppRefusesWithAReason(t *testing.T) {
 		o    AppOptions
 		want string
 	}{
+		"no file system": {nil, AppOptions{}, "LoadApp needs a file system"},
 		"no application": {files(map[string]string{"x.json": mainCapability}), AppOptions{},
 			"there is no application"},
 		"no application in Dir": {wholeApp(), AppOptions{Dir: "app"}, "app is not an application"},

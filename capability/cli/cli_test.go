@@ -450,17 +450,18 @@ func TestOutputIsPrintable(t *testing.T) {
 // Capabilities inside the configuration are mended too.
 func TestCheckFixesTheConfiguration(t *testing.T) {
 	t.Parallel()
-	for config, want := range map[string]string{
-		`{"app": {"security": {"capabilities": "main"}}}`: `{"app": {"security": {"capabilities": ["main"]}}}`,
-		`{"app": {"security": {"capabilities": ["main", {"identifier": "x", "windows": "x", "permissions": []}]}}}`: `` +
-			`{"app": {"security": {"capabilities": ["main", {"identifier": "x", "windows": ["x"], "permissions": []}]}}}`,
+	for list, want := range map[string]string{
+		`"main"`: `["main"]`,
+		`["main", {"identifier": "x", "windows": "x", "permissions": []}]`: `["main", {"identifier": "x", ` +
+			`"windows": ["x"], "permissions": []}]`,
 	} {
-		dir := project(t, map[string]string{"capabilities/main.json": sound, "tauri.conf.json": config})
+		config := func(list string) string { return `{"app": {"security": {"capabilities": ` + list + `}}}` }
+		dir := project(t, map[string]string{"capabilities/main.json": sound, "tauri.conf.json": config(list)})
 		code, out, errs := run("check", "-fix", dir)
 		require.Equal(t, cli.ExitClean, code, out+errs)
 		require.Contains(t, errs, "tauri.conf.json: 1 changes made")
 		text, err := os.ReadFile(filepath.Join(dir, "tauri.conf.json"))
 		require.NoError(t, err)
-		require.Equal(t, want, string(text))
+		require.Equal(t, config(want), string(text))
 	}
 }
