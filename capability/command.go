@@ -83,7 +83,7 @@ func splitCommand(command string) (plugin, name string) {
 // plugin is that of the only plugin command that it can mean.
 func (p *Policy) canonical(command string) string {
 	command = canonicalCommand(command)
-	if strings.HasPrefix(command, "plugin:") || p.commands[command] != nil {
+	if strings.HasPrefix(command, "plugin:") || p.byCommand().commands[command] != nil {
 		return command
 	}
 	if name := snakeCase(command); name != command {

@@ -19,11 +19,22 @@ func (r *resolver) expand(identifier string) *expansion {
 	if _, err := ParseIdentifier(identifier); err != nil || r.expanded > mostGrants {
 		return x // reported when the file was read, or as too large
 	}
+	r.fill(x, identifier)
+	for i := range x.permissions {
+		if p := &x.permissions[i]; p.permission.on(r.options.Platform) {
+			x.commands += len(p.allow) + len(p.deny)
+			x.denies = x.denies || len(p.deny) > 0
+		}
+	}
+	return x
+}
+
+func (r *resolver) fill(x *expansion, identifier string) {
 	plugin, name := splitIdentifier(identifier)
 	manifest := r.manifests.Get(plugin)
 	if manifest == nil {
 		r.expandUnknown(x, plugin, name, identifier)
-		return x
+		return
 	}
 	e := expander{r: r, x: x, expanded: make(map[*PermissionSet]bool)}
 	if !e.name(manifest, name, nil) {
@@ -33,7 +44,6 @@ func (r *resolver) expand(identifier string) *expansion {
 		e.fault(syntax.FaultTooLarge, "With this the permission sets contain more than %d permissions in all; "+
 			"nothing is granted.", mostGrants)
 	}
-	return x
 }
 
 // expandUnknown handles a plugin without a manifest.

@@ -69,7 +69,7 @@ func (p *Policy) Explain(command string, c Caller) *Explanation {
 		Platform: p.platform, denyByOrigin: p.denyByOrigin}
 	x.Allowed = p.Allowed(command, c)
 	x.Offers = p.offers(command)
-	a := p.commands[command]
+	a := p.byCommand().commands[command]
 	if a == nil {
 		a = &access{}
 	}

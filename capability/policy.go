@@ -18,13 +18,15 @@ type Policy struct {
 	manifests    *Manifests
 	capabilities []*Capability // in the order they take effect
 	inactive     []*Capability // those of them that are not for the platform
-	commands     map[string]*access
-	scopes       []Scope // the scope numbered 1 comes first
-	global       map[string]*Scope
-	tooLarge     bool
-	version      Version
-	ownCommands  []string // nil if they are not known
-	names        struct {
+	granted      []granted
+	resolved     struct {
+		once sync.Once
+		byCommand
+	}
+	tooLarge    bool
+	version     Version
+	ownCommands []string // nil if they are not known
+	names       struct {
 		once     sync.Once
 		commands map[string][]string
 	}
@@ -33,20 +35,97 @@ type Policy struct {
 // TooLarge reports whether there were too many grants to resolve. Such a policy denies everything.
 func (p *Policy) TooLarge() bool { return p.tooLarge }
 
-// clear removes all grants: a policy that is incomplete must not decide.
-func (p *Policy) clear() {
-	p.commands, p.scopes, p.global = make(map[string]*access), nil, make(map[string]*Scope)
-	p.appChecked, p.tooLarge = true, true
+// granted is what an entry of a capability grants and denies.
+type granted struct {
+	source    *grantSource
+	entry     int32
+	expansion *expansion
+	contexts  []*pattern.URL // nil for the application's own pages
+}
+
+// byCommand is what all entries grant and deny, by the commands.
+type byCommand struct {
+	commands map[string]*access
+	scopes   []Scope // the scope numbered 1 comes first
+	global   map[string]*Scope
 }
 
 // access is what capabilities allow and deny of a command.
 type access struct{ allowed, denied []Grant }
 
-func (p *Policy) access(command string) *access {
-	a := p.commands[command]
+// byCommand sorts the grants by commands when the first command is looked up: a check of files looks
+// up none, and there can be a hundred for each entry.
+func (p *Policy) byCommand() *byCommand {
+	b := &p.resolved.byCommand
+	p.resolved.once.Do(func() {
+		b.commands, b.global = make(map[string]*access), make(map[string]*Scope)
+		for i := range p.granted {
+			g := &p.granted[i]
+			for k := range g.expansion.permissions {
+				x := &g.expansion.permissions[k]
+				switch {
+				case !x.permission.on(p.platform):
+				case len(x.allow) == 0 && len(x.deny) == 0:
+					b.addGlobal(g, x)
+				default:
+					b.add(g, x)
+				}
+			}
+		}
+	})
+	return b
+}
+
+// add adds the grants and denials of one permission.
+func (b *byCommand) add(g *granted, x *expanded) {
+	e := &g.source.capability.Permissions[g.entry]
+	scope := 0
+	if e.Allow != nil || e.Deny != nil || x.permission.ScopeAllow != nil || x.permission.ScopeDeny != nil {
+		b.scopes = append(b.scopes, Scope{
+			Allow: joined(e.Allow, x.permission.ScopeAllow),
+			Deny:  joined(e.Deny, x.permission.ScopeDeny),
+		})
+		scope = len(b.scopes)
+	}
+	for _, context := range g.contexts {
+		grant := Grant{source: g.source, remote: context, expanded: x, entry: g.entry, scope: int32(scope)}
+		for _, command := range x.allow {
+			a := b.access(command)
+			a.allowed = append(a.allowed, grant)
+		}
+		for _, command := range x.deny {
+			a := b.access(command)
+			a.denied = append(a.denied, grant)
+		}
+	}
+}
+
+// addGlobal adds the scope of a permission without commands to that of its plugin.
+func (b *byCommand) addGlobal(g *granted, x *expanded) {
+	e := &g.source.capability.Permissions[g.entry]
+	key := strings.TrimPrefix(x.plugin, "core:")
+	scope := b.global[key]
+	if scope == nil {
+		scope = &Scope{}
+		b.global[key] = scope
+	}
+	scope.Allow = append(append(scope.Allow, e.Allow...), x.permission.ScopeAllow...)
+	scope.Deny = append(append(scope.Deny, e.Deny...), x.permission.ScopeDeny...)
+}
+
+// joined returns the values of both lists. All permissions of a set share the scope of their entry.
+func joined(entry, permission []Value) []Value {
+	if len(permission) == 0 {
+		return slices.Clip(entry)
+	}
+	return slices.Concat(entry, permission)
+}
+
+func (b *byCommand) access(command string) *access {
+	a := b.commands[command]
 	if a == nil {
 		a = &access{}
-		p.commands[command] = a
+		b.commands[command] = a
 	}
 	return a
 }
@@ -170,10 +249,11 @@ func (p *Policy) Allowed(command string, c Caller) bool {
 
 // find returns what capabilities grant of a command in any spelling, nil if they do not name it.
 func (p *Policy) find(command string) *access {
-	if a := p.commands[command]; a != nil {
+	commands := p.byCommand().commands
+	if a := commands[command]; a != nil {
 		return a
 	}
-	return p.commands[p.canonical(command)]
+	return commands[p.canonical(command)]
 }
 
 func (p *Policy) denies(a *access, o *Origin) bool {
@@ -199,7 +279,21 @@ func (p *Policy) AppOpen(o Origin) bool {
 }
 
 // Commands returns all commands that some capability allows or denies, in order.
-func (p *Policy) Commands() []string { return slices.Sorted(maps.Keys(p.commands)) }
+func (p *Policy) Commands() []string { return slices.Sorted(maps.Keys(p.byCommand().commands)) }
+
+// Denied returns the commands that some capability denies, in order.
+func (p *Policy) Denied() []string {
+	var commands []string
+	if slices.ContainsFunc(p.granted, func(g granted) bool { return g.expansion.denies }) {
+		for command, a := range p.byCommand().commands {
+			if len(a.denied) > 0 {
+				commands = append(commands, command)
+			}
+		}
+	}
+	slices.Sort(commands)
+	return commands
+}
 
 // Grants returns why a command is allowed, in the order in which capabilities take effect.
 func (p *Policy) Grants(command string) []Grant {
@@ -219,17 +313,19 @@ func (p *Policy) Denials(command string) []Grant {
 
 // Scope returns the scope with a number that [Grant.Scope] gave.
 func (p *Policy) Scope(number int) Scope {
-	if number < 1 || number > len(p.scopes) {
+	scopes := p.byCommand().scopes
+	if number < 1 || number > len(scopes) {
 		return Scope{}
 	}
-	return p.scopes[number-1]
+	return scopes[number-1]
 }
 
 // GlobalScopes returns the scopes that apply to all commands of a plugin, by the plugin's name.
 // They apply to every window and origin.
 func (p *Policy) GlobalScopes() map[string]Scope {
-	scopes := make(map[string]Scope, len(p.global))
-	for plugin, scope := range p.global {
+	global := p.byCommand().global
+	scopes := make(map[string]Scope, len(global))
+	for plugin, scope := range global {
 		scopes[plugin] = *scope
 	}
 	return scopes

@@ -49,8 +49,6 @@ func Resolve(capabilities []Capability, manifests *Manifests, o ResolveOptions) 
 			denyByOrigin: o.DenyByOrigin,
 			appChecked:   manifests.Get(AppManifest) != nil,
 			manifests:    manifests,
-			commands:     make(map[string]*access),
-			global:       make(map[string]*Scope),
 			version:      o.Version,
 			ownCommands:  o.AppCommands,
 		},
@@ -74,7 +72,8 @@ func Resolve(capabilities []Capability, manifests *Manifests, o ResolveOptions) 
 	}
 	r.reportUnchecked()
 	if r.grants > mostGrants || r.expanded > mostGrants {
-		r.policy.clear()
+		// A policy that is incomplete must not decide.
+		r.policy.granted, r.policy.appChecked, r.policy.tooLarge = nil, true, true
 	}
 	return r.policy, r.found.sorted()
 }
@@ -106,6 +105,8 @@ const mostReported = 200
 // expansion is the result of expanding a permission identifier.
 type expansion struct {
 	permissions []expanded
+	commands    int  // that they allow and deny on the platform
+	denies      bool // they deny some
 	faults      []fault
 	appChecked  bool
 }
@@ -176,18 +177,8 @@ func (r *resolver) capability(c *Capability) {
 				d.Fix.Guess = true
 			}
 		}
-		for k := range x.permissions {
-			p := &x.permissions[k]
-			if !p.permission.on(r.options.Platform) {
-				continue
-			}
-			if len(p.allow) == 0 && len(p.deny) == 0 {
-				r.globalScope(e, p)
-				continue
-			}
-			used = true
-			r.grant(g, c, i, p, contexts)
-		}
+		used = used || x.commands > 0
+		r.grant(granted{source: g, entry: int32(i), expansion: x, contexts: contexts})
 	}
 	dead := !used || len(contexts) == 0
 	g.windows = r.globs(c, "windows", c.Windows, dead)
@@ -305,54 +296,14 @@ func (r *resolver) globs(c *Capability, key string, patterns []string, dead bool
 	return globs
 }
 
-func (r *resolver) globalScope(e *Entry, p *expanded) {
-	key := strings.TrimPrefix(p.plugin, "core:")
-	scope := r.policy.global[key]
-	if scope == nil {
-		scope = &Scope{}
-		r.policy.global[key] = scope
-	}
-	scope.Allow = append(append(scope.Allow, e.Allow...), p.permission.ScopeAllow...)
-	scope.Deny = append(append(scope.Deny, e.Deny...), p.permission.ScopeDeny...)
-}
-
-// joined returns the values of both lists. All permissions of a set share the scope of their entry.
-func joined(entry, permission []Value) []Value {
-	if len(permission) == 0 {
-		return slices.Clip(entry)
-	}
-	return slices.Concat(entry, permission)
-}
-
-// grant adds the grants and denials of a permission in a capability.
-func (r *resolver) grant(g *grantSource, c *Capability, entry int, p *expanded, contexts []*pattern.URL) {
-	e := &c.Permissions[entry]
+// grant adds what an entry grants and denies.
+func (r *resolver) grant(g granted) {
 	within := r.grants <= mostGrants
-	if r.grants += len(contexts) * (len(p.allow) + len(p.deny)); r.grants > mostGrants {
-		if within {
-			r.report(syntax.FaultTooLarge, e.identifierValue(),
-				fmt.Sprintf("With this the capabilities make more than %d grants, one for each entry, command and "+
-					"URL; nothing is granted. Put what is the same into one capability.", mostGrants))
-		}
-		return
-	}
-	scope := 0
-	if e.Allow != nil || e.Deny != nil || p.permission.ScopeAllow != nil || p.permission.ScopeDeny != nil {
-		r.policy.scopes = append(r.policy.scopes, Scope{
-			Allow: joined(e.Allow, p.permission.ScopeAllow),
-			Deny:  joined(e.Deny, p.permission.ScopeDeny),
-		})
-		scope = len(r.policy.scopes)
-	}
-	for _, context := range contexts {
-		grant := Grant{source: g, remote: context, expanded: p, entry: int32(entry), scope: int32(scope)}
-		for _, command := range p.allow {
-			a := r.policy.access(command)
-			a.allowed = append(a.allowed, grant)
-		}
-		for _, command := range p.deny {
-			a := r.policy.access(command)
-			a.denied = append(a.denied, grant)
-		}
+	if r.grants += len(g.contexts) * g.expansion.commands; r.grants <= mostGrants {
+		r.policy.granted = append(r.policy.granted, g)
+	} else if within {
+		r.report(syntax.FaultTooLarge, g.source.capability.Permissions[g.entry].identifierValue(),
+			fmt.Sprintf("With this the capabilities make more than %d grants, one for each entry, command and "+
+				"URL; nothing is granted. Put what is the same into one capability.", mostGrants))
 	}
 }

@@ -50,7 +50,7 @@ func snapshot(p *Policy) []string {
 			line("deny", command, g)
 		}
 	}
-	for i := range p.scopes {
+	for i := range p.byCommand().scopes {
 		lines = append(lines, fmt.Sprintf("scope %d%s", i+1, scopeText(p.Scope(i+1))))
 	}
 	globals := p.GlobalScopes()

@@ -189,12 +189,8 @@ func (l *linter) denials() {
 		seen[k] = true
 		return first
 	}
-	for _, command := range l.policy.Commands() {
-		denied := l.policy.Denials(command)
-		if len(denied) == 0 {
-			continue
-		}
-		allowed := l.policy.Grants(command)
+	for _, command := range l.policy.Denied() {
+		denied, allowed := l.policy.Denials(command), l.policy.Grants(command)
 		for _, g := range denied {
 			c, e := g.Capability(), g.Entry()
 			if len(allowed) == 0 {
