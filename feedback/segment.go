@@ -49,6 +49,9 @@ type Segment struct {
 
 	CreatedAt     time.Time
 	TranscribedAt time.Time // zero until transcribed
+	// AudioDeletedAt is when the audio was deleted because of its age, or zero. See
+	// [Service.ExpireAudio].
+	AudioDeletedAt time.Time
 
 	Revision int64 // of the session, when this segment last changed
 
@@ -268,12 +271,15 @@ func (s *Service) RetrySegment(ctx context.Context, teacher, id uuid.UUID) (Segm
 	return seg, nil
 }
 
-// OpenAudio opens a segment's recording; the caller must close it. Errors: [ErrNotFound],
-// [ErrStorage].
+// OpenAudio opens a segment's recording; the caller must close it. Errors: [ErrNotFound], also if
+// the audio was deleted because of its age; [ErrStorage].
 func (s *Service) OpenAudio(ctx context.Context, teacher, id uuid.UUID) (Segment, AudioFile, error) {
 	seg, err := s.store.Segment(ctx, teacher, id)
 	if err != nil {
 		return Segment{}, nil, err
+	}
+	if !seg.AudioDeletedAt.IsZero() {
+		return Segment{}, nil, NotFound("recording")
 	}
 	f, err := s.cfg.Audio.Open(ctx, seg.AudioKey)
 	return seg, f, err

@@ -30,6 +30,8 @@ type Segment struct {
 	ContentType   string     `json:"content_type"`
 	CreatedAt     time.Time  `json:"created_at"`
 	TranscribedAt *time.Time `json:"transcribed_at"` // nil until transcribed
+
+	AudioDeletedAt *time.Time `json:"audio_deleted_at"` // because of its age; nil while it is there
 }
 
 // Recording is a recording to upload.

@@ -85,7 +85,7 @@ func TestSessions(t *testing.T) {
 			s := l["segments"].([]any)[1].(object)
 			require.ElementsMatch(t, []string{"segment_id", "sequence", "state", "text", "error", "warning",
 				"attempts", "ahead", "estimated_wait_seconds", "duration_ms", "size_bytes", "sha256", "content_type",
-				"created_at", "transcribed_at",
+				"created_at", "transcribed_at", "audio_deleted_at",
 			}, keys(s))
 			require.Equal(t, []any{1.0, "queued", "", nil, 0.0, 60000.0, float64(len(feedbacktest.MP3("b"))),
 				"audio/mpeg", nil},

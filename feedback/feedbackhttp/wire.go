@@ -144,12 +144,16 @@ type audioSegment struct {
 	ContentType   string     `json:"content_type" doc:"As recognised by content." example:"audio/mpeg"`
 	CreatedAt     time.Time  `json:"created_at" example:"2026-05-31T09:00:00Z"`
 	TranscribedAt *time.Time `json:"transcribed_at" example:"2026-05-31T09:00:00Z"`
+
+	AudioDeletedAt *time.Time `json:"audio_deleted_at" example:"2026-08-31T09:00:00Z"`
 }
 
 // TransformSchema implements [huma.SchemaTransformer].
 func (audioSegment) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
 	return describe(s, map[string]string{
 		"text": "What was said. If the recogniser gives no punctuation, with capital letters and full stops.",
+		"audio_deleted_at": "When the recording was deleted because of its age: there is nothing to listen to any " +
+			"more. null while it is there.",
 		"ahead": "How many recordings of all teachers are transcribed before this one; 1000: that many or more. " +
 			"null unless the segment is queued or transcribing, and in answers to changes.",
 		"estimated_wait_seconds": "About how long it takes until the text is there, from the recogniser's recent " +
@@ -170,6 +174,7 @@ func segmentOut(s feedback.Segment) audioSegment {
 		SegmentID: identifier{s.ID}, Sequence: s.Sequence, State: string(s.State), Text: s.Sentences(),
 		Attempts: s.Attempts, SizeBytes: s.Size, SHA256: sha256Hex(s.SHA256), ContentType: s.ContentType,
 		CreatedAt: s.CreatedAt, TranscribedAt: timeOrNull(s.TranscribedAt),
+		AudioDeletedAt: timeOrNull(s.AudioDeletedAt),
 	}
 	if s.Error != "" {
 		out.Error = &s.Error

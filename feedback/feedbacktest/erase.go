@@ -105,4 +105,8 @@ func audioExpired(t *testing.T, f *fixture) {
 	seg, err := f.Store.Segment(t.Context(), f.teacher, transcribed[0].ID)
 	require.NoError(t, err)
 	require.Equal(t, "heard", seg.Text)
+	require.True(t, seg.AudioDeletedAt.After(seg.TranscribedAt), seg.AudioDeletedAt)
+	seg, err = f.Store.Segment(t.Context(), f.teacher, waiting.ID)
+	require.NoError(t, err)
+	require.Zero(t, seg.AudioDeletedAt)
 }

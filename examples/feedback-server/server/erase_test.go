@@ -230,6 +230,8 @@ func TestRecordingsAreDeletedAfterTheRetention(t *testing.T) {
 		kept, err := c.Segment(t.Context(), old.ID)
 		require.NoError(t, err)
 		require.Equal(t, "heard", strings.ToLower(strings.Trim(kept.Text, ".")), "the text stays")
+		require.NotNil(t, kept.AudioDeletedAt, "clients need not try")
+		require.Nil(t, recent.AudioDeletedAt)
 		var p *feedbackclient.Problem
 		_, err = c.Audio(t.Context(), old.ID, 0)
 		require.ErrorAs(t, err, &p)

@@ -1,9 +1,13 @@
 package server_test
 
 import (
+	"context"
+	"database/sql"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/chromedp"
@@ -11,6 +15,8 @@ import (
 
 	"lessonkit.example/examples/feedback-server/server"
 	"lessonkit.example/feedback/feedbackclient"
+	"lessonkit.example/internal/opendb"
+	"lessonkit.example/internal/sqldb"
 )
 
 // Below a path of a proxy, by the keyboard only, and without a message in the browser's console.
@@ -147,4 +153,33 @@ func TestFirstPaintIsFast(t *testing.T) {
 	ms, err := strconv.ParseFloat(paint, 64)
 	require.NoError(t, err)
 	require.Less(t, ms, 3000.0, "generous, for loaded machines")
+}
+
+func TestRecordingsThatWereDeletedCannotBeListenedTo(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
+	database := "sqlite:" + filepath.Join(t.TempDir(), "x.db")
+	s := newServer(t, server.RoleAPI, map[string]string{
+		"DATABASE_URL": database, "ALLOW_DEVELOPMENT_USER_HEADER": "true",
+	})
+	require.NoError(t, s.Migrate(t.Context()))
+	url := "http://" + serve(t, s)
+	c, p := withStudent(t, url, "anna")
+	session := withLesson(t, c, p.ID, "lesson1-segment0.mp3", "lesson1-segment1.mp3")
+	db, err := opendb.Open(t.Context(), database)
+	require.NoError(t, err)
+	defer db.Close()
+	require.NoError(t, db.Update(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx,
+			`update feedback_segments set audio_deleted_at = $1 where sequence = 0 and session_id = $2`,
+			sqldb.Time{Time: time.Now()}, session.ID)
+		return err
+	}))
+	b.do(chromedp.Navigate(url + "/#sign-in=anna"))
+	b.waitText("Sign out")
+	b.do(chromedp.Navigate(url + "/#/student/" + p.ID))
+	b.waitText("Part 2")
+	const listens = `[...document.querySelectorAll(".segments li")].map((row) =>
+		String([...row.querySelectorAll("button")].some((b) => b.innerText === "Listen" && b.offsetParent))).join()`
+	require.Equal(t, "false,true", b.eval(listens))
 }

@@ -9,6 +9,7 @@ interface Segment {
 	duration_ms: number | null;
 	ahead: number | null;
 	estimated_wait_seconds: number | null;
+	audio_deleted_at: string | null;
 }
 
 interface Lesson {

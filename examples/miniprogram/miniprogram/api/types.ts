@@ -14,6 +14,10 @@ export type AudioSegment = {
      */
     attempts: number;
     /**
+     * When the recording was deleted because of its age: there is nothing to listen to any more. null while it is there.
+     */
+    audio_deleted_at: string | null;
+    /**
      * As recognised by content.
      */
     content_type: string;

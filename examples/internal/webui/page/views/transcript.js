@@ -64,8 +64,9 @@ export function transcript(work) {
 		const listen = button(t("listen"), () => play(segment_id, row), { class: "quiet", of: label });
 		const row = h("li", { tabindex: -1 }, text,
 			h("div", { class: "row" }, h("span", { class: "hint grow" }, label), retry, listen));
-		return ({ state, text: said, error }) => {
+		return ({ state, text: said, error, audio_deleted_at }) => {
 			row.className = state;
+			listen.hidden = !!audio_deleted_at;
 			retry.hidden = state !== "failed";
 			write(text, state === "transcribed" ? said || t("nothingSaid") : t(state) + (error ? ": " + error : ""));
 			return row;
@@ -90,12 +91,12 @@ export function transcript(work) {
 		};
 	}
 
-	/** @param {string} segment @param {HTMLElement} row */
-	async function play(segment, row) {
-		const { response } = await request("GET", `audio-segments/${segment}/audio`, { seconds: 600 });
-		const recording = await response.blob();
+	/** @param {string} id @param {HTMLElement} row */
+	async function play(id, row) {
+		const { response } = await request("GET", `audio-segments/${id}/audio`, { seconds: 600 });
+		const src = URL.createObjectURL(await response.blob());
 		silence();
-		player.src = URL.createObjectURL(recording);
+		player.src = src;
 		if (player.parentElement !== row) row.append(player);
 		player.focus();
 		await player.play().catch(() => {});
