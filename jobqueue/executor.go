@@ -80,7 +80,7 @@ func (w *Worker) next() (exchange, bool) {
 			if len(x.Claims) == 0 && len(w.finished) == 0 {
 				break
 			}
-			n := min(len(w.finished), w.maxResults)
+			n := w.recordable()
 			x.done = w.finished[:n:n]
 			w.finished = w.finished[n:]
 			x.Results = make([]driver.Result, n)
@@ -99,6 +99,18 @@ func (w *Worker) next() (exchange, bool) {
 
 // maxResults limits one exchange, so that it ends long before the lease.
 const maxResults = 5000
+
+// recordable returns how many results the next exchange records. Worker.mu is held.
+func (w *Worker) recordable() int {
+	most := min(len(w.finished), w.maxResults)
+	size := 0
+	for i, a := range w.finished[:most] {
+		if size += a.result.Size(); size > driver.MaxExchangeBytes {
+			return max(i, 1)
+		}
+	}
+	return most
+}
 
 // addClaims requests jobs for free workers, unless a claim is in progress: a second one would only
 // step over the rows that the first one has locked.
@@ -165,6 +177,7 @@ func (w *Worker) settle(ctx context.Context, x exchange, res driver.ExchangeResp
 	if w.lease == x.lease && res.Next > 0 {
 		w.alarm(res.Next)
 	}
+	w.uncertain = w.uncertain || w.lease == x.lease && res.Excess > 0
 	got := map[string]int{}
 	claimed := make([]*attempt, 0, len(res.Jobs))
 	if w.lease == x.lease && !w.stopping { // otherwise they are released with the lease

@@ -36,6 +36,7 @@ type model struct {
 	claims     int
 	heartbeats int
 	released   int
+	largest    int // bytes of the results of one exchange, or of the states of one Save
 	purges     map[driver.PurgeFilter]int
 	old        int // succeeded jobs older than any retention
 }
@@ -144,6 +145,17 @@ func (m *model) Exchange(ctx context.Context, x driver.ExchangeRequest) (driver.
 	return res, err
 }
 
+func (m *model) Save(_ context.Context, _ int64, states []driver.Saved) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	size := 0
+	for _, s := range states {
+		size += len(s.State)
+	}
+	m.largest = max(m.largest, size)
+	return nil
+}
+
 func (m *model) exchange(ctx context.Context, x driver.ExchangeRequest) (res driver.ExchangeResponse, err error) {
 	unlock, err := m.call(ctx)
 	if err != nil {
@@ -155,6 +167,11 @@ func (m *model) exchange(ctx context.Context, x driver.ExchangeRequest) (res dri
 			return res, err
 		}
 	}
+	size := 0
+	for _, o := range x.Results {
+		size += o.Size()
+	}
+	m.largest = max(m.largest, size)
 	for _, o := range x.Results {
 		if m.refuse != nil && m.refuse(o) {
 			return res, Permanent(errAway)
@@ -184,7 +201,7 @@ func (m *model) exchange(ctx context.Context, x driver.ExchangeRequest) (res dri
 			j.Fence++
 			j.Attempt++
 			c := j.Job // a copy for the worker
-			res.Jobs = append(res.Jobs, &c)
+			res.AddJob(&c)
 		}
 	}
 	if x.LookAhead {

@@ -1,6 +1,7 @@
 package jobqueue
 
 import (
+	"math"
 	"time"
 
 	"lessonkit.example/jobqueue/driver"
@@ -56,10 +57,9 @@ func newQueue(name string, c QueueConfig, prefetch int) *queue {
 const (
 	prefetchTime  = 20 * time.Millisecond
 	prefetchBelow = 10 * time.Millisecond
-	prefetchBytes = 32 << 20
 )
 
-// ahead returns how many jobs may be claimed beyond the free workers.
+// ahead returns how many jobs may be claimed beyond the free workers, regardless of their size.
 func (q *queue) ahead() int {
 	switch {
 	case q.rate.Every > 0:
@@ -74,12 +74,14 @@ func (q *queue) ahead() int {
 
 // capacity returns how many jobs the queue can claim now.
 func (q *queue) capacity() int {
-	n := q.maxWorkers + q.ahead() - q.inUse()
+	ahead, fits := q.ahead(), math.MaxInt
+	if q.meanSize > 0 {
+		fits = max(1, driver.MaxExchangeBytes/q.meanSize)
+		ahead = min(ahead, fits)
+	}
+	n := min(q.maxWorkers+ahead-q.inUse(), fits)
 	if q.limit > 0 {
 		n = min(n, q.slots-q.inUse())
-	}
-	if q.meanSize > 0 {
-		n = min(n, max(1, prefetchBytes/q.meanSize))
 	}
 	return n
 }

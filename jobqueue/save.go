@@ -54,10 +54,18 @@ func (w *Worker) storeSaved(ctx context.Context) {
 	l, unsaved := w.lease, w.unsaved
 	w.unsaved = map[*attempt]struct{}{}
 	var states []driver.Saved
+	size := 0
 	for a := range unsaved {
-		if !a.settled && a.lease == l {
+		switch {
+		case a.settled || a.lease != l:
+		case size > driver.MaxExchangeBytes:
+			delete(unsaved, a)
+			w.unsaved[a] = struct{}{}
+			notify(w.saveNow)
+		default:
 			lease := driver.Lease{ID: a.job.ID, Fence: a.job.Fence}
 			states = append(states, driver.Saved{Lease: lease, State: a.saved})
+			size += len(a.saved)
 		}
 	}
 	w.mu.Unlock()

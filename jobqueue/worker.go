@@ -47,7 +47,7 @@ type WorkerConfig struct {
 	// Prefetch is how many jobs of a queue may be claimed beyond its free workers, so that handlers
 	// never wait for the database. A prefetched job loses an attempt when the process is killed.
 	// Defaults to what MaxWorkers process in about 20 ms when handlers take less than 10 ms on
-	// average, at most 1000; negative means none.
+	// average, at most 3000; negative means none.
 	Prefetch int
 	// Backoff returns the delay after the failure of an attempt (1, 2, …); [WithBackoff] sets it
 	// for one kind. Defaults to 1 s after the first attempt, doubling up to 1 h, each time with up
@@ -115,7 +115,7 @@ const (
 
 const (
 	fullScanEvery  = time.Second // limit of the watermark's delay: see watermark
-	maxClaim       = 1000        // jobs claimed by one exchange
+	maxClaim       = 3000        // jobs claimed by one exchange; fewer wait for the disk more often
 	executors      = 2           // so that a claim need not wait for the commit of results
 	orphansEvery   = 5 * time.Minute
 	minPurgePause  = time.Minute
@@ -177,7 +177,7 @@ type Worker struct {
 	maxResults int                   // of one exchange
 	exchanges  int                   // in progress
 	claims     int                   // those of them that claim jobs
-	uncertain  bool                  // an exchange failed, so the database may hold jobs for us that we do not know of
+	uncertain  bool                  // the database may hold jobs for us that we do not know of, after a failed exchange
 	recheck    bool                  // … and may still commit some until the next heartbeat
 	running    int                   // handlers running
 	listening  bool                  // the store notifies us

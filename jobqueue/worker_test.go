@@ -2,8 +2,10 @@ package jobqueue
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -340,10 +342,47 @@ func TestPrefetchFollowsTheHandlersTime(t *testing.T) {
 			require.Equal(t, c.want, q.ahead())
 			q.busy, q.claiming = 4, 3
 			require.Equal(t, c.want+3, q.capacity())
-			q.meanSize = prefetchBytes / 2
+			q.meanSize = driver.MaxExchangeBytes / 2
 			require.LessOrEqual(t, q.capacity(), 2, "bounded by bytes")
 		})
 	}
+}
+
+// Jobs with large arguments, states and errors are exchanged in parts that fit into memory, and no
+// attempt is counted for those that have to wait.
+func TestLargeJobsAreExchangedInParts(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := newModel()
+		const n = 1000
+		large := []byte(`"` + strings.Repeat("x", 100_000) + `"`)
+		for range n {
+			m.add(time.Now(), time.Now(), 2).Args = large
+		}
+		start := make(chan struct{})
+		cfg := WorkerConfig{Queues: map[string]QueueConfig{DefaultQueue: {MaxWorkers: n}}}
+		_, stop := run(t, m, cfg, func(_ context.Context, job *Job) error {
+			<-start
+			require.NoError(t, job.Save(strings.Repeat("x", 60_000)))
+			if job.Attempt == 1 {
+				return errors.New("the first attempt fails")
+			}
+			return nil
+		})
+		synctest.Wait()
+		m.mu.Lock()
+		require.Positive(t, m.released, "the first claim did not know their size")
+		m.mu.Unlock()
+		close(start)
+		time.Sleep(time.Minute)
+		stop()
+		require.Len(t, m.done, n)
+		for _, j := range m.done {
+			require.Equal(t, 2, j.Attempt)
+		}
+		require.Positive(t, m.largest)
+		require.LessOrEqual(t, m.largest, driver.MaxExchangeBytes+60_002)
+	})
 }
 
 func TestMiddlewareWrapsInOrder(t *testing.T) {

@@ -41,6 +41,9 @@ type Result struct {
 	Uncounted bool
 }
 
+// Size returns the number of bytes of the state and the error.
+func (r *Result) Size() int { return len(r.Saved) + len(r.Error.Error) + len(r.Error.Stack) }
+
 // Cursor is a position in the order of one queue and priority. The zero Cursor is before every job:
 // no RunAt is before year 1.
 type Cursor struct {
@@ -91,10 +94,36 @@ type ExchangeResponse struct {
 	// Jobs are the claimed jobs, each with its new fence, in any order. Cancelling is set for those
 	// that were cancelled during an earlier attempt.
 	Jobs []*Job
+	// Excess is how many more jobs were claimed than Jobs may contain: see AddJob. The worker
+	// releases them.
+	Excess int
 	// Next is the time until the next scheduled job of the claimed queues may start, or 0 when
 	// there is none. Times too long for a Duration are the longest one.
 	Next time.Duration
+
+	size int // bytes of Jobs
 }
+
+// MaxExchangeBytes limits the arguments and states of the jobs that one exchange returns, and the
+// states and errors of the results that it records. A single job or result may be larger.
+const MaxExchangeBytes = 32 << 20
+
+// AddJob adds a claimed job to Jobs, or to Excess if they would exceed MaxExchangeBytes.
+func (r *ExchangeResponse) AddJob(j *Job) {
+	size := len(j.Args) + len(j.Saved)
+	for key, value := range j.Meta {
+		size += len(key) + len(value)
+	}
+	if len(r.Jobs) > 0 && r.size+size > MaxExchangeBytes {
+		r.Excess++
+		return
+	}
+	r.size += size
+	r.Jobs = append(r.Jobs, j)
+}
+
+// Claimed returns the number of claimed jobs.
+func (r *ExchangeResponse) Claimed() int { return len(r.Jobs) + r.Excess }
 
 // AddNext makes Next consider that something may start after d.
 func (r *ExchangeResponse) AddNext(d time.Duration) {

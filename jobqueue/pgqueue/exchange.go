@@ -310,7 +310,7 @@ func claimed(x driver.ExchangeRequest, res *driver.ExchangeResponse) func(pgx.Ro
 			j.SerialKey, j.Group, j.AfterGroup = textOrEmpty(serial), textOrEmpty(group), textOrEmpty(after)
 			j.Meta = driver.DecodeMeta(meta)
 			j.RunAt, j.CreatedAt, j.ClaimedAt = j.RunAt.UTC(), j.CreatedAt.UTC(), j.ClaimedAt.UTC()
-			res.Jobs = append(res.Jobs, j)
+			res.AddJob(j)
 		}
 		return rows.Err()
 	}

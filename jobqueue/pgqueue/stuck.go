@@ -14,7 +14,7 @@ import (
 // endStuckSQL ends the connections on which one of the statements $2 has waited for its client for
 // so long that a client that was alive would have given up. They are identified by the database and
 // the user, by the statement, of which the server may show only the beginning, and by a lock on the
-// tables of this schema. The first condition is evaluated once: usually no lease has ended, and
+// tables of this schema. In the simple protocol all statements are one text, which begins with $3. The first condition is evaluated once: usually no lease has ended, and
 // nothing else is read.
 const endStuckSQL = `
 select pg_terminate_backend(a.pid)
@@ -23,7 +23,8 @@ where exists (select from jobqueue_worker where expires_at < now())
   and a.datname = current_database() and a.usename = session_user and pg_has_role(a.usesysid, 'usage')
   and a.state = 'active' and a.wait_event_type = 'Client'
   and a.xact_start < now() - $1::bigint * interval '1 microsecond'
-  and exists (select from unnest($2::text[]) q where length(a.query) >= 80 and starts_with(q, a.query))
+  and (starts_with(a.query, $3)
+    or exists (select from unnest($2::text[]) q where length(a.query) >= 80 and starts_with(q, a.query)))
   and exists (
     select from pg_locks l
     where l.pid = a.pid and l.relation = 'jobqueue_job'::regclass and l.mode = 'RowExclusiveLock'
@@ -43,7 +44,7 @@ func (s *Store) endStuckExchanges(ctx context.Context, lease time.Duration) erro
 		statements[i] = s.sql(query)
 	}
 	for range 50 {
-		tag, err := s.pool.Exec(ctx, s.sql(endStuckSQL), lease.Microseconds(), statements)
+		tag, err := s.pool.Exec(ctx, s.sql(endStuckSQL), lease.Microseconds(), statements, planSQL)
 		if c := code(err); strings.HasPrefix(c, "42") || strings.HasPrefix(c, "0A") {
 			return nil
 		}

@@ -52,10 +52,11 @@ func (c frozenConn) Write(b []byte) (int, error) {
 }
 
 // freezing returns a store whose connections freeze when the fields of f are set.
-func freezing(t *testing.T, pool *pgxpool.Pool) (*pgqueue.Store, *frozen) {
+func freezing(t *testing.T, pool *pgxpool.Pool, mode pgx.QueryExecMode) (*pgqueue.Store, *frozen) {
 	t.Helper()
 	f := &frozen{release: make(chan struct{})}
 	pc := pool.Config()
+	pc.ConnConfig.DefaultQueryExecMode = mode
 	dial := pc.ConnConfig.DialFunc
 	pc.ConnConfig.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
 		conn, err := dial(ctx, network, addr)
@@ -95,30 +96,35 @@ func claimRequest(worker int64, n int) driver.ExchangeRequest {
 func TestRescueEndsStuckExchanges(t *testing.T) {
 	t.Parallel()
 	const lease = 300 * time.Millisecond
+	claim := func(held []*driver.Job, f *frozen) driver.ExchangeRequest {
+		f.reading.Store(true)
+		return claimRequest(held[0].Worker, 100)
+	}
+	results := func(held []*driver.Job, f *frozen) driver.ExchangeRequest {
+		f.sending.Store(true)
+		x := driver.ExchangeRequest{Worker: held[0].Worker}
+		for _, j := range held {
+			x.Results = append(x.Results, driver.Result{
+				Lease: driver.Lease{ID: j.ID, Fence: j.Fence},
+				Saved: []byte(`"` + strings.Repeat("x", 60_000) + `"`),
+			})
+		}
+		return x
+	}
 	for name, c := range map[string]struct {
 		exchange  func(held []*driver.Job, f *frozen) driver.ExchangeRequest
+		mode      pgx.QueryExecMode
 		statement string
 	}{
-		"claim": {func(held []*driver.Job, f *frozen) driver.ExchangeRequest {
-			f.reading.Store(true)
-			return claimRequest(held[0].Worker, 100)
-		}, "update jobqueue_job set worker"},
-		"results": {func(held []*driver.Job, f *frozen) driver.ExchangeRequest {
-			f.sending.Store(true)
-			x := driver.ExchangeRequest{Worker: held[0].Worker}
-			for _, j := range held {
-				x.Results = append(x.Results, driver.Result{
-					Lease: driver.Lease{ID: j.ID, Fence: j.Fence},
-					Saved: []byte(`"` + strings.Repeat("x", 60_000) + `"`),
-				})
-			}
-			return x
-		}, "insert into jobqueue_done"},
+		"claim":                     {claim, pgx.QueryExecModeCacheStatement, "update jobqueue_job set worker"},
+		"claim, not prepared":       {claim, pgx.QueryExecModeExec, "update jobqueue_job set worker"},
+		"claim, by simple protocol": {claim, pgx.QueryExecModeSimpleProtocol, "select set_config"},
+		"results":                   {results, pgx.QueryExecModeCacheStatement, "insert into jobqueue_done"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			pool, store := migrated(t)
-			suspended, f := freezing(t, pool)
+			suspended, f := freezing(t, pool, c.mode)
 			insertLarge(t, pool, 105)
 			worker, err := suspended.Register(t.Context(), "w", nil, time.Minute)
 			require.NoError(t, err)
@@ -164,7 +170,7 @@ func die(t *testing.T, store *pgqueue.Store, worker int64) {
 func TestRescueEndsOnlyStuckExchanges(t *testing.T) {
 	t.Parallel()
 	pool, store := migrated(t)
-	slow, f := freezing(t, pool)
+	slow, f := freezing(t, pool, pgx.QueryExecModeCacheStatement)
 	insertLarge(t, pool, 100)
 	other := pgqueue.New(pool, pgqueue.Config{Schema: "other"})
 	require.NoError(t, other.Migrate(t.Context()))

@@ -1,6 +1,8 @@
 package queuetest
 
 import (
+	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -21,6 +23,7 @@ var leaseTests = map[string]func(*testing.T, Harness){
 	"ResultsOfEveryKind":                resultsOfEveryKind,
 	"RescheduleTwiceCountsOnce":         rescheduleTwiceCountsOnce,
 	"CursorSkipsOnlyThePast":            cursorSkipsOnlyThePast,
+	"LargeJobsAreClaimedInParts":        largeJobsAreClaimedInParts,
 	"TwoWorkersNeverClaimTheSameJob":    twoWorkersNeverClaimTheSameJob,
 	"CompleteTxRequiresTheLease":        completeTxRequiresTheLease,
 	"CompleteTxRolledBackLeavesTheJob":  completeTxRolledBackLeavesTheJob,
@@ -46,6 +49,39 @@ func rescue(t *testing.T, s driver.Store, want int) {
 		return total >= want
 	})
 	require.Equal(t, want, total)
+}
+
+// A claim returns only as many jobs as fit into memory, and the worker releases the others.
+func largeJobsAreClaimedInParts(t *testing.T, h Harness) {
+	const n, size = 40, driver.MaxExchangeBytes / 32
+	argument := strings.Repeat("x", size-2) // and two quotes
+	ids := fill(t, h.Store, n, func(p *jobqueue.Params) { p.Args = argument })
+	w := register(t, h.Store, time.Minute)
+	x := driver.ExchangeRequest{Worker: w, Claims: []driver.ClaimRequest{{Queue: "default", Limit: n}}}
+	res, err := h.Store.Exchange(t.Context(), x)
+	require.NoError(t, err)
+	require.Len(t, res.Jobs, 32)
+	require.Equal(t, n-32, res.Excess)
+	released, err := h.Store.Release(t.Context(), w, nil, true)
+	require.NoError(t, err)
+	require.Equal(t, n, released)
+
+	cfg := jobqueue.WorkerConfig{Queues: map[string]jobqueue.QueueConfig{"default": {MaxWorkers: n}}}
+	r := start(t, h.Store, cfg, func(w *jobqueue.Worker) {
+		jobqueue.Handle(w, "work", func(_ context.Context, _ *jobqueue.Job, a string) error {
+			if a != argument {
+				return errTest
+			}
+			return nil
+		})
+	})
+	for range ids {
+		r.next(jobqueue.EventSucceeded)
+	}
+	r.wait()
+	for _, id := range ids {
+		require.Equal(t, 1, get(t, h.Store, id).Attempt)
+	}
 }
 
 func fenceDecidesWhoCompletes(t *testing.T, h Harness) {

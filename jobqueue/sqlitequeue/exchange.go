@@ -250,7 +250,7 @@ func claim(tx *sql.Tx, now int64, x driver.ExchangeRequest, res *driver.Exchange
 			}
 			c.Limit = min(c.Limit, r.free)
 		}
-		before := len(res.Jobs)
+		before := res.Claimed()
 		for p, after := range c.After {
 			if c.Limit <= 0 {
 				break
@@ -266,7 +266,7 @@ func claim(tx *sql.Tx, now int64, x driver.ExchangeRequest, res *driver.Exchange
 					&j.Group, &j.AfterGroup, (*[]byte)(&j.Saved))
 				j.Meta = driver.DecodeMeta(meta)
 				j.RunAt, j.CreatedAt, j.ClaimedAt = time.UnixMicro(runAt).UTC(), timeOf(created), timeOf(claimed)
-				res.Jobs = append(res.Jobs, j)
+				res.AddJob(j)
 				c.Limit--
 				return err
 			})
@@ -275,7 +275,7 @@ func claim(tx *sql.Tx, now int64, x driver.ExchangeRequest, res *driver.Exchange
 			}
 		}
 		if c.Rate.Every > 0 {
-			if err := r.spend(tx, now, len(res.Jobs)-before, res); err != nil {
+			if err := r.spend(tx, now, res.Claimed()-before, res); err != nil {
 				return err
 			}
 		}
