@@ -50,7 +50,7 @@ func (db *postgres) create(ctx context.Context) error {
 	}
 	defer os.Remove(file)
 	return db.run(ctx, "initdb", "-D", filepath.Join(db.dir, "data"), "-U", "postgres", "-A", "scram-sha-256",
-		"--pwfile="+file, "--locale=C", "--encoding=UTF8")
+		"--pwfile="+file, "--no-sync", "--locale=C", "--encoding=UTF8")
 }
 
 // follow makes a server that is not running the standby of a primary, with a new copy of its data.
@@ -61,8 +61,9 @@ func (db *postgres) follow(ctx context.Context, primary *postgres) error {
 		return err
 	}
 	host, port, _ := net.SplitHostPort(primary.address)
+	// Not synced, because what is lost here is processes, not the machine.
 	if err := db.run(ctx, "pg_basebackup", "-h", host, "-p", port, "-U", "postgres", "-D", data,
-		"--write-recovery-conf", "--checkpoint=fast"); err != nil {
+		"--write-recovery-conf", "--checkpoint=fast", "--no-sync"); err != nil {
 		return err
 	}
 	return db.start(ctx)

@@ -21,14 +21,17 @@ type Tally struct {
 	Acknowledged int // the service confirmed to have them
 	Repeated     int // of Acknowledged: those that took more than one attempt
 
-	// Lost are acknowledged recordings that the service has no longer, has with other bytes, or has
-	// no text of.
+	// Lost are acknowledged recordings that the service has no longer, has with other bytes, has no
+	// text of, or sent no event about.
 	Lost int
 	// Doubled are recordings that the service has twice, and those with more than one text.
 	Doubled int
 	// Refused are recordings that were not acknowledged while the phone's patience lasted. Kept are
 	// those of them that the service has nevertheless, because only the answer was lost.
 	Refused, Kept int
+
+	// Failures counts the failed attempts by their reasons.
+	Failures map[string]int
 
 	// The times from the first attempt to the acknowledgement.
 	Median, P99, Longest time.Duration
@@ -42,6 +45,9 @@ type Tally struct {
 // Audit waits until the recordings are transcribed, until ctx ends at the latest, and compares what
 // the service has with what it acknowledged.
 func (f *Fleet) Audit(ctx context.Context) (Tally, error) {
+	defer f.http.CloseIdleConnections()
+	defer f.following.Wait()
+	defer f.stopFollowing()
 	began := time.Now()
 	tallies := make([]Tally, len(f.phones))
 	var group errgroup.Group
@@ -57,7 +63,7 @@ func (f *Fleet) Audit(ctx context.Context) (Tally, error) {
 		})
 	}
 	err := group.Wait()
-	var sum Tally
+	sum := Tally{Failures: map[string]int{}}
 	var times []time.Duration
 	for i, t := range tallies {
 		sum.Acknowledged += t.Acknowledged
@@ -69,6 +75,9 @@ func (f *Fleet) Audit(ctx context.Context) (Tally, error) {
 		sum.Texts = max(sum.Texts, t.Texts)
 		sum.Problems = append(sum.Problems, t.Problems...)
 		for _, u := range f.phones[i].uploads {
+			for _, err := range u.failures {
+				sum.Failures[reason(err)]++
+			}
 			if len(u.segments) > 0 {
 				times = append(times, u.took)
 			}
@@ -81,7 +90,20 @@ func (f *Fleet) Audit(ctx context.Context) (Tally, error) {
 	return sum, err
 }
 
-// transcribed reads the phone's lesson when no segment waits for its text any more, or ctx ends.
+// reason describes an error in few words, to be counted.
+func reason(err error) string {
+	var problem *feedbackclient.Problem
+	switch {
+	case errors.As(err, &problem):
+		return strings.TrimSpace(fmt.Sprint(problem.Status, " ", problem.Code))
+	case errors.Is(err, context.DeadlineExceeded):
+		return "no answer"
+	}
+	return "connection lost"
+}
+
+// transcribed reads the phone's lesson when each segment has its text, and the phone was told, or
+// when ctx ends.
 func (p *phone) transcribed(ctx context.Context) (feedbackclient.Lesson, error) {
 	for {
 		reading, cancel := context.WithTimeout(context.WithoutCancel(ctx), attemptTimeout)
@@ -99,7 +121,7 @@ func (p *phone) transcribed(ctx context.Context) (feedbackclient.Lesson, error) 
 			return lesson, errors.New("the lesson is too long to be read with its session")
 		}
 		waiting := slices.ContainsFunc(lesson.Segments, func(s feedbackclient.Segment) bool {
-			return s.State == "queued" || s.State == "transcribing"
+			return s.State != "failed" && !p.hasText(s.ID)
 		})
 		if !waiting || !pause(ctx, 300*time.Millisecond) {
 			return lesson, nil
@@ -122,6 +144,9 @@ func (p *phone) audit(ctx context.Context, lesson feedbackclient.Lesson, t *Tall
 		}
 		there[s.Sequence] = s
 		texts = append(texts, s.Text)
+		if s.State == "transcribed" && !p.hasText(s.ID) {
+			problem(&t.Lost, "no event told the text of part %d", s.Sequence)
+		}
 		p.see(s)
 	}
 	if !slices.Equal(strings.Fields(strings.Join(texts, " ")), strings.Fields(lesson.Transcript)) {
@@ -129,20 +154,20 @@ func (p *phone) audit(ctx context.Context, lesson feedbackclient.Lesson, t *Tall
 	}
 	for _, text := range p.changed {
 		t.Doubled++
-		t.Problems = append(t.Problems, text)
+		t.Problems = append(t.Problems, p.name+": "+text)
 	}
 	for _, u := range p.uploads {
 		s, kept := there[u.sequence]
 		if len(u.segments) == 0 {
-			problem(&t.Refused, "part %d was refused after %d attempts in %v: %v", u.sequence, u.attempts,
-				u.took.Round(time.Millisecond), u.err)
+			problem(&t.Refused, "part %d was refused in %d attempts: %v", u.sequence, len(u.failures),
+				u.failures[len(u.failures)-1])
 			if kept {
 				t.Kept++
 			}
 			continue
 		}
 		t.Acknowledged++
-		if u.attempts > 1 {
+		if len(u.failures) > 0 {
 			t.Repeated++
 		}
 		switch {

@@ -33,6 +33,9 @@ type Fleet struct {
 	config Config
 	http   *http.Client
 	phones []*phone
+
+	following     sync.WaitGroup // the streams of events
+	stopFollowing context.CancelFunc
 }
 
 // attemptTimeout limits one attempt of an upload.
@@ -44,9 +47,7 @@ func SignIn(ctx context.Context, c Config) (*Fleet, error) {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(8)
 	for i := range c.Phones {
-		p := &phone{
-			fleet: f, name: fmt.Sprintf("phone-%d", i), told: map[string]string{},
-		}
+		p := &phone{fleet: f, name: fmt.Sprintf("phone-%d", i), told: map[string]string{}}
 		p.client = feedbackclient.Development(c.URL, p.name)
 		p.client.HTTP = f.http
 		f.phones = append(f.phones, p)
@@ -67,18 +68,17 @@ func SignIn(ctx context.Context, c Config) (*Fleet, error) {
 	return f, group.Wait()
 }
 
-// Run uploads until ctx ends, then until each phone has finished its current upload.
+// Run uploads until ctx ends, then until each phone has finished its current upload. Meanwhile, and
+// until the end of the audit, the phones receive events.
 func (f *Fleet) Run(ctx context.Context) {
-	following, stop := context.WithCancel(context.WithoutCancel(ctx))
-	var uploading, reading sync.WaitGroup
+	var following context.Context
+	following, f.stopFollowing = context.WithCancel(context.WithoutCancel(ctx))
+	var uploading sync.WaitGroup
 	for _, p := range f.phones {
-		reading.Go(func() { p.follow(following) })
+		f.following.Go(func() { p.follow(following) })
 		uploading.Go(func() { p.run(ctx) })
 	}
 	uploading.Wait()
-	stop()
-	reading.Wait()
-	f.http.CloseIdleConnections()
 }
 
 // phone uploads recordings to one lesson.
@@ -91,18 +91,17 @@ type phone struct {
 	uploads []*upload
 
 	mu      sync.Mutex
-	told    map[string]string // segment → text, as an event first told it
-	changed []string          // descriptions of texts that changed afterwards
+	told    map[string]string // segment → text, as an event told it
+	changed []string          // descriptions of texts that changed afterwards, and of refused events
 }
 
 // upload is a recording as the phone knows it.
 type upload struct {
 	sequence int
 	hash     string
-	attempts int
-	took     time.Duration
+	took     time.Duration   // to the first acknowledgement
 	segments map[string]bool // in the acknowledgements
-	err      error           // of the last attempt, if none was acknowledged
+	failures []error         // of the attempts
 }
 
 func (p *phone) run(ctx context.Context) {
@@ -121,20 +120,21 @@ func (p *phone) run(ctx context.Context) {
 // deliver repeats an upload until it is acknowledged, refused for good, or the phone's patience
 // ends.
 func (p *phone) deliver(ctx context.Context, u *upload, audio []byte) {
+	began := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, p.fleet.config.Patience)
 	defer cancel()
-	began := time.Now()
 	for {
 		attempt, cancel := context.WithTimeout(ctx, attemptTimeout)
 		segment, err := p.client.Upload(attempt, p.lesson, u.sequence, "part.mp3", audio)
 		cancel()
-		u.attempts++
-		u.took = time.Since(began)
 		if err == nil {
+			if len(u.segments) == 0 {
+				u.took = time.Since(began)
+			}
 			u.segments[segment.ID] = true
 			return
 		}
-		u.err = err
+		u.failures = append(u.failures, err)
 		wait := 500*time.Millisecond + rand.N(time.Second)
 		var problem *feedbackclient.Problem
 		if errors.As(err, &problem) {
@@ -153,7 +153,7 @@ func (p *phone) deliver(ctx context.Context, u *upload, audio []byte) {
 func (p *phone) follow(ctx context.Context) {
 	for event, err := range p.client.Follow(ctx, p.session, "0") {
 		if err != nil {
-			p.note(fmt.Sprintf("%s: its events ended: %v", p.name, err))
+			p.note(fmt.Sprintf("its events ended: %v", err))
 			return
 		}
 		if event.Segment != nil {
@@ -171,7 +171,7 @@ func (p *phone) see(s feedbackclient.Segment) {
 	p.told[s.ID] = s.Text
 	p.mu.Unlock()
 	if seen && first != s.Text {
-		p.note(fmt.Sprintf("%s: segment %s had the text %q and then %q", p.name, s.ID, first, s.Text))
+		p.note(fmt.Sprintf("segment %s had the text %q and then %q", s.ID, first, s.Text))
 	}
 }
 
@@ -179,6 +179,14 @@ func (p *phone) note(problem string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.changed = append(p.changed, problem)
+}
+
+// hasText reports whether an event has told the text of a segment.
+func (p *phone) hasText(segment string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_, told := p.told[segment]
+	return told
 }
 
 // pause reports false if ctx ends first.

@@ -8,8 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -129,6 +132,15 @@ func killEach(ctx context.Context, cluster *parts.Cluster, o Options, out io.Wri
 	return outages, parts.Sleep(ctx, time.Until(began.Add(o.Length)))
 }
 
+// failures lists the reasons of failed attempts, the most frequent first.
+func failures(t phones.Tally) (list []string) {
+	reasons := slices.SortedFunc(maps.Keys(t.Failures), func(a, b string) int { return t.Failures[b] - t.Failures[a] })
+	for _, reason := range reasons {
+		list = append(list, fmt.Sprintf("%d %s", t.Failures[reason], reason))
+	}
+	return list
+}
+
 // report prints the table of a run, and returns an error if the run has failed.
 func report(out io.Writer, o Options, outages []outage, t phones.Tally) error {
 	for i, problem := range t.Problems {
@@ -151,7 +163,8 @@ func report(out io.Writer, o Options, outages []outage, t phones.Tally) error {
 	fmt.Fprintf(table, "lost\t%d\tacknowledged, and gone, changed or without its text\n", t.Lost)
 	fmt.Fprintf(table, "doubled\t%d\tstored or transcribed twice\n", t.Doubled)
 	fmt.Fprintf(table, "refused\t%d\tnot acknowledged within %v\n", t.Refused, o.Patience)
-	fmt.Fprintf(table, "\nthe last text came %.1f s after the last upload\n", t.Texts.Seconds())
+	fmt.Fprintf(table, "\nfailed attempts\t%s\n", strings.Join(failures(t), ", "))
+	fmt.Fprintf(table, "the last text came %.1f s after the last upload\n", t.Texts.Seconds())
 	if err := table.Flush(); err != nil {
 		return err
 	}
