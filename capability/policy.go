@@ -53,8 +53,8 @@ type byCommand struct {
 // access is what capabilities allow and deny of a command.
 type access struct{ allowed, denied []Grant }
 
-// byCommand sorts the grants by commands when the first command is looked up: a check of files looks
-// up none, and there can be a hundred for each entry.
+// byCommand sorts the grants by commands when the first command is looked up: a check of files
+// looks up none, and there can be a hundred for each entry.
 func (p *Policy) byCommand() *byCommand {
 	b := &p.resolved.byCommand
 	p.resolved.once.Do(func() {

@@ -4,6 +4,7 @@ package main
 
 import (
 	"os"
+	"runtime/debug"
 
 	"golang.org/x/term"
 
@@ -11,6 +12,9 @@ import (
 )
 
 func main() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(400) // most runs end before there is much to collect
+	}
 	_, plain := os.LookupEnv("NO_COLOR")
 	terminal := term.IsTerminal(int(os.Stdout.Fd()))
 	os.Exit(cli.Run(os.Args[1:], cli.Env{
