@@ -86,11 +86,11 @@ func (r *Recognizer) endpoint(ctx context.Context) (endpoint, error) {
 }
 
 // remember keeps an endpoint that has answered.
-func (r *Recognizer) remember(ep endpoint) {
+func (r *Recognizer) remember(ctx context.Context, ep endpoint) {
 	r.server.mu.Lock()
 	defer r.server.mu.Unlock()
 	if r.server.endpoint.url == "" {
-		r.log.Info("recogniser found", "endpoint", ep.url)
+		r.log.InfoContext(ctx, "recogniser found", "endpoint", ep.url)
 		r.server.endpoint = ep
 	}
 }

@@ -74,8 +74,7 @@ type Config struct {
 	// machine gain little from more than one, and whisper.cpp must not get more than 8. Defaults
 	// to 1.
 	Concurrency int
-	// Transport sends the requests. Defaults to one with the properties that the package
-	// documentation describes.
+	// Transport sends the requests. Defaults to [NewTransport].
 	Transport http.RoundTripper
 	// Logger receives what an operator should know, without audio, text or secrets. If nil, nothing
 	// is logged.
@@ -91,6 +90,10 @@ func (c Config) timeLimit(duration time.Duration) time.Duration {
 	return provider.TimeLimit(duration,
 		cmp.Or(max(c.TimeoutFactor, 0), 10), cmp.Or(max(c.MinTimeout, 0), 5*time.Minute), c.requestTimeout())
 }
+
+// NewTransport returns the default of Config.Transport, with the properties that the package
+// documentation describes, for programs that observe the requests.
+func NewTransport() http.RoundTripper { return provider.NewTransport(proxy) }
 
 // Recognizer is a client of one server. It implements [asr.Recognizer] and is safe for concurrent
 // use.
@@ -119,7 +122,7 @@ func New(cfg Config) (*Recognizer, error) {
 		}
 	}
 	if cfg.Transport == nil {
-		cfg.Transport = provider.NewTransport(proxy)
+		cfg.Transport = NewTransport()
 	}
 	r := &Recognizer{
 		cfg:    cfg,
@@ -203,7 +206,7 @@ func (r *Recognizer) attempt(ctx context.Context, audio asr.Audio) (t asr.Transc
 	e, _ := errors.AsType[*asr.Error](err)
 	switch {
 	case err == nil:
-		r.remember(to.endpoint)
+		r.remember(ctx, to.endpoint)
 		return t, to, nil
 	case ctx.Err() != nil:
 		err = provider.Interrupted(ctx, op)

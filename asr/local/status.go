@@ -237,7 +237,7 @@ func (r *Recognizer) check(ctx context.Context) (model string, err error) {
 	case err == nil && !sure:
 		err = &asr.Error{Op: op, Status: http.StatusNotFound, Message: "no recogniser at this address"}
 	case err == nil:
-		r.remember(*r.target.fixed)
+		r.remember(ctx, *r.target.fixed)
 	}
 	return r.target.model, err
 }

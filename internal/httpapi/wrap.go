@@ -30,8 +30,9 @@ type WrapOptions struct {
 	Observe func(method, route string, status int, took time.Duration)
 
 	// Trace is called before each request; the request then has the context that it returns. The
-	// function that it returns is called after the request with the arguments of Observe. If nil,
-	// it is not called.
+	// function that it returns is called once: after the request, or when a stream of events
+	// begins, which may last for hours. The route is that of Observe. The status is 0 if the
+	// connection was closed before the end of the answer. If nil, it is not called.
 	Trace func(r *http.Request) (context.Context, func(route string, status int))
 
 	// TrustedProxies decide which address is logged as the client.
@@ -56,16 +57,15 @@ func Wrap(h http.Handler, o WrapOptions) http.Handler {
 		info := &requestInfo{id: requestID(r), started: time.Now()}
 		w.Header().Set("X-Request-Id", info.id)
 		r = r.WithContext(context.WithValue(r.Context(), infoKey{}, info))
-		endTrace := func(string, int) {}
+		endTrace := func(int) {}
 		if o.Trace != nil {
-			var ctx context.Context
-			ctx, endTrace = o.Trace(r)
+			ctx, end := o.Trace(r)
 			r = r.WithContext(ctx)
+			var once sync.Once
+			endTrace = func(status int) { once.Do(func() { end(r.Pattern, status) }) }
+			defer endTrace(0) // unless it has ended
 		}
-		rec := &recorder{ResponseWriter: w, request: r}
-		defer func() { // also after a panic
-			endTrace(r.Pattern, cmp.Or(rec.status, http.StatusOK))
-		}()
+		rec := &recorder{ResponseWriter: w, request: r, endTrace: endTrace}
 		defer rec.limitWrite() // for what is still buffered
 		if r.Body != nil && r.Body != http.NoBody {
 			limitBody(w, unreadBody)
@@ -102,6 +102,7 @@ func Wrap(h http.Handler, o WrapOptions) http.Handler {
 				o.Observe(r.Method, r.Pattern, status, time.Since(info.started))
 			}
 			logLine(status)
+			endTrace(status)
 		}()
 		if err := cleanQuery(r); err != nil {
 			WriteError(rec, r, err)
@@ -259,6 +260,7 @@ func requestID(r *http.Request) string {
 type recorder struct {
 	http.ResponseWriter
 	request  *http.Request
+	endTrace func(status int)
 	body     *body // of the request; nil if it has none
 	status   int
 	written  int64 // bytes of the body
@@ -289,6 +291,9 @@ func (w *recorder) WriteHeader(status int) {
 		}
 		WriteError(replacement{w}, w.request, Error(status, codeOf(status), detail))
 		return
+	}
+	if w.Header().Get("Content-Type") == "text/event-stream" {
+		w.endTrace(status)
 	}
 	w.ResponseWriter.WriteHeader(status)
 }

@@ -4,16 +4,20 @@ package opendb
 
 import (
 	"context"
+	"database/sql/driver"
+	"errors"
 	"fmt"
 	"strings"
 	"sync/atomic"
 	"time"
 
+	"github.com/jackc/pgx/v5/multitracer"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 	_ "modernc.org/sqlite"
 
 	"lessonkit.example/internal/sqldb"
+	"lessonkit.example/internal/sqlitedb"
 )
 
 // DB is an open database.
@@ -35,13 +39,12 @@ func (db *DB) PoolerMisused() bool { return db.poolerMisused.Load() }
 
 // Open opens `postgres://…` or `sqlite:PATH`. It does not connect to PostgreSQL yet: a server may
 // start before its database. Each statement on PostgreSQL has a timeout.
-func Open(ctx context.Context, url string) (*DB, error) {
-	if strings.HasPrefix(url, "sqlite:") {
-		db, err := sqldb.Open(url)
-		if err != nil {
-			return nil, err
-		}
-		return &DB{DB: db}, nil
+func Open(ctx context.Context, url string) (*DB, error) { return OpenTraced(ctx, url, nil) }
+
+// OpenTraced is like [Open], and traces the statements unless trace is nil.
+func OpenTraced(ctx context.Context, url string, trace Trace) (*DB, error) {
+	if path, ok := strings.CutPrefix(url, "sqlite:"); ok {
+		return openSQLite(path, trace)
 	}
 	config, err := parsePostgres(url)
 	if err != nil {
@@ -49,7 +52,7 @@ func Open(ctx context.Context, url string) (*DB, error) {
 	}
 	config.PingTimeout = 5 * time.Second // of a connection that was idle and may be half-open
 	db := &DB{}
-	config.ConnConfig.Tracer = tracer{
+	limits := tracer{
 		statementTimeout: statementTimeout(sqldb.StatementTimeout),
 		misused:          &db.poolerMisused,
 		warn: func() {
@@ -58,11 +61,27 @@ func Open(ctx context.Context, url string) (*DB, error) {
 			}
 		},
 	}
+	config.ConnConfig.Tracer = limits
+	if trace != nil {
+		config.ConnConfig.Tracer = multitracer.New(limits, pgxTrace{trace})
+	}
 	if db.Pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return nil, fmt.Errorf("open postgres: %w", err)
 	}
 	db.DB = sqldb.FromPostgres(stdlib.OpenDBFromPool(db.Pool))
 	return db, nil
+}
+
+func openSQLite(path string, trace Trace) (*DB, error) {
+	var connector sqlitedb.Connector
+	if trace != nil {
+		connector = func(d driver.Driver, name string) driver.Connector { return sqliteConnector{d, name, trace} }
+	}
+	db, err := sqlitedb.OpenWith(path, connector)
+	if err != nil {
+		return nil, err
+	}
+	return &DB{DB: sqldb.FromSQLite(db.W, db.R)}, nil
 }
 
 // Check returns an error if [Open] does not accept an address. The error does not contain the
@@ -89,10 +108,9 @@ func parsePostgres(url string) (*pgxpool.Config, error) {
 
 // Close closes the database.
 func (db *DB) Close() error {
-	if db.Pool == nil {
-		return db.DB.Close()
+	err := errors.Join(db.R.Close(), db.W.Close()) // which may be the same pool
+	if db.Pool != nil {
+		db.Pool.Close()
 	}
-	err := db.W.Close()
-	db.Pool.Close()
 	return err
 }

@@ -6,6 +6,7 @@ package sqlitedb
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"net/url"
@@ -29,7 +30,13 @@ const busyTimeout = 10 * time.Second
 
 // Open opens the file at path. If it does not exist, it is created, readable by its owner only,
 // with its directory. Every commit survives a power cut.
-func Open(path string) (*DB, error) {
+func Open(path string) (*DB, error) { return OpenWith(path, nil) }
+
+// Connector returns a connector of a driver's data source, which may observe its connections.
+type Connector func(d driver.Driver, name string) driver.Connector
+
+// OpenWith is like [Open], with the connections of connector unless it is nil.
+func OpenWith(path string, connector Connector) (*DB, error) {
 	if path == "" || path == ":memory:" {
 		return nil,
 			errors.New("open sqlite: the path of a file is required (connections cannot share a memory database)")
@@ -44,7 +51,7 @@ func Open(path string) (*DB, error) {
 	if err := f.Close(); err != nil {
 		return nil, fmt.Errorf("open sqlite: %w", err)
 	}
-	w, err := sql.Open("sqlite", dsn(path, true))
+	w, err := openPool(dsn(path, true), connector)
 	if err != nil {
 		return nil, fmt.Errorf("open sqlite: %w", err)
 	}
@@ -52,7 +59,7 @@ func Open(path string) (*DB, error) {
 	if err := pingUntilFree(w); err != nil {
 		return nil, errors.Join(fmt.Errorf("open sqlite %s: %w", path, err), w.Close())
 	}
-	r, err := sql.Open("sqlite", dsn(path, false))
+	r, err := openPool(dsn(path, false), connector)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open sqlite: %w", err), w.Close())
 	}
@@ -60,6 +67,15 @@ func Open(path string) (*DB, error) {
 	r.SetMaxOpenConns(runtime.GOMAXPROCS(0))
 	r.SetMaxIdleConns(runtime.GOMAXPROCS(0))
 	return &DB{W: w, R: r}, nil
+}
+
+func openPool(name string, connector Connector) (*sql.DB, error) {
+	db, err := sql.Open("sqlite", name)
+	if err != nil || connector == nil {
+		return db, err
+	}
+	defer db.Close() // it has no connection
+	return sql.OpenDB(connector(db.Driver(), name)), nil
 }
 
 // Close closes both pools.

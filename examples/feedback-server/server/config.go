@@ -387,7 +387,7 @@ func (c Config) cloudMistakes() []string {
 		const names = "CLOUD_ASR_APP_ID, CLOUD_ASR_SECRET_ID, CLOUD_ASR_SECRET_KEY"
 		return []string{names + ": must be set if ASR_PROVIDER is cloud"}
 	}
-	_, err := newRecognizer(c, slog.New(slog.DiscardHandler))
+	_, err := newRecognizer(c, nil, slog.New(slog.DiscardHandler))
 	if err == nil {
 		return nil
 	}

@@ -32,18 +32,15 @@ type jobStore interface {
 	Migrated(ctx context.Context) (bool, error)
 }
 
-// openDatabase opens postgres://… or sqlite:PATH. PostgreSQL need not be reachable yet. onEnqueue
-// may be nil.
-func openDatabase(
-	ctx context.Context, url string, onEnqueue jobqueue.EnqueueHook, log *slog.Logger,
-) (*database, error) {
-	db, err := opendb.Open(ctx, url)
+// openDatabase opens postgres://… or sqlite:PATH. PostgreSQL need not be reachable yet.
+func openDatabase(ctx context.Context, url string, traces *tracing, log *slog.Logger) (*database, error) {
+	db, err := opendb.OpenTraced(ctx, url, traces.statements(url))
 	if err != nil {
 		return nil, err
 	}
 	db.OnPoolerMisused = func() { log.Error("DATABASE_URL: " + opendb.PoolerAdvice) }
 	if db.Engine == migrate.SQLite {
-		jobs := sqlitequeue.New(db.W, db.R, sqlitequeue.Config{OnEnqueue: onEnqueue})
+		jobs := sqlitequeue.New(db.W, db.R, sqlitequeue.Config{OnEnqueue: traces.onEnqueue()})
 		return &database{
 			DB:       db,
 			accounts: authstore.NewSQLite(db.W, db.R),
@@ -52,7 +49,7 @@ func openDatabase(
 			client:   jobqueue.NewClient(jobs),
 		}, nil
 	}
-	jobs := pgqueue.New(db.Pool, pgqueue.Config{OnEnqueue: onEnqueue})
+	jobs := pgqueue.New(db.Pool, pgqueue.Config{OnEnqueue: traces.onEnqueue()})
 	return &database{
 		DB:       db,
 		accounts: authstore.NewPostgres(db.W),

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http"
 	"strings"
 	"time"
 
@@ -20,9 +21,9 @@ import (
 // newFeedback returns the service of lessons, recordings and feedback records.
 func newFeedback(
 	c Config, store feedback.Store, audio feedback.AudioStore, recognizer measuredRecognizer,
-	log *slog.Logger,
+	traces *tracing, log *slog.Logger,
 ) (*feedback.Service, error) {
-	summarizer, err := newSummarizer(c, log)
+	summarizer, err := newSummarizer(c, traces, log)
 	if err != nil {
 		return nil, err
 	}
@@ -30,7 +31,7 @@ func newFeedback(
 		Store:         store,
 		Audio:         audio,
 		Transcriber:   transcriber{recognizer},
-		Summarizer:    summarizer,
+		Summarizer:    traces.summarizer(summarizer),
 		MaxAudioBytes: c.AudioMaxBytes,
 		Limits: feedback.Limits{
 			Bytes: c.LimitBytes, Segments: c.LimitSegments, Sessions: c.LimitSessions, Summaries: c.LimitSummaries,
@@ -91,7 +92,7 @@ func OpenAudio(c Config, address string) (AudioStore, error) {
 
 // newSummarizer returns a client of the configured endpoint, which falls back to summaries made in
 // this process. Without an endpoint all summaries are made in this process.
-func newSummarizer(c Config, log *slog.Logger) (feedback.Summarizer, error) {
+func newSummarizer(c Config, traces *tracing, log *slog.Logger) (feedback.Summarizer, error) {
 	local := summary.Extractive{}
 	if c.SummaryAPIURL == "" {
 		return local, nil
@@ -100,6 +101,7 @@ func newSummarizer(c Config, log *slog.Logger) (feedback.Summarizer, error) {
 		URL:    c.SummaryAPIURL,
 		APIKey: c.SummaryAPIKey,
 		Model:  c.SummaryModel,
+		Client: &http.Client{Transport: traces.transport(http.DefaultTransport)},
 		Logger: log,
 	})
 	if err != nil {

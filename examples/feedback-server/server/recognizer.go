@@ -11,7 +11,7 @@ import (
 )
 
 // newRecognizer returns the configured recognizer.
-func newRecognizer(c Config, log *slog.Logger) (asr.Recognizer, error) {
+func newRecognizer(c Config, traces *tracing, log *slog.Logger) (asr.Recognizer, error) {
 	if c.ASRProvider == "cloud" {
 		return cloud.New(cloud.Config{
 			AppID:          c.CloudASRAppID,
@@ -43,6 +43,7 @@ func newRecognizer(c Config, log *slog.Logger) (asr.Recognizer, error) {
 		TimeoutFactor:  c.ASRTimeoutFactor,
 		MinTimeout:     c.ASRMinTimeout,
 		Concurrency:    c.ASRWorkerConcurrency,
+		Transport:      traces.transport(local.NewTransport()),
 		Logger:         log,
 	})
 	if err != nil {

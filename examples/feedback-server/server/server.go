@@ -102,7 +102,7 @@ func New(ctx context.Context, c Config, o Options) (_ *Server, err error) {
 		o.Logger.Warn("DATABASE_URL is not set: /health works, data endpoints answer 503")
 		return build(c, o, nil, traces)
 	}
-	db, err := openDatabase(ctx, c.DatabaseURL, traces.onEnqueue(), o.Logger)
+	db, err := openDatabase(ctx, c.DatabaseURL, traces, o.Logger)
 	if err != nil {
 		return nil, err
 	}
@@ -117,11 +117,11 @@ func New(ctx context.Context, c Config, o Options) (_ *Server, err error) {
 // services then stay nil, and their endpoints answer 503.
 func build(c Config, o Options, db *database, traces *tracing) (*Server, error) {
 	log := o.Logger
-	recognizer, err := newRecognizer(c, log)
+	recognizer, err := newRecognizer(c, traces, log)
 	if err != nil {
 		return nil, err
 	}
-	measured := newMeasuredRecognizer(recognizer, c.ASRProvider)
+	measured := newMeasuredRecognizer(traces.recognizer(recognizer, c.ASRProvider), c.ASRProvider)
 	var accounts *auth.Service
 	var audio feedback.AudioStore
 	var lessons *feedback.Service
@@ -132,7 +132,7 @@ func build(c Config, o Options, db *database, traces *tracing) (*Server, error) 
 		if audio, err = newAudio(c); err != nil {
 			return nil, err
 		}
-		if lessons, err = newFeedback(c, db.lessons, audio, measured, log); err != nil {
+		if lessons, err = newFeedback(c, db.lessons, audio, measured, traces, log); err != nil {
 			return nil, err
 		}
 	}

@@ -4,15 +4,12 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	"go.opentelemetry.io/otel/metric/noop"
-	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
@@ -21,8 +18,9 @@ import (
 	"lessonkit.example/jobqueue/queuetrace"
 )
 
-// tracing exports a span for each request and for each attempt of a job. An upload and the first
-// attempt to transcribe it are in one trace. A nil *tracing traces nothing.
+// tracing exports a span for each request, each attempt of a job, each statement in them, and each
+// call of the recognizer and the summarizer. An upload and the first attempt to transcribe it are in
+// one trace. A nil *tracing traces nothing, and nothing is wrapped in it.
 type tracing struct {
 	log      *slog.Logger
 	provider *sdk.TracerProvider
@@ -102,40 +100,4 @@ func (t *tracing) middleware() []func(jobqueue.HandlerFunc) jobqueue.HandlerFunc
 		return nil
 	}
 	return []func(jobqueue.HandlerFunc) jobqueue.HandlerFunc{t.jobs.Middleware}
-}
-
-// request returns what starts the span of a request: see httpapi.WrapOptions.Trace. Clients do not
-// decide which traces are sampled: a trace of theirs is linked, not continued. Requests of monitors
-// have no span.
-func (t *tracing) request() func(r *http.Request) (context.Context, func(route string, status int)) {
-	if t == nil {
-		return nil
-	}
-	return func(r *http.Request) (context.Context, func(route string, status int)) {
-		switch r.URL.Path {
-		case "/health", "/readyz", "/metrics":
-			return r.Context(), func(string, int) {}
-		}
-		options := []trace.SpanStartOption{
-			trace.WithSpanKind(trace.SpanKindServer), trace.WithNewRoot(),
-			trace.WithAttributes(attribute.String("http.request.method", r.Method)),
-		}
-		client := propagation.TraceContext{}.Extract(context.Background(), propagation.HeaderCarrier(r.Header))
-		if from := trace.SpanContextFromContext(client); from.IsValid() {
-			options = append(options, trace.WithLinks(trace.Link{SpanContext: from}))
-		}
-		ctx, span := t.tracer.Start(r.Context(), r.Method, options...)
-		return ctx, func(route string, status int) {
-			if route != "" {
-				span.SetName(route) // as "GET /api/v1/profiles"
-				_, path, _ := strings.Cut(route, " ")
-				span.SetAttributes(attribute.String("http.route", path))
-			}
-			span.SetAttributes(attribute.Int("http.response.status_code", status))
-			if status >= http.StatusInternalServerError {
-				span.SetStatus(codes.Error, "")
-			}
-			span.End()
-		}
-	}
 }

@@ -1,13 +1,16 @@
 package server_test
 
 import (
-	"bytes"
+	"cmp"
 	"encoding/hex"
 	"io"
-	"maps"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -15,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	otlp "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/encoding/prototext"
 	"google.golang.org/protobuf/proto"
 
 	"lessonkit.example/asr/asrtest"
@@ -23,88 +27,272 @@ import (
 	"lessonkit.example/internal/pgtest"
 )
 
-// collectSpans returns the address of a collector, and a function that returns what it has received
-// by name.
-func collectSpans(t *testing.T) (address string, spans func() map[string]*otlp.Span) {
-	var mu sync.Mutex
-	received := map[string]*otlp.Span{}
+// collected are the spans that a collector has received.
+type collected struct {
+	url string
+
+	mu    sync.Mutex
+	spans []*otlp.Span
+}
+
+// collectSpans starts a collector.
+func collectSpans(t *testing.T) *collected {
+	c := &collected{}
 	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		var request collector.ExportTraceServiceRequest
 		if err != nil || r.URL.Path != "/v1/traces" || proto.Unmarshal(body, &request) != nil {
 			t.Errorf("%s is not an export of traces: %v", r.URL, err)
 		}
-		mu.Lock()
-		defer mu.Unlock()
+		c.mu.Lock()
+		defer c.mu.Unlock()
 		for _, resource := range request.ResourceSpans {
 			for _, scope := range resource.ScopeSpans {
-				for _, span := range scope.Spans {
-					received[span.Name] = span
-				}
+				c.spans = append(c.spans, scope.Spans...)
 			}
 		}
 	}))
 	t.Cleanup(s.Close)
-	return s.URL, func() map[string]*otlp.Span {
+	c.url = s.URL
+	return c
+}
+
+// all returns the spans in the order in which they have begun.
+func (c *collected) all() []*otlp.Span {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.SortedFunc(slices.Values(c.spans), func(a, b *otlp.Span) int {
+		return cmp.Compare(a.StartTimeUnixNano, b.StartTimeUnixNano)
+	})
+}
+
+// wait returns the first span with a name, once it has been received.
+func (c *collected) wait(t *testing.T, name string) *otlp.Span {
+	t.Helper()
+	var found *otlp.Span
+	require.Eventually(t, func() bool {
+		for _, span := range c.all() {
+			if span.Name == name {
+				found = span
+				return true
+			}
+		}
+		return false
+	}, time.Minute, 20*time.Millisecond, name)
+	return found
+}
+
+// below returns the spans whose parent is span.
+func (c *collected) below(span *otlp.Span) (children []*otlp.Span) {
+	for _, child := range c.all() {
+		if string(child.ParentSpanId) == string(span.SpanId) {
+			children = append(children, child)
+		}
+	}
+	return children
+}
+
+// statements returns the texts of the statements below a span.
+func (c *collected) statements(span *otlp.Span) string {
+	var texts []string
+	for _, child := range c.below(span) {
+		texts = append(texts, attributeOf(child, "db.query.text"))
+	}
+	return strings.Join(texts, "\n")
+}
+
+// attributeOf returns an attribute of a span as text.
+func attributeOf(span *otlp.Span, key string) string {
+	for _, a := range span.Attributes {
+		if a.Key == key {
+			return cmp.Or(a.Value.GetStringValue(), prototext.Format(a.Value))
+		}
+	}
+	return ""
+}
+
+// observed returns the address of a proxy in front of a service, and the traceparent headers of the
+// requests that it has passed on.
+func observed(t *testing.T, service string) (address string, parents func() []string) {
+	target, err := url.Parse(service)
+	require.NoError(t, err)
+	var mu sync.Mutex
+	var seen []string
+	proxy := httputil.NewSingleHostReverseProxy(target)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		if parent := r.Header.Get("Traceparent"); parent != "" {
+			seen = append(seen, parent)
+		}
+		mu.Unlock()
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(s.Close)
+	return s.URL, func() []string {
 		mu.Lock()
 		defer mu.Unlock()
-		return maps.Clone(received)
+		return slices.Clone(seen)
 	}
 }
 
-// An upload and its transcription are in one trace, which the client does not decide on.
-func TestUploadAndTranscriptionAreOneTrace(t *testing.T) {
+const (
+	secretStudent = "Zephyrina"
+	secretText    = "heliotropes"
+)
+
+// tracedLesson uploads a recording to a server, waits for its text, and makes a summary of it.
+func tracedLesson(t *testing.T, environment map[string]string) (s *server.Server, address string) {
+	s = newServer(t, server.RoleAll, environment)
+	require.NoError(t, s.Migrate(t.Context()))
+	address = "http://" + serve(t, s)
+	c := feedbackclient.Development(address, "teacher")
+	profile, err := c.EnsureProfile(t.Context(), secretStudent)
+	require.NoError(t, err)
+	session, err := c.OpenSession(t.Context(), profile.ID)
+	require.NoError(t, err)
+	lesson, err := c.StartLesson(t.Context(), session.ID)
+	require.NoError(t, err)
+	segment, err := c.Upload(t.Context(), lesson.ID, 0, "a.wav", asrtest.WAV(10*time.Millisecond))
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		segment, err = c.Segment(t.Context(), segment.ID)
+		require.NoError(t, err)
+		return segment.State == "transcribed"
+	}, time.Minute, 10*time.Millisecond)
+	generated, err := c.Generate(t.Context(), session.ID, nil)
+	require.NoError(t, err)
+	require.NotEmpty(t, generated.Text)
+	return s, address
+}
+
+func TestOneTraceFromTheUploadToTheText(t *testing.T) {
 	t.Parallel()
-	for name, database := range map[string]string{
-		"sqlite": "sqlite:" + filepath.Join(t.TempDir(), "x.db"), "postgres": pgtest.URL(t),
+	for system, database := range map[string]string{
+		"sqlite": "sqlite:" + filepath.Join(t.TempDir(), "x.db"), "postgresql": pgtest.URL(t),
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(system, func(t *testing.T) {
 			t.Parallel()
-			address, spans := collectSpans(t)
-			s := newServer(t, server.RoleAll, map[string]string{
+			got := collectSpans(t)
+			recognizer, recognized := observed(t, asrtest.NewServer(t, asrtest.WhisperCPP).URL)
+			endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				io.WriteString(w, `{"choices":[{"message":{"content":"They drew `+secretText+`."}}]}`)
+			}))
+			t.Cleanup(endpoint.Close)
+			chat, summarized := observed(t, endpoint.URL)
+			s, address := tracedLesson(t, map[string]string{
 				"DATABASE_URL": database, "ALLOW_DEVELOPMENT_USER_HEADER": "true",
-				"LOCAL_ASR_URL": asrtest.NewServer(t, asrtest.WhisperCPP).URL, "OTEL_EXPORTER_OTLP_ENDPOINT": address,
+				"LOCAL_ASR_URL": recognizer, "OTEL_EXPORTER_OTLP_ENDPOINT": got.url,
+				"FEEDBACK_SUMMARY_API_URL": chat, "FEEDBACK_SUMMARY_MODEL": "any",
+				"FEEDBACK_SUMMARY_API_KEY": "hush-hush",
 			})
-			require.NoError(t, s.Migrate(t.Context()))
-			url := "http://" + serve(t, s)
-			c := feedbackclient.Development(url, "teacher")
-			profile, err := c.EnsureProfile(t.Context(), "Someone")
-			require.NoError(t, err)
-			session, err := c.OpenSession(t.Context(), profile.ID)
-			require.NoError(t, err)
-			lesson, err := c.StartLesson(t.Context(), session.ID)
-			require.NoError(t, err)
-			_, err = c.Upload(t.Context(), lesson.ID, 0, "a.wav", asrtest.WAV(10*time.Millisecond))
-			require.NoError(t, err)
 			require.Equal(t, http.StatusOK, get(s.Handler(), "/health").Code)
-			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/openapi.json", nil)
-			require.NoError(t, err)
 			const client = "0af7651916cd43dd8448eb211c80319c"
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address+"/openapi.json", nil)
+			require.NoError(t, err)
 			request.Header.Set("Traceparent", "00-"+client+"-b7ad6b7169203331-01")
 			response, err := http.DefaultClient.Do(request)
 			require.NoError(t, err)
 			require.NoError(t, response.Body.Close())
-			var upload, send, process, document *otlp.Span
-			require.Eventually(t, func() bool {
-				got := spans()
-				send, process = got["send speech"], got["process speech"]
-				document = got["GET /openapi.json"]
-				for _, span := range got {
-					if send != nil && bytes.Equal(span.SpanId, send.ParentSpanId) {
-						upload = span
-					}
-				}
-				return upload != nil && process != nil && document != nil
-			}, 60*time.Second, 50*time.Millisecond)
+
+			document := got.wait(t, "GET /openapi.json") // by then all others that began before have ended
+			upload := got.wait(t, "POST /api/v1/feedback-lessons/{lesson_id}/segments")
 			require.Equal(t, otlp.Span_SPAN_KIND_SERVER, upload.Kind)
-			require.Contains(t, upload.Name, "/segments")
-			require.Equal(t, upload.TraceId, process.TraceId)
+			require.Empty(t, upload.ParentSpanId)
+			require.Equal(t, "/api/v1/feedback-lessons/{lesson_id}/segments", attributeOf(upload, "http.route"))
+			require.Contains(t, attributeOf(upload, "http.response.status_code"), "202")
+			require.Contains(t, got.statements(upload), "insert into feedback_segments")
+
+			send, process := got.wait(t, "send speech"), got.wait(t, "process speech")
+			require.Equal(t, upload.SpanId, send.ParentSpanId)
 			require.Equal(t, send.SpanId, process.ParentSpanId)
 			require.Equal(t, send.SpanId, process.Links[0].SpanId)
-			require.NotEqual(t, client, hex.EncodeToString(document.TraceId))
+			require.Contains(t, got.statements(process), "update feedback_segments")
+			recognize := got.wait(t, "recognize")
+			require.Equal(t, process.SpanId, recognize.ParentSpanId)
+			requireClientSpan(t, got, recognize, recognized())
+			for _, span := range []*otlp.Span{send, process, recognize} {
+				require.Equal(t, upload.TraceId, span.TraceId)
+			}
+
+			generate := got.wait(t, "POST /api/v1/feedback-sessions/{session_id}/generate")
+			summarize := got.wait(t, "summarize")
+			require.Equal(t, generate.SpanId, summarize.ParentSpanId)
+			require.Equal(t, "remote", attributeOf(summarize, "summary.source"))
+			requireClientSpan(t, got, summarize, summarized())
+			require.Contains(t, got.statements(generate), "update feedback_sessions")
+
+			require.NotEqual(t, client, hex.EncodeToString(document.TraceId), "clients do not decide on sampling")
 			require.Equal(t, client, hex.EncodeToString(document.Links[0].TraceId))
-			require.NotContains(t, spans(), "GET /health")
+			for _, span := range got.all() {
+				text := prototext.Format(span)
+				require.NotEqual(t, "GET /health", span.Name)
+				if attributeOf(span, "db.system.name") != "" {
+					require.NotEmpty(t, span.ParentSpanId, "polls have no traces: %s", text)
+					require.Equal(t, system, attributeOf(span, "db.system.name"))
+					require.Equal(t, otlp.Span_SPAN_KIND_CLIENT, span.Kind)
+				}
+				for _, private := range []string{secretStudent, secretText, "hush-hush", "heard "} {
+					require.NotContains(t, text, private)
+				}
+			}
 		})
+	}
+}
+
+// requireClientSpan checks the spans of requests to a service, of which the last one was successful,
+// and that the service can continue the trace.
+func requireClientSpan(t *testing.T, got *collected, parent *otlp.Span, traceparents []string) {
+	t.Helper()
+	requests := got.below(parent)
+	require.NotEmpty(t, requests)
+	require.Len(t, traceparents, len(requests))
+	for i, span := range requests {
+		require.Equal(t, otlp.Span_SPAN_KIND_CLIENT, span.Kind)
+		require.Equal(t, "127.0.0.1", attributeOf(span, "server.address"))
+		want := "00-" + hex.EncodeToString(span.TraceId) + "-" + hex.EncodeToString(span.SpanId) + "-01"
+		require.Equal(t, want, traceparents[i])
+	}
+	last := requests[len(requests)-1]
+	require.Equal(t, "POST", last.Name)
+	require.Contains(t, attributeOf(last, "http.response.status_code"), "200")
+}
+
+func TestNothingIsTracedWithoutACollector(t *testing.T) {
+	t.Parallel()
+	recognizer, recognized := observed(t, asrtest.NewServer(t, asrtest.WhisperCPP).URL)
+	tracedLesson(t, map[string]string{
+		"DATABASE_URL": "sqlite:" + filepath.Join(t.TempDir(), "x.db"), "ALLOW_DEVELOPMENT_USER_HEADER": "true",
+		"LOCAL_ASR_URL": recognizer,
+	})
+	require.Empty(t, recognized())
+}
+
+// The stream of events looks for changes for as long as it lasts.
+func TestStreamOfEventsTracesNoStatementsAfterItsBeginning(t *testing.T) {
+	t.Parallel()
+	got := collectSpans(t)
+	s := newServer(t, server.RoleAll, map[string]string{
+		"DATABASE_URL":                  "sqlite:" + filepath.Join(t.TempDir(), "x.db"),
+		"ALLOW_DEVELOPMENT_USER_HEADER": "true", "OTEL_EXPORTER_OTLP_ENDPOINT": got.url,
+	})
+	require.NoError(t, s.Migrate(t.Context()))
+	address := "http://" + serve(t, s)
+	c := feedbackclient.Development(address, "teacher")
+	profile, err := c.EnsureProfile(t.Context(), "Someone")
+	require.NoError(t, err)
+	session, err := c.OpenSession(t.Context(), profile.ID)
+	require.NoError(t, err)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet,
+		address+"/api/v1/feedback-sessions/"+session.ID+"/events", nil)
+	require.NoError(t, err)
+	request.Header.Set("X-Development-User", "teacher")
+	response, err := http.DefaultClient.Do(request)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	require.Equal(t, http.StatusOK, response.StatusCode)
+	stream := got.wait(t, "GET /api/v1/feedback-sessions/{session_id}/events") // though it has not ended
+	for _, span := range got.below(stream) {
+		require.LessOrEqual(t, span.StartTimeUnixNano, stream.EndTimeUnixNano)
 	}
 }
 
