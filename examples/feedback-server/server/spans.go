@@ -73,8 +73,8 @@ func fail(span trace.Span, errorType string) {
 	span.SetStatus(codes.Error, "")
 }
 
-// statements returns what starts the span of a statement of a database. Statements outside of a trace have none:
-// an idle worker polls its queues every second.
+// statements returns what starts the span of a statement of a database. Statements outside of a
+// trace have none: an idle worker polls its queues every second.
 func (t *tracing) statements(databaseURL string) opendb.Trace {
 	if t == nil {
 		return nil

@@ -19,8 +19,8 @@ import (
 )
 
 // tracing exports a span for each request, each attempt of a job, each statement in them, and each
-// call of the recognizer and the summarizer. An upload and the first attempt to transcribe it are in
-// one trace. A nil *tracing traces nothing, and nothing is wrapped in it.
+// call of the recognizer and the summarizer. An upload and the first attempt to transcribe it are
+// in one trace. A nil *tracing traces nothing, and wraps nothing.
 type tracing struct {
 	log      *slog.Logger
 	provider *sdk.TracerProvider

@@ -239,8 +239,8 @@ func TestOneTraceFromTheUploadToTheText(t *testing.T) {
 	}
 }
 
-// requireClientSpan checks the spans of requests to a service, of which the last one was successful,
-// and that the service can continue the trace.
+// requireClientSpan checks the spans of requests to a service, of which the last one was
+// successful, and that the service can continue the trace.
 func requireClientSpan(t *testing.T, got *collected, parent *otlp.Span, traceparents []string) {
 	t.Helper()
 	requests := got.below(parent)
