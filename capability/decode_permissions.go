@@ -2,6 +2,7 @@ package capability
 
 import (
 	"fmt"
+	"slices"
 
 	"lessonkit.example/capability/internal/syntax"
 	"lessonkit.example/capability/internal/words"
@@ -131,12 +132,11 @@ func (d *Document) duplicatePermissions(entries []Entry) {
 	for i := range entries {
 		e := &entries[i]
 		key := entryKey{identifier: e.Identifier}
-		what := fmt.Sprintf("%q", e.Identifier)
 		if e.value.Kind() == syntax.Object {
 			if objects[e.Identifier] == 1 {
 				continue
 			}
-			key, what = entryKey{object: e.value.Canonical()}, what+" with the same scope"
+			key = entryKey{object: e.value.Canonical()}
 		}
 		before, ok := first[key]
 		if !ok {
@@ -146,6 +146,10 @@ func (d *Document) duplicatePermissions(entries []Entry) {
 		if len(again) == mostPerCode {
 			break
 		}
+		what := fmt.Sprintf("%q", e.Identifier)
+		if e.value.Kind() == syntax.Object {
+			what += " with the same scope"
+		}
 		start := entries[before].value.Position()
 		if len(again) == 0 {
 			message = fmt.Sprintf("The permission %s is already listed in line %d; remove one of the two.", what,
@@ -153,7 +157,10 @@ func (d *Document) duplicatePermissions(entries []Entry) {
 		} else {
 			related = append(related, Place{File: d.Name(), Start: e.value.Position(), Message: what})
 		}
-		again, names = append(again, e.value), append(names, what)
+		again = append(again, e.value)
+		if !slices.Contains(names, what) {
+			names = append(names, what)
+		}
 		related = append(related, Place{File: d.Name(), Start: start, Message: what + " is listed here first"})
 	}
 	if len(again) == 0 {
@@ -162,7 +169,11 @@ func (d *Document) duplicatePermissions(entries []Entry) {
 	title := "Remove the second one"
 	if len(again) > 1 {
 		title = "Remove the second ones"
-		message = fmt.Sprintf("The permissions %s are already listed; remove one of each two.", words.Some(names, 8))
+		noun := "permissions"
+		if len(names) == 1 {
+			noun = "permission"
+		}
+		message = fmt.Sprintf("The %s %s must be listed only once; remove the others.", noun, words.Some(names, 8))
 	}
 	d.add(Diagnostic{Code: codeDuplicatePermission, Message: message, at: again[0].Span(), Related: related,
 		Fix: syntax.RemoveItems(title, again...)})

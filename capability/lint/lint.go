@@ -177,8 +177,7 @@ func (l *linter) capability(c *capability.Capability) {
 	l.labels(c)
 	l.remotes(c)
 	l.dangers(c)
-	l.entries(c)
-	l.redundant(c)
+	l.redundant(c, l.entries(c))
 	for i := range c.Permissions {
 		l.scopes(&c.Permissions[i])
 	}
@@ -325,8 +324,8 @@ func (l *linter) keys(object capability.Value, owner string, known, outside []st
 			continue
 		}
 		if slices.Contains(outside, name) {
-			l.report(codeUnknownKey, key, "%q has no effect in a permission; it belongs to the capability around it.",
-				name)
+			l.group(codeUnknownKey, key, quoted(name),
+				"%s [has|have] no effect in a permission; [it belongs|they belong] to the capability around it.")
 			continue
 		}
 		like := words.Closest(name, known)

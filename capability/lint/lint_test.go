@@ -309,7 +309,7 @@ func TestFindingsOfOneCauseAreOne(t *testing.T) {
 		head + `"permissions":["core:event:default","core:default", "core:window:default"]}`: {
 			[]string{"1:53 redundant-permission"}, "they can be removed", 1, head + `"permissions":["core:default"]}`},
 		head + `"permissions":["core:default","core:default","sql:allow-load","sql:allow-load","core:default"]}`: {
-			[]string{"1:68 duplicate-permission"}, `"core:default", "sql:allow-load", "core:default" are already`, 5,
+			[]string{"1:68 duplicate-permission"}, `"core:default", "sql:allow-load" must be listed only once`, 5,
 			head + `"permissions":["core:default","sql:allow-load"]}`},
 		`{"identifier":"a","windows":["*"],"permissions":["sql:allow-load","shell:allow-execute"]}`: {
 			[]string{"1:50 any-window-dangerous"}, `"sql:allow-load", "shell:allow-execute" are given`, 1, ""},
@@ -320,6 +320,20 @@ func TestFindingsOfOneCauseAreOne(t *testing.T) {
 			[]string{"1:87 unknown-variable", "1:118 scoped-twice"}, `"$DOWNLOADS" is not a variable`, 1,
 			head + `"permissions":[{"identifier":"fs:scope","allow":["$DOWNLOAD/a"]},` +
 				`{"identifier":"fs:scope","allow":["$DOWNLOAD/b"]}]}`},
+		head + `"permissions":["core:default","core:default","core:default"]}`: {
+			[]string{"1:68 duplicate-permission"}, `The permission "core:default" must be listed only once`, 3,
+			head + `"permissions":["core:default"]}`},
+		head + `"permissions":["opener:allow-open-url","opener:default",` +
+			`{"identifier":"opener:allow-open-url","allow":[{"url":"https://a.example/*"}]}]}`: {
+			[]string{"1:53 bare-and-scoped"}, `"opener:allow-open-url" has no scope here`, 1,
+			head + `"permissions":["opener:default",` +
+				`{"identifier":"opener:allow-open-url","allow":[{"url":"https://a.example/*"}]}]}`},
+		head + `"permissions":[{"identifier":"core:default","windows":["x"],"description":"x"}]}`: {
+			[]string{"1:82 unknown-key"},
+			`"windows", "description" have no effect in a permission; they belong`, 1, ""},
+		head + `"remote":{"urls":["http://*","https://*"]},"permissions":["core:default"]}`: {
+			[]string{"1:57 remote-any-host"},
+			`every site that a window loads from its default port; name the hosts`, 1, ""},
 	} {
 		ds := check(t, in)
 		require.Equal(t, want.codes, codes(ds), in)

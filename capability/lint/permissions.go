@@ -9,8 +9,10 @@ import (
 	"lessonkit.example/capability/internal/words"
 )
 
-// entries reports permissions of a capability that get in each other's way.
-func (l *linter) entries(c *capability.Capability) {
+// entries reports permissions of a capability that get in each other's way. It returns those that
+// it proposes to remove.
+func (l *linter) entries(c *capability.Capability) (needless map[*capability.Entry]bool) {
+	needless = make(map[*capability.Entry]bool)
 	bare := make(map[string]*capability.Entry)
 	scoped := make(map[string]*capability.Entry)
 	for i := range c.Permissions {
@@ -53,10 +55,12 @@ func (l *linter) entries(c *capability.Capability) {
 				"%s [has|have] no scope here and one in another entry; the two add up, so the [entry|entries] "+
 					"without a scope [adds|add] nothing and can be removed.")
 			it.remove = other.Value()
+			needless[other] = true
 			it.also = []capability.Place{{File: e.Value().File(), Start: e.Value().Position(),
 				Message: "the entry with a scope"}}
 		}
 	}
+	return needless
 }
 
 func jsonOf(v capability.Value) string {
@@ -119,8 +123,9 @@ func (l *linter) noEffect(c *capability.Capability, e *capability.Entry) {
 	)
 }
 
-// redundant reports bare entries all of which is in a set that is listed too.
-func (l *linter) redundant(c *capability.Capability) {
+// redundant reports bare entries all of which is in a set that is listed too, except those that are
+// needless for another reason.
+func (l *linter) redundant(c *capability.Capability, needless map[*capability.Entry]bool) {
 	type unfolded struct {
 		entry *capability.Entry
 		*expansion
@@ -129,7 +134,7 @@ func (l *linter) redundant(c *capability.Capability) {
 	seen := make(map[string]bool)
 	for i := range c.Permissions {
 		e := &c.Permissions[i]
-		if e.Allow != nil || e.Deny != nil || seen[e.Identifier] {
+		if e.Allow != nil || e.Deny != nil || seen[e.Identifier] || needless[e] {
 			continue
 		}
 		seen[e.Identifier] = true

@@ -34,10 +34,17 @@ func (l *linter) remotes(c *capability.Capability) {
 		web := parts.Protocol == "http" || parts.Protocol == "https" || parts.Protocol == "*"
 		anyHost := strings.Trim(parts.Host, "*.") == "" && parts.Host != ""
 		loopback := isLoopback(parts.Host)
+		allPorts := parts.Protocol + "://" + parts.Host + ":*"
+		defaultPort := parts.Port == "" &&
+			!slices.ContainsFunc(c.Remote, func(url string) bool { return strings.HasPrefix(url, allPorts) })
 		if anyHost && web {
+			where := ""
+			if defaultPort {
+				where = " from its default port"
+			}
 			l.group(codeRemoteAnyHost, place(), quoted(text),
 				`The URL [pattern|patterns] %s [gives|give] the permissions of this capability to every site that a `+
-					`window loads; name the hosts, such as "https://*.example.com".`)
+					`window loads%s; name the hosts, such as "https://*.example.com".`, where)
 		} else if parts.Protocol == "http" && !loopback {
 			l.group(codeRemotePlainHTTP, place(), quoted(text),
 				"%s [is|are] not encrypted, so anyone on the network can replace the page; write https.")
@@ -45,9 +52,7 @@ func (l *linter) remotes(c *capability.Capability) {
 		if web && isOpenSuffix(parts.Host) {
 			l.group(codeOpenSuffix, place(), quoted(text), openSuffix)
 		}
-		allPorts := parts.Protocol + "://" + parts.Host + ":*"
-		listed := slices.ContainsFunc(c.Remote, func(url string) bool { return strings.HasPrefix(url, allPorts) })
-		if web && parts.Port == "" && (anyHost || loopback) && !listed {
+		if web && loopback && defaultPort {
 			l.group(codeRemoteDefaultPort, place(), fmt.Sprintf("%q (%q)", text, allPorts),
 				"The URL [pattern is|patterns are] for the default port only; for all ports write what is in "+
 					"parentheses: %s.")
