@@ -125,6 +125,29 @@ func (e *Error) RetryAfter() time.Duration {
 // should be retried late, alone and a few times only.
 func (e *Error) Suspect() bool { return e.Class == ErrLost }
 
+// PublicCode returns PublicText for programs: the public code of a cause that has one, or else
+// "recogniser_unavailable", "recogniser_lost", "audio_unusable", "recogniser_misconfigured" or
+// "recogniser_account_refused" for the class, "recogniser_failed" without one.
+func (e *Error) PublicCode() string {
+	var cause interface{ PublicCode() string }
+	if errors.As(e.Err, &cause) {
+		return cause.PublicCode()
+	}
+	switch e.Class {
+	case ErrUnavailable:
+		return "recogniser_unavailable"
+	case ErrLost:
+		return "recogniser_lost"
+	case ErrUnusableAudio:
+		return "audio_unusable"
+	case ErrMisconfigured:
+		return "recogniser_misconfigured"
+	case ErrRefused:
+		return "recogniser_account_refused"
+	}
+	return "recogniser_failed"
+}
+
 // PublicText returns a description for the owner of the recording: the public text of a cause that
 // has one, or else that of the class, with the message for ErrUnusableAudio.
 func (e *Error) PublicText() string {

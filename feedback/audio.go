@@ -77,7 +77,7 @@ type PCM struct {
 // and the attempt does not count; if `Suspect() bool` returns true, the recogniser was lost while
 // it had the recording, which may be the cause: the recording is tried again late and alone, and
 // fails after a few times. Otherwise the attempt counts. The text of `PublicText() string` is shown
-// to the teacher.
+// to the teacher, and `PublicCode() string` is [Segment.ErrorCode] if it is one of [FailureCodes].
 type Transcriber interface {
 	Transcribe(ctx context.Context, a Audio) (Transcript, error)
 }

@@ -137,17 +137,3 @@ func isSuspect(err error) bool {
 	var e interface{ Suspect() bool }
 	return errors.As(err, &e) && e.Suspect()
 }
-
-// publicText returns what is shown to the teacher of a transcriber's error.
-func publicText(err error) string {
-	var e interface{ PublicText() string }
-	if errors.As(err, &e) {
-		if text := cleanText(e.PublicText()); text != "" {
-			return text
-		}
-	}
-	if isPermanent(err) {
-		return "the recogniser refused the audio"
-	}
-	return "the recogniser failed"
-}

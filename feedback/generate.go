@@ -37,7 +37,25 @@ type Summary struct {
 	Source SummarySource
 
 	Warning string // for the teacher, such as that another summarizer was used; usually ""
+	// WarningCodes are Warning for programs.
+	WarningCodes []SummaryWarning
 }
+
+// SummaryWarning is what to know about a [Summary], for programs.
+type SummaryWarning string
+
+// The warnings of the summarizers of package summary.
+const (
+	// WarningFallback: another summarizer failed; the text consists of the lessons' own sentences.
+	WarningFallback SummaryWarning = "summary_service_failed"
+	// WarningShortened: the lessons were too long; the text is based on their most important
+	// sentences.
+	WarningShortened SummaryWarning = "lessons_shortened"
+	// WarningIncomplete: the text may end early, at the length limit of the service.
+	WarningIncomplete SummaryWarning = "summary_incomplete"
+	// WarningUnknownName: the text mentions a person whose name could not be restored.
+	WarningUnknownName SummaryWarning = "name_not_restored"
+)
 
 // SummarySource is where a summary was made.
 type SummarySource string

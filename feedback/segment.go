@@ -36,6 +36,8 @@ type Segment struct {
 	Language string // of the speech, such as "en"; "" if unknown
 	Error    string // why the last attempt failed; can be shown to the teacher
 	Attempts int    // attempts that counted
+	// ErrorCode is Error for programs: one of [FailureCodes], or "".
+	ErrorCode string
 	// Suspicions counts how often the recogniser was lost while it had this recording.
 	Suspicions int
 	// RecogniserTask is the provider's name of the task for this recording, or "".
@@ -60,9 +62,21 @@ type Segment struct {
 	Progress *Progress
 }
 
+// WarningNoSpeech is a [Segment.WarningCode].
+const WarningNoSpeech = "no_speech"
+
+// WarningCode tells programs what is doubtful about the text: [WarningNoSpeech] if it is empty and
+// the recording is not short, else "".
+func (s Segment) WarningCode() string {
+	if s.State == SegmentTranscribed && s.Text == "" && s.Duration > shortAudio {
+		return WarningNoSpeech
+	}
+	return ""
+}
+
 // Warning describes what is doubtful about the text, for the teacher, or returns "".
 func (s Segment) Warning() string {
-	if s.State == SegmentTranscribed && s.Text == "" && s.Duration > shortAudio {
+	if s.WarningCode() == WarningNoSpeech {
 		return "no speech was recognised"
 	}
 	return ""

@@ -143,8 +143,8 @@ type Store interface {
 	SaveRecogniserTask(ctx context.Context, id uuid.UUID, leaseToken, task string, at time.Time) error
 	// FailTranscription marks a segment as failed that is queued or transcribing in this round,
 	// under any lease token. A segment in another state or a later round is returned unchanged.
-	// With keepError, the message does not replace the error of an earlier attempt.
-	FailTranscription(ctx context.Context, id uuid.UUID, round int64, message string, keepError bool,
+	// With keepError, code and message do not replace the error of an earlier attempt.
+	FailTranscription(ctx context.Context, id uuid.UUID, round int64, code, message string, keepError bool,
 		at time.Time) (Segment, error)
 	// RequeueStuck puts the segments that have been transcribing since before a time back to
 	// queued, each with a [TaskTranscribe] for the outbox, and returns them.
@@ -201,6 +201,8 @@ type TranscriptionResult struct {
 	Took     time.Duration // how long the recognition took, if transcribed
 	Error    string        // if failed or queued; can be shown to the teacher
 	Attempts int           // that counted
+	// ErrorCode is Error for programs: see [Segment.ErrorCode].
+	ErrorCode string
 	// Suspicions replaces the segment's.
 	Suspicions int
 }

@@ -41,7 +41,7 @@ func (s *Service) suspect(ctx context.Context, seg Segment, a Attempt, r *Transc
 		"suspicions", r.Suspicions, "of", maxSuspicions, "error", err)
 	if r.Suspicions >= maxSuspicions {
 		r.State = SegmentFailed
-		return permanentError{public: r.Error, err: err}
+		return permanentError{code: r.ErrorCode, public: r.Error, err: err}
 	}
 	return delayedError{err: err, delay: s.RetryDelay(r.Suspicions)}
 }

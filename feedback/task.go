@@ -89,20 +89,20 @@ func (s *Service) RunTask(ctx context.Context, t Task, a Attempt) error {
 // retried; a segment that has been retried since waits for the newer task. Audio that was not
 // deleted is left to [Service.Sweep].
 func (s *Service) FailTask(ctx context.Context, t Task) error {
-	return s.failTask(ctx, t, "the transcription was interrupted", true)
+	return s.failTask(ctx, t, codeInterrupted, "the transcription was interrupted", true)
 }
 
 // CancelTask must be called when somebody has cancelled a task in the queue. It does what FailTask
 // does; the segment's error tells that the transcription was cancelled.
 func (s *Service) CancelTask(ctx context.Context, t Task) error {
-	return s.failTask(ctx, t, "the transcription was cancelled; it can be retried", false)
+	return s.failTask(ctx, t, codeCancelled, "the transcription was cancelled; it can be retried", false)
 }
 
-func (s *Service) failTask(ctx context.Context, t Task, reason string, keepError bool) error {
+func (s *Service) failTask(ctx context.Context, t Task, code, reason string, keepError bool) error {
 	if t.Kind != TaskTranscribe {
 		return nil
 	}
-	seg, err := s.store.FailTranscription(ctx, t.SegmentID, t.Round, reason, keepError, s.now())
+	seg, err := s.store.FailTranscription(ctx, t.SegmentID, t.Round, code, reason, keepError, s.now())
 	switch {
 	case errors.Is(err, ErrNotFound):
 		return nil
@@ -199,16 +199,17 @@ func transcriptionResult(ctx context.Context, t Transcript, err error, a Attempt
 		return TranscriptionResult{State: SegmentTranscribed, Text: cleanText(t.Text), Language: cleanText(t.Language),
 			Duration: t.Duration, Attempts: a.Number}
 	}
-	r := TranscriptionResult{State: SegmentQueued, Error: publicText(err), Attempts: a.Number}
+	r := TranscriptionResult{State: SegmentQueued, Attempts: a.Number}
+	r.ErrorCode, r.Error = failureOf(err)
 	timedOut := errors.Is(ctx.Err(), context.DeadlineExceeded) // even if the queue sets another cause
 	switch {
 	case timedOut:
-		r.Error = "the transcription took too long"
+		r.ErrorCode, r.Error = codeTimeout, "the transcription took too long"
 		if a.last() {
 			r.State = SegmentFailed
 		}
 	case ctx.Err() != nil: // the worker stops
-		r.Error, r.Attempts = "", a.Number-1
+		r.ErrorCode, r.Error, r.Attempts = "", "", a.Number-1
 	case isPermanent(err):
 		r.State = SegmentFailed
 	case retryAfter(err) > 0:
@@ -229,7 +230,7 @@ func (s *Service) audioOf(ctx context.Context, seg Segment, leaseToken string) A
 	open := func() (AudioFile, error) {
 		f, err := s.cfg.Audio.Open(ctx, seg.AudioKey)
 		if errors.Is(err, ErrNotFound) {
-			return nil, permanentError{public: "the recording no longer exists", err: err}
+			return nil, permanentError{code: codeAudioGone, public: "the recording no longer exists", err: err}
 		}
 		return f, err
 	}
@@ -255,6 +256,7 @@ func (s *Service) audioOf(ctx context.Context, seg Segment, leaseToken string) A
 
 // permanentError is an error that another attempt cannot mend.
 type permanentError struct {
+	code   string // one of FailureCodes, or ""
 	public string
 	err    error
 }
@@ -263,3 +265,4 @@ func (e permanentError) Error() string      { return e.public + ": " + e.err.Err
 func (e permanentError) Unwrap() error      { return e.err }
 func (e permanentError) Permanent() bool    { return true }
 func (e permanentError) PublicText() string { return e.public }
+func (e permanentError) PublicCode() string { return e.code }

@@ -156,6 +156,7 @@ type interrupted struct{}
 func (interrupted) Error() string      { return "interrupted as often as tasks may be paid for" }
 func (interrupted) Permanent() bool    { return true }
 func (interrupted) PublicText() string { return "the recognition was interrupted; it can be retried" }
+func (interrupted) PublicCode() string { return "transcription_interrupted" }
 
 // create sends the recording and returns the new task. In the meantime a name without a number is
 // saved; if there is no task, again the one saved before, which counts the tasks paid for.

@@ -228,6 +228,8 @@ func (e languageError) PublicText() string {
 	return fmt.Sprintf("the recogniser does not know the language %q", e.language)
 }
 
+func (languageError) PublicCode() string { return "language_unknown" }
+
 // find returns the model of the name, or the one to choose if the name is "".
 func find(list []modelInfo, name string) (modelInfo, bool) {
 	if name == "" && len(list) > 0 {

@@ -19,8 +19,10 @@ type Segment struct {
 	Sequence      int        `json:"sequence"`
 	State         string     `json:"state"` // queued, transcribing, transcribed or failed
 	Text          string     `json:"text"`
-	Error         string     `json:"error"`   // why the last attempt failed, or ""
-	Warning       string     `json:"warning"` // what is doubtful about the text, or ""
+	Error         string     `json:"error"`        // why the last attempt failed, or ""
+	ErrorCode     string     `json:"error_code"`   // the same for programs; may be "" beside an error
+	Warning       string     `json:"warning"`      // what is doubtful about the text, or ""
+	WarningCode   string     `json:"warning_code"` // the same for programs
 	Attempts      int        `json:"attempts"`
 	Ahead         *int       `json:"ahead"`                  // recordings before this one; nil unless unfinished
 	EstimatedWait *int       `json:"estimated_wait_seconds"` // until the text is there; nil if unknown

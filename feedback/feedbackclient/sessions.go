@@ -75,6 +75,8 @@ type Generated struct {
 	Lessons  int           `json:"lessons"` // how many it summarizes
 	Segments SegmentCounts `json:"segments"`
 	Warning  string        `json:"warning"`
+
+	WarningCodes []string `json:"warning_codes"` // Warning for programs
 }
 
 // OpenSession opens or resumes the profile's voice session of today.

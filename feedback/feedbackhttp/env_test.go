@@ -79,6 +79,7 @@ func (s *speech) Transcribe(_ context.Context, a feedback.Audio) (feedback.Trans
 type joiner struct {
 	err     error
 	warning string
+	codes   []feedback.SummaryWarning
 }
 
 func (j *joiner) Summarize(_ context.Context, in feedback.SummaryInput) (feedback.Summary, error) {
@@ -86,7 +87,9 @@ func (j *joiner) Summarize(_ context.Context, in feedback.SummaryInput) (feedbac
 	for _, t := range in.Transcripts {
 		text.WriteString("[" + t + "]")
 	}
-	return feedback.Summary{Text: text.String(), Source: feedback.SummaryLocal, Warning: j.warning}, j.err
+	return feedback.Summary{
+		Text: text.String(), Source: feedback.SummaryLocal, Warning: j.warning, WarningCodes: j.codes,
+	}, j.err
 }
 
 // teacherOf takes a header's word for who sends a request.

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"lessonkit.example/feedback"
 	"lessonkit.example/feedback/feedbacktest"
 )
 
@@ -83,9 +84,9 @@ func TestSessions(t *testing.T) {
 			require.Equal(t, []any{lesson, 1.0, "recording", false, nil, ""},
 				[]any{l["lesson_id"], l["number"], l["state"], l["applied"], l["finished_at"], l["transcript"]})
 			s := l["segments"].([]any)[1].(object)
-			require.ElementsMatch(t, []string{"segment_id", "sequence", "state", "text", "error", "warning",
-				"attempts", "ahead", "estimated_wait_seconds", "duration_ms", "size_bytes", "sha256", "content_type",
-				"created_at", "transcribed_at", "audio_deleted_at",
+			require.ElementsMatch(t, []string{"segment_id", "sequence", "state", "text", "error", "error_code",
+				"warning", "warning_code", "attempts", "ahead", "estimated_wait_seconds", "duration_ms", "size_bytes",
+				"sha256", "content_type", "created_at", "transcribed_at", "audio_deleted_at",
 			}, keys(s))
 			require.Equal(t, []any{1.0, "queued", "", nil, 0.0, 60000.0, float64(len(feedbacktest.MP3("b"))),
 				"audio/mpeg", nil},
@@ -182,7 +183,7 @@ func TestSessions(t *testing.T) {
 			a := e.do("POST", "/feedback-sessions/"+session+"/generate", nil).want(200)
 			require.Equal(t, object{"text": "[Said 0.][Said 1.][Said 2.]", "source": "local", "lessons": 3.0,
 				"segments": object{"total": 4.0, "queued": 1.0, "transcribing": 0.0, "transcribed": 3.0,
-					"failed": 0.0}}, a.json)
+					"failed": 0.0}, "warning_codes": []any{}}, a.json)
 			whole := e.do("GET", "/feedback-sessions/"+session, nil)
 			require.Equal(t, []string{"[Said 0.][Said 1.][Said 2.]", "my own"},
 				[]string{whole.str("generated_text"), whole.str("feedback_text")})
@@ -210,9 +211,11 @@ func TestSessions(t *testing.T) {
 			session := e.session(e.profile("Ming"))
 			e.upload(e.lesson(session), recording("x")).want(202)
 			e.work()
-			e.summary.warning = "made here"
-			require.Equal(t, "made here", e.do("POST", "/feedback-sessions/"+session+"/generate",
-				nil).want(200).str("warning"))
+			generate := func() answer { return e.do("POST", "/feedback-sessions/"+session+"/generate", nil).want(200) }
+			require.Equal(t, []any{}, generate().json["warning_codes"])
+			e.summary.warning, e.summary.codes = "made here", []feedback.SummaryWarning{feedback.WarningFallback}
+			require.Equal(t, "made here", generate().str("warning"))
+			require.Equal(t, []any{"summary_service_failed"}, generate().json["warning_codes"])
 		},
 	}.check(t)
 }

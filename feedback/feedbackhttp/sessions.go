@@ -115,11 +115,18 @@ type generated struct {
 	Segments segmentCounts `json:"segments" doc:"Of these lessons."`
 
 	Warning string `json:"warning,omitempty" example:"The summary service did not answer; this text was made here."`
+
+	WarningCodes []feedback.SummaryWarning `json:"warning_codes" nullable:"false"`
 }
 
 // TransformSchema implements [huma.SchemaTransformer].
 func (generated) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
-	return describe(s, map[string]string{"warning": "What to know about how the text was made."})
+	s.Properties["warning_codes"].Items.Enum = []any{feedback.WarningFallback, feedback.WarningShortened,
+		feedback.WarningIncomplete, feedback.WarningUnknownName}
+	return describe(s, map[string]string{
+		"warning":       "What to know about how the text was made, for a person.",
+		"warning_codes": "The same for programs: stable words.",
+	})
 }
 
 func (s *server) registerSessions(api huma.API) {
@@ -220,6 +227,7 @@ func (s *server) registerSessions(api huma.API) {
 		return &output[generated]{generated{
 			Text: g.Text, Source: string(g.Source), Lessons: g.Lessons,
 			Segments: countsOut(g.Segments), Warning: g.Warning,
+			WarningCodes: append([]feedback.SummaryWarning{}, g.WarningCodes...),
 		}}, problem("body", err)
 	})
 }

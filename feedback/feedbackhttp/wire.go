@@ -129,9 +129,11 @@ type audioSegment struct {
 	State     string     `json:"state" enum:"queued,transcribing,transcribed,failed"`
 	Text      string     `json:"text" example:"Today we mixed greens."`
 
-	Error *string `json:"error" example:"the audio cannot be used" doc:"Why the last attempt failed, or null."`
+	Error     *string `json:"error" example:"the audio cannot be used" doc:"Why the last attempt failed, or null."`
+	ErrorCode *string `json:"error_code" example:"audio_unusable" doc:"The same for programs: a stable word."`
 
-	Warning *string `json:"warning" example:"no speech was recognised" doc:"What is doubtful about the text, or null."`
+	Warning     *string `json:"warning" example:"no speech was recognised" doc:"What is doubtful about the text, or null."`
+	WarningCode *string `json:"warning_code" example:"no_speech" doc:"The same for programs: a stable word."`
 
 	Attempts int `json:"attempts" example:"1" doc:"Attempts that counted."`
 
@@ -150,6 +152,9 @@ type audioSegment struct {
 
 // TransformSchema implements [huma.SchemaTransformer].
 func (audioSegment) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
+	codes := mapped(feedback.FailureCodes(), func(code string) any { return code })
+	s.Properties["error_code"].Enum = append(codes, nil)
+	s.Properties["warning_code"].Enum = []any{feedback.WarningNoSpeech, nil}
 	return describe(s, map[string]string{
 		"text": "What was said. If the recogniser gives no punctuation, with capital letters and full stops.",
 		"audio_deleted_at": "When the recording was deleted because of its age: there is nothing to listen to any " +
@@ -178,6 +183,9 @@ func segmentOut(s feedback.Segment) audioSegment {
 	}
 	if s.Error != "" {
 		out.Error = &s.Error
+		if s.ErrorCode != "" {
+			out.ErrorCode = &s.ErrorCode
+		}
 	}
 	if p := s.Progress; p != nil {
 		out.Ahead = &p.Ahead
@@ -186,8 +194,8 @@ func segmentOut(s feedback.Segment) audioSegment {
 			out.EstimatedWait = &seconds
 		}
 	}
-	if warning := s.Warning(); warning != "" {
-		out.Warning = &warning
+	if warning, code := s.Warning(), s.WarningCode(); warning != "" {
+		out.Warning, out.WarningCode = &warning, &code
 	}
 	if ms := s.Duration.Milliseconds(); ms > 0 {
 		out.DurationMS = &ms

@@ -231,8 +231,9 @@ func segmentsRetry(t *testing.T, f *fixture) {
 	_, err = retry()
 	require.ErrorIs(t, err, feedback.ErrNotFailed, "transcribing")
 	failed := f.end(g, "one", feedback.TranscriptionResult{State: feedback.SegmentFailed, Error: "damaged",
-		Attempts: 1})
+		ErrorCode: "audio_unusable", Attempts: 1})
 	require.Equal(t, "damaged", failed.Error)
+	require.Equal(t, "audio_unusable", failed.ErrorCode)
 
 	f.FailOutbox(errOutbox)
 	_, err = retry()
@@ -246,6 +247,7 @@ func segmentsRetry(t *testing.T, f *fixture) {
 	require.NoError(t, err)
 	require.Equal(t, feedback.SegmentQueued, got.State)
 	require.Empty(t, got.Error)
+	require.Empty(t, got.ErrorCode)
 	require.Zero(t, got.Attempts)
 	require.Greater(t, got.Revision, failed.Revision)
 	require.Greater(t, f.round(g), round)
@@ -326,7 +328,7 @@ func transcriptionFinished(t *testing.T, f *fixture) {
 	done := f.end(g, "one", feedback.TranscriptionResult{State: feedback.SegmentTranscribed, Text: "", Attempts: 1})
 	require.Equal(t, g.Duration, done.Duration, "an unknown duration does not replace a known one")
 	require.Equal(t, done, f.begin(g, "two"))
-	got, err := f.Store.FailTranscription(t.Context(), g.ID, round, "given up", true, f.tick())
+	got, err := f.Store.FailTranscription(t.Context(), g.ID, round, "code", "given up", true, f.tick())
 	require.NoError(t, err)
 	require.Equal(t, done, got)
 	got, err = f.Store.Segment(t.Context(), f.teacher, g.ID)
@@ -344,12 +346,14 @@ func transcriptionFailed(t *testing.T, f *fixture) {
 	again := f.segment(l, 2)
 	rounds[again.ID] = f.round(again)
 	f.begin(again, "one")
-	f.end(again, "one", feedback.TranscriptionResult{State: feedback.SegmentQueued, Error: "given up", Attempts: 1})
+	f.end(again, "one", feedback.TranscriptionResult{State: feedback.SegmentQueued, Error: "given up",
+		ErrorCode: "code", Attempts: 1})
 	for _, g := range []feedback.Segment{queued, busy, again} {
-		got, err := f.Store.FailTranscription(t.Context(), g.ID, rounds[g.ID], "given up", true, f.tick())
+		got, err := f.Store.FailTranscription(t.Context(), g.ID, rounds[g.ID], "code", "given up", true, f.tick())
 		require.NoError(t, err)
 		require.Equal(t, feedback.SegmentFailed, got.State)
 		require.Equal(t, "given up", got.Error)
+		require.Equal(t, "code", got.ErrorCode)
 	}
 	earlier := f.segment(l, 3)
 	f.begin(earlier, "one")
@@ -361,7 +365,7 @@ func transcriptionFailed(t *testing.T, f *fixture) {
 		keep    bool
 		want    string
 	}{{"given up", true, "busy"}, {"cancelled", false, "busy"}} {
-		got, err := f.Store.FailTranscription(t.Context(), earlier.ID, anyRound, c.message, c.keep, f.tick())
+		got, err := f.Store.FailTranscription(t.Context(), earlier.ID, anyRound, "code", c.message, c.keep, f.tick())
 		require.NoError(t, err)
 		require.Equal(t, c.want, got.Error, "a failed segment is left as it is")
 	}
@@ -370,14 +374,16 @@ func transcriptionFailed(t *testing.T, f *fixture) {
 	require.Equal(t, before.Revision+1, after.Revision, "the second call changes nothing")
 	other := f.segment(l, 4)
 	f.begin(other, "one")
-	f.end(other, "one", feedback.TranscriptionResult{State: feedback.SegmentQueued, Error: "busy", Attempts: 1})
-	got, err := f.Store.FailTranscription(t.Context(), other.ID, anyRound, "cancelled", false, f.tick())
+	f.end(other, "one",
+		feedback.TranscriptionResult{State: feedback.SegmentQueued, Error: "busy", ErrorCode: "busy", Attempts: 1})
+	got, err := f.Store.FailTranscription(t.Context(), other.ID, anyRound, "code", "cancelled", false, f.tick())
 	require.NoError(t, err)
 	require.Equal(t, "cancelled", got.Error)
+	require.Equal(t, "code", got.ErrorCode)
 	_, err = f.Store.FinishTranscription(t.Context(), busy.ID, "one",
 		feedback.TranscriptionResult{State: feedback.SegmentTranscribed, Text: "late"}, f.tick())
 	require.ErrorIs(t, err, feedback.ErrSuperseded)
-	_, err = f.Store.FailTranscription(t.Context(), newID(), 1, "given up", true, f.tick())
+	_, err = f.Store.FailTranscription(t.Context(), newID(), 1, "code", "given up", true, f.tick())
 	require.ErrorIs(t, err, feedback.ErrNotFound)
 }
 
@@ -390,7 +396,7 @@ func transcriptionRetried(t *testing.T, f *fixture) {
 	require.NoError(t, err)
 	second := f.round(g)
 	stays := func(want feedback.Segment) {
-		got, err := f.Store.FailTranscription(t.Context(), g.ID, first, "given up", true, f.tick())
+		got, err := f.Store.FailTranscription(t.Context(), g.ID, first, "code", "given up", true, f.tick())
 		require.NoError(t, err)
 		require.Equal(t, want, got)
 	}
@@ -402,7 +408,7 @@ func transcriptionRetried(t *testing.T, f *fixture) {
 	stays(f.begin(g, "two"))
 	stays(f.end(g, "two", feedback.TranscriptionResult{State: feedback.SegmentQueued, Error: "broke off",
 		Attempts: 1}))
-	got, err = f.Store.FailTranscription(t.Context(), g.ID, second, "given up", true, f.tick())
+	got, err = f.Store.FailTranscription(t.Context(), g.ID, second, "code", "given up", true, f.tick())
 	require.NoError(t, err)
 	require.Equal(t, feedback.SegmentFailed, got.State)
 

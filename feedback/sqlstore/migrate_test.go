@@ -44,7 +44,7 @@ func TestMigrateRound(t *testing.T) {
 			require.NoError(t, s.Migrate(t.Context()))
 
 			fail := func(segment string, round int64) feedback.SegmentState {
-				g, err := s.FailTranscription(t.Context(), ids[segment], round, "given up", true, time.Now())
+				g, err := s.FailTranscription(t.Context(), ids[segment], round, "code", "given up", true, time.Now())
 				require.NoError(t, err)
 				return g.State
 			}

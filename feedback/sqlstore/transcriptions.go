@@ -63,12 +63,12 @@ func (s *Store) editSegment(
 		_, err = tx.ExecContext(ctx, `
 			update feedback_segments set state = $2, text = $3, error = $4, attempts = $5, round = $6, token = $7,
 				duration_ms = $8, transcribed_at = $9, revision = $10, changed_at = $11, turn = $12, suspicions = $13,
-				recogniser_task = $14, language = $15, took_ms = $16
+				recogniser_task = $14, language = $15, took_ms = $16, error_code = $17
 			where segment_id = $1`,
 			g.ID, string(g.State), g.Text, g.Error, g.Attempts, g.round,
 			sql.NullString{String: g.token, Valid: g.token != ""},
 			g.Duration.Milliseconds(), sqldb.Time{Time: g.TranscribedAt}, g.Revision, sqldb.Time{Time: at},
-			sqldb.Time{Time: g.turn}, g.Suspicions, g.RecogniserTask, g.Language, g.tookMS)
+			sqldb.Time{Time: g.turn}, g.Suspicions, g.RecogniserTask, g.Language, g.tookMS, g.ErrorCode)
 		return err
 	})
 	return g.Segment, err
@@ -79,7 +79,8 @@ func (s *Store) requeue(ctx context.Context, tx *sql.Tx, g *segment, at time.Tim
 	if g.turn, err = nextTurn(ctx, tx, g.Segment, at); err != nil {
 		return err
 	}
-	g.State, g.Error, g.Attempts, g.Suspicions = feedback.SegmentQueued, "", 0, 0
+	g.State, g.Attempts, g.Suspicions = feedback.SegmentQueued, 0, 0
+	g.ErrorCode, g.Error = "", ""
 	g.token, g.round = "", g.newRevision
 	return s.enqueue(ctx, tx, g.Segment, g.round, g.turn)
 }
@@ -97,7 +98,7 @@ func (s *Store) StartTranscription(
 				Message: "the segment has been queued again since, with a newer task"}
 		}
 		if g.State == feedback.SegmentFailed {
-			g.Error, g.Suspicions = "", 0
+			g.ErrorCode, g.Error, g.Suspicions = "", "", 0
 		}
 		g.State, g.Attempts, g.token = feedback.SegmentTranscribing, attempts, leaseToken
 		return nil
@@ -112,7 +113,8 @@ func (s *Store) FinishTranscription(
 		if g.State != feedback.SegmentTranscribing || g.token != leaseToken {
 			return errTakenOver
 		}
-		g.State, g.Text, g.Error, g.token = r.State, r.Text, r.Error, ""
+		g.State, g.Text, g.token = r.State, r.Text, ""
+		g.ErrorCode, g.Error = r.ErrorCode, r.Error
 		g.Attempts, g.Suspicions = r.Attempts, r.Suspicions
 		if r.Duration > 0 {
 			g.Duration = r.Duration.Truncate(time.Millisecond)
@@ -143,7 +145,7 @@ var errTakenOver = &feedback.Error{
 
 // FailTranscription implements [feedback.Store].
 func (s *Store) FailTranscription(
-	ctx context.Context, id uuid.UUID, round int64, message string, keepError bool, at time.Time,
+	ctx context.Context, id uuid.UUID, round int64, code, message string, keepError bool, at time.Time,
 ) (feedback.Segment, error) {
 	g, err := one(ctx, s.db, errSegment, scanSegment,
 		`select `+segmentColumns+` from feedback_segments where segment_id = $1`, id)
@@ -156,7 +158,7 @@ func (s *Store) FailTranscription(
 		}
 		g.State, g.token = feedback.SegmentFailed, ""
 		if g.Error == "" || !keepError {
-			g.Error = message
+			g.ErrorCode, g.Error = code, message
 		}
 		return nil
 	})

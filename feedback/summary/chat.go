@@ -167,17 +167,17 @@ func (c *Chat) Summarize(ctx context.Context, in feedback.SummaryInput) (feedbac
 		return feedback.Summary{}, err
 	}
 	text, known := n.restore(a.text)
-	var warnings []string
+	out := feedback.Summary{Text: text, Source: feedback.SummaryRemote}
 	if shortened {
-		warnings = append(warnings, "The lessons were too long; the text is based on their most important sentences.")
+		warn(&out, feedback.WarningShortened)
 	}
 	if a.truncated {
-		warnings = append(warnings, "The text may be incomplete: it reached the length limit of the summary service.")
+		warn(&out, feedback.WarningIncomplete)
 	}
 	if !known {
-		warnings = append(warnings, "The text mentions a person whose name could not be restored.")
+		warn(&out, feedback.WarningUnknownName)
 	}
-	return feedback.Summary{Text: text, Source: feedback.SummaryRemote, Warning: strings.Join(warnings, " ")}, nil
+	return out, nil
 }
 
 // input returns the transcripts that contain words, shortened if they are too long.

@@ -9,7 +9,19 @@ import (
 	"lessonkit.example/feedback"
 )
 
-const fallbackWarning = "The summary service could not be used; this text consists of the lesson's own sentences."
+var warnings = map[feedback.SummaryWarning]string{
+	feedback.WarningFallback: "The summary service could not be used; " +
+		"this text consists of the lesson's own sentences.",
+	feedback.WarningShortened:   "The lessons were too long; the text is based on their most important sentences.",
+	feedback.WarningIncomplete:  "The text may be incomplete: it reached the length limit of the summary service.",
+	feedback.WarningUnknownName: "The text mentions a person whose name could not be restored.",
+}
+
+// warn adds a warning.
+func warn(s *feedback.Summary, code feedback.SummaryWarning) {
+	s.Warning = strings.TrimSpace(s.Warning + " " + warnings[code])
+	s.WarningCodes = append(s.WarningCodes, code)
+}
 
 // Fallback returns a summarizer that uses primary and, if that fails, secondary, whose summary then
 // carries a warning. The failure is logged if logger is not nil. If ctx has a deadline, primary has
@@ -38,7 +50,7 @@ func (f *fallback) Summarize(ctx context.Context, in feedback.SummaryInput) (fee
 		return feedback.Summary{}, err
 	}
 	f.log.LogAttrs(ctx, slog.LevelWarn, "fallback summary used", slog.String("error", err.Error()))
-	second.Warning = strings.TrimSpace(fallbackWarning + " " + second.Warning)
+	warn(&second, feedback.WarningFallback)
 	return second, nil
 }
 

@@ -32,7 +32,11 @@ func TestFallback(t *testing.T) {
 
 	s, err = Fallback(fails, Extractive{}, log).Summarize(t.Context(), input)
 	require.NoError(t, err)
-	require.Equal(t, feedback.Summary{Text: secret + ".", Source: feedback.SummaryLocal, Warning: fallbackWarning}, s)
+	require.Equal(t, feedback.Summary{
+		Text: secret + ".", Source: feedback.SummaryLocal,
+		Warning:      warnings[feedback.WarningFallback],
+		WarningCodes: []feedback.SummaryWarning{feedback.WarningFallback},
+	}, s)
 	require.Contains(t, logged.String(), "error=away")
 
 	_, err = Fallback(fails, fails, nil).Summarize(t.Context(), input)

@@ -56,7 +56,7 @@ func TestFailedRecoveryKeepsNobodyFromRecording(t *testing.T) {
 	require.Equal(t, "the disk is broken", b.eval(`(async () => {
 		const outbox = await import("/page/outbox.js");
 		const recording = await outbox.create({ lesson: "l", sequence: 0, type: "audio/webm", name: "",
-			teacher: "other", duration: 0, complete: false, refused: "" });
+			teacher: "other", duration: 0, complete: false, refused: null });
 		await outbox.append(recording, 0, new Blob(["audio"]));
 		IDBObjectStore.prototype.put = () => { throw new Error("the disk is broken"); };
 		try {

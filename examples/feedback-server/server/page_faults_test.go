@@ -263,7 +263,7 @@ func TestServersRefusalsAreExplained(t *testing.T) {
 	b.waitText("Session token")
 	b.eval(`document.body.innerText.includes("with this name") ? Promise.reject("offered") : ""`)
 	b.do(chromedp.SendKeys(chromedp.CSS("input[name=token]"), "wrong\r"))
-	b.waitText("You are not signed in, or what you entered is not valid.")
+	b.waitText("The session token is not valid")
 	b.eval(`document.querySelector("input[name=token]").value = ""`)
 	b.do(chromedp.SendKeys(chromedp.CSS("input[name=token]"), token+"\r"))
 	b.waitText("Ming")
@@ -275,7 +275,7 @@ func TestServersRefusalsAreExplained(t *testing.T) {
 	var refused atomic.Int32
 	n.fail(uploads(http.StatusTooManyRequests, `{"code":"daily_limit_reached","retry_after_seconds":3}`, &refused))
 	add("lesson1-segment0.mp3")
-	b.waitText("A limit of the server is reached. It continues at")
+	b.waitText("limit for one day is reached. It continues at")
 	n.recover()
 	storedParts(t, c, p.ID, 1)
 	require.Equal(t, int32(1), refused.Load())

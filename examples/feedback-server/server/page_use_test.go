@@ -125,7 +125,7 @@ func TestFailedPartIsRetriedAndLessonIsApplied(t *testing.T) {
 	s := withLesson(t, c, p.ID, "lesson1-segment0.mp3")
 	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
 	b.showStudent(url, p.ID)
-	b.waitText("Could not be recognised: the audio cannot be used: no speech in it")
+	b.waitText("Could not be recognised – The recording cannot be used")
 	b.clickButton("Try again")
 	b.waitText("Heard.")
 	b.clickButton("Finish the lesson")
@@ -300,7 +300,7 @@ func TestRefusedRecordingsAreKept(t *testing.T) {
 	} {
 		n.fail(uploads(refusal.status, `{"code":"`+refusal.code+`"}`, &count))
 		b.addFiles(sample(t, "lesson1-segment0.mp3"))
-		b.waitText("The server did not accept it: " + refusal.words)
+		b.waitText("The server did not accept it – " + refusal.words)
 		b.do(chromedp.Reload())
 		b.waitText("Recordings that the server did not accept: 1.")
 		b.clickButton("Discard")

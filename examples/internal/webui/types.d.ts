@@ -6,6 +6,8 @@ interface Segment {
 	state: "queued" | "transcribing" | "transcribed" | "failed";
 	text: string;
 	error: string | null;
+	/** The error as a stable word, or null if there is none for it. */
+	error_code: string | null;
 	duration_ms: number | null;
 	ahead: number | null;
 	estimated_wait_seconds: number | null;
@@ -97,8 +99,8 @@ interface Recording {
 	/** In milliseconds; 0 if unknown. */
 	duration: number;
 	complete: boolean;
-	/** Why the server does not take it, or "". */
-	refused: string;
+	/** Why the server does not take it, for the function explain, or null. */
+	refused: object | null;
 	/** Of a file, or "". */
 	name: string;
 }
@@ -109,8 +111,8 @@ interface OutboxState {
 	refused: Recording[];
 	/** How many are those of other teachers. */
 	others: number;
-	/** Why nothing is being sent, or "". */
-	problem: string;
+	/** Why nothing is being sent, for the function explain, or null. */
+	problem: any;
 }
 
 interface RecorderEvents {

@@ -29,13 +29,10 @@ async function show() {
 	const [name = "", ...args] = here().split("/");
 	const root = h("div", { class: "view" });
 	try {
-		if (!account.teacher) {
-			await signInView(root);
-		} else {
-			const end = await (views[name] ?? studentsView)(root, ...args);
-			if (number === shown) leave = end;
-			else await end?.();
-		}
+		const view = account.teacher ? views[name] ?? studentsView : signInView;
+		const end = await view(root, ...args);
+		if (number === shown) leave = end;
+		else await end?.();
 	} catch (error) {
 		root.replaceChildren(h("p", { class: "error" }, explain(error)), button(t("tryAgain"), show));
 	}
@@ -49,17 +46,16 @@ function drawFrame() {
 	const path = here();
 	/** @param {string} to @param {string} label */
 	const link = (to, label) => h("a", { href: "#/" + to, "aria-current": path === to && "page" }, label);
-	const other = language === "zh" ? "en" : "zh";
-	byId("header").replaceChildren(
+	const [name, lang] = language === "zh" ? ["English", "en"] : ["中文", "zh-CN"];
+	byId("header").replaceChildren(...h("div", {},
 		h("p", { class: "brand" }, t("title")),
-		...(account.teacher ? [h("nav", { "aria-label": t("navigation") }, link("", t("students")),
-			link("records", t("records")))] : []),
-		button(other === "zh" ? "中文" : "English", async () => {
-			localStorage.setItem(languageKey, other);
-			await useLanguage(other);
+		account.teacher && h("nav", { "aria-label": t("navigation") }, link("", t("students")), link("records", t("records"))),
+		button(name, async () => {
+			localStorage.setItem(languageKey, lang);
+			await useLanguage(lang);
 			await show();
-		}, { class: "quiet", lang: other === "zh" ? "zh-CN" : "en" }),
-		...(account.teacher ? [button(t("signOut"), () => account.signOut(), { class: "quiet" })] : []));
+		}, { class: "quiet", lang }),
+		account.teacher && button(t("signOut"), () => account.signOut(), { class: "quiet" })).children);
 	byId("footer").replaceChildren(
 		h("a", { href: "scalar" }, t("reference")), " · ", h("a", { href: "openapi.json" }, "OpenAPI"), " · ",
 		h("a", { href: "health" }, t("health")));
@@ -70,21 +66,16 @@ function drawFrame() {
 function drawBanner() {
 	const banner = byId("banner");
 	const { unsent, refused, others, problem } = outbox.state;
-	/** @type {HTMLElement[]} */
-	const parts = [];
-	if (account.expired) {
-		parts.push(h("section", { class: "notice", "aria-label": t("signIn") },
-			h("p", {}, t("expired")), signInForm()));
-	}
-	if (unsent > 0 && problem) {
-		parts.push(h("div", { class: "notice row" },
-			h("p", { class: "grow" }, t("unsent", { n: unsent }) + " " + problem), button(t("sendNow"), retryNow)));
-	}
-	if (refused.length > 0) parts.push(h("p", { class: "notice" }, t("refusedParts", { n: refused.length })));
-	if (others > 0 && account.teacher) parts.push(h("p", { class: "notice" }, t("othersUnsent", { n: others })));
+	const wanted = h("div", {},
+		account.expired && h("section", { class: "notice", "aria-label": t("signIn") },
+			h("p", {}, t("expired")), signInForm()),
+		unsent > 0 && problem && h("div", { class: "notice row" },
+			h("p", { class: "grow" }, t("unsent", { n: unsent }) + " " + explain(problem)), button(t("sendNow"), retryNow)),
+		refused.length > 0 && h("p", { class: "notice" }, t("refusedParts", { n: refused.length })),
+		others > 0 && account.teacher && h("p", { class: "notice" }, t("othersUnsent", { n: others })));
 	// Neither a form that is filled in nor a button that is focused is replaced.
-	if (account.expired && banner.querySelector("form") || banner.textContent === h("div", {}, ...parts).textContent) return;
-	banner.replaceChildren(...parts);
+	if (account.expired && banner.querySelector("form") || banner.textContent === wanted.textContent) return;
+	banner.replaceChildren(...wanted.children);
 }
 
 addEventListener("hashchange", show);

@@ -17,6 +17,9 @@ export function t(key, values = {}) {
 	return texts[key].replace(/\{(\w+)\}/g, (_, name) => String(values[name] ?? ""));
 }
 
+/** Returns a text whose key is made of a code, or else the other. @param {string} key @param {string} other */
+export const words = (key, other) => texts[/** @type {Key} */ (key)] ?? other;
+
 /** @param {string} id */
 export const byId = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
 
@@ -110,11 +113,11 @@ export function say(text, error = false) {
 
 /** Returns what an error means for the reader. @param {any} error */
 export function explain({ name, code, status = 0, message, retryAfter = 0, fields = [] }) {
-	const known = ["error_" + code, "error_" + name, "error_" + Math.min(status, 500)].find((key) => key in texts);
-	return t(/** @type {Key} */ (known ?? "error_other"), {
+	const known = [code, name, Math.min(status, 500), "other"].find((key) => "error_" + key in texts);
+	return t(/** @type {Key} */ ("error_" + known), {
 		time: new Date(Date.now() + retryAfter * 1000).toLocaleTimeString(language, { timeStyle: "short" }),
 		detail: message,
-		fields: fields.map((/** @type {Key} */ f) => texts[f] ?? f).join(", "),
+		fields: fields.map((/** @type {string} */ f) => words(f, f)).join(", "),
 	});
 }
 
@@ -124,9 +127,8 @@ export const minutes = (seconds) =>
 
 /** Returns about how long seconds are, in words. @param {number} seconds */
 export function duration(seconds) {
-	const unit = seconds < 90 ? "second" : "minute";
-	return new Intl.NumberFormat(language, { style: "unit", unit, unitDisplay: "long" })
-		.format(unit === "second" ? seconds : Math.ceil(seconds / 60));
+	const [n, unit] = seconds < 90 ? [seconds, "second"] : [Math.ceil(seconds / 60), "minute"];
+	return n.toLocaleString(language, { style: "unit", unit, unitDisplay: "long" });
 }
 
 /** YYYY-MM-DD, as Swedes write it. */
@@ -136,9 +138,10 @@ export const today = () => new Date().toLocaleDateString("sv");
 export function ask(question, yes) {
 	return new Promise((resolve) => {
 		const text = h("p", { id: "question" }, question);
+		/** @type {HTMLDialogElement} */
 		const dialog = h("dialog", { "aria-labelledby": "question" }, text, h("div", { class: "row" },
-			h("button", { type: "button", onclick: () => dialog.close() }, t("cancel")),
-			h("button", { type: "button", class: "danger", onclick: () => dialog.close("yes") }, yes)));
+			button(t("cancel"), () => { dialog.close(); }),
+			button(yes, () => { dialog.close("yes"); }, { class: "danger" })));
 		dialog.addEventListener("close", () => {
 			dialog.remove();
 			resolve(dialog.returnValue === "yes");

@@ -2,7 +2,6 @@
 // written while it is made, chunk by chunk, so that a reload or a crash loses less than a second.
 
 import { account, request } from "./api.js";
-import { explain } from "./dom.js";
 
 /** @type {Promise<IDBDatabase> | undefined} */
 let opening;
@@ -30,7 +29,7 @@ async function transact(mode, work) {
 		const tx = db.transaction(["recordings", "chunks"], mode, { durability: "strict" });
 		const last = work(tx.objectStore("recordings"), tx.objectStore("chunks"));
 		tx.oncomplete = () => resolve(last.result);
-		tx.onabort = tx.onerror = () => reject(tx.error ?? new Error("the transaction was aborted"));
+		tx.onabort = () => reject(tx.error ?? new Error("the transaction was aborted"));
 	});
 }
 
@@ -100,7 +99,7 @@ export function hold(work, ms) {
 /** Its event "change" tells of changes of the state, "sent" of each recording that was sent. */
 export const outbox = Object.assign(new EventTarget(), {
 	/** @type {OutboxState} */
-	state: { unsent: 0, refused: [], others: 0, problem: "" },
+	state: { unsent: 0, refused: [], others: 0, problem: null },
 });
 
 const channel = new BroadcastChannel("lessonkit-outbox");
@@ -141,8 +140,7 @@ async function report(problem = outbox.state.problem) {
 	const own = recordings.filter((r) => r.teacher === account.teacher);
 	const unsent = own.filter((r) => !r.refused).length;
 	outbox.state = {
-		unsent, refused: own.filter((r) => r.refused),
-		others: recordings.length - own.length, problem: unsent > 0 ? problem : "",
+		unsent, refused: own.filter((r) => r.refused), others: recordings.length - own.length, problem,
 	};
 	outbox.dispatchEvent(new Event("change"));
 }
@@ -171,17 +169,17 @@ async function drain() {
 			await send(next);
 			failures = 0;
 			await remove(next);
-			await report("");
+			await report(null);
 			outbox.dispatchEvent(new Event("sent"));
 		} catch (error) {
-			const { temporary = true, retryAfter = 0 } = /** @type {any} */ (error);
+			const { temporary = true, retryAfter = 0, code, status, message, fields } = /** @type {any} */ (error);
 			if (!temporary) {
-				await put({ ...next, refused: explain(error) });
+				await put({ ...next, refused: { code, status, message, fields } });
 				continue;
 			}
 			failures++;
 			retryAt = Date.now() + 1000 * (retryAfter || Math.min(2 ** failures, 30));
-			await report(explain(error));
+			await report(error);
 			return;
 		}
 	}

@@ -70,7 +70,10 @@ export async function recordStream(stream, on) {
 
 	stream.getAudioTracks()[0]?.addEventListener("ended", on.ended);
 	void context.resume(); // the meter may wait for a device
-	let segment = await start();
+	let segment = await start().catch(async (error) => {
+		await context.close();
+		throw error;
+	});
 	const timer = setInterval(look, tick);
 	return async () => {
 		clearInterval(timer);

@@ -31,6 +31,10 @@ export type AudioSegment = {
      */
     error: string | null;
     /**
+     * The same for programs: a stable word.
+     */
+    error_code: 'transcription_interrupted' | 'transcription_cancelled' | 'transcription_timeout' | 'recording_missing' | 'audio_unusable' | 'recogniser_failed' | 'recogniser_unavailable' | 'recogniser_lost' | 'recogniser_misconfigured' | 'recogniser_account_refused' | 'language_unknown' | null;
+    /**
      * About how long it takes until the text is there, from the recogniser's recent speed. null where ahead is, while the speed is unknown, and after a failed attempt.
      */
     estimated_wait_seconds: number | null;
@@ -54,6 +58,10 @@ export type AudioSegment = {
      * What is doubtful about the text, or null.
      */
     warning: string | null;
+    /**
+     * The same for programs: a stable word.
+     */
+    warning_code: 'no_speech' | null;
 };
 
 export type DatabaseReport = {
@@ -194,9 +202,13 @@ export type Generated = {
     source: 'remote' | 'local';
     text: string;
     /**
-     * What to know about how the text was made.
+     * What to know about how the text was made, for a person.
      */
     warning?: string;
+    /**
+     * The same for programs: stable words.
+     */
+    warning_codes: Array<'summary_service_failed' | 'lessons_shortened' | 'summary_incomplete' | 'name_not_restored'>;
 };
 
 export type LessonEvent = {

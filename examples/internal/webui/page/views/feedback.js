@@ -1,7 +1,7 @@
 // Writing the feedback: generate, edit with autosave, save as a record.
 
 import { account, request, requestKey } from "../api.js";
-import { button, explain, field, h, once, say, t, today } from "../dom.js";
+import { button, explain, field, h, once, say, t, today, words } from "../dom.js";
 
 /** @param {Work} work @param {() => Promise<void>} saved is called with a new record */
 export function feedbackSection(work, saved) {
@@ -99,7 +99,8 @@ export function feedbackSection(work, saved) {
 	async function generateText() {
 		const session = await work.ensure();
 		const { body } = await request("POST", `feedback-sessions/${session.session_id}/generate`, { seconds: 180 });
-		say(body.warning || t("generated", { lessons: body.lessons, n: body.segments.transcribed }));
+		const warnings = body.warning_codes.map((/** @type {string} */ code) => words("warning_" + code, body.warning));
+		say(warnings.join(" ") || body.warning || t("generated", { lessons: body.lessons, n: body.segments.transcribed }));
 		if (!editor.value.trim()) return use(body.text);
 		offer(t("replaceQuestion"), body.text, button(t("replace"), () => use(body.text)),
 			button(t("append"), () => use(editor.value.trimEnd() + "\n\n" + body.text)),
@@ -138,10 +139,7 @@ export function feedbackSection(work, saved) {
 		state.textContent = "";
 	}
 
-	let filled = false;
 	work.addEventListener("session", () => {
-		if (filled) return;
-		filled = true;
 		show(work.session?.feedback_text ?? "", work.session?.feedback_date ?? today());
 		const draft = JSON.parse(localStorage.getItem(draftKey) ?? "null");
 		if (!draft || draft.text === editor.value) return;
@@ -149,7 +147,7 @@ export function feedbackSection(work, saved) {
 		work.etag = draft.etag || work.etag;
 		editor.value = draft.text;
 		edited();
-	});
+	}, { once: true });
 	work.addEventListener("replaced", () => {
 		key = requestKey();
 		show("", today());

@@ -13,7 +13,7 @@ export function lessonsSection(work) {
 	const meter = h("meter", { min: 0, max: 60, low: 15, optimum: 30, "aria-label": t("level") });
 	const words = h("span", { class: "hint words" });
 	const time = h("span", { class: "time", role: "timer" }, "0:00");
-	const record = button(t("record"), () => toggle(), { class: "record" });
+	const record = button(t("record"), () => recorder ? stop() : start(), { class: "record" });
 	const lessonNote = h("p", { class: "hint" });
 	const spoken = h("p", { class: "hidden", role: "status" });
 	const waiting = h("p", { class: "hint waiting" });
@@ -51,8 +51,6 @@ export function lessonsSection(work) {
 		return openLesson()?.lesson_id ?? "";
 	}
 
-	const toggle = () => recorder ? stop() : start();
-
 	async function start() {
 		const stream = await microphone();
 		try {
@@ -71,8 +69,6 @@ export function lessonsSection(work) {
 		void navigator.storage?.persist?.(); // Firefox asks its user: no need to wait
 		awake = new AbortController();
 		keepAwake(awake.signal);
-		record.textContent = t("stop");
-		record.classList.add("on");
 		document.title = "● " + t("recording") + " – " + work.profile.name;
 		draw();
 		say(t("recordingStarted"));
@@ -82,8 +78,6 @@ export function lessonsSection(work) {
 		const stopping = recorder;
 		if (!stopping) return;
 		recorder = null;
-		record.textContent = t("record");
-		record.classList.remove("on");
 		document.title = work.profile.name + " – " + t("title");
 		meter.value = 0;
 		words.textContent = "";
@@ -100,7 +94,7 @@ export function lessonsSection(work) {
 		const sequence = Math.max(last.get(lesson) ?? -1, ...sent) + 1;
 		const { teacher } = account;
 		const complete = Boolean(data);
-		const created = await create({ lesson, sequence, type, name, teacher, duration: 0, complete, refused: "" }, data);
+		const created = await create({ lesson, sequence, type, name, teacher, duration: 0, complete, refused: null }, data);
 		last.set(lesson, created.sequence);
 		void changed();
 		return created;
@@ -141,7 +135,7 @@ export function lessonsSection(work) {
 	}
 
 	/** @param {FileList | null} chosen */
-	async function addFiles(chosen) {
+	const addFiles = (chosen) => once(files, async () => {
 		const picked = [...chosen ?? []];
 		if (picked.length === 0) return;
 		const lesson = await ensureLesson();
@@ -152,7 +146,7 @@ export function lessonsSection(work) {
 		}
 		files.value = "";
 		say(t("filesAdded", { n: picked.length }));
-	}
+	});
 
 	async function finishLesson() {
 		await stop();
@@ -166,13 +160,15 @@ export function lessonsSection(work) {
 	/** @param {number} level in dBFS @param {number} seconds */
 	function drawLevel(level, seconds) {
 		meter.value = Math.max(0, level + 60);
-		write(words, level < -45 ? t("tooQuiet") : level > -6 ? t("tooLoud") : t("levelGood"));
+		write(words, t(level < -45 ? "tooQuiet" : level > -6 ? "tooLoud" : "levelGood"));
 		write(time, minutes(seconds));
 	}
 
 	function draw() {
 		const lessons = work.session?.lessons ?? [];
 		const open = openLesson();
+		write(record, t(recorder ? "stop" : "record"));
+		record.classList.toggle("on", !!recorder);
 		write(lessonNote, open ? t(recorder ? "lessonRecording" : "lessonOpen", { n: open.number })
 			: t("lessonNext", { n: lessons.length + 1 }));
 		finish.disabled = !open;
@@ -205,13 +201,13 @@ export function lessonsSection(work) {
 		if (event.code !== "Space" || event.repeat
 			|| event.target.closest("button, a, input, select, textarea, audio, summary, dialog")) return;
 		event.preventDefault();
-		void once(record, toggle);
+		record.click();
 	});
-	on(files, "change", () => once(files, () => addFiles(files.files)));
+	on(files, "change", () => addFiles(files.files));
 	on(element, "dragover", (event) => event.preventDefault());
 	on(element, "drop", (event) => {
 		event.preventDefault();
-		void once(files, () => addFiles(event.dataTransfer.files));
+		void addFiles(event.dataTransfer.files);
 	});
 	void readOutbox();
 

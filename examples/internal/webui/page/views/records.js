@@ -3,7 +3,7 @@
 import { all, request } from "../api.js";
 import { ask, button, byId, field, h, once, say, t } from "../dom.js";
 
-/** @param {HTMLElement} root */
+/** @type {View} */
 export async function recordsView(root) {
 	/** @type {Profile[]} */
 	const profiles = await all("profiles");

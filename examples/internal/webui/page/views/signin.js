@@ -14,7 +14,7 @@ export async function signInByAddress() {
 	await byName(name).catch((error) => say(explain(error), true));
 }
 
-/** @param {HTMLElement} root */
+/** @type {View} */
 export async function signInView(root) {
 	root.append(h("h1", {}, t("signIn")), h("p", { class: "hint" }, t("signInHint")));
 	const health = await fetch("health", { cache: "no-store" }).then((r) => r.json()).catch(() => ({}));

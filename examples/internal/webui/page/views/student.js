@@ -8,7 +8,7 @@ import { lessonsSection } from "./lessons.js";
 import { recordList } from "./records.js";
 import { describe } from "./students.js";
 
-/** @param {HTMLElement} root @param {string} [id] */
+/** @type {View} */
 export async function studentView(root, id = "") {
 	const { body: profile } = await request("GET", "profiles/" + id);
 	const work = new Work(profile);

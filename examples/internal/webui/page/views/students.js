@@ -3,7 +3,7 @@
 import { all, request } from "../api.js";
 import { ask, button, field, form, h, say, t, write } from "../dom.js";
 
-/** @param {HTMLElement} root */
+/** @type {View} */
 export async function studentsView(root) {
 	/** @type {Profile[]} */
 	const profiles = await all("profiles");
@@ -51,11 +51,11 @@ async function defaultsForm() {
 	h("button", {}, t("save"))));
 }
 
-/** The form of a student, of a new one if id is "". @param {HTMLElement} root @param {string} [id] */
+/** The form of a student, of a new one if id is "". @type {View} */
 export async function editView(root, id = "") {
 	/** @type {Profile} */
 	const p = id ? (await request("GET", "profiles/" + id)).body : {};
-	root.append(h("h1", {}, id ? t("editStudent") : t("addStudent")), form(async (v) => {
+	root.append(h("h1", {}, t(id ? "editStudent" : "addStudent")), form(async (v) => {
 		/** @type {Record<string, any>} */
 		const body = { ...v, academic_year: Number(v.academic_year) };
 		// What is left empty takes the teacher's default.

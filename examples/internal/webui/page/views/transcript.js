@@ -2,7 +2,7 @@
 // a selection and the recording that plays.
 
 import { request } from "../api.js";
-import { arrange, button, h, minutes, t, write } from "../dom.js";
+import { arrange, button, explain, h, minutes, t, write } from "../dom.js";
 import { audio, remove } from "../outbox.js";
 
 /** @param {Work} work */
@@ -42,7 +42,7 @@ export function transcript(work) {
 		const section = h("section", { "aria-label": name, tabindex: -1 },
 			h("div", { class: "row" }, heading, apply), list);
 		return ({ applied, state, segments }, kept) => {
-			write(heading, `${name} · ${applied ? t("applied") : state === "recording" ? t("open") : t("finished")}`);
+			write(heading, `${name} · ${t(applied ? "applied" : state === "recording" ? "open" : "finished")}`);
 			apply.hidden = applied || state === "recording";
 			const sent = new Set(segments.map((s) => s.sequence));
 			arrange(list, [...segments.map((s) => show(s.segment_id, segmentView, s)),
@@ -64,11 +64,12 @@ export function transcript(work) {
 		const listen = button(t("listen"), () => play(segment_id, row), { class: "quiet", of: label });
 		const row = h("li", { tabindex: -1 }, text,
 			h("div", { class: "row" }, h("span", { class: "hint grow" }, label), retry, listen));
-		return ({ state, text: said, error, audio_deleted_at }) => {
+		return ({ state, text: said, error, error_code: code, audio_deleted_at }) => {
 			row.className = state;
 			listen.hidden = !!audio_deleted_at;
 			retry.hidden = state !== "failed";
-			write(text, state === "transcribed" ? said || t("nothingSaid") : t(state) + (error ? ": " + error : ""));
+			write(text, state === "transcribed" ? said || t("warning_no_speech")
+				: t(state) + (error ? " – " + explain({ code, message: error }) : ""));
 			return row;
 		};
 	}
@@ -86,7 +87,7 @@ export function transcript(work) {
 		return ({ refused, complete }) => {
 			row.className = refused ? "failed" : "unsent";
 			choice.hidden = !refused;
-			write(text, refused ? t("refused") + ": " + refused : complete ? t("notSent") : t("beingRecorded"));
+			write(text, refused ? t("refused") + " – " + explain(refused) : t(complete ? "notSent" : "beingRecorded"));
 			return row;
 		};
 	}

@@ -1,0 +1,96 @@
+package feedback_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/feedback"
+)
+
+// coded is a fault that has a code.
+type coded struct {
+	fault
+	code string
+}
+
+func (c coded) PublicCode() string { return c.code }
+
+func TestFailureHasACodeBesideItsText(t *testing.T) {
+	t.Parallel()
+	unavailable := coded{fault{public: "it is off"}, "recogniser_unavailable"}
+	lost := coded{fault{suspect: true, public: "lost"}, "recogniser_lost"}
+	for name, c := range map[string]struct {
+		err        error
+		code, text string
+	}{
+		"of the transcriber":           {fmt.Errorf("job: %w", unavailable), "recogniser_unavailable", "it is off"},
+		"of the transcriber, unknown":  {coded{fault{public: "new"}, "new_code"}, "recogniser_failed", "new"},
+		"permanent, without a code":    {fault{permanent: true, public: "damaged"}, "audio_unusable", "damaged"},
+		"neither code nor description": {errOrdinary, "recogniser_failed", "the recogniser failed"},
+		"the last of five suspicions":  {lost, "recogniser_lost", "lost"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := newEnv(t)
+			seg, task := e.add(e.lesson(), "x")
+			e.speech.answer = says("", c.err)
+			for n := range 5 {
+				attempt := feedback.Attempt{LeaseToken: fmt.Sprint(n), Number: n + 1, MaxAttempts: 9}
+				require.Error(t, e.RunTask(t.Context(), task, attempt))
+			}
+			e.requireFailure(seg, c.code, c.text)
+		})
+	}
+	t.Run("took too long", func(t *testing.T) {
+		t.Parallel()
+		e := newEnv(t)
+		seg, task := e.add(e.lesson(), "x")
+		ctx := &endable{Context: t.Context(), done: make(chan struct{}), err: context.DeadlineExceeded}
+		e.speech.answer = func(context.Context, feedback.Audio) (feedback.Transcript, error) {
+			close(ctx.done)
+			return feedback.Transcript{}, ctx.Err()
+		}
+		require.Error(t, e.RunTask(ctx, task, feedback.Attempt{LeaseToken: "lease", Number: 1}))
+		e.requireFailure(seg, "transcription_timeout", "the transcription took too long")
+	})
+	t.Run("the recording is gone", func(t *testing.T) {
+		t.Parallel()
+		e := newEnv(t)
+		seg, task := e.add(e.lesson(), "x")
+		for _, file := range e.files() {
+			require.NoError(t, os.Remove(filepath.Clean(file)))
+		}
+		e.speech.answer = func(_ context.Context, a feedback.Audio) (feedback.Transcript, error) {
+			_, err := a.Open()
+			return feedback.Transcript{}, err
+		}
+		require.Error(t, e.RunTask(t.Context(), task, feedback.Attempt{LeaseToken: "lease", Number: 1}))
+		e.requireFailure(seg, "recording_missing", "the recording no longer exists")
+	})
+	t.Run("given up, cancelled, retried", func(t *testing.T) {
+		t.Parallel()
+		e := newEnv(t)
+		seg, task := e.add(e.lesson(), "x")
+		require.NoError(t, e.FailTask(t.Context(), task))
+		e.requireFailure(seg, "transcription_interrupted", "the transcription was interrupted")
+		_, err := e.RetrySegment(t.Context(), e.teacher, seg.ID)
+		require.NoError(t, err)
+		require.Empty(t, e.get(seg).ErrorCode)
+		require.NoError(t, e.CancelTask(t.Context(), e.take()[0]))
+		e.requireFailure(seg, "transcription_cancelled", "the transcription was cancelled; it can be retried")
+	})
+}
+
+// requireFailure checks why the last attempt at a segment failed.
+func (e *env) requireFailure(s feedback.Segment, code, text string) {
+	e.t.Helper()
+	got := e.get(s)
+	require.Equal(e.t, code, got.ErrorCode)
+	require.Equal(e.t, text, got.Error)
+	require.Contains(e.t, feedback.FailureCodes(), code)
+}
