@@ -1,12 +1,58 @@
 package jobqueue
 
 import (
+	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"lessonkit.example/jobqueue/driver"
 )
+
+// scheduleReads is a store whose only schedule is due much later.
+type scheduleReads struct {
+	*model
+	when When
+	at   []time.Time
+}
+
+func (s *scheduleReads) Schedules(ctx context.Context) ([]driver.Schedule, time.Time, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if ctx.Err() != nil {
+		return nil, time.Time{}, ctx.Err()
+	}
+	now := time.Now()
+	s.at = append(s.at, now)
+	return []driver.Schedule{{Name: "yearly", Spec: s.when.String(), NextAt: now.Add(24 * time.Hour)}}, now, nil
+}
+
+// While nothing is due, a worker reads the schedules once in 30 s, and nothing else on their
+// account.
+func TestIdleSchedulesAreReadSeldom(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		yearly, err := Cron("@yearly", time.UTC)
+		require.NoError(t, err)
+		store := &scheduleReads{model: newModel(), when: yearly}
+		w := NewWorker(store, WorkerConfig{Schedules: []Schedule{
+			{Name: "yearly", When: yearly, Params: Params{Kind: "work"}}}})
+		Handle(w, "work", func(context.Context, *Job, any) error { return nil })
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- w.Run(ctx) }()
+		time.Sleep(time.Hour)
+		cancel()
+		require.NoError(t, <-done)
+		require.Greater(t, len(store.at), 100)
+		for i := 1; i < len(store.at); i++ {
+			require.GreaterOrEqual(t, store.at[i].Sub(store.at[i-1]), 30*time.Second)
+		}
+	})
+}
 
 // Whenever processes look at a schedule, and however late, every time is enqueued once or skipped,
 // in order, and with enough CatchUp none is skipped.

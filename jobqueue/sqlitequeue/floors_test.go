@@ -12,13 +12,13 @@ import (
 	"lessonkit.example/jobqueue/sqlitequeue"
 )
 
-var floors = flag.Bool("floors", false, "run the tests of figures, which take minutes and an idle machine")
+var floors = flag.String("floors", "", "run the floors: ci, or full for minutes and on an idle machine")
 
 func TestFloors(t *testing.T) {
-	if !*floors {
+	if *floors == "" {
 		t.Skip("needs -floors")
 	}
-	queuetest.Floors{Open: func(t *testing.T) (driver.Store, string) {
+	queuetest.Floors{Full: *floors == "full", Open: func(t *testing.T) (driver.Store, string) {
 		file := filepath.Join(t.TempDir(), "queue.db")
 		store, err := sqlitequeue.Open(file, sqlitequeue.Config{})
 		require.NoError(t, err)
