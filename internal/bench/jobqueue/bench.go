@@ -3,7 +3,8 @@
 //
 //	go run . jobqueue [-check] [-json FILE] [-pairs N] [PART…]
 //
-// Without parts all of them run: drain, raw, insert, latency, backlog, pinned, sqlite. Workers are
+// Without parts all of them run: drain, raw, insert, latency, backlog, pinned, sqlite,
+// network. Workers are
 // separate processes; a job counts when its end is durable.
 package jobqueue
 
@@ -25,7 +26,7 @@ func Run(h *harness.Harness) error {
 	return h.RunParts(ctx, []harness.Part{
 		{Name: "drain", Run: b.drain}, {Name: "raw", Run: b.raw}, {Name: "insert", Run: b.insert},
 		{Name: "latency", Run: b.latency}, {Name: "backlog", Run: b.backlog}, {Name: "pinned", Run: b.pinned},
-		{Name: "sqlite", Run: b.sqlite},
+		{Name: "sqlite", Run: b.sqlite}, {Name: "network", Run: b.network},
 	})
 }
 

@@ -1,0 +1,48 @@
+package jobqueue
+
+import (
+	"context"
+	"time"
+
+	"lessonkit.example/internal/bench/harness"
+)
+
+// networkDelay is the time that each direction takes between a worker and PostgreSQL.
+const networkDelay = time.Millisecond
+
+// network measures drain and latency with a delay between workers and PostgreSQL. The process that
+// inserts, empties tables and reads the log position is connected directly.
+func (b *bench) network(ctx context.Context) error {
+	ours, river, err := b.contenders(ctx, "network")
+	if err != nil {
+		return err
+	}
+	for _, f := range []*contender{ours, river} {
+		if f.url, err = b.delayed(f.url, networkDelay); err != nil {
+			return err
+		}
+	}
+	for _, c := range []struct {
+		name                  string
+		processes, maxWorkers int
+	}{
+		{"1 ms network: drain, 1 process", 1, 2000},
+		{"1 ms network: drain, 4 processes", 4, 2000},
+		{"1 ms network: drain, 50 workers, default settings", 1, 50},
+	} {
+		measure := func(f *contender) func() (float64, error) {
+			return func() (float64, error) {
+				if err := f.reset(ctx, drainJobs); err != nil {
+					return 0, err
+				}
+				r, err := f.drain(ctx, drainJobs, c.processes, c.maxWorkers)
+				return r.rate, err
+			}
+		}
+		row := harness.Row{Name: c.name, Unit: "jobs/s", PeerName: "River", Must: 4}
+		if err := b.Alternate(row, measure(ours), measure(river)); err != nil {
+			return err
+		}
+	}
+	return b.alternateLatency(ctx, ours, river, "1 ms network: enqueue to start", 0.7, 1)
+}
