@@ -292,6 +292,18 @@ func TestEveryRuleIsDescribedOnce(t *testing.T) {
 	}
 }
 
+// An entry that another one with a scope makes needless is not said to be redundant too.
+func TestNeedlessEntryIsReportedOnce(t *testing.T) {
+	t.Parallel()
+	d := capability.Parse([]byte(`{"identifier":"a","windows":["main"],"permissions":["opener:allow-open-url",`+
+		`"opener:default",{"identifier":"opener:allow-open-url","allow":[{"url":"https://a.example/*"}]}]}`),
+		capability.Options{})
+	found := Check([]*capability.Document{d}, capability.KnownManifests(nil), Options{})
+	require.Equal(t, []string{"1:53 bare-and-scoped"}, codes(found))
+	fixed, _ := d.Fixed(found)
+	require.Contains(t, fixed, `"permissions":["opener:default",{"identifier"`)
+}
+
 // What was repeated is one finding, with all its places and one fix.
 func TestFindingsOfOneCauseAreOne(t *testing.T) {
 	t.Parallel()
@@ -323,11 +335,6 @@ func TestFindingsOfOneCauseAreOne(t *testing.T) {
 		head + `"permissions":["core:default","core:default","core:default"]}`: {
 			[]string{"1:68 duplicate-permission"}, `The permission "core:default" must be listed only once`, 3,
 			head + `"permissions":["core:default"]}`},
-		head + `"permissions":["opener:allow-open-url","opener:default",` +
-			`{"identifier":"opener:allow-open-url","allow":[{"url":"https://a.example/*"}]}]}`: {
-			[]string{"1:53 bare-and-scoped"}, `"opener:allow-open-url" has no scope here`, 1,
-			head + `"permissions":["opener:default",` +
-				`{"identifier":"opener:allow-open-url","allow":[{"url":"https://a.example/*"}]}]}`},
 		head + `"permissions":[{"identifier":"core:default","windows":["x"],"description":"x"}]}`: {
 			[]string{"1:82 unknown-key"},
 			`"windows", "description" have no effect in a permission; they belong`, 1, ""},
