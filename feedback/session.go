@@ -3,6 +3,7 @@ package feedback
 import (
 	"context"
 	"errors"
+	"iter"
 	"strings"
 	"time"
 
@@ -204,4 +205,23 @@ func (s *Service) editLesson(ctx context.Context, teacher, id uuid.UUID, e Lesso
 	}
 	s.broker.notify(l.SessionID)
 	return l, nil
+}
+
+// SessionIDs yields the sessions of a student, the first one first. It ends after its first error.
+func (s *Service) SessionIDs(ctx context.Context, teacher, profile uuid.UUID) iter.Seq2[uuid.UUID, error] {
+	return func(yield func(uuid.UUID, error) bool) {
+		for after, full := uuid.Nil, true; full; {
+			ids, err := s.store.SessionIDs(ctx, teacher, profile, after, maxPageSize)
+			if err != nil {
+				yield(uuid.Nil, err)
+				return
+			}
+			for _, after = range ids {
+				if !yield(after, nil) {
+					return
+				}
+			}
+			full = len(ids) == maxPageSize
+		}
+	}
 }

@@ -87,6 +87,8 @@ type Store interface {
 	ActiveSession(ctx context.Context, teacher, profile uuid.UUID) (Session, error)
 	// Session returns a session with its lessons, or [ErrNotFound].
 	Session(ctx context.Context, teacher, id uuid.UUID) (Session, error)
+	// SessionIDs returns up to limit sessions of a student, ordered by identifier, after one.
+	SessionIDs(ctx context.Context, teacher, profile, after uuid.UUID, limit int) ([]uuid.UUID, error)
 	// EditSession applies an edit, increases the version and returns the session with its lessons.
 	// It changes nothing if it fails with [ErrSessionCompleted], [ErrStale] or [ErrNotFound].
 	EditSession(ctx context.Context, teacher, id uuid.UUID, e SessionEdit, at time.Time) (Session, error)

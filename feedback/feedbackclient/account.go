@@ -2,6 +2,7 @@ package feedbackclient
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"time"
 )
@@ -52,4 +53,14 @@ func (c Client) LogoutAll(ctx context.Context) error {
 // Logout ends the session of the client's token.
 func (c Client) Logout(ctx context.Context) error {
 	return c.Call(ctx, http.MethodPost, path("/auth/logout"), nil, nil)
+}
+
+// Export downloads everything of the teacher as a ZIP file, which the caller closes. Reading it
+// fails if the server cannot complete it.
+func (c Client) Export(ctx context.Context) (io.ReadCloser, error) {
+	resp, err := c.do(ctx, request{method: http.MethodGet, path: path("/export"), repeatable: true})
+	if err != nil {
+		return nil, err
+	}
+	return resp.Body, nil
 }

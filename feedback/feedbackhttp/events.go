@@ -42,6 +42,13 @@ type lessonRow struct {
 	FinishedAt *time.Time `json:"finished_at" example:"2026-05-31T09:00:00Z"`
 }
 
+func lessonRowOut(l feedback.Lesson) lessonRow {
+	return lessonRow{
+		LessonID: identifier{l.ID}, Number: l.Number, State: string(l.State),
+		Applied: l.Applied, StartedAt: l.StartedAt, FinishedAt: timeOrNull(l.FinishedAt),
+	}
+}
+
 func (s *server) registerEvents(api huma.API) {
 	events := &huma.Schema{
 		OneOf:       []*huma.Schema{schemaOf[lessonEvent](api), schemaOf[segmentEvent](api)},
@@ -163,10 +170,7 @@ func writeEvent(w io.Writer, e feedback.Event) error {
 	var data any
 	if l := e.Lesson; l != nil {
 		name = "lesson"
-		data = lessonEvent{SessionID: identifier{l.SessionID}, Lesson: lessonRow{
-			LessonID: identifier{l.ID}, Number: l.Number, State: string(l.State),
-			Applied: l.Applied, StartedAt: l.StartedAt, FinishedAt: timeOrNull(l.FinishedAt),
-		}}
+		data = lessonEvent{SessionID: identifier{l.SessionID}, Lesson: lessonRowOut(*l)}
 	} else {
 		name = "segment"
 		data = segmentEvent{

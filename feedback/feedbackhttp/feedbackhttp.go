@@ -82,6 +82,7 @@ func Register(api huma.API, c Config) {
 		api: api, svc: c.Service, scheme: cmp.Or(c.SecurityScheme, "bearer"), authenticate: c.Authenticate,
 		requests: newGate(cmp.Or(c.MaxRequests, 64), -1),
 		streams:  newGate(cmp.Or(c.MaxStreams, 8), cmp.Or(c.MaxStreamsInAll, 1000)),
+		exports:  newGate(1, -1),
 	}
 	group.UseMiddleware(s.requireTeacher)
 	group.UseTransformer(addRequestID)
@@ -97,6 +98,7 @@ func Register(api huma.API, c Config) {
 	s.registerAudio(group)
 	s.registerWords(group)
 	s.registerRecords(group)
+	s.registerExport(group)
 }
 
 var tags = []*huma.Tag{
@@ -105,6 +107,7 @@ var tags = []*huma.Tag{
 	{Name: lessonsTag, Description: "The lessons of a session, each recorded in segments."},
 	{Name: segmentsTag, Description: "Recordings, which are transcribed in the background."},
 	{Name: recordsTag, Description: "The finished feedback, by date."},
+	{Name: exportTag, Description: "All data of a teacher in one file."},
 }
 
 // server has what the handlers share.
@@ -115,6 +118,7 @@ type server struct {
 	authenticate func(ctx context.Context, header http.Header) (uuid.UUID, error)
 	requests     *gate
 	streams      *gate // are requests, too
+	exports      *gate // are requests, too
 }
 
 const (

@@ -73,6 +73,7 @@ func Store(t *testing.T, open func(t *testing.T) Harness) {
 		"stuck segments are queued again":                          transcriptionStuck,
 		"audio in use is found":                                    audioInUse,
 		"changes come in the order of revisions":                   changesInOrder,
+		"sessions of a student are listed":                         sessionsListed,
 		"sessions are read up to a size":                           sessionsBounded,
 		"segments are paged up to a size":                          segmentsPaged,
 		"changes are read up to a size":                            changesBounded,

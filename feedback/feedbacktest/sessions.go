@@ -194,3 +194,28 @@ func changesInOrder(t *testing.T, f *fixture) {
 	require.Empty(t, events)
 	require.Equal(t, revision, same)
 }
+
+func sessionsListed(t *testing.T, f *fixture) {
+	p, other := f.profile("Ming"), f.profile("Wei")
+	f.session(other)
+	var want []uuid.UUID
+	for i := range 3 {
+		s := f.session(p)
+		want = append(want, s.ID)
+		if i < 2 { // completes it
+			require.NoError(t, f.insert(feedback.Record{ID: newID(), TeacherID: f.teacher, ProfileID: p.ID,
+				Date: "2026-05-31", Content: "x", CreatedAt: f.tick(),
+				SessionID: uuid.NullUUID{UUID: s.ID, Valid: true}}))
+		}
+	}
+	list := func(teacher, after uuid.UUID, limit int) []uuid.UUID {
+		ids, err := f.Store.SessionIDs(t.Context(), teacher, p.ID, after, limit)
+		require.NoError(t, err)
+		return ids
+	}
+	require.Equal(t, want, list(f.teacher, uuid.Nil, 10))
+	require.Equal(t, want[:2], list(f.teacher, uuid.Nil, 2))
+	require.Equal(t, want[2:], list(f.teacher, want[1], 2))
+	require.Empty(t, list(f.teacher, want[2], 2))
+	require.Empty(t, list(uuid.New(), uuid.Nil, 10), "of another teacher")
+}

@@ -116,6 +116,15 @@ func (s *Store) Session(ctx context.Context, teacher, id uuid.UUID) (feedback.Se
 	return f, wrap("read session", err)
 }
 
+// SessionIDs implements [feedback.Store].
+func (s *Store) SessionIDs(ctx context.Context, teacher, profile, after uuid.UUID, limit int) ([]uuid.UUID, error) {
+	ids, err := all(ctx, s.db, scanValue[uuid.UUID], `
+		select session_id from feedback_sessions
+		where profile_id = $1 and teacher_id = $2 and session_id > $3 order by session_id limit $4`,
+		profile, teacher, after, limit)
+	return ids, wrap("list sessions", err)
+}
+
 // EditSession implements [feedback.Store].
 func (s *Store) EditSession(
 	ctx context.Context, teacher, id uuid.UUID, e feedback.SessionEdit, at time.Time,

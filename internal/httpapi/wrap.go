@@ -85,7 +85,11 @@ func Wrap(h http.Handler, o WrapOptions) http.Handler {
 				if v == http.ErrAbortHandler {
 					panic(v)
 				}
-				noteError(r.Context(), fmt.Errorf("panic: %v\n%s", v, debug.Stack()))
+				if c, ok := v.(cutError); ok {
+					noteError(r.Context(), c.error)
+				} else {
+					noteError(r.Context(), fmt.Errorf("panic: %v\n%s", v, debug.Stack()))
+				}
 				if rec.status != 0 {
 					// Too late for a problem: cut the connection, so that the client does not take
 					// half an answer for a whole one.
@@ -160,6 +164,13 @@ const (
 func limitBody(w http.ResponseWriter, d time.Duration) {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(d)) // not every transport has deadlines
 }
+
+// cutError is the value of the panic by Cut.
+type cutError struct{ error }
+
+// Cut ends a request whose answer has begun and cannot be completed: it panics, and the connection
+// is closed, so that the client does not take a part of the answer for all of it. err is logged.
+func Cut(err error) { panic(cutError{err}) }
 
 // RequestID returns the id that [Wrap] gave the request, or "".
 func RequestID(ctx context.Context) string {

@@ -1,8 +1,12 @@
 package server_test
 
 import (
+	"archive/zip"
+	"bytes"
 	"context"
+	"crypto/sha256"
 	"database/sql"
+	"encoding/hex"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -197,6 +201,34 @@ func TestEraseJobNeedsADeletedAccount(t *testing.T) {
 		}))
 		erase()
 		require.Zero(t, rowsOfTeachers(t, environment["DATABASE_URL"])["feedback_segments"])
+	})
+}
+
+func TestExportHasTheRecordings(t *testing.T) {
+	t.Parallel()
+	storages(t, func(t *testing.T, environment map[string]string, _ string) {
+		environment["LOCAL_ASR_URL"] = hearing(t)
+		s := newServer(t, server.RoleAll, environment)
+		require.NoError(t, s.Migrate(t.Context()))
+		c := feedbackclient.Development("http://"+serve(t, s), "somebody")
+		seg := teach(t, c)
+		body, err := c.Export(t.Context())
+		require.NoError(t, err)
+		defer body.Close()
+		content, err := io.ReadAll(body)
+		require.NoError(t, err)
+		z, err := zip.NewReader(bytes.NewReader(content), int64(len(content)))
+		require.NoError(t, err)
+		sums := map[string]bool{}
+		for _, f := range z.File {
+			r, err := f.Open()
+			require.NoError(t, err)
+			hash := sha256.New()
+			_, err = io.Copy(hash, r)
+			require.NoError(t, err)
+			sums[hex.EncodeToString(hash.Sum(nil))] = true
+		}
+		require.Contains(t, sums, seg.SHA256)
 	})
 }
 

@@ -2457,6 +2457,51 @@ export type DeleteRecordResponses = {
 
 export type DeleteRecordResponse = DeleteRecordResponses[keyof DeleteRecordResponses];
 
+export type ExportData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/api/v1/export';
+};
+
+export type ExportErrors = {
+    /**
+     * Bad Request
+     */
+    400: Problem;
+    /**
+     * Unauthorized
+     */
+    401: Problem;
+    /**
+     * Unprocessable Entity
+     */
+    422: Problem;
+    /**
+     * Too Many Requests
+     */
+    429: Problem;
+    /**
+     * Internal Server Error
+     */
+    500: Problem;
+    /**
+     * Service Unavailable
+     */
+    503: Problem;
+};
+
+export type ExportError = ExportErrors[keyof ExportErrors];
+
+export type ExportResponses = {
+    /**
+     * The ZIP file
+     */
+    200: Blob | File;
+};
+
+export type ExportResponse = ExportResponses[keyof ExportResponses];
+
 export type HealthData = {
     body?: never;
     path?: never;
