@@ -2,7 +2,10 @@ package pgqueue
 
 import "lessonkit.example/jobqueue/driver"
 
-const ClaimSQL = claimSQL
+const (
+	ClaimSQL = claimSQL
+	PlanSQL  = planSQL
+)
 
 var (
 	Parse    = parse

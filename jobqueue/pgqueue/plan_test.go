@@ -2,6 +2,7 @@ package pgqueue_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
 	"time"
 
@@ -14,20 +15,26 @@ import (
 	"lessonkit.example/jobqueue/pgqueue"
 )
 
-// plan returns the query plan of a claim as JSON.
-func plan(t *testing.T, pool *pgxpool.Pool, worker int64, n int) string {
+// plan returns the query plan of a claim after the cursor at priority 2 as JSON, made as in an
+// exchange: once, without the values of the parameters.
+func plan(t *testing.T, pool *pgxpool.Pool, worker int64, n int, after driver.Cursor) string {
 	t.Helper()
-	times, ids := make([]time.Time, 4), make([]int64, 4)
-	for i := range times {
-		times[i] = time.Unix(0, 0)
-	}
 	tx, err := pool.Begin(t.Context())
 	require.NoError(t, err)
 	defer tx.Rollback(t.Context())
-	var text string
-	err = tx.QueryRow(t.Context(), "explain (analyze, buffers, format json) "+pgqueue.ClaimSQL,
-		worker, []string{"default"}, []int32{int32(n)}, times, ids, kinds).Scan(&text)
+	_, err = tx.Exec(t.Context(), pgqueue.PlanSQL)
 	require.NoError(t, err)
+	_, err = tx.Exec(t.Context(), "prepare claim_plan as "+pgqueue.ClaimSQL)
+	require.NoError(t, err)
+	var text string
+	first := "'0001-01-01Z'"
+	require.NoError(t, tx.QueryRow(t.Context(), fmt.Sprintf(
+		`explain (analyze, buffers, format json) execute claim_plan (%d, '{default}', '{%d}',
+  array[%s, '%s', %s, %s]::timestamptz[], '{0, %d, 0, 0}', '{work, a kind that no job has}')`,
+		worker, n, first, after.RunAt.Format(time.RFC3339Nano), first, first, after.ID)).Scan(&text))
+	_, err = tx.Exec(t.Context(), "deallocate claim_plan")
+	require.NoError(t, err)
+	require.NotContains(t, text, "{work", "a plan for any values")
 	return text
 }
 
@@ -77,7 +84,7 @@ from generate_series(1, 40000) n`)
 	require.NoError(t, err)
 	worker, err := store.Register(t.Context(), "w", nil, time.Minute)
 	require.NoError(t, err)
-	text := plan(t, pool, worker, 10)
+	text := plan(t, pool, worker, 10, driver.Cursor{})
 	all := nodes(t, text)
 	scans := 0
 	for _, n := range all {
@@ -128,19 +135,7 @@ func TestWatermarkSkipsDeadEntries(t *testing.T) {
 	_, err = pool.Exec(t.Context(), `analyze jobqueue_job`)
 	require.NoError(t, err)
 	buffers := func(mark driver.Cursor) int {
-		times, ids := make([]time.Time, 4), make([]int64, 4)
-		for i := range times {
-			times[i] = time.Unix(0, 0)
-		}
-		if !mark.RunAt.IsZero() {
-			times[1], ids[1] = mark.RunAt, mark.ID
-		}
-		tx, err := pool.Begin(t.Context())
-		require.NoError(t, err)
-		defer tx.Rollback(t.Context())
-		var text string
-		require.NoError(t, tx.QueryRow(t.Context(), "explain (analyze, buffers, format json) "+pgqueue.ClaimSQL,
-			worker, []string{"default"}, []int32{1}, times, ids, kinds).Scan(&text))
+		text := plan(t, pool, worker, 1, mark)
 		n := nodes(t, text)[0]
 		return n.Hit + n.Read
 	}
