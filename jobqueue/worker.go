@@ -177,7 +177,7 @@ type Worker struct {
 	maxResults int                   // of one exchange
 	exchanges  int                   // in progress
 	claims     int                   // those of them that claim jobs
-	uncertain  bool                  // the database may hold jobs for us that we do not know of, after a failed exchange
+	uncertain  bool                  // the database may hold jobs for us that we do not know of
 	recheck    bool                  // … and may still commit some until the next heartbeat
 	running    int                   // handlers running
 	listening  bool                  // the store notifies us

@@ -14,8 +14,8 @@ import (
 // endStuckSQL ends the connections on which one of the statements $2 has waited for its client for
 // so long that a client that was alive would have given up. They are identified by the database and
 // the user, by the statement, of which the server may show only the beginning, and by a lock on the
-// tables of this schema. In the simple protocol all statements are one text, which begins with $3. The first condition is evaluated once: usually no lease has ended, and
-// nothing else is read.
+// tables of this schema. In the simple protocol all statements are one text, which begins with $3.
+// The first condition is evaluated once: usually no lease has ended, and nothing else is read.
 const endStuckSQL = `
 select pg_terminate_backend(a.pid)
 from pg_stat_activity a
