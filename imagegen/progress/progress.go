@@ -18,12 +18,13 @@ type Line struct {
 	w        io.Writer
 	terminal bool
 
-	mu    sync.Mutex
-	began time.Time
-	text  string // the current state
-	shown int    // width of the line on the terminal
-	stop  chan struct{}
-	done  sync.WaitGroup
+	mu     sync.Mutex
+	began  time.Time
+	text   string // the current state
+	failed string // why the last poll failed, if it did
+	shown  int    // width of the line on the terminal
+	stop   chan struct{}
+	done   sync.WaitGroup
 }
 
 // New returns a Line that writes to w: a line that is rewritten if w is a terminal, else one line
@@ -80,8 +81,14 @@ func (l *Line) OnEvent(e imagegen.Event) {
 		l.setState("pending")
 	case imagegen.EventPoll:
 		if e.Err != nil {
-			l.print("poll failed, trying again: %v", e.Err)
+			if failed := e.Err.Error(); failed != l.failed {
+				l.failed = failed
+				l.print("poll failed, trying again: %v", e.Err)
+			}
 			return
+		}
+		if l.failed != "" {
+			l.failed, l.text = "", "" // the state is shown again, even if it is the one before
 		}
 		state := string(e.State)
 		if state == "" {

@@ -24,6 +24,10 @@ func events() []imagegen.Event {
 		{Kind: imagegen.EventPoll, State: "processing", Polls: 2},
 		{Kind: imagegen.EventPoll, State: "processing", Polls: 3},
 		{Kind: imagegen.EventPoll, Err: errors.New("bad gateway")},
+		{Kind: imagegen.EventPoll, Err: errors.New("bad gateway")},
+		{Kind: imagegen.EventPoll, Err: errors.New("refused")},
+		{Kind: imagegen.EventPoll, State: "processing", Polls: 4},
+		{Kind: imagegen.EventPoll, Err: errors.New("refused")},
 		{Kind: imagegen.EventPoll},
 		{Kind: imagegen.EventProgress, Image: &imagegen.Info{}, Bytes: 2_500_000},
 		{Kind: imagegen.EventImage, Image: &imagegen.Info{Type: "image/png", Width: 4, Height: 3, Size: 1500,
@@ -48,6 +52,9 @@ task t-1
 pending (12s)
 processing (12s)
 poll failed, trying again: bad gateway
+poll failed, trying again: refused
+processing (12s)
+poll failed, trying again: refused
 unknown (12s)
 image 1: 4x3, png, 1.5 kB → a.png
 `, out.String())
