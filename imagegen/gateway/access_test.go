@@ -232,6 +232,12 @@ func TestWebPagesAreKeptOut(t *testing.T) {
 		}
 		poll := send(t, g, "GET", "/v1/tasks/x", "", func(r *http.Request) { r.Host = "elsewhere.example" })
 		require.Equal(t, "unknown_host", poll.errorCode(), "what a page may read is protected, too")
+		read := send(t, g, "GET", "/v1/models", "", func(r *http.Request) {
+			r.Host = "127.0.0.1:8085"
+			r.Header.Set("Origin", "https://elsewhere.example")
+		})
+		require.Equal(t, 200, read.Code)
+		require.Empty(t, read.Header().Values("Access-Control-Allow-Origin"), "browsers keep it from the page")
 		cancel()
 		require.NoError(t, <-ended)
 	})

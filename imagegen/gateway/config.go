@@ -18,7 +18,9 @@ import (
 // Generator generates images; imagegen.Client and draw.Generator implement it. Generate stores n
 // images in sink, by index, and returns what is known of them, possibly beside a
 // *imagegen.PartialError. Its errors may have the methods Permanent() bool and RetryAfter()
-// time.Duration.
+// time.Duration. If Generate panics, its task fails with code "internal" (status 500 in the modes
+// that wait), the stack is logged, and the task is not repeated; a panic in a goroutine that it has
+// started ends the process, as in any program.
 type Generator interface {
 	Generate(ctx context.Context, req *imagegen.Request, sink imagegen.Sink) (*imagegen.Result, error)
 }
@@ -75,7 +77,8 @@ type Config struct {
 	MaxWorkers int
 
 	// Rerun repeats generations that were interrupted by a crash. Set it only if generating is
-	// free.
+	// free. A task that the end of the process has interrupted three times fails with code
+	// "internal", since it may be the cause.
 	Rerun bool
 
 	Limits Limits
@@ -156,8 +159,10 @@ func ParseKeys(list string) (Keys, error) {
 }
 
 // Anyone accepts every key, and requests without one, as a single caller. Like every Keys that
-// accepts the empty key, it keeps web pages out: requests of other sites are refused, and so are
-// those for a host name that is neither localhost nor in Config.PublicURL.
+// accepts the empty key, it keeps web pages out. Requests for a host name that is neither localhost
+// nor in Config.PublicURL are refused, and so is every POST that a browser sends for a page of
+// another site, by its Sec-Fetch-Site or Origin. A GET of such a page is answered, but browsers do
+// not let the page read the answer: it changes nothing and has no CORS headers.
 func Anyone(string) (caller string, ok bool) { return "anyone", true }
 
 func (c Config) withDefaults() (Config, error) {

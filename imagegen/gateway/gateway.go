@@ -189,8 +189,9 @@ func (g *Gateway) authorized(h handler) http.HandlerFunc {
 	}
 }
 
-// checkOrigin refuses what a web page could send without its visitor knowing: requests of other
-// sites, and those of a site whose name leads to the gateway's address (DNS rebinding).
+// checkOrigin refuses what a web page could do without its visitor knowing: requests of other sites
+// except GET and HEAD, whose responses their pages cannot read, and all those of a site whose name
+// leads to the gateway's address (DNS rebinding).
 func (g *Gateway) checkOrigin(r *http.Request) *failure {
 	if err := http.NewCrossOriginProtection().Check(r); err != nil {
 		return problem(403, "cross_origin", "requests of other sites are refused")

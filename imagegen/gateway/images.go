@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"sync"
 
 	"lessonkit.example/imagegen"
@@ -15,7 +17,8 @@ type taskSink struct {
 	id     string
 	caller string
 	mu     sync.Mutex
-	images []Blob // by index
+	images []Blob                 // by index
+	open   map[*taskBlob]struct{} // neither committed nor aborted
 }
 
 // Open implements [imagegen.Sink].
@@ -28,7 +31,23 @@ func (s *taskSink) Open(ctx context.Context, info imagegen.Info) (imagegen.Blob,
 	if err != nil {
 		return nil, err
 	}
-	return &taskBlob{countedBlob: blob, s: s, index: info.Index, b: b}, nil
+	opened := &taskBlob{countedBlob: blob, s: s, index: info.Index, b: b}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open[opened] = struct{}{}
+	return opened, nil
+}
+
+// abort aborts what a generator that panicked has left open.
+func (s *taskSink) abort() {
+	s.mu.Lock()
+	left := slices.Collect(maps.Keys(s.open))
+	s.mu.Unlock()
+	for _, b := range left {
+		if err := b.Abort(); err != nil {
+			s.g.c.Logger.Error("abort an image", "blob", b.b.Name, "error", err)
+		}
+	}
 }
 
 type taskBlob struct {
@@ -38,8 +57,21 @@ type taskBlob struct {
 	b     Blob
 }
 
+// Abort implements [imagegen.Blob].
+func (b *taskBlob) Abort() error {
+	b.close()
+	return b.countedBlob.Abort()
+}
+
+func (b *taskBlob) close() {
+	b.s.mu.Lock()
+	defer b.s.mu.Unlock()
+	delete(b.s.open, b)
+}
+
 // Commit implements [imagegen.Blob].
 func (b *taskBlob) Commit() error {
+	b.close()
 	if err := b.countedBlob.Commit(); err != nil {
 		return err
 	}

@@ -106,6 +106,8 @@ func (f *Failure) answer() *failure {
 		return problem(503, f.Code, f.Message).after(max(f.RetryAfter, time.Second))
 	case codeFull:
 		return problem(507, f.Code, f.Message)
+	case codeInternal:
+		return problem(500, f.Code, f.Message)
 	case "failed", "interrupted":
 		return problem(502, f.Code, f.Message)
 	}

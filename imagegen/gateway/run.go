@@ -3,7 +3,9 @@ package gateway
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -133,13 +135,25 @@ func (g *Gateway) resume(ctx context.Context) error {
 			g.finish(ctx, &t, nil, errInterrupted)
 			continue
 		}
+		if t.Runs >= maxRuns {
+			g.finish(ctx, &t, nil, errCrashed)
+			continue
+		}
 		g.begin(t)
 		g.enqueue(t.ID)
 	}
 	return nil
 }
 
-var errInterrupted = errors.New("interrupted by a restart")
+// maxRuns is how many runs of a task may end with the process before the task fails: it may be
+// what ends the process.
+const maxRuns = 3
+
+var (
+	errInterrupted = errors.New("interrupted by a restart")
+	errCrashed     = fmt.Errorf("the process ended during each of %d runs", maxRuns)
+	errPanic       = errors.New("the generator panicked")
+)
 
 // perform carries out a task. wait ends when Run is stopped, work after the shutdown timeout.
 func (g *Gateway) perform(work, wait context.Context, id string) {
@@ -150,20 +164,29 @@ func (g *Gateway) perform(work, wait context.Context, id string) {
 		return
 	}
 	t.State = imagegen.StateProcessing
+	t.Runs++                                              // before the run, which may end the process
 	if err := g.c.Store.UpdateTask(work, t); err != nil { // leave the task for the next start, unpaid
 		g.c.Logger.Error("store task", "task", id, "error", err)
 		g.end(id)
 		return
 	}
 	began := now()
-	sink := &taskSink{g: g, id: id, caller: t.Caller}
+	sink := &taskSink{g: g, id: id, caller: t.Caller, open: map[*taskBlob]struct{}{}}
 	result, err := g.generate(work, wait, &t, g.convert(sink, t.Format))
+	if errors.Is(err, errPanic) {
+		sink.abort()
+	}
 	t.Images = sink.images
 	if again := (*imagegen.WaitError)(nil); errors.As(err, &again) && t.Upstream != "" {
-		if wait.Err() != nil {
-			return // resumed at the next start
-		}
-		if now().Sub(t.Created) < g.c.Retention {
+		resumed := wait.Err() != nil // at the next start
+		if resumed || now().Sub(t.Created) < g.c.Retention {
+			t.Runs = 0
+			if err := g.c.Store.UpdateTask(context.WithoutCancel(work), t); err != nil {
+				g.c.Logger.Error("store task", "task", id, "error", err)
+			}
+			if resumed {
+				return
+			}
 			g.c.Logger.Warn("waiting again for the generator's task", "task", id, "upstream", t.Upstream, "error", err)
 			time.AfterFunc(time.Minute, func() { g.enqueue(id) })
 			return
@@ -189,8 +212,17 @@ func (g *Gateway) convert(sink *taskSink, format string) imagegen.Sink {
 	}})
 }
 
-// generate calls the generator, in the resumable way if it is a Submitter.
-func (g *Gateway) generate(work, wait context.Context, t *Task, sink imagegen.Sink) (*imagegen.Result, error) {
+// generate calls the generator, in the resumable way if it is a Submitter. It returns errPanic if
+// the generator panics.
+func (g *Gateway) generate(
+	work, wait context.Context, t *Task, sink imagegen.Sink,
+) (r *imagegen.Result, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			g.c.Logger.Error("the generator panicked", "task", t.ID, "panic", p, "stack", string(debug.Stack()))
+			r, err = nil, errPanic
+		}
+	}()
 	req := &imagegen.Request{Model: t.Model, Prompt: t.Prompt, N: t.N, Size: t.Size}
 	for _, ref := range t.References {
 		req.References = append(req.References, g.reference(work, ref))
@@ -263,6 +295,9 @@ const codeFull = "storage_full"
 // retried.
 const codeUnavailable = "unavailable"
 
+// codeInternal is the code of a task whose generator panicked or ended the process.
+const codeInternal = "internal"
+
 // explain returns the Failure for a generator's error: only the service's own message is
 // passed on, and everything else is logged.
 func explain(err error) *Failure {
@@ -281,6 +316,8 @@ func explain(err error) *Failure {
 		f = &Failure{Code: "no_images", Message: "no images were generated; the request may have been filtered"}
 	case errors.Is(err, errFull):
 		f = &Failure{Code: codeFull, Message: "the images were generated, but the gateway cannot store as many bytes"}
+	case errors.Is(err, errPanic), errors.Is(err, errCrashed):
+		f = &Failure{Code: codeInternal, Message: "an internal error ended the generation; it may have been charged"}
 	case errors.Is(err, errInterrupted):
 		f = &Failure{Code: "interrupted", Message: "a restart interrupted the generation; it may have been charged"}
 	case errors.As(err, &final) && final.Permanent():

@@ -33,6 +33,7 @@ type Task struct {
 	Format     string          `json:"format,omitempty"` // of the images: "png" or "jpeg"; empty for any
 	References []Blob          `json:"refs,omitempty"`
 	Upstream   string          `json:"upstream,omitempty"` // the generator's own task, if any
+	Runs       int             `json:"runs,omitempty"`     // how often it was started, since it last stopped in order
 	Images     []Blob          `json:"images,omitempty"`   // by index; those without Name failed
 	Usage      json.RawMessage `json:"usage,omitempty"`    // as the generator reported it
 	Failure    *Failure        `json:"failure,omitempty"`

@@ -22,7 +22,7 @@ func Store(
 ) {
 	full := gateway.Task{ID: "a-1", Caller: "me", Digest: "d", State: imagegen.StateProcessing,
 		Created: time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC),
-		Model:   "m", Prompt: "a \"fox\"\n狐", N: 2, Size: "16:9", Format: "png", Upstream: "u",
+		Model:   "m", Prompt: "a \"fox\"\n狐", N: 2, Size: "16:9", Format: "png", Upstream: "u", Runs: 2,
 		References: []gateway.Blob{{Name: "ref-1", File: "a.png", Type: "image/png", Size: 3}},
 		Images:     []gateway.Blob{{}, {Name: "a-1-1.png", Type: "image/png", Size: 5, Prompt: "revised"}},
 		Errors:     map[int]string{0: "filtered"},

@@ -1,0 +1,149 @@
+package gateway_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/imagegen"
+	"lessonkit.example/imagegen/gateway"
+)
+
+// broken is a Generator that stores one image, leaves another open and panics, except for the
+// prompt "fine".
+type broken struct{}
+
+func (broken) Generate(
+	ctx context.Context, req *imagegen.Request, sink imagegen.Sink,
+) (*imagegen.Result, error) {
+	result, err := fixed{size: 600}.Generate(ctx, req, sink)
+	if req.Prompt == "fine" || err != nil {
+		return result, err
+	}
+	b, err := sink.Open(ctx, imagegen.Info{Index: 1, Type: "image/png", Ext: ".png"})
+	if err != nil {
+		return nil, err
+	}
+	if _, err := b.Write(make([]byte, 300)); err != nil {
+		return nil, err
+	}
+	panic("secret of the generator")
+}
+
+// brokenWait is a Submitter whose Wait panics.
+type brokenWait struct{ broken }
+
+func (brokenWait) Submit(context.Context, *imagegen.Request, imagegen.Sink) (*imagegen.Result, error) {
+	return &imagegen.Result{TaskID: "upstream"}, nil
+}
+
+func (brokenWait) Wait(context.Context, string, imagegen.Sink) (*imagegen.Result, error) {
+	panic("secret of the generator")
+}
+
+func TestPanicOfTheGeneratorFailsItsTaskOnly(t *testing.T) {
+	t.Parallel()
+	for name, generator := range map[string]gateway.Generator{
+		"Generate": broken{}, "Wait": brokenWait{},
+	} {
+		bubble(t, name, func(t *testing.T) {
+			var log bytes.Buffer
+			path := t.TempDir()
+			h := running(t, gateway.Config{Generator: generator, Mode: gateway.Sync, Store: openDir(t, path), Rerun: true,
+				Limits: gateway.Limits{StoredBytes: 1000, Burst: 100}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			for range 3 { // what the panics left open takes no room
+				a := send(t, h, "POST", generations, `{"prompt":"x"}`, nil)
+				require.Equal(t, 500, a.Code)
+				require.Equal(t, "internal", a.errorCode())
+				require.NotContains(t, a.Body.String(), "secret")
+				require.Empty(t, files(t, path))
+			}
+			require.Contains(t, log.String(), "secret of the generator")
+			require.Contains(t, log.String(), "panic_test.go", "the stack is logged")
+			if name == "Generate" {
+				require.Equal(t, 200, send(t, h, "POST", generations, `{"prompt":"fine"}`, nil).Code)
+			}
+		})
+	}
+}
+
+// startAndCrash runs a gateway whose process ends while its tasks run.
+func startAndCrash(t *testing.T, c gateway.Config, path string, use func(client *imagegen.Client)) {
+	c.Store = &crashing{openDir(t, path)}
+	client, stop := serve(t, c)
+	use(client)
+	synctest.Wait()
+	stop()
+}
+
+func TestTaskThatEndsTheProcessIsNotRerunForEver(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		path := t.TempDir()
+		generator := &hanging{}
+		config := gateway.Config{Generator: generator, Mode: gateway.Async, Rerun: true}
+		var task string
+		startAndCrash(t, config, path, func(client *imagegen.Client) {
+			sent, err := client.Submit(t.Context(), &imagegen.Request{Prompt: "x"}, imagegen.Memory())
+			require.NoError(t, err)
+			task = sent.TaskID
+		})
+		for range 4 {
+			startAndCrash(t, config, path, func(*imagegen.Client) {})
+		}
+		require.EqualValues(t, 3, generator.calls.Load())
+		config.Store = openDir(t, path)
+		client, _ := serve(t, config)
+		_, err := client.Wait(t.Context(), task, imagegen.Memory())
+		require.ErrorContains(t, err, "an internal error ended the generation")
+	})
+}
+
+// patient is a Submitter whose task ends after the given time.
+type patient struct {
+	fixed
+	ends time.Time
+}
+
+func (*patient) Submit(context.Context, *imagegen.Request, imagegen.Sink) (*imagegen.Result, error) {
+	return &imagegen.Result{TaskID: "upstream"}, nil
+}
+
+func (p *patient) Wait(ctx context.Context, id string, sink imagegen.Sink) (*imagegen.Result, error) {
+	select {
+	case <-time.After(time.Until(p.ends)):
+		return p.Generate(ctx, nil, sink)
+	case <-ctx.Done():
+		return nil, &imagegen.WaitError{TaskID: id, Err: io.ErrUnexpectedEOF}
+	}
+}
+
+func TestOrderlyRestartsDoNotCountAsCrashes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		path := t.TempDir()
+		config := gateway.Config{Generator: &patient{fixed{size: 10}, time.Now().Add(10 * time.Minute)}, Mode: gateway.Async}
+		var task string
+		for i := range 10 {
+			config.Store = openDir(t, path)
+			client, stop := serve(t, config)
+			if i == 0 {
+				sent, err := client.Submit(t.Context(), &imagegen.Request{Prompt: "x"}, imagegen.Memory())
+				require.NoError(t, err)
+				task = sent.TaskID
+			}
+			synctest.Wait()
+			stop()
+		}
+		config.Store = openDir(t, path)
+		client, _ := serve(t, config)
+		_, err := client.Wait(t.Context(), task, imagegen.Memory())
+		require.NoError(t, err)
+	})
+}
