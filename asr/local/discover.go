@@ -23,6 +23,8 @@ const (
 	discoveryTimeout = 5 * time.Second
 	modelsTimeout    = 2 * time.Second
 	fallbackModel    = "whisper-1"
+	// listedFor is how long a list of models without the configured one is not requested again.
+	listedFor = time.Minute
 )
 
 // server is what has been discovered about the server. Its zero value means nothing yet.
@@ -31,13 +33,41 @@ type server struct {
 	endpoint endpoint
 	missing  int         // candidates for the endpoint that a recording has shown to be missing
 	listed   []modelInfo // the models that it lists, nil if that is unknown
-	textOnly bool        // it does not return segments
+	listedAt time.Time
+	segments support
 }
 
-func (s *server) refusesSegments() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.textOnly
+// support is what is known about segments. A server whose refusal does not name them is supposed
+// not to return them until a recording without them fails as well.
+type support int
+
+const (
+	supportUnknown support = iota
+	supported
+	supposedUnsupported
+	unsupported
+)
+
+// requestsSegments reports whether segments are to be requested.
+func (r *Recognizer) requestsSegments() bool {
+	r.server.mu.Lock()
+	defer r.server.mu.Unlock()
+	return r.cfg.Segments && r.server.segments < supposedUnsupported
+}
+
+// learnSegments records the last result of a recording: what was requested, and whether there was a
+// transcript.
+func (r *Recognizer) learnSegments(requested, succeeded bool) {
+	r.server.mu.Lock()
+	defer r.server.mu.Unlock()
+	switch s := &r.server.segments; {
+	case requested && succeeded:
+		*s = supported
+	case *s == supposedUnsupported && succeeded:
+		*s = unsupported
+	case *s == supposedUnsupported:
+		*s = supportUnknown // it fails without them, too
+	}
 }
 
 // endpoint returns where to send recordings: as configured, or as discovered.
@@ -134,7 +164,7 @@ func (r *Recognizer) probe(ctx context.Context, ep *endpoint) (found, sure bool,
 	case s == http.StatusUnauthorized, s == http.StatusForbidden, s == http.StatusProxyAuthRequired,
 		s == http.StatusBadGateway, s == http.StatusServiceUnavailable, s == http.StatusGatewayTimeout,
 		s == http.StatusTooManyRequests, s == http.StatusRequestTimeout, s >= 300 && s < 400:
-		e := r.refusal(resp, body, "")
+		e := r.refusal(resp, body, "", false)
 		if e.Class == asr.ErrLost {
 			e.Class = asr.ErrUnavailable // no recording was sent that could be the cause
 		}
@@ -170,11 +200,12 @@ func (r *Recognizer) model(ctx context.Context, ep endpoint, language string) (s
 	r.server.mu.Lock()
 	defer r.server.mu.Unlock()
 	m, ok := find(r.server.listed, name)
-	if !ok || m.checkLanguage(language) != nil { // perhaps the list has changed
+	unlisted := !ok && name != "" && time.Since(r.server.listedAt) < listedFor
+	if (!ok || m.checkLanguage(language) != nil) && !unlisted { // perhaps the list has changed
 		ctx, cancel := context.WithTimeout(ctx, modelsTimeout)
 		defer cancel()
 		if list, status, err := r.models(ctx); err == nil && status == http.StatusOK {
-			r.server.listed = list
+			r.server.listed, r.server.listedAt = list, time.Now()
 		}
 		m, ok = find(r.server.listed, name)
 	}
@@ -365,14 +396,21 @@ var (
 	errNoSegments = errors.New("it does not return segments")
 )
 
+// isAnswer reports whether err is the answer of a server to a recording that it could not
+// recognise.
+func isAnswer(err error) bool {
+	e, ok := errors.AsType[*asr.Error](err)
+	return ok && e.Status != 0 && (e.Class == nil || e.Class == asr.ErrUnusableAudio)
+}
+
 // forget drops what err, the error of a request, has shown to be out of date, and reports whether
 // trying again can help.
 func (r *Recognizer) forget(err error, to asked) bool {
 	r.server.mu.Lock()
 	defer r.server.mu.Unlock()
 	switch {
-	case errors.Is(err, errNoSegments):
-		r.server.textOnly = true
+	case to.segments && errors.Is(err, errNoSegments):
+		r.server.segments = unsupported
 		return true
 	case errors.Is(err, errNoEndpoint):
 		candidates := r.target.candidates()
@@ -389,8 +427,11 @@ func (r *Recognizer) forget(err error, to asked) bool {
 			return false
 		}
 		if m, _ := find(r.server.listed, ""); m.ID == to.model {
-			r.server.listed = nil
+			r.server.listed, r.server.listedAt = nil, time.Time{}
 		}
+		return true
+	case to.segments && r.server.segments == supportUnknown && isAnswer(err):
+		r.server.segments = supposedUnsupported
 		return true
 	}
 	return false

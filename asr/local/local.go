@@ -59,8 +59,9 @@ type Config struct {
 	// every server reads (wav, mp3, flac). If empty, nothing is converted. It is for servers such
 	// as whisper.cpp without its option --convert.
 	FFmpeg string
-	// Segments requests segments with times, which costs some servers a second pass. Defaults to
-	// text only.
+	// Segments requests segments with times, which costs some servers a second pass. A server that
+	// refuses them is asked for the text only: the recording is sent again, once for the server.
+	// Defaults to text only.
 	Segments bool
 	// RequestTimeout is the longest time for one recording: sending, recognition and answer.
 	// Defaults to 30 minutes.
@@ -169,6 +170,7 @@ func (r *Recognizer) recognize(ctx context.Context, audio asr.Audio) (asr.Transc
 		r.log.DebugContext(ctx, "discovering the recogniser again", "error", err)
 		t, asked, err = r.attempt(ctx, audio)
 	}
+	r.learnSegments(asked.segments, err == nil)
 	return t, err
 }
 
@@ -176,10 +178,11 @@ func (r *Recognizer) recognize(ctx context.Context, audio asr.Audio) (asr.Transc
 // another model or form.
 const maxTries = 4
 
-// asked is where a recording was sent, and the model that was requested.
+// asked is where a recording was sent, and what was requested.
 type asked struct {
 	endpoint
-	model string
+	model    string
+	segments bool
 }
 
 // attempt sends the recording once.
@@ -201,6 +204,7 @@ func (r *Recognizer) attempt(ctx context.Context, audio asr.Audio) (t asr.Transc
 	case work.Err() != nil:
 		err = &asr.Error{Op: op, Class: asr.ErrUnavailable} // nothing was sent
 	default:
+		to.segments = r.requestsSegments() && !to.fileOnly
 		t, err = r.send(work, src, to, audio)
 	}
 	e, _ := errors.AsType[*asr.Error](err)
@@ -267,7 +271,7 @@ func (r *Recognizer) send(
 	body, err := provider.ReadBody(resp.Body, maxAnswer)
 	switch {
 	case resp.StatusCode != http.StatusOK:
-		e := r.refusal(resp, body, to.model)
+		e := r.refusal(resp, body, to.model, to.segments)
 		if e.Class == asr.ErrUnusableAudio && !to.openAI && !decodedByAll(src.Info.Format) && vague(e.Message) {
 			e.Class = asr.ErrMisconfigured
 			e.Message = fmt.Sprintf("whisper.cpp does not decode %s by itself: start it with --convert "+

@@ -9,13 +9,14 @@ import (
 	"lessonkit.example/asr/provider"
 )
 
-// refusal returns the error for an answer with a status other than 200.
-func (r *Recognizer) refusal(resp *http.Response, body []byte, model string) *asr.Error {
+// refusal returns the error for an answer with a status other than 200. segments tells whether
+// segments were requested.
+func (r *Recognizer) refusal(resp *http.Response, body []byte, model string, segments bool) *asr.Error {
 	e := provider.StatusError(op, resp, errorText(body), time.Now())
 	switch s := resp.StatusCode; s {
 	case http.StatusNotFound, http.StatusBadRequest, http.StatusUnprocessableEntity:
 		switch {
-		case s != http.StatusNotFound && r.cfg.Segments && namesFormat(body):
+		case s != http.StatusNotFound && segments && namesFormat(body):
 			e.Class, e.Err = asr.ErrMisconfigured, errNoSegments
 		case namesModel(body, model):
 			e.Class, e.Err = asr.ErrMisconfigured, errNoModel
@@ -55,8 +56,9 @@ func namesModel(body []byte, model string) bool {
 	return false
 }
 
-// namesFormat reports whether an error is about response_format=verbose_json.
+// namesFormat reports whether an error is about a request for segments.
 func namesFormat(body []byte) bool {
 	s := strings.ToLower(errorText(body))
-	return strings.Contains(s, "verbose_json") || strings.Contains(s, "response_format")
+	return strings.Contains(s, "verbose_json") || strings.Contains(s, "response_format") ||
+		strings.Contains(s, "timestamp_granularities")
 }

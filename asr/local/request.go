@@ -31,11 +31,13 @@ func (r *Recognizer) fields(to asked, audio asr.Audio) []field {
 	if to.fileOnly {
 		return nil
 	}
-	format := "json"
-	if r.cfg.Segments && !r.server.refusesSegments() {
-		format = "verbose_json"
+	fields := []field{{"response_format", "json"}}
+	if to.segments {
+		fields = []field{{"response_format", "verbose_json"}}
 	}
-	fields := []field{{"response_format", format}}
+	if to.segments && to.openAI {
+		fields = append(fields, field{"timestamp_granularities[]", "segment"})
+	}
 	if to.model != "" {
 		fields = append(fields, field{"model", to.model})
 	}

@@ -137,3 +137,79 @@ func TestVerboseNumbersMayBeStrings(t *testing.T) {
 		{Start: time.Second, Text: "b"},
 	}, got.Segments)
 }
+
+// refusing returns a server with OpenAI's interface that refuses verbose_json with the answer, and
+// recordings of ten bytes altogether; and the formats that it was asked for.
+func refusing(t *testing.T, status int, body string) (url string, formats func() []string) {
+	var asked []string
+	s := asrtest.NewCustomServer(t, func(s *asrtest.Server, w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost {
+			http.NotFound(w, r)
+			return
+		}
+		_ = r.ParseMultipartForm(1 << 20)
+		format := r.FormValue("response_format")
+		if format == "verbose_json" {
+			require.Equal(t, "segment", r.FormValue("timestamp_granularities[]"))
+		}
+		file, header, err := r.FormFile("file")
+		if err != nil {
+			http.Error(w, "no file", http.StatusBadRequest)
+			return
+		}
+		defer file.Close()
+		asked = append(asked, format)
+		if format == "verbose_json" || header.Size < 100 {
+			w.WriteHeader(status)
+			_, _ = io.WriteString(w, body)
+			return
+		}
+		_, _ = io.WriteString(w, `{"text": "good morning"}`)
+	})
+	return s.URL + "/v1/audio/transcriptions", func() []string { return asked }
+}
+
+// A server that refuses segments in words that cannot be understood loses no recording.
+func TestRefusedSegmentsLoseNothing(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		status int
+		body   string
+	}{
+		"named":       {400, `{"error": {"message": "timestamp_granularities: unknown field"}}`},
+		"vague":       {400, `{"error": {"message": "Bad request"}}`},
+		"validation":  {422, `{"detail": "one field is not valid"}`},
+		"server fail": {500, `Internal Server Error`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url, formats := refusing(t, c.status, c.body)
+			rec := connect(t, local.Config{URL: url, Segments: true})
+			for range 3 {
+				got, err := recognize(t, rec)
+				require.NoError(t, err)
+				require.Equal(t, "good morning", got.Text)
+			}
+			require.Equal(t, []string{"verbose_json", "json", "json", "json"}, formats(), "one repetition for the server")
+		})
+	}
+}
+
+// A recording that fails without segments as well says nothing about them.
+func TestDamagedRecordingDoesNotStopRequestsForSegments(t *testing.T) {
+	t.Parallel()
+	s := asrtest.NewServer(t, asrtest.OpenAI)
+	rec := connect(t, local.Config{URL: s.URL, Segments: true})
+	s.SetFault(asrtest.Unprocessed)
+	_, err := recognize(t, rec)
+	require.ErrorIs(t, err, asr.ErrUnusableAudio)
+	require.Len(t, s.Requests(), 2)
+	s.SetFault(asrtest.NoFault)
+	got, err := recognize(t, rec)
+	require.NoError(t, err)
+	require.NotEmpty(t, got.Segments)
+	s.SetFault(asrtest.Unprocessed)
+	_, err = recognize(t, rec)
+	require.ErrorIs(t, err, asr.ErrUnusableAudio)
+	require.Len(t, s.Requests(), 4, "a server that has returned segments gets a damaged recording once")
+}

@@ -39,6 +39,7 @@ func newRecognizer(c Config, traces *tracing, log *slog.Logger) (asr.Recognizer,
 		URL:            c.LocalASRURL,
 		Model:          c.LocalASRModel,
 		APIKey:         c.LocalASRAPIKey,
+		Segments:       true, // their times show pauses, which end sentences
 		RequestTimeout: c.ASRRequestTimeout,
 		TimeoutFactor:  c.ASRTimeoutFactor,
 		MinTimeout:     c.ASRMinTimeout,
