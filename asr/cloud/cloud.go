@@ -14,6 +14,14 @@
 // happens once at most, a name without a number is saved before the creation. If the second task is
 // lost, too, the recording fails, and a later call without a name begins anew.
 //
+// # Lost recordings
+//
+// After a connection was lost while the cloud had a recording, the same interface is asked without
+// audio before the next one is sent: the flash interface with an empty recording, which it refuses,
+// API 3.0 for the status of a task. Neither is billed, unlike a short recording. An answer shows
+// that the cloud was not away, so that the lost recording remains suspect; without one, recordings
+// wait and are not sent.
+//
 // # Names
 //
 // asr.Audio.Words become hot words of the recording: the first 128, at most 2000 bytes, of those
@@ -125,13 +133,14 @@ func (c Config) engineFor(language string) string {
 
 func (c Config) mode() Mode { return cmp.Or(c.Mode, Flash) }
 func (c Config) requestTimeout() time.Duration {
-	return cmp.Or(max(c.RequestTimeout, 0), 30*time.Minute)
+	return cmp.Or(max(c.RequestTimeout, 0), provider.ClientLongestTime)
 }
 
 // timeLimit returns the time for a recording of the duration, 0 if that is unknown.
 func (c Config) timeLimit(duration time.Duration) time.Duration {
 	return provider.TimeLimit(duration,
-		cmp.Or(max(c.TimeoutFactor, 0), 10), cmp.Or(max(c.MinTimeout, 0), 5*time.Minute), c.requestTimeout())
+		cmp.Or(max(c.TimeoutFactor, 0), provider.ClientTimeFactor),
+		cmp.Or(max(c.MinTimeout, 0), provider.ClientShortestTime), c.requestTimeout())
 }
 
 func (c Config) pollInterval() time.Duration { return cmp.Or(max(c.PollInterval, 0), 2*time.Second) }
@@ -193,6 +202,7 @@ type Recognizer struct {
 
 	mu     sync.Mutex
 	status asr.Status
+	lost   Mode // the interface that was lost with a recording and has not answered since, or ""
 }
 
 var _ asr.Recognizer = (*Recognizer)(nil)
@@ -281,6 +291,9 @@ func (r *Recognizer) Recognize(ctx context.Context, audio asr.Audio) (asr.Transc
 }
 
 func (r *Recognizer) recognize(ctx context.Context, audio asr.Audio) (asr.Transcript, error) {
+	if err := r.ready(ctx); err != nil {
+		return asr.Transcript{}, err
+	}
 	src, err := provider.Open("cloud", audio)
 	if err != nil {
 		return asr.Transcript{}, err
@@ -324,15 +337,18 @@ func (r *Recognizer) send(ctx context.Context, src *provider.Source, audio asr.A
 	default:
 		t, err = r.flash(work, src, audio)
 	}
-	if err == nil || ctx.Err() != nil || context.Cause(work) != errTimeout {
-		return t, err
+	if err != nil && ctx.Err() == nil && context.Cause(work) == errTimeout {
+		e := &asr.Error{
+			Op: "cloud", Class: asr.ErrLost, Err: context.DeadlineExceeded,
+			Message: fmt.Sprintf("no result within %v", limit),
+		}
+		if mode == Task { // it continues in the cloud; the next call waits for its result
+			e.Class, e.After = asr.ErrUnavailable, 30*time.Second
+		}
+		t, err = asr.Transcript{}, e
 	}
-	e := &asr.Error{
-		Op: "cloud", Class: asr.ErrLost, Err: context.DeadlineExceeded,
-		Message: fmt.Sprintf("no result within %v", limit),
+	if errors.Is(err, asr.ErrLost) {
+		r.setLost(mode)
 	}
-	if mode == Task { // it continues in the cloud; the next call waits for its result
-		e.Class, e.After = asr.ErrUnavailable, 30*time.Second
-	}
-	return asr.Transcript{}, e
+	return t, err
 }

@@ -35,20 +35,21 @@ func (r *Recognizer) flash(ctx context.Context, src *provider.Source, audio asr.
 	if err := checkLimits(flashOp, format, src, flashBytes, flashDuration); err != nil {
 		return asr.Transcript{}, err
 	}
-	t, err := r.flashOnce(ctx, src, format, audio)
+	t, err := r.flashOnce(ctx, src, src.Size, format, audio)
 	if e, ok := errors.AsType[*asr.Error](err); ok && e.Code == flashRecognitionFailed {
 		again, err := provider.Open(flashOp, audio)
 		if err != nil {
 			return asr.Transcript{}, err
 		}
 		defer again.Close()
-		return r.flashOnce(ctx, again, format, audio)
+		return r.flashOnce(ctx, again, again.Size, format, audio)
 	}
 	return t, err
 }
 
+// flashOnce sends one request. src has size bytes.
 func (r *Recognizer) flashOnce(
-	ctx context.Context, src *provider.Source, format string, audio asr.Audio,
+	ctx context.Context, src io.Reader, size int64, format string, audio asr.Audio,
 ) (asr.Transcript, error) {
 	params := map[string]string{}
 	if list := r.hotWords(audio.Words); list != nil {
@@ -66,7 +67,7 @@ func (r *Recognizer) flashOnce(
 	if err != nil {
 		return asr.Transcript{}, &asr.Error{Op: flashOp, Message: "make request", Err: err}
 	}
-	req.ContentLength = src.Size // the interface does not accept a chunked body
+	req.ContentLength = size // the interface does not accept a chunked body
 	req.Header.Set("Authorization", signature)
 	req.Header.Set("Content-Type", "application/octet-stream")
 	resp, err := provider.Do(flashOp, r.transport, req)

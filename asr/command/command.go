@@ -73,13 +73,16 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-func (c Config) timeout() time.Duration     { return cmp.Or(max(c.Timeout, 0), 25*time.Minute) }
+func (c Config) timeout() time.Duration {
+	return cmp.Or(max(c.Timeout, 0), provider.ProgramLongestTime)
+}
 func (c Config) maxDuration() time.Duration { return cmp.Or(max(c.MaxDuration, 0), 4*time.Hour) }
 
 // timeLimit returns the time for a recording of the duration.
 func (c Config) timeLimit(duration time.Duration) time.Duration {
 	return provider.TimeLimit(duration,
-		cmp.Or(max(c.TimeoutFactor, 0), 8), cmp.Or(max(c.MinTimeout, 0), 4*time.Minute), c.timeout())
+		cmp.Or(max(c.TimeoutFactor, 0), provider.ProgramTimeFactor),
+		cmp.Or(max(c.MinTimeout, 0), provider.ProgramShortestTime), c.timeout())
 }
 
 // PocketSphinx configures pocketsphinx_continuous with its standard English model. It is for clear

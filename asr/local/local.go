@@ -83,13 +83,14 @@ type Config struct {
 }
 
 func (c Config) requestTimeout() time.Duration {
-	return cmp.Or(max(c.RequestTimeout, 0), 30*time.Minute)
+	return cmp.Or(max(c.RequestTimeout, 0), provider.ClientLongestTime)
 }
 
 // timeLimit returns the time for a recording of the duration, 0 if that is unknown.
 func (c Config) timeLimit(duration time.Duration) time.Duration {
 	return provider.TimeLimit(duration,
-		cmp.Or(max(c.TimeoutFactor, 0), 10), cmp.Or(max(c.MinTimeout, 0), 5*time.Minute), c.requestTimeout())
+		cmp.Or(max(c.TimeoutFactor, 0), provider.ClientTimeFactor),
+		cmp.Or(max(c.MinTimeout, 0), provider.ClientShortestTime), c.requestTimeout())
 }
 
 // NewTransport returns the default of Config.Transport, with the properties that the package

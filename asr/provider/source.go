@@ -113,6 +113,19 @@ func (s *Source) Read(p []byte) (int, error) {
 // net/http does both.
 func (s *Source) Close() error { return s.close() }
 
+// The defaults of time limits: of a client, and of a program on this machine, which is often behind
+// a server that such a client uses. Those of the program are shorter, so that the client hears the
+// reason instead of giving up first.
+const (
+	ClientTimeFactor   = 10
+	ClientShortestTime = 5 * time.Minute
+	ClientLongestTime  = 30 * time.Minute
+
+	ProgramTimeFactor   = 8
+	ProgramShortestTime = 4 * time.Minute
+	ProgramLongestTime  = 25 * time.Minute
+)
+
 // TimeLimit returns how long the recognition of a recording may take: factor times its duration,
 // within bounds, of which longest wins. It is longest for an unknown duration, 0.
 func TimeLimit(duration time.Duration, factor float64, shortest, longest time.Duration) time.Duration {

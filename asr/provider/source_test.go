@@ -110,3 +110,17 @@ func TestPromptIsMadeOfTheFirstWords(t *testing.T) {
 	require.True(t, strings.HasPrefix(prompt, "Word 000, Word 001"))
 	require.True(t, strings.HasSuffix(prompt, ", Word 059"), prompt)
 }
+
+// A program behind a server gives up before the client of the server does, whatever the duration.
+func TestProgramsTimeLimitIsShorterThanItsClients(t *testing.T) {
+	t.Parallel()
+	for _, duration := range []time.Duration{
+		0, time.Second, 29 * time.Second, 31 * time.Second, time.Minute, 3 * time.Minute, 10 * time.Minute, 4 * time.Hour,
+	} {
+		program := provider.TimeLimit(duration, provider.ProgramTimeFactor, provider.ProgramShortestTime,
+			provider.ProgramLongestTime)
+		client := provider.TimeLimit(duration, provider.ClientTimeFactor, provider.ClientShortestTime,
+			provider.ClientLongestTime)
+		require.Less(t, program, client, duration)
+	}
+}
