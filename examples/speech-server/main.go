@@ -19,7 +19,6 @@ import (
 	"net"
 	"os"
 	"slices"
-	"time"
 
 	"lessonkit.example/asr"
 	"lessonkit.example/asr/asrhttp"
