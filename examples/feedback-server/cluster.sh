@@ -36,7 +36,7 @@ echo 'Building; the first time takes a few minutes.' >&2
 mkdir "$dir/bin"
 CGO_ENABLED=0 go build -o "$dir/bin/" . ./cluster
 cp "$(command -v versitygw)" "$dir/bin/"
-cp haproxy.cfg ../internal/demo/speech/*.mp3 "$dir"
+cp haproxy.cfg deploy/postgres.sh ../internal/demo/speech/*.mp3 "$dir"
 
 PATH=$dir/bin:$PATH
 run=cluster

@@ -23,7 +23,8 @@ import (
 )
 
 const usage = `usage: cluster [flags] DIRECTORY
-DIRECTORY contains haproxy.cfg and recordings (*.mp3). It is deleted in the end, unless the run fails.
+DIRECTORY contains haproxy.cfg, postgres.sh and recordings (*.mp3). It is
+deleted in the end, unless the run fails.
 Flags:
 `
 

@@ -41,12 +41,18 @@ func Kinds() []string { return []string{"primary", "standby", "bucket", "api", "
 
 const nodes = 3 // of the API, and workers
 
-// Start starts a cluster with its data and its logs in dir, which is empty. proxyConfig is the text
-// of haproxy.cfg, and recogniser a command that serves on the address that is added to it. The
-// programs initdb, postgres, pg_basebackup, versitygw, haproxy and feedback-server are on PATH.
-// After an error, too, the caller calls [Cluster.Stop].
-func Start(ctx context.Context, dir, proxyConfig string, recogniser []string) (*Cluster, error) {
-	c := &Cluster{dir: dir}
+// Files are what a cluster is started from.
+type Files struct {
+	Dir        string   // receives the data and the logs; empty, or does not exist
+	Postgres   string   // the path of deploy/postgres.sh
+	Proxy      string   // the path of haproxy.cfg
+	Recogniser []string // a command that serves on the address that is added to it
+}
+
+// Start starts a cluster. The programs initdb, postgres, pg_basebackup, versitygw, haproxy and
+// feedback-server are on PATH. The caller calls [Cluster.Stop], also after an error.
+func Start(ctx context.Context, f Files) (*Cluster, error) {
+	c := &Cluster{dir: f.Dir}
 	addresses, err := freeAddresses(5 + 2*nodes)
 	if err != nil {
 		return c, err
@@ -56,10 +62,10 @@ func Start(ctx context.Context, dir, proxyConfig string, recogniser []string) (*
 		return address
 	}
 	password, secret := rand.Text(), rand.Text()
-	c.primary = c.postgres("db1", take(), password)
-	c.standby = c.postgres("db2", take(), password)
+	c.primary = c.postgres("db1", take(), password, f.Postgres)
+	c.standby = c.postgres("db2", take(), password, f.Postgres)
 
-	bucket, objects, attributes := take(), filepath.Join(dir, "objects"), filepath.Join(dir, "attributes")
+	bucket, objects, attributes := take(), filepath.Join(c.dir, "objects"), filepath.Join(c.dir, "attributes")
 	err = errors.Join(os.MkdirAll(filepath.Join(objects, "audio"), 0o700), os.Mkdir(attributes, 0o700))
 	if err != nil {
 		return c, err
@@ -68,7 +74,7 @@ func Start(ctx context.Context, dir, proxyConfig string, recogniser []string) (*
 		"--sidecar", attributes, objects) // the file system need not have extended attributes
 	c.bucket.env = []string{"ROOT_ACCESS_KEY=feedback", "ROOT_SECRET_KEY=" + secret}
 	speech := take()
-	c.recogniser = c.process("recogniser", accepts(speech), append(recogniser, speech)...)
+	c.recogniser = c.process("recogniser", accepts(speech), append(f.Recogniser, speech)...)
 
 	env := []string{
 		// With target_session_attrs the servers find the one of both that accepts writes.
@@ -91,45 +97,37 @@ func Start(ctx context.Context, dir, proxyConfig string, recogniser []string) (*
 	}
 	front := take()
 	c.URL = "http://" + front
-	file := filepath.Join(dir, "haproxy.cfg")
-	if proxyConfig, err = withAddresses(proxyConfig, front, backend); err != nil {
-		return c, err
-	}
-	if err := os.WriteFile(file, []byte(proxyConfig), 0o600); err != nil {
+	file := filepath.Join(c.dir, "haproxy.cfg")
+	if err := withAddresses(f.Proxy, file, front, backend); err != nil {
 		return c, err
 	}
 	c.proxy = c.process("proxy", accepts(front), "haproxy", "-db", "-f", file)
 	return c, c.start(ctx)
 }
 
-// withAddresses replaces the addresses of the configuration for real machines.
-func withAddresses(config, front, backend string) (string, error) {
+// withAddresses copies the proxy's configuration for real machines with other addresses.
+func withAddresses(from, to, front, backend string) error {
+	text, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
 	const bind, server = "bind :443 ssl crt /etc/haproxy/feedback.pem\n", "\tserver one 127.0.0.1:8080\n"
 	for _, line := range []string{bind, server} {
-		if !strings.Contains(config, line) {
-			return "", fmt.Errorf("the proxy's configuration has no line %q", strings.TrimSpace(line))
+		if !strings.Contains(string(text), line) {
+			return fmt.Errorf("%s has no line %q", from, strings.TrimSpace(line))
 		}
 	}
-	return strings.NewReplacer(bind, "bind "+front+"\n", server, backend).Replace(config), nil
+	text = []byte(strings.NewReplacer(bind, "bind "+front+"\n", server, backend).Replace(string(text)))
+	return os.WriteFile(to, text, 0o600)
 }
 
 // start starts everything in the order of dependence.
 func (c *Cluster) start(ctx context.Context) error {
-	if err := c.primary.create(ctx); err != nil {
-		return err
-	}
-	if err := c.primary.start(ctx); err != nil {
+	if err := c.primary.startAfter(ctx, c.primary); err != nil {
 		return err
 	}
 	if err := c.rejoin(ctx); err != nil {
 		return err
-	}
-	for _, statement := range []string{
-		"create role feedback login password '" + c.primary.password + "'", "create database feedback owner feedback",
-	} {
-		if err := c.primary.exec(ctx, statement); err != nil {
-			return err
-		}
 	}
 	for _, p := range slices.Concat([]*process{c.migration, c.bucket, c.recogniser}, c.apis, c.workers) {
 		if err := p.start(ctx); err != nil {
@@ -157,7 +155,7 @@ func (c *Cluster) Kill(ctx context.Context, kind string, down time.Duration) err
 		if err := Sleep(ctx, down); err != nil {
 			return err
 		}
-		if err := c.standby.start(ctx); err != nil {
+		if err := c.standby.startAfter(ctx, c.primary); err != nil {
 			return err
 		}
 		return c.awaitStandby(ctx)
@@ -199,9 +197,13 @@ func (c *Cluster) failOver(ctx context.Context, down time.Duration) error {
 	return c.rejoin(ctx)
 }
 
-// rejoin makes the server that is not running the standby.
+// rejoin makes the server that is not running the standby, with a new copy of the data. This also
+// fences a former primary: what it had written and nobody else had is gone before it starts.
 func (c *Cluster) rejoin(ctx context.Context) error {
-	if err := c.standby.follow(ctx, c.primary); err != nil {
+	if err := os.RemoveAll(c.standby.data()); err != nil {
+		return err
+	}
+	if err := c.standby.startAfter(ctx, c.primary); err != nil {
 		return err
 	}
 	return c.awaitStandby(ctx)

@@ -22,7 +22,8 @@ import (
 
 // Options configures [Run].
 type Options struct {
-	// Dir contains haproxy.cfg and recordings (*.mp3), and receives the data and the logs.
+	// Dir contains haproxy.cfg, postgres.sh and recordings (*.mp3), and receives the data and the
+	// logs.
 	Dir string
 	// Recogniser is the command of the stand-in for a recogniser. An address is added to it.
 	Recogniser []string
@@ -41,16 +42,15 @@ const maxRefused = 0.01
 // was killed and what was lost. It returns an error if anything was lost or doubled, or too much
 // was refused.
 func Run(ctx context.Context, o Options, out io.Writer) error {
-	config, err := os.ReadFile(filepath.Join(o.Dir, "haproxy.cfg"))
-	if err != nil {
-		return err
-	}
 	recordings, err := read(filepath.Join(o.Dir, "*.mp3"))
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "Starting the cluster in %s\n", o.Dir)
-	cluster, err := parts.Start(ctx, filepath.Join(o.Dir, "cluster"), string(config), o.Recogniser)
+	cluster, err := parts.Start(ctx, parts.Files{
+		Dir: filepath.Join(o.Dir, "cluster"), Postgres: filepath.Join(o.Dir, "postgres.sh"),
+		Proxy: filepath.Join(o.Dir, "haproxy.cfg"), Recogniser: o.Recogniser,
+	})
 	defer cluster.Stop()
 	if err != nil {
 		return err
