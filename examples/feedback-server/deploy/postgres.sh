@@ -22,7 +22,7 @@ elif [ "$NAME" = "$PRIMARY" ]; then
 	mv "$new" "$PGDATA"
 else
 	until pg_basebackup -h "${PRIMARY_HOST:-$PRIMARY}" -p "${PRIMARY_PORT:-5432}" -U postgres -D "$new" \
-		--write-recovery-conf --checkpoint=fast; do
+		--write-recovery-conf --checkpoint=fast ${COPY_OPTIONS:-}; do
 		rm -rf "$new"
 		sleep 1
 	done

@@ -35,6 +35,7 @@ func (db *postgres) startAfter(ctx context.Context, primary *postgres) error {
 	db.env = []string{
 		"NAME=" + db.name, "PGDATA=" + db.data(), "LISTEN=127.0.0.1", "PGPORT=" + port,
 		"PRIMARY=" + primary.name, "PRIMARY_HOST=" + host, "PRIMARY_PORT=" + primaryPort,
+		"COPY_OPTIONS=--no-sync", // what is lost here is processes, not machines
 		"PGPASSWORD=" + db.password, "FEEDBACK_PASSWORD=" + db.password,
 	}
 	return db.start(ctx)

@@ -106,6 +106,10 @@ type outage struct {
 	longest time.Duration // from a kill to the return
 }
 
+// calm is the shortest time between the return of a part and the next kill, so that also a slow
+// machine does not lose two parts at once.
+const calm = time.Second
+
 // killEach kills the kinds of parts in turn, each as often as o says, spread over o.Length.
 func killEach(ctx context.Context, cluster *parts.Cluster, o Options, out io.Writer) ([]outage, error) {
 	var outages []outage
@@ -116,7 +120,7 @@ func killEach(ctx context.Context, cluster *parts.Cluster, o Options, out io.Wri
 	count := o.Kills * len(outages)
 	for i := range count {
 		due := began.Add(o.Length * time.Duration(i) / time.Duration(count))
-		if err := parts.Sleep(ctx, time.Until(due)); err != nil {
+		if err := parts.Sleep(ctx, max(calm, time.Until(due))); err != nil {
 			return nil, err
 		}
 		t := &outages[i%len(outages)]
