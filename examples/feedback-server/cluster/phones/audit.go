@@ -110,6 +110,9 @@ func (p *phone) transcribed(ctx context.Context) (feedbackclient.Lesson, error) 
 		session, err := p.client.Session(reading, p.session)
 		cancel()
 		if err != nil {
+			if pause(ctx, time.Second) {
+				continue // the cluster may be catching up
+			}
 			return feedbackclient.Lesson{}, err
 		}
 		i := slices.IndexFunc(session.Lessons, func(l feedbackclient.Lesson) bool { return l.ID == p.lesson })
