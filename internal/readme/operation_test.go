@@ -66,8 +66,9 @@ func newNode(t *testing.T) *node {
 		"PATH":         bin + ":" + os.Getenv("PATH"),
 		"DATABASE_URL": database, "MIGRATE_DATABASE_URL": database,
 		"AUDIO_STORAGE_DIR": filepath.Join(t.TempDir(), "audio"),
-		"MINIAPP_APP_ID":    platform.AppID, "MINIAPP_APP_SECRET": platform.Secret, "MINIAPP_API_URL": platform.QueryEndpoint(),
-		"LOCAL_ASR_URL": asrtest.NewServer(t, asrtest.WhisperCPP).URL,
+		"MINIAPP_APP_ID":    platform.AppID, "MINIAPP_APP_SECRET": platform.Secret,
+		"MINIAPP_API_URL": platform.QueryEndpoint(),
+		"LOCAL_ASR_URL":   asrtest.NewServer(t, asrtest.WhisperCPP).URL,
 	}}
 }
 

@@ -80,7 +80,8 @@ func Start(ctx context.Context, f Files) (*Cluster, error) {
 		// With target_session_attrs the servers find the one of both that accepts writes. While a
 		// standby is away, commits keep their connections, and others need some to read.
 		fmt.Sprintf("DATABASE_URL=postgres://feedback:%s@%s,%s/feedback?sslmode=disable"+
-			"&target_session_attrs=read-write&connect_timeout=5&pool_max_conns=16", password, c.primary.address, c.standby.address),
+			"&target_session_attrs=read-write&connect_timeout=5&pool_max_conns=16",
+			password, c.primary.address, c.standby.address),
 		"AUDIO_STORAGE_URL=s3://audio/school?region=us-east-1&endpoint=" + url.QueryEscape("http://"+bucket),
 		"AWS_ACCESS_KEY_ID=feedback", "AWS_SECRET_ACCESS_KEY=" + secret,
 		"LOCAL_ASR_URL=http://" + speech, "ASR_WORKER_CONCURRENCY=4",
