@@ -339,7 +339,7 @@ func TestFindingsOfOneCauseAreOne(t *testing.T) {
 			[]string{"1:82 unknown-key"},
 			`"windows", "description" have no effect in a permission; they belong`, 1, ""},
 		head + `"remote":{"urls":["http://*","https://*"]},"permissions":["core:default"]}`: {
-			[]string{"1:57 remote-any-host"},
+			[]string{"1:56 remote-any-host"},
 			`every site that a window loads from its default port; name the hosts`, 1, ""},
 	} {
 		ds := check(t, in)
