@@ -3,6 +3,7 @@ package capability
 import (
 	"fmt"
 
+	"lessonkit.example/capability/internal/limit"
 	"lessonkit.example/capability/internal/syntax"
 	"lessonkit.example/capability/internal/words"
 )
@@ -30,9 +31,9 @@ func configure(config *Document, capabilities []Capability) ([]Capability, Diagn
 		last[c.Identifier] = len(active)
 		active = append(active, c)
 	}
-	reported := make(map[Code]int)
+	var findings limit.Findings
 	add := func(code Code, v Value, message string) {
-		if reported[code]++; reported[code] > mostReported {
+		if findings.Full(string(code), v, message) {
 			return
 		}
 		f := Diagnostic{Code: code, Severity: ruleOf(code).Lint, Message: message, text: v.Document(), at: v.Span()}
@@ -55,7 +56,7 @@ func configure(config *Document, capabilities []Capability) ([]Capability, Diagn
 			}
 			message := fmt.Sprintf("The configuration refers to a capability %q, which no file defines.", name)
 			like := ""
-			if reported[codeUnknownCapability] < mostReported {
+			if findings.Listed(string(codeUnknownCapability)) < limit.Most {
 				like = words.Closest(name, names)
 			}
 			if like != "" {
@@ -93,6 +94,9 @@ func configure(config *Document, capabilities []Capability) ([]Capability, Diagn
 				fmt.Sprintf("The capability %q is not active: %s lists capabilities in app.security.capabilities, "+
 					"and this one is not among them; add %q there.", c.Identifier, name, c.Identifier))
 		}
+	}
+	for _, rest := range findings.Rest() {
+		found = append(found, unlisted(rest, ruleOf(Code(rest.Rule)).Lint))
 	}
 	return kept, found.sorted()
 }

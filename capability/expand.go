@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"lessonkit.example/capability/internal/limit"
 	"lessonkit.example/capability/internal/syntax"
 	"lessonkit.example/capability/internal/words"
 )
@@ -186,7 +187,8 @@ func (e *expander) member(m *Manifest, member string, chain []string) bool {
 
 func (r *resolver) unknownPlugin(plugin, name, identifier string) fault {
 	f := fault{code: codeUnknownPlugin}
-	if r.faults++; r.faults > mostReported {
+	if r.faults++; r.faults > limit.Most { // spare the search for what may be meant
+		f.message = fmt.Sprintf("The application has no plugin of which %q is a permission.", identifier)
 		return f
 	}
 	if plugin == AppManifest {
@@ -228,8 +230,9 @@ func (r *resolver) unknownPermission(m *Manifest, identifier, name string) fault
 	if m.builtIn && coreNewest.before(r.options.Version) || m.official && m.beyond() {
 		f.code = codeNewerPermission
 	}
-	if r.faults++; r.faults > mostReported {
-		return f // not reported, so spare the search for what may be meant
+	if r.faults++; r.faults > limit.Most { // spare the search for what may be meant
+		f.message = fmt.Sprintf("The plugin %s has no permission %q.", m.Plugin, identifier)
+		return f
 	}
 	if p := m.Permissions[name]; p != nil && m.official {
 		f.message = fmt.Sprintf("The permission %q is not in version %s of tauri-plugin-%s, which the application "+
@@ -310,7 +313,7 @@ type Expansion struct {
 // without a manifest are derived from their names, as by ResolveOptions.Partial.
 func (m *Manifests) Expand(identifier string) (expansions []Expansion, complete bool) {
 	r := resolver{manifests: m, options: ResolveOptions{Partial: true}, expansions: make(map[string]*expansion)}
-	r.faults = mostReported // the messages are not used
+	r.faults = limit.Most // the messages are not used
 	x := r.expand(identifier)
 	for _, p := range x.permissions {
 		expansions = append(expansions, Expansion{p.permission, p.chain})

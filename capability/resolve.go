@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"lessonkit.example/capability/internal/limit"
 	"lessonkit.example/capability/internal/pattern"
 	"lessonkit.example/capability/internal/syntax"
 	"lessonkit.example/capability/internal/words"
@@ -43,7 +44,6 @@ func Resolve(capabilities []Capability, manifests *Manifests, o ResolveOptions) 
 		remotes:    make(map[string]*pattern.URL),
 		once:       make(map[string]bool),
 		known:      make(map[*Manifest][]string),
-		reported:   make(map[Code]int),
 		policy: &Policy{
 			platform:     o.Platform,
 			denyByOrigin: o.DenyByOrigin,
@@ -75,6 +75,9 @@ func Resolve(capabilities []Capability, manifests *Manifests, o ResolveOptions) 
 		// A policy that is incomplete must not decide.
 		r.policy.granted, r.policy.appChecked, r.policy.tooLarge = nil, true, true
 	}
+	for _, rest := range r.limit.Rest() {
+		r.found = append(r.found, unlisted(rest, ruleOf(Code(rest.Rule)).severity(o.Mode)))
+	}
 	return r.policy, r.found.sorted()
 }
 
@@ -91,16 +94,13 @@ type resolver struct {
 	remotes    map[string]*pattern.URL
 	once       map[string]bool // plugins that were already noted as unchecked, after the reason
 	unchecked  []unchecked
-	reported   map[Code]int
+	limit      limit.Findings
 	known      map[*Manifest][]string
 	faults     int
 	grants     int
 	expanded   int // permissions in all expansions
 	compared   int // names in the search for what may be meant
 }
-
-// mostReported limits the diagnostics of one rule over all files.
-const mostReported = 200
 
 // expansion is the result of expanding a permission identifier.
 type expansion struct {
@@ -125,9 +125,16 @@ type expanded struct {
 	allow, deny []string // command keys
 }
 
+// unlisted is the diagnostic about those that the limit leaves out.
+func unlisted(rest *limit.Rest, severity Severity) Diagnostic {
+	d := NewDiagnostic(rest.First, Code(rest.Rule), severity, rest.Message())
+	d.Parts = rest.Parts()
+	return d
+}
+
 func (r *resolver) report(code Code, v Value, message string) *Diagnostic {
 	severity := ruleOf(code).severity(r.options.Mode)
-	if r.reported[code]++; severity == Off || r.reported[code] > mostReported {
+	if severity == Off || r.limit.Full(string(code), v, message) {
 		return nil
 	}
 	f := Diagnostic{Code: code, Severity: severity, Message: message, text: v.Document(), at: v.Span(), Path: v.Path()}
@@ -272,7 +279,7 @@ func (r *resolver) checkRemotes(c *Capability, used bool) {
 		if r.remotes[url] != nil {
 			continue
 		}
-		if bad++; bad > mostReported {
+		if bad++; bad > limit.Most {
 			return
 		}
 		_, err := pattern.CompileURL(url)
@@ -288,7 +295,7 @@ func (r *resolver) globs(c *Capability, key string, patterns []string, dead bool
 		g, err := pattern.CompileGlob(text)
 		if err == nil {
 			globs = append(globs, g)
-		} else if bad++; bad <= mostReported && (!dead || r.options.Mode != ModeReference) {
+		} else if bad++; bad <= limit.Most && (!dead || r.options.Mode != ModeReference) {
 			r.report(codeWindowPattern, c.value.Get(key).Item(i).Or(c.value), fmt.Sprintf("%s.", err))
 		}
 	}

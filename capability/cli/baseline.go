@@ -37,7 +37,7 @@ func readBaseline(file, within string) (map[string]bool, error) {
 	}
 	var b baseline
 	if err := json.Unmarshal(text, &b); err != nil {
-		return nil, fmt.Errorf("%s is not a baseline: %w; write it anew with check -update-baseline", file, err)
+		return nil, fmt.Errorf("%s is not a baseline: %w; check -update-baseline writes it anew", file, err)
 	}
 	known := make(map[string]bool)
 	for _, f := range b.Findings {

@@ -24,7 +24,7 @@ func check(c *command, args []string) (int, error) {
 			"project's rules)")
 	c.flags.StringVar(&c.rulesFile, "rules", "",
 		"`FILE` with the project's rules; \"none\" for none (default: "+rulesName+" in or above the application)")
-	update := c.flags.Bool("update-baseline", false,
+	c.flags.BoolVar(&c.update, "update-baseline", false,
 		"write all findings to the baseline that the project's rules name")
 	fix := c.flags.Bool("fix", false,
 		"apply fixes to the files, except guesses, then check again")
@@ -35,7 +35,7 @@ func check(c *command, args []string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if *update {
+	if c.update {
 		return c.updateBaseline(o)
 	}
 	r, err := c.checked(o)
@@ -164,7 +164,6 @@ func (c *command) updateBaseline(o lint.Options) (int, error) {
 			return 0, fmt.Errorf("no rules name a baseline; write baseline = \"capability-baseline.json\" in %s",
 				rulesName)
 		}
-		r.known = nil
 		file := absolute(r.baselineFile())
 		if _, known := found[file]; !known {
 			files = append(files, r)

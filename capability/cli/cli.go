@@ -72,6 +72,7 @@ type command struct {
 	tauri     string
 	failOn    string
 	rulesFile string
+	update    bool // the baseline is written anew, whatever it contains
 }
 
 // list is the value of a flag that may be repeated.

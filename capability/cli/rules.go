@@ -74,7 +74,7 @@ func (c *command) rulesOf(p *project) (*rules, error) {
 	if err := r.complete(); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	if r.Baseline != "" {
+	if r.Baseline != "" && !c.update {
 		if r.known, err = readBaseline(r.baselineFile(), filepath.Dir(file)); err != nil {
 			return nil, err
 		}

@@ -125,6 +125,59 @@ func TestBaseline(t *testing.T) {
 	code, _, errs := run("check", dir)
 	require.Equal(t, cli.ExitUsage, code)
 	require.Contains(t, errs, "is not a baseline")
+	require.Contains(t, errs, "check -update-baseline writes it anew")
+	code, _, errs = run("check", "-update-baseline", dir)
+	require.Equal(t, cli.ExitClean, code, errs)
+	code, out, errs = run("check", dir)
+	require.Equal(t, cli.ExitClean, code, out+errs)
+}
+
+// Also among more findings of one rule than are listed, a new one is reported, wherever it comes
+// from: a rule of lint, a reference, or the configuration.
+func TestBaselineSeesWhatIsNotListed(t *testing.T) {
+	t.Parallel()
+	const many = 210
+	for name, texts := range map[string]func(last string) (config, capabilities string){
+		"unknown-key": func(last string) (string, string) {
+			return "{}", `"permissions": ["core:default"], "` + last + `": 1`
+		},
+		"unknown-permission": func(last string) (string, string) {
+			return "{}", `"permissions": ["core:window:allow-` + last + `"]`
+		},
+		"unknown-capability": func(last string) (string, string) { return last, `"permissions": ["core:default"]` },
+	} {
+		dir := riskyProject(t, "fail-on = \"note\"\nbaseline = \"known.json\"\n")
+		write := func(last string) {
+			var listed, capabilities []string
+			for i := range many {
+				key := fmt.Sprint("zz", i)
+				if i == many-1 {
+					key = last
+				}
+				config, content := texts(key)
+				listed = append(listed, fmt.Sprintf("%q", config))
+				capabilities = append(capabilities, fmt.Sprintf(`{"identifier": "c%03d", "windows": ["main"], %s}`, i,
+					content))
+			}
+			config := "{}"
+			if name == "unknown-capability" {
+				config = `{"app": {"security": {"capabilities": [` + strings.Join(listed, ", ") + `]}}}`
+			}
+			require.NoError(t, writeFile(filepath.Join(dir, "src-tauri/capabilities/main.json"),
+				`{"capabilities": [`+strings.Join(capabilities, ",\n")+`]}`))
+			require.NoError(t, writeFile(filepath.Join(dir, "src-tauri/tauri.conf.json"), config))
+		}
+		write("old")
+		code, _, errs := run("check", "-update-baseline", dir)
+		require.Equal(t, cli.ExitClean, code, errs)
+		code, out, _ := run("check", dir)
+		require.Equal(t, cli.ExitClean, code, "%s: %s", name, out)
+		write("new")
+		code, out, _ = run("check", dir)
+		require.Equal(t, cli.ExitFindings, code, name)
+		require.Contains(t, out, "There are 10 more findings of this rule than the 200 that are listed")
+		require.Contains(t, out, "["+name+"]")
+	}
 }
 
 // A message names equal values once and only the first of many, but none of them hides a new one.

@@ -11,6 +11,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"lessonkit.example/capability"
+	"lessonkit.example/capability/internal/limit"
 	"lessonkit.example/capability/internal/pattern"
 	"lessonkit.example/capability/internal/syntax"
 	"lessonkit.example/capability/internal/words"
@@ -105,7 +106,7 @@ type linter struct {
 	expansions   map[string]*expansion
 	expanded     int // permissions in all expansions
 	schemas      map[string]*jsonschema.Resolved
-	reported     map[capability.Code]int
+	limit        limit.Findings
 	renamed      map[capability.Position]bool // keys of a file that were reported instead of a missing one
 	groups       map[string]*group            // by what they have in common
 	ordered      []*group
@@ -129,7 +130,6 @@ func mistakes(docs []*capability.Document, capabilities []capability.Capability,
 		manifests:    manifests,
 		expansions:   make(map[string]*expansion),
 		schemas:      make(map[string]*jsonschema.Resolved),
-		reported:     make(map[capability.Code]int),
 		groups:       make(map[string]*group),
 	}
 	for _, d := range docs {
@@ -148,14 +148,12 @@ func mistakes(docs []*capability.Document, capabilities []capability.Capability,
 	return l.found
 }
 
-// mostReported bounds the diagnostics of one rule over all files.
-const mostReported = 200
-
 func (l *linter) report(code capability.Code, v capability.Value, format string, args ...any) *capability.Diagnostic {
-	if l.reported[code]++; l.reported[code] > mostReported {
+	message := fmt.Sprintf(format, args...)
+	if l.limit.Full(string(code), v, message) {
 		return &capability.Diagnostic{}
 	}
-	l.found = append(l.found, capability.NewDiagnostic(v, code, severityOf(code), fmt.Sprintf(format, args...)))
+	l.found = append(l.found, capability.NewDiagnostic(v, code, severityOf(code), message))
 	return &l.found[len(l.found)-1]
 }
 
