@@ -153,3 +153,19 @@ func TestTextIsNotLostWhileARecordIsSaved(t *testing.T) {
 	}
 	require.Equal(t, "Mine.", content)
 }
+
+// The first part of a recording cannot start: nothing of it stays open, and the page says so.
+func TestNothingStaysOpenWhenARecordingCannotStart(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t, listening(t)...)
+	url := development(t, saying("Heard."))
+	_, p := withStudent(t, url, "anna")
+	b.openStudent(url, p.ID)
+	b.eval(`contexts = [];
+		AudioContext = class extends AudioContext { constructor() { super(); contexts.push(this); } };
+		MediaRecorder.prototype.start = function () { throw new DOMException("broken", "NotSupportedError"); }; ""`)
+	b.clickButton("Record")
+	b.waitText("It did not succeed: broken")
+	b.until(`() => contexts.length === 1 && contexts[0].state === "closed"`, "")
+	b.untilNobodyRecords()
+}
