@@ -190,7 +190,7 @@ func TestRefusedSegmentsLoseNothing(t *testing.T) {
 				require.NoError(t, err)
 				require.Equal(t, "good morning", got.Text)
 			}
-			require.Equal(t, []string{"verbose_json", "json", "json", "json"}, formats(), "one repetition for the server")
+			require.Equal(t, []string{"verbose_json", "json", "json", "json"}, formats(), "one repetition")
 		})
 	}
 }

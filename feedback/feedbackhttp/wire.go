@@ -132,7 +132,8 @@ type audioSegment struct {
 	Error     *string `json:"error" example:"the audio cannot be used" doc:"Why the last attempt failed, or null."`
 	ErrorCode *string `json:"error_code" example:"audio_unusable" doc:"The same for programs: a stable word."`
 
-	Warning     *string `json:"warning" example:"no speech was recognised" doc:"What is doubtful about the text, or null."`
+	Warning *string `json:"warning" example:"no speech was recognised" doc:"What is doubtful about the text, or null."`
+
 	WarningCode *string `json:"warning_code" example:"no_speech" doc:"The same for programs: a stable word."`
 
 	Attempts int `json:"attempts" example:"1" doc:"Attempts that counted."`
