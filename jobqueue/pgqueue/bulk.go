@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"lessonkit.example/jobqueue/driver"
+	"lessonkit.example/jobqueue/internal/dberr"
 )
 
 const (
@@ -18,13 +19,14 @@ insert into jobqueue_pause (queue, until) values ($1, $2) on conflict (queue) do
 )
 
 // Pause implements driver.Store.
-func (s *Store) Pause(ctx context.Context, queue string, until time.Time) error {
+func (s *Store) Pause(ctx context.Context, queue string, until time.Time) (err error) {
+	defer dberr.Classify(&err)
 	query, args := pauseSQL, []any{queue, until}
 	if until.IsZero() {
 		query, args = resumeSQL, args[:1]
 	}
 	if _, err := s.pool.Exec(ctx, s.sql(query), args...); err != nil {
-		return fmt.Errorf("pause queue %q: %w", queue, err)
+		return fmt.Errorf("pause or resume queue %q: %w", queue, err)
 	}
 	if until.IsZero() {
 		s.signal(driver.Signal{Queue: queue})
@@ -111,6 +113,7 @@ select set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 
 func (s *Store) changePage(
 	ctx context.Context, query string, f driver.Filter, more ...any,
 ) (p driver.Page, err error) {
+	defer dberr.Classify(&err)
 	if f.Before == 0 {
 		f.Before = math.MaxInt64
 	}

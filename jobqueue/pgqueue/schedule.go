@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"lessonkit.example/jobqueue/driver"
+	"lessonkit.example/jobqueue/internal/dberr"
 )
 
 // The clock is read even if there are no schedules.
@@ -19,6 +20,7 @@ from (select clock_timestamp() as now) t left join jobqueue_schedule s on true o
 
 // Schedules implements driver.Store.
 func (s *Store) Schedules(ctx context.Context) (schedules []driver.Schedule, now time.Time, err error) {
+	defer dberr.Classify(&err)
 	rows, err := s.pool.Query(ctx, s.sql(schedulesSQL))
 	if err == nil {
 		var r driver.Schedule
@@ -96,7 +98,8 @@ var changeScheduleSQL = map[driver.ScheduleChange]string{
 }
 
 // ChangeSchedule implements driver.Store.
-func (s *Store) ChangeSchedule(ctx context.Context, name string, c driver.ScheduleChange) error {
+func (s *Store) ChangeSchedule(ctx context.Context, name string, c driver.ScheduleChange) (err error) {
+	defer dberr.Classify(&err)
 	tag, err := s.pool.Exec(ctx, s.sql(changeScheduleSQL[c]), name)
 	if err == nil && tag.RowsAffected() == 0 {
 		err = driver.ErrNotFound

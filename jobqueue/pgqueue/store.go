@@ -29,6 +29,7 @@ import (
 	"lessonkit.example/internal/migrate"
 	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/driver"
+	"lessonkit.example/jobqueue/internal/dberr"
 	"lessonkit.example/jobqueue/internal/wake"
 )
 
@@ -81,9 +82,11 @@ const versionTable = "jobqueue_migrations"
 
 const appliedSQL = `select coalesce(max(version_id), 0) from jobqueue_migrations`
 
-// Migrate creates the tables or updates them. Several processes may do so at once. It connects
+// Migrate creates the tables or updates them. Several processes may do so at once. The error is
+// [jobqueue.ErrUnavailable] while the database is not available. It connects
 // outside the pool, with the pool's BeforeConnect and AfterConnect.
-func (s *Store) Migrate(ctx context.Context) error {
+func (s *Store) Migrate(ctx context.Context) (err error) {
+	defer dberr.Classify(&err)
 	if err := s.Usable(); err != nil {
 		return err
 	}
@@ -103,7 +106,8 @@ func (s *Store) Migrate(ctx context.Context) error {
 }
 
 // Migrated reports whether the tables exist and are up to date.
-func (s *Store) Migrated(ctx context.Context) (bool, error) {
+func (s *Store) Migrated(ctx context.Context) (_ bool, err error) {
+	defer dberr.Classify(&err)
 	if err := s.Usable(); err != nil {
 		return false, err
 	}

@@ -3,6 +3,7 @@ package queuetest
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"testing"
 	"time"
 
@@ -198,10 +199,30 @@ func calls(c *jobqueue.Client) map[string]func(ctx context.Context) error {
 		"Stats":  func(ctx context.Context) error { _, err := c.Stats(ctx); return err },
 		"Retry":  func(ctx context.Context) error { return c.Retry(ctx, 1) },
 		"Cancel": func(ctx context.Context) error { return c.Cancel(ctx, 1) },
+		"RetryMany": func(ctx context.Context) error {
+			_, _, err := c.RetryMany(ctx, jobqueue.Filter{State: jobqueue.StateFailed})
+			return err
+		},
+		"CancelMany": func(ctx context.Context) error {
+			_, _, err := c.CancelMany(ctx, jobqueue.Filter{State: jobqueue.StateWaiting})
+			return err
+		},
+		"GroupStats":     func(ctx context.Context) error { _, err := c.GroupStats(ctx, "g"); return err },
+		"Pause":          func(ctx context.Context) error { return c.Pause(ctx, "default", time.Now().Add(time.Hour)) },
+		"Resume":         func(ctx context.Context) error { return c.Resume(ctx, "default") },
+		"Schedules":      func(ctx context.Context) error { _, err := c.Schedules(ctx); return err },
+		"PauseSchedule":  func(ctx context.Context) error { return c.PauseSchedule(ctx, "s") },
+		"ResumeSchedule": func(ctx context.Context) error { return c.ResumeSchedule(ctx, "s") },
+		"RunSchedule":    func(ctx context.Context) error { return c.RunSchedule(ctx, "s") },
 	}
 }
 
 func errorsAreClassified(t *testing.T, h Harness) {
+	require.Len(t, calls(nil), reflect.TypeFor[*jobqueue.Client]().NumMethod(), "every method is called")
+	broken := h.Broken().(interface {
+		Migrate(ctx context.Context) error
+	})
+	require.ErrorIs(t, broken.Migrate(t.Context()), jobqueue.ErrUnavailable)
 	for name, call := range calls(jobqueue.NewClient(h.Empty())) {
 		err := call(t.Context())
 		require.ErrorIs(t, err, jobqueue.ErrSchema, name)

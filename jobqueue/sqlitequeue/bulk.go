@@ -10,6 +10,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"lessonkit.example/jobqueue/driver"
+	"lessonkit.example/jobqueue/internal/dberr"
 )
 
 const (
@@ -19,8 +20,9 @@ insert into jobqueue_pause (queue, until) values (?, ?) on conflict (queue) do u
 )
 
 // Pause implements driver.Store.
-func (s *Store) Pause(ctx context.Context, queue string, until time.Time) error {
-	err := s.update(ctx, func(tx *sql.Tx, _ int64) (err error) {
+func (s *Store) Pause(ctx context.Context, queue string, until time.Time) (err error) {
+	defer dberr.Classify(&err)
+	err = s.update(ctx, func(tx *sql.Tx, _ int64) (err error) {
 		if until.IsZero() {
 			_, err = tx.Exec(resumeSQL, queue)
 		} else {
@@ -29,7 +31,7 @@ func (s *Store) Pause(ctx context.Context, queue string, until time.Time) error 
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("pause queue %q: %w", queue, err)
+		return fmt.Errorf("pause or resume queue %q: %w", queue, err)
 	}
 	if until.IsZero() {
 		s.hub.Emit(driver.Signal{Queue: queue})
@@ -67,6 +69,7 @@ func (s *Store) CancelMany(ctx context.Context, f driver.Filter) (driver.Page, e
 func (s *Store) changePage(
 	ctx context.Context, f driver.Filter, change func(tx *sql.Tx, now, id int64) ([]driver.Signal, error),
 ) (p driver.Page, err error) {
+	defer dberr.Classify(&err)
 	if f.Before == 0 {
 		f.Before = math.MaxInt64
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"lessonkit.example/jobqueue/driver"
+	"lessonkit.example/jobqueue/internal/dberr"
 )
 
 const schedulesSQL = `
@@ -15,6 +16,7 @@ select name, spec, next_at, coalesce(last_at, 0), skipped, paused from jobqueue_
 
 // Schedules implements driver.Store.
 func (s *Store) Schedules(ctx context.Context) (schedules []driver.Schedule, now time.Time, err error) {
+	defer dberr.Classify(&err)
 	rows, err := s.r.QueryContext(ctx, schedulesSQL)
 	err = each(rows, err, func() error {
 		var r driver.Schedule
@@ -89,8 +91,9 @@ var changeScheduleSQL = map[driver.ScheduleChange]string{
 }
 
 // ChangeSchedule implements driver.Store.
-func (s *Store) ChangeSchedule(ctx context.Context, name string, c driver.ScheduleChange) error {
-	err := s.update(ctx, func(tx *sql.Tx, now int64) error {
+func (s *Store) ChangeSchedule(ctx context.Context, name string, c driver.ScheduleChange) (err error) {
+	defer dberr.Classify(&err)
+	err = s.update(ctx, func(tx *sql.Tx, now int64) error {
 		changed, err := affected(tx.Exec(changeScheduleSQL[c], name, now))
 		if err == nil && !changed {
 			err = driver.ErrNotFound

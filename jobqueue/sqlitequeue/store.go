@@ -33,6 +33,7 @@ import (
 	"lessonkit.example/internal/sqlitedb"
 	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/driver"
+	"lessonkit.example/jobqueue/internal/dberr"
 	"lessonkit.example/jobqueue/internal/wake"
 )
 
@@ -109,8 +110,10 @@ var migrations, _ = fs.Sub(embedded, "migrations") // cannot fail, the directory
 
 const versionTable = "jobqueue_migrations"
 
-// Migrate creates the tables or updates them. Several processes may do so at once.
-func (s *Store) Migrate(ctx context.Context) error {
+// Migrate creates the tables or updates them. Several processes may do so at once. The error is
+// [jobqueue.ErrUnavailable] while the database is not available.
+func (s *Store) Migrate(ctx context.Context) (err error) {
+	defer dberr.Classify(&err)
 	if err := s.Usable(); err != nil {
 		return err
 	}
@@ -118,7 +121,8 @@ func (s *Store) Migrate(ctx context.Context) error {
 }
 
 // Migrated reports whether the tables exist and are up to date. It does not wait for writers.
-func (s *Store) Migrated(ctx context.Context) (bool, error) {
+func (s *Store) Migrated(ctx context.Context) (_ bool, err error) {
+	defer dberr.Classify(&err)
 	if err := s.Usable(); err != nil {
 		return false, err
 	}
