@@ -51,9 +51,9 @@ type Store interface {
 	DeleteProfile(ctx context.Context, teacher, id uuid.UUID) error
 
 	// EraseTeacher deletes everything of a teacher, and gives the outbox a [TaskDeleteAudio] for
-	// each recording. If there is an outbox and repeat is set, it is also given a
-	// [TaskEraseTeacher].
-	EraseTeacher(ctx context.Context, teacher uuid.UUID, repeat bool) error
+	// each recording. If there is an outbox and again is not zero, it is also given a
+	// [TaskEraseTeacher] with again as its Turn.
+	EraseTeacher(ctx context.Context, teacher uuid.UUID, again time.Time) error
 
 	// InsertRecord fails with [ErrInvalid] on profile_id or feedback_session_id unless the profile
 	// is the teacher's and the session is the profile's. The session becomes completed. If it has a

@@ -20,7 +20,7 @@ type TaskKind string
 const (
 	TaskTranscribe   TaskKind = "transcribe"
 	TaskDeleteAudio  TaskKind = "delete_audio"
-	TaskEraseTeacher TaskKind = "erase_teacher" // an hour later: see [Service.EraseTeacher]
+	TaskEraseTeacher TaskKind = "erase_teacher" // see [Service.EraseTeacher]
 )
 
 // Task is background work. A store gives it to its outbox within the transaction that makes it
@@ -32,9 +32,10 @@ type Task struct {
 	Round     int64     `json:"round,omitzero"`      // with TaskTranscribe: increases each time the segment is queued
 	AudioKey  string    `json:"audio_key,omitempty"` // with TaskDeleteAudio
 	TeacherID uuid.UUID `json:"teacher_id,omitzero"` // with TaskEraseTeacher
-	// Turn, with TaskTranscribe, is the position of the task: a queue should start tasks in the
-	// order of their turns, so that the recordings of one teacher do not keep those of others
-	// waiting. It is always in the past, so that a queue may use it as the earliest start.
+	// Turn is when a queue should start the task at the earliest. Tasks of the kind TaskTranscribe
+	// have one in the past: started in the order of their turns, the recordings of one teacher do
+	// not keep those of others waiting. A TaskEraseTeacher has one an hour ahead. The zero Turn
+	// means at once.
 	Turn time.Time `json:"turn,omitzero"`
 }
 
@@ -79,7 +80,7 @@ func (s *Service) RunTask(ctx context.Context, t Task, a Attempt) error {
 	case TaskDeleteAudio:
 		return s.deleteAudio(ctx, t.AudioKey, log.With("audio_key", t.AudioKey))
 	case TaskEraseTeacher:
-		return s.store.EraseTeacher(ctx, t.TeacherID, false)
+		return s.store.EraseTeacher(ctx, t.TeacherID, time.Time{})
 	}
 	return permanentError{public: "unknown task", err: fmt.Errorf("task of unknown kind %q", t.Kind)}
 }
@@ -92,8 +93,10 @@ func (s *Service) FailTask(ctx context.Context, t Task) error {
 	return s.failTask(ctx, t, codeInterrupted, "the transcription was interrupted", true)
 }
 
-// CancelTask must be called when somebody has cancelled a task in the queue. It does what FailTask
-// does; the segment's error tells that the transcription was cancelled.
+// CancelTask must be called when somebody has cancelled a task in the queue, on its page for
+// example. It does what FailTask does; the segment's error tells that the transcription was
+// cancelled. A queue may run no handler for a task that it had not started: then list the cancelled
+// ones from time to time. Repeated calls do no harm.
 func (s *Service) CancelTask(ctx context.Context, t Task) error {
 	return s.failTask(ctx, t, codeCancelled, "the transcription was cancelled; it can be retried", false)
 }

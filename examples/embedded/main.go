@@ -103,7 +103,9 @@ func run(ctx context.Context, l net.Listener, dir string) error {
 		}
 		return lessons.FailTask(ctx, task)
 	}
-	for _, kind := range []feedback.TaskKind{feedback.TaskTranscribe, feedback.TaskDeleteAudio} {
+	for _, kind := range []feedback.TaskKind{
+		feedback.TaskTranscribe, feedback.TaskDeleteAudio, feedback.TaskEraseTeacher,
+	} {
 		jobqueue.Handle(worker, string(kind), runTask,
 			jobqueue.WithDead(failTask), jobqueue.WithBackoff(lessons.RetryDelay))
 	}
@@ -137,6 +139,10 @@ func (t transcriber) Transcribe(ctx context.Context, a feedback.Audio) (feedback
 		Words:       a.Words,
 		Size:        a.Size,
 		Open:        func() (io.ReadCloser, error) { return a.Open() },
+		Task:        a.Task,
+		SaveTask:    a.SaveTask,
 	})
-	return feedback.Transcript{Text: transcript.Text, Duration: transcript.Duration}, err
+	return feedback.Transcript{
+		Text: transcript.Text, Language: transcript.Language, Duration: transcript.Duration,
+	}, err
 }

@@ -27,17 +27,18 @@ func teacherErased(t *testing.T, f *fixture) {
 	second, secondSegment := fill()
 	f.Tasks(t)
 
+	again := f.tick().Add(time.Hour)
 	want := []feedback.Task{
 		{Kind: feedback.TaskDeleteAudio, AudioKey: firstSegment.AudioKey},
 		{Kind: feedback.TaskDeleteAudio, AudioKey: secondSegment.AudioKey},
-		{Kind: feedback.TaskEraseTeacher, TeacherID: f.teacher},
+		{Kind: feedback.TaskEraseTeacher, TeacherID: f.teacher, Turn: again},
 	}
 	f.FailOutbox(errOutbox)
-	require.ErrorIs(t, f.Store.EraseTeacher(t.Context(), f.teacher, true), errOutbox)
+	require.ErrorIs(t, f.Store.EraseTeacher(t.Context(), f.teacher, again), errOutbox)
 	_, err := f.Store.Segment(t.Context(), f.teacher, firstSegment.ID)
 	require.NoError(t, err, "nothing is deleted without a task")
 	f.FailOutbox(nil)
-	require.NoError(t, f.Store.EraseTeacher(t.Context(), f.teacher, true))
+	require.NoError(t, f.Store.EraseTeacher(t.Context(), f.teacher, again))
 	require.ElementsMatch(t, want, f.Tasks(t))
 	for _, p := range []feedback.Profile{first, second} {
 		_, err := f.Store.Profile(t.Context(), f.teacher, p.ID)
@@ -51,7 +52,7 @@ func teacherErased(t *testing.T, f *fixture) {
 	require.Zero(t, f.usage(f.now))
 
 	late := f.profile("stored by a request in progress")
-	require.NoError(t, f.Store.EraseTeacher(t.Context(), f.teacher, false))
+	require.NoError(t, f.Store.EraseTeacher(t.Context(), f.teacher, time.Time{}))
 	_, err = f.Store.Profile(t.Context(), f.teacher, late.ID)
 	require.ErrorIs(t, err, feedback.ErrNotFound)
 	require.Empty(t, f.Tasks(t), "not repeated for ever")

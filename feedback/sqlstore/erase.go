@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -10,7 +11,7 @@ import (
 )
 
 // EraseTeacher implements [feedback.Store].
-func (s *Store) EraseTeacher(ctx context.Context, teacher uuid.UUID, repeat bool) error {
+func (s *Store) EraseTeacher(ctx context.Context, teacher uuid.UUID, again time.Time) error {
 	return s.update(ctx, "erase teacher", func(ctx context.Context, tx *sql.Tx) error {
 		profiles, err := all(ctx, tx, scanValue[uuid.UUID],
 			`select profile_id from feedback_profiles where teacher_id = $1 order by profile_id`+s.forUpdate(),
@@ -28,9 +29,9 @@ func (s *Store) EraseTeacher(ctx context.Context, teacher uuid.UUID, repeat bool
 				return err
 			}
 		}
-		if s.outbox == nil || !repeat {
+		if s.outbox == nil || again.IsZero() {
 			return nil
 		}
-		return s.addTask(ctx, tx, feedback.Task{Kind: feedback.TaskEraseTeacher, TeacherID: teacher})
+		return s.addTask(ctx, tx, feedback.Task{Kind: feedback.TaskEraseTeacher, TeacherID: teacher, Turn: again})
 	})
 }

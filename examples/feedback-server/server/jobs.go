@@ -44,11 +44,8 @@ func jobOf(ctx context.Context, t feedback.Task) jobqueue.Params {
 		return jobqueue.Params{Queue: speechQueue, Kind: string(t.Kind), Args: args, MaxAttempts: transcribeAttempts,
 			RunAt: t.Turn} // teachers take turns
 	}
-	p := jobqueue.Params{Queue: filesQueue, Kind: string(t.Kind), Args: args, MaxAttempts: jobqueue.Unlimited}
-	if t.Kind == feedback.TaskEraseTeacher {
-		p.RunAt = time.Now().Add(time.Hour) // all requests of the teacher have ended by then
-	}
-	return p
+	return jobqueue.Params{Queue: filesQueue, Kind: string(t.Kind), Args: args, MaxAttempts: jobqueue.Unlimited,
+		RunAt: t.Turn}
 }
 
 // newWorker returns a worker that runs the tasks of lessons.
