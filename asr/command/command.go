@@ -5,7 +5,9 @@
 //
 // ffmpeg first converts every recording to a format that these programs read reliably: WAV, 16 kHz,
 // one channel, 16 bit. Programs run without a shell, in a temporary directory per recording. When
-// the program ends or ctx is canceled, all processes that it has started are killed.
+// the program ends or ctx is canceled, all processes that it has started are killed. Recordings are
+// in the temporary directory as long as they are recognised: see Config.Dir for what is left by a
+// process that is killed.
 //
 // # Compatibility
 //
@@ -31,6 +33,7 @@ import (
 	"lessonkit.example/asr"
 	"lessonkit.example/asr/internal/ffmpeg"
 	"lessonkit.example/asr/provider"
+	"lessonkit.example/internal/tempdir"
 )
 
 // Config selects the program to run. Only Args is required; [PocketSphinx] and [Whisper] return
@@ -66,7 +69,9 @@ type Config struct {
 	MinTimeout    time.Duration
 	// MaxDuration is the longest recording that is accepted. Defaults to 4 hours.
 	MaxDuration time.Duration
-	// Dir is the parent of the temporary directories. Defaults to os.TempDir.
+	// Dir is the parent of the temporary directories, whose names begin with "lessonkit-asr-".
+	// Defaults to os.TempDir. On Unix, New and Recognize delete those of processes that were
+	// killed, with the recordings in them.
 	Dir string
 	// Logger receives what an operator should know, without audio or text. If nil, nothing is
 	// logged.
@@ -149,8 +154,11 @@ type Recognizer struct {
 
 var _ asr.Recognizer = (*Recognizer)(nil)
 
-// New finds the programs. If some do not exist, the error is a *MissingError that names all of
-// them. It starts nothing.
+// tempPrefix is the beginning of the names of temporary directories.
+const tempPrefix = "lessonkit-asr-"
+
+// New finds the programs, and deletes recordings that a killed process has left in cfg.Dir. If some
+// programs do not exist, the error is a *MissingError that names all of them. It starts nothing.
 func New(cfg Config) (*Recognizer, error) {
 	if len(cfg.Args) == 0 || !strings.Contains(strings.Join(cfg.Args[1:], "\x00"), "{input}") {
 		return nil, errors.New(`recogniser command: the arguments must be a program and its arguments with {input}, ` +
@@ -183,6 +191,7 @@ func New(cfg Config) (*Recognizer, error) {
 	if len(missing.Programs)+len(missing.Files) > 0 {
 		return nil, missing
 	}
+	tempdir.Sweep(cfg.Dir, tempPrefix)
 	r.status = asr.Status{Available: true, Provider: "command", Model: cfg.Model, CheckedAt: now()}
 	return r, nil
 }
@@ -227,15 +236,16 @@ func (r *Recognizer) updateStatus(err error) {
 }
 
 func (r *Recognizer) recognize(ctx context.Context, audio asr.Audio) (asr.Transcript, error) {
-	dir, err := os.MkdirTemp(r.cfg.Dir, "asr-")
+	temporary, err := tempdir.New(r.cfg.Dir, tempPrefix)
 	if err != nil {
 		return asr.Transcript{}, ffmpeg.NoSpace("command", err)
 	}
 	defer func() {
-		if err := os.RemoveAll(dir); err != nil {
+		if err := temporary.Remove(); err != nil {
 			r.log.WarnContext(ctx, "remove temporary files", "error", err)
 		}
 	}()
+	dir := temporary.Path
 	wav := filepath.Join(dir, "audio.wav")
 	work, cancel := context.WithTimeout(ctx, r.cfg.timeout())
 	defer cancel()

@@ -16,8 +16,12 @@ import (
 	"lessonkit.example/asr/command"
 )
 
-// TestMain lets this program be the recogniser that TestNamesAreRightWithWords runs.
+// TestMain lets this program be the recogniser that TestNamesAreRightWithWords runs, and the
+// process of TestRecordingsOfAKilledProcessAreDeleted.
 func TestMain(m *testing.M) {
+	if dir := os.Getenv("LESSONKIT_TEST_RECOGNIZE"); dir != "" {
+		recognizeUntilKilled(dir)
+	}
 	if len(os.Args) == 4 && os.Args[1] == "recognise-with-words" {
 		if err := recogniseWithWords(os.Args[2], os.Args[3]); err != nil {
 			fmt.Fprintln(os.Stderr, "error:", err)

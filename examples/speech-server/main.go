@@ -25,7 +25,7 @@ import (
 	"lessonkit.example/asr/command"
 	"lessonkit.example/asr/provider"
 	"lessonkit.example/examples/internal/program"
-	"lessonkit.example/examples/internal/tempdir"
+	"lessonkit.example/internal/tempdir"
 	"lessonkit.example/examples/speech-server/batch"
 )
 

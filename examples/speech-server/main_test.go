@@ -24,7 +24,7 @@ import (
 	"lessonkit.example/asr/command"
 	"lessonkit.example/asr/local"
 	"lessonkit.example/examples/internal/nodetest"
-	"lessonkit.example/examples/internal/tempdir"
+	"lessonkit.example/internal/tempdir"
 )
 
 const sentence = "please practice the second page before the next lesson"

@@ -112,7 +112,9 @@ func TestRootsCompileFewModules(t *testing.T) {
 var checks = []string{"archtest", "bench", "compat", "e2e", "readme"}
 
 // foundation are the packages below internal that the root packages are built on.
-var foundation = []string{"httpapi", "migrate", "opendb", "pgtest", "s3test", "sqldb", "sqlitedb", "testclock"}
+var foundation = []string{
+	"httpapi", "migrate", "opendb", "pgtest", "s3test", "sqldb", "sqlitedb", "tempdir", "testclock",
+}
 
 // below returns the folder after the first: "e2e" of internal/e2e.
 func below(importPath string) string {

@@ -2,6 +2,7 @@
 package tempdir
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -16,28 +17,35 @@ type Dir struct {
 }
 
 // New makes a directory below parent whose name begins with prefix, and deletes those of processes
-// that have died.
+// that have died. An empty parent is os.TempDir.
 func New(parent, prefix string) (*Dir, error) {
+	Sweep(parent, prefix)
 	d, err := newDir(parent, prefix)
 	if err != nil {
 		return nil, fmt.Errorf("temporary files: %w", err)
 	}
-	others, err := filepath.Glob(filepath.Join(parent, prefix+"*"))
-	if err != nil {
-		return nil, errors.Join(err, d.Remove())
+	return d, nil
+}
+
+// Sweep deletes the directories that New made with the same arguments in processes that have died.
+// It does nothing on systems other than Unix, where the directories of the living cannot be told
+// from theirs.
+func Sweep(parent, prefix string) {
+	if !canSweep {
+		return
 	}
-	for _, path := range others {
+	paths, _ := filepath.Glob(filepath.Join(cmp.Or(parent, os.TempDir()), prefix+"*")) // else there are none
+	for _, path := range paths {
 		// That of a process that has just started, and of another user, has no lock to take.
 		lock, err := os.OpenFile(filepath.Join(path, "lock"), os.O_RDWR, 0)
 		if err != nil {
 			continue
 		}
-		if path != d.Path && tryLock(lock) == nil {
+		if tryLock(lock) == nil {
 			_ = os.RemoveAll(path)
 		}
 		lock.Close()
 	}
-	return d, nil
 }
 
 func newDir(parent, prefix string) (*Dir, error) {
