@@ -55,8 +55,11 @@ func TestPanicOfTheGeneratorFailsItsTaskOnly(t *testing.T) {
 		bubble(t, name, func(t *testing.T) {
 			var log bytes.Buffer
 			path := t.TempDir()
-			h := running(t, gateway.Config{Generator: generator, Mode: gateway.Sync, Store: openDir(t, path), Rerun: true,
-				Limits: gateway.Limits{StoredBytes: 1000, Burst: 100}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			h := running(t, gateway.Config{
+				Generator: generator, Mode: gateway.Sync, Store: openDir(t, path), Rerun: true,
+				Limits: gateway.Limits{StoredBytes: 1000, Burst: 100},
+				Logger: slog.New(slog.NewTextHandler(&log, nil)),
+			})
 			for range 3 { // what the panics left open takes no room
 				a := send(t, h, "POST", generations, `{"prompt":"x"}`, nil)
 				require.Equal(t, 500, a.Code)
@@ -128,7 +131,8 @@ func TestOrderlyRestartsDoNotCountAsCrashes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		path := t.TempDir()
-		config := gateway.Config{Generator: &patient{fixed{size: 10}, time.Now().Add(10 * time.Minute)}, Mode: gateway.Async}
+		generator := &patient{fixed{size: 10}, time.Now().Add(10 * time.Minute)}
+		config := gateway.Config{Generator: generator, Mode: gateway.Async}
 		var task string
 		for i := range 10 {
 			config.Store = openDir(t, path)
