@@ -25,8 +25,8 @@ import (
 	"lessonkit.example/asr/command"
 	"lessonkit.example/asr/provider"
 	"lessonkit.example/examples/internal/program"
-	"lessonkit.example/internal/tempdir"
 	"lessonkit.example/examples/speech-server/batch"
+	"lessonkit.example/internal/tempdir"
 )
 
 const usage = `usage:
