@@ -14,6 +14,7 @@ import (
 	"io"
 	"iter"
 	"maps"
+	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -22,7 +23,8 @@ import (
 
 // Client calls one server as one teacher. Its methods are safe for concurrent use.
 type Client struct {
-	// Base is the URL of the server, as in http://host:port.
+	// Base is the URL of the server, as in http://host:port. Without a scheme, every call fails
+	// with an error that says so.
 	Base string
 
 	// Header is sent with each request. It contains the bearer token or the development user.
@@ -32,8 +34,11 @@ type Client struct {
 	HTTP *http.Client
 
 	// MaxRetries is how often a request is sent again that was answered 429, or 503 if repeating it
-	// does no harm, with a Retry-After of up to a minute. The client waits as long as that says.
-	// Defaults to 0.
+	// does no harm, with a Retry-After of up to a minute. The client waits as long as that says. A
+	// request whose repetition does no harm is also sent again when the connection was refused or
+	// lost, after 1 s, 2 s, 4 s and so on, up to a minute; a DELETE may then fail with not_found
+	// although it was this call that deleted. Uploads do no harm: the server recognises a recording
+	// that it has. Defaults to 0.
 	MaxRetries int
 }
 
@@ -107,15 +112,36 @@ type request struct {
 func (c Client) do(ctx context.Context, r request) (*http.Response, error) {
 	for attempt := 0; ; attempt++ {
 		resp, err := c.once(ctx, r)
-		var p *Problem
-		if !errors.As(err, &p) || attempt >= c.MaxRetries {
+		if err == nil || attempt >= c.MaxRetries {
 			return resp, err
+		}
+		var p *Problem
+		if !errors.As(err, &p) {
+			if !r.repeatable || !connectionLost(err) || !sleep(ctx, min(time.Second<<min(attempt, 6), longestWait)) {
+				return nil, err
+			}
+			continue
 		}
 		retry := p.Status == http.StatusTooManyRequests || p.Status == http.StatusServiceUnavailable && r.repeatable
 		if wait := p.RetryAfter(); !retry || wait <= 0 || wait > longestWait || !sleep(ctx, wait) {
 			return nil, err
 		}
 	}
+}
+
+// connectionLost reports whether a request failed because of the network, rather than of what is
+// wrong with it.
+func connectionLost(err error) bool {
+	var network *net.OpError
+	return errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+}
+
+// checkBase returns an error for a base URL that http.Client would refuse unclearly.
+func (c Client) checkBase() error {
+	if u, err := url.Parse(c.Base); err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https") {
+		return nil
+	}
+	return fmt.Errorf("feedbackclient: the base URL %q must begin with http:// or https:// and a host", c.Base)
 }
 
 // sleep reports false if ctx ends first.
@@ -129,6 +155,9 @@ func sleep(ctx context.Context, d time.Duration) bool {
 }
 
 func (c Client) once(ctx context.Context, r request) (*http.Response, error) {
+	if err := c.checkBase(); err != nil {
+		return nil, err
+	}
 	var body io.Reader = http.NoBody
 	var size int64
 	if r.body != nil {

@@ -25,8 +25,9 @@ type Event struct {
 }
 
 // Events follows a session over one connection until ctx ends. It yields the changes after the
-// event lastEventID, or from now on if that is "". The sequence ends with an error when the
-// connection does; io.EOF if the server has closed it. [Client.Follow] connects again.
+// event lastEventID: all of the session if that is "0", those from now on if it is "". The sequence
+// ends with an error when the connection does; io.EOF if the server has closed it. [Client.Follow]
+// connects again.
 func (c Client) Events(ctx context.Context, sessionID, lastEventID string) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		s := stream{lastID: lastEventID}
@@ -40,9 +41,13 @@ func (c Client) Events(ctx context.Context, sessionID, lastEventID string) iter.
 
 // Follow follows a session until ctx ends, over as many connections as it takes: after a lost
 // connection, or an answer that says that the server is not available, it continues after the last
-// event. It yields the changes after the event lastEventID, or from now on if that is "". The
-// sequence ends with an error if the server refuses it, as when the session is deleted or the
-// teacher has signed out, and without one when ctx ends.
+// event. It yields the changes after the event lastEventID: all of the session if that is "0",
+// those from now on if it is "". The sequence ends with an error if the server refuses it, as when
+// the session is deleted or the teacher has signed out, and without one when ctx ends.
+//
+// To show a session without a gap, follow it from "0": its events are its lessons and segments, and
+// the last one of each is its present state. [Client.Session] does not tell its position among the
+// events, so that a change between it and a Follow from "" would be missed.
 func (c Client) Follow(ctx context.Context, sessionID, lastEventID string) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		s := stream{lastID: lastEventID, retry: 2 * time.Second}

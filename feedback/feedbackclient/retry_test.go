@@ -1,13 +1,16 @@
 package feedbackclient_test
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -64,7 +67,8 @@ func TestRetries(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				requests, bodies, keys := 0, map[string]bool{}, map[string]bool{}
-				client := feedbackclient.Client{MaxRetries: c.retries, HTTP: &http.Client{Transport: transport(
+				client := feedbackclient.Client{Base: "http://test", MaxRetries: c.retries}
+				client.HTTP = &http.Client{Transport: transport(
 					func(r *http.Request) (int, http.Header, string) {
 						requests++
 						body, err := io.ReadAll(r.Body)
@@ -75,7 +79,7 @@ func TestRetries(t *testing.T) {
 							return 200, nil, `{}`
 						}
 						return c.status, c.header, c.body
-					})}}
+					})}
 				began := time.Now()
 				err := c.call(t, client)
 				require.Equal(t, c.requests, requests)
@@ -91,6 +95,100 @@ func TestRetries(t *testing.T) {
 				require.Equal(t, c.status, p.Status)
 			})
 		})
+	}
+}
+
+func TestLostConnections(t *testing.T) {
+	t.Parallel()
+	broken := &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}
+	for name, c := range map[string]struct {
+		call     func(t *testing.T, c feedbackclient.Client) error
+		err      error
+		retries  int
+		requests int // of which the third is answered
+		waited   time.Duration
+	}{
+		"a read":                         {readProfile, broken, 3, 3, 3 * time.Second},
+		"closed without an answer":       {readProfile, io.EOF, 3, 3, 3 * time.Second},
+		"as often as is allowed":         {readProfile, broken, 1, 2, time.Second},
+		"none by default":                {readProfile, broken, 0, 1, 0},
+		"a POST that may have created":   {createProfile, broken, 3, 1, 0},
+		"a record has a key":             {createRecord, broken, 3, 3, 3 * time.Second},
+		"a login code is spent once":     {login, broken, 3, 1, 0},
+		"a file is sent again":           {uploadFile, broken, 3, 3, 3 * time.Second},
+		"a stream is read once":          {uploadStream, broken, 3, 1, 0},
+		"what is wrong with the request": {readProfile, errors.New("malformed"), 3, 1, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				requests, bodies := 0, map[string]bool{}
+				client := feedbackclient.Client{Base: "http://test", MaxRetries: c.retries, HTTP: &http.Client{
+					Transport: lossy(func(r *http.Request) error {
+						requests++
+						body, err := io.ReadAll(r.Body)
+						require.NoError(t, err)
+						bodies[string(body)] = true
+						if requests == 3 {
+							return nil
+						}
+						return c.err
+					}),
+				}}
+				began := time.Now()
+				err := c.call(t, client)
+				require.Equal(t, c.requests, requests)
+				require.Equal(t, c.waited, time.Since(began))
+				require.Len(t, bodies, 1, "each request has the same body")
+				if c.requests == 3 {
+					require.NoError(t, err)
+				} else {
+					require.ErrorIs(t, err, c.err)
+				}
+			})
+		})
+	}
+}
+
+// lossy is a transport that answers {} where it does not fail.
+type lossy func(r *http.Request) error
+
+func (f lossy) RoundTrip(r *http.Request) (*http.Response, error) {
+	if err := f(r); err != nil {
+		return nil, err
+	}
+	return transport(func(*http.Request) (int, http.Header, string) { return 200, nil, `{}` }).RoundTrip(r)
+}
+
+// A transport may go on reading for an attempt that has failed.
+func TestAnUploadThatIsRepeatedIsReadByOneAttempt(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var left []io.Reader
+		client := feedbackclient.Client{Base: "http://test", MaxRetries: 1, HTTP: &http.Client{
+			Transport: lossy(func(r *http.Request) error {
+				if left = append(left, r.Body); len(left) == 1 {
+					return io.EOF
+				}
+				_, err := io.ReadAll(left[0])
+				require.ErrorContains(t, err, "started again")
+				body, err := io.ReadAll(r.Body)
+				require.NoError(t, err)
+				require.Contains(t, string(body), "the whole recording")
+				return nil
+			}),
+		}}
+		recording := feedbackclient.Recording{Audio: strings.NewReader("the whole recording")}
+		_, err := client.UploadRecording(t.Context(), "id", recording)
+		require.NoError(t, err)
+	})
+}
+
+func TestBaseURLsThatCannotWorkAreExplained(t *testing.T) {
+	t.Parallel()
+	for _, base := range []string{"", "127.0.0.1:8080", "localhost:8080", "school.example", "ftp://school.example"} {
+		_, err := feedbackclient.New(base, "token").Profile(t.Context(), "id")
+		require.ErrorContains(t, err, "must begin with http:// or https://", base)
 	}
 }
 
@@ -134,7 +232,7 @@ func TestFollowConnectsAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		var sent []string
-		client := feedbackclient.Client{HTTP: &http.Client{Transport: transport(
+		client := feedbackclient.Client{Base: "http://test", HTTP: &http.Client{Transport: transport(
 			func(r *http.Request) (int, http.Header, string) {
 				sent = append(sent, fmt.Sprintf("%s after %s", r.Header.Get("Last-Event-ID"), time.Since(began)))
 				switch len(sent) {

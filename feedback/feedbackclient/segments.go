@@ -3,6 +3,7 @@ package feedbackclient
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -10,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"sync"
 	"time"
 )
 
@@ -39,7 +41,7 @@ type Segment struct {
 // Recording is a recording to upload.
 type Recording struct {
 	// Audio is read once, and never held in memory. If it is an io.Seeker, the upload can be
-	// repeated after an answer with Retry-After, from where Audio stands at the call.
+	// repeated as Client.MaxRetries says, from where Audio stands at the call.
 	Audio io.Reader
 
 	Name     string        // of the file; may be ""
@@ -83,6 +85,38 @@ func (r Recording) form() (before, after []byte, contentType string, err error) 
 	return out.Bytes()[:n], out.Bytes()[n:], form.FormDataContentType(), err
 }
 
+// turns lets each attempt at an upload read the recording from its start. The transport may still
+// read for an attempt that has failed: it must not take bytes of the next one.
+type turns struct {
+	mu      sync.Mutex
+	current int
+}
+
+// turn is the reader of one attempt.
+type turn struct {
+	*turns
+	number int
+	io.Reader
+}
+
+// next ends the turn before.
+func (t *turns) next(seeker io.Seeker, start int64, r io.Reader) (io.Reader, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.current++
+	_, err := seeker.Seek(start, io.SeekStart)
+	return turn{t, t.current, r}, err
+}
+
+func (t turn) Read(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.number != t.current {
+		return 0, errors.New("the upload was started again")
+	}
+	return t.Reader.Read(p)
+}
+
 // UploadRecording uploads one segment of a lesson, streaming it. The same recording again is
 // answered with the segment that exists.
 func (c Client) UploadRecording(ctx context.Context, lessonID string, in Recording) (s Segment, err error) {
@@ -111,9 +145,10 @@ func (c Client) UploadRecording(ctx context.Context, lessonID string, in Recordi
 		return s, fmt.Errorf("upload: %w", err)
 	}
 	r.repeatable = true
+	var turns turns
 	r.body = func() (io.Reader, int64, error) {
-		_, err := seeker.Seek(start, io.SeekStart)
-		body := io.MultiReader(bytes.NewReader(before), io.LimitReader(in.Audio, end-start), bytes.NewReader(after))
+		audio, err := turns.next(seeker, start, io.LimitReader(in.Audio, end-start))
+		body := io.MultiReader(bytes.NewReader(before), audio, bytes.NewReader(after))
 		return body, int64(len(before)) + end - start + int64(len(after)), err
 	}
 	return s, c.decode(ctx, r, &s)
