@@ -22,6 +22,9 @@ const DevelopmentHeader = "X-Development-User"
 // errNoToken means that a request has no credentials.
 var errNoToken = errors.New("no session token")
 
+// errDevelopmentName means that the development header contains an invalid name.
+var errDevelopmentName = errors.New("invalid name of a development user")
+
 // authenticate identifies the sender of a request. The keys of h are in canonical form.
 func authenticate(ctx context.Context, s *auth.Service, h http.Header) (auth.Principal, error) {
 	names := h[DevelopmentHeader]
@@ -34,7 +37,11 @@ func authenticate(ctx context.Context, s *auth.Service, h http.Header) (auth.Pri
 	case len(names) > 1:
 		return auth.Principal{}, fmt.Errorf("%w: more than one %s header", auth.ErrInvalidToken, DevelopmentHeader)
 	}
-	return s.AuthenticateDevelopment(ctx, names[0])
+	p, err := s.AuthenticateDevelopment(ctx, names[0])
+	if errors.Is(err, auth.ErrInvalidToken) { // the name is the only thing that can be wrong with it
+		err = errors.Join(errDevelopmentName, err)
+	}
+	return p, err
 }
 
 // bearerToken returns the token of the Authorization header by RFC 6750 section 2.1. It fails with

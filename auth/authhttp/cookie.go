@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"net/http"
+	"slices"
 	"time"
 
 	"lessonkit.example/auth"
@@ -36,7 +37,9 @@ type Cookie struct {
 func (c *Cookie) Handler(next http.Handler) http.Handler {
 	protection := http.NewCrossOriginProtection()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Add("Vary", "Cookie")
+		if !slices.Contains(w.Header().Values("Vary"), "Cookie") { // of another Handler around this one
+			w.Header().Add("Vary", "Cookie")
+		}
 		if _, err := bearerToken(r.Header); !errors.Is(err, errNoToken) {
 			next.ServeHTTP(w, r)
 			return
@@ -46,9 +49,8 @@ func (c *Cookie) Handler(next http.Handler) http.Handler {
 				"Requests that may change something must come from a page of this server."))
 			return
 		}
-		// Of two cookies of one name, one was set by somebody else.
-		if cookies := r.CookiesNamed(c.name()); len(cookies) == 1 && cookies[0].Value != "" {
-			r.Header.Set("Authorization", "Bearer "+cookies[0].Value)
+		if token := c.Token(r); token != "" {
+			r.Header.Set("Authorization", "Bearer "+token)
 		}
 		next.ServeHTTP(w, r)
 	})
@@ -57,6 +59,20 @@ func (c *Cookie) Handler(next http.Handler) http.Handler {
 // Set sets the cookie to the token of a sign-in, for as long as the session lasts. It is for
 // programs that call [auth.Service.Login] themselves, such as in the callback of OAuth 2.
 func (c *Cookie) Set(w http.ResponseWriter, login auth.Login) { http.SetCookie(w, c.of(login)) }
+
+// Clear deletes the cookie in the browser. It is for programs with a sign-out page of their own,
+// which call [auth.Service.Logout] with the [Cookie.Token] first: the session lives until then.
+func (c *Cookie) Clear(w http.ResponseWriter) { http.SetCookie(w, c.deleted()) }
+
+// Token returns the session token in the cookie of a request, or "" without one. It does not check
+// it.
+func (c *Cookie) Token(r *http.Request) string {
+	// Of two cookies of one name, one was set by somebody else.
+	if cookies := r.CookiesNamed(c.name()); len(cookies) == 1 {
+		return cookies[0].Value
+	}
+	return ""
+}
 
 func (c *Cookie) of(login auth.Login) *http.Cookie {
 	cookie := c.deleted()

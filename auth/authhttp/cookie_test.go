@@ -11,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/oauth2"
 
 	"lessonkit.example/auth"
 	"lessonkit.example/auth/authhttp"
@@ -188,4 +189,52 @@ func TestRefuseAnswersErrorsOfTheService(t *testing.T) {
 		require.Contains(t, w.Body.String(), `"code":"`+code+`"`)
 		require.NotContains(t, w.Body.String(), "secret")
 	}
+}
+
+func TestNestedHandlersVaryOnce(t *testing.T) {
+	t.Parallel()
+	var c authhttp.Cookie
+	h := c.Handler(c.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})))
+	w := send(h, http.MethodGet, "/page", "", "Cookie", "__Host-session=token")
+	require.Equal(t, []string{"Cookie"}, w.Header()["Vary"])
+}
+
+func TestSignOutPageOfOnesOwn(t *testing.T) {
+	t.Parallel()
+	var c authhttp.Cookie
+	for want, header := range map[string]string{
+		"token": "__Host-session=token", "": "__Host-session=a; __Host-session=b",
+	} {
+		r := httptest.NewRequest(http.MethodPost, "/signout", nil)
+		r.Header.Set("Cookie", header)
+		require.Equal(t, want, c.Token(r))
+	}
+	w := httptest.NewRecorder()
+	c.Clear(w)
+	require.Equal(t, "__Host-session=; Path=/; Max-Age=0; HttpOnly; Secure; SameSite=Lax",
+		w.Header().Get("Set-Cookie"))
+}
+
+func TestCallbackOfADeniedSignIn(t *testing.T) {
+	t.Parallel()
+	h := webSignIn(nil, &oauth2.Config{})
+	begun := send(h, http.MethodGet, "/signin", "")
+	pending := begun.Result().Cookies()[0]
+	state, _, _ := strings.Cut(pending.Value, ".")
+	for answer, status := range map[string]int{
+		"access_denied": http.StatusForbidden, "server_error": http.StatusBadGateway,
+	} {
+		w := send(h, http.MethodGet, "/callback?error="+answer+"&state="+state, "",
+			"Cookie", pending.Name+"="+pending.Value)
+		require.Equal(t, status, w.Code, answer)
+		require.Contains(t, w.Header().Get("Set-Cookie"), pending.Name+"=; Path=/; Max-Age=0")
+	}
+}
+
+func TestInvalidDevelopmentNameIsExplained(t *testing.T) {
+	t.Parallel()
+	b := setup(t, options{auth: func(c *auth.Config) { c.AllowDevelopment = true }})
+	w := send(b.handler, http.MethodGet, mePath, "", authhttp.DevelopmentHeader, "Anna Lin")
+	require.Equal(t, http.StatusUnauthorized, w.Code)
+	require.Contains(t, w.Body.String(), "The name in X-Development-User is not valid")
 }

@@ -89,6 +89,18 @@ func webSignIn(service *auth.Service, config *oauth2.Config) http.Handler {
 			authhttp.Refuse(w, r, auth.ErrCodeRejected) // not the browser that began
 			return
 		}
+		http.SetCookie(w, &http.Cookie{ // it is used once
+			Name: pending, Path: "/", MaxAge: -1, Secure: true, HttpOnly: true, SameSite: http.SameSiteLaxMode,
+		})
+		switch r.FormValue("error") {
+		case "":
+		case "access_denied":
+			http.Error(w, "You did not allow the sign-in.", http.StatusForbidden)
+			return
+		default:
+			authhttp.Refuse(w, r, &auth.ExchangeError{Kind: auth.ErrPlatform})
+			return
+		}
 		_, verifier, _ := strings.Cut(cookie.Value, ".")
 		login, err := service.Login(r.Context(), verifier+" "+r.FormValue("code"))
 		if err != nil {
@@ -97,6 +109,14 @@ func webSignIn(service *auth.Service, config *oauth2.Config) http.Handler {
 		}
 		session.Set(w, login)
 		http.Redirect(w, r, "/hello/"+login.Identity.Name, http.StatusSeeOther)
+	})
+	mux.HandleFunc("POST /signout", func(w http.ResponseWriter, r *http.Request) {
+		if err := service.Logout(r.Context(), session.Token(r)); err != nil {
+			authhttp.Refuse(w, r, err)
+			return
+		}
+		session.Clear(w)
+		http.Redirect(w, r, "/hello/nobody", http.StatusSeeOther)
 	})
 	hello := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintln(w, "Good morning,", r.PathValue("name"))
@@ -124,8 +144,13 @@ func ExampleCookie() {
 
 	browser := site.Client()
 	browser.Jar, _ = cookiejar.New(nil)
-	for _, path := range []string{"/hello/nobody", "/signin", "/api/v1/auth/me"} {
-		resp, err := browser.Get(site.URL + path)
+	for _, page := range []string{"GET /hello/nobody", "GET /signin", "GET /api/v1/auth/me", "POST /signout"} {
+		method, path, _ := strings.Cut(page, " ")
+		r, err := http.NewRequest(method, site.URL+path, nil)
+		if err != nil {
+			panic(err)
+		}
+		resp, err := browser.Do(r)
 		if err != nil {
 			panic(err)
 		}
@@ -137,6 +162,7 @@ func ExampleCookie() {
 	// 401 /hello/nobody false
 	// 200 /hello/Anna true
 	// 200 /api/v1/auth/me false
+	// 401 /hello/nobody false
 }
 
 // campus is an OAuth 2 server at which everybody is Anna, unless a code was issued for somebody

@@ -32,6 +32,10 @@ func refusal(err error) *httpapi.Problem {
 		return problem(http.StatusUnauthorized, "token_missing",
 			"Sign in, and send the session token as Authorization: Bearer.").
 			WithHeader("WWW-Authenticate", "Bearer")
+	case errors.Is(err, errDevelopmentName):
+		return problem(http.StatusUnauthorized, "token_invalid", "The name in "+DevelopmentHeader+
+			" is not valid: use 1 to 64 letters A-Z and a-z, digits and the characters . _ @ + -").
+			WithHeader("WWW-Authenticate", `Bearer error="invalid_token"`)
 	case errors.Is(err, auth.ErrInvalidToken):
 		return problem(http.StatusUnauthorized, "token_invalid",
 			"The session token is not valid or no longer valid. Sign in again.").
