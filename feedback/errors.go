@@ -1,6 +1,7 @@
 package feedback
 
 import (
+	"cmp"
 	"errors"
 	"time"
 
@@ -60,7 +61,7 @@ type Error struct {
 	Fields   []FieldError // with ErrInvalid
 	LessonID uuid.UUID    // with ErrLessonInProgress
 
-	After time.Duration // with ErrLimit: how long the limit lasts
+	After time.Duration // with ErrLimit: how long the limit lasts; with ErrStorage: instead of 5 s
 	Err   error         // the cause, for logs only; may be nil
 }
 
@@ -98,7 +99,7 @@ func (e *Error) Unwrap() []error {
 func (e *Error) RetryAfter() time.Duration {
 	switch e.Kind {
 	case ErrUnavailable, ErrStorage:
-		return 5 * time.Second
+		return cmp.Or(e.After, 5*time.Second)
 	case ErrStorageFull:
 		return time.Minute
 	}

@@ -160,16 +160,18 @@ func parse(address string) (location, error) {
 }
 
 // Check fails with [feedback.ErrStorage] if the bucket cannot be reached, does not exist, or the
-// credentials do not allow to list it.
+// credentials do not allow to list it. Like those of every operation, its message says at once
+// which of these it is.
 func (s *Store) Check(ctx context.Context) error {
-	exists, err := s.client.BucketExists(ctx, s.bucket)
-	if err != nil {
-		return storageError("check", err)
+	// Unlike the answer to HEAD, that to GET tells what is wrong.
+	options := minio.ListObjectsOptions{Prefix: s.prefix, Recursive: true, MaxKeys: 1}
+	for object := range s.client.ListObjectsIter(ctx, s.bucket, options) {
+		if object.Err != nil {
+			return storageError("check", object.Err)
+		}
+		break
 	}
-	if !exists {
-		return storageError("check", errors.New("the bucket does not exist"))
-	}
-	return nil
+	return ctx.Err()
 }
 
 // Delete implements [feedback.AudioStore].
@@ -230,4 +232,37 @@ func isMissing(err error) bool {
 	return code.Code == minio.NoSuchKey || code.Code == "" && code.StatusCode == http.StatusNotFound
 }
 
-func storageError(op string, err error) error { return recording.StorageError("audios3: "+op, err) }
+// storageError is the failure of an operation. What only a change of the configuration mends is
+// said in its message, and not to be tried again soon.
+func storageError(op string, err error) error {
+	failure := recording.StorageError("audios3: "+op, err)
+	e, _ := errors.AsType[*feedback.Error](failure)
+	if reason := misconfigured(err); e != nil && reason != "" {
+		e.Message, e.After = "the audio storage is not configured correctly: "+reason, time.Minute
+	}
+	return failure
+}
+
+// misconfigured returns what is wrong with the configuration if that is what an S3 storage answers,
+// or "". The codes are those of Amazon S3's list of error responses.
+func misconfigured(err error) string {
+	var answer minio.ErrorResponse
+	if !errors.As(err, &answer) {
+		return ""
+	}
+	switch answer.Code {
+	case minio.NoSuchBucket:
+		return "there is no such bucket"
+	case minio.AccessDenied, "Forbidden", "AllAccessDisabled", "AccountProblem":
+		return "access is denied"
+	case "InvalidAccessKeyId", "XAdminUserNotFound": // the latter is versitygw's
+		return "the access key is unknown"
+	case "SignatureDoesNotMatch":
+		return "the secret key is wrong"
+	case "ExpiredToken", "InvalidToken":
+		return "the session token is invalid or expired"
+	case "AuthorizationHeaderMalformed", "PermanentRedirect":
+		return "the region or the endpoint is wrong"
+	}
+	return ""
+}

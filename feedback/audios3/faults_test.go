@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -217,6 +218,25 @@ func TestCheck(t *testing.T) {
 	err = wrong.Check(t.Context())
 	require.ErrorIs(t, err, feedback.ErrStorage)
 	require.NotErrorIs(t, err, feedback.ErrNotFound)
+	for name, c := range map[string]struct{ key, secret, bucket, want string }{
+		"bucket": {s3test.AccessKeyID, s3test.SecretAccessKey, "missing", "there is no such bucket"},
+		"secret": {s3test.AccessKeyID, "not the secret", "audio", "the secret key is wrong"},
+		"key":    {"nobody", s3test.SecretAccessKey, "audio", "the access key is unknown"},
+	} {
+		s, err := audios3.New(audios3.Config{
+			URL: s3test.URL(server.Endpoint, c.bucket), AccessKeyID: c.key, SecretAccessKey: c.secret,
+		})
+		require.NoError(t, err)
+		_, kept := keep(t.Context(), s, feedbacktest.MP3("x"))
+		for _, err := range []error{s.Check(t.Context()), kept} {
+			require.ErrorIs(t, err, feedback.ErrStorage, name)
+			var e *feedback.Error
+			require.ErrorAs(t, err, &e, name)
+			require.Equal(t, "the audio storage is not configured correctly: "+c.want, e.Message, "%s: %v", name, err)
+			require.NotContains(t, err.Error(), c.secret, name)
+			require.Equal(t, time.Minute, e.RetryAfter(), name)
+		}
+	}
 
 	down := open(t, "http://127.0.0.1:1", "audio")
 	require.ErrorIs(t, down.Check(t.Context()), syscall.ECONNREFUSED)
