@@ -39,7 +39,8 @@ type Audio struct {
 
 	// Task is the name of a task that was created earlier for this recording, as passed to
 	// SaveTask. A recogniser that knows the task waits for its result instead of creating, and
-	// paying for, a new one. "" means none.
+	// paying for, a new one. "" means none. For a task that the service no longer knows, and for a
+	// name that is not one of its own, a recogniser creates a new task and saves its name.
 	Task string
 	// SaveTask, if not nil, is called with the name of a task, shorter than 256 bytes, when a
 	// recogniser creates a task that outlives the call, and with "" when it is of no more use.

@@ -3,6 +3,7 @@ package asrtest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"testing"
@@ -54,8 +55,9 @@ func Outcomes(d Dialect) map[Fault]Outcome {
 	return outcomes
 }
 
-// RunFaults tests how a client reports faults. start starts a server, and connect returns a client
-// of the server at url whose requests time out after timeout.
+// RunFaults tests how a client reports faults, and that it takes the server for the cause when
+// three different recordings have failed in a row, as provider.Faults does. start starts a server,
+// and connect returns a client of the server at url whose requests time out after timeout.
 func RunFaults(
 	t *testing.T, start func(testing.TB) *Server, outcomes map[Fault]Outcome,
 	connect func(t testing.TB, url string, timeout time.Duration) asr.Recognizer,
@@ -86,6 +88,22 @@ func RunFaults(
 				require.NoError(t, err, "the client recovers when the fault has gone")
 				require.True(t, rec.Status(t.Context()).Available)
 			}
+		})
+	}
+	if failure, ok := outcomes[Failure]; ok && failure.Class == nil {
+		t.Run("a server that fails with every recording", func(t *testing.T) {
+			t.Parallel()
+			s := start(t)
+			rec := connect(t, s.URL, time.Minute)
+			s.SetFault(Failure)
+			var err error
+			for i := range 3 {
+				audio := asr.FromBytes(fmt.Sprintf("lesson%d.wav", i), WAV(time.Duration(i+1)*time.Second))
+				_, err = rec.Recognize(t.Context(), audio)
+				require.Error(t, err)
+			}
+			Outcome{asr.ErrUnavailable, time.Second}.check(t, err) // see provider.Faults
+			require.False(t, rec.Status(t.Context()).Available)
 		})
 	}
 	t.Run("refused connection", func(t *testing.T) {

@@ -25,6 +25,7 @@ type Recognizer struct {
 	timeout   time.Duration
 	transport http.RoundTripper
 	slots     chan struct{} // how many recordings are sent at once
+	faults    provider.Faults
 
 	mu     sync.Mutex
 	status asr.Status
@@ -48,6 +49,9 @@ func (r *Recognizer) Recognize(ctx context.Context, audio asr.Audio) (asr.Transc
 	if ctx.Err() != nil {
 		return asr.Transcript{}, provider.Interrupted(ctx, "plain")
 	}
+	// Call r.faults.Answered too where a request without a recording, such as one for the health of
+	// the server, has been answered.
+	err, _ = r.faults.Judge(audio, err)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.status = asr.Status{Provider: "plain", Available: err == nil, CheckedAt: time.Now().UTC()}
@@ -107,6 +111,24 @@ func Example() {
 	transcript, err := recognizer.Recognize(context.Background(), asr.FromBytes("a.wav", asrtest.WAV(time.Second)))
 	fmt.Println(transcript.Text, transcript.Duration, err)
 	// Output: 32044 bytes 1s <nil>
+}
+
+// Three recordings that fail are the fault of the recogniser, unless it has answered in between.
+func ExampleFaults() {
+	var faults provider.Faults
+	lost := &asr.Error{Op: "plain", Class: asr.ErrLost}
+	for _, name := range []string{"a.wav", "b.wav", "c.wav"} {
+		_, failing := faults.Judge(asr.Audio{Name: name, Size: 1}, lost)
+		fmt.Println(name, failing)
+	}
+	faults.Answered() // such as a request for its health
+	_, failing := faults.Judge(asr.Audio{Name: "d.wav", Size: 1}, lost)
+	fmt.Println("d.wav", failing)
+	// Output:
+	// a.wav false
+	// b.wav false
+	// c.wav true
+	// d.wav false
 }
 
 // listen is the server of a Recognizer.
