@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"flag"
 	"os"
 	"path/filepath"
 	"testing"
@@ -12,14 +13,25 @@ import (
 	"lessonkit.example/internal/s3test"
 )
 
+var audio = flag.String("audio", "directory", "where services keep recordings: in a directory or a bucket")
+
 // useBucket moves the recordings of a service from its directory to a new bucket.
 func (s *service) useBucket(t *testing.T) {
 	t.Helper()
+	if s.bucketDir != "" {
+		return // by the flag
+	}
 	server := s3test.Start(t)
 	s.bucketDir = filepath.Join(server.Bucket(t, "audio"), "school")
 	require.NoError(t, os.Mkdir(s.bucketDir, 0o755)) // it is missing until the first upload otherwise
 	s.env = append(s.env, "AUDIO_STORAGE_DIR=", "AUDIO_STORAGE_URL="+s3test.URL(server.Endpoint, "audio/school"),
 		"AWS_ACCESS_KEY_ID="+s3test.AccessKeyID, "AWS_SECRET_ACCESS_KEY="+s3test.SecretAccessKey)
+}
+
+// useDirectory keeps the recordings of a service in a directory, whatever the flag.
+func (s *service) useDirectory(dir string) {
+	s.bucketDir = ""
+	s.env = append(s.env, "AUDIO_STORAGE_URL=", "AUDIO_STORAGE_DIR="+dir)
 }
 
 func TestSpokenLessonOnABucket(t *testing.T) {

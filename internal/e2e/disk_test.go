@@ -67,7 +67,8 @@ func TestDiskFull(t *testing.T) {
 		}
 		rec := newRecogniser(t)
 		s := newService(t, url, rec.url())
-		s.env = append(s.env, "AUDIO_STORAGE_DIR="+filepath.Join(d.dir, "audio"), "ASR_WORKER_CONCURRENCY=4",
+		s.useDirectory(filepath.Join(d.dir, "audio"))
+		s.env = append(s.env, "ASR_WORKER_CONCURRENCY=4",
 			"AUDIO_RESERVE_BYTES=-1")
 		s.start(t)
 		l := startLoad(t, 8, 20*time.Millisecond, s)
@@ -91,7 +92,8 @@ func TestAudioDirectoryReadOnly(t *testing.T) {
 		d := newDisk(t, 1<<30)
 		rec := newRecogniser(t)
 		s := newService(t, url, rec.url())
-		s.env = append(s.env, "AUDIO_STORAGE_DIR="+filepath.Join(d.dir, "audio"), "ASR_WORKER_CONCURRENCY=4")
+		s.useDirectory(filepath.Join(d.dir, "audio"))
+		s.env = append(s.env, "ASR_WORKER_CONCURRENCY=4")
 		s.start(t)
 		l := startLoad(t, 4, 100*time.Millisecond, s)
 		changes := times(2, 3, 10)

@@ -47,7 +47,8 @@ func TestOneTeacherFillsTheDisk(t *testing.T) {
 			url = "sqlite:" + filepath.Join(d.dir, "lessonkit.db")
 		}
 		s := newService(t, url, newRecogniser(t).url())
-		s.env = append(s.env, "AUDIO_STORAGE_DIR="+filepath.Join(d.dir, "audio"), "AUDIO_RESERVE_BYTES=10000000")
+		s.useDirectory(filepath.Join(d.dir, "audio"))
+		s.env = append(s.env, "AUDIO_RESERVE_BYTES=10000000")
 		s.start(t)
 		greedy, honest := s.as("greedy"), s.as("honest")
 		profile, session, lesson := lessonOf(t, honest)

@@ -209,6 +209,9 @@ func newService(t *testing.T, database, speechURL string) *service {
 		},
 		client: feedbackclient.Development("http://"+addr, "someone"),
 	}
+	if *audio == "bucket" {
+		s.useBucket(t)
+	}
 	migrate := start(t, "feedback-server", s.env, "migrate")
 	<-migrate.done
 	require.NoError(t, migrate.err, migrate.log)
