@@ -137,7 +137,7 @@ func (s *Service) AddSegment(
 	if err != nil {
 		return Segment{}, false, err
 	}
-	defer u.Discard()
+	defer u.Discard(ctx)
 	if err := u.Receive(ctx, audio); err != nil {
 		return Segment{}, false, err
 	}
@@ -183,12 +183,12 @@ func (u *Upload) Receive(ctx context.Context, audio io.Reader) (err error) {
 }
 
 // Discard deletes the received audio unless it has become a segment. It may be called repeatedly.
-func (u *Upload) Discard() {
+func (u *Upload) Discard(ctx context.Context) {
 	if u.staged == nil {
 		return
 	}
 	if err := u.staged.Discard(); err != nil {
-		u.service.cfg.Logger.Error("discarding an upload failed", "error", err)
+		u.service.cfg.Logger.ErrorContext(ctx, "discarding an upload failed", "error", err)
 	}
 }
 

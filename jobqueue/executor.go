@@ -286,6 +286,14 @@ func (w *Worker) lookUp(ctx context.Context, id int64) (job *Job, err error) {
 	return job, err
 }
 
+// contextOf returns the context of a job.
+func (w *Worker) contextOf(ctx context.Context, job *Job) context.Context {
+	if w.cfg.Context == nil {
+		return ctx
+	}
+	return w.cfg.Context(ctx, job)
+}
+
 func (w *Worker) log(ctx context.Context, e Event) {
 	level, message := slog.LevelWarn, ""
 	switch e.Type {
@@ -298,7 +306,7 @@ func (w *Worker) log(ctx context.Context, e Event) {
 	default:
 		return
 	}
-	w.cfg.Logger.Log(ctx, level, message,
+	w.cfg.Logger.Log(w.contextOf(ctx, e.Job), level, message,
 		"job", e.Job.ID, "kind", e.Job.Kind, "attempt", e.Job.Attempt, "error", e.Err)
 }
 
@@ -336,8 +344,8 @@ func (w *Worker) isolateRefused(done []*attempt, err error) []*attempt {
 	}
 	a := done[0]
 	if a.refused {
-		w.cfg.Logger.Error("result cannot be recorded; the job runs again when this worker ends",
-			"job", a.job.ID, "error", err)
+		w.cfg.Logger.ErrorContext(w.contextOf(context.Background(), a.job),
+			"result cannot be recorded; the job runs again when this worker ends", "job", a.job.ID, "error", err)
 		delete(a.lease.held, a.job.ID)
 		return nil
 	}
@@ -431,7 +439,7 @@ func (w *Worker) work(q *queue) {
 			go w.work(q)
 		}
 		running = a
-		result, event := w.perform(ctx, a.job)
+		result, event := w.perform(w.contextOf(ctx, a.job), a.job)
 		running = nil
 		cancel(nil)
 		event.Took = time.Since(start)

@@ -157,7 +157,7 @@ func (s *server) upload(ctx huma.Context) (feedback.Segment, bool, error) {
 	if err != nil {
 		return none, false, problem("path", err)
 	}
-	defer up.Discard()
+	defer up.Discard(ctx.Context())
 	body := &bodyReader{ctx: ctx, left: limit + 1}
 	if isForm {
 		values.in = "body"

@@ -172,7 +172,13 @@ type cutError struct{ error }
 // is closed, so that the client does not take a part of the answer for all of it. err is logged.
 func Cut(err error) { panic(cutError{err}) }
 
-// RequestID returns the id that [Wrap] gave the request, or "".
+// WithRequestID returns a context of work that a request has caused, such as a job, with the id of
+// the request.
+func WithRequestID(ctx context.Context, id string) context.Context {
+	return context.WithValue(ctx, infoKey{}, &requestInfo{id: id})
+}
+
+// RequestID returns the id that [Wrap] gave the request, or that of [WithRequestID], or "".
 func RequestID(ctx context.Context) string {
 	if info := infoOf(ctx); info != nil {
 		return info.id

@@ -114,7 +114,7 @@ func (u *ui) render(w http.ResponseWriter, r *http.Request, status int, name, he
 	}
 	var body bytes.Buffer
 	if err := u.pages[name].Execute(&body, p); err != nil {
-		u.cfg.Logger.Error("render page", "page", name, "error", err)
+		u.cfg.Logger.ErrorContext(r.Context(), "render page", "page", name, "error", err)
 		http.Error(w, "The page cannot be rendered.", http.StatusInternalServerError)
 		return
 	}
@@ -126,7 +126,7 @@ func (u *ui) render(w http.ResponseWriter, r *http.Request, status int, name, he
 // fail shows message and logs err.
 func (u *ui) fail(w http.ResponseWriter, r *http.Request, status int, message string, err error) {
 	if err != nil {
-		u.cfg.Logger.Error("job page", "path", r.URL.Path, "error", err)
+		u.cfg.Logger.ErrorContext(r.Context(), "job page", "path", r.URL.Path, "error", err)
 	}
 	u.render(w, r, status, "error", http.StatusText(status), message)
 }

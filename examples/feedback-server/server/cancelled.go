@@ -55,9 +55,9 @@ func (c *cancelledJobs) check(ctx context.Context) error {
 			return err
 		}
 		for _, job := range jobs {
-			var args jobArgs
-			if known := c.seen[job.ID].Equal(job.FinishedAt); !known && json.Unmarshal(job.Args, &args) == nil {
-				if err := c.lessons.CancelTask(ctx, args.Task); err == nil {
+			var task feedback.Task
+			if known := c.seen[job.ID].Equal(job.FinishedAt); !known && json.Unmarshal(job.Args, &task) == nil {
+				if err := c.lessons.CancelTask(ctx, task); err == nil {
 					c.seen[job.ID] = job.FinishedAt
 				} else {
 					failed = fmt.Errorf("job %d: %w", job.ID, err) // the others do not wait for it

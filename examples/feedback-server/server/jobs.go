@@ -30,22 +30,18 @@ const sweepKind = "sweep"
 // Config.AudioRetentionDays.
 const retentionKind = "retention"
 
-// jobArgs are the arguments of a job: a task, and the request that made it necessary, by which the
-// job's lines in the log are found. Earlier versions store no request, and ignore one.
-type jobArgs struct {
-	feedback.Task
-	RequestID string `json:"request_id,omitempty"`
-}
-
-// jobOf returns the job of a task. ctx is that of the request, if there is one.
+// jobOf returns the job of a task. ctx is that of the request that has made it necessary, if there
+// is one: the lines of the job in the log have its id.
 func jobOf(ctx context.Context, t feedback.Task) jobqueue.Params {
-	args := jobArgs{Task: t, RequestID: httpapi.RequestID(ctx)}
-	if t.Kind == feedback.TaskTranscribe {
-		return jobqueue.Params{Queue: speechQueue, Kind: string(t.Kind), Args: args, MaxAttempts: transcribeAttempts,
-			RunAt: t.Turn} // teachers take turns
+	p := jobqueue.Params{Queue: filesQueue, Kind: string(t.Kind), Args: t, MaxAttempts: jobqueue.Unlimited,
+		RunAt: t.Turn} // teachers take turns
+	if id := httpapi.RequestID(ctx); id != "" {
+		p.Meta = map[string]string{requestIDKey: id}
 	}
-	return jobqueue.Params{Queue: filesQueue, Kind: string(t.Kind), Args: args, MaxAttempts: jobqueue.Unlimited,
-		RunAt: t.Turn}
+	if t.Kind == feedback.TaskTranscribe {
+		p.Queue, p.MaxAttempts = speechQueue, transcribeAttempts
+	}
+	return p
 }
 
 // newWorker returns a worker that runs the tasks of lessons.
@@ -70,34 +66,37 @@ func newWorker(
 		ShutdownTimeout: shutdownTimeout / 2, // then a transcription returns to the queue
 		Prefetch:        -1,                  // claim a recording only when its work starts
 		Schedules:       schedules,
+		Context: func(ctx context.Context, job *jobqueue.Job) context.Context {
+			return traces.ofJob(httpapi.WithRequestID(ctx, job.Meta[requestIDKey]), job)
+		},
 		Middleware:      traces.middleware(),
 		OnEvent:         onEvent,
 		Logger:          log,
 	})
-	runTask := func(ctx context.Context, job *jobqueue.Job, args jobArgs) error {
-		jobLog := log.With("job", job.ID, "request_id", args.RequestID)
-		return lessons.RunTask(ctx, args.Task, feedback.Attempt{
-			LeaseToken: job.Token(), Number: job.Attempt, MaxAttempts: max(job.MaxAttempts, 0), Logger: jobLog,
+	runTask := func(ctx context.Context, job *jobqueue.Job, t feedback.Task) error {
+		return lessons.RunTask(ctx, t, feedback.Attempt{
+			LeaseToken: job.Token(), Number: job.Attempt, MaxAttempts: max(job.MaxAttempts, 0),
+			Logger: log.With("job", job.ID),
 		})
 	}
 	// eraseTeacher runs only if the account is gone. Otherwise the request to delete it has failed
 	// after it deleted the data, and the teacher may have recorded more since.
-	eraseTeacher := func(ctx context.Context, job *jobqueue.Job, args jobArgs) error {
-		_, err := accounts.Identity(ctx, args.TeacherID)
+	eraseTeacher := func(ctx context.Context, job *jobqueue.Job, t feedback.Task) error {
+		_, err := accounts.Identity(ctx, t.TeacherID)
 		if errors.Is(err, auth.ErrNoTeacher) {
-			return runTask(ctx, job, args)
+			return runTask(ctx, job, t)
 		}
 		return err
 	}
 	// failTask runs for every job that has failed permanently, also for one whose last worker died.
 	failTask := func(ctx context.Context, job *jobqueue.Job, cause error) error {
-		var args jobArgs
-		if err := json.Unmarshal(job.Args, &args); err != nil {
+		var t feedback.Task
+		if err := json.Unmarshal(job.Args, &t); err != nil {
 			return nil // not a task: there is no segment to mark as failed
 		}
-		log.WarnContext(ctx, "job given up", "job", job.ID, "request_id", args.RequestID,
-			"segment_id", args.SegmentID, "audio_key", args.AudioKey, "error", cause)
-		return lessons.FailTask(ctx, args.Task)
+		log.WarnContext(ctx, "job given up", "job", job.ID,
+			"segment_id", t.SegmentID, "audio_key", t.AudioKey, "error", cause)
+		return lessons.FailTask(ctx, t)
 	}
 	jobqueue.Handle(w, string(feedback.TaskTranscribe), runTask,
 		jobqueue.WithDead(failTask), jobqueue.WithBackoff(lessons.RetryDelay))

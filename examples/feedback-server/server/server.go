@@ -88,6 +88,7 @@ func New(ctx context.Context, c Config, o Options) (_ *Server, err error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
+	o.Logger = slog.New(contextHandler{o.Logger.Handler()})
 	logDevelopmentSignIn(c, o.Logger)
 	traces, err := newTracing(ctx, c, o.Version, o.Logger)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	"go.opentelemetry.io/otel/metric/noop"
+	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
@@ -92,6 +93,15 @@ func (t *tracing) onEnqueue() jobqueue.EnqueueHook {
 		return nil
 	}
 	return t.jobs.OnEnqueue
+}
+
+// ofJob returns a context with the trace in which a job was enqueued, for the log: the middleware
+// decides which trace an attempt belongs to.
+func (t *tracing) ofJob(ctx context.Context, job *jobqueue.Job) context.Context {
+	if t == nil {
+		return ctx
+	}
+	return propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier(job.Meta))
 }
 
 // middleware returns the middleware of the worker.

@@ -1,0 +1,127 @@
+package server_test
+
+import (
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/asr/asrtest"
+	"lessonkit.example/examples/feedback-server/server"
+	"lessonkit.example/feedback/feedbackclient"
+	"lessonkit.example/internal/pgtest"
+)
+
+// flakyRecognizer fails at first, then refuses a recording, and then hears something in each.
+func flakyRecognizer(t *testing.T) (address string) {
+	var requests atomic.Int64
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		switch {
+		case r.Method != http.MethodPost || r.ContentLength < 1000:
+			http.Error(w, "not a recording", http.StatusBadRequest) // discovery
+		case requests.Add(1) == 1:
+			http.Error(w, "broken", http.StatusInternalServerError)
+		case requests.Load() == 2:
+			http.Error(w, "no speech in it", http.StatusUnprocessableEntity)
+		default:
+			io.WriteString(w, `{"text":"Everybody drew a tree."}`)
+		}
+	}))
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+// Lines are found by the request, by the trace, or by both, whichever process has written them.
+func TestEveryLineOfALessonHasItsRequestAndItsTrace(t *testing.T) {
+	t.Parallel()
+	for name, collector := range map[string]string{"with traces": collectSpans(t).url, "without traces": ""} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			endpoint := httptest.NewServer(http.NotFoundHandler())
+			t.Cleanup(endpoint.Close)
+			environment := map[string]string{
+				"DATABASE_URL": pgtest.URL(t), "AUDIO_STORAGE_DIR": t.TempDir(),
+				"ALLOW_DEVELOPMENT_USER_HEADER": "true", "LOCAL_ASR_URL": flakyRecognizer(t),
+				"ASR_RETRY_SECONDS": "1", "OTEL_EXPORTER_OTLP_ENDPOINT": collector,
+				"FEEDBACK_SUMMARY_API_URL": endpoint.URL, "FEEDBACK_SUMMARY_MODEL": "any",
+			}
+			maps.DeleteFunc(environment, func(_, value string) bool { return value == "" })
+			config, err := server.ParseConfig(environment)
+			require.NoError(t, err)
+			start := func(role server.Role) (address string, log *logBuffer) {
+				log = new(logBuffer)
+				s, err := server.New(t.Context(), config, server.Options{Role: role,
+					Logger: slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+				require.NoError(t, err)
+				t.Cleanup(func() { s.Close() })
+				require.NoError(t, s.Migrate(t.Context()))
+				return "http://" + serve(t, s), log
+			}
+			address, requests := start(server.RoleAPI)
+			_, jobs := start(server.RoleWorker)
+			c := feedbackclient.Development(address, "teacher")
+
+			profile, err := c.EnsureProfile(t.Context(), "Someone")
+			require.NoError(t, err)
+			session, err := c.OpenSession(t.Context(), profile.ID)
+			require.NoError(t, err)
+			lesson, err := c.StartLesson(t.Context(), session.ID)
+			require.NoError(t, err)
+			upload := func(sequence int, state string) feedbackclient.Segment {
+				segment, err := c.Upload(t.Context(), lesson.ID, sequence, "a.wav", asrtest.WAV(time.Second))
+				require.NoError(t, err)
+				require.Eventually(t, func() bool {
+					segment, err = c.Segment(t.Context(), segment.ID)
+					require.NoError(t, err)
+					return string(segment.State) == state
+				}, time.Minute, 10*time.Millisecond)
+				return segment
+			}
+			failed := upload(0, "failed")
+			upload(1, "transcribed")
+			_, err = c.Generate(t.Context(), session.ID, nil)
+			require.NoError(t, err)
+			require.NoError(t, c.Call(t.Context(), http.MethodDelete, "/api/v1/profiles/"+profile.ID, nil, nil))
+			require.Eventually(t, func() bool { return len(jobs.grep("deleting audio ended")) == 2 }, time.Minute,
+				5*time.Millisecond)
+
+			// All of the story is there ...
+			for _, message := range []string{"request", "summary endpoint failed", "fallback summary used"} {
+				require.NotEmpty(t, requests.grep(`"msg":"`+message+`"`), message)
+			}
+			for _, message := range []string{"transcription started", "transcription ended", "attempt failed",
+				"job given up", "job failed", "deleting audio started"} {
+				require.NotEmpty(t, jobs.grep(`"msg":"`+message+`"`), message)
+			}
+			// ... and each line of it belongs to a request.
+			ofProcess := regexp.MustCompile(`^(DEVELOPMENT SIGN-IN|recogniser (checked|found)|waiting for the database)`)
+			traced := collector != ""
+			for _, line := range append(requests.grep(""), jobs.grep("")...) {
+				if ofProcess.MatchString(line["msg"].(string)) {
+					continue
+				}
+				require.NotEmpty(t, line["request_id"], "%v", line)
+				require.Equal(t, traced, line["trace_id"] != nil, "%v", line)
+			}
+
+			story := requests.grep(`"route":"POST /api/v1/feedback-lessons/{lesson_id}/segments"`)
+			require.Len(t, story, 2)
+			first := jobs.grep(story[0]["request_id"].(string))
+			require.GreaterOrEqual(t, len(first), 7, "two attempts with three lines each, and one that gives up")
+			for _, line := range first {
+				if line["attempt"] == 1.0 {
+					require.Equal(t, story[0]["trace_id"], line["trace_id"])
+				}
+			}
+			require.NotEmpty(t, failed.Error)
+		})
+	}
+}
