@@ -102,7 +102,8 @@ func TestEveryLineOfALessonHasItsRequestAndItsTrace(t *testing.T) {
 				require.NotEmpty(t, jobs.grep(`"msg":"`+message+`"`), message)
 			}
 			// ... and each line of it belongs to a request.
-			ofProcess := regexp.MustCompile(`^(DEVELOPMENT SIGN-IN|recogniser (checked|found)|waiting for the database)`)
+			ofProcess := regexp.MustCompile(
+				`^(DEVELOPMENT SIGN-IN|recogniser (checked|found)|waiting for the database)`)
 			traced := collector != ""
 			for _, line := range append(requests.grep(""), jobs.grep("")...) {
 				if ofProcess.MatchString(line["msg"].(string)) {

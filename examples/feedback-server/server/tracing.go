@@ -45,7 +45,8 @@ func newTracing(ctx context.Context, c Config, version string, log *slog.Logger)
 	if err != nil {
 		return nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w", err)
 	}
-	provider := sdk.NewTracerProvider(sdk.WithBatcher(loggedExporter{exporter, log}), sdk.WithResource(service))
+	provider := sdk.NewTracerProvider(
+		sdk.WithBatcher(&loggedExporter{SpanExporter: exporter, log: log}), sdk.WithResource(service))
 	jobs, err := queuetrace.New(queuetrace.Config{
 		TracerProvider: provider, Child: true,
 		MeterProvider: noop.NewMeterProvider(), // /metrics has figures of the queue
@@ -58,16 +59,29 @@ func newTracing(ctx context.Context, c Config, version string, log *slog.Logger)
 	}, nil
 }
 
-// loggedExporter logs what cannot be exported, instead of writing it to standard error.
+// loggedExporter logs what cannot be exported, instead of writing it to standard error. The SDK
+// calls it from one goroutine, and drops the spans that its queue cannot hold.
 type loggedExporter struct {
 	sdk.SpanExporter
-	log *slog.Logger
+	log    *slog.Logger
+	lost   int       // spans since the last line
+	logged time.Time // when the last line was written
 }
 
-func (e loggedExporter) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
-	if err := e.SpanExporter.ExportSpans(ctx, spans); err != nil {
+// lostInterval limits the lines about lost spans.
+const lostInterval = time.Minute
+
+// ExportSpans implements sdk.SpanExporter.
+func (e *loggedExporter) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
+	err := e.SpanExporter.ExportSpans(ctx, spans)
+	if err == nil {
+		return nil
+	}
+	e.lost += len(spans)
+	if time.Since(e.logged) >= lostInterval {
 		e.log.Warn("traces are lost, because the collector cannot be reached or refuses them",
-			"spans", len(spans), "error", err)
+			"spans", e.lost, "error", err)
+		e.lost, e.logged = 0, time.Now()
 	}
 	return nil
 }

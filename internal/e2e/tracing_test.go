@@ -1,0 +1,206 @@
+//go:build linux
+
+package e2e
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	otlp "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
+)
+
+// spans are what a collector has received, decoded by OpenTelemetry's own definition of OTLP.
+type spans struct {
+	mu       sync.Mutex
+	all      []*otlp.Span
+	services []string
+}
+
+// ServeHTTP implements http.Handler.
+func (s *spans) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	var export collector.ExportTraceServiceRequest
+	if err == nil {
+		err = proto.Unmarshal(body, &export)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err != nil || r.URL.Path != "/v1/traces" {
+		s.services = append(s.services, fmt.Sprintf("%s %s: %v", r.Method, r.URL, err))
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	for _, resource := range export.ResourceSpans {
+		for _, a := range resource.Resource.Attributes {
+			if a.Key == "service.name" {
+				s.services = append(s.services, a.Value.GetStringValue())
+			}
+		}
+		for _, scope := range resource.ScopeSpans {
+			s.all = append(s.all, scope.Spans...)
+		}
+	}
+}
+
+// named returns the spans with a name.
+func (s *spans) named(name string) (found []*otlp.Span) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, span := range s.all {
+		if span.Name == name {
+			found = append(found, span)
+		}
+	}
+	return found
+}
+
+// A phone's upload and the text of its recording are one trace, also over several processes.
+func TestProcessesExportOneTrace(t *testing.T) {
+	t.Parallel()
+	databases(t, func(t *testing.T, url string) {
+		got := &spans{}
+		endpoint := httptest.NewServer(got)
+		t.Cleanup(endpoint.Close)
+		s := newService(t, url, newRecogniser(t).url())
+		s.env = append(s.env, "OTEL_EXPORTER_OTLP_ENDPOINT="+endpoint.URL)
+		var processes []*process
+		if s.shared() {
+			worker := start(t, "feedback-server", append(s.beside(t).env, "OTEL_SERVICE_NAME=worker"),
+				"serve", "-role", "worker")
+			s.process = start(t, "feedback-server", s.env, "serve", "-role", "api")
+			eventually(t, "the server serves", func() bool {
+				_, err := s.client.Health(t.Context())
+				return err == nil
+			})
+			processes = append(processes, worker)
+		} else {
+			s.start(t)
+		}
+		processes = append(processes, s.process)
+		_, _, lesson := s.openLesson(t)
+		segment, err := s.client.Upload(t.Context(), lesson.ID, 0, "a.mp3", newRecording().bytes())
+		require.NoError(t, err)
+		eventually(t, "the segment has text", func() bool {
+			segment, err := s.client.Segment(t.Context(), segment.ID)
+			require.NoError(t, err)
+			return segment.State == "transcribed"
+		})
+		for _, p := range processes {
+			require.NoError(t, p.stop(t)) // which exports the last spans
+		}
+		uploads := got.named("POST /api/v1/feedback-lessons/{lesson_id}/segments")
+		require.Len(t, uploads, 1)
+		require.Len(t, got.named("process speech"), 1)
+		for _, name := range []string{"send speech", "process speech", "recognize", "insert feedback_segments",
+			"update feedback_segments"} {
+			require.NotEmpty(t, got.named(name), name)
+			require.Equal(t, uploads[0].TraceId, got.named(name)[0].TraceId, name)
+		}
+		require.Contains(t, got.services, "feedback-server")
+		if s.shared() {
+			require.Contains(t, got.services, "worker")
+		}
+		for _, service := range got.services {
+			require.Contains(t, []string{"feedback-server", "worker"}, service)
+		}
+	})
+}
+
+// residentMiB returns the memory of a process.
+func residentMiB(t *testing.T, pid int) int {
+	t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	require.NoError(t, err)
+	size := regexp.MustCompile(`VmRSS:\s+(\d+) kB`).FindSubmatch(status)
+	require.NotNil(t, size)
+	kib, err := strconv.Atoi(string(size[1]))
+	require.NoError(t, err)
+	return kib >> 10
+}
+
+// A collector that never answers does not delay requests, and fills neither the memory nor the log.
+func TestDeadCollector(t *testing.T) {
+	t.Parallel()
+	release := make(chan struct{})
+	hanging := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
+	t.Cleanup(hanging.Close)
+	t.Cleanup(func() { close(release) })
+	for name, endpoint := range map[string]string{"hanging": hanging.URL, "absent": "http://" + freePort(t)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newService(t, "sqlite:"+filepath.Join(t.TempDir(), "lessonkit.db"), newRecogniser(t).url())
+			began := time.Now()
+			s.start(t, "OTEL_EXPORTER_OTLP_ENDPOINT="+endpoint, "GOGC=100",
+				"OTEL_BSP_SCHEDULE_DELAY=10", "OTEL_BSP_EXPORT_TIMEOUT=100")
+			read := func(times int) {
+				for range times {
+					require.NoError(t, s.client.Call(t.Context(), http.MethodGet, "/api/v1/profiles", nil, nil))
+				}
+			}
+			read(1000) // more spans than the queue of the exporter holds
+			before := residentMiB(t, s.process.cmd.Process.Pid)
+			read(3000)
+			require.LessOrEqual(t, residentMiB(t, s.process.cmd.Process.Pid)-before, 32, "MiB")
+			require.NoError(t, s.process.stop(t))
+			lost := strings.Count(s.process.log.String(), "traces are lost")
+			require.GreaterOrEqual(t, lost, 1)
+			require.LessOrEqual(t, lost, 1+int(time.Since(began).Minutes()))
+		})
+	}
+}
+
+// The commands of the note on tracing in the README, with the collector's own address.
+func TestTracingAsTheREADMEDescribes(t *testing.T) {
+	t.Parallel()
+	readme, err := os.ReadFile("../../examples/feedback-server/README.md")
+	require.NoError(t, err)
+	note := regexp.MustCompile("(?s)\n\\*\\*Tracing\\.\\*\\*[^*]*?\n```sh\n(.*?)```\n").FindSubmatch(readme)
+	require.NotNil(t, note)
+	got := &spans{}
+	endpoint := httptest.NewServer(got)
+	t.Cleanup(endpoint.Close)
+	const address = "http://127.0.0.1:4318"
+	require.Contains(t, string(note[1]), address)
+	commands := strings.ReplaceAll(string(note[1]), address, endpoint.URL)
+
+	s := newService(t, "sqlite:"+filepath.Join(t.TempDir(), "lessonkit.db"), newRecogniser(t).url())
+	dir, err := programs()
+	require.NoError(t, err)
+	log := &buffer{}
+	shell := exec.Command("sh", "-ec", commands)
+	shell.Dir = t.TempDir()
+	shell.Env = []string{"PATH=" + dir + ":" + os.Getenv("PATH")}
+	shell.Stdout, shell.Stderr = log, log
+	shell.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	env := strings.Join(s.env, "\n") + "\n"
+	require.NoError(t, os.WriteFile(filepath.Join(shell.Dir, ".env"), []byte(env), 0o600))
+	require.NoError(t, shell.Start())
+	stop := sync.OnceFunc(func() {
+		_ = syscall.Kill(-shell.Process.Pid, syscall.SIGTERM)
+		_ = shell.Wait() // for the end of the server, too, which writes to log; the signal ends the shell
+	})
+	defer stop()
+	eventually(t, "the server serves", func() bool { _, err := s.client.Health(t.Context()); return err == nil })
+	const requests = 400
+	for range requests {
+		require.NoError(t, s.client.Call(t.Context(), http.MethodGet, "/api/v1/profiles", nil, nil))
+	}
+	eventually(t, "some of the requests are traced", func() bool { return len(got.named("GET /api/v1/profiles")) > 0 })
+	stop()
+	require.Less(t, len(got.named("GET /api/v1/profiles")), requests/2, "a tenth is sampled")
+}
