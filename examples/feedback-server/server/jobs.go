@@ -69,9 +69,9 @@ func newWorker(
 		Context: func(ctx context.Context, job *jobqueue.Job) context.Context {
 			return traces.ofJob(httpapi.WithRequestID(ctx, job.Meta[requestIDKey]), job)
 		},
-		Middleware:      traces.middleware(),
-		OnEvent:         onEvent,
-		Logger:          log,
+		Middleware: traces.middleware(),
+		OnEvent:    onEvent,
+		Logger:     log,
 	})
 	runTask := func(ctx context.Context, job *jobqueue.Job, t feedback.Task) error {
 		return lessons.RunTask(ctx, t, feedback.Attempt{
