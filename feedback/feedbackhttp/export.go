@@ -30,8 +30,8 @@ func (s *server) registerExport(api huma.API) {
 		Tags: []string{exportTag}, Summary: "Download everything",
 		Description: "A ZIP file with all data of the teacher: students, records, words and defaults as JSON, and a " +
 			"folder for each session with its texts as JSON and its recordings; README.txt in it explains. What " +
-			"changes meanwhile may be in it or not. If it cannot be completed, the connection is cut, and the file is not a " +
-			"valid ZIP file. A teacher may have one export at once (429).",
+			"changes meanwhile may be in it or not. If it cannot be completed, the connection is cut, and the " +
+			"file is not a valid ZIP file. A teacher may have one export at once (429).",
 		Responses: map[string]*huma.Response{"200": {
 			Description: "The ZIP file",
 			Headers: map[string]*huma.Param{

@@ -69,7 +69,7 @@ func spokenLesson(t *testing.T, s *service) {
 		return true
 	})
 	require.Equal(t,
-		"This was a very good lesson we talked about light and shadow. She finished the picture with great care.",
+		"This was a very good lesson. We talked about light and shadow. She finished the picture with great care.",
 		strings.Join(strings.Fields(s.lesson(t, session.ID).Transcript), " "))
 
 	g, err := s.client.Generate(t.Context(), session.ID, []string{lesson.ID})

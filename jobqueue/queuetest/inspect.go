@@ -208,7 +208,7 @@ func calls(c *jobqueue.Client) map[string]func(ctx context.Context) error {
 			return err
 		},
 		"GroupStats":     func(ctx context.Context) error { _, err := c.GroupStats(ctx, "g"); return err },
-		"Pause":          func(ctx context.Context) error { return c.Pause(ctx, "default", time.Now().Add(time.Hour)) },
+		"Pause":          func(ctx context.Context) error { return c.Pause(ctx, "default", time.Now()) },
 		"Resume":         func(ctx context.Context) error { return c.Resume(ctx, "default") },
 		"Schedules":      func(ctx context.Context) error { _, err := c.Schedules(ctx); return err },
 		"PauseSchedule":  func(ctx context.Context) error { return c.PauseSchedule(ctx, "s") },

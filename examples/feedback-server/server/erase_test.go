@@ -36,7 +36,8 @@ func storages(t *testing.T, test func(t *testing.T, environment map[string]strin
 		for _, storage := range []string{"directory", "bucket"} {
 			t.Run(engine+" and a "+storage, func(t *testing.T) {
 				env := map[string]string{
-					"DATABASE_URL": "sqlite:" + filepath.Join(t.TempDir(), "x.db"), "ALLOW_DEVELOPMENT_USER_HEADER": "true",
+					"DATABASE_URL":                  "sqlite:" + filepath.Join(t.TempDir(), "x.db"),
+					"ALLOW_DEVELOPMENT_USER_HEADER": "true",
 				}
 				if engine == "postgres" {
 					env["DATABASE_URL"] = pgtest.URL(t)
@@ -146,7 +147,7 @@ func TestErasingATeacherLeavesNothing(t *testing.T) {
 		require.Equal(t, 2, recordings(t, audio))
 		for table, n := range rowsOfTeachers(t, environment["DATABASE_URL"]) {
 			if table != "auth_sessions" && !strings.HasSuffix(table, "_migrations") { // nobody has logged in
-				require.Greater(t, n, before[table], "%s: the test gives the teacher no row, erasing proves nothing", table)
+				require.Greater(t, n, before[table], "%s: the teacher has no row to erase", table)
 			}
 		}
 		require.NoError(t, c.EraseMe(t.Context()))
