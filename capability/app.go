@@ -199,8 +199,9 @@ func (a *App) loadConfigs() error {
 	return nil
 }
 
-// ConfigFor returns the configuration that lists the active capabilities on a platform, "" for any.
-// The list of a platform's configuration replaces that of Config. It returns nil if there is none.
+// ConfigFor returns the configuration that lists the active capabilities on a platform, for ""
+// Config. The list of a platform's configuration replaces that of Config. It returns nil if there is
+// none.
 func (a *App) ConfigFor(platform Platform) *Document {
 	if d := a.PlatformConfigs[platform]; d != nil && Configured(d).Exists() {
 		return d
@@ -208,24 +209,45 @@ func (a *App) ConfigFor(platform Platform) *Document {
 	return a.Config
 }
 
+// Targets returns the platforms to look at for a complete judgement: the one given, or for "" both
+// "", which is every platform without a configuration of its own, and those whose configuration
+// lists the active capabilities.
+func (a *App) Targets(platform Platform) []Platform {
+	targets := []Platform{platform}
+	if platform == "" {
+		for _, p := range Platforms() {
+			if a.ConfigFor(p) != a.Config {
+				targets = append(targets, p)
+			}
+		}
+	}
+	return targets
+}
+
+// Configs returns the configurations that count on a platform, for "" all of them.
+func (a *App) Configs(platform Platform) []*Document {
+	var configs []*Document
+	if a.Config != nil {
+		configs = append(configs, a.Config)
+	}
+	for _, p := range Platforms() {
+		if d := a.PlatformConfigs[p]; d != nil && (platform == "" || p == platform) {
+			configs = append(configs, d)
+		}
+	}
+	return configs
+}
+
 // Files returns the capability files and the configurations: all documents that diagnostics have
 // fixes for; see [Document.Fixed].
 func (a *App) Files() []*Document {
-	files := slices.Clone(a.Documents)
-	if a.Config != nil {
-		files = append(files, a.Config)
-	}
-	for _, platform := range Platforms() {
-		if d := a.PlatformConfigs[platform]; d != nil {
-			files = append(files, d)
-		}
-	}
-	return files
+	return slices.Concat(a.Documents, a.Configs(""))
 }
 
-// Capabilities returns the capabilities that are active on a platform, "" for any: all of the
-// Documents, unless the configuration lists some at app.security.capabilities. Then only those are
-// active that it lists, by name or as objects, and of two with the same name the one listed last.
+// Capabilities returns the capabilities that are active on a platform, or with "" on those that
+// have no configuration of their own; see [App.Targets]. They are all of the Documents, unless the
+// configuration lists some at app.security.capabilities. Then only those are active that it lists,
+// by name or as objects, and of two with the same name the one listed last.
 // The diagnostics report the inactive ones, names that do not exist or are listed twice, and
 // objects that take the place of others; check the objects with [Inlined].
 func (a *App) Capabilities(platform Platform) ([]Capability, Diagnostics) {
@@ -258,18 +280,15 @@ func (a *App) Resolve(o ResolveOptions) (*Policy, Diagnostics) {
 }
 
 // Err returns the errors in files of the application that keep them from being read completely on a
-// platform, "" for any, as an [InvalidError]; nil if there are none. A decision that is based on a
+// platform, "" for all, as an [InvalidError]; nil if there are none. A decision that is based on a
 // part of a file would be misleading.
 func (a *App) Err(platform Platform) error {
 	found := slices.Clone(a.ManifestProblems)
-	docs := slices.Clone(a.Documents)
-	for _, d := range []*Document{a.Config, a.PlatformConfigs[platform]} {
-		if d != nil {
-			docs = append(docs, d)
+	docs := slices.Concat(a.Documents, a.Configs(platform))
+	for _, target := range a.Targets(platform) {
+		if config := a.ConfigFor(target); config != nil {
+			docs = append(docs, Inlined(config))
 		}
-	}
-	if config := a.ConfigFor(platform); config != nil {
-		docs = append(docs, Inlined(config))
 	}
 	for _, d := range docs {
 		found = append(found, d.Check(ModeReference)...)

@@ -281,6 +281,9 @@ func (p *Policy) AppOpen(o Origin) bool {
 // Commands returns all commands that some capability allows or denies, in order.
 func (p *Policy) Commands() []string { return slices.Sorted(maps.Keys(p.byCommand().commands)) }
 
+// Platform returns the target platform, "" for all.
+func (p *Policy) Platform() Platform { return p.platform }
+
 // Denied returns the commands that some capability denies, in order.
 func (p *Policy) Denied() []string {
 	var commands []string

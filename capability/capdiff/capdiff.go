@@ -76,20 +76,50 @@ type Side struct {
 // sides distinguish, so the result is complete. Only URL patterns of more than plain hosts, ports,
 // paths and stars are compared by samples.
 func Compare(before, after Side, o capability.ResolveOptions) []Change {
+	return compare(o, func(capability.Platform) (_, _ Side) { return before, after })
+}
+
+// CompareApps returns the differences between what two applications grant, as [Compare] does. On
+// each platform it compares the capabilities that the configuration for that platform activates.
+// The applications determine the options Partial, and Version unless that is set. If only one of
+// them has complete manifests, both are resolved with those.
+func CompareApps(before, after *capability.App, o capability.ResolveOptions) []Change {
+	old, now := before.Manifests, after.Manifests
+	if !old.Whole() && now.Whole() {
+		old = now
+	} else if old.Whole() && !now.Whole() {
+		now = old
+	}
+	o.Partial = !now.Whole()
+	if o.Version == (capability.Version{}) {
+		o.Version = after.Version
+	}
+	return compare(o, func(platform capability.Platform) (_, _ Side) {
+		a, _ := before.Capabilities(platform)
+		b, _ := after.Capabilities(platform)
+		return Side{a, old}, Side{b, now}
+	})
+}
+
+// compare compares the two sides of each platform.
+func compare(o capability.ResolveOptions, sidesOn func(capability.Platform) (before, after Side)) []Change {
 	platforms := capability.Platforms()
 	if o.Platform != "" {
 		platforms = []capability.Platform{o.Platform}
 	}
 	d := &differ{cells: make(map[cell][]capability.Platform)}
 	c := compiler{labels: make(map[*capability.Capability]*labels), urls: make(map[string]*pattern.URL)}
+	var known []capability.Capability
 	for _, platform := range platforms {
 		o.Platform = platform
+		before, after := sidesOn(platform)
+		known = append(known, before.Capabilities...)
 		old, _ := capability.Resolve(before.Capabilities, before.Manifests, o)
 		now, _ := capability.Resolve(after.Capabilities, after.Manifests, o)
 		d.compare(c.policy(old, o.DenyByOrigin), c.policy(now, o.DenyByOrigin), platform)
 	}
 	changes := d.changes(len(platforms))
-	nameEquals(changes, d.sides, labelsOf(before.Capabilities))
+	nameEquals(changes, d.sides, labelsOf(known))
 	return changes
 }
 

@@ -70,8 +70,11 @@ func check(c *command, args []string) (int, error) {
 		files := 0
 		for _, p := range r.projects {
 			files += len(p.Documents)
-			if config := p.ConfigFor(o.Platform); config != nil && len(capability.Inlined(config).Capabilities()) > 0 {
-				files++
+			for _, target := range p.Targets(o.Platform) {
+				config := p.ConfigFor(target)
+				if config != nil && len(capability.Inlined(config).Capabilities()) > 0 {
+					files++
+				}
 			}
 		}
 		err = report.Text(c.env.Stdout, r.found, report.TextOptions{Color: c.env.Color, Files: files})

@@ -15,7 +15,7 @@ func diff(c *command, args []string) (int, error) {
 	if err := c.parse(args,
 		"[FLAGS] OLD [NEW]\n\nOLD and NEW are files, folders, or revisions of the Git repository here; NEW is "+
 			"the application here if\nit is left out. The exit code is 1 where NEW grants something that OLD does "+
-			"not.\n", "text", "json"); err != nil {
+			"not, on any platform.\n", "text", "json"); err != nil {
 		return 0, err
 	}
 	switch len(c.args) {
@@ -31,7 +31,6 @@ func diff(c *command, args []string) (int, error) {
 		return 0, err
 	}
 	var sides [2]*project
-	var compared [2]capdiff.Side
 	for i, path := range c.args {
 		if _, err := os.Lstat(path); err != nil {
 			folder, outer, err := revision(path)
@@ -44,21 +43,14 @@ func diff(c *command, args []string) (int, error) {
 		if sides[i], err = c.loadOne([]string{path}); err != nil {
 			return 0, err
 		}
-		if _, err := c.policy(sides[i], platform, false); err != nil {
-			return 0, err
+		for _, target := range sides[i].Targets(platform) {
+			if _, err := c.policy(sides[i], target, false); err != nil {
+				return 0, err
+			}
 		}
-		compared[i].Manifests = sides[i].Manifests
-		compared[i].Capabilities, _ = sides[i].Capabilities(platform)
 	}
-	// If only one side has manifests, both are read with them.
-	old, now := &compared[0], &compared[1]
-	if !old.Manifests.Whole() && now.Manifests.Whole() {
-		old.Manifests = now.Manifests
-	} else if old.Manifests.Whole() && !now.Manifests.Whole() {
-		now.Manifests = old.Manifests
-	}
-	o := capability.ResolveOptions{Platform: platform, Partial: !now.Manifests.Whole(), Version: sides[1].Version}
-	changes := capdiff.Compare(*old, *now, o)
+	o := capability.ResolveOptions{Platform: platform}
+	changes := capdiff.CompareApps(sides[0].App, sides[1].App, o)
 	widens := slices.ContainsFunc(changes, capdiff.Change.Widens)
 	if c.format == "json" {
 		err = report.Encode(c.env.Stdout, map[string]any{"changes": append([]capdiff.Change{}, changes...),

@@ -30,7 +30,9 @@ func (c *command) callerFlags() *callerFlags {
 	return f
 }
 
-func (c *command) resolved(f *callerFlags) (*capability.Policy, capability.Caller, error) {
+// resolved returns the policies that the flags ask about: the general one first, then those of the
+// platforms whose configuration lists other capabilities.
+func (c *command) resolved(f *callerFlags) ([]*capability.Policy, capability.Caller, error) {
 	caller := capability.Caller{Window: f.window, Webview: f.webview}
 	platform, err := c.target()
 	if err != nil {
@@ -49,8 +51,15 @@ func (c *command) resolved(f *callerFlags) (*capability.Policy, capability.Calle
 		c.note("%s is a page of the application itself, %s", f.url, why)
 		caller.Origin = capability.LocalOrigin()
 	}
-	policy, err := c.policy(p, platform, f.denyByOrigin)
-	return policy, caller, err
+	var policies []*capability.Policy
+	for _, target := range p.Targets(platform) {
+		policy, err := c.policy(p, target, f.denyByOrigin)
+		if err != nil {
+			return nil, caller, err
+		}
+		policies = append(policies, policy)
+	}
+	return policies, caller, nil
 }
 
 // ownPage returns why a URL is a page of the application itself, "" if it is not.
@@ -84,7 +93,8 @@ func (p *project) ownPage(page string, platform capability.Platform) string {
 func explain(c *command, args []string) (int, error) {
 	f := c.callerFlags()
 	if err := c.parse(args, "COMMAND WINDOW [FLAGS] [PATH...]\n\nInstead of a command there may be the message with "+
-		"which the framework refused a call.\n", "text", "json"); err != nil {
+		"which the framework refused a call.\nThe exit code is 1 where the call is denied; of platforms whose "+
+		"configuration lists other capabilities, only with\n-platform.\n", "text", "json"); err != nil {
 		return 0, err
 	}
 	f.positional(c, true)
@@ -93,15 +103,29 @@ func explain(c *command, args []string) (int, error) {
 			errors.New("explain needs a command and a window, such as: capability explain " +
 				"'plugin:window|close' main")
 	}
-	policy, caller, err := c.resolved(f)
+	policies, caller, err := c.resolved(f)
 	if err != nil {
 		return 0, err
 	}
-	x := policy.Explain(f.command, caller)
+	x := policies[0].Explain(f.command, caller)
+	others := []*capability.Explanation{} // of platforms with another decision
+	for _, policy := range policies[1:] {
+		if other := policy.Explain(f.command, caller); other.Allowed != x.Allowed {
+			others = append(others, other)
+		}
+	}
 	if c.format == "json" {
-		err = report.Encode(c.env.Stdout, x)
+		err = report.Encode(c.env.Stdout, struct {
+			*capability.Explanation
+			Others []*capability.Explanation `json:"otherPlatforms,omitempty"`
+		}{x, others})
 	} else {
-		_, err = fmt.Fprint(c.env.Stdout, c.paintVerdict(x))
+		text := c.paintVerdict(x)
+		for _, other := range others {
+			text += fmt.Sprintf("\nOn %s the configuration lists other capabilities:\n", other.Platform) +
+				c.paintVerdict(other)
+		}
+		_, err = fmt.Fprint(c.env.Stdout, text)
 	}
 	if x.Unknown() {
 		return ExitUsage, err
@@ -136,9 +160,13 @@ func who(c *command, args []string) (int, error) {
 			errors.New("who needs either a command or a window, such as: capability who " +
 				"'plugin:window|close', or: capability who -window main")
 	}
-	policy, caller, err := c.resolved(f)
+	policies, caller, err := c.resolved(f)
 	if err != nil {
 		return 0, err
+	}
+	policy := policies[0]
+	for _, other := range policies[1:] {
+		c.note("the configuration for %s lists other capabilities; with -platform %[1]s they count", other.Platform())
 	}
 	if f.command != "" {
 		return c.whoMay(policy, f.command, f.denyByOrigin)

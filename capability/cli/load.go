@@ -18,8 +18,7 @@ type project struct {
 // load reads the capability files at paths, and the applications that they belong to. Flags replace
 // what the application says.
 func (c *command) load(paths []string) ([]*project, error) {
-	platform, err := c.target()
-	if err != nil {
+	if _, err := c.target(); err != nil {
 		return nil, err
 	}
 	if len(paths) == 0 {
@@ -50,11 +49,12 @@ func (c *command) load(paths []string) ([]*project, error) {
 		if at.dir != "" {
 			p.root = shorten(systemName(at.dir))
 		}
+		var err error
 		p.App, err = capability.LoadApp(&c.disk, capability.AppOptions{Dir: at.dir, Files: at.files, Name: shownName})
 		if err != nil {
 			return nil, err
 		}
-		if err := c.override(p, platform); err != nil {
+		if err := c.override(p); err != nil {
 			return nil, err
 		}
 		projects = append(projects, p)
@@ -63,7 +63,7 @@ func (c *command) load(paths []string) ([]*project, error) {
 }
 
 // override replaces what an application says by what flags say.
-func (c *command) override(p *project, platform capability.Platform) (err error) {
+func (c *command) override(p *project) (err error) {
 	if c.tauri != "" {
 		if p.Version, err = capability.ParseVersion(c.tauri); err != nil {
 			return err
@@ -81,11 +81,6 @@ func (c *command) override(p *project, platform capability.Platform) (err error)
 			p.Config, err = read(c.config, capability.ParseValue)
 		}
 		return err
-	}
-	for _, other := range capability.Platforms() {
-		if d := p.PlatformConfigs[other]; platform == "" && d != nil && capability.Configured(d).Exists() {
-			c.note("%s lists other capabilities; with -platform %s they count", d.Name(), other)
-		}
 	}
 	return nil
 }

@@ -64,24 +64,50 @@ func CheckApp(app *capability.App, o Options) capability.Diagnostics {
 	var found, inlined capability.Diagnostics
 	if o.Mode != capability.ModeSchema {
 		found = slices.Clone(app.ManifestProblems)
-		for _, config := range []*capability.Document{app.Config, app.PlatformConfigs[o.Platform]} {
-			if config != nil {
-				found = append(found, config.Check(capability.ModeReference)...)
-			}
+		for _, config := range app.Configs(o.Platform) {
+			found = append(found, config.Check(capability.ModeReference)...)
 		}
-		_, configured := app.Capabilities(o.Platform)
-		for _, d := range configured {
+		for _, d := range configured(app, o.Platform) {
 			if d.Severity == capability.Error || o.Mode == capability.ModeLint {
 				found = append(found, d)
 			}
 		}
-		if config := app.ConfigFor(o.Platform); config != nil {
-			inlined = Check([]*capability.Document{capability.Inlined(config)}, app.Manifests, o)
+		for _, target := range app.Targets(o.Platform) {
+			if config := app.ConfigFor(target); config != nil {
+				own := Check([]*capability.Document{capability.Inlined(config)}, app.Manifests, o)
+				inlined = append(inlined, own...)
+			}
 		}
 	}
 	found = slices.Concat(weigh(found, o.Severities), Check(app.Documents, app.Manifests, o), inlined)
 	found.Sort()
 	return found
+}
+
+// configured returns what is wrong with the lists of active capabilities. A capability that is
+// inactive on some platforms only is meant to be.
+func configured(app *capability.App, platform capability.Platform) capability.Diagnostics {
+	type place struct {
+		file string
+		at   capability.Position
+	}
+	var all, kept capability.Diagnostics
+	inactive := make(map[place]int) // on how many targets
+	targets := app.Targets(platform)
+	for _, target := range targets {
+		_, found := app.Capabilities(target)
+		all = append(all, found...)
+	}
+	for _, d := range all {
+		if d.Code == "inactive-capability" {
+			at := place{d.File, d.Start}
+			if inactive[at]++; inactive[at] < len(targets) {
+				continue
+			}
+		}
+		kept = append(kept, d)
+	}
+	return kept
 }
 
 // weigh replaces severities, as [Options] does, and drops the diagnostics whose rule is off.
