@@ -53,9 +53,9 @@ type WorkerConfig struct {
 	// for one kind. Defaults to 1 s after the first attempt, doubling up to 1 h, each time with up
 	// to a fifth more or less.
 	Backoff func(attempt int) time.Duration
-	// Context returns the context of a job, derived from ctx, with values from its Meta for example.
-	// The contexts of handlers and of Dead callbacks are derived from it, and the logger gets it
-	// with each line about the job. If nil, they are derived from ctx.
+	// Context returns the context of a job, derived from ctx, for example with values from its
+	// Meta. The contexts of handlers and of Dead callbacks are derived from it, and the logger gets
+	// it with each line about the job. If nil, they are derived from ctx.
 	Context func(ctx context.Context, job *Job) context.Context
 	// Middleware wraps every handler, the first outermost, for example to log, measure or trace.
 	Middleware []func(next HandlerFunc) HandlerFunc
