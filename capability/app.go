@@ -200,10 +200,10 @@ func (a *App) loadConfigs() error {
 }
 
 // ConfigFor returns the configuration that lists the active capabilities on a platform, for ""
-// Config. The list of a platform's configuration replaces that of Config. It returns nil if there is
-// none.
+// Config. The list of a platform's configuration replaces that of Config. It returns nil if
+// there is none.
 func (a *App) ConfigFor(platform Platform) *Document {
-	if d := a.PlatformConfigs[platform]; d != nil && Configured(d).Exists() {
+	if d := a.PlatformConfigs[platform]; d != nil && configuredList(d).Exists() {
 		return d
 	}
 	return a.Config

@@ -10,7 +10,7 @@ import (
 
 // configure selects the capabilities that a configuration activates; see [App.Capabilities].
 func configure(config *Document, capabilities []Capability) ([]Capability, Diagnostics) {
-	list := Configured(config)
+	list := configuredList(config)
 	if list.Kind() != syntax.Array || list.Len() == 0 {
 		return capabilities, wrongList(list)
 	}
@@ -135,7 +135,7 @@ func Inlined(config *Document) *Document {
 func inlined(config *Document) *Document {
 	// The schema of the configuration contains that of capabilities; it is not applied to TOML.
 	d := &Document{text: config.text, bySchema: config.Format() != TOML}
-	for item := range Configured(config).Items() {
+	for item := range configuredList(config).Items() {
 		if item.Kind() != syntax.Object {
 			continue
 		}
@@ -149,8 +149,8 @@ func inlined(config *Document) *Document {
 	return d
 }
 
-// Configured returns the value at app.security.capabilities of a configuration, the zero Value if
+// configuredList returns the value at app.security.capabilities of a configuration, the zero Value if
 // it has none.
-func Configured(config *Document) Value {
+func configuredList(config *Document) Value {
 	return config.Root().Get("app").Get("security").Get("capabilities")
 }

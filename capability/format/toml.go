@@ -12,8 +12,7 @@ import (
 
 func formatTOML(d *capability.Document, options Options) (string, error) {
 	src := strings.TrimPrefix(d.Source(), "\ufeff")
-	f := formatter{src: src, sort: options.Sort,
-		doc: syntax.Parse([]byte(src), syntax.Options{Format: syntax.TOML, MaxBytes: 1 << 30, MaxDepth: 10_000})}
+	f := formatter{src: src, sort: options.Sort}
 	f.split()
 	text := f.join()
 	o := capability.Options{Format: capability.TOML, MaxBytes: 1 << 30, MaxDepth: 10_000}
@@ -70,7 +69,7 @@ type line struct {
 type formatter struct {
 	sort  bool
 	src   string
-	doc   *syntax.Document
+	doc   *syntax.Document // of src, once there is something to sort
 	head  []string // comments at the top, with an empty line below them
 	lines []line
 	rest  []string // comments after the last expression
@@ -142,6 +141,9 @@ func (f *formatter) emptyLine(from, to int) bool {
 
 // permissions rewrites the array after a key, unless it contains comments.
 func (f *formatter) permissions(keyEnd int, text string, end int) string {
+	if f.doc == nil {
+		f.doc = syntax.Parse([]byte(f.src), syntax.Options{Format: syntax.TOML, MaxBytes: 1 << 30, MaxDepth: 10_000})
+	}
 	at := keyEnd + strings.IndexByte(f.src[keyEnd:], '[')
 	array := f.doc.Innermost(syntax.Span{Start: at, End: at + 1})
 	within := array.Span()
