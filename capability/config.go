@@ -149,8 +149,8 @@ func inlined(config *Document) *Document {
 	return d
 }
 
-// configuredList returns the value at app.security.capabilities of a configuration, the zero Value if
-// it has none.
+// configuredList returns the value at app.security.capabilities of a configuration, the zero Value
+// if it has none.
 func configuredList(config *Document) Value {
 	return config.Root().Get("app").Get("security").Get("capabilities")
 }

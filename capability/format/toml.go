@@ -70,7 +70,7 @@ type formatter struct {
 	sort  bool
 	src   string
 	doc   *syntax.Document // of src, once there is something to sort
-	head  []string // comments at the top, with an empty line below them
+	head  []string         // comments at the top, with an empty line below them
 	lines []line
 	rest  []string // comments after the last expression
 }
