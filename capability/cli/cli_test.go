@@ -321,6 +321,23 @@ func TestPaths(t *testing.T) {
 	}
 }
 
+func TestApplicationBesideOneOfItsFiles(t *testing.T) {
+	t.Parallel()
+	dir := project(t, map[string]string{
+		"src-tauri/capabilities/main.json":  sound,
+		"src-tauri/capabilities/wrong.json": `{"identifier": "wrong"}`,
+	})
+	app := filepath.Join(dir, "src-tauri")
+	file := filepath.Join(app, "capabilities", "main.json")
+	for _, paths := range [][]string{{app, file}, {file, app}, {dir, file, file}} {
+		code, out, errs := run(append([]string{"check"}, paths...)...)
+		require.Equal(t, 1, code, errs)
+		require.Contains(t, out, "wrong.json", paths)
+	}
+	code, out, errs := run("check", file)
+	require.Equal(t, 0, code, out+errs)
+}
+
 func TestExplain(t *testing.T) {
 	t.Parallel()
 	dir := project(t, map[string]string{"capabilities/main.json": sound})

@@ -36,10 +36,13 @@ func (c *command) load(paths []string) ([]*project, error) {
 		}
 		for _, at := range found {
 			same := func(p place) bool { return p.dir == at.dir }
-			if i := slices.IndexFunc(places, same); i >= 0 {
-				places[i].files = append(places[i].files, at.files...)
-			} else {
+			switch i := slices.IndexFunc(places, same); {
+			case i < 0:
 				places = append(places, at)
+			case places[i].files == nil || at.files == nil:
+				places[i].files = nil // all of the application
+			default:
+				places[i].files = append(places[i].files, at.files...)
 			}
 		}
 	}
