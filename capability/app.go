@@ -46,10 +46,11 @@ type AppOptions struct {
 	Name func(path string) string
 }
 
-// LoadApp reads an application from a file system, such as os.DirFS("src-tauri") or that of an
-// os.Root: its configuration, capabilities, manifests, permissions, and the versions of framework
-// and plugins. For the versions in a Cargo workspace give a file system that contains the whole
-// repository.
+// LoadApp reads an application from a file system, such as that of an os.Root: its configuration,
+// capabilities, manifests, permissions, and the versions of framework and plugins. For the versions
+// in a Cargo workspace give a file system that contains the whole repository. With os.DirFS links
+// are followed to any file of the computer, and diagnostics may quote it: use that only for files
+// that you trust.
 //
 // It fails if a file cannot be read, if there is none or more than one application, or if there is
 // too much: more than 10,000 capability or permission files, 100,000 files or folders to search, 64
@@ -255,10 +256,16 @@ func (a *App) Capabilities(platform Platform) ([]Capability, Diagnostics) {
 	for _, d := range a.Documents {
 		all = append(all, d.Capabilities()...)
 	}
-	if config := a.ConfigFor(platform); config != nil {
-		return configure(config, all)
+	config := a.ConfigFor(platform)
+	if config == nil {
+		return all, nil
 	}
-	return all, nil
+	active, found := configure(config, all)
+	if slices.ContainsFunc(a.Documents, func(d *Document) bool { return d.text.Damaged() }) {
+		// An unreadable file may define what seems to be missing.
+		found = slices.DeleteFunc(found, func(d Diagnostic) bool { return d.Code == codeUnknownCapability })
+	}
+	return active, found
 }
 
 // Resolve resolves the active capabilities with the manifests of the application, as the function

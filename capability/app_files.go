@@ -50,10 +50,12 @@ func (r *appReader) failed(name string, err error) error {
 	if err == nil {
 		return nil
 	}
-	name = r.called(name)
+	if name = r.called(name); name == "." {
+		name = "the application folder"
+	}
 	var in *fs.PathError
 	if errors.As(err, &in) {
-		if err = in.Err; r.name == nil {
+		if err = in.Err; r.name == nil && in.Path != "." {
 			name = in.Path
 		}
 	}

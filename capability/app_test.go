@@ -53,6 +53,32 @@ func wholeApp() fstest.MapFS {
 	})
 }
 
+func TestLoadAppNamesAMissingFolder(t *testing.T) {
+	t.Parallel()
+	_, err := LoadApp(os.DirFS(t.TempDir()+"/missing"), AppOptions{})
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	require.ErrorContains(t, err, "the application folder: ")
+}
+
+// The capability that the configuration lists may be in the file that cannot be read.
+func TestUnreadableFileIsNotAMissingCapability(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]int{`{"identifier": "ma`: 0, `{"identifier": "x", "permissions": []}`: 1} {
+		a, err := LoadApp(files(map[string]string{"capabilities/main.json": text,
+			"tauri.conf.json": `{"app": {"security": {"capabilities": ["main"]}}}`}), AppOptions{})
+		require.NoError(t, err)
+		_, found := a.Capabilities("")
+		require.Equal(t, want, strings.Count(fmt.Sprint(found), "which no file defines"), found)
+		require.Equal(t, want == 0, a.Err("") != nil)
+	}
+}
+
+func TestValuePrintsAsJSON(t *testing.T) {
+	t.Parallel()
+	root := ParseValue([]byte(`{ "a": [1, "x"] }`), Options{}).Root()
+	require.Equal(t, `{"a":[1,"x"]} [1,"x"] `, fmt.Sprint(root, " ", root.Get("a"), " ", Value{}))
+}
+
 func TestLoadAppFindsEverything(t *testing.T) {
 	t.Parallel()
 	a, err := LoadApp(wholeApp(), AppOptions{})

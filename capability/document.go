@@ -53,7 +53,8 @@ type Options struct {
 // returns the content of a string and the literal of a number or boolean, Bool reports true, and
 // Interface returns the value as encoding/json would decode it. Exists tells a value from the zero
 // Value, and Equal compares by the rules of JSON Schema. Position returns where the value begins,
-// File the name of its file, Path its RFC 6901 JSON pointer. A Value marshals to JSON.
+// File the name of its file, Path its RFC 6901 JSON pointer. A Value marshals to
+// JSON, and String returns that.
 type Value = syntax.Value
 
 // Position is a place in a file: the Offset in bytes from 0, the Line from 1, and the Column in

@@ -226,8 +226,44 @@ func (p *Policy) nearMisses(command string, a *access, c Caller) []NearMiss {
 		}
 	}
 	slices.SortStableFunc(near, func(a, b NearMiss) int { return len(a.Problems) - len(b.Problems) })
-	return near
+	return nearestOfEntry(near, c.Origin.IsLocal())
 }
+
+// nearestOfEntry leaves out what others of the same entry make irrelevant, as an entry makes a
+// grant for the application's own pages and one for each URL: those for the other kind of page than
+// the caller's, and those with the same problems as another and more.
+func nearestOfEntry(near []NearMiss, local bool) []NearMiss {
+	type entry struct {
+		of   *Entry
+		name string
+	}
+	kept := make(map[entry][]NearMiss)
+	entryOf := func(n NearMiss) entry { return entry{n.Grant.Entry(), strings.Join(n.Grant.Chain(), " ")} }
+	sameKind := make(map[entry]bool)
+	for _, n := range near {
+		if n.Grant.Local() == local {
+			sameKind[entryOf(n)] = true
+		}
+	}
+	var nearest []NearMiss
+	for _, n := range near {
+		e := entryOf(n)
+		if n.Grant.Local() != local && sameKind[e] || len(kept[e]) == mostNearOfEntry {
+			continue
+		}
+		if slices.ContainsFunc(kept[e], func(other NearMiss) bool {
+			return !slices.ContainsFunc(other.Problems, func(p string) bool { return !slices.Contains(n.Problems, p) })
+		}) {
+			continue
+		}
+		kept[e] = append(kept[e], n)
+		nearest = append(nearest, n)
+	}
+	return nearest
+}
+
+// mostNearOfEntry limits the near misses of one entry, which may list thousands of URLs.
+const mostNearOfEntry = 20
 
 // problems returns the reasons why a grant does not apply to a caller.
 func (p *Policy) problems(g *Grant, c Caller) []string {

@@ -8,6 +8,31 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// A capability for the application's own pages and for URLs has only the problems of the caller's
+// kind of page, each once.
+func TestExplainOfLocalAndRemoteDoesNotContradictItself(t *testing.T) {
+	t.Parallel()
+	p, _ := Resolve(capabilities(t, `{"identifier":"both","windows":["main"],"remote":{"urls":["https://a.dev",
+		"https://b.dev"]},"permissions":["ping:default"]}`), plugins(t), ResolveOptions{})
+	for _, c := range []struct {
+		caller Caller
+		buts   []string
+	}{
+		{Caller{Window: "other"}, []string{"its windows are"}},
+		{Caller{Window: "main", Origin: origin(t, "https://c.dev")},
+			[]string{"its URL pattern https://a.dev", "its URL pattern https://b.dev"}},
+		{Caller{Window: "other", Origin: origin(t, "https://a.dev")}, []string{"its windows are"}},
+		{Caller{Window: "other", Origin: origin(t, "https://c.dev")},
+			[]string{"its windows are", "its URL pattern https://a.dev", "its URL pattern https://b.dev"}},
+	} {
+		text := p.Explain("ping:ping", c.caller).String()
+		require.Equal(t, len(c.buts), strings.Count(text, "     but "), text)
+		for _, but := range c.buts {
+			require.Contains(t, text, "     but "+but)
+		}
+	}
+}
+
 func TestExplain(t *testing.T) {
 	t.Parallel()
 	caps := capabilities(t, `[
@@ -132,7 +157,7 @@ func TestUnknownCommandsAreNotAllowed(t *testing.T) {
 	}
 }
 
-// The reasons of one grant stay together, and nothing is advised that is there already.
+// Each reason is given once, and nothing is advised that is there already.
 func TestReasonsAndAdvice(t *testing.T) {
 	t.Parallel()
 	caps := capabilities(t, `{"identifier":"main","windows":["main"],"remote":{"urls":["https://a.example"]},
@@ -140,8 +165,8 @@ func TestReasonsAndAdvice(t *testing.T) {
 	p, ds := Resolve(caps, CoreManifests(), ResolveOptions{})
 	require.Empty(t, ds)
 	text := p.Explain("window.close", Caller{Window: "other", Origin: origin(t, "https://b.example")}).String()
-	require.Contains(t, text, `but its windows are "main", not "other", and it is for the application's own pages`)
-	require.Contains(t, text, `but its windows are "main", not "other", and its URL pattern https://a.example`)
+	require.Contains(t, text, `but its windows are "main", not "other"`+"\n     but its URL pattern https://a.example")
+	require.NotContains(t, text, "own pages")
 
 	m := CoreManifests()
 	require.Empty(t, m.Load("acl-manifests.json", []byte(`{"x":{"default_permission":null,"permission_sets":{},`+

@@ -123,9 +123,10 @@ func (x *Explanation) noMatch(b *strings.Builder) {
 		if problems[grant] == nil {
 			order = append(order, grant)
 		}
-		// An entry makes a grant for each origin: what is said of one stays together.
-		if all := strings.Join(n.Problems, ", and "); !slices.Contains(problems[grant], all) {
-			problems[grant] = append(problems[grant], all)
+		for _, problem := range n.Problems { // an entry makes a grant for each URL
+			if !slices.Contains(problems[grant], problem) {
+				problems[grant] = append(problems[grant], problem)
+			}
 		}
 	}
 	for i, grant := range order {

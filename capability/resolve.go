@@ -20,7 +20,8 @@ type ResolveOptions struct {
 	Mode Mode
 	// Partial means that the manifests are incomplete. A plugin without a manifest is then not an
 	// error, and the commands of its permissions are derived from their names: "x:allow-open-file"
-	// allows the command open_file of the plugin x.
+	// allows the command open_file of the plugin x. [App.Resolve] sets it; with other manifests it
+	// is the opposite of [Manifests.Whole].
 	Partial bool
 	// DenyByOrigin limits a denial to the origins of its capability. By default a denial of an
 	// active capability applies everywhere, as in released versions of the reference

@@ -56,7 +56,9 @@ type Audience struct {
 	Platforms []capability.Platform `json:"platforms,omitempty"`
 }
 
-// Widens reports whether the change gives more than there was before: what a review should look at.
+// Widens reports whether the change may give more than there was before: what a review should look
+// at. Scope values are not compared by what they match, as each plugin gives them its own meaning:
+// "$HOME/notes/*" in place of "$HOME/**" widens too.
 func (c Change) Widens() bool {
 	return c.Kind == CommandsGranted || c.Kind == AppUnchecked || c.Kind == Incomparable || len(c.AllowAdded) > 0 ||
 		len(c.DenyRemoved) > 0 ||

@@ -236,6 +236,14 @@ func (v Value) Interface() any {
 // MarshalJSON returns the value as compact JSON with its members in the order they are written.
 func (v Value) MarshalJSON() ([]byte, error) { return v.appendJSON(nil, false), nil }
 
+// String returns the value as compact JSON, "" for the zero Value.
+func (v Value) String() string {
+	if !v.Exists() {
+		return ""
+	}
+	return string(v.appendJSON(nil, false))
+}
+
 // Canonical returns the value as text that is the same for equal values only.
 func (v Value) Canonical() string { return string(v.appendJSON(nil, true)) }
 
