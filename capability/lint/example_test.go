@@ -21,7 +21,7 @@ permissions = ["core:default", "core:window:default"]
 }
 
 // Checks an application and makes the changes that are no guesses. In a program the file system is
-// os.DirFS(folder) or that of an os.Root, and the result is written.
+// that of an os.Root, and the result is written.
 func ExampleCheckApp() {
 	fsys := fstest.MapFS{
 		"tauri.conf.json": {Data: []byte(`{"app": {"security": {"capabilities": ["main"]}}}`)},
