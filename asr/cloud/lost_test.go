@@ -68,6 +68,8 @@ func TestAfterALostRecordingTheCloudIsAskedBeforeTheNext(t *testing.T) {
 				_, err = recognize(t, rec)
 				require.ErrorIs(t, err, asr.ErrUnavailable)
 				require.ErrorContains(t, err, "no answer since a recording was lost")
+				require.NotErrorIs(t, err, asr.ErrLost, "this recording was not sent")
+				require.Equal(t, "recogniser_unavailable", err.(*asr.Error).PublicCode())
 			}
 			require.Len(t, withAudio(flash, api), before, "no recording was sent")
 			flash.SetFault(asrtest.NoFault)

@@ -53,7 +53,11 @@ func (r *Recognizer) answers(ctx context.Context, mode Mode) error {
 		err = r.call(ctx, "cloud", request, &describeResponse{BaseResponse: &tchttp.BaseResponse{}})
 	}
 	e, _ := errors.AsType[*asr.Error](err)
-	if e != nil && e.Code != "" && e.Class != asr.ErrUnavailable && e.Class != asr.ErrLost {
+	switch {
+	case e == nil:
+	case e.Class == asr.ErrLost:
+		e.Class = asr.ErrUnavailable // no recording was sent that could be the cause
+	case e.Code != "" && e.Class != asr.ErrUnavailable:
 		return nil
 	}
 	return err
