@@ -7,6 +7,9 @@
 // attempt, with a link to that context, and passes it to the handler. Both count messages; the
 // middleware measures how long handlers take.
 //
+// A failed attempt has the type of its error (error.type), but not its text, which may contain what
+// a job works on.
+//
 // The name of the messaging system is "jobqueue". Two attributes are not of the conventions:
 // jobqueue.kind and jobqueue.attempt.
 package queuetrace
@@ -174,9 +177,7 @@ func (t *Tracing) Middleware(next jobqueue.HandlerFunc) jobqueue.HandlerFunc {
 			span.End()
 		}()
 		err = next(ctx, job)
-		if failure = typeOf(err); failure != "" {
-			span.RecordError(err)
-		}
+		failure = typeOf(err)
 		return err
 	}
 }

@@ -150,7 +150,7 @@ func TestAttemptsAreLinkedToTheSpanThatEnqueued(t *testing.T) {
 			want["jobqueue.attempt"], want["error.type"] = int64(1), "*errors.errorString"
 			require.Equal(t, want, values(attempts[0].Attributes))
 			require.Equal(t, codes.Error, attempts[0].Status.Code)
-			require.Len(t, attempts[0].Events, 1, "the error")
+			require.Empty(t, attempts[0].Events, "the text of the error may be private")
 			require.Equal(t, codes.Unset, attempts[1].Status.Code)
 		})
 	}

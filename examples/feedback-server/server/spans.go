@@ -19,9 +19,9 @@ import (
 	"lessonkit.example/internal/opendb"
 )
 
-// The spans follow the semantic conventions of OpenTelemetry. None of these has a text, a word, a
-// name or a message of an error in its attributes, since that could repeat what a teacher has said.
-// The spans of package queuetrace have the errors of attempts, as the log has.
+// The spans follow the semantic conventions of OpenTelemetry. None of them, nor those of package
+// queuetrace, has a text, a word, a name or a message of an error in its attributes, since that
+// could repeat what a teacher has said.
 
 // request returns what starts the span of a request: see httpapi.WrapOptions.Trace. Clients do not
 // decide which traces are sampled: a trace of theirs is linked, not continued. Requests of monitors

@@ -3,6 +3,7 @@ package server_test
 import (
 	"cmp"
 	"encoding/hex"
+	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -142,10 +143,28 @@ const (
 
 // tracedLesson uploads a recording to a server, waits for its text, and makes a summary of it.
 func tracedLesson(t *testing.T, environment map[string]string) (s *server.Server, address string) {
+	s, c, address := tracedServer(t, environment)
+	session, _ := recordedLesson(t, c, "transcribed")
+	generated, err := c.Generate(t.Context(), session.ID, nil)
+	require.NoError(t, err)
+	require.NotEmpty(t, generated.Text)
+	return s, address
+}
+
+// tracedServer starts a server, and returns a client of it.
+func tracedServer(
+	t *testing.T, environment map[string]string,
+) (s *server.Server, c feedbackclient.Client, address string) {
 	s = newServer(t, server.RoleAll, environment)
 	require.NoError(t, s.Migrate(t.Context()))
 	address = "http://" + serve(t, s)
-	c := feedbackclient.Development(address, "teacher")
+	return s, feedbackclient.Development(address, "teacher"), address
+}
+
+// recordedLesson uploads a recording, and waits until its segment has the state.
+func recordedLesson(
+	t *testing.T, c feedbackclient.Client, state string,
+) (feedbackclient.Session, feedbackclient.Segment) {
 	profile, err := c.EnsureProfile(t.Context(), secretStudent)
 	require.NoError(t, err)
 	session, err := c.OpenSession(t.Context(), profile.ID)
@@ -157,12 +176,32 @@ func tracedLesson(t *testing.T, environment map[string]string) (s *server.Server
 	require.Eventually(t, func() bool {
 		segment, err = c.Segment(t.Context(), segment.ID)
 		require.NoError(t, err)
-		return segment.State == "transcribed"
+		return segment.State == state
 	}, time.Minute, 10*time.Millisecond)
-	generated, err := c.Generate(t.Context(), session.ID, nil)
-	require.NoError(t, err)
-	require.NotEmpty(t, generated.Text)
-	return s, address
+	return session, segment
+}
+
+// A recogniser may quote the prompt, which contains the name of the student.
+func TestSpansOfAFailedAttemptDoNotContainTheError(t *testing.T) {
+	t.Parallel()
+	got := collectSpans(t)
+	recognizer := asrtest.NewCustomServer(t, func(_ *asrtest.Server, w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusUnprocessableEntity)
+		_ = json.NewEncoder(w).Encode(map[string]string{"detail": "the prompt is " + r.FormValue("prompt")})
+	})
+	_, c, _ := tracedServer(t, map[string]string{
+		"DATABASE_URL":                  "sqlite:" + filepath.Join(t.TempDir(), "x.db"),
+		"ALLOW_DEVELOPMENT_USER_HEADER": "true", "OTEL_EXPORTER_OTLP_ENDPOINT": got.url,
+		"LOCAL_ASR_URL": recognizer.URL,
+	})
+	_, segment := recordedLesson(t, c, "failed")
+	require.Contains(t, segment.Error, "the prompt is "+secretStudent, "the teacher may read it")
+	process := got.wait(t, "process speech")
+	require.Equal(t, "*asr.Error", attributeOf(process, "error.type"))
+	require.Equal(t, otlp.Status_STATUS_CODE_ERROR, process.Status.Code)
+	for _, span := range got.all() {
+		require.NotContains(t, prototext.Format(span), secretStudent)
+	}
 }
 
 func TestOneTraceFromTheUploadToTheText(t *testing.T) {
