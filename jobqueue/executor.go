@@ -37,7 +37,7 @@ func (w *Worker) executor(ctx context.Context) {
 		res, err := w.store.Exchange(io, x.ExchangeRequest)
 		cancel()
 		if err != nil {
-			w.exchangeFailed(x, err)
+			w.exchangeFailed(ctx, x, err)
 			if !sleep(ctx, jitter(pause)) {
 				return
 			}
@@ -286,12 +286,11 @@ func (w *Worker) lookUp(ctx context.Context, id int64) (job *Job, err error) {
 	return job, err
 }
 
-// contextOf returns the context of a job.
-func (w *Worker) contextOf(ctx context.Context, job *Job) context.Context {
-	if w.cfg.Context == nil {
-		return ctx
-	}
-	return w.cfg.Context(ctx, job)
+// logJob logs a line about a job with its context. Worker.mu is not held, because
+// WorkerConfig.Context and the logger may read the job.
+func (w *Worker) logJob(ctx context.Context, level slog.Level, message string, job *Job, args ...any) {
+	ctx, _ = w.contextOf(ctx, job)
+	w.cfg.Logger.Log(ctx, level, message, append([]any{"job", job.ID}, args...)...)
 }
 
 func (w *Worker) log(ctx context.Context, e Event) {
@@ -306,48 +305,56 @@ func (w *Worker) log(ctx context.Context, e Event) {
 	default:
 		return
 	}
-	w.cfg.Logger.Log(w.contextOf(ctx, e.Job), level, message,
-		"job", e.Job.ID, "kind", e.Job.Kind, "attempt", e.Job.Attempt, "error", e.Err)
+	w.logJob(ctx, level, message, e.Job, "kind", e.Job.Kind, "attempt", e.Job.Attempt, "error", e.Err)
 }
 
 // exchangeFailed keeps the results for the next exchange. The database may have committed x
 // nevertheless.
-func (w *Worker) exchangeFailed(x exchange, err error) {
+func (w *Worker) exchangeFailed(ctx context.Context, x exchange, err error) {
 	w.cfg.Logger.Warn("exchange with the database, trying again", "results", len(x.done), "error", err)
+	if a := w.takeBack(x, err); a != nil {
+		w.logJob(ctx, slog.LevelError, "result cannot be recorded; the job runs again when this worker ends", a.job,
+			"error", err)
+	}
+}
+
+// takeBack queues the results of x again, except that of an attempt that it returns: the database
+// accepts none for it.
+func (w *Worker) takeBack(x exchange, err error) (unrecordable *attempt) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.ended(x)
 	if w.lease != x.lease {
-		return
+		return nil
 	}
 	for _, a := range x.done {
 		a.unsure = true
 	}
 	done := x.done
 	if isPermanent(err) && len(done) > 0 {
-		done = w.isolateRefused(done, err)
+		done, unrecordable = w.isolateRefused(done, err)
 	}
 	w.finished = append(w.finished, done...)
 	if len(x.Claims) > 0 {
 		w.uncertain, w.recheck = true, true
 	}
 	w.wakeAll(false)
+	return unrecordable
 }
 
 // isolateRefused isolates the one result that the database does not accept, so that the others can
 // be recorded: batches get smaller until it is alone. Then the attempt counts as failed, and the
-// job runs again later. Worker.mu is held.
-func (w *Worker) isolateRefused(done []*attempt, err error) []*attempt {
+// job runs again later. If the database does not accept that either, the attempt is dropped and
+// returned. Worker.mu is held.
+func (w *Worker) isolateRefused(done []*attempt, err error) (rest []*attempt, unrecordable *attempt) {
 	w.maxResults = max(1, len(done)/2)
 	if len(done) > 1 {
-		return done
+		return done, nil
 	}
 	a := done[0]
 	if a.refused {
-		w.cfg.Logger.ErrorContext(w.contextOf(context.Background(), a.job),
-			"result cannot be recorded; the job runs again when this worker ends", "job", a.job.ID, "error", err)
 		delete(a.lease.held, a.job.ID)
-		return nil
+		return nil, a
 	}
 	a.refused = true
 	err = fmt.Errorf("the result could not be recorded: %w", err)
@@ -356,7 +363,7 @@ func (w *Worker) isolateRefused(done []*attempt, err error) []*attempt {
 		Action: driver.Reschedule, Delay: time.Minute, Error: attemptError(a.job, err),
 	}
 	a.event = Event{Type: EventFailed, Err: err, Took: a.event.Took}
-	return done
+	return done, nil
 }
 
 // resolveUncertainty releases the jobs that the database holds for this worker without its
@@ -439,7 +446,7 @@ func (w *Worker) work(q *queue) {
 			go w.work(q)
 		}
 		running = a
-		result, event := w.perform(w.contextOf(ctx, a.job), a.job)
+		result, event := w.perform(ctx, a.job)
 		running = nil
 		cancel(nil)
 		event.Took = time.Since(start)

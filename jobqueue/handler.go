@@ -140,10 +140,14 @@ func (w *Worker) perform(ctx context.Context, job *Job) (driver.Result, Event) {
 	case cause != nil:
 		return snoozed(0, cause)
 	}
+	ctx, contextErr := w.contextOf(ctx, job)
 	h := w.handler(job)
 	if job.MaxAttempts >= 0 && job.Attempt > job.MaxAttempts {
 		// Its last worker died, and only the Dead callback is left to run.
 		return w.dead(ctx, h, job, w.lastError(ctx, job), driver.Result{})
+	}
+	if contextErr != nil {
+		return w.failed(ctx, nil, h, job, contextErr)
 	}
 	limited, cancel := h.withTimeout(ctx)
 	defer cancel()
@@ -156,6 +160,21 @@ func (w *Worker) perform(ctx context.Context, job *Job) (driver.Result, Event) {
 		return h.retry(job, errors.New("CompleteTx in a transaction that was not committed"))
 	}
 	return driver.Result{Action: driver.Complete}, Event{Type: EventSucceeded}
+}
+
+// contextOf returns the context of a job, and ctx with an error if WorkerConfig.Context panics.
+func (w *Worker) contextOf(ctx context.Context, job *Job) (context.Context, error) {
+	if w.cfg.Context == nil {
+		return ctx, nil
+	}
+	of := ctx
+	err := protect(func() error {
+		if c := w.cfg.Context(ctx, job); c != nil {
+			of = c
+		}
+		return nil
+	})
+	return of, err
 }
 
 func (h *handler) withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {

@@ -27,7 +27,9 @@ type WorkerConfig struct {
 	// Lease is how long the jobs of a process that died or lost the database remain its own. One
 	// heartbeat for the whole process renews the lease three times in this time; another process
 	// rescues the jobs of an expired one within half a Lease. It does not limit how long a job may
-	// run: see Timeout. Defaults to 30 s.
+	// run: see Timeout. All workers of a database should have the same Lease: on PostgreSQL one
+	// that rescues ends exchanges of any worker that have waited for their process for longer than
+	// its own Lease. Defaults to 30 s.
 	Lease time.Duration
 	// Timeout is how long one attempt may run before its context ends with cause ErrTimeout;
 	// [WithTimeout] sets it for one kind. Defaults to 1 h; negative means no timeout.
@@ -55,7 +57,9 @@ type WorkerConfig struct {
 	Backoff func(attempt int) time.Duration
 	// Context returns the context of a job, derived from ctx, for example with values from its
 	// Meta. The contexts of handlers and of Dead callbacks are derived from it, and the logger gets
-	// it with each line about the job. If nil, they are derived from ctx.
+	// it with each line about the job. If Context or what it returns is nil, ctx is used instead.
+	// If it panics, the attempt has failed, and the Dead callback and the logger get ctx. It is
+	// called from several goroutines.
 	Context func(ctx context.Context, job *Job) context.Context
 	// Middleware wraps every handler, the first outermost, for example to log, measure or trace.
 	Middleware []func(next HandlerFunc) HandlerFunc

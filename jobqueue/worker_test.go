@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -410,54 +408,6 @@ func TestMiddlewareWrapsInOrder(t *testing.T) {
 		time.Sleep(time.Second)
 		stop()
 		require.Equal(t, []string{"outer", "inner", "handler", "inner end", "outer end"}, calls)
-	})
-}
-
-type contextKey struct{}
-
-// contextLogger keeps the jobs in the contexts of the lines of a log.
-type contextLogger struct {
-	slog.Handler
-	lines map[string]any
-}
-
-func (l contextLogger) Handle(ctx context.Context, line slog.Record) error {
-	l.lines[line.Message] = ctx.Value(contextKey{})
-	return nil
-}
-
-func TestContextOfAJob(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		m := newModel()
-		m.add(time.Now(), time.Now(), 2)
-		log := contextLogger{slog.NewTextHandler(io.Discard, nil), map[string]any{}}
-		var handled, dead []any
-		cfg := WorkerConfig{
-			Logger: slog.New(log),
-			Context: func(ctx context.Context, job *Job) context.Context {
-				return context.WithValue(ctx, contextKey{}, job.ID)
-			},
-			Backoff: func(int) time.Duration { return time.Millisecond },
-		}
-		_, stop := run(t, m, cfg, func(ctx context.Context, job *Job) error {
-			handled = append(handled, ctx.Value(contextKey{}))
-			if len(handled) == 1 {
-				return errors.New("another attempt, please")
-			}
-			return Permanent(errors.New("never"))
-		}, WithDead(func(ctx context.Context, _ *Job, _ error) error {
-			dead = append(dead, ctx.Value(contextKey{}))
-			return nil
-		}))
-		time.Sleep(5 * time.Second)
-		stop()
-		id := handled[0]
-		require.NotNil(t, id)
-		require.Equal(t, []any{id, id}, handled)
-		require.Equal(t, []any{id}, dead)
-		require.Equal(t, id, log.lines["attempt failed"])
-		require.Equal(t, id, log.lines["job failed"])
 	})
 }
 

@@ -1,0 +1,140 @@
+package jobqueue
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/jobqueue/driver"
+)
+
+type contextKey struct{}
+
+// contextLogger keeps the jobs in the contexts of the lines of a log.
+type contextLogger struct {
+	slog.Handler
+	lines map[string]any
+}
+
+func (l contextLogger) Handle(ctx context.Context, line slog.Record) error {
+	l.lines[line.Message] = ctx.Value(contextKey{})
+	return nil
+}
+
+func TestContextOfAJob(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := newModel()
+		m.add(time.Now(), time.Now(), 2)
+		log := contextLogger{slog.NewTextHandler(io.Discard, nil), map[string]any{}}
+		var handled, dead []any
+		cfg := WorkerConfig{
+			Logger: slog.New(log),
+			Context: func(ctx context.Context, job *Job) context.Context {
+				return context.WithValue(ctx, contextKey{}, job.ID)
+			},
+			Backoff: func(int) time.Duration { return time.Millisecond },
+		}
+		_, stop := run(t, m, cfg, func(ctx context.Context, job *Job) error {
+			handled = append(handled, ctx.Value(contextKey{}))
+			if len(handled) == 1 {
+				return errors.New("another attempt, please")
+			}
+			return Permanent(errors.New("never"))
+		}, WithDead(func(ctx context.Context, _ *Job, _ error) error {
+			dead = append(dead, ctx.Value(contextKey{}))
+			return nil
+		}))
+		time.Sleep(5 * time.Second)
+		stop()
+		id := handled[0]
+		require.NotNil(t, id)
+		require.Equal(t, []any{id, id}, handled)
+		require.Equal(t, []any{id}, dead)
+		require.Equal(t, id, log.lines["attempt failed"])
+		require.Equal(t, id, log.lines["job failed"])
+	})
+}
+
+// A Context function that panics fails the attempt like a handler that panics, and one that returns
+// nil changes nothing. Neither ends the process.
+func TestContextOfAJobThatPanicsOrIsNil(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := newModel()
+		for _, kind := range []string{"panics", "nil"} {
+			m.addTo(kind, time.Now(), time.Now(), 2)
+		}
+		var mu sync.Mutex
+		var ended []Event
+		var dead []string
+		cfg := WorkerConfig{
+			Queues: map[string]QueueConfig{"panics": {}, "nil": {}},
+			Context: func(_ context.Context, job *Job) context.Context {
+				if job.Queue == "panics" {
+					panic("no context")
+				}
+				return nil
+			},
+			Backoff: func(int) time.Duration { return time.Millisecond },
+			OnEvent: func(e Event) {
+				mu.Lock()
+				defer mu.Unlock()
+				if e.Type != EventClaimed {
+					ended = append(ended, e)
+				}
+			},
+		}
+		var handled []string
+		_, stop := run(t, m, cfg, func(_ context.Context, job *Job) error {
+			handled = append(handled, job.Queue)
+			return nil
+		}, WithDead(func(ctx context.Context, job *Job, cause error) error {
+			require.NoError(t, ctx.Err())
+			require.ErrorContains(t, cause, "no context")
+			dead = append(dead, job.Queue)
+			return nil
+		}))
+		time.Sleep(5 * time.Second)
+		stop()
+		require.Equal(t, []string{"nil"}, handled)
+		require.Equal(t, []string{"panics"}, dead)
+		var types []EventType
+		for _, e := range ended {
+			if e.Job.Queue == "panics" {
+				types = append(types, e.Type)
+				require.ErrorContains(t, e.Err, "no context")
+			}
+		}
+		require.Equal(t, []EventType{EventFailed, EventFailed, EventDead}, types)
+		require.Len(t, m.done, 2)
+	})
+}
+
+// The context of the line about a result that the database never accepts may depend on the saved
+// state of the job.
+func TestContextReadsSavedState(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := newModel()
+		bad := m.add(time.Now(), time.Now(), 2)
+		m.refuse = func(o driver.Result) bool { return o.ID == bad.ID && o.Fence == 1 }
+		log := contextLogger{slog.NewTextHandler(io.Discard, nil), map[string]any{}}
+		_, stop := run(t, m, WorkerConfig{
+			Logger: slog.New(log),
+			Context: func(ctx context.Context, job *Job) context.Context {
+				return context.WithValue(ctx, contextKey{}, string(driver.SavedNow(job)))
+			},
+		}, func(_ context.Context, job *Job) error { return job.Save(7) })
+		time.Sleep(5 * time.Second)
+		stop()
+		require.Equal(t, "7", log.lines["result cannot be recorded; the job runs again when this worker ends"])
+	})
+}
