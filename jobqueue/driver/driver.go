@@ -66,8 +66,9 @@ type Store interface {
 	// Rescue removes workers whose lease has ended and returns their jobs to the queue, with
 	// LeaseExpired as the error of the attempt. That includes jobs without attempts left: the next
 	// worker that claims one calls its Dead callback. With orphans it also rescues jobs whose
-	// worker does not exist, which reads every unfinished job. It ends exchanges that have been in
-	// progress for more than lease because their process neither reads nor sends: they hold locks.
+	// worker does not exist, which reads every unfinished job. It ends exchanges of any worker that
+	// have been in progress for more than lease because their process neither reads nor sends: they
+	// hold locks. So lease should be that of all workers of the database.
 	Rescue(ctx context.Context, lease time.Duration, orphans bool) (rescued int, err error)
 
 	// Get returns ErrNotFound for an unknown id.

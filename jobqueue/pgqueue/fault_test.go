@@ -36,9 +36,13 @@ func number(t *testing.T, pool *pgxpool.Pool, query string, args ...any) (n int)
 	return n
 }
 
+// eventually waits until ok returns true. Unlike require.Eventually it calls ok in the goroutine of
+// the test, so that ok may use require.
 func eventually(t *testing.T, within time.Duration, what string, ok func() bool) {
 	t.Helper()
-	require.Eventually(t, ok, within, 20*time.Millisecond, what)
+	for deadline := time.Now().Add(within); !ok(); time.Sleep(20 * time.Millisecond) {
+		require.True(t, time.Now().Before(deadline), what)
+	}
 }
 
 // load adds n jobs that take no time and some that take d each.

@@ -196,6 +196,9 @@ func code(err error) string {
 }
 
 const (
-	uniqueViolation = "23505"
-	undefinedTable  = "42P01" // of an unknown schema too
+	notSupported          = "0A000"
+	uniqueViolation       = "23505"
+	insufficientPrivilege = "42501"
+	undefinedFunction     = "42883"
+	undefinedTable        = "42P01" // of an unknown schema too
 )

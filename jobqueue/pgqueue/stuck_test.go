@@ -52,7 +52,9 @@ func (c frozenConn) Write(b []byte) (int, error) {
 }
 
 // freezing returns a store whose connections freeze when the fields of f are set.
-func freezing(t *testing.T, pool *pgxpool.Pool, mode pgx.QueryExecMode) (*pgqueue.Store, *frozen) {
+func freezing(
+	t *testing.T, pool *pgxpool.Pool, mode pgx.QueryExecMode, cfg pgqueue.Config,
+) (*pgqueue.Store, *frozen) {
 	t.Helper()
 	f := &frozen{release: make(chan struct{})}
 	pc := pool.Config()
@@ -65,14 +67,14 @@ func freezing(t *testing.T, pool *pgxpool.Pool, mode pgx.QueryExecMode) (*pgqueu
 	p, err := pgxpool.NewWithConfig(t.Context(), pc)
 	require.NoError(t, err)
 	t.Cleanup(p.Close)
-	return pgqueue.New(p, pgqueue.Config{}), f
+	return pgqueue.New(p, cfg), f
 }
 
 // insertLarge adds n jobs whose arguments together are larger than the buffers of a connection.
-func insertLarge(t *testing.T, pool *pgxpool.Pool, n int) {
+func insertLarge(t *testing.T, pool *pgxpool.Pool, table string, n int) {
 	t.Helper()
 	_, err := pool.Exec(t.Context(), `
-insert into jobqueue_job (queue, kind, priority, max_attempts, args)
+insert into `+table+` (queue, kind, priority, max_attempts, args)
 select 'default', 'work', 2, 10, ('0' || repeat(' ', 100000))::json from generate_series(1, $1)`, n)
 	require.NoError(t, err)
 }
@@ -115,17 +117,26 @@ func TestRescueEndsStuckExchanges(t *testing.T) {
 		exchange  func(held []*driver.Job, f *frozen) driver.ExchangeRequest
 		mode      pgx.QueryExecMode
 		statement string
+		schema    string
 	}{
-		"claim":                     {claim, pgx.QueryExecModeCacheStatement, "update jobqueue_job set worker"},
-		"claim, not prepared":       {claim, pgx.QueryExecModeExec, "update jobqueue_job set worker"},
-		"claim, by simple protocol": {claim, pgx.QueryExecModeSimpleProtocol, "select set_config"},
-		"results":                   {results, pgx.QueryExecModeCacheStatement, "insert into jobqueue_done"},
+		"claim":                     {claim, pgx.QueryExecModeCacheStatement, "jobqueue_job set worker", ""},
+		"claim, not prepared":       {claim, pgx.QueryExecModeExec, "jobqueue_job set worker", ""},
+		"claim, by simple protocol": {claim, pgx.QueryExecModeSimpleProtocol, "select set_config", ""},
+		"claim, quoted schema":      {claim, pgx.QueryExecModeCacheStatement, "jobqueue_job set worker", `O'Brien"s`},
+		"results":                   {results, pgx.QueryExecModeCacheStatement, "insert into jobqueue_done", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			pool, store := migrated(t)
-			suspended, f := freezing(t, pool, c.mode)
-			insertLarge(t, pool, 105)
+			pool := pgtest.Pool(t)
+			cfg := pgqueue.Config{Schema: c.schema}
+			store := pgqueue.New(pool, cfg)
+			require.NoError(t, store.Migrate(t.Context()))
+			suspended, f := freezing(t, pool, c.mode, cfg)
+			table := "jobqueue_job"
+			if c.schema != "" {
+				table = pgx.Identifier{c.schema, table}.Sanitize()
+			}
+			insertLarge(t, pool, table, 105)
 			worker, err := suspended.Register(t.Context(), "w", nil, time.Minute)
 			require.NoError(t, err)
 			res, err := suspended.Exchange(t.Context(), claimRequest(worker, 5))
@@ -170,8 +181,8 @@ func die(t *testing.T, store *pgqueue.Store, worker int64) {
 func TestRescueEndsOnlyStuckExchanges(t *testing.T) {
 	t.Parallel()
 	pool, store := migrated(t)
-	slow, f := freezing(t, pool, pgx.QueryExecModeCacheStatement)
-	insertLarge(t, pool, 100)
+	slow, f := freezing(t, pool, pgx.QueryExecModeCacheStatement, pgqueue.Config{})
+	insertLarge(t, pool, "jobqueue_job", 100)
 	other := pgqueue.New(pool, pgqueue.Config{Schema: "other"})
 	require.NoError(t, other.Migrate(t.Context()))
 	dead, err := store.Register(t.Context(), "dead", nil, time.Minute)
@@ -238,20 +249,24 @@ func TestProcessStoppedInAClaim(t *testing.T) {
 	pool := connect(t, url)
 	store := pgqueue.New(pool, pgqueue.Config{})
 	require.NoError(t, store.Migrate(t.Context()))
-	insertLarge(t, pool, 1500)
+	inserted := 0
 	zombie := startChild(t, url)
 	claiming := func() bool { return stuckIn(t, pool, "update jobqueue_job set worker") != 0 }
-	eventually(t, 60*time.Second, "it stops in a claim", func() bool {
+	for deadline := time.Now().Add(60 * time.Second); ; {
+		if number(t, pool, `select count(*) from jobqueue_job where worker is null`) < 500 {
+			insertLarge(t, pool, "jobqueue_job", 1000)
+			inserted += 1000
+		}
 		if claiming() {
 			zombie.signal(suspend)
 			time.Sleep(50 * time.Millisecond) // what it still read
 			if claiming() {
-				return true
+				break
 			}
 			zombie.signal(resume)
 		}
-		return false
-	})
+		require.True(t, time.Now().Before(deadline), "it never stopped in a claim; %d jobs", inserted)
+	}
 	startChild(t, url)
 	eventually(t, promised(t), "recovery", func() bool {
 		return number(t, pool, `select count(*) from jobqueue_worker where expires_at < now()`) == 0 &&
@@ -260,7 +275,8 @@ func TestProcessStoppedInAClaim(t *testing.T) {
 	eventually(t, 60*time.Second, "all done", func() bool {
 		return number(t, pool, `select count(*) from jobqueue_job`) == 0
 	})
-	require.Equal(t, 1500, number(t, pool, `select count(*) from jobqueue_done where state = 4`))
+	require.Equal(t, inserted, number(t, pool, `select count(*) from jobqueue_done where state = 4`))
 	zombie.signal(resume)
 	zombie.finish()
+	t.Logf("%d jobs", inserted)
 }
