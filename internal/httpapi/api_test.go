@@ -430,16 +430,26 @@ func TestErrorsAreShort(t *testing.T) {
 
 func TestPanicAfterTheAnswerBeganCutsTheConnection(t *testing.T) {
 	t.Parallel()
-	s := httptest.NewServer(httpapi.Wrap(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		io.WriteString(w, strings.Repeat("x", 100_000))
-		panic("half way")
-	}), httpapi.WrapOptions{}))
-	defer s.Close()
-	resp, err := http.Get(s.URL)
-	require.NoError(t, err)
-	defer resp.Body.Close()
-	_, err = io.ReadAll(resp.Body)
-	require.Error(t, err)
+	for name, end := range map[string]func(){
+		"a panic": func() { panic("half way") },
+		"Cut":     func() { httpapi.Cut(errors.New("half way")) },
+	} {
+		observed := make(chan int, 1)
+		s := httptest.NewServer(httpapi.Wrap(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusAccepted)
+			io.WriteString(w, strings.Repeat("x", 100_000))
+			end()
+		}), httpapi.WrapOptions{Observe: func(_, _ string, status int, _ time.Duration) { observed <- status }}))
+		defer s.Close()
+		resp, err := http.Get(s.URL)
+		require.NoError(t, err, name)
+		defer resp.Body.Close()
+		_, err = io.ReadAll(resp.Body)
+		require.Error(t, err, name)
+		s.Close() // waits for the handler
+		require.Len(t, observed, 1, name)
+		require.Equal(t, http.StatusAccepted, <-observed, name)
+	}
 }
 
 func TestTraceOfARequest(t *testing.T) {

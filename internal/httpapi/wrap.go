@@ -26,7 +26,8 @@ type WrapOptions struct {
 	Logger *slog.Logger
 
 	// Observe is called after each request, for metrics. The route is the mux's pattern, or "" if
-	// none matched. If nil, it is not called.
+	// none matched. The status is the one that was sent, also if the connection was closed before
+	// the end of the answer. If nil, it is not called.
 	Observe func(method, route string, status int, took time.Duration)
 
 	// Trace is called before each request; the request then has the context that it returns. The
@@ -73,14 +74,8 @@ func Wrap(h http.Handler, o WrapOptions) http.Handler {
 			rec.body = &body{ReadCloser: r.Body}
 			r.Body = rec.body
 		}
-		logLine := func(status int) {
-			var in int64
-			if rec.body != nil {
-				in = rec.body.read
-			}
-			info.log(log, o, r, status, in, rec.written)
-		}
 		defer func() {
+			cut := false
 			if v := recover(); v != nil {
 				if v == http.ErrAbortHandler {
 					panic(v)
@@ -90,22 +85,24 @@ func Wrap(h http.Handler, o WrapOptions) http.Handler {
 				} else {
 					noteError(r.Context(), fmt.Errorf("panic: %v\n%s", v, debug.Stack()))
 				}
-				if rec.status != 0 {
-					// Too late for a problem: cut the connection, so that the client does not take
-					// half an answer for a whole one.
-					logLine(rec.status)
-					panic(http.ErrAbortHandler)
+				if cut = rec.status != 0; !cut {
+					WriteError(rec, r, Internal(nil))
 				}
-				WriteError(rec, r, Internal(nil))
 			}
-			status := rec.status
-			if status == 0 {
-				status = http.StatusOK
-			}
+			status := cmp.Or(rec.status, http.StatusOK)
 			if o.Observe != nil {
 				o.Observe(r.Method, r.Pattern, status, time.Since(info.started))
 			}
-			logLine(status)
+			var in int64
+			if rec.body != nil {
+				in = rec.body.read
+			}
+			info.log(log, o, r, status, in, rec.written)
+			if cut {
+				// Too late for a problem: cut the connection, so that the client does not take
+				// half an answer for a whole one.
+				panic(http.ErrAbortHandler)
+			}
 			endTrace(status)
 		}()
 		if err := cleanQuery(r); err != nil {
