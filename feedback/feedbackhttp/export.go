@@ -24,6 +24,10 @@ import (
 
 const exportTag = "Export"
 
+// maxExports is how many exports a process makes at once: clients that read slowly hold them for
+// long.
+const maxExports = 32
+
 func (s *server) registerExport(api huma.API) {
 	op := s.operation(huma.Operation{
 		Method: http.MethodGet, Path: "/export", OperationID: "export",
@@ -31,7 +35,8 @@ func (s *server) registerExport(api huma.API) {
 		Description: "A ZIP file with all data of the teacher: students, records, words and defaults as JSON, and a " +
 			"folder for each session with its texts as JSON and its recordings; README.txt in it explains. What " +
 			"changes meanwhile may be in it or not. If it cannot be completed, the connection is cut, and the " +
-			"file is not a valid ZIP file. A teacher may have one export at once (429).",
+			"file is not a valid ZIP file. On each process, a teacher may have one export at once, and all " +
+			"teachers 32 (429).",
 		Responses: map[string]*huma.Response{"200": {
 			Description: "The ZIP file",
 			Headers: map[string]*huma.Param{

@@ -82,7 +82,7 @@ func Register(api huma.API, c Config) {
 		api: api, svc: c.Service, scheme: cmp.Or(c.SecurityScheme, "bearer"), authenticate: c.Authenticate,
 		requests: newGate(cmp.Or(c.MaxRequests, 64), -1),
 		streams:  newGate(cmp.Or(c.MaxStreams, 8), cmp.Or(c.MaxStreamsInAll, 1000)),
-		exports:  newGate(1, -1),
+		exports:  newGate(1, maxExports),
 	}
 	group.UseMiddleware(s.requireTeacher)
 	group.UseTransformer(addRequestID)
