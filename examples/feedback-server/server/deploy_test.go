@@ -191,6 +191,7 @@ func TestKubernetesManifest(t *testing.T) {
 		}
 		require.Greater(t, pod.TerminationGracePeriodSeconds, 10+15, "DRAIN_SECONDS, and the requests after it")
 		require.Equal(t, 8080, c.Ports[0].ContainerPort, "as in the Dockerfile")
+		require.Equal(t, 9090, c.Ports[1].ContainerPort, "as in OPS_ADDR")
 		require.Equal(t, "/readyz", c.ReadinessProbe.HTTPGet.Path)
 		require.Equal(t, "/health", c.LivenessProbe.HTTPGet.Path)
 		for _, p := range []*probe{c.ReadinessProbe, c.LivenessProbe} {
@@ -277,6 +278,7 @@ func requireConfiguration(t *testing.T, environment map[string]string) {
 	require.NoError(t, err)
 	require.NotEmpty(t, config.AudioStorageURL)
 	require.NotEmpty(t, config.DatabaseURL)
+	require.Equal(t, ":9090", config.OpsAddr, "the proxy must not serve /metrics and the pages of the queue")
 }
 
 // requireServed checks that a server without a database has a path.
