@@ -29,7 +29,8 @@ the end, with exit status 1. Nothing is deleted from FROM.
 func copyAudio(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("feedback-server copy-audio", flag.ContinueOnError)
 	var o copyaudio.Options
-	flags.BoolVar(&o.BySize, "by-size", false, "compare recordings that TO has by size only, without reading them")
+	flags.BoolVar(&o.BySize, "by-size", false, "compare recordings that TO has by size only, without reading them:\n"+
+		"after a run without -by-size that ended with status 0")
 	if err := program.Parse(flags, args, os.Stdout, copyAudioHelp, ""); err != nil {
 		return err
 	}

@@ -31,6 +31,8 @@ type Store interface {
 // Options configures [Run].
 type Options struct {
 	// BySize compares recordings that are there already by their size only, without reading them.
+	// It is for a run after one that compared them and succeeded: a copy whose check failed or was
+	// interrupted is there, too.
 	BySize bool
 	// Progress, if not nil, is called every 5 seconds.
 	Progress func(Result)

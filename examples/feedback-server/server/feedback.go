@@ -68,7 +68,7 @@ func newAudio(c Config) (AudioStore, error) {
 // c: a bucket, s3://…, which it does not connect to yet, or a directory, which it creates.
 func OpenAudio(c Config, address string) (AudioStore, error) {
 	converted := c.ASRProvider == "local" && c.LocalASRConvert
-	if strings.Contains(address, "://") {
+	if strings.HasPrefix(address, "s3:") || strings.Contains(address, "://") { // or was meant to be
 		audio, err := audios3.New(audios3.Config{
 			URL:             address,
 			AccessKeyID:     c.AWSAccessKeyID,
