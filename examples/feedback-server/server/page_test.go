@@ -153,12 +153,13 @@ func TestTeacherSpeaksAndSavesTheFeedback(t *testing.T) {
 func TestPageIsAccessible(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t, listening(t)...)
+	b.acceptDialogs()
 	axe := nodetest.Run(t, "testdata/axe", nil, "print.mjs")
 	url := recognizing(t)
 	c, p := withStudent(t, url, "anna")
 	_, err := c.SaveRecord(t.Context(), p.ID, "", "2026-05-31", "She mixed greens.")
 	require.NoError(t, err)
-	withLesson(t, c, p.ID, "lesson1-segment1.mp3")
+	session := withLesson(t, c, p.ID, "lesson1-segment1.mp3")
 
 	b.do(chromedp.Navigate(url + "/"))
 	b.waitText("Sign in with this name")
@@ -183,12 +184,16 @@ func TestPageIsAccessible(t *testing.T) {
 	b.clickButton("English")
 	b.do(chromedp.Navigate(url + "/#sign-in=anna"))
 	b.waitText("Sign out")
-	for _, language := range []struct{ name, words, other string }{
-		{"en", "finished the picture", "中文"}, {"zh", "反馈记录", "English"},
+	for _, language := range []struct{ name, words, other, record, stop, saved, conflict, keep string }{
+		{"en", "finished the picture", "中文", "Record", "Stop", "Saved.", "changed on another device", "Keep mine"},
+		{"zh", "反馈记录", "English", "录音", "停止", "已保存。", "已在其他设备", "保留我的"},
 	} {
 		b.do(chromedp.Navigate(url + "/#/"))
 		b.waitText("Ming")
 		check("students " + language.name)
+		b.do(chromedp.Navigate(url + "/#/edit/"))
+		b.until(`() => document.querySelector("input[name=name]")?.value === ""`, "")
+		check("new student " + language.name)
 		b.do(chromedp.Navigate(url + "/#/edit/" + p.ID))
 		b.until(`() => Boolean(document.querySelector("input[name=guardian_title]"))`, "")
 		check("edit " + language.name)
@@ -200,6 +205,21 @@ func TestPageIsAccessible(t *testing.T) {
 		b.waitText("She mixed greens.")
 		b.waitText(language.words)
 		check("student " + language.name)
+		b.clickButton(language.record)
+		b.waitText("0:01")
+		check("recording " + language.name)
+		b.clickButton(language.stop)
+		b.untilNobodyRecords()
+		b.do(chromedp.SendKeys(chromedp.CSS("textarea"), "Mine"))
+		b.waitText(language.saved)
+		theirs := "Theirs " + language.name
+		_, err = c.SaveSession(t.Context(), session.ID, feedbackclient.SessionEdit{FeedbackText: &theirs})
+		require.NoError(t, err)
+		b.do(chromedp.SendKeys(chromedp.CSS("textarea"), ", longer"))
+		b.waitText(language.conflict)
+		check("conflict " + language.name)
+		b.clickButton(language.keep)
+		b.waitText(language.saved)
 		b.do(chromedp.Navigate(url + "/#/records"))
 		b.waitText("She mixed greens.")
 		check("records " + language.name)

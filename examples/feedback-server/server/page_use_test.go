@@ -316,5 +316,13 @@ func TestRefusedRecordingsAreKept(t *testing.T) {
 		b.clickButton("Send now")
 		b.until(`() => !document.body.innerText.includes("not sent yet")`, "")
 	}
+	// A refusal follows a temporary failure: later recordings are not said to wait for the latter.
+	n.fail(uploads(http.StatusInsufficientStorage, `{"code":"storage_full","retry_after_seconds":60}`, &count))
+	b.addFiles(sample(t, "lesson1-segment0.mp3"))
+	b.waitText("not sent yet: 1. The server has no space")
+	n.fail(uploads(http.StatusUnsupportedMediaType, `{"code":"not_audio"}`, &count))
+	b.clickButton("Send now")
+	b.waitText("The server did not accept it")
+	b.until(`() => import("/page/outbox.js").then(({ outbox }) => outbox.state.problem === null)`, "")
 	storedParts(t, c, p.ID, 2)
 }

@@ -99,8 +99,8 @@ interface Recording {
 	/** In milliseconds; 0 if unknown. */
 	duration: number;
 	complete: boolean;
-	/** Why the server does not take it, for the function explain, or null. */
-	refused: object | null;
+	/** Why the server does not take it: for explain, in words (of earlier pages), or null. */
+	refused: object | string | null;
 	/** Of a file, or "". */
 	name: string;
 }

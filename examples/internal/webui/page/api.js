@@ -1,6 +1,6 @@
 // The HTTP interface. All addresses are relative to the page, which may be below any path.
 
-/** Problem is an answer that is not a success. A request without an answer has status 0. */
+/** Problem is an unsuccessful answer, or with status 0 none at all. */
 export class Problem extends Error {
 	/** @param {number} status @param {ProblemBody} body @param {number} [retryAfter] in seconds */
 	constructor(status, body, retryAfter = 0) {

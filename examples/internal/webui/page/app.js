@@ -62,14 +62,14 @@ function drawFrame() {
 	drawBanner();
 }
 
-/** Shows what is not sent, and asks an expired teacher to sign in, without leaving the view. */
+/** Shows what is not sent and, in the same view, the form for an expired sign-in. */
 function drawBanner() {
 	const banner = byId("banner");
 	const { unsent, refused, others, problem } = outbox.state;
 	const wanted = h("div", {},
 		account.expired && h("section", { class: "notice", "aria-label": t("signIn") },
 			h("p", {}, t("expired")), signInForm()),
-		unsent > 0 && problem && h("div", { class: "notice row" },
+		problem && h("div", { class: "notice row" },
 			h("p", { class: "grow" }, t("unsent", { n: unsent }) + " " + explain(problem)), button(t("sendNow"), retryNow)),
 		refused.length > 0 && h("p", { class: "notice" }, t("refusedParts", { n: refused.length })),
 		others > 0 && account.teacher && h("p", { class: "notice" }, t("othersUnsent", { n: others })));

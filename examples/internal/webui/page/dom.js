@@ -46,8 +46,8 @@ export function write(element, text) {
 }
 
 /**
- * Makes these the children of an element. Those that it has stay in place, with the focus and what
- * they play, if their order is the same.
+ * Makes these the children of an element. Those already there, in the
+ * same order, stay in place and keep focus and playback.
  * @param {Element} parent @param {Element[]} children
  */
 export function arrange(parent, children) {

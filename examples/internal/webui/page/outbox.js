@@ -83,8 +83,8 @@ export async function audio({ lesson, sequence, type }) {
 }
 
 /**
- * Keeps other tabs, and this one, from doing the same work. Returns the function that ends this, or
- * null if the work is still being done after a time in ms.
+ * Keeps all tabs from doing the same work. Returns the function that ends this, or null if the work
+ * is still being done after a time in ms.
  * @type {Hold}
  */
 export function hold(work, ms) {
@@ -96,7 +96,7 @@ export function hold(work, ms) {
 	});
 }
 
-/** Its event "change" tells of changes of the state, "sent" of each recording that was sent. */
+/** Its events: "change" of the state, and "sent" for each recording that was sent. */
 export const outbox = Object.assign(new EventTarget(), {
 	/** @type {OutboxState} */
 	state: { unsent: 0, refused: [], others: 0, problem: null },
@@ -115,7 +115,7 @@ let retryAt = 0;
 let failures = 0;
 let timer = 0;
 
-/** Sends what can be sent, and tells of the state. */
+/** Sends what can be sent and reports the state. */
 export async function wake() {
 	await report();
 	if (Date.now() >= retryAt) {
@@ -140,7 +140,8 @@ async function report(problem = outbox.state.problem) {
 	const own = recordings.filter((r) => r.teacher === account.teacher);
 	const unsent = own.filter((r) => !r.refused).length;
 	outbox.state = {
-		unsent, refused: own.filter((r) => r.refused), others: recordings.length - own.length, problem,
+		unsent, refused: own.filter((r) => r.refused), others: recordings.length - own.length,
+		problem: unsent > 0 ? problem : null,
 	};
 	outbox.dispatchEvent(new Event("change"));
 }

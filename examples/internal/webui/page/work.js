@@ -30,7 +30,7 @@ export class Work extends EventTarget {
 		if (this.session) await this.read("feedback-sessions/" + this.session.session_id);
 	}
 
-	/** Returns the active session, which it opens if there is none. */
+	/** Returns the active session, opening one if there is none. */
 	async ensure() {
 		const { profile_id } = this.profile;
 		if (!this.session) await this.read("feedback-sessions", { profile_id });

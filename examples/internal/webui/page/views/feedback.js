@@ -99,7 +99,7 @@ export function feedbackSection(work, saved) {
 	async function generateText() {
 		const session = await work.ensure();
 		const { body } = await request("POST", `feedback-sessions/${session.session_id}/generate`, { seconds: 180 });
-		const warnings = body.warning_codes.map((/** @type {string} */ code) => words("warning_" + code, body.warning));
+		const warnings = (body.warning_codes ?? []).map((/** @type {string} */ code) => words("warning_" + code, body.warning));
 		say(warnings.join(" ") || body.warning || t("generated", { lessons: body.lessons, n: body.segments.transcribed }));
 		if (!editor.value.trim()) return use(body.text);
 		offer(t("replaceQuestion"), body.text, button(t("replace"), () => use(body.text)),

@@ -1,5 +1,5 @@
-// The text of the lessons, part by part. What is unchanged keeps its element, and with it the focus,
-// a selection and the recording that plays.
+// The text of the lessons, part by part. What is unchanged keeps its element, and so its focus,
+// selection and playback.
 
 import { request } from "../api.js";
 import { arrange, button, explain, h, minutes, t, write } from "../dom.js";
@@ -87,7 +87,8 @@ export function transcript(work) {
 		return ({ refused, complete }) => {
 			row.className = refused ? "failed" : "unsent";
 			choice.hidden = !refused;
-			write(text, refused ? t("refused") + " – " + explain(refused) : t(complete ? "notSent" : "beingRecorded"));
+			const reason = typeof refused === "string" ? refused : refused && explain(refused);
+			write(text, reason ? t("refused") + " – " + reason : t(complete ? "notSent" : "beingRecorded"));
 			return row;
 		};
 	}
