@@ -18,24 +18,25 @@ install() {
 		exit 1
 	fi
 }
-PATH=$PATH:/usr/sbin:$(go env GOPATH)/bin
+PATH=$PATH:/usr/sbin
 command -v haproxy >/dev/null || install haproxy
 # Debian has PostgreSQL's programs in a directory for each version.
 postgres() { command -v initdb || ls -d /usr/lib/postgresql/*/bin/initdb 2>/dev/null | sort -V | tail -1; }
 [ -n "$(postgres)" ] || install postgresql
 PATH=$PATH:$(dirname "$(postgres)")
-command -v versitygw >/dev/null || {
-	echo 'Building versitygw; it takes a few minutes.' >&2
-	go install github.com/versity/versitygw/cmd/versitygw@v1.8.0
-}
 
 dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
+# After a failure, the data and the logs are there, and remain.
+trap '[ -d "$dir/cluster" ] || rm -rf "$dir"' EXIT
 trap 'exit 1' INT TERM
 echo 'Building; the first time takes a few minutes.' >&2
 mkdir "$dir/bin"
 CGO_ENABLED=0 go build -o "$dir/bin/" . ./cluster
-cp "$(command -v versitygw)" "$dir/bin/"
+if command -v versitygw >/dev/null; then
+	cp "$(command -v versitygw)" "$dir/bin/"
+else
+	GOBIN=$dir/bin go install github.com/versity/versitygw/cmd/versitygw@v1.8.0
+fi
 cp haproxy.cfg deploy/postgres.sh ../internal/demo/speech/*.mp3 "$dir"
 
 PATH=$dir/bin:$PATH
@@ -47,5 +48,4 @@ if [ "$(id -u)" = 0 ]; then # PostgreSQL refuses to run as root, and nothing els
 	run="setpriv --reuid=$user --regid=$(id -g "$user") --clear-groups cluster"
 fi
 cd "$dir"
-trap - EXIT INT TERM
-exec $run "$@" "$dir"
+$run "$@" "$dir"

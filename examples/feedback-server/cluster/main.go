@@ -23,8 +23,9 @@ import (
 )
 
 const usage = `usage: cluster [flags] DIRECTORY
-DIRECTORY contains haproxy.cfg, postgres.sh and recordings (*.mp3). It is
-deleted in the end, unless the run fails.
+DIRECTORY contains haproxy.cfg, postgres.sh and recordings (*.mp3). The data
+and the logs are in its subdirectory cluster, which is deleted in the end,
+unless the run fails.
 Flags:
 `
 
@@ -62,9 +63,9 @@ func run(ctx context.Context, args []string) error {
 	}
 	o.Recogniser = []string{self, "recogniser"}
 	if err := trial.Run(ctx, o, os.Stdout); err != nil && ctx.Err() == nil {
-		return fmt.Errorf("%w\nThe logs and the data are in %s", err, o.Dir)
+		return fmt.Errorf("%w\nThe logs and the data are in %s", err, o.Data())
 	}
-	return errors.Join(ctx.Err(), os.RemoveAll(o.Dir))
+	return errors.Join(ctx.Err(), os.RemoveAll(o.Data()))
 }
 
 // serveRecogniser serves the stand-in for a recogniser.

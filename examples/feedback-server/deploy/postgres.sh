@@ -1,7 +1,8 @@
 #!/bin/sh
 # One of two PostgreSQL servers, db1 and db2, as compose.yaml and cluster.sh run them. If $PGDATA does
-# not exist, the server $NAME begins as the primary if it is $PRIMARY, else as a standby of $PRIMARY.
-# If it exists, the server goes on as what it was.
+# not exist, the server $NAME begins as the primary if it is $PRIMARY, else as a standby of $OTHER,
+# the host of the other server, with ":" and its port if that is not 5432. If it exists, the server
+# goes on as what it was.
 # $PGPASSWORD is the password of the role postgres, $FEEDBACK_PASSWORD that of the service's role.
 set -eu
 
@@ -10,6 +11,13 @@ rm -rf "$new"
 if [ -d "$PGDATA" ]; then
 	:
 elif [ "$NAME" = "$PRIMARY" ]; then
+	answer=0
+	pg_isready -q -d "postgres://$OTHER" || answer=$?
+	if [ "$answer" -lt 2 ]; then # 0 and 1 are answers, also of a server that starts or stops
+		echo "There is a server at $OTHER already: $NAME does not begin as a second, empty primary." \
+			"Set PRIMARY to the name of that server, and $NAME becomes its standby." >&2
+		exit 1
+	fi
 	umask 077
 	printf %s "$PGPASSWORD" >"$PGDATA.password"
 	initdb -D "$new" -U postgres -A scram-sha-256 --pwfile="$PGDATA.password" --encoding=UTF8 --locale=C
@@ -17,11 +25,12 @@ elif [ "$NAME" = "$PRIMARY" ]; then
 	for database in all replication; do
 		echo "host $database all all scram-sha-256" >>"$new/pg_hba.conf"
 	done
-	printf '%s\n' "create role feedback login password '$FEEDBACK_PASSWORD'" 'create database feedback owner feedback' |
+	printf '%s\n' "create role feedback login password '$FEEDBACK_PASSWORD'" \
+		'create database feedback owner feedback' |
 		postgres --single -D "$new" postgres >/dev/null
 	mv "$new" "$PGDATA"
 else
-	until pg_basebackup -h "${PRIMARY_HOST:-$PRIMARY}" -p "${PRIMARY_PORT:-5432}" -U postgres -D "$new" \
+	until pg_basebackup -d "postgres://postgres@$OTHER" -D "$new" \
 		--write-recovery-conf --checkpoint=fast ${COPY_OPTIONS:-}; do
 		rm -rf "$new"
 		sleep 1

@@ -19,6 +19,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"lessonkit.example/examples/feedback-server/server"
+	"lessonkit.example/internal/pgtest"
 )
 
 // serverImage is the image that the Dockerfile builds.
@@ -68,6 +69,8 @@ func TestComposeFile(t *testing.T) {
 			requireConfiguration(t, s.Environment)
 		}
 	}
+	require.Equal(t, "db2", compose.Services["db1"].Environment["OTHER"])
+	require.Equal(t, "db1", compose.Services["db2"].Environment["OTHER"])
 	require.Equal(t, 3, compose.Services["api"].Deploy.Replicas)
 	require.Equal(t, 3, compose.Services["worker"].Deploy.Replicas)
 
@@ -80,6 +83,24 @@ func TestComposeFile(t *testing.T) {
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, string(out))
 	}
+}
+
+// After a failover, the lost server is started with PRIMARY as it was: it does not become a second,
+// empty primary.
+func TestThereIsNoSecondPrimary(t *testing.T) {
+	t.Parallel()
+	installedProgram(t, "pg_isready")
+	other := pgtest.Start(t, pgtest.Options{TCP: true})
+	data := filepath.Join(t.TempDir(), "data")
+	cmd := exec.CommandContext(t.Context(), "sh", "../deploy/postgres.sh")
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "NAME=db1", "PRIMARY=db1", "OTHER=" + other.Addr(),
+		"PGDATA=" + data, "PGPASSWORD=x7", "FEEDBACK_PASSWORD=x7"}
+	out, err := cmd.CombinedOutput()
+	require.Error(t, err)
+	require.Contains(t, string(out), "db1 does not begin as a second, empty primary")
+	left, err := os.ReadDir(filepath.Dir(data))
+	require.NoError(t, err)
+	require.Empty(t, left)
 }
 
 // The proxy of compose.yaml differs from that for other machines only in where it listens and how

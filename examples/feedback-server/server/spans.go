@@ -50,14 +50,14 @@ func (t *tracing) request() func(r *http.Request) (context.Context, func(route s
 				_, path, _ := strings.Cut(route, " ")
 				span.SetAttributes(attribute.String("http.route", path))
 			}
-			endHTTP(span, status, http.StatusInternalServerError, "aborted")
+			endHTTP(span, "aborted", status, http.StatusInternalServerError)
 		}
 	}
 }
 
 // endHTTP ends a span of a request. Statuses from failed on are errors; without a status, the type
 // of the error is reason.
-func endHTTP(span trace.Span, status, failed int, reason string) {
+func endHTTP(span trace.Span, reason string, status, failed int) {
 	if status != 0 {
 		span.SetAttributes(attribute.Int("http.response.status_code", status))
 		reason = fmt.Sprint(status)
@@ -166,10 +166,10 @@ func (t tracedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	propagation.TraceContext{}.Inject(ctx, propagation.HeaderCarrier(r.Header))
 	resp, err := t.base.RoundTrip(r)
 	if err != nil {
-		endHTTP(span, 0, 0, typeOfError(err))
+		endHTTP(span, typeOfError(err), 0, 0)
 		return nil, err
 	}
-	resp.Body = tracedBody{resp.Body, func() { endHTTP(span, resp.StatusCode, http.StatusBadRequest, "") }}
+	resp.Body = tracedBody{resp.Body, func() { endHTTP(span, "", resp.StatusCode, http.StatusBadRequest) }}
 	return resp, nil
 }
 

@@ -62,8 +62,9 @@ func Start(ctx context.Context, f Files) (*Cluster, error) {
 		return address
 	}
 	password, secret := rand.Text(), rand.Text()
-	c.primary = c.postgres("db1", take(), password, f.Postgres)
-	c.standby = c.postgres("db2", take(), password, f.Postgres)
+	db1, db2 := take(), take()
+	c.primary = c.postgres("db1", db1, db2, password, f.Postgres)
+	c.standby = c.postgres("db2", db2, db1, password, f.Postgres)
 
 	bucket, objects, attributes := take(), filepath.Join(c.dir, "objects"), filepath.Join(c.dir, "attributes")
 	err = errors.Join(os.MkdirAll(filepath.Join(objects, "audio"), 0o700), os.Mkdir(attributes, 0o700))

@@ -15,12 +15,12 @@ import (
 // synchronous standby or about to become it.
 type postgres struct {
 	*process
-	address, password string
+	address, other, password string // other is the address of the other server
 }
 
 // postgres returns a server that script starts. deploy/postgres.sh explains its settings.
-func (c *Cluster) postgres(name, address, password, script string) *postgres {
-	db := &postgres{address: address, password: password}
+func (c *Cluster) postgres(name, address, other, password, script string) *postgres {
+	db := &postgres{address: address, other: other, password: password}
 	up := func(ctx context.Context) error { return db.expect(ctx, "select true") }
 	db.process = c.process(name, up, "sh", script)
 	return db
@@ -31,10 +31,9 @@ func (db *postgres) data() string { return filepath.Join(db.dir, "data") }
 // startAfter starts a server. If it has no data yet, it is the primary, or a standby of it.
 func (db *postgres) startAfter(ctx context.Context, primary *postgres) error {
 	_, port, _ := net.SplitHostPort(db.address)
-	host, primaryPort, _ := net.SplitHostPort(primary.address)
 	db.env = []string{
 		"NAME=" + db.name, "PGDATA=" + db.data(), "LISTEN=127.0.0.1", "PGPORT=" + port,
-		"PRIMARY=" + primary.name, "PRIMARY_HOST=" + host, "PRIMARY_PORT=" + primaryPort,
+		"PRIMARY=" + primary.name, "OTHER=" + db.other,
 		"COPY_OPTIONS=--no-sync", // what is lost here is processes, not machines
 		"PGPASSWORD=" + db.password, "FEEDBACK_PASSWORD=" + db.password,
 	}

@@ -155,7 +155,10 @@ func (p *phone) audit(ctx context.Context, lesson feedbackclient.Lesson, t *Tall
 	if !slices.Equal(strings.Fields(strings.Join(texts, " ")), strings.Fields(lesson.Transcript)) {
 		problem(&t.Doubled, "the transcript is not the texts in order, each once: %q", lesson.Transcript)
 	}
-	for _, text := range p.changed {
+	p.mu.Lock()
+	changed := slices.Clone(p.changed) // events may still add to it
+	p.mu.Unlock()
+	for _, text := range changed {
 		t.Doubled++
 		t.Problems = append(t.Problems, p.name+": "+text)
 	}

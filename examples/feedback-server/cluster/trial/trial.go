@@ -22,9 +22,7 @@ import (
 
 // Options configures [Run].
 type Options struct {
-	// Dir contains haproxy.cfg, postgres.sh and recordings (*.mp3), and receives the data and the
-	// logs.
-	Dir string
+	Dir string // contains haproxy.cfg, postgres.sh and recordings (*.mp3)
 	// Recogniser is the command of the stand-in for a recogniser. An address is added to it.
 	Recogniser []string
 
@@ -34,6 +32,9 @@ type Options struct {
 	Length         time.Duration // of the kills, at least
 	Down           time.Duration // how long a killed part stays down before it is started again
 }
+
+// Data is the directory for the data and the logs, which [Run] makes in Dir.
+func (o Options) Data() string { return filepath.Join(o.Dir, "cluster") }
 
 // maxRefused is the share of recordings that may be refused.
 const maxRefused = 0.01
@@ -48,7 +49,7 @@ func Run(ctx context.Context, o Options, out io.Writer) error {
 	}
 	fmt.Fprintf(out, "Starting the cluster in %s\n", o.Dir)
 	cluster, err := parts.Start(ctx, parts.Files{
-		Dir: filepath.Join(o.Dir, "cluster"), Postgres: filepath.Join(o.Dir, "postgres.sh"),
+		Dir: o.Data(), Postgres: filepath.Join(o.Dir, "postgres.sh"),
 		Proxy: filepath.Join(o.Dir, "haproxy.cfg"), Recogniser: o.Recogniser,
 	})
 	defer cluster.Stop()
