@@ -78,7 +78,7 @@ type Config struct {
 
 	// Rerun repeats generations that were interrupted by a crash. Set it only if generating is
 	// free. A task that the end of the process has interrupted three times fails with code
-	// "internal", since it may be the cause.
+	// "internal", since it may be the cause, unless it only waits for a service's own task.
 	Rerun bool
 
 	Limits Limits

@@ -17,8 +17,9 @@
 // In front of a paid service, the gateway stores the service's own task identifier, if the
 // generator is a [Submitter], as imagegen.Client is, and resumes waiting after a restart.
 // Interrupted work without such an identifier is reported as failed and not repeated, unless
-// [Config].Rerun permits it. Work that the end of the process has interrupted three times is not
-// resumed again, since it may be what ends the process: the task fails.
+// [Config].Rerun permits it. Work without such an identifier that the end of the process has
+// interrupted three times is not repeated again, since it may be what ends the process: the task
+// fails.
 //
 // # OpenAI clients
 //

@@ -2,10 +2,9 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"sync"
 
 	"lessonkit.example/imagegen"
@@ -19,7 +18,11 @@ type taskSink struct {
 	mu     sync.Mutex
 	images []Blob                 // by index
 	open   map[*taskBlob]struct{} // neither committed nor aborted
+	closed bool
 }
+
+// errClosed is for goroutines of a generator that has returned or panicked.
+var errClosed = errors.New("the task has ended")
 
 // Open implements [imagegen.Sink].
 func (s *taskSink) Open(ctx context.Context, info imagegen.Info) (imagegen.Blob, error) {
@@ -34,22 +37,30 @@ func (s *taskSink) Open(ctx context.Context, info imagegen.Info) (imagegen.Blob,
 	opened := &taskBlob{countedBlob: blob, s: s, index: info.Index, b: b}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.closed {
+		return nil, errors.Join(errClosed, blob.Abort())
+	}
 	s.open[opened] = struct{}{}
 	return opened, nil
 }
 
-// abort aborts what a generator that panicked has left open.
-func (s *taskSink) abort() {
+// close ends the use of the sink: it aborts what is open, and returns the images. Goroutines that a
+// generator has left behind can store nothing from then on.
+func (s *taskSink) close() []Blob {
 	s.mu.Lock()
-	left := slices.Collect(maps.Keys(s.open))
-	s.mu.Unlock()
-	for _, b := range left {
-		if err := b.Abort(); err != nil {
+	defer s.mu.Unlock()
+	s.closed = true
+	for b := range s.open {
+		if err := b.countedBlob.Abort(); err != nil {
 			s.g.c.Logger.Error("abort an image", "blob", b.b.Name, "error", err)
 		}
 	}
+	clear(s.open)
+	return s.images
 }
 
+// taskBlob is an image that is being stored. Its methods hold the lock of the sink, so that close
+// finds each blob either open or ended.
 type taskBlob struct {
 	*countedBlob
 	s     *taskSink
@@ -57,27 +68,39 @@ type taskBlob struct {
 	b     Blob
 }
 
-// Abort implements [imagegen.Blob].
-func (b *taskBlob) Abort() error {
-	b.close()
-	return b.countedBlob.Abort()
-}
-
-func (b *taskBlob) close() {
+// Write implements io.Writer.
+func (b *taskBlob) Write(p []byte) (int, error) {
 	b.s.mu.Lock()
 	defer b.s.mu.Unlock()
+	if b.s.closed {
+		return 0, errClosed
+	}
+	return b.countedBlob.Write(p)
+}
+
+// Abort implements [imagegen.Blob].
+func (b *taskBlob) Abort() error {
+	b.s.mu.Lock()
+	defer b.s.mu.Unlock()
+	if b.s.closed {
+		return nil // close has done it
+	}
 	delete(b.s.open, b)
+	return b.countedBlob.Abort()
 }
 
 // Commit implements [imagegen.Blob].
 func (b *taskBlob) Commit() error {
-	b.close()
+	b.s.mu.Lock()
+	defer b.s.mu.Unlock()
+	if b.s.closed {
+		return errClosed
+	}
+	delete(b.s.open, b)
 	if err := b.countedBlob.Commit(); err != nil {
 		return err
 	}
 	b.b.Size = b.size
-	b.s.mu.Lock()
-	defer b.s.mu.Unlock()
 	for len(b.s.images) <= b.index {
 		b.s.images = append(b.s.images, Blob{})
 	}

@@ -3,8 +3,10 @@ package gateway_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"log/slog"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -149,5 +151,82 @@ func TestOrderlyRestartsDoNotCountAsCrashes(t *testing.T) {
 		client, _ := serve(t, config)
 		_, err := client.Wait(t.Context(), task, imagegen.Memory())
 		require.NoError(t, err)
+	})
+}
+
+// powerless is a Store that loses every update once the machine is off.
+type powerless struct {
+	gateway.Store
+	off atomic.Bool
+}
+
+func (p *powerless) UpdateTask(ctx context.Context, t gateway.Task) error {
+	if p.off.Load() {
+		return errors.New("the machine is off")
+	}
+	return p.Store.UpdateTask(ctx, t)
+}
+
+// A task that another service holds is paid: however often the process ends, it is not given up.
+func TestPaidTaskThatWaitsSurvivesCrashes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		path := t.TempDir()
+		generator := &patient{fixed{size: 10}, time.Now().Add(10 * time.Minute)}
+		var task string
+		for i := range 5 {
+			store := &powerless{Store: openDir(t, path)}
+			client, stop := serve(t, gateway.Config{Generator: generator, Mode: gateway.Async, Store: store})
+			if i == 0 {
+				sent, err := client.Submit(t.Context(), &imagegen.Request{Prompt: "x"}, imagegen.Memory())
+				require.NoError(t, err)
+				task = sent.TaskID
+			}
+			synctest.Wait()
+			store.off.Store(true)
+			stop()
+		}
+		client, _ := serve(t, gateway.Config{Generator: generator, Mode: gateway.Async, Store: openDir(t, path)})
+		_, err := client.Wait(t.Context(), task, imagegen.Memory())
+		require.NoError(t, err)
+	})
+}
+
+// restless is a Generator that panics while a goroutine of its own goes on storing images.
+type restless struct {
+	goOn chan struct{}
+	errs chan error
+}
+
+func (r restless) Generate(ctx context.Context, _ *imagegen.Request, sink imagegen.Sink) (*imagegen.Result, error) {
+	b, err := sink.Open(ctx, imagegen.Info{Type: "image/png", Ext: ".png"})
+	if err != nil {
+		return nil, err
+	}
+	go func() {
+		<-r.goOn
+		_, err := b.Write(make([]byte, 300))
+		r.errs <- err
+		r.errs <- b.Commit()
+		_, err = sink.Open(ctx, imagegen.Info{Index: 1, Type: "image/png", Ext: ".png"})
+		r.errs <- err
+		_ = b.Abort()
+		close(r.errs)
+	}()
+	panic("lost")
+}
+
+func TestGoroutinesOfAGeneratorThatPanickedStoreNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		path := t.TempDir()
+		generator := restless{make(chan struct{}), make(chan error)}
+		h := running(t, gateway.Config{Generator: generator, Mode: gateway.Sync, Store: openDir(t, path)})
+		require.Equal(t, 500, send(t, h, "POST", generations, `{"prompt":"x"}`, nil).Code)
+		close(generator.goOn)
+		for err := range generator.errs {
+			require.ErrorContains(t, err, "the task has ended")
+		}
+		require.Empty(t, files(t, path))
 	})
 }

@@ -135,7 +135,7 @@ func (g *Gateway) resume(ctx context.Context) error {
 			g.finish(ctx, &t, nil, errInterrupted)
 			continue
 		}
-		if t.Runs >= maxRuns {
+		if t.Upstream == "" && t.Runs >= maxRuns { // a paid task that another service holds is not given up
 			g.finish(ctx, &t, nil, errCrashed)
 			continue
 		}
@@ -173,10 +173,7 @@ func (g *Gateway) perform(work, wait context.Context, id string) {
 	began := now()
 	sink := &taskSink{g: g, id: id, caller: t.Caller, open: map[*taskBlob]struct{}{}}
 	result, err := g.generate(work, wait, &t, g.convert(sink, t.Format))
-	if errors.Is(err, errPanic) {
-		sink.abort()
-	}
-	t.Images = sink.images
+	t.Images = sink.close()
 	if again := (*imagegen.WaitError)(nil); errors.As(err, &again) && t.Upstream != "" {
 		resumed := wait.Err() != nil // at the next start
 		if resumed || now().Sub(t.Created) < g.c.Retention {
