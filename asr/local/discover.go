@@ -35,7 +35,13 @@ type server struct {
 	listed   []modelInfo // the models that it lists, nil if that is unknown
 	listedAt time.Time
 	segments support
+	// segmentsFrom is when segments are requested again. Zero means never.
+	segmentsFrom time.Time
 }
+
+// noSegmentsFor is how long no segments are requested from a server that has failed with a status
+// of 500 or more: unlike a refusal, that may have had another cause.
+const noSegmentsFor = 10 * time.Minute
 
 // support is what is known about segments. A server whose refusal does not name them is supposed
 // not to return them until a recording without them fails as well.
@@ -52,7 +58,11 @@ const (
 func (r *Recognizer) requestsSegments() bool {
 	r.server.mu.Lock()
 	defer r.server.mu.Unlock()
-	return r.cfg.Segments && r.server.segments < supposedUnsupported
+	s := &r.server
+	if s.segments == unsupported && !s.segmentsFrom.IsZero() && time.Now().After(s.segmentsFrom) {
+		s.segments = supportUnknown
+	}
+	return r.cfg.Segments && s.segments < supposedUnsupported
 }
 
 // learnSegments records the last result of a recording: what was requested, and whether there was a
@@ -65,6 +75,7 @@ func (r *Recognizer) learnSegments(requested, succeeded bool) {
 		*s = supported
 	case *s == supposedUnsupported && succeeded:
 		*s = unsupported
+		r.log.Info("the recogniser fails if segments are requested: only text is requested")
 	case *s == supposedUnsupported:
 		*s = supportUnknown // it fails without them, too
 	}
@@ -410,7 +421,8 @@ func (r *Recognizer) forget(err error, to asked) bool {
 	defer r.server.mu.Unlock()
 	switch {
 	case to.segments && errors.Is(err, errNoSegments):
-		r.server.segments = unsupported
+		r.server.segments, r.server.segmentsFrom = unsupported, time.Time{}
+		r.log.Info("the recogniser refuses segments: only text is requested")
 		return true
 	case errors.Is(err, errNoEndpoint):
 		candidates := r.target.candidates()
@@ -431,7 +443,10 @@ func (r *Recognizer) forget(err error, to asked) bool {
 		}
 		return true
 	case to.segments && r.server.segments == supportUnknown && isAnswer(err):
-		r.server.segments = supposedUnsupported
+		r.server.segments, r.server.segmentsFrom = supposedUnsupported, time.Time{}
+		if e, ok := errors.AsType[*asr.Error](err); ok && e.Status >= http.StatusInternalServerError {
+			r.server.segmentsFrom = time.Now().Add(noSegmentsFor)
+		}
 		return true
 	}
 	return false

@@ -60,8 +60,8 @@ type Config struct {
 	// as whisper.cpp without its option --convert.
 	FFmpeg string
 	// Segments requests segments with times, which costs some servers a second pass. A server that
-	// refuses them is asked for the text only: the recording is sent again, once for the server.
-	// Defaults to text only.
+	// refuses them is asked for the text only: the recording is sent again, once for the server, or
+	// every ten minutes if its status was 500 or more. Defaults to text only.
 	Segments bool
 	// RequestTimeout is the longest time for one recording: sending, recognition and answer.
 	// Defaults to 30 minutes.

@@ -1,11 +1,14 @@
 package local_test
 
 import (
+	"bytes"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -176,10 +179,9 @@ func TestRefusedSegmentsLoseNothing(t *testing.T) {
 		status int
 		body   string
 	}{
-		"named":       {400, `{"error": {"message": "timestamp_granularities: unknown field"}}`},
-		"vague":       {400, `{"error": {"message": "Bad request"}}`},
-		"validation":  {422, `{"detail": "one field is not valid"}`},
-		"server fail": {500, `Internal Server Error`},
+		"named":      {400, `{"error": {"message": "timestamp_granularities: unknown field"}}`},
+		"vague":      {400, `{"error": {"message": "Bad request"}}`},
+		"validation": {422, `{"detail": "one field is not valid"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -193,6 +195,51 @@ func TestRefusedSegmentsLoseNothing(t *testing.T) {
 			require.Equal(t, []string{"verbose_json", "json", "json", "json"}, formats(), "one repetition")
 		})
 	}
+}
+
+// A server that fails once with a request for segments is asked for them again later.
+func TestSegmentsAreRequestedAgainAfterAServerFailure(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		var failing bool
+		var formats []string
+		answer := roundTrip(func(r *http.Request) (*http.Response, error) {
+			w := httptest.NewRecorder()
+			defer r.Body.Close()
+			format := r.FormValue("response_format")
+			formats = append(formats, format)
+			switch {
+			case format != "verbose_json":
+				io.WriteString(w, `{"text": "good morning"}`)
+			case failing:
+				http.Error(w, "Internal Server Error", http.StatusInternalServerError)
+			default:
+				io.WriteString(w, `{"text": "a", "segments": [{"start": 0, "end": 1, "text": "good morning"}]}`)
+			}
+			return w.Result(), nil
+		})
+		rec := connect(t, local.Config{
+			URL: "http://host/v1/audio/transcriptions?model=m", Segments: true, Transport: answer,
+			Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		})
+		failing = true
+		for range 2 {
+			got, err := recognize(t, rec)
+			require.NoError(t, err)
+			require.Equal(t, "good morning", got.Text)
+		}
+		require.Equal(t, []string{"verbose_json", "json", "json"}, formats)
+		require.Contains(t, log.String(), "only text is requested")
+		failing = false
+		time.Sleep(11 * time.Minute)
+		for range 2 {
+			got, err := recognize(t, rec)
+			require.NoError(t, err)
+			require.NotEmpty(t, got.Segments)
+		}
+		require.Equal(t, []string{"verbose_json", "verbose_json"}, formats[3:])
+	})
 }
 
 // A recording that fails without segments as well says nothing about them.
