@@ -74,8 +74,8 @@ func TestChinesePageQuotesNoEnglish(t *testing.T) {
 	}
 }
 
-// During an upgrade, the page reads answers of the previous version of the server, and refusals that
-// the previous version of the page stored: both have words without codes.
+// During an upgrade, the page reads answers of the previous version of the server, and refusals
+// that the previous version of the page stored: both have words without codes.
 func TestPageReadsWhatThePreviousVersionWrote(t *testing.T) {
 	t.Parallel()
 	n := newFaultyNetwork(t, development(t, saying("Heard.")))
