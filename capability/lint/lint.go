@@ -349,7 +349,7 @@ func (l *linter) keys(object capability.Value, owner string, known, outside []st
 		}
 		if slices.Contains(outside, name) {
 			l.group(codeUnknownKey, key, quoted(name),
-				"%s [has|have] no effect in a permission; [it belongs|they belong] to the capability around it.")
+				"%s [has|have] no effect in a permission; move [it|them] to the capability around it.")
 			continue
 		}
 		like := words.Closest(name, known)

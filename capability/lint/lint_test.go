@@ -65,7 +65,7 @@ func TestLintRules(t *testing.T) {
 		{head + `"permissions":[{"identifier":"fs:scope","scope":{}}]}`, "/permissions/0/scope", "beside",
 			codeUnknownKey},
 		{head + `"permissions":[{"identifier":"fs:scope","windows":[]}]}`, "/permissions/0/windows",
-			"belongs to the capability", codeUnknownKey},
+			"move it to the capability", codeUnknownKey},
 		{head + `"permissions":["core:default"],"remote":{"urls":["https://a.b"],"hosts":[]}}`, "/remote/hosts",
 			"the keys are urls", codeUnknownKey},
 		{`{"identifier":"a","permissions":["core:default"]}`, "/identifier", `add "windows"`, codeNoWindows},
@@ -337,7 +337,7 @@ func TestFindingsOfOneCauseAreOne(t *testing.T) {
 			head + `"permissions":["core:default"]}`},
 		head + `"permissions":[{"identifier":"core:default","windows":["x"],"description":"x"}]}`: {
 			[]string{"1:82 unknown-key"},
-			`"windows", "description" have no effect in a permission; they belong`, 1, ""},
+			`"windows", "description" have no effect in a permission; move them`, 1, ""},
 		head + `"remote":{"urls":["http://*","https://*"]},"permissions":["core:default"]}`: {
 			[]string{"1:56 remote-any-host"},
 			`every site that a window loads from its default port; name the hosts`, 1, ""},
@@ -359,7 +359,7 @@ func TestFindingsOfOneCauseAreOne(t *testing.T) {
 // A finding without a fix says what to do.
 var advice = regexp.MustCompile(
 	`did you mean|[;:] .*\b(write|remove|removed|add|name|list|leave|give|grant|rename|move|` +
-		`put|make|update|build|allow|correct|it has|it belongs|instead|the keys are)\b`,
+		`put|make|update|build|allow|correct|it has|instead|the keys are)\b`,
 )
 
 func requireAdvice(t testing.TB, f capability.Diagnostic) {
