@@ -40,7 +40,7 @@ func TestWithoutDatabaseEveryRouteAnswers503(t *testing.T) {
 	e := &env{t: t, handler: feedbackhttp.Handler(feedbackhttp.Config{Authenticate: teacherOf}), teacher: uuid.New(),
 		document: apitest.Parse(t, document(t))}
 	all := routes(t)
-	require.Len(t, all, 26)
+	require.Len(t, all, 27)
 	for _, r := range all {
 		for _, who := range []string{uuid.NewString(), "nobody"} {
 			for _, body := range []any{nil, object{}, "{broken"} {
@@ -123,7 +123,7 @@ func TestSecondTeacherReachesNothing(t *testing.T) {
 		}
 		statuses := map[string]int{ // of routes without an identifier in the path
 			"list-profiles": 200, "list-records": 200, "get-profile-defaults": 200, "save-profile-defaults": 200,
-			"create-profile": 201, "get-words": 200, "save-words": 200,
+			"create-profile": 201, "get-words": 200, "save-words": 200, "export": 200,
 			"create-record": 422, "open-session": 422, "get-active-session": 404,
 		}
 		e.teacher = second

@@ -159,6 +159,13 @@ var clientCalls = map[string]struct {
 	"delete-record": {func(t *testing.T, c feedbackclient.Client) error {
 		return c.DeleteRecord(t.Context(), "id")
 	}, nil},
+	"export": {func(t *testing.T, c feedbackclient.Client) error {
+		zip, err := c.Export(t.Context())
+		if err == nil {
+			err = zip.Close()
+		}
+		return err
+	}, nil},
 }
 
 type page[T any] struct {
