@@ -139,6 +139,10 @@ func (s *Store) Listen(ctx context.Context, ready func(), f func(driver.Signal) 
 			return fmt.Errorf("listen: %w", err)
 		}
 		if n.Payload == echo {
+			// Earlier notifications of keys and groups were not received.
+			if err := s.promoteIdle(ctx); err != nil {
+				return fmt.Errorf("listen: %w", err)
+			}
 			s.listening.Add(1)
 			defer s.listening.Add(-1)
 			ready()

@@ -3,6 +3,7 @@ package pgqueue_test
 import (
 	"context"
 	"fmt"
+	"net"
 	"strings"
 	"sync"
 	"testing"
@@ -180,4 +181,46 @@ select count(*) from pg_stat_activity where datname = current_database() and que
 	within(t, two.received)
 	close(two.end)
 	require.NoError(t, within(t, two.ended))
+}
+
+// A job that waits for an ended group is enqueued while the worker does not listen yet.
+func TestNotificationsBeforeListeningAreMadeUpFor(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.Pool(t)
+	connect := make(chan struct{})
+	late := pool.Config().ConnConfig
+	dial := late.DialFunc
+	late.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+		select {
+		case <-connect:
+			return dial(ctx, network, address)
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	late.ConnectTimeout = 0
+	store := pgqueue.New(pool, pgqueue.Config{ListenConn: late})
+	require.NoError(t, store.Migrate(t.Context()))
+	ended := make(chan string, 2)
+	// Otherwise it would take a third of the lease.
+	w := jobqueue.NewWorker(store, jobqueue.WorkerConfig{Lease: time.Hour})
+	jobqueue.Handle(w, "work", func(_ context.Context, _ *jobqueue.Job, name string) error {
+		ended <- name
+		return nil
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	var group sync.WaitGroup
+	defer group.Wait()
+	defer cancel()
+	group.Go(func() { _ = w.Run(ctx) })
+	_, err := jobqueue.NewClient(store).Enqueue(t.Context(), jobqueue.Params{Kind: "work", Args: "first"})
+	require.NoError(t, err)
+	require.Equal(t, "first", within(t, ended), "the worker has started")
+
+	require.NoError(t, pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
+		_, err := store.EnqueueTx(t.Context(), tx, jobqueue.Params{Kind: "work", Args: "after", AfterGroup: "g"})
+		return err
+	}))
+	close(connect)
+	require.Equal(t, "after", within(t, ended))
 }
