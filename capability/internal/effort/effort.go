@@ -16,18 +16,10 @@ const (
 
 // Bounded fails the test if a function takes more than two seconds of processor time, or if the
 // heap grows by more than 256 MiB meanwhile. Tests that call it must not be parallel, as all of the
-// process counts. How much garbage waits for its collection varies, so a function that exceeds a
-// limit is called twice more, and the least of three measurements counts.
+// process counts.
 func Bounded(t testing.TB, what string, f func()) {
 	t.Helper()
 	taken, grown := measure(f)
-	for range 2 {
-		if taken <= mostTime*slowdown && grown <= mostMemory*slowdown {
-			break
-		}
-		again, held := measure(f)
-		taken, grown = min(taken, again), min(grown, held)
-	}
 	if taken > mostTime*slowdown || grown > mostMemory*slowdown {
 		t.Errorf("%s: takes %v and %d MiB, more than %v or %d MiB", what, taken.Round(time.Millisecond), grown>>20,
 			mostTime*slowdown, mostMemory*slowdown>>20)
