@@ -118,6 +118,46 @@ func TestContextOfAJobThatPanicsOrIsNil(t *testing.T) {
 	})
 }
 
+// A Backoff that panics, also for a handler that does not end, fails the attempt as if it had
+// returned the default.
+func TestBackoffThatPanics(t *testing.T) {
+	t.Parallel()
+	for name, handler := range map[string]HandlerFunc{
+		"failed": func(context.Context, *Job) error { return errors.New("not today") },
+		"stuck": func(ctx context.Context, _ *Job) error {
+			<-ctx.Done()
+			time.Sleep(10 * time.Second)
+			return nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				m := newModel()
+				m.add(time.Now(), time.Now(), 2)
+				var mu sync.Mutex
+				var failed []Event
+				cfg := WorkerConfig{
+					Timeout: time.Second, StuckThreshold: time.Second,
+					Backoff: func(int) time.Duration { panic("no patience") },
+					OnEvent: func(e Event) {
+						mu.Lock()
+						defer mu.Unlock()
+						if e.Type == EventFailed {
+							failed = append(failed, e)
+						}
+					},
+				}
+				_, stop := run(t, m, cfg, handler)
+				time.Sleep(time.Minute)
+				stop()
+				require.NotEmpty(t, failed)
+				require.ErrorContains(t, failed[0].Err, "(and the backoff: panic: no patience)")
+			})
+		})
+	}
+}
+
 // The context of the line about a result that the database never accepts may depend on the saved
 // state of the job.
 func TestContextReadsSavedState(t *testing.T) {

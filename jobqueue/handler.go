@@ -214,9 +214,22 @@ func snoozed(delay time.Duration, err error) (driver.Result, Event) {
 // retry is the result of an attempt that failed with err. When it was the last one, whoever claims
 // the job next only runs its Dead callback.
 func (h *handler) retry(job *Job, err error) (driver.Result, Event) {
-	delay := max(h.backoff(job.Attempt), 0)
+	delay, err := h.delay(job, err)
 	return driver.Result{Action: driver.Reschedule, Delay: delay, Error: attemptError(job, err)},
 		Event{Type: EventFailed, Err: err}
+}
+
+// delay returns the backoff after an attempt that failed with err, and err with the backoff's panic.
+func (h *handler) delay(job *Job, err error) (time.Duration, error) {
+	delay := time.Duration(0)
+	panicked := protect(func() error {
+		delay = h.backoff(job.Attempt)
+		return nil
+	})
+	if panicked != nil {
+		return defaultBackoff(job.Attempt), fmt.Errorf("%w (and the backoff: %w)", err, panicked)
+	}
+	return max(delay, 0), err
 }
 
 // dead runs the Dead callback before the job is recorded as failed.
@@ -242,7 +255,7 @@ func (w *Worker) dead(ctx context.Context, h *handler, job *Job, cause error, r 
 	}
 	delay := retryAfter(err)
 	if delay <= 0 {
-		delay = max(h.backoff(job.Attempt), 0)
+		delay, err = h.delay(job, err)
 	}
 	event.Type = EventFailed
 	err = fmt.Errorf("%w%s%w)", cause, deadNote, err)

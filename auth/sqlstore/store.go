@@ -43,7 +43,7 @@ func NewPostgres(db *sql.DB) *Store { return &Store{db: sqldb.FromPostgres(db)} 
 
 // NewSQLite returns a store on two pools of the modernc.org/sqlite driver on one file: write with a
 // single connection and immediate transactions, and read. Both need foreign keys on, WAL and a busy
-// timeout. The caller closes the pools.
+// timeout; sqlitequeue.Open's DB returns such pools. The caller closes them.
 func NewSQLite(write, read *sql.DB) *Store { return &Store{db: sqldb.FromSQLite(write, read)} }
 
 // Close closes the database of a store that [Open] returned, and does nothing for others.

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"cmp"
 	_ "embed"
 	"encoding/json"
@@ -260,11 +261,13 @@ func (f *failure) write(w http.ResponseWriter) {
 }
 
 func writeJSON(w http.ResponseWriter, status int, v any) {
-	data, err := json.Marshal(v)
-	if err != nil {
+	var body bytes.Buffer
+	encoder := json.NewEncoder(&body)
+	encoder.SetEscapeHTML(false) // an address keeps its "&"
+	if err := encoder.Encode(v); err != nil {
 		panic(err)
 	}
-	writeBody(w, status, data)
+	writeBody(w, status, body.Bytes())
 }
 
 func writeBody(w http.ResponseWriter, status int, data []byte) {

@@ -28,6 +28,8 @@ func TestSignedAddresses(t *testing.T) {
 		h := running(t, gateway.Config{Mode: gateway.Async, PublicURL: "https://img.example/below/"})
 		id := send(t, h, "POST", generations, `{"prompt":"x"}`, nil).data()["id"].(string)
 		synctest.Wait()
+		body := send(t, h, "GET", "/v1/tasks/"+id, "", nil).Body.String()
+		require.Regexp(t, `\?\w+=\w+&\w+=`, body, "an address can be copied out of the answer")
 		address := func() string {
 			images := send(t, h, "GET", "/v1/tasks/"+id, "", nil).data()["result"].(map[string]any)["images"].([]any)
 			return images[0].(map[string]any)["url"].([]any)[0].(string)

@@ -380,9 +380,3 @@ func TestStoreErrorsAreNotShown(t *testing.T) {
 	require.Equal(t, http.StatusServiceUnavailable, w.Code)
 	require.NotContains(t, w.Body.String(), "canceled")
 }
-
-func Example() {
-	var client *jobqueue.Client
-	mux := http.NewServeMux()
-	mux.Handle("/admin/jobs/", queueui.New(client, queueui.Config{Prefix: "/admin/jobs", ReadOnly: true}))
-}

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -63,6 +64,8 @@ type StorageReport struct {
 	FreeBytes    int64 `json:"free_bytes"`
 	TotalBytes   int64 `json:"total_bytes" doc:"0 if unknown."`
 	ReserveBytes int64 `json:"reserve_bytes" doc:"Uploads are refused while less is free."`
+
+	Detail string `json:"detail,omitempty" doc:"Why uploads are refused."`
 }
 
 const (
@@ -93,7 +96,8 @@ type databaseState struct {
 	reachable, migrated bool
 	queue               QueueReport
 	space               audiodir.Space
-	storage             bool // recordings are accepted
+	storage             bool   // recordings are accepted
+	storageDetail       string // why not
 }
 
 // withoutDetails returns what everybody may know.
@@ -128,6 +132,7 @@ func (h *health) report(ctx context.Context) Report {
 	r.Queue = &state.queue
 	r.Storage = &StorageReport{
 		FreeBytes: state.space.Free, TotalBytes: state.space.Total, ReserveBytes: state.space.Reserve,
+		Detail: state.storageDetail,
 	}
 	r.StorageAvailable = state.storage
 	r.MiniappAuthConfigured = h.accounts.LoginConfigured()
@@ -171,7 +176,11 @@ func (h *health) check(ctx context.Context) databaseState {
 	checks.Go(func() { state.migrated, _ = h.db.migrated(ctx) })
 	checks.Go(func() { state.queue = countJobs(ctx, h.db.client) })
 	checks.Go(func() {
-		state.space, state.storage = checkStorage(ctx, h.audio)
+		space, err := checkStorage(ctx, h.audio)
+		state.space, state.storage = space, err == nil
+		if err != nil {
+			state.storageDetail = err.Error()
+		}
 	})
 	checks.Wait()
 
@@ -181,16 +190,19 @@ func (h *health) check(ctx context.Context) databaseState {
 	return state
 }
 
-// checkStorage reports whether uploads are accepted. The space of a bucket is unknown.
-func checkStorage(ctx context.Context, audio feedback.AudioStore) (space audiodir.Space, available bool) {
+// checkStorage fails if uploads are refused. The space of a bucket is unknown.
+func checkStorage(ctx context.Context, audio feedback.AudioStore) (audiodir.Space, error) {
 	switch audio := audio.(type) {
 	case *audios3.Store:
-		return space, audio.Check(ctx) == nil
+		return audiodir.Space{}, audio.Check(ctx)
 	case *audiodir.Store:
 		space, err := audio.Space()
-		return space, err == nil && !space.Full()
+		if err == nil && space.Full() {
+			err = errors.New("fewer bytes are free than are reserved")
+		}
+		return space, err
 	}
-	return space, false
+	return audiodir.Space{}, errors.New("the store of recordings has no check")
 }
 
 func countJobs(ctx context.Context, c *jobqueue.Client) (r QueueReport) {

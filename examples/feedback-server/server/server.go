@@ -308,8 +308,12 @@ func (s *Server) awaitMigration(ctx context.Context) bool {
 			return true
 		}
 		if !warned && ctx.Err() == nil {
-			s.log.Warn("waiting for the database: is it running, and was `migrate` run?", "error", err)
 			warned = true
+			if err != nil {
+				s.log.Warn("waiting for the database", "error", err)
+			} else {
+				s.log.Warn("waiting for the database, which lacks tables of this version: run `migrate`")
+			}
 		}
 		select {
 		case <-ctx.Done():

@@ -125,6 +125,7 @@ func TestHealthTellsDetailsToOperatorsOnly(t *testing.T) {
 	require.Equal(t, "sqlite", r.Database.Engine)
 	require.NotNil(t, r.Queue)
 	require.NotNil(t, r.Storage)
+	require.Empty(t, r.Storage.Detail)
 }
 
 func TestHealthReportsTheWaysToSignInToProduction(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"os"
 	"strings"
 	"time"
 
@@ -31,7 +32,7 @@ type tracing struct {
 
 // newTracing returns nil if no collector is configured. It does not connect.
 func newTracing(ctx context.Context, c Config, version string, log *slog.Logger) (*tracing, error) {
-	if c.OTLPEndpoint == "" {
+	if c.OTLPEndpoint == "" || strings.EqualFold(os.Getenv("OTEL_SDK_DISABLED"), "true") {
 		return nil, nil
 	}
 	endpoint := strings.TrimRight(c.OTLPEndpoint, "/") + "/v1/traces"

@@ -306,6 +306,20 @@ func TestNothingIsTracedWithoutACollector(t *testing.T) {
 	require.Empty(t, recognized())
 }
 
+// OTEL_SDK_DISABLED is OpenTelemetry's own switch, beside a collector that is configured.
+func TestNothingIsTracedWhenDisabled(t *testing.T) {
+	t.Setenv("OTEL_SDK_DISABLED", "true")
+	got := collectSpans(t)
+	recognizer, recognized := observed(t, asrtest.NewServer(t, asrtest.WhisperCPP).URL)
+	s, _ := tracedLesson(t, map[string]string{
+		"DATABASE_URL": "sqlite:" + filepath.Join(t.TempDir(), "x.db"), "ALLOW_DEVELOPMENT_USER_HEADER": "true",
+		"LOCAL_ASR_URL": recognizer, "OTEL_EXPORTER_OTLP_ENDPOINT": got.url,
+	})
+	require.Empty(t, recognized())
+	require.NoError(t, s.Close())
+	require.Empty(t, got.all())
+}
+
 // The stream of events looks for changes for as long as it lasts.
 func TestStreamOfEventsTracesNoStatementsAfterItsBeginning(t *testing.T) {
 	t.Parallel()
