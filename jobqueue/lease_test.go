@@ -78,6 +78,24 @@ func TestStuckHandlerOnlyOccupiesItsWorker(t *testing.T) {
 	})
 }
 
+// The jobs of a worker that died are rescued within half a lease of the end of its own: within one
+// and a half leases of its death.
+func TestRescuesAreLessThanHalfALeaseApart(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := newModel()
+		began := time.Now()
+		_, stop := run(t, m, WorkerConfig{Lease: 30 * time.Second}, succeed)
+		time.Sleep(time.Hour)
+		stop()
+		require.Less(t, m.rescues[0].Sub(began), 15*time.Second)
+		require.Greater(t, m.rescues[len(m.rescues)-1].Sub(began), 59*time.Minute)
+		for i, at := range m.rescues[1:] {
+			require.Less(t, at.Sub(m.rescues[i]), 15*time.Second)
+		}
+	})
+}
+
 func TestHistoryIsPurgedByTheRetentionOfEachQueue(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -36,6 +36,7 @@ type model struct {
 	claims     int
 	heartbeats int
 	released   int
+	rescues    []time.Time
 	largest    int // bytes of the results of one exchange, or of the states of one Save
 	purges     map[driver.PurgeFilter]int
 	old        int // succeeded jobs older than any retention
@@ -270,6 +271,7 @@ func (m *model) Rescue(ctx context.Context, _ time.Duration, _ bool) (int, error
 		return 0, err
 	}
 	defer unlock()
+	m.rescues = append(m.rescues, time.Now())
 	return 0, nil
 }
 

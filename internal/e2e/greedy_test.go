@@ -109,8 +109,18 @@ func TestOneTeacherFillsTheDisk(t *testing.T) {
 func fill(t *testing.T, c feedbackclient.Client, lesson string) int {
 	t.Helper()
 	var stored atomic.Int64
+	// In the end one alone: several that are refused at the same moment leave space for others.
+	for first, workers := range []int{4, 1} {
+		fillAtOnce(t, c, lesson, 4*first, workers, &stored)
+	}
+	return int(stored.Load())
+}
+
+// fillAtOnce uploads from several workers, whose numbers begin with first, until each is refused.
+func fillAtOnce(t *testing.T, c feedbackclient.Client, lesson string, first, workers int, stored *atomic.Int64) {
+	t.Helper()
 	group, ctx := errgroup.WithContext(t.Context())
-	for worker := range 4 {
+	for worker := first; worker < first+workers; worker++ {
 		group.Go(func() error {
 			for i := range 100 {
 				audio := recording{seed: uint64(worker*1000 + i), size: 1 << 20}.bytes()
@@ -129,7 +139,6 @@ func fill(t *testing.T, c feedbackclient.Client, lesson string) int {
 		})
 	}
 	require.NoError(t, group.Wait())
-	return int(stored.Load())
 }
 
 func requireProblem(t *testing.T, err error, status int, code string) {

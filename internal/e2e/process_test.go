@@ -36,8 +36,9 @@ import (
 	"lessonkit.example/internal/pgtest"
 )
 
-// waitLimit bounds every wait. It is generous, for busy machines.
-const waitLimit = 90 * time.Second
+// waitLimit bounds every wait. It is generous, for busy machines, on which recognising the demo's
+// speech takes minutes.
+const waitLimit = 4 * time.Minute
 
 // programs builds the example programs, once.
 var programs = sync.OnceValues(func() (string, error) {

@@ -38,10 +38,11 @@ func TestRecogniserDownForLong(t *testing.T) {
 			time.Sleep(soon())
 			rec.down()
 			time.Sleep(away)
-			h, err := s.client.Health(t.Context())
-			require.NoError(t, err)
-			require.False(t, h.SpeechAvailable)
-			require.NotEmpty(t, h.Speech.Detail)
+			eventually(t, "/health says that and why it is down", func() bool { // found by the next recording
+				h, err := s.client.Health(t.Context())
+				require.NoError(t, err)
+				return !h.SpeechAvailable && h.Speech.Detail != ""
+			})
 			rec.up(t)
 		})
 		require.Equal(t, 1, attempts, "a recogniser that is down costs no attempt")

@@ -152,7 +152,7 @@ func TestRescueEndsStuckExchanges(t *testing.T) {
 			})
 			defer group.Wait()
 			defer close(f.release)
-			eventually(t, 30*time.Second, "it is stuck", func() bool { return stuckIn(t, pool, c.statement) != 0 })
+			eventually(t, "it is stuck", func() bool { return stuckIn(t, pool, c.statement) != 0 })
 			die(t, store, worker)
 			time.Sleep(lease) // the age of the transaction, by the clock of the server
 
@@ -227,7 +227,7 @@ func TestRescueEndsOnlyStuckExchanges(t *testing.T) {
 	})
 	defer close(f.release)
 	defer close(released)
-	eventually(t, 30*time.Second, "both are stuck", func() bool {
+	eventually(t, "both are stuck", func() bool {
 		return stuckIn(t, pool, "update jobqueue_job set worker") != 0 && stuckIn(t, pool, "repeat") != 0
 	})
 	die(t, store, dead)
@@ -252,7 +252,7 @@ func TestProcessStoppedInAClaim(t *testing.T) {
 	inserted := 0
 	zombie := startChild(t, url)
 	claiming := func() bool { return stuckIn(t, pool, "update jobqueue_job set worker") != 0 }
-	for deadline := time.Now().Add(60 * time.Second); ; {
+	for deadline := time.Now().Add(waitLimit); ; {
 		if number(t, pool, `select count(*) from jobqueue_job where worker is null`) < 500 {
 			insertLarge(t, pool, "jobqueue_job", 1000)
 			inserted += 1000
@@ -268,11 +268,11 @@ func TestProcessStoppedInAClaim(t *testing.T) {
 		require.True(t, time.Now().Before(deadline), "it never stopped in a claim; %d jobs", inserted)
 	}
 	startChild(t, url)
-	eventually(t, promised(t), "recovery", func() bool {
+	eventually(t, "recovery", func() bool {
 		return number(t, pool, `select count(*) from jobqueue_worker where expires_at < now()`) == 0 &&
 			number(t, pool, `select count(*) from jobqueue_worker where id <> 0`) == 1
 	})
-	eventually(t, 60*time.Second, "all done", func() bool {
+	eventually(t, "all done", func() bool {
 		return number(t, pool, `select count(*) from jobqueue_job`) == 0
 	})
 	require.Equal(t, inserted, number(t, pool, `select count(*) from jobqueue_done where state = 4`))

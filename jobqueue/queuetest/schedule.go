@@ -93,6 +93,14 @@ func scheduleEveryTimeIsOneJob(t *testing.T, h Harness) {
 	for _, w := range workers {
 		w.wait()
 	}
+	// A worker that stops releases what it has claimed, also when the others have stopped already.
+	last := start(t, h.Again(), jobqueue.WorkerConfig{}, handle(got.handle))
+	poll(t, "all jobs run", func() bool {
+		stats, err := h.Store.Stats(t.Context())
+		return err == nil && !slices.ContainsFunc(stats.Queues,
+			func(q driver.QueueStats) bool { return q.Waiting+q.Running > 0 })
+	})
+	last.wait()
 	at := got.sorted()
 	for i := range at[1:] {
 		require.Equal(t, interval, at[i+1].Sub(at[i]), "between %v and %v", at[i], at[i+1])

@@ -26,7 +26,9 @@ var wakeTests = map[string]func(*testing.T, Harness){
 	"RunChecksTheSchema":      runChecksTheSchema,
 }
 
-const never = time.Hour // a poll interval longer than any test
+// never is a poll interval, or a lease, whose heartbeats also find jobs, that is longer than any
+// test.
+const never = time.Hour
 
 // idle starts a worker that has polled its empty queue.
 func idle(t *testing.T, s driver.Store, cfg jobqueue.WorkerConfig) *running {
@@ -54,10 +56,9 @@ func wakeBeginsWithAllQueues(t *testing.T, h Harness) {
 }
 
 func sameProcessIsWoken(t *testing.T, h Harness) {
-	r := idle(t, h.Store, jobqueue.WorkerConfig{PollInterval: never})
+	r := idle(t, h.Store, jobqueue.WorkerConfig{PollInterval: never, Lease: never})
 	for range 20 {
 		fill(t, h.Store, 1)
-		require.Less(t, r.next(jobqueue.EventClaimed).Wait, 5*time.Second)
 		r.next(jobqueue.EventSucceeded)
 	}
 	fill(t, h.Store, 2)
@@ -73,21 +74,27 @@ func otherProcessIsWoken(t *testing.T, h Harness) {
 	r := idle(t, h.Store, cfg)
 	other := h.Again()
 	for range 5 {
-		// The listener may not be ready yet, so enqueue until it is.
-		poll(t, "woken", func() bool {
-			fill(t, other, 1)
-			select {
-			case e := <-r.events:
-				require.Equal(t, jobqueue.EventClaimed, e.Type)
-				return true
-			case <-time.After(500 * time.Millisecond):
-				return false
-			}
-		})
-		r.next(jobqueue.EventSucceeded)
-		for len(r.events) > 0 {
-			<-r.events
+		r.wokenBy(func() { fill(t, other, 1) })
+	}
+}
+
+// wokenBy enqueues jobs until the worker claims one, since it may not listen yet, and waits until
+// all of them have succeeded.
+func (r *running) wokenBy(enqueue func()) {
+	r.t.Helper()
+	enqueued := 0
+	poll(r.t, "woken", func() bool {
+		enqueue()
+		enqueued++
+		select {
+		case e := <-r.events:
+			return e.Type == jobqueue.EventClaimed
+		case <-time.After(500 * time.Millisecond):
+			return false
 		}
+	})
+	for range enqueued {
+		r.next(jobqueue.EventSucceeded)
 	}
 }
 
@@ -98,44 +105,33 @@ func transactionWakes(t *testing.T, h Harness) {
 	}
 	r := idle(t, h.Store, cfg)
 	for _, inTx := range h.InTx {
-		enqueue := func() {
+		r.wokenBy(func() {
 			require.NoError(t, inTx(t.Context(), func(tx Tx) error {
 				_, err := tx.Enqueue(jobqueue.Params{Kind: "work"})
 				return err
 			}))
-		}
-		poll(t, "woken", func() bool {
-			enqueue()
-			select {
-			case <-r.events:
-				return true
-			case <-time.After(500 * time.Millisecond):
-				return false
-			}
 		})
 	}
 }
 
 func pollingAloneWorks(t *testing.T, h Harness) {
 	silent := struct{ driver.Store }{h.Store} // without Listen
-	r := idle(t, silent, jobqueue.WorkerConfig{})
+	r := idle(t, silent, jobqueue.WorkerConfig{Lease: never})
 	for range 3 {
 		fill(t, h.Again(), 1)
-		require.Less(t, r.next(jobqueue.EventClaimed).Wait, 5*time.Second)
+		r.next(jobqueue.EventSucceeded)
 	}
 }
 
 func scheduledStartsInTime(t *testing.T, h Harness) {
-	r := idle(t, h.Store, jobqueue.WorkerConfig{PollInterval: never})
+	r := idle(t, h.Store, jobqueue.WorkerConfig{PollInterval: never, Lease: never})
 	c := jobqueue.NewClient(h.Store)
 	for _, d := range []time.Duration{400 * time.Millisecond, 150 * time.Millisecond} {
 		_, err := c.Enqueue(t.Context(), jobqueue.Params{Kind: "work", RunAt: time.Now().Add(d)})
 		require.NoError(t, err)
 	}
 	for range 2 {
-		e := r.next(jobqueue.EventClaimed)
-		require.GreaterOrEqual(t, e.Wait, time.Duration(0), "not early")
-		require.Less(t, e.Wait, 5*time.Second)
+		require.GreaterOrEqual(t, r.next(jobqueue.EventClaimed).Wait, time.Duration(0), "not early")
 	}
 }
 
@@ -154,7 +150,9 @@ func cancelReachesOthers(t *testing.T, h Harness) {
 	// Long before the heartbeat of a lease of 30 s, once the worker listens.
 	other := h.Again()
 	poll(t, "cancelled", func() bool {
-		require.NoError(t, other.Cancel(t.Context(), id))
+		if err := other.Cancel(t.Context(), id); err != nil {
+			require.ErrorIs(t, err, jobqueue.ErrState, "the first one had only been slow")
+		}
 		select {
 		case cause := <-ended:
 			require.ErrorIs(t, cause, jobqueue.ErrCancelled)
