@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -74,7 +75,7 @@ func (b *browser) listen(event any) {
 }
 
 // timeout is generous, for loaded machines.
-const timeout = 30 * time.Second
+const timeout = 2 * time.Minute
 
 // do performs the actions one after the other. A failed action fails the test.
 func (b *browser) do(actions ...chromedp.Action[chromedp.Void]) {
@@ -92,6 +93,28 @@ func (b *browser) do(actions ...chromedp.Action[chromedp.Void]) {
 func (b *browser) waitText(text string) {
 	b.t.Helper()
 	b.until(`(text) => document.body.innerText.includes(text)`, text)
+}
+
+// recorded returns JavaScript that tells whether the page has recorded for so many seconds. A busy
+// machine may show one of them for too short a time to be seen.
+func recorded(seconds int) string {
+	return fmt.Sprintf(`(() => {
+		const [minutes, seconds] = (document.querySelector("[role=timer]")?.innerText ?? "0:00").split(":");
+		return 60 * minutes + Number(seconds) >= %d;
+	})()`, seconds)
+}
+
+func (b *browser) waitRecorded(seconds int) {
+	b.t.Helper()
+	b.until("() => "+recorded(seconds), "")
+}
+
+// requireRecorded checks that a recording is as long as the page has shown, but for a second, and
+// not longer than the time since it began.
+func requireRecorded(t *testing.T, shown int, took time.Duration, seconds float64) {
+	t.Helper()
+	require.Greater(t, seconds, float64(shown-1), "seconds are missing")
+	require.Less(t, seconds, took.Seconds()+0.5, "seconds are doubled")
 }
 
 // clickButton waits for a button that contains the text and clicks it.

@@ -27,7 +27,7 @@ func TestRecordingEndsWhenItsNextPartCannotStart(t *testing.T) {
 			b.eval(`getUserMedia = navigator.mediaDevices.getUserMedia.bind(navigator.mediaDevices);
 				navigator.mediaDevices.getUserMedia = async (wanted) => stream = await getUserMedia(wanted); ""`)
 			b.clickButton("Record")
-			b.waitText("0:02")
+			b.waitRecorded(2)
 			b.eval(fmt.Sprintf(`MediaRecorder.prototype.start = function () { %s };
 				now = performance.now.bind(performance); performance.now = () => now() + 61000; ""`, start))
 			b.waitText("Recording has stopped.")

@@ -274,7 +274,7 @@ func TestRecordingsDoNotDisturbOneAnother(t *testing.T) {
 	b.waitText("Another tab is recording. Stop it there first.")
 	b.eval(`other(); ""`)
 	b.clickButton("Record")
-	b.waitText("0:02")
+	b.waitRecorded(2)
 	b.addFiles(sample(t, "lesson1-segment0.mp3"))
 	b.waitText("Heard.")
 	b.clickButton("Stop")

@@ -73,7 +73,7 @@ func runProxy(t *testing.T, address, program string, args ...string) {
 			conn.Close()
 		}
 		return err == nil
-	}, 30*time.Second, 20*time.Millisecond)
+	}, timeout, 20*time.Millisecond)
 }
 
 func TestProxiesPassLargeRecordingsAndEvents(t *testing.T) {
@@ -123,7 +123,7 @@ func TestProxiesPassLargeRecordingsAndEvents(t *testing.T) {
 			require.NoError(t, s.Migrate(t.Context()))
 			address := proxy.start(t, program, serve(t, s))
 			c := feedbackclient.Development("http://"+address+proxy.path, "someone")
-			require.Eventually(t, func() bool { _, err := c.Me(t.Context()); return err == nil }, 30*time.Second,
+			require.Eventually(t, func() bool { _, err := c.Me(t.Context()); return err == nil }, timeout,
 				50*time.Millisecond, "haproxy first checks the server")
 			p, err := c.EnsureProfile(t.Context(), "Someone")
 			require.NoError(t, err)
@@ -144,7 +144,7 @@ func TestProxiesPassLargeRecordingsAndEvents(t *testing.T) {
 			select {
 			case event := <-events:
 				require.Equal(t, lesson.ID, event.Lesson.ID)
-			case <-time.After(10 * time.Second):
+			case <-time.After(timeout):
 				require.Fail(t, "the proxy keeps events back")
 			}
 
@@ -255,7 +255,7 @@ func TestOpsAddrTakesMetricsAndQueueAway(t *testing.T) {
 			resp.Body.Close()
 			status = resp.StatusCode
 			return true
-		}, 10*time.Second, 10*time.Millisecond, url)
+		}, timeout, 10*time.Millisecond, url)
 		return status
 	}
 	for _, path := range []string{"/metrics", "/admin/queue/", "/admin/queue/style.css"} {
