@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math/rand/v2"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,6 +18,7 @@ import (
 
 	"lessonkit.example/feedback/feedbackclient"
 	"lessonkit.example/feedback/feedbacktest"
+	"lessonkit.example/internal/freeport"
 	"lessonkit.example/internal/s3test"
 )
 
@@ -63,7 +62,8 @@ func TestMovingAServiceIntoABucket(t *testing.T) {
 	output, err := build.CombinedOutput()
 	require.NoError(t, err, string(output))
 	require.NoError(t, os.WriteFile(filepath.Join(bin, "systemctl"), []byte(systemctl), 0o700))
-	address := freeAddress(t)
+	address, err := freeport.Addr()
+	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, ".env"), []byte(strings.Join([]string{
 		"HTTP_ADDR=" + address, "DATABASE_URL=sqlite:lessonkit.db", "AUDIO_STORAGE_DIR=lessonkit-data/audio",
 		"ALLOW_DEVELOPMENT_USER_HEADER=true",
@@ -120,21 +120,6 @@ func TestMovingAServiceIntoABucket(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, kept, 3)
 	require.NoDirExists(t, filepath.Join(dir, "lessonkit-data/audio"))
-}
-
-// freeAddress returns an address that nobody listens on, outside the range of ephemeral ports, so
-// that it stays free while the service is not running.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	for range 1000 {
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 20_000+rand.IntN(12_000)))
-		if err == nil {
-			require.NoError(t, l.Close())
-			return l.Addr().String()
-		}
-	}
-	require.Fail(t, "no free port")
-	return ""
 }
 
 func TestMoveEndsAtACommandThatFails(t *testing.T) {

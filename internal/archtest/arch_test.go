@@ -113,7 +113,7 @@ var checks = []string{"archtest", "bench", "compat", "e2e", "readme"}
 
 // foundation are the packages below internal that the root packages are built on.
 var foundation = []string{
-	"httpapi", "migrate", "opendb", "pgtest", "s3test", "sqldb", "sqlitedb", "tempdir", "testclock",
+	"freeport", "httpapi", "migrate", "opendb", "pgtest", "s3test", "sqldb", "sqlitedb", "tempdir", "testclock",
 }
 
 // below returns the folder after the first: "e2e" of internal/e2e.

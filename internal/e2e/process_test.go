@@ -18,8 +18,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"math/rand/v2"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -33,6 +31,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/feedback/feedbackclient"
+	"lessonkit.example/internal/freeport"
 	"lessonkit.example/internal/pgtest"
 )
 
@@ -170,22 +169,16 @@ func within(t *testing.T, limit time.Duration, what string, condition func() boo
 // ports are the addresses handed out so far: their servers may not be listening yet.
 var ports sync.Map
 
-// freePort returns an address that nothing listens on. It is outside the range of ephemeral ports,
-// so that a server that is restarted finds it free.
+// freePort returns an address that nothing listens on, and never the same twice.
 func freePort(t *testing.T) string {
 	t.Helper()
-	for range 1000 {
-		addr := fmt.Sprintf("127.0.0.1:%d", 20_000+rand.IntN(12_000))
-		if _, taken := ports.LoadOrStore(addr, true); taken {
-			continue
-		}
-		if l, err := net.Listen("tcp", addr); err == nil {
-			l.Close()
+	for {
+		addr, err := freeport.Addr()
+		require.NoError(t, err)
+		if _, taken := ports.LoadOrStore(addr, true); !taken {
 			return addr
 		}
 	}
-	t.Fatal("no free port")
-	return ""
 }
 
 // service is a feedback server with its data, which outlives the process.

@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"lessonkit.example/internal/freeport"
 )
 
 // PgBouncer starts a pgbouncer in transaction mode before the server, until the end of the test,
@@ -26,13 +28,11 @@ func (s *Server) PgBouncer(t testing.TB, database string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	address, err := freeport.Addr()
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := l.Addr().String()
 	_, port, _ := net.SplitHostPort(address)
-	l.Close()
 
 	dir, err := os.MkdirTemp("", "lessonkit-pgbouncer-")
 	if err != nil {

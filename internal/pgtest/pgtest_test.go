@@ -2,12 +2,12 @@ package pgtest_test
 
 import (
 	"fmt"
-	"net"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"lessonkit.example/internal/freeport"
 	"lessonkit.example/internal/pgtest"
 )
 
@@ -47,10 +47,8 @@ func TestPromotedStandbyHasEveryCommit(t *testing.T) {
 	primary := pgtest.Start(t, pgtest.Options{TCP: true, Settings: map[string]string{"synchronous_commit": "on"}})
 	addr := primary.Addr()
 	for i := range 2 {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+		free, err := freeport.Addr()
 		require.NoError(t, err)
-		free := l.Addr().String()
-		l.Close()
 		standby := primary.Standby(t, free)
 		conn, err := pgx.Connect(t.Context(), primary.URL())
 		require.NoError(t, err)

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"lessonkit.example/internal/freeport"
 )
 
 var errMissing = errors.New("no PostgreSQL programs found")
@@ -143,12 +145,10 @@ func (s *Server) settings(o Options) ([]string, error) {
 	query := url.Values{"sslmode": {"disable"}}
 	if o.TCP {
 		if s.addr = o.addr; s.addr == "" {
-			l, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
+			var err error
+			if s.addr, err = freeport.Addr(); err != nil {
 				return nil, err
 			}
-			s.addr = l.Addr().String()
-			l.Close()
 		}
 		_, port, _ := net.SplitHostPort(s.addr)
 		settings["listen_addresses"], settings["port"] = "127.0.0.1", port

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"lessonkit.example/internal/freeport"
 )
 
 // The credentials of every server.
@@ -33,12 +35,10 @@ func Start(t testing.TB) *Server {
 	if err != nil {
 		t.Skip("versitygw was not found: run `go install github.com/versity/versitygw/cmd/versitygw@v1.8.0`")
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	address, err := freeport.Addr()
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := listener.Addr().String()
-	listener.Close()
 	s := &Server{Endpoint: "http://" + address, dir: t.TempDir()}
 	cmd := exec.Command(program, "--port", address, "--access", AccessKeyID, "--secret", SecretAccessKey, "--quiet",
 		"posix", "--sidecar", t.TempDir(), s.dir) // the file system need not have extended attributes

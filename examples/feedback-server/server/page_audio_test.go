@@ -3,8 +3,6 @@ package server_test
 import (
 	"flag"
 	"fmt"
-	"math/rand/v2"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -183,13 +181,7 @@ func newProcess(t *testing.T) *process {
 	build := exec.Command("go", "build", "-o", p.program, "lessonkit.example/examples/feedback-server")
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, string(out))
-	address := ""
-	require.Eventually(t, func() bool {
-		// Outside the range of ephemeral ports, so that it is still free when the server restarts.
-		address = fmt.Sprintf("127.0.0.1:%d", 20_000+rand.IntN(12_000))
-		listener, err := net.Listen("tcp", address)
-		return err == nil && listener.Close() == nil
-	}, timeout, time.Millisecond)
+	address := freeAddress(t)
 	p.url = "http://" + address
 	p.environment = append(os.Environ(), "HTTP_ADDR="+address, "ALLOW_DEVELOPMENT_USER_HEADER=true",
 		"DATABASE_URL=sqlite:"+filepath.Join(t.TempDir(), "x.db"), "AUDIO_STORAGE_DIR="+t.TempDir())

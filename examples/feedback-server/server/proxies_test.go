@@ -19,6 +19,7 @@ import (
 
 	"lessonkit.example/examples/feedback-server/server"
 	"lessonkit.example/feedback/feedbackclient"
+	"lessonkit.example/internal/freeport"
 )
 
 // installedProgram returns the path of a program, and skips the test where it is not installed.
@@ -36,10 +37,9 @@ func installedProgram(t *testing.T, name string) string {
 // freeAddress returns an address that nobody listens on.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	address, err := freeport.Addr()
 	require.NoError(t, err)
-	defer l.Close()
-	return l.Addr().String()
+	return address
 }
 
 // edited returns a configuration of the folder above with replacements for the test's addresses and
