@@ -18,12 +18,16 @@ type childSpec struct {
 	System     string
 	URL        string
 	MaxWorkers int
-	Latency    bool // report the nanoseconds from enqueuing to the start of the handler of each job
+	Latency    bool       // report the nanoseconds from enqueuing to the start of the handler of each job
+	Relay      *relaySpec `json:",omitempty"` // be a relay instead
 }
 
 // child reports 0 when it is ready, waits for a line, and runs jobs until it is stopped. Whenever
 // the number of completed jobs has changed, it reports that, unless the spec has Latency.
 func child(s childSpec) error {
+	if s.Relay != nil {
+		return runRelay(*s.Relay)
+	}
 	ctx := context.Background()
 	pool, err := pgxpool.New(ctx, s.URL)
 	if err != nil {

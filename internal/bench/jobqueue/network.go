@@ -17,8 +17,9 @@ func (b *bench) network(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	relays := map[*contender]*harness.Child{}
 	for _, f := range []*contender{ours, river} {
-		if f.url, err = b.delayed(f.url, networkDelay); err != nil {
+		if relays[f], f.url, err = b.startRelay(f.url, networkDelay); err != nil {
 			return err
 		}
 	}
@@ -30,12 +31,15 @@ func (b *bench) network(ctx context.Context) error {
 		{"1 ms network: drain, 4 processes", 4, 2000},
 		{"1 ms network: drain, 50 workers, default settings", 1, 50},
 	} {
+		cpu := map[*contender][]float64{} // of the relays
 		measure := func(f *contender) func() (float64, error) {
 			return func() (float64, error) {
 				if err := f.reset(ctx, drainJobs); err != nil {
 					return 0, err
 				}
+				before := cpuOf(relays[f].Pid())
 				r, err := f.drain(ctx, drainJobs, c.processes, c.maxWorkers)
+				cpu[f] = append(cpu[f], float64((cpuOf(relays[f].Pid())-before).Microseconds())/drainJobs)
 				return r.rate, err
 			}
 		}
@@ -43,6 +47,8 @@ func (b *bench) network(ctx context.Context) error {
 		if err := b.Alternate(row, measure(ours), measure(river)); err != nil {
 			return err
 		}
+		b.Add(harness.Row{Name: c.name + ": CPU of the relay a job", Unit: "µs", PeerName: "River",
+			Better: harness.Lower, Ours: cpu[ours], Peer: cpu[river]})
 	}
 	return b.alternateLatency(ctx, ours, river, "1 ms network: enqueue to start", 0.7, 1)
 }

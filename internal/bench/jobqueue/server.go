@@ -67,8 +67,14 @@ func (s *server) cpu() time.Duration {
 			ticks += statTicks(pid, false)
 		}
 	}
-	return time.Duration(ticks) * time.Second / 100
+	return time.Duration(ticks) * tick
 }
+
+// tick is the unit of proc(5).
+const tick = time.Second / 100
+
+// cpuOf returns the processor time that a process has used.
+func cpuOf(pid int) time.Duration { return time.Duration(statTicks(pid, false)) * tick }
 
 func statTicks(pid int, reaped bool) (ticks int64) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
