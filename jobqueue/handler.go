@@ -219,7 +219,7 @@ func (h *handler) retry(job *Job, err error) (driver.Result, Event) {
 		Event{Type: EventFailed, Err: err}
 }
 
-// delay returns the backoff after an attempt that failed with err, and err with the backoff's panic.
+// delay returns the backoff after an attempt that failed with err, and err with a panic of it.
 func (h *handler) delay(job *Job, err error) (time.Duration, error) {
 	delay := time.Duration(0)
 	panicked := protect(func() error {

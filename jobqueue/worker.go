@@ -53,8 +53,8 @@ type WorkerConfig struct {
 	Prefetch int
 	// Backoff returns the delay after the failure of an attempt (1, 2, …); [WithBackoff] sets it
 	// for one kind. Defaults to 1 s after the first attempt, doubling up to 1 h, each time with up
-	// to a fifth more or less, which is also used where Backoff panics. It must not block: the worker
-	// waits for it.
+	// to a fifth more or less, which is also used where Backoff panics. It must not block, because
+	// the worker waits for it.
 	Backoff func(attempt int) time.Duration
 	// Context returns the context of a job, derived from ctx, for example with values from its
 	// Meta. The contexts of handlers and of Dead callbacks are derived from it, and the logger gets
