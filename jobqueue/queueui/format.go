@@ -19,6 +19,7 @@ func (u *ui) funcs() template.FuncMap {
 		"group":  group,
 		"age":    age,
 		"ago":    func(t time.Time) string { return ago(time.Since(t)) },
+		"left":   left,
 		"stamp":  func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.000 UTC") },
 		"iso":    func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) },
 		"pretty": pretty,
@@ -73,6 +74,14 @@ func ago(d time.Duration) string {
 		return "in " + age(-d)
 	}
 	return age(d) + " ago"
+}
+
+// left returns how long a pause still lasts, "" until somebody ends it.
+func left(until time.Time) string {
+	if until.Year() == 9999 {
+		return ""
+	}
+	return age(time.Until(until))
 }
 
 func pretty(raw json.RawMessage) string {

@@ -1,8 +1,8 @@
 // Package queueui shows a job queue in the browser: the depth and age of every queue, jobs by
-// state, one job with its arguments, saved state, errors and timeline, the schedules, buttons to
-// retry and to cancel one job or all of a list, to pause queues and schedules and to run a schedule
-// now, and a search by the number of a job or any text in its arguments: see jobqueue.Client's
-// Search.
+// state, one job with its arguments, metadata, saved state, errors and timeline, the schedules,
+// buttons to retry and to cancel one job or all of a list, to pause queues and schedules and to run
+// a schedule now, and a search by the number of a job or any text in its arguments: see
+// jobqueue.Client's Search.
 //
 // [New] returns an http.Handler. The pages are plain HTML without scripts. Put authentication in
 // front of it: whoever reaches it sees the arguments of every job and, unless Config.ReadOnly is

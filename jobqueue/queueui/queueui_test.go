@@ -225,8 +225,20 @@ func TestPauseOfAQueue(t *testing.T) {
 	stats, err := s.client.Stats(t.Context())
 	require.NoError(t, err)
 	require.False(t, stats.Queue("nightly").PausedUntil.IsZero())
+	require.NotContains(t, s.page("/q/"), " left<", "there is no end")
+	require.NoError(t, s.client.Pause(t.Context(), "nightly", time.Now().Add(90*time.Minute+30*time.Second)))
+	s.page("/q/", "1 h 30 min left")
 	s.page(s.submit("/q/queues/resume", url.Values{"queue": {"nightly"}}), `aria-label="Pause queue nightly"`)
 	require.Equal(t, http.StatusBadRequest, s.do("POST", "/q/queues/pause").Code)
+}
+
+func TestMetadata(t *testing.T) {
+	s := setup(t, queueui.Config{})
+	s.enqueue("tagged", jobqueue.Params{Kind: "remind", Queue: "mail", RunAt: time.Now().Add(time.Hour),
+		Meta: map[string]string{"request_id": "4711", "<who>": "Ann & Bob"}})
+	s.page(fmt.Sprintf("/jobs/%d", s.ids["tagged"]), "Metadata",
+		"<dt>&lt;who&gt;</dt><dd><code>Ann &amp; Bob</code></dd><dt>request_id</dt><dd><code>4711</code></dd>")
+	require.NotContains(t, s.page(fmt.Sprintf("/jobs/%d", s.ids["good"])), "Metadata")
 }
 
 func TestSchedules(t *testing.T) {
