@@ -77,8 +77,9 @@ type Config struct {
 	MaxWorkers int
 
 	// Rerun repeats generations that were interrupted by a crash. Set it only if generating is
-	// free. A task that the end of the process has interrupted three times fails with code
-	// "internal", since it may be the cause, unless it only waits for a service's own task.
+	// free. A task that the end of the process has interrupted three times, the last time while it
+	// ran alone, fails with code "internal", since it is probably the cause, unless it only waits
+	// for a service's own task.
 	Rerun bool
 
 	Limits Limits

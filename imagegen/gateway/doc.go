@@ -19,7 +19,7 @@
 // Interrupted work without such an identifier is reported as failed and not repeated, unless
 // [Config].Rerun permits it. Work without such an identifier that the end of the process has
 // interrupted three times is not repeated again, since it may be what ends the process: the task
-// fails.
+// fails. The third run is alone, so that no task fails for another one.
 //
 // # OpenAI clients
 //

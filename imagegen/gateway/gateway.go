@@ -19,6 +19,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/semaphore"
 	"golang.org/x/time/rate"
 
 	"lessonkit.example/imagegen"
@@ -47,7 +48,8 @@ type Gateway struct {
 	entering map[string]int // requests being read, by caller
 
 	ran   atomic.Bool
-	keyed sync.Mutex // serializes the creation of tasks with an Idempotency-Key
+	runs  *semaphore.Weighted // of size MaxWorkers: see turn
+	keyed sync.Mutex          // serializes the creation of tasks with an Idempotency-Key
 }
 
 // job is an unfinished task.
@@ -64,7 +66,8 @@ func New(c Config) (*Gateway, error) {
 	}
 	g := &Gateway{c: c, mux: http.NewServeMux(), storage: newStorage(c.Limits.StoredBytes),
 		live: map[string]*job{}, limiters: map[string]*rate.Limiter{},
-		entering: map[string]int{}, wake: make(chan struct{}, 1), stopped: make(chan struct{})}
+		entering: map[string]int{}, wake: make(chan struct{}, 1), stopped: make(chan struct{}),
+		runs: semaphore.NewWeighted(int64(c.MaxWorkers))}
 	_, g.keyless = c.Keys("")
 	routes := map[string]map[string]http.HandlerFunc{
 		"/v1/images/generations": {http.MethodPost: g.authorized(g.generation)},

@@ -110,6 +110,78 @@ func TestTaskThatEndsTheProcessIsNotRerunForEver(t *testing.T) {
 	})
 }
 
+// ending is a Generator for which each run takes a minute, except that of the prompt "culprit",
+// which lasts until the process ends.
+type ending struct{ running, most atomic.Int32 }
+
+func (e *ending) Generate(
+	ctx context.Context, req *imagegen.Request, sink imagegen.Sink,
+) (*imagegen.Result, error) {
+	e.most.Store(max(e.most.Load(), e.running.Add(1)))
+	defer e.running.Add(-1)
+	if req.Prompt == "culprit" {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	select {
+	case <-time.After(time.Minute):
+		return fixed{size: 10}.Generate(ctx, req, sink)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// losing loses failures, as the end of the process does.
+type losing struct{ gateway.Store }
+
+func (s losing) UpdateTask(ctx context.Context, t gateway.Task) error {
+	if t.State == imagegen.StateFailed {
+		return errors.New("the machine is off")
+	}
+	return s.Store.UpdateTask(ctx, t)
+}
+
+// Tasks that ran beside one that ends the process do not fail with it: their last runs are alone.
+func TestTasksBesideOneThatEndsTheProcess(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		path := t.TempDir()
+		var tasks []string
+		run := func(store gateway.Store, use func(client *imagegen.Client)) (most int32) {
+			generator := &ending{}
+			client, stop := serve(t, gateway.Config{
+				Generator: generator, Mode: gateway.Async, Rerun: true, MaxWorkers: 3, Store: store,
+			})
+			use(client)
+			stop()
+			return generator.most.Load()
+		}
+		crash := func(use func(client *imagegen.Client)) int32 { return run(losing{openDir(t, path)}, use) }
+		require.EqualValues(t, 3, crash(func(client *imagegen.Client) {
+			for _, prompt := range []string{"one", "culprit", "two"} {
+				sent, err := client.Submit(t.Context(), &imagegen.Request{Prompt: prompt}, imagegen.Memory())
+				require.NoError(t, err)
+				tasks = append(tasks, sent.TaskID)
+			}
+			synctest.Wait()
+		}))
+		require.EqualValues(t, 3, crash(func(*imagegen.Client) { synctest.Wait() }))
+		for range 2 { // the culprit keeps those after it waiting until the next start
+			require.LessOrEqual(t, crash(func(*imagegen.Client) { time.Sleep(5 * time.Minute) }), int32(1))
+		}
+		run(openDir(t, path), func(client *imagegen.Client) {
+			for i, task := range tasks {
+				_, err := client.Wait(t.Context(), task, imagegen.Memory())
+				if i == 1 {
+					require.ErrorContains(t, err, "an internal error ended the generation")
+				} else {
+					require.NoError(t, err)
+				}
+			}
+		})
+	})
+}
+
 // patient is a Submitter whose task ends after the given time.
 type patient struct {
 	fixed

@@ -155,6 +155,23 @@ var (
 	errPanic       = errors.New("the generator panicked")
 )
 
+// turn waits until a task may run and returns a function that ends its turn. Tasks run side by
+// side, but the last run of one that has been interrupted before is alone, so that it does not fail
+// for a task beside it that ends the process. It returns false if ctx ends first.
+func (g *Gateway) turn(ctx context.Context, t Task) (end func(), ok bool) {
+	if t.Upstream != "" { // it only waits
+		return func() {}, true
+	}
+	weight := int64(1)
+	if t.Runs+1 >= maxRuns {
+		weight = int64(g.c.MaxWorkers)
+	}
+	if err := g.runs.Acquire(ctx, weight); err != nil {
+		return nil, false
+	}
+	return sync.OnceFunc(func() { g.runs.Release(weight) }), true
+}
+
 // perform carries out a task. wait ends when Run is stopped, work after the shutdown timeout.
 func (g *Gateway) perform(work, wait context.Context, id string) {
 	t, err := g.c.Store.Task(work, id)
@@ -163,6 +180,11 @@ func (g *Gateway) perform(work, wait context.Context, id string) {
 		g.end(id)
 		return
 	}
+	endTurn, ok := g.turn(wait, t)
+	if !ok {
+		return // it runs after the next start
+	}
+	defer endTurn()
 	t.State = imagegen.StateProcessing
 	t.Runs++                                              // before the run, which may end the process
 	if err := g.c.Store.UpdateTask(work, t); err != nil { // leave the task for the next start, unpaid
@@ -172,7 +194,7 @@ func (g *Gateway) perform(work, wait context.Context, id string) {
 	}
 	began := now()
 	sink := &taskSink{g: g, id: id, caller: t.Caller, open: map[*taskBlob]struct{}{}}
-	result, err := g.generate(work, wait, &t, g.convert(sink, t.Format))
+	result, err := g.generate(work, wait, &t, g.convert(sink, t.Format), endTurn)
 	t.Images = sink.close()
 	if again := (*imagegen.WaitError)(nil); errors.As(err, &again) && t.Upstream != "" {
 		resumed := wait.Err() != nil // at the next start
@@ -209,10 +231,10 @@ func (g *Gateway) convert(sink *taskSink, format string) imagegen.Sink {
 	}})
 }
 
-// generate calls the generator, in the resumable way if it is a Submitter. It returns errPanic if
-// the generator panics.
+// generate calls the generator, in the resumable way if it is a Submitter, and ends the turn of a
+// task that waits for another service. It returns errPanic if the generator panics.
 func (g *Gateway) generate(
-	work, wait context.Context, t *Task, sink imagegen.Sink,
+	work, wait context.Context, t *Task, sink imagegen.Sink, endTurn func(),
 ) (r *imagegen.Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -244,6 +266,7 @@ func (g *Gateway) generate(
 			g.c.Logger.Error("store the generator's task", "task", t.ID, "upstream", t.Upstream, "error", err)
 		}
 	}
+	endTurn()
 	return sub.Wait(wait, t.Upstream, sink)
 }
 
