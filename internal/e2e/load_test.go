@@ -61,13 +61,11 @@ func startLoad(t *testing.T, phones int, pace time.Duration, services ...*servic
 	for i := range phones {
 		p := &phone{load: l, user: fmt.Sprintf("phone-%d", i)}
 		c := p.client()
-		profile, err := c.EnsureProfile(t.Context(), "Someone small")
-		require.NoError(t, err)
-		session, err := c.OpenSession(t.Context(), profile.ID)
-		require.NoError(t, err)
-		lesson, err := c.StartLesson(t.Context(), session.ID)
-		require.NoError(t, err)
-		p.session, p.lesson = session.ID, lesson.ID
+		eventually(t, "the phone has a lesson", func() bool {
+			err := p.startLesson(t.Context(), c)
+			require.True(t, err == nil || mayRetry(err), "%v", err)
+			return err == nil
+		})
 		l.phones = append(l.phones, p)
 	}
 	var ctx context.Context
@@ -83,6 +81,21 @@ func startLoad(t *testing.T, phones int, pace time.Duration, services ...*servic
 		transport.CloseIdleConnections()
 	})
 	return l
+}
+
+// startLesson makes a profile, a session and a lesson, unless they exist.
+func (p *phone) startLesson(ctx context.Context, c feedbackclient.Client) error {
+	profile, err := c.EnsureProfile(ctx, "Someone small")
+	if err != nil {
+		return err
+	}
+	session, err := c.OpenSession(ctx, profile.ID)
+	if err != nil {
+		return err
+	}
+	lesson, err := c.StartLesson(ctx, session.ID)
+	p.session, p.lesson = session.ID, lesson.ID
+	return err
 }
 
 // stop lets every phone finish its current upload, within waitLimit.

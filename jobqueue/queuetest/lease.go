@@ -66,7 +66,7 @@ func largeJobsAreClaimedInParts(t *testing.T, h Harness) {
 	require.NoError(t, err)
 	require.Equal(t, n, released)
 
-	cfg := jobqueue.WorkerConfig{Queues: map[string]jobqueue.QueueConfig{"default": {MaxWorkers: n}}}
+	cfg := jobqueue.WorkerConfig{Queues: map[string]jobqueue.QueueConfig{"default": {MaxWorkers: n}}, Lease: never}
 	r := start(t, h.Store, cfg, func(w *jobqueue.Worker) {
 		jobqueue.Handle(w, "work", func(_ context.Context, _ *jobqueue.Job, a string) error {
 			if a != argument {

@@ -78,8 +78,9 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 	}
 }
 
-// timeout limits every wait for something that should happen at once.
-const timeout = 60 * time.Second
+// timeout limits every wait for something that should happen at once. It is generous, for busy
+// machines.
+const timeout = 3 * time.Minute
 
 type args struct {
 	N int `json:"n"`
