@@ -131,7 +131,7 @@ func fillAtOnce(t *testing.T, c feedbackclient.Client, lesson string, first, wor
 					stored.Add(1)
 				case errors.As(err, &p) && p.Status == http.StatusInsufficientStorage:
 					return nil
-				case ctx.Err() == nil:
+				case ctx.Err() == nil && !mayRetry(err): // a refusal may end the connection
 					return err
 				}
 			}

@@ -50,7 +50,7 @@ func TestCancelledTranscriptionsFail(t *testing.T) {
 						var err error
 						got, err = c.Segment(t.Context(), segment.ID)
 						return err == nil && string(got.State) == state
-					}, time.Minute, 20*time.Millisecond, state)
+					}, timeout, 20*time.Millisecond, state)
 					return got
 				}
 				await(state)

@@ -82,7 +82,7 @@ func teach(t *testing.T, c feedbackclient.Client) feedbackclient.Segment {
 	require.Eventually(t, func() bool {
 		seg, err = c.Segment(t.Context(), seg.ID)
 		return err == nil && seg.State == "transcribed"
-	}, time.Minute, 20*time.Millisecond)
+	}, timeout, 20*time.Millisecond)
 	_, err = c.Generate(t.Context(), session.ID, nil)
 	require.NoError(t, err)
 	_, err = c.SaveRecord(t.Context(), p.ID, session.ID, "2026-03-01", "Well done.")
@@ -152,7 +152,7 @@ func TestErasingATeacherLeavesNothing(t *testing.T) {
 		}
 		require.NoError(t, c.EraseMe(t.Context()))
 		require.Equal(t, before, rowsOfTeachers(t, environment["DATABASE_URL"]), "at once")
-		require.Eventually(t, func() bool { return recordings(t, audio) == 1 }, time.Minute, 20*time.Millisecond)
+		require.Eventually(t, func() bool { return recordings(t, audio) == 1 }, timeout, 20*time.Millisecond)
 		_, err := feedbackclient.Development(url, "other").Segment(t.Context(), other.ID)
 		require.NoError(t, err, "of another teacher")
 
@@ -191,7 +191,7 @@ func TestEraseJobNeedsADeletedAccount(t *testing.T) {
 			require.Eventually(t, func() bool {
 				job, err := jobs.Get(t.Context(), inserted.ID)
 				return err == nil && job.State == jobqueue.StateSucceeded
-			}, time.Minute, 20*time.Millisecond)
+			}, timeout, 20*time.Millisecond)
 		}
 		erase()
 		_, err = c.Segment(t.Context(), seg.ID)
@@ -263,7 +263,7 @@ func TestRecordingsAreDeletedAfterTheRetention(t *testing.T) {
 		require.Eventually(t, func() bool {
 			require.NoError(t, jobs.RunSchedule(t.Context(), "retention"))
 			return recordings(t, audio) == 1
-		}, time.Minute, 200*time.Millisecond)
+		}, timeout, 200*time.Millisecond)
 		kept, err := c.Segment(t.Context(), old.ID)
 		require.NoError(t, err)
 		require.Equal(t, "heard", strings.ToLower(strings.Trim(kept.Text, ".")), "the text stays")

@@ -49,7 +49,7 @@ func TestServerWaitsForMigrate(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { s.Close() })
 	serve(t, s)
-	require.Eventually(t, func() bool { return len(log.grep("waiting for the database")) > 0 }, time.Minute,
+	require.Eventually(t, func() bool { return len(log.grep("waiting for the database")) > 0 }, timeout,
 		10*time.Millisecond)
 	line := log.grep("waiting for the database")[0]
 	require.Contains(t, line["msg"], "run `migrate`")

@@ -83,11 +83,11 @@ func TestEveryLineOfALessonHasItsRequestAndItsTrace(t *testing.T) {
 					segment, err := c.Segment(t.Context(), segment.ID)
 					require.NoError(t, err)
 					return string(segment.State) == state
-				}, time.Minute, 10*time.Millisecond)
+				}, timeout, 10*time.Millisecond)
 			}
 			status.Store(http.StatusInternalServerError)
 			failed := upload(0)
-			require.Eventually(t, func() bool { return len(jobs.grep("attempt failed")) > 0 }, time.Minute,
+			require.Eventually(t, func() bool { return len(jobs.grep("attempt failed")) > 0 }, timeout,
 				5*time.Millisecond)
 			status.Store(http.StatusUnprocessableEntity)
 			reaches(failed, "failed")
@@ -96,7 +96,7 @@ func TestEveryLineOfALessonHasItsRequestAndItsTrace(t *testing.T) {
 			_, err = c.Generate(t.Context(), session.ID, nil)
 			require.NoError(t, err)
 			require.NoError(t, c.Call(t.Context(), http.MethodDelete, "/api/v1/profiles/"+profile.ID, nil, nil))
-			require.Eventually(t, func() bool { return len(jobs.grep("deleting audio ended")) == 2 }, time.Minute,
+			require.Eventually(t, func() bool { return len(jobs.grep("deleting audio ended")) == 2 }, timeout,
 				5*time.Millisecond)
 
 			// All of the story is there ...

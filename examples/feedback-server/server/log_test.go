@@ -96,7 +96,7 @@ func TestLogSaysWhyASegmentHasNoText(t *testing.T) {
 	defer refusing.Close()
 	c, log, _ := logged(t, refusing.URL)
 	_, _, _, segment, _ := uploadSegment(t, c)
-	require.Eventually(t, func() bool { return len(log.grep(segment.ID)) >= 4 }, time.Minute, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return len(log.grep(segment.ID)) >= 4 }, timeout, 5*time.Millisecond)
 	var ended, givenUp map[string]any
 	for _, line := range log.grep(segment.ID) {
 		switch line["msg"] {
@@ -119,7 +119,7 @@ func TestLogTellsTheStoryOfASegment(t *testing.T) {
 	c, log, _ := logged(t, asrtest.NewServer(t, asrtest.WhisperCPP).URL)
 	p, session, lesson, segment, audio := uploadSegment(t, c)
 
-	require.Eventually(t, func() bool { return len(log.grep(segment.ID)) >= 3 }, time.Minute, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return len(log.grep(segment.ID)) >= 3 }, timeout, 5*time.Millisecond)
 	story := log.grep(segment.ID)
 	require.Len(t, story, 3)
 	var upload, started, ended map[string]any
@@ -154,7 +154,7 @@ func TestLogTellsTheStoryOfASegment(t *testing.T) {
 
 	// The way on from here: what is deleted leaves a line for its recording.
 	require.NoError(t, c.Call(t.Context(), http.MethodDelete, "/api/v1/profiles/"+p.ID, nil, nil))
-	require.Eventually(t, func() bool { return len(log.grep("deleting audio ended")) == 1 }, time.Minute,
+	require.Eventually(t, func() bool { return len(log.grep("deleting audio ended")) == 1 }, timeout,
 		5*time.Millisecond)
 	require.NotEmpty(t, log.grep("deleting audio ended")[0]["request_id"])
 }
@@ -171,6 +171,6 @@ func TestJobsWithoutARequestStillRun(t *testing.T) {
 			`{"kind":"transcribe","segment_id":"0197a000-0000-7000-8000-000000000001","round":7}`),
 	})
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return len(log.grep("0197a000")) > 0 }, time.Minute, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return len(log.grep("0197a000")) > 0 }, timeout, 5*time.Millisecond)
 	require.Equal(t, "deleted meanwhile", log.grep("0197a000")[0]["outcome"])
 }

@@ -73,6 +73,6 @@ func TestFailedJobHasOneName(t *testing.T) {
 		text := get(s.Handler(), "/metrics").Body.String()
 		return strings.Contains(text, `job_duration_seconds_count{kind="delete_audio",outcome="failed"} 1`) &&
 			strings.Contains(text, `jobqueue_jobs{queue="files",state="failed"} 1`)
-	}, time.Minute, 20*time.Millisecond)
+	}, timeout, 20*time.Millisecond)
 	require.NotContains(t, get(s.Handler(), "/metrics").Body.String(), "dead")
 }

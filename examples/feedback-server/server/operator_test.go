@@ -134,7 +134,7 @@ func TestOperatorRetriesAFailedJobInTheBrowser(t *testing.T) {
 			return err == nil && job.State == jobqueue.StateFailed && len(job.Errors) == n
 		}
 	}
-	require.Eventually(t, failures(1), time.Minute, 20*time.Millisecond)
+	require.Eventually(t, failures(1), timeout, 20*time.Millisecond)
 
 	b.do(chromedp.Navigate("http://operator:" + strings.ReplaceAll(operatorPassword, " ", "%20") + "@" + address))
 	b.waitText("files")
@@ -146,5 +146,5 @@ func TestOperatorRetriesAFailedJobInTheBrowser(t *testing.T) {
 	b.waitText("not a task")
 	b.screenshot("job")
 	b.clickButton("Retry")
-	require.Eventually(t, failures(2), time.Minute, 20*time.Millisecond)
+	require.Eventually(t, failures(2), timeout, 20*time.Millisecond)
 }

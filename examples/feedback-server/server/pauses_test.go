@@ -38,7 +38,7 @@ func TestPausesEndSentencesOfARealRecogniser(t *testing.T) {
 		require.NoError(t, err)
 		segment = s.Lessons[0].Segments[0]
 		return segment.State == "transcribed"
-	}, time.Minute, 100*time.Millisecond)
+	}, timeout, 100*time.Millisecond)
 	require.GreaterOrEqual(t, strings.Count(segment.Text, "."), 3, segment.Text)
 	require.Regexp(t, `\. [A-Z]`, segment.Text)
 	t.Log(segment.Text)

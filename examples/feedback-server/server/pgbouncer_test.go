@@ -76,7 +76,7 @@ func TestPoolerInTransactionMode(t *testing.T) {
 			require.Eventually(t, func() bool {
 				now, err := client.Session(t.Context(), session.ID)
 				return err == nil && now.Lessons[0].Segments[0].State == "transcribed"
-			}, time.Minute, 20*time.Millisecond)
+			}, timeout, 20*time.Millisecond)
 			require.False(t, health(t, s.Handler()).Database.PoolerMisused)
 		})
 	}

@@ -84,7 +84,7 @@ func (f *retried) waitSegment(state string) {
 		}
 		f.segment = s.Lessons[0].Segments[0].ID
 		return true
-	}, time.Minute, 10*time.Millisecond, state)
+	}, timeout, 10*time.Millisecond, state)
 }
 
 // waitJob waits until the only job with the state has n errors.
@@ -98,7 +98,7 @@ func (f *retried) waitJob(state jobqueue.State, n int) *jobqueue.Job {
 		}
 		job = jobs[0]
 		return true
-	}, time.Minute, 10*time.Millisecond, state.String())
+	}, timeout, 10*time.Millisecond, state.String())
 	return job
 }
 
@@ -133,7 +133,7 @@ func TestRetryOfAJobFailsAfterTheSegmentWasRetried(t *testing.T) {
 	require.Eventually(t, func() bool {
 		failed, err := f.jobs.List(t.Context(), jobqueue.Filter{State: jobqueue.StateFailed})
 		return err == nil && len(failed) == 2
-	}, time.Minute, 10*time.Millisecond, "the recogniser refuses the second job too")
+	}, timeout, 10*time.Millisecond, "the recogniser refuses the second job too")
 
 	f.refuses.Store(false)
 	f.retryJob(old.ID)
@@ -146,7 +146,7 @@ func TestRetryOfAJobFailsAfterTheSegmentWasRetried(t *testing.T) {
 		require.Equal(t, jobqueue.StateFailed, job.State)
 		errs = job.Errors
 		return true
-	}, time.Minute, 10*time.Millisecond)
+	}, timeout, 10*time.Millisecond)
 	require.Contains(t, errs[1].Error, "queued again")
 	f.waitSegment("failed")
 

@@ -127,7 +127,7 @@ func testRoles(t *testing.T, older bool) {
 	require.Eventually(t, func() bool {
 		s, err := c.Session(t.Context(), session.ID)
 		return err == nil && s.Lessons[0].Segments[0].State == "transcribed"
-	}, time.Minute, 20*time.Millisecond)
+	}, timeout, 20*time.Millisecond)
 	require.NoError(t, c.Call(t.Context(), http.MethodDelete, "/api/v1/profiles/"+p.ID, nil, nil))
 }
 

@@ -35,11 +35,11 @@ func TestSweepIsASchedule(t *testing.T) {
 	require.Eventually(t, func() bool {
 		schedules, err := jobs.Schedules(t.Context())
 		return err == nil && len(schedules) == 1 && time.Until(schedules[0].NextAt) <= time.Hour
-	}, time.Minute, 10*time.Millisecond)
+	}, timeout, 10*time.Millisecond)
 	require.FileExists(t, orphan)
 	require.Eventually(t, func() bool { // again, as the worker may not listen yet
 		require.NoError(t, jobs.RunSchedule(t.Context(), "sweep"))
 		_, err := os.Stat(orphan)
 		return os.IsNotExist(err)
-	}, time.Minute, 200*time.Millisecond)
+	}, timeout, 200*time.Millisecond)
 }

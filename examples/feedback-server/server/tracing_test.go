@@ -79,7 +79,7 @@ func (c *collected) wait(t *testing.T, name string) *otlp.Span {
 			}
 		}
 		return false
-	}, time.Minute, 20*time.Millisecond, name)
+	}, timeout, 20*time.Millisecond, name)
 	return found
 }
 
@@ -177,7 +177,7 @@ func recordedLesson(
 		segment, err = c.Segment(t.Context(), segment.ID)
 		require.NoError(t, err)
 		return segment.State == state
-	}, time.Minute, 10*time.Millisecond)
+	}, timeout, 10*time.Millisecond)
 	return session, segment
 }
 

@@ -24,7 +24,7 @@ func TestWordsReachTheRecogniser(t *testing.T) {
 	require.Eventually(t, func() bool {
 		got, err := c.Segment(t.Context(), segment.ID)
 		return err == nil && got.State == "transcribed"
-	}, time.Minute, 10*time.Millisecond)
+	}, timeout, 10*time.Millisecond)
 
 	var fields map[string]string
 	for _, r := range recogniser.Requests() {
