@@ -98,7 +98,7 @@ func start(t *testing.T, args ...string) (url string, stop func()) {
 	go func() { done <- run(ctx, append([]string{"-addr", "127.0.0.1:0"}, args...), &output{}, &stderr) }()
 	serving := regexp.MustCompile(`url=(\S+)`)
 	ready := func() bool { return serving.MatchString(stderr.String()) }
-	require.Eventually(t, ready, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, ready, time.Minute, 10*time.Millisecond)
 	return serving.FindStringSubmatch(stderr.String())[1], func() {
 		cancel()
 		require.NoError(t, <-done)
@@ -189,7 +189,7 @@ func TestServerThatIsKilledLeavesNothing(t *testing.T) {
 	cmd.Env, cmd.Stderr = append(os.Environ(), "TMPDIR="+tmp), &stderr
 	require.NoError(t, cmd.Start())
 	serving := regexp.MustCompile(`url=(\S+)`)
-	eventually := func(ok func() bool) { t.Helper(); require.Eventually(t, ok, 20*time.Second, 10*time.Millisecond) }
+	eventually := func(ok func() bool) { t.Helper(); require.Eventually(t, ok, time.Minute, 10*time.Millisecond) }
 	eventually(func() bool { return serving.MatchString(stderr.String()) })
 	rec, err := local.New(local.Config{URL: serving.FindStringSubmatch(stderr.String())[1]})
 	require.NoError(t, err)

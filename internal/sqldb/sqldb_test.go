@@ -85,7 +85,7 @@ func TestLostServerIsUnavailable(t *testing.T) {
 		require.True(t, sqldb.IsUnavailable(err), "%v", err)
 	}
 	s.Restart(t)
-	require.Eventually(t, func() bool { return db.W.Ping() == nil }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return db.W.Ping() == nil }, time.Minute, 10*time.Millisecond)
 	require.NoError(t, db.Close())
 	require.True(t, sqldb.IsUnavailable(db.W.Ping()), "closed")
 	require.False(t, sqldb.IsUnavailable(context.Canceled), "canceled by the caller")

@@ -34,7 +34,7 @@ func pauseStopsClaims(t *testing.T, h Harness) {
 	paused := fill(t, h.Store, 3)
 	other := fill(t, h.Store, 1, func(p *jobqueue.Params) { p.Queue = "b" })[0]
 	require.Equal(t, other, r.next(jobqueue.EventSucceeded).Job.ID)
-	w := register(t, h.Store, time.Minute)
+	w := register(t, h.Store, never)
 	require.Empty(t, claim(t, h.Store, w, "default", 10))
 	stats, err := c.Stats(t.Context())
 	require.NoError(t, err)
@@ -62,14 +62,14 @@ func pauseEndsByItself(t *testing.T, h Harness) {
 	r := start(t, h.Store, jobqueue.WorkerConfig{},
 		handle(func(context.Context, *jobqueue.Job, args) error { return nil }))
 	job := r.next(jobqueue.EventSucceeded).Job
-	require.WithinDuration(t, until, job.ClaimedAt, 10*time.Second)
+	require.WithinDuration(t, until, job.ClaimedAt, timeout)
 	require.False(t, job.ClaimedAt.Before(until.Truncate(time.Microsecond)), "%v before %v", job.ClaimedAt, until)
 }
 
 // finished makes n failed and n cancelled jobs of each of two kinds and queues.
 func finished(t *testing.T, h Harness, n int) {
 	t.Helper()
-	w := register(t, h.Store, time.Minute)
+	w := register(t, h.Store, never)
 	for _, queue := range []string{"a", "b"} {
 		for _, kind := range []string{"work", "other"} {
 			fill(t, h.Store, 2*n, func(p *jobqueue.Params) { p.Queue, p.Kind = queue, kind })
@@ -105,7 +105,7 @@ func retryManyByFilter(t *testing.T, h Harness) {
 	require.Equal(t, 40, n)
 
 	// A unique key that is taken keeps only its own job in the history.
-	w := register(t, h.Store, time.Minute)
+	w := register(t, h.Store, never)
 	for i := range 5 {
 		fill(t, h.Store, 1, func(p *jobqueue.Params) { p.Queue, p.UniqueKey = "u", fmt.Sprint("key ", i/2) })
 		require.Empty(t, record(t, h.Store, w, result(claim(t, h.Store, w, "u", 1)[0], driver.Fail)))

@@ -91,7 +91,7 @@ func damagedRowsFailAlone(t *testing.T, h Harness) {
 
 func damagedRowsOfADeadWorkerFail(t *testing.T, h Harness) {
 	jobs, others := damaged(t, h)
-	dying := register(t, h.Store, time.Minute)
+	dying := register(t, h.Store, never)
 	require.Len(t, claim(t, h.Store, dying, "default", 1000), len(jobs)+others)
 	h.damage(t, jobs)
 	_, _, err := h.Store.Heartbeat(t.Context(), dying, time.Millisecond)
@@ -130,12 +130,12 @@ func damagedRowsOfALiveWorkerFail(t *testing.T, h Harness) {
 
 func damagedRowsDoNotStopARelease(t *testing.T, h Harness) {
 	jobs, others := damaged(t, h)
-	w := register(t, h.Store, time.Minute)
+	w := register(t, h.Store, never)
 	require.Len(t, claim(t, h.Store, w, "default", 1000), len(jobs)+others)
 	h.damage(t, jobs)
 	_, err := h.Store.Release(t.Context(), w, nil, true)
 	require.NoError(t, err)
-	w = register(t, h.Store, time.Minute)
+	w = register(t, h.Store, never)
 	require.Len(t, claim(t, h.Store, w, "default", 1000), len(jobs)+others)
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -37,7 +36,7 @@ func deadRunsOnce(t *testing.T, h Harness) {
 
 func deadAfterProcessDeath(t *testing.T, h Harness) {
 	id := fill(t, h.Store, 1, func(p *jobqueue.Params) { p.MaxAttempts = 1 })[0]
-	dead := register(t, h.Store, time.Minute)
+	dead := register(t, h.Store, never)
 	claim(t, h.Store, dead, "default", 1)
 	die(t, h.Store, dead)
 	rescue(t, h.Store, 1)

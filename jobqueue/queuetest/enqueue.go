@@ -99,7 +99,7 @@ func uniqueUntilDone(t *testing.T, h Harness) {
 	require.False(t, other.Duplicate, "a key belongs to its kind")
 	require.NoError(t, c.Cancel(t.Context(), other.ID))
 
-	w := register(t, h.Store, time.Minute)
+	w := register(t, h.Store, never)
 	jobs := claim(t, h.Store, w, "default", 10)
 	require.Len(t, jobs, 1)
 	again, err = c.Enqueue(t.Context(), p)
@@ -121,7 +121,7 @@ func uniqueUntilStarted(t *testing.T, h Harness) {
 	require.NoError(t, err)
 	require.Equal(t, jobqueue.InsertResult{ID: first.ID, Duplicate: true}, again)
 
-	w := register(t, h.Store, time.Minute)
+	w := register(t, h.Store, never)
 	jobs := claim(t, h.Store, w, "default", 10)
 	require.Len(t, jobs, 1)
 	again, err = c.Enqueue(t.Context(), p)
@@ -226,7 +226,7 @@ func concurrentSinglesAllArrive(t *testing.T, h Harness) {
 	cancel()
 	_, err := c.Enqueue(ctx, jobqueue.Params{Kind: "work"})
 	require.ErrorIs(t, err, context.Canceled)
-	require.Len(t, claim(t, h.Store, register(t, h.Store, time.Minute), "default", 1000), 400)
+	require.Len(t, claim(t, h.Store, register(t, h.Store, never), "default", 1000), 400)
 }
 
 func priorityThenTimeThenID(t *testing.T, h Harness) {
@@ -246,7 +246,7 @@ func priorityThenTimeThenID(t *testing.T, h Harness) {
 	}
 	_, err := c.Enqueue(t.Context(), jobqueue.Params{Kind: "work", Queue: "another", Priority: 1})
 	require.NoError(t, err)
-	w := register(t, h.Store, time.Minute)
+	w := register(t, h.Store, never)
 	var got []int64
 	for range len(want) {
 		jobs := claim(t, h.Store, w, "default", 1)
@@ -258,7 +258,7 @@ func priorityThenTimeThenID(t *testing.T, h Harness) {
 }
 
 func scheduledJobsAreNotClaimedEarly(t *testing.T, h Harness) {
-	w := register(t, h.Store, time.Minute)
+	w := register(t, h.Store, never)
 	fill(t, h.Store, 3, func(p *jobqueue.Params) { p.RunAt = time.Now().Add(time.Hour); p.Priority = 1 })
 	fill(t, h.Store, 1, func(p *jobqueue.Params) { p.RunAt = time.Now().Add(30 * time.Minute); p.Priority = 4 })
 	res, err := h.Store.Exchange(t.Context(), driver.ExchangeRequest{
@@ -285,7 +285,7 @@ func farTimesKeepTheirPlace(t *testing.T, h Harness) {
 	require.Equal(t, len(past), stats.Queues[0].Waiting)
 	require.Less(t, stats.Queues[0].Oldest, time.Minute, "a job does not wait before it is enqueued")
 
-	w := register(t, h.Store, time.Minute)
+	w := register(t, h.Store, never)
 	look := func() driver.ExchangeResponse {
 		res, err := h.Store.Exchange(t.Context(),
 			driver.ExchangeRequest{Worker: w, LookAhead: true,
@@ -317,7 +317,7 @@ func metaStaysWithTheJob(t *testing.T, h Harness) {
 	one, err := c.Enqueue(t.Context(), jobqueue.Params{Kind: "work", Meta: meta})
 	require.NoError(t, err)
 	require.Nil(t, get(t, h.Store, ids[0]).Meta)
-	w := register(t, h.Store, time.Minute)
+	w := register(t, h.Store, never)
 	for _, j := range claim(t, h.Store, w, "default", 10) {
 		if j.ID == ids[0] {
 			require.Nil(t, j.Meta)

@@ -260,12 +260,12 @@ func groupInTransactions(t *testing.T, h Harness) {
 func groupSurvivesTheDeathOfAWorker(t *testing.T, h Harness) {
 	members := fill(t, h.Store, 2, group("g"))
 	last := fill(t, h.Store, 1, afterGroup("g"))[0]
-	dead := register(t, h.Store, time.Minute)
+	dead := register(t, h.Store, never)
 	require.Len(t, claim(t, h.Store, dead, "default", 10), 2)
 	die(t, h.Store, dead)
 	rescue(t, h.Store, 2)
 	require.Equal(t, jobqueue.StateHeld, get(t, h.Store, last).State)
-	w := register(t, h.Store, time.Minute)
+	w := register(t, h.Store, never)
 	for i, j := range claim(t, h.Store, w, "default", 10) {
 		require.Contains(t, members, j.ID)
 		done := result(j, driver.Complete)
@@ -301,7 +301,7 @@ func groupOfASchedule(t *testing.T, h Harness) {
 	require.NoError(t, err)
 	require.NoError(t, h.Store.Tick(t.Context(),
 		driver.Tick{Name: "s", Spec: "x", Due: due, Next: due.Add(time.Hour), Jobs: rs}))
-	require.Len(t, claim(t, h.Store, register(t, h.Store, time.Minute), "default", 10), 1)
+	require.Len(t, claim(t, h.Store, register(t, h.Store, never), "default", 10), 1)
 }
 
 func groupWithoutMembersStartsAtOnce(t *testing.T, h Harness) {

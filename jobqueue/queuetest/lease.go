@@ -56,7 +56,7 @@ func largeJobsAreClaimedInParts(t *testing.T, h Harness) {
 	const n, size = 40, driver.MaxExchangeBytes / 32
 	argument := strings.Repeat("x", size-2) // and two quotes
 	ids := fill(t, h.Store, n, func(p *jobqueue.Params) { p.Args = argument })
-	w := register(t, h.Store, time.Minute)
+	w := register(t, h.Store, never)
 	x := driver.ExchangeRequest{Worker: w, Claims: []driver.ClaimRequest{{Queue: "default", Limit: n}}}
 	res, err := h.Store.Exchange(t.Context(), x)
 	require.NoError(t, err)
@@ -86,7 +86,7 @@ func largeJobsAreClaimedInParts(t *testing.T, h Harness) {
 
 func fenceDecidesWhoCompletes(t *testing.T, h Harness) {
 	fill(t, h.Store, 1)
-	w := register(t, h.Store, time.Minute)
+	w := register(t, h.Store, never)
 	j := claim(t, h.Store, w, "default", 1)[0]
 	require.Equal(t, 1, j.Fence)
 	require.Equal(t, 1, j.Attempt)
@@ -106,7 +106,7 @@ func fenceDecidesWhoCompletes(t *testing.T, h Harness) {
 // A process may be suspended for so long that others remove its worker, and then continue to claim.
 func zombieClaimsNothing(t *testing.T, h Harness) {
 	fill(t, h.Store, 2)
-	zombie := register(t, h.Store, time.Minute)
+	zombie := register(t, h.Store, never)
 	die(t, h.Store, zombie)
 	poll(t, "the worker's row is gone", func() bool {
 		_, err := h.Store.Rescue(t.Context(), time.Minute, false)
@@ -116,12 +116,12 @@ func zombieClaimsNothing(t *testing.T, h Harness) {
 		return len(stats.Workers) == 0
 	})
 	require.Empty(t, claim(t, h.Store, zombie, "default", 2))
-	require.Len(t, claim(t, h.Store, register(t, h.Store, time.Minute), "default", 2), 2)
+	require.Len(t, claim(t, h.Store, register(t, h.Store, never), "default", 2), 2)
 }
 
 func zombieRecordsNothing(t *testing.T, h Harness) {
 	ids := fill(t, h.Store, 3)
-	zombie := register(t, h.Store, time.Minute)
+	zombie := register(t, h.Store, never)
 	late := claim(t, h.Store, zombie, "default", 3)
 	require.Len(t, late, 3)
 	die(t, h.Store, zombie)
@@ -129,7 +129,7 @@ func zombieRecordsNothing(t *testing.T, h Harness) {
 	// Nobody has claimed the jobs yet, and still the zombie's results are ignored.
 	require.Len(t, record(t, h.Store, zombie, result(late[0], driver.Complete), result(late[1], driver.Fail),
 		result(late[2], driver.Reschedule)), 3)
-	w := register(t, h.Store, time.Minute)
+	w := register(t, h.Store, never)
 	again := claim(t, h.Store, w, "default", 3)
 	require.Len(t, again, 3)
 	require.NotEqual(t, late[0].Token(), again[0].Token())
@@ -150,7 +150,7 @@ func zombieRecordsNothing(t *testing.T, h Harness) {
 
 func heartbeatKeepsTheLease(t *testing.T, h Harness) {
 	fill(t, h.Store, 2)
-	w := register(t, h.Store, time.Minute)
+	w := register(t, h.Store, never)
 	jobs := claim(t, h.Store, w, "default", 2)
 	n, err := h.Store.Rescue(t.Context(), time.Minute, true)
 	require.NoError(t, err)
@@ -172,11 +172,11 @@ func heartbeatKeepsTheLease(t *testing.T, h Harness) {
 
 func rescueKeepsErrorsAndExhaustedJobs(t *testing.T, h Harness) {
 	id := fill(t, h.Store, 1, func(p *jobqueue.Params) { p.MaxAttempts = 1 })[0]
-	dead := register(t, h.Store, time.Minute)
+	dead := register(t, h.Store, never)
 	claim(t, h.Store, dead, "default", 1)
 	die(t, h.Store, dead)
 	rescue(t, h.Store, 1)
-	w := register(t, h.Store, time.Minute)
+	w := register(t, h.Store, never)
 	jobs := claim(t, h.Store, w, "default", 1)
 	require.Len(t, jobs, 1, "it is claimed once more, for its Dead callback")
 	require.Equal(t, 2, jobs[0].Attempt)
@@ -189,7 +189,7 @@ func rescueKeepsErrorsAndExhaustedJobs(t *testing.T, h Harness) {
 
 func rescueFindsOrphans(t *testing.T, h Harness) {
 	fill(t, h.Store, 1)
-	w := register(t, h.Store, time.Minute)
+	w := register(t, h.Store, never)
 	j := claim(t, h.Store, w, "default", 1)[0]
 	// Unregister the worker but keep its job, which no code path should do.
 	_, err := h.Store.Release(t.Context(), w, []driver.Lease{{ID: j.ID, Fence: j.Fence}}, true)
@@ -206,7 +206,7 @@ func rescueFindsOrphans(t *testing.T, h Harness) {
 
 func releaseKeepsNamedLeases(t *testing.T, h Harness) {
 	fill(t, h.Store, 4)
-	w := register(t, h.Store, time.Minute)
+	w := register(t, h.Store, never)
 	jobs := claim(t, h.Store, w, "default", 3)
 	n, err := h.Store.Release(t.Context(), w,
 		[]driver.Lease{{ID: jobs[0].ID, Fence: jobs[0].Fence}, {ID: jobs[1].ID, Fence: 99}}, false)
@@ -226,7 +226,7 @@ func releaseKeepsNamedLeases(t *testing.T, h Harness) {
 
 func resultsOfEveryKind(t *testing.T, h Harness) {
 	ids := fill(t, h.Store, 6)
-	w := register(t, h.Store, time.Minute)
+	w := register(t, h.Store, never)
 	byID := map[int64]*jobqueue.Job{}
 	for _, j := range claim(t, h.Store, w, "default", 6) {
 		byID[j.ID] = j
@@ -269,7 +269,7 @@ func resultsOfEveryKind(t *testing.T, h Harness) {
 // The response may be lost after the commit, so the worker sends the results again.
 func rescheduleTwiceCountsOnce(t *testing.T, h Harness) {
 	id := fill(t, h.Store, 1)[0]
-	w := register(t, h.Store, time.Minute)
+	w := register(t, h.Store, never)
 	o := result(claim(t, h.Store, w, "default", 1)[0], driver.Reschedule)
 	o.Uncounted, o.Error = true, jobqueue.AttemptError{Attempt: 1, Error: "once"}
 	require.Empty(t, record(t, h.Store, w, o))
@@ -288,7 +288,7 @@ func cursorSkipsOnlyThePast(t *testing.T, h Harness) {
 			p.Priority = 3
 		}
 	})
-	w := register(t, h.Store, time.Minute)
+	w := register(t, h.Store, never)
 	claim := func(marks [4]driver.Cursor) (got []int64) {
 		res, err := h.Store.Exchange(t.Context(), driver.ExchangeRequest{Worker: w, Claims: []driver.ClaimRequest{
 			{Queue: "other", Limit: 1}, {Queue: "default", Limit: 10, After: marks},
@@ -346,7 +346,7 @@ func twoWorkersNeverClaimTheSameJob(t *testing.T, h Harness) {
 func completeTxRequiresTheLease(t *testing.T, h Harness) {
 	for name, inTx := range h.InTx {
 		id := fill(t, h.Store, 1)[0]
-		w := register(t, h.Store, time.Minute)
+		w := register(t, h.Store, never)
 		j := claim(t, h.Store, w, "default", 1)[0]
 		require.NoError(t, inTx(t.Context(), func(tx Tx) error { return tx.Complete(j) }), name)
 		require.Equal(t, jobqueue.StateSucceeded, get(t, h.Store, id).State, name)
@@ -357,7 +357,7 @@ func completeTxRequiresTheLease(t *testing.T, h Harness) {
 func completeTxRolledBackLeavesTheJob(t *testing.T, h Harness) {
 	for name, inTx := range h.InTx {
 		id := fill(t, h.Store, 1)[0]
-		w := register(t, h.Store, time.Minute)
+		w := register(t, h.Store, never)
 		j := claim(t, h.Store, w, "default", 1)[0]
 		err := inTx(t.Context(), func(tx Tx) error {
 			require.NoError(t, tx.Complete(j), name)
@@ -371,7 +371,7 @@ func completeTxRolledBackLeavesTheJob(t *testing.T, h Harness) {
 
 func errorHistoryIsBounded(t *testing.T, h Harness) {
 	id := fill(t, h.Store, 1, func(p *jobqueue.Params) { p.MaxAttempts = jobqueue.Unlimited })[0]
-	w := register(t, h.Store, time.Minute)
+	w := register(t, h.Store, never)
 	for i := range 103 {
 		jobs := claim(t, h.Store, w, "default", 1)
 		require.Len(t, jobs, 1)

@@ -82,7 +82,7 @@ func limitIsUsedByWhoeverWorks(t *testing.T, h Harness) {
 }
 
 func limitOfADeadWorkerIsFreed(t *testing.T, h Harness) {
-	dead := register(t, h.Store, time.Minute)
+	dead := register(t, h.Store, never)
 	held, err := h.Store.Slots(t.Context(), dead, "default", 2, 2)
 	require.NoError(t, err)
 	require.Equal(t, 2, held)
@@ -103,7 +103,7 @@ func limitOfADeadWorkerIsFreed(t *testing.T, h Harness) {
 }
 
 func slotsAreSharedAndReturned(t *testing.T, h Harness) {
-	a, b := register(t, h.Store, time.Minute), register(t, h.Store, time.Minute)
+	a, b := register(t, h.Store, never), register(t, h.Store, never)
 	slots := func(worker int64, queue string, target, want int) {
 		t.Helper()
 		held, err := h.Store.Slots(t.Context(), worker, queue, 5, target)
@@ -163,7 +163,7 @@ func rateHoldsOverAllWorkers(t *testing.T, h Harness) {
 
 func rateAllowsABurst(t *testing.T, h Harness) {
 	fill(t, h.Store, 10)
-	w := register(t, h.Store, time.Minute)
+	w := register(t, h.Store, never)
 	claim := func() driver.ExchangeResponse {
 		res, err := h.Store.Exchange(t.Context(), driver.ExchangeRequest{Worker: w, Claims: []driver.ClaimRequest{
 			{Queue: "default", Limit: 5, Rate: driver.Rate{Every: time.Hour, Burst: 3}}}})

@@ -120,7 +120,7 @@ func saveGoesWithEveryResult(t *testing.T, h Harness) {
 // Whoever has lost the job changes nothing.
 func saveIsFenced(t *testing.T, h Harness) {
 	id := fill(t, h.Store, 1)[0]
-	dead, alive := register(t, h.Store, time.Minute), register(t, h.Store, time.Minute)
+	dead, alive := register(t, h.Store, never), register(t, h.Store, never)
 	old := claim(t, h.Store, dead, "default", 1)[0]
 	save := func(worker int64, j *jobqueue.Job, state string) {
 		require.NoError(t, h.Store.Save(t.Context(), worker, []driver.Saved{

@@ -109,7 +109,7 @@ func serialRunsOneAtATimeInOrder(t *testing.T, h Harness) {
 func serialKeepsItsTurn(t *testing.T, h Harness) {
 	ids := fill(t, h.Store, 3, serialKey("k"))
 	free := fill(t, h.Store, 1)[0]
-	w := register(t, h.Store, time.Minute)
+	w := register(t, h.Store, never)
 	jobs := claim(t, h.Store, w, "default", 10)
 	require.Len(t, jobs, 2)
 	first := jobs[0]
@@ -184,7 +184,7 @@ func serialByHand(t *testing.T, h Harness) {
 
 func serialSurvivesTheDeathOfAWorker(t *testing.T, h Harness) {
 	ids := fill(t, h.Store, 3, serialKey("k"))
-	dead := register(t, h.Store, time.Minute)
+	dead := register(t, h.Store, never)
 	require.Equal(t, ids[0], claim(t, h.Store, dead, "default", 10)[0].ID)
 	for _, orphans := range []bool{false, true} {
 		_, err := h.Store.Rescue(t.Context(), time.Minute, orphans)

@@ -317,7 +317,7 @@ func stopWaitsForHandlers(t *testing.T, h Harness) {
 	receive(t, started)
 	r.stop()
 	// Prefetched jobs are released before the handlers end.
-	other := register(t, h.Store, time.Minute)
+	other := register(t, h.Store, never)
 	taken := 0
 	poll(t, "the rest is released", func() bool {
 		taken += len(claim(t, h.Store, other, "default", 30))

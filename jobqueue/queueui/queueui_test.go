@@ -83,7 +83,7 @@ func setup(t *testing.T, cfg queueui.Config) *site {
 		require.Eventually(t, func() bool {
 			j, err := s.client.Get(t.Context(), s.ids[name])
 			return err == nil && j.State == state && (state != jobqueue.StateScheduled || j.Attempt == 2)
-		}, 20*time.Second, 5*time.Millisecond, name)
+		}, time.Minute, 5*time.Millisecond, name)
 	}
 	return s
 }
@@ -202,7 +202,7 @@ func TestButtons(t *testing.T) {
 	s.page(post("good", "retry"), "Nothing was changed")
 	s.page(post("good", "cancel"), "Nothing was changed")
 	s.page(post("slow", "cancel"), "notified to stop")
-	require.Eventually(t, func() bool { return state("slow") == jobqueue.StateCancelled }, 20*time.Second,
+	require.Eventually(t, func() bool { return state("slow") == jobqueue.StateCancelled }, time.Minute,
 		5*time.Millisecond)
 }
 
@@ -252,7 +252,7 @@ func TestSchedules(t *testing.T) {
 	require.Eventually(t, func() bool {
 		schedules, err := s.client.Schedules(t.Context())
 		return err == nil && len(schedules) == 1
-	}, 20*time.Second, 5*time.Millisecond)
+	}, time.Minute, 5*time.Millisecond)
 	next := schedule().NextAt
 	s.page("/q/", "sweep &lt;all&gt;", "Schedules", "Run now")
 	name := url.Values{"name": {"sweep <all>"}}
@@ -262,7 +262,7 @@ func TestSchedules(t *testing.T) {
 	require.False(t, schedule().Paused)
 	s.submit("/q/schedules/run", name)
 	require.Eventually(t, func() bool { return !schedule().LastAt.IsZero() || schedule().NextAt.Before(next) },
-		20*time.Second, 5*time.Millisecond)
+		time.Minute, 5*time.Millisecond)
 	unknown := s.do("POST", "/q/schedules/explode")
 	require.Equal(t, http.StatusNotFound, unknown.Code)
 }
@@ -324,7 +324,7 @@ func TestSavedState(t *testing.T) {
 		require.Eventually(t, func() bool {
 			j, err := s.client.Get(t.Context(), s.ids[name])
 			return err == nil && j.State == jobqueue.StateSucceeded
-		}, 20*time.Second, 5*time.Millisecond, name)
+		}, time.Minute, 5*time.Millisecond, name)
 	}
 	bar := `<progress aria-label="Progress" max="100" value="50">50 %</progress>`
 	s.page(fmt.Sprintf("/jobs/%d", s.ids["half"]), "Saved state", bar, "&#34;page&#34;: &#34;\\u003c12\\u003e&#34;")
