@@ -26,7 +26,9 @@ func (d *Document) decode() {
 		d.report(codeWrongType, root, fmt.Sprintf(`The file contains %s; it must contain a capability object, `+
 			`an array of them, or {"capabilities": [...]}.`, root.Kind()))
 	}
-	d.duplicateKeys(d.Root())
+	if d.Format() != TOML { // there a key that is written twice is a fault
+		d.duplicateKeys(d.Root())
+	}
 }
 
 // decodeNamedList reads {"capabilities": [...]}. The reference implementation treats every object

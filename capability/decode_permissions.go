@@ -35,6 +35,9 @@ func (d *Document) permissionIdentifier(v Value) string {
 	if err == nil {
 		return text
 	}
+	if full(d.found, codeIdentifierSyntax) {
+		return text
+	}
 	f := Diagnostic{Code: codeIdentifierSyntax, at: v.Span()}
 	f.Message = fmt.Sprintf("%s is not a permission identifier: %s.", words.Quote(text), err)
 	if meant := repairIdentifier(text); meant != "" && meant != text {

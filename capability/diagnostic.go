@@ -74,12 +74,13 @@ func NewDiagnostic(v Value, code Code, severity Severity, message string) Diagno
 	return d
 }
 
-// Line returns the text of the line in which the diagnostic starts, "" without a file.
-func (d Diagnostic) Line() string {
+// Around returns the text of the line in which the diagnostic starts: what is before the start and
+// what is after it, at most a number of characters of each. Without a file both are "".
+func (d Diagnostic) Around(most int) (before, after string) {
 	if d.text == nil {
-		return ""
+		return "", ""
 	}
-	return d.text.Line(d.Start.Line)
+	return d.text.Around(d.Start.Offset, most)
 }
 
 // PositionAt returns the position of an offset in the diagnostic's file, such as that of an edit;

@@ -73,8 +73,9 @@ func (m *Manifest) names() []string {
 // reading is. The zero Manifests is empty and lacks even the core plugins: start from
 // [CoreManifests].
 type Manifests struct {
-	byKey map[string]*Manifest
-	whole bool // an acl-manifests file was loaded
+	byKey  map[string]*Manifest
+	whole  bool // an acl-manifests file was loaded
+	listed int  // permissions, sets and what they list
 }
 
 // Get returns the manifest of a plugin ("fs", "core:window", [AppManifest]), or nil.

@@ -8,15 +8,20 @@ import (
 	"lessonkit.example/capability/internal/syntax"
 )
 
-// manifestLimit is generous: the largest real file has 0.2 MiB.
-const manifestLimit = 32 << 20
+// The limits of manifests are generous: the largest real file has 0.2 MiB, and what all manifests of
+// an application list are 1,700 permissions, sets, members, commands and scope values.
+const (
+	manifestLimit  = 32 << 20
+	mostListed     = 50_000
+	mostSchemaSize = 64 << 10 // real ones have up to 4 KiB
+)
 
 // Load adds the manifests of an application from its acl-manifests.json, which the build writes: an
 // object with one manifest per plugin. A plugin that is known already is replaced. What is wrong
 // with the file is returned; its sound parts are loaded all the same.
 func (m *Manifests) Load(name string, text []byte) Diagnostics {
 	d := ParseValue(text, Options{Name: name, MaxBytes: manifestLimit})
-	r := newManifestReader(d)
+	r := m.reader(d)
 	if d.Root().Kind() != syntax.Object {
 		if !d.text.Damaged() {
 			r.fault(d.Root(), "the file must contain an object with one manifest per plugin, not %s", d.Root().Kind())
@@ -28,7 +33,8 @@ func (m *Manifests) Load(name string, text []byte) Diagnostics {
 			m.add(r.manifest(key.Text(), value))
 		}
 	}
-	m.whole = m.whole || !d.text.Damaged()
+	m.listed = r.listed
+	m.whole = m.whole || !d.text.Damaged() && m.listed <= mostListed
 	return r.diagnostics()
 }
 
@@ -36,7 +42,7 @@ func (m *Manifests) Load(name string, text []byte) Diagnostics {
 // keeps in its permissions folder: objects default, set and permission. The plugin is named as
 // identifiers name it; [AppManifest] is the application. Give a document read by [ParseValue].
 func (m *Manifests) LoadPermissions(plugin string, d *Document) Diagnostics {
-	r := newManifestReader(d)
+	r := m.reader(d)
 	root := d.Root()
 	if !r.is(root, syntax.Object, "a permission file") {
 		return r.diagnostics()
@@ -75,17 +81,30 @@ func (m *Manifests) LoadPermissions(plugin string, d *Document) Diagnostics {
 			r.unknownKey(key, "default", "set", "permission", "commands")
 		}
 	}
+	m.listed = r.listed
 	return r.diagnostics()
 }
 
 // manifestReader keeps what it finds to itself: the document may be in use elsewhere.
 type manifestReader struct {
-	doc   *Document
-	found []Diagnostic
+	doc    *Document
+	found  []Diagnostic
+	listed int // by all manifests
 }
 
-func newManifestReader(d *Document) *manifestReader {
-	return &manifestReader{doc: d, found: slices.Clip(d.found)}
+func (m *Manifests) reader(d *Document) *manifestReader {
+	return &manifestReader{doc: d, found: slices.Clip(d.found), listed: m.listed}
+}
+
+// full reports whether the manifests list too much with n more. It counts them.
+func (r *manifestReader) full(v Value, n int) bool {
+	before := r.listed
+	if r.listed += n; before <= mostListed && r.listed > mostListed {
+		r.add(Diagnostic{Code: syntax.FaultTooLarge, Message: fmt.Sprintf("With this the manifests list more than %d "+
+			"permissions, sets, members, commands and scope values; this one and those after it are not read.",
+			mostListed), at: v.Span()})
+	}
+	return r.listed > mostListed
 }
 
 func (r *manifestReader) diagnostics() Diagnostics {
@@ -120,10 +139,10 @@ func (r *manifestReader) is(v Value, kind syntax.Kind, what string) bool {
 }
 
 func (r *manifestReader) array(v Value, what string) []Value {
-	if v.Kind() == syntax.Null || !r.is(v, syntax.Array, what) {
+	if v.Kind() == syntax.Null || !r.is(v, syntax.Array, what) || r.full(v, v.Len()) {
 		return nil
 	}
-	list := []Value{}
+	list := make([]Value, 0, v.Len())
 	for item := range v.Items() {
 		list = append(list, item)
 	}
@@ -131,9 +150,14 @@ func (r *manifestReader) array(v Value, what string) []Value {
 }
 
 func (r *manifestReader) strings(v Value, what string) []string {
-	var list []string
-	for _, item := range r.array(v, what) {
-		if r.is(item, syntax.String, "every item of "+what) {
+	items := r.array(v, what)
+	if len(items) == 0 {
+		return nil
+	}
+	list := make([]string, 0, len(items))
+	what = "every item of " + what
+	for _, item := range items {
+		if r.is(item, syntax.String, what) {
 			list = append(list, item.Text())
 		}
 	}
@@ -175,7 +199,12 @@ func (r *manifestReader) manifest(plugin string, v Value) *Manifest {
 		case "commands":
 			commands = r.strings(value, "commands")
 		case "global_scope_schema":
-			if value.Kind() == syntax.Object {
+			switch at := value.Span(); {
+			case value.Kind() != syntax.Object:
+			case at.End-at.Start > mostSchemaSize:
+				r.add(Diagnostic{Code: syntax.FaultTooLarge, Message: fmt.Sprintf("The schema of scopes has %d bytes; "+
+					"one of more than %d is not used.", at.End-at.Start, mostSchemaSize), at: key.Span()})
+			default:
 				m.ScopeSchema = value
 			}
 		}
@@ -185,7 +214,7 @@ func (r *manifestReader) manifest(plugin string, v Value) *Manifest {
 }
 
 func (r *manifestReader) set(identifier string, v Value) *PermissionSet {
-	if !r.is(v, syntax.Object, "a permission set") {
+	if !r.is(v, syntax.Object, "a permission set") || r.full(v, 1) {
 		return nil
 	}
 	set := &PermissionSet{Identifier: r.identifier(identifier, v),
@@ -202,7 +231,7 @@ func (r *manifestReader) set(identifier string, v Value) *PermissionSet {
 }
 
 func (r *manifestReader) permission(identifier string, v Value) *Permission {
-	if !r.is(v, syntax.Object, "a permission") {
+	if !r.is(v, syntax.Object, "a permission") || r.full(v, 1) {
 		return nil
 	}
 	p := &Permission{Identifier: r.identifier(identifier, v)}

@@ -67,7 +67,7 @@ func (m *Manifest) addRow(kind, name string, since Version, content string) {
 		m.Sets[name] = &PermissionSet{Identifier: name, Permissions: members}
 	case "permission":
 		d := ParseValue([]byte(content), Options{})
-		p := newManifestReader(d).permission(name, d.Root())
+		p := new(Manifests).reader(d).permission(name, d.Root())
 		p.Since = since
 		m.Permissions[name] = p
 	case "none":

@@ -231,6 +231,7 @@ func (p *printer) inside(v syntax.Value) []syntax.Span {
 // children returns the items of an array or object in canonical order, each with its comments, and
 // the comments after the last one.
 func (p *printer) children(v syntax.Value, r role) (children []child, dangling []syntax.Span) {
+	children = make([]child, 0, v.Len())
 	for item := range v.Items() {
 		children = append(children, child{value: item})
 	}

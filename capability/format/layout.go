@@ -17,6 +17,9 @@ const lineWidth = 80
 // several objects or arrays that have several parts each, and everything around one of them or
 // around a comment.
 func (p *printer) breaks(v syntax.Value) bool {
+	if v.Kind() != syntax.Array && v.Kind() != syntax.Object {
+		return false
+	}
 	if broken, known := p.broken[v]; known {
 		return broken
 	}
@@ -178,14 +181,20 @@ func gap(kind syntax.Kind, between string) bool {
 	if _, after, ok := strings.Cut(between, ","); ok && kind == syntax.Array {
 		between = after
 	}
-	return nextLineEmpty.MatchString(between)
+	return strings.Contains(between, "\n") && nextLineEmpty.MatchString(between)
 }
+
+// firstWide is the first character that takes two columns.
+const firstWide = 0x1100
 
 // columns returns the width of a text. Characters of East Asian scripts take two columns.
 func columns(text string) int {
 	n := 0
 	for _, r := range text {
 		n++
+		if r < firstWide {
+			continue
+		}
 		if kind := width.LookupRune(r).Kind(); kind == width.EastAsianWide || kind == width.EastAsianFullwidth {
 			n++
 		}

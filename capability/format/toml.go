@@ -135,8 +135,17 @@ func (f *formatter) lineEnd(at int) int {
 }
 
 func (f *formatter) emptyLine(from, to int) bool {
-	return from < to && strings.Count(strings.NewReplacer(" ", "", "\t", "", "\r", "").Replace(f.src[from:to]),
-		"\n\n") > 0
+	breaks := 0
+	for i := from; i < to && breaks < 2; i++ {
+		switch f.src[i] {
+		case '\n':
+			breaks++
+		case ' ', '\t', '\r':
+		default:
+			breaks = 0
+		}
+	}
+	return breaks == 2
 }
 
 // permissions rewrites the array after a key, unless it contains comments.

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"lessonkit.example/capability"
 	"lessonkit.example/capability/internal/words"
@@ -125,14 +126,16 @@ const most = 100
 
 // excerpt writes the line of a diagnostic and marks the place in it.
 func excerpt(b *strings.Builder, d capability.Diagnostic, o TextOptions) {
-	line := []rune(d.Line())
+	// A line may have a million characters, so the part that is shown is cut out first.
+	before, after := d.Around(most + 1)
+	line := []rune(before + after)
 	if len(line) == 0 {
 		return
 	}
-	from := d.Start.Column - 1
+	from := utf8.RuneCountInString(before)
 	to := len(line)
 	if d.End.Line == d.Start.Line {
-		to = min(max(d.End.Column-1, from+1), len(line)+1)
+		to = min(from+max(d.End.Column-d.Start.Column, 1), len(line)+1)
 	}
 	shift := 0
 	if len(line) > most && from > most/2 {

@@ -160,14 +160,19 @@ func (d *Document) reportComments() {
 // mostPerCode bounds the faults of one code, so that a hostile file does not fill the memory.
 const mostPerCode = 50
 
-func (d *Document) addFault(f Fault) {
+// full reports whether no more faults of a code are kept.
+func (d *Document) full(code string) bool {
 	same := 0
 	for i := range d.faults {
-		if d.faults[i].Code == f.Code {
+		if d.faults[i].Code == code {
 			same++
 		}
 	}
-	if same < mostPerCode {
+	return same >= mostPerCode
+}
+
+func (d *Document) addFault(f Fault) {
+	if !d.full(f.Code) {
 		f.Span.End = min(f.Span.End, len(d.src))
 		f.Span.Start = min(f.Span.Start, f.Span.End)
 		d.faults = append(d.faults, f)

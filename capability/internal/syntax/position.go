@@ -73,6 +73,24 @@ func (d *Document) PositionAt(offset int) Position {
 	return Position{Offset: offset, Line: line, Column: column}
 }
 
+// Around returns the text of a line before and after an offset, at most a number of characters of
+// each.
+func (d *Document) Around(offset, most int) (before, after string) {
+	line := d.PositionAt(offset).Line
+	text := d.Line(line)
+	at := min(offset-d.table().starts[line-1], len(text))
+	from, to := at, at
+	for n := 0; n < most && from > 0; n++ {
+		_, size := utf8.DecodeLastRuneInString(text[:from])
+		from -= size
+	}
+	for n := 0; n < most && to < len(text); n++ {
+		_, size := utf8.DecodeRuneInString(text[to:])
+		to += size
+	}
+	return text[from:at], text[at:to]
+}
+
 // Line returns the text of a line, counted from 1, without its line break; "" if there is no such
 // line.
 func (d *Document) Line(line int) string {

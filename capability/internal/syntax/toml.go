@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2/unstable"
@@ -21,23 +22,23 @@ func (d *Document) parseTOML(maxDepth int) {
 	}
 	r := &reader{src: src, doc: d, root: &value{kind: Object, end: len(src)}, limit: maxDepth}
 	r.read()
+	d.nodes = slices.Grow(d.nodes, r.root.size())
 	r.emit(r.root, 1)
 }
 
 // value is a TOML value. A table grows while the file is read, as its parts may be in different
 // places.
 type value struct {
-	kind       Kind
 	text       string
 	start, end int
+	kind       Kind
+	inline     bool // written at one place: nothing can be added
+	header     bool // has had a [header]
+	dotted     bool // made by a dotted key
+	tables     bool // an array of [[tables]]
 	members    []member
 	index      map[string]int // of the members, if there are many
 	items      []*value
-
-	inline bool // written at one place: nothing can be added
-	header bool // has had a [header]
-	dotted bool // made by a dotted key
-	tables bool // an array of [[tables]]
 }
 
 type member struct {
@@ -48,6 +49,18 @@ type member struct {
 type key struct {
 	text       string
 	start, end int
+}
+
+// size returns the number of nodes that a value takes.
+func (v *value) size() int {
+	n := 1 + len(v.members)
+	for _, m := range v.members {
+		n += m.value.size()
+	}
+	for _, item := range v.items {
+		n += item.size()
+	}
+	return n
 }
 
 // fewMembers are found faster, and in less memory, without an index.
@@ -87,6 +100,7 @@ type reader struct {
 	root  *value
 	limit int // how deeply values may be nested
 	deep  bool
+	keys  []key // of the last key; the memory is used again
 }
 
 func (r *reader) fault(start, end int, format string, args ...any) {
@@ -95,6 +109,9 @@ func (r *reader) fault(start, end int, format string, args ...any) {
 
 func (r *reader) faultOf(code string, start, end int, format string, args ...any) {
 	r.doc.damaged = r.doc.damaged || code == FaultSyntax
+	if r.doc.full(code) {
+		return
+	}
 	start = min(start, len(r.src))
 	r.doc.addFault(Fault{Code: code, Message: fmt.Sprintf(format, args...), Span: Span{start, max(start, end)}})
 }
@@ -150,10 +167,10 @@ func (r *reader) check(err error) {
 	r.fault(at, at+1, "The text is not TOML: %s.", message)
 }
 
-// keysOf returns the parts of a key. It returns nil, and ends the reading, if there are more than
-// values may be nested.
+// keysOf returns the parts of a key, until it is called again. It returns nil, and ends the reading,
+// if there are more than values may be nested.
 func (r *reader) keysOf(it unstable.Iterator) []key {
-	var keys []key
+	keys := r.keys[:0]
 	for it.Next() {
 		n := it.Node()
 		start, end := int(n.Raw.Offset), int(n.Raw.Offset+n.Raw.Length)
@@ -168,6 +185,7 @@ func (r *reader) keysOf(it unstable.Iterator) []key {
 			return nil
 		}
 	}
+	r.keys = keys
 	return keys
 }
 

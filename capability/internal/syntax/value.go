@@ -301,6 +301,9 @@ func (v Value) members(canonical bool) iter.Seq2[string, Value] {
 
 // AppendQuoted appends s as a JSON string.
 func AppendQuoted(dst []byte, s string) []byte {
+	if !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }) {
+		return append(append(append(dst, '"'), s...), '"')
+	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)

@@ -9,11 +9,12 @@ func Closest(word string, candidates []string) string {
 		return ""
 	}
 	best, limit := "", min(max(len(word)/3, 1), 4)
+	rows := make([]int, 3*(len(word)+limit+1))
 	for _, c := range candidates {
 		if c == "" || c == word {
 			continue
 		}
-		if distance := editDistance(word, c, limit); distance < limit || distance == limit && best == "" {
+		if distance := editDistance(word, c, limit, rows); distance < limit || distance == limit && best == "" {
 			best, limit = c, distance
 		}
 	}
@@ -21,14 +22,14 @@ func Closest(word string, candidates []string) string {
 }
 
 // editDistance counts the letters to insert, delete, replace or swap with their neighbour to make
-// one word of the other. Above the limit it may return any larger number.
-func editDistance(a, b string, limit int) int {
+// one word of the other. Above the limit it may return any larger number. It uses rows, which has
+// room for three rows of as many numbers as a word within the limit has letters, and one.
+func editDistance(a, b string, limit int, rows []int) int {
 	if d := len(a) - len(b); d > limit || -d > limit {
 		return limit + 1
 	}
-	before := make([]int, len(b)+1)
-	last := make([]int, len(b)+1)
-	row := make([]int, len(b)+1)
+	width := len(b) + 1
+	before, last, row := rows[:width], rows[width:2*width], rows[2*width:3*width]
 	for j := range last {
 		last[j] = j
 	}
