@@ -138,3 +138,46 @@ func TestPermissionsAreAddedToAnyManifest(t *testing.T) {
 		require.Contains(t, m.Get(plugin).Permissions, "p")
 	}
 }
+
+// What manifests list is bounded in all, so that a megabyte of commands is not a quarter of a
+// gigabyte of permissions. A policy is not made of a part of them: the excess is an error.
+func TestManifestsThatListTooMuchAreRefused(t *testing.T) {
+	t.Parallel()
+	list := func(n int) string { return strings.TrimSuffix(strings.Repeat(`"c",`, n), ",") }
+	t.Run("commands of one manifest", func(t *testing.T) {
+		t.Parallel()
+		m := CoreManifests()
+		require.Empty(t, m.Load("m.json", []byte(`{"x":{"commands":[`+list(mostListed)+`]}}`)))
+		require.True(t, m.Whole())
+		found := m.Load("m.json", []byte(`{"y":{"commands":["c"]},"z":{"permissions":{"p":{}}}}`))
+		require.Len(t, found, 1, "the rest is not reported again")
+		require.Equal(t, Code("too-large"), found[0].Code)
+		require.Equal(t, Error, found[0].Severity)
+		require.Equal(t, "1:18", found[0].Start.String())
+		require.Empty(t, m.Get("z").Permissions)
+	})
+	t.Run("files of permissions", func(t *testing.T) {
+		t.Parallel()
+		m := CoreManifests()
+		text := "[[set]]\nidentifier = \"s\"\ndescription = \"\"\npermissions = [" + list(mostListed/2) + "]\n"
+		require.Empty(t, m.LoadPermissions("x", ParseValue([]byte(text), Options{Format: TOML})))
+		found := m.LoadPermissions("y", ParseValue([]byte(text), Options{Format: TOML}))
+		require.Len(t, found, 1)
+		require.Equal(t, Code("too-large"), found[0].Code)
+	})
+	t.Run("a plugin that is missing for it is not reported", func(t *testing.T) {
+		t.Parallel()
+		m := CoreManifests()
+		m.Load("m.json", []byte(`{"x":{"commands":[`+list(mostListed+1)+`]}}`))
+		require.False(t, m.Whole())
+	})
+	t.Run("schema", func(t *testing.T) {
+		t.Parallel()
+		m := CoreManifests()
+		schema := `{"enum":["` + strings.Repeat("a", mostSchemaSize) + `"]}`
+		found := m.Load("m.json", []byte(`{"x":{"permissions":{},"global_scope_schema":`+schema+`}}`))
+		require.Len(t, found, 1)
+		require.Contains(t, found[0].Message, "65549 bytes; one of more than 65536 is not used")
+		require.False(t, m.Get("x").ScopeSchema.Exists())
+	})
+}

@@ -43,7 +43,7 @@ func Resolve(capabilities []Capability, manifests *Manifests, o ResolveOptions) 
 		manifests:  manifests,
 		expansions: make(map[string]*expansion),
 		remotes:    make(map[string]*pattern.URL),
-		once:       make(map[string]bool),
+		once:       make(map[noted]bool),
 		known:      make(map[*Manifest][]string),
 		policy: &Policy{
 			platform:     o.Platform,
@@ -93,7 +93,7 @@ type resolver struct {
 	found      Diagnostics
 	expansions map[string]*expansion
 	remotes    map[string]*pattern.URL
-	once       map[string]bool // plugins that were already noted as unchecked, after the reason
+	once       map[noted]bool
 	unchecked  []unchecked
 	limit      limit.Findings
 	known      map[*Manifest][]string
@@ -222,18 +222,21 @@ type unchecked struct {
 	first   Value
 }
 
+// noted is a plugin that was already noted as unchecked for a reason.
+type noted struct{ reason, plugin string }
+
 func (r *resolver) leaveUnchecked(e *Entry, reason string) {
 	plugin, _ := splitIdentifier(e.Identifier)
 	for i := range r.unchecked {
 		if u := &r.unchecked[i]; u.reason == reason {
-			if !r.once[reason+plugin] {
+			if !r.once[noted{reason, plugin}] {
 				u.plugins = append(u.plugins, plugin)
 			}
-			r.once[reason+plugin] = true
+			r.once[noted{reason, plugin}] = true
 			return
 		}
 	}
-	r.once[reason+plugin] = true
+	r.once[noted{reason, plugin}] = true
 	r.unchecked = append(r.unchecked, unchecked{reason, []string{plugin}, e.identifierValue()})
 }
 

@@ -22,22 +22,24 @@ type callers struct {
 // mostCallers is a hundred times what a large project has.
 const mostCallers = 200_000
 
-// callersOf returns the callers that grants distinguish: each class of labels, for windows and for
-// webviews, with each class of URLs. It returns false if there are too many.
-func callersOf(grants []grant) (*callers, bool) {
+// callersOf returns the callers that the grants of commands distinguish: each class of labels, for
+// windows and for webviews, with each class of URLs. It returns false if there are too many.
+func callersOf(commands []string, policies ...*policy) (*callers, bool) {
 	var windows, webviews []pattern.Glob
 	var urls []*pattern.URL
 	sources := make(map[*labels]bool)
 	remotes := map[*pattern.URL]bool{nil: true}
-	for _, g := range grants {
-		if !sources[g.labels] {
-			sources[g.labels] = true
-			windows = append(windows, g.windows...)
-			webviews = append(webviews, g.webviews...)
-		}
-		if !remotes[g.remote] {
-			remotes[g.remote] = true
-			urls = append(urls, g.remote)
+	for _, p := range policies {
+		for g := range p.about(commands) {
+			if !sources[g.labels] {
+				sources[g.labels] = true
+				windows = append(windows, g.windows...)
+				webviews = append(webviews, g.webviews...)
+			}
+			if !remotes[g.remote] {
+				remotes[g.remote] = true
+				urls = append(urls, g.remote)
+			}
 		}
 	}
 	inWindows, ok := pattern.LabelClasses(windows)

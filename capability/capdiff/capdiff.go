@@ -3,6 +3,7 @@ package capdiff
 
 import (
 	"cmp"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -160,7 +161,7 @@ func (d *differ) compare(old, now *policy, platform capability.Platform) {
 		return sameAccess(old, now, command) || old.AppChecked() != now.AppChecked() &&
 			!strings.HasPrefix(command, "plugin:")
 	})
-	who, ok := callersOf(slices.Concat(old.about(commands), now.about(commands)))
+	who, ok := callersOf(commands, old, now)
 	if !ok || len(who.list)*(old.effort(commands)+now.effort(commands)) > mostCompared {
 		d.note(cell{kind: Incomparable}, platform)
 		return
@@ -205,20 +206,26 @@ const mostCompared = 20_000_000
 // for each value of a scope.
 func (p *policy) effort(commands []string) int {
 	effort := len(commands)
-	for _, g := range p.about(commands) {
+	for g := range p.about(commands) {
 		effort += 1 + 8*(len(g.scope.Allow)+len(g.scope.Deny))
 	}
 	return effort
 }
 
-// about returns all grants and denials of commands.
-func (p *policy) about(commands []string) []grant {
-	var grants []grant
-	for _, command := range commands {
-		a := p.commands[command]
-		grants = append(append(grants, a.allowed...), a.denied...)
+// about yields all grants and denials of commands.
+func (p *policy) about(commands []string) iter.Seq[*grant] {
+	return func(yield func(*grant) bool) {
+		for _, command := range commands {
+			a := p.commands[command]
+			for _, grants := range [][]grant{a.allowed, a.denied} {
+				for i := range grants {
+					if !yield(&grants[i]) {
+						return
+					}
+				}
+			}
+		}
 	}
-	return grants
 }
 
 // describe sets the audience of a difference, by the narrowest patterns of the grants that make it.

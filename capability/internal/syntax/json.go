@@ -161,8 +161,10 @@ func (s *scanner) members(kind Kind, closing byte) {
 }
 
 func (s *scanner) missingComma(after int) {
-	message := fmt.Sprintf("A comma is missing between the previous value and %s.", s.found())
-	s.reportFix(FaultSyntax, after, after, message, "Add the comma", ",")
+	if !s.doc.full(FaultSyntax) { // a hostile file may lack all of them
+		message := fmt.Sprintf("A comma is missing between the previous value and %s.", s.found())
+		s.reportFix(FaultSyntax, after, after, message, "Add the comma", ",")
+	}
 	if s.src[s.pos] == ':' {
 		s.pos++
 	}

@@ -11,29 +11,57 @@ import (
 // precision is enough to tell any two numbers of 300 digits apart.
 const precision = 1024
 
-// longNumber is the length of literals that are compared as text, because reading them takes long.
-const longNumber = 2000
-
 // appendNumber appends a literal of JSON, JSON5 or TOML as a JSON number, null if it is infinite or
-// not a number. The canonical form is the same for equal numbers, and is not JSON.
+// not a number. The canonical form is the same for equal numbers.
 func appendNumber(dst []byte, literal string, canonical bool) []byte {
-	if !canonical && isJSONNumber(literal) || canonical && len(literal) > longNumber {
+	if canonical {
+		return append(dst, canonicalNumber(literal)...)
+	}
+	if isJSONNumber(literal) {
 		return append(dst, literal...)
 	}
 	f, _, err := big.ParseFloat(strings.ReplaceAll(literal, "_", ""), 0, precision, big.ToNearestEven)
 	switch {
-	case canonical && (err != nil || f.IsInf()):
-		return append(dst, literal...)
-	case !canonical && (err != nil || !inRange(literal)):
+	case err != nil || !inRange(literal):
 		return append(dst, "null"...)
-	case f.Sign() == 0 || !canonical && f.MantExp(nil) < -1100: // less than the smallest 64-bit number
+	case f.Sign() == 0 || f.MantExp(nil) < -1100: // less than the smallest 64-bit number
 		return append(dst, '0')
-	case canonical:
-		return f.Append(dst, 'p', 0) // unlike a decimal fraction short for any exponent
 	case f.IsInt() && f.MantExp(nil) <= 64:
 		return f.Append(dst, 'f', 0)
 	}
 	return f.Append(dst, 'g', -1)
+}
+
+// longNumber is the length of literals to other bases than ten that are compared as text, because
+// converting them takes long.
+const longNumber = 2000
+
+// canonicalNumber returns the same text for all literals of a number: its digits without zeros at
+// either end, and a power of ten. What is infinite or not a number stays as it is.
+func canonicalNumber(literal string) string {
+	number := strings.ToLower(strings.ReplaceAll(literal, "_", ""))
+	digits := strings.TrimLeft(number, "+-")
+	if len(digits) > 2 && strings.ContainsRune("xob", rune(digits[1])) && len(digits) <= longNumber {
+		if n, ok := new(big.Int).SetString(digits, 0); ok {
+			digits = n.String()
+		}
+	}
+	mantissa, exponent, scientific := strings.Cut(digits, "e")
+	power, err := strconv.Atoi(exponent)
+	if scientific && err != nil || strings.Trim(mantissa, "0123456789.") != "" {
+		return literal
+	}
+	whole, fraction, _ := strings.Cut(mantissa, ".")
+	digits = strings.TrimLeft(whole+fraction, "0")
+	significant := strings.TrimRight(digits, "0")
+	if significant == "" {
+		return "0"
+	}
+	power += len(digits) - len(significant) - len(fraction)
+	if number[0] == '-' {
+		significant = "-" + significant
+	}
+	return significant + "e" + strconv.Itoa(power)
 }
 
 // isJSONNumber reports whether the literal is a number by RFC 8259.
