@@ -151,9 +151,9 @@ func (p *proxy) each(do func(*link)) {
 	}
 }
 
-// to returns a dialer for addr with a short time limit.
+// to returns a dialer for addr.
 func to(addr string) func() (net.Conn, error) {
-	return func() (net.Conn, error) { return net.DialTimeout("tcp", addr, time.Second) }
+	return func() (net.Conn, error) { return net.DialTimeout("tcp", addr, 10*time.Second) }
 }
 
 // through returns the address of a database behind a proxy.
