@@ -20,14 +20,15 @@ import (
 )
 
 // listening returns browser options for a microphone that plays the demo's first lesson once, after
-// a second of silence, and for a user who permits its use.
+// three seconds of silence, in which the recording begins also on a busy machine, and for a user who
+// permits its use.
 func listening(t *testing.T) []chromedp.ExecAllocatorOption {
 	t.Helper()
 	installedProgram(t, "ffmpeg")
 	file := filepath.Join(t.TempDir(), "speech.wav")
 	const speech = "../../internal/demo/speech/lesson1-segment"
 	out, err := exec.Command("ffmpeg", "-nostdin", "-v", "error", "-i", speech+"0.mp3", "-i", speech+"1.mp3",
-		"-i", speech+"2.mp3", "-filter_complex", "[0][1][2]concat=n=3:v=0:a=1,adelay=1000",
+		"-i", speech+"2.mp3", "-filter_complex", "[0][1][2]concat=n=3:v=0:a=1,adelay=3000",
 		"-ar", "48000", "-ac", "1", "-c:a", "pcm_s16le", file).CombinedOutput()
 	require.NoError(t, err, string(out))
 	return microphone(file)
@@ -124,7 +125,7 @@ func TestTeacherSpeaksAndSavesTheFeedback(t *testing.T) {
 	b.clickButton("Record")
 	b.waitText("good level")
 	b.screenshot("recording")
-	b.waitRecorded(14)
+	b.waitRecorded(16)
 	b.clickButton("Stop")
 	b.waitText("Recording has stopped")
 	b.waitText("should practice drawing for fifteen minutes every day")
