@@ -108,13 +108,55 @@ func (s *Store) enqueueIn(
 // Insert implements driver.Store.
 func (s *Store) Insert(ctx context.Context, rs []driver.Record) (results []driver.InsertResult, err error) {
 	defer dberr.Classify(&err)
-	results, err = s.insert(ctx, pgxQuerier{s.pool}, rs)
+	db, notifies := querier(pgxQuerier{s.pool}), s.insertNotifies(rs)
+	if notifies {
+		db = notifyingQuerier{s, driver.Signal{Queue: rs[0].Queue}}
+	}
+	results, err = s.insert(ctx, db, rs)
 	if err != nil {
 		return nil, err
 	}
-	s.wake(rs)
+	if !notifies {
+		s.wake(rs)
+	}
 	s.promoteAfter(ctx, serialKeys(rs), afterGroups(rs))
 	return results, nil
+}
+
+// insertNotifies reports whether the insertion also notifies other processes. It does if there is
+// one job that may start at once, no worker in this process, and no notification shortly before.
+func (s *Store) insertNotifies(rs []driver.Record) bool {
+	return len(rs) == 1 && rs[0].RunAt.IsZero() && !s.cfg.PollOnly && s.hub.Empty() && s.notify.Reserve()
+}
+
+// notifyingQuerier sends a statement, its commit and the notification after it in one message, so
+// that the notification does not wait until the client has received the result.
+type notifyingQuerier struct {
+	store  *Store
+	signal driver.Signal
+}
+
+func (q notifyingQuerier) query(ctx context.Context, query string, scan func(rows) error, args ...any) error {
+	var b pgx.Batch
+	b.Queue("begin")
+	b.Queue(query, args...)
+	b.Queue("commit")
+	b.Queue(notifyAfterSQL, q.store.channel(), payloads([]driver.Signal{q.signal}))
+	results := q.store.pool.SendBatch(ctx, &b)
+	defer results.Close() // an error is one of the notification: workers poll as well
+	if _, err := results.Exec(); err != nil {
+		return err
+	}
+	rs, err := results.Query()
+	if err != nil {
+		return err
+	}
+	err = each(rs, scan)
+	rs.Close()
+	if _, commitErr := results.Exec(); err == nil {
+		err = commitErr
+	}
+	return err
 }
 
 func (s *Store) insert(

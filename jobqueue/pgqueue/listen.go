@@ -39,7 +39,7 @@ const maxNameLen = 63 // PostgreSQL truncates longer names in LISTEN and refuses
 
 // wake notifies workers of committed jobs. A NOTIFY inside the inserting transaction would make all
 // commits wait for one lock, so it is sent afterwards, coalesced, and not at all when a worker of
-// this process starts the only job.
+// this process starts the only job. (A single insertion after a pause has sent its own.)
 func (s *Store) wake(rs []driver.Record) {
 	signals, counts := wake.Of(rs)
 	for _, sig := range signals {

@@ -45,6 +45,13 @@ func (h *Hub) Emit(s driver.Signal) (started bool) {
 	return started
 }
 
+// Empty reports whether nobody has subscribed.
+func (h *Hub) Empty() bool {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	return len(h.subs) == 0
+}
+
 const gap = 2 * time.Millisecond // the shortest time between two notifications of one store
 
 // Coalescer collects signals and sends them together: the first at once, and those that arrive
@@ -70,6 +77,22 @@ func (c *Coalescer) Add(s driver.Signal) {
 		c.running = true
 		go c.run()
 	}
+}
+
+// Reserve returns true if nothing was sent for a moment; then the caller sends, and signals that
+// are added from now on follow after the gap.
+func (c *Coalescer) Reserve() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.running {
+		return false
+	}
+	c.running = true
+	go func() {
+		time.Sleep(gap)
+		c.run()
+	}()
+	return true
 }
 
 func (c *Coalescer) run() {

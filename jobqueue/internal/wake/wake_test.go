@@ -72,3 +72,26 @@ func TestOfReturnsTheEarliestOfEachQueue(t *testing.T) {
 	require.InDelta(t, -time.Hour, signals[1].In, float64(time.Minute))
 	require.Equal(t, map[string]int{"a": 2, "b": 2}, counts)
 }
+
+// A caller that sends its own signal does so only after a pause, and what is added meanwhile
+// follows.
+func TestReserve(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var sent [][]driver.Signal
+		c := NewCoalescer(func(s []driver.Signal) { sent = append(sent, s) })
+		require.True(t, c.Reserve())
+		require.False(t, c.Reserve(), "within the gap")
+		c.Add(driver.Signal{Queue: "a"})
+		synctest.Wait()
+		require.Empty(t, sent)
+		time.Sleep(gap)
+		synctest.Wait()
+		require.Equal(t, [][]driver.Signal{{{Queue: "a"}}}, sent)
+		require.False(t, c.Reserve(), "within the gap")
+		time.Sleep(gap)
+		synctest.Wait()
+		require.True(t, c.Reserve())
+		time.Sleep(gap)
+	})
+}
