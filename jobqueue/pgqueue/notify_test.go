@@ -59,7 +59,7 @@ func TestInsertionAndNotificationAreOneMessage(t *testing.T) {
 			defer pool.Close()
 			client := jobqueue.NewClient(pgqueue.New(pool, pgqueue.Config{}))
 
-			// Until statements are prepared and nothing was sent for a moment it takes more messages.
+			// It takes more messages until statements are prepared, or shortly after another one.
 			require.Eventually(t, func() bool {
 				before := sent.Load()
 				result, err := client.Enqueue(t.Context(), jobqueue.Params{Kind: "work", Args: "é'"})
