@@ -84,7 +84,7 @@ func balance(t *testing.T, services []*service) *balancer {
 	var turn atomic.Int64
 	front := newProxy(t, func() (net.Conn, error) {
 		err := errors.New("no service accepts a connection")
-		// Where none is ready, because a busy machine was too slow for a check, it tries the others.
+		// Where none is ready, as a busy machine was too slow for a check, it tries the others.
 		for _, want := range []bool{true, false} {
 			for range services {
 				i := int(turn.Add(1)) % len(services)
