@@ -177,7 +177,7 @@ func (s *secured) send(t *testing.T, r request) answer {
 		req.Header.Set("Content-Type", r.contentType)
 	}
 	resp, err := http.DefaultTransport.RoundTrip(req)
-	// A server that refuses a large body closes the connection half a second after its answer: a busy
+	// A server that refuses a large body ends the connection half a second after its answer: a busy
 	// machine may still be sending then.
 	for try := 1; try < 5 && (errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)); try++ {
 		again := req.Clone(t.Context())
