@@ -84,19 +84,22 @@ func balance(t *testing.T, services []*service) *balancer {
 	var turn atomic.Int64
 	front := newProxy(t, func() (net.Conn, error) {
 		err := errors.New("no service accepts a connection")
-		// Where none is ready, as a busy machine was too slow for a check, it tries the others.
-		for _, want := range []bool{true, false} {
-			for range services {
-				i := int(turn.Add(1)) % len(services)
-				if ready[i].Load() != want {
-					continue
-				}
-				conn, refused := to(services[i].value("HTTP_ADDR"))()
-				if refused == nil {
-					return conn, nil
-				}
-				err = errors.Join(err, refused)
+		// First those that are ready, then the others: a busy machine may be too slow for a check.
+		first := int(turn.Add(1))
+		var order, others []*service
+		for k := range services {
+			if i := (first + k) % len(services); ready[i].Load() {
+				order = append(order, services[i])
+			} else {
+				others = append(others, services[i])
 			}
+		}
+		for _, s := range append(order, others...) {
+			conn, refused := to(s.value("HTTP_ADDR"))()
+			if refused == nil {
+				return conn, nil
+			}
+			err = errors.Join(err, refused)
 		}
 		t.Logf("%s: the balancer refuses a connection: %v", time.Now().Format(time.StampMilli), err)
 		return nil, err

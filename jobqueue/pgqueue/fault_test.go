@@ -6,6 +6,8 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -103,6 +105,7 @@ func TestProcessesKilledAndStopped(t *testing.T) {
 		return a == 0 && b == 0
 	})
 	recovery := time.Since(died)
+	require.Less(t, recovery, promised(t))
 	require.Zero(t, workerOf(zombie), "its worker is gone")
 	zombie.signal(resume)
 
@@ -119,6 +122,21 @@ func TestProcessesKilledAndStopped(t *testing.T) {
 	require.Zero(t, survivor.finish())
 	t.Logf("%d jobs; recovery after %v; %d run again, of %d that the killed process held and %d of the stopped one, "+
 		"which lost %d", n, recovery, again, orphans, stopped, lost)
+}
+
+// promised returns the longest time until the jobs of a dead process are rescued: one and a half
+// leases, which the worker's tests prove in virtual time. The processes of a busy machine may have to
+// wait for another lease, and the longer the more of them there are.
+func promised(t *testing.T) time.Duration {
+	t.Helper()
+	slack := childLease
+	if text, err := os.ReadFile("/proc/loadavg"); err == nil {
+		var load float64
+		_, err := fmt.Sscan(string(text), &load)
+		require.NoError(t, err)
+		slack = max(slack, time.Duration(load/float64(runtime.NumCPU())*float64(time.Second)))
+	}
+	return childLease*3/2 + slack
 }
 
 // The server crashes twice under load: acknowledged jobs exist, and everything runs once.

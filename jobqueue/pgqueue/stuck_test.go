@@ -268,10 +268,12 @@ func TestProcessStoppedInAClaim(t *testing.T) {
 		require.True(t, time.Now().Before(deadline), "it never stopped in a claim; %d jobs", inserted)
 	}
 	startChild(t, url)
+	began := time.Now()
 	eventually(t, "recovery", func() bool {
 		return number(t, pool, `select count(*) from jobqueue_worker where expires_at < now()`) == 0 &&
 			number(t, pool, `select count(*) from jobqueue_worker where id <> 0`) == 1
 	})
+	require.Less(t, time.Since(began), promised(t))
 	eventually(t, "all done", func() bool {
 		return number(t, pool, `select count(*) from jobqueue_job`) == 0
 	})

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"testing"
 	"time"
 
@@ -71,8 +72,23 @@ func workerProcess(file string) error {
 	return w.Run(ctx)
 }
 
+// promised returns the longest time until the jobs of a dead process are rescued: one and a half
+// leases, which the worker's tests prove in virtual time. The processes of a busy machine may have to
+// wait for another lease, and the longer the more of them there are.
+func promised(t *testing.T) time.Duration {
+	t.Helper()
+	slack := childLease
+	if text, err := os.ReadFile("/proc/loadavg"); err == nil {
+		var load float64
+		_, err := fmt.Sscan(string(text), &load)
+		require.NoError(t, err)
+		slack = max(slack, time.Duration(load/float64(runtime.NumCPU())*float64(time.Second)))
+	}
+	return childLease*3/2 + slack
+}
+
 // Two processes share a file and one is killed: nothing is lost, nothing is completed twice, and
-// what the dead process held runs again.
+// what the dead process held runs again in time.
 func TestProcessKilled(t *testing.T) {
 	// A job takes a moment: a process that writes without a pause can lock the file for a whole
 	// lease.
@@ -123,6 +139,7 @@ func TestProcessKilled(t *testing.T) {
 		return number(`select count(*) from jobqueue_job where worker = ?`, victim) == 0
 	}, waitLimit, 20*time.Millisecond)
 	recovery := time.Since(died)
+	require.Less(t, recovery, promised(t))
 	require.Eventually(t, func() bool { return number(`select count(*) from jobqueue_job`) == 0 }, waitLimit,
 		20*time.Millisecond)
 	require.Equal(t, n, number(`select count(*) from jobqueue_done where state = 4`))

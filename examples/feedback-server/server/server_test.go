@@ -148,16 +148,23 @@ func TestHealthAnswersWithinTwoSecondsWhileTheDatabaseHangs(t *testing.T) {
 	require.NoError(t, err)
 	defer l.Close()
 	hanging := "postgres://u@" + l.Addr().String() + "/d?sslmode=disable"
-	h := newServer(t, server.RoleAll, map[string]string{"DATABASE_URL": hanging}).Handler()
-	fastest := time.Hour // a busy machine may stand still during one
-	for range 3 {
-		began := time.Now()
-		r := health(t, h)
-		fastest = min(fastest, time.Since(began))
-		require.True(t, r.Database.Configured)
-		require.False(t, r.Database.Reachable)
+	// answers asks a new server twice: its first answer cannot be one that it remembers.
+	answers := func() (h http.Handler, slowest time.Duration) {
+		h = newServer(t, server.RoleAll, map[string]string{"DATABASE_URL": hanging}).Handler()
+		for range 2 {
+			began := time.Now()
+			r := health(t, h)
+			slowest = max(slowest, time.Since(began))
+			require.True(t, r.Database.Configured)
+			require.False(t, r.Database.Reachable)
+		}
+		return h, slowest
 	}
-	require.Less(t, fastest, 2*time.Second)
+	h, slowest := answers()
+	for try := 1; try < 4 && slowest >= 2*time.Second; try++ { // a busy machine may have stood still
+		h, slowest = answers()
+	}
+	require.Less(t, slowest, 2*time.Second)
 	require.Equal(t, http.StatusServiceUnavailable, get(h, "/readyz").Code)
 }
 
