@@ -354,7 +354,9 @@ func stopReleasesAfterShutdownTimeout(t *testing.T, h Harness) {
 		}))
 	receive(t, started)
 	receive(t, started)
-	r.wait() // although a handler never ends
+	begin := time.Now()
+	r.wait()
+	require.Less(t, time.Since(begin), 50*time.Millisecond+5*time.Second)
 	for _, id := range ids {
 		j := get(t, h.Store, id)
 		require.Equal(t, jobqueue.StateWaiting, j.State)
