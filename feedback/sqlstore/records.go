@@ -12,16 +12,19 @@ import (
 	"lessonkit.example/internal/sqldb"
 )
 
-const recordColumns = `record_id, profile_id, teacher_id, feedback_date, content, session_id, created_at`
+const recordColumns = `record_id, profile_id, feedback_date, content, session_id, created_at`
 
-func scanRecord(r row) (feedback.Record, error) { return scanRecordAfter(r) }
+// scanRecord returns the function that scans recordColumns of a teacher's records.
+func scanRecord(teacher uuid.UUID) func(row) (feedback.Record, error) {
+	return func(r row) (feedback.Record, error) { return scanRecordAfter(r, teacher) }
+}
 
 // scanRecordAfter scans other columns and then recordColumns.
-func scanRecordAfter(r row, others ...any) (feedback.Record, error) {
-	var f feedback.Record
+func scanRecordAfter(r row, teacher uuid.UUID, others ...any) (feedback.Record, error) {
+	f := feedback.Record{TeacherID: teacher}
 	var created sqldb.Time
 	err := r.Scan(append(others,
-		&f.ID, &f.ProfileID, &f.TeacherID, (*sqldb.Date)(&f.Date), &f.Content, &f.SessionID, &created)...)
+		&f.ID, &f.ProfileID, (*sqldb.Date)(&f.Date), &f.Content, &f.SessionID, &created)...)
 	f.CreatedAt = created.Time
 	return f, err
 }
@@ -55,9 +58,9 @@ func insertOnce(
 	ctx context.Context, tx *sql.Tx, r feedback.Record, key *feedback.IdempotencyKey,
 ) (stored feedback.Record, created bool, err error) {
 	if key != nil {
-		answers, err := all(ctx, tx, scanAnswer, `
-			select k.fingerprint, k.created, r.record_id, r.profile_id, r.teacher_id, r.feedback_date, r.content,
-				r.session_id, r.created_at
+		answers, err := all(ctx, tx, scanAnswer(r.TeacherID), `
+			select k.fingerprint, k.created, r.record_id, r.profile_id, r.feedback_date, r.content, r.session_id,
+				r.created_at
 			from feedback_idempotency_keys k join feedback_records r on r.record_id = k.record_id
 			where k.teacher_id = $1 and k.key = $2 and k.used_at > $3`,
 			r.TeacherID, key.Key, sqldb.Time{Time: key.ExpiredAt})
@@ -106,9 +109,11 @@ type answer struct {
 	record      feedback.Record
 }
 
-func scanAnswer(r row) (a answer, err error) {
-	a.record, err = scanRecordAfter(r, &a.fingerprint, &a.created)
-	return a, err
+func scanAnswer(teacher uuid.UUID) func(row) (answer, error) {
+	return func(r row) (a answer, err error) {
+		a.record, err = scanRecordAfter(r, teacher, &a.fingerprint, &a.created)
+		return a, err
+	}
 }
 
 // completeSession completes the session of r, which locks it until the transaction ends, and
@@ -121,7 +126,7 @@ func completeSession(ctx context.Context, tx *sql.Tx, r feedback.Record) ([]feed
 		r.SessionID, r.ProfileID, r.TeacherID, sqldb.Time{Time: r.CreatedAt}); err != nil {
 		return nil, err
 	}
-	return all(ctx, tx, scanRecord, `
+	return all(ctx, tx, scanRecord(r.TeacherID), `
 		select `+recordColumns+` from feedback_records
 		where session_id = $1 and feedback_date = $2 and content = $3 order by record_id limit 1`,
 		r.SessionID, r.Date, r.Content)
@@ -164,7 +169,7 @@ func (s *Store) Records(
 			a.add(after.Date) + `, ` + a.add(sqldb.Time{Time: after.CreatedAt}) + `, ` + a.add(after.ID) + `)`
 	}
 	query += ` order by feedback_date desc, created_at desc, record_id desc limit ` + a.add(limit)
-	items, err := all(ctx, s.db, scanRecord, query, a...)
+	items, err := all(ctx, s.db, scanRecord(teacher), query, a...)
 	return items, wrap("list records", err)
 }
 

@@ -189,3 +189,31 @@ func TestTypesCanBeUndone(t *testing.T) {
 		migrateFirst(t, db, 4)
 	})
 }
+
+// TestListsUseTheirIndexWithoutStatistics explains the lists of records of a new SQLite file, which
+// has no statistics: nothing runs analyze.
+func TestListsUseTheirIndexWithoutStatistics(t *testing.T) {
+	t.Parallel()
+	db, err := sqldb.Open("sqlite:" + filepath.Join(t.TempDir(), "f.db"))
+	require.NoError(t, err)
+	t.Cleanup(func() { db.Close() })
+	require.NoError(t, sqlstore.NewSQLite(db.W, db.R, nil).Migrate(t.Context()))
+	for where, index := range map[string]string{
+		"teacher_id = $1":                     "feedback_records_by_teacher",
+		"teacher_id = $1 and profile_id = $2": "feedback_records_by_profile",
+	} {
+		rows, err := db.R.QueryContext(t.Context(), `explain query plan select content from feedback_records where `+
+			where+` order by feedback_date desc, created_at desc, record_id desc limit $3`, "t", "p", 51)
+		require.NoError(t, err)
+		var plan []string
+		for rows.Next() {
+			var id, parent, unused int
+			var step string
+			require.NoError(t, rows.Scan(&id, &parent, &unused, &step))
+			plan = append(plan, step)
+		}
+		require.NoError(t, rows.Err())
+		require.Len(t, plan, 1, "no sorting: %q", plan)
+		require.Contains(t, plan[0], "USING INDEX "+index)
+	}
+}

@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"log/slog"
 	"maps"
 	"net/http"
 	"net/url"
-	"regexp"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -115,6 +115,9 @@ func Wrap(h http.Handler, o WrapOptions) http.Handler {
 
 // cleanQuery removes names that begin with "_" from the query of a GET.
 func cleanQuery(r *http.Request) error {
+	if r.URL.RawQuery == "" {
+		return nil
+	}
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
 		return Error(http.StatusBadRequest, codeOf(http.StatusBadRequest),
@@ -222,8 +225,16 @@ func (i *requestInfo) log(log *slog.Logger, o WrapOptions, r *http.Request, stat
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	level := slog.LevelInfo
-	if slices.Contains(o.Probes, r.Pattern) && status < http.StatusBadRequest {
+	switch {
+	case i.err != nil && status >= http.StatusInternalServerError:
+		level = slog.LevelError
+	case i.err != nil:
+		level = slog.LevelWarn
+	case slices.Contains(o.Probes, r.Pattern) && status < http.StatusBadRequest:
 		level = slog.LevelDebug
+	}
+	if !log.Enabled(r.Context(), level) {
+		return
 	}
 	attrs := []slog.Attr{
 		slog.String("request_id", i.id),
@@ -235,35 +246,47 @@ func (i *requestInfo) log(log *slog.Logger, o WrapOptions, r *http.Request, stat
 		slog.Int64("bytes_out", out),
 		slog.String("client", o.TrustedProxies.Client(r.RemoteAddr, r.Header["X-Forwarded-For"]).String()),
 	}
-	for _, wildcard := range wildcards.FindAllStringSubmatch(r.Pattern, -1) {
-		if value := r.PathValue(wildcard[1]); plainID.MatchString(value) {
-			attrs = append(attrs, slog.String(wildcard[1], value))
+	for name := range wildcards(r.Pattern) {
+		if value := r.PathValue(name); isPlainID(value) {
+			attrs = append(attrs, slog.String(name, value))
 		}
 	}
 	attrs = append(attrs, i.attrs...)
 	if i.err != nil {
 		attrs = append(attrs, slog.String("error", i.err.Error()))
-		if level = slog.LevelWarn; status >= http.StatusInternalServerError {
-			level = slog.LevelError
-		}
 	}
 	log.LogAttrs(r.Context(), level, "request", attrs...)
 }
 
-// wildcards matches the wildcards of a mux's pattern.
-var wildcards = regexp.MustCompile(`\{([a-z_]+)\}`)
+// wildcards returns the names of the wildcards in a mux's pattern. A regular expression would cost
+// as much as the rest of the line.
+func wildcards(pattern string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for segment := range strings.SplitSeq(pattern, "/") {
+			name, isWildcard := strings.CutPrefix(segment, "{")
+			if isWildcard && !yield(strings.TrimSuffix(name, "}")) {
+				return
+			}
+		}
+	}
+}
 
 // Milliseconds returns an attribute of a duration in milliseconds, to the microsecond.
 func Milliseconds(key string, d time.Duration) slog.Attr {
 	return slog.Float64(key, float64(d.Microseconds())/1000)
 }
 
-// plainID matches ids of clients that are accepted and logged: the log must not be broken or
+// isPlainID reports whether an id of a client is accepted and logged: the log must not be broken or
 // flooded.
-var plainID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+func isPlainID(id string) bool {
+	isOther := func(c rune) bool {
+		return (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') && !strings.ContainsRune("._-", c)
+	}
+	return id != "" && len(id) <= 64 && strings.IndexFunc(id, isOther) < 0
+}
 
 func requestID(r *http.Request) string {
-	if id := r.Header.Get("X-Request-Id"); plainID.MatchString(id) {
+	if id := r.Header.Get("X-Request-Id"); isPlainID(id) {
 		return id
 	}
 	return uuid.Must(uuid.NewV7()).String()
@@ -277,8 +300,9 @@ type recorder struct {
 	endTrace func(status int)
 	body     *body // of the request; nil if it has none
 	status   int
-	written  int64 // bytes of the body
-	replaced bool  // the handler's body is discarded
+	written  int64     // bytes of the body
+	limited  time.Time // when the deadline of writes was set
+	replaced bool      // the handler's body is discarded
 }
 
 func (w *recorder) WriteHeader(status int) {
@@ -345,9 +369,14 @@ func (w replacement) Write(p []byte) (int, error) {
 }
 
 // limitWrite sets a deadline for the next write: a client that reads nothing would hold its
-// connection and the file it is reading.
+// connection and the file it is reading. One that was set within the last second is kept.
 func (w *recorder) limitWrite() {
-	_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Now().Add(unreadAnswer))
+	now := time.Now()
+	if now.Sub(w.limited) < time.Second {
+		return
+	}
+	w.limited = now
+	_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(now.Add(unreadAnswer))
 }
 
 // Unwrap lets http.ResponseController through.

@@ -101,7 +101,9 @@ func dsn(path string, write bool) string {
 		// A tenth as many checkpoints as by default: each one stops the writer.
 		pragmas = append(pragmas, "wal_autocheckpoint(10000)")
 	} else {
-		pragmas = append(pragmas, "query_only(1)")
+		// Mapped pages are read without copying them, and without SQLite's page cache, whose lock
+		// all connections share. An unreadable sector of the disk then ends the process.
+		pragmas = append(pragmas, "query_only(1)", "mmap_size(1073741824)")
 	}
 	q["_pragma"] = pragmas
 	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + q.Encode()

@@ -54,6 +54,43 @@ func TestEveryConnectionHasThePragmas(t *testing.T) {
 	require.Error(t, err, "readers refuse to write")
 }
 
+// TestReadersSeeWhatOthersChange writes, vacuums and truncates through another handle of the file,
+// such as another process has, while a reader has mapped the file.
+func TestReadersSeeWhatOthersChange(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "x.db")
+	reader, err := sqlitedb.Open(path)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, reader.Close()) })
+	other, err := sqlitedb.Open(path)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, other.Close()) })
+	var mapped int
+	require.NoError(t, reader.R.QueryRow("pragma mmap_size").Scan(&mapped))
+	require.Equal(t, 1<<30, mapped)
+	_, err = other.W.Exec("create table n (v integer primary key, text text) strict")
+	require.NoError(t, err)
+	for range 3 {
+		for _, statement := range []string{
+			`insert into n (text) select printf('%.*c', 3000, 'x') from (
+				with recursive i (n) as (select 1 union all select n + 1 from i where n < 500) select n from i)`,
+			"pragma wal_checkpoint(truncate)",
+		} {
+			_, err = other.W.Exec(statement)
+			require.NoError(t, err)
+		}
+		sum, count := values(t, reader)
+		require.Equal(t, 500, count)
+		require.Equal(t, 500*501/2, sum)
+		for _, statement := range []string{"delete from n", "vacuum", "pragma wal_checkpoint(truncate)"} {
+			_, err = other.W.Exec(statement)
+			require.NoError(t, err)
+		}
+		_, count = values(t, reader)
+		require.Zero(t, count)
+	}
+}
+
 func TestFileIsForItsOwnerOnly(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "x.db")

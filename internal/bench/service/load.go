@@ -8,8 +8,9 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
-	"net/http"
+	"net/http/httputil"
 	"slices"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -90,23 +91,58 @@ func exchange(conn net.Conn, in *bufio.Reader, message net.Buffers, want int) er
 	if _, err := message.WriteTo(conn); err != nil {
 		return err
 	}
-	res, err := http.ReadResponse(in, nil)
+	status, length, err := readHead(in)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", line, err)
 	}
-	defer res.Body.Close()
-	if res.StatusCode != want {
-		b, _ := io.ReadAll(io.LimitReader(res.Body, 500))
-		return fmt.Errorf("%s: status %d instead of %d: %s", line, res.StatusCode, want, b)
+	body := io.LimitReader(in, length)
+	if length < 0 {
+		body = httputil.NewChunkedReader(in)
 	}
-	_, err = io.Copy(io.Discard, res.Body)
+	if status != want {
+		b, _ := io.ReadAll(io.LimitReader(body, 500))
+		return fmt.Errorf("%s: status %d instead of %d: %s", line, status, want, b)
+	}
+	if _, err = io.Copy(io.Discard, body); err == nil && length < 0 {
+		_, err = in.ReadSlice('\n') // the empty line after the last chunk
+	}
 	return err
+}
+
+// readHead reads the head of a response: its status and the length of its body, -1 if that is in
+// chunks. http.ReadResponse would take several times as long, because it keeps every header.
+func readHead(in *bufio.Reader) (status int, length int64, err error) {
+	line, err := in.ReadSlice('\n')
+	if err != nil {
+		return 0, 0, err
+	}
+	_, code, _ := bytes.Cut(line, []byte(" "))
+	if status, err = strconv.Atoi(string(code[:min(3, len(code))])); err != nil {
+		return 0, 0, fmt.Errorf("not a response: %q", line)
+	}
+	for {
+		line, err := in.ReadSlice('\n')
+		if err != nil {
+			return 0, 0, err
+		}
+		name, value, isHeader := bytes.Cut(bytes.TrimRight(line, "\r\n"), []byte(": "))
+		switch {
+		case !isHeader:
+			return status, length, nil
+		case string(name) == "Transfer-Encoding":
+			length = -1
+		case string(name) == "Content-Length":
+			if length, err = strconv.ParseInt(string(value), 10, 64); err != nil {
+				return 0, 0, err
+			}
+		}
+	}
 }
 
 // message returns an HTTP request.
 func message(method, path, token, contentType string, body ...[]byte) net.Buffers {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n", method, path, token)
+	b.WriteString(method + " " + path + " HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + token + "\r\n")
 	if body != nil {
 		size := 0
 		for _, part := range body {
