@@ -25,6 +25,7 @@ import (
 func serveOurs(ctx context.Context, s spec) error {
 	config, err := server.ParseConfig(map[string]string{
 		"DATABASE_URL": s.URL, "AUDIO_STORAGE_DIR": filepath.Join(s.Dir, "audio"), "HTTP_ADDR": s.Addr,
+		"LIMIT_SEGMENTS_PER_DAY": "-1", // which the recordings of an export exceed
 	})
 	if err != nil {
 		return err

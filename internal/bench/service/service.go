@@ -1,6 +1,7 @@
 // Package service measures the teaching-feedback service: against PocketBase on the embedded
 // engine, against a bare handler with the same statements on PostgreSQL, its uploads against a bare
-// copy and hash, its memory, and the time of a page of a long list.
+// copy and hash, its memory, the time of a page of a long list, its export, and what tracing costs
+// while it is off.
 //
 // Each server is a separate process; the load comes from this one. Ours runs with synchronous=FULL,
 // so that an acknowledged record survives a power failure. PocketBase's default is NORMAL; both
@@ -15,13 +16,14 @@ import (
 )
 
 // Run measures the parts that the arguments name, or all: peer, peer-upload, postgres, upload,
-// memory, pages.
+// memory, pages, export, tracing.
 func Run(h *harness.Harness) error {
 	harness.RunChild(child)
 	b := &bench{h}
 	return h.RunParts(context.Background(), []harness.Part{
 		{Name: "peer", Run: b.peer}, {Name: "peer-upload", Run: b.peerUpload}, {Name: "postgres", Run: b.postgres},
 		{Name: "upload", Run: b.uploads}, {Name: "memory", Run: b.memory}, {Name: "pages", Run: b.pages},
+		{Name: "export", Run: b.export}, {Name: "tracing", Run: b.tracing},
 	})
 }
 

@@ -3,7 +3,6 @@ package service
 import (
 	"bufio"
 	"context"
-	"fmt"
 	"math/rand/v2"
 	"net"
 	"syscall"
@@ -100,22 +99,11 @@ func (b *bench) memory(context.Context) error {
 	}{{"memory over idle, 100 MB upload", 1, 4}, {"memory over idle, 16 such at once", connections, 32}} {
 		row := harness.Row{Name: m.name, Unit: "MiB", Better: harness.Lower, Must: m.must}
 		for range b.Pairs {
-			idle, err := harness.Memory(ours.Pid(), "VmRSS")
+			over, err := memoryOver(ours.Pid(), func() error { return send(ours, m.conns, 1, upload) })
 			if err != nil {
 				return err
 			}
-			if err := harness.ResetPeak(ours.Pid()); err != nil {
-				return err
-			}
-			if err := send(ours, m.conns, 1, upload); err != nil {
-				return err
-			}
-			peak, err := harness.Memory(ours.Pid(), "VmHWM")
-			if err != nil {
-				return err
-			}
-			fmt.Fprintf(b.Log, "%s: %.1f over %.1f MiB\n", m.name, (peak-idle)/(1<<20), idle/(1<<20))
-			row.Ours = append(row.Ours, (peak-idle)/(1<<20))
+			row.Ours = append(row.Ours, over/(1<<20))
 		}
 		b.Add(row)
 	}

@@ -1,0 +1,135 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"lessonkit.example/auth"
+	"lessonkit.example/auth/authhttp"
+	authstore "lessonkit.example/auth/sqlstore"
+	"lessonkit.example/examples/feedback-server/server"
+	"lessonkit.example/feedback"
+	"lessonkit.example/feedback/audiodir"
+	"lessonkit.example/feedback/feedbackhttp"
+	feedbackstore "lessonkit.example/feedback/sqlstore"
+	"lessonkit.example/internal/bench/harness"
+	"lessonkit.example/internal/httpapi"
+	"lessonkit.example/internal/opendb"
+)
+
+// tracing compares a read by the server, whose tracing is off, with one by the same packages wired
+// without any code for tracing. Both log and count the request. What else the server adds, such as
+// refusing requests while it stops, counts against it. Without a network, the share is largest.
+func (b *bench) tracing(ctx context.Context) error {
+	dir := b.TB.TempDir()
+	url, audioDir := "sqlite:"+filepath.Join(dir, "feedback.db"), filepath.Join(dir, "audio")
+	config, err := server.ParseConfig(map[string]string{"DATABASE_URL": url, "AUDIO_STORAGE_DIR": audioDir})
+	if err != nil {
+		return err
+	}
+	log := slog.New(slog.NewJSONHandler(io.Discard, nil))
+	ours, err := server.New(ctx, config, server.Options{Role: server.RoleAPI, Logger: log})
+	if err != nil {
+		return err
+	}
+	defer ours.Close()
+	if err := ours.Migrate(ctx); err != nil {
+		return err
+	}
+	w, err := seedOurs(ctx, url)
+	if err != nil {
+		return err
+	}
+	db, err := opendb.Open(ctx, url)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	plain, err := untraced(db, audioDir, log)
+	if err != nil {
+		return err
+	}
+	row := harness.Row{Name: "read one without a network, tracing off", Unit: "µs", PeerName: "no tracing code",
+		Better: harness.Lower, Must: 1.01}
+	for range b.Pairs {
+		values, err := readTimes(w, ours.Handler(), plain)
+		if err != nil {
+			return err
+		}
+		row.Ours, row.Peer = append(row.Ours, values[0]), append(row.Peer, values[1])
+		fmt.Fprintf(b.Log, "%s: %.4g against %.4g %s\n", row.Name, values[0], values[1], row.Unit)
+	}
+	b.Add(row)
+	return nil
+}
+
+// untraced wires a service without tracing.
+func untraced(db *opendb.DB, audioDir string, log *slog.Logger) (http.Handler, error) {
+	accounts, err := auth.New(auth.Config{Store: authstore.NewSQLite(db.W, db.R), Logger: log})
+	if err != nil {
+		return nil, err
+	}
+	audio, err := audiodir.New(audioDir)
+	if err != nil {
+		return nil, err
+	}
+	lessons, err := feedback.New(feedback.Config{Store: feedbackstore.NewSQLite(db.W, db.R, nil), Audio: audio})
+	if err != nil {
+		return nil, err
+	}
+	mux := http.NewServeMux()
+	api := httpapi.New(mux, httpapi.Options{Title: "Lessons", Version: "1"})
+	feedbackhttp.Register(huma.NewGroup(api, "/api/v1"), feedbackhttp.Config{
+		Service: lessons, Authenticate: authhttp.Authenticate(accounts),
+	})
+	requests := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "requests"},
+		[]string{"method", "route", "status"})
+	return httpapi.Wrap(mux, httpapi.WrapOptions{
+		Logger: log,
+		Observe: func(method, route string, status int, took time.Duration) {
+			requests.WithLabelValues(method, route, strconv.Itoa(status)).Observe(took.Seconds())
+		},
+	}), nil
+}
+
+// readTimes returns the median time of a read, in microseconds, by each of two handlers. They take
+// turns every few milliseconds, so that other work on the machine slows both.
+func readTimes(w world, handlers ...http.Handler) (medians [2]float64, err error) {
+	const turns, reads = 400, 100
+	var times [2][]float64
+	r := rand.New(rand.NewPCG(1, uint64(time.Now().UnixNano())))
+	for turn := range 2 * turns {
+		side := (turn + turn/2) % 2 // 0 1 1 0
+		requests := make([]*http.Request, reads)
+		for i := range requests {
+			token, profile := w.any(r)
+			requests[i] = httptest.NewRequest(http.MethodGet, profilePath(profile), nil)
+			requests[i].Header.Set("Authorization", "Bearer "+token)
+		}
+		started := time.Now()
+		for _, request := range requests {
+			answer := httptest.NewRecorder()
+			if handlers[side].ServeHTTP(answer, request); answer.Code != http.StatusOK {
+				return medians, fmt.Errorf("read one: status %d: %s", answer.Code, answer.Body)
+			}
+		}
+		times[side] = append(times[side], float64(time.Since(started).Nanoseconds())/1000/reads)
+	}
+	for side := range times {
+		slices.Sort(times[side])
+		medians[side] = harness.Median(times[side])
+	}
+	return medians, nil
+}
