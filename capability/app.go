@@ -41,6 +41,10 @@ type AppOptions struct {
 	// Files are the capability files to read instead of those in the application's folder
 	// capabilities. Without Dir they belong to no application: then nothing else is read.
 	Files []string
+	// NoManifests leaves out the application's manifests and permissions, and NoConfig its
+	// configurations, for a caller that replaces them: their files are not read. Manifests are then
+	// those that are known without a build, and Config is nil.
+	NoManifests, NoConfig bool
 	// Name returns the name that a file has in diagnostics. Defaults to its path in the file
 	// system.
 	Name func(path string) string
@@ -95,11 +99,15 @@ func LoadApp(fsys fs.FS, o AppOptions) (*App, error) {
 	if a.dir == "" {
 		return a, nil
 	}
-	if err := a.loadManifests(); err != nil {
-		return nil, err
+	if !o.NoManifests {
+		if err := a.loadManifests(); err != nil {
+			return nil, err
+		}
 	}
-	if err := a.loadConfigs(); err != nil {
-		return nil, err
+	if !o.NoConfig {
+		if err := a.loadConfigs(); err != nil {
+			return nil, err
+		}
 	}
 	return a, nil
 }

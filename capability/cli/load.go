@@ -53,7 +53,8 @@ func (c *command) load(paths []string) ([]*project, error) {
 			p.root = shorten(systemName(at.dir))
 		}
 		var err error
-		p.App, err = capability.LoadApp(&c.disk, capability.AppOptions{Dir: at.dir, Files: at.files, Name: shownName})
+		p.App, err = capability.LoadApp(&c.disk, capability.AppOptions{Dir: at.dir, Files: at.files,
+			NoManifests: len(c.manifests) > 0, NoConfig: c.config != "", Name: shownName})
 		if err != nil {
 			return nil, err
 		}
@@ -72,20 +73,13 @@ func (c *command) override(p *project) (err error) {
 			return err
 		}
 	}
-	if len(c.manifests) > 0 {
-		p.Manifests, p.ManifestProblems = capability.KnownManifests(p.PluginVersions), nil
-		if err := c.loadManifests(p); err != nil {
-			return err
-		}
-	}
-	if c.config != "" {
-		p.Config, p.PlatformConfigs = nil, nil
-		if c.config != "none" {
-			p.Config, err = read(c.config, capability.ParseValue)
-		}
+	if err := c.loadManifests(p); err != nil {
 		return err
 	}
-	return nil
+	if c.config != "" && c.config != "none" {
+		p.Config, err = read(c.config, capability.ParseValue)
+	}
+	return err
 }
 
 // loadOne is load for commands that answer about one application.

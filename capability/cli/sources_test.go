@@ -1,6 +1,8 @@
 package cli_test
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -139,5 +141,35 @@ func TestCorePermissionsByVersion(t *testing.T) {
 		code, out, _ := run("explain", "-command", "window.is_always_on_top", "-window", "main", "-tauri", version,
 			dir)
 		require.Equal(t, want, code, out)
+	}
+}
+
+// What a flag replaces is not read, so that it may be anything: here it leads out of the folder.
+func TestFilesThatFlagsReplaceAreNotRead(t *testing.T) {
+	t.Parallel()
+	outside := filepath.Join(project(t, map[string]string{"file.json": "{}"}), "file.json")
+	for _, c := range []struct {
+		name, link string
+		flags      []string
+	}{
+		{"manifests", "gen/schemas/acl-manifests.json", []string{"-manifest", outside}},
+		{"configuration", "tauri.conf.json", []string{"-config", outside}},
+		{"no configuration", "tauri.conf.json", []string{"-config", "none"}},
+		{"configuration of a platform", "tauri.linux.conf.json", []string{"-config", "none"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			files := map[string]string{"src-tauri/capabilities/main.json": sound, "src-tauri/tauri.conf.json": "{}",
+				"src-tauri/gen/schemas/x.json": "{}"}
+			delete(files, "src-tauri/"+c.link)
+			dir := project(t, files)
+			require.NoError(t, os.Symlink(outside, filepath.Join(dir, "src-tauri", c.link)))
+			code, out, errs := run("check", dir)
+			require.Equal(t, cli.ExitUsage, code, out)
+			require.Contains(t, errs, "leads out of")
+			_, out, errs = run(append([]string{"check", dir}, c.flags...)...)
+			require.NotContains(t, errs, "leads out of")
+			require.Contains(t, out, "1 file checked")
+		})
 	}
 }
