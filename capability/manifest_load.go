@@ -8,8 +8,8 @@ import (
 	"lessonkit.example/capability/internal/syntax"
 )
 
-// The limits of manifests are generous: the largest real file has 0.2 MiB, and what all manifests of
-// an application list are 1,700 permissions, sets, members, commands and scope values.
+// The limits of manifests are generous: the largest real file has 0.2 MiB, and all manifests of an
+// application list up to 1,700 permissions, sets, members, commands and scope values.
 const (
 	manifestLimit  = 32 << 20
 	mostListed     = 50_000
@@ -202,8 +202,8 @@ func (r *manifestReader) manifest(plugin string, v Value) *Manifest {
 			switch at := value.Span(); {
 			case value.Kind() != syntax.Object:
 			case at.End-at.Start > mostSchemaSize:
-				r.add(Diagnostic{Code: syntax.FaultTooLarge, Message: fmt.Sprintf("The schema of scopes has %d bytes; "+
-					"one of more than %d is not used.", at.End-at.Start, mostSchemaSize), at: key.Span()})
+				r.add(Diagnostic{Code: syntax.FaultTooLarge, at: key.Span(), Message: fmt.Sprintf("The schema of "+
+					"scopes has %d bytes; one of more than %d is not used.", at.End-at.Start, mostSchemaSize)})
 			default:
 				m.ScopeSchema = value
 			}

@@ -43,6 +43,19 @@ func TestPluginTableByVersion(t *testing.T) {
 	require.Len(t, found, 1)
 	require.Equal(t, codeUnknownPermission, found[0].Code)
 	require.Contains(t, found[0].Message, "not in version 2.0.3")
+	// It came with one of the releases after 2.0.3, which may be the first of them.
+	for _, version := range []Version{{2, 0, 4}, {2, 2, 0}, {2, 5, 1}} {
+		_, found = Resolve(d.Capabilities(), KnownManifests(map[string]Version{"fs": version}),
+			ResolveOptions{Partial: true})
+		require.Empty(t, found, version)
+	}
+	// The names of releases that builds have used are complete.
+	known := KnownManifests(map[string]Version{"fs": {2, 4, 5}, "updater": {2, 10, 1}, "opener": {2, 5, 3}})
+	for _, id := range []string{"fs:allow-sizes-of", "updater:allow-later", "opener:allow-open"} {
+		d := Parse([]byte(`{"identifier":"a","permissions":["`+id+`"]}`), Options{})
+		_, found = Resolve(d.Capabilities(), known, ResolveOptions{Partial: true})
+		require.Equal(t, codeUnknownPermission, found[0].Code, id)
+	}
 	newer := KnownManifests(map[string]Version{"fs": {2, 99, 0}})
 	d = Parse([]byte(`{"identifier":"a","permissions":["fs:allow-something-entirely-different"]}`), Options{})
 	_, found = Resolve(d.Capabilities(), newer, ResolveOptions{Partial: true})

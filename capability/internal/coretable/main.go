@@ -10,10 +10,11 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+
+	"lessonkit.example/capability/internal/npmcalls"
 )
 
 func main() {
@@ -77,10 +78,7 @@ func update(file string) error {
 	return os.WriteFile(file, []byte(head.String()+strings.Join(lines, "")), 0o644)
 }
 
-var (
-	release = regexp.MustCompile(`^2\.\d+\.\d+$`)
-	call    = regexp.MustCompile(`plugin:([a-z]+)\|([a-z_]+)`)
-)
+var release = regexp.MustCompile(`^2\.\d+\.\d+$`)
 
 // firstReleases returns the first release, without the patch, that calls each command.
 func firstReleases() (map[string]string, error) {
@@ -97,39 +95,16 @@ func firstReleases() (map[string]string, error) {
 		if !release.MatchString(version) {
 			continue
 		}
-		if err := calls(version, first); err != nil {
-			return nil, fmt.Errorf("@tauri-apps/api %s: %w", version, err)
-		}
-	}
-	return first, nil
-}
-
-// calls notes the commands that a release calls and no earlier one does.
-func calls(version string, first map[string]string) error {
-	dir, err := os.MkdirTemp("", "coretable")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	install := exec.Command("npm", "install", "--silent", "--no-save", "--prefix", dir, "@tauri-apps/api@"+version)
-	if out, err := install.CombinedOutput(); err != nil {
-		return fmt.Errorf("npm install: %w: %s", err, out)
-	}
-	files, err := filepath.Glob(filepath.Join(dir, "node_modules/@tauri-apps/api/*.js"))
-	if err != nil {
-		return err
-	}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
+		calls, err := npmcalls.Of("@tauri-apps/api", version, "*.js")
 		if err != nil {
-			return err
+			return nil, err
 		}
-		for _, match := range call.FindAllStringSubmatch(string(text), -1) {
-			command := match[1] + "|" + strings.ReplaceAll(match[2], "_", "-")
+		for _, c := range calls {
+			command := c.Plugin + "|" + strings.ReplaceAll(c.Command, "_", "-")
 			if first[command] == "" {
 				first[command] = version[:strings.LastIndexByte(version, '.')]
 			}
 		}
 	}
-	return nil
+	return first, nil
 }

@@ -2,12 +2,16 @@
 // permissions and sets each of them has, since which release, and what is in them. Its sources are
 //
 //   - a clone of the plugins' repository: the permission files of each release that has a tag;
-//   - manifests that builds of applications wrote, for what came after the last tag;
+//   - builds of applications, for what came after the last tag: a folder with one folder for each,
+//     which contains its acl-manifests.json and its Cargo.lock;
 //   - the newest npm packages, for commands that neither has.
 //
-// So names are complete up to the last tag, and some later ones are known.
+// A build does not tell since when a name exists, so all that came after the last tag is taken to
+// exist since then: no release is said to lack a name that it may have. Some files of manifests are
+// older than the Cargo.lock beside them. So a name that a build lacks is not taken for removed, and
+// names are complete up to a release only if two builds have that one or later ones.
 //
-// Usage: plugintable TABLE CLONE [ACL-MANIFESTS...]
+// Usage: plugintable TABLE CLONE [BUILDS]
 package main
 
 import (
@@ -17,20 +21,20 @@ import (
 	"maps"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 
 	"lessonkit.example/capability"
+	"lessonkit.example/capability/internal/npmcalls"
 )
 
 func main() {
-	if len(os.Args) < 3 {
-		fmt.Fprintln(os.Stderr, "usage: plugintable TABLE CLONE [ACL-MANIFESTS...]")
+	if len(os.Args) != 3 && len(os.Args) != 4 {
+		fmt.Fprintln(os.Stderr, "usage: plugintable TABLE CLONE [BUILDS]")
 		os.Exit(2)
 	}
-	if err := run(os.Args[1], os.Args[2], os.Args[3:]); err != nil {
+	if err := run(os.Args[1], os.Args[2], strings.Join(os.Args[3:], "")); err != nil {
 		fmt.Fprintln(os.Stderr, "plugintable:", err)
 		os.Exit(1)
 	}
@@ -109,30 +113,19 @@ func members(s *capability.PermissionSet) string {
 	return strings.Join(slices.Sorted(slices.Values(s.Permissions)), ",")
 }
 
-func run(file, clone string, builds []string) error {
+func run(file, clone, builds string) error {
 	t := make(table)
-	newest := make(map[string]string)
-	if err := t.tags(clone, newest); err != nil {
+	tagged := make(map[string]string)
+	if err := t.tags(clone, tagged); err != nil {
 		return err
 	}
-	for _, name := range builds {
-		text, err := os.ReadFile(name)
-		if err != nil {
+	newest := maps.Clone(tagged)
+	if builds != "" {
+		if err := t.builds(builds, tagged, newest); err != nil {
 			return err
 		}
-		m := &capability.Manifests{}
-		if err := m.Load(name, text).Err(); err != nil {
-			return err
-		}
-		for _, plugin := range append(slices.Sorted(maps.Keys(t)), "opener") {
-			if built := m.Get(plugin); built != nil {
-				t.observe(plugin, built, after(newest[plugin]), false)
-			}
-		}
 	}
-	if err := t.npm(newest); err != nil {
-		return err
-	}
+	t.npm(tagged)
 	var b strings.Builder
 	b.WriteString(head)
 	for _, plugin := range slices.Sorted(maps.Keys(t)) {
@@ -201,41 +194,21 @@ func git(clone string, args ...string) (string, error) {
 	return string(out), nil
 }
 
-var call = regexp.MustCompile(`plugin:([a-z-]+)\|([a-z_]+)`)
-
 // npm adds the commands that the newest npm packages call and the table lacks. A plugin without a
 // package has none that pages call.
-func (t table) npm(newest map[string]string) error {
-	dir, err := os.MkdirTemp("", "plugintable")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
+func (t table) npm(tagged map[string]string) {
 	for _, plugin := range slices.Sorted(maps.Keys(t)) {
-		install := exec.Command("npm", "install", "--silent", "--no-save", "--ignore-scripts", "--prefix", dir,
-			"@tauri-apps/plugin-"+plugin+"@2")
-		if err := install.Run(); err != nil {
-			continue
-		}
-		folder := filepath.Join(dir, "node_modules/@tauri-apps/plugin-"+plugin)
-		files, err := filepath.Glob(filepath.Join(folder, "dist-js", "*.js"))
+		calls, err := npmcalls.Of("@tauri-apps/plugin-"+plugin, "2", "dist-js/*.js")
 		if err != nil {
-			return err
+			fmt.Fprintln(os.Stderr, "plugintable: left out:", err)
 		}
-		for _, file := range files {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				return err
-			}
-			for _, match := range call.FindAllStringSubmatch(string(text), -1) {
-				known := slices.ContainsFunc(t[plugin], func(r row) bool {
-					return r.name == match[2] && r.kind == "command"
-				})
-				if match[1] == plugin && !known {
-					t[plugin] = append(t[plugin], row{"command", match[2], after(newest[plugin]), "-"})
-				}
+		for _, c := range calls {
+			known := slices.ContainsFunc(t[plugin], func(r row) bool {
+				return r.name == c.Command && r.kind == "command"
+			})
+			if c.Plugin == plugin && !known {
+				t[plugin] = append(t[plugin], row{"command", c.Command, after(tagged[plugin]), "-"})
 			}
 		}
 	}
-	return nil
 }

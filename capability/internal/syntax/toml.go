@@ -167,8 +167,8 @@ func (r *reader) check(err error) {
 	r.fault(at, at+1, "The text is not TOML: %s.", message)
 }
 
-// keysOf returns the parts of a key, until it is called again. It returns nil, and ends the reading,
-// if there are more than values may be nested.
+// keysOf returns the parts of a key, which are valid until the next call. It returns nil, and ends
+// the reading, if there are more than values may be nested.
 func (r *reader) keysOf(it unstable.Iterator) []key {
 	keys := r.keys[:0]
 	for it.Next() {
