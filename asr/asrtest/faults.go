@@ -68,7 +68,7 @@ func RunFaults(
 			s, want := start(t), outcomes[fault]
 			timeout := time.Minute
 			if fault == Hang {
-				timeout = time.Second
+				timeout = 5 * time.Second
 			}
 			rec := connect(t, s.URL, timeout)
 			audio := asr.FromBytes("lesson.wav", WAV(3*time.Second))
