@@ -14,16 +14,19 @@ import (
 	"lessonkit.example/internal/sqldb"
 )
 
-const profileColumns = `profile_id, teacher_id, name, grade, subject, academic_year, term, guardian_title,
+const profileColumns = `profile_id, name, grade, subject, academic_year, term, guardian_title,
 	start_time, end_time, created_at, updated_at`
 
-func scanProfile(r row) (feedback.Profile, error) {
-	var p feedback.Profile
-	var created, updated sqldb.Time
-	err := r.Scan(&p.ID, &p.TeacherID, &p.Name, &p.Grade, &p.Subject, &p.AcademicYear, &p.Term,
-		&p.GuardianTitle, (*sqldb.TimeOfDay)(&p.StartTime), (*sqldb.TimeOfDay)(&p.EndTime), &created, &updated)
-	p.CreatedAt, p.UpdatedAt = created.Time, updated.Time
-	return p, err
+// scanProfile returns the function that scans profileColumns of a teacher's profiles.
+func scanProfile(teacher uuid.UUID) func(row) (feedback.Profile, error) {
+	return func(r row) (feedback.Profile, error) {
+		p := feedback.Profile{TeacherID: teacher}
+		var created, updated sqldb.Time
+		err := r.Scan(&p.ID, &p.Name, &p.Grade, &p.Subject, &p.AcademicYear, &p.Term, &p.GuardianTitle,
+			(*sqldb.TimeOfDay)(&p.StartTime), (*sqldb.TimeOfDay)(&p.EndTime), &created, &updated)
+		p.CreatedAt, p.UpdatedAt = created.Time, updated.Time
+		return p, err
+	}
 }
 
 // fold normalizes names for comparisons that ignore case and the encoding of accents.
@@ -63,11 +66,11 @@ func (s *Store) SaveDefaults(ctx context.Context, teacher uuid.UUID, d feedback.
 func (s *Store) InsertProfile(ctx context.Context, p feedback.Profile) error {
 	return s.single(ctx, "insert profile", func(ctx context.Context, db execer) error {
 		_, err := db.ExecContext(ctx, `
-			insert into feedback_profiles (`+profileColumns+`, name_folded)
+			insert into feedback_profiles (`+profileColumns+`, teacher_id, name_folded)
 			values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
-			p.ID, p.TeacherID, p.Name, p.Grade, p.Subject, p.AcademicYear, p.Term, p.GuardianTitle,
+			p.ID, p.Name, p.Grade, p.Subject, p.AcademicYear, p.Term, p.GuardianTitle,
 			sqldb.TimeOfDay(p.StartTime), sqldb.TimeOfDay(p.EndTime), sqldb.Time{Time: p.CreatedAt},
-			sqldb.Time{Time: p.UpdatedAt}, fold(p.Name))
+			sqldb.Time{Time: p.UpdatedAt}, p.TeacherID, fold(p.Name))
 		return err
 	})
 }
@@ -75,7 +78,7 @@ func (s *Store) InsertProfile(ctx context.Context, p feedback.Profile) error {
 // ReplaceProfile implements [feedback.Store].
 func (s *Store) ReplaceProfile(ctx context.Context, p feedback.Profile) (out feedback.Profile, err error) {
 	err = s.single(ctx, "replace profile", func(ctx context.Context, db execer) (err error) {
-		out, err = one(ctx, db, feedback.NotFound("profile"), scanProfile, `
+		out, err = one(ctx, db, feedback.NotFound("profile"), scanProfile(p.TeacherID), `
 			update feedback_profiles set name = $3, name_folded = $4, grade = $5, subject = $6, academic_year = $7,
 				term = $8, guardian_title = $9, start_time = $10, end_time = $11, updated_at = $12
 			where profile_id = $1 and teacher_id = $2
@@ -90,7 +93,7 @@ func (s *Store) ReplaceProfile(ctx context.Context, p feedback.Profile) (out fee
 
 // Profile implements [feedback.Store].
 func (s *Store) Profile(ctx context.Context, teacher, id uuid.UUID) (feedback.Profile, error) {
-	p, err := one(ctx, s.db, feedback.NotFound("profile"), scanProfile,
+	p, err := one(ctx, s.db, feedback.NotFound("profile"), scanProfile(teacher),
 		`select `+profileColumns+` from feedback_profiles where profile_id = $1 and teacher_id = $2`, id, teacher)
 	return p, wrap("read profile", err)
 }
@@ -114,7 +117,7 @@ func (s *Store) Profiles(
 		query += ` and (name, profile_id) > (` + a.add(after.Name) + `, ` + a.add(after.ID) + `)`
 	}
 	query += ` order by name, profile_id limit ` + a.add(limit)
-	items, err := all(ctx, s.db, scanProfile, query, a...)
+	items, err := all(ctx, s.db, scanProfile(teacher), query, a...)
 	return items, wrap("list profiles", err)
 }
 

@@ -81,11 +81,11 @@ func (b *bench) peer(context.Context) error {
 		must, aim    float64
 		ours, theirs side
 	}{
-		{"read one", 2, 3.5, side{ours, 200, get(ours.world, profilePath)},
+		{"read one", 3, 3.5, side{ours, 200, get(ours.world, profilePath)},
 			side{normal, 200, get(normal.world, pocketProfile)}},
-		{"list 50", 2, 3.5, side{ours, 200, get(ours.world, listPath)},
+		{"list 50", 3.5, 4, side{ours, 200, get(ours.world, listPath)},
 			side{normal, 200, get(normal.world, pocketList)}},
-		{"filtered list", 2, 3.5, side{ours, 200, get(ours.world, filterPath)},
+		{"filtered list", 3, 3.5, side{ours, 200, get(ours.world, filterPath)},
 			side{normal, 200, get(normal.world, pocketFilter)}},
 		{"create, FULL against NORMAL", 1.2, 2.2, side{ours, 201, createRecord(ours.world)},
 			side{normal, 200, pocketCreate(normal.world)}},
