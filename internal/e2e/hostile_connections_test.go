@@ -131,7 +131,7 @@ func (h *honest) underAttack(t *testing.T, s *service, name, text, drop string) 
 	t.Helper()
 	count := times(200, 1000, 1000)
 	long := times(time.Second, 2*time.Second, 3*time.Second)
-	const rounds = 10
+	const rounds = 5
 	for round := 1; ; round++ {
 		idle := h.work(t, long)
 		if h.memory == 0 {
