@@ -78,8 +78,8 @@ func TestOfReturnsTheEarliestOfEachQueue(t *testing.T) {
 func TestReserve(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var sent [][]driver.Signal
-		c := NewCoalescer(func(s []driver.Signal) { sent = append(sent, s) })
+		sent := make(chan []driver.Signal, 10)
+		c := NewCoalescer(func(s []driver.Signal) { sent <- s })
 		require.True(t, c.Reserve())
 		require.False(t, c.Reserve(), "within the gap")
 		c.Add(driver.Signal{Queue: "a"})
@@ -87,7 +87,8 @@ func TestReserve(t *testing.T) {
 		require.Empty(t, sent)
 		time.Sleep(gap)
 		synctest.Wait()
-		require.Equal(t, [][]driver.Signal{{{Queue: "a"}}}, sent)
+		require.Len(t, sent, 1)
+		require.Equal(t, []driver.Signal{{Queue: "a"}}, <-sent)
 		require.False(t, c.Reserve(), "within the gap")
 		time.Sleep(gap)
 		synctest.Wait()
