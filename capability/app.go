@@ -18,7 +18,7 @@ type App struct {
 	// PlatformConfigs are the configurations for one platform, such as tauri.windows.conf.json.
 	PlatformConfigs map[Platform]*Document
 	// Manifests are those that the build wrote to gen/schemas/acl-manifests.json, or those that are
-	// known without a build; see [KnownManifests]. If the build wrote none of the application
+	// known without a build. If the build wrote none of the application
 	// itself, they contain the permissions in its folder permissions.
 	Manifests *Manifests
 	// ManifestProblems are what is wrong with the files of manifests and permissions.
@@ -95,7 +95,7 @@ func LoadApp(fsys fs.FS, o AppOptions) (*App, error) {
 		return nil, err
 	}
 	a.findVersions()
-	a.Manifests = KnownManifests(a.PluginVersions)
+	a.Manifests = knownManifests(a.PluginVersions)
 	if a.dir == "" {
 		return a, nil
 	}

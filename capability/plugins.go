@@ -8,12 +8,12 @@ import (
 //go:embed plugins.tsv
 var pluginTable string
 
-// KnownManifests returns the manifests that are known without a build: those of the core and of the
+// knownManifests returns the manifests that are known without a build: those of the core and of the
 // framework's official plugins. The versions are those of the plugins, by the names that
 // identifiers have; a plugin that is not among them is taken for the newest one known. Load an
 // application's own manifests on top of it, if there are any: they leave no place for those that
 // the application does not have.
-func KnownManifests(versions map[string]Version) *Manifests {
+func knownManifests(versions map[string]Version) *Manifests {
 	m := CoreManifests()
 	for line := range strings.Lines(pluginTable) {
 		fields := strings.Split(strings.TrimSuffix(line, "\n"), "\t")

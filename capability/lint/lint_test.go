@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"os"
 
@@ -298,7 +299,9 @@ func TestNeedlessEntryIsReportedOnce(t *testing.T) {
 	d := capability.Parse([]byte(`{"identifier":"a","windows":["main"],"permissions":["opener:allow-open-url",`+
 		`"opener:default",{"identifier":"opener:allow-open-url","allow":[{"url":"https://a.example/*"}]}]}`),
 		capability.Options{})
-	found := Check([]*capability.Document{d}, capability.KnownManifests(nil), Options{})
+	app, err := capability.LoadApp(fstest.MapFS{"a.json": {}}, capability.AppOptions{Files: []string{"a.json"}})
+	require.NoError(t, err)
+	found := Check([]*capability.Document{d}, app.Manifests, Options{})
 	require.Equal(t, []string{"1:53 bare-and-scoped"}, codes(found))
 	fixed, _ := d.Fixed(found)
 	require.Contains(t, fixed, `"permissions":["opener:default",{"identifier"`)
