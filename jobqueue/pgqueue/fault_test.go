@@ -125,8 +125,8 @@ func TestProcessesKilledAndStopped(t *testing.T) {
 }
 
 // promised returns the longest time until the jobs of a dead process are rescued: one and a half
-// leases, which the worker's tests prove in virtual time. The processes of a busy machine may have to
-// wait for another lease, and the longer the more of them there are.
+// leases, which the worker's tests prove in virtual time. The processes of a busy machine may have
+// to wait for another lease, and the longer the more of them there are.
 func promised(t *testing.T) time.Duration {
 	t.Helper()
 	slack := childLease

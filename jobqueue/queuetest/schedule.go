@@ -111,8 +111,8 @@ func scheduleEveryTimeIsOneJob(t *testing.T, h Harness) {
 }
 
 func scheduleCatchesUp(t *testing.T, h Harness) {
-	// The last time was half an hour ago, so that it was missed for certain, and the next one does not
-	// come during the test.
+	// The last time was half an hour ago, so that it was missed for certain, and the next one does
+	// not come during the test.
 	now := time.Now().UTC()
 	hourly, err := jobqueue.Cron(fmt.Sprint(now.Add(30*time.Minute).Minute(), " * * * *"), time.UTC)
 	require.NoError(t, err)

@@ -20,8 +20,8 @@ import (
 )
 
 // listening returns browser options for a microphone that plays the demo's first lesson once, after
-// three seconds of silence, in which the recording begins also on a busy machine, and for a user who
-// permits its use.
+// three seconds of silence, in which the recording begins also on a busy machine, and for a user
+// who permits its use.
 func listening(t *testing.T) []chromedp.ExecAllocatorOption {
 	t.Helper()
 	installedProgram(t, "ffmpeg")
