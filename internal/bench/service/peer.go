@@ -81,7 +81,7 @@ func (b *bench) peer(context.Context) error {
 		must, aim    float64
 		ours, theirs side
 	}{
-		{"read one", 3, 3.5, side{ours, 200, get(ours.world, profilePath)},
+		{"read one", 3.5, 4, side{ours, 200, get(ours.world, profilePath)},
 			side{normal, 200, get(normal.world, pocketProfile)}},
 		{"list 50", 3.5, 4, side{ours, 200, get(ours.world, listPath)},
 			side{normal, 200, get(normal.world, pocketList)}},
