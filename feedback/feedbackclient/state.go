@@ -31,6 +31,8 @@ type Health struct {
 		FreeBytes    int64 `json:"free_bytes"`
 		TotalBytes   int64 `json:"total_bytes"`
 		ReserveBytes int64 `json:"reserve_bytes"`
+
+		Detail string `json:"detail"` // why uploads are refused
 	} `json:"storage"`
 	SpeechAvailable        bool `json:"speech_available"`
 	StorageAvailable       bool `json:"storage_available"`

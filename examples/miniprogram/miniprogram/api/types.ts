@@ -590,6 +590,10 @@ export type SpeechReport = {
 };
 
 export type StorageReport = {
+    /**
+     * Why uploads are refused.
+     */
+    detail?: string;
     free_bytes: number;
     /**
      * Uploads are refused while less is free.
