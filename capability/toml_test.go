@@ -98,6 +98,8 @@ func TestFaults(t *testing.T) {
 		"identifier = \"a\"\npermissions = []\nx = 18446744073709551616":                 "3:5 number-range",
 		"identifier = \"a\"\npermissions = []\nx = -9223372036854775809":                 "3:5 number-range",
 		"identifier = \"a\"\npermissions = []\nx = 2020-02-30":                           "3:5 syntax",
+		"identifier = \"a\"\npermissions = []\nx = 07:32.5":                              "3:5 syntax",
+		"identifier = \"a\"\npermissions = []\nx = 2020-01-01T07:32.5Z":                  "3:5 syntax",
 		"identifier = \"a\"\npermissions = []\na.b = 1\n[a]":                             "4:2 syntax",
 		"identifier = \"a\"\npermissions = []\n[a.b]\n[a]\nb.c = 1":                      "5:1 syntax",
 		"identifier = \"a\"\npermissions = []\nx = 01":                                   "syntax",

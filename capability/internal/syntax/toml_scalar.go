@@ -45,8 +45,8 @@ func tomlInRange(text, digits string) bool {
 
 // tomlDate describes the dates and times of TOML 1.1, in which the seconds may be left out.
 var tomlDate = regexp.MustCompile(
-	`^(?:(\d{4}-\d\d-\d\d)(?:[Tt ](\d\d:\d\d)(:\d\d)?(?:\.\d+)?(?:[Zz]|[+-](\d\d:\d\d))?)?|` +
-		`(\d\d:\d\d)(:\d\d)?(?:\.\d+)?)$`)
+	`^(?:(\d{4}-\d\d-\d\d)(?:[Tt ](\d\d:\d\d)(?:(:\d\d)(?:\.\d+)?)?(?:[Zz]|[+-](\d\d:\d\d))?)?|` +
+		`(\d\d:\d\d)(?:(:\d\d)(?:\.\d+)?)?)$`)
 
 // isDate reports whether a date or time of day exists.
 func isDate(text string) bool {
