@@ -143,7 +143,10 @@ func (s *Store) Rescue(ctx context.Context, lease time.Duration, orphans bool) (
 		return err
 	})
 	if err == nil {
-		err = s.promoteIdle(ctx)
+		// The keys may be locked by an exchange that is stuck, too.
+		limited, cancel := context.WithTimeout(ctx, promoteTimeout)
+		defer cancel()
+		err = s.promoteIdle(limited)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("rescue: %w", err)
@@ -151,12 +154,18 @@ func (s *Store) Rescue(ctx context.Context, lease time.Duration, orphans bool) (
 	return rescued, nil
 }
 
+// rescueWaitSQL limits how long a rescue waits for locks. The results of a suspended process may
+// lock its jobs, but not the row of its worker, for less than a lease yet: waiting for them would
+// keep the next rescue from ending that exchange.
+const rescueWaitSQL = `select set_config('lock_timeout', '1s', true)`
+
 func (s *Store) rescue(ctx context.Context, orphans bool) (rescued int, err error) {
 	count := func(tag pgconn.CommandTag) error {
 		rescued += int(tag.RowsAffected())
 		return nil
 	}
 	var b pgx.Batch
+	b.Queue(rescueWaitSQL)
 	b.Queue(s.sql(markDeadSQL))
 	b.Queue(s.sql(rescueJobsSQL)).Exec(count)
 	b.Queue(s.sql(removeWorkersSQL))

@@ -134,9 +134,12 @@ func distinct(texts []string) []string {
 	return texts
 }
 
+// promoteTimeout is how long promotions wait for locks of others, which keep them for a moment.
+const promoteTimeout = 5 * time.Second
+
 // promoteAll does the same for the keys and groups of which this process was notified.
 func (s *Store) promoteAll(signals []driver.Signal) {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), promoteTimeout)
 	defer cancel()
 	var keys, groups []string
 	for _, sig := range signals {

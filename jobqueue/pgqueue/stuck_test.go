@@ -102,17 +102,6 @@ func TestRescueEndsStuckExchanges(t *testing.T) {
 		f.reading.Store(true)
 		return claimRequest(held[0].Worker, 100)
 	}
-	results := func(held []*driver.Job, f *frozen) driver.ExchangeRequest {
-		f.sending.Store(true)
-		x := driver.ExchangeRequest{Worker: held[0].Worker}
-		for _, j := range held {
-			x.Results = append(x.Results, driver.Result{
-				Lease: driver.Lease{ID: j.ID, Fence: j.Fence},
-				Saved: []byte(`"` + strings.Repeat("x", 60_000) + `"`),
-			})
-		}
-		return x
-	}
 	for name, c := range map[string]struct {
 		exchange  func(held []*driver.Job, f *frozen) driver.ExchangeRequest
 		mode      pgx.QueryExecMode
@@ -123,7 +112,7 @@ func TestRescueEndsStuckExchanges(t *testing.T) {
 		"claim, not prepared":       {claim, pgx.QueryExecModeExec, "jobqueue_job set worker", ""},
 		"claim, by simple protocol": {claim, pgx.QueryExecModeSimpleProtocol, "select set_config", ""},
 		"claim, quoted schema":      {claim, pgx.QueryExecModeCacheStatement, "jobqueue_job set worker", `O'Brien"s`},
-		"results":                   {results, pgx.QueryExecModeCacheStatement, "insert into jobqueue_done", ""},
+		"results":                   {largeResults, pgx.QueryExecModeCacheStatement, "insert into jobqueue_done", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -167,6 +156,60 @@ func TestRescueEndsStuckExchanges(t *testing.T) {
 			require.Len(t, res.Jobs, 105)
 		})
 	}
+}
+
+// The lease of a process may end just after it was suspended while it sends results, which lock
+// jobs, but not its worker. A rescue does not wait for them, so that a later one ends the exchange.
+func TestRescueDoesNotWaitForStuckResults(t *testing.T) {
+	t.Parallel()
+	pool, store := migrated(t)
+	suspended, f := freezing(t, pool, pgx.QueryExecModeCacheStatement, pgqueue.Config{})
+	insertLarge(t, pool, "jobqueue_job", 5)
+	worker, err := suspended.Register(t.Context(), "w", nil, time.Minute)
+	require.NoError(t, err)
+	res, err := suspended.Exchange(t.Context(), claimRequest(worker, 5))
+	require.NoError(t, err)
+	require.Len(t, res.Jobs, 5)
+
+	var group sync.WaitGroup
+	group.Go(func() {
+		_, err := suspended.Exchange(context.WithoutCancel(t.Context()), largeResults(res.Jobs, f))
+		if err == nil {
+			t.Error("the exchange was committed")
+		}
+	})
+	defer group.Wait()
+	defer close(f.release)
+	eventually(t, "it is stuck", func() bool { return stuckIn(t, pool, "insert into jobqueue_done") != 0 })
+	die(t, store, worker)
+
+	ended := make(chan error, 1)
+	go func() {
+		_, err := store.Rescue(t.Context(), time.Hour, false)
+		ended <- err
+	}()
+	select {
+	case err := <-ended:
+		require.ErrorContains(t, err, "lock timeout")
+	case <-time.After(waitLimit):
+		t.Fatal("the rescue waits for the exchange")
+	}
+	n, err := store.Rescue(t.Context(), time.Millisecond, false)
+	require.NoError(t, err)
+	require.Equal(t, 5, n)
+}
+
+// largeResults returns an exchange during whose sending f suspends the process.
+func largeResults(held []*driver.Job, f *frozen) driver.ExchangeRequest {
+	f.sending.Store(true)
+	x := driver.ExchangeRequest{Worker: held[0].Worker}
+	for _, j := range held {
+		x.Results = append(x.Results, driver.Result{
+			Lease: driver.Lease{ID: j.ID, Fence: j.Fence},
+			Saved: []byte(`"` + strings.Repeat("x", 60_000) + `"`),
+		})
+	}
+	return x
 }
 
 func die(t *testing.T, store *pgqueue.Store, worker int64) {
