@@ -18,8 +18,8 @@ type App struct {
 	// PlatformConfigs are the configurations for one platform, such as tauri.windows.conf.json.
 	PlatformConfigs map[Platform]*Document
 	// Manifests are those that the build wrote to gen/schemas/acl-manifests.json, or those that are
-	// known without a build. If the build wrote none of the application
-	// itself, they contain the permissions in its folder permissions.
+	// known without a build. If the build wrote none of the application itself, they contain the
+	// permissions in its folder permissions.
 	Manifests *Manifests
 	// ManifestProblems are what is wrong with the files of manifests and permissions.
 	ManifestProblems Diagnostics

@@ -131,32 +131,22 @@ func (e *ending) Generate(
 	}
 }
 
-// losing loses failures, as the end of the process does.
-type losing struct{ gateway.Store }
-
-func (s losing) UpdateTask(ctx context.Context, t gateway.Task) error {
-	if t.State == imagegen.StateFailed {
-		return errors.New("the machine is off")
-	}
-	return s.Store.UpdateTask(ctx, t)
-}
-
 // Tasks that ran beside one that ends the process do not fail with it: their last runs are alone.
 func TestTasksBesideOneThatEndsTheProcess(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		path := t.TempDir()
 		var tasks []string
-		run := func(store gateway.Store, use func(client *imagegen.Client)) (most int32) {
-			generator := &ending{}
+		crash := func(use func(client *imagegen.Client)) (most int32) {
+			generator, store := &ending{}, &powerless{Store: openDir(t, path)}
 			client, stop := serve(t, gateway.Config{
 				Generator: generator, Mode: gateway.Async, Rerun: true, MaxWorkers: 3, Store: store,
 			})
 			use(client)
+			store.off.Store(true)
 			stop()
 			return generator.most.Load()
 		}
-		crash := func(use func(client *imagegen.Client)) int32 { return run(losing{openDir(t, path)}, use) }
 		require.EqualValues(t, 3, crash(func(client *imagegen.Client) {
 			for _, prompt := range []string{"one", "culprit", "two"} {
 				sent, err := client.Submit(t.Context(), &imagegen.Request{Prompt: prompt}, imagegen.Memory())
@@ -169,7 +159,7 @@ func TestTasksBesideOneThatEndsTheProcess(t *testing.T) {
 		for range 2 { // the culprit keeps those after it waiting until the next start
 			require.LessOrEqual(t, crash(func(*imagegen.Client) { time.Sleep(5 * time.Minute) }), int32(1))
 		}
-		run(openDir(t, path), func(client *imagegen.Client) {
+		crash(func(client *imagegen.Client) {
 			for i, task := range tasks {
 				_, err := client.Wait(t.Context(), task, imagegen.Memory())
 				if i == 1 {
