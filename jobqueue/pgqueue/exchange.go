@@ -145,11 +145,18 @@ func (s *Store) exchange(ctx context.Context, x driver.ExchangeRequest) (driver.
 	if len(keys) > 0 {
 		s.queuePromote(&b, keys, &promoted)
 	}
+	turn := s.takesTurn(x)
+	if turn {
+		s.queueTurn(&b)
+	}
 	if len(x.Claims) > 0 {
 		s.queueClaims(&b, x, &res)
 	}
 	// Only Close reports whether the transaction was committed.
 	if err := s.pool.SendBatch(ctx, &b).Close(); err != nil {
+		if turn && s.withoutTurns(err) {
+			return s.exchange(ctx, x)
+		}
 		err = fmt.Errorf("exchange: %w", err)
 		if isRefusal(err) {
 			err = jobqueue.Permanent(err)

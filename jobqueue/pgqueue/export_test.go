@@ -13,3 +13,7 @@ var (
 )
 
 func Payload(s driver.Signal) string { return payloads([]driver.Signal{s})[0] }
+
+func TakesTurn(s *Store, x driver.ExchangeRequest) bool { return s.takesTurn(x) }
+
+func LockTurn(s *Store) (query string, namespace int32) { return turnSQL, s.lockNamespace() }

@@ -58,6 +58,8 @@ type Store struct {
 
 	promoter  *wake.Coalescer // of keys and groups
 	listening atomic.Int32    // how many Listen receive notifications
+
+	turnsAgain atomic.Int64 // when claims take turns again, in nanoseconds since 1970
 }
 
 var (
@@ -201,4 +203,5 @@ const (
 	insufficientPrivilege = "42501"
 	undefinedFunction     = "42883"
 	undefinedTable        = "42P01" // of an unknown schema too
+	lockNotAvailable      = "55P03"
 )
