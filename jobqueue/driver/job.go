@@ -78,8 +78,12 @@ type Job struct {
 }
 
 // DecodeMeta returns the Meta of a job, nil if text is empty or damaged.
-func DecodeMeta(text []byte) (meta map[string]string) {
-	if len(text) == 0 || json.Unmarshal(text, &meta) != nil {
+func DecodeMeta(text []byte) map[string]string {
+	if len(text) == 0 {
+		return nil
+	}
+	var meta map[string]string
+	if json.Unmarshal(text, &meta) != nil {
 		return nil
 	}
 	return meta

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/driver"
@@ -301,27 +302,39 @@ func (s *Store) queueClaims(b *pgx.Batch, x driver.ExchangeRequest, res *driver.
 	}
 }
 
-// claimed returns a function that adds the claimed jobs to res.
+// claimed returns a function that adds the claimed jobs to res. All rows are scanned into the same
+// variables, because a claim has thousands.
 func claimed(x driver.ExchangeRequest, res *driver.ExchangeResponse) func(pgx.Rows) error {
 	return func(rows pgx.Rows) error {
-		defer rows.Close()
-		for rows.Next() {
-			j := &driver.Job{Worker: x.Worker, State: driver.StateRunning}
-			var serial, group, after *string
-			var meta []byte
-			err := rows.Scan(&j.ID, &j.Fence, &j.Attempt, &j.MaxAttempts, &j.Priority, &j.Queue, &j.Kind,
-				(*[]byte)(&j.Args), &j.RunAt, &j.CreatedAt, &j.ClaimedAt, &j.Cancelling, &serial,
-				&meta, &group, &after, (*[]byte)(&j.Saved))
-			if err != nil {
-				return err
-			}
-			j.SerialKey, j.Group, j.AfterGroup = textOrEmpty(serial), textOrEmpty(group), textOrEmpty(after)
+		row := driver.Job{Worker: x.Worker, State: driver.StateRunning}
+		var meta pgtype.DriverBytes
+		into := []any{
+			&row.ID, &row.Fence, &row.Attempt, &row.MaxAttempts, &row.Priority, (*sharedText)(&row.Queue),
+			(*sharedText)(&row.Kind), (*[]byte)(&row.Args), &row.RunAt, &row.CreatedAt, &row.ClaimedAt,
+			&row.Cancelling, (*sharedText)(&row.SerialKey), &meta, (*sharedText)(&row.Group),
+			(*sharedText)(&row.AfterGroup), (*[]byte)(&row.Saved),
+		}
+		_, err := pgx.ForEachRow(rows, into, func() error {
+			j := row
 			j.Meta = driver.DecodeMeta(meta)
 			j.RunAt, j.CreatedAt, j.ClaimedAt = j.RunAt.UTC(), j.CreatedAt.UTC(), j.ClaimedAt.UTC()
-			res.AddJob(j)
-		}
-		return rows.Err()
+			res.AddJob(&j)
+			return nil
+		})
+		return err
 	}
+}
+
+// sharedText is a text of a row, empty where that is null. As long as the rows have the same text,
+// which the names of queues and kinds often are, they share its memory.
+type sharedText string
+
+// ScanBytes implements pgtype.BytesScanner.
+func (t *sharedText) ScanBytes(text []byte) error {
+	if string(*t) != string(text) {
+		*t = sharedText(text)
+	}
+	return nil
 }
 
 // duration returns us microseconds, or the longest Duration.

@@ -266,13 +266,6 @@ func timeOrNull(t time.Time) *time.Time {
 	return &t
 }
 
-func textOrEmpty(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
-}
-
 func textOrNull(s string) *string {
 	if s == "" {
 		return nil
