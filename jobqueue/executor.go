@@ -24,8 +24,9 @@ import (
 func (w *Worker) executor(ctx context.Context) {
 	const minPause = 10 * time.Millisecond
 	pause := minPause
+	var results []driver.Result // memory for those of the next exchange
 	for {
-		x, ok := w.next()
+		x, ok := w.next(results)
 		if !ok {
 			return
 		}
@@ -36,6 +37,7 @@ func (w *Worker) executor(ctx context.Context) {
 		io, cancel := context.WithTimeout(ctx, w.cfg.Lease)
 		res, err := w.store.Exchange(io, x.ExchangeRequest)
 		cancel()
+		results = nil
 		if err != nil {
 			w.exchangeFailed(ctx, x, err)
 			if !sleep(ctx, jitter(pause)) {
@@ -45,6 +47,8 @@ func (w *Worker) executor(ctx context.Context) {
 			continue
 		}
 		pause = minPause
+		clear(x.Results)
+		results = x.Results[:0]
 		w.settle(ctx, x, res)
 	}
 }
@@ -59,8 +63,8 @@ type exchange struct {
 
 // next waits until there is something to exchange. It returns false when the worker is closed and
 // everything is recorded, and an exchange without lease when an uncertainty has to be resolved
-// first.
-func (w *Worker) next() (exchange, bool) {
+// first. The exchange has its results in the memory of results.
+func (w *Worker) next(results []driver.Result) (exchange, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for {
@@ -83,9 +87,9 @@ func (w *Worker) next() (exchange, bool) {
 			n := w.recordable()
 			x.done = w.finished[:n:n]
 			w.finished = w.finished[n:]
-			x.Results = make([]driver.Result, n)
-			for i, a := range x.done {
-				x.Results[i] = a.result
+			x.Results = slices.Grow(results, n)
+			for _, a := range x.done {
+				x.Results = append(x.Results, a.result)
 			}
 			w.exchanges++
 			if len(x.Claims) > 0 {
@@ -190,7 +194,12 @@ func (w *Worker) settle(ctx context.Context, x exchange, res driver.ExchangeResp
 				q.scanned = time.Time{} // more may be behind the watermark
 			}
 			mark.advance(position, now)
-			a := &attempt{job: job, queue: q, lease: x.lease, cancelled: job.Cancelling}
+			a := &attempt{
+				job: job, queue: q, lease: x.lease, handler: w.handler(job), ctx: lazyContext{parent: x.lease.ctx},
+			}
+			if job.Cancelling {
+				a.cancel()
+			}
 			driver.SetSaver(job, a)
 			x.lease.held[job.ID] = a
 			claimed = append(claimed, a)
@@ -404,54 +413,46 @@ func (w *Worker) resolveUncertainty(ctx context.Context) {
 // before the last such goroutine has begun: so jobs that block start all at once, and jobs that do
 // not are processed by a few goroutines.
 func (w *Worker) work(q *queue) {
+	start := time.Now()
 	var running *attempt
-	var start time.Time
 	defer func() {
-		if running != nil { // its handler has called runtime.Goexit, as FailNow of a test does
-			running.cancel(nil)
-			result, event := w.handler(running.job).retry(running.job, errGoexit)
+		if a := running; a != nil { // its handler has called runtime.Goexit, as FailNow of a test does
+			a.ctx.end(nil)
+			result, event := a.handler.retry(a.job, errGoexit)
 			event.Took = time.Since(start)
-			w.finish(running, result, event)
+			w.mu.Lock()
+			w.finish(a, result, event)
+			w.mu.Unlock()
 			go w.work(q) // in place of this goroutine
 		}
 	}()
-	for begun := false; ; begun = true {
-		w.mu.Lock()
-		if !begun {
-			q.starting = false
-		}
-		if len(q.buffer) == 0 {
-			q.busy--
-			w.running--
-			w.cond.Broadcast()
-			w.mu.Unlock()
-			return
-		}
+	w.mu.Lock()
+	q.starting = false
+	for len(q.buffer) > 0 {
 		a := q.buffer[0]
 		q.buffer[0], q.buffer = nil, q.buffer[1:]
 		more := w.startable(q)
-		start = time.Now()
-		ctx, cancel := context.WithCancelCause(a.lease.ctx)
-		a.cancel = cancel
-		if a.cancelled {
-			cancel(ErrCancelled)
-		} else if w.expired {
-			cancel(ErrStopped)
-		}
-		if h := w.handler(a.job); h.timeout > 0 {
-			a.stuckAt = start.Add(h.timeout + w.cfg.StuckThreshold)
+		if a.handler.timeout > 0 {
+			a.stuckAt = start.Add(a.handler.timeout + w.cfg.StuckThreshold)
 		}
 		w.mu.Unlock()
 		if more {
 			go w.work(q)
 		}
 		running = a
-		result, event := w.perform(ctx, a.job)
+		result, event := w.perform(a, start)
 		running = nil
-		cancel(nil)
-		event.Took = time.Since(start)
+		a.ctx.end(nil)
+		end := time.Now()
+		event.Took = end.Sub(start)
+		start = end
+		w.mu.Lock()
 		w.finish(a, result, event)
 	}
+	q.busy--
+	w.running--
+	w.cond.Broadcast()
+	w.mu.Unlock()
 }
 
 // startable reserves another worker of q if there is a job for it. Worker.mu is held.
@@ -465,10 +466,8 @@ func (w *Worker) startable(q *queue) bool {
 	return true
 }
 
-// finish sets the result of a, unless it already has one.
+// finish sets the result of a, unless it already has one. Worker.mu is held.
 func (w *Worker) finish(a *attempt, r driver.Result, e Event) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	a.queue.measure(e.Took)
 	if !a.settled {
 		w.settleAttempt(a, r, e)

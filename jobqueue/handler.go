@@ -64,9 +64,10 @@ func defaultBackoff(attempt int) time.Duration {
 //
 // Handle panics when the kind already has a handler or the worker is running.
 func Handle[T any](w *Worker, kind string, h func(ctx context.Context, job *Job, args T) error, opts ...HandleOption) {
+	var decoder decoder[T]
 	w.handle(kind, func(ctx context.Context, job *Job) error {
-		var args T
-		if err := json.Unmarshal(job.Args, &args); err != nil {
+		args, err := decoder.decode(job.Args)
+		if err != nil {
 			return Permanent(fmt.Errorf("decode arguments: %w", err))
 		}
 		return h(ctx, job, args)
@@ -114,34 +115,41 @@ func (w *Worker) handler(job *Job) *handler {
 
 // attempt is one lease of one job: claimed, perhaps running, perhaps finished and not yet recorded.
 type attempt struct {
-	job   *Job
-	queue *queue
-	lease *lease
+	job     *Job
+	queue   *queue
+	lease   *lease
+	handler *handler
+	ctx     lazyContext // of the handler, except for its timeout
 
 	// Worker.mu guards these.
-	cancelled bool                    // the job was cancelled
-	cancel    context.CancelCauseFunc // nil unless the handler runs
-	stuckAt   time.Time               // when to fail it although its handler runs
-	settled   bool                    // it has a result, later ones are ignored
-	lost      bool                    // reported as lost with its lease
-	unsure    bool                    // an exchange with the result failed and may have been committed
-	refused   bool                    // the database did not accept the first result
-	saved     json.RawMessage         // by the handler; nil: nothing
+	cancelled bool            // the job was cancelled
+	stuckAt   time.Time       // when to fail it although its handler runs
+	settled   bool            // it has a result, later ones are ignored
+	lost      bool            // reported as lost with its lease
+	unsure    bool            // an exchange with the result failed and may have been committed
+	refused   bool            // the database did not accept the first result
+	saved     json.RawMessage // by the handler; nil: nothing
 
 	result driver.Result
 	event  Event
 }
 
+// cancel ends the context of a job that was cancelled. Worker.mu is held.
+func (a *attempt) cancel() {
+	a.cancelled = true
+	a.ctx.end(ErrCancelled)
+}
+
 // perform runs the handler of a job and returns the result.
-func (w *Worker) perform(ctx context.Context, job *Job) (driver.Result, Event) {
-	switch cause := context.Cause(ctx); {
+func (w *Worker) perform(a *attempt, start time.Time) (driver.Result, Event) {
+	job, h := a.job, a.handler
+	switch cause := context.Cause(&a.ctx); {
 	case errors.Is(cause, ErrCancelled):
 		return driver.Result{Action: driver.Cancel}, Event{Type: EventCancelled}
 	case cause != nil:
 		return snoozed(0, cause)
 	}
-	ctx, contextErr := w.contextOf(ctx, job)
-	h := w.handler(job)
+	ctx, contextErr := w.contextOf(&a.ctx, job)
 	if job.MaxAttempts >= 0 && job.Attempt > job.MaxAttempts {
 		// Its last worker died, and only the Dead callback is left to run.
 		return w.dead(ctx, h, job, w.lastError(ctx, job), driver.Result{})
@@ -149,8 +157,8 @@ func (w *Worker) perform(ctx context.Context, job *Job) (driver.Result, Event) {
 	if contextErr != nil {
 		return w.failed(ctx, nil, h, job, contextErr)
 	}
-	limited, cancel := h.withTimeout(ctx)
-	defer cancel()
+	limited := h.limit(ctx, start)
+	defer limited.end(nil)
 	err := protect(func() error { return h.run(limited, job) })
 	switch {
 	case err != nil:
@@ -177,11 +185,13 @@ func (w *Worker) contextOf(ctx context.Context, job *Job) (context.Context, erro
 	return of, err
 }
 
-func (h *handler) withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
-	if h.timeout <= 0 {
-		return ctx, func() {}
+// limit returns a child of ctx with the timeout of a handler that starts at start.
+func (h *handler) limit(ctx context.Context, start time.Time) *lazyContext {
+	limited := &lazyContext{parent: ctx}
+	if h.timeout > 0 {
+		limited.deadline = start.Add(h.timeout)
 	}
-	return context.WithTimeoutCause(ctx, h.timeout, ErrTimeout)
+	return limited
 }
 
 // failed translates the error of a handler; cause is why its context has ended, if it has.
@@ -247,9 +257,9 @@ func (w *Worker) dead(ctx context.Context, h *handler, job *Job, cause error, r 
 			return r, event // it has succeeded, and report will find out
 		}
 	}
-	ctx, cancel := h.withTimeout(ctx) // anew: that of the attempt may have passed
-	defer cancel()
-	err := protect(func() error { return h.dead(ctx, job, cause) })
+	limited := h.limit(ctx, time.Now()) // anew: the timeout of the attempt may have passed
+	defer limited.end(nil)
+	err := protect(func() error { return h.dead(limited, job, cause) })
 	if err == nil || job.MaxAttempts >= 0 && job.Attempt >= job.MaxAttempts+maxDeadCalls {
 		return r, event
 	}

@@ -26,12 +26,10 @@ func (l *lease) keep() []driver.Lease {
 	return keep
 }
 
-// end ends the contexts of all running handlers. Worker.mu is held.
+// end ends the contexts of all attempts. Worker.mu is held.
 func (l *lease) end(cause error) {
 	for _, a := range l.held {
-		if a.cancel != nil {
-			a.cancel(cause)
-		}
+		a.ctx.end(cause)
 	}
 }
 
@@ -164,10 +162,7 @@ func (w *Worker) heartbeat(ctx context.Context, l *lease) (alive bool, err error
 	defer w.mu.Unlock()
 	for _, id := range cancelled {
 		if a := held[id]; a != nil {
-			a.cancelled = true
-			if a.cancel != nil {
-				a.cancel(ErrCancelled)
-			}
+			a.cancel()
 		}
 	}
 	return true, nil
@@ -186,7 +181,7 @@ func (w *Worker) failStuck() {
 		if a.settled || a.stuckAt.IsZero() || now.Before(a.stuckAt) {
 			continue
 		}
-		result, event := w.handler(a.job).retry(a.job, errStuck)
+		result, event := a.handler.retry(a.job, errStuck)
 		w.settleAttempt(a, result, event)
 	}
 }

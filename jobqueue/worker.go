@@ -191,7 +191,6 @@ type Worker struct {
 	running    int                   // handlers running
 	listening  bool                  // the store notifies us
 	stopping   bool                  // claim no jobs
-	expired    bool                  // ShutdownTimeout has passed
 	closed     bool                  // executors return once finished is empty
 	lookAhead  bool                  // request the time of the next scheduled job
 	eagerPause time.Duration         // until the next poll, after jobs were found
@@ -316,7 +315,6 @@ func (w *Worker) stop(base context.Context, cancel context.CancelFunc, exchangin
 
 	if !w.settledWithin(w.cfg.ShutdownTimeout) {
 		w.mu.Lock()
-		w.expired = true
 		if w.lease != nil {
 			w.lease.end(ErrStopped)
 		}

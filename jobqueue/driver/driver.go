@@ -52,6 +52,7 @@ type Store interface {
 	// Exchange records results and claims jobs in one transaction. When it has ended the last
 	// member of a group, the jobs that are to start after the group may start. Its error has a
 	// method Permanent() bool that returns true when the database will never accept these results.
+	// A store that has returned without an error no longer uses x.Results.
 	Exchange(ctx context.Context, x ExchangeRequest) (ExchangeResponse, error)
 	// Save stores the states of running jobs of the worker. It skips those that are no longer its
 	// own, and those that another transaction is changing.
