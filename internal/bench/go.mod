@@ -19,6 +19,8 @@ require (
 	lessonkit.example v0.0.0
 )
 
+require zombiezen.com/go/sqlite v1.4.2 // indirect
+
 require (
 	github.com/asaskevich/govalidator v0.0.0-20230301143203-a9d515a09cc2 // indirect
 	github.com/beorn7/perks v1.0.1 // indirect

@@ -73,11 +73,12 @@ func OpenTraced(ctx context.Context, url string, trace Trace) (*DB, error) {
 }
 
 func openSQLite(path string, trace Trace) (*DB, error) {
-	var connector sqlitedb.Connector
+	var write sqlitedb.Connector
 	if trace != nil {
-		connector = func(d driver.Driver, name string) driver.Connector { return sqliteConnector{d, name, trace} }
+		write = func(d driver.Driver, name string) driver.Connector { return sqliteConnector{d, name, trace} }
 	}
-	db, err := sqlitedb.OpenWith(path, connector)
+	read := func(d driver.Driver, name string) driver.Connector { return readConnector{d, name, trace} }
+	db, err := sqlitedb.OpenWith(path, write, read)
 	if err != nil {
 		return nil, err
 	}

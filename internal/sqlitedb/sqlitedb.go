@@ -30,13 +30,14 @@ const busyTimeout = 10 * time.Second
 
 // Open opens the file at path. If it does not exist, it is created, readable by its owner only,
 // with its directory. Every commit survives a power cut.
-func Open(path string) (*DB, error) { return OpenWith(path, nil) }
+func Open(path string) (*DB, error) { return OpenWith(path, nil, nil) }
 
-// Connector returns a connector of a driver's data source, which may observe its connections.
+// Connector returns a connector of a driver's data source, which may open other connections or
+// observe them.
 type Connector func(d driver.Driver, name string) driver.Connector
 
-// OpenWith is like [Open], with the connections of connector unless it is nil.
-func OpenWith(path string, connector Connector) (*DB, error) {
+// OpenWith is like [Open], with the connections of write and of read, unless they are nil.
+func OpenWith(path string, write, read Connector) (*DB, error) {
 	if path == "" || path == ":memory:" {
 		return nil,
 			errors.New("open sqlite: the path of a file is required (connections cannot share a memory database)")
@@ -51,7 +52,7 @@ func OpenWith(path string, connector Connector) (*DB, error) {
 	if err := f.Close(); err != nil {
 		return nil, fmt.Errorf("open sqlite: %w", err)
 	}
-	w, err := openPool(dsn(path, true), connector)
+	w, err := openPool(dsn(path, true), write)
 	if err != nil {
 		return nil, fmt.Errorf("open sqlite: %w", err)
 	}
@@ -59,7 +60,7 @@ func OpenWith(path string, connector Connector) (*DB, error) {
 	if err := pingUntilFree(w); err != nil {
 		return nil, errors.Join(fmt.Errorf("open sqlite %s: %w", path, err), w.Close())
 	}
-	r, err := openPool(dsn(path, false), connector)
+	r, err := openPool(dsn(path, false), read)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open sqlite: %w", err), w.Close())
 	}
