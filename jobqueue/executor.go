@@ -158,8 +158,18 @@ func (w *Worker) settle(ctx context.Context, x exchange, res driver.ExchangeResp
 	slices.SortFunc(res.Jobs, func(a, b *Job) int {
 		return cmp.Or(cmp.Compare(a.Priority, b.Priority), a.RunAt.Compare(b.RunAt), cmp.Compare(a.ID, b.ID))
 	})
-	for _, job := range res.Jobs { // before any of them can end
-		w.emit(Event{Type: EventClaimed, Job: job, Wait: waited(job)})
+	claimed := make([]*attempt, len(res.Jobs))
+	for i, job := range res.Jobs {
+		w.emit(Event{Type: EventClaimed, Job: job, Wait: waited(job)}) // before any of them can end
+		a := &attempt{
+			job: job, queue: w.byName[job.Queue], lease: x.lease, handler: w.handler(job),
+			ctx: lazyContext{parent: x.lease.ctx},
+		}
+		if job.Cancelling {
+			a.cancel()
+		}
+		driver.SetSaver(job, a)
+		claimed[i] = a
 	}
 	now := time.Now()
 	w.mu.Lock()
@@ -183,27 +193,19 @@ func (w *Worker) settle(ctx context.Context, x exchange, res driver.ExchangeResp
 	}
 	w.uncertain = w.uncertain || w.lease == x.lease && res.Excess > 0
 	got := map[string]int{}
-	claimed := make([]*attempt, 0, len(res.Jobs))
-	if w.lease == x.lease && !w.stopping { // otherwise they are released with the lease
-		for _, job := range res.Jobs {
-			q := w.byName[job.Queue]
-			got[q.name]++
-			q.meanSize += (len(job.Args) + len(job.Saved) - q.meanSize) / 8
-			mark, position := &q.marks[job.Priority-1], driver.Cursor{RunAt: job.RunAt, ID: job.ID}
-			if position.Before(mark.at) {
-				q.scanned = time.Time{} // more may be behind the watermark
-			}
-			mark.advance(position, now)
-			a := &attempt{
-				job: job, queue: q, lease: x.lease, handler: w.handler(job), ctx: lazyContext{parent: x.lease.ctx},
-			}
-			if job.Cancelling {
-				a.cancel()
-			}
-			driver.SetSaver(job, a)
-			x.lease.held[job.ID] = a
-			claimed = append(claimed, a)
+	if w.lease != x.lease || w.stopping {
+		claimed = nil // they are released with the lease
+	}
+	for _, a := range claimed {
+		job, q := a.job, a.queue
+		got[q.name]++
+		q.meanSize += (len(job.Args) + len(job.Saved) - q.meanSize) / 8
+		mark, position := &q.marks[job.Priority-1], driver.Cursor{RunAt: job.RunAt, ID: job.ID}
+		if position.Before(mark.at) {
+			q.scanned = time.Time{} // more may be behind the watermark
 		}
+		mark.advance(position, now)
+		x.lease.held[job.ID] = a
 	}
 	if len(claimed) > 0 {
 		w.pollEagerly()

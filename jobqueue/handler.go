@@ -134,7 +134,7 @@ type attempt struct {
 	event  Event
 }
 
-// cancel ends the context of a job that was cancelled. Worker.mu is held.
+// cancel ends the context of a job that was cancelled. Worker.mu is held, unless a is new.
 func (a *attempt) cancel() {
 	a.cancelled = true
 	a.ctx.end(ErrCancelled)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -139,8 +140,8 @@ func (s *Store) exchange(ctx context.Context, x driver.ExchangeRequest) (driver.
 	if len(keys) > 0 {
 		s.queueLock(&b, keys)
 	}
-	recorded := make(map[int64]struct{}, len(x.Results))
-	if err := s.queueResults(&b, x, recorded); err != nil {
+	recorded := make([]int64, 0, len(x.Results)) // ids
+	if err := s.queueResults(&b, x, &recorded); err != nil {
 		return res, err
 	}
 	if len(keys) > 0 {
@@ -169,7 +170,7 @@ func (s *Store) exchange(ctx context.Context, x driver.ExchangeRequest) (driver.
 	}
 	lostKeys, groups := []string(nil), []string(nil)
 	for _, r := range x.Results {
-		_, ok := recorded[r.ID]
+		ok := len(recorded) == len(x.Results) || slices.Contains(recorded, r.ID)
 		if !ok {
 			res.Lost = append(res.Lost, r.Lease)
 			lostKeys = append(lostKeys, r.SerialKey) // it may have ended with CompleteTx
@@ -203,7 +204,7 @@ func (l *leases) add(r driver.Result) {
 }
 
 // queueResults adds one statement for each kind of result that x has.
-func (s *Store) queueResults(b *pgx.Batch, x driver.ExchangeRequest, recorded map[int64]struct{}) error {
+func (s *Store) queueResults(b *pgx.Batch, x driver.ExchangeRequest, recorded *[]int64) error {
 	s.queueSaved(b, x)
 	var discarded, ended, rescheduled leases
 	succeeded := leases{ids: make([]int64, 0, len(x.Results)), fences: make([]int32, 0, len(x.Results))}
@@ -244,7 +245,7 @@ func (s *Store) queueResults(b *pgx.Batch, x driver.ExchangeRequest, recorded ma
 		b.Queue(s.sql(query), append([]any{l.ids, l.fences, x.Worker}, more...)...).Query(func(rows pgx.Rows) error {
 			var id int64
 			_, err := pgx.ForEachRow(rows, []any{&id}, func() error {
-				recorded[id] = struct{}{}
+				*recorded = append(*recorded, id)
 				return nil
 			})
 			return err
