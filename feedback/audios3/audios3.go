@@ -1,10 +1,11 @@
 // Package audios3 implements [feedback.AudioStore] in a bucket of an S3-compatible object storage.
 // Any number of processes may share it.
 //
-// An upload is received into a temporary file and hashed on the way. To keep it, one PUT sends it
-// with its length and SHA-256, so that the storage refuses a body that was damaged or cut: there is
-// never incomplete audio. The file has no name while it is in use, and a process that dies leaves
-// nothing. Kept audio is as durable as the storage makes an object before it acknowledges it.
+// An upload is received into memory, or into a temporary file if it is larger than 2 MiB or four
+// others are in memory, and hashed on the way. To keep it, one PUT sends it with its length and
+// SHA-256, so that the storage refuses a body that was damaged or cut: there is never incomplete
+// audio. The file has no name while it is in use, and a process that dies leaves nothing. Kept
+// audio is as durable as the storage makes an object before it acknowledges it.
 //
 // Keys are those of package audiodir, below a prefix. The credentials must allow GetObject,
 // PutObject, DeleteObject and ListBucket; without ListBucket, S3 does not tell that an object is
@@ -45,7 +46,8 @@ type Config struct {
 	// [audiotype.Type.Check].
 	Converted bool
 
-	// TempDir is the directory of uploads in progress. Defaults to os.TempDir.
+	// TempDir is the directory of uploads in progress that are not in memory. Defaults to
+	// os.TempDir.
 	TempDir string
 
 	// IdleTimeout is how long a connection to the storage may transfer nothing during a request.
@@ -67,6 +69,7 @@ type Store struct {
 	bucket, prefix string // prefix is empty or ends with a slash
 	tempDir        string
 	converted      bool
+	memories       chan []byte // of uploads, those that are not in use; nil if not yet allocated
 
 	mu     sync.Mutex
 	staged map[*staged]struct{} // neither kept nor discarded
@@ -99,10 +102,14 @@ func New(c Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("audios3: %w", err)
 	}
-	return &Store{
+	s := &Store{
 		client: *client, bucket: l.bucket, prefix: l.prefix, tempDir: c.TempDir, converted: c.Converted,
-		staged: map[*staged]struct{}{},
-	}, nil
+		memories: make(chan []byte, memories), staged: map[*staged]struct{}{},
+	}
+	for range memories {
+		s.memories <- nil
+	}
+	return s, nil
 }
 
 // location is the parsed address of a bucket.

@@ -101,23 +101,27 @@ func keep(ctx context.Context, s feedback.AudioStore, audio []byte) (feedback.Ke
 
 func TestFaultsDuringAnUpload(t *testing.T) {
 	t.Parallel()
-	audio := feedbacktest.MP3(strings.Repeat("a recording ", 50_000))
+	small := feedbacktest.MP3(strings.Repeat("a recording ", 50_000)) // in memory
+	large := feedbacktest.MP3(strings.Repeat("a recording ", 200_000))
 	for name, c := range map[string]struct {
 		n     int64
 		fault fault
+		audio []byte
 		ok    bool
 	}{
-		"a lost answer":              {1, loseAnswer, true},
-		"answers that are all lost":  {-1, loseAnswer, false},
-		"two answers to slow down":   {2, slowDown, true},
-		"always to slow down":        {-1, slowDown, false},
-		"a storage that stalls once": {1, stall, true},
-		"damaged on the way, always": {-1, damage, false},
+		"a lost answer":                      {1, loseAnswer, small, true},
+		"answers that are all lost":          {-1, loseAnswer, small, false},
+		"two answers to slow down":           {2, slowDown, small, true},
+		"two answers to slow down, a file":   {2, slowDown, large, true},
+		"always to slow down":                {-1, slowDown, small, false},
+		"a storage that stalls once":         {1, stall, small, true},
+		"a storage that stalls once, a file": {1, stall, large, true},
+		"damaged on the way, always":         {-1, damage, small, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, dir, made := faulty(t, http.MethodPut, c.n, c.fault)
-			kept, err := keep(t.Context(), s, audio)
+			kept, err := keep(t.Context(), s, c.audio)
 			require.LessOrEqual(t, made.Load(), int64(3), "tries")
 			if !c.ok {
 				require.ErrorIs(t, err, feedback.ErrStorage)
@@ -132,7 +136,7 @@ func TestFaultsDuringAnUpload(t *testing.T) {
 			}
 			require.NoError(t, err)
 			require.Len(t, objects(t, dir), 1, "repeated under the same key")
-			require.Equal(t, audio, readAll(t, s, kept.Key))
+			require.Equal(t, c.audio, readAll(t, s, kept.Key))
 		})
 	}
 }

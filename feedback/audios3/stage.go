@@ -7,8 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
-	"io/fs"
-	"os"
 	"sync"
 	"time"
 
@@ -25,8 +23,8 @@ type staged struct {
 	at    time.Time
 	recording.Received
 
-	mu sync.Mutex
-	f  *os.File // the upload after a gap for a WAV header; nil once kept or discarded
+	mu      sync.Mutex
+	content *spool // the upload after a gap for a WAV header; nil once kept or discarded
 }
 
 // Stage implements [feedback.AudioStore].
@@ -39,13 +37,12 @@ func (s *Store) Stage(ctx context.Context, r io.Reader, maxBytes int64) (feedbac
 }
 
 func (s *Store) stage(ctx context.Context, r io.Reader, maxBytes int64) (*staged, error) {
-	f, err := os.CreateTemp(s.tempDir, "lessonkit-upload-*")
+	content, err := s.newSpool()
 	if err != nil {
-		return nil, storageError("create", err)
+		return nil, err
 	}
-	os.Remove(f.Name()) // where open files cannot be removed, Discard does it
-	a := &staged{store: s, at: time.Now(), f: f}
-	a.Received, err = recording.Receive(ctx, tempFile{io.NewOffsetWriter(f, audiotype.HeaderSize)}, r, maxBytes)
+	a := &staged{store: s, at: time.Now(), content: content}
+	a.Received, err = recording.Receive(ctx, io.NewOffsetWriter(content, audiotype.HeaderSize), r, maxBytes)
 	if err != nil {
 		return nil, errors.Join(err, a.Discard())
 	}
@@ -53,17 +50,6 @@ func (s *Store) stage(ctx context.Context, r io.Reader, maxBytes int64) (*staged
 	defer s.mu.Unlock()
 	s.staged[a] = struct{}{}
 	return a, nil
-}
-
-// tempFile tells errors of the file from errors of the upload.
-type tempFile struct{ w io.Writer }
-
-func (f tempFile) Write(p []byte) (int, error) {
-	n, err := f.w.Write(p)
-	if err != nil {
-		return n, storageError("write", err)
-	}
-	return n, nil
 }
 
 // Info implements [feedback.StagedAudio].
@@ -77,22 +63,15 @@ func (a *staged) Discard() error {
 }
 
 func (a *staged) discard() error {
-	if a.f == nil {
+	if a.content == nil {
 		return nil
 	}
-	f := a.f
-	a.f = nil
+	content := a.content
+	a.content = nil
 	a.store.mu.Lock()
 	delete(a.store.staged, a)
 	a.store.mu.Unlock()
-	err := f.Close()
-	if removed := os.Remove(f.Name()); !errors.Is(removed, fs.ErrNotExist) {
-		err = errors.Join(err, removed)
-	}
-	if err != nil {
-		return storageError("discard", err)
-	}
-	return nil
+	return content.Close()
 }
 
 // discardStaged discards what has been staged before a time.
@@ -116,7 +95,7 @@ func (s *Store) discardStaged(before time.Time) error {
 func (a *staged) Keep(ctx context.Context, pcm *feedback.PCM) (feedback.KeptAudio, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.f == nil {
+	if a.content == nil {
 		return feedback.KeptAudio{}, errors.New("audios3: keep: already kept or discarded")
 	}
 	kind, raw, err := a.Type(pcm, a.store.converted)
@@ -130,7 +109,7 @@ func (a *staged) Keep(ctx context.Context, pcm *feedback.PCM) (feedback.KeptAudi
 	content, sum := a.received(), a.SHA256
 	if raw {
 		if content, sum, err = a.withHeader(*pcm); err != nil {
-			return feedback.KeptAudio{}, storageError("write", err)
+			return feedback.KeptAudio{}, err
 		}
 	}
 	if err := a.store.put(ctx, key, kind.ContentType, content, sum); err != nil {
@@ -162,19 +141,19 @@ func (s *Store) Put(ctx context.Context, key string, r io.Reader) (feedback.Audi
 
 // received returns the audio as it was received.
 func (a *staged) received() *io.SectionReader {
-	return io.NewSectionReader(a.f, audiotype.HeaderSize, a.Size)
+	return io.NewSectionReader(a.content, audiotype.HeaderSize, a.Size)
 }
 
 // withHeader writes a WAV header before the samples and returns both with their SHA-256.
 func (a *staged) withHeader(pcm feedback.PCM) (*io.SectionReader, string, error) {
-	if _, err := a.f.WriteAt(audiotype.WAVHeader(a.Size, pcm.SampleRate, pcm.Channels), 0); err != nil {
+	if _, err := a.content.WriteAt(audiotype.WAVHeader(a.Size, pcm.SampleRate, pcm.Channels), 0); err != nil {
 		return nil, "", err
 	}
 	hash := sha256.New()
-	if _, err := io.Copy(hash, io.NewSectionReader(a.f, 0, audiotype.HeaderSize+a.Size)); err != nil {
-		return nil, "", err
+	if _, err := io.Copy(hash, io.NewSectionReader(a.content, 0, audiotype.HeaderSize+a.Size)); err != nil {
+		return nil, "", storageError("read", err)
 	}
-	return io.NewSectionReader(a.f, 0, audiotype.HeaderSize+a.Size), hex.EncodeToString(hash.Sum(nil)), nil
+	return io.NewSectionReader(a.content, 0, audiotype.HeaderSize+a.Size), hex.EncodeToString(hash.Sum(nil)), nil
 }
 
 // put stores an object. The client can repeat the request because the content can be read again,

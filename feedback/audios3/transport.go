@@ -3,6 +3,7 @@ package audios3
 import (
 	"cmp"
 	"context"
+	"io"
 	"net"
 	"net/http"
 	"time"
@@ -29,7 +30,6 @@ func newTransport(secure bool, idle time.Duration) (*http.Transport, error) {
 	t.ResponseHeaderTimeout = idle
 	t.IdleConnTimeout = idle
 	t.MaxIdleConnsPerHost = 64 // as many requests as a server makes at once find a connection
-	t.WriteBufferSize = 64 << 10
 	return t, nil
 }
 
@@ -52,4 +52,9 @@ func (c idleConn) Write(p []byte) (int, error) {
 		return 0, err
 	}
 	return c.Conn.Write(p)
+}
+
+// ReadFrom sends r in larger parts than io.Copy does.
+func (c idleConn) ReadFrom(r io.Reader) (int64, error) {
+	return io.CopyBuffer(struct{ io.Writer }{c}, r, make([]byte, 128<<10))
 }

@@ -18,8 +18,9 @@ import (
 	"lessonkit.example/feedback/audiotype"
 )
 
-// copyBuffer is the size of the parts of an upload. Two of them are in memory.
-const copyBuffer = 128 << 10
+// copyBuffer is the memory of an upload, in bytes. Each part is hashed and then written. A goroutine
+// that hashes meanwhile only saves time with parts of 512 KiB, two of them, and a free processor.
+const copyBuffer = 256 << 10
 
 // Received describes an upload.
 type Received struct {
@@ -31,17 +32,15 @@ type Received struct {
 // others are those of [feedback.AudioStore].
 func Receive(ctx context.Context, w io.Writer, r io.Reader, maxBytes int64) (Received, error) {
 	var got Received
-	buffers := new([2][copyBuffer]byte)
-	hash := newHasher()
-	defer hash.stop()
-	for i, done := 0, false; !done; i++ {
+	buffer := make([]byte, copyBuffer)
+	hash := sha256.New()
+	for done := false; !done; {
 		if err := ctx.Err(); err != nil {
 			return Received{}, err
 		}
-		buf := buffers[i%2][:]
 		// A byte more than the limit shows that the recording is too large.
-		n, err := fill(r, buf[:min(int64(len(buf)), maxBytes+1-got.Size)])
-		chunk := buf[:n]
+		n, err := fill(r, buffer[:min(copyBuffer, maxBytes+1-got.Size)])
+		chunk := buffer[:n]
 		got.Size += int64(n)
 		switch {
 		case got.Size > maxBytes:
@@ -52,7 +51,7 @@ func Receive(ctx context.Context, w io.Writer, r io.Reader, maxBytes int64) (Rec
 		case err != nil:
 			return Received{}, &feedback.Error{Kind: feedback.ErrUpload, Message: "the upload failed", Err: err}
 		}
-		hash.add(chunk)
+		hash.Write(chunk)
 		got.Head = append(got.Head, chunk[:min(n, audiotype.HeadSize-len(got.Head))]...)
 		if _, err := w.Write(chunk); err != nil {
 			return Received{}, err
@@ -61,7 +60,7 @@ func Receive(ctx context.Context, w io.Writer, r io.Reader, maxBytes int64) (Rec
 	if got.Size == 0 {
 		return Received{}, &feedback.Error{Kind: feedback.ErrAudioEmpty, Message: "the recording is empty"}
 	}
-	got.SHA256 = hash.stop()
+	got.SHA256 = hex.EncodeToString(hash.Sum(nil))
 	return got, nil
 }
 
@@ -112,39 +111,6 @@ func NewKey(extension string) (string, error) {
 	}
 	s := id.String()
 	return s[len(s)-2:] + "/" + s + extension, nil
-}
-
-// hasher hashes in a goroutine while the next part is read and written. With 16 uploads at once on
-// two processors, that is a fifth faster than hashing in between.
-type hasher struct {
-	chunks chan<- []byte // nil if stopped
-	sum    <-chan string
-	result string
-}
-
-func newHasher() *hasher {
-	chunks, sum := make(chan []byte), make(chan string, 1)
-	go func() {
-		hash := sha256.New()
-		for chunk := range chunks {
-			hash.Write(chunk)
-		}
-		sum <- hex.EncodeToString(hash.Sum(nil))
-	}()
-	return &hasher{chunks: chunks, sum: sum}
-}
-
-// add passes a chunk on. When it returns, the previous chunk is no longer in use.
-func (h *hasher) add(chunk []byte) { h.chunks <- chunk }
-
-// stop waits for the last chunk and returns the sum. It may be called repeatedly.
-func (h *hasher) stop() string {
-	if h.chunks != nil {
-		close(h.chunks)
-		h.chunks = nil
-		h.result = <-h.sum
-	}
-	return h.result
 }
 
 // fill reads until p is full or r fails; full buffers make for few writes. Unlike io.ReadFull it

@@ -225,25 +225,15 @@ func (b *bare) keep(body io.Reader) error {
 		return err
 	}
 	defer f.Close()
-	hash, chunks, hashed := sha256.New(), make(chan []byte), make(chan struct{})
-	go func() { // as ours does
-		defer close(hashed)
-		for chunk := range chunks {
-			hash.Write(chunk)
-		}
-	}()
-	buffers := new([2][128 << 10]byte)
-	for i := 0; err == nil; i++ {
-		buf, n := buffers[i%2][:], 0
-		n, err = io.ReadFull(body, buf)
-		chunks <- buf[:n]
-		if _, err := f.Write(buf[:n]); err != nil {
-			close(chunks)
+	hash, buffer := sha256.New(), make([]byte, 256<<10) // as large as ours
+	for err == nil {
+		n := 0
+		n, err = io.ReadFull(body, buffer)
+		hash.Write(buffer[:n])
+		if _, err := f.Write(buffer[:n]); err != nil {
 			return err
 		}
 	}
-	close(chunks)
-	<-hashed
 	if err != io.EOF && err != io.ErrUnexpectedEOF {
 		return err
 	}
