@@ -19,8 +19,6 @@ require (
 	lessonkit.example v0.0.0
 )
 
-require zombiezen.com/go/sqlite v1.4.2 // indirect
-
 require (
 	github.com/asaskevich/govalidator v0.0.0-20230301143203-a9d515a09cc2 // indirect
 	github.com/beorn7/perks v1.0.1 // indirect
@@ -115,6 +113,7 @@ require (
 	modernc.org/mathutil v1.7.1 // indirect
 	modernc.org/memory v1.12.1 // indirect
 	modernc.org/sqlite v1.60.1 // indirect
+	zombiezen.com/go/sqlite v1.4.2 // indirect
 )
 
 replace lessonkit.example => ../..

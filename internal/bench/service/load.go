@@ -23,7 +23,8 @@ const (
 	duration    = 2 * time.Second
 )
 
-// request returns the n-th request of a connection, in parts: most of a recording is shared memory.
+// request returns the n-th request of a connection. A large one is in parts: most of a recording is
+// shared memory.
 type request func(r *rand.Rand, n int) net.Buffers
 
 // result is the result of a run.
@@ -33,25 +34,34 @@ type result struct {
 }
 
 // load sends requests over several connections, one after the other, and expects the status want.
-// The client does as little as possible, since it shares the processors with the server.
+// The client does as little as possible, since it shares the processors with the server: one thread
+// sends all small requests. Large ones would block it.
 func load(addr string, conns, want int, next request) (result, error) {
 	// Writes of the previous run are not part of this one.
 	syscall.Sync()
 	started := time.Now()
+	seed := uint64(started.UnixNano())
 	from, until := started.Add(warmUp), started.Add(warmUp+duration)
-	perConn := make([][]time.Duration, conns)
+	clients, run := 1, func(r *rand.Rand) ([]time.Duration, error) {
+		return sendSmall(addr, conns, want, from, until, r, next)
+	}
+	if len(next(rand.New(rand.NewPCG(0, seed)), 0)) > 1 {
+		clients, run = conns, func(r *rand.Rand) ([]time.Duration, error) {
+			return sendLarge(addr, want, from, until, r, next)
+		}
+	}
+	perClient := make([][]time.Duration, clients)
 	var g errgroup.Group
-	for c := range conns {
+	for c := range clients {
 		g.Go(func() (err error) {
-			r := rand.New(rand.NewPCG(uint64(c), uint64(started.UnixNano())))
-			perConn[c], err = one(addr, want, from, until, r, next)
+			perClient[c], err = run(rand.New(rand.NewPCG(uint64(c), seed)))
 			return err
 		})
 	}
 	if err := g.Wait(); err != nil {
 		return result{}, err
 	}
-	times := slices.Concat(perConn...)
+	times := slices.Concat(perClient...)
 	if len(times) == 0 {
 		return result{}, fmt.Errorf("no request ended within %v", duration)
 	}
@@ -62,7 +72,9 @@ func load(addr string, conns, want int, next request) (result, error) {
 	}, nil
 }
 
-func one(
+// sendLarge sends requests over one connection until the time until. It returns how long those took
+// that began after from.
+func sendLarge(
 	addr string, want int, from, until time.Time, r *rand.Rand, next request,
 ) (times []time.Duration, err error) {
 	conn, err := net.Dial("tcp", addr)
@@ -88,12 +100,21 @@ func one(
 
 func exchange(conn net.Conn, in *bufio.Reader, message net.Buffers, want int) error {
 	line, _, _ := bytes.Cut(message[0], []byte("\r\n"))
-	if _, err := message.WriteTo(conn); err != nil {
-		return err
+	_, err := message.WriteTo(conn)
+	if err == nil {
+		err = receive(in, want)
 	}
-	status, length, err := readHead(in)
 	if err != nil {
 		return fmt.Errorf("%s: %w", line, err)
+	}
+	return nil
+}
+
+// receive reads a response and checks its status.
+func receive(in *bufio.Reader, want int) error {
+	status, length, err := readHead(in)
+	if err != nil {
+		return err
 	}
 	body := io.LimitReader(in, length)
 	if length < 0 {
@@ -101,7 +122,7 @@ func exchange(conn net.Conn, in *bufio.Reader, message net.Buffers, want int) er
 	}
 	if status != want {
 		b, _ := io.ReadAll(io.LimitReader(body, 500))
-		return fmt.Errorf("%s: status %d instead of %d: %s", line, status, want, b)
+		return fmt.Errorf("status %d instead of %d: %s", status, want, b)
 	}
 	if _, err = io.Copy(io.Discard, body); err == nil && length < 0 {
 		_, err = in.ReadSlice('\n') // the empty line after the last chunk
@@ -139,7 +160,7 @@ func readHead(in *bufio.Reader) (status int, length int64, err error) {
 	}
 }
 
-// message returns an HTTP request.
+// message returns an HTTP request, in one part unless its body is in several.
 func message(method, path, token, contentType string, body ...[]byte) net.Buffers {
 	var b bytes.Buffer
 	b.WriteString(method + " " + path + " HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + token + "\r\n")
@@ -151,6 +172,10 @@ func message(method, path, token, contentType string, body ...[]byte) net.Buffer
 		fmt.Fprintf(&b, "Content-Type: %s\r\nContent-Length: %d\r\n", contentType, size)
 	}
 	b.WriteString("\r\n")
+	if len(body) == 1 {
+		b.Write(body[0])
+		body = nil
+	}
 	return append(net.Buffers{b.Bytes()}, body...)
 }
 

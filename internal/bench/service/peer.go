@@ -10,12 +10,15 @@ import (
 
 const uploadSize = 2 << 20
 
-// get returns requests for a path that may contain a student of the teacher.
+// get returns requests for a path that may contain a student of the teacher. They are built once.
 func get(w world, path func(profile string) string) request {
-	return func(r *rand.Rand, _ int) net.Buffers {
-		token, profile := w.any(r)
-		return message("GET", path(profile), token, "")
+	var messages [][]byte
+	for t, token := range w.Tokens {
+		for _, profile := range w.Profiles[t] {
+			messages = append(messages, message("GET", path(profile), token, "")[0])
+		}
 	}
+	return func(r *rand.Rand, _ int) net.Buffers { return net.Buffers{messages[r.IntN(len(messages))]} }
 }
 
 const collections = "/api/collections/"
