@@ -2,6 +2,7 @@ package queuetest
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -24,6 +25,7 @@ var leaseTests = map[string]func(*testing.T, Harness){
 	"RescheduleTwiceCountsOnce":         rescheduleTwiceCountsOnce,
 	"CursorSkipsOnlyThePast":            cursorSkipsOnlyThePast,
 	"LargeJobsAreClaimedInParts":        largeJobsAreClaimedInParts,
+	"JobsOfAClaimAreIndependent":        jobsOfAClaimAreIndependent,
 	"TwoWorkersNeverClaimTheSameJob":    twoWorkersNeverClaimTheSameJob,
 	"CompleteTxRequiresTheLease":        completeTxRequiresTheLease,
 	"CompleteTxRolledBackLeavesTheJob":  completeTxRolledBackLeavesTheJob,
@@ -49,6 +51,54 @@ func rescue(t *testing.T, s driver.Store, want int) {
 		return total >= want
 	})
 	require.Equal(t, want, total)
+}
+
+// The jobs of one claim have nothing of one another, also where some have no value. Results of lost
+// and current leases may come together.
+func jobsOfAClaimAreIndependent(t *testing.T, h Harness) {
+	client := jobqueue.NewClient(h.Store)
+	var ids []int64
+	for i := range 12 {
+		p := jobqueue.Params{Queue: "a", Kind: "work", Args: args{i}}
+		if i%3 != 0 {
+			name := strings.Repeat("x", i)
+			p.Queue, p.Kind, p.Priority, p.MaxAttempts = "b", "kind "+name, 1+i%4, i
+			p.SerialKey, p.Group, p.Meta = name, "group "+name, map[string]string{"name": name}
+		}
+		result, err := client.Enqueue(t.Context(), p)
+		require.NoError(t, err)
+		ids = append(ids, result.ID)
+	}
+	claims := []driver.ClaimRequest{{Queue: "a", Limit: 100}, {Queue: "b", Limit: 100}}
+	w := register(t, h.Store, never)
+	var first []driver.Result
+	for range 2 { // the second claim finds what was saved during the first
+		res, err := h.Store.Exchange(t.Context(), driver.ExchangeRequest{Worker: w, Claims: claims})
+		require.NoError(t, err)
+		require.Len(t, res.Jobs, len(ids))
+		for _, j := range res.Jobs {
+			want := get(t, h.Store, j.ID)
+			want.Errors = nil // only Get returns them
+			require.Equal(t, want, j)
+		}
+		if first != nil {
+			break
+		}
+		var states []driver.Saved
+		for i, j := range res.Jobs {
+			first = append(first, result(j, driver.Complete))
+			if i%2 == 0 {
+				state := json.RawMessage(`"` + strings.Repeat("s", i) + `"`)
+				states = append(states, driver.Saved{Lease: first[i].Lease, State: state})
+			}
+		}
+		require.NoError(t, h.Store.Save(t.Context(), w, states))
+		_, err = h.Store.Release(t.Context(), w, []driver.Lease{}, false)
+		require.NoError(t, err)
+	}
+	second := result(get(t, h.Store, ids[0]), driver.Complete)
+	lost := record(t, h.Store, w, first[1], second, first[2])
+	require.ElementsMatch(t, []int64{first[1].ID, first[2].ID}, lost)
 }
 
 // A claim returns only as many jobs as fit into memory, and the worker releases the others.
