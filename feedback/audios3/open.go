@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 
 	"github.com/minio/minio-go/v7"
 
@@ -32,6 +33,7 @@ type file struct {
 	key   string
 	size  int64
 
+	mu     sync.Mutex
 	offset int64         // of the next Read
 	body   io.ReadCloser // nil if there is no request; else it is at bodyAt
 	bodyAt int64
@@ -62,6 +64,35 @@ func (f *file) request() error {
 }
 
 func (f *file) Read(p []byte) (int, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.read(p)
+}
+
+// ReadAt implements io.ReaderAt, so that recognisers can find out how long a recording is. It
+// requests the rest from the offset on, unless it continues where the last read ended.
+func (f *file) ReadAt(p []byte, offset int64) (int, error) {
+	if offset < 0 {
+		return 0, fmt.Errorf("audios3: read at %d", offset)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	next := f.offset
+	defer func() { f.offset = next }()
+	f.offset = offset
+	for n := 0; ; {
+		if n == len(p) {
+			return n, nil
+		}
+		more, err := f.read(p[n:])
+		n += more
+		if err != nil {
+			return n, err
+		}
+	}
+}
+
+func (f *file) read(p []byte) (int, error) {
 	for try := 1; ; try++ {
 		n, err := f.readOnce(p)
 		if n > 0 || len(p) == 0 {
@@ -108,6 +139,8 @@ func (f *file) closeBody() {
 
 // Seek implements io.Seeker. It makes no request.
 func (f *file) Seek(offset int64, whence int) (int64, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	switch whence {
 	case io.SeekCurrent:
 		offset += f.offset
@@ -122,6 +155,8 @@ func (f *file) Seek(offset int64, whence int) (int64, error) {
 }
 
 func (f *file) Close() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	if f.body != nil {
 		f.closeBody()
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -115,6 +116,45 @@ func TestFullTemporaryDirectory(t *testing.T) {
 	require.NoError(t, err)
 	_, err = a.Keep(t.Context(), &feedback.PCM{SampleRate: 16000, Channels: 1})
 	require.NoError(t, err)
+}
+
+// Recognisers find out how long a recording is in an io.ReaderAt.
+func TestReadAt(t *testing.T) {
+	t.Parallel()
+	s, _, made := faulty(t, http.MethodGet, -1, func(w http.ResponseWriter, r *http.Request, forward http.Handler) {
+		forward.ServeHTTP(w, r)
+	})
+	audio := feedbacktest.MP3(strings.Repeat("0123456789", 20_000))
+	kept, err := keep(t.Context(), s, audio)
+	require.NoError(t, err)
+	f, err := s.Open(t.Context(), kept.Key)
+	require.NoError(t, err)
+	defer f.Close()
+	at, ok := f.(io.ReaderAt)
+	require.True(t, ok)
+
+	start := make([]byte, 1000)
+	_, err = io.ReadFull(f, start)
+	require.NoError(t, err)
+	all, err := io.ReadAll(io.NewSectionReader(at, 1000, int64(len(audio))-1000))
+	require.NoError(t, err)
+	require.Equal(t, audio, append(start, all...))
+	require.EqualValues(t, 1, made.Load(), "what follows needs no other request")
+
+	for _, c := range []struct {
+		offset, n int
+		err       error
+	}{{5, 50, nil}, {len(audio) - 10, 10, nil}, {len(audio) - 10, 11, io.EOF}, {len(audio), 1, io.EOF}} {
+		p := make([]byte, c.n)
+		n, err := at.ReadAt(p, int64(c.offset))
+		require.ErrorIs(t, err, c.err)
+		require.Equal(t, audio[c.offset:min(c.offset+c.n, len(audio))], p[:n])
+	}
+	_, err = at.ReadAt(start, -1)
+	require.Error(t, err)
+	rest, err := io.ReadAll(f)
+	require.NoError(t, err)
+	require.Equal(t, audio[1000:], rest, "Read continues where it ended")
 }
 
 // Many uploads at once take far less memory than they have bytes.

@@ -66,6 +66,9 @@ func TestClockAnHourOff(t *testing.T) {
 	if *faults == "few" {
 		t.Skip("rebuilds the standard library")
 	}
+	if *audio == "bucket" {
+		t.Skip("S3 refuses requests whose time is wrong by more than 15 minutes")
+	}
 	t.Parallel()
 	require.NoError(t, ahead())
 	rec := newRecogniser(t)

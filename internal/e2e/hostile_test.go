@@ -189,6 +189,9 @@ func TestHostileNames(t *testing.T) {
 		beside, err := os.ReadDir(filepath.Dir(s.audioDir(t)))
 		require.NoError(t, err)
 		for _, e := range beside {
+			if s.bucketDir != "" && e.Name() == ".sgwtmp" {
+				continue // versitygw's own
+			}
 			require.Regexp(t, `^\d{3}$`, e.Name(), "something was written beside the audio directory")
 		}
 		sum(t, "%d hostile names", sent)
