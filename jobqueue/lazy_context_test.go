@@ -73,8 +73,8 @@ func TestLazyContextEnds(t *testing.T) {
 					}
 					tt.end(end, c)
 					synctest.Wait()
-					require.Equal(t, tt.err, c.Err(), "used before: %v", used)
 					require.Equal(t, tt.cause, context.Cause(c), "used before: %v", used)
+					require.Equal(t, tt.err, c.Err(), "used before: %v", used)
 					require.Equal(t, tt.err != nil, look(c)[0], "used before: %v", used)
 					end(nil)
 				}
