@@ -18,8 +18,9 @@ import (
 	"lessonkit.example/feedback/audiotype"
 )
 
-// copyBuffer is the memory of an upload, in bytes. Each part is hashed and then written. A goroutine
-// that hashes meanwhile only saves time with parts of 512 KiB, two of them, and a free processor.
+// copyBuffer is the memory of an upload, in bytes. Each part is hashed and then written. A
+// goroutine that hashes meanwhile only saves time with parts of 512 KiB, two of them, and a free
+// processor.
 const copyBuffer = 256 << 10
 
 // Received describes an upload.
