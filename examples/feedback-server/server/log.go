@@ -18,16 +18,19 @@ type contextHandler struct{ slog.Handler }
 
 // Handle implements slog.Handler. The line of a request itself has its id already.
 func (h contextHandler) Handle(ctx context.Context, line slog.Record) error {
-	id, hasID := httpapi.RequestID(ctx), false
+	id, hasID := "", false
 	line.Attrs(func(a slog.Attr) bool {
 		hasID = a.Key == requestIDKey
 		return !hasID
 	})
+	if !hasID {
+		id = httpapi.RequestID(ctx)
+	}
 	span := trace.SpanContextFromContext(ctx)
-	if id != "" && !hasID || span.IsValid() {
+	if id != "" || span.IsValid() {
 		line = line.Clone()
 	}
-	if id != "" && !hasID {
+	if id != "" {
 		line.AddAttrs(slog.String(requestIDKey, id))
 	}
 	if span.IsValid() {
