@@ -150,7 +150,7 @@ func TestReaderStopsAndIsUsedAgainWhenTheContextEnds(t *testing.T) {
 	done := make(chan error)
 	go func() {
 		var n int
-		done <- db.R.QueryRowContext(ctx, endless, 1<<62).Scan(&n) // returns no row
+		done <- db.R.QueryRowContext(ctx, endless, int64(1<<62)).Scan(&n) // returns no row
 	}()
 	cancel()
 	require.ErrorIs(t, <-done, context.Canceled)
