@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+
+	"lessonkit.example/internal/sqlitedb"
 )
 
 // Trace is called before each statement, or batch of statements, with its text without arguments.
@@ -81,7 +83,7 @@ func (c sqliteConnector) Connect(context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	full, ok := conn.(sqliteConn)
+	full, ok := conn.(sqlitedb.Conn)
 	if !ok {
 		conn.Close()
 		return nil, fmt.Errorf("open sqlite: the driver has connections of type %T", conn)
@@ -89,27 +91,15 @@ func (c sqliteConnector) Connect(context.Context) (driver.Conn, error) {
 	return tracedConn{full, c.begin}, nil
 }
 
-// sqliteConn is what the connections of the driver implement.
-type sqliteConn interface {
-	driver.Conn
-	driver.ConnPrepareContext
-	driver.ConnBeginTx
-	driver.ExecerContext
-	driver.QueryerContext
-	driver.Pinger
-	driver.SessionResetter
-	driver.Validator
-}
-
 type tracedConn struct {
-	sqliteConn
+	sqlitedb.Conn
 	begin Trace
 }
 
 // ExecContext implements driver.ExecerContext.
 func (c tracedConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
 	ctx, end := c.begin(ctx, query)
-	result, err := c.sqliteConn.ExecContext(ctx, query, args)
+	result, err := c.Conn.ExecContext(ctx, query, args)
 	if end != nil {
 		end(err)
 	}
@@ -119,13 +109,13 @@ func (c tracedConn) ExecContext(ctx context.Context, query string, args []driver
 // QueryContext implements driver.QueryerContext.
 func (c tracedConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	ctx, end := c.begin(ctx, query)
-	rows, err := c.sqliteConn.QueryContext(ctx, query, args)
+	rows, err := c.Conn.QueryContext(ctx, query, args)
 	return traceRows(rows, err, end)
 }
 
 // PrepareContext implements driver.ConnPrepareContext.
 func (c tracedConn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
-	stmt, err := c.sqliteConn.PrepareContext(ctx, query)
+	stmt, err := c.Conn.PrepareContext(ctx, query)
 	if err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ type DB struct {
 	W, R *sql.DB
 }
 
-// busyTimeout is how long a connection waits while another process writes.
+// busyTimeout is how long a connection waits while others write.
 const busyTimeout = 10 * time.Second
 
 // Open opens the file at path. If it does not exist, it is created, readable by its owner only,
@@ -52,7 +52,13 @@ func OpenWith(path string, write, read Connector) (*DB, error) {
 	if err := f.Close(); err != nil {
 		return nil, fmt.Errorf("open sqlite: %w", err)
 	}
-	w, err := openPool(dsn(path, true), write)
+	w, err := openPool(dsn(path, true), func(d driver.Driver, name string) driver.Connector {
+		d = fairDriver{d}
+		if write == nil {
+			return connector{d, name}
+		}
+		return write(d, name)
+	})
 	if err != nil {
 		return nil, fmt.Errorf("open sqlite: %w", err)
 	}

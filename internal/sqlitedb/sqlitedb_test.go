@@ -196,18 +196,17 @@ func TestGroup(t *testing.T) {
 	t.Run("a file that is locked is waited for once by all", func(t *testing.T) {
 		t.Parallel()
 		path := filepath.Join(t.TempDir(), "x.db")
-		db, err := sqlitedb.Open(path)
-		require.NoError(t, err)
-		defer db.Close()
 		other, err := sqlitedb.Open(path)
 		require.NoError(t, err)
 		defer other.Close()
-		_, err = db.W.Exec("pragma busy_timeout = 500")
+		w, err := sql.Open("sqlite", path+"?_pragma=busy_timeout(500)&_txlock=immediate")
 		require.NoError(t, err)
+		defer w.Close()
+		w.SetMaxOpenConns(1)
 		tx, err := other.W.Begin()
 		require.NoError(t, err)
 		defer tx.Rollback()
-		g := sqlitedb.NewGroup(db.W)
+		g := sqlitedb.NewGroup(w)
 		begin := time.Now()
 		var wg sync.WaitGroup
 		for range 50 {

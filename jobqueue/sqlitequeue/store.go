@@ -93,7 +93,9 @@ func (s *Store) DB() (write, read *sql.DB) { return s.w, s.r }
 // New returns a store that writes through write and reads through read. write must have one
 // connection (SetMaxOpenConns(1)) and begin transactions with BEGIN IMMEDIATE (_txlock=immediate);
 // both use the driver modernc.org/sqlite with journal_mode WAL and a busy_timeout. With synchronous
-// FULL every commit survives a power failure, at little cost for a busy queue.
+// FULL every commit survives a power failure, at little cost for a busy queue. Unlike the
+// connections of [Open], those of the caller do not take turns with the writers of other processes:
+// one that writes all the time can keep them waiting until the busy_timeout.
 func New(write, read *sql.DB, cfg Config) *Store {
 	s := &Store{w: write, r: read, clock: cfg.Now, group: sqlitedb.NewGroup(write), onEnqueue: cfg.OnEnqueue}
 	if s.clock == nil {
