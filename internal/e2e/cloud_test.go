@@ -12,6 +12,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -112,7 +113,8 @@ func signature(r *http.Request, body []byte) string {
 		return string(mac.Sum(nil))
 	}
 	stamp := r.Header.Get("X-TC-Timestamp")
-	date := time.Now().UTC().Format(time.DateOnly)
+	seconds, _ := strconv.ParseInt(stamp, 10, 64) // the signature is wrong otherwise
+	date := time.Unix(seconds, 0).UTC().Format(time.DateOnly)
 	scope := date + "/asr/tc3_request"
 	request := strings.Join([]string{r.Method, "/", r.URL.RawQuery, "content-type:" + r.Header.Get("Content-Type"),
 		"host:" + r.Host, "", "content-type;host", hash(string(body))}, "\n")

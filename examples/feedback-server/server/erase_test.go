@@ -25,8 +25,6 @@ import (
 	"lessonkit.example/internal/s3test"
 	"lessonkit.example/internal/sqldb"
 	"lessonkit.example/jobqueue"
-	"lessonkit.example/jobqueue/pgqueue"
-	"lessonkit.example/jobqueue/sqlitequeue"
 )
 
 // storages runs a test on both engines, each with the recordings in a directory and in a bucket,
@@ -179,10 +177,7 @@ func TestEraseJobNeedsADeletedAccount(t *testing.T) {
 		db, err := opendb.Open(t.Context(), environment["DATABASE_URL"])
 		require.NoError(t, err)
 		t.Cleanup(func() { db.Close() })
-		jobs := jobqueue.NewClient(sqlitequeue.New(db.W, db.R, sqlitequeue.Config{}))
-		if db.Pool != nil {
-			jobs = jobqueue.NewClient(pgqueue.New(db.Pool, pgqueue.Config{}))
-		}
+		jobs := queueIn(t, environment["DATABASE_URL"])
 		erase := func() {
 			t.Helper()
 			inserted, err := jobs.Enqueue(t.Context(), jobqueue.Params{Queue: "files", Kind: "erase_teacher",
@@ -256,13 +251,10 @@ func TestRecordingsAreDeletedAfterTheRetention(t *testing.T) {
 				sqldb.Time{Time: time.Now().UTC().AddDate(0, 0, -31)}, old.ID)
 			return err
 		}))
-		jobs := jobqueue.NewClient(sqlitequeue.New(db.W, db.R, sqlitequeue.Config{}))
-		if db.Pool != nil {
-			jobs = jobqueue.NewClient(pgqueue.New(db.Pool, pgqueue.Config{}))
-		}
+		jobs := queueIn(t, environment["DATABASE_URL"])
 		require.Eventually(t, func() bool {
-			require.NoError(t, jobs.RunSchedule(t.Context(), "retention"))
-			return recordings(t, audio) == 1
+			err := jobs.RunSchedule(t.Context(), "retention") // ErrNotFound until the worker has stored it
+			return err == nil && recordings(t, audio) == 1
 		}, timeout, 200*time.Millisecond)
 		kept, err := c.Segment(t.Context(), old.ID)
 		require.NoError(t, err)

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -14,7 +15,6 @@ import (
 	"lessonkit.example/auth/authtest"
 	"lessonkit.example/examples/feedback-server/server"
 	"lessonkit.example/jobqueue"
-	"lessonkit.example/jobqueue/sqlitequeue"
 )
 
 const operatorPassword = "correct horse battery"
@@ -108,7 +108,7 @@ func TestOtherSitesCannotRetryJobs(t *testing.T) {
 	t.Parallel()
 	s, _ := withOperator(t)
 	for site, status := range map[string]int{"cross-site": 403, "same-site": 403, "same-origin": 404} {
-		w := request(s, http.MethodPost, "/jobs/1/retry", func(r *http.Request) {
+		w := request(s, http.MethodPost, "/jobs/999999/retry", func(r *http.Request) {
 			r.SetBasicAuth("operator", operatorPassword)
 			r.Header.Set("Sec-Fetch-Site", site)
 		})
@@ -121,10 +121,7 @@ func TestOperatorRetriesAFailedJobInTheBrowser(t *testing.T) {
 	b := newBrowser(t)
 	s, file := withOperator(t)
 	address := serve(t, s) + "/admin/queue"
-	store, err := sqlitequeue.Open(file, sqlitequeue.Config{})
-	require.NoError(t, err)
-	defer store.Close()
-	jobs := jobqueue.NewClient(store)
+	jobs := queueIn(t, "sqlite:"+file)
 	params := jobqueue.Params{Queue: "files", Kind: "delete_audio", Args: "not a task"}
 	inserted, err := jobs.Enqueue(t.Context(), params)
 	require.NoError(t, err)
@@ -142,7 +139,7 @@ func TestOperatorRetriesAFailedJobInTheBrowser(t *testing.T) {
 	b.do(chromedp.Navigate("http://" + address + "/jobs?state=failed"))
 	b.waitText("delete_audio")
 	b.screenshot("failed")
-	b.do(chromedp.Click(chromedp.CSS(`a[href*="/jobs/"]`)))
+	b.do(chromedp.Click(chromedp.CSS(fmt.Sprintf(`a[href$="/jobs/%d"]`, inserted.ID))))
 	b.waitText("not a task")
 	b.screenshot("job")
 	b.clickButton("Retry")

@@ -18,7 +18,6 @@ import (
 	"lessonkit.example/examples/feedback-server/server"
 	"lessonkit.example/feedback/feedbackclient"
 	"lessonkit.example/jobqueue"
-	"lessonkit.example/jobqueue/sqlitequeue"
 )
 
 // retried is a running server with one recording, whose recogniser can be switched.
@@ -52,10 +51,7 @@ func withFailedSegment(t *testing.T) *retried {
 		"OPERATOR_PASSWORD": operatorPassword, "LOCAL_ASR_URL": speech.URL,
 	})
 	require.NoError(t, f.server.Migrate(t.Context()))
-	store, err := sqlitequeue.Open(file, sqlitequeue.Config{})
-	require.NoError(t, err)
-	t.Cleanup(func() { store.Close() })
-	f.jobs = jobqueue.NewClient(store)
+	f.jobs = queueIn(t, "sqlite:"+file)
 	f.address = serve(t, f.server)
 	f.client = feedbackclient.Development("http://"+f.address, "someone")
 

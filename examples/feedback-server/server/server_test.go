@@ -16,6 +16,10 @@ import (
 
 	"lessonkit.example/auth/authtest"
 	"lessonkit.example/examples/feedback-server/server"
+	"lessonkit.example/internal/opendb"
+	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/pgqueue"
+	"lessonkit.example/jobqueue/sqlitequeue"
 )
 
 func newServer(t *testing.T, role server.Role, environment map[string]string) *server.Server {
@@ -54,6 +58,18 @@ func serve(t *testing.T, s *server.Server) string {
 		require.NoError(t, <-ended)
 	})
 	return listener.Addr().String()
+}
+
+// queueIn returns a client of the queue in a database.
+func queueIn(t *testing.T, url string) *jobqueue.Client {
+	t.Helper()
+	db, err := opendb.Open(t.Context(), url)
+	require.NoError(t, err)
+	t.Cleanup(func() { db.Close() })
+	if db.Pool != nil {
+		return jobqueue.NewClient(pgqueue.New(db.Pool, pgqueue.Config{}))
+	}
+	return jobqueue.NewClient(sqlitequeue.New(db.W, db.R, sqlitequeue.Config{}))
 }
 
 func get(h http.Handler, path string) *httptest.ResponseRecorder {
