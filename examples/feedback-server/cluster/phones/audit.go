@@ -124,7 +124,8 @@ func (p *phone) transcribed(ctx context.Context) (feedbackclient.Lesson, error) 
 			return lesson, errors.New("the lesson is too long to be read with its session")
 		}
 		waiting := slices.ContainsFunc(lesson.Segments, func(s feedbackclient.Segment) bool {
-			return s.State != "failed" && !p.hasText(s.ID)
+			// The event can arrive while an older state is being read.
+			return s.State != "failed" && (s.State != "transcribed" || !p.hasText(s.ID))
 		})
 		if !waiting || !pause(ctx, 300*time.Millisecond) {
 			return lesson, nil
