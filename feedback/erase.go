@@ -15,7 +15,7 @@ func (s *Service) EraseTeacher(ctx context.Context, teacher uuid.UUID) error {
 	return s.store.EraseTeacher(ctx, teacher, s.now().Add(time.Hour))
 }
 
-// expireBatch is how many recordings expire in one transaction.
+// expireBatch is how many recordings are listed at once that are to expire.
 const expireBatch = 500
 
 // ExpireAudio deletes the audio of segments that were transcribed longer than age ago, by tasks.
@@ -24,8 +24,11 @@ const expireBatch = 500
 func (s *Service) ExpireAudio(ctx context.Context, age time.Duration) error {
 	now := s.now()
 	for {
-		n, err := s.store.ExpireAudio(ctx, now.Add(-age), expireBatch, now)
-		if err != nil || n < expireBatch {
+		expired, err := s.store.ExpireAudio(ctx, now.Add(-age), expireBatch, now)
+		for _, seg := range expired {
+			s.broker.notify(seg.SessionID)
+		}
+		if err != nil || len(expired) == 0 {
 			return err
 		}
 	}

@@ -158,8 +158,10 @@ type Store interface {
 	// one first, without recordings whose duration is unknown.
 	LastTranscriptions(ctx context.Context, limit int) ([]TranscriptionTime, error)
 	// ExpireAudio marks the audio of up to limit segments that were transcribed before a time as
-	// expired, gives the outbox a [TaskDeleteAudio] for each, and returns how many there were.
-	ExpireAudio(ctx context.Context, before time.Time, limit int, at time.Time) (int, error)
+	// expired, gives the outbox a [TaskDeleteAudio] for each, and returns them, also with an error
+	// those before it. Concurrent calls return different segments, and one that returns none may
+	// have left all to the others.
+	ExpireAudio(ctx context.Context, before time.Time, limit int, at time.Time) ([]Segment, error)
 	// AudioInUse returns those of the keys that belong to a segment whose audio has not expired.
 	AudioInUse(ctx context.Context, keys []string) ([]string, error)
 }

@@ -1,6 +1,7 @@
 package feedbacktest
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -66,26 +67,34 @@ func teacherErased(t *testing.T, f *fixture) {
 	require.Equal(t, []string{"clay"}, words)
 }
 
+// transcribed returns a segment with a text.
+func (f *fixture) transcribed(l feedback.Lesson, sequence int) feedback.Segment {
+	f.t.Helper()
+	seg := f.segment(l, sequence)
+	token := seg.ID.String()
+	_, err := f.Store.StartTranscription(f.t.Context(), seg.ID, anyRound, token, 1, f.tick())
+	require.NoError(f.t, err)
+	seg, err = f.Store.FinishTranscription(f.t.Context(), seg.ID, token,
+		feedback.TranscriptionResult{State: feedback.SegmentTranscribed, Text: "heard", Attempts: 1}, f.tick())
+	require.NoError(f.t, err)
+	return seg
+}
+
 func audioExpired(t *testing.T, f *fixture) {
 	l := f.lessonOf("Ming")
 	var transcribed []feedback.Segment
 	for i := range 3 {
-		seg := f.segment(l, i)
-		token := seg.ID.String()
-		_, err := f.Store.StartTranscription(t.Context(), seg.ID, anyRound, token, 1, f.tick())
-		require.NoError(t, err)
-		seg, err = f.Store.FinishTranscription(t.Context(), seg.ID, token,
-			feedback.TranscriptionResult{State: feedback.SegmentTranscribed, Text: "heard", Attempts: 1}, f.tick())
-		require.NoError(t, err)
-		transcribed = append(transcribed, seg)
+		transcribed = append(transcribed, f.transcribed(l, i))
 	}
 	waiting := f.segment(l, 3)
 	f.Tasks(t)
 	expire := func(before time.Time, limit int) (n int) {
-		n, err := f.Store.ExpireAudio(t.Context(), before, limit, f.tick())
+		expired, err := f.Store.ExpireAudio(t.Context(), before, limit, f.tick())
 		require.NoError(t, err)
-		return n
+		return len(expired)
 	}
+	_, revision, err := f.Store.Changes(t.Context(), f.teacher, l.SessionID, 0)
+	require.NoError(t, err)
 	deletion := func(i int) feedback.Task {
 		return feedback.Task{Kind: feedback.TaskDeleteAudio, AudioKey: transcribed[i].AudioKey}
 	}
@@ -93,7 +102,7 @@ func audioExpired(t *testing.T, f *fixture) {
 	require.Equal(t, 1, expire(transcribed[2].TranscribedAt, 1), "the oldest first")
 	require.Equal(t, []feedback.Task{deletion(0)}, f.Tasks(t))
 	f.FailOutbox(errOutbox)
-	_, err := f.Store.ExpireAudio(t.Context(), f.tick(), 10, f.tick())
+	_, err = f.Store.ExpireAudio(t.Context(), f.tick(), 10, f.tick())
 	require.ErrorIs(t, err, errOutbox)
 	f.FailOutbox(nil)
 	require.Equal(t, 2, expire(f.tick(), 10), "each once, and those that failed again")
@@ -110,4 +119,38 @@ func audioExpired(t *testing.T, f *fixture) {
 	seg, err = f.Store.Segment(t.Context(), f.teacher, waiting.ID)
 	require.NoError(t, err)
 	require.Zero(t, seg.AudioDeletedAt)
+
+	events, _, err := f.Store.Changes(t.Context(), f.teacher, l.SessionID, revision)
+	require.NoError(t, err)
+	require.Len(t, events, 3, "clients learn that the audio is gone")
+	for i, e := range events {
+		require.Equal(t, transcribed[i].ID, e.Segment.ID)
+		require.NotZero(t, e.Segment.AudioDeletedAt)
+		require.Greater(t, e.Revision, revision)
+		revision = e.Revision
+	}
+}
+
+// audioExpiredConcurrently: each recording gets one task, whoever expires it.
+func audioExpiredConcurrently(t *testing.T, f *fixture) {
+	l := f.lessonOf("Ming")
+	for i := range 20 {
+		f.transcribed(l, i)
+	}
+	f.Tasks(t)
+	expired := make([][]feedback.Segment, 4)
+	for _, err := range concurrently(len(expired), func(i int) (err error) {
+		expired[i], err = f.Store.ExpireAudio(t.Context(), f.tick(), 100, f.tick())
+		return err
+	}) {
+		require.NoError(t, err)
+	}
+	require.Len(t, slices.Concat(expired...), 20)
+	keys := map[string]bool{}
+	for _, task := range f.Tasks(t) {
+		require.Equal(t, feedback.TaskDeleteAudio, task.Kind)
+		require.False(t, keys[task.AudioKey], "deleted twice")
+		keys[task.AudioKey] = true
+	}
+	require.Len(t, keys, 20)
 }

@@ -72,6 +72,39 @@ func wordsConcurrent(t *testing.T, f *fixture) {
 	require.Len(t, f.words(), 10)
 }
 
+// wordsSavedConcurrently: no words of two lists, nor more than there may be.
+func wordsSavedConcurrently(t *testing.T, f *fixture) {
+	list := func(length, i int) (words []string) {
+		for j := range length {
+			words = append(words, fmt.Sprintf("Word %d of list %d", j, i))
+		}
+		return words
+	}
+	for range 10 { // each starts without words
+		for _, err := range concurrently(8, func(i int) error {
+			return f.Store.SaveWords(t.Context(), f.teacher, list(3, i), f.tick())
+		}) {
+			require.NoError(t, err)
+		}
+		got := f.words()
+		require.NotEmpty(t, got)
+		var winner int
+		_, err := fmt.Sscanf(got[0], "Word 0 of list %d", &winner)
+		require.NoError(t, err)
+		require.Equal(t, list(3, winner), got)
+		require.NoError(t, f.Store.SaveWords(t.Context(), f.teacher, nil, f.tick()))
+	}
+	for _, err := range concurrently(8, func(i int) error {
+		if i%2 == 0 {
+			return f.Store.SaveWords(t.Context(), f.teacher, list(feedback.MaxWords, i), f.tick())
+		}
+		return f.Store.UseWords(t.Context(), f.teacher, list(3, i), f.tick())
+	}) {
+		require.NoError(t, err)
+	}
+	require.Len(t, f.words(), feedback.MaxWords)
+}
+
 func hintsOfSession(t *testing.T, f *fixture) {
 	p := f.profile("Siobhan")
 	s := f.session(p)

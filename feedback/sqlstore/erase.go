@@ -24,7 +24,7 @@ func (s *Store) EraseTeacher(ctx context.Context, teacher uuid.UUID, again time.
 				return err
 			}
 		}
-		for _, table := range []string{"feedback_defaults", "feedback_words", "feedback_usage"} {
+		for _, table := range []string{"feedback_defaults", "feedback_usage", "feedback_words"} {
 			if _, err := tx.ExecContext(ctx, `delete from `+table+` where teacher_id = $1`, teacher); err != nil {
 				return err
 			}

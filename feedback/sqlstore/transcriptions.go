@@ -63,15 +63,40 @@ func (s *Store) editSegment(
 		_, err = tx.ExecContext(ctx, `
 			update feedback_segments set state = $2, text = $3, error = $4, attempts = $5, round = $6, token = $7,
 				duration_ms = $8, transcribed_at = $9, revision = $10, changed_at = $11, turn = $12, suspicions = $13,
-				recogniser_task = $14, language = $15, took_ms = $16, error_code = $17
+				recogniser_task = $14, language = $15, took_ms = $16, error_code = $17, audio_deleted_at = $18
 			where segment_id = $1`,
 			g.ID, string(g.State), g.Text, g.Error, g.Attempts, g.round,
 			sql.NullString{String: g.token, Valid: g.token != ""},
 			g.Duration.Milliseconds(), sqldb.Time{Time: g.TranscribedAt}, g.Revision, sqldb.Time{Time: at},
-			sqldb.Time{Time: g.turn}, g.Suspicions, g.RecogniserTask, g.Language, g.tookMS, g.ErrorCode)
+			sqldb.Time{Time: g.turn}, g.Suspicions, g.RecogniserTask, g.Language, g.tookMS, g.ErrorCode,
+			sqldb.Time{Time: g.AudioDeletedAt})
 		return err
 	})
 	return g.Segment, err
+}
+
+// editSegments runs editSegment for each of the segments and returns those that edit has changed.
+func (s *Store) editSegments(
+	ctx context.Context, op string, ids []uuid.UUID, at time.Time,
+	edit func(ctx context.Context, tx *sql.Tx, g *segment) error,
+) (edited []feedback.Segment, err error) {
+	for _, id := range ids {
+		changed := false
+		g, err := s.editSegment(ctx, op, id, at, func(ctx context.Context, tx *sql.Tx, g *segment) error {
+			before := *g
+			err := edit(ctx, tx, g)
+			changed = *g != before
+			return err
+		})
+		switch {
+		case errors.Is(err, feedback.ErrNotFound): // deleted since
+		case err != nil:
+			return edited, err
+		case changed:
+			edited = append(edited, g)
+		}
+	}
+	return edited, nil
 }
 
 // requeue starts a new round with a task of its own.
@@ -172,54 +197,32 @@ func (s *Store) RequeueStuck(ctx context.Context, before, at time.Time) ([]feedb
 	if err != nil {
 		return nil, wrap("find stuck segments", err)
 	}
-	var requeued []feedback.Segment
-	for _, id := range ids {
-		stuck := false
-		edit := func(ctx context.Context, tx *sql.Tx, g *segment) error {
-			if stuck = g.State == feedback.SegmentTranscribing && g.changedAt.Before(before); stuck {
-				return s.requeue(ctx, tx, g, at)
-			}
+	return s.editSegments(ctx, "requeue segment", ids, at, func(ctx context.Context, tx *sql.Tx, g *segment) error {
+		if g.State != feedback.SegmentTranscribing || !g.changedAt.Before(before) {
 			return nil // finished or started again since
 		}
-		g, err := s.editSegment(ctx, "requeue segment", id, at, edit)
-		switch {
-		case errors.Is(err, feedback.ErrNotFound): // deleted since
-		case err != nil:
-			return requeued, err
-		case stuck:
-			requeued = append(requeued, g)
-		}
-	}
-	return requeued, nil
+		return s.requeue(ctx, tx, g, at)
+	})
 }
 
-// ExpireAudio implements [feedback.Store]. Concurrent calls take different segments.
-func (s *Store) ExpireAudio(ctx context.Context, before time.Time, limit int, at time.Time) (n int, err error) {
-	lock := s.forUpdate()
-	if lock != "" {
-		lock += " skip locked"
+// ExpireAudio implements [feedback.Store], with a transaction for each segment.
+func (s *Store) ExpireAudio(
+	ctx context.Context, before time.Time, limit int, at time.Time,
+) ([]feedback.Segment, error) {
+	ids, err := all(ctx, s.db, scanValue[uuid.UUID], `
+		select segment_id from feedback_segments
+		where state = 'transcribed' and audio_deleted_at is null and transcribed_at < $1
+		order by transcribed_at limit $2`, sqldb.Time{Time: before}, limit)
+	if err != nil {
+		return nil, wrap("find old audio", err)
 	}
-	err = s.update(ctx, "expire audio", func(ctx context.Context, tx *sql.Tx) error {
-		keys, err := all(ctx, tx, scanValue[string], `
-			select audio_key from feedback_segments
-			where state = 'transcribed' and audio_deleted_at is null and transcribed_at < $1
-			order by transcribed_at limit $2`+lock, sqldb.Time{Time: before}, limit)
-		if err != nil {
-			return err
+	return s.editSegments(ctx, "expire audio", ids, at, func(ctx context.Context, tx *sql.Tx, g *segment) error {
+		if !g.AudioDeletedAt.IsZero() {
+			return nil // by a concurrent call
 		}
-		for _, key := range keys {
-			if _, err := tx.ExecContext(ctx, `update feedback_segments set audio_deleted_at = $1 where audio_key = $2`,
-				sqldb.Time{Time: at}, key); err != nil {
-				return err
-			}
-			if err := s.addTask(ctx, tx, feedback.Task{Kind: feedback.TaskDeleteAudio, AudioKey: key}); err != nil {
-				return err
-			}
-		}
-		n = len(keys)
-		return nil
+		g.AudioDeletedAt = at
+		return s.addTask(ctx, tx, feedback.Task{Kind: feedback.TaskDeleteAudio, AudioKey: g.AudioKey})
 	})
-	return n, err
 }
 
 // AudioInUse implements [feedback.Store]. The keys are one JSON parameter, which both engines can

@@ -41,7 +41,8 @@ func (s *Store) AddUsage(
 	return sum, err
 }
 
-// addUsage locks the teacher's row until the transaction ends: it is the last statement of each.
+// addUsage locks the teacher's row until the transaction ends. After it a transaction locks nothing
+// but the teacher's words.
 func addUsage(
 	ctx context.Context, q querier, teacher uuid.UUID, u feedback.Usage, at time.Time,
 ) (feedback.Usage, error) {
