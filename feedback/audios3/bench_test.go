@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/url"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/minio/minio-go/v7"
@@ -33,6 +34,13 @@ func BenchmarkUpload(b *testing.B) {
 				Creds: credentials.NewStaticV4(s3test.AccessKeyID, s3test.SecretAccessKey, ""), Region: "us-east-1",
 			})
 			require.NoError(b, err)
+			// A bucket in use has objects in all 256 folders. In an empty one, this server, whose
+			// folders are directories, would create and delete one for each recording.
+			for i := range 256 {
+				_, err := bare.PutObject(b.Context(), "audio", fmt.Sprintf("%02x/other", i), strings.NewReader("x"), 1,
+					minio.PutObjectOptions{})
+				require.NoError(b, err)
+			}
 			audio := append(feedbacktest.MP3(""), make([]byte, megabytes*1_000_000)...)
 			upload := func() {
 				a, err := s.Stage(b.Context(), bytes.NewReader(audio), 1<<30)

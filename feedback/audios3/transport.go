@@ -3,7 +3,6 @@ package audios3
 import (
 	"cmp"
 	"context"
-	"io"
 	"net"
 	"net/http"
 	"time"
@@ -52,9 +51,4 @@ func (c idleConn) Write(p []byte) (int, error) {
 		return 0, err
 	}
 	return c.Conn.Write(p)
-}
-
-// ReadFrom sends r in larger parts than io.Copy does.
-func (c idleConn) ReadFrom(r io.Reader) (int64, error) {
-	return io.CopyBuffer(struct{ io.Writer }{c}, r, make([]byte, 128<<10))
 }

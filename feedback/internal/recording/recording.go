@@ -18,10 +18,12 @@ import (
 	"lessonkit.example/feedback/audiotype"
 )
 
-// copyBuffer is the memory of an upload, in bytes. Each part is hashed and then written. A
-// goroutine that hashes meanwhile only saves time with parts of 512 KiB, two of them, and a free
-// processor.
-const copyBuffer = 256 << 10
+const (
+	// partSize is how many bytes of an upload are received, and then written, at once.
+	partSize = 64 << 10
+	// maxParts is how many parts of an upload are in memory at most.
+	maxParts = 4
+)
 
 // Received describes an upload.
 type Received struct {
@@ -32,16 +34,45 @@ type Received struct {
 // Receive copies r to w and hashes it, in constant memory. It returns errors of w unchanged; the
 // others are those of [feedback.AudioStore].
 func Receive(ctx context.Context, w io.Writer, r io.Reader, maxBytes int64) (Received, error) {
+	// Hashing takes as long as all the rest, so that another goroutine does it at the same time.
+	free, received := make(chan []byte, maxParts), make(chan []byte, maxParts)
+	for range maxParts {
+		free <- nil // not yet allocated
+	}
+	sum := make(chan []byte, 1)
+	go func() {
+		hash := sha256.New()
+		for part := range received {
+			hash.Write(part)
+			free <- part[:partSize]
+		}
+		sum <- hash.Sum(nil)
+	}()
+	got, err := receive(ctx, w, r, maxBytes, free, received)
+	if err != nil {
+		return Received{}, err
+	}
+	got.SHA256 = hex.EncodeToString(<-sum)
+	return got, nil
+}
+
+// receive copies r to w in parts that it takes from free, sends to received and then writes.
+func receive(
+	ctx context.Context, w io.Writer, r io.Reader, maxBytes int64, free <-chan []byte, received chan<- []byte,
+) (Received, error) {
+	defer close(received)
 	var got Received
-	buffer := make([]byte, copyBuffer)
-	hash := sha256.New()
 	for done := false; !done; {
 		if err := ctx.Err(); err != nil {
 			return Received{}, err
 		}
+		part := <-free
+		if part == nil {
+			part = make([]byte, partSize)
+		}
 		// A byte more than the limit shows that the recording is too large.
-		n, err := fill(r, buffer[:min(copyBuffer, maxBytes+1-got.Size)])
-		chunk := buffer[:n]
+		n, err := fill(r, part[:min(partSize, maxBytes+1-got.Size)])
+		part = part[:n]
 		got.Size += int64(n)
 		switch {
 		case got.Size > maxBytes:
@@ -52,16 +83,15 @@ func Receive(ctx context.Context, w io.Writer, r io.Reader, maxBytes int64) (Rec
 		case err != nil:
 			return Received{}, &feedback.Error{Kind: feedback.ErrUpload, Message: "the upload failed", Err: err}
 		}
-		hash.Write(chunk)
-		got.Head = append(got.Head, chunk[:min(n, audiotype.HeadSize-len(got.Head))]...)
-		if _, err := w.Write(chunk); err != nil {
+		received <- part
+		got.Head = append(got.Head, part[:min(n, audiotype.HeadSize-len(got.Head))]...)
+		if _, err := w.Write(part); err != nil {
 			return Received{}, err
 		}
 	}
 	if got.Size == 0 {
 		return Received{}, &feedback.Error{Kind: feedback.ErrAudioEmpty, Message: "the recording is empty"}
 	}
-	got.SHA256 = hex.EncodeToString(hash.Sum(nil))
 	return got, nil
 }
 
