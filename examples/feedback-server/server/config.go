@@ -59,8 +59,12 @@ type Config struct {
 	OperatorPassword string `env:"OPERATOR_PASSWORD"`
 
 	// OTLPEndpoint is the address of an OpenTelemetry collector that receives traces by OTLP over
-	// HTTP. If empty, nothing is traced.
+	// HTTP. If it and OTLPTracesEndpoint are empty, nothing is traced.
 	OTLPEndpoint string `env:"OTEL_EXPORTER_OTLP_ENDPOINT"`
+
+	// OTLPTracesEndpoint receives the traces in place of OTLPEndpoint, to which /v1/traces is
+	// appended, and is used as it is.
+	OTLPTracesEndpoint string `env:"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"`
 
 	LoginsPerMinute int `env:"LOGINS_PER_MINUTE"` // of an address that may fail; defaults to 20
 	LoginBurst      int `env:"LOGIN_BURST"`       // that may fail at once; defaults to 50
@@ -322,6 +326,7 @@ func (c Config) mistakes() (bad []string) {
 	httpAddress(c.MiniappAPIURL, "MINIAPP_API_URL")
 	httpAddress(c.SummaryAPIURL, "FEEDBACK_SUMMARY_API_URL")
 	httpAddress(c.OTLPEndpoint, "OTEL_EXPORTER_OTLP_ENDPOINT")
+	httpAddress(c.OTLPTracesEndpoint, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 	encrypted := func(address, name, secret, secretName string) {
 		must(secret == "" || !isHTTP(address) || isEncrypted(address), name,
 			"must be an https:// address, or one of this machine, because "+secretName+" is sent to it")

@@ -32,13 +32,16 @@ type tracing struct {
 
 // newTracing returns nil if no collector is configured. It does not connect.
 func newTracing(ctx context.Context, c Config, version string, log *slog.Logger) (*tracing, error) {
-	if c.OTLPEndpoint == "" || strings.EqualFold(os.Getenv("OTEL_SDK_DISABLED"), "true") {
+	endpoint := c.OTLPTracesEndpoint
+	if endpoint == "" && c.OTLPEndpoint != "" {
+		endpoint = strings.TrimRight(c.OTLPEndpoint, "/") + "/v1/traces"
+	}
+	if endpoint == "" || strings.EqualFold(os.Getenv("OTEL_SDK_DISABLED"), "true") {
 		return nil, nil
 	}
-	endpoint := strings.TrimRight(c.OTLPEndpoint, "/") + "/v1/traces"
 	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(endpoint))
 	if err != nil {
-		return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_ENDPOINT: %w", err)
+		return nil, fmt.Errorf("the address of the collector of traces: %w", err)
 	}
 	service, err := resource.New(ctx, resource.WithTelemetrySDK(), resource.WithAttributes(
 		attribute.String("service.name", "feedback-server"), attribute.String("service.version", version),

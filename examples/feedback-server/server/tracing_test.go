@@ -349,6 +349,38 @@ func TestStreamOfEventsTracesNoStatementsAfterItsBeginning(t *testing.T) {
 	}
 }
 
+// The rules are those of the specification of the OpenTelemetry protocol's exporter.
+func TestAddressOfTheCollector(t *testing.T) {
+	t.Parallel()
+	received := make(chan string, 10)
+	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		received <- r.URL.Path
+	}))
+	t.Cleanup(collector.Close)
+	for name, c := range map[string]struct{ endpoint, traces, path string }{
+		"for all signals":             {collector.URL, "", "/v1/traces"},
+		"for all signals with a path": {collector.URL + "/otlp/", "", "/otlp/v1/traces"},
+		"for traces alone":            {"", collector.URL + "/in/", "/in/"},
+		"for traces without a path":   {"", collector.URL, "/"},
+		"for traces wins":             {collector.URL, collector.URL + "/in", "/in"},
+		"none":                        {"", "", ""},
+	} {
+		config, err := server.ParseConfig(map[string]string{
+			"OTEL_EXPORTER_OTLP_ENDPOINT": c.endpoint, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": c.traces})
+		require.NoError(t, err)
+		s, err := server.New(t.Context(), config, server.Options{})
+		require.NoError(t, err)
+		s.Handler().ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/api/v1/profiles", nil))
+		require.NoError(t, s.Close())
+		var path string
+		select { // Close has exported the span
+		case path = <-received:
+		default:
+		}
+		require.Equal(t, c.path, path, name)
+	}
+}
+
 // A collector that does not answer does not make a clean stop fail.
 func TestClosingWithoutItsCollector(t *testing.T) {
 	t.Parallel()
