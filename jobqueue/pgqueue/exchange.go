@@ -73,18 +73,17 @@ returning j.id`
 //
 //   - The worker's row is locked against Rescue, and without it nothing is claimed: a process whose
 //     jobs were rescued while it slept must not claim jobs for a worker that nobody will ever
-//     rescue again.
+//     rescue again. "case" evaluates that once there is a job, so a claim that finds none writes
+//     nothing and does not wait for the disk.
 //   - array(…) is evaluated once for any plan; "id in (… skip locked)" may be repeated.
 //   - Priorities are visited one by one, or every claim would step over the jobs scheduled for
 //     tomorrow at priority 1.
 //   - $4 and $5 are the cursors, four for each queue.
-//   - "case" hides the selection of kinds from the planner, which would otherwise sort all jobs of
-//     a queue where it expects few of a kind.
-const claimSQL = `
-update jobqueue_job set worker = $1::bigint, fence = fence + 1, attempt = attempt + 1, claimed_at = now(),
-  unique_key = case when until_started then null else unique_key end
-where exists (select from jobqueue_worker where id = $1::bigint and expires_at > now() for key share)
-  and ctid = any (array(
+//   - The other "case" hides the selection of kinds from the planner, which would otherwise sort
+//     all jobs of a queue where it expects few of a kind.
+const (
+	claimSQL  = claimUpdate + claimable + claimReturning
+	claimable = `array(
     select r.ctid
     from ` + claimQueues + `,
       lateral (
@@ -95,11 +94,20 @@ where exists (select from jobqueue_worker where id = $1::bigint and expires_at >
             where queue = q.name and priority = p::smallint and worker is null and run_at <= now()
               and (run_at, id) > (($4::timestamptz[])[q.i * 4 - 4 + p], ($5::bigint[])[q.i * 4 - 4 + p])
               and case when $6::text[] is null then true else kind = any ($6) end
-            order by run_at, id limit q.n for update skip locked) s
+            order by run_at, id limit q.n` + skipLocked + `) s
         limit q.n) r
-    where not exists (select from jobqueue_pause h where h.queue = q.name and h.until > now())))
+    where not exists (select from jobqueue_pause h where h.queue = q.name and h.until > now()))`
+	skipLocked  = ` for update skip locked`
+	claimUpdate = `
+update jobqueue_job set worker = $1::bigint, fence = fence + 1, attempt = attempt + 1, claimed_at = now(),
+  unique_key = case when until_started then null else unique_key end
+where case when worker is null then
+    exists (select from jobqueue_worker where id = $1::bigint and expires_at > now() for key share) end
+  and ctid = any (`
+	claimReturning = `)
 returning id, fence, attempt, max_attempts, priority, queue, kind, args, run_at, created_at, claimed_at, cancel,
   serial_key, meta, in_group, after_group, saved`
+)
 
 const nextSQL = `
 select (extract(epoch from min(t.run_at) - now()) * 1000000)::bigint
@@ -147,12 +155,12 @@ func (s *Store) exchange(ctx context.Context, x driver.ExchangeRequest) (driver.
 	if len(keys) > 0 {
 		s.queuePromote(&b, keys, &promoted)
 	}
-	turn := s.takesTurn(x)
+	turn, missed := s.takesTurn(x), 0
 	if turn {
 		s.queueTurn(&b)
 	}
 	if len(x.Claims) > 0 {
-		s.queueClaims(&b, x, &res)
+		s.queueClaims(&b, x, &res, turn, &missed)
 	}
 	// Only Close reports whether the transaction was committed.
 	if err := s.pool.SendBatch(ctx, &b).Close(); err != nil {
@@ -167,6 +175,11 @@ func (s *Store) exchange(ctx context.Context, x driver.ExchangeRequest) (driver.
 	}
 	for _, sig := range promoted {
 		s.signal(sig)
+	}
+	if missed > 0 { // there may be more jobs although fewer were claimed than requested
+		for _, c := range x.Claims {
+			s.hub.Emit(driver.Signal{Queue: c.Queue})
+		}
 	}
 	lostKeys, groups := []string(nil), []string(nil)
 	for _, r := range x.Results {
@@ -267,8 +280,11 @@ func errorText(e driver.AttemptError) (string, error) {
 	return string(text), err
 }
 
-// queueClaims adds the statements that claim jobs and look ahead.
-func (s *Store) queueClaims(b *pgx.Batch, x driver.ExchangeRequest, res *driver.ExchangeResponse) {
+// queueClaims adds the statements that claim jobs and look ahead. With turn, missed becomes the
+// number of jobs that others changed before they could be claimed.
+func (s *Store) queueClaims(
+	b *pgx.Batch, x driver.ExchangeRequest, res *driver.ExchangeResponse, turn bool, missed *int,
+) {
 	var names, plain []string
 	var limits []int32
 	var times []time.Time
@@ -284,7 +300,11 @@ func (s *Store) queueClaims(b *pgx.Batch, x driver.ExchangeRequest, res *driver.
 		}
 	}
 	if len(plain) > 0 {
-		b.Queue(s.sql(claimSQL), x.Worker, plain, limits, times, ids, x.Kinds).Query(claimed(x, res))
+		query, receive := claimSQL, claimed(x, res)
+		if turn {
+			query, receive = turnClaimSQL, claimedInTurn(x, res, missed)
+		}
+		b.Queue(s.sql(query), x.Worker, plain, limits, times, ids, x.Kinds).Query(receive)
 	}
 	if x.LookAhead {
 		b.Queue(s.sql(nextSQL), names).QueryRow(func(row pgx.Row) error {
@@ -304,8 +324,8 @@ func (s *Store) queueClaims(b *pgx.Batch, x driver.ExchangeRequest, res *driver.
 }
 
 // claimed returns a function that adds the claimed jobs to res. All rows are scanned into the same
-// variables, because a claim has thousands.
-func claimed(x driver.ExchangeRequest, res *driver.ExchangeResponse) func(pgx.Rows) error {
+// variables, because a claim has thousands; columns after those of claimSQL into more.
+func claimed(x driver.ExchangeRequest, res *driver.ExchangeResponse, more ...any) func(pgx.Rows) error {
 	return func(rows pgx.Rows) error {
 		row := driver.Job{Worker: x.Worker, State: driver.StateRunning}
 		var meta pgtype.DriverBytes
@@ -315,7 +335,7 @@ func claimed(x driver.ExchangeRequest, res *driver.ExchangeResponse) func(pgx.Ro
 			&row.Cancelling, (*sharedText)(&row.SerialKey), &meta, (*sharedText)(&row.Group),
 			(*sharedText)(&row.AfterGroup), (*[]byte)(&row.Saved),
 		}
-		_, err := pgx.ForEachRow(rows, into, func() error {
+		_, err := pgx.ForEachRow(rows, append(into, more...), func() error {
 			j := row
 			j.Meta = driver.DecodeMeta(meta)
 			j.RunAt, j.CreatedAt, j.ClaimedAt = j.RunAt.UTC(), j.CreatedAt.UTC(), j.ClaimedAt.UTC()

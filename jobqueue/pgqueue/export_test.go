@@ -8,8 +8,9 @@ const (
 )
 
 var (
-	Parse    = parse
-	PurgeSQL = purgeSQL
+	Parse        = parse
+	PurgeSQL     = purgeSQL
+	TurnClaimSQL = turnClaimSQL
 )
 
 func Payload(s driver.Signal) string { return payloads([]driver.Signal{s})[0] }

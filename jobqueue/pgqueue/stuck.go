@@ -31,7 +31,7 @@ where exists (select from jobqueue_worker where expires_at < now())
 
 // exchangeStatements are the statements of an exchange that have large arguments or answers.
 var exchangeStatements = []string{
-	saveSQL, succeedSQL, discardSQL, endSQL, rescheduleSQL, claimSQL, rateClaimSQL,
+	saveSQL, succeedSQL, discardSQL, endSQL, rescheduleSQL, claimSQL, turnClaimSQL, rateClaimSQL,
 }
 
 // endStuckExchanges ends exchanges that wait for their client for longer than a lease, if a lease

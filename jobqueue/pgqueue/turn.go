@@ -1,6 +1,7 @@
 package pgqueue
 
 import (
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -18,6 +19,27 @@ const (
 	turnWaitSQL = `select set_config('lock_timeout', '500ms', true)`
 	turnSQL     = `select pg_advisory_xact_lock($1, 256)` // 0 to 255 are of serial keys
 )
+
+// turnClaimSQL is claimSQL for a claim in its turn. It does not lock the rows that it finds before
+// it updates them, which saves a sixteenth of what the server needs for a job. Instead it waits
+// for a smaller claim or a cancellation that changes one of them at the same time, and leaves that
+// row alone. The last column is how many rows were found.
+var turnClaimSQL = `
+with found as materialized (select ` + strings.Replace(claimable, skipLocked, "", 1) + ` as jobs)` + claimUpdate +
+	`(select jobs from found)::tid[]` + claimReturning + `,
+  (select cardinality(jobs) from found)`
+
+// claimedInTurn returns a function that adds the claimed jobs to res and sets missed to how many
+// were found but not claimed; 0 if none was claimed.
+func claimedInTurn(x driver.ExchangeRequest, res *driver.ExchangeResponse, missed *int) func(pgx.Rows) error {
+	var found int
+	receive := claimed(x, res, &found)
+	return func(rows pgx.Rows) error {
+		err := receive(rows)
+		*missed = max(0, found-int(rows.CommandTag().RowsAffected()))
+		return err
+	}
+}
 
 // takesTurn reports whether the claims of x take a turn.
 func (s *Store) takesTurn(x driver.ExchangeRequest) bool {

@@ -1,9 +1,12 @@
 package pgqueue_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/jobqueue/driver"
@@ -46,4 +49,123 @@ func TestLargeClaimsTakeTurns(t *testing.T) {
 	two := claimRequest(1, 250)
 	two.Claims = append(two.Claims, driver.ClaimRequest{Queue: "other", Limit: 250})
 	require.True(t, pgqueue.TakesTurn(store, two))
+}
+
+// A large claim does not lock the jobs that it finds. It waits for those that another claim takes
+// at the same time, leaves them to that one, and makes its worker claim again: there may be more.
+func TestLargeClaimLeavesWhatAnotherTakes(t *testing.T) {
+	t.Parallel()
+	pool, store := migrated(t)
+	load(t, store, 1000, 0, 0)
+	one, err := store.Register(t.Context(), "one", nil, time.Minute)
+	require.NoError(t, err)
+	two, err := store.Register(t.Context(), "two", nil, time.Minute)
+	require.NoError(t, err)
+	for {
+		listening, stop := context.WithCancel(t.Context())
+		store := pgqueue.New(pool, pgqueue.Config{PollOnly: true})
+		signals, stopped := make(chan driver.Signal, 10), make(chan struct{})
+		go func() {
+			defer close(stopped)
+			_ = store.Listen(listening, func() {}, func(s driver.Signal) bool { signals <- s; return true })
+		}()
+		require.Zero(t, <-signals, "it listens")
+
+		tx, err := pool.Begin(t.Context())
+		require.NoError(t, err)
+		_, err = tx.Exec(t.Context(), pgqueue.ClaimSQL, claimArgs(one, 100)...)
+		require.NoError(t, err)
+		exchanging, exchanged := context.WithCancel(t.Context())
+		committed := make(chan error, 1)
+		go func() {
+			waitUntilBlocking(exchanging, t, pool, tx)
+			committed <- tx.Commit(t.Context())
+		}()
+		res, err := store.Exchange(t.Context(), claimRequest(two, 600))
+		exchanged()
+		require.NoError(t, err)
+		require.NoError(t, <-committed)
+		stop()
+		<-stopped
+
+		claimed := map[int64]bool{}
+		for _, j := range res.Jobs {
+			claimed[j.ID] = true
+		}
+		rows, err := pool.Query(t.Context(), `select id from jobqueue_job where worker = $1`, one)
+		require.NoError(t, err)
+		taken, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+		require.NoError(t, err)
+		require.Len(t, taken, 100)
+		for _, id := range taken {
+			require.NotContains(t, claimed, id)
+		}
+		if !pgqueue.TakesTurn(store, claimRequest(two, 600)) { // it has waited for too long, on a slow machine
+			require.Len(t, claimed, 600)
+			_, err = pool.Exec(t.Context(), `update jobqueue_job set worker = null`)
+			require.NoError(t, err)
+			continue
+		}
+		require.Len(t, claimed, 500)
+		require.Equal(t, driver.Signal{Queue: "default"}, <-signals)
+		return
+	}
+}
+
+// waitUntilBlocking waits until another transaction waits for tx or ctx ends.
+func waitUntilBlocking(ctx context.Context, t *testing.T, pool *pgxpool.Pool, tx pgx.Tx) {
+	t.Helper()
+	for blocking := false; !blocking && ctx.Err() == nil; {
+		err := pool.QueryRow(t.Context(), `
+select exists (select from pg_stat_activity where $1::int = any (pg_blocking_pids(pid)))`,
+			tx.Conn().PgConn().PID()).Scan(&blocking)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+	}
+}
+
+// claimArgs are the arguments of a statement that claims up to n jobs.
+func claimArgs(worker int64, n int32) []any {
+	first := make([]time.Time, 4) // year 1
+	return []any{worker, []string{"default"}, []int32{n}, first, make([]int64, 4), kinds}
+}
+
+// A claim that finds no job writes nothing, so it neither waits for the disk nor fills the log. One
+// that finds jobs checks the lease before it changes them.
+func TestClaimsWriteOnlyWhatTheyClaim(t *testing.T) {
+	t.Parallel()
+	for name, query := range map[string]string{"small": pgqueue.ClaimSQL, "large": pgqueue.TurnClaimSQL} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			pool, store := migrated(t)
+			worker, err := store.Register(t.Context(), "w", nil, time.Minute)
+			require.NoError(t, err)
+			claim := func(worker int64) (jobs int64, wrote bool) {
+				tx, err := pool.Begin(t.Context())
+				require.NoError(t, err)
+				defer tx.Rollback(t.Context())
+				_, err = tx.Exec(t.Context(), pgqueue.PlanSQL)
+				require.NoError(t, err)
+				tag, err := tx.Exec(t.Context(), query, claimArgs(worker, 10)...)
+				require.NoError(t, err)
+				require.NoError(t, tx.QueryRow(t.Context(),
+					`select txid_current_if_assigned() is not null`).Scan(&wrote))
+				return tag.RowsAffected(), wrote
+			}
+			jobs, wrote := claim(worker)
+			require.Zero(t, jobs)
+			require.False(t, wrote)
+			load(t, store, 5, 0, 0)
+			jobs, _ = claim(worker)
+			require.EqualValues(t, 5, jobs)
+			jobs, _ = claim(worker + 1)
+			require.Zero(t, jobs, "an unknown worker")
+			_, _, err = store.Heartbeat(t.Context(), worker, -time.Second)
+			require.NoError(t, err)
+			jobs, _ = claim(worker)
+			require.Zero(t, jobs, "its lease has expired")
+		})
+	}
 }
