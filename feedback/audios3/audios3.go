@@ -239,8 +239,8 @@ func isMissing(err error) bool {
 	return code.Code == minio.NoSuchKey || code.Code == "" && code.StatusCode == http.StatusNotFound
 }
 
-// storageError is the failure of an operation. What only a change of the configuration mends is
-// said in its message, and not to be tried again soon.
+// storageError is the failure of an operation. If only an administrator can remove its cause, the
+// message says what it is, and clients are told to wait longer.
 func storageError(op string, err error) error {
 	failure := recording.StorageError("audios3: "+op, err)
 	e, _ := errors.AsType[*feedback.Error](failure)
@@ -270,6 +270,8 @@ func misconfigured(err error) string {
 		return "the session token is invalid or expired"
 	case "AuthorizationHeaderMalformed", "PermanentRedirect":
 		return "the region or the endpoint is wrong"
+	case minio.RequestTimeTooSkewed:
+		return "the clocks of this machine and of the bucket's server differ by more than 15 minutes"
 	}
 	return ""
 }

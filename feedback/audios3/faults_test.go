@@ -245,3 +245,27 @@ func TestCheck(t *testing.T) {
 	down := open(t, "http://127.0.0.1:1", "audio")
 	require.ErrorIs(t, down.Check(t.Context()), syscall.ECONNREFUSED)
 }
+
+// The server itself refuses the requests: it compares their time with its clock before it checks
+// the signature.
+func TestClocksThatDiffer(t *testing.T) {
+	t.Parallel()
+	for _, by := range []time.Duration{-16 * time.Minute, 16 * time.Minute} {
+		otherClock := func(w http.ResponseWriter, r *http.Request, forward http.Handler) {
+			r.Header.Set("X-Amz-Date", time.Now().Add(by).UTC().Format("20060102T150405Z"))
+			forward.ServeHTTP(w, r)
+		}
+		read, _, _ := faulty(t, http.MethodGet, -1, otherClock)
+		written, dir, _ := faulty(t, http.MethodPut, -1, otherClock)
+		_, kept := keep(t.Context(), written, feedbacktest.MP3("x"))
+		for _, err := range []error{read.Check(t.Context()), kept} {
+			var e *feedback.Error
+			require.ErrorAs(t, err, &e, by)
+			require.ErrorIs(t, err, feedback.ErrStorage, by)
+			require.ErrorContains(t, err, "the clocks of this machine and of the bucket's server "+
+				"differ by more than 15 minutes", by)
+			require.Equal(t, time.Minute, e.RetryAfter(), by)
+		}
+		require.Empty(t, objects(t, dir))
+	}
+}
