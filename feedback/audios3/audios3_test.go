@@ -16,13 +16,19 @@ import (
 	"lessonkit.example/internal/s3test"
 )
 
-// open returns a store at an endpoint.
-func open(t *testing.T, endpoint, bucketAndPrefix string) *audios3.Store {
+// open returns a store at an endpoint. It waits as long as users' stores do, because a busy machine
+// may take seconds to store an upload.
+func open(t testing.TB, endpoint, bucketAndPrefix string) *audios3.Store {
+	t.Helper()
+	return openWithTimeout(t, endpoint, bucketAndPrefix, 0)
+}
+
+func openWithTimeout(t testing.TB, endpoint, bucketAndPrefix string, idle time.Duration) *audios3.Store {
 	t.Helper()
 	s, err := audios3.New(audios3.Config{
 		URL:         s3test.URL(endpoint, bucketAndPrefix),
 		AccessKeyID: s3test.AccessKeyID, SecretAccessKey: s3test.SecretAccessKey,
-		TempDir: t.TempDir(), IdleTimeout: 3 * time.Second,
+		TempDir: t.TempDir(), IdleTimeout: idle,
 	})
 	require.NoError(t, err)
 	return s

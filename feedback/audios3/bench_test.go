@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
-	"lessonkit.example/feedback/audios3"
 	"lessonkit.example/feedback/feedbacktest"
 	"lessonkit.example/internal/s3test"
 )
@@ -27,7 +26,7 @@ func BenchmarkUpload(b *testing.B) {
 		b.Run(fmt.Sprint(megabytes, "MB"), func(b *testing.B) {
 			server := s3test.Start(b)
 			server.Bucket(b, "audio")
-			s := benchStore(b, server)
+			s := open(b, server.Endpoint, "audio")
 			endpoint, err := url.Parse(server.Endpoint)
 			require.NoError(b, err)
 			bare, err := minio.New(endpoint.Host, &minio.Options{
@@ -82,7 +81,7 @@ func BenchmarkUpload(b *testing.B) {
 func BenchmarkManyUploads(b *testing.B) {
 	server := s3test.Start(b)
 	server.Bucket(b, "audio")
-	s := benchStore(b, server)
+	s := open(b, server.Endpoint, "audio")
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
@@ -106,14 +105,4 @@ func BenchmarkManyUploads(b *testing.B) {
 	}
 	runtime.ReadMemStats(&after)
 	b.ReportMetric(float64(after.Sys-before.Sys)/(1<<20), "MiB-more")
-}
-
-func benchStore(b *testing.B, server *s3test.Server) *audios3.Store {
-	b.Helper()
-	s, err := audios3.New(audios3.Config{
-		URL:         s3test.URL(server.Endpoint, "audio"),
-		AccessKeyID: s3test.AccessKeyID, SecretAccessKey: s3test.SecretAccessKey,
-	})
-	require.NoError(b, err)
-	return s
 }

@@ -48,7 +48,7 @@ func faulty(t *testing.T, method string, n int64, f fault) (*audios3.Store, stri
 		forward.ServeHTTP(w, r)
 	}))
 	t.Cleanup(proxy.Close)
-	return open(t, proxy.URL, "audio"), dir, &made
+	return openWithTimeout(t, proxy.URL, "audio", 3*time.Second), dir, &made
 }
 
 func slowDown(w http.ResponseWriter, r *http.Request, _ http.Handler) {
