@@ -69,6 +69,7 @@ func TestPanicOfTheGeneratorFailsItsTaskOnly(t *testing.T) {
 				require.NotContains(t, a.Body.String(), "secret")
 				require.Empty(t, files(t, path))
 			}
+			synctest.Wait() // the end of a task is logged after its response
 			require.Contains(t, log.String(), "secret of the generator")
 			require.Contains(t, log.String(), "panic_test.go", "the stack is logged")
 			if name == "Generate" {
