@@ -21,9 +21,9 @@ const (
 )
 
 // turnClaimSQL is claimSQL for a claim in its turn. It does not lock the rows that it finds before
-// it updates them, which saves a sixteenth of what the server needs for a job. Instead it waits
-// for a smaller claim or a cancellation that changes one of them at the same time, and leaves that
-// row alone. The last column is how many rows were found.
+// it updates them, which saves time and space in the log. Instead it waits for a smaller claim or a
+// cancellation that changes one of them at the same time, and leaves that row alone. The last
+// column is how many rows were found.
 var turnClaimSQL = `
 with found as materialized (select ` + strings.Replace(claimable, skipLocked, "", 1) + ` as jobs)` + claimUpdate +
 	`(select jobs from found)::tid[]` + claimReturning + `,
