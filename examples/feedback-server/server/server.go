@@ -88,7 +88,6 @@ func New(ctx context.Context, c Config, o Options) (_ *Server, err error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	o.Logger = slog.New(contextHandler{o.Logger.Handler()})
 	logDevelopmentSignIn(c, o.Logger)
 	traces, err := newTracing(ctx, c, o.Version, o.Logger)
 	if err != nil {
@@ -117,7 +116,8 @@ func New(ctx context.Context, c Config, o Options) (_ *Server, err error) {
 // build makes every part of the service and connects them. db is nil if none is configured: the
 // services then stay nil, and their endpoints answer 503.
 func build(c Config, o Options, db *database, traces *tracing) (*Server, error) {
-	log := o.Logger
+	requestLog := traces.withTraceID(o.Logger) // its lines have the ids of their requests already
+	log := withRequestID(requestLog)
 	recognizer, err := newRecognizer(c, traces, log)
 	if err != nil {
 		return nil, err
@@ -179,8 +179,8 @@ func build(c Config, o Options, db *database, traces *tracing) (*Server, error) 
 	registerState(api, health)
 	documentSignIn(api.OpenAPI(), c.DevelopmentSignIn())
 	wrap := httpapi.WrapOptions{
-		Logger: log, Observe: metrics.observeRequest, Trace: traces.request(), TrustedProxies: c.TrustedProxies,
-		Probes: []string{"GET /health", "GET /readyz", "GET /metrics"},
+		Logger: requestLog, Observe: metrics.observeRequest, Trace: traces.request(),
+		TrustedProxies: c.TrustedProxies, Probes: []string{"GET /health", "GET /readyz", "GET /metrics"},
 	}
 	registerOperator := func(mux *http.ServeMux, path string) {
 		mux.Handle("GET /metrics", metrics.handler())
