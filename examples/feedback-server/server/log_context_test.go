@@ -118,6 +118,7 @@ func TestEveryLineOfALessonHasItsRequestAndItsTrace(t *testing.T) {
 				require.NotEmpty(t, line["request_id"], "%v", line)
 				require.Equal(t, traced, line["trace_id"] != nil, "%v", line)
 			}
+			require.NotRegexp(t, `"request_id":.*"request_id":`, requests.String(), "once in a line")
 
 			story := requests.grep(`"route":"POST /api/v1/feedback-lessons/{lesson_id}/segments"`)
 			require.Len(t, story, 2)

@@ -35,6 +35,13 @@ func (b *logBuffer) Write(p []byte) (int, error) {
 	return b.text.Write(p)
 }
 
+// String returns all lines.
+func (b *logBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
+
 // grep returns the lines that contain the text.
 func (b *logBuffer) grep(text string) (lines []map[string]any) {
 	b.mu.Lock()
