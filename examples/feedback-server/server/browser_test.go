@@ -113,6 +113,7 @@ func (b *browser) waitRecorded(seconds int) {
 // not longer than the time since it began.
 func requireRecorded(t *testing.T, shown int, took time.Duration, seconds float64) {
 	t.Helper()
+	t.Logf("%.1f s of the %d s that the page has shown", seconds, shown)
 	require.Greater(t, seconds, float64(shown-1), "seconds are missing")
 	require.Less(t, seconds, took.Seconds()+0.5, "seconds are doubled")
 }
@@ -121,8 +122,11 @@ func requireRecorded(t *testing.T, shown int, took time.Duration, seconds float6
 func (b *browser) clickButton(text string) {
 	b.t.Helper()
 	const find = `[...document.querySelectorAll("button")].find((b) => b.innerText.includes(text))`
-	b.until("(text) => Boolean("+find+")", text)
-	b.eval("((text) => { " + find + ".click(); return '' })(" + strconv.Quote(text) + ")")
+	click := "((text) => { const found = " + find + "; found?.click(); return String(Boolean(found)) })(" +
+		strconv.Quote(text) + ")"
+	for clicked := false; !clicked; clicked = b.eval(click) == "true" { // it may have been replaced meanwhile
+		b.until("(text) => Boolean("+find+")", text)
+	}
 }
 
 // until waits until the function returns true in the page, which may be about to be replaced by

@@ -218,6 +218,31 @@ func TestReloadInTheMiddleOfARecordingLosesNothing(t *testing.T) {
 	storedParts(t, c, p.ID, 2)
 }
 
+// Writing takes four times as long as recording what is written: chunks wait for the last ones, but
+// not for each other.
+func TestSlowDeviceStoresTogetherWhatWaits(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t, listening(t)...)
+	url := recognizing(t)
+	c, p := withStudent(t, url, "anna")
+	b.acceptDialogs()
+	b.openStudent(url, p.ID)
+	b.eval(`(() => { // the first step of writing a chunk
+		const fast = Blob.prototype.arrayBuffer;
+		Blob.prototype.arrayBuffer = async function () {
+			await new Promise((resolve) => setTimeout(resolve, 2000));
+			return fast.call(this);
+		};
+		return "";
+	})()`)
+	b.clickButton("Record")
+	b.waitRecorded(16)
+	b.do(chromedp.Reload())
+	b.waitText("Lesson 1 is open")
+	_, durations := storedParts(t, c, p.ID, 1)
+	require.Greater(t, durations[0], 8.0, "one after the other, 4 s of the chunks would be written")
+}
+
 // A device without space stops the recording and says so; what was recorded arrives.
 func TestFullDeviceStopsTheRecordingLoudly(t *testing.T) {
 	t.Parallel()

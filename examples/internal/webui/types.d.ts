@@ -139,6 +139,8 @@ type Transact = <T>(
 ) => Promise<T>;
 type Hold = (work: string, ms?: number) => Promise<(() => void) | null>;
 
+type OpenSink = (lesson: string, type: string) => Sink;
+type Append = (recording: Recording, n: number, blob: Blob) => Promise<void>;
 type Keep = <T>(store: () => Promise<T>) => Promise<T>;
 
 /** name and data are those of a file. */

@@ -1,5 +1,5 @@
 // Recordings wait in IndexedDB until the server has confirmed that it stored them. A recording is
-// written while it is made, chunk by chunk, so that a reload or a crash loses less than a second.
+// written while it is made, so that a reload or a crash loses less than a second.
 
 import { account, request } from "./api.js";
 
@@ -58,7 +58,7 @@ export async function create({ ...recording }, data) {
 /** @param {Recording} recording */
 export const put = (recording) => transact("readwrite", (recordings) => recordings.put(recording));
 
-/** Adds a chunk to a recording. @param {Recording} recording @param {number} n @param {Blob} blob */
+/** Adds a chunk to a recording. @type {Append} */
 export async function append({ lesson, sequence }, n, blob) {
 	const data = await blob.arrayBuffer(); // Safari does not store Blobs reliably
 	await transact("readwrite", (_, chunks) => chunks.put({ lesson, sequence, n, data }));

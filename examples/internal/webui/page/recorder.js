@@ -21,7 +21,6 @@ export async function recordStream(stream, on) {
 	analyser.fftSize = 4096;
 	const samples = new Float32Array(analyser.fftSize);
 	context.createMediaStreamSource(stream).connect(analyser);
-	const began = performance.now();
 	let floor = 0; // dBFS of the quietest moment lately
 	let quiet = 0; // ms since the last sound
 	/** @type {Promise<void> | null} */
@@ -49,7 +48,7 @@ export async function recordStream(stream, on) {
 		analyser.getFloatTimeDomainData(samples);
 		let sum = 0;
 		for (const sample of samples) sum += sample * sample;
-		const level = Math.max(-100, 10 * Math.log10(sum / samples.length + 1e-10));
+		const level = 10 * Math.log10(sum / samples.length + 1e-10);
 		floor = Math.min(level, floor + 0.05);
 		quiet = level < Math.max(-50, floor + 6) ? quiet + tick : 0;
 		const now = performance.now();
@@ -74,6 +73,7 @@ export async function recordStream(stream, on) {
 		await context.close();
 		throw error;
 	});
+	const { began } = segment;
 	const timer = setInterval(look, tick);
 	return async () => {
 		clearInterval(timer);

@@ -100,15 +100,19 @@ export function lessonsSection(work) {
 		return created;
 	});
 
-	/** Stores a part while it arrives. @param {string} lesson @param {string} type @returns {Sink} */
+	/** Stores a part while it arrives. @type {OpenSink} */
 	function sink(lesson, type) {
 		let n = 0;
+		/** @type {Blob[]} */
+		const waiting = [];
 		let stored = add(lesson, type);
 		return {
 			chunk(data) {
-				const number = n++;
+				waiting.push(data);
 				stored = stored.then(async (recording) => {
-					await keep(() => append(recording, number, data));
+					const blob = new Blob(waiting.splice(0)); // a device may be slow
+					if (blob.size > 0) await keep(() => append(recording, n, blob));
+					n++;
 					return recording;
 				});
 			},
