@@ -112,6 +112,33 @@ func TestLargeClaimLeavesWhatAnotherTakes(t *testing.T) {
 	}
 }
 
+// A job that is put off while a large claim waits for its row keeps its new time.
+func TestLargeClaimLeavesWhatIsPutOff(t *testing.T) {
+	t.Parallel()
+	pool, store := migrated(t)
+	load(t, store, 600, 0, 0)
+	worker, err := store.Register(t.Context(), "w", nil, time.Minute)
+	require.NoError(t, err)
+	tx, err := pool.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = tx.Exec(t.Context(), `update jobqueue_job set run_at = now() + interval '1 hour' where id % 2 = 0`)
+	require.NoError(t, err)
+	exchanging, exchanged := context.WithCancel(t.Context())
+	committed := make(chan error, 1)
+	go func() {
+		waitUntilBlocking(exchanging, t, pool, tx)
+		committed <- tx.Commit(t.Context())
+	}()
+	res, err := store.Exchange(t.Context(), claimRequest(worker, 600))
+	exchanged()
+	require.NoError(t, err)
+	require.NoError(t, <-committed)
+	require.Len(t, res.Jobs, 300)
+	for _, j := range res.Jobs {
+		require.False(t, j.RunAt.After(time.Now()))
+	}
+}
+
 // waitUntilBlocking waits until another transaction waits for tx or ctx ends.
 func waitUntilBlocking(ctx context.Context, t *testing.T, pool *pgxpool.Pool, tx pgx.Tx) {
 	t.Helper()
