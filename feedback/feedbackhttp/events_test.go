@@ -44,7 +44,7 @@ func stream(
 	t.Helper()
 	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	client := feedbackclient.Client{Base: server.URL, Header: http.Header{"X-Teacher": {teacher.String()}}}
 	pull, stop := iter.Pull2(client.Events(ctx, session, last))
 	t.Cleanup(stop)

@@ -102,8 +102,8 @@ func TestMigratedDoesNotWaitForTheWriter(t *testing.T) {
 		_, err := jobqueue.NewClient(store).Enqueue(t.Context(), jobqueue.Params{Kind: "work"})
 		enqueued <- err
 	}()
-	require.Eventually(t, func() bool { return db.W.Stats().InUse == 1 }, 20*time.Second, time.Millisecond)
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	require.Eventually(t, func() bool { return db.W.Stats().InUse == 1 }, time.Minute, time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // the lock is held until after this
 	defer cancel()
 	ok, err := store.Migrated(ctx)
 	require.NoError(t, err)
