@@ -19,7 +19,7 @@ func TestStatementsHaveATimeout(t *testing.T) {
 	t.Parallel()
 	config, err := pgxpool.ParseConfig(pgtest.URL(t))
 	require.NoError(t, err)
-	const timeout = 300 * time.Millisecond
+	const timeout = 3 * time.Second // a busy machine needs one for a commit
 	config.ConnConfig.Tracer = statementTimeout(timeout)
 	pool, err := pgxpool.NewWithConfig(t.Context(), config)
 	require.NoError(t, err)
@@ -31,7 +31,7 @@ func TestStatementsHaveATimeout(t *testing.T) {
 	require.True(t, sqldb.IsUnavailable(err), "%v", err)
 	_, err = pool.Exec(t.Context(), "select pg_sleep(30)")
 	require.ErrorIs(t, err, context.DeadlineExceeded)
-	require.Less(t, time.Since(began), 20*time.Second)
+	require.Less(t, time.Since(began), 50*time.Second)
 
 	// A whole transaction has no limit, nor has waiting for a notification.
 	tx, err := db.W.BeginTx(t.Context(), nil)

@@ -20,7 +20,7 @@ import (
 
 func TestStatementsOfAnOpenedDatabaseHaveATimeout(t *testing.T) {
 	t.Parallel()
-	const timeout = 500 * time.Millisecond
+	const timeout = 3 * time.Second // a busy machine needs one for a commit
 	w, err := openLimited(pgtest.URL(t), timeout)
 	require.NoError(t, err)
 	db := FromPostgres(w)
@@ -41,7 +41,7 @@ func TestStatementsOfAnOpenedDatabaseHaveATimeout(t *testing.T) {
 		return err
 	})
 	require.True(t, IsUnavailable(err), "%v", err)
-	require.Less(t, time.Since(began), 20*time.Second)
+	require.Less(t, time.Since(began), 50*time.Second)
 
 	// A whole transaction has no limit.
 	_, err = w.ExecContext(t.Context(), "create table numbers (n int)")
