@@ -75,6 +75,9 @@ returning j.id`
 //     jobs were rescued while it slept must not claim jobs for a worker that nobody will ever
 //     rescue again. "case" evaluates that once there is a job, so a claim that finds none writes
 //     nothing and does not wait for the disk.
+//   - The state of the job is looked at again there, because a claim in its turn does not lock the
+//     rows that it finds (turnClaimSQL), and servers before November 2025 update a row that has
+//     changed meanwhile although its ctid has too.
 //   - array(…) is evaluated once for any plan; "id in (… skip locked)" may be repeated.
 //   - Priorities are visited one by one, or every claim would step over the jobs scheduled for
 //     tomorrow at priority 1.
