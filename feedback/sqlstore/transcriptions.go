@@ -218,7 +218,7 @@ func (s *Store) ExpireAudio(
 	}
 	return s.editSegments(ctx, "expire audio", ids, at, func(ctx context.Context, tx *sql.Tx, g *segment) error {
 		if !g.AudioDeletedAt.IsZero() {
-			return nil // by a concurrent call
+			return nil // by a concurrent call; the state never changes again
 		}
 		g.AudioDeletedAt = at
 		return s.addTask(ctx, tx, feedback.Task{Kind: feedback.TaskDeleteAudio, AudioKey: g.AudioKey})

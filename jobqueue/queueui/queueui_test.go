@@ -44,8 +44,10 @@ func setup(t *testing.T, cfg queueui.Config) *site {
 	w := jobqueue.NewWorker(store, jobqueue.WorkerConfig{
 		Name: "teacher-1/4711", ShutdownTimeout: time.Millisecond,
 		Queues: map[string]jobqueue.QueueConfig{"transcribe": {}, "mail": {}},
-		Schedules: []jobqueue.Schedule{{Name: "sweep <all>", When: jobqueue.Every(100 * 365 * 24 * time.Hour), // in 2069
-			Params: jobqueue.Params{Kind: "sweep", Queue: "nightly"}}},
+		Schedules: []jobqueue.Schedule{{
+			Name: "sweep <all>", When: jobqueue.Every(100 * 365 * 24 * time.Hour), // in 2069
+			Params: jobqueue.Params{Kind: "sweep", Queue: "nightly"},
+		}},
 		Backoff: func(attempt int) time.Duration { return time.Duration(attempt-1) * time.Hour },
 	})
 	started := make(chan struct{})
