@@ -75,16 +75,7 @@ func TestLargeClaimLeavesWhatAnotherTakes(t *testing.T) {
 		require.NoError(t, err)
 		_, err = tx.Exec(t.Context(), pgqueue.ClaimSQL, claimArgs(one, 100)...)
 		require.NoError(t, err)
-		exchanging, exchanged := context.WithCancel(t.Context())
-		committed := make(chan error, 1)
-		go func() {
-			waitUntilBlocking(exchanging, t, pool, tx)
-			committed <- tx.Commit(t.Context())
-		}()
-		res, err := store.Exchange(t.Context(), claimRequest(two, 600))
-		exchanged()
-		require.NoError(t, err)
-		require.NoError(t, <-committed)
+		res := exchangeDuring(t, pool, tx, store, claimRequest(two, 600))
 		stop()
 		<-stopped
 
@@ -123,20 +114,29 @@ func TestLargeClaimLeavesWhatIsPutOff(t *testing.T) {
 	require.NoError(t, err)
 	_, err = tx.Exec(t.Context(), `update jobqueue_job set run_at = now() + interval '1 hour' where id % 2 = 0`)
 	require.NoError(t, err)
+	res := exchangeDuring(t, pool, tx, store, claimRequest(worker, 600))
+	require.Len(t, res.Jobs, 300)
+	for _, j := range res.Jobs {
+		require.False(t, j.RunAt.After(time.Now()))
+	}
+}
+
+// exchangeDuring returns the response of an exchange that may wait for tx, which is committed then.
+func exchangeDuring(
+	t *testing.T, pool *pgxpool.Pool, tx pgx.Tx, store *pgqueue.Store, x driver.ExchangeRequest,
+) driver.ExchangeResponse {
+	t.Helper()
 	exchanging, exchanged := context.WithCancel(t.Context())
 	committed := make(chan error, 1)
 	go func() {
 		waitUntilBlocking(exchanging, t, pool, tx)
 		committed <- tx.Commit(t.Context())
 	}()
-	res, err := store.Exchange(t.Context(), claimRequest(worker, 600))
+	res, err := store.Exchange(t.Context(), x)
 	exchanged()
 	require.NoError(t, err)
 	require.NoError(t, <-committed)
-	require.Len(t, res.Jobs, 300)
-	for _, j := range res.Jobs {
-		require.False(t, j.RunAt.After(time.Now()))
-	}
+	return res
 }
 
 // waitUntilBlocking waits until another transaction waits for tx or ctx ends.
