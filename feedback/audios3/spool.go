@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"sync"
+
+	"lessonkit.example/feedback/audiotype"
 )
 
 const (
@@ -16,19 +18,20 @@ const (
 	memories = 4
 )
 
-// spool holds an upload: in memory while it is small, else in a temporary file.
+// spool holds an upload, after a gap for a WAV header: in memory while it is small, else in a
+// temporary file.
 type spool struct {
 	store *Store
 
 	mu     sync.Mutex // a request may read after it has failed, when the spool is already closed
 	memory []byte     // nil if not in memory
-	size   int64      // of what has been written to memory
+	size   int64      // with the gap
 	file   *os.File
 }
 
 // newSpool returns an empty spool. While other uploads use all of the memory, it is a file.
 func (s *Store) newSpool() (*spool, error) {
-	p := &spool{store: s}
+	p := &spool{store: s, size: audiotype.HeaderSize}
 	select {
 	case p.memory = <-s.memories:
 		if p.memory == nil {
@@ -48,7 +51,7 @@ func (p *spool) useFile() error {
 	}
 	os.Remove(f.Name()) // where open files cannot be removed, Close does it
 	p.file = f
-	_, err = f.WriteAt(p.memory[:p.size], 0)
+	_, err = f.WriteAt(p.memory[:min(p.size, int64(len(p.memory)))], 0)
 	p.releaseMemory()
 	if err != nil {
 		return storageError("write", err)
@@ -63,19 +66,42 @@ func (p *spool) releaseMemory() {
 	}
 }
 
-// WriteAt implements io.WriterAt with errors that tell that the storage failed, not the upload.
-func (p *spool) WriteAt(b []byte, offset int64) (int, error) {
+// AvailableBuffer returns the memory that is left, so that Write need not copy what is received
+// there.
+func (p *spool) AvailableBuffer() []byte {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	end := offset + int64(len(b))
-	if p.memory != nil && end <= memorySize {
-		p.size = max(p.size, end)
-		return copy(p.memory[offset:], b), nil
+	if p.memory == nil {
+		return nil
 	}
-	if p.memory != nil {
+	return p.memory[p.size:p.size]
+}
+
+// Write implements io.Writer with errors that tell that the storage failed, not the upload.
+func (p *spool) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.memory != nil && p.size+int64(len(b)) > memorySize {
 		if err := p.useFile(); err != nil {
 			return 0, err
 		}
+	}
+	n, err := p.writeAt(b, p.size)
+	p.size += int64(n)
+	return n, err
+}
+
+// WriteHeader fills the gap.
+func (p *spool) WriteHeader(header []byte) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_, err := p.writeAt(header, 0)
+	return err
+}
+
+func (p *spool) writeAt(b []byte, offset int64) (int, error) {
+	if p.memory != nil {
+		return copy(p.memory[offset:], b), nil // at no cost if b is already there
 	}
 	n, err := p.file.WriteAt(b, offset)
 	if err != nil {

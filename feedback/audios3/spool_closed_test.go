@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/feedback/audiotype"
 )
 
 // A request that the storage has refused early may read its body later. It must not send what
@@ -16,17 +18,17 @@ func TestAClosedSpoolCannotBeRead(t *testing.T) {
 	for name, size := range map[string]int64{"in memory": 10, "in a file": memorySize + 1} {
 		p, err := s.newSpool()
 		require.NoError(t, err, name)
-		_, err = p.WriteAt(make([]byte, size), 0)
+		_, err = p.Write(make([]byte, size))
 		require.NoError(t, err, name)
 		require.NoError(t, p.Close(), name)
 		for range memories {
 			next, err := s.newSpool()
 			require.NoError(t, err, name)
-			_, err = next.WriteAt([]byte("another upload"), 0)
+			_, err = next.Write([]byte("another upload"))
 			require.NoError(t, err, name)
 			defer next.Close()
 		}
-		n, err := p.ReadAt(make([]byte, 5), 0)
+		n, err := p.ReadAt(make([]byte, 5), audiotype.HeaderSize)
 		require.ErrorIs(t, err, fs.ErrClosed, name)
 		require.Zero(t, n, name)
 		require.NoError(t, p.Close(), "repeated")

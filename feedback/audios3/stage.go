@@ -24,7 +24,7 @@ type staged struct {
 	recording.Received
 
 	mu      sync.Mutex
-	content *spool // the upload after a gap for a WAV header; nil once kept or discarded
+	content *spool // nil once kept or discarded
 }
 
 // Stage implements [feedback.AudioStore].
@@ -42,7 +42,7 @@ func (s *Store) stage(ctx context.Context, r io.Reader, maxBytes int64) (*staged
 		return nil, err
 	}
 	a := &staged{store: s, at: time.Now(), content: content}
-	a.Received, err = recording.Receive(ctx, io.NewOffsetWriter(content, audiotype.HeaderSize), r, maxBytes)
+	a.Received, err = recording.Receive(ctx, content, r, maxBytes)
 	if err != nil {
 		return nil, errors.Join(err, a.Discard())
 	}
@@ -146,7 +146,7 @@ func (a *staged) received() *io.SectionReader {
 
 // withHeader writes a WAV header before the samples and returns both with their SHA-256.
 func (a *staged) withHeader(pcm feedback.PCM) (*io.SectionReader, string, error) {
-	if _, err := a.content.WriteAt(audiotype.WAVHeader(a.Size, pcm.SampleRate, pcm.Channels), 0); err != nil {
+	if err := a.content.WriteHeader(audiotype.WAVHeader(a.Size, pcm.SampleRate, pcm.Channels)); err != nil {
 		return nil, "", err
 	}
 	hash := sha256.New()

@@ -3,7 +3,6 @@ package pattern
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -16,6 +15,7 @@ import (
 // matches only the empty label.
 type Glob struct {
 	text   string
+	exact  bool // matches only its text
 	tokens []globToken
 }
 
@@ -68,7 +68,8 @@ func CompileGlob(pattern string) (Glob, error) {
 	if len(pattern) > mostGlob {
 		return Glob{}, &GlobError{pattern[:40] + "…", mostGlob, fmt.Sprintf("it is longer than %d bytes", mostGlob)}
 	}
-	g := Glob{text: pattern}
+	// Invalid UTF-8 in a label reads as utf8.RuneError, which is a character like others.
+	g := Glob{text: pattern, exact: !strings.ContainsAny(pattern, "?*[") && !strings.ContainsRune(pattern, utf8.RuneError)}
 	chars := []rune(pattern)
 	for i := 0; i < len(chars); {
 		switch chars[i] {
@@ -154,6 +155,9 @@ func (g *Glob) String() string { return g.text }
 // follows a wildcard at its first place leaves the most text to the later ones, so earlier
 // wildcards never need a second try. The time is bounded by the product of both lengths.
 func (g *Glob) Match(label string) bool {
+	if g.exact {
+		return label == g.text
+	}
 	token, at := 0, 0
 	retryToken, retryAt := -1, 0
 	for {
@@ -183,7 +187,12 @@ func (g *Glob) Match(label string) bool {
 
 // MatchAny reports whether one of the patterns matches the whole label.
 func MatchAny(globs []Glob, label string) bool {
-	return slices.ContainsFunc(globs, func(g Glob) bool { return g.Match(label) })
+	for i := range globs {
+		if globs[i].Match(label) {
+			return true
+		}
+	}
+	return false
 }
 
 // extend lets a wildcard take more of the label: one character for "*", and up to the next

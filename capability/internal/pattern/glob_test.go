@@ -64,6 +64,7 @@ func TestGlobRules(t *testing.T) {
 		{"**/a", "a", true}, {"**/a", "b/a", true}, {"**/a", "ba", false}, {"a/**/b", "a/b", true},
 		{"a/**/b", "a/x/y/b", true},
 		{"**/*x", "a/bx", true}, {"A", "a", false}, {"]", "]", true}, {"*a*b*", "xxaxxbxx", true},
+		{"main", "main", true}, {"main", "mainx", false}, {"\xff", "\xfe", true}, {"a\uFFFD", "a\xfe", true},
 	} {
 		g, err := CompileGlob(c.pattern)
 		require.NoError(t, err, c.pattern)

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"regexp"
 	"syscall"
@@ -31,47 +32,41 @@ type Received struct {
 	Head []byte // its first bytes, up to audiotype.HeadSize
 }
 
-// Receive copies r to w and hashes it, in constant memory. It returns errors of w unchanged; the
-// others are those of [feedback.AudioStore].
+// Receive copies r to w and hashes it, in constant memory. If w has memory left for what comes
+// next, which its method AvailableBuffer returns as that of bytes.Buffer does, a part is received
+// there and then written to w all the same. Receive returns errors of w unchanged; the others are
+// those of [feedback.AudioStore].
 func Receive(ctx context.Context, w io.Writer, r io.Reader, maxBytes int64) (Received, error) {
-	// Hashing takes as long as all the rest, so that another goroutine does it at the same time.
-	free, received := make(chan []byte, maxParts), make(chan []byte, maxParts)
-	for range maxParts {
-		free <- nil // not yet allocated
-	}
-	sum := make(chan []byte, 1)
-	go func() {
-		hash := sha256.New()
-		for part := range received {
-			hash.Write(part)
-			free <- part[:partSize]
-		}
-		sum <- hash.Sum(nil)
-	}()
-	got, err := receive(ctx, w, r, maxBytes, free, received)
+	h := &hasher{hash: sha256.New()}
+	got, err := receive(ctx, w, r, maxBytes, h)
+	sum := h.sum()
 	if err != nil {
 		return Received{}, err
 	}
-	got.SHA256 = hex.EncodeToString(<-sum)
+	got.SHA256 = hex.EncodeToString(sum)
 	return got, nil
 }
 
-// receive copies r to w in parts that it takes from free, sends to received and then writes.
-func receive(
-	ctx context.Context, w io.Writer, r io.Reader, maxBytes int64, free <-chan []byte, received chan<- []byte,
-) (Received, error) {
-	defer close(received)
+// receive copies r to w in parts and hashes them.
+func receive(ctx context.Context, w io.Writer, r io.Reader, maxBytes int64, h *hasher) (Received, error) {
+	memory, _ := w.(interface{ AvailableBuffer() []byte })
 	var got Received
 	for done := false; !done; {
 		if err := ctx.Err(); err != nil {
 			return Received{}, err
 		}
-		part := <-free
-		if part == nil {
-			part = make([]byte, partSize)
+		var part []byte
+		if memory != nil {
+			part = memory.AvailableBuffer()
+			part = part[:min(cap(part), partSize)]
+		}
+		hash := h.now
+		if len(part) == 0 {
+			memory = nil // from now on
+			part, hash = h.buffer(), h.later
 		}
 		// A byte more than the limit shows that the recording is too large.
-		n, err := fill(r, part[:min(partSize, maxBytes+1-got.Size)])
+		n, err := fill(r, part[:min(int64(len(part)), maxBytes+1-got.Size)])
 		part = part[:n]
 		got.Size += int64(n)
 		switch {
@@ -83,7 +78,7 @@ func receive(
 		case err != nil:
 			return Received{}, &feedback.Error{Kind: feedback.ErrUpload, Message: "the upload failed", Err: err}
 		}
-		received <- part
+		hash(part)
 		got.Head = append(got.Head, part[:min(n, audiotype.HeadSize-len(got.Head))]...)
 		if _, err := w.Write(part); err != nil {
 			return Received{}, err
@@ -93,6 +88,49 @@ func receive(
 		return Received{}, &feedback.Error{Kind: feedback.ErrAudioEmpty, Message: "the recording is empty"}
 	}
 	return got, nil
+}
+
+// hasher hashes the parts of an upload: with now until buffer is called, then with later.
+type hasher struct {
+	hash        hash.Hash
+	free, parts chan []byte
+	done        chan struct{} // nil without the goroutine
+}
+
+func (h *hasher) now(part []byte) { h.hash.Write(part) }
+
+// buffer returns memory for the next part. The first call starts a goroutine: hashing takes as long
+// as receiving and writing a file, so both are done at the same time.
+func (h *hasher) buffer() []byte {
+	if h.done == nil {
+		h.free, h.parts, h.done = make(chan []byte, maxParts), make(chan []byte, maxParts), make(chan struct{})
+		for range maxParts {
+			h.free <- nil // not yet allocated
+		}
+		go func() {
+			defer close(h.done)
+			for part := range h.parts {
+				h.hash.Write(part)
+				h.free <- part[:partSize]
+			}
+		}()
+	}
+	if b := <-h.free; b != nil {
+		return b
+	}
+	return make([]byte, partSize)
+}
+
+// later hashes a part in memory that buffer returned, which is only read from now on.
+func (h *hasher) later(part []byte) { h.parts <- part }
+
+// sum ends the goroutine and returns the sum of all parts.
+func (h *hasher) sum() []byte {
+	if h.done != nil {
+		close(h.parts)
+		<-h.done
+	}
+	return h.hash.Sum(nil)
 }
 
 // Type returns the type of an upload, and whether it is raw samples, to be kept with a header
