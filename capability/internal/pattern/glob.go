@@ -68,8 +68,9 @@ func CompileGlob(pattern string) (Glob, error) {
 	if len(pattern) > mostGlob {
 		return Glob{}, &GlobError{pattern[:40] + "…", mostGlob, fmt.Sprintf("it is longer than %d bytes", mostGlob)}
 	}
-	// Invalid UTF-8 in a label reads as utf8.RuneError, which is a character like others.
-	g := Glob{text: pattern, exact: !strings.ContainsAny(pattern, "?*[") && !strings.ContainsRune(pattern, utf8.RuneError)}
+	g := Glob{text: pattern}
+	// Any invalid UTF-8 in a label matches utf8.RuneError.
+	g.exact = !strings.ContainsAny(pattern, "?*[") && !strings.ContainsRune(pattern, utf8.RuneError)
 	chars := []rune(pattern)
 	for i := 0; i < len(chars); {
 		switch chars[i] {

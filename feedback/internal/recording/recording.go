@@ -21,9 +21,11 @@ import (
 
 const (
 	// partSize is how many bytes of an upload are received, and then written, at once.
-	partSize = 64 << 10
+	partSize = 256 << 10
+	// firstPart is smaller: many uploads that have just begun, and may be slow, take little memory.
+	firstPart = 64 << 10
 	// maxParts is how many parts of an upload are in memory at most.
-	maxParts = 4
+	maxParts = 2
 )
 
 // Received describes an upload.
@@ -102,7 +104,9 @@ func (h *hasher) now(part []byte) { h.hash.Write(part) }
 // buffer returns memory for the next part. The first call starts a goroutine: hashing takes as long
 // as receiving and writing a file, so both are done at the same time.
 func (h *hasher) buffer() []byte {
+	size := partSize
 	if h.done == nil {
+		size = firstPart
 		h.free, h.parts, h.done = make(chan []byte, maxParts), make(chan []byte, maxParts), make(chan struct{})
 		for range maxParts {
 			h.free <- nil // not yet allocated
@@ -111,14 +115,14 @@ func (h *hasher) buffer() []byte {
 			defer close(h.done)
 			for part := range h.parts {
 				h.hash.Write(part)
-				h.free <- part[:partSize]
+				h.free <- part
 			}
 		}()
 	}
-	if b := <-h.free; b != nil {
-		return b
+	if b := <-h.free; cap(b) >= size {
+		return b[:size]
 	}
-	return make([]byte, partSize)
+	return make([]byte, size)
 }
 
 // later hashes a part in memory that buffer returned, which is only read from now on.

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"testing"
@@ -19,7 +20,7 @@ import (
 	"lessonkit.example/feedback/internal/recording"
 )
 
-const partSize = 64 << 10 // of Receive
+const firstPart, partSize = 64 << 10, 256 << 10 // of Receive
 
 // random returns bytes that differ from part to part, so that a part that is hashed or written
 // after its memory has been used again does not go unnoticed.
@@ -35,22 +36,30 @@ func random(t *testing.T, size int) []byte {
 func TestReceiveSizes(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{
-		1, audiotype.HeadSize, partSize - 1, partSize, partSize + 1, 4 * partSize, 4*partSize + 1, 100*partSize + 7,
+		1, audiotype.HeadSize, firstPart - 1, firstPart, firstPart + 1, firstPart + partSize, firstPart + partSize + 1,
+		firstPart + 4*partSize, 25*partSize + 7,
 	} {
 		audio := random(t, size)
-		for name, r := range map[string]io.Reader{
-			"at once":           bytes.NewReader(audio),
-			"halves":            iotest.HalfReader(bytes.NewReader(audio)),
-			"the end with data": iotest.DataErrReader(bytes.NewReader(audio)),
+		r := bytes.NewReader(audio)
+		for name, wrap := range map[string]func(io.Reader) io.Reader{
+			"at once":           func(r io.Reader) io.Reader { return r },
+			"halves":            iotest.HalfReader,
+			"the end with data": iotest.DataErrReader,
 		} {
-			var written bytes.Buffer
-			got, err := recording.Receive(t.Context(), &written, r, int64(size))
-			require.NoError(t, err, "%d bytes, %s", size, name)
-			sum := sha256.Sum256(audio)
-			require.Equal(t, feedback.AudioInfo{Size: int64(size), SHA256: hex.EncodeToString(sum[:])}, got.AudioInfo,
-				"%d bytes, %s", size, name)
-			require.True(t, bytes.Equal(audio, written.Bytes()), "%d bytes, %s", size, name)
-			require.Equal(t, audio[:min(size, audiotype.HeadSize)], got.Head, "%d bytes, %s", size, name)
+			// Part of it, or all, is received into memory of the writer.
+			for _, spare := range []int{0, size / 2, size + 1} {
+				what := fmt.Sprintf("%d bytes, %s, memory for %d", size, name, spare)
+				written := bytes.NewBuffer(make([]byte, 0, spare))
+				_, err := r.Seek(0, io.SeekStart)
+				require.NoError(t, err, what)
+				got, err := recording.Receive(t.Context(), written, wrap(r), int64(size))
+				require.NoError(t, err, what)
+				sum := sha256.Sum256(audio)
+				info := feedback.AudioInfo{Size: int64(size), SHA256: hex.EncodeToString(sum[:])}
+				require.Equal(t, info, got.AudioInfo, what)
+				require.True(t, bytes.Equal(audio, written.Bytes()), what)
+				require.Equal(t, audio[:min(size, audiotype.HeadSize)], got.Head, what)
+			}
 		}
 	}
 }
