@@ -9,7 +9,7 @@ import (
 	"lessonkit.example/jobqueue/driver"
 )
 
-// Errors of [Client] and of a store's CompleteTx, to be tested with errors.Is.
+// Errors of [Client], of package admin and of a store's CompleteTx, to be tested with errors.Is.
 var (
 	// ErrNotFound: no job has this id, neither unfinished nor in the history, or no schedule has
 	// this name.
@@ -45,9 +45,8 @@ var (
 )
 
 var (
-	errNoStore = errors.New("jobqueue: the store is nil")
-	errGoexit  = errors.New("jobqueue: the handler called runtime.Goexit")
-	errStuck   = fmt.Errorf("%w, and the handler did not return", ErrTimeout)
+	errGoexit = errors.New("jobqueue: the handler called runtime.Goexit")
+	errStuck  = fmt.Errorf("%w, and the handler did not return", ErrTimeout)
 )
 
 // Permanent wraps err so that the job fails at once, without the attempts that are left.

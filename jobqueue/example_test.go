@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/admin"
 	"lessonkit.example/jobqueue/sqlitequeue"
 )
 
@@ -263,39 +264,6 @@ func ExampleSchedule() {
 	// Output: clean 0
 }
 
-// Schedules are inspected, paused and run by hand.
-func ExampleClient_Schedules() {
-	store, remove := open()
-	defer remove()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	yearly, _ := jobqueue.Cron("@yearly", nil)
-	worker := jobqueue.NewWorker(store, jobqueue.WorkerConfig{Schedules: []jobqueue.Schedule{
-		{Name: "taxes", When: yearly, Params: jobqueue.Params{Kind: "taxes"}},
-	}})
-	jobqueue.Handle(worker, "taxes", func(context.Context, *jobqueue.Job, any) error {
-		fmt.Println("taxes are paid")
-		cancel()
-		return nil
-	})
-	client := jobqueue.NewClient(store)
-	go func() {
-		var schedules []jobqueue.ScheduleInfo
-		for len(schedules) == 0 && ctx.Err() == nil { // until the worker has stored it
-			schedules, _ = client.Schedules(ctx)
-			time.Sleep(10 * time.Millisecond)
-		}
-		s := schedules[0]
-		fmt.Println(s.Name, s.Spec, s.NextAt.Format("2 January"))
-		_ = client.PauseSchedule(ctx, s.Name)
-		_ = client.ResumeSchedule(ctx, s.Name)
-		_ = client.RunSchedule(ctx, s.Name)
-	}()
-	_ = worker.Run(ctx)
-	// Output:
-	// taxes @yearly UTC 1 January
-	// taxes are paid
-}
-
 // A unique key prevents a second job while the first one waits.
 func ExampleClient_Enqueue_unique() {
 	store, remove := open()
@@ -318,7 +286,7 @@ func ExampleClient_Enqueue_serial() {
 	for _, step := range []string{"open", "deposit", "close"} {
 		_, _ = client.Enqueue(ctx, jobqueue.Params{Kind: step, SerialKey: "account 7"})
 	}
-	held, _ := client.List(ctx, jobqueue.Filter{State: jobqueue.StateHeld})
+	held, _ := admin.NewClient(store).List(ctx, admin.Filter{State: admin.StateHeld})
 	fmt.Println(len(held), "wait for their turn")
 
 	worker := jobqueue.NewWorker(store, jobqueue.WorkerConfig{
@@ -339,7 +307,7 @@ func ExampleClient_Enqueue_serial() {
 }
 
 // Three pages are converted at the same time, and the book is bound when all have ended.
-func ExampleClient_GroupStats() {
+func ExampleClient_EnqueueMany_group() {
 	store, remove := open()
 	defer remove()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -360,7 +328,7 @@ func ExampleClient_GroupStats() {
 	})
 	jobqueue.Handle(worker, "bind", func(ctx context.Context, job *jobqueue.Job, file string) error {
 		defer cancel()
-		pages, err := client.GroupStats(ctx, job.AfterGroup)
+		pages, err := admin.NewClient(store).GroupStats(ctx, job.AfterGroup)
 		fmt.Printf("%s has %d pages, %d failed\n", file, pages.Succeeded, pages.Failed)
 		return err
 	})
@@ -368,27 +336,6 @@ func ExampleClient_GroupStats() {
 	// Output:
 	// <nil>
 	// moby.pdf has 2 pages, 1 failed
-}
-
-// A queue is paused while what its jobs need is not available; then all that failed is retried.
-func ExampleClient_RetryMany() {
-	store, remove := open()
-	defer remove()
-	ctx := context.Background()
-	client := jobqueue.NewClient(store)
-	for range 3 {
-		_, _ = client.Enqueue(ctx, jobqueue.Params{Kind: "mail", Queue: "mails"})
-	}
-	_ = client.Pause(ctx, "mails", time.Now().Add(time.Hour)) // without a time, until Resume
-	stats, _ := client.Stats(ctx)
-	fmt.Println(stats.Queues[0].Queue, "paused:", stats.Queues[0].PausedUntil.After(time.Now()))
-	cancelled, _, _ := client.CancelMany(ctx, jobqueue.Filter{State: jobqueue.StateWaiting, Queue: "mails"})
-	_ = client.Resume(ctx, "mails")
-	retried, skipped, _ := client.RetryMany(ctx, jobqueue.Filter{State: jobqueue.StateCancelled, Queue: "mails"})
-	fmt.Println(cancelled, "cancelled,", retried, "retried,", skipped, "skipped")
-	// Output:
-	// mails paused: true
-	// 3 cancelled, 3 retried, 0 skipped
 }
 
 // Many jobs are enqueued in one round trip, all or none.
@@ -403,7 +350,7 @@ func ExampleClient_EnqueueMany() {
 	}
 	results, err := client.EnqueueMany(ctx, ps)
 	fmt.Println(len(results), err)
-	jobs, err := client.List(ctx, jobqueue.Filter{State: jobqueue.StateWaiting})
+	jobs, err := admin.NewClient(store).List(ctx, admin.Filter{State: admin.StateWaiting})
 	fmt.Println(string(jobs[0].Args), err)
 	// Output:
 	// 3 <nil>
@@ -442,10 +389,9 @@ func ExampleJob() {
 		cancel()
 		return nil
 	})
-	client := jobqueue.NewClient(store)
-	result, _ := client.Enqueue(ctx, jobqueue.Params{Kind: "import", Args: 5})
+	result, _ := jobqueue.NewClient(store).Enqueue(ctx, jobqueue.Params{Kind: "import", Args: 5})
 	_ = worker.Run(ctx)
-	job, _ := client.Get(context.Background(), result.ID)
+	job, _ := admin.NewClient(store).Get(context.Background(), result.ID)
 	fmt.Println(string(job.Saved))
 	// Output:
 	// attempt 1 begins after line 0
@@ -476,9 +422,8 @@ func ExampleEnqueueHook() {
 	defer store.Close()
 	ctx := context.WithValue(context.Background(), requestKey{}, "4711")
 	_ = store.Migrate(ctx)
-	client := jobqueue.NewClient(store)
-	result, _ := client.Enqueue(ctx, jobqueue.Params{Kind: "resize"})
-	job, err := client.Get(ctx, result.ID)
+	result, _ := jobqueue.NewClient(store).Enqueue(ctx, jobqueue.Params{Kind: "resize"})
+	job, err := admin.NewClient(store).Get(ctx, result.ID)
 	fmt.Println(job.Meta["request"], err)
 	// Output: 4711 <nil>
 }

@@ -280,7 +280,7 @@ func (w *Worker) wasRecorded(ctx context.Context, a *attempt) bool {
 	if err == nil && job == nil {
 		return a.result.Discard
 	}
-	return err == nil && job.Fence == a.job.Fence && job.State != StateRunning
+	return err == nil && job.Fence == a.job.Fence && job.State != driver.StateRunning
 }
 
 // lookUp gets a job, trying for as long as a lease. It returns nil when there is no such job.

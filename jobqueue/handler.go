@@ -88,7 +88,7 @@ func (w *Worker) handle(kind string, run HandlerFunc, opts []HandleOption) {
 	if w.handlers[kind] != nil {
 		panic(fmt.Sprintf("jobqueue: kind %q has two handlers", kind))
 	}
-	if err := checkName("kind", kind); err != nil {
+	if err := driver.CheckName("kind", kind); err != nil {
 		panic(err.Error())
 	}
 	h := w.newHandler(run)
@@ -253,7 +253,7 @@ func (w *Worker) dead(ctx context.Context, h *handler, job *Job, cause error, r 
 		switch now, err := w.lookUp(ctx, job.ID); {
 		case err != nil: // whoever claims the job next, if it still exists, calls h.dead
 			return driver.Result{Action: driver.Reschedule, Error: r.Error}, Event{Type: EventFailed, Err: cause}
-		case now == nil || now.State != StateRunning || now.Fence != job.Fence:
+		case now == nil || now.State != driver.StateRunning || now.Fence != job.Fence:
 			return r, event // it has succeeded, and report will find out
 		}
 	}

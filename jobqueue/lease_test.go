@@ -108,12 +108,12 @@ func TestHistoryIsPurgedByTheRetentionOfEachQueue(t *testing.T) {
 		stop()
 		const day = 24 * time.Hour
 		require.Equal(t, map[driver.PurgeFilter]int{
-			{State: StateSucceeded, Queue: "usual", Age: 7 * day}:  1,
-			{State: StateFailed, Queue: "usual", Age: 30 * day}:    1,
-			{State: StateCancelled, Queue: "usual", Age: 30 * day}: 1,
-			{State: StateSucceeded, Queue: "none", Age: 0}:         1,
-			{State: StateFailed, Queue: "none", Age: time.Hour}:    1,
-			{State: StateCancelled, Queue: "none", Age: time.Hour}: 1,
+			{State: driver.StateSucceeded, Queue: "usual", Age: 7 * day}:  1,
+			{State: driver.StateFailed, Queue: "usual", Age: 30 * day}:    1,
+			{State: driver.StateCancelled, Queue: "usual", Age: 30 * day}: 1,
+			{State: driver.StateSucceeded, Queue: "none", Age: 0}:         1,
+			{State: driver.StateFailed, Queue: "none", Age: time.Hour}:    1,
+			{State: driver.StateCancelled, Queue: "none", Age: time.Hour}: 1,
 		}, m.purges)
 	})
 }
@@ -152,8 +152,8 @@ func TestPurgesAreRareUnlessARetentionIsShort(t *testing.T) {
 				_, stop := run(t, m, WorkerConfig{Queues: map[string]QueueConfig{DefaultQueue: c.queue}}, succeed)
 				time.Sleep(10 * time.Hour)
 				stop()
-				n := m.purges[driver.PurgeFilter{State: StateSucceeded, Queue: DefaultQueue, Age: 7 * 24 * time.Hour}]
-				require.InEpsilon(t, c.want, n, 0.05)
+				f := driver.PurgeFilter{State: driver.StateSucceeded, Queue: DefaultQueue, Age: 7 * 24 * time.Hour}
+				require.InEpsilon(t, c.want, m.purges[f], 0.05)
 			})
 		})
 	}

@@ -41,9 +41,9 @@ func (w *Worker) rescueLoop(ctx context.Context) {
 func (w *Worker) purgeLoop(ctx context.Context) {
 	for pause := minPurgePause; sleep(ctx, jitter(pause)); pause = w.purgePause() {
 		for _, q := range w.byName { // not w.queues: its order changes
-			w.purge(ctx, q.name, StateSucceeded, q.retention)
-			w.purge(ctx, q.name, StateFailed, q.retentionFailed)
-			w.purge(ctx, q.name, StateCancelled, q.retentionFailed)
+			w.purge(ctx, q.name, driver.StateSucceeded, q.retention)
+			w.purge(ctx, q.name, driver.StateFailed, q.retentionFailed)
+			w.purge(ctx, q.name, driver.StateCancelled, q.retentionFailed)
 		}
 	}
 }
@@ -63,7 +63,7 @@ func (w *Worker) purgePause() time.Duration {
 
 // purge deletes the jobs of one queue and state that are older than age, batch by batch. Others may
 // write at least half of the time.
-func (w *Worker) purge(ctx context.Context, queue string, state State, age time.Duration) {
+func (w *Worker) purge(ctx context.Context, queue string, state driver.State, age time.Duration) {
 	if age == KeepForever {
 		return
 	}

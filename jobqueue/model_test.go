@@ -282,21 +282,21 @@ func (m *model) Get(ctx context.Context, id int64) (*Job, error) {
 	}
 	defer unlock()
 	if j := m.done[id]; j != nil {
-		return &Job{ID: id, Fence: j.Fence, State: StateSucceeded}, nil
+		return &Job{ID: id, Fence: j.Fence, State: driver.StateSucceeded}, nil
 	}
 	if j := m.jobs[id]; j != nil {
-		state := StateWaiting
+		state := driver.StateWaiting
 		if j.lease != 0 {
-			state = StateRunning
+			state = driver.StateRunning
 		}
 		return &Job{ID: id, Fence: j.Fence, State: state}, nil
 	}
 	return nil, ErrNotFound
 }
 
-func (m *model) Usable() error                                { return nil }
-func (m *model) List(context.Context, Filter) ([]*Job, error) { return nil, nil }
-func (m *model) Stats(context.Context) (Stats, error)         { return Stats{}, nil }
+func (m *model) Usable() error                                       { return nil }
+func (m *model) List(context.Context, driver.Filter) ([]*Job, error) { return nil, nil }
+func (m *model) Stats(context.Context) (driver.Stats, error)         { return driver.Stats{}, nil }
 func (m *model) Search(context.Context, string, int64, int) ([]*Job, int64, error) {
 	return nil, 0, nil
 }
@@ -311,7 +311,7 @@ func (m *model) Purge(ctx context.Context, f driver.PurgeFilter) (int, error) {
 	defer unlock()
 	m.purges[f]++
 	n := 0
-	if f.State == StateSucceeded {
+	if f.State == driver.StateSucceeded {
 		n = min(m.old, 5000)
 		m.old -= n
 	}

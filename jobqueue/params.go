@@ -7,9 +7,7 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"lessonkit.example/jobqueue/driver"
 )
@@ -23,7 +21,6 @@ const Unlimited = -1
 const (
 	defaultPriority    = 2
 	defaultMaxAttempts = 10
-	maxNameLen         = 200 // bytes
 	maxMeta            = 8 << 10
 )
 
@@ -62,10 +59,10 @@ type Params struct {
 	// most 200 bytes of UTF-8 without NUL. A name that is used again continues the same group.
 	Group string
 	// AfterGroup, when not empty, holds the job until the members of this group have ended, however
-	// they have ended: see [Client.GroupStats]. Enqueue it together with the members or after them,
-	// because a group without unfinished members has ended. Later, only a running member may add
-	// further members. A job with another Group of its own continues a chain. Not together with
-	// SerialKey.
+	// they have ended: GroupStats of package admin counts them. Enqueue it together with the
+	// members or after them, because a group without unfinished members has ended. Later, only a
+	// running member may add further members. A job with another Group of its own continues a
+	// chain. Not together with SerialKey.
 	AfterGroup string
 	// Meta is for what callers and middleware attach to a job, such as the request or the trace
 	// that it belongs to. At most 8 KiB as JSON.
@@ -137,10 +134,10 @@ func (p Params) record() (driver.Record, error) {
 	if !p.RunAt.IsZero() {
 		r.RunAt = p.RunAt.UTC().Truncate(time.Microsecond)
 	}
-	if err := checkName("kind", r.Kind); err != nil {
+	if err := driver.CheckName("kind", r.Kind); err != nil {
 		return r, err
 	}
-	if err := checkName("queue", r.Queue); err != nil {
+	if err := driver.CheckName("queue", r.Queue); err != nil {
 		return r, err
 	}
 	for _, key := range []struct{ what, value string }{
@@ -149,7 +146,7 @@ func (p Params) record() (driver.Record, error) {
 		if key.value == "" {
 			continue
 		}
-		if err := checkName(key.what, key.value); err != nil {
+		if err := driver.CheckName(key.what, key.value); err != nil {
 			return r, err
 		}
 	}
@@ -186,16 +183,4 @@ func (p Params) record() (driver.Record, error) {
 		return r, fmt.Errorf("jobqueue: Meta of kind %q: %w", p.Kind, err)
 	}
 	return r, nil
-}
-
-func checkName(what, s string) error {
-	switch {
-	case s == "":
-		return fmt.Errorf("jobqueue: %s is empty", what)
-	case len(s) > maxNameLen:
-		return fmt.Errorf("jobqueue: %s has %d bytes, more than %d", what, len(s), maxNameLen)
-	case !utf8.ValidString(s) || strings.ContainsRune(s, 0):
-		return fmt.Errorf("jobqueue: %s %q is not UTF-8 without NUL", what, s)
-	}
-	return nil
 }

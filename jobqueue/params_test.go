@@ -85,24 +85,6 @@ func TestDefaultBackoffGrowsToAnHour(t *testing.T) {
 	}
 }
 
-func TestStatesHaveNames(t *testing.T) {
-	t.Parallel()
-	for state, name := range map[State]string{
-		StateWaiting: "waiting", StateScheduled: "scheduled", StateRunning: "running",
-		StateSucceeded: "succeeded", StateFailed: "failed", StateCancelled: "cancelled",
-		0: "state 0", 99: "state 99",
-	} {
-		require.Equal(t, name, state.String())
-		require.Equal(t, !strings.HasPrefix(name, "state"), state.Valid())
-	}
-	for _, state := range []State{StateWaiting, StateScheduled, StateRunning} {
-		require.False(t, state.Finished(), state)
-	}
-	for _, state := range []State{StateSucceeded, StateFailed, StateCancelled} {
-		require.True(t, state.Finished(), state)
-	}
-}
-
 func TestTooManyAttempts(t *testing.T) {
 	t.Parallel()
 	if strconv.IntSize == 32 {

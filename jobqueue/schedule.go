@@ -29,58 +29,17 @@ type Schedule struct {
 	Overlap bool
 }
 
-// ScheduleInfo is the state of a schedule in the database: its Name, the Spec of its rule, when its
-// next job is due (NextAt) and the last one was (LastAt, zero if there was none), how many times
-// were Skipped because no worker was running or it was Paused, and whether it is Paused.
-type ScheduleInfo = driver.Schedule
-
 const (
 	maxCatchUp       = 1000
 	scheduleInterval = 30 * time.Second    // for changes made by other processes
 	scheduleExpiry   = 30 * 24 * time.Hour // overdue for so long, no worker has it any more
 )
 
-// Schedules returns all schedules by name, including those that no worker has any more; they
-// disappear 30 days after they should have run.
-func (c *Client) Schedules(ctx context.Context) ([]ScheduleInfo, error) {
-	if err := c.usable(); err != nil {
-		return nil, err
-	}
-	schedules, _, err := c.store.Schedules(ctx)
-	return schedules, err
-}
-
-// PauseSchedule lets the times of a schedule pass without jobs until [Client.ResumeSchedule]. It
-// returns ErrNotFound for an unknown name, as do the following methods.
-func (c *Client) PauseSchedule(ctx context.Context, name string) error {
-	if err := c.usable(); err != nil {
-		return err
-	}
-	return c.store.ChangeSchedule(ctx, name, driver.PauseSchedule)
-}
-
-// ResumeSchedule ends the effect of PauseSchedule. What was missed is not repeated.
-func (c *Client) ResumeSchedule(ctx context.Context, name string) error {
-	if err := c.usable(); err != nil {
-		return err
-	}
-	return c.store.ChangeSchedule(ctx, name, driver.ResumeSchedule)
-}
-
-// RunSchedule makes a job of a schedule due now, besides its own times. A paused schedule has to be
-// resumed first.
-func (c *Client) RunSchedule(ctx context.Context, name string) error {
-	if err := c.usable(); err != nil {
-		return err
-	}
-	return c.store.ChangeSchedule(ctx, name, driver.RunSchedule)
-}
-
 // checkSchedules returns an error if a schedule cannot work.
 func checkSchedules(schedules []Schedule) error {
 	names := map[string]bool{}
 	for _, s := range schedules {
-		if err := checkName("schedule name", s.Name); err != nil {
+		if err := driver.CheckName("schedule name", s.Name); err != nil {
 			return err
 		}
 		err := error(nil)
@@ -227,12 +186,10 @@ func plan(due, now time.Time, when When, catchUp int) (times []time.Time, next t
 // onTime is how late a job may be enqueued without having been missed.
 const onTime = time.Minute
 
-// following returns the first time of when after t, or a distant one if there is none.
+// following returns the first time of when after t, or FarFuture if there is none.
 func following(when When, t time.Time) time.Time {
 	if next := when.Next(t); next.After(t) {
 		return next.UTC().Truncate(time.Microsecond)
 	}
-	return farFuture
+	return driver.FarFuture
 }
-
-var farFuture = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)

@@ -232,11 +232,11 @@ func (w *Worker) Run(ctx context.Context) error {
 	if w.started.Swap(true) {
 		return errors.New("jobqueue: Run called twice")
 	}
-	if err := usable(w.store); err != nil {
+	if err := driver.Usable(w.store); err != nil {
 		return err
 	}
 	for name, q := range w.byName {
-		if err := checkName("queue", name); err != nil {
+		if err := driver.CheckName("queue", name); err != nil {
 			return err
 		}
 		if q.maxWorkers < 1 {

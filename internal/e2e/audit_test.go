@@ -17,7 +17,7 @@ import (
 	"lessonkit.example/feedback"
 	"lessonkit.example/feedback/feedbackclient"
 	"lessonkit.example/internal/opendb"
-	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/admin"
 	"lessonkit.example/jobqueue/pgqueue"
 	"lessonkit.example/jobqueue/sqlitequeue"
 )
@@ -192,9 +192,9 @@ func (s *service) sweep(t *testing.T) {
 	db, err := opendb.Open(t.Context(), s.value("DATABASE_URL"))
 	require.NoError(t, err)
 	defer db.Close()
-	jobs := jobqueue.NewClient(sqlitequeue.New(db.W, db.R, sqlitequeue.Config{}))
+	jobs := admin.NewClient(sqlitequeue.New(db.W, db.R, sqlitequeue.Config{}))
 	if db.Pool != nil {
-		jobs = jobqueue.NewClient(pgqueue.New(db.Pool, pgqueue.Config{}))
+		jobs = admin.NewClient(pgqueue.New(db.Pool, pgqueue.Config{}))
 	}
 	require.NoError(t, jobs.RunSchedule(t.Context(), "sweep"))
 }

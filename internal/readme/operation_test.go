@@ -23,7 +23,7 @@ import (
 	"lessonkit.example/internal/opendb"
 	"lessonkit.example/internal/pgtest"
 	"lessonkit.example/internal/sqldb"
-	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/admin"
 	"lessonkit.example/jobqueue/pgqueue"
 )
 
@@ -235,7 +235,7 @@ func TestNoteOnKeepingAndForgetting(t *testing.T) {
 		return len(files)
 	}
 	require.Equal(t, 1, recordings())
-	jobs := jobqueue.NewClient(pgqueue.New(db.Pool, pgqueue.Config{}))
+	jobs := admin.NewClient(pgqueue.New(db.Pool, pgqueue.Config{}))
 	require.Eventually(t, func() bool {
 		err := jobs.RunSchedule(t.Context(), "retention") // ErrNotFound until the server has stored it
 		return err == nil && recordings() == 0

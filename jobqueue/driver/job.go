@@ -39,7 +39,7 @@ func (s State) Valid() bool { return s >= StateWaiting && s <= StateHeld }
 // Finished reports whether the job has left the queue for the history.
 func (s State) Finished() bool { return s >= StateSucceeded && s <= StateCancelled }
 
-// Job is a job as handlers, Client.Get and Client.List receive it.
+// Job is a job as handlers receive it and package admin returns it.
 type Job struct {
 	ID       int64
 	Queue    string

@@ -37,8 +37,8 @@ func SavedNow(j *Job) json.RawMessage {
 }
 
 // Save stores v as JSON, in place of what was saved before: progress, a position to continue at, or
-// a result. The next attempt finds it in Saved, as does Client.Get. A number named "progress" from
-// 0 to 1 is shown as a bar in the pages of package queueui.
+// a result. The next attempt finds it in Saved, as does Get of package admin. A number named
+// "progress" from 0 to 1 is shown as a bar in the pages of package queueui.
 //
 // Save does not wait for the database: the worker stores the newest value soon, at most once a
 // second, and with the result of the attempt. To store it in a transaction, use SaveTx of the

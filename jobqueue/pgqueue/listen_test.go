@@ -14,6 +14,7 @@ import (
 
 	"lessonkit.example/internal/pgtest"
 	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/admin"
 	"lessonkit.example/jobqueue/driver"
 	"lessonkit.example/jobqueue/pgqueue"
 )
@@ -127,7 +128,7 @@ func TestCancelStaysInItsSchema(t *testing.T) {
 	t.Parallel()
 	base := pgtest.Pool(t)
 	type tenant struct {
-		client        *jobqueue.Client // of another process
+		elsewhere     *pgqueue.Store // of another process
 		job           int64
 		received, end chan struct{}
 		ended         chan error
@@ -137,8 +138,8 @@ func TestCancelStaysInItsSchema(t *testing.T) {
 		pool := searching(t, base, schema)
 		store := pgqueue.New(pool, pgqueue.Config{})
 		require.NoError(t, store.Migrate(t.Context()))
-		n := tenant{jobqueue.NewClient(pgqueue.New(pool, pgqueue.Config{})), 0, make(chan struct{}),
-			make(chan struct{}), make(chan error, 1)}
+		n := tenant{pgqueue.New(pool, pgqueue.Config{}), 0, make(chan struct{}), make(chan struct{}),
+			make(chan error, 1)}
 		started := make(chan struct{})
 		w := jobqueue.NewWorker(store, jobqueue.WorkerConfig{PollInterval: time.Hour})
 		jobqueue.Handle(w, "work", func(ctx context.Context, _ *jobqueue.Job, first bool) error {
@@ -154,7 +155,7 @@ func TestCancelStaysInItsSchema(t *testing.T) {
 			n.ended <- context.Cause(ctx)
 			return nil
 		})
-		r, err := n.client.Enqueue(t.Context(), jobqueue.Params{Kind: "work", Args: true})
+		r, err := jobqueue.NewClient(n.elsewhere).Enqueue(t.Context(), jobqueue.Params{Kind: "work", Args: true})
 		require.NoError(t, err)
 		n.job = r.ID
 		ctx, cancel := context.WithCancel(t.Context())
@@ -172,11 +173,11 @@ func TestCancelStaysInItsSchema(t *testing.T) {
 select count(*) from pg_stat_activity where datname = current_database() and query like 'listen %'`).Scan(&n)
 		return err == nil && n == 2
 	}, time.Minute, 10*time.Millisecond)
-	require.NoError(t, one.client.Cancel(t.Context(), one.job))
+	require.NoError(t, admin.NewClient(one.elsewhere).Cancel(t.Context(), one.job))
 	require.ErrorIs(t, within(t, one.ended), jobqueue.ErrCancelled)
 	// Notifications arrive in order: when the worker has received this job, it has received the
 	// cancellation.
-	_, err := two.client.Enqueue(t.Context(), jobqueue.Params{Kind: "work", Args: false})
+	_, err := jobqueue.NewClient(two.elsewhere).Enqueue(t.Context(), jobqueue.Params{Kind: "work", Args: false})
 	require.NoError(t, err)
 	within(t, two.received)
 	close(two.end)

@@ -12,6 +12,7 @@ import (
 	"lessonkit.example/internal/migrate"
 	"lessonkit.example/internal/pgtest"
 	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/admin"
 	"lessonkit.example/jobqueue/driver"
 	"lessonkit.example/jobqueue/pgqueue"
 )
@@ -75,7 +76,7 @@ func TestWorkersOfTheFirstVersionContinue(t *testing.T) {
 	require.Equal(t, int64(1), exec(firstSucceed, running, worker))
 	j, err := store.Get(ctx, running)
 	require.NoError(t, err)
-	require.Equal(t, jobqueue.StateSucceeded, j.State)
+	require.Equal(t, admin.StateSucceeded, j.State)
 
 	client := jobqueue.NewClient(store)
 	var serial []int64
@@ -95,7 +96,7 @@ func TestWorkersOfTheFirstVersionContinue(t *testing.T) {
 	require.NoError(t, err)
 	j, err = store.Get(ctx, serial[1])
 	require.NoError(t, err)
-	require.Equal(t, jobqueue.StateWaiting, j.State, "a newer worker does")
+	require.Equal(t, admin.StateWaiting, j.State, "a newer worker does")
 	id := one(firstInsert)
 	newer, err := store.Register(ctx, "newer", nil, time.Minute)
 	require.NoError(t, err)

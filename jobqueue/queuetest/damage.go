@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/admin"
 )
 
 var damageTests = map[string]func(*testing.T, Harness){
@@ -62,7 +63,7 @@ func requireOthersSucceed(t *testing.T, h Harness, r *running, dead <-chan int64
 	}
 	for id, name := range jobs {
 		j := get(t, h.Store, id)
-		require.Equal(t, jobqueue.StateFailed, j.State, name)
+		require.Equal(t, admin.StateFailed, j.State, name)
 		require.NotEmpty(t, j.Errors, name)
 		require.NotEmpty(t, j.Errors[len(j.Errors)-1].Error, name)
 	}
@@ -142,8 +143,8 @@ func damagedRowsDoNotStopARelease(t *testing.T, h Harness) {
 func damagedRowsCanBeReadAndEnded(t *testing.T, h Harness) {
 	jobs, others := damaged(t, h)
 	h.damage(t, jobs)
-	c := jobqueue.NewClient(h.Store)
-	list, err := c.List(t.Context(), jobqueue.Filter{State: jobqueue.StateWaiting})
+	c := admin.NewClient(h.Store)
+	list, err := c.List(t.Context(), admin.Filter{State: admin.StateWaiting})
 	require.NoError(t, err)
 	require.Len(t, list, len(jobs)+others)
 	_, err = c.Stats(t.Context())
@@ -153,9 +154,9 @@ func damagedRowsCanBeReadAndEnded(t *testing.T, h Harness) {
 			require.Contains(t, get(t, h.Store, id).Errors[0].Error, "damaged row: errors is not a JSON array")
 		}
 		require.NoError(t, c.Cancel(t.Context(), id), name)
-		require.Equal(t, jobqueue.StateCancelled, get(t, h.Store, id).State, name)
+		require.Equal(t, admin.StateCancelled, get(t, h.Store, id).State, name)
 	}
-	list, err = c.List(t.Context(), jobqueue.Filter{State: jobqueue.StateCancelled})
+	list, err = c.List(t.Context(), admin.Filter{State: admin.StateCancelled})
 	require.NoError(t, err)
 	require.Len(t, list, len(jobs))
 }
@@ -168,13 +169,13 @@ func damagedJobsCanBeRetriedByHand(t *testing.T, h Harness) {
 	for range jobs {
 		r.next(jobqueue.EventDead)
 	}
-	c := jobqueue.NewClient(h.Store)
+	c := admin.NewClient(h.Store)
 	for id, name := range jobs {
-		poll(t, "job ended", func() bool { return get(t, h.Store, id).State == jobqueue.StateFailed })
+		poll(t, "job ended", func() bool { return get(t, h.Store, id).State == admin.StateFailed })
 		require.NoError(t, c.Retry(t.Context(), id))
-		want := jobqueue.StateSucceeded
+		want := admin.StateSucceeded
 		if name == "args" { // nobody has mended them
-			want = jobqueue.StateFailed
+			want = admin.StateFailed
 		}
 		poll(t, name, func() bool {
 			j := get(t, h.Store, id)

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/admin"
 )
 
 var deadTests = map[string]func(*testing.T, Harness){
@@ -52,7 +53,7 @@ func deadAfterProcessDeath(t *testing.T, h Harness) {
 	r.wait()
 	require.Empty(t, causes)
 	j := get(t, h.Store, id)
-	require.Equal(t, jobqueue.StateFailed, j.State)
+	require.Equal(t, admin.StateFailed, j.State)
 	require.Len(t, j.Errors, 1)
 	require.Equal(t, "lease expired", j.Errors[0].Error)
 }
@@ -75,7 +76,7 @@ func deadIsRepeatedOnError(t *testing.T, h Harness) {
 	r.wait()
 	require.EqualValues(t, 1, runs.Load())
 	require.EqualValues(t, 3, dead.Load())
-	require.Equal(t, jobqueue.StateFailed, get(t, h.Store, id).State)
+	require.Equal(t, admin.StateFailed, get(t, h.Store, id).State)
 }
 
 // A Dead callback that is called again receives why the job failed, not its own last error.
@@ -134,8 +135,8 @@ func deadNotAfterCompleteTx(t *testing.T, h Harness) {
 			r.wait()
 			require.Equal(t, jobqueue.EventSucceeded, ends[ids[commits]])
 			require.Equal(t, jobqueue.EventDead, ends[ids[rollsBack]])
-			require.Equal(t, jobqueue.StateSucceeded, get(t, h.Store, ids[commits]).State)
-			require.Equal(t, jobqueue.StateFailed, get(t, h.Store, ids[rollsBack]).State)
+			require.Equal(t, admin.StateSucceeded, get(t, h.Store, ids[commits]).State)
+			require.Equal(t, admin.StateFailed, get(t, h.Store, ids[rollsBack]).State)
 			require.Equal(t, ids[rollsBack], receive(t, dead))
 			require.Empty(t, dead)
 		})

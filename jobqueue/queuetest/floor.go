@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/admin"
 	"lessonkit.example/jobqueue/driver"
 )
 
@@ -107,6 +108,7 @@ type floor struct {
 	name, database string
 	store          driver.Store
 	client         *jobqueue.Client
+	ops            *admin.Client
 	children       []*exec.Cmd // since killSome
 	referee        *referee    // nil: none
 	full           bool
@@ -128,7 +130,7 @@ func newFloor(t *testing.T, name string, open func(*testing.T) (driver.Store, st
 	t.Helper()
 	x := &floor{t: t, name: name}
 	x.store, x.database = open(t)
-	x.client = jobqueue.NewClient(x.store)
+	x.client, x.ops = jobqueue.NewClient(x.store), admin.NewClient(x.store)
 	return x
 }
 
@@ -182,11 +184,11 @@ func (x *floor) kill(i int) {
 // wait waits until every job has ended, and returns all jobs in the order of their ids.
 func (x *floor) wait(timeout time.Duration) []*jobqueue.Job {
 	x.t.Helper()
-	unfinished := []jobqueue.State{jobqueue.StateWaiting, jobqueue.StateScheduled, jobqueue.StateHeld,
-		jobqueue.StateRunning}
+	unfinished := []admin.State{admin.StateWaiting, admin.StateScheduled, admin.StateHeld,
+		admin.StateRunning}
 	require.Eventually(x.t, func() bool {
 		for _, state := range unfinished {
-			jobs, err := x.client.List(x.t.Context(), jobqueue.Filter{State: state, Limit: 1})
+			jobs, err := x.ops.List(x.t.Context(), admin.Filter{State: state, Limit: 1})
 			if err != nil || len(jobs) > 0 {
 				return false
 			}
@@ -198,8 +200,8 @@ func (x *floor) wait(timeout time.Duration) []*jobqueue.Job {
 
 func (x *floor) succeeded() (all []*jobqueue.Job) {
 	x.t.Helper()
-	for f := (jobqueue.Filter{State: jobqueue.StateSucceeded, Limit: 1000}); ; {
-		jobs, err := x.client.List(x.t.Context(), f)
+	for f := (admin.Filter{State: admin.StateSucceeded, Limit: 1000}); ; {
+		jobs, err := x.ops.List(x.t.Context(), f)
 		require.NoError(x.t, err)
 		if len(jobs) == 0 {
 			slices.Reverse(all)
@@ -218,8 +220,8 @@ func floorSchedules(t *testing.T, x *floor) {
 	var times [floorScheduled][]time.Time
 	var late []time.Duration
 	jobs := x.succeeded()
-	for _, state := range []jobqueue.State{jobqueue.StateWaiting, jobqueue.StateRunning} {
-		unfinished, err := x.client.List(t.Context(), jobqueue.Filter{State: state, Limit: 1000})
+	for _, state := range []admin.State{admin.StateWaiting, admin.StateRunning} {
+		unfinished, err := x.ops.List(t.Context(), admin.Filter{State: state, Limit: 1000})
 		require.NoError(t, err)
 		jobs = append(jobs, unfinished...)
 	}
@@ -413,13 +415,13 @@ func floorRetryMany(t *testing.T, x *floor) {
 	jobs := x.size(100_000)
 	x.enqueue(slices.Repeat([]jobqueue.Params{{Kind: "work", Args: 0}}, jobs))
 	began := time.Now()
-	n, _, err := x.client.CancelMany(t.Context(), jobqueue.Filter{State: jobqueue.StateWaiting})
+	n, _, err := x.ops.CancelMany(t.Context(), admin.Filter{State: admin.StateWaiting})
 	require.NoError(t, err)
 	require.Equal(t, jobs, n)
 	cancelled := time.Since(began)
 	began = time.Now()
 	retried, longest := 0, time.Duration(0)
-	for f := (jobqueue.Filter{State: jobqueue.StateCancelled, Limit: 1000}); ; { // as Client.RetryMany does
+	for f := (admin.Filter{State: admin.StateCancelled, Limit: 1000}); ; { // as admin.Client does
 		transaction := time.Now()
 		page, err := x.store.RetryMany(t.Context(), f)
 		require.NoError(t, err)

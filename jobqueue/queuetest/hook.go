@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/admin"
 )
 
 var hookTests = map[string]func(*testing.T, Harness){
@@ -82,7 +83,7 @@ func hookPreventsEnqueuing(t *testing.T, h Harness) {
 		}), errTest)
 	}
 	require.Equal(t, 1+len(h.InTx), calls, "once for all jobs of a call")
-	jobs, err := jobqueue.NewClient(h.Store).List(t.Context(), jobqueue.Filter{State: jobqueue.StateWaiting})
+	jobs, err := admin.NewClient(h.Store).List(t.Context(), admin.Filter{State: admin.StateWaiting})
 	require.NoError(t, err)
 	require.Empty(t, jobs)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/admin"
 	"lessonkit.example/jobqueue/driver"
 )
 
@@ -26,11 +27,11 @@ var inspectTests = map[string]func(*testing.T, Harness){
 }
 
 func listPagesByStateQueueAndKind(t *testing.T, h Harness) {
-	c := jobqueue.NewClient(h.Store)
+	c := admin.NewClient(h.Store)
 	a := fill(t, h.Store, 5)
 	b := fill(t, h.Store, 5, func(p *jobqueue.Params) { p.Queue = "b"; p.Kind = "other" })
 	fill(t, h.Store, 2, func(p *jobqueue.Params) { p.RunAt = time.Now().Add(time.Hour) })
-	list := func(f jobqueue.Filter) (ids []int64) {
+	list := func(f admin.Filter) (ids []int64) {
 		jobs, err := c.List(t.Context(), f)
 		require.NoError(t, err)
 		for _, j := range jobs {
@@ -39,30 +40,30 @@ func listPagesByStateQueueAndKind(t *testing.T, h Harness) {
 		}
 		return ids
 	}
-	require.Equal(t, []int64{b[4], b[3], b[2]}, list(jobqueue.Filter{State: jobqueue.StateWaiting, Limit: 3}))
+	require.Equal(t, []int64{b[4], b[3], b[2]}, list(admin.Filter{State: admin.StateWaiting, Limit: 3}))
 	require.Equal(t, []int64{b[1], b[0], a[4]},
-		list(jobqueue.Filter{State: jobqueue.StateWaiting, Limit: 3, Before: b[2]}))
+		list(admin.Filter{State: admin.StateWaiting, Limit: 3, Before: b[2]}))
 	require.Equal(t, []int64{a[4], a[3]},
-		list(jobqueue.Filter{State: jobqueue.StateWaiting, Queue: "default", Limit: 2}))
-	require.Len(t, list(jobqueue.Filter{State: jobqueue.StateWaiting, Kind: "other"}), 5)
-	require.Len(t, list(jobqueue.Filter{State: jobqueue.StateScheduled}), 2)
-	require.Empty(t, list(jobqueue.Filter{State: jobqueue.StateRunning}))
+		list(admin.Filter{State: admin.StateWaiting, Queue: "default", Limit: 2}))
+	require.Len(t, list(admin.Filter{State: admin.StateWaiting, Kind: "other"}), 5)
+	require.Len(t, list(admin.Filter{State: admin.StateScheduled}), 2)
+	require.Empty(t, list(admin.Filter{State: admin.StateRunning}))
 
 	w := register(t, h.Store, time.Minute)
 	jobs := claim(t, h.Store, w, "b", 4)
-	require.Len(t, list(jobqueue.Filter{State: jobqueue.StateRunning}), 4)
+	require.Len(t, list(admin.Filter{State: admin.StateRunning}), 4)
 	require.Empty(t, record(t, h.Store, w, result(jobs[0], driver.Complete), result(jobs[1], driver.Fail),
 		result(jobs[2], driver.Cancel)))
 	require.Equal(t, []int64{jobs[0].ID},
-		list(jobqueue.Filter{State: jobqueue.StateSucceeded, Queue: "b", Kind: "other"}))
-	require.Equal(t, []int64{jobs[1].ID}, list(jobqueue.Filter{State: jobqueue.StateFailed}))
-	require.Equal(t, []int64{jobs[2].ID}, list(jobqueue.Filter{State: jobqueue.StateCancelled, Queue: "b"}))
-	_, err := c.List(t.Context(), jobqueue.Filter{})
+		list(admin.Filter{State: admin.StateSucceeded, Queue: "b", Kind: "other"}))
+	require.Equal(t, []int64{jobs[1].ID}, list(admin.Filter{State: admin.StateFailed}))
+	require.Equal(t, []int64{jobs[2].ID}, list(admin.Filter{State: admin.StateCancelled, Queue: "b"}))
+	_, err := c.List(t.Context(), admin.Filter{})
 	require.Error(t, err)
 }
 
 func searchByArguments(t *testing.T, h Harness) {
-	c := jobqueue.NewClient(h.Store)
+	c, ops := jobqueue.NewClient(h.Store), admin.NewClient(h.Store)
 	texts := []string{
 		"0197a000-0000-7000-8000-000000000001", `a \ "quoted"`, "100% <b>&", "_%", "'; --", "画得很好", "line\nbreak",
 	}
@@ -74,7 +75,7 @@ func searchByArguments(t *testing.T, h Harness) {
 		ids[i] = r.ID
 	}
 	search := func(text string) (found []int64) {
-		jobs, next, err := c.Search(t.Context(), text, 0)
+		jobs, next, err := ops.Search(t.Context(), text, 0)
 		require.NoError(t, err)
 		require.Zero(t, next)
 		for _, j := range jobs {
@@ -82,13 +83,13 @@ func searchByArguments(t *testing.T, h Harness) {
 		}
 		return found
 	}
-	find := func(states ...jobqueue.State) {
+	find := func(states ...admin.State) {
 		for i, text := range texts {
 			require.Equal(t, []int64{ids[i]}, search(text), text)
 			require.Contains(t, states, get(t, h.Store, ids[i]).State)
 		}
 	}
-	find(jobqueue.StateWaiting)
+	find(admin.StateWaiting)
 	require.Equal(t, ids[4:5], search("7004"))
 	require.Empty(t, search("nowhere"))
 	require.Len(t, search("text"), len(texts), "the newest first")
@@ -96,17 +97,17 @@ func searchByArguments(t *testing.T, h Harness) {
 
 	w := register(t, h.Store, time.Minute)
 	jobs := claim(t, h.Store, w, "default", 4)
-	find(jobqueue.StateWaiting, jobqueue.StateRunning)
+	find(admin.StateWaiting, admin.StateRunning)
 	require.Empty(t, record(t, h.Store, w, result(jobs[0], driver.Complete), result(jobs[1], driver.Fail),
 		result(jobs[2], driver.Cancel)))
-	find(jobqueue.StateWaiting, jobqueue.StateRunning, jobqueue.StateSucceeded, jobqueue.StateFailed,
-		jobqueue.StateCancelled)
-	_, _, err := c.Search(t.Context(), "", 0)
+	find(admin.StateWaiting, admin.StateRunning, admin.StateSucceeded, admin.StateFailed,
+		admin.StateCancelled)
+	_, _, err := ops.Search(t.Context(), "", 0)
 	require.Error(t, err)
 }
 
 func searchReadsPartOfALongHistory(t *testing.T, h Harness) {
-	c := jobqueue.NewClient(h.Store)
+	c := admin.NewClient(h.Store)
 	ids := fill(t, h.Store, 60)
 	// As if most of a long history were deleted.
 	move := fmt.Sprintf("update jobqueue_job set id = id + 3 * %d where id > %d", driver.SearchWindow, ids[2])
@@ -133,7 +134,7 @@ func searchReadsPartOfALongHistory(t *testing.T, h Harness) {
 }
 
 func statsCount(t *testing.T, h Harness) {
-	c := jobqueue.NewClient(h.Store)
+	c := admin.NewClient(h.Store)
 	stats, err := c.Stats(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, stats.Queues)
@@ -164,8 +165,8 @@ func statsListServedQueues(t *testing.T, h Harness) {
 	fill(t, h.Store, 2, func(p *jobqueue.Params) { p.Queue = "b" })
 	queues := map[string]jobqueue.QueueConfig{"c": {}, "a": {}}
 	start(t, h.Store, jobqueue.WorkerConfig{Queues: queues}, handle(nothing))
-	c := jobqueue.NewClient(h.Again())
-	var stats jobqueue.Stats
+	c := admin.NewClient(h.Again())
+	var stats admin.Stats
 	poll(t, "worker registered", func() bool {
 		var err error
 		stats, err = c.Stats(t.Context())
@@ -179,8 +180,9 @@ func statsListServedQueues(t *testing.T, h Harness) {
 	require.Equal(t, driver.QueueStats{Queue: "c"}, stats.Queues[2], "zeros")
 }
 
-// calls are all methods of a client that need tables.
-func calls(c *jobqueue.Client) map[string]func(ctx context.Context) error {
+// calls are all methods of both clients of a store; all of them need tables.
+func calls(s driver.Store) map[string]func(ctx context.Context) error {
+	c, ops := jobqueue.NewClient(s), admin.NewClient(s)
 	return map[string]func(context.Context) error{
 		"Enqueue": func(ctx context.Context) error {
 			_, err := c.Enqueue(ctx, jobqueue.Params{Kind: "work"})
@@ -190,58 +192,59 @@ func calls(c *jobqueue.Client) map[string]func(ctx context.Context) error {
 			_, err := c.EnqueueMany(ctx, []jobqueue.Params{{Kind: "work"}, {Kind: "work", UniqueKey: "k"}})
 			return err
 		},
-		"Get": func(ctx context.Context) error { _, err := c.Get(ctx, 1); return err },
+		"Get": func(ctx context.Context) error { _, err := ops.Get(ctx, 1); return err },
 		"List": func(ctx context.Context) error {
-			_, err := c.List(ctx, jobqueue.Filter{State: jobqueue.StateFailed})
+			_, err := ops.List(ctx, admin.Filter{State: admin.StateFailed})
 			return err
 		},
-		"Search": func(ctx context.Context) error { _, _, err := c.Search(ctx, "x", 0); return err },
-		"Stats":  func(ctx context.Context) error { _, err := c.Stats(ctx); return err },
-		"Retry":  func(ctx context.Context) error { return c.Retry(ctx, 1) },
-		"Cancel": func(ctx context.Context) error { return c.Cancel(ctx, 1) },
+		"Search": func(ctx context.Context) error { _, _, err := ops.Search(ctx, "x", 0); return err },
+		"Stats":  func(ctx context.Context) error { _, err := ops.Stats(ctx); return err },
+		"Retry":  func(ctx context.Context) error { return ops.Retry(ctx, 1) },
+		"Cancel": func(ctx context.Context) error { return ops.Cancel(ctx, 1) },
 		"RetryMany": func(ctx context.Context) error {
-			_, _, err := c.RetryMany(ctx, jobqueue.Filter{State: jobqueue.StateFailed})
+			_, _, err := ops.RetryMany(ctx, admin.Filter{State: admin.StateFailed})
 			return err
 		},
 		"CancelMany": func(ctx context.Context) error {
-			_, _, err := c.CancelMany(ctx, jobqueue.Filter{State: jobqueue.StateWaiting})
+			_, _, err := ops.CancelMany(ctx, admin.Filter{State: admin.StateWaiting})
 			return err
 		},
-		"GroupStats":     func(ctx context.Context) error { _, err := c.GroupStats(ctx, "g"); return err },
-		"Pause":          func(ctx context.Context) error { return c.Pause(ctx, "default", time.Now()) },
-		"Resume":         func(ctx context.Context) error { return c.Resume(ctx, "default") },
-		"Schedules":      func(ctx context.Context) error { _, err := c.Schedules(ctx); return err },
-		"PauseSchedule":  func(ctx context.Context) error { return c.PauseSchedule(ctx, "s") },
-		"ResumeSchedule": func(ctx context.Context) error { return c.ResumeSchedule(ctx, "s") },
-		"RunSchedule":    func(ctx context.Context) error { return c.RunSchedule(ctx, "s") },
+		"GroupStats":     func(ctx context.Context) error { _, err := ops.GroupStats(ctx, "g"); return err },
+		"Pause":          func(ctx context.Context) error { return ops.Pause(ctx, "default", time.Now()) },
+		"Resume":         func(ctx context.Context) error { return ops.Resume(ctx, "default") },
+		"Schedules":      func(ctx context.Context) error { _, err := ops.Schedules(ctx); return err },
+		"PauseSchedule":  func(ctx context.Context) error { return ops.PauseSchedule(ctx, "s") },
+		"ResumeSchedule": func(ctx context.Context) error { return ops.ResumeSchedule(ctx, "s") },
+		"RunSchedule":    func(ctx context.Context) error { return ops.RunSchedule(ctx, "s") },
 	}
 }
 
 func errorsAreClassified(t *testing.T, h Harness) {
-	require.Len(t, calls(nil), reflect.TypeFor[*jobqueue.Client]().NumMethod(), "every method is called")
+	methods := reflect.TypeFor[*jobqueue.Client]().NumMethod() + reflect.TypeFor[*admin.Client]().NumMethod()
+	require.Len(t, calls(nil), methods, "every method is called")
 	broken := h.Broken().(interface {
 		Migrate(ctx context.Context) error
 	})
 	require.ErrorIs(t, broken.Migrate(t.Context()), jobqueue.ErrUnavailable)
-	for name, call := range calls(jobqueue.NewClient(h.Empty())) {
+	for name, call := range calls(h.Empty()) {
 		err := call(t.Context())
 		require.ErrorIs(t, err, jobqueue.ErrSchema, name)
 		require.NotErrorIs(t, err, jobqueue.ErrUnavailable, name)
 	}
-	for name, call := range calls(jobqueue.NewClient(h.Broken())) {
+	for name, call := range calls(h.Broken()) {
 		err := call(t.Context())
 		require.ErrorIs(t, err, jobqueue.ErrUnavailable, name)
 		require.NotErrorIs(t, err, jobqueue.ErrSchema, name)
 	}
 	for what, store := range h.Nil {
-		for name, call := range calls(jobqueue.NewClient(store)) {
+		for name, call := range calls(store) {
 			require.Error(t, call(t.Context()), "%s of a %s", name, what)
 		}
 		require.Error(t, jobqueue.NewWorker(store, jobqueue.WorkerConfig{}).Run(t.Context()), what)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	for name, call := range calls(jobqueue.NewClient(h.Store)) {
+	for name, call := range calls(h.Store) {
 		err := call(ctx)
 		require.ErrorIs(t, err, context.Canceled, name)
 		require.NotErrorIs(t, err, jobqueue.ErrUnavailable, name)
@@ -249,12 +252,12 @@ func errorsAreClassified(t *testing.T, h Harness) {
 }
 
 func retryByHand(t *testing.T, h Harness) {
-	c := jobqueue.NewClient(h.Store)
+	c, ops := jobqueue.NewClient(h.Store), admin.NewClient(h.Store)
 	id := fill(t, h.Store, 1, func(p *jobqueue.Params) { p.UniqueKey = "k" })[0]
 	w := register(t, h.Store, time.Minute)
-	require.ErrorIs(t, c.Retry(t.Context(), id), jobqueue.ErrState, "it is waiting")
+	require.ErrorIs(t, ops.Retry(t.Context(), id), jobqueue.ErrState, "it is waiting")
 	first := claim(t, h.Store, w, "default", 1)[0]
-	require.ErrorIs(t, c.Retry(t.Context(), id), jobqueue.ErrState, "it is running")
+	require.ErrorIs(t, ops.Retry(t.Context(), id), jobqueue.ErrState, "it is running")
 	o := result(first, driver.Fail)
 	o.Error = jobqueue.AttemptError{Attempt: 1, Error: "first"}
 	require.Empty(t, record(t, h.Store, w, o))
@@ -262,13 +265,13 @@ func retryByHand(t *testing.T, h Harness) {
 	// Another job takes the key.
 	other, err := c.Enqueue(t.Context(), jobqueue.Params{Kind: "work", UniqueKey: "k"})
 	require.NoError(t, err)
-	require.ErrorIs(t, c.Retry(t.Context(), id), jobqueue.ErrDuplicate)
-	require.Equal(t, jobqueue.StateFailed, get(t, h.Store, id).State, "nothing is lost")
-	require.NoError(t, c.Cancel(t.Context(), other.ID))
+	require.ErrorIs(t, ops.Retry(t.Context(), id), jobqueue.ErrDuplicate)
+	require.Equal(t, admin.StateFailed, get(t, h.Store, id).State, "nothing is lost")
+	require.NoError(t, ops.Cancel(t.Context(), other.ID))
 
-	require.NoError(t, c.Retry(t.Context(), id))
+	require.NoError(t, ops.Retry(t.Context(), id))
 	j := get(t, h.Store, id)
-	require.Equal(t, jobqueue.StateWaiting, j.State)
+	require.Equal(t, admin.StateWaiting, j.State)
 	require.Zero(t, j.Attempt)
 	require.Len(t, j.Errors, 1, "the history is kept")
 	again := claim(t, h.Store, w, "default", 1)[0]
@@ -277,18 +280,18 @@ func retryByHand(t *testing.T, h Harness) {
 	later := result(again, driver.Reschedule)
 	later.Delay = time.Hour
 	require.Empty(t, record(t, h.Store, w, later))
-	require.NoError(t, c.Retry(t.Context(), id), "a scheduled job runs now")
+	require.NoError(t, ops.Retry(t.Context(), id), "a scheduled job runs now")
 	again = claim(t, h.Store, w, "default", 1)[0]
 	require.Empty(t, record(t, h.Store, w, result(again, driver.Complete)))
-	require.ErrorIs(t, c.Retry(t.Context(), id), jobqueue.ErrState)
-	require.ErrorIs(t, c.Retry(t.Context(), id+1000), jobqueue.ErrNotFound)
+	require.ErrorIs(t, ops.Retry(t.Context(), id), jobqueue.ErrState)
+	require.ErrorIs(t, ops.Retry(t.Context(), id+1000), jobqueue.ErrNotFound)
 }
 
 func cancelByHand(t *testing.T, h Harness) {
-	c := jobqueue.NewClient(h.Store)
+	c := admin.NewClient(h.Store)
 	ids := fill(t, h.Store, 2)
 	require.NoError(t, c.Cancel(t.Context(), ids[0]))
-	require.Equal(t, jobqueue.StateCancelled, get(t, h.Store, ids[0]).State)
+	require.Equal(t, admin.StateCancelled, get(t, h.Store, ids[0]).State)
 	require.ErrorIs(t, c.Cancel(t.Context(), ids[0]), jobqueue.ErrState)
 	require.ErrorIs(t, c.Cancel(t.Context(), ids[1]+1000), jobqueue.ErrNotFound)
 
@@ -325,7 +328,7 @@ func purgeByAgeAndState(t *testing.T, h Harness) {
 		require.NoError(t, err)
 		return n
 	}
-	for _, state := range []jobqueue.State{jobqueue.StateSucceeded, jobqueue.StateFailed, jobqueue.StateCancelled} {
+	for _, state := range []admin.State{admin.StateSucceeded, admin.StateFailed, admin.StateCancelled} {
 		require.Equal(t, 0, purge(driver.PurgeFilter{State: state, Queue: "b", Age: time.Hour}))
 		require.Equal(t, 1, purge(driver.PurgeFilter{State: state, Queue: "b"}), state)
 		require.Equal(t, 0, purge(driver.PurgeFilter{State: state, Queue: "b"}), state)

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/admin"
 	"lessonkit.example/jobqueue/driver"
 )
 
@@ -144,11 +145,11 @@ func fenceDecidesWhoCompletes(t *testing.T, h Harness) {
 	wrong.Fence++
 	require.Equal(t, []int64{j.ID}, record(t, h.Store, w, wrong))
 	require.Equal(t, []int64{j.ID}, record(t, h.Store, w+1, result(j, driver.Complete)), "another worker")
-	require.Equal(t, jobqueue.StateRunning, get(t, h.Store, j.ID).State)
+	require.Equal(t, admin.StateRunning, get(t, h.Store, j.ID).State)
 	require.Empty(t, record(t, h.Store, w, result(j, driver.Complete)))
 	require.Equal(t, []int64{j.ID}, record(t, h.Store, w, result(j, driver.Complete)), "twice")
 	done := get(t, h.Store, j.ID)
-	require.Equal(t, jobqueue.StateSucceeded, done.State)
+	require.Equal(t, admin.StateSucceeded, done.State)
 	require.Equal(t, 1, done.Attempt)
 	require.False(t, done.FinishedAt.IsZero())
 }
@@ -189,7 +190,7 @@ func zombieRecordsNothing(t *testing.T, h Harness) {
 	}
 	for _, id := range ids {
 		j := get(t, h.Store, id)
-		require.Equal(t, jobqueue.StateSucceeded, j.State)
+		require.Equal(t, admin.StateSucceeded, j.State)
 		require.Equal(t, 2, j.Attempt)
 		require.Len(t, j.Errors, 1)
 		require.Equal(t, "lease expired", j.Errors[0].Error)
@@ -232,7 +233,7 @@ func rescueKeepsErrorsAndExhaustedJobs(t *testing.T, h Harness) {
 	require.Equal(t, 2, jobs[0].Attempt)
 	require.Empty(t, record(t, h.Store, w, result(jobs[0], driver.Fail)))
 	j := get(t, h.Store, id)
-	require.Equal(t, jobqueue.StateFailed, j.State)
+	require.Equal(t, admin.StateFailed, j.State)
 	require.Equal(t, 1, j.Attempt, "the extra start is not counted")
 	require.Len(t, j.Errors, 1)
 }
@@ -244,14 +245,14 @@ func rescueFindsOrphans(t *testing.T, h Harness) {
 	// Unregister the worker but keep its job, which no code path should do.
 	_, err := h.Store.Release(t.Context(), w, []driver.Lease{{ID: j.ID, Fence: j.Fence}}, true)
 	require.NoError(t, err)
-	require.Equal(t, jobqueue.StateRunning, get(t, h.Store, j.ID).State)
+	require.Equal(t, admin.StateRunning, get(t, h.Store, j.ID).State)
 	n, err := h.Store.Rescue(t.Context(), time.Minute, false)
 	require.NoError(t, err)
 	require.Zero(t, n)
 	n, err = h.Store.Rescue(t.Context(), time.Minute, true)
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
-	require.Equal(t, jobqueue.StateWaiting, get(t, h.Store, j.ID).State)
+	require.Equal(t, admin.StateWaiting, get(t, h.Store, j.ID).State)
 }
 
 func releaseKeepsNamedLeases(t *testing.T, h Harness) {
@@ -262,9 +263,9 @@ func releaseKeepsNamedLeases(t *testing.T, h Harness) {
 		[]driver.Lease{{ID: jobs[0].ID, Fence: jobs[0].Fence}, {ID: jobs[1].ID, Fence: 99}}, false)
 	require.NoError(t, err)
 	require.Equal(t, 2, n)
-	require.Equal(t, jobqueue.StateRunning, get(t, h.Store, jobs[0].ID).State)
+	require.Equal(t, admin.StateRunning, get(t, h.Store, jobs[0].ID).State)
 	back := get(t, h.Store, jobs[1].ID)
-	require.Equal(t, jobqueue.StateWaiting, back.State)
+	require.Equal(t, admin.StateWaiting, back.State)
 	require.Zero(t, back.Attempt, "the attempt is not counted")
 	require.Equal(t, jobs[1].RunAt, back.RunAt.UTC(), "and it keeps its place in the queue")
 	require.Len(t, record(t, h.Store, w, result(jobs[1], driver.Complete)), 1)
@@ -294,12 +295,12 @@ func resultsOfEveryKind(t *testing.T, h Harness) {
 	require.Empty(t, record(t, h.Store, w, o...))
 
 	for i, want := range []struct {
-		state   jobqueue.State
+		state   admin.State
 		attempt int
 		errors  int
 	}{
-		{jobqueue.StateSucceeded, 1, 0}, {jobqueue.StateFailed, 1, 1}, {jobqueue.StateCancelled, 1, 0},
-		{jobqueue.StateScheduled, 1, 1}, {jobqueue.StateWaiting, 0, 0},
+		{admin.StateSucceeded, 1, 0}, {admin.StateFailed, 1, 1}, {admin.StateCancelled, 1, 0},
+		{admin.StateScheduled, 1, 1}, {admin.StateWaiting, 0, 0},
 	} {
 		j := get(t, h.Store, ids[i])
 		require.Equal(t, want.state, j.State, "job %d", i)
@@ -399,7 +400,7 @@ func completeTxRequiresTheLease(t *testing.T, h Harness) {
 		w := register(t, h.Store, never)
 		j := claim(t, h.Store, w, "default", 1)[0]
 		require.NoError(t, inTx(t.Context(), func(tx Tx) error { return tx.Complete(j) }), name)
-		require.Equal(t, jobqueue.StateSucceeded, get(t, h.Store, id).State, name)
+		require.Equal(t, admin.StateSucceeded, get(t, h.Store, id).State, name)
 		require.ErrorIs(t, inTx(t.Context(), func(tx Tx) error { return tx.Complete(j) }), jobqueue.ErrLeaseLost, name)
 	}
 }
@@ -414,7 +415,7 @@ func completeTxRolledBackLeavesTheJob(t *testing.T, h Harness) {
 			return errTest
 		})
 		require.ErrorIs(t, err, errTest)
-		require.Equal(t, jobqueue.StateRunning, get(t, h.Store, id).State, name)
+		require.Equal(t, admin.StateRunning, get(t, h.Store, id).State, name)
 		require.Empty(t, record(t, h.Store, w, result(j, driver.Complete)), name)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/admin"
 	"lessonkit.example/jobqueue/driver"
 )
 
@@ -71,7 +72,7 @@ func saveIsStoredWhileTheHandlerRuns(t *testing.T, h Harness) {
 	receive(t, saved)
 	poll(t, "the newest value is stored", func() bool {
 		j := get(t, h.Store, id)
-		return j.State == jobqueue.StateRunning && string(j.Saved) == `{"line":999}`
+		return j.State == admin.StateRunning && string(j.Saved) == `{"line":999}`
 	})
 	close(end)
 	r.next(jobqueue.EventSucceeded)
@@ -112,7 +113,7 @@ func saveGoesWithEveryResult(t *testing.T, h Harness) {
 	}
 	require.NoError(t, h.Store.Retry(t.Context(), ids[2]))
 	require.Equal(t, `"failed"`, string(get(t, h.Store, ids[2]).Saved))
-	_, err := h.Store.RetryMany(t.Context(), jobqueue.Filter{State: jobqueue.StateCancelled, Limit: 10})
+	_, err := h.Store.RetryMany(t.Context(), admin.Filter{State: admin.StateCancelled, Limit: 10})
 	require.NoError(t, err)
 	require.Equal(t, `3`, string(get(t, h.Store, ids[3]).Saved))
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/admin"
 	"lessonkit.example/jobqueue/driver"
 )
 
@@ -70,9 +71,9 @@ func schedule(when jobqueue.When, change ...func(*jobqueue.Schedule)) jobqueue.W
 var seldom = jobqueue.Every(100 * 365 * 24 * time.Hour)
 
 // stored returns the only schedule.
-func stored(t *testing.T, h Harness) jobqueue.ScheduleInfo {
+func stored(t *testing.T, h Harness) admin.Schedule {
 	t.Helper()
-	all, err := jobqueue.NewClient(h.Store).Schedules(t.Context())
+	all, err := admin.NewClient(h.Store).Schedules(t.Context())
 	require.NoError(t, err)
 	require.Len(t, all, 1)
 	return all[0]
@@ -166,7 +167,7 @@ func scheduleDoesNotOverlap(t *testing.T, h Harness) {
 }
 
 func schedulePausesResumesAndRuns(t *testing.T, h Harness) {
-	c := jobqueue.NewClient(h.Again())
+	c := admin.NewClient(h.Again())
 	for _, change := range []func(context.Context, string) error{c.PauseSchedule, c.ResumeSchedule, c.RunSchedule} {
 		require.ErrorIs(t, change(t.Context(), "s"), jobqueue.ErrNotFound)
 	}
@@ -191,7 +192,7 @@ func schedulePausesResumesAndRuns(t *testing.T, h Harness) {
 	r = start(t, h.Store, schedule(seldom), handle(got.handle))
 	poll(t, "the new rule", func() bool { return stored(t, h).Spec == seldom.String() })
 	last := stored(t, h).LastAt
-	require.NoError(t, jobqueue.NewClient(h.Store).RunSchedule(t.Context(), "s"))
+	require.NoError(t, admin.NewClient(h.Store).RunSchedule(t.Context(), "s"))
 	poll(t, "a job", func() bool { return stored(t, h).LastAt.After(last) })
 	last = stored(t, h).LastAt
 	poll(t, "it runs", func() bool { return slices.Contains(got.sorted(), last) })
@@ -227,7 +228,7 @@ func scheduleDisappearsAfterAMonth(t *testing.T, h Harness) {
 	r := start(t, h.Store, schedule(jobqueue.Every(20*time.Millisecond)), handle(got.handle))
 	got.wait(t, 2)
 	r.wait()
-	all, err := jobqueue.NewClient(h.Store).Schedules(t.Context())
+	all, err := admin.NewClient(h.Store).Schedules(t.Context())
 	require.NoError(t, err)
 	require.Len(t, all, 2)
 	require.Equal(t, driver.Schedule{Name: "recent", Spec: "x", NextAt: now.Add(-29 * day)}, all[0])

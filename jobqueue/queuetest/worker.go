@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/admin"
 )
 
 var workerTests = map[string]func(*testing.T, Harness){
@@ -52,8 +53,8 @@ func everyJobRunsOnce(t *testing.T, h Harness) {
 		require.EqualValues(t, 2, count[i].Load(), "argument %d", i)
 	}
 	require.LessOrEqual(t, most.Load(), int32(8))
-	jobs, err := jobqueue.NewClient(h.Store).List(t.Context(),
-		jobqueue.Filter{State: jobqueue.StateSucceeded, Limit: 1000})
+	jobs, err := admin.NewClient(h.Store).List(t.Context(),
+		admin.Filter{State: admin.StateSucceeded, Limit: 1000})
 	require.NoError(t, err)
 	require.Len(t, jobs, 1000)
 }
@@ -69,7 +70,7 @@ func retriesThenFails(t *testing.T, h Harness) {
 	r.next(jobqueue.EventFailed)
 	require.ErrorIs(t, r.next(jobqueue.EventDead).Err, errTest)
 	j := get(t, h.Store, id)
-	require.Equal(t, jobqueue.StateFailed, j.State)
+	require.Equal(t, admin.StateFailed, j.State)
 	require.Equal(t, 3, j.Attempt)
 	require.Len(t, j.Errors, 3)
 	for i, e := range j.Errors {
@@ -103,7 +104,7 @@ func permanentFailsAtOnce(t *testing.T, h Harness) {
 	r.next(jobqueue.EventDead)
 	for _, id := range ids {
 		j := get(t, h.Store, id)
-		require.Equal(t, jobqueue.StateFailed, j.State)
+		require.Equal(t, admin.StateFailed, j.State)
 		require.Equal(t, 1, j.Attempt)
 		require.Len(t, j.Errors, 1)
 	}
@@ -132,7 +133,7 @@ func snoozeCostsNothing(t *testing.T, h Harness) {
 	require.Equal(t, 6, snoozed)
 	for _, id := range ids {
 		j := get(t, h.Store, id)
-		require.Equal(t, jobqueue.StateSucceeded, j.State)
+		require.Equal(t, admin.StateSucceeded, j.State)
 		require.Equal(t, 1, j.Attempt)
 		require.Empty(t, j.Errors)
 	}
@@ -175,12 +176,12 @@ func goexitIsAFailure(t *testing.T, h Harness) {
 	require.EqualValues(t, 4, dead.Load())
 	for _, id := range ids[:3] {
 		j := get(t, h.Store, id)
-		require.Equal(t, jobqueue.StateFailed, j.State)
+		require.Equal(t, admin.StateFailed, j.State)
 		require.Equal(t, 2, j.Attempt)
 		require.Contains(t, j.Errors[0].Error, "Goexit")
 		require.Contains(t, j.Errors[1].Error, "Goexit")
 	}
-	require.Equal(t, jobqueue.StateSucceeded, get(t, h.Store, ids[3]).State)
+	require.Equal(t, admin.StateSucceeded, get(t, h.Store, ids[3]).State)
 }
 
 func undecodableFailsAlone(t *testing.T, h Harness) {
@@ -195,7 +196,7 @@ func undecodableFailsAlone(t *testing.T, h Harness) {
 	}
 	require.Contains(t, get(t, h.Store, bad.ID).Errors[0].Error, "decode arguments")
 	for _, id := range good {
-		require.Equal(t, jobqueue.StateSucceeded, get(t, h.Store, id).State)
+		require.Equal(t, admin.StateSucceeded, get(t, h.Store, id).State)
 	}
 }
 
@@ -213,7 +214,7 @@ func otherKindsAreLeftToOthers(t *testing.T, h Harness) {
 	r.next(jobqueue.EventSucceeded)
 	r.wait()
 	j := get(t, h.Store, other[0])
-	require.Equal(t, jobqueue.StateWaiting, j.State)
+	require.Equal(t, admin.StateWaiting, j.State)
 	require.Zero(t, j.Fence, "it was never claimed")
 
 	r = start(t, h.Store, jobqueue.WorkerConfig{}, func(*jobqueue.Worker) {})
@@ -263,7 +264,7 @@ func cancelStopsARunningJob(t *testing.T, h Harness) {
 	require.NoError(t, h.Again().Cancel(t.Context(), id))
 	require.ErrorIs(t, receive(t, causes), jobqueue.ErrCancelled)
 	r.next(jobqueue.EventCancelled)
-	require.Equal(t, jobqueue.StateCancelled, get(t, h.Store, id).State)
+	require.Equal(t, admin.StateCancelled, get(t, h.Store, id).State)
 }
 
 func leaseLostCancelsAll(t *testing.T, h Harness) {
@@ -295,7 +296,7 @@ func leaseLostCancelsAll(t *testing.T, h Harness) {
 	r.next(jobqueue.EventSucceeded)
 	r.next(jobqueue.EventSucceeded)
 	for _, id := range ids {
-		require.Equal(t, jobqueue.StateSucceeded, get(t, h.Store, id).State)
+		require.Equal(t, admin.StateSucceeded, get(t, h.Store, id).State)
 	}
 }
 
@@ -329,7 +330,7 @@ func stopWaitsForHandlers(t *testing.T, h Harness) {
 	for _, id := range ids {
 		j := get(t, h.Store, id)
 		require.Equal(t, 1, j.Attempt)
-		if j.State == jobqueue.StateSucceeded {
+		if j.State == admin.StateSucceeded {
 			succeeded++
 		}
 	}
@@ -359,7 +360,7 @@ func stopReleasesAfterShutdownTimeout(t *testing.T, h Harness) {
 	require.Less(t, time.Since(begin), 50*time.Millisecond+5*time.Second)
 	for _, id := range ids {
 		j := get(t, h.Store, id)
-		require.Equal(t, jobqueue.StateWaiting, j.State)
+		require.Equal(t, admin.StateWaiting, j.State)
 		require.Zero(t, j.Attempt)
 		require.Empty(t, j.Errors)
 	}
@@ -390,7 +391,7 @@ func completeTxInAHandler(t *testing.T, h Harness) {
 				}))
 			require.ErrorContains(t, r.next(jobqueue.EventFailed).Err, "not committed")
 			r.wait()
-			require.Equal(t, jobqueue.StateSucceeded, get(t, h.Store, ids[0]).State)
+			require.Equal(t, admin.StateSucceeded, get(t, h.Store, ids[0]).State)
 		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/admin"
 )
 
 func (u *ui) funcs() template.FuncMap {
@@ -25,12 +26,12 @@ func (u *ui) funcs() template.FuncMap {
 		"pretty": pretty,
 		"short":  short,
 		"last":   last,
-		"action": func(s jobqueue.ScheduleInfo, action, label string) scheduleAction {
+		"action": func(s admin.Schedule, action, label string) scheduleAction {
 			return scheduleAction{Name: s.Name, Action: action, Label: label}
 		},
 		"since":    since,
 		"progress": progress,
-		"query":    func(f jobqueue.Filter, key string, value any) string { return query(f, key, fmt.Sprint(value)) },
+		"query":    func(f admin.Filter, key string, value any) string { return query(f, key, fmt.Sprint(value)) },
 	}
 }
 
@@ -39,8 +40,8 @@ type scheduleAction struct{ Name, Action, Label string }
 
 // count groups the digits of n, and marks a count above StatsLimit with a plus sign.
 func count(n int) string {
-	if n > jobqueue.StatsLimit {
-		return group(jobqueue.StatsLimit) + "+"
+	if n > admin.StatsLimit {
+		return group(admin.StatsLimit) + "+"
 	}
 	return group(n)
 }
@@ -126,7 +127,7 @@ func since(j *jobqueue.Job) time.Time {
 	switch {
 	case j.State.Finished():
 		return j.FinishedAt
-	case j.State == jobqueue.StateRunning:
+	case j.State == admin.StateRunning:
 		return j.ClaimedAt
 	}
 	return j.RunAt
@@ -151,21 +152,21 @@ func timeline(j *jobqueue.Job) []step {
 	}
 	if !j.ClaimedAt.IsZero() {
 		text := "Attempt " + strconv.Itoa(j.Attempt) + " started"
-		if j.State == jobqueue.StateRunning {
+		if j.State == admin.StateRunning {
 			text += " by worker " + strconv.FormatInt(j.Worker, 10)
 		}
 		steps = append(steps, step{At: j.ClaimedAt, Class: "running", Text: text})
 	}
 	switch {
 	case j.State.Finished():
-		text := map[jobqueue.State]string{
-			jobqueue.StateSucceeded: "Succeeded", jobqueue.StateFailed: "Failed permanently",
-			jobqueue.StateCancelled: "Cancelled",
+		text := map[admin.State]string{
+			admin.StateSucceeded: "Succeeded", admin.StateFailed: "Failed permanently",
+			admin.StateCancelled: "Cancelled",
 		}[j.State]
 		steps = append(steps, step{At: j.FinishedAt, Class: j.State.String(), Text: text})
-	case j.State == jobqueue.StateScheduled:
+	case j.State == admin.StateScheduled:
 		steps = append(steps, step{At: j.RunAt, Class: "scheduled", Text: "May start"})
-	case j.State == jobqueue.StateWaiting && j.RunAt.After(j.CreatedAt.Add(time.Second)):
+	case j.State == admin.StateWaiting && j.RunAt.After(j.CreatedAt.Add(time.Second)):
 		steps = append(steps, step{At: j.RunAt, Class: "waiting", Text: "Waiting to start"})
 	}
 	sort.SliceStable(steps, func(a, b int) bool { return steps[a].At.Before(steps[b].At) })

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/admin"
 )
 
 const maxForm = 16 << 10 // bytes
@@ -72,9 +73,9 @@ func (u *ui) changeNamed(
 }
 
 // bulkActions are the changes of all jobs of a list, by name, with the states that they apply to.
-var bulkActions = map[string][]jobqueue.State{
-	"retry":  {jobqueue.StateFailed, jobqueue.StateCancelled, jobqueue.StateScheduled},
-	"cancel": {jobqueue.StateWaiting, jobqueue.StateScheduled, jobqueue.StateHeld, jobqueue.StateRunning},
+var bulkActions = map[string][]admin.State{
+	"retry":  {admin.StateFailed, admin.StateCancelled, admin.StateScheduled},
+	"cancel": {admin.StateWaiting, admin.StateScheduled, admin.StateHeld, admin.StateRunning},
 }
 
 // maxCounted is how many jobs the confirmation of a bulk action counts.
@@ -82,17 +83,17 @@ const maxCounted = 1000
 
 // bulkData is the confirmation of a bulk action.
 type bulkData struct {
-	Filter jobqueue.Filter
+	Filter admin.Filter
 	Action string
 	Count  string
 }
 
 // bulkFilter reads the list and the action of a bulk action. If they do not fit, it answers the
 // request.
-func (u *ui) bulkFilter(w http.ResponseWriter, r *http.Request, v url.Values) (f jobqueue.Filter, ok bool) {
-	f = jobqueue.Filter{Queue: v.Get("queue"), Kind: v.Get("kind"), Limit: maxCounted}
+func (u *ui) bulkFilter(w http.ResponseWriter, r *http.Request, v url.Values) (f admin.Filter, ok bool) {
+	f = admin.Filter{Queue: v.Get("queue"), Kind: v.Get("kind"), Limit: maxCounted}
 	states := bulkActions[r.PathValue("action")]
-	i := slices.IndexFunc(states, func(s jobqueue.State) bool { return s.String() == v.Get("state") })
+	i := slices.IndexFunc(states, func(s admin.State) bool { return s.String() == v.Get("state") })
 	if i < 0 {
 		u.fail(w, r, http.StatusBadRequest, "This action does not exist for jobs in this state.", nil)
 		return f, false

@@ -2,7 +2,7 @@
 // state, one job with its arguments, metadata, saved state, errors and timeline, the schedules,
 // buttons to retry and to cancel one job or all of a list, to pause queues and schedules and to run
 // a schedule now, and a search by the number of a job or any text in its arguments: see
-// jobqueue.Client's Search.
+// [admin.Client.Search].
 //
 // [New] returns an http.Handler. The pages are plain HTML without scripts. Put authentication in
 // front of it: whoever reaches it sees the arguments of every job and, unless Config.ReadOnly is
@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/admin"
 )
 
 // Config configures the pages. The zero value serves them at the root of its mux.
@@ -46,13 +47,13 @@ type Config struct {
 var files embed.FS
 
 type ui struct {
-	client *jobqueue.Client
+	client *admin.Client
 	cfg    Config
 	pages  map[string]*template.Template
 }
 
 // New returns the pages of client's queue.
-func New(client *jobqueue.Client, cfg Config) http.Handler {
+func New(client *admin.Client, cfg Config) http.Handler {
 	if cfg.Title == "" {
 		cfg.Title = "Jobs"
 	}
@@ -152,17 +153,17 @@ func (u *ui) queues(w http.ResponseWriter, r *http.Request) {
 
 // queuesData is the first page.
 type queuesData struct {
-	jobqueue.Stats
-	Schedules []jobqueue.ScheduleInfo
+	admin.Stats
+	Schedules []admin.Schedule
 	MayChange bool
 }
 
 const pageSize = 50
 
 // states are the tabs of the list, in the order of a job's life.
-var states = []jobqueue.State{
-	jobqueue.StateWaiting, jobqueue.StateScheduled, jobqueue.StateHeld, jobqueue.StateRunning,
-	jobqueue.StateSucceeded, jobqueue.StateFailed, jobqueue.StateCancelled,
+var states = []admin.State{
+	admin.StateWaiting, admin.StateScheduled, admin.StateHeld, admin.StateRunning,
+	admin.StateSucceeded, admin.StateFailed, admin.StateCancelled,
 }
 
 // table is a table of jobs.
@@ -176,8 +177,8 @@ type table struct {
 // jobsData is a page of jobs in one state.
 type jobsData struct {
 	table
-	Filter jobqueue.Filter
-	States []jobqueue.State
+	Filter admin.Filter
+	States []admin.State
 	Next   string // query of the next page, "" on the last one
 	// Retry and Cancel are set if they apply to all jobs of the list.
 	Retry, Cancel bool
@@ -186,9 +187,9 @@ type jobsData struct {
 
 func (u *ui) jobs(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
-	f := jobqueue.Filter{State: jobqueue.StateWaiting, Queue: q.Get("queue"), Kind: q.Get("kind"), Limit: pageSize + 1}
+	f := admin.Filter{State: admin.StateWaiting, Queue: q.Get("queue"), Kind: q.Get("kind"), Limit: pageSize + 1}
 	if name := q.Get("state"); name != "" {
-		i := slices.IndexFunc(states, func(s jobqueue.State) bool { return s.String() == name })
+		i := slices.IndexFunc(states, func(s admin.State) bool { return s.String() == name })
 		if i < 0 {
 			u.fail(w, r, http.StatusBadRequest, "This state does not exist.", nil)
 			return
@@ -213,7 +214,7 @@ func (u *ui) jobs(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case f.State.Finished():
 		d.TimeColumn = "Ended"
-	case f.State == jobqueue.StateRunning:
+	case f.State == admin.StateRunning:
 		d.TimeColumn = "Started"
 	default:
 		d.TimeColumn = "May start"
@@ -241,7 +242,7 @@ func (u *ui) before(w http.ResponseWriter, r *http.Request) (id int64, ok bool) 
 }
 
 // query returns the URL query of f with one value changed.
-func query(f jobqueue.Filter, key, value string) string {
+func query(f admin.Filter, key, value string) string {
 	v := url.Values{"state": {f.State.String()}}
 	if f.Queue != "" {
 		v.Set("queue", f.Queue)
@@ -306,8 +307,8 @@ func (u *ui) job(w http.ResponseWriter, r *http.Request) {
 	}
 	d := jobData{Job: job, Steps: timeline(job), Groups: groups}
 	if !u.cfg.ReadOnly {
-		d.MayRetry = job.State == jobqueue.StateFailed || job.State == jobqueue.StateCancelled ||
-			job.State == jobqueue.StateScheduled
+		d.MayRetry = job.State == admin.StateFailed || job.State == admin.StateCancelled ||
+			job.State == admin.StateScheduled
 		d.MayStop = !job.State.Finished() && !job.Cancelling
 	}
 	d.Note = notes[r.URL.Query().Get("note")]

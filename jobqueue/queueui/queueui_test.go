@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/admin"
 	"lessonkit.example/jobqueue/queueui"
 	"lessonkit.example/jobqueue/sqlitequeue"
 )
@@ -25,6 +26,7 @@ import (
 type site struct {
 	t       *testing.T
 	client  *jobqueue.Client
+	ops     *admin.Client
 	store   *sqlitequeue.Store
 	handler http.Handler
 	ids     map[string]int64
@@ -37,8 +39,9 @@ func setup(t *testing.T, cfg queueui.Config) *site {
 	require.NoError(t, err)
 	t.Cleanup(func() { store.Close() })
 	require.NoError(t, store.Migrate(t.Context()))
-	s := &site{t: t, store: store, client: jobqueue.NewClient(store), ids: map[string]int64{}}
-	s.handler = queueui.New(s.client, cfg)
+	s := &site{t: t, store: store, client: jobqueue.NewClient(store), ops: admin.NewClient(store),
+		ids: map[string]int64{}}
+	s.handler = queueui.New(s.ops, cfg)
 
 	ctx, cancel := context.WithCancel(t.Context())
 	w := jobqueue.NewWorker(store, jobqueue.WorkerConfig{
@@ -75,16 +78,16 @@ func setup(t *testing.T, cfg queueui.Config) *site {
 	s.enqueue("later", jobqueue.Params{Kind: "remind", Queue: "mail", RunAt: time.Now().Add(26 * time.Hour),
 		Args: "ann@example.org"})
 	s.enqueue("cancelled", jobqueue.Params{Kind: "remind", Queue: "mail", RunAt: time.Now().Add(time.Hour)})
-	require.NoError(t, s.client.Cancel(t.Context(), s.ids["cancelled"]))
+	require.NoError(t, s.ops.Cancel(t.Context(), s.ids["cancelled"]))
 	done := make(chan error, 1)
 	go func() { done <- w.Run(ctx) }()
 	t.Cleanup(func() { cancel(); require.NoError(t, <-done) })
 	<-started
-	for name, state := range map[string]jobqueue.State{"good": jobqueue.StateSucceeded, "bad": jobqueue.StateFailed,
-		"panics": jobqueue.StateScheduled, "away": jobqueue.StateScheduled} {
+	for name, state := range map[string]admin.State{"good": admin.StateSucceeded, "bad": admin.StateFailed,
+		"panics": admin.StateScheduled, "away": admin.StateScheduled} {
 		require.Eventually(t, func() bool {
-			j, err := s.client.Get(t.Context(), s.ids[name])
-			return err == nil && j.State == state && (state != jobqueue.StateScheduled || j.Attempt == 2)
+			j, err := s.ops.Get(t.Context(), s.ids[name])
+			return err == nil && j.State == state && (state != admin.StateScheduled || j.Attempt == 2)
 		}, time.Minute, 5*time.Millisecond, name)
 	}
 	return s
@@ -192,19 +195,19 @@ func TestButtons(t *testing.T) {
 		require.Equal(t, http.StatusSeeOther, w.Code, w.Body)
 		return w.Header().Get("Location")
 	}
-	state := func(name string) jobqueue.State {
-		j, err := s.client.Get(t.Context(), s.ids[name])
+	state := func(name string) admin.State {
+		j, err := s.ops.Get(t.Context(), s.ids[name])
 		require.NoError(t, err)
 		return j.State
 	}
 	s.page(post("cancelled", "retry"), "will run again")
-	require.NotEqual(t, jobqueue.StateCancelled, state("cancelled"))
+	require.NotEqual(t, admin.StateCancelled, state("cancelled"))
 	s.page(post("waiting", "cancel"), "was cancelled")
-	require.Equal(t, jobqueue.StateCancelled, state("waiting"))
+	require.Equal(t, admin.StateCancelled, state("waiting"))
 	s.page(post("good", "retry"), "Nothing was changed")
 	s.page(post("good", "cancel"), "Nothing was changed")
 	s.page(post("slow", "cancel"), "notified to stop")
-	require.Eventually(t, func() bool { return state("slow") == jobqueue.StateCancelled }, time.Minute,
+	require.Eventually(t, func() bool { return state("slow") == admin.StateCancelled }, time.Minute,
 		5*time.Millisecond)
 }
 
@@ -224,11 +227,11 @@ func TestPauseOfAQueue(t *testing.T) {
 	s.page("/q/", `aria-label="Pause queue nightly"`)
 	s.page(s.submit("/q/queues/pause", url.Values{"queue": {"nightly"}}),
 		"paused", `aria-label="Resume queue nightly"`)
-	stats, err := s.client.Stats(t.Context())
+	stats, err := s.ops.Stats(t.Context())
 	require.NoError(t, err)
 	require.False(t, stats.Queue("nightly").PausedUntil.IsZero())
 	require.NotContains(t, s.page("/q/"), " left<", "there is no end")
-	require.NoError(t, s.client.Pause(t.Context(), "nightly", time.Now().Add(90*time.Minute+30*time.Second)))
+	require.NoError(t, s.ops.Pause(t.Context(), "nightly", time.Now().Add(90*time.Minute+30*time.Second)))
 	s.page("/q/", "1 h 30 min left")
 	s.page(s.submit("/q/queues/resume", url.Values{"queue": {"nightly"}}), `aria-label="Pause queue nightly"`)
 	require.Equal(t, http.StatusBadRequest, s.do("POST", "/q/queues/pause").Code)
@@ -245,14 +248,14 @@ func TestMetadata(t *testing.T) {
 
 func TestSchedules(t *testing.T) {
 	s := setup(t, queueui.Config{Prefix: "/q"})
-	schedule := func() jobqueue.ScheduleInfo {
-		schedules, err := s.client.Schedules(t.Context())
+	schedule := func() admin.Schedule {
+		schedules, err := s.ops.Schedules(t.Context())
 		require.NoError(t, err)
 		require.Len(t, schedules, 1)
 		return schedules[0]
 	}
 	require.Eventually(t, func() bool {
-		schedules, err := s.client.Schedules(t.Context())
+		schedules, err := s.ops.Schedules(t.Context())
 		return err == nil && len(schedules) == 1
 	}, time.Minute, 5*time.Millisecond)
 	next := schedule().NextAt
@@ -285,7 +288,7 @@ func TestBulkActions(t *testing.T) {
 	require.Contains(t, s.page("/q/jobs?state=cancelled&queue=bulk", "Retry all…"), "Older")
 	form.Set("state", "cancelled")
 	s.page(s.submit("/q/bulk/retry", form), "Jobs changed: 70.")
-	stats, err := s.client.Stats(t.Context())
+	stats, err := s.ops.Stats(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, 70, stats.Queue("bulk").Waiting)
 	for _, path := range []string{"/q/bulk/retry?state=succeeded", "/q/bulk/explode?state=failed", "/q/bulk/cancel"} {
@@ -300,7 +303,7 @@ func TestHeldJobsAndGroups(t *testing.T) {
 	s.enqueue("book", jobqueue.Params{Kind: "bind", Queue: "books", AfterGroup: "book <7>"})
 	s.enqueue("first", jobqueue.Params{Kind: "move", Queue: "books", SerialKey: "shelf 3"})
 	s.enqueue("second", jobqueue.Params{Kind: "move", Queue: "books", SerialKey: "shelf 3"})
-	require.NoError(t, s.client.Cancel(t.Context(), s.ids["page"]))
+	require.NoError(t, s.ops.Cancel(t.Context(), s.ids["page"]))
 	s.page("/q/", `href="/q/jobs?state=held&amp;queue=books">2<`)
 	s.page("/q/jobs?state=held&queue=books", "bind", "move", "Cancel all…")
 	counts := "<code>book &lt;7&gt;</code>: 1 unfinished, 0 succeeded, 0 failed, 1 cancelled"
@@ -324,8 +327,8 @@ func TestSavedState(t *testing.T) {
 	} {
 		s.enqueue(name, jobqueue.Params{Kind: "bind", Queue: "books", Args: state})
 		require.Eventually(t, func() bool {
-			j, err := s.client.Get(t.Context(), s.ids[name])
-			return err == nil && j.State == jobqueue.StateSucceeded
+			j, err := s.ops.Get(t.Context(), s.ids[name])
+			return err == nil && j.State == admin.StateSucceeded
 		}, time.Minute, 5*time.Millisecond, name)
 	}
 	bar := `<progress aria-label="Progress" max="100" value="50">50 %</progress>`
@@ -342,9 +345,9 @@ func TestCrossSitePostsAreRefused(t *testing.T) {
 	path := fmt.Sprintf("/jobs/%d/cancel", s.ids["waiting"])
 	require.Equal(t, http.StatusForbidden, s.do("POST", path, "Sec-Fetch-Site", "cross-site").Code)
 	require.Equal(t, http.StatusForbidden, s.do("POST", path, "Origin", "https://elsewhere.example").Code)
-	j, err := s.client.Get(t.Context(), s.ids["waiting"])
+	j, err := s.ops.Get(t.Context(), s.ids["waiting"])
 	require.NoError(t, err)
-	require.Equal(t, jobqueue.StateWaiting, j.State)
+	require.Equal(t, admin.StateWaiting, j.State)
 	require.Equal(t, http.StatusSeeOther, s.do("POST", path, "Sec-Fetch-Site", "same-origin").Code)
 }
 

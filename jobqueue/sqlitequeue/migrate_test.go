@@ -12,6 +12,7 @@ import (
 	"lessonkit.example/internal/migrate"
 	"lessonkit.example/internal/sqlitedb"
 	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/admin"
 	"lessonkit.example/jobqueue/driver"
 	"lessonkit.example/jobqueue/sqlitequeue"
 )
@@ -85,7 +86,7 @@ func TestWorkersOfTheFirstVersionContinue(t *testing.T) {
 	require.NoError(t, err)
 	j, err := store.Get(ctx, serial[1])
 	require.NoError(t, err)
-	require.Equal(t, jobqueue.StateWaiting, j.State, "a newer worker does")
+	require.Equal(t, admin.StateWaiting, j.State, "a newer worker does")
 	exec(firstInsert)
 	newer, err := store.Register(ctx, "newer", nil, time.Minute)
 	require.NoError(t, err)

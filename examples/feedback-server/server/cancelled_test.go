@@ -15,6 +15,7 @@ import (
 	"lessonkit.example/feedback/feedbackclient"
 	"lessonkit.example/internal/pgtest"
 	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/admin"
 )
 
 // TestCancelledTranscriptionsFail: an operator cancels the job of a recording, which waits for the
@@ -56,7 +57,7 @@ func TestCancelledTranscriptionsFail(t *testing.T) {
 					return got
 				}
 				await(state)
-				queue := queueIn(t, url)
+				queue := admin.NewClient(queueIn(t, url))
 				jobs := func() []*jobqueue.Job { // not those of schedules
 					t.Helper()
 					jobs, _, err := queue.Search(t.Context(), segment.ID, 0)

@@ -12,6 +12,7 @@ import (
 	"lessonkit.example/internal/migrate"
 	"lessonkit.example/internal/opendb"
 	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/admin"
 	"lessonkit.example/jobqueue/pgqueue"
 	"lessonkit.example/jobqueue/sqlitequeue"
 )
@@ -22,7 +23,7 @@ type database struct {
 	accounts *authstore.Store
 	lessons  *feedbackstore.Store
 	jobs     jobStore
-	client   *jobqueue.Client // of jobs
+	client   *admin.Client // of jobs
 }
 
 // jobStore is implemented by the job stores of both engines.
@@ -46,7 +47,7 @@ func openDatabase(ctx context.Context, url string, traces *tracing, log *slog.Lo
 			accounts: authstore.NewSQLite(db.W, db.R),
 			lessons:  feedbackstore.NewSQLite(db.W, db.R, outbox(jobs.EnqueueTx)),
 			jobs:     jobs,
-			client:   jobqueue.NewClient(jobs),
+			client:   admin.NewClient(jobs),
 		}, nil
 	}
 	jobs := pgqueue.New(db.Pool, pgqueue.Config{OnEnqueue: traces.onEnqueue()})
@@ -55,7 +56,7 @@ func openDatabase(ctx context.Context, url string, traces *tracing, log *slog.Lo
 		accounts: authstore.NewPostgres(db.W),
 		lessons:  feedbackstore.NewPostgres(db.W, outbox(jobs.EnqueueSQL)),
 		jobs:     jobs,
-		client:   jobqueue.NewClient(jobs),
+		client:   admin.NewClient(jobs),
 	}, nil
 }
 

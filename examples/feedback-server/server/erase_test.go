@@ -25,6 +25,7 @@ import (
 	"lessonkit.example/internal/s3test"
 	"lessonkit.example/internal/sqldb"
 	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/admin"
 )
 
 // storages runs a test on both engines, each with the recordings in a directory and in a bucket,
@@ -177,15 +178,15 @@ func TestEraseJobNeedsADeletedAccount(t *testing.T) {
 		db, err := opendb.Open(t.Context(), environment["DATABASE_URL"])
 		require.NoError(t, err)
 		t.Cleanup(func() { db.Close() })
-		jobs := queueIn(t, environment["DATABASE_URL"])
+		queue := queueIn(t, environment["DATABASE_URL"])
 		erase := func() {
 			t.Helper()
-			inserted, err := jobs.Enqueue(t.Context(), jobqueue.Params{Queue: "files", Kind: "erase_teacher",
-				Args: map[string]string{"kind": "erase_teacher", "teacher_id": me.ID}})
+			inserted, err := jobqueue.NewClient(queue).Enqueue(t.Context(), jobqueue.Params{Queue: "files",
+				Kind: "erase_teacher", Args: map[string]string{"kind": "erase_teacher", "teacher_id": me.ID}})
 			require.NoError(t, err)
 			require.Eventually(t, func() bool {
-				job, err := jobs.Get(t.Context(), inserted.ID)
-				return err == nil && job.State == jobqueue.StateSucceeded
+				job, err := admin.NewClient(queue).Get(t.Context(), inserted.ID)
+				return err == nil && job.State == admin.StateSucceeded
 			}, timeout, 20*time.Millisecond)
 		}
 		erase()
@@ -251,7 +252,7 @@ func TestRecordingsAreDeletedAfterTheRetention(t *testing.T) {
 				sqldb.Time{Time: time.Now().UTC().AddDate(0, 0, -31)}, old.ID)
 			return err
 		}))
-		jobs := queueIn(t, environment["DATABASE_URL"])
+		jobs := admin.NewClient(queueIn(t, environment["DATABASE_URL"]))
 		require.Eventually(t, func() bool {
 			err := jobs.RunSchedule(t.Context(), "retention") // ErrNotFound until the worker has stored it
 			return err == nil && recordings(t, audio) == 1

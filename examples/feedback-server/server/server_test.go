@@ -60,16 +60,16 @@ func serve(t *testing.T, s *server.Server) string {
 	return listener.Addr().String()
 }
 
-// queueIn returns a client of the queue in a database.
-func queueIn(t *testing.T, url string) *jobqueue.Client {
+// queueIn returns the queue in a database.
+func queueIn(t *testing.T, url string) jobqueue.Store {
 	t.Helper()
 	db, err := opendb.Open(t.Context(), url)
 	require.NoError(t, err)
 	t.Cleanup(func() { db.Close() })
 	if db.Pool != nil {
-		return jobqueue.NewClient(pgqueue.New(db.Pool, pgqueue.Config{}))
+		return pgqueue.New(db.Pool, pgqueue.Config{})
 	}
-	return jobqueue.NewClient(sqlitequeue.New(db.W, db.R, sqlitequeue.Config{}))
+	return sqlitequeue.New(db.W, db.R, sqlitequeue.Config{})
 }
 
 func get(h http.Handler, path string) *httptest.ResponseRecorder {
