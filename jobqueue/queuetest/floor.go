@@ -184,8 +184,7 @@ func (x *floor) kill(i int) {
 // wait waits until every job has ended, and returns all jobs in the order of their ids.
 func (x *floor) wait(timeout time.Duration) []*jobqueue.Job {
 	x.t.Helper()
-	unfinished := []admin.State{admin.StateWaiting, admin.StateScheduled, admin.StateHeld,
-		admin.StateRunning}
+	unfinished := []admin.State{admin.StateWaiting, admin.StateScheduled, admin.StateHeld, admin.StateRunning}
 	require.Eventually(x.t, func() bool {
 		for _, state := range unfinished {
 			jobs, err := x.ops.List(x.t.Context(), admin.Filter{State: state, Limit: 1})

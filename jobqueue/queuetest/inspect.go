@@ -54,8 +54,7 @@ func listPagesByStateQueueAndKind(t *testing.T, h Harness) {
 	require.Len(t, list(admin.Filter{State: admin.StateRunning}), 4)
 	require.Empty(t, record(t, h.Store, w, result(jobs[0], driver.Complete), result(jobs[1], driver.Fail),
 		result(jobs[2], driver.Cancel)))
-	require.Equal(t, []int64{jobs[0].ID},
-		list(admin.Filter{State: admin.StateSucceeded, Queue: "b", Kind: "other"}))
+	require.Equal(t, []int64{jobs[0].ID}, list(admin.Filter{State: admin.StateSucceeded, Queue: "b", Kind: "other"}))
 	require.Equal(t, []int64{jobs[1].ID}, list(admin.Filter{State: admin.StateFailed}))
 	require.Equal(t, []int64{jobs[2].ID}, list(admin.Filter{State: admin.StateCancelled, Queue: "b"}))
 	_, err := c.List(t.Context(), admin.Filter{})
@@ -100,8 +99,7 @@ func searchByArguments(t *testing.T, h Harness) {
 	find(admin.StateWaiting, admin.StateRunning)
 	require.Empty(t, record(t, h.Store, w, result(jobs[0], driver.Complete), result(jobs[1], driver.Fail),
 		result(jobs[2], driver.Cancel)))
-	find(admin.StateWaiting, admin.StateRunning, admin.StateSucceeded, admin.StateFailed,
-		admin.StateCancelled)
+	find(admin.StateWaiting, admin.StateRunning, admin.StateSucceeded, admin.StateFailed, admin.StateCancelled)
 	_, _, err := ops.Search(t.Context(), "", 0)
 	require.Error(t, err)
 }

@@ -53,8 +53,7 @@ func everyJobRunsOnce(t *testing.T, h Harness) {
 		require.EqualValues(t, 2, count[i].Load(), "argument %d", i)
 	}
 	require.LessOrEqual(t, most.Load(), int32(8))
-	jobs, err := admin.NewClient(h.Store).List(t.Context(),
-		admin.Filter{State: admin.StateSucceeded, Limit: 1000})
+	jobs, err := admin.NewClient(h.Store).List(t.Context(), admin.Filter{State: admin.StateSucceeded, Limit: 1000})
 	require.NoError(t, err)
 	require.Len(t, jobs, 1000)
 }

@@ -46,8 +46,7 @@ func (c *cancelledJobs) check(ctx context.Context) error {
 	listed := map[int64]bool{}
 	var failed error
 	page := admin.Filter{
-		State: admin.StateCancelled, Queue: speechQueue, Kind: string(feedback.TaskTranscribe),
-		Limit: cancelledPage,
+		State: admin.StateCancelled, Queue: speechQueue, Kind: string(feedback.TaskTranscribe), Limit: cancelledPage,
 	}
 	for {
 		jobs, err := c.client.List(ctx, page)
