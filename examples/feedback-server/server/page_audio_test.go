@@ -87,7 +87,7 @@ func pitchOf(samples []int16) (pitch, middle float64) {
 }
 
 // requireOnce checks that the parts contain the rising sound without a gap, and returns from which
-// of its seconds to which. Where parts meet, a moment is in both: 50 ms, more on a busy machine.
+// of its seconds to which. Where parts meet, 0.2 s are in both, less or more on a busy machine.
 func requireOnce(t *testing.T, files []string, durations []float64) (from, to float64) {
 	t.Helper()
 	for i, file := range files {

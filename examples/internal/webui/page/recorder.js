@@ -1,4 +1,4 @@
-// Records the microphone in segments that each decode on their own.
+// Records the microphone in segments that decode alone.
 
 import { delay, happens } from "./events.js";
 
@@ -8,7 +8,8 @@ const types = ["audio/mp4;codecs=mp4a.40.2", "audio/webm;codecs=opus", "audio/og
 const shortest = 20_000; // ms of a segment, from which on a pause ends it
 const longest = 60_000;
 const pause = 300; // ms of silence that are a pause
-const sliver = 300; // ms: a shorter recording contains no sound
+const overlap = 150; // ms: a busy device drops what is not yet encoded
+const sliver = 300; // ms; shorter recordings have no sound
 const tick = 100; // ms between two looks at the level
 
 /**
@@ -28,7 +29,7 @@ export async function recordStream(stream, on) {
 	/** @type {Promise<void>[]} */
 	const ends = []; // of all segments
 
-	/** Starts a segment. It returns when the browser has begun to record it. */
+	/** Starts a segment and returns when the browser records it. */
 	async function start() {
 		const type = types.find((t) => MediaRecorder.isTypeSupported(t));
 		const recorder = new MediaRecorder(stream, type ? { mimeType: type } : undefined);
@@ -55,15 +56,16 @@ export async function recordStream(stream, on) {
 		on.level(level, (now - began) / 1000);
 		const age = now - segment.began;
 		if (!cutting && (age > longest || age > shortest && quiet >= pause)) {
-			// What stops the recording waits for this: this does not wait for it.
+			// The end of the recording waits for this.
 			cutting = cut().catch(() => { on.ended(); }).finally(() => { cutting = null; });
 		}
 	}
 
-	/** Begins the next segment before the last one ends: they overlap by some 50 ms, and none is lost. */
+	/** Begins the next segment before the last one ends. */
 	async function cut() {
 		const { recorder } = segment;
 		segment = await start();
+		await delay(overlap);
 		if (recorder.state === "recording") recorder.stop();
 	}
 
