@@ -52,8 +52,8 @@ func (b *bench) network(ctx context.Context) error {
 		b.Add(harness.Row{Name: c.name + ": CPU of the relay a job", Unit: "µs", PeerName: "River",
 			Better: harness.Lower, Ours: cpu[ours], Peer: cpu[river]})
 	}
-	// The start of a job takes the same passages of the network in both systems, but enqueuing takes
-	// one round trip or several.
+	// A job starts after the same passages of the network in both systems. To enqueue one takes one
+	// round trip or several.
 	name := "1 ms network: enqueue to start"
 	if err := b.alternateLatency(ctx, ours, river, name+", enqueued beside PostgreSQL", 0, 1); err != nil {
 		return err
