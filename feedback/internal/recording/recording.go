@@ -21,7 +21,7 @@ import (
 
 const (
 	// partSize is how many bytes of an upload are received, and then written, at once.
-	partSize = 256 << 10
+	partSize = 128 << 10
 	// firstPart is smaller: many uploads that have just begun, and may be slow, take little memory.
 	firstPart = 64 << 10
 	// maxParts is how many parts of an upload are in memory at most.

@@ -20,7 +20,7 @@ import (
 	"lessonkit.example/feedback/internal/recording"
 )
 
-const firstPart, partSize = 64 << 10, 256 << 10 // of Receive
+const firstPart, partSize = 64 << 10, 128 << 10 // of Receive
 
 // random returns bytes that differ from part to part, so that a part that is hashed or written
 // after its memory has been used again does not go unnoticed.
