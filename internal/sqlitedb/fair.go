@@ -21,36 +21,8 @@ const (
 	maxRetry = 800 * time.Microsecond
 )
 
-// Conn is what the connections of the driver implement.
-type Conn interface {
-	driver.Conn
-	driver.ConnPrepareContext
-	driver.ConnBeginTx
-	driver.ExecerContext
-	driver.QueryerContext
-	driver.Pinger
-	driver.SessionResetter
-	driver.Validator
-}
-
-// fairDriver opens connections whose transactions take turns with those of other connections, of
-// this process or another.
-type fairDriver struct{ driver.Driver }
-
-// Open implements driver.Driver.
-func (d fairDriver) Open(name string) (driver.Conn, error) {
-	conn, err := d.Driver.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	full, ok := conn.(Conn)
-	if !ok {
-		conn.Close()
-		return nil, fmt.Errorf("the driver has connections of type %T", conn)
-	}
-	return &fairConn{Conn: full}, nil
-}
-
+// fairConn is a connection whose transactions take turns with those of other connections, of this
+// process or another.
 type fairConn struct {
 	Conn
 	turn  time.Time // when the first transaction began since the last pause
@@ -125,15 +97,3 @@ func (tx fairTx) Rollback() error {
 	tx.conn.ended = time.Now()
 	return err
 }
-
-// connector opens connections of a data source.
-type connector struct {
-	driver driver.Driver
-	name   string
-}
-
-// Driver implements driver.Connector.
-func (c connector) Driver() driver.Driver { return c.driver }
-
-// Connect implements driver.Connector.
-func (c connector) Connect(context.Context) (driver.Conn, error) { return c.driver.Open(c.name) }

@@ -53,7 +53,7 @@ func OpenWith(path string, write, read Connector) (*DB, error) {
 		return nil, fmt.Errorf("open sqlite: %w", err)
 	}
 	w, err := openPool(dsn(path, true), func(d driver.Driver, name string) driver.Connector {
-		d = fairDriver{d}
+		d = writeDriver{d}
 		if write == nil {
 			return connector{d, name}
 		}

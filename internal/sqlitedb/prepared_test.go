@@ -1,0 +1,156 @@
+package sqlitedb
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	_ "modernc.org/sqlite" // the driver
+)
+
+// countingConn counts the statements that are prepared and not closed.
+type countingConn struct {
+	Conn
+	prepared, open int
+}
+
+func (c *countingConn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
+	s, err := c.Conn.PrepareContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	c.prepared++
+	c.open++
+	return countingStmt{s.(stmt), c}, nil
+}
+
+type countingStmt struct {
+	stmt
+	conn *countingConn
+}
+
+func (s countingStmt) Close() error {
+	s.conn.open--
+	return s.stmt.Close()
+}
+
+// preparing returns a pool with one connection that prepares statements once.
+func preparing(t *testing.T) (*sql.DB, *countingConn) {
+	t.Helper()
+	registered, err := sql.Open("sqlite", "")
+	require.NoError(t, err)
+	require.NoError(t, registered.Close())
+	conn, err := registered.Driver().Open(dsn(filepath.Join(t.TempDir(), "x.db"), true))
+	require.NoError(t, err)
+	counting := &countingConn{Conn: conn.(Conn)}
+	db := sql.OpenDB(theConnector{registered.Driver(), &preparingConn{counting, map[string]stmt{}}})
+	db.SetMaxOpenConns(1)
+	t.Cleanup(func() {
+		require.NoError(t, db.Close())
+		require.Zero(t, counting.open, "statements that are never closed")
+	})
+	_, err = db.Exec("create table n (v integer primary key, name text) strict; insert into n values (1, 'one')")
+	require.NoError(t, err)
+	return db, counting
+}
+
+type theConnector struct {
+	driver driver.Driver
+	conn   driver.Conn
+}
+
+func (c theConnector) Driver() driver.Driver                        { return c.driver }
+func (c theConnector) Connect(context.Context) (driver.Conn, error) { return c.conn, nil }
+
+func TestStatementsArePreparedOnce(t *testing.T) {
+	t.Parallel()
+	db, conn := preparing(t)
+	for i := range 10 {
+		_, err := db.Exec("insert into n values ($1, $2)", 10+i, fmt.Sprint(10+i))
+		require.NoError(t, err)
+		var name string
+		require.NoError(t, db.QueryRow("select name from n where v = $1", 10+i).Scan(&name))
+		require.Equal(t, fmt.Sprint(10+i), name)
+	}
+	require.Equal(t, 2, conn.prepared)
+}
+
+func TestStatementThatFailedIsUsedAgain(t *testing.T) {
+	t.Parallel()
+	db, conn := preparing(t)
+	for _, v := range []int{1, 2, 1, 3} {
+		_, err := db.Exec("insert into n values ($1, $2)", v, "x")
+		rows, queryErr := db.Query("insert into n values ($1, $2) returning name", v+10, nil)
+		require.NoError(t, queryErr)
+		require.True(t, rows.Next())
+		require.NoError(t, rows.Close())
+		_, queryErr = db.Query("insert into n values ($1, $2) returning v", v+10, nil)
+		require.ErrorContains(t, queryErr, "UNIQUE")
+		if v == 1 {
+			require.ErrorContains(t, err, "UNIQUE")
+			_, err = db.Exec("delete from n where v = $1", v+10)
+		}
+		require.NoError(t, err)
+	}
+	require.Equal(t, 4, conn.prepared)
+}
+
+func TestStatementIsUsedWhileItsRowsAreRead(t *testing.T) {
+	t.Parallel()
+	db, conn := preparing(t)
+	_, err := db.Exec("insert into n values (2, 'two'), (3, 'three')")
+	require.NoError(t, err)
+	tx, err := db.Begin()
+	require.NoError(t, err)
+	defer tx.Rollback()
+	const query = "select v from n where v > $1 order by v"
+	outer, err := tx.Query(query, 0)
+	require.NoError(t, err)
+	var got [][]int
+	for outer.Next() {
+		var v int
+		require.NoError(t, outer.Scan(&v))
+		larger := []int{v}
+		inner, err := tx.Query(query, v)
+		require.NoError(t, err)
+		for inner.Next() {
+			require.NoError(t, inner.Scan(&v))
+			larger = append(larger, v)
+		}
+		require.NoError(t, inner.Err())
+		got = append(got, larger)
+	}
+	require.NoError(t, outer.Err())
+	require.Equal(t, [][]int{{1, 2, 3}, {2, 3}, {3}}, got)
+	require.Equal(t, 2, conn.prepared)
+}
+
+func TestStatementOutlivesAChangeOfTheSchema(t *testing.T) {
+	t.Parallel()
+	db, _ := preparing(t)
+	for i := range 3 {
+		rows, err := db.Query("select * from n where v = $1", 1)
+		require.NoError(t, err)
+		columns, err := rows.Columns()
+		require.NoError(t, err)
+		require.Len(t, columns, 2+i)
+		require.NoError(t, rows.Close())
+		_, err = db.Exec(fmt.Sprintf("alter table n add column c%d text", i))
+		require.NoError(t, err)
+	}
+}
+
+func TestKeptStatementsAreBounded(t *testing.T) {
+	t.Parallel()
+	db, conn := preparing(t)
+	for i := range 2 * maxKept {
+		var v int
+		require.NoError(t, db.QueryRow(fmt.Sprintf("select %d + $1", i), 1).Scan(&v))
+		require.Equal(t, i+1, v)
+		require.LessOrEqual(t, conn.open, maxKept)
+	}
+}
