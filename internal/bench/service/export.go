@@ -89,10 +89,12 @@ func (b *bench) recordLessons(ctx context.Context, ours *process) error {
 	}
 	fmt.Fprintf(b.Log, "uploading %d recordings\n", exportedSegments)
 	end := make([]byte, exportedSize-beginning)
-	return send(ours, connections, exportedSegments/connections, func(r *rand.Rand, _ int) net.Buffers {
+	upload := func(r *rand.Rand, _ int) net.Buffers {
 		path := segmentsPath(lessons[r.IntN(len(lessons))])
 		return message("POST", path, ours.Tokens[0], "audio/mpeg", recording(r, end)...)
-	})
+	}
+	_, err = send(side{ours, 202, upload}, connections, exportedSegments/connections)
+	return err
 }
 
 // export downloads a teacher's export and returns its size.

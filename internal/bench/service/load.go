@@ -13,8 +13,6 @@ import (
 	"strconv"
 	"syscall"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 )
 
 const (
@@ -33,69 +31,29 @@ type result struct {
 	p99  float64 // milliseconds
 }
 
-// load sends requests over several connections, one after the other, and expects the status want.
-// The client does as little as possible, since it shares the processors with the server: one thread
-// sends all small requests. Large ones would block it.
+// load sends small requests over several connections from one thread, each after the answer to the
+// one before, and expects the status want. The client does as little as possible, since it shares
+// the processors with the server.
 func load(addr string, conns, want int, next request) (result, error) {
 	// Writes of the previous run are not part of this one.
 	syscall.Sync()
 	started := time.Now()
-	seed := uint64(started.UnixNano())
-	from, until := started.Add(warmUp), started.Add(warmUp+duration)
-	clients, run := 1, func(r *rand.Rand) ([]time.Duration, error) {
-		return sendSmall(addr, conns, want, from, until, r, next)
-	}
-	if len(next(rand.New(rand.NewPCG(0, seed)), 0)) > 1 {
-		clients, run = conns, func(r *rand.Rand) ([]time.Duration, error) {
-			return sendLarge(addr, want, from, until, r, next)
-		}
-	}
-	perClient := make([][]time.Duration, clients)
-	var g errgroup.Group
-	for c := range clients {
-		g.Go(func() (err error) {
-			perClient[c], err = run(rand.New(rand.NewPCG(uint64(c), seed)))
-			return err
-		})
-	}
-	if err := g.Wait(); err != nil {
+	r := rand.New(rand.NewPCG(0, uint64(started.UnixNano())))
+	from := started.Add(warmUp)
+	times, err := sendSmall(addr, conns, want, from, from.Add(duration), r, next)
+	if err != nil {
 		return result{}, err
 	}
-	times := slices.Concat(perClient...)
 	if len(times) == 0 {
 		return result{}, fmt.Errorf("no request ended within %v", duration)
 	}
-	slices.Sort(times)
-	return result{
-		rate: float64(len(times)) / duration.Seconds(),
-		p99:  float64(times[len(times)*99/100].Microseconds()) / 1000,
-	}, nil
+	return result{rate: float64(len(times)) / duration.Seconds(), p99: p99(times)}, nil
 }
 
-// sendLarge sends requests over one connection until the time until. It returns how long those took
-// that began after from.
-func sendLarge(
-	addr string, want int, from, until time.Time, r *rand.Rand, next request,
-) (times []time.Duration, err error) {
-	conn, err := net.Dial("tcp", addr)
-	if err != nil {
-		return nil, err
-	}
-	defer conn.Close()
-	in := bufio.NewReaderSize(conn, 64<<10)
-	for n := 0; ; n++ {
-		message := next(r, n)
-		begun := time.Now()
-		if begun.After(until) {
-			return times, nil
-		}
-		if err := exchange(conn, in, message, want); err != nil {
-			return nil, err
-		}
-		if ended := time.Now(); begun.After(from) && !ended.After(until) {
-			times = append(times, ended.Sub(begun))
-		}
-	}
+// p99 returns the 99th percentile in milliseconds. It sorts times.
+func p99(times []time.Duration) float64 {
+	slices.Sort(times)
+	return float64(times[len(times)*99/100].Microseconds()) / 1000
 }
 
 func exchange(conn net.Conn, in *bufio.Reader, message net.Buffers, want int) error {

@@ -8,8 +8,6 @@ import (
 	"net/url"
 )
 
-const uploadSize = 2 << 20
-
 // get returns requests for a path that may contain a student of the teacher. They are built once.
 func get(w world, path func(profile string) string) request {
 	var messages [][]byte
@@ -112,7 +110,7 @@ func (b *bench) peerUpload(context.Context) error {
 	if err != nil {
 		return err
 	}
-	return b.measure("upload of 2 MB, ours synced", "PocketBase", 1.2, 2,
+	return b.alternateUploads("upload of 2 MB, ours synced", "PocketBase", 1.2, 2, uploadSize,
 		side{ours, 202, uploadForm(ours.world, segmentsPath, func(int) map[string]string { return nil })},
 		side{normal, 200, uploadForm(normal.world, pocketSegments, func(t int) map[string]string {
 			return map[string]string{"owner": normal.Owners[t], "lesson": normal.Lessons[t]}
