@@ -10,8 +10,8 @@ import (
 // composed; then it loses all of them now and then.
 const maxKept = 200
 
-// preparingConn prepares each statement that has arguments once. The driver prepares a statement anew
-// for each execution, which takes longer than executing most of ours does.
+// preparingConn prepares each statement that has arguments once. The driver prepares a statement
+// anew for each execution, which takes longer than executing most of ours does.
 type preparingConn struct {
 	Conn
 	kept map[string]stmt // those that are not in use, by their text
