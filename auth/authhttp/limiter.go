@@ -65,7 +65,7 @@ func (l *limiter) take(addr netip.Addr) (giveBack func(), wait time.Duration) {
 		b.at = now
 	}
 	if b.tokens < 1 {
-		return nil, time.Duration((1 - b.tokens) * float64(l.every))
+		return nil, max(time.Duration((1-b.tokens)*float64(l.every)), 1) // tokens may be rounded
 	}
 	b.tokens--
 	return func() {

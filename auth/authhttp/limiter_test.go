@@ -47,3 +47,16 @@ func TestARefusedTryCostsNothing(t *testing.T) {
 	now = now.Add(time.Second)
 	require.Zero(t, take(addr))
 }
+
+// TestARefusedTryAlwaysWaits, also where rounding makes less than one token of a whole one.
+func TestARefusedTryAlwaysWaits(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	l := newLimiter(Config{LoginBurst: 1, Now: func() time.Time { return now }})
+	addr := netip.MustParseAddr("192.0.2.1")
+	for range 8 {
+		giveBack, wait := l.take(addr)
+		require.Equal(t, giveBack == nil, wait > 0, "either a token or a wait")
+		now = now.Add(500 * time.Millisecond)
+	}
+}
