@@ -147,14 +147,16 @@ func (r *Recognizer) Recognize(ctx context.Context, audio asr.Audio) (asr.Transc
 	defer r.slots.Release(1)
 	r.health.begin()
 	t, err := r.recognize(ctx, audio)
-	failing := false
-	if ctx.Err() == nil {
+	interrupted, failing := err != nil && ctx.Err() != nil, false
+	if interrupted {
+		err = provider.Interrupted(ctx, op)
+	} else {
 		err, failing = r.faults.Judge(audio, err)
 	}
 	// A language that the recording has of its own says nothing about the server.
 	language, ok := errors.AsType[languageError](err)
 	own := ok && language.language != r.language(asr.Audio{})
-	r.health.end(t.Model, err, failing, own || ctx.Err() != nil)
+	r.health.end(t.Model, err, failing, own || interrupted)
 	return t, err
 }
 
@@ -167,7 +169,7 @@ func (r *Recognizer) recognize(ctx context.Context, audio asr.Audio) (asr.Transc
 		return asr.Transcript{}, err
 	}
 	t, asked, err := r.attempt(ctx, audio)
-	for tries := 1; err != nil && tries < maxTries && r.forget(err, asked); tries++ {
+	for tries := 1; err != nil && ctx.Err() == nil && tries < maxTries && r.forget(err, asked); tries++ {
 		r.log.DebugContext(ctx, "discovering the recogniser again", "error", err)
 		t, asked, err = r.attempt(ctx, audio)
 	}
@@ -213,8 +215,6 @@ func (r *Recognizer) attempt(ctx context.Context, audio asr.Audio) (t asr.Transc
 	case err == nil:
 		r.remember(ctx, to.endpoint)
 		return t, to, nil
-	case ctx.Err() != nil:
-		err = provider.Interrupted(ctx, op)
 	case context.Cause(work) == errTimeout && e != nil:
 		e.Message, e.Err = fmt.Sprintf("no answer within %v", limit), context.DeadlineExceeded
 	}
