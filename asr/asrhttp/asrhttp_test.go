@@ -266,6 +266,28 @@ func TestDisconnectCancelsRecognition(t *testing.T) {
 	require.ErrorIs(t, <-done, context.Canceled)
 }
 
+// TestCanceledRequestIsNotAnEmptyTranscript: a server that stops cancels requests whose clients are
+// still there.
+func TestCanceledRequestIsNotAnEmptyTranscript(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	h, err := asrhttp.New(asrhttp.Config{Dir: t.TempDir(), Recognizer: recognizer{
+		f: func(ctx context.Context, _ asr.Audio) (asr.Transcript, error) {
+			cancel()
+			return asr.Transcript{}, ctx.Err()
+		},
+	}})
+	require.NoError(t, err)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h.ServeHTTP(w, r.WithContext(ctx))
+	}))
+	t.Cleanup(s.Close)
+	resp, body := post(t, s.URL, wav(0), "file=@", "response_format=text")
+	require.Equal(t, http.StatusServiceUnavailable, resp.StatusCode, body)
+	require.Equal(t, "1", resp.Header.Get("Retry-After"))
+	require.Contains(t, body, "canceled")
+}
+
 func TestServeLetsRequestsFinish(t *testing.T) {
 	t.Parallel()
 	entered, release := make(chan struct{}), make(chan struct{})

@@ -347,7 +347,7 @@ func (r *Recognizer) send(ctx context.Context, src *provider.Source, audio asr.A
 		}
 		t, err = asr.Transcript{}, e
 	}
-	if errors.Is(err, asr.ErrLost) {
+	if ctx.Err() == nil && errors.Is(err, asr.ErrLost) {
 		r.setLost(mode)
 	}
 	return t, err

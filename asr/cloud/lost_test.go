@@ -1,8 +1,11 @@
 package cloud_test
 
 import (
+	"context"
 	"fmt"
 	"io"
+	"net/http"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -78,6 +81,28 @@ func TestAfterALostRecordingTheCloudIsAskedBeforeTheNext(t *testing.T) {
 			require.NoError(t, err)
 		})
 	}
+}
+
+// A caller that gives up has not lost the cloud: it is not asked before the next recording.
+func TestCancellationIsNotALostRecording(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	var requests atomic.Int64
+	flash := asrtest.NewCustomServer(t, func(s *asrtest.Server, w http.ResponseWriter, r *http.Request) {
+		if requests.Add(1) > 1 {
+			serveFlash(s, w, r)
+			return
+		}
+		_, _ = io.Copy(io.Discard, r.Body)
+		cancel()
+		<-r.Context().Done()
+	})
+	rec := connect(t, account(flash, nil, cloud.Flash))
+	_, err := rec.Recognize(ctx, asr.FromBytes("a", asrtest.WAV(time.Second)))
+	require.ErrorIs(t, err, context.Canceled)
+	_, err = recognize(t, rec)
+	require.NoError(t, err)
+	require.EqualValues(t, 2, requests.Load(), "each recording once")
 }
 
 // withAudio returns the requests that contained a recording.
