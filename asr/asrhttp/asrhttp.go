@@ -247,8 +247,9 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	_ = enc.Encode(v) // fails only if the client has disconnected
 }
 
-// disconnected reports whether err was caused by a client that disconnected during recognition.
-func disconnected(ctx context.Context, err error) bool {
+// canceled reports whether err was caused by the end of the request: by a client that disconnected
+// during recognition, or by a server that stops.
+func canceled(ctx context.Context, err error) bool {
 	_, answered := errors.AsType[*failure](err)
 	return err != nil && ctx.Err() != nil && !answered
 }

@@ -29,8 +29,12 @@ func (h *Handler) transcribe(w http.ResponseWriter, r *http.Request) {
 	form, t, err := h.work(w, r)
 	level := h.log.InfoContext
 	switch {
-	case disconnected(r.Context(), err):
-		h.log.InfoContext(r.Context(), "client disconnected", "took", time.Since(started))
+	case canceled(r.Context(), err):
+		h.log.InfoContext(r.Context(), "request canceled", "took", time.Since(started))
+		h.fail(w, &failure{
+			status: http.StatusServiceUnavailable, code: "canceled", retryAfter: time.Second,
+			message: "the request was canceled",
+		})
 		return
 	case err != nil:
 		f := failureOf(err)
