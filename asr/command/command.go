@@ -198,11 +198,21 @@ func New(cfg Config) (*Recognizer, error) {
 
 func now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
 
-// Status returns what the last recording has shown about the programs. See [asr.Recognizer].
+// unavailableFor is how long a failure makes the programs unavailable: longer than recordings wait
+// for an operator by default. A client of a server with this status may send nothing until it is
+// available, so only time can show that it is worth a try.
+const unavailableFor = 2 * time.Minute
+
+// Status returns what recent recordings have shown about the programs. See [asr.Recognizer].
 func (r *Recognizer) Status(context.Context) asr.Status {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.status
+	s := r.status
+	if !s.Available && time.Since(s.CheckedAt) > unavailableFor {
+		s.Available = true
+		s.Reason = "not tried since: " + s.Reason
+	}
+	return s
 }
 
 // Recognize converts the recording and runs the program on it. See [asr.Recognizer].

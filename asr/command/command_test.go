@@ -7,11 +7,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/asr"
+	"lessonkit.example/asr/asrtest"
 	"lessonkit.example/asr/audiofile"
 	"lessonkit.example/asr/command"
 )
@@ -216,6 +218,27 @@ func TestTimeoutCountsAnAttempt(t *testing.T) {
 	require.True(t, ok)
 	require.False(t, e.Permanent())
 	require.Zero(t, e.RetryAfter())
+}
+
+// A client of a server may wait for this status and never send the recording that would restore it.
+func TestAFailureMakesTheProgramsUnavailableForAWhileOnly(t *testing.T) {
+	t.Parallel()
+	needs(t, "ffmpeg")
+	synctest.Test(t, func(t *testing.T) {
+		rec, err := command.New(command.Config{
+			Args: []string{"sh", "{input}"}, Dir: filepath.Join(t.TempDir(), "missing"),
+		})
+		require.NoError(t, err)
+		_, err = rec.Recognize(t.Context(), asr.FromBytes("a", asrtest.WAV(time.Second)))
+		require.ErrorIs(t, err, asr.ErrUnavailable)
+		require.False(t, rec.Status(t.Context()).Available)
+		time.Sleep(time.Minute)
+		require.False(t, rec.Status(t.Context()).Available)
+		time.Sleep(2 * time.Minute)
+		status := rec.Status(t.Context())
+		require.True(t, status.Available)
+		require.Equal(t, "not tried since: cannot write temporary files", status.Reason)
+	})
 }
 
 func TestTooLongAudioIsUnusable(t *testing.T) {
