@@ -22,9 +22,20 @@ func (r *resolver) expand(identifier string) *expansion {
 	}
 	r.fill(x, identifier)
 	for i := range x.permissions {
-		if p := &x.permissions[i]; p.permission.on(r.options.Platform) {
-			x.commands += len(p.allow) + len(p.deny)
-			x.denies = x.denies || len(p.deny) > 0
+		p := &x.permissions[i]
+		commands, values := len(p.allow)+len(p.deny), len(p.permission.ScopeAllow)+len(p.permission.ScopeDeny)
+		if !p.permission.on(r.options.Platform) {
+			x.others++
+			continue
+		}
+		x.commands += commands
+		x.denies = x.denies || len(p.deny) > 0
+		x.others += values
+		if commands == 0 {
+			x.others++
+		}
+		if commands == 0 || values > 0 {
+			x.copies++
 		}
 	}
 	return x

@@ -83,7 +83,8 @@ func Resolve(capabilities []Capability, manifests *Manifests, o ResolveOptions) 
 }
 
 // mostGrants limits the grants of a policy, as a small file can produce millions: each entry counts
-// once for each of its commands and each URL. A very large project has a fifth of it.
+// once for each of its commands and each URL, and once for each scope value that is copied for it.
+// A very large project has a fifth of it.
 const mostGrants = 500_000
 
 type resolver struct {
@@ -108,6 +109,8 @@ type expansion struct {
 	permissions []expanded
 	commands    int  // that they allow and deny on the platform
 	denies      bool // they deny some
+	others      int  // permissions without commands on the platform, and scope values of all
+	copies      int  // permissions that copy the scope of their entry
 	faults      []fault
 	appChecked  bool
 }
@@ -310,11 +313,13 @@ func (r *resolver) globs(c *Capability, key string, patterns []string, dead bool
 // grant adds what an entry grants and denies.
 func (r *resolver) grant(g granted) {
 	within := r.grants <= mostGrants
-	if r.grants += len(g.contexts) * g.expansion.commands; r.grants <= mostGrants {
+	e, x := &g.source.capability.Permissions[g.entry], g.expansion
+	r.grants += max(len(g.contexts), 1)*x.commands + x.others + x.copies*(len(e.Allow)+len(e.Deny))
+	if r.grants <= mostGrants {
 		r.policy.granted = append(r.policy.granted, g)
 	} else if within {
-		r.report(syntax.FaultTooLarge, g.source.capability.Permissions[g.entry].identifierValue(),
-			fmt.Sprintf("With this the capabilities make more than %d grants, one for each entry, command and "+
-				"URL; nothing is granted. Put what is the same into one capability.", mostGrants))
+		r.report(syntax.FaultTooLarge, e.identifierValue(),
+			fmt.Sprintf("With this the capabilities make more than %d grants, one for each entry, command, URL "+
+				"and scope value; nothing is granted. Put what is the same into one capability.", mostGrants))
 	}
 }

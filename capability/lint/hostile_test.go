@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"lessonkit.example/capability"
 	"lessonkit.example/capability/capdiff"
 	"lessonkit.example/capability/format"
@@ -216,6 +218,63 @@ func TestHostileManifestsAreResolvedWithBoundedEffort(t *testing.T) {
 	small := open + `"s26":{"commands":{"allow":["c"],"deny":[]}}},"permission_sets":{` +
 		strings.Join(sets, ",") + `}}}`
 	bounded(t, "sets twice in sets", head+`"x:s0"]}`, capability.Options{}, small)
+}
+
+// Each permission of a set with a scope has a copy of the scope of its entry, and each entry adds
+// that of a permission without commands.
+func TestCopiesOfScopesAreLimited(t *testing.T) {
+	const open = `{"x":{"permissions":{`
+	var permissions, members []string
+	for i := range 300 {
+		permissions = append(permissions, fmt.Sprintf(
+			`"p%d":{"commands":{"allow":["c%[1]d"],"deny":[]},"scope":{"allow":[1]}}`, i))
+		members = append(members, fmt.Sprintf(`"p%d"`, i))
+	}
+	scoped := open + strings.Join(permissions, ",") + `},"permission_sets":{"s":{"permissions":[` +
+		strings.Join(members, ",") + `]}}}}`
+	global := open + `"s":{"scope":{"allow":[1` + strings.Repeat(",1", 5000) + `]}}},"permission_sets":{}}}`
+	for name, c := range map[string]struct{ manifests, text string }{
+		"scope of an entry": {scoped, repeat(head+`{"identifier":"x:s","allow":[`, ",", same("1"), "]}]}")},
+		"global scope":      {global, repeat(head, ",", same(`"x:s"`), "]}")},
+		"no origin": {scoped, repeat(`{"identifier":"a","local":false,"windows":["m"],"permissions":[`, ",",
+			same(`"x:s"`), "]}")},
+	} {
+		m := capability.CoreManifests()
+		require.Empty(t, m.Load("acl-manifests.json", []byte(c.manifests)))
+		d := capability.Parse([]byte(c.text), capability.Options{})
+		policy, found := capability.Resolve(d.Capabilities(), m, capability.ResolveOptions{})
+		require.True(t, policy.TooLarge(), name)
+		require.ErrorContains(t, found.Err(), "more than 500000 grants", name)
+		effort.Bounded(t, name, func() { policy.Commands() })
+	}
+}
+
+// A schema of scopes that refers to itself, or to much, is not used.
+func TestHostileScopeSchemasAreNotUsed(t *testing.T) {
+	var doubled []string
+	for i := range 60 {
+		doubled = append(doubled, fmt.Sprintf(
+			`"D%d":{"allOf":[{"$ref":"#/definitions/D%d"},{"$ref":"#/definitions/D%[2]d"}]}`, i, i+1))
+	}
+	for name, schema := range map[string]string{
+		"itself":  `{"$ref":"#"}`,
+		"cycle":   `{"$ref":"#/definitions/X","definitions":{"X":{"anyOf":[{"$ref":"#/definitions/X"}]}}}`,
+		"escaped": `{"$ref":"#/definitions/~0","definitions":{"~":{"anyOf":[{"$ref":"#/definitions/~0"}]}}}`,
+		"upper case": `{"$REF":"#/definitions/X","Definitions":{"X":{"anyOf":[{"$REF":"#/definitions/X"}]}},` +
+			`"definitions":{"Y":true}}`,
+		"identifier": `{"$ref":"#/definitions/X","definitions":{"X":{"$id":"https://a.b/c","anyOf":` +
+			`[{"$ref":"https://a.b/c"}]}}}`,
+		"doubled": `{"$ref":"#/definitions/D0","definitions":{` + strings.Join(doubled, ",") + `,"D60":true}}`,
+	} {
+		m := capability.CoreManifests()
+		require.Empty(t, m.Load("acl-manifests.json", []byte(
+			`{"x":{"permissions":{"p":{"commands":{"allow":["c"],"deny":[]}}},"permission_sets":{},`+
+				`"global_scope_schema":`+schema+`}}`)), name)
+		d := capability.Parse([]byte(head+`{"identifier":"x:p","allow":[1]}]}`), capability.Options{})
+		effort.Bounded(t, name, func() {
+			require.Empty(t, lint.Check([]*capability.Document{d}, m, lint.Options{}), name)
+		})
+	}
 }
 
 func TestHostileConfigurationsAreReadWithBoundedEffort(t *testing.T) {

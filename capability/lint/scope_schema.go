@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"lessonkit.example/capability"
+	"lessonkit.example/capability/internal/syntax"
 	"lessonkit.example/capability/internal/words"
 )
 
@@ -49,10 +51,68 @@ func (l *linter) scopeSchema(plugin string) *jsonschema.Resolved {
 	if json.Unmarshal(text, schema) != nil {
 		return nil
 	}
+	// What the library has read: it takes keys in upper case too.
+	if text, err = json.Marshal(schema); err != nil ||
+		!isSmall(capability.ParseValue(text, capability.Options{}).Root()) {
+		return nil
+	}
 	if resolved, err := schema.Resolve(nil); err == nil {
 		l.schemas[plugin] = resolved
 	}
 	return l.schemas[plugin]
+}
+
+// mostExpandedSchema limits the values of a schema with its references expanded: the validator
+// follows a reference to itself until the stack overflows. Real ones have up to 200.
+const mostExpandedSchema = 2000
+
+// isSmall reports whether a schema is small with its references expanded. One that refers to itself
+// is not, nor is one whose references are not JSON pointers.
+func isSmall(root capability.Value) bool {
+	if root.Document().Damaged() {
+		return false
+	}
+	left := mostExpandedSchema
+	var expand func(v capability.Value)
+	expand = func(v capability.Value) {
+		if left--; left < 0 {
+			return
+		}
+		for item := range v.Items() {
+			expand(item)
+		}
+		for key, member := range v.Members() {
+			if member.Kind() == syntax.String {
+				switch key.Text() {
+				case "$ref":
+					target := at(root, member.Text())
+					if !target.Exists() {
+						left = -1
+					}
+					expand(target)
+				case "$id", "$dynamicRef", "$recursiveRef":
+					left = -1 // they change what references mean
+				}
+			}
+			expand(member)
+		}
+	}
+	expand(root)
+	return left >= 0
+}
+
+// at returns the value that a reference such as "#/definitions/Entry" is to.
+func at(root capability.Value, reference string) capability.Value {
+	pointer, ok := strings.CutPrefix(reference, "#")
+	if !ok || pointer != "" && pointer[0] != '/' || strings.ContainsAny(pointer, "~%") {
+		return capability.Value{}
+	}
+	for token := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
+		if pointer != "" {
+			root = root.Get(token)
+		}
+	}
+	return root
 }
 
 // properties returns the keys of the objects that a schema accepts.
