@@ -122,6 +122,8 @@ func TestLintRules(t *testing.T) {
 			"remote pages", codeRemoteDangerous},
 		{`{"identifier":"a","windows":["*"],"permissions":["sql:allow-load"]}`, "/permissions/0", "every window",
 			codeAnyWindowDangerous},
+		{`{"identifier":"a","webviews":["**"],"permissions":["sql:allow-load"]}`, "/permissions/0", "every window",
+			codeAnyWindowDangerous},
 		{head + `"permissions":[{"identifier":"fs:scope","allow":["**"]}]}`, "/permissions/0/allow/0", "all files",
 			codeScopeAllFiles},
 		{head + `"permissions":[{"identifier":"fs:scope","allow":[{"path":"$HOME/**"}]}]}`,
@@ -151,6 +153,10 @@ func TestLintRules(t *testing.T) {
 			`"permissions":[{"identifier":"shell:allow-execute","allow":[{"name":"x","cmd":"x","args":["-c",` +
 			`{"validator":"\\S+"}]}]}]}`,
 			"/permissions/0/allow/0/args/1/validator", "nearly every", codeShellAnyArguments},
+		{head +
+			`"permissions":[{"identifier":"shell:allow-execute","allow":[{"name":"x","cmd":"x",` +
+			`"args":[{"validator":"^(?s).*$"}]}]}]}`,
+			"/permissions/0/allow/0/args/0/validator", "nearly every", codeShellAnyArguments},
 		{head +
 			`"permissions":[{"identifier":"shell:allow-execute","allow":[{"name":"x","cmd":"x",` +
 			`"args":[{"validator":"[a-z]+",` +

@@ -87,8 +87,9 @@ var (
 // dangers reports wide audiences of dangerous plugins.
 func (l *linter) dangers(c *capability.Capability) {
 	remote := len(c.Remote) > 0
-	anyWindow := slices.Contains(c.Windows, "*") || slices.Contains(c.Webviews, "*") ||
-		slices.Contains(c.Windows, "**")
+	anyWindow := slices.ContainsFunc(slices.Concat(c.Windows, c.Webviews), func(label string) bool {
+		return label == "*" || label == "**"
+	})
 	for i := range c.Permissions {
 		e := &c.Permissions[i]
 		plugin, name := split(e.Identifier)

@@ -132,10 +132,10 @@ func (l *linter) shellScope(v capability.Value) {
 	for arg := range args.Items() {
 		validator := arg.Get("validator")
 		text := validator.Text()
-		switch strings.Trim(text, "^$()") {
+		switch strings.Trim(strings.Replace(text, "(?s)", "", 1), "^$()") {
 		case "":
 			continue
-		case ".*", ".+", `\S+`, `\S*`, `[\s\S]*`, `[\s\S]+`, `.*?`, `(?s).*`:
+		case ".*", ".+", `\S+`, `\S*`, `[\s\S]*`, `[\s\S]+`, `.*?`:
 			l.group(codeShellAnyArguments, validator, quoted(text),
 				"The [validator|validators] %s [accepts|accept] nearly every argument; write what the argument looks "+
 					"like, such as \"[a-z0-9-]+\".")
