@@ -89,3 +89,18 @@ func TestSARIF(t *testing.T) {
 	require.Equal(t, 38, run.Results[0].Locations[0].PhysicalLocation.Region.StartColumn)
 	require.Equal(t, "error", run.Results[1].Level)
 }
+
+// A diagnostic that was decoded from JSON has no text in which the edits of its fix have a place.
+func TestSARIFOfDecodedDiagnostics(t *testing.T) {
+	t.Parallel()
+	found := capability.Parse([]byte(`{"identifier":"a","permissions":["a_b"]}`),
+		capability.Options{Name: "a.json"}).Check(capability.ModeLint)
+	text, err := json.Marshal(found)
+	require.NoError(t, err)
+	var decoded capability.Diagnostics
+	require.NoError(t, json.Unmarshal(text, &decoded))
+	require.NotNil(t, decoded[0].Fix)
+	var b strings.Builder
+	require.NoError(t, report.SARIF(&b, decoded, capability.Rules(), report.SARIFOptions{}))
+	require.NotContains(t, b.String(), "fixes")
+}

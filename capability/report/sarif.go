@@ -127,7 +127,7 @@ func SARIF(w io.Writer, ds capability.Diagnostics, rules []capability.Rule, o SA
 					Region:   region(p.Start, p.Start),
 				}})
 		}
-		if d.Fix != nil && d.File != "" {
+		if d.Fix != nil && d.PositionAt(0).IsValid() { // one read from JSON has no text
 			change := sarifChange{Artifact: sarifArtifact{fileURI(o.Root, d.File)}}
 			for _, e := range d.Fix.Edits {
 				replacement := sarifReplacement{Deleted: *region(d.PositionAt(e.Start), d.PositionAt(e.End))}
