@@ -46,7 +46,7 @@ func readBaseline(file, within string) (map[string]bool, error) {
 	return known, nil
 }
 
-// writeBaseline writes the findings as a baseline.
+// writeBaseline writes the findings as a baseline, which must be in the folder within.
 func writeBaseline(file, within string, found capability.Diagnostics) error {
 	folder := filepath.Dir(file)
 	b := baseline{Findings: []baselineFinding{}}
@@ -61,6 +61,9 @@ func writeBaseline(file, within string, found capability.Diagnostics) error {
 	err := rewrite(file, within, text.String())
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
+	}
+	if _, err := inside(folder, within); err != nil {
+		return plainError(err)
 	}
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {

@@ -132,6 +132,16 @@ func TestBaseline(t *testing.T) {
 	require.Equal(t, cli.ExitClean, code, out+errs)
 }
 
+// A baseline outside the folder of the rules, which could not be read, is not written.
+func TestBaselineOutsideTheRules(t *testing.T) {
+	t.Parallel()
+	dir := riskyProject(t, "baseline = \"../known.json\"\n")
+	code, _, errs := run("check", "-update-baseline", dir)
+	require.Equal(t, cli.ExitUsage, code, errs)
+	require.Contains(t, errs, "leads out of")
+	require.NoFileExists(t, filepath.Join(filepath.Dir(dir), "known.json"))
+}
+
 // Also among more findings of one rule than are listed, a new one is reported, wherever it comes
 // from: a rule of lint, a reference, or the configuration.
 func TestBaselineSeesWhatIsNotListed(t *testing.T) {
