@@ -131,7 +131,7 @@ func identifierSchema(m *Manifests) object {
 	var known []any
 	for _, id := range m.Identifiers() {
 		one := object{{"type", "string"}, {"const", id}}
-		if d := m.describe(id); d != "" {
+		if d := m.Description(id); d != "" {
 			one = append(object{{"description", d}}, one...)
 		}
 		known = append(known, one)
@@ -140,22 +140,4 @@ func identifierSchema(m *Manifests) object {
 		return object{{"not", object{}}}
 	}
 	return object{{"oneOf", known}}
-}
-
-// describe returns the description of a permission or set.
-func (m *Manifests) describe(identifier string) string {
-	plugin, name := splitIdentifier(identifier)
-	manifest := m.Get(plugin)
-	switch {
-	case manifest == nil:
-		return ""
-	case name == "default" && manifest.Default != nil:
-		return manifest.Default.Description
-	case manifest.Sets[name] != nil:
-		return manifest.Sets[name].Description
-	}
-	if p := manifest.Permissions[name]; p != nil {
-		return p.Description
-	}
-	return ""
 }

@@ -53,7 +53,7 @@ func (c *command) rulesOf(p *project) (*rules, error) {
 	file, within := c.rulesFile, ""
 	if file == "" && p.root != "" {
 		for _, folder := range []string{p.root, filepath.Join(p.root, "..")} {
-			if name := filepath.Join(folder, rulesName); r.file == "" && isFile(name) {
+			if name := filepath.Join(folder, rulesName); isFile(name) {
 				file, within = shorten(name), folder
 				break
 			}

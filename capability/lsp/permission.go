@@ -44,7 +44,8 @@ func (f *file) hover(name string, p position) *hover {
 	}
 	var allow, deny, scopes []string
 	for _, x := range expansions {
-		plugin, _, _ := cutLast(x.Chain[len(x.Chain)-1])
+		last := x.Chain[len(x.Chain)-1]
+		plugin := last[:max(strings.LastIndexByte(last, ':'), 0)]
 		for _, c := range x.Permission.Allow {
 			allow = append(allow, commandName(plugin, c))
 		}
@@ -70,14 +71,6 @@ func (f *file) hover(name string, p position) *hover {
 		b.WriteString("\n\nIs not known.")
 	}
 	return &hover{markup{"markdown", b.String()}, f.span(start, end)}
-}
-
-func cutLast(identifier string) (plugin, name string, ok bool) {
-	at := strings.LastIndexByte(identifier, ':')
-	if at < 0 {
-		return "", identifier, false
-	}
-	return identifier[:at], identifier[at+1:], true
 }
 
 // commandName returns a command as pages call it.
