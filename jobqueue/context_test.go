@@ -158,6 +158,69 @@ func TestBackoffThatPanics(t *testing.T) {
 	}
 }
 
+// nilError is the type of a nil pointer in an error, of which every method panics.
+type nilError struct {
+	text      string
+	permanent bool
+	after     time.Duration
+}
+
+func (e *nilError) Error() string { return e.text }
+
+// permanentNil has another method that panics.
+type permanentNil struct{ *nilError }
+
+func (permanentNil) Error() string     { return "permanent?" }
+func (e permanentNil) Permanent() bool { return e.permanent }
+
+// laterNil has another method that panics.
+type laterNil struct{ *nilError }
+
+func (laterNil) Error() string               { return "later?" }
+func (e laterNil) RetryAfter() time.Duration { return e.after }
+
+// An error whose methods panic fails the attempt like a handler that panics, and so does one of the
+// Dead callback. It does not end the process.
+func TestErrorThatPanics(t *testing.T) {
+	t.Parallel()
+	for name, bad := range map[string]error{
+		"Error": (*nilError)(nil), "Permanent": permanentNil{}, "RetryAfter": laterNil{},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				m := newModel()
+				m.add(time.Now(), time.Now(), 2)
+				var mu sync.Mutex
+				var errs []error
+				cfg := WorkerConfig{OnEvent: func(e Event) {
+					mu.Lock()
+					defer mu.Unlock()
+					if e.Type != EventClaimed {
+						errs = append(errs, e.Err)
+					}
+				}}
+				dead := 0
+				_, stop := run(t, m, cfg, func(context.Context, *Job) error { return bad },
+					WithDead(func(context.Context, *Job, error) error {
+						if dead++; dead == 1 {
+							return bad
+						}
+						return nil
+					}))
+				time.Sleep(time.Minute)
+				stop()
+				require.Len(t, m.done, 1)
+				require.Equal(t, 2, dead)
+				require.Len(t, errs, 4, "three attempts, and the Dead callback once more")
+				for _, err := range errs[:3] {
+					require.ErrorContains(t, err, "panic: runtime error: invalid memory address")
+				}
+			})
+		})
+	}
+}
+
 // The context of the line about a result that the database never accepts may depend on the saved
 // state of the job.
 func TestContextReadsSavedState(t *testing.T) {

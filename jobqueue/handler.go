@@ -306,12 +306,15 @@ func attemptError(job *Job, err error) AttemptError {
 	return e
 }
 
-// protect turns a panic of f into an error.
+// protect turns a panic of f, or of a method of the error that f returns, into an error.
 func protect(f func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = &panicError{value: v, stack: string(debug.Stack())}
 		}
 	}()
-	return f()
+	if err = f(); err != nil {
+		_, _, _ = err.Error(), isPermanent(err), retryAfter(err)
+	}
+	return err
 }
