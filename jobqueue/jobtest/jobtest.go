@@ -28,10 +28,10 @@ type Result struct {
 // arguments, calls the middleware and the handler, tries again after errors, and calls the Dead
 // callback. It returns when the job has succeeded, failed or been cancelled.
 //
-// The worker has the configuration cfg, except for its queues, and the handlers that register adds.
-// Run does not wait between attempts: Result.Delays tells how long a worker would have waited. The
-// test fails if p is invalid, if no handler is registered for its kind, or if the job does not end
-// after a thousand attempts.
+// The worker has the configuration cfg, except for its queues and schedules, and the handlers that
+// register adds. Run does not wait between attempts: Result.Delays tells how long a worker would
+// have waited. The test fails if p is invalid, if no handler is registered for its kind, or if the
+// job does not end after a thousand attempts.
 func Run(t testing.TB, p jobqueue.Params, cfg jobqueue.WorkerConfig, register func(w *jobqueue.Worker)) Result {
 	t.Helper()
 	records, err := jobqueue.Records(t.Context(), nil, []jobqueue.Params{p})
@@ -52,6 +52,7 @@ func Run(t testing.TB, p jobqueue.Params, cfg jobqueue.WorkerConfig, register fu
 		}
 	}
 	cfg.Queues = map[string]jobqueue.QueueConfig{records[0].Queue: {MaxWorkers: 1}}
+	cfg.Schedules = nil
 	w := jobqueue.NewWorker(s, cfg)
 	register(w)
 

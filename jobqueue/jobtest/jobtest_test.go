@@ -110,6 +110,17 @@ func TestRunOfArgumentsThatDoNotFit(t *testing.T) {
 	require.Contains(t, r.Job.Errors[0].Error, "decode arguments")
 }
 
+// The configuration may be that of the program.
+func TestRunIgnoresSchedules(t *testing.T) {
+	t.Parallel()
+	cfg := jobqueue.WorkerConfig{Schedules: []jobqueue.Schedule{
+		{Name: "daily", When: jobqueue.Every(24 * time.Hour), Params: jobqueue.Params{Kind: "welcome"}},
+	}}
+	r := jobtest.Run(t, jobqueue.Params{Kind: "welcome", Args: welcome{}}, cfg,
+		handler(func(context.Context, *jobqueue.Job, welcome) error { return nil }))
+	require.Equal(t, admin.StateSucceeded, r.Job.State)
+}
+
 // failing is a test that can fail without failing this one.
 type failing struct {
 	testing.TB
