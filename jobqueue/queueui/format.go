@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"html/template"
+	"math"
 	"sort"
 	"strconv"
 	"time"
@@ -21,6 +22,7 @@ func (u *ui) funcs() template.FuncMap {
 		"age":    age,
 		"ago":    func(t time.Time) string { return ago(time.Since(t)) },
 		"left":   left,
+		"never":  never,
 		"stamp":  func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.000 UTC") },
 		"iso":    func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) },
 		"pretty": pretty,
@@ -72,14 +74,18 @@ func age(d time.Duration) string {
 
 func ago(d time.Duration) string {
 	if d < 0 {
-		return "in " + age(-d)
+		return "in " + age(-max(d, -math.MaxInt64)) // the least Duration has no opposite
 	}
 	return age(d) + " ago"
 }
 
+// never reports whether t stands for no time: the end of a pause that has none, or the next time of
+// a schedule whose rule has no further one.
+func never(t time.Time) bool { return t.Year() == 9999 }
+
 // left returns how long a pause still lasts, "" until somebody ends it.
 func left(until time.Time) string {
-	if until.Year() == 9999 {
+	if never(until) {
 		return ""
 	}
 	return age(time.Until(until))

@@ -2,6 +2,7 @@ package queueui
 
 import (
 	"encoding/json"
+	"math"
 	"testing"
 	"time"
 
@@ -21,6 +22,7 @@ func TestFormats(t *testing.T) {
 	}
 	require.Equal(t, "in 1.0 s", ago(-time.Second))
 	require.Equal(t, "1.0 s ago", ago(time.Second))
+	require.Equal(t, "in 106751 days", ago(math.MinInt64), "or more")
 	require.Equal(t, "{\n  \"a\": 1\n}", pretty(json.RawMessage(`{"a":1}`)))
 	require.Equal(t, "not json", pretty(json.RawMessage(`not json`)))
 	require.Len(t, []rune(short(json.RawMessage(`"`+string(make([]byte, 200))+`"`))), 80)

@@ -16,10 +16,17 @@ import (
 
 const maxForm = 16 << 10 // bytes
 
-// form reads the form of a request that changes something. If it must not, it answers the request.
-func (u *ui) form(w http.ResponseWriter, r *http.Request) bool {
+// mayChange reports whether anything may be changed. If not, it answers the request.
+func (u *ui) mayChange(w http.ResponseWriter, r *http.Request) bool {
 	if u.cfg.ReadOnly {
 		u.fail(w, r, http.StatusForbidden, "These pages are read-only.", nil)
+	}
+	return !u.cfg.ReadOnly
+}
+
+// form reads the form of a request that changes something. If it must not, it answers the request.
+func (u *ui) form(w http.ResponseWriter, r *http.Request) bool {
+	if !u.mayChange(w, r) {
 		return false
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
@@ -32,37 +39,36 @@ func (u *ui) form(w http.ResponseWriter, r *http.Request) bool {
 
 // changeQueue pauses or resumes the queue that the form names.
 func (u *ui) changeQueue(w http.ResponseWriter, r *http.Request) {
-	if !u.form(w, r) {
-		return
-	}
-	change := func(ctx context.Context, queue string) error { return u.client.Pause(ctx, queue, time.Time{}) }
-	if r.PathValue("action") == "resume" {
-		change = u.client.Resume
-	}
-	u.changeNamed(w, r, r.PostForm.Get("queue"), change)
+	u.changeNamed(w, r, "queue", map[string]func(context.Context, string) error{
+		"pause":  func(ctx context.Context, queue string) error { return u.client.Pause(ctx, queue, time.Time{}) },
+		"resume": u.client.Resume,
+	})
 }
 
 // changeSchedule pauses, resumes or runs the schedule that the form names.
 func (u *ui) changeSchedule(w http.ResponseWriter, r *http.Request) {
+	u.changeNamed(w, r, "name", map[string]func(context.Context, string) error{
+		"pause": u.client.PauseSchedule, "resume": u.client.ResumeSchedule, "run": u.client.RunSchedule,
+	})
+}
+
+// changeNamed changes what a field of the form names, by the action in the path.
+func (u *ui) changeNamed(
+	w http.ResponseWriter, r *http.Request, field string, changes map[string]func(context.Context, string) error,
+) {
 	if !u.form(w, r) {
 		return
 	}
-	change := map[string]func(context.Context, string) error{
-		"pause": u.client.PauseSchedule, "resume": u.client.ResumeSchedule, "run": u.client.RunSchedule,
-	}[r.PathValue("action")]
+	change, name := changes[r.PathValue("action")], r.PostForm.Get(field)
 	if change == nil {
 		u.fail(w, r, http.StatusNotFound, "This action does not exist.", nil)
 		return
 	}
-	u.changeNamed(w, r, r.PostForm.Get("name"), change)
-}
-
-func (u *ui) changeNamed(
-	w http.ResponseWriter, r *http.Request, name string, change func(context.Context, string) error,
-) {
-	switch err := change(r.Context(), name); {
-	case name == "":
+	if name == "" {
 		u.fail(w, r, http.StatusBadRequest, "The form has no name.", nil)
+		return
+	}
+	switch err := change(r.Context(), name); {
 	case errors.Is(err, jobqueue.ErrNotFound):
 		u.fail(w, r, http.StatusNotFound, "This schedule does not exist any more.", nil)
 	case err != nil:
@@ -104,6 +110,9 @@ func (u *ui) bulkFilter(w http.ResponseWriter, r *http.Request, v url.Values) (f
 
 // confirmBulk asks for a confirmation, with the number of jobs.
 func (u *ui) confirmBulk(w http.ResponseWriter, r *http.Request) {
+	if !u.mayChange(w, r) {
+		return
+	}
 	f, ok := u.bulkFilter(w, r, r.URL.Query())
 	if !ok {
 		return

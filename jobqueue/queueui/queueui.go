@@ -325,8 +325,7 @@ var notes = map[string]string{
 }
 
 func (u *ui) change(w http.ResponseWriter, r *http.Request) {
-	if u.cfg.ReadOnly {
-		u.fail(w, r, http.StatusForbidden, "These pages are read-only.", nil)
+	if !u.mayChange(w, r) {
 		return
 	}
 	id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)

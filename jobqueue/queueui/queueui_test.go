@@ -19,6 +19,7 @@ import (
 
 	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/admin"
+	"lessonkit.example/jobqueue/driver"
 	"lessonkit.example/jobqueue/queueui"
 	"lessonkit.example/jobqueue/sqlitequeue"
 )
@@ -235,6 +236,12 @@ func TestPauseOfAQueue(t *testing.T) {
 	s.page("/q/", "1 h 30 min left")
 	s.page(s.submit("/q/queues/resume", url.Values{"queue": {"nightly"}}), `aria-label="Pause queue nightly"`)
 	require.Equal(t, http.StatusBadRequest, s.do("POST", "/q/queues/pause").Code)
+	unknown := httptest.NewRequest("POST", "/q/queues/explode", strings.NewReader("queue=nightly"))
+	unknown.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	w := httptest.NewRecorder()
+	s.handler.ServeHTTP(w, unknown)
+	require.Equal(t, http.StatusNotFound, w.Code)
+	s.page("/q/", `aria-label="Pause queue nightly"`)
 }
 
 func TestMetadata(t *testing.T) {
@@ -270,6 +277,15 @@ func TestSchedules(t *testing.T) {
 		time.Minute, 5*time.Millisecond)
 	unknown := s.do("POST", "/q/schedules/explode")
 	require.Equal(t, http.StatusNotFound, unknown.Code)
+	require.Equal(t, http.StatusBadRequest, s.do("POST", "/q/schedules/run").Code)
+}
+
+func TestScheduleWithoutFurtherTimes(t *testing.T) {
+	s := setup(t, queueui.Config{})
+	require.NoError(t, s.store.PutSchedule(t.Context(), driver.Schedule{
+		Name: "once", Spec: "2026-11-01 only", NextAt: driver.FarFuture}))
+	s.page("/", `only</td>
+  <td class="n"><span class="zero">–</span></td>`)
 }
 
 func TestBulkActions(t *testing.T) {
@@ -362,6 +378,7 @@ func TestReadOnly(t *testing.T) {
 	}
 	require.NotContains(t, s.page("/"), `method="post"`)
 	require.NotContains(t, s.page("/jobs?state=failed"), "Retry all")
+	require.Equal(t, http.StatusForbidden, s.do("GET", "/bulk/retry?state=failed").Code, "its page has a button")
 }
 
 func TestPaging(t *testing.T) {
