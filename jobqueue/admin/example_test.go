@@ -118,11 +118,12 @@ func ExampleClient_Schedules() {
 			schedules, _ = client.Schedules(ctx)
 			time.Sleep(10 * time.Millisecond)
 		}
-		s := schedules[0]
-		fmt.Println(s.Name, s.Spec, s.NextAt.Format("2 January"))
-		_ = client.PauseSchedule(ctx, s.Name)
-		_ = client.ResumeSchedule(ctx, s.Name)
-		_ = client.RunSchedule(ctx, s.Name)
+		for _, s := range schedules {
+			fmt.Println(s.Name, s.Spec, s.NextAt.Format("2 January"))
+			_ = client.PauseSchedule(ctx, s.Name)
+			_ = client.ResumeSchedule(ctx, s.Name)
+			_ = client.RunSchedule(ctx, s.Name)
+		}
 	}()
 	_ = worker.Run(ctx)
 	// Output:
