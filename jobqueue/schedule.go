@@ -191,5 +191,5 @@ func following(when When, t time.Time) time.Time {
 	if next := when.Next(t); next.After(t) {
 		return next.UTC().Truncate(time.Microsecond)
 	}
-	return driver.FarFuture
+	return driver.FarFuture()
 }

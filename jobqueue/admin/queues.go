@@ -54,7 +54,7 @@ func (c *Client) Pause(ctx context.Context, queue string, until time.Time) error
 		return err
 	}
 	if until.IsZero() {
-		until = driver.FarFuture
+		until = driver.FarFuture()
 	}
 	return c.store.Pause(ctx, queue, until.UTC().Truncate(time.Microsecond))
 }

@@ -2,9 +2,9 @@ package driver
 
 import "time"
 
-// FarFuture is the end of a pause that has none, and the NextAt of a schedule whose rule has no
-// further time.
-var FarFuture = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
+// FarFuture returns the end of a pause that has none, and the NextAt of a schedule whose rule has
+// no further time.
+func FarFuture() time.Time { return time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC) }
 
 // Schedule is a periodic job as a store keeps it.
 type Schedule struct {

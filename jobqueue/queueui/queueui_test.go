@@ -283,7 +283,7 @@ func TestSchedules(t *testing.T) {
 func TestScheduleWithoutFurtherTimes(t *testing.T) {
 	s := setup(t, queueui.Config{})
 	require.NoError(t, s.store.PutSchedule(t.Context(), driver.Schedule{
-		Name: "once", Spec: "2026-11-01 only", NextAt: driver.FarFuture}))
+		Name: "once", Spec: "2026-11-01 only", NextAt: driver.FarFuture()}))
 	s.page("/", `only</td>
   <td class="n"><span class="zero">–</span></td>`)
 }
