@@ -9,7 +9,8 @@ import (
 	"lessonkit.example/jobqueue/driver"
 )
 
-// Errors of [Client], of package admin and of a store's CompleteTx, to be tested with errors.Is.
+// Errors of [Client], of package admin, and of EnqueueTx, SaveTx and CompleteTx of a store, to be
+// tested with errors.Is.
 var (
 	// ErrNotFound: no job has this id, neither unfinished nor in the history, or no schedule has
 	// this name.
@@ -19,9 +20,9 @@ var (
 	ErrState = driver.ErrState
 	// ErrDuplicate: the job cannot be retried because another one holds its unique key.
 	ErrDuplicate = driver.ErrDuplicate
-	// ErrLeaseLost: the worker can no longer assume that it holds the job. CompleteTx returns it,
-	// and it is the cause (context.Cause) of the handler's context. What the handler returns is
-	// ignored.
+	// ErrLeaseLost: the worker can no longer assume that it holds the job. CompleteTx and SaveTx
+	// return it, and it is the cause (context.Cause) of the handler's context. What the handler
+	// returns is ignored.
 	ErrLeaseLost = driver.ErrLeaseLost
 	// ErrSchema: the tables are missing or of another version; Migrate of the store creates them.
 	// A worker's Run returns it too.

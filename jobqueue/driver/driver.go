@@ -22,8 +22,8 @@ import (
 // that machine's. A method may return an error although its change was committed, for example when
 // the connection broke during the commit: the worker finds out with Release and Get.
 //
-// Insert and the methods from Get to Cancel return errors that wrap [ErrSchema] when the tables do
-// not match, and [ErrUnavailable] when the database is at fault.
+// Insert and the methods that package admin calls return errors that wrap [ErrSchema] when the
+// tables do not match, and [ErrUnavailable] when the database is at fault.
 //
 // A row that was damaged from outside must not stop the queue. If the engine cannot process it (its
 // errors are not a JSON array, or its fence cannot grow), Exchange, Release and Rescue have the

@@ -15,6 +15,7 @@ import (
 
 	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/driver"
+	"lessonkit.example/jobqueue/internal/dberr"
 )
 
 // sharedColumns are the columns that jobqueue_job and jobqueue_done have in common.
@@ -378,14 +379,15 @@ func (s *Store) CompleteSQL(ctx context.Context, tx *sql.Tx, job *jobqueue.Job) 
 	return s.complete(ctx, sqlQuerier{tx}, job)
 }
 
-func (s *Store) complete(ctx context.Context, db querier, job *jobqueue.Job) error {
+func (s *Store) complete(ctx context.Context, db querier, job *jobqueue.Job) (err error) {
+	defer dberr.Classify(&err)
 	if state := driver.SavedNow(job); state != nil {
 		if err := s.save(ctx, db, job, state); err != nil {
 			return fmt.Errorf("complete job %d: %w", job.ID, err)
 		}
 	}
 	var id int64
-	err := db.query(ctx, s.sql(succeedSQL), func(rs rows) error { return rs.Scan(&id) },
+	err = db.query(ctx, s.sql(succeedSQL), func(rs rows) error { return rs.Scan(&id) },
 		[]int64{job.ID}, []int32{int32(job.Fence)}, job.Worker)
 	if err == nil && id == 0 {
 		err = driver.ErrLeaseLost

@@ -10,6 +10,7 @@ import (
 
 	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/driver"
+	"lessonkit.example/jobqueue/internal/dberr"
 )
 
 // saveSQL is for leases with results, or of the caller's transaction.
@@ -64,7 +65,8 @@ func (s *Store) SaveSQL(ctx context.Context, tx *sql.Tx, job *jobqueue.Job, v an
 	return s.saveTx(ctx, sqlQuerier{tx}, job, v)
 }
 
-func (s *Store) saveTx(ctx context.Context, db querier, job *jobqueue.Job, v any) error {
+func (s *Store) saveTx(ctx context.Context, db querier, job *jobqueue.Job, v any) (err error) {
+	defer dberr.Classify(&err)
 	state, err := driver.EncodeSavedTx(job, v)
 	if err != nil {
 		return err

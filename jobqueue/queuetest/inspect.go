@@ -21,6 +21,7 @@ var inspectTests = map[string]func(*testing.T, Harness){
 	"StatsCount":                    statsCount,
 	"StatsListServedQueues":         statsListServedQueues,
 	"ErrorsAreClassified":           errorsAreClassified,
+	"ErrorsInTxAreClassified":       errorsInTxAreClassified,
 	"RetryByHand":                   retryByHand,
 	"CancelByHand":                  cancelByHand,
 	"PurgeByAgeAndState":            purgeByAgeAndState,
@@ -246,6 +247,20 @@ func errorsAreClassified(t *testing.T, h Harness) {
 		err := call(ctx)
 		require.ErrorIs(t, err, context.Canceled, name)
 		require.NotErrorIs(t, err, jobqueue.ErrUnavailable, name)
+	}
+}
+
+func errorsInTxAreClassified(t *testing.T, h Harness) {
+	require.NoError(t, h.Exec(t.Context(), "alter table jobqueue_job rename to moved"))
+	for name, inTx := range h.InTx {
+		for what, call := range map[string]func(tx Tx) error{
+			"enqueue":  func(tx Tx) error { _, err := tx.Enqueue(jobqueue.Params{Kind: "work"}); return err },
+			"complete": func(tx Tx) error { return tx.Complete(&jobqueue.Job{ID: 1, Worker: 1}) },
+			"save":     func(tx Tx) error { return tx.Save(&jobqueue.Job{ID: 1, Worker: 1}, "state") },
+		} {
+			err := inTx(t.Context(), call)
+			require.ErrorIs(t, err, jobqueue.ErrSchema, "%s by %s", what, name)
+		}
 	}
 }
 

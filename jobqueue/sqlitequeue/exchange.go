@@ -10,6 +10,7 @@ import (
 
 	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/driver"
+	"lessonkit.example/jobqueue/internal/dberr"
 )
 
 // sharedColumns are the columns that jobqueue_job and jobqueue_done have in common.
@@ -303,7 +304,8 @@ func next(tx *sql.Tx, now int64, x driver.ExchangeRequest, res *driver.ExchangeR
 // CompleteTx completes the job as succeeded in tx, if and when tx commits. A handler calls it for
 // its own job, commits, and returns nil. ErrLeaseLost means that the job is no longer the
 // handler's: roll back. The job goes to the history even when the worker's queue keeps none.
-func (s *Store) CompleteTx(ctx context.Context, tx *sql.Tx, job *jobqueue.Job) error {
+func (s *Store) CompleteTx(ctx context.Context, tx *sql.Tx, job *jobqueue.Job) (err error) {
+	defer dberr.Classify(&err)
 	if state := driver.SavedNow(job); state != nil {
 		saved := driver.Saved{Lease: driver.Lease{ID: job.ID, Fence: job.Fence}, State: state}
 		if _, err := save(tx, job.Worker, saved); err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/driver"
+	"lessonkit.example/jobqueue/internal/dberr"
 )
 
 const saveSQL = `update jobqueue_job set saved = ? where id = ? and fence = ? and worker = ?`
@@ -35,7 +36,8 @@ func (s *Store) Save(ctx context.Context, worker int64, states []driver.Saved) e
 // SaveTx does what [jobqueue.Job.Save] does, if and when tx commits, for example together with the
 // rows that a part of the job has written. It returns ErrLeaseLost if the job is no longer the
 // handler's, and an error if the handler has called Save during the same attempt.
-func (s *Store) SaveTx(ctx context.Context, tx *sql.Tx, job *jobqueue.Job, v any) error {
+func (s *Store) SaveTx(ctx context.Context, tx *sql.Tx, job *jobqueue.Job, v any) (err error) {
+	defer dberr.Classify(&err)
 	state, err := driver.EncodeSavedTx(job, v)
 	if err != nil {
 		return err
