@@ -23,9 +23,10 @@ with rate as (
   select greatest(at, now()) as at, $7::bigint * interval '1 microsecond' as every
   from jobqueue_rate where queue = ($2::text[])[1] for update),
 tokens as (
-  select floor(extract(epoch from now() + $8::int * every - at) / extract(epoch from every))::int as n from rate),
+  select greatest(floor(extract(epoch from now() + $8::int * every - at) / extract(epoch from every)), 0)::int as n
+  from rate),
 took as (` + strings.Replace(claimSQL, claimQueues,
-	`(select name, least(n, (select greatest(n, 0) from tokens)) as n, i from `+claimQueues+`) q`, 1) + `),
+	`(select name, least(n, (select n from tokens)) as n, i from `+claimQueues+`) q`, 1) + `),
 spent as (
   update jobqueue_rate set at = (select at from rate) + (select count(*) from took) * (select every from rate)
   where queue = ($2::text[])[1] and exists (select from took))

@@ -22,6 +22,7 @@ var limitTests = map[string]func(*testing.T, Harness){
 	"LimitIsChecked":            limitIsChecked,
 	"RateHoldsOverAllWorkers":   rateHoldsOverAllWorkers,
 	"RateAllowsABurst":          rateAllowsABurst,
+	"RateMayBecomeMuchHigher":   rateMayBecomeMuchHigher,
 	"RateKeepsNoOtherQueue":     rateKeepsNoOtherQueue,
 }
 
@@ -176,6 +177,22 @@ func rateAllowsABurst(t *testing.T, h Harness) {
 	res = claim()
 	require.Empty(t, res.Jobs)
 	require.InDelta(t, time.Hour, res.Next, float64(time.Minute))
+}
+
+// The next job waits until the time that the old rate has set.
+func rateMayBecomeMuchHigher(t *testing.T, h Harness) {
+	fill(t, h.Store, 2)
+	w := register(t, h.Store, never)
+	claim := func(every time.Duration) driver.ExchangeResponse {
+		res, err := h.Store.Exchange(t.Context(), driver.ExchangeRequest{Worker: w, Claims: []driver.ClaimRequest{
+			{Queue: "default", Limit: 2, Rate: driver.Rate{Every: every, Burst: 1}}}})
+		require.NoError(t, err)
+		return res
+	}
+	require.Len(t, claim(24*time.Hour).Jobs, 1)
+	res := claim(time.Microsecond)
+	require.Empty(t, res.Jobs)
+	require.InDelta(t, 24*time.Hour, res.Next, float64(time.Minute))
 }
 
 func rateKeepsNoOtherQueue(t *testing.T, h Harness) {
