@@ -56,6 +56,25 @@ func TestParamsDefaults(t *testing.T) {
 	require.Equal(t, Unlimited, r.MaxAttempts)
 }
 
+func TestRateIsNotExceeded(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		rate Rate
+		want time.Duration
+	}{
+		{Rate{N: 200, Per: time.Second}, 5 * time.Millisecond},
+		{Rate{N: 60, Per: time.Second}, 16_667 * time.Microsecond},
+		{Rate{N: 600_000, Per: time.Second}, 2 * time.Microsecond},
+		{Rate{N: 2, Per: 2001 * time.Nanosecond}, 2 * time.Microsecond},
+		{Rate{N: 1, Per: time.Microsecond}, time.Microsecond},
+	} {
+		require.True(t, c.rate.valid(), c.rate)
+		require.Equal(t, c.want, c.rate.every(), c.rate)
+	}
+	require.False(t, Rate{N: 2, Per: 1999 * time.Nanosecond}.valid())
+	require.False(t, Rate{N: math.MaxInt, Per: time.Hour}.valid())
+}
+
 func TestErrorsAreClassifiedByMethod(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, Permanent(nil))

@@ -104,16 +104,15 @@ type Rate struct {
 	Burst int
 }
 
-// every returns the time between two starts.
+// every returns the time between two starts, rounded up, so that not more start. N is positive.
 func (r Rate) every() time.Duration {
-	if r.N == 0 {
-		return 0
-	}
-	return (r.Per / time.Duration(r.N)).Truncate(time.Microsecond)
+	every := (r.Per-1)/time.Duration(r.N) + 1
+	return (every + time.Microsecond - 1).Truncate(time.Microsecond)
 }
 
 func (r Rate) valid() bool {
-	return r == Rate{} || r.N > 0 && r.every() > 0 && r.Burst >= 0 && r.Burst <= maxLimit && r.Per <= 366*24*time.Hour
+	return r == Rate{} || r.N > 0 && r.Per/time.Microsecond >= time.Duration(r.N) && r.Per <= 366*24*time.Hour &&
+		r.Burst >= 0 && r.Burst <= maxLimit
 }
 
 // Values of QueueConfig.Retention and RetentionFailed.
