@@ -254,6 +254,10 @@ type period struct {
 func periodAt(t time.Time, loc *time.Location) period {
 	t = t.In(loc)
 	start, end := t.ZoneBounds()
+	if !end.IsZero() && !end.After(t) {
+		// Beyond the transitions that a zone lists, ZoneBounds ends leap years a day too early.
+		end = time.Date(t.UTC().Year()+1, 1, 1, 0, 0, 0, 0, time.UTC)
+	}
 	_, offset := t.Zone()
 	return period{start.UTC(), end.UTC(), time.Duration(offset) * time.Second}
 }

@@ -42,6 +42,10 @@ func TestCronTimes(t *testing.T) {
 		// Midnight was skipped in São Paulo, and 30 December 2011 in Apia.
 		{"0 0 * * *", "America/Sao_Paulo", "2018-11-03T12:00:00Z", "2018-11-04T03:00:00Z 2018-11-05T02:00:00Z"},
 		{"0 12 30 12 *", "Pacific/Apia", "2011-12-01T00:00:00Z", "2011-12-30T10:00:00Z"},
+		// ZoneBounds ends the year 2040 a day too early.
+		{"0 12 * * *", "Europe/Berlin", "2040-12-30T12:00:00Z", "2040-12-31T11:00:00Z 2041-01-01T11:00:00Z"},
+		{"0 12 31 * *", "Pacific/Chatham", "2040-12-02T00:00:00Z", "2040-12-30T22:15:00Z 2041-01-30T22:15:00Z"},
+		{"*/30 3 1 * *", "America/New_York", "2040-12-02T00:00:00Z", "2041-01-01T08:00:00Z 2041-01-01T08:30:00Z"},
 	} {
 		at, err := time.Parse(time.RFC3339, test.after)
 		require.NoError(t, err)
