@@ -184,9 +184,12 @@ func (c Config) Logger(w io.Writer) *slog.Logger {
 // file need not exist. Variables with an empty value are left out.
 func Environment(environ []string, file string) (map[string]string, error) {
 	merged, err := godotenv.Read(file)
-	if errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		merged = map[string]string{}
-	} else if err != nil {
+	case errors.As(err, new(*fs.PathError)):
+		return nil, err // it cannot be read
+	case err != nil:
 		// The parser's error contains the line, which may contain a secret.
 		return nil, fmt.Errorf("%s is not a list of NAME=value lines", file)
 	}

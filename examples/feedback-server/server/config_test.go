@@ -181,6 +181,10 @@ func TestEnvironmentOverridesTheFile(t *testing.T) {
 	_, err = server.Environment(nil, file)
 	require.ErrorContains(t, err, "NAME=value")
 	require.NotContains(t, err.Error(), "SECRET")
+
+	_, err = server.Environment(nil, t.TempDir())
+	require.ErrorContains(t, err, "is a directory")
+	require.NotContains(t, err.Error(), "NAME=value")
 }
 
 func TestSecretsAreNotSentUnencrypted(t *testing.T) {
