@@ -135,11 +135,13 @@ func (c stateCollector) Collect(out chan<- prometheus.Metric) {
 	}
 	h := c.health
 	gauge(speechAvailable, oneIf(h.recognizer.Status(ctx).Available), h.config.ASRProvider)
-	gauge(databaseReady, oneIf(h.ready(ctx)))
 	if h.db == nil {
+		gauge(databaseReady, 0)
 		return
 	}
-	if space := h.state(ctx).space; space.Total > 0 {
+	state := h.state(ctx)
+	gauge(databaseReady, oneIf(state.migrated))
+	if space := state.space; space.Total > 0 {
 		gauge(storageFree, float64(space.Free))
 		gauge(storageTotal, float64(space.Total))
 		gauge(storageReserve, float64(space.Reserve))

@@ -1,7 +1,10 @@
 package server_test
 
 import (
+	"context"
 	"encoding/json"
+	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -55,6 +58,19 @@ func TestAlertsUseMetricsThatExist(t *testing.T) {
 		}
 	}
 	require.Contains(t, text, `job_duration_seconds_count{kind="transcribe",outcome="failed"} 0`)
+}
+
+// A server that stops is not ready, but its database is.
+func TestStoppingServerDoesNotReportTheDatabaseDown(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, server.RoleAPI)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	require.NoError(t, s.Run(stopped, listener))
+	require.Equal(t, http.StatusServiceUnavailable, get(s.Handler(), "/readyz").Code)
+	require.Contains(t, get(s.Handler(), "/metrics").Body.String(), "\ndatabase_ready 1\n")
 }
 
 // A job that has failed is "failed" in every place.
