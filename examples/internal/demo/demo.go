@@ -110,6 +110,7 @@ func (d *demo) environment(ctx context.Context, group *errgroup.Group, log *slog
 	maps.Copy(environment, d.Environment)
 	environment["DATABASE_URL"] = "sqlite:" + filepath.Join(d.Dir, "lessonkit.db")
 	environment["AUDIO_STORAGE_DIR"] = filepath.Join(d.Dir, "audio")
+	delete(environment, "AUDIO_STORAGE_URL")
 	environment["ALLOW_DEVELOPMENT_USER_HEADER"] = "true"
 	environment["APP_ENV"] = "development"
 	// No real teachers sign in to the demo, and the development sign-in is refused beside theirs.
