@@ -158,6 +158,9 @@ type Props = Record<string, any>;
 type Action = () => unknown;
 type Translate = (key: Key, values?: Props) => string;
 type Ask = (question: string, yes: string) => Promise<boolean>;
+type CreateElement = <K extends keyof HTMLElementTagNameMap>(
+	tag: K, props?: Props, ...children: Child[]
+) => HTMLElementTagNameMap[K];
 type CreateInput = (data: any, name: Key, props?: object) => HTMLElement;
 type CreateForm = (
 	action: (values: Record<string, string>) => unknown, props: Props, ...children: Child[]

@@ -1,7 +1,7 @@
 // The page of a teacher: sign in, students, recordings that become text, feedback records.
 
 import { account } from "./api.js";
-import { button, byId, explain, h, language, once, t, useLanguage } from "./dom.js";
+import { button, byId, explain, h, language, once, t, useLanguage, write } from "./dom.js";
 import { outbox, retryNow, wake } from "./outbox.js";
 import { recordsView } from "./views/records.js";
 import { signInByAddress, signInForm, signInView } from "./views/signin.js";
@@ -56,9 +56,8 @@ function drawFrame() {
 			await show();
 		}, { class: "quiet", lang }),
 		account.teacher && button(t("signOut"), () => account.signOut(), { class: "quiet" })).children);
-	byId("footer").replaceChildren(
-		h("a", { href: "scalar" }, t("reference")), " · ", h("a", { href: "openapi.json" }, "OpenAPI"), " · ",
-		h("a", { href: "health" }, t("health")));
+	write(byId("reference"), t("reference"));
+	write(byId("health"), t("health"));
 	drawBanner();
 }
 

@@ -25,9 +25,7 @@ export const byId = (id) => /** @type {HTMLElement} */ (document.getElementById(
 
 /**
  * Creates an element. Properties that begin with "on" are event listeners, false and undefined are
- * left out, everything else is an attribute.
- * @template {keyof HTMLElementTagNameMap} K
- * @param {K} tag @param {Props} [props] @param {...Child} children
+ * left out, everything else is an attribute. @type {CreateElement}
  */
 export function h(tag, props = {}, ...children) {
 	const element = document.createElement(tag);

@@ -24,7 +24,7 @@ export async function follow(session, on, signal) {
 				cache: "no-store", credentials: "omit", signal: signals,
 			});
 			if (response.status === 401) account.expire();
-			if (!response.ok || !response.body) throw new Error("HTTP " + response.status);
+			if (!response.ok || !response.body) throw new Error();
 			if (!last) on.opened();
 			pause = 1000;
 			for await (const { id, data } of messages(response.body)) {
