@@ -63,7 +63,7 @@ interface ProblemBody {
 interface RequestOptions {
 	/** A Blob is sent as it is; another object becomes JSON. */
 	body?: any;
-	headers?: Record<string, string>;
+	headers?: Fields;
 	/** The time limit. Defaults to 30. */
 	seconds?: number;
 	/** Sends no credentials but those in headers. */
@@ -154,16 +154,20 @@ type Draw<T> = (data: T, kept: Recording[]) => HTMLElement;
 /** Draws what has the key, which create prepares the first time. */
 type Show = (key: string, create: (data: any) => Draw<any>, data: any, kept?: Recording[]) => HTMLElement;
 
+type Fields = Record<string, string>;
 type Props = Record<string, any>;
 type Action = () => unknown;
 type Translate = (key: Key, values?: Props) => string;
+type Offer = (question: string, text: string, ...buttons: HTMLElement[]) => void;
 type Ask = (question: string, yes: string) => Promise<boolean>;
 type CreateElement = <K extends keyof HTMLElementTagNameMap>(
 	tag: K, props?: Props, ...children: Child[]
 ) => HTMLElementTagNameMap[K];
+type CreateButton = (label: string, action: Action, props?: Props) => HTMLButtonElement;
+type CreateField = (label: string, control: HTMLElement) => HTMLElement;
 type CreateInput = (data: any, name: Key, props?: object) => HTMLElement;
 type CreateForm = (
-	action: (values: Record<string, string>) => unknown, props: Props, ...children: Child[]
+	action: (values: Fields) => unknown, props: Props, ...children: Child[]
 ) => HTMLFormElement;
 
 type Key = keyof typeof import("./page/i18n/en.json");

@@ -20,11 +20,11 @@ const storageKey = "lessonkit-sign-in";
 /** account is who is signed in. Its event "change" tells of signing in and out. */
 class Account extends EventTarget {
 	teacher = "";
-	/** @type {Record<string, string>} */
+	/** @type {Fields} */
 	headers = {};
 	expired = false;
 
-	/** Signs in with these headers, if the server accepts them. @param {Record<string, string>} headers */
+	/** Signs in with these headers, if the server accepts them. @param {Fields} headers */
 	async signIn(headers) {
 		const { body } = await request("GET", "auth/me", { headers, anonymous: true });
 		this.#set(body.teacher_id, headers);
@@ -36,7 +36,7 @@ class Account extends EventTarget {
 		this.#set("", {});
 	}
 
-	/** @param {string} teacher @param {Record<string, string>} headers */
+	/** @param {string} teacher @param {Fields} headers */
 	#set(teacher, headers) {
 		sessionStorage.setItem(storageKey, JSON.stringify({ teacher, headers }));
 		Object.assign(this, { teacher, headers, expired: false });
@@ -80,7 +80,7 @@ export async function request(method, path, { body, headers, seconds = 30, anony
 	return { etag, body: json ? await response.json() : null, response };
 }
 
-/** Reads all pages of a list. @param {string} path @param {Record<string, string>} [query] */
+/** Reads all pages of a list. @param {string} path @param {Fields} [query] */
 export async function all(path, query) {
 	/** @type {any[]} */
 	const items = [];

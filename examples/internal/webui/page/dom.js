@@ -59,7 +59,7 @@ export function arrange(parent, children) {
 /**
  * Creates a button. While its action runs, further clicks do nothing; an error is shown. The
  * property "of" completes the label for those who do not see what is around the button.
- * @param {string} label @param {Action} action @param {Props} [props]
+ * @type {CreateButton}
  */
 export function button(label, action, { of, ...props } = {}) {
 	const b = h("button", { type: "button", "aria-label": of && `${label}: ${of}`, ...props }, label);
@@ -80,7 +80,7 @@ export async function once(element, action) {
 	}
 }
 
-/** Creates a labelled field. @param {string} label @param {HTMLElement} control */
+/** Creates a labelled field. @type {CreateField} */
 export const field = (label, control) => h("label", { class: "field" }, h("span", {}, label), control);
 
 /** Creates a form. Its action receives the fields by name, trimmed. @type {CreateForm} */

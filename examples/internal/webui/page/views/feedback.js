@@ -88,7 +88,7 @@ export function feedbackSection(work, saved) {
 			button(t("keepMine"), () => choose(true)), button(t("takeOther"), () => choose(false)));
 	}
 
-	/** @param {string} question @param {string} text @param {...HTMLElement} buttons */
+	/** @type {Offer} */
 	function offer(question, text, ...buttons) {
 		choice.replaceChildren(h("p", {}, question), h("p", { class: "text" }, text),
 			h("div", { class: "row" }, ...buttons));

@@ -56,7 +56,7 @@ export async function editView(root, id = "") {
 	/** @type {Profile} */
 	const p = id ? (await request("GET", "profiles/" + id)).body : {};
 	root.append(h("h1", {}, t(id ? "editStudent" : "addStudent")), form(async (v) => {
-		/** @type {Record<string, any>} */
+		/** @type {Props} */
 		const body = { ...v, academic_year: Number(v.academic_year) };
 		// What is left empty takes the teacher's default.
 		for (const name of ["grade", "subject", "academic_year", "end_time"]) if (!v[name]) delete body[name];
