@@ -46,26 +46,54 @@ func (b *browser) untilNobodyRecords() {
 		!held.some(({ name }) => name === "lessonkit-recording"))`, "")
 }
 
-// An error while interrupted recordings are completed keeps nobody from recording.
-func TestFailedRecoveryKeepsNobodyFromRecording(t *testing.T) {
+// An error while interrupted recordings are completed keeps nobody from recording, and does not
+// delay what is complete.
+func TestFailedRecoveryKeepsNobodyFromRecordingAndSending(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
 	url := development(t, saying("Heard."))
-	_, p := withStudent(t, url, "anna")
+	c, p := withStudent(t, url, "anna")
 	b.showStudent(url, p.ID)
-	require.Equal(t, "the disk is broken", b.eval(`(async () => {
+	b.eval(`(async () => {
 		const outbox = await import("/page/outbox.js");
 		const recording = await outbox.create({ lesson: "l", sequence: 0, type: "audio/webm", name: "",
 			teacher: "other", duration: 0, complete: false, refused: null });
 		await outbox.append(recording, 0, new Blob(["audio"]));
-		IDBObjectStore.prototype.put = () => { throw new Error("the disk is broken"); };
-		try {
-			for (;;) await outbox.wake(); // does nothing while the page itself is sending
-		} catch (error) {
-			return error.message;
-		}
-	})()`))
+		failed = false;
+		IDBObjectStore.prototype.put = () => { failed = true; throw new Error("the disk is broken"); };
+		while (!failed) await outbox.wake(); // does nothing while the page itself is sending
+		return "";
+	})()`)
 	b.untilNobodyRecords()
+	b.addFiles(sample(t, "lesson1-segment0.mp3"))
+	b.waitText("Heard.")
+	storedParts(t, c, p.ID, 1)
+}
+
+// The browser closes the page's database, as some do in the background. Recordings are stored in it
+// again.
+func TestRecordingsAreStoredAfterTheDatabaseWasClosed(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
+	url := development(t, saying("Heard."))
+	c, p := withStudent(t, url, "anna")
+	b.showStudent(url, p.ID)
+	b.eval(`(async () => {
+		const begin = IDBDatabase.prototype.transaction;
+		let database;
+		IDBDatabase.prototype.transaction = function (...args) {
+			database = this;
+			return begin.apply(this, args);
+		};
+		await (await import("/page/outbox.js")).list();
+		database.close();
+		database.dispatchEvent(new Event("close"));
+		return "";
+	})()`)
+	b.addFiles(sample(t, "lesson1-segment0.mp3"))
+	b.until(`() => /Heard|cannot store more/.test(document.body.innerText)`, "")
+	require.NotContains(t, b.eval(`document.body.innerText`), "cannot store more")
+	storedParts(t, c, p.ID, 1)
 }
 
 // A file is on the device whole or not at all: no other tab takes it for an interrupted recording.

@@ -13,9 +13,13 @@ function database() {
 			open.result.createObjectStore("recordings", { keyPath: ["lesson", "sequence"] });
 			open.result.createObjectStore("chunks", { keyPath: ["lesson", "sequence", "n"] });
 		};
-		open.onsuccess = () => resolve(open.result);
+		const forget = () => { opening = undefined; };
+		open.onsuccess = () => {
+			open.result.onclose = forget; // the browser may close it
+			resolve(open.result);
+		};
 		open.onerror = () => {
-			opening = undefined;
+			forget();
 			reject(open.error);
 		};
 	});
@@ -103,7 +107,7 @@ export const outbox = Object.assign(new EventTarget(), {
 });
 
 const channel = new BroadcastChannel("lessonkit-outbox");
-channel.onmessage = () => void wake();
+channel.onmessage = wake;
 
 /** Tells all tabs of a change. */
 export function changed() {
@@ -162,7 +166,7 @@ async function recover() {
 }
 
 async function drain() {
-	await recover();
+	await recover().catch(() => {}); // what is complete is sent, which makes space
 	while (account.teacher && !account.expired) {
 		const next = (await list()).find((r) => r.complete && !r.refused && r.teacher === account.teacher);
 		if (!next) return;
