@@ -96,6 +96,38 @@ func TestRecordingsAreStoredAfterTheDatabaseWasClosed(t *testing.T) {
 	storedParts(t, c, p.ID, 1)
 }
 
+// A teacher who goes to another page while the browser asks for the microphone is not recorded.
+func TestMicrophoneThatIsPermittedTooLateRecordsNothing(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t, listening(t)...)
+	url := development(t, saying("Heard."))
+	c, p := withStudent(t, url, "anna")
+	session := withLesson(t, c, p.ID)
+	b.showStudent(url, p.ID)
+	b.waitText("Lesson 1 is open")
+	b.eval(`permit = null;
+		const devices = navigator.mediaDevices, ask = devices.getUserMedia;
+		devices.getUserMedia = (wanted) => new Promise((resolve) => {
+			permit = async () => {
+				stream = await ask.call(devices, wanted);
+				resolve(stream);
+				return "";
+			};
+		}); ""`)
+	b.clickButton("Record")
+	b.until(`() => permit !== null`, "")
+	b.eval(`location.hash = "#/"; ""`)
+	b.waitText("Add a student")
+	b.eval(`permit()`)
+	b.until(`() => stream.getTracks().every((track) => track.readyState === "ended")
+		|| document.title.includes("●")`, "")
+	require.NotContains(t, b.eval(`document.title`), "●")
+	b.untilNobodyRecords()
+	session, err := c.Session(t.Context(), session.ID)
+	require.NoError(t, err)
+	require.Empty(t, session.Lessons[0].Segments)
+}
+
 // A file is on the device whole or not at all: no other tab takes it for an interrupted recording.
 func TestFileIsNeverOnTheDeviceInParts(t *testing.T) {
 	t.Parallel()

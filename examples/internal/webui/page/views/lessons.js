@@ -54,6 +54,7 @@ export function lessonsSection(work) {
 	async function start() {
 		const stream = await microphone();
 		try {
+			end.signal.throwIfAborted(); // the page shows something else by now
 			const lesson = await ensureLesson();
 			// Other tabs leave this one's recordings alone until it has stopped.
 			const held = await hold("recording", 2000);
@@ -64,8 +65,10 @@ export function lessonsSection(work) {
 		} catch (error) {
 			for (const track of stream.getTracks()) track.stop();
 			release();
+			if (end.signal.aborted) return;
 			throw error;
 		}
+		if (end.signal.aborted) return stop();
 		void navigator.storage?.persist?.(); // Firefox asks its user: no need to wait
 		awake = new AbortController();
 		keepAwake(awake.signal);
@@ -93,8 +96,8 @@ export function lessonsSection(work) {
 		const sent = work.lesson(lesson)?.segments.map((s) => s.sequence) ?? [];
 		const sequence = Math.max(last.get(lesson) ?? -1, ...sent) + 1;
 		const { teacher } = account;
-		const complete = Boolean(data);
-		const created = await create({ lesson, sequence, type, name, teacher, duration: 0, complete, refused: null }, data);
+		const created = await create(
+			{ lesson, sequence, type, name, teacher, duration: 0, complete: !!data, refused: null }, data);
 		last.set(lesson, created.sequence);
 		void changed();
 		return created;
