@@ -72,6 +72,12 @@ func TestPromptComesFromFileOrStandardInput(t *testing.T) {
 	code, _, _ = p.run(t, " from a pipe\n", "-key-file", "DIR/key", "-o", "DIR/x{ext}", "-")
 	require.Equal(t, 0, code)
 	require.Equal(t, "from a pipe", p.fake.Counts().Posts[1].Fields["prompt"])
+
+	// A prompt that is too long is refused, not cut.
+	code, _, stderr = p.run(t, strings.Repeat("a", 1<<20+1), "-key-file", "DIR/key", "-o", "DIR/x{ext}", "-")
+	require.Equal(t, 2, code)
+	require.Contains(t, stderr, "longer than 1 MiB")
+	require.Len(t, p.fake.Counts().Posts, 2)
 }
 
 func TestExitStatuses(t *testing.T) {

@@ -122,7 +122,7 @@ func reference(s string) imagegen.Reference {
 	return imagegen.File(s)
 }
 
-const maxPrompt = 1 << 20
+const maxPrompt = 1 << 20 // bytes
 
 // prompt returns the prompt from the command line, a file or standard input.
 func prompt(args []string, stdin io.Reader) (string, error) {
@@ -132,7 +132,7 @@ func prompt(args []string, stdin io.Reader) (string, error) {
 	case len(args) == 0:
 		return "", errors.New("no prompt; imagegen -h shows the usage")
 	case len(args) == 1 && text == "-":
-		data, err := io.ReadAll(io.LimitReader(stdin, maxPrompt))
+		data, err := io.ReadAll(io.LimitReader(stdin, maxPrompt+1))
 		if err != nil {
 			return "", fmt.Errorf("read the prompt: %w", err)
 		}
@@ -143,6 +143,9 @@ func prompt(args []string, stdin io.Reader) (string, error) {
 			return "", fmt.Errorf("read the prompt: %w", err)
 		}
 		text = string(data)
+	}
+	if len(text) > maxPrompt { // part of it would be paid for like all of it
+		return "", errors.New("the prompt is longer than 1 MiB")
 	}
 	if text = strings.TrimSpace(text); text == "" {
 		return "", errors.New("the prompt is empty")
