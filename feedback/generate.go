@@ -84,7 +84,8 @@ const generateTimeout = 5 * time.Minute
 func (s *Service) Generate(ctx context.Context, teacher, session uuid.UUID, lessons []uuid.UUID) (Generated, error) {
 	lessons = slices.Clone(lessons)
 	slices.SortFunc(lessons, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
-	key := fmt.Sprint(teacher, session, slices.Compact(lessons))
+	lessons = slices.Compact(lessons)
+	key := fmt.Sprint(teacher, session, lessons)
 	result := s.summaries.DoChan(key, func() (g any, err error) {
 		defer func() {
 			if v := recover(); v != nil { // it would end the process

@@ -3,6 +3,7 @@ package feedback_test
 import (
 	"testing"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/feedback"
@@ -23,4 +24,15 @@ func TestGenerateWithoutWordsIsNothingTranscribed(t *testing.T) {
 		require.ErrorIs(t, err, feedback.ErrNothingTranscribed)
 		require.NotErrorIs(t, err, feedback.ErrSummary)
 	}
+}
+
+func TestGenerateTakesALessonThatIsNamedTwiceOnce(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t, func(c *feedback.Config) { c.Summarizer = summary.Extractive{} })
+	l := e.lesson()
+	_, task := e.add(l, "x")
+	require.NoError(t, e.RunTask(t.Context(), task, feedback.Attempt{LeaseToken: "t", Number: 1}))
+	g, err := e.Generate(t.Context(), e.teacher, l.SessionID, []uuid.UUID{l.ID, l.ID})
+	require.NoError(t, err)
+	require.Equal(t, 1, g.Lessons)
 }
