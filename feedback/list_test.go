@@ -30,3 +30,13 @@ func FuzzCursor(f *testing.F) {
 		}
 	})
 }
+
+// A sequence number that no segment has may be too large for the column of a database.
+func TestCursorsOfSegmentsHaveASequence(t *testing.T) {
+	lesson := uuid.New()
+	for _, key := range []string{"x", "-1", "10000", "99999999999", "99999999999999999999"} {
+		c := cursor{List: "segments", Key: []string{key}, ID: lesson}.String()
+		_, err := (&Service{}).Segments(t.Context(), uuid.New(), lesson, Page{Cursor: c})
+		require.ErrorIs(t, err, ErrInvalid, key)
+	}
+}

@@ -250,7 +250,8 @@ func (s *Service) Segments(ctx context.Context, teacher, lesson uuid.UUID, p Pag
 	}
 	after := -1
 	if c != nil {
-		if after, err = strconv.Atoi(c.Key[0]); err != nil || c.ID != lesson {
+		after, err = strconv.Atoi(c.Key[0])
+		if err != nil || after < 0 || after > MaxSequence || c.ID != lesson {
 			return List[Segment]{}, Invalid("cursor", "is not a next_cursor of this list")
 		}
 	}
