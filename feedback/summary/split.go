@@ -205,7 +205,7 @@ func isNoise(s string) bool {
 		case strings.ContainsRune("[【<", r):
 			depth++
 		case strings.ContainsRune("]】>", r):
-			depth--
+			depth = max(depth-1, 0)
 		case depth == 0 && (unicode.IsLetter(r) || unicode.IsNumber(r)):
 			words = true
 		}

@@ -48,6 +48,8 @@ func TestSplit(t *testing.T) {
 		{"pauses within a short line are kept", "好 今天画苹果 先画圆", []string{"好 今天画苹果 先画圆"}},
 		{"remarks of a recogniser are left out", "[Music]\n【音乐】\nhello [laughs] all\n♪♪\n...",
 			[]string{"hello [laughs] all"}},
+		{"a bracket that closes nothing", ">> sit down please\n-> we draw an apple\nred] and green",
+			[]string{">> sit down please", "-> we draw an apple", "red] and green"}},
 		{"invalid bytes are left out", "we\x00 draw\xff", []string{"we draw"}},
 		{"nothing", " \n\t", nil},
 	} {
