@@ -106,6 +106,9 @@ func (s *server) registerEvents(api huma.API) {
 		h.Set("Cache-Control", "no-store")
 		h.Set("X-Accel-Buffering", "no") // nginx would delay events
 		w.WriteHeader(http.StatusOK)
+		if ctx.Method() == http.MethodHead {
+			return 0, nil, nil
+		}
 		s.follow(ctx, w, id, since)
 		return 0, nil, nil
 	})

@@ -125,6 +125,25 @@ func streamUntil(t *testing.T, errs ...error) (body string, open time.Duration) 
 	return body, open
 }
 
+// A client reuses the connection of a HEAD request as soon as it has the header.
+func TestEventStreamIsNotOpenedForItsHeader(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t, "sqlite:"+t.TempDir()+"/f.db")
+	session := e.session(e.profile("Ming"))
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		r := httptest.NewRequestWithContext(ctx, "HEAD", "/api/v1/feedback-sessions/"+session+"/events", nil)
+		r.Header.Set("X-Teacher", e.teacher.String())
+		w := httptest.NewRecorder()
+		e.handler.ServeHTTP(w, r)
+		require.NoError(t, ctx.Err(), "the stream stayed open")
+		require.Equal(t, http.StatusOK, w.Code)
+		require.Equal(t, "text/event-stream", w.Header().Get("Content-Type"))
+		require.Zero(t, w.Body.Len())
+	})
+}
+
 func TestEventStreamEndsWithTheLogout(t *testing.T) {
 	t.Parallel()
 	body, open := streamUntil(t, errors.New("logged out"))
