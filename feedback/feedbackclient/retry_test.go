@@ -1,6 +1,7 @@
 package feedbackclient_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -189,6 +190,16 @@ func TestBaseURLsThatCannotWorkAreExplained(t *testing.T) {
 	for _, base := range []string{"", "127.0.0.1:8080", "localhost:8080", "school.example", "ftp://school.example"} {
 		_, err := feedbackclient.New(base, "token").Profile(t.Context(), "id")
 		require.ErrorContains(t, err, "must begin with http:// or https://", base)
+		synctest.Test(t, func(t *testing.T) { // Follow waits before it connects again
+			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+			defer cancel()
+			var errs []error
+			for _, err := range feedbackclient.New(base, "token").Follow(ctx, "id", "") {
+				errs = append(errs, err)
+			}
+			require.Len(t, errs, 1, base)
+			require.ErrorContains(t, errs[0], "must begin with http:// or https://", base)
+		})
 	}
 }
 
