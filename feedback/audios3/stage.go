@@ -20,7 +20,7 @@ import (
 // staged implements [feedback.StagedAudio]. A concurrent listing may discard it.
 type staged struct {
 	store *Store
-	at    time.Time
+	at    time.Time // when it had been received
 	recording.Received
 
 	mu      sync.Mutex
@@ -41,11 +41,12 @@ func (s *Store) stage(ctx context.Context, r io.Reader, maxBytes int64) (*staged
 	if err != nil {
 		return nil, err
 	}
-	a := &staged{store: s, at: time.Now(), content: content}
+	a := &staged{store: s, content: content}
 	a.Received, err = recording.Receive(ctx, content, r, maxBytes)
 	if err != nil {
 		return nil, errors.Join(err, a.Discard())
 	}
+	a.at = time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.staged[a] = struct{}{}
