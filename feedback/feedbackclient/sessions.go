@@ -79,7 +79,8 @@ type Generated struct {
 	WarningCodes []string `json:"warning_codes"` // Warning for programs
 }
 
-// OpenSession opens or resumes the profile's voice session of today.
+// OpenSession opens a voice session of today, or resumes the profile's active one, whatever its
+// date.
 func (c Client) OpenSession(ctx context.Context, profileID string) (Session, error) {
 	return c.OpenSessionWith(ctx, SessionInput{ProfileID: profileID})
 }

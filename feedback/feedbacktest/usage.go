@@ -11,7 +11,7 @@ import (
 	"lessonkit.example/feedback"
 )
 
-// usage returns the teacher's usage at the time of the last tick.
+// usage returns the teacher's usage on the day of a time.
 func (f *fixture) usage(at time.Time) feedback.Usage {
 	f.t.Helper()
 	u, err := f.Store.Usage(f.t.Context(), f.teacher, at)
