@@ -42,6 +42,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
+	log.Printf("serving on http://%s", listener.Addr())
 	if err := run(ctx, listener, *dir); err != nil {
 		log.Fatal(err)
 	}

@@ -225,7 +225,7 @@ func (b *bare) keep(body io.Reader) error {
 		return err
 	}
 	defer f.Close()
-	hash, buffer := sha256.New(), make([]byte, 256<<10) // as large as ours
+	hash, buffer := sha256.New(), make([]byte, 256<<10)
 	for err == nil {
 		n := 0
 		n, err = io.ReadFull(body, buffer)
