@@ -28,7 +28,7 @@ func (r *Recognizer) hotWords(words []string) *string {
 		if n == 0 || long || strings.ContainsAny(word, "|,，\r\n\t") {
 			continue
 		}
-		if strings.Count(list, ",") == maxHotWords || len(list)+len(word) > maxHotWordList {
+		if strings.Count(list, ",") == maxHotWords || len(list)+len(word)+len(hotWordWeight) > maxHotWordList {
 			break
 		}
 		list += "," + word + hotWordWeight

@@ -3,6 +3,7 @@ package cloud_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,6 +24,8 @@ func TestWordsBecomeHotWords(t *testing.T) {
 		many = append(many, fmt.Sprintf("Word %03d", i))
 		first = append(first, many[i]+"|10")
 	}
+	letters := func(n int) []string { return slices.Repeat([]string{strings.Repeat("x", 26)}, n) }
+	long := strings.Repeat(strings.Repeat("x", 26)+"|10,", 66) // 1980 bytes
 	for name, c := range map[string]struct {
 		words []string
 		want  string
@@ -32,6 +35,8 @@ func TestWordsBecomeHotWords(t *testing.T) {
 		"no more than 128":    {many, strings.Join(first[:128], ",")},
 		"none of 31 letters":  {[]string{strings.Repeat("x", 31), "Ada"}, "Ada|10"},
 		"none of 11 Chinese":  {[]string{ming + ming, ming}, ming + "|10"},
+		"2000 bytes":          {append(letters(66), strings.Repeat("y", 17)), long + strings.Repeat("y", 17) + "|10"},
+		"no 2001 bytes":       {append(letters(66), strings.Repeat("y", 18)), strings.TrimSuffix(long, ",")},
 		"none with separator": {[]string{"a|b", "a,b", "a，b", "a\nb", "", "Ada"}, "Ada|10"},
 	} {
 		t.Run(name, func(t *testing.T) {
