@@ -304,8 +304,8 @@ func (r *Recognizer) recognize(ctx context.Context, audio asr.Audio) (asr.Transc
 		return asr.Transcript{}, err
 	}
 	t.Model = r.cfg.engineFor(audio.Language)
-	if _, language, ok := strings.Cut(t.Model, "_"); ok {
-		t.Language = language
+	if _, language, _ := strings.Cut(t.Model, "_"); slices.Contains(languages, language) {
+		t.Language = language // an engine for several languages does not say which it heard
 	}
 	if t.Duration == 0 {
 		t.Duration = src.Info.Duration

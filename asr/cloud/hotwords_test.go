@@ -114,10 +114,11 @@ func TestHotWordsAreNotInErrors(t *testing.T) {
 // TestEngineFollowsTheLanguage of the recording, where the engine is for one language.
 func TestEngineFollowsTheLanguage(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ engine, language, want string }{
-		{"", "", "16k_zh"}, {"", "zh-CN", "16k_zh"}, {"", "en", "16k_en"}, {"16k_en", "zh-Hans", "16k_zh"},
-		{"", "is", "16k_zh"}, {"8k_zh", "en", "8k_zh"}, {"16k_zh_en", "en", "16k_zh_en"},
-		{"16k_multi_lang", "de", "16k_multi_lang"}, {"16k_zh-PY", "en", "16k_zh-PY"},
+	for _, c := range []struct{ engine, language, want, heard string }{
+		{"", "", "16k_zh", "zh"}, {"", "zh-CN", "16k_zh", "zh"}, {"", "en", "16k_en", "en"},
+		{"16k_en", "zh-Hans", "16k_zh", "zh"}, {"", "is", "16k_zh", "zh"}, {"8k_zh", "en", "8k_zh", "zh"},
+		{"16k_zh_en", "en", "16k_zh_en", ""}, {"16k_zh_large", "", "16k_zh_large", ""},
+		{"16k_multi_lang", "de", "16k_multi_lang", ""}, {"16k_zh-PY", "en", "16k_zh-PY", ""},
 	} {
 		flash := newFlash(t)
 		cfg := account(flash, nil, cloud.Flash)
@@ -128,5 +129,6 @@ func TestEngineFollowsTheLanguage(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, c.want, flash.Requests()[0].Fields["engine_type"], c)
 		require.Equal(t, c.want, got.Model)
+		require.Equal(t, c.heard, got.Language, c)
 	}
 }
