@@ -366,7 +366,7 @@ func (g *Gateway) sweep(ctx context.Context) {
 		for t, err := range g.c.Store.Tasks(ctx) {
 			if err != nil {
 				g.c.Logger.Error("list tasks", "error", err)
-				break
+				continue
 			}
 			if t.State.Done() && now().Sub(t.Ended) > g.c.Retention && g.storage.forget(t.ID) {
 				g.deleteTask(ctx, t)

@@ -67,7 +67,7 @@ type Store interface {
 	// Task returns a task; ErrNotFound if there is none.
 	Task(ctx context.Context, id string) (Task, error)
 	// Tasks yields all tasks, in no order. Tasks created or deleted meanwhile may or may not be
-	// among them.
+	// among them. The error of one that cannot be read need not be the last.
 	Tasks(ctx context.Context) iter.Seq2[Task, error]
 	// DeleteTask deletes a task; it is not an error if there is none.
 	DeleteTask(ctx context.Context, id string) error

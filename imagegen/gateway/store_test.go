@@ -1,9 +1,13 @@
 package gateway_test
 
 import (
+	"bytes"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -38,6 +42,25 @@ func TestDirStoreErrorNamesTheInvalidFile(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(path, "tasks", "a.json"), []byte("{"), 0o600))
 	_, err := s.Task(t.Context(), "a")
 	require.ErrorContains(t, err, filepath.Join("tasks", "a.json"))
+}
+
+func TestTaskThatCannotBeReadDoesNotKeepOthers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		path := t.TempDir()
+		var log bytes.Buffer
+		h := running(t, gateway.Config{Mode: gateway.Async, Store: openDir(t, path),
+			Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		a := send(t, h, "POST", generations, `{"prompt":"x"}`, nil)
+		require.Equal(t, 200, a.Code)
+		damaged := filepath.Join(path, "tasks", "-.json") // the first of the directory
+		require.NoError(t, os.WriteFile(damaged, []byte("{"), 0o600))
+		time.Sleep(26 * time.Hour)
+		synctest.Wait()
+		require.Equal(t, 404, send(t, h, "GET", "/v1/tasks/"+a.data()["id"].(string), "", nil).Code)
+		require.Contains(t, log.String(), damaged)
+		require.FileExists(t, damaged)
+	})
 }
 
 func TestDirStoreDeletesTheFilesOfACrash(t *testing.T) {
