@@ -124,10 +124,14 @@ func cleanQuery(r *http.Request) error {
 			"the query of the address cannot be parsed: a % must be followed by two hexadecimal digits, "+
 				"and parameters are separated by &")
 	}
-	if r.Method != http.MethodGet || !strings.Contains(r.URL.RawQuery, "_") {
+	if r.Method != http.MethodGet {
 		return nil
 	}
+	names := len(query)
 	maps.DeleteFunc(query, func(name string, _ []string) bool { return strings.HasPrefix(name, "_") })
+	if len(query) == names {
+		return nil
+	}
 	clean := *r.URL
 	clean.RawQuery = query.Encode()
 	r.URL = &clean
