@@ -54,8 +54,8 @@ func heading(c capdiff.Change) string {
 	case capdiff.CommandsRevoked:
 		return "revoked from " + audience(c.Audience)
 	case capdiff.AppUnchecked:
-		return "the application's own commands are no longer subject to capabilities: every window and page may " +
-			"call them" + platforms(c.Audience)
+		return "the application's own commands are no longer subject to capabilities: every window may call " +
+			"them" + platforms(c.Audience)
 	case capdiff.Incomparable:
 		return "there are too many labels and URLs to compare what is granted" + platforms(c.Audience)
 	case capdiff.AppChecked:

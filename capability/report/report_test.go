@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/capability"
+	"lessonkit.example/capability/capdiff"
 	"lessonkit.example/capability/report"
 )
 
@@ -103,4 +104,27 @@ func TestSARIFOfDecodedDiagnostics(t *testing.T) {
 	var b strings.Builder
 	require.NoError(t, report.SARIF(&b, decoded, capability.Rules(), report.SARIFOptions{}))
 	require.NotContains(t, b.String(), "fixes")
+}
+
+func TestSARIFNamesFilesByURLs(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"main.json":        "main.json",
+		"a b/main.json":    "a%20b/main.json",
+		"/app/main.json":   "file:///app/main.json",
+		"C:/app/main.json": "file:///C:/app/main.json",
+	} {
+		d := capability.Parse([]byte("{}"), capability.Options{Name: name})
+		var b bytes.Buffer
+		require.NoError(t, report.SARIF(&b, d.Check(capability.ModeLint), capability.Rules(), report.SARIFOptions{}))
+		require.Contains(t, b.String(), `"uri": "`+want+`"`)
+	}
+}
+
+// Pages from elsewhere need a capability since release 2.11.1, also without a manifest.
+func TestChangesOfAnApplicationWithoutManifest(t *testing.T) {
+	t.Parallel()
+	var b bytes.Buffer
+	require.NoError(t, report.Changes(&b, []capdiff.Change{{Kind: capdiff.AppUnchecked}}, report.TextOptions{}))
+	require.Contains(t, b.String(), "every window may call them")
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"io"
 	"net/url"
+	"regexp"
 	"strings"
 
 	"lessonkit.example/capability"
@@ -168,8 +169,14 @@ func region(start, end capability.Position) *sarifRegion {
 	return r
 }
 
+// drive matches the beginning of an absolute name on Windows.
+var drive = regexp.MustCompile(`^[A-Za-z]:/`)
+
 func fileURI(root, name string) string {
 	name = RelativeTo(root, name)
+	if drive.MatchString(name) {
+		name = "/" + name
+	}
 	if strings.HasPrefix(name, "/") {
 		return (&url.URL{Scheme: "file", Path: name}).String()
 	}
