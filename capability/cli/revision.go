@@ -39,13 +39,22 @@ func revision(name string) (folder, outer string, err error) {
 
 func git(args ...string) (string, error) {
 	cmd := exec.Command("git", args...)
-	var problem bytes.Buffer
+	var problem beginning
 	cmd.Stderr = &problem
 	out, err := cmd.Output()
 	if err != nil {
-		return "", fmt.Errorf("git %s: %w: %s", args[0], err, strings.TrimSpace(problem.String()))
+		return "", fmt.Errorf("git %s: %w: %s", args[0], err, bytes.TrimSpace(problem.text))
 	}
 	return string(out), nil
+}
+
+// beginning keeps the beginning of what is written to it.
+type beginning struct{ text []byte }
+
+func (b *beginning) Write(p []byte) (int, error) {
+	const most = 4096
+	b.text = append(b.text, p[:min(len(p), most-len(b.text))]...)
+	return len(p), nil
 }
 
 // extract writes the regular files of a commit that a check may read into a folder.
@@ -54,7 +63,14 @@ func extract(commit, folder string) error {
 	if err != nil {
 		return err
 	}
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return plainError(err)
+	}
+	defer root.Close()
 	cmd := exec.Command("git", "-C", strings.TrimSpace(top), "archive", "--format=tar", commit)
+	var problem beginning
+	cmd.Stderr = &problem
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return err
@@ -62,13 +78,13 @@ func extract(commit, folder string) error {
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("git archive: %w", err)
 	}
-	root, err := os.OpenRoot(folder)
-	if err != nil {
-		return err
-	}
 	err = unpack(tar.NewReader(out), root)
 	_, drained := io.Copy(io.Discard, out)
-	return errors.Join(err, drained, cmd.Wait(), root.Close())
+	ended := cmd.Wait()
+	if ended != nil {
+		ended = fmt.Errorf("git archive: %w: %s", ended, bytes.TrimSpace(problem.text))
+	}
+	return errors.Join(err, drained, ended)
 }
 
 // mostSource limits how much of a revision is read, in bytes.

@@ -21,11 +21,12 @@ func TestDiffOfRevisions(t *testing.T) {
 	dir := project(t, map[string]string{"app/src-tauri/tauri.conf.json": "{}",
 		"app/src-tauri/capabilities/main.json": sound, "app/picture.png": "x"})
 	require.NoError(t, os.Symlink("/etc/passwd", filepath.Join(dir, "app/src-tauri/capabilities/link.json")))
-	git := func(args ...string) {
+	git := func(args ...string) string {
 		cmd := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=t", "-c", "user.email=t@example.com",
 			"-c", "commit.gpgsign=false"}, args...)...)
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, "%s", out)
+		return strings.TrimSpace(string(out))
 	}
 	git("init", "-q", "-b", "main")
 	git("add", ".")
@@ -55,4 +56,9 @@ func TestDiffOfRevisions(t *testing.T) {
 	code, _, errs = run("diff", "no-such-branch")
 	require.Equal(t, cli.ExitUsage, code)
 	require.Contains(t, errs, "neither a file or folder nor a revision")
+	tree := git("rev-parse", "main^{tree}")
+	require.NoError(t, os.Remove(filepath.Join(dir, ".git/objects", tree[:2], tree[2:])))
+	code, _, errs = run("diff", "main")
+	require.Equal(t, cli.ExitUsage, code)
+	require.Regexp(t, `git archive: exit status \d+: (fatal|error): `, errs)
 }
