@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/jsonschema-go/jsonschema"
-
 	"lessonkit.example/capability"
 	"lessonkit.example/capability/internal/limit"
 	"lessonkit.example/capability/internal/pattern"
@@ -131,7 +129,7 @@ type linter struct {
 	manifests    *capability.Manifests
 	expansions   map[string]*expansion
 	expanded     int // permissions in all expansions
-	schemas      map[string]*jsonschema.Resolved
+	schemas      map[string]*scopeSchema
 	limit        limit.Findings
 	renamed      map[capability.Position]bool // keys of a file that were reported instead of a missing one
 	groups       map[string]*group            // by what they have in common
@@ -155,7 +153,7 @@ func mistakes(docs []*capability.Document, capabilities []capability.Capability,
 		denyByOrigin: o.DenyByOrigin,
 		manifests:    manifests,
 		expansions:   make(map[string]*expansion),
-		schemas:      make(map[string]*jsonschema.Resolved),
+		schemas:      make(map[string]*scopeSchema),
 		groups:       make(map[string]*group),
 	}
 	for _, d := range docs {

@@ -25,16 +25,21 @@ func (l *linter) scopeForm(plugin string, e *capability.Entry) {
 	}
 	for _, v := range slices.Concat(e.Allow, e.Deny) {
 		if schema.Validate(v.Interface()) != nil {
-			keys := slices.Sorted(maps.Keys(properties(schema.Schema(), schema.Schema(), 0)))
 			l.report(codeUnusedScope, v,
 				"The schema of the plugin %s rejects this scope value; write an object with the keys %s.",
-				plugin, words.Some(keys, 8))
+				plugin, words.Some(schema.keys, 8))
 		}
 	}
 }
 
+// scopeSchema is the schema of a plugin's scope values.
+type scopeSchema struct {
+	*jsonschema.Resolved
+	keys []string // of the objects that it accepts
+}
+
 // scopeSchema returns the schema of a plugin's scope values, nil if it has none that can be used.
-func (l *linter) scopeSchema(plugin string) *jsonschema.Resolved {
+func (l *linter) scopeSchema(plugin string) *scopeSchema {
 	if schema, ok := l.schemas[plugin]; ok {
 		return schema
 	}
@@ -57,7 +62,7 @@ func (l *linter) scopeSchema(plugin string) *jsonschema.Resolved {
 		return nil
 	}
 	if resolved, err := schema.Resolve(nil); err == nil {
-		l.schemas[plugin] = resolved
+		l.schemas[plugin] = &scopeSchema{resolved, slices.Sorted(maps.Keys(properties(schema, schema, 0)))}
 	}
 	return l.schemas[plugin]
 }
