@@ -130,7 +130,7 @@ func (e *expander) permission(m *Manifest, name string, chain []string) bool {
 	if p == nil {
 		return false
 	}
-	if e.r.release(m).before(p.Since) {
+	if m.release(e.r.options.Version).before(p.Since) {
 		return len(chain) > 0 // the set did not have it yet
 	}
 	e.x.permissions = append(e.x.permissions,
@@ -226,14 +226,6 @@ func (r *resolver) unknownPlugin(plugin, name, identifier string) fault {
 
 func (m *Manifest) has(name string) bool {
 	return m != nil && (name == "default" && m.Default != nil || m.Sets[name] != nil || m.Permissions[name] != nil)
-}
-
-// release returns the release that an application uses of what a manifest is about.
-func (r *resolver) release(m *Manifest) Version {
-	if m.official {
-		return m.version
-	}
-	return r.options.Version
 }
 
 func (r *resolver) unknownPermission(m *Manifest, identifier, name string) fault {

@@ -43,6 +43,7 @@ type Explanation struct {
 
 	addToPlace   string
 	idle         string // the permission that the capability AddTo already lists
+	newer        bool   // only a newer release has the command
 	denyByOrigin bool
 }
 
@@ -92,6 +93,8 @@ func (p *Policy) Explain(command string, c Caller) *Explanation {
 		x.Verdict = Denied
 	default:
 		x.Near = p.nearMisses(command, a, c)
+		_, name := splitCommand(command)
+		x.newer = len(x.Offers) == 0 && slices.Contains(allowed(p.manifestsOf(command)), name)
 		if x.Verdict = p.verdictWithout(command, x); x.Unknown() {
 			x.Meant = p.meant(command)
 		}
@@ -146,7 +149,7 @@ func (p *Policy) verdictWithout(command string, x *Explanation) Verdict {
 	switch {
 	case len(x.Near) > 0:
 		return NoMatch
-	case len(x.Offers) > 0, !strings.HasPrefix(command, "plugin:") && !p.appChecked && p.own(command):
+	case len(x.Offers) > 0, x.newer, !strings.HasPrefix(command, "plugin:") && !p.appChecked && p.own(command):
 		return NotGranted
 	case p.pluginKnown(command), !strings.HasPrefix(command, "plugin:") && !p.appChecked:
 		return UnknownCommand
@@ -169,7 +172,8 @@ func (p *Policy) manifestsOf(command string) []*Manifest {
 
 func (p *Policy) pluginKnown(command string) bool { return len(p.manifestsOf(command)) > 0 }
 
-// offers returns the permissions and sets that allow a command, the narrowest first.
+// offers returns the permissions and sets that allow a command in the application's release, the
+// narrowest first.
 func (p *Policy) offers(command string) []string {
 	_, name := splitCommand(command)
 	var offers, sets []string
@@ -181,7 +185,7 @@ func (p *Policy) offers(command string) []string {
 		names := m.names()
 		for _, id := range names {
 			permission := m.Permissions[id]
-			if permission == nil {
+			if permission == nil || m.release(p.version).before(permission.Since) {
 				continue
 			}
 			if slices.Contains(permission.Allow, name) {
@@ -220,7 +224,7 @@ func (p *Policy) nearMisses(command string, a *access, c Caller) []NearMiss {
 		for i, c := range p.inactive {
 			idle[i] = *c
 		}
-		other, _ := Resolve(idle, p.manifests, ResolveOptions{Partial: true})
+		other, _ := Resolve(idle, p.manifests, ResolveOptions{Partial: true, Version: p.version})
 		for _, g := range other.Grants(command) {
 			near = append(near, NearMiss{Grant: g, Problems: p.problems(&g, c)})
 		}

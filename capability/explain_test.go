@@ -179,3 +179,22 @@ func TestReasonsAndAdvice(t *testing.T) {
 	require.NotContains(t, text, `add "x:allow-go"`)
 	require.Contains(t, text, `The capability "main" lists "x:allow-go", which has no effect on this platform.`)
 }
+
+// A permission that the application's release does not have is no advice.
+func TestExplainNamesPermissionsOfTheReleaseOnly(t *testing.T) {
+	t.Parallel()
+	caps := capabilities(t, `[{"identifier":"mac","windows":["main"],"platforms":["macOS"],"permissions":[
+		"core:window:allow-activity-name", "core:window:allow-minimize"]}]`)
+	for version, has := range map[Version]bool{{2, 10, 0}: false, {2, 11, 0}: true, {}: true} {
+		p, _ := Resolve(caps, CoreManifests(), ResolveOptions{Platform: Linux, Version: version})
+		x := p.Explain("core:window:activity-name", Caller{Window: "main"})
+		require.Equal(t, has, len(x.Near) > 0, version)
+		require.Equal(t, has, len(x.Offers) > 0, version)
+		require.False(t, x.Allowed || x.Unknown(), version)
+		require.Equal(t, !has, strings.Contains(x.String(), "only in newer releases"), version)
+		require.Empty(t, x.Meant)
+		x = p.Explain("core:window:minimize", Caller{Window: "main"})
+		require.Len(t, x.Near, 1, version)
+		require.Contains(t, x.Offers, "core:window:allow-minimize", version)
+	}
+}

@@ -146,6 +146,11 @@ func (x *Explanation) noMatch(b *strings.Builder) {
 }
 
 func (x *Explanation) notGranted(b *strings.Builder) {
+	if x.newer {
+		fmt.Fprintf(b, "\nThe %s has this command only in newer releases than the application uses.\n",
+			x.owner("plugin %s"))
+		return
+	}
 	if len(x.Offers) == 0 {
 		fmt.Fprintf(b, "\nThe application has no manifest, so its own pages may call its commands; since Tauri %s "+
 			"other pages may\nnot. To allow it, list the commands in the build script (AppManifest::commands), and "+

@@ -52,6 +52,14 @@ type Manifest struct {
 	newest   Version // the release up to which all names of an official plugin are known
 }
 
+// release returns the release that an application uses of what the manifest is about.
+func (m *Manifest) release(framework Version) Version {
+	if m.official {
+		return m.version
+	}
+	return framework
+}
+
 // names returns the names of all permissions and sets in order, "default" first.
 func (m *Manifest) names() []string {
 	var names []string
