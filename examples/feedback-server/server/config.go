@@ -226,17 +226,16 @@ func ParseConfig(environment map[string]string) (Config, error) {
 
 var parsers = map[reflect.Type]env.ParserFunc{
 	reflect.TypeFor[time.Duration](): func(text string) (any, error) {
-		seconds, err := strconv.Atoi(text)
-		return time.Duration(seconds) * time.Second, err
+		return parseSeconds(text)
 	},
 	reflect.TypeFor[[]time.Duration](): func(text string) (any, error) {
 		var delays []time.Duration
 		for item := range strings.SplitSeq(text, ",") {
-			seconds, err := strconv.Atoi(strings.TrimSpace(item))
+			delay, err := parseSeconds(strings.TrimSpace(item))
 			if err != nil {
 				return nil, err
 			}
-			delays = append(delays, time.Duration(seconds)*time.Second)
+			delays = append(delays, delay)
 		}
 		return delays, nil
 	},
@@ -260,6 +259,17 @@ var parsers = map[reflect.Type]env.ParserFunc{
 	},
 }
 
+// mostSeconds limits durations to 31 years: a time.Duration ends at 292, and they are added.
+const mostSeconds = 1_000_000_000
+
+func parseSeconds(text string) (time.Duration, error) {
+	seconds, err := strconv.ParseInt(text, 10, 64)
+	if err == nil && (seconds < -mostSeconds || seconds > mostSeconds) {
+		err = strconv.ErrRange
+	}
+	return time.Duration(seconds) * time.Second, err
+}
+
 // parseNetwork accepts an address too, as a network of one.
 func parseNetwork(text string) (netip.Prefix, error) {
 	if a, err := netip.ParseAddr(text); err == nil {
@@ -276,11 +286,13 @@ func explain(err error) string {
 	}
 	field, _ := reflect.TypeFor[Config]().FieldByName(parse.Name)
 	expected := map[reflect.Type]string{
-		reflect.TypeFor[bool]():            "true or false",
-		reflect.TypeFor[float64]():         "a number, as in 2.5",
-		reflect.TypeFor[[]time.Duration](): "whole numbers of seconds, separated by commas",
-		reflect.TypeFor[slog.Level]():      "debug, info, warn or error",
-		reflect.TypeFor[[]netip.Prefix]():  "addresses or networks (10.0.0.0/8), separated by commas",
+		reflect.TypeFor[bool]():          "true or false",
+		reflect.TypeFor[float64]():       "a number, as in 2.5",
+		reflect.TypeFor[time.Duration](): fmt.Sprintf("a whole number of seconds, at most %d", mostSeconds),
+		reflect.TypeFor[[]time.Duration](): fmt.Sprintf(
+			"whole numbers of seconds, at most %d, separated by commas", mostSeconds),
+		reflect.TypeFor[slog.Level]():     "debug, info, warn or error",
+		reflect.TypeFor[[]netip.Prefix](): "addresses or networks (10.0.0.0/8), separated by commas",
 	}
 	return field.Tag.Get("env") + ": must be " + cmp.Or(expected[parse.Type], "a whole number")
 }
