@@ -225,8 +225,11 @@ func (c *copying) send(ctx context.Context, key string, source feedback.AudioFil
 		return c.fail(ctx, key, "read the copy: %v", err)
 	}
 	if sum != info.SHA256 || info.Size != source.Size() {
-		err := c.to.Delete(ctx, key)
-		return errors.Join(err, c.fail(ctx, key, "the copy differed and was deleted; run it again"))
+		if err := c.to.Delete(ctx, key); err != nil {
+			return errors.Join(fmt.Errorf("delete %s: %w", key, err),
+				c.fail(ctx, key, "the copy differs and was not deleted; delete it and run it again"))
+		}
+		return c.fail(ctx, key, "the copy differed and was deleted; run it again")
 	}
 	c.count(Result{Copied: 1, Bytes: info.Size})
 	return nil

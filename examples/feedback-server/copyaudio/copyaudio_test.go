@@ -179,6 +179,22 @@ func TestACopyIsReadAgain(t *testing.T) {
 	})
 }
 
+// keeping damages recordings and deletes none.
+type keeping struct{ damaging }
+
+func (keeping) Delete(context.Context, string) error { return os.ErrPermission }
+
+func TestADamagedCopyThatStaysIsNamed(t *testing.T) {
+	t.Parallel()
+	directions(t, func(t *testing.T, from, to storage) {
+		fill(t, from, 1)
+		_, err := copyaudio.Run(t.Context(), from, keeping{damaging{to, to.files}}, copyaudio.Options{})
+		require.ErrorIs(t, err, os.ErrPermission)
+		require.ErrorContains(t, err, "the copy differs and was not deleted")
+		require.NotContains(t, err.Error(), "was deleted")
+	})
+}
+
 // hanging is a source whose recordings, but for the first five, end in the middle and hang.
 type hanging struct {
 	copyaudio.Store
