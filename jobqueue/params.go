@@ -3,11 +3,13 @@ package jobqueue
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"lessonkit.example/jobqueue/driver"
 )
@@ -29,7 +31,8 @@ type Params struct {
 	// Kind selects the handler: see [Handle]. Kind, Queue and UniqueKey are at most 200 bytes of
 	// UTF-8 without NUL.
 	Kind string
-	// Args are encoded as JSON; a json.RawMessage is used as it is. Nil is encoded as null.
+	// Args are encoded as JSON; a json.RawMessage is used as it is and must be UTF-8. Nil is
+	// encoded as null.
 	Args any
 	// Queue defaults to DefaultQueue.
 	Queue string
@@ -169,6 +172,9 @@ func (p Params) record() (driver.Record, error) {
 		return r, fmt.Errorf("jobqueue: RunAt of kind %q is in the year %d, not 1 to 9999", p.Kind, year)
 	}
 	args, err := json.Marshal(p.Args)
+	if err == nil && !utf8.Valid(args) {
+		err = errors.New("they are not UTF-8")
+	}
 	if err != nil {
 		return r, fmt.Errorf("jobqueue: encode arguments of kind %q: %w", p.Kind, err)
 	}

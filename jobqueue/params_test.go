@@ -1,6 +1,7 @@
 package jobqueue
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -30,8 +31,10 @@ func TestParamsAreChecked(t *testing.T) {
 			"in the year 0, not 1 to 9999"},
 		"far future": {Params{Kind: "k", RunAt: time.Date(9999, 12, 31, 23, 0, 0, 0, time.FixedZone("", -3600))},
 			"in the year 10000"},
-		"end of time":    {Params{Kind: "k", RunAt: time.Unix(1<<62, 0)}, "not 1 to 9999"},
-		"not JSON":       {Params{Kind: "k", Args: math.Inf(1)}, `encode arguments of kind "k"`},
+		"end of time": {Params{Kind: "k", RunAt: time.Unix(1<<62, 0)}, "not 1 to 9999"},
+		"not JSON":    {Params{Kind: "k", Args: math.Inf(1)}, `encode arguments of kind "k"`},
+		"args not text": {Params{Kind: "k", Args: json.RawMessage("\"\xff\"")},
+			`encode arguments of kind "k": they are not UTF-8`},
 		"group too long": {Params{Kind: "k", Group: strings.Repeat("g", 201)}, "group has 201 bytes"},
 		"after not text": {Params{Kind: "k", AfterGroup: "\x00"}, "AfterGroup \"\\x00\" is not UTF-8"},
 		"after itself":   {Params{Kind: "k", Group: "g", AfterGroup: "g"}, `wait for itself: it is in the group "g"`},
