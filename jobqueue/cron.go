@@ -42,9 +42,9 @@ func floorDiv(a, b int64) int64 {
 
 // Cron parses a cron expression of five fields: minute, hour, day of the month, month and day of
 // the week (0 to 7, both Sunday). A field is * or a list of numbers, English three-letter names and
-// ranges; * and ranges may have a step, as in */15 or 8-18/2. If both kinds of day are restricted,
-// either may match. @hourly, @daily, @midnight, @weekly, @monthly, @yearly and @annually are
-// abbreviations. A nil loc is UTC.
+// ranges; * and ranges may have a step, as in */15 or 8-18/2. If neither kind of day begins with *,
+// either may match; otherwise, as with */2, both must. @hourly, @daily, @midnight, @weekly,
+// @monthly, @yearly and @annually are abbreviations. A nil loc is UTC.
 //
 // Where clocks change, the times are those of Vixie cron: if minute or hour begins with *, the
 // times follow the clock, also through an hour that is repeated. Otherwise each time of the day
@@ -163,7 +163,7 @@ type cron struct {
 	loc       *time.Location
 	sets      [5]uint64
 	follows   bool // the clock, as minute or hour begins with *
-	eitherDay bool // day of the month and of the week are both restricted, and one is enough
+	eitherDay bool // neither kind of day begins with *, and one is enough
 }
 
 func (c *cron) String() string { return c.text }

@@ -62,7 +62,8 @@ func defaultBackoff(attempt int) time.Duration {
 // one, and no attempt of theirs is lost: while a new version of a program replaces the old one,
 // workers of the old one leave the jobs of new kinds alone. WorkerConfig.CatchAll claims them all.
 //
-// Handle panics when the kind already has a handler or the worker is running.
+// Handle panics when the kind is not valid (see [Params]) or already has a handler, or when the
+// worker has been started.
 func Handle[T any](w *Worker, kind string, h func(ctx context.Context, job *Job, args T) error, opts ...HandleOption) {
 	var decoder decoder[T]
 	w.handle(kind, func(ctx context.Context, job *Job) error {
