@@ -169,7 +169,15 @@ func (s Schedule) tick(
 // older ones are skipped, and the first time after now.
 func plan(due, now time.Time, when When, catchUp int) (times []time.Time, next time.Time, skipped int64) {
 	keep := max(catchUp, 1)
-	for next = due; !next.After(now); {
+	next = due
+	if e, ok := when.(every); ok { // not one by one, there may be millions
+		d := time.Duration(e).Microseconds()
+		last := floorDiv(now.UnixMicro(), d)
+		if n := last - floorDiv(due.UnixMicro(), d) + 1 - int64(keep); n > 0 {
+			skipped, next = n, time.UnixMicro((last-int64(keep)+1)*d).UTC()
+		}
+	}
+	for !next.After(now) {
 		if len(times) == keep {
 			times = append(times[:0], times[1:]...)
 			skipped++

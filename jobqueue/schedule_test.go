@@ -99,6 +99,39 @@ func TestPlanLosesAndRepeatsNoTime(t *testing.T) {
 	})
 }
 
+// walked hides what a rule is, so that plan calls Next for each of its times.
+type walked struct{ When }
+
+// Missed times that are counted by division are those that Next returns one by one.
+func TestPlanCountsAsNextDoes(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		when := Every(time.Duration(rapid.Int64Range(10_000, 100_000).Draw(rt, "µs")) * time.Microsecond)
+		due := time.UnixMicro(rapid.Int64Range(-1e15, 1e15).Draw(rt, "due")).UTC()
+		if rapid.Bool().Draw(rt, "not by hand") {
+			due = when.Next(due)
+		}
+		now := due.Add(time.Duration(rapid.Int64Range(0, 70_000_000).Draw(rt, "late")) * time.Microsecond)
+		catchUp := rapid.IntRange(-1, 20).Draw(rt, "catchUp")
+		times, next, skipped := plan(due, now, when, catchUp)
+		wantTimes, wantNext, wantSkipped := plan(due, now, walked{when}, catchUp)
+		require.Equal(rt, wantTimes, times)
+		require.Equal(rt, wantNext, next)
+		require.Equal(rt, wantSkipped, skipped)
+	})
+}
+
+// One by one, so many times would take an hour.
+func TestPlanOfManyMissedTimes(t *testing.T) {
+	t.Parallel()
+	due := time.Unix(0, 0).UTC()
+	now := due.Add(1e9 * time.Second)
+	times, next, skipped := plan(due, now, Every(10*time.Millisecond), 2)
+	require.Equal(t, []time.Time{now.Add(-10 * time.Millisecond), now}, times)
+	require.Equal(t, now.Add(10*time.Millisecond), next)
+	require.EqualValues(t, 100*1_000_000_000-1, skipped)
+}
+
 // once is a rule with a single time.
 type once time.Time
 
