@@ -63,8 +63,8 @@ type Config struct {
 	// refuses them is asked for the text only: the recording is sent again, once for the server, or
 	// every ten minutes if its status was 500 or more. Defaults to text only.
 	Segments bool
-	// RequestTimeout is the longest time for one recording: sending, recognition and answer.
-	// Defaults to 30 minutes.
+	// RequestTimeout is the longest time for one recording: conversion, sending, recognition
+	// and answer. Defaults to 30 minutes.
 	RequestTimeout time.Duration
 	// TimeoutFactor and MinTimeout shorten the time for short recordings: it is TimeoutFactor times
 	// the duration of the recording, at least MinTimeout and at most RequestTimeout. A recording of
@@ -190,13 +190,15 @@ type asked struct {
 
 // attempt sends the recording once.
 func (r *Recognizer) attempt(ctx context.Context, audio asr.Audio) (t asr.Transcript, to asked, err error) {
-	src, err := r.open(ctx, audio)
+	whole, cancel := context.WithTimeoutCause(ctx, r.cfg.requestTimeout(), errTimeout)
+	defer cancel()
+	src, err := r.open(whole, audio)
 	if err != nil {
 		return t, to, err
 	}
 	defer src.Close()
 	limit := r.cfg.timeLimit(src.Info.Duration)
-	work, cancel := context.WithTimeoutCause(ctx, limit, errTimeout)
+	work, cancel := context.WithTimeoutCause(whole, limit, errTimeout)
 	defer cancel()
 	to.endpoint, err = r.endpoint(work)
 	if err == nil {
@@ -216,6 +218,9 @@ func (r *Recognizer) attempt(ctx context.Context, audio asr.Audio) (t asr.Transc
 		r.remember(ctx, to.endpoint)
 		return t, to, nil
 	case context.Cause(work) == errTimeout && e != nil:
+		if whole.Err() != nil { // the conversion took the rest
+			limit = r.cfg.requestTimeout()
+		}
 		e.Message, e.Err = fmt.Sprintf("no answer within %v", limit), context.DeadlineExceeded
 	}
 	return asr.Transcript{}, to, err
@@ -235,6 +240,12 @@ func (r *Recognizer) open(ctx context.Context, audio asr.Audio) (*provider.Sourc
 	defer os.RemoveAll(dir) // an open file remains readable
 	wav := filepath.Join(dir, "audio.wav")
 	if _, err := ffmpeg.Convert(ctx, op, r.cfg.FFmpeg, src, dir, wav, maxConverted); err != nil {
+		if context.Cause(ctx) == errTimeout { // without a class: the server was not asked
+			err = &asr.Error{
+				Op: "ffmpeg", Message: fmt.Sprintf("not converted within %v", r.cfg.requestTimeout()),
+				Err: context.DeadlineExceeded,
+			}
+		}
 		return nil, err
 	}
 	converted, err := asr.FromFile(wav)

@@ -1,11 +1,14 @@
 package local_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -16,6 +19,7 @@ import (
 
 	"lessonkit.example/asr"
 	"lessonkit.example/asr/asrtest"
+	"lessonkit.example/asr/audiofile"
 	"lessonkit.example/asr/local"
 )
 
@@ -117,6 +121,39 @@ func TestTimeLimitFollowsTheRecording(t *testing.T) {
 			require.ErrorContains(t, err, fmt.Sprint("no answer within ", want))
 			require.Equal(t, want, time.Since(start))
 		}
+	})
+}
+
+// slow is a reader of one zero for every minute.
+type slow struct{}
+
+func (slow) Read(p []byte) (int, error) {
+	time.Sleep(time.Minute)
+	p[0] = 0
+	return 1, nil
+}
+
+// TestTimeLimitIncludesTheConversion, whose end says nothing about the server.
+func TestTimeLimitIncludesTheConversion(t *testing.T) {
+	t.Parallel()
+	program, err := os.Executable() // any: the recording does not reach it
+	require.NoError(t, err)
+	synctest.Test(t, func(t *testing.T) {
+		rec := connect(t, local.Config{URL: "http://host/v1/audio/transcriptions?model=m", FFmpeg: program,
+			RequestTimeout: 3 * time.Minute, Transport: roundTrip(func(*http.Request) (*http.Response, error) {
+				return nil, errors.New("a request")
+			})})
+		head := append([]byte("#!AMR\n"), make([]byte, audiofile.HeadSize-6)...)
+		audio := asr.Audio{Name: "a.amr", Size: audiofile.HeadSize + 10, Open: func() (io.ReadCloser, error) {
+			return io.NopCloser(io.MultiReader(bytes.NewReader(head), slow{})), nil
+		}}
+		before, start := rec.Status(t.Context()), time.Now()
+		_, err := rec.Recognize(t.Context(), audio)
+		require.Equal(t, 3*time.Minute, time.Since(start))
+		require.EqualError(t, err, "recognize (ffmpeg): not converted within 3m0s: context deadline exceeded")
+		e, _ := errors.AsType[*asr.Error](err)
+		require.Nil(t, e.Class)
+		require.Equal(t, before, rec.Status(t.Context()))
 	})
 }
 
