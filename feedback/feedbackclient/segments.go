@@ -194,6 +194,11 @@ func (c Client) Audio(ctx context.Context, id string, offset int64) (*Audio, err
 	if err != nil {
 		return nil, err
 	}
+	if offset > 0 && resp.StatusCode != http.StatusPartialContent {
+		resp.Body.Close()
+		return nil, fmt.Errorf("%s %s: the answer begins at the start of the recording, not at byte %d; "+
+			"a proxy may remove the Range header", r.method, r.path, offset)
+	}
 	return &Audio{
 		ReadCloser: resp.Body, ContentType: resp.Header.Get("Content-Type"), Size: resp.ContentLength,
 	}, nil

@@ -280,6 +280,9 @@ func (doc openAPI) record(
 			}
 		}
 		w.Header().Set("Content-Type", "application/json")
+		if sent["header range"] {
+			w.WriteHeader(http.StatusPartialContent)
+		}
 		if r.URL.Query().Has("limit") && !r.URL.Query().Has("cursor") {
 			fmt.Fprint(w, `{"items":[],"next_cursor":"next"}`)
 			return
