@@ -69,6 +69,7 @@ func (c Client) Profiles(ctx context.Context, f ProfileFilter) iter.Seq2[Profile
 
 // EnsureProfile returns the teacher's profile with this name and creates it if there is none.
 func (c Client) EnsureProfile(ctx context.Context, name string) (Profile, error) {
+	name = strings.TrimSpace(name) // as the service does
 	for p, err := range c.Profiles(ctx, ProfileFilter{Query: name}) {
 		if err != nil || strings.EqualFold(p.Name, name) {
 			return p, err

@@ -320,6 +320,34 @@ func TestUploadIsStreamed(t *testing.T) {
 	require.EqualValues(t, len("first and last"), s.SizeBytes)
 }
 
+// A proxy that removes Range sends the recording from its start.
+func TestAudioFromAnOffsetIsNotTakenFromTheStart(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		offset int64
+		status int
+		ok     bool
+	}{
+		"the whole":                     {0, http.StatusOK, true},
+		"the rest":                      {2, http.StatusPartialContent, true},
+		"the whole instead of the rest": {2, http.StatusOK, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			answer := transport(func(*http.Request) (int, http.Header, string) { return test.status, nil, "audio" })
+			c := feedbackclient.Development("http://server", "lin")
+			c.HTTP = &http.Client{Transport: answer}
+			audio, err := c.Audio(t.Context(), "id", test.offset)
+			if !test.ok {
+				require.ErrorContains(t, err, "not at byte 2")
+				return
+			}
+			require.NoError(t, err)
+			require.NoError(t, audio.Close())
+		})
+	}
+}
+
 // TestAgainstTheService uses the methods that other tests do not, against a real service.
 func TestAgainstTheService(t *testing.T) {
 	t.Parallel()
@@ -352,6 +380,9 @@ func TestAgainstTheService(t *testing.T) {
 	profile, err := c.EnsureProfile(ctx, "Ming")
 	require.NoError(t, err)
 	require.Equal(t, "Music", profile.Subject)
+	same, err := c.EnsureProfile(ctx, " ming\n")
+	require.NoError(t, err)
+	require.Equal(t, profile.ID, same.ID)
 	profile, err = c.ReplaceProfile(ctx, profile.ID, feedbackclient.ProfileInput{Name: "Ming", StartTime: "10:00"})
 	require.NoError(t, err)
 	require.Equal(t, "10:45", profile.EndTime)
