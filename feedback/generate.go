@@ -139,6 +139,9 @@ func (s *Service) generate(ctx context.Context, teacher, session uuid.UUID, less
 	if err != nil {
 		return Generated{}, err
 	}
+	if s.cfg.Summarizer == nil {
+		return Generated{}, &Error{Kind: ErrSummary, Message: "no summarizer is configured"}
+	}
 	if err := s.countSummary(ctx, teacher); err != nil {
 		return Generated{}, err
 	}
@@ -189,9 +192,6 @@ func (s *Service) countSummary(ctx context.Context, teacher uuid.UUID) error {
 }
 
 func (s *Service) summarize(ctx context.Context, in SummaryInput) (Summary, error) {
-	if s.cfg.Summarizer == nil {
-		return Summary{}, &Error{Kind: ErrSummary, Message: "no summarizer is configured"}
-	}
 	out, err := s.cfg.Summarizer.Summarize(ctx, in)
 	if err != nil {
 		if ctx.Err() != nil {

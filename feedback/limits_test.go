@@ -112,6 +112,18 @@ func TestSummariesOfADayAreLimited(t *testing.T) {
 	})
 }
 
+func TestSummariesWithoutASummarizerAreNotCounted(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	l := e.transcribed()
+	_, err := e.Generate(t.Context(), e.teacher, l.SessionID, nil)
+	require.ErrorIs(t, err, feedback.ErrSummary)
+	require.ErrorContains(t, err, "no summarizer is configured")
+	used, err := e.store.Usage(t.Context(), e.teacher, e.clock.Now())
+	require.NoError(t, err)
+	require.Zero(t, used.Summaries)
+}
+
 func requireLimit(t *testing.T, err error, after time.Duration) {
 	t.Helper()
 	require.ErrorIs(t, err, feedback.ErrLimit)
