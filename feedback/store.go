@@ -33,7 +33,7 @@ type Store interface {
 	// Usage returns what the teacher has used on the day (UTC) of a time.
 	Usage(ctx context.Context, teacher uuid.UUID, at time.Time) (Usage, error)
 	// AddUsage adds to what the teacher has used on the day (UTC) of a time, and returns the sum.
-	// Only the sums of one day are kept.
+	// Only the sums of one day are kept: what comes after the next day has begun counts for that.
 	AddUsage(ctx context.Context, teacher uuid.UUID, u Usage, at time.Time) (Usage, error)
 
 	InsertProfile(ctx context.Context, p Profile) error

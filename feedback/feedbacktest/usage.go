@@ -59,7 +59,12 @@ func usageOfADay(t *testing.T, f *fixture) {
 	require.Equal(t, feedback.Usage{Summaries: 2, Bytes: 10 << 40}, add(last))
 	require.Equal(t, 2, f.usage(day).Summaries)
 	require.Zero(t, f.usage(day.Add(24*time.Hour)))
-	require.Equal(t, 1, add(day.Add(24*time.Hour)).Summaries)
+	next := day.Add(24 * time.Hour)
+	require.Equal(t, 1, add(next).Summaries)
+	require.Equal(t, 2, add(last).Summaries, "what comes late counts for the next day")
+	require.Equal(t, 2, f.usage(next).Summaries)
+	require.Equal(t, 3, add(next).Summaries)
+	require.Equal(t, 1, add(day.Add(-24*time.Hour)).Summaries, "a clock that was wrong is corrected")
 }
 
 func usageConcurrent(t *testing.T, f *fixture) {

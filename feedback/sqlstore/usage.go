@@ -46,15 +46,17 @@ func (s *Store) AddUsage(
 func addUsage(
 	ctx context.Context, q querier, teacher uuid.UUID, u feedback.Usage, at time.Time,
 ) (feedback.Usage, error) {
-	// A row of another day is replaced.
+	// A row of another day is replaced, but what comes late counts for the next day, if that has
+	// begun. Not for any later one: a clock that was wrong would count for it until then.
+	const current = `f.day in (excluded.day, $7)`
 	return scanUsage(q.QueryRowContext(ctx, `
 		insert into feedback_usage as f (teacher_id, day, `+usageColumns+`) values ($1, $2, $3, $4, $5, $6)
 		on conflict (teacher_id) do update set
-			day = excluded.day,
-			bytes = excluded.bytes + case when f.day = excluded.day then f.bytes else 0 end,
-			segments = excluded.segments + case when f.day = excluded.day then f.segments else 0 end,
-			sessions = excluded.sessions + case when f.day = excluded.day then f.sessions else 0 end,
-			summaries = excluded.summaries + case when f.day = excluded.day then f.summaries else 0 end
+			day = case when `+current+` then f.day else excluded.day end,
+			bytes = excluded.bytes + case when `+current+` then f.bytes else 0 end,
+			segments = excluded.segments + case when `+current+` then f.segments else 0 end,
+			sessions = excluded.sessions + case when `+current+` then f.sessions else 0 end,
+			summaries = excluded.summaries + case when `+current+` then f.summaries else 0 end
 		returning `+usageColumns,
-		teacher, usageDay(at), u.Bytes, u.Segments, u.Sessions, u.Summaries))
+		teacher, usageDay(at), u.Bytes, u.Segments, u.Sessions, u.Summaries, usageDay(at.Add(24*time.Hour))))
 }
