@@ -414,3 +414,59 @@ func TestStoreErrorsAreNotShown(t *testing.T) {
 	require.Equal(t, http.StatusServiceUnavailable, w.Code)
 	require.NotContains(t, w.Body.String(), "canceled")
 }
+
+// failing is a store whose Stats return an error.
+type failing struct {
+	*sqlitequeue.Store
+	err error
+}
+
+func (f failing) Stats(context.Context) (driver.Stats, error) { return driver.Stats{}, f.err }
+
+func TestStoreErrorsSayWhatToDo(t *testing.T) {
+	t.Parallel()
+	store, err := sqlitequeue.Open(filepath.Join(t.TempDir(), "queue.db"), sqlitequeue.Config{})
+	require.NoError(t, err)
+	t.Cleanup(func() { store.Close() })
+	for _, c := range []struct {
+		err  error
+		code int
+		text string
+	}{
+		{fmt.Errorf("stats: %w", jobqueue.ErrUnavailable), http.StatusServiceUnavailable, "not available"},
+		{fmt.Errorf("stats: %w", jobqueue.ErrSchema), http.StatusInternalServerError, "Run Migrate"},
+		{errors.New("stats: secret"), http.StatusInternalServerError, "The log says why"},
+	} {
+		w := httptest.NewRecorder()
+		h := queueui.New(admin.NewClient(failing{store, c.err}), queueui.Config{})
+		h.ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
+		require.Equal(t, c.code, w.Code, c.err)
+		require.Contains(t, w.Body.String(), c.text)
+		require.NotContains(t, w.Body.String(), "stats:")
+	}
+}
+
+func TestInvalidNamesAreRefused(t *testing.T) {
+	s := setup(t, queueui.Config{})
+	for _, name := range []string{strings.Repeat("x", 201), "a\x00b", "\xff"} {
+		escaped := url.QueryEscape(name)
+		for path, form := range map[string]string{
+			"/jobs?queue=" + escaped: "", "/jobs?kind=" + escaped: "",
+			"/bulk/cancel?state=waiting&queue=" + escaped: "",
+			"/bulk/retry":      "state=failed&kind=" + escaped,
+			"/queues/pause":    "queue=" + escaped,
+			"/queues/resume":   "queue=" + escaped,
+			"/schedules/pause": "name=" + escaped,
+		} {
+			r := httptest.NewRequest("GET", path, nil)
+			if form != "" {
+				r = httptest.NewRequest("POST", path, strings.NewReader(form))
+				r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+			}
+			w := httptest.NewRecorder()
+			s.handler.ServeHTTP(w, r)
+			require.Equal(t, http.StatusBadRequest, w.Code, "%s %q", path, form)
+			require.Contains(t, w.Body.String(), "at most 200 bytes of UTF-8 without NUL")
+		}
+	}
+}
