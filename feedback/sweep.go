@@ -2,6 +2,8 @@ package feedback
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"time"
 )
@@ -11,6 +13,8 @@ const (
 	orphanAge = time.Hour
 	// sweepBatch is how many keys are looked up at once.
 	sweepBatch = 500
+	// maxSweepErrors is after how many errors a sweep ends: the store is out of order then.
+	maxSweepErrors = 10
 )
 
 // Sweep queues segments again that have been transcribing for longer than any worker may, and
@@ -26,37 +30,44 @@ func (s *Service) Sweep(ctx context.Context) error {
 		return err
 	}
 	for _, seg := range stuck {
-		s.cfg.Logger.WarnContext(ctx, "segment was stuck and is queued again", "segment", seg.ID)
+		s.cfg.Logger.WarnContext(ctx, "segment was stuck and is queued again", "segment_id", seg.ID)
 		s.broker.notify(seg.SessionID)
 	}
 	var batch []string
+	var failed []error
 	for key, err := range s.cfg.Audio.Keys(ctx, now.Add(-orphanAge)) {
 		if err != nil {
-			return err
+			return errors.Join(append(failed, err)...)
 		}
 		if batch = append(batch, key); len(batch) == sweepBatch {
-			if err := s.deleteOrphans(ctx, batch); err != nil {
-				return err
+			failed = append(failed, s.deleteOrphans(ctx, batch)...)
+			if len(failed) >= maxSweepErrors {
+				return errors.Join(failed...)
 			}
 			batch = batch[:0]
 		}
 	}
-	return s.deleteOrphans(ctx, batch)
+	return errors.Join(append(failed, s.deleteOrphans(ctx, batch)...)...)
 }
 
-func (s *Service) deleteOrphans(ctx context.Context, keys []string) error {
+// deleteOrphans goes on after an error, so that a file that cannot be deleted keeps no other.
+func (s *Service) deleteOrphans(ctx context.Context, keys []string) (failed []error) {
 	used, err := s.store.AudioInUse(ctx, keys)
 	if err != nil {
-		return err
+		return []error{err}
 	}
 	for _, key := range keys {
 		if slices.Contains(used, key) {
 			continue
 		}
 		if err := s.cfg.Audio.Delete(ctx, key); err != nil {
-			return err
+			failed = append(failed, fmt.Errorf("audio %s: %w", key, err))
+			if len(failed) == maxSweepErrors {
+				break
+			}
+			continue
 		}
-		s.cfg.Logger.InfoContext(ctx, "deleted audio without a segment", "key", key)
+		s.cfg.Logger.InfoContext(ctx, "deleted audio without a segment", "audio_key", key)
 	}
-	return nil
+	return failed
 }

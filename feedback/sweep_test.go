@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"strconv"
 	"testing"
 	"testing/iotest"
 	"time"
@@ -60,6 +61,50 @@ func TestSweepDeletesAudioWithoutASegment(t *testing.T) {
 	b, err := os.ReadFile(e.files()[0])
 	require.NoError(t, err)
 	require.Equal(t, feedbacktest.MP3("committed"), b)
+}
+
+// undeletable is a store whose first calls of Delete fail.
+type undeletable struct {
+	feedback.AudioStore
+	fails, calls int
+}
+
+func (s *undeletable) Delete(ctx context.Context, key string) error {
+	if s.calls++; s.calls <= s.fails {
+		return errors.New("permission denied")
+	}
+	return s.AudioStore.Delete(ctx, key)
+}
+
+func TestSweepGoesOnAfterAudioThatCannotBeDeleted(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ orphans, fails, calls, left int }{
+		"one":  {3, 1, 3, 1},
+		"many": {12, 12, 10, 12},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := newEnv(t)
+			e.clock.Add(time.Since(e.clock.Now())) // files have the real time
+			l := e.lesson()
+			var audio *undeletable
+			s := e.service(func(c *feedback.Config) {
+				audio = &undeletable{AudioStore: c.Audio, fails: test.fails}
+				c.Audio = audio
+				c.Store = &lostAnswer{e.store, false,
+					&feedback.Error{Kind: feedback.ErrUnavailable, Err: errors.New("connection lost")}}
+			})
+			for i := range test.orphans {
+				_, _, err := s.AddSegment(t.Context(), e.teacher, l.ID,
+					bytes.NewReader(feedbacktest.MP3(strconv.Itoa(i))), feedback.SegmentInput{})
+				require.ErrorIs(t, err, feedback.ErrUnavailable)
+			}
+			e.clock.Add(2 * time.Hour)
+			require.ErrorContains(t, s.Sweep(t.Context()), "permission denied")
+			require.Equal(t, test.calls, audio.calls)
+			require.Len(t, e.files(), test.left)
+		})
+	}
 }
 
 func TestSweepQueuesStuckSegmentsAgain(t *testing.T) {
