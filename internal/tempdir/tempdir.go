@@ -9,11 +9,11 @@ import (
 	"path/filepath"
 )
 
-// Dir is a directory for the temporary files of this process. It is locked while the process lives,
-// so that a later one can delete what a process left that was killed.
+// Dir is a directory for the temporary files of this process. On Unix it is locked while the
+// process lives, so that a later one can delete what a process left that was killed.
 type Dir struct {
 	Path string
-	lock *os.File
+	lock *os.File // nil where nothing is swept
 }
 
 // New makes a directory below parent whose name begins with prefix, and deletes those of processes
@@ -53,6 +53,9 @@ func newDir(parent, prefix string) (*Dir, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !canSweep {
+		return &Dir{Path: path}, nil // Windows neither renames nor deletes an open file
+	}
 	// The lock has its name only once it is held.
 	lock, err := os.CreateTemp(path, "new-")
 	if err == nil {
@@ -65,4 +68,10 @@ func newDir(parent, prefix string) (*Dir, error) {
 }
 
 // Remove deletes the directory.
-func (d *Dir) Remove() error { return errors.Join(os.RemoveAll(d.Path), d.lock.Close()) }
+func (d *Dir) Remove() error {
+	err := os.RemoveAll(d.Path)
+	if d.lock != nil {
+		err = errors.Join(err, d.lock.Close())
+	}
+	return err
+}
