@@ -365,7 +365,9 @@ func TestAnswersInJSONAreNotStored(t *testing.T) {
 func TestCacheBustersAreIgnored(t *testing.T) {
 	t.Parallel()
 	h, _ := server(t, io.Discard)
-	for _, query := range []string{"_=1", "_t=1&limit=2", "limit=2&_timestamp=1&_t", "_%20x=1", "%5Ft=1", "%5ft=1&limit=2"} {
+	for _, query := range []string{
+		"_=1", "_t=1&limit=2", "limit=2&_timestamp=1&_t", "_%20x=1", "%5Ft=1", "%5ft=1&limit=2",
+	} {
 		require.Equal(t, 200, do(h, "GET", "/api/v1/things?"+query, "", nil).Code, query)
 	}
 	require.Equal(t, 422, do(h, "GET", "/api/v1/things?_t=1&limit=9", "", nil).Code)

@@ -71,7 +71,9 @@ func (c *preparingConn) ExecContext(
 }
 
 // QueryContext implements driver.QueryerContext.
-func (c *preparingConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+func (c *preparingConn) QueryContext(
+	ctx context.Context, query string, args []driver.NamedValue,
+) (driver.Rows, error) {
 	if len(args) == 0 {
 		return c.Conn.QueryContext(ctx, query, args)
 	}

@@ -67,13 +67,17 @@ func TestSecondsAreLimited(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"DRAIN_SECONDS", "ASR_REQUEST_TIMEOUT_SECONDS", "ASR_MIN_TIMEOUT_SECONDS",
 		"ASR_JOB_LEASE_SECONDS", "ASR_RETRY_SECONDS"} {
-		for _, text := range []string{"1000000001", "9223372037", "18446744075", "-18446744072", "99999999999999999999"} {
+		for _, text := range []string{
+			"1000000001", "9223372037", "18446744075", "-18446744072", "99999999999999999999",
+		} {
 			_, err := server.ParseConfig(map[string]string{name: text})
 			require.Error(t, err, "%s=%s", name, text)
 			require.Regexp(t, name+": must be (a )?whole numbers? of seconds, at most 1000000000", err.Error())
 		}
 	}
-	c, err := server.ParseConfig(map[string]string{"DRAIN_SECONDS": "1000000000", "ASR_RETRY_SECONDS": "1, 1000000000"})
+	c, err := server.ParseConfig(map[string]string{
+		"DRAIN_SECONDS": "1000000000", "ASR_RETRY_SECONDS": "1, 1000000000",
+	})
 	require.NoError(t, err)
 	require.Equal(t, 1e9*time.Second, c.Drain)
 	require.Equal(t, []time.Duration{time.Second, 1e9 * time.Second}, c.ASRRetryDelays)
