@@ -119,7 +119,7 @@ func (c tracedConn) PrepareContext(ctx context.Context, query string) (driver.St
 	if err != nil {
 		return nil, err
 	}
-	full, ok := stmt.(sqliteStmt)
+	full, ok := stmt.(sqlitedb.Stmt)
 	if !ok {
 		stmt.Close()
 		return nil, fmt.Errorf("the driver of SQLite has statements of type %T", stmt)
@@ -127,15 +127,8 @@ func (c tracedConn) PrepareContext(ctx context.Context, query string) (driver.St
 	return tracedStmt{full, query, c.begin}, nil
 }
 
-// sqliteStmt is what the prepared statements of the driver implement.
-type sqliteStmt interface {
-	driver.Stmt
-	driver.StmtExecContext
-	driver.StmtQueryContext
-}
-
 type tracedStmt struct {
-	sqliteStmt
+	sqlitedb.Stmt
 	query string
 	begin Trace
 }
@@ -143,7 +136,7 @@ type tracedStmt struct {
 // ExecContext implements driver.StmtExecContext.
 func (s tracedStmt) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
 	ctx, end := s.begin(ctx, s.query)
-	result, err := s.sqliteStmt.ExecContext(ctx, args)
+	result, err := s.Stmt.ExecContext(ctx, args)
 	if end != nil {
 		end(err)
 	}
@@ -153,7 +146,7 @@ func (s tracedStmt) ExecContext(ctx context.Context, args []driver.NamedValue) (
 // QueryContext implements driver.StmtQueryContext.
 func (s tracedStmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
 	ctx, end := s.begin(ctx, s.query)
-	rows, err := s.sqliteStmt.QueryContext(ctx, args)
+	rows, err := s.Stmt.QueryContext(ctx, args)
 	return traceRows(rows, err, end)
 }
 

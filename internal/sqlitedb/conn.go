@@ -18,8 +18,8 @@ type Conn interface {
 	driver.Validator
 }
 
-// stmt is what the prepared statements of the driver implement.
-type stmt interface {
+// Stmt is what the prepared statements of the driver implement.
+type Stmt interface {
 	driver.Stmt
 	driver.StmtExecContext
 	driver.StmtQueryContext
@@ -39,7 +39,7 @@ func (d writeDriver) Open(name string) (driver.Conn, error) {
 		conn.Close()
 		return nil, fmt.Errorf("the driver has connections of type %T", conn)
 	}
-	return &fairConn{Conn: &preparingConn{full, map[string]stmt{}}}, nil
+	return &fairConn{Conn: &preparingConn{full, map[string]Stmt{}}}, nil
 }
 
 // connector opens connections of a data source.

@@ -14,11 +14,11 @@ const maxKept = 200
 // anew for each execution, which takes longer than executing most of ours does.
 type preparingConn struct {
 	Conn
-	kept map[string]stmt // those that are not in use, by their text
+	kept map[string]Stmt // those that are not in use, by their text
 }
 
 // take returns a prepared statement that the caller alone uses.
-func (c *preparingConn) take(ctx context.Context, query string) (stmt, error) {
+func (c *preparingConn) take(ctx context.Context, query string) (Stmt, error) {
 	if s, ok := c.kept[query]; ok {
 		delete(c.kept, query)
 		return s, nil
@@ -27,7 +27,7 @@ func (c *preparingConn) take(ctx context.Context, query string) (stmt, error) {
 	if err != nil {
 		return nil, err
 	}
-	full, ok := prepared.(stmt)
+	full, ok := prepared.(Stmt)
 	if !ok {
 		prepared.Close()
 		return nil, fmt.Errorf("the driver has statements of type %T", prepared)
@@ -36,7 +36,7 @@ func (c *preparingConn) take(ctx context.Context, query string) (stmt, error) {
 }
 
 // giveBack keeps a statement for the next execution, unless another with its text is kept already.
-func (c *preparingConn) giveBack(query string, s stmt) {
+func (c *preparingConn) giveBack(query string, s Stmt) {
 	if _, ok := c.kept[query]; ok {
 		s.Close()
 		return

@@ -25,17 +25,17 @@ func (c *countingConn) PrepareContext(ctx context.Context, query string) (driver
 	}
 	c.prepared++
 	c.open++
-	return countingStmt{s.(stmt), c}, nil
+	return countingStmt{s.(Stmt), c}, nil
 }
 
 type countingStmt struct {
-	stmt
+	Stmt
 	conn *countingConn
 }
 
 func (s countingStmt) Close() error {
 	s.conn.open--
-	return s.stmt.Close()
+	return s.Stmt.Close()
 }
 
 // preparing returns a pool with one connection that prepares statements once.
@@ -47,7 +47,7 @@ func preparing(t *testing.T) (*sql.DB, *countingConn) {
 	conn, err := registered.Driver().Open(dsn(filepath.Join(t.TempDir(), "x.db"), true))
 	require.NoError(t, err)
 	counting := &countingConn{Conn: conn.(Conn)}
-	db := sql.OpenDB(theConnector{registered.Driver(), &preparingConn{counting, map[string]stmt{}}})
+	db := sql.OpenDB(theConnector{registered.Driver(), &preparingConn{counting, map[string]Stmt{}}})
 	db.SetMaxOpenConns(1)
 	t.Cleanup(func() {
 		require.NoError(t, db.Close())

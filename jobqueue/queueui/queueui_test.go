@@ -423,7 +423,7 @@ type failing struct {
 
 func (f failing) Stats(context.Context) (driver.Stats, error) { return driver.Stats{}, f.err }
 
-func TestStoreErrorsSayWhatToDo(t *testing.T) {
+func TestStoreErrorsAreExplained(t *testing.T) {
 	t.Parallel()
 	store, err := sqlitequeue.Open(filepath.Join(t.TempDir(), "queue.db"), sqlitequeue.Config{})
 	require.NoError(t, err)
