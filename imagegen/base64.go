@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"unicode"
 
 	"github.com/segmentio/asm/base64" // several times as fast as encoding/base64
 )
@@ -114,9 +113,13 @@ func (d *base64Decoder) removePrefix() error {
 	}
 	head, body, ok := bytes.Cut(text, []byte(","))
 	if !ok || len(head) > maxPrefix || !bytes.HasSuffix(head, []byte(";base64")) ||
-		bytes.ContainsFunc(head, unicode.IsControl) {
+		bytes.ContainsFunc(head, notInURL) {
 		return errBase64
 	}
 	d.n = copy(d.in, body)
 	return nil
 }
+
+// notInURL reports whether r is a space, a control character or not ASCII: a data URL has no such
+// character, be it escaped in JSON or not.
+func notInURL(r rune) bool { return r <= ' ' || r >= 0x7f }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -113,11 +114,13 @@ func (w *walker) object(depth, index int, data bool) {
 	_, _ = w.d.Token()
 }
 
+var inURL = regexp.MustCompile(`^[!-~]*$`)
+
 func referenceBase64(s string) []byte {
 	s = strings.NewReplacer("\n", "", "\r", "", "-", "+", "_", "/").Replace(s)
 	if strings.HasPrefix(s, "data:") {
 		head, rest, ok := strings.Cut(s, ",")
-		if !ok || !strings.HasSuffix(head, ";base64") || len(head) > maxPrefix {
+		if !ok || !strings.HasSuffix(head, ";base64") || len(head) > maxPrefix || !inURL.MatchString(head) {
 			return nil
 		}
 		s = rest
@@ -166,6 +169,8 @@ func seeds() []string {
 			`"usage":{"input_tokens":3}}`,
 		`{"data":[{"b64_json":"data:image/png;base64,aGVsbG8gd29ybGQ="}]}`,
 		"{\"data\":[{\"b64_json\":\"data:\x16\"}]}", "{\"data\":[{\"b64_json\":\"data:\x16;base64,AAAA\"}]}",
+		"{\"data\":[{\"b64_json\":\"data:\x7f;base64,AAAA\"}]}", `{"data":[{"b64_json":"data:\u007f;base64,AAAA"}]}`,
+		`{"data":[{"b64_json":"data:é;base64,AAAA"}]}`, `{"data":[{"b64_json":"data:\u00e9;base64,AAAA"}]}`,
 		`{"data":{"b64_json":"aGVsbG8\/d29ybGQ"}}`,
 		`{"data":[{"b64_json":"aGVs\u002bG8\nd29y\r\nbGQ"}]}`,
 		`{"data":[{"b64_json":"_-__-w"},{"b64_json":null},{"b64_json":""}]}`,
@@ -217,6 +222,8 @@ func (p *pieces) Read(b []byte) (int, error) { return p.r.Read(b[:min(len(b), p.
 func FuzzBase64(f *testing.F) {
 	f.Add("data:image/png;base64,aGVsbG8gd29ybGQ=", uint16(3), uint16(11))
 	f.Add("_-_-AAAA+/+/QQ==", uint16(1), uint16(2))
+	f.Add("data:\x7f;base64,", uint16(0), uint16(106))
+	f.Add("data:\u00e9 ;base64,AAAA", uint16(6), uint16(2))
 	f.Fuzz(func(t *testing.T, s string, a, b uint16) {
 		if strings.ContainsAny(s, "\r\n") {
 			t.Skip("the scanner removes line breaks")
