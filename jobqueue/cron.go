@@ -44,7 +44,8 @@ func floorDiv(a, b int64) int64 {
 // the week (0 to 7, both Sunday). A field is * or a list of numbers, English three-letter names and
 // ranges; * and ranges may have a step, as in */15 or 8-18/2. If neither kind of day begins with *,
 // either may match; otherwise, as with */2, both must. @hourly, @daily, @midnight, @weekly,
-// @monthly, @yearly and @annually are abbreviations. A nil loc is UTC.
+// @monthly, @yearly and @annually are abbreviations. An expression that matches no date, such as 30
+// February, is an error. A nil loc is UTC.
 //
 // Where clocks change, the times are those of Vixie cron: if minute or hour begins with *, the
 // times follow the clock, also through an hour that is repeated. Otherwise each time of the day
@@ -74,7 +75,8 @@ func Cron(expression string, loc *time.Location) (When, error) {
 	c.follows = star(minute) || star(hour)
 	c.eitherDay = !star(day) && !star(weekday)
 	c.sets[weekday] |= c.sets[weekday] >> 7 & 1 // 7 is Sunday too
-	if _, ok := c.wall(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)); !ok {
+	w := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+	if _, ok := c.wall(w, horizon(w)); !ok {
 		return nil, fmt.Errorf("jobqueue: cron expression %q matches no date", expression)
 	}
 	return c, nil
@@ -170,11 +172,14 @@ func (c *cron) String() string { return c.text }
 
 // Wall-clock times are represented as the same time of the day in UTC.
 
-// wall returns the first matching minute that is not before w, itself a full minute. The longest
-// distance between two is eight years, around 29 February 2100.
-func (c *cron) wall(w time.Time) (time.Time, bool) {
+// horizon returns when a search that begins at w may give up: the longest distance between two
+// matching dates is 40 years, from 29 February 2088, a Sunday, to the next one in 2128.
+func horizon(w time.Time) time.Time { return w.AddDate(41, 0, 0) }
+
+// wall returns the first matching minute that is before end and not before w, itself a full minute.
+func (c *cron) wall(w, end time.Time) (time.Time, bool) {
 	has := func(field, value int) bool { return c.sets[field]>>value&1 == 1 }
-	for end := w.AddDate(9, 0, 0); w.Before(end); {
+	for w.Before(end) {
 		byMonth, byWeek := has(day, w.Day()), has(weekday, int(w.Weekday()))
 		matches := byMonth && byWeek
 		if c.eitherDay {
@@ -203,7 +208,7 @@ func (c *cron) Next(after time.Time) time.Time {
 	p := periodAt(after, c.loc)
 	for w := p.wall(after).Truncate(time.Minute); ; {
 		var ok bool
-		if w, ok = c.wall(w.Add(time.Minute)); !ok {
+		if w, ok = c.wall(w.Add(time.Minute), horizon(w)); !ok {
 			return time.Time{}
 		}
 		if t := c.instant(w); t.After(after) {
@@ -214,21 +219,21 @@ func (c *cron) Next(after time.Time) time.Time {
 
 // nextByClock returns the first time after after when the clock shows a matching minute.
 func (c *cron) nextByClock(after time.Time) time.Time {
-	limit := after.AddDate(9, 0, 0)
+	limit := horizon(after)
 	for from := after.Add(1); from.Before(limit); {
 		p := periodAt(from, c.loc)
 		w := p.wall(from)
 		if full := w.Truncate(time.Minute); full.Before(w) {
 			w = full.Add(time.Minute)
 		}
-		w, ok := c.wall(w)
-		if t := p.instant(w); ok && p.contains(t) {
-			return t
+		end := limit
+		if !p.end.IsZero() {
+			end = p.end
 		}
-		if p.end.IsZero() {
-			break
+		if w, ok := c.wall(w, p.wall(end)); ok {
+			return p.instant(w)
 		}
-		from = p.end
+		from = end
 	}
 	return time.Time{}
 }

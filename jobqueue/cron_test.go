@@ -30,6 +30,11 @@ func TestCronTimes(t *testing.T) {
 		{"0 0 13 * fri", "UTC", "2026-03-12T00:00:00Z", "2026-03-13T00:00:00Z 2026-03-20T00:00:00Z"},
 		{"0 0 */2 * MON", "UTC", "2026-03-12T00:00:00Z", "2026-03-23T00:00:00Z"}, // both: the 23rd is odd
 		{"0 0 29 2 *", "UTC", "2096-03-01T00:00:00Z", "2104-02-29T00:00:00Z"},
+		// 29 February on a Sunday: every 28 years, but 2100 is not a leap year.
+		{"0 0 29 2 */7", "UTC", "2026-01-01T00:00:00Z",
+			"2032-02-29T00:00:00Z 2060-02-29T00:00:00Z 2088-02-29T00:00:00Z 2128-02-29T00:00:00Z"},
+		{"*/30 23 29 2 */7", "Europe/Berlin", "2060-02-29T22:00:00Z",
+			"2060-02-29T22:30:00Z 2088-02-29T22:00:00Z 2088-02-29T22:30:00Z 2128-02-29T22:00:00Z"},
 		{"0 0 * * 7", "UTC", "2026-03-12T00:00:00Z", "2026-03-15T00:00:00Z"},
 		{"@yearly", "Asia/Shanghai", "2026-03-12T00:00:00Z", "2026-12-31T16:00:00Z"},
 		// Clocks in Berlin: 02:00 becomes 03:00 on 29 March, 03:00 becomes 02:00 on 25 October.
@@ -64,19 +69,20 @@ func TestCronTimes(t *testing.T) {
 func TestCronErrors(t *testing.T) {
 	t.Parallel()
 	for expression, want := range map[string]string{
-		"":             "has 0 fields, not 5",
-		"* * * *":      "has 4 fields",
-		"60 * * * *":   `minute "60" is not a number from 0 to 59`,
-		"* * 0 * *":    `day of the month "0"`,
-		"* * * foo *":  `month "foo"`,
-		"5-1 * * * *":  "ends before it begins",
-		"*/0 * * * *":  "the step",
-		"5/15 * * * *": "a step needs a range, such as 5-59/15",
-		"1,,2 * * * *": `minute ""`,
-		"+1 * * * *":   `minute "+1"`,
-		"0 0 30 2 *":   "matches no date",
-		"@never":       "has 1 fields",
-		"* * * * L":    `day of the week "L"`,
+		"":                      "has 0 fields, not 5",
+		"* * * *":               "has 4 fields",
+		"60 * * * *":            `minute "60" is not a number from 0 to 59`,
+		"* * 0 * *":             `day of the month "0"`,
+		"* * * foo *":           `month "foo"`,
+		"5-1 * * * *":           "ends before it begins",
+		"*/0 * * * *":           "the step",
+		"5/15 * * * *":          "a step needs a range, such as 5-59/15",
+		"1,,2 * * * *":          `minute ""`,
+		"+1 * * * *":            `minute "+1"`,
+		"0 0 30 2 *":            "matches no date",
+		"* * 31 2,4,6,9,11 */2": "matches no date",
+		"@never":                "has 1 fields",
+		"* * * * L":             `day of the week "L"`,
 	} {
 		_, err := Cron(expression, nil)
 		require.ErrorContains(t, err, want, expression)
@@ -178,7 +184,7 @@ func TestEveryCountsFrom1970(t *testing.T) {
 }
 
 func FuzzCron(f *testing.F) {
-	for _, s := range []string{"*/5 * * * *", "0 2 29 2 sun", "@weekly", "1-5,7 8 * jan-mar 0-7/2"} {
+	for _, s := range []string{"*/5 * * * *", "0 2 29 2 sun", "@weekly", "0 0 29 2 */7", "1-5,7 8 * jan-mar 0-7/2"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, expression string) {
