@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"slices"
 	"time"
 
@@ -61,32 +62,42 @@ func (s *Store) OpenSession(
 	ctx context.Context, n feedback.Session,
 ) (open feedback.Session, created bool, err error) {
 	noProfile := feedback.Invalid("profile_id", "must be one of your profiles")
-	err = s.update(ctx, "open session", func(ctx context.Context, tx *sql.Tx) error {
-		// The unique index on active sessions makes concurrent callers agree.
-		res, err := tx.ExecContext(ctx, `
-			insert into feedback_sessions (`+sessionColumns+`)
-			select $1, teacher_id, profile_id, 'active', $4, '', '', 1, 1, $5, $6 from feedback_profiles
-			where profile_id = $2 and teacher_id = $3
-			on conflict (profile_id) where state = 'active' do nothing`,
-			n.ID, n.ProfileID, n.TeacherID, n.Date, sqldb.Time{Time: n.CreatedAt}, sqldb.Time{Time: n.UpdatedAt})
-		if sqldb.IsForeignKey(err) { // the profile was deleted concurrently
-			return noProfile
+	err = s.update(ctx, "open session", func(ctx context.Context, tx *sql.Tx) (err error) {
+		for range 2 { // the active session may be completed after the insert has met it
+			if created, err = insertSession(ctx, tx, n, noProfile); err != nil {
+				return err
+			}
+			open, err = active(ctx, tx, noProfile, n.TeacherID, n.ProfileID)
+			if !errors.Is(err, noProfile) {
+				break
+			}
 		}
-		if err != nil {
-			return err
-		}
-		rows, err := res.RowsAffected()
-		if err != nil {
-			return err
-		}
-		created = rows > 0
-		if open, err = active(ctx, tx, noProfile, n.TeacherID, n.ProfileID); err != nil || !created {
+		if err != nil || !created {
 			return err
 		}
 		_, err = addUsage(ctx, tx, n.TeacherID, feedback.Usage{Sessions: 1}, n.CreatedAt)
 		return err
 	})
 	return open, created, err
+}
+
+// insertSession reports false if the profile has an active session, or is not the teacher's. The
+// unique index on active sessions makes concurrent callers agree.
+func insertSession(ctx context.Context, tx *sql.Tx, n feedback.Session, noProfile error) (created bool, err error) {
+	res, err := tx.ExecContext(ctx, `
+		insert into feedback_sessions (`+sessionColumns+`)
+		select $1, teacher_id, profile_id, 'active', $4, '', '', 1, 1, $5, $6 from feedback_profiles
+		where profile_id = $2 and teacher_id = $3
+		on conflict (profile_id) where state = 'active' do nothing`,
+		n.ID, n.ProfileID, n.TeacherID, n.Date, sqldb.Time{Time: n.CreatedAt}, sqldb.Time{Time: n.UpdatedAt})
+	if sqldb.IsForeignKey(err) { // the profile was deleted concurrently
+		return false, noProfile
+	}
+	if err != nil {
+		return false, err
+	}
+	rows, err := res.RowsAffected()
+	return rows > 0, err
 }
 
 func active(ctx context.Context, q querier, notFound error, teacher, profile uuid.UUID) (feedback.Session, error) {

@@ -6,10 +6,13 @@ import (
 	"encoding/json"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/stretchr/testify/require"
 
@@ -114,6 +117,76 @@ func TestMigratedBeforeAndAfterMigrate(t *testing.T) {
 			ok, err = s.Migrated(t.Context())
 			require.NoError(t, err)
 			require.True(t, ok)
+		})
+	}
+}
+
+// afterQuery calls do once, at the end of the first statement that contains text.
+type afterQuery struct {
+	text string
+	once sync.Once
+	do   func()
+}
+
+func (a *afterQuery) TraceQueryStart(ctx context.Context, _ *pgx.Conn, d pgx.TraceQueryStartData) context.Context {
+	return context.WithValue(ctx, a, strings.Contains(d.SQL, a.text))
+}
+
+func (a *afterQuery) TraceQueryEnd(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryEndData) {
+	if ctx.Value(a).(bool) {
+		a.once.Do(a.do)
+	}
+}
+
+// SQLite has a single writer.
+func TestASessionIsOpenedWhileAnotherIsCompletedOrDeleted(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		other func(t *testing.T, s *sqlstore.Store, open feedback.Session) error
+		want  error
+	}{
+		"completed": {func(t *testing.T, s *sqlstore.Store, open feedback.Session) error {
+			_, _, err := s.InsertRecord(t.Context(), feedback.Record{ID: uuid.New(), TeacherID: open.TeacherID,
+				ProfileID: open.ProfileID, SessionID: uuid.NullUUID{UUID: open.ID, Valid: true},
+				Date: "2026-05-31", Content: "x", CreatedAt: open.CreatedAt}, nil)
+			return err
+		}, nil},
+		"deleted with its profile": {func(t *testing.T, s *sqlstore.Store, open feedback.Session) error {
+			return s.DeleteProfile(t.Context(), open.TeacherID, open.ProfileID)
+		}, feedback.ErrInvalid},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url := pgtest.URL(t)
+			store, err := sqlstore.Open(t.Context(), url, nil)
+			require.NoError(t, err)
+			defer store.Close()
+			require.NoError(t, store.Migrate(t.Context()))
+			now := time.Now()
+			profile := feedback.Profile{ID: uuid.New(), TeacherID: uuid.New(), Name: "Ming", CreatedAt: now,
+				UpdatedAt: now}
+			require.NoError(t, store.InsertProfile(t.Context(), profile))
+			session := feedback.Session{ID: uuid.New(), TeacherID: profile.TeacherID, ProfileID: profile.ID,
+				Date: "2026-05-31", CreatedAt: now, UpdatedAt: now}
+			open, _, err := store.OpenSession(t.Context(), session)
+			require.NoError(t, err)
+
+			config, err := pgx.ParseConfig(url)
+			require.NoError(t, err)
+			overtaken := &afterQuery{text: "insert into feedback_sessions", do: func() {
+				require.NoError(t, test.other(t, store, open))
+			}}
+			config.Tracer = overtaken
+			db := stdlib.OpenDB(*config)
+			defer db.Close()
+			session.ID = uuid.New()
+			got, created, err := sqlstore.NewPostgres(db, nil).OpenSession(t.Context(), session)
+			require.ErrorIs(t, err, test.want)
+			require.Equal(t, test.want == nil, created)
+			if created {
+				require.Equal(t, session.ID, got.ID)
+				require.Equal(t, feedback.SessionActive, got.State)
+			}
 		})
 	}
 }
