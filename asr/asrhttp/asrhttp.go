@@ -35,6 +35,7 @@ import (
 	"time"
 
 	"lessonkit.example/asr"
+	"lessonkit.example/internal/tempdir"
 )
 
 // Config configures a Handler. Recognizer is required.
@@ -49,7 +50,9 @@ type Config struct {
 	// ReadPause is the longest pause while a recording arrives before the request is rejected. It
 	// must also arrive at 1 KiB per second after the first pause. Defaults to 1 minute.
 	ReadPause time.Duration
-	// Dir is the directory for temporary files. Defaults to os.TempDir.
+	// Dir is the parent of the temporary directories, whose names begin with "lessonkit-asr-http-".
+	// Defaults to os.TempDir. On Unix, New and each request with a recording delete those of
+	// processes that were killed, with the recordings in them.
 	Dir string
 	// Logger receives a line for each recording, without its text. If nil, nothing is logged.
 	Logger *slog.Logger
@@ -67,7 +70,11 @@ type Handler struct {
 	origins  http.CrossOriginProtection
 }
 
-// New returns a Handler. It starts nothing. The only error is a missing Recognizer.
+// tempPrefix is the beginning of the names of temporary directories.
+const tempPrefix = "lessonkit-asr-http-"
+
+// New returns a Handler, and deletes recordings that a killed process has left in cfg.Dir. It
+// starts nothing. The only error is a missing Recognizer.
 func New(cfg Config) (*Handler, error) {
 	if cfg.Recognizer == nil {
 		return nil, errors.New("asrhttp: Config.Recognizer is nil")
@@ -93,6 +100,7 @@ func New(cfg Config) (*Handler, error) {
 	if h.log == nil {
 		h.log = slog.New(slog.DiscardHandler)
 	}
+	tempdir.Sweep(cfg.Dir, tempPrefix)
 	h.mux.HandleFunc("POST /v1/audio/transcriptions", h.transcribe)
 	h.mux.HandleFunc("GET /v1/models", h.models)
 	h.mux.HandleFunc("GET /v1/models/{id...}", h.model)

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"lessonkit.example/asr"
+	"lessonkit.example/internal/tempdir"
 )
 
 const (
@@ -77,12 +78,17 @@ func (h *Handler) work(w http.ResponseWriter, r *http.Request) (*form, asr.Trans
 		return nil, asr.Transcript{}, err
 	}
 	defer func() { leave() }()
-	dir, err := os.MkdirTemp(h.cfg.Dir, "asrhttp-")
+	dir, err := tempdir.New(h.cfg.Dir, tempPrefix)
 	if err != nil {
 		return nil, asr.Transcript{}, cannotStore(err)
 	}
-	defer os.RemoveAll(dir)
-	form, err := h.readForm(w, r, filepath.Join(dir, "audio"))
+	defer func() {
+		if err := dir.Remove(); err != nil {
+			h.log.WarnContext(r.Context(), "remove temporary files", "error", err)
+		}
+	}()
+	path := filepath.Join(dir.Path, "audio")
+	form, err := h.readForm(w, r, path)
 	if err != nil {
 		return nil, asr.Transcript{}, err
 	}
@@ -93,7 +99,7 @@ func (h *Handler) work(w http.ResponseWriter, r *http.Request) (*form, asr.Trans
 		return nil, asr.Transcript{}, err
 	}
 	defer done()
-	audio, err := asr.FromFile(filepath.Join(dir, "audio"))
+	audio, err := asr.FromFile(path)
 	if err != nil {
 		return nil, asr.Transcript{}, err
 	}

@@ -19,6 +19,12 @@
 // this machine and of the local network are reached directly, others through the proxy that the
 // environment names.
 //
+// # Temporary files
+//
+// While a recording is converted (see Config.FFmpeg), it is in a directory below os.TempDir whose
+// name begins with "lessonkit-asr-local-". On Unix, New and later conversions delete those of
+// processes that were killed.
+//
 // # Compatibility
 //
 // Exported names stay; fields of Config may be added.
@@ -29,6 +35,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"os"
@@ -42,9 +49,13 @@ import (
 	"lessonkit.example/asr/audiofile"
 	"lessonkit.example/asr/internal/ffmpeg"
 	"lessonkit.example/asr/provider"
+	"lessonkit.example/internal/tempdir"
 )
 
 const op = "local"
+
+// tempPrefix is the beginning of the names of temporary directories.
+const tempPrefix = "lessonkit-asr-local-"
 
 // Config configures a Recognizer. URL is required.
 type Config struct {
@@ -122,6 +133,7 @@ func New(cfg Config) (*Recognizer, error) {
 		if cfg.FFmpeg, err = exec.LookPath(cfg.FFmpeg); err != nil {
 			return nil, fmt.Errorf("local recogniser: the converter: %w", err)
 		}
+		tempdir.Sweep("", tempPrefix)
 	}
 	if cfg.Transport == nil {
 		cfg.Transport = NewTransport()
@@ -233,13 +245,13 @@ func (r *Recognizer) open(ctx context.Context, audio asr.Audio) (*provider.Sourc
 		return src, err
 	}
 	defer src.Close()
-	dir, err := os.MkdirTemp("", "asr-")
+	dir, err := tempdir.New("", tempPrefix)
 	if err != nil {
 		return nil, ffmpeg.NoSpace(op, err)
 	}
-	defer os.RemoveAll(dir) // an open file remains readable
-	wav := filepath.Join(dir, "audio.wav")
-	if _, err := ffmpeg.Convert(ctx, op, r.cfg.FFmpeg, src, dir, wav, maxConverted); err != nil {
+	defer dir.Remove() // an open file remains readable
+	wav := filepath.Join(dir.Path, "audio.wav")
+	if _, err := ffmpeg.Convert(ctx, op, r.cfg.FFmpeg, src, dir.Path, wav, maxConverted); err != nil {
 		if context.Cause(ctx) == errTimeout { // without a class: the server was not asked
 			err = &asr.Error{
 				Op: "ffmpeg", Message: fmt.Sprintf("not converted within %v", r.cfg.requestTimeout()),
@@ -252,8 +264,21 @@ func (r *Recognizer) open(ctx context.Context, audio asr.Audio) (*provider.Sourc
 	if err != nil {
 		return nil, ffmpeg.NoSpace(op, err)
 	}
+	converted.Open = func() (io.ReadCloser, error) {
+		f, err := os.Open(wav)
+		return temporary{f, dir.Path}, err
+	}
 	return provider.Open(op, converted)
 }
+
+// temporary is a file in a directory that is deleted when the file is closed, for Windows, which
+// does not delete an open file.
+type temporary struct {
+	*os.File
+	dir string
+}
+
+func (t temporary) Close() error { return errors.Join(t.File.Close(), os.RemoveAll(t.dir)) }
 
 // maxConverted limits a recording that is converted.
 const maxConverted = 12 * time.Hour
