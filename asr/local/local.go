@@ -74,8 +74,8 @@ type Config struct {
 	// refuses them is asked for the text only: the recording is sent again, once for the server, or
 	// every ten minutes if its status was 500 or more. Defaults to text only.
 	Segments bool
-	// RequestTimeout is the longest time for one recording: conversion, sending, recognition
-	// and answer. Defaults to 30 minutes.
+	// RequestTimeout is the longest time for one recording: conversion, sending, recognition and
+	// answer, also if it is sent again. Defaults to 30 minutes.
 	RequestTimeout time.Duration
 	// TimeoutFactor and MinTimeout shorten the time for short recordings: it is TimeoutFactor times
 	// the duration of the recording, at least MinTimeout and at most RequestTimeout. A recording of
@@ -180,12 +180,17 @@ func (r *Recognizer) recognize(ctx context.Context, audio asr.Audio) (asr.Transc
 	if err := r.ready(ctx); err != nil {
 		return asr.Transcript{}, err
 	}
-	t, asked, err := r.attempt(ctx, audio)
+	started := time.Now()
+	ctx, cancel := context.WithDeadlineCause(ctx, started.Add(r.cfg.requestTimeout()), errTimeout)
+	defer cancel()
+	t, asked, err := r.attempt(ctx, started, audio)
 	for tries := 1; err != nil && ctx.Err() == nil && tries < maxTries && r.forget(err, asked); tries++ {
 		r.log.DebugContext(ctx, "discovering the recogniser again", "error", err)
-		t, asked, err = r.attempt(ctx, audio)
+		t, asked, err = r.attempt(ctx, started, audio)
 	}
-	r.learnSegments(asked.segments, err == nil)
+	if !errors.Is(err, context.DeadlineExceeded) { // what has had too little time tells nothing
+		r.learnSegments(asked.segments, err == nil)
+	}
 	return t, err
 }
 
@@ -200,17 +205,17 @@ type asked struct {
 	segments bool
 }
 
-// attempt sends the recording once.
-func (r *Recognizer) attempt(ctx context.Context, audio asr.Audio) (t asr.Transcript, to asked, err error) {
-	whole, cancel := context.WithTimeoutCause(ctx, r.cfg.requestTimeout(), errTimeout)
-	defer cancel()
-	src, err := r.open(whole, audio)
+// attempt sends the recording once. Its time limit counts from started.
+func (r *Recognizer) attempt(
+	ctx context.Context, started time.Time, audio asr.Audio,
+) (t asr.Transcript, to asked, err error) {
+	src, err := r.open(ctx, audio)
 	if err != nil {
 		return t, to, err
 	}
 	defer src.Close()
 	limit := r.cfg.timeLimit(src.Info.Duration)
-	work, cancel := context.WithTimeoutCause(whole, limit, errTimeout)
+	work, cancel := context.WithDeadlineCause(ctx, started.Add(limit), errTimeout)
 	defer cancel()
 	to.endpoint, err = r.endpoint(work)
 	if err == nil {
@@ -230,9 +235,6 @@ func (r *Recognizer) attempt(ctx context.Context, audio asr.Audio) (t asr.Transc
 		r.remember(ctx, to.endpoint)
 		return t, to, nil
 	case context.Cause(work) == errTimeout && e != nil:
-		if whole.Err() != nil { // the conversion took the rest
-			limit = r.cfg.requestTimeout()
-		}
 		e.Message, e.Err = fmt.Sprintf("no answer within %v", limit), context.DeadlineExceeded
 	}
 	return asr.Transcript{}, to, err

@@ -124,6 +124,52 @@ func TestTimeLimitFollowsTheRecording(t *testing.T) {
 	})
 }
 
+// TestTimeLimitIncludesAllAttempts also checks that the next call knows what the first attempt has
+// shown, so that all of its time is for the attempt that can succeed.
+func TestTimeLimitIncludesAllAttempts(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]struct {
+		status int
+		body   string
+	}{
+		"fails":   {http.StatusInternalServerError, "out of memory"},
+		"refuses": {http.StatusBadRequest, "verbose_json is not supported"},
+	} {
+		for _, limit := range []time.Duration{time.Minute, 90 * time.Second} {
+			t.Run(fmt.Sprint(name, "/", limit), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					slow := roundTrip(func(r *http.Request) (*http.Response, error) {
+						body, err := io.ReadAll(r.Body)
+						if err != nil {
+							return nil, err
+						}
+						a := answer
+						if !bytes.Contains(body, []byte("verbose_json")) {
+							a.status, a.body = http.StatusOK, `{"text":"x"}`
+						}
+						select {
+						case <-time.After(50 * time.Second):
+						case <-r.Context().Done():
+							return nil, r.Context().Err()
+						}
+						return &http.Response{StatusCode: a.status, Body: io.NopCloser(strings.NewReader(a.body))}, nil
+					})
+					rec := connect(t, local.Config{URL: "http://host/v1/audio/transcriptions?model=m", Transport: slow,
+						Segments: true, RequestTimeout: 90 * time.Second, MinTimeout: limit})
+					start := time.Now()
+					_, err := recognize(t, rec)
+					require.ErrorContains(t, err, fmt.Sprint("no answer within ", limit))
+					require.Equal(t, limit, time.Since(start))
+					got, err := recognize(t, rec)
+					require.NoError(t, err)
+					require.Equal(t, "x", got.Text)
+				})
+			})
+		}
+	}
+}
+
 // slow is a reader of one zero every 50 seconds.
 type slow struct{}
 
