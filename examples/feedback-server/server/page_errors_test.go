@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -126,6 +127,33 @@ func TestMicrophoneThatIsPermittedTooLateRecordsNothing(t *testing.T) {
 	session, err := c.Session(t.Context(), session.ID)
 	require.NoError(t, err)
 	require.Empty(t, session.Lessons[0].Segments)
+}
+
+// However often the connection for events is made again, few listeners wait for the network.
+func TestReconnectingLeavesNoListenersBehind(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t, chromedp.Flag("lang", "en-US"))
+	url := development(t, saying("Heard."))
+	b.do(chromedp.Navigate(url))
+	b.waitText("Sign in")
+	b.eval(`import("/page/events.js").then(({ follow }) => {
+		connections = 0;
+		fetch = async () => { connections++; return new Response(""); };
+		end = new AbortController();
+		followed = false;
+		follow("session", { opened() {}, received() {} }, end.signal).then(() => { followed = true; });
+		return "";
+	})`)
+	b.until(`() => connections > 3`, "")
+	ctx, cancel := context.WithTimeout(b.ctx, timeout)
+	defer cancel()
+	listeners, err := chromedp.Run(ctx, chromedp.Evaluate[[]int](`[[window, "online"], [end.signal, "abort"]]
+		.map(([target, name]) => getEventListeners(target)[name]?.length ?? 0)`, chromedp.EvalWithCommandLineAPI))
+	require.NoError(t, err)
+	require.LessOrEqual(t, listeners[0], 2, "one of them is that of the recordings that wait")
+	require.LessOrEqual(t, listeners[1], 1)
+	b.eval(`end.abort(); ""`)
+	b.until(`() => followed`, "")
 }
 
 // A file is on the device whole or not at all: no other tab takes it for an interrupted recording.

@@ -34,10 +34,9 @@ export async function follow(session, on, signal) {
 		} catch {
 			// The connection ended: make another.
 			pause = Math.min(2 * pause, 30_000);
-		} finally {
-			end.abort();
 		}
-		if (!document.hidden) await Promise.race([happens(globalThis, "online", signal), delay(pause)]);
+		end.abort();
+		if (!document.hidden) await happens(globalThis, "online", AbortSignal.any([signal, AbortSignal.timeout(pause)]));
 	}
 }
 
@@ -60,9 +59,13 @@ async function* messages(body) {
 export const delay = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Waits for an event, or the end of the signal. @type {WaitForEvent} */
-export function happens(target, name, signal) {
-	return new Promise((resolve) => {
-		target.addEventListener(name, () => resolve(), { once: true, signal });
-		signal?.addEventListener("abort", () => resolve(), { once: true });
+export async function happens(target, name, end) {
+	if (end?.aborted) return;
+	const listening = new AbortController();
+	const { signal } = listening;
+	await new Promise((resolve) => {
+		target.addEventListener(name, resolve, { signal });
+		end?.addEventListener("abort", resolve, { signal });
 	});
+	listening.abort();
 }
