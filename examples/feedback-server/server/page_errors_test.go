@@ -129,6 +129,48 @@ func TestMicrophoneThatIsPermittedTooLateRecordsNothing(t *testing.T) {
 	require.Empty(t, session.Lessons[0].Segments)
 }
 
+// A teacher who goes to another page while a recording starts is not recorded, whatever the page is
+// waiting for.
+func TestTeacherWhoLeavesWhileARecordingStartsIsNotRecorded(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t, listening(t)...)
+	url := development(t, saying("Heard."))
+	c, p := withStudent(t, url, "anna")
+	b.openStudent(url, p.ID)
+	b.eval(`reach = async (name) => {
+			if (name === step) await new Promise((resolve) => { proceed = resolve; });
+		};
+		send = fetch;
+		fetch = (path, options) =>
+			reach(options.method + " " + path.split("/").pop()).then(() => send(path, options));
+		lock = navigator.locks.request.bind(navigator.locks);
+		navigator.locks.request = (name, ...args) => reach(name).then(() => lock(name, ...args));
+		begin = MediaRecorder.prototype.start;
+		MediaRecorder.prototype.start = function (slice) {
+			void reach("recorder").then(() => begin.call(this, slice));
+		};
+		ask = navigator.mediaDevices.getUserMedia.bind(navigator.mediaDevices);
+		navigator.mediaDevices.getUserMedia = async (wanted) => stream = await ask(wanted); ""`)
+	for _, step := range []string{"POST lessons", "lessonkit-recording", "recorder"} {
+		b.eval(fmt.Sprintf(`step = %q; proceed = null; ""`, step))
+		b.clickButton("Record")
+		b.until(`() => proceed !== null`, "")
+		b.eval(`location.hash = "#/"; ""`)
+		b.waitText("Add a student")
+		b.eval(`proceed(); ""`)
+		b.until(`() => stream.getTracks().every((track) => track.readyState === "ended")`, "")
+		b.untilNobodyRecords()
+		require.Equal(t, "0", b.eval(`import("/page/outbox.js").then(({ list }) => list()).then((l) => String(l.length))`),
+			step)
+		session, err := c.ActiveSession(t.Context(), p.ID)
+		require.NoError(t, err)
+		require.Len(t, session.Lessons, 1)
+		require.Empty(t, session.Lessons[0].Segments, step)
+		b.eval(fmt.Sprintf(`location.hash = "#/student/%s"; ""`, p.ID))
+		b.waitText("Lesson 1 is open")
+	}
+}
+
 // However often the connection for events is made again, few listeners wait for the network.
 func TestReconnectingLeavesNoListenersBehind(t *testing.T) {
 	t.Parallel()

@@ -116,7 +116,7 @@ interface OutboxState {
 }
 
 interface RecorderEvents {
-	/** A segment of this type starts. */
+	/** A segment of this type has started. If this throws, it is not recorded. */
 	segment(type: string): Sink;
 	/** How loud it is, in dBFS, after so many seconds. */
 	level(dBFS: number, seconds: number): void;

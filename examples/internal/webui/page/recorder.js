@@ -33,13 +33,13 @@ export async function recordStream(stream, on) {
 	async function start() {
 		const type = types.find((t) => MediaRecorder.isTypeSupported(t));
 		const recorder = new MediaRecorder(stream, type ? { mimeType: type } : undefined);
-		const sink = on.segment((recorder.mimeType || type || "audio/webm").split(";")[0] ?? "");
-		recorder.addEventListener("dataavailable", (e) => e.data.size > 0 && sink.chunk(e.data));
 		const stopped = happens(recorder, "stop");
 		const started = Promise.race([happens(recorder, "start"), stopped.then(() => { throw new Error(); })]);
 		// In slices, so that little is lost with the page. Only together they are a recording.
 		recorder.start(500);
 		await started;
+		const sink = on.segment((recorder.mimeType || type || "audio/webm").split(";")[0] ?? "");
+		recorder.addEventListener("dataavailable", (e) => e.data.size > 0 && sink.chunk(e.data));
 		const began = performance.now();
 		ends.push(stopped.then(() => sink.end(performance.now() - began)));
 		return { recorder, began };

@@ -52,23 +52,25 @@ export function lessonsSection(work) {
 	}
 
 	async function start() {
+		const check = () => end.signal.throwIfAborted(); // the page shows something else by now
 		const stream = await microphone();
 		try {
-			end.signal.throwIfAborted(); // the page shows something else by now
+			check();
 			const lesson = await ensureLesson();
+			check();
 			// Other tabs leave this one's recordings alone until it has stopped.
 			const held = await hold("recording", 2000);
 			if (!held) throw new Problem(409, { code: "other_tab" });
 			release = held;
+			check();
 			recorder = await recordStream(stream,
-				{ segment: (type) => sink(lesson, type), level: drawLevel, ended: stop });
+				{ segment: (type) => (check(), sink(lesson, type)), level: drawLevel, ended: stop });
 		} catch (error) {
 			for (const track of stream.getTracks()) track.stop();
 			release();
 			if (end.signal.aborted) return;
 			throw error;
 		}
-		if (end.signal.aborted) return stop();
 		void navigator.storage?.persist?.(); // Firefox asks its user: no need to wait
 		awake = new AbortController();
 		keepAwake(awake.signal);
