@@ -120,6 +120,9 @@ func (t turn) Read(p []byte) (int, error) {
 // UploadRecording uploads one segment of a lesson, streaming it. The same recording again is
 // answered with the segment that exists.
 func (c Client) UploadRecording(ctx context.Context, lessonID string, in Recording) (s Segment, err error) {
+	if in.Audio == nil {
+		return s, errors.New("feedbackclient: Recording.Audio is nil")
+	}
 	before, after, contentType, err := in.form()
 	if err != nil {
 		return s, err
