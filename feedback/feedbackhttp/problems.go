@@ -1,6 +1,7 @@
 package feedbackhttp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -45,26 +46,29 @@ func problem(in string, err error) error {
 	if err == nil {
 		return nil
 	}
-	var e *feedback.Error
-	if !errors.As(err, &e) {
-		return internal(err)
+	e, ok := errors.AsType[*feedback.Error](err)
+	if !ok { // a store of the program's own may return a kind as it is
+		e = &feedback.Error{Err: err}
 	}
 	switch {
 	case errors.Is(err, feedback.ErrInvalid):
-		p := httpapi.Error(http.StatusUnprocessableEntity, "invalid_fields", e.Message)
+		p := httpapi.Error(http.StatusUnprocessableEntity, "invalid_fields", cmp.Or(e.Message, "some fields are invalid"))
 		for _, f := range e.Fields {
 			p.WithField(in+"."+f.Field, f.Message)
 		}
 		return p
 	case errors.Is(err, feedback.ErrAudioEmpty):
-		return httpapi.Error(http.StatusUnprocessableEntity, "audio_empty", e.Message).
+		return httpapi.Error(http.StatusUnprocessableEntity, "audio_empty", cmp.Or(e.Message, "the recording is empty")).
 			WithField("body.file", "must not be empty")
 	}
 	for _, a := range answers {
 		if !errors.Is(err, a.kind) {
 			continue
 		}
-		p := httpapi.Error(a.status, a.code, e.Message).WithCause(e.Err)
+		if !ok {
+			e.Kind = a.kind
+		}
+		p := httpapi.Error(a.status, a.code, cmp.Or(e.Message, a.kind.Error())).WithCause(e.Err)
 		if after := e.RetryAfter(); after > 0 {
 			p.WithRetryAfter(after)
 		}

@@ -1,6 +1,9 @@
 package feedbackhttp_test
 
 import (
+	"context"
+	"fmt"
+	"io"
 	"path/filepath"
 	"testing"
 
@@ -36,4 +39,44 @@ func TestServiceWithoutOutboxTakesNoRecordings(t *testing.T) {
 	e.do("POST", "/feedback-records", object{"profile_id": profile, "feedback_date": "2026-05-31", "content": "x",
 		"feedback_session_id": session}).want(201)
 	e.do("DELETE", "/profiles/"+profile, nil).want(204)
+}
+
+// refusing is an audio store that refuses every recording.
+type refusing struct {
+	feedback.AudioStore
+	err error
+}
+
+func (r refusing) Stage(context.Context, io.Reader, int64) (feedback.StagedAudio, error) {
+	return nil, r.err
+}
+
+// TestErrorsOfAProgramsOwnStore: it may return a kind as it is, or an error without a message.
+func TestErrorsOfAProgramsOwnStore(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t, "sqlite:"+filepath.Join(t.TempDir(), "f.db"))
+	lesson := e.lesson(e.session(e.profile("Ming")))
+	for _, c := range []struct {
+		kind   error
+		status int
+		code   string
+		after  string
+	}{
+		{feedback.ErrAudioEmpty, 422, "audio_empty", ""},
+		{feedback.ErrAudioTooLarge, 413, "audio_too_large", ""},
+		{feedback.ErrAudioType, 415, "not_audio", ""},
+		{feedback.ErrStorageFull, 507, "storage_full", "60"},
+		{feedback.ErrStorage, 503, "storage_unavailable", "5"},
+	} {
+		for form, err := range map[string]error{
+			"bare": c.kind, "wrapped": fmt.Errorf("stage: %w", c.kind), "error": &feedback.Error{Kind: c.kind},
+		} {
+			svc, fault := feedback.New(feedback.Config{Store: e.store, Audio: refusing{err: err}})
+			require.NoError(t, fault)
+			e.handler = feedbackhttp.Handler(feedbackhttp.Config{Service: svc, Authenticate: teacherOf})
+			a := e.upload(lesson, recording("x")).want(c.status, c.code)
+			require.NotEmpty(t, a.str("detail"), "%s %v", form, c.kind)
+			require.Equal(t, c.after, a.Header().Get("Retry-After"), "%s %v", form, c.kind)
+		}
+	}
 }

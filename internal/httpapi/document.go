@@ -91,7 +91,7 @@ func (d *document) addHeaders(status int, r *huma.Response) {
 	switch status {
 	case http.StatusUnauthorized:
 		names = append(names, "WWW-Authenticate")
-	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusInsufficientStorage:
 		names = append(names, "Retry-After")
 	}
 	if d.oapi.Components.Headers == nil {
