@@ -20,7 +20,8 @@ import (
 //	{id}    task identifier, or the time if there is none
 //	{time}  UTC time of arrival, as 20060102-150405
 //
-// [Expand] replaces {n}, {ratio} and {slug}. An empty pattern means "image-{i}{ext}".
+// An empty pattern means "image-{i}{ext}". Pass the pattern through [Expand] first if it contains
+// {n}, {ratio} or {slug}: Dir leaves them as they are.
 //
 // An image is written to a temporary file in dir, synced, and renamed on Commit, so a file with its
 // final name is always complete. An existing file is never overwritten: -2, -3 and so on is added

@@ -162,7 +162,11 @@ func (e *PartialError) Error() string {
 	for _, i := range e.indexes() {
 		parts = append(parts, fmt.Sprintf("image %d: %v", i, e.Failed[i]))
 	}
-	return fmt.Sprintf("%d of the images are missing: %s", len(e.Failed), strings.Join(parts, "; "))
+	images := "images are"
+	if len(parts) == 1 {
+		images = "image is"
+	}
+	return fmt.Sprintf("%d %s missing: %s", len(parts), images, strings.Join(parts, "; "))
 }
 
 // Unwrap returns the causes, in the order of the images.
