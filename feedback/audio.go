@@ -8,7 +8,9 @@ import (
 )
 
 // AudioStore keeps recordings. It chooses their keys; no part of a key comes from a client.
-// Implementations are safe for concurrent use; package feedbacktest tests them.
+// Implementations are safe for concurrent use; package feedbacktest tests them, and package
+// audiotype detects the types of recordings for them. The errors named here are kinds of [Error],
+// whose Message the teacher is shown.
 //
 // A store of limited space may have a method CheckSpace(ctx context.Context) error, which fails
 // with [ErrStorageFull] if a recording would not be accepted now. It is called before an upload is
@@ -34,7 +36,7 @@ type AudioStore interface {
 
 // StagedAudio is audio that has been received and not yet kept. It is not safe for concurrent use.
 type StagedAudio interface {
-	// Info describes what was received.
+	// Info describes what was received, also after Keep.
 	Info() AudioInfo
 
 	// Keep makes the audio durable and returns its new key: when it returns, the audio survives a

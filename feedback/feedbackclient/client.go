@@ -1,6 +1,10 @@
 // Package feedbackclient is a client of the HTTP API of the teaching-feedback service: every
 // operation of its OpenAPI document is a method of [Client].
 //
+// A server that has only the handler of package feedbackhttp answers 404 to some of them: Login,
+// Logout, LogoutAll, Me and EraseMe need that of package authhttp, below /api/v1/auth, and Health
+// and Ready are operations of the program feedback-server.
+//
 // Refusals of the server are a [*Problem], which errors.As finds. Lists and events are iterators.
 // Clients ignore fields and values that they do not know, so that a server may be newer.
 package feedbackclient
@@ -197,8 +201,9 @@ func (c Client) once(ctx context.Context, r request) (*http.Response, error) {
 	return nil, fmt.Errorf("%s %s: %w", r.method, r.path, p)
 }
 
-// Call sends a request with body as JSON and decodes the answer into out; either may be nil. An
-// error answer is returned as a *Problem. It is for operations that have no method yet.
+// Call sends a request with body as JSON and decodes the answer into out; either may be nil. path
+// is added to Base, as in "/api/v1/words". An error answer is returned as a *Problem. It is for
+// operations that have no method yet.
 func (c Client) Call(ctx context.Context, method, path string, body, out any) error {
 	r, err := jsonRequest(method, path, body)
 	if err != nil {

@@ -51,8 +51,8 @@ type Config struct {
 	// "bearer".
 	SecurityScheme string
 
-	// BasePath is the path that [Handler] is mounted below, for the OpenAPI document, such as
-	// "/teach". Defaults to the root.
+	// BasePath is the path that [Handler] is mounted below, such as "/teach", for the OpenAPI
+	// document: http.StripPrefix removes it from requests. Defaults to the root.
 	BasePath string
 
 	// Logger receives a line for each request to [Handler]. If nil, nothing is logged.
