@@ -34,9 +34,10 @@ type ResolveOptions struct {
 	AppCommands []string
 }
 
-// Resolve resolves the permissions of capabilities with the manifests. The diagnostics report
-// references to permissions and plugins that do not exist; the policy contains everything that
-// could be resolved. Capabilities take effect in the order of their identifiers.
+// Resolve resolves the permissions of capabilities with the manifests, those of an [App] or at
+// least [CoreManifests]; they must not be nil. The diagnostics report references to permissions and
+// plugins that do not exist; the policy contains everything that could be resolved. Capabilities
+// take effect in the order of their identifiers.
 func Resolve(capabilities []Capability, manifests *Manifests, o ResolveOptions) (*Policy, Diagnostics) {
 	r := &resolver{
 		options:    o,

@@ -3,9 +3,10 @@ package jobqueue
 import "lessonkit.example/jobqueue/driver"
 
 // Job is a job as handlers receive it and package admin returns it: its ID, Queue, Kind, Args, the
-// number of its Attempt, and so on. The Token method returns a text unique to this lease of the
-// job: store it with what the handler changes elsewhere and check it when finishing, so that a
-// worker that has lost its lease changes nothing. Handlers must not change a Job.
+// number of its Attempt, and the other fields of [driver.Job]. The Save method stores what the next
+// attempt needs. The Token method returns a text unique to this lease of the job: store it with
+// what the handler changes elsewhere and check it when finishing, so that a worker that has lost
+// its lease changes nothing. Handlers must not change a Job.
 type Job = driver.Job
 
 // AttemptError is the error of one failed attempt in [Job].Errors: its number, time and text, and

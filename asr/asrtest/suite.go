@@ -122,7 +122,7 @@ func testWhole(t *testing.T, target Target) {
 	s := rec.Status(t.Context())
 	require.True(t, s.Available, s.Reason)
 	require.NotEmpty(t, s.Provider)
-	require.False(t, s.CheckedAt.IsZero())
+	require.False(t, s.CheckedAt.IsZero(), "Status.CheckedAt is zero after a recording was recognised")
 	require.Equal(t, s.CheckedAt.UTC(), s.CheckedAt)
 }
 

@@ -33,8 +33,8 @@ func (c *Client) ResumeSchedule(ctx context.Context, name string) error {
 	return c.changeSchedule(ctx, name, driver.ResumeSchedule)
 }
 
-// RunSchedule makes a job of a schedule due now, besides its own times. A paused schedule has to be
-// resumed first.
+// RunSchedule makes a job of a schedule due now, besides its own times. That of a paused schedule
+// passes without a job, like its own times, and counts as Skipped: resume the schedule first.
 func (c *Client) RunSchedule(ctx context.Context, name string) error {
 	return c.changeSchedule(ctx, name, driver.RunSchedule)
 }
