@@ -87,18 +87,24 @@ func (p *Policy) canonical(command string) string {
 		return command
 	}
 	if name := snakeCase(command); name != command {
-		if named := p.named()[name]; len(named) == 1 {
-			return named[0]
+		if named, _ := p.named(); len(named[name]) == 1 {
+			return named[name][0]
 		}
 	}
 	return command
 }
 
 // named returns the known commands by their names without the plugin. Commands of the application
-// itself are not among them, nor those of official plugins that no capability mentions.
-func (p *Policy) named() map[string][]string {
+// itself are not among them, nor those of official plugins that no capability mentions. Those that
+// the application's release has are in inRelease too.
+func (p *Policy) named() (commands, inRelease map[string][]string) {
 	p.names.once.Do(func() {
-		named := make(map[string][]string)
+		named, inRelease := make(map[string][]string), make(map[string][]string)
+		add := func(to map[string][]string, name, key string) {
+			if !slices.Contains(to[name], key) {
+				to[name] = append(to[name], key)
+			}
+		}
 		mentioned := make(map[string]bool)
 		for _, c := range p.capabilities {
 			for i := range c.Permissions {
@@ -113,18 +119,21 @@ func (p *Policy) named() map[string][]string {
 			}
 			for _, permission := range m.Permissions {
 				for _, name := range permission.Allow {
-					if key := commandKey(plugin, name); !slices.Contains(named[name], key) {
-						named[name] = append(named[name], key)
+					add(named, name, commandKey(plugin, name))
+					if m.inRelease(permission, p.version) {
+						add(inRelease, name, commandKey(plugin, name))
 					}
 				}
 			}
 		}
-		for _, commands := range named {
-			slices.Sort(commands)
+		for _, named := range []map[string][]string{named, inRelease} {
+			for _, commands := range named {
+				slices.Sort(commands)
+			}
 		}
-		p.names.commands = named
+		p.names.commands, p.names.inRelease = named, inRelease
 	})
-	return p.names.commands
+	return p.names.commands, p.names.inRelease
 }
 
 // own reports whether a name can be a command of the application, of which no manifest tells the
@@ -133,43 +142,54 @@ func (p *Policy) own(name string) bool {
 	if p.ownCommands != nil {
 		return slices.Contains(p.ownCommands, name)
 	}
-	return ownName.MatchString(name) && len(p.named()[name]) == 0
+	if !ownName.MatchString(name) {
+		return false
+	}
+	named, _ := p.named()
+	return len(named[name]) == 0
 }
 
 // mostMeant limits the suggestions for a command that does not exist.
 const mostMeant = 5
 
-// meant returns the commands that an unknown one may mean: those of its plugin, or for a name
-// without one those of the application and of all plugins.
+// meant returns the commands of the application's release that an unknown one may mean: those of
+// its plugin, or for a name without one those of the application and of all plugins.
 func (p *Policy) meant(command string) []string {
 	plugin, name := splitCommand(command)
 	name = snakeCase(name)
 	if manifests := p.manifestsOf(command); plugin != AppManifest && len(manifests) > 0 {
-		if like := words.Closest(name, allowed(manifests)); like != "" {
+		known, _ := p.allowed(manifests)
+		if like := words.Closest(name, known); like != "" {
 			return []string{commandKey(plugin, like)}
 		}
 		return nil
 	}
 	var similar []string
-	if like := words.Closest(name, slices.Concat(p.ownCommands, allowed(p.manifestsOf(name)))); like != "" {
+	known, _ := p.allowed(p.manifestsOf(name))
+	if like := words.Closest(name, slices.Concat(p.ownCommands, known)); like != "" {
 		similar = append(similar, like)
 	}
 	like := name
-	if len(p.named()[name]) == 0 {
-		like = words.Closest(name, slices.Sorted(maps.Keys(p.named())))
+	_, named := p.named()
+	if len(named[name]) == 0 {
+		like = words.Closest(name, slices.Sorted(maps.Keys(named)))
 	}
-	similar = append(similar, p.named()[like]...)
+	similar = append(similar, named[like]...)
 	return similar[:min(len(similar), mostMeant)]
 }
 
-// allowed returns the commands that permissions of manifests allow, in order.
-func allowed(manifests []*Manifest) []string {
-	var commands []string
+// allowed returns the commands that permissions of manifests allow in the application's release,
+// in order, and those that permissions of newer releases allow.
+func (p *Policy) allowed(manifests []*Manifest) (commands, newer []string) {
 	for _, m := range manifests {
 		for _, permission := range m.Permissions {
-			commands = append(commands, permission.Allow...)
+			if m.inRelease(permission, p.version) {
+				commands = append(commands, permission.Allow...)
+			} else {
+				newer = append(newer, permission.Allow...)
+			}
 		}
 	}
 	slices.Sort(commands)
-	return commands
+	return commands, newer
 }

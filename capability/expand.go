@@ -130,7 +130,7 @@ func (e *expander) permission(m *Manifest, name string, chain []string) bool {
 	if p == nil {
 		return false
 	}
-	if m.release(e.r.options.Version).before(p.Since) {
+	if !m.inRelease(p, e.r.options.Version) {
 		return len(chain) > 0 // the set did not have it yet
 	}
 	e.x.permissions = append(e.x.permissions,
@@ -209,7 +209,7 @@ func (r *resolver) unknownPlugin(plugin, name, identifier string) fault {
 	}
 	if namespace, ok := strings.CutPrefix(plugin, "core:"); ok {
 		f.message = fmt.Sprintf("The core has no namespace %q; it has %s.", namespace, strings.Join(coreOrder, ", "))
-		if like := words.Closest(namespace, coreOrder); like != "" && r.manifests.Get("core:"+like).has(name) {
+		if like := words.Closest(namespace, coreOrder); like != "" && r.has(r.manifests.Get("core:"+like), name) {
 			f.meant = "core:" + like + ":" + name
 			f.message = fmt.Sprintf("The core has no namespace %q; did you mean %q?", namespace, f.meant)
 		}
@@ -217,15 +217,11 @@ func (r *resolver) unknownPlugin(plugin, name, identifier string) fault {
 	}
 	f.message = fmt.Sprintf("The application has no plugin %q; add tauri-plugin-%s to it, or remove %q.", plugin,
 		plugin, identifier)
-	if like := r.closest(plugin, r.names(nil)); like != "" && r.manifests.Get(like).has(name) {
+	if like := r.closest(plugin, r.names(nil)); like != "" && r.has(r.manifests.Get(like), name) {
 		f.meant = fullIdentifier(like, name)
 		f.message = fmt.Sprintf("The application has no plugin %q; did you mean %q?", plugin, f.meant)
 	}
 	return f
-}
-
-func (m *Manifest) has(name string) bool {
-	return m != nil && (name == "default" && m.Default != nil || m.Sets[name] != nil || m.Permissions[name] != nil)
 }
 
 func (r *resolver) unknownPermission(m *Manifest, identifier, name string) fault {
@@ -260,7 +256,7 @@ func (r *resolver) unknownPermission(m *Manifest, identifier, name string) fault
 	like := ""
 	for _, guess := range []string{"allow-" + name, strings.TrimPrefix(name, "allow-"),
 		"allow-" + strings.ToLower(name), strings.ToLower(name)} {
-		if like == "" && guess != name && m.has(guess) {
+		if like == "" && guess != name && r.has(m, guess) {
 			like = guess
 		}
 	}
@@ -282,12 +278,21 @@ func (r *resolver) unknownPermission(m *Manifest, identifier, name string) fault
 	return f
 }
 
-// names returns the names of a manifest, or of all plugins if it is nil.
+// has reports whether a manifest has a name in the release that the application uses.
+func (r *resolver) has(m *Manifest, name string) bool {
+	if m == nil || !m.has(name) {
+		return false
+	}
+	p := m.Permissions[name]
+	return p == nil || m.inRelease(p, r.options.Version)
+}
+
+// names returns the names of a manifest in that release, or of all plugins if it is nil.
 func (r *resolver) names(m *Manifest) []string {
 	names, ok := r.known[m]
 	if !ok {
 		if names = r.manifests.plugins(); m != nil {
-			names = m.names()
+			names = m.names(r.options.Version)
 		}
 		r.known[m] = names
 	}

@@ -41,10 +41,11 @@ type Explanation struct {
 	Meant    []string   `json:"didYouMean,omitempty"`  // commands that exist, for one that does not
 	AddTo    string     `json:"addTo,omitempty"`       // a capability that is for the caller already
 
-	addToPlace   string
-	idle         string // the permission that the capability AddTo already lists
-	newer        bool   // only a newer release has the command
-	denyByOrigin bool
+	addToPlace     string
+	idle           string   // the permission that the capability AddTo already lists
+	otherPlatforms []string // permissions that allow the command on other platforms, if there are no Offers
+	newer          bool     // only a newer release has the command
+	denyByOrigin   bool
 }
 
 // Unknown reports whether the command was not recognized, so that nothing is said about it: it may
@@ -69,7 +70,8 @@ func (p *Policy) Explain(command string, c Caller) *Explanation {
 	x := &Explanation{Command: command, Window: c.Window, Webview: c.Webview, Origin: c.Origin.String(),
 		Platform: p.platform, denyByOrigin: p.denyByOrigin}
 	x.Allowed = p.Allowed(command, c)
-	x.Offers = p.offers(command)
+	var idle []string
+	x.Offers, idle = p.offers(command)
 	a := p.byCommand().commands[command]
 	if a == nil {
 		a = &access{}
@@ -93,8 +95,12 @@ func (p *Policy) Explain(command string, c Caller) *Explanation {
 		x.Verdict = Denied
 	default:
 		x.Near = p.nearMisses(command, a, c)
-		_, name := splitCommand(command)
-		x.newer = len(x.Offers) == 0 && slices.Contains(allowed(p.manifestsOf(command)), name)
+		if len(x.Offers) == 0 {
+			x.otherPlatforms = idle
+			_, name := splitCommand(command)
+			_, newer := p.allowed(p.manifestsOf(command))
+			x.newer = len(idle) == 0 && slices.Contains(newer, name)
+		}
 		if x.Verdict = p.verdictWithout(command, x); x.Unknown() {
 			x.Meant = p.meant(command)
 		}
@@ -104,7 +110,7 @@ func (p *Policy) Explain(command string, c Caller) *Explanation {
 				x.addToPlace = placeOf(v)
 			}
 			for _, e := range own.Permissions {
-				if slices.Contains(x.Offers, e.Identifier) {
+				if slices.Contains(x.Offers, e.Identifier) || slices.Contains(x.otherPlatforms, e.Identifier) {
 					x.idle = e.Identifier
 				}
 			}
@@ -149,7 +155,8 @@ func (p *Policy) verdictWithout(command string, x *Explanation) Verdict {
 	switch {
 	case len(x.Near) > 0:
 		return NoMatch
-	case len(x.Offers) > 0, x.newer, !strings.HasPrefix(command, "plugin:") && !p.appChecked && p.own(command):
+	case len(x.Offers) > 0, len(x.otherPlatforms) > 0, x.newer,
+		!strings.HasPrefix(command, "plugin:") && !p.appChecked && p.own(command):
 		return NotGranted
 	case p.pluginKnown(command), !strings.HasPrefix(command, "plugin:") && !p.appChecked:
 		return UnknownCommand
@@ -173,22 +180,23 @@ func (p *Policy) manifestsOf(command string) []*Manifest {
 func (p *Policy) pluginKnown(command string) bool { return len(p.manifestsOf(command)) > 0 }
 
 // offers returns the permissions and sets that allow a command in the application's release, the
-// narrowest first.
-func (p *Policy) offers(command string) []string {
+// narrowest first, and the permissions that would if they were not for other platforms.
+func (p *Policy) offers(command string) (offers, idle []string) {
 	_, name := splitCommand(command)
-	var offers, sets []string
+	var sets []string
 	for _, m := range p.manifestsOf(command) {
 		direct := make(map[string]bool)
 		offering := func(set *PermissionSet) bool {
 			return slices.ContainsFunc(set.Permissions, func(id string) bool { return direct[id] })
 		}
-		names := m.names()
+		names := m.names(p.version)
 		for _, id := range names {
 			permission := m.Permissions[id]
-			if permission == nil || m.release(p.version).before(permission.Since) {
-				continue
-			}
-			if slices.Contains(permission.Allow, name) {
+			switch {
+			case permission == nil || !m.inRelease(permission, p.version) || !slices.Contains(permission.Allow, name):
+			case !permission.on(p.platform):
+				idle = append(idle, fullIdentifier(m.Plugin, id))
+			default:
 				direct[id] = true
 				offers = append(offers, fullIdentifier(m.Plugin, id))
 			}
@@ -203,7 +211,7 @@ func (p *Policy) offers(command string) []string {
 		}
 	}
 	slices.SortStableFunc(offers, func(a, b string) int { return exactness(b, name) - exactness(a, name) })
-	return append(offers, sets...)
+	return append(offers, sets...), idle
 }
 
 // exactness prefers the permission that is named for the command.

@@ -2,6 +2,7 @@ package capability
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -196,5 +197,77 @@ func TestExplainNamesPermissionsOfTheReleaseOnly(t *testing.T) {
 		x = p.Explain("core:window:minimize", Caller{Window: "main"})
 		require.Len(t, x.Near, 1, version)
 		require.Contains(t, x.Offers, "core:window:allow-minimize", version)
+	}
+}
+
+// What is suggested for a mistake is in the application's release.
+func TestSuggestionsAreOfTheRelease(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		versions   map[string]Version // of plugins
+		version    Version            // of the framework
+		permission string             // with a mistake
+		command    string             // with a mistake
+		suggested  bool
+	}{
+		{nil, Version{2, 10, 0}, "core:window:allow-activity-nam", "window.activityNam", false},
+		{nil, Version{2, 11, 0}, "core:window:allow-activity-nam", "window.activityNam", true},
+		{nil, Version{2, 10, 0}, "core:window:activity-name", "activity_nam", false},
+		{nil, Version{2, 11, 0}, "core:window:activity-name", "activity_nam", true},
+		{nil, Version{2, 10, 0}, "core:windw:allow-activity-name", "activityNam", false},
+		{nil, Version{2, 11, 0}, "core:windw:allow-activity-name", "activityNam", true},
+		{map[string]Version{"fs": {2, 0, 3}}, Version{}, "fs:allow-siz", "fs.siz", false},
+		{map[string]Version{"fs": {2, 0, 4}}, Version{}, "fs:allow-siz", "fs.siz", true},
+		{nil, Version{}, "fs:allow-siz", "fs.siz", true},
+		{map[string]Version{"fs": {2, 0, 3}}, Version{}, "fss:allow-size", "siz", false},
+		{nil, Version{}, "fss:allow-size", "siz", true},
+	} {
+		m := knownManifests(c.versions)
+		p, found := Resolve(capabilities(t, `{"identifier":"main","windows":["main"],"permissions":["`+c.permission+
+			`","fs:allow-exists"]}`), m, ResolveOptions{Version: c.version,
+			AppCommands: []string{"greet"}})
+		require.NotEmpty(t, found, c.permission)
+		fixed := found[0].Fix != nil &&
+			slices.Contains([]string{`"core:window:allow-activity-name"`, `"fs:allow-size"`}, found[0].Fix.Edits[0].Text)
+		require.Equal(t, c.suggested, fixed, "%v: %s", c, found[0].Message)
+		x := p.Explain(c.command, Caller{Window: "main"})
+		meant := slices.Contains(x.Meant, "plugin:window|activity_name") || slices.Contains(x.Meant, "plugin:fs|size")
+		require.Equal(t, c.suggested, meant, "%v: %v", c, x.Meant)
+	}
+	require.Contains(t, knownManifests(nil).Identifiers(), "fs:allow-size")
+	require.NotContains(t, knownManifests(map[string]Version{"fs": {2, 0, 3}}).Identifiers(), "fs:allow-size")
+}
+
+// Permissions for other platforms are no advice.
+func TestExplainNamesPermissionsOfThePlatformOnly(t *testing.T) {
+	t.Parallel()
+	m := CoreManifests()
+	require.Empty(t, m.Load("acl-manifests.json", []byte(`{"x":{"default_permission":{"identifier":"default",`+
+		`"description":"","permissions":["allow-go"]},"permission_sets":{},"permissions":{`+
+		`"allow-go":{"identifier":"allow-go","commands":{"allow":["go"],"deny":[]},"platforms":["macOS"]},`+
+		`"both":{"identifier":"both","commands":{"allow":["stay","go"],"deny":[]},"platforms":["macOS","windows"]},`+
+		`"allow-stay":{"identifier":"allow-stay","commands":{"allow":["stay"],"deny":[]}}}}}`)))
+	for _, c := range []struct {
+		platform Platform
+		listed   string
+		command  string
+		offers   []string
+		says     string
+	}{
+		{"", "core:window:allow-close", "x.go", []string{"x:allow-go", "x:both", "x:default"}, `add "x:allow-go"`},
+		{MacOS, "core:window:allow-close", "x.go", []string{"x:allow-go", "x:both", "x:default"}, `add "x:allow-go"`},
+		{Windows, "core:window:allow-close", "x.go", []string{"x:both"}, `add "x:both"`},
+		{Windows, "x:allow-go", "x.go", []string{"x:both"}, `add "x:both"`},
+		{Linux, "core:window:allow-close", "x.go", nil, "on other platforms only: x:allow-go, x:both."},
+		{Linux, "x:both", "x.go", nil, `lists "x:both", which has no effect on this platform.`},
+		{Linux, "x:both", "x.stay", []string{"x:allow-stay"}, `add "x:allow-stay"`},
+	} {
+		p, found := Resolve(capabilities(t, `{"identifier":"main","windows":["main"],"permissions":["`+c.listed+`"]}`),
+			m, ResolveOptions{Platform: c.platform})
+		require.Empty(t, found)
+		x := p.Explain(c.command, Caller{Window: "main"})
+		require.Equal(t, NotGranted, x.Verdict, "%v", c)
+		require.Equal(t, c.offers, x.Offers, "%v", c)
+		require.Contains(t, x.String(), c.says, "%v", c)
 	}
 }

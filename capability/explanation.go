@@ -151,7 +151,7 @@ func (x *Explanation) notGranted(b *strings.Builder) {
 			x.owner("plugin %s"))
 		return
 	}
-	if len(x.Offers) == 0 {
+	if len(x.Offers) == 0 && len(x.otherPlatforms) == 0 {
 		fmt.Fprintf(b, "\nThe application has no manifest, so its own pages may call its commands; since Tauri %s "+
 			"other pages may\nnot. To allow it, list the commands in the build script (AppManifest::commands), and "+
 			"%q in a\ncapability for this page.\n", remoteChecked, "allow-"+strings.ReplaceAll(x.Command, "_", "-"))
@@ -160,6 +160,10 @@ func (x *Explanation) notGranted(b *strings.Builder) {
 	b.WriteString("\nNo capability allows this command.\n")
 	if x.idle != "" {
 		fmt.Fprintf(b, "The capability %q lists %q, which has no effect on this platform.\n", x.AddTo, x.idle)
+		return
+	}
+	if len(x.Offers) == 0 {
+		fmt.Fprintf(b, "Permissions that allow it on other platforms only: %s.\n", words.Some(x.otherPlatforms, 6))
 		return
 	}
 	if x.AddTo != "" {

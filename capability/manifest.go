@@ -60,15 +60,23 @@ func (m *Manifest) release(framework Version) Version {
 	return framework
 }
 
-// names returns the names of all permissions and sets in order, "default" first.
-func (m *Manifest) names() []string {
+// inRelease reports whether a permission is in the release that an application uses.
+func (m *Manifest) inRelease(p *Permission, framework Version) bool {
+	return !m.release(framework).before(p.Since)
+}
+
+// names returns the names of all permissions and sets of the release that an application uses, in
+// order, "default" first.
+func (m *Manifest) names(framework Version) []string {
 	var names []string
 	if m.Default != nil {
 		names = append(names, "default")
 	}
 	all := make(map[string]bool)
-	for name := range m.Permissions {
-		all[name] = true
+	for name, p := range m.Permissions {
+		if m.inRelease(p, framework) {
+			all[name] = true
+		}
 	}
 	for name := range m.Sets {
 		all[name] = true
@@ -105,11 +113,11 @@ func (m *Manifests) add(manifest *Manifest) {
 }
 
 // Identifiers returns all permission identifiers that a capability may use, in order; the
-// application's own have no plugin before them.
+// application's own have no plugin before them. Those of the core are those of all releases.
 func (m *Manifests) Identifiers() []string {
 	var ids []string
 	for _, plugin := range m.plugins() {
-		for _, name := range m.byKey[plugin].names() {
+		for _, name := range m.byKey[plugin].names(Version{}) {
 			ids = append(ids, fullIdentifier(plugin, name))
 		}
 	}

@@ -46,6 +46,11 @@ func sinceOf(text string) Version {
 // beyond reports whether an official plugin may have names that are not in the table.
 func (m *Manifest) beyond() bool { return m.version == (Version{}) || m.newest.before(m.version) }
 
+// has reports whether some release has a name, as far as is known.
+func (m *Manifest) has(name string) bool {
+	return name == "default" && m.Default != nil || m.Sets[name] != nil || m.Permissions[name] != nil
+}
+
 // addRow adds what the table says about a name since a release. What a release does not have yet is
 // kept if nothing was known by the name before, so that it can be told from a mistake.
 func (m *Manifest) addRow(kind, name string, since Version, content string) {

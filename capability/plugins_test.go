@@ -20,7 +20,7 @@ func TestPluginTable(t *testing.T) {
 	}
 	require.False(t, m.Whole())
 	for _, plugin := range m.plugins() {
-		for _, name := range m.Get(plugin).names() {
+		for _, name := range m.Get(plugin).names(Version{}) {
 			_, complete := m.Expand(fullIdentifier(plugin, name))
 			require.True(t, complete, "%s:%s", plugin, name)
 		}

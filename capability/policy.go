@@ -27,8 +27,8 @@ type Policy struct {
 	version     Version
 	ownCommands []string // nil if they are not known
 	names       struct {
-		once     sync.Once
-		commands map[string][]string
+		once                sync.Once
+		commands, inRelease map[string][]string
 	}
 }
 

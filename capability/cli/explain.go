@@ -235,6 +235,8 @@ func (c *command) whoMay(policy *capability.Policy, command string, denyByOrigin
 				openPages(policy))
 		case len(x.Offers) > 0:
 			fmt.Fprintf(&b, "  nobody: no capability allows it; it is allowed by %s\n", strings.Join(x.Offers, ", "))
+		case x.Verdict == capability.NotGranted:
+			b.WriteString("  nobody: it is allowed only by permissions of newer releases or for other platforms\n")
 		case len(x.Meant) > 0:
 			fmt.Fprintf(&b, "  nobody: there is no such command; did you mean %s?\n", strings.Join(x.Meant, " or "))
 		default:
