@@ -33,7 +33,7 @@ func diff(c *command, args []string) (int, error) {
 	var sides [2]*project
 	for i, path := range c.args {
 		if _, err := os.Lstat(path); err != nil {
-			folder, outer, err := revision(path)
+			folder, outer, err := c.revision(path)
 			if err != nil {
 				return 0, err
 			}

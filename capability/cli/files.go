@@ -26,7 +26,10 @@ const mostBytes = 32 << 20
 // files only in the folders that are allowed: those that were named on the command line, or the
 // applications of files that were. Another file, such as one in the folder above an application, is
 // opened if no link leads out of its own folder.
-type disk struct{ folders []string }
+type disk struct {
+	folders []string
+	blobs   map[string]string // the object names of files of revisions that were not opened yet
+}
 
 func (d *disk) allow(folder string) {
 	if folder = absolute(folder); !slices.Contains(d.folders, folder) {
@@ -54,6 +57,9 @@ func (d *disk) Open(name string) (fs.File, error) {
 	file := systemName(name)
 	real, err := inside(file, d.within(file))
 	if err != nil {
+		return nil, err
+	}
+	if err := d.fill(real); err != nil {
 		return nil, err
 	}
 	return os.Open(real)

@@ -12,15 +12,13 @@ import (
 	"lessonkit.example/capability/cli"
 )
 
-// diff compares revisions with each other and with the working tree, from any folder of the
-// repository.
-func TestDiffOfRevisions(t *testing.T) {
+// repository makes a repository of a folder, with one commit of all, and returns a function that
+// runs Git there.
+func repository(t *testing.T, dir string) func(args ...string) string {
+	t.Helper()
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git is not installed")
 	}
-	dir := project(t, map[string]string{"app/src-tauri/tauri.conf.json": "{}",
-		"app/src-tauri/capabilities/main.json": sound, "app/picture.png": "x"})
-	require.NoError(t, os.Symlink("/etc/passwd", filepath.Join(dir, "app/src-tauri/capabilities/link.json")))
 	git := func(args ...string) string {
 		cmd := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=t", "-c", "user.email=t@example.com",
 			"-c", "commit.gpgsign=false"}, args...)...)
@@ -31,6 +29,16 @@ func TestDiffOfRevisions(t *testing.T) {
 	git("init", "-q", "-b", "main")
 	git("add", ".")
 	git("commit", "-q", "-m", "one window")
+	return git
+}
+
+// diff compares revisions with each other and with the working tree, from any folder of the
+// repository.
+func TestDiffOfRevisions(t *testing.T) {
+	dir := project(t, map[string]string{"app/src-tauri/tauri.conf.json": "{}",
+		"app/src-tauri/capabilities/main.json": sound, "app/picture.png": "x"})
+	require.NoError(t, os.Symlink("/etc/passwd", filepath.Join(dir, "app/src-tauri/capabilities/link.json")))
+	git := repository(t, dir)
 	require.NoError(t, os.Remove(filepath.Join(dir, "app/src-tauri/capabilities/link.json")))
 	file := filepath.Join(dir, "app/src-tauri/capabilities/main.json")
 	require.NoError(t, os.WriteFile(file, []byte(strings.Replace(sound, `["main"]`, `["main", "help"]`, 1)), 0o644))
@@ -60,5 +68,44 @@ func TestDiffOfRevisions(t *testing.T) {
 	require.NoError(t, os.Remove(filepath.Join(dir, ".git/objects", tree[:2], tree[2:])))
 	code, _, errs = run("diff", "main")
 	require.Equal(t, cli.ExitUsage, code)
-	require.Regexp(t, `git archive: exit status \d+: (fatal|error): `, errs)
+	require.Regexp(t, `git ls-tree: exit status \d+: (fatal|error): `, errs)
+}
+
+// Of a revision only the files of the application are read, from whichever folder, and all of them:
+// neither an attribute nor its size hides one.
+func TestDiffReadsTheFilesOfTheApplication(t *testing.T) {
+	dir := project(t, map[string]string{"src-tauri/tauri.conf.json": "{}", "src-tauri/capabilities/main.json": sound,
+		"src-tauri/Cargo.toml": "", "Cargo.lock": "[[package]]\nname = \"tauri\"\nversion = \"2.10.0\"\n",
+		"large.json": "{}"})
+	large := filepath.Join(dir, "large.json")
+	require.NoError(t, os.Truncate(large, 20<<20))
+	git := repository(t, dir)
+	blob := git("rev-parse", "HEAD:large.json")
+	require.NoError(t, os.Remove(large))
+	for _, name := range []string{"a.json", "b.json", "src-tauri/src/c.rs", "locales/d.json", "package-lock.json"} {
+		git("update-index", "--add", "--cacheinfo", "100644,"+blob+","+name)
+	}
+	git("commit", "-q", "-m", "more than is read")
+	capabilities := filepath.Join(dir, "src-tauri/capabilities")
+	evil := strings.ReplaceAll(sound, `"main"`, `"evil"`)
+	require.NoError(t, os.WriteFile(filepath.Join(capabilities, "evil.json"), []byte(evil), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, ".gitattributes"),
+		[]byte("src-tauri/capabilities/evil.json export-ignore\n"), 0o644))
+	git("add", ".gitattributes", "src-tauri/capabilities")
+	git("commit", "-q", "-m", "hidden")
+	for _, folder := range []string{".", "src-tauri", "src-tauri/capabilities"} {
+		t.Chdir(filepath.Join(dir, folder))
+		code, out, errs := run("diff", "main~2", "main~1")
+		require.Equal(t, cli.ExitClean, code, folder+out+errs)
+		code, out, errs = run("diff", "-format", "json", "main~2", "main")
+		require.Equal(t, cli.ExitFindings, code, folder+out+errs)
+		require.Contains(t, out, `"evil"`, folder)
+		require.Contains(t, out, `"plugin:window|title"`, folder)
+		require.NotContains(t, out, "activity_name", "the release is that of Cargo.lock: %s", folder)
+	}
+	require.NoError(t, os.Truncate(filepath.Join(capabilities, "evil.json"), 33<<20))
+	git("commit", "-q", "-m", "large", "src-tauri/capabilities")
+	code, out, errs := run("diff", "main~1", "main")
+	require.Equal(t, cli.ExitUsage, code, out)
+	require.Contains(t, errs, "evil.json has more than 33554432 bytes")
 }
