@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"lessonkit.example/capability/internal/words"
 )
 
 // revision makes a new folder with the names of the files of an application at a revision of the
@@ -27,9 +29,12 @@ func (c *command) revision(name string) (folder, outer string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	blobs, err := blobsOf(commit, prefix)
+	blobs, links, err := blobsOf(commit, prefix)
 	if err != nil {
 		return "", "", err
+	}
+	if len(links) > 0 {
+		c.note("links of the revision %s are not followed: %s", name, words.Some(links, 10))
 	}
 	outer, err = os.MkdirTemp("", "capability")
 	if err != nil {
@@ -85,14 +90,15 @@ func (b *beginning) Write(p []byte) (int, error) {
 const mostNames = 100_000
 
 // blobsOf returns the object names of the regular files of a commit that a check in a folder of it
-// may read, by their paths. Git's archive would leave out those with the attribute export-ignore.
-func blobsOf(commit, folder string) (map[string]string, error) {
+// may read, by their paths, and the paths of links that it might follow. Git's archive would leave
+// out those with the attribute export-ignore.
+func blobsOf(commit, folder string) (blobs map[string]string, links []string, err error) {
 	// A check in a folder below capabilities is about the application above.
 	if at := strings.LastIndex("/"+folder, "/capabilities/"); at >= 0 {
 		folder = folder[:at]
 	}
-	blobs := make(map[string]string)
-	err := git(func(out io.Reader) error {
+	blobs = make(map[string]string)
+	err = git(func(out io.Reader) error {
 		lines := bufio.NewScanner(out)
 		lines.Split(func(data []byte, atEOF bool) (int, []byte, error) {
 			if at := bytes.IndexByte(data, 0); at >= 0 {
@@ -103,17 +109,22 @@ func blobsOf(commit, folder string) (map[string]string, error) {
 		for lines.Scan() {
 			object, name, _ := strings.Cut(lines.Text(), "\t")
 			fields := strings.Fields(object) // mode, type, name
-			if len(fields) != 3 || fields[1] != "blob" || fields[0] == "120000" || !mayBeRead(name, folder) {
-				continue
+			switch {
+			case len(fields) != 3 || fields[1] != "blob":
+			case fields[0] != "120000" && mayBeRead(name, folder):
+				blobs[name] = fields[2]
+			case fields[0] == "120000" && (mayBeRead(name, folder) ||
+				slices.Contains([]string{"capabilities", "permissions"}, path.Base(name))):
+				links = append(links, name)
 			}
-			if blobs[name] = fields[2]; len(blobs) > mostNames {
+			if len(blobs)+len(links) > mostNames {
 				return fmt.Errorf("the revision has more than %d files that may be read; run diff in the folder of "+
 					"the application", mostNames)
 			}
 		}
 		return lines.Err()
 	}, "ls-tree", "-r", "-z", "--full-tree", commit)
-	return blobs, err
+	return blobs, links, err
 }
 
 // mayBeRead reports whether a check in a folder may read a file.

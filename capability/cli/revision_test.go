@@ -47,6 +47,7 @@ func TestDiffOfRevisions(t *testing.T) {
 	require.Equal(t, cli.ExitFindings, code, errs)
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	require.Len(t, lines, 1, "one window is one line: %s", out)
+	require.Contains(t, errs, "links of the revision main are not followed: app/src-tauri/capabilities/link.json\n")
 	require.Regexp(
 		t,
 		`^\+ granted to window "help", the application's own pages: the same \d+ commands as window "main"$`,
