@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -197,7 +198,14 @@ func (c Client) Audio(ctx context.Context, id string, offset int64) (*Audio, err
 	if err != nil {
 		return nil, err
 	}
-	if offset > 0 && resp.StatusCode != http.StatusPartialContent {
+	part := resp.StatusCode == http.StatusPartialContent
+	contentRange := resp.Header.Get("Content-Range")
+	if begin := fmt.Sprintf("bytes %d-", max(offset, 0)); part && !strings.HasPrefix(contentRange, begin) {
+		resp.Body.Close()
+		return nil, fmt.Errorf("%s %s: the answer, with Content-Range %q, does not begin at byte %d",
+			r.method, r.path, contentRange, offset)
+	}
+	if offset > 0 && !part {
 		resp.Body.Close()
 		return nil, fmt.Errorf("%s %s: the answer begins at the start of the recording, not at byte %d; "+
 			"a proxy may remove the Range header", r.method, r.path, offset)

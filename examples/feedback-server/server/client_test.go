@@ -281,6 +281,7 @@ func (doc openAPI) record(
 		}
 		w.Header().Set("Content-Type", "application/json")
 		if sent["header range"] {
+			w.Header().Set("Content-Range", strings.Replace(r.Header.Get("Range"), "=", " ", 1)+"9/10")
 			w.WriteHeader(http.StatusPartialContent)
 		}
 		if r.URL.Query().Has("limit") && !r.URL.Query().Has("cursor") {
