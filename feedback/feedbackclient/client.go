@@ -92,7 +92,8 @@ func (p *Problem) Error() string {
 
 // Permanent reports whether sending the same request again cannot succeed.
 func (p *Problem) Permanent() bool {
-	return p.Status < http.StatusInternalServerError && p.Status != http.StatusTooManyRequests
+	return p.Status < http.StatusInternalServerError && p.Status != http.StatusTooManyRequests &&
+		p.Status != http.StatusRequestTimeout
 }
 
 // RetryAfter returns how long to wait before sending the request again, or 0 if that is unknown.
@@ -191,10 +192,11 @@ func (c Client) once(ctx context.Context, r request) (*http.Response, error) {
 		return resp, nil
 	}
 	defer resp.Body.Close()
-	p := &Problem{Status: resp.StatusCode}
+	p := new(Problem)
 	if err := json.NewDecoder(io.LimitReader(resp.Body, maxProblem)).Decode(p); err != nil {
 		p.Detail = "the answer is not a problem document"
 	}
+	p.Status = resp.StatusCode
 	if p.RetryAfterSeconds == 0 { // as of a proxy
 		p.RetryAfterSeconds, _ = strconv.Atoi(resp.Header.Get("Retry-After"))
 	}

@@ -140,6 +140,10 @@ func nextEvent(t *testing.T, c feedbackclient.Client, session, last string) feed
 
 func TestEventsEndWithAnError(t *testing.T) {
 	t.Parallel()
+	stream := func(w http.ResponseWriter, text string) {
+		w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+		fmt.Fprint(w, text)
+	}
 	for name, c := range map[string]struct {
 		answer http.HandlerFunc
 		want   func(t *testing.T, err error)
@@ -153,10 +157,10 @@ func TestEventsEndWithAnError(t *testing.T) {
 			require.Equal(t, feedbackclient.Problem{Status: 404, Code: "not_found", Detail: "session not found"}, *p)
 		}},
 		"closed": {func(w http.ResponseWriter, _ *http.Request) {
-			fmt.Fprint(w, "retry: 2000\n\n: comment\n\nid: 3\nevent: lesson\ndata: {\"lesson\":\n")
+			stream(w, "retry: 2000\n\n: comment\n\nid: 3\nevent: lesson\ndata: {\"lesson\":\n")
 		}, func(t *testing.T, err error) { require.ErrorIs(t, err, io.EOF) }},
 		"not JSON": {func(w http.ResponseWriter, _ *http.Request) {
-			fmt.Fprint(w, "id: 3\ndata: x\n\n")
+			stream(w, "id: 3\nevent: lesson\ndata: x\n\n")
 		}, func(t *testing.T, err error) { require.ErrorContains(t, err, "event 3") }},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -3,11 +3,13 @@ package feedbackclient
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
+	"mime"
 	"net/http"
 	"strconv"
 	"strings"
@@ -39,11 +41,15 @@ func (c Client) Events(ctx context.Context, sessionID, lastEventID string) iter.
 	}
 }
 
-// Follow follows a session until ctx ends, over as many connections as it takes: after a lost
-// connection, or an answer that says that the server is not available, it continues after the last
-// event. It yields the changes after the event lastEventID: all of the session if that is "0",
-// those from now on if it is "". The sequence ends with an error if the server refuses it, as when
-// the session is deleted or the teacher has signed out, and without one when ctx ends.
+// Follow follows a session until ctx ends, over as many connections as it takes: after a failed or
+// lost connection, or an answer with status 429, 408 or 5xx, it continues after the last event. It
+// yields the changes after the event lastEventID: all of the session if that is "0", those from now
+// on if it is "".
+//
+// The sequence ends without an error when ctx ends, and with one that connecting again would not
+// mend: another refusal, as when the session is deleted (404) or the teacher is no longer signed in
+// (401), an answer that is not a stream of events, an event that cannot be decoded, a request that
+// cannot be sent, or a certificate of the server that is not valid.
 //
 // To show a session without a gap, follow it from "0": its events are its lessons and segments, and
 // the last one of each is its present state. [Client.Session] does not tell its position among the
@@ -64,12 +70,12 @@ func (c Client) Follow(ctx context.Context, sessionID, lastEventID string) iter.
 					}
 					continue
 				}
-				var p *Problem
-				if errors.As(err, &p) && p.Permanent() {
+				if isPermanent(err) {
 					yield(Event{}, err)
 					return
 				}
-				if p != nil {
+				var p *Problem
+				if errors.As(err, &p) {
 					wait = max(wait, p.RetryAfter())
 				}
 			}
@@ -78,6 +84,25 @@ func (c Client) Follow(ctx context.Context, sessionID, lastEventID string) iter.
 			}
 		}
 	}
+}
+
+// permanent is an error in what the server sent.
+type permanent struct{ error }
+
+func (permanent) Permanent() bool { return true }
+func (p permanent) Unwrap() error { return p.error }
+
+// isPermanent reports whether connecting again would not mend err.
+func isPermanent(err error) bool {
+	var known interface{ Permanent() bool }
+	if errors.As(err, &known) {
+		return known.Permanent()
+	}
+	var certificate *tls.CertificateVerificationError
+	return errors.As(err, &certificate) || errors.Is(err, http.ErrSchemeMismatch) ||
+		// net/http has no error values for these.
+		strings.Contains(err.Error(), "net/http: invalid header field") ||
+		strings.Contains(err.Error(), "stopped after 10 redirects")
 }
 
 // stream is a stream of server-sent events, over any number of connections.
@@ -94,14 +119,19 @@ func (s *stream) events(ctx context.Context, c Client, sessionID string) iter.Se
 			header.Set("Last-Event-ID", s.lastID)
 		}
 		c.MaxRetries = 0
-		resp, err := c.do(ctx, request{
-			method: http.MethodGet, path: path("/feedback-sessions/%s/events", sessionID), header: header,
-		})
+		r := request{method: http.MethodGet, path: path("/feedback-sessions/%s/events", sessionID), header: header}
+		resp, err := c.do(ctx, r)
 		if err != nil {
 			yield(Event{}, err)
 			return
 		}
 		defer resp.Body.Close()
+		contentType := resp.Header.Get("Content-Type")
+		if t, _, _ := mime.ParseMediaType(contentType); resp.StatusCode != http.StatusOK || t != "text/event-stream" {
+			yield(Event{}, permanent{fmt.Errorf("%s %s: the answer is not a stream of events: status %d, Content-Type %q",
+				r.method, r.path, resp.StatusCode, contentType)})
+			return
+		}
 		for r := bufio.NewReader(resp.Body); ; {
 			e, err := s.read(r)
 			if !yield(e, err) || err != nil {
@@ -130,7 +160,7 @@ func (s *stream) read(r *bufio.Reader) (Event, error) {
 		case "data":
 			data.WriteString(value + "\n")
 		case "retry":
-			if ms, err := strconv.Atoi(value); err == nil && ms >= 0 {
+			if ms, err := strconv.ParseUint(value, 10, 31); err == nil {
 				s.retry = time.Duration(ms) * time.Millisecond
 			}
 		}
@@ -138,12 +168,15 @@ func (s *stream) read(r *bufio.Reader) (Event, error) {
 			continue
 		}
 		s.lastID = id // an empty line ends an event, of which the first has no data
-		if data.Len() == 0 {
+		e := Event{ID: id, Name: name}
+		body := data.String()
+		name = ""
+		data.Reset()
+		if body == "" || e.Name != "lesson" && e.Name != "segment" { // others are of a newer server
 			continue
 		}
-		e := Event{ID: id, Name: name}
-		if err := json.Unmarshal([]byte(data.String()), &e); err != nil {
-			return Event{}, fmt.Errorf("event %s: %w", e.ID, err)
+		if err := json.Unmarshal([]byte(body), &e); err != nil {
+			return Event{}, permanent{fmt.Errorf("event %s: %w", e.ID, err)}
 		}
 		return e, nil
 	}
@@ -160,7 +193,7 @@ func readLine(r *bufio.Reader) (string, error) {
 		line = append(line, part...)
 		switch {
 		case len(line) > maxLine:
-			return "", fmt.Errorf("a line of the stream is longer than %d bytes", maxLine)
+			return "", permanent{fmt.Errorf("a line of the stream is longer than %d bytes", maxLine)}
 		case errors.Is(err, bufio.ErrBufferFull):
 			continue
 		case errors.Is(err, io.EOF):
