@@ -351,6 +351,22 @@ func TestFollowEndsWithWhatNoConnectionMends(t *testing.T) {
 	}
 }
 
+// A proxy that compresses answers makes their tags weak, and If-Match matches strong ones only.
+func TestTheTagOfASessionIsStrong(t *testing.T) {
+	t.Parallel()
+	var sent []string
+	client := feedbackclient.Client{Base: "http://test", HTTP: &http.Client{Transport: transport(
+		func(r *http.Request) (int, http.Header, string) {
+			sent = append(sent, r.Header.Get("If-Match"))
+			return 200, http.Header{"Etag": {`W/"3"`}}, `{}`
+		})}}
+	session, err := client.Session(t.Context(), "id")
+	require.NoError(t, err)
+	_, err = client.SaveSession(t.Context(), "id", feedbackclient.SessionEdit{IfMatch: session.ETag})
+	require.NoError(t, err)
+	require.Equal(t, []string{"", `"3"`}, sent)
+}
+
 // TestUploadIsStreamed: the server receives the first bytes of a recording before the last exist.
 func TestUploadIsStreamed(t *testing.T) {
 	t.Parallel()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 )
 
@@ -126,7 +127,8 @@ func (c Client) session(ctx context.Context, r request) (s Session, err error) {
 		return s, err
 	}
 	defer resp.Body.Close()
-	s.ETag = resp.Header.Get("ETag")
+	// A proxy that compresses the answer makes its tag a weak one, which If-Match never matches.
+	s.ETag = strings.TrimPrefix(resp.Header.Get("ETag"), "W/")
 	if err := json.NewDecoder(resp.Body).Decode(&s); err != nil {
 		return s, fmt.Errorf("%s %s: decode the answer: %w", r.method, r.path, err)
 	}
