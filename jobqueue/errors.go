@@ -24,6 +24,9 @@ var (
 	// return it, and it is the cause (context.Cause) of the handler's context. What the handler
 	// returns is ignored.
 	ErrLeaseLost = driver.ErrLeaseLost
+	// ErrName: the name of a queue, kind, group or schedule, or a key, is not 1 to 200 bytes of
+	// UTF-8 without NUL.
+	ErrName = driver.ErrName
 	// ErrSchema: the tables are missing or of another version; Migrate of the store creates them.
 	// A worker's Run returns it too.
 	ErrSchema = driver.ErrSchema

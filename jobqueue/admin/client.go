@@ -8,8 +8,9 @@
 //	jobs, err := client.List(ctx, failed)
 //	retried, skipped, err := client.RetryMany(ctx, failed)
 //
-// Its errors wrap those of package jobqueue, such as [jobqueue.ErrNotFound], [jobqueue.ErrSchema]
-// and [jobqueue.ErrUnavailable]. Package queueui has pages for the browser that use it.
+// Its errors wrap those of package jobqueue, such as [jobqueue.ErrNotFound], [jobqueue.ErrName],
+// [jobqueue.ErrSchema] and [jobqueue.ErrUnavailable]. Package queueui has pages for the browser
+// that use it.
 package admin
 
 import (
@@ -32,4 +33,24 @@ func (c *Client) usable() error {
 		return driver.Usable(nil)
 	}
 	return driver.Usable(c.store)
+}
+
+// usableFor also checks a name that the store is to be asked for.
+func (c *Client) usableFor(what, name string) error {
+	if err := c.usable(); err != nil {
+		return err
+	}
+	return driver.CheckName(what, name)
+}
+
+// usableWith also checks the names of a filter.
+func (c *Client) usableWith(f Filter) error {
+	err := c.usable()
+	if err == nil && f.Queue != "" {
+		err = driver.CheckName("queue", f.Queue)
+	}
+	if err == nil && f.Kind != "" {
+		err = driver.CheckName("kind", f.Kind)
+	}
+	return err
 }

@@ -46,7 +46,7 @@ func (c *Client) Get(ctx context.Context, id int64) (*jobqueue.Job, error) {
 // List returns a page of jobs, the newest first. Running jobs have no index, because every claim
 // would pay for it: listing them reads all unfinished jobs when few of them run.
 func (c *Client) List(ctx context.Context, f Filter) ([]*jobqueue.Job, error) {
-	if err := c.usable(); err != nil {
+	if err := c.usableWith(f); err != nil {
 		return nil, err
 	}
 	if !f.State.Valid() {
@@ -117,7 +117,7 @@ func (c *Client) Cancel(ctx context.Context, id int64) error {
 // of up to 1000 jobs, so when it returns an error, part of the jobs may have been retried. Before
 // and Limit of f are ignored.
 func (c *Client) RetryMany(ctx context.Context, f Filter) (retried, skipped int, err error) {
-	if err := c.usable(); err != nil {
+	if err := c.usableWith(f); err != nil {
 		return 0, 0, err
 	}
 	switch f.State {
@@ -130,7 +130,7 @@ func (c *Client) RetryMany(ctx context.Context, f Filter) (retried, skipped int,
 // CancelMany cancels the unfinished jobs that f selects, as [Client.Cancel] does, and returns how
 // many. It skips those that start or stop at the same moment, and works like RetryMany otherwise.
 func (c *Client) CancelMany(ctx context.Context, f Filter) (cancelled, skipped int, err error) {
-	if err := c.usable(); err != nil {
+	if err := c.usableWith(f); err != nil {
 		return 0, 0, err
 	}
 	if !f.State.Valid() || f.State.Finished() {

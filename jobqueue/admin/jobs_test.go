@@ -1,12 +1,15 @@
 package admin_test
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/admin"
 )
 
@@ -24,5 +27,50 @@ func TestStatesHaveNames(t *testing.T) {
 	finished := []admin.State{admin.StateSucceeded, admin.StateFailed, admin.StateCancelled}
 	for state := admin.StateWaiting; state <= admin.StateHeld; state++ {
 		require.Equal(t, slices.Contains(finished, state), state.Finished(), state)
+	}
+}
+
+// unasked is a store of which nothing may be asked.
+type unasked struct{ jobqueue.Store }
+
+func (unasked) Usable() error { return nil }
+
+func TestInvalidNamesAreRefused(t *testing.T) {
+	t.Parallel()
+	c := admin.NewClient(unasked{})
+	list := func(ctx context.Context, f admin.Filter) error { _, err := c.List(ctx, f); return err }
+	retryMany := func(ctx context.Context, f admin.Filter) error { _, _, err := c.RetryMany(ctx, f); return err }
+	cancelMany := func(ctx context.Context, f admin.Filter) error { _, _, err := c.CancelMany(ctx, f); return err }
+	for what, call := range map[string]func(ctx context.Context, name string) error{
+		"List, queue": func(ctx context.Context, name string) error {
+			return list(ctx, admin.Filter{State: admin.StateFailed, Queue: name})
+		},
+		"List, kind": func(ctx context.Context, name string) error {
+			return list(ctx, admin.Filter{State: admin.StateFailed, Kind: name})
+		},
+		"RetryMany, queue": func(ctx context.Context, name string) error {
+			return retryMany(ctx, admin.Filter{State: admin.StateFailed, Queue: name})
+		},
+		"RetryMany, kind": func(ctx context.Context, name string) error {
+			return retryMany(ctx, admin.Filter{State: admin.StateFailed, Kind: name})
+		},
+		"CancelMany, queue": func(ctx context.Context, name string) error {
+			return cancelMany(ctx, admin.Filter{State: admin.StateWaiting, Queue: name})
+		},
+		"CancelMany, kind": func(ctx context.Context, name string) error {
+			return cancelMany(ctx, admin.Filter{State: admin.StateWaiting, Kind: name})
+		},
+		"GroupStats": func(ctx context.Context, name string) error { _, err := c.GroupStats(ctx, name); return err },
+		"Pause":      func(ctx context.Context, name string) error { return c.Pause(ctx, name, time.Time{}) },
+		"Resume":     c.Resume, "PauseSchedule": c.PauseSchedule, "ResumeSchedule": c.ResumeSchedule,
+		"RunSchedule": c.RunSchedule,
+	} {
+		names := []string{strings.Repeat("x", 201), "a\x00b", "\xff"}
+		if !strings.Contains(what, ",") { // an empty Queue or Kind of a Filter selects all
+			names = append(names, "")
+		}
+		for _, name := range names {
+			require.ErrorIs(t, call(t.Context(), name), jobqueue.ErrName, "%s %q", what, name)
+		}
 	}
 }

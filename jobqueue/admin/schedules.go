@@ -40,7 +40,7 @@ func (c *Client) RunSchedule(ctx context.Context, name string) error {
 }
 
 func (c *Client) changeSchedule(ctx context.Context, name string, change driver.ScheduleChange) error {
-	if err := c.usable(); err != nil {
+	if err := c.usableFor("schedule name", name); err != nil {
 		return err
 	}
 	return c.store.ChangeSchedule(ctx, name, change)

@@ -17,16 +17,16 @@ func Usable(s Store) error {
 
 const maxNameLen = 200 // bytes
 
-// CheckName returns an error, which begins with what it names, unless a queue, a kind, a key, a
-// group or a schedule may have the name: 1 to 200 bytes of UTF-8 without NUL.
+// CheckName returns an error that wraps [ErrName] and says what has the name, unless a queue, a
+// kind, a key, a group or a schedule may have it: 1 to 200 bytes of UTF-8 without NUL.
 func CheckName(what, name string) error {
 	switch {
 	case name == "":
-		return fmt.Errorf("jobqueue: %s is empty", what)
+		return fmt.Errorf("%w: %s is empty", ErrName, what)
 	case len(name) > maxNameLen:
-		return fmt.Errorf("jobqueue: %s has %d bytes, more than %d", what, len(name), maxNameLen)
+		return fmt.Errorf("%w: %s has %d bytes, more than %d", ErrName, what, len(name), maxNameLen)
 	case !utf8.ValidString(name) || strings.ContainsRune(name, 0):
-		return fmt.Errorf("jobqueue: %s %q is not UTF-8 without NUL", what, name)
+		return fmt.Errorf("%w: %s %q is not UTF-8 without NUL", ErrName, what, name)
 	}
 	return nil
 }

@@ -68,9 +68,6 @@ func (u *ui) changeNamed(
 		u.fail(w, r, http.StatusBadRequest, "The form has no name.", nil)
 		return
 	}
-	if !u.validNames(w, r, name) {
-		return
-	}
 	switch err := change(r.Context(), name); {
 	case errors.Is(err, jobqueue.ErrNotFound):
 		u.fail(w, r, http.StatusNotFound, "This schedule does not exist any more.", nil)
@@ -108,7 +105,7 @@ func (u *ui) bulkFilter(w http.ResponseWriter, r *http.Request, v url.Values) (f
 		return f, false
 	}
 	f.State = states[i]
-	return f, u.validNames(w, r, f.Queue, f.Kind)
+	return f, true
 }
 
 // confirmBulk asks for a confirmation, with the number of jobs.

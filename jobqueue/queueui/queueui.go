@@ -27,7 +27,6 @@ import (
 
 	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/admin"
-	"lessonkit.example/jobqueue/driver"
 )
 
 // Config configures the pages. The zero value serves them at the root of its mux.
@@ -133,10 +132,12 @@ func (u *ui) fail(w http.ResponseWriter, r *http.Request, status int, message st
 	u.render(w, r, status, "error", http.StatusText(status), message)
 }
 
-// storeFailed answers a request whose call of the store has returned err.
+// storeFailed answers a request whose call of the client has returned err.
 func (u *ui) storeFailed(w http.ResponseWriter, r *http.Request, err error) {
 	status, message := http.StatusInternalServerError, "This did not work. The log says why."
 	switch {
+	case errors.Is(err, jobqueue.ErrName):
+		status, message, err = http.StatusBadRequest, "A name has at most 200 bytes of UTF-8 without NUL.", nil
 	case errors.Is(err, jobqueue.ErrSchema):
 		message = "The queue's tables are missing or of another version. Run Migrate of its store."
 	case errors.Is(err, jobqueue.ErrUnavailable) || r.Context().Err() != nil:
@@ -144,18 +145,6 @@ func (u *ui) storeFailed(w http.ResponseWriter, r *http.Request, err error) {
 			"The queue's database is not available. Try again in a moment."
 	}
 	u.fail(w, r, status, message, err)
-}
-
-// validNames reports whether each of names may be that of a queue, a kind or a schedule, or is
-// empty. If not, it answers the request.
-func (u *ui) validNames(w http.ResponseWriter, r *http.Request, names ...string) bool {
-	for _, name := range names {
-		if name != "" && driver.CheckName("name", name) != nil {
-			u.fail(w, r, http.StatusBadRequest, "A name has at most 200 bytes of UTF-8 without NUL.", nil)
-			return false
-		}
-	}
-	return true
 }
 
 func (u *ui) queues(w http.ResponseWriter, r *http.Request) {
@@ -217,9 +206,6 @@ func (u *ui) jobs(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		f.State = states[i]
-	}
-	if !u.validNames(w, r, f.Queue, f.Kind) {
-		return
 	}
 	var ok bool
 	if f.Before, ok = u.before(w, r); !ok {
