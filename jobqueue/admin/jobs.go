@@ -43,8 +43,9 @@ func (c *Client) Get(ctx context.Context, id int64) (*jobqueue.Job, error) {
 	return c.store.Get(ctx, id)
 }
 
-// List returns a page of jobs, the newest first. Running jobs have no index, because every claim
-// would pay for it: listing them reads all unfinished jobs when few of them run.
+// List returns a page of jobs, the newest first. They are complete, so a small Limit of f saves
+// memory if arguments are long. Running jobs have no index, because every claim would pay for it:
+// listing them reads all unfinished jobs when few of them run.
 func (c *Client) List(ctx context.Context, f Filter) ([]*jobqueue.Job, error) {
 	if err := c.usableWith(f); err != nil {
 		return nil, err

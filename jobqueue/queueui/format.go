@@ -101,7 +101,7 @@ func pretty(raw json.RawMessage) string {
 
 // short truncates raw to a line of a table.
 func short(raw any) string {
-	s := []rune(fmt.Sprintf("%s", raw))
+	s := []rune(fmt.Sprintf("%.81s", raw)) // arguments may have megabytes
 	if len(s) > 80 {
 		return string(s[:79]) + "…"
 	}

@@ -84,8 +84,12 @@ var bulkActions = map[string][]admin.State{
 	"cancel": {admin.StateWaiting, admin.StateScheduled, admin.StateHeld, admin.StateRunning},
 }
 
-// maxCounted is how many jobs the confirmation of a bulk action counts.
-const maxCounted = 1000
+// The confirmation of a bulk action counts maxCounted jobs at most, and countedAtOnce at a time
+// because each comes with its arguments.
+const (
+	maxCounted    = 1000
+	countedAtOnce = 100
+)
 
 // bulkData is the confirmation of a bulk action.
 type bulkData struct {
@@ -97,7 +101,7 @@ type bulkData struct {
 // bulkFilter reads the list and the action of a bulk action. If they do not fit, it answers the
 // request.
 func (u *ui) bulkFilter(w http.ResponseWriter, r *http.Request, v url.Values) (f admin.Filter, ok bool) {
-	f = admin.Filter{Queue: v.Get("queue"), Kind: v.Get("kind"), Limit: maxCounted}
+	f = admin.Filter{Queue: v.Get("queue"), Kind: v.Get("kind")}
 	states := bulkActions[r.PathValue("action")]
 	i := slices.IndexFunc(states, func(s admin.State) bool { return s.String() == v.Get("state") })
 	if i < 0 {
@@ -117,16 +121,32 @@ func (u *ui) confirmBulk(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	jobs, err := u.client.List(r.Context(), f)
+	n, err := u.counted(r.Context(), f)
 	if err != nil {
 		u.storeFailed(w, r, err)
 		return
 	}
-	d := bulkData{Filter: f, Action: r.PathValue("action"), Count: group(len(jobs))}
-	if len(jobs) == maxCounted {
+	d := bulkData{Filter: f, Action: r.PathValue("action"), Count: group(n)}
+	if n == maxCounted {
 		d.Count += " or more"
 	}
 	u.render(w, r, http.StatusOK, "bulk", "Confirmation", d)
+}
+
+// counted returns how many jobs f selects, maxCounted if there are more.
+func (u *ui) counted(ctx context.Context, f admin.Filter) (n int, err error) {
+	for f.Limit = countedAtOnce; n < maxCounted; {
+		jobs, err := u.client.List(ctx, f)
+		if err != nil {
+			return 0, err
+		}
+		n += len(jobs)
+		if len(jobs) < f.Limit {
+			break
+		}
+		f.Before = jobs[len(jobs)-1].ID
+	}
+	return n, nil
 }
 
 // bulk changes all jobs of a list.

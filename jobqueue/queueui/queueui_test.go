@@ -312,6 +312,45 @@ func TestBulkActions(t *testing.T) {
 	}
 }
 
+// lists is a store that notes how many jobs are requested at a time.
+type lists struct {
+	*sqlitequeue.Store
+	limits []int
+}
+
+func (l *lists) List(ctx context.Context, f driver.Filter) ([]*driver.Job, error) {
+	l.limits = append(l.limits, f.Limit)
+	return l.Store.List(ctx, f)
+}
+
+func TestBulkConfirmationCountsInParts(t *testing.T) {
+	t.Parallel()
+	store, err := sqlitequeue.Open(filepath.Join(t.TempDir(), "queue.db"), sqlitequeue.Config{})
+	require.NoError(t, err)
+	t.Cleanup(func() { store.Close() })
+	require.NoError(t, store.Migrate(t.Context()))
+	total := 0
+	for _, c := range []struct {
+		jobs  int
+		count string
+	}{
+		{0, "0"}, {99, "99"}, {100, "100"}, {250, "250"}, {999, "999"},
+		{1000, "1\u202F000 or more"}, {1001, "1\u202F000 or more"},
+	} {
+		_, err := jobqueue.NewClient(store).EnqueueMany(t.Context(),
+			slices.Repeat([]jobqueue.Params{{Kind: "work"}}, c.jobs-total))
+		require.NoError(t, err)
+		total = c.jobs
+		l := &lists{Store: store}
+		w := httptest.NewRecorder()
+		h := queueui.New(admin.NewClient(l), queueui.Config{})
+		h.ServeHTTP(w, httptest.NewRequest("GET", "/bulk/cancel?state=waiting", nil))
+		require.Equal(t, http.StatusOK, w.Code, w.Body)
+		require.Contains(t, w.Body.String(), "Cancel waiting jobs ("+c.count+")?")
+		require.LessOrEqual(t, slices.Max(l.limits), 100, "each comes with its arguments")
+	}
+}
+
 func TestHeldJobsAndGroups(t *testing.T) {
 	s := setup(t, queueui.Config{Prefix: "/q"})
 	s.enqueue("page", jobqueue.Params{Kind: "convert", Queue: "books", Group: "book <7>"})
