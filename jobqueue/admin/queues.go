@@ -7,16 +7,19 @@ import (
 	"lessonkit.example/jobqueue/driver"
 )
 
-// Stats is a summary of all Queues, by name, and Workers, by id: see [Client.Stats].
-//
-// A queue has the number of its jobs in each unfinished state, at most StatsLimit+1, and how many
-// of the newest StatsLimit+1 failed and cancelled jobs of all queues are its own; Oldest, which is
-// how long the job that has waited longest could have started already; and PausedUntil, which is
-// zero unless it is paused, and in the year 9999 if the pause has no end.
-//
-// A worker has its ID, the Name of its configuration, StartedAt, ExpiresAt, which is when its lease
-// ends unless it is renewed, and the Queues that it serves.
+// Stats is a summary of all Queues, by name, and Workers, by id: see [Client.Stats]. Its Queue
+// method returns the entry of a queue, and adds one with zeros if there is none.
 type Stats = driver.Stats
+
+// QueueStats is how many jobs of a Queue are Waiting, Scheduled, Running and Held, each up to
+// StatsLimit+1, and how many of the newest StatsLimit+1 Failed and Cancelled jobs of all queues are
+// its own. Oldest is how long the job that has waited longest could have started already.
+// PausedUntil is zero unless the queue is paused, and in the year 9999 if the pause has no end.
+type QueueStats = driver.QueueStats
+
+// WorkerInfo is the ID of a worker, the Name of its configuration, StartedAt, ExpiresAt, which is
+// when its lease ends unless it is renewed, and the Queues that it serves.
+type WorkerInfo = driver.WorkerInfo
 
 // GroupStats is how many jobs of a group are Unfinished, Succeeded, Failed and Cancelled, each up
 // to StatsLimit+1: see [Client.GroupStats].

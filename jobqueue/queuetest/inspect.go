@@ -150,11 +150,11 @@ func statsCount(t *testing.T, h Harness) {
 	require.NoError(t, err)
 	require.Len(t, stats.Queues, 2)
 	b, d := stats.Queues[0], stats.Queues[1]
-	require.Equal(t, driver.QueueStats{Queue: "b", Running: 1, Cancelled: 1}, b)
+	require.Equal(t, admin.QueueStats{Queue: "b", Running: 1, Cancelled: 1}, b)
 	require.Positive(t, d.Oldest)
 	require.Less(t, d.Oldest, time.Minute, "a job does not wait before it is enqueued")
 	d.Oldest = 0
-	require.Equal(t, driver.QueueStats{Queue: "default", Waiting: 2, Scheduled: 2, Running: 2, Failed: 1}, d)
+	require.Equal(t, admin.QueueStats{Queue: "default", Waiting: 2, Scheduled: 2, Running: 2, Failed: 1}, d)
 	require.Len(t, stats.Workers, 1)
 	require.Equal(t, t.Name(), stats.Workers[0].Name)
 	require.WithinDuration(t, time.Now().Add(time.Minute), stats.Workers[0].ExpiresAt, 30*time.Second)
@@ -174,9 +174,9 @@ func statsListServedQueues(t *testing.T, h Harness) {
 	})
 	require.Equal(t, []string{"a", "c"}, stats.Workers[0].Queues)
 	require.Len(t, stats.Queues, 3)
-	require.Equal(t, driver.QueueStats{Queue: "a"}, stats.Queues[0], "zeros")
+	require.Equal(t, admin.QueueStats{Queue: "a"}, stats.Queues[0], "zeros")
 	require.Equal(t, 2, stats.Queues[1].Waiting)
-	require.Equal(t, driver.QueueStats{Queue: "c"}, stats.Queues[2], "zeros")
+	require.Equal(t, admin.QueueStats{Queue: "c"}, stats.Queues[2], "zeros")
 }
 
 // calls are all methods of both clients of a store; all of them need tables.
