@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // Dir is a directory for the temporary files of this process. On Unix it is locked while the
@@ -34,8 +35,13 @@ func Sweep(parent, prefix string) {
 	if !canSweep {
 		return
 	}
-	paths, _ := filepath.Glob(filepath.Join(cmp.Or(parent, os.TempDir()), prefix+"*")) // else there are none
-	for _, path := range paths {
+	parent = cmp.Or(parent, os.TempDir())
+	entries, _ := os.ReadDir(parent) // an error means that there are none
+	for _, entry := range entries {
+		if !strings.HasPrefix(entry.Name(), prefix) {
+			continue
+		}
+		path := filepath.Join(parent, entry.Name())
 		// That of a process that has just started, and of another user, has no lock to take.
 		lock, err := os.OpenFile(filepath.Join(path, "lock"), os.O_RDWR, 0)
 		if err != nil {

@@ -1,0 +1,44 @@
+package tempdir_test
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/internal/tempdir"
+)
+
+func TestSweepDeletesWhatTheDeadHaveLeft(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("the directories of the living cannot be told from those of the dead")
+	}
+	for _, name := range []string{"plain", "[brackets", "a*"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			parent := filepath.Join(t.TempDir(), name)
+			for _, left := range []string{"mine-1", "other-1"} { // nobody holds their locks
+				require.NoError(t, os.MkdirAll(filepath.Join(parent, left), 0o700))
+				require.NoError(t, os.WriteFile(filepath.Join(parent, left, "lock"), nil, 0o600))
+			}
+			require.NoError(t, os.Mkdir(filepath.Join(parent, "mine-starting"), 0o700))
+			living, err := tempdir.New(parent, "mine-")
+			require.NoError(t, err)
+			tempdir.Sweep(parent, "mine-")
+			names := func() (names []string) {
+				entries, err := os.ReadDir(parent)
+				require.NoError(t, err)
+				for _, e := range entries {
+					names = append(names, e.Name())
+				}
+				return names
+			}
+			require.ElementsMatch(t, []string{"mine-starting", "other-1", filepath.Base(living.Path)}, names())
+			require.NoError(t, living.Remove())
+			require.ElementsMatch(t, []string{"mine-starting", "other-1"}, names())
+		})
+	}
+}
