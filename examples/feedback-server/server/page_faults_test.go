@@ -29,8 +29,8 @@ import (
 	"lessonkit.example/feedback/feedbackclient"
 )
 
-// faultyNetwork is between the page and the server. fault, if set, may answer a request of the
-// interface itself, and reports whether it did.
+// faultyNetwork is between the page and the server. It makes tags weak, as proxies that compress
+// do. fault, if set, may answer a request of the interface itself, and reports whether it did.
 type faultyNetwork struct {
 	url   string
 	fault atomic.Pointer[func(http.ResponseWriter, *http.Request) bool]
@@ -42,6 +42,12 @@ func newFaultyNetwork(t *testing.T, backend string) *faultyNetwork {
 	require.NoError(t, err)
 	proxy := httputil.NewSingleHostReverseProxy(to)
 	proxy.FlushInterval = -1
+	proxy.ModifyResponse = func(r *http.Response) error {
+		if tag := r.Header.Get("ETag"); tag != "" {
+			r.Header.Set("ETag", "W/"+tag)
+		}
+		return nil
+	}
 	proxy.ErrorHandler = func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) }
 	n := &faultyNetwork{}
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -76,7 +76,7 @@ export async function request(method, path, { body, headers, seconds = 30, anony
 		throw new Problem(response.status, problem, Number(response.headers.get("Retry-After")) || 0);
 	}
 	const json = response.status !== 204 && response.headers.get("Content-Type")?.startsWith("application/json");
-	const etag = response.headers.get("ETag") ?? "";
+	const etag = (response.headers.get("ETag") ?? "").replace("W/", ""); // of a proxy
 	return { etag, body: json ? await response.json() : null, response };
 }
 
