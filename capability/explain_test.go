@@ -228,7 +228,8 @@ func TestSuggestionsAreOfTheRelease(t *testing.T) {
 			AppCommands: []string{"greet"}})
 		require.NotEmpty(t, found, c.permission)
 		fixed := found[0].Fix != nil &&
-			slices.Contains([]string{`"core:window:allow-activity-name"`, `"fs:allow-size"`}, found[0].Fix.Edits[0].Text)
+			slices.Contains([]string{`"core:window:allow-activity-name"`, `"fs:allow-size"`},
+				found[0].Fix.Edits[0].Text)
 		require.Equal(t, c.suggested, fixed, "%v: %s", c, found[0].Message)
 		x := p.Explain(c.command, Caller{Window: "main"})
 		meant := slices.Contains(x.Meant, "plugin:window|activity_name") || slices.Contains(x.Meant, "plugin:fs|size")

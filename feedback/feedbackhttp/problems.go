@@ -52,13 +52,15 @@ func problem(in string, err error) error {
 	}
 	switch {
 	case errors.Is(err, feedback.ErrInvalid):
-		p := httpapi.Error(http.StatusUnprocessableEntity, "invalid_fields", cmp.Or(e.Message, "some fields are invalid"))
+		message := cmp.Or(e.Message, "some fields are invalid")
+		p := httpapi.Error(http.StatusUnprocessableEntity, "invalid_fields", message)
 		for _, f := range e.Fields {
 			p.WithField(in+"."+f.Field, f.Message)
 		}
 		return p
 	case errors.Is(err, feedback.ErrAudioEmpty):
-		return httpapi.Error(http.StatusUnprocessableEntity, "audio_empty", cmp.Or(e.Message, "the recording is empty")).
+		message := cmp.Or(e.Message, "the recording is empty")
+		return httpapi.Error(http.StatusUnprocessableEntity, "audio_empty", message).
 			WithField("body.file", "must not be empty")
 	}
 	for _, a := range answers {

@@ -160,8 +160,8 @@ func TestTeacherWhoLeavesWhileARecordingStartsIsNotRecorded(t *testing.T) {
 		b.eval(`proceed(); ""`)
 		b.until(`() => stream.getTracks().every((track) => track.readyState === "ended")`, "")
 		b.untilNobodyRecords()
-		require.Equal(t, "0", b.eval(`import("/page/outbox.js").then(({ list }) => list()).then((l) => String(l.length))`),
-			step)
+		stored := b.eval(`import("/page/outbox.js").then(({ list }) => list()).then((l) => String(l.length))`)
+		require.Equal(t, "0", stored, step)
 		session, err := c.ActiveSession(t.Context(), p.ID)
 		require.NoError(t, err)
 		require.Len(t, session.Lessons, 1)
