@@ -64,6 +64,7 @@ func TestAnUnmigratedDatabaseIsUnavailable(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *sqlstore.Store) {
 		_, err := s.Session(t.Context(), auth.TokenHash{1})
 		require.ErrorIs(t, err, auth.ErrUnavailable)
+		require.ErrorContains(t, err, "run Migrate")
 		_, err = s.CreateSession(t.Context(), session("anna"))
 		require.ErrorIs(t, err, auth.ErrUnavailable)
 

@@ -70,6 +70,9 @@ func wrap(operation string, err error) error {
 	if err == nil {
 		return nil
 	}
+	if sqldb.IsNotMigrated(err) {
+		operation += " (run Migrate)"
+	}
 	err = fmt.Errorf("%s: %w", operation, err)
 	if sqldb.IsUnavailable(err) {
 		return auth.Unavailable(err)

@@ -258,6 +258,9 @@ func execOne(ctx context.Context, db execer, notFound error, query string, args 
 // wrap returns the errors of package feedback unchanged, classifies those of an unavailable
 // database, and adds the operation to all others.
 func wrap(op string, err error) error {
+	if sqldb.IsNotMigrated(err) {
+		op += " (run Migrate)"
+	}
 	var known *feedback.Error
 	switch {
 	case err == nil:

@@ -105,7 +105,8 @@ func TestMigratedBeforeAndAfterMigrate(t *testing.T) {
 			require.NoError(t, err)
 			require.False(t, ok)
 			_, err = s.Profile(t.Context(), uuid.New(), uuid.New())
-			require.ErrorIs(t, err, feedback.ErrUnavailable, "not migrated")
+			require.ErrorIs(t, err, feedback.ErrUnavailable)
+			require.ErrorContains(t, err, "run Migrate")
 			// Several processes that start concurrently.
 			done := make(chan error, 3)
 			for range 3 {
