@@ -3,39 +3,31 @@ package asrhttp_test
 import (
 	"bytes"
 	"context"
-	"fmt"
-	"io"
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"runtime"
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
 	"lessonkit.example/asr"
 	"lessonkit.example/asr/asrhttp"
+	"lessonkit.example/internal/tempdir/tempdirtest"
 )
 
 // TestMain lets this program be the process of TestRecordingsOfAKilledProcessAreDeleted.
 func TestMain(m *testing.M) {
-	if dir := os.Getenv("LESSONKIT_TEST_SERVE"); dir != "" {
+	if dir := os.Getenv(tempdirtest.Env); dir != "" {
 		serveUntilKilled(dir)
 	}
 	os.Exit(m.Run())
 }
 
-// serveUntilKilled is what another process does in the test. It prints a line when the recording
-// has arrived.
+// serveUntilKilled is what another process does in the test.
 func serveUntilKilled(dir string) {
 	h, err := asrhttp.New(asrhttp.Config{Dir: dir, Recognizer: recognizer{
 		f: func(context.Context, asr.Audio) (asr.Transcript, error) {
-			fmt.Println("stored")
-			time.Sleep(time.Hour)
+			tempdirtest.Ready()
 			return asr.Transcript{}, nil
 		},
 	}})
@@ -55,30 +47,6 @@ func serveUntilKilled(dir string) {
 
 func TestRecordingsOfAKilledProcessAreDeleted(t *testing.T) {
 	t.Parallel()
-	if runtime.GOOS == "windows" {
-		t.Skip("the recordings of living processes cannot be told from those of dead ones")
-	}
 	dir := t.TempDir()
-	other := exec.CommandContext(t.Context(), os.Args[0])
-	other.Env = append(os.Environ(), "LESSONKIT_TEST_SERVE="+dir)
-	output, err := other.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, other.Start())
-	_, err = io.ReadFull(output, make([]byte, len("stored\n")))
-	require.NoError(t, err)
-	recordings := func() []string {
-		found, err := filepath.Glob(filepath.Join(dir, "*", "audio"))
-		require.NoError(t, err)
-		return found
-	}
-	require.Len(t, recordings(), 1)
-
-	serve(t, asrhttp.Config{Dir: dir, Recognizer: recognizer{}})
-	require.Len(t, recordings(), 1, "the process lives")
-	require.NoError(t, other.Process.Kill())
-	_ = other.Wait()
-	serve(t, asrhttp.Config{Dir: dir, Recognizer: recognizer{}})
-	left, err := os.ReadDir(dir)
-	require.NoError(t, err)
-	require.Empty(t, left)
+	tempdirtest.Swept(t, dir, "audio", func() { serve(t, asrhttp.Config{Dir: dir, Recognizer: recognizer{}}) })
 }

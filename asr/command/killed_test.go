@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"testing"
 	"time"
 
@@ -14,17 +13,24 @@ import (
 	"lessonkit.example/asr"
 	"lessonkit.example/asr/asrtest"
 	"lessonkit.example/asr/command"
+	"lessonkit.example/internal/tempdir/tempdirtest"
 )
 
-// sleeper configures a program that says it has started, by a file, and then sleeps.
+// sleeper configures a program that writes to a named pipe and then sleeps.
 func sleeper(dir string) command.Config {
 	return command.Config{
-		Args: []string{"sh", "-c", `touch "$0/started"; sleep 600`, dir, "{input}"}, Dir: filepath.Join(dir, "tmp"),
+		Args: []string{"sh", "-c", `echo >"$0"; exec sleep 600`, dir + ".started", "{input}"}, Dir: dir,
 	}
 }
 
 // recognizeUntilKilled is what another process does in the test.
 func recognizeUntilKilled(dir string) {
+	go func() {
+		if _, err := os.ReadFile(dir + ".started"); err != nil {
+			panic(err)
+		}
+		tempdirtest.Ready()
+	}()
 	rec, err := command.New(sleeper(dir))
 	if err != nil {
 		panic(err)
@@ -36,34 +42,12 @@ func recognizeUntilKilled(dir string) {
 func TestRecordingsOfAKilledProcessAreDeleted(t *testing.T) {
 	t.Parallel()
 	needs(t, "ffmpeg")
-	if runtime.GOOS == "windows" {
-		t.Skip("the recordings of living processes cannot be told from those of dead ones")
-	}
-	dir := t.TempDir()
-	tmp := filepath.Join(dir, "tmp")
-	require.NoError(t, os.Mkdir(tmp, 0o700))
-	recordings := func() []string {
-		found, err := filepath.Glob(filepath.Join(tmp, "*", "audio.wav"))
+	needs(t, "mkfifo")
+	dir := filepath.Join(t.TempDir(), "tmp")
+	require.NoError(t, os.Mkdir(dir, 0o700))
+	require.NoError(t, exec.Command("mkfifo", dir+".started").Run())
+	tempdirtest.Swept(t, dir, "audio.wav", func() {
+		_, err := command.New(sleeper(dir))
 		require.NoError(t, err)
-		return found
-	}
-	other := exec.CommandContext(t.Context(), os.Args[0])
-	other.Env = append(os.Environ(), "LESSONKIT_TEST_RECOGNIZE="+dir)
-	require.NoError(t, other.Start())
-	for _, err := os.Stat(filepath.Join(dir, "started")); err != nil; _, err = os.Stat(filepath.Join(dir, "started")) {
-		require.NoError(t, t.Context().Err())
-		time.Sleep(10 * time.Millisecond)
-	}
-	require.Len(t, recordings(), 1)
-
-	_, err := command.New(sleeper(dir))
-	require.NoError(t, err)
-	require.Len(t, recordings(), 1, "the process lives")
-	require.NoError(t, other.Process.Kill())
-	_ = other.Wait()
-	_, err = command.New(sleeper(dir))
-	require.NoError(t, err)
-	left, err := os.ReadDir(tmp)
-	require.NoError(t, err)
-	require.Empty(t, left)
+	})
 }

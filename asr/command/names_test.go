@@ -14,12 +14,13 @@ import (
 
 	"lessonkit.example/asr"
 	"lessonkit.example/asr/command"
+	"lessonkit.example/internal/tempdir/tempdirtest"
 )
 
 // TestMain lets this program be the recogniser that TestNamesAreRightWithWords runs, and the
 // process of TestRecordingsOfAKilledProcessAreDeleted.
 func TestMain(m *testing.M) {
-	if dir := os.Getenv("LESSONKIT_TEST_RECOGNIZE"); dir != "" {
+	if dir := os.Getenv(tempdirtest.Env); dir != "" {
 		recognizeUntilKilled(dir)
 	}
 	if len(os.Args) == 4 && os.Args[1] == "recognise-with-words" {
