@@ -38,33 +38,21 @@ func (unasked) Usable() error { return nil }
 func TestInvalidNamesAreRefused(t *testing.T) {
 	t.Parallel()
 	c := admin.NewClient(unasked{})
-	list := func(ctx context.Context, f admin.Filter) error { _, err := c.List(ctx, f); return err }
-	retryMany := func(ctx context.Context, f admin.Filter) error { _, _, err := c.RetryMany(ctx, f); return err }
-	cancelMany := func(ctx context.Context, f admin.Filter) error { _, _, err := c.CancelMany(ctx, f); return err }
-	for what, call := range map[string]func(ctx context.Context, name string) error{
-		"List, queue": func(ctx context.Context, name string) error {
-			return list(ctx, admin.Filter{State: admin.StateFailed, Queue: name})
-		},
-		"List, kind": func(ctx context.Context, name string) error {
-			return list(ctx, admin.Filter{State: admin.StateFailed, Kind: name})
-		},
-		"RetryMany, queue": func(ctx context.Context, name string) error {
-			return retryMany(ctx, admin.Filter{State: admin.StateFailed, Queue: name})
-		},
-		"RetryMany, kind": func(ctx context.Context, name string) error {
-			return retryMany(ctx, admin.Filter{State: admin.StateFailed, Kind: name})
-		},
-		"CancelMany, queue": func(ctx context.Context, name string) error {
-			return cancelMany(ctx, admin.Filter{State: admin.StateWaiting, Queue: name})
-		},
-		"CancelMany, kind": func(ctx context.Context, name string) error {
-			return cancelMany(ctx, admin.Filter{State: admin.StateWaiting, Kind: name})
-		},
+	calls := map[string]func(ctx context.Context, name string) error{
 		"GroupStats": func(ctx context.Context, name string) error { _, err := c.GroupStats(ctx, name); return err },
 		"Pause":      func(ctx context.Context, name string) error { return c.Pause(ctx, name, time.Time{}) },
 		"Resume":     c.Resume, "PauseSchedule": c.PauseSchedule, "ResumeSchedule": c.ResumeSchedule,
 		"RunSchedule": c.RunSchedule,
+	}
+	for what, call := range map[string]func(admin.Filter) error{
+		"List":       func(f admin.Filter) error { _, err := c.List(t.Context(), f); return err },
+		"RetryMany":  func(f admin.Filter) error { _, _, err := c.RetryMany(t.Context(), f); return err },
+		"CancelMany": func(f admin.Filter) error { _, _, err := c.CancelMany(t.Context(), f); return err },
 	} {
+		calls[what+", queue"] = func(_ context.Context, name string) error { return call(admin.Filter{Queue: name}) }
+		calls[what+", kind"] = func(_ context.Context, name string) error { return call(admin.Filter{Kind: name}) }
+	}
+	for what, call := range calls {
 		names := []string{strings.Repeat("x", 201), "a\x00b", "\xff"}
 		if !strings.Contains(what, ",") { // an empty Queue or Kind of a Filter selects all
 			names = append(names, "")

@@ -1,0 +1,175 @@
+package queueui_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/admin"
+	"lessonkit.example/jobqueue/driver"
+	"lessonkit.example/jobqueue/queueui"
+	"lessonkit.example/jobqueue/sqlitequeue"
+)
+
+func TestButtons(t *testing.T) {
+	s := setup(t, queueui.Config{Prefix: "/q"})
+	post := func(name, action string) string {
+		w := s.do("POST", fmt.Sprintf("/q/jobs/%d/%s", s.ids[name], action))
+		require.Equal(t, http.StatusSeeOther, w.Code, w.Body)
+		return w.Header().Get("Location")
+	}
+	state := func(name string) admin.State {
+		j, err := s.ops.Get(t.Context(), s.ids[name])
+		require.NoError(t, err)
+		return j.State
+	}
+	s.page(post("cancelled", "retry"), "will run again")
+	require.NotEqual(t, admin.StateCancelled, state("cancelled"))
+	s.page(post("waiting", "cancel"), "was cancelled")
+	require.Equal(t, admin.StateCancelled, state("waiting"))
+	s.page(post("good", "retry"), "Nothing was changed")
+	s.page(post("good", "cancel"), "Nothing was changed")
+	s.page(post("slow", "cancel"), "notified to stop")
+	require.Eventually(t, func() bool { return state("slow") == admin.StateCancelled }, time.Minute,
+		5*time.Millisecond)
+}
+
+// submit sends a form and returns the page that it redirects to.
+func (s *site) submit(path string, form url.Values) string {
+	s.t.Helper()
+	r := httptest.NewRequest("POST", path, strings.NewReader(form.Encode()))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	w := httptest.NewRecorder()
+	s.handler.ServeHTTP(w, r)
+	require.Equal(s.t, http.StatusSeeOther, w.Code, w.Body)
+	return w.Header().Get("Location")
+}
+
+func TestPauseOfAQueue(t *testing.T) {
+	s := setup(t, queueui.Config{Prefix: "/q"})
+	s.page("/q/", `aria-label="Pause queue nightly"`)
+	s.page(s.submit("/q/queues/pause", url.Values{"queue": {"nightly"}}),
+		"paused", `aria-label="Resume queue nightly"`)
+	stats, err := s.ops.Stats(t.Context())
+	require.NoError(t, err)
+	require.False(t, stats.Queue("nightly").PausedUntil.IsZero())
+	require.NotContains(t, s.page("/q/"), " left<", "there is no end")
+	require.NoError(t, s.ops.Pause(t.Context(), "nightly", time.Now().Add(90*time.Minute+30*time.Second)))
+	s.page("/q/", "1 h 30 min left")
+	s.page(s.submit("/q/queues/resume", url.Values{"queue": {"nightly"}}), `aria-label="Pause queue nightly"`)
+	require.Equal(t, http.StatusBadRequest, s.do("POST", "/q/queues/pause").Code)
+	unknown := httptest.NewRequest("POST", "/q/queues/explode", strings.NewReader("queue=nightly"))
+	unknown.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	w := httptest.NewRecorder()
+	s.handler.ServeHTTP(w, unknown)
+	require.Equal(t, http.StatusNotFound, w.Code)
+	s.page("/q/", `aria-label="Pause queue nightly"`)
+}
+
+func TestSchedules(t *testing.T) {
+	s := setup(t, queueui.Config{Prefix: "/q"})
+	schedule := func() admin.Schedule {
+		schedules, err := s.ops.Schedules(t.Context())
+		require.NoError(t, err)
+		require.Len(t, schedules, 1)
+		return schedules[0]
+	}
+	require.Eventually(t, func() bool {
+		schedules, err := s.ops.Schedules(t.Context())
+		return err == nil && len(schedules) == 1
+	}, time.Minute, 5*time.Millisecond)
+	next := schedule().NextAt
+	s.page("/q/", "sweep &lt;all&gt;", "Schedules", "Run now")
+	name := url.Values{"name": {"sweep <all>"}}
+	s.page(s.submit("/q/schedules/pause", name), "paused", "Resume: schedule sweep &lt;all&gt;")
+	require.True(t, schedule().Paused)
+	s.page(s.submit("/q/schedules/resume", name), "Pause: schedule")
+	require.False(t, schedule().Paused)
+	s.submit("/q/schedules/run", name)
+	require.Eventually(t, func() bool { return !schedule().LastAt.IsZero() || schedule().NextAt.Before(next) },
+		time.Minute, 5*time.Millisecond)
+	unknown := s.do("POST", "/q/schedules/explode")
+	require.Equal(t, http.StatusNotFound, unknown.Code)
+	require.Equal(t, http.StatusBadRequest, s.do("POST", "/q/schedules/run").Code)
+}
+
+func TestScheduleWithoutFurtherTimes(t *testing.T) {
+	s := setup(t, queueui.Config{})
+	require.NoError(t, s.store.PutSchedule(t.Context(), driver.Schedule{
+		Name: "once", Spec: "2026-11-01 only", NextAt: driver.FarFuture()}))
+	s.page("/", `only</td>
+  <td class="n"><span class="zero">–</span></td>`)
+}
+
+func TestBulkActions(t *testing.T) {
+	s := setup(t, queueui.Config{Prefix: "/q"})
+	ps := make([]jobqueue.Params, 70)
+	for i := range ps {
+		ps[i] = jobqueue.Params{Kind: "many & more", Queue: "bulk"}
+	}
+	_, err := s.client.EnqueueMany(t.Context(), ps)
+	require.NoError(t, err)
+	list := "state=waiting&queue=bulk"
+	s.page("/q/jobs?"+list, "Cancel all…")
+	s.page("/q/bulk/cancel?"+list, "Cancel waiting jobs (70)?", "Queue bulk", "Cancel them")
+	form := url.Values{"state": {"waiting"}, "queue": {"bulk"}, "kind": {"many & more"}}
+	s.page(s.submit("/q/bulk/cancel", form), "Jobs changed: 70.")
+	require.Contains(t, s.page("/q/jobs?state=cancelled&queue=bulk", "Retry all…"), "Older")
+	form.Set("state", "cancelled")
+	s.page(s.submit("/q/bulk/retry", form), "Jobs changed: 70.")
+	stats, err := s.ops.Stats(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 70, stats.Queue("bulk").Waiting)
+	for _, path := range []string{"/q/bulk/retry?state=succeeded", "/q/bulk/explode?state=failed", "/q/bulk/cancel"} {
+		require.Equal(t, http.StatusBadRequest, s.do("GET", path).Code, path)
+	}
+}
+
+// lists is a store that notes how many jobs are requested at a time.
+type lists struct {
+	*sqlitequeue.Store
+	limits []int
+}
+
+func (l *lists) List(ctx context.Context, f driver.Filter) ([]*driver.Job, error) {
+	l.limits = append(l.limits, f.Limit)
+	return l.Store.List(ctx, f)
+}
+
+func TestBulkConfirmationCountsInParts(t *testing.T) {
+	t.Parallel()
+	store, err := sqlitequeue.Open(filepath.Join(t.TempDir(), "queue.db"), sqlitequeue.Config{})
+	require.NoError(t, err)
+	t.Cleanup(func() { store.Close() })
+	require.NoError(t, store.Migrate(t.Context()))
+	total := 0
+	for _, c := range []struct {
+		jobs  int
+		count string
+	}{
+		{0, "0"}, {99, "99"}, {100, "100"}, {250, "250"}, {999, "999"},
+		{1000, "1\u202F000 or more"}, {1001, "1\u202F000 or more"},
+	} {
+		_, err := jobqueue.NewClient(store).EnqueueMany(t.Context(),
+			slices.Repeat([]jobqueue.Params{{Kind: "work"}}, c.jobs-total))
+		require.NoError(t, err)
+		total = c.jobs
+		l := &lists{Store: store}
+		w := httptest.NewRecorder()
+		h := queueui.New(admin.NewClient(l), queueui.Config{})
+		h.ServeHTTP(w, httptest.NewRequest("GET", "/bulk/cancel?state=waiting", nil))
+		require.Equal(t, http.StatusOK, w.Code, w.Body)
+		require.Contains(t, w.Body.String(), "Cancel waiting jobs ("+c.count+")?")
+		require.LessOrEqual(t, slices.Max(l.limits), 100, "each comes with its arguments")
+	}
+}
