@@ -1,7 +1,7 @@
 // Package driver defines the interface between packages jobqueue and admin and their storage
 // engines. Only engines, such as pgqueue and sqlitequeue, implement it; programs use package
-// jobqueue to enqueue and run jobs, and package admin to manage them. Package queuetest is its
-// conformance suite.
+// jobqueue to enqueue and run jobs, and package admin to manage them. The tests of both engines run
+// one conformance suite.
 //
 // A worker process registers itself, extends its lease by heartbeats, and otherwise talks to the
 // database by [Store.Exchange]: one transaction that records the results of the jobs it has

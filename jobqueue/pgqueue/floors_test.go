@@ -9,8 +9,8 @@ import (
 
 	"lessonkit.example/internal/pgtest"
 	"lessonkit.example/jobqueue/driver"
+	"lessonkit.example/jobqueue/internal/queuetest"
 	"lessonkit.example/jobqueue/pgqueue"
-	"lessonkit.example/jobqueue/queuetest"
 )
 
 var floors = flag.String("floors", "", "run the floors: ci, or full for minutes and on an idle machine")

@@ -18,8 +18,8 @@ import (
 
 	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/driver"
+	"lessonkit.example/jobqueue/internal/queuetest"
 	"lessonkit.example/jobqueue/pgqueue"
-	"lessonkit.example/jobqueue/queuetest"
 )
 
 // workerEnv makes the test program a worker process on the database with this URL.

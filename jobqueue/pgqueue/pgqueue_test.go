@@ -14,8 +14,8 @@ import (
 	"lessonkit.example/internal/pgtest"
 	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/driver"
+	"lessonkit.example/jobqueue/internal/queuetest"
 	"lessonkit.example/jobqueue/pgqueue"
-	"lessonkit.example/jobqueue/queuetest"
 )
 
 func TestStore(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 	"lessonkit.example/internal/sqlitedb"
 	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/driver"
-	"lessonkit.example/jobqueue/queuetest"
+	"lessonkit.example/jobqueue/internal/queuetest"
 	"lessonkit.example/jobqueue/sqlitequeue"
 )
 

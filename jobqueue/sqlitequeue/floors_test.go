@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/jobqueue/driver"
-	"lessonkit.example/jobqueue/queuetest"
+	"lessonkit.example/jobqueue/internal/queuetest"
 	"lessonkit.example/jobqueue/sqlitequeue"
 )
 

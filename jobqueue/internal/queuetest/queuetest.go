@@ -1,5 +1,4 @@
-// Package queuetest is the conformance suite for stores of package jobqueue. A store's test calls
-// [Run].
+// Package queuetest is the conformance suite that the tests of both engines run.
 package queuetest
 
 import (
