@@ -5,8 +5,7 @@
 // [New] returns a [Service] on top of a [Store] and an [AudioStore]. Package sqlstore is a Store on
 // PostgreSQL or SQLite, packages audiodir and audios3 are AudioStores in a directory and in a
 // bucket, package summary has implementations of [Summarizer], package feedbackhttp serves the HTTP
-// API and package feedbackclient calls it, and package feedbacktest tests other implementations of
-// the stores.
+// API and package feedbackclient calls it, and package feedbacktest tests other AudioStores.
 //
 // # From the request to the stored text
 //

@@ -10,7 +10,7 @@ import (
 // Store keeps everything but the audio. Each method is one atomic operation that is durable when it
 // returns nil. Rows of another teacher are treated as absent. A database that cannot be reached is
 // reported as an [*Error] of kind [ErrUnavailable]. Times are UTC, in microseconds. Implementations
-// are safe for concurrent use, also by several processes; package feedbacktest tests them.
+// are safe for concurrent use, also by several processes.
 type Store interface {
 	// Defaults returns what the teacher has saved, or [ErrNotFound].
 	Defaults(ctx context.Context, teacher uuid.UUID) (Defaults, error)

@@ -1,3 +1,6 @@
+// Package feedbacktest tests implementations of [feedback.AudioStore]:
+//
+//	feedbacktest.AudioStore(t, func(t *testing.T) feedback.AudioStore { … })
 package feedbacktest
 
 import (
@@ -15,11 +18,13 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	"lessonkit.example/feedback"
 )
 
-// AudioStore tests a [feedback.AudioStore].
+// AudioStore tests a [feedback.AudioStore]. Function open must return an empty store, which each
+// subtest uses for itself. The subtests run in parallel.
 func AudioStore(t *testing.T, open func(t *testing.T) feedback.AudioStore) {
 	for name, rule := range map[string]func(*testing.T, feedback.AudioStore){
 		"audio round trip":                     audioRoundTrip,
@@ -232,16 +237,18 @@ func audioKeys(t *testing.T, s feedback.AudioStore) {
 
 func audioConcurrent(t *testing.T, s feedback.AudioStore) {
 	kept := make([]feedback.KeptAudio, 16)
-	for _, err := range concurrently(len(kept), func(i int) error {
-		a, err := s.Stage(t.Context(),
-			iotest.HalfReader(bytes.NewReader(MP3(strings.Repeat(string(rune('a'+i)), 200_000)))), roomy)
-		if err == nil {
-			kept[i], err = a.Keep(t.Context(), nil)
-		}
-		return err
-	}) {
-		require.NoError(t, err)
+	var g errgroup.Group
+	for i := range kept {
+		g.Go(func() error {
+			a, err := s.Stage(t.Context(),
+				iotest.HalfReader(bytes.NewReader(MP3(strings.Repeat(string(rune('a'+i)), 200_000)))), roomy)
+			if err == nil {
+				kept[i], err = a.Keep(t.Context(), nil)
+			}
+			return err
+		})
 	}
+	require.NoError(t, g.Wait())
 	for i, k := range kept {
 		require.Equal(t, MP3(strings.Repeat(string(rune('a'+i)), 200_000)), read(t, s, k.Key))
 	}

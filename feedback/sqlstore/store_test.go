@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,42 +16,36 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/feedback"
-	"lessonkit.example/feedback/feedbacktest"
 	"lessonkit.example/feedback/sqlstore"
 	"lessonkit.example/internal/pgtest"
 	"lessonkit.example/internal/sqlitedb"
 )
 
-func TestSQLite(t *testing.T) {
-	t.Parallel()
-	feedbacktest.Store(t, func(t *testing.T) feedbacktest.Harness {
-		db, err := sqlitedb.Open(filepath.Join(t.TempDir(), "feedback.db"))
+func openSQLite(t *testing.T) *fixture {
+	db, err := sqlitedb.Open(filepath.Join(t.TempDir(), "feedback.db"))
+	require.NoError(t, err)
+	t.Cleanup(func() { db.Close() })
+	return newFixture(t, db.W, func(o sqlstore.Outbox) *sqlstore.Store { return sqlstore.NewSQLite(db.W, db.R, o) })
+}
+
+func openPostgres(t *testing.T) *fixture {
+	pool := pgtest.Pool(t)
+	db := stdlib.OpenDBFromPool(pool)
+	t.Cleanup(func() { db.Close() })
+	return newFixture(t, db, func(o sqlstore.Outbox) *sqlstore.Store {
+		store, err := sqlstore.Open(t.Context(), pool.Config().ConnString(), o)
 		require.NoError(t, err)
-		t.Cleanup(func() { db.Close() })
-		return harness(t, db.W, func(o sqlstore.Outbox) *sqlstore.Store { return sqlstore.NewSQLite(db.W, db.R, o) })
+		t.Cleanup(func() { store.Close() })
+		return store
 	})
 }
 
-func TestPostgres(t *testing.T) {
-	t.Parallel()
-	feedbacktest.Store(t, func(t *testing.T) feedbacktest.Harness {
-		pool := pgtest.Pool(t)
-		db := stdlib.OpenDBFromPool(pool)
-		t.Cleanup(func() { db.Close() })
-		return harness(t, db, func(o sqlstore.Outbox) *sqlstore.Store {
-			store, err := sqlstore.Open(t.Context(), pool.Config().ConnString(), o)
-			require.NoError(t, err)
-			t.Cleanup(func() { store.Close() })
-			return store
-		})
-	})
-}
-
-// harness stores tasks in a table of the same database, as a queue does.
-func harness(t *testing.T, db *sql.DB, open func(sqlstore.Outbox) *sqlstore.Store) feedbacktest.Harness {
-	var fail atomic.Pointer[error]
-	store := open(func(ctx context.Context, tx *sql.Tx, task feedback.Task) error {
-		if err := fail.Load(); err != nil {
+// newFixture returns an empty store whose tasks are stored in a table of the same database, as a
+// queue does.
+func newFixture(t *testing.T, db *sql.DB, open func(sqlstore.Outbox) *sqlstore.Store) *fixture {
+	f := &fixture{t: t, db: db, teacher: uuid.New(), now: time.Date(2026, 5, 31, 9, 0, 0, 123456000, time.UTC)}
+	f.Store = open(func(ctx context.Context, tx *sql.Tx, task feedback.Task) error {
+		if err := f.outbox.Load(); err != nil {
 			return *err
 		}
 		args, err := json.Marshal(task)
@@ -62,32 +55,34 @@ func harness(t *testing.T, db *sql.DB, open func(sqlstore.Outbox) *sqlstore.Stor
 		_, err = tx.ExecContext(ctx, `insert into jobs (id, args) values ($1, $2)`, uuid.NewString(), string(args))
 		return err
 	})
-	require.NoError(t, store.Migrate(t.Context()))
+	require.NoError(t, f.Store.Migrate(t.Context()))
 	_, err := db.ExecContext(t.Context(), `create table jobs (id text primary key, args text not null)`)
 	require.NoError(t, err)
-	return feedbacktest.Harness{
-		Store: store,
-		Tasks: func(t *testing.T) (tasks []feedback.Task) {
-			rows, err := db.QueryContext(t.Context(), `delete from jobs returning args`)
-			require.NoError(t, err)
-			defer rows.Close()
-			for rows.Next() {
-				var args string
-				var task feedback.Task
-				require.NoError(t, rows.Scan(&args))
-				require.NoError(t, json.NewDecoder(strings.NewReader(args)).Decode(&task))
-				tasks = append(tasks, task)
-			}
-			require.NoError(t, rows.Err())
-			return tasks
-		},
-		FailOutbox: func(err error) {
-			if err == nil {
-				fail.Store(nil)
-			} else {
-				fail.Store(&err)
-			}
-		},
+	return f
+}
+
+// Tasks returns all tasks committed since the previous call, in any order.
+func (f *fixture) Tasks(t *testing.T) (tasks []feedback.Task) {
+	rows, err := f.db.QueryContext(t.Context(), `delete from jobs returning args`)
+	require.NoError(t, err)
+	defer rows.Close()
+	for rows.Next() {
+		var args string
+		var task feedback.Task
+		require.NoError(t, rows.Scan(&args))
+		require.NoError(t, json.Unmarshal([]byte(args), &task))
+		tasks = append(tasks, task)
+	}
+	require.NoError(t, rows.Err())
+	return tasks
+}
+
+// FailOutbox makes the outbox fail with an error from now on, or succeed again if it is nil.
+func (f *fixture) FailOutbox(err error) {
+	if err == nil {
+		f.outbox.Store(nil)
+	} else {
+		f.outbox.Store(&err)
 	}
 }
 

@@ -1,15 +1,10 @@
-// Package feedbacktest tests implementations of [feedback.Store] and [feedback.AudioStore]:
-//
-//	feedbacktest.Store(t, func(t *testing.T) feedbacktest.Harness { … })
-//	feedbacktest.AudioStore(t, func(t *testing.T) feedback.AudioStore { … })
-//
-// The functions must return an empty store, which each subtest uses for itself. The subtests run in
-// parallel.
-package feedbacktest
+package sqlstore_test
 
 import (
+	"database/sql"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,21 +12,21 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/feedback"
+	"lessonkit.example/feedback/sqlstore"
 )
 
-// Harness is an empty store and access to its outbox.
-type Harness struct {
-	Store feedback.Store
-
-	// Tasks returns all tasks committed since the previous call, in any order.
-	Tasks func(t *testing.T) []feedback.Task
-
-	// FailOutbox makes the outbox fail with an error from now on, or succeed again if it is nil.
-	FailOutbox func(err error)
+// TestStore tests the store on each engine.
+func TestStore(t *testing.T) {
+	t.Parallel()
+	for engine, open := range map[string]func(*testing.T) *fixture{"sqlite": openSQLite, "postgres": openPostgres} {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			testStore(t, open)
+		})
+	}
 }
 
-// Store tests a [feedback.Store].
-func Store(t *testing.T, open func(t *testing.T) Harness) {
+func testStore(t *testing.T, open func(t *testing.T) *fixture) {
 	for name, rule := range map[string]func(*testing.T, *fixture){
 		"profiles round trip":                                      profilesRoundTrip,
 		"profiles are found ignoring case":                         profilesSearch,
@@ -88,17 +83,18 @@ func Store(t *testing.T, open func(t *testing.T) Harness) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			now := time.Date(2026, 5, 31, 9, 0, 0, 123456000, time.UTC)
-			rule(t, &fixture{Harness: open(t), t: t, teacher: uuid.New(), now: now})
+			rule(t, open(t))
 		})
 	}
 }
 
 // fixture is a store with helpers that fill it.
 type fixture struct {
-	Harness
+	Store   *sqlstore.Store
 	t       *testing.T
+	db      *sql.DB // with the table jobs, into which the outbox inserts
 	teacher uuid.UUID
+	outbox  atomic.Pointer[error] // fails with this error unless it is nil
 
 	mu  sync.Mutex
 	now time.Time

@@ -1,4 +1,4 @@
-package feedbacktest
+package sqlstore_test
 
 import (
 	"errors"
