@@ -98,8 +98,15 @@ func TestProjectsResolveWithTheirOwnManifests(t *testing.T) {
 	resolve(applicationManifests(t), files)
 	t.Run("real project", func(t *testing.T) {
 		t.Parallel()
-		m := realManifests(t, "HuLaSpark__HuLa.json")
-		files, err := filepath.Glob(filepath.Join(os.Getenv("CAPABILITY_CORPUS"), "HuLaSpark__HuLa__*.json"))
+		dir := os.Getenv("CAPABILITY_CORPUS")
+		if dir == "" {
+			t.Skip("CAPABILITY_CORPUS does not name a folder of real capability files")
+		}
+		text, err := os.ReadFile(filepath.Join(dir, "..", "manifests", "HuLaSpark__HuLa.json"))
+		require.NoError(t, err)
+		m := CoreManifests()
+		require.Empty(t, m.Load("acl-manifests.json", text))
+		files, err := filepath.Glob(filepath.Join(dir, "HuLaSpark__HuLa__*.json"))
 		require.NoError(t, err)
 		resolve(m, files)
 	})

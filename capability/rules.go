@@ -6,7 +6,7 @@ import (
 	"lessonkit.example/capability/internal/syntax"
 )
 
-// Code names a rule. Codes are stable: they may be used in configuration, baselines and links.
+// Code names a rule. Codes are stable: they may be used in configuration and links.
 type Code string
 
 // Mode selects the rules that [Document.Check] applies.

@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -24,8 +23,6 @@ func check(c *command, args []string) (int, error) {
 			"project's rules)")
 	c.flags.StringVar(&c.rulesFile, "rules", "",
 		"`FILE` with the project's rules; \"none\" for none (default: "+rulesName+" in or above the application)")
-	c.flags.BoolVar(&c.update, "update-baseline", false,
-		"write all findings to the baseline that the project's rules name")
 	fix := c.flags.Bool("fix", false,
 		"apply fixes to the files, except guesses, then check again")
 	if err := c.parse(args, "[FLAGS] [PATH...]", "text", "json", "sarif", "github"); err != nil {
@@ -34,9 +31,6 @@ func check(c *command, args []string) (int, error) {
 	o, err := c.lintOptions(*mode, levels)
 	if err != nil {
 		return 0, err
-	}
-	if c.update {
-		return c.updateBaseline(o)
 	}
 	r, err := c.checked(o)
 	if err != nil {
@@ -148,39 +142,6 @@ func (r *rules) options(o lint.Options) lint.Options {
 	maps.Copy(severities, o.Severities)
 	o.Severities = severities
 	return o
-}
-
-// updateBaseline writes the findings to the baselines of the projects. Projects may share one.
-func (c *command) updateBaseline(o lint.Options) (int, error) {
-	projects, err := c.load(c.args)
-	if err != nil {
-		return 0, err
-	}
-	var files []*rules // one for each baseline
-	found := make(map[string]capability.Diagnostics)
-	for _, p := range projects {
-		r, err := c.rulesOf(p)
-		if err != nil {
-			return 0, err
-		}
-		if r.Baseline == "" {
-			return 0, fmt.Errorf("no rules name a baseline; write baseline = \"capability-baseline.json\" in %s",
-				rulesName)
-		}
-		file := absolute(r.baselineFile())
-		if _, known := found[file]; !known {
-			files = append(files, r)
-		}
-		found[file] = append(found[file], r.accepted(lint.CheckApp(p.App, r.options(o)), c.now())...)
-	}
-	for _, r := range files {
-		found := found[absolute(r.baselineFile())]
-		if err := writeBaseline(r.baselineFile(), filepath.Dir(r.file), found); err != nil {
-			return 0, err
-		}
-		c.note("%s: %d findings written", r.baselineFile(), len(found))
-	}
-	return ExitClean, nil
 }
 
 // fix applies the fixes that are not guesses and reports whether it changed a file. Of overlapping

@@ -1,5 +1,4 @@
-// Package cli implements a command line that checks, explains, compares and formats capability
-// files. A main function calls [Run] and exits with the code it returns.
+// Package cli implements a command line that checks, explains and compares capability files. A main function calls [Run] and exits with the code it returns.
 package cli
 
 import (
@@ -31,9 +30,6 @@ type Env struct {
 	Stdin io.Reader
 	// Color enables colors, for a terminal.
 	Color bool
-	// Terminal reports that Stdout is a terminal: then even text that is printed as it is in a file
-	// has its control characters replaced.
-	Terminal bool
 	// Now returns the time, for rules that expire. Defaults to [time.Now].
 	Now func() time.Time
 }
@@ -44,11 +40,8 @@ const usage = `usage: capability COMMAND [FLAGS] [PATH...]
   explain  show whether a window may call a command, and why
   who      list who may call a command, or what a window may call
   diff     compare what two sets of files grant
-  schema   print the JSON Schema, with -manifest the one of a project
-  fmt      print files in one layout, with -w write them, with -sort in order
   lsp      serve an editor over standard input and output
   version  print which build this is
-  completion  print the completions of a shell: bash, zsh or fish
 
 A PATH is a file (.json, .json5, .toml), a folder of files, an application or a
 folder above several; without one, the application in the working directory or
@@ -72,7 +65,6 @@ type command struct {
 	tauri     string
 	failOn    string
 	rulesFile string
-	update    bool // the baseline is written anew, whatever it contains
 }
 
 // list is the value of a flag that may be repeated.
@@ -90,8 +82,7 @@ func (l *list) Set(s string) error {
 // commands returns the commands by their names.
 func commands() map[string]func(*command, []string) (int, error) {
 	return map[string]func(*command, []string) (int, error){
-		"check": check, "explain": explain, "who": who, "diff": diff, "schema": schema, "fmt": formatFiles,
-		"version": version, "lsp": serveEditor, "completion": completion,
+		"check": check, "explain": explain, "who": who, "diff": diff, "version": version, "lsp": serveEditor,
 	}
 }
 

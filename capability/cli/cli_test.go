@@ -328,35 +328,6 @@ func TestDiff(t *testing.T) {
 	require.JSONEq(t, `{"changes": [], "widens": false}`, out)
 }
 
-func TestSchemaAndFormat(t *testing.T) {
-	t.Parallel()
-	dir := project(t, map[string]string{"capabilities/a.json": sound, "m.json": manifests})
-	code, out, _ := run("schema")
-	require.Equal(t, cli.ExitClean, code)
-	require.Contains(t, out, `"title": "CapabilityFile"`)
-	_, out, _ = run("schema", "-manifest", filepath.Join(dir, "m.json"))
-	require.Contains(t, out, `"const": "fs:allow-read-file"`)
-
-	code, out, _ = run("fmt", "-check", dir)
-	require.Equal(t, cli.ExitFindings, code)
-	require.Contains(t, out, "a.json")
-	_, out, _ = run("fmt", dir)
-	require.Equal(t,
-		"{\n  \"identifier\": \"main\",\n  \"windows\": [\"main\"],\n  "+
-			"\"permissions\": [\"core:default\", \"core:window:allow-close\"]\n}\n", out)
-	code, _, _ = run("fmt", "-w", dir)
-	require.Equal(t, cli.ExitClean, code)
-	code, _, _ = run("fmt", "-check", dir)
-	require.Equal(t, cli.ExitClean, code)
-	// The order is the author's, unless sorting is wanted.
-	own := project(t, map[string]string{"capabilities/a.json": "{\n  \"permissions\": [\"fs:default\", " +
-		"\"core:default\"],\n  \"identifier\": \"a\"\n}\n"})
-	code, _, _ = run("fmt", "-check", own)
-	require.Equal(t, cli.ExitClean, code)
-	_, out, _ = run("fmt", "-sort", own)
-	require.Equal(t, "{\n  \"identifier\": \"a\",\n  \"permissions\": [\"core:default\", \"fs:default\"]\n}\n", out)
-}
-
 // Wrong usage exits with 2 and says what would be right.
 func TestUsage(t *testing.T) {
 	t.Parallel()
@@ -383,8 +354,6 @@ func TestUsage(t *testing.T) {
 			"must be corrected first"},
 		{[]string{"diff", file, file, file}, "files, folders or revisions"},
 		{[]string{"diff", "no-such-revision"}, "neither a file or folder nor a revision"},
-		{[]string{"schema", file}, "-manifest"},
-		{[]string{"fmt", filepath.Join(dir, "bad.json")}, "left as it is"},
 	} {
 		code, out, errs := run(c.args...)
 		require.Equal(t, cli.ExitUsage, code, c.args)
@@ -406,7 +375,7 @@ func TestOutputIsPrintable(t *testing.T) {
 	raw := "{\"identifier\": \"a" + bad + "\", \"windows\": [\"m\"], \"permissions\": []}"
 	lists := `{"app": {"security": {"capabilities": ["main"]}}}`
 	dir := project(t, map[string]string{"raw/a.json": raw, "escaped/a.json": escaped,
-		"named/" + bad + "/capabilities/a.json":   unformatted,
+		"named/" + bad + "/capabilities/a.json":   fixable,
 		"named/" + bad + "/tauri.conf.json":       "{}",
 		"named/" + bad + "/tauri.linux.conf.json": lists,
 		"comment/a.json5":                         "// \x1b[2J\u009b\n{identifier: 'a', permissions: []}",
@@ -415,19 +384,18 @@ func TestOutputIsPrintable(t *testing.T) {
 	for _, folder := range []string{"raw", "escaped", "named/" + bad, "comment", "missing" + bad} {
 		path := filepath.Join(dir, folder)
 		for _, format := range []string{"text", "json"} {
-			calls = append(calls, []string{"check", "-format", format, path}, []string{"fmt", "-format", format, path},
-				[]string{"fmt", "-check", "-format", format, path},
+			calls = append(calls, []string{"check", "-format", format, path},
 				[]string{"who", "-command", "x" + bad, "-format", format, path},
 				[]string{"explain", "-command", "a" + bad, "-window", "b" + bad, "-format", format, path},
 				[]string{"diff", "-format", format, path, filepath.Join(dir, "escaped")})
 		}
 		calls = append(calls, []string{"check", "-format", "sarif", path}, []string{"check", "-fix", path},
-			[]string{"fmt", "-w", path}, []string{"check", "-config", bad, path}, []string{"check", "-" + bad, path},
+			[]string{"check", "-config", bad, path}, []string{"check", "-" + bad, path},
 			[]string{"check", "-platform", bad, path}, []string{"check", "-rule", bad, path}, []string{bad})
 	}
 	for _, args := range calls {
 		var out, errs bytes.Buffer
-		cli.Run(args, cli.Env{Stdout: &out, Stderr: &errs, Terminal: true})
+		cli.Run(args, cli.Env{Stdout: &out, Stderr: &errs})
 		for _, text := range []string{out.String(), errs.String()} {
 			require.True(t, utf8.ValidString(text), "%q: %q", args, text)
 			require.False(t, strings.ContainsFunc(text, func(r rune) bool {

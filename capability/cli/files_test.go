@@ -12,8 +12,8 @@ import (
 	"lessonkit.example/capability/cli"
 )
 
-// unformatted is sound, but neither in canonical form nor without a fix.
-const unformatted = `{"identifier": "main","windows": ["main"], "permissions": ["core:default","core:default"]}`
+// fixable has a finding with a fix.
+const fixable = `{"identifier": "main","windows": ["main"], "permissions": ["core:default","core:default"]}`
 
 // A link of a hostile repository leads nowhere outside of it, for reading and for writing.
 func TestLinksDoNotLeaveTheProject(t *testing.T) {
@@ -26,8 +26,8 @@ func TestLinksDoNotLeaveTheProject(t *testing.T) {
 		"the permissions":          "permissions",
 		"a folder of the manifest": "gen",
 	} {
-		dir := project(t, map[string]string{"outside/x.json": unformatted, "app/tauri.conf.json": "{}",
-			"app/capabilities/main.json": unformatted, "outside/schemas/acl-manifests.json": manifests})
+		dir := project(t, map[string]string{"outside/x.json": fixable, "app/tauri.conf.json": "{}",
+			"app/capabilities/main.json": fixable, "outside/schemas/acl-manifests.json": manifests})
 		target := filepath.Join(dir, "outside")
 		if filepath.Ext(link) != "" {
 			target = filepath.Join(target, "x.json")
@@ -36,15 +36,13 @@ func TestLinksDoNotLeaveTheProject(t *testing.T) {
 		require.NoError(t, os.RemoveAll(link))
 		require.NoError(t, os.MkdirAll(filepath.Dir(link), 0o755))
 		require.NoError(t, os.Symlink(target, link))
-		for _, args := range [][]string{{"check", "-fix"}, {"fmt", "-w"}} {
-			code, out, errs := run(append(args, filepath.Join(dir, "app"))...)
-			require.Equal(t, cli.ExitUsage, code, "%s: %s", name, out)
-			require.Contains(t, errs, "leads out of", name)
-			require.Contains(t, errs, "name a folder that contains both", name)
-		}
+		code, out, errs := run("check", "-fix", filepath.Join(dir, "app"))
+		require.Equal(t, cli.ExitUsage, code, "%s: %s", name, out)
+		require.Contains(t, errs, "leads out of", name)
+		require.Contains(t, errs, "name a folder that contains both", name)
 		text, err := os.ReadFile(filepath.Join(dir, "outside/x.json"))
 		require.NoError(t, err)
-		require.Equal(t, unformatted, string(text), name)
+		require.Equal(t, fixable, string(text), name)
 	}
 }
 
@@ -52,34 +50,32 @@ func TestLinksDoNotLeaveTheProject(t *testing.T) {
 // other file behind; a link to a file of the project stays a link.
 func TestWritingTouchesOnlyTheFile(t *testing.T) {
 	t.Parallel()
-	for _, args := range [][]string{{"check", "-fix"}, {"fmt", "-w"}} {
-		dir := project(t, map[string]string{"outside.txt": "precious", "app/capabilities/main.json": unformatted,
-			"app/shared.json": strings.Replace(unformatted, `"main"`, `"other"`, 1)})
-		folder := filepath.Join(dir, "app/capabilities")
-		require.NoError(t, os.Symlink(filepath.Join(dir, "outside.txt"), filepath.Join(folder, "main.json.new")))
-		require.NoError(t, os.Symlink("../shared.json", filepath.Join(folder, "other.json")))
-		require.NoError(t, os.Chmod(filepath.Join(folder, "main.json"), 0o640))
-		code, out, errs := run(append(args, filepath.Join(dir, "app"))...)
-		require.Equal(t, cli.ExitClean, code, out+errs)
+	dir := project(t, map[string]string{"outside.txt": "precious", "app/capabilities/main.json": fixable,
+		"app/shared.json": strings.Replace(fixable, `"main"`, `"other"`, 1)})
+	folder := filepath.Join(dir, "app/capabilities")
+	require.NoError(t, os.Symlink(filepath.Join(dir, "outside.txt"), filepath.Join(folder, "main.json.new")))
+	require.NoError(t, os.Symlink("../shared.json", filepath.Join(folder, "other.json")))
+	require.NoError(t, os.Chmod(filepath.Join(folder, "main.json"), 0o640))
+	code, out, errs := run("check", "-fix", filepath.Join(dir, "app"))
+	require.Equal(t, cli.ExitClean, code, out+errs)
 
-		text, err := os.ReadFile(filepath.Join(dir, "outside.txt"))
+	text, err := os.ReadFile(filepath.Join(dir, "outside.txt"))
+	require.NoError(t, err)
+	require.Equal(t, "precious", string(text))
+	for _, file := range []string{"capabilities/main.json", "shared.json"} {
+		text, err := os.ReadFile(filepath.Join(dir, "app", file))
 		require.NoError(t, err)
-		require.Equal(t, "precious", string(text))
-		for _, file := range []string{"capabilities/main.json", "shared.json"} {
-			text, err := os.ReadFile(filepath.Join(dir, "app", file))
-			require.NoError(t, err)
-			require.NotEqual(t, len(unformatted), len(text), "%s is as it was", file)
-		}
-		entries, err := os.ReadDir(folder)
-		require.NoError(t, err)
-		require.Len(t, entries, 3)
-		info, err := os.Lstat(filepath.Join(folder, "other.json"))
-		require.NoError(t, err)
-		require.NotZero(t, info.Mode()&os.ModeSymlink)
-		info, err = os.Stat(filepath.Join(folder, "main.json"))
-		require.NoError(t, err)
-		require.EqualValues(t, 0o640, info.Mode().Perm())
+		require.NotEqual(t, len(fixable), len(text), "%s is as it was", file)
 	}
+	entries, err := os.ReadDir(folder)
+	require.NoError(t, err)
+	require.Len(t, entries, 3)
+	info, err := os.Lstat(filepath.Join(folder, "other.json"))
+	require.NoError(t, err)
+	require.NotZero(t, info.Mode()&os.ModeSymlink)
+	info, err = os.Stat(filepath.Join(folder, "main.json"))
+	require.NoError(t, err)
+	require.EqualValues(t, 0o640, info.Mode().Perm())
 }
 
 // Pipes, devices, folders and huge files are refused at once; none is opened.
@@ -98,7 +94,7 @@ func TestOnlyRegularFilesAreRead(t *testing.T) {
 	require.NoError(t, os.Symlink("/dev/zero", filepath.Join(dir, "device/capabilities/main.json")))
 	for path, want := range map[string]string{"pipe": "is not a regular file", "huge": "at most",
 		"folder": "is not a regular file", "device": "leads out of"} {
-		for _, args := range [][]string{{"check"}, {"check", "-fix"}, {"fmt", "-w"}} {
+		for _, args := range [][]string{{"check"}, {"check", "-fix"}} {
 			code, out, errs := run(append(args, filepath.Join(dir, path))...)
 			require.Equal(t, cli.ExitUsage, code, out)
 			require.Contains(t, errs, want)

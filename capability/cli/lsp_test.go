@@ -213,11 +213,6 @@ func TestEditor(t *testing.T) {
 	e.change(file, 8, map[string]any{"text": sound})
 	require.Empty(t, e.next(filepath.Join(dir, "src-tauri/capabilities/other.json"), 0))
 
-	var edits []lspEdit
-	e.call("textDocument/formatting", at(file, 0, 0), &edits)
-	require.Len(t, edits, 1)
-	require.Contains(t, edits[0].NewText, "\n  \"permissions\": [")
-
 	require.ErrorContains(t, e.Call(t.Context(), "textDocument/rename", at(file, 0, 0), nil), "unknown method")
 	require.ErrorContains(t, e.Call(t.Context(), "textDocument/hover", at("/x.json", 0, 0), nil), "is not open")
 	e.call("shutdown", nil, nil)
@@ -237,7 +232,7 @@ func TestEditorHasTwoApplicationsOpen(t *testing.T) {
 	e.notify("textDocument/didChange", map[string]any{"contentChanges": []any{map[string]any{"text": sound}},
 		"textDocument": map[string]any{"uri": "file://" + b, "version": 2}})
 	// The server answers in order: with the answer, all that it shows before has arrived.
-	e.call("textDocument/formatting", at(b, 0, 0), nil)
+	e.call("textDocument/hover", at(b, 0, 0), nil)
 	changed := false
 	for len(e.shown) > 0 {
 		s := <-e.shown

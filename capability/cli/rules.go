@@ -24,15 +24,13 @@ const rulesName = "capability.toml"
 // rules are a project's own: which findings count, and how much.
 type rules struct {
 	FailOn   string            `toml:"fail-on"`
-	Baseline string            `toml:"baseline"`
 	Severity map[string]string `toml:"severity"`
 	Ignore   []ignore          `toml:"ignore"`
 
 	file       string // "" without one
 	severities map[capability.Code]capability.Severity
 	failOn     capability.Severity
-	known      map[string]bool // fingerprints of the findings in the baseline
-	ignored    int             // findings that were accepted so far
+	ignored    int // findings that were accepted so far
 }
 
 // ignore is a finding that is accepted.
@@ -73,11 +71,6 @@ func (c *command) rulesOf(p *project) (*rules, error) {
 	r.file = file
 	if err := r.complete(); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
-	}
-	if r.Baseline != "" && !c.update {
-		if r.known, err = readBaseline(r.baselineFile(), filepath.Dir(file)); err != nil {
-			return nil, err
-		}
 	}
 	return r, c.failOnFlag(r)
 }
@@ -142,7 +135,7 @@ func tomlError(err error) error {
 	if errors.As(err, &unknown) && len(unknown.Errors) > 0 {
 		row, _ := unknown.Errors[0].Position()
 		return fmt.Errorf(
-			"line %d: there is no setting %q; there are fail-on, baseline, severity and ignore with rule, "+
+			"line %d: there is no setting %q; there are fail-on, severity and ignore with rule, "+
 				"file, text, reason and until",
 			row,
 			strings.Join(unknown.Errors[0].Key(), "."),
@@ -156,12 +149,11 @@ func tomlError(err error) error {
 	return err
 }
 
-// accepted returns the findings of a project that neither the rules nor the baseline accept, and
-// notes which rules were used.
+// accepted returns the findings of a project that the rules do not accept, and notes which rules
+// were used.
 func (r *rules) accepted(found capability.Diagnostics, now time.Time) (left capability.Diagnostics) {
-	prints := report.Fingerprints(found, filepath.Dir(r.baselineFile()))
-	for k, d := range found {
-		drop := r.known[prints[k]]
+	for _, d := range found {
+		drop := false
 		for i := range r.Ignore {
 			g := &r.Ignore[i]
 			if !g.matches(d, filepath.Dir(r.file)) {
@@ -211,14 +203,6 @@ func (g *ignore) matches(d capability.Diagnostic, folder string) bool {
 	}
 	matched, _ := path.Match(g.File, report.RelativeTo(folder, d.File))
 	return matched
-}
-
-// baselineFile returns the name of the baseline, "" without one.
-func (r *rules) baselineFile() string {
-	if r.Baseline == "" || filepath.IsAbs(r.Baseline) {
-		return r.Baseline
-	}
-	return filepath.Join(filepath.Dir(r.file), r.Baseline)
 }
 
 func isFile(name string) bool {

@@ -3,7 +3,6 @@ package cli_test
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -92,160 +91,12 @@ until = 2026-06-01
 	}
 }
 
-func TestBaseline(t *testing.T) {
-	t.Parallel()
-	dir := riskyProject(t, "fail-on = \"note\"\nbaseline = \"known.json\"\n")
-	code, _, _ := run("check", dir)
-	require.Equal(t, cli.ExitFindings, code, "there is no baseline yet")
-	for range 2 { // a new file, and an existing one
-		code, _, errs := run("check", "-update-baseline", dir)
-		require.Equal(t, cli.ExitClean, code, errs)
-		require.Contains(t, errs, "2 findings written")
-	}
-	code, out, _ := run("check", dir)
-	require.Equal(t, cli.ExitClean, code)
-	require.Contains(t, out, "nothing found")
-	// The file around a finding may change.
-	file := filepath.Join(dir, "src-tauri/capabilities/main.json")
-	require.NoError(
-		t,
-		os.WriteFile(file, []byte(strings.Replace(risky, "{\n", "{\n\n  \"description\": \"x\",\n", 1)), 0o644),
-	)
-	code, out, _ = run("check", dir)
-	require.Equal(t, cli.ExitClean, code, out)
-	// What is new is reported.
-	require.NoError(
-		t,
-		os.WriteFile(file, []byte(strings.Replace(risky, `"sql:`, `"process:default", "sql:`, 1)), 0o644),
-	)
-	code, out, _ = run("check", dir)
-	require.Equal(t, cli.ExitFindings, code)
-	require.Contains(t, out, "process:default")
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "known.json"), []byte("{"), 0o644))
-	code, _, errs := run("check", dir)
-	require.Equal(t, cli.ExitUsage, code)
-	require.Contains(t, errs, "is not a baseline")
-	require.Contains(t, errs, "check -update-baseline writes it anew")
-	code, _, errs = run("check", "-update-baseline", dir)
-	require.Equal(t, cli.ExitClean, code, errs)
-	code, out, errs = run("check", dir)
-	require.Equal(t, cli.ExitClean, code, out+errs)
-}
-
-// A baseline outside the folder of the rules, which could not be read, is not written.
-func TestBaselineOutsideTheRules(t *testing.T) {
-	t.Parallel()
-	dir := riskyProject(t, "baseline = \"../known.json\"\n")
-	code, _, errs := run("check", "-update-baseline", dir)
-	require.Equal(t, cli.ExitUsage, code, errs)
-	require.Contains(t, errs, "leads out of")
-	require.NoFileExists(t, filepath.Join(filepath.Dir(dir), "known.json"))
-}
-
-// Also among more findings of one rule than are listed, a new one is reported, wherever it comes
-// from: a rule of lint, a reference, or the configuration.
-func TestBaselineSeesWhatIsNotListed(t *testing.T) {
-	t.Parallel()
-	const many = 210
-	for name, texts := range map[string]func(last string) (config, capabilities string){
-		"unknown-key": func(last string) (string, string) {
-			return "{}", `"permissions": ["core:default"], "` + last + `": 1`
-		},
-		"unknown-permission": func(last string) (string, string) {
-			return "{}", `"permissions": ["core:window:allow-` + last + `"]`
-		},
-		"unknown-capability": func(last string) (string, string) { return last, `"permissions": ["core:default"]` },
-	} {
-		dir := riskyProject(t, "fail-on = \"note\"\nbaseline = \"known.json\"\n")
-		write := func(last string) {
-			var listed, capabilities []string
-			for i := range many {
-				key := fmt.Sprint("zz", i)
-				if i == many-1 {
-					key = last
-				}
-				config, content := texts(key)
-				listed = append(listed, fmt.Sprintf("%q", config))
-				capabilities = append(capabilities, fmt.Sprintf(`{"identifier": "c%03d", "windows": ["main"], %s}`, i,
-					content))
-			}
-			config := "{}"
-			if name == "unknown-capability" {
-				config = `{"app": {"security": {"capabilities": [` + strings.Join(listed, ", ") + `]}}}`
-			}
-			require.NoError(t, writeFile(filepath.Join(dir, "src-tauri/capabilities/main.json"),
-				`{"capabilities": [`+strings.Join(capabilities, ",\n")+`]}`))
-			require.NoError(t, writeFile(filepath.Join(dir, "src-tauri/tauri.conf.json"), config))
-		}
-		write("old")
-		code, _, errs := run("check", "-update-baseline", dir)
-		require.Equal(t, cli.ExitClean, code, errs)
-		code, out, _ := run("check", dir)
-		require.Equal(t, cli.ExitClean, code, "%s: %s", name, out)
-		write("new")
-		code, out, _ = run("check", dir)
-		require.Equal(t, cli.ExitFindings, code, name)
-		require.Contains(t, out, "There are 10 more findings of this rule than the 200 that are listed")
-		require.Contains(t, out, "["+name+"]")
-	}
-}
-
-// A message names equal values once and only the first of many, but none of them hides a new one.
-func TestBaselineReportsWhatJoinsAFinding(t *testing.T) {
-	t.Parallel()
-	scoped := func(identifiers ...string) string {
-		var entries []string
-		for _, identifier := range identifiers {
-			entries = append(entries, `{"identifier": "`+identifier+`", "allow": [{"path": "$HOME/**"}]}`)
-		}
-		return strings.Join(entries, ", ")
-	}
-	many := func(n int) string {
-		var entries []string
-		for i := range n {
-			entries = append(entries, fmt.Sprintf(`"sql:allow-%d"`, i))
-		}
-		return strings.Join(entries, ", ")
-	}
-	for name, c := range map[string]struct{ before, after, rule string }{
-		"equal values": {scoped("fs:allow-read-file"), scoped("fs:allow-read-file", "fs:allow-remove"),
-			"scope-all-files"},
-		"more than are named":     {many(9) + `, "sql:old"`, many(9) + `, "sql:new"`, "any-window-dangerous"},
-		"more than are collected": {many(51) + `, "sql:old"`, many(51) + `, "sql:new"`, "any-window-dangerous"},
-	} {
-		const capability = `{"identifier": "main", "windows": ["*"], "permissions": [%s]}`
-		dir := riskyProject(t, "fail-on = \"note\"\nbaseline = \"known.json\"\n")
-		file := filepath.Join(dir, "src-tauri/capabilities/main.json")
-		check := []string{"check", "-rule", "unknown-permission=off", dir}
-		require.NoError(t, writeFile(file, fmt.Sprintf(capability, c.before)))
-		code, _, errs := run(append(check, "-update-baseline")...)
-		require.Equal(t, cli.ExitClean, code, errs)
-		code, out, _ := run(check...)
-		require.Equal(t, cli.ExitClean, code, "%s: %s", name, out)
-		require.NoError(t, writeFile(file, fmt.Sprintf(capability, c.after)))
-		code, out, _ = run(check...)
-		require.Equal(t, cli.ExitFindings, code, name)
-		require.Contains(t, out, c.rule, name)
-	}
-}
-
 // twoApplications share the rules in the folder above them.
 func twoApplications(t *testing.T, rules string) string {
 	t.Helper()
 	return project(t, map[string]string{
 		"a/tauri.conf.json": "{}", "a/capabilities/main.json": risky,
 		"b/tauri.conf.json": "{}", "b/capabilities/main.json": risky, "capability.toml": rules})
-}
-
-func TestApplicationsShareABaseline(t *testing.T) {
-	t.Parallel()
-	dir := twoApplications(t, "fail-on = \"note\"\nbaseline = \"known.json\"\n")
-	apps := []string{filepath.Join(dir, "a"), filepath.Join(dir, "b")}
-	code, _, errs := run(append([]string{"check", "-update-baseline"}, apps...)...)
-	require.Equal(t, cli.ExitClean, code, errs)
-	require.Contains(t, errs, "4 findings written")
-	code, out, _ := run(append([]string{"check"}, apps...)...)
-	require.Equal(t, cli.ExitClean, code, out)
 }
 
 func TestIgnoreIsUsedByOneOfSeveralApplications(t *testing.T) {
@@ -280,9 +131,6 @@ func TestMistakesInRules(t *testing.T) {
 	code, _, errs := run("check", "-fail-on", "loud", riskyProject(t, ""))
 	require.Equal(t, cli.ExitUsage, code)
 	require.Contains(t, errs, "write error, warning or note")
-	code, _, errs = run("check", "-update-baseline", riskyProject(t, ""))
-	require.Equal(t, cli.ExitUsage, code)
-	require.Contains(t, errs, "no rules name a baseline")
 }
 
 // SARIF and the annotations of GitHub name files as they are called in the repository.

@@ -6,7 +6,6 @@ import (
 
 	"lessonkit.example/capability"
 	"lessonkit.example/capability/capdiff"
-	"lessonkit.example/capability/format"
 	"lessonkit.example/capability/internal/effort"
 	"lessonkit.example/capability/lint"
 	"lessonkit.example/capability/report"
@@ -25,7 +24,7 @@ var fuzzedFiles = []string{
 }
 
 // FuzzEffort proves that no file, in any format, takes long or much memory to be read, checked,
-// formatted, resolved and compared.
+// resolved and compared.
 func FuzzEffort(f *testing.F) {
 	for _, text := range fuzzedFiles {
 		for format := range byte(3) {
@@ -43,7 +42,6 @@ func FuzzEffort(f *testing.F) {
 			d := capability.Parse(text, o)
 			found := lint.Check([]*capability.Document{d}, core, lint.Options{})
 			_ = report.Text(io.Discard, found, report.TextOptions{})
-			_, _ = format.Source(d, format.Options{})
 			before := capdiff.Side{Manifests: core}
 			after := capdiff.Side{Capabilities: d.Capabilities(), Manifests: core}
 			capdiff.Compare(before, after, capability.ResolveOptions{Platform: capability.Linux, Partial: true})

@@ -10,7 +10,6 @@ import (
 
 	"lessonkit.example/capability"
 	"lessonkit.example/capability/capdiff"
-	"lessonkit.example/capability/format"
 	"lessonkit.example/capability/internal/effort"
 	"lessonkit.example/capability/lint"
 	"lessonkit.example/capability/report"
@@ -56,10 +55,6 @@ func bounded(t *testing.T, name, text string, o capability.Options, manifestText
 		_ = report.Text(io.Discard, found, report.TextOptions{})
 		_ = report.JSON(io.Discard, found)
 		_ = report.SARIF(io.Discard, found, lint.Rules(), report.SARIFOptions{})
-	})
-	effort.Bounded(t, "fmt: "+name, func() {
-		d, _ := read()
-		_, _ = format.Source(d, format.Options{Sort: true})
 	})
 	effort.Bounded(t, "explain: "+name, func() {
 		d, m := read()

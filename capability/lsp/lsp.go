@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"maps"
 	"net/url"
@@ -18,7 +17,6 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 
 	"lessonkit.example/capability"
-	"lessonkit.example/capability/format"
 )
 
 // Workspace checks files with the application that they belong to.
@@ -141,8 +139,6 @@ func (s *server) handle(ctx context.Context, conn *jsonrpc2.Conn, r *jsonrpc2.Re
 		return f.hover(name, p.Position), nil
 	case "textDocument/completion":
 		return f.complete(name, p.Position), nil
-	case "textDocument/formatting":
-		return f.format(name)
 	}
 	return nil, &jsonrpc2.Error{Code: jsonrpc2.CodeMethodNotFound, Message: "unknown method " + r.Method}
 }
@@ -238,22 +234,6 @@ func (s *server) actions(name string, f *file, at span) []codeAction {
 			Edit: workspaceEdit{map[string][]textEdit{uriOf(name): edits}}})
 	}
 	return actions
-}
-
-// format returns the edit that formats a file. A configuration is not formatted: the rest of it is
-// not ours.
-func (f *file) format(name string) ([]textEdit, error) {
-	if !slices.Contains(strings.Split(filepath.ToSlash(name), "/"), "capabilities") {
-		return []textEdit{}, nil
-	}
-	formatted, err := format.Source(capability.Parse([]byte(f.src), capability.Options{Name: name}), format.Options{})
-	if err != nil {
-		return nil, fmt.Errorf("%s is left as it is: %w", name, err)
-	}
-	if formatted == f.src {
-		return []textEdit{}, nil
-	}
-	return []textEdit{{f.span(0, len(f.src)), formatted}}, nil
 }
 
 // nameOf returns the absolute name of the file at an address.

@@ -97,10 +97,9 @@ type completionList struct {
 
 // serverCapabilities answers initialize: edits are sent as parts of a text.
 var serverCapabilities = map[string]any{
-	"positionEncoding":           "utf-16",
-	"textDocumentSync":           map[string]any{"openClose": true, "change": 2, "save": true},
-	"hoverProvider":              true,
-	"completionProvider":         map[string]any{"triggerCharacters": []string{`"`, ":"}},
-	"codeActionProvider":         map[string]any{"codeActionKinds": []string{"quickfix"}},
-	"documentFormattingProvider": true,
+	"positionEncoding":   "utf-16",
+	"textDocumentSync":   map[string]any{"openClose": true, "change": 2, "save": true},
+	"hoverProvider":      true,
+	"completionProvider": map[string]any{"triggerCharacters": []string{`"`, ":"}},
+	"codeActionProvider": map[string]any{"codeActionKinds": []string{"quickfix"}},
 }

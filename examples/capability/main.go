@@ -1,5 +1,5 @@
-// Command capability checks, explains, compares and formats the capability
-// files of desktop applications. "capability help" shows how.
+// Command capability checks, explains and compares the capability files of desktop
+// applications. "capability help" shows how.
 package main
 
 import (
@@ -16,12 +16,10 @@ func main() {
 		debug.SetGCPercent(400) // most runs end before there is much to collect
 	}
 	_, plain := os.LookupEnv("NO_COLOR")
-	terminal := term.IsTerminal(int(os.Stdout.Fd()))
 	os.Exit(cli.Run(os.Args[1:], cli.Env{
-		Stdin:    os.Stdin,
-		Stdout:   os.Stdout,
-		Stderr:   os.Stderr,
-		Color:    !plain && os.Getenv("TERM") != "dumb" && terminal,
-		Terminal: terminal,
+		Stdin:  os.Stdin,
+		Stdout: os.Stdout,
+		Stderr: os.Stderr,
+		Color:  !plain && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(os.Stdout.Fd())),
 	}))
 }

@@ -1,8 +1,6 @@
 package cli_test
 
 import (
-	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -10,38 +8,6 @@ import (
 
 	"lessonkit.example/capability/cli"
 )
-
-func TestCompletion(t *testing.T) {
-	t.Parallel()
-	for _, shell := range []string{"bash", "zsh", "fish"} {
-		code, script, errs := run("completion", shell)
-		require.Equal(t, cli.ExitClean, code, errs)
-		require.Contains(t, script, "fail-on")
-		program, err := exec.LookPath(shell)
-		if err != nil {
-			t.Logf("%s is not installed", shell)
-			continue
-		}
-		file := filepath.Join(t.TempDir(), "script")
-		require.NoError(t, os.WriteFile(file, []byte(script), 0o600))
-		out, err := exec.Command(program, "-n", file).CombinedOutput()
-		require.NoError(t, err, "%s", out)
-		if shell != "bash" {
-			continue
-		}
-		for words, want := range map[string]string{"capability ch": "check\n", "capability check -fail": "-fail-on\n",
-			"capability explain -web": "-webview\n"} {
-			out, err := exec.Command("bash", "--norc", "-c", `. "$1"; read -ra COMP_WORDS <<< "$2"
-				COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _capability; printf '%s\n' "${COMPREPLY[@]}"`, "x", file,
-				words).CombinedOutput()
-			require.NoError(t, err, "%s", out)
-			require.Equal(t, want, string(out))
-		}
-	}
-	code, _, errs := run("completion", "tcsh")
-	require.Equal(t, cli.ExitUsage, code)
-	require.Contains(t, errs, "bash, zsh or fish")
-}
 
 // A command and a window need no flags, and the framework's message has both.
 func TestExplainArguments(t *testing.T) {
