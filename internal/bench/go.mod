@@ -12,11 +12,14 @@ require (
 	github.com/riverqueue/river v0.51.0
 	github.com/riverqueue/river/riverdriver/riverpgxv5 v0.51.0
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
-	github.com/segmentio/asm v1.2.1
 	github.com/stretchr/testify v1.12.1
 	golang.org/x/sync v0.24.0
-	golang.org/x/sys v0.49.0
 	lessonkit.example v0.0.0
+)
+
+require (
+	github.com/segmentio/asm v1.2.1 // indirect
+	golang.org/x/sys v0.49.0 // indirect
 )
 
 require (

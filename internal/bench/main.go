@@ -1,6 +1,6 @@
 // Command bench measures the packages against their peers:
 //
-//	go run . SUBJECT [-check] [-json FILE] [-pairs N]
+//	go run . SUBJECT [-check] [-pairs N]
 //
 // The peers are dependencies of this module alone.
 package main
@@ -32,7 +32,7 @@ var subjects = map[string]func(*harness.Harness) error{
 
 func main() {
 	if len(os.Args) < 2 || subjects[os.Args[1]] == nil {
-		fmt.Fprintf(os.Stderr, "usage: go run . SUBJECT [-check] [-json FILE] [-pairs N]\nsubjects: %v\n",
+		fmt.Fprintf(os.Stderr, "usage: go run . SUBJECT [-check] [-pairs N]\nsubjects: %v\n",
 			slices.Sorted(maps.Keys(subjects)))
 		os.Exit(2)
 	}

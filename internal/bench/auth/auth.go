@@ -64,7 +64,9 @@ func Run(h *harness.Harness) error {
 				Name: fmt.Sprintf("authenticate, %s, %d clients", s.engine, clients), Unit: "1/s",
 				PeerName: "bare query", Must: must,
 			}
-			if err := s.compare(h, row, clients, s.authenticate, s.bare); err != nil {
+			ours := func() (float64, time.Duration, error) { return s.run(clients, s.authenticate) }
+			bare := func() (float64, time.Duration, error) { return s.run(clients, s.bare) }
+			if err := h.AlternateTurns(row, turns, ours, bare); err != nil {
 				return err
 			}
 		}
@@ -156,33 +158,8 @@ func (s *side) bare(ctx context.Context, i int) error {
 // call is one operation on the i-th session.
 type call func(ctx context.Context, i int) error
 
-// compare measures calls a second of concurrent clients. The two sides take turns many times within
-// each pair, so that other load on the machine affects both.
-func (s *side) compare(h *harness.Harness, row harness.Row, clients int, ours, peer call) error {
-	for pair := range h.Pairs {
-		var calls [2]int
-		var took [2]time.Duration
-		for t := range turns {
-			for _, k := range []int{t % 2, 1 - t%2} {
-				n, d, err := s.run(clients, []call{ours, peer}[k])
-				if err != nil {
-					return fmt.Errorf("%s: %w", row.Name, err)
-				}
-				calls[k] += n
-				took[k] += d
-			}
-		}
-		row.Ours = append(row.Ours, float64(calls[0])/took[0].Seconds())
-		row.Peer = append(row.Peer, float64(calls[1])/took[1].Seconds())
-		fmt.Fprintf(h.Log, "%s, pair %d of %d: %.4g against %.4g\n", row.Name, pair+1, h.Pairs, row.Ours[pair],
-			row.Peer[pair])
-	}
-	h.Add(row)
-	return nil
-}
-
 // run makes calls for one turn. Each client has a context that can be canceled, as requests have.
-func (s *side) run(clients int, f call) (calls int, took time.Duration, err error) {
+func (s *side) run(clients int, f call) (calls float64, took time.Duration, err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	counts := make([]int, clients)
@@ -202,7 +179,7 @@ func (s *side) run(clients int, f call) (calls int, took time.Duration, err erro
 	err = g.Wait()
 	took = time.Since(start)
 	for _, n := range counts {
-		calls += n
+		calls += float64(n)
 	}
 	return calls, took, err
 }

@@ -27,7 +27,6 @@ const ajv = new Ajv({ strict: false, validateFormats: false });
 const validate = ajv.compile(JSON.parse(fs.readFileSync("schema.json", "utf8")));
 const files = JSON.parse(fs.readFileSync("files.json", "utf8"));
 for (const f of files) validate(JSON.parse(f));
-console.log("ready");
 require("readline").createInterface({ input: process.stdin }).on("line", () => {
   const start = process.cpuUsage();
   let n = 0, valid = 0, spent = 0;
@@ -40,30 +39,13 @@ require("readline").createInterface({ input: process.stdin }).on("line", () => {
 });
 `
 
-// node is a running node with a compiled schema.
-type node struct {
-	dir     string
-	command *exec.Cmd
-	in      io.WriteCloser
-	out     *bufio.Scanner
-}
-
-// startNode installs ajv into a temporary folder and starts node there.
-func startNode(h *harness.Harness, schema []byte, files [][]byte) (_ *node, err error) {
+// startNode installs ajv into a temporary folder, starts node there, and returns a measure of the
+// files that it reads and validates in a second.
+func startNode(h *harness.Harness, schema []byte, files [][]byte) (func() (float64, error), error) {
 	npm, err := exec.LookPath("npm")
 	if err != nil {
 		return nil, errors.New("npm is not installed")
 	}
-	dir, err := os.MkdirTemp("", "bench-ajv")
-	if err != nil {
-		return nil, err
-	}
-	n := &node{dir: dir}
-	defer func() {
-		if err != nil {
-			n.stop()
-		}
-	}()
 	texts := make([]string, len(files))
 	for i, f := range files {
 		texts[i] = string(f)
@@ -72,6 +54,7 @@ func startNode(h *harness.Harness, schema []byte, files [][]byte) (_ *node, err 
 	if err != nil {
 		return nil, err
 	}
+	dir := h.TB.TempDir()
 	for name, text := range map[string][]byte{"schema.json": schema, "files.json": list, "run.js": []byte(script),
 		"package.json": []byte(`{"private": true}`)} {
 		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
@@ -83,42 +66,31 @@ func startNode(h *harness.Harness, schema []byte, files [][]byte) (_ *node, err 
 	if text, err := install.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("npm install: %w: %s", err, strings.TrimSpace(string(text)))
 	}
-	n.command = exec.Command("node", "run.js")
-	n.command.Dir, n.command.Stderr = dir, h.Log
-	if n.in, err = n.command.StdinPipe(); err != nil {
-		return nil, err
-	}
-	out, err := n.command.StdoutPipe()
+	node := exec.Command("node", "run.js")
+	node.Dir, node.Stderr = dir, h.Log
+	in, err := node.StdinPipe()
 	if err != nil {
 		return nil, err
 	}
-	n.out = bufio.NewScanner(out)
-	if err := n.command.Start(); err != nil {
+	out, err := node.StdoutPipe()
+	if err != nil {
 		return nil, err
 	}
-	if !n.out.Scan() || n.out.Text() != "ready" {
-		return nil, errors.New("node did not compile the schema")
+	if err := node.Start(); err != nil {
+		return nil, err
 	}
-	return n, nil
-}
-
-func (n *node) measure() (float64, error) {
-	if _, err := io.WriteString(n.in, "\n"); err != nil {
-		return 0, err
-	}
-	if !n.out.Scan() {
-		return 0, errors.New("node ended")
-	}
-	return strconv.ParseFloat(n.out.Text(), 64)
-}
-
-func (n *node) stop() {
-	if n.in != nil {
-		n.in.Close()
-	}
-	if n.command != nil && n.command.Process != nil {
-		n.command.Process.Kill()
-		_ = n.command.Wait()
-	}
-	os.RemoveAll(n.dir)
+	h.TB.Cleanup(func() {
+		_ = in.Close() // then it ends
+		_ = node.Wait()
+	})
+	lines := bufio.NewScanner(out)
+	return func() (float64, error) {
+		if _, err := io.WriteString(in, "\n"); err != nil {
+			return 0, err
+		}
+		if !lines.Scan() {
+			return 0, errors.New("node ended")
+		}
+		return strconv.ParseFloat(lines.Text(), 64)
+	}, nil
 }

@@ -26,10 +26,13 @@ func sets() ([]set, error) {
 		return nil, err
 	}
 	made := set{name: "made", manifests: manifests}
-	r := rand.New(rand.NewPCG(1, 2))
-	ids := made.manifests.Identifiers()
+	r, ids := rand.New(rand.NewPCG(1, 2)), manifests.Identifiers()
 	for range 120 {
-		made.files = append(made.files, madeFile(r, ids))
+		text, err := madeFile(r, ids)
+		if err != nil {
+			return nil, err
+		}
+		made.files = append(made.files, text)
 	}
 	all := []set{made}
 	dir := os.Getenv("CAPABILITY_CORPUS")
@@ -107,33 +110,31 @@ func madeManifests() (*capability.Manifests, error) {
 
 // madeFile has the size and the shape of real files: half a kilobyte or more, one entry in twenty
 // with a scope.
-func madeFile(r *rand.Rand, ids []string) []byte {
-	var b strings.Builder
-	fmt.Fprintf(&b,
-		"{\n  \"$schema\": \"../gen/schemas/desktop-schema.json\",\n  \"identifier\": \"capability-%d\",\n  "+
-			"\"description\": \"What the window may do\",\n  \"windows\": [\"main\", \"settings-*\"],\n", r.IntN(1e6))
+func madeFile(r *rand.Rand, ids []string) ([]byte, error) {
+	type object = map[string]any
+	file := object{
+		"$schema":     "../gen/schemas/desktop-schema.json",
+		"identifier":  fmt.Sprintf("capability-%d", r.IntN(1e6)),
+		"description": "What the window may do",
+		"windows":     []string{"main", "settings-*"},
+	}
 	if r.IntN(3) == 0 {
-		b.WriteString("  \"platforms\": [\"linux\", \"macOS\", \"windows\"],\n")
+		file["platforms"] = []string{"linux", "macOS", "windows"}
 	}
 	if r.IntN(6) == 0 {
-		b.WriteString("  \"remote\": { \"urls\": [\"https://*.example.com\", \"http://localhost:1420\"] },\n")
+		file["remote"] = object{"urls": []string{"https://*.example.com", "http://localhost:1420"}}
 	}
-	b.WriteString("  \"permissions\": [\n    \"core:default\"")
-	seen := map[string]bool{"core:default": true}
-	for range 4 + r.IntN(28) {
-		id := ids[r.IntN(len(ids))]
-		if seen[id] || strings.Contains(id, "deny-") {
-			continue
-		}
-		seen[id] = true
-		if r.IntN(20) == 0 {
-			fmt.Fprintf(&b,
-				",\n    {\n      \"identifier\": %q,\n      \"allow\": [{ \"path\": \"$APPDATA/**\" }, { \"url\": "+
-					"\"https://*\" }]\n    }", id)
-		} else {
-			fmt.Fprintf(&b, ",\n    %q", id)
+	permissions := []any{"core:default"}
+	for _, i := range r.Perm(len(ids))[:4+r.IntN(28)] {
+		switch id := ids[i]; {
+		case id == "core:default" || strings.Contains(id, "deny-"):
+		case r.IntN(20) == 0:
+			scope := []object{{"path": "$APPDATA/**"}, {"url": "https://*"}}
+			permissions = append(permissions, object{"identifier": id, "allow": scope})
+		default:
+			permissions = append(permissions, id)
 		}
 	}
-	b.WriteString("\n  ]\n}\n")
-	return []byte(b.String())
+	file["permissions"] = permissions
+	return json.MarshalIndent(file, "", "  ")
 }

@@ -77,11 +77,6 @@ func (c *Child) Stop() error {
 	return c.cmd.Wait()
 }
 
-// ProcessorTime returns the user and system time of a stopped child.
-func (c *Child) ProcessorTime() time.Duration {
-	return c.cmd.ProcessState.UserTime() + c.cmd.ProcessState.SystemTime()
-}
-
 // Pid returns the process ID of the child.
 func (c *Child) Pid() int { return c.cmd.Process.Pid }
 

@@ -8,8 +8,6 @@ package harness
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -38,7 +36,6 @@ type Harness struct {
 
 	subject string
 	check   bool
-	json    string
 	rows    []Row
 }
 
@@ -53,19 +50,17 @@ const (
 
 // Row is one measure.
 type Row struct {
-	Name string `json:"name"`
-	Unit string `json:"unit"`
+	Name, Unit string
 
 	// Ours and Peer have one value for each pair. Peer is empty where Must bounds the value itself
 	// instead of the ratio.
-	Ours []float64 `json:"ours"`
-	Peer []float64 `json:"peer,omitempty"`
+	Ours, Peer []float64
 
 	// PeerName names what ours is compared with.
-	PeerName string `json:"peer_name,omitempty"`
+	PeerName string
 
-	Better    Better  `json:"better"`
-	Must, Aim float64 // bounds of the ratio ours/peer, or of ours; 0: none
+	Better Better
+	Must   float64 // bound of the ratio ours/peer, or of ours; 0: none
 }
 
 // New parses the flags of a subject's command line.
@@ -73,7 +68,6 @@ func New(subject string, args []string) (*Harness, error) {
 	h := &Harness{Log: os.Stderr, subject: subject}
 	fs := flag.NewFlagSet(subject, flag.ContinueOnError)
 	fs.BoolVar(&h.check, "check", false, "fail if a measure misses its bound")
-	fs.StringVar(&h.json, "json", "", "also write the measurements to this `file`")
 	fs.IntVar(&h.Pairs, "pairs", 5, "number of measurements of each side")
 	if err := fs.Parse(args); err != nil {
 		return nil, err
@@ -124,9 +118,50 @@ func (h *Harness) Alternate(row Row, ours, peer func() (float64, error)) error {
 			}
 			values[k] = v
 		}
-		row.Ours, row.Peer = append(row.Ours, values[0]), append(row.Peer, values[1])
-		fmt.Fprintf(h.Log, "%s, pair %d of %d: %.4g against %.4g %s\n", row.Name, i+1, h.Pairs, values[0], values[1],
-			row.Unit)
+		h.AddPair(&row, values[0], values[1])
+	}
+	h.Add(row)
+	return nil
+}
+
+// AlternateTurns is like Alternate for measures that the machine's other work, or its disk, would
+// spoil in one piece: within each pair the two sides take turns. A turn returns how much it did and
+// how long that took, and the value of a side is the rate of its turns together.
+func (h *Harness) AlternateTurns(row Row, turns int, ours, peer func() (float64, time.Duration, error)) error {
+	side := [2]func() (float64, time.Duration, error){ours, peer}
+	for pair := range h.Pairs {
+		var done, seconds [2]float64
+		for turn := range turns {
+			for _, k := range []int{(pair + turn) % 2, (pair + turn + 1) % 2} {
+				n, took, err := side[k]()
+				if err != nil {
+					return fmt.Errorf("%s: %w", row.Name, err)
+				}
+				done[k] += n
+				seconds[k] += took.Seconds()
+			}
+		}
+		h.AddPair(&row, done[0]/seconds[0], done[1]/seconds[1])
+	}
+	h.Add(row)
+	return nil
+}
+
+// AddPair appends the values of a pair to row, and reports them.
+func (h *Harness) AddPair(row *Row, ours, peer float64) {
+	row.Ours, row.Peer = append(row.Ours, ours), append(row.Peer, peer)
+	fmt.Fprintf(h.Log, "%s, pair %d of %d: %.4g against %.4g %s\n", row.Name, len(row.Ours), h.Pairs, ours, peer,
+		row.Unit)
+}
+
+// Repeat measures a value that has no peer, as often as there are pairs, and adds row with it.
+func (h *Harness) Repeat(row Row, measure func() (float64, error)) error {
+	for range h.Pairs {
+		v, err := measure()
+		if err != nil {
+			return fmt.Errorf("%s: %w", row.Name, err)
+		}
+		row.Ours = append(row.Ours, v)
 	}
 	h.Add(row)
 	return nil
@@ -135,8 +170,8 @@ func (h *Harness) Alternate(row Row, ours, peer func() (float64, error)) error {
 // Add adds a row.
 func (h *Harness) Add(row Row) { h.rows = append(h.rows, row) }
 
-// Ratios returns ours/peer of each pair.
-func (r Row) Ratios() []float64 {
+// ratios returns ours/peer of each pair.
+func (r Row) ratios() []float64 {
 	ratios := make([]float64, 0, len(r.Peer))
 	for i, p := range r.Peer {
 		ratios = append(ratios, r.Ours[i]/p)
@@ -144,78 +179,56 @@ func (r Row) Ratios() []float64 {
 	return ratios
 }
 
-// result returns the value that is compared with the bounds.
+// result returns the value that is compared with the bound.
 func (r Row) result() float64 {
 	if len(r.Peer) > 0 {
-		return Median(r.Ratios())
+		return Median(r.ratios())
 	}
 	return Median(r.Ours)
 }
 
-// Holds reports whether the measure is within bound.
-func (r Row) Holds(bound float64) bool {
-	if r.Better == Higher {
-		return r.result() >= bound
+// holds reports whether the measure is within its bound, which it prints too.
+func (r Row) holds() (ok bool, bound string) {
+	switch {
+	case r.Must == 0:
+		return true, ""
+	case r.Better == Higher:
+		return r.result() >= r.Must, fmt.Sprintf("≥ %.4g", r.Must)
 	}
-	return r.result() <= bound
+	return r.result() <= r.Must, fmt.Sprintf("≤ %.4g", r.Must)
 }
 
-// Finish prints the table and writes the JSON file. With -check it returns an error that names
-// every row out of bounds.
+// Finish prints the table. With -check it returns an error that names every row out of bounds.
 func (h *Harness) Finish(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "measure\tunit\tours (min..max)\tpeer (min..max)\tratio (min..max)\tmust\taim\t")
+	fmt.Fprintln(w, "measure\tunit\tours (min..max)\tpeer (min..max)\tratio (min..max)\tmust\t")
 	var failed []string
 	for _, r := range h.rows {
 		verdict := ""
-		switch {
-		case r.Must != 0 && !r.Holds(r.Must):
+		ok, bound := r.holds()
+		if !ok {
 			verdict = "FAILS"
 			failed = append(failed, r.Name)
-		case r.Aim != 0 && r.Holds(r.Aim):
-			verdict = "reaches its aim"
 		}
 		peer, ratio := "", ""
 		if len(r.Peer) > 0 {
-			peer, ratio = r.PeerName+" "+spread(r.Peer), spread(r.Ratios())
+			peer, ratio = r.PeerName+" "+spread(r.Peer), spread(r.ratios())
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Name, r.Unit, spread(r.Ours), peer, ratio,
-			r.bound(r.Must), r.bound(r.Aim), verdict)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Name, r.Unit, spread(r.Ours), peer, ratio, bound, verdict)
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
 	fmt.Fprintln(out, machine())
-	if h.json != "" {
-		body, err := json.MarshalIndent(map[string]any{"machine": machine(), "rows": h.rows}, "", "  ")
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(h.json, append(body, '\n'), 0o644); err != nil {
-			return err
-		}
-	}
 	if h.check && len(failed) > 0 {
 		return fmt.Errorf("out of bounds: %q", failed)
 	}
 	return nil
 }
 
-func (r Row) bound(v float64) string {
-	switch {
-	case v == 0:
-		return ""
-	case r.Better == Higher:
-		return fmt.Sprintf("≥ %.4g", v)
-	}
-	return fmt.Sprintf("≤ %.4g", v)
-}
-
-// machine describes what the figures depend on. Uploads, for one, cost little more than their
-// SHA-256, which is several times faster on processors that have instructions for it.
+// machine describes what the figures depend on.
 func machine() string {
-	s := fmt.Sprintf("%s %s/%s, %d processors, SHA-256 at %.2g GB/s",
-		runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), hashRate()/1e9)
+	s := fmt.Sprintf("%s %s/%s, %d processors", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, d := range info.Deps {
 			if slices.Contains(peers, d.Path) {
@@ -226,23 +239,10 @@ func machine() string {
 	return s
 }
 
-// hashRate returns the bytes per second of SHA-256 on one processor.
-func hashRate() float64 {
-	block := make([]byte, 32<<20)
-	began := time.Now()
-	sha256.Sum256(block)
-	return float64(len(block)) / time.Since(began).Seconds()
-}
-
 // peers are the modules whose versions are printed with the figures.
 var peers = []string{
-	"github.com/riverqueue/river",
-	"github.com/riverqueue/river/riverdriver/riversqlite",
-	"github.com/pocketbase/pocketbase",
-	"github.com/openai/openai-go/v3",
-	"github.com/santhosh-tekuri/jsonschema/v6",
-	"github.com/jackc/pgx/v5",
-	"modernc.org/sqlite",
+	"github.com/riverqueue/river", "github.com/pocketbase/pocketbase", "github.com/openai/openai-go/v3",
+	"github.com/santhosh-tekuri/jsonschema/v6", "github.com/jackc/pgx/v5", "modernc.org/sqlite",
 }
 
 // Median returns the middle value, or the mean of the two middle values.

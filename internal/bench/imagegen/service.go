@@ -5,22 +5,14 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"io"
-	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"strconv"
 	"strings"
-	"sync/atomic"
-	"time"
-)
 
-// service imitates the image-generation service. Its images repeat one block, so that it needs no
-// memory for them.
-type service struct {
-	url       string
-	server    *http.Server
-	generated atomic.Int64
-}
+	"lessonkit.example/internal/bench/harness"
+)
 
 // block returns 48 KiB that begin like a PNG, and the same in base64. Its text is not a string:
 // net/http sends a large slice in one write, but a string in pieces of 4 KiB.
@@ -30,49 +22,25 @@ func block() (data, text []byte) {
 	return data, base64.StdEncoding.AppendEncode(nil, data)
 }
 
-func serve() (*service, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
-	}
-	s := &service{url: "http://" + l.Addr().String()}
-	mux := http.NewServeMux()
+// serve imitates the image-generation service. Its images repeat one block, so that it needs no
+// memory for them; the base URL contains their size.
+func serve(t *harness.TB) string {
 	_, text := block()
-	// the base URL contains the size of the images, or the fault
+	mux := http.NewServeMux()
 	mux.HandleFunc("POST /size/{bytes}/v1/images/{kind}", func(w http.ResponseWriter, r *http.Request) {
 		var body struct{ N int }
 		if r.PathValue("kind") == "edits" {
 			_, _ = io.Copy(io.Discard, r.Body)
-			body.N = 1
 		} else if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
-		answer(w, max(body.N, 1), repeats(r), text)
+		size, _ := strconv.Atoi(r.PathValue("bytes"))
+		answer(w, max(body.N, 1), max((size+48<<10-1)/(48<<10), 1), text)
 	})
-	mux.HandleFunc("GET /size/{bytes}/raw/{n}", func(w http.ResponseWriter, r *http.Request) {
-		n, _ := strconv.Atoi(r.PathValue("n"))
-		k := n * repeats(r)
-		w.Header().Set("Content-Length", strconv.Itoa(k*len(text)))
-		for range k {
-			_, _ = w.Write(text)
-		}
-	})
-	mux.HandleFunc("POST /sink", func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })
-	mux.HandleFunc("POST /fault/{fault}/v1/images/generations", s.fault)
-	s.server = &http.Server{Handler: mux}
-	go func() { _ = s.server.Serve(l) }()
-	return s, nil
-}
-
-func (s *service) close()     { _ = s.server.Close() }
-func (s *service) reset()     { s.generated.Store(0) }
-func (s *service) count() int { return int(s.generated.Load()) }
-
-// repeats returns how often to repeat the block for the requested size.
-func repeats(r *http.Request) int {
-	size, _ := strconv.Atoi(r.PathValue("bytes"))
-	return max((size+48<<10-1)/(48<<10), 1)
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	return server.URL
 }
 
 func answer(w http.ResponseWriter, n, repeats int, text []byte) {
@@ -92,33 +60,6 @@ func answer(w http.ResponseWriter, n, repeats int, text []byte) {
 		_, _ = io.WriteString(w, end)
 	}
 	_, _ = io.WriteString(w, tail)
-}
-
-// fault reads the request, starts a generation, and fails.
-func (s *service) fault(w http.ResponseWriter, r *http.Request) {
-	_, _ = io.Copy(io.Discard, r.Body)
-	s.generated.Add(1)
-	drop := func() {
-		if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
-			conn.Close()
-		}
-	}
-	switch r.PathValue("fault") {
-	case "drop":
-		drop()
-	case "502":
-		http.Error(w, "bad gateway", http.StatusBadGateway)
-	case "slow":
-		select {
-		case <-r.Context().Done():
-		case <-time.After(time.Minute):
-		}
-	case "middle":
-		w.Header().Set("Content-Length", "1000")
-		_, _ = io.WriteString(w, `{"data":[{"b64_json":"iVBORw0KGgoA`)
-		_ = http.NewResponseController(w).Flush()
-		drop()
-	}
 }
 
 // writeReference writes a file of size bytes that begins like a PNG.

@@ -1,11 +1,10 @@
 // Package jobqueue compares package jobqueue with River on PostgreSQL and SQLite, and with plain
 // SQL.
 //
-//	go run . jobqueue [-check] [-json FILE] [-pairs N] [PART…]
+//	go run . jobqueue [-check] [-pairs N] [PART…]
 //
-// Without parts all of them run: drain, raw, insert, latency, backlog, pinned, sqlite,
-// network. Workers are
-// separate processes; a job counts when its end is durable.
+// Without parts all of them run: drain, raw, insert, latency, backlog, pinned, sqlite, network.
+// Workers are separate processes; a job counts when its end is durable.
 package jobqueue
 
 import (

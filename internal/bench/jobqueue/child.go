@@ -77,12 +77,12 @@ func (b *bench) startWorker(s childSpec) (*harness.Child, error) {
 }
 
 // workUntil runs worker processes until they have completed n jobs together and returns how long
-// that took and the processor time of the processes.
-func (b *bench) workUntil(n, processes int, s childSpec) (took, cpu time.Duration, err error) {
+// that took.
+func (b *bench) workUntil(n, processes int, s childSpec) (took time.Duration, err error) {
 	workers := make([]*harness.Child, processes)
 	for i := range workers {
 		if workers[i], err = b.startWorker(s); err != nil {
-			return 0, 0, err
+			return 0, err
 		}
 	}
 	var total atomic.Int64
@@ -91,7 +91,7 @@ func (b *bench) workUntil(n, processes int, s childSpec) (took, cpu time.Duratio
 	begin := time.Now()
 	for _, c := range workers {
 		if err := c.Send("go"); err != nil {
-			return 0, 0, err
+			return 0, err
 		}
 	}
 	for _, c := range workers {
@@ -108,11 +108,10 @@ func (b *bench) workUntil(n, processes int, s childSpec) (took, cpu time.Duratio
 	select {
 	case <-done:
 	case <-time.After(5 * time.Minute):
-		return 0, 0, fmt.Errorf("%s: %d of %d jobs after 5 minutes", s.System, total.Load(), n)
+		return 0, fmt.Errorf("%s: %d of %d jobs after 5 minutes", s.System, total.Load(), n)
 	}
 	for _, c := range workers {
 		err = errors.Join(err, c.Stop())
-		cpu += c.ProcessorTime()
 	}
-	return took, cpu, err
+	return took, err
 }

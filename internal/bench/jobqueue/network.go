@@ -2,8 +2,14 @@ package jobqueue
 
 import (
 	"context"
+	"errors"
+	"net"
+	"net/url"
+	"slices"
+	"syscall"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"lessonkit.example/internal/bench/harness"
@@ -19,45 +25,15 @@ func (b *bench) network(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	relays := map[*contender]*harness.Child{}
 	for _, f := range []*contender{ours, river} {
-		if relays[f], f.url, err = b.startRelay(f.url, networkDelay); err != nil {
+		if f.url, err = b.startRelay(f.url); err != nil {
 			return err
 		}
 	}
-	for _, c := range []struct {
-		name                  string
-		processes, maxWorkers int
-	}{
-		{"1 ms network: drain, 1 process", 1, 2000},
-		{"1 ms network: drain, 4 processes", 4, 2000},
-		{"1 ms network: drain, 50 workers, default settings", 1, 50},
-	} {
-		cpu := map[*contender][]float64{} // of the relays
-		measure := func(f *contender) func() (float64, error) {
-			return func() (float64, error) {
-				if err := f.reset(ctx, drainJobs); err != nil {
-					return 0, err
-				}
-				before := cpuOf(relays[f].Pid())
-				r, err := f.drain(ctx, drainJobs, c.processes, c.maxWorkers)
-				cpu[f] = append(cpu[f], float64((cpuOf(relays[f].Pid())-before).Microseconds())/drainJobs)
-				return r.rate, err
-			}
-		}
-		row := harness.Row{Name: c.name, Unit: "jobs/s", PeerName: "River", Must: 4}
-		if err := b.Alternate(row, measure(ours), measure(river)); err != nil {
-			return err
-		}
-		b.Add(harness.Row{Name: c.name + ": CPU of the relay a job", Unit: "µs", PeerName: "River",
-			Better: harness.Lower, Ours: cpu[ours], Peer: cpu[river]})
-	}
-	// A job starts after the same passages of the network in both systems. To enqueue one takes one
-	// round trip or several.
-	name := "1 ms network: enqueue to start"
-	if err := b.alternateLatency(ctx, ours, river, name+", enqueued beside PostgreSQL", 0, 1); err != nil {
+	if _, _, err := b.compareDrains(ctx, ours, river, "1 ms network: ", 4, 1, 4); err != nil {
 		return err
 	}
+	// The program that enqueues is connected through the relay too.
 	for _, f := range []*contender{ours, river} {
 		pool, err := pgxpool.New(ctx, f.url)
 		if err != nil {
@@ -68,5 +44,97 @@ func (b *bench) network(ctx context.Context) error {
 			return err
 		}
 	}
-	return b.alternateLatency(ctx, ours, river, name, 0.7, 1)
+	return b.alternateLatency(ctx, ours, river, "1 ms network: enqueue to start", 0.7, 1)
+}
+
+// relaySpec is the spec of a process that delays connections.
+type relaySpec struct {
+	Network, Address string // of the server
+}
+
+// startRelay starts a relay to the server of the database and returns the URL of the database
+// through it. The relay is a process of its own, so that nothing this process does makes it late.
+func (b *bench) startRelay(database string) (string, error) {
+	config, err := pgconn.ParseConfig(database)
+	if err != nil {
+		return "", err
+	}
+	u, err := url.Parse(database)
+	if err != nil {
+		return "", err
+	}
+	network, address := pgconn.NetworkAddress(config.Host, config.Port)
+	c, err := b.StartChild(childSpec{Relay: &relaySpec{network, address}})
+	if err != nil {
+		return "", err
+	}
+	if err := c.Next(&u.Host); err != nil {
+		return "", err
+	}
+	q := u.Query()
+	q.Del("host") // the directory of the socket
+	u.RawQuery = q.Encode()
+	return u.String(), nil
+}
+
+// runRelay reports its address and forwards connections to the server until it is stopped.
+func runRelay(spec relaySpec) error {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	go func() {
+		<-harness.UntilStopped().Done()
+		l.Close()
+	}()
+	if err := harness.Report(l.Addr().String()); err != nil {
+		return err
+	}
+	for {
+		client, err := l.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		server, err := net.Dial(spec.Network, spec.Address)
+		if err != nil {
+			return err
+		}
+		go forward(server, client)
+		go forward(client, server)
+	}
+}
+
+// forward sends on what comes, each byte networkDelay after it came: pipelined messages wait once.
+// It closes both when one side has ended.
+func forward(to, from net.Conn) {
+	type chunk struct {
+		data []byte
+		due  time.Time
+	}
+	chunks := make(chan chunk, 1024)
+	go func() {
+		defer to.Close()
+		defer from.Close()
+		for c := range chunks {
+			// Timers of the runtime are late by up to a millisecond.
+			for left := time.Until(c.due); left > 0; left = time.Until(c.due) {
+				t := syscall.NsecToTimespec(int64(left))
+				_ = syscall.Nanosleep(&t, nil)
+			}
+			if _, err := to.Write(c.data); err != nil {
+				from.Close()
+			}
+		}
+	}()
+	defer close(chunks)
+	buffer := make([]byte, 64<<10)
+	for {
+		n, err := from.Read(buffer)
+		chunks <- chunk{slices.Clone(buffer[:n]), time.Now().Add(networkDelay)}
+		if err != nil {
+			return
+		}
+	}
 }

@@ -73,9 +73,6 @@ func (s *server) cpu() time.Duration {
 // tick is the unit of proc(5).
 const tick = time.Second / 100
 
-// cpuOf returns the processor time that a process has used.
-func cpuOf(pid int) time.Duration { return time.Duration(statTicks(pid, false)) * tick }
-
 func statTicks(pid int, reaped bool) (ticks int64) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

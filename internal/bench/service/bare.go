@@ -42,7 +42,6 @@ func serveBare(ctx context.Context, s spec) error {
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /api/v1/profiles/{id}", b.profile)
-	mux.HandleFunc("PUT /api/v1/profiles/{id}", b.replaceProfile)
 	mux.HandleFunc("GET /api/v1/feedback-records", b.records)
 	mux.HandleFunc("POST /api/v1/feedback-records", b.createRecord)
 	mux.HandleFunc("POST /upload", b.upload)
@@ -94,7 +93,6 @@ func answer(w http.ResponseWriter, status int, v any, err error) {
 
 type bareProfile struct {
 	ID            string          `json:"profile_id"`
-	TeacherID     string          `json:"-"`
 	Name          string          `json:"name"`
 	Grade         string          `json:"grade"`
 	Subject       string          `json:"subject"`
@@ -107,51 +105,18 @@ type bareProfile struct {
 	UpdatedAt     time.Time       `json:"updated_at"`
 }
 
-const profileColumns = `profile_id, teacher_id, name, grade, subject, academic_year, term, guardian_title,
-	start_time, end_time, created_at, updated_at`
-
-func (p *bareProfile) scan(r *sql.Row) error {
-	return r.Scan(&p.ID, &p.TeacherID, &p.Name, &p.Grade, &p.Subject, &p.AcademicYear, &p.Term, &p.GuardianTitle,
-		&p.StartTime, &p.EndTime, &p.CreatedAt, &p.UpdatedAt)
-}
-
 func (b *bare) profile(w http.ResponseWriter, r *http.Request) {
 	teacher, ok := b.teacher(w, r)
 	if !ok {
 		return
 	}
 	var p bareProfile
-	err := p.scan(b.db.QueryRowContext(r.Context(), `
-		select `+profileColumns+` from feedback_profiles where profile_id = $1 and teacher_id = $2`,
-		r.PathValue("id"), teacher))
-	answer(w, http.StatusOK, p, err)
-}
-
-func (b *bare) replaceProfile(w http.ResponseWriter, r *http.Request) {
-	teacher, ok := b.teacher(w, r)
-	if !ok {
-		return
-	}
-	var p bareProfile
-	if err := json.NewDecoder(r.Body).Decode(&p); err != nil {
-		answer(w, 0, nil, err)
-		return
-	}
-	var grade, subject string
-	var minutes int
 	err := b.db.QueryRowContext(r.Context(), `
-		select grade, subject, lesson_duration_minutes from feedback_defaults where teacher_id = $1`, teacher).
-		Scan(&grade, &subject, &minutes)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		answer(w, 0, nil, err)
-		return
-	}
-	err = p.scan(b.db.QueryRowContext(r.Context(), `
-		update feedback_profiles set name = $3, name_folded = $4, grade = $5, subject = $6, academic_year = $7,
-			term = $8, guardian_title = $9, start_time = $10, end_time = $11, updated_at = $12
-		where profile_id = $1 and teacher_id = $2 returning `+profileColumns,
-		r.PathValue("id"), teacher, p.Name, strings.ToLower(p.Name), p.Grade, p.Subject, p.AcademicYear, p.Term,
-		p.GuardianTitle, p.StartTime, p.EndTime, time.Now()))
+		select profile_id, name, grade, subject, academic_year, term, guardian_title,
+			start_time, end_time, created_at, updated_at
+		from feedback_profiles where profile_id = $1 and teacher_id = $2`, r.PathValue("id"), teacher).
+		Scan(&p.ID, &p.Name, &p.Grade, &p.Subject, &p.AcademicYear, &p.Term, &p.GuardianTitle,
+			&p.StartTime, &p.EndTime, &p.CreatedAt, &p.UpdatedAt)
 	answer(w, http.StatusOK, p, err)
 }
 

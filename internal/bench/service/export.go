@@ -93,8 +93,7 @@ func (b *bench) recordLessons(ctx context.Context, ours *process) error {
 		path := segmentsPath(lessons[r.IntN(len(lessons))])
 		return message("POST", path, ours.Tokens[0], "audio/mpeg", recording(r, end)...)
 	}
-	_, err = send(side{ours, 202, upload}, connections, exportedSegments/connections)
-	return err
+	return send(side{ours, 202, upload}, connections, exportedSegments/connections)
 }
 
 // export downloads a teacher's export and returns its size.

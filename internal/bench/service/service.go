@@ -36,23 +36,13 @@ type side struct {
 	request
 }
 
-// measure compares the rates of two servers, and adds a row with their 99th percentiles.
-func (b *bench) measure(name, peer string, must, aim float64, ours, theirs side) error {
-	tails := [2][]float64{}
-	run := func(i int, s side) func() (float64, error) {
-		return func() (float64, error) {
-			res, err := load(s.spec.Addr, connections, s.status, s.request)
-			tails[i] = append(tails[i], res.p99)
-			return res.rate, err
-		}
+// compare adds a row with the rates of two servers.
+func (b *bench) compare(name, peer string, must float64, ours, theirs side) error {
+	rate := func(s side) func() (float64, error) {
+		return func() (float64, error) { return load(s.spec.Addr, connections, s.status, s.request) }
 	}
-	row := harness.Row{Name: name, Unit: "requests/s", PeerName: peer, Must: must, Aim: aim}
-	if err := b.Alternate(row, run(0, ours), run(1, theirs)); err != nil {
-		return err
-	}
-	b.Add(harness.Row{Name: name + ", p99", Unit: "ms", PeerName: peer, Better: harness.Lower,
-		Ours: tails[0], Peer: tails[1]})
-	return nil
+	row := harness.Row{Name: name, Unit: "requests/s", PeerName: peer, Must: must}
+	return b.Alternate(row, rate(ours), rate(theirs))
 }
 
 // any returns a random teacher's token and one of their students.

@@ -54,8 +54,7 @@ func (b *bench) tracing(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		row.Ours, row.Peer = append(row.Ours, values[0]), append(row.Peer, values[1])
-		fmt.Fprintf(b.Log, "%s: %.4g against %.4g %s\n", row.Name, values[0], values[1], row.Unit)
+		b.AddPair(&row, values[0], values[1])
 	}
 	b.Add(row)
 	return nil

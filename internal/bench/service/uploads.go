@@ -44,12 +44,12 @@ func (b *bench) uploads(context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := b.alternateUploads("upload of 2 MB", "bare copy + hash", 0.8, 0.95, uploadSize,
+	if err := b.alternateUploads("upload of 2 MB", "bare copy + hash", 0.8, uploadSize,
 		side{ours, 202, uploadRaw(ours.world, segmentsPath, uploadSize)},
 		side{plain, 202, uploadRaw(plain.world, bareUpload, uploadSize)}); err != nil {
 		return err
 	}
-	return b.alternateUploads("upload of 100 MB", "bare copy + hash", 0.8, 0.95, largeSize,
+	return b.alternateUploads("upload of 100 MB", "bare copy + hash", 0.8, largeSize,
 		side{ours, 202, uploadRaw(ours.world, segmentsPath, largeSize)},
 		side{plain, 202, uploadRaw(plain.world, bareUpload, largeSize)})
 }
@@ -57,47 +57,31 @@ func (b *bench) uploads(context.Context) error {
 // alternateUploads compares the rates of two servers. Within each pair they take turns of 128 MB,
 // sent over several connections, or of 100 MB over one: many disks write fast until they have used
 // up a credit, so that in longer turns the side would win that found it refilled.
-func (b *bench) alternateUploads(name, peer string, must, aim float64, size int, sides ...side) error {
+func (b *bench) alternateUploads(name, peer string, must float64, size int, ours, theirs side) error {
 	turns, conns, count := 10, connections, 4
 	if size == largeSize {
 		turns, conns, count = 5, 1, 1
 	}
-	row := harness.Row{Name: name, Unit: "MB/s", PeerName: peer, Must: must, Aim: aim}
-	tails := harness.Row{Name: name + ", p99", Unit: "ms", PeerName: peer, Better: harness.Lower}
-	for pair := range b.Pairs {
-		var took [2]time.Duration
-		var times [2][]time.Duration
-		for turn := -2; turn < 2*turns; turn++ {
-			i := (pair + turn) & 1
+	turn := func(s side) func() (float64, time.Duration, error) {
+		return func() (float64, time.Duration, error) {
 			syscall.Sync() // writes of the other side are not part of this turn
 			started := time.Now()
-			t, err := send(sides[i], conns, count)
-			if err != nil {
-				return fmt.Errorf("%s: %w", name, err)
-			}
-			if turn < 0 {
-				continue // warms up
-			}
-			took[i] += time.Since(started)
-			times[i] = append(times[i], t...)
+			err := send(s, conns, count)
+			return float64(conns*count*size) / 1e6, time.Since(started), err
 		}
-		rate := func(i int) float64 { return float64(turns*conns*count*size) / 1e6 / took[i].Seconds() }
-		row.Ours, row.Peer = append(row.Ours, rate(0)), append(row.Peer, rate(1))
-		tails.Ours, tails.Peer = append(tails.Ours, p99(times[0])), append(tails.Peer, p99(times[1]))
-		fmt.Fprintf(b.Log, "%s, pair %d of %d: %.4g against %.4g %s\n", name, pair+1, b.Pairs, rate(0), rate(1),
-			row.Unit)
 	}
-	b.Add(row)
-	if size != largeSize {
-		b.Add(tails)
+	for _, s := range []side{ours, theirs} {
+		if _, _, err := turn(s)(); err != nil { // warms up
+			return fmt.Errorf("%s: %w", name, err)
+		}
 	}
-	return nil
+	return b.AlternateTurns(harness.Row{Name: name, Unit: "MB/s", PeerName: peer, Must: must}, turns,
+		turn(ours), turn(theirs))
 }
 
-// send sends a number of uploads on each of several connections, and returns how long each took.
-func send(s side, conns, count int) ([]time.Duration, error) {
+// send sends a number of uploads on each of several connections.
+func send(s side, conns, count int) error {
 	var g errgroup.Group
-	times := make([]time.Duration, conns*count)
 	seed := uint64(time.Now().UnixNano())
 	for c := range conns {
 		g.Go(func() error {
@@ -108,17 +92,14 @@ func send(s side, conns, count int) ([]time.Duration, error) {
 			defer conn.Close()
 			in, r := bufio.NewReader(conn), rand.New(rand.NewPCG(uint64(c), seed))
 			for n := range count {
-				message := s.request(r, n)
-				begun := time.Now()
-				if err := exchange(conn, in, message, s.status); err != nil {
+				if err := exchange(conn, in, s.request(r, n), s.status); err != nil {
 					return err
 				}
-				times[c*count+n] = time.Since(begun)
 			}
 			return nil
 		})
 	}
-	return times, g.Wait()
+	return g.Wait()
 }
 
 // memory measures how much memory uploads take above that of the idle process.
@@ -129,7 +110,7 @@ func (b *bench) memory(context.Context) error {
 	}
 	upload := side{ours, 202, uploadRaw(ours.world, segmentsPath, largeSize)}
 	// What the first requests allocate once is not part of the figure.
-	if _, err := send(side{ours, 202, uploadRaw(ours.world, segmentsPath, 1<<20)}, connections, 1); err != nil {
+	if err := send(side{ours, 202, uploadRaw(ours.world, segmentsPath, 1<<20)}, connections, 1); err != nil {
 		return err
 	}
 	for _, m := range []struct {
@@ -138,17 +119,12 @@ func (b *bench) memory(context.Context) error {
 		must  float64
 	}{{"memory over idle, 100 MB upload", 1, 4}, {"memory over idle, 16 such at once", connections, 32}} {
 		row := harness.Row{Name: m.name, Unit: "MiB", Better: harness.Lower, Must: m.must}
-		for range b.Pairs {
-			over, err := memoryOver(ours.Pid(), func() error {
-				_, err := send(upload, m.conns, 1)
-				return err
-			})
-			if err != nil {
-				return err
-			}
-			row.Ours = append(row.Ours, over/(1<<20))
+		if err := b.Repeat(row, func() (float64, error) {
+			over, err := memoryOver(ours.Pid(), func() error { return send(upload, m.conns, 1) })
+			return over / (1 << 20), err
+		}); err != nil {
+			return err
 		}
-		b.Add(row)
 	}
 	return nil
 }
