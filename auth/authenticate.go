@@ -20,15 +20,15 @@ const (
 
 // Principal is an authenticated caller.
 type Principal struct {
-	TeacherID uuid.UUID
-	Method    Method
+	UserID uuid.UUID
+	Method Method
 
 	// CreatedAt and ExpiresAt are the session's; zero unless Method is MethodSession.
 	CreatedAt time.Time
 	ExpiresAt time.Time
 }
 
-// Authenticate returns the teacher whose session token belongs to. It fails with [ErrInvalidToken]
+// Authenticate returns the user whose session token belongs to. It fails with [ErrInvalidToken]
 // if the token is malformed, unknown, expired or revoked, and with [ErrUnavailable] while the store
 // is down; any other error is a fault of the store or ctx's error.
 func (s *Service) Authenticate(ctx context.Context, token string) (Principal, error) {
@@ -47,7 +47,7 @@ func (s *Service) Authenticate(ctx context.Context, token string) (Principal, er
 		return Principal{}, ErrInvalidToken
 	}
 	return Principal{
-		TeacherID: session.TeacherID,
+		UserID:    session.UserID,
 		Method:    MethodSession,
 		CreatedAt: session.CreatedAt,
 		ExpiresAt: session.ExpiresAt,
@@ -55,14 +55,14 @@ func (s *Service) Authenticate(ctx context.Context, token string) (Principal, er
 }
 
 func (s *Service) findSession(ctx context.Context, hash TokenHash) (Session, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.storeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	return s.store.Session(ctx, hash)
 }
 
-// AuthenticateDevelopment returns the teacher with the given name, without any proof, where
+// AuthenticateDevelopment returns the user with the given name, without any proof, where
 // [Config.AllowDevelopment] permits it. A name has 1 to 64 of A-Z, a-z, 0-9 and ". _ @ + -"; each
-// is another teacher, and never one of a platform. It fails like [Service.Authenticate].
+// is another user, and never one of a platform. It fails like [Service.Authenticate].
 func (s *Service) AuthenticateDevelopment(ctx context.Context, name string) (Principal, error) {
 	if !s.development {
 		return Principal{}, fmt.Errorf("%w: development sign-in is off", ErrInvalidToken)
@@ -71,23 +71,23 @@ func (s *Service) AuthenticateDevelopment(ctx context.Context, name string) (Pri
 	if !ok {
 		return Principal{}, fmt.Errorf("%w: malformed development name", ErrInvalidToken)
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.storeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	teacher, err := s.store.Teacher(ctx, id, s.now())
+	user, err := s.store.User(ctx, id, s.now())
 	if err != nil {
-		return Principal{}, s.storeFault(ctx, "find development teacher", err)
+		return Principal{}, s.storeFault(ctx, "find development user", err)
 	}
-	return Principal{TeacherID: teacher, Method: MethodDevelopment}, nil
+	return Principal{UserID: user, Method: MethodDevelopment}, nil
 }
 
-// Identity returns a teacher's identity at the platform, for programs that call the platform on the
-// teacher's behalf. It fails with [ErrNoTeacher] if there is no such teacher. The identity is
+// Identity returns a user's identity at the platform, for programs that call the platform on the
+// user's behalf. It fails with [ErrNoUser] if there is no such user. The identity is
 // personal data: keep it out of logs and of answers to clients.
-func (s *Service) Identity(ctx context.Context, teacherID uuid.UUID) (Identity, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.storeTimeout)
+func (s *Service) Identity(ctx context.Context, userID uuid.UUID) (Identity, error) {
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	id, err := s.store.Identity(ctx, teacherID)
-	if err != nil && !errors.Is(err, ErrNoTeacher) {
+	id, err := s.store.Identity(ctx, userID)
+	if err != nil && !errors.Is(err, ErrNoUser) {
 		return Identity{}, s.storeFault(ctx, "find identity", err)
 	}
 	return id, err
@@ -100,7 +100,7 @@ func (s *Service) Logout(ctx context.Context, token string) error {
 	if !ok {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.storeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	if err := s.store.DeleteSession(ctx, hash); err != nil {
 		return s.storeFault(ctx, "delete session", err)
@@ -108,23 +108,23 @@ func (s *Service) Logout(ctx context.Context, token string) error {
 	return nil
 }
 
-// DeleteTeacher deletes a teacher and ends all its sessions. Delete first what the program keeps of
-// the teacher: the next sign-in of the same person creates another teacher.
-func (s *Service) DeleteTeacher(ctx context.Context, teacherID uuid.UUID) error {
-	ctx, cancel := context.WithTimeout(ctx, s.storeTimeout)
+// DeleteUser deletes a user and ends all its sessions. Delete first what the program keeps of
+// the user: the next sign-in of the same person creates another user.
+func (s *Service) DeleteUser(ctx context.Context, userID uuid.UUID) error {
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	if err := s.store.DeleteTeacher(ctx, teacherID); err != nil {
-		return s.storeFault(ctx, "delete teacher", err)
+	if err := s.store.DeleteUser(ctx, userID); err != nil {
+		return s.storeFault(ctx, "delete user", err)
 	}
 	return nil
 }
 
-// LogoutAll ends all sessions of a teacher, as when a phone is lost or a teacher leaves, and
+// LogoutAll ends all sessions of a user, as when a phone is lost or a user leaves, and
 // returns how many there were.
-func (s *Service) LogoutAll(ctx context.Context, teacherID uuid.UUID) (int, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.storeTimeout)
+func (s *Service) LogoutAll(ctx context.Context, userID uuid.UUID) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	n, err := s.store.DeleteSessions(ctx, teacherID)
+	n, err := s.store.DeleteSessions(ctx, userID)
 	if err != nil {
 		return 0, s.storeFault(ctx, "delete sessions", err)
 	}

@@ -1,20 +1,20 @@
 // Package auth signs in the users of mini programs, or of any platform that hands out one-time
 // codes as OAuth 2 servers do, and identifies the sender of a request. It exchanges the code for a
-// session, whose token the client sends from then on. A user is called a teacher.
+// session, whose token the client sends from then on.
 //
 // [New] returns a [Service] from a [Store] (package sqlstore: PostgreSQL or SQLite) and an
 // [Exchanger] (package miniapp: platforms with the jscode2session interface). [Service.Login]
-// starts a session, [Service.Authenticate] returns the teacher that a token belongs to,
-// [Service.Logout] and [Service.LogoutAll] end sessions, [Service.DeleteTeacher] deletes a teacher,
+// starts a session, [Service.Authenticate] returns the user that a token belongs to,
+// [Service.Logout] and [Service.LogoutAll] end sessions, [Service.DeleteUser] deletes a user,
 // and [Service.Run] deletes expired sessions.
 // Package authhttp provides the HTTP endpoints, middleware and cookies, package authtest a fake
-// platform and conformance suites for stores and exchangers.
+// platform and a conformance suite for exchangers.
 //
 // # Sessions
 //
 // A token is 256 random bits with a recognizable prefix. The store holds only its SHA-256, so a
 // copy of the database signs nobody in. A session lasts 30 days from its sign-in
-// ([Config.Lifetime]), however much it is used. A teacher has at most ten sessions
+// ([Config.Lifetime]), however much it is used. A user has at most ten sessions
 // ([Config.MaxSessions]); one more ends the oldest. Nothing is cached: once a session has ended,
 // its token is refused on every node.
 //
@@ -27,8 +27,4 @@
 // Login fails with an [ExchangeError], whose kind is one of the sentinels from [ErrCodeMissing] to
 // [ErrMisconfigured]. No error contains a token, a login code, a secret or a platform's user
 // identifier. Errors tell by method what to do: Permanent() bool and RetryAfter() time.Duration.
-//
-// # Compatibility
-//
-// Stored sessions and issued tokens remain valid across versions of this package.
 package auth

@@ -50,8 +50,8 @@ var (
 	ErrNotConfigured = errors.New("sign-in is not configured")
 )
 
-// ErrNoTeacher is returned by a [Store] if no teacher has the given identifier.
-var ErrNoTeacher = errors.New("no such teacher")
+// ErrNoUser is returned by a [Store] if no user has the given identifier.
+var ErrNoUser = errors.New("no such user")
 
 // ErrNoSession is returned by a [Store] if no session has the given hash.
 var ErrNoSession = errors.New("no such session")

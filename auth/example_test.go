@@ -7,7 +7,7 @@ import (
 	"lessonkit.example/auth"
 )
 
-// A sign-in, a request with its token, and the end of all of the teacher's sessions.
+// A sign-in, a request with its token, and the end of all of the user's sessions.
 func Example() {
 	store, remove := exampleStore()
 	defer remove()
@@ -21,9 +21,9 @@ func Example() {
 		panic(err)
 	}
 	who, err := service.Authenticate(ctx, login.Token)
-	fmt.Println(who.TeacherID == login.TeacherID, who.Method, err)
+	fmt.Println(who.UserID == login.UserID, who.Method, err)
 
-	n, err := service.LogoutAll(ctx, who.TeacherID)
+	n, err := service.LogoutAll(ctx, who.UserID)
 	fmt.Println(n, err)
 	_, err = service.Authenticate(ctx, login.Token)
 	fmt.Println(err)
@@ -59,14 +59,14 @@ func ExampleExchanger() {
 	if err != nil {
 		panic(err)
 	}
-	id, err := service.Identity(ctx, login.TeacherID)
+	id, err := service.Identity(ctx, login.UserID)
 	fmt.Println(id.Platform, id.Subject, err)
 	// Output:
 	// exchange login code: login code is not valid
 	// campus anna <nil>
 }
 
-// During development, a plain name identifies a teacher.
+// During development, a plain name identifies a user.
 func ExampleService_AuthenticateDevelopment() {
 	store, remove := exampleStore()
 	defer remove()

@@ -67,7 +67,7 @@ func (s *Service) exchangeOnce(ctx context.Context, code string) (Identity, erro
 // exchange calls the Exchanger and checks its answer: whatever it does becomes a valid identity or
 // an ExchangeError.
 func (s *Service) exchange(ctx context.Context, code string) (id Identity, err error) {
-	ctx, cancel := context.WithTimeout(ctx, s.exchangeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, exchangeTimeout)
 	defer cancel()
 	defer func() {
 		if recover() != nil { // the value is not logged: it may contain anything

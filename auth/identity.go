@@ -26,7 +26,7 @@ type Exchanger interface {
 
 // DevelopmentPlatform is the platform of the identities that [Service.AuthenticateDevelopment]
 // creates. An [Exchanger] that returns it is an error, so a development name and a platform's user
-// are never the same teacher.
+// are never the same user.
 const DevelopmentPlatform = "development"
 
 // Limits on the parts of an [Identity], in bytes.
@@ -37,7 +37,7 @@ const (
 )
 
 // Identity is a user as a platform identifies them. Platform, AppID and Subject together identify
-// one teacher: platforms number users for each app, so the same subject under another app id is
+// one user: platforms number users for each app, so the same subject under another app id is
 // another user.
 type Identity struct {
 	// Platform names the platform, such as "miniapp"; 1 to 64 bytes.
@@ -50,7 +50,7 @@ type Identity struct {
 	Subject string
 
 	// UnionID is the platform's identifier of the user across apps, or "" if the platform does not
-	// return one. It is stored but does not identify a teacher.
+	// return one. It is stored but does not identify a user.
 	UnionID string
 
 	// Name and Picture are what the platform tells about the user, or "". They are not stored:

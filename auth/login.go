@@ -14,7 +14,7 @@ type Login struct {
 	// Token is the bearer token of the new session. It is not stored anywhere.
 	Token string
 
-	TeacherID uuid.UUID
+	UserID    uuid.UUID
 	CreatedAt time.Time
 	ExpiresAt time.Time
 
@@ -34,7 +34,7 @@ func (s *Service) Login(ctx context.Context, code string) (Login, error) {
 }
 
 // Relogin is Login by a client that still holds a token: it ends the token's session if that
-// belongs to the same teacher (OWASP ASVS 5.0 7.2.4), so that a client which signs in at every
+// belongs to the same user (OWASP ASVS 5.0 7.2.4), so that a client which signs in at every
 // start does not accumulate sessions. An invalid token is ignored.
 func (s *Service) Relogin(ctx context.Context, code, oldToken string) (Login, error) {
 	if s.exchanger == nil {
@@ -56,19 +56,19 @@ func (s *Service) Relogin(ctx context.Context, code, oldToken string) (Login, er
 	if err != nil {
 		return Login{}, s.storeFault(ctx, "create session", err)
 	}
-	s.log.InfoContext(ctx, "signed in", "teacher_id", login.TeacherID, "platform", id.Platform)
+	s.log.InfoContext(ctx, "signed in", "teacher_id", login.UserID, "platform", id.Platform)
 	return login, nil
 }
 
 func (s *Service) createSession(ctx context.Context, id Identity, replaces TokenHash) (Login, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.storeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	now := s.now()
 	login := Login{Token: newToken(), CreatedAt: now, ExpiresAt: now.Add(s.lifetime), Identity: id}
 	id.Name, id.Picture = "", ""
 	hash, _ := hashToken(login.Token)
 	var err error
-	login.TeacherID, err = s.store.CreateSession(ctx, NewSession{
+	login.UserID, err = s.store.CreateSession(ctx, NewSession{
 		Identity:    id,
 		TokenHash:   hash,
 		CreatedAt:   now,

@@ -16,7 +16,7 @@ import (
 
 // Config configures a [Service]. Only Store is required.
 type Config struct {
-	// Store keeps teachers and sessions.
+	// Store keeps users and sessions.
 	Store Store
 
 	// Exchanger exchanges login codes at the platform. If nil, Login fails with
@@ -27,25 +27,13 @@ type Config struct {
 	// 30 days.
 	Lifetime time.Duration
 
-	// MaxSessions is how many sessions one teacher may have; a further sign-in ends the oldest.
+	// MaxSessions is how many sessions one user may have; a further sign-in ends the oldest.
 	// Defaults to 10; negative means no limit.
 	MaxSessions int
 
-	// ExchangeTimeout is how long one exchange of a login code may take before Login fails with
-	// [ErrPlatformTimeout]. Defaults to 8 seconds.
-	ExchangeTimeout time.Duration
-
-	// StoreTimeout is how long a request may wait for the store before it fails with
-	// [ErrUnavailable]: a database behind a half-open connection never answers. Defaults to
-	// 5 seconds.
-	StoreTimeout time.Duration
-
 	// AllowDevelopment turns on [Service.AuthenticateDevelopment], by which every caller can be
-	// any teacher. It is for development only, and New logs a warning.
+	// any user. It is for development only, and New logs a warning.
 	AllowDevelopment bool
-
-	// Production turns AllowDevelopment off.
-	Production bool
 
 	// Now is the clock. If nil, time.Now.
 	Now func() time.Time
@@ -55,18 +43,16 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// Service signs teachers in and authenticates their tokens. It is safe for concurrent use. It
+// Service signs users in and authenticates their tokens. It is safe for concurrent use. It
 // keeps no sessions in memory: every token is looked up in the store.
 type Service struct {
-	store           Store
-	exchanger       Exchanger
-	lifetime        time.Duration
-	maxSessions     int
-	exchangeTimeout time.Duration
-	storeTimeout    time.Duration
-	development     bool
-	clock           func() time.Time
-	log             *slog.Logger
+	store       Store
+	exchanger   Exchanger
+	lifetime    time.Duration
+	maxSessions int
+	development bool
+	clock       func() time.Time
+	log         *slog.Logger
 
 	exchanges singleflight.Group // by the hash of the code
 	running   *semaphore.Weighted
@@ -77,17 +63,15 @@ type Service struct {
 // New returns a Service. It starts nothing; see [Service.Run].
 func New(c Config) (*Service, error) {
 	s := &Service{
-		store:           c.Store,
-		exchanger:       c.Exchanger,
-		lifetime:        cmp.Or(c.Lifetime, 30*24*time.Hour),
-		maxSessions:     max(cmp.Or(c.MaxSessions, 10), 0),
-		exchangeTimeout: cmp.Or(c.ExchangeTimeout, 8*time.Second),
-		storeTimeout:    cmp.Or(c.StoreTimeout, 5*time.Second),
-		development:     c.AllowDevelopment && !c.Production,
-		clock:           c.Now,
-		log:             cmp.Or(c.Logger, slog.New(slog.DiscardHandler)),
-		running:         semaphore.NewWeighted(maxExchanges),
-		used:            usedCodes{at: map[[sha256.Size]byte]time.Time{}},
+		store:       c.Store,
+		exchanger:   c.Exchanger,
+		lifetime:    cmp.Or(c.Lifetime, 30*24*time.Hour),
+		maxSessions: max(cmp.Or(c.MaxSessions, 10), 0),
+		development: c.AllowDevelopment,
+		clock:       c.Now,
+		log:         cmp.Or(c.Logger, slog.New(slog.DiscardHandler)),
+		running:     semaphore.NewWeighted(maxExchanges),
+		used:        usedCodes{at: map[[sha256.Size]byte]time.Time{}},
 	}
 	if s.clock == nil {
 		s.clock = time.Now
@@ -95,15 +79,12 @@ func New(c Config) (*Service, error) {
 	if s.store == nil {
 		return nil, errors.New("auth: Config.Store is nil")
 	}
-	if s.lifetime < 0 || s.exchangeTimeout < 0 || s.storeTimeout < 0 {
-		return nil, errors.New("auth: a duration of Config is negative")
+	if s.lifetime < 0 {
+		return nil, errors.New("auth: Config.Lifetime is negative")
 	}
-	switch {
-	case s.development:
-		s.log.Warn("DEVELOPMENT SIGN-IN IS ON: every request may name its teacher without any proof; " +
+	if s.development {
+		s.log.Warn("DEVELOPMENT SIGN-IN IS ON: every request may name its user without any proof; " +
 			"never do this in production")
-	case c.AllowDevelopment:
-		s.log.Warn("development sign-in is configured but off: this is a production deployment")
 	}
 	return s, nil
 }
@@ -119,6 +100,14 @@ func (s *Service) LoginConfigured() bool { return s.exchanger != nil && !s.refus
 func (s *Service) DevelopmentEnabled() bool { return s.development }
 
 const (
+	// exchangeTimeout is how long the exchange of a login code may take before Login fails with
+	// [ErrPlatformTimeout].
+	exchangeTimeout = 8 * time.Second
+
+	// storeTimeout is how long a request may wait for the store before it fails with
+	// [ErrUnavailable]: a database behind a half-open connection never answers.
+	storeTimeout = 5 * time.Second
+
 	cleanupInterval = time.Hour
 
 	// cleanupBatch is how many sessions one statement deletes, so that it does not hold locks for

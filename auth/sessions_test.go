@@ -30,26 +30,26 @@ func TestSignInEndsTheSessionItReplaces(t *testing.T) {
 	}
 	first := login("anna-1", "")
 	bens := login("ben-1", first)
-	require.True(t, good(first), "another teacher's session ended")
+	require.True(t, good(first), "another user's session ended")
 	second := login("anna-2", first)
 	require.False(t, good(first))
 	third := login("anna-3", "nonsense")
 	require.True(t, good(second) && good(third) && good(bens))
 }
 
-func TestIdentityTellsWhoATeacherIs(t *testing.T) {
+func TestIdentityTellsWhoAUserIs(t *testing.T) {
 	t.Parallel()
 	s := newService(t, auth.Config{Exchanger: exchange(everybody)})
 	login, err := s.Login(t.Context(), "anna")
 	require.NoError(t, err)
-	id, err := s.Identity(t.Context(), login.TeacherID)
+	id, err := s.Identity(t.Context(), login.UserID)
 	require.NoError(t, err)
 	require.Equal(t, auth.Identity{Platform: "miniapp", AppID: "app", Subject: "anna"}, id)
 	_, err = s.Identity(t.Context(), uuid.New())
-	require.ErrorIs(t, err, auth.ErrNoTeacher)
+	require.ErrorIs(t, err, auth.ErrNoUser)
 }
 
-func TestSessionsOfATeacherAreCapped(t *testing.T) {
+func TestSessionsOfAUserAreCapped(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ configured, want int }{{0, 10}, {3, 3}, {-1, 15}} {
 		t.Run(fmt.Sprint(c.configured), func(t *testing.T) {

@@ -10,9 +10,9 @@ import (
 // TokenHash is the SHA-256 of a session token. It identifies a session in a [Store].
 type TokenHash [32]byte
 
-// Session is a stored sign-in of one teacher.
+// Session is a stored sign-in of one user.
 type Session struct {
-	TeacherID uuid.UUID
+	UserID    uuid.UUID
 	CreatedAt time.Time
 	ExpiresAt time.Time
 }
@@ -27,12 +27,12 @@ type NewSession struct {
 	// Replaces is the hash of a token that this sign-in replaces, or zero.
 	Replaces TokenHash
 
-	// MaxSessions is how many sessions the teacher may have after the sign-in; 0 means no limit.
+	// MaxSessions is how many sessions the user may have after the sign-in; 0 means no limit.
 	MaxSessions int
 }
 
-// Store keeps teachers and their sessions. Package sqlstore implements it for PostgreSQL and
-// SQLite, package authtest has a conformance suite for other implementations.
+// Store keeps users and their sessions. Package sqlstore implements it for PostgreSQL and
+// SQLite.
 //
 // All times are UTC with microsecond precision and are returned as they were given. A Store has no
 // clock: the [Service] alone decides what is expired, and passes every time in. It caches nothing:
@@ -41,18 +41,18 @@ type NewSession struct {
 // Every method is safe for concurrent use, returns ctx's error when ctx ends, and returns an error
 // made by [Unavailable] if the engine cannot be reached. A method that fails has changed nothing.
 type Store interface {
-	// Teacher returns the teacher with the given identity, creating it at the given time if there
-	// is none. Concurrent calls return the same teacher.
-	Teacher(ctx context.Context, id Identity, now time.Time) (uuid.UUID, error)
+	// User returns the user with the given identity, creating it at the given time if there
+	// is none. Concurrent calls return the same user.
+	User(ctx context.Context, id Identity, now time.Time) (uuid.UUID, error)
 
-	// Identity returns the identity of a teacher, with the UnionID that was given last, or
-	// [ErrNoTeacher].
-	Identity(ctx context.Context, teacherID uuid.UUID) (Identity, error)
+	// Identity returns the identity of a user, with the UnionID that was given last, or
+	// [ErrNoUser].
+	Identity(ctx context.Context, userID uuid.UUID) (Identity, error)
 
-	// CreateSession signs an identity in, atomically: it finds or creates the teacher (updating
-	// UnionID if one is given), deletes the session Replaces if it is the same teacher's, stores
-	// the new session, and deletes the teacher's oldest sessions beyond MaxSessions, never the new
-	// one. Concurrent first sign-ins of one identity create one teacher and keep to the limit. A
+	// CreateSession signs an identity in, atomically: it finds or creates the user (updating
+	// UnionID if one is given), deletes the session Replaces if it is the same user's, stores
+	// the new session, and deletes the user's oldest sessions beyond MaxSessions, never the new
+	// one. Concurrent first sign-ins of one identity create one user and keep to the limit. A
 	// hash that exists already is an error.
 	CreateSession(ctx context.Context, n NewSession) (uuid.UUID, error)
 
@@ -63,12 +63,12 @@ type Store interface {
 	// DeleteSession deletes a session. Deleting one that does not exist is not an error.
 	DeleteSession(ctx context.Context, hash TokenHash) error
 
-	// DeleteSessions deletes all sessions of a teacher and returns their number.
-	DeleteSessions(ctx context.Context, teacherID uuid.UUID) (int, error)
+	// DeleteSessions deletes all sessions of a user and returns their number.
+	DeleteSessions(ctx context.Context, userID uuid.UUID) (int, error)
 
-	// DeleteTeacher deletes a teacher and all its sessions. Deleting one that does not exist is not
-	// an error. The next sign-in with the same identity creates another teacher.
-	DeleteTeacher(ctx context.Context, teacherID uuid.UUID) error
+	// DeleteUser deletes a user and all its sessions. Deleting one that does not exist is not
+	// an error. The next sign-in with the same identity creates another user.
+	DeleteUser(ctx context.Context, userID uuid.UUID) error
 
 	// DeleteExpired deletes at most limit sessions whose ExpiresAt is at or before now, and
 	// returns how many it deleted.

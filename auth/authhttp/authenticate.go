@@ -14,7 +14,7 @@ import (
 	"lessonkit.example/internal/httpapi"
 )
 
-// DevelopmentHeader is the request header that names a teacher for
+// DevelopmentHeader is the request header that names a user for
 // [auth.Service.AuthenticateDevelopment], where that is on. A bearer token takes precedence over
 // it, valid or not.
 const DevelopmentHeader = "X-Development-User"
@@ -64,7 +64,7 @@ func bearerToken(h http.Header) (string, error) {
 	return token, nil
 }
 
-// Authenticate returns a function that identifies the teacher who sends a request, in the form that
+// Authenticate returns a function that identifies the user who sends a request, in the form that
 // handlers of other packages take in their configuration.
 //
 // Its errors are answers to the request: problem documents with status 401, 500 or 503, as
@@ -80,38 +80,38 @@ func Authenticate(s *auth.Service) func(context.Context, http.Header) (uuid.UUID
 		if err != nil {
 			return uuid.Nil, refusal(err)
 		}
-		return p.TeacherID, nil
+		return p.UserID, nil
 	}
 }
 
-// Middleware passes on requests of signed-in teachers, whom [TeacherID] then returns, and answers
+// Middleware passes on requests of signed-in users, whom [UserID] then returns, and answers
 // all others with a problem document: 401, or 503 while the database is unavailable. With a nil
 // service it answers 503 database_not_configured to all.
 func Middleware(s *auth.Service) func(http.Handler) http.Handler {
 	identify := Authenticate(s)
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			teacher, err := identify(r.Context(), r.Header)
+			user, err := identify(r.Context(), r.Header)
 			if err != nil {
 				httpapi.WriteError(w, r, err)
 				return
 			}
-			annotate(r.Context(), teacher)
-			next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), teacherKey{}, teacher)))
+			annotate(r.Context(), user)
+			next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), userKey{}, user)))
 		})
 	}
 }
 
-type teacherKey struct{}
+type userKey struct{}
 
-// TeacherID returns the teacher who sends the request that ctx belongs to, and false if the request
+// UserID returns the user who sends the request that ctx belongs to, and false if the request
 // did not pass [Middleware].
-func TeacherID(ctx context.Context) (uuid.UUID, bool) {
-	id, ok := ctx.Value(teacherKey{}).(uuid.UUID)
+func UserID(ctx context.Context) (uuid.UUID, bool) {
+	id, ok := ctx.Value(userKey{}).(uuid.UUID)
 	return id, ok
 }
 
-// annotate adds the teacher to the request's line in the log.
-func annotate(ctx context.Context, teacher uuid.UUID) {
-	httpapi.Annotate(ctx, slog.String("teacher_id", teacher.String()))
+// annotate adds the user to the request's line in the log.
+func annotate(ctx context.Context, user uuid.UUID) {
+	httpapi.Annotate(ctx, slog.String("teacher_id", user.String()))
 }

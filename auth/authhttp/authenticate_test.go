@@ -89,18 +89,18 @@ func TestErrorsOfAuthenticateAreAnswers(t *testing.T) {
 	}
 }
 
-func TestAuthenticateIdentifiesTheTeacher(t *testing.T) {
+func TestAuthenticateIdentifiesTheUser(t *testing.T) {
 	t.Parallel()
 	b := setup(t, options{auth: func(c *auth.Config) { c.AllowDevelopment = true }})
 	authenticate := authhttp.Authenticate(b.service)
 	token := b.signIn(t, "anna")
-	teacher, err := authenticate(t.Context(), http.Header{"Authorization": {"Bearer " + token}})
+	user, err := authenticate(t.Context(), http.Header{"Authorization": {"Bearer " + token}})
 	require.NoError(t, err)
-	require.Equal(t, b.me(t, token).json["teacher_id"], teacher.String())
+	require.Equal(t, b.me(t, token).json["teacher_id"], user.String())
 	developer, err := authenticate(t.Context(), http.Header{authhttp.DevelopmentHeader: {"anna"}})
 	require.NoError(t, err)
 	require.NotEqual(t, uuid.Nil, developer)
-	require.NotEqual(t, teacher, developer)
+	require.NotEqual(t, user, developer)
 	for _, empty := range []string{"", "Bearer", "bearer ", "Bearer  "} {
 		again, err := authenticate(t.Context(),
 			http.Header{"Authorization": {empty}, authhttp.DevelopmentHeader: {"anna"}})

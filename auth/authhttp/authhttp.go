@@ -1,4 +1,4 @@
-// Package authhttp is the HTTP interface of package auth: sign-in, the signed-in teacher, sign-out.
+// Package authhttp is the HTTP interface of package auth: sign-in, the signed-in user, sign-out.
 // [Register] adds the operations to a Huma API, [Handler] returns a complete http.Handler.
 // [Middleware] and [Authenticate] identify the sender of requests to other handlers. A [Cookie]
 // keeps the tokens of browsers; other clients send theirs as bearer tokens. [Refuse] answers with
@@ -10,6 +10,7 @@
 package authhttp
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -37,10 +38,10 @@ type Config struct {
 	LoginsPerMinute int
 	LoginBurst      int
 
-	// Erase deletes everything that the program keeps of a teacher, before DELETE /auth/me deletes
-	// the teacher. It may be called again for the same teacher. If an error of it has a method
+	// Erase deletes everything that the program keeps of a user, before DELETE /auth/me deletes
+	// the user. It may be called again for the same user. If an error of it has a method
 	// RetryAfter() time.Duration that returns more than 0, the answer is 503, else 500. May be nil.
-	Erase func(ctx context.Context, teacher uuid.UUID) error
+	Erase func(ctx context.Context, user uuid.UUID) error
 
 	// TrustedProxies are the networks whose X-Forwarded-For header is trusted. If empty, the
 	// client is the peer of the connection. A server behind a proxy needs it, or all its clients
@@ -77,6 +78,8 @@ type Config struct {
 	// Logger receives a line for each request to [Handler]. If nil, nothing is logged.
 	Logger *slog.Logger
 }
+
+func (c Config) path() string { return cmp.Or(c.Path, "/auth") }
 
 // Handler serves the interface below /api/v1, and its OpenAPI document at /openapi.json.
 func Handler(c Config) http.Handler {

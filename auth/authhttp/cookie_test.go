@@ -46,7 +46,7 @@ func TestCookieKeepsTheTokenOfABrowser(t *testing.T) {
 	require.Len(t, logins, 1)
 	require.Equal(t, "ann", logins[0].Identity.Subject)
 	require.NotContains(t, w.Body.String(), logins[0].Token, "scripts never see it")
-	require.Contains(t, w.Body.String(), logins[0].TeacherID.String())
+	require.Contains(t, w.Body.String(), logins[0].UserID.String())
 	cookie := w.Result().Cookies()[0]
 	require.NoError(t, cookie.Valid())
 	require.Equal(t, "__Host-session="+logins[0].Token+"; Path=/; Max-Age=2592000; HttpOnly; Secure; SameSite=Lax",

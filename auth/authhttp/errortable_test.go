@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -41,11 +40,10 @@ func TestErrorTable(t *testing.T) {
 		{"not JSON", authtest.Text(200, `hello`), 502, "login_upstream_error", ""},
 		{"status 500", authtest.Text(500, `{"openid":"o"}`), 502, "login_upstream_error", ""},
 		{"cut connection", authtest.Cut, 502, "login_upstream_error", ""},
-		{"too slow", authtest.Hang(nil), 504, "login_upstream_error", ""},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			t.Parallel()
-			b := setup(t, options{auth: func(a *auth.Config) { a.ExchangeTimeout = 200 * time.Millisecond }})
+			b := setup(t, options{})
 			b.platform.Behave(c.mood)
 			code := b.platform.Code(authtest.User{OpenID: "the-open-id"})
 			r := b.login(t, code)
@@ -167,12 +165,12 @@ func TestSignInAgainEndsTheOldSession(t *testing.T) {
 	annas := r.json["token"].(string)
 	r = b.login(t, b.platform.Code(authtest.User{OpenID: "ben"}), "Authorization", "Bearer "+annas)
 	require.Equal(t, http.StatusOK, r.StatusCode)
-	require.Equal(t, http.StatusOK, b.me(t, annas).StatusCode, "another teacher's sign-in ended the session")
+	require.Equal(t, http.StatusOK, b.me(t, annas).StatusCode, "another user's sign-in ended the session")
 }
 
-// A teacher's token identifies the teacher and ends the teacher's own session: a request cannot
+// A user's token identifies the user and ends the user's own session: a request cannot
 // name another.
-func TestOtherTeachersAreOutOfReach(t *testing.T) {
+func TestOtherUsersAreOutOfReach(t *testing.T) {
 	t.Parallel()
 	b := setup(t, options{auth: func(c *auth.Config) { c.AllowDevelopment = true }})
 	anna, ben := b.signIn(t, "anna"), b.signIn(t, "ben")
@@ -184,7 +182,7 @@ func TestOtherTeachersAreOutOfReach(t *testing.T) {
 		{mePath, "Authorization", "Bearer " + anna, "Authorization", "Bearer " + ben},
 		{mePath, "X-Development-User", bensID},
 		{mePath, "X-Development-User", "ben"},
-		{mePath, "Authorization", "Bearer " + anna, "X-Teacher-Id", bensID},
+		{mePath, "Authorization", "Bearer " + anna, "X-User-Id", bensID},
 	} {
 		r := do(t, b.handler, http.MethodGet, attempt[0], "", attempt[1:]...)
 		require.NotEqual(t, bensID, r.json["teacher_id"], "%v", attempt)

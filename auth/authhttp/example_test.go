@@ -40,8 +40,8 @@ func signInServer(ctx context.Context, database string, platform miniapp.Config)
 	go service.Run(ctx) // housekeeping
 
 	hello := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		teacher, _ := authhttp.TeacherID(r.Context())
-		fmt.Fprintf(w, "Good morning, %s!\n", teacher)
+		user, _ := authhttp.UserID(r.Context())
+		fmt.Fprintf(w, "Good morning, %s!\n", user)
 	})
 	mux := http.NewServeMux()
 	mux.Handle("/api/v1/auth/", authhttp.Handler(authhttp.Config{Service: service}))

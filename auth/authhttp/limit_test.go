@@ -67,14 +67,14 @@ func TestBodiesThatAreRefusedCount(t *testing.T) {
 	do(t, b.handler, http.MethodPost, loginPath, "{").problem(t, http.StatusTooManyRequests, "login_rate_limited")
 }
 
-// 25 teachers of a school sign in at once behind one address, and again, and again.
+// 25 users of a school sign in at once behind one address, and again, and again.
 func TestSchoolBehindOneAddressSignsIn(t *testing.T) {
 	t.Parallel()
 	b := limited(t)
 	for range 10 {
 		codes := make([]string, 25)
 		for i := range codes {
-			codes[i] = b.platform.Code(authtest.User{OpenID: fmt.Sprint("teacher-", i)})
+			codes[i] = b.platform.Code(authtest.User{OpenID: fmt.Sprint("user-", i)})
 		}
 		var refused atomic.Int64
 		var school sync.WaitGroup

@@ -25,22 +25,25 @@ type LoginAnswer struct {
 	Token     string    `json:"token" doc:"The session token. It is shown this once."`
 	TokenType string    `json:"token_type" enum:"Bearer" doc:"How to send the token."`
 	ExpiresAt time.Time `json:"expires_at" doc:"When the session ends, used or not."`
-	TeacherID uuid.UUID `json:"teacher_id" format:"uuid" doc:"Who signed in."`
+	UserID    uuid.UUID `json:"teacher_id" format:"uuid" doc:"Who signed in."`
 }
 
 // LoginState is the sender of a request and the session.
 type LoginState struct {
-	TeacherID uuid.UUID     `json:"teacher_id" format:"uuid" doc:"Who is signed in."`
-	Method    auth.Method   `json:"method" enum:"session,development" doc:"How the request was authenticated."`
-	Session   *LoginSession `json:"session" doc:"The session; null for the development header."`
+	UserID  uuid.UUID     `json:"teacher_id" format:"uuid" doc:"Who is signed in."`
+	Method  auth.Method   `json:"method" enum:"session,development" doc:"How the request was authenticated."`
+	Session *LoginSession `json:"session" doc:"The session; null for the development header."`
 }
 
 // LoginSession is a session in answers.
 type LoginSession struct {
 	_         struct{}  `nullable:"true"`
-	CreatedAt time.Time `json:"created_at" doc:"When the teacher signed in."`
+	CreatedAt time.Time `json:"created_at" doc:"When the user signed in."`
 	ExpiresAt time.Time `json:"expires_at" doc:"When the session ends, used or not."`
 }
+
+// tag groups the operations in the OpenAPI document.
+const tag = "Sign-in"
 
 // maxLoginBody is the size limit of the body of a sign-in, in bytes: a code has at most 2048, which
 // JSON may escape.
@@ -76,35 +79,26 @@ func Register(api huma.API, c Config) {
 		api: api, service: c.Service, limit: newLimiter(c), trusted: c.TrustedProxies, cookie: c.Cookie,
 		onLogin: c.OnLogin, eraseData: c.Erase,
 	}
-	path := cmp.Or(c.Path, "/auth")
-	loginPath := cmp.Or(c.LoginPath, "/miniapp/login")
-	loginID := "login"
-	if c.LoginOnly {
-		loginID += strings.ReplaceAll(strings.TrimSuffix(loginPath, "/login"), "/", "-") // unique in the document
-	} else {
-		tag := &huma.Tag{Name: "Sign-in", Description: "Sessions of teachers."}
-		api.OpenAPI().Tags = append(api.OpenAPI().Tags, tag)
+	o.registerLogin(c)
+	if !c.LoginOnly {
+		o.registerSession(c)
 	}
-	security := []map[string][]string{{cmp.Or(c.SecurityScheme, "bearer"): {}}}
-	if c.Cookie != nil {
-		security = append(security, map[string][]string{"cookie": {}})
-		components := api.OpenAPI().Components
-		if components.SecuritySchemes == nil {
-			components.SecuritySchemes = map[string]*huma.SecurityScheme{}
-		}
-		components.SecuritySchemes["cookie"] = &huma.SecurityScheme{
-			Type: "apiKey", In: "cookie", Name: c.Cookie.name(), Description: "A session token, which sign-in sets.",
-		}
-	}
+}
 
-	login := huma.Operation{
-		OperationID: loginID,
+func (o *operations) registerLogin(c Config) {
+	loginPath := cmp.Or(c.LoginPath, "/miniapp/login")
+	id := "login"
+	if c.LoginOnly {
+		id += strings.ReplaceAll(strings.TrimSuffix(loginPath, "/login"), "/", "-") // unique in the document
+	}
+	operation := huma.Operation{
+		OperationID: id,
 		Method:      http.MethodPost,
-		Path:        path + loginPath,
+		Path:        c.path() + loginPath,
 		Summary:     "Sign in with a login code",
 		Description: cmp.Or(c.LoginDescription, "Exchanges the one-time code of a mini program for a session.") +
-			" If a session of the same teacher is sent, it ends.",
-		Tags:         []string{"Sign-in"},
+			" If a session of the same user is sent, it ends.",
+		Tags:         []string{tag},
 		Security:     []map[string][]string{}, // none is required
 		MaxBodyBytes: maxLoginBody,
 		Errors: []int{
@@ -116,64 +110,48 @@ func Register(api huma.API, c Config) {
 		Middlewares: huma.Middlewares{o.requireService, o.requireRate, o.keepToken},
 	}
 	if c.Cookie != nil {
-		huma.Register(api, login, o.loginCookie)
+		huma.Register(o.api, operation, o.loginCookie)
 	} else {
-		huma.Register(api, login, o.login)
+		huma.Register(o.api, operation, o.login)
 	}
-	if c.LoginOnly {
-		return
+}
+
+// registerSession adds the operations of a user who is signed in.
+func (o *operations) registerSession(c Config) {
+	document := o.api.OpenAPI()
+	document.Tags = append(document.Tags, &huma.Tag{Name: tag, Description: "Sessions of users."})
+	security := []map[string][]string{{cmp.Or(c.SecurityScheme, "bearer"): {}}}
+	if c.Cookie != nil {
+		security = append(security, map[string][]string{"cookie": {}})
+		if document.Components.SecuritySchemes == nil {
+			document.Components.SecuritySchemes = map[string]*huma.SecurityScheme{}
+		}
+		document.Components.SecuritySchemes["cookie"] = &huma.SecurityScheme{
+			Type: "apiKey", In: "cookie", Name: c.Cookie.name(), Description: "A session token, which sign-in sets.",
+		}
 	}
-
-	huma.Register(api, huma.Operation{
-		OperationID: "me",
-		Method:      http.MethodGet,
-		Path:        path + "/me",
-		Summary:     "Who is signed in",
-		Tags:        []string{"Sign-in"},
-		Security:    security,
-		Errors:      []int{http.StatusUnauthorized, http.StatusInternalServerError, http.StatusServiceUnavailable},
-		Middlewares: huma.Middlewares{o.requireService, o.keepToken, o.requireTeacher},
-	}, o.me)
-
-	o.registerLogout(huma.Operation{
-		OperationID:   "logout",
-		Method:        http.MethodPost,
-		Path:          path + "/logout",
-		Summary:       "Sign out",
-		Description:   "Ends the session of the token, at once and everywhere.",
-		Tags:          []string{"Sign-in"},
-		Security:      security,
-		DefaultStatus: http.StatusNoContent,
-		Errors:        []int{http.StatusUnauthorized, http.StatusInternalServerError, http.StatusServiceUnavailable},
-		Middlewares:   huma.Middlewares{o.requireService, o.keepToken, o.requireTeacher},
-	}, o.logout)
-
-	o.registerLogout(huma.Operation{
-		OperationID:   "logout-all",
-		Method:        http.MethodPost,
-		Path:          path + "/logout-all",
-		Summary:       "Sign out everywhere",
-		Description:   "Ends all sessions of the teacher, at once, as when a phone is lost.",
-		Tags:          []string{"Sign-in"},
-		Security:      security,
-		DefaultStatus: http.StatusNoContent,
-		Errors:        []int{http.StatusUnauthorized, http.StatusInternalServerError, http.StatusServiceUnavailable},
-		Middlewares:   huma.Middlewares{o.requireService, o.requireTeacher},
-	}, o.logoutAll)
-
-	o.registerLogout(huma.Operation{
-		OperationID: "erase-me",
-		Method:      http.MethodDelete,
-		Path:        path + "/me",
-		Summary:     "Delete the teacher and everything of the teacher",
-		Description: "Deletes the account with everything that it contains, for good, and ends all sessions. " +
-			"Recordings are deleted soon after.",
-		Tags:          []string{"Sign-in"},
-		Security:      security,
-		DefaultStatus: http.StatusNoContent,
-		Errors:        []int{http.StatusUnauthorized, http.StatusInternalServerError, http.StatusServiceUnavailable},
-		Middlewares:   huma.Middlewares{o.requireService, o.requireTeacher},
-	}, o.erase)
+	operation := func(id, method, path, summary, description string) huma.Operation {
+		return huma.Operation{
+			OperationID: id,
+			Method:      method,
+			Path:        c.path() + path,
+			Summary:     summary,
+			Description: description,
+			Tags:        []string{tag},
+			Security:    security,
+			Errors:      []int{http.StatusUnauthorized, http.StatusInternalServerError, http.StatusServiceUnavailable},
+			Middlewares: huma.Middlewares{o.requireService, o.keepToken, o.requireUser},
+		}
+	}
+	huma.Register(o.api, operation("me", http.MethodGet, "/me", "Who is signed in", ""), o.me)
+	o.registerLogout(operation("logout", http.MethodPost, "/logout",
+		"Sign out", "Ends the session of the token, at once and everywhere."), o.logout)
+	o.registerLogout(operation("logout-all", http.MethodPost, "/logout-all",
+		"Sign out everywhere", "Ends all sessions of the user, at once, as when a phone is lost."), o.logoutAll)
+	o.registerLogout(operation("erase-me", http.MethodDelete, "/me",
+		"Delete the user and everything of the user",
+		"Deletes the account with everything that it contains, for good, and ends all sessions. "+
+			"Recordings are deleted soon after."), o.erase)
 }
 
 type operations struct {
@@ -184,7 +162,7 @@ type operations struct {
 	cookie  *Cookie // or nil
 	onLogin func(context.Context, auth.Login)
 
-	eraseData func(ctx context.Context, teacher uuid.UUID) error // or nil
+	eraseData func(ctx context.Context, user uuid.UUID) error // or nil
 }
 
 func (o *operations) requireService(ctx huma.Context, next func(huma.Context)) {
@@ -230,13 +208,13 @@ func token(ctx context.Context) string {
 
 type principalKey struct{}
 
-func (o *operations) requireTeacher(ctx huma.Context, next func(huma.Context)) {
+func (o *operations) requireUser(ctx huma.Context, next func(huma.Context)) {
 	p, err := authenticate(ctx.Context(), o.service, httpapi.Header(ctx))
 	if err != nil {
 		httpapi.Refuse(o.api, ctx, refusal(err))
 		return
 	}
-	annotate(ctx.Context(), p.TeacherID)
+	annotate(ctx.Context(), p.UserID)
 	next(huma.WithValue(ctx, principalKey{}, p))
 }
 
@@ -269,7 +247,7 @@ func (o *operations) loginCookie(ctx context.Context, in *loginInput) (*cookieOu
 	return &cookieOutput{
 		CacheControl: "no-store",
 		SetCookie:    *o.cookie.of(login),
-		Body:         LoginState{TeacherID: login.TeacherID, Method: auth.MethodSession, Session: session},
+		Body:         LoginState{UserID: login.UserID, Method: auth.MethodSession, Session: session},
 	}, nil
 }
 
@@ -281,14 +259,14 @@ func (o *operations) login(ctx context.Context, in *loginInput) (*loginOutput, e
 	return &loginOutput{
 		CacheControl: "no-store",
 		Body: LoginAnswer{
-			Token: login.Token, TokenType: "Bearer", ExpiresAt: login.ExpiresAt, TeacherID: login.TeacherID,
+			Token: login.Token, TokenType: "Bearer", ExpiresAt: login.ExpiresAt, UserID: login.UserID,
 		},
 	}, nil
 }
 
 func (o *operations) me(ctx context.Context, _ *struct{}) (*meOutput, error) {
 	p := principal(ctx)
-	state := LoginState{TeacherID: p.TeacherID, Method: p.Method}
+	state := LoginState{UserID: p.UserID, Method: p.Method}
 	if p.Method == auth.MethodSession {
 		state.Session = &LoginSession{CreatedAt: p.CreatedAt, ExpiresAt: p.ExpiresAt}
 	}
@@ -297,6 +275,7 @@ func (o *operations) me(ctx context.Context, _ *struct{}) (*meOutput, error) {
 
 // registerLogout adds a sign-out, which deletes the cookie if there is one.
 func (o *operations) registerLogout(op huma.Operation, end func(context.Context) error) {
+	op.DefaultStatus = http.StatusNoContent
 	if o.cookie == nil {
 		huma.Register(o.api, op, func(ctx context.Context, _ *struct{}) (*struct{}, error) { return nil, end(ctx) })
 		return
@@ -320,20 +299,20 @@ func (o *operations) logout(ctx context.Context) error {
 }
 
 func (o *operations) logoutAll(ctx context.Context) error {
-	if _, err := o.service.LogoutAll(ctx, principal(ctx).TeacherID); err != nil {
+	if _, err := o.service.LogoutAll(ctx, principal(ctx).UserID); err != nil {
 		return refusal(err)
 	}
 	return nil
 }
 
 func (o *operations) erase(ctx context.Context) error {
-	teacher := principal(ctx).TeacherID
+	user := principal(ctx).UserID
 	if o.eraseData != nil {
-		if err := o.eraseData(ctx, teacher); err != nil {
+		if err := o.eraseData(ctx, user); err != nil {
 			return eraseRefusal(err)
 		}
 	}
-	if err := o.service.DeleteTeacher(ctx, teacher); err != nil {
+	if err := o.service.DeleteUser(ctx, user); err != nil {
 		return refusal(err)
 	}
 	return nil

@@ -90,14 +90,14 @@ func TestALostPostgresIsUnavailableUntilItIsBack(t *testing.T) {
 	server.Kill()
 	for operation, call := range map[string]func() error{
 		"session":         func() error { _, err := s.Session(t.Context(), n.TokenHash); return err },
-		"teacher":         func() error { _, err := s.Teacher(t.Context(), n.Identity, noon); return err },
+		"user":            func() error { _, err := s.User(t.Context(), n.Identity, noon); return err },
 		"identity":        func() error { _, err := s.Identity(t.Context(), [16]byte{1}); return err },
 		"create session":  func() error { _, err := s.CreateSession(t.Context(), session("ben")); return err },
 		"delete session":  func() error { return s.DeleteSession(t.Context(), n.TokenHash) },
 		"delete expired":  func() error { _, err := s.DeleteExpired(t.Context(), noon, 10); return err },
 		"migrated":        func() error { _, err := s.Migrated(t.Context()); return err },
 		"migrate":         func() error { return s.Migrate(t.Context()) },
-		"delete teacher":  func() error { return s.DeleteTeacher(t.Context(), [16]byte{1}) },
+		"delete user":     func() error { return s.DeleteUser(t.Context(), [16]byte{1}) },
 		"delete sessions": func() error { _, err := s.DeleteSessions(t.Context(), [16]byte{1}); return err },
 	} {
 		err := call()
@@ -132,11 +132,14 @@ func TestASilentPostgresIsUnavailable(t *testing.T) {
 	s, err := sqlstore.Open(t.Context(), "postgres://u@"+l.Addr().String()+"/db?sslmode=disable")
 	require.NoError(t, err)
 	t.Cleanup(func() { s.Close() })
-	service, err := auth.New(auth.Config{Store: s, StoreTimeout: 50 * time.Millisecond, AllowDevelopment: true})
+	service, err := auth.New(auth.Config{Store: s, AllowDevelopment: true})
 	require.NoError(t, err)
-	_, err = service.AuthenticateDevelopment(t.Context(), "anna")
+	token := goodToken(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	_, err = service.AuthenticateDevelopment(ctx, "anna")
 	require.ErrorIs(t, err, auth.ErrUnavailable)
-	_, err = service.Authenticate(t.Context(), goodToken(t))
+	_, err = service.Authenticate(ctx, token)
 	require.ErrorIs(t, err, auth.ErrUnavailable)
 }
 
@@ -186,9 +189,9 @@ func TestTwoProgramsShareAFile(t *testing.T) {
 	for _, err := range errs {
 		require.NoError(t, err)
 	}
-	teacher, err := stores[0].Teacher(t.Context(), session("anna").Identity, noon)
+	user, err := stores[0].User(t.Context(), session("anna").Identity, noon)
 	require.NoError(t, err)
-	count, err := stores[1].DeleteSessions(t.Context(), teacher)
+	count, err := stores[1].DeleteSessions(t.Context(), user)
 	require.NoError(t, err)
 	require.Equal(t, 5, count)
 }

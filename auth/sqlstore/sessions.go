@@ -15,51 +15,50 @@ import (
 // CreateSession implements [auth.Store].
 func (s *Store) CreateSession(ctx context.Context, n auth.NewSession) (uuid.UUID, error) {
 	const replace = `
-		delete from auth_sessions where token_hash = $1 and teacher_id = $2`
-	// last_used_at is no longer read; programs of older versions on the same database may read it.
+		delete from auth_sessions where token_hash = $1 and user_id = $2`
 	const insert = `
-		insert into auth_sessions (token_hash, teacher_id, created_at, expires_at, last_used_at)
-		values ($1, $2, $3, $4, $3)`
+		insert into auth_sessions (token_hash, user_id, created_at, expires_at)
+		values ($1, $2, $3, $4)`
 	// The limit is there because SQLite has no offset without one.
 	const deleteOldest = `
 		delete from auth_sessions where token_hash in (
 			select token_hash from auth_sessions
-			where teacher_id = $1 and token_hash <> $2
+			where user_id = $1 and token_hash <> $2
 			order by created_at desc, token_hash
 			limit 1000000 offset $3)`
-	var teacher uuid.UUID
+	var user uuid.UUID
 	err := s.db.Update(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
-		if teacher, err = upsertTeacher(ctx, tx, n.Identity, n.CreatedAt); err != nil {
+		if user, err = upsertUser(ctx, tx, n.Identity, n.CreatedAt); err != nil {
 			return err
 		}
 		if n.Replaces != (auth.TokenHash{}) {
-			if _, err := tx.ExecContext(ctx, replace, n.Replaces[:], teacher); err != nil {
+			if _, err := tx.ExecContext(ctx, replace, n.Replaces[:], user); err != nil {
 				return err
 			}
 		}
 		_, err = tx.ExecContext(ctx, insert,
-			n.TokenHash[:], teacher, sqldb.Time{Time: n.CreatedAt}, sqldb.Time{Time: n.ExpiresAt})
+			n.TokenHash[:], user, sqldb.Time{Time: n.CreatedAt}, sqldb.Time{Time: n.ExpiresAt})
 		if err != nil {
 			return err
 		}
 		if n.MaxSessions > 0 {
-			_, err = tx.ExecContext(ctx, deleteOldest, teacher, n.TokenHash[:], n.MaxSessions-1)
+			_, err = tx.ExecContext(ctx, deleteOldest, user, n.TokenHash[:], n.MaxSessions-1)
 		}
 		return err
 	})
 	if err != nil {
 		return uuid.Nil, wrap("create session", err)
 	}
-	return teacher, nil
+	return user, nil
 }
 
 // Session implements [auth.Store].
 func (s *Store) Session(ctx context.Context, hash auth.TokenHash) (auth.Session, error) {
 	const find = `
-		select teacher_id, created_at, expires_at from auth_sessions where token_hash = $1`
+		select user_id, created_at, expires_at from auth_sessions where token_hash = $1`
 	var session auth.Session
 	var created, expires sqldb.Time
-	err := s.db.QueryRowContext(ctx, find, hash[:]).Scan(&session.TeacherID, &created, &expires)
+	err := s.db.QueryRowContext(ctx, find, hash[:]).Scan(&session.UserID, &created, &expires)
 	if errors.Is(err, sql.ErrNoRows) {
 		return auth.Session{}, auth.ErrNoSession
 	}
@@ -77,8 +76,8 @@ func (s *Store) DeleteSession(ctx context.Context, hash auth.TokenHash) error {
 }
 
 // DeleteSessions implements [auth.Store].
-func (s *Store) DeleteSessions(ctx context.Context, teacherID uuid.UUID) (int, error) {
-	n, err := s.exec(ctx, `delete from auth_sessions where teacher_id = $1`, teacherID)
+func (s *Store) DeleteSessions(ctx context.Context, userID uuid.UUID) (int, error) {
+	n, err := s.exec(ctx, `delete from auth_sessions where user_id = $1`, userID)
 	return n, wrap("delete sessions", err)
 }
 

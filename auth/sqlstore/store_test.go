@@ -9,7 +9,6 @@ import (
 	_ "modernc.org/sqlite" // the driver
 
 	"lessonkit.example/auth"
-	"lessonkit.example/auth/authtest"
 	"lessonkit.example/auth/sqlstore"
 	"lessonkit.example/internal/pgtest"
 )
@@ -34,7 +33,7 @@ func TestStoreKeepsTheContract(t *testing.T) {
 	for name, open := range engines {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			authtest.StoreSuite(t, func(t *testing.T) auth.Store {
+			storeSuite(t, func(t *testing.T) auth.Store {
 				s := open(t)
 				require.NoError(t, s.Migrate(t.Context()))
 				return s

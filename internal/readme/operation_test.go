@@ -252,7 +252,7 @@ func TestNoteOnKeepingAndForgetting(t *testing.T) {
 	require.ErrorAs(t, err, &problem)
 	var rows int
 	require.NoError(t, db.R.QueryRowContext(t.Context(),
-		"select (select count(*) from auth_teachers) + (select count(*) from feedback_segments)").Scan(&rows))
+		"select (select count(*) from auth_users) + (select count(*) from feedback_segments)").Scan(&rows))
 	require.Zero(t, rows)
 }
 

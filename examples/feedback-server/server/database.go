@@ -100,7 +100,7 @@ func (db *database) referTeachers(ctx context.Context) error {
 			}
 			if _, err := tx.ExecContext(ctx, `alter table `+table+`
 				drop constraint if exists `+table+`_teacher, -- added by another process since
-				add constraint `+table+`_teacher foreign key (teacher_id) references auth_teachers (id)`); err != nil {
+				add constraint `+table+`_teacher foreign key (teacher_id) references auth_users (id)`); err != nil {
 				return fmt.Errorf("reference teachers from %s: %w", table, err)
 			}
 		}

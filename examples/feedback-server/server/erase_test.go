@@ -197,7 +197,7 @@ func TestEraseJobNeedsADeletedAccount(t *testing.T) {
 			return // a foreign key keeps accounts that have data
 		}
 		require.NoError(t, db.Update(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
-			_, err := tx.ExecContext(ctx, `delete from auth_teachers`)
+			_, err := tx.ExecContext(ctx, `delete from auth_users`)
 			return err
 		}))
 		erase()

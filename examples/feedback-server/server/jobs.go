@@ -83,7 +83,7 @@ func newWorker(
 	// after it deleted the data, and the teacher may have recorded more since.
 	eraseTeacher := func(ctx context.Context, job *jobqueue.Job, t feedback.Task) error {
 		_, err := accounts.Identity(ctx, t.TeacherID)
-		if errors.Is(err, auth.ErrNoTeacher) {
+		if errors.Is(err, auth.ErrNoUser) {
 			return runTask(ctx, job, t)
 		}
 		return err

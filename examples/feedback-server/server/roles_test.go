@@ -98,7 +98,7 @@ func testRoles(t *testing.T, older bool) {
 	}
 	// The teachers of profiles and defaults are rows of another package's table.
 	run(as("feedback_owner"), `do $$ begin
-		assert 2 = (select count(*) from pg_constraint where contype = 'f' and confrelid = 'auth_teachers'::regclass
+		assert 2 = (select count(*) from pg_constraint where contype = 'f' and confrelid = 'auth_users'::regclass
 			and conrelid in ('feedback_profiles'::regclass, 'feedback_defaults'::regclass));
 	end $$`)
 

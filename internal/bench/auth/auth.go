@@ -133,7 +133,7 @@ func (anybody) Exchange(_ context.Context, code string) (signin.Identity, error)
 
 func (s *side) authenticate(ctx context.Context, i int) error {
 	p, err := s.service.Authenticate(ctx, s.tokens[i])
-	if err == nil && p.TeacherID == uuid.Nil {
+	if err == nil && p.UserID == uuid.Nil {
 		return fmt.Errorf("session %d has no teacher", i)
 	}
 	return err

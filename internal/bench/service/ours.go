@@ -80,7 +80,7 @@ func seedOurs(ctx context.Context, url string) (world, error) {
 			return w, err
 		}
 		w.Tokens = append(w.Tokens, login.Token)
-		ids = append(ids, login.TeacherID)
+		ids = append(ids, login.UserID)
 	}
 	db, err := opendb.Open(ctx, url)
 	if err != nil {

@@ -1,5 +1,5 @@
 -- +goose Up
-create table auth_teachers (
+create table auth_users (
     id         text not null primary key,
     platform   text not null,
     app_id     text not null,
@@ -10,15 +10,14 @@ create table auth_teachers (
 ) strict;
 
 create table auth_sessions (
-    token_hash   blob not null primary key check (length(token_hash) = 32),
-    teacher_id   text not null references auth_teachers on delete cascade,
-    created_at   text not null,
-    expires_at   text not null,
-    last_used_at text not null
+    token_hash blob not null primary key check (length(token_hash) = 32),
+    user_id    text not null references auth_users on delete cascade,
+    created_at text not null,
+    expires_at text not null
 ) strict, without rowid;
-create index auth_sessions_by_teacher on auth_sessions (teacher_id, created_at);
+create index auth_sessions_by_user on auth_sessions (user_id, created_at);
 create index auth_sessions_by_expiry on auth_sessions (expires_at);
 
 -- +goose Down
 drop table auth_sessions;
-drop table auth_teachers;
+drop table auth_users;

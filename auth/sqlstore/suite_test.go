@@ -1,4 +1,4 @@
-package authtest
+package sqlstore_test
 
 import (
 	"context"
@@ -15,28 +15,28 @@ import (
 	"lessonkit.example/auth"
 )
 
-// StoreSuite tests that a store implements [auth.Store]. open returns a new, empty, migrated store
+// storeSuite tests that a store implements [auth.Store]. open returns a new, empty, migrated store
 // on each call, and closes it by t.Cleanup.
-func StoreSuite(t *testing.T, open func(t *testing.T) auth.Store) {
+func storeSuite(t *testing.T, open func(t *testing.T) auth.Store) {
 	t.Helper()
 	for name, test := range map[string]func(*testing.T, *bench){
-		"a session is returned as it was stored":        roundTrip,
-		"an unknown hash has no session":                unknownHash,
-		"a hash is stored once":                         hashIsUnique,
-		"platform, app and subject identify a teacher":  teacherKey,
-		"a teacher's identity is returned":              identity,
-		"subjects are compared byte by byte":            subjectsAreBytes,
-		"concurrent first sign-ins make one teacher":    concurrentFirstSignIns,
-		"the store has no clock":                        noClock,
-		"a replaced session ends":                       replaces,
-		"nobody replaces another teacher's session":     replacesOthers,
-		"the oldest sessions beyond the limit end":      limit,
-		"concurrent sign-ins keep the limit":            concurrentLimit,
-		"a deleted session is gone":                     deleteSession,
-		"all sessions of one teacher end, no others do": deleteSessions,
-		"a deleted teacher is gone with its sessions":   deleteTeacher,
-		"expired sessions are deleted in batches":       deleteExpired,
-		"a canceled context ends the call":              canceled,
+		"a session is returned as it was stored":     roundTrip,
+		"an unknown hash has no session":             unknownHash,
+		"a hash is stored once":                      hashIsUnique,
+		"platform, app and subject identify a user":  userKey,
+		"a user's identity is returned":              identity,
+		"subjects are compared byte by byte":         subjectsAreBytes,
+		"concurrent first sign-ins make one user":    concurrentFirstSignIns,
+		"the store has no clock":                     noClock,
+		"a replaced session ends":                    replaces,
+		"nobody replaces another user's session":     replacesOthers,
+		"the oldest sessions beyond the limit end":   limit,
+		"concurrent sign-ins keep the limit":         concurrentLimit,
+		"a deleted session is gone":                  deleteSession,
+		"all sessions of one user end, no others do": deleteSessions,
+		"a deleted user is gone with its sessions":   deleteUser,
+		"expired sessions are deleted in batches":    deleteExpired,
+		"a canceled context ends the call":           canceled,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -68,9 +68,9 @@ func (b *bench) newSession(id auth.Identity) auth.NewSession {
 func (b *bench) signIn(t *testing.T, id auth.Identity) (uuid.UUID, auth.TokenHash) {
 	t.Helper()
 	n := b.newSession(id)
-	teacher, err := b.CreateSession(t.Context(), n)
+	user, err := b.CreateSession(t.Context(), n)
 	require.NoError(t, err)
-	return teacher, n.TokenHash
+	return user, n.TokenHash
 }
 
 func (b *bench) has(t *testing.T, h auth.TokenHash) bool {
@@ -87,12 +87,12 @@ func roundTrip(t *testing.T, b *bench) {
 	n := b.newSession(auth.Identity{Platform: "p", AppID: "a", Subject: "sübject-好", UnionID: "u"})
 	n.ExpiresAt = b.now.Add(30*24*time.Hour + time.Microsecond)
 	n.MaxSessions = 3
-	teacher, err := b.CreateSession(t.Context(), n)
+	user, err := b.CreateSession(t.Context(), n)
 	require.NoError(t, err)
-	require.NotEqual(t, uuid.Nil, teacher)
+	require.NotEqual(t, uuid.Nil, user)
 	got, err := b.Session(t.Context(), n.TokenHash)
 	require.NoError(t, err)
-	require.Equal(t, auth.Session{TeacherID: teacher, CreatedAt: b.now, ExpiresAt: n.ExpiresAt}, got)
+	require.Equal(t, auth.Session{UserID: user, CreatedAt: b.now, ExpiresAt: n.ExpiresAt}, got)
 }
 
 func unknownHash(t *testing.T, b *bench) {
@@ -103,17 +103,17 @@ func unknownHash(t *testing.T, b *bench) {
 }
 
 func hashIsUnique(t *testing.T, b *bench) {
-	teacher, h := b.signIn(t, anna)
+	user, h := b.signIn(t, anna)
 	n := b.newSession(ben)
 	n.TokenHash = h
 	_, err := b.CreateSession(t.Context(), n)
 	require.Error(t, err)
 	got, err := b.Session(t.Context(), h)
 	require.NoError(t, err)
-	require.Equal(t, teacher, got.TeacherID, "the session's owner changed")
+	require.Equal(t, user, got.UserID, "the session's owner changed")
 }
 
-func teacherKey(t *testing.T, b *bench) {
+func userKey(t *testing.T, b *bench) {
 	ids := map[uuid.UUID]auth.Identity{}
 	for _, id := range []auth.Identity{
 		anna, ben,
@@ -123,35 +123,35 @@ func teacherKey(t *testing.T, b *bench) {
 		{Platform: auth.DevelopmentPlatform, Subject: "anna"},
 		{Platform: "miniapp", AppID: "ap", Subject: "panna"},
 	} {
-		teacher, err := b.Teacher(t.Context(), id, b.now)
+		user, err := b.User(t.Context(), id, b.now)
 		require.NoError(t, err)
-		require.NotContains(t, ids, teacher, "%v is the same teacher as %v", id, ids[teacher])
-		ids[teacher] = id
+		require.NotContains(t, ids, user, "%v is the same user as %v", id, ids[user])
+		ids[user] = id
 
-		again, err := b.Teacher(t.Context(), id, b.now.Add(time.Hour))
+		again, err := b.User(t.Context(), id, b.now.Add(time.Hour))
 		require.NoError(t, err)
-		require.Equal(t, teacher, again)
+		require.Equal(t, user, again)
 		id.UnionID = "union"
 		signedIn, _ := b.signIn(t, id)
-		require.Equal(t, teacher, signedIn)
+		require.Equal(t, user, signedIn)
 	}
 }
 
 func identity(t *testing.T, b *bench) {
 	id := auth.Identity{Platform: "p", AppID: "a", Subject: "sübject-好"}
-	teacher, err := b.Teacher(t.Context(), id, b.now)
+	user, err := b.User(t.Context(), id, b.now)
 	require.NoError(t, err)
 	for _, step := range []struct{ given, want string }{
 		{"", ""}, {"first", "first"}, {"", "first"}, {"second", "second"},
 	} {
 		id.UnionID = step.given
 		b.signIn(t, id)
-		got, err := b.Identity(t.Context(), teacher)
+		got, err := b.Identity(t.Context(), user)
 		require.NoError(t, err)
 		require.Equal(t, auth.Identity{Platform: "p", AppID: "a", Subject: "sübject-好", UnionID: step.want}, got)
 	}
 	_, err = b.Identity(t.Context(), uuid.New())
-	require.ErrorIs(t, err, auth.ErrNoTeacher)
+	require.ErrorIs(t, err, auth.ErrNoUser)
 }
 
 func subjectsAreBytes(t *testing.T, b *bench) {
@@ -159,10 +159,10 @@ func subjectsAreBytes(t *testing.T, b *bench) {
 	for _, subject := range []string{
 		"Subject", "subject", "SUBJECT", "subject'", `subject\`, "subject%", "é", "e\u0301", "ß", "ss",
 	} {
-		teacher, err := b.Teacher(t.Context(), auth.Identity{Platform: "p", Subject: subject}, b.now)
+		user, err := b.User(t.Context(), auth.Identity{Platform: "p", Subject: subject}, b.now)
 		require.NoError(t, err)
-		require.NotContains(t, seen, teacher, "%q is the same teacher as %q", subject, seen[teacher])
-		seen[teacher] = subject
+		require.NotContains(t, seen, user, "%q is the same user as %q", subject, seen[user])
+		seen[user] = subject
 	}
 }
 
@@ -185,17 +185,17 @@ func concurrently(n int, f func(i int) error) error {
 func concurrentFirstSignIns(t *testing.T, b *bench) {
 	for round := range 5 {
 		id := auth.Identity{Platform: "p", AppID: "a", Subject: fmt.Sprint("new-", round)}
-		teachers := make([]uuid.UUID, 16)
-		require.NoError(t, concurrently(len(teachers), func(i int) (err error) {
+		users := make([]uuid.UUID, 16)
+		require.NoError(t, concurrently(len(users), func(i int) (err error) {
 			if i%4 == 0 {
-				teachers[i], err = b.Teacher(t.Context(), id, b.now)
+				users[i], err = b.User(t.Context(), id, b.now)
 				return err
 			}
-			teachers[i], err = b.CreateSession(t.Context(), b.newSession(id))
+			users[i], err = b.CreateSession(t.Context(), b.newSession(id))
 			return err
 		}))
-		for _, teacher := range teachers {
-			require.Equal(t, teachers[0], teacher)
+		for _, user := range users {
+			require.Equal(t, users[0], user)
 		}
 	}
 }
@@ -256,7 +256,7 @@ func limit(t *testing.T, b *bench) {
 		}
 	}
 	require.Equal(t, []int{4, 5, 6}, kept)
-	require.True(t, b.has(t, bens), "another teacher's session ended")
+	require.True(t, b.has(t, bens), "another user's session ended")
 }
 
 func concurrentLimit(t *testing.T, b *bench) {
@@ -289,11 +289,11 @@ func deleteSession(t *testing.T, b *bench) {
 }
 
 func deleteSessions(t *testing.T, b *bench) {
-	teacher, first := b.signIn(t, anna)
+	user, first := b.signIn(t, anna)
 	_, second := b.signIn(t, anna)
 	_, bens := b.signIn(t, ben)
 	require.True(t, b.has(t, first) && b.has(t, second))
-	n, err := b.DeleteSessions(t.Context(), teacher)
+	n, err := b.DeleteSessions(t.Context(), user)
 	require.NoError(t, err)
 	require.Equal(t, 2, n)
 	require.False(t, b.has(t, first) || b.has(t, second))
@@ -303,19 +303,19 @@ func deleteSessions(t *testing.T, b *bench) {
 	require.Zero(t, n)
 }
 
-func deleteTeacher(t *testing.T, b *bench) {
-	teacher, session := b.signIn(t, anna)
+func deleteUser(t *testing.T, b *bench) {
+	user, session := b.signIn(t, anna)
 	other, bens := b.signIn(t, ben)
-	require.NoError(t, b.DeleteTeacher(t.Context(), teacher))
+	require.NoError(t, b.DeleteUser(t.Context(), user))
 	require.False(t, b.has(t, session))
-	_, err := b.Identity(t.Context(), teacher)
-	require.ErrorIs(t, err, auth.ErrNoTeacher)
+	_, err := b.Identity(t.Context(), user)
+	require.ErrorIs(t, err, auth.ErrNoUser)
 	require.True(t, b.has(t, bens))
 	_, err = b.Identity(t.Context(), other)
 	require.NoError(t, err)
-	require.NoError(t, b.DeleteTeacher(t.Context(), teacher), "again")
+	require.NoError(t, b.DeleteUser(t.Context(), user), "again")
 	again, _ := b.signIn(t, anna)
-	require.NotEqual(t, teacher, again, "another teacher")
+	require.NotEqual(t, user, again, "another user")
 }
 
 func deleteExpired(t *testing.T, b *bench) {
