@@ -15,8 +15,6 @@ import (
 const usage = `usage:
   feedback-server [serve]     serve, and transcribe in the background, see serve -h
   feedback-server migrate     bring the database up to date
-  feedback-server copy-audio FROM TO
-                              copy the recordings to another storage, see copy-audio -h
   feedback-server demo        run the main job on this machine, see demo -h
   feedback-server version     print the version
 
@@ -35,8 +33,6 @@ func Run(ctx context.Context, args []string) error {
 		return serve(ctx, args)
 	case "migrate":
 		return migrate(ctx, args)
-	case "copy-audio":
-		return copyAudio(ctx, args)
 	case "demo":
 		return runDemo(ctx, args)
 	case "version":

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"lessonkit.example/asr"
-	"lessonkit.example/examples/feedback-server/copyaudio"
 	"lessonkit.example/feedback"
 	"lessonkit.example/feedback/audiodir"
 	"lessonkit.example/feedback/audios3"
@@ -42,48 +41,26 @@ func newFeedback(
 	})
 }
 
-// AudioStore is a store of recordings that can be copied into another one.
-type AudioStore interface {
-	feedback.AudioStore
-	copyaudio.Store
-}
-
-// newAudio returns the configured store of recordings: a bucket or a directory.
-func newAudio(c Config) (AudioStore, error) {
-	if c.AudioStorageURL != "" {
-		audio, err := OpenAudio(c, c.AudioStorageURL)
-		if err != nil {
-			return nil, fmt.Errorf("AUDIO_STORAGE_URL: %w", err)
-		}
-		return audio, nil
-	}
-	audio, err := OpenAudio(c, cmp.Or(c.AudioStorageDir, "lessonkit-data/audio"))
-	if err != nil {
-		return nil, fmt.Errorf("AUDIO_STORAGE_DIR: %w", err)
-	}
-	return audio, nil
-}
-
-// OpenAudio returns the store of recordings at an address, with the credentials and the reserve of
-// c: a bucket, s3://…, which it does not connect to yet, or a directory, which it creates.
-func OpenAudio(c Config, address string) (AudioStore, error) {
+// newAudio returns the configured store of recordings: a bucket, which it does not connect to yet,
+// or a directory, which it creates.
+func newAudio(c Config) (feedback.AudioStore, error) {
 	converted := c.ASRProvider == "local" && c.LocalASRConvert
-	if strings.HasPrefix(address, "s3:") || strings.Contains(address, "://") { // or was meant to be
+	if c.AudioStorageURL != "" {
 		audio, err := audios3.New(audios3.Config{
-			URL:             address,
+			URL:             c.AudioStorageURL,
 			AccessKeyID:     c.AWSAccessKeyID,
 			SecretAccessKey: c.AWSSecretAccessKey,
 			SessionToken:    c.AWSSessionToken,
 			Converted:       converted,
 		})
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("AUDIO_STORAGE_URL: %w", err)
 		}
 		return audio, nil
 	}
-	audio, err := audiodir.New(address)
+	audio, err := audiodir.New(cmp.Or(c.AudioStorageDir, "lessonkit-data/audio"))
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("AUDIO_STORAGE_DIR: %w", err)
 	}
 	audio.Reserve = c.AudioReserve
 	audio.Converted = converted
