@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"unicode/utf8"
 
@@ -42,25 +43,41 @@ type pkg struct {
 	Module                          *struct{ Path string }
 }
 
-// list returns the module's packages and, by path, everything they compile.
-func list(t *testing.T) (ours []pkg, all map[string]pkg) {
+// listing is the module's packages and, by path, everything they compile.
+type listing struct {
+	ours []pkg
+	all  map[string]pkg
+}
+
+var listed = sync.OnceValues(func() (l listing, err error) {
 	cmd := exec.Command("go", "list", "-deps",
 		"-json=ImportPath,Dir,Name,Standard,GoFiles,Imports,TestImports,XTestImports,Deps,Module", "./...")
 	cmd.Dir = "../.."
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
-	require.NoError(t, err)
-	all = map[string]pkg{}
+	if err != nil {
+		return l, err
+	}
+	l.all = map[string]pkg{}
 	for d := json.NewDecoder(bytes.NewReader(out)); d.More(); {
 		var p pkg
-		require.NoError(t, d.Decode(&p))
-		all[p.ImportPath] = p
+		if err := d.Decode(&p); err != nil {
+			return l, err
+		}
+		l.all[p.ImportPath] = p
 		if strings.HasPrefix(p.ImportPath, module) {
-			ours = append(ours, p)
+			l.ours = append(l.ours, p)
 		}
 	}
-	require.NotEmpty(t, ours)
-	return ours, all
+	return l, nil
+})
+
+func list(t *testing.T) (ours []pkg, all map[string]pkg) {
+	t.Helper()
+	l, err := listed()
+	require.NoError(t, err)
+	require.NotEmpty(t, l.ours)
+	return l.ours, l.all
 }
 
 // top returns the first folder of one of our packages.
@@ -113,7 +130,7 @@ var checks = []string{"archtest", "bench", "e2e", "readme"}
 
 // foundation are the packages below internal that the root packages are built on.
 var foundation = []string{
-	"freeport", "httpapi", "migrate", "opendb", "pgtest", "s3test", "sqldb", "sqlitedb", "tempdir", "testclock",
+	"freeport", "httpapi", "longtest", "migrate", "opendb", "pgtest", "s3test", "sqldb", "sqlitedb", "tempdir", "testclock",
 }
 
 // below returns the folder after the first: "e2e" of internal/e2e.
@@ -151,6 +168,22 @@ func TestExamplesAreImportedByExamplesAndChecks(t *testing.T) {
 		for _, imported := range slices.Concat(p.Imports, p.TestImports, p.XTestImports) {
 			if own(imported) && top(imported) == "examples" {
 				t.Errorf("%s imports %s", p.ImportPath, imported)
+			}
+		}
+	}
+}
+
+// A stranger can write the same programs: they stand on what any importer has.
+func TestExamplesStandOnPublicPackages(t *testing.T) {
+	t.Parallel()
+	ours, _ := list(t)
+	for _, p := range ours {
+		if top(p.ImportPath) != "examples" {
+			continue
+		}
+		for _, imported := range p.Imports {
+			if strings.HasPrefix(imported, module+"internal/") {
+				t.Errorf("%s imports %s outside of its tests", p.ImportPath, imported)
 			}
 		}
 	}

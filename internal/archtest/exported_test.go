@@ -1,6 +1,7 @@
 package archtest
 
 import (
+	"errors"
 	"go/ast"
 	"go/constant"
 	"go/token"
@@ -10,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -23,30 +25,25 @@ var conventional = []string{
 	"MarshalJSON", "UnmarshalJSON", "MarshalText", "UnmarshalText",
 }
 
-// source is the type-checked module.
-type source struct {
-	packages []*packages.Package // tests included, each file in one package only
-	mains    map[string]bool     // import paths that programs compile
-}
-
-func load(t *testing.T) source {
-	t.Helper()
+// load type-checks the module with its tests, once. What other modules export is read as compiled.
+var load = sync.OnceValues(func() ([]*packages.Package, error) {
 	all, err := packages.Load(&packages.Config{
 		Dir:   "../..",
 		Tests: true,
-		Mode: packages.NeedName | packages.NeedFiles | packages.NeedImports | packages.NeedDeps |
-			packages.NeedTypes | packages.NeedSyntax | packages.NeedTypesInfo | packages.NeedModule,
+		Mode: packages.NeedName | packages.NeedFiles | packages.NeedImports | packages.NeedExportFile |
+			packages.NeedTypes | packages.NeedSyntax | packages.NeedTypesInfo,
 	}, "./...")
-	require.NoError(t, err)
-	require.Zero(t, packages.PrintErrors(all))
-	s := source{mains: map[string]bool{}}
-	for _, p := range all {
-		if p.Name == "main" && strings.HasPrefix(p.PkgPath, module+"examples/") && p.ID == p.PkgPath {
-			packages.Visit([]*packages.Package{p}, nil, func(dep *packages.Package) { s.mains[dep.PkgPath] = true })
-		}
+	if err == nil && packages.PrintErrors(all) > 0 {
+		err = errors.New("the module does not compile")
 	}
-	s.packages = all
-	return s
+	return all, err
+})
+
+func typed(t *testing.T) []*packages.Package {
+	t.Helper()
+	all, err := load()
+	require.NoError(t, err)
+	return all
 }
 
 // exported returns the exported objects of a root: functions, types, constants and variables, and
@@ -85,12 +82,22 @@ func key(o types.Object) string {
 
 // users returns the keys of the objects of the roots that users reach: named by what programs
 // compile outside the root itself, by an Example, or by a README.
-func (s source) users(t *testing.T) map[string]bool {
+func users(t *testing.T) map[string]bool {
 	t.Helper()
+	programs := map[string]bool{} // import paths that programs compile
+	ours, _ := list(t)
+	for _, p := range ours {
+		if p.Name == "main" && top(p.ImportPath) == "examples" {
+			programs[p.ImportPath] = true
+			for _, dep := range p.Deps {
+				programs[dep] = true
+			}
+		}
+	}
 	used := map[string]bool{}
-	for _, p := range s.packages {
+	for _, p := range typed(t) {
 		home := strings.TrimSuffix(p.PkgPath, "_test")
-		program := s.mains[p.PkgPath]
+		program := programs[p.PkgPath]
 		for _, file := range p.Syntax {
 			name := p.Fset.Position(file.Pos()).Filename
 			test := strings.HasSuffix(name, "_test.go")
@@ -184,10 +191,9 @@ func spread(root *types.Package, used map[string]bool) {
 // What neither a program nor an Example nor a README reaches has no place in a root.
 func TestRootsExportWhatIsUsed(t *testing.T) {
 	t.Parallel()
-	s := load(t)
-	used := s.users(t)
+	used := users(t)
 	interfaces := map[string]bool{} // methods of the module's own interfaces
-	for _, p := range s.packages {
+	for _, p := range typed(t) {
 		for _, file := range p.Syntax {
 			ast.Inspect(file, func(n ast.Node) bool {
 				if i, ok := n.(*ast.InterfaceType); ok {
@@ -201,7 +207,7 @@ func TestRootsExportWhatIsUsed(t *testing.T) {
 			})
 		}
 	}
-	for _, p := range s.packages {
+	for _, p := range typed(t) {
 		if _, root := roots[strings.TrimPrefix(p.PkgPath, module)]; !root || p.ID != p.PkgPath {
 			continue
 		}
@@ -214,6 +220,25 @@ func TestRootsExportWhatIsUsed(t *testing.T) {
 			case enumerated(object) && used[key(object.Type().(*types.Named).Obj())]:
 			default:
 				t.Errorf("no program, Example or README uses %s.%s", p.Name, name)
+			}
+		}
+	}
+}
+
+// A type is declared where its users see it: `go doc` shows no fields of an alias.
+func TestPublicPackagesHaveNoAliases(t *testing.T) {
+	t.Parallel()
+	for _, p := range typed(t) {
+		if _, root := roots[top(p.PkgPath)]; !root || p.ID != p.PkgPath || strings.Contains(p.PkgPath, "/internal/") {
+			continue
+		}
+		for _, name := range p.Types.Scope().Names() {
+			object, ok := p.Types.Scope().Lookup(name).(*types.TypeName)
+			if !ok || !object.Exported() || !object.IsAlias() {
+				continue
+			}
+			if named, ok := types.Unalias(object.Type()).(*types.Named); ok && named.Obj().Pkg() != p.Types {
+				t.Errorf("%s: %s.%s is an alias of %s", p.Fset.Position(object.Pos()), p.Name, name, named)
 			}
 		}
 	}
@@ -234,7 +259,7 @@ func enumerated(object types.Object) bool {
 func TestRootsExportNoHTTP(t *testing.T) {
 	t.Parallel()
 	allowed := map[string]bool{"Client": true, "RoundTripper": true}
-	for _, p := range load(t).packages {
+	for _, p := range typed(t) {
 		if _, root := roots[strings.TrimPrefix(p.PkgPath, module)]; !root || p.ID != p.PkgPath {
 			continue
 		}

@@ -1,6 +1,6 @@
 // Package capability measures the checking of capability files against two general validators with
-// the format's JSON Schema, santhosh-tekuri/jsonschema in Go and ajv in node, whose compiled code is
-// the fastest there is; and the time of resolving a project and of a decision about a call.
+// the JSON Schema of the format, santhosh-tekuri/jsonschema in Go and ajv in node, whose compiled
+// code is the fastest there is; and the time of resolving a project and of a decision about a call.
 package capability
 
 import (
