@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"lessonkit.example/feedback/internal/script"
 )
 
 const (
@@ -42,8 +44,8 @@ func corrections(recognised []string, saved string) []string {
 		return nil
 	}
 	var found []string
-	for _, text := range recognised {
-		was := tokens(text)
+	for _, transcript := range recognised {
+		was := tokens(transcript)
 		for i := range was {
 			for n := 1; n <= maxCorrected && i+n <= len(was); n++ {
 				for _, c := range candidates[around(was, i, i+n)] {
@@ -111,34 +113,14 @@ type token struct {
 
 func tokens(s string) []token {
 	var all []token
-	first, start := true, -1 // of the word that has begun
-	end := func(i int) {
-		if start >= 0 {
-			word := strings.Trim(s[start:i], "'’-")
-			if word != "" {
-				all = append(all, token{word, strings.ToLower(word), first})
-				first = false
-			}
-			start = -1
-		}
+	end := 0
+	for _, t := range script.Tokenize(s) {
+		word, between := s[t.Start:t.End], s[end:t.Start]
+		first := len(all) == 0 || strings.ContainsFunc(between, func(r rune) bool {
+			return r == '\n' || script.IsTerminator(r)
+		})
+		all = append(all, token{word, strings.ToLower(word), first})
+		end = t.End
 	}
-	for i, r := range s {
-		switch {
-		case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai):
-			end(i)
-			all = append(all, token{string(r), string(r), first})
-			first = false
-		case unicode.In(r, unicode.L, unicode.M, unicode.N) || strings.ContainsRune("'’-", r):
-			if start < 0 {
-				start = i
-			}
-		default:
-			end(i)
-			if strings.ContainsRune(".!?。！？…\n", r) {
-				first = true
-			}
-		}
-	}
-	end(len(s))
 	return all
 }

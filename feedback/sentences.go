@@ -5,21 +5,21 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"lessonkit.example/feedback/internal/script"
 )
 
 // Sentences returns Text as sentences. If the recogniser gives no punctuation at all, each line,
 // which it ends where the speaker pauses, begins with a capital letter and ends with a full stop,
 // as far as its script has these; in English, "i" becomes "I". No word is changed otherwise, and
 // text with punctuation is returned as it is.
-func (s Segment) Sentences() string { return sentences(s.Text, s.Language) }
-
-func sentences(text, language string) string {
-	if isPunctuated(text) {
-		return text
+func (s Segment) Sentences() string {
+	if isPunctuated(s.Text) {
+		return s.Text
 	}
-	english := isEnglish(text, language)
+	english := isEnglish(s.Text, s.Language)
 	var b strings.Builder
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(s.Text) {
 		words := strings.Fields(line)
 		if len(words) == 0 {
 			continue
@@ -31,40 +31,40 @@ func sentences(text, language string) string {
 				}
 			}
 		}
-		line = capitalized(strings.Join(words, " "), language)
+		line = capitalized(strings.Join(words, " "), s.Language)
 		if b.Len() > 0 && !strings.HasSuffix(b.String(), "。") {
 			b.WriteByte(' ')
 		}
 		b.WriteString(line)
-		b.WriteString(fullStop(line))
+		b.WriteString(script.FullStop(line))
 	}
 	return b.String()
 }
 
-// isPunctuated reports whether the text has commas or ends of sentences. A point within a word or a
-// number is none.
-func isPunctuated(text string) bool {
-	for i, r := range text {
-		switch r {
-		case '!', '?', '…', '。', '！', '？', '．', '，', '、', '؟', '،', '।', '։', '።':
-			return true
-		case '.', ',':
-			next, _ := utf8.DecodeRuneInString(text[i+1:])
-			if i+1 == len(text) || unicode.IsSpace(next) {
+// isPunctuated reports whether s has commas or ends of sentences. A point within a word or a number
+// is neither.
+func isPunctuated(s string) bool {
+	for i, r := range s {
+		switch {
+		case r == '.' || r == ',':
+			next, _ := utf8.DecodeRuneInString(s[i+1:])
+			if i+1 == len(s) || unicode.IsSpace(next) {
 				return true
 			}
+		case script.IsTerminator(r) || strings.ContainsRune("，、،", r):
+			return true
 		}
 	}
 	return false
 }
 
 // isEnglish decides by the language and, if that is unknown, by words of English.
-func isEnglish(text, language string) bool {
+func isEnglish(s, language string) bool {
 	if language != "" {
 		primary := primaryLanguage(language)
 		return primary == "en" || primary == "english"
 	}
-	return slices.ContainsFunc(strings.Fields(text), func(w string) bool {
+	return slices.ContainsFunc(strings.Fields(s), func(w string) bool {
 		return strings.EqualFold(w, "the") || len(w) > 1 && isPronounI(w)
 	})
 }
@@ -100,25 +100,4 @@ func capitalized(line, language string) string {
 		}
 	}
 	return string(upper) + line[size:]
-}
-
-// fullStop returns the full stop of the script in which a line ends, or "" if it ends without a
-// word or the script has none.
-func fullStop(line string) string {
-	r, _ := utf8.DecodeLastRuneInString(line)
-	switch {
-	case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) || r == 'ー':
-		return "。"
-	case unicode.In(r, unicode.Devanagari, unicode.Bengali):
-		return "।"
-	case unicode.In(r, unicode.Armenian):
-		return "։"
-	case unicode.In(r, unicode.Ethiopic):
-		return "።"
-	case unicode.In(r, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar, unicode.Tibetan):
-		return ""
-	case unicode.In(r, unicode.L, unicode.M, unicode.N, unicode.Pf) || strings.ContainsRune("'\")%", r):
-		return "."
-	}
-	return ""
 }

@@ -18,11 +18,13 @@ import (
 	"io"
 	"iter"
 	"maps"
+	"math"
 	"net"
 	"net/http"
 	"net/url"
-	"strconv"
 	"time"
+
+	"lessonkit.example/feedback/internal/retryafter"
 )
 
 // Client calls one server as one teacher. Its methods are safe for concurrent use.
@@ -198,7 +200,7 @@ func (c Client) once(ctx context.Context, r request) (*http.Response, error) {
 	}
 	p.Status = resp.StatusCode
 	if p.RetryAfterSeconds == 0 { // as of a proxy
-		p.RetryAfterSeconds, _ = strconv.Atoi(resp.Header.Get("Retry-After"))
+		p.RetryAfterSeconds = int(math.Ceil(retryafter.Parse(resp.Header).Seconds()))
 	}
 	return nil, fmt.Errorf("%s %s: %w", r.method, r.path, p)
 }

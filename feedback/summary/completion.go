@@ -15,11 +15,12 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"lessonkit.example/feedback/internal/retryafter"
 )
 
 const (
@@ -183,20 +184,9 @@ func statusFailure(resp *http.Response, data []byte) *failure {
 		f.reason += ": redirects are not followed, configure the final URL"
 	case slices.Contains(exhausted, code), s == http.StatusNotImplemented:
 	case s == http.StatusTooManyRequests || s == http.StatusRequestTimeout || s >= 500:
-		f.retry, f.wait = true, retryAfter(resp.Header.Get("Retry-After"))
+		f.retry, f.wait = true, retryafter.Parse(resp.Header)
 	}
 	return f
-}
-
-// retryAfter parses a Retry-After header: seconds or a date. It returns 0 if there is none.
-func retryAfter(h string) time.Duration {
-	if s, err := strconv.ParseFloat(h, 64); err == nil && s > 0 {
-		return time.Duration(min(s, 86400) * float64(time.Second))
-	}
-	if at, err := http.ParseTime(h); err == nil {
-		return max(0, time.Until(at))
-	}
-	return 0
 }
 
 // thinking matches what reasoning models write before their answer.

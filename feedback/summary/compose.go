@@ -2,8 +2,8 @@ package summary
 
 import (
 	"strings"
-	"unicode"
-	"unicode/utf8"
+
+	"lessonkit.example/feedback/internal/script"
 )
 
 // compose joins units to a text with a paragraph for each lesson. It adds missing end marks.
@@ -32,16 +32,9 @@ func compose(units []unit) string {
 
 // closed returns s with an end mark of its script.
 func closed(s string) string {
-	if endsSentence(s) {
-		return s
-	}
 	trimmed := strings.TrimRight(s, ",，、：:;；-—– ")
-	if trimmed == "" {
+	if endsSentence(s) || trimmed == "" {
 		return s
 	}
-	letters := strings.TrimRightFunc(trimmed, func(r rune) bool { return isCloser(r) || unicode.IsDigit(r) })
-	if r, _ := utf8.DecodeLastRuneInString(letters); isWide(r) {
-		return trimmed + "。"
-	}
-	return trimmed + "."
+	return trimmed + script.FullStop(trimmed)
 }

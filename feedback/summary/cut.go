@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"lessonkit.example/feedback/internal/script"
 )
 
 // The lengths in words of the pieces of a long sentence.
@@ -51,8 +53,8 @@ var (
 func wordSet(text string) map[string]bool {
 	m := map[string]bool{}
 	for _, w := range strings.Fields(text) {
-		for _, t := range tokenize(w) {
-			m[w[t.start:t.end]] = true
+		for _, t := range script.Tokenize(w) {
+			m[w[t.Start:t.End]] = true
 		}
 	}
 	return m
@@ -60,7 +62,7 @@ func wordSet(text string) map[string]bool {
 
 // cut returns a sentence as one unit or, if it is too long, as pieces with the least total cost.
 func cut(s string, lesson int) []unit {
-	tokens := tokenize(s)
+	tokens := script.Tokenize(s)
 	if len(tokens) <= maxUnit {
 		return []unit{{text: s, lesson: lesson, words: countWords(s)}}
 	}
@@ -88,7 +90,7 @@ func cut(s string, lesson int) []unit {
 	var units []unit
 	end := len(s)
 	for _, b := range bounds { // from the last piece to the first
-		start := tokens[b].start
+		start := tokens[b].Start
 		if b == 0 {
 			start = 0
 		} else {
@@ -117,25 +119,25 @@ func openStart(s string, start int) int {
 }
 
 // cutCosts returns for each token the cost of starting a piece there.
-func cutCosts(s string, tokens []token) []float64 {
+func cutCosts(s string, tokens []script.Token) []float64 {
 	costs := make([]float64, len(tokens))
 	pauses := spacesArePauses(tokens)
-	word := func(i int) string { return strings.ToLower(s[tokens[i].start:tokens[i].end]) }
+	word := func(i int) string { return strings.ToLower(s[tokens[i].Start:tokens[i].End]) }
 	pairs := map[string]int{} // pairs that occur repeatedly probably are a word
 	for i := 1; i < len(tokens); i++ {
-		if tokens[i].char && tokens[i-1].char {
+		if tokens[i].Char && tokens[i-1].Char {
 			pairs[word(i-1)+word(i)]++
 		}
 	}
 	for i := 1; i < len(tokens); i++ {
-		between := s[tokens[i-1].end:tokens[i].start]
-		char := tokens[i].char && tokens[i-1].char
+		between := s[tokens[i-1].End:tokens[i].Start]
+		char := tokens[i].Char && tokens[i-1].Char
 		switch {
 		case strings.ContainsAny(between, ",，;；:：—"):
 			costs[i] = costComma
 		case char && between != "" && pauses:
 			costs[i] = costPause
-		case proclitics[word(i-1)], tokens[i].char && enclitics[word(i)]:
+		case proclitics[word(i-1)], tokens[i].Char && enclitics[word(i)]:
 			costs[i] = costTorn
 		case i > 1 && opens(s, tokens, i-2, openers) || opens(s, tokens, i-1, openers):
 			costs[i] = costWord // not after "and then"
@@ -153,12 +155,12 @@ func cutCosts(s string, tokens []token) []float64 {
 }
 
 // opens reports whether one of words starts at tokens[i].
-func opens(s string, tokens []token, i int, words []string) bool {
-	if !tokens[i].char {
-		word := strings.ToLower(s[tokens[i].start:tokens[i].end])
+func opens(s string, tokens []script.Token, i int, words []string) bool {
+	if !tokens[i].Char {
+		word := strings.ToLower(s[tokens[i].Start:tokens[i].End])
 		return slices.Contains(words, word)
 	}
-	rest := s[tokens[i].start:]
+	rest := s[tokens[i].Start:]
 	for _, w := range words {
 		if !strings.HasPrefix(rest, w) {
 			continue
@@ -167,7 +169,7 @@ func opens(s string, tokens []token, i int, words []string) bool {
 			return true
 		}
 		// As a separate word, not as the end or the start of another one.
-		last := s[tokens[i-1].start:tokens[i-1].end]
+		last := s[tokens[i-1].Start:tokens[i-1].End]
 		next, _ := utf8.DecodeRuneInString(rest[len(w):])
 		return !strings.Contains("很更最不真正还只做你您就可常挺蛮较", last) &&
 			!strings.ContainsRune("看听玩吃的了像几多处", next)
@@ -177,14 +179,14 @@ func opens(s string, tokens []token, i int, words []string) bool {
 
 // spacesArePauses reports whether spaces between characters are the speaker's pauses. Otherwise the
 // recogniser writes one after every word, and they are close together.
-func spacesArePauses(tokens []token) bool {
+func spacesArePauses(tokens []script.Token) bool {
 	chars, spaces := 0, 1
 	for i, t := range tokens {
-		if !t.char {
+		if !t.Char {
 			continue
 		}
 		chars++
-		if i > 0 && tokens[i-1].char && tokens[i-1].end != t.start {
+		if i > 0 && tokens[i-1].Char && tokens[i-1].End != t.Start {
 			spaces++
 		}
 	}

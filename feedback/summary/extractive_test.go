@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"lessonkit.example/feedback"
+	"lessonkit.example/feedback/internal/script"
 )
 
 func summarize(t testing.TB, e Extractive, transcripts ...string) string {
@@ -91,7 +92,7 @@ func TestSmallestLimitGivesOneSentence(t *testing.T) {
 	for _, l := range lessons(t) {
 		text := summarize(t, Extractive{MaxWords: 1}, l.transcript)
 		require.NotEmpty(t, text)
-		require.LessOrEqual(t, len(tokenize(text)), maxUnit)
+		require.LessOrEqual(t, len(script.Tokenize(text)), maxUnit)
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"math"
 	"strings"
 	"unicode"
+
+	"lessonkit.example/feedback/internal/script"
 )
 
 //go:embed stopwords.txt
@@ -86,10 +88,10 @@ type feature struct {
 // features returns the words of s and their parts, and the characters and their pairs.
 func features(s string) []feature {
 	var out []feature
-	tokens := tokenize(s)
+	tokens := script.Tokenize(s)
 	for i, t := range tokens {
-		w := s[t.start:t.end]
-		if !t.char {
+		w := s[t.Start:t.End]
+		if !t.Char {
 			out = append(out, wordFeatures(strings.ToLower(w))...)
 			continue
 		}
@@ -97,10 +99,10 @@ func features(s string) []feature {
 		if !function {
 			out = append(out, feature{w, weightChar})
 		}
-		if i+1 == len(tokens) || !tokens[i+1].char || !onlyBlank(s[t.end:tokens[i+1].start]) {
+		if i+1 == len(tokens) || !tokens[i+1].Char || !onlyBlank(s[t.End:tokens[i+1].Start]) {
 			continue
 		}
-		next := s[tokens[i+1].start:tokens[i+1].end]
+		next := s[tokens[i+1].Start:tokens[i+1].End]
 		if function && strings.Contains(functionChars, next) || stopwords[w+next] {
 			continue
 		}

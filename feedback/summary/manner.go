@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"lessonkit.example/feedback/internal/script"
 )
 
 //go:embed cues.txt
@@ -16,7 +18,7 @@ var cueText string
 var cues, cueWords = func() (parts []string, words map[string]bool) {
 	words = map[string]bool{}
 	for _, c := range strings.Fields(cueText) {
-		if r, _ := utf8.DecodeRuneInString(c); unspaced(r) {
+		if r, _ := utf8.DecodeRuneInString(c); script.IsUnspaced(r) {
 			parts = append(parts, c)
 		} else {
 			words[c] = true
@@ -57,8 +59,8 @@ func hasCue(s string) bool {
 		}
 	}
 	s = strings.ToLower(s)
-	for _, t := range tokenize(s) {
-		if !t.char && cueWords[s[t.start:t.end]] {
+	for _, t := range script.Tokenize(s) {
+		if !t.Char && cueWords[s[t.Start:t.End]] {
 			return true
 		}
 	}
@@ -66,7 +68,7 @@ func hasCue(s string) bool {
 }
 
 func isQuestion(s string) bool {
-	s = strings.TrimRightFunc(s, isCloser)
+	s = strings.TrimRightFunc(s, script.IsCloser)
 	for _, end := range []string{"?", "？", "吗", "呢"} {
 		if strings.HasSuffix(s, end) {
 			return true
@@ -80,6 +82,6 @@ func isQuestion(s string) bool {
 			return true
 		}
 	}
-	tokens := tokenize(s)
-	return len(tokens) > 0 && slices.Contains(questionOpeners, strings.ToLower(s[tokens[0].start:tokens[0].end]))
+	tokens := script.Tokenize(s)
+	return len(tokens) > 0 && slices.Contains(questionOpeners, strings.ToLower(s[tokens[0].Start:tokens[0].End]))
 }

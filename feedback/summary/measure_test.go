@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/feedback/internal/script"
 )
 
 //go:embed testdata/lessons/*.txt
@@ -51,9 +53,9 @@ func recall(text, reference string, n int) float64 {
 func ngrams(s string, n int) map[string]int {
 	s = strings.ToLower(s)
 	var words []string
-	for _, tok := range tokenize(s) {
-		w := s[tok.start:tok.end]
-		if !tok.char && len(w) > 3 {
+	for _, tok := range script.Tokenize(s) {
+		w := s[tok.Start:tok.End]
+		if !tok.Char && len(w) > 3 {
 			w = strings.TrimSuffix(w, "s")
 		}
 		words = append(words, w)
@@ -67,8 +69,8 @@ func ngrams(s string, n int) map[string]int {
 
 // leading is the baseline of the first words.
 func leading(transcript string, limit int) string {
-	tokens := tokenize(transcript)
-	return transcript[:tokens[min(limit, len(tokens))-1].end]
+	tokens := script.Tokenize(transcript)
+	return transcript[:tokens[min(limit, len(tokens))-1].End]
 }
 
 // random is the baseline of randomly selected sentences.

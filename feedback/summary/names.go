@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"lessonkit.example/feedback/internal/script"
 )
 
 // names replaces people's names by tokens and restores them. It is not safe for concurrent use.
@@ -128,10 +130,10 @@ func wholeWord(s string, start, end int) bool {
 	first, _ := utf8.DecodeRuneInString(s[start:])
 	last, _ := utf8.DecodeLastRuneInString(s[:end])
 	after, _ := utf8.DecodeRuneInString(s[end:])
-	if inWord(before) && inWord(first) {
+	if script.InWord(before) && script.InWord(first) {
 		return false
 	}
-	return !inWord(last) || !inWord(after) || takesParticle(s[start:end], after)
+	return !script.InWord(last) || !script.InWord(after) || takesParticle(s[start:end], after)
 }
 
 // koreanParticles are the first characters of Korean particles and forms of address.
@@ -166,7 +168,7 @@ func pattern(form string) string {
 			b.WriteString(`\s*`)
 		case strings.ContainsRune(apostrophes, r):
 			b.WriteString("[" + apostrophes + "]")
-		case last != 0 && unspaced(r) && unspaced(last):
+		case last != 0 && script.IsUnspaced(r) && script.IsUnspaced(last):
 			b.WriteString(`\s*` + regexp.QuoteMeta(string(r)))
 		default:
 			b.WriteString(regexp.QuoteMeta(string(r)))
@@ -203,7 +205,7 @@ func nameForms(name string) []string {
 	for _, part := range strings.FieldsFunc(name, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsMark(r) && r != '\'' && r != '’'
 	}) {
-		if han := []rune(part); unspaced(han[0]) {
+		if han := []rune(part); script.IsUnspaced(han[0]) {
 			forms = append(forms, hanForms(han)...)
 			continue
 		}

@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"lessonkit.example/feedback/internal/script"
 )
 
 func TestNamesAreHidden(t *testing.T) {
@@ -91,7 +93,7 @@ func TestNamesAreRestored(t *testing.T) {
 			t.Fatalf("%q came back from %q as %q", text, hidden, back)
 		}
 		for _, name := range list {
-			if len(name) > 3 && unspaced([]rune(name)[0]) && strings.Contains(hidden, name) {
+			if len(name) > 3 && script.IsUnspaced([]rune(name)[0]) && strings.Contains(hidden, name) {
 				t.Fatalf("%q is in %q", name, hidden)
 			}
 		}

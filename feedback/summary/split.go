@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"lessonkit.example/feedback/internal/script"
 )
 
 // unit is a part of a transcript that a summary can contain: a sentence, an utterance, or a piece
@@ -82,7 +84,7 @@ func tidyRune(r rune) rune {
 func isProse(text string) bool {
 	marks := 0
 	for _, r := range text {
-		if isTerminator(r) {
+		if script.IsTerminator(r) {
 			marks++
 		}
 	}
@@ -105,7 +107,7 @@ func continues(a, b string, prose bool) bool {
 func space(a, b string) string {
 	last, _ := utf8.DecodeLastRuneInString(a)
 	first, _ := utf8.DecodeRuneInString(b)
-	if a == "" || b == "" || isWide(last) || isWide(first) && unspaced(last) {
+	if a == "" || b == "" || isWide(last) || isWide(first) && script.IsUnspaced(last) {
 		return ""
 	}
 	return " "
@@ -113,23 +115,14 @@ func space(a, b string) string {
 
 // isWide reports whether r is a character of an unspaced script or a full-width mark.
 func isWide(r rune) bool {
-	return unspaced(r) || r >= 0x3000 && r <= 0x303f || r >= 0xff00 && r <= 0xff65
-}
-
-func isTerminator(r rune) bool {
-	return strings.ContainsRune("。！？｡．!?.…؟।", r)
-}
-
-// isCloser reports whether r after an end mark still belongs to the sentence.
-func isCloser(r rune) bool {
-	return strings.ContainsRune("\"'”’」』）)]】》〉", r)
+	return script.IsUnspaced(r) || r >= 0x3000 && r <= 0x303f || r >= 0xff00 && r <= 0xff65
 }
 
 // endsSentence reports whether s ends with an end mark, ignoring closing quotes.
 func endsSentence(s string) bool {
-	s = strings.TrimRightFunc(s, isCloser)
+	s = strings.TrimRightFunc(s, script.IsCloser)
 	r, _ := utf8.DecodeLastRuneInString(s)
-	return isTerminator(r) || r == '；' || r == ';'
+	return script.IsTerminator(r) || r == '；' || r == ';'
 }
 
 // sentences splits a paragraph after its end marks.
@@ -138,14 +131,14 @@ func sentences(p string) []string {
 	start := 0
 	for i := 0; i < len(p); {
 		r, n := utf8.DecodeRuneInString(p[i:])
-		if !isTerminator(r) {
+		if !script.IsTerminator(r) {
 			i += n
 			continue
 		}
 		mark, end := i, i
 		for end < len(p) { // several marks, then closers
 			m, k := utf8.DecodeRuneInString(p[end:])
-			if !isTerminator(m) && !(end > mark && isCloser(m)) {
+			if !script.IsTerminator(m) && !(end > mark && script.IsCloser(m)) {
 				break
 			}
 			end += k
@@ -169,12 +162,12 @@ var abbreviations = strings.Fields("mr mrs ms dr prof st vs approx fig pp ex")
 // breaksAfter reports whether the marks p[mark:end] end a sentence. Only the point is ambiguous: it
 // is also part of numbers, addresses, abbreviations and ellipses.
 func breaksAfter(p string, mark, end int) bool {
-	marks := strings.TrimRightFunc(p[mark:end], isCloser)
+	marks := strings.TrimRightFunc(p[mark:end], script.IsCloser)
 	if strings.Trim(marks, ".…") != "" || end == len(p) {
 		return true
 	}
 	next, _ := utf8.DecodeRuneInString(p[end:])
-	if unspaced(next) {
+	if script.IsUnspaced(next) {
 		return true
 	}
 	if next != ' ' {

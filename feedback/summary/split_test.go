@@ -6,6 +6,8 @@ import (
 	"unicode"
 
 	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/feedback/internal/script"
 )
 
 func texts(units []unit) []string {
@@ -102,7 +104,7 @@ func FuzzSplit(f *testing.F) {
 		units := split(s, 0)
 		var all strings.Builder
 		for _, u := range units {
-			require.LessOrEqual(t, len(tokenize(u.text)), maxUnit)
+			require.LessOrEqual(t, len(script.Tokenize(u.text)), maxUnit)
 			all.WriteString(u.text)
 		}
 		if strings.ContainsAny(s, "[【<]】>") {

@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"lessonkit.example/feedback/internal/script"
 )
 
 // textRank is the baseline of the most common method without a model: sentences are ranked by
@@ -14,8 +16,8 @@ func textRank(units []unit, limit int) string {
 	for i, u := range units {
 		words[i] = map[string]bool{}
 		text := strings.ToLower(u.text)
-		for _, t := range tokenize(text) {
-			words[i][text[t.start:t.end]] = true
+		for _, t := range script.Tokenize(text) {
+			words[i][text[t.Start:t.End]] = true
 		}
 	}
 	weight := func(i, j int) float64 {
