@@ -1,11 +1,11 @@
 // Package audios3 implements [feedback.AudioStore] in a bucket of an S3-compatible object storage.
 // Any number of processes may share it.
 //
-// An upload is received into memory, or into a temporary file if it is larger than 2 MiB or four
-// others are in memory, and hashed on the way. To keep it, one PUT sends it with its length and
-// SHA-256, so that the storage refuses a body that was damaged or cut: there is never incomplete
-// audio. The file has no name while it is in use, and a process that dies leaves nothing. Kept
-// audio is as durable as the storage makes an object before it acknowledges it.
+// An upload is received into a temporary file of [os.TempDir] and hashed on the way. To keep it,
+// one PUT sends it with its length and SHA-256, so that the storage refuses a body that was damaged
+// or cut: there is never incomplete audio. The file has no name while it is in use, and a process
+// that dies leaves nothing. Kept audio is as durable as the storage makes an object before it
+// acknowledges it.
 //
 // Keys are those of package audiodir, below a prefix. The credentials must allow GetObject,
 // PutObject, DeleteObject and ListBucket; without ListBucket, S3 does not tell that an object is
@@ -45,19 +45,13 @@ type Config struct {
 	// Converted tells that recordings are converted before they are recognised: see
 	// [audiotype.Type.Check].
 	Converted bool
-
-	// TempDir is the directory of uploads in progress that are not in memory. Defaults to
-	// os.TempDir.
-	TempDir string
-
-	// IdleTimeout is how long a connection to the storage may transfer nothing during a request.
-	// Defaults to 30 seconds.
-	IdleTimeout time.Duration
 }
 
 const (
 	// tries is how often a request is made that fails in a way that may pass.
 	tries = 3
+	// idleTimeout is how long a connection to the storage may transfer nothing during a request.
+	idleTimeout = 30 * time.Second
 	// maxClockDifference is more than the difference between the clocks of a client and the storage
 	// at which S3 still accepts a request, 15 minutes.
 	maxClockDifference = 20 * time.Minute
@@ -67,9 +61,7 @@ const (
 type Store struct {
 	client         minio.Core
 	bucket, prefix string // prefix is empty or ends with a slash
-	tempDir        string
 	converted      bool
-	memories       chan []byte // of uploads, those that are not in use; nil if not yet allocated
 
 	mu     sync.Mutex
 	staged map[*staged]struct{} // neither kept nor discarded
@@ -78,7 +70,9 @@ type Store struct {
 var _ feedback.AudioStore = (*Store)(nil)
 
 // New returns a store in a bucket, which must exist. It does not connect yet.
-func New(c Config) (*Store, error) {
+func New(c Config) (*Store, error) { return newStore(c, idleTimeout) }
+
+func newStore(c Config, idle time.Duration) (*Store, error) {
 	l, err := parse(c.URL)
 	if err != nil {
 		return nil, fmt.Errorf("audios3: the address %w", err)
@@ -92,7 +86,7 @@ func New(c Config) (*Store, error) {
 			&credentials.EnvAWS{}, &credentials.FileAWSCredentials{}, &credentials.IAM{},
 		})
 	}
-	transport, err := newTransport(l.secure, c.IdleTimeout)
+	transport, err := newTransport(l.secure, idle)
 	if err != nil {
 		return nil, fmt.Errorf("audios3: %w", err)
 	}
@@ -102,14 +96,9 @@ func New(c Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("audios3: %w", err)
 	}
-	s := &Store{
-		client: *client, bucket: l.bucket, prefix: l.prefix, tempDir: c.TempDir, converted: c.Converted,
-		memories: make(chan []byte, memories), staged: map[*staged]struct{}{},
-	}
-	for range memories {
-		s.memories <- nil
-	}
-	return s, nil
+	return &Store{
+		client: *client, bucket: l.bucket, prefix: l.prefix, converted: c.Converted, staged: map[*staged]struct{}{},
+	}, nil
 }
 
 // location is the parsed address of a bucket.

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -20,18 +19,14 @@ import (
 // may take seconds to store an upload.
 func open(t testing.TB, endpoint, bucketAndPrefix string) *audios3.Store {
 	t.Helper()
-	return openWithTimeout(t, endpoint, bucketAndPrefix, 0)
-}
-
-func openWithTimeout(t testing.TB, endpoint, bucketAndPrefix string, idle time.Duration) *audios3.Store {
-	t.Helper()
-	s, err := audios3.New(audios3.Config{
-		URL:         s3test.URL(endpoint, bucketAndPrefix),
-		AccessKeyID: s3test.AccessKeyID, SecretAccessKey: s3test.SecretAccessKey,
-		TempDir: t.TempDir(), IdleTimeout: idle,
-	})
+	s, err := audios3.New(config(endpoint, bucketAndPrefix))
 	require.NoError(t, err)
 	return s
+}
+
+func config(endpoint, bucketAndPrefix string) audios3.Config {
+	return audios3.Config{URL: s3test.URL(endpoint, bucketAndPrefix),
+		AccessKeyID: s3test.AccessKeyID, SecretAccessKey: s3test.SecretAccessKey}
 }
 
 // objects returns the files of a bucket's directory.

@@ -7,6 +7,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
+	"io/fs"
+	"os"
 	"sync"
 	"time"
 
@@ -23,8 +25,8 @@ type staged struct {
 	at    time.Time // when it had been received
 	recording.Received
 
-	mu      sync.Mutex
-	content *spool // nil once kept or discarded
+	mu sync.Mutex
+	f  *os.File // after a gap for a WAV header; nil once kept or discarded
 }
 
 // Stage implements [feedback.AudioStore].
@@ -37,13 +39,16 @@ func (s *Store) Stage(ctx context.Context, r io.Reader, maxBytes int64) (feedbac
 }
 
 func (s *Store) stage(ctx context.Context, r io.Reader, maxBytes int64) (*staged, error) {
-	content, err := s.newSpool()
+	f, err := os.CreateTemp("", "lessonkit-upload-*")
 	if err != nil {
-		return nil, err
+		return nil, storageError("create", err)
 	}
-	a := &staged{store: s, content: content}
-	a.Received, err = recording.Receive(ctx, content, r, maxBytes)
-	if err != nil {
+	os.Remove(f.Name()) // where open files cannot be removed, discard does it
+	a := &staged{store: s, f: f}
+	if _, err := f.Seek(audiotype.HeaderSize, io.SeekStart); err != nil {
+		return nil, errors.Join(storageError("create", err), a.Discard())
+	}
+	if a.Received, err = recording.Receive(ctx, fileWriter{f}, r, maxBytes); err != nil {
 		return nil, errors.Join(err, a.Discard())
 	}
 	a.at = time.Now()
@@ -51,6 +56,17 @@ func (s *Store) stage(ctx context.Context, r io.Reader, maxBytes int64) (*staged
 	defer s.mu.Unlock()
 	s.staged[a] = struct{}{}
 	return a, nil
+}
+
+// fileWriter's errors tell that the storage failed, not the upload.
+type fileWriter struct{ f *os.File }
+
+func (w fileWriter) Write(p []byte) (int, error) {
+	n, err := w.f.Write(p)
+	if err != nil {
+		err = storageError("write", err)
+	}
+	return n, err
 }
 
 // Info implements [feedback.StagedAudio].
@@ -64,15 +80,22 @@ func (a *staged) Discard() error {
 }
 
 func (a *staged) discard() error {
-	if a.content == nil {
+	if a.f == nil {
 		return nil
 	}
-	content := a.content
-	a.content = nil
+	f := a.f
+	a.f = nil
 	a.store.mu.Lock()
 	delete(a.store.staged, a)
 	a.store.mu.Unlock()
-	return content.Close()
+	err := f.Close()
+	if removed := os.Remove(f.Name()); !errors.Is(removed, fs.ErrNotExist) {
+		err = errors.Join(err, removed)
+	}
+	if err != nil {
+		return storageError("discard", err)
+	}
+	return nil
 }
 
 // discardStaged discards what has been staged before a time.
@@ -96,7 +119,7 @@ func (s *Store) discardStaged(before time.Time) error {
 func (a *staged) Keep(ctx context.Context, pcm *feedback.PCM) (feedback.KeptAudio, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.content == nil {
+	if a.f == nil {
 		return feedback.KeptAudio{}, errors.New("audios3: keep: already kept or discarded")
 	}
 	kind, raw, err := a.Type(pcm, a.store.converted)
@@ -142,19 +165,19 @@ func (s *Store) Put(ctx context.Context, key string, r io.Reader) (feedback.Audi
 
 // received returns the audio as it was received.
 func (a *staged) received() *io.SectionReader {
-	return io.NewSectionReader(a.content, audiotype.HeaderSize, a.Size)
+	return io.NewSectionReader(a.f, audiotype.HeaderSize, a.Size)
 }
 
 // withHeader writes a WAV header before the samples and returns both with their SHA-256.
 func (a *staged) withHeader(pcm feedback.PCM) (*io.SectionReader, string, error) {
-	if err := a.content.WriteHeader(audiotype.WAVHeader(a.Size, pcm.SampleRate, pcm.Channels)); err != nil {
-		return nil, "", err
+	if _, err := a.f.WriteAt(audiotype.WAVHeader(a.Size, pcm.SampleRate, pcm.Channels), 0); err != nil {
+		return nil, "", storageError("write", err)
 	}
-	hash := sha256.New()
-	if _, err := io.Copy(hash, io.NewSectionReader(a.content, 0, audiotype.HeaderSize+a.Size)); err != nil {
+	content, hash := io.NewSectionReader(a.f, 0, audiotype.HeaderSize+a.Size), sha256.New()
+	if _, err := io.Copy(hash, content); err != nil {
 		return nil, "", storageError("read", err)
 	}
-	return io.NewSectionReader(a.content, 0, audiotype.HeaderSize+a.Size), hex.EncodeToString(hash.Sum(nil)), nil
+	return content, hex.EncodeToString(hash.Sum(nil)), nil
 }
 
 // put stores an object. The client can repeat the request because the content can be read again,

@@ -26,14 +26,14 @@ func (r *slowUpload) Read(p []byte) (int, error) {
 func TestTheAgeOfAnUploadCountsFromItsEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s, err := New(Config{URL: "s3://bucket", AccessKeyID: "key", SecretAccessKey: "secret", TempDir: t.TempDir()})
+		s, err := New(Config{URL: "s3://bucket", AccessKeyID: "key", SecretAccessKey: "secret"})
 		require.NoError(t, err)
 		a, err := s.stage(t.Context(), &slowUpload{bytes.NewReader([]byte("#!AMR\n…")), 2 * time.Hour}, 1<<20)
 		require.NoError(t, err)
 		require.NoError(t, s.discardStaged(time.Now().Add(-time.Hour)))
-		require.NotNil(t, a.content, "just received")
+		require.NotNil(t, a.f, "just received")
 		time.Sleep(2 * time.Hour)
 		require.NoError(t, s.discardStaged(time.Now().Add(-time.Hour)))
-		require.Nil(t, a.content)
+		require.Nil(t, a.f)
 	})
 }

@@ -1,7 +1,6 @@
 package audios3
 
 import (
-	"cmp"
 	"context"
 	"net"
 	"net/http"
@@ -17,7 +16,6 @@ func newTransport(secure bool, idle time.Duration) (*http.Transport, error) {
 	if err != nil {
 		return nil, err
 	}
-	idle = cmp.Or(max(idle, 0), 30*time.Second)
 	dialer := &net.Dialer{Timeout: min(idle, 10*time.Second)}
 	t.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 		c, err := dialer.DialContext(ctx, network, address)

@@ -34,12 +34,10 @@ type Received struct {
 	Head []byte // its first bytes, up to audiotype.HeadSize
 }
 
-// Receive copies r to w and hashes it, in constant memory. If w has memory left for what comes
-// next, which its method AvailableBuffer returns as that of bytes.Buffer does, a part is received
-// there and then written to w all the same. Receive returns errors of w unchanged; the others are
-// those of [feedback.AudioStore].
+// Receive copies r to w and hashes it, in constant memory. It returns errors of w unchanged; the
+// others are those of [feedback.AudioStore].
 func Receive(ctx context.Context, w io.Writer, r io.Reader, maxBytes int64) (Received, error) {
-	h := &hasher{hash: sha256.New()}
+	h := newHasher()
 	got, err := receive(ctx, w, r, maxBytes, h)
 	sum := h.sum()
 	if err != nil {
@@ -51,22 +49,12 @@ func Receive(ctx context.Context, w io.Writer, r io.Reader, maxBytes int64) (Rec
 
 // receive copies r to w in parts and hashes them.
 func receive(ctx context.Context, w io.Writer, r io.Reader, maxBytes int64, h *hasher) (Received, error) {
-	memory, _ := w.(interface{ AvailableBuffer() []byte })
 	var got Received
 	for done := false; !done; {
 		if err := ctx.Err(); err != nil {
 			return Received{}, err
 		}
-		var part []byte
-		if memory != nil {
-			part = memory.AvailableBuffer()
-			part = part[:min(cap(part), partSize)]
-		}
-		hash := h.now
-		if len(part) == 0 {
-			memory = nil // from now on
-			part, hash = h.buffer(), h.later
-		}
+		part := h.buffer(got.Size == 0)
 		// A byte more than the limit shows that the recording is too large.
 		n, err := fill(r, part[:min(int64(len(part)), maxBytes+1-got.Size)])
 		part = part[:n]
@@ -80,7 +68,7 @@ func receive(ctx context.Context, w io.Writer, r io.Reader, maxBytes int64, h *h
 		case err != nil:
 			return Received{}, &feedback.Error{Kind: feedback.ErrUpload, Message: "the upload failed", Err: err}
 		}
-		hash(part)
+		h.parts <- part // which is only read from now on
 		got.Head = append(got.Head, part[:min(n, audiotype.HeadSize-len(got.Head))]...)
 		if _, err := w.Write(part); err != nil {
 			return Received{}, err
@@ -92,32 +80,35 @@ func receive(ctx context.Context, w io.Writer, r io.Reader, maxBytes int64, h *h
 	return got, nil
 }
 
-// hasher hashes the parts of an upload: with now until buffer is called, then with later.
+// hasher hashes the parts of an upload in a goroutine: that takes as long as receiving them and
+// writing a file, so both are done at the same time.
 type hasher struct {
 	hash        hash.Hash
 	free, parts chan []byte
-	done        chan struct{} // nil without the goroutine
+	done        chan struct{}
 }
 
-func (h *hasher) now(part []byte) { h.hash.Write(part) }
-
-// buffer returns memory for the next part. The first call starts a goroutine: hashing takes as long
-// as receiving and writing a file, so both are done at the same time.
-func (h *hasher) buffer() []byte {
-	size := partSize
-	if h.done == nil {
-		size = firstPart
-		h.free, h.parts, h.done = make(chan []byte, maxParts), make(chan []byte, maxParts), make(chan struct{})
-		for range maxParts {
-			h.free <- nil // not yet allocated
+func newHasher() *hasher {
+	h := &hasher{hash: sha256.New(), free: make(chan []byte, maxParts), parts: make(chan []byte, maxParts),
+		done: make(chan struct{})}
+	for range maxParts {
+		h.free <- nil // not yet allocated
+	}
+	go func() {
+		defer close(h.done)
+		for part := range h.parts {
+			h.hash.Write(part)
+			h.free <- part
 		}
-		go func() {
-			defer close(h.done)
-			for part := range h.parts {
-				h.hash.Write(part)
-				h.free <- part
-			}
-		}()
+	}()
+	return h
+}
+
+// buffer returns memory for the next part.
+func (h *hasher) buffer(first bool) []byte {
+	size := partSize
+	if first {
+		size = firstPart
 	}
 	if b := <-h.free; cap(b) >= size {
 		return b[:size]
@@ -125,15 +116,10 @@ func (h *hasher) buffer() []byte {
 	return make([]byte, size)
 }
 
-// later hashes a part in memory that buffer returned, which is only read from now on.
-func (h *hasher) later(part []byte) { h.parts <- part }
-
 // sum ends the goroutine and returns the sum of all parts.
 func (h *hasher) sum() []byte {
-	if h.done != nil {
-		close(h.parts)
-		<-h.done
-	}
+	close(h.parts)
+	<-h.done
 	return h.hash.Sum(nil)
 }
 
