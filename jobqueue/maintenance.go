@@ -13,7 +13,7 @@ func (w *Worker) rescueLoop(ctx context.Context) {
 	var orphansAt time.Time
 	for {
 		orphans := time.Since(orphansAt) > orphansEvery
-		n, err := w.store.Rescue(ctx, w.cfg.Lease, orphans)
+		n, err := w.store.Rescue(ctx, orphans)
 		switch {
 		case ctx.Err() != nil:
 			return

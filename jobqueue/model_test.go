@@ -265,7 +265,7 @@ func (m *model) Release(ctx context.Context, worker int64, keep []driver.Lease, 
 	return n, nil
 }
 
-func (m *model) Rescue(ctx context.Context, _ time.Duration, _ bool) (int, error) {
+func (m *model) Rescue(ctx context.Context, _ bool) (int, error) {
 	unlock, err := m.call(ctx)
 	if err != nil {
 		return 0, err

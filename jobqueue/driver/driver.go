@@ -25,11 +25,6 @@ import (
 // Insert and the methods that package admin calls return errors that wrap [ErrSchema] when the
 // tables do not match, and [ErrUnavailable] when the database is at fault.
 //
-// A row that was damaged from outside must not stop the queue. If the engine cannot process it (its
-// errors are not a JSON array, or its fence cannot grow), Exchange, Release and Rescue have the
-// next worker fail the job: they take it away from its worker, replace its errors by one that
-// begins with [DamagedRow], and leave no attempt.
-//
 // A job's fence grows by one whenever a worker claims the job, and whenever anybody but that worker
 // takes the job away from it.
 type Store interface {
@@ -53,7 +48,8 @@ type Store interface {
 	// Exchange records results and claims jobs in one transaction. When it has ended the last
 	// member of a group, the jobs that are to start after the group may start. Its error has a
 	// method Permanent() bool that returns true when the database will never accept these results.
-	// A store that has returned without an error no longer uses x.Results.
+	// A store that has returned without an error no longer uses x.Results. If the process is
+	// suspended, the database ends the transaction soon after the deadline of ctx.
 	Exchange(ctx context.Context, x ExchangeRequest) (ExchangeResponse, error)
 	// Save stores the states of running jobs of the worker. It skips those that are no longer its
 	// own, and those that another transaction is changing.
@@ -68,10 +64,8 @@ type Store interface {
 	// Rescue removes workers whose lease has ended and returns their jobs to the queue, with
 	// LeaseExpired as the error of the attempt. That includes jobs without attempts left: the next
 	// worker that claims one calls its Dead callback. With orphans it also rescues jobs whose
-	// worker does not exist, which reads every unfinished job. It ends exchanges of any worker that
-	// have been in progress for more than lease because their process neither reads nor sends: they
-	// hold locks. So lease should be that of all workers of the database.
-	Rescue(ctx context.Context, lease time.Duration, orphans bool) (rescued int, err error)
+	// worker does not exist, which reads every unfinished job.
+	Rescue(ctx context.Context, orphans bool) (rescued int, err error)
 
 	// Get returns ErrNotFound for an unknown id.
 	Get(ctx context.Context, id int64) (*Job, error)

@@ -114,16 +114,13 @@ type AttemptError struct {
 // LeaseExpired is the text of an [AttemptError] whose worker died.
 const LeaseExpired = "lease expired"
 
-// DamagedRow begins the text of the [AttemptError] of a job whose row cannot be processed.
-const DamagedRow = "damaged row: "
-
 // DecodeErrors decodes the stored errors of a job. If they are not JSON errors, the result is one
 // error that says so and begins with the stored text, so that a damaged row can be read.
 func DecodeErrors(stored []byte) []AttemptError {
 	var errs []AttemptError
 	if err := json.Unmarshal(stored, &errs); err != nil {
 		text := strings.ToValidUTF8(string(stored[:min(len(stored), 200)]), "\uFFFD")
-		return []AttemptError{{Error: DamagedRow + "errors is not a JSON array of errors: " + text}}
+		return []AttemptError{{Error: "damaged row: errors is not a JSON array of errors: " + text}}
 	}
 	return errs
 }

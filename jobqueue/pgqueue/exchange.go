@@ -5,13 +5,12 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
-	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgtype"
 
 	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/driver"
@@ -70,57 +69,6 @@ from unnest((select $1::bigint[]), (select $2::int[]), $4::bigint[], $5::int[], 
 where j.id = x.id and j.fence = x.fence and j.worker = $3::bigint
 returning j.id`
 
-// claimSQL claims the most urgent jobs of several queues.
-//
-//   - The worker's row is locked against Rescue, and without it nothing is claimed: a process whose
-//     jobs were rescued while it slept must not claim jobs for a worker that nobody will ever
-//     rescue again. "case" evaluates that once there is a job, so a claim that finds none writes
-//     nothing and does not wait for the disk.
-//   - The state of the job is looked at again there, because a claim in its turn does not lock the
-//     rows that it finds (turnClaimSQL), and servers before November 2025 update a row that has
-//     changed meanwhile although its ctid has too.
-//   - array(…) is evaluated once for any plan; "id in (… skip locked)" may be repeated.
-//   - Priorities are visited one by one, or every claim would step over the jobs scheduled for
-//     tomorrow at priority 1.
-//   - $4 and $5 are the cursors, four for each queue.
-//   - The other "case" hides the selection of kinds from the planner, which would otherwise sort
-//     all jobs of a queue where it expects few of a kind.
-const (
-	claimSQL  = claimUpdate + claimable + claimReturning
-	claimable = `array(
-    select r.ctid
-    from ` + claimQueues + `,
-      lateral (
-        select s.ctid
-        from generate_series(1, 4) p,
-          lateral (
-            select ctid from jobqueue_job
-            where queue = q.name and priority = p::smallint and worker is null and run_at <= now()
-              and (run_at, id) > (($4::timestamptz[])[q.i * 4 - 4 + p], ($5::bigint[])[q.i * 4 - 4 + p])
-              and case when $6::text[] is null then true else kind = any ($6) end
-            order by run_at, id limit q.n` + skipLocked + `) s
-        limit q.n) r
-    where not exists (select from jobqueue_pause h where h.queue = q.name and h.until > now()))`
-	skipLocked  = ` for update skip locked`
-	claimUpdate = `
-update jobqueue_job set worker = $1::bigint, fence = fence + 1, attempt = attempt + 1, claimed_at = now(),
-  unique_key = case when until_started then null else unique_key end
-where case when worker is null and run_at <= now() then
-    exists (select from jobqueue_worker where id = $1::bigint and expires_at > now() for key share) end
-  and ctid = any (`
-	claimReturning = `)
-returning id, fence, attempt, max_attempts, priority, queue, kind, args, run_at, created_at, claimed_at, cancel,
-  serial_key, meta, in_group, after_group, saved`
-)
-
-const nextSQL = `
-select (extract(epoch from min(t.run_at) - now()) * 1000000)::bigint
-from unnest($1::text[]) q (name), generate_series(1, 4) p,
-  lateral (
-    select run_at from jobqueue_job
-    where queue = q.name and priority = p::smallint and worker is null and run_at > now()
-    order by run_at limit 1) t`
-
 // planSQL makes the statements of its transaction use their indexes. Plans are cached by
 // connection: one that was made while the table was small would scan it for hours after it has
 // grown. With indexes alone one plan fits any arguments, so none is made for the arguments of a
@@ -129,25 +77,35 @@ const planSQL = `
 select set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
   set_config('enable_mergejoin', 'off', true), set_config('plan_cache_mode', 'force_generic_plan', true)`
 
-// Exchange implements driver.Store: all statements travel together, in one transaction that needs
-// no BEGIN.
-func (s *Store) Exchange(
-	ctx context.Context, x driver.ExchangeRequest,
-) (res driver.ExchangeResponse, err error) {
-	err = s.despiteDamage(ctx, func() (err error) {
-		res, err = s.exchange(ctx, x)
-		return err
-	})
-	return res, err
+// limitSQL has the server end an exchange that its client has stopped, because it is suspended or
+// its network fails: after $1 milliseconds when the client does not read, does not answer, or, since
+// PostgreSQL 17, takes that long to send the whole exchange. Otherwise its locks would last until
+// the connection breaks.
+const limitSQL = `, set_config('tcp_user_timeout', $1, true), set_config('tcp_keepalives_idle', '10', true),
+  case when current_setting('transaction_timeout', true) is not null then
+    set_config('transaction_timeout', $1, true) end`
+
+// defaultLimit is that of an exchange whose context has no deadline.
+const defaultLimit = time.Minute
+
+// limit returns the milliseconds until the deadline of ctx, at least a second.
+func limit(ctx context.Context) string {
+	d := defaultLimit
+	if at, ok := ctx.Deadline(); ok {
+		d = max(time.Until(at), time.Second)
+	}
+	return strconv.FormatInt(d.Milliseconds(), 10)
 }
 
-func (s *Store) exchange(ctx context.Context, x driver.ExchangeRequest) (driver.ExchangeResponse, error) {
+// Exchange implements driver.Store: all statements travel together, in one transaction that needs
+// no BEGIN.
+func (s *Store) Exchange(ctx context.Context, x driver.ExchangeRequest) (driver.ExchangeResponse, error) {
 	var res driver.ExchangeResponse
 	if len(x.Results) == 0 && len(x.Claims) == 0 {
 		return res, nil
 	}
 	var b pgx.Batch
-	b.Queue(planSQL)
+	b.Queue(planSQL+limitSQL, limit(ctx))
 	keys, promoted := endedKeys(x.Results), []driver.Signal(nil)
 	if len(keys) > 0 {
 		s.queueLock(&b, keys)
@@ -159,17 +117,18 @@ func (s *Store) exchange(ctx context.Context, x driver.ExchangeRequest) (driver.
 	if len(keys) > 0 {
 		s.queuePromote(&b, keys, &promoted)
 	}
-	turn, missed := s.takesTurn(x), 0
-	if turn {
-		s.queueTurn(&b)
+	exclusive, missed := s.claimsExclusively(x), 0
+	if exclusive {
+		s.queueClaimLock(&b)
 	}
 	if len(x.Claims) > 0 {
-		s.queueClaims(&b, x, &res, turn, &missed)
+		s.queueClaims(&b, x, &res, exclusive, &missed)
 	}
 	// Only Close reports whether the transaction was committed.
 	if err := s.pool.SendBatch(ctx, &b).Close(); err != nil {
-		if turn && s.withoutTurns(err) {
-			return s.exchange(ctx, x)
+		if exclusive && code(err) == lockNotAvailable {
+			s.exclusiveAgain.Store(time.Now().Add(exclusivePause).UnixNano())
+			return s.Exchange(ctx, x)
 		}
 		err = fmt.Errorf("exchange: %w", err)
 		if isRefusal(err) {
@@ -282,89 +241,6 @@ func errorText(e driver.AttemptError) (string, error) {
 	}
 	text, err := json.Marshal(e)
 	return string(text), err
-}
-
-// queueClaims adds the statements that claim jobs and look ahead. With turn, missed becomes the
-// number of jobs that others changed before they could be claimed.
-func (s *Store) queueClaims(
-	b *pgx.Batch, x driver.ExchangeRequest, res *driver.ExchangeResponse, turn bool, missed *int,
-) {
-	var names, plain []string
-	var limits []int32
-	var times []time.Time
-	var ids []int64
-	for _, c := range x.Claims {
-		names = append(names, c.Queue)
-		if c.Rate.Every > 0 {
-			continue
-		}
-		plain, limits = append(plain, c.Queue), append(limits, int32(c.Limit))
-		for _, after := range c.After {
-			times, ids = append(times, after.RunAt), append(ids, after.ID)
-		}
-	}
-	if len(plain) > 0 {
-		query, receive := claimSQL, claimed(x, res)
-		if turn {
-			query, receive = turnClaimSQL, claimedInTurn(x, res, missed)
-		}
-		b.Queue(s.sql(query), x.Worker, plain, limits, times, ids, x.Kinds).Query(receive)
-	}
-	if x.LookAhead {
-		b.Queue(s.sql(nextSQL), names).QueryRow(func(row pgx.Row) error {
-			var next *int64
-			err := row.Scan(&next)
-			if next != nil {
-				res.AddNext(duration(*next))
-			}
-			return err
-		})
-	}
-	for _, c := range x.Claims {
-		if c.Rate.Every > 0 {
-			s.queueRateClaim(b, x, c, res)
-		}
-	}
-}
-
-// claimed returns a function that adds the claimed jobs to res. All rows are scanned into the same
-// variables, because a claim has thousands; columns after those of claimSQL into more.
-func claimed(x driver.ExchangeRequest, res *driver.ExchangeResponse, more ...any) func(pgx.Rows) error {
-	return func(rows pgx.Rows) error {
-		row := driver.Job{Worker: x.Worker, State: driver.StateRunning}
-		var meta pgtype.DriverBytes
-		into := []any{
-			&row.ID, &row.Fence, &row.Attempt, &row.MaxAttempts, &row.Priority, (*sharedText)(&row.Queue),
-			(*sharedText)(&row.Kind), (*[]byte)(&row.Args), &row.RunAt, &row.CreatedAt, &row.ClaimedAt,
-			&row.Cancelling, (*sharedText)(&row.SerialKey), &meta, (*sharedText)(&row.Group),
-			(*sharedText)(&row.AfterGroup), (*[]byte)(&row.Saved),
-		}
-		_, err := pgx.ForEachRow(rows, append(into, more...), func() error {
-			j := row
-			j.Meta = driver.DecodeMeta(meta)
-			j.RunAt, j.CreatedAt, j.ClaimedAt = j.RunAt.UTC(), j.CreatedAt.UTC(), j.ClaimedAt.UTC()
-			res.AddJob(&j)
-			return nil
-		})
-		return err
-	}
-}
-
-// sharedText is a text of a row, empty where that is null. As long as the rows have the same text,
-// which the names of queues and kinds often are, they share its memory.
-type sharedText string
-
-// ScanBytes implements pgtype.BytesScanner.
-func (t *sharedText) ScanBytes(text []byte) error {
-	if string(*t) != string(text) {
-		*t = sharedText(text)
-	}
-	return nil
-}
-
-// duration returns us microseconds, or the longest Duration.
-func duration(us int64) time.Duration {
-	return time.Duration(min(us, math.MaxInt64/int64(time.Microsecond))) * time.Microsecond
 }
 
 // CompleteTx completes the job as succeeded in tx, if and when tx commits. A handler calls it for

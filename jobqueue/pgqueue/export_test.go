@@ -2,19 +2,17 @@ package pgqueue
 
 import "lessonkit.example/jobqueue/driver"
 
-const (
-	ClaimSQL = claimSQL
-	PlanSQL  = planSQL
-)
+const PlanSQL = planSQL
 
 var (
-	Parse        = parse
-	PurgeSQL     = purgeSQL
-	TurnClaimSQL = turnClaimSQL
+	ClaimSQL      = claimSQL
+	LargeClaimSQL = largeClaimSQL
+	Parse         = parse
+	PurgeSQL      = purgeSQL
 )
 
 func Payload(s driver.Signal) string { return payloads([]driver.Signal{s})[0] }
 
-func TakesTurn(s *Store, x driver.ExchangeRequest) bool { return s.takesTurn(x) }
+func ClaimsExclusively(s *Store, x driver.ExchangeRequest) bool { return s.claimsExclusively(x) }
 
-func LockTurn(s *Store) (query string, namespace int32) { return turnSQL, s.lockNamespace() }
+func ClaimLock(s *Store) (query string, namespace int32) { return claimLockSQL, s.lockNamespace() }

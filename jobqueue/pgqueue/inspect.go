@@ -155,7 +155,7 @@ group by queue, state`
 
 const pausesSQL = `select queue, until from jobqueue_pause where until > now()`
 
-const workersSQL = `select id, name, started_at, expires_at, queues from jobqueue_worker where id <> 0 order by id`
+const workersSQL = `select id, name, started_at, expires_at, queues from jobqueue_worker order by id`
 
 // Stats implements driver.Store.
 func (s *Store) Stats(ctx context.Context) (_ driver.Stats, err error) {

@@ -68,29 +68,16 @@ const unregisterSQL = `delete from jobqueue_worker where id = $1`
 func (s *Store) Release(
 	ctx context.Context, worker int64, keep []driver.Lease, unregister bool,
 ) (released int, err error) {
-	err = s.despiteDamage(ctx, func() (err error) {
-		released, err = s.release(ctx, worker, keep, unregister)
-		return err
-	})
-	return released, err
-}
-
-func (s *Store) release(
-	ctx context.Context, worker int64, keep []driver.Lease, unregister bool,
-) (released int, err error) {
 	ids, fences := make([]int64, len(keep)), make([]int32, len(keep))
 	for i, l := range keep {
 		ids[i], fences[i] = l.ID, int32(l.Fence)
 	}
 	var b pgx.Batch
 	if unregister {
-		// First, because it waits for claims in progress.
-		b.Queue(s.sql(unregisterSQL), worker)
-	}
-	queues := map[string]bool{}
-	if unregister {
+		b.Queue(s.sql(unregisterSQL), worker) // first, because it waits for claims in progress
 		b.Queue(s.sql(freeSlotsSQL))
 	}
+	queues := map[string]bool{}
 	b.Queue(s.sql(releaseSQL), worker, ids, fences).Query(func(rows pgx.Rows) error {
 		var queue string
 		_, err := pgx.ForEachRow(rows, []any{&queue}, func() error {
@@ -129,21 +116,15 @@ where `
 // Without "exists", which is evaluated first and once, every call would read all unfinished jobs.
 const (
 	rescueJobsSQL    = rescueSQL + `exists (` + selectDead + `) and worker = any (array(` + selectDead + `))`
-	rescueOrphansSQL = rescueSQL + `worker is not null
+	rescueOrphansSQL = rescueSQL + `worker <> 0
   and not exists (select from jobqueue_worker w where w.id = j.worker)`
 )
 
 // Rescue implements driver.Store.
-func (s *Store) Rescue(ctx context.Context, lease time.Duration, orphans bool) (rescued int, err error) {
-	if err := s.endStuckExchanges(ctx, lease); err != nil {
-		return 0, fmt.Errorf("rescue: %w", err)
-	}
-	err = s.despiteDamage(ctx, func() (err error) {
-		rescued, err = s.rescue(ctx, orphans)
-		return err
-	})
+func (s *Store) Rescue(ctx context.Context, orphans bool) (rescued int, err error) {
+	rescued, err = s.rescue(ctx, orphans)
 	if err == nil {
-		// The keys may be locked by an exchange that is stuck, too.
+		// The exchange of a suspended process may have locked the keys too.
 		limited, cancel := context.WithTimeout(ctx, promoteTimeout)
 		defer cancel()
 		err = s.promoteIdle(limited)
@@ -154,9 +135,8 @@ func (s *Store) Rescue(ctx context.Context, lease time.Duration, orphans bool) (
 	return rescued, nil
 }
 
-// rescueWaitSQL limits how long a rescue waits for locks. The results of a suspended process may
-// lock its jobs, but not the row of its worker, for less than a lease yet: waiting for them would
-// keep the next rescue from ending that exchange.
+// rescueWaitSQL limits how long a rescue waits for locks. The exchange of a suspended process may
+// have locked its jobs: a later rescue finds them when the server has ended it.
 const rescueWaitSQL = `select set_config('lock_timeout', '1s', true)`
 
 func (s *Store) rescue(ctx context.Context, orphans bool) (rescued int, err error) {

@@ -101,10 +101,6 @@ func harness(t *testing.T, pool *pgxpool.Pool, cfg pgqueue.Config) queuetest.Har
 			_, err := pool.Exec(ctx, statement)
 			return err
 		},
-		Damage: map[string]string{
-			"errors": `errors = '{"not": "an array"}'`,
-			"fence":  "fence = 2147483647", "attempt": "attempt = 2147483647",
-		},
 		Notifies: !cfg.PollOnly,
 	}
 }

@@ -82,11 +82,11 @@ func TestRescueAndClaimExcludeEachOther(t *testing.T) {
 	require.NoError(t, err, "the heartbeat does not wait for claims")
 	_, _, err = store.Heartbeat(t.Context(), worker, 0)
 	require.NoError(t, err)
-	n, err := store.Rescue(t.Context(), time.Minute, true)
+	n, err := store.Rescue(t.Context(), true)
 	require.NoError(t, err)
 	require.Zero(t, n, "Rescue skips a worker that is claiming")
 	require.NoError(t, tx.Commit(t.Context()))
-	n, err = store.Rescue(t.Context(), time.Minute, false)
+	n, err = store.Rescue(t.Context(), false)
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 }

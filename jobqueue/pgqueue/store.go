@@ -59,7 +59,7 @@ type Store struct {
 	promoter  *wake.Coalescer // of keys and groups
 	listening atomic.Int32    // how many Listen receive notifications
 
-	turnsAgain atomic.Int64 // when claims take turns again, in nanoseconds since 1970
+	exclusiveAgain atomic.Int64 // when large claims take their lock again, in nanoseconds since 1970
 }
 
 var (
@@ -80,7 +80,10 @@ var embedded embed.FS
 
 var migrations, _ = fs.Sub(embedded, "migrations") // cannot fail, the directory is embedded
 
-const versionTable = "jobqueue_migrations"
+const (
+	versionTable = "jobqueue_migrations"
+	version      = 100 // of the newest migration
+)
 
 const appliedSQL = `select coalesce(max(version_id), 0) from jobqueue_migrations`
 
@@ -113,16 +116,12 @@ func (s *Store) Migrated(ctx context.Context) (_ bool, err error) {
 	if err := s.Usable(); err != nil {
 		return false, err
 	}
-	files, err := fs.Glob(migrations, "*.sql")
-	if err != nil {
-		return false, err
-	}
 	var applied int
 	err = s.pool.QueryRow(ctx, s.sql(appliedSQL)).Scan(&applied)
 	if code(err) == undefinedTable {
 		return false, nil
 	}
-	return err == nil && applied >= len(files), err // versions are 1, 2, …
+	return err == nil && applied >= version, err
 }
 
 // Usable implements driver.Store.
@@ -198,10 +197,7 @@ func code(err error) string {
 }
 
 const (
-	notSupported          = "0A000"
-	uniqueViolation       = "23505"
-	insufficientPrivilege = "42501"
-	undefinedFunction     = "42883"
-	undefinedTable        = "42P01" // of an unknown schema too
-	lockNotAvailable      = "55P03"
+	uniqueViolation  = "23505"
+	undefinedTable   = "42P01" // of an unknown schema too
+	lockNotAvailable = "55P03"
 )

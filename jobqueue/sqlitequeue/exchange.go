@@ -77,7 +77,7 @@ where queue = ? and priority = ? and worker is null and run_at > ? order by run_
 func (s *Store) Exchange(ctx context.Context, x driver.ExchangeRequest) (driver.ExchangeResponse, error) {
 	var res driver.ExchangeResponse
 	var promoted []driver.Signal
-	err := s.updateDespiteDamage(ctx, func(tx *sql.Tx, now int64) error {
+	err := s.update(ctx, func(tx *sql.Tx, now int64) error {
 		res = driver.ExchangeResponse{}
 		if err := record(tx, now, x, &res); err != nil {
 			return err

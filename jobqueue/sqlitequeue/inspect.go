@@ -149,7 +149,7 @@ select queue, 6, count(*) from (
 
 const pausesSQL = `select queue, until from jobqueue_pause where until > ?`
 
-const workersSQL = `select id, name, started_at, expires_at, queues from jobqueue_worker where id <> 0 order by id`
+const workersSQL = `select id, name, started_at, expires_at, queues from jobqueue_worker order by id`
 
 // Stats implements driver.Store.
 func (s *Store) Stats(ctx context.Context) (_ driver.Stats, err error) {

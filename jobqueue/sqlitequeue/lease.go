@@ -78,7 +78,7 @@ func (s *Store) Release(
 		return 0, err
 	}
 	var queues map[string]bool
-	err = s.updateDespiteDamage(ctx, func(tx *sql.Tx, _ int64) error {
+	err = s.update(ctx, func(tx *sql.Tx, _ int64) error {
 		released, queues = 0, map[string]bool{}
 		if unregister {
 			if _, err := tx.Exec(unregisterSQL, worker); err != nil {
@@ -127,13 +127,13 @@ where worker `
 
 const (
 	rescueJobsSQL    = rescueSQL + `= ?2`
-	rescueOrphansSQL = rescueSQL + `is not null and worker not in (select id from jobqueue_worker)`
+	rescueOrphansSQL = rescueSQL + `<> 0 and worker not in (select id from jobqueue_worker)`
 )
 
 // Rescue implements driver.Store.
-func (s *Store) Rescue(ctx context.Context, _ time.Duration, orphans bool) (rescued int, err error) {
+func (s *Store) Rescue(ctx context.Context, orphans bool) (rescued int, err error) {
 	var promoted []driver.Signal
-	err = s.updateDespiteDamage(ctx, func(tx *sql.Tx, now int64) error {
+	err = s.update(ctx, func(tx *sql.Tx, now int64) error {
 		rescued = 0
 		at := timeOf(now).Format(time.RFC3339Nano)
 		rescue := func(query string, args ...any) error {

@@ -74,10 +74,6 @@ func harness(t *testing.T) queuetest.Harness {
 			_, err := db.W.ExecContext(ctx, statement)
 			return err
 		},
-		Damage: map[string]string{
-			"errors": `errors = 'not JSON'`, "args": `args = '{"n":'`,
-			"fence": "fence = 9223372036854775807", "attempt": "attempt = 9223372036854775807",
-		},
 	}
 }
 

@@ -61,7 +61,7 @@ func pauseEndsByItself(t *testing.T, h Harness) {
 	require.NoError(t, c.Pause(t.Context(), "default", until), "the last call counts")
 	fill(t, h.Store, 1)
 	r := start(t, h.Store, jobqueue.WorkerConfig{},
-		handle(func(context.Context, *jobqueue.Job, args) error { return nil }))
+		handle(nothing))
 	job := r.next(jobqueue.EventSucceeded).Job
 	require.WithinDuration(t, until, job.ClaimedAt, time.Minute)
 	require.False(t, job.ClaimedAt.Before(until.Truncate(time.Microsecond)), "%v before %v", job.ClaimedAt, until)
@@ -224,7 +224,7 @@ func retryManyInManyPortions(t *testing.T, h Harness) {
 func cancelManyInManyPortions(t *testing.T, h Harness) {
 	fill(t, h.Store, portions)
 	r := start(t, h.Store, jobqueue.WorkerConfig{},
-		handle(func(context.Context, *jobqueue.Job, args) error { return nil }))
+		handle(nothing))
 	n, _, err := admin.NewClient(h.Store).CancelMany(t.Context(), admin.Filter{State: admin.StateWaiting})
 	require.NoError(t, err)
 	for range portions - n {

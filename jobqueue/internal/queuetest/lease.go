@@ -46,7 +46,7 @@ func rescue(t *testing.T, s driver.Store, want int) {
 	t.Helper()
 	total := 0
 	poll(t, "rescue", func() bool {
-		n, err := s.Rescue(t.Context(), time.Minute, false)
+		n, err := s.Rescue(t.Context(), false)
 		require.NoError(t, err)
 		total += n
 		return total >= want
@@ -160,7 +160,7 @@ func zombieClaimsNothing(t *testing.T, h Harness) {
 	zombie := register(t, h.Store, never)
 	die(t, h.Store, zombie)
 	poll(t, "the worker's row is gone", func() bool {
-		_, err := h.Store.Rescue(t.Context(), time.Minute, false)
+		_, err := h.Store.Rescue(t.Context(), false)
 		require.NoError(t, err)
 		stats, err := h.Store.Stats(t.Context())
 		require.NoError(t, err)
@@ -203,7 +203,7 @@ func heartbeatKeepsTheLease(t *testing.T, h Harness) {
 	fill(t, h.Store, 2)
 	w := register(t, h.Store, never)
 	jobs := claim(t, h.Store, w, "default", 2)
-	n, err := h.Store.Rescue(t.Context(), time.Minute, true)
+	n, err := h.Store.Rescue(t.Context(), true)
 	require.NoError(t, err)
 	require.Zero(t, n)
 	cancelled, alive, err := h.Store.Heartbeat(t.Context(), w, time.Minute)
@@ -246,10 +246,10 @@ func rescueFindsOrphans(t *testing.T, h Harness) {
 	_, err := h.Store.Release(t.Context(), w, []driver.Lease{{ID: j.ID, Fence: j.Fence}}, true)
 	require.NoError(t, err)
 	require.Equal(t, admin.StateRunning, get(t, h.Store, j.ID).State)
-	n, err := h.Store.Rescue(t.Context(), time.Minute, false)
+	n, err := h.Store.Rescue(t.Context(), false)
 	require.NoError(t, err)
 	require.Zero(t, n)
-	n, err = h.Store.Rescue(t.Context(), time.Minute, true)
+	n, err = h.Store.Rescue(t.Context(), true)
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 	require.Equal(t, admin.StateWaiting, get(t, h.Store, j.ID).State)

@@ -69,7 +69,7 @@ func limitHoldsOverAllWorkers(t *testing.T, h Harness) {
 
 // A worker that is idle returns its slots to one that has jobs.
 func limitIsUsedByWhoeverWorks(t *testing.T, h Harness) {
-	quick := handle(func(context.Context, *jobqueue.Job, args) error { return nil })
+	quick := handle(nothing)
 	fill(t, h.Store, 1)
 	first := start(t, h.Store, limited(1), quick)
 	first.next(jobqueue.EventSucceeded)
@@ -88,14 +88,14 @@ func limitOfADeadWorkerIsFreed(t *testing.T, h Harness) {
 	require.NoError(t, err)
 	require.Equal(t, 2, held)
 	fill(t, h.Store, 1)
-	r := start(t, h.Again(), limited(2), handle(func(context.Context, *jobqueue.Job, args) error { return nil }))
+	r := start(t, h.Again(), limited(2), handle(nothing))
 	select {
 	case e := <-r.events:
 		require.Fail(t, "a job beyond the limit", "%+v", e)
 	case <-time.After(300 * time.Millisecond):
 	}
 	die(t, h.Store, dead)
-	_, err = h.Store.Rescue(t.Context(), time.Minute, false)
+	_, err = h.Store.Rescue(t.Context(), false)
 	require.NoError(t, err)
 	r.next(jobqueue.EventSucceeded)
 	held, err = h.Store.Slots(t.Context(), dead, "default", 2, 2)
@@ -200,7 +200,7 @@ func rateKeepsNoOtherQueue(t *testing.T, h Harness) {
 	fill(t, h.Store, 5, func(p *jobqueue.Params) { p.Queue = "free" })
 	r := start(t, h.Store, jobqueue.WorkerConfig{Queues: map[string]jobqueue.QueueConfig{
 		"default": {Rate: jobqueue.Rate{N: 1, Per: time.Hour}}, "free": {}}},
-		handle(func(context.Context, *jobqueue.Job, args) error { return nil }))
+		handle(nothing))
 	queues := map[string]int{}
 	for range 6 {
 		queues[r.next(jobqueue.EventSucceeded).Job.Queue]++

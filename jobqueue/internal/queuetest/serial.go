@@ -188,7 +188,7 @@ func serialSurvivesTheDeathOfAWorker(t *testing.T, h Harness) {
 	dead := register(t, h.Store, never)
 	require.Equal(t, ids[0], claim(t, h.Store, dead, "default", 10)[0].ID)
 	for _, orphans := range []bool{false, true} {
-		_, err := h.Store.Rescue(t.Context(), time.Minute, orphans)
+		_, err := h.Store.Rescue(t.Context(), orphans)
 		require.NoError(t, err)
 	}
 	require.Equal(t, admin.StateHeld, get(t, h.Store, ids[1]).State, "held jobs have no worker and are not orphans")
@@ -253,7 +253,7 @@ func serialLostSignalIsRepaired(t *testing.T, h Harness) {
 			}
 			return err
 		}))
-		_, err := h.Store.Rescue(t.Context(), time.Minute, false)
+		_, err := h.Store.Rescue(t.Context(), false)
 		require.NoError(t, err)
 		require.Equal(t, admin.StateWaiting, get(t, h.Store, id).State)
 	}

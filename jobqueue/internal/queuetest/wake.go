@@ -35,7 +35,7 @@ const never = time.Hour
 func idle(t *testing.T, s driver.Store, cfg jobqueue.WorkerConfig) *running {
 	t.Helper()
 	fill(t, s, 1)
-	r := start(t, s, cfg, handle(func(context.Context, *jobqueue.Job, args) error { return nil }))
+	r := start(t, s, cfg, handle(nothing))
 	r.next(jobqueue.EventSucceeded)
 	return r
 }

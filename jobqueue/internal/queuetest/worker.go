@@ -189,7 +189,7 @@ func undecodableFailsAlone(t *testing.T, h Harness) {
 	require.NoError(t, err)
 	good := fill(t, h.Store, 5)
 	r := start(t, h.Store, jobqueue.WorkerConfig{},
-		handle(func(context.Context, *jobqueue.Job, args) error { return nil }))
+		handle(nothing))
 	for range 6 {
 		r.next(jobqueue.EventSucceeded, jobqueue.EventDead)
 	}
@@ -205,7 +205,7 @@ func otherKindsAreLeftToOthers(t *testing.T, h Harness) {
 	other := fill(t, h.Store, 2000, func(p *jobqueue.Params) { p.Kind = "new"; p.MaxAttempts = 1 })
 	fill(t, h.Store, 10)
 	r := start(t, h.Store, jobqueue.WorkerConfig{Prefetch: 100},
-		handle(func(context.Context, *jobqueue.Job, args) error { return nil }))
+		handle(nothing))
 	for range 10 {
 		r.next(jobqueue.EventSucceeded)
 	}

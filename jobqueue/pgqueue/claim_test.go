@@ -24,7 +24,7 @@ func TestClaimWaitsForItsTurn(t *testing.T) {
 	tx, err := pool.Begin(t.Context())
 	require.NoError(t, err)
 	defer tx.Rollback(t.Context())
-	query, namespace := pgqueue.LockTurn(store)
+	query, namespace := pgqueue.ClaimLock(store)
 	_, err = tx.Exec(t.Context(), query, namespace)
 	require.NoError(t, err)
 	began := time.Now()
@@ -35,7 +35,7 @@ func TestClaimWaitsForItsTurn(t *testing.T) {
 	require.Len(t, res.Jobs, 600)
 	require.Len(t, res.Lost, 1, "results are recorded once")
 	require.GreaterOrEqual(t, time.Since(began), 500*time.Millisecond)
-	require.False(t, pgqueue.TakesTurn(store, x), "the next claims do not wait again")
+	require.False(t, pgqueue.ClaimsExclusively(store, x), "the next claims do not wait again")
 	res, err = store.Exchange(t.Context(), claimRequest(worker, 600))
 	require.NoError(t, err)
 	require.Len(t, res.Jobs, 600)
@@ -44,11 +44,11 @@ func TestClaimWaitsForItsTurn(t *testing.T) {
 func TestLargeClaimsTakeTurns(t *testing.T) {
 	t.Parallel()
 	store := pgqueue.New(nil, pgqueue.Config{})
-	require.False(t, pgqueue.TakesTurn(store, claimRequest(1, 499)))
-	require.True(t, pgqueue.TakesTurn(store, claimRequest(1, 500)))
+	require.False(t, pgqueue.ClaimsExclusively(store, claimRequest(1, 499)))
+	require.True(t, pgqueue.ClaimsExclusively(store, claimRequest(1, 500)))
 	two := claimRequest(1, 250)
 	two.Claims = append(two.Claims, driver.ClaimRequest{Queue: "other", Limit: 250})
-	require.True(t, pgqueue.TakesTurn(store, two))
+	require.True(t, pgqueue.ClaimsExclusively(store, two))
 }
 
 // A large claim does not lock the jobs that it finds. It waits for those that another claim takes
@@ -91,7 +91,7 @@ func TestLargeClaimLeavesWhatAnotherTakes(t *testing.T) {
 		for _, id := range taken {
 			require.NotContains(t, claimed, id)
 		}
-		if !pgqueue.TakesTurn(store, claimRequest(two, 600)) { // it has waited for too long, on a slow machine
+		if !pgqueue.ClaimsExclusively(store, claimRequest(two, 600)) { // it has waited for too long, on a slow machine
 			require.Len(t, claimed, 600)
 			_, err = pool.Exec(t.Context(), `update jobqueue_job set worker = null`)
 			require.NoError(t, err)
@@ -119,6 +119,10 @@ func TestLargeClaimLeavesWhatIsPutOff(t *testing.T) {
 	for _, j := range res.Jobs {
 		require.False(t, j.RunAt.After(time.Now()))
 	}
+}
+
+func claimRequest(worker int64, n int) driver.ExchangeRequest {
+	return driver.ExchangeRequest{Worker: worker, Claims: []driver.ClaimRequest{{Queue: "default", Limit: n}}}
 }
 
 // exchangeDuring returns the response of an exchange that may wait for tx, which is committed then.
@@ -163,7 +167,7 @@ func claimArgs(worker int64, n int32) []any {
 // that finds jobs checks the lease before it changes them.
 func TestClaimsWriteOnlyWhatTheyClaim(t *testing.T) {
 	t.Parallel()
-	for name, query := range map[string]string{"small": pgqueue.ClaimSQL, "large": pgqueue.TurnClaimSQL} {
+	for name, query := range map[string]string{"small": pgqueue.ClaimSQL, "large": pgqueue.LargeClaimSQL} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			pool, store := migrated(t)

@@ -1,0 +1,107 @@
+-- +goose Up
+
+-- Times are microseconds since 1970, UTC.
+
+-- One row for each worker process. The leases of its jobs are valid while it exists.
+create table jobqueue_worker (
+    id         integer primary key autoincrement,
+    name       text    not null,
+    started_at integer not null,
+    expires_at integer not null,
+    queues     text    not null default '[]' -- that the worker serves, as JSON
+) strict;
+
+-- Unfinished jobs only, so the table stays small.
+create table jobqueue_job (
+    id            integer primary key autoincrement,
+    run_at        integer not null,
+    created_at    integer not null,
+    claimed_at    integer,
+    -- The worker that holds the lease; null: none; 0: the job is held, because another job of its
+    -- serial key comes first, or a member of the group that it waits for has not ended.
+    worker        integer,
+    fence         integer not null default 0, -- incremented whenever the lease changes
+    attempt       integer not null default 0,
+    max_attempts  integer not null,           -- negative: unlimited
+    priority      integer not null check (priority between 1 and 4),
+    cancel        integer not null default 0, -- the running job is to be cancelled
+    until_started integer not null default 0, -- the claim frees unique_key
+    queue         text    not null,
+    kind          text    not null,
+    unique_key    text,
+    args          text    not null,
+    errors        text check (json_type(errors) = 'array'),
+    serial_key    text,                       -- jobs of one key run one at a time, in order
+    meta          text,                       -- what the caller attached, a JSON object of texts
+    in_group      text,
+    after_group   text,                       -- the job starts when this group has no member
+    saved         text                        -- what the handler has saved, as JSON
+) strict;
+
+create index jobqueue_job_ready on jobqueue_job (queue, priority, run_at, id) where worker is null;
+create unique index jobqueue_job_unique on jobqueue_job (kind, unique_key) where unique_key is not null;
+create index jobqueue_job_cancel on jobqueue_job (worker) where cancel = 1;
+-- At most one job of a key is not held; the next one is found among those that are.
+create unique index jobqueue_job_serial on jobqueue_job (serial_key)
+    where serial_key is not null and (worker is null or worker <> 0);
+create index jobqueue_job_held on jobqueue_job (serial_key, id) where worker = 0;
+create index jobqueue_job_group on jobqueue_job (in_group) where in_group is not null;
+create index jobqueue_job_after on jobqueue_job (after_group) where worker = 0 and after_group is not null;
+
+-- The history.
+create table jobqueue_done (
+    id            integer primary key,
+    state         integer not null, -- 4 succeeded, 5 failed, 6 cancelled
+    finished_at   integer not null,
+    run_at        integer not null,
+    created_at    integer not null,
+    claimed_at    integer,
+    fence         integer not null,
+    attempt       integer not null,
+    max_attempts  integer not null,
+    priority      integer not null,
+    until_started integer not null,
+    queue         text    not null,
+    kind          text    not null,
+    unique_key    text,
+    args          text    not null,
+    errors        text,
+    serial_key    text,
+    meta          text,
+    in_group      text,
+    after_group   text,
+    saved         text
+) strict;
+
+create index jobqueue_done_time on jobqueue_done (finished_at);
+create index jobqueue_done_bad on jobqueue_done (state, id) where state <> 4;
+create index jobqueue_done_group on jobqueue_done (in_group, state) where in_group is not null;
+
+create table jobqueue_schedule (
+    name    text    primary key,
+    spec    text    not null,           -- identifies the rule that returns its times
+    next_at integer not null,           -- whoever changes it enqueues the job of this time
+    last_at integer,
+    skipped integer not null default 0, -- times without a job
+    paused  integer not null default 0
+) strict;
+
+-- No job of the queue is claimed until then.
+create table jobqueue_pause (
+    queue text    primary key,
+    until integer not null
+) strict;
+
+-- A queue with a limit has a row for each job that may run at a time, in all processes together.
+create table jobqueue_slot (
+    queue  text    not null,
+    n      integer not null,
+    worker integer, -- that may run a job; null: nobody yet
+    primary key (queue, n)
+) strict;
+
+-- A queue with a rate may start its next job at this time, less what its burst allows.
+create table jobqueue_rate (
+    queue text    primary key,
+    at    integer not null
+) strict;
