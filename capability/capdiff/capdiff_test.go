@@ -2,22 +2,21 @@ package capdiff
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"lessonkit.example/capability"
 )
 
 func TestCompareComparesMeaning(t *testing.T) {
 	t.Parallel()
-	diff := func(before, after string) []Change {
-		return Compare(Side{capabilities(t, before), plugins(t)}, Side{capabilities(t, after), plugins(t)},
-			capability.ResolveOptions{})
-	}
+	diff := func(before, after string) []Change { return Compare(app(t, before), app(t, after), "") }
 	base := `{"identifier":"a","windows":["main"],"permissions":["ping:default",` +
 		`{"identifier":"fs:allow-read-file","allow":[{"path":"a"}]}]}`
 	// Written otherwise, the same meaning.
@@ -77,116 +76,213 @@ func TestCompareComparesMeaning(t *testing.T) {
 	require.Equal(t, CommandsRevoked, changes[0].Kind)
 	require.False(t, changes[0].Widens())
 
-	// What is too much to compare is not taken for harmless.
-	var many []string
-	for i := range 500 {
-		many = append(many, fmt.Sprintf(`"w%d"`, i))
-	}
-	var urls []string
-	for i := range 500 {
-		urls = append(urls, fmt.Sprintf(`"https://a%d.example"`, i))
-	}
-	changes = diff(base, `{"identifier":"a","windows":[`+strings.Join(many, ",")+`],"remote":{"urls":[`+
-		strings.Join(urls, ",")+`]},"permissions":["core:default"]}`)
-	require.Equal(t, Incomparable, changes[0].Kind)
-	require.True(t, changes[0].Widens())
-
-	// An application manifest that comes or goes is one change, not one a command.
-	app := plugins(t)
-	require.Empty(t,
-		app.LoadPermissions(capability.AppManifest,
-			capability.ParseValue([]byte(`{"permission":[{"identifier":"allow-greet",`+
-				`"commands":{"allow":["greet"]}}]}`), capability.Options{})))
-	with := capabilities(t,
-		`{"identifier":"a","windows":["main"],"permissions":["ping:default","allow-greet",`+
-			`{"identifier":"fs:allow-read-file","allow":[{"path":"a"}]}]}`)
-	changes = Compare(Side{capabilities(t, base), plugins(t)}, Side{with, app}, capability.ResolveOptions{})
-	require.Len(t, changes, 1)
-	require.Equal(t, AppChecked, changes[0].Kind)
-	changes = Compare(Side{with, app}, Side{capabilities(t, base), plugins(t)}, capability.ResolveOptions{})
-	require.Len(t, changes, 1)
-	require.Equal(t, AppUnchecked, changes[0].Kind)
-
 	// Nothing is granted where nobody can be reached.
 	require.Empty(t, diff(base, `[`+base+`,{"identifier":"b","permissions":["fs:read"]}]`))
 }
 
-// What one side grants and the other does not is found, however close their
-// patterns are, and named by the pattern that makes the difference.
-func TestCompareMissesNothing(t *testing.T) {
+func TestWhatIsTooMuchToCompareIsNotTakenForHarmless(t *testing.T) {
+	t.Parallel()
+	var windows, urls []string
+	for i := range 500 {
+		windows = append(windows, fmt.Sprintf(`"w%d"`, i))
+		urls = append(urls, fmt.Sprintf(`"https://a%d.example"`, i))
+	}
+	changes := Compare(app(t, `{"identifier":"a","windows":["main"],"permissions":["core:default"]}`),
+		app(t, `{"identifier":"a","windows":[`+strings.Join(windows, ",")+`],"remote":{"urls":[`+
+			strings.Join(urls, ",")+`]},"permissions":["core:default"]}`), "")
+	require.Equal(t, Incomparable, changes[0].Kind)
+	require.True(t, changes[0].Widens())
+}
+
+func TestAnApplicationManifestThatComesOrGoesIsOneChange(t *testing.T) {
+	t.Parallel()
+	without := app(t, `{"identifier":"a","windows":["main"],"permissions":["ping:default"]}`)
+	with := app(t, `{"identifier":"a","windows":["main"],"permissions":["ping:default","allow-greet"]}`)
+	require.Empty(t, with.Manifests.LoadPermissions(capability.AppManifest, capability.ParseValue([]byte(
+		`{"permission":[{"identifier":"allow-greet","commands":{"allow":["greet"]}}]}`), capability.Options{})))
+	changes := Compare(without, with, "")
+	require.Len(t, changes, 1)
+	require.Equal(t, AppChecked, changes[0].Kind)
+	changes = Compare(with, without, "")
+	require.Len(t, changes, 1)
+	require.Equal(t, AppUnchecked, changes[0].Kind)
+}
+
+// One side contains the other: what is granted, or revoked, is named by the wider pattern.
+func TestContainedPatternsAreNoChangeOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	const window = `"windows":["%s"]`
 	const remote = `"windows":["m"],"local":false,"remote":{"urls":["%s"]}`
-	for _, c := range []struct{ form, narrow, wide string }{
-		{window, "a*", "*"}, {window, "*-*", "*"}, {window, "doc-[0-3]", "doc-[0-9]"}, {window, "a?", "a*"},
-		{window, "[!x]", "?"},
-		{window, "a/**/b", "a*b"}, {window, "any-other-label", "*"}, {window, "*a*b*", "*b*"},
-		{window, "[a-\U0010ffff]", "?"}, {window, "[\ud7ff]", "[\ud7ff-\ue000]"},
-		{remote, "https://*:*", "*://*:*"}, {remote, "http://localhost:4711", "http://localhost:*"},
-		{remote, "https://x.com/a*", "https://x.com/*"},
-		{remote, "https://x.com/any", "https://x.com"}, {remote, "https://*.x.com", "https://*"},
-		{remote, "https://*", "https://*:*"}, {remote, "https://a.*.com", "https://*.com"},
-		{remote, "http://127.0.0.1:4711", "http://127.0.0.1:*"}, {remote, "http://*/a/*/b", "http://*/a/*"},
-		{remote, "http://*:8080", "*://*:8080"},
+	for _, c := range []struct {
+		form, narrow, wide string
+		byText             bool // the narrow pattern is not known to be contained
+	}{
+		{window, "a*", "*", false}, {window, "*-*", "*", false}, {window, "*a*b*", "*b*", false},
+		{window, "main", "*", false}, {window, "main-1", "main-*", false}, {window, "doc-3", "doc-[0-9]", false},
+		{window, "doc-[0-3]", "doc-[0-9]", true}, {window, "a?", "a*", true}, {window, "a/**/b", "a*b", true},
+		{remote, "https://*:*", "*://*:*", false}, {remote, "http://localhost:4711", "http://localhost:*", false},
+		{remote, "https://x.com/a*", "https://x.com/*", false}, {remote, "https://x.com/any", "https://x.com", false},
+		{remote, "https://*.x.com", "https://*", false}, {remote, "https://*", "https://*:*", false},
+		{remote, "https://a.*.com", "https://*.com", false}, {remote, "http://*/a/*/b", "http://*/a/*", false},
+		{remote, "http://*:8080", "*://*:8080", false}, {remote, "http://127.0.0.1:4711", "http://127.0.0.1:*", true},
 	} {
-		side := func(pattern string) Side {
-			return Side{capabilities(t, `{"identifier":"a","permissions":["core:window:allow-close"],`+
-				fmt.Sprintf(c.form, pattern)+`}`), capability.CoreManifests()}
+		side := func(pattern string) *capability.App {
+			return app(t, `{"identifier":"a","permissions":["core:window:allow-close"],`+
+				fmt.Sprintf(c.form, pattern)+`}`)
 		}
-		wider := Compare(side(c.narrow), side(c.wide), capability.ResolveOptions{})
-		require.True(t, slices.ContainsFunc(wider, Change.Widens), "%s → %s: %v", c.narrow, c.wide, wider)
-		narrower := Compare(side(c.wide), side(c.narrow), capability.ResolveOptions{})
-		require.NotEmpty(t, narrower, "%s → %s", c.wide, c.narrow)
-		if strings.Contains(c.narrow, "127.") {
-			continue // sampled: the narrow one counts as another URL
+		require.Empty(t, Compare(side(c.wide), side(c.wide), ""))
+		for _, kind := range []ChangeKind{CommandsGranted, CommandsRevoked} {
+			before, after := side(c.narrow), side(c.wide)
+			if kind == CommandsRevoked {
+				before, after = after, before
+			}
+			changes := Compare(before, after, "")
+			named := func(change Change) bool {
+				return change.Kind == kind && change.Approximate == (c.byText || strings.Contains(c.wide, "[")) &&
+					slices.Contains(slices.Concat(change.Audience.Windows, change.Audience.Origins), c.wide)
+			}
+			require.True(t, slices.ContainsFunc(changes, named), "%s %s: %+v", c.narrow, c.wide, changes)
+			require.Equal(t, !c.byText, len(changes) == 1, "%s %s: %+v", c.narrow, c.wide, changes)
 		}
-		require.Len(t, wider, 1)
-		require.Contains(t, slices.Concat(wider[0].Audience.Windows, wider[0].Audience.Origins), c.wide)
-		require.False(t, slices.ContainsFunc(narrower, Change.Widens), "%s → %s: %v", c.wide, c.narrow, narrower)
-		require.Empty(t, Compare(side(c.wide), side(c.wide), capability.ResolveOptions{}))
 	}
 }
 
-func capabilities(t testing.TB, text string) []capability.Capability {
-	t.Helper()
-	d := capability.Parse([]byte(text), capability.Options{Name: "test.json"})
-	require.Empty(t, d.Check(capability.ModeReference))
-	return d.Capabilities()
+// sample are callers and commands for which the properties are decided by the policies themselves.
+var (
+	sampleLabels = []string{"main", "main-1", "a", "b-2", "other"}
+	sampleURLs   = []string{"", "https://x.com/", "https://a.x.com:8080/p", "http://localhost:1420/"}
+	sampleIDs    = []string{"fs:allow-read-file", "fs:read-all", "ping:default", "fs:allow-app", "fs:deny-read-file",
+		"core:resources:default"}
+)
+
+// entry draws one capability.
+func entry(t *rapid.T) string {
+	list := func(what string, from []string, least, most int) string {
+		return `["` + strings.Join(rapid.SliceOfN(rapid.SampledFrom(from), least, most).Draw(t, what), `","`) + `"]`
+	}
+	patterns := []string{"main", "main-*", "*", "a", "[ab]*", "b-?"}
+	text := fmt.Sprintf(`{"identifier":%q,"windows":%s,"local":%t`, rapid.StringMatching("[a-z]{1,6}").Draw(t, "identifier"),
+		list("windows", patterns, 1, 3), rapid.Bool().Draw(t, "local"))
+	if rapid.Bool().Draw(t, "webviews") {
+		text += `,"webviews":` + list("webviews", patterns, 1, 2)
+	}
+	if rapid.Bool().Draw(t, "remote") {
+		text += `,"remote":{"urls":` + list("urls", []string{"https://x.com", "https://*.x.com:*", "*://*:*",
+			"http://localhost:*", ""}, 1, 2) + `}`
+	}
+	permissions := ""
+	for _, id := range rapid.SliceOfN(rapid.SampledFrom(sampleIDs), 1, 3).Draw(t, "permissions") {
+		if rapid.Bool().Draw(t, "scoped") {
+			permissions += fmt.Sprintf(`,{"identifier":%q,"allow":[{"path":"p%d"}]}`, id, rapid.IntRange(0, 2).Draw(t, "path"))
+		} else {
+			permissions += fmt.Sprintf(",%q", id)
+		}
+	}
+	return text + `,"permissions":[` + permissions[1:] + `]}`
 }
 
-func plugins(t testing.TB) *capability.Manifests {
-	t.Helper()
-	m := capability.CoreManifests()
-	for _, plugin := range []string{"fs", "ping", "os"} {
-		text, err := os.ReadFile("../testdata/plugins/" + plugin + ".json")
-		require.NoError(t, err)
-		require.Empty(t, m.LoadPermissions(plugin, capability.ParseValue(text, capability.Options{Name: plugin})))
+// given is all that the sample callers may call, with the scopes.
+func given(t testing.TB, a *capability.App) map[string]bool {
+	policy, _ := a.Resolve(capability.ResolveOptions{Platform: capability.Linux})
+	all := make(map[string]bool)
+	for plugin, s := range policy.GlobalScopes() {
+		for _, v := range s.Allow {
+			all[plugin+" "+v.String()] = true
+		}
 	}
-	return m
+	for _, url := range sampleURLs {
+		caller := capability.Caller{}
+		if url != "" {
+			origin, err := capability.ParseOrigin(url)
+			require.NoError(t, err)
+			caller.Origin = origin
+		}
+		for _, caller.Window = range sampleLabels {
+			for _, caller.Webview = range sampleLabels {
+				for _, command := range policy.Callable(caller) {
+					call := fmt.Sprint(command, caller.Window, caller.Webview, url)
+					all[call] = true
+					for _, g := range policy.Explain(command, caller).Grants {
+						for _, v := range policy.Scope(g.Scope()).Allow {
+							all[call+v.String()] = true
+						}
+					}
+				}
+			}
+		}
+	}
+	return all
+}
+
+// Whatever the patterns are: what some caller may call, and with which scope, is the same if no change is
+// reported, and if it is more the change widens.
+func TestWhatIsGrantedMoreIsReported(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(r *rapid.T) {
+		entries := rapid.SliceOfN(rapid.Custom(entry), 1, 3).Draw(r, "before")
+		added := rapid.SliceOfN(rapid.Custom(entry), 0, 2).Draw(r, "added")
+		before := app(t, `[`+strings.Join(entries, ",")+`]`)
+		entries = append(entries[rapid.IntRange(0, 1).Draw(r, "removed"):], added...)
+		after := app(t, `[`+strings.Join(entries, ",")+`]`)
+		changes := Compare(before, after, capability.Linux)
+		was, is := given(t, before), given(t, after)
+		if len(changes) == 0 {
+			require.Equal(t, was, is)
+		}
+		for what := range is {
+			if !was[what] {
+				require.True(t, slices.ContainsFunc(changes, Change.Widens), "%s: %+v", what, changes)
+			}
+		}
+	})
+}
+
+func TestTheOrderOfEntriesDoesNotMatter(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(r *rapid.T) {
+		entries := rapid.SliceOfN(rapid.Custom(entry), 1, 4).Draw(r, "entries")
+		other := rapid.SliceOfN(rapid.Custom(entry), 1, 4).Draw(r, "other")
+		shuffled := slices.Clone(entries)
+		rand.Shuffle(len(shuffled), func(i, k int) { shuffled[i], shuffled[k] = shuffled[k], shuffled[i] })
+		before, again := app(t, `[`+strings.Join(entries, ",")+`]`), app(t, `[`+strings.Join(shuffled, ",")+`]`)
+		after := app(t, `[`+strings.Join(other, ",")+`]`)
+		require.Empty(t, Compare(before, again, ""))
+		require.Equal(t, Compare(before, after, ""), Compare(again, after, ""))
+	})
 }
 
 // A window that may now call what another one may is named after it, if it is exactly the same.
 func TestCompareNamesEqualWindows(t *testing.T) {
 	t.Parallel()
-	capability1 := func(windows, permissions string) string {
-		return `{"identifier":"` + strings.Trim(
-			windows,
-			`"`,
-		) + `","windows":[` + windows + `],"permissions":[` + permissions + `]}`
+	written := func(windows, permissions string) string {
+		return fmt.Sprintf(`{"identifier":%s,"windows":[%s],"permissions":[%s]}`, windows, windows, permissions)
 	}
-	main := capability1(`"main"`, `"ping:default",{"identifier":"fs:allow-read-file","allow":[{"path":"a"}]}`)
+	main := written(`"main"`, `"ping:default",{"identifier":"fs:allow-read-file","allow":[{"path":"a"}]}`)
 	for after, want := range map[string]string{
 		strings.Replace(main, `"windows":["main"]`, `"windows":["main","x"]`, 1):                 "main",
 		`[` + main + `,` + strings.ReplaceAll(main, `"main"`, `"x"`) + `]`:                       "main",
-		`[` + main + `,` + capability1(`"x"`, `"ping:default"`) + `]`:                            "",
-		`[` + main + `,` + capability1(`"x"`, `"ping:default","fs:allow-read-file"`) + `]`:       "",
+		`[` + main + `,` + written(`"x"`, `"ping:default"`) + `]`:                                "",
+		`[` + main + `,` + written(`"x"`, `"ping:default","fs:allow-read-file"`) + `]`:           "",
 		strings.Replace(main, `"windows":["main"]`, `"windows":["main","x-*"]`, 1):               "",
 		strings.ReplaceAll(main, `"main"`, `"x"`):                                                "",
 		strings.Replace(strings.Replace(main, `["main"]`, `["main","x"]`, 1), `"a"}`, `"b"}`, 1): "",
 	} {
-		changes := Compare(Side{capabilities(t, main), plugins(t)}, Side{capabilities(t, after), plugins(t)},
-			capability.ResolveOptions{})
+		changes := Compare(app(t, main), app(t, after), "")
 		require.NotEmpty(t, changes)
 		require.Equal(t, want, changes[0].SameAs, after)
 	}
+}
+
+// app returns an application with one file and a few plugins.
+func app(t testing.TB, text string) *capability.App {
+	t.Helper()
+	d := capability.Parse([]byte(text), capability.Options{Name: "test.json"})
+	require.False(t, d.Check(capability.ModeReference).HasErrors(), text)
+	m := capability.CoreManifests()
+	for _, plugin := range []string{"fs", "ping", "os"} {
+		file, err := os.ReadFile("../testdata/plugins/" + plugin + ".json")
+		require.NoError(t, err)
+		require.Empty(t, m.LoadPermissions(plugin, capability.ParseValue(file, capability.Options{Name: plugin})))
+	}
+	return &capability.App{Documents: []*capability.Document{d}, Manifests: m}
 }

@@ -7,22 +7,8 @@ import (
 	"lessonkit.example/capability/capdiff"
 )
 
-func ExampleCompare() {
-	read := func(text string) capdiff.Side {
-		d := capability.Parse([]byte(text), capability.Options{})
-		return capdiff.Side{Capabilities: d.Capabilities(), Manifests: capability.CoreManifests()}
-	}
-	before := read(`{"identifier": "a", "windows": ["main"], "permissions": ["core:resources:default"]}`)
-	after := read(`{"identifier": "a", "windows": ["*"], "permissions": ["core:resources:default"]}`)
-	for _, c := range capdiff.Compare(before, after, capability.ResolveOptions{}) {
-		fmt.Println(c.Kind, c.Audience.Windows, c.Commands)
-	}
-	// Output:
-	// granted [*] [plugin:resources|close]
-}
-
 // An application is compared on every platform: here only the configuration for Windows differs.
-func ExampleCompareApps() {
+func ExampleCompare() {
 	before := &capability.App{
 		Documents: []*capability.Document{capability.Parse([]byte(
 			`{"identifier": "main", "windows": ["main"], "permissions": ["core:default"]}`), capability.Options{})},
@@ -35,7 +21,7 @@ func ExampleCompareApps() {
 			{"identifier": "own", "windows": ["tray"], "permissions": ["core:resources:default"]}]}}}`),
 			capability.Options{}),
 	}
-	for _, c := range capdiff.CompareApps(before, &after, capability.ResolveOptions{}) {
+	for _, c := range capdiff.Compare(before, &after, "") {
 		fmt.Println(c.Kind, c.Audience.Windows, c.Commands, c.Audience.Platforms)
 	}
 	// Output:

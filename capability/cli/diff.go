@@ -5,7 +5,6 @@ import (
 	"os"
 	"slices"
 
-	"lessonkit.example/capability"
 	"lessonkit.example/capability/capdiff"
 	"lessonkit.example/capability/report"
 )
@@ -49,8 +48,7 @@ func diff(c *command, args []string) (int, error) {
 			}
 		}
 	}
-	o := capability.ResolveOptions{Platform: platform}
-	changes := capdiff.CompareApps(sides[0].App, sides[1].App, o)
+	changes := capdiff.Compare(sides[0].App, sides[1].App, platform)
 	widens := slices.ContainsFunc(changes, capdiff.Change.Widens)
 	if c.format == "json" {
 		err = report.Encode(c.env.Stdout, map[string]any{"changes": append([]capdiff.Change{}, changes...),

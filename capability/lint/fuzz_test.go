@@ -42,9 +42,8 @@ func FuzzEffort(f *testing.F) {
 			d := capability.Parse(text, o)
 			found := lint.Check([]*capability.Document{d}, core, lint.Options{})
 			_ = report.Text(io.Discard, found, report.TextOptions{})
-			before := capdiff.Side{Manifests: core}
-			after := capdiff.Side{Capabilities: d.Capabilities(), Manifests: core}
-			capdiff.Compare(before, after, capability.ResolveOptions{Platform: capability.Linux, Partial: true})
+			after := &capability.App{Documents: []*capability.Document{d}, Manifests: core}
+			capdiff.Compare(&capability.App{Manifests: core}, after, capability.Linux)
 			policy, _ := capability.Resolve(d.Capabilities(), core, capability.ResolveOptions{Partial: true})
 			_ = policy.Explain("window.close", capability.Caller{Window: "m"}).String()
 		})

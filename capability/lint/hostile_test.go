@@ -66,8 +66,8 @@ func bounded(t *testing.T, name, text string, o capability.Options, manifestText
 	})
 	effort.Bounded(t, "diff: "+name, func() {
 		d, m := read()
-		before, after := capdiff.Side{Manifests: m}, capdiff.Side{Capabilities: d.Capabilities(), Manifests: m}
-		changes := capdiff.Compare(before, after, capability.ResolveOptions{Platform: capability.Linux, Partial: true})
+		after := &capability.App{Documents: []*capability.Document{d}, Manifests: m}
+		changes := capdiff.Compare(&capability.App{Manifests: m}, after, capability.Linux)
 		_ = report.Changes(io.Discard, changes, report.TextOptions{})
 	})
 }

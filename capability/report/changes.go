@@ -27,6 +27,9 @@ func Changes(w io.Writer, changes []capdiff.Change, o TextOptions) error {
 			c.Commands = nil
 		}
 		fmt.Fprintf(&b, "%s\n", o.paint(color, sign+" "+Printable(title)))
+		if c.Approximate {
+			b.WriteString("      (patterns with other wildcards than \"*\" are compared by their text: this may be no change)\n")
+		}
 		for _, command := range c.Commands {
 			fmt.Fprintf(&b, "    %s\n", Printable(command))
 		}
@@ -95,7 +98,7 @@ func labels(what string, list []string) string {
 	for i, s := range list {
 		quoted[i] = fmt.Sprintf("%q", s)
 		if s == "*" {
-			quoted[i] = "any other " + what + " (\"*\")"
+			quoted[i] = "any " + what + " (\"*\")"
 		}
 	}
 	if len(list) > 1 {

@@ -1,0 +1,183 @@
+package capdiff
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"lessonkit.example/capability"
+	"lessonkit.example/capability/internal/pattern"
+)
+
+// audience is who a grant is for, by the texts of its patterns.
+type audience struct {
+	webview bool   // whether label is the pattern of a webview, not of a window
+	label   string // the pattern
+	remote  bool
+	url     string // the pattern of a remote origin
+}
+
+// isName reports whether a pattern of labels has no wildcards.
+func isName(label string) bool { return !strings.ContainsAny(label, "*?[") }
+
+// scope contains the values of a scope as JSON, by their canonical texts.
+type scope struct{ allow, deny map[string]string }
+
+func newScope() scope { return scope{make(map[string]string), make(map[string]string)} }
+
+func (s scope) add(values capability.Scope) {
+	for _, v := range values.Allow {
+		s.allow[v.Canonical()] = v.String()
+	}
+	for _, v := range values.Deny {
+		s.deny[v.Canonical()] = v.String()
+	}
+}
+
+func (s scope) equal(t scope) bool { return !new(Change).setScopes(s, t) }
+
+// access is what one side grants: for each command the audiences with their scopes.
+type access map[string]map[audience]scope
+
+// mostCompared bounds a comparison, so that a hostile file cannot make it endless: the pairs of
+// audiences of the commands, and more for each value of a scope.
+const mostCompared = 20_000_000
+
+// comparer compares the patterns of audiences. It compiles each once.
+type comparer struct {
+	labels map[string]*pattern.Glob
+	urls   map[string]*pattern.URL
+}
+
+// access returns what a policy grants, and false if that is too much to compare. A denial revokes a
+// command everywhere.
+func (c *comparer) access(p *capability.Policy) (access, bool) {
+	all := make(access)
+	effort := 0
+	for _, command := range p.Commands() {
+		if len(p.Denials(command)) > 0 {
+			continue
+		}
+		grants := p.Grants(command)
+		size, values := 0, 0
+		for _, g := range grants {
+			labels, s := len(g.Capability().Windows)+len(g.Capability().Webviews), p.Scope(g.Scope())
+			size += labels
+			values += labels * (len(s.Allow) + len(s.Deny))
+		}
+		if effort += size * (size + 30*values); size > mostCompared || values > mostCompared || effort > mostCompared {
+			return nil, false
+		}
+		audiences := make(map[audience]scope)
+		for _, g := range grants {
+			for _, label := range g.Windows() {
+				c.add(audiences, audience{false, label, !g.Local(), g.Remote()}, p.Scope(g.Scope()))
+			}
+			for _, label := range g.Webviews() {
+				c.add(audiences, audience{true, label, !g.Local(), g.Remote()}, p.Scope(g.Scope()))
+			}
+		}
+		if len(audiences) > 0 {
+			all[command] = audiences
+		}
+	}
+	return all, true
+}
+
+// add adds a grant. Its patterns are well-formed, as those of all grants are.
+func (c *comparer) add(to map[audience]scope, a audience, values capability.Scope) {
+	if c.labels[a.label] == nil {
+		g, _ := pattern.CompileGlob(a.label)
+		c.labels[a.label] = &g
+	}
+	if a.remote && c.urls[a.url] == nil {
+		c.urls[a.url], _ = pattern.CompileURL(a.url)
+	}
+	if _, ok := to[a]; !ok {
+		to[a] = newScope()
+	}
+	to[a].add(values)
+}
+
+// contains reports whether an audience contains another one. All windows contain all webviews, and
+// the other way round.
+func (c *comparer) contains(a, b audience) bool {
+	if a.remote != b.remote || a.label != "*" &&
+		(a.webview != b.webview || !c.labels[a.label].Contains(c.labels[b.label])) {
+		return false
+	}
+	return !a.remote || c.urls[a.url].Contains(c.urls[b.url])
+}
+
+// at returns the scope that an audience has by all grants that contain it, as the reference
+// implementation passes them to a command together; false if there is none.
+func (c *comparer) at(audiences map[audience]scope, a audience) (s scope, granted bool) {
+	s = newScope()
+	for other, part := range audiences {
+		if c.contains(other, a) {
+			maps.Copy(s.allow, part.allow)
+			maps.Copy(s.deny, part.deny)
+			granted = true
+		}
+	}
+	return s, granted
+}
+
+// approximate reports whether the comparison of an audience with others may depend on the texts of
+// patterns.
+func (c *comparer) approximate(a audience, others map[audience]scope) bool {
+	for other := range others {
+		if other.remote != a.remote {
+			continue
+		}
+		label, otherLabel := c.labels[a.label], c.labels[other.label]
+		if !isName(a.label) && !(label.Comparable() && otherLabel.Comparable()) ||
+			a.remote && !(c.urls[a.url].Comparable() && c.urls[other.url].Comparable()) {
+			return true
+		}
+	}
+	return false
+}
+
+// nameEquals sets SameAs of what new windows are granted, if a window that was there before may
+// call exactly the same.
+func (d *differ) nameEquals(changes []Change, known []string) {
+	for i := range changes {
+		c := &changes[i]
+		if c.Kind != CommandsGranted || len(c.Audience.Windows) == 0 || len(c.Audience.Platforms) > 0 ||
+			!slices.Equal(c.Audience.Origins, []string{"local"}) {
+			continue
+		}
+		same := func(window string) bool {
+			return !slices.Contains(c.Audience.Windows, window) &&
+				!slices.ContainsFunc(c.Audience.Windows, func(added string) bool {
+					return !isName(added) || !d.sameEverywhere(added, window, c.Commands)
+				})
+		}
+		if at := slices.IndexFunc(known, same); at >= 0 {
+			c.SameAs = known[at]
+		}
+	}
+}
+
+// sameEverywhere reports whether a window that could call nothing may now call commands, and no
+// others, as another window could before and still can.
+func (d *differ) sameEverywhere(added, known string, commands []string) bool {
+	for _, label := range []string{added, known} {
+		d.add(make(map[audience]scope), audience{label: label}, capability.Scope{})
+	}
+	a, b := audience{label: added}, audience{label: known}
+	for _, s := range d.sides {
+		for _, command := range slices.Concat(slices.Collect(maps.Keys(s.old)), slices.Collect(maps.Keys(s.now))) {
+			_, before := d.at(s.old[command], a)
+			now, granted := d.at(s.now[command], a)
+			was, allowed := d.at(s.old[command], b)
+			is, still := d.at(s.now[command], b)
+			if before || granted != slices.Contains(commands, command) || granted != allowed || granted != still ||
+				!now.equal(is) || !was.equal(is) {
+				return false
+			}
+		}
+	}
+	return true
+}
