@@ -153,7 +153,7 @@ func (c *command) fix(projects []*project, found capability.Diagnostics) (change
 			if fixed == 0 {
 				continue
 			}
-			if err := rewrite(d.Name(), c.disk.within(absolute(d.Name())), text); err != nil {
+			if err := c.disk.rewrite(d.Name(), text); err != nil {
 				return changed, err
 			}
 			changed = true

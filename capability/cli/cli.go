@@ -1,4 +1,5 @@
-// Package cli implements a command line that checks, explains and compares capability files. A main function calls [Run] and exits with the code it returns.
+// Package cli implements a command line that checks, explains and compares capability files. A main
+// function calls [Run] and exits with the code it returns.
 package cli
 
 import (

@@ -6,29 +6,27 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
-
-	"lessonkit.example/capability"
 )
 
 // A repository may come from anyone: its links may lead to other files of the user, and its files
 // may be devices or have any size. So files are read and written only inside the folder that was
 // named on the command line or the application in question, only regular ones, and up to a limit.
 
-// mostBytes limits the memory that a file takes; real files are far smaller.
-const mostBytes = 32 << 20
+// maxBytes limits the memory that a file takes; real files are far smaller.
+const maxBytes = 32 << 20
 
-// disk is the file system of the computer, by absolute names without the first slash. It opens
-// files only in the folders that are allowed: those that were named on the command line, or the
-// applications of files that were. Another file, such as one in the folder above an application, is
-// opened if no link leads out of its own folder.
+// disk is the file system of the computer, by absolute names without the first slash. It opens a
+// file through the outermost folder that is allowed and contains it: one that was named on the
+// command line, or the application of a file that was. Another file, such as one in the folder
+// above an application, is opened through its own folder. No link is followed out of either.
 type disk struct {
 	folders []string
-	blobs   map[string]string // the object names of files of revisions that were not opened yet
 }
 
 func (d *disk) allow(folder string) {
@@ -37,42 +35,132 @@ func (d *disk) allow(folder string) {
 	}
 }
 
-// within returns the folder that nothing is read or written outside of if it is about a file: the
-// outermost of those that contain it.
-func (d *disk) within(file string) string {
-	found := ""
-	for _, folder := range d.folders {
-		if below(folder, file) && (found == "" || below(folder, found)) {
-			found = folder
+// root opens the folder that a file is opened through, and returns the name of the file in it.
+func (d *disk) root(file string) (*os.Root, string, error) {
+	folder, name := filepath.Split(file)
+	for _, allowed := range d.folders {
+		below, err := filepath.Rel(allowed, file)
+		if err == nil && filepath.IsLocal(below) && len(below) > len(name) || below == "." {
+			folder, name = allowed, below
 		}
 	}
-	if found == "" {
-		return filepath.Dir(file)
-	}
-	return found
+	root, err := os.OpenRoot(folder)
+	return root, cmp.Or(name, "."), err
 }
 
 // Open implements [fs.FS].
 func (d *disk) Open(name string) (fs.File, error) {
-	file := systemName(name)
-	real, err := inside(file, d.within(file))
+	root, file, err := d.root(systemName(name))
 	if err != nil {
 		return nil, err
 	}
-	if err := d.fill(real); err != nil {
-		return nil, err
+	defer root.Close()
+	f, err := root.Open(file)
+	if err != nil {
+		return nil, rootError(root, err)
 	}
-	return os.Open(real)
+	return f, nil
 }
 
 // Stat implements [fs.StatFS]. It does not open the file.
 func (d *disk) Stat(name string) (fs.FileInfo, error) {
-	file := systemName(name)
-	real, err := inside(file, d.within(file))
+	root, file, err := d.root(systemName(name))
 	if err != nil {
 		return nil, err
 	}
-	return os.Stat(real)
+	defer root.Close()
+	info, err := root.Stat(file)
+	return info, rootError(root, err)
+}
+
+// rootError says of a link that it leads out of a folder, as no error of package os is for that.
+func rootError(root *os.Root, err error) error {
+	var in *fs.PathError
+	if errors.As(err, &in) && in.Err.Error() == "path escapes from parent" {
+		return &fs.PathError{Op: in.Op, Path: in.Path,
+			Err: fmt.Errorf("is a link that leads out of %s; name a folder that contains both", root.Name())}
+	}
+	return err
+}
+
+// read returns the content of a regular file. It opens no other: opening a pipe waits, and opening
+// a device may have an effect.
+func (d *disk) read(name string) ([]byte, error) {
+	file := nameOnDisk(name)
+	info, err := d.Stat(file)
+	switch {
+	case err != nil:
+		return nil, plainError(name, err)
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is not a regular file", name)
+	case info.Size() > maxBytes:
+		return nil, fmt.Errorf("%s has %d bytes; at most %d are read", name, info.Size(), maxBytes)
+	}
+	f, err := d.Open(file)
+	if err != nil {
+		return nil, plainError(name, err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxBytes+1))
+	if err == nil && len(text) > maxBytes {
+		err = fmt.Errorf("%s has more than %d bytes", name, maxBytes)
+	}
+	return text, plainError(name, err)
+}
+
+// readFlag reads a file that a flag names, which may be a link to anywhere.
+func readFlag(name string) ([]byte, error) {
+	file, err := filepath.EvalSymlinks(name)
+	if err != nil {
+		return nil, plainError(name, err)
+	}
+	return new(disk).read(file)
+}
+
+// rewrite replaces the content of a file atomically. The new file has a name that did not exist
+// before, so that nothing else is written through it; a link to the file stays a link.
+func (d *disk) rewrite(name, text string) error {
+	root, file, err := d.root(absolute(name))
+	if err != nil {
+		return plainError(name, err)
+	}
+	defer root.Close()
+	info, err := root.Stat(file)
+	if err != nil {
+		return plainError(name, rootError(root, err))
+	}
+	for {
+		target, err := root.Readlink(file)
+		if err != nil {
+			break // not a link
+		}
+		folder, _ := filepath.Split(file)
+		file = folder + target // not cleaned: ".." is that of where the folder leads
+	}
+	folder, base := filepath.Split(file)
+	temporary := fmt.Sprintf("%s.%s.%x.tmp", folder, base, rand.Uint64())
+	f, err := root.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return plainError(name, rootError(root, err))
+	}
+	_, err = f.WriteString(text)
+	err = errors.Join(err, f.Chmod(info.Mode().Perm()), f.Close())
+	if err == nil {
+		err = root.Rename(temporary, file)
+	}
+	if err != nil {
+		return errors.Join(plainError(name, err), root.Remove(temporary))
+	}
+	return nil
+}
+
+// plainError names the file of an error, without the system call.
+func plainError(name string, err error) error {
+	var in *fs.PathError
+	if errors.As(err, &in) {
+		return fmt.Errorf("%s: %w", name, in.Err)
+	}
+	return err
 }
 
 // nameOnDisk returns the name that a file of the system has in a disk, systemName the opposite.
@@ -95,116 +183,12 @@ func systemName(name string) string {
 // shownName returns the name that a file of a disk has in diagnostics.
 func shownName(name string) string { return filepath.ToSlash(shorten(systemName(name))) }
 
-// below reports whether a file is a folder or is in it, by their absolute names.
-func below(folder, file string) bool {
-	relative, err := filepath.Rel(folder, file)
-	return err == nil && relative != ".." && !strings.HasPrefix(relative, ".."+string(filepath.Separator))
-}
-
-// inside returns the file to which a name leads, through links or not. It fails if the file is not
-// in the folder within, unless that is "".
-func inside(name, within string) (string, error) {
-	file, err := filepath.EvalSymlinks(name)
-	if err != nil || within == "" {
-		return file, err
-	}
-	absolute, err := filepath.Abs(file)
+func absolute(name string) string {
+	file, err := filepath.Abs(name)
 	if err != nil {
-		return "", err
+		return name
 	}
-	folder, err := filepath.Abs(within)
-	if err == nil {
-		folder, err = filepath.EvalSymlinks(folder)
-	}
-	if err != nil {
-		return "", err
-	}
-	if !below(folder, absolute) {
-		return "", &fs.PathError{Op: "open", Path: name,
-			Err: fmt.Errorf("leads out of %s, to %s; name a folder that contains both", within, absolute)}
-	}
-	return file, nil
-}
-
-// regular returns the regular file to which a name leads. It does not open the file: opening a pipe
-// waits, and opening a device may have an effect.
-func regular(name, within string) (string, fs.FileInfo, error) {
-	file, err := inside(name, within)
-	if err != nil {
-		return "", nil, plainError(err)
-	}
-	info, err := os.Stat(file)
-	switch {
-	case err != nil:
-		return "", nil, plainError(err)
-	case !info.Mode().IsRegular():
-		return "", nil, fmt.Errorf("%s is not a regular file", name)
-	case info.Size() > mostBytes:
-		return "", nil, fmt.Errorf("%s has %d bytes; at most %d are read", name, info.Size(), mostBytes)
-	}
-	return file, info, nil
-}
-
-func readFile(name, within string) ([]byte, error) {
-	file, _, err := regular(name, within)
-	if err != nil {
-		return nil, err
-	}
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, plainError(err)
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, mostBytes+1))
-	if err == nil && len(text) > mostBytes {
-		err = fmt.Errorf("%s has more than %d bytes", name, mostBytes)
-	}
-	return text, plainError(err)
-}
-
-// read reads a file that a flag names.
-func read(name string, parse func([]byte, capability.Options) *capability.Document) (*capability.Document, error) {
-	text, err := readFile(name, "")
-	if err != nil {
-		return nil, err
-	}
-	return parse(text, capability.Options{Name: filepath.ToSlash(name)}), nil
-}
-
-// rewrite replaces the content of a file atomically. The new file has a name that did not exist
-// before, so that nothing else is written through it; a link to the file stays a link.
-func rewrite(name, within, text string) error {
-	file, info, err := regular(name, within)
-	if err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+".*.tmp")
-	if err != nil {
-		return plainError(err)
-	}
-	_, err = f.WriteString(text)
-	err = errors.Join(err, f.Chmod(info.Mode().Perm()), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), file)
-	}
-	if err != nil {
-		return errors.Join(plainError(err), os.Remove(f.Name()))
-	}
-	return nil
-}
-
-// plainError leaves the name of the system call out of an error.
-func plainError(err error) error {
-	var path *fs.PathError
-	if errors.As(err, &path) {
-		return fmt.Errorf("%s: %w", path.Path, path.Err)
-	}
-	return err
-}
-
-func isDir(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
+	return file
 }
 
 // shorten returns the name of a file relative to the working directory if the file is in or near
@@ -213,13 +197,24 @@ func shorten(file string) string {
 	if !filepath.IsAbs(file) {
 		return file
 	}
-	dir, err := os.Getwd()
-	if err != nil {
-		return file
-	}
-	relative, err := filepath.Rel(dir, file)
+	relative, err := filepath.Rel(absolute("."), file)
 	if err != nil || strings.HasPrefix(relative, filepath.Join("..", "..", "..")) {
 		return file
 	}
 	return relative
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+func isFile(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.Mode().IsRegular()
+}
+
+func exists(name string) bool {
+	_, err := os.Lstat(name)
+	return err == nil
 }

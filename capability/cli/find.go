@@ -21,7 +21,7 @@ type place struct {
 func (c *command) locate(path string) ([]place, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, plainError(err)
+		return nil, plainError(path, err)
 	}
 	dir := ""
 	root := projectRoot(path)
@@ -41,7 +41,7 @@ func (c *command) locate(path string) ([]place, error) {
 	}
 	if root != "" {
 		c.disk.allow(root)
-		return c.loose(path, dir)
+		return c.filesIn(path, dir)
 	}
 	c.disk.allow(path)
 	apps, err := capability.FindApps(&c.disk, nameOnDisk(path))
@@ -53,13 +53,13 @@ func (c *command) locate(path string) ([]place, error) {
 		places = append(places, place{dir: app})
 	}
 	if places == nil {
-		return c.loose(path, "")
+		return c.filesIn(path, "")
 	}
 	return places, nil
 }
 
-// loose returns the place of the files in a folder.
-func (c *command) loose(path, dir string) ([]place, error) {
+// filesIn returns the place of the files in a folder.
+func (c *command) filesIn(path, dir string) ([]place, error) {
 	files, err := capability.FindFiles(&c.disk, nameOnDisk(path))
 	if err == nil && len(files) == 0 {
 		err = fmt.Errorf("there is no .json, .json5 or .toml file in %s", path)
@@ -70,7 +70,7 @@ func (c *command) loose(path, dir string) ([]place, error) {
 // filesBelow returns the files of permissions in a folder that a flag names.
 func (c *command) filesBelow(folder string) (files []string, err error) {
 	c.disk.allow(folder)
-	places, err := c.loose(folder, "")
+	places, err := c.filesIn(folder, "")
 	if err != nil {
 		return nil, err
 	}
@@ -95,9 +95,9 @@ func projectRoot(path string) string {
 	return ""
 }
 
-// here returns the application of the working directory, or of the nearest folder above it. The
+// currentApp returns the application of the working directory, or of the nearest folder above it. The
 // search ends at the top of a repository.
-func here() (string, error) {
+func currentApp() (string, error) {
 	dir, err := filepath.Abs(".")
 	if err != nil {
 		return "", err

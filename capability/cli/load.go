@@ -22,7 +22,7 @@ func (c *command) load(paths []string) ([]*project, error) {
 		return nil, err
 	}
 	if len(paths) == 0 {
-		app, err := here()
+		app, err := currentApp()
 		if err != nil {
 			return nil, err
 		}
@@ -77,7 +77,7 @@ func (c *command) override(p *project) (err error) {
 		return err
 	}
 	if c.config != "" && c.config != "none" {
-		p.Config, err = read(c.config, capability.ParseValue)
+		p.Config, err = parseFlag(c.config)
 	}
 	return err
 }
@@ -116,7 +116,7 @@ func (c *command) loadManifest(p *project, name string) error {
 			return fmt.Errorf("-manifest %s: name the plugin of these permissions: PLUGIN=%s, or %s=%s for the "+
 				"application", name, file, capability.AppManifest, file)
 		}
-		text, err := readFile(file, "")
+		text, err := readFlag(file)
 		if err != nil {
 			return err
 		}
@@ -131,13 +131,22 @@ func (c *command) loadManifest(p *project, name string) error {
 		}
 	}
 	for _, file := range files {
-		d, err := read(file, capability.ParseValue)
+		d, err := parseFlag(file)
 		if err != nil {
 			return err
 		}
 		p.ManifestProblems = append(p.ManifestProblems, p.Manifests.LoadPermissions(plugin, d)...)
 	}
 	return nil
+}
+
+// parseFlag reads a file that a flag names and that contains something other than capabilities.
+func parseFlag(name string) (*capability.Document, error) {
+	text, err := readFlag(name)
+	if err != nil {
+		return nil, err
+	}
+	return capability.ParseValue(text, capability.Options{Name: filepath.ToSlash(name)}), nil
 }
 
 // policy resolves the project for a decision.

@@ -133,11 +133,3 @@ func appOf(file string) string {
 	}
 	return file
 }
-
-func absolute(name string) string {
-	file, err := filepath.Abs(name)
-	if err != nil {
-		return name
-	}
-	return file
-}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"os"
 	"regexp"
 	"strings"
 )
@@ -37,9 +36,4 @@ func (f *callerFlags) positional(c *command, window bool) {
 	if window && len(c.args) > 0 && f.window == "" && !exists(c.args[0]) {
 		f.window, c.args = c.args[0], c.args[1:]
 	}
-}
-
-func exists(name string) bool {
-	_, err := os.Lstat(name)
-	return err == nil
 }

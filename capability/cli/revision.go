@@ -1,194 +1,226 @@
 package cli
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"lessonkit.example/capability/internal/words"
 )
 
-// revision makes a new folder with the names of the files of an application at a revision of the
-// Git repository that the working directory is in, and returns the folder that has the place of the
-// working directory there. What a file contains is fetched when the file is opened. The caller
-// removes the outer folder.
+// The limits of what is read of a revision, in all.
+const (
+	maxRevisionBytes = 64 << 20
+	maxRevisionFiles = 10_000
+)
+
+// revision is a commit of the Git repository that the working directory is in.
+type revision struct {
+	commit          string
+	objects, format string // the folder of the repository's objects, and their format
+	prefix          string // the place of the working directory in the repository
+}
+
+func revisionNamed(name string) (r revision, err error) {
+	var here git
+	r.commit, err = here.run("", "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
+	if err != nil {
+		return r, fmt.Errorf("%s is neither a file or folder nor a revision of a Git repository here", name)
+	}
+	about, err := here.run("", "rev-parse", "--path-format=absolute", "--git-path", "objects", "--show-object-format",
+		"--show-prefix")
+	lines := append(strings.Split(about, "\n"), "", "")
+	r.objects, r.format, r.prefix = lines[0], lines[1], lines[2]
+	return r, err
+}
+
+// revision writes the files of an application at a revision to a new folder, and returns the folder
+// that has the place of the working directory there. The caller removes the outer folder.
 func (c *command) revision(name string) (folder, outer string, err error) {
-	commit, err := gitLine("rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
-	if err != nil {
-		return "", "", fmt.Errorf("%s is neither a file or folder nor a revision of a Git repository here", name)
-	}
-	prefix, err := gitLine("rev-parse", "--show-prefix")
+	r, err := revisionNamed(name)
 	if err != nil {
 		return "", "", err
-	}
-	blobs, links, err := blobsOf(commit, prefix)
-	if err != nil {
-		return "", "", err
-	}
-	if len(links) > 0 {
-		c.note("links of the revision %s are not followed: %s", name, words.Some(links, 10))
 	}
 	outer, err = os.MkdirTemp("", "capability")
 	if err != nil {
 		return "", "", err
 	}
-	if folder, err = c.disk.place(blobs, outer, prefix); err != nil {
+	links, err := r.checkout(outer)
+	if err != nil {
 		return "", "", errors.Join(err, os.RemoveAll(outer))
 	}
-	return folder, outer, nil
+	if len(links) > 0 {
+		c.note("links of the revision %s are not followed: %s", name, words.Some(links, 10))
+	}
+	return filepath.Join(outer, "files", filepath.FromSlash(r.prefix)), outer, nil
 }
 
-// git runs Git, and read on what it prints.
-func git(read func(io.Reader) error, args ...string) error {
-	cmd := exec.Command("git", args...)
-	var problem beginning
-	cmd.Stderr = &problem
-	out, err := cmd.StdoutPipe()
+// checkout writes the files that a check may read to a folder files in a new folder, and returns
+// the names of links that it leaves out.
+//
+// The repository may come from anyone: its configuration and its attributes may name programs that
+// Git runs, and its links may lead anywhere. So the files are checked out by another repository,
+// which is in the new folder. It has only the objects of the first one, and its own attributes turn
+// off all filters and conversions.
+func (r revision) checkout(outer string) (links []string, err error) {
+	dir := filepath.Join(outer, ".git")
+	g := git{outer, []string{"GIT_DIR=" + dir, "GIT_WORK_TREE=" + outer, "GIT_INDEX_FILE=" + filepath.Join(dir, "index"),
+		"GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_CONFIG_NOSYSTEM=1"}}
+	if _, err := g.run("", "init", "--quiet", "--template=", "--object-format="+r.format); err != nil {
+		return nil, err
+	}
+	g.env = append(g.env, "GIT_OBJECT_DIRECTORY="+r.objects)
+	if err := os.Mkdir(filepath.Join(dir, "info"), 0o700); err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "info", "attributes"),
+		[]byte("* -text -eol -ident -filter -working-tree-encoding\n"), 0o600); err != nil {
+		return nil, err
+	}
+	files, links, err := r.list(g)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := cmd.Start(); err != nil {
-		return fmt.Errorf("git %s: %w", args[0], err)
+	if _, err := g.run("", "read-tree", r.commit); err != nil {
+		return nil, err
 	}
-	err = read(out)
-	_, drained := io.Copy(io.Discard, out)
-	ended := cmd.Wait()
-	if ended != nil {
-		ended = fmt.Errorf("git %s: %w: %s", args[0], ended, bytes.TrimSpace(problem.text))
+	if _, err := g.run(strings.Join(files, "\x00"), "checkout-index", "-z", "--stdin", "--prefix=files/"); err != nil {
+		return nil, err
 	}
-	return errors.Join(err, drained, ended)
+	return links, os.MkdirAll(filepath.Join(outer, "files", filepath.FromSlash(r.prefix)), 0o700)
 }
 
-// gitLine returns the line that Git prints.
-func gitLine(args ...string) (string, error) {
-	var line []byte
-	err := git(func(out io.Reader) (err error) {
-		line, err = io.ReadAll(out)
-		return err
-	}, args...)
-	return strings.TrimSuffix(string(line), "\n"), err
+// git is how Git is run. The zero git runs it in the repository here, with the user's
+// configuration.
+type git struct {
+	dir string
+	env []string
 }
 
-// beginning keeps the beginning of what is written to it.
-type beginning struct{ text []byte }
+// run runs Git and returns what it prints, without the last line break. Git does not fetch what the
+// repository lacks.
+func (g git) run(input string, args ...string) (string, error) {
+	cmd := exec.Command("git", append([]string{"-c", "safe.bareRepository=explicit", "-c",
+		"core.symlinks=false"}, args...)...)
+	cmd.Dir = g.dir
+	cmd.Env = slices.Concat(os.Environ(), []string{"GIT_ALLOW_PROTOCOL=none", "GIT_NO_LAZY_FETCH=1"}, g.env)
+	cmd.Stdin = strings.NewReader(input)
+	out, problem := limited{most: maxBytes}, limited{most: maxBytes}
+	cmd.Stdout, cmd.Stderr = &out, &problem
+	err := cmd.Run()
+	switch {
+	case out.full:
+		return "", fmt.Errorf("git prints more than %d bytes; run diff in the folder of the application", maxBytes)
+	case err != nil:
+		return "", fmt.Errorf("git %s: %w: %s", args[0], err, bytes.TrimSpace(problem.text))
+	}
+	return strings.TrimSuffix(string(out.text), "\n"), nil
+}
 
-func (b *beginning) Write(p []byte) (int, error) {
-	const most = 4096
-	b.text = append(b.text, p[:min(len(p), most-len(b.text))]...)
+// limited keeps what is written to it, and fails if it is too much.
+type limited struct {
+	text []byte
+	most int
+	full bool
+}
+
+// Write implements [io.Writer].
+func (l *limited) Write(p []byte) (int, error) {
+	if l.full = l.full || len(l.text)+len(p) > l.most; l.full {
+		return 0, errors.New("too much")
+	}
+	l.text = append(l.text, p...)
 	return len(p), nil
 }
 
-// mostNames limits the files of a revision that may be read.
-const mostNames = 100_000
-
-// blobsOf returns the object names of the regular files of a commit that a check in a folder of it
-// may read, by their paths, and the paths of links that it might follow. Git's archive would leave
-// out those with the attribute export-ignore.
-func blobsOf(commit, folder string) (blobs map[string]string, links []string, err error) {
+// list returns the names of the regular files that a check in the working directory may read, and
+// those of links that it might follow, up to the limits.
+func (r revision) list(g git) (files, links []string, err error) {
+	folder := r.prefix
 	// A check in a folder below capabilities is about the application above.
 	if at := strings.LastIndex("/"+folder, "/capabilities/"); at >= 0 {
 		folder = folder[:at]
 	}
-	blobs = make(map[string]string)
-	err = git(func(out io.Reader) error {
-		lines := bufio.NewScanner(out)
-		lines.Split(func(data []byte, atEOF bool) (int, []byte, error) {
-			if at := bytes.IndexByte(data, 0); at >= 0 {
-				return at + 1, data[:at], nil
-			}
-			return 0, nil, nil
-		})
-		for lines.Scan() {
-			object, name, _ := strings.Cut(lines.Text(), "\t")
-			fields := strings.Fields(object) // mode, type, name
-			switch {
-			case len(fields) != 3 || fields[1] != "blob":
-			case fields[0] != "120000" && mayBeRead(name, folder):
-				blobs[name] = fields[2]
-			case fields[0] == "120000" && (mayBeRead(name, folder) ||
-				slices.Contains([]string{"capabilities", "permissions"}, path.Base(name))):
-				links = append(links, name)
-			}
-			if len(blobs)+len(links) > mostNames {
-				return fmt.Errorf("the revision has more than %d files that may be read; run diff in the folder of "+
-					"the application", mostNames)
-			}
+	args := []string{"ls-tree", "-r", "-z", "--full-tree", r.commit}
+	if folder != "" {
+		args = append(args, folder)
+		for dir := path.Clean(folder); dir != "."; {
+			dir = path.Dir(dir)
+			args = append(args, path.Join(dir, "Cargo.lock"), path.Join(dir, "package.json"))
 		}
-		return lines.Err()
-	}, "ls-tree", "-r", "-z", "--full-tree", commit)
-	return blobs, links, err
-}
-
-// mayBeRead reports whether a check in a folder may read a file.
-func mayBeRead(name, folder string) bool {
-	dir, base := path.Split(name)
-	if base == "Cargo.lock" || base == "package.json" {
-		return strings.HasPrefix(dir, folder) || strings.HasPrefix(folder, dir)
 	}
-	below, ok := strings.CutPrefix(dir, folder)
-	return ok && (base == "build.rs" || slices.Contains([]string{".json", ".json5", ".toml"}, path.Ext(base))) &&
-		!slices.ContainsFunc(strings.Split(below, "/"), func(element string) bool {
-			return element == "node_modules" || element == "target" || strings.HasPrefix(element, ".")
-		})
-}
-
-// place makes empty files for the blobs of a revision in a new folder, to be filled when they are
-// opened, and returns the folder in it that has a path.
-func (d *disk) place(blobs map[string]string, outer, prefix string) (string, error) {
-	outer, err := filepath.EvalSymlinks(outer)
+	listed, err := g.run("", args...)
 	if err != nil {
-		return "", plainError(err)
+		return nil, nil, err
 	}
-	root, err := os.OpenRoot(outer)
-	if err != nil {
-		return "", plainError(err)
-	}
-	defer root.Close()
-	if d.blobs == nil {
-		d.blobs = make(map[string]string)
-	}
-	for name, blob := range blobs {
-		name = filepath.FromSlash(name)
-		if !filepath.IsLocal(name) {
+	objects := make(map[string]string)
+	var others []string // files that count if there is no application
+	application := false
+	for entry := range strings.SplitSeq(listed, "\x00") {
+		object, name, _ := strings.Cut(entry, "\t")
+		fields := strings.Fields(object) // mode, type, object
+		below := strings.TrimPrefix(name, folder)
+		if len(fields) != 3 || fields[1] != "blob" || skippedFolder.MatchString(below) {
 			continue
 		}
-		if err := root.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-			return "", plainError(err)
+		objects[name] = fields[2]
+		ofApplication, capabilityFile := applicationFile.MatchString(below), capabilityFile.MatchString(below)
+		switch {
+		case fields[0] == "120000":
+			if ofApplication || capabilityFile || slices.Contains([]string{"capabilities", "permissions"}, path.Base(name)) {
+				links = append(links, name)
+			}
+		case ofApplication:
+			files = append(files, name)
+			application = application || decidingFile.MatchString(below)
+		case capabilityFile:
+			others = append(others, name)
 		}
-		if err := root.WriteFile(name, nil, 0o600); err != nil {
-			return "", plainError(err)
-		}
-		d.blobs[filepath.Join(outer, name)] = blob
 	}
-	folder := filepath.Join(outer, filepath.FromSlash(prefix))
-	return folder, os.MkdirAll(folder, 0o700)
+	if !application {
+		files = append(files, others...)
+	}
+	if len(files) > maxRevisionFiles {
+		return nil, nil, fmt.Errorf("the revision has %d files that may be read; at most %d are; run diff in the folder "+
+			"of the application", len(files), maxRevisionFiles)
+	}
+	var input strings.Builder
+	for _, name := range files {
+		input.WriteString(objects[name] + "\n")
+	}
+	sizes, err := g.run(input.String(), "cat-file", "--batch-check=%(objectsize)")
+	if err != nil {
+		return nil, nil, err
+	}
+	total := 0
+	for line := range strings.Lines(sizes) {
+		size, err := strconv.Atoi(strings.TrimSpace(line))
+		if err != nil {
+			return nil, nil, fmt.Errorf("the repository has not all files of the revision: %s", line)
+		}
+		total += size
+	}
+	if total > maxRevisionBytes {
+		return nil, nil, fmt.Errorf("the files of the revision that may be read have %d bytes; at most %d are read; run "+
+			"diff in the folder of the application", total, maxRevisionBytes)
+	}
+	return files, links, nil
 }
 
-// fill writes what a file of a revision contains into it, unless that was done. Of a file that is
-// too large it writes one byte more than is read.
-func (d *disk) fill(file string) error {
-	blob, ok := d.blobs[file]
-	if !ok {
-		return nil
-	}
-	f, err := os.OpenFile(file, os.O_WRONLY|os.O_TRUNC, 0)
-	if err != nil {
-		return err
-	}
-	err = git(func(out io.Reader) error {
-		_, err := io.Copy(f, io.LimitReader(out, mostBytes+1))
-		return err
-	}, "cat-file", "blob", blob)
-	if err = errors.Join(err, f.Close()); err == nil {
-		delete(d.blobs, file)
-	}
-	return err
-}
+var (
+	skippedFolder  = regexp.MustCompile(`(^|/)(node_modules|target|\.[^/]*)/`)
+	capabilityFile = regexp.MustCompile(`\.(json5?|toml)$`)
+	// The files of an application, and those of them that make a folder one.
+	applicationFile = regexp.MustCompile(decidingFile.String() + `|` +
+		`(^|/)(permissions/.*\.(json5?|toml)|acl-manifests\.json|build\.rs|Cargo\.lock|package\.json)$`)
+	decidingFile = regexp.MustCompile(
+		`(^|/)(capabilities/.*\.(json5?|toml)|tauri\.([^/]+\.)?conf\.json5?|Tauri(\.[^/]+)?\.toml)$`)
+)

@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -108,5 +109,80 @@ func TestDiffReadsTheFilesOfTheApplication(t *testing.T) {
 	git("commit", "-q", "-m", "large", "src-tauri/capabilities")
 	code, out, errs := run("diff", "main~1", "main")
 	require.Equal(t, cli.ExitUsage, code, out)
-	require.Contains(t, errs, "evil.json has more than 33554432 bytes")
+	require.Contains(t, errs, "evil.json has 34603008 bytes; at most 33554432 are read")
+}
+
+// No filter, hook or monitor of a hostile repository is run.
+func TestRevisionRunsNoProgramOfTheRepository(t *testing.T) {
+	const attributes = "* filter=evil diff=evil text eol=crlf ident\n"
+	dir := project(t, map[string]string{"tauri.conf.json": "{}", "capabilities/main.json": sound,
+		".gitattributes": attributes})
+	git := repository(t, dir)
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, ".git/info"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, ".git/info/attributes"), []byte(attributes), 0o644))
+	proof := filepath.Join(t.TempDir(), "ran")
+	program := "sh -c 'touch " + proof + "; cat'"
+	for _, hook := range []string{"post-checkout", "post-index-change", "reference-transaction"} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, ".git/hooks", hook), []byte("#!/bin/sh\n"+program), 0o755))
+	}
+	for _, key := range []string{"filter.evil.smudge", "filter.evil.clean", "diff.evil.textconv", "core.fsmonitor",
+		"core.sshCommand", "core.pager"} {
+		git("config", key, program)
+	}
+	t.Chdir(dir)
+	code, out, errs := run("diff", "main", "main")
+	require.Equal(t, cli.ExitClean, code, errs)
+	require.Equal(t, "Both sides grant the same.\n", out)
+	require.Empty(t, errs)
+	require.NoFileExists(t, proof)
+	require.NoError(t, os.Remove(filepath.Join(dir, "capabilities/main.json")))
+	git("checkout", "main", "--", ".")
+	require.FileExists(t, proof, "Git runs them otherwise")
+}
+
+// What is too much is refused before anything is written.
+func TestRevisionsAreLimited(t *testing.T) {
+	dir := project(t, map[string]string{"tauri.conf.json": "{}", "capabilities/main.json": sound})
+	git := repository(t, dir)
+	blob := git("rev-parse", "HEAD:capabilities/main.json")
+	var input strings.Builder
+	for i := range 10_001 {
+		fmt.Fprintf(&input, "100644 %s\tcapabilities/%d.json\n", blob, i)
+	}
+	cmd := exec.Command("git", "-C", dir, "update-index", "--index-info")
+	cmd.Stdin = strings.NewReader(input.String())
+	require.NoError(t, cmd.Run())
+	// A folder that contains ten times the one below it, and so on: more names than can be listed.
+	tree := git("write-tree")
+	many := git("commit-tree", "-m", "many", tree)
+	large := filepath.Join(dir, "capabilities/large.json")
+	require.NoError(t, os.WriteFile(large, nil, 0o644))
+	require.NoError(t, os.Truncate(large, 65<<20))
+	git("read-tree", "--empty")
+	git("add", ".")
+	heavy := git("commit-tree", "-m", "large", git("write-tree"))
+	for range 6 {
+		cmd := exec.Command("git", "-C", dir, "mktree")
+		input := ""
+		for i := range 10 {
+			input += fmt.Sprintf("040000 tree %s\t%d\n", tree, i)
+		}
+		cmd.Stdin = strings.NewReader(input)
+		out, err := cmd.Output()
+		require.NoError(t, err)
+		tree = strings.TrimSpace(string(out))
+	}
+	t.Chdir(dir)
+	folder := t.TempDir()
+	t.Setenv("TMPDIR", folder)
+	for commit, want := range map[string]string{many: "the revision has 10003 files", heavy: "have 68157",
+		git("commit-tree", "-m", "bomb", tree): "git prints more than"} {
+		code, out, errs := run("diff", commit)
+		require.Equal(t, cli.ExitUsage, code, out)
+		require.Contains(t, errs, want)
+		require.Contains(t, errs, "run diff in the folder of the application")
+	}
+	left, err := os.ReadDir(folder)
+	require.NoError(t, err)
+	require.Empty(t, left)
 }

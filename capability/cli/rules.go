@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -48,11 +47,11 @@ type ignore struct {
 // folder or in the folder above it.
 func (c *command) rulesOf(p *project) (*rules, error) {
 	r := &rules{failOn: capability.Error}
-	file, within := c.rulesFile, ""
+	file, read := c.rulesFile, readFlag
 	if file == "" && p.root != "" {
 		for _, folder := range []string{p.root, filepath.Join(p.root, "..")} {
 			if name := filepath.Join(folder, rulesName); isFile(name) {
-				file, within = shorten(name), folder
+				file, read = shorten(name), c.disk.read
 				break
 			}
 		}
@@ -60,7 +59,7 @@ func (c *command) rulesOf(p *project) (*rules, error) {
 	if file == "none" || file == "" {
 		return r, c.failOnFlag(r)
 	}
-	text, err := readFile(file, within)
+	text, err := read(file)
 	if err != nil {
 		return nil, err
 	}
@@ -203,9 +202,4 @@ func (g *ignore) matches(d capability.Diagnostic, folder string) bool {
 	}
 	matched, _ := path.Match(g.File, report.RelativeTo(folder, d.File))
 	return matched
-}
-
-func isFile(name string) bool {
-	info, err := os.Stat(name)
-	return err == nil && info.Mode().IsRegular()
 }
