@@ -12,15 +12,17 @@ import (
 	"database/sql"
 	"embed"
 	"fmt"
+	"io/fs"
 
 	"lessonkit.example/auth"
-	"lessonkit.example/internal/sqldb"
+	"lessonkit.example/internal/db"
 )
 
 // Store is an [auth.Store] in a database. It is safe for concurrent use, also
 // by several programs on one database.
 type Store struct {
-	db *sqldb.DB
+	db     *db.DB
+	opened bool // by Open, so Close closes it
 }
 
 var _ auth.Store = (*Store)(nil)
@@ -30,38 +32,52 @@ var _ auth.Store = (*Store)(nil)
 // A statement on PostgreSQL that takes longer than 20 seconds fails with [auth.ErrUnavailable].
 // Close the store after use.
 func Open(_ context.Context, address string) (*Store, error) {
-	db, err := sqldb.Open(address)
+	opened, err := db.Open(address)
 	if err != nil {
 		return nil, fmt.Errorf("sqlstore: %w", err)
 	}
-	return &Store{db: db}, nil
+	return &Store{db: opened, opened: true}, nil
 }
 
 // NewPostgres returns a store on a pool of pgx's database/sql driver, such as stdlib.OpenDBFromPool
 // returns. The caller closes the pool.
-func NewPostgres(db *sql.DB) *Store { return &Store{db: sqldb.FromPostgres(db)} }
+func NewPostgres(pool *sql.DB) *Store { return &Store{db: db.FromPostgres(pool)} }
 
 // NewSQLite returns a store on two pools of the modernc.org/sqlite driver on one file: write with a
 // single connection and immediate transactions, and read. Both need foreign keys on, WAL and a busy
 // timeout; sqlitequeue.Open's DB returns such pools. The caller closes them.
-func NewSQLite(write, read *sql.DB) *Store { return &Store{db: sqldb.FromSQLite(write, read)} }
+func NewSQLite(write, read *sql.DB) *Store { return &Store{db: db.FromSQLite(write, read)} }
 
 // Close closes the database of a store that [Open] returned, and does nothing for others.
-func (s *Store) Close() error { return s.db.Close() }
+func (s *Store) Close() error {
+	if !s.opened {
+		return nil
+	}
+	return s.db.Close()
+}
 
 const migrationsTable = "auth_migrations"
 
 //go:embed migrations
 var migrations embed.FS
 
+// files returns the migrations of the engine.
+func (s *Store) files() fs.FS {
+	files, err := fs.Sub(migrations, "migrations/"+string(s.db.Engine))
+	if err != nil {
+		panic(err) // only an invalid name is an error
+	}
+	return files
+}
+
 // Migrate creates the tables or brings them up to date. Several programs may call it at once.
 func (s *Store) Migrate(ctx context.Context) error {
-	return wrap("migrate", s.db.Migrate(ctx, migrationsTable, migrations))
+	return wrap("migrate", s.db.Migrate(ctx, migrationsTable, s.files()))
 }
 
 // Migrated reports whether the tables are up to date. It changes nothing.
 func (s *Store) Migrated(ctx context.Context) (bool, error) {
-	ok, err := s.db.Migrated(ctx, migrationsTable, migrations)
+	ok, err := s.db.Migrated(ctx, migrationsTable, s.files())
 	return ok, wrap("check migrations", err)
 }
 
@@ -70,11 +86,11 @@ func wrap(operation string, err error) error {
 	if err == nil {
 		return nil
 	}
-	if sqldb.IsNotMigrated(err) {
+	if db.IsNotMigrated(err) {
 		operation += " (run Migrate)"
 	}
 	err = fmt.Errorf("%s: %w", operation, err)
-	if sqldb.IsUnavailable(err) {
+	if db.IsUnavailable(err) {
 		return auth.Unavailable(err)
 	}
 	return err

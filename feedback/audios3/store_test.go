@@ -20,8 +20,8 @@ import (
 	"lessonkit.example/feedback/audios3"
 	"lessonkit.example/feedback/feedbacktest"
 	"lessonkit.example/feedback/sqlstore"
+	"lessonkit.example/internal/db"
 	"lessonkit.example/internal/s3test"
-	"lessonkit.example/internal/sqlitedb"
 )
 
 func later() time.Time { return time.Now().Add(time.Hour) }
@@ -74,7 +74,7 @@ func TestKilledBetweenPutAndCommit(t *testing.T) {
 		require.Empty(t, objects(t, temp), "an upload in progress leaves nothing")
 	}
 
-	db, err := sqlitedb.Open(filepath.Join(t.TempDir(), "lessons.db"))
+	db, err := db.OpenSQLite(filepath.Join(t.TempDir(), "lessons.db"), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { db.Close() })
 	store := sqlstore.NewSQLite(db.W, db.R, nil)

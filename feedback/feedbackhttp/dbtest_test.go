@@ -8,13 +8,13 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib"
 	"github.com/stretchr/testify/require"
 
-	"lessonkit.example/internal/sqlitedb"
+	"lessonkit.example/internal/db"
 )
 
 func openTestDB(t *testing.T, url string) *sql.DB {
 	t.Helper()
 	if path, ok := strings.CutPrefix(url, "sqlite:"); ok {
-		db, err := sqlitedb.Open(path)
+		db, err := db.OpenSQLite(path, nil)
 		require.NoError(t, err)
 		t.Cleanup(func() { db.Close() })
 		return db.W

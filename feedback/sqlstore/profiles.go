@@ -11,7 +11,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"lessonkit.example/feedback"
-	"lessonkit.example/internal/sqldb"
+	"lessonkit.example/internal/db"
 )
 
 const profileColumns = `profile_id, name, grade, subject, academic_year, term, guardian_title,
@@ -21,9 +21,9 @@ const profileColumns = `profile_id, name, grade, subject, academic_year, term, g
 func scanProfile(teacher uuid.UUID) func(row) (feedback.Profile, error) {
 	return func(r row) (feedback.Profile, error) {
 		p := feedback.Profile{TeacherID: teacher}
-		var created, updated sqldb.Time
+		var created, updated db.Time
 		err := r.Scan(&p.ID, &p.Name, &p.Grade, &p.Subject, &p.AcademicYear, &p.Term, &p.GuardianTitle,
-			(*sqldb.TimeOfDay)(&p.StartTime), (*sqldb.TimeOfDay)(&p.EndTime), &created, &updated)
+			(*db.TimeOfDay)(&p.StartTime), (*db.TimeOfDay)(&p.EndTime), &created, &updated)
 		p.CreatedAt, p.UpdatedAt = created.Time, updated.Time
 		return p, err
 	}
@@ -49,43 +49,43 @@ func (s *Store) Defaults(ctx context.Context, teacher uuid.UUID) (feedback.Defau
 
 // SaveDefaults implements [feedback.Store].
 func (s *Store) SaveDefaults(ctx context.Context, teacher uuid.UUID, d feedback.Defaults, at time.Time) error {
-	return s.single(ctx, "save defaults", func(ctx context.Context, db execer) error {
-		_, err := db.ExecContext(ctx, `
+	return s.single(ctx, "save defaults", func(ctx context.Context, q execer) error {
+		_, err := q.ExecContext(ctx, `
 			insert into feedback_defaults (teacher_id, grade, subject, lesson_duration_minutes, language,
 				updated_at)
 			values ($1, $2, $3, $4, $5, $6)
 			on conflict (teacher_id) do update set grade = excluded.grade, subject = excluded.subject,
 				lesson_duration_minutes = excluded.lesson_duration_minutes, language = excluded.language,
 				updated_at = excluded.updated_at`,
-			teacher, d.Grade, d.Subject, d.LessonDurationMinutes, d.Language, sqldb.Time{Time: at})
+			teacher, d.Grade, d.Subject, d.LessonDurationMinutes, d.Language, db.Time{Time: at})
 		return err
 	})
 }
 
 // InsertProfile implements [feedback.Store].
 func (s *Store) InsertProfile(ctx context.Context, p feedback.Profile) error {
-	return s.single(ctx, "insert profile", func(ctx context.Context, db execer) error {
-		_, err := db.ExecContext(ctx, `
+	return s.single(ctx, "insert profile", func(ctx context.Context, q execer) error {
+		_, err := q.ExecContext(ctx, `
 			insert into feedback_profiles (`+profileColumns+`, teacher_id, name_folded)
 			values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
 			p.ID, p.Name, p.Grade, p.Subject, p.AcademicYear, p.Term, p.GuardianTitle,
-			sqldb.TimeOfDay(p.StartTime), sqldb.TimeOfDay(p.EndTime), sqldb.Time{Time: p.CreatedAt},
-			sqldb.Time{Time: p.UpdatedAt}, p.TeacherID, fold(p.Name))
+			db.TimeOfDay(p.StartTime), db.TimeOfDay(p.EndTime), db.Time{Time: p.CreatedAt},
+			db.Time{Time: p.UpdatedAt}, p.TeacherID, fold(p.Name))
 		return err
 	})
 }
 
 // ReplaceProfile implements [feedback.Store].
 func (s *Store) ReplaceProfile(ctx context.Context, p feedback.Profile) (out feedback.Profile, err error) {
-	err = s.single(ctx, "replace profile", func(ctx context.Context, db execer) (err error) {
-		out, err = one(ctx, db, feedback.NotFound("profile"), scanProfile(p.TeacherID), `
+	err = s.single(ctx, "replace profile", func(ctx context.Context, q execer) (err error) {
+		out, err = one(ctx, q, feedback.NotFound("profile"), scanProfile(p.TeacherID), `
 			update feedback_profiles set name = $3, name_folded = $4, grade = $5, subject = $6, academic_year = $7,
 				term = $8, guardian_title = $9, start_time = $10, end_time = $11, updated_at = $12
 			where profile_id = $1 and teacher_id = $2
 			returning `+profileColumns,
 			p.ID, p.TeacherID, p.Name, fold(p.Name), p.Grade, p.Subject, p.AcademicYear,
-			p.Term, p.GuardianTitle, sqldb.TimeOfDay(p.StartTime), sqldb.TimeOfDay(p.EndTime),
-			sqldb.Time{Time: p.UpdatedAt})
+			p.Term, p.GuardianTitle, db.TimeOfDay(p.StartTime), db.TimeOfDay(p.EndTime),
+			db.Time{Time: p.UpdatedAt})
 		return err
 	})
 	return out, err

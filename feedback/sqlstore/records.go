@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"lessonkit.example/feedback"
-	"lessonkit.example/internal/sqldb"
+	"lessonkit.example/internal/db"
 )
 
 const recordColumns = `record_id, profile_id, feedback_date, content, session_id, created_at`
@@ -22,9 +22,9 @@ func scanRecord(teacher uuid.UUID) func(row) (feedback.Record, error) {
 // scanRecordAfter scans other columns and then recordColumns.
 func scanRecordAfter(r row, teacher uuid.UUID, others ...any) (feedback.Record, error) {
 	f := feedback.Record{TeacherID: teacher}
-	var created sqldb.Time
+	var created db.Time
 	err := r.Scan(append(others,
-		&f.ID, &f.ProfileID, (*sqldb.Date)(&f.Date), &f.Content, &f.SessionID, &created)...)
+		&f.ID, &f.ProfileID, (*db.Date)(&f.Date), &f.Content, &f.SessionID, &created)...)
 	f.CreatedAt = created.Time
 	return f, err
 }
@@ -35,8 +35,8 @@ func (s *Store) InsertRecord(
 	ctx context.Context, r feedback.Record, key *feedback.IdempotencyKey,
 ) (stored feedback.Record, created bool, err error) {
 	if !r.SessionID.Valid && key == nil {
-		err := s.single(ctx, "insert record", func(ctx context.Context, db execer) error {
-			return insertRecord(ctx, db, r)
+		err := s.single(ctx, "insert record", func(ctx context.Context, q execer) error {
+			return insertRecord(ctx, q, r)
 		})
 		return r, err == nil, err
 	}
@@ -63,7 +63,7 @@ func insertOnce(
 				r.created_at
 			from feedback_idempotency_keys k join feedback_records r on r.record_id = k.record_id
 			where k.teacher_id = $1 and k.key = $2 and k.used_at > $3`,
-			r.TeacherID, key.Key, sqldb.Time{Time: key.ExpiredAt})
+			r.TeacherID, key.Key, db.Time{Time: key.ExpiredAt})
 		if err != nil {
 			return stored, false, err
 		}
@@ -96,8 +96,8 @@ func insertOnce(
 			on conflict (teacher_id, key) do update set fingerprint = excluded.fingerprint,
 				record_id = excluded.record_id, created = excluded.created, used_at = excluded.used_at
 			where feedback_idempotency_keys.used_at <= $7`,
-			r.TeacherID, key.Key, key.Fingerprint, stored.ID, created, sqldb.Time{Time: key.UsedAt},
-			sqldb.Time{Time: key.ExpiredAt})
+			r.TeacherID, key.Key, key.Fingerprint, stored.ID, created, db.Time{Time: key.UsedAt},
+			db.Time{Time: key.ExpiredAt})
 	}
 	return stored, created, err
 }
@@ -123,7 +123,7 @@ func completeSession(ctx context.Context, tx *sql.Tx, r feedback.Record) ([]feed
 	if err := execOne(ctx, tx, noSession, `
 		update feedback_sessions set state = 'completed', updated_at = $4, revision = revision + 1
 		where session_id = $1 and profile_id = $2 and teacher_id = $3`,
-		r.SessionID, r.ProfileID, r.TeacherID, sqldb.Time{Time: r.CreatedAt}); err != nil {
+		r.SessionID, r.ProfileID, r.TeacherID, db.Time{Time: r.CreatedAt}); err != nil {
 		return nil, err
 	}
 	return all(ctx, tx, scanRecord(r.TeacherID), `
@@ -134,22 +134,22 @@ func completeSession(ctx context.Context, tx *sql.Tx, r feedback.Record) ([]feed
 
 // DeleteIdempotencyKeys implements [feedback.Store].
 func (s *Store) DeleteIdempotencyKeys(ctx context.Context, before time.Time) error {
-	return s.single(ctx, "delete idempotency keys", func(ctx context.Context, db execer) error {
-		_, err := db.ExecContext(ctx, `delete from feedback_idempotency_keys where used_at < $1`,
-			sqldb.Time{Time: before})
+	return s.single(ctx, "delete idempotency keys", func(ctx context.Context, q execer) error {
+		_, err := q.ExecContext(ctx, `delete from feedback_idempotency_keys where used_at < $1`,
+			db.Time{Time: before})
 		return err
 	})
 }
 
-func insertRecord(ctx context.Context, db execer, r feedback.Record) error {
+func insertRecord(ctx context.Context, q execer, r feedback.Record) error {
 	noProfile := feedback.Invalid("profile_id", "must be one of your profiles")
-	err := execOne(ctx, db, noProfile, `
+	err := execOne(ctx, q, noProfile, `
 		insert into feedback_records
 			(record_id, teacher_id, profile_id, feedback_date, content, session_id, created_at)
 		select $1, teacher_id, profile_id, $4, $5, $6, $7 from feedback_profiles
 		where profile_id = $2 and teacher_id = $3`,
-		r.ID, r.ProfileID, r.TeacherID, r.Date, r.Content, r.SessionID, sqldb.Time{Time: r.CreatedAt})
-	if sqldb.IsForeignKey(err) { // the profile was deleted concurrently
+		r.ID, r.ProfileID, r.TeacherID, r.Date, r.Content, r.SessionID, db.Time{Time: r.CreatedAt})
+	if db.IsForeignKey(err) { // the profile was deleted concurrently
 		return noProfile
 	}
 	return err
@@ -166,7 +166,7 @@ func (s *Store) Records(
 	}
 	if after != nil {
 		query += ` and (feedback_date, created_at, record_id) < (` +
-			a.add(after.Date) + `, ` + a.add(sqldb.Time{Time: after.CreatedAt}) + `, ` + a.add(after.ID) + `)`
+			a.add(after.Date) + `, ` + a.add(db.Time{Time: after.CreatedAt}) + `, ` + a.add(after.ID) + `)`
 	}
 	query += ` order by feedback_date desc, created_at desc, record_id desc limit ` + a.add(limit)
 	items, err := all(ctx, s.db, scanRecord(teacher), query, a...)
@@ -175,8 +175,8 @@ func (s *Store) Records(
 
 // DeleteRecord implements [feedback.Store].
 func (s *Store) DeleteRecord(ctx context.Context, teacher, id uuid.UUID) error {
-	return s.single(ctx, "delete record", func(ctx context.Context, db execer) error {
-		return execOne(ctx, db, feedback.NotFound("record"),
+	return s.single(ctx, "delete record", func(ctx context.Context, q execer) error {
+		return execOne(ctx, q, feedback.NotFound("record"),
 			`delete from feedback_records where record_id = $1 and teacher_id = $2`, id, teacher)
 	})
 }

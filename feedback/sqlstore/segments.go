@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"lessonkit.example/feedback"
-	"lessonkit.example/internal/sqldb"
+	"lessonkit.example/internal/db"
 )
 
 const segmentColumns = `segment_id, lesson_id, session_id, teacher_id, sequence, state, text, error, attempts,
@@ -22,7 +22,7 @@ func scanSegment(r row) (feedback.Segment, error) { return scanSegmentAnd(r) }
 func scanSegmentAnd(r row, more ...any) (feedback.Segment, error) {
 	var s feedback.Segment
 	var milliseconds int64
-	var created, transcribed, deleted sqldb.Time
+	var created, transcribed, deleted db.Time
 	err := r.Scan(append([]any{&s.ID, &s.LessonID, &s.SessionID, &s.TeacherID, &s.Sequence,
 		&s.State, &s.Text, &s.Error, &s.Attempts, &s.AudioKey, &milliseconds, &s.Size, &s.SHA256, &s.ContentType,
 		&created, &transcribed, &s.Revision, &s.Suspicions,
@@ -75,11 +75,11 @@ func (s *Store) InsertSegment(
 			stored.ID, stored.LessonID, stored.SessionID, stored.TeacherID, stored.Sequence,
 			string(stored.State), stored.Text, stored.Error, stored.Attempts, stored.AudioKey,
 			stored.Duration.Milliseconds(), stored.Size, stored.SHA256, stored.ContentType,
-			sqldb.Time{Time: stored.CreatedAt}, sqldb.Time{Time: stored.TranscribedAt}, stored.Revision,
-			stored.Suspicions, stored.RecogniserTask, stored.Language, sqldb.Time{Time: stored.AudioDeletedAt},
+			db.Time{Time: stored.CreatedAt}, db.Time{Time: stored.TranscribedAt}, stored.Revision,
+			stored.Suspicions, stored.RecogniserTask, stored.Language, db.Time{Time: stored.AudioDeletedAt},
 			stored.ErrorCode,
-			sqldb.Time{Time: stored.CreatedAt}, stored.Revision,
-			sqldb.Time{Time: turn}); err != nil {
+			db.Time{Time: stored.CreatedAt}, stored.Revision,
+			db.Time{Time: turn}); err != nil {
 			return err
 		}
 		if err := s.enqueue(ctx, tx, stored, stored.Revision, turn); err != nil {

@@ -26,12 +26,11 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"io/fs"
 	"time"
 
 	"lessonkit.example/feedback"
-	"lessonkit.example/internal/migrate"
-	"lessonkit.example/internal/sqldb"
-	"lessonkit.example/internal/sqlitedb"
+	"lessonkit.example/internal/db"
 )
 
 // Outbox stores a task as a job of a queue. It must use tx for that and no other connection to the
@@ -51,7 +50,8 @@ type Outbox func(ctx context.Context, tx *sql.Tx, t feedback.Task) error
 // Store implements [feedback.Store]. It is safe for concurrent use, also by several processes on
 // one database.
 type Store struct {
-	db     *sqldb.DB
+	db     *db.DB
+	opened bool // by Open, so Close closes it
 	outbox Outbox
 }
 
@@ -60,8 +60,8 @@ var _ feedback.Store = (*Store)(nil)
 // NewPostgres returns a store on a pool of the pgx driver (package
 // github.com/jackc/pgx/v5/stdlib), which the caller closes. If outbox is nil, operations with
 // background work, such as taking a recording, fail with [feedback.ErrNoOutbox].
-func NewPostgres(db *sql.DB, outbox Outbox) *Store {
-	return &Store{db: sqldb.FromPostgres(db), outbox: outbox}
+func NewPostgres(pool *sql.DB, outbox Outbox) *Store {
+	return &Store{db: db.FromPostgres(pool), outbox: outbox}
 }
 
 // NewSQLite returns a store on two pools of one file, which the caller closes: write with
@@ -70,18 +70,18 @@ func NewPostgres(db *sql.DB, outbox Outbox) *Store {
 // store and the queue can share one file, and should where the outbox adds jobs to the queue. If
 // outbox is nil, operations with background work fail with [feedback.ErrNoOutbox].
 func NewSQLite(write, read *sql.DB, outbox Outbox) *Store {
-	return &Store{db: sqldb.FromSQLite(write, read), outbox: outbox}
+	return &Store{db: db.FromSQLite(write, read), outbox: outbox}
 }
 
 // Open opens a database by its URL, `postgres://…` or `sqlite:PATH`, and creates a missing file.
 // The caller closes the store. PostgreSQL need not be reachable yet; a statement that takes longer
 // than 20 seconds there fails with [feedback.ErrUnavailable].
 func Open(_ context.Context, url string, outbox Outbox) (*Store, error) {
-	db, err := sqldb.Open(url)
+	opened, err := db.Open(url)
 	if err != nil {
 		return nil, err
 	}
-	return &Store{db: db, outbox: outbox}, nil
+	return &Store{db: opened, opened: true, outbox: outbox}, nil
 }
 
 // OpenSQLite opens the SQLite file at path, and creates a missing one that its owner only can read.
@@ -90,29 +90,43 @@ func Open(_ context.Context, url string, outbox Outbox) (*Store, error) {
 // not use it a second time. read refuses to write. Every commit survives a power failure. The
 // caller closes both.
 func OpenSQLite(path string) (write, read *sql.DB, err error) {
-	db, err := sqlitedb.Open(path)
+	opened, err := db.OpenSQLite(path, nil)
 	if err != nil {
 		return nil, nil, err
 	}
-	return db.W, db.R, nil
+	return opened.W, opened.R, nil
 }
 
-// Close closes the database of a store returned by [Open].
-func (s *Store) Close() error { return s.db.Close() }
+// Close closes the database of a store returned by [Open], and does nothing for others.
+func (s *Store) Close() error {
+	if !s.opened {
+		return nil
+	}
+	return s.db.Close()
+}
 
 //go:embed migrations
 var migrations embed.FS
 
 const migrationsTable = "feedback_migrations"
 
+// files returns the migrations of the engine.
+func (s *Store) files() fs.FS {
+	files, err := fs.Sub(migrations, "migrations/"+string(s.db.Engine))
+	if err != nil {
+		panic(err) // only an invalid name is an error
+	}
+	return files
+}
+
 // Migrate applies the missing migrations. Several processes may call it concurrently.
 func (s *Store) Migrate(ctx context.Context) error {
-	return wrap("migrate", s.db.Migrate(ctx, migrationsTable, migrations))
+	return wrap("migrate", s.db.Migrate(ctx, migrationsTable, s.files()))
 }
 
 // Migrated reports whether all migrations have been applied. It changes nothing.
 func (s *Store) Migrated(ctx context.Context) (bool, error) {
-	ok, err := s.db.Migrated(ctx, migrationsTable, migrations)
+	ok, err := s.db.Migrated(ctx, migrationsTable, s.files())
 	return ok, wrap("check migrations", err)
 }
 
@@ -135,8 +149,8 @@ func (s *Store) update(ctx context.Context, op string, fn func(ctx context.Conte
 
 // single is update for a single statement, which PostgreSQL commits by itself, in a third of the
 // round trips.
-func (s *Store) single(ctx context.Context, op string, fn func(ctx context.Context, db execer) error) error {
-	if s.db.Engine == migrate.Postgres {
+func (s *Store) single(ctx context.Context, op string, fn func(ctx context.Context, q execer) error) error {
+	if s.db.Engine == db.Postgres {
 		return wrap(op, fn(ctx, s.db.W))
 	}
 	return s.update(ctx, op, func(ctx context.Context, tx *sql.Tx) error { return fn(ctx, tx) })
@@ -145,7 +159,7 @@ func (s *Store) single(ctx context.Context, op string, fn func(ctx context.Conte
 // forUpdate returns the clause that locks rows until the transaction ends. SQLite has a single
 // writer.
 func (s *Store) forUpdate() string {
-	if s.db.Engine == migrate.Postgres {
+	if s.db.Engine == db.Postgres {
 		return " for update"
 	}
 	return ""
@@ -243,8 +257,8 @@ func one[T any](
 }
 
 // execOne runs a statement that must change a row, and returns notFound if it changes none.
-func execOne(ctx context.Context, db execer, notFound error, query string, args ...any) error {
-	res, err := db.ExecContext(ctx, query, args...)
+func execOne(ctx context.Context, q execer, notFound error, query string, args ...any) error {
+	res, err := q.ExecContext(ctx, query, args...)
 	if err != nil {
 		return err
 	}
@@ -258,7 +272,7 @@ func execOne(ctx context.Context, db execer, notFound error, query string, args 
 // wrap returns the errors of package feedback unchanged, classifies those of an unavailable
 // database, and adds the operation to all others.
 func wrap(op string, err error) error {
-	if sqldb.IsNotMigrated(err) {
+	if db.IsNotMigrated(err) {
 		op += " (run Migrate)"
 	}
 	var known *feedback.Error
@@ -267,7 +281,7 @@ func wrap(op string, err error) error {
 		return nil
 	case errors.As(err, &known):
 		return err
-	case sqldb.IsUnavailable(err):
+	case db.IsUnavailable(err):
 		return &feedback.Error{Kind: feedback.ErrUnavailable, Message: "the database is not available",
 			Err: fmt.Errorf("%s: %w", op, err)}
 	}

@@ -17,12 +17,12 @@ import (
 
 	"lessonkit.example/feedback"
 	"lessonkit.example/feedback/sqlstore"
+	"lessonkit.example/internal/db"
 	"lessonkit.example/internal/pgtest"
-	"lessonkit.example/internal/sqlitedb"
 )
 
 func openSQLite(t *testing.T) *fixture {
-	db, err := sqlitedb.Open(filepath.Join(t.TempDir(), "feedback.db"))
+	db, err := db.OpenSQLite(filepath.Join(t.TempDir(), "feedback.db"), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { db.Close() })
 	return newFixture(t, db.W, func(o sqlstore.Outbox) *sqlstore.Store { return sqlstore.NewSQLite(db.W, db.R, o) })

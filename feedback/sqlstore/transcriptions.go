@@ -10,8 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"lessonkit.example/feedback"
-	"lessonkit.example/internal/migrate"
-	"lessonkit.example/internal/sqldb"
+	"lessonkit.example/internal/db"
 )
 
 // segment is a segment that is being edited.
@@ -40,12 +39,12 @@ func (s *Store) editSegment(
 		revision, err := one(ctx, tx, errSegment, scanValue[int64], `
 			update feedback_sessions set revision = revision + 1, updated_at = $2
 			where session_id = (select session_id from feedback_segments where segment_id = $1) returning revision`,
-			id, sqldb.Time{Time: at})
+			id, db.Time{Time: at})
 		if err != nil {
 			return err
 		}
 		g, err = one(ctx, tx, errSegment, func(r row) (g segment, err error) {
-			var changed, turn sqldb.Time
+			var changed, turn db.Time
 			g.Segment, err = scanSegmentAnd(r, &g.round, &g.token, &changed, &turn, &g.tookMS)
 			g.changedAt, g.turn = changed.Time, turn.Time
 			return g, err
@@ -67,9 +66,9 @@ func (s *Store) editSegment(
 			where segment_id = $1`,
 			g.ID, string(g.State), g.Text, g.Error, g.Attempts, g.round,
 			sql.NullString{String: g.token, Valid: g.token != ""},
-			g.Duration.Milliseconds(), sqldb.Time{Time: g.TranscribedAt}, g.Revision, sqldb.Time{Time: at},
-			sqldb.Time{Time: g.turn}, g.Suspicions, g.RecogniserTask, g.Language, g.tookMS, g.ErrorCode,
-			sqldb.Time{Time: g.AudioDeletedAt})
+			g.Duration.Milliseconds(), db.Time{Time: g.TranscribedAt}, g.Revision, db.Time{Time: at},
+			db.Time{Time: g.turn}, g.Suspicions, g.RecogniserTask, g.Language, g.tookMS, g.ErrorCode,
+			db.Time{Time: g.AudioDeletedAt})
 		return err
 	})
 	return g.Segment, err
@@ -193,7 +192,7 @@ func (s *Store) FailTranscription(
 func (s *Store) RequeueStuck(ctx context.Context, before, at time.Time) ([]feedback.Segment, error) {
 	ids, err := all(ctx, s.db, scanValue[uuid.UUID],
 		`select segment_id from feedback_segments where state = 'transcribing' and changed_at < $1`,
-		sqldb.Time{Time: before})
+		db.Time{Time: before})
 	if err != nil {
 		return nil, wrap("find stuck segments", err)
 	}
@@ -212,7 +211,7 @@ func (s *Store) ExpireAudio(
 	ids, err := all(ctx, s.db, scanValue[uuid.UUID], `
 		select segment_id from feedback_segments
 		where state = 'transcribed' and audio_deleted_at is null and transcribed_at < $1
-		order by transcribed_at limit $2`, sqldb.Time{Time: before}, limit)
+		order by transcribed_at limit $2`, db.Time{Time: before}, limit)
 	if err != nil {
 		return nil, wrap("find old audio", err)
 	}
@@ -233,7 +232,7 @@ func (s *Store) AudioInUse(ctx context.Context, keys []string) ([]string, error)
 		return nil, err
 	}
 	elements := `select value from json_each($1)`
-	if s.db.Engine == migrate.Postgres {
+	if s.db.Engine == db.Postgres {
 		elements = `select jsonb_array_elements_text(cast($1 as jsonb))`
 	}
 	used, err := all(ctx, s.db, scanValue[string],

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"lessonkit.example/feedback"
-	"lessonkit.example/internal/sqldb"
+	"lessonkit.example/internal/db"
 )
 
 // headStart is how long before its arrival the only unfinished recording of a teacher counts as
@@ -25,7 +25,7 @@ func nextTurn(ctx context.Context, tx *sql.Tx, g feedback.Segment, at time.Time)
 	const unfinished = ` from feedback_segments
 		where teacher_id = $1 and segment_id <> $2 and state in ('queued', 'transcribing')`
 	var waiting int
-	var last sqldb.Time
+	var last db.Time
 	err := tx.QueryRowContext(ctx, `
 		select (select count(*) from (select 1`+unfinished+` limit $3) as t),
 			(select max(turn)`+unfinished+`)`, g.TeacherID, g.ID, maxWaiting).Scan(&waiting, &last)
@@ -53,7 +53,7 @@ func (s *Store) Unfinished(ctx context.Context, limit int) ([]feedback.Unfinishe
 // LastTranscriptions implements [feedback.Store].
 func (s *Store) LastTranscriptions(ctx context.Context, limit int) ([]feedback.TranscriptionTime, error) {
 	last, err := all(ctx, s.db, func(r row) (t feedback.TranscriptionTime, err error) {
-		var ended sqldb.Time
+		var ended db.Time
 		var took, audio int64
 		err = r.Scan(&ended, &took, &audio)
 		t.Ended = ended.Time

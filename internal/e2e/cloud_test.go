@@ -20,8 +20,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lessonkit.example/internal/migrate"
-	"lessonkit.example/internal/sqldb"
+	"lessonkit.example/internal/db"
 )
 
 const (
@@ -128,12 +127,12 @@ func signature(r *http.Request, body []byte) string {
 // transaction that has the lock.
 func lockSegments(t *testing.T, url string) *sql.Tx {
 	t.Helper()
-	db, err := sqldb.Open(url)
+	opened, err := db.Open(url)
 	require.NoError(t, err)
-	t.Cleanup(func() { db.Close() })
-	tx, err := db.W.BeginTx(t.Context(), nil)
+	t.Cleanup(func() { opened.Close() })
+	tx, err := opened.W.BeginTx(t.Context(), nil)
 	require.NoError(t, err)
-	if db.Engine == migrate.Postgres {
+	if opened.Engine == db.Postgres {
 		_, err = tx.ExecContext(t.Context(), `lock table feedback_segments in access exclusive mode`)
 		require.NoError(t, err)
 	}

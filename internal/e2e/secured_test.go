@@ -23,8 +23,8 @@ import (
 
 	"lessonkit.example/auth/authtest"
 	"lessonkit.example/feedback/feedbackclient"
+	"lessonkit.example/internal/db"
 	"lessonkit.example/internal/opendb"
-	"lessonkit.example/internal/sqldb"
 )
 
 // secured is a service in production mode, with credentials for everything that it calls.
@@ -123,12 +123,12 @@ func (s *secured) spareProfile(t *testing.T) string {
 // expire sets the end of a token's session into the past.
 func (s *secured) expire(t *testing.T, token string) {
 	t.Helper()
-	db, err := opendb.Open(t.Context(), s.value("DATABASE_URL"))
+	store, err := opendb.Open(t.Context(), s.value("DATABASE_URL"))
 	require.NoError(t, err)
-	defer db.Close()
+	defer store.Close()
 	hash := sha256.Sum256([]byte(token))
-	r, err := db.W.ExecContext(t.Context(), "update auth_sessions set expires_at = $2 where token_hash = $1", hash[:],
-		sqldb.Time{Time: time.Now().Add(-time.Second)})
+	r, err := store.W.ExecContext(t.Context(), "update auth_sessions set expires_at = $2 where token_hash = $1", hash[:],
+		db.Time{Time: time.Now().Add(-time.Second)})
 	require.NoError(t, err)
 	n, err := r.RowsAffected()
 	require.NoError(t, err)

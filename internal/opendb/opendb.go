@@ -4,7 +4,6 @@ package opendb
 
 import (
 	"context"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 	"strings"
@@ -16,13 +15,12 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 	_ "modernc.org/sqlite"
 
-	"lessonkit.example/internal/sqldb"
-	"lessonkit.example/internal/sqlitedb"
+	"lessonkit.example/internal/db"
 )
 
 // DB is an open database.
 type DB struct {
-	*sqldb.DB
+	*db.DB
 
 	// Pool is PostgreSQL's native pool behind the DB, nil on SQLite.
 	Pool *pgxpool.Pool
@@ -44,20 +42,24 @@ func Open(ctx context.Context, url string) (*DB, error) { return OpenTraced(ctx,
 // OpenTraced is like [Open], and traces the statements unless trace is nil.
 func OpenTraced(ctx context.Context, url string, trace Trace) (*DB, error) {
 	if path, ok := strings.CutPrefix(url, "sqlite:"); ok {
-		return openSQLite(path, trace)
+		opened, err := db.OpenSQLite(path, trace)
+		if err != nil {
+			return nil, err
+		}
+		return &DB{DB: opened}, nil
 	}
 	config, err := parsePostgres(url)
 	if err != nil {
 		return nil, err
 	}
 	config.PingTimeout = 5 * time.Second // of a connection that was idle and may be half-open
-	db := &DB{}
+	d := &DB{}
 	limits := tracer{
-		statementTimeout: statementTimeout(sqldb.StatementTimeout),
-		misused:          &db.poolerMisused,
+		statementTimeout: statementTimeout(20 * time.Second),
+		misused:          &d.poolerMisused,
 		warn: func() {
-			if db.OnPoolerMisused != nil {
-				db.OnPoolerMisused()
+			if d.OnPoolerMisused != nil {
+				d.OnPoolerMisused()
 			}
 		},
 	}
@@ -65,24 +67,11 @@ func OpenTraced(ctx context.Context, url string, trace Trace) (*DB, error) {
 	if trace != nil {
 		config.ConnConfig.Tracer = multitracer.New(limits, pgxTrace{trace})
 	}
-	if db.Pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
+	if d.Pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return nil, fmt.Errorf("open postgres: %w", err)
 	}
-	db.DB = sqldb.FromPostgres(stdlib.OpenDBFromPool(db.Pool))
-	return db, nil
-}
-
-func openSQLite(path string, trace Trace) (*DB, error) {
-	var write sqlitedb.Connector
-	if trace != nil {
-		write = func(d driver.Driver, name string) driver.Connector { return sqliteConnector{d, name, trace} }
-	}
-	read := func(d driver.Driver, name string) driver.Connector { return readConnector{d, name, trace} }
-	db, err := sqlitedb.OpenWith(path, write, read)
-	if err != nil {
-		return nil, err
-	}
-	return &DB{DB: sqldb.FromSQLite(db.W, db.R)}, nil
+	d.DB = db.FromPostgres(stdlib.OpenDBFromPool(d.Pool))
+	return d, nil
 }
 
 // Check returns an error if [Open] does not accept an address. The error does not contain the
@@ -95,21 +84,23 @@ func Check(url string) error {
 	return err
 }
 
+var errPostgresAddress = errors.New("database address: not a valid postgres:// address")
+
 func parsePostgres(url string) (*pgxpool.Config, error) {
-	if err := sqldb.CheckPostgres(url); err != nil {
-		return nil, err
+	if !strings.HasPrefix(url, "postgres://") && !strings.HasPrefix(url, "postgresql://") {
+		return nil, errors.New("database address: must be postgres://… or sqlite:PATH")
 	}
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		// pgx redacts the password, but repeats an address that it cannot parse.
-		return nil, sqldb.ErrPostgresAddress
+		return nil, errPostgresAddress
 	}
 	return config, nil
 }
 
 // Close closes the database.
 func (db *DB) Close() error {
-	err := errors.Join(db.R.Close(), db.W.Close()) // which may be the same pool
+	err := db.DB.Close()
 	if db.Pool != nil {
 		db.Pool.Close()
 	}

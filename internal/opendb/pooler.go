@@ -6,7 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"lessonkit.example/internal/sqldb"
+	"lessonkit.example/internal/db"
 )
 
 // PoolerAdvice says what to do about [DB.PoolerMisused].
@@ -21,7 +21,7 @@ type tracer struct {
 }
 
 func (t tracer) check(err error) {
-	if sqldb.IsPoolerError(err) && !t.misused.Swap(true) {
+	if db.IsPoolerError(err) && !t.misused.Swap(true) {
 		t.warn()
 	}
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"lessonkit.example/internal/migrate"
+	"lessonkit.example/internal/db"
 )
 
 // statementTimeout limits every statement of pgx. It is a tracer because a tracer provides the
@@ -24,7 +24,7 @@ var (
 type cancelKey struct{}
 
 func (t statementTimeout) begin(ctx context.Context) context.Context {
-	if migrate.Running(ctx) {
+	if db.Migrating(ctx) {
 		return ctx
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(t))

@@ -10,9 +10,8 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/stretchr/testify/require"
 
-	"lessonkit.example/internal/migrate"
+	"lessonkit.example/internal/db"
 	"lessonkit.example/internal/pgtest"
-	"lessonkit.example/internal/sqldb"
 )
 
 func TestStatementsHaveATimeout(t *testing.T) {
@@ -24,17 +23,17 @@ func TestStatementsHaveATimeout(t *testing.T) {
 	pool, err := pgxpool.NewWithConfig(t.Context(), config)
 	require.NoError(t, err)
 	defer pool.Close()
-	db := sqldb.FromPostgres(stdlib.OpenDBFromPool(pool))
+	opened := db.FromPostgres(stdlib.OpenDBFromPool(pool))
 
 	began := time.Now()
-	_, err = db.W.ExecContext(t.Context(), "select pg_sleep(30)")
-	require.True(t, sqldb.IsUnavailable(err), "%v", err)
+	_, err = opened.W.ExecContext(t.Context(), "select pg_sleep(30)")
+	require.True(t, db.IsUnavailable(err), "%v", err)
 	_, err = pool.Exec(t.Context(), "select pg_sleep(30)")
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.Less(t, time.Since(began), 50*time.Second)
 
 	// A whole transaction has no limit, nor has waiting for a notification.
-	tx, err := db.W.BeginTx(t.Context(), nil)
+	tx, err := opened.W.BeginTx(t.Context(), nil)
 	require.NoError(t, err)
 	conn, err := pool.Acquire(t.Context())
 	require.NoError(t, err)
@@ -50,6 +49,6 @@ func TestStatementsHaveATimeout(t *testing.T) {
 	require.NoError(t, tx.QueryRowContext(t.Context(), "select 7").Scan(&n))
 	require.NoError(t, tx.Commit())
 
-	slow := fstest.MapFS{"00001_slow.sql": {Data: []byte("-- +goose Up\nselect pg_sleep(0.7);\n")}}
-	require.NoError(t, migrate.Up(t.Context(), db.W, migrate.Postgres, "slow_migrations", slow))
+	slow := fstest.MapFS{"00100_slow.sql": {Data: []byte("-- +goose Up\nselect pg_sleep(0.7);\n")}}
+	require.NoError(t, opened.Migrate(t.Context(), "slow_migrations", slow))
 }

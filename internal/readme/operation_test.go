@@ -20,9 +20,9 @@ import (
 	"lessonkit.example/asr/asrtest"
 	"lessonkit.example/auth/authtest"
 	"lessonkit.example/feedback/feedbackclient"
+	"lessonkit.example/internal/db"
 	"lessonkit.example/internal/opendb"
 	"lessonkit.example/internal/pgtest"
-	"lessonkit.example/internal/sqldb"
 	"lessonkit.example/jobqueue/admin"
 	"lessonkit.example/jobqueue/pgqueue"
 )
@@ -219,15 +219,15 @@ func TestNoteOnKeepingAndForgetting(t *testing.T) {
 	n.serve(t, command)
 	token, segment := n.teach(t)
 
-	db, err := opendb.Open(t.Context(), n.env["DATABASE_URL"])
+	store, err := opendb.Open(t.Context(), n.env["DATABASE_URL"])
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	t.Cleanup(func() { require.NoError(t, store.Close()) })
 	var limit int
 	_, err = fmt.Sscan(value, &limit)
 	require.NoError(t, err)
-	require.NoError(t, db.Update(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
+	require.NoError(t, store.Update(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `update feedback_segments set transcribed_at = $1`,
-			sqldb.Time{Time: time.Now().UTC().AddDate(0, 0, -limit-1)})
+			db.Time{Time: time.Now().UTC().AddDate(0, 0, -limit-1)})
 		return err
 	}))
 	recordings := func() int {
@@ -235,7 +235,7 @@ func TestNoteOnKeepingAndForgetting(t *testing.T) {
 		return len(files)
 	}
 	require.Equal(t, 1, recordings())
-	jobs := admin.NewClient(pgqueue.New(db.Pool, pgqueue.Config{}))
+	jobs := admin.NewClient(pgqueue.New(store.Pool, pgqueue.Config{}))
 	require.Eventually(t, func() bool {
 		err := jobs.RunSchedule(t.Context(), "retention") // ErrNotFound until the server has stored it
 		return err == nil && recordings() == 0
@@ -251,7 +251,7 @@ func TestNoteOnKeepingAndForgetting(t *testing.T) {
 	var problem *feedbackclient.Problem
 	require.ErrorAs(t, err, &problem)
 	var rows int
-	require.NoError(t, db.R.QueryRowContext(t.Context(),
+	require.NoError(t, store.R.QueryRowContext(t.Context(),
 		"select (select count(*) from auth_users) + (select count(*) from feedback_segments)").Scan(&rows))
 	require.Zero(t, rows)
 }

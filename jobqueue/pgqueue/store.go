@@ -26,7 +26,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 
-	"lessonkit.example/internal/migrate"
+	"lessonkit.example/internal/db"
 	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/driver"
 	"lessonkit.example/jobqueue/internal/dberr"
@@ -80,12 +80,7 @@ var embedded embed.FS
 
 var migrations, _ = fs.Sub(embedded, "migrations") // cannot fail, the directory is embedded
 
-const (
-	versionTable = "jobqueue_migrations"
-	version      = 100 // of the newest migration
-)
-
-const appliedSQL = `select coalesce(max(version_id), 0) from jobqueue_migrations`
+const versionTable = "jobqueue_migrations"
 
 // Migrate creates the tables or updates them. Several processes may do so at once. The error is
 // [jobqueue.ErrUnavailable] while the database is not available. It connects
@@ -105,9 +100,9 @@ func (s *Store) Migrate(ctx context.Context) (err error) {
 			return fmt.Errorf("create schema %s: %w", s.cfg.Schema, err)
 		}
 	}
-	db := s.sqlDB()
-	defer db.Close()
-	return migrate.Up(ctx, db, migrate.Postgres, versionTable, migrations)
+	pool := s.sqlDB()
+	defer pool.Close()
+	return db.FromPostgres(pool).Migrate(ctx, versionTable, migrations)
 }
 
 // Migrated reports whether the tables exist and are up to date.
@@ -116,12 +111,9 @@ func (s *Store) Migrated(ctx context.Context) (_ bool, err error) {
 	if err := s.Usable(); err != nil {
 		return false, err
 	}
-	var applied int
-	err = s.pool.QueryRow(ctx, s.sql(appliedSQL)).Scan(&applied)
-	if code(err) == undefinedTable {
-		return false, nil
-	}
-	return err == nil && applied >= version, err
+	pool := stdlib.OpenDBFromPool(s.pool)
+	defer pool.Close()
+	return db.FromPostgres(pool).Migrated(ctx, s.sql(versionTable), migrations)
 }
 
 // Usable implements driver.Store.

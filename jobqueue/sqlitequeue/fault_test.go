@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"lessonkit.example/internal/sqlitedb"
+	"lessonkit.example/internal/db"
 	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/driver"
 	"lessonkit.example/jobqueue/internal/queuetest"
@@ -54,7 +54,7 @@ const waitLimit = 3 * time.Minute
 func workerProcess(file string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	db, err := sqlitedb.Open(file)
+	db, err := db.OpenSQLite(file, nil)
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func TestProcessKilled(t *testing.T) {
 		n, took = 10_000, 20*time.Millisecond
 	}
 	file := filepath.Join(t.TempDir(), "queue.db")
-	db, err := sqlitedb.Open(file)
+	db, err := db.OpenSQLite(file, nil)
 	require.NoError(t, err)
 	defer db.Close()
 	store := sqlitequeue.New(db.W, db.R, sqlitequeue.Config{})

@@ -41,7 +41,7 @@ from (values (4), (5), (6))`
 // GroupStats implements driver.Store.
 func (s *Store) GroupStats(ctx context.Context, group string) (g driver.GroupStats, err error) {
 	defer dberr.Classify(&err)
-	rows, err := s.r.QueryContext(ctx, groupStatsSQL, group, driver.StatsLimit+1)
+	rows, err := s.db.R.QueryContext(ctx, groupStatsSQL, group, driver.StatsLimit+1)
 	err = each(rows, err, func() error {
 		var state driver.State
 		var n int

@@ -80,7 +80,7 @@ func (s *Store) Search(
 ) (jobs []*driver.Job, from int64, err error) {
 	defer dberr.Classify(&err)
 	if before == 0 {
-		if err := s.r.QueryRowContext(ctx, newestSQL).Scan(&before); err != nil {
+		if err := s.db.R.QueryRowContext(ctx, newestSQL).Scan(&before); err != nil {
 			return nil, 0, fmt.Errorf("search jobs: %w", err)
 		}
 		before++
@@ -94,7 +94,7 @@ func (s *Store) Search(
 
 func (s *Store) jobs(ctx context.Context, query string, args ...any) ([]*driver.Job, error) {
 	var jobs []*driver.Job
-	rows, err := s.r.QueryContext(ctx, query, args...)
+	rows, err := s.db.R.QueryContext(ctx, query, args...)
 	err = each(rows, err, func() error {
 		j := &driver.Job{}
 		var errors, meta []byte
@@ -162,7 +162,7 @@ func (s *Store) Stats(ctx context.Context) (_ driver.Stats, err error) {
 }
 
 func (s *Store) stats(ctx context.Context) (stats driver.Stats, err error) {
-	tx, err := s.r.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	tx, err := s.db.R.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return stats, err
 	}

@@ -17,7 +17,7 @@ select name, spec, next_at, coalesce(last_at, 0), skipped, paused from jobqueue_
 // Schedules implements driver.Store.
 func (s *Store) Schedules(ctx context.Context) (schedules []driver.Schedule, now time.Time, err error) {
 	defer dberr.Classify(&err)
-	rows, err := s.r.QueryContext(ctx, schedulesSQL)
+	rows, err := s.db.R.QueryContext(ctx, schedulesSQL)
 	err = each(rows, err, func() error {
 		var r driver.Schedule
 		var next, last int64

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lessonkit.example/internal/sqlitedb"
+	"lessonkit.example/internal/db"
 	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/driver"
 	"lessonkit.example/jobqueue/internal/queuetest"
@@ -30,10 +30,10 @@ func harness(t *testing.T) queuetest.Harness {
 		t.Cleanup(func() { require.NoError(t, s.Close()) })
 		return s
 	}
-	db, err := sqlitedb.Open(filepath.Join(dir, "queue.db"))
+	file, err := db.OpenSQLite(filepath.Join(dir, "queue.db"), nil)
 	require.NoError(t, err)
-	t.Cleanup(func() { db.Close() })
-	store := sqlitequeue.New(db.W, db.R, cfg)
+	t.Cleanup(func() { file.Close() })
+	store := sqlitequeue.New(file.W, file.R, cfg)
 	require.NoError(t, store.Migrate(t.Context()))
 	return queuetest.Harness{
 		Store:   store,
@@ -41,7 +41,7 @@ func harness(t *testing.T) queuetest.Harness {
 		Again:   func() driver.Store { return open("queue.db") },
 		Empty:   func() driver.Store { return open("empty.db") },
 		Broken: func() driver.Store {
-			db, err := sqlitedb.Open(filepath.Join(dir, "closed.db"))
+			db, err := db.OpenSQLite(filepath.Join(dir, "closed.db"), nil)
 			require.NoError(t, err)
 			require.NoError(t, db.Close())
 			return sqlitequeue.New(db.W, db.R, sqlitequeue.Config{})
@@ -52,7 +52,7 @@ func harness(t *testing.T) queuetest.Harness {
 		},
 		InTx: map[string]func(context.Context, func(queuetest.Tx) error) error{
 			"sql": func(ctx context.Context, f func(queuetest.Tx) error) error {
-				tx, err := db.W.BeginTx(ctx, nil)
+				tx, err := file.W.BeginTx(ctx, nil)
 				if err != nil {
 					return err
 				}
@@ -71,7 +71,7 @@ func harness(t *testing.T) queuetest.Harness {
 			},
 		},
 		Exec: func(ctx context.Context, statement string) error {
-			_, err := db.W.ExecContext(ctx, statement)
+			_, err := file.W.ExecContext(ctx, statement)
 			return err
 		},
 	}
@@ -81,8 +81,8 @@ func harness(t *testing.T) queuetest.Harness {
 func TestMigratedDoesNotWaitForTheWriter(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "queue.db")
-	open := func() *sqlitedb.DB {
-		db, err := sqlitedb.Open(path)
+	open := func() *db.DB {
+		db, err := db.OpenSQLite(path, nil)
 		require.NoError(t, err)
 		t.Cleanup(func() { db.Close() })
 		return db

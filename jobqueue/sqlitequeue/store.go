@@ -29,8 +29,7 @@ import (
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
-	"lessonkit.example/internal/migrate"
-	"lessonkit.example/internal/sqlitedb"
+	"lessonkit.example/internal/db"
 	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/driver"
 	"lessonkit.example/jobqueue/internal/dberr"
@@ -49,11 +48,10 @@ type Config struct {
 
 // Store is a jobqueue.Store. It is safe for concurrent use.
 type Store struct {
-	w, r  *sql.DB
-	file  *sqlitedb.DB // nil unless opened by Open
-	clock func() time.Time
-	group *sqlitedb.Group
-	hub   wake.Hub
+	db     *db.DB
+	opened bool // by Open, so Close closes it
+	clock  func() time.Time
+	hub    wake.Hub
 
 	promoter  *wake.Coalescer // of groups with many jobs
 	onEnqueue jobqueue.EnqueueHook
@@ -68,27 +66,27 @@ var (
 // Every commit survives a power failure. Close the store after use. To enqueue in transactions of
 // the caller, begin them on the write pool of [Store.DB], or use [New] on an open database.
 func Open(path string, cfg Config) (*Store, error) {
-	db, err := sqlitedb.Open(path)
+	opened, err := db.OpenSQLite(path, nil)
 	if err != nil {
 		return nil, fmt.Errorf("sqlitequeue: %w", err)
 	}
-	s := New(db.W, db.R, cfg)
-	s.file = db
+	s := newStore(opened, cfg)
+	s.opened = true
 	return s, nil
 }
 
 // Close closes the file of a store that [Open] returned. It does not close databases given to
 // [New].
 func (s *Store) Close() error {
-	if s.file == nil {
+	if !s.opened {
 		return nil
 	}
-	return s.file.Close()
+	return s.db.Close()
 }
 
 // DB returns the pools that the store uses, for other tables in the same file: transactions begun
 // on write, which has one connection, can enqueue jobs with [Store.EnqueueTx].
-func (s *Store) DB() (write, read *sql.DB) { return s.w, s.r }
+func (s *Store) DB() (write, read *sql.DB) { return s.db.W, s.db.R }
 
 // New returns a store that writes through write and reads through read. write must have one
 // connection (SetMaxOpenConns(1)) and begin transactions with BEGIN IMMEDIATE (_txlock=immediate);
@@ -96,8 +94,10 @@ func (s *Store) DB() (write, read *sql.DB) { return s.w, s.r }
 // FULL every commit survives a power failure, at little cost for a busy queue. Unlike the
 // connections of [Open], those of the caller do not take turns with the writers of other processes:
 // one that writes all the time can keep them waiting until the busy_timeout.
-func New(write, read *sql.DB, cfg Config) *Store {
-	s := &Store{w: write, r: read, clock: cfg.Now, group: sqlitedb.NewGroup(write), onEnqueue: cfg.OnEnqueue}
+func New(write, read *sql.DB, cfg Config) *Store { return newStore(db.FromSQLite(write, read), cfg) }
+
+func newStore(opened *db.DB, cfg Config) *Store {
+	s := &Store{db: opened, clock: cfg.Now, onEnqueue: cfg.OnEnqueue}
 	if s.clock == nil {
 		s.clock = time.Now
 	}
@@ -119,7 +119,7 @@ func (s *Store) Migrate(ctx context.Context) (err error) {
 	if err := s.Usable(); err != nil {
 		return err
 	}
-	return migrate.Up(ctx, s.w, migrate.SQLite, versionTable, migrations)
+	return s.db.Migrate(ctx, versionTable, migrations)
 }
 
 // Migrated reports whether the tables exist and are up to date. It does not wait for writers.
@@ -128,13 +128,12 @@ func (s *Store) Migrated(ctx context.Context) (_ bool, err error) {
 	if err := s.Usable(); err != nil {
 		return false, err
 	}
-	pending, err := migrate.Pending(ctx, s.r, migrate.SQLite, versionTable, migrations)
-	return err == nil && !pending, err
+	return s.db.Migrated(ctx, versionTable, migrations)
 }
 
 // Usable implements driver.Store.
 func (s *Store) Usable() error {
-	if s == nil || s.w == nil || s.r == nil {
+	if s == nil || s.db == nil || s.db.W == nil || s.db.R == nil {
 		return errors.New("sqlitequeue: the store is nil or has no database")
 	}
 	return nil
@@ -162,7 +161,7 @@ func (s *Store) Listen(ctx context.Context, _ func(), f func(driver.Signal) bool
 // update runs f in a write transaction that concurrent callers share. f may run twice, so it must
 // not depend on what it has assigned before.
 func (s *Store) update(ctx context.Context, f func(tx *sql.Tx, now int64) error) error {
-	return s.group.Do(ctx, func(tx *sql.Tx) error { return f(tx, s.now()) })
+	return s.db.Update(ctx, func(_ context.Context, tx *sql.Tx) error { return f(tx, s.now()) })
 }
 
 // now returns the time as the tables store it, in microseconds.

@@ -9,7 +9,7 @@ import (
 	authstore "lessonkit.example/auth/sqlstore"
 	"lessonkit.example/feedback"
 	feedbackstore "lessonkit.example/feedback/sqlstore"
-	"lessonkit.example/internal/migrate"
+	"lessonkit.example/internal/db"
 	"lessonkit.example/internal/opendb"
 	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/admin"
@@ -35,26 +35,26 @@ type jobStore interface {
 
 // openDatabase opens postgres://… or sqlite:PATH. PostgreSQL need not be reachable yet.
 func openDatabase(ctx context.Context, url string, traces *tracing, log *slog.Logger) (*database, error) {
-	db, err := opendb.OpenTraced(ctx, url, traces.statements(url))
+	opened, err := opendb.OpenTraced(ctx, url, traces.statements(url))
 	if err != nil {
 		return nil, err
 	}
-	db.OnPoolerMisused = func() { log.Error("DATABASE_URL: " + opendb.PoolerAdvice) }
-	if db.Engine == migrate.SQLite {
-		jobs := sqlitequeue.New(db.W, db.R, sqlitequeue.Config{OnEnqueue: traces.onEnqueue()})
+	opened.OnPoolerMisused = func() { log.Error("DATABASE_URL: " + opendb.PoolerAdvice) }
+	if opened.Engine == db.SQLite {
+		jobs := sqlitequeue.New(opened.W, opened.R, sqlitequeue.Config{OnEnqueue: traces.onEnqueue()})
 		return &database{
-			DB:       db,
-			accounts: authstore.NewSQLite(db.W, db.R),
-			lessons:  feedbackstore.NewSQLite(db.W, db.R, outbox(jobs.EnqueueTx)),
+			DB:       opened,
+			accounts: authstore.NewSQLite(opened.W, opened.R),
+			lessons:  feedbackstore.NewSQLite(opened.W, opened.R, outbox(jobs.EnqueueTx)),
 			jobs:     jobs,
 			client:   admin.NewClient(jobs),
 		}, nil
 	}
-	jobs := pgqueue.New(db.Pool, pgqueue.Config{OnEnqueue: traces.onEnqueue()})
+	jobs := pgqueue.New(opened.Pool, pgqueue.Config{OnEnqueue: traces.onEnqueue()})
 	return &database{
-		DB:       db,
-		accounts: authstore.NewPostgres(db.W),
-		lessons:  feedbackstore.NewPostgres(db.W, outbox(jobs.EnqueueSQL)),
+		DB:       opened,
+		accounts: authstore.NewPostgres(opened.W),
+		lessons:  feedbackstore.NewPostgres(opened.W, outbox(jobs.EnqueueSQL)),
 		jobs:     jobs,
 		client:   admin.NewClient(jobs),
 	}, nil
@@ -72,22 +72,22 @@ func outbox(enqueue enqueueTx) feedbackstore.Outbox {
 }
 
 // migrate brings all tables up to date.
-func (db *database) migrate(ctx context.Context) error {
-	for _, up := range []func(context.Context) error{db.accounts.Migrate, db.lessons.Migrate, db.jobs.Migrate} {
+func (d *database) migrate(ctx context.Context) error {
+	for _, up := range []func(context.Context) error{d.accounts.Migrate, d.lessons.Migrate, d.jobs.Migrate} {
 		if err := up(ctx); err != nil {
 			return err
 		}
 	}
-	return db.referTeachers(ctx)
+	return d.referTeachers(ctx)
 }
 
 // referTeachers adds the foreign keys between the tables of packages that do not know each other: a
 // teacher with profiles cannot be deleted. SQLite cannot add foreign keys to a table.
-func (db *database) referTeachers(ctx context.Context) error {
-	if db.Engine == migrate.SQLite {
+func (d *database) referTeachers(ctx context.Context) error {
+	if d.Engine == db.SQLite {
 		return nil
 	}
-	return db.Update(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	return d.Update(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		for _, table := range []string{"feedback_profiles", "feedback_defaults"} {
 			var exists bool
 			if err := tx.QueryRowContext(ctx, `
@@ -109,9 +109,9 @@ func (db *database) referTeachers(ctx context.Context) error {
 }
 
 // migrated reports whether all tables are up to date.
-func (db *database) migrated(ctx context.Context) (bool, error) {
+func (d *database) migrated(ctx context.Context) (bool, error) {
 	for _, migrated := range []func(context.Context) (bool, error){
-		db.accounts.Migrated, db.lessons.Migrated, db.jobs.Migrated,
+		d.accounts.Migrated, d.lessons.Migrated, d.jobs.Migrated,
 	} {
 		if ok, err := migrated(ctx); !ok || err != nil {
 			return false, err

@@ -20,10 +20,10 @@ import (
 	"lessonkit.example/asr/asrtest"
 	"lessonkit.example/examples/feedback-server/server"
 	"lessonkit.example/feedback/feedbackclient"
+	"lessonkit.example/internal/db"
 	"lessonkit.example/internal/opendb"
 	"lessonkit.example/internal/pgtest"
 	"lessonkit.example/internal/s3test"
-	"lessonkit.example/internal/sqldb"
 	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/admin"
 )
@@ -244,12 +244,12 @@ func TestRecordingsAreDeletedAfterTheRetention(t *testing.T) {
 		old, recent := teach(t, c), teach(t, c)
 		require.Equal(t, 2, recordings(t, audio))
 
-		db, err := opendb.Open(t.Context(), environment["DATABASE_URL"])
+		store, err := opendb.Open(t.Context(), environment["DATABASE_URL"])
 		require.NoError(t, err)
-		t.Cleanup(func() { db.Close() })
-		require.NoError(t, db.Update(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
+		t.Cleanup(func() { store.Close() })
+		require.NoError(t, store.Update(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
 			_, err := tx.ExecContext(ctx, `update feedback_segments set transcribed_at = $1 where segment_id = $2`,
-				sqldb.Time{Time: time.Now().UTC().AddDate(0, 0, -31)}, old.ID)
+				db.Time{Time: time.Now().UTC().AddDate(0, 0, -31)}, old.ID)
 			return err
 		}))
 		jobs := admin.NewClient(queueIn(t, environment["DATABASE_URL"]))

@@ -15,8 +15,8 @@ import (
 
 	"lessonkit.example/examples/feedback-server/server"
 	"lessonkit.example/feedback/feedbackclient"
+	"lessonkit.example/internal/db"
 	"lessonkit.example/internal/opendb"
-	"lessonkit.example/internal/sqldb"
 )
 
 // Below a path of a proxy, by the keyboard only, and without a message in the browser's console.
@@ -174,13 +174,13 @@ func TestRecordingsThatWereDeletedCannotBeListenedTo(t *testing.T) {
 	url := "http://" + serve(t, s)
 	c, p := withStudent(t, url, "anna")
 	session := withLesson(t, c, p.ID, "lesson1-segment0.mp3", "lesson1-segment1.mp3")
-	db, err := opendb.Open(t.Context(), database)
+	store, err := opendb.Open(t.Context(), database)
 	require.NoError(t, err)
-	defer db.Close()
-	require.NoError(t, db.Update(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
+	defer store.Close()
+	require.NoError(t, store.Update(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx,
 			`update feedback_segments set audio_deleted_at = $1 where sequence = 0 and session_id = $2`,
-			sqldb.Time{Time: time.Now()}, session.ID)
+			db.Time{Time: time.Now()}, session.ID)
 		return err
 	}))
 	b.do(chromedp.Navigate(url + "/#sign-in=anna"))

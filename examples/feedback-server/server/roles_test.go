@@ -2,7 +2,6 @@ package server_test
 
 import (
 	"io"
-	"io/fs"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -13,7 +12,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"testing/fstest"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -21,44 +19,13 @@ import (
 
 	"lessonkit.example/examples/feedback-server/server"
 	"lessonkit.example/feedback/feedbackclient"
-	"lessonkit.example/internal/migrate"
-	"lessonkit.example/internal/opendb"
 	"lessonkit.example/internal/pgtest"
 )
 
-// These are the roles and grants of the README: migrations by the owner of the tables, on an empty
-// database and on one of the first version, and everything else by the server's role.
+// These are the roles and grants of the README: migrations by the owner of the tables, and
+// everything else by the server's role.
 func TestServerNeedsOnlyPrivilegesOnRows(t *testing.T) {
 	t.Parallel()
-	for name, older := range map[string]bool{"empty database": false, "database of the first version": true} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			testRoles(t, older)
-		})
-	}
-}
-
-// migrateToFirst applies the first migration of every package.
-func migrateToFirst(t *testing.T, address string) {
-	db, err := opendb.Open(t.Context(), address)
-	require.NoError(t, err)
-	defer db.Close()
-	for table, dir := range map[string]string{
-		"auth_migrations": "auth/sqlstore/migrations/postgres", "jobqueue_migrations": "jobqueue/pgqueue/migrations",
-		"feedback_migrations": "feedback/sqlstore/migrations/postgres",
-	} {
-		all := os.DirFS("../../../" + dir)
-		names, err := fs.Glob(all, "00001_*.sql")
-		require.NoError(t, err)
-		require.Len(t, names, 1)
-		text, err := fs.ReadFile(all, names[0])
-		require.NoError(t, err)
-		first := fstest.MapFS{names[0]: {Data: text}}
-		require.NoError(t, migrate.Up(t.Context(), db.W, migrate.Postgres, table, first))
-	}
-}
-
-func testRoles(t *testing.T, older bool) {
 	database := pgtest.Start(t, pgtest.Options{}).URL()
 	run := func(as string, statements ...string) {
 		conn, err := pgx.Connect(t.Context(), as)
@@ -80,9 +47,6 @@ func testRoles(t *testing.T, older bool) {
 	run(as("feedback_owner"),
 		"alter default privileges grant select, insert, update, delete on tables to feedback_server",
 		"alter default privileges grant usage on sequences to feedback_server")
-	if older {
-		migrateToFirst(t, as("feedback_owner"))
-	}
 	config, err := server.ParseConfig(map[string]string{"DATABASE_URL": as("feedback_server")})
 	require.NoError(t, err)
 	log := slog.New(slog.DiscardHandler)

@@ -26,8 +26,8 @@ import (
 	signin "lessonkit.example/auth"
 	"lessonkit.example/auth/sqlstore"
 	"lessonkit.example/internal/bench/harness"
+	"lessonkit.example/internal/db"
 	"lessonkit.example/internal/pgtest"
-	"lessonkit.example/internal/sqlitedb"
 )
 
 const (
@@ -41,7 +41,7 @@ const (
 
 // Run measures both engines, with one client and with several.
 func Run(h *harness.Harness) error {
-	lite, err := sqlitedb.Open(filepath.Join(h.TB.TempDir(), "auth.db"))
+	lite, err := db.OpenSQLite(filepath.Join(h.TB.TempDir(), "auth.db"), nil)
 	if err != nil {
 		return err
 	}

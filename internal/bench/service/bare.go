@@ -19,7 +19,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"lessonkit.example/internal/bench/harness"
-	"lessonkit.example/internal/sqldb"
+	"lessonkit.example/internal/db"
 )
 
 // bare is the floor: net/http, encoding/json and the statements that ours executes, including the
@@ -92,17 +92,17 @@ func answer(w http.ResponseWriter, status int, v any, err error) {
 }
 
 type bareProfile struct {
-	ID            string          `json:"profile_id"`
-	Name          string          `json:"name"`
-	Grade         string          `json:"grade"`
-	Subject       string          `json:"subject"`
-	AcademicYear  int             `json:"academic_year"`
-	Term          string          `json:"term"`
-	GuardianTitle string          `json:"guardian_title"`
-	StartTime     sqldb.TimeOfDay `json:"start_time"`
-	EndTime       sqldb.TimeOfDay `json:"end_time"`
-	CreatedAt     time.Time       `json:"created_at"`
-	UpdatedAt     time.Time       `json:"updated_at"`
+	ID            string       `json:"profile_id"`
+	Name          string       `json:"name"`
+	Grade         string       `json:"grade"`
+	Subject       string       `json:"subject"`
+	AcademicYear  int          `json:"academic_year"`
+	Term          string       `json:"term"`
+	GuardianTitle string       `json:"guardian_title"`
+	StartTime     db.TimeOfDay `json:"start_time"`
+	EndTime       db.TimeOfDay `json:"end_time"`
+	CreatedAt     time.Time    `json:"created_at"`
+	UpdatedAt     time.Time    `json:"updated_at"`
 }
 
 func (b *bare) profile(w http.ResponseWriter, r *http.Request) {
@@ -121,12 +121,12 @@ func (b *bare) profile(w http.ResponseWriter, r *http.Request) {
 }
 
 type bareRecord struct {
-	ID        string     `json:"record_id"`
-	ProfileID string     `json:"profile_id"`
-	Date      sqldb.Date `json:"feedback_date"`
-	Content   string     `json:"content"`
-	SessionID *string    `json:"feedback_session_id"`
-	CreatedAt time.Time  `json:"created_at"`
+	ID        string    `json:"record_id"`
+	ProfileID string    `json:"profile_id"`
+	Date      db.Date   `json:"feedback_date"`
+	Content   string    `json:"content"`
+	SessionID *string   `json:"feedback_session_id"`
+	CreatedAt time.Time `json:"created_at"`
 }
 
 func (b *bare) records(w http.ResponseWriter, r *http.Request) {

@@ -13,8 +13,8 @@ import (
 	"github.com/google/uuid"
 
 	"lessonkit.example/internal/bench/harness"
+	"lessonkit.example/internal/db"
 	"lessonkit.example/internal/opendb"
-	"lessonkit.example/internal/sqldb"
 )
 
 const (
@@ -61,24 +61,24 @@ func (b *bench) export(ctx context.Context) error {
 
 // recordLessons uploads the recordings, to a lesson of each student of the first teacher.
 func (b *bench) recordLessons(ctx context.Context, ours *process) error {
-	db, err := opendb.Open(ctx, ours.spec.URL)
+	store, err := opendb.Open(ctx, ours.spec.URL)
 	if err != nil {
 		return err
 	}
-	defer db.Close()
+	defer store.Close()
 	var owner uuid.UUID
-	if err := db.R.QueryRowContext(ctx, `select teacher_id from feedback_profiles where profile_id = $1`,
+	if err := store.R.QueryRowContext(ctx, `select teacher_id from feedback_profiles where profile_id = $1`,
 		ours.Profiles[0][0]).Scan(&owner); err != nil {
 		return err
 	}
-	tx, err := db.W.BeginTx(ctx, nil)
+	tx, err := store.W.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
 	defer tx.Rollback()
 	var lessons []string
 	for _, profile := range ours.Profiles[0] {
-		lesson, err := seedLesson(ctx, tx, owner, profile, sqldb.Time{Time: time.Now()})
+		lesson, err := seedLesson(ctx, tx, owner, profile, db.Time{Time: time.Now()})
 		if err != nil {
 			return err
 		}

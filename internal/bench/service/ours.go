@@ -15,9 +15,8 @@ import (
 	authstore "lessonkit.example/auth/sqlstore"
 	"lessonkit.example/examples/feedback-server/server"
 	"lessonkit.example/internal/bench/harness"
-	"lessonkit.example/internal/migrate"
+	"lessonkit.example/internal/db"
 	"lessonkit.example/internal/opendb"
-	"lessonkit.example/internal/sqldb"
 )
 
 // serveOurs runs the real server with an empty database that it fills. Only its log is off, as the
@@ -82,17 +81,17 @@ func seedOurs(ctx context.Context, url string) (world, error) {
 		w.Tokens = append(w.Tokens, login.Token)
 		ids = append(ids, login.UserID)
 	}
-	db, err := opendb.Open(ctx, url)
+	target, err := opendb.Open(ctx, url)
 	if err != nil {
 		return w, err
 	}
-	defer db.Close()
-	tx, err := db.W.BeginTx(ctx, nil)
+	defer target.Close()
+	tx, err := target.W.BeginTx(ctx, nil)
 	if err != nil {
 		return w, err
 	}
 	defer tx.Rollback()
-	now := sqldb.Time{Time: time.Now()}
+	now := db.Time{Time: time.Now()}
 	for _, teacher := range ids {
 		profiles, err := seedProfiles(ctx, tx, teacher, now)
 		if err != nil {
@@ -122,20 +121,20 @@ func seedOurs(ctx context.Context, url string) (world, error) {
 	if err := tx.Commit(); err != nil {
 		return w, err
 	}
-	return w, analyze(ctx, db)
+	return w, analyze(ctx, target)
 }
 
 // analyze updates the statistics of PostgreSQL's query planner, as autovacuum does some time after
 // the rows are inserted. Nothing does so in our SQLite files; PocketBase does, and has them here.
-func analyze(ctx context.Context, db *opendb.DB) error {
-	if db.Engine != migrate.Postgres {
+func analyze(ctx context.Context, store *opendb.DB) error {
+	if store.Engine != db.Postgres {
 		return nil
 	}
-	_, err := db.W.ExecContext(ctx, "vacuum analyze")
+	_, err := store.W.ExecContext(ctx, "vacuum analyze")
 	return err
 }
 
-func seedProfiles(ctx context.Context, tx *sql.Tx, teacher uuid.UUID, now sqldb.Time) ([]string, error) {
+func seedProfiles(ctx context.Context, tx *sql.Tx, teacher uuid.UUID, now db.Time) ([]string, error) {
 	var profiles []string
 	for i := range profilesOf {
 		id := newID()
@@ -153,7 +152,7 @@ func seedProfiles(ctx context.Context, tx *sql.Tx, teacher uuid.UUID, now sqldb.
 }
 
 // seedLesson inserts a lesson for uploads.
-func seedLesson(ctx context.Context, tx *sql.Tx, teacher uuid.UUID, profile string, now sqldb.Time) (string, error) {
+func seedLesson(ctx context.Context, tx *sql.Tx, teacher uuid.UUID, profile string, now db.Time) (string, error) {
 	session, lesson := newID(), newID()
 	if _, err := tx.ExecContext(ctx, `
 		insert into feedback_sessions (session_id, teacher_id, profile_id, state, feedback_date, feedback_text,

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"lessonkit.example/internal/bench/harness"
+	"lessonkit.example/internal/db"
 	"lessonkit.example/internal/opendb"
 	"lessonkit.example/internal/pgtest"
-	"lessonkit.example/internal/sqldb"
 )
 
 // pages compares the time of a page of a list of a million records with that of a thousand: first
@@ -52,14 +52,14 @@ func (b *bench) pages(ctx context.Context) error {
 // student's records: half of them the first, half from the middle.
 func longList(ctx context.Context, ours *process, teacher, n int) (request, error) {
 	w := ours.world
-	db, err := opendb.Open(ctx, ours.spec.URL)
+	store, err := opendb.Open(ctx, ours.spec.URL)
 	if err != nil {
 		return nil, err
 	}
-	defer db.Close()
+	defer store.Close()
 	profile := newID()
-	now := sqldb.Time{Time: time.Now()}
-	tx, err := db.W.BeginTx(ctx, nil)
+	now := db.Time{Time: time.Now()}
+	tx, err := store.W.BeginTx(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -85,13 +85,13 @@ func longList(ctx context.Context, ours *process, teacher, n int) (request, erro
 	if err := tx.Commit(); err != nil {
 		return nil, err
 	}
-	if err := analyze(ctx, db); err != nil {
+	if err := analyze(ctx, store); err != nil {
 		return nil, err
 	}
 	var middle string
-	var day sqldb.Date
-	var created sqldb.Time
-	if err := db.R.QueryRowContext(ctx, `
+	var day db.Date
+	var created db.Time
+	if err := store.R.QueryRowContext(ctx, `
 		select record_id, feedback_date, created_at from feedback_records where profile_id = $1
 		order by feedback_date desc, created_at desc, record_id desc limit 1 offset $2`, profile, n/2).
 		Scan(&middle, &day, &created); err != nil {

@@ -4,7 +4,7 @@ package dberr
 import (
 	"fmt"
 
-	"lessonkit.example/internal/sqldb"
+	"lessonkit.example/internal/db"
 	"lessonkit.example/jobqueue/driver"
 )
 
@@ -12,9 +12,9 @@ import (
 func Classify(err *error) {
 	switch {
 	case *err == nil:
-	case sqldb.IsNotMigrated(*err):
+	case db.IsNotMigrated(*err):
 		*err = fmt.Errorf("%w (run Migrate): %w", driver.ErrSchema, *err)
-	case sqldb.IsUnavailable(*err):
+	case db.IsUnavailable(*err):
 		*err = fmt.Errorf("%w: %w", driver.ErrUnavailable, *err)
 	}
 }

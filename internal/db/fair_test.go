@@ -1,4 +1,4 @@
-package sqlitedb_test
+package db
 
 import (
 	"context"
@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"lessonkit.example/internal/sqlitedb"
 )
 
 // Several connections write without a pause until each has had the lock. Were it for SQLite's own
@@ -19,9 +17,9 @@ func TestWritersTakeTurns(t *testing.T) {
 	t.Parallel()
 	const writers = 5
 	path := filepath.Join(t.TempDir(), "x.db")
-	var dbs []*sqlitedb.DB
+	var dbs []*DB
 	for range writers {
-		db, err := sqlitedb.Open(path)
+		db, err := OpenSQLite(path, nil)
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, db.Close()) })
 		dbs = append(dbs, db)
@@ -56,10 +54,10 @@ func TestWritersTakeTurns(t *testing.T) {
 func TestWaitForTheLockEndsWithTheContext(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "x.db")
-	holder, err := sqlitedb.Open(path)
+	holder, err := OpenSQLite(path, nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, holder.Close()) })
-	db, err := sqlitedb.Open(path)
+	db, err := OpenSQLite(path, nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	held, err := holder.W.Begin()

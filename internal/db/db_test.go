@@ -1,4 +1,4 @@
-package sqldb_test
+package db
 
 import (
 	"context"
@@ -12,20 +12,19 @@ import (
 	_ "modernc.org/sqlite" // the driver
 
 	"lessonkit.example/internal/pgtest"
-	"lessonkit.example/internal/sqldb"
 )
 
-func engines(t *testing.T, test func(t *testing.T, db *sqldb.DB)) {
+func engines(t *testing.T, test func(t *testing.T, db *DB)) {
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
-		db, err := sqldb.Open("sqlite:" + filepath.Join(t.TempDir(), "x.db"))
+		db, err := Open("sqlite:" + filepath.Join(t.TempDir(), "x.db"))
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, db.Close()) })
 		test(t, db)
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		db, err := sqldb.Open(pgtest.URL(t))
+		db, err := Open(pgtest.URL(t))
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, db.Close()) })
 		test(t, db)
@@ -34,16 +33,16 @@ func engines(t *testing.T, test func(t *testing.T, db *sqldb.DB)) {
 
 func TestTimesKeepTheirMicroseconds(t *testing.T) {
 	t.Parallel()
-	engines(t, func(t *testing.T, db *sqldb.DB) {
+	engines(t, func(t *testing.T, db *DB) {
 		column := map[bool]string{true: "timestamptz", false: "text"}[db.Engine == "postgres"]
 		_, err := db.W.Exec("create table t (id bigint primary key, at " + column + ")")
 		require.NoError(t, err)
 		want := time.Date(2026, 2, 28, 23, 59, 59, 123456000, time.FixedZone("east", 8*3600))
-		_, err = db.W.Exec("insert into t values (1, $1), (2, $2)", sqldb.Time{Time: want}, sqldb.Time{})
+		_, err = db.W.Exec("insert into t values (1, $1), (2, $2)", Time{Time: want}, Time{})
 		require.NoError(t, err)
 
-		var got, none sqldb.Time
-		require.NoError(t, db.R.QueryRow("select at from t where at = $1", sqldb.Time{Time: want}).Scan(&got))
+		var got, none Time
+		require.NoError(t, db.R.QueryRow("select at from t where at = $1", Time{Time: want}).Scan(&got))
 		require.True(t, want.Equal(got.Time))
 		require.Equal(t, time.UTC, got.Location())
 		require.NoError(t, db.R.QueryRow("select at from t where id = 2").Scan(&none))
@@ -53,7 +52,7 @@ func TestTimesKeepTheirMicroseconds(t *testing.T) {
 
 func TestErrorsAreClassified(t *testing.T) {
 	t.Parallel()
-	engines(t, func(t *testing.T, db *sqldb.DB) {
+	engines(t, func(t *testing.T, db *DB) {
 		_, err := db.W.Exec("create table p (id bigint primary key); create table c (id bigint references p (id))")
 		require.NoError(t, err)
 		add := func(q string) error {
@@ -63,39 +62,39 @@ func TestErrorsAreClassified(t *testing.T) {
 			})
 		}
 		require.NoError(t, add("insert into p values (1)"))
-		require.True(t, sqldb.IsForeignKey(add("insert into c values (9)")))
+		require.True(t, IsForeignKey(add("insert into c values (9)")))
 		missing := add("insert into nowhere values (1)")
-		require.True(t, sqldb.IsUnavailable(missing), "not migrated: %v", missing)
+		require.True(t, IsUnavailable(missing), "not migrated: %v", missing)
 		syntax := add("nonsense")
 		require.Error(t, syntax)
-		require.False(t, sqldb.IsUnavailable(syntax))
+		require.False(t, IsUnavailable(syntax))
 	})
 }
 
 func TestLostServerIsUnavailable(t *testing.T) {
 	t.Parallel()
 	s := pgtest.Start(t, pgtest.Options{})
-	db, err := sqldb.Open(s.URL())
+	db, err := Open(s.URL())
 	require.NoError(t, err)
 	defer db.Close()
 	require.NoError(t, db.W.Ping())
 	s.Kill()
 	for range 3 {
 		err := db.Update(t.Context(), func(_ context.Context, tx *sql.Tx) error { return nil })
-		require.True(t, sqldb.IsUnavailable(err), "%v", err)
+		require.True(t, IsUnavailable(err), "%v", err)
 	}
 	s.Restart(t)
 	require.Eventually(t, func() bool { return db.W.Ping() == nil }, time.Minute, 10*time.Millisecond)
 	require.NoError(t, db.Close())
-	require.True(t, sqldb.IsUnavailable(db.W.Ping()), "closed")
-	require.False(t, sqldb.IsUnavailable(context.Canceled), "canceled by the caller")
-	require.False(t, sqldb.IsUnavailable(errors.New("anything")))
+	require.True(t, IsUnavailable(db.W.Ping()), "closed")
+	require.False(t, IsUnavailable(context.Canceled), "canceled by the caller")
+	require.False(t, IsUnavailable(errors.New("anything")))
 }
 
 func TestOpenRejectsInvalidAddresses(t *testing.T) {
 	t.Parallel()
 	for _, bad := range []string{"", "mysql://x", "postgres://u:secret@h:notaport/x"} {
-		_, err := sqldb.Open(bad)
+		_, err := Open(bad)
 		require.ErrorContains(t, err, "database address")
 		require.NotContains(t, err.Error(), "secret")
 	}
@@ -103,7 +102,7 @@ func TestOpenRejectsInvalidAddresses(t *testing.T) {
 
 func TestCanceledCallerDoesNotMeanUnavailable(t *testing.T) {
 	t.Parallel()
-	engines(t, func(t *testing.T, db *sqldb.DB) {
+	engines(t, func(t *testing.T, db *DB) {
 		ctx, cancel := context.WithCancel(t.Context())
 		err := db.Update(ctx, func(_ context.Context, tx *sql.Tx) error {
 			cancel()
@@ -111,6 +110,6 @@ func TestCanceledCallerDoesNotMeanUnavailable(t *testing.T) {
 			return err
 		})
 		require.ErrorIs(t, err, context.Canceled)
-		require.False(t, sqldb.IsUnavailable(err), "%v", err)
+		require.False(t, IsUnavailable(err), "%v", err)
 	})
 }

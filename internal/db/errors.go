@@ -1,4 +1,4 @@
-package sqldb
+package db
 
 import (
 	"context"
@@ -131,3 +131,6 @@ func sqliteCode(err error) int {
 	}
 	return 0
 }
+
+// isBusy reports whether SQLite has not got the lock of a file, which another connection holds.
+func isBusy(err error) bool { return sqliteCode(err)&0xff == sqliteBusy }

@@ -1,4 +1,4 @@
-package sqlitedb
+package db
 
 import (
 	"context"
@@ -8,22 +8,19 @@ import (
 	"sync"
 )
 
-// Group runs the transactions of concurrent callers as one, so that they share one commit and its
+// group runs the transactions of concurrent callers as one, so that they share one commit and its
 // disk flush (group commit). A single caller pays nothing: its function runs at once in a plain
 // transaction.
 //
-// A Group has no goroutine. The first caller leads: it runs what is waiting, commits, and passes
+// A group has no goroutine. The first caller leads: it runs what is waiting, commits, and passes
 // the lead to the next. It is safe for concurrent use.
-type Group struct {
+type group struct {
 	w *sql.DB
 
 	mu      sync.Mutex
 	waiting []*call
 	leading bool
 }
-
-// NewGroup returns a group on a pool with a single connection, such as [DB].W.
-func NewGroup(w *sql.DB) *Group { return &Group{w: w} }
 
 // maxBatch bounds how long the first of a batch waits for the last.
 const maxBatch = 64
@@ -33,19 +30,19 @@ type call struct {
 	err      error
 	panicked any
 
-	taken bool          // under Group.mu: a leader has it; it cannot be withdrawn any more
+	taken bool          // under group.mu: a leader has it; it cannot be withdrawn any more
 	lead  chan struct{} // closed when the call's goroutine must lead
 	done  chan struct{} // closed when err is set
 }
 
-// Do runs fn in a write transaction and returns when its effects are committed. An error of fn
+// do runs fn in a write transaction and returns when its effects are committed. An error of fn
 // rolls back what fn did and nothing else. fn may run on another caller's goroutine, and may run a
 // second time if the shared transaction failed, so it must set, not add to, what it captures. It
-// must not use the pool or call Do.
+// must not use the pool or call do.
 //
-// If ctx ends while others run, the call is withdrawn. Once its turn has come, Do waits for the
+// If ctx ends while others run, the call is withdrawn. Once its turn has come, do waits for the
 // result, for up to the busy timeout while another process writes.
-func (g *Group) Do(ctx context.Context, fn func(tx *sql.Tx) error) error {
+func (g *group) do(ctx context.Context, fn func(tx *sql.Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -85,7 +82,7 @@ func (c *call) result() error {
 }
 
 // withdraw removes c, unless a leader has taken it or it must lead.
-func (g *Group) withdraw(c *call) bool {
+func (g *group) withdraw(c *call) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if c.taken {
@@ -96,7 +93,7 @@ func (g *Group) withdraw(c *call) bool {
 }
 
 // runBatch runs the waiting calls, including the leader's, and passes the lead on.
-func (g *Group) runBatch() {
+func (g *group) runBatch() {
 	g.mu.Lock()
 	n := min(len(g.waiting), maxBatch)
 	batch := slices.Clone(g.waiting[:n])
@@ -131,7 +128,7 @@ func (g *Group) runBatch() {
 
 // alone runs one call in its own transaction. It deliberately uses no context of a caller: the work
 // is short, and an interrupted statement would roll back more than itself.
-func (g *Group) alone(c *call) {
+func (g *group) alone(c *call) {
 	tx, err := g.w.Begin()
 	if err != nil {
 		c.err = err
@@ -146,7 +143,7 @@ func (g *Group) alone(c *call) {
 
 // together runs a batch in one transaction, each call under a savepoint. It returns false if the
 // transaction as a whole failed.
-func (g *Group) together(batch []*call) bool {
+func (g *group) together(batch []*call) bool {
 	tx, err := g.w.Begin()
 	if err != nil { // not a fault of any call; alone, each would wait as long again
 		for _, c := range batch {

@@ -1,4 +1,4 @@
-package sqlitedb_test
+package db
 
 import (
 	"context"
@@ -12,12 +12,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 	_ "modernc.org/sqlite" // the driver
-
-	"lessonkit.example/internal/sqlitedb"
 )
 
-func open(t *testing.T) *sqlitedb.DB {
-	db, err := sqlitedb.Open(filepath.Join(t.TempDir(), "a dir", "what?.db"))
+func open(t *testing.T) *DB {
+	db, err := OpenSQLite(filepath.Join(t.TempDir(), "a dir", "what?.db"), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	_, err = db.W.Exec("create table n (v integer primary key) strict")
@@ -25,7 +23,7 @@ func open(t *testing.T) *sqlitedb.DB {
 	return db
 }
 
-func values(t *testing.T, db *sqlitedb.DB) (sum, count int) {
+func values(t *testing.T, db *DB) (sum, count int) {
 	require.NoError(t, db.R.QueryRow("select coalesce(sum(v), 0), count(*) from n").Scan(&sum, &count))
 	return sum, count
 }
@@ -40,8 +38,7 @@ func insert(v int) func(*sql.Tx) error {
 func TestEveryConnectionHasThePragmas(t *testing.T) {
 	t.Parallel()
 	db := open(t)
-	for pragma, want := range map[string]string{"journal_mode": "wal", "foreign_keys": "1", "synchronous": "2",
-		"busy_timeout": "10000"} {
+	for pragma, want := range map[string]string{"journal_mode": "wal", "foreign_keys": "1", "synchronous": "2"} {
 		for range 3 {
 			var got string
 			require.NoError(t, db.W.QueryRow("pragma "+pragma).Scan(&got))
@@ -59,10 +56,10 @@ func TestEveryConnectionHasThePragmas(t *testing.T) {
 func TestReadersSeeWhatOthersChange(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "x.db")
-	reader, err := sqlitedb.Open(path)
+	reader, err := OpenSQLite(path, nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, reader.Close()) })
-	other, err := sqlitedb.Open(path)
+	other, err := OpenSQLite(path, nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, other.Close()) })
 	var mapped int
@@ -94,7 +91,7 @@ func TestReadersSeeWhatOthersChange(t *testing.T) {
 func TestFileIsForItsOwnerOnly(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "x.db")
-	db, err := sqlitedb.Open(path)
+	db, err := OpenSQLite(path, nil)
 	require.NoError(t, err)
 	defer db.Close()
 	info, err := os.Stat(path)
@@ -108,11 +105,11 @@ func TestGroup(t *testing.T) {
 	t.Run("concurrent callers all commit", func(t *testing.T) {
 		t.Parallel()
 		db := open(t)
-		g := sqlitedb.NewGroup(db.W)
+		g := db.group
 		var wg sync.WaitGroup
 		errs := make([]error, 500)
 		for i := range errs {
-			wg.Go(func() { errs[i] = g.Do(t.Context(), insert(i)) })
+			wg.Go(func() { errs[i] = g.do(t.Context(), insert(i)) })
 		}
 		wg.Wait()
 		require.NoError(t, errors.Join(errs...))
@@ -124,12 +121,12 @@ func TestGroup(t *testing.T) {
 	t.Run("a failing caller loses its own work only", func(t *testing.T) {
 		t.Parallel()
 		db := open(t)
-		g := sqlitedb.NewGroup(db.W)
+		g := db.group
 		own := errors.New("mine")
 		var wg sync.WaitGroup
 		for i := range 200 {
 			wg.Go(func() {
-				err := g.Do(t.Context(), func(tx *sql.Tx) error {
+				err := g.do(t.Context(), func(tx *sql.Tx) error {
 					if err := insert(i)(tx); err != nil {
 						return err
 					}
@@ -153,11 +150,11 @@ func TestGroup(t *testing.T) {
 	t.Run("a lost transaction is run again for the others", func(t *testing.T) {
 		t.Parallel()
 		db := open(t)
-		g := sqlitedb.NewGroup(db.W)
+		g := db.group
 		var wg sync.WaitGroup
 		for i := range 200 {
 			wg.Go(func() {
-				err := g.Do(t.Context(), func(tx *sql.Tx) error {
+				err := g.do(t.Context(), func(tx *sql.Tx) error {
 					if i%20 == 7 { // ends the whole transaction under everybody's feet
 						tx.Exec("rollback")
 						return errors.New("wrecked")
@@ -175,17 +172,17 @@ func TestGroup(t *testing.T) {
 	t.Run("a panic reaches its own caller", func(t *testing.T) {
 		t.Parallel()
 		db := open(t)
-		g := sqlitedb.NewGroup(db.W)
+		g := db.group
 		var wg sync.WaitGroup
 		for i := range 50 {
 			wg.Go(func() {
 				if i == 25 {
 					require.PanicsWithValue(t, "boom", func() {
-						g.Do(t.Context(), func(*sql.Tx) error { panic("boom") })
+						g.do(t.Context(), func(*sql.Tx) error { panic("boom") })
 					})
 					return
 				}
-				require.NoError(t, g.Do(t.Context(), insert(i)))
+				require.NoError(t, g.do(t.Context(), insert(i)))
 			})
 		}
 		wg.Wait()
@@ -196,7 +193,7 @@ func TestGroup(t *testing.T) {
 	t.Run("a file that is locked is waited for once by all", func(t *testing.T) {
 		t.Parallel()
 		path := filepath.Join(t.TempDir(), "x.db")
-		other, err := sqlitedb.Open(path)
+		other, err := OpenSQLite(path, nil)
 		require.NoError(t, err)
 		defer other.Close()
 		w, err := sql.Open("sqlite", path+"?_pragma=busy_timeout(500)&_txlock=immediate")
@@ -206,12 +203,12 @@ func TestGroup(t *testing.T) {
 		tx, err := other.W.Begin()
 		require.NoError(t, err)
 		defer tx.Rollback()
-		g := sqlitedb.NewGroup(w)
+		g := group{w: w}
 		begin := time.Now()
 		var wg sync.WaitGroup
 		for range 50 {
 			wg.Go(func() {
-				err := g.Do(t.Context(), func(*sql.Tx) error { panic("not begun") })
+				err := g.do(t.Context(), func(*sql.Tx) error { panic("not begun") })
 				require.ErrorContains(t, err, "locked")
 			})
 		}
@@ -222,11 +219,11 @@ func TestGroup(t *testing.T) {
 	t.Run("a caller that gave up before its turn changes nothing", func(t *testing.T) {
 		t.Parallel()
 		db := open(t)
-		g := sqlitedb.NewGroup(db.W)
+		g := db.group
 		entered, leave := make(chan struct{}), make(chan struct{})
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			require.NoError(t, g.Do(t.Context(), func(tx *sql.Tx) error {
+			require.NoError(t, g.do(t.Context(), func(tx *sql.Tx) error {
 				close(entered)
 				<-leave
 				return insert(1)(tx)
@@ -235,12 +232,12 @@ func TestGroup(t *testing.T) {
 		<-entered
 		ctx, cancel := context.WithCancel(t.Context())
 		wg.Go(func() {
-			require.ErrorIs(t, g.Do(ctx, insert(2)), context.Canceled)
+			require.ErrorIs(t, g.do(ctx, insert(2)), context.Canceled)
 			close(leave)
 		})
 		cancel()
 		wg.Wait()
-		require.NoError(t, g.Do(t.Context(), insert(3)))
+		require.NoError(t, g.do(t.Context(), insert(3)))
 		sum, _ := values(t, db)
 		require.Equal(t, 4, sum)
 	})

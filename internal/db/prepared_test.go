@@ -1,4 +1,4 @@
-package sqlitedb
+package db
 
 import (
 	"context"
@@ -14,28 +14,28 @@ import (
 
 // countingConn counts the statements that are prepared and not closed.
 type countingConn struct {
-	Conn
+	sqliteConn
 	prepared, open int
 }
 
 func (c *countingConn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
-	s, err := c.Conn.PrepareContext(ctx, query)
+	s, err := c.sqliteConn.PrepareContext(ctx, query)
 	if err != nil {
 		return nil, err
 	}
 	c.prepared++
 	c.open++
-	return countingStmt{s.(Stmt), c}, nil
+	return countingStmt{s.(sqliteStmt), c}, nil
 }
 
 type countingStmt struct {
-	Stmt
+	sqliteStmt
 	conn *countingConn
 }
 
 func (s countingStmt) Close() error {
 	s.conn.open--
-	return s.Stmt.Close()
+	return s.sqliteStmt.Close()
 }
 
 // preparing returns a pool with one connection that prepares statements once.
@@ -44,10 +44,10 @@ func preparing(t *testing.T) (*sql.DB, *countingConn) {
 	registered, err := sql.Open("sqlite", "")
 	require.NoError(t, err)
 	require.NoError(t, registered.Close())
-	conn, err := registered.Driver().Open(dsn(filepath.Join(t.TempDir(), "x.db"), true))
+	opened, err := registered.Driver().Open(dsn(filepath.Join(t.TempDir(), "x.db"), true))
 	require.NoError(t, err)
-	counting := &countingConn{Conn: conn.(Conn)}
-	db := sql.OpenDB(theConnector{registered.Driver(), &preparingConn{counting, map[string]Stmt{}}})
+	counting := &countingConn{sqliteConn: opened.(sqliteConn)}
+	db := sql.OpenDB(theConnector{registered.Driver(), &conn{sqliteConn: counting, kept: map[string]sqliteStmt{}}})
 	db.SetMaxOpenConns(1)
 	t.Cleanup(func() {
 		require.NoError(t, db.Close())

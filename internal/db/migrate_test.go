@@ -1,0 +1,111 @@
+package db
+
+import (
+	"path/filepath"
+	"sync"
+	"testing"
+	"testing/fstest"
+
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/stretchr/testify/require"
+	_ "modernc.org/sqlite" // the driver
+
+	"lessonkit.example/internal/pgtest"
+)
+
+var first = fstest.MapFS{
+	"00100_one.sql": {Data: []byte("-- +goose Up\n" +
+		"create table one (id bigint primary key);\ncreate table one_more (id bigint primary key);\n")},
+}
+
+var both = fstest.MapFS{
+	"00100_one.sql": first["00100_one.sql"],
+	"00101_two.sql": {Data: []byte("-- +goose Up\nalter table one add column name text;\n")},
+}
+
+// newDatabases runs a test with a way to open further handles on one new database.
+func newDatabases(t *testing.T, test func(t *testing.T, open func() *DB)) {
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		path := filepath.Join(t.TempDir(), "x.db")
+		test(t, func() *DB {
+			db, err := OpenSQLite(path, nil)
+			require.NoError(t, err)
+			t.Cleanup(func() { db.Close() })
+			return db
+		})
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		pool := pgtest.Pool(t)
+		test(t, func() *DB {
+			db := FromPostgres(stdlib.OpenDBFromPool(pool))
+			t.Cleanup(func() { db.Close() })
+			return db
+		})
+	})
+}
+
+func TestUpAndPending(t *testing.T) {
+	t.Parallel()
+	newDatabases(t, func(t *testing.T, open func() *DB) {
+		db := open()
+		pending := func(fs fstest.MapFS) bool {
+			migrated, err := db.Migrated(t.Context(), "x_migrations", fs)
+			require.NoError(t, err)
+			return !migrated
+		}
+		require.True(t, pending(first), "a new database")
+		require.NoError(t, db.Migrate(t.Context(), "x_migrations", first))
+		require.False(t, pending(first))
+		require.NoError(t, db.Migrate(t.Context(), "x_migrations", first), "again")
+		require.True(t, pending(both), "a newer program")
+		require.NoError(t, db.Migrate(t.Context(), "x_migrations", both))
+		require.False(t, pending(both))
+		require.False(t, pending(first), "an older program on a newer database")
+		_, err := db.W.Exec("insert into one (id, name) values (1, 'x')")
+		require.NoError(t, err)
+	})
+}
+
+func TestStartersAtOnceAllSucceed(t *testing.T) {
+	t.Parallel()
+	newDatabases(t, func(t *testing.T, open func() *DB) {
+		var wg sync.WaitGroup
+		for range 6 {
+			db := open()
+			for _, table := range []string{"x_migrations", "y_migrations"} {
+				fs := fstest.MapFS{"00100_one.sql": {Data: []byte("-- +goose Up\ncreate table " + table +
+					"_t (id bigint);\n")}}
+				wg.Go(func() { require.NoError(t, db.Migrate(t.Context(), table, fs)) })
+			}
+		}
+		wg.Wait()
+	})
+}
+
+func TestBrokenMigrationLeavesNothing(t *testing.T) {
+	t.Parallel()
+	newDatabases(t, func(t *testing.T, open func() *DB) {
+		db := open()
+		sql := "-- +goose Up\ncreate table one (id bigint);\nselect nonsense;\n"
+		broken := fstest.MapFS{"00100_one.sql": {Data: []byte(sql)}}
+		require.ErrorContains(t, db.Migrate(t.Context(), "x_migrations", broken), "x_migrations")
+		require.NoError(t, db.Migrate(t.Context(), "x_migrations", first))
+	})
+}
+
+func TestDatabaseFromBeforeTheFirstReleaseIsRefused(t *testing.T) {
+	t.Parallel()
+	newDatabases(t, func(t *testing.T, open func() *DB) {
+		db := open()
+		old := fstest.MapFS{"00017_old.sql": {Data: []byte("-- +goose Up\ncreate table old (id bigint);\n")}}
+		require.NoError(t, db.Migrate(t.Context(), "x_migrations", old))
+		err := db.Migrate(t.Context(), "x_migrations", first)
+		require.EqualError(t, err, "migrate x_migrations: the tables were made by a version before the first release; "+
+			"create the database anew")
+		_, err = db.Migrated(t.Context(), "x_migrations", first)
+		require.ErrorIs(t, err, errUnreleased)
+		require.Error(t, db.W.QueryRow("select count(*) from one").Err(), "nothing is changed")
+	})
+}
