@@ -26,7 +26,6 @@ import (
 	"lessonkit.example/asr/provider"
 	"lessonkit.example/examples/internal/program"
 	"lessonkit.example/examples/speech-server/batch"
-	"lessonkit.example/internal/tempdir"
 )
 
 const usage = `usage:
@@ -81,12 +80,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	}
 	log := slog.New(slog.NewTextHandler(stderr, nil))
 	cfg.Concurrency, cfg.Timeout, cfg.Logger = *concurrency, *timeout, log
-	dir, err := tempdir.New(os.TempDir(), "speech-server-")
-	if err != nil {
-		return err
-	}
-	defer dir.Remove()
-	cfg.Dir = dir.Path
 	rec, err := command.New(cfg)
 	if err != nil {
 		return err
@@ -94,12 +87,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if *transcribe {
 		return batch.Transcribe(ctx, rec, files, *language, stdout, stderr)
 	}
-	return serve(ctx, rec, *addr, dir.Path, log)
+	return serve(ctx, rec, *addr, log)
 }
 
 // serve answers requests until ctx ends.
-func serve(ctx context.Context, rec asr.Recognizer, addr, dir string, log *slog.Logger) error {
-	handler, err := asrhttp.New(asrhttp.Config{Recognizer: rec, Dir: dir, Logger: log})
+func serve(ctx context.Context, rec asr.Recognizer, addr string, log *slog.Logger) error {
+	handler, err := asrhttp.New(asrhttp.Config{Recognizer: rec, Logger: log})
 	if err != nil {
 		return err
 	}

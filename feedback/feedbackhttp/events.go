@@ -143,7 +143,7 @@ func (s *server) follow(ctx huma.Context, w http.ResponseWriter, id uuid.UUID, s
 	for {
 		var err error
 		select {
-		case <-httpapi.Stopping(ctx.Context()):
+		case <-s.stopping:
 			return // the client reconnects, to another server or to the restarted one
 		case e, ok := <-events:
 			if !ok || s.signedOut(ctx) {

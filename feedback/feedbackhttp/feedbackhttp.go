@@ -1,7 +1,7 @@
 // Package feedbackhttp is the HTTP interface of package feedback.
 //
 // [Handler] returns a complete http.Handler with its own OpenAPI document, to be mounted anywhere.
-// [Register] adds the same operations to a Huma API of the caller. [Config.Authenticate] identifies
+// [Register] adds the same operations to a Huma API of the caller, such as [NewAPI] returns. [Config.Authenticate] identifies
 // the teacher behind each request, so any kind of sign-in works.
 //
 // Errors are RFC 9457 problem documents with a stable "code". Without a [feedback.Service] every
@@ -21,7 +21,6 @@ import (
 	"github.com/google/uuid"
 
 	"lessonkit.example/feedback"
-	"lessonkit.example/internal/httpapi"
 )
 
 // Config configures the interface.
@@ -47,6 +46,10 @@ type Config struct {
 	// have. Others are answered 429. They default to 64, 8 and 1000; negative means no limit.
 	MaxRequests, MaxStreams, MaxStreamsInAll int
 
+	// Stopping, if not nil, is closed when the server begins to shut down: streams of events end
+	// then, which http.Server.Shutdown would wait for, and clients continue them elsewhere.
+	Stopping <-chan struct{}
+
 	// SecurityScheme is the name of the bearer scheme in the OpenAPI document. Defaults to
 	// "bearer".
 	SecurityScheme string
@@ -63,12 +66,12 @@ type Config struct {
 // if Config.Authenticate is nil.
 func Handler(c Config) http.Handler {
 	mux := http.NewServeMux()
-	api := httpapi.New(mux, httpapi.Options{
+	api := NewAPI(mux, APIOptions{
 		Title: "Teaching feedback", Version: "1", BearerScheme: c.SecurityScheme, BasePath: c.BasePath,
 		Description: "Students' profiles, feedback records, and voice sessions with background transcription.",
 	})
 	Register(huma.NewGroup(api, "/api/v1"), c)
-	return httpapi.Wrap(mux, httpapi.WrapOptions{Logger: c.Logger})
+	return Wrap(mux, WrapOptions{Logger: c.Logger})
 }
 
 // Register adds the operations to an API, with paths relative to it: a group such as
@@ -83,6 +86,7 @@ func Register(api huma.API, c Config) {
 		requests: newGate(cmp.Or(c.MaxRequests, 64), -1),
 		streams:  newGate(cmp.Or(c.MaxStreams, 8), cmp.Or(c.MaxStreamsInAll, 1000)),
 		exports:  newGate(1, maxExports),
+		stopping: c.Stopping,
 	}
 	group.UseMiddleware(s.requireTeacher)
 	group.UseTransformer(addRequestID)
@@ -119,6 +123,7 @@ type server struct {
 	requests     *gate
 	streams      *gate // are requests, too
 	exports      *gate // are requests, too
+	stopping     <-chan struct{}
 }
 
 const (

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"runtime/debug"
 	"slices"
@@ -37,7 +38,7 @@ type WrapOptions struct {
 	Trace func(r *http.Request) (context.Context, func(route string, status int))
 
 	// TrustedProxies decide which address is logged as the client.
-	TrustedProxies TrustedProxies
+	TrustedProxies []netip.Prefix
 
 	// Probes are the routes of monitors, such as "GET /health", which ask every few seconds. Their
 	// lines have the level debug unless they fail.
@@ -248,7 +249,7 @@ func (i *requestInfo) log(log *slog.Logger, o WrapOptions, r *http.Request, stat
 		Milliseconds("took_ms", time.Since(i.started)),
 		slog.Int64("bytes_in", in),
 		slog.Int64("bytes_out", out),
-		slog.String("client", o.TrustedProxies.Client(r.RemoteAddr, r.Header["X-Forwarded-For"]).String()),
+		slog.String("client", TrustedProxies(o.TrustedProxies).Client(r.RemoteAddr, r.Header["X-Forwarded-For"]).String()),
 	}
 	for name := range wildcards(r.Pattern) {
 		if value := r.PathValue(name); isPlainID(value) {

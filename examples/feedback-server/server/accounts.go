@@ -11,7 +11,7 @@ import (
 	"lessonkit.example/auth"
 	"lessonkit.example/auth/authhttp"
 	"lessonkit.example/auth/miniapp"
-	"lessonkit.example/internal/httpapi"
+	"lessonkit.example/feedback/feedbackhttp"
 )
 
 // newAccounts returns the service that signs teachers in.
@@ -48,9 +48,9 @@ func logDevelopmentSignIn(c Config, log *slog.Logger) {
 func checkDevelopmentHost(hosts []string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get(authhttp.DevelopmentHeader) != "" && !isDevelopmentHost(r.Host, hosts) {
-			httpapi.WriteError(w, r, httpapi.Error(http.StatusForbidden, "development_host_refused",
+			feedbackhttp.WriteError(w, r, feedbackhttp.Error(http.StatusForbidden, "development_host_refused",
 				"the development header is accepted at localhost, at loopback addresses and at the hosts in "+
-					"DEVELOPMENT_HOSTS"))
+					"DEVELOPMENT_HOSTS", 0))
 			return
 		}
 		next.ServeHTTP(w, r)

@@ -9,7 +9,7 @@ import (
 
 	"lessonkit.example/auth"
 	"lessonkit.example/feedback"
-	"lessonkit.example/internal/httpapi"
+	"lessonkit.example/feedback/feedbackhttp"
 	"lessonkit.example/jobqueue"
 )
 
@@ -35,7 +35,7 @@ const retentionKind = "retention"
 func jobOf(ctx context.Context, t feedback.Task) jobqueue.Params {
 	p := jobqueue.Params{Queue: filesQueue, Kind: string(t.Kind), Args: t, MaxAttempts: jobqueue.Unlimited,
 		RunAt: t.Turn} // teachers take turns
-	if id := httpapi.RequestID(ctx); id != "" {
+	if id := feedbackhttp.RequestID(ctx); id != "" {
 		p.Meta = map[string]string{requestIDKey: id}
 	}
 	if t.Kind == feedback.TaskTranscribe {
@@ -67,7 +67,7 @@ func newWorker(
 		Prefetch:        -1,                  // claim a recording only when its work starts
 		Schedules:       schedules,
 		Context: func(ctx context.Context, job *jobqueue.Job) context.Context {
-			return traces.ofJob(httpapi.WithRequestID(ctx, job.Meta[requestIDKey]), job)
+			return traces.ofJob(feedbackhttp.WithRequestID(ctx, job.Meta[requestIDKey]), job)
 		},
 		Middleware: traces.middleware(),
 		OnEvent:    onEvent,

@@ -6,7 +6,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
-	"lessonkit.example/internal/httpapi"
+	"lessonkit.example/feedback/feedbackhttp"
 )
 
 // requestIDKey is the key of a request's id in the lines of the log and in the Meta of jobs.
@@ -21,7 +21,7 @@ type contextHandler struct {
 
 // withRequestID returns a logger whose lines have the id of the request in their context.
 func withRequestID(log *slog.Logger) *slog.Logger {
-	return slog.New(contextHandler{log.Handler(), requestIDKey, httpapi.RequestID})
+	return slog.New(contextHandler{log.Handler(), requestIDKey, feedbackhttp.RequestID})
 }
 
 // withTraceID returns a logger whose lines have the id of the trace in their context.

@@ -12,7 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"lessonkit.example/auth/authhttp"
-	"lessonkit.example/internal/httpapi"
+	"lessonkit.example/feedback/feedbackhttp"
 	"lessonkit.example/jobqueue/admin"
 	"lessonkit.example/jobqueue/queueui"
 )
@@ -55,8 +55,7 @@ func registerState(api huma.API, h *health) {
 	}, func(ctx context.Context, _ *struct{}) (*struct{ Body Readiness }, error) {
 		if !h.ready(ctx) {
 			const detail = "the database is not reachable or not migrated, or the server is stopping"
-			err := httpapi.Error(http.StatusServiceUnavailable, "not_ready", detail)
-			return nil, err.WithRetryAfter(healthMaxAge)
+			return nil, feedbackhttp.Error(http.StatusServiceUnavailable, "not_ready", detail, healthMaxAge)
 		}
 		return &struct{ Body Readiness }{Readiness{Ready: true}}, nil
 	})

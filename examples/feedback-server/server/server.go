@@ -22,10 +22,10 @@ import (
 	"lessonkit.example/auth"
 	"lessonkit.example/auth/authhttp"
 	"lessonkit.example/examples/internal/docsui"
+	"lessonkit.example/examples/internal/program"
 	"lessonkit.example/examples/internal/webui"
 	"lessonkit.example/feedback"
 	"lessonkit.example/feedback/feedbackhttp"
-	"lessonkit.example/internal/httpapi"
 )
 
 // Options configures what does not come from the environment.
@@ -71,6 +71,8 @@ type Server struct {
 	recognizer asr.Recognizer
 	background []task       // need a migrated database
 	stopping   *atomic.Bool // true from the start of the drain time
+	serving    context.Context
+	stop       context.CancelFunc // of serving, after the drain time
 	traces     *tracing
 }
 
@@ -138,6 +140,7 @@ func build(c Config, o Options, db *database, traces *tracing) (*Server, error) 
 		}
 	}
 	stopping := new(atomic.Bool)
+	serving, stop := context.WithCancel(context.Background())
 	health := &health{
 		config: c, version: o.Version, db: db, audio: audio, accounts: accounts, recognizer: recognizer,
 		stopping: stopping,
@@ -156,7 +159,7 @@ func build(c Config, o Options, db *database, traces *tracing) (*Server, error) 
 	}
 
 	mux := http.NewServeMux()
-	api := httpapi.New(mux, httpapi.Options{Title: title, Version: o.Version, Description: description,
+	api := feedbackhttp.NewAPI(mux, feedbackhttp.APIOptions{Title: title, Version: o.Version, Description: description,
 		BasePath: c.BasePath})
 	if o.Role != RoleWorker {
 		v1 := huma.NewGroup(api, "/api/v1")
@@ -168,6 +171,7 @@ func build(c Config, o Options, db *database, traces *tracing) (*Server, error) 
 		feedbackhttp.Register(v1, feedbackhttp.Config{
 			Service: lessons, Authenticate: authhttp.Authenticate(accounts),
 			MaxRequests: c.LimitRequests, MaxStreams: c.LimitStreams, MaxStreamsInAll: c.LimitStreamsInAll,
+			Stopping: serving.Done(),
 		})
 		reference := docsui.Handler(docsui.Config{Title: title, Script: c.ScalarJS, Logger: log})
 		mux.Handle("GET /scalar", reference)
@@ -178,7 +182,7 @@ func build(c Config, o Options, db *database, traces *tracing) (*Server, error) 
 	}
 	registerState(api, health)
 	documentSignIn(api.OpenAPI(), c.DevelopmentSignIn())
-	wrap := httpapi.WrapOptions{
+	wrap := feedbackhttp.WrapOptions{
 		Logger: requestLog, Observe: metrics.observeRequest, Trace: traces.request(),
 		TrustedProxies: c.TrustedProxies, Probes: []string{"GET /health", "GET /readyz", "GET /metrics"},
 	}
@@ -194,7 +198,7 @@ func build(c Config, o Options, db *database, traces *tracing) (*Server, error) 
 	} else {
 		opsMux := http.NewServeMux()
 		registerOperator(opsMux, "")
-		ops = httpapi.Wrap(opsMux, wrap)
+		ops = feedbackhttp.Wrap(opsMux, wrap)
 	}
 	var handler http.Handler = mux
 	if c.DevelopmentSignIn() {
@@ -204,12 +208,14 @@ func build(c Config, o Options, db *database, traces *tracing) (*Server, error) 
 		log:        log,
 		drain:      c.Drain,
 		db:         db,
-		handler:    below(c.BasePath, httpapi.Wrap(closeConnections(stopping, handler), wrap)),
+		handler:    below(c.BasePath, feedbackhttp.Wrap(closeConnections(stopping, handler), wrap)),
 		opsAddr:    c.OpsAddr,
 		ops:        ops,
 		recognizer: recognizer,
 		background: background,
 		stopping:   stopping,
+		serving:    serving,
+		stop:       stop,
 		traces:     traces,
 	}, nil
 }
@@ -233,6 +239,7 @@ func (s *Server) Handler() http.Handler { return s.handler }
 
 // Close exports the last traces and closes the database.
 func (s *Server) Close() error {
+	s.stop()
 	s.traces.Close()
 	if s.db == nil {
 		return nil
@@ -266,10 +273,10 @@ func (s *Server) Run(ctx context.Context, l net.Listener) error {
 		group.Go(func() error { return monitored.Run(ctx) })
 	}
 	group.Go(func() error { return s.runBackground(ctx) })
-	serving := s.drained(ctx)
-	group.Go(func() error { return s.serve(serving, s.handler, l) })
+	context.AfterFunc(ctx, s.drainAndStop)
+	group.Go(func() error { return s.serve(s.serving, s.handler, l) })
 	if opsListener != nil {
-		group.Go(func() error { return s.serve(serving, s.ops, opsListener) })
+		group.Go(func() error { return s.serve(s.serving, s.ops, opsListener) })
 	}
 	if err := group.Wait(); !errors.Is(err, context.Canceled) {
 		return err
@@ -278,9 +285,9 @@ func (s *Server) Run(ctx context.Context, l net.Listener) error {
 }
 
 func (s *Server) serve(ctx context.Context, handler http.Handler, l net.Listener) error {
-	server := httpapi.NewServer(handler)
+	server := program.NewServer(handler)
 	server.ErrorLog = slog.NewLogLogger(s.log.Handler(), slog.LevelWarn)
-	if err := httpapi.Serve(ctx, server, l, shutdownTimeout); err != nil {
+	if err := program.Serve(ctx, server, l, shutdownTimeout); err != nil {
 		return fmt.Errorf("serve HTTP: %w", err)
 	}
 	return nil
@@ -323,14 +330,10 @@ func (s *Server) awaitMigration(ctx context.Context) bool {
 	}
 }
 
-// drained returns a context that is done after ctx by the drain time, in which load balancers see
-// at /readyz that the server is about to stop.
-func (s *Server) drained(ctx context.Context) context.Context {
-	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
-	context.AfterFunc(ctx, func() {
-		defer stop()
-		s.stopping.Store(true)
-		time.Sleep(s.drain)
-	})
-	return serving
+// drainAndStop stops serving after the drain time, in which load balancers see at /readyz that the
+// server is about to stop.
+func (s *Server) drainAndStop() {
+	s.stopping.Store(true)
+	time.Sleep(s.drain)
+	s.stop()
 }

@@ -23,7 +23,7 @@ import (
 // queuetrace, has a text, a word, a name or a message of an error in its attributes, since that
 // could repeat what a teacher has said.
 
-// request returns what starts the span of a request: see httpapi.WrapOptions.Trace. Clients do not
+// request returns what starts the span of a request: see feedbackhttp.WrapOptions.Trace. Clients do not
 // decide which traces are sampled: a trace of theirs is linked, not continued. Requests of monitors
 // have no span.
 func (t *tracing) request() func(r *http.Request) (context.Context, func(route string, status int)) {

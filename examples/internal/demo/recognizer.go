@@ -4,13 +4,11 @@ import (
 	"context"
 	"log/slog"
 	"net"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"lessonkit.example/asr/asrhttp"
 	"lessonkit.example/asr/command"
-	"lessonkit.example/internal/httpapi"
 )
 
 // startRecognizer serves PocketSphinx over HTTP and returns its address. Its error names the
@@ -31,8 +29,6 @@ func startRecognizer(ctx context.Context, group *errgroup.Group, log *slog.Logge
 	if err != nil {
 		return "", err
 	}
-	group.Go(func() error {
-		return httpapi.Serve(ctx, httpapi.NewServer(handler), listener, time.Second)
-	})
+	group.Go(func() error { return handler.Serve(ctx, listener) })
 	return "http://" + listener.Addr().String(), nil
 }

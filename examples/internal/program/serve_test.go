@@ -1,4 +1,4 @@
-package httpapi_test
+package program_test
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lessonkit.example/internal/httpapi"
+	"lessonkit.example/examples/internal/program"
 )
 
 func serve(t *testing.T, h http.HandlerFunc, grace time.Duration) (url string, stop context.CancelFunc,
@@ -19,7 +19,7 @@ func serve(t *testing.T, h http.HandlerFunc, grace time.Duration) (url string, s
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- httpapi.Serve(ctx, httpapi.NewServer(h), l, grace) }()
+	go func() { done <- program.Serve(ctx, program.NewServer(h), l, grace) }()
 	return "http://" + l.Addr().String(), cancel, done
 }
 
@@ -56,19 +56,6 @@ func TestServeEndsRequestsAfterTheGrace(t *testing.T) {
 		close(entered)
 		<-r.Context().Done()
 	}, 10*time.Millisecond)
-	go http.Get(url)
-	<-entered
-	stop()
-	require.NoError(t, <-ended)
-}
-
-func TestStoppingEndsStreamsAtOnce(t *testing.T) {
-	t.Parallel()
-	entered := make(chan struct{})
-	url, stop, ended := serve(t, func(_ http.ResponseWriter, r *http.Request) {
-		close(entered)
-		<-httpapi.Stopping(r.Context())
-	}, time.Hour)
 	go http.Get(url)
 	<-entered
 	stop()

@@ -1,4 +1,4 @@
-package httpapi
+package program
 
 import (
 	"context"
@@ -19,21 +19,11 @@ func NewServer(h http.Handler) *http.Server {
 	}
 }
 
-type stoppingKey struct{}
-
-// Stopping returns a channel that is closed when the server that [Serve] runs begins to shut down.
-// Event streams end then; other requests may finish. The channel is nil in other servers.
-func Stopping(ctx context.Context) <-chan struct{} {
-	c, _ := ctx.Value(stoppingKey{}).(<-chan struct{})
-	return c
-}
-
 // Serve serves on l until ctx ends, then gives requests until timeout to finish, and cancels the
 // contexts of those that do not.
 func Serve(ctx context.Context, s *http.Server, l net.Listener, timeout time.Duration) error {
 	base, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	base = context.WithValue(base, stoppingKey{}, ctx.Done())
 	s.BaseContext = func(net.Listener) context.Context { return base }
 
 	served := make(chan error, 1)
