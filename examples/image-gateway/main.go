@@ -19,6 +19,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -53,7 +54,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 	upstream := flags.String("upstream", "", "`address` of a service to send requests to, instead of drawing")
 	workers := flags.Int("workers", 2, "concurrent generations")
 	perMinute := flags.Float64("per-minute", 60, "requests per minute and caller")
-	stored := flags.Int64("storage-mb", 0, "`megabytes` to store; 0 means 256, or 16000 with -data")
+	stored := flags.Int64("storage-mb", 16000, "`megabytes` of references and images to store")
 	edge := flags.Int("edge", 0, "longer side of the drawings in `pixels`; 0 means 1280")
 	delay := flags.Duration("delay", 0, "`time` each drawing takes")
 	if err := program.ParseAll(flags, args, stdout, usage, variables); err != nil {
@@ -64,30 +65,43 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 		return program.Usage{Err: fmt.Errorf("IMAGE_GATEWAY_KEYS: %w", err)}
 	}
 	logger := slog.New(slog.NewTextHandler(stderr, nil))
-	config := gateway.Config{
-		Generator: draw.Generator{LongEdge: *edge, Delay: *delay}, Rerun: true, Keys: keys,
-		Mode: gateway.Mode(*mode), Budget: *budget, PublicURL: *public, Secret: []byte(getenv("IMAGE_GATEWAY_SECRET")),
-		MaxWorkers: *workers, Limits: gateway.Limits{PerMinute: *perMinute, StoredBytes: *stored * 1e6},
-		Logger: logger,
+	performer := gateway.Performer{
+		Generator: draw.Generator{LongEdge: *edge, Delay: *delay}, Rerun: true, Logger: logger,
 	}
 	if *upstream != "" {
-		key := getenv("IMAGE_API_KEY")
-		client, err := imagegen.New(imagegen.Config{BaseURL: *upstream, APIKey: key, Logger: logger})
+		client, err := imagegen.New(imagegen.Config{
+			BaseURL: *upstream, APIKey: getenv("IMAGE_API_KEY"), Logger: logger,
+		})
 		if err != nil {
 			return program.Usage{Err: fmt.Errorf("-upstream: %w", err)}
 		}
-		config.Generator, config.Rerun = client, false
+		performer.Generator, performer.Rerun = client, false
 	}
-	if *data != "" {
-		if config.Store, err = gateway.Dir(*data); err != nil {
+	dir := *data
+	if dir == "" {
+		if dir, err = os.MkdirTemp("", "image-gateway-*"); err != nil {
 			return err
 		}
+		defer os.RemoveAll(dir)
 	}
-	g, err := gateway.New(config)
+	performer.Files, err = gateway.OpenFiles(filepath.Join(dir, "files"), *stored*1e6)
+	if err != nil {
+		return err
+	}
+	defer performer.Files.Close()
+	tasks, err := openTasks(ctx, dir, performer, *workers, logger)
+	if err != nil {
+		return err
+	}
+	defer tasks.queue.Close()
+	g, err := gateway.New(gateway.Config{
+		Tasks: tasks, Files: performer.Files, Keys: keys, Mode: gateway.Mode(*mode), Budget: *budget,
+		PerMinute: *perMinute, PublicURL: *public, Secret: []byte(getenv("IMAGE_GATEWAY_SECRET")), Logger: logger,
+	})
 	if err != nil {
 		return program.Usage{Err: err}
 	}
-	return serve(ctx, g, *addr, logger)
+	return serve(ctx, g, tasks, *addr, logger)
 }
 
 // callers parses the keys. Without keys every caller is accepted, but only on a loopback address.
@@ -105,19 +119,17 @@ func callers(list, addr string) (gateway.Keys, error) {
 	return gateway.Anyone, nil
 }
 
-// serve serves until ctx ends; then running work may finish.
-func serve(ctx context.Context, g *gateway.Gateway, addr string, logger *slog.Logger) error {
+// serve serves until ctx ends; then running work may finish, and callers that still wait receive
+// their tasks.
+func serve(ctx context.Context, h http.Handler, t *tasks, addr string, logger *slog.Logger) error {
 	listener, err := net.Listen("tcp", addr)
 	if err != nil {
 		return err
 	}
 	logger.Info("serving", "address", "http://"+listener.Addr().String())
-	server := &http.Server{
-		Handler:           g,
-		ReadHeaderTimeout: 10 * time.Second,
-		IdleTimeout:       2 * time.Minute,
-	}
+	server := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute}
 	work, ctx := errgroup.WithContext(ctx)
+	work.Go(func() error { return t.run(ctx) })
 	work.Go(func() error {
 		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			return err
@@ -125,13 +137,13 @@ func serve(ctx context.Context, g *gateway.Gateway, addr string, logger *slog.Lo
 		return nil
 	})
 	work.Go(func() error {
-		err := g.Run(ctx) // when it returns, callers that still wait receive their tasks
-		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+		<-ctx.Done()
+		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout+30*time.Second)
 		defer cancel()
 		if server.Shutdown(stop) != nil {
-			return errors.Join(err, server.Close())
+			return server.Close()
 		}
-		return err
+		return nil
 	})
 	return work.Wait()
 }

@@ -2,12 +2,9 @@ package gateway_test
 
 import (
 	"bytes"
-	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,33 +21,13 @@ var pngHead = []byte("\x89PNG\r\n\x1a\n and so on")
 
 const key = "gateway-key"
 
-// serve runs a gateway in memory and returns a client of it, and a function that stops the gateway.
-func serve(t *testing.T, c gateway.Config) (*imagegen.Client, func()) {
+// serve returns a client of a gateway in memory.
+func serve(t *testing.T, s setup) *imagegen.Client {
 	t.Helper()
-	if c.Keys == nil {
-		keys, err := gateway.StaticKeys(map[string]string{"me": key, "other": "other-key"})
-		require.NoError(t, err)
-		c.Keys = keys
-	}
-	g, err := gateway.New(c)
-	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error)
-	go func() { ended <- g.Run(ctx) }()
-	h := imagegentest.Serve(t, g)
-	stopped := false
-	stop := func() {
-		if !stopped {
-			stopped = true
-			cancel()
-			require.NoError(t, <-ended)
-		}
-	}
-	t.Cleanup(stop)
-	synctest.Wait()
+	h := imagegentest.Serve(t, running(t, s))
 	client, err := imagegen.New(imagegen.Config{BaseURL: "http://gateway.test", APIKey: key, HTTPClient: h})
 	require.NoError(t, err)
-	return client, stop
+	return client
 }
 
 func bubble(t *testing.T, name string, f func(t *testing.T)) {
@@ -71,9 +48,7 @@ func TestChain(t *testing.T) {
 				{imagegen.Bytes("a.png", pngHead), imagegen.Bytes("b.png", bytes.Repeat(pngHead, 20_000))}} {
 				bubble(t, fmt.Sprintf("%s %s %d references", fakeName, mode, len(refs)), func(t *testing.T) {
 					fake := imagegentest.New(t, imagegentest.Options{Mode: fakeMode})
-					store, err := gateway.Dir(t.TempDir())
-					require.NoError(t, err)
-					client, _ := serve(t, gateway.Config{Generator: fake.Client(nil), Mode: mode, Store: store})
+					client := serve(t, setup{Config: config(mode), generator: fake.Client(nil)})
 					images := imagegen.Memory()
 					r, err := client.Generate(t.Context(), &imagegen.Request{Model: "svc-image-2", Prompt: "a red fox",
 						N: 3, Size: "16:9", References: refs}, images)
@@ -132,7 +107,7 @@ func TestChainPassesFailuresOn(t *testing.T) {
 			bubble(t, name+" "+string(mode), func(t *testing.T) {
 				fake := imagegentest.New(t, imagegentest.Options{Mode: test.mode})
 				fake.Script(test.step)
-				client, _ := serve(t, gateway.Config{Generator: fake.Client(nil), Mode: mode})
+				client := serve(t, setup{Config: config(mode), generator: fake.Client(nil)})
 				_, err := client.Generate(t.Context(), &imagegen.Request{Prompt: "x"}, imagegen.Memory())
 				require.ErrorContains(t, err, test.message)
 				require.NotContains(t, err.Error(), imagegentest.APIKey)
@@ -168,7 +143,7 @@ func TestRefusedPollIsNotPaidTwice(t *testing.T) {
 		}))
 		generator, err := imagegen.New(imagegen.Config{BaseURL: "http://service.test", HTTPClient: up})
 		require.NoError(t, err)
-		client, _ := serve(t, gateway.Config{Generator: generator, Mode: gateway.Sync})
+		client := serve(t, setup{Config: config(gateway.Sync), generator: generator})
 		_, err = client.Generate(t.Context(), &imagegen.Request{Prompt: "x"}, imagegen.Memory())
 		require.ErrorContains(t, err, "may have been charged")
 		require.Equal(t, 1, generated)
@@ -181,7 +156,7 @@ func TestKeyOfARequestThatWasNotCarriedOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fake := imagegentest.New(t, imagegentest.Options{})
 		fake.Script(imagegentest.Status(429, 10*time.Minute))
-		h := running(t, gateway.Config{Generator: fake.Client(nil), Mode: gateway.Sync})
+		h := running(t, setup{Config: config(gateway.Sync), generator: fake.Client(nil)})
 		post := func() answer {
 			return send(t, h, "POST", generations,
 				`{"prompt":"x"}`, func(r *http.Request) { r.Header.Set("Idempotency-Key", "k") })
@@ -201,7 +176,7 @@ func TestChainKeepsTheImagesOfAPartialResponse(t *testing.T) {
 		bubble(t, string(mode), func(t *testing.T) {
 			fake := imagegentest.New(t, imagegentest.Options{})
 			fake.Script(imagegentest.ItemError(2))
-			client, _ := serve(t, gateway.Config{Generator: fake.Client(nil), Mode: mode})
+			client := serve(t, setup{Config: config(mode), generator: fake.Client(nil)})
 			r, err := client.Generate(t.Context(), &imagegen.Request{Prompt: "x", N: 3}, imagegen.Memory())
 			var p *imagegen.PartialError
 			require.ErrorAs(t, err, &p)
@@ -215,7 +190,7 @@ func TestAutoRespondsWithATaskAfterTheBudget(t *testing.T) {
 	t.Parallel()
 	for delay, task := range map[time.Duration]bool{80 * time.Second: false, 100 * time.Second: true} {
 		bubble(t, delay.String(), func(t *testing.T) {
-			client, _ := serve(t, gateway.Config{Generator: draw.Generator{LongEdge: 32, Delay: delay}})
+			client := serve(t, setup{generator: draw.Generator{LongEdge: 32, Delay: delay}})
 			began := time.Now()
 			r, err := client.Submit(t.Context(), &imagegen.Request{Prompt: "x"}, imagegen.Memory())
 			require.NoError(t, err)
@@ -230,149 +205,16 @@ func TestAutoRespondsWithATaskAfterTheBudget(t *testing.T) {
 	}
 }
 
-// After a restart between submission and completion, the gateway resumes the upstream task, and
-// nothing is generated twice.
-func TestTasksSurviveARestart(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		fake := imagegentest.New(t, imagegentest.Options{Mode: imagegentest.Async, Duration: 5 * time.Minute})
-		path := t.TempDir()
-		config := func() gateway.Config {
-			return gateway.Config{Generator: fake.Client(nil), Mode: gateway.Async, Store: openDir(t, path),
-				MaxWorkers: 1}
-		}
-		client, stop := serve(t, config())
-		var ids []string
-		for range 2 { // one under way, one in the queue
-			sent, err := client.Submit(t.Context(),
-				&imagegen.Request{Prompt: "x", References: []imagegen.Reference{imagegen.Bytes("a", pngHead)}},
-				imagegen.Memory())
-			require.NoError(t, err)
-			ids = append(ids, sent.TaskID)
-		}
-		time.Sleep(time.Minute)
-		began := time.Now()
-		stop()
-		require.Zero(t, time.Since(began), "waiting for a task that can be resumed does not hold the stop up")
-		time.Sleep(5 * time.Second)
-
-		client, _ = serve(t, config())
-		for _, id := range ids {
-			images := imagegen.Memory()
-			_, err := client.Wait(t.Context(), id, images)
-			require.NoError(t, err)
-			require.NotEmpty(t, images.Get(0))
-		}
-		require.Equal(t, 2, fake.Counts().Generations)
-	})
-}
-
-// The upstream service responds with a finished task, but its files are unavailable until a
-// restart.
-func TestFinishedTaskIsKeptUntilItsImagesAreFetched(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		var generated atomic.Int32
-		var there atomic.Bool
-		up := imagegentest.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			switch {
-			case r.URL.Path != "/file":
-				if r.Method == http.MethodPost {
-					generated.Add(1)
-				}
-				_, _ = io.WriteString(w,
-					`{"data":{"id":"t","status":"completed","result":{"images":[{"url":["/file"]}]}}}`)
-			case there.Load():
-				_, _ = w.Write(pngHead)
-			default:
-				w.WriteHeader(http.StatusServiceUnavailable)
-			}
-		}))
-		path := t.TempDir()
-		config := func() gateway.Config {
-			generator, err := imagegen.New(imagegen.Config{BaseURL: "http://service.test", HTTPClient: up})
-			require.NoError(t, err)
-			return gateway.Config{Generator: generator, Mode: gateway.Async, Store: openDir(t, path)}
-		}
-		client, stop := serve(t, config())
-		sent, err := client.Submit(t.Context(), &imagegen.Request{Prompt: "x"}, imagegen.Memory())
-		require.NoError(t, err)
-		time.Sleep(time.Minute)
-		stop()
-		there.Store(true)
-
-		client, _ = serve(t, config())
-		images := imagegen.Memory()
-		_, err = client.Wait(t.Context(), sent.TaskID, images)
-		require.NoError(t, err)
-		require.Equal(t, pngHead, images.Get(0))
-		require.EqualValues(t, 1, generated.Load())
-	})
-}
-
-// hanging is a Generator that ends only with its context, and cannot be resumed.
-type hanging struct{ calls atomic.Int32 }
-
-func (h *hanging) Generate(ctx context.Context, _ *imagegen.Request, _ imagegen.Sink) (*imagegen.Result, error) {
-	h.calls.Add(1)
-	<-ctx.Done()
-	return nil, ctx.Err()
-}
-
-func TestInterruptedWorkIsNotPaidTwice(t *testing.T) {
-	t.Parallel()
-	for _, rerun := range []bool{false, true} {
-		bubble(t, fmt.Sprint("rerun ", rerun), func(t *testing.T) {
-			path := t.TempDir()
-			first := &hanging{}
-			client, stop := serve(t,
-				gateway.Config{Generator: first, Mode: gateway.Async, Store: &crashing{openDir(t, path)},
-					Rerun: rerun})
-			sent, err := client.Submit(t.Context(), &imagegen.Request{Prompt: "x"}, imagegen.Memory())
-			require.NoError(t, err)
-			synctest.Wait()
-			require.EqualValues(t, 1, first.calls.Load())
-			began := time.Now()
-			stop()
-			require.Equal(t, 30*time.Second, time.Since(began), "what cannot be resumed may finish")
-
-			client, _ = serve(t, gateway.Config{Generator: draw.Generator{LongEdge: 32}, Mode: gateway.Async,
-				Store: openDir(t, path), Rerun: rerun})
-			_, err = client.Wait(t.Context(), sent.TaskID, imagegen.Memory())
-			if rerun {
-				require.NoError(t, err)
-			} else {
-				require.ErrorContains(t, err, "a restart interrupted the generation; it may have been charged")
-			}
-		})
-	}
-}
-
-// crashing loses every update that ends a task, as if the process had died before.
-type crashing struct{ gateway.Store }
-
-func (c *crashing) UpdateTask(ctx context.Context, t gateway.Task) error {
-	if t.State.Done() {
-		return errors.New("the machine is off")
-	}
-	return c.Store.UpdateTask(ctx, t)
-}
-
 func TestWaitingCallersReceiveTheirTaskWhenTheGatewayStops(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		fake := imagegentest.New(t, imagegentest.Options{Mode: imagegentest.Async, Duration: time.Hour})
-		client, stop := serve(t, gateway.Config{Generator: fake.Client(nil), Mode: gateway.Sync})
-		go func() {
-			time.Sleep(time.Minute)
-			stop()
-		}()
+		var stop func()
+		client := serve(t, setup{Config: config(gateway.Sync), generator: fake.Client(nil), stopped: &stop})
+		time.AfterFunc(time.Minute, func() { stop() })
 		sent, err := client.Submit(t.Context(), &imagegen.Request{Prompt: "x"}, imagegen.Memory())
 		require.NoError(t, err)
 		require.NotEmpty(t, sent.TaskID)
 		require.Empty(t, sent.Images)
-		_, err = client.Generate(t.Context(), &imagegen.Request{Prompt: "x"}, imagegen.Memory())
-		require.ErrorContains(t, err, "starting or stopping")
-		synctest.Wait()
 	})
 }

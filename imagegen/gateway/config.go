@@ -1,7 +1,7 @@
 package gateway
 
 import (
-	"context"
+	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -11,27 +11,7 @@ import (
 	"net/url"
 	"strings"
 	"time"
-
-	"lessonkit.example/imagegen"
 )
-
-// Generator generates images; imagegen.Client and draw.Generator implement it. Generate stores n
-// images in sink, by index, and returns what is known of them, possibly beside a
-// *imagegen.PartialError. Its errors may have the methods Permanent() bool and RetryAfter()
-// time.Duration. If Generate panics, its task fails with code "internal" (status 500 in the modes
-// that wait), the stack is logged, and the task is not repeated; a panic in a goroutine that it has
-// started ends the process, as in any program.
-type Generator interface {
-	Generate(ctx context.Context, req *imagegen.Request, sink imagegen.Sink) (*imagegen.Result, error)
-}
-
-// Submitter is a Generator whose work can be resumed by an identifier, as imagegen.Client's can. If
-// Submit returns a Result without images, Wait returns those of its TaskID.
-type Submitter interface {
-	Generator
-	Submit(ctx context.Context, req *imagegen.Request, sink imagegen.Sink) (*imagegen.Result, error)
-	Wait(ctx context.Context, taskID string, sink imagegen.Sink) (*imagegen.Result, error)
-}
 
 // Mode is how a gateway responds to requests for images.
 type Mode string
@@ -43,16 +23,16 @@ const (
 	Async Mode = "async" // with a task
 )
 
-// Config configures a [Gateway]. Generator and Keys are required.
+// Config configures a [Gateway]. Tasks, Files and Keys are required.
 type Config struct {
-	// Generator generates the images.
-	Generator Generator
+	// Tasks performs the requests.
+	Tasks Tasks
+
+	// Files receives references and has the images: those of the Performer of Tasks.
+	Files *Files
 
 	// Keys identifies callers by their API keys. See [StaticKeys].
 	Keys Keys
-
-	// Store stores tasks, references and images. Defaults to [Memory].
-	Store Store
 
 	// Mode defaults to Auto.
 	Mode Mode
@@ -60,8 +40,9 @@ type Config struct {
 	// Budget is how long Auto waits before it responds with a task. Defaults to 90 s.
 	Budget time.Duration
 
-	// Model is the only model that requests may name. If empty, any name is passed on.
-	Model string
+	// PerMinute is the average number of requests for images of one caller, of which he may send
+	// those of ten seconds, and at least 10, at once; more receive status 429. Defaults to 60.
+	PerMinute float64
 
 	// PublicURL is the address of the gateway in image URLs. Defaults to the host of each request.
 	PublicURL string
@@ -69,49 +50,20 @@ type Config struct {
 	// Secret signs image URLs. Defaults to random bytes, so that URLs become invalid at a restart.
 	Secret []byte
 
-	// Retention is how long a task and its images are kept after the task ended. Defaults to 24
-	// hours.
-	Retention time.Duration
-
-	// MaxWorkers is the number of concurrent generations. Defaults to 2.
-	MaxWorkers int
-
-	// Rerun repeats generations that were interrupted by a crash. Set it only if generating is
-	// free. A task that the end of the process has interrupted three times, the last time while it
-	// ran alone, fails with code "internal", since it is probably the cause, unless it only waits
-	// for a service's own task.
-	Rerun bool
-
-	Limits Limits
-
-	// Logger receives one line for each request and task, without prompts and keys. If nil, nothing
-	// is logged.
+	// Logger receives one line for each request, without prompts and keys. If nil, nothing is
+	// logged.
 	Logger *slog.Logger
 }
 
 const (
-	urlLifetime     = time.Hour        // of image URLs; a poll returns new ones
-	shutdownTimeout = 30 * time.Second // for generations to finish when Run is stopped
+	urlLifetime       = time.Hour  // of image URLs; a poll returns new ones
+	maxImages         = 8          // of one request
+	maxReferences     = 16         // of one request
+	maxReferenceBytes = 50_000_000 // of one reference
+	maxPromptBytes    = 32 << 10
+	maxUploads        = 16 // requests of one caller that are being read
+	maxAllUploads     = 256
 )
-
-// Limits limits requests. Those above a rate or a number of tasks receive status 429 with
-// Retry-After.
-type Limits struct {
-	PerMinute      float64 // average rate of requests for images by one caller; defaults to 60
-	Burst          int     // requests for images at once by one caller; defaults to 10
-	Tasks          int     // unfinished tasks of one caller; defaults to 16
-	Queue          int     // unfinished tasks of all callers, above which the status is 503; defaults to 256
-	Images         int     // images per request; defaults to 8
-	References     int     // reference images per request; defaults to 16
-	ReferenceBytes int64   // bytes of one reference image; defaults to 50 MB
-	PromptBytes    int     // bytes of a prompt; defaults to 32 KiB
-
-	// StoredBytes limits the references and images in the store. References may take half of it,
-	// and those of one caller a quarter; more are refused with status 429 or 503. For images, the
-	// oldest tasks of the caller who stores most are deleted before their retention has passed.
-	// Defaults to 256 MB if Store is nil, and to 16 GB otherwise.
-	StoredBytes int64
-}
 
 // Keys returns the caller that an API key belongs to, and false for an unknown key. It must take as
 // long for an almost correct key as for any other. The caller's name is stored in tasks and logged.
@@ -168,8 +120,8 @@ func Anyone(string) (caller string, ok bool) { return "anyone", true }
 
 func (c Config) withDefaults() (Config, error) {
 	switch {
-	case c.Generator == nil:
-		return c, errors.New("gateway: no generator")
+	case c.Tasks == nil || c.Files == nil:
+		return c, errors.New("gateway: no tasks or no files")
 	case c.Keys == nil:
 		return c, errors.New("gateway: no keys; use Anyone for an open gateway")
 	}
@@ -187,37 +139,18 @@ func (c Config) withDefaults() (Config, error) {
 		}
 		c.PublicURL = strings.TrimSuffix(c.PublicURL, "/")
 	}
-	if c.Store == nil {
-		c.Store = Memory()
-		fallback(&c.Limits.StoredBytes, 256_000_000)
-	}
 	if len(c.Secret) == 0 {
 		c.Secret = make([]byte, 32)
 		_, _ = rand.Read(c.Secret) // does not fail
 	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
-	fallback(&c.Budget, 90*time.Second)
-	fallback(&c.Retention, 24*time.Hour)
-	fallback(&c.MaxWorkers, 2)
-	fallback(&c.Limits.PerMinute, 60)
-	fallback(&c.Limits.Burst, 10)
-	fallback(&c.Limits.Tasks, 16)
-	fallback(&c.Limits.Queue, 256)
-	fallback(&c.Limits.Images, 8)
-	fallback(&c.Limits.References, 16)
-	fallback(&c.Limits.ReferenceBytes, 50_000_000)
-	fallback(&c.Limits.PromptBytes, 32<<10)
-	fallback(&c.Limits.StoredBytes, 16_000_000_000)
+	c.Logger = logger(c.Logger)
+	c.Budget = cmp.Or(c.Budget, 90*time.Second)
+	c.PerMinute = cmp.Or(c.PerMinute, 60)
 	return c, nil
 }
 
-func fallback[T int | int64 | float64 | time.Duration](v *T, value T) {
-	if *v <= 0 {
-		*v = value
-	}
-}
+// logger returns l, or a logger that discards.
+func logger(l *slog.Logger) *slog.Logger { return cmp.Or(l, slog.New(slog.DiscardHandler)) }
 
 // now returns the time as it is stored: UTC, in microseconds.
 func now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }

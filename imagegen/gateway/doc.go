@@ -1,10 +1,11 @@
-// Package gateway serves the image-generation interface over any generator: a model, another
-// service through an imagegen.Client, or the pictures of package draw.
+// Package gateway serves the image-generation interface over HTTP, for any generator: a model,
+// another service through an imagegen.Client, or the pictures of package draw.
 //
-// [New] returns a [Gateway], which is an http.Handler; [Gateway.Run] does the work and must be
-// running. Every request becomes a task in the [Store], so that no work is lost: a caller that
-// disconnects finds the result under the task, or by repeating the request with the same
-// Idempotency-Key. The tasks of a [Dir] survive a restart.
+// [New] returns a [Gateway], which is an http.Handler. It checks requests, stores their references
+// in [Files], and adds a task for each to [Tasks], which performs it with a [Performer].
+// [NewMemoryTasks] keeps tasks in memory; examples/image-gateway keeps them in a job queue on
+// SQLite, so that they survive a crash. Either way a caller that disconnects finds the result under
+// the task, or by repeating the request with the same Idempotency-Key.
 //
 // # Modes
 //
@@ -12,14 +13,12 @@
 // [Config].Budget and responds with image data if it is ready, else with the task: proxies that cut
 // requests after a hundred seconds do no harm.
 //
-// # Paying once
+// # Charges
 //
-// In front of a paid service, the gateway stores the service's own task identifier, if the
-// generator is a [Submitter], as imagegen.Client is, and resumes waiting after a restart.
-// Interrupted work without such an identifier is reported as failed and not repeated, unless
-// [Config].Rerun permits it. Work without such an identifier that the end of the process has
-// interrupted three times is not repeated again, since it may be what ends the process: the task
-// fails. The third run is alone, so that no task fails for another one.
+// In front of a paid service, a Performer saves the service's own task identifier, if the generator
+// is a [Submitter], as imagegen.Client is, and resumes waiting for that task. Interrupted work
+// without such an identifier is reported as failed and not repeated, unless [Performer].Rerun
+// permits it.
 //
 // # OpenAI clients
 //
@@ -32,7 +31,7 @@
 //
 // # Memory
 //
-// References stream from the request into the store, and images from the generator into the store
-// and from there into the response, whose length is known beforehand. Neither is held in memory,
-// except images that are converted: see package fit.
+// References stream from the request into Files, and images from the generator into Files and from
+// there into the response, whose length is known beforehand. Neither is held in memory, except
+// images that are converted: see package fit.
 package gateway

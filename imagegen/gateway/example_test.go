@@ -10,7 +10,7 @@ import (
 	"lessonkit.example/imagegen/gateway"
 )
 
-// A gateway in front of a paid service stores its tasks in a directory, so that none is lost.
+// A gateway in front of a paid service. examples/image-gateway shows tasks that survive a restart.
 func Example() {
 	service, err := imagegen.New(imagegen.Config{BaseURL: "https://images.example",
 		APIKey: os.Getenv("IMAGE_API_KEY")})
@@ -21,14 +21,15 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	store, err := gateway.Dir("images")
+	files, err := gateway.OpenFiles("images", 0)
 	if err != nil {
 		log.Fatal(err)
 	}
-	g, err := gateway.New(gateway.Config{Generator: service, Keys: keys, Store: store})
+	tasks := gateway.NewMemoryTasks(gateway.Performer{Generator: service, Files: files}, 2)
+	g, err := gateway.New(gateway.Config{Tasks: tasks, Files: files, Keys: keys})
 	if err != nil {
 		log.Fatal(err)
 	}
-	go func() { log.Fatal(g.Run(context.Background())) }()
+	go func() { log.Fatal(tasks.Run(context.Background())) }()
 	log.Fatal(http.ListenAndServe("127.0.0.1:8085", g))
 }

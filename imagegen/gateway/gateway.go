@@ -1,25 +1,17 @@
 package gateway
 
 import (
-	"bytes"
-	"cmp"
 	_ "embed"
-	"encoding/json"
-	"fmt"
 	"io"
 	"log/slog"
-	"math"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
-	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
-	"golang.org/x/sync/semaphore"
 	"golang.org/x/time/rate"
 
 	"lessonkit.example/imagegen"
@@ -32,42 +24,22 @@ var openAPI []byte
 // description at /openapi.json. Mount it at the root, or below a prefix that http.StripPrefix
 // removes and Config.PublicURL includes.
 type Gateway struct {
-	c   Config
-	mux *http.ServeMux
-
-	storage *storage
+	c       Config
+	mux     *http.ServeMux
 	keyless bool // the empty key is accepted
 
 	mu       sync.Mutex
-	open     bool            // Run accepts work
-	live     map[string]*job // unfinished tasks
-	queue    []string        // the live tasks that wait for a worker
-	wake     chan struct{}   // a task was queued
-	stopped  chan struct{}   // closed when Run has ended
 	limiters map[string]*rate.Limiter
-	entering map[string]int // requests being read, by caller
-
-	ran   atomic.Bool
-	runs  *semaphore.Weighted // of size MaxWorkers: see turn
-	keyed sync.Mutex          // serializes the creation of tasks with an Idempotency-Key
+	uploads  map[string]int // requests being read, by caller
 }
 
-// job is an unfinished task.
-type job struct {
-	caller string
-	done   chan struct{} // closed when the task has ended
-}
-
-// New returns a Gateway. It does not serve requests until [Gateway.Run] runs.
+// New returns a Gateway.
 func New(c Config) (*Gateway, error) {
 	c, err := c.withDefaults()
 	if err != nil {
 		return nil, err
 	}
-	g := &Gateway{c: c, mux: http.NewServeMux(), storage: newStorage(c.Limits.StoredBytes),
-		live: map[string]*job{}, limiters: map[string]*rate.Limiter{},
-		entering: map[string]int{}, wake: make(chan struct{}, 1), stopped: make(chan struct{}),
-		runs: semaphore.NewWeighted(int64(c.MaxWorkers))}
+	g := &Gateway{c: c, mux: http.NewServeMux(), limiters: map[string]*rate.Limiter{}, uploads: map[string]int{}}
 	_, g.keyless = c.Keys("")
 	routes := map[string]map[string]http.HandlerFunc{
 		"/v1/images/generations": {http.MethodPost: g.authorized(g.generation)},
@@ -213,73 +185,6 @@ func (g *Gateway) checkOrigin(r *http.Request) *failure {
 	return nil
 }
 
-// failure is an error response.
-type failure struct {
-	status     int
-	retryAfter time.Duration
-	cause      error // for the log only
-
-	Message string `json:"message"`
-	Type    string `json:"type"`
-	Code    string `json:"code"`
-	Param   string `json:"param,omitempty"`
-}
-
-func problem(status int, code, message string) *failure {
-	kind := "invalid_request_error"
-	switch {
-	case status == 401:
-		kind = "authentication_error"
-	case status == 429:
-		kind = "rate_limit_error"
-	case status >= 500:
-		kind = "server_error"
-	}
-	return &failure{status: status, Message: message, Type: kind, Code: code}
-}
-
-func internal(cause error) *failure {
-	f := problem(500, "internal", "internal error; the request was not carried out")
-	f.cause = cause
-	return f
-}
-
-// invalid returns a failure that is caused by one parameter.
-func invalid(status int, param, code, format string, args ...any) *failure {
-	f := problem(status, code, fmt.Sprintf(format, args...))
-	f.Param = shorten(param)
-	return f
-}
-
-func (f *failure) after(d time.Duration) *failure {
-	f.retryAfter = d
-	return f
-}
-
-func (f *failure) write(w http.ResponseWriter) {
-	if f.retryAfter > 0 {
-		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(f.retryAfter.Seconds()))))
-	}
-	writeJSON(w, f.status, map[string]*failure{"error": f})
-}
-
-func writeJSON(w http.ResponseWriter, status int, v any) {
-	var body bytes.Buffer
-	encoder := json.NewEncoder(&body)
-	encoder.SetEscapeHTML(false) // an address keeps its "&"
-	if err := encoder.Encode(v); err != nil {
-		panic(err)
-	}
-	writeBody(w, status, body.Bytes())
-}
-
-func writeBody(w http.ResponseWriter, status int, data []byte) {
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Content-Length", strconv.Itoa(len(data)))
-	w.WriteHeader(status)
-	_, _ = w.Write(data)
-}
-
 func describe(w http.ResponseWriter, _ *http.Request) { writeBody(w, http.StatusOK, openAPI) }
 
 type modelDescription struct {
@@ -294,65 +199,50 @@ func describeModel(name string) modelDescription {
 	return modelDescription{name, "model", 0, "image-gateway"}
 }
 
-// models lists the model that Config names, else the one of the interface.
+// models lists the model of the interface. Requests may name any.
 func (g *Gateway) models(w http.ResponseWriter, _ *http.Request, _ string) *failure {
-	name := cmp.Or(g.c.Model, imagegen.DefaultModel)
-	writeJSON(w, http.StatusOK, map[string]any{"object": "list", "data": []any{describeModel(name)}})
+	list := []any{describeModel(imagegen.DefaultModel)}
+	writeJSON(w, http.StatusOK, map[string]any{"object": "list", "data": list})
 	return nil
 }
 
-// model describes one model. Without Config.Model requests may name any.
 func (g *Gateway) model(w http.ResponseWriter, r *http.Request, _ string) *failure {
-	name := r.PathValue("model")
-	if g.c.Model != "" && name != g.c.Model {
-		f := problem(404, "model_not_found", "unknown model; use "+g.c.Model)
-		f.Param = "model"
-		return f
-	}
-	writeJSON(w, http.StatusOK, describeModel(name))
+	writeJSON(w, http.StatusOK, describeModel(r.PathValue("model")))
 	return nil
 }
 
 const retryLater = 10 * time.Second // Retry-After when the wait is not known
 
-// admit admits a request for images or returns why not, before anything of the request is read.
-// leave must be called, at least once, when the request has become a task or has failed.
-func (g *Gateway) admit(caller string) (leave func(), f *failure) {
+// upload admits a request for images or returns why not, before anything of the request is read.
+// done must be called, at least once, when the request has been read.
+func (g *Gateway) upload(caller string) (done func(), f *failure) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if !g.open {
-		return nil, problem(503, "not_running", "the gateway is starting or stopping").after(retryLater)
-	}
-	limits, now := g.c.Limits, time.Now()
 	limiter := g.limiters[caller]
 	if limiter == nil {
-		limiter = rate.NewLimiter(rate.Limit(limits.PerMinute/60), limits.Burst)
+		limiter = rate.NewLimiter(rate.Limit(g.c.PerMinute/60), max(int(g.c.PerMinute/6), 10))
 		g.limiters[caller] = limiter
 	}
+	now := time.Now()
 	r := limiter.ReserveN(now, 1)
 	if wait := r.DelayFrom(now); wait > 0 {
 		r.CancelAt(now)
 		return nil, problem(429, "rate_limited", "too many requests").after(wait)
 	}
-	own, all := g.entering[caller], len(g.live)
-	for _, j := range g.live {
-		if j.caller == caller {
-			own++
-		}
-	}
-	for _, n := range g.entering {
+	all := 0
+	for _, n := range g.uploads {
 		all += n
 	}
-	if own >= limits.Tasks {
-		return nil, problem(429, "too_many_tasks", "too many unfinished tasks: "+strconv.Itoa(own)).after(retryLater)
+	switch {
+	case g.uploads[caller] >= maxUploads:
+		return nil, problem(429, "too_many_requests", "too many requests at a time").after(retryLater)
+	case all >= maxAllUploads:
+		return nil, problem(503, "busy", "too many requests at a time").after(retryLater)
 	}
-	if all >= limits.Queue {
-		return nil, problem(503, "queue_full", "the queue is full").after(retryLater)
-	}
-	g.entering[caller]++
+	g.uploads[caller]++
 	return sync.OnceFunc(func() {
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		g.entering[caller]--
+		g.uploads[caller]--
 	}), nil
 }

@@ -12,7 +12,6 @@ import (
 	"net/http/httptest"
 	"net/textproto"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -23,27 +22,57 @@ import (
 	"lessonkit.example/imagegen/gateway/draw"
 )
 
-// running returns a running gateway.
-func running(t *testing.T, c gateway.Config) http.Handler {
+// setup is what the tests vary. The zero value draws small pictures.
+type setup struct {
+	gateway.Config
+	generator gateway.Generator
+	files     *gateway.Files
+	workers   int
+	rerun     bool
+	stopped   *func() // set to a function that stops the tasks
+}
+
+// running returns a gateway whose tasks are performed until the test ends.
+func running(t *testing.T, s setup) *gateway.Gateway {
 	t.Helper()
-	if c.Generator == nil {
-		c.Generator = draw.Generator{LongEdge: 32}
+	if s.generator == nil {
+		s.generator = draw.Generator{LongEdge: 32}
 	}
-	keys, err := gateway.StaticKeys(map[string]string{"me": key, "other": "other-key"})
-	require.NoError(t, err)
-	c.Keys = keys
-	g, err := gateway.New(c)
+	if s.files == nil {
+		s.files = openFiles(t, t.TempDir(), 0)
+	}
+	performer := gateway.Performer{Generator: s.generator, Files: s.files, Rerun: s.rerun, Logger: s.Logger}
+	tasks := gateway.NewMemoryTasks(performer, max(s.workers, 2))
+	s.Tasks, s.Files = tasks, s.files
+	if s.Keys == nil {
+		keys, err := gateway.StaticKeys(map[string]string{"me": key, "other": "other-key"})
+		require.NoError(t, err)
+		s.Keys = keys
+	}
+	g, err := gateway.New(s.Config)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error)
-	go func() { ended <- g.Run(ctx) }()
+	ended := make(chan error, 1)
+	go func() { ended <- tasks.Run(ctx) }()
 	t.Cleanup(func() {
 		cancel()
 		require.NoError(t, <-ended)
 	})
-	synctest.Wait()
+	if s.stopped != nil {
+		*s.stopped = cancel
+	}
 	return g
 }
+
+func openFiles(t *testing.T, dir string, limit int64) *gateway.Files {
+	t.Helper()
+	f, err := gateway.OpenFiles(dir, limit)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, f.Close()) })
+	return f
+}
+
+func config(mode gateway.Mode) gateway.Config { return gateway.Config{Mode: mode} }
 
 type answer struct {
 	*httptest.ResponseRecorder
@@ -97,9 +126,7 @@ func file(w *multipart.Writer, name, kind, data string) {
 func TestInvalidRequestsAreExplained(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		h := running(t,
-			gateway.Config{Model: "svc-image-2", Limits: gateway.Limits{PerMinute: 1e6, Burst: 1000, References: 2,
-				ReferenceBytes: 1000, PromptBytes: 100}})
+		h := running(t, setup{Config: gateway.Config{PerMinute: 1e6}})
 		for name, test := range map[string]struct {
 			body, code, param string
 			status            int
@@ -109,7 +136,7 @@ func TestInvalidRequestsAreExplained(t *testing.T) {
 			"no prompt":       {`{}`, "missing", "prompt", 400},
 			"blank prompt":    {`{"prompt":" "}`, "missing", "prompt", 400},
 			"prompt a number": {`{"prompt":5}`, "invalid_type", "prompt", 400},
-			"long prompt":     {`{"prompt":"` + strings.Repeat("x", 101) + `"}`, "too_long", "prompt", 400},
+			"long prompt":     {`{"prompt":"` + strings.Repeat("x", 33_000) + `"}`, "too_long", "prompt", 400},
 			"n zero":          {`{"prompt":"x","n":0}`, "out_of_range", "n", 400},
 			"n large":         {`{"prompt":"x","n":9}`, "out_of_range", "n", 400},
 			"n a half":        {`{"prompt":"x","n":1.5}`, "out_of_range", "n", 400},
@@ -124,10 +151,9 @@ func TestInvalidRequestsAreExplained(t *testing.T) {
 			"unknown":         {`{"prompt":"x","seed":7}`, "unknown_parameter", "seed", 400},
 			"long name": {`{"prompt":"x","` + strings.Repeat("y", 9000) + `":7}`, "unknown_parameter",
 				strings.Repeat("y", 64), 400},
-			"long model":    {`{"prompt":"x","model":"` + strings.Repeat("y", 9000) + `"}`, "too_long", "model", 400},
-			"long size":     {`{"prompt":"x","size":"` + strings.Repeat("y", 999) + `"}`, "invalid_size", "size", 400},
-			"unknown model": {`{"prompt":"x","model":"other"}`, "unknown_model", "model", 400},
-			"huge":          {`{"prompt":"` + strings.Repeat("x", 2<<20) + `"}`, "too_large", "", 413},
+			"long model": {`{"prompt":"x","model":"` + strings.Repeat("y", 9000) + `"}`, "too_long", "model", 400},
+			"long size":  {`{"prompt":"x","size":"` + strings.Repeat("y", 999) + `"}`, "invalid_size", "size", 400},
+			"huge":       {`{"prompt":"` + strings.Repeat("x", 2<<20) + `"}`, "too_large", "", 413},
 		} {
 			a := send(t, h, "POST", generations, test.body, nil)
 			require.Equal(t, test.status, a.Code, name)
@@ -153,11 +179,10 @@ func TestInvalidRequestsAreExplained(t *testing.T) {
 			"empty image": {func(w *multipart.Writer) { file(w, "image[]", "image/png", "") }, "not_an_image",
 				400},
 			"image too large": {func(w *multipart.Writer) {
-				file(w, "image[]", "image/png",
-					strings.Repeat("x", 1001))
+				file(w, "image[]", "image/png", strings.Repeat("x", 50_000_001))
 			}, "too_large", 413},
 			"too many images": {func(w *multipart.Writer) {
-				for range 3 {
+				for range 17 {
 					file(w, "image[]", "image/png", "x")
 				}
 			}, "too_many_images", 400},
@@ -166,7 +191,7 @@ func TestInvalidRequestsAreExplained(t *testing.T) {
 					"x")
 				_ = w.WriteField("prompt", "y")
 			}, "repeated", 400},
-			"long form prompt": {func(w *multipart.Writer) { _ = w.WriteField("prompt", strings.Repeat("x", 101)) },
+			"long form prompt": {func(w *multipart.Writer) { _ = w.WriteField("prompt", strings.Repeat("x", 33_000)) },
 				"too_long", 400},
 		} {
 			body, kind := form(t, test.write)
@@ -191,10 +216,10 @@ func TestInvalidRequestsAreExplained(t *testing.T) {
 func TestIgnoredFields(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		h := running(t, gateway.Config{Limits: gateway.Limits{PromptBytes: 100}})
+		h := running(t, setup{})
 		body, kind := form(t, func(w *multipart.Writer) {
 			for range 2 {
-				_ = w.WriteField("image_urls", strings.Repeat("x", 101))
+				_ = w.WriteField("image_urls", strings.Repeat("x", 33_000))
 			}
 			_ = w.WriteField("prompt", "x")
 			file(w, "image[]", "image/png", string(pngHead))
@@ -207,7 +232,7 @@ func TestRefusedEditsLeaveNoFiles(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		path := t.TempDir()
-		h := running(t, gateway.Config{Store: openDir(t, path)})
+		h := running(t, setup{files: openFiles(t, path, 0)})
 		body, kind := form(t, func(w *multipart.Writer) {
 			file(w, "image[]", "image/png", string(pngHead))
 			_ = w.WriteField("prompt", "x")
@@ -223,7 +248,7 @@ func TestRefusedEditsLeaveNoFiles(t *testing.T) {
 
 func files(t *testing.T, path string) []os.DirEntry {
 	t.Helper()
-	all, err := os.ReadDir(filepath.Join(path, "blobs"))
+	all, err := os.ReadDir(path)
 	require.NoError(t, err)
 	return all
 }
@@ -231,7 +256,7 @@ func files(t *testing.T, path string) []os.DirEntry {
 func TestImageURLsAreIgnoredOnGenerations(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		h := running(t, gateway.Config{})
+		h := running(t, setup{})
 		a := send(t, h, "POST", generations, `{"prompt":"x","image_urls":["http://127.0.0.1/secret"],"size":"2:1"}`,
 			nil)
 		require.Equal(t, 200, a.Code)

@@ -2,149 +2,139 @@ package gateway
 
 import (
 	"context"
-	"io"
-	"iter"
-	"maps"
+	"errors"
+	"strconv"
 	"sync"
-
-	"lessonkit.example/imagegen"
+	"time"
 )
 
-// Memory returns a Store in memory. It holds all images until their retention has passed: see
-// Limits.StoredBytes.
-func Memory() Store { return &memory{tasks: map[string]Task{}, blobs: map[string]pages{}} }
+// Limits of MemoryTasks.
+const (
+	maxTasks         = 256 // unfinished
+	maxTasksOfCaller = 16  // unfinished
+	retention        = 24 * time.Hour
+)
 
-type memory struct {
+// MemoryTasks is a [Tasks] in memory: its tasks are lost at a restart. It keeps a task for 24 hours
+// after it has ended, and deletes its images then.
+type MemoryTasks struct {
+	performer Performer
+	workers   int
+	queue     chan *memoryTask
+	stopped   chan struct{}
+
 	mu    sync.Mutex
-	tasks map[string]Task
-	blobs map[string]pages
+	last  int
+	tasks map[string]*memoryTask
 }
 
-func (m *memory) CreateTask(_ context.Context, t Task) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if _, ok := m.tasks[t.ID]; ok {
-		return ErrExists
+type memoryTask struct {
+	Task
+	done chan struct{}
+}
+
+// NewMemoryTasks returns a MemoryTasks that performs the given number of tasks at a time. It
+// performs none before [MemoryTasks.Run] runs.
+func NewMemoryTasks(p Performer, workers int) *MemoryTasks {
+	return &MemoryTasks{performer: p, workers: workers, queue: make(chan *memoryTask, maxTasks),
+		stopped: make(chan struct{}), tasks: map[string]*memoryTask{}}
+}
+
+// Run performs tasks until ctx ends, which also ends those under way. It must be called once.
+func (m *MemoryTasks) Run(ctx context.Context) error {
+	var workers sync.WaitGroup
+	for range m.workers {
+		workers.Go(func() {
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case t := <-m.queue:
+					m.perform(ctx, t)
+				}
+			}
+		})
 	}
-	m.tasks[t.ID] = t
+	workers.Wait()
+	close(m.stopped)
 	return nil
 }
 
-func (m *memory) UpdateTask(_ context.Context, t Task) error {
+func (m *MemoryTasks) perform(ctx context.Context, t *memoryTask) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
-	if _, ok := m.tasks[t.ID]; !ok {
-		return ErrNotFound
+	task := t.Task
+	m.mu.Unlock()
+	save := func(p Progress) error {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		t.Progress = p
+		return nil
 	}
-	m.tasks[t.ID] = t
-	return nil
+	var wait interface{ RetryAfter() time.Duration }
+	for errors.As(m.performer.Perform(ctx, &task, 1, save), &wait) {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait.RetryAfter()):
+		}
+	}
+	if !task.Ended.IsZero() {
+		close(t.done)
+	}
 }
 
-func (m *memory) Task(_ context.Context, id string) (Task, error) {
+// Add implements [Tasks].
+func (m *MemoryTasks) Add(_ context.Context, p Params) (id string, added bool, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	t, ok := m.tasks[id]
-	if !ok {
+	own := 0
+	for id, t := range m.tasks {
+		switch {
+		case !t.Ended.IsZero() && time.Since(t.Ended) > retention:
+			m.performer.Files.remove(t.Images)
+			delete(m.tasks, id)
+		case p.Key != "" && t.Key == p.Key && (t.Failure == nil || t.Failure.Code != CodeUnavailable):
+			return id, false, nil
+		case t.Ended.IsZero() && t.Caller == p.Caller:
+			own++
+		}
+	}
+	if own >= maxTasksOfCaller {
+		return "", false, ErrTooMany
+	}
+	m.last++
+	t := &memoryTask{Task: Task{ID: strconv.Itoa(m.last), Created: now(), Params: p}, done: make(chan struct{})}
+	select {
+	case m.queue <- t:
+	default:
+		return "", false, ErrQueueFull
+	}
+	m.tasks[t.ID] = t
+	return t.ID, true, nil
+}
+
+// Task implements [Tasks].
+func (m *MemoryTasks) Task(_ context.Context, id string) (Task, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	t := m.tasks[id]
+	if t == nil || !t.Ended.IsZero() && time.Since(t.Ended) > retention {
 		return Task{}, ErrNotFound
 	}
-	return t, nil
+	return t.Task, nil
 }
 
-func (m *memory) Tasks(context.Context) iter.Seq2[Task, error] {
+// Wait implements [Tasks].
+func (m *MemoryTasks) Wait(ctx context.Context, id string) (Task, error) {
 	m.mu.Lock()
-	all := maps.Clone(m.tasks)
+	t := m.tasks[id]
 	m.mu.Unlock()
-	return func(yield func(Task, error) bool) {
-		for _, t := range all {
-			if !yield(t, nil) {
-				return
-			}
+	if t != nil {
+		select {
+		case <-t.done:
+		case <-m.stopped:
+		case <-ctx.Done():
 		}
 	}
-}
-
-func (m *memory) DeleteTask(_ context.Context, id string) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.tasks, id)
-	return nil
-}
-
-func (m *memory) CreateBlob(_ context.Context, name string) (imagegen.Blob, error) {
-	return &memoryBlob{m: m, name: name}, nil
-}
-
-func (m *memory) OpenBlob(_ context.Context, name string) (io.ReadSeekCloser, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	data, ok := m.blobs[name]
-	if !ok {
-		return nil, ErrNotFound
-	}
-	return struct {
-		io.ReadSeeker
-		io.Closer
-	}{io.NewSectionReader(data, 0, data.size), io.NopCloser(nil)}, nil
-}
-
-func (m *memory) DeleteBlob(_ context.Context, name string) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.blobs, name)
-	return nil
-}
-
-type memoryBlob struct {
-	pages
-	m    *memory
-	name string
-}
-
-func (b *memoryBlob) Commit() error {
-	b.m.mu.Lock()
-	defer b.m.mu.Unlock()
-	b.m.blobs[b.name] = b.pages
-	return nil
-}
-
-func (b *memoryBlob) Abort() error { return nil }
-
-// pages are bytes in pieces of pageSize, so that they take little more memory than their number.
-type pages struct {
-	all  [][]byte
-	size int64
-}
-
-const pageSize = 64 << 10
-
-func (p *pages) Write(data []byte) (int, error) {
-	for rest := data; len(rest) > 0; {
-		last := len(p.all) - 1
-		if last < 0 || len(p.all[last]) == pageSize {
-			var page []byte
-			if last >= 0 { // a small image does not take a whole page
-				page = make([]byte, 0, pageSize)
-			}
-			p.all = append(p.all, page)
-			last++
-		}
-		n := min(len(rest), pageSize-len(p.all[last]))
-		p.all[last] = append(p.all[last], rest[:n]...)
-		rest = rest[n:]
-	}
-	p.size += int64(len(data))
-	return len(data), nil
-}
-
-// ReadAt implements io.ReaderAt.
-func (p pages) ReadAt(data []byte, off int64) (n int, err error) {
-	for n < len(data) && off < p.size {
-		copied := copy(data[n:], p.all[off/pageSize][off%pageSize:])
-		n += copied
-		off += int64(copied)
-	}
-	if n < len(data) {
-		return n, io.EOF
-	}
-	return n, nil
+	return m.Task(ctx, id)
 }

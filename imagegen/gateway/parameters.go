@@ -102,15 +102,15 @@ func jsonType(raw json.RawMessage) string {
 	return "number"
 }
 
-// readField sets the parameter in a text field of a form, of at most limit bytes.
-func (p parameters) readField(part *multipart.Part, limit int) *failure {
+// readField sets the parameter in a text field of a form.
+func (p parameters) readField(part *multipart.Part) *failure {
 	name := part.FormName()
-	value, err := io.ReadAll(io.LimitReader(part, int64(limit)+1))
+	value, err := io.ReadAll(io.LimitReader(part, maxPromptBytes+1))
 	if err != nil {
 		return unreadable(err)
 	}
-	if len(value) > limit {
-		return invalid(400, name, "too_long", "%q has more than %d bytes", shorten(name), limit)
+	if len(value) > maxPromptBytes {
+		return invalid(400, name, "too_long", "%q has more than %d bytes", shorten(name), maxPromptBytes)
 	}
 	if _, duplicate := p[name]; duplicate {
 		return invalid(400, name, "repeated", "duplicate field %q", name)
@@ -122,33 +122,30 @@ const maxName = 64 // bytes of a name or value that is repeated to the caller
 
 func shorten(s string) string { return s[:min(len(s), maxName)] }
 
-// check checks the parameters and sets them in t.
-func (g *Gateway) check(t *Task, p parameters) *failure {
-	limits := g.c.Limits
-	t.Model, t.Prompt, t.Format = p["model"], p["prompt"], p["output_format"]
+// check returns the request that the parameters are.
+func (p parameters) check() (Params, *failure) {
+	t := Params{Model: p["model"], Prompt: p["prompt"], Format: p["output_format"]}
 	switch {
 	case strings.TrimSpace(t.Prompt) == "":
-		return invalid(400, "prompt", "missing", "prompt is missing")
-	case len(t.Prompt) > limits.PromptBytes:
-		return invalid(400, "prompt", "too_long", "prompt has more than %d bytes", limits.PromptBytes)
+		return t, invalid(400, "prompt", "missing", "prompt is missing")
+	case len(t.Prompt) > maxPromptBytes:
+		return t, invalid(400, "prompt", "too_long", "prompt has more than %d bytes", maxPromptBytes)
 	case len(t.Model) > maxModel:
-		return invalid(400, "model", "too_long", "model has more than %d bytes", maxModel)
-	case g.c.Model != "" && t.Model != "" && t.Model != g.c.Model:
-		return invalid(400, "model", "unknown_model", "unknown model; use %s", g.c.Model)
+		return t, invalid(400, "model", "too_long", "model has more than %d bytes", maxModel)
 	}
 	if n := p["n"]; n != "" {
 		count, err := strconv.Atoi(n)
-		if err != nil || count < 1 || count > limits.Images {
-			return invalid(400, "n", "out_of_range", "n must be an integer from 1 to %d", limits.Images)
+		if err != nil || count < 1 || count > maxImages {
+			return t, invalid(400, "n", "out_of_range", "n must be an integer from 1 to %d", maxImages)
 		}
 		t.N = count
 	}
 	var ok bool
 	if t.Size, ok = ratio(p["size"]); !ok {
 		_, err := imagegen.ParseRatio(shorten(p["size"]))
-		return invalid(400, "size", "invalid_size", "%v, a size in pixels such as 1536x1024, or auto", err)
+		return t, invalid(400, "size", "invalid_size", "%v, a size in pixels such as 1536x1024, or auto", err)
 	}
-	return nil
+	return t, nil
 }
 
 const (

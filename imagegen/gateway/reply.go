@@ -2,12 +2,14 @@ package gateway
 
 import (
 	"cmp"
+	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/url"
 	"path"
@@ -16,38 +18,26 @@ import (
 	"time"
 
 	"github.com/segmentio/asm/base64" // several times as fast as encoding/base64
-
-	"lessonkit.example/imagegen"
 )
 
 // reply waits for a task according to the mode, and responds: with URLs of the images if urls is
 // set, else with their data.
-func (g *Gateway) reply(w http.ResponseWriter, r *http.Request, id string, j *job, urls bool) *failure {
-	var budget <-chan time.Time
-	switch g.c.Mode {
-	case Async:
-		spent := make(chan time.Time)
-		close(spent)
-		budget = spent
-	case Auto:
-		timer := time.NewTimer(g.c.Budget)
-		defer timer.Stop()
-		budget = timer.C
+func (g *Gateway) reply(w http.ResponseWriter, r *http.Request, id string, urls bool) *failure {
+	ctx := r.Context()
+	if g.c.Mode == Auto {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, g.c.Budget)
+		defer cancel()
 	}
-	select {
-	case <-j.done:
-	case <-budget:
-	case <-g.stopped:
-	case <-r.Context().Done():
+	find := g.c.Tasks.Wait
+	if g.c.Mode == Async {
+		find = g.c.Tasks.Task
 	}
-	t, err := g.c.Store.Task(r.Context(), id)
-	if errors.Is(err, ErrNotFound) {
-		return problem(507, codeFull, "the images have been deleted already, to make room for others")
-	}
+	t, err := find(ctx, id)
 	if err != nil {
 		return internal(err)
 	}
-	if g.c.Mode == Async || !t.State.Done() {
+	if g.c.Mode == Async || t.Ended.IsZero() {
 		writeJSON(w, http.StatusOK, g.document(r, t))
 		return nil
 	}
@@ -58,7 +48,7 @@ func (g *Gateway) reply(w http.ResponseWriter, r *http.Request, id string, j *jo
 		g.addresses(w, r, t)
 		return nil
 	}
-	return g.data(w, r, t)
+	return g.data(w, t)
 }
 
 // addresses responds with signed URLs of the images.
@@ -102,11 +92,11 @@ func (t Task) format() (format string) {
 // is it 503, so that clients retry it.
 func (f *Failure) answer() *failure {
 	switch f.Code {
-	case codeUnavailable:
+	case CodeUnavailable:
 		return problem(503, f.Code, f.Message).after(max(f.RetryAfter, time.Second))
 	case codeFull:
 		return problem(507, f.Code, f.Message)
-	case codeInternal:
+	case CodeInternal:
 		return problem(500, f.Code, f.Message)
 	case "failed", "interrupted":
 		return problem(502, f.Code, f.Message)
@@ -116,7 +106,7 @@ func (f *Failure) answer() *failure {
 
 // data responds with image data. The images stream from the store; the length of the response is
 // known before its first byte.
-func (g *Gateway) data(w http.ResponseWriter, r *http.Request, t Task) *failure {
+func (g *Gateway) data(w http.ResponseWriter, t Task) *failure {
 	pieces := [][]byte{[]byte(`{"created":` + strconv.FormatInt(t.Ended.Unix(), 10) + `,"data":[`)}
 	var readers []io.ReadSeekCloser // readers[i] follows pieces[i]
 	defer func() {
@@ -137,7 +127,10 @@ func (g *Gateway) data(w http.ResponseWriter, r *http.Request, t Task) *failure 
 			text(item)
 			continue
 		}
-		b, err := g.c.Store.OpenBlob(r.Context(), t.Images[i].Name)
+		b, err := g.c.Files.open(t.Images[i].Name)
+		if errors.Is(err, fs.ErrNotExist) {
+			return problem(507, codeFull, "the images have been deleted already, to make room for others")
+		}
 		if err != nil {
 			return internal(err)
 		}
@@ -224,7 +217,7 @@ func (t Task) usage() any {
 
 // task handles a poll.
 func (g *Gateway) task(w http.ResponseWriter, r *http.Request, caller string) *failure {
-	t, err := g.c.Store.Task(r.Context(), r.PathValue("id"))
+	t, err := g.c.Tasks.Task(r.Context(), r.PathValue("id"))
 	if errors.Is(err, ErrNotFound) || err == nil && t.Caller != caller {
 		return problem(404, "task_not_found", "no such task")
 	}
@@ -238,12 +231,12 @@ func (g *Gateway) task(w http.ResponseWriter, r *http.Request, caller string) *f
 
 // document returns a task as the interface represents it.
 func (g *Gateway) document(r *http.Request, t Task) any {
-	data := map[string]any{"id": t.ID, "status": t.State}
+	data := map[string]any{"id": t.ID, "status": t.State()}
 	doc := map[string]any{"created": t.Created.Unix(), "data": data}
 	switch {
 	case t.Failure != nil:
 		data["error"] = map[string]string{"code": t.Failure.Code, "message": t.Failure.Message}
-	case t.State == imagegen.StateCompleted:
+	case !t.Ended.IsZero():
 		images := []any{}
 		for i := range t.count() {
 			if i >= len(t.Images) || t.Images[i].Name == "" {
@@ -293,11 +286,8 @@ func (g *Gateway) file(w http.ResponseWriter, r *http.Request) {
 		problem(410, "expired", "the URL has expired; poll the task for a new one").write(w)
 		return
 	}
-	b, err := g.c.Store.OpenBlob(r.Context(), name)
-	if err != nil || strings.HasPrefix(name, refPrefix) {
-		if b != nil {
-			b.Close()
-		}
+	b, err := g.c.Files.open(name)
+	if err != nil {
 		problem(404, "image_not_found", "the image has been deleted").write(w)
 		return
 	}

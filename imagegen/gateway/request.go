@@ -24,16 +24,15 @@ import (
 const (
 	maxJSON    = 1 << 20
 	sniffBytes = 512
-	refPrefix  = "ref-" // of the names of stored references
 )
 
 // generation handles a request without references.
 func (g *Gateway) generation(w http.ResponseWriter, r *http.Request, caller string) *failure {
-	leave, f := g.admit(caller)
+	done, f := g.upload(caller)
 	if f != nil {
 		return f
 	}
-	defer leave()
+	defer done()
 	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind != "application/json" {
 		return problem(415, "unsupported_media_type", "the content type must be application/json")
 	}
@@ -45,113 +44,102 @@ func (g *Gateway) generation(w http.ResponseWriter, r *http.Request, caller stri
 	if f != nil {
 		return f
 	}
-	var t Task
-	if f := g.check(&t, p); f != nil {
+	task, f := p.check()
+	if f != nil {
 		return f
 	}
-	return g.accept(w, r, caller, t, p, nil, leave)
+	return g.accept(w, r, caller, task, p, "", done)
 }
 
 // edit handles a request with references. Its files stream into the store.
 func (g *Gateway) edit(w http.ResponseWriter, r *http.Request, caller string) *failure {
-	leave, f := g.admit(caller)
+	done, f := g.upload(caller)
 	if f != nil {
 		return f
 	}
-	defer leave()
-	limits := g.c.Limits
-	r.Body = http.MaxBytesReader(w, r.Body, int64(limits.References)*(limits.ReferenceBytes+4096)+maxJSON)
+	defer done()
+	limit := min(maxReferences*(maxReferenceBytes+4096), g.c.Files.limit/4) + maxJSON
+	r.Body = http.MaxBytesReader(w, r.Body, limit)
 	form, err := r.MultipartReader()
 	if err != nil {
 		return problem(415, "unsupported_media_type", "the content type must be multipart/form-data with a boundary")
 	}
-	var t Task
 	digest := sha256.New()
-	p, f := g.readForm(r.Context(), form, caller, &t, digest)
+	p, references, f := g.readForm(form, digest)
+	var task Params
 	if f == nil {
-		f = g.check(&t, p)
+		task, f = p.check()
 	}
 	if f != nil {
-		g.deleteBlobs(context.WithoutCancel(r.Context()), caller, t.References)
+		g.c.Files.remove(references)
 		return f
 	}
-	return g.accept(w, r, caller, t, p, digest.Sum(nil), leave)
+	task.References = references
+	return g.accept(w, r, caller, task, p, string(digest.Sum(nil)), done)
 }
 
-// readForm returns the parameters of a form, and adds its references to t, even if it fails.
-func (g *Gateway) readForm(
-	ctx context.Context, form *multipart.Reader, caller string, t *Task, digest io.Writer,
-) (parameters, *failure) {
-	limits := g.c.Limits
-	p := parameters{}
+// readForm returns the parameters of a form, and its references, even if it fails. It adds the
+// references to digest.
+func (g *Gateway) readForm(form *multipart.Reader, digest io.Writer) (p parameters, references []File, f *failure) {
+	p = parameters{}
 	for {
 		part, err := form.NextPart()
 		if err == io.EOF {
 			break
 		}
 		if err != nil {
-			return nil, unreadable(err)
+			return nil, references, unreadable(err)
 		}
 		name := part.FormName()
 		isReference := name == "image" || name == "image[]"
 		switch {
 		case part.FileName() == "" && ignored(name):
 		case part.FileName() == "" && !isReference:
-			if f := p.readField(part, limits.PromptBytes); f != nil {
-				return nil, f
-			}
+			f = p.readField(part)
 		case !isReference:
-			return nil, invalid(400, name, "unknown_file",
-				"unknown file %q: only reference images are supported, named image or image[]",
-				shorten(name))
-		case len(t.References) == limits.References:
-			return nil, invalid(400, name, "too_many_images", "more than %d reference images", limits.References)
+			f = invalid(400, name, "unknown_file",
+				"unknown file %q: only reference images are supported, named image or image[]", shorten(name))
+		case len(references) == maxReferences:
+			f = invalid(400, name, "too_many_images", "more than %d reference images", maxReferences)
 		default:
-			ref, f := g.receive(ctx, part, caller, bytesOf(t.References), digest)
-			if f != nil {
-				return nil, f
+			var ref File
+			if ref, f = g.receive(part, digest); f == nil {
+				references = append(references, ref)
 			}
-			t.References = append(t.References, ref)
+		}
+		if f != nil {
+			return nil, references, f
 		}
 	}
-	if len(t.References) == 0 {
-		return nil, invalid(400, "image", "missing", "an edit needs at least one file named image or image[]")
+	if len(references) == 0 {
+		return nil, nil, invalid(400, "image", "missing", "an edit needs at least one file named image or image[]")
 	}
-	return p, nil
+	return p, references, nil
 }
 
-// receive streams one reference into the store, and adds its hash to digest. before is the size of
-// the references of the same request that have been stored before.
-func (g *Gateway) receive(
-	ctx context.Context, part *multipart.Part, caller string, before int64, digest io.Writer,
-) (Blob, *failure) {
+// receive streams one reference into Files, and adds its type and hash to digest.
+func (g *Gateway) receive(part *multipart.Part, digest io.Writer) (File, *failure) {
 	param := part.FormName()
-	file := path.Base(strings.ReplaceAll(part.FileName(), "\\", "/"))
-	ref := Blob{Name: refPrefix + uuid.Must(uuid.NewV7()).String(), File: file}
+	original := path.Base(strings.ReplaceAll(part.FileName(), "\\", "/"))
+	ref := File{Name: referencePrefix + uuid.NewString(), Original: original}
 	body := bufio.NewReader(part)
 	if ref.Type, _, _ = mime.ParseMediaType(part.Header.Get("Content-Type")); !isImage(ref.Type) {
 		head, _ := body.Peek(sniffBytes) // an error is found again by reading
 		ref.Type = imagegen.DetectType(head)
 	}
-	b, err := g.createBlob(ctx, caller, ref.Name)
+	file, err := g.c.Files.create(ref.Name)
 	if err != nil {
-		return Blob{}, internal(err)
+		return File{}, internal(err)
 	}
-	own := sha256.New()
-	most, inAll := g.c.Limits.ReferenceBytes, g.storage.shareOfReferences()
-	limit := min(most, inAll-before)
-	source := &reading{r: io.LimitReader(body, limit+1)}
-	ref.Size, err = io.Copy(io.MultiWriter(b, own), source)
+	hash := sha256.New()
+	source := &reading{r: io.LimitReader(body, maxReferenceBytes+1)}
+	ref.Size, err = io.Copy(io.MultiWriter(file, hash), source)
 	var f *failure
 	switch {
 	case source.err != nil:
 		f = unreadable(source.err)
-	case source.n > most:
-		f = invalid(413, param, "too_large", "a reference image has more than %d bytes", most)
-	case source.n > limit:
-		f = invalid(413, param, "too_large", "the reference images have more than %d bytes in all", inAll)
-	case errors.Is(err, errShare):
-		f = problem(429, "too_many_bytes", err.Error()).after(retryLater)
+	case ref.Size > maxReferenceBytes:
+		f = invalid(413, param, "too_large", "a reference image has more than %d bytes", maxReferenceBytes)
 	case errors.Is(err, errFull):
 		f = problem(503, codeFull, err.Error()).after(retryLater)
 	case err != nil:
@@ -159,33 +147,29 @@ func (g *Gateway) receive(
 	case ref.Size == 0:
 		f = invalid(400, param, "not_an_image", "a reference image is empty")
 	case !isImage(ref.Type):
-		f = invalid(400, param, "not_an_image", "file %q is not an image", shorten(file))
+		f = invalid(400, param, "not_an_image", "file %q is not an image", shorten(original))
 	}
 	if f != nil {
-		if err := b.Abort(); err != nil {
-			f.cause = errors.Join(f.cause, err)
-		}
-		return Blob{}, f
+		f.cause = errors.Join(f.cause, file.Abort())
+		return File{}, f
 	}
-	if err := b.Commit(); err != nil {
-		return Blob{}, internal(err)
+	if err := file.Commit(); err != nil {
+		return File{}, internal(err)
 	}
-	fmt.Fprintf(digest, "%s %x\n", ref.Type, own.Sum(nil))
+	fmt.Fprintf(digest, "%s %x\n", ref.Type, hash.Sum(nil))
 	return ref, nil
 }
 
 func isImage(mediaType string) bool { return strings.HasPrefix(mediaType, "image/") }
 
-// reading counts what is read, and keeps the error of the reader apart from that of the writer.
+// reading keeps the error of the reader apart from that of the writer.
 type reading struct {
 	r   io.Reader
-	n   int64
 	err error
 }
 
 func (r *reading) Read(p []byte) (int, error) {
 	n, err := r.r.Read(p)
-	r.n += int64(n)
 	if err != nil && err != io.EOF {
 		r.err = err
 	}
@@ -200,70 +184,35 @@ func unreadable(err error) *failure {
 	return problem(400, "unreadable", "the body is incomplete or malformed")
 }
 
-// accept creates a task for a request and responds according to the mode. refs is the digest of its
-// references.
+// accept adds a task for a request and responds according to the mode. references is a digest of
+// those of the request.
 func (g *Gateway) accept(
-	w http.ResponseWriter, r *http.Request, caller string, t Task, p parameters, refs []byte, leave func(),
+	w http.ResponseWriter, r *http.Request, caller string, task Params, p parameters, references string, done func(),
 ) *failure {
-	if size := p["size"]; size != string(t.Size) {
-		w.Header().Set("Image-Ratio", cmp.Or(string(t.Size), size))
+	if size := p["size"]; size != string(task.Size) {
+		w.Header().Set("Image-Ratio", cmp.Or(string(task.Size), size))
 	}
-	// a request that has been accepted is carried out even if the caller disconnects
-	ctx := context.WithoutCancel(r.Context())
-	t.ID, t.Caller, t.State, t.Created = uuid.Must(uuid.NewV7()).String(), caller, imagegen.StatePending, now()
+	task.Caller = caller
 	if key := r.Header.Get("Idempotency-Key"); key != "" {
-		if len(key) > 255 {
-			g.deleteBlobs(ctx, t.Caller, t.References)
-			return invalid(400, "Idempotency-Key", "too_long", "Idempotency-Key has more than 255 bytes")
-		}
-		t.ID = digestOf(caller, key)
-		t.Digest = digestOf(t.Model, t.Prompt, strconv.Itoa(t.N), string(t.Size)+t.Format, string(refs))
+		task.Key = digestOf(caller, key, task.Model, task.Prompt, strconv.Itoa(task.N), string(task.Size), task.Format,
+			references)
 	}
-	j, f := g.create(ctx, t)
-	leave()
-	if f != nil {
-		return f
+	// a request that has been accepted is performed even if the caller disconnects
+	ctx := context.WithoutCancel(r.Context())
+	id, added, err := g.c.Tasks.Add(ctx, task)
+	done()
+	if !added {
+		g.c.Files.remove(task.References)
 	}
-	return g.reply(w, r, t.ID, j, p["response_format"] == "url")
-}
-
-// create stores and queues a new task, or finds the one of an earlier equal request. It runs that
-// one again if it failed before anything was generated.
-func (g *Gateway) create(ctx context.Context, t Task) (*job, *failure) {
-	if t.Digest != "" {
-		g.keyed.Lock()
-		defer g.keyed.Unlock()
+	switch {
+	case errors.Is(err, ErrTooMany):
+		return problem(429, "too_many_tasks", err.Error()).after(retryLater)
+	case errors.Is(err, ErrQueueFull):
+		return problem(503, "queue_full", err.Error()).after(retryLater)
+	case err != nil:
+		return internal(err)
 	}
-	j, fresh := g.begin(t)
-	err := g.c.Store.CreateTask(ctx, t)
-	if errors.Is(err, ErrExists) {
-		var old Task
-		old, err = g.c.Store.Task(ctx, t.ID)
-		same := old.Digest == t.Digest
-		switch {
-		case err == nil && same && fresh && old.Failure != nil && old.Failure.Code == codeUnavailable:
-			g.storage.forget(t.ID)
-			err = g.c.Store.UpdateTask(ctx, t)
-		case err == nil:
-			g.deleteBlobs(ctx, t.Caller, t.References)
-			if fresh {
-				g.end(t.ID) // it ended earlier
-			}
-			if !same {
-				return nil, invalid(409, "Idempotency-Key", "key_reused", "the key was used for another request")
-			}
-			return j, nil
-		}
-	}
-	if err != nil {
-		g.deleteBlobs(ctx, t.Caller, t.References)
-		if fresh {
-			g.end(t.ID)
-		}
-		return nil, internal(err)
-	}
-	g.enqueue(t.ID)
-	return j, nil
+	return g.reply(w, r, id, p["response_format"] == "url")
 }
 
 // digestOf returns a hash of strings that depends on their boundaries.

@@ -232,7 +232,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, p Post, step Ste
 			filtered := map[string]string{"code": "filtered", "message": "image was filtered"}
 			items = append(items, map[string]any{"error": filtered})
 		case s.o.Mode == ByURL:
-			items = append(items, map[string]any{"url": s.publish(p, i, step)})
+			items = append(items, map[string]any{"url": s.publish(r, p, i, step)})
 		default:
 			items = append(items, map[string]any{"revised_prompt": "revised: " + p.Fields["prompt"],
 				"b64_json": base64.StdEncoding.EncodeToString(s.o.Image(p, i))})
@@ -257,8 +257,8 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, p Post, step Ste
 }
 
 // publish makes an image available and returns its URLs.
-func (s *Server) publish(p Post, index int, step Step) []string {
-	base := s.URL()
+func (s *Server) publish(r *http.Request, p Post, index int, step Step) []string {
+	base := s.scheme() + r.Host
 	if s.o.OtherHost {
 		base = strings.Replace(base, "images.test", FilesHost, 1)
 	}
@@ -339,7 +339,7 @@ func (s *Server) poll(w http.ResponseWriter, r *http.Request) {
 	case ended && t.step.kind == vanish:
 		data["status"], data["result"] = "completed", map[string]any{"images": []any{}}
 	case ended:
-		data["status"], data["result"] = "completed", map[string]any{"images": s.results(t)}
+		data["status"], data["result"] = "completed", map[string]any{"images": s.results(r, t)}
 	case t.step.kind == unknownState:
 		data["status"] = "warming_up"
 	case age < s.o.Duration/2:
@@ -351,14 +351,14 @@ func (s *Server) poll(w http.ResponseWriter, r *http.Request) {
 }
 
 // results publishes the images of a task, with new URLs each time.
-func (s *Server) results(t *task) []map[string]any {
+func (s *Server) results(r *http.Request, t *task) []map[string]any {
 	var all []map[string]any
 	for i := range s.count(t.Post) {
 		if t.step.kind == itemError && t.step.index == i {
 			all = append(all, map[string]any{"error": map[string]string{"message": "image was filtered"}})
 			continue
 		}
-		all = append(all, map[string]any{"url": s.publish(t.Post, i, t.step)})
+		all = append(all, map[string]any{"url": s.publish(r, t.Post, i, t.step)})
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

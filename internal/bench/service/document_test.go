@@ -20,7 +20,10 @@ func TestDocumentsAreValid(t *testing.T) {
 	service, err := server.New(t.Context(), server.Config{}, server.Options{Version: server.Version()})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, service.Close()) })
-	images, err := gateway.New(gateway.Config{Generator: draw.Generator{}, Keys: gateway.Anyone})
+	files, err := gateway.OpenFiles(t.TempDir(), 0)
+	require.NoError(t, err)
+	tasks := gateway.NewMemoryTasks(gateway.Performer{Generator: draw.Generator{}, Files: files}, 1)
+	images, err := gateway.New(gateway.Config{Tasks: tasks, Files: files, Keys: gateway.Anyone})
 	require.NoError(t, err)
 	for name, h := range map[string]http.Handler{
 		"auth":    authhttp.Handler(authhttp.Config{}),

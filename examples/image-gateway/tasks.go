@@ -1,0 +1,230 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"lessonkit.example/imagegen/gateway"
+	"lessonkit.example/jobqueue"
+	"lessonkit.example/jobqueue/admin"
+	"lessonkit.example/jobqueue/sqlitequeue"
+)
+
+const (
+	kindImages       = "images"
+	kindClean        = "clean"
+	maxTasks         = 256 // unfinished
+	maxTasksOfCaller = 16  // unfinished
+	retention        = 24 * time.Hour
+	shutdownTimeout  = 30 * time.Second // for generations to finish
+)
+
+// tasks is a gateway.Tasks on a job queue in an SQLite file: a task is a job, its Params are the
+// arguments and its Progress is what the job has saved. So tasks survive a crash.
+type tasks struct {
+	performer gateway.Performer
+	queue     *sqlitequeue.Store
+	jobs      *admin.Client
+	worker    *jobqueue.Worker
+	stopped   chan struct{} // closed when the worker has stopped
+
+	mu    sync.Mutex
+	event chan struct{} // closed when something happens to a job
+}
+
+// openTasks opens the tasks in dir, to be performed by p.
+func openTasks(
+	ctx context.Context, dir string, p gateway.Performer, workers int, logger *slog.Logger,
+) (*tasks, error) {
+	queue, err := sqlitequeue.Open(filepath.Join(dir, "tasks.db"), sqlitequeue.Config{})
+	if err != nil {
+		return nil, err
+	}
+	write, _ := queue.DB()
+	err = queue.Migrate(ctx)
+	if err == nil {
+		_, err = write.ExecContext(ctx, `create table if not exists image_key (
+  key text primary key, -- identifies a request with an Idempotency-Key
+  task integer not null,
+  created integer not null -- Unix seconds
+)`)
+	}
+	if err != nil {
+		return nil, errors.Join(err, queue.Close())
+	}
+	t := &tasks{performer: p, queue: queue, jobs: admin.NewClient(queue), stopped: make(chan struct{}),
+		event: make(chan struct{})}
+	t.worker = jobqueue.NewWorker(queue, jobqueue.WorkerConfig{
+		Queues: map[string]jobqueue.QueueConfig{
+			jobqueue.DefaultQueue: {MaxWorkers: workers, Retention: retention, RetentionFailed: retention},
+		},
+		Schedules: []jobqueue.Schedule{
+			{Name: kindClean, When: jobqueue.Every(time.Hour), Params: jobqueue.Params{Kind: kindClean}},
+		},
+		Lease:           10 * time.Second, // after a crash, tasks continue within 15 s
+		Prefetch:        -1,
+		ShutdownTimeout: shutdownTimeout,
+		OnEvent:         t.notify,
+		Logger:          logger,
+	})
+	jobqueue.Handle(t.worker, kindImages, t.perform)
+	jobqueue.Handle(t.worker, kindClean, t.clean)
+	return t, nil
+}
+
+// run performs tasks until ctx ends.
+func (t *tasks) run(ctx context.Context) error {
+	defer close(t.stopped)
+	return t.worker.Run(ctx)
+}
+
+func (t *tasks) perform(ctx context.Context, job *jobqueue.Job, _ gateway.Params) error {
+	task, err := taskOf(job)
+	if err != nil {
+		return jobqueue.Permanent(err)
+	}
+	save := func(p gateway.Progress) error {
+		return t.inTx(context.WithoutCancel(ctx), func(ctx context.Context, tx *sql.Tx) error {
+			return t.queue.SaveTx(ctx, tx, job, p)
+		})
+	}
+	err = t.performer.Perform(ctx, &task, job.Attempt, save)
+	if err == nil && task.Failure != nil {
+		err = jobqueue.Permanent(errors.New(task.Failure.Code))
+	}
+	return err
+}
+
+// clean deletes what tasks that the queue has forgotten have left.
+func (t *tasks) clean(ctx context.Context, _ *jobqueue.Job, _ any) error {
+	old := time.Now().Add(-2 * retention)
+	write, _ := t.queue.DB()
+	_, err := write.ExecContext(ctx, `delete from image_key where created < ?`, old.Unix())
+	return errors.Join(err, t.performer.Files.DeleteBefore(old))
+}
+
+func (t *tasks) inTx(ctx context.Context, f func(ctx context.Context, tx *sql.Tx) error) error {
+	write, _ := t.queue.DB()
+	tx, err := write.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	if err := f(ctx, tx); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// Add implements gateway.Tasks. The key is stored in the transaction that enqueues the job.
+func (t *tasks) Add(ctx context.Context, p gateway.Params) (id string, added bool, err error) {
+	err = t.inTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		if p.Key != "" {
+			err := tx.QueryRowContext(ctx, `select task from image_key where key = ?`, p.Key).Scan(&id)
+			if err != nil && !errors.Is(err, sql.ErrNoRows) {
+				return err
+			}
+			task, err := t.Task(ctx, id)
+			if err == nil && (task.Failure == nil || task.Failure.Code != gateway.CodeUnavailable) {
+				return nil
+			}
+		}
+		if err := t.checkLimits(ctx, p.Caller); err != nil {
+			return err
+		}
+		job, err := t.queue.EnqueueTx(ctx, tx, jobqueue.Params{
+			Kind: kindImages, Args: p, Group: p.Caller, MaxAttempts: jobqueue.Unlimited,
+		})
+		if err != nil {
+			return err
+		}
+		id, added = strconv.FormatInt(job.ID, 10), true
+		if p.Key != "" {
+			_, err = tx.ExecContext(ctx, `insert or replace into image_key (key, task, created) values (?, ?, ?)`,
+				p.Key, job.ID, time.Now().Unix())
+		}
+		return err
+	})
+	return id, added && err == nil, err
+}
+
+func (t *tasks) checkLimits(ctx context.Context, caller string) error {
+	own, err := t.jobs.GroupStats(ctx, caller)
+	if err != nil {
+		return err
+	}
+	if own.Unfinished >= maxTasksOfCaller {
+		return gateway.ErrTooMany
+	}
+	stats, err := t.jobs.Stats(ctx)
+	if err != nil {
+		return err
+	}
+	if q := stats.Queue(jobqueue.DefaultQueue); q.Waiting+q.Scheduled+q.Running >= maxTasks {
+		return gateway.ErrQueueFull
+	}
+	return nil
+}
+
+// Task implements gateway.Tasks.
+func (t *tasks) Task(ctx context.Context, id string) (gateway.Task, error) {
+	number, err := strconv.ParseInt(id, 10, 64)
+	if err != nil {
+		return gateway.Task{}, gateway.ErrNotFound
+	}
+	job, err := t.jobs.Get(ctx, number)
+	if errors.Is(err, jobqueue.ErrNotFound) || err == nil && job.Kind != kindImages {
+		return gateway.Task{}, gateway.ErrNotFound
+	}
+	if err != nil {
+		return gateway.Task{}, err
+	}
+	return taskOf(job)
+}
+
+// taskOf returns the task that a job is.
+func taskOf(job *jobqueue.Job) (gateway.Task, error) {
+	task := gateway.Task{ID: strconv.FormatInt(job.ID, 10), Created: job.CreatedAt}
+	err := json.Unmarshal(job.Args, &task.Params)
+	if err == nil && job.Saved != nil {
+		err = json.Unmarshal(job.Saved, &task.Progress)
+	}
+	if task.Ended.IsZero() && !job.FinishedAt.IsZero() {
+		task.Progress = gateway.Failed(job.FinishedAt)
+	}
+	return task, err
+}
+
+// Wait implements gateway.Tasks.
+func (t *tasks) Wait(ctx context.Context, id string) (gateway.Task, error) {
+	for {
+		t.mu.Lock()
+		event := t.event
+		t.mu.Unlock()
+		task, err := t.Task(context.WithoutCancel(ctx), id)
+		if err != nil || !task.Ended.IsZero() {
+			return task, err
+		}
+		select {
+		case <-event:
+		case <-t.stopped:
+			return task, nil
+		case <-ctx.Done():
+			return task, nil
+		}
+	}
+}
+
+func (t *tasks) notify(jobqueue.Event) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	close(t.event)
+	t.event = make(chan struct{})
+}

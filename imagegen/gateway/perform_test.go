@@ -1,0 +1,172 @@
+package gateway_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/imagegen"
+	"lessonkit.example/imagegen/gateway"
+	"lessonkit.example/imagegen/imagegentest"
+)
+
+// fixed is a Generator of one image with a fixed number of bytes.
+type fixed struct {
+	size  int
+	delay time.Duration
+}
+
+func (f fixed) Generate(ctx context.Context, _ *imagegen.Request, sink imagegen.Sink) (*imagegen.Result, error) {
+	time.Sleep(f.delay)
+	b, err := sink.Open(ctx, imagegen.Info{Type: "image/png", Ext: ".png"})
+	if err != nil {
+		return nil, err
+	}
+	if _, err := b.Write(make([]byte, f.size)); err != nil {
+		return nil, fmt.Errorf("store: %w", errors.Join(err, b.Abort()))
+	}
+	return &imagegen.Result{Images: []imagegen.Info{{}}}, b.Commit()
+}
+
+// panicking is a Generator that stores one image and panics, except for the prompt "fine".
+type panicking struct{}
+
+func (panicking) Generate(
+	ctx context.Context, req *imagegen.Request, sink imagegen.Sink,
+) (*imagegen.Result, error) {
+	result, err := fixed{size: 600}.Generate(ctx, req, sink)
+	if req.Prompt == "fine" {
+		return result, err
+	}
+	panic("secret of the generator")
+}
+
+// attempt performs a task in its own goroutine, which a crash ends: it returns false then. stored
+// has what the next attempt finds.
+func attempt(t *testing.T, p gateway.Performer, stored *gateway.Task, n int, save func(gateway.Progress) error) bool {
+	t.Helper()
+	task, ended := *stored, make(chan error)
+	go func() {
+		defer close(ended)
+		ended <- p.Perform(t.Context(), &task, n, save)
+	}()
+	err, ok := <-ended
+	require.NoError(t, err)
+	return ok
+}
+
+// crashing performs a task, again after a crash: that of the given number of Progress saved, before
+// or after it was stored.
+func crashing(t *testing.T, p gateway.Performer, crash int, afterStored bool) gateway.Task {
+	t.Helper()
+	stored := gateway.Task{ID: "7", Created: time.Now(), Params: gateway.Params{Prompt: "x"}}
+	saves := 0
+	save := func(progress gateway.Progress) error {
+		saves++
+		if saves != crash || afterStored {
+			stored.Progress = progress
+		}
+		if saves == crash {
+			runtime.Goexit()
+		}
+		return nil
+	}
+	for n := 1; !attempt(t, p, &stored, n, save); n++ {
+		require.Less(t, n, 3)
+	}
+	return stored
+}
+
+// Whenever the process ends, a paid prompt is sent once, and the service's task is resumed.
+func TestNothingIsPaidTwice(t *testing.T) {
+	t.Parallel()
+	for mode, name := range map[imagegentest.Mode]string{imagegentest.Sync: "sync", imagegentest.Async: "async"} {
+		for crash := range 4 {
+			for _, afterStored := range []bool{false, true} {
+				bubble(t, fmt.Sprint(name, " ", crash, " ", afterStored), func(t *testing.T) {
+					fake := imagegentest.New(t, imagegentest.Options{Mode: mode})
+					p := gateway.Performer{Generator: fake.Client(nil), Files: openFiles(t, t.TempDir(), 0)}
+					task := crashing(t, p, crash, afterStored)
+					require.LessOrEqual(t, fake.Counts().Generations, 1)
+					if task.Failure != nil {
+						require.Equal(t, "interrupted", task.Failure.Code)
+						require.NotZero(t, crash)
+					} else {
+						require.Len(t, task.Images, 1)
+					}
+				})
+			}
+		}
+	}
+}
+
+// ending is a Generator that ends the process.
+type ending struct{ calls int }
+
+func (e *ending) Generate(context.Context, *imagegen.Request, imagegen.Sink) (*imagegen.Result, error) {
+	e.calls++
+	runtime.Goexit()
+	return nil, nil
+}
+
+func TestTaskThatEndsTheProcessIsNotRerunForEver(t *testing.T) {
+	t.Parallel()
+	generator := &ending{}
+	p := gateway.Performer{Generator: generator, Files: openFiles(t, t.TempDir(), 0), Rerun: true}
+	var stored gateway.Task
+	save := func(progress gateway.Progress) error { stored.Progress = progress; return nil }
+	for n := 1; !attempt(t, p, &stored, n, save); n++ {
+		require.Less(t, n, 10)
+	}
+	require.Equal(t, 3, generator.calls)
+	require.Equal(t, gateway.CodeInternal, stored.Failure.Code)
+}
+
+// patient is a Submitter whose task ends after some calls of Wait.
+type patient struct {
+	fixed
+	waits int
+}
+
+func (*patient) Submit(context.Context, *imagegen.Request, imagegen.Sink) (*imagegen.Result, error) {
+	return &imagegen.Result{TaskID: "upstream"}, nil
+}
+
+func (p *patient) Wait(ctx context.Context, id string, sink imagegen.Sink) (*imagegen.Result, error) {
+	if p.waits--; p.waits > 0 {
+		return nil, &imagegen.WaitError{TaskID: id, Err: io.ErrUnexpectedEOF}
+	}
+	return p.Generate(ctx, nil, sink)
+}
+
+// A service's task is paid: it is not given up because it could not be fetched, for a day.
+func TestPaidTaskIsWaitedForAgain(t *testing.T) {
+	t.Parallel()
+	for waits, code := range map[int]int{10: 200, 2000: 502} {
+		bubble(t, fmt.Sprint(waits), func(t *testing.T) {
+			h := running(t, setup{Config: config(gateway.Sync), generator: &patient{fixed{size: 10}, waits}})
+			began := time.Now()
+			require.Equal(t, code, send(t, h, "POST", generations, `{"prompt":"x"}`, nil).Code)
+			require.Equal(t, min(time.Duration(waits-1)*time.Minute, 24*time.Hour), time.Since(began))
+		})
+	}
+}
+
+func TestNothingIsSentThatIsNotSaved(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		fake := imagegentest.New(t, imagegentest.Options{})
+		p := gateway.Performer{Generator: fake.Client(nil), Files: openFiles(t, t.TempDir(), 0)}
+		err := p.Perform(t.Context(), &gateway.Task{Params: gateway.Params{Prompt: "x"}}, 1,
+			func(gateway.Progress) error { return io.ErrClosedPipe })
+		require.ErrorIs(t, err, io.ErrClosedPipe)
+		require.Zero(t, fake.Counts().Generations)
+	})
+}
