@@ -295,7 +295,7 @@ func (a *App) Resolve(o ResolveOptions) (*Policy, Diagnostics) {
 }
 
 // Err returns the errors in files of the application that keep them from being read completely on a
-// platform, "" for all, as an [InvalidError]; nil if there are none. A decision that is based on a
+// platform, "" for all, as one error; nil if there are none. A decision that is based on a
 // part of a file would be misleading.
 func (a *App) Err(platform Platform) error {
 	found := slices.Clone(a.ManifestProblems)

@@ -216,7 +216,7 @@ func TestAppErrIsWhatFilesSay(t *testing.T) {
 		fsys[file] = &fstest.MapFile{Data: []byte(text), Mode: 0o644}
 		a, err := LoadApp(fsys, AppOptions{})
 		require.NoError(t, err, file)
-		var invalid *InvalidError
+		var invalid *invalidError
 		require.ErrorAs(t, a.Err(Linux), &invalid, file)
 		require.Equal(t, file, invalid.Diagnostics[0].File)
 		if file == "tauri.linux.conf.json" {

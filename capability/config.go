@@ -11,7 +11,7 @@ import (
 // configure selects the capabilities that a configuration activates; see [App.Capabilities].
 func configure(config *Document, capabilities []Capability) ([]Capability, Diagnostics) {
 	list := configuredList(config)
-	if list.Kind() != syntax.Array || list.Len() == 0 {
+	if list.Kind() != Array || list.Len() == 0 {
 		return capabilities, wrongList(list)
 	}
 	byName := make(map[string]*Capability)
@@ -31,18 +31,18 @@ func configure(config *Document, capabilities []Capability) ([]Capability, Diagn
 		last[c.Identifier] = len(active)
 		active = append(active, c)
 	}
-	var findings limit.Findings
+	var findings limit.Findings[Value]
 	add := func(code Code, v Value, message string) {
-		if findings.Full(string(code), v, message) {
+		if findings.Full(string(code), v) {
 			return
 		}
-		f := Diagnostic{Code: code, Severity: ruleOf(code).Lint, Message: message, text: v.Document(), at: v.Span()}
+		f := Diagnostic{Code: code, Severity: ruleOf(code).Lint, Message: message, text: v.text, at: v.span()}
 		f.Path = v.Path()
 		found = append(found, f)
 	}
 	for item := range list.Items() {
 		switch item.Kind() {
-		case syntax.String:
+		case String:
 			name := item.Text()
 			if named[name] {
 				add(codeDuplicateCapability, item, fmt.Sprintf("The configuration lists the capability %q twice, "+
@@ -56,7 +56,7 @@ func configure(config *Document, capabilities []Capability) ([]Capability, Diagn
 			}
 			message := fmt.Sprintf("The configuration refers to a capability %q, which no file defines.", name)
 			like := ""
-			if findings.Listed(string(codeUnknownCapability)) < limit.Most {
+			if len(found) < limit.Most {
 				like = words.Closest(name, names)
 			}
 			if like != "" {
@@ -64,7 +64,7 @@ func configure(config *Document, capabilities []Capability) ([]Capability, Diagn
 					"you mean %q?", name, like)
 			}
 			add(codeUnknownCapability, item, message)
-		case syntax.Object:
+		case Object:
 			if len(objects) > 0 { // beyond the limit there are none
 				c := objects[0]
 				objects = objects[1:]
@@ -103,14 +103,14 @@ func configure(config *Document, capabilities []Capability) ([]Capability, Diagn
 
 // wrongList reports a list of capabilities that is none.
 func wrongList(list Value) Diagnostics {
-	if !list.Exists() || list.Kind() == syntax.Array || list.Kind() == syntax.Broken {
+	if !list.Exists() || list.Kind() == Array || list.Kind() == Broken {
 		return nil
 	}
 	message := fmt.Sprintf("The configuration's list of capabilities must be an array, not %s.", list.Kind())
 	f := NewDiagnostic(list, codeWrongType, Error, message)
-	if list.Kind() == syntax.String {
-		text := list.Document().Source()[list.Span().Start:list.Span().End]
-		f.Fix = syntax.NewFix("Put it into an array", list.Span(), "["+text+"]")
+	if list.Kind() == String {
+		text := list.text.Source()[list.span().Start:list.span().End]
+		f.Fix = newFix("Put it into an array", list.span(), "["+text+"]")
 	}
 	return Diagnostics{f}
 }
@@ -136,7 +136,7 @@ func inlined(config *Document) *Document {
 	// The schema of the configuration contains that of capabilities; it is not applied to TOML.
 	d := &Document{text: config.text, bySchema: config.Format() != TOML}
 	for item := range configuredList(config).Items() {
-		if item.Kind() != syntax.Object {
+		if item.Kind() != Object {
 			continue
 		}
 		if len(d.capabilities) == mostCapabilities {

@@ -13,15 +13,15 @@ import (
 // form.
 func (d *Document) decode() {
 	switch root := d.Root(); root.Kind() {
-	case syntax.Array:
+	case Array:
 		d.capabilities = d.list(root, true)
-	case syntax.Object:
+	case Object:
 		if list := root.Get("capabilities"); list.Exists() {
 			d.decodeNamedList(list)
 		} else {
 			d.capabilities = []Capability{d.capability(root, false)}
 		}
-	case syntax.Broken:
+	case Broken:
 	default:
 		d.report(codeWrongType, root, fmt.Sprintf(`The file contains %s; it must contain a capability object, `+
 			`an array of them, or {"capabilities": [...]}.`, root.Kind()))
@@ -41,7 +41,7 @@ func (d *Document) decodeNamedList(list Value) {
 		d.single = &reading{one, d.found}
 		d.found = d.found[:before:before]
 	}
-	if list.Kind() != syntax.Array {
+	if list.Kind() != Array {
 		d.wrongType(list, "capabilities")
 		return
 	}
@@ -60,9 +60,9 @@ func (d *Document) list(v Value, inArray bool) []Capability {
 			break
 		}
 		switch item.Kind() {
-		case syntax.Object:
+		case Object:
 			capabilities = append(capabilities, d.capability(item, inArray))
-		case syntax.Broken:
+		case Broken:
 		default:
 			d.report(codeWrongType, item, fmt.Sprintf("A capability must be an object, not %s.", item.Kind()))
 		}
@@ -111,7 +111,7 @@ func (d *Document) capability(v Value, inArray bool) Capability {
 // such as that of an unknown key in an array.
 func (d *Document) ignore(v Value) {
 	if len(d.found) > 0 {
-		d.ignored = append(d.ignored, v.Span())
+		d.ignored = append(d.ignored, v.span())
 	}
 }
 
@@ -120,13 +120,13 @@ func (d *Document) missingKey(v Value, key, owner, example string, known []strin
 	if full(d.found, codeMissingField) {
 		return
 	}
-	start := v.Span().Start
+	start := v.span().Start
 	f := Diagnostic{Code: codeMissingField, at: syntax.Span{Start: start, End: start + 1}, Path: v.Path()}
 	f.Message = fmt.Sprintf("%s has no %q; add one, such as %s.", owner, key, example)
 	for k := range v.Members() {
 		if name := k.Text(); !slices.Contains(known, name) && words.Closest(name, known) == key {
 			f.Message = fmt.Sprintf("%s has no %q, but a key %q; did you mean %q?", owner, key, name, key)
-			f.at = k.Span()
+			f.at = k.span()
 			f.Fix = k.Rename(key)
 			f.Fix.Guess = true
 		}
@@ -137,15 +137,15 @@ func (d *Document) missingKey(v Value, key, owner, example string, known []strin
 func (d *Document) field(c *Capability, key string, v Value, inArray bool) {
 	switch key {
 	case "identifier":
-		if d.is(v, syntax.String, key) {
+		if d.is(v, String, key) {
 			c.Identifier = v.Text()
 		}
 	case "description":
-		if d.is(v, syntax.String, key) {
+		if d.is(v, String, key) {
 			c.Description = v.Text()
 		}
 	case "local":
-		if d.is(v, syntax.Bool, key) {
+		if d.is(v, Bool, key) {
 			c.Local = v.Bool()
 		}
 	case "windows":
@@ -157,13 +157,13 @@ func (d *Document) field(c *Capability, key string, v Value, inArray bool) {
 	case "platforms":
 		d.platforms(c, v)
 	case "permissions":
-		if d.is(v, syntax.Array, key) {
+		if d.is(v, Array, key) {
 			c.Permissions = d.permissions(v, inArray)
 		}
 	}
 }
 
-func (d *Document) is(v Value, kind syntax.Kind, key string) bool {
+func (d *Document) is(v Value, kind Kind, key string) bool {
 	if v.Kind() == kind {
 		return true
 	}
@@ -189,20 +189,20 @@ var expectations = map[string]string{
 
 func (d *Document) wrongType(v Value, key string) {
 	expected := expectations[key]
-	f := Diagnostic{Code: codeWrongType, at: v.Span()}
+	f := Diagnostic{Code: codeWrongType, at: v.span()}
 	f.Message = fmt.Sprintf("%q must be %s, not %s.", key, expected, v.Kind())
 	switch {
-	case v.Kind() == syntax.Broken:
+	case v.Kind() == Broken:
 		return
-	case v.Kind() == syntax.String && strings.HasPrefix(expected, "an array") && key != "capabilities":
+	case v.Kind() == String && strings.HasPrefix(expected, "an array") && key != "capabilities":
 		text := "[" + d.Source()[f.at.Start:f.at.End] + "]"
 		write := text
 		if len(text) > 60 || strings.ContainsAny(text, "\r\n") {
 			write = "it in brackets"
 		}
 		f.Message = fmt.Sprintf("%q must be an array, not a string; write %s.", key, write)
-		f.Fix = syntax.NewFix("Put it into an array", f.at, text)
-	case v.Kind() == syntax.Null:
+		f.Fix = newFix("Put it into an array", f.at, text)
+	case v.Kind() == Null:
 		f.Message = fmt.Sprintf("%q must not be null; it must be %s, or be left out.", key, expected)
 		if slices.Contains([]string{"identifier", "permissions", "urls", "capabilities"}, key) {
 			f.Message = fmt.Sprintf("%q must not be null; it must be %s.", key, expected)
@@ -212,7 +212,7 @@ func (d *Document) wrongType(v Value, key string) {
 }
 
 func (d *Document) report(code Code, v Value, message string) {
-	d.add(Diagnostic{Code: code, Message: message, at: v.Span()})
+	d.add(Diagnostic{Code: code, Message: message, at: v.span()})
 }
 
 // mostPatterns limits the patterns in one list, each of which is compared with each caller. Real
@@ -221,7 +221,7 @@ const mostPatterns = 1000
 
 // strings reads an array of strings.
 func (d *Document) strings(v Value, key string) []string {
-	if !d.is(v, syntax.Array, key) {
+	if !d.is(v, Array, key) {
 		return nil
 	}
 	list := make([]string, 0, min(v.Len(), mostPatterns))
@@ -232,9 +232,9 @@ func (d *Document) strings(v Value, key string) []string {
 			break
 		}
 		switch item.Kind() {
-		case syntax.String:
+		case String:
 			list = append(list, item.Text())
-		case syntax.Broken:
+		case Broken:
 		default:
 			d.report(codeWrongType, item, fmt.Sprintf("Every item of %q must be a string, not %s.", key, item.Kind()))
 		}
@@ -243,7 +243,7 @@ func (d *Document) strings(v Value, key string) []string {
 }
 
 func (d *Document) remote(c *Capability, v Value, inArray bool) {
-	if v.Kind() == syntax.Null || !d.is(v, syntax.Object, "remote") {
+	if v.Kind() == Null || !d.is(v, Object, "remote") {
 		return
 	}
 	urls := v.Get("urls")
@@ -266,25 +266,25 @@ func (d *Document) remote(c *Capability, v Value, inArray bool) {
 }
 
 func (d *Document) platforms(c *Capability, v Value) {
-	if v.Kind() == syntax.Null {
+	if v.Kind() == Null {
 		return
 	}
 	for _, name := range d.strings(v, "platforms") {
 		// Unknown ones too: a capability with none of them would be active everywhere.
 		c.Platforms = append(c.Platforms, Platform(name))
 	}
-	if v.Kind() == syntax.Array && c.Platforms == nil {
+	if v.Kind() == Array && c.Platforms == nil {
 		c.Platforms = []Platform{}
 	}
 	for item := range v.Items() {
-		if name := item.Text(); item.Kind() == syntax.String && !slices.Contains(Platforms(), Platform(name)) {
+		if name := item.Text(); item.Kind() == String && !slices.Contains(Platforms(), Platform(name)) {
 			d.unknownPlatform(item, name)
 		}
 	}
 }
 
 func (d *Document) unknownPlatform(v Value, name string) {
-	f := Diagnostic{Code: codeUnknownPlatform, at: v.Span()}
+	f := Diagnostic{Code: codeUnknownPlatform, at: v.span()}
 	f.Message = fmt.Sprintf("The platform %s does not exist; use linux, macOS, windows, android or iOS.",
 		words.Quote(name))
 	if meant := PlatformNamed(name); meant != "" {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"lessonkit.example/capability/internal/syntax"
 	"lessonkit.example/capability/internal/words"
 )
 
@@ -13,11 +12,11 @@ func (d *Document) permissions(v Value, inArray bool) []Entry {
 	entries := make([]Entry, 0, v.Len())
 	for item := range v.Items() {
 		switch item.Kind() {
-		case syntax.String:
+		case String:
 			entries = append(entries, Entry{Identifier: d.permissionIdentifier(item), value: item})
-		case syntax.Object:
+		case Object:
 			entries = append(entries, d.entry(item, inArray))
-		case syntax.Broken:
+		case Broken:
 		default:
 			d.report(codeWrongType, item, fmt.Sprintf(`A permission must be a string, such as "core:default", `+
 				`or an object with "identifier", not %s.`, item.Kind()))
@@ -38,7 +37,7 @@ func (d *Document) permissionIdentifier(v Value) string {
 	if full(d.found, codeIdentifierSyntax) {
 		return text
 	}
-	f := Diagnostic{Code: codeIdentifierSyntax, at: v.Span()}
+	f := Diagnostic{Code: codeIdentifierSyntax, at: v.span()}
 	f.Message = fmt.Sprintf("%s is not a permission identifier: %s.", words.Quote(text), err)
 	if meant := repairIdentifier(text); meant != "" && meant != text {
 		f.Message = fmt.Sprintf("%s is not a permission identifier: %s; did you mean %q?", words.Quote(text), err,
@@ -56,7 +55,7 @@ func (d *Document) entry(v Value, inArray bool) Entry {
 		if !d.text.Damaged() {
 			d.missingKey(v, "identifier", "The permission", `"identifier": "fs:allow-exists"`, entryKeys)
 		}
-	} else if d.is(id, syntax.String, "identifier") {
+	} else if d.is(id, String, "identifier") {
 		e.Identifier = d.permissionIdentifier(id)
 	}
 	e.Allow = d.scope(v.Get("allow"), "allow")
@@ -68,12 +67,12 @@ func (d *Document) entry(v Value, inArray bool) Entry {
 }
 
 func (d *Document) scope(v Value, key string) []Value {
-	if !v.Exists() || v.Kind() == syntax.Null || !d.is(v, syntax.Array, key) {
+	if !v.Exists() || v.Kind() == Null || !d.is(v, Array, key) {
 		return nil
 	}
 	values := make([]Value, 0, v.Len())
 	for item := range v.Items() {
-		if item.Kind() != syntax.Broken {
+		if item.Kind() != Broken {
 			values = append(values, item)
 		}
 	}
@@ -85,7 +84,7 @@ func (d *Document) scope(v Value, key string) []Value {
 
 // dates reports the dates in a scope, which only TOML can write.
 func (d *Document) dates(v Value) {
-	if v.Kind() == syntax.Date {
+	if v.Kind() == Date {
 		d.report(codeUnsupportedScope, v, fmt.Sprintf("The date %s reaches the plugin as an object, not as a string; "+
 			"write it in quotes.", v.Text()))
 	}
@@ -124,7 +123,7 @@ func (d *Document) duplicatePermissions(entries []Entry) {
 	first := make(map[entryKey]int, len(entries))
 	objects := make(map[string]int) // by identifier; most occur once
 	for i := range entries {
-		if entries[i].value.Kind() == syntax.Object {
+		if entries[i].value.Kind() == Object {
 			objects[entries[i].Identifier]++
 		}
 	}
@@ -135,7 +134,7 @@ func (d *Document) duplicatePermissions(entries []Entry) {
 	for i := range entries {
 		e := &entries[i]
 		key := entryKey{identifier: e.Identifier}
-		if e.value.Kind() == syntax.Object {
+		if e.value.Kind() == Object {
 			if objects[e.Identifier] == 1 {
 				continue
 			}
@@ -150,7 +149,7 @@ func (d *Document) duplicatePermissions(entries []Entry) {
 			break
 		}
 		what := fmt.Sprintf("%q", e.Identifier)
-		if e.value.Kind() == syntax.Object {
+		if e.value.Kind() == Object {
 			what += " with the same scope"
 		}
 		start := entries[before].value.Position()
@@ -178,8 +177,8 @@ func (d *Document) duplicatePermissions(entries []Entry) {
 		}
 		message = fmt.Sprintf("The %s %s must be listed only once; remove the others.", noun, words.Some(names, 8))
 	}
-	d.add(Diagnostic{Code: codeDuplicatePermission, Message: message, at: again[0].Span(), Related: related,
-		Fix: syntax.RemoveItems(title, again...)})
+	d.add(Diagnostic{Code: codeDuplicatePermission, Message: message, at: again[0].span(), Related: related,
+		Fix: RemoveItems(title, again...)})
 }
 
 // duplicateKeys reports the keys that occur twice in an object, or in one inside it.
@@ -187,7 +186,7 @@ func (d *Document) duplicateKeys(v Value) {
 	for item := range v.Items() {
 		d.duplicateKeys(item)
 	}
-	if v.Kind() != syntax.Object {
+	if v.Kind() != Object {
 		return
 	}
 	first := make(map[string]Value, v.Len())
@@ -203,7 +202,7 @@ func (d *Document) duplicateKeys(v Value) {
 
 func (d *Document) duplicateKey(before, again Value) {
 	for i := range d.found {
-		if d.found[i].Code == codeDuplicateField && d.found[i].at.Start == again.Span().Start {
+		if d.found[i].Code == codeDuplicateField && d.found[i].at.Start == again.span().Start {
 			return
 		}
 	}
@@ -213,7 +212,7 @@ func (d *Document) duplicateKey(before, again Value) {
 		Message: fmt.Sprintf("The key %q already occurs in line %d, and only the last one counts; remove one of "+
 			"the two.",
 			again.Text(), start.Line),
-		at:      again.Span(),
+		at:      again.span(),
 		Related: []Place{{File: d.Name(), Start: start, Message: "first occurrence"}},
 	})
 }

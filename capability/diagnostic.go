@@ -66,8 +66,8 @@ type Diagnostic struct {
 // NewDiagnostic returns a diagnostic about a value, or about no file for the zero Value. The
 // position of an array or object is its first character.
 func NewDiagnostic(v Value, code Code, severity Severity, message string) Diagnostic {
-	d := Diagnostic{Code: code, Severity: severity, Message: message, text: v.Document(), at: v.Span(), Path: v.Path()}
-	if v.Kind() == syntax.Object || v.Kind() == syntax.Array {
+	d := Diagnostic{Code: code, Severity: severity, Message: message, text: v.text, at: v.span(), Path: v.Path()}
+	if v.Kind() == Object || v.Kind() == Array {
 		d.at.End = d.at.Start + 1
 	}
 	d.locate()
@@ -89,7 +89,7 @@ func (d Diagnostic) PositionAt(offset int) Position {
 	if d.text == nil {
 		return Position{}
 	}
-	return d.text.PositionAt(offset)
+	return positionAt(d.text, offset)
 }
 
 // String returns "file:line:column: severity: message (code)".
@@ -109,65 +109,6 @@ type Place struct {
 	File    string   `json:"file,omitempty"`
 	Start   Position `json:"start"`
 	Message string   `json:"message"`
-}
-
-// Fix is a change that removes what a diagnostic is about: a Title and the Edits to make together.
-// Guess reports that the change is what was probably meant and may grant something else: it must
-// not be made without review.
-type Fix = syntax.Fix
-
-// Edit replaces the bytes from Start up to End of a source by Text.
-type Edit = syntax.Edit
-
-// Apply returns the source with the edits made. It fails if edits overlap or are outside the
-// source.
-func Apply(source string, edits []Edit) (string, error) {
-	sorted := slices.SortedStableFunc(slices.Values(edits), func(a, b Edit) int {
-		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End))
-	})
-	var b strings.Builder
-	at := 0
-	for _, e := range sorted {
-		if e.Start < at || e.End < e.Start || e.End > len(source) {
-			return "", permanentf("apply edits: bytes %d to %d overlap another edit or lie outside the file", e.Start,
-				e.End)
-		}
-		b.WriteString(source[at:e.Start])
-		b.WriteString(e.Text)
-		at = e.End
-	}
-	b.WriteString(source[at:])
-	return b.String(), nil
-}
-
-// Fixed returns the source of the document with the fixes of diagnostics about it, and how many
-// were made. Guesses are left out, and so are fixes that overlap one before: check the result
-// again, for these and for what a fix has revealed.
-func (d *Document) Fixed(found Diagnostics) (source string, fixes int) {
-	var edits []Edit
-	for _, f := range found {
-		if f.File != d.Name() || f.Fix == nil || f.Fix.Guess || overlap(edits, f.Fix.Edits) {
-			continue
-		}
-		edits = append(edits, f.Fix.Edits...)
-		fixes++
-	}
-	source, err := Apply(d.Source(), edits)
-	if err != nil {
-		return d.Source(), 0 // a fix whose own edits overlap
-	}
-	return source, fixes
-}
-
-func overlap(edits, more []Edit) bool {
-	for _, a := range edits {
-		for _, b := range more {
-			if a.Start < b.End && b.Start < a.End {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // Diagnostics is a list of diagnostics, usually sorted by position.
@@ -197,16 +138,16 @@ func (ds Diagnostics) Err() error {
 	if len(bad) == 0 {
 		return nil
 	}
-	return &InvalidError{Diagnostics: bad}
+	return &invalidError{Diagnostics: bad}
 }
 
-// InvalidError reports that files are invalid.
-type InvalidError struct {
+// invalidError reports that files are invalid.
+type invalidError struct {
 	Diagnostics Diagnostics // at least one, all of severity Error
 }
 
 // Error returns the first diagnostic and how many more there are.
-func (e *InvalidError) Error() string {
+func (e *invalidError) Error() string {
 	s := e.Diagnostics[0].String()
 	if more := len(e.Diagnostics) - 1; more > 0 {
 		s += fmt.Sprintf(" (and %d more)", more)
@@ -215,7 +156,7 @@ func (e *InvalidError) Error() string {
 }
 
 // Permanent reports true: the same files stay invalid.
-func (e *InvalidError) Permanent() bool { return true }
+func (e *invalidError) Permanent() bool { return true }
 
 // permanentError marks an error as permanent.
 type permanentError struct{ error }
@@ -244,9 +185,9 @@ func (d *Diagnostic) locate() {
 		return
 	}
 	d.File = d.text.Name()
-	d.Start = d.text.PositionAt(d.at.Start)
-	d.End = d.text.PositionAt(d.at.End)
+	d.Start = positionAt(d.text, d.at.Start)
+	d.End = positionAt(d.text, d.at.End)
 	if d.Path == "" {
-		d.Path = d.text.Innermost(d.at).Path()
+		d.Path = Value{d.text, d.text.Innermost(d.at)}.Path()
 	}
 }

@@ -10,13 +10,13 @@ import (
 
 // Format is a syntax in which capability files are written. The zero Format means the one that the
 // file's name indicates.
-type Format = syntax.Format
+type Format uint8
 
 // The formats.
 const (
-	JSON  Format = syntax.JSON
-	JSON5 Format = syntax.JSON5
-	TOML  Format = syntax.TOML
+	JSON  = Format(syntax.JSON)
+	JSON5 = Format(syntax.JSON5)
+	TOML  = Format(syntax.TOML)
 )
 
 // formatOf chooses a format by the extension as the reference implementation does: .toml, .json5,
@@ -45,22 +45,6 @@ type Options struct {
 	// implementation; at most 10,000.
 	MaxDepth int
 }
-
-// Value is a value of a file with its position. It is small: pass it by value. The zero Value means
-// that there is no value; all methods work on it.
-//
-// The methods Get(key), Item(index), Items, Members and Len reach into objects and arrays. Text
-// returns the content of a string and the literal of a number or boolean, Bool reports true, and
-// Interface returns the value as encoding/json would decode it. Exists tells a value from the zero
-// Value, and Equal compares by the rules of JSON Schema. Position returns where the value begins,
-// File the name of its file, Path its RFC 6901 JSON pointer. A Value marshals to
-// JSON, and String returns that.
-type Value = syntax.Value
-
-// Position is a place in a file: the Offset in bytes from 0, the Line from 1, and the Column in
-// Unicode characters from 1. The zero Position is not a place, as IsValid reports. String returns
-// "line:column".
-type Position = syntax.Position
 
 // reading is what a file contains, in one way to read it.
 type reading struct {
@@ -97,7 +81,7 @@ func ParseValue(src []byte, o Options) *Document {
 	if o.Format == 0 {
 		o.Format = formatOf(o.Name)
 	}
-	s := syntax.Options{Name: o.Name, Format: o.Format, MaxBytes: 1 << 20, MaxDepth: 127}
+	s := syntax.Options{Name: o.Name, Format: syntax.Format(o.Format), MaxBytes: 1 << 20, MaxDepth: 127}
 	if o.MaxBytes > 0 {
 		s.MaxBytes = min(o.MaxBytes, 1<<30)
 	}
@@ -106,7 +90,11 @@ func ParseValue(src []byte, o Options) *Document {
 	}
 	d := &Document{text: syntax.Parse(src, s)}
 	for _, f := range d.text.Faults() {
-		d.add(Diagnostic{Code: Code(f.Code), Message: f.Message, Fix: f.Fix, at: f.Span})
+		found := Diagnostic{Code: Code(f.Code), Message: f.Message, at: f.Span}
+		if f.Fix != nil {
+			found.Fix = newFix(f.Fix.Title, f.Span, f.Fix.Text)
+		}
+		d.add(found)
 	}
 	return d
 }
@@ -141,13 +129,18 @@ func full(found []Diagnostic, code Code) bool {
 func (d *Document) Name() string { return d.text.Name() }
 
 // Format returns the syntax of the document.
-func (d *Document) Format() Format { return d.text.Format() }
+func (d *Document) Format() Format { return Format(d.text.Format()) }
 
 // Source returns the text of the document.
 func (d *Document) Source() string { return d.text.Source() }
 
 // Root returns the outermost value.
-func (d *Document) Root() Value { return d.text.Root() }
+func (d *Document) Root() Value { return Value{d.text, 0} }
+
+// ValueAt returns the innermost value at an offset of the source, in bytes.
+func (d *Document) ValueAt(offset int) Value {
+	return Value{d.text, d.text.Innermost(syntax.Span{Start: offset, End: offset})}
+}
 
 // Capabilities returns the capabilities of the file in order. A file with errors may contain
 // incomplete ones; call [Document.Check] first. The caller must not change the slice.

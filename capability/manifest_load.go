@@ -22,14 +22,14 @@ const (
 func (m *Manifests) Load(name string, text []byte) Diagnostics {
 	d := ParseValue(text, Options{Name: name, MaxBytes: manifestLimit})
 	r := m.reader(d)
-	if d.Root().Kind() != syntax.Object {
+	if d.Root().Kind() != Object {
 		if !d.text.Damaged() {
 			r.fault(d.Root(), "the file must contain an object with one manifest per plugin, not %s", d.Root().Kind())
 		}
 		return r.diagnostics()
 	}
 	for key, value := range d.Root().Members() {
-		if r.is(value, syntax.Object, "a manifest") {
+		if r.is(value, Object, "a manifest") {
 			m.add(r.manifest(key.Text(), value))
 		}
 	}
@@ -44,7 +44,7 @@ func (m *Manifests) Load(name string, text []byte) Diagnostics {
 func (m *Manifests) LoadPermissions(plugin string, d *Document) Diagnostics {
 	r := m.reader(d)
 	root := d.Root()
-	if !r.is(root, syntax.Object, "a permission file") {
+	if !r.is(root, Object, "a permission file") {
 		return r.diagnostics()
 	}
 	manifest := m.byKey[plugin]
@@ -102,7 +102,7 @@ func (r *manifestReader) full(v Value, n int) bool {
 	if r.listed += n; before <= mostListed && r.listed > mostListed {
 		r.add(Diagnostic{Code: syntax.FaultTooLarge, Message: fmt.Sprintf("With this the manifests list more than %d "+
 			"permissions, sets, members, commands and scope values; this one and those after it are not read.",
-			mostListed), at: v.Span()})
+			mostListed), at: v.span()})
 	}
 	return r.listed > mostListed
 }
@@ -115,7 +115,7 @@ func (r *manifestReader) add(f Diagnostic) { r.found = r.doc.with(r.found, f) }
 
 func (r *manifestReader) fault(v Value, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
-	r.add(Diagnostic{Code: codeManifest, Message: strings.ToUpper(text[:1]) + text[1:] + ".", at: v.Span()})
+	r.add(Diagnostic{Code: codeManifest, Message: strings.ToUpper(text[:1]) + text[1:] + ".", at: v.span()})
 }
 
 func (r *manifestReader) unknownKey(key Value, known ...string) {
@@ -125,21 +125,21 @@ func (r *manifestReader) unknownKey(key Value, known ...string) {
 		message = `The key "scope" has no meaning here and is ignored; a scope belongs in a permission, in TOML ` +
 			`as [[permission.scope.allow]].`
 	}
-	r.add(Diagnostic{Code: codeUnknownKey, Message: message, at: key.Span()})
+	r.add(Diagnostic{Code: codeUnknownKey, Message: message, at: key.span()})
 }
 
-func (r *manifestReader) is(v Value, kind syntax.Kind, what string) bool {
+func (r *manifestReader) is(v Value, kind Kind, what string) bool {
 	if v.Kind() == kind {
 		return true
 	}
-	if v.Exists() && v.Kind() != syntax.Broken {
+	if v.Exists() && v.Kind() != Broken {
 		r.fault(v, "%s must be %s, not %s", what, kind, v.Kind())
 	}
 	return false
 }
 
 func (r *manifestReader) array(v Value, what string) []Value {
-	if v.Kind() == syntax.Null || !r.is(v, syntax.Array, what) || r.full(v, v.Len()) {
+	if v.Kind() == Null || !r.is(v, Array, what) || r.full(v, v.Len()) {
 		return nil
 	}
 	list := make([]Value, 0, v.Len())
@@ -157,7 +157,7 @@ func (r *manifestReader) strings(v Value, what string) []string {
 	list := make([]string, 0, len(items))
 	what = "every item of " + what
 	for _, item := range items {
-		if r.is(item, syntax.String, what) {
+		if r.is(item, String, what) {
 			list = append(list, item.Text())
 		}
 	}
@@ -165,7 +165,7 @@ func (r *manifestReader) strings(v Value, what string) []string {
 }
 
 func (r *manifestReader) text(v Value, what string) string {
-	if !v.Exists() || v.Kind() == syntax.Null || !r.is(v, syntax.String, what) {
+	if !v.Exists() || v.Kind() == Null || !r.is(v, String, what) {
 		return ""
 	}
 	return v.Text()
@@ -177,11 +177,11 @@ func (r *manifestReader) manifest(plugin string, v Value) *Manifest {
 	for key, value := range v.Members() {
 		switch key.Text() {
 		case "default_permission":
-			if value.Kind() != syntax.Null {
+			if value.Kind() != Null {
 				m.Default = r.set("default", value)
 			}
 		case "permissions":
-			if r.is(value, syntax.Object, "permissions") {
+			if r.is(value, Object, "permissions") {
 				for id, item := range value.Members() {
 					if p := r.permission(id.Text(), item); p != nil {
 						m.Permissions[id.Text()] = p
@@ -189,7 +189,7 @@ func (r *manifestReader) manifest(plugin string, v Value) *Manifest {
 				}
 			}
 		case "permission_sets":
-			if r.is(value, syntax.Object, "permission_sets") {
+			if r.is(value, Object, "permission_sets") {
 				for id, item := range value.Members() {
 					if set := r.set(id.Text(), item); set != nil {
 						m.Sets[id.Text()] = set
@@ -199,10 +199,10 @@ func (r *manifestReader) manifest(plugin string, v Value) *Manifest {
 		case "commands":
 			commands = r.strings(value, "commands")
 		case "global_scope_schema":
-			switch at := value.Span(); {
-			case value.Kind() != syntax.Object:
+			switch at := value.span(); {
+			case value.Kind() != Object:
 			case at.End-at.Start > mostSchemaSize:
-				r.add(Diagnostic{Code: syntax.FaultTooLarge, at: key.Span(), Message: fmt.Sprintf("The schema of "+
+				r.add(Diagnostic{Code: syntax.FaultTooLarge, at: key.span(), Message: fmt.Sprintf("The schema of "+
 					"scopes has %d bytes; one of more than %d is not used.", at.End-at.Start, mostSchemaSize)})
 			default:
 				m.ScopeSchema = value
@@ -214,7 +214,7 @@ func (r *manifestReader) manifest(plugin string, v Value) *Manifest {
 }
 
 func (r *manifestReader) set(identifier string, v Value) *PermissionSet {
-	if !r.is(v, syntax.Object, "a permission set") || r.full(v, 1) {
+	if !r.is(v, Object, "a permission set") || r.full(v, 1) {
 		return nil
 	}
 	set := &PermissionSet{Identifier: r.identifier(identifier, v),
@@ -231,7 +231,7 @@ func (r *manifestReader) set(identifier string, v Value) *PermissionSet {
 }
 
 func (r *manifestReader) permission(identifier string, v Value) *Permission {
-	if !r.is(v, syntax.Object, "a permission") || r.full(v, 1) {
+	if !r.is(v, Object, "a permission") || r.full(v, 1) {
 		return nil
 	}
 	p := &Permission{Identifier: r.identifier(identifier, v)}
@@ -240,17 +240,17 @@ func (r *manifestReader) permission(identifier string, v Value) *Permission {
 		case "description":
 			p.Description = r.text(value, "description")
 		case "commands":
-			if value.Kind() != syntax.Null && r.is(value, syntax.Object, "commands") {
+			if value.Kind() != Null && r.is(value, Object, "commands") {
 				p.Allow = r.strings(value.Get("allow"), "allow")
 				p.Deny = r.strings(value.Get("deny"), "deny")
 			}
 		case "scope":
-			if value.Kind() != syntax.Null && r.is(value, syntax.Object, "scope") {
+			if value.Kind() != Null && r.is(value, Object, "scope") {
 				p.ScopeAllow = r.array(value.Get("allow"), "allow")
 				p.ScopeDeny = r.array(value.Get("deny"), "deny")
 			}
 		case "platforms":
-			if value.Kind() != syntax.Null && r.is(value, syntax.Array, "platforms") {
+			if value.Kind() != Null && r.is(value, Array, "platforms") {
 				p.Platforms = []Platform{}
 				for _, name := range r.strings(value, "platforms") {
 					p.Platforms = append(p.Platforms, Platform(name))

@@ -62,7 +62,7 @@ func Resolve(capabilities []Capability, manifests *Manifests, o ResolveOptions) 
 	slices.SortStableFunc(ordered, func(a, b *Capability) int { return strings.Compare(a.Identifier, b.Identifier) })
 	for i, c := range ordered {
 		if i > 0 && ordered[i-1].Identifier == c.Identifier &&
-			(c.Identifier != "" || c.value.Get("identifier").Kind() == syntax.String) {
+			(c.Identifier != "" || c.value.Get("identifier").Kind() == String) {
 			r.duplicateCapability(ordered[i-1], c)
 		}
 		r.policy.capabilities = append(r.policy.capabilities, c)
@@ -97,7 +97,7 @@ type resolver struct {
 	remotes    map[string]*pattern.URL
 	once       map[noted]bool
 	unchecked  []unchecked
-	limit      limit.Findings
+	limit      limit.Findings[Value]
 	known      map[*Manifest][]string
 	faults     int
 	grants     int
@@ -131,18 +131,17 @@ type expanded struct {
 }
 
 // unlisted is the diagnostic about those that the limit leaves out.
-func unlisted(rest *limit.Rest, severity Severity) Diagnostic {
+func unlisted(rest *limit.Rest[Value], severity Severity) Diagnostic {
 	d := NewDiagnostic(rest.First, Code(rest.Rule), severity, rest.Message())
-	d.Parts = rest.Parts()
 	return d
 }
 
 func (r *resolver) report(code Code, v Value, message string) *Diagnostic {
 	severity := ruleOf(code).severity(r.options.Mode)
-	if severity == Off || r.limit.Full(string(code), v, message) {
+	if severity == Off || r.limit.Full(string(code), v) {
 		return nil
 	}
-	f := Diagnostic{Code: code, Severity: severity, Message: message, text: v.Document(), at: v.Span(), Path: v.Path()}
+	f := Diagnostic{Code: code, Severity: severity, Message: message, text: v.text, at: v.span(), Path: v.Path()}
 	r.found = append(r.found, f)
 	return &r.found[len(r.found)-1]
 }
@@ -205,7 +204,7 @@ func (r *resolver) withoutCore(e *Entry, f fault) {
 	fix := v.Replace(f.meant)
 	for i := range r.found {
 		d := &r.found[i]
-		if d.Code != f.code || d.text != v.Document() || d.Fix == nil || d.Fix.Guess || len(d.Related) == mostPerCode {
+		if d.Code != f.code || d.text != v.text || d.Fix == nil || d.Fix.Guess || len(d.Related) == mostPerCode {
 			continue
 		}
 		d.Message = strings.TrimSuffix(d.Message, ".") + fmt.Sprintf(", %q.", f.meant)

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"lessonkit.example/capability"
-	"lessonkit.example/capability/internal/syntax"
 	"lessonkit.example/capability/internal/words"
 )
 
@@ -43,7 +42,7 @@ func (l *linter) group(code capability.Code, v capability.Value, subject, format
 	key := fmt.Sprintf("%s\x00%s\x00%s\x00%v", code, v.File(), format, args)
 	g := l.groups[key]
 	if g == nil {
-		if l.limit.Full(string(code), v, subject+format) {
+		if l.limit.Full(string(code), v) {
 			return &item{}
 		}
 		g = &group{code: code, format: format, args: args}
@@ -66,13 +65,12 @@ func (l *linter) finish() {
 	for _, rest := range l.limit.Rest() {
 		code := capability.Code(rest.Rule)
 		d := capability.NewDiagnostic(rest.First, code, severityOf(code), rest.Message())
-		d.Parts = rest.Parts()
 		l.found = append(l.found, d)
 	}
 }
 
 func (g *group) diagnostic() capability.Diagnostic {
-	slices.SortStableFunc(g.items, func(a, b *item) int { return a.value.Span().Start - b.value.Span().Start })
+	slices.SortStableFunc(g.items, func(a, b *item) int { return a.value.Position().Offset - b.value.Position().Offset })
 	var subjects []string
 	var remove []capability.Value
 	fix := &capability.Fix{}
@@ -105,7 +103,7 @@ func (g *group) diagnostic() capability.Diagnostic {
 	}
 	switch {
 	case len(remove) > 0:
-		f.Fix = syntax.RemoveItems(inNumber("Remove [it|them]", number), remove...)
+		f.Fix = capability.RemoveItems(inNumber("Remove [it|them]", number), remove...)
 	case len(fix.Edits) > 1:
 		fix.Title = "Correct all of them"
 		f.Fix = fix

@@ -11,7 +11,6 @@ import (
 	"lessonkit.example/capability"
 	"lessonkit.example/capability/internal/limit"
 	"lessonkit.example/capability/internal/pattern"
-	"lessonkit.example/capability/internal/syntax"
 	"lessonkit.example/capability/internal/words"
 )
 
@@ -130,7 +129,7 @@ type linter struct {
 	expansions   map[string]*expansion
 	expanded     int // permissions in all expansions
 	schemas      map[string]*scopeSchema
-	limit        limit.Findings
+	limit        limit.Findings[capability.Value]
 	renamed      map[capability.Position]bool // keys of a file that were reported instead of a missing one
 	groups       map[string]*group            // by what they have in common
 	ordered      []*group
@@ -174,7 +173,7 @@ func mistakes(docs []*capability.Document, capabilities []capability.Capability,
 
 func (l *linter) report(code capability.Code, v capability.Value, format string, args ...any) *capability.Diagnostic {
 	message := fmt.Sprintf(format, args...)
-	if l.limit.Full(string(code), v, message) {
+	if l.limit.Full(string(code), v) {
 		return &capability.Diagnostic{}
 	}
 	l.found = append(l.found, capability.NewDiagnostic(v, code, severityOf(code), message))
@@ -208,22 +207,22 @@ func (l *linter) capability(c *capability.Capability) {
 // reach reports capabilities that no window or page can use. What has the wrong type was reported
 // already, and is not taken for missing.
 func (l *linter) reach(c *capability.Capability) {
-	if len(c.Permissions) == 0 && holds(c, "permissions", syntax.Array) == 0 {
+	if len(c.Permissions) == 0 && holds(c, "permissions", capability.Array) == 0 {
 		l.report(codeEmptyPermissions, c.Value().Get("permissions").Or(c.Value()),
 			"The capability %q has no permissions, so it grants nothing; add some, or remove it.", c.Identifier)
 	}
 	if len(c.Windows)+len(c.Webviews) == 0 && !resembles(c, "windows", "webviews") &&
-		holds(c, "windows", syntax.Array)+holds(c, "webviews", syntax.Array) == 0 {
+		holds(c, "windows", capability.Array)+holds(c, "webviews", capability.Array) == 0 {
 		l.report(codeNoWindows, c.Value().Get("identifier").Or(c.Value()),
 			`The capability %q names neither windows nor webviews, so its commands reach none; add "windows": `+
 				`["main"].`, c.Identifier)
 	}
-	if !c.Local && len(c.Remote) == 0 && holds(c, "remote", syntax.Object) == 0 {
+	if !c.Local && len(c.Remote) == 0 && holds(c, "remote", capability.Object) == 0 {
 		l.report(codeNoOrigin, c.Value().Get("local").Or(c.Value()),
 			`The capability %q is not for the application's own pages, and "remote" lists no URL; leave "local" `+
 				`out, or add "remote": {"urls": [...]}.`, c.Identifier)
 	}
-	if c.Platforms != nil && len(c.Platforms) == 0 && holds(c, "platforms", syntax.Array) == 0 {
+	if c.Platforms != nil && len(c.Platforms) == 0 && holds(c, "platforms", capability.Array) == 0 {
 		l.report(codeEmptyPlatforms, c.Value().Get("platforms").Or(c.Value()),
 			`An empty "platforms" keeps the capability %q from ever being active; leave it out for all platforms.`,
 			c.Identifier)
@@ -243,15 +242,15 @@ func resembles(c *capability.Capability, keys ...string) bool {
 }
 
 // holds returns the number of items of a member, and 1 for one of the wrong kind.
-func holds(c *capability.Capability, key string, kind syntax.Kind) int {
+func holds(c *capability.Capability, key string, kind capability.Kind) int {
 	v := c.Value().Get(key)
 	switch {
-	case !v.Exists() || v.Kind() == syntax.Null:
+	case !v.Exists() || v.Kind() == capability.Null:
 		return 0
 	case v.Kind() != kind:
 		return 1
-	case kind == syntax.Object:
-		if urls := v.Get("urls"); urls.Exists() && urls.Kind() != syntax.Array || urls.Len() > 0 {
+	case kind == capability.Object:
+		if urls := v.Get("urls"); urls.Exists() && urls.Kind() != capability.Array || urls.Len() > 0 {
 			return 1
 		}
 		return 0
@@ -312,18 +311,18 @@ func (l *linter) unknownKeys(d *capability.Document) {
 		}
 	}
 	root := d.Root()
-	if root.Kind() == syntax.Object && root.Get("capabilities").Exists() {
+	if root.Kind() == capability.Object && root.Get("capabilities").Exists() {
 		l.keys(root, "the list", []string{"capabilities"}, nil)
 	}
 	capabilities := d.Capabilities()
 	for i := range capabilities {
 		c := &capabilities[i]
 		l.keys(c.Value(), "a capability", capabilityKeys, nil)
-		if remote := c.Value().Get("remote"); remote.Kind() == syntax.Object {
+		if remote := c.Value().Get("remote"); remote.Kind() == capability.Object {
 			l.keys(remote, "\"remote\"", []string{"urls"}, nil)
 		}
 		for k := range c.Permissions {
-			if v := c.Permissions[k].Value(); v.Kind() == syntax.Object {
+			if v := c.Permissions[k].Value(); v.Kind() == capability.Object {
 				l.keys(v, "a permission", entryKeys, capabilityKeys)
 			}
 		}

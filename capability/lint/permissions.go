@@ -158,7 +158,7 @@ func (l *linter) redundant(c *capability.Capability, needless map[*capability.En
 			}
 			// Of two that are the same the set is kept, and of two sets the first.
 			if len(small.ids) == len(large.ids) && small.set &&
-				small.entry.Value().Span().Start < large.entry.Value().Span().Start {
+				small.entry.Value().Position().Offset < large.entry.Value().Position().Offset {
 				continue
 			}
 			compared += len(small.ids)

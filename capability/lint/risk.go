@@ -7,7 +7,6 @@ import (
 
 	"lessonkit.example/capability"
 	"lessonkit.example/capability/internal/pattern"
-	"lessonkit.example/capability/internal/syntax"
 	"lessonkit.example/capability/internal/words"
 )
 
@@ -124,7 +123,7 @@ func (l *linter) scopes(e *capability.Entry) {
 	}
 	if plugin == "fs" || plugin == "opener" {
 		for _, v := range e.Deny {
-			if path := scopeMember(v, "path"); path.Kind() == syntax.String {
+			if path := scopeMember(v, "path"); path.Kind() == capability.String {
 				l.pathVariable(path)
 			}
 		}
@@ -147,7 +146,7 @@ func (l *linter) scopes(e *capability.Entry) {
 
 // scopeMember returns a string member of a value, or the value itself if it is a string.
 func scopeMember(v capability.Value, key string) capability.Value {
-	if v.Kind() == syntax.String {
+	if v.Kind() == capability.String {
 		return v
 	}
 	return v.Get(key)

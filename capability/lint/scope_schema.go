@@ -9,7 +9,6 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"lessonkit.example/capability"
-	"lessonkit.example/capability/internal/syntax"
 	"lessonkit.example/capability/internal/words"
 )
 
@@ -57,8 +56,7 @@ func (l *linter) scopeSchema(plugin string) *scopeSchema {
 		return nil
 	}
 	// What the library has read: it takes keys in upper case too.
-	if text, err = json.Marshal(schema); err != nil ||
-		!isSmall(capability.ParseValue(text, capability.Options{}).Root()) {
+	if text, err = json.Marshal(schema); err != nil || !isSmall(capability.ParseValue(text, capability.Options{})) {
 		return nil
 	}
 	if resolved, err := schema.Resolve(nil); err == nil {
@@ -73,10 +71,11 @@ const mostExpandedSchema = 2000
 
 // isSmall reports whether a schema is small with its references expanded. One that refers to itself
 // is not, nor is one whose references are not JSON pointers.
-func isSmall(root capability.Value) bool {
-	if root.Document().Damaged() {
+func isSmall(d *capability.Document) bool {
+	if d.Check(capability.ModeReference).HasErrors() {
 		return false
 	}
+	root := d.Root()
 	left := mostExpandedSchema
 	var expand func(v capability.Value)
 	expand = func(v capability.Value) {
@@ -87,7 +86,7 @@ func isSmall(root capability.Value) bool {
 			expand(item)
 		}
 		for key, member := range v.Members() {
-			if member.Kind() == syntax.String {
+			if member.Kind() == capability.String {
 				switch key.Text() {
 				case "$ref":
 					target := at(root, member.Text())

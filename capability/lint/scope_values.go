@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"lessonkit.example/capability"
-	"lessonkit.example/capability/internal/syntax"
 	"lessonkit.example/capability/internal/words"
 )
 
@@ -46,7 +45,7 @@ func (l *linter) pathVariable(v capability.Value) {
 
 func (l *linter) fileScope(v capability.Value) {
 	path := scopeMember(v, "path")
-	if path.Kind() != syntax.String {
+	if path.Kind() != capability.String {
 		return
 	}
 	l.pathVariable(path)
@@ -73,7 +72,7 @@ func isOpenSuffix(host string) bool {
 
 func (l *linter) hostScope(v capability.Value) {
 	url := scopeMember(v, "url")
-	if url.Kind() != syntax.String {
+	if url.Kind() != capability.String {
 		return
 	}
 	text := url.Text()
@@ -114,7 +113,7 @@ func (l *linter) shellScope(v capability.Value) {
 	if command := v.Get("cmd"); isInterpreter(command.Text()) && !v.Get("sidecar").Bool() {
 		open := args.Bool()
 		for arg := range args.Items() {
-			open = open || arg.Kind() == syntax.Object
+			open = open || arg.Kind() == capability.Object
 		}
 		if open {
 			l.group(codeShellInterpreter, command, quoted(command.Text()),

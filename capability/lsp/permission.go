@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"lessonkit.example/capability"
-	"lessonkit.example/capability/internal/syntax"
 	"lessonkit.example/capability/internal/words"
 )
 
@@ -18,16 +17,12 @@ var permissionPath = regexp.MustCompile(`/permissions/\d+(/identifier)?$`)
 // content.
 func permissionAt(name, src string, offset int) (identifier string, start, end int, ok bool) {
 	d := capability.ParseValue([]byte(src), capability.Options{Name: name})
-	v := d.Root()
-	if !v.Exists() {
+	v := d.ValueAt(offset)
+	start, end = v.Position().Offset, v.End().Offset
+	if v.Kind() != capability.String || !permissionPath.MatchString(v.Path()) || offset <= start || offset >= end {
 		return "", 0, 0, false
 	}
-	v = v.Document().Innermost(syntax.Span{Start: offset, End: offset})
-	at := v.Span()
-	if v.Kind() != syntax.String || !permissionPath.MatchString(v.Path()) || offset <= at.Start || offset >= at.End {
-		return "", 0, 0, false
-	}
-	return v.Text(), at.Start + 1, at.End - 1, true
+	return v.Text(), start + 1, end - 1, true
 }
 
 // hover tells what the permission at a position grants, nil if there is none.

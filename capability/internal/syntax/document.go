@@ -44,8 +44,11 @@ type Fault struct {
 	Code    string
 	Message string
 	Span    Span
-	Fix     *Fix // nil if there is none
+	Fix     *Replacement // nil if there is none
 }
+
+// Replacement is a text to write in place of the span of a fault.
+type Replacement struct{ Title, Text string }
 
 // The codes of faults.
 const (
@@ -126,23 +129,6 @@ func (d *Document) store(n int32, text string) {
 	d.nodes[n].form = textStored
 }
 
-func (d *Document) textOf(n int32) string {
-	nd := d.nodes[n]
-	switch nd.kind {
-	case String, Number, Bool, Date:
-	default:
-		return ""
-	}
-	switch nd.form {
-	case textQuoted:
-		return d.src[nd.start+1 : nd.end-1]
-	case textStored:
-		return d.text[n]
-	default:
-		return d.src[nd.start:nd.end]
-	}
-}
-
 // reportComments reports the comments of a JSON file once. There is no fix: deleting them would
 // lose what they say.
 func (d *Document) reportComments() {
@@ -194,25 +180,6 @@ func (d *Document) Faults() []Fault { return d.faults }
 // Damaged reports whether the structure of the text is in doubt, so that a missing key may not be
 // missing.
 func (d *Document) Damaged() bool { return d.damaged }
-
-// Comments returns the places of the comments in order. The caller must not change the slice.
-func (d *Document) Comments() []Span { return d.comments }
-
-// Root returns the outermost value.
-func (d *Document) Root() Value { return Value{d, 0} }
-
-// Innermost returns the innermost value that contains the whole range.
-func (d *Document) Innermost(at Span) Value {
-	best, size := int32(0), int32(1<<31-1)
-	for n := range d.nodes {
-		nd := &d.nodes[n]
-		start, end := int(nd.start), int(nd.end)
-		if start <= at.Start && end >= at.End && at.Start < max(end, start+1) && nd.end-nd.start <= size {
-			best, size = int32(n), nd.end-nd.start
-		}
-	}
-	return Value{d, best}
-}
 
 func tooDeep(at, limit int) Fault {
 	message := fmt.Sprintf("Values are nested deeper than %d levels; a capability file needs about six.", limit)

@@ -116,7 +116,7 @@ func (s *scanner) members(kind Kind, closing byte) {
 			continue
 		} else if c == '}' || c == ']' {
 			s.broken(s.pos, s.pos+1, fmt.Sprintf("Unexpected %q: the %q of line %d is closed by %q.", c,
-				s.src[opened], s.doc.PositionAt(opened).Line, closing))
+				s.src[opened], s.doc.lineOf(opened), closing))
 			if s.depth == 1 {
 				s.pos++
 				continue
@@ -295,7 +295,7 @@ func (s *scanner) skipJunk() {
 func (s *scanner) space() {
 	for {
 		src, i := s.src, s.pos
-		for i < len(src) && isSpace(src[i]) {
+		for i < len(src) && IsSpace(src[i]) {
 			i++
 		}
 		s.pos = i
@@ -377,9 +377,7 @@ func (s *scanner) report(code string, start, end int, message string) {
 
 // reportFix reports text that can be replaced.
 func (s *scanner) reportFix(code string, start, end int, message, title, replacement string) {
-	at := Span{start, end}
-	s.doc.addFault(Fault{Code: code, Message: message, Span: at,
-		Fix: NewFix(title, at, replacement)})
+	s.doc.addFault(Fault{Code: code, Message: message, Span: Span{start, end}, Fix: &Replacement{title, replacement}})
 }
 
 // broken reports text that leaves the structure of the file in doubt.
@@ -395,4 +393,5 @@ func (s *scanner) lax(start, end int, message string) {
 	}
 }
 
-func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
+// IsSpace reports whether a character is white space of JSON.
+func IsSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }

@@ -154,7 +154,7 @@ func (s *scanner) number() {
 	case isJSONNumber(literal):
 	case json5Number.MatchString(literal):
 		s.lax(start, i, fmt.Sprintf("JSON does not write numbers as %s; write %s.", literal,
-			appendNumber(nil, literal, false)))
+			AppendNumber(nil, literal, false)))
 	default:
 		s.doc.nodes[n].kind = Broken
 		s.broken(start, i, fmt.Sprintf("%s is not a number; put strings in double quotes.", words.Quote(literal)))

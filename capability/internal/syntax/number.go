@@ -11,9 +11,9 @@ import (
 // precision is enough to tell any two numbers of 300 digits apart.
 const precision = 1024
 
-// appendNumber appends a literal of JSON, JSON5 or TOML as a JSON number, null if it is infinite or
+// AppendNumber appends a literal of JSON, JSON5 or TOML as a JSON number, null if it is infinite or
 // not a number. The canonical form is the same for equal numbers.
-func appendNumber(dst []byte, literal string, canonical bool) []byte {
+func AppendNumber(dst []byte, literal string, canonical bool) []byte {
 	if canonical {
 		return append(dst, canonicalNumber(literal)...)
 	}

@@ -1,24 +1,10 @@
 package syntax
 
 import (
-	"fmt"
 	"sort"
 	"sync"
 	"unicode/utf8"
 )
-
-// Position is a place in a text. The zero Position is not a place.
-type Position struct {
-	Offset int `json:"offset"` // in bytes, from 0
-	Line   int `json:"line"`   // from 1
-	Column int `json:"column"` // in Unicode characters, from 1
-}
-
-// IsValid reports whether the position is a place.
-func (p Position) IsValid() bool { return p.Line > 0 }
-
-// String returns "line:column".
-func (p Position) String() string { return fmt.Sprintf("%d:%d", p.Line, p.Column) }
 
 // lineTable contains the offsets at which lines begin, and how many characters begin before each
 // block of the text. It is built on first use, because a valid document usually needs no positions.
@@ -64,19 +50,24 @@ func (d *Document) charactersBefore(offset int) int {
 	return count
 }
 
-// PositionAt returns the position of an offset in bytes, that of the end for one beyond it.
-func (d *Document) PositionAt(offset int) Position {
-	offset = min(max(offset, 0), len(d.src))
+// LineColumn returns the line and the column of an offset in the source, both from 1; the column
+// counts Unicode characters.
+func (d *Document) LineColumn(offset int) (line, column int) {
 	starts := d.table().starts
-	line := sort.Search(len(starts), func(i int) bool { return starts[i] > offset })
-	column := d.charactersBefore(offset) - d.charactersBefore(starts[line-1]) + 1
-	return Position{Offset: offset, Line: line, Column: column}
+	line = sort.Search(len(starts), func(i int) bool { return starts[i] > offset })
+	return line, d.charactersBefore(offset) - d.charactersBefore(starts[line-1]) + 1
+}
+
+// lineOf returns the line of an offset.
+func (d *Document) lineOf(offset int) int {
+	line, _ := d.LineColumn(offset)
+	return line
 }
 
 // Around returns the text of a line before and after an offset, at most a number of characters of
 // each.
 func (d *Document) Around(offset, most int) (before, after string) {
-	line := d.PositionAt(offset).Line
+	line := d.lineOf(offset)
 	text := d.Line(line)
 	at := min(offset-d.table().starts[line-1], len(text))
 	from, to := at, at

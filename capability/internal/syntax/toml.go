@@ -118,13 +118,11 @@ func (r *reader) faultOf(code string, start, end int, format string, args ...any
 
 func (r *reader) read() {
 	var p unstable.Parser
-	p.KeepComments = true
 	p.Reset(r.src)
 	table := r.root
 	path := []*value{r.root}
 	for !r.deep && p.NextExpression() {
 		n := p.Expression()
-		r.comments(n)
 		switch n.Kind {
 		case unstable.KeyValue:
 			end := int(n.Raw.Offset + n.Raw.Length)
@@ -138,16 +136,6 @@ func (r *reader) read() {
 		}
 	}
 	r.check(p.Error())
-}
-
-func (r *reader) comments(n *unstable.Node) {
-	if n.Kind == unstable.Comment {
-		r.doc.comments = append(r.doc.comments, Span{int(n.Raw.Offset), int(n.Raw.Offset + n.Raw.Length)})
-		return
-	}
-	for it := n.Children(); it.Next(); {
-		r.comments(it.Node())
-	}
 }
 
 // check reports what the parser of the library rejects.
@@ -207,7 +195,7 @@ func (r *reader) open(n *unstable.Node) []*value {
 		case last && array && !m.tables, m.inline, m.kind != Object && m.kind != Array, last && !array &&
 			(m.header || m.dotted || m.kind != Object):
 			r.fault(k.start, k.end, "The key %q is already defined in line %d; tables and keys are defined once.",
-				k.text, r.line(m.start))
+				k.text, r.doc.lineOf(m.start))
 			return []*value{{kind: Object}} // what follows goes nowhere
 		}
 		m.end = max(m.end, k.end)
@@ -228,8 +216,6 @@ func (r *reader) open(n *unstable.Node) []*value {
 	return path
 }
 
-func (r *reader) line(at int) int { return r.doc.PositionAt(at).Line }
-
 // assign reads key = value into a table.
 func (r *reader) assign(table *value, n *unstable.Node) {
 	keys := r.keysOf(n.Key())
@@ -239,7 +225,7 @@ func (r *reader) assign(table *value, n *unstable.Node) {
 		if i == len(keys)-1 {
 			if m != nil {
 				r.fault(k.start, k.end, "The key %q is already defined in line %d; a key is defined once.", k.text,
-					r.line(m.start))
+					r.doc.lineOf(m.start))
 				return
 			}
 			from := k.end
@@ -256,7 +242,7 @@ func (r *reader) assign(table *value, n *unstable.Node) {
 		}
 		if m.inline || m.header || m.kind != Object {
 			r.fault(k.start, k.end, "The key %q is already defined in line %d; nothing can be added to it.", k.text,
-				r.line(m.start))
+				r.doc.lineOf(m.start))
 			return
 		}
 		m.end = max(m.end, end)
@@ -280,9 +266,6 @@ func (r *reader) value(n *unstable.Node, from int) (v *value, end int) {
 		v.kind = Array
 		at := start + 1
 		for it := n.Children(); it.Next(); {
-			if it.Node().Kind == unstable.Comment {
-				continue
-			}
 			var item *value
 			item, at = r.value(it.Node(), at)
 			v.items = append(v.items, item)

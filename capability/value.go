@@ -1,4 +1,4 @@
-package syntax
+package capability
 
 import (
 	"bytes"
@@ -8,23 +8,25 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"lessonkit.example/capability/internal/syntax"
 )
 
 // Kind is the type of a [Value], in JSON's terms.
 type Kind uint8
 
 // The kinds of a value. Absent is the kind of the zero Value; Broken is the kind of text that could
-// not be read as a value.
+// not be read as a value; Date is a date or time of day, which only TOML has.
 const (
-	Absent Kind = iota
-	Broken
-	Null
-	Bool
-	Number
-	String
-	Array
-	Object
-	Date // a date or time of day, which only TOML has
+	Absent = Kind(syntax.Absent)
+	Broken = Kind(syntax.Broken)
+	Null   = Kind(syntax.Null)
+	Bool   = Kind(syntax.Bool)
+	Number = Kind(syntax.Number)
+	String = Kind(syntax.String)
+	Array  = Kind(syntax.Array)
+	Object = Kind(syntax.Object)
+	Date   = Kind(syntax.Date)
 )
 
 // String returns the kind with its article, as messages use it.
@@ -33,77 +35,83 @@ func (k Kind) String() string {
 		"an object", "a date"}[k]
 }
 
-// node is one value of a document. Nodes lie in document order: the children of an array or object
-// follow it, and an object's children alternate between key and value.
-type node struct {
-	start, end int32 // bytes of the source
-	next       int32 // index of the first node that is not inside this one
-	kind       Kind
-	form       textForm
+// Position is a place in a file. The zero Position is not a place.
+type Position struct {
+	Offset int `json:"offset"` // in bytes, from 0
+	Line   int `json:"line"`   // from 1
+	Column int `json:"column"` // in Unicode characters, from 1
 }
 
-// textForm is where the text of a string, number or boolean is stored.
-type textForm uint8
+// IsValid reports whether the position is a place.
+func (p Position) IsValid() bool { return p.Line > 0 }
 
-const (
-	textRaw    textForm = iota // the source bytes themselves
-	textQuoted                 // the source bytes without one quote on each side
-	textStored                 // in Document.text: it was written with escapes
-)
+// String returns "line:column".
+func (p Position) String() string { return fmt.Sprintf("%d:%d", p.Line, p.Column) }
 
-// Value is a value of a document together with its place. It is a small handle: copy it freely. The
-// zero Value is absent: all its methods work, and find nothing.
+// positionAt returns the position of an offset in bytes, that of the end for one beyond it.
+func positionAt(text *syntax.Document, offset int) Position {
+	offset = min(max(offset, 0), len(text.Source()))
+	line, column := text.LineColumn(offset)
+	return Position{offset, line, column}
+}
+
+// Value is a value of a file with its position. It is small: pass it by value. The zero Value means
+// that there is no value: all methods work on it, and find nothing.
 type Value struct {
-	doc *Document
-	n   int32
+	text *syntax.Document
+	n    int32
 }
 
 // Exists reports whether there is a value at all.
-func (v Value) Exists() bool { return v.doc != nil }
+func (v Value) Exists() bool { return v.text != nil }
 
 // Kind returns the value's kind, [Absent] for the zero Value.
 func (v Value) Kind() Kind {
-	if v.doc == nil {
+	if v.text == nil {
 		return Absent
 	}
-	return v.doc.nodes[v.n].kind
+	return Kind(v.text.Kind(v.n))
 }
-
-// Document returns the value's document, nil for the zero Value.
-func (v Value) Document() *Document { return v.doc }
 
 // File returns the name of the value's file, "" for the zero Value.
 func (v Value) File() string {
-	if v.doc == nil {
+	if v.text == nil {
 		return ""
 	}
-	return v.doc.name
+	return v.text.Name()
 }
 
-// Span returns the bytes of the source that the value consists of.
-func (v Value) Span() Span {
-	if v.doc == nil {
-		return Span{}
+// span returns the bytes of the source that the value consists of.
+func (v Value) span() syntax.Span {
+	if v.text == nil {
+		return syntax.Span{}
 	}
-	nd := v.doc.nodes[v.n]
-	return Span{int(nd.start), int(nd.end)}
+	return v.text.Span(v.n)
 }
 
 // Position returns where the value begins, the zero Position for the zero Value.
 func (v Value) Position() Position {
-	if v.doc == nil {
+	if v.text == nil {
 		return Position{}
 	}
-	return v.doc.PositionAt(v.Span().Start)
+	return positionAt(v.text, v.span().Start)
+}
+
+// End returns the place just after the value, the zero Position for the zero Value.
+func (v Value) End() Position {
+	if v.text == nil {
+		return Position{}
+	}
+	return positionAt(v.text, v.span().End)
 }
 
 // Text returns the content of a string, the literal of a number, boolean or date as it is written,
 // and "" for everything else.
 func (v Value) Text() string {
-	if v.doc == nil {
+	if v.text == nil {
 		return ""
 	}
-	return v.doc.textOf(v.n)
+	return v.text.Text(v.n)
 }
 
 // Bool reports whether the value is the boolean true.
@@ -131,9 +139,9 @@ func (v Value) Items() iter.Seq[Value] {
 		if v.Kind() != Array {
 			return
 		}
-		end := v.doc.nodes[v.n].next
-		for i := v.n + 1; i < end; i = v.doc.nodes[i].next {
-			if !yield(Value{v.doc, i}) {
+		end := v.text.Next(v.n)
+		for i := v.n + 1; i < end; i = v.text.Next(i) {
+			if !yield(Value{v.text, i}) {
 				return
 			}
 		}
@@ -147,13 +155,13 @@ func (v Value) Members() iter.Seq2[Value, Value] {
 		if v.Kind() != Object {
 			return
 		}
-		end := v.doc.nodes[v.n].next
+		end := v.text.Next(v.n)
 		for i := v.n + 1; i < end; {
-			val := v.doc.nodes[i].next
-			if !yield(Value{v.doc, i}, Value{v.doc, val}) {
+			val := v.text.Next(i)
+			if !yield(Value{v.text, i}, Value{v.text, val}) {
 				return
 			}
-			i = v.doc.nodes[val].next
+			i = v.text.Next(val)
 		}
 	}
 }
@@ -192,11 +200,11 @@ func (v Value) Or(other Value) Value {
 // Path returns the value's place as an RFC 6901 JSON pointer, "" for the root. For a member's key
 // it returns the pointer of the member.
 func (v Value) Path() string {
-	if v.doc == nil {
+	if v.text == nil {
 		return ""
 	}
 	var path strings.Builder
-	for at := v.doc.Root(); at.Exists() && at.n < v.n; {
+	for at := (Value{v.text, 0}); at.Exists() && at.n < v.n; {
 		var inside Value
 		index := 0
 		for item := range at.Items() {
@@ -223,7 +231,7 @@ func (v Value) Path() string {
 var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
 
 // contains reports whether another value of the document is this one or inside it.
-func (v Value) contains(other Value) bool { return v.n <= other.n && other.n < v.doc.nodes[v.n].next }
+func (v Value) contains(other Value) bool { return v.n <= other.n && other.n < v.text.Next(v.n) }
 
 // Interface returns the value as encoding/json would decode it: nil, bool, float64, string, []any
 // or map[string]any.
@@ -259,9 +267,9 @@ func (v Value) appendJSON(dst []byte, canonical bool) []byte {
 	case Bool:
 		return append(dst, v.Text()...)
 	case Number:
-		return appendNumber(dst, v.Text(), canonical)
+		return syntax.AppendNumber(dst, v.Text(), canonical)
 	case String, Date:
-		return AppendQuoted(dst, v.Text())
+		return syntax.AppendQuoted(dst, v.Text())
 	case Array:
 		dst = append(dst, '[')
 		for item := range v.Items() {
@@ -271,7 +279,7 @@ func (v Value) appendJSON(dst []byte, canonical bool) []byte {
 	case Object:
 		dst = append(dst, '{')
 		for key, member := range v.members(canonical) {
-			dst = append(AppendQuoted(dst, key), ':')
+			dst = append(syntax.AppendQuoted(dst, key), ':')
 			dst = append(member.appendJSON(dst, canonical), ',')
 		}
 		return append(bytes.TrimSuffix(dst, []byte(",")), '}')
@@ -297,16 +305,4 @@ func (v Value) members(canonical bool) iter.Seq2[string, Value] {
 			}
 		}
 	}
-}
-
-// AppendQuoted appends s as a JSON string.
-func AppendQuoted(dst []byte, s string) []byte {
-	if !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }) {
-		return append(append(append(dst, '"'), s...), '"')
-	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(s) // a string can always be encoded
-	return append(dst, bytes.TrimSuffix(b.Bytes(), []byte("\n"))...)
 }
