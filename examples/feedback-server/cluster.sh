@@ -37,7 +37,7 @@ if command -v versitygw >/dev/null; then
 else
 	GOBIN=$dir/bin go install github.com/versity/versitygw/cmd/versitygw@v1.8.0
 fi
-cp haproxy.cfg deploy/postgres.sh ../internal/demo/speech/*.mp3 "$dir"
+cp haproxy.cfg deploy/postgres.sh "$dir"
 
 PATH=$dir/bin:$PATH
 run=cluster

@@ -35,7 +35,7 @@ func (s *service) useDirectory(dir string) {
 }
 
 func TestSpokenLessonOnABucket(t *testing.T) {
-	t.Parallel()
+	slow(t)
 	databases(t, func(t *testing.T, url string) {
 		addr := freePort(t)
 		startSpeech(t, addr)
@@ -50,7 +50,7 @@ func TestSpokenLessonOnABucket(t *testing.T) {
 
 // Servers that share a bucket are killed at random moments.
 func TestKilledProcessesOnABucketLoseNothing(t *testing.T) {
-	t.Parallel()
+	slow(t)
 	databases(t, func(t *testing.T, url string) {
 		rec := newRecogniser(t)
 		s := newService(t, url, rec.url())

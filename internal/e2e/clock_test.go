@@ -64,13 +64,13 @@ const aheadServer = "feedback-server-ahead"
 // The clock of one of two servers, and of its worker, is an hour fast. It is restarted often,
 // because each start deletes unreferenced audio.
 func TestClockAnHourOff(t *testing.T) {
-	if *faults == "few" {
+	if few() {
 		t.Skip("rebuilds the standard library")
 	}
 	if *audio == "bucket" {
 		t.Skip("S3 refuses requests whose time is wrong by more than 15 minutes")
 	}
-	t.Parallel()
+	slow(t)
 	require.NoError(t, ahead())
 	rec := newRecogniser(t)
 	s := newService(t, pgtest.URL(t), rec.url())
@@ -93,9 +93,8 @@ func TestClockAnHourOff(t *testing.T) {
 		require.Greater(t, time.Until(at), 30*time.Minute, "the clock is fast")
 		fast.start(t)
 	}
-	l.stop()
-	l.awaitTexts(t, s)
+	l.Stop()
 	require.NoError(t, fast.process.stop(t))
 	sum(t, "one of two clocks an hour fast, started %d times, deleted %d files", starts, swept)
-	l.audit(t, s, rec)
+	audit(t, l, s, rec)
 }

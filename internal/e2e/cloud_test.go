@@ -20,6 +20,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"lessonkit.example/examples/feedback-server/fleet"
 	"lessonkit.example/internal/db"
 )
 
@@ -142,7 +143,7 @@ func lockSegments(t *testing.T, url string) *sql.Tx {
 // A server that dies at any step of a task in the cloud pays for it once, except between the
 // creation of the task and the storage of its name: then it pays for a second one.
 func TestCloudTaskIsPaidOnce(t *testing.T) {
-	t.Parallel()
+	slow(t)
 	for _, step := range []struct {
 		name, action  string
 		answered      bool // the server gets the answer, and cannot store it
@@ -183,7 +184,7 @@ func TestCloudTaskIsPaidOnce(t *testing.T) {
 					tx.Rollback()
 				})
 				_, session, lesson := s.openLesson(t)
-				_, err := s.client.Upload(t.Context(), lesson.ID, 0, "a.wav", newRecording().bytes())
+				_, err := s.client.Upload(t.Context(), lesson.ID, 0, "a.wav", fleet.NewRecording())
 				require.NoError(t, err)
 				select {
 				case <-died:

@@ -4,8 +4,6 @@ package e2e
 
 import (
 	"bufio"
-	"io"
-	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -17,7 +15,7 @@ import (
 
 // Many phones at once: the server's memory and files do not grow with time.
 func TestManyPhones(t *testing.T) {
-	t.Parallel()
+	slow(t)
 	databases(t, func(t *testing.T, url string) {
 		rec := newRecogniser(t)
 		s := newService(t, url, rec.url())
@@ -29,22 +27,21 @@ func TestManyPhones(t *testing.T) {
 		half := s.gauges(t)
 		time.Sleep(long / 2)
 		end := s.gauges(t)
-		l.stop()
-		l.http.CloseIdleConnections()
+		l.Stop()
 		var after gauges
-		eventually(t, "files are closed again", func() bool {
+		eventually(t, "files are closed again, but for the streams of events", func() bool {
 			after = s.gauges(t)
-			return after.files < 100
+			return after.files < 100+int64(phones)
 		})
-		sum(t, "%d phones for %v: p50 %v, p99 %v; memory %d MB at half time, %d MB at the end; "+
-			"files %d, %d, %d afterwards",
-			phones, long, l.percentile(.5), l.percentile(.99), half.memory>>20, end.memory>>20, half.files, end.files,
-			after.files)
-		require.Less(t, l.percentile(.99), 5*time.Second)
-		require.Less(t, end.memory, half.memory*3/2+(32<<20), "memory")
+		tally := audit(t, l, s, rec)
+		require.Empty(t, tally.Failures, "refused")
+		sum(t, "%d phones for %v: memory %d MB at half time, %d MB at the end; files %d, %d, %d afterwards",
+			phones, long, half.memory>>20, end.memory>>20, half.files, end.files, after.files)
 		require.Less(t, end.files, half.files*3/2+50, "files")
-		require.Zero(t, l.refused.Load(), "refused")
-		l.audit(t, s, rec)
+		if *faults == "full" { // which has a machine of its own
+			require.Less(t, tally.P99, 5*time.Second)
+			require.Less(t, end.memory, half.memory*3/2+(32<<20), "memory")
+		}
 	})
 }
 
@@ -73,57 +70,4 @@ func (s *service) metric(t *testing.T, name string) float64 {
 	}
 	require.Positive(t, number, name)
 	return number
-}
-
-// Connections that send nothing, or stop in the middle, delay nobody.
-func TestStalledConnectionsDelayNobody(t *testing.T) {
-	t.Parallel()
-	rec := newRecogniser(t)
-	s := newService(t, "sqlite:"+t.TempDir()+"/lessonkit.db", rec.url())
-	s.env = append(s.env, "ASR_WORKER_CONCURRENCY=4")
-	s.start(t)
-	_, _, lesson := s.openLesson(t)
-	before := s.gauges(t)
-
-	count := times(300, 1000, 1000)
-	upload := "POST /api/v1/feedback-lessons/" + lesson.ID +
-		"/segments HTTP/1.1\r\nHost: phone\r\nX-Development-User: someone\r\n" +
-		"Content-Type: audio/wav\r\nContent-Length: 100000\r\n\r\n"
-	starts := []string{
-		"", // nothing
-		"GET /health HTTP/1.1\r\nHost: pho",
-		upload,
-		upload + string(newRecording().bytes()[:300]),
-		"POST /api/v1/profiles HTTP/1.1\r\nHost: phone\r\nX-Development-User: someone\r\n" +
-			"Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{\"name\":",
-		// Never reads the answer:
-		"GET /api/v1/profiles HTTP/1.1\r\nHost: phone\r\nX-Development-User: someone\r\n\r\n",
-	}
-	conns := make([]net.Conn, count)
-	for i := range conns {
-		conn, err := net.Dial("tcp", s.value("HTTP_ADDR"))
-		require.NoError(t, err)
-		defer conn.Close()
-		_, err = io.WriteString(conn, starts[i%len(starts)])
-		require.NoError(t, err)
-		conns[i] = conn
-	}
-	l := startLoad(t, 8, 100*time.Millisecond, s)
-	time.Sleep(times(3*time.Second, 10*time.Second, time.Minute))
-	l.stop()
-	during := s.gauges(t)
-	for _, conn := range conns {
-		conn.Close()
-	}
-	l.http.CloseIdleConnections()
-	var after gauges
-	eventually(t, "the files of stalled connections are closed", func() bool {
-		after = s.gauges(t)
-		return after.files <= before.files+30
-	})
-	sum(t, "%d stalled connections: others' p99 %v; memory %d MB before, %d MB with them; files %d, %d, %d",
-		count, l.percentile(.99), before.memory>>20, during.memory>>20, before.files, during.files, after.files)
-	require.Zero(t, l.refused.Load())
-	require.Less(t, l.percentile(.99), 5*time.Second)
-	l.audit(t, s, rec)
 }

@@ -16,7 +16,7 @@ import (
 
 // PostgreSQL is killed and restarted under load.
 func TestPostgresRestartsLoseNothing(t *testing.T) {
-	t.Parallel()
+	slow(t)
 	db := pgtest.Start(t, pgtest.Options{Durable: true})
 	rec := newRecogniser(t)
 	s := newService(t, db.URL(), rec.url())
@@ -31,12 +31,12 @@ func TestPostgresRestartsLoseNothing(t *testing.T) {
 		db.Restart(t)
 	}
 	sum(t, "%d restarts of PostgreSQL", restarts)
-	l.audit(t, s, rec)
+	audit(t, l, s, rec)
 }
 
 // Connections to the database are cut, stalled, or half-open.
 func TestDatabaseConnectionsFail(t *testing.T) {
-	t.Parallel()
+	slow(t)
 	db := pgtest.Start(t, pgtest.Options{TCP: true})
 	between := newProxy(t, to(db.Addr()))
 	rec := newRecogniser(t)
@@ -73,12 +73,12 @@ func TestDatabaseConnectionsFail(t *testing.T) {
 	sum(t, "connections to the database: %d cut, %d reset, %d stalled (health answered within %v), %d half-open", cuts,
 		resets, stalls, health.Round(time.Millisecond), deaths)
 	require.Less(t, health, 5*time.Second, "2 s on an idle machine")
-	l.audit(t, s, rec)
+	audit(t, l, s, rec)
 }
 
 // The primary is lost and its synchronous standby promoted: servers find the new primary.
 func TestPostgresFailsOver(t *testing.T) {
-	t.Parallel()
+	slow(t)
 	here, there := freePort(t), freePort(t)
 	primary := pgtest.Start(t, pgtest.Options{TCP: true, Settings: map[string]string{"synchronous_commit": "on"}})
 	standby := primary.Standby(t, here)
@@ -108,5 +108,5 @@ func TestPostgresFailsOver(t *testing.T) {
 	}
 	time.Sleep(soon())
 	sum(t, "%d failovers of PostgreSQL", failovers)
-	l.audit(t, s, rec)
+	audit(t, l, s, rec)
 }

@@ -16,7 +16,7 @@ import (
 )
 
 func TestDemoSavesRecognisedSpeech(t *testing.T) {
-	t.Parallel()
+	slow(t)
 	needSpeech(t)
 	p := start(t, "feedback-server", []string{"HTTP_ADDR=127.0.0.1:0"}, "demo", "-once", "-data", t.TempDir())
 	<-p.done
@@ -30,7 +30,7 @@ func TestDemoSavesRecognisedSpeech(t *testing.T) {
 // Without a recogniser the demo keeps the audio; with one, it continues with the same data
 // directory.
 func TestDemoWithoutRecogniserKeepsTheAudio(t *testing.T) {
-	t.Parallel()
+	slow(t)
 	data, empty := t.TempDir(), t.TempDir()
 	p := start(t, "feedback-server", []string{"HTTP_ADDR=127.0.0.1:0", "PATH=" + empty}, "demo", "-once", "-data",
 		data)
@@ -49,7 +49,7 @@ func TestDemoWithoutRecogniserKeepsTheAudio(t *testing.T) {
 }
 
 func TestDemoWithOwnRecording(t *testing.T) {
-	t.Parallel()
+	slow(t)
 	needSpeech(t)
 	own, err := filepath.Abs("../../examples/internal/demo/speech/lesson1-segment1.mp3")
 	require.NoError(t, err)
@@ -68,7 +68,7 @@ func TestDemoWithOwnRecording(t *testing.T) {
 // The demo prints the address of the teacher's page last and opens it in the browser of a desktop.
 // The page has the demo's student, with the record.
 func TestDemoEndsWithTheAddressOfThePage(t *testing.T) {
-	t.Parallel()
+	slow(t)
 	needSpeech(t)
 	bin := t.TempDir()
 	opened := filepath.Join(bin, "opened")
@@ -106,7 +106,7 @@ func TestDemoEndsWithTheAddressOfThePage(t *testing.T) {
 
 // demo.sh passes its arguments on.
 func TestDemoScriptPassesArguments(t *testing.T) {
-	t.Parallel()
+	slow(t)
 	needSpeech(t)
 	cmd := exec.CommandContext(t.Context(), "sh", "../../examples/demo.sh", "-nonsense")
 	cmd.Env = os.Environ()

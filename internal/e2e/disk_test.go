@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/examples/feedback-server/fleet"
 )
 
 // disk is a small file system. Mounting it takes root.
@@ -49,16 +51,14 @@ func (d *disk) writable(t *testing.T) {
 }
 
 // refusals returns how many uploads were refused because storage was unavailable.
-func (l *load) refusals() (n int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.problems["503 storage_unavailable"] + l.problems["503 database_unavailable"] +
-		l.problems["507 storage_full"]
+func refusals(l *fleet.Fleet) (n int) {
+	failures := l.Failures()
+	return failures["503 storage_unavailable"] + failures["503 database_unavailable"] + failures["507 storage_full"]
 }
 
 // The disk is full; with SQLite, also the database's.
 func TestDiskFull(t *testing.T) {
-	t.Parallel()
+	slow(t)
 	databases(t, func(t *testing.T, url string) {
 		const start, step = 4 << 20, 4 << 20
 		d := newDisk(t, start)
@@ -74,20 +74,20 @@ func TestDiskFull(t *testing.T) {
 		l := startLoad(t, 8, 20*time.Millisecond, s)
 		fills := times(2, 3, 10)
 		for range fills {
-			before := l.refusals()
-			eventually(t, "the disk is full", func() bool { return l.refusals() >= before+20 })
+			before := refusals(l)
+			eventually(t, "the disk is full", func() bool { return refusals(l) >= before+20 })
 			d.grow(t, step)
 		}
 		d.grow(t, 1<<30)
 		time.Sleep(soon())
 		sum(t, "disk full %d times", fills)
-		l.audit(t, s, rec)
+		audit(t, l, s, rec)
 	})
 }
 
 // The audio directory becomes read-only.
 func TestAudioDirectoryReadOnly(t *testing.T) {
-	t.Parallel()
+	slow(t)
 	databases(t, func(t *testing.T, url string) {
 		d := newDisk(t, 1<<30)
 		rec := newRecogniser(t)
@@ -100,12 +100,12 @@ func TestAudioDirectoryReadOnly(t *testing.T) {
 		for range changes {
 			time.Sleep(soon())
 			d.readOnly(t)
-			before := l.refusals()
-			eventually(t, "uploads are refused", func() bool { return l.refusals() >= before+4 })
+			before := refusals(l)
+			eventually(t, "uploads are refused", func() bool { return refusals(l) >= before+4 })
 			time.Sleep(rand.N(200 * time.Millisecond))
 			d.writable(t)
 		}
 		sum(t, "audio directory read-only %d times", changes)
-		l.audit(t, s, rec)
+		audit(t, l, s, rec)
 	})
 }

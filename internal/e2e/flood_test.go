@@ -22,7 +22,7 @@ import (
 // A client that floods the sign-in is limited before it reaches the platform, whatever
 // X-Forwarded-For it sends; others sign in meanwhile.
 func TestLoginFlood(t *testing.T) {
-	t.Parallel()
+	slow(t)
 	databases(t, func(t *testing.T, url string) {
 		s := newSecured(t, url)
 		before := s.platform.Exchanges()
@@ -65,7 +65,7 @@ func TestLoginFlood(t *testing.T) {
 
 // While the platform hangs, sign-ins time out and everything else works.
 func TestPlatformHangs(t *testing.T) {
-	t.Parallel()
+	slow(t)
 	s := newSecured(t, "sqlite:"+filepath.Join(t.TempDir(), "lessonkit.db"))
 	release := make(chan struct{})
 	defer close(release)
@@ -92,7 +92,7 @@ func TestPlatformHangs(t *testing.T) {
 
 // Requests that arrive very slowly are ended.
 func TestSlowRequestsAreEnded(t *testing.T) {
-	t.Parallel()
+	slow(t)
 	s := newSecured(t, "sqlite:"+filepath.Join(t.TempDir(), "lessonkit.db"))
 	authorization := "Host: x\r\nAuthorization: Bearer " + s.owner + "\r\n"
 	segments := "/api/v1/feedback-lessons/" + s.ids["lesson_id"] + "/segments"
@@ -127,7 +127,7 @@ func TestSlowRequestsAreEnded(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			if c.long && *faults == "few" {
+			if c.long && few() {
 				t.Skip("takes a minute")
 			}
 			conn, err := net.Dial("tcp", s.value("HTTP_ADDR"))
@@ -166,13 +166,12 @@ func TestSlowRequestsAreEnded(t *testing.T) {
 
 // Responses that are not read are ended, and their files closed.
 func TestUnreadResponsesAreEnded(t *testing.T) {
-	t.Parallel()
-	if *faults == "few" {
+	slow(t)
+	if few() {
 		t.Skip("takes a minute")
 	}
 	s := newSecured(t, "sqlite:"+filepath.Join(t.TempDir(), "lessonkit.db"))
-	long := recording{seed: 1, size: 900_000}
-	a := s.send(t, s.form(t, "file", "a.wav", long.bytes()))
+	a := s.send(t, s.form(t, "file", "a.wav", wav(900_000)))
 	require.Equal(t, http.StatusAccepted, a.status, a.body)
 	before := s.gauges(t)
 	const count = 30

@@ -14,7 +14,7 @@ import (
 
 // Formats that few recognisers decode are converted, and refused by a server that does not convert.
 func TestFormatsThatAreConverted(t *testing.T) {
-	t.Parallel()
+	slow(t)
 	addr := freePort(t)
 	startSpeech(t, addr)
 	formats := map[string][]string{

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
+	"lessonkit.example/examples/feedback-server/fleet"
 	"lessonkit.example/feedback/feedbackclient"
 )
 
@@ -40,7 +41,7 @@ func lessonOf(t *testing.T, c feedbackclient.Client) (profile, session, lesson s
 // A teacher uploads until the disk is full. With SQLite, the database is on the same disk.
 // Everything but uploads goes on for everybody, and deleting makes space for uploads again.
 func TestOneTeacherFillsTheDisk(t *testing.T) {
-	t.Parallel()
+	slow(t)
 	databases(t, func(t *testing.T, url string) {
 		d := newDisk(t, 60<<20)
 		if url[:6] == "sqlite" {
@@ -53,7 +54,7 @@ func TestOneTeacherFillsTheDisk(t *testing.T) {
 		greedy, honest := s.as("greedy"), s.as("honest")
 		profile, session, lesson := lessonOf(t, honest)
 		greedyProfile, _, greedyLesson := lessonOf(t, greedy)
-		_, err := honest.Upload(t.Context(), lesson, 0, "a.wav", newRecording().bytes())
+		_, err := honest.Upload(t.Context(), lesson, 0, "a.wav", fleet.NewRecording())
 		require.NoError(t, err)
 
 		stored := fill(t, greedy, greedyLesson)
@@ -68,7 +69,7 @@ func TestOneTeacherFillsTheDisk(t *testing.T) {
 			return http.StatusOK
 		}
 		text := map[string]string{"feedback_text": "Ming mixed greens."}
-		_, err = honest.Upload(t.Context(), lesson, 1, "a.wav", newRecording().bytes())
+		_, err = honest.Upload(t.Context(), lesson, 1, "a.wav", fleet.NewRecording())
 		requireProblem(t, err, http.StatusInsufficientStorage, "storage_full")
 		require.Equal(t, 200, status("GET", "/feedback-sessions/"+session, nil))
 		require.Equal(t, 200, status("PUT", "/feedback-sessions/"+session, text))
@@ -96,7 +97,7 @@ func TestOneTeacherFillsTheDisk(t *testing.T) {
 
 		_, _, lesson = lessonOf(t, honest)
 		eventually(t, "uploads are accepted again", func() bool {
-			_, err = honest.Upload(t.Context(), lesson, 0, "a.wav", newRecording().bytes())
+			_, err = honest.Upload(t.Context(), lesson, 0, "a.wav", fleet.NewRecording())
 			return err == nil
 		})
 		sum(t, "one teacher stored %d recordings of 1 MB on a disk of 60 MB before 507; %d KB were left", stored,
@@ -123,7 +124,7 @@ func fillAtOnce(t *testing.T, c feedbackclient.Client, lesson string, first, wor
 	for worker := first; worker < first+workers; worker++ {
 		group.Go(func() error {
 			for i := range 100 {
-				audio := recording{seed: uint64(worker*1000 + i), size: 1 << 20}.bytes()
+				audio := wav(1 << 20)
 				_, err := c.Upload(ctx, lesson, worker*1000+i, "a.wav", audio)
 				var p *feedbackclient.Problem
 				switch {
@@ -131,7 +132,7 @@ func fillAtOnce(t *testing.T, c feedbackclient.Client, lesson string, first, wor
 					stored.Add(1)
 				case errors.As(err, &p) && p.Status == http.StatusInsufficientStorage:
 					return nil
-				case ctx.Err() == nil && !mayRetry(err): // a refusal may end the connection
+				case ctx.Err() == nil && p != nil && p.Permanent(): // a refusal may end the connection
 					return err
 				}
 			}

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"slices"
@@ -25,7 +24,8 @@ const memoryBound = 200 << 20
 
 // One teacher opens a thousand connections of one kind at once and lets them drip. The others are
 // hardly slowed down, and the server's memory stays bounded.
-func TestHostileConnections(t *testing.T) { // not parallel: it measures times
+func TestHostileConnections(t *testing.T) {
+	slow(t)
 	databases(t, func(t *testing.T, url string) {
 		s := newService(t, url, newRecogniser(t).url())
 		s.env = append(s.env, "ASR_WORKER_CONCURRENCY=4", "LOG_LEVEL=warn", "LIMIT_SEGMENTS_PER_DAY=-1")
@@ -99,7 +99,7 @@ func (h *honest) work(t *testing.T, long time.Duration) time.Duration {
 					return c.Call(t.Context(), http.MethodGet, "/api/v1/profiles", nil, nil)
 				},
 				func() error {
-					audio := recording{seed: rand.Uint64(), size: 20_000}.bytes()
+					audio := wav(20_000)
 					_, err := c.UploadRecording(t.Context(), h.lessons[i],
 						feedbackclient.Recording{Audio: bytes.NewReader(audio)})
 					return err
@@ -126,8 +126,7 @@ func (h *honest) work(t *testing.T, long time.Duration) time.Duration {
 
 // underAttack measures the honest teachers without and with hostile connections, which send text
 // and then drop after drop. The other database's test shares the machine: the best of a few rounds
-// counts. The ratio of the times counts with -faults=full, which wants a machine of its own;
-// otherwise nobody may wait for long.
+// counts. The ratio of the times counts with -faults=full, which wants a machine of its own.
 func (h *honest) underAttack(t *testing.T, s *service, name, text, drop string) {
 	t.Helper()
 	count := times(200, 1000, 1000)
@@ -146,8 +145,9 @@ func (h *honest) underAttack(t *testing.T, s *service, name, text, drop string) 
 		if attacked <= 2*idle || round == rounds {
 			sum(t, "%d %s: honest p99 %v, idle %v; memory %+d MB (round %d)", count, name,
 				attacked.Round(100*time.Microsecond), idle.Round(100*time.Microsecond), more>>20, round)
-			slow := max(2*idle, 2*time.Second)
-			require.LessOrEqual(t, attacked, times(slow, slow, 2*idle), name)
+			if *faults == "full" {
+				require.LessOrEqual(t, attacked, 2*idle, name)
+			}
 			return
 		}
 	}

@@ -20,6 +20,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/examples/feedback-server/fleet"
 )
 
 // fine requires an answer to a hostile request: in time, not a server error, and with a problem
@@ -57,7 +59,7 @@ var hostileStrings = []string{
 }
 
 func TestHostileBodies(t *testing.T) {
-	t.Parallel()
+	slow(t)
 	databases(t, func(t *testing.T, url string) {
 		s := newSecured(t, url)
 		deep := func(open, inner, end string, n int) []byte {
@@ -124,7 +126,7 @@ func TestHostileBodies(t *testing.T) {
 }
 
 func TestHostileNames(t *testing.T) {
-	t.Parallel()
+	slow(t)
 	databases(t, func(t *testing.T, address string) {
 		s := newSecured(t, address)
 		sent := 0
@@ -178,10 +180,10 @@ func TestHostileNames(t *testing.T) {
 		// File names of uploads never become part of a path.
 		for _, name := range append(hostileStrings, "/etc/cron.d/x", `..\..\x`, "con", "a/../../b.mp3",
 			strings.Repeat("../", 2_000)) {
-			a := s.fine(t, s.form(t, "file", name, newRecording().bytes()), name)
+			a := s.fine(t, s.form(t, "file", name, fleet.NewRecording()), name)
 			sent++
 			require.Contains(t, []int{202, 400, 422}, a.status, a.body)
-			s.fine(t, s.form(t, name, "a.wav", newRecording().bytes()), name)
+			s.fine(t, s.form(t, name, "a.wav", fleet.NewRecording()), name)
 		}
 		for _, path := range s.files(t) {
 			require.Regexp(t, `^[0-9a-f]{2}/[0-9a-f-]{36}\.wav$`, path)
@@ -216,7 +218,7 @@ func (s *secured) form(t *testing.T, part, file string, audio []byte) request {
 
 // Nothing that a client sends begins a line of the log or a header of a response.
 func TestNothingIsInjected(t *testing.T) {
-	t.Parallel()
+	slow(t)
 	for _, format := range []string{"text", "json"} {
 		t.Run(format, func(t *testing.T) {
 			t.Parallel()

@@ -13,7 +13,7 @@ func soon() time.Duration { return 30*time.Millisecond + rand.N(900*time.Millise
 
 // Servers and their workers are killed at random moments.
 func TestKilledProcessesLoseNothing(t *testing.T) {
-	t.Parallel()
+	slow(t)
 	databases(t, func(t *testing.T, url string) {
 		rec := newRecogniser(t)
 		s := newService(t, url, rec.url())
@@ -40,5 +40,5 @@ func killAtRandom(t *testing.T, s *service, rec *recogniser) {
 		victim.start(t)
 	}
 	sum(t, "%d kills of %d processes", kills, len(services))
-	l.audit(t, s, rec)
+	audit(t, l, s, rec)
 }

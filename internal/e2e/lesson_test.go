@@ -116,7 +116,7 @@ func TestKillBetweenUploadAndTranscriptionLosesNothing(t *testing.T) {
 }
 
 func TestKillDuringTranscriptionLosesNothing(t *testing.T) {
-	t.Parallel()
+	slow(t)
 	databases(t, func(t *testing.T, url string) {
 		speech := newSlowSpeech(t)
 		s := newService(t, url, speech.URL)
@@ -141,7 +141,7 @@ func TestKillDuringTranscriptionLosesNothing(t *testing.T) {
 }
 
 func TestStopDuringTranscriptionGivesTheJobBack(t *testing.T) {
-	t.Parallel()
+	slow(t)
 	databases(t, func(t *testing.T, url string) {
 		speech := newSlowSpeech(t)
 		s := newService(t, url, speech.URL)

@@ -13,17 +13,18 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"lessonkit.example/examples/feedback-server/fleet"
 	"lessonkit.example/feedback/audiotype"
 	"lessonkit.example/feedback/feedbackclient"
 )
 
 // newUploads opens a lesson. upload adds a recording to it, segments reads those it has.
-func newUploads(t *testing.T, s *service) (upload func(recording), segments func() []feedbackclient.Segment) {
+func newUploads(t *testing.T, s *service) (upload func([]byte), segments func() []feedbackclient.Segment) {
 	t.Helper()
 	_, session, lesson := s.openLesson(t)
 	sequence := 0
-	upload = func(r recording) {
-		_, err := s.client.Upload(t.Context(), lesson.ID, sequence, "a.wav", r.bytes())
+	upload = func(r []byte) {
+		_, err := s.client.Upload(t.Context(), lesson.ID, sequence, "a.wav", r)
 		require.NoError(t, err)
 		sequence++
 	}
@@ -42,7 +43,7 @@ func count(segments []feedbackclient.Segment, state string) (n int) {
 
 // A recording that kills the recogniser each time delays others little, and fails in the end.
 func TestRecordingThatKillsTheRecogniser(t *testing.T) {
-	t.Parallel()
+	slow(t)
 	for workers := 1; workers <= 2; workers++ {
 		t.Run(fmt.Sprint(workers, " workers"), func(t *testing.T) {
 			t.Parallel()
@@ -95,7 +96,7 @@ func poison(t *testing.T, url string, workers int) {
 	run := func() time.Duration {
 		began, before := time.Now(), count(segments(), "transcribed")
 		for range good {
-			upload(newRecording())
+			upload(fleet.NewRecording())
 		}
 		within(t, limit, "the good recordings are transcribed", func() bool {
 			return count(segments(), "transcribed") == before+good
@@ -103,8 +104,8 @@ func poison(t *testing.T, url string, workers int) {
 		return time.Since(began)
 	}
 	without := run()
-	deadly := newRecording()
-	hash := hashOf(deadly.bytes())
+	deadly := fleet.NewRecording()
+	hash := hashOf(deadly)
 	poisonous.Store(&hash)
 	upload(deadly)
 	with := run()
@@ -122,9 +123,9 @@ func poison(t *testing.T, url string, workers int) {
 	require.Equal(t, 5, runs)
 	sum(t, "%d good recordings beside one that kills the recogniser, %d workers: %v, without it %v: %.2f times",
 		good, workers, with.Round(time.Millisecond), without.Round(time.Millisecond), with.Seconds()/without.Seconds())
-	// In a plain run other tests take the processors for seconds, in which the recogniser is lost
-	// more often.
-	require.LessOrEqual(t, with, 3*without+times(15*time.Second, 0, 0))
+	if *faults == "full" { // which has a machine of its own
+		require.LessOrEqual(t, with, 3*without)
+	}
 
 	poisonous.Store(nil)
 	require.NoError(t, s.client.Call(t.Context(), "POST", "/api/v1/audio-segments/"+bad.ID+"/retry", nil, nil))
@@ -134,7 +135,7 @@ func poison(t *testing.T, url string, workers int) {
 // Recordings that kill the recogniser fail also if there are no others: that it answers again after
 // each of them shows that they are the cause.
 func TestOnlyRecordingsThatKillTheRecogniser(t *testing.T) {
-	t.Parallel()
+	slow(t)
 	databases(t, func(t *testing.T, url string) {
 		const deadly = 4
 		rec := newRecogniser(t)
@@ -143,7 +144,7 @@ func TestOnlyRecordingsThatKillTheRecogniser(t *testing.T) {
 		restarted := killing(t, rec, func(string) bool { return true })
 		upload, segments := newUploads(t, s)
 		for range deadly {
-			upload(newRecording())
+			upload(fleet.NewRecording())
 		}
 		within(t, 10*time.Minute, "all fail", func() bool { return count(segments(), "failed") == deadly })
 		for range 5 * deadly {
@@ -161,7 +162,7 @@ func TestOnlyRecordingsThatKillTheRecogniser(t *testing.T) {
 // A recogniser that fails with everything for a while costs no recording more than an attempt, and
 // /health says so.
 func TestBadMinute(t *testing.T) {
-	t.Parallel()
+	slow(t)
 	databases(t, func(t *testing.T, url string) {
 		rec := newRecogniser(t)
 		s := newService(t, url, rec.url())
@@ -177,7 +178,7 @@ func TestBadMinute(t *testing.T) {
 		const recordings = 6
 		upload, segments := newUploads(t, s)
 		for range recordings {
-			upload(newRecording())
+			upload(fleet.NewRecording())
 		}
 		const says = "the last 3 different recordings have failed: CUDA error: out of memory"
 		eventually(t, "/health says that the recogniser fails, and why", func() bool {
@@ -202,7 +203,7 @@ func TestBadMinute(t *testing.T) {
 // whisper.cpp answers an empty text for a language that it does not know. The teacher, the log and
 // the metrics say so.
 func TestLanguageThatTheRecogniserDoesNotKnow(t *testing.T) {
-	t.Parallel()
+	slow(t)
 	rec := newRecogniser(t)
 	s := newService(t, "sqlite:"+t.TempDir()+"/lessonkit.db", rec.url()+"?language=xx-YY")
 	s.start(t)
@@ -238,7 +239,7 @@ func TestLanguageThatTheRecogniserDoesNotKnow(t *testing.T) {
 
 // Recordings wait while the recogniser lists other languages than the configured one.
 func TestLanguageThatTheRecogniserDoesNotList(t *testing.T) {
-	t.Parallel()
+	slow(t)
 	databases(t, func(t *testing.T, url string) {
 		rec := newRecogniser(t)
 		rec.list(`{"data":[{"id":"m","language":["en","zh"]}]}`)
@@ -251,8 +252,8 @@ func TestLanguageThatTheRecogniserDoesNotList(t *testing.T) {
 			return !h.SpeechAvailable && h.Speech.Detail == says
 		})
 		upload, segments := newUploads(t, s)
-		upload(newRecording())
-		upload(newRecording())
+		upload(fleet.NewRecording())
+		upload(fleet.NewRecording())
 		eventually(t, "both wait", func() bool {
 			return count(segments(), "queued") == 2 && segments()[0].Error != "" && segments()[1].Error != ""
 		})

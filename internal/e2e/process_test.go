@@ -3,13 +3,13 @@
 // Package e2e tests the built programs as processes: real databases, real
 // speech, real signals, and real faults while phones upload.
 //
-// The plain run makes a few faults of each kind; more come with
+// The plain run has the main job. LONG_TESTS=1 adds a few faults of each kind; more come with
 //
 //	go test ./internal/e2e -v -faults=ci
 //	go test ./internal/e2e -v -faults=full -timeout=30m | grep ^faults
 //
 // A load ([startLoad]) is many phones that upload with retries, duplicates and
-// cut connections. In the end [load.audit] proves that nothing was lost.
+// cut connections. In the end [audit] proves that nothing was lost.
 package e2e
 
 import (

@@ -20,7 +20,7 @@ import (
 // Two processes behind a balancer, which checks /readyz and tries the other where a connection is
 // refused, are restarted one after the other: no request fails.
 func TestRollingRestartRefusesNothing(t *testing.T) {
-	t.Parallel()
+	slow(t)
 	rec := newRecogniser(t)
 	a := newService(t, pgtest.URL(t), rec.url())
 	a.env = append(a.env, "DRAIN_SECONDS=2", "ASR_WORKER_CONCURRENCY=4")
@@ -44,10 +44,9 @@ func TestRollingRestartRefusesNothing(t *testing.T) {
 		eventually(t, "the balancer has found it ready", balancer.ready[i%len(services)].Load)
 	}
 	sum(t, "%d rolling restarts", restarts)
-	l.audit(t, a, rec)
-	require.Zero(t, l.refused.Load(), "uploads refused: %v", l.lastError)
-	require.Zero(t, l.unread.Load(), "reads refused")
-	require.Equal(t, 1, l.attempts(t), "a stop costs no attempt")
+	tally := audit(t, l, a, rec)
+	require.Empty(t, tally.Failures, "uploads refused")
+	require.Equal(t, 1, tally.Attempts, "a stop costs no attempt")
 }
 
 // checkInterval is the pause between two checks of /readyz.

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"lessonkit.example/examples/feedback-server/fleet"
 )
 
 // route is an operation of the interface with a request about the owner's data.
@@ -50,7 +52,7 @@ func (s *secured) routes(t *testing.T) (routes []route) {
 		"POST /api/v1/feedback-sessions":                       map[string]string{"profile_id": s.ids["profile_id"]},
 		"PUT /api/v1/feedback-sessions/{session_id}":           map[string]string{"feedback_text": "overwritten"},
 		"POST /api/v1/feedback-sessions/{session_id}/generate": map[string]any{"lesson_ids": lessons},
-		"POST /api/v1/feedback-lessons/{lesson_id}/segments":   newRecording().bytes(),
+		"POST /api/v1/feedback-lessons/{lesson_id}/segments":   fleet.NewRecording(),
 	}
 	for path, methods := range doc.Paths {
 		for method, op := range methods {

@@ -8,14 +8,29 @@ import (
 	"os"
 	"sync"
 	"testing"
+
+	"lessonkit.example/internal/longtest"
 )
 
-var faults = flag.String("faults", "few", "number of faults: few, ci, or full (takes half an hour)")
+var faults = flag.String("faults", "", "number of faults: few, ci, or full (takes half an hour)")
+
+// slow keeps a test out of the plain run, which has the main job and what is quick, and runs it in
+// parallel with others.
+func slow(t *testing.T) {
+	t.Helper()
+	if *faults == "" {
+		longtest.Only(t)
+	}
+	t.Parallel()
+}
+
+// few reports whether a test does little.
+func few() bool { return *faults == "" || *faults == "few" }
 
 // times returns a number by the flag.
 func times[T any](few, ci, full T) T {
 	switch *faults {
-	case "few":
+	case "", "few":
 		return few
 	case "ci":
 		return ci

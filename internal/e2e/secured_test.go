@@ -22,6 +22,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/auth/authtest"
+	"lessonkit.example/examples/feedback-server/fleet"
 	"lessonkit.example/feedback/feedbackclient"
 	"lessonkit.example/internal/db"
 	"lessonkit.example/internal/opendb"
@@ -45,7 +46,7 @@ const trustedProxy = "127.0.0.1"
 
 func newSecured(t *testing.T, database string, env ...string) *secured {
 	t.Helper()
-	s := &secured{platform: authtest.NewPlatform(t), rec: newRecogniser(t), audio: newRecording().bytes()}
+	s := &secured{platform: authtest.NewPlatform(t), rec: newRecogniser(t), audio: fleet.NewRecording()}
 	secret(s.platform.Secret)
 	inside := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { s.followed.Add(1) }))
 	t.Cleanup(inside.Close)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"lessonkit.example/examples/feedback-server/fleet"
 	"lessonkit.example/feedback/feedbackclient"
 )
 
@@ -26,12 +27,11 @@ func speechFault(t *testing.T, url string, disturb func(rec *recogniser, s *serv
 	s.start(t)
 	l := startLoad(t, 4, 100*time.Millisecond, s)
 	disturb(rec, s)
-	l.audit(t, s, rec)
-	return l.attempts(t)
+	return audit(t, l, s, rec).Attempts
 }
 
 func TestRecogniserDownForLong(t *testing.T) {
-	t.Parallel()
+	slow(t)
 	databases(t, func(t *testing.T, url string) {
 		away := times(2*time.Second, 10*time.Second, 2*time.Minute)
 		attempts := speechFault(t, url, func(rec *recogniser, s *service) {
@@ -51,7 +51,7 @@ func TestRecogniserDownForLong(t *testing.T) {
 }
 
 func TestRecogniserFlaps(t *testing.T) {
-	t.Parallel()
+	slow(t)
 	databases(t, func(t *testing.T, url string) {
 		flaps := times(5, 20, 200)
 		speechFault(t, url, func(rec *recogniser, _ *service) {
@@ -67,7 +67,7 @@ func TestRecogniserFlaps(t *testing.T) {
 }
 
 func TestRecogniserHangs(t *testing.T) {
-	t.Parallel()
+	slow(t)
 	databases(t, func(t *testing.T, url string) {
 		var requests, recordings atomic.Int64
 		attempts := speechFault(t, url, func(rec *recogniser, _ *service) {
@@ -121,7 +121,7 @@ var nonsense = []func(w http.ResponseWriter){
 }
 
 func TestRecogniserAnswersNonsense(t *testing.T) {
-	t.Parallel()
+	slow(t)
 	databases(t, func(t *testing.T, url string) {
 		var answers atomic.Int64
 		attempts := speechFault(t, url, func(rec *recogniser, _ *service) {
@@ -148,19 +148,19 @@ func TestRecogniserAnswersNonsense(t *testing.T) {
 // A recording that the recogniser always refuses fails with a reason, delays no others and can be
 // retried.
 func TestRecogniserRefusesOneFile(t *testing.T) {
-	t.Parallel()
+	slow(t)
 	databases(t, func(t *testing.T, url string) {
 		rec := newRecogniser(t)
 		s := newService(t, url, rec.url())
 		s.start(t)
 		_, session, lesson := s.openLesson(t)
-		recordings := make([]recording, 10)
+		recordings := make([][]byte, 10)
 		for i := range recordings {
-			recordings[i] = newRecording()
+			recordings[i] = fleet.NewRecording()
 		}
 		const refused, choked = 2, 5
-		hashes := map[string]int{hashOf(recordings[refused].bytes()): refused,
-			hashOf(recordings[choked].bytes()): choked}
+		hashes := map[string]int{hashOf(recordings[refused]): refused,
+			hashOf(recordings[choked]): choked}
 		rec.behave(func(w http.ResponseWriter, _ *http.Request, hash string) bool {
 			i, bad := hashes[hash]
 			switch {
@@ -174,7 +174,7 @@ func TestRecogniserRefusesOneFile(t *testing.T) {
 			return true
 		})
 		for i, r := range recordings {
-			_, err := s.client.Upload(t.Context(), lesson.ID, i, "a.wav", r.bytes())
+			_, err := s.client.Upload(t.Context(), lesson.ID, i, "a.wav", r)
 			require.NoError(t, err)
 		}
 		segments := func() []feedbackclient.Segment { return s.lesson(t, session.ID).Segments }
@@ -207,7 +207,7 @@ func TestRecogniserRefusesOneFile(t *testing.T) {
 		again(choked)
 		eventually(t, "it is transcribed in the end", settled)
 		for i, seg := range segments() {
-			require.True(t, heardRight(seg.Text, hashOf(recordings[i].bytes())), "segment %d: %s %q", i, seg.State,
+			require.True(t, fleet.IsTextOf(seg.Text, hashOf(recordings[i])), "segment %d: %s %q", i, seg.State,
 				seg.Text)
 		}
 		sum(t, "one file refused, one failing on every attempt, 8 others transcribed")

@@ -15,7 +15,7 @@ import (
 
 // All faults together.
 func TestStormLosesNothing(t *testing.T) {
-	t.Parallel()
+	slow(t)
 	db := pgtest.Start(t, pgtest.Options{Durable: true, TCP: true})
 	between := newProxy(t, to(db.Addr()))
 	rec := newRecogniser(t)
@@ -75,5 +75,5 @@ func TestStormLosesNothing(t *testing.T) {
 		s.start(t)
 	}
 	sum(t, "%d faults of %d kinds", count, len(faults))
-	l.audit(t, s, rec)
+	audit(t, l, s, rec)
 }

@@ -22,6 +22,8 @@ import (
 	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	otlp "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
+
+	"lessonkit.example/examples/feedback-server/fleet"
 )
 
 // spans are what a collector has received, decoded by OpenTelemetry's own definition of OTLP.
@@ -71,7 +73,7 @@ func (s *spans) named(name string) (found []*otlp.Span) {
 
 // A phone's upload and the text of its recording are one trace, also over several processes.
 func TestProcessesExportOneTrace(t *testing.T) {
-	t.Parallel()
+	slow(t)
 	databases(t, func(t *testing.T, url string) {
 		got := &spans{}
 		endpoint := httptest.NewServer(got)
@@ -93,7 +95,7 @@ func TestProcessesExportOneTrace(t *testing.T) {
 		}
 		processes = append(processes, s.process)
 		_, _, lesson := s.openLesson(t)
-		segment, err := s.client.Upload(t.Context(), lesson.ID, 0, "a.mp3", newRecording().bytes())
+		segment, err := s.client.Upload(t.Context(), lesson.ID, 0, "a.mp3", fleet.NewRecording())
 		require.NoError(t, err)
 		eventually(t, "the segment has text", func() bool {
 			segment, err := s.client.Segment(t.Context(), segment.ID)
@@ -135,7 +137,7 @@ func residentMiB(t *testing.T, pid int) int {
 
 // A collector that never answers does not delay requests, and fills neither the memory nor the log.
 func TestDeadCollector(t *testing.T) {
-	t.Parallel()
+	slow(t)
 	release := make(chan struct{})
 	hanging := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
 	t.Cleanup(hanging.Close)
@@ -166,7 +168,7 @@ func TestDeadCollector(t *testing.T) {
 
 // The commands of the note on tracing in the README, with the collector's own address.
 func TestTracingAsTheREADMEDescribes(t *testing.T) {
-	t.Parallel()
+	slow(t)
 	readme, err := os.ReadFile("../../examples/feedback-server/README.md")
 	require.NoError(t, err)
 	note := regexp.MustCompile("(?s)\n\\*\\*Tracing\\.\\*\\*[^*]*?\n```sh\n(.*?)```\n").FindSubmatch(readme)

@@ -10,22 +10,19 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"log/slog"
-	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"time"
 
-	"lessonkit.example/asr/asrhttp"
-	"lessonkit.example/examples/feedback-server/cluster/phones"
 	"lessonkit.example/examples/feedback-server/cluster/trial"
+	"lessonkit.example/examples/feedback-server/fleet"
 	"lessonkit.example/examples/internal/program"
 )
 
 const usage = `usage: cluster [flags] DIRECTORY
-DIRECTORY contains haproxy.cfg, postgres.sh and recordings (*.mp3). The data
-and the logs are in its subdirectory cluster, which is deleted in the end,
-unless the run fails.
+DIRECTORY contains haproxy.cfg and postgres.sh. The data and the logs are in its
+subdirectory cluster, which is deleted in the end, unless the run fails.
 Flags:
 `
 
@@ -70,15 +67,7 @@ func run(ctx context.Context, args []string) error {
 
 // serveRecogniser serves the stand-in for a recogniser.
 func serveRecogniser(ctx context.Context, address string) error {
-	handler, err := asrhttp.New(asrhttp.Config{
-		Recognizer: phones.Recognizer(), Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)), MaxPending: 64,
-	})
-	if err != nil {
-		return err
-	}
-	listener, err := net.Listen("tcp", address)
-	if err != nil {
-		return err
-	}
-	return handler.Serve(ctx, listener)
+	server := &http.Server{Addr: address, Handler: fleet.Recognizer(nil), ReadHeaderTimeout: time.Minute}
+	defer context.AfterFunc(ctx, func() { _ = server.Close() })()
+	return server.ListenAndServe()
 }

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,17 +16,17 @@ import (
 	"time"
 
 	"lessonkit.example/examples/feedback-server/cluster/parts"
-	"lessonkit.example/examples/feedback-server/cluster/phones"
+	"lessonkit.example/examples/feedback-server/fleet"
 )
 
 // Options configures [Run].
 type Options struct {
-	Dir string // contains haproxy.cfg, postgres.sh and recordings (*.mp3)
+	Dir string // contains haproxy.cfg and postgres.sh
 	// Recogniser is the command of the stand-in for a recogniser. An address is added to it.
 	Recogniser []string
 
 	Phones         int           // number of phones
-	Pace, Patience time.Duration // of a phone, see [phones.Config]
+	Pace, Patience time.Duration // of a phone, see [fleet.Config]
 	Kills          int           // of each kind of part
 	Length         time.Duration // of the kills, at least
 	Down           time.Duration // how long a killed part stays down before it is started again
@@ -43,10 +42,6 @@ const maxRefused = 0.01
 // was killed and what was lost. It returns an error if anything was lost or doubled, or too much
 // was refused.
 func Run(ctx context.Context, o Options, out io.Writer) error {
-	recordings, err := read(filepath.Join(o.Dir, "*.mp3"))
-	if err != nil {
-		return err
-	}
 	fmt.Fprintf(out, "Starting the cluster in %s\n", o.Dir)
 	cluster, err := parts.Start(ctx, parts.Files{
 		Dir: o.Data(), Postgres: filepath.Join(o.Dir, "postgres.sh"),
@@ -56,48 +51,27 @@ func Run(ctx context.Context, o Options, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	fleet, err := phones.SignIn(ctx, phones.Config{
-		URL: cluster.URL, Phones: o.Phones, Recordings: recordings, Pace: o.Pace, Patience: o.Patience,
+	phones, err := fleet.Start(ctx, fleet.Config{
+		URLs: []string{cluster.URL}, Phones: o.Phones, Pace: o.Pace, Patience: o.Patience,
 	})
 	if err != nil {
 		return err
 	}
+	defer phones.Close()
 	fmt.Fprintf(out, "%d phones upload to %s\n", o.Phones, cluster.URL)
-	uploading, stop := context.WithCancel(ctx)
-	uploaded := make(chan struct{})
-	go func() {
-		defer close(uploaded)
-		fleet.Run(uploading)
-	}()
 	outages, err := killEach(ctx, cluster, o, out)
-	stop()
-	<-uploaded
 	if err != nil {
 		return err
 	}
+	phones.Stop()
 	fmt.Fprintln(out, "The phones have stopped; waiting for the last texts")
 	reading, cancel := context.WithTimeout(ctx, 3*time.Minute)
 	defer cancel()
-	tally, err := fleet.Audit(reading)
+	tally, err := phones.Audit(reading)
 	if err != nil {
 		return err
 	}
 	return report(out, o, outages, tally)
-}
-
-func read(pattern string) (files [][]byte, err error) {
-	names, err := filepath.Glob(pattern)
-	for _, name := range names {
-		var b []byte
-		if b, err = os.ReadFile(name); err != nil {
-			break
-		}
-		files = append(files, b)
-	}
-	if len(files) == 0 && err == nil {
-		err = fmt.Errorf("there are no files %s", pattern)
-	}
-	return files, err
 }
 
 // outage is what happened to the parts of a kind.
@@ -138,7 +112,7 @@ func killEach(ctx context.Context, cluster *parts.Cluster, o Options, out io.Wri
 }
 
 // failures lists the reasons of failed attempts, the most frequent first.
-func failures(t phones.Tally) (list []string) {
+func failures(t fleet.Tally) (list []string) {
 	reasons := slices.SortedFunc(maps.Keys(t.Failures), func(a, b string) int { return t.Failures[b] - t.Failures[a] })
 	for _, reason := range reasons {
 		list = append(list, fmt.Sprintf("%d %s", t.Failures[reason], reason))
@@ -147,7 +121,7 @@ func failures(t phones.Tally) (list []string) {
 }
 
 // report prints the table of a run, and returns an error if the run has failed.
-func report(out io.Writer, o Options, outages []outage, t phones.Tally) error {
+func report(out io.Writer, o Options, outages []outage, t fleet.Tally) error {
 	for i, problem := range t.Problems {
 		if i == 20 {
 			fmt.Fprintf(out, "… and %d others\n", len(t.Problems)-i)

@@ -1,4 +1,4 @@
-package phones
+package fleet
 
 import (
 	"context"
@@ -21,16 +21,18 @@ type Tally struct {
 	Acknowledged int // the service confirmed to have them
 	Repeated     int // of Acknowledged: those that took more than one attempt
 
-	// Lost are acknowledged recordings that the service has no longer, has with other bytes, has no
-	// text of, or sent no event about.
+	// Lost are recordings that were acknowledged and that the service has no longer, and those that
+	// it has with other bytes, not whole, without a text, or without an event about it.
 	Lost int
 	// Doubled are recordings that the service has twice, and those with more than one text.
 	Doubled int
 	// Refused are recordings that were not acknowledged while the phone's patience lasted. Kept are
-	// those of them that the service has nevertheless, because only the answer was lost.
+	// recordings that the service has without having acknowledged them.
 	Refused, Kept int
 
-	// Failures counts the failed attempts by their reasons.
+	// Attempts is the largest number of attempts at the text of a recording.
+	Attempts int
+	// Failures counts the failed attempts of uploads by their reasons.
 	Failures map[string]int
 
 	// The times from the first attempt to the acknowledgement.
@@ -42,12 +44,11 @@ type Tally struct {
 	Problems []string
 }
 
-// Audit waits until the recordings are transcribed, until ctx ends at the latest, and compares what
-// the service has with what it acknowledged.
+// Audit stops the phones, waits until the recordings are transcribed, until ctx ends at the latest,
+// and compares what the service has with what it acknowledged.
 func (f *Fleet) Audit(ctx context.Context) (Tally, error) {
-	defer f.http.CloseIdleConnections()
-	defer f.following.Wait()
-	defer f.stopFollowing()
+	f.Stop()
+	defer f.Close()
 	began := time.Now()
 	tallies := make([]Tally, len(f.phones))
 	var group errgroup.Group
@@ -59,11 +60,12 @@ func (f *Fleet) Audit(ctx context.Context) (Tally, error) {
 				return fmt.Errorf("read the lesson of %s: %w", p.name, err)
 			}
 			tallies[i].Texts = time.Since(began)
-			return p.audit(ctx, lesson, &tallies[i])
+			p.audit(ctx, lesson, &tallies[i])
+			return nil
 		})
 	}
 	err := group.Wait()
-	sum := Tally{Failures: map[string]int{}}
+	sum := Tally{Failures: f.Failures()}
 	var times []time.Duration
 	for i, t := range tallies {
 		sum.Acknowledged += t.Acknowledged
@@ -72,12 +74,10 @@ func (f *Fleet) Audit(ctx context.Context) (Tally, error) {
 		sum.Doubled += t.Doubled
 		sum.Refused += t.Refused
 		sum.Kept += t.Kept
+		sum.Attempts = max(sum.Attempts, t.Attempts)
 		sum.Texts = max(sum.Texts, t.Texts)
 		sum.Problems = append(sum.Problems, t.Problems...)
 		for _, u := range f.phones[i].uploads {
-			for _, err := range u.failures {
-				sum.Failures[reason(err)]++
-			}
 			if len(u.segments) > 0 {
 				times = append(times, u.took)
 			}
@@ -106,22 +106,12 @@ func reason(err error) string {
 // when ctx ends.
 func (p *phone) transcribed(ctx context.Context) (feedbackclient.Lesson, error) {
 	for {
-		reading, cancel := context.WithTimeout(context.WithoutCancel(ctx), attemptTimeout)
-		session, err := p.client.Session(reading, p.session)
-		cancel()
+		lesson, err := p.readLesson(context.WithoutCancel(ctx))
 		if err != nil {
 			if pause(ctx, time.Second) {
-				continue // the cluster may be catching up
+				continue // the service may be catching up
 			}
-			return feedbackclient.Lesson{}, err
-		}
-		i := slices.IndexFunc(session.Lessons, func(l feedbackclient.Lesson) bool { return l.ID == p.lesson })
-		if i < 0 {
-			return feedbackclient.Lesson{}, errors.New("the session has lost its lesson")
-		}
-		lesson := session.Lessons[i]
-		if lesson.Truncated {
-			return lesson, errors.New("the lesson is too long to be read with its session")
+			return lesson, err
 		}
 		waiting := slices.ContainsFunc(lesson.Segments, func(s feedbackclient.Segment) bool {
 			// The event can arrive while an older state is being read.
@@ -133,21 +123,49 @@ func (p *phone) transcribed(ctx context.Context) (feedbackclient.Lesson, error) 
 	}
 }
 
+func (p *phone) readLesson(ctx context.Context) (lesson feedbackclient.Lesson, err error) {
+	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
+	defer cancel()
+	c := p.client()
+	session, err := c.Session(ctx, p.session)
+	if err != nil {
+		return lesson, err
+	}
+	i := slices.IndexFunc(session.Lessons, func(l feedbackclient.Lesson) bool { return l.ID == p.lesson })
+	if i < 0 {
+		return lesson, errors.New("the session has lost its lesson")
+	}
+	if lesson = session.Lessons[i]; !lesson.Truncated {
+		return lesson, nil
+	}
+	// It has too many segments to be read with its session.
+	var texts []string
+	for s, err := range c.Segments(ctx, lesson.ID) {
+		if err != nil {
+			return lesson, err
+		}
+		texts, lesson.Segments = append(texts, s.Text), append(lesson.Segments, s)
+	}
+	lesson.Transcript = strings.Join(texts, "\n")
+	return lesson, nil
+}
+
 // audit compares a lesson with the phone's uploads.
-func (p *phone) audit(ctx context.Context, lesson feedbackclient.Lesson, t *Tally) error {
+func (p *phone) audit(ctx context.Context, lesson feedbackclient.Lesson, t *Tally) {
 	problem := func(counter *int, format string, args ...any) {
 		*counter++
 		t.Problems = append(t.Problems, p.name+": "+fmt.Sprintf(format, args...))
 	}
-	there := map[int]feedbackclient.Segment{}
+	stored := map[int]feedbackclient.Segment{}
 	var texts []string
 	for _, s := range lesson.Segments {
-		if _, twice := there[s.Sequence]; twice || s.Sequence >= len(p.uploads) {
-			problem(&t.Doubled, "segment %s of part %d is one too many", s.ID, s.Sequence)
+		if _, twice := stored[s.Sequence]; twice || s.Sequence >= len(p.uploads) {
+			problem(&t.Doubled, "segment %s of part %d is stored in addition to the uploads", s.ID, s.Sequence)
 			continue
 		}
-		there[s.Sequence] = s
+		stored[s.Sequence] = s
 		texts = append(texts, s.Text)
+		t.Attempts = max(t.Attempts, s.Attempts)
 		if s.State == "transcribed" && !p.hasText(s.ID) {
 			problem(&t.Lost, "no event told the text of part %d", s.Sequence)
 		}
@@ -157,57 +175,64 @@ func (p *phone) audit(ctx context.Context, lesson feedbackclient.Lesson, t *Tall
 		problem(&t.Doubled, "the transcript is not the texts in order, each once: %q", lesson.Transcript)
 	}
 	p.mu.Lock()
-	changed := slices.Clone(p.changed) // events may still add to it
+	problems := slices.Clone(p.problems) // events may still add to it
 	p.mu.Unlock()
-	for _, text := range changed {
-		t.Doubled++
-		t.Problems = append(t.Problems, p.name+": "+text)
+	for _, text := range problems {
+		problem(&t.Doubled, "%s", text)
 	}
 	for _, u := range p.uploads {
-		s, kept := there[u.sequence]
-		if len(u.segments) == 0 {
+		s, kept := stored[u.sequence]
+		switch {
+		case len(u.segments) > 0:
+			t.Acknowledged++
+			if len(u.failures) > 0 {
+				t.Repeated++
+			}
+			if len(u.segments) > 1 {
+				problem(&t.Doubled, "part %d was acknowledged as %d segments", u.sequence, len(u.segments))
+				continue
+			}
+			if !kept || !u.segments[s.ID] {
+				problem(&t.Lost, "part %d was acknowledged and is gone", u.sequence)
+				continue
+			}
+		case u.delivered:
 			problem(&t.Refused, "part %d was refused in %d attempts: %v", u.sequence, len(u.failures),
 				u.failures[len(u.failures)-1])
-			if kept {
-				t.Kept++
-			}
+		case kept && !u.whole:
+			problem(&t.Lost, "part %d is stored and was never sent whole", u.sequence)
 			continue
 		}
-		t.Acknowledged++
-		if len(u.failures) > 0 {
-			t.Repeated++
-		}
-		switch {
-		case len(u.segments) > 1:
-			problem(&t.Doubled, "part %d was acknowledged as %d segments", u.sequence, len(u.segments))
-		case !kept || !u.segments[s.ID]:
-			problem(&t.Lost, "part %d was acknowledged and is gone", u.sequence)
-		case s.State != "transcribed":
-			problem(&t.Lost, "part %d is %s: %s", u.sequence, s.State, s.Error)
-		case !isTextOf(s.Text, u.hash):
-			problem(&t.Lost, "part %d has the text %q", u.sequence, s.Text)
-		default:
-			hash, err := p.download(ctx, s.ID)
-			if err != nil {
-				problem(&t.Lost, "the audio of part %d: %v", u.sequence, err)
-			} else if hash != u.hash {
-				problem(&t.Lost, "the audio of part %d is not what was sent", u.sequence)
+		if kept {
+			if len(u.segments) == 0 {
+				t.Kept++
+			}
+			if fault := p.compare(ctx, u, s); fault != "" {
+				problem(&t.Lost, "part %d %s", u.sequence, fault)
 			}
 		}
 	}
-	return nil
 }
 
-// download returns the hash of a segment's audio.
-func (p *phone) download(ctx context.Context, segment string) (string, error) {
-	audio, err := p.client.Audio(ctx, segment, 0)
+// compare returns what is wrong with a stored recording.
+func (p *phone) compare(ctx context.Context, u *upload, s feedbackclient.Segment) (fault string) {
+	switch {
+	case s.State != "transcribed":
+		return fmt.Sprintf("is %s: %s", s.State, s.Error)
+	case !IsTextOf(s.Text, u.hash):
+		return fmt.Sprintf("has the text %q", s.Text)
+	}
+	audio, err := p.client().Audio(ctx, s.ID, 0)
 	if err != nil {
-		return "", err
+		return fmt.Sprintf("has no audio: %v", err)
 	}
 	defer audio.Close()
 	hash := sha256.New()
 	if _, err := io.Copy(hash, audio); err != nil {
-		return "", err
+		return fmt.Sprintf("has audio that cannot be read: %v", err)
 	}
-	return hex.EncodeToString(hash.Sum(nil)), nil
+	if hex.EncodeToString(hash.Sum(nil)) != u.hash {
+		return "has other audio than was sent"
+	}
+	return ""
 }
