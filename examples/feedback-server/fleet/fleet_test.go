@@ -20,8 +20,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"lessonkit.example/examples/feedback-server/server"
 	"lessonkit.example/examples/feedback-server/fleet"
+	"lessonkit.example/examples/feedback-server/server"
 )
 
 // newService serves the real service, with the stand-in as its recogniser.
