@@ -2,16 +2,16 @@ package jobqueue
 
 import (
 	"context"
-	"fmt"
 
 	"lessonkit.example/jobqueue/driver"
 )
 
 // Store is a queue in a database, as pgqueue.New, sqlitequeue.New and sqlitequeue.Open return it.
-type Store = driver.Store
+type Store interface{ driver.Store }
 
-// Client enqueues jobs; the client of package admin inspects and manages them. It is safe for
-// concurrent use and has nothing to close.
+// Client enqueues jobs, inspects and manages them, their queues and schedules. It needs only the
+// store, so it works in any process, also while no worker runs. It is safe for concurrent use and
+// has nothing to close.
 type Client struct {
 	store Store
 }
@@ -25,6 +25,26 @@ func (c *Client) usable() error {
 		return driver.Usable(nil)
 	}
 	return driver.Usable(c.store)
+}
+
+// usableFor also checks a name that the store is to be asked for.
+func (c *Client) usableFor(what, name string) error {
+	if err := c.usable(); err != nil {
+		return err
+	}
+	return driver.CheckName(what, name)
+}
+
+// usableWith also checks the names of a filter.
+func (c *Client) usableWith(f Filter) error {
+	err := c.usable()
+	if err == nil && f.Queue != "" {
+		err = driver.CheckName("queue", f.Queue)
+	}
+	if err == nil && f.Kind != "" {
+		err = driver.CheckName("kind", f.Kind)
+	}
+	return err
 }
 
 // Enqueue adds a job in one round trip. To enqueue in a transaction of the caller, use EnqueueTx of
@@ -43,16 +63,7 @@ func (c *Client) EnqueueMany(ctx context.Context, ps []Params) ([]InsertResult, 
 	if err := c.usable(); err != nil {
 		return nil, err
 	}
-	if len(ps) == 0 {
-		return nil, nil
-	}
-	rs, err := Records(ctx, hookOf(c.store), ps)
-	if err != nil {
-		return nil, err
-	}
-	results, err := c.store.Insert(ctx, rs)
-	if err != nil {
-		return nil, fmt.Errorf("enqueue: %w", err)
-	}
-	return results, nil
+	return Insert(ctx, hookOf(c.store), ps, func(rs []driver.Record) ([]driver.InsertResult, error) {
+		return c.store.Insert(ctx, rs)
+	})
 }

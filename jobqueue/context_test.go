@@ -48,7 +48,7 @@ func TestContextOfAJob(t *testing.T) {
 				return errors.New("another attempt, please")
 			}
 			return Permanent(errors.New("never"))
-		}, WithDead(func(ctx context.Context, _ *Job, _ error) error {
+		}, OnFailed(func(ctx context.Context, _ *Job, _ error) error {
 			dead = append(dead, ctx.Value(contextKey{}))
 			return nil
 		}))
@@ -96,7 +96,7 @@ func TestContextOfAJobThatPanicsOrIsNil(t *testing.T) {
 		_, stop := run(t, m, cfg, func(_ context.Context, job *Job) error {
 			handled = append(handled, job.Queue)
 			return nil
-		}, WithDead(func(ctx context.Context, job *Job, cause error) error {
+		}, OnFailed(func(ctx context.Context, job *Job, cause error) error {
 			require.NoError(t, ctx.Err())
 			require.ErrorContains(t, cause, "no context")
 			dead = append(dead, job.Queue)
@@ -113,7 +113,7 @@ func TestContextOfAJobThatPanicsOrIsNil(t *testing.T) {
 				require.ErrorContains(t, e.Err, "no context")
 			}
 		}
-		require.Equal(t, []EventType{EventFailed, EventFailed, EventDead}, types)
+		require.Equal(t, []EventType{EventRetried, EventRetried, EventFailed}, types)
 		require.Len(t, m.done, 2)
 	})
 }
@@ -143,7 +143,7 @@ func TestBackoffThatPanics(t *testing.T) {
 					OnEvent: func(e Event) {
 						mu.Lock()
 						defer mu.Unlock()
-						if e.Type == EventFailed {
+						if e.Type == EventRetried {
 							failed = append(failed, e)
 						}
 					},
@@ -180,7 +180,7 @@ func (laterNil) Error() string               { return "later?" }
 func (e laterNil) RetryAfter() time.Duration { return e.after }
 
 // An error whose methods panic fails the attempt like a handler that panics, and so does one of the
-// Dead callback. It does not end the process.
+// OnFailed callback. It does not end the process.
 func TestErrorThatPanics(t *testing.T) {
 	t.Parallel()
 	for name, bad := range map[string]error{
@@ -202,7 +202,7 @@ func TestErrorThatPanics(t *testing.T) {
 				}}
 				dead := 0
 				_, stop := run(t, m, cfg, func(context.Context, *Job) error { return bad },
-					WithDead(func(context.Context, *Job, error) error {
+					OnFailed(func(context.Context, *Job, error) error {
 						if dead++; dead == 1 {
 							return bad
 						}
@@ -212,7 +212,7 @@ func TestErrorThatPanics(t *testing.T) {
 				stop()
 				require.Len(t, m.done, 1)
 				require.Equal(t, 2, dead)
-				require.Len(t, errs, 4, "three attempts, and the Dead callback once more")
+				require.Len(t, errs, 4, "three attempts, and the OnFailed callback once more")
 				for _, err := range errs[:3] {
 					require.ErrorContains(t, err, "panic: runtime error: invalid memory address")
 				}
@@ -233,7 +233,7 @@ func TestContextReadsSavedState(t *testing.T) {
 		_, stop := run(t, m, WorkerConfig{
 			Logger: slog.New(log),
 			Context: func(ctx context.Context, job *Job) context.Context {
-				return context.WithValue(ctx, contextKey{}, string(driver.SavedNow(job)))
+				return context.WithValue(ctx, contextKey{}, string(job.Running().Saved()))
 			},
 		}, func(_ context.Context, job *Job) error { return job.Save(7) })
 		time.Sleep(5 * time.Second)
@@ -254,7 +254,7 @@ func TestContextThatNobodyLooksAtEnds(t *testing.T) {
 		cfg := WorkerConfig{Timeout: time.Second, OnEvent: func(e Event) {
 			mu.Lock()
 			defer mu.Unlock()
-			if e.Type == EventFailed {
+			if e.Type == EventRetried {
 				failed = append(failed, e.Err)
 			}
 		}}

@@ -90,6 +90,6 @@ func TestDecodedArgumentsStayAsTheyAre(t *testing.T) {
 func TestShortAttemptAllocatesOnce(t *testing.T) {
 	w := NewWorker(newModel(), WorkerConfig{CatchAll: func(context.Context, *Job) error { return nil }})
 	l := &lease{owner: w, ctx: context.Background()}
-	a := &attempt{job: &Job{MaxAttempts: 1}, lease: l, handler: w.catchAll, ctx: lazyContext{parent: l.ctx}}
+	a := &attempt{job: Job{MaxAttempts: 1}, lease: l, handler: w.catchAll, ctx: lazyContext{parent: l.ctx}}
 	require.LessOrEqual(t, testing.AllocsPerRun(100, func() { w.perform(a, time.Now()) }), 1.0)
 }

@@ -1,7 +1,7 @@
 // Package jobqueue is a durable job queue: jobs are rows of a database, enqueued in transactions of
 // the caller, and run by workers in any number of processes. Package pgqueue stores them in
-// PostgreSQL, package sqlitequeue in an SQLite file. Package admin inspects and manages jobs,
-// queues and schedules, and package queueui does so in the browser.
+// PostgreSQL, package sqlitequeue in an SQLite file. A [Client] enqueues jobs, and inspects and
+// manages them, their queues and schedules; package queueui does so in the browser.
 //
 // A kind of job is a name, a type for its arguments and a handler:
 //
@@ -45,30 +45,30 @@
 // The error of a handler decides what happens to its job: see [HandlerFunc]. Errors are classified
 // by their methods Permanent() bool and RetryAfter() time.Duration, so the packages that return
 // them need not import this one. The history keeps the error of every attempt, with the stack of a
-// panic. [WithDead] sets a callback for jobs that fail permanently, even if a process died during
+// panic. [OnFailed] sets a callback for jobs that fail permanently, even if a process died during
 // the last attempt.
 //
 // # Saved state
 //
 // The Save method of [Job] stores what the next attempt needs to continue, how far the job is, or
 // what it has produced; SaveTx of the store does so in a transaction of the handler. The next
-// attempt finds it in Saved, as does Get of package admin.
+// attempt finds it in Saved, as does [Client.Get].
 //
 // # Periodic jobs
 //
 // WorkerConfig.Schedules enqueue jobs by cron expressions ([Cron]) or at intervals ([Every]). The
 // database keeps their state, so every time becomes one job, whichever processes run and whenever
-// they crash. Package admin lists and pauses them, and runs them by hand.
+// they crash. A [Client] lists and pauses them, and runs them by hand.
 //
 // # Order and limits
 //
 // Jobs start in the order of Priority, then RunAt. Params.SerialKey makes the jobs of one key run
 // one at a time, in order. QueueConfig.Limit limits how many jobs of a queue run at a time in all
-// processes together, QueueConfig.Rate how many start in a time. Pause of package admin stops a
+// processes together, QueueConfig.Rate how many start in a time. [Client.Pause] stops a
 // queue. There are no limits for single keys.
 //
 // Params.Group and AfterGroup make a job start when the members of a group have ended: fan-out and
-// fan-in, and chains of both. GroupStats of package admin tells how they ended. A handler that
+// fan-in, and chains of both. [Client.GroupStats] tells how they ended. A handler that
 // enqueues the next job with EnqueueTx, in the transaction of CompleteTx, makes a chain without a
 // group.
 //

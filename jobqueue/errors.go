@@ -9,7 +9,7 @@ import (
 	"lessonkit.example/jobqueue/driver"
 )
 
-// Errors of [Client], of package admin, and of EnqueueTx, SaveTx and CompleteTx of a store, to be
+// Errors of [Client], and of EnqueueTx, SaveTx and CompleteTx of a store, to be
 // tested with errors.Is.
 var (
 	// ErrNotFound: no job has this id, neither unfinished nor in the history, or no schedule has
@@ -44,7 +44,7 @@ var (
 	// ErrStopped is the cause when the worker stops and WorkerConfig.ShutdownTimeout has passed.
 	// The job returns to the queue and the attempt is not counted.
 	ErrStopped = errors.New("jobqueue: worker stopped")
-	// ErrExpired is what a Dead callback receives when the worker died during the last attempt.
+	// ErrExpired is what an OnFailed callback receives when the worker died during the last attempt.
 	ErrExpired = errors.New("jobqueue: lease expired during the last attempt")
 )
 

@@ -11,8 +11,8 @@ type EventType string
 const (
 	EventClaimed   EventType = "claimed"
 	EventSucceeded EventType = "succeeded" // the job is in the history
-	EventFailed    EventType = "failed"    // the attempt failed, another one follows
-	EventDead      EventType = "dead"      // the job failed permanently
+	EventRetried   EventType = "retried"   // the attempt failed, another one follows
+	EventFailed    EventType = "failed"    // the job failed permanently; it is in the history
 	EventSnoozed   EventType = "snoozed"   // the job returned to the queue, the attempt does not count
 	EventCancelled EventType = "cancelled" // the job is in the history
 	EventLost      EventType = "lost"      // the lease was lost, the result of the attempt is ignored

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"lessonkit.example/jobqueue"
-	"lessonkit.example/jobqueue/admin"
 	"lessonkit.example/jobqueue/sqlitequeue"
 )
 
@@ -137,7 +136,7 @@ func ExampleHandle() {
 
 // A callback runs when a job has failed permanently, even if the worker died during its last
 // attempt.
-func ExampleWithDead() {
+func ExampleOnFailed() {
 	store, remove := open()
 	defer remove()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -145,7 +144,7 @@ func ExampleWithDead() {
 	worker := jobqueue.NewWorker(store, jobqueue.WorkerConfig{})
 	jobqueue.Handle(worker, "resize", func(ctx context.Context, job *jobqueue.Job, r Resize) error {
 		return jobqueue.Permanent(errors.New("not a picture"))
-	}, jobqueue.WithDead(func(ctx context.Context, job *jobqueue.Job, cause error) error {
+	}, jobqueue.OnFailed(func(ctx context.Context, job *jobqueue.Job, cause error) error {
 		if errors.Is(cause, jobqueue.ErrExpired) {
 			cause = errors.New("the server crashed")
 		}
@@ -217,7 +216,7 @@ func ExampleWorkerConfig_onEvent() {
 		Backoff: func(attempt int) time.Duration { return time.Millisecond },
 		OnEvent: func(e jobqueue.Event) {
 			switch e.Type {
-			case jobqueue.EventFailed:
+			case jobqueue.EventRetried:
 				failed.Add(1)
 			case jobqueue.EventSucceeded:
 				succeeded.Add(1)
@@ -286,7 +285,7 @@ func ExampleClient_Enqueue_serial() {
 	for _, step := range []string{"open", "deposit", "close"} {
 		_, _ = client.Enqueue(ctx, jobqueue.Params{Kind: step, SerialKey: "account 7"})
 	}
-	held, _ := admin.NewClient(store).List(ctx, admin.Filter{State: admin.StateHeld})
+	held, _ := jobqueue.NewClient(store).List(ctx, jobqueue.Filter{State: jobqueue.StateHeld})
 	fmt.Println(len(held), "wait for their turn")
 
 	worker := jobqueue.NewWorker(store, jobqueue.WorkerConfig{
@@ -328,7 +327,7 @@ func ExampleClient_EnqueueMany_group() {
 	})
 	jobqueue.Handle(worker, "bind", func(ctx context.Context, job *jobqueue.Job, file string) error {
 		defer cancel()
-		pages, err := admin.NewClient(store).GroupStats(ctx, job.AfterGroup)
+		pages, err := jobqueue.NewClient(store).GroupStats(ctx, job.AfterGroup)
 		fmt.Printf("%s has %d pages, %d failed\n", file, pages.Succeeded, pages.Failed)
 		return err
 	})
@@ -350,7 +349,7 @@ func ExampleClient_EnqueueMany() {
 	}
 	results, err := client.EnqueueMany(ctx, ps)
 	fmt.Println(len(results), err)
-	jobs, err := admin.NewClient(store).List(ctx, admin.Filter{State: admin.StateWaiting})
+	jobs, err := jobqueue.NewClient(store).List(ctx, jobqueue.Filter{State: jobqueue.StateWaiting})
 	fmt.Println(string(jobs[0].Args), err)
 	// Output:
 	// 3 <nil>
@@ -391,7 +390,7 @@ func ExampleJob() {
 	})
 	result, _ := jobqueue.NewClient(store).Enqueue(ctx, jobqueue.Params{Kind: "import", Args: 5})
 	_ = worker.Run(ctx)
-	job, _ := admin.NewClient(store).Get(context.Background(), result.ID)
+	job, _ := jobqueue.NewClient(store).Get(context.Background(), result.ID)
 	fmt.Println(string(job.Saved))
 	// Output:
 	// attempt 1 begins after line 0
@@ -423,7 +422,7 @@ func ExampleEnqueueHook() {
 	ctx := context.WithValue(context.Background(), requestKey{}, "4711")
 	_ = store.Migrate(ctx)
 	result, _ := jobqueue.NewClient(store).Enqueue(ctx, jobqueue.Params{Kind: "resize"})
-	job, err := admin.NewClient(store).Get(ctx, result.ID)
+	job, err := jobqueue.NewClient(store).Get(ctx, result.ID)
 	fmt.Println(job.Meta["request"], err)
 	// Output: 4711 <nil>
 }

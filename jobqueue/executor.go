@@ -155,20 +155,18 @@ func (w *Worker) addClaims(x *exchange) {
 
 // settle processes the response to x: it reports what is durable now and starts what was claimed.
 func (w *Worker) settle(ctx context.Context, x exchange, res driver.ExchangeResponse) {
-	slices.SortFunc(res.Jobs, func(a, b *Job) int {
+	slices.SortFunc(res.Jobs, func(a, b *driver.Job) int {
 		return cmp.Or(cmp.Compare(a.Priority, b.Priority), a.RunAt.Compare(b.RunAt), cmp.Compare(a.ID, b.ID))
 	})
 	claimed := make([]*attempt, len(res.Jobs))
-	for i, job := range res.Jobs {
+	for i, d := range res.Jobs {
+		a := &attempt{job: newJob(d), queue: w.byName[d.Queue], lease: x.lease, ctx: lazyContext{parent: x.lease.ctx}}
+		job := &a.job
+		job.attempt, a.handler = a, w.handler(job)
 		w.emit(Event{Type: EventClaimed, Job: job, Wait: waited(job)}) // before any of them can end
-		a := &attempt{
-			job: job, queue: w.byName[job.Queue], lease: x.lease, handler: w.handler(job),
-			ctx: lazyContext{parent: x.lease.ctx},
-		}
 		if job.Cancelling {
 			a.cancel()
 		}
-		driver.SetSaver(job, a)
 		claimed[i] = a
 	}
 	now := time.Now()
@@ -197,7 +195,7 @@ func (w *Worker) settle(ctx context.Context, x exchange, res driver.ExchangeResp
 		claimed = nil // they are released with the lease
 	}
 	for _, a := range claimed {
-		job, q := a.job, a.queue
+		job, q := &a.job, a.queue
 		got[q.name]++
 		q.meanSize += (len(job.Args) + len(job.Saved) - q.meanSize) / 8
 		mark, position := &q.marks[job.Priority-1], driver.Cursor{RunAt: job.RunAt, ID: job.ID}
@@ -260,9 +258,9 @@ func (w *Worker) ended(x exchange) {
 func (w *Worker) report(ctx context.Context, done []*attempt, lost []driver.Lease) {
 	for _, a := range done {
 		e := a.event
-		e.Job = a.job
+		e.Job = &a.job
 		switch isLost := slices.Contains(lost, a.result.Lease); {
-		case isLost && driver.IsCompleted(a.job):
+		case isLost && a.completed.Load():
 			e.Type, e.Err = EventSucceeded, nil // by CompleteTx
 		case isLost && !(a.unsure && w.wasRecorded(ctx, a)):
 			e.Type, e.Err = EventLost, ErrLeaseLost
@@ -280,7 +278,7 @@ func (w *Worker) wasRecorded(ctx context.Context, a *attempt) bool {
 	if err == nil && job == nil {
 		return a.result.Discard
 	}
-	return err == nil && job.Fence == a.job.Fence && job.State != driver.StateRunning
+	return err == nil && job.Fence == a.job.Fence && job.State != StateRunning
 }
 
 // lookUp gets a job, trying for as long as a lease. It returns nil when there is no such job.
@@ -288,7 +286,7 @@ func (w *Worker) lookUp(ctx context.Context, id int64) (job *Job, err error) {
 	ctx, cancel := context.WithTimeout(ctx, w.cfg.Lease)
 	defer cancel()
 	err = w.await(ctx, "look up job", func(ctx context.Context) (err error) {
-		job, err = w.store.Get(ctx, id)
+		job, err = get(ctx, w.store, id)
 		if errors.Is(err, ErrNotFound) {
 			return nil
 		}
@@ -307,9 +305,9 @@ func (w *Worker) logJob(ctx context.Context, level slog.Level, message string, j
 func (w *Worker) log(ctx context.Context, e Event) {
 	level, message := slog.LevelWarn, ""
 	switch e.Type {
-	case EventFailed:
+	case EventRetried:
 		message = "attempt failed"
-	case EventDead:
+	case EventFailed:
 		level, message = slog.LevelError, "job failed"
 	case EventLost:
 		message = "result ignored"
@@ -324,7 +322,7 @@ func (w *Worker) log(ctx context.Context, e Event) {
 func (w *Worker) exchangeFailed(ctx context.Context, x exchange, err error) {
 	w.cfg.Logger.Warn("exchange with the database, trying again", "results", len(x.done), "error", err)
 	if a := w.takeBack(x, err); a != nil {
-		w.logJob(ctx, slog.LevelError, "result cannot be recorded; the job runs again when this worker ends", a.job,
+		w.logJob(ctx, slog.LevelError, "result cannot be recorded; the job runs again when this worker ends", &a.job,
 			"error", err)
 	}
 }
@@ -371,9 +369,9 @@ func (w *Worker) isolateRefused(done []*attempt, err error) (rest []*attempt, un
 	err = fmt.Errorf("the result could not be recorded: %w", err)
 	a.result = driver.Result{
 		Lease: a.result.Lease, SerialKey: a.job.SerialKey, Group: a.job.Group,
-		Action: driver.Reschedule, Delay: time.Minute, Error: attemptError(a.job, err),
+		Action: driver.Reschedule, Delay: time.Minute, Error: attemptError(&a.job, err),
 	}
-	a.event = Event{Type: EventFailed, Err: err, Took: a.event.Took}
+	a.event = Event{Type: EventRetried, Err: err, Took: a.event.Took}
 	return done, nil
 }
 
@@ -420,7 +418,7 @@ func (w *Worker) work(q *queue) {
 	defer func() {
 		if a := running; a != nil { // its handler has called runtime.Goexit, as FailNow of a test does
 			a.ctx.end(nil)
-			result, event := a.handler.retry(a.job, errGoexit)
+			result, event := a.handler.retry(&a.job, errGoexit)
 			event.Took = time.Since(start)
 			w.mu.Lock()
 			w.finish(a, result, event)

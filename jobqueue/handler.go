@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"lessonkit.example/jobqueue/driver"
@@ -34,18 +35,18 @@ func WithBackoff(f func(attempt int) time.Duration) HandleOption {
 	return func(h *handler) { h.backoff = f }
 }
 
-// WithDead has f called when a job of the kind fails permanently: by a permanent error, with its
+// OnFailed has f called when a job of the kind fails permanently: by a permanent error, with its
 // last attempt, or because its worker died during the last attempt (cause ErrExpired; then the
 // worker that rescued the job calls f). The job enters the history only after f has returned nil.
 // When f returns an error or its process dies, it is called again later, so f must be idempotent;
 // the cause then has only the text of the original error, and if attempts are left, the handler
 // runs again first. After ten failures of f beyond the last attempt the job enters the history
 // regardless.
-func WithDead(f func(ctx context.Context, job *Job, cause error) error) HandleOption {
-	return func(h *handler) { h.dead = f }
+func OnFailed(f func(ctx context.Context, job *Job, cause error) error) HandleOption {
+	return func(h *handler) { h.failed = f }
 }
 
-const maxDeadCalls = 10
+const maxFailedCalls = 10
 
 func defaultBackoff(attempt int) time.Duration {
 	d := time.Hour
@@ -79,7 +80,7 @@ type handler struct {
 	run     HandlerFunc
 	timeout time.Duration
 	backoff func(int) time.Duration
-	dead    func(ctx context.Context, job *Job, cause error) error
+	failed  func(ctx context.Context, job *Job, cause error) error // OnFailed; may be nil
 }
 
 func (w *Worker) handle(kind string, run HandlerFunc, opts []HandleOption) {
@@ -116,11 +117,13 @@ func (w *Worker) handler(job *Job) *handler {
 
 // attempt is one lease of one job: claimed, perhaps running, perhaps finished and not yet recorded.
 type attempt struct {
-	job     *Job
+	job     Job // handlers and events get its address
 	queue   *queue
 	lease   *lease
 	handler *handler
 	ctx     lazyContext // of the handler, except for its timeout
+
+	completed atomic.Bool // a transaction of the handler completes the job, if it commits
 
 	// Worker.mu guards these.
 	cancelled bool            // the job was cancelled
@@ -143,7 +146,7 @@ func (a *attempt) cancel() {
 
 // perform runs the handler of a job and returns the result.
 func (w *Worker) perform(a *attempt, start time.Time) (driver.Result, Event) {
-	job, h := a.job, a.handler
+	job, h := &a.job, a.handler
 	switch cause := context.Cause(&a.ctx); {
 	case errors.Is(cause, ErrCancelled):
 		return driver.Result{Action: driver.Cancel}, Event{Type: EventCancelled}
@@ -152,8 +155,8 @@ func (w *Worker) perform(a *attempt, start time.Time) (driver.Result, Event) {
 	}
 	ctx, contextErr := w.contextOf(&a.ctx, job)
 	if job.MaxAttempts >= 0 && job.Attempt > job.MaxAttempts {
-		// Its last worker died, and only the Dead callback is left to run.
-		return w.dead(ctx, h, job, w.lastError(ctx, job), driver.Result{})
+		// Its last worker died, and only the OnFailed callback is left to run.
+		return w.fail(ctx, h, job, w.lastError(ctx, job), driver.Result{})
 	}
 	if contextErr != nil {
 		return w.failed(ctx, nil, h, job, contextErr)
@@ -164,7 +167,7 @@ func (w *Worker) perform(a *attempt, start time.Time) (driver.Result, Event) {
 	switch {
 	case err != nil:
 		return w.failed(ctx, context.Cause(limited), h, job, err)
-	case driver.IsCompleted(job):
+	case a.completed.Load():
 		// The transaction has removed the job. If this result is recorded, it was not committed.
 		return h.retry(job, errors.New("CompleteTx in a transaction that was not committed"))
 	}
@@ -205,14 +208,14 @@ func (w *Worker) failed(ctx context.Context, cause error, h *handler, job *Job, 
 	case errors.Is(cause, ErrStopped):
 		return snoozed(0, err)
 	case isPermanent(err):
-		return w.dead(ctx, h, job, err, driver.Result{Error: attemptError(job, err)})
+		return w.fail(ctx, h, job, err, driver.Result{Error: attemptError(job, err)})
 	case after > 0:
 		return snoozed(after, err)
 	case errors.Is(cause, ErrTimeout):
 		err = fmt.Errorf("%w: %w", ErrTimeout, err)
 	}
 	if job.MaxAttempts >= 0 && job.Attempt >= job.MaxAttempts {
-		return w.dead(ctx, h, job, err, driver.Result{Error: attemptError(job, err)})
+		return w.fail(ctx, h, job, err, driver.Result{Error: attemptError(job, err)})
 	}
 	return h.retry(job, err)
 }
@@ -223,11 +226,11 @@ func snoozed(delay time.Duration, err error) (driver.Result, Event) {
 }
 
 // retry is the result of an attempt that failed with err. When it was the last one, whoever claims
-// the job next only runs its Dead callback.
+// the job next only runs its OnFailed callback.
 func (h *handler) retry(job *Job, err error) (driver.Result, Event) {
 	delay, err := h.delay(job, err)
 	return driver.Result{Action: driver.Reschedule, Delay: delay, Error: attemptError(job, err)},
-		Event{Type: EventFailed, Err: err}
+		Event{Type: EventRetried, Err: err}
 }
 
 // delay returns the backoff after an attempt that failed with err, and err with a panic of it.
@@ -243,41 +246,41 @@ func (h *handler) delay(job *Job, err error) (time.Duration, error) {
 	return max(delay, 0), err
 }
 
-// dead runs the Dead callback before the job is recorded as failed.
-func (w *Worker) dead(ctx context.Context, h *handler, job *Job, cause error, r driver.Result) (driver.Result, Event) {
+// fail runs the OnFailed callback before the job is recorded as failed.
+func (w *Worker) fail(ctx context.Context, h *handler, job *Job, cause error, r driver.Result) (driver.Result, Event) {
 	r.Action = driver.Fail
-	event := Event{Type: EventDead, Err: cause}
-	if h.dead == nil {
+	event := Event{Type: EventFailed, Err: cause}
+	if h.failed == nil {
 		return r, event
 	}
-	if driver.IsCompleted(job) {
+	if job.attempt.completed.Load() {
 		switch now, err := w.lookUp(ctx, job.ID); {
-		case err != nil: // whoever claims the job next, if it still exists, calls h.dead
-			return driver.Result{Action: driver.Reschedule, Error: r.Error}, Event{Type: EventFailed, Err: cause}
-		case now == nil || now.State != driver.StateRunning || now.Fence != job.Fence:
+		case err != nil: // whoever claims the job next, if it still exists, calls h.failed
+			return driver.Result{Action: driver.Reschedule, Error: r.Error}, Event{Type: EventRetried, Err: cause}
+		case now == nil || now.State != StateRunning || now.Fence != job.Fence:
 			return r, event // it has succeeded, and report will find out
 		}
 	}
 	limited := h.limit(ctx, time.Now()) // anew: the timeout of the attempt may have passed
 	defer limited.end(nil)
-	err := protect(func() error { return h.dead(limited, job, cause) })
-	if err == nil || job.MaxAttempts >= 0 && job.Attempt >= job.MaxAttempts+maxDeadCalls {
+	err := protect(func() error { return h.failed(limited, job, cause) })
+	if err == nil || job.MaxAttempts >= 0 && job.Attempt >= job.MaxAttempts+maxFailedCalls {
 		return r, event
 	}
 	delay := retryAfter(err)
 	if delay <= 0 {
 		delay, err = h.delay(job, err)
 	}
-	event.Type = EventFailed
-	err = fmt.Errorf("%w%s%w)", cause, deadNote, err)
+	event.Type = EventRetried
+	err = fmt.Errorf("%w%s%w)", cause, callbackNote, err)
 	return driver.Result{Action: driver.Reschedule, Delay: delay, Error: attemptError(job, err)}, event
 }
 
-// deadNote separates, in a stored error, why the job failed from the error of the Dead callback.
-const deadNote = " (and the dead callback: "
+// callbackNote separates, in a stored error, why the job failed from the error of the OnFailed callback.
+const callbackNote = " (and OnFailed: "
 
 // lastError returns why a job has failed that has no attempts left: the error of the last attempt,
-// without those of the Dead callback.
+// without those of the OnFailed callback.
 func (w *Worker) lastError(ctx context.Context, job *Job) error {
 	job, err := w.lookUp(ctx, job.ID)
 	if err != nil || job == nil {
@@ -287,7 +290,7 @@ func (w *Worker) lastError(ctx context.Context, job *Job) error {
 		if e.Attempt > job.MaxAttempts {
 			continue // only the callback ran
 		}
-		if text, _, _ := strings.Cut(e.Error, deadNote); text != driver.LeaseExpired {
+		if text, _, _ := strings.Cut(e.Error, callbackNote); text != driver.LeaseExpired {
 			return errors.New(text)
 		}
 		break
@@ -295,8 +298,8 @@ func (w *Worker) lastError(ctx context.Context, job *Job) error {
 	return ErrExpired
 }
 
-func attemptError(job *Job, err error) AttemptError {
-	e := AttemptError{Attempt: job.Attempt, Error: cleanText(err.Error())}
+func attemptError(job *Job, err error) driver.AttemptError {
+	e := driver.AttemptError{Attempt: job.Attempt, Error: cleanText(err.Error())}
 	if e.Error == "" {
 		e.Error = fmt.Sprintf("%T", err)
 	}

@@ -1,18 +1,198 @@
 package jobqueue
 
-import "lessonkit.example/jobqueue/driver"
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+	"unicode/utf8"
 
-// Job is a job as handlers receive it and package admin returns it: its ID, Queue, Kind, Args, the
-// number of its Attempt, and the other fields of [driver.Job]. The Save method stores what the next
-// attempt needs. The Token method returns a text unique to this lease of the job: store it with
-// what the handler changes elsewhere and check it when finishing, so that a worker that has lost
-// its lease changes nothing. Handlers must not change a Job.
-type Job = driver.Job
+	"lessonkit.example/jobqueue/driver"
+)
 
-// AttemptError is the error of one failed attempt in [Job].Errors: its number, time and text, and
-// the stack of a panic.
-type AttemptError = driver.AttemptError
+// State is the state of a job.
+type State uint8
 
-// InsertResult is the result of enqueuing one job: its ID, and whether it is a Duplicate, which
-// means that nothing was enqueued because the job of that ID holds the unique key.
-type InsertResult = driver.InsertResult
+// The states of a job. The first three and the last are unfinished; a failed or cancelled job can
+// be retried: see [Client.Retry].
+const (
+	StateWaiting   State = 1 // may start now
+	StateScheduled State = 2 // may start at RunAt: delayed, snoozed, or due for another attempt
+	StateRunning   State = 3 // leased by a worker
+	StateSucceeded State = 4
+	StateFailed    State = 5 // permanently: no attempts left, or a permanent error
+	StateCancelled State = 6
+	StateHeld      State = 7 // waits for another job of its SerialKey, or for a group
+)
+
+var stateNames = [...]string{"", "waiting", "scheduled", "running", "succeeded", "failed", "cancelled", "held"}
+
+// String returns the lower-case name, such as "waiting".
+func (s State) String() string {
+	if !s.Valid() {
+		return "state " + strconv.Itoa(int(s))
+	}
+	return stateNames[s]
+}
+
+// Valid reports whether s is one of the states above.
+func (s State) Valid() bool { return s >= StateWaiting && s <= StateHeld }
+
+// Finished reports whether the job has left the queue for the history.
+func (s State) Finished() bool { return s >= StateSucceeded && s <= StateCancelled }
+
+// Job is a job as handlers receive it and a [Client] returns it. Handlers must not change it.
+type Job struct {
+	ID       int64
+	Queue    string
+	Kind     string
+	Priority int // 1 (first) to 4
+	// Attempt counts the starts so far, so it is 1 when a handler receives a job for the first
+	// time. Snoozed attempts and those interrupted by a stopping worker are not counted.
+	Attempt     int
+	MaxAttempts int             // negative: unlimited
+	Args        json.RawMessage // JSON
+	CreatedAt   time.Time
+	RunAt       time.Time // the earliest start
+	SerialKey   string    // empty: none
+	Group       string    // that it is a member of; empty: none
+	AfterGroup  string    // that it started after; empty: none
+	Meta        map[string]string
+	// Saved is the JSON that the handler has saved: see Save. A handler's job has that of earlier
+	// attempts. Nil: none.
+	Saved json.RawMessage
+
+	// Worker and Fence identify the lease: see Token.
+	Worker    int64
+	Fence     int
+	ClaimedAt time.Time // start of the lease, zero when the job never started
+
+	// The following are set by a Client only; a handler's job has no State but StateRunning.
+
+	State      State
+	UniqueKey  string         // empty: none
+	FinishedAt time.Time      // zero while unfinished
+	Errors     []AttemptError // oldest first, at most 100
+	Cancelling bool           // running, and to be cancelled
+
+	attempt *attempt // of a handler's job
+}
+
+// AttemptError is the error of one failed attempt.
+type AttemptError struct {
+	Attempt int // from 1
+	At      time.Time
+	Error   string
+	Stack   string // of a panic; empty otherwise
+}
+
+// InsertResult is the result of enqueuing one job.
+type InsertResult struct {
+	// ID is the id of the new job or, with Duplicate, of the one that already held the unique key.
+	ID int64
+	// Duplicate is true when nothing was enqueued because the unique key was taken.
+	Duplicate bool
+}
+
+// newJob returns the job that a store has returned as d.
+func newJob(d *driver.Job) Job {
+	j := Job{
+		ID: d.ID, Queue: d.Queue, Kind: d.Kind, Priority: d.Priority, Attempt: d.Attempt, MaxAttempts: d.MaxAttempts,
+		Args: d.Args, CreatedAt: d.CreatedAt, RunAt: d.RunAt, SerialKey: d.SerialKey, Group: d.Group,
+		AfterGroup: d.AfterGroup, Meta: d.Meta, Saved: d.Saved, Worker: d.Worker, Fence: d.Fence,
+		ClaimedAt: d.ClaimedAt, State: State(d.State), UniqueKey: d.UniqueKey, FinishedAt: d.FinishedAt,
+		Cancelling: d.Cancelling,
+	}
+	for _, e := range d.Errors {
+		j.Errors = append(j.Errors, AttemptError(e))
+	}
+	return j
+}
+
+// newJobs returns the jobs that a store has returned as ds.
+func newJobs(ds []*driver.Job) []*Job {
+	jobs := make([]*Job, len(ds))
+	for i, d := range ds {
+		j := newJob(d)
+		jobs[i] = &j
+	}
+	return jobs
+}
+
+// Token returns a text unique to this lease of this job: a later lease of the same job has another
+// one. Store it with what the handler changes elsewhere and check it when finishing, so that a
+// worker that has lost its lease changes nothing.
+func (j *Job) Token() string {
+	return strconv.FormatInt(j.ID, 10) + "." + strconv.Itoa(j.Fence)
+}
+
+const maxSaved = 64 << 10
+
+// Save stores v as JSON, in place of what was saved before: progress, a position to continue at, or
+// a result. The next attempt finds it in Saved, as does [Client.Get]. A number named "progress"
+// from 0 to 1 is shown as a bar in the pages of package queueui.
+//
+// Save does not wait for the database: the worker stores the newest value soon, at most once a
+// second, and with the result of the attempt. To store it in a transaction, use SaveTx of the
+// store. It is safe for concurrent use. It returns an error if v cannot be encoded or is longer
+// than 64 KiB, ErrLeaseLost if the attempt has ended, and an error outside of the job's handler.
+func (j *Job) Save(v any) error {
+	state, err := encodeSaved(v)
+	if err == nil && j.attempt == nil {
+		err = errors.New("not in its handler")
+	}
+	if err == nil {
+		err = j.attempt.save(state)
+	}
+	if err != nil {
+		return fmt.Errorf("jobqueue: save state of job %d: %w", j.ID, err)
+	}
+	return nil
+}
+
+// encodeSaved encodes v for Save and SaveTx.
+func encodeSaved(v any) (json.RawMessage, error) {
+	state, err := json.Marshal(v)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(state) > maxSaved:
+		return nil, fmt.Errorf("%d bytes are more than %d", len(state), maxSaved)
+	case !utf8.Valid(state):
+		return nil, errors.New("it is not UTF-8")
+	}
+	return state, nil
+}
+
+// Running is for stores, whose CompleteTx and SaveTx need it.
+func (j *Job) Running() driver.Running { return running{j} }
+
+type running struct{ job *Job }
+
+// Saved implements driver.Running.
+func (r running) Saved() json.RawMessage {
+	if r.job.attempt == nil {
+		return nil
+	}
+	return r.job.attempt.savedNow()
+}
+
+// EncodeSaved implements driver.Running.
+func (r running) EncodeSaved(v any) (json.RawMessage, error) {
+	state, err := encodeSaved(v)
+	if r.Saved() != nil {
+		err = errors.New("SaveTx after Save in the same attempt")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("jobqueue: save state of job %d: %w", r.job.ID, err)
+	}
+	return state, nil
+}
+
+// SetCompleted implements driver.Running.
+func (r running) SetCompleted() {
+	if r.job.attempt != nil {
+		r.job.attempt.completed.Store(true)
+	}
+}

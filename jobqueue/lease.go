@@ -82,7 +82,7 @@ func (w *Worker) loseLease(l *lease) {
 
 	w.cfg.Logger.Error("lease lost", "worker", l.worker, "jobs", len(lost))
 	for _, a := range lost {
-		w.emit(Event{Type: EventLost, Job: a.job, Err: ErrLeaseLost})
+		w.emit(Event{Type: EventLost, Job: &a.job, Err: ErrLeaseLost})
 	}
 }
 
@@ -181,7 +181,7 @@ func (w *Worker) failStuck() {
 		if a.settled || a.stuckAt.IsZero() || now.Before(a.stuckAt) {
 			continue
 		}
-		result, event := a.handler.retry(a.job, errStuck)
+		result, event := a.handler.retry(&a.job, errStuck)
 		w.settleAttempt(a, result, event)
 	}
 }

@@ -43,7 +43,7 @@ type model struct {
 }
 
 type modelJob struct {
-	Job
+	driver.Job
 	visible time.Time // when its transaction commits
 	lease   int64
 	claimed time.Time
@@ -102,7 +102,7 @@ func (m *model) call(ctx context.Context) (unlock func(), err error) {
 
 func (m *model) Check(context.Context) error { return nil }
 
-func (m *model) Insert(context.Context, []driver.Record) ([]InsertResult, error) {
+func (m *model) Insert(context.Context, []driver.Record) ([]driver.InsertResult, error) {
 	return nil, errors.ErrUnsupported
 }
 
@@ -275,29 +275,29 @@ func (m *model) Rescue(ctx context.Context, _ bool) (int, error) {
 	return 0, nil
 }
 
-func (m *model) Get(ctx context.Context, id int64) (*Job, error) {
+func (m *model) Get(ctx context.Context, id int64) (*driver.Job, error) {
 	unlock, err := m.call(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
 	if j := m.done[id]; j != nil {
-		return &Job{ID: id, Fence: j.Fence, State: driver.StateSucceeded}, nil
+		return &driver.Job{ID: id, Fence: j.Fence, State: driver.StateSucceeded}, nil
 	}
 	if j := m.jobs[id]; j != nil {
 		state := driver.StateWaiting
 		if j.lease != 0 {
 			state = driver.StateRunning
 		}
-		return &Job{ID: id, Fence: j.Fence, State: state}, nil
+		return &driver.Job{ID: id, Fence: j.Fence, State: state}, nil
 	}
 	return nil, ErrNotFound
 }
 
-func (m *model) Usable() error                                       { return nil }
-func (m *model) List(context.Context, driver.Filter) ([]*Job, error) { return nil, nil }
-func (m *model) Stats(context.Context) (driver.Stats, error)         { return driver.Stats{}, nil }
-func (m *model) Search(context.Context, string, int64, int) ([]*Job, int64, error) {
+func (m *model) Usable() error                                              { return nil }
+func (m *model) List(context.Context, driver.Filter) ([]*driver.Job, error) { return nil, nil }
+func (m *model) Stats(context.Context) (driver.Stats, error)                { return driver.Stats{}, nil }
+func (m *model) Search(context.Context, string, int64, int) ([]*driver.Job, int64, error) {
 	return nil, 0, nil
 }
 func (m *model) Retry(context.Context, int64) error  { return nil }

@@ -62,7 +62,7 @@ type Params struct {
 	// most 200 bytes of UTF-8 without NUL. A name that is used again continues the same group.
 	Group string
 	// AfterGroup, when not empty, holds the job until the members of this group have ended, however
-	// they have ended: GroupStats of package admin counts them. Enqueue it together with the
+	// they have ended: [Client.GroupStats] counts them. Enqueue it together with the
 	// members or after them, because a group without unfinished members has ended. Later, only a
 	// running member may add further members. A job with another Group of its own continues a
 	// chain. Not together with SerialKey.
@@ -89,10 +89,32 @@ func hookOf(s Store) EnqueueHook {
 	return nil
 }
 
-// Records calls hook, unless it is nil, then checks and encodes ps for a [driver.Store], which
-// calls it for jobs enqueued in a transaction of the caller. An error states the position of the
-// first invalid element.
-func Records(ctx context.Context, hook EnqueueHook, ps []Params) ([]driver.Record, error) {
+// Insert is for stores, whose EnqueueTx calls it: it calls hook, unless that is nil, checks and
+// encodes ps, and has insert insert them. It returns a result for each of ps, in the same order. An
+// error states the position of the first invalid element.
+func Insert(
+	ctx context.Context, hook EnqueueHook, ps []Params, insert func([]driver.Record) ([]driver.InsertResult, error),
+) ([]InsertResult, error) {
+	if len(ps) == 0 {
+		return nil, nil
+	}
+	rs, err := records(ctx, hook, ps)
+	if err != nil {
+		return nil, err
+	}
+	inserted, err := insert(rs)
+	if err != nil {
+		return nil, fmt.Errorf("enqueue: %w", err)
+	}
+	results := make([]InsertResult, len(inserted))
+	for i, r := range inserted {
+		results[i] = InsertResult(r)
+	}
+	return results, nil
+}
+
+// records calls hook, unless it is nil, then checks and encodes ps.
+func records(ctx context.Context, hook EnqueueHook, ps []Params) ([]driver.Record, error) {
 	if hook != nil {
 		ps = slices.Clone(ps)
 		for i := range ps {

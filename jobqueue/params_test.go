@@ -114,6 +114,6 @@ func TestTooManyAttempts(t *testing.T) {
 	}
 	attempts := math.MaxInt32
 	attempts++
-	_, err := Records(t.Context(), nil, []Params{{Kind: "k", MaxAttempts: attempts}})
+	_, err := records(t.Context(), nil, []Params{{Kind: "k", MaxAttempts: attempts}})
 	require.ErrorContains(t, err, "MaxAttempts 2147483648 of kind \"k\" is more than 2147483647")
 }

@@ -11,8 +11,8 @@ import (
 // savePause is the time between two statements that store what handlers have saved.
 const savePause = time.Second
 
-// Save implements driver.Saver.
-func (a *attempt) Save(state json.RawMessage) error {
+// save has state stored, soon and with the result of the attempt.
+func (a *attempt) save(state json.RawMessage) error {
 	w := a.lease.owner
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -25,8 +25,8 @@ func (a *attempt) Save(state json.RawMessage) error {
 	return nil
 }
 
-// Saved implements driver.Saver.
-func (a *attempt) Saved() json.RawMessage {
+// savedNow returns the argument of the last save, nil if there was none.
+func (a *attempt) savedNow() json.RawMessage {
 	w := a.lease.owner
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -160,7 +160,7 @@ func (s Schedule) tick(
 		}
 	}
 	if len(ps) > 0 {
-		t.Jobs, err = Records(ctx, hook, ps)
+		t.Jobs, err = records(ctx, hook, ps)
 	}
 	return t, err
 }
@@ -200,4 +200,55 @@ func following(when When, t time.Time) time.Time {
 		return next.UTC().Truncate(time.Microsecond)
 	}
 	return driver.FarFuture()
+}
+
+// ScheduleInfo is the state of a [Schedule] in the database.
+type ScheduleInfo struct {
+	Name string
+	// Spec identifies the rule that returns its times.
+	Spec   string
+	NextAt time.Time // when the next job is due, in the year 9999 if the rule has no further time
+	LastAt time.Time // when the last job was due; zero: there was none
+	// Skipped counts the times without a job: missed while no worker was running, or while the
+	// schedule was paused.
+	Skipped int64
+	Paused  bool // its times pass without jobs
+}
+
+// Schedules returns all schedules by name, including those that no worker has any more; they
+// disappear 30 days after they should have run.
+func (c *Client) Schedules(ctx context.Context) ([]ScheduleInfo, error) {
+	if err := c.usable(); err != nil {
+		return nil, err
+	}
+	stored, _, err := c.store.Schedules(ctx)
+	schedules := make([]ScheduleInfo, len(stored))
+	for i, s := range stored {
+		schedules[i] = ScheduleInfo(s)
+	}
+	return schedules, err
+}
+
+// PauseSchedule lets the times of a schedule pass without jobs until [Client.ResumeSchedule]. It
+// returns ErrNotFound for an unknown name, as do ResumeSchedule and RunSchedule.
+func (c *Client) PauseSchedule(ctx context.Context, name string) error {
+	return c.changeSchedule(ctx, name, driver.PauseSchedule)
+}
+
+// ResumeSchedule ends the effect of PauseSchedule. What was missed is not repeated.
+func (c *Client) ResumeSchedule(ctx context.Context, name string) error {
+	return c.changeSchedule(ctx, name, driver.ResumeSchedule)
+}
+
+// RunSchedule makes a job of a schedule due now, besides its own times. That of a paused schedule
+// passes without a job, like its own times, and counts as Skipped: resume the schedule first.
+func (c *Client) RunSchedule(ctx context.Context, name string) error {
+	return c.changeSchedule(ctx, name, driver.RunSchedule)
+}
+
+func (c *Client) changeSchedule(ctx context.Context, name string, change driver.ScheduleChange) error {
+	if err := c.usableFor("schedule name", name); err != nil {
+		return err
+	}
+	return c.store.ChangeSchedule(ctx, name, change)
 }

@@ -249,7 +249,7 @@ func TestEveryAttemptIsReportedOnce(t *testing.T) {
 		})
 		require.Len(rt, reported, 3*n)
 		for a, types := range reported {
-			end := EventFailed
+			end := EventRetried
 			if a.number == 3 {
 				end = EventSucceeded
 			}

@@ -108,7 +108,7 @@ func run(ctx context.Context, l net.Listener, dir string) error {
 		feedback.TaskTranscribe, feedback.TaskDeleteAudio, feedback.TaskEraseTeacher,
 	} {
 		jobqueue.Handle(worker, string(kind), runTask,
-			jobqueue.WithDead(failTask), jobqueue.WithBackoff(lessons.RetryDelay))
+			jobqueue.OnFailed(failTask), jobqueue.WithBackoff(lessons.RetryDelay))
 	}
 
 	// There is one teacher. A real service identifies its users here.

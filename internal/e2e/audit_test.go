@@ -14,7 +14,7 @@ import (
 
 	"lessonkit.example/feedback"
 	"lessonkit.example/internal/opendb"
-	"lessonkit.example/jobqueue/admin"
+	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/pgqueue"
 	"lessonkit.example/jobqueue/sqlitequeue"
 )
@@ -59,9 +59,9 @@ func (s *service) sweep(t *testing.T) {
 	db, err := opendb.Open(t.Context(), s.value("DATABASE_URL"))
 	require.NoError(t, err)
 	defer db.Close()
-	jobs := admin.NewClient(sqlitequeue.New(db.W, db.R, sqlitequeue.Config{}))
+	jobs := jobqueue.NewClient(sqlitequeue.New(db.W, db.R, sqlitequeue.Config{}))
 	if db.Pool != nil {
-		jobs = admin.NewClient(pgqueue.New(db.Pool, pgqueue.Config{}))
+		jobs = jobqueue.NewClient(pgqueue.New(db.Pool, pgqueue.Config{}))
 	}
 	require.NoError(t, jobs.RunSchedule(t.Context(), "sweep"))
 }

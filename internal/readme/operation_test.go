@@ -23,7 +23,7 @@ import (
 	"lessonkit.example/internal/db"
 	"lessonkit.example/internal/opendb"
 	"lessonkit.example/internal/pgtest"
-	"lessonkit.example/jobqueue/admin"
+	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/pgqueue"
 )
 
@@ -235,7 +235,7 @@ func TestNoteOnKeepingAndForgetting(t *testing.T) {
 		return len(files)
 	}
 	require.Equal(t, 1, recordings())
-	jobs := admin.NewClient(pgqueue.New(store.Pool, pgqueue.Config{}))
+	jobs := jobqueue.NewClient(pgqueue.New(store.Pool, pgqueue.Config{}))
 	require.Eventually(t, func() bool {
 		err := jobs.RunSchedule(t.Context(), "retention") // ErrNotFound until the server has stored it
 		return err == nil && recordings() == 0

@@ -1,7 +1,6 @@
-// Package driver defines the interface between packages jobqueue and admin and their storage
-// engines. Only engines, such as pgqueue and sqlitequeue, implement it; programs use package
-// jobqueue to enqueue and run jobs, and package admin to manage them. The tests of both engines run
-// one conformance suite.
+// Package driver defines the interface between package jobqueue and its storage engines. Only
+// engines, such as pgqueue and sqlitequeue, implement it; programs use package jobqueue. The tests
+// of both engines run one conformance suite.
 //
 // A worker process registers itself, extends its lease by heartbeats, and otherwise talks to the
 // database by [Store.Exchange]: one transaction that records the results of the jobs it has
@@ -22,7 +21,7 @@ import (
 // that machine's. A method may return an error although its change was committed, for example when
 // the connection broke during the commit: the worker finds out with Release and Get.
 //
-// Insert and the methods that package admin calls return errors that wrap [ErrSchema] when the
+// Insert and the methods that a jobqueue.Client calls return errors that wrap [ErrSchema] when the
 // tables do not match, and [ErrUnavailable] when the database is at fault.
 //
 // A job's fence grows by one whenever a worker claims the job, and whenever anybody but that worker
@@ -63,7 +62,7 @@ type Store interface {
 	Release(ctx context.Context, worker int64, keep []Lease, unregister bool) (released int, err error)
 	// Rescue removes workers whose lease has ended and returns their jobs to the queue, with
 	// LeaseExpired as the error of the attempt. That includes jobs without attempts left: the next
-	// worker that claims one calls its Dead callback. With orphans it also rescues jobs whose
+	// worker that claims one calls its OnFailed callback. With orphans it also rescues jobs whose
 	// worker does not exist, which reads every unfinished job.
 	Rescue(ctx context.Context, orphans bool) (rescued int, err error)
 

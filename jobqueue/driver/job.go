@@ -2,79 +2,46 @@ package driver
 
 import (
 	"encoding/json"
-	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 )
 
-// State is the state of a job. The numbers of finished states are stored in databases.
+// State is the state of a job: see jobqueue.State, which has the same numbers. Those of finished
+// states are stored in databases.
 type State uint8
 
-// The states of a job. The first three and the last are unfinished; a failed or cancelled job can
-// be retried.
+// The states of a job.
 const (
-	StateWaiting   State = 1 // may start now
-	StateScheduled State = 2 // may start at RunAt: delayed, snoozed, or due for another attempt
-	StateRunning   State = 3 // leased by a worker
+	StateWaiting   State = 1
+	StateScheduled State = 2
+	StateRunning   State = 3
 	StateSucceeded State = 4
-	StateFailed    State = 5 // permanently: no attempts left, or a permanent error
+	StateFailed    State = 5
 	StateCancelled State = 6
-	StateHeld      State = 7 // unfinished: waits for another job of its serial key, or for a group
+	StateHeld      State = 7
 )
 
-var stateNames = [...]string{"", "waiting", "scheduled", "running", "succeeded", "failed", "cancelled", "held"}
-
-// String returns the lower-case name, such as "waiting".
-func (s State) String() string {
-	if !s.Valid() {
-		return "state " + strconv.Itoa(int(s))
-	}
-	return stateNames[s]
-}
-
-// Valid reports whether s is one of the states above.
-func (s State) Valid() bool { return s >= StateWaiting && s <= StateHeld }
-
-// Finished reports whether the job has left the queue for the history.
-func (s State) Finished() bool { return s >= StateSucceeded && s <= StateCancelled }
-
-// Job is a job as handlers receive it and package admin returns it.
+// Job is a job as a store returns it: see jobqueue.Job. UniqueKey, FinishedAt and Errors are those
+// of Get, List and Search only; Cancelling is also set by Exchange.
 type Job struct {
-	ID       int64
-	Queue    string
-	Kind     string
-	Priority int // 1 (first) to 4
-	// Attempt counts the starts so far, so it is 1 when a handler receives a job for the first
-	// time. Snoozed attempts and those interrupted by a stopping worker are not counted.
-	Attempt     int
-	MaxAttempts int             // negative: unlimited
-	Args        json.RawMessage // JSON
-	CreatedAt   time.Time
-	RunAt       time.Time // the earliest start
-	SerialKey   string    // empty: none
-	Group       string    // that it is a member of; empty: none
-	AfterGroup  string    // that it started after; empty: none
-	Meta        map[string]string
-	// Saved is the JSON that the handler has saved: see Save. A handler's job has that of earlier
-	// attempts. Nil: none.
-	Saved json.RawMessage
+	ID                           int64
+	Queue, Kind                  string
+	Priority                     int
+	Attempt, MaxAttempts         int
+	Args, Saved                  json.RawMessage
+	CreatedAt, RunAt             time.Time
+	SerialKey, Group, AfterGroup string
+	Meta                         map[string]string
 
-	// Worker and Fence identify the lease: see Token.
 	Worker    int64
 	Fence     int
-	ClaimedAt time.Time // start of the lease, zero when the job never started
-
-	// The following are set by Get and List only; a handler's job has no State but StateRunning.
+	ClaimedAt time.Time
 
 	State      State
-	UniqueKey  string         // empty: none
-	FinishedAt time.Time      // zero while unfinished
-	Errors     []AttemptError // oldest first, at most 100
-	Cancelling bool           // running, and to be cancelled
-
-	completed uint32 // atomic; not an atomic.Bool, so that a Job may be copied
-	saver     Saver  // of a handler's job
+	UniqueKey  string
+	FinishedAt time.Time
+	Errors     []AttemptError
+	Cancelling bool
 }
 
 // DecodeMeta returns the Meta of a job, nil if text is empty or damaged.
@@ -88,20 +55,6 @@ func DecodeMeta(text []byte) map[string]string {
 	}
 	return meta
 }
-
-// Token returns a text unique to this lease of this job: a later lease of the same job has another
-// one. Store it with what the handler changes elsewhere and check it when finishing, so that a
-// worker that has lost its lease changes nothing.
-func (j *Job) Token() string {
-	return strconv.FormatInt(j.ID, 10) + "." + strconv.Itoa(j.Fence)
-}
-
-// MarkCompleted records that a transaction of the handler completes the job. A store's CompleteTx
-// calls it.
-func MarkCompleted(j *Job) { atomic.StoreUint32(&j.completed, 1) }
-
-// IsCompleted reports whether MarkCompleted was called. The transaction may have failed since.
-func IsCompleted(j *Job) bool { return atomic.LoadUint32(&j.completed) == 1 }
 
 // AttemptError is the error of one failed attempt.
 type AttemptError struct {

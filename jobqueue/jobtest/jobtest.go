@@ -34,11 +34,11 @@ type Result struct {
 // job does not end after a thousand attempts.
 func Run(t testing.TB, p jobqueue.Params, cfg jobqueue.WorkerConfig, register func(w *jobqueue.Worker)) Result {
 	t.Helper()
-	records, err := jobqueue.Records(t.Context(), nil, []jobqueue.Params{p})
-	if err != nil {
+	s := &store{ended: make(chan struct{})}
+	client := jobqueue.NewClient(s)
+	if _, err := client.Enqueue(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
-	s := newStore(records[0])
 
 	var mu sync.Mutex
 	var events []jobqueue.Event
@@ -51,7 +51,7 @@ func Run(t testing.TB, p jobqueue.Params, cfg jobqueue.WorkerConfig, register fu
 			onEvent(e)
 		}
 	}
-	cfg.Queues = map[string]jobqueue.QueueConfig{records[0].Queue: {MaxWorkers: 1}}
+	cfg.Queues = map[string]jobqueue.QueueConfig{s.job.Queue: {MaxWorkers: 1}}
 	cfg.Schedules = nil
 	w := jobqueue.NewWorker(s, cfg)
 	register(w)
@@ -60,6 +60,7 @@ func Run(t testing.TB, p jobqueue.Params, cfg jobqueue.WorkerConfig, register fu
 	defer cancel()
 	stopped := make(chan error, 1)
 	go func() { stopped <- w.Run(ctx) }()
+	var err error
 	select {
 	case <-s.ended:
 		cancel()
@@ -69,12 +70,15 @@ func Run(t testing.TB, p jobqueue.Params, cfg jobqueue.WorkerConfig, register fu
 	if err != nil {
 		t.Fatal(err)
 	}
-	job, delays, failed := s.result()
-	if failed != "" {
-		t.Fatalf("jobtest: job of kind %q: %s; its last errors: %+v", job.Kind, failed,
+	job, err := client.Get(t.Context(), s.job.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.failed != "" {
+		t.Fatalf("jobtest: job of kind %q: %s; its last errors: %+v", job.Kind, s.failed,
 			job.Errors[max(len(job.Errors)-3, 0):])
 	}
 	mu.Lock()
 	defer mu.Unlock()
-	return Result{Job: job, Events: slices.Clone(events), Delays: delays}
+	return Result{Job: job, Events: slices.Clone(events), Delays: s.delays}
 }

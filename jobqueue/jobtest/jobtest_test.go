@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/jobqueue"
-	"lessonkit.example/jobqueue/admin"
 	"lessonkit.example/jobqueue/jobtest"
 )
 
@@ -42,7 +41,7 @@ func TestRunDecodesAndCallsTheMiddleware(t *testing.T) {
 		return nil
 	}))
 	require.Equal(t, []string{"before welcome", "ann@mail.example"}, calls)
-	require.Equal(t, admin.StateSucceeded, r.Job.State)
+	require.Equal(t, jobqueue.StateSucceeded, r.Job.State)
 	require.Equal(t, 1, r.Job.Attempt)
 	require.Empty(t, r.Delays)
 	require.Len(t, r.Events, 2)
@@ -65,7 +64,7 @@ func TestRunRetriesWithoutWaiting(t *testing.T) {
 			}
 			return nil
 		}))
-	require.Equal(t, admin.StateSucceeded, r.Job.State)
+	require.Equal(t, jobqueue.StateSucceeded, r.Job.State)
 	require.Equal(t, 3, r.Job.Attempt)
 	require.Equal(t, []time.Duration{time.Hour, time.Minute, 2 * time.Hour}, r.Delays)
 	require.Len(t, r.Job.Errors, 2, "a snooze is not an error")
@@ -94,8 +93,8 @@ func TestRunCallsTheDeadCallback(t *testing.T) {
 			}
 			r := jobtest.Run(t, jobqueue.Params{Kind: "welcome", MaxAttempts: c.attempts, Args: welcome{}},
 				jobqueue.WorkerConfig{}, handler(func(context.Context, *jobqueue.Job, welcome) error { return c.err },
-					jobqueue.WithDead(onDead)))
-			require.Equal(t, admin.StateFailed, r.Job.State)
+					jobqueue.OnFailed(onDead)))
+			require.Equal(t, jobqueue.StateFailed, r.Job.State)
 			require.Equal(t, c.attempts, r.Job.Attempt)
 			require.Equal(t, 2, dead)
 		})
@@ -106,7 +105,7 @@ func TestRunOfArgumentsThatDoNotFit(t *testing.T) {
 	t.Parallel()
 	r := jobtest.Run(t, jobqueue.Params{Kind: "welcome", Args: "no object"}, jobqueue.WorkerConfig{},
 		handler(func(context.Context, *jobqueue.Job, welcome) error { return nil }))
-	require.Equal(t, admin.StateFailed, r.Job.State)
+	require.Equal(t, jobqueue.StateFailed, r.Job.State)
 	require.Contains(t, r.Job.Errors[0].Error, "decode arguments")
 }
 
@@ -118,7 +117,7 @@ func TestRunIgnoresSchedules(t *testing.T) {
 	}}
 	r := jobtest.Run(t, jobqueue.Params{Kind: "welcome", Args: welcome{}}, cfg,
 		handler(func(context.Context, *jobqueue.Job, welcome) error { return nil }))
-	require.Equal(t, admin.StateSucceeded, r.Job.State)
+	require.Equal(t, jobqueue.StateSucceeded, r.Job.State)
 }
 
 // failing is a test that can fail without failing this one.

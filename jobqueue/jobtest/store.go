@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/driver"
 )
 
@@ -24,25 +23,20 @@ type store struct {
 	ended  chan struct{} // closed when the job has ended or cannot end
 }
 
-func newStore(r driver.Record) *store {
-	now := time.Now()
-	return &store{ended: make(chan struct{}), job: driver.Job{
+// Insert makes the job of the only record.
+func (s *store) Insert(_ context.Context, rs []driver.Record) ([]driver.InsertResult, error) {
+	r, now := rs[0], time.Now()
+	s.job = driver.Job{
 		ID: 1, Queue: r.Queue, Kind: r.Kind, Priority: r.Priority, MaxAttempts: r.MaxAttempts, Args: r.Args,
 		UniqueKey: r.UniqueKey, SerialKey: r.SerialKey, Group: r.Group, AfterGroup: r.AfterGroup,
 		Meta: driver.DecodeMeta(r.Meta), CreatedAt: now, RunAt: now, State: driver.StateWaiting,
-	}}
-}
-
-// result returns the job, the delays before its further attempts, and why it has not ended, if so.
-func (s *store) result() (job *jobqueue.Job, delays []time.Duration, failed string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.copy(), slices.Clone(s.delays), s.failed
+	}
+	return []driver.InsertResult{{ID: 1}}, nil
 }
 
 // fail gives the job up.
 func (s *store) fail(reason string) {
-	if s.failed == "" && !s.job.State.Finished() {
+	if s.failed == "" {
 		s.failed = reason
 		close(s.ended)
 	}
@@ -161,7 +155,7 @@ func (s *store) record(r driver.Result) {
 		driver.Complete: driver.StateSucceeded, driver.Fail: driver.StateFailed, driver.Cancel: driver.StateCancelled,
 	}[r.Action]
 	if s.job.MaxAttempts >= 0 {
-		s.job.Attempt = min(s.job.Attempt, s.job.MaxAttempts) // without the calls of the Dead callback
+		s.job.Attempt = min(s.job.Attempt, s.job.MaxAttempts) // without the calls of the OnFailed callback
 	}
 	s.job.FinishedAt = time.Now()
 	close(s.ended)

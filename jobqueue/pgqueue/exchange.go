@@ -44,7 +44,7 @@ case when x.error = '' then j.errors else
   (case when jsonb_array_length(j.errors) >= 100 then j.errors - 0 else coalesce(j.errors, '[]') end)
   || (x.error::jsonb || jsonb_build_object('at', now())) end`
 
-// A job whose Dead callback alone ran has one attempt more than its limit, which is not recorded.
+// A job whose OnFailed callback alone ran has one attempt more than its limit, which is not recorded.
 const endSQL = `
 with gone as (
   delete from jobqueue_job j using unnest((select $1::bigint[]), (select $2::int[]), $4::smallint[], $5::text[])
@@ -257,7 +257,7 @@ func (s *Store) CompleteSQL(ctx context.Context, tx *sql.Tx, job *jobqueue.Job) 
 
 func (s *Store) complete(ctx context.Context, db querier, job *jobqueue.Job) (err error) {
 	defer dberr.Classify(&err)
-	if state := driver.SavedNow(job); state != nil {
+	if state := job.Running().Saved(); state != nil {
 		if err := s.save(ctx, db, job, state); err != nil {
 			return fmt.Errorf("complete job %d: %w", job.ID, err)
 		}
@@ -271,6 +271,6 @@ func (s *Store) complete(ctx context.Context, db querier, job *jobqueue.Job) (er
 	if err != nil {
 		return fmt.Errorf("complete job %d: %w", job.ID, err)
 	}
-	driver.MarkCompleted(job)
+	job.Running().SetCompleted()
 	return nil
 }

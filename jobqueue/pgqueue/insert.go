@@ -77,20 +77,17 @@ func (s *Store) enqueueIn(
 	ctx context.Context, db querier, ps []jobqueue.Params,
 ) (_ []jobqueue.InsertResult, err error) {
 	defer dberr.Classify(&err)
-	if len(ps) == 0 {
-		return nil, nil
-	}
-	rs, err := jobqueue.Records(ctx, s.cfg.OnEnqueue, ps)
-	if err != nil {
-		return nil, err
-	}
-	results, err := s.insert(ctx, db, rs)
-	if err != nil {
-		return nil, fmt.Errorf("enqueue: %w", err)
-	}
-	if s.cfg.PollOnly {
-		return results, nil
-	}
+	return jobqueue.Insert(ctx, s.cfg.OnEnqueue, ps, func(rs []driver.Record) ([]driver.InsertResult, error) {
+		results, err := s.insert(ctx, db, rs)
+		if err == nil && !s.cfg.PollOnly {
+			err = s.notifyIn(ctx, db, rs)
+		}
+		return results, err
+	})
+}
+
+// notifyIn wakes workers of other processes when the transaction of the caller commits.
+func (s *Store) notifyIn(ctx context.Context, db querier, rs []driver.Record) error {
 	signals, _ := wake.Of(rs)
 	for _, key := range serialKeys(rs) {
 		signals = append(signals, driver.Signal{SerialKey: key}) // tx could hold the lock for long
@@ -100,9 +97,9 @@ func (s *Store) enqueueIn(
 	}
 	ignore := func(rows) error { return nil }
 	if err := db.query(ctx, notifySQL, ignore, s.channel(), payloads(signals)); err != nil {
-		return nil, fmt.Errorf("enqueue: notify: %w", err)
+		return fmt.Errorf("notify: %w", err)
 	}
-	return results, nil
+	return nil
 }
 
 // Insert implements driver.Store.

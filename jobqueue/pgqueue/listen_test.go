@@ -14,7 +14,6 @@ import (
 
 	"lessonkit.example/internal/pgtest"
 	"lessonkit.example/jobqueue"
-	"lessonkit.example/jobqueue/admin"
 	"lessonkit.example/jobqueue/driver"
 	"lessonkit.example/jobqueue/pgqueue"
 )
@@ -173,7 +172,7 @@ func TestCancelStaysInItsSchema(t *testing.T) {
 select count(*) from pg_stat_activity where datname = current_database() and query like 'listen %'`).Scan(&n)
 		return err == nil && n == 2
 	}, time.Minute, 10*time.Millisecond)
-	require.NoError(t, admin.NewClient(one.elsewhere).Cancel(t.Context(), one.job))
+	require.NoError(t, jobqueue.NewClient(one.elsewhere).Cancel(t.Context(), one.job))
 	require.ErrorIs(t, within(t, one.ended), jobqueue.ErrCancelled)
 	// Notifications arrive in order: when the worker has received this job, it has received the
 	// cancellation.

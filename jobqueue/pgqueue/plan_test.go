@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
-	"lessonkit.example/jobqueue/admin"
+	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/driver"
 	"lessonkit.example/jobqueue/pgqueue"
 )
@@ -150,7 +150,7 @@ func TestStatsStopCounting(t *testing.T) {
 	load(t, store, 25_000, 0, 0)
 	stats, err := store.Stats(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, admin.StatsLimit+1, stats.Queues[0].Waiting)
+	require.Equal(t, jobqueue.StatsLimit+1, stats.Queues[0].Waiting)
 }
 
 // A purge does not read all of a long history.
@@ -167,7 +167,7 @@ from generate_series(1, 100000) n`)
 	require.NoError(t, err)
 	_, err = pool.Exec(t.Context(), `vacuum analyze jobqueue_done`)
 	require.NoError(t, err)
-	for _, state := range []admin.State{admin.StateSucceeded, admin.StateFailed} {
+	for _, state := range []driver.State{driver.StateSucceeded, driver.StateFailed} {
 		query, args := pgqueue.PurgeSQL(driver.PurgeFilter{State: state, Queue: "default", Age: 48 * time.Hour})
 		tx, err := pool.Begin(t.Context())
 		require.NoError(t, err)
@@ -182,7 +182,7 @@ from generate_series(1, 100000) n`)
 	}
 	total, n := 0, 1
 	for ; n > 0; total += n {
-		f := driver.PurgeFilter{State: admin.StateSucceeded, Queue: "default", Age: 50_000 * time.Second}
+		f := driver.PurgeFilter{State: driver.StateSucceeded, Queue: "default", Age: 50_000 * time.Second}
 		n, err = store.Purge(t.Context(), f)
 		require.NoError(t, err)
 	}

@@ -67,7 +67,7 @@ func (s *Store) SaveSQL(ctx context.Context, tx *sql.Tx, job *jobqueue.Job, v an
 
 func (s *Store) saveTx(ctx context.Context, db querier, job *jobqueue.Job, v any) (err error) {
 	defer dberr.Classify(&err)
-	state, err := driver.EncodeSavedTx(job, v)
+	state, err := job.Running().EncodeSaved(v)
 	if err != nil {
 		return err
 	}

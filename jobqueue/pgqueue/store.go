@@ -1,6 +1,6 @@
 // Package pgqueue stores a job queue in PostgreSQL (12 or later), natively through pgx.
 //
-// [New] returns a [Store] for jobqueue.NewClient, jobqueue.NewWorker and admin.NewClient;
+// [New] returns a [Store] for jobqueue.NewClient and jobqueue.NewWorker;
 // [Store.Migrate] creates its tables. [Store.EnqueueTx] and [Store.EnqueueSQL] enqueue in a
 // transaction of the caller, [Store.CompleteTx] and [Store.CompleteSQL] complete a job in one.
 //

@@ -22,7 +22,6 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"lessonkit.example/jobqueue"
-	"lessonkit.example/jobqueue/admin"
 	"lessonkit.example/jobqueue/queuetrace"
 	"lessonkit.example/jobqueue/sqlitequeue"
 )
@@ -255,7 +254,7 @@ func TestTracingNeverMakesMetaTooLong(t *testing.T) {
 			r, err := jobqueue.NewClient(x.store).Enqueue(ctx, jobqueue.Params{Kind: "work",
 				Meta: map[string]string{"own": strings.Repeat("x", c.meta)}})
 			require.NoError(t, err)
-			job, err := admin.NewClient(x.store).Get(t.Context(), r.ID)
+			job, err := jobqueue.NewClient(x.store).Get(t.Context(), r.ID)
 			require.NoError(t, err)
 			require.Equal(t, c.want, slices.Sorted(maps.Keys(job.Meta)))
 		})

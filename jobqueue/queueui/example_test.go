@@ -10,7 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"lessonkit.example/jobqueue/admin"
+	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/queueui"
 	"lessonkit.example/jobqueue/sqlitequeue"
 )
@@ -31,7 +31,7 @@ func Example() {
 	if err := store.Migrate(ctx); err != nil {
 		log.Fatal(err)
 	}
-	pages := queueui.New(admin.NewClient(store), queueui.Config{Prefix: "/admin/jobs"})
+	pages := queueui.New(jobqueue.NewClient(store), queueui.Config{Prefix: "/admin/jobs"})
 
 	const password = "correct horse battery" // from the configuration, in a real program
 	mux := http.NewServeMux()

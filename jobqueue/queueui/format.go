@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"lessonkit.example/jobqueue"
-	"lessonkit.example/jobqueue/admin"
 )
 
 func (u *ui) funcs() template.FuncMap {
@@ -28,12 +27,12 @@ func (u *ui) funcs() template.FuncMap {
 		"pretty": pretty,
 		"short":  short,
 		"last":   last,
-		"action": func(s admin.Schedule, action, label string) scheduleAction {
+		"action": func(s jobqueue.ScheduleInfo, action, label string) scheduleAction {
 			return scheduleAction{Name: s.Name, Action: action, Label: label}
 		},
 		"since":    since,
 		"progress": progress,
-		"query":    func(f admin.Filter, key string, value any) string { return query(f, key, fmt.Sprint(value)) },
+		"query":    func(f jobqueue.Filter, key string, value any) string { return query(f, key, fmt.Sprint(value)) },
 	}
 }
 
@@ -42,8 +41,8 @@ type scheduleAction struct{ Name, Action, Label string }
 
 // count groups the digits of n, and marks a count above StatsLimit with a plus sign.
 func count(n int) string {
-	if n > admin.StatsLimit {
-		return group(admin.StatsLimit) + "+"
+	if n > jobqueue.StatsLimit {
+		return group(jobqueue.StatsLimit) + "+"
 	}
 	return group(n)
 }
@@ -133,7 +132,7 @@ func since(j *jobqueue.Job) time.Time {
 	switch {
 	case j.State.Finished():
 		return j.FinishedAt
-	case j.State == admin.StateRunning:
+	case j.State == jobqueue.StateRunning:
 		return j.ClaimedAt
 	}
 	return j.RunAt
@@ -158,21 +157,21 @@ func timeline(j *jobqueue.Job) []step {
 	}
 	if !j.ClaimedAt.IsZero() {
 		text := "Attempt " + strconv.Itoa(j.Attempt) + " started"
-		if j.State == admin.StateRunning {
+		if j.State == jobqueue.StateRunning {
 			text += " by worker " + strconv.FormatInt(j.Worker, 10)
 		}
 		steps = append(steps, step{At: j.ClaimedAt, Class: "running", Text: text})
 	}
 	switch {
 	case j.State.Finished():
-		text := map[admin.State]string{
-			admin.StateSucceeded: "Succeeded", admin.StateFailed: "Failed permanently",
-			admin.StateCancelled: "Cancelled",
+		text := map[jobqueue.State]string{
+			jobqueue.StateSucceeded: "Succeeded", jobqueue.StateFailed: "Failed permanently",
+			jobqueue.StateCancelled: "Cancelled",
 		}[j.State]
 		steps = append(steps, step{At: j.FinishedAt, Class: j.State.String(), Text: text})
-	case j.State == admin.StateScheduled:
+	case j.State == jobqueue.StateScheduled:
 		steps = append(steps, step{At: j.RunAt, Class: "scheduled", Text: "May start"})
-	case j.State == admin.StateWaiting && j.RunAt.After(j.CreatedAt.Add(time.Second)):
+	case j.State == jobqueue.StateWaiting && j.RunAt.After(j.CreatedAt.Add(time.Second)):
 		steps = append(steps, step{At: j.RunAt, Class: "waiting", Text: "Waiting to start"})
 	}
 	sort.SliceStable(steps, func(a, b int) bool { return steps[a].At.Before(steps[b].At) })

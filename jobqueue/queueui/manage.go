@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"lessonkit.example/jobqueue"
-	"lessonkit.example/jobqueue/admin"
 )
 
 const maxForm = 16 << 10 // bytes
@@ -79,9 +78,9 @@ func (u *ui) changeNamed(
 }
 
 // bulkActions are the changes of all jobs of a list, by name, with the states that they apply to.
-var bulkActions = map[string][]admin.State{
-	"retry":  {admin.StateFailed, admin.StateCancelled, admin.StateScheduled},
-	"cancel": {admin.StateWaiting, admin.StateScheduled, admin.StateHeld, admin.StateRunning},
+var bulkActions = map[string][]jobqueue.State{
+	"retry":  {jobqueue.StateFailed, jobqueue.StateCancelled, jobqueue.StateScheduled},
+	"cancel": {jobqueue.StateWaiting, jobqueue.StateScheduled, jobqueue.StateHeld, jobqueue.StateRunning},
 }
 
 // The confirmation of a bulk action counts maxCounted jobs at most, and countedAtOnce at a time
@@ -93,17 +92,17 @@ const (
 
 // bulkData is the confirmation of a bulk action.
 type bulkData struct {
-	Filter admin.Filter
+	Filter jobqueue.Filter
 	Action string
 	Count  string
 }
 
 // bulkFilter reads the list and the action of a bulk action. If they do not fit, it answers the
 // request.
-func (u *ui) bulkFilter(w http.ResponseWriter, r *http.Request, v url.Values) (f admin.Filter, ok bool) {
-	f = admin.Filter{Queue: v.Get("queue"), Kind: v.Get("kind")}
+func (u *ui) bulkFilter(w http.ResponseWriter, r *http.Request, v url.Values) (f jobqueue.Filter, ok bool) {
+	f = jobqueue.Filter{Queue: v.Get("queue"), Kind: v.Get("kind")}
 	states := bulkActions[r.PathValue("action")]
-	i := slices.IndexFunc(states, func(s admin.State) bool { return s.String() == v.Get("state") })
+	i := slices.IndexFunc(states, func(s jobqueue.State) bool { return s.String() == v.Get("state") })
 	if i < 0 {
 		u.fail(w, r, http.StatusBadRequest, "This action does not exist for jobs in this state.", nil)
 		return f, false
@@ -134,7 +133,7 @@ func (u *ui) confirmBulk(w http.ResponseWriter, r *http.Request) {
 }
 
 // counted returns how many jobs f selects, maxCounted if there are more.
-func (u *ui) counted(ctx context.Context, f admin.Filter) (n int, err error) {
+func (u *ui) counted(ctx context.Context, f jobqueue.Filter) (n int, err error) {
 	for f.Limit = countedAtOnce; n < maxCounted; {
 		jobs, err := u.client.List(ctx, f)
 		if err != nil {

@@ -15,7 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/jobqueue"
-	"lessonkit.example/jobqueue/admin"
 	"lessonkit.example/jobqueue/driver"
 	"lessonkit.example/jobqueue/queueui"
 	"lessonkit.example/jobqueue/sqlitequeue"
@@ -28,19 +27,19 @@ func TestButtons(t *testing.T) {
 		require.Equal(t, http.StatusSeeOther, w.Code, w.Body)
 		return w.Header().Get("Location")
 	}
-	state := func(name string) admin.State {
+	state := func(name string) jobqueue.State {
 		j, err := s.ops.Get(t.Context(), s.ids[name])
 		require.NoError(t, err)
 		return j.State
 	}
 	s.page(post("cancelled", "retry"), "will run again")
-	require.NotEqual(t, admin.StateCancelled, state("cancelled"))
+	require.NotEqual(t, jobqueue.StateCancelled, state("cancelled"))
 	s.page(post("waiting", "cancel"), "was cancelled")
-	require.Equal(t, admin.StateCancelled, state("waiting"))
+	require.Equal(t, jobqueue.StateCancelled, state("waiting"))
 	s.page(post("good", "retry"), "Nothing was changed")
 	s.page(post("good", "cancel"), "Nothing was changed")
 	s.page(post("slow", "cancel"), "notified to stop")
-	require.Eventually(t, func() bool { return state("slow") == admin.StateCancelled }, time.Minute,
+	require.Eventually(t, func() bool { return state("slow") == jobqueue.StateCancelled }, time.Minute,
 		5*time.Millisecond)
 }
 
@@ -78,7 +77,7 @@ func TestPauseOfAQueue(t *testing.T) {
 
 func TestSchedules(t *testing.T) {
 	s := setup(t, queueui.Config{Prefix: "/q"})
-	schedule := func() admin.Schedule {
+	schedule := func() jobqueue.ScheduleInfo {
 		schedules, err := s.ops.Schedules(t.Context())
 		require.NoError(t, err)
 		require.Len(t, schedules, 1)
@@ -166,7 +165,7 @@ func TestBulkConfirmationCountsInParts(t *testing.T) {
 		total = c.jobs
 		l := &lists{Store: store}
 		w := httptest.NewRecorder()
-		h := queueui.New(admin.NewClient(l), queueui.Config{})
+		h := queueui.New(jobqueue.NewClient(l), queueui.Config{})
 		h.ServeHTTP(w, httptest.NewRequest("GET", "/bulk/cancel?state=waiting", nil))
 		require.Equal(t, http.StatusOK, w.Code, w.Body)
 		require.Contains(t, w.Body.String(), "Cancel waiting jobs ("+c.count+")?")

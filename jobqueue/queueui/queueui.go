@@ -2,7 +2,7 @@
 // state, one job with its arguments, metadata, saved state, errors and timeline, the schedules,
 // buttons to retry and to cancel one job or all of a list, to pause queues and schedules and to run
 // a schedule now, and a search by the number of a job or any text in its arguments: see
-// [admin.Client.Search].
+// [jobqueue.Client.Search].
 //
 // [New] returns an http.Handler. The pages are plain HTML without scripts. Put authentication in
 // front of it: whoever reaches it sees the arguments of every job and, unless Config.ReadOnly is
@@ -26,7 +26,6 @@ import (
 	"time"
 
 	"lessonkit.example/jobqueue"
-	"lessonkit.example/jobqueue/admin"
 )
 
 // Config configures the pages. The zero value serves them at the root of its mux.
@@ -47,13 +46,13 @@ type Config struct {
 var files embed.FS
 
 type ui struct {
-	client *admin.Client
+	client *jobqueue.Client
 	cfg    Config
 	pages  map[string]*template.Template
 }
 
 // New returns the pages of client's queue.
-func New(client *admin.Client, cfg Config) http.Handler {
+func New(client *jobqueue.Client, cfg Config) http.Handler {
 	if cfg.Title == "" {
 		cfg.Title = "Jobs"
 	}
@@ -164,17 +163,17 @@ func (u *ui) queues(w http.ResponseWriter, r *http.Request) {
 
 // queuesData is the first page.
 type queuesData struct {
-	admin.Stats
-	Schedules []admin.Schedule
+	jobqueue.Stats
+	Schedules []jobqueue.ScheduleInfo
 	MayChange bool
 }
 
 const pageSize = 50
 
 // states are the tabs of the list, in the order of a job's life.
-var states = []admin.State{
-	admin.StateWaiting, admin.StateScheduled, admin.StateHeld, admin.StateRunning,
-	admin.StateSucceeded, admin.StateFailed, admin.StateCancelled,
+var states = []jobqueue.State{
+	jobqueue.StateWaiting, jobqueue.StateScheduled, jobqueue.StateHeld, jobqueue.StateRunning,
+	jobqueue.StateSucceeded, jobqueue.StateFailed, jobqueue.StateCancelled,
 }
 
 // table is a table of jobs.
@@ -188,8 +187,8 @@ type table struct {
 // jobsData is a page of jobs in one state.
 type jobsData struct {
 	table
-	Filter admin.Filter
-	States []admin.State
+	Filter jobqueue.Filter
+	States []jobqueue.State
 	Next   string // query of the next page, "" on the last one
 	// Retry and Cancel are set if they apply to all jobs of the list.
 	Retry, Cancel bool
@@ -198,9 +197,9 @@ type jobsData struct {
 
 func (u *ui) jobs(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
-	f := admin.Filter{State: admin.StateWaiting, Queue: q.Get("queue"), Kind: q.Get("kind"), Limit: pageSize + 1}
+	f := jobqueue.Filter{State: jobqueue.StateWaiting, Queue: q.Get("queue"), Kind: q.Get("kind"), Limit: pageSize + 1}
 	if name := q.Get("state"); name != "" {
-		i := slices.IndexFunc(states, func(s admin.State) bool { return s.String() == name })
+		i := slices.IndexFunc(states, func(s jobqueue.State) bool { return s.String() == name })
 		if i < 0 {
 			u.fail(w, r, http.StatusBadRequest, "This state does not exist.", nil)
 			return
@@ -225,7 +224,7 @@ func (u *ui) jobs(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case f.State.Finished():
 		d.TimeColumn = "Ended"
-	case f.State == admin.StateRunning:
+	case f.State == jobqueue.StateRunning:
 		d.TimeColumn = "Started"
 	default:
 		d.TimeColumn = "May start"
@@ -253,7 +252,7 @@ func (u *ui) before(w http.ResponseWriter, r *http.Request) (id int64, ok bool) 
 }
 
 // query returns the URL query of f with one value changed.
-func query(f admin.Filter, key, value string) string {
+func query(f jobqueue.Filter, key, value string) string {
 	v := url.Values{"state": {f.State.String()}}
 	if f.Queue != "" {
 		v.Set("queue", f.Queue)
@@ -318,8 +317,8 @@ func (u *ui) job(w http.ResponseWriter, r *http.Request) {
 	}
 	d := jobData{Job: job, Steps: timeline(job), Groups: groups}
 	if !u.cfg.ReadOnly {
-		d.MayRetry = job.State == admin.StateFailed || job.State == admin.StateCancelled ||
-			job.State == admin.StateScheduled
+		d.MayRetry = job.State == jobqueue.StateFailed || job.State == jobqueue.StateCancelled ||
+			job.State == jobqueue.StateScheduled
 		d.MayStop = !job.State.Finished() && !job.Cancelling
 	}
 	d.Note = notes[r.URL.Query().Get("note")]

@@ -18,7 +18,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/jobqueue"
-	"lessonkit.example/jobqueue/admin"
 	"lessonkit.example/jobqueue/driver"
 	"lessonkit.example/jobqueue/queueui"
 	"lessonkit.example/jobqueue/sqlitequeue"
@@ -27,7 +26,7 @@ import (
 type site struct {
 	t       *testing.T
 	client  *jobqueue.Client
-	ops     *admin.Client
+	ops     *jobqueue.Client
 	store   *sqlitequeue.Store
 	handler http.Handler
 	ids     map[string]int64
@@ -40,7 +39,7 @@ func setup(t *testing.T, cfg queueui.Config) *site {
 	require.NoError(t, err)
 	t.Cleanup(func() { store.Close() })
 	require.NoError(t, store.Migrate(t.Context()))
-	s := &site{t: t, store: store, client: jobqueue.NewClient(store), ops: admin.NewClient(store),
+	s := &site{t: t, store: store, client: jobqueue.NewClient(store), ops: jobqueue.NewClient(store),
 		ids: map[string]int64{}}
 	s.handler = queueui.New(s.ops, cfg)
 
@@ -84,11 +83,11 @@ func setup(t *testing.T, cfg queueui.Config) *site {
 	go func() { done <- w.Run(ctx) }()
 	t.Cleanup(func() { cancel(); require.NoError(t, <-done) })
 	<-started
-	for name, state := range map[string]admin.State{"good": admin.StateSucceeded, "bad": admin.StateFailed,
-		"panics": admin.StateScheduled, "away": admin.StateScheduled} {
+	for name, state := range map[string]jobqueue.State{"good": jobqueue.StateSucceeded, "bad": jobqueue.StateFailed,
+		"panics": jobqueue.StateScheduled, "away": jobqueue.StateScheduled} {
 		require.Eventually(t, func() bool {
 			j, err := s.ops.Get(t.Context(), s.ids[name])
-			return err == nil && j.State == state && (state != admin.StateScheduled || j.Attempt == 2)
+			return err == nil && j.State == state && (state != jobqueue.StateScheduled || j.Attempt == 2)
 		}, time.Minute, 5*time.Millisecond, name)
 	}
 	return s
@@ -230,7 +229,7 @@ func TestSavedState(t *testing.T) {
 		s.enqueue(name, jobqueue.Params{Kind: "bind", Queue: "books", Args: state})
 		require.Eventually(t, func() bool {
 			j, err := s.ops.Get(t.Context(), s.ids[name])
-			return err == nil && j.State == admin.StateSucceeded
+			return err == nil && j.State == jobqueue.StateSucceeded
 		}, time.Minute, 5*time.Millisecond, name)
 	}
 	bar := `<progress aria-label="Progress" max="100" value="50">50 %</progress>`
@@ -249,7 +248,7 @@ func TestCrossSitePostsAreRefused(t *testing.T) {
 	require.Equal(t, http.StatusForbidden, s.do("POST", path, "Origin", "https://elsewhere.example").Code)
 	j, err := s.ops.Get(t.Context(), s.ids["waiting"])
 	require.NoError(t, err)
-	require.Equal(t, admin.StateWaiting, j.State)
+	require.Equal(t, jobqueue.StateWaiting, j.State)
 	require.Equal(t, http.StatusSeeOther, s.do("POST", path, "Sec-Fetch-Site", "same-origin").Code)
 }
 
@@ -324,7 +323,7 @@ func TestStoreErrorsAreExplained(t *testing.T) {
 		{errors.New("stats: secret"), http.StatusInternalServerError, "The log says why"},
 	} {
 		w := httptest.NewRecorder()
-		h := queueui.New(admin.NewClient(failing{store, c.err}), queueui.Config{})
+		h := queueui.New(jobqueue.NewClient(failing{store, c.err}), queueui.Config{})
 		h.ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
 		require.Equal(t, c.code, w.Code, c.err)
 		require.Contains(t, w.Body.String(), c.text)

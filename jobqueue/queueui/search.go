@@ -11,7 +11,6 @@ import (
 	"unicode/utf8"
 
 	"lessonkit.example/jobqueue"
-	"lessonkit.example/jobqueue/admin"
 )
 
 const (
@@ -51,7 +50,7 @@ func (u *ui) search(w http.ResponseWriter, r *http.Request) {
 		u.storeFailed(w, r, err)
 		return
 	}
-	d := searchData{Text: text, Window: admin.SearchWindow, Next: next}
+	d := searchData{Text: text, Window: jobqueue.SearchWindow, Next: next}
 	d.table = table{Jobs: jobs, AllStates: true, TimeColumn: "Ended or may start", Paged: before != 0}
 	u.render(w, r, http.StatusOK, "search", "Search", d)
 }

@@ -30,7 +30,7 @@ const deleteSQL = `delete from jobqueue_job where id in (select j.id ` + leased 
 
 const leasedSQL = `select j.id ` + leased
 
-// A job whose Dead callback alone ran has one attempt more than its limit, which is not recorded.
+// A job whose OnFailed callback alone ran has one attempt more than its limit, which is not recorded.
 const endSQL = `
 update jobqueue_job set attempt = case when max_attempts < 0 then attempt else min(attempt, max_attempts) end
 where id = ? and fence = ? and worker = ?`
@@ -306,7 +306,7 @@ func next(tx *sql.Tx, now int64, x driver.ExchangeRequest, res *driver.ExchangeR
 // handler's: roll back. The job goes to the history even when the worker's queue keeps none.
 func (s *Store) CompleteTx(ctx context.Context, tx *sql.Tx, job *jobqueue.Job) (err error) {
 	defer dberr.Classify(&err)
-	if state := driver.SavedNow(job); state != nil {
+	if state := job.Running().Saved(); state != nil {
 		saved := driver.Saved{Lease: driver.Lease{ID: job.ID, Fence: job.Fence}, State: state}
 		if _, err := save(tx, job.Worker, saved); err != nil {
 			return fmt.Errorf("complete job %d: %w", job.ID, err)
@@ -328,6 +328,6 @@ func (s *Store) CompleteTx(ctx context.Context, tx *sql.Tx, job *jobqueue.Job) (
 	if err != nil {
 		return fmt.Errorf("complete job %d: %w", job.ID, err)
 	}
-	driver.MarkCompleted(job)
+	job.Running().SetCompleted()
 	return nil
 }

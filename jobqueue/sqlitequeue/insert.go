@@ -3,7 +3,6 @@ package sqlitequeue
 import (
 	"context"
 	"database/sql"
-	"fmt"
 
 	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/driver"
@@ -35,19 +34,13 @@ func (s *Store) EnqueueManyTx(
 	ctx context.Context, tx *sql.Tx, ps []jobqueue.Params,
 ) (_ []jobqueue.InsertResult, err error) {
 	defer dberr.Classify(&err)
-	if len(ps) == 0 {
-		return nil, nil
-	}
-	rs, err := jobqueue.Records(ctx, s.onEnqueue, ps)
-	if err != nil {
-		return nil, err
-	}
-	results, err := s.insert(ctx, tx, s.now(), rs)
-	if err != nil {
-		return nil, fmt.Errorf("enqueue: %w", err)
-	}
-	s.wake(rs)
-	return results, nil
+	return jobqueue.Insert(ctx, s.onEnqueue, ps, func(rs []driver.Record) ([]driver.InsertResult, error) {
+		results, err := s.insert(ctx, tx, s.now(), rs)
+		if err == nil {
+			s.wake(rs)
+		}
+		return results, err
+	})
 }
 
 // Insert implements driver.Store.

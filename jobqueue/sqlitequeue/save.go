@@ -38,7 +38,7 @@ func (s *Store) Save(ctx context.Context, worker int64, states []driver.Saved) e
 // handler's, and an error if the handler has called Save during the same attempt.
 func (s *Store) SaveTx(ctx context.Context, tx *sql.Tx, job *jobqueue.Job, v any) (err error) {
 	defer dberr.Classify(&err)
-	state, err := driver.EncodeSavedTx(job, v)
+	state, err := job.Running().EncodeSaved(v)
 	if err != nil {
 		return err
 	}

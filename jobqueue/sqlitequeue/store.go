@@ -1,10 +1,10 @@
 // Package sqlitequeue stores a job queue in an SQLite file, for programs of one process or a few on
 // one machine.
 //
-// [Open] returns a [Store] for jobqueue.NewClient, jobqueue.NewWorker and admin.NewClient on a file
-// of its own, [New] one on a database that the caller has opened; [Store.Migrate] creates its
-// tables. [Store.EnqueueTx] enqueues in a transaction of the caller, [Store.CompleteTx] completes a
-// job in one.
+// [Open] returns a [Store] for jobqueue.NewClient and jobqueue.NewWorker on a file of its own,
+// [New] one on a database that the caller has opened; [Store.Migrate] creates its tables.
+// [Store.EnqueueTx] enqueues in a transaction of the caller, [Store.CompleteTx] completes a job in
+// one.
 //
 // Concurrent calls share one commit, so many goroutines that insert single jobs do not each wait
 // for a disk flush. Workers of the same process are woken at once, those of other processes find

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/examples/internal/nodetest"
-	"lessonkit.example/jobqueue/admin"
+	"lessonkit.example/jobqueue"
 )
 
 // screen is a kind of screen that people use.
@@ -51,7 +51,7 @@ func (b *browser) violations(axe string) string {
 // queuePages returns the pages of a queue with a failed job, by name.
 func queuePages(t *testing.T, f *retried) map[string]string {
 	t.Helper()
-	job := f.waitJob(admin.StateFailed, 1)
+	job := f.waitJob(jobqueue.StateFailed, 1)
 	return map[string]string{
 		"queues": "/", "failed": "/jobs?state=failed", "none": "/jobs?state=cancelled",
 		"retry all": "/bulk/retry?state=failed", "retried": "/jobs?state=failed&changed=3&skipped=1",
@@ -84,7 +84,7 @@ func TestAttemptsAndErrorAreVisibleOnAPhone(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t)
 	f := withFailedSegment(t)
-	f.waitJob(admin.StateFailed, 1)
+	f.waitJob(jobqueue.StateFailed, 1)
 	base := f.address + "/admin/queue"
 	b.do(chromedp.Navigate("http://operator:" + strings.ReplaceAll(operatorPassword, " ", "%20") + "@" + base + "/"))
 	b.waitText("Workers")
@@ -105,7 +105,7 @@ func TestAttemptsAndErrorAreVisibleOnAPhone(t *testing.T) {
 func TestOperatorFindsTheJobOfASegment(t *testing.T) {
 	t.Parallel()
 	f := withFailedSegment(t)
-	job := f.waitJob(admin.StateFailed, 1)
+	job := f.waitJob(jobqueue.StateFailed, 1)
 	w := request(f.server, http.MethodGet, "/search?q="+f.segment, basic("operator", operatorPassword))
 	require.Equal(t, http.StatusOK, w.Code)
 	require.Contains(t, w.Body.String(), fmt.Sprintf(`href="/admin/queue/jobs/%d"`, job.ID))

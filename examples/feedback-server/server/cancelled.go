@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"lessonkit.example/feedback"
-	"lessonkit.example/jobqueue/admin"
+	"lessonkit.example/jobqueue"
 )
 
 const (
@@ -20,7 +20,7 @@ const (
 // cancelledJobs tells the service about transcriptions that an operator has cancelled: the queue
 // calls no handler for a job that had not started.
 type cancelledJobs struct {
-	client  *admin.Client
+	client  *jobqueue.Client
 	lessons *feedback.Service
 	log     *slog.Logger
 	seen    map[int64]time.Time // when the jobs that the service knows of were cancelled
@@ -45,8 +45,8 @@ func (c *cancelledJobs) run(ctx context.Context) error {
 func (c *cancelledJobs) check(ctx context.Context) error {
 	listed := map[int64]bool{}
 	var failed error
-	page := admin.Filter{
-		State: admin.StateCancelled, Queue: speechQueue, Kind: string(feedback.TaskTranscribe), Limit: cancelledPage,
+	page := jobqueue.Filter{
+		State: jobqueue.StateCancelled, Queue: speechQueue, Kind: string(feedback.TaskTranscribe), Limit: cancelledPage,
 	}
 	for {
 		jobs, err := c.client.List(ctx, page)

@@ -15,7 +15,6 @@ import (
 	"lessonkit.example/feedback/feedbackclient"
 	"lessonkit.example/internal/pgtest"
 	"lessonkit.example/jobqueue"
-	"lessonkit.example/jobqueue/admin"
 )
 
 // TestCancelledTranscriptionsFail: an operator cancels the job of a recording, which waits for the
@@ -57,7 +56,7 @@ func TestCancelledTranscriptionsFail(t *testing.T) {
 					return got
 				}
 				await(state)
-				queue := admin.NewClient(queueIn(t, url))
+				queue := jobqueue.NewClient(queueIn(t, url))
 				jobs := func() []*jobqueue.Job { // not those of schedules
 					t.Helper()
 					jobs, _, err := queue.Search(t.Context(), segment.ID, 0)

@@ -12,7 +12,6 @@ import (
 	"lessonkit.example/internal/db"
 	"lessonkit.example/internal/opendb"
 	"lessonkit.example/jobqueue"
-	"lessonkit.example/jobqueue/admin"
 	"lessonkit.example/jobqueue/pgqueue"
 	"lessonkit.example/jobqueue/sqlitequeue"
 )
@@ -23,7 +22,7 @@ type database struct {
 	accounts *authstore.Store
 	lessons  *feedbackstore.Store
 	jobs     jobStore
-	client   *admin.Client // of jobs
+	client   *jobqueue.Client // of jobs
 }
 
 // jobStore is implemented by the job stores of both engines.
@@ -47,7 +46,7 @@ func openDatabase(ctx context.Context, url string, traces *tracing, log *slog.Lo
 			accounts: authstore.NewSQLite(opened.W, opened.R),
 			lessons:  feedbackstore.NewSQLite(opened.W, opened.R, outbox(jobs.EnqueueTx)),
 			jobs:     jobs,
-			client:   admin.NewClient(jobs),
+			client:   jobqueue.NewClient(jobs),
 		}, nil
 	}
 	jobs := pgqueue.New(opened.Pool, pgqueue.Config{OnEnqueue: traces.onEnqueue()})
@@ -56,7 +55,7 @@ func openDatabase(ctx context.Context, url string, traces *tracing, log *slog.Lo
 		accounts: authstore.NewPostgres(opened.W),
 		lessons:  feedbackstore.NewPostgres(opened.W, outbox(jobs.EnqueueSQL)),
 		jobs:     jobs,
-		client:   admin.NewClient(jobs),
+		client:   jobqueue.NewClient(jobs),
 	}, nil
 }
 

@@ -25,7 +25,6 @@ import (
 	"lessonkit.example/internal/pgtest"
 	"lessonkit.example/internal/s3test"
 	"lessonkit.example/jobqueue"
-	"lessonkit.example/jobqueue/admin"
 )
 
 // storages runs a test on both engines, each with the recordings in a directory and in a bucket,
@@ -185,8 +184,8 @@ func TestEraseJobNeedsADeletedAccount(t *testing.T) {
 				Kind: "erase_teacher", Args: map[string]string{"kind": "erase_teacher", "teacher_id": me.ID}})
 			require.NoError(t, err)
 			require.Eventually(t, func() bool {
-				job, err := admin.NewClient(queue).Get(t.Context(), inserted.ID)
-				return err == nil && job.State == admin.StateSucceeded
+				job, err := jobqueue.NewClient(queue).Get(t.Context(), inserted.ID)
+				return err == nil && job.State == jobqueue.StateSucceeded
 			}, timeout, 20*time.Millisecond)
 		}
 		erase()
@@ -252,7 +251,7 @@ func TestRecordingsAreDeletedAfterTheRetention(t *testing.T) {
 				db.Time{Time: time.Now().UTC().AddDate(0, 0, -31)}, old.ID)
 			return err
 		}))
-		jobs := admin.NewClient(queueIn(t, environment["DATABASE_URL"]))
+		jobs := jobqueue.NewClient(queueIn(t, environment["DATABASE_URL"]))
 		require.Eventually(t, func() bool {
 			err := jobs.RunSchedule(t.Context(), "retention") // ErrNotFound until the worker has stored it
 			return err == nil && recordings(t, audio) == 1

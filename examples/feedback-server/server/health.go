@@ -14,7 +14,7 @@ import (
 	"lessonkit.example/feedback"
 	"lessonkit.example/feedback/audiodir"
 	"lessonkit.example/feedback/audios3"
-	"lessonkit.example/jobqueue/admin"
+	"lessonkit.example/jobqueue"
 )
 
 // Report is the body of GET /health. Everybody gets the flags; only operators get the details, such
@@ -205,7 +205,7 @@ func checkStorage(ctx context.Context, audio feedback.AudioStore) (audiodir.Spac
 	return audiodir.Space{}, errors.New("the store of recordings has no check")
 }
 
-func countJobs(ctx context.Context, c *admin.Client) (r QueueReport) {
+func countJobs(ctx context.Context, c *jobqueue.Client) (r QueueReport) {
 	stats, err := c.Stats(ctx)
 	if err != nil {
 		return r

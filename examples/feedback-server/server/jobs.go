@@ -99,9 +99,9 @@ func newWorker(
 		return lessons.FailTask(ctx, t)
 	}
 	jobqueue.Handle(w, string(feedback.TaskTranscribe), runTask,
-		jobqueue.WithDead(failTask), jobqueue.WithBackoff(lessons.RetryDelay))
-	jobqueue.Handle(w, string(feedback.TaskDeleteAudio), runTask, jobqueue.WithDead(failTask))
-	jobqueue.Handle(w, string(feedback.TaskEraseTeacher), eraseTeacher, jobqueue.WithDead(failTask))
+		jobqueue.OnFailed(failTask), jobqueue.WithBackoff(lessons.RetryDelay))
+	jobqueue.Handle(w, string(feedback.TaskDeleteAudio), runTask, jobqueue.OnFailed(failTask))
+	jobqueue.Handle(w, string(feedback.TaskEraseTeacher), eraseTeacher, jobqueue.OnFailed(failTask))
 	jobqueue.Handle(w, sweepKind, func(ctx context.Context, _ *jobqueue.Job, _ any) error {
 		return lessons.Sweep(ctx)
 	})

@@ -44,7 +44,7 @@ func newMetrics(h *health) *metrics {
 		feedback.TaskTranscribe, feedback.TaskDeleteAudio, feedback.TaskEraseTeacher,
 	} {
 		for _, outcome := range outcomes {
-			m.jobs.WithLabelValues(string(kind), outcome)
+			m.jobs.WithLabelValues(string(kind), string(outcome))
 		}
 	}
 	m.registry.MustRegister(
@@ -80,18 +80,13 @@ func (m *metrics) observeJob(e jobqueue.Event) {
 		m.waits.WithLabelValues(e.Job.Kind).Observe(e.Wait.Seconds())
 		return
 	}
-	m.jobs.WithLabelValues(e.Job.Kind, outcomes[e.Type]).Observe(e.Took.Seconds())
+	m.jobs.WithLabelValues(e.Job.Kind, string(e.Type)).Observe(e.Took.Seconds())
 }
 
-// outcomes are the values of the label outcome. "failed" means permanently, as it does for jobs in
-// jobqueue_jobs, in /health and on the pages of the queue.
-var outcomes = map[jobqueue.EventType]string{
-	jobqueue.EventSucceeded: "succeeded",
-	jobqueue.EventFailed:    "retried",
-	jobqueue.EventDead:      "failed",
-	jobqueue.EventSnoozed:   "snoozed",
-	jobqueue.EventCancelled: "cancelled",
-	jobqueue.EventLost:      "lost",
+// outcomes are the values of the label outcome.
+var outcomes = []jobqueue.EventType{
+	jobqueue.EventSucceeded, jobqueue.EventRetried, jobqueue.EventFailed, jobqueue.EventSnoozed,
+	jobqueue.EventCancelled, jobqueue.EventLost,
 }
 
 // stateCollector reads the state of database, queue and recognizer at each scrape.

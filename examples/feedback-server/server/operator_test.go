@@ -15,7 +15,6 @@ import (
 	"lessonkit.example/auth/authtest"
 	"lessonkit.example/examples/feedback-server/server"
 	"lessonkit.example/jobqueue"
-	"lessonkit.example/jobqueue/admin"
 )
 
 const operatorPassword = "correct horse battery"
@@ -123,14 +122,14 @@ func TestOperatorRetriesAFailedJobInTheBrowser(t *testing.T) {
 	s, file := withOperator(t)
 	address := serve(t, s) + "/admin/queue"
 	queue := queueIn(t, "sqlite:"+file)
-	jobs := admin.NewClient(queue)
+	jobs := jobqueue.NewClient(queue)
 	params := jobqueue.Params{Queue: "files", Kind: "delete_audio", Args: "not a task"}
 	inserted, err := jobqueue.NewClient(queue).Enqueue(t.Context(), params)
 	require.NoError(t, err)
 	failures := func(n int) func() bool {
 		return func() bool {
 			job, err := jobs.Get(t.Context(), inserted.ID)
-			return err == nil && job.State == admin.StateFailed && len(job.Errors) == n
+			return err == nil && job.State == jobqueue.StateFailed && len(job.Errors) == n
 		}
 	}
 	require.Eventually(t, failures(1), timeout, 20*time.Millisecond)

@@ -18,7 +18,6 @@ import (
 	"lessonkit.example/examples/feedback-server/server"
 	"lessonkit.example/feedback/feedbackclient"
 	"lessonkit.example/jobqueue"
-	"lessonkit.example/jobqueue/admin"
 )
 
 // retried is a running server with one recording, whose recogniser can be switched.
@@ -29,7 +28,7 @@ type retried struct {
 	client  feedbackclient.Client
 	session string
 	segment string
-	jobs    *admin.Client
+	jobs    *jobqueue.Client
 	refuses atomic.Bool // the recogniser refuses every recording
 }
 
@@ -52,7 +51,7 @@ func withFailedSegment(t *testing.T) *retried {
 		"OPERATOR_PASSWORD": operatorPassword, "LOCAL_ASR_URL": speech.URL,
 	})
 	require.NoError(t, f.server.Migrate(t.Context()))
-	f.jobs = admin.NewClient(queueIn(t, "sqlite:"+file))
+	f.jobs = jobqueue.NewClient(queueIn(t, "sqlite:"+file))
 	f.address = serve(t, f.server)
 	f.client = feedbackclient.Development("http://"+f.address, "someone")
 
@@ -85,11 +84,11 @@ func (f *retried) waitSegment(state string) {
 }
 
 // waitJob waits until the only job with the state has n errors.
-func (f *retried) waitJob(state admin.State, n int) *jobqueue.Job {
+func (f *retried) waitJob(state jobqueue.State, n int) *jobqueue.Job {
 	f.t.Helper()
 	var job *jobqueue.Job
 	require.Eventually(f.t, func() bool {
-		jobs, err := f.jobs.List(context.Background(), admin.Filter{State: state, Kind: "transcribe"})
+		jobs, err := f.jobs.List(context.Background(), jobqueue.Filter{State: state, Kind: "transcribe"})
 		if err != nil || len(jobs) != 1 || len(jobs[0].Errors) != n {
 			return false
 		}
@@ -110,25 +109,25 @@ func (f *retried) retryJob(id int64) {
 func TestRetryOfAJobTranscribesItsFailedSegment(t *testing.T) {
 	t.Parallel()
 	f := withFailedSegment(t)
-	job := f.waitJob(admin.StateFailed, 1)
+	job := f.waitJob(jobqueue.StateFailed, 1)
 	f.retryJob(job.ID)
-	require.Equal(t, job.ID, f.waitJob(admin.StateFailed, 2).ID, "it was refused once more")
+	require.Equal(t, job.ID, f.waitJob(jobqueue.StateFailed, 2).ID, "it was refused once more")
 	f.waitSegment("failed")
 
 	f.refuses.Store(false)
 	f.retryJob(job.ID)
-	require.Equal(t, job.ID, f.waitJob(admin.StateSucceeded, 2).ID)
+	require.Equal(t, job.ID, f.waitJob(jobqueue.StateSucceeded, 2).ID)
 	f.waitSegment("transcribed")
 }
 
 func TestRetryOfAJobFailsAfterTheSegmentWasRetried(t *testing.T) {
 	t.Parallel()
 	f := withFailedSegment(t)
-	old := f.waitJob(admin.StateFailed, 1)
+	old := f.waitJob(jobqueue.StateFailed, 1)
 	retry := "/api/v1/audio-segments/" + f.segment + "/retry"
 	require.NoError(t, f.client.Call(t.Context(), http.MethodPost, retry, nil, nil))
 	require.Eventually(t, func() bool {
-		failed, err := f.jobs.List(t.Context(), admin.Filter{State: admin.StateFailed})
+		failed, err := f.jobs.List(t.Context(), jobqueue.Filter{State: jobqueue.StateFailed})
 		return err == nil && len(failed) == 2
 	}, timeout, 10*time.Millisecond, "the recogniser refuses the second job too")
 
@@ -140,14 +139,14 @@ func TestRetryOfAJobFailsAfterTheSegmentWasRetried(t *testing.T) {
 		if err != nil || !job.State.Finished() || len(job.Errors) < 2 {
 			return false
 		}
-		require.Equal(t, admin.StateFailed, job.State)
+		require.Equal(t, jobqueue.StateFailed, job.State)
 		errs = job.Errors
 		return true
 	}, timeout, 10*time.Millisecond)
 	require.Contains(t, errs[1].Error, "queued again")
 	f.waitSegment("failed")
 
-	failed, err := f.jobs.List(t.Context(), admin.Filter{State: admin.StateFailed})
+	failed, err := f.jobs.List(t.Context(), jobqueue.Filter{State: jobqueue.StateFailed})
 	require.NoError(t, err)
 	f.retryJob(failed[0].ID)
 	f.waitSegment("transcribed")

@@ -13,7 +13,7 @@ import (
 
 	"lessonkit.example/auth/authhttp"
 	"lessonkit.example/feedback/feedbackhttp"
-	"lessonkit.example/jobqueue/admin"
+	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/queueui"
 )
 
@@ -78,7 +78,7 @@ func closeConnections(stopping *atomic.Bool, next http.Handler) http.Handler {
 }
 
 // registerQueue adds the pages of the job queue to a mux that clients reach below a path.
-func registerQueue(mux *http.ServeMux, path string, jobs *admin.Client, password string, log *slog.Logger) {
+func registerQueue(mux *http.ServeMux, path string, jobs *jobqueue.Client, password string, log *slog.Logger) {
 	pages := queueui.New(jobs, queueui.Config{Prefix: path + "/admin/queue", Title: "Job queue", Logger: log})
 	mux.Handle("/admin/queue/", requireOperator(password, addPrefix(path, pages)))
 	mux.HandleFunc("GET /admin/queue", redirect("queue/"))

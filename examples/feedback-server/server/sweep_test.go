@@ -10,7 +10,7 @@ import (
 
 	"lessonkit.example/examples/feedback-server/server"
 	"lessonkit.example/internal/pgtest"
-	"lessonkit.example/jobqueue/admin"
+	"lessonkit.example/jobqueue"
 )
 
 // The sweep is a periodic job of the queue, so it can be run by hand.
@@ -21,7 +21,7 @@ func TestSweepIsASchedule(t *testing.T) {
 	require.NoError(t, s.Migrate(t.Context()))
 	serve(t, s)
 
-	jobs := admin.NewClient(queueIn(t, database))
+	jobs := jobqueue.NewClient(queueIn(t, database))
 	require.Eventually(t, func() bool {
 		schedules, err := jobs.Schedules(t.Context())
 		return err == nil && len(schedules) == 1 && time.Until(schedules[0].NextAt) <= time.Hour

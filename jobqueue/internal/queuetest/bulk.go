@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/jobqueue"
-	"lessonkit.example/jobqueue/admin"
 	"lessonkit.example/jobqueue/driver"
 )
 
@@ -27,7 +26,7 @@ var bulkTests = map[string]func(*testing.T, Harness){
 }
 
 func pauseStopsClaims(t *testing.T, h Harness) {
-	c := admin.NewClient(h.Again())
+	c := jobqueue.NewClient(h.Again())
 	r := idle(t, h.Store, jobqueue.WorkerConfig{
 		Queues: map[string]jobqueue.QueueConfig{"default": {}, "b": {}}, PollInterval: 200 * time.Millisecond,
 	})
@@ -55,7 +54,7 @@ func pauseStopsClaims(t *testing.T, h Harness) {
 }
 
 func pauseEndsByItself(t *testing.T, h Harness) {
-	c := admin.NewClient(h.Store)
+	c := jobqueue.NewClient(h.Store)
 	until := time.Now().Add(500 * time.Millisecond)
 	require.NoError(t, c.Pause(t.Context(), "default", time.Now().Add(time.Hour)))
 	require.NoError(t, c.Pause(t.Context(), "default", until), "the last call counts")
@@ -83,25 +82,25 @@ func finished(t *testing.T, h Harness, n int) {
 	}
 }
 
-func count(t *testing.T, h Harness, f admin.Filter) int {
+func count(t *testing.T, h Harness, f jobqueue.Filter) int {
 	t.Helper()
 	f.Limit = 1000
-	jobs, err := admin.NewClient(h.Store).List(t.Context(), f)
+	jobs, err := jobqueue.NewClient(h.Store).List(t.Context(), f)
 	require.NoError(t, err)
 	return len(jobs)
 }
 
 func retryManyByFilter(t *testing.T, h Harness) {
-	c := admin.NewClient(h.Store)
+	c := jobqueue.NewClient(h.Store)
 	finished(t, h, 10)
-	failed := count(t, h, admin.Filter{State: admin.StateFailed, Queue: "a", Kind: "work"})
+	failed := count(t, h, jobqueue.Filter{State: jobqueue.StateFailed, Queue: "a", Kind: "work"})
 	require.Positive(t, failed)
-	n, skipped, err := c.RetryMany(t.Context(), admin.Filter{State: admin.StateFailed, Queue: "a", Kind: "work"})
+	n, skipped, err := c.RetryMany(t.Context(), jobqueue.Filter{State: jobqueue.StateFailed, Queue: "a", Kind: "work"})
 	require.NoError(t, err)
 	require.Equal(t, []int{failed, 0}, []int{n, skipped})
-	require.Equal(t, failed, count(t, h, admin.Filter{State: admin.StateWaiting}))
-	require.Equal(t, 40-failed, count(t, h, admin.Filter{State: admin.StateFailed}))
-	n, _, err = c.RetryMany(t.Context(), admin.Filter{State: admin.StateCancelled})
+	require.Equal(t, failed, count(t, h, jobqueue.Filter{State: jobqueue.StateWaiting}))
+	require.Equal(t, 40-failed, count(t, h, jobqueue.Filter{State: jobqueue.StateFailed}))
+	n, _, err = c.RetryMany(t.Context(), jobqueue.Filter{State: jobqueue.StateCancelled})
 	require.NoError(t, err)
 	require.Equal(t, 40, n)
 
@@ -112,34 +111,34 @@ func retryManyByFilter(t *testing.T, h Harness) {
 		require.Empty(t, record(t, h.Store, w, result(claim(t, h.Store, w, "u", 1)[0], driver.Fail)))
 	}
 	fill(t, h.Store, 1, func(p *jobqueue.Params) { p.Queue, p.UniqueKey = "u", "key 2" })
-	n, skipped, err = c.RetryMany(t.Context(), admin.Filter{State: admin.StateFailed, Queue: "u"})
+	n, skipped, err = c.RetryMany(t.Context(), jobqueue.Filter{State: jobqueue.StateFailed, Queue: "u"})
 	require.NoError(t, err)
 	require.Equal(t, []int{2, 3}, []int{n, skipped})
-	require.Equal(t, 3, count(t, h, admin.Filter{State: admin.StateFailed, Queue: "u"}))
+	require.Equal(t, 3, count(t, h, jobqueue.Filter{State: jobqueue.StateFailed, Queue: "u"}))
 
 	fill(t, h.Store, 7, func(p *jobqueue.Params) { p.Queue, p.RunAt = "s", time.Now().Add(time.Hour) })
-	n, _, err = c.RetryMany(t.Context(), admin.Filter{State: admin.StateScheduled, Queue: "s"})
+	n, _, err = c.RetryMany(t.Context(), jobqueue.Filter{State: jobqueue.StateScheduled, Queue: "s"})
 	require.NoError(t, err)
 	require.Equal(t, 7, n)
 	require.Len(t, claim(t, h.Store, w, "s", 10), 7)
 }
 
 func cancelManyByFilter(t *testing.T, h Harness) {
-	c := admin.NewClient(h.Store)
+	c := jobqueue.NewClient(h.Store)
 	fill(t, h.Store, 5)
 	fill(t, h.Store, 6, func(p *jobqueue.Params) { p.Kind = "other" })
 	fill(t, h.Store, 7, func(p *jobqueue.Params) { p.RunAt = time.Now().Add(time.Hour) })
-	for f, want := range map[admin.Filter]int{
-		{State: admin.StateWaiting, Kind: "other"}:  6,
-		{State: admin.StateWaiting, Queue: "empty"}: 0,
-		{State: admin.StateScheduled}:               7,
+	for f, want := range map[jobqueue.Filter]int{
+		{State: jobqueue.StateWaiting, Kind: "other"}:  6,
+		{State: jobqueue.StateWaiting, Queue: "empty"}: 0,
+		{State: jobqueue.StateScheduled}:               7,
 	} {
 		n, skipped, err := c.CancelMany(t.Context(), f)
 		require.NoError(t, err)
 		require.Equal(t, []int{want, 0}, []int{n, skipped}, "%+v", f)
 	}
-	require.Equal(t, 5, count(t, h, admin.Filter{State: admin.StateWaiting}))
-	require.Equal(t, 13, count(t, h, admin.Filter{State: admin.StateCancelled}))
+	require.Equal(t, 5, count(t, h, jobqueue.Filter{State: jobqueue.StateWaiting}))
+	require.Equal(t, 13, count(t, h, jobqueue.Filter{State: jobqueue.StateCancelled}))
 }
 
 func cancelManyStopsRunning(t *testing.T, h Harness) {
@@ -152,7 +151,7 @@ func cancelManyStopsRunning(t *testing.T, h Harness) {
 	for range 5 {
 		r.next(jobqueue.EventClaimed)
 	}
-	n, _, err := admin.NewClient(h.Store).CancelMany(t.Context(), admin.Filter{State: admin.StateRunning})
+	n, _, err := jobqueue.NewClient(h.Store).CancelMany(t.Context(), jobqueue.Filter{State: jobqueue.StateRunning})
 	require.NoError(t, err)
 	require.Equal(t, 5, n)
 	for range 5 {
@@ -161,43 +160,43 @@ func cancelManyStopsRunning(t *testing.T, h Harness) {
 }
 
 func manyOfASerialKey(t *testing.T, h Harness) {
-	c := admin.NewClient(h.Store)
+	c := jobqueue.NewClient(h.Store)
 	ids := fill(t, h.Store, 5, serialKey("k"))
-	n, _, err := c.CancelMany(t.Context(), admin.Filter{State: admin.StateWaiting})
+	n, _, err := c.CancelMany(t.Context(), jobqueue.Filter{State: jobqueue.StateWaiting})
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, n, 1)
-	n, _, err = c.CancelMany(t.Context(), admin.Filter{State: admin.StateHeld})
+	n, _, err = c.CancelMany(t.Context(), jobqueue.Filter{State: jobqueue.StateHeld})
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, n, 1)
-	_, _, err = c.CancelMany(t.Context(), admin.Filter{State: admin.StateWaiting})
+	_, _, err = c.CancelMany(t.Context(), jobqueue.Filter{State: jobqueue.StateWaiting})
 	require.NoError(t, err)
-	require.Equal(t, 5, count(t, h, admin.Filter{State: admin.StateCancelled}))
-	n, _, err = c.RetryMany(t.Context(), admin.Filter{State: admin.StateCancelled})
+	require.Equal(t, 5, count(t, h, jobqueue.Filter{State: jobqueue.StateCancelled}))
+	n, _, err = c.RetryMany(t.Context(), jobqueue.Filter{State: jobqueue.StateCancelled})
 	require.NoError(t, err)
 	require.Equal(t, 5, n)
-	require.Equal(t, 1, count(t, h, admin.Filter{State: admin.StateWaiting}))
-	require.Equal(t, 4, count(t, h, admin.Filter{State: admin.StateHeld}))
+	require.Equal(t, 1, count(t, h, jobqueue.Filter{State: jobqueue.StateWaiting}))
+	require.Equal(t, 4, count(t, h, jobqueue.Filter{State: jobqueue.StateHeld}))
 	require.NotContains(t, ids, int64(0))
 }
 
 func manyNeedsAFittingState(t *testing.T, h Harness) {
-	c := admin.NewClient(h.Store)
-	for _, state := range []admin.State{0, admin.StateWaiting, admin.StateRunning, admin.StateSucceeded} {
-		_, _, err := c.RetryMany(t.Context(), admin.Filter{State: state})
+	c := jobqueue.NewClient(h.Store)
+	for _, state := range []jobqueue.State{0, jobqueue.StateWaiting, jobqueue.StateRunning, jobqueue.StateSucceeded} {
+		_, _, err := c.RetryMany(t.Context(), jobqueue.Filter{State: state})
 		require.ErrorIs(t, err, jobqueue.ErrState)
 	}
-	for _, state := range []admin.State{0, admin.StateSucceeded, admin.StateFailed, admin.StateCancelled} {
-		_, _, err := c.CancelMany(t.Context(), admin.Filter{State: state})
+	for _, state := range []jobqueue.State{0, jobqueue.StateSucceeded, jobqueue.StateFailed, jobqueue.StateCancelled} {
+		_, _, err := c.CancelMany(t.Context(), jobqueue.Filter{State: state})
 		require.ErrorIs(t, err, jobqueue.ErrState)
 	}
 }
 
 func retryManyWakes(t *testing.T, h Harness) {
 	r := idle(t, h.Store, jobqueue.WorkerConfig{PollInterval: never})
-	c := admin.NewClient(h.Store)
+	c := jobqueue.NewClient(h.Store)
 	id := fill(t, h.Store, 1, func(p *jobqueue.Params) { p.RunAt = time.Now().Add(time.Hour) })[0]
 	require.NoError(t, c.Cancel(t.Context(), id))
-	n, _, err := c.RetryMany(t.Context(), admin.Filter{State: admin.StateCancelled})
+	n, _, err := c.RetryMany(t.Context(), jobqueue.Filter{State: jobqueue.StateCancelled})
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 	require.Equal(t, id, r.next(jobqueue.EventSucceeded).Job.ID)
@@ -206,17 +205,17 @@ func retryManyWakes(t *testing.T, h Harness) {
 const portions = 2500 // jobs, more than two transactions
 
 func retryManyInManyPortions(t *testing.T, h Harness) {
-	c := admin.NewClient(h.Store)
+	c := jobqueue.NewClient(h.Store)
 	fill(t, h.Store, portions, func(p *jobqueue.Params) { p.RunAt = time.Now().Add(time.Hour) })
-	n, _, err := c.CancelMany(t.Context(), admin.Filter{State: admin.StateScheduled})
+	n, _, err := c.CancelMany(t.Context(), jobqueue.Filter{State: jobqueue.StateScheduled})
 	require.NoError(t, err)
 	require.Equal(t, portions, n)
-	n, skipped, err := c.RetryMany(t.Context(), admin.Filter{State: admin.StateCancelled, Limit: 1, Before: 2})
+	n, skipped, err := c.RetryMany(t.Context(), jobqueue.Filter{State: jobqueue.StateCancelled, Limit: 1, Before: 2})
 	require.NoError(t, err)
 	require.Equal(t, []int{portions, 0}, []int{n, skipped})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, _, err = c.CancelMany(ctx, admin.Filter{State: admin.StateWaiting})
+	_, _, err = c.CancelMany(ctx, jobqueue.Filter{State: jobqueue.StateWaiting})
 	require.ErrorIs(t, err, context.Canceled)
 }
 
@@ -225,12 +224,12 @@ func cancelManyInManyPortions(t *testing.T, h Harness) {
 	fill(t, h.Store, portions)
 	r := start(t, h.Store, jobqueue.WorkerConfig{},
 		handle(nothing))
-	n, _, err := admin.NewClient(h.Store).CancelMany(t.Context(), admin.Filter{State: admin.StateWaiting})
+	n, _, err := jobqueue.NewClient(h.Store).CancelMany(t.Context(), jobqueue.Filter{State: jobqueue.StateWaiting})
 	require.NoError(t, err)
 	for range portions - n {
 		r.next(jobqueue.EventSucceeded)
 	}
 	r.wait()
-	require.Equal(t, min(n, 1000), count(t, h, admin.Filter{State: admin.StateCancelled}))
-	require.Zero(t, count(t, h, admin.Filter{State: admin.StateWaiting}))
+	require.Equal(t, min(n, 1000), count(t, h, jobqueue.Filter{State: jobqueue.StateCancelled}))
+	require.Zero(t, count(t, h, jobqueue.Filter{State: jobqueue.StateWaiting}))
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/jobqueue"
-	"lessonkit.example/jobqueue/admin"
 	"lessonkit.example/jobqueue/driver"
 )
 
@@ -48,7 +47,7 @@ func enqueueKeepsEveryField(t *testing.T, h Harness) {
 	require.Equal(t, at, j.RunAt)
 	require.Equal(t, jobqueue.Unlimited, j.MaxAttempts)
 	require.Equal(t, "z/1", j.UniqueKey)
-	require.Equal(t, admin.StateScheduled, j.State)
+	require.Equal(t, jobqueue.StateScheduled, j.State)
 	require.Zero(t, j.Attempt)
 	require.Empty(t, j.Errors)
 	require.WithinDuration(t, time.Now(), j.CreatedAt, time.Minute)
@@ -59,13 +58,13 @@ func enqueueKeepsEveryField(t *testing.T, h Harness) {
 	r, err = c.Enqueue(t.Context(), jobqueue.Params{Kind: "mail"})
 	require.NoError(t, err)
 	j = get(t, h.Store, r.ID)
-	require.Equal(t, admin.StateWaiting, j.State)
+	require.Equal(t, jobqueue.StateWaiting, j.State)
 	require.Equal(t, jobqueue.DefaultQueue, j.Queue)
 	require.Equal(t, 2, j.Priority)
 	require.Equal(t, 10, j.MaxAttempts)
 	require.Equal(t, "null", string(j.Args))
 
-	_, err = admin.NewClient(h.Store).Get(t.Context(), r.ID+1000)
+	_, err = jobqueue.NewClient(h.Store).Get(t.Context(), r.ID+1000)
 	require.ErrorIs(t, err, jobqueue.ErrNotFound)
 }
 
@@ -98,7 +97,7 @@ func uniqueUntilDone(t *testing.T, h Harness) {
 	other, err := c.Enqueue(t.Context(), jobqueue.Params{Kind: "other", UniqueKey: "k"})
 	require.NoError(t, err)
 	require.False(t, other.Duplicate, "a key belongs to its kind")
-	require.NoError(t, admin.NewClient(h.Store).Cancel(t.Context(), other.ID))
+	require.NoError(t, jobqueue.NewClient(h.Store).Cancel(t.Context(), other.ID))
 
 	w := register(t, h.Store, never)
 	jobs := claim(t, h.Store, w, "default", 10)
@@ -201,7 +200,7 @@ func transactionCommitsOrNot(t *testing.T, h Harness) {
 		require.ErrorIs(t, err, jobqueue.ErrNotFound, name)
 
 		require.NoError(t, inTx(t.Context(), enqueue), name)
-		require.Equal(t, admin.StateWaiting, get(t, h.Store, id).State)
+		require.Equal(t, jobqueue.StateWaiting, get(t, h.Store, id).State)
 		require.NoError(t, inTx(t.Context(), func(tx Tx) error {
 			rs, err := tx.Enqueue(jobqueue.Params{Kind: "work", UniqueKey: name})
 			require.Equal(t, []jobqueue.InsertResult{{ID: id, Duplicate: true}}, rs, name)
@@ -308,7 +307,7 @@ func farTimesKeepTheirPlace(t *testing.T, h Harness) {
 }
 
 func metaStaysWithTheJob(t *testing.T, h Harness) {
-	c, ops := jobqueue.NewClient(h.Store), admin.NewClient(h.Store)
+	c, ops := jobqueue.NewClient(h.Store), jobqueue.NewClient(h.Store)
 	meta := map[string]string{"trace": "00-1", "who": "Zoë \x00 <z>"}
 	ids := fill(t, h.Store, 3, func(p *jobqueue.Params) {
 		if p.Args.(args).N > 0 {
@@ -333,7 +332,7 @@ func metaStaysWithTheJob(t *testing.T, h Harness) {
 		require.Equal(t, meta, get(t, h.Store, j.ID).Meta, "in the history")
 	}
 	require.NoError(t, ops.Retry(t.Context(), ids[1]))
-	n, _, err := ops.RetryMany(t.Context(), admin.Filter{State: admin.StateFailed})
+	n, _, err := ops.RetryMany(t.Context(), jobqueue.Filter{State: jobqueue.StateFailed})
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 	for _, id := range ids[1:] {

@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/jobqueue"
-	"lessonkit.example/jobqueue/admin"
 	"lessonkit.example/jobqueue/driver"
 )
 
@@ -108,7 +107,7 @@ type floor struct {
 	name, database string
 	store          driver.Store
 	client         *jobqueue.Client
-	ops            *admin.Client
+	ops            *jobqueue.Client
 	children       []*exec.Cmd // since killSome
 	referee        *referee    // nil: none
 	full           bool
@@ -130,7 +129,7 @@ func newFloor(t *testing.T, name string, open func(*testing.T) (driver.Store, st
 	t.Helper()
 	x := &floor{t: t, name: name}
 	x.store, x.database = open(t)
-	x.client, x.ops = jobqueue.NewClient(x.store), admin.NewClient(x.store)
+	x.client, x.ops = jobqueue.NewClient(x.store), jobqueue.NewClient(x.store)
 	return x
 }
 
@@ -184,10 +183,10 @@ func (x *floor) kill(i int) {
 // wait waits until every job has ended, and returns all jobs in the order of their ids.
 func (x *floor) wait(timeout time.Duration) []*jobqueue.Job {
 	x.t.Helper()
-	unfinished := []admin.State{admin.StateWaiting, admin.StateScheduled, admin.StateHeld, admin.StateRunning}
+	unfinished := []jobqueue.State{jobqueue.StateWaiting, jobqueue.StateScheduled, jobqueue.StateHeld, jobqueue.StateRunning}
 	require.Eventually(x.t, func() bool {
 		for _, state := range unfinished {
-			jobs, err := x.ops.List(x.t.Context(), admin.Filter{State: state, Limit: 1})
+			jobs, err := x.ops.List(x.t.Context(), jobqueue.Filter{State: state, Limit: 1})
 			if err != nil || len(jobs) > 0 {
 				return false
 			}
@@ -199,7 +198,7 @@ func (x *floor) wait(timeout time.Duration) []*jobqueue.Job {
 
 func (x *floor) succeeded() (all []*jobqueue.Job) {
 	x.t.Helper()
-	for f := (admin.Filter{State: admin.StateSucceeded, Limit: 1000}); ; {
+	for f := (jobqueue.Filter{State: jobqueue.StateSucceeded, Limit: 1000}); ; {
 		jobs, err := x.ops.List(x.t.Context(), f)
 		require.NoError(x.t, err)
 		if len(jobs) == 0 {
@@ -219,8 +218,8 @@ func floorSchedules(t *testing.T, x *floor) {
 	var times [floorScheduled][]time.Time
 	var late []time.Duration
 	jobs := x.succeeded()
-	for _, state := range []admin.State{admin.StateWaiting, admin.StateRunning} {
-		unfinished, err := x.ops.List(t.Context(), admin.Filter{State: state, Limit: 1000})
+	for _, state := range []jobqueue.State{jobqueue.StateWaiting, jobqueue.StateRunning} {
+		unfinished, err := x.ops.List(t.Context(), jobqueue.Filter{State: state, Limit: 1000})
 		require.NoError(t, err)
 		jobs = append(jobs, unfinished...)
 	}
@@ -414,13 +413,13 @@ func floorRetryMany(t *testing.T, x *floor) {
 	jobs := x.size(100_000)
 	x.enqueue(slices.Repeat([]jobqueue.Params{{Kind: "work", Args: 0}}, jobs))
 	began := time.Now()
-	n, _, err := x.ops.CancelMany(t.Context(), admin.Filter{State: admin.StateWaiting})
+	n, _, err := x.ops.CancelMany(t.Context(), jobqueue.Filter{State: jobqueue.StateWaiting})
 	require.NoError(t, err)
 	require.Equal(t, jobs, n)
 	cancelled := time.Since(began)
 	began = time.Now()
 	retried, longest := 0, time.Duration(0)
-	for f := (admin.Filter{State: admin.StateCancelled, Limit: 1000}); ; { // as admin.Client does
+	for f := (driver.Filter{State: driver.StateCancelled, Limit: 1000}); ; { // as jobqueue.Client does
 		transaction := time.Now()
 		page, err := x.store.RetryMany(t.Context(), f)
 		require.NoError(t, err)

@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/jobqueue"
-	"lessonkit.example/jobqueue/admin"
 	"lessonkit.example/jobqueue/driver"
 )
 
@@ -39,9 +38,9 @@ func afterGroup(name string) func(*jobqueue.Params) {
 	return func(p *jobqueue.Params) { p.AfterGroup = name }
 }
 
-func groupStats(t *testing.T, s driver.Store, name string) admin.GroupStats {
+func groupStats(t *testing.T, s driver.Store, name string) jobqueue.GroupStats {
 	t.Helper()
-	g, err := admin.NewClient(s).GroupStats(t.Context(), name)
+	g, err := jobqueue.NewClient(s).GroupStats(t.Context(), name)
 	require.NoError(t, err)
 	return g
 }
@@ -52,14 +51,14 @@ func groupStartsWhatWaitsForIt(t *testing.T, h Harness) {
 	fill(t, h.Store, 1, group("other"), func(p *jobqueue.Params) { p.RunAt = time.Now().Add(time.Hour) })
 	last := fill(t, h.Store, 1, afterGroup("g"), func(p *jobqueue.Params) { p.Args = args{3} })[0]
 	unrelated := fill(t, h.Store, 1, afterGroup("other"))[0]
-	require.Equal(t, admin.StateHeld, get(t, h.Store, last).State)
+	require.Equal(t, jobqueue.StateHeld, get(t, h.Store, last).State)
 	require.Equal(t, "g", get(t, h.Store, last).AfterGroup)
 	require.Equal(t, "g", get(t, h.Store, members[0]).Group)
 	require.ErrorIs(t, h.Store.Retry(t.Context(), last), jobqueue.ErrState)
-	require.Equal(t, admin.GroupStats{Unfinished: 3}, groupStats(t, h.Store, "g"))
+	require.Equal(t, jobqueue.GroupStats{Unfinished: 3}, groupStats(t, h.Store, "g"))
 	require.NoError(t, h.Store.Cancel(t.Context(), members[2]))
 
-	found := make(chan admin.GroupStats, 10)
+	found := make(chan jobqueue.GroupStats, 10)
 	r := start(t, h.Store, jobqueue.WorkerConfig{}, handle(func(_ context.Context, job *jobqueue.Job, a args) error {
 		switch a.N {
 		case 1:
@@ -69,13 +68,13 @@ func groupStartsWhatWaitsForIt(t *testing.T, h Harness) {
 		}
 		return nil
 	}))
-	require.Equal(t, admin.GroupStats{Succeeded: 1, Failed: 1, Cancelled: 1}, receive(t, found))
+	require.Equal(t, jobqueue.GroupStats{Succeeded: 1, Failed: 1, Cancelled: 1}, receive(t, found))
 	for r.next(jobqueue.EventSucceeded).Job.ID != last {
 	}
 	r.wait()
 	require.Equal(t, "g", get(t, h.Store, last).AfterGroup, "in the history")
 	require.Equal(t, "g", get(t, h.Store, members[0]).Group)
-	require.Equal(t, admin.StateHeld, get(t, h.Store, unrelated).State)
+	require.Equal(t, jobqueue.StateHeld, get(t, h.Store, unrelated).State)
 	require.Empty(t, found)
 }
 
@@ -147,8 +146,8 @@ func groupStartsManyJobsInParts(t *testing.T, h Harness) {
 		require.NoError(t, err)
 		return stats.Queues[0].Waiting == jobs+1
 	})
-	require.Equal(t, admin.StateWaiting, get(t, h.Store, after[jobs-1]).State)
-	require.Equal(t, admin.StateHeld, get(t, h.Store, unrelated).State)
+	require.Equal(t, jobqueue.StateWaiting, get(t, h.Store, after[jobs-1]).State)
+	require.Equal(t, jobqueue.StateHeld, get(t, h.Store, unrelated).State)
 }
 
 // A running member adds members, and the job after the group is a member of the next one.
@@ -182,36 +181,36 @@ func groupGrowsAndContinues(t *testing.T, h Harness) {
 }
 
 func groupByHand(t *testing.T, h Harness) {
-	c := admin.NewClient(h.Store)
+	c := jobqueue.NewClient(h.Store)
 	members := fill(t, h.Store, 5, group("g"))
 	last := fill(t, h.Store, 2, afterGroup("g"))
 	require.NoError(t, c.Cancel(t.Context(), last[0]), "it is held")
 	require.NoError(t, c.Retry(t.Context(), last[0]))
-	require.Equal(t, admin.StateHeld, get(t, h.Store, last[0]).State, "the group has not ended")
+	require.Equal(t, jobqueue.StateHeld, get(t, h.Store, last[0]).State, "the group has not ended")
 	require.NoError(t, c.Cancel(t.Context(), last[0]))
 	require.NoError(t, c.Cancel(t.Context(), members[0]))
-	require.Equal(t, admin.StateHeld, get(t, h.Store, last[1]).State)
+	require.Equal(t, jobqueue.StateHeld, get(t, h.Store, last[1]).State)
 
-	n, _, err := c.CancelMany(t.Context(), admin.Filter{State: admin.StateWaiting})
+	n, _, err := c.CancelMany(t.Context(), jobqueue.Filter{State: jobqueue.StateWaiting})
 	require.NoError(t, err)
 	require.Equal(t, 4, n)
-	require.Equal(t, admin.StateWaiting, get(t, h.Store, last[1]).State, "all members are cancelled")
-	require.Equal(t, admin.GroupStats{Cancelled: 5}, groupStats(t, h.Store, "g"))
+	require.Equal(t, jobqueue.StateWaiting, get(t, h.Store, last[1]).State, "all members are cancelled")
+	require.Equal(t, jobqueue.GroupStats{Cancelled: 5}, groupStats(t, h.Store, "g"))
 	require.NoError(t, c.Retry(t.Context(), last[0]))
-	require.Equal(t, admin.StateWaiting, get(t, h.Store, last[0]).State)
+	require.Equal(t, jobqueue.StateWaiting, get(t, h.Store, last[0]).State)
 	for _, id := range last {
 		require.NoError(t, c.Cancel(t.Context(), id))
 	}
-	n, _, err = c.RetryMany(t.Context(), admin.Filter{State: admin.StateCancelled})
+	n, _, err = c.RetryMany(t.Context(), jobqueue.Filter{State: jobqueue.StateCancelled})
 	require.NoError(t, err)
 	require.Equal(t, 7, n)
-	require.Equal(t, admin.GroupStats{Unfinished: 5}, groupStats(t, h.Store, "g"))
+	require.Equal(t, jobqueue.GroupStats{Unfinished: 5}, groupStats(t, h.Store, "g"))
 	require.Equal(t, "g", get(t, h.Store, members[4]).Group)
 	for _, id := range members {
 		require.NoError(t, c.Cancel(t.Context(), id))
 	}
 	for _, id := range last {
-		require.Equal(t, admin.StateWaiting, get(t, h.Store, id).State)
+		require.Equal(t, jobqueue.StateWaiting, get(t, h.Store, id).State)
 	}
 }
 
@@ -254,7 +253,7 @@ func groupInTransactions(t *testing.T, h Harness) {
 			_, err := tx.Enqueue(member)
 			return errors.Join(err, errTest)
 		}), errTest)
-		require.Equal(t, admin.GroupStats{Succeeded: 2}, groupStats(t, h.Store, name))
+		require.Equal(t, jobqueue.GroupStats{Succeeded: 2}, groupStats(t, h.Store, name))
 	}
 }
 
@@ -265,20 +264,20 @@ func groupSurvivesTheDeathOfAWorker(t *testing.T, h Harness) {
 	require.Len(t, claim(t, h.Store, dead, "default", 10), 2)
 	die(t, h.Store, dead)
 	rescue(t, h.Store, 2)
-	require.Equal(t, admin.StateHeld, get(t, h.Store, last).State)
+	require.Equal(t, jobqueue.StateHeld, get(t, h.Store, last).State)
 	w := register(t, h.Store, never)
 	for i, j := range claim(t, h.Store, w, "default", 10) {
 		require.Contains(t, members, j.ID)
 		done := result(j, driver.Complete)
 		done.Group = j.Group
 		require.Empty(t, record(t, h.Store, w, done))
-		require.Equal(t, i == 1, get(t, h.Store, last).State == admin.StateWaiting)
+		require.Equal(t, i == 1, get(t, h.Store, last).State == jobqueue.StateWaiting)
 	}
 	j := claim(t, h.Store, w, "default", 10)[0]
 	require.Equal(t, last, j.ID)
 	retry := result(j, driver.Reschedule)
 	require.Empty(t, record(t, h.Store, w, retry))
-	require.Equal(t, admin.StateWaiting, get(t, h.Store, last).State, "another attempt does not wait again")
+	require.Equal(t, jobqueue.StateWaiting, get(t, h.Store, last).State, "another attempt does not wait again")
 }
 
 // A process died after it had ended the last member.
@@ -288,18 +287,17 @@ func groupIsRepairedByRescue(t *testing.T, h Harness) {
 	fill(t, h.Store, 1, group("h"))
 	waits := fill(t, h.Store, 1, afterGroup("h"))[0]
 	require.NoError(t, h.Exec(t.Context(), `delete from jobqueue_job where in_group = 'g'`))
-	require.Equal(t, admin.StateHeld, get(t, h.Store, ended).State)
+	require.Equal(t, jobqueue.StateHeld, get(t, h.Store, ended).State)
 	_, err := h.Store.Rescue(t.Context(), false)
 	require.NoError(t, err)
-	require.Equal(t, admin.StateWaiting, get(t, h.Store, ended).State)
-	require.Equal(t, admin.StateHeld, get(t, h.Store, waits).State)
+	require.Equal(t, jobqueue.StateWaiting, get(t, h.Store, ended).State)
+	require.Equal(t, jobqueue.StateHeld, get(t, h.Store, waits).State)
 }
 
 func groupOfASchedule(t *testing.T, h Harness) {
 	due := time.Now().UTC().Truncate(time.Second)
 	require.NoError(t, h.Store.PutSchedule(t.Context(), driver.Schedule{Name: "s", Spec: "x", NextAt: due}))
-	rs, err := jobqueue.Records(t.Context(), nil, []jobqueue.Params{{Kind: "work", RunAt: due, AfterGroup: "nothing"}})
-	require.NoError(t, err)
+	rs := records(t, jobqueue.Params{Kind: "work", RunAt: due, AfterGroup: "nothing"})
 	require.NoError(t, h.Store.Tick(t.Context(),
 		driver.Tick{Name: "s", Spec: "x", Due: due, Next: due.Add(time.Hour), Jobs: rs}))
 	require.Len(t, claim(t, h.Store, register(t, h.Store, never), "default", 10), 1)
@@ -307,10 +305,10 @@ func groupOfASchedule(t *testing.T, h Harness) {
 
 func groupWithoutMembersStartsAtOnce(t *testing.T, h Harness) {
 	now := fill(t, h.Store, 1, afterGroup("nobody"))[0]
-	require.Equal(t, admin.StateWaiting, get(t, h.Store, now).State)
+	require.Equal(t, jobqueue.StateWaiting, get(t, h.Store, now).State)
 	later := fill(t, h.Store, 1, afterGroup("nobody"),
 		func(p *jobqueue.Params) { p.RunAt = time.Now().Add(time.Hour) })[0]
-	require.Equal(t, admin.StateScheduled, get(t, h.Store, later).State)
+	require.Equal(t, jobqueue.StateScheduled, get(t, h.Store, later).State)
 	require.Zero(t, groupStats(t, h.Store, "nobody"))
 }
 
@@ -320,5 +318,5 @@ func groupHasNoDuplicates(t *testing.T, h Harness) {
 	fill(t, h.Store, 1, unique)
 	fill(t, h.Store, 1, unique, group("g"))
 	last := fill(t, h.Store, 1, afterGroup("g"))[0]
-	require.Equal(t, admin.StateWaiting, get(t, h.Store, last).State)
+	require.Equal(t, jobqueue.StateWaiting, get(t, h.Store, last).State)
 }

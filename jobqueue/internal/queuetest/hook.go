@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/jobqueue"
-	"lessonkit.example/jobqueue/admin"
 )
 
 var hookTests = map[string]func(*testing.T, Harness){
@@ -83,7 +82,7 @@ func hookPreventsEnqueuing(t *testing.T, h Harness) {
 		}), errTest)
 	}
 	require.Equal(t, 1+len(h.InTx), calls, "once for all jobs of a call")
-	jobs, err := admin.NewClient(h.Store).List(t.Context(), admin.Filter{State: admin.StateWaiting})
+	jobs, err := jobqueue.NewClient(h.Store).List(t.Context(), jobqueue.Filter{State: jobqueue.StateWaiting})
 	require.NoError(t, err)
 	require.Empty(t, jobs)
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/jobqueue"
-	"lessonkit.example/jobqueue/admin"
 	"lessonkit.example/jobqueue/driver"
 )
 
@@ -28,11 +27,11 @@ var inspectTests = map[string]func(*testing.T, Harness){
 }
 
 func listPagesByStateQueueAndKind(t *testing.T, h Harness) {
-	c := admin.NewClient(h.Store)
+	c := jobqueue.NewClient(h.Store)
 	a := fill(t, h.Store, 5)
 	b := fill(t, h.Store, 5, func(p *jobqueue.Params) { p.Queue = "b"; p.Kind = "other" })
 	fill(t, h.Store, 2, func(p *jobqueue.Params) { p.RunAt = time.Now().Add(time.Hour) })
-	list := func(f admin.Filter) (ids []int64) {
+	list := func(f jobqueue.Filter) (ids []int64) {
 		jobs, err := c.List(t.Context(), f)
 		require.NoError(t, err)
 		for _, j := range jobs {
@@ -41,29 +40,29 @@ func listPagesByStateQueueAndKind(t *testing.T, h Harness) {
 		}
 		return ids
 	}
-	require.Equal(t, []int64{b[4], b[3], b[2]}, list(admin.Filter{State: admin.StateWaiting, Limit: 3}))
+	require.Equal(t, []int64{b[4], b[3], b[2]}, list(jobqueue.Filter{State: jobqueue.StateWaiting, Limit: 3}))
 	require.Equal(t, []int64{b[1], b[0], a[4]},
-		list(admin.Filter{State: admin.StateWaiting, Limit: 3, Before: b[2]}))
+		list(jobqueue.Filter{State: jobqueue.StateWaiting, Limit: 3, Before: b[2]}))
 	require.Equal(t, []int64{a[4], a[3]},
-		list(admin.Filter{State: admin.StateWaiting, Queue: "default", Limit: 2}))
-	require.Len(t, list(admin.Filter{State: admin.StateWaiting, Kind: "other"}), 5)
-	require.Len(t, list(admin.Filter{State: admin.StateScheduled}), 2)
-	require.Empty(t, list(admin.Filter{State: admin.StateRunning}))
+		list(jobqueue.Filter{State: jobqueue.StateWaiting, Queue: "default", Limit: 2}))
+	require.Len(t, list(jobqueue.Filter{State: jobqueue.StateWaiting, Kind: "other"}), 5)
+	require.Len(t, list(jobqueue.Filter{State: jobqueue.StateScheduled}), 2)
+	require.Empty(t, list(jobqueue.Filter{State: jobqueue.StateRunning}))
 
 	w := register(t, h.Store, time.Minute)
 	jobs := claim(t, h.Store, w, "b", 4)
-	require.Len(t, list(admin.Filter{State: admin.StateRunning}), 4)
+	require.Len(t, list(jobqueue.Filter{State: jobqueue.StateRunning}), 4)
 	require.Empty(t, record(t, h.Store, w, result(jobs[0], driver.Complete), result(jobs[1], driver.Fail),
 		result(jobs[2], driver.Cancel)))
-	require.Equal(t, []int64{jobs[0].ID}, list(admin.Filter{State: admin.StateSucceeded, Queue: "b", Kind: "other"}))
-	require.Equal(t, []int64{jobs[1].ID}, list(admin.Filter{State: admin.StateFailed}))
-	require.Equal(t, []int64{jobs[2].ID}, list(admin.Filter{State: admin.StateCancelled, Queue: "b"}))
-	_, err := c.List(t.Context(), admin.Filter{})
+	require.Equal(t, []int64{jobs[0].ID}, list(jobqueue.Filter{State: jobqueue.StateSucceeded, Queue: "b", Kind: "other"}))
+	require.Equal(t, []int64{jobs[1].ID}, list(jobqueue.Filter{State: jobqueue.StateFailed}))
+	require.Equal(t, []int64{jobs[2].ID}, list(jobqueue.Filter{State: jobqueue.StateCancelled, Queue: "b"}))
+	_, err := c.List(t.Context(), jobqueue.Filter{})
 	require.Error(t, err)
 }
 
 func searchByArguments(t *testing.T, h Harness) {
-	c, ops := jobqueue.NewClient(h.Store), admin.NewClient(h.Store)
+	c, ops := jobqueue.NewClient(h.Store), jobqueue.NewClient(h.Store)
 	texts := []string{
 		"0197a000-0000-7000-8000-000000000001", `a \ "quoted"`, "100% <b>&", "_%", "'; --", "画得很好", "line\nbreak",
 	}
@@ -83,13 +82,13 @@ func searchByArguments(t *testing.T, h Harness) {
 		}
 		return found
 	}
-	find := func(states ...admin.State) {
+	find := func(states ...jobqueue.State) {
 		for i, text := range texts {
 			require.Equal(t, []int64{ids[i]}, search(text), text)
 			require.Contains(t, states, get(t, h.Store, ids[i]).State)
 		}
 	}
-	find(admin.StateWaiting)
+	find(jobqueue.StateWaiting)
 	require.Equal(t, ids[4:5], search("7004"))
 	require.Empty(t, search("nowhere"))
 	require.Len(t, search("text"), len(texts), "the newest first")
@@ -97,16 +96,16 @@ func searchByArguments(t *testing.T, h Harness) {
 
 	w := register(t, h.Store, time.Minute)
 	jobs := claim(t, h.Store, w, "default", 4)
-	find(admin.StateWaiting, admin.StateRunning)
+	find(jobqueue.StateWaiting, jobqueue.StateRunning)
 	require.Empty(t, record(t, h.Store, w, result(jobs[0], driver.Complete), result(jobs[1], driver.Fail),
 		result(jobs[2], driver.Cancel)))
-	find(admin.StateWaiting, admin.StateRunning, admin.StateSucceeded, admin.StateFailed, admin.StateCancelled)
+	find(jobqueue.StateWaiting, jobqueue.StateRunning, jobqueue.StateSucceeded, jobqueue.StateFailed, jobqueue.StateCancelled)
 	_, _, err := ops.Search(t.Context(), "", 0)
 	require.Error(t, err)
 }
 
 func searchReadsPartOfALongHistory(t *testing.T, h Harness) {
-	c := admin.NewClient(h.Store)
+	c := jobqueue.NewClient(h.Store)
 	ids := fill(t, h.Store, 60)
 	// As if most of a long history were deleted.
 	move := fmt.Sprintf("update jobqueue_job set id = id + 3 * %d where id > %d", driver.SearchWindow, ids[2])
@@ -133,7 +132,7 @@ func searchReadsPartOfALongHistory(t *testing.T, h Harness) {
 }
 
 func statsCount(t *testing.T, h Harness) {
-	c := admin.NewClient(h.Store)
+	c := jobqueue.NewClient(h.Store)
 	stats, err := c.Stats(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, stats.Queues)
@@ -150,11 +149,11 @@ func statsCount(t *testing.T, h Harness) {
 	require.NoError(t, err)
 	require.Len(t, stats.Queues, 2)
 	b, d := stats.Queues[0], stats.Queues[1]
-	require.Equal(t, admin.QueueStats{Queue: "b", Running: 1, Cancelled: 1}, b)
+	require.Equal(t, jobqueue.QueueStats{Queue: "b", Running: 1, Cancelled: 1}, b)
 	require.Positive(t, d.Oldest)
 	require.Less(t, d.Oldest, time.Minute, "a job does not wait before it is enqueued")
 	d.Oldest = 0
-	require.Equal(t, admin.QueueStats{Queue: "default", Waiting: 2, Scheduled: 2, Running: 2, Failed: 1}, d)
+	require.Equal(t, jobqueue.QueueStats{Queue: "default", Waiting: 2, Scheduled: 2, Running: 2, Failed: 1}, d)
 	require.Len(t, stats.Workers, 1)
 	require.Equal(t, t.Name(), stats.Workers[0].Name)
 	require.WithinDuration(t, time.Now().Add(time.Minute), stats.Workers[0].ExpiresAt, 30*time.Second)
@@ -164,8 +163,8 @@ func statsListServedQueues(t *testing.T, h Harness) {
 	fill(t, h.Store, 2, func(p *jobqueue.Params) { p.Queue = "b" })
 	queues := map[string]jobqueue.QueueConfig{"c": {}, "a": {}}
 	start(t, h.Store, jobqueue.WorkerConfig{Queues: queues}, handle(nothing))
-	c := admin.NewClient(h.Again())
-	var stats admin.Stats
+	c := jobqueue.NewClient(h.Again())
+	var stats jobqueue.Stats
 	poll(t, "worker registered", func() bool {
 		var err error
 		stats, err = c.Stats(t.Context())
@@ -174,14 +173,14 @@ func statsListServedQueues(t *testing.T, h Harness) {
 	})
 	require.Equal(t, []string{"a", "c"}, stats.Workers[0].Queues)
 	require.Len(t, stats.Queues, 3)
-	require.Equal(t, admin.QueueStats{Queue: "a"}, stats.Queues[0], "zeros")
+	require.Equal(t, jobqueue.QueueStats{Queue: "a"}, stats.Queues[0], "zeros")
 	require.Equal(t, 2, stats.Queues[1].Waiting)
-	require.Equal(t, admin.QueueStats{Queue: "c"}, stats.Queues[2], "zeros")
+	require.Equal(t, jobqueue.QueueStats{Queue: "c"}, stats.Queues[2], "zeros")
 }
 
 // calls are all methods of both clients of a store; all of them need tables.
 func calls(s driver.Store) map[string]func(ctx context.Context) error {
-	c, ops := jobqueue.NewClient(s), admin.NewClient(s)
+	c, ops := jobqueue.NewClient(s), jobqueue.NewClient(s)
 	return map[string]func(context.Context) error{
 		"Enqueue": func(ctx context.Context) error {
 			_, err := c.Enqueue(ctx, jobqueue.Params{Kind: "work"})
@@ -193,7 +192,7 @@ func calls(s driver.Store) map[string]func(ctx context.Context) error {
 		},
 		"Get": func(ctx context.Context) error { _, err := ops.Get(ctx, 1); return err },
 		"List": func(ctx context.Context) error {
-			_, err := ops.List(ctx, admin.Filter{State: admin.StateFailed})
+			_, err := ops.List(ctx, jobqueue.Filter{State: jobqueue.StateFailed})
 			return err
 		},
 		"Search": func(ctx context.Context) error { _, _, err := ops.Search(ctx, "x", 0); return err },
@@ -201,11 +200,11 @@ func calls(s driver.Store) map[string]func(ctx context.Context) error {
 		"Retry":  func(ctx context.Context) error { return ops.Retry(ctx, 1) },
 		"Cancel": func(ctx context.Context) error { return ops.Cancel(ctx, 1) },
 		"RetryMany": func(ctx context.Context) error {
-			_, _, err := ops.RetryMany(ctx, admin.Filter{State: admin.StateFailed})
+			_, _, err := ops.RetryMany(ctx, jobqueue.Filter{State: jobqueue.StateFailed})
 			return err
 		},
 		"CancelMany": func(ctx context.Context) error {
-			_, _, err := ops.CancelMany(ctx, admin.Filter{State: admin.StateWaiting})
+			_, _, err := ops.CancelMany(ctx, jobqueue.Filter{State: jobqueue.StateWaiting})
 			return err
 		},
 		"GroupStats":     func(ctx context.Context) error { _, err := ops.GroupStats(ctx, "g"); return err },
@@ -219,7 +218,7 @@ func calls(s driver.Store) map[string]func(ctx context.Context) error {
 }
 
 func errorsAreClassified(t *testing.T, h Harness) {
-	methods := reflect.TypeFor[*jobqueue.Client]().NumMethod() + reflect.TypeFor[*admin.Client]().NumMethod()
+	methods := reflect.TypeFor[*jobqueue.Client]().NumMethod()
 	require.Len(t, calls(nil), methods, "every method is called")
 	broken := h.Broken().(interface {
 		Migrate(ctx context.Context) error
@@ -265,26 +264,26 @@ func errorsInTxAreClassified(t *testing.T, h Harness) {
 }
 
 func retryByHand(t *testing.T, h Harness) {
-	c, ops := jobqueue.NewClient(h.Store), admin.NewClient(h.Store)
+	c, ops := jobqueue.NewClient(h.Store), jobqueue.NewClient(h.Store)
 	id := fill(t, h.Store, 1, func(p *jobqueue.Params) { p.UniqueKey = "k" })[0]
 	w := register(t, h.Store, time.Minute)
 	require.ErrorIs(t, ops.Retry(t.Context(), id), jobqueue.ErrState, "it is waiting")
 	first := claim(t, h.Store, w, "default", 1)[0]
 	require.ErrorIs(t, ops.Retry(t.Context(), id), jobqueue.ErrState, "it is running")
 	o := result(first, driver.Fail)
-	o.Error = jobqueue.AttemptError{Attempt: 1, Error: "first"}
+	o.Error = driver.AttemptError{Attempt: 1, Error: "first"}
 	require.Empty(t, record(t, h.Store, w, o))
 
 	// Another job takes the key.
 	other, err := c.Enqueue(t.Context(), jobqueue.Params{Kind: "work", UniqueKey: "k"})
 	require.NoError(t, err)
 	require.ErrorIs(t, ops.Retry(t.Context(), id), jobqueue.ErrDuplicate)
-	require.Equal(t, admin.StateFailed, get(t, h.Store, id).State, "nothing is lost")
+	require.Equal(t, jobqueue.StateFailed, get(t, h.Store, id).State, "nothing is lost")
 	require.NoError(t, ops.Cancel(t.Context(), other.ID))
 
 	require.NoError(t, ops.Retry(t.Context(), id))
 	j := get(t, h.Store, id)
-	require.Equal(t, admin.StateWaiting, j.State)
+	require.Equal(t, jobqueue.StateWaiting, j.State)
 	require.Zero(t, j.Attempt)
 	require.Len(t, j.Errors, 1, "the history is kept")
 	again := claim(t, h.Store, w, "default", 1)[0]
@@ -301,10 +300,10 @@ func retryByHand(t *testing.T, h Harness) {
 }
 
 func cancelByHand(t *testing.T, h Harness) {
-	c := admin.NewClient(h.Store)
+	c := jobqueue.NewClient(h.Store)
 	ids := fill(t, h.Store, 2)
 	require.NoError(t, c.Cancel(t.Context(), ids[0]))
-	require.Equal(t, admin.StateCancelled, get(t, h.Store, ids[0]).State)
+	require.Equal(t, jobqueue.StateCancelled, get(t, h.Store, ids[0]).State)
 	require.ErrorIs(t, c.Cancel(t.Context(), ids[0]), jobqueue.ErrState)
 	require.ErrorIs(t, c.Cancel(t.Context(), ids[1]+1000), jobqueue.ErrNotFound)
 
@@ -341,7 +340,7 @@ func purgeByAgeAndState(t *testing.T, h Harness) {
 		require.NoError(t, err)
 		return n
 	}
-	for _, state := range []admin.State{admin.StateSucceeded, admin.StateFailed, admin.StateCancelled} {
+	for _, state := range []driver.State{driver.StateSucceeded, driver.StateFailed, driver.StateCancelled} {
 		require.Equal(t, 0, purge(driver.PurgeFilter{State: state, Queue: "b", Age: time.Hour}))
 		require.Equal(t, 1, purge(driver.PurgeFilter{State: state, Queue: "b"}), state)
 		require.Equal(t, 0, purge(driver.PurgeFilter{State: state, Queue: "b"}), state)

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/jobqueue"
-	"lessonkit.example/jobqueue/admin"
 	"lessonkit.example/jobqueue/driver"
 )
 
@@ -77,7 +76,7 @@ func jobsOfAClaimAreIndependent(t *testing.T, h Harness) {
 		res, err := h.Store.Exchange(t.Context(), driver.ExchangeRequest{Worker: w, Claims: claims})
 		require.NoError(t, err)
 		require.Len(t, res.Jobs, len(ids))
-		for _, j := range res.Jobs {
+		for _, j := range portable(res) {
 			want := get(t, h.Store, j.ID)
 			want.Errors = nil // only Get returns them
 			require.Equal(t, want, j)
@@ -86,7 +85,7 @@ func jobsOfAClaimAreIndependent(t *testing.T, h Harness) {
 			break
 		}
 		var states []driver.Saved
-		for i, j := range res.Jobs {
+		for i, j := range portable(res) {
 			first = append(first, result(j, driver.Complete))
 			if i%2 == 0 {
 				state := json.RawMessage(`"` + strings.Repeat("s", i) + `"`)
@@ -145,11 +144,11 @@ func fenceDecidesWhoCompletes(t *testing.T, h Harness) {
 	wrong.Fence++
 	require.Equal(t, []int64{j.ID}, record(t, h.Store, w, wrong))
 	require.Equal(t, []int64{j.ID}, record(t, h.Store, w+1, result(j, driver.Complete)), "another worker")
-	require.Equal(t, admin.StateRunning, get(t, h.Store, j.ID).State)
+	require.Equal(t, jobqueue.StateRunning, get(t, h.Store, j.ID).State)
 	require.Empty(t, record(t, h.Store, w, result(j, driver.Complete)))
 	require.Equal(t, []int64{j.ID}, record(t, h.Store, w, result(j, driver.Complete)), "twice")
 	done := get(t, h.Store, j.ID)
-	require.Equal(t, admin.StateSucceeded, done.State)
+	require.Equal(t, jobqueue.StateSucceeded, done.State)
 	require.Equal(t, 1, done.Attempt)
 	require.False(t, done.FinishedAt.IsZero())
 }
@@ -190,7 +189,7 @@ func zombieRecordsNothing(t *testing.T, h Harness) {
 	}
 	for _, id := range ids {
 		j := get(t, h.Store, id)
-		require.Equal(t, admin.StateSucceeded, j.State)
+		require.Equal(t, jobqueue.StateSucceeded, j.State)
 		require.Equal(t, 2, j.Attempt)
 		require.Len(t, j.Errors, 1)
 		require.Equal(t, "lease expired", j.Errors[0].Error)
@@ -229,11 +228,11 @@ func rescueKeepsErrorsAndExhaustedJobs(t *testing.T, h Harness) {
 	rescue(t, h.Store, 1)
 	w := register(t, h.Store, never)
 	jobs := claim(t, h.Store, w, "default", 1)
-	require.Len(t, jobs, 1, "it is claimed once more, for its Dead callback")
+	require.Len(t, jobs, 1, "it is claimed once more, for its OnFailed callback")
 	require.Equal(t, 2, jobs[0].Attempt)
 	require.Empty(t, record(t, h.Store, w, result(jobs[0], driver.Fail)))
 	j := get(t, h.Store, id)
-	require.Equal(t, admin.StateFailed, j.State)
+	require.Equal(t, jobqueue.StateFailed, j.State)
 	require.Equal(t, 1, j.Attempt, "the extra start is not counted")
 	require.Len(t, j.Errors, 1)
 }
@@ -245,14 +244,14 @@ func rescueFindsOrphans(t *testing.T, h Harness) {
 	// Unregister the worker but keep its job, which no code path should do.
 	_, err := h.Store.Release(t.Context(), w, []driver.Lease{{ID: j.ID, Fence: j.Fence}}, true)
 	require.NoError(t, err)
-	require.Equal(t, admin.StateRunning, get(t, h.Store, j.ID).State)
+	require.Equal(t, jobqueue.StateRunning, get(t, h.Store, j.ID).State)
 	n, err := h.Store.Rescue(t.Context(), false)
 	require.NoError(t, err)
 	require.Zero(t, n)
 	n, err = h.Store.Rescue(t.Context(), true)
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
-	require.Equal(t, admin.StateWaiting, get(t, h.Store, j.ID).State)
+	require.Equal(t, jobqueue.StateWaiting, get(t, h.Store, j.ID).State)
 }
 
 func releaseKeepsNamedLeases(t *testing.T, h Harness) {
@@ -263,9 +262,9 @@ func releaseKeepsNamedLeases(t *testing.T, h Harness) {
 		[]driver.Lease{{ID: jobs[0].ID, Fence: jobs[0].Fence}, {ID: jobs[1].ID, Fence: 99}}, false)
 	require.NoError(t, err)
 	require.Equal(t, 2, n)
-	require.Equal(t, admin.StateRunning, get(t, h.Store, jobs[0].ID).State)
+	require.Equal(t, jobqueue.StateRunning, get(t, h.Store, jobs[0].ID).State)
 	back := get(t, h.Store, jobs[1].ID)
-	require.Equal(t, admin.StateWaiting, back.State)
+	require.Equal(t, jobqueue.StateWaiting, back.State)
 	require.Zero(t, back.Attempt, "the attempt is not counted")
 	require.Equal(t, jobs[1].RunAt, back.RunAt.UTC(), "and it keeps its place in the queue")
 	require.Len(t, record(t, h.Store, w, result(jobs[1], driver.Complete)), 1)
@@ -288,19 +287,19 @@ func resultsOfEveryKind(t *testing.T, h Harness) {
 		driver.Reschedule, driver.Complete} {
 		o[i] = result(byID[ids[i]], v)
 	}
-	o[1].Error, o[3].Error = failure, failure
+	o[1].Error, o[3].Error = driver.AttemptError(failure), driver.AttemptError(failure)
 	o[3].Delay = time.Hour
 	o[4].Uncounted = true
 	o[5].Discard = true
 	require.Empty(t, record(t, h.Store, w, o...))
 
 	for i, want := range []struct {
-		state   admin.State
+		state   jobqueue.State
 		attempt int
 		errors  int
 	}{
-		{admin.StateSucceeded, 1, 0}, {admin.StateFailed, 1, 1}, {admin.StateCancelled, 1, 0},
-		{admin.StateScheduled, 1, 1}, {admin.StateWaiting, 0, 0},
+		{jobqueue.StateSucceeded, 1, 0}, {jobqueue.StateFailed, 1, 1}, {jobqueue.StateCancelled, 1, 0},
+		{jobqueue.StateScheduled, 1, 1}, {jobqueue.StateWaiting, 0, 0},
 	} {
 		j := get(t, h.Store, ids[i])
 		require.Equal(t, want.state, j.State, "job %d", i)
@@ -322,7 +321,7 @@ func rescheduleTwiceCountsOnce(t *testing.T, h Harness) {
 	id := fill(t, h.Store, 1)[0]
 	w := register(t, h.Store, never)
 	o := result(claim(t, h.Store, w, "default", 1)[0], driver.Reschedule)
-	o.Uncounted, o.Error = true, jobqueue.AttemptError{Attempt: 1, Error: "once"}
+	o.Uncounted, o.Error = true, driver.AttemptError{Attempt: 1, Error: "once"}
 	require.Empty(t, record(t, h.Store, w, o))
 	require.Len(t, record(t, h.Store, w, o), 1)
 	j := get(t, h.Store, id)
@@ -400,7 +399,7 @@ func completeTxRequiresTheLease(t *testing.T, h Harness) {
 		w := register(t, h.Store, never)
 		j := claim(t, h.Store, w, "default", 1)[0]
 		require.NoError(t, inTx(t.Context(), func(tx Tx) error { return tx.Complete(j) }), name)
-		require.Equal(t, admin.StateSucceeded, get(t, h.Store, id).State, name)
+		require.Equal(t, jobqueue.StateSucceeded, get(t, h.Store, id).State, name)
 		require.ErrorIs(t, inTx(t.Context(), func(tx Tx) error { return tx.Complete(j) }), jobqueue.ErrLeaseLost, name)
 	}
 }
@@ -415,7 +414,7 @@ func completeTxRolledBackLeavesTheJob(t *testing.T, h Harness) {
 			return errTest
 		})
 		require.ErrorIs(t, err, errTest)
-		require.Equal(t, admin.StateRunning, get(t, h.Store, id).State, name)
+		require.Equal(t, jobqueue.StateRunning, get(t, h.Store, id).State, name)
 		require.Empty(t, record(t, h.Store, w, result(j, driver.Complete)), name)
 	}
 }
@@ -427,7 +426,7 @@ func errorHistoryIsBounded(t *testing.T, h Harness) {
 		jobs := claim(t, h.Store, w, "default", 1)
 		require.Len(t, jobs, 1)
 		o := result(jobs[0], driver.Reschedule)
-		o.Error = jobqueue.AttemptError{Attempt: i + 1, Error: "again"}
+		o.Error = driver.AttemptError{Attempt: i + 1, Error: "again"}
 		require.Empty(t, record(t, h.Store, w, o))
 	}
 	j := get(t, h.Store, id)

@@ -63,7 +63,7 @@ type Tx struct {
 // Run runs the suite; open creates a new queue for each test.
 func Run(t *testing.T, open func(t *testing.T) Harness) {
 	for _, group := range []map[string]func(*testing.T, Harness){
-		enqueueTests, leaseTests, workerTests, deadTests, wakeTests, inspectTests, scheduleTests,
+		enqueueTests, leaseTests, workerTests, onFailedTests, wakeTests, inspectTests, scheduleTests,
 		serialTests, groupTests, bulkTests, limitTests, saveTests, hookTests,
 	} {
 		for name, test := range group {
@@ -108,7 +108,21 @@ func claim(t *testing.T, s driver.Store, worker int64, queue string, n int) []*j
 	res, err := s.Exchange(t.Context(),
 		driver.ExchangeRequest{Worker: worker, Claims: []driver.ClaimRequest{{Queue: queue, Limit: n}}})
 	require.NoError(t, err)
-	return res.Jobs
+	return portable(res)
+}
+
+// portable returns the claimed jobs as a worker passes them to handlers.
+func portable(res driver.ExchangeResponse) []*jobqueue.Job {
+	jobs := make([]*jobqueue.Job, len(res.Jobs))
+	for i, j := range res.Jobs {
+		jobs[i] = &jobqueue.Job{
+			ID: j.ID, Queue: j.Queue, Kind: j.Kind, Priority: j.Priority, Attempt: j.Attempt, MaxAttempts: j.MaxAttempts,
+			Args: j.Args, CreatedAt: j.CreatedAt, RunAt: j.RunAt, SerialKey: j.SerialKey, Group: j.Group,
+			AfterGroup: j.AfterGroup, Meta: j.Meta, Saved: j.Saved, Worker: j.Worker, Fence: j.Fence,
+			ClaimedAt: j.ClaimedAt, State: jobqueue.State(j.State), Cancelling: j.Cancelling,
+		}
+	}
+	return jobs
 }
 
 func register(t *testing.T, s driver.Store, lease time.Duration) int64 {
@@ -133,9 +147,20 @@ func result(j *jobqueue.Job, v driver.Action) driver.Result {
 	return driver.Result{Lease: driver.Lease{ID: j.ID, Fence: j.Fence}, Action: v}
 }
 
+// records returns the records of jobs.
+func records(t *testing.T, ps ...jobqueue.Params) (rs []driver.Record) {
+	t.Helper()
+	_, err := jobqueue.Insert(t.Context(), nil, ps, func(checked []driver.Record) ([]driver.InsertResult, error) {
+		rs = checked
+		return nil, nil
+	})
+	require.NoError(t, err)
+	return rs
+}
+
 func get(t *testing.T, s driver.Store, id int64) *jobqueue.Job {
 	t.Helper()
-	j, err := s.Get(t.Context(), id)
+	j, err := jobqueue.NewClient(s).Get(t.Context(), id)
 	require.NoError(t, err)
 	return j
 }

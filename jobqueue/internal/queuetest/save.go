@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/jobqueue"
-	"lessonkit.example/jobqueue/admin"
 	"lessonkit.example/jobqueue/driver"
 )
 
@@ -72,7 +71,7 @@ func saveIsStoredWhileTheHandlerRuns(t *testing.T, h Harness) {
 	receive(t, saved)
 	poll(t, "the newest value is stored", func() bool {
 		j := get(t, h.Store, id)
-		return j.State == admin.StateRunning && string(j.Saved) == `{"line":999}`
+		return j.State == jobqueue.StateRunning && string(j.Saved) == `{"line":999}`
 	})
 	close(end)
 	r.next(jobqueue.EventSucceeded)
@@ -103,9 +102,9 @@ func saveGoesWithEveryResult(t *testing.T, h Harness) {
 				return ctx.Err()
 			}
 			return nil
-		}, jobqueue.WithDead(func(_ context.Context, job *jobqueue.Job, _ error) error { return job.Save("failed") })))
+		}, jobqueue.OnFailed(func(_ context.Context, job *jobqueue.Job, _ error) error { return job.Save("failed") })))
 	for range ids {
-		r.next(jobqueue.EventSucceeded, jobqueue.EventDead, jobqueue.EventCancelled)
+		r.next(jobqueue.EventSucceeded, jobqueue.EventFailed, jobqueue.EventCancelled)
 	}
 	r.wait()
 	for i, want := range []string{`0`, `"again after 1"`, `"failed"`, `3`} {
@@ -113,7 +112,7 @@ func saveGoesWithEveryResult(t *testing.T, h Harness) {
 	}
 	require.NoError(t, h.Store.Retry(t.Context(), ids[2]))
 	require.Equal(t, `"failed"`, string(get(t, h.Store, ids[2]).Saved))
-	_, err := h.Store.RetryMany(t.Context(), admin.Filter{State: admin.StateCancelled, Limit: 10})
+	_, err := h.Store.RetryMany(t.Context(), driver.Filter{State: driver.StateCancelled, Limit: 10})
 	require.NoError(t, err)
 	require.Equal(t, `3`, string(get(t, h.Store, ids[3]).Saved))
 }

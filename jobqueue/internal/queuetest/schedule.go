@@ -15,7 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/jobqueue"
-	"lessonkit.example/jobqueue/admin"
 	"lessonkit.example/jobqueue/driver"
 )
 
@@ -71,9 +70,9 @@ func schedule(when jobqueue.When, change ...func(*jobqueue.Schedule)) jobqueue.W
 var seldom = jobqueue.Every(100 * 365 * 24 * time.Hour)
 
 // stored returns the only schedule.
-func stored(t *testing.T, h Harness) admin.Schedule {
+func stored(t *testing.T, h Harness) jobqueue.ScheduleInfo {
 	t.Helper()
-	all, err := admin.NewClient(h.Store).Schedules(t.Context())
+	all, err := jobqueue.NewClient(h.Store).Schedules(t.Context())
 	require.NoError(t, err)
 	require.Len(t, all, 1)
 	return all[0]
@@ -167,7 +166,7 @@ func scheduleDoesNotOverlap(t *testing.T, h Harness) {
 }
 
 func schedulePausesResumesAndRuns(t *testing.T, h Harness) {
-	c := admin.NewClient(h.Again())
+	c := jobqueue.NewClient(h.Again())
 	for _, change := range []func(context.Context, string) error{c.PauseSchedule, c.ResumeSchedule, c.RunSchedule} {
 		require.ErrorIs(t, change(t.Context(), "s"), jobqueue.ErrNotFound)
 	}
@@ -192,7 +191,7 @@ func schedulePausesResumesAndRuns(t *testing.T, h Harness) {
 	r = start(t, h.Store, schedule(seldom), handle(got.handle))
 	poll(t, "the new rule", func() bool { return stored(t, h).Spec == seldom.String() })
 	last := stored(t, h).LastAt
-	require.NoError(t, admin.NewClient(h.Store).RunSchedule(t.Context(), "s"))
+	require.NoError(t, jobqueue.NewClient(h.Store).RunSchedule(t.Context(), "s"))
 	poll(t, "a job", func() bool { return stored(t, h).LastAt.After(last) })
 	last = stored(t, h).LastAt
 	poll(t, "it runs", func() bool { return slices.Contains(got.sorted(), last) })
@@ -228,10 +227,10 @@ func scheduleDisappearsAfterAMonth(t *testing.T, h Harness) {
 	r := start(t, h.Store, schedule(jobqueue.Every(20*time.Millisecond)), handle(got.handle))
 	got.wait(t, 2)
 	r.wait()
-	all, err := admin.NewClient(h.Store).Schedules(t.Context())
+	all, err := jobqueue.NewClient(h.Store).Schedules(t.Context())
 	require.NoError(t, err)
 	require.Len(t, all, 2)
-	require.Equal(t, driver.Schedule{Name: "recent", Spec: "x", NextAt: now.Add(-29 * day)}, all[0])
+	require.Equal(t, jobqueue.ScheduleInfo{Name: "recent", Spec: "x", NextAt: now.Add(-29 * day)}, all[0])
 	require.Equal(t, "s", all[1].Name)
 	require.True(t, got.sorted()[0].After(now), "it started anew")
 }
@@ -239,16 +238,15 @@ func scheduleDisappearsAfterAMonth(t *testing.T, h Harness) {
 func scheduleTickHasAnEffectOnce(t *testing.T, h Harness) {
 	due := time.Now().UTC().Truncate(time.Microsecond)
 	require.NoError(t, h.Store.PutSchedule(t.Context(), driver.Schedule{Name: "s", Spec: "x", NextAt: due}))
-	jobs, err := jobqueue.Records(t.Context(), nil, []jobqueue.Params{{Kind: "work", RunAt: due, UniqueKey: "taken"},
-		{Kind: "work", RunAt: due}})
-	require.NoError(t, err)
+	jobs := records(t, jobqueue.Params{Kind: "work", RunAt: due, UniqueKey: "taken"},
+		jobqueue.Params{Kind: "work", RunAt: due})
 	fill(t, h.Store, 1, func(p *jobqueue.Params) { p.UniqueKey = "taken" })
 	tick := driver.Tick{Name: "s", Spec: "x", Due: due, Next: due.Add(time.Second), Jobs: jobs, Skipped: 3}
 	for _, err := range concurrently(8, func() error { return h.Again().Tick(t.Context(), tick) }) {
 		require.NoError(t, err)
 	}
 	require.NoError(t, h.Store.Tick(t.Context(), driver.Tick{Name: "s", Spec: "y", Due: tick.Next, Jobs: jobs}))
-	require.Equal(t, driver.Schedule{Name: "s", Spec: "x", NextAt: tick.Next, LastAt: due, Skipped: 3}, stored(t, h))
+	require.Equal(t, jobqueue.ScheduleInfo{Name: "s", Spec: "x", NextAt: tick.Next, LastAt: due, Skipped: 3}, stored(t, h))
 	stats, err := h.Store.Stats(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, 2, stats.Queues[0].Waiting)

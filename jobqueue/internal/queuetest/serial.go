@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/jobqueue"
-	"lessonkit.example/jobqueue/admin"
 	"lessonkit.example/jobqueue/driver"
 )
 
@@ -140,15 +139,15 @@ func serialKeepsItsTurn(t *testing.T, h Harness) {
 			p.RunAt = time.Now().Add(time.Hour)
 		}
 	})
-	require.Equal(t, admin.StateScheduled, get(t, h.Store, late[0]).State)
-	require.Equal(t, admin.StateHeld, get(t, h.Store, late[1]).State)
+	require.Equal(t, jobqueue.StateScheduled, get(t, h.Store, late[0]).State)
+	require.Equal(t, jobqueue.StateHeld, get(t, h.Store, late[1]).State)
 }
 
 func serialByHand(t *testing.T, h Harness) {
-	c := admin.NewClient(h.Store)
+	c := jobqueue.NewClient(h.Store)
 	ids := fill(t, h.Store, 4, serialKey("k"))
-	list := func(state admin.State) (got []int64) {
-		jobs, err := c.List(t.Context(), admin.Filter{State: state})
+	list := func(state jobqueue.State) (got []int64) {
+		jobs, err := c.List(t.Context(), jobqueue.Filter{State: state})
 		require.NoError(t, err)
 		for _, j := range jobs {
 			require.Equal(t, state, j.State)
@@ -157,9 +156,9 @@ func serialByHand(t *testing.T, h Harness) {
 		}
 		return got
 	}
-	require.Equal(t, []int64{ids[3], ids[2], ids[1]}, list(admin.StateHeld))
-	require.Equal(t, []int64{ids[0]}, list(admin.StateWaiting))
-	require.Empty(t, list(admin.StateRunning))
+	require.Equal(t, []int64{ids[3], ids[2], ids[1]}, list(jobqueue.StateHeld))
+	require.Equal(t, []int64{ids[0]}, list(jobqueue.StateWaiting))
+	require.Empty(t, list(jobqueue.StateRunning))
 	stats, err := c.Stats(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, 3, stats.Queues[0].Held)
@@ -169,18 +168,18 @@ func serialByHand(t *testing.T, h Harness) {
 	require.ErrorIs(t, c.Retry(t.Context(), ids[1]), jobqueue.ErrState)
 
 	require.NoError(t, c.Cancel(t.Context(), ids[1]), "it is held")
-	require.Equal(t, []int64{ids[3], ids[2]}, list(admin.StateHeld))
+	require.Equal(t, []int64{ids[3], ids[2]}, list(jobqueue.StateHeld))
 	require.NoError(t, c.Cancel(t.Context(), ids[0]), "the next one gets its turn")
-	require.Equal(t, []int64{ids[2]}, list(admin.StateWaiting))
+	require.Equal(t, []int64{ids[2]}, list(jobqueue.StateWaiting))
 
 	require.NoError(t, c.Retry(t.Context(), ids[1]), "it gets in line")
-	require.Equal(t, admin.StateHeld, get(t, h.Store, ids[1]).State)
+	require.Equal(t, jobqueue.StateHeld, get(t, h.Store, ids[1]).State)
 	require.NoError(t, c.Cancel(t.Context(), ids[2]))
-	require.Equal(t, []int64{ids[1]}, list(admin.StateWaiting))
+	require.Equal(t, []int64{ids[1]}, list(jobqueue.StateWaiting))
 	require.NoError(t, c.Cancel(t.Context(), ids[1]))
 	require.NoError(t, c.Cancel(t.Context(), ids[3]))
 	require.NoError(t, c.Retry(t.Context(), ids[3]), "nobody is in line")
-	require.Equal(t, []int64{ids[3]}, list(admin.StateWaiting))
+	require.Equal(t, []int64{ids[3]}, list(jobqueue.StateWaiting))
 }
 
 func serialSurvivesTheDeathOfAWorker(t *testing.T, h Harness) {
@@ -191,7 +190,7 @@ func serialSurvivesTheDeathOfAWorker(t *testing.T, h Harness) {
 		_, err := h.Store.Rescue(t.Context(), orphans)
 		require.NoError(t, err)
 	}
-	require.Equal(t, admin.StateHeld, get(t, h.Store, ids[1]).State, "held jobs have no worker and are not orphans")
+	require.Equal(t, jobqueue.StateHeld, get(t, h.Store, ids[1]).State, "held jobs have no worker and are not orphans")
 	die(t, h.Store, dead)
 	rescue(t, h.Store, 1)
 	var mu sync.Mutex
@@ -237,7 +236,7 @@ func serialInTransactions(t *testing.T, h Harness) {
 			return errors.Join(err, errTest)
 		}), errTest)
 		last := fill(t, h.Store, 1, serialKey(name))[0]
-		require.Equal(t, admin.StateWaiting, get(t, h.Store, last).State)
+		require.Equal(t, jobqueue.StateWaiting, get(t, h.Store, last).State)
 		require.NoError(t, h.Store.Cancel(t.Context(), last))
 	}
 }
@@ -255,6 +254,6 @@ func serialLostSignalIsRepaired(t *testing.T, h Harness) {
 		}))
 		_, err := h.Store.Rescue(t.Context(), false)
 		require.NoError(t, err)
-		require.Equal(t, admin.StateWaiting, get(t, h.Store, id).State)
+		require.Equal(t, jobqueue.StateWaiting, get(t, h.Store, id).State)
 	}
 }

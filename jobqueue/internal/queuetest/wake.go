@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/jobqueue"
-	"lessonkit.example/jobqueue/admin"
 	"lessonkit.example/jobqueue/driver"
 )
 
@@ -163,7 +162,7 @@ func cancelReachesOthers(t *testing.T, h Harness) {
 		}
 	})
 	r.next(jobqueue.EventSucceeded)
-	require.Equal(t, admin.StateSucceeded, get(t, h.Store, id).State, "it succeeded regardless")
+	require.Equal(t, jobqueue.StateSucceeded, get(t, h.Store, id).State, "it succeeded regardless")
 }
 
 // The signal of a cancellation may arrive when the job has ended and was retried.
@@ -183,7 +182,7 @@ func cancelSparesTheRetry(t *testing.T, h Harness) {
 				return nil
 			}
 		}))
-	c := admin.NewClient(h.Store)
+	c := jobqueue.NewClient(h.Store)
 	for range 20 {
 		id := fill(t, h.Store, 1)[0]
 		receive(t, started)
@@ -199,7 +198,7 @@ func cancelSparesTheRetry(t *testing.T, h Harness) {
 
 func retryWakes(t *testing.T, h Harness) {
 	r := idle(t, h.Store, jobqueue.WorkerConfig{PollInterval: never})
-	c := admin.NewClient(h.Store)
+	c := jobqueue.NewClient(h.Store)
 	id := fill(t, h.Store, 1, func(p *jobqueue.Params) { p.RunAt = time.Now().Add(time.Hour) })[0]
 	require.NoError(t, c.Cancel(t.Context(), id))
 	require.NoError(t, c.Retry(t.Context(), id))
@@ -253,13 +252,13 @@ func retentionNoneKeepsNone(t *testing.T, h Harness) {
 		return nil
 	}))
 	for range ids {
-		r.next(jobqueue.EventSucceeded, jobqueue.EventDead)
+		r.next(jobqueue.EventSucceeded, jobqueue.EventFailed)
 	}
 	for _, id := range ids[:2] {
 		_, err := h.Store.Get(t.Context(), id)
 		require.ErrorIs(t, err, jobqueue.ErrNotFound)
 	}
-	require.Equal(t, admin.StateFailed, get(t, h.Store, ids[2]).State)
+	require.Equal(t, jobqueue.StateFailed, get(t, h.Store, ids[2]).State)
 }
 
 func runChecksTheSchema(t *testing.T, h Harness) {

@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/jobqueue"
-	"lessonkit.example/jobqueue/admin"
 )
 
 var workerTests = map[string]func(*testing.T, Harness){
@@ -53,7 +52,7 @@ func everyJobRunsOnce(t *testing.T, h Harness) {
 		require.EqualValues(t, 2, count[i].Load(), "argument %d", i)
 	}
 	require.LessOrEqual(t, most.Load(), int32(8))
-	jobs, err := admin.NewClient(h.Store).List(t.Context(), admin.Filter{State: admin.StateSucceeded, Limit: 1000})
+	jobs, err := jobqueue.NewClient(h.Store).List(t.Context(), jobqueue.Filter{State: jobqueue.StateSucceeded, Limit: 1000})
 	require.NoError(t, err)
 	require.Len(t, jobs, 1000)
 }
@@ -65,11 +64,11 @@ func retriesThenFails(t *testing.T, h Harness) {
 		tokens <- job.Token()
 		return fmt.Errorf("attempt %d of %d: %w", job.Attempt, job.MaxAttempts, errTest)
 	}))
-	r.next(jobqueue.EventFailed)
-	r.next(jobqueue.EventFailed)
-	require.ErrorIs(t, r.next(jobqueue.EventDead).Err, errTest)
+	r.next(jobqueue.EventRetried)
+	r.next(jobqueue.EventRetried)
+	require.ErrorIs(t, r.next(jobqueue.EventFailed).Err, errTest)
 	j := get(t, h.Store, id)
-	require.Equal(t, admin.StateFailed, j.State)
+	require.Equal(t, jobqueue.StateFailed, j.State)
 	require.Equal(t, 3, j.Attempt)
 	require.Len(t, j.Errors, 3)
 	for i, e := range j.Errors {
@@ -99,11 +98,11 @@ func permanentFailsAtOnce(t *testing.T, h Harness) {
 		}
 		return jobqueue.Permanent(errTest)
 	}))
-	r.next(jobqueue.EventDead)
-	r.next(jobqueue.EventDead)
+	r.next(jobqueue.EventFailed)
+	r.next(jobqueue.EventFailed)
 	for _, id := range ids {
 		j := get(t, h.Store, id)
-		require.Equal(t, admin.StateFailed, j.State)
+		require.Equal(t, jobqueue.StateFailed, j.State)
 		require.Equal(t, 1, j.Attempt)
 		require.Len(t, j.Errors, 1)
 	}
@@ -132,7 +131,7 @@ func snoozeCostsNothing(t *testing.T, h Harness) {
 	require.Equal(t, 6, snoozed)
 	for _, id := range ids {
 		j := get(t, h.Store, id)
-		require.Equal(t, admin.StateSucceeded, j.State)
+		require.Equal(t, jobqueue.StateSucceeded, j.State)
 		require.Equal(t, 1, j.Attempt)
 		require.Empty(t, j.Errors)
 	}
@@ -143,7 +142,7 @@ func panicIsRecorded(t *testing.T, h Harness) {
 	r := start(t, h.Store, jobqueue.WorkerConfig{}, handle(func(context.Context, *jobqueue.Job, args) error {
 		panic("out of \x00 cheese")
 	}))
-	r.next(jobqueue.EventDead)
+	r.next(jobqueue.EventFailed)
 	j := get(t, h.Store, id)
 	require.Len(t, j.Errors, 1)
 	require.Equal(t, "panic: out of \uFFFD cheese", j.Errors[0].Error)
@@ -162,25 +161,25 @@ func goexitIsAFailure(t *testing.T, h Harness) {
 				}
 				return nil
 			},
-			jobqueue.WithDead(func(_ context.Context, _ *jobqueue.Job, cause error) error {
+			jobqueue.OnFailed(func(_ context.Context, _ *jobqueue.Job, cause error) error {
 				if dead.Add(1) == 1 {
 					runtime.Goexit()
 				}
 				return nil
 			})))
 	for range ids {
-		r.next(jobqueue.EventSucceeded, jobqueue.EventDead)
+		r.next(jobqueue.EventSucceeded, jobqueue.EventFailed)
 	}
 	r.wait()
 	require.EqualValues(t, 4, dead.Load())
 	for _, id := range ids[:3] {
 		j := get(t, h.Store, id)
-		require.Equal(t, admin.StateFailed, j.State)
+		require.Equal(t, jobqueue.StateFailed, j.State)
 		require.Equal(t, 2, j.Attempt)
 		require.Contains(t, j.Errors[0].Error, "Goexit")
 		require.Contains(t, j.Errors[1].Error, "Goexit")
 	}
-	require.Equal(t, admin.StateSucceeded, get(t, h.Store, ids[3]).State)
+	require.Equal(t, jobqueue.StateSucceeded, get(t, h.Store, ids[3]).State)
 }
 
 func undecodableFailsAlone(t *testing.T, h Harness) {
@@ -191,11 +190,11 @@ func undecodableFailsAlone(t *testing.T, h Harness) {
 	r := start(t, h.Store, jobqueue.WorkerConfig{},
 		handle(nothing))
 	for range 6 {
-		r.next(jobqueue.EventSucceeded, jobqueue.EventDead)
+		r.next(jobqueue.EventSucceeded, jobqueue.EventFailed)
 	}
 	require.Contains(t, get(t, h.Store, bad.ID).Errors[0].Error, "decode arguments")
 	for _, id := range good {
-		require.Equal(t, admin.StateSucceeded, get(t, h.Store, id).State)
+		require.Equal(t, jobqueue.StateSucceeded, get(t, h.Store, id).State)
 	}
 }
 
@@ -213,7 +212,7 @@ func otherKindsAreLeftToOthers(t *testing.T, h Harness) {
 	r.next(jobqueue.EventSucceeded)
 	r.wait()
 	j := get(t, h.Store, other[0])
-	require.Equal(t, admin.StateWaiting, j.State)
+	require.Equal(t, jobqueue.StateWaiting, j.State)
 	require.Zero(t, j.Fence, "it was never claimed")
 
 	r = start(t, h.Store, jobqueue.WorkerConfig{}, func(*jobqueue.Worker) {})
@@ -244,7 +243,7 @@ func timeoutEndsTheContext(t *testing.T, h Harness) {
 		<-ctx.Done()
 		return context.Cause(ctx)
 	}, jobqueue.WithTimeout(10*time.Millisecond)))
-	require.ErrorIs(t, r.next(jobqueue.EventDead).Err, jobqueue.ErrTimeout)
+	require.ErrorIs(t, r.next(jobqueue.EventFailed).Err, jobqueue.ErrTimeout)
 	require.Contains(t, get(t, h.Store, id).Errors[0].Error, "timed out")
 }
 
@@ -263,7 +262,7 @@ func cancelStopsARunningJob(t *testing.T, h Harness) {
 	require.NoError(t, h.Again().Cancel(t.Context(), id))
 	require.ErrorIs(t, receive(t, causes), jobqueue.ErrCancelled)
 	r.next(jobqueue.EventCancelled)
-	require.Equal(t, admin.StateCancelled, get(t, h.Store, id).State)
+	require.Equal(t, jobqueue.StateCancelled, get(t, h.Store, id).State)
 }
 
 func leaseLostCancelsAll(t *testing.T, h Harness) {
@@ -295,7 +294,7 @@ func leaseLostCancelsAll(t *testing.T, h Harness) {
 	r.next(jobqueue.EventSucceeded)
 	r.next(jobqueue.EventSucceeded)
 	for _, id := range ids {
-		require.Equal(t, admin.StateSucceeded, get(t, h.Store, id).State)
+		require.Equal(t, jobqueue.StateSucceeded, get(t, h.Store, id).State)
 	}
 }
 
@@ -329,7 +328,7 @@ func stopWaitsForHandlers(t *testing.T, h Harness) {
 	for _, id := range ids {
 		j := get(t, h.Store, id)
 		require.Equal(t, 1, j.Attempt)
-		if j.State == admin.StateSucceeded {
+		if j.State == jobqueue.StateSucceeded {
 			succeeded++
 		}
 	}
@@ -359,7 +358,7 @@ func stopReleasesAfterShutdownTimeout(t *testing.T, h Harness) {
 	require.Less(t, time.Since(begin), 50*time.Millisecond+5*time.Second)
 	for _, id := range ids {
 		j := get(t, h.Store, id)
-		require.Equal(t, admin.StateWaiting, j.State)
+		require.Equal(t, jobqueue.StateWaiting, j.State)
 		require.Zero(t, j.Attempt)
 		require.Empty(t, j.Errors)
 	}
@@ -388,9 +387,9 @@ func completeTxInAHandler(t *testing.T, h Harness) {
 					}
 					return err
 				}))
-			require.ErrorContains(t, r.next(jobqueue.EventFailed).Err, "not committed")
+			require.ErrorContains(t, r.next(jobqueue.EventRetried).Err, "not committed")
 			r.wait()
-			require.Equal(t, admin.StateSucceeded, get(t, h.Store, ids[0]).State)
+			require.Equal(t, jobqueue.StateSucceeded, get(t, h.Store, ids[0]).State)
 		})
 	}
 }

@@ -1,4 +1,4 @@
-package admin
+package jobqueue
 
 import (
 	"context"
@@ -6,47 +6,48 @@ import (
 	"errors"
 	"fmt"
 
-	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/driver"
 )
 
-// State is the state of a job. Its String method returns "waiting" and so on, Finished reports
-// whether the job has left the queue for the history, and Valid whether it is one of the states
-// below.
-type State = driver.State
-
-// The states of a job. The first three and the last are unfinished; a failed or cancelled job can
-// be retried: see [Client.Retry].
-const (
-	StateWaiting   = driver.StateWaiting   // may start now
-	StateScheduled = driver.StateScheduled // may start at RunAt: delayed, snoozed, or due for another attempt
-	StateRunning   = driver.StateRunning   // leased by a worker
-	StateSucceeded = driver.StateSucceeded
-	StateFailed    = driver.StateFailed // permanently: no attempts left, or a permanent error
-	StateCancelled = driver.StateCancelled
-	StateHeld      = driver.StateHeld // unfinished: waits for a job of its SerialKey, or for a group
-)
-
-// Filter selects jobs. State is required; Queue and Kind select all when empty. Before and Limit
-// are for [Client.List]: Before, when not 0, continues after a page whose last job had this id;
-// Limit defaults to 50 and is at most 1000.
-type Filter = driver.Filter
+// Filter selects jobs.
+type Filter struct {
+	State State  // required
+	Queue string // empty: every queue
+	Kind  string // empty: every kind
+	// Before, when not 0, continues after a page of [Client.List] whose last job had this id.
+	Before int64
+	// Limit is how many jobs [Client.List] returns at most. Defaults to 50 and is at most 1000.
+	Limit int
+}
 
 // SearchWindow is how many jobs one [Client.Search] reads at most.
 const SearchWindow = driver.SearchWindow
 
+func (f Filter) forDriver() driver.Filter {
+	return driver.Filter{State: driver.State(f.State), Queue: f.Queue, Kind: f.Kind, Before: f.Before, Limit: f.Limit}
+}
+
 // Get returns a job, unfinished or from the history, or ErrNotFound.
-func (c *Client) Get(ctx context.Context, id int64) (*jobqueue.Job, error) {
+func (c *Client) Get(ctx context.Context, id int64) (*Job, error) {
 	if err := c.usable(); err != nil {
 		return nil, err
 	}
-	return c.store.Get(ctx, id)
+	return get(ctx, c.store, id)
+}
+
+func get(ctx context.Context, s Store, id int64) (*Job, error) {
+	d, err := s.Get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	j := newJob(d)
+	return &j, nil
 }
 
 // List returns a page of jobs, the newest first. They are complete, so a small Limit of f saves
 // memory if arguments are long. Running jobs have no index, because every claim would pay for it:
 // listing them reads all unfinished jobs when few of them run.
-func (c *Client) List(ctx context.Context, f Filter) ([]*jobqueue.Job, error) {
+func (c *Client) List(ctx context.Context, f Filter) ([]*Job, error) {
 	if err := c.usableWith(f); err != nil {
 		return nil, err
 	}
@@ -57,7 +58,8 @@ func (c *Client) List(ctx context.Context, f Filter) ([]*jobqueue.Job, error) {
 		f.Limit = 50
 	}
 	f.Limit = min(f.Limit, 1000)
-	return c.store.List(ctx, f)
+	jobs, err := c.store.List(ctx, f.forDriver())
+	return newJobs(jobs), err
 }
 
 // maxFound is the number of jobs that one Search returns at most.
@@ -70,7 +72,7 @@ const maxFound = 50
 // page may have a next one.
 func (c *Client) Search(
 	ctx context.Context, text string, before int64,
-) (jobs []*jobqueue.Job, next int64, err error) {
+) (jobs []*Job, next int64, err error) {
 	if err := c.usable(); err != nil {
 		return nil, 0, err
 	}
@@ -81,16 +83,16 @@ func (c *Client) Search(
 	if err != nil {
 		return nil, 0, fmt.Errorf("jobqueue: search: %w", err)
 	}
-	jobs, from, err := c.store.Search(ctx, string(encoded[1:len(encoded)-1]), before, maxFound)
+	found, from, err := c.store.Search(ctx, string(encoded[1:len(encoded)-1]), before, maxFound)
 	switch {
 	case err != nil:
 		return nil, 0, err
-	case len(jobs) == maxFound:
-		return jobs, jobs[maxFound-1].ID, nil
+	case len(found) == maxFound:
+		next = found[maxFound-1].ID
 	case from > 1:
-		return jobs, from, nil
+		next = from
 	}
-	return jobs, 0, nil
+	return newJobs(found), next, nil
 }
 
 // Retry makes a failed or cancelled job wait to run again, with the same id and all its attempts,
@@ -104,7 +106,7 @@ func (c *Client) Retry(ctx context.Context, id int64) error {
 }
 
 // Cancel ends a job that has not started. The context of a running one ends with cause
-// [jobqueue.ErrCancelled]; if its handler succeeds regardless, the job counts as succeeded. It
+// [ErrCancelled]; if its handler succeeds regardless, the job counts as succeeded. It
 // returns ErrNotFound or ErrState.
 func (c *Client) Cancel(ctx context.Context, id int64) error {
 	if err := c.usable(); err != nil {
@@ -125,7 +127,7 @@ func (c *Client) RetryMany(ctx context.Context, f Filter) (retried, skipped int,
 	case StateFailed, StateCancelled, StateScheduled:
 		return allPages(ctx, f, c.store.RetryMany)
 	}
-	return 0, 0, fmt.Errorf("jobqueue: retry jobs that are %v: %w", f.State, jobqueue.ErrState)
+	return 0, 0, fmt.Errorf("jobqueue: retry jobs that are %v: %w", f.State, ErrState)
 }
 
 // CancelMany cancels the unfinished jobs that f selects, as [Client.Cancel] does, and returns how
@@ -135,17 +137,17 @@ func (c *Client) CancelMany(ctx context.Context, f Filter) (cancelled, skipped i
 		return 0, 0, err
 	}
 	if !f.State.Valid() || f.State.Finished() {
-		return 0, 0, fmt.Errorf("jobqueue: cancel jobs that are %v: %w", f.State, jobqueue.ErrState)
+		return 0, 0, fmt.Errorf("jobqueue: cancel jobs that are %v: %w", f.State, ErrState)
 	}
 	return allPages(ctx, f, c.store.CancelMany)
 }
 
 // allPages calls change for every page of f, the newest jobs first.
 func allPages(
-	ctx context.Context, f Filter, change func(context.Context, Filter) (driver.Page, error),
+	ctx context.Context, f Filter, change func(context.Context, driver.Filter) (driver.Page, error),
 ) (changed, skipped int, err error) {
 	for f.Before, f.Limit = 0, 1000; ; {
-		page, err := change(ctx, f)
+		page, err := change(ctx, f.forDriver())
 		changed, skipped = changed+page.Changed, skipped+page.Skipped
 		if err != nil || page.Last == 0 {
 			return changed, skipped, err

@@ -1,49 +1,34 @@
-package admin_test
+package jobqueue_test
 
 import (
 	"context"
 	"fmt"
 	"log"
-	"os"
-	"path/filepath"
 	"time"
 
 	"lessonkit.example/jobqueue"
-	"lessonkit.example/jobqueue/admin"
 	"lessonkit.example/jobqueue/sqlitequeue"
 )
 
-// open returns a queue in a temporary file with three mails to send, and a function that removes
-// it.
-func open() (*sqlitequeue.Store, func()) {
-	dir, err := os.MkdirTemp("", "")
-	if err != nil {
-		log.Fatal(err)
-	}
-	store, err := sqlitequeue.Open(filepath.Join(dir, "queue.db"), sqlitequeue.Config{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	ctx := context.Background()
-	if err := store.Migrate(ctx); err != nil {
-		log.Fatal(err)
-	}
+// openMails returns a queue with three mails to send, and a function that removes it.
+func openMails() (*sqlitequeue.Store, func()) {
+	store, remove := open()
 	client := jobqueue.NewClient(store)
 	for _, name := range []string{"ann", "ben", "cleo"} {
-		_, err := client.Enqueue(ctx, jobqueue.Params{Kind: "mail", Queue: "mails", Args: name})
+		_, err := client.Enqueue(context.Background(), jobqueue.Params{Kind: "mail", Queue: "mails", Args: name})
 		if err != nil {
 			log.Fatal(err)
 		}
 	}
-	return store, func() { store.Close(); os.RemoveAll(dir) }
+	return store, remove
 }
 
 // A list is read page by page, the newest jobs first.
 func ExampleClient_List() {
-	store, remove := open()
+	store, remove := openMails()
 	defer remove()
-	client := admin.NewClient(store)
-	page := admin.Filter{State: admin.StateWaiting, Queue: "mails", Limit: 2}
+	client := jobqueue.NewClient(store)
+	page := jobqueue.Filter{State: jobqueue.StateWaiting, Queue: "mails", Limit: 2}
 	for {
 		jobs, err := client.List(context.Background(), page)
 		if err != nil || len(jobs) == 0 {
@@ -64,10 +49,10 @@ func ExampleClient_List() {
 
 // A queue is paused while what its jobs need is not available.
 func ExampleClient_Pause() {
-	store, remove := open()
+	store, remove := openMails()
 	defer remove()
 	ctx := context.Background()
-	client := admin.NewClient(store)
+	client := jobqueue.NewClient(store)
 	show := func() {
 		stats, err := client.Stats(ctx)
 		mails := stats.Queue("mails")
@@ -84,13 +69,13 @@ func ExampleClient_Pause() {
 
 // All jobs of a queue are cancelled, and later all those are retried.
 func ExampleClient_RetryMany() {
-	store, remove := open()
+	store, remove := openMails()
 	defer remove()
 	ctx := context.Background()
-	client := admin.NewClient(store)
-	cancelled, skipped, err := client.CancelMany(ctx, admin.Filter{State: admin.StateWaiting, Queue: "mails"})
+	client := jobqueue.NewClient(store)
+	cancelled, skipped, err := client.CancelMany(ctx, jobqueue.Filter{State: jobqueue.StateWaiting, Queue: "mails"})
 	fmt.Println(cancelled, "cancelled,", skipped, "skipped,", err)
-	retried, skipped, err := client.RetryMany(ctx, admin.Filter{State: admin.StateCancelled, Queue: "mails"})
+	retried, skipped, err := client.RetryMany(ctx, jobqueue.Filter{State: jobqueue.StateCancelled, Queue: "mails"})
 	fmt.Println(retried, "retried,", skipped, "skipped,", err)
 	// Output:
 	// 3 cancelled, 0 skipped, <nil>
@@ -99,7 +84,7 @@ func ExampleClient_RetryMany() {
 
 // Schedules are inspected, paused and run by hand.
 func ExampleClient_Schedules() {
-	store, remove := open()
+	store, remove := openMails()
 	defer remove()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	yearly, _ := jobqueue.Cron("@yearly", nil)
@@ -111,9 +96,9 @@ func ExampleClient_Schedules() {
 		cancel()
 		return nil
 	})
-	client := admin.NewClient(store)
+	client := jobqueue.NewClient(store)
 	go func() {
-		var schedules []admin.Schedule
+		var schedules []jobqueue.ScheduleInfo
 		for len(schedules) == 0 && ctx.Err() == nil { // until the worker has stored it
 			schedules, _ = client.Schedules(ctx)
 			time.Sleep(10 * time.Millisecond)
