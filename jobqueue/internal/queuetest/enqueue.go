@@ -307,7 +307,7 @@ func farTimesKeepTheirPlace(t *testing.T, h Harness) {
 }
 
 func metaStaysWithTheJob(t *testing.T, h Harness) {
-	c, ops := jobqueue.NewClient(h.Store), jobqueue.NewClient(h.Store)
+	c := jobqueue.NewClient(h.Store)
 	meta := map[string]string{"trace": "00-1", "who": "Zoë \x00 <z>"}
 	ids := fill(t, h.Store, 3, func(p *jobqueue.Params) {
 		if p.Args.(args).N > 0 {
@@ -331,8 +331,8 @@ func metaStaysWithTheJob(t *testing.T, h Harness) {
 		require.Empty(t, record(t, h.Store, w, result(j, action)))
 		require.Equal(t, meta, get(t, h.Store, j.ID).Meta, "in the history")
 	}
-	require.NoError(t, ops.Retry(t.Context(), ids[1]))
-	n, _, err := ops.RetryMany(t.Context(), jobqueue.Filter{State: jobqueue.StateFailed})
+	require.NoError(t, c.Retry(t.Context(), ids[1]))
+	n, _, err := c.RetryMany(t.Context(), jobqueue.Filter{State: jobqueue.StateFailed})
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 	for _, id := range ids[1:] {

@@ -183,7 +183,9 @@ func (x *floor) kill(i int) {
 // wait waits until every job has ended, and returns all jobs in the order of their ids.
 func (x *floor) wait(timeout time.Duration) []*jobqueue.Job {
 	x.t.Helper()
-	unfinished := []jobqueue.State{jobqueue.StateWaiting, jobqueue.StateScheduled, jobqueue.StateHeld, jobqueue.StateRunning}
+	unfinished := []jobqueue.State{
+		jobqueue.StateWaiting, jobqueue.StateScheduled, jobqueue.StateHeld, jobqueue.StateRunning,
+	}
 	require.Eventually(x.t, func() bool {
 		for _, state := range unfinished {
 			jobs, err := x.ops.List(x.t.Context(), jobqueue.Filter{State: state, Limit: 1})

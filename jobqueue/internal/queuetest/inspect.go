@@ -62,7 +62,7 @@ func listPagesByStateQueueAndKind(t *testing.T, h Harness) {
 }
 
 func searchByArguments(t *testing.T, h Harness) {
-	c, ops := jobqueue.NewClient(h.Store), jobqueue.NewClient(h.Store)
+	c := jobqueue.NewClient(h.Store)
 	texts := []string{
 		"0197a000-0000-7000-8000-000000000001", `a \ "quoted"`, "100% <b>&", "_%", "'; --", "画得很好", "line\nbreak",
 	}
@@ -74,7 +74,7 @@ func searchByArguments(t *testing.T, h Harness) {
 		ids[i] = r.ID
 	}
 	search := func(text string) (found []int64) {
-		jobs, next, err := ops.Search(t.Context(), text, 0)
+		jobs, next, err := c.Search(t.Context(), text, 0)
 		require.NoError(t, err)
 		require.Zero(t, next)
 		for _, j := range jobs {
@@ -100,7 +100,7 @@ func searchByArguments(t *testing.T, h Harness) {
 	require.Empty(t, record(t, h.Store, w, result(jobs[0], driver.Complete), result(jobs[1], driver.Fail),
 		result(jobs[2], driver.Cancel)))
 	find(jobqueue.StateWaiting, jobqueue.StateRunning, jobqueue.StateSucceeded, jobqueue.StateFailed, jobqueue.StateCancelled)
-	_, _, err := ops.Search(t.Context(), "", 0)
+	_, _, err := c.Search(t.Context(), "", 0)
 	require.Error(t, err)
 }
 
@@ -178,9 +178,9 @@ func statsListServedQueues(t *testing.T, h Harness) {
 	require.Equal(t, jobqueue.QueueStats{Queue: "c"}, stats.Queues[2], "zeros")
 }
 
-// calls are all methods of both clients of a store; all of them need tables.
+// calls are all methods of the client of a store; all of them need tables.
 func calls(s driver.Store) map[string]func(ctx context.Context) error {
-	c, ops := jobqueue.NewClient(s), jobqueue.NewClient(s)
+	c := jobqueue.NewClient(s)
 	return map[string]func(context.Context) error{
 		"Enqueue": func(ctx context.Context) error {
 			_, err := c.Enqueue(ctx, jobqueue.Params{Kind: "work"})
@@ -190,30 +190,30 @@ func calls(s driver.Store) map[string]func(ctx context.Context) error {
 			_, err := c.EnqueueMany(ctx, []jobqueue.Params{{Kind: "work"}, {Kind: "work", UniqueKey: "k"}})
 			return err
 		},
-		"Get": func(ctx context.Context) error { _, err := ops.Get(ctx, 1); return err },
+		"Get": func(ctx context.Context) error { _, err := c.Get(ctx, 1); return err },
 		"List": func(ctx context.Context) error {
-			_, err := ops.List(ctx, jobqueue.Filter{State: jobqueue.StateFailed})
+			_, err := c.List(ctx, jobqueue.Filter{State: jobqueue.StateFailed})
 			return err
 		},
-		"Search": func(ctx context.Context) error { _, _, err := ops.Search(ctx, "x", 0); return err },
-		"Stats":  func(ctx context.Context) error { _, err := ops.Stats(ctx); return err },
-		"Retry":  func(ctx context.Context) error { return ops.Retry(ctx, 1) },
-		"Cancel": func(ctx context.Context) error { return ops.Cancel(ctx, 1) },
+		"Search": func(ctx context.Context) error { _, _, err := c.Search(ctx, "x", 0); return err },
+		"Stats":  func(ctx context.Context) error { _, err := c.Stats(ctx); return err },
+		"Retry":  func(ctx context.Context) error { return c.Retry(ctx, 1) },
+		"Cancel": func(ctx context.Context) error { return c.Cancel(ctx, 1) },
 		"RetryMany": func(ctx context.Context) error {
-			_, _, err := ops.RetryMany(ctx, jobqueue.Filter{State: jobqueue.StateFailed})
+			_, _, err := c.RetryMany(ctx, jobqueue.Filter{State: jobqueue.StateFailed})
 			return err
 		},
 		"CancelMany": func(ctx context.Context) error {
-			_, _, err := ops.CancelMany(ctx, jobqueue.Filter{State: jobqueue.StateWaiting})
+			_, _, err := c.CancelMany(ctx, jobqueue.Filter{State: jobqueue.StateWaiting})
 			return err
 		},
-		"GroupStats":     func(ctx context.Context) error { _, err := ops.GroupStats(ctx, "g"); return err },
-		"Pause":          func(ctx context.Context) error { return ops.Pause(ctx, "default", time.Now()) },
-		"Resume":         func(ctx context.Context) error { return ops.Resume(ctx, "default") },
-		"Schedules":      func(ctx context.Context) error { _, err := ops.Schedules(ctx); return err },
-		"PauseSchedule":  func(ctx context.Context) error { return ops.PauseSchedule(ctx, "s") },
-		"ResumeSchedule": func(ctx context.Context) error { return ops.ResumeSchedule(ctx, "s") },
-		"RunSchedule":    func(ctx context.Context) error { return ops.RunSchedule(ctx, "s") },
+		"GroupStats":     func(ctx context.Context) error { _, err := c.GroupStats(ctx, "g"); return err },
+		"Pause":          func(ctx context.Context) error { return c.Pause(ctx, "default", time.Now()) },
+		"Resume":         func(ctx context.Context) error { return c.Resume(ctx, "default") },
+		"Schedules":      func(ctx context.Context) error { _, err := c.Schedules(ctx); return err },
+		"PauseSchedule":  func(ctx context.Context) error { return c.PauseSchedule(ctx, "s") },
+		"ResumeSchedule": func(ctx context.Context) error { return c.ResumeSchedule(ctx, "s") },
+		"RunSchedule":    func(ctx context.Context) error { return c.RunSchedule(ctx, "s") },
 	}
 }
 
@@ -264,12 +264,12 @@ func errorsInTxAreClassified(t *testing.T, h Harness) {
 }
 
 func retryByHand(t *testing.T, h Harness) {
-	c, ops := jobqueue.NewClient(h.Store), jobqueue.NewClient(h.Store)
+	c := jobqueue.NewClient(h.Store)
 	id := fill(t, h.Store, 1, func(p *jobqueue.Params) { p.UniqueKey = "k" })[0]
 	w := register(t, h.Store, time.Minute)
-	require.ErrorIs(t, ops.Retry(t.Context(), id), jobqueue.ErrState, "it is waiting")
+	require.ErrorIs(t, c.Retry(t.Context(), id), jobqueue.ErrState, "it is waiting")
 	first := claim(t, h.Store, w, "default", 1)[0]
-	require.ErrorIs(t, ops.Retry(t.Context(), id), jobqueue.ErrState, "it is running")
+	require.ErrorIs(t, c.Retry(t.Context(), id), jobqueue.ErrState, "it is running")
 	o := result(first, driver.Fail)
 	o.Error = driver.AttemptError{Attempt: 1, Error: "first"}
 	require.Empty(t, record(t, h.Store, w, o))
@@ -277,11 +277,11 @@ func retryByHand(t *testing.T, h Harness) {
 	// Another job takes the key.
 	other, err := c.Enqueue(t.Context(), jobqueue.Params{Kind: "work", UniqueKey: "k"})
 	require.NoError(t, err)
-	require.ErrorIs(t, ops.Retry(t.Context(), id), jobqueue.ErrDuplicate)
+	require.ErrorIs(t, c.Retry(t.Context(), id), jobqueue.ErrDuplicate)
 	require.Equal(t, jobqueue.StateFailed, get(t, h.Store, id).State, "nothing is lost")
-	require.NoError(t, ops.Cancel(t.Context(), other.ID))
+	require.NoError(t, c.Cancel(t.Context(), other.ID))
 
-	require.NoError(t, ops.Retry(t.Context(), id))
+	require.NoError(t, c.Retry(t.Context(), id))
 	j := get(t, h.Store, id)
 	require.Equal(t, jobqueue.StateWaiting, j.State)
 	require.Zero(t, j.Attempt)
@@ -292,11 +292,11 @@ func retryByHand(t *testing.T, h Harness) {
 	later := result(again, driver.Reschedule)
 	later.Delay = time.Hour
 	require.Empty(t, record(t, h.Store, w, later))
-	require.NoError(t, ops.Retry(t.Context(), id), "a scheduled job runs now")
+	require.NoError(t, c.Retry(t.Context(), id), "a scheduled job runs now")
 	again = claim(t, h.Store, w, "default", 1)[0]
 	require.Empty(t, record(t, h.Store, w, result(again, driver.Complete)))
-	require.ErrorIs(t, ops.Retry(t.Context(), id), jobqueue.ErrState)
-	require.ErrorIs(t, ops.Retry(t.Context(), id+1000), jobqueue.ErrNotFound)
+	require.ErrorIs(t, c.Retry(t.Context(), id), jobqueue.ErrState)
+	require.ErrorIs(t, c.Retry(t.Context(), id+1000), jobqueue.ErrNotFound)
 }
 
 func cancelByHand(t *testing.T, h Harness) {
