@@ -17,7 +17,7 @@ import (
 
 	"lessonkit.example/imagegen"
 	"lessonkit.example/imagegen/imagegentest"
-	"lessonkit.example/jobqueue/admin"
+	"lessonkit.example/jobqueue"
 	"lessonkit.example/jobqueue/sqlitequeue"
 )
 
@@ -60,7 +60,7 @@ func saved(t *testing.T, dir, task string) string {
 	defer queue.Close()
 	id, err := strconv.ParseInt(task, 10, 64)
 	require.NoError(t, err)
-	job, err := admin.NewClient(queue).Get(t.Context(), id)
+	job, err := jobqueue.NewClient(queue).Get(t.Context(), id)
 	require.NoError(t, err)
 	return string(job.Saved)
 }

@@ -13,7 +13,6 @@ import (
 
 	"lessonkit.example/imagegen/gateway"
 	"lessonkit.example/jobqueue"
-	"lessonkit.example/jobqueue/admin"
 	"lessonkit.example/jobqueue/sqlitequeue"
 )
 
@@ -31,7 +30,7 @@ const (
 type tasks struct {
 	performer gateway.Performer
 	queue     *sqlitequeue.Store
-	jobs      *admin.Client
+	jobs      *jobqueue.Client
 	worker    *jobqueue.Worker
 	stopped   chan struct{} // closed when the worker has stopped
 
@@ -59,7 +58,7 @@ func openTasks(
 	if err != nil {
 		return nil, errors.Join(err, queue.Close())
 	}
-	t := &tasks{performer: p, queue: queue, jobs: admin.NewClient(queue), stopped: make(chan struct{}),
+	t := &tasks{performer: p, queue: queue, jobs: jobqueue.NewClient(queue), stopped: make(chan struct{}),
 		event: make(chan struct{})}
 	t.worker = jobqueue.NewWorker(queue, jobqueue.WorkerConfig{
 		Queues: map[string]jobqueue.QueueConfig{
