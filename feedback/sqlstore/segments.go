@@ -14,7 +14,7 @@ import (
 
 const segmentColumns = `segment_id, lesson_id, session_id, teacher_id, sequence, state, text, error, attempts,
 	audio_key, duration_ms, size_bytes, sha256, content_type, created_at, transcribed_at, revision, suspicions,
-	recogniser_task, language, audio_deleted_at, error_code`
+	recognizer_task, language, audio_deleted_at, error_code`
 
 func scanSegment(r row) (feedback.Segment, error) { return scanSegmentAnd(r) }
 

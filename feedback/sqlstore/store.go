@@ -6,18 +6,6 @@
 // (prefix feedback_) up to date. No extensions, triggers or enumerated types are used.
 //
 // Background work is handed to an [Outbox], within the transaction that makes it necessary.
-//
-// # Upgrades
-//
-// Processes of the previous version that run transcriptions may go on while a newer one migrates
-// the database. Those that serve the API must be stopped first if the newer version has migration
-// 00004, which changes the types of dates and times of day: they would show dates with a time and
-// fail to store profiles without a time of day. On PostgreSQL it locks each of three tables while
-// it rewrites it.
-//
-// Attempts at a transcription that processes of the version before migration 00002 run at that time
-// are repeated, and until they are replaced, a retry that one of them made can still be failed by
-// the job that it replaces.
 package sqlstore
 
 import (

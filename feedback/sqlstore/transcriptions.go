@@ -16,12 +16,12 @@ import (
 // segment is a segment that is being edited.
 type segment struct {
 	feedback.Segment
-	round       int64  // of its newest task; 0 if an earlier version of this package queued it
+	round       int64  // of its newest task
 	token       string // the lease token of the attempt; "" unless transcribing
 	changedAt   time.Time
-	turn        time.Time // zero if an earlier version of this package queued it
-	newRevision int64     // if it is changed
-	tookMS      int64     // of the transcription
+	turn        time.Time
+	newRevision int64 // if it is changed
+	tookMS      int64 // of the transcription
 }
 
 func isWaiting(g feedback.Segment) bool {
@@ -62,7 +62,7 @@ func (s *Store) editSegment(
 		_, err = tx.ExecContext(ctx, `
 			update feedback_segments set state = $2, text = $3, error = $4, attempts = $5, round = $6, token = $7,
 				duration_ms = $8, transcribed_at = $9, revision = $10, changed_at = $11, turn = $12, suspicions = $13,
-				recogniser_task = $14, language = $15, took_ms = $16, error_code = $17, audio_deleted_at = $18
+				recognizer_task = $14, language = $15, took_ms = $16, error_code = $17, audio_deleted_at = $18
 			where segment_id = $1`,
 			g.ID, string(g.State), g.Text, g.Error, g.Attempts, g.round,
 			sql.NullString{String: g.token, Valid: g.token != ""},

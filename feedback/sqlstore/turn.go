@@ -36,8 +36,7 @@ func nextTurn(ctx context.Context, tx *sql.Tx, g feedback.Segment, at time.Time)
 	return turn, err
 }
 
-// Unfinished implements [feedback.Store]. Recordings without a turn, which an earlier version of
-// this package queued, are omitted.
+// Unfinished implements [feedback.Store].
 func (s *Store) Unfinished(ctx context.Context, limit int) ([]feedback.UnfinishedSegment, error) {
 	unfinished, err := all(ctx, s.db, func(r row) (g feedback.UnfinishedSegment, err error) {
 		var milliseconds int64
@@ -45,7 +44,7 @@ func (s *Store) Unfinished(ctx context.Context, limit int) ([]feedback.Unfinishe
 		g.Duration = time.Duration(milliseconds) * time.Millisecond
 		return g, err
 	}, `select segment_id, state, duration_ms from feedback_segments
-		where state in ('queued', 'transcribing') and turn is not null
+		where state in ('queued', 'transcribing')
 		order by state desc, turn limit $1`, limit)
 	return unfinished, wrap("list unfinished segments", err)
 }

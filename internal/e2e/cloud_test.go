@@ -174,7 +174,7 @@ func TestCloudTaskIsPaidOnce(t *testing.T) {
 					time.Sleep(200 * time.Millisecond) // likely until the server waits for the lock
 					s.process.kill()
 					var state, task string
-					row := tx.QueryRow(`select state, recogniser_task from feedback_segments`)
+					row := tx.QueryRow(`select state, recognizer_task from feedback_segments`)
 					if err := row.Scan(&state, &task); err != nil {
 						t.Error(err)
 					}

@@ -190,6 +190,5 @@ func code(err error) string {
 
 const (
 	uniqueViolation  = "23505"
-	undefinedTable   = "42P01" // of an unknown schema too
 	lockNotAvailable = "55P03"
 )

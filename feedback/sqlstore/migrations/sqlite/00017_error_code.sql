@@ -1,8 +1,0 @@
--- What the error of a segment is for programs. Earlier versions of this package leave it as it is; it
--- means nothing while the error is ''.
-
--- +goose Up
-alter table feedback_segments add column error_code text not null default '';
-
--- +goose Down
-alter table feedback_segments drop column error_code;
