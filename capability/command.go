@@ -120,7 +120,7 @@ func (p *Policy) named() (commands, inRelease map[string][]string) {
 			for _, permission := range m.Permissions {
 				for _, name := range permission.Allow {
 					add(named, name, commandKey(plugin, name))
-					if m.inRelease(permission, p.version) {
+					if permission.inRelease(p.version) {
 						add(inRelease, name, commandKey(plugin, name))
 					}
 				}
@@ -183,7 +183,7 @@ func (p *Policy) meant(command string) []string {
 func (p *Policy) allowed(manifests []*Manifest) (commands, newer []string) {
 	for _, m := range manifests {
 		for _, permission := range m.Permissions {
-			if m.inRelease(permission, p.version) {
+			if permission.inRelease(p.version) {
 				commands = append(commands, permission.Allow...)
 			} else {
 				newer = append(newer, permission.Allow...)

@@ -130,7 +130,7 @@ func (e *expander) permission(m *Manifest, name string, chain []string) bool {
 	if p == nil {
 		return false
 	}
-	if !m.inRelease(p, e.r.options.Version) {
+	if !p.inRelease(e.r.options.Version) {
 		return len(chain) > 0 // the set did not have it yet
 	}
 	e.x.permissions = append(e.x.permissions,
@@ -160,7 +160,7 @@ func (e *expander) set(m *Manifest, set *PermissionSet, name string, chain []str
 	}
 	chain = slices.Concat(chain, []string{own})
 	for _, member := range set.Permissions {
-		if !e.member(m, member, chain) && !m.official { // a later release has corrected it
+		if !e.member(m, member, chain) {
 			e.fault(codeUnknownSetMember, "The permission %q, which is in the set %s, does not exist; the plugin's "+
 				"author has to correct it.", member, own)
 		}
@@ -226,18 +226,14 @@ func (r *resolver) unknownPlugin(plugin, name, identifier string) fault {
 
 func (r *resolver) unknownPermission(m *Manifest, identifier, name string) fault {
 	f := fault{code: codeUnknownPermission}
-	if m.builtIn && coreNewest.before(r.options.Version) || m.official && m.beyond() {
+	if m.builtIn && coreNewest.before(r.options.Version) || m.mayHaveMore {
 		f.code = codeNewerPermission
 	}
 	if r.faults++; r.faults > limit.Most { // spare the search for what may be meant
 		f.message = fmt.Sprintf("The plugin %s has no permission %q.", m.Plugin, identifier)
 		return f
 	}
-	if p := m.Permissions[name]; p != nil && m.official {
-		f.message = fmt.Sprintf("The permission %q is not in version %s of tauri-plugin-%s, which the application "+
-			"uses; update it, or remove the permission.", identifier, m.version, m.Plugin)
-		return f
-	} else if p != nil {
+	if p := m.Permissions[name]; p != nil {
 		f.message = fmt.Sprintf("The permission %q came with Tauri %d.%d, and the application uses %s; update it, or "+
 			"remove the permission.", identifier, p.Since.Major, p.Since.Minor, r.options.Version)
 		return f
@@ -284,7 +280,7 @@ func (r *resolver) has(m *Manifest, name string) bool {
 		return false
 	}
 	p := m.Permissions[name]
-	return p == nil || m.inRelease(p, r.options.Version)
+	return p == nil || p.inRelease(r.options.Version)
 }
 
 // names returns the names of a manifest in that release, or of all plugins if it is nil.

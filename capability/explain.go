@@ -193,7 +193,7 @@ func (p *Policy) offers(command string) (offers, idle []string) {
 		for _, id := range names {
 			permission := m.Permissions[id]
 			switch {
-			case permission == nil || !m.inRelease(permission, p.version) || !slices.Contains(permission.Allow, name):
+			case permission == nil || !permission.inRelease(p.version) || !slices.Contains(permission.Allow, name):
 			case !permission.on(p.platform):
 				idle = append(idle, fullIdentifier(m.Plugin, id))
 			default:

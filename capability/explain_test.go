@@ -204,39 +204,28 @@ func TestExplainNamesPermissionsOfTheReleaseOnly(t *testing.T) {
 func TestSuggestionsAreOfTheRelease(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		versions   map[string]Version // of plugins
-		version    Version            // of the framework
-		permission string             // with a mistake
-		command    string             // with a mistake
+		version    Version // of the framework
+		permission string  // with a mistake
+		command    string  // with a mistake
 		suggested  bool
 	}{
-		{nil, Version{2, 10, 0}, "core:window:allow-activity-nam", "window.activityNam", false},
-		{nil, Version{2, 11, 0}, "core:window:allow-activity-nam", "window.activityNam", true},
-		{nil, Version{2, 10, 0}, "core:window:activity-name", "activity_nam", false},
-		{nil, Version{2, 11, 0}, "core:window:activity-name", "activity_nam", true},
-		{nil, Version{2, 10, 0}, "core:windw:allow-activity-name", "activityNam", false},
-		{nil, Version{2, 11, 0}, "core:windw:allow-activity-name", "activityNam", true},
-		{map[string]Version{"fs": {2, 0, 3}}, Version{}, "fs:allow-siz", "fs.siz", false},
-		{map[string]Version{"fs": {2, 0, 4}}, Version{}, "fs:allow-siz", "fs.siz", true},
-		{nil, Version{}, "fs:allow-siz", "fs.siz", true},
-		{map[string]Version{"fs": {2, 0, 3}}, Version{}, "fss:allow-size", "siz", false},
-		{nil, Version{}, "fss:allow-size", "siz", true},
+		{Version{2, 10, 0}, "core:window:allow-activity-nam", "window.activityNam", false},
+		{Version{2, 11, 0}, "core:window:allow-activity-nam", "window.activityNam", true},
+		{Version{2, 10, 0}, "core:window:activity-name", "activity_nam", false},
+		{Version{2, 11, 0}, "core:window:activity-name", "activity_nam", true},
+		{Version{2, 10, 0}, "core:windw:allow-activity-name", "activityNam", false},
+		{Version{2, 11, 0}, "core:windw:allow-activity-name", "activityNam", true},
 	} {
-		m := knownManifests(c.versions)
+		m := knownManifests(nil)
 		p, found := Resolve(capabilities(t, `{"identifier":"main","windows":["main"],"permissions":["`+c.permission+
 			`","fs:allow-exists"]}`), m, ResolveOptions{Version: c.version,
 			AppCommands: []string{"greet"}})
 		require.NotEmpty(t, found, c.permission)
-		fixed := found[0].Fix != nil &&
-			slices.Contains([]string{`"core:window:allow-activity-name"`, `"fs:allow-size"`},
-				found[0].Fix.Edits[0].Text)
+		fixed := found[0].Fix != nil && found[0].Fix.Edits[0].Text == `"core:window:allow-activity-name"`
 		require.Equal(t, c.suggested, fixed, "%v: %s", c, found[0].Message)
 		x := p.Explain(c.command, Caller{Window: "main"})
-		meant := slices.Contains(x.Meant, "plugin:window|activity_name") || slices.Contains(x.Meant, "plugin:fs|size")
-		require.Equal(t, c.suggested, meant, "%v: %v", c, x.Meant)
+		require.Equal(t, c.suggested, slices.Contains(x.Meant, "plugin:window|activity_name"), "%v: %v", c, x.Meant)
 	}
-	require.Contains(t, knownManifests(nil).Identifiers(), "fs:allow-size")
-	require.NotContains(t, knownManifests(map[string]Version{"fs": {2, 0, 3}}).Identifiers(), "fs:allow-size")
 }
 
 // Permissions for other platforms are no advice.

@@ -19,8 +19,8 @@ type Permission struct {
 	ScopeAllow, ScopeDeny []Value
 	// Platforms limits the permission. Nil means all platforms.
 	Platforms []Platform
-	// Since is the release of the framework that a core permission came with, or the release of an
-	// official plugin; zero if it is not known.
+	// Since is the release of the framework that a core permission came with; zero if it is not
+	// known, and for other permissions.
 	Since Version
 }
 
@@ -46,24 +46,16 @@ type Manifest struct {
 	// ScopeSchema is the JSON Schema of the plugin's scope values, absent if it accepts any value.
 	ScopeSchema Value
 
-	builtIn  bool    // from the table of the core, not from the application's build
-	official bool    // from the table of the official plugins
-	version  Version // of an official plugin in the application
-	newest   Version // the release up to which all names of an official plugin are known
+	builtIn  bool // from the table of the core, not from the application's build
+	official bool // from the table of the official plugins
+	// mayHaveMore reports that the application's release of an official plugin may have names that
+	// are not in the table.
+	mayHaveMore bool
 }
 
-// release returns the release that an application uses of what the manifest is about.
-func (m *Manifest) release(framework Version) Version {
-	if m.official {
-		return m.version
-	}
-	return framework
-}
-
-// inRelease reports whether a permission is in the release that an application uses.
-func (m *Manifest) inRelease(p *Permission, framework Version) bool {
-	return !m.release(framework).before(p.Since)
-}
+// inRelease reports whether a permission is in the release of the framework that an application
+// uses.
+func (p *Permission) inRelease(framework Version) bool { return !framework.before(p.Since) }
 
 // names returns the names of all permissions and sets of the release that an application uses, in
 // order, "default" first.
@@ -74,7 +66,7 @@ func (m *Manifest) names(framework Version) []string {
 	}
 	all := make(map[string]bool)
 	for name, p := range m.Permissions {
-		if m.inRelease(p, framework) {
+		if p.inRelease(framework) {
 			all[name] = true
 		}
 	}

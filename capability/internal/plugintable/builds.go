@@ -18,56 +18,30 @@ type build struct {
 	manifest *capability.Manifest
 }
 
-// builds observes builds of applications. A name is taken to exist since the last tag, and what it
-// contains is that of the newest build.
-func (t table) builds(folder string, tagged, newest map[string]string) error {
-	found, err := readBuilds(folder, append(slices.Sorted(maps.Keys(t)), "opener"))
+// addBuilds adds what builds of applications have, in the order of the plugins' releases. A plugin
+// that a Cargo.lock has in no version, or in several, is left out.
+func (t table) addBuilds(folder string, newest map[string]string) error {
+	names, err := filepath.Glob(filepath.Join(folder, "*", "acl-manifests.json"))
 	if err != nil {
 		return err
 	}
-	for plugin, list := range found {
-		slices.SortStableFunc(list, func(a, b build) int { return compare(a.version, b.version) })
-		all := &capability.Manifest{Plugin: plugin, Permissions: make(map[string]*capability.Permission),
-			Sets: make(map[string]*capability.PermissionSet)}
-		for _, b := range list {
-			if b.manifest.Default != nil {
-				all.Default = b.manifest.Default
-			}
-			maps.Copy(all.Permissions, b.manifest.Permissions)
-			maps.Copy(all.Sets, b.manifest.Sets)
-		}
-		t.observe(plugin, all, after(tagged[plugin]), false)
-		if len(list) < 2 {
-			continue
-		}
-		known, _ := capability.ParseVersion(tagged[plugin]) // zero without a tag
-		if second := list[len(list)-2].version; compare(known, second) < 0 {
-			newest[plugin] = second.String()
-		}
-	}
-	return nil
-}
-
-// readBuilds returns what the builds in a folder tell about plugins. A plugin that a Cargo.lock has
-// in no version, or in several, is left out.
-func readBuilds(folder string, plugins []string) (map[string][]build, error) {
-	names, err := filepath.Glob(filepath.Join(folder, "*", "acl-manifests.json"))
-	if err != nil {
-		return nil, err
+	if len(names) == 0 {
+		return fmt.Errorf("%s: %w: no build of an application", folder, fs.ErrNotExist)
 	}
 	found := make(map[string][]build)
+	plugins := append(slices.Sorted(maps.Keys(t)), "opener")
 	for _, name := range names {
 		text, err := os.ReadFile(name)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		lock, err := os.ReadFile(filepath.Join(filepath.Dir(name), "Cargo.lock"))
 		if err != nil {
-			return nil, err
+			return err
 		}
 		m := &capability.Manifests{}
 		if err := m.Load(name, text).Err(); err != nil {
-			return nil, err
+			return err
 		}
 		for _, plugin := range plugins {
 			entry := fmt.Sprintf("name = \"tauri-plugin-%s\"\nversion = \"", plugin)
@@ -81,10 +55,17 @@ func readBuilds(folder string, plugins []string) (map[string][]build, error) {
 			}
 		}
 	}
-	if len(found) == 0 {
-		return nil, fmt.Errorf("%s: %w: no build of an application", folder, fs.ErrNotExist)
+	for plugin, list := range found {
+		slices.SortStableFunc(list, func(a, b build) int { return compare(a.version, b.version) })
+		for _, b := range list {
+			t.add(plugin, b.manifest)
+		}
+		known, _ := capability.ParseVersion(newest[plugin]) // zero without a tag
+		if len(list) > 1 && compare(known, list[len(list)-2].version) < 0 {
+			newest[plugin] = list[len(list)-2].version.String()
+		}
 	}
-	return found, nil
+	return nil
 }
 
 func compare(a, b capability.Version) int {

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -27,18 +28,18 @@ const (
 		`"allow-b":{"commands":{"allow":["b"]}}}}}`
 )
 
-// A build of 2.3.0 tells that a name exists then, but not since when: it is taken to exist since
-// the last tag.
-func TestNamesOfBuildsExistSinceTheLastTag(t *testing.T) {
+// A name stays that a later build lacks, and its content is that of the latest release that has it.
+func TestBuildsAddNames(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	write(t, folder, "x", locked("2.3.0"), twoCommands)
-	write(t, folder, "y", locked("2.2.0"), oneCommand)
-	names := table{"fs": {{"command", "a", "2.0.0", "-"}, {"command", "old", "2.0.0", "-"}}}
-	newest := map[string]string{"fs": "2.0.3"}
-	require.NoError(t, names.builds(folder, map[string]string{"fs": "2.0.3"}, newest))
-	require.Equal(t, table{"fs": {{"command", "a", "2.0.0", "-"}, {"command", "old", "2.0.0", "-"},
-		{"command", "b", ">2.0.3", "-"}}}, names, "what a build lacks is not taken for removed")
+	write(t, folder, "x", locked("2.10.0"), strings.Replace(oneCommand, `"fs":{`,
+		`"fs":{"default_permission":{"permissions":["allow-a"]},`, 1))
+	write(t, folder, "y", locked("2.2.0"), strings.Replace(twoCommands, `"fs":{`,
+		`"fs":{"default_permission":{"permissions":["allow-b"]},`, 1))
+	names := table{"fs": {"old": {"command", "old", "-"}}}
+	require.NoError(t, names.addBuilds(folder, map[string]string{"fs": "2.0.3"}))
+	require.Equal(t, table{"fs": {"a": {"command", "a", "-"}, "b": {"command", "b", "-"},
+		"old": {"command", "old", "-"}, "default": {"default", "default", "allow-a"}}}, names)
 }
 
 // Names are complete up to a release that two builds have, or later ones.
@@ -63,9 +64,9 @@ func TestNamesAreCompleteByTwoBuilds(t *testing.T) {
 				write(t, folder, string(rune('a'+i)), lock, oneCommand)
 			}
 			newest := map[string]string{"fs": "2.0.3"}
-			require.NoError(t, table{"fs": nil}.builds(folder, map[string]string{"fs": "2.0.3"}, newest))
+			require.NoError(t, table{"fs": nil}.addBuilds(folder, newest))
 			require.Equal(t, map[string]string{"fs": c.want}, newest)
 		})
 	}
-	require.Error(t, table{}.builds(t.TempDir(), nil, nil), "a folder without builds")
+	require.Error(t, table{}.addBuilds(t.TempDir(), nil), "a folder without builds")
 }

@@ -1,15 +1,14 @@
 // Command plugintable writes the table of the official plugins' permissions: which commands,
-// permissions and sets each of them has, since which release, and what is in them. Its sources are
+// permissions and sets any release of them has had, and what the newest one has in them. Its
+// sources are
 //
 //   - a clone of the plugins' repository: the permission files of each release that has a tag;
 //   - builds of applications, for what came after the last tag: a folder with one folder for each,
 //     which contains its acl-manifests.json and its Cargo.lock;
 //   - the newest npm packages, for commands that neither has.
 //
-// A build does not tell since when a name exists, so all that came after the last tag is taken to
-// exist since then: no release is said to lack a name that it may have. Some files of manifests are
-// older than the Cargo.lock beside them. So a name that a build lacks is not taken for removed, and
-// names are complete up to a release only if two builds have that one or later ones.
+// Some files of manifests are older than the Cargo.lock beside them. So names are complete up to a
+// release only if two builds have that one or later ones.
 //
 // Usage: plugintable TABLE CLONE [BUILDS]
 package main
@@ -40,55 +39,41 @@ func main() {
 	}
 }
 
-const head = `# The permissions of the official plugins, one a line: plugin, kind, name, the release of the plugin
-# since which it is so, and the content. "newest" is the release up to which a plugin's names are all known.
-# A "command" has an allow and a deny permission; the content of a "default" and of a "set" are its
-# members, that of a "permission" is that of a manifest, and "none" is a name that was removed. A release of - is not
-# known, and of >2.0.3 is one after that. capability/internal/plugintable writes the table.
+const head = `# The permissions of the official plugins, one a line: plugin, kind, name, and the content in the newest release
+# that has it. "newest" is the release up to which a plugin's names are all known. A "command" has an allow and a deny
+# permission; the content of a "default" and of a "set" are its members, that of a "permission" is that of a manifest.
+# capability/internal/plugintable writes the table.
 `
 
-// row is the content of a name since a release.
-type row struct{ kind, name, since, content string }
+// row is a name of a plugin with its content.
+type row struct{ kind, name, content string }
 
-// table contains the rows of each plugin, those of one name in the order of the releases.
-type table map[string][]row
+// table contains the rows of each plugin by their names.
+type table map[string]map[string]row
 
-// observe adds what a manifest has and the table has not, and with whole also what it lacks.
-func (t table) observe(plugin string, m *capability.Manifest, since string, whole bool) {
-	last := make(map[string]row)
-	for _, r := range t[plugin] {
-		last[r.name] = r
+// add adds what a manifest has, in place of what the table had by the same names.
+func (t table) add(plugin string, m *capability.Manifest) {
+	if t[plugin] == nil {
+		t[plugin] = make(map[string]row)
 	}
-	now := rowsOf(m)
-	for _, name := range slices.Sorted(maps.Keys(now)) {
-		r := now[name]
-		if before := last[name]; before.kind != r.kind || before.content != r.content {
-			r.since = since
-			t[plugin] = append(t[plugin], r)
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(last)) {
-		if _, still := now[name]; whole && !still && last[name].kind != "none" {
-			t[plugin] = append(t[plugin], row{"none", name, since, "-"})
-		}
-	}
+	maps.Copy(t[plugin], rowsOf(m))
 }
 
 // rowsOf returns the rows of a manifest by their names; the two permissions of a command are one.
 func rowsOf(m *capability.Manifest) map[string]row {
 	rows := make(map[string]row)
 	if m.Default != nil {
-		rows["default"] = row{kind: "default", name: "default", content: members(m.Default)}
+		rows["default"] = row{"default", "default", members(m.Default)}
 	}
 	for name, set := range m.Sets {
-		rows[name] = row{kind: "set", name: name, content: members(set)}
+		rows[name] = row{"set", name, members(set)}
 	}
 	for name, p := range m.Permissions {
 		scoped := p.ScopeAllow != nil || p.ScopeDeny != nil
 		if action, rest, ok := strings.Cut(name, "-"); ok && !scoped && len(p.Allow)+len(p.Deny) == 1 {
 			command := slices.Concat(p.Allow, p.Deny)[0]
 			if strings.ReplaceAll(command, "_", "-") == rest && (action == "allow") == (len(p.Allow) == 1) {
-				rows[command] = row{kind: "command", name: command, content: "-"}
+				rows[command] = row{"command", command, "-"}
 				continue
 			}
 		}
@@ -100,55 +85,44 @@ func rowsOf(m *capability.Manifest) map[string]row {
 			content["scope"] = map[string]any{"allow": p.ScopeAllow, "deny": p.ScopeDeny}
 		}
 		text, _ := json.Marshal(content) // strings and values that were JSON before
-		rows[name] = row{kind: "permission", name: name, content: string(text)}
+		rows[name] = row{"permission", name, string(text)}
 	}
 	return rows
 }
 
 // members returns the members of a set; its order has no effect.
 func members(s *capability.PermissionSet) string {
-	if len(s.Permissions) == 0 {
-		return "-"
-	}
-	return strings.Join(slices.Sorted(slices.Values(s.Permissions)), ",")
+	return cmp.Or(strings.Join(slices.Sorted(slices.Values(s.Permissions)), ","), "-")
 }
 
 func run(file, clone, builds string) error {
 	t := make(table)
-	tagged := make(map[string]string)
-	if err := t.tags(clone, tagged); err != nil {
+	newest := make(map[string]string)
+	if err := t.addTags(clone, newest); err != nil {
 		return err
 	}
-	newest := maps.Clone(tagged)
 	if builds != "" {
-		if err := t.builds(builds, tagged, newest); err != nil {
+		if err := t.addBuilds(builds, newest); err != nil {
 			return err
 		}
 	}
-	t.npm(tagged)
+	t.addCalls()
 	var b strings.Builder
 	b.WriteString(head)
 	for _, plugin := range slices.Sorted(maps.Keys(t)) {
-		fmt.Fprintf(&b, "%s\tnewest\t-\t%s\t-\n", plugin, cmp.Or(newest[plugin], "-"))
-		for _, r := range t[plugin] {
-			fmt.Fprintf(&b, "%s\t%s\t%s\t%s\t%s\n", plugin, r.kind, r.name, r.since, r.content)
+		fmt.Fprintf(&b, "%s\tnewest\t-\t%s\n", plugin, cmp.Or(newest[plugin], "-"))
+		for _, name := range slices.Sorted(maps.Keys(t[plugin])) {
+			r := t[plugin][name]
+			fmt.Fprintf(&b, "%s\t%s\t%s\t%s\n", plugin, r.kind, r.name, r.content)
 		}
 	}
 	return os.WriteFile(file, []byte(b.String()), 0o644)
 }
 
-// after describes the releases after one, "-" those of a plugin without any.
-func after(release string) string {
-	if release == "" {
-		return "-"
-	}
-	return ">" + release
-}
-
 var release = regexp.MustCompile(`^(.+)-v(2\.\d+\.\d+)$`)
 
-// tags observes the releases that have a tag, in their order.
-func (t table) tags(clone string, newest map[string]string) error {
+// addTags adds the releases that have a tag, in their order.
+func (t table) addTags(clone string, newest map[string]string) error {
 	listed, err := git(clone, "tag", "--sort=v:refname")
 	if err != nil {
 		return err
@@ -179,7 +153,7 @@ func (t table) tags(clone string, newest map[string]string) error {
 			}
 		}
 		if built := m.Get(plugin); built != nil {
-			t.observe(plugin, built, match[2], true)
+			t.add(plugin, built)
 			newest[plugin] = match[2]
 		}
 	}
@@ -194,20 +168,17 @@ func git(clone string, args ...string) (string, error) {
 	return string(out), nil
 }
 
-// npm adds the commands that the newest npm packages call and the table lacks. A plugin without a
-// package has none that pages call.
-func (t table) npm(tagged map[string]string) {
+// addCalls adds the commands that the newest npm packages call and the table lacks. A plugin without
+// a package has none that pages call.
+func (t table) addCalls() {
 	for _, plugin := range slices.Sorted(maps.Keys(t)) {
 		calls, err := npmcalls.Of("@tauri-apps/plugin-"+plugin, "2", "dist-js/*.js")
 		if err != nil {
 			fmt.Fprintln(os.Stderr, "plugintable: left out:", err)
 		}
 		for _, c := range calls {
-			known := slices.ContainsFunc(t[plugin], func(r row) bool {
-				return r.name == c.Command && r.kind == "command"
-			})
-			if c.Plugin == plugin && !known {
-				t[plugin] = append(t[plugin], row{"command", c.Command, after(tagged[plugin]), "-"})
+			if c.Plugin == plugin && t[plugin][c.Command].kind != "command" {
+				t[plugin][c.Command] = row{"command", c.Command, "-"}
 			}
 		}
 	}
