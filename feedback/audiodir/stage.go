@@ -14,9 +14,6 @@ import (
 	"lessonkit.example/feedback/internal/recording"
 )
 
-// writebackStep is how much is received before the kernel starts to write it to disk.
-const writebackStep = 8 << 20
-
 // staged implements [feedback.StagedAudio].
 type staged struct {
 	store *Store
@@ -42,7 +39,7 @@ func (s *Store) stage(ctx context.Context, r io.Reader, maxBytes int64) (*staged
 		return nil, storageError("create", err)
 	}
 	a := &staged{store: s, f: f}
-	if a.Received, err = recording.Receive(ctx, &incomingFile{File: f, store: s}, r, maxBytes); err != nil {
+	if a.Received, err = recording.Receive(ctx, incomingFile{f, s}, r, maxBytes); err != nil {
 		return nil, errors.Join(err, a.Discard())
 	}
 	return a, nil
@@ -51,25 +48,16 @@ func (s *Store) stage(ctx context.Context, r io.Reader, maxBytes int64) (*staged
 // incomingFile writes an upload to its file while there is more space than the reserve.
 type incomingFile struct {
 	*os.File
-	store              *Store
-	written, writeback int64 // up to writeback, the kernel has begun to write to disk
+	store *Store
 }
 
-func (f *incomingFile) Write(p []byte) (int, error) {
+func (f incomingFile) Write(p []byte) (int, error) {
 	n, err := f.File.Write(p)
 	if err != nil {
 		return n, storageError("write", err)
 	}
-	f.written += int64(n)
 	// Many uploads that each began while there was space may together take more than there is.
-	if err := f.store.CheckSpace(context.Background()); err != nil {
-		return n, err
-	}
-	if f.written-f.writeback >= writebackStep {
-		startWriteback(f.File, f.writeback, f.written-f.writeback)
-		f.writeback = f.written
-	}
-	return n, nil
+	return n, f.store.CheckSpace(context.Background())
 }
 
 // Info implements [feedback.StagedAudio].

@@ -21,7 +21,6 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/minio/minio-go/v7"
@@ -62,9 +61,6 @@ type Store struct {
 	client         minio.Core
 	bucket, prefix string // prefix is empty or ends with a slash
 	converted      bool
-
-	mu     sync.Mutex
-	staged map[*staged]struct{} // neither kept nor discarded
 }
 
 var _ feedback.AudioStore = (*Store)(nil)
@@ -96,9 +92,7 @@ func newStore(c Config, idle time.Duration) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("audios3: %w", err)
 	}
-	return &Store{
-		client: *client, bucket: l.bucket, prefix: l.prefix, converted: c.Converted, staged: map[*staged]struct{}{},
-	}, nil
+	return &Store{client: *client, bucket: l.bucket, prefix: l.prefix, converted: c.Converted}, nil
 }
 
 // location is the parsed address of a bucket.
@@ -182,13 +176,9 @@ func (s *Store) Delete(ctx context.Context, key string) error {
 	return nil
 }
 
-// Keys implements [feedback.AudioStore].
+// Keys implements [feedback.AudioStore]. A process that died has left nothing else.
 func (s *Store) Keys(ctx context.Context, before time.Time) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
-		if err := s.discardStaged(before); err != nil {
-			yield("", err)
-			return
-		}
 		before := before.Add(-maxClockDifference)
 		s.list(ctx, func(written time.Time) bool { return written.Before(before) }, yield)
 	}

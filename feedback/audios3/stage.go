@@ -9,8 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"sync"
-	"time"
 
 	"github.com/minio/minio-go/v7"
 
@@ -19,14 +17,11 @@ import (
 	"lessonkit.example/feedback/internal/recording"
 )
 
-// staged implements [feedback.StagedAudio]. A concurrent listing may discard it.
+// staged implements [feedback.StagedAudio].
 type staged struct {
 	store *Store
-	at    time.Time // when it had been received
+	f     *os.File // after a gap for a WAV header; nil once kept or discarded
 	recording.Received
-
-	mu sync.Mutex
-	f  *os.File // after a gap for a WAV header; nil once kept or discarded
 }
 
 // Stage implements [feedback.AudioStore].
@@ -43,7 +38,7 @@ func (s *Store) stage(ctx context.Context, r io.Reader, maxBytes int64) (*staged
 	if err != nil {
 		return nil, storageError("create", err)
 	}
-	os.Remove(f.Name()) // where open files cannot be removed, discard does it
+	os.Remove(f.Name()) // where open files cannot be removed, Discard does it
 	a := &staged{store: s, f: f}
 	if _, err := f.Seek(audiotype.HeaderSize, io.SeekStart); err != nil {
 		return nil, errors.Join(storageError("create", err), a.Discard())
@@ -51,10 +46,6 @@ func (s *Store) stage(ctx context.Context, r io.Reader, maxBytes int64) (*staged
 	if a.Received, err = recording.Receive(ctx, fileWriter{f}, r, maxBytes); err != nil {
 		return nil, errors.Join(err, a.Discard())
 	}
-	a.at = time.Now()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.staged[a] = struct{}{}
 	return a, nil
 }
 
@@ -74,20 +65,11 @@ func (a *staged) Info() feedback.AudioInfo { return a.AudioInfo }
 
 // Discard implements [feedback.StagedAudio].
 func (a *staged) Discard() error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.discard()
-}
-
-func (a *staged) discard() error {
 	if a.f == nil {
 		return nil
 	}
 	f := a.f
 	a.f = nil
-	a.store.mu.Lock()
-	delete(a.store.staged, a)
-	a.store.mu.Unlock()
 	err := f.Close()
 	if removed := os.Remove(f.Name()); !errors.Is(removed, fs.ErrNotExist) {
 		err = errors.Join(err, removed)
@@ -98,27 +80,8 @@ func (a *staged) discard() error {
 	return nil
 }
 
-// discardStaged discards what has been staged before a time.
-func (s *Store) discardStaged(before time.Time) error {
-	s.mu.Lock()
-	var old []*staged
-	for a := range s.staged {
-		if a.at.Before(before) {
-			old = append(old, a)
-		}
-	}
-	s.mu.Unlock()
-	var err error
-	for _, a := range old {
-		err = errors.Join(err, a.Discard())
-	}
-	return err
-}
-
 // Keep implements [feedback.StagedAudio].
 func (a *staged) Keep(ctx context.Context, pcm *feedback.PCM) (feedback.KeptAudio, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	if a.f == nil {
 		return feedback.KeptAudio{}, errors.New("audios3: keep: already kept or discarded")
 	}
@@ -139,7 +102,7 @@ func (a *staged) Keep(ctx context.Context, pcm *feedback.PCM) (feedback.KeptAudi
 	if err := a.store.put(ctx, key, kind.ContentType, content, sum); err != nil {
 		return feedback.KeptAudio{}, err
 	}
-	if err := a.discard(); err != nil {
+	if err := a.Discard(); err != nil {
 		return feedback.KeptAudio{}, errors.Join(err, a.store.Delete(ctx, key))
 	}
 	return feedback.KeptAudio{Key: key, ContentType: kind.ContentType}, nil

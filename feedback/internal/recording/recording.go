@@ -144,7 +144,7 @@ func (r Received) Type(pcm *feedback.PCM, converted bool) (kind audiotype.Type, 
 // quota is full, else [feedback.ErrStorage].
 func StorageError(op string, err error) error {
 	err = fmt.Errorf("%s: %w", op, err)
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, errQuota) {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		return Full(err)
 	}
 	return &feedback.Error{Kind: feedback.ErrStorage, Message: "the audio storage is not available", Err: err}
