@@ -75,7 +75,7 @@ func (e *env) service(change ...func(*feedback.Config)) *feedback.Service {
 	e.t.Helper()
 	audio, err := audiodir.New(e.audioDir)
 	require.NoError(e.t, err)
-	c := feedback.Config{Store: e.store, Audio: audio, Transcriber: e.speech, Now: e.clock.Now, Location: time.UTC,
+	c := feedback.Config{Store: e.store, Audio: audio, Transcriber: e.speech, Now: e.clock.Now,
 		MaxAudioBytes: 1 << 20, PollInterval: time.Hour}
 	for _, f := range change {
 		f(&c)

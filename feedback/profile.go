@@ -153,7 +153,7 @@ func (s *Service) profile(ctx context.Context, teacher uuid.UUID, in ProfileInpu
 	if err != nil {
 		return Profile{}, err
 	}
-	return in.profile(d, s.cfg.Now().In(s.cfg.Location).Year())
+	return in.profile(d, s.cfg.Now().Year())
 }
 
 // Profile returns one profile. Errors: [ErrNotFound].

@@ -15,8 +15,10 @@ func ptr[T any](v T) *T { return &v }
 
 func TestProfileDefaults(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t, func(c *feedback.Config) { c.Location = time.FixedZone("CST", 8*60*60) })
-	e.clock.Add(time.Date(2026, 12, 31, 20, 0, 0, 0, time.UTC).Sub(e.clock.Now())) // already the new year in the east
+	now := time.Date(2026, 12, 31, 20, 0, 0, 0, time.UTC) // already the new year in the east
+	e := newEnv(t, func(c *feedback.Config) {
+		c.Now = func() time.Time { return now.In(time.FixedZone("CST", 8*60*60)) }
+	})
 	for name, c := range map[string]struct {
 		in   feedback.ProfileInput
 		want func(*feedback.Profile)
@@ -41,7 +43,7 @@ func TestProfileDefaults(t *testing.T) {
 			require.NoError(t, err)
 			want := feedback.Profile{ID: got.ID, TeacherID: e.teacher, Name: "Ming",
 				Grade: "Art class", Subject: "Art", AcademicYear: 2027,
-				CreatedAt: e.clock.Now(), UpdatedAt: e.clock.Now()}
+				CreatedAt: now, UpdatedAt: now}
 			c.want(&want)
 			require.Equal(t, want, got)
 		})

@@ -31,8 +31,6 @@ type Config struct {
 	MaxAudioBytes int64
 	// Limits bound what one teacher may use in a day.
 	Limits Limits
-	// Location determines the current day and year. Defaults to time.Local.
-	Location *time.Location
 
 	// PollInterval is how often [Service.Events] looks for changes made by other processes.
 	// Defaults to 1 second.
@@ -42,7 +40,8 @@ type Config struct {
 	// queue's own leases. Defaults to 3 hours.
 	StuckThreshold time.Duration
 
-	// Now is the clock. Defaults to time.Now.
+	// Now is the clock. The location of its times determines the current day and year. Defaults to
+	// time.Now.
 	Now func() time.Time
 	// Logger receives failures in the background. If nil, nothing is logged.
 	Logger *slog.Logger
@@ -78,7 +77,6 @@ func New(c Config) (*Service, error) {
 	}
 	c.MaxAudioBytes = cmp.Or(max(c.MaxAudioBytes, 0), 128<<20)
 	c.Limits = c.Limits.withDefaults()
-	c.Location = cmp.Or(c.Location, time.Local)
 	c.PollInterval = cmp.Or(max(c.PollInterval, 0), time.Second)
 	c.StuckThreshold = cmp.Or(max(c.StuckThreshold, 0), 3*time.Hour)
 	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))

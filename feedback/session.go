@@ -124,7 +124,7 @@ func (e SessionEdit) validate() error {
 // [ErrInvalid], also if the profile is not the teacher's; [ErrLimit], if there is none to resume.
 func (s *Service) OpenSession(ctx context.Context, teacher uuid.UUID, in SessionInput) (_ Session, created bool,
 	err error) {
-	date := s.cfg.Now().In(s.cfg.Location).Format(dateLayout)
+	date := s.cfg.Now().Format(dateLayout)
 	var v validator
 	date = v.date("feedback_date", orDefault(in.Date, date))
 	if err := v.err(); err != nil {

@@ -136,7 +136,7 @@ func newEnv(t *testing.T, url string) *env {
 	audio, err := audiodir.New(e.audioDir)
 	require.NoError(t, err)
 	e.svc, err = feedback.New(feedback.Config{Store: store, Audio: audio, Transcriber: e.speech, Summarizer: e.summary,
-		Now: e.now.Now, Location: time.UTC, MaxAudioBytes: 1 << 20, PollInterval: 20 * time.Millisecond})
+		Now: e.now.Now, MaxAudioBytes: 1 << 20, PollInterval: 20 * time.Millisecond})
 	require.NoError(t, err)
 	e.handler = feedbackhttp.Handler(feedbackhttp.Config{Service: e.svc, Authenticate: teacherOf})
 	return e

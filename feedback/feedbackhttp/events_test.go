@@ -164,7 +164,7 @@ func (e *env) another(store feedback.Store) http.Handler {
 	e.t.Helper()
 	audio, err := audiodir.New(e.audioDir)
 	require.NoError(e.t, err)
-	s, err := feedback.New(feedback.Config{Store: store, Audio: audio, Now: e.now.Now, Location: time.UTC,
+	s, err := feedback.New(feedback.Config{Store: store, Audio: audio, Now: e.now.Now,
 		PollInterval: time.Hour})
 	require.NoError(e.t, err)
 	return feedbackhttp.Handler(feedbackhttp.Config{Service: s, Authenticate: teacherOf})

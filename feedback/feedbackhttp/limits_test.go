@@ -20,7 +20,7 @@ func (e *env) serve(change func(*feedback.Config, *feedbackhttp.Config)) {
 	audio, err := audiodir.New(e.audioDir)
 	require.NoError(e.t, err)
 	service := feedback.Config{Store: e.store, Audio: audio, Transcriber: e.speech, Summarizer: e.summary,
-		Now: e.now.Now, Location: time.UTC, MaxAudioBytes: 1 << 20, PollInterval: 20 * time.Millisecond}
+		Now: e.now.Now, MaxAudioBytes: 1 << 20, PollInterval: 20 * time.Millisecond}
 	config := feedbackhttp.Config{Authenticate: teacherOf}
 	change(&service, &config)
 	e.svc, err = feedback.New(service)

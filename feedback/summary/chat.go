@@ -19,7 +19,7 @@ import (
 )
 
 //go:embed prompt.txt
-var defaultPrompt string
+var prompt string
 
 // ChatConfig configures a [Chat]. URL and Model are required.
 type ChatConfig struct {
@@ -34,13 +34,6 @@ type ChatConfig struct {
 
 	// Model is the name of the model.
 	Model string
-
-	// Prompt is the system message, sent before the transcripts. Defaults to a prompt for a text in
-	// the language of the lesson, of at most 200 English words or 350 Chinese characters.
-	Prompt string
-
-	// Timeout limits one attempt, and twice as much all attempts together. Defaults to 60 seconds.
-	Timeout time.Duration
 
 	// Client provides the transport; its other settings are not used. If nil,
 	// http.DefaultTransport is used.
@@ -68,8 +61,8 @@ func (c ChatConfig) LogValue() slog.Value { return slog.StringValue(c.String()) 
 // Chat is a [feedback.Summarizer] that uses an endpoint of the chat-completions protocol. It is
 // safe for concurrent use.
 //
-// It makes up to four attempts after 429, 5xx and broken connections, and waits as long as
-// Retry-After requires, while the time for all attempts allows that. Transcripts of more than
+// It makes up to four attempts after 429, 5xx and broken connections, each of at most a minute, and
+// waits as long as Retry-After requires, for at most two minutes in all. Transcripts of more than
 // 20,000 words are shortened by [Extractive].
 //
 // Names of people in the input are sent as placeholders and restored in the answer: whole names,
@@ -79,7 +72,7 @@ func (c ChatConfig) LogValue() slog.Value { return slog.StringValue(c.String()) 
 type Chat struct {
 	url           string
 	authorize     func(*http.Request) // a function, so that printing a Chat does not print the key
-	model, prompt string
+	model         string
 	timeout       time.Duration // of an attempt
 	deadline      time.Duration // of all attempts
 	attempts      int
@@ -107,8 +100,8 @@ func NewChat(cfg ChatConfig) (*Chat, error) {
 		url:           u,
 		authorize:     func(*http.Request) {},
 		model:         cfg.Model,
-		prompt:        cmp.Or(cfg.Prompt, defaultPrompt),
-		timeout:       cmp.Or(max(0, cfg.Timeout), time.Minute),
+		timeout:       time.Minute,
+		deadline:      2 * time.Minute,
 		attempts:      4,
 		maxInputWords: 20_000,
 		// A redirect could take transcripts anywhere.
@@ -118,7 +111,6 @@ func NewChat(cfg ChatConfig) (*Chat, error) {
 		}},
 		log: cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)),
 	}
-	c.deadline = 2 * c.timeout
 	if key := cfg.APIKey; key != "" {
 		c.authorize = func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+key) }
 	}

@@ -53,7 +53,7 @@ func TestChatRequest(t *testing.T) {
 			require.NoError(t, json.NewDecoder(r.Body).Decode(&got))
 			fmt.Fprintf(w, replyFmt, "[NAME_1_1] drew well, said [NAME_2_1].")
 		})
-		c, logged := newChat(t, ChatConfig{Client: client, Prompt: "Be brief."})
+		c, logged := newChat(t, ChatConfig{Client: client})
 		s, err := c.Summarize(t.Context(), feedback.SummaryInput{Transcripts: []string{secret, "Bo sings"},
 			Names: []string{"Ana", "Bo"}})
 		require.NoError(t, err)
@@ -62,7 +62,7 @@ func TestChatRequest(t *testing.T) {
 		require.NotNil(t, got.Stream)
 		require.False(t, *got.Stream)
 		require.Equal(t, []message{
-			{"system", "Be brief."},
+			{"system", prompt},
 			{"user", "<lesson number=\"1\">\nthe secret sentence about [NAME_1_1]\n</lesson>\n" +
 				"<lesson number=\"2\">\n[NAME_2_1] sings\n</lesson>\n"},
 		}, got.Messages)

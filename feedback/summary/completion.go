@@ -59,7 +59,7 @@ func (c *Chat) complete(ctx context.Context, transcripts []string) (answer, erro
 	}
 	body, err := json.Marshal(map[string]any{
 		"model":    c.model,
-		"messages": []message{{"system", c.prompt}, {"user", user.String()}},
+		"messages": []message{{"system", prompt}, {"user", user.String()}},
 		"stream":   false,
 	})
 	if err != nil {

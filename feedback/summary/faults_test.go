@@ -94,7 +94,8 @@ func TestFaults(t *testing.T) {
 					asked.Store(int32(attempt))
 					c.fault(w)
 				})
-				chat, logged := newChat(t, ChatConfig{Client: client, Timeout: 30 * time.Second})
+				chat, logged := newChat(t, ChatConfig{Client: client})
+				chat.timeout, chat.deadline = 30*time.Second, time.Minute
 				if strings.HasPrefix(c.name, "hanging") {
 					chat.timeout = 25 * time.Second
 				}
