@@ -8,12 +8,13 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
 
+	"lessonkit.example/feedback/feedbackhttp/internal/wire"
 	"lessonkit.example/internal/httpapi"
 )
 
 func pathParam(name string) *huma.Param {
 	schema := &huma.Schema{Type: "string", Format: "uuid"}
-	return &huma.Param{Name: name, In: "path", Required: true, Schema: schema, Example: exampleID}
+	return &huma.Param{Name: name, In: "path", Required: true, Schema: schema, Example: wire.ExampleID}
 }
 
 // pathID parses a path parameter of an operation that Huma does not parse the input of.

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"lessonkit.example/feedback"
+	"lessonkit.example/feedback/feedbackhttp/internal/wire"
 	"lessonkit.example/internal/httpapi"
 )
 
@@ -22,31 +23,14 @@ const keepAlive = 15 * time.Second
 
 // lessonEvent and segmentEvent are the data of an event.
 type lessonEvent struct {
-	SessionID identifier `json:"session_id"`
-	Lesson    lessonRow  `json:"lesson"`
+	SessionID wire.ID        `json:"session_id"`
+	Lesson    wire.LessonRow `json:"lesson"`
 }
 
 type segmentEvent struct {
-	SessionID identifier   `json:"session_id"`
-	LessonID  identifier   `json:"lesson_id"`
-	Segment   audioSegment `json:"segment"`
-}
-
-// lessonRow is a lesson without its segments.
-type lessonRow struct {
-	LessonID   identifier `json:"lesson_id"`
-	Number     int        `json:"number" example:"1"`
-	State      string     `json:"state" enum:"recording,finished"`
-	Applied    bool       `json:"applied"`
-	StartedAt  time.Time  `json:"started_at" example:"2026-05-31T09:00:00Z"`
-	FinishedAt *time.Time `json:"finished_at" example:"2026-05-31T09:00:00Z"`
-}
-
-func lessonRowOut(l feedback.Lesson) lessonRow {
-	return lessonRow{
-		LessonID: identifier{l.ID}, Number: l.Number, State: string(l.State),
-		Applied: l.Applied, StartedAt: l.StartedAt, FinishedAt: timeOrNull(l.FinishedAt),
-	}
+	SessionID wire.ID           `json:"session_id"`
+	LessonID  wire.ID           `json:"lesson_id"`
+	Segment   wire.AudioSegment `json:"segment"`
 }
 
 func (s *server) registerEvents(api huma.API) {
@@ -173,12 +157,12 @@ func writeEvent(w io.Writer, e feedback.Event) error {
 	var data any
 	if l := e.Lesson; l != nil {
 		name = "lesson"
-		data = lessonEvent{SessionID: identifier{l.SessionID}, Lesson: lessonRowOut(*l)}
+		data = lessonEvent{SessionID: wire.ID{UUID: l.SessionID}, Lesson: wire.LessonRowOf(*l)}
 	} else {
 		name = "segment"
 		data = segmentEvent{
-			SessionID: identifier{e.Segment.SessionID}, LessonID: identifier{e.Segment.LessonID},
-			Segment: segmentOut(*e.Segment),
+			SessionID: wire.ID{UUID: e.Segment.SessionID}, LessonID: wire.ID{UUID: e.Segment.LessonID},
+			Segment: wire.SegmentOf(*e.Segment),
 		}
 	}
 	body, err := json.Marshal(data)

@@ -19,6 +19,7 @@ import (
 	"github.com/google/uuid"
 
 	"lessonkit.example/feedback"
+	"lessonkit.example/feedback/feedbackhttp/internal/wire"
 	"lessonkit.example/internal/httpapi"
 )
 
@@ -143,15 +144,15 @@ func (e *export) write(ctx context.Context, defaults feedback.Defaults) error {
 
 // exportedSession is a session with its lessons, without their segments.
 type exportedSession struct {
-	feedbackSession
-	Lessons []lessonRow `json:"lessons"`
+	wire.FeedbackSession
+	Lessons []wire.LessonRow `json:"lessons"`
 }
 
 // exportedRecording is a segment with the name of its file in the same folder.
 type exportedRecording struct {
 	LessonNumber int     `json:"lesson_number"`
 	AudioFile    *string `json:"audio_file"`
-	audioSegment
+	wire.AudioSegment
 }
 
 // session writes the folder of a session: first the audio, so that the list of recordings tells
@@ -175,7 +176,7 @@ func (e *export) session(ctx context.Context, id uuid.UUID, student string) erro
 			return err
 		}
 	}
-	session := exportedSession{sessionOut(s), mapped(s.Lessons, lessonRowOut)}
+	session := exportedSession{wire.SessionOf(s), wire.Map(s.Lessons, wire.LessonRowOf)}
 	if err := e.object(folder+"/session.json", session); err != nil {
 		return err
 	}
@@ -190,7 +191,7 @@ func (e *export) session(ctx context.Context, id uuid.UUID, student string) erro
 		}
 	}
 	return array(e, folder+"/recordings.json", known, func(r recorded) exportedRecording {
-		out := exportedRecording{LessonNumber: r.lesson.Number, audioSegment: segmentOut(r.Segment)}
+		out := exportedRecording{LessonNumber: r.lesson.Number, AudioSegment: wire.SegmentOf(r.Segment)}
 		if written[r.ID] {
 			file := r.fileName(name)
 			out.AudioFile = &file

@@ -21,6 +21,7 @@ import (
 	"github.com/google/uuid"
 
 	"lessonkit.example/feedback"
+	"lessonkit.example/feedback/feedbackhttp/internal/wire"
 )
 
 // Config configures the interface.
@@ -50,10 +51,6 @@ type Config struct {
 	// then, which http.Server.Shutdown would wait for, and clients continue them elsewhere.
 	Stopping <-chan struct{}
 
-	// SecurityScheme is the name of the bearer scheme in the OpenAPI document. Defaults to
-	// "bearer".
-	SecurityScheme string
-
 	// BasePath is the path that [Handler] is mounted below, such as "/teach", for the OpenAPI
 	// document: http.StripPrefix removes it from requests. Defaults to the root.
 	BasePath string
@@ -67,7 +64,7 @@ type Config struct {
 func Handler(c Config) http.Handler {
 	mux := http.NewServeMux()
 	api := NewAPI(mux, APIOptions{
-		Title: "Teaching feedback", Version: "1", BearerScheme: c.SecurityScheme, BasePath: c.BasePath,
+		Title: "Teaching feedback", Version: "1", BasePath: c.BasePath,
 		Description: "Students' profiles, feedback records, and voice sessions with background transcription.",
 	})
 	Register(huma.NewGroup(api, "/api/v1"), c)
@@ -82,7 +79,7 @@ func Register(api huma.API, c Config) {
 	}
 	group := huma.NewGroup(api)
 	s := &server{
-		api: api, svc: c.Service, scheme: cmp.Or(c.SecurityScheme, "bearer"), authenticate: c.Authenticate,
+		api: api, svc: c.Service, authenticate: c.Authenticate,
 		requests: newGate(cmp.Or(c.MaxRequests, 64), -1),
 		streams:  newGate(cmp.Or(c.MaxStreams, 8), cmp.Or(c.MaxStreamsInAll, 1000)),
 		exports:  newGate(1, maxExports),
@@ -95,6 +92,7 @@ func Register(api huma.API, c Config) {
 	s.registerProfiles(group)
 	s.registerDefaults(group)
 	s.registerSessions(group)
+	s.registerGenerate(group)
 	s.registerEvents(group)
 	s.registerLessons(group)
 	s.registerUpload(group)
@@ -118,7 +116,6 @@ var tags = []*huma.Tag{
 type server struct {
 	api          huma.API
 	svc          *feedback.Service // nil without a database
-	scheme       string
 	authenticate func(ctx context.Context, header http.Header) (uuid.UUID, error)
 	requests     *gate
 	streams      *gate // are requests, too
@@ -133,6 +130,24 @@ const (
 	// as two surrogates, are 240 000.
 	maxBody = 256 << 10
 )
+
+// output is an answer with a JSON body.
+type output[T any] struct{ Body T }
+
+// list is a page of a list. Each list has a type of its own, which is its name in the document.
+type list[T any] struct {
+	Items []T `json:"items" nullable:"false"`
+
+	NextCursor *string `json:"next_cursor" example:"eyJsIjoi" doc:"Of the next page; null on the last one."`
+}
+
+func listOut[T, U any](l feedback.List[T], out func(T) U) list[U] {
+	page := list[U]{Items: wire.Map(l.Items, out)}
+	if l.NextCursor != "" {
+		page.NextCursor = &l.NextCursor
+	}
+	return page
+}
 
 // schemaOf returns the schema of a response that Huma does not derive from a handler.
 func schemaOf[T any](api huma.API) *huma.Schema {
@@ -155,7 +170,7 @@ var (
 // operation adds to op what all operations have in common.
 func (s *server) operation(op huma.Operation) huma.Operation {
 	op.Errors = slices.Concat(always, op.Errors)
-	op.Security = []map[string][]string{{s.scheme: {}}}
+	op.Security = []map[string][]string{{"bearer": {}}}
 	op.BodyReadTimeout, op.MaxBodyBytes = bodyTimeout, maxBody
 	return op
 }

@@ -5,20 +5,21 @@ import (
 	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"lessonkit.example/feedback/feedbackhttp/internal/wire"
 )
 
 const lessonsTag = "Lessons"
 
 // finishedLesson is a lesson with the number of its segments by state.
 type finishedLesson struct {
-	FeedbackLesson
-	Summary segmentCounts `json:"summary"`
+	wire.FeedbackLesson
+	Summary wire.SegmentCounts `json:"summary"`
 }
 
-// LessonPath is the path parameter of a lesson. It is exported for Huma, which ignores other
-// embedded types.
-type LessonPath struct {
-	ID identifier `path:"lesson_id"`
+// lessonPath is the path parameter of a lesson.
+type lessonPath struct {
+	ID wire.ID `path:"lesson_id"`
 }
 
 func (s *server) registerLessons(api huma.API) {
@@ -35,10 +36,10 @@ func (s *server) registerLessons(api huma.API) {
 				"application/problem+json": {Schema: schemaOf[lessonProblem](api)},
 			},
 		}},
-	}), func(ctx context.Context, in *SessionPath) (*output[FeedbackLesson], error) {
+	}), func(ctx context.Context, in *sessionPath) (*output[wire.FeedbackLesson], error) {
 		l, err := s.svc.StartLesson(ctx, teacher(ctx), in.ID.UUID)
 		annotate(ctx, "lesson_id", l.ID)
-		return &output[FeedbackLesson]{lessonOut(l)}, problem("path", err)
+		return &output[wire.FeedbackLesson]{wire.LessonOf(l)}, problem("path", err)
 	})
 
 	huma.Register(api, s.operation(huma.Operation{
@@ -46,9 +47,9 @@ func (s *server) registerLessons(api huma.API) {
 		Tags: []string{lessonsTag}, Summary: "Finish a lesson",
 		Description: "And count its segments by state. A finished lesson is answered with fresh counts.",
 		Errors:      []int{http.StatusNotFound},
-	}), func(ctx context.Context, in *LessonPath) (*output[finishedLesson], error) {
+	}), func(ctx context.Context, in *lessonPath) (*output[finishedLesson], error) {
 		l, err := s.svc.FinishLesson(ctx, teacher(ctx), in.ID.UUID)
-		return &output[finishedLesson]{finishedLesson{lessonOut(l), countsOut(l.Counts)}}, problem("path", err)
+		return &output[finishedLesson]{finishedLesson{wire.LessonOf(l), wire.CountsOf(l.Counts)}}, problem("path", err)
 	})
 
 	huma.Register(api, s.operation(huma.Operation{
@@ -56,8 +57,8 @@ func (s *server) registerLessons(api huma.API) {
 		OperationID: "mark-lesson-applied", Tags: []string{lessonsTag}, Summary: "Mark a lesson's text as applied",
 		Description: "It is in the feedback already, so summaries omit it.",
 		Errors:      []int{http.StatusNotFound},
-	}), func(ctx context.Context, in *LessonPath) (*output[FeedbackLesson], error) {
+	}), func(ctx context.Context, in *lessonPath) (*output[wire.FeedbackLesson], error) {
 		l, err := s.svc.MarkApplied(ctx, teacher(ctx), in.ID.UUID)
-		return &output[FeedbackLesson]{lessonOut(l)}, problem("path", err)
+		return &output[wire.FeedbackLesson]{wire.LessonOf(l)}, problem("path", err)
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"lessonkit.example/feedback"
+	"lessonkit.example/feedback/feedbackhttp/internal/wire"
 	"lessonkit.example/internal/httpapi"
 )
 
@@ -75,7 +76,7 @@ func problem(in string, err error) error {
 			p.WithRetryAfter(after)
 		}
 		if e.LessonID != uuid.Nil {
-			return &lessonProblem{Problem: p, LessonID: identifier{e.LessonID}}
+			return &lessonProblem{Problem: p, LessonID: wire.ID{UUID: e.LessonID}}
 		}
 		return p
 	}
@@ -94,7 +95,7 @@ func internal(err error) *httpapi.Problem {
 // lessonProblem is a problem with a lesson.
 type lessonProblem struct {
 	*httpapi.Problem
-	LessonID identifier `json:"lesson_id,omitzero" doc:"The lesson that is still recording."`
+	LessonID wire.ID `json:"lesson_id,omitzero" doc:"The lesson that is still recording."`
 }
 
 // addRequestID does for a lessonProblem what httpapi does for other problems.

@@ -10,69 +10,38 @@ import (
 	"github.com/google/uuid"
 
 	"lessonkit.example/feedback"
+	"lessonkit.example/feedback/feedbackhttp/internal/wire"
 )
 
 const profilesTag = "Profiles"
 
 // studentProfile is a profile in answers.
 type studentProfile struct {
-	ProfileID     identifier `json:"profile_id"`
-	Name          string     `json:"name" example:"Ming"`
-	Grade         string     `json:"grade" example:"Art class"`
-	Subject       string     `json:"subject" example:"Art"`
-	AcademicYear  int        `json:"academic_year" example:"2026"`
-	Term          string     `json:"term" example:"spring"`
-	GuardianTitle string     `json:"guardian_title" example:"Ming's mother"`
-	StartTime     string     `json:"start_time" example:"09:00"`
-	EndTime       string     `json:"end_time" example:"10:30"`
-	CreatedAt     time.Time  `json:"created_at" example:"2026-05-31T09:00:00Z"`
-	UpdatedAt     time.Time  `json:"updated_at" example:"2026-05-31T09:00:00Z"`
+	ProfileID     wire.ID   `json:"profile_id"`
+	Name          string    `json:"name" example:"Ming"`
+	Grade         string    `json:"grade" example:"Art class"`
+	Subject       string    `json:"subject" example:"Art"`
+	AcademicYear  int       `json:"academic_year" example:"2026"`
+	Term          string    `json:"term" example:"spring"`
+	GuardianTitle string    `json:"guardian_title" example:"Ming's mother"`
+	StartTime     string    `json:"start_time" example:"09:00"`
+	EndTime       string    `json:"end_time" example:"10:30"`
+	CreatedAt     time.Time `json:"created_at" example:"2026-05-31T09:00:00Z"`
+	UpdatedAt     time.Time `json:"updated_at" example:"2026-05-31T09:00:00Z"`
 }
 
 func profileOut(p feedback.Profile) studentProfile {
 	return studentProfile{
-		ProfileID: identifier{p.ID}, Name: p.Name, Grade: p.Grade, Subject: p.Subject,
+		ProfileID: wire.ID{UUID: p.ID}, Name: p.Name, Grade: p.Grade, Subject: p.Subject,
 		AcademicYear: p.AcademicYear, Term: p.Term,
 		GuardianTitle: p.GuardianTitle, StartTime: p.StartTime, EndTime: p.EndTime,
 		CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt,
 	}
 }
 
-// ProfileFields is a profile in requests. It is exported for Huma, which ignores other embedded
-// types.
-type ProfileFields struct {
-	Name          string     `json:"name" minLength:"1" doc:"1 to 100 characters after trimming." example:"Ming"`
-	Grade         *string    `json:"grade,omitempty" maxLength:"100" example:"Art class"`
-	Subject       *string    `json:"subject,omitempty" maxLength:"100" example:"Art"`
-	AcademicYear  *int       `json:"academic_year,omitempty" minimum:"1900" maximum:"2200" example:"2026"`
-	Term          string     `json:"term,omitempty" maxLength:"100" example:"spring"`
-	GuardianTitle string     `json:"guardian_title,omitempty" maxLength:"100" example:"Ming's mother"`
-	StartTime     clockTime  `json:"start_time,omitempty" example:"09:00"`
-	EndTime       *clockTime `json:"end_time,omitempty" example:"10:30"`
-}
-
-// TransformSchema implements [huma.SchemaTransformer].
-func (ProfileFields) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
-	return describe(s, map[string]string{
-		"grade":          "Defaults to the teacher's default.",
-		"subject":        "Defaults to the teacher's default.",
-		"academic_year":  "Defaults to the current year.",
-		"guardian_title": "How the guardian is addressed.",
-		"start_time":     "HH:MM, or empty.",
-		"end_time":       "HH:MM, or empty. Defaults to start_time plus the default lesson duration, on the same day.",
-	})
-}
-
-func (p ProfileFields) input() feedback.ProfileInput {
-	return feedback.ProfileInput{
-		Name: p.Name, Grade: p.Grade, Subject: p.Subject, AcademicYear: p.AcademicYear, Term: p.Term,
-		GuardianTitle: p.GuardianTitle, StartTime: string(p.StartTime), EndTime: (*string)(p.EndTime),
-	}
-}
-
 // profileReplacement is a profile in a PUT, which may repeat what was read.
 type profileReplacement struct {
-	ProfileFields
+	wire.ProfileFields
 	ProfileID *string `json:"profile_id,omitempty" readOnly:"true" doc:"Read-only."`
 	CreatedAt *string `json:"created_at,omitempty" readOnly:"true" doc:"Read-only."`
 	UpdatedAt *string `json:"updated_at,omitempty" readOnly:"true" doc:"Read-only."`
@@ -94,27 +63,12 @@ func (r profileReplacement) checkReadOnly(ctx context.Context, svc *feedback.Ser
 	return fields.problem()
 }
 
-// clockTime is a time of day, HH:MM, or "".
-type clockTime string
-
-// Schema implements [huma.SchemaProvider].
-func (clockTime) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{
-		Type: "string", Pattern: "^(([01][0-9]|2[0-3]):[0-5][0-9])?$",
-	}
+// profilePath is the path parameter of a profile.
+type profilePath struct {
+	ID wire.ID `path:"profile_id"`
 }
 
-// ProfilePath is the path parameter of a profile. It is exported for Huma, which ignores other
-// embedded types.
-type ProfilePath struct {
-	ID identifier `path:"profile_id"`
-}
-
-type profileList struct {
-	Items []studentProfile `json:"items" nullable:"false"`
-
-	NextCursor *string `json:"next_cursor" example:"eyJsIjoi" doc:"Of the next page; null on the last one."`
-}
+type profileList list[studentProfile]
 
 func (s *server) registerProfiles(api huma.API) {
 	huma.Register(api, s.operation(huma.Operation{
@@ -122,15 +76,14 @@ func (s *server) registerProfiles(api huma.API) {
 		Tags: []string{profilesTag}, Summary: "List profiles",
 		Description: "By name. The conditions combine.",
 	}), func(ctx context.Context, in *struct {
-		Page
+		wire.Page
 		Query   string `query:"query" maxLength:"100" doc:"Is part of the name, ignoring case."`
 		Grade   string `query:"grade" maxLength:"100" doc:"Equals the grade."`
 		Subject string `query:"subject" maxLength:"100" doc:"Equals the subject."`
 	}) (*output[profileList], error) {
 		filter := feedback.ProfileFilter{Query: in.Query, Grade: in.Grade, Subject: in.Subject}
-		list, err := s.svc.Profiles(ctx, teacher(ctx), filter, in.Page.page())
-		out := profileList{mapped(list.Items, profileOut), nextCursor(list.NextCursor)}
-		return &output[profileList]{out}, problem("query", err)
+		list, err := s.svc.Profiles(ctx, teacher(ctx), filter, in.Feedback())
+		return &output[profileList]{profileList(listOut(list, profileOut))}, problem("query", err)
 	})
 
 	huma.Register(api, s.operation(huma.Operation{
@@ -139,8 +92,8 @@ func (s *server) registerProfiles(api huma.API) {
 		Description:   "Only the name is required.",
 		DefaultStatus: http.StatusCreated,
 		Errors:        jsonBody,
-	}), func(ctx context.Context, in *struct{ Body ProfileFields }) (*output[studentProfile], error) {
-		p, err := s.svc.CreateProfile(ctx, teacher(ctx), in.Body.input())
+	}), func(ctx context.Context, in *struct{ Body wire.ProfileFields }) (*output[studentProfile], error) {
+		p, err := s.svc.CreateProfile(ctx, teacher(ctx), in.Body.Input())
 		annotate(ctx, "profile_id", p.ID)
 		return &output[studentProfile]{profileOut(p)}, problem("body", err)
 	})
@@ -150,7 +103,7 @@ func (s *server) registerProfiles(api huma.API) {
 		Tags: []string{profilesTag}, Summary: "Read a profile",
 		Description: "One of the teacher's students.",
 		Errors:      []int{http.StatusNotFound},
-	}), func(ctx context.Context, in *ProfilePath) (*output[studentProfile], error) {
+	}), func(ctx context.Context, in *profilePath) (*output[studentProfile], error) {
 		p, err := s.svc.Profile(ctx, teacher(ctx), in.ID.UUID)
 		return &output[studentProfile]{profileOut(p)}, problem("path", err)
 	})
@@ -162,13 +115,13 @@ func (s *server) registerProfiles(api huma.API) {
 			"be sent back as they were read.",
 		Errors: slices.Concat(jsonBody, []int{http.StatusNotFound}),
 	}), func(ctx context.Context, in *struct {
-		ProfilePath
+		ID   wire.ID `path:"profile_id"`
 		Body profileReplacement
 	}) (*output[studentProfile], error) {
 		if err := in.Body.checkReadOnly(ctx, s.svc, in.ID.UUID); err != nil {
 			return nil, err
 		}
-		p, err := s.svc.ReplaceProfile(ctx, teacher(ctx), in.ID.UUID, in.Body.input())
+		p, err := s.svc.ReplaceProfile(ctx, teacher(ctx), in.ID.UUID, in.Body.Input())
 		return &output[studentProfile]{profileOut(p)}, problem("body", err)
 	})
 
@@ -178,7 +131,7 @@ func (s *server) registerProfiles(api huma.API) {
 		Description:   "With its records, sessions, lessons, segments and their recordings.",
 		DefaultStatus: http.StatusNoContent,
 		Errors:        []int{http.StatusNotFound},
-	}), func(ctx context.Context, in *ProfilePath) (*struct{}, error) {
+	}), func(ctx context.Context, in *profilePath) (*struct{}, error) {
 		return nil, problem("path", s.svc.DeleteProfile(ctx, teacher(ctx), in.ID.UUID))
 	})
 }

@@ -8,42 +8,43 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"lessonkit.example/feedback"
+	"lessonkit.example/feedback/feedbackhttp/internal/wire"
 )
 
 const recordsTag = "Feedback records"
 
 type feedbackRecord struct {
-	RecordID          identifier  `json:"record_id"`
-	ProfileID         identifier  `json:"profile_id"`
-	FeedbackDate      string      `json:"feedback_date" format:"date" example:"2026-05-31"`
-	Content           string      `json:"content" example:"Ming mixed her own greens today."`
-	FeedbackSessionID *identifier `json:"feedback_session_id" nullable:"true"`
-	CreatedAt         time.Time   `json:"created_at" example:"2026-05-31T09:00:00Z"`
+	RecordID          wire.ID   `json:"record_id"`
+	ProfileID         wire.ID   `json:"profile_id"`
+	FeedbackDate      string    `json:"feedback_date" format:"date" example:"2026-05-31"`
+	Content           string    `json:"content" example:"Ming mixed her own greens today."`
+	FeedbackSessionID *wire.ID  `json:"feedback_session_id" nullable:"true"`
+	CreatedAt         time.Time `json:"created_at" example:"2026-05-31T09:00:00Z"`
 }
 
 func recordOut(r feedback.Record) feedbackRecord {
 	out := feedbackRecord{
-		RecordID: identifier{r.ID}, ProfileID: identifier{r.ProfileID},
+		RecordID: wire.ID{UUID: r.ID}, ProfileID: wire.ID{UUID: r.ProfileID},
 		FeedbackDate: r.Date, Content: r.Content, CreatedAt: r.CreatedAt,
 	}
 	if r.SessionID.Valid {
-		out.FeedbackSessionID = &identifier{r.SessionID.UUID}
+		out.FeedbackSessionID = &wire.ID{UUID: r.SessionID.UUID}
 	}
 	return out
 }
 
 type recordFields struct {
-	ProfileID    identifier `json:"profile_id"`
-	FeedbackDate string     `json:"feedback_date" format:"date" example:"2026-05-31"`
+	ProfileID    wire.ID `json:"profile_id"`
+	FeedbackDate string  `json:"feedback_date" format:"date" example:"2026-05-31"`
 
 	Content string `json:"content" minLength:"1" maxLength:"20000" example:"Ming mixed her own greens today."`
 
-	FeedbackSessionID *optionalIdentifier `json:"feedback_session_id,omitempty" nullable:"true"`
+	FeedbackSessionID *wire.OptionalID `json:"feedback_session_id,omitempty" nullable:"true"`
 }
 
 // TransformSchema implements [huma.SchemaTransformer].
 func (recordFields) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
-	return describe(s, map[string]string{
+	return wire.Describe(s, map[string]string{
 		"feedback_session_id": "The voice session that the text came from, which is completed.",
 	})
 }
@@ -54,13 +55,12 @@ func (s *server) registerRecords(api huma.API) {
 		Tags: []string{recordsTag}, Summary: "List feedback records",
 		Description: "Newest date first, then newest created.",
 	}), func(ctx context.Context, in *struct {
-		Page
-		ProfileID optionalIdentifier `query:"profile_id" doc:"Only of this student."`
+		wire.Page
+		ProfileID wire.OptionalID `query:"profile_id" doc:"Only of this student."`
 	}) (*output[recordList], error) {
 		filter := feedback.RecordFilter{ProfileID: in.ProfileID.NullUUID}
-		list, err := s.svc.Records(ctx, teacher(ctx), filter, in.Page.page())
-		out := recordList{mapped(list.Items, recordOut), nextCursor(list.NextCursor)}
-		return &output[recordList]{out}, problem("query", err)
+		list, err := s.svc.Records(ctx, teacher(ctx), filter, in.Feedback())
+		return &output[recordList]{recordList(listOut(list, recordOut))}, problem("query", err)
 	})
 
 	huma.Register(api, s.operation(huma.Operation{
@@ -103,7 +103,7 @@ func (s *server) registerRecords(api huma.API) {
 		DefaultStatus: http.StatusNoContent,
 		Errors:        []int{http.StatusNotFound},
 	}), func(ctx context.Context, in *struct {
-		ID identifier `path:"record_id"`
+		ID wire.ID `path:"record_id"`
 	}) (*struct{}, error) {
 		return nil, problem("path", s.svc.DeleteRecord(ctx, teacher(ctx), in.ID.UUID))
 	})
@@ -123,8 +123,4 @@ type recordOutput struct {
 	Body   feedbackRecord
 }
 
-type recordList struct {
-	Items []feedbackRecord `json:"items" nullable:"false"`
-
-	NextCursor *string `json:"next_cursor" example:"eyJsIjoi" doc:"Of the next page; null on the last one."`
-}
+type recordList list[feedbackRecord]

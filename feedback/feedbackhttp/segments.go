@@ -5,19 +5,17 @@ import (
 	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"lessonkit.example/feedback/feedbackhttp/internal/wire"
 )
 
 const segmentsTag = "Audio segments"
 
 type segmentPath struct {
-	ID identifier `path:"segment_id"`
+	ID wire.ID `path:"segment_id"`
 }
 
-type segmentList struct {
-	Items []audioSegment `json:"items" nullable:"false" doc:"By sequence."`
-
-	NextCursor *string `json:"next_cursor" example:"eyJsIjoi" doc:"Of the next page; null on the last one."`
-}
+type segmentList list[wire.AudioSegment]
 
 func (s *server) registerSegments(api huma.API) {
 	huma.Register(api, s.operation(huma.Operation{
@@ -28,12 +26,11 @@ func (s *server) registerSegments(api huma.API) {
 			"segments or 256 KiB of text, counted from the last lesson.",
 		Errors: []int{http.StatusNotFound},
 	}), func(ctx context.Context, in *struct {
-		LessonPath
-		Page
+		ID wire.ID `path:"lesson_id"`
+		wire.Page
 	}) (*output[segmentList], error) {
-		list, err := s.svc.Segments(ctx, teacher(ctx), in.ID.UUID, in.Page.page())
-		out := segmentList{mapped(list.Items, segmentOut), nextCursor(list.NextCursor)}
-		return &output[segmentList]{out}, problem("query", err)
+		list, err := s.svc.Segments(ctx, teacher(ctx), in.ID.UUID, in.Feedback())
+		return &output[segmentList]{segmentList(listOut(list, wire.SegmentOf))}, problem("query", err)
 	})
 
 	huma.Register(api, s.operation(huma.Operation{
@@ -41,9 +38,9 @@ func (s *server) registerSegments(api huma.API) {
 		Tags: []string{segmentsTag}, Summary: "Read a segment",
 		Description: "Its state, and its text once it is transcribed.",
 		Errors:      []int{http.StatusNotFound},
-	}), func(ctx context.Context, in *segmentPath) (*output[audioSegment], error) {
+	}), func(ctx context.Context, in *segmentPath) (*output[wire.AudioSegment], error) {
 		segment, err := s.svc.Segment(ctx, teacher(ctx), in.ID.UUID)
-		return &output[audioSegment]{segmentOut(segment)}, problem("path", err)
+		return &output[wire.AudioSegment]{wire.SegmentOf(segment)}, problem("path", err)
 	})
 
 	huma.Register(api, s.operation(huma.Operation{
@@ -52,8 +49,8 @@ func (s *server) registerSegments(api huma.API) {
 		Description:   "Any other state is 409.",
 		DefaultStatus: http.StatusAccepted,
 		Errors:        []int{http.StatusNotFound, http.StatusConflict, http.StatusNotImplemented},
-	}), func(ctx context.Context, in *segmentPath) (*output[audioSegment], error) {
+	}), func(ctx context.Context, in *segmentPath) (*output[wire.AudioSegment], error) {
 		segment, err := s.svc.RetrySegment(ctx, teacher(ctx), in.ID.UUID)
-		return &output[audioSegment]{segmentOut(segment)}, problem("path", err)
+		return &output[wire.AudioSegment]{wire.SegmentOf(segment)}, problem("path", err)
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"lessonkit.example/feedback"
+	"lessonkit.example/feedback/feedbackhttp/internal/wire"
 )
 
 const sessionsTag = "Voice sessions"
@@ -19,13 +20,13 @@ const sessionsTag = "Voice sessions"
 type sessionOutput struct {
 	Status int
 	ETag   string `header:"ETag" doc:"The version of the teacher's text and date, for If-Match."`
-	Body   feedbackSession
+	Body   wire.FeedbackSession
 }
 
 const etagDoc = "The version of the teacher's text and date, for If-Match."
 
 func sessionAnswer(status int, s feedback.Session, err error) (*sessionOutput, error) {
-	return &sessionOutput{Status: status, ETag: etag(s.Version), Body: sessionOut(s)}, problem("body", err)
+	return &sessionOutput{Status: status, ETag: etag(s.Version), Body: wire.SessionOf(s)}, problem("body", err)
 }
 
 func etag(version int64) string { return strconv.Quote(strconv.FormatInt(version, 10)) }
@@ -50,20 +51,19 @@ func versions(ifMatch string) []int64 {
 	return out
 }
 
-// SessionPath is the path parameter of a session. It is exported for Huma, which ignores other
-// embedded types.
-type SessionPath struct {
-	ID identifier `path:"session_id"`
+// sessionPath is the path parameter of a session.
+type sessionPath struct {
+	ID wire.ID `path:"session_id"`
 }
 
 type sessionOpening struct {
-	ProfileID    identifier `json:"profile_id"`
-	FeedbackDate *string    `json:"feedback_date,omitempty" format:"date" example:"2026-05-31"`
+	ProfileID    wire.ID `json:"profile_id"`
+	FeedbackDate *string `json:"feedback_date,omitempty" format:"date" example:"2026-05-31"`
 }
 
 // TransformSchema implements [huma.SchemaTransformer].
 func (sessionOpening) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
-	return describe(s, map[string]string{"feedback_date": "Defaults to today; ignored if a session is resumed."})
+	return wire.Describe(s, map[string]string{"feedback_date": "Defaults to today; ignored if a session is resumed."})
 }
 
 type sessionEdit struct {
@@ -77,8 +77,8 @@ type sessionEdit struct {
 	CreatedAt     *string `json:"created_at,omitempty" readOnly:"true" doc:"Read-only."`
 
 	// The service itself changes these at any time, so they are not compared.
-	UpdatedAt *string          `json:"updated_at,omitempty" readOnly:"true" doc:"Ignored."`
-	Lessons   []FeedbackLesson `json:"lessons,omitempty" readOnly:"true" doc:"Ignored."`
+	UpdatedAt *string               `json:"updated_at,omitempty" readOnly:"true" doc:"Ignored."`
+	Lessons   []wire.FeedbackLesson `json:"lessons,omitempty" readOnly:"true" doc:"Ignored."`
 }
 
 // checkReadOnly refuses read-only fields of a session that differ from the current ones.
@@ -99,36 +99,6 @@ func (e sessionEdit) checkReadOnly(ctx context.Context, svc *feedback.Service, i
 	return fields.problem()
 }
 
-type summaryChoice struct {
-	LessonIDs []uuid.UUID `json:"lesson_ids,omitempty" nullable:"false" minItems:"1" maxItems:"1000"`
-}
-
-// TransformSchema implements [huma.SchemaTransformer].
-func (summaryChoice) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
-	return describe(s, map[string]string{"lesson_ids": "Defaults to the lessons that are not applied."})
-}
-
-type generated struct {
-	Text     string        `json:"text" example:"Ming mixed greens and painted a pond."`
-	Source   string        `json:"source" example:"local" enum:"remote,local" doc:"Where the summary was made."`
-	Lessons  int           `json:"lessons" example:"2" doc:"How many lessons it summarizes."`
-	Segments segmentCounts `json:"segments" doc:"Of these lessons."`
-
-	Warning string `json:"warning,omitempty" example:"The summary service did not answer; this text was made here."`
-
-	WarningCodes []feedback.SummaryWarning `json:"warning_codes" nullable:"false"`
-}
-
-// TransformSchema implements [huma.SchemaTransformer].
-func (generated) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
-	s.Properties["warning_codes"].Items.Enum = []any{feedback.WarningFallback, feedback.WarningShortened,
-		feedback.WarningIncomplete, feedback.WarningUnknownName}
-	return describe(s, map[string]string{
-		"warning":       "What to know about how the text was made, for a person.",
-		"warning_codes": "The same for programs: stable words.",
-	})
-}
-
 func (s *server) registerSessions(api huma.API) {
 	huma.Register(api, s.operation(huma.Operation{
 		Method: http.MethodPost, Path: "/feedback-sessions", OperationID: "open-session",
@@ -140,7 +110,7 @@ func (s *server) registerSessions(api huma.API) {
 		Responses: map[string]*huma.Response{"200": {
 			Description: "Resumed",
 			Headers:     map[string]*huma.Param{"ETag": textHeader(etagDoc)},
-			Content:     map[string]*huma.MediaType{"application/json": {Schema: schemaOf[feedbackSession](api)}},
+			Content:     map[string]*huma.MediaType{"application/json": {Schema: schemaOf[wire.FeedbackSession](api)}},
 		}},
 	}), func(ctx context.Context, in *struct{ Body sessionOpening }) (*sessionOutput, error) {
 		session, created, err := s.svc.OpenSession(ctx, teacher(ctx), feedback.SessionInput{
@@ -164,7 +134,7 @@ func (s *server) registerSessions(api huma.API) {
 			Headers:     map[string]*huma.Param{"Cache-Control": textHeader("no-store")},
 		}},
 	}), func(ctx context.Context, in *struct {
-		ProfileID identifier `query:"profile_id" required:"true" doc:"The student."`
+		ProfileID wire.ID `query:"profile_id" required:"true" doc:"The student."`
 
 		Optional bool `query:"optional" doc:"Without a session the answer is 204, not 404, which browsers log."`
 	}) (*sessionOutput, error) {
@@ -180,7 +150,7 @@ func (s *server) registerSessions(api huma.API) {
 		Tags: []string{sessionsTag}, Summary: "Read a session",
 		Description: "In any state.",
 		Errors:      []int{http.StatusNotFound},
-	}), func(ctx context.Context, in *SessionPath) (*sessionOutput, error) {
+	}), func(ctx context.Context, in *sessionPath) (*sessionOutput, error) {
 		session, err := s.svc.Session(ctx, teacher(ctx), in.ID.UUID)
 		return sessionAnswer(http.StatusOK, session, err)
 	})
@@ -194,8 +164,8 @@ func (s *server) registerSessions(api huma.API) {
 		Errors: slices.Concat(jsonBody,
 			[]int{http.StatusNotFound, http.StatusConflict, http.StatusPreconditionFailed}),
 	}), func(ctx context.Context, in *struct {
-		SessionPath
-		IfMatch string `header:"If-Match" doc:"The ETag of the session as it was read."`
+		ID      wire.ID `path:"session_id"`
+		IfMatch string  `header:"If-Match" doc:"The ETag of the session as it was read."`
 		Body    sessionEdit
 	}) (*sessionOutput, error) {
 		if err := in.Body.checkReadOnly(ctx, s.svc, in.ID.UUID); err != nil {
@@ -205,29 +175,5 @@ func (s *server) registerSessions(api huma.API) {
 			FeedbackText: in.Body.FeedbackText, Date: in.Body.FeedbackDate, IfVersion: versions(in.IfMatch),
 		})
 		return sessionAnswer(http.StatusOK, session, err)
-	})
-
-	huma.Register(api, s.operation(huma.Operation{
-		Method: http.MethodPost, Path: "/feedback-sessions/{session_id}/generate",
-		OperationID: "generate-feedback", Tags: []string{sessionsTag},
-		Summary: "Summarise the lessons into feedback text",
-		Description: "Uses every transcribed segment of the lessons that are not applied, or of those named, and " +
-			"saves the result as generated_text; feedback_text is not changed. Concurrent requests for the same " +
-			"lessons share one summary. The summaries of a day are limited (429).",
-		Errors: slices.Concat(jsonBody, []int{http.StatusNotFound, http.StatusConflict, http.StatusBadGateway}),
-	}), func(ctx context.Context, in *struct {
-		SessionPath
-		Body *summaryChoice `required:"false"`
-	}) (*output[generated], error) {
-		var lessons []uuid.UUID
-		if in.Body != nil {
-			lessons = in.Body.LessonIDs
-		}
-		g, err := s.svc.Generate(ctx, teacher(ctx), in.ID.UUID, lessons)
-		return &output[generated]{generated{
-			Text: g.Text, Source: string(g.Source), Lessons: g.Lessons,
-			Segments: countsOut(g.Segments), Warning: g.Warning,
-			WarningCodes: append([]feedback.SummaryWarning{}, g.WarningCodes...),
-		}}, problem("body", err)
 	})
 }

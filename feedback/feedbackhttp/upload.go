@@ -18,6 +18,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"lessonkit.example/feedback"
+	"lessonkit.example/feedback/feedbackhttp/internal/wire"
 	"lessonkit.example/internal/httpapi"
 )
 
@@ -84,7 +85,7 @@ func (s *server) registerUpload(api huma.API) {
 		property.Description = f.Description
 		form.Properties[f.Name] = &property
 	}
-	segment := map[string]*huma.MediaType{"application/json": {Schema: schemaOf[audioSegment](api)}}
+	segment := map[string]*huma.MediaType{"application/json": {Schema: schemaOf[wire.AudioSegment](api)}}
 	op := s.operation(huma.Operation{
 		Method: http.MethodPost, Path: "/feedback-lessons/{lesson_id}/segments", OperationID: "upload-segment",
 		Tags: []string{segmentsTag}, Summary: "Upload a segment of a lesson's recording",
@@ -121,9 +122,9 @@ func (s *server) registerUpload(api huma.API) {
 		case err != nil:
 			return 0, nil, err
 		case created:
-			return http.StatusAccepted, segmentOut(seg), nil
+			return http.StatusAccepted, wire.SegmentOf(seg), nil
 		}
-		return http.StatusOK, segmentOut(seg), nil
+		return http.StatusOK, wire.SegmentOf(seg), nil
 	})
 }
 
