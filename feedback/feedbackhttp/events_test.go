@@ -72,33 +72,6 @@ func TestEventStreamStartsWhenItIsOpen(t *testing.T) {
 	require.Equal(t, "finished", event.Lesson.State)
 }
 
-// A client may be cut off after any event.
-func TestEventStreamContinuesAfterAnyID(t *testing.T) {
-	t.Parallel()
-	e := newEnv(t, "sqlite:"+t.TempDir()+"/f.db")
-	session := e.session(e.profile("Ming"))
-	lesson := e.lesson(session)
-	segment := e.upload(lesson, recording("x")).want(202).str("segment_id")
-	front := e.another(e.store)
-	next := stream(t, front, e.teacher, session, "0")
-	require.Equal(t, "recording", next().Lesson.State)
-	require.Equal(t, "queued", next().Segment.State)
-
-	require.Equal(t, []error{nil}, e.work()) // by another process
-	r := httptest.NewRequest("POST", "/api/v1/feedback-lessons/"+lesson+"/finish", nil)
-	r.Header.Set("X-Teacher", e.teacher.String())
-	w := httptest.NewRecorder()
-	front.ServeHTTP(w, r)
-	require.Equal(t, 200, w.Code)
-	transcribed := next()
-	require.Equal(t, "segment", transcribed.Name)
-	require.Equal(t, "transcribed", transcribed.Segment.State)
-	require.Equal(t, segment, transcribed.Segment.ID)
-
-	next = stream(t, front, e.teacher, session, transcribed.ID)
-	require.Equal(t, "finished", next().Lesson.State)
-}
-
 // streamUntil opens a stream of events on a fake clock, where each check of the sign-in after the
 // first fails with the next of errs, and returns the stream and how long it was open.
 func streamUntil(t *testing.T, errs ...error) (body string, open time.Duration) {

@@ -4,7 +4,6 @@ import (
 	"archive/zip"
 	"bytes"
 	"context"
-	"database/sql"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -14,7 +13,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -25,11 +23,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/feedback"
-	"lessonkit.example/feedback/audiodir"
 	"lessonkit.example/feedback/feedbackclient"
 	"lessonkit.example/feedback/feedbackhttp"
 	"lessonkit.example/feedback/feedbacktest"
-	"lessonkit.example/feedback/sqlstore"
 )
 
 // export returns the files of an export.
@@ -325,48 +321,3 @@ func TestExportsOfAllTeachersAreLimited(t *testing.T) {
 	e.do("GET", "/export", nil).want(200)
 }
 
-func noTasks(context.Context, *sql.Tx, feedback.Task) error { return nil }
-
-// BenchmarkExport exports recordings of 1 MiB from a directory over a connection. It reports how
-// much more memory the process has obtained from the system for each recording.
-func BenchmarkExport(b *testing.B) {
-	const recordings, size = 500, 1 << 20
-	store, err := sqlstore.Open(b.Context(), "sqlite:"+filepath.Join(b.TempDir(), "f.db"), noTasks)
-	require.NoError(b, err)
-	defer store.Close()
-	require.NoError(b, store.Migrate(b.Context()))
-	audio, err := audiodir.New(b.TempDir())
-	require.NoError(b, err)
-	svc, err := feedback.New(feedback.Config{Store: store, Audio: audio})
-	require.NoError(b, err)
-	teacher := uuid.New()
-	profile, err := svc.CreateProfile(b.Context(), teacher, feedback.ProfileInput{Name: "Ming"})
-	require.NoError(b, err)
-	session, _, err := svc.OpenSession(b.Context(), teacher, feedback.SessionInput{ProfileID: profile.ID})
-	require.NoError(b, err)
-	lesson, err := svc.StartLesson(b.Context(), teacher, session.ID)
-	require.NoError(b, err)
-	content := feedbacktest.MP3(strings.Repeat("x", size-8))
-	for i := range recordings {
-		content[len(content)-1], content[len(content)-2] = byte(i), byte(i>>8)
-		_, _, err := svc.AddSegment(b.Context(), teacher, lesson.ID, bytes.NewReader(content), feedback.SegmentInput{})
-		require.NoError(b, err)
-	}
-	server := httptest.NewServer(feedbackhttp.Handler(feedbackhttp.Config{Service: svc, Authenticate: teacherOf}))
-	defer server.Close()
-	c := feedbackclient.Client{Base: server.URL, Header: http.Header{"X-Teacher": {teacher.String()}}}
-	var before, after runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&before)
-	b.SetBytes(recordings * size)
-	for b.Loop() {
-		body, err := c.Export(b.Context())
-		require.NoError(b, err)
-		n, err := io.Copy(io.Discard, body)
-		require.NoError(b, err)
-		require.Greater(b, n, int64(recordings*size))
-		require.NoError(b, body.Close())
-	}
-	runtime.ReadMemStats(&after)
-	b.ReportMetric(float64(after.Sys-before.Sys)/(1<<20), "MiB-more")
-}

@@ -101,14 +101,3 @@ func TestTooLargeIsAnsweredOverARealConnection(t *testing.T) {
 	require.Empty(t, e.files())
 }
 
-// TestStorageLost: a full or missing disk is a fault of the server.
-func TestStorageLost(t *testing.T) {
-	engines(t, func(t *testing.T, e *env) {
-		lesson := e.lesson(e.session(e.profile("Ming")))
-		require.NoError(t, os.RemoveAll(e.audioDir))
-		a := e.upload(lesson, recording("x")).want(503, "storage_unavailable")
-		require.NotEmpty(t, a.Header().Get("Retry-After"))
-		require.NotContains(t, a.Body.String(), e.audioDir)
-		require.Zero(t, e.count("feedback_segments"))
-	})
-}
