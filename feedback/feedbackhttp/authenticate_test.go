@@ -17,7 +17,7 @@ import (
 
 func TestAnswersToErrorsOfAuthenticate(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t, "sqlite:"+t.TempDir()+"/f.db")
+	e := newEnv(t)
 	for name, c := range map[string]struct {
 		err              error
 		status           int

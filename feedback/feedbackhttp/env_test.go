@@ -107,20 +107,27 @@ func outbox(ctx context.Context, tx *sql.Tx, task feedback.Task) error {
 	return err
 }
 
-// engines runs a test over each engine.
+// engines runs a test over each engine. Most tests need one: package sqlstore tests that the
+// engines are equal.
 func engines(t *testing.T, test func(t *testing.T, e *env)) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
-		test(t, newEnv(t, "sqlite:"+filepath.Join(t.TempDir(), "feedback.db")))
+		test(t, newEnv(t))
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		test(t, newEnv(t, pgtest.URL(t)))
+		test(t, newEnvOn(t, pgtest.URL(t)))
 	})
 }
 
-func newEnv(t *testing.T, url string) *env {
+// newEnv returns an env on the embedded engine.
+func newEnv(t *testing.T) *env {
+	t.Helper()
+	return newEnvOn(t, "sqlite:"+filepath.Join(t.TempDir(), "feedback.db"))
+}
+
+func newEnvOn(t *testing.T, url string) *env {
 	t.Helper()
 	e := &env{t: t, speech: &speech{}, summary: &joiner{}, teacher: uuid.New(), audioDir: t.TempDir(),
 		document: apitest.Parse(t, document(t)),

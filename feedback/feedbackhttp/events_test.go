@@ -61,7 +61,7 @@ func stream(
 // A change of another process right after the stream has been opened is reported.
 func TestEventStreamStartsWhenItIsOpen(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t, "sqlite:"+t.TempDir()+"/f.db")
+	e := newEnv(t)
 	session := e.session(e.profile("Ming"))
 	lesson := e.lesson(session)
 	store := &overtaken{Store: e.store, event: func() {
@@ -76,7 +76,7 @@ func TestEventStreamStartsWhenItIsOpen(t *testing.T) {
 // first fails with the next of errs, and returns the stream and how long it was open.
 func streamUntil(t *testing.T, errs ...error) (body string, open time.Duration) {
 	t.Helper()
-	e := newEnv(t, "sqlite:"+t.TempDir()+"/f.db")
+	e := newEnv(t)
 	session := e.session(e.profile("Ming"))
 	synctest.Test(t, func(t *testing.T) {
 		checks := 0
@@ -101,7 +101,7 @@ func streamUntil(t *testing.T, errs ...error) (body string, open time.Duration) 
 // A client reuses the connection of a HEAD request as soon as it has the header.
 func TestEventStreamIsNotOpenedForItsHeader(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t, "sqlite:"+t.TempDir()+"/f.db")
+	e := newEnv(t)
 	session := e.session(e.profile("Ming"))
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)

@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -63,103 +62,103 @@ func array(t *testing.T, text string) (items []object) {
 func names(files map[string]string) []string { return slices.Sorted(maps.Keys(files)) }
 
 func TestExportContainsEverything(t *testing.T) {
-	engines(t, func(t *testing.T, e *env) {
-		require.Equal(t, []string{"README.txt", "feedback_records.json", "profile_defaults.json", "students.json",
-			"words.json"}, names(e.export()), "of a teacher who has nothing")
+	t.Parallel()
+	e := newEnv(t)
+	require.Equal(t, []string{"README.txt", "feedback_records.json", "profile_defaults.json", "students.json",
+		"words.json"}, names(e.export()), "of a teacher who has nothing")
 
-		ming := e.profile("Ming/../\\..")
-		first := e.session(ming)
-		lesson := e.lesson(first)
-		e.upload(lesson, recording("a"), part{name: "sequence", value: "0"}).want(202)
-		e.upload(lesson, recording("b"), part{name: "sequence", value: "7"}).want(202)
-		require.Empty(t, filterNil(e.work()))
-		e.do("POST", "/feedback-lessons/"+lesson+"/finish", nil).want(200)
-		e.upload(e.lesson(first), recording("c")).want(202)
-		record := e.do("POST", "/feedback-records", object{"profile_id": ming, "feedback_date": "2026-05-31",
-			"content": "Well done.", "feedback_session_id": first}).want(201)
-		second := e.session(ming)
-		e.do("PUT", "/words", object{"words": []string{"clay"}}).want(200)
-		e.do("PUT", "/profile-defaults", object{"grade": "4", "subject": "Clay", "lesson_duration_minutes": 50}).
-			want(200)
-		other := &env{t: t, handler: e.handler, teacher: uuid.New()}
-		other.session(other.profile("another teacher's"))
+	ming := e.profile("Ming/../\\..")
+	first := e.session(ming)
+	lesson := e.lesson(first)
+	e.upload(lesson, recording("a"), part{name: "sequence", value: "0"}).want(202)
+	e.upload(lesson, recording("b"), part{name: "sequence", value: "7"}).want(202)
+	require.Empty(t, filterNil(e.work()))
+	e.do("POST", "/feedback-lessons/"+lesson+"/finish", nil).want(200)
+	e.upload(e.lesson(first), recording("c")).want(202)
+	record := e.do("POST", "/feedback-records", object{"profile_id": ming, "feedback_date": "2026-05-31",
+		"content": "Well done.", "feedback_session_id": first}).want(201)
+	second := e.session(ming)
+	e.do("PUT", "/words", object{"words": []string{"clay"}}).want(200)
+	e.do("PUT", "/profile-defaults", object{"grade": "4", "subject": "Clay", "lesson_duration_minutes": 50}).
+		want(200)
+	other := &env{t: t, handler: e.handler, teacher: uuid.New()}
+	other.session(other.profile("another teacher's"))
 
-		files := e.export()
-		const folder = "sessions/2026-05-31-Ming_______"
-		require.Equal(t, []string{"README.txt", "feedback_records.json", "profile_defaults.json",
-			folder + " (2)/recordings.json", folder + " (2)/session.json",
-			folder + "/2026-05-31-Ming_______-1-001.mp3", folder + "/2026-05-31-Ming_______-1-008.mp3",
-			folder + "/2026-05-31-Ming_______-2-001.mp3", folder + "/recordings.json", folder + "/session.json",
-			"students.json", "words.json"}, names(files))
-		require.Contains(t, files["README.txt"], "audio_file is the name of a recording")
-		require.Equal(t, string(feedbacktest.MP3("b")), files[folder+"/2026-05-31-Ming_______-1-008.mp3"])
-		require.JSONEq(t, e.do("GET", "/words", nil).Body.String(), files["words.json"])
-		require.JSONEq(t, e.do("GET", "/profile-defaults", nil).Body.String(), files["profile_defaults.json"])
-		require.Equal(t, []object{e.do("GET", "/profiles/"+ming, nil).json}, array(t, files["students.json"]))
-		require.Equal(t, []object{record.json}, array(t, files["feedback_records.json"]))
+	files := e.export()
+	const folder = "sessions/2026-05-31-Ming_______"
+	require.Equal(t, []string{"README.txt", "feedback_records.json", "profile_defaults.json",
+		folder + " (2)/recordings.json", folder + " (2)/session.json",
+		folder + "/2026-05-31-Ming_______-1-001.mp3", folder + "/2026-05-31-Ming_______-1-008.mp3",
+		folder + "/2026-05-31-Ming_______-2-001.mp3", folder + "/recordings.json", folder + "/session.json",
+		"students.json", "words.json"}, names(files))
+	require.Contains(t, files["README.txt"], "audio_file is the name of a recording")
+	require.Equal(t, string(feedbacktest.MP3("b")), files[folder+"/2026-05-31-Ming_______-1-008.mp3"])
+	require.JSONEq(t, e.do("GET", "/words", nil).Body.String(), files["words.json"])
+	require.JSONEq(t, e.do("GET", "/profile-defaults", nil).Body.String(), files["profile_defaults.json"])
+	require.Equal(t, []object{e.do("GET", "/profiles/"+ming, nil).json}, array(t, files["students.json"]))
+	require.Equal(t, []object{record.json}, array(t, files["feedback_records.json"]))
 
-		recordings := array(t, files[folder+"/recordings.json"])
-		require.Len(t, recordings, 3)
-		for i, want := range [][]any{
-			{1.0, "2026-05-31-Ming_______-1-001.mp3", "Said a."},
-			{1.0, "2026-05-31-Ming_______-1-008.mp3", "Said b."},
-			{2.0, "2026-05-31-Ming_______-2-001.mp3", ""},
-		} {
-			r := recordings[i]
-			require.Equal(t, want, []any{r["lesson_number"], r["audio_file"], r["text"]})
-			require.Nil(t, r["audio_deleted_at"])
-			read := e.do("GET", "/audio-segments/"+r["segment_id"].(string), nil).want(200)
-			require.Subset(t, r, read.json, "all fields of the interface")
+	recordings := array(t, files[folder+"/recordings.json"])
+	require.Len(t, recordings, 3)
+	for i, want := range [][]any{
+		{1.0, "2026-05-31-Ming_______-1-001.mp3", "Said a."},
+		{1.0, "2026-05-31-Ming_______-1-008.mp3", "Said b."},
+		{2.0, "2026-05-31-Ming_______-2-001.mp3", ""},
+	} {
+		r := recordings[i]
+		require.Equal(t, want, []any{r["lesson_number"], r["audio_file"], r["text"]})
+		require.Nil(t, r["audio_deleted_at"])
+		read := e.do("GET", "/audio-segments/"+r["segment_id"].(string), nil).want(200)
+		require.Subset(t, r, read.json, "all fields of the interface")
+	}
+	require.Empty(t, array(t, files[folder+" (2)/recordings.json"]))
+	for name, id := range map[string]string{folder: first, folder + " (2)": second} {
+		name += "/session.json"
+		want := e.do("GET", "/feedback-sessions/"+id, nil).want(200)
+		var got object
+		require.NoError(t, json.Unmarshal([]byte(files[name]), &got))
+		require.Len(t, got["lessons"], len(want.json["lessons"].([]any)))
+		for _, field := range []string{"session_id", "state", "feedback_text", "generated_text", "feedback_date"} {
+			require.Equal(t, want.json[field], got[field], field)
 		}
-		require.Empty(t, array(t, files[folder+" (2)/recordings.json"]))
-		for name, id := range map[string]string{folder: first, folder + " (2)": second} {
-			name += "/session.json"
-			want := e.do("GET", "/feedback-sessions/"+id, nil).want(200)
-			var got object
-			require.NoError(t, json.Unmarshal([]byte(files[name]), &got))
-			require.Len(t, got["lessons"], len(want.json["lessons"].([]any)))
-			for _, field := range []string{"session_id", "state", "feedback_text", "generated_text", "feedback_date"} {
-				require.Equal(t, want.json[field], got[field], field)
-			}
-		}
-	})
+	}
 }
 
 func TestExportSaysWhichAudioIsMissing(t *testing.T) {
-	engines(t, func(t *testing.T, e *env) {
-		lesson := e.lesson(e.session(e.profile("Ming")))
-		for _, marker := range []string{"a", "b", "c"} {
-			e.upload(lesson, recording(marker)).want(202)
-			if marker == "a" {
-				require.Empty(t, filterNil(e.work()))
-				e.now.Add(time.Second)
-				require.NoError(t, e.svc.ExpireAudio(t.Context(), 0))
-			}
+	t.Parallel()
+	e := newEnv(t)
+	lesson := e.lesson(e.session(e.profile("Ming")))
+	for _, marker := range []string{"a", "b", "c"} {
+		e.upload(lesson, recording(marker)).want(202)
+		if marker == "a" {
+			require.Empty(t, filterNil(e.work()))
+			e.now.Add(time.Second)
+			require.NoError(t, e.svc.ExpireAudio(t.Context(), 0))
 		}
-		for _, file := range e.files() {
-			content, err := os.ReadFile(file)
-			require.NoError(t, err)
-			if bytes.HasSuffix(content, []byte("b")) {
-				require.NoError(t, os.Remove(file))
-			}
+	}
+	for _, file := range e.files() {
+		content, err := os.ReadFile(file)
+		require.NoError(t, err)
+		if bytes.HasSuffix(content, []byte("b")) {
+			require.NoError(t, os.Remove(file))
 		}
-		files := e.export()
-		recordings := array(t, files["sessions/2026-05-31-Ming/recordings.json"])
-		require.Len(t, recordings, 3)
-		require.Equal(t, "Said a.", recordings[0]["text"], "stays")
-		require.NotNil(t, recordings[0]["audio_deleted_at"], "because of its age")
-		require.Nil(t, recordings[0]["audio_file"])
-		require.Nil(t, recordings[1]["audio_deleted_at"])
-		require.Nil(t, recordings[1]["audio_file"], "not found")
-		require.Equal(t, "2026-05-31-Ming-1-003.mp3", recordings[2]["audio_file"])
-		audio := 0
-		for name := range files {
-			if strings.HasSuffix(name, ".mp3") {
-				audio++
-			}
+	}
+	files := e.export()
+	recordings := array(t, files["sessions/2026-05-31-Ming/recordings.json"])
+	require.Len(t, recordings, 3)
+	require.Equal(t, "Said a.", recordings[0]["text"], "stays")
+	require.NotNil(t, recordings[0]["audio_deleted_at"], "because of its age")
+	require.Nil(t, recordings[0]["audio_file"])
+	require.Nil(t, recordings[1]["audio_deleted_at"])
+	require.Nil(t, recordings[1]["audio_file"], "not found")
+	require.Equal(t, "2026-05-31-Ming-1-003.mp3", recordings[2]["audio_file"])
+	audio := 0
+	for name := range files {
+		if strings.HasSuffix(name, ".mp3") {
+			audio++
 		}
-		require.Equal(t, 1, audio)
-	})
+	}
+	require.Equal(t, 1, audio)
 }
 
 // hooked calls a function whenever audio is opened.
@@ -209,61 +208,61 @@ func TestABrokenExportDoesNotLookComplete(t *testing.T) {
 		"a read fails": failing{}, "a recording is cut": strings.NewReader(""),
 	} {
 		t.Run(name, func(t *testing.T) {
-			engines(t, func(t *testing.T, e *env) {
-				var log bytes.Buffer
-				e.withRecordings(3, func(n int, f feedback.AudioFile) feedback.AudioFile {
-					if n < 2 {
-						return f
-					}
-					return brokenFile{f, io.MultiReader(io.LimitReader(f, 50_000), rest)}
-				}, &log)
-				server := httptest.NewServer(e.handler)
-				defer server.Close()
-				c := feedbackclient.Client{Base: server.URL, Header: http.Header{"X-Teacher": {e.teacher.String()}}}
-				body, err := c.Export(t.Context())
-				require.NoError(t, err, "the answer has begun")
-				defer body.Close()
-				got, err := io.ReadAll(body)
-				require.ErrorIs(t, err, io.ErrUnexpectedEOF, "the connection is cut")
-				require.Greater(t, len(got), 100_000, "the first recording is there")
-				_, err = zip.NewReader(bytes.NewReader(got), int64(len(got)))
-				require.ErrorIs(t, err, zip.ErrFormat)
-				server.Close() // waits for the request
-				require.Contains(t, log.String(), "export: ")
-				require.NotContains(t, log.String(), "goroutine", "is no fault of the program")
-			})
+			t.Parallel()
+			e := newEnv(t)
+			var log bytes.Buffer
+			e.withRecordings(3, func(n int, f feedback.AudioFile) feedback.AudioFile {
+				if n < 2 {
+					return f
+				}
+				return brokenFile{f, io.MultiReader(io.LimitReader(f, 50_000), rest)}
+			}, &log)
+			server := httptest.NewServer(e.handler)
+			defer server.Close()
+			c := feedbackclient.Client{Base: server.URL, Header: http.Header{"X-Teacher": {e.teacher.String()}}}
+			body, err := c.Export(t.Context())
+			require.NoError(t, err, "the answer has begun")
+			defer body.Close()
+			got, err := io.ReadAll(body)
+			require.ErrorIs(t, err, io.ErrUnexpectedEOF, "the connection is cut")
+			require.Greater(t, len(got), 100_000, "the first recording is there")
+			_, err = zip.NewReader(bytes.NewReader(got), int64(len(got)))
+			require.ErrorIs(t, err, zip.ErrFormat)
+			server.Close() // waits for the request
+			require.Contains(t, log.String(), "export: ")
+			require.NotContains(t, log.String(), "goroutine", "is no fault of the program")
 		})
 	}
 }
 
 func TestExportWhileDataChanges(t *testing.T) {
-	engines(t, func(t *testing.T, e *env) {
-		var lesson string
-		e.withRecordings(3, func(n int, f feedback.AudioFile) feedback.AudioFile {
-			if n == 2 { // the third one is deleted, one is added before and one after
-				_, err := e.db.Exec(`delete from feedback_segments where sequence = 2`)
-				require.NoError(t, err)
-				e.upload(lesson, recording("new"), part{name: "sequence", value: "9"}).want(202)
-			}
-			return f
-		}, io.Discard)
-		lesson = e.do("GET", "/feedback-sessions/active?profile_id="+e.onlyProfile(), nil).want(200).
-			json["lessons"].([]any)[0].(object)["lesson_id"].(string)
-		files := e.export()
-		listed := map[string]bool{}
-		for _, r := range array(t, files["sessions/2026-05-31-Ming/recordings.json"]) {
-			listed["sessions/2026-05-31-Ming/"+r["audio_file"].(string)] = true
+	t.Parallel()
+	e := newEnv(t)
+	var lesson string
+	e.withRecordings(3, func(n int, f feedback.AudioFile) feedback.AudioFile {
+		if n == 2 { // the third one is deleted, one is added before and one after
+			_, err := e.db.Exec(`delete from feedback_segments where sequence = 2`)
+			require.NoError(t, err)
+			e.upload(lesson, recording("new"), part{name: "sequence", value: "9"}).want(202)
 		}
-		for name := range files {
-			if strings.HasSuffix(name, ".mp3") {
-				require.True(t, listed[name], name)
-			}
+		return f
+	}, io.Discard)
+	lesson = e.do("GET", "/feedback-sessions/active?profile_id="+e.onlyProfile(), nil).want(200).
+		json["lessons"].([]any)[0].(object)["lesson_id"].(string)
+	files := e.export()
+	listed := map[string]bool{}
+	for _, r := range array(t, files["sessions/2026-05-31-Ming/recordings.json"]) {
+		listed["sessions/2026-05-31-Ming/"+r["audio_file"].(string)] = true
+	}
+	for name := range files {
+		if strings.HasSuffix(name, ".mp3") {
+			require.True(t, listed[name], name)
 		}
-		for name := range listed {
-			require.Contains(t, files, name)
-		}
-		require.Len(t, listed, 2)
-	})
+	}
+	for name := range listed {
+		require.Contains(t, files, name)
+	}
+	require.Len(t, listed, 2)
 }
 
 func (e *env) onlyProfile() string {
@@ -275,7 +274,7 @@ func (e *env) onlyProfile() string {
 
 func TestATeacherHasOneExportAtOnce(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t, "sqlite:"+filepath.Join(t.TempDir(), "feedback.db"))
+	e := newEnv(t)
 	other := uuid.NewString()
 	e.withRecordings(1, func(_ int, f feedback.AudioFile) feedback.AudioFile {
 		e.do("GET", "/export", nil).want(429, "too_many_requests")
@@ -306,7 +305,7 @@ func (h held) WriteHeader(status int) {
 
 func TestExportsOfAllTeachersAreLimited(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t, "sqlite:"+filepath.Join(t.TempDir(), "feedback.db"))
+	e := newEnv(t)
 	begun, release := make(chan struct{}), make(chan struct{})
 	var running sync.WaitGroup
 	for range 32 {
@@ -320,4 +319,3 @@ func TestExportsOfAllTeachersAreLimited(t *testing.T) {
 	running.Wait()
 	e.do("GET", "/export", nil).want(200)
 }
-

@@ -15,17 +15,17 @@ import (
 // TestRegisterOnSomebodyElsesAPI uses Huma as it comes, with another prefix
 // and no wrapper around it.
 func TestRegisterOnSomebodyElsesAPI(t *testing.T) {
-	engines(t, func(t *testing.T, e *env) {
-		mux := http.NewServeMux()
-		api := humago.New(mux, huma.DefaultConfig("school", "1"))
-		feedbackhttp.Register(huma.NewGroup(api, "/api/v1"),
-			feedbackhttp.Config{Service: e.svc, Authenticate: teacherOf})
-		e.handler, e.document = mux, nil
-		lesson := e.lesson(e.session(e.profile("Ming")))
-		segment := e.upload(lesson, recording("0123")).want(202).str("segment_id")
-		require.Equal(t, "01", e.do("GET", "/audio-segments/"+segment+"/audio", nil, "Range",
-			"bytes=6-7").want(206).Body.String())
-		e.do("GET", "/profiles/"+uuid.NewString(), nil).want(404, "not_found")
-		e.do("GET", "/profiles", nil, "X-Teacher", "nobody").want(401, "unauthorized")
-	})
+	t.Parallel()
+	e := newEnv(t)
+	mux := http.NewServeMux()
+	api := humago.New(mux, huma.DefaultConfig("school", "1"))
+	feedbackhttp.Register(huma.NewGroup(api, "/api/v1"),
+		feedbackhttp.Config{Service: e.svc, Authenticate: teacherOf})
+	e.handler, e.document = mux, nil
+	lesson := e.lesson(e.session(e.profile("Ming")))
+	segment := e.upload(lesson, recording("0123")).want(202).str("segment_id")
+	require.Equal(t, "01", e.do("GET", "/audio-segments/"+segment+"/audio", nil, "Range",
+		"bytes=6-7").want(206).Body.String())
+	e.do("GET", "/profiles/"+uuid.NewString(), nil).want(404, "not_found")
+	e.do("GET", "/profiles", nil, "X-Teacher", "nobody").want(401, "unauthorized")
 }

@@ -51,7 +51,7 @@ func (e *env) serveOnce(t *testing.T) net.Conn {
 
 func TestSlowUploadsEnd(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t, "sqlite:"+t.TempDir()+"/f.db")
+	e := newEnv(t)
 	lesson := e.lesson(e.session(e.profile("Ming")))
 	for _, c := range []struct {
 		name  string
@@ -102,7 +102,7 @@ func TestSlowUploadsEnd(t *testing.T) {
 
 func TestFormsHaveFewPartsWithSmallHeaders(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t, "sqlite:"+t.TempDir()+"/f.db")
+	e := newEnv(t)
 	lesson := e.lesson(e.session(e.profile("Ming")))
 	sequence := "--b\r\nContent-Disposition: form-data; name=\"sequence\"\r\n\r\n1\r\n"
 	for name, form := range map[string]string{
@@ -144,7 +144,7 @@ func (r *countingReader) Read(p []byte) (int, error) {
 
 func TestRequestsOfATeacherAreLimited(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t, "sqlite:"+t.TempDir()+"/f.db")
+	e := newEnv(t)
 	session := e.session(e.profile("Ming"))
 	stranger := e.teacher
 	e.teacher = uuid.New()
@@ -208,7 +208,7 @@ func TestRequestsOfATeacherAreLimited(t *testing.T) {
 
 func TestLargeJSONBodiesAreRefused(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t, "sqlite:"+t.TempDir()+"/f.db")
+	e := newEnv(t)
 	session := e.session(e.profile("Ming"))
 	text := strings.Repeat(`\ud83d\ude00`, 20_000)
 	e.do("PUT", "/feedback-sessions/"+session, `{"feedback_text":"`+text+`"}`).want(200)
@@ -219,7 +219,7 @@ func TestLargeJSONBodiesAreRefused(t *testing.T) {
 // A signed-out client receives no event more.
 func TestEventStreamChecksTheSessionAtEachEvent(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t, "sqlite:"+t.TempDir()+"/f.db")
+	e := newEnv(t)
 	session := e.session(e.profile("Ming"))
 	lesson := e.lesson(session)
 	signedOut := make(chan struct{})
@@ -263,46 +263,46 @@ func TestEventStreamChecksTheSessionAtEachEvent(t *testing.T) {
 
 // Sixty long transcripts: no answer is much larger than a megabyte, and all texts can be read.
 func TestAnswersOfALongSessionAreBounded(t *testing.T) {
-	engines(t, func(t *testing.T, e *env) {
-		session := e.session(e.profile("Ming"))
-		lesson := e.lesson(session)
-		for i := range 60 {
-			e.upload(lesson, recording(fmt.Sprint(i))).want(202)
-		}
-		e.work()
-		_, err := e.db.Exec(`update feedback_segments set text = $1`, strings.Repeat("x", 99_999)+".")
-		require.NoError(t, err)
-		const bound = 1 << 20
-		bounded := func(a answer, status int) answer {
-			t.Helper()
-			a.want(status)
-			require.Less(t, a.Body.Len(), bound)
-			return a
-		}
-		path := "/feedback-sessions/" + session
-		bounded(e.do("GET", path, nil), 200)
-		saved := bounded(e.do("PUT", path, object{"feedback_text": "saved"}), 200)
-		l := saved.json["lessons"].([]any)[0].(object)
-		require.Equal(t, true, l["truncated"])
-		require.Empty(t, l["segments"])
-		require.Empty(t, l["transcript"])
-		finished := bounded(e.do("POST", "/feedback-lessons/"+lesson+"/finish", nil), 200)
-		require.InDelta(t, 60, finished.json["summary"].(object)["transcribed"], 0)
-		bounded(e.do("POST", "/feedback-lessons/"+lesson+"/mark-applied", nil), 200)
+	t.Parallel()
+	e := newEnv(t)
+	session := e.session(e.profile("Ming"))
+	lesson := e.lesson(session)
+	for i := range 60 {
+		e.upload(lesson, recording(fmt.Sprint(i))).want(202)
+	}
+	e.work()
+	_, err := e.db.Exec(`update feedback_segments set text = $1`, strings.Repeat("x", 99_999)+".")
+	require.NoError(t, err)
+	const bound = 1 << 20
+	bounded := func(a answer, status int) answer {
+		t.Helper()
+		a.want(status)
+		require.Less(t, a.Body.Len(), bound)
+		return a
+	}
+	path := "/feedback-sessions/" + session
+	bounded(e.do("GET", path, nil), 200)
+	saved := bounded(e.do("PUT", path, object{"feedback_text": "saved"}), 200)
+	l := saved.json["lessons"].([]any)[0].(object)
+	require.Equal(t, true, l["truncated"])
+	require.Empty(t, l["segments"])
+	require.Empty(t, l["transcript"])
+	finished := bounded(e.do("POST", "/feedback-lessons/"+lesson+"/finish", nil), 200)
+	require.InDelta(t, 60, finished.json["summary"].(object)["transcribed"], 0)
+	bounded(e.do("POST", "/feedback-lessons/"+lesson+"/mark-applied", nil), 200)
 
-		texts, cursor := 0, ""
-		for {
-			page := bounded(e.do("GET", "/feedback-lessons/"+lesson+"/segments?cursor="+cursor, nil), 200)
-			for _, item := range page.json["items"].([]any) {
-				require.Len(t, item.(object)["text"], 100_000)
-				texts++
-			}
-			var more bool
-			if cursor, more = page.json["next_cursor"].(string); !more {
-				break
-			}
+	texts, cursor := 0, ""
+	for {
+		page := bounded(e.do("GET", "/feedback-lessons/"+lesson+"/segments?cursor="+cursor, nil), 200)
+		for _, item := range page.json["items"].([]any) {
+			require.Len(t, item.(object)["text"], 100_000)
+			texts++
 		}
-		require.Equal(t, 60, texts)
-		e.do("GET", "/feedback-lessons/"+lesson+"/segments", nil, "X-Teacher", uuid.NewString()).want(404)
-	})
+		var more bool
+		if cursor, more = page.json["next_cursor"].(string); !more {
+			break
+		}
+	}
+	require.Equal(t, 60, texts)
+	e.do("GET", "/feedback-lessons/"+lesson+"/segments", nil, "X-Teacher", uuid.NewString()).want(404)
 }

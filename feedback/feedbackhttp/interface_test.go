@@ -12,11 +12,14 @@ import (
 // rules maps sentences of the interface's description to what proves them.
 type rules map[string]func(t *testing.T, e *env)
 
-// check proves each rule on a fresh service of each engine.
+// check proves each rule on a fresh service.
 func (r rules) check(t *testing.T) {
 	t.Parallel()
 	for rule, proof := range r {
-		t.Run(rule, func(t *testing.T) { engines(t, proof) })
+		t.Run(rule, func(t *testing.T) {
+			t.Parallel()
+			proof(t, newEnv(t))
+		})
 	}
 }
 

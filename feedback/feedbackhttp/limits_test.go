@@ -35,30 +35,30 @@ func (a answer) wantRetryAfter(d time.Duration) {
 }
 
 func TestDailyLimitsAreAnswered(t *testing.T) {
-	engines(t, func(t *testing.T, e *env) {
-		e.serve(func(c *feedback.Config, _ *feedbackhttp.Config) {
-			c.Limits = feedback.Limits{Segments: 1, Sessions: 1, Summaries: 1}
-		})
-		const left = 15 * time.Hour // of the day of the test's clock
-		session := e.session(e.profile("Ming"))
-		lesson := e.lesson(session)
-		e.upload(lesson, recording("a")).want(202)
-		require.Equal(t, []error{nil}, e.work())
-		e.upload(lesson, recording("b")).want(429, "daily_limit_reached").wantRetryAfter(left)
-
-		e.do("POST", "/feedback-sessions/"+session+"/generate", nil).want(200)
-		e.do("POST", "/feedback-sessions/"+session+"/generate", nil).
-			want(429, "daily_limit_reached").wantRetryAfter(left)
-
-		other := e.profile("Wei")
-		e.do("POST", "/feedback-sessions", object{"profile_id": other}).
-			want(429, "daily_limit_reached").wantRetryAfter(left)
+	t.Parallel()
+	e := newEnv(t)
+	e.serve(func(c *feedback.Config, _ *feedbackhttp.Config) {
+		c.Limits = feedback.Limits{Segments: 1, Sessions: 1, Summaries: 1}
 	})
+	const left = 15 * time.Hour // of the day of the test's clock
+	session := e.session(e.profile("Ming"))
+	lesson := e.lesson(session)
+	e.upload(lesson, recording("a")).want(202)
+	require.Equal(t, []error{nil}, e.work())
+	e.upload(lesson, recording("b")).want(429, "daily_limit_reached").wantRetryAfter(left)
+
+	e.do("POST", "/feedback-sessions/"+session+"/generate", nil).want(200)
+	e.do("POST", "/feedback-sessions/"+session+"/generate", nil).
+		want(429, "daily_limit_reached").wantRetryAfter(left)
+
+	other := e.profile("Wei")
+	e.do("POST", "/feedback-sessions", object{"profile_id": other}).
+		want(429, "daily_limit_reached").wantRetryAfter(left)
 }
 
 // An upload that is refused is not read, in either form.
 func TestRefusedUploadIsNotRead(t *testing.T) {
-	e := newEnv(t, "sqlite:"+t.TempDir()+"/feedback.db")
+	e := newEnv(t)
 	lesson := e.lesson(e.session(e.profile("Ming")))
 	e.upload(lesson, recording("a")).want(202)
 	e.serve(func(c *feedback.Config, _ *feedbackhttp.Config) { c.Limits.Segments = 1 })

@@ -19,7 +19,7 @@ import (
 func TestServiceWithoutOutboxTakesNoRecordings(t *testing.T) {
 	t.Parallel()
 	url := "sqlite:" + filepath.Join(t.TempDir(), "f.db")
-	e := newEnv(t, url)
+	e := newEnvOn(t, url)
 	store, err := sqlstore.Open(t.Context(), url, nil)
 	require.NoError(t, err)
 	defer store.Close()
@@ -54,7 +54,7 @@ func (r refusing) Stage(context.Context, io.Reader, int64) (feedback.StagedAudio
 // TestErrorsOfAProgramsOwnStore: it may return a kind as it is, or an error without a message.
 func TestErrorsOfAProgramsOwnStore(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t, "sqlite:"+filepath.Join(t.TempDir(), "f.db"))
+	e := newEnv(t)
 	lesson := e.lesson(e.session(e.profile("Ming")))
 	for _, c := range []struct {
 		kind   error

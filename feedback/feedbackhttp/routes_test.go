@@ -57,7 +57,7 @@ func TestWithoutDatabaseEveryRouteAnswers503(t *testing.T) {
 func TestDatabaseLostWhileServing(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, pgtest.Options{Durable: true})
-	e := newEnv(t, server.URL())
+	e := newEnvOn(t, server.URL())
 	lesson := e.lesson(e.session(e.profile("Ming")))
 	e.upload(lesson, recording("before")).want(202)
 	server.Kill()
