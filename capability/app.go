@@ -306,7 +306,7 @@ func (a *App) Err(platform Platform) error {
 		}
 	}
 	for _, d := range docs {
-		found = append(found, d.Check(ModeReference)...)
+		found = append(found, d.Check()...)
 	}
 	return found.Err()
 }

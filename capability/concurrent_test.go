@@ -20,7 +20,7 @@ func TestConcurrentUse(t *testing.T) {
 	for range 8 {
 		wg.Go(func() {
 			for range 20 {
-				if len(d.Check(ModeLint)) != 3 || d.Root().Get("permissions").Item(1).Position().Line != 1 {
+				if len(d.Check()) != 3 || d.Root().Get("permissions").Item(1).Position().Line != 1 {
 					t.Error("another judgement than before")
 				}
 				p.Allowed("plugin:window|title", Caller{Window: "m", Origin: remote})
@@ -29,7 +29,6 @@ func TestConcurrentUse(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	require.Len(t, d.Check(ModeSchema), 2)
 }
 
 // A permission file may be loaded several times and at once: what is found in
@@ -37,7 +36,7 @@ func TestConcurrentUse(t *testing.T) {
 func TestLoadPermissionsLeavesTheDocumentAlone(t *testing.T) {
 	t.Parallel()
 	d := ParseValue([]byte(`{"default":{"permissions":[1]},"permision":[],"permission":[{}],}`), Options{})
-	own := d.Check(ModeLint)
+	own := d.Check()
 	first := new(Manifests).LoadPermissions("x", d)
 	require.Len(t, first, len(own)+3)
 	var wg sync.WaitGroup
@@ -49,5 +48,5 @@ func TestLoadPermissionsLeavesTheDocumentAlone(t *testing.T) {
 	for _, found := range again {
 		require.Equal(t, first, found)
 	}
-	require.Equal(t, own, d.Check(ModeLint))
+	require.Equal(t, own, d.Check())
 }

@@ -36,7 +36,7 @@ func configure(config *Document, capabilities []Capability) ([]Capability, Diagn
 		if findings.Full(string(code), v) {
 			return
 		}
-		f := Diagnostic{Code: code, Severity: ruleOf(code).Lint, Message: message, text: v.text, at: v.span()}
+		f := Diagnostic{Code: code, Severity: ruleOf(code).Severity, Message: message, text: v.text, at: v.span()}
 		f.Path = v.Path()
 		found = append(found, f)
 	}
@@ -96,7 +96,7 @@ func configure(config *Document, capabilities []Capability) ([]Capability, Diagn
 		}
 	}
 	for _, rest := range findings.Rest() {
-		found = append(found, unlisted(rest, ruleOf(Code(rest.Rule)).Lint))
+		found = append(found, unlisted(rest, ruleOf(Code(rest.Rule)).Severity))
 	}
 	return kept, found.sorted()
 }

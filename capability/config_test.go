@@ -53,9 +53,7 @@ func TestInlinedCapabilitiesAreCheckedBySchema(t *testing.T) {
 	inJSON := ParseValue([]byte(`{"app":{"security":{"capabilities":[`+object+`]}}}`), Options{})
 	inTOML := ParseValue([]byte("[app.security]\ncapabilities = [{identifier = \"a\", windows = [\"m\"], "+
 		"permissions = [\"core:default\", \"core:default\"]}]\n"), Options{Format: TOML})
-	for _, mode := range []Mode{ModeReference, ModeLint} {
-		require.True(t, Inlined(inJSON).Check(mode).HasErrors(), mode)
-		require.False(t, Inlined(inTOML).Check(mode).HasErrors(), mode)
-		require.False(t, Parse([]byte(object), Options{}).Check(mode).HasErrors(), mode)
-	}
+	require.True(t, Inlined(inJSON).Check().HasErrors())
+	require.False(t, Inlined(inTOML).Check().HasErrors())
+	require.False(t, Parse([]byte(object), Options{}).Check().HasErrors())
 }

@@ -16,10 +16,11 @@ func (d *Document) decode() {
 	case Array:
 		d.capabilities = d.list(root, true)
 	case Object:
-		if list := root.Get("capabilities"); list.Exists() {
-			d.decodeNamedList(list)
-		} else {
+		// An object with that key is a list, whatever else it has.
+		if list := root.Get("capabilities"); !list.Exists() {
 			d.capabilities = []Capability{d.capability(root, false)}
+		} else if d.is(list, Array, "capabilities") {
+			d.capabilities = d.list(list, false)
 		}
 	case Broken:
 	default:
@@ -29,23 +30,6 @@ func (d *Document) decode() {
 	if d.Format() != TOML { // there a key that is written twice is a fault
 		d.duplicateKeys(d.Root())
 	}
-}
-
-// decodeNamedList reads {"capabilities": [...]}. The reference implementation treats every object
-// with that key as a list. The schema also accepts it as a single capability, so that reading is
-// kept for mode schema.
-func (d *Document) decodeNamedList(list Value) {
-	before := len(d.found)
-	if root := d.Root(); root.Get("identifier").Exists() && root.Get("permissions").Exists() {
-		one := []Capability{d.capability(root, false)}
-		d.single = &reading{one, d.found}
-		d.found = d.found[:before:before]
-	}
-	if list.Kind() != Array {
-		d.wrongType(list, "capabilities")
-		return
-	}
-	d.capabilities = d.list(list, false)
 }
 
 // mostCapabilities limits the capabilities of one file; the largest real one has five.
@@ -86,8 +70,6 @@ func (d *Document) capability(v Value, inArray bool) Capability {
 				d.duplicateField(key)
 			}
 			values[at] = value
-		} else if inArray {
-			d.ignore(value)
 		}
 	}
 	for at, value := range values {
@@ -105,14 +87,6 @@ func (d *Document) capability(v Value, inArray bool) Capability {
 		d.missingKey(v, "permissions", "The capability", `"permissions": ["core:default"]`, capabilityKeys)
 	}
 	return c
-}
-
-// ignore notes a value whose numbers and escapes the reference implementation does not look at,
-// such as that of an unknown key in an array.
-func (d *Document) ignore(v Value) {
-	if len(d.found) > 0 {
-		d.ignored = append(d.ignored, v.span())
-	}
 }
 
 // missingKey reports a required key that is missing, and the unknown one that was probably meant.
@@ -254,14 +228,8 @@ func (d *Document) remote(c *Capability, v Value, inArray bool) {
 		return
 	}
 	c.Remote = d.strings(urls, "urls")
-	if !inArray {
-		return
-	}
-	d.duplicateFields(v, "urls")
-	for key, value := range v.Members() {
-		if key.Text() != "urls" {
-			d.ignore(value)
-		}
+	if inArray {
+		d.duplicateFields(v, "urls")
 	}
 }
 

@@ -12,15 +12,10 @@
 // into a [Policy].
 //
 // Package lint reports likely mistakes and risks, capdiff compares what two sets of files grant,
-// format writes files in canonical form, and report prints diagnostics for people and programs.
+// and report prints diagnostics for people and programs.
 //
-// # Modes
-//
-// A file can be checked exactly as the format's JSON Schema does ([ModeSchema]), exactly as the
-// reference implementation reads it ([ModeReference]), or for everything that is likely a mistake
-// or a risk ([ModeLint]). The first two differ: the schema rejects permissions that are listed
-// twice, which the reference implementation accepts, and it does not know the grammar of
-// identifiers.
+// A diagnostic has severity [Error] if the framework's build refuses the files; what is likely a
+// mistake or a risk is a [Warning] or [Info].
 //
 // # Errors
 //

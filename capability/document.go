@@ -46,24 +46,18 @@ type Options struct {
 	MaxDepth int
 }
 
-// reading is what a file contains, in one way to read it.
-type reading struct {
-	capabilities []Capability
-	found        []Diagnostic
-}
-
 // Document is a file that was read: its values with their positions, its capabilities, and what is
 // wrong with it. It is immutable and safe for concurrent use.
 type Document struct {
-	text *syntax.Document
-	reading
-	ignored []syntax.Span // values that the reference implementation ignores
-	single  *reading      // the file as one capability, if it also is a list
-	inlined struct {
+	text         *syntax.Document
+	capabilities []Capability
+	found        []Diagnostic
+	inlined      struct {
 		once sync.Once
 		doc  *Document // of the capabilities in a configuration
 	}
-	// bySchema means that the reference implementation also applies the schema.
+	// bySchema means that the build also applies the schema of configurations, which refuses
+	// permissions that are listed twice.
 	bySchema bool
 }
 
@@ -110,7 +104,10 @@ func (d *Document) with(found []Diagnostic, f Diagnostic) []Diagnostic {
 	if full(found, f.Code) {
 		return found
 	}
-	f.text = d.text
+	f.text, f.Severity = d.text, ruleOf(f.Code).Severity
+	if d.bySchema && f.Code == codeDuplicatePermission {
+		f.Severity = Error
+	}
 	return append(found, f)
 }
 

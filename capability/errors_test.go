@@ -14,7 +14,7 @@ func TestErrorsArePermanent(t *testing.T) {
 		"origin":     func() error { _, err := ParseOrigin("nonsense"); return err },
 		"severity":   func() error { return new(Severity).UnmarshalText([]byte("loud")) },
 		"edits":      func() error { _, err := Apply("a", []Edit{{Start: 2, End: 3}}); return err },
-		"file":       func() error { return Parse([]byte("{"), Options{}).Check(ModeLint).Err() },
+		"file":       func() error { return Parse([]byte("{"), Options{}).Check().Err() },
 	} {
 		var permanent interface{ Permanent() bool }
 		require.ErrorAs(t, fail(), &permanent, name)

@@ -16,7 +16,7 @@ func ExampleParse() {
   "permissions": ["core:default", "fs.exists"]
 }`)
 	d := capability.Parse(file, capability.Options{Name: "main.json"})
-	for _, found := range d.Check(capability.ModeReference) {
+	for _, found := range d.Check() {
 		fmt.Println(found.Start, found.Code, found.Fix.Title)
 	}
 	// Output:
@@ -126,7 +126,7 @@ func ExampleManifests_Identifiers() {
 
 func ExampleDiagnostics_HasErrors() {
 	d := capability.Parse([]byte(`{"identifier": "main", "windows": "main", "permissions": []}`), capability.Options{})
-	found := d.Check(capability.ModeReference)
+	found := d.Check()
 	fmt.Println(found.HasErrors())
 	// Output: true
 }
@@ -134,7 +134,7 @@ func ExampleDiagnostics_HasErrors() {
 func ExampleDocument_Fixed() {
 	d := capability.Parse([]byte(`{"identifier": "main", "permissions": ["core:default", "core:default"]}`),
 		capability.Options{})
-	source, fixes := d.Fixed(d.Check(capability.ModeLint))
+	source, fixes := d.Fixed(d.Check())
 	fmt.Println(fixes, source)
 	// Output: 1 {"identifier": "main", "permissions": ["core:default"]}
 }
@@ -143,7 +143,7 @@ func ExampleDocument_Fixed() {
 func ExampleApply() {
 	d := capability.Parse([]byte(`{"identifer": "main", "permissions": ["core:default"]}`), capability.Options{})
 	var edits []capability.Edit
-	for _, found := range d.Check(capability.ModeLint) {
+	for _, found := range d.Check() {
 		if found.Fix != nil && found.Fix.Guess {
 			edits = append(edits, found.Fix.Edits...)
 		}

@@ -108,7 +108,7 @@ func (r *manifestReader) full(v Value, n int) bool {
 }
 
 func (r *manifestReader) diagnostics() Diagnostics {
-	return judge(r.found, ModeLint, nil, false).sorted()
+	return Diagnostics(r.found).sorted()
 }
 
 func (r *manifestReader) add(f Diagnostic) { r.found = r.doc.with(r.found, f) }

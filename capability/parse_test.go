@@ -39,9 +39,7 @@ func TestParseReadsTheThreeForms(t *testing.T) {
 		`{"capabilities":[],"identifier":"a"}`: 0, // the key decides the form
 	} {
 		d := Parse([]byte(form), Options{})
-		for _, mode := range []Mode{ModeLint, ModeSchema, ModeReference} {
-			require.Empty(t, d.Check(mode), "%s in mode %s", form, mode)
-		}
+		require.Empty(t, d.Check(), form)
 		require.Len(t, d.Capabilities(), want, form)
 	}
 }
@@ -50,7 +48,7 @@ func TestParseFillsInDefaults(t *testing.T) {
 	t.Parallel()
 	d := Parse([]byte(`{"identifier":"a","permissions":["x", `+
 		`{"identifier":"plugin:perm","allow":[],"deny":null}],"remote":null,"platforms":null}`), Options{})
-	require.Empty(t, d.Check(ModeLint))
+	require.Empty(t, d.Check())
 	c := d.Capabilities()[0]
 	require.True(t, c.Local)
 	require.Nil(t, c.Platforms)
@@ -131,7 +129,7 @@ func TestOneMistakeIsOneDiagnostic(t *testing.T) {
 		{`{"identifier":"a","identifier":"b","permissions":[]}`, "1:19 duplicate-key", "last one counts"},
 		{`[{"identifier":"a","identifier":"b","permissions":[]}]`, "1:20 duplicate-field", "array of capabilities"},
 	} {
-		ds := Parse([]byte(c.in), Options{}).Check(ModeLint)
+		ds := Parse([]byte(c.in), Options{}).Check()
 		require.Equal(t, []string{c.place}, codes(ds), c.in)
 		require.Contains(t, ds[0].Message, c.message, c.in)
 		require.True(t, strings.HasSuffix(ds[0].Message, ".") || strings.HasSuffix(ds[0].Message, "?"), ds[0].Message)
@@ -152,8 +150,8 @@ func TestAllMistakesAreReportedInOnePass(t *testing.T) {
 }`), Options{})
 	require.Equal(t, []string{"2:3 missing-field", "2:21 comment", "3:19 identifier-syntax", "3:32 wrong-type",
 		"3:64 wrong-type", "4:14 wrong-type", "5:17 unknown-platform", "5:25 trailing-comma"},
-		codes(d.Check(ModeLint)))
-	require.Equal(t, "/permissions/2/allow", d.Check(ModeLint)[4].Path)
+		codes(d.Check()))
+	require.Equal(t, "/permissions/2/allow", d.Check()[4].Path)
 }
 
 // Fixes applied together give a file that is sound.
@@ -164,7 +162,7 @@ func TestFixesRepairAFile(t *testing.T) {
 	d := Parse([]byte(text), Options{Format: JSON5})
 	for range 4 {
 		var edits []Edit
-		for _, f := range d.Check(ModeLint) {
+		for _, f := range d.Check() {
 			if f.Fix != nil {
 				edits = append(edits, f.Fix.Edits...)
 			}
@@ -173,71 +171,62 @@ func TestFixesRepairAFile(t *testing.T) {
 		require.NoError(t, err)
 		d = Parse([]byte(fixed), Options{Format: JSON5})
 	}
-	require.Empty(t, d.Check(ModeLint), d.Source())
+	require.Empty(t, d.Check(), d.Source())
 	require.Len(t, d.Capabilities()[0].Permissions, 2)
 }
 
 // What the schema and the reference implementation judge differently.
-func TestModesDiffer(t *testing.T) {
+
+// The build reads files as the reference implementation does, without the schema.
+func TestErrorsMeanThatTheBuildRefuses(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		rule, in          string
-		schema, reference bool
+		rule, in string
+		builds   bool
 	}{
-		{"duplicates in permissions are refused by the schema alone", `{"identifier":"a","permissions":["x","x"]}`,
-			false, true},
+		{"duplicates in permissions are refused by the schema, not by the build", `{"identifier":"a","permissions":["x","x"]}`,
+			true},
 		{"equal objects are duplicates too",
 			`{"identifier":"a","permissions":[{"identifier":"x","allow":[{"a":1,"b":2}]},{"allow":[{"b":2.0,` +
-				`"a":1}],"identifier":"x"}]}`, false, true},
-		{"an object and a string are not equal", `{"identifier":"a","permissions":["x",{"identifier":"x"}]}`, true,
-			true},
-		{"the grammar of identifiers is the reference's alone", `{"identifier":"a","permissions":["a_b"]}`, true,
+				`"a":1}],"identifier":"x"}]}`, true},
+		{"an object and a string are not equal", `{"identifier":"a","permissions":["x",{"identifier":"x"}]}`, true},
+		{"identifiers have a grammar", `{"identifier":"a","permissions":["a_b"]}`, false},
+		{"the identifier of a capability has no grammar", `{"identifier":"fs_perms","permissions":[]}`, true},
+		{"an object with capabilities is a list",
+			`{"identifier":"a","permissions":[],"capabilities":5}`, false},
+		{"and its capability keys do not matter", `{"identifier":5,"permissions":5,"capabilities":[]}`, true},
+		{"which counts although the object could be a capability", `{"identifier":"a","permissions":[1],"capabilities":[{}]}`,
 			false},
-		{"the identifier of a capability has no grammar", `{"identifier":"fs_perms","permissions":[]}`, true, true},
-		{"an object with capabilities is a list for the reference",
-			`{"identifier":"a","permissions":[],"capabilities":5}`, true, false},
-		{"and its capability keys do not matter", `{"identifier":5,"permissions":5,"capabilities":[]}`, true, true},
-		{"the schema is content with the single reading", `{"identifier":"a","permissions":[],"capabilities":[{}]}`,
-			true, false},
-		{"one bad reading does not excuse the other", `{"identifier":"a","permissions":[1],"capabilities":[{}]}`,
-			false, false},
-		{"a doubled key is refused in an array alone", `[{"identifier":"a","identifier":"b","permissions":[]}]`, true,
-			false},
-		{"not in an object", `{"identifier":1,"identifier":"b","permissions":[]}`, true, true},
-		{"nor in a named list", `{"capabilities":[{"identifier":"a","identifier":"b","permissions":[]}]}`, true, true},
+		{"a key must not be written twice in an array", `[{"identifier":"a","identifier":"b","permissions":[]}]`, false},
+		{"not in an object", `{"identifier":1,"identifier":"b","permissions":[]}`, true},
+		{"nor in a named list", `{"capabilities":[{"identifier":"a","identifier":"b","permissions":[]}]}`, true},
 		{"doubled keys of remote in an array", `[{"identifier":"a","permissions":[],"remote":{"urls":[],"urls":[]}}]`,
-			true, false},
-		{"doubled keys of an entry in an array",
-			`[{"identifier":"a","permissions":[{"identifier":"x","allow":[],"allow":[]}]}]`, true, false},
-		{"doubled unknown keys are ignored", `[{"identifier":"a","permissions":[],"x":1,"x":2}]`, true, true},
-		{"the last of a doubled key counts", `{"identifier":"a","permissions":[],"windows":["a"],"windows":"b"}`,
-			false, false},
-		{"numbers beyond 64 bits", `{"identifier":"a","permissions":[{"identifier":"x","allow":[1e400]}]}`, true,
 			false},
-		{"also under an unknown key", `{"identifier":"a","permissions":[],"x":1e400}`, true, false},
-		{"but not under one in an array, which is passed over",
-			`[{"identifier":"a","permissions":[],"x":[1e400,"\ud800"],"remote":{"urls":[],"y":1e400}}]`, true, true},
-		{"though not in an entry", `[{"identifier":"a","permissions":[{"identifier":"x","y":1e400}]}]`, true, false},
+		{"doubled keys of an entry in an array",
+			`[{"identifier":"a","permissions":[{"identifier":"x","allow":[],"allow":[]}]}]`, false},
+		{"doubled unknown keys are ignored", `[{"identifier":"a","permissions":[],"x":1,"x":2}]`, true},
+		{"the last of a doubled key counts", `{"identifier":"a","permissions":[],"windows":["a"],"windows":"b"}`,
+			false},
+		{"numbers beyond 64 bits", `{"identifier":"a","permissions":[{"identifier":"x","allow":[1e400]}]}`, false},
+		{"also under an unknown key", `{"identifier":"a","permissions":[],"x":1e400}`, false},
+		{"though not in an entry", `[{"identifier":"a","permissions":[{"identifier":"x","y":1e400}]}]`, false},
 		{"large integers become floats",
-			`{"identifier":"a","permissions":[{"identifier":"x","allow":[99999999999999999999]}]}`, true, true},
+			`{"identifier":"a","permissions":[{"identifier":"x","allow":[99999999999999999999]}]}`, true},
 		{"unknown keys are allowed everywhere",
-			`{"identifier":"a","permissions":[{"identifier":"x","scope":1}],"x":2,"remote":{"urls":[],"y":3}}`, true,
-			true},
+			`{"identifier":"a","permissions":[{"identifier":"x","scope":1}],"x":2,"remote":{"urls":[],"y":3}}`, true},
 		{"null where it may stand",
 			`{"identifier":"a","permissions":[{"identifier":"x","allow":null,"deny":null}],"remote":null,` +
-				`"platforms":null}`, true, true},
-		{"null local", `{"identifier":"a","permissions":[],"local":null}`, false, false},
-		{"null description", `{"identifier":"a","permissions":[],"description":null}`, false, false},
-		{"null urls", `{"identifier":"a","permissions":[],"remote":{"urls":null}}`, false, false},
-		{"platforms by exact case", `{"identifier":"a","permissions":[],"platforms":["ios"]}`, false, false},
-		{"a lone surrogate", `{"identifier":"\udc00","permissions":[]}`, true, false},
-		{"a pattern is judged when it is used",
-			`{"identifier":"a","permissions":[],"windows":["a**"],"remote":{"urls":["https://[::1]"]}}`, true, true},
+				`"platforms":null}`, true},
+		{"null local", `{"identifier":"a","permissions":[],"local":null}`, false},
+		{"null description", `{"identifier":"a","permissions":[],"description":null}`, false},
+		{"null urls", `{"identifier":"a","permissions":[],"remote":{"urls":null}}`, false},
+		{"platforms by exact case", `{"identifier":"a","permissions":[],"platforms":["ios"]}`, false},
+		{"a lone surrogate", `{"identifier":"\udc00","permissions":[]}`, false},
+		{"a pattern is compiled when it is resolved",
+			`{"identifier":"a","permissions":[],"windows":["a**"],"remote":{"urls":["https://[::1]"]}}`, true},
 	} {
 		d := Parse([]byte(c.in), Options{})
-		require.Equal(t, c.schema, !d.Check(ModeSchema).HasErrors(), "schema: %s: %v", c.rule, d.Check(ModeSchema))
-		require.Equal(t, c.reference, !d.Check(ModeReference).HasErrors(), "reference: %s: %v", c.rule,
-			d.Check(ModeReference))
+		require.Equal(t, c.builds, !d.Check().HasErrors(), "%s: %v", c.rule, d.Check())
 	}
 }
 
@@ -247,13 +236,13 @@ func TestLimits(t *testing.T) {
 		return []byte(`{"identifier":"a","permissions":[],"x":` + strings.Repeat("[", depth-1) +
 			strings.Repeat("]", depth-1) + "}")
 	}
-	require.Empty(t, Parse(nested(127), Options{}).Check(ModeReference))
-	require.EqualValues(t, syntax.FaultTooDeep, Parse(nested(128), Options{}).Check(ModeReference)[0].Code)
-	require.Contains(t, codes(Parse(bytes.Repeat([]byte("["), 1<<20), Options{}).Check(ModeLint)), "1:128 too-deep")
-	require.EqualValues(t, syntax.FaultTooDeep, Parse(nested(9), Options{MaxDepth: 8}).Check(ModeLint)[0].Code)
-	require.EqualValues(t, syntax.FaultTooLarge, Parse(make([]byte, 1<<20+1), Options{}).Check(ModeLint)[0].Code)
-	require.EqualValues(t, syntax.FaultTooLarge, Parse(nested(4), Options{MaxBytes: 10}).Check(ModeSchema)[0].Code)
-	require.LessOrEqual(t, len(Parse(bytes.Repeat([]byte("[,"), 1000), Options{MaxDepth: 5000}).Check(ModeLint)),
+	require.Empty(t, Parse(nested(127), Options{}).Check())
+	require.EqualValues(t, syntax.FaultTooDeep, Parse(nested(128), Options{}).Check()[0].Code)
+	require.Contains(t, codes(Parse(bytes.Repeat([]byte("["), 1<<20), Options{}).Check()), "1:128 too-deep")
+	require.EqualValues(t, syntax.FaultTooDeep, Parse(nested(9), Options{MaxDepth: 8}).Check()[0].Code)
+	require.EqualValues(t, syntax.FaultTooLarge, Parse(make([]byte, 1<<20+1), Options{}).Check()[0].Code)
+	require.EqualValues(t, syntax.FaultTooLarge, Parse(nested(4), Options{MaxBytes: 10}).Check()[0].Code)
+	require.LessOrEqual(t, len(Parse(bytes.Repeat([]byte("[,"), 1000), Options{MaxDepth: 5000}).Check()),
 		3*mostPerCode)
 }
 
@@ -264,7 +253,7 @@ func TestJSON5(t *testing.T) {
       -1e2], s: "a\
 b\x41", $id: null,},],},], // last
   ünïcode_key: true, "local": false, }`), Options{Format: JSON5})
-	require.Empty(t, d.Check(ModeLint))
+	require.Empty(t, d.Check())
 	c := d.Capabilities()[0]
 	require.Equal(t, "it's", c.Identifier)
 	require.False(t, c.Local)
@@ -273,36 +262,26 @@ b\x41", $id: null,},],},], // last
 	require.JSONEq(t, `{"n":[31,0.5,5,-100],"s":"abA","$id":null}`, string(text))
 	for _, bad := range []string{`{identifier: a}`, `{"a" 1}`, `{a: 1,, b: 2}`,
 		`{"identifier": "a", "permissions": [], x: NaN}`, `{1a: 2}`, `# x`} {
-		require.True(t, Parse([]byte(bad), Options{Format: JSON5}).Check(ModeLint).HasErrors(), bad)
+		require.True(t, Parse([]byte(bad), Options{Format: JSON5}).Check().HasErrors(), bad)
 	}
 }
 
-// Every file of the corpus builds, so the reference implementation accepts it; the schema rejects
-// only those that list a permission twice.
+// Every file of the corpus builds, so none has an error.
 func TestFilesThatBuildAreAccepted(t *testing.T) {
 	t.Parallel()
-	refused := 0
 	for _, file := range slices.Concat(corpustest.Files(t, "testdata/app", "*.json"),
 		corpustest.Files(t, "testdata/app", "*.json5"), corpustest.Files(t, "testdata/app", "*.toml")) {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
 		d := Parse(text, Options{Name: filepath.Base(file)})
-		require.Empty(t, d.Check(ModeReference), file)
+		require.NoError(t, d.Check().Err(), file)
 		require.NotEmpty(t, d.Capabilities(), file)
-		schema := d.Check(ModeSchema)
-		for _, f := range schema {
-			require.Equal(t, codeDuplicatePermission, f.Code, "%s", f)
-		}
-		if len(schema) > 0 {
-			refused++
-		}
 		if d.Format() == JSON { // encoding/json reads the same values
 			var want any
 			require.NoError(t, json.Unmarshal(text, &want))
 			require.Equal(t, want, d.Root().Interface(), file)
 		}
 	}
-	require.Positive(t, refused)
 }
 
 // golden compares with a file of testdata/app; -update writes it.
@@ -330,7 +309,7 @@ func TestApplicationGrants(t *testing.T) {
 		require.NoError(t, err)
 		all = append(all, Parse(text, Options{Name: filepath.Base(file)}).Capabilities()...)
 	}
-	p, found := Resolve(all, applicationManifests(t), ResolveOptions{Platform: Linux, Mode: ModeReference})
+	p, found := Resolve(all, applicationManifests(t), ResolveOptions{Platform: Linux})
 	require.Empty(t, found)
 	var b strings.Builder
 	for _, line := range snapshot(p) {
@@ -367,27 +346,25 @@ func FuzzParse(f *testing.F) {
 			format = JSON5
 		}
 		d := Parse(text, Options{Format: format})
-		for _, m := range []Mode{ModeLint, ModeSchema, ModeReference} {
-			for _, found := range d.Check(m) {
-				require.NotEmpty(t, found.Message)
-				require.True(t, utf8.ValidString(found.Message), "%q", found.Message)
-				require.LessOrEqual(t, found.End.Offset, len(text))
-				if found.Fix != nil {
-					_, err := Apply(string(text), found.Fix.Edits)
-					require.NoError(t, err)
-				}
+		for _, found := range d.Check() {
+			require.NotEmpty(t, found.Message)
+			require.True(t, utf8.ValidString(found.Message), "%q", found.Message)
+			require.LessOrEqual(t, found.End.Offset, len(text))
+			if found.Fix != nil {
+				_, err := Apply(string(text), found.Fix.Edits)
+				require.NoError(t, err)
 			}
 		}
 		textual := map[Code]bool{syntax.FaultSyntax: true, syntax.FaultComment: true, syntax.FaultTrailingComma: true,
 			syntax.FaultNotJSON: true, syntax.FaultByteOrderMark: true, syntax.FaultEncoding: true,
 			syntax.FaultTooDeep: true}
 		sound := true
-		for _, found := range d.Check(ModeSchema) {
+		for _, found := range d.Check() {
 			sound = sound && !textual[found.Code]
 		}
 		if json.Valid(text) && utf8.Valid(text) {
 			require.True(t, sound || bytes.Count(text, []byte("["))+bytes.Count(text, []byte("{")) > 127, "%s: %v",
-				text, d.Check(ModeSchema))
+				text, d.Check())
 			var want any
 			if json.Unmarshal(text, &want) == nil && sound {
 				require.Equal(t, want, d.Root().Interface())

@@ -16,8 +16,6 @@ import (
 type ResolveOptions struct {
 	// Platform is the target platform. Empty means all platforms.
 	Platform Platform
-	// Mode selects the severities of diagnostics. Defaults to ModeLint.
-	Mode Mode
 	// Partial means that the manifests are incomplete. A plugin without a manifest is then not an
 	// error, and the commands of its permissions are derived from their names: "x:allow-open-file"
 	// allows the command open_file of the plugin x. [App.Resolve] sets it; with other manifests it
@@ -78,7 +76,7 @@ func Resolve(capabilities []Capability, manifests *Manifests, o ResolveOptions) 
 		r.policy.granted, r.policy.appChecked, r.policy.tooLarge = nil, true, true
 	}
 	for _, rest := range r.limit.Rest() {
-		r.found = append(r.found, unlisted(rest, ruleOf(Code(rest.Rule)).severity(o.Mode)))
+		r.found = append(r.found, unlisted(rest, ruleOf(Code(rest.Rule)).Severity))
 	}
 	return r.policy, r.found.sorted()
 }
@@ -137,11 +135,10 @@ func unlisted(rest *limit.Rest[Value], severity Severity) Diagnostic {
 }
 
 func (r *resolver) report(code Code, v Value, message string) *Diagnostic {
-	severity := ruleOf(code).severity(r.options.Mode)
-	if severity == Off || r.limit.Full(string(code), v) {
+	if r.limit.Full(string(code), v) {
 		return nil
 	}
-	f := Diagnostic{Code: code, Severity: severity, Message: message, text: v.text, at: v.span(), Path: v.Path()}
+	f := Diagnostic{Code: code, Severity: ruleOf(code).Severity, Message: message, text: v.text, at: v.span(), Path: v.Path()}
 	r.found = append(r.found, f)
 	return &r.found[len(r.found)-1]
 }
@@ -162,7 +159,6 @@ func (r *resolver) capability(c *Capability) {
 	o := &r.options
 	g := &grantSource{capability: c}
 	contexts := r.contexts(c)
-	used := false
 	for i := range c.Permissions {
 		e := &c.Permissions[i]
 		x := r.expand(e.Identifier)
@@ -188,13 +184,11 @@ func (r *resolver) capability(c *Capability) {
 				d.Fix.Guess = true
 			}
 		}
-		used = used || x.commands > 0
 		r.grant(granted{source: g, entry: int32(i), expansion: x, contexts: contexts})
 	}
-	dead := !used || len(contexts) == 0
-	g.windows = r.globs(c, "windows", c.Windows, dead)
-	g.webviews = r.globs(c, "webviews", c.Webviews, dead)
-	r.checkRemotes(c, used)
+	g.windows = r.globs(c, "windows", c.Windows)
+	g.webviews = r.globs(c, "webviews", c.Webviews)
+	r.checkRemotes(c)
 }
 
 // withoutCore reports an identifier of the time before version 2.0, together with the others of its
@@ -275,12 +269,8 @@ func (r *resolver) contexts(c *Capability) []*pattern.URL {
 	return contexts
 }
 
-// checkRemotes reports malformed patterns. The reference implementation reports them only if the
-// capability grants a command.
-func (r *resolver) checkRemotes(c *Capability, used bool) {
-	if !used && r.options.Mode == ModeReference {
-		return
-	}
+// checkRemotes reports malformed patterns.
+func (r *resolver) checkRemotes(c *Capability) {
 	bad := 0
 	for i, url := range c.Remote {
 		if r.remotes[url] != nil {
@@ -295,14 +285,14 @@ func (r *resolver) checkRemotes(c *Capability, used bool) {
 	}
 }
 
-func (r *resolver) globs(c *Capability, key string, patterns []string, dead bool) []pattern.Glob {
+func (r *resolver) globs(c *Capability, key string, patterns []string) []pattern.Glob {
 	globs := make([]pattern.Glob, 0, len(patterns))
 	bad := 0
 	for i, text := range patterns {
 		g, err := pattern.CompileGlob(text)
 		if err == nil {
 			globs = append(globs, g)
-		} else if bad++; bad <= limit.Most && (!dead || r.options.Mode != ModeReference) {
+		} else if bad++; bad <= limit.Most {
 			r.report(codeWindowPattern, c.value.Get(key).Item(i).Or(c.value), fmt.Sprintf("%s.", err))
 		}
 	}

@@ -27,7 +27,7 @@ func plugins(t testing.TB) *Manifests {
 func capabilities(t testing.TB, text string) []Capability {
 	t.Helper()
 	d := Parse([]byte(text), Options{Name: "test.json"})
-	require.Empty(t, d.Check(ModeReference))
+	require.Empty(t, d.Check())
 	return d.Capabilities()
 }
 
@@ -179,7 +179,7 @@ func TestResolveLikeTheReference(t *testing.T) {
 			[]string{"allow plugin:ping|ping local win[m] web[]", "allow plugin:ping|ping https://b.c win[m] web[]",
 				"allow plugin:ping|ping https://a.b win[m] web[]"}},
 	} {
-		p, ds := Resolve(capabilities(t, c.in), plugins(t), ResolveOptions{Platform: c.platform, Mode: ModeReference})
+		p, ds := Resolve(capabilities(t, c.in), plugins(t), ResolveOptions{Platform: c.platform})
 		require.Empty(t, ds, c.name)
 		require.Equal(t, c.want, snapshot(p), c.name)
 	}
@@ -243,7 +243,7 @@ func TestMembersOfSetsArePermissionsFirst(t *testing.T) {
 func TestResolveReportsPatternsAndDuplicates(t *testing.T) {
 	t.Parallel()
 	bad := `{"identifier":"a","windows":["m**"],"remote":{"urls":["https://[::1]"]},"permissions":["ping:default"]}`
-	_, ds := Resolve(capabilities(t, "["+bad+","+bad+"]"), plugins(t), ResolveOptions{Mode: ModeReference})
+	_, ds := Resolve(capabilities(t, "["+bad+","+bad+"]"), plugins(t), ResolveOptions{})
 	counts := map[Code]int{}
 	for _, d := range ds {
 		counts[d.Code]++
@@ -253,21 +253,16 @@ func TestResolveReportsPatternsAndDuplicates(t *testing.T) {
 
 	// An empty name is a name too.
 	_, ds = Resolve(capabilities(t, `[{"identifier":"","permissions":[]},{"identifier":"","permissions":[]}]`),
-		plugins(t), ResolveOptions{Mode: ModeReference})
+		plugins(t), ResolveOptions{})
 	require.Len(t, ds, 1)
 	require.Equal(t, codeDuplicateCapability, ds[0].Code)
 
-	// The reference uses the patterns of a capability only where it grants a command.
+	// Also where a capability grants no command, which the build accepts.
 	unused := `{"identifier":"a","windows":["m**"],"remote":{"urls":["https://[::1]"]},"permissions":[]}`
-	_, ds = Resolve(capabilities(t, unused), plugins(t), ResolveOptions{Mode: ModeReference})
-	require.Empty(t, ds)
-	_, ds = Resolve(capabilities(t, unused), plugins(t), ResolveOptions{Mode: ModeLint})
+	_, ds = Resolve(capabilities(t, unused), plugins(t), ResolveOptions{})
 	require.Len(t, ds, 2)
-	globalOnly := strings.Replace(unused, `[]}`, `["fs:deny-home"]}`, 1)
-	_, ds = Resolve(capabilities(t, globalOnly), plugins(t), ResolveOptions{Mode: ModeReference})
-	require.Empty(t, ds)
 	remoteOnly := strings.Replace(bad, `"windows"`, `"local":false,"windows"`, 1)
-	_, ds = Resolve(capabilities(t, remoteOnly), plugins(t), ResolveOptions{Mode: ModeReference})
+	_, ds = Resolve(capabilities(t, remoteOnly), plugins(t), ResolveOptions{})
 	require.Equal(t, codeRemotePattern, ds[len(ds)-1].Code)
 }
 
@@ -295,7 +290,7 @@ func TestAllowedDecidesLikeTheReference(t *testing.T) {
       "https://*.tauri.app"]},"permissions":["fs:allow-read-dir"]},
 		{"identifier":"c","windows":["other"],"local":false,"remote":{"urls":["https://x.y"]},
       "permissions":["fs:deny-read-file"]}]`)
-	p, ds := Resolve(caps, plugins(t), ResolveOptions{Platform: Linux, Mode: ModeReference})
+	p, ds := Resolve(caps, plugins(t), ResolveOptions{Platform: Linux})
 	require.Empty(t, ds)
 	remote := func(url string) Caller { return Caller{Window: "any", Origin: origin(t, url)} }
 	for _, c := range []struct {
@@ -354,7 +349,7 @@ func TestManifestsOfABuildCount(t *testing.T) {
 		{core, "core:app:default", true}, {built, "core:app:default", false},
 	} {
 		_, ds := Resolve(capabilities(t, `{"identifier":"a","windows":["m"],"permissions":["`+c.permission+`"]}`),
-			c.manifests, ResolveOptions{Mode: ModeReference})
+			c.manifests, ResolveOptions{})
 		require.Equal(t, c.found, !ds.HasErrors(), "%s: %v", c.permission, ds)
 	}
 }
@@ -373,7 +368,7 @@ func FuzzResolve(f *testing.F) {
 		}
 		m.LoadPermissions("x", ParseValue(permissions, Options{}))
 		caps := Parse(text, Options{}).Capabilities()
-		for _, o := range []ResolveOptions{{}, {Platform: Linux, Mode: ModeReference},
+		for _, o := range []ResolveOptions{{}, {Platform: Linux},
 			{Partial: true, DenyByOrigin: true}} {
 			p, ds := Resolve(caps, m, o)
 			for _, d := range ds {

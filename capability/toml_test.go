@@ -28,7 +28,7 @@ urls = ["https://*.example.com"]
 func TestPlacesOfValues(t *testing.T) {
 	t.Parallel()
 	d := capability.Parse([]byte(sample), capability.Options{Format: capability.TOML, Name: "main.toml"})
-	require.Empty(t, d.Check(capability.ModeLint))
+	require.Empty(t, d.Check())
 	c := d.Capabilities()[0]
 	require.Equal(t, []string{"main", "settings-*"}, c.Windows)
 	require.Equal(t, []string{"https://*.example.com"}, c.Remote)
@@ -72,7 +72,7 @@ identifier = "b"
 permissions = []
 remote.urls = ["https://x.y"]
 `), capability.Options{Format: capability.TOML})
-	require.Empty(t, d.Check(capability.ModeReference))
+	require.Empty(t, d.Check())
 	caps := d.Capabilities()
 	require.Len(t, caps, 2)
 	require.Equal(t, "fs:scope", caps[0].Permissions[0].Identifier)
@@ -106,7 +106,7 @@ func TestFaults(t *testing.T) {
 		"identifier = \"a\"\npermissions = []\nremote = {urls = []}\n[remote.x]\ny = 1":  "4:2 syntax",
 		"\xff": "encoding",
 	} {
-		ds := capability.Parse([]byte(in), capability.Options{Format: capability.TOML}).Check(capability.ModeReference)
+		ds := capability.Parse([]byte(in), capability.Options{Format: capability.TOML}).Check()
 		require.Len(t, ds, 1, in)
 		require.Contains(t, fmt.Sprintf("%s %s", ds[0].Start, ds[0].Code), want, in)
 		require.NotContains(t, ds[0].Message, "toml:")
@@ -114,7 +114,7 @@ func TestFaults(t *testing.T) {
 	deep := "x = " + strings.Repeat("[", 300) + strings.Repeat("]", 300)
 	require.True(t,
 		capability.Parse([]byte(deep),
-			capability.Options{Format: capability.TOML}).Check(capability.ModeLint).HasErrors())
+			capability.Options{Format: capability.TOML}).Check().HasErrors())
 }
 
 // TOML 1.1, and the values that only TOML has, as the reference implementation's command line takes
@@ -140,12 +140,12 @@ func TestTOML11(t *testing.T) {
 		text := "identifier = \"a\"\nwindows = [\"m\"]\n" +
 			"permissions = [{identifier = \"fs:x\", allow = [" + scope + "]}]"
 		d := capability.Parse([]byte(text), capability.Options{Format: capability.TOML})
-		require.Empty(t, d.Check(capability.ModeReference), scope)
+		require.NoError(t, d.Check().Err(), scope)
 		got, err := d.Capabilities()[0].Permissions[0].Allow[0].MarshalJSON()
 		require.NoError(t, err)
 		require.Equal(t, want, string(got), scope)
 		var codes []string
-		for _, found := range d.Check(capability.ModeLint) {
+		for _, found := range d.Check() {
 			codes = append(codes, found.Severity.String()+" "+string(found.Code))
 		}
 		switch {
@@ -169,7 +169,7 @@ func FuzzTOML(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		d := capability.Parse(text, capability.Options{Format: capability.TOML})
 		textual := false
-		for _, found := range d.Check(capability.ModeLint) {
+		for _, found := range d.Check() {
 			require.NotEmpty(t, found.Message)
 			switch found.Code {
 			case "not-finite", "syntax", "too-deep", "encoding", "number-range":
@@ -207,7 +207,7 @@ func TestByteOrderMark(t *testing.T) {
 	t.Parallel()
 	d := capability.Parse([]byte("\ufeffidentifier = \"a\"\nwindows = [\"m\"]\npermissions = []\n"),
 		capability.Options{Format: capability.TOML})
-	require.Empty(t, d.Check(capability.ModeReference))
+	require.Empty(t, d.Check())
 	require.Equal(t, "a", d.Capabilities()[0].Identifier)
 	require.Equal(t, 16, d.Capabilities()[0].Value().Get("identifier").Position().Offset)
 }

@@ -277,7 +277,7 @@ func TestCompareNamesEqualWindows(t *testing.T) {
 func app(t testing.TB, text string) *capability.App {
 	t.Helper()
 	d := capability.Parse([]byte(text), capability.Options{Name: "test.json"})
-	require.False(t, d.Check(capability.ModeReference).HasErrors(), text)
+	require.False(t, d.Check().HasErrors(), text)
 	m := capability.CoreManifests()
 	for _, plugin := range []string{"fs", "ping", "os"} {
 		file, err := os.ReadFile("../testdata/plugins/" + plugin + ".json")

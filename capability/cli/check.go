@@ -14,9 +14,6 @@ import (
 func check(c *command, args []string) (int, error) {
 	var levels list
 	c.sourceFlags()
-	mode := c.flags.String("mode", "lint",
-		"`rules` to apply: lint (mistakes and risks), schema (the JSON Schema), reference (what the build "+
-			"accepts)")
 	c.flags.Var(&levels, "rule", "`CODE=LEVEL` sets a rule to off, note, warning or error; may be repeated")
 	c.flags.StringVar(&c.failOn, "fail-on", "",
 		"`level` of findings from which the exit code is 1: error, warning or note (default error, or that of the "+
@@ -28,7 +25,7 @@ func check(c *command, args []string) (int, error) {
 	if err := c.parse(args, "[FLAGS] [PATH...]", "text", "json", "sarif", "github"); err != nil {
 		return 0, err
 	}
-	o, err := c.lintOptions(*mode, levels)
+	o, err := c.lintOptions(levels)
 	if err != nil {
 		return 0, err
 	}
@@ -76,16 +73,10 @@ func check(c *command, args []string) (int, error) {
 	return exit(r.failed), err
 }
 
-func (c *command) lintOptions(mode string, levels list) (o lint.Options, err error) {
+func (c *command) lintOptions(levels list) (o lint.Options, err error) {
 	if o.Platform, err = c.target(); err != nil {
 		return o, err
 	}
-	modes := []capability.Mode{capability.ModeLint, capability.ModeSchema, capability.ModeReference}
-	at := slices.IndexFunc(modes, func(m capability.Mode) bool { return m.String() == mode })
-	if at < 0 {
-		return o, fmt.Errorf("unknown mode %q; use lint, schema and reference", mode)
-	}
-	o.Mode = modes[at]
 	o.Severities = make(map[capability.Code]capability.Severity)
 	for _, level := range levels {
 		code, name, _ := strings.Cut(level, "=")

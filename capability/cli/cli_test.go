@@ -60,10 +60,6 @@ func TestCheck(t *testing.T) {
 		"    3 | permissions = [\"fs:alow-read-file\"]\n      |                ^^^^^^^^^^^^^^^^^^^\n")
 	require.Contains(t, out, "2 files checked: 1 error.")
 
-	code, out, _ = run("check", "-mode", "schema", dir)
-	require.Equal(t, cli.ExitClean, code)
-	require.Equal(t, "2 files checked, nothing found.\n", out)
-
 	code, _, _ = run("check", dir, "-rule", "unknown-permission=warning")
 	require.Equal(t, cli.ExitClean, code, "flags may follow the paths")
 
@@ -139,12 +135,10 @@ func TestInlineCapabilities(t *testing.T) {
 		`"permissions": ["core:window:alow-hide"]}]}}}`
 	dir := project(t, map[string]string{"src-tauri/capabilities/main.json": sound,
 		"src-tauri/tauri.conf.json": inline})
-	for _, mode := range []string{"lint", "reference"} {
-		code, out, _ := run("check", "-mode", mode, dir)
-		require.Equal(t, cli.ExitFindings, code)
-		require.Contains(t, out, `did you mean "core:window:allow-hide"?`)
-		require.Contains(t, out, "2 files checked: 1 error.")
-	}
+	code, out, _ := run("check", dir)
+	require.Equal(t, cli.ExitFindings, code)
+	require.Contains(t, out, `did you mean "core:window:allow-hide"?`)
+	require.Contains(t, out, "2 files checked: 1 error.")
 
 	dir = project(t,
 		map[string]string{"package.json": `{"name": "x"}`,
@@ -340,7 +334,6 @@ func TestUsage(t *testing.T) {
 		{nil, "usage: capability"},
 		{[]string{"chek"}, `unknown command "chek"`},
 		{[]string{"check", "-mdoe", "lint", file}, "-mdoe"},
-		{[]string{"check", "-mode", "strict", file}, "lint, schema and reference"},
 		{[]string{"check", "-format", "xml", file}, "text, json, sarif"},
 		{[]string{"check", "-platform", "plan9", file}, "linux, macOS"},
 		{[]string{"check", "-rule", "nope=off", file}, `no rule "nope"`},

@@ -23,7 +23,7 @@ func serveEditor(c *command, args []string) (int, error) {
 	if c.env.Stdin == nil {
 		return 0, errors.New("lsp needs standard input")
 	}
-	o, err := c.lintOptions("lint", nil)
+	o, err := c.lintOptions(nil)
 	if err != nil {
 		return 0, err
 	}

@@ -299,7 +299,7 @@ func BenchmarkEdit(b *testing.B) {
 func TestLargeConfigurationHasNoFindings(t *testing.T) {
 	t.Parallel()
 	config := capability.ParseValue([]byte(largeConfiguration()), capability.Options{})
-	require.Empty(t, capability.Inlined(config).Check(capability.ModeReference))
+	require.Empty(t, capability.Inlined(config).Check())
 }
 
 func writeFile(name, text string) error { return os.WriteFile(name, []byte(text), 0o644) }

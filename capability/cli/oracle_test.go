@@ -170,8 +170,8 @@ func TestConfigurationsAreJudgedLikeByTheRealCommandLine(t *testing.T) {
 		out, _ := command.CombinedOutput()
 		theirs := strings.Contains(string(out), "Cargo.toml") // it read the configuration and went on
 		config := capability.ParseValue([]byte(text), capability.Options{Name: name})
-		found := append(config.Check(capability.ModeReference),
-			capability.Inlined(config).Check(capability.ModeReference)...)
+		found := append(config.Check(),
+			capability.Inlined(config).Check()...)
 		_, configured := (&capability.App{Config: config}).Capabilities("")
 		for _, d := range configured {
 			if d.Code == "wrong-type" { // the names are not looked up here

@@ -21,7 +21,7 @@ var (
 	entryKeys = []string{"identifier", "allow", "deny"}
 )
 
-// Options configures [Check]. Its Mode selects the rules.
+// Options configures [Check].
 type Options struct {
 	capability.ResolveOptions
 	// Severities replaces the severities of rules; Off silences one.
@@ -29,25 +29,18 @@ type Options struct {
 }
 
 // Check checks files, what they refer to, and how they fit together: all that
-// [capability.Document.Check] and [capability.Resolve] report, and in mode lint the rules about
-// likely mistakes and risks. The diagnostics are sorted by file and position.
+// [capability.Document.Check] and [capability.Resolve] report, and likely mistakes and risks. The
+// diagnostics are sorted by file and position.
 func Check(docs []*capability.Document, manifests *capability.Manifests, o Options) capability.Diagnostics {
 	var found capability.Diagnostics
 	var capabilities []capability.Capability
 	for _, d := range docs {
-		found = append(found, d.Check(o.Mode)...)
+		found = append(found, d.Check()...)
 		capabilities = append(capabilities, d.Capabilities()...)
 	}
-	if o.Mode != capability.ModeSchema {
-		policy, references := capability.Resolve(capabilities, manifests, o.ResolveOptions)
-		found = append(found, references...)
-		if o.Mode == capability.ModeLint {
-			found = append(found, mistakes(docs, capabilities, policy, manifests, o)...)
-		}
-	}
-	found = weigh(found, o.Severities)
-	found.Sort()
-	return found
+	policy, references := capability.Resolve(capabilities, manifests, o.ResolveOptions)
+	found = slices.Concat(found, references, mistakes(docs, capabilities, policy, manifests, o))
+	return withSeverities(found, o.Severities)
 }
 
 // CheckApp checks an application: its capability files and those in its configuration as [Check]
@@ -58,25 +51,17 @@ func CheckApp(app *capability.App, o Options) capability.Diagnostics {
 	if o.Version == (capability.Version{}) {
 		o.Version = app.Version
 	}
-	var found, inlined capability.Diagnostics
-	if o.Mode != capability.ModeSchema {
-		found = slices.Clone(app.ManifestProblems)
-		for _, config := range app.Configs(o.Platform) {
-			found = append(found, config.Check(capability.ModeReference)...)
-		}
-		for _, d := range configured(app, o.Platform) {
-			if d.Severity == capability.Error || o.Mode == capability.ModeLint {
-				found = append(found, d)
-			}
-		}
-		for _, target := range app.Targets(o.Platform) {
-			if config := app.ConfigFor(target); config != nil {
-				own := Check([]*capability.Document{capability.Inlined(config)}, app.Manifests, o)
-				inlined = append(inlined, own...)
-			}
+	found := slices.Clone(app.ManifestProblems)
+	for _, config := range app.Configs(o.Platform) {
+		found = append(found, config.Check()...)
+	}
+	found = withSeverities(append(found, configured(app, o.Platform)...), o.Severities)
+	found = append(found, Check(app.Documents, app.Manifests, o)...)
+	for _, target := range app.Targets(o.Platform) {
+		if config := app.ConfigFor(target); config != nil {
+			found = append(found, Check([]*capability.Document{capability.Inlined(config)}, app.Manifests, o)...)
 		}
 	}
-	found = slices.Concat(weigh(found, o.Severities), Check(app.Documents, app.Manifests, o), inlined)
 	found.Sort()
 	return found
 }
@@ -107,8 +92,10 @@ func configured(app *capability.App, platform capability.Platform) capability.Di
 	return kept
 }
 
-// weigh replaces severities, as [Options] does, and drops the diagnostics whose rule is off.
-func weigh(ds capability.Diagnostics, severities map[capability.Code]capability.Severity) capability.Diagnostics {
+// withSeverities replaces severities, as [Options] does, drops the diagnostics whose rule is off, and
+// sorts the others.
+func withSeverities(ds capability.Diagnostics, severities map[capability.Code]capability.Severity,
+) capability.Diagnostics {
 	kept := capability.Diagnostics{}
 	for _, d := range ds {
 		if s, ok := severities[d.Code]; ok {
@@ -118,10 +105,11 @@ func weigh(ds capability.Diagnostics, severities map[capability.Code]capability.
 			kept = append(kept, d)
 		}
 	}
+	kept.Sort()
 	return kept
 }
 
-// linter applies the rules of mode lint.
+// linter applies the rules of this package.
 type linter struct {
 	policy       *capability.Policy
 	denyByOrigin bool
@@ -305,7 +293,7 @@ func withoutClasses(pattern string) string {
 // unknownKeys reports keys that are ignored, in every object of the format.
 func (l *linter) unknownKeys(d *capability.Document) {
 	l.renamed = make(map[capability.Position]bool)
-	for _, f := range d.Check(capability.ModeLint) {
+	for _, f := range d.Check() {
 		if f.Code == "missing-field" {
 			l.renamed[f.Start] = true
 		}

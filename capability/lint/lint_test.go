@@ -273,19 +273,12 @@ func TestSeveritiesCanBeSet(t *testing.T) {
 	require.Empty(t, ds)
 }
 
-func TestModesOfCheck(t *testing.T) {
+func TestCheckReportsFormReferencesAndRisks(t *testing.T) {
 	t.Parallel()
 	d := capability.Parse([]byte(`{"identifier":"a","windows":["*"],"permissions":["sql:allow-load",`+
 		`"sql:allow-load","nope:x"]}`), capability.Options{})
-	for mode, want := range map[capability.Mode]string{
-		capability.ModeSchema:    "1:67 duplicate-permission",
-		capability.ModeReference: "1:84 unknown-plugin",
-		capability.ModeLint:      "1:50 any-window-dangerous,1:67 duplicate-permission,1:84 unknown-plugin",
-	} {
-		ds := Check([]*capability.Document{d}, lintManifests(t),
-			Options{ResolveOptions: capability.ResolveOptions{Mode: mode}})
-		require.Equal(t, want, strings.Join(codes(ds), ","), mode)
-	}
+	ds := Check([]*capability.Document{d}, lintManifests(t), Options{})
+	require.Equal(t, []string{"1:50 any-window-dangerous", "1:67 duplicate-permission", "1:84 unknown-plugin"}, codes(ds))
 }
 
 func TestEveryRuleIsDescribedOnce(t *testing.T) {
@@ -392,7 +385,7 @@ func TestInlinedAreChecked(t *testing.T) {
 		codes = append(codes, string(f.Code))
 	}
 	require.Subset(t, codes, []string{"window-pattern", "unknown-permission", "remote-any-host", "unknown-key"})
-	require.Empty(t, config.Check(capability.ModeLint))
+	require.Empty(t, config.Check())
 	require.Empty(t, capability.Inlined(capability.ParseValue([]byte(`[]`), capability.Options{})).Capabilities())
 }
 
@@ -430,7 +423,7 @@ func codes(ds capability.Diagnostics) []string {
 
 func severityIn(code capability.Code) capability.Severity {
 	all := Rules()
-	return all[slices.IndexFunc(all, func(r capability.Rule) bool { return r.Code == code })].Lint
+	return all[slices.IndexFunc(all, func(r capability.Rule) bool { return r.Code == code })].Severity
 }
 
 func applicationManifests(t testing.TB) *capability.Manifests {

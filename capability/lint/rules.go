@@ -39,12 +39,9 @@ const (
 	codeCoreScope           capability.Code = "core-scope"
 )
 
-// rules are those of mode lint alone; the other modes do not report them.
-var rules = [...]struct {
-	code     capability.Code
-	summary  string
-	severity capability.Severity
-}{
+type rule capability.Rule
+
+var rules = [...]rule{
 	{codeJSON5Feature, "JSON5 files are read only by builds with the Cargo feature config-json5.", capability.Info},
 	{codeNoWindows, "A capability names neither windows nor webviews, so it matches none.", capability.Warning},
 	{codeNoOrigin, "A capability is neither for the application's pages nor for any URL.", capability.Warning},
@@ -85,15 +82,15 @@ var rules = [...]struct {
 func Rules() []capability.Rule {
 	all := capability.Rules()
 	for _, r := range rules {
-		all = append(all, capability.Rule{Code: r.code, Summary: r.summary, Lint: r.severity})
+		all = append(all, capability.Rule(r))
 	}
 	return all
 }
 
 func severityOf(code capability.Code) capability.Severity {
 	for _, r := range rules {
-		if r.code == code {
-			return r.severity
+		if r.Code == code {
+			return r.Severity
 		}
 	}
 	return capability.Warning

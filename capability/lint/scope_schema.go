@@ -72,7 +72,7 @@ const mostExpandedSchema = 2000
 // isSmall reports whether a schema is small with its references expanded. One that refers to itself
 // is not, nor is one whose references are not JSON pointers.
 func isSmall(d *capability.Document) bool {
-	if d.Check(capability.ModeReference).HasErrors() {
+	if d.Check().HasErrors() {
 		return false
 	}
 	root := d.Root()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,7 +18,7 @@ import (
 func ExampleText() {
 	d := capability.Parse([]byte("{\n  \"identifier\": \"main\",\n  \"windows\": \"main\",\n  \"permissions\": []\n}"),
 		capability.Options{Name: "main.json"})
-	_ = report.Text(os.Stdout, d.Check(capability.ModeReference), report.TextOptions{Files: 1})
+	_ = report.Text(os.Stdout, d.Check(), report.TextOptions{Files: 1})
 	// Output:
 	// main.json:3:14: error: "windows" must be an array, not a string; write ["main"]. [wrong-type]
 	//     3 |   "windows": "main",
@@ -30,7 +31,8 @@ func TestTextShowsLongLinesAroundThePlace(t *testing.T) {
 	text := `{"identifier":"a","permissions":[` + strings.Repeat(`"core:default", `, 30) + `5]}`
 	d := capability.Parse([]byte(text), capability.Options{})
 	var b bytes.Buffer
-	require.NoError(t, report.Text(&b, d.Check(capability.ModeReference), report.TextOptions{Color: true, Files: 1}))
+	errors := slices.DeleteFunc(d.Check(), func(d capability.Diagnostic) bool { return d.Severity != capability.Error })
+	require.NoError(t, report.Text(&b, errors, report.TextOptions{Color: true, Files: 1}))
 	for line := range strings.Lines(b.String()) {
 		if strings.Contains(line, "|") {
 			require.Less(t, len([]rune(line)), 150)
@@ -47,7 +49,7 @@ func TestSARIF(t *testing.T) {
 	d := capability.Parse([]byte(`{"identifier":"é","permissions":["x","x",],"windows":["m"]}`),
 		capability.Options{Name: "dir/a b.json"})
 	var b bytes.Buffer
-	require.NoError(t, report.SARIF(&b, d.Check(capability.ModeLint), capability.Rules(),
+	require.NoError(t, report.SARIF(&b, d.Check(), capability.Rules(),
 		report.SARIFOptions{Version: "v1.2.3"}))
 	var log struct {
 		Version string
@@ -95,7 +97,7 @@ func TestSARIF(t *testing.T) {
 func TestSARIFOfDecodedDiagnostics(t *testing.T) {
 	t.Parallel()
 	found := capability.Parse([]byte(`{"identifier":"a","permissions":["a_b"]}`),
-		capability.Options{Name: "a.json"}).Check(capability.ModeLint)
+		capability.Options{Name: "a.json"}).Check()
 	text, err := json.Marshal(found)
 	require.NoError(t, err)
 	var decoded capability.Diagnostics
@@ -116,7 +118,7 @@ func TestSARIFNamesFilesByURLs(t *testing.T) {
 	} {
 		d := capability.Parse([]byte("{}"), capability.Options{Name: name})
 		var b bytes.Buffer
-		require.NoError(t, report.SARIF(&b, d.Check(capability.ModeLint), capability.Rules(), report.SARIFOptions{}))
+		require.NoError(t, report.SARIF(&b, d.Check(), capability.Rules(), report.SARIFOptions{}))
 		require.Contains(t, b.String(), `"uri": "`+want+`"`)
 	}
 }

@@ -108,11 +108,10 @@ func SARIF(w io.Writer, ds capability.Diagnostics, rules []capability.Rule, o SA
 	index := make(map[capability.Code]int)
 	for i, r := range rules {
 		index[r.Code] = i
-		level := r.Lint
 		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules,
 			sarifRule{ID: string(r.Code), Description: sarifText{r.Summary},
 				HelpURI:       help + "#" + string(r.Code),
-				Configuration: sarifDefault{sarifLevel(level)}})
+				Configuration: sarifDefault{sarifLevel(r.Severity)}})
 	}
 	for i, d := range ds {
 		r := sarifResult{RuleID: string(d.Code), RuleIndex: index[d.Code], Level: sarifLevel(d.Severity),
