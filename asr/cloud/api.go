@@ -34,7 +34,7 @@ func apiRequest(action string) *tchttp.BaseRequest {
 func (r *Recognizer) call(ctx context.Context, op string, request tchttp.Request, response tchttp.Response) error {
 	p := profile.NewClientProfile()
 	p.HttpProfile.Endpoint = apiHost
-	p.HttpProfile.ReqTimeout = int(r.cfg.requestTimeout()/time.Second) + 1
+	p.HttpProfile.ReqTimeout = int(r.base.Timeout()/time.Second) + 1
 	p.DisableRegionBreaker = true
 	client := common.NewCommonClient(common.NewCredential(r.cfg.SecretID, r.cfg.SecretKey), "", p)
 	transport := &apiTransport{op: op, base: r.transport, address: r.cfg.APIURL}
@@ -51,7 +51,7 @@ func (r *Recognizer) call(ctx context.Context, op string, request tchttp.Request
 	case transport.err != nil:
 		return transport.err
 	case resp != nil && resp.StatusCode != http.StatusOK && (!ok || strings.HasPrefix(e.GetCode(), "ClientError.")):
-		return statusError(op, resp, r.now()) // the SDK drops the status
+		return statusError(op, resp, r.base.Now()) // the SDK drops the status
 	case ok && strings.HasPrefix(e.GetCode(), "ClientError."):
 		// The message of the SDK repeats the whole answer.
 		return &asr.Error{Op: op, Class: asr.ErrUnavailable, Code: e.GetCode(), Message: "the answer cannot be parsed"}

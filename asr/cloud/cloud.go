@@ -51,10 +51,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
-
-	"golang.org/x/sync/semaphore"
 
 	"lessonkit.example/asr"
 	"lessonkit.example/asr/provider"
@@ -131,18 +128,7 @@ func (c Config) engineFor(language string) string {
 	return c.engine()
 }
 
-func (c Config) mode() Mode { return cmp.Or(c.Mode, Flash) }
-func (c Config) requestTimeout() time.Duration {
-	return cmp.Or(max(c.RequestTimeout, 0), provider.ClientLongestTime)
-}
-
-// timeLimit returns the time for a recording of the duration, 0 if that is unknown.
-func (c Config) timeLimit(duration time.Duration) time.Duration {
-	return provider.TimeLimit(duration,
-		cmp.Or(max(c.TimeoutFactor, 0), provider.ClientTimeFactor),
-		cmp.Or(max(c.MinTimeout, 0), provider.ClientShortestTime), c.requestTimeout())
-}
-
+func (c Config) mode() Mode                  { return cmp.Or(c.Mode, Flash) }
 func (c Config) pollInterval() time.Duration { return cmp.Or(max(c.PollInterval, 0), 2*time.Second) }
 
 var plain = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
@@ -193,16 +179,9 @@ func (c Config) check() error {
 // Recognizer is a client of the cloud. It implements [asr.Recognizer] and is safe for concurrent
 // use.
 type Recognizer struct {
+	base      *provider.Base
 	cfg       Config
 	transport http.RoundTripper
-	slots     *semaphore.Weighted
-	now       func() time.Time
-	log       *slog.Logger
-	faults    provider.Faults
-
-	mu     sync.Mutex
-	status asr.Status
-	lost   Mode // the interface that was lost with a recording and has not answered since, or ""
 }
 
 var _ asr.Recognizer = (*Recognizer)(nil)
@@ -212,88 +191,32 @@ func New(cfg Config) (*Recognizer, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
-	r := &Recognizer{
-		cfg:       cfg,
-		transport: provider.NewTransport(http.ProxyFromEnvironment),
-		slots:     semaphore.NewWeighted(int64(max(cfg.Concurrency, 1))),
-		now:       cfg.Now,
-		log:       cfg.Logger,
-	}
-	if r.now == nil {
-		r.now = time.Now
-	}
-	if r.log == nil {
-		r.log = slog.New(slog.DiscardHandler)
-	}
-	r.status = asr.Status{Available: true, Provider: "cloud", Model: cfg.engine(), CheckedAt: r.clock()}
-	return r, nil
+	base := provider.NewBase(provider.BaseConfig{
+		Op: "cloud", Model: cfg.engine(), Concurrency: cfg.Concurrency,
+		Timeout: cfg.RequestTimeout, Factor: cfg.TimeoutFactor, MinTimeout: cfg.MinTimeout,
+		Now: cfg.Now, Logger: cfg.Logger,
+	})
+	return &Recognizer{base, cfg, provider.NewTransport(http.ProxyFromEnvironment)}, nil
 }
 
-func (r *Recognizer) clock() time.Time { return r.now().UTC().Truncate(time.Microsecond) }
-
-// unavailableFor is how long a failure makes the cloud unavailable. There is no health check,
-// because every request costs.
-const unavailableFor = 10 * time.Minute
-
-// Status returns what recent recordings have shown; a configured account is presumed to work. See
-// [asr.Recognizer].
-func (r *Recognizer) Status(context.Context) asr.Status {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	s := r.status
-	if !s.Available && r.now().Sub(s.CheckedAt) > unavailableFor {
-		s.Available = true
-		s.Reason = "not tried since: " + s.Reason
-	}
-	return s
-}
-
-// updateStatus records the result of a recording. failing means that the last recordings have all
-// failed.
-func (r *Recognizer) updateStatus(err error, failing bool) {
-	e, _ := errors.AsType[*asr.Error](err)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	switch {
-	case err == nil:
-		r.status.Available, r.status.Reason = true, ""
-	case e == nil || e.Class == nil || e.Class == asr.ErrUnusableAudio:
-		return
-	case !failing && (e.Class == asr.ErrLost || e.Class == asr.ErrUnavailable && (e.Status != 0 || e.Code != "")):
-		return // reachable
-	default:
-		r.status.Available, r.status.Reason = false, e.Message
-		if e.Code != "" {
-			r.status.Reason += " (code " + e.Code + ")"
-		}
-	}
-	r.status.CheckedAt = r.clock()
-}
+// Status returns what recent recordings have shown; a configured account is presumed to work, since
+// every request costs. See [asr.Recognizer].
+func (r *Recognizer) Status(ctx context.Context) asr.Status { return r.base.Status(ctx) }
 
 var errTimeout = errors.New("request timeout")
 
 // Recognize sends the recording and returns the transcript. See [asr.Recognizer].
 func (r *Recognizer) Recognize(ctx context.Context, audio asr.Audio) (asr.Transcript, error) {
-	if err := r.slots.Acquire(ctx, 1); err != nil {
-		return asr.Transcript{}, provider.Interrupted(ctx, "cloud")
-	}
-	defer r.slots.Release(1)
-	t, err := r.recognize(ctx, audio)
-	if err != nil && ctx.Err() != nil {
-		return asr.Transcript{}, provider.Interrupted(ctx, "cloud")
-	}
-	err, failing := r.faults.Judge(audio, err)
-	r.updateStatus(err, failing)
+	t, err := r.base.Recognize(ctx, audio, func(ctx context.Context) (asr.Transcript, error) {
+		return r.recognize(ctx, audio)
+	})
 	if errors.Is(err, asr.ErrMisconfigured) || errors.Is(err, asr.ErrRefused) {
-		r.log.ErrorContext(ctx, "the cloud rejects requests; an operator must act", "error", err)
+		r.base.Log().ErrorContext(ctx, "the cloud rejects requests; an operator must act", "error", err)
 	}
 	return t, err
 }
 
 func (r *Recognizer) recognize(ctx context.Context, audio asr.Audio) (asr.Transcript, error) {
-	if err := r.ready(ctx); err != nil {
-		return asr.Transcript{}, err
-	}
 	src, err := provider.Open("cloud", audio)
 	if err != nil {
 		return asr.Transcript{}, err
@@ -315,13 +238,13 @@ func (r *Recognizer) recognize(ctx context.Context, audio asr.Audio) (asr.Transc
 
 // send selects the interface and limits the time. A task that exists is continued in every mode.
 func (r *Recognizer) send(ctx context.Context, src *provider.Source, audio asr.Audio) (asr.Transcript, error) {
-	mode, limit := r.choose(src.Info, src.Size), r.cfg.timeLimit(src.Info.Duration)
+	mode, limit := r.choose(src.Info, src.Size), r.base.TimeLimit(src.Info.Duration)
 	task, exists := parseTask(audio.Task)
-	if exists = exists && r.clock().Sub(task.created) < taskLifetime; exists {
+	if exists = exists && r.base.Now().Sub(task.created) < taskLifetime; exists {
 		mode = Task
 	}
 	if mode == Task {
-		limit = r.cfg.requestTimeout()
+		limit = r.base.Timeout()
 	}
 	work, cancel := context.WithTimeoutCause(ctx, limit, errTimeout)
 	defer cancel()
@@ -348,7 +271,7 @@ func (r *Recognizer) send(ctx context.Context, src *provider.Source, audio asr.A
 		t, err = asr.Transcript{}, e
 	}
 	if ctx.Err() == nil && errors.Is(err, asr.ErrLost) {
-		r.setLost(mode)
+		r.base.Lost(func(ctx context.Context) error { return r.answers(ctx, mode) })
 	}
 	return t, err
 }

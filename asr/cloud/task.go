@@ -104,7 +104,7 @@ func (r *Recognizer) task(
 		attempt, saved = running.attempt, running.String()
 	}
 	if running != nil && running.id == 0 {
-		r.log.WarnContext(ctx, "a task may have been created, and its number was lost; creating another one")
+		r.base.Log().WarnContext(ctx, "a task may have been created, and its number was lost; creating another one")
 		running = nil
 		if attempt++; attempt > maxAttempts {
 			r.save(ctx, audio, "") // so that a retry by a user creates a new task
@@ -124,7 +124,7 @@ func (r *Recognizer) task(
 		case err == nil && status.Status == statusSuccess:
 			return status.transcript(), nil
 		case e != nil && e.Code == noSuchTask:
-			r.log.WarnContext(ctx, "the cloud does not know a task; creating another one", "task", running.String())
+			r.base.Log().WarnContext(ctx, "the cloud does not know a task; creating another one", "task", running.String())
 			if attempt++; attempt > maxAttempts {
 				r.save(ctx, audio, "") // so that the next call creates a new task
 				return asr.Transcript{}, err
@@ -137,7 +137,7 @@ func (r *Recognizer) task(
 				message := "the task failed: " + provider.Excerpt(status.ErrorMsg)
 				return asr.Transcript{}, provider.Unusable(taskOp, message)
 			}
-			r.log.WarnContext(ctx, "a task failed; creating another one",
+			r.base.Log().WarnContext(ctx, "a task failed; creating another one",
 				"task", running.String(), "message", provider.Excerpt(status.ErrorMsg))
 		}
 		running = nil
@@ -180,7 +180,7 @@ func (r *Recognizer) create(
 		HotwordList: r.hotWords(audio.Words),
 	}
 	response := &createResponse{BaseResponse: &tchttp.BaseResponse{}}
-	t := cloudTask{created: r.clock().Truncate(time.Second), attempt: attempt}
+	t := cloudTask{created: r.base.Now().Truncate(time.Second), attempt: attempt}
 	r.save(ctx, audio, t.String())
 	if err := r.call(ctx, taskOp, request, response); err != nil {
 		if ctx.Err() == nil { // the caller counts the failure
@@ -201,7 +201,7 @@ func (r *Recognizer) save(ctx context.Context, audio asr.Audio, name string) boo
 		return true
 	}
 	if err := audio.SaveTask(ctx, name); err != nil {
-		r.log.WarnContext(ctx, "the name of a task was not saved; it will be tried again", "task", name, "error", err)
+		r.base.Log().WarnContext(ctx, "the name of a task was not saved; it will be tried again", "task", name, "error", err)
 		return false
 	}
 	return true

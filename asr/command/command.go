@@ -25,10 +25,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
-
-	"golang.org/x/sync/semaphore"
 
 	"lessonkit.example/asr"
 	"lessonkit.example/asr/internal/ffmpeg"
@@ -59,14 +56,10 @@ type Config struct {
 	// Concurrency is the number of recordings recognised at once; further calls wait. Defaults to
 	// 1.
 	Concurrency int
-	// Timeout is the longest time for one recording. Defaults to 25 minutes.
+	// Timeout is the longest time for one recording. Defaults to 25 minutes. The time for a
+	// recording is 8 times its duration, at least 4 minutes and at most Timeout. These times are
+	// shorter than those of asr/local, so that a client of a server learns the reason.
 	Timeout time.Duration
-	// TimeoutFactor and MinTimeout shorten the time for short recordings: it is TimeoutFactor times
-	// the duration of the recording, at least MinTimeout and at most Timeout. Default to 8 and to 4
-	// minutes. These times are shorter than those of asr/local, so that a client of a server hears
-	// the reason.
-	TimeoutFactor float64
-	MinTimeout    time.Duration
 	// MaxDuration is the longest recording that is accepted. Defaults to 4 hours.
 	MaxDuration time.Duration
 	// Dir is the parent of the temporary directories, whose names begin with "lessonkit-asr-".
@@ -78,17 +71,7 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-func (c Config) timeout() time.Duration {
-	return cmp.Or(max(c.Timeout, 0), provider.ProgramLongestTime)
-}
 func (c Config) maxDuration() time.Duration { return cmp.Or(max(c.MaxDuration, 0), 4*time.Hour) }
-
-// timeLimit returns the time for a recording of the duration.
-func (c Config) timeLimit(duration time.Duration) time.Duration {
-	return provider.TimeLimit(duration,
-		cmp.Or(max(c.TimeoutFactor, 0), provider.ProgramTimeFactor),
-		cmp.Or(max(c.MinTimeout, 0), provider.ProgramShortestTime), c.timeout())
-}
 
 // PocketSphinx configures pocketsphinx_continuous with its standard English model. It is for clear
 // speech, and requires no GPU and no downloads except Debian packages.
@@ -145,11 +128,7 @@ type Recognizer struct {
 	cfg     Config
 	program string // paths
 	ffmpeg  string
-	slots   *semaphore.Weighted
-	log     *slog.Logger
-
-	mu     sync.Mutex
-	status asr.Status
+	base    *provider.Base
 }
 
 var _ asr.Recognizer = (*Recognizer)(nil)
@@ -169,10 +148,11 @@ func New(cfg Config) (*Recognizer, error) {
 	}
 	cfg.FFmpeg = cmp.Or(cfg.FFmpeg, "ffmpeg")
 	cfg.Model = cmp.Or(cfg.Model, filepath.Base(cfg.Args[0]))
-	r := &Recognizer{cfg: cfg, slots: semaphore.NewWeighted(int64(max(cfg.Concurrency, 1))), log: cfg.Logger}
-	if r.log == nil {
-		r.log = slog.New(slog.DiscardHandler)
-	}
+	r := &Recognizer{cfg: cfg, base: provider.NewBase(provider.BaseConfig{
+		Op: "command", Model: cfg.Model, Concurrency: cfg.Concurrency,
+		Timeout: cmp.Or(max(cfg.Timeout, 0), LongestTime), Factor: 8, MinTimeout: 4 * time.Minute,
+		UnavailableFor: unavailableFor, Logger: cfg.Logger,
+	})}
 	missing := &MissingError{}
 	var err error
 	if r.program, err = exec.LookPath(cfg.Args[0]); err != nil {
@@ -192,11 +172,11 @@ func New(cfg Config) (*Recognizer, error) {
 		return nil, missing
 	}
 	tempdir.Sweep(cfg.Dir, tempPrefix)
-	r.status = asr.Status{Available: true, Provider: "command", Model: cfg.Model, CheckedAt: now()}
 	return r, nil
 }
 
-func now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
+// LongestTime is the default of Config.Timeout.
+const LongestTime = 25 * time.Minute
 
 // unavailableFor is how long a failure makes the programs unavailable: longer than recordings wait
 // for an operator by default. A client of a server with this status may send nothing until it is
@@ -204,45 +184,13 @@ func now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
 const unavailableFor = 2 * time.Minute
 
 // Status returns what recent recordings have shown about the programs. See [asr.Recognizer].
-func (r *Recognizer) Status(context.Context) asr.Status {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	s := r.status
-	if !s.Available && time.Since(s.CheckedAt) > unavailableFor {
-		s.Available = true
-		s.Reason = "not tried since: " + s.Reason
-	}
-	return s
-}
+func (r *Recognizer) Status(ctx context.Context) asr.Status { return r.base.Status(ctx) }
 
 // Recognize converts the recording and runs the program on it. See [asr.Recognizer].
 func (r *Recognizer) Recognize(ctx context.Context, audio asr.Audio) (asr.Transcript, error) {
-	if err := r.slots.Acquire(ctx, 1); err != nil {
-		return asr.Transcript{}, provider.Interrupted(ctx, "command")
-	}
-	defer r.slots.Release(1)
-	t, err := r.recognize(ctx, audio)
-	if ctx.Err() != nil {
-		return asr.Transcript{}, provider.Interrupted(ctx, "command")
-	}
-	r.updateStatus(err)
-	return t, err
-}
-
-// updateStatus records the result of a recording.
-func (r *Recognizer) updateStatus(err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	e, _ := errors.AsType[*asr.Error](err)
-	switch {
-	case e != nil && e.Class == asr.ErrUnusableAudio:
-		return
-	case e != nil && e.Class != nil:
-		r.status.Available, r.status.Reason = false, e.Message
-	case err == nil:
-		r.status.Available, r.status.Reason = true, ""
-	}
-	r.status.CheckedAt = now()
+	return r.base.Recognize(ctx, audio, func(ctx context.Context) (asr.Transcript, error) {
+		return r.recognize(ctx, audio)
+	})
 }
 
 func (r *Recognizer) recognize(ctx context.Context, audio asr.Audio) (asr.Transcript, error) {
@@ -252,12 +200,12 @@ func (r *Recognizer) recognize(ctx context.Context, audio asr.Audio) (asr.Transc
 	}
 	defer func() {
 		if err := temporary.Remove(); err != nil {
-			r.log.WarnContext(ctx, "remove temporary files", "error", err)
+			r.base.Log().WarnContext(ctx, "remove temporary files", "error", err)
 		}
 	}()
 	dir := temporary.Path
 	wav := filepath.Join(dir, "audio.wav")
-	work, cancel := context.WithTimeout(ctx, r.cfg.timeout())
+	work, cancel := context.WithTimeout(ctx, r.base.Timeout())
 	defer cancel()
 	src, err := provider.Open("command", audio)
 	if err != nil {
@@ -266,9 +214,9 @@ func (r *Recognizer) recognize(ctx context.Context, audio asr.Audio) (asr.Transc
 	defer src.Close()
 	duration, err := ffmpeg.Convert(work, "command", r.ffmpeg, src, dir, wav, r.cfg.maxDuration())
 	if err != nil {
-		return asr.Transcript{}, tooLong(work, err, r.cfg.timeout())
+		return asr.Transcript{}, tooLong(work, err, r.base.Timeout())
 	}
-	limit := r.cfg.timeLimit(duration)
+	limit := r.base.TimeLimit(duration)
 	work, cancel = context.WithTimeout(work, limit)
 	defer cancel()
 	t, err := r.run(work, audio, dir, wav, duration)

@@ -198,17 +198,6 @@ func TestChildThatOutlivesTheProgramIsKilled(t *testing.T) {
 	require.Zero(t, n, "the child is killed")
 }
 
-func TestTimeLimitFollowsTheRecording(t *testing.T) {
-	t.Parallel()
-	rec := script(t, `sleep 1000`, func(c *command.Config) {
-		c.TimeoutFactor, c.MinTimeout = 0.2, 300*time.Millisecond
-	})
-	for duration, want := range map[time.Duration]string{time.Second: "300ms", 3 * time.Second: "600ms"} {
-		_, err := rec.Recognize(t.Context(), asr.FromBytes("a.wav", wavOf(duration)))
-		require.ErrorContains(t, err, "no result within "+want)
-	}
-}
-
 func TestTimeoutCountsAnAttempt(t *testing.T) {
 	t.Parallel()
 	rec := script(t, `sleep 1000`, func(c *command.Config) { c.Timeout = 500 * time.Millisecond })

@@ -31,7 +31,6 @@
 package local
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,8 +41,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"time"
-
-	"golang.org/x/sync/semaphore"
 
 	"lessonkit.example/asr"
 	"lessonkit.example/asr/audiofile"
@@ -93,17 +90,6 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-func (c Config) requestTimeout() time.Duration {
-	return cmp.Or(max(c.RequestTimeout, 0), provider.ClientLongestTime)
-}
-
-// timeLimit returns the time for a recording of the duration, 0 if that is unknown.
-func (c Config) timeLimit(duration time.Duration) time.Duration {
-	return provider.TimeLimit(duration,
-		cmp.Or(max(c.TimeoutFactor, 0), provider.ClientTimeFactor),
-		cmp.Or(max(c.MinTimeout, 0), provider.ClientShortestTime), c.requestTimeout())
-}
-
 // NewTransport returns the default of Config.Transport, with the properties that the package
 // documentation describes, for programs that observe the requests.
 func NewTransport() http.RoundTripper { return provider.NewTransport(proxy) }
@@ -113,9 +99,8 @@ func NewTransport() http.RoundTripper { return provider.NewTransport(proxy) }
 type Recognizer struct {
 	cfg    Config
 	target target
-	slots  *semaphore.Weighted
+	base   *provider.Base
 	log    *slog.Logger
-	faults provider.Faults
 	server server
 	absent absent
 	health health
@@ -141,35 +126,24 @@ func New(cfg Config) (*Recognizer, error) {
 	r := &Recognizer{
 		cfg:    cfg,
 		target: t,
-		slots:  semaphore.NewWeighted(int64(max(cfg.Concurrency, 1))),
-		log:    cfg.Logger,
 	}
-	if r.log == nil {
-		r.log = slog.New(slog.DiscardHandler)
-	}
+	r.base = provider.NewBase(provider.BaseConfig{
+		Op: op, Concurrency: cfg.Concurrency,
+		Timeout: cfg.RequestTimeout, Factor: cfg.TimeoutFactor, MinTimeout: cfg.MinTimeout,
+		Ended: r.ended, Logger: cfg.Logger,
+	})
+	r.log = r.base.Log()
 	r.health.status = asr.Status{Provider: "local", Model: t.model, Reason: "not checked yet"}
 	return r, nil
 }
 
 // Recognize sends the recording and returns the transcript. See [asr.Recognizer].
 func (r *Recognizer) Recognize(ctx context.Context, audio asr.Audio) (asr.Transcript, error) {
-	if err := r.slots.Acquire(ctx, 1); err != nil {
-		return asr.Transcript{}, provider.Interrupted(ctx, op)
-	}
-	defer r.slots.Release(1)
-	r.health.begin()
-	t, err := r.recognize(ctx, audio)
-	interrupted, failing := err != nil && ctx.Err() != nil, false
-	if interrupted {
-		err = provider.Interrupted(ctx, op)
-	} else {
-		err, failing = r.faults.Judge(audio, err)
-	}
-	// A language that the recording has of its own says nothing about the server.
-	language, ok := errors.AsType[languageError](err)
-	own := ok && language.language != r.language(asr.Audio{})
-	r.health.end(t.Model, err, failing, own || interrupted)
-	return t, err
+	return r.base.Recognize(ctx, audio, func(ctx context.Context) (asr.Transcript, error) {
+		r.health.begin()
+		defer r.health.end()
+		return r.recognize(ctx, audio)
+	})
 }
 
 var errTimeout = errors.New("request timeout")
@@ -177,11 +151,8 @@ var errTimeout = errors.New("request timeout")
 // recognize tries again, at once, where the answer shows that the server has changed or has the
 // endpoint elsewhere.
 func (r *Recognizer) recognize(ctx context.Context, audio asr.Audio) (asr.Transcript, error) {
-	if err := r.ready(ctx); err != nil {
-		return asr.Transcript{}, err
-	}
 	started := time.Now()
-	ctx, cancel := context.WithDeadlineCause(ctx, started.Add(r.cfg.requestTimeout()), errTimeout)
+	ctx, cancel := context.WithDeadlineCause(ctx, started.Add(r.base.Timeout()), errTimeout)
 	defer cancel()
 	t, asked, err := r.attempt(ctx, started, audio)
 	for tries := 1; err != nil && ctx.Err() == nil && tries < maxTries && r.forget(err, asked); tries++ {
@@ -214,7 +185,7 @@ func (r *Recognizer) attempt(
 		return t, to, err
 	}
 	defer src.Close()
-	limit := r.cfg.timeLimit(src.Info.Duration)
+	limit := r.base.TimeLimit(src.Info.Duration)
 	work, cancel := context.WithDeadlineCause(ctx, started.Add(limit), errTimeout)
 	defer cancel()
 	to.endpoint, err = r.endpoint(work)
@@ -256,7 +227,7 @@ func (r *Recognizer) open(ctx context.Context, audio asr.Audio) (*provider.Sourc
 	if _, err := ffmpeg.Convert(ctx, op, r.cfg.FFmpeg, src, dir.Path, wav, maxConverted); err != nil {
 		if context.Cause(ctx) == errTimeout { // without a class: the server was not asked
 			err = &asr.Error{
-				Op: "ffmpeg", Message: fmt.Sprintf("not converted within %v", r.cfg.requestTimeout()),
+				Op: "ffmpeg", Message: fmt.Sprintf("not converted within %v", r.base.Timeout()),
 				Err: context.DeadlineExceeded,
 			}
 		}

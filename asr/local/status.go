@@ -34,7 +34,6 @@ type health struct {
 	succeeded time.Time // last success of a recording
 	badUntil  time.Time // until then successful health checks do not count
 	down      time.Time // start of the outage; zero if the server has answered since
-	lost      bool      // a recording was lost, and the server has not answered since
 }
 
 func (h *health) begin() {
@@ -43,25 +42,33 @@ func (h *health) begin() {
 	h.running++
 }
 
-// end records the result of a recording. A success or a refused connection is more reliable than
-// any health check. failing means that the last recordings have all failed, unrelated that err says
-// nothing about the server.
-func (h *health) end(model string, err error, failing, unrelated bool) {
+func (h *health) end() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.running--
+}
+
+// ended records the result of a recording. A success or a refused connection is more reliable than
+// any health check.
+func (r *Recognizer) ended(audio asr.Audio, t asr.Transcript, err error, failing bool) {
+	h := &r.health
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	e, _ := errors.AsType[*asr.Error](err)
+	unsupported, isLanguage := errors.AsType[languageError](err)
 	switch now := time.Now(); {
 	case err == nil:
 		h.succeeded, h.badUntil = now, time.Time{}
-		h.answered()
-		h.set(true, model, "")
-	case unrelated || e == nil:
+		r.answered()
+		h.set(true, t.Model, "")
+	case e == nil:
+	case isLanguage && unsupported.language != r.language(asr.Audio{}):
+		// The language of a recording says nothing about the server.
 	case failing:
 		h.badUntil = now.Add(failingFor)
 		h.set(false, "", e.Message)
 	case e.Class == asr.ErrLost:
-		h.lost = true
+		r.base.Lost(r.answers)
 		h.set(false, "", reason(e))
 	case e.Class == asr.ErrMisconfigured || e.Class == asr.ErrRefused:
 		h.badUntil = now.Add(misconfiguredFor)
@@ -83,34 +90,10 @@ func (h *health) end(model string, err error, failing, unrelated bool) {
 // maxOutageDelay is the longest delay of a recording while the server cannot be reached.
 const maxOutageDelay = 15 * time.Second
 
-// answered records that the server is there. h.mu is held.
-func (h *health) answered() { h.down, h.lost = time.Time{}, false }
-
-// ready returns an error of class ErrUnavailable if a recording was lost and the server has not
-// answered since. Without this, a server that hangs would make every recording suspect.
-func (r *Recognizer) ready(ctx context.Context) error {
-	h := &r.health
-	h.mu.Lock()
-	lost := h.lost
-	h.mu.Unlock()
-	if !lost {
-		return nil
-	}
-	if err := r.answers(ctx); err != nil {
-		return &asr.Error{Op: op, Class: asr.ErrUnavailable, Message: "no answer since a recording was lost", Err: err}
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	r.answered()
-	return nil
-}
-
 // answered records that the server is there. r.health.mu is held.
 func (r *Recognizer) answered() {
-	if r.health.lost {
-		r.faults.Answered()
-	}
-	r.health.answered()
+	r.base.Answered()
+	r.health.down = time.Time{}
 }
 
 // answers asks the server, without audio, whether it is there.
@@ -119,12 +102,16 @@ func (r *Recognizer) answers(ctx context.Context) error {
 	defer cancel()
 	r.absent.clear() // another server may answer
 	healthy, err := r.healthy(ctx)
-	if err != nil || healthy {
-		return err
+	if err == nil && !healthy {
+		var ep endpoint
+		if ep, err = r.endpoint(ctx); err == nil {
+			_, _, err = r.probe(ctx, &ep)
+		}
 	}
-	ep, err := r.endpoint(ctx)
 	if err == nil {
-		_, _, err = r.probe(ctx, &ep)
+		r.health.mu.Lock()
+		defer r.health.mu.Unlock()
+		r.health.down = time.Time{}
 	}
 	return err
 }

@@ -18,7 +18,7 @@ import (
 )
 
 // NewTransport returns a transport for sending recordings, which waits for an answer until the
-// context of the request ends: see [TimeLimit]. Each request gets its own connection: an idle one
+// context of the request ends: see [Base.TimeLimit]. Each request gets its own connection: an idle one
 // saves nothing compared with the recognition, may be closed by the server just when the next
 // recording is sent on it, and occupies one of the few threads of some servers.
 func NewTransport(proxy func(*http.Request) (*url.URL, error)) *http.Transport {

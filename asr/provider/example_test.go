@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"sync"
 	"testing"
 	"time"
 
@@ -22,44 +21,25 @@ import (
 // with {"text": "…"}.
 type Recognizer struct {
 	url       string
-	timeout   time.Duration
+	base      *provider.Base
 	transport http.RoundTripper
-	slots     chan struct{} // how many recordings are sent at once
-	faults    provider.Faults
-
-	mu     sync.Mutex
-	status asr.Status
 }
 
 func NewRecognizer(url string, timeout time.Duration) *Recognizer {
 	return &Recognizer{
-		url: url, timeout: timeout, slots: make(chan struct{}, 2),
+		url:       url,
+		base:      provider.NewBase(provider.BaseConfig{Op: "plain", Concurrency: 2, Timeout: timeout}),
 		transport: provider.NewTransport(http.ProxyFromEnvironment),
-		status:    asr.Status{Provider: "plain", Reason: "not used yet"},
 	}
 }
 
 func (r *Recognizer) Recognize(ctx context.Context, audio asr.Audio) (asr.Transcript, error) {
-	select {
-	case r.slots <- struct{}{}:
-		defer func() { <-r.slots }()
-	case <-ctx.Done():
-	}
-	transcript, err := r.send(ctx, audio)
-	if ctx.Err() != nil {
-		return asr.Transcript{}, provider.Interrupted(ctx, "plain")
-	}
-	// Call r.faults.Answered too where a request without a recording, such as one for the health of
-	// the server, has been answered.
-	err, _ = r.faults.Judge(audio, err)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.status = asr.Status{Provider: "plain", Available: err == nil, CheckedAt: time.Now().UTC()}
-	if err != nil {
-		r.status.Reason = err.Error()
-	}
-	return transcript, err
+	return r.base.Recognize(ctx, audio, func(ctx context.Context) (asr.Transcript, error) {
+		return r.send(ctx, audio)
+	})
 }
+
+func (r *Recognizer) Status(ctx context.Context) asr.Status { return r.base.Status(ctx) }
 
 func (r *Recognizer) send(ctx context.Context, audio asr.Audio) (asr.Transcript, error) {
 	source, err := provider.Open("plain", audio)
@@ -67,8 +47,7 @@ func (r *Recognizer) send(ctx context.Context, audio asr.Audio) (asr.Transcript,
 		return asr.Transcript{}, err
 	}
 	defer source.Close()
-	limit := provider.TimeLimit(source.Info.Duration, 10, r.timeout, r.timeout)
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	ctx, cancel := context.WithTimeout(ctx, r.base.TimeLimit(source.Info.Duration))
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.url, source)
 	if err != nil {
@@ -94,13 +73,7 @@ func (r *Recognizer) send(ctx context.Context, audio asr.Audio) (asr.Transcript,
 	return asr.Transcript{Text: *answer.Text, Duration: source.Info.Duration}, nil
 }
 
-func (r *Recognizer) Status(context.Context) asr.Status {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.status
-}
-
-// A recogniser of one's own, and the test that it does what every recogniser must.
+// A recogniser of another kind.
 func Example() {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		n, _ := io.Copy(io.Discard, r.Body)
@@ -111,24 +84,6 @@ func Example() {
 	transcript, err := recognizer.Recognize(context.Background(), asr.FromBytes("a.wav", asrtest.WAV(time.Second)))
 	fmt.Println(transcript.Text, transcript.Duration, err)
 	// Output: 32044 bytes 1s <nil>
-}
-
-// Three recordings that fail are the fault of the recogniser, unless it has answered in between.
-func ExampleFaults() {
-	var faults provider.Faults
-	lost := &asr.Error{Op: "plain", Class: asr.ErrLost}
-	for _, name := range []string{"a.wav", "b.wav", "c.wav"} {
-		_, failing := faults.Judge(asr.Audio{Name: name, Size: 1}, lost)
-		fmt.Println(name, failing)
-	}
-	faults.Answered() // such as a request for its health
-	_, failing := faults.Judge(asr.Audio{Name: "d.wav", Size: 1}, lost)
-	fmt.Println("d.wav", failing)
-	// Output:
-	// a.wav false
-	// b.wav false
-	// c.wav true
-	// d.wav false
 }
 
 // listen is the server of a Recognizer.

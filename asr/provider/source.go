@@ -2,13 +2,11 @@ package provider
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
 	"sync"
-	"time"
 
 	"lessonkit.example/asr"
 	"lessonkit.example/asr/audiofile"
@@ -113,29 +111,6 @@ func (s *Source) Read(p []byte) (int, error) {
 // net/http does both.
 func (s *Source) Close() error { return s.close() }
 
-// The defaults of time limits: of a client, and of a program on this machine, which is often behind
-// a server that such a client uses. Those of the program are shorter, so that the client hears the
-// reason instead of giving up first.
-const (
-	ClientTimeFactor   = 10
-	ClientShortestTime = 5 * time.Minute
-	ClientLongestTime  = 30 * time.Minute
-
-	ProgramTimeFactor   = 8
-	ProgramShortestTime = 4 * time.Minute
-	ProgramLongestTime  = 25 * time.Minute
-)
-
-// TimeLimit returns how long the recognition of a recording may take: factor times its duration,
-// within bounds, of which longest wins. It is longest for an unknown duration, 0.
-func TimeLimit(duration time.Duration, factor float64, shortest, longest time.Duration) time.Duration {
-	limit := longest
-	if duration > 0 && factor*float64(duration) < float64(longest) {
-		limit = max(time.Duration(factor*float64(duration)), shortest)
-	}
-	return min(limit, longest)
-}
-
 // PrimaryLanguage returns the primary subtag of a language tag in lower case: "zh" for "zh-CN".
 // Recognisers of Whisper's kind know no others. It returns "" for what is not a language tag.
 func PrimaryLanguage(tag string) string {
@@ -150,12 +125,6 @@ func PrimaryLanguage(tag string) string {
 // Unusable returns an error of class ErrUnusableAudio.
 func Unusable(op, message string) error {
 	return &asr.Error{Op: op, Class: asr.ErrUnusableAudio, Message: message}
-}
-
-// Interrupted returns the error of an operation that was ended by ctx. It is not an *asr.Error,
-// because it says nothing about the recording or the recogniser.
-func Interrupted(ctx context.Context, op string) error {
-	return fmt.Errorf("recognize (%s): %w", op, ctx.Err())
 }
 
 // maxPrompt is the size of a prompt made of words, in bytes. Whisper reads no more than 224 tokens,

@@ -85,18 +85,6 @@ func TestDurationComesFromTheBytesBeforeTheDeclaration(t *testing.T) {
 	}
 }
 
-func TestTimeLimitFollowsTheDuration(t *testing.T) {
-	t.Parallel()
-	const shortest, longest = 5 * time.Minute, 30 * time.Minute
-	for duration, want := range map[time.Duration]time.Duration{
-		0: longest, time.Second: shortest, 31 * time.Second: 310 * time.Second, 2 * time.Minute: 20 * time.Minute,
-		time.Hour: longest, 1 << 62: longest,
-	} {
-		require.Equal(t, want, provider.TimeLimit(duration, 10, shortest, longest), duration)
-	}
-	require.Equal(t, time.Second, provider.TimeLimit(time.Minute, 10, shortest, time.Second), "the longest wins")
-}
-
 func TestPromptIsMadeOfTheFirstWords(t *testing.T) {
 	t.Parallel()
 	require.Empty(t, provider.Prompt(asr.Audio{}))
@@ -109,18 +97,4 @@ func TestPromptIsMadeOfTheFirstWords(t *testing.T) {
 	prompt := provider.Prompt(asr.Audio{Words: words})
 	require.True(t, strings.HasPrefix(prompt, "Word 000, Word 001"))
 	require.True(t, strings.HasSuffix(prompt, ", Word 059"), prompt)
-}
-
-// A program behind a server gives up before the client of the server does, whatever the duration.
-func TestProgramsTimeLimitIsShorterThanItsClients(t *testing.T) {
-	t.Parallel()
-	for _, duration := range []time.Duration{
-		0, time.Second, 29 * time.Second, 31 * time.Second, time.Minute, 3 * time.Minute, time.Hour,
-	} {
-		program := provider.TimeLimit(duration, provider.ProgramTimeFactor, provider.ProgramShortestTime,
-			provider.ProgramLongestTime)
-		client := provider.TimeLimit(duration, provider.ClientTimeFactor, provider.ClientShortestTime,
-			provider.ClientLongestTime)
-		require.Less(t, program, client, duration)
-	}
 }

@@ -23,7 +23,6 @@ import (
 	"lessonkit.example/asr"
 	"lessonkit.example/asr/asrhttp"
 	"lessonkit.example/asr/command"
-	"lessonkit.example/asr/provider"
 	"lessonkit.example/examples/internal/program"
 	"lessonkit.example/examples/speech-server/batch"
 )
@@ -50,7 +49,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	whisper := flags.String("whisper", "", "use whisper-cli with this `model` file")
 	language := flags.String("language", "", "language of the files to transcribe, such as en")
 	concurrency := flags.Int("concurrency", 1, "number of recordings recognised at once")
-	timeout := flags.Duration("timeout", provider.ProgramLongestTime,
+	timeout := flags.Duration("timeout", command.LongestTime,
 		"longest time limit for one recording; it is 8 times the recording's duration, at least 4 minutes")
 	if err := program.Parse(flags, args, stdout, usage, ""); err != nil {
 		return err

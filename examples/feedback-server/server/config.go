@@ -20,7 +20,6 @@ import (
 	"github.com/caarlos0/env/v11"
 	"github.com/joho/godotenv"
 
-	"lessonkit.example/asr/provider"
 	"lessonkit.example/feedback/audios3"
 	"lessonkit.example/feedback/summary"
 	"lessonkit.example/internal/opendb"
@@ -151,11 +150,11 @@ func (c Config) withDefaults() Config {
 	c.LogFormat = cmp.Or(c.LogFormat, "text")
 	c.AudioMaxBytes = cmp.Or(c.AudioMaxBytes, 128<<20)
 	c.ASRProvider = cmp.Or(c.ASRProvider, "local")
-	c.ASRRequestTimeout = cmp.Or(c.ASRRequestTimeout, provider.ClientLongestTime)
+	c.ASRRequestTimeout = cmp.Or(c.ASRRequestTimeout, 30*time.Minute)
 	c.ASRWorkerConcurrency = cmp.Or(c.ASRWorkerConcurrency, 1)
 	c.ASRJobLease = cmp.Or(c.ASRJobLease, time.Hour)
-	c.ASRTimeoutFactor = cmp.Or(c.ASRTimeoutFactor, provider.ClientTimeFactor)
-	c.ASRMinTimeout = cmp.Or(c.ASRMinTimeout, provider.ClientShortestTime)
+	c.ASRTimeoutFactor = cmp.Or(c.ASRTimeoutFactor, 10)
+	c.ASRMinTimeout = cmp.Or(c.ASRMinTimeout, 5*time.Minute)
 	if len(c.ASRRetryDelays) == 0 {
 		c.ASRRetryDelays = []time.Duration{
 			time.Minute, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 8 * time.Hour,

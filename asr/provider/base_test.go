@@ -1,6 +1,8 @@
 package provider_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -15,14 +17,15 @@ import (
 func TestDifferentRecordingsThatFailInARowAreTheFaultOfTheRecogniser(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var f provider.Faults
+		base := provider.NewBase(provider.BaseConfig{Op: "local"})
 		recording := func(n int) asr.Audio { return asr.Audio{Name: fmt.Sprint(n), Size: 1} }
 		failure := &asr.Error{Op: "local", Status: 500, Message: "CUDA"}
 		lost := &asr.Error{Op: "local", Class: asr.ErrLost}
 		judge := func(n int, err error) *asr.Error {
-			got, failing := f.Judge(recording(n), err)
-			require.Equal(t, failing, got != err)
-			if !failing {
+			_, got := base.Recognize(t.Context(), recording(n), func(context.Context) (asr.Transcript, error) {
+				return asr.Transcript{}, err
+			})
+			if got == err {
 				return nil
 			}
 			require.ErrorIs(t, got, asr.ErrUnavailable)
@@ -58,12 +61,40 @@ func TestDifferentRecordingsThatFailInARowAreTheFaultOfTheRecogniser(t *testing.
 // Recordings that stop a recogniser which is there again each time do not excuse one another.
 func TestLostRecordingsAreNotTheFaultOfARecogniserThatAnswersInBetween(t *testing.T) {
 	t.Parallel()
-	var f provider.Faults
-	for n := range 6 {
-		lost := &asr.Error{Op: "local", Class: asr.ErrLost}
-		err, failing := f.Judge(asr.Audio{Name: fmt.Sprint(n), Size: 1}, lost)
-		require.False(t, failing)
-		require.Equal(t, lost, err)
-		f.Answered()
+	base := provider.NewBase(provider.BaseConfig{Op: "local"})
+	lost := &asr.Error{Op: "local", Class: asr.ErrLost}
+	recognize := func(n int) (sent bool, err error) {
+		_, err = base.Recognize(t.Context(), asr.Audio{Name: fmt.Sprint(n), Size: 1},
+			func(context.Context) (asr.Transcript, error) {
+				sent = true
+				return asr.Transcript{}, lost
+			})
+		return sent, err
 	}
+	for n := range 6 {
+		sent, err := recognize(n)
+		require.True(t, sent)
+		require.Equal(t, lost, err)
+		base.Lost(func(context.Context) error { return nil })
+	}
+	base.Lost(func(context.Context) error { return errors.New("connection refused") })
+	sent, err := recognize(7)
+	require.False(t, sent, "it has to answer first")
+	require.ErrorIs(t, err, asr.ErrUnavailable)
+	base.Answered() // such as a health check
+	sent, _ = recognize(8)
+	require.True(t, sent)
+}
+
+func TestTimeLimitFollowsTheDuration(t *testing.T) {
+	t.Parallel()
+	base := provider.NewBase(provider.BaseConfig{Op: "local"})
+	for duration, want := range map[time.Duration]time.Duration{
+		0: 30 * time.Minute, time.Second: 5 * time.Minute, 31 * time.Second: 310 * time.Second,
+		2 * time.Minute: 20 * time.Minute, time.Hour: 30 * time.Minute, 1 << 62: 30 * time.Minute,
+	} {
+		require.Equal(t, want, base.TimeLimit(duration), duration)
+	}
+	short := provider.NewBase(provider.BaseConfig{Op: "local", Timeout: time.Second})
+	require.Equal(t, time.Second, short.TimeLimit(time.Minute), "the longest wins")
 }
