@@ -6,12 +6,11 @@ import (
 
 	"lessonkit.example/capability"
 	"lessonkit.example/capability/capdiff"
-	"lessonkit.example/capability/internal/effort"
 	"lessonkit.example/capability/lint"
 	"lessonkit.example/capability/report"
 )
 
-// mostFuzzed is the size up to which inputs are fuzzed; the limits of effort are for a megabyte.
+// mostFuzzed is the size up to which inputs are fuzzed; the bound of memory is for a megabyte.
 const mostFuzzed = 64 << 10
 
 var fuzzedFiles = []string{
@@ -36,7 +35,7 @@ func FuzzEffort(f *testing.F) {
 		if len(text) > mostFuzzed {
 			t.Skip()
 		}
-		effort.Limited(t, func() {
+		bounded(t, "input", func() {
 			o := capability.Options{Format: []capability.Format{capability.JSON, capability.JSON5,
 				capability.TOML}[form%3]}
 			d := capability.Parse(text, o)
@@ -62,7 +61,7 @@ func FuzzEffortOfManifests(f *testing.F) {
 		if len(text) > mostFuzzed {
 			t.Skip()
 		}
-		effort.Limited(t, func() {
+		bounded(t, "input", func() {
 			m := capability.CoreManifests()
 			m.Load("acl-manifests.json", text)
 			for _, form := range []capability.Format{capability.JSON, capability.TOML} {

@@ -3,6 +3,7 @@ package lint_test
 import (
 	"fmt"
 	"io"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -10,13 +11,27 @@ import (
 
 	"lessonkit.example/capability"
 	"lessonkit.example/capability/capdiff"
-	"lessonkit.example/capability/internal/effort"
 	"lessonkit.example/capability/lint"
 	"lessonkit.example/capability/report"
+	"lessonkit.example/internal/longtest"
 )
 
-// size is that of the hostile inputs.
-const size = (1<<20 - 1<<10) / effort.Share
+// size is that of the hostile inputs. A megabyte is the most that is read of a file.
+var size = longtest.Times(1<<17, 1<<20-1<<10)
+
+// bounded fails the test if a function allocates more than 768 MiB in all, while a real application
+// needs less than one. Unlike time and the size of the heap, that depends on the function
+// alone. A function that never ends is left to the time limit of all tests.
+func bounded(t testing.TB, what string, f func()) {
+	t.Helper()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	allocated := after.TotalAlloc - before.TotalAlloc
+	t.Logf("%5d MiB: %s", allocated>>20, what)
+	require.Less(t, allocated, uint64(768<<20), what)
+}
 
 // repeat returns a text of about the given size.
 func repeat(head, separator string, item func(i int) string, tail string) string {
@@ -38,9 +53,9 @@ func numbered(format string) func(int) string {
 	return func(i int) string { return fmt.Sprintf(format, i) }
 }
 
-// bounded does with a file what each command of the command line does, and limits the effort of
-// each. The manifests are those of a file, if its text is not empty.
-func bounded(t *testing.T, name, text string, o capability.Options, manifestText string) {
+// allCommands does with a file what each command of the command line does. The manifests are those of
+// a file, if its text is not empty.
+func allCommands(t *testing.T, name, text string, o capability.Options, manifestText string) {
 	t.Helper()
 	read := func() (*capability.Document, *capability.Manifests) {
 		m := capability.CoreManifests()
@@ -49,14 +64,14 @@ func bounded(t *testing.T, name, text string, o capability.Options, manifestText
 		}
 		return capability.Parse([]byte(text), o), m
 	}
-	effort.Bounded(t, "check: "+name, func() {
+	bounded(t, "check: "+name, func() {
 		d, m := read()
 		found := lint.Check([]*capability.Document{d}, m, lint.Options{})
 		_ = report.Text(io.Discard, found, report.TextOptions{})
 		_ = report.JSON(io.Discard, found)
 		_ = report.SARIF(io.Discard, found, lint.Rules(), report.SARIFOptions{})
 	})
-	effort.Bounded(t, "explain: "+name, func() {
+	bounded(t, "explain: "+name, func() {
 		d, m := read()
 		policy, _ := capability.Resolve(d.Capabilities(), m, capability.ResolveOptions{Partial: true})
 		caller := capability.Caller{Window: strings.Repeat("a", 100)}
@@ -64,7 +79,7 @@ func bounded(t *testing.T, name, text string, o capability.Options, manifestText
 		_ = policy.Explain("plugin:x|c5", caller).String()
 		policy.Callable(caller)
 	})
-	effort.Bounded(t, "diff: "+name, func() {
+	bounded(t, "diff: "+name, func() {
 		d, m := read()
 		after := &capability.App{Documents: []*capability.Document{d}, Manifests: m}
 		changes := capdiff.Compare(&capability.App{Manifests: m}, after, capability.Linux)
@@ -74,7 +89,6 @@ func bounded(t *testing.T, name, text string, o capability.Options, manifestText
 
 const head = `{"identifier":"a","windows":["m"],"permissions":[`
 
-// Files of 1 MB, made to be slow, take no more than two seconds and 256 MiB.
 func TestHostileFilesAreJudgedWithBoundedEffort(t *testing.T) {
 	const core = `{"identifier":"a","permissions":["core:default"],"windows":["m"]`
 	for name, text := range map[string]string{
@@ -129,8 +143,8 @@ func TestHostileFilesAreJudgedWithBoundedEffort(t *testing.T) {
 			strings.Repeat("]", 120) + "}]}",
 		"nested duplicates": strings.Repeat(`{"a":1,"a":`, 120) + "1" + strings.Repeat("}", 120),
 	} {
-		bounded(t, name, text, capability.Options{Format: capability.JSON}, "")
-		effort.Bounded(t, "JSON5: "+name, func() {
+		allCommands(t, name, text, capability.Options{Format: capability.JSON}, "")
+		bounded(t, "JSON5: "+name, func() {
 			capability.Parse([]byte(text), capability.Options{Format: capability.JSON5}).Check()
 		})
 	}
@@ -165,8 +179,8 @@ func TestHostileTOMLIsJudgedWithBoundedEffort(t *testing.T) {
 		"quotes":            "a = " + strings.Repeat(`"`, size),
 		"junk":              strings.Repeat("]\n", size/2),
 	} {
-		bounded(t, name, text, capability.Options{Format: capability.TOML}, "")
-		effort.Bounded(t, "permissions: "+name, func() {
+		allCommands(t, name, text, capability.Options{Format: capability.TOML}, "")
+		bounded(t, "permissions: "+name, func() {
 			m := capability.CoreManifests()
 			m.LoadPermissions("x", capability.ParseValue([]byte(text), capability.Options{Format: capability.TOML}))
 		})
@@ -202,7 +216,7 @@ func TestHostileManifestsAreResolvedWithBoundedEffort(t *testing.T) {
 		entries := repeat(head+`{"identifier":"`+c.entry+`","allow":[1]},"`+c.entry+`","x:default",`, ",",
 			numbered(`"x:unknown-%d"`), "]}")
 		for _, text := range []string{head + `"` + c.entry + `"]}`, entries} {
-			bounded(t, fmt.Sprintf("%s, %d bytes", name, len(text)), text, capability.Options{}, c.manifests)
+			allCommands(t, fmt.Sprintf("%s, %d bytes", name, len(text)), text, capability.Options{}, c.manifests)
 		}
 	}
 	// Twenty-six sets, each of which has the next one twice, in 2 kB.
@@ -212,7 +226,7 @@ func TestHostileManifestsAreResolvedWithBoundedEffort(t *testing.T) {
 	}
 	small := open + `"s26":{"commands":{"allow":["c"],"deny":[]}}},"permission_sets":{` +
 		strings.Join(sets, ",") + `}}}`
-	bounded(t, "sets twice in sets", head+`"x:s0"]}`, capability.Options{}, small)
+	allCommands(t, "sets twice in sets", head+`"x:s0"]}`, capability.Options{}, small)
 }
 
 // Each permission of a set with a scope has a copy of the scope of its entry, and each entry adds
@@ -240,7 +254,7 @@ func TestCopiesOfScopesAreLimited(t *testing.T) {
 		policy, found := capability.Resolve(d.Capabilities(), m, capability.ResolveOptions{})
 		require.True(t, policy.TooLarge(), name)
 		require.ErrorContains(t, found.Err(), "more than 500000 grants", name)
-		effort.Bounded(t, name, func() { policy.Commands() })
+		bounded(t, name, func() { policy.Commands() })
 	}
 }
 
@@ -266,7 +280,7 @@ func TestHostileScopeSchemasAreNotUsed(t *testing.T) {
 			`{"x":{"permissions":{"p":{"commands":{"allow":["c"],"deny":[]}}},"permission_sets":{},`+
 				`"global_scope_schema":`+schema+`}}`)), name)
 		d := capability.Parse([]byte(head+`{"identifier":"x:p","allow":[1]}]}`), capability.Options{})
-		effort.Bounded(t, name, func() {
+		bounded(t, name, func() {
 			require.Empty(t, lint.Check([]*capability.Document{d}, m, lint.Options{}), name)
 		})
 	}
@@ -285,7 +299,7 @@ func TestHostileConfigurationsAreReadWithBoundedEffort(t *testing.T) {
 		"wrong types":   repeat(open, ",", same(`5`), "]}}}"),
 		"empty objects": repeat(open, ",", same(`{}`), "]}}}"),
 	} {
-		effort.Bounded(t, name, func() {
+		bounded(t, name, func() {
 			config := capability.ParseValue([]byte(text), capability.Options{})
 			(&capability.App{Config: config, Documents: files}).Capabilities("")
 			lint.Check([]*capability.Document{capability.Inlined(config)}, capability.CoreManifests(), lint.Options{})
