@@ -126,7 +126,7 @@ func TestBackoffThatPanics(t *testing.T) {
 		"failed": func(context.Context, *Job) error { return errors.New("not today") },
 		"stuck": func(ctx context.Context, _ *Job) error {
 			<-ctx.Done()
-			time.Sleep(10 * time.Second)
+			time.Sleep(2 * time.Minute)
 			return nil
 		},
 	} {
@@ -138,7 +138,7 @@ func TestBackoffThatPanics(t *testing.T) {
 				var mu sync.Mutex
 				var failed []Event
 				cfg := WorkerConfig{
-					Timeout: time.Second, StuckThreshold: time.Second,
+					Timeout: time.Second,
 					Backoff: func(int) time.Duration { panic("no patience") },
 					OnEvent: func(e Event) {
 						mu.Lock()
@@ -149,8 +149,9 @@ func TestBackoffThatPanics(t *testing.T) {
 					},
 				}
 				_, stop := run(t, m, cfg, handler)
-				time.Sleep(time.Minute)
+				time.Sleep(3 * time.Minute)
 				stop()
+				time.Sleep(3 * time.Minute) // until the handlers have returned
 				require.NotEmpty(t, failed)
 				require.ErrorContains(t, failed[0].Err, "(and the backoff: panic: no patience)")
 			})

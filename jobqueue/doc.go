@@ -21,8 +21,7 @@
 //	args := Welcome{"ann@example.org"}
 //	_, err = client.Enqueue(ctx, jobqueue.Params{Kind: "welcome", Args: args})
 //
-// [Define] joins the name and the type, so that wrong arguments do not compile. Package jobtest
-// runs handlers in tests without a database.
+// Package jobtest runs handlers in tests without a database.
 //
 // # Guarantees
 //

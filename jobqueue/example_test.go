@@ -80,34 +80,6 @@ func ExampleClient_Enqueue() {
 	// no database: true
 }
 
-// A definition has the type of the arguments: enqueuing others does not compile.
-func ExampleDefine() {
-	store, remove := open()
-	defer remove()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-
-	resize := jobqueue.Define[Resize]("resize") // usually a package-level variable
-	worker := jobqueue.NewWorker(store, jobqueue.WorkerConfig{})
-	resize.Handle(worker, func(ctx context.Context, job *jobqueue.Job, r Resize) error {
-		defer cancel()
-		fmt.Println(r.Picture, job.Priority)
-		return nil
-	})
-	client := jobqueue.NewClient(store)
-	params := resize.Params(Resize{"dog.png", 320})
-	params.Priority = 1
-	_, err := client.EnqueueMany(ctx, []jobqueue.Params{params})
-	fmt.Println(err)
-	fmt.Println(worker.Run(ctx))
-	result, err := resize.Enqueue(context.Background(), client, Resize{"cat.png", 640})
-	fmt.Println(result.Duplicate, err)
-	// Output:
-	// <nil>
-	// dog.png 1
-	// <nil>
-	// false <nil>
-}
-
 // A kind of job can have its own timeout and backoff. The cause of the context is why the handler
 // has to stop.
 func ExampleHandle() {
@@ -185,24 +157,6 @@ func ExampleWorkerConfig() {
 		Meta: map[string]string{"request": "4711"}})
 	_ = worker.Run(ctx)
 	// Output: start bill of request 4711
-}
-
-// A worker claims only kinds that it has a handler for, unless it has one for all others.
-func ExampleWorkerConfig_catchAll() {
-	store, remove := open()
-	defer remove()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-
-	worker := jobqueue.NewWorker(store, jobqueue.WorkerConfig{
-		CatchAll: func(ctx context.Context, job *jobqueue.Job) error {
-			defer cancel()
-			fmt.Println(job.Kind, string(job.Args))
-			return jobqueue.Permanent(errors.New("unknown kind"))
-		},
-	})
-	_, _ = jobqueue.NewClient(store).Enqueue(ctx, jobqueue.Params{Kind: "resise", Args: Resize{"cat.png", 640}})
-	_ = worker.Run(ctx)
-	// Output: resise {"Picture":"cat.png","Width":640}
 }
 
 // Events are for metrics. They come from several goroutines.
@@ -283,19 +237,18 @@ func ExampleClient_Enqueue_serial() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	client := jobqueue.NewClient(store)
 	for _, step := range []string{"open", "deposit", "close"} {
-		_, _ = client.Enqueue(ctx, jobqueue.Params{Kind: step, SerialKey: "account 7"})
+		_, _ = client.Enqueue(ctx, jobqueue.Params{Kind: "change", Args: step, SerialKey: "account 7"})
 	}
-	held, _ := jobqueue.NewClient(store).List(ctx, jobqueue.Filter{State: jobqueue.StateHeld})
+	held, _ := client.List(ctx, jobqueue.Filter{State: jobqueue.StateHeld})
 	fmt.Println(len(held), "wait for their turn")
 
-	worker := jobqueue.NewWorker(store, jobqueue.WorkerConfig{
-		CatchAll: func(_ context.Context, job *jobqueue.Job) error {
-			fmt.Println(job.Kind, job.SerialKey)
-			if job.Kind == "close" {
-				cancel()
-			}
-			return nil
-		},
+	worker := jobqueue.NewWorker(store, jobqueue.WorkerConfig{})
+	jobqueue.Handle(worker, "change", func(_ context.Context, job *jobqueue.Job, step string) error {
+		fmt.Println(step, job.SerialKey)
+		if step == "close" {
+			cancel()
+		}
+		return nil
 	})
 	_ = worker.Run(ctx)
 	// Output:
@@ -327,7 +280,7 @@ func ExampleClient_EnqueueMany_group() {
 	})
 	jobqueue.Handle(worker, "bind", func(ctx context.Context, job *jobqueue.Job, file string) error {
 		defer cancel()
-		pages, err := jobqueue.NewClient(store).GroupStats(ctx, job.AfterGroup)
+		pages, err := client.GroupStats(ctx, job.AfterGroup)
 		fmt.Printf("%s has %d pages, %d failed\n", file, pages.Succeeded, pages.Failed)
 		return err
 	})

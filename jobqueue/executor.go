@@ -162,7 +162,7 @@ func (w *Worker) settle(ctx context.Context, x exchange, res driver.ExchangeResp
 	for i, d := range res.Jobs {
 		a := &attempt{job: newJob(d), queue: w.byName[d.Queue], lease: x.lease, ctx: lazyContext{parent: x.lease.ctx}}
 		job := &a.job
-		job.attempt, a.handler = a, w.handler(job)
+		job.attempt, a.handler = a, w.handlers[job.Kind]
 		w.emit(Event{Type: EventClaimed, Job: job, Wait: waited(job)}) // before any of them can end
 		if job.Cancelling {
 			a.cancel()
@@ -433,7 +433,7 @@ func (w *Worker) work(q *queue) {
 		q.buffer[0], q.buffer = nil, q.buffer[1:]
 		more := w.startable(q)
 		if a.handler.timeout > 0 {
-			a.stuckAt = start.Add(a.handler.timeout + w.cfg.StuckThreshold)
+			a.stuckAt = start.Add(a.handler.timeout + stuckThreshold)
 		}
 		w.mu.Unlock()
 		if more {

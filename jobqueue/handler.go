@@ -61,15 +61,14 @@ func defaultBackoff(attempt int) time.Duration {
 //
 // A worker claims only jobs of kinds that it has a handler for. Others wait for a worker that has
 // one, and no attempt of theirs is lost: while a new version of a program replaces the old one,
-// workers of the old one leave the jobs of new kinds alone. WorkerConfig.CatchAll claims them all.
+// workers of the old one leave the jobs of new kinds alone.
 //
 // Handle panics when the kind is not valid (see [Params]) or already has a handler, or when the
 // worker has been started.
 func Handle[T any](w *Worker, kind string, h func(ctx context.Context, job *Job, args T) error, opts ...HandleOption) {
-	var decoder decoder[T]
 	w.handle(kind, func(ctx context.Context, job *Job) error {
-		args, err := decoder.decode(job.Args)
-		if err != nil {
+		var args T
+		if err := json.Unmarshal(job.Args, &args); err != nil {
 			return Permanent(fmt.Errorf("decode arguments: %w", err))
 		}
 		return h(ctx, job, args)
@@ -93,26 +92,14 @@ func (w *Worker) handle(kind string, run HandlerFunc, opts []HandleOption) {
 	if err := driver.CheckName("kind", kind); err != nil {
 		panic(err.Error())
 	}
-	h := w.newHandler(run)
+	for _, wrap := range slices.Backward(w.cfg.Middleware) {
+		run = wrap(run)
+	}
+	h := &handler{run: run, timeout: w.cfg.Timeout, backoff: w.cfg.Backoff}
 	for _, o := range opts {
 		o(h)
 	}
 	w.handlers[kind] = h
-}
-
-func (w *Worker) newHandler(run HandlerFunc) *handler {
-	for _, wrap := range slices.Backward(w.cfg.Middleware) {
-		run = wrap(run)
-	}
-	return &handler{run: run, timeout: w.cfg.Timeout, backoff: w.cfg.Backoff}
-}
-
-// handler returns the handler of a job, which this worker has because it claims no other kinds.
-func (w *Worker) handler(job *Job) *handler {
-	if h := w.handlers[job.Kind]; h != nil {
-		return h
-	}
-	return w.catchAll
 }
 
 // attempt is one lease of one job: claimed, perhaps running, perhaps finished and not yet recorded.

@@ -26,63 +26,6 @@ func look(ctx context.Context) []any {
 	return []any{done, ctx.Err(), context.Cause(ctx), deadline, ok}
 }
 
-func TestLazyContextEnds(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		name       string
-		timeout    time.Duration
-		end        func(parent context.CancelCauseFunc, c *lazyContext)
-		err, cause error
-	}{
-		{"not at all", 0, func(context.CancelCauseFunc, *lazyContext) {}, nil, nil},
-		{"not before its deadline", time.Minute, func(context.CancelCauseFunc, *lazyContext) {
-			time.Sleep(time.Minute - time.Nanosecond)
-		}, nil, nil},
-		{"at its deadline", time.Minute, func(context.CancelCauseFunc, *lazyContext) {
-			time.Sleep(time.Minute)
-		}, context.DeadlineExceeded, ErrTimeout},
-		{"with a cause", 0, func(_ context.CancelCauseFunc, c *lazyContext) {
-			c.end(errEnd)
-		}, context.Canceled, errEnd},
-		{"without a cause", 0, func(_ context.CancelCauseFunc, c *lazyContext) {
-			c.end(nil)
-		}, context.Canceled, context.Canceled},
-		{"with the first cause", 0, func(_ context.CancelCauseFunc, c *lazyContext) {
-			c.end(errEnd)
-			c.end(ErrStopped)
-		}, context.Canceled, errEnd},
-		{"before a deadline that has passed", time.Minute, func(_ context.CancelCauseFunc, c *lazyContext) {
-			c.end(nil)
-			time.Sleep(time.Hour)
-		}, context.Canceled, context.Canceled},
-		{"with its parent", time.Minute, func(end context.CancelCauseFunc, _ *lazyContext) {
-			end(errEnd)
-		}, context.Canceled, errEnd},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				for _, used := range []bool{false, true} {
-					parent, end := context.WithCancelCause(t.Context())
-					c := &lazyContext{parent: parent}
-					if tt.timeout > 0 {
-						c.deadline = time.Now().Add(tt.timeout)
-					}
-					if used {
-						c.Done()
-					}
-					tt.end(end, c)
-					synctest.Wait()
-					require.Equal(t, tt.cause, context.Cause(c), "used before: %v", used)
-					require.Equal(t, tt.err, c.Err(), "used before: %v", used)
-					require.Equal(t, tt.err != nil, look(c)[0], "used before: %v", used)
-					end(nil)
-				}
-			})
-		})
-	}
-}
-
 func TestLazyContextWakesWaiters(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

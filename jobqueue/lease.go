@@ -2,7 +2,9 @@ package jobqueue
 
 import (
 	"context"
+	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"time"
 
@@ -36,11 +38,13 @@ func (l *lease) end(cause error) {
 // newLease registers this process; it tries until ctx ends.
 func (w *Worker) newLease(ctx context.Context) error {
 	queues := slices.Sorted(maps.Keys(w.byName))
+	host, _ := os.Hostname()
+	name := fmt.Sprintf("%s/%d", host, os.Getpid())
 	var id int64
 	err := w.await(ctx, "register worker", func(ctx context.Context) (err error) {
 		ctx, cancel := context.WithTimeout(ctx, w.cfg.Lease/3)
 		defer cancel()
-		id, err = w.store.Register(ctx, w.cfg.Name, queues, w.cfg.Lease)
+		id, err = w.store.Register(ctx, name, queues, w.cfg.Lease)
 		return err
 	})
 	if err != nil {
@@ -168,7 +172,7 @@ func (w *Worker) heartbeat(ctx context.Context, l *lease) (alive bool, err error
 	return true, nil
 }
 
-// failStuck fails the attempts whose handlers have been running for StuckThreshold after their
+// failStuck fails the attempts whose handlers have been running for stuckThreshold after their
 // timeout, so that the job may run elsewhere. The handlers still occupy their workers.
 func (w *Worker) failStuck() {
 	now := time.Now()

@@ -56,7 +56,7 @@ func TestStuckHandlerOnlyOccupiesItsWorker(t *testing.T) {
 		m := newModel()
 		j := m.add(time.Now(), time.Now(), 2)
 		var starts []time.Time
-		_, stop := run(t, m, WorkerConfig{Timeout: time.Minute, StuckThreshold: 30 * time.Second},
+		_, stop := run(t, m, WorkerConfig{Timeout: time.Minute},
 			func(ctx context.Context, job *Job) error {
 				m.mu.Lock()
 				starts = append(starts, time.Now())
@@ -67,10 +67,10 @@ func TestStuckHandlerOnlyOccupiesItsWorker(t *testing.T) {
 				}
 				return nil
 			})
-		time.Sleep(3 * time.Minute)
+		time.Sleep(4 * time.Minute)
 		synctest.Wait()
 		require.Len(t, starts, 2)
-		require.InDelta(t, 96*time.Second, starts[1].Sub(starts[0]), float64(8*time.Second))
+		require.InDelta(t, 126*time.Second, starts[1].Sub(starts[0]), float64(8*time.Second))
 		require.Equal(t, driver.Complete, m.done[j.ID].action)
 		time.Sleep(time.Hour)
 		stop()

@@ -44,7 +44,7 @@ type QueueStats struct {
 // WorkerInfo describes a worker process.
 type WorkerInfo struct {
 	ID        int64
-	Name      string // of its configuration
+	Name      string // host name and process id
 	StartedAt time.Time
 	ExpiresAt time.Time // when its lease ends unless it is renewed
 	Queues    []string  // that it serves

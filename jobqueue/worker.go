@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -22,8 +21,6 @@ type WorkerConfig struct {
 	Queues map[string]QueueConfig
 	// Schedules enqueue jobs periodically, for any worker that has their queue.
 	Schedules []Schedule
-	// Name identifies this process to people. Defaults to host name and process id.
-	Name string
 	// Lease is how long the jobs of a process that died or lost the database remain its own. One
 	// heartbeat for the whole process renews the lease three times in this time; another process
 	// rescues the jobs of an expired one within half a Lease. It does not limit how long a job may
@@ -32,12 +29,10 @@ type WorkerConfig struct {
 	// its own Lease. Defaults to 30 s.
 	Lease time.Duration
 	// Timeout is how long one attempt may run before its context ends with cause ErrTimeout;
-	// [WithTimeout] sets it for one kind. Defaults to 1 h; negative means no timeout.
+	// [WithTimeout] sets it for one kind. Of a handler that still runs a minute later, the attempt
+	// counts as failed and the job is tried again, while the handler occupies one of MaxWorkers until
+	// it returns. Defaults to 1 h; negative means no timeout.
 	Timeout time.Duration
-	// StuckThreshold is how long after its timeout a handler may keep running before the attempt
-	// counts as failed. The job is tried again then, while the handler still occupies one of
-	// MaxWorkers until it returns. Defaults to 1 min.
-	StuckThreshold time.Duration
 	// ShutdownTimeout is how long handlers may keep running after the context of Run has ended.
 	// Then their contexts end with cause ErrStopped, and Run returns within 5 s, unless the store
 	// ignores the end of its contexts: see package sqlitequeue. Defaults to 10 s; negative means 0.
@@ -64,9 +59,6 @@ type WorkerConfig struct {
 	Context func(ctx context.Context, job *Job) context.Context
 	// Middleware wraps every handler, the first outermost, for example to log, measure or trace.
 	Middleware []func(next HandlerFunc) HandlerFunc
-	// CatchAll handles the jobs of kinds that have no handler of their own. Without it they are
-	// left to other workers: see [Handle].
-	CatchAll HandlerFunc
 	// OnEvent is called for every event after it is durable, from several goroutines. It must
 	// return quickly.
 	OnEvent func(Event)
@@ -126,6 +118,7 @@ const (
 	maxClaim       = 3000        // jobs claimed by one exchange; fewer wait for the disk more often
 	executors      = 2           // so that a claim need not wait for the commit of results
 	orphansEvery   = 5 * time.Minute
+	stuckThreshold = time.Minute // how long a handler may run after its timeout
 	minPurgePause  = time.Minute
 	maxPurgePause  = 15 * time.Minute
 	minListenPause = 100 * time.Millisecond
@@ -141,18 +134,11 @@ func (c WorkerConfig) withDefaults() WorkerConfig {
 	if len(c.Queues) == 0 {
 		c.Queues = map[string]QueueConfig{DefaultQueue: {}}
 	}
-	if c.Name == "" {
-		host, _ := os.Hostname()
-		c.Name = fmt.Sprintf("%s/%d", host, os.Getpid())
-	}
 	if c.Lease <= 0 {
 		c.Lease = 30 * time.Second
 	}
 	if c.Timeout == 0 {
 		c.Timeout = time.Hour
-	}
-	if c.StuckThreshold <= 0 {
-		c.StuckThreshold = time.Minute
 	}
 	if c.ShutdownTimeout == 0 {
 		c.ShutdownTimeout = 10 * time.Second
@@ -172,8 +158,7 @@ type Worker struct {
 	store    Store
 	cfg      WorkerConfig
 	handlers map[string]*handler
-	catchAll *handler // nil: none
-	kinds    []string // of handlers, sorted; nil with catchAll
+	kinds    []string // of handlers
 	started  atomic.Bool
 
 	mu         sync.Mutex
@@ -213,9 +198,6 @@ func NewWorker(store Store, cfg WorkerConfig) *Worker {
 		unsaved: map[*attempt]struct{}{},
 	}
 	w.cond = sync.NewCond(&w.mu)
-	if w.cfg.CatchAll != nil {
-		w.catchAll = w.newHandler(w.cfg.CatchAll)
-	}
 	for name, qc := range w.cfg.Queues {
 		q := newQueue(name, qc, w.cfg.Prefetch)
 		w.queues, w.byName[name] = append(w.queues, q), q
@@ -251,10 +233,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	if err := checkSchedules(w.cfg.Schedules); err != nil {
 		return err
 	}
-	if w.catchAll == nil {
-		w.kinds = slices.AppendSeq([]string{}, maps.Keys(w.handlers))
-		slices.Sort(w.kinds)
-	}
+	w.kinds = slices.AppendSeq([]string{}, maps.Keys(w.handlers)) // not nil: that would be all kinds
 	if err := w.await(ctx, "check schema", w.store.Check); err != nil {
 		if ctx.Err() != nil {
 			return nil

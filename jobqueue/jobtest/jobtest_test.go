@@ -157,10 +157,10 @@ func TestRunFailsTheTest(t *testing.T) {
 
 func ExampleRun() {
 	var t testing.TB = exampleTest{} // of the test function
-	welcomeKind := jobqueue.Define[welcome]("welcome")
-	result := jobtest.Run(t, welcomeKind.Params(welcome{"ann@mail.example"}), jobqueue.WorkerConfig{},
+	params := jobqueue.Params{Kind: "welcome", Args: welcome{"ann@mail.example"}}
+	result := jobtest.Run(t, params, jobqueue.WorkerConfig{},
 		func(w *jobqueue.Worker) {
-			welcomeKind.Handle(w, func(_ context.Context, job *jobqueue.Job, w welcome) error {
+			jobqueue.Handle(w, "welcome", func(_ context.Context, job *jobqueue.Job, w welcome) error {
 				if job.Attempt == 1 {
 					return errMail
 				}

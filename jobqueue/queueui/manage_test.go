@@ -28,7 +28,7 @@ func TestButtons(t *testing.T) {
 		return w.Header().Get("Location")
 	}
 	state := func(name string) jobqueue.State {
-		j, err := s.ops.Get(t.Context(), s.ids[name])
+		j, err := s.client.Get(t.Context(), s.ids[name])
 		require.NoError(t, err)
 		return j.State
 	}
@@ -59,11 +59,11 @@ func TestPauseOfAQueue(t *testing.T) {
 	s.page("/q/", `aria-label="Pause queue nightly"`)
 	s.page(s.submit("/q/queues/pause", url.Values{"queue": {"nightly"}}),
 		"paused", `aria-label="Resume queue nightly"`)
-	stats, err := s.ops.Stats(t.Context())
+	stats, err := s.client.Stats(t.Context())
 	require.NoError(t, err)
 	require.False(t, stats.Queue("nightly").PausedUntil.IsZero())
 	require.NotContains(t, s.page("/q/"), " left<", "there is no end")
-	require.NoError(t, s.ops.Pause(t.Context(), "nightly", time.Now().Add(90*time.Minute+30*time.Second)))
+	require.NoError(t, s.client.Pause(t.Context(), "nightly", time.Now().Add(90*time.Minute+30*time.Second)))
 	s.page("/q/", "1 h 30 min left")
 	s.page(s.submit("/q/queues/resume", url.Values{"queue": {"nightly"}}), `aria-label="Pause queue nightly"`)
 	require.Equal(t, http.StatusBadRequest, s.do("POST", "/q/queues/pause").Code)
@@ -78,13 +78,13 @@ func TestPauseOfAQueue(t *testing.T) {
 func TestSchedules(t *testing.T) {
 	s := setup(t, queueui.Config{Prefix: "/q"})
 	schedule := func() jobqueue.ScheduleInfo {
-		schedules, err := s.ops.Schedules(t.Context())
+		schedules, err := s.client.Schedules(t.Context())
 		require.NoError(t, err)
 		require.Len(t, schedules, 1)
 		return schedules[0]
 	}
 	require.Eventually(t, func() bool {
-		schedules, err := s.ops.Schedules(t.Context())
+		schedules, err := s.client.Schedules(t.Context())
 		return err == nil && len(schedules) == 1
 	}, time.Minute, 5*time.Millisecond)
 	next := schedule().NextAt
@@ -126,7 +126,7 @@ func TestBulkActions(t *testing.T) {
 	require.Contains(t, s.page("/q/jobs?state=cancelled&queue=bulk", "Retry all…"), "Older")
 	form.Set("state", "cancelled")
 	s.page(s.submit("/q/bulk/retry", form), "Jobs changed: 70.")
-	stats, err := s.ops.Stats(t.Context())
+	stats, err := s.client.Stats(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, 70, stats.Queue("bulk").Waiting)
 	for _, path := range []string{"/q/bulk/retry?state=succeeded", "/q/bulk/explode?state=failed", "/q/bulk/cancel"} {

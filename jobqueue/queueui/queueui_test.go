@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -26,7 +27,6 @@ import (
 type site struct {
 	t       *testing.T
 	client  *jobqueue.Client
-	ops     *jobqueue.Client
 	store   *sqlitequeue.Store
 	handler http.Handler
 	ids     map[string]int64
@@ -39,14 +39,14 @@ func setup(t *testing.T, cfg queueui.Config) *site {
 	require.NoError(t, err)
 	t.Cleanup(func() { store.Close() })
 	require.NoError(t, store.Migrate(t.Context()))
-	s := &site{t: t, store: store, client: jobqueue.NewClient(store), ops: jobqueue.NewClient(store),
+	s := &site{t: t, store: store, client: jobqueue.NewClient(store),
 		ids: map[string]int64{}}
-	s.handler = queueui.New(s.ops, cfg)
+	s.handler = queueui.New(s.client, cfg)
 
 	ctx, cancel := context.WithCancel(t.Context())
 	w := jobqueue.NewWorker(store, jobqueue.WorkerConfig{
-		Name: "teacher-1/4711", ShutdownTimeout: time.Millisecond,
-		Queues: map[string]jobqueue.QueueConfig{"transcribe": {}, "mail": {}},
+		ShutdownTimeout: time.Millisecond,
+		Queues:          map[string]jobqueue.QueueConfig{"transcribe": {}, "mail": {}},
 		Schedules: []jobqueue.Schedule{{
 			Name: "sweep <all>", When: jobqueue.Every(100 * 365 * 24 * time.Hour), // in 2069
 			Params: jobqueue.Params{Kind: "sweep", Queue: "nightly"},
@@ -78,7 +78,7 @@ func setup(t *testing.T, cfg queueui.Config) *site {
 	s.enqueue("later", jobqueue.Params{Kind: "remind", Queue: "mail", RunAt: time.Now().Add(26 * time.Hour),
 		Args: "ann@example.org"})
 	s.enqueue("cancelled", jobqueue.Params{Kind: "remind", Queue: "mail", RunAt: time.Now().Add(time.Hour)})
-	require.NoError(t, s.ops.Cancel(t.Context(), s.ids["cancelled"]))
+	require.NoError(t, s.client.Cancel(t.Context(), s.ids["cancelled"]))
 	done := make(chan error, 1)
 	go func() { done <- w.Run(ctx) }()
 	t.Cleanup(func() { cancel(); require.NoError(t, <-done) })
@@ -86,7 +86,7 @@ func setup(t *testing.T, cfg queueui.Config) *site {
 	for name, state := range map[string]jobqueue.State{"good": jobqueue.StateSucceeded, "bad": jobqueue.StateFailed,
 		"panics": jobqueue.StateScheduled, "away": jobqueue.StateScheduled} {
 		require.Eventually(t, func() bool {
-			j, err := s.ops.Get(t.Context(), s.ids[name])
+			j, err := s.client.Get(t.Context(), s.ids[name])
 			return err == nil && j.State == state && (state != jobqueue.StateScheduled || j.Attempt == 2)
 		}, time.Minute, 5*time.Millisecond, name)
 	}
@@ -128,7 +128,7 @@ func (s *site) page(path string, contains ...string) string {
 
 func TestPages(t *testing.T) {
 	s := setup(t, queueui.Config{Title: "Lesson jobs", Prefix: "/admin/jobs"})
-	s.page("/admin/jobs/", "transcribe", "nightly", "teacher-1/4711", "Oldest waits")
+	s.page("/admin/jobs/", "transcribe", "nightly", fmt.Sprint(os.Getpid()), "Oldest waits")
 	for state, names := range map[string][]string{
 		"waiting": {"waiting"}, "scheduled": {"later", "panics", "away"}, "running": {"slow"}, "succeeded": {"good"},
 		"failed": {"bad"}, "cancelled": {"cancelled"},
@@ -204,7 +204,7 @@ func TestHeldJobsAndGroups(t *testing.T) {
 	s.enqueue("book", jobqueue.Params{Kind: "bind", Queue: "books", AfterGroup: "book <7>"})
 	s.enqueue("first", jobqueue.Params{Kind: "move", Queue: "books", SerialKey: "shelf 3"})
 	s.enqueue("second", jobqueue.Params{Kind: "move", Queue: "books", SerialKey: "shelf 3"})
-	require.NoError(t, s.ops.Cancel(t.Context(), s.ids["page"]))
+	require.NoError(t, s.client.Cancel(t.Context(), s.ids["page"]))
 	s.page("/q/", `href="/q/jobs?state=held&amp;queue=books">2<`)
 	s.page("/q/jobs?state=held&queue=books", "bind", "move", "Cancel all…")
 	counts := "<code>book &lt;7&gt;</code>: 1 unfinished, 0 succeeded, 0 failed, 1 cancelled"
@@ -228,7 +228,7 @@ func TestSavedState(t *testing.T) {
 	} {
 		s.enqueue(name, jobqueue.Params{Kind: "bind", Queue: "books", Args: state})
 		require.Eventually(t, func() bool {
-			j, err := s.ops.Get(t.Context(), s.ids[name])
+			j, err := s.client.Get(t.Context(), s.ids[name])
 			return err == nil && j.State == jobqueue.StateSucceeded
 		}, time.Minute, 5*time.Millisecond, name)
 	}
@@ -246,7 +246,7 @@ func TestCrossSitePostsAreRefused(t *testing.T) {
 	path := fmt.Sprintf("/jobs/%d/cancel", s.ids["waiting"])
 	require.Equal(t, http.StatusForbidden, s.do("POST", path, "Sec-Fetch-Site", "cross-site").Code)
 	require.Equal(t, http.StatusForbidden, s.do("POST", path, "Origin", "https://elsewhere.example").Code)
-	j, err := s.ops.Get(t.Context(), s.ids["waiting"])
+	j, err := s.client.Get(t.Context(), s.ids["waiting"])
 	require.NoError(t, err)
 	require.Equal(t, jobqueue.StateWaiting, j.State)
 	require.Equal(t, http.StatusSeeOther, s.do("POST", path, "Sec-Fetch-Site", "same-origin").Code)
