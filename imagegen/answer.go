@@ -1,9 +1,9 @@
 package imagegen
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -35,74 +35,42 @@ type Usage struct {
 
 func parseUsage(raw json.RawMessage) Usage {
 	var v struct {
-		Input   number `json:"input_tokens"`
-		Output  number `json:"output_tokens"`
-		Total   number `json:"total_tokens"`
+		Input   int64 `json:"input_tokens"`
+		Output  int64 `json:"output_tokens"`
+		Total   int64 `json:"total_tokens"`
 		Details struct {
-			Text  number `json:"text_tokens"`
-			Image number `json:"image_tokens"`
+			Text  int64 `json:"text_tokens"`
+			Image int64 `json:"image_tokens"`
 		} `json:"input_tokens_details"`
 	}
 	if len(raw) == 0 || string(raw) == "null" {
 		return Usage{}
 	}
 	_ = json.Unmarshal(raw, &v) // usage of another shape is available in Raw
-	return Usage{int64(v.Input), int64(v.Output), int64(v.Total), int64(v.Details.Text), int64(v.Details.Image), raw}
+	return Usage{v.Input, v.Output, v.Total, v.Details.Text, v.Details.Image, raw}
 }
 
-// number, text, addresses and serviceError decode values whose JSON type differs between services;
-// an unexpected type counts as absent.
+// addresses and serviceError decode values whose JSON type differs between services.
 type (
-	number       int64
-	text         string
 	addresses    []string
 	serviceError struct{ Code, Type, Message string }
 )
 
-func (n *number) UnmarshalJSON(p []byte) error {
-	var f float64
-	if json.Unmarshal(bytes.Trim(p, `"`), &f) == nil {
-		*n = number(f)
-	}
-	return nil
-}
-
-func (t *text) UnmarshalJSON(p []byte) error {
-	var s string
-	var n json.Number
-	if json.Unmarshal(p, &s) == nil {
-		*t = text(s)
-	} else if json.Unmarshal(p, &n) == nil {
-		*t = text(n)
-	}
-	return nil
-}
-
 func (a *addresses) UnmarshalJSON(p []byte) error {
-	var one text
-	var many []text
-	if json.Unmarshal(p, &many) != nil {
-		_ = json.Unmarshal(p, &one)
-		many = []text{one}
+	var one string
+	if json.Unmarshal(p, &one) == nil {
+		*a = addresses{one}
+	} else {
+		_ = json.Unmarshal(p, (*[]string)(a))
 	}
-	*a = nil
-	for _, s := range many {
-		if s != "" {
-			*a = append(*a, string(s))
-		}
-	}
+	*a = slices.DeleteFunc(*a, func(s string) bool { return s == "" })
 	return nil
 }
 
 func (e *serviceError) UnmarshalJSON(p []byte) error {
-	var s text
-	if _ = json.Unmarshal(p, &s); s != "" {
-		e.Message = string(s)
-		return nil
-	}
-	var v struct{ Code, Type, Message, Detail, Title text }
-	if json.Unmarshal(p, &v) == nil {
-		*e = serviceError{string(v.Code), string(v.Type), string(cmp.Or(v.Message, v.Detail, v.Title))}
+	type object serviceError
+	if json.Unmarshal(p, &e.Message) != nil {
+		_ = json.Unmarshal(p, (*object)(e))
 	}
 	return nil
 }
@@ -115,23 +83,21 @@ func (e *serviceError) orNil() *serviceError {
 	return e
 }
 
-// document is the part of a response that is kept; its b64_json is the index of the image.
+// document is a response whose b64_json is the index of the image. A member of another JSON type
+// counts as absent.
 type document struct {
-	Created number          `json:"created"`
+	Created int64           `json:"created"`
 	Data    items           `json:"data"`
 	Usage   json.RawMessage `json:"usage"`
 	Error   *serviceError   `json:"error"`
-	ID      text            `json:"id"`
-	TaskID  text            `json:"task_id"`
 }
 
 type item struct {
 	Image   *int          `json:"b64_json"`
 	URL     addresses     `json:"url"`
-	Prompt  text          `json:"revised_prompt"`
-	ID      text          `json:"id"`
-	TaskID  text          `json:"task_id"`
-	Status  text          `json:"status"`
+	Prompt  string        `json:"revised_prompt"`
+	ID      string        `json:"id"`
+	Status  string        `json:"status"`
 	Error   *serviceError `json:"error"`
 	Results results       `json:"result"`
 }
@@ -205,14 +171,15 @@ type answer struct {
 // done.
 func interpret(meta []byte) (answer, error) {
 	var d document
-	if err := json.Unmarshal(meta, &d); err != nil {
+	var mismatch *json.UnmarshalTypeError // of some member; the others have been decoded
+	if err := json.Unmarshal(meta, &d); err != nil && !errors.As(err, &mismatch) {
 		return answer{}, fmt.Errorf("%w: %w", errSyntax, err)
 	}
 	one := d.Data.first()
-	a := answer{usage: parseUsage(d.Usage), images: d.Data, state: State(strings.ToLower(string(one.Status))),
-		id: string(cmp.Or(one.ID, one.TaskID, d.ID, d.TaskID))}
+	a := answer{usage: parseUsage(d.Usage), images: d.Data, state: State(strings.ToLower(one.Status)),
+		id: one.ID}
 	if d.Created > 0 {
-		a.created = time.Unix(int64(d.Created), 0).UTC()
+		a.created = time.Unix(d.Created, 0).UTC()
 	}
 	if a.id != "" || a.state != "" { // some services always include an empty error in a task
 		d.Error = d.Error.orNil()

@@ -10,10 +10,7 @@ import (
 
 var errBase64 = errors.New("image data is not valid base64")
 
-const (
-	dataPrefix = "data:"
-	maxPrefix  = 128 // bytes of "data:image/png;base64" before the comma
-)
+const dataPrefix = "data:"
 
 // base64Decoder decodes base64 text that arrives in pieces of any length. It accepts both
 // alphabets, missing padding and a data: prefix.
@@ -53,12 +50,14 @@ func (d *base64Decoder) close() error { return d.flush(true) }
 // flush decodes and writes the characters in d.in; unless they are the last ones, only as many as
 // make whole groups of four.
 func (d *base64Decoder) flush(last bool) error {
-	if !d.begun {
-		d.begun = true
-		if err := d.removePrefix(); err != nil {
-			return err
+	if text := d.in[:d.n]; !d.begun && bytes.HasPrefix(text, []byte(dataPrefix)) {
+		_, body, ok := bytes.Cut(text, []byte(";base64,"))
+		if !ok {
+			return errBase64
 		}
+		d.n = copy(d.in, body)
 	}
+	d.begun = true
 	text := d.in[:d.n]
 	if !last {
 		text = text[:d.n&^3]
@@ -104,22 +103,3 @@ func (d *base64Decoder) decode(text []byte) ([]byte, bool) {
 	n, err := base64.RawStdEncoding.Decode(d.out, text)
 	return d.out[:n], err == nil && n == base64.RawStdEncoding.DecodedLen(len(text))
 }
-
-// removePrefix removes "data:image/png;base64," from the beginning of the text.
-func (d *base64Decoder) removePrefix() error {
-	text := d.in[:d.n]
-	if !bytes.HasPrefix(text, []byte(dataPrefix)) {
-		return nil
-	}
-	head, body, ok := bytes.Cut(text, []byte(","))
-	if !ok || len(head) > maxPrefix || !bytes.HasSuffix(head, []byte(";base64")) ||
-		bytes.ContainsFunc(head, notInURL) {
-		return errBase64
-	}
-	d.n = copy(d.in, body)
-	return nil
-}
-
-// notInURL reports whether r is a space, a control character or not ASCII: a data URL has no such
-// character, be it escaped in JSON or not.
-func notInURL(r rune) bool { return r <= ' ' || r >= 0x7f }

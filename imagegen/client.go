@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -21,9 +20,6 @@ type Client struct {
 	service *http.Client
 	fetcher *http.Client
 	log     *slog.Logger
-
-	mu        sync.Mutex
-	submitted map[string]time.Time // tasks submitted recently by this Client
 }
 
 // New returns a Client. It does not connect to the service.
@@ -44,8 +40,7 @@ func New(c Config) (*Client, error) {
 	c.APIKey = ""
 	c = c.withDefaults()
 	return &Client{config: c, base: base, key: func() string { return key }, log: c.Logger,
-		service: withoutRedirects(c.HTTPClient), fetcher: withoutRedirects(c.FetchClient),
-		submitted: map[string]time.Time{}}, nil
+		service: withoutRedirects(c.HTTPClient), fetcher: withoutRedirects(c.FetchClient)}, nil
 }
 
 func withoutRedirects(h *http.Client) *http.Client {
@@ -57,17 +52,16 @@ func withoutRedirects(h *http.Client) *http.Client {
 // call is one call of Generate, Submit or Wait.
 type call struct {
 	*Client
-	op       string // for errors
-	req      *Request
-	attempts int   // requests for images sent
-	unsure   int   // attempts that may have run without a response
-	left     int64 // bytes that its images may still have
-	buffered int64 // bytes of fetched references in memory
-	gate     *gate
+	op        string // for errors
+	req       *Request
+	attempts  int       // requests for images sent
+	unsure    int       // attempts that may have run without a response
+	left      int64     // bytes that its images may still have
+	submitted time.Time // when the task was; zero if another call did it
 }
 
 func (c *Client) newCall() *call {
-	return &call{Client: c, op: "poll", left: c.config.Limits.ResultBytes}
+	return &call{Client: c, op: "poll", left: maxResultBytes}
 }
 
 func (c *call) event(e Event) {
@@ -107,9 +101,8 @@ func (c *Client) Submit(ctx context.Context, req *Request, sink Sink) (*Result, 
 }
 
 // Wait polls the task with that identifier until it ends, and stores its images in sink. It accepts
-// any task the service still knows, whoever submitted it. The first poll is [Poll].First after this
-// Client submitted the task, or after the call if it did not: the task may then have been submitted
-// just now.
+// any task the service still knows, whoever submitted it. The first poll is [Config].FirstPoll after
+// the call: the task may have been submitted just now.
 func (c *Client) Wait(ctx context.Context, taskID string, sink Sink) (*Result, error) {
 	return c.newCall().wait(ctx, taskID, sink)
 }
@@ -136,18 +129,6 @@ func (c *Client) sanitize(s string) string {
 		s = strings.ReplaceAll(s, key, "[key]")
 	}
 	return clean(s, maxMessage)
-}
-
-// sanitizeTruncated is sanitize for text that breaks off, perhaps in the middle of the key.
-func (c *Client) sanitizeTruncated(s string) string {
-	s = c.sanitize(s)
-	key := c.key()
-	for n := min(len(key)-1, len(s)); n >= minSecret; n-- {
-		if rest, found := strings.CutSuffix(s, key[:n]); found {
-			return rest + "[key]"
-		}
-	}
-	return s
 }
 
 func (c *Client) sanitizeError(e serviceError) serviceError {

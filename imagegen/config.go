@@ -18,9 +18,6 @@ type Config struct {
 	// else.
 	APIKey string
 
-	// Model is used for requests that do not name a model. Defaults to [DefaultModel].
-	Model string
-
 	// Timeout limits one attempt of a request for images, from dialing to the last byte. The
 	// service recommends at least 300 s. Defaults to 10 minutes.
 	Timeout time.Duration
@@ -29,9 +26,11 @@ type Config struct {
 	// to 60 s.
 	IdleTimeout time.Duration
 
-	Retry  Retry
-	Poll   Poll
-	Limits Limits
+	Retry Retry
+
+	// FirstPoll is the time before the first poll of a task, plus up to half of it at random.
+	// Defaults to 10 s; negative means none, for a Client that only waits for older tasks.
+	FirstPoll time.Duration
 
 	// AllowPrivate permits fetching references and results from private, loopback and other special
 	// networks. They are blocked by default, after name resolution, except for results on the host
@@ -67,41 +66,21 @@ type Retry struct {
 	// UnsentOnly restricts retries after faults to requests that the service cannot have received,
 	// because the connection or its TLS handshake failed.
 	UnsentOnly bool
-
-	// IdempotencyKey returns the Idempotency-Key header for all attempts of one call. Set it only
-	// for a service that is known to honor it: with this header net/http resends a request by
-	// itself, as often as it finds dead connections.
-	IdempotencyKey func(*Request) string
 }
 
 const (
 	minBackoff = 500 * time.Millisecond
 	maxBackoff = time.Minute
+
+	pollEvery    = 3 * time.Second // plus up to two thirds of it at random
+	pollTimeout  = time.Minute     // of one poll, as the interface's reference client has it
+	fetchTimeout = time.Minute     // of fetching one reference, likewise
+	maxWait      = 30 * time.Minute
+
+	maxReferences           = 16
+	maxReferenceBytes       = 50_000_000
+	maxResultBytes    int64 = 1 << 30 // of all images of one call
 )
-
-// Poll is the schedule for polling a task. The defaults follow the interface: the first poll after
-// 10 to 20 s, then one every 3 to 5 s.
-type Poll struct {
-	// First is the time before the first poll, plus up to half of it at random. Defaults to 10 s;
-	// negative means none, for a Client that only waits for tasks known to be older.
-	First time.Duration
-
-	Every time.Duration // between polls, plus up to two thirds of it at random; defaults to 3 s
-	Max   time.Duration // total time to wait for a task; defaults to 30 minutes
-}
-
-const (
-	pollTimeout  = time.Minute // of one poll, as the interface's reference client has it
-	fetchTimeout = time.Minute // of fetching one reference, likewise
-)
-
-// Limits limits what is sent and received.
-type Limits struct {
-	References     int   // reference images in one request; defaults to 16
-	ReferenceBytes int64 // bytes of one reference; defaults to 50 MB
-	ImageBytes     int64 // bytes of one received image; defaults to 256 MiB
-	ResultBytes    int64 // bytes of all images of one call; defaults to 1 GiB
-}
 
 // String describes c without its key.
 func (c Config) String() string { return "imagegen.Config{BaseURL: " + redact(c.BaseURL) + "}" }
@@ -110,17 +89,10 @@ func (c Config) String() string { return "imagegen.Config{BaseURL: " + redact(c.
 func (c Config) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
 func (c Config) withDefaults() Config {
-	c.Model = cmp.Or(c.Model, DefaultModel)
 	c.Timeout = cmp.Or(c.Timeout, 10*time.Minute)
 	c.IdleTimeout = cmp.Or(c.IdleTimeout, time.Minute)
 	c.Retry.Max = max(cmp.Or(c.Retry.Max, 2), 0)
-	c.Poll.First = cmp.Or(c.Poll.First, 10*time.Second)
-	c.Poll.Every = cmp.Or(c.Poll.Every, 3*time.Second)
-	c.Poll.Max = cmp.Or(c.Poll.Max, 30*time.Minute)
-	c.Limits.References = cmp.Or(c.Limits.References, 16)
-	c.Limits.ReferenceBytes = cmp.Or(c.Limits.ReferenceBytes, 50_000_000)
-	c.Limits.ImageBytes = cmp.Or(c.Limits.ImageBytes, 256<<20)
-	c.Limits.ResultBytes = cmp.Or(c.Limits.ResultBytes, 1<<30)
+	c.FirstPoll = cmp.Or(c.FirstPoll, 10*time.Second)
 	if c.HTTPClient == nil {
 		c.HTTPClient = &http.Client{Transport: newTransport(newDialer())}
 	}

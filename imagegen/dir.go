@@ -20,51 +20,19 @@ import (
 //	{id}    task identifier, or the time if there is none
 //	{time}  UTC time of arrival, as 20060102-150405
 //
-// An empty pattern means "image-{i}{ext}". Pass the pattern through [Expand] first if it contains
-// {n}, {ratio} or {slug}: Dir leaves them as they are.
+// An empty pattern means "image-{i}{ext}".
 //
-// An image is written to a temporary file in dir, synced, and renamed on Commit, so a file with its
-// final name is always complete. An existing file is never overwritten: -2, -3 and so on is added
-// before the extension. On a file system without hard links, an empty file reserves the name just
-// before. Dir may be used by several calls at once, also of several processes.
+// An image is written to a temporary file in dir, synced, and renamed on Commit; just before, an
+// empty file reserves its final name. An existing file is never overwritten: -2, -3 and so on is
+// added before the extension. Dir may be used by several calls at once, also of several processes.
 func Dir(dir, pattern string) Sink {
 	if pattern == "" {
 		pattern = "image-{i}{ext}"
 	}
-	return dirSink{dir, pattern, os.Link}
+	return dirSink{dir, pattern}
 }
 
-// Expand replaces {n}, {ratio} and {slug} in a pattern for [Dir] by the number of images requested,
-// the ratio written with an x, and the beginning of the prompt in letters and digits.
-func Expand(pattern string, r *Request) string {
-	ratio := strings.ReplaceAll(string(r.Size), ":", "x")
-	n := strconv.Itoa(max(r.N, 1))
-	return strings.NewReplacer("{n}", n, "{ratio}", ratio, "{slug}", slug(r.Prompt)).Replace(pattern)
-}
-
-// slug returns the first words of s in lower case, joined by dashes, at most 48 bytes.
-func slug(s string) string {
-	var b strings.Builder
-	separator := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
-	for _, word := range strings.FieldsFunc(strings.ToLower(s), separator) {
-		if b.Len()+len(word) > 48 {
-			break
-		}
-		if b.Len() > 0 {
-			b.WriteByte('-')
-		}
-		b.WriteString(word)
-	}
-	if b.Len() == 0 {
-		return "image"
-	}
-	return b.String()
-}
-
-type dirSink struct {
-	dir, pattern string
-	link         func(old, new string) error
-}
+type dirSink struct{ dir, pattern string }
 
 // Prepare checks the pattern, and that dir accepts a file with the longest name the pattern is
 // likely to produce: once the images are paid it would be too late.
@@ -100,7 +68,7 @@ func (s dirSink) open(name string) (*dirBlob, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &dirBlob{File: f, dir: s.dir, name: name, link: s.link}, nil
+	return &dirBlob{File: f, dir: s.dir, name: name}, nil
 }
 
 func (s dirSink) name(info Info) string {
@@ -128,7 +96,6 @@ func plainName(s string) string {
 type dirBlob struct {
 	*os.File
 	dir, name, path string
-	link            func(old, new string) error
 }
 
 func (b *dirBlob) Commit() error {
@@ -155,31 +122,19 @@ func (b *dirBlob) place() error {
 			name = fmt.Sprintf("%s-%d%s", strings.TrimSuffix(b.name, ext), i, ext)
 		}
 		b.path = filepath.Join(b.dir, name)
-		if err := b.move(); !errors.Is(err, fs.ErrExist) {
+		reserved, err := os.OpenFile(b.path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		if err != nil {
 			return err
 		}
+		reserved.Close()
+		if err := os.Rename(b.File.Name(), b.path); err != nil {
+			return errors.Join(err, os.Remove(b.path))
+		}
+		return nil
 	}
-}
-
-// move renames the temporary file to b.path if that is free. Creating a hard link checks and
-// renames in one step; without hard links a new file reserves the name and is replaced.
-func (b *dirBlob) move() error {
-	err := b.link(b.File.Name(), b.path)
-	if err == nil {
-		return os.Remove(b.File.Name())
-	}
-	if errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	reserved, err := os.OpenFile(b.path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	reserved.Close()
-	if err := os.Rename(b.File.Name(), b.path); err != nil {
-		return errors.Join(err, os.Remove(b.path))
-	}
-	return nil
 }
 
 func (b *dirBlob) Abort() error {

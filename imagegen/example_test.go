@@ -70,20 +70,6 @@ func ExampleClient_Wait() {
 	}
 }
 
-func ExampleClient_Batch() {
-	client, _ := imagegen.New(imagegen.Config{BaseURL: "https://images.example"})
-	requests := func(yield func(*imagegen.Request, imagegen.Sink) bool) {
-		for _, animal := range []string{"fox", "owl", "hare"} {
-			if !yield(&imagegen.Request{Prompt: animal}, imagegen.Dir(".", animal+"{ext}")) {
-				return
-			}
-		}
-	}
-	for req, outcome := range client.Batch(context.Background(), 2, requests) {
-		fmt.Println(req.Prompt, outcome.Err)
-	}
-}
-
 func ExampleBuffers() {
 	client, _ := imagegen.New(imagegen.Config{BaseURL: "https://images.example"})
 	images := imagegen.Memory()

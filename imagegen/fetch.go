@@ -74,8 +74,8 @@ func (c *call) download(parent context.Context, sink Sink, info Info, address st
 	in.declared, _ = cutText(resp.Header.Get("Content-Type"))
 	body := newBodyReader(ctx, resp.Body, c.config.IdleTimeout, c.config.Timeout)
 	defer body.stop()
-	if resp.ContentLength > in.limit {
-		in.fail(fmt.Errorf("%w: image of %d bytes, at most %d", ErrTooLarge, resp.ContentLength, in.limit))
+	if resp.ContentLength > c.left {
+		in.fail(fmt.Errorf("%w: image of %d bytes, at most %d", ErrTooLarge, resp.ContentLength, c.left))
 	}
 	_, err = io.CopyBuffer(in, body, make([]byte, scanBuffer))
 	in.finish(err)

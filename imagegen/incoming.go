@@ -12,12 +12,11 @@ type incoming struct {
 	ctx      context.Context
 	sink     Sink
 	info     Info
-	limit    int64
 	left     *int64        // bytes that the images of the call may still have
 	progress func(n int64) // called now and then
 	declared string        // media type from the server
 	head     []byte
-	dims     dimensions
+	dims     *dimensions
 	size     int64
 	counted  int64 // subtracted from left
 	reported int64
@@ -40,11 +39,8 @@ func (in *incoming) Write(p []byte) (int, error) {
 	in.size += int64(len(p))
 	in.counted += int64(len(p))
 	*in.left -= int64(len(p))
-	switch {
-	case in.size > in.limit:
-		return 0, in.fail(fmt.Errorf("%w: image of more than %d bytes", ErrTooLarge, in.limit))
-	case *in.left < 0:
-		return 0, in.fail(fmt.Errorf("%w: the images have more bytes than Limits.ResultBytes", ErrTooLarge))
+	if *in.left < 0 {
+		return 0, in.fail(fmt.Errorf("%w: the images have more than %d bytes", ErrTooLarge, maxResultBytes))
 	}
 	in.dims.write(p)
 	if in.size-in.reported >= progressBytes {
@@ -72,7 +68,7 @@ func (in *incoming) Write(p []byte) (int, error) {
 
 // start opens the sink and writes the bytes received so far.
 func (in *incoming) start() error {
-	mediaType := sniff(in.head)
+	mediaType := DetectType(in.head)
 	switch {
 	case len(in.head) == 0:
 		return in.fail(fmt.Errorf("%w: it is empty", ErrNotImage))
@@ -82,7 +78,6 @@ func (in *incoming) start() error {
 		return in.fail(fmt.Errorf("%w: it is %s", ErrNotImage, mediaType))
 	}
 	in.info.Type, in.info.Ext = mediaType, extension(mediaType)
-	in.info.Width, in.info.Height = in.dims.size()
 	blob, err := in.sink.Open(in.ctx, in.info)
 	if err != nil {
 		return in.storeFailed(err)
@@ -103,10 +98,8 @@ func (in *incoming) finish(err error) {
 	if in.err == nil && in.blob == nil {
 		in.start()
 	}
-	if in.err == nil {
-		in.info.Size = in.size
-		in.info.Width, in.info.Height = in.dims.size()
-	}
+	in.info.Size = in.size
+	in.info.Width, in.info.Height = in.dims.size()
 }
 
 // fail keeps the first error and aborts the blob.

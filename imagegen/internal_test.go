@@ -15,8 +15,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"runtime"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -43,7 +41,7 @@ func TestDimensionsAreFoundInPieces(t *testing.T) {
 	t.Parallel()
 	for name, data := range encoded(t) {
 		for _, piece := range []int{1, 2, 3, 7, 1000, 1 << 20} {
-			var d dimensions
+			d := newDimensions()
 			for r := bytes.NewReader(data); r.Len() > 0; {
 				p, err := io.ReadAll(io.LimitReader(r, int64(piece)))
 				require.NoError(t, err)
@@ -53,57 +51,6 @@ func TestDimensionsAreFoundInPieces(t *testing.T) {
 			require.Equal(t, [2]int{123, 45}, [2]int{w, h}, "%s in pieces of %d", name, piece)
 		}
 	}
-}
-
-// FuzzDimensions compares with the decoders of the standard library, as far as those can read the
-// header.
-func FuzzDimensions(f *testing.F) {
-	for _, data := range []string{"\xff\xd8\xff\xe0", "GIF89a\x01\x00\x02\x00", "\x89PNG\r\n\x1a\n"} {
-		f.Add([]byte(data))
-	}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		var d dimensions
-		d.write(data)
-		w, h := d.size()
-		if c, kind, err := image.DecodeConfig(bytes.NewReader(data)); err == nil && kind != "jpeg" && len(data) >= 30 {
-			require.Equal(t, [2]int{c.Width, c.Height}, [2]int{w, h})
-		}
-	})
-}
-
-// repeat is an endless body without allocations.
-type repeat struct{ parts []part }
-
-type part struct {
-	text string
-	n    int // times
-}
-
-func (r *repeat) Read(p []byte) (n int, err error) {
-	for len(r.parts) > 0 && n < len(p) {
-		now := &r.parts[0]
-		for now.n > 0 && len(p)-n >= len(now.text) {
-			n += copy(p[n:], now.text)
-			now.n--
-		}
-		if now.n > 0 {
-			return n, nil
-		}
-		r.parts = r.parts[1:]
-	}
-	if len(r.parts) == 0 {
-		err = io.EOF
-	}
-	return n, err
-}
-
-func (r *repeat) Close() error { return nil }
-
-type answering func() io.ReadCloser
-
-func (f answering) RoundTrip(r *http.Request) (*http.Response, error) {
-	_, _ = io.Copy(io.Discard, r.Body)
-	return &http.Response{StatusCode: 200, Body: f(), ContentLength: -1, Request: r}, nil
 }
 
 // An image that is received again, after a failed attempt, counts once.
@@ -118,65 +65,9 @@ func TestAbortedImagesDoNotCount(t *testing.T) {
 		_, err = in.Write(bytes.Repeat([]byte("GIF89a"), n))
 		require.NoError(t, err)
 		require.Equal(t, before-int64(6*n), call.left)
-		in.fail(io.ErrUnexpectedEOF)
+		in.finish(io.ErrUnexpectedEOF)
 		require.Equal(t, before, call.left)
 	}
-}
-
-// However many references a request has, those in memory have a common limit.
-func TestFetchedReferencesShareTheirMemory(t *testing.T) {
-	t.Parallel()
-	image := append([]byte("GIF89a"), make([]byte, 5<<20)...)
-	serve := func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(image) }
-	site := httptest.NewServer(http.HandlerFunc(serve))
-	t.Cleanup(site.Close)
-	c, err := New(Config{BaseURL: "http://images.test", AllowPrivate: true})
-	require.NoError(t, err)
-	files, free, err := c.newCall().attach(t.Context(), []Reference{URL(site.URL), URL(site.URL), URL(site.URL)})
-	require.NoError(t, err)
-	defer free()
-	inMemory := 0
-	for _, f := range files {
-		if f.free == nil {
-			inMemory++
-		}
-		r, err := f.open()
-		require.NoError(t, err)
-		data, err := io.ReadAll(r)
-		require.NoError(t, err)
-		require.True(t, bytes.Equal(image, data))
-	}
-	require.Equal(t, 1, inMemory)
-}
-
-// The memory a call allocates does not depend on the number and size of its images.
-func TestFourLargeImagesAllocateLessThanAMegabyte(t *testing.T) {
-	const megabytes = 32
-	head := "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ" + strings.Repeat("A", 980)
-	body := func() io.ReadCloser {
-		r := &repeat{parts: []part{{`{"data":[`, 1}}}
-		for i := range 4 {
-			if i > 0 {
-				r.parts = append(r.parts, part{",", 1})
-			}
-			r.parts = append(r.parts, part{`{"b64_json":"`, 1}, part{head, 1},
-				part{strings.Repeat("A", 1024), megabytes << 10 * 4 / 3}, part{`"}`, 1})
-		}
-		r.parts = append(r.parts, part{`]}`, 1})
-		return r
-	}
-	c, err := New(Config{BaseURL: "http://images.test", HTTPClient: &http.Client{Transport: answering(body)}})
-	require.NoError(t, err)
-	dir, err := os.MkdirTemp(t.TempDir(), "")
-	require.NoError(t, err)
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	r, err := c.Generate(t.Context(), &Request{Prompt: "x", N: 4}, Dir(dir, ""))
-	runtime.ReadMemStats(&after)
-	require.NoError(t, err)
-	require.Len(t, r.Images, 4)
-	require.Greater(t, r.Images[3].Size, int64(megabytes<<20))
-	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(1<<20))
 }
 
 // The default transport uses HTTP/2 if the service does, also to send files.
@@ -212,28 +103,24 @@ func TestHTTP2(t *testing.T) {
 	require.Len(t, r.Images, 1)
 }
 
-// A Memory sink allocates according to the length of the response.
-func TestMemorySinkAllocatesLittleMoreThanTheImage(t *testing.T) {
-	text := strings.Repeat("iVBORw0KGgoA", 1<<20)
-	doc := `{"data":[{"b64_json":"` + text + `"}]}`
-	c, err := New(Config{BaseURL: "http://images.test",
-		HTTPClient: &http.Client{Transport: roundTripper(func(r *http.Request) *http.Response {
-			return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(doc)),
-				ContentLength: int64(len(doc)), Request: r}
-		})}})
+// The images of a call have a common limit.
+func TestImagesAboveTheLimitOfACallAreRefused(t *testing.T) {
+	t.Parallel()
+	c, err := New(Config{BaseURL: "http://images.test"})
 	require.NoError(t, err)
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
+	call := c.newCall()
+	call.left = 15
 	images := Memory()
-	_, err = c.Generate(t.Context(), &Request{Prompt: "x", N: 1}, images)
-	runtime.ReadMemStats(&after)
-	require.NoError(t, err)
-	require.Less(t, float64(after.TotalAlloc-before.TotalAlloc), 1.1*float64(len(images.Get(0))))
+	for i := range 3 {
+		in := call.incoming(t.Context(), images, Info{Index: i})
+		_, err := in.Write([]byte("GIF89a"))
+		in.finish(nil)
+		require.Equal(t, i == 2, errors.Is(err, ErrTooLarge))
+		require.Equal(t, err, in.commit())
+	}
+	require.NotNil(t, images.Get(1))
+	require.Nil(t, images.Get(2))
 }
-
-type roundTripper func(*http.Request) *http.Response
-
-func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r), nil }
 
 func encoded(t *testing.T) map[string][]byte {
 	img := image.NewRGBA(image.Rect(0, 0, 123, 45))
@@ -258,32 +145,5 @@ func encoded(t *testing.T) map[string][]byte {
 	}
 	meta = append(meta, 0xff, 0xfe, 0, 3, 'x', 0xff)
 	all["jpeg with much metadata"] = append(meta, plain[2:]...)
-	all["webp lossy"] = []byte("RIFF....WEBPVP8 ....\x00\x00\x00\x9d\x01\x2a\x7b\x00\x2d\x00")
-	all["webp lossless"] = []byte("RIFF....WEBPVP8L....\x2f\x7a\x00\x0b\x00....................")
-	all["webp extended"] = []byte("RIFF....WEBPVP8X....\x00\x00\x00\x00\x7a\x00\x00\x2c\x00\x00")
 	return all
-}
-
-// FAT and many network file systems have no hard links: images are stored all the same, and never
-// replace another file.
-func TestDirWithoutHardLinks(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	sink := dirSink{dir, "fox{ext}", func(string, string) error { return errors.ErrUnsupported }}
-	require.NoError(t, sink.Prepare(t.Context(), 1))
-	for _, text := range []string{"one", "two"} {
-		blob, err := sink.Open(t.Context(), Info{Ext: ".png"})
-		require.NoError(t, err)
-		_, err = io.WriteString(blob, text)
-		require.NoError(t, err)
-		require.NoError(t, blob.Commit())
-	}
-	stored, err := os.ReadDir(dir)
-	require.NoError(t, err)
-	require.Len(t, stored, 2)
-	for name, text := range map[string]string{"fox.png": "one", "fox-2.png": "two"} {
-		data, err := os.ReadFile(filepath.Join(dir, name))
-		require.NoError(t, err)
-		require.Equal(t, text, string(data))
-	}
 }

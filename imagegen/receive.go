@@ -82,7 +82,7 @@ func (c *call) unreadable(resp *http.Response, err error, op, taskID string, hea
 		mediaType, isText := cutText(http.DetectContentType(head))
 		e.Message = mediaType
 		if isText {
-			e.Message = c.sanitizeTruncated(string(head))
+			e.Message = clean(c.sanitize(string(head)), sniffBytes)
 		}
 	}
 	return e
@@ -114,7 +114,7 @@ func (c *call) refused(resp *http.Response, body io.Reader, op, taskID string) e
 		e.Code, e.Type, e.Message = reported.Code, reported.Type, reported.Message
 	}
 	if _, isText := cutText(http.DetectContentType(text)); e.Message == "" && isText && len(text) > 0 {
-		e.Message = clean(c.sanitizeTruncated(string(text)), sniffBytes)
+		e.Message = clean(c.sanitize(string(text)), sniffBytes)
 	}
 	return e
 }
@@ -133,7 +133,7 @@ func retryAfter(h http.Header) time.Duration {
 
 func (c *call) incoming(ctx context.Context, sink Sink, info Info) *incoming {
 	info.Received = time.Now().UTC()
-	in := &incoming{ctx: ctx, sink: sink, info: info, limit: c.config.Limits.ImageBytes, left: &c.left}
+	in := &incoming{ctx: ctx, sink: sink, info: info, left: &c.left, dims: newDimensions()}
 	in.progress = func(n int64) {
 		c.event(Event{Kind: EventProgress, Image: &in.info, Bytes: n, TaskID: info.TaskID})
 	}
@@ -151,7 +151,7 @@ func (c *call) collect(
 	for _, index := range slices.Sorted(maps.Keys(got.images)) {
 		in := got.images[index]
 		if index < len(got.answer.images) {
-			in.info.Prompt = string(got.answer.images[index].Prompt)
+			in.info.Prompt = got.answer.images[index].Prompt
 		}
 		if err := in.commit(); err != nil {
 			failed[index] = err
@@ -167,7 +167,7 @@ func (c *call) collect(
 		case len(item.URL) == 0:
 			failed[index] = ErrNoImages
 		default:
-			info := Info{Index: index, Prompt: string(item.Prompt), TaskID: r.TaskID}
+			info := Info{Index: index, Prompt: item.Prompt, TaskID: r.TaskID}
 			in, err := c.fetchImage(ctx, sink, info, item.URL, refresh)
 			if err != nil {
 				failed[index] = err
@@ -225,8 +225,8 @@ func (b *bodyReader) Read(p []byte) (int, error) {
 	b.timer.Reset(b.idle) // runs only here: a slow sink does not count
 	n, err := b.r.Read(p)
 	b.timer.Stop()
-	if len(b.head) < sniffBytes {
-		b.head = append(b.head, p[:min(n, sniffBytes-len(b.head))]...)
+	if len(b.head) < maxMessage { // more than an error shows, so that it shows no part of a key
+		b.head = append(b.head, p[:min(n, maxMessage-len(b.head))]...)
 	}
 	b.n += int64(n)
 	if err != nil && err != io.EOF {

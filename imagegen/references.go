@@ -18,8 +18,7 @@ import (
 )
 
 // Reference is a reference image. Its data is read when a request is sent, and again when it is
-// retried, without being held in memory. Only data fetched from a URL is buffered, for each call in
-// memory up to 8 MiB and in temporary files beyond.
+// retried, without being held in memory. Data fetched from a URL is buffered in a temporary file.
 type Reference struct {
 	name      string
 	mediaType string // declared by the caller
@@ -143,7 +142,7 @@ func (c *call) attach(ctx context.Context, refs []Reference) (files []attachment
 		f.source, err = c.load(ctx, ref)
 		if err == nil {
 			files = append(files, f)
-			f.mediaType, err = f.detectType(ref, c.config.Limits.ReferenceBytes)
+			f.mediaType, err = f.detectType(ref)
 		}
 		if err != nil {
 			free()
@@ -168,9 +167,9 @@ func (c *call) load(ctx context.Context, ref Reference) (source, error) {
 
 // detectType checks the size and returns the media type: the declared one, else the one of the
 // data, else the one of the file name.
-func (f attachment) detectType(ref Reference, limit int64) (string, error) {
-	if f.size > limit {
-		return "", fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, f.size, limit)
+func (f attachment) detectType(ref Reference) (string, error) {
+	if f.size > maxReferenceBytes {
+		return "", fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, f.size, maxReferenceBytes)
 	}
 	if f.size <= 0 {
 		return "", fmt.Errorf("%w: it is empty", ErrNotImage)
@@ -186,7 +185,7 @@ func (f attachment) detectType(ref Reference, limit int64) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if mediaType = sniff(head); mediaType == unknownType {
+		if mediaType = DetectType(head); mediaType == unknownType {
 			mediaType = typeByExtension(path.Ext(ref.name))
 		}
 	}
@@ -223,42 +222,29 @@ func (c *call) tryReference(ctx context.Context, u *url.URL) (source, *Error) {
 		return source{}, e
 	}
 	defer resp.Body.Close()
-	limit := c.config.Limits.ReferenceBytes
-	if resp.ContentLength > limit {
-		return source{}, fetchError(u, fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, resp.ContentLength, limit))
+	if resp.ContentLength > maxReferenceBytes {
+		return source{}, fetchError(u, fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, resp.ContentLength,
+			maxReferenceBytes))
 	}
-	src, err := buffer(io.LimitReader(resp.Body, limit+1), maxBuffered-c.buffered)
+	src, err := buffer(io.LimitReader(resp.Body, maxReferenceBytes+1))
 	if err == nil && src.size < resp.ContentLength {
+		src.free()
 		err = io.ErrUnexpectedEOF
 	}
 	if err != nil {
 		return source{}, fetchError(u, err)
 	}
-	if src.free == nil {
-		c.buffered += src.size
-	}
 	return src, nil
 }
 
-const maxBuffered = 8 << 20 // bytes of the fetched references of a call that are kept in memory
-
-// buffer reads r to its end, so that its size is known and it can be read again: in memory up to
-// limit bytes, else in a temporary file.
-func buffer(r io.Reader, limit int64) (source, error) {
-	var head bytes.Buffer
-	n, err := io.CopyN(&head, r, limit+1)
-	if err != nil && err != io.EOF {
-		return source{}, err
-	}
-	if n <= limit {
-		return bytesSource(head.Bytes()), nil
-	}
+// buffer copies r to a temporary file, so that its size is known and it can be read again.
+func buffer(r io.Reader) (source, error) {
 	f, err := os.CreateTemp("", "imagegen-reference-*")
 	if err != nil {
 		return source{}, err
 	}
 	free := func() { f.Close(); os.Remove(f.Name()) }
-	size, err := io.Copy(f, io.MultiReader(&head, r))
+	size, err := io.Copy(f, r)
 	if err != nil {
 		free()
 		return source{}, fmt.Errorf("buffer reference: %w", err)

@@ -2,12 +2,13 @@ package imagegen_test
 
 import (
 	"bytes"
-	"crypto/tls"
+	"io"
+	"log"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
-	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -33,8 +34,6 @@ func TestRetryTable(t *testing.T) {
 			want: want{1, 3, false, false, 0}},
 		"connection refused three times": {script: steps(imagegentest.Refuse(), imagegentest.Refuse(),
 			imagegentest.Refuse()), want: want{0, 3, true, false, 0}},
-		"closed in the TLS handshake": {script: steps(imagegentest.TLSEOF()),
-			want: want{1, 2, false, false, 0}},
 		"closed before the request was read": {script: steps(imagegentest.DropBefore()),
 			want: want{1, 2, false, false, 1}},
 		"closed after the request was read": {script: steps(imagegentest.DropAfter()),
@@ -90,7 +89,7 @@ func TestRetryTable(t *testing.T) {
 		for _, refs := range [][]imagegen.Reference{nil,
 			{imagegen.Bytes("a.png", bytes.Repeat([]byte("\x89PNG\r\n\x1a\n"), 50_000))}} {
 			synctestRun(t, name+map[bool]string{true: ", edit"}[refs != nil], func(t *testing.T) {
-				fake := imagegentest.New(t, imagegentest.Options{TLS: true})
+				fake := imagegentest.New(t, imagegentest.Options{})
 				fake.Script(test.script...)
 				req := fox()
 				req.References = refs
@@ -118,34 +117,33 @@ func steps(all ...imagegentest.Step) []imagegentest.Step { return all }
 
 func unsent(c *imagegen.Config) { c.Retry.UnsentOnly = true }
 
-func TestIdempotencyKeyIsTheSameForAllAttempts(t *testing.T) {
+// Nothing has been sent before the handshake, so it is repeated; a certificate stays as it is.
+func TestFaultsOfTheHandshake(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		fake := imagegentest.New(t, imagegentest.Options{})
-		fake.Script(imagegentest.Status(429, time.Second))
-		n := 0
-		_, err := fake.Client(func(c *imagegen.Config) {
-			c.Retry.IdempotencyKey = func(*imagegen.Request) string { n++; return strings.Repeat("k", n) }
-		}).Generate(t.Context(), fox(), imagegen.Memory())
+	site := httptest.NewUnstartedServer(http.NotFoundHandler())
+	site.Config.ErrorLog = log.New(io.Discard, "", 0)
+	site.StartTLS()
+	t.Cleanup(site.Close)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			conn.Close()
+		}
+	}()
+	for address, attempts := range map[string]int{"https://" + l.Addr().String(): 2, site.URL: 1} {
+		client, err := imagegen.New(imagegen.Config{BaseURL: address, Retry: imagegen.Retry{Max: 1}})
 		require.NoError(t, err)
-		require.Equal(t, "k", fake.Counts().Posts[0].IdempotencyKey)
-		require.Equal(t, "k", fake.Counts().Posts[1].IdempotencyKey)
-
-		_, err = fake.Client(nil).Generate(t.Context(), fox(), imagegen.Memory())
-		require.NoError(t, err)
-		require.Empty(t, fake.Counts().Posts[2].IdempotencyKey)
-	})
-}
-
-func TestCertificateErrorsAreNotRetried(t *testing.T) {
-	t.Parallel()
-	fake := imagegentest.New(t, imagegentest.Options{TLS: true})
-	_, err := fake.Client(func(c *imagegen.Config) {
-		c.HTTPClient.Transport.(*http.Transport).TLSClientConfig = &tls.Config{}
-	}).Generate(t.Context(), fox(), imagegen.Memory())
-	var e *imagegen.Error
-	require.ErrorAs(t, err, &e)
-	require.True(t, e.Permanent())
-	require.False(t, e.MayHaveRun)
-	require.Equal(t, 1, e.Attempts)
+		_, err = client.Generate(t.Context(), fox(), imagegen.Memory())
+		var e *imagegen.Error
+		require.ErrorAs(t, err, &e)
+		require.Equal(t, attempts == 1, e.Permanent())
+		require.False(t, e.MayHaveRun)
+		require.Equal(t, attempts, e.Attempts)
+	}
 }

@@ -18,13 +18,12 @@ import (
 
 // post is a request for images that can be sent repeatedly.
 type post struct {
-	op, path       string
-	contentType    string
-	length         int64
-	open           func() (io.ReadCloser, error)
-	idempotencyKey string
-	n              int
-	sink           Sink
+	op, path    string
+	contentType string
+	length      int64
+	open        func() (io.ReadCloser, error)
+	n           int
+	sink        Sink
 }
 
 func (c *call) submit(ctx context.Context, req *Request, sink Sink) (*Result, error) {
@@ -34,9 +33,6 @@ func (c *call) submit(ctx context.Context, req *Request, sink Sink) (*Result, er
 	}
 	defer free()
 	for {
-		if err := c.gate.wait(ctx); err != nil {
-			return nil, c.complete(&Error{Op: p.op, Err: err})
-		}
 		c.attempts++
 		c.event(Event{Kind: EventAttempt})
 		r, failure := c.attempt(ctx, p)
@@ -48,10 +44,6 @@ func (c *call) submit(ctx context.Context, req *Request, sink Sink) (*Result, er
 		wait, retry := c.retry(e)
 		if e.class == faultAmbiguous || e.class == faultAnswered && e.MayHaveRun {
 			c.unsure++
-		}
-		if e.class == faultRefused && e.retryAfter > 0 {
-			// for the other requests of a batch, even if this one is not retried
-			c.gate.close(time.Now().Add(max(wait, e.retryAfter)))
 		}
 		if !retry {
 			return nil, c.complete(e)
@@ -97,16 +89,16 @@ func (c *call) newPost(ctx context.Context, req *Request, sink Sink) (p *post, f
 		p.op, p.path = "edit", "/v1/images/edits"
 	}
 	c.op, c.req = p.op, req
-	fields, err := c.check(ctx, req, sink)
+	err = req.check()
+	if err == nil {
+		err = prepare(ctx, sink, req.N)
+	}
 	if err != nil {
 		return nil, nil, &Error{Op: p.op, Err: err}
 	}
 	p.n = req.N
-	if c.config.Retry.IdempotencyKey != nil {
-		p.idempotencyKey = c.config.Retry.IdempotencyKey(req)
-	}
 	if len(req.References) == 0 {
-		data, err := jsonBody(fields)
+		data, err := req.json()
 		if err != nil {
 			return nil, nil, &Error{Op: p.op, Err: err}
 		}
@@ -118,26 +110,13 @@ func (c *call) newPost(ctx context.Context, req *Request, sink Sink) (p *post, f
 	if err != nil {
 		return nil, nil, err
 	}
-	u, err := newUpload(fields, files)
+	u, err := newUpload(req, files)
 	if err != nil {
 		free()
 		return nil, nil, &Error{Op: p.op, Err: err}
 	}
 	p.contentType, p.length, p.open = u.contentType, u.length, u.open
 	return p, free, nil
-}
-
-func (c *call) check(ctx context.Context, req *Request, sink Sink) ([]field, error) {
-	if req == nil {
-		return nil, fmt.Errorf("%w: it is nil", ErrInvalidRequest)
-	}
-	if err := req.check(c.config.Limits); err != nil {
-		return nil, err
-	}
-	if err := prepare(ctx, sink, req.N); err != nil {
-		return nil, err
-	}
-	return req.fields(c.config.Model)
 }
 
 // attempt sends p once and reads the response.
@@ -147,8 +126,8 @@ func (c *call) attempt(parent context.Context, p *post) (*Result, error) {
 	var sent, answered atomic.Bool
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		// net/http dials again by itself when it finds a kept connection dead before it has written
-		// anything to it; with an idempotency key it resends even what was written.
-		GetConn:              func(string) { sent.Store(sent.Load() && p.idempotencyKey != "") },
+		// anything to it.
+		GetConn:              func(string) { sent.Store(false) },
 		WroteHeaders:         func() { sent.Store(true) },
 		GotFirstResponseByte: func() { answered.Store(true) },
 	})
@@ -163,9 +142,6 @@ func (c *call) attempt(parent context.Context, p *post) (*Result, error) {
 	req.ContentLength, req.GetBody = p.length, p.open
 	req.Header.Set("Content-Type", p.contentType)
 	req.Header.Set("Accept", "application/json")
-	if p.idempotencyKey != "" {
-		req.Header.Set("Idempotency-Key", p.idempotencyKey)
-	}
 	c.authorize(req)
 	began := time.Now()
 	resp, err := c.service.Do(req)
@@ -218,7 +194,7 @@ func (c *call) read(ctx, parent context.Context, resp *http.Response, p *post) (
 			return nil, e
 		}
 		if got.id != "" {
-			c.remember(got.id)
+			c.submitted = time.Now()
 			c.event(Event{Kind: EventTask, TaskID: got.id, State: got.state})
 			c.log.LogAttrs(ctx, slog.LevelInfo, "task submitted", slog.String("task", clean(got.id, 128)))
 		}

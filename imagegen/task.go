@@ -37,20 +37,15 @@ func (c *call) wait(parent context.Context, id string, sink Sink) (*Result, erro
 	if err := prepare(parent, sink, 0); err != nil {
 		return nil, &WaitError{TaskID: id, Err: err}
 	}
-	schedule := c.config.Poll
-	ctx, cancel := context.WithTimeout(parent, schedule.Max)
+	ctx, cancel := context.WithTimeout(parent, maxWait)
 	defer cancel()
 	task := slog.String("task", clean(id, 128))
-	submitted, known := c.submittedAt(id)
-	pause := schedule.First + jitter(schedule.First/2)
-	if known {
-		pause -= time.Since(submitted)
-	}
+	pause := c.config.FirstPoll + jitter(c.config.FirstPoll/2)
 	for polls := 0; ; {
 		if sleep(ctx, pause) != nil {
 			return nil, c.stopWaiting(parent, id, nil)
 		}
-		pause = schedule.Every + jitter(schedule.Every*2/3)
+		pause = pollEvery + jitter(pollEvery*2/3)
 		got, err := c.poll(ctx, id, sink)
 		var e *Error
 		switch {
@@ -66,7 +61,7 @@ func (c *call) wait(parent context.Context, id string, sink Sink) (*Result, erro
 			}
 		case ctx.Err() != nil:
 			return nil, c.stopWaiting(parent, id, err)
-		case errors.As(err, &e) && isFinal(e, known && time.Since(submitted) < unknownTaskPeriod):
+		case errors.As(err, &e) && isFinal(e, time.Since(c.submitted) < unknownTaskPeriod):
 			c.complete(e).MayHaveRun = true // of the task, not of the poll
 			if e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden || e.Status < 400 {
 				return nil, &WaitError{TaskID: id, Err: err}
@@ -125,11 +120,11 @@ func isFinal(e *Error, young bool) bool {
 }
 
 // stopWaiting returns the error of a wait that ended before the task, because of the caller's
-// context or of Poll.Max.
+// context or of maxWait.
 func (c *call) stopWaiting(parent context.Context, id string, last error) error {
 	err := parent.Err()
 	if err == nil {
-		err = fmt.Errorf("it did not end within %v: %w", c.config.Poll.Max, context.DeadlineExceeded)
+		err = fmt.Errorf("it did not end within %v: %w", maxWait, context.DeadlineExceeded)
 		if last != nil && !timedOut(last) {
 			err = errors.Join(err, last)
 		}
@@ -183,24 +178,4 @@ func (c *call) poll(parent context.Context, id string, sink Sink) (*received, er
 		got.state = StateCompleted // an unknown state, but here are the images
 	}
 	return got, nil
-}
-
-// remember records when a task was submitted, and deletes those that are no longer young.
-func (c *Client) remember(id string) {
-	now := time.Now()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for old, at := range c.submitted {
-		if now.Sub(at) > max(c.config.Poll.First, unknownTaskPeriod) {
-			delete(c.submitted, old)
-		}
-	}
-	c.submitted[id] = now
-}
-
-func (c *Client) submittedAt(id string) (time.Time, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	at, ok := c.submitted[id]
-	return at, ok
 }

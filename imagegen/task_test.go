@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -197,7 +196,7 @@ func TestCanceledWaitIsResumedByAnotherClient(t *testing.T) {
 		time.Sleep(time.Minute)
 		resumed := time.Now()
 		images := imagegen.Memory()
-		another := fake.Client(func(c *imagegen.Config) { c.Poll.First = -1 })
+		another := fake.Client(func(c *imagegen.Config) { c.FirstPoll = -1 })
 		r, err := another.Wait(t.Context(), w.TaskID, images)
 		require.NoError(t, err)
 		require.Equal(t, w.TaskID, r.TaskID)
@@ -221,26 +220,10 @@ func TestWaitAfterSubmitDelaysTheFirstPoll(t *testing.T) {
 	})
 }
 
-// The fake reports a first poll that is too early, whichever client sends it.
-func TestWaitForATaskOfAnotherClientFollowsTheSchedule(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		fake := imagegentest.New(t, imagegentest.Options{Mode: imagegentest.Async})
-		sent, err := fake.Client(nil).Submit(t.Context(), fox(), imagegen.Memory())
-		require.NoError(t, err)
-		began := time.Now()
-		_, err = fake.Client(nil).Wait(t.Context(), sent.TaskID, imagegen.Memory())
-		require.NoError(t, err)
-		first := fake.Counts().Polls[0].Sub(began)
-		require.GreaterOrEqual(t, first, 10*time.Second)
-		require.LessOrEqual(t, first, 20*time.Second)
-	})
-}
-
 func TestWaitForAnUnknownTaskEndsAtOnce(t *testing.T) {
 	t.Parallel()
 	fake := imagegentest.New(t, imagegentest.Options{})
-	client := fake.Client(func(c *imagegen.Config) { c.Poll.First = -1 })
+	client := fake.Client(func(c *imagegen.Config) { c.FirstPoll = -1 })
 	_, err := client.Wait(t.Context(), "../odd?id", imagegen.Memory())
 	var e *imagegen.Error
 	require.ErrorAs(t, err, &e)
@@ -276,26 +259,17 @@ func TestEventsCarryTheirRequest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		fake := imagegentest.New(t, imagegentest.Options{Mode: imagegentest.Async})
-		var mu sync.Mutex
 		events := map[*imagegen.Request][]imagegen.EventKind{}
 		client := fake.Client(func(c *imagegen.Config) {
 			c.OnEvent = func(e imagegen.Event) {
-				mu.Lock()
-				defer mu.Unlock()
 				events[e.Request] = append(events[e.Request], e.Kind)
 			}
 		})
 		requests := []*imagegen.Request{fox(), {Prompt: "an owl", References: []imagegen.Reference{
 			imagegen.Bytes("owl.png", pngHead)}}}
-		all := func(yield func(*imagegen.Request, imagegen.Sink) bool) {
-			for _, r := range requests {
-				if !yield(r, imagegen.Memory()) {
-					return
-				}
-			}
-		}
-		for _, outcome := range client.Batch(t.Context(), 2, all) {
-			require.NoError(t, outcome.Err)
+		for _, r := range requests {
+			_, err := client.Generate(t.Context(), r, imagegen.Memory())
+			require.NoError(t, err)
 		}
 		require.Len(t, events, 2)
 		for _, r := range requests {

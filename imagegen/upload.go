@@ -31,14 +31,12 @@ type attachment struct {
 	name, mediaType string
 }
 
-func newUpload(fields []field, files []attachment) (*upload, error) {
+func newUpload(req *Request, files []attachment) (*upload, error) {
 	var buf bytes.Buffer
 	w := multipart.NewWriter(&buf)
 	u := &upload{contentType: w.FormDataContentType()}
-	for _, f := range fields {
-		if err := w.WriteField(f.name, f.form()); err != nil {
-			return nil, err
-		}
+	if err := req.writeFields(w); err != nil {
+		return nil, err
 	}
 	for i := range files {
 		name := strings.ReplaceAll(files[i].name, `"`, "_")

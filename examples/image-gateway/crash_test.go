@@ -46,8 +46,7 @@ func startProcess(t *testing.T, args ...string) (*exec.Cmd, *imagegen.Client) {
 	go func() { _, _ = io.Copy(io.Discard, lines) }()
 	_, address, ok := strings.Cut(strings.TrimSpace(line), "address=")
 	require.True(t, ok, line)
-	client, err := imagegen.New(imagegen.Config{BaseURL: address,
-		Poll: imagegen.Poll{First: -1, Every: 100 * time.Millisecond}})
+	client, err := imagegen.New(imagegen.Config{BaseURL: address, FirstPoll: -1})
 	require.NoError(t, err)
 	return p, client
 }

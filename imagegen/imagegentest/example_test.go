@@ -72,7 +72,7 @@ func TestFakeReportsPollsThatAreTooFrequent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &reports{TB: t}
 		fake := imagegentest.New(r, imagegentest.Options{Mode: imagegentest.Async})
-		_, err := fake.Client(func(c *imagegen.Config) { c.Poll.First = time.Second }).Generate(t.Context(),
+		_, err := fake.Client(func(c *imagegen.Config) { c.FirstPoll = time.Second }).Generate(t.Context(),
 			&imagegen.Request{Prompt: "x"}, imagegen.Memory())
 		require.NoError(t, err)
 		require.NotEmpty(t, r.all)

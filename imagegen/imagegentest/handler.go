@@ -151,8 +151,7 @@ func drop(w http.ResponseWriter) {
 
 // readPost reads a request for images and checks it against the interface.
 func (s *Server) readPost(r *http.Request) (Post, error) {
-	p := Post{Path: r.URL.Path, Header: r.Header.Clone(), Fields: map[string]string{}, ContentLength: r.ContentLength,
-		IdempotencyKey: r.Header.Get("Idempotency-Key")}
+	p := Post{Path: r.URL.Path, Header: r.Header.Clone(), Fields: map[string]string{}, ContentLength: r.ContentLength}
 	if r.ContentLength < 0 {
 		return p, fmt.Errorf("the request has no Content-Length")
 	}
@@ -258,7 +257,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, p Post, step Ste
 
 // publish makes an image available and returns its URLs.
 func (s *Server) publish(r *http.Request, p Post, index int, step Step) []string {
-	base := s.scheme() + r.Host
+	base := "http://" + r.Host
 	if s.o.OtherHost {
 		base = strings.Replace(base, "images.test", FilesHost, 1)
 	}

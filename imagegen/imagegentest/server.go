@@ -3,15 +3,9 @@ package imagegentest
 import (
 	"cmp"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"io"
 	"log"
-	"math/big"
 	"net"
 	"net/http"
 	"slices"
@@ -42,9 +36,6 @@ const FilesHost = "files.test"
 type Options struct {
 	Mode Mode
 
-	// TLS serves https, with a certificate for the fake's host that Config trusts.
-	TLS bool
-
 	// Images is the number of images for a request without n. Defaults to 1.
 	Images int
 
@@ -70,8 +61,6 @@ type Server struct {
 	t    testing.TB
 	o    Options
 	http *http.Server
-	cert tls.Certificate
-	pool *x509.CertPool
 	pipe *pipeListener
 
 	mu     sync.Mutex
@@ -95,12 +84,11 @@ type Counts struct {
 
 // Post is a request for images as the fake read it.
 type Post struct {
-	Path           string
-	Header         http.Header
-	Fields         map[string]string // of the form, or of the JSON object, numbers in decimal
-	Files          []File
-	ContentLength  int64
-	IdempotencyKey string
+	Path          string
+	Header        http.Header
+	Fields        map[string]string // of the form, or of the JSON object, numbers in decimal
+	Files         []File
+	ContentLength int64
 }
 
 // File is a received reference image.
@@ -120,23 +108,13 @@ func New(t testing.TB, o Options) *Server {
 	s := &Server{t: t, o: o, pipe: newPipeListener(), tasks: map[string]*task{}, files: map[string]*file{},
 		closed: make(chan struct{})}
 	s.http = &http.Server{Handler: s.handler(), ErrorLog: log.New(io.Discard, "", 0)}
-	if o.TLS {
-		s.cert, s.pool = certificate(t)
-	}
-	s.serve(s.pipe)
+	go s.http.Serve(s.pipe)
 	t.Cleanup(func() {
 		close(s.closed)
 		s.http.Close()
 		s.serving.Wait()
 	})
 	return s
-}
-
-func (s *Server) serve(l net.Listener) {
-	if s.o.TLS {
-		l = tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{s.cert}})
-	}
-	go s.http.Serve(l)
 }
 
 // Script sets what happens to the next requests for images, one Step each. Further requests
@@ -157,14 +135,7 @@ func (s *Server) Counts() Counts {
 }
 
 // URL returns the base URL of the fake in memory, which only the transport of Config reaches.
-func (s *Server) URL() string { return s.scheme() + "images.test" }
-
-func (s *Server) scheme() string {
-	if s.o.TLS {
-		return "https://"
-	}
-	return "http://"
-}
+func (s *Server) URL() string { return "http://images.test" }
 
 // Listen also serves the fake on a loopback port, and returns its base URL there.
 func (s *Server) Listen() string {
@@ -172,16 +143,13 @@ func (s *Server) Listen() string {
 	if err != nil {
 		s.t.Fatalf("imagegentest: %v", err)
 	}
-	s.serve(l)
-	return s.scheme() + l.Addr().String()
+	go s.http.Serve(l)
+	return "http://" + l.Addr().String()
 }
 
 // Config returns the configuration of a client for the fake in memory, with its API key.
 func (s *Server) Config() imagegen.Config {
-	t := &http.Transport{
-		DialContext:     s.dial,
-		TLSClientConfig: &tls.Config{RootCAs: s.pool},
-	}
+	t := &http.Transport{DialContext: s.dial}
 	s.t.Cleanup(t.CloseIdleConnections)
 	h := &http.Client{Transport: t}
 	return imagegen.Config{BaseURL: s.URL(), APIKey: APIKey, HTTPClient: h, FetchClient: h}
@@ -202,22 +170,13 @@ func (s *Server) Client(edit func(*imagegen.Config)) *imagegen.Client {
 
 func (s *Server) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	s.mu.Lock()
-	var fault kind
-	if len(s.script) > 0 && (s.script[0].kind == refuse || s.script[0].kind == tlsEOF) {
-		fault = s.script[0].kind
+	refused := len(s.script) > 0 && s.script[0].kind == refuse
+	if refused {
 		s.script = s.script[1:]
 	}
 	s.mu.Unlock()
-	switch fault {
-	case refuse:
+	if refused {
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}
-	case tlsEOF:
-		client, server := connect()
-		go func() {
-			_, _ = server.Read(make([]byte, 1024))
-			server.Close()
-		}()
-		return client, nil
 	}
 	return s.pipe.dial(ctx)
 }
@@ -234,7 +193,7 @@ func newPipeListener() *pipeListener {
 }
 
 func (l *pipeListener) dial(ctx context.Context) (net.Conn, error) {
-	client, server := connect()
+	client, server := net.Pipe()
 	select {
 	case l.conns <- server:
 		return client, nil
@@ -265,26 +224,3 @@ type pipeAddr struct{}
 
 func (pipeAddr) Network() string { return "pipe" }
 func (pipeAddr) String() string  { return "pipe" }
-
-// certificate returns a certificate for the hosts of the fake, and a pool that trusts it.
-func certificate(t testing.TB) (tls.Certificate, *x509.CertPool) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatalf("imagegentest: %v", err)
-	}
-	now := time.Now()
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), IsCA: true, BasicConstraintsValid: true,
-		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(24 * time.Hour),
-		DNSNames: []string{"images.test", FilesHost}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatalf("imagegentest: %v", err)
-	}
-	cert, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatalf("imagegentest: %v", err)
-	}
-	pool := x509.NewCertPool()
-	pool.AddCert(cert)
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pool
-}

@@ -21,7 +21,6 @@ type kind int
 const (
 	succeed kind = iota
 	refuse
-	tlsEOF
 	dropBefore
 	dropAfter
 	dropMiddle
@@ -41,9 +40,6 @@ func OK() Step { return Step{} }
 
 // Refuse refuses the next connection, so it has an effect only if the client keeps none open.
 func Refuse() Step { return Step{kind: refuse} }
-
-// TLSEOF closes the next connection in the middle of the TLS handshake.
-func TLSEOF() Step { return Step{kind: tlsEOF} }
 
 // DropBefore closes the connection before the request is read; nothing is generated.
 func DropBefore() Step { return Step{kind: dropBefore} }

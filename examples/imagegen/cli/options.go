@@ -64,7 +64,7 @@ func parse(args []string, getenv func(string) string, stdin io.Reader, stdout io
 	})
 	f.StringVar(&o.out, "o", "image-{i}{ext}",
 		"`name` of the files, optionally with a directory; may contain\n"+
-			"{i} {n} {ext} {ratio} {slug} {time} {id}; - is standard output")
+			"{i} {ext} {time} {id}; - is standard output")
 	f.BoolVar(&o.fit, "fit", false, "crop the images to the ratio of -size")
 	f.StringVar(&o.resume, "resume", "", "wait for the task with this `id` instead of sending a prompt")
 	f.BoolVar(&o.submitOnly, "submit-only", false, "send the prompt and print the id of the task, without waiting")
@@ -97,7 +97,7 @@ func parse(args []string, getenv func(string) string, stdin io.Reader, stdout io
 		o.config.APIKey = strings.TrimSpace(string(key))
 	}
 	if o.resume != "" {
-		o.config.Poll.First = -1 // by the time somebody types the command, the task is old
+		o.config.FirstPoll = -1 // by the time somebody types the command, the task is old
 		return o, nil
 	}
 	o.request.Prompt, err = prompt(f.Args(), stdin)
@@ -158,6 +158,6 @@ func (o *options) sink(stdout io.Writer) imagegen.Sink {
 	if o.out == "-" {
 		return imagegen.Writer(stdout)
 	}
-	dir, pattern := filepath.Split(imagegen.Expand(o.out, o.request))
+	dir, pattern := filepath.Split(o.out)
 	return imagegen.Dir(filepath.Clean(dir), pattern)
 }

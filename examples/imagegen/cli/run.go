@@ -8,14 +8,10 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
 	"strings"
-
-	"golang.org/x/term"
 
 	"lessonkit.example/imagegen"
 	"lessonkit.example/imagegen/fit"
-	"lessonkit.example/imagegen/progress"
 )
 
 // Exit statuses.
@@ -43,10 +39,8 @@ func Run(
 	}
 	close := func() {}
 	if !o.quiet {
-		file, ok := stderr.(*os.File)
-		line := progress.New(stderr, ok && term.IsTerminal(int(file.Fd())))
-		line.Start()
-		o.config.OnEvent, close = line.OnEvent, line.Close
+		p := newProgress(stderr)
+		o.config.OnEvent, close = p.onEvent, p.close
 	}
 	out, err := o.carryOut(ctx, stdout, stderr)
 	close()
@@ -182,7 +176,7 @@ func (o *options) report(out outcome, stdout, stderr io.Writer) {
 		}
 		fmt.Fprintf(stderr, "The task continues and will be charged. To resume it, run:\n"+
 			"  imagegen -base-url %s -o %s%s -resume %s\n",
-			quote(o.config.BaseURL), quote(imagegen.Expand(o.out, o.request)), flags, quote(out.TaskID))
+			quote(o.config.BaseURL), quote(o.out), flags, quote(out.TaskID))
 	}
 }
 
