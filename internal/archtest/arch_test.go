@@ -26,7 +26,7 @@ var roots = map[string][]string{
 	"auth":     {"github.com/google/uuid", "golang.org/x/sync"},
 	"asr":      {},
 	"jobqueue": {},
-	"imagegen": {"github.com/segmentio/asm", "golang.org/x/sys"},
+	"imagegen": {"github.com/segmentio/asm", "golang.org/x/image", "golang.org/x/sys"},
 	"capability": {
 		"github.com/pelletier/go-toml/v2",
 		"github.com/dunglas/go-urlpattern", "github.com/nlnwa/whatwg-url", "github.com/bits-and-blooms/bitset",
