@@ -80,6 +80,7 @@ func TestFailureHasACodeBesideItsText(t *testing.T) {
 		e.requireFailure(seg, "transcription_interrupted", "the transcription was interrupted")
 		_, err := e.RetrySegment(t.Context(), e.teacher, seg.ID)
 		require.NoError(t, err)
+		require.NoError(t, e.CancelTask(t.Context(), task), "the task of the retry is another one")
 		require.Empty(t, e.get(seg).ErrorCode)
 		require.NoError(t, e.CancelTask(t.Context(), e.take()[0]))
 		e.requireFailure(seg, "transcription_cancelled", "the transcription was cancelled; it can be retried")

@@ -102,34 +102,6 @@ func TestEstimateFollowsDurationAndRecentSpeed(t *testing.T) {
 	require.LessOrEqual(t, wait, time.Hour)
 }
 
-// Two workers that transcribe at once halve the wait.
-func TestSpeedCountsConcurrentTranscriptionsTogether(t *testing.T) {
-	t.Parallel()
-	e := newEnv(t)
-	l := e.lesson()
-	_, one := e.add(l, "1")
-	_, two := e.add(l, "2")
-	both := make(chan struct{}, 2)
-	release := make(chan struct{})
-	e.speech.answer = func(context.Context, feedback.Audio) (feedback.Transcript, error) {
-		both <- struct{}{}
-		<-release
-		return feedback.Transcript{Text: "hello", Duration: 10 * time.Second}, nil
-	}
-	done := make(chan error, 2)
-	for _, task := range []feedback.Task{one, two} {
-		go func() { done <- e.run(task) }()
-	}
-	<-both
-	<-both
-	e.clock.Add(10 * time.Second)
-	close(release)
-	require.NoError(t, <-done)
-	require.NoError(t, <-done)
-	waiting, _ := e.addOf(l, "3", 100*time.Second)
-	require.InDelta(t, 50*time.Second, e.get(waiting).Progress.Wait, float64(5*time.Second))
-}
-
 // A process that serves the interface estimates from the speed of those that transcribe.
 func TestEstimateIsSharedByProcesses(t *testing.T) {
 	t.Parallel()

@@ -5,10 +5,13 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"lessonkit.example/feedback"
@@ -61,26 +64,28 @@ func TestSuspectRecordingRunsAlone(t *testing.T) {
 		_, task := e.add(l, marker)
 		tasks = append(tasks, task)
 	}
-	var running, together atomic.Int32
-	e.speech.answer = func(_ context.Context, a feedback.Audio) (feedback.Transcript, error) {
-		n := running.Add(1)
-		defer running.Add(-1)
-		time.Sleep(5 * time.Millisecond) // so that others could start
-		if n = max(n, running.Load()); bytes.Contains(readAll(t, a), []byte("poison")) {
-			together.Store(n)
+	synctest.Test(t, func(t *testing.T) {
+		var running atomic.Int32
+		alone := false
+		e.speech.answer = func(_ context.Context, a feedback.Audio) (feedback.Transcript, error) {
+			running.Add(1)
+			defer running.Add(-1)
+			time.Sleep(time.Second) // so that others could start
+			if bytes.Contains(readAll(t, a), []byte("poison")) {
+				alone = running.Load() == 1
+			}
+			return feedback.Transcript{Text: "x"}, nil
 		}
-		return feedback.Transcript{Text: "x"}, nil
-	}
-	done := make(chan error)
-	for i, task := range tasks {
-		go func() {
-			done <- e.RunTask(t.Context(), task, feedback.Attempt{LeaseToken: string(rune('a' + i)), Number: 1})
-		}()
-	}
-	for range tasks {
-		require.NoError(t, <-done)
-	}
-	require.EqualValues(t, 1, together.Load())
+		var wait sync.WaitGroup
+		for i, task := range tasks {
+			wait.Go(func() {
+				assert.NoError(t, e.RunTask(t.Context(), task,
+					feedback.Attempt{LeaseToken: string(rune('a' + i)), Number: 1}))
+			})
+		}
+		wait.Wait()
+		require.True(t, alone)
+	})
 	require.Equal(t, feedback.SegmentTranscribed, e.get(suspect).State)
 }
 
@@ -93,13 +98,16 @@ func TestStopWhileWaitingToRunAloneCostsNothing(t *testing.T) {
 	e.speech.answer = says("", fault{suspect: true})
 	require.Error(t, e.RunTask(t.Context(), poison, feedback.Attempt{LeaseToken: "p", Number: 1}))
 	_, other := e.add(l, "other")
-	ctx, stop := context.WithCancel(t.Context())
-	e.speech.answer = func(context.Context, feedback.Audio) (feedback.Transcript, error) {
-		time.AfterFunc(10*time.Millisecond, stop)
-		require.ErrorIs(t, e.RunTask(ctx, poison, feedback.Attempt{LeaseToken: "q", Number: 2}), context.Canceled)
-		return feedback.Transcript{Text: "x"}, nil
-	}
-	require.NoError(t, e.RunTask(t.Context(), other, feedback.Attempt{LeaseToken: "o", Number: 1}))
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, stop)
+		e.speech.answer = func(context.Context, feedback.Audio) (feedback.Transcript, error) {
+			err := e.RunTask(ctx, poison, feedback.Attempt{LeaseToken: "q", Number: 2})
+			require.ErrorIs(t, err, context.Canceled)
+			return feedback.Transcript{Text: "x"}, nil
+		}
+		require.NoError(t, e.RunTask(t.Context(), other, feedback.Attempt{LeaseToken: "o", Number: 1}))
+	})
 	got := e.get(suspect)
 	require.Equal(t, feedback.SegmentQueued, got.State)
 	require.Equal(t, 1, got.Suspicions)

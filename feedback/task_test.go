@@ -1,11 +1,9 @@
 package feedback_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"testing"
 	"time"
 
@@ -222,26 +220,6 @@ func TestFailedTaskThatRunsAgainTranscribes(t *testing.T) {
 	require.Empty(t, got.Error)
 }
 
-func TestTranscriptIsInTheOrderOfSequences(t *testing.T) {
-	t.Parallel()
-	e := newEnv(t)
-	l := e.lesson()
-	e.speech.answer = func(_ context.Context, a feedback.Audio) (feedback.Transcript, error) {
-		b := readAll(t, a)
-		return feedback.Transcript{Text: string(b[len(b)-1:])}, nil
-	}
-	for _, sequence := range []int{2, 0, 1} { // uploaded and finished out of order
-		_, _, err := e.AddSegment(t.Context(), e.teacher, l.ID,
-			bytes.NewReader(feedbacktest.MP3(fmt.Sprint(sequence))), feedback.SegmentInput{Sequence: &sequence})
-		require.NoError(t, err)
-		require.NoError(t, e.RunTask(t.Context(), e.take()[0], feedback.Attempt{LeaseToken: "t", Number: 1}))
-	}
-	l, err := e.FinishLesson(t.Context(), e.teacher, l.ID)
-	require.NoError(t, err)
-	require.Equal(t, "0.\n1.\n2.", l.Transcript())
-	require.Equal(t, feedback.SegmentCounts{Total: 3, Transcribed: 3}, l.Counts)
-}
-
 func TestRunTaskWithoutSegmentOrAudio(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
@@ -252,20 +230,6 @@ func TestRunTaskWithoutSegmentOrAudio(t *testing.T) {
 	var p interface{ Permanent() bool }
 	require.True(t, errors.As(e.RunTask(t.Context(), feedback.Task{Kind: "fly"}, feedback.Attempt{}), &p) &&
 		p.Permanent())
-
-	seg, task := e.add(e.lesson(), "x")
-	for _, name := range e.files() {
-		require.NoError(t, os.Remove(name))
-	}
-	e.speech.answer = func(_ context.Context, a feedback.Audio) (feedback.Transcript, error) {
-		_, err := a.Open()
-		return feedback.Transcript{}, err
-	}
-	err := e.RunTask(t.Context(), task, feedback.Attempt{LeaseToken: "t", Number: 1, MaxAttempts: 3})
-	require.True(t, errors.As(err, &p) && p.Permanent())
-	got := e.get(seg)
-	require.Equal(t, feedback.SegmentFailed, got.State)
-	require.Equal(t, "the recording no longer exists", got.Error)
 }
 
 // The attempt does not count if its result cannot be stored.
@@ -281,21 +245,4 @@ func TestDatabaseLostDuringTranscription(t *testing.T) {
 	require.ErrorIs(t, err, feedback.ErrUnavailable)
 	var r interface{ RetryAfter() time.Duration }
 	require.True(t, errors.As(err, &r) && r.RetryAfter() > 0)
-}
-
-func TestCancelledTaskCanBeRetried(t *testing.T) {
-	t.Parallel()
-	e := newEnv(t)
-	seg, task := e.add(e.lesson(), "marker")
-	e.speech.answer = says("", fault{after: time.Minute, public: "busy"})
-	require.Error(t, e.RunTask(t.Context(), task, feedback.Attempt{LeaseToken: "a", Number: 1}))
-	require.NoError(t, e.CancelTask(t.Context(), task))
-	got := e.get(seg)
-	require.Equal(t, feedback.SegmentFailed, got.State)
-	require.Contains(t, got.Error, "cancelled")
-	_, err := e.RetrySegment(t.Context(), e.teacher, seg.ID)
-	require.NoError(t, err)
-	require.NoError(t, e.CancelTask(t.Context(), task))
-	require.Equal(t, feedback.SegmentQueued, e.get(seg).State, "the task of the retry is another one")
-	require.NoError(t, e.CancelTask(t.Context(), feedback.Task{Kind: feedback.TaskDeleteAudio, AudioKey: "x"}))
 }

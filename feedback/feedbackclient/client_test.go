@@ -105,39 +105,6 @@ func Example() {
 	// Output: Today we mixed greens.
 }
 
-func TestEventsContinueAfterAnEvent(t *testing.T) {
-	t.Parallel()
-	server, err := newServer(t.TempDir())
-	require.NoError(t, err)
-	defer server.Close()
-	client := feedbackclient.Development(server.URL, "lin")
-	profile, err := client.EnsureProfile(t.Context(), "Ming")
-	require.NoError(t, err)
-	session, err := client.OpenSession(t.Context(), profile.ID)
-	require.NoError(t, err)
-	lesson, err := client.StartLesson(t.Context(), session.ID)
-	require.NoError(t, err)
-
-	first := nextEvent(t, client, session.ID, "0")
-	require.Equal(t, "lesson", first.Name)
-	require.Equal(t, "recording", first.Lesson.State)
-	_, err = client.FinishLesson(t.Context(), lesson.ID)
-	require.NoError(t, err)
-	second := nextEvent(t, client, session.ID, first.ID)
-	require.Equal(t, "finished", second.Lesson.State)
-	require.NotEqual(t, first.ID, second.ID)
-}
-
-func nextEvent(t *testing.T, c feedbackclient.Client, session, last string) feedbackclient.Event {
-	t.Helper()
-	for event, err := range c.Events(t.Context(), session, last) {
-		require.NoError(t, err)
-		return event
-	}
-	require.Fail(t, "no event")
-	return feedbackclient.Event{}
-}
-
 func TestEventsEndWithAnError(t *testing.T) {
 	t.Parallel()
 	stream := func(w http.ResponseWriter, text string) {
@@ -174,28 +141,5 @@ func TestEventsEndWithAnError(t *testing.T) {
 			require.Error(t, last)
 			c.want(t, last)
 		})
-	}
-}
-
-func TestSegmentsTellTheirProgress(t *testing.T) {
-	t.Parallel()
-	answers := []string{
-		`{"state": "queued", "ahead": 2, "estimated_wait_seconds": 40}`,
-		`{"state": "transcribing", "ahead": 0, "estimated_wait_seconds": null}`,
-		`{"state": "transcribed", "ahead": null, "estimated_wait_seconds": null}`,
-	}
-	two, none, forty := 2, 0, 40
-	for i, want := range []feedbackclient.Segment{
-		{State: "queued", Ahead: &two, EstimatedWait: &forty},
-		{State: "transcribing", Ahead: &none},
-		{State: "transcribed"},
-	} {
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			_, _ = w.Write([]byte(answers[i]))
-		}))
-		defer server.Close()
-		got, err := feedbackclient.Development(server.URL, "lin").Segment(t.Context(), "1")
-		require.NoError(t, err)
-		require.Equal(t, want, got)
 	}
 }

@@ -1,9 +1,7 @@
 package sqlstore_test
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -169,32 +167,6 @@ func otherTeacher(t *testing.T, f *fixture) {
 	require.Len(t, whole.Lessons[0].Segments, 1)
 	require.Equal(t, feedback.LessonRecording, whole.Lessons[0].State)
 	require.Empty(t, f.Tasks(t))
-}
-
-func manyWriters(t *testing.T, f *fixture) {
-	p := f.profile("Ming")
-	const n = 50
-	for i, err := range concurrently(n, func(i int) error {
-		return f.insert(feedback.Record{ID: newID(), TeacherID: f.teacher, ProfileID: p.ID,
-			Date: "2026-05-31", Content: fmt.Sprint(i), CreatedAt: f.tick()})
-	}) {
-		require.NoError(t, err, "writer %d", i)
-	}
-	got, err := f.Store.Records(t.Context(), f.teacher, feedback.RecordFilter{}, nil, n+1)
-	require.NoError(t, err)
-	require.Len(t, got, n)
-}
-
-func canceledContext(t *testing.T, f *fixture) {
-	p := f.profile("Ming")
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	_, err := f.Store.Profile(ctx, f.teacher, p.ID)
-	require.Error(t, err)
-	require.NotErrorIs(t, err, feedback.ErrNotFound)
-	require.Error(t, f.Store.DeleteProfile(ctx, f.teacher, p.ID))
-	_, err = f.Store.Profile(t.Context(), f.teacher, p.ID)
-	require.NoError(t, err)
 }
 
 // idempotencyKeys: a repeated request is answered as the first one was.

@@ -2,7 +2,6 @@ package sqlstore_test
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 
 	"github.com/google/uuid"
@@ -57,19 +56,6 @@ func wordsOfADeletedStudent(t *testing.T, f *fixture) {
 	kept, err := f.Store.Words(t.Context(), other)
 	require.NoError(t, err)
 	require.Equal(t, words, kept, "of another teacher")
-}
-
-func wordsConcurrent(t *testing.T, f *fixture) {
-	for _, err := range concurrently(8, func(i int) error {
-		words := []string{"Ada", fmt.Sprint("Word ", i), "Siobhan"}
-		if i%2 == 0 {
-			slices.Reverse(words)
-		}
-		return f.Store.UseWords(t.Context(), f.teacher, words, f.tick())
-	}) {
-		require.NoError(t, err)
-	}
-	require.Len(t, f.words(), 10)
 }
 
 // wordsSavedConcurrently: no words of two lists, nor more than there may be.
@@ -129,17 +115,4 @@ func hintsOfSession(t *testing.T, f *fixture) {
 
 	_, _, err = f.Store.Hints(t.Context(), uuid.New(), s.ID)
 	require.ErrorIs(t, err, feedback.ErrNotFound, "of another teacher")
-}
-
-// transcriptionLanguage: the language is stored with the text.
-func transcriptionLanguage(t *testing.T, f *fixture) {
-	g := f.segment(f.lessonOf("Ming"), 0)
-	_, err := f.Store.StartTranscription(t.Context(), g.ID, anyRound, "token", 1, f.tick())
-	require.NoError(t, err)
-	_, err = f.Store.FinishTranscription(t.Context(), g.ID, "token", feedback.TranscriptionResult{
-		State: feedback.SegmentTranscribed, Text: "hello", Language: "en", Attempts: 1}, f.tick())
-	require.NoError(t, err)
-	got, err := f.Store.Segment(t.Context(), f.teacher, g.ID)
-	require.NoError(t, err)
-	require.Equal(t, "en", got.Language)
 }

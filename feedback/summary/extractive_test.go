@@ -2,11 +2,9 @@ package summary
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -160,38 +158,4 @@ func TestRules(t *testing.T) {
 		}
 		t.Fatalf("%q is not made of the sentences of %q", got, transcripts)
 	})
-}
-
-func TestConcurrentUse(t *testing.T) {
-	t.Parallel()
-	l := lessons(t)[0]
-	want := summarize(t, Extractive{MaxWords: 100}, l.transcript)
-	var wg sync.WaitGroup
-	for range 8 {
-		wg.Go(func() {
-			s, err := Extractive{MaxWords: 100}.Summarize(t.Context(),
-				feedback.SummaryInput{Transcripts: []string{l.transcript}})
-			if err != nil || s.Text != want {
-				t.Errorf("another text: %v", err)
-			}
-		})
-	}
-	wg.Wait()
-}
-
-func BenchmarkExtractive(b *testing.B) {
-	for _, lines := range []int{100, 1000, 10000} {
-		var text strings.Builder
-		all := lessons(b)
-		for i := range lines {
-			units := split(all[i%len(all)].transcript, 0)
-			fmt.Fprintf(&text, "%s %d\n", units[i/len(all)%len(units)].text, i)
-		}
-		b.Run(fmt.Sprintf("%d_sentences", lines), func(b *testing.B) {
-			b.SetBytes(int64(text.Len()))
-			for b.Loop() {
-				summarize(b, Extractive{}, text.String())
-			}
-		})
-	}
 }
