@@ -22,7 +22,7 @@ func follow(t *testing.T, s *feedback.Service, teacher, session uuid.UUID, since
 	t.Cleanup(cancel)
 	return func() feedback.Event {
 		t.Helper()
-		timer := time.AfterFunc(20*time.Second, cancel)
+		timer := time.AfterFunc(2*time.Minute, cancel)
 		defer timer.Stop()
 		e, err, ok := pull()
 		require.True(t, ok, "no event came")

@@ -48,7 +48,7 @@ func faulty(t *testing.T, method string, n int64, f fault) (*audios3.Store, stri
 		forward.ServeHTTP(w, r)
 	}))
 	t.Cleanup(proxy.Close)
-	s, err := audios3.NewWithIdleTimeout(config(proxy.URL, "audio"), 3*time.Second)
+	s, err := audios3.NewWithIdleTimeout(config(proxy.URL, "audio"), 5*time.Second)
 	require.NoError(t, err)
 	return s, dir, &made
 }
