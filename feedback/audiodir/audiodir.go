@@ -116,30 +116,15 @@ func (s *Store) Keys(ctx context.Context, before time.Time) iter.Seq2[string, er
 			yield("", err)
 			return
 		}
-		s.list(ctx, func(e fs.DirEntry) bool { return olderThan(e, before) }, yield)
-	}
-}
-
-// All yields the keys of all audio and discards nothing, so that recordings can be copied while the
-// store is in use. The sequence ends after its first error.
-func (s *Store) All(ctx context.Context) iter.Seq2[string, error] {
-	return func(yield func(string, error) bool) {
-		s.list(ctx, func(fs.DirEntry) bool { return true }, yield)
-	}
-}
-
-func (s *Store) list(ctx context.Context, wanted func(fs.DirEntry) bool, yield func(string, error) bool) {
-	subdirs, err := os.ReadDir(s.dir)
-	if err != nil {
-		yield("", storageError("list", err))
-		return
-	}
-	for _, sub := range subdirs {
-		if sub.Name() == incoming || !sub.IsDir() {
-			continue
-		}
-		if !s.listIn(ctx, sub.Name(), wanted, yield) {
+		subdirs, err := os.ReadDir(s.dir)
+		if err != nil {
+			yield("", storageError("list", err))
 			return
+		}
+		for _, sub := range subdirs {
+			if sub.Name() != incoming && sub.IsDir() && !s.listIn(ctx, sub.Name(), before, yield) {
+				return
+			}
 		}
 	}
 }
@@ -161,9 +146,8 @@ func (s *Store) fileTime(t time.Time) time.Time {
 	return t.Add(time.Until(info.ModTime()))
 }
 
-func (s *Store) listIn(
-	ctx context.Context, sub string, wanted func(fs.DirEntry) bool, yield func(string, error) bool,
-) bool {
+// listIn yields the keys in a subdirectory. It reports whether to continue.
+func (s *Store) listIn(ctx context.Context, sub string, before time.Time, yield func(string, error) bool) bool {
 	entries, err := os.ReadDir(filepath.Join(s.dir, sub))
 	if err != nil {
 		yield("", storageError("list", err))
@@ -175,10 +159,7 @@ func (s *Store) listIn(
 			return false
 		}
 		key := sub + "/" + e.Name()
-		if !recording.IsKey(key) || !wanted(e) {
-			continue
-		}
-		if !yield(key, nil) {
+		if recording.IsKey(key) && olderThan(e, before) && !yield(key, nil) {
 			return false
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 
@@ -23,14 +22,6 @@ type staged struct {
 
 // Stage implements [feedback.AudioStore].
 func (s *Store) Stage(ctx context.Context, r io.Reader, maxBytes int64) (feedback.StagedAudio, error) {
-	a, err := s.stage(ctx, r, maxBytes)
-	if err != nil {
-		return nil, err
-	}
-	return a, nil
-}
-
-func (s *Store) stage(ctx context.Context, r io.Reader, maxBytes int64) (*staged, error) {
 	if err := s.CheckSpace(ctx); err != nil {
 		return nil, err
 	}
@@ -99,23 +90,6 @@ func (a *staged) Keep(_ context.Context, pcm *feedback.PCM) (feedback.KeptAudio,
 		return feedback.KeptAudio{}, storageError("keep", err)
 	}
 	return feedback.KeptAudio{Key: key, ContentType: kind.ContentType}, nil
-}
-
-// Put keeps audio of another store under its key there, whatever its type, and replaces what has
-// this key. It fails as Stage and Keep do.
-func (s *Store) Put(ctx context.Context, key string, r io.Reader) (feedback.AudioInfo, error) {
-	path, err := s.path(key)
-	if err != nil {
-		return feedback.AudioInfo{}, err
-	}
-	a, err := s.stage(ctx, r, math.MaxInt64-1)
-	if err != nil {
-		return feedback.AudioInfo{}, err
-	}
-	if err := a.moveTo(path); err != nil {
-		return feedback.AudioInfo{}, errors.Join(storageError("keep", err), a.Discard())
-	}
-	return a.AudioInfo, nil
 }
 
 // addHeader copies raw samples into a new file after a WAV header. Whether samples are raw is known

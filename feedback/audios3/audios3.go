@@ -180,35 +180,20 @@ func (s *Store) Delete(ctx context.Context, key string) error {
 func (s *Store) Keys(ctx context.Context, before time.Time) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		before := before.Add(-maxClockDifference)
-		s.list(ctx, func(written time.Time) bool { return written.Before(before) }, yield)
-	}
-}
-
-// All yields the keys of all audio. The sequence ends after its first error.
-func (s *Store) All(ctx context.Context) iter.Seq2[string, error] {
-	return func(yield func(string, error) bool) {
-		s.list(ctx, func(time.Time) bool { return true }, yield)
-	}
-}
-
-func (s *Store) list(ctx context.Context, wanted func(written time.Time) bool, yield func(string, error) bool) {
-	for object := range s.client.ListObjectsIter(ctx, s.bucket, minio.ListObjectsOptions{
-		Prefix: s.prefix, Recursive: true,
-	}) {
-		if object.Err != nil {
-			yield("", storageError("list", object.Err))
-			return
+		options := minio.ListObjectsOptions{Prefix: s.prefix, Recursive: true}
+		for object := range s.client.ListObjectsIter(ctx, s.bucket, options) {
+			if object.Err != nil {
+				yield("", storageError("list", object.Err))
+				return
+			}
+			key := strings.TrimPrefix(object.Key, s.prefix)
+			if recording.IsKey(key) && object.LastModified.Before(before) && !yield(key, nil) {
+				return
+			}
 		}
-		key := strings.TrimPrefix(object.Key, s.prefix)
-		if !recording.IsKey(key) || !wanted(object.LastModified) {
-			continue
+		if err := ctx.Err(); err != nil {
+			yield("", err)
 		}
-		if !yield(key, nil) {
-			return
-		}
-	}
-	if err := ctx.Err(); err != nil {
-		yield("", err)
 	}
 }
 

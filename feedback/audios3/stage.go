@@ -1,7 +1,6 @@
 package audios3
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -26,14 +25,6 @@ type staged struct {
 
 // Stage implements [feedback.AudioStore].
 func (s *Store) Stage(ctx context.Context, r io.Reader, maxBytes int64) (feedback.StagedAudio, error) {
-	a, err := s.stage(ctx, r, maxBytes)
-	if err != nil {
-		return nil, err
-	}
-	return a, nil
-}
-
-func (s *Store) stage(ctx context.Context, r io.Reader, maxBytes int64) (*staged, error) {
 	f, err := os.CreateTemp("", "lessonkit-upload-*")
 	if err != nil {
 		return nil, storageError("create", err)
@@ -93,7 +84,7 @@ func (a *staged) Keep(ctx context.Context, pcm *feedback.PCM) (feedback.KeptAudi
 	if err != nil {
 		return feedback.KeptAudio{}, err
 	}
-	content, sum := a.received(), a.SHA256
+	content, sum := io.NewSectionReader(a.f, audiotype.HeaderSize, a.Size), a.SHA256
 	if raw {
 		if content, sum, err = a.withHeader(*pcm); err != nil {
 			return feedback.KeptAudio{}, err
@@ -106,29 +97,6 @@ func (a *staged) Keep(ctx context.Context, pcm *feedback.PCM) (feedback.KeptAudi
 		return feedback.KeptAudio{}, errors.Join(err, a.store.Delete(ctx, key))
 	}
 	return feedback.KeptAudio{Key: key, ContentType: kind.ContentType}, nil
-}
-
-// maxObject is the size in bytes of the largest object that S3 accepts in one PUT.
-const maxObject = 5 << 30
-
-// Put keeps audio of another store under its key there, whatever its type, and replaces what has
-// this key. It fails as Stage and Keep do.
-func (s *Store) Put(ctx context.Context, key string, r io.Reader) (feedback.AudioInfo, error) {
-	if !recording.IsKey(key) {
-		return feedback.AudioInfo{}, feedback.NotFound("recording")
-	}
-	a, err := s.stage(ctx, r, maxObject)
-	if err != nil {
-		return feedback.AudioInfo{}, err
-	}
-	kind, _ := audiotype.Detect(a.Head)
-	contentType := cmp.Or(kind.ContentType, "application/octet-stream")
-	return a.AudioInfo, errors.Join(s.put(ctx, key, contentType, a.received(), a.SHA256), a.Discard())
-}
-
-// received returns the audio as it was received.
-func (a *staged) received() *io.SectionReader {
-	return io.NewSectionReader(a.f, audiotype.HeaderSize, a.Size)
 }
 
 // withHeader writes a WAV header before the samples and returns both with their SHA-256.

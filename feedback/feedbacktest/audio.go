@@ -5,13 +5,11 @@ package feedbacktest
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"io"
-	"iter"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -38,7 +36,6 @@ func AudioStore(t *testing.T, open func(t *testing.T) feedback.AudioStore) {
 		"foreign keys are not found":           audioForeignKeys,
 		"only old audio is listed":             audioKeys,
 		"many uploads at once do not mix":      audioConcurrent,
-		"a copy has the key of its original":   audioCopied,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -250,47 +247,5 @@ func audioConcurrent(t *testing.T, s feedback.AudioStore) {
 	require.NoError(t, g.Wait())
 	for i, k := range kept {
 		require.Equal(t, MP3(strings.Repeat(string(rune('a'+i)), 200_000)), read(t, s, k.Key))
-	}
-}
-
-// audioCopied tests the methods that stores have for copies of each other's audio.
-func audioCopied(t *testing.T, s feedback.AudioStore) {
-	copies, ok := s.(interface {
-		All(ctx context.Context) iter.Seq2[string, error]
-		Put(ctx context.Context, key string, r io.Reader) (feedback.AudioInfo, error)
-	})
-	if !ok {
-		t.Skip("the store does not copy audio of others")
-	}
-	original, other := keep(t, s, MP3("one")).Key, keep(t, s, MP3("two")).Key
-	require.NoError(t, s.Delete(t.Context(), original))
-	staged := stage(t, s, MP3("an upload in progress"))
-	for _, content := range []string{"a copy is not checked for its type", "replaced"} {
-		info, err := copies.Put(t.Context(), original, strings.NewReader(content))
-		require.NoError(t, err)
-		sum := sha256.Sum256([]byte(content))
-		require.Equal(t, feedback.AudioInfo{Size: int64(len(content)), SHA256: hex.EncodeToString(sum[:])}, info)
-		require.Equal(t, content, string(read(t, s, original)))
-	}
-	var all []string
-	for key, err := range copies.All(t.Context()) {
-		require.NoError(t, err)
-		all = append(all, key)
-	}
-	require.ElementsMatch(t, []string{original, other}, all)
-	_, err := staged.Keep(t.Context(), nil)
-	require.NoError(t, err, "listing all has discarded nothing")
-
-	require.NoError(t, s.Delete(t.Context(), original))
-	_, err = copies.Put(t.Context(), original, iotest.ErrReader(errors.New("cut")))
-	require.ErrorIs(t, err, feedback.ErrUpload)
-	_, err = s.Open(t.Context(), original)
-	require.ErrorIs(t, err, feedback.ErrNotFound)
-	_, err = copies.Put(t.Context(), "../elsewhere.mp3", strings.NewReader("x"))
-	require.ErrorIs(t, err, feedback.ErrNotFound)
-	canceled, cancel := context.WithCancel(t.Context())
-	cancel()
-	for _, err := range copies.All(canceled) {
-		require.ErrorIs(t, err, context.Canceled)
 	}
 }
